@@ -1,0 +1,199 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/suggest"
+)
+
+// apply performs one value override.
+func (c *composer) apply(full *Node, o *override) error {
+	if o.hasPkg {
+		e := o.errorf("group-unknown-in-override",
+			"Override %s looks like a config group override, but config group '%s' does not exist.", o.line, o.key)
+		e.Hint = hintFor(o.key, c.allGroups())
+		return e
+	}
+	if o.op == "~" {
+		return c.remove(full, o)
+	}
+	value := o.value.node(o.origin())
+	if o.op == "+" {
+		old, err := c.resolve.selectValue(full, "."+o.key, selectOptions{throwFailure: true})
+		if err != nil {
+			return c.overrideFailed(o, err)
+		}
+		if old != nil && old.kind != Null && !value.container() {
+			return o.errorf("already-exists", "Could not append to config. An item is already at '%s'.\n"+
+				"Either remove + prefix: '%s'\nOr add a second + to add or override '%s': '+%s'", o.key, o.line[1:], o.key, o.line)
+		}
+	}
+	if err := c.merge.update(full, o.key, value, o.op != "="); err != nil {
+		return c.overrideFailed(o, err)
+	}
+	full.reparent()
+	if strings.HasPrefix(o.key, "hydra.") || o.key == "hydra" {
+		return c.hydraOverrideFits(full, o)
+	}
+	return nil
+}
+
+func (c *composer) allGroups() []string {
+	var names []string
+	for _, g := range c.repo.allGroups() {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+func (c *composer) hydraOverrideFits(full *Node, o *override) error {
+	hydra := full.Get("hydra")
+	if hydra == nil || hydra.kind != Map {
+		return o.errorf("hydra-schema", "Error merging override %s\nthe hydra node must stay a mapping", o.line)
+	}
+	var se *schemaError
+	if err := checkHydra(hydra, "hydra", "HydraConf", true); errors.As(err, &se) {
+		e := o.errorf("hydra-schema", "Error merging override %s\n%s", o.line, se.text)
+		e.Column = o.valuePos + 1
+		return e
+	}
+	return nil
+}
+
+// overrideFailed words what went wrong with a value override.
+func (c *composer) overrideFailed(o *override, err error) error {
+	var me *mergeError
+	var re *resolveError
+	if te, ok := err.(*typeError); ok {
+		return o.errorf("merge-type", "Error merging override %s\n%s", o.line, te.text)
+	}
+	switch {
+	case errors.As(err, &me) && me.kind == "unknown-key" && o.op == "=":
+		e := o.errorf("unknown-key", "Could not override '%s'.\nTo append to your config use +%s\n%s", o.key, o.line, me.text)
+		e.Hint = c.keyHint(o.key, me)
+		if i := strings.LastIndex(o.line[:max(o.valuePos-1, 0)], me.key); i >= 0 {
+			e.Column = i + 1
+		}
+		return e
+	case errors.As(err, &me):
+		e := o.errorf(me.kind, "Error merging override %s\n%s", o.line, me.text)
+		if me.kind != "unknown-key" && o.valuePos > 0 {
+			e.Column = o.valuePos + 1
+		}
+		return e
+	case errors.As(err, &re):
+		return o.errorf(re.kind, "Error merging override %s\n%s", o.line, re.text)
+	}
+	return o.errorf("merge-type", "Error merging override %s\n%s", o.line, err)
+}
+
+// keyHint suggests the dotted key that was probably meant.
+func (c *composer) keyHint(key string, me *mergeError) string {
+	near := suggest.Nearest(me.key, me.near)
+	if len(near) == 0 {
+		return ""
+	}
+	parts := splitKey(key)
+	for i, p := range parts {
+		if p == me.key {
+			parts[i] = near[0]
+			return "did you mean '" + strings.Join(parts[:i+1], ".") + "'?"
+		}
+	}
+	return "did you mean '" + near[0] + "'?"
+}
+
+// remove performs ~key and ~key=value.
+func (c *composer) remove(full *Node, o *override) error {
+	old, err := c.resolve.selectValue(full, "."+o.key, selectOptions{throwFailure: true})
+	if err != nil {
+		return c.overrideFailed(o, err)
+	}
+	if old == nil || old.kind == Null {
+		e := o.errorf("delete-absent", "Could not delete from config. '%s' does not exist.", o.key)
+		e.Hint = nearestKey(full, o.key)
+		return e
+	}
+	if o.hasValue {
+		value := o.value.node(o.origin())
+		if value.kind != Null && !c.equal(value, old) {
+			return o.errorf("delete-mismatch", "Could not delete from config. The value of '%s' is %s and not %s.", o.key, pyStr(old), pyStr(value))
+		}
+	}
+	parts := splitKey(o.key)
+	parent := full
+	if len(parts) > 1 {
+		parent, err = c.resolve.selectValue(full, "."+o.key[:strings.LastIndexByte(o.key, '.')], selectOptions{throwFailure: true})
+		if err != nil || parent == nil {
+			return c.overrideFailed(o, fmt.Errorf("its parent cannot be found"))
+		}
+	}
+	if parent.kind == List {
+		return o.errorf("list-delete", "Could not delete from config. '%s' is an item of a list, and items cannot be deleted; set the whole list instead", o.key)
+	}
+	if class := typedParent(full, parent); class != "" {
+		return o.errorf("hydra-schema", "Error merging override %s\n%s (DictConfig) does not support deletion", o.line, class)
+	}
+	parent.remove(nodeKey{String, parts[len(parts)-1]})
+	return nil
+}
+
+// typedParent names the class of a mapping of the hydra node whose keys are
+// fixed; "" for one whose keys are free.
+func typedParent(full, parent *Node) string {
+	hydra := full.Get("hydra")
+	var path []string
+	for n := parent; n != nil && n != full; n = n.parent {
+		if n == hydra {
+			class := "HydraConf"
+			for i := len(path) - 1; i >= 0; i-- {
+				f := hydraSchema[class][path[i]]
+				if f.kind != classField {
+					return ""
+				}
+				class = f.class
+			}
+			return class
+		}
+		path = append(path, n.keyIn())
+	}
+	return ""
+}
+
+// equal compares an override's value with the config's as Python would.
+func (c *composer) equal(a, b *Node) bool {
+	if b.Interpolation() {
+		if v, err := c.resolve.deref(b, nil); err == nil {
+			b = v
+		}
+	}
+	if a.kind != b.kind && (a.container() || b.container()) {
+		return false
+	}
+	switch a.kind {
+	case Map:
+		if len(a.entries) != len(b.entries) {
+			return false
+		}
+		for _, e := range a.entries {
+			v := b.child(keyOf(e.Key))
+			if v == nil || !c.equal(e.Value, v) {
+				return false
+			}
+		}
+		return true
+	case List:
+		if len(a.items) != len(b.items) {
+			return false
+		}
+		for i := range a.items {
+			if !c.equal(a.items[i], b.items[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return scalarEqual(a, b)
+}

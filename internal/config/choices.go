@@ -1,0 +1,132 @@
+package config
+
+import (
+	"fmt"
+)
+
+// groupOverrides are the choices made for groups by the command line and by
+// "override" entries, and what became of them.
+type groupOverrides struct {
+	choices   map[string]choice
+	meta      map[string]*overrideMeta
+	order     []string // keys of choices in the order they were made
+	appended  []*inputDefault
+	values    []*override // overrides of values, in order
+	deletions map[string]*deletion
+	delOrder  []string
+	known     map[string]choice
+	knownKeys []string
+	perGroup  map[string][]string // override keys seen of a group
+}
+
+type overrideMeta struct {
+	external bool
+	from     string // config path of the file that holds the override
+	origin   Origin
+	used     bool
+}
+
+type deletion struct {
+	name    string
+	hasName bool
+	used    bool
+	origin  Origin
+}
+
+// newGroupOverrides sorts the overrides into choices of groups and values: it
+// is a group where a folder of that name exists.
+func newGroupOverrides(r *repo, overrides []*override) (*groupOverrides, error) {
+	g := &groupOverrides{
+		choices: map[string]choice{}, meta: map[string]*overrideMeta{}, deletions: map[string]*deletion{},
+		known: map[string]choice{}, perGroup: map[string][]string{},
+	}
+	for _, o := range overrides {
+		if o.value.sweep != nil {
+			continue
+		}
+		if o.value.isDict || !r.groupExists(o.key) {
+			g.values = append(g.values, o)
+			continue
+		}
+		if err := g.addGroup(o); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+func (o *override) origin() Origin { return Origin{Override: o.line} }
+
+func (o *override) fullKey() string {
+	if o.hasPkg {
+		return o.key + "@" + o.pkg
+	}
+	return o.key
+}
+
+func (o *override) errorf(kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Key: o.key, Origin: o.origin(), Column: o.keyPos + 1}
+}
+
+func (g *groupOverrides) addGroup(o *override) error {
+	value := element{scalar: newNull()}
+	if o.hasValue {
+		value = o.value
+	}
+	isText := value.scalar != nil && value.scalar.kind == String
+	isNull := value.scalar != nil && value.scalar.kind == Null
+	key := o.fullKey()
+	switch {
+	case o.op == "++":
+		return o.errorf("group-force-add", "force-add of config groups is not supported: '%s'", o.line)
+	case o.op == "~":
+		if !isText && !isNull {
+			return o.errorf("group-value-type", "Config group override deletion value must be a string : %s", o.line)
+		}
+		d := &deletion{hasName: isText, origin: o.origin()}
+		if isText {
+			d.name = value.scalar.text
+		}
+		if g.deletions[key] == nil {
+			g.delOrder = append(g.delOrder, key)
+		}
+		g.deletions[key] = d
+		return nil
+	case !isText && !value.isList:
+		e := o.errorf("group-value-type", "Config group override must be a string or a list. Got %s", elementType(&value))
+		e.Column = o.valuePos + 1
+		e.Hint = fmt.Sprintf("quote the option to choose a file of that name, or remove the group with ~%s", key)
+		return e
+	}
+	c := choice{}
+	if value.isList {
+		c.isList = true
+		for _, item := range value.list {
+			if item.scalar == nil || item.scalar.kind != String {
+				return o.errorf("group-value-type", "the options of a group are strings, '%s' holds another value", o.line)
+			}
+			c.options = append(c.options, item.scalar.text)
+		}
+	} else {
+		c.name = value.scalar.text
+	}
+	if o.op == "+" {
+		pkg := o.pkg
+		if pkg == "_here_" {
+			pkg = ""
+		}
+		g.appended = append(g.appended, &inputDefault{
+			isGroup: true, group: o.key, pkg: pkg, hasPkg: o.hasPkg, choice: c, external: true, origin: o.origin(),
+		})
+		return nil
+	}
+	g.set(key, c, &overrideMeta{external: true, origin: o.origin()})
+	return nil
+}
+
+func (g *groupOverrides) set(key string, c choice, m *overrideMeta) {
+	if _, ok := g.choices[key]; !ok {
+		g.order = append(g.order, key)
+	}
+	g.choices[key], g.meta[key] = c, m
+}

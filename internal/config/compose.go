@@ -1,0 +1,358 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Compose reads the primary config and what its defaults lists include, merges
+// them and applies the overrides. Errors are *Error and come in Hydra's order:
+// override syntax, sweeps, the defaults lists, merging, values.
+func Compose(o Options) (*Config, error) {
+	overrides, err := parseOverrides(o.Overrides)
+	if err != nil {
+		return nil, err
+	}
+	return compose(o, overrides, nil)
+}
+
+func parseOverrides(lines []string) ([]*override, error) {
+	var overrides []*override
+	for _, line := range lines {
+		o, err := parseOverride(line)
+		if err != nil {
+			return nil, err
+		}
+		overrides = append(overrides, o)
+	}
+	return overrides, nil
+}
+
+// composer carries what the steps share.
+type composer struct {
+	opts      Options
+	repo      *repo
+	overrides []*override
+	resolve   *resolver
+	merge     *merger
+	warnings  []string
+}
+
+func newComposer(o Options, overrides []*override) *composer {
+	if o.Env == nil {
+		o.Env = func(string) (string, bool) { return "", false }
+	}
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	if o.OpenDir == nil {
+		o.OpenDir = os.DirFS
+	}
+	c := &composer{opts: o, overrides: overrides}
+	c.repo = newRepo(append([]Source{hydraSource()}, o.Sources...))
+	c.resolve = &resolver{env: o.Env, now: o.Now, hydra: func() *Node { return nil }}
+	c.merge = &merger{resolve: c.resolve}
+	return c
+}
+
+func compose(o Options, overrides []*override, job *sweepJob) (*Config, error) {
+	c := newComposer(o, overrides)
+	if err := c.checkSources(); err != nil {
+		return nil, err
+	}
+	if err := c.extendSearchPath(); err != nil {
+		return nil, c.repo.withLine(err)
+	}
+	if err := refuseSweeps(overrides); err != nil {
+		return nil, err
+	}
+	cfg, err := c.build(false)
+	if err != nil {
+		return nil, err
+	}
+	cfg.sweep = job
+	return cfg, nil
+}
+
+// build makes the defaults list, merges it and applies the value overrides.
+func (c *composer) build(skipMissing bool) (*Config, error) {
+	groups, err := newGroupOverrides(c.repo, c.overrides)
+	if err != nil {
+		return nil, err
+	}
+	b := &defaultsBuilder{repo: c.repo, overrides: groups, skipMiss: skipMissing, resolve: c.resolve}
+	list, err := b.build(c.opts.ConfigName)
+	if err != nil {
+		return nil, err
+	}
+	c.warnings = append(c.warnings, b.warnings...)
+	full, err := c.mergeList(list)
+	if err != nil {
+		return nil, c.repo.withLine(err)
+	}
+	for _, o := range groups.values {
+		if err := c.apply(full, o); err != nil {
+			return nil, c.repo.withLine(err)
+		}
+	}
+	full.reparent()
+	cfg := &Config{full: full, repo: c.repo, opts: c.opts, Warnings: c.warnings}
+	c.describe(cfg, list, groups)
+	if err := c.setRuntime(cfg, groups); err != nil {
+		return nil, err
+	}
+	cfg.split()
+	return cfg, nil
+}
+
+// split takes the hydra node out of the job's tree.
+func (c *Config) split() {
+	c.Root = c.full.clone()
+	c.Root.remove(nodeKey{String, "hydra"})
+	c.Hydra = c.full.Get("hydra")
+}
+
+// checkSources refuses folders that the user named and that are not there.
+func (c *composer) checkSources() error {
+	for _, s := range c.opts.Sources {
+		if !s.Check {
+			continue
+		}
+		info, err := fs.Stat(s.FS, ".")
+		if err == nil && info.IsDir() {
+			continue
+		}
+		e := &Error{Kind: "config-dir-not-found", Err: err,
+			Message: fmt.Sprintf("Additional config directory '%s' not found", s.Path), Hint: nearDirs(s.Path)}
+		if s.Provider == "main" {
+			e.Message = "Primary config directory not found.\n" +
+				fmt.Sprintf("Check that the config directory '%s' exists and readable", s.Path)
+		}
+		return e
+	}
+	return nil
+}
+
+// nearDirs suggests folders beside one that does not exist.
+func nearDirs(dir string) string {
+	parent := filepath.Dir(dir)
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, filepath.Join(parent, e.Name()))
+		}
+	}
+	return hintFor(dir, names)
+}
+
+// extendSearchPath adds the folders of hydra.searchpath, which only the
+// primary config and the command line may set.
+func (c *composer) extendSearchPath() error {
+	var path *Node
+	provider := "hydra.searchpath in main"
+	if c.opts.ConfigName != "" {
+		f, err := c.repo.load(c.opts.ConfigName)
+		if err != nil {
+			return err
+		}
+		if f != nil {
+			if f.root.kind != Map {
+				return &Error{Kind: "primary-not-mapping", Message: fmt.Sprintf("primary config '%s' must be a mapping, it is a list", c.opts.ConfigName),
+					Origin: f.root.origin}
+			}
+			path, err = c.resolve.selectValue(f.root, ".hydra.searchpath", selectOptions{throwFailure: true})
+			if err != nil {
+				return at(err, f.root.Get("hydra"))
+			}
+		}
+	}
+	for _, o := range c.overrides {
+		if o.op == "=" && o.fullKey() == "hydra.searchpath" && o.value.sweep == nil {
+			path, provider = o.value.node(o.origin()), "hydra.searchpath in command-line"
+			if path.kind == Null {
+				path = nil
+			}
+			break
+		}
+	}
+	if path == nil || path.kind == Null {
+		return nil
+	}
+	bad := &Error{Kind: "searchpath", Message: "hydra.searchpath must be a list of strings. Got: " + pyStr(path), Origin: path.origin, Column: 1}
+	if path.kind != List {
+		return bad
+	}
+	for _, item := range path.items {
+		v, err := c.resolve.deref(item, nil)
+		if err != nil {
+			return at(err, item)
+		}
+		if v.kind != String {
+			return bad
+		}
+		if err := c.addSource(v.text, provider, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *composer) addSource(path, provider string, item *Node) error {
+	scheme, rest, found := strings.Cut(path, "://")
+	if found && scheme != "file" {
+		return &Error{Kind: "searchpath", Message: fmt.Sprintf("the search path '%s' is left out: only folders can be searched", path),
+			Origin: item.origin, Column: 1, Hint: "write the folder's path, with or without file://"}
+	}
+	if found {
+		path = rest
+	}
+	dir := path
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(c.opts.Cwd, dir)
+	}
+	s := Source{Provider: provider, Path: path, FS: c.opts.OpenDir(dir)}
+	if info, err := fs.Stat(s.FS, "."); err != nil || !info.IsDir() {
+		c.warnings = append(c.warnings, fmt.Sprintf("provider=%s, path=%s is not available.", provider, path))
+	}
+	c.repo.sources = append(c.repo.sources, s)
+	return nil
+}
+
+// refuseSweeps names the ways out of a value that is a sweep.
+func refuseSweeps(overrides []*override) error {
+	for _, o := range overrides {
+		if o.value.sweep == nil {
+			continue
+		}
+		e := o.errorf("sweep-needs-multirun", "Sweep parameters '%s' requires --multirun", o.line)
+		if o.value.sweep.simple {
+			e.Message = fmt.Sprintf("Ambiguous value for argument '%s'\n"+
+				"1. To use it as a list, use key=[value1,value2]\n"+
+				"2. To use it as string, quote the value: key=\\'value1,value2\\'\n"+
+				"3. To sweep over it, add --multirun to your command line", o.line)
+		}
+		e.Column = o.valuePos + 1
+		e.Hint = "deepprof does not sweep yet: start one run per value"
+		return e
+	}
+	return nil
+}
+
+// mergeList merges the configs of the final list in order.
+func (c *composer) mergeList(list []resultDefault) (*Node, error) {
+	full := newMap()
+	for _, d := range list {
+		f, err := c.repo.load(d.path)
+		if err != nil {
+			return nil, err
+		}
+		root := f.root
+		if d.pkg != "" {
+			root = newMap()
+			if err := c.merge.update(root, d.pkg, f.root.clone(), true); err != nil {
+				return nil, &Error{Kind: "merge-type", Message: fmt.Sprintf("In '%s': the package '%s': %s", d.path, d.pkg, err), Origin: f.root.origin}
+			}
+		}
+		if err := c.searchPathIsPrimary(d, root); err != nil {
+			return nil, err
+		}
+		if err := c.merge.mergeInto(full, root, false); err != nil {
+			return nil, c.mergeFailed(d, f, err)
+		}
+		full.reparent()
+		if root.Get("hydra") != nil {
+			if err := c.hydraFits(d, full); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return full, nil
+}
+
+func (c *composer) searchPathIsPrimary(d resultDefault, root *Node) error {
+	if d.primary || strings.HasPrefix(d.path, "hydra/config") || root.kind != Map {
+		return nil
+	}
+	n := root.Lookup("hydra.searchpath")
+	if n == nil || n.kind == Null {
+		return nil
+	}
+	return &Error{Kind: "searchpath", Origin: n.origin,
+		Message: fmt.Sprintf("In '%s': Overriding hydra.searchpath is only supported from the primary config", d.path)}
+}
+
+func (c *composer) mergeFailed(d resultDefault, f *file, err error) error {
+	kind := "merge-type"
+	var me *mergeError
+	if errors.As(err, &me) {
+		kind = me.kind
+	}
+	return &Error{Kind: kind, Message: fmt.Sprintf("In '%s': TypeError raised while composing config:\n%s", d.path, err), Origin: f.root.origin,
+		Hint: "a mapping cannot be merged with a list"}
+}
+
+func (c *composer) hydraFits(d resultDefault, full *Node) error {
+	hydra := full.Get("hydra")
+	if hydra.kind != Map {
+		return &Error{Kind: "hydra-schema", Origin: hydra.origin,
+			Message: fmt.Sprintf("In '%s': ValidationError raised while composing config:\nMerge error: %s is not a subclass of HydraConf. value: %s",
+				d.path, pyType(hydra), pyStr(hydra))}
+	}
+	err := checkHydra(hydra, "hydra", "HydraConf", false)
+	var se *schemaError
+	if errors.As(err, &se) {
+		e := &Error{Kind: "hydra-schema", Message: fmt.Sprintf("In '%s': %s raised while composing config:\n%s", d.path, se.class, se.text), Origin: se.node.origin}
+		if se.class == "ConfigKeyError" {
+			e.Hint = schemaHint(se.text)
+		}
+		return e
+	}
+	return err
+}
+
+// schemaHint suggests a key of the class that "Key 'x' not in 'Class'" names.
+func schemaHint(text string) string {
+	parts := strings.Split(text, "'")
+	if len(parts) < 4 {
+		return ""
+	}
+	var names []string
+	for name := range hydraSchema[parts[3]] {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return hintFor(parts[1], names)
+}
+
+// describe records the choices and the final list.
+func (c *composer) describe(cfg *Config, list []resultDefault, groups *groupOverrides) {
+	for _, key := range groups.knownKeys {
+		if ch := groups.known[key]; !strings.HasPrefix(key, "hydra/") {
+			cfg.Choices = append(cfg.Choices, Choice{Group: key, Option: ch.name, Null: ch.null})
+		}
+	}
+	for _, d := range list {
+		f := c.repo.loaded[d.path]
+		if f == nil || f.source.Provider == "hydra" {
+			continue
+		}
+		cfg.Defaults = append(cfg.Defaults, Default{Config: d.path, Package: d.pkg, File: f.display})
+	}
+	for _, o := range c.overrides {
+		if o.isHydra() {
+			cfg.System = append(cfg.System, o.line)
+		} else {
+			cfg.Task = append(cfg.Task, o.line)
+		}
+	}
+}

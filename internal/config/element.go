@@ -1,0 +1,312 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/suggest"
+)
+
+// inputDefault is one entry of a defaults list: a config (path) or a group
+// with its choice.
+type inputDefault struct {
+	isGroup bool
+	path    string // of a config; "_self_" is the file itself
+	group   string
+	choice  choice
+
+	pkg       string // behind the "@"
+	hasPkg    bool
+	header    string // of the file that it stands for
+	hasHeader bool
+	baseDir   string // group of the file that holds the list
+	parentPkg string // package of that file
+
+	primary  bool
+	optional bool
+	override bool
+	deleted  bool
+	external bool // added by +group=option
+	origin   Origin
+}
+
+// choice is what a group is set to: nothing, one option or several.
+type choice struct {
+	null    bool
+	name    string
+	options []string
+	isList  bool
+}
+
+func (c choice) String() string {
+	switch {
+	case c.isList:
+		return pyRepr(newTexts(c.options))
+	case c.null:
+		return "None"
+	}
+	return c.name
+}
+
+func (d *inputDefault) isSelf() bool {
+	if d.isGroup {
+		return d.choice.name == "_self_"
+	}
+	return d.path == "_self_"
+}
+
+// setParent places the entry in the file that holds it.
+func (d *inputDefault) setParent(baseDir, pkg string) {
+	d.baseDir, d.parentPkg = baseDir, pkg
+	if d.hasPkg && strings.Contains(d.pkg, "_group_") {
+		d.pkg = "_global_." + strings.ReplaceAll(d.pkg, "_group_", d.defaultPackage())
+	}
+}
+
+func (d *inputDefault) groupPath() string {
+	if d.isGroup {
+		if g, absolute := strings.CutPrefix(d.group, "/"); absolute || d.external || d.baseDir == "" {
+			return g
+		}
+		return d.baseDir + "/" + d.group
+	}
+	p, absolute := strings.CutPrefix(d.path, "/")
+	group := ""
+	if i := strings.LastIndexByte(p, '/'); i >= 0 {
+		group = p[:i]
+	}
+	switch {
+	case absolute || d.baseDir == "":
+		return group
+	case group == "":
+		return d.baseDir
+	}
+	return d.baseDir + "/" + group
+}
+
+func (d *inputDefault) configPath() string {
+	if d.isGroup {
+		return d.groupPath() + "/" + d.choice.String()
+	}
+	p, absolute := strings.CutPrefix(d.path, "/")
+	if absolute || d.baseDir == "" {
+		return p
+	}
+	return d.baseDir + "/" + p
+}
+
+// name is the option or the last part of the path; ok is false for null.
+func (d *inputDefault) name() (string, bool) {
+	if d.isGroup {
+		return d.choice.name, !d.choice.null
+	}
+	return d.path[strings.LastIndexByte(d.path, '/')+1:], true
+}
+
+func (d *inputDefault) defaultPackage() string {
+	return strings.ReplaceAll(d.groupPath(), "/", ".")
+}
+
+func (d *inputDefault) setHeader(header string) {
+	d.hasHeader = true
+	switch {
+	case header == "_global_" || strings.HasPrefix(header, "_global_."):
+		d.header = header
+	default:
+		d.header = "_global_." + header
+	}
+}
+
+// finalPackage is where the config lands. The override key leaves the header
+// out of account.
+func (d *inputDefault) finalPackage(useHeader bool) string {
+	var pkg string
+	switch {
+	case d.hasPkg:
+		pkg = d.pkg
+	case useHeader && d.hasHeader:
+		pkg = d.header
+	default:
+		relative := d.group
+		if !d.isGroup {
+			relative = d.path
+		}
+		relative = strings.TrimPrefix(relative, "/")
+		if !d.isGroup {
+			relative = relative[:max(0, strings.LastIndexByte(relative, '/'))]
+		}
+		pkg = strings.ReplaceAll(relative, "/", ".")
+	}
+	parent := d.parentPkg
+	if d.external {
+		parent = ""
+	}
+	switch {
+	case parent == "":
+	case pkg == "":
+		pkg = parent
+	default:
+		pkg = parent + "." + pkg
+	}
+	if i := strings.LastIndex(pkg, "_global_"); i >= 0 {
+		return pkg[min(i+len("_global_")+1, len(pkg)):]
+	}
+	return pkg
+}
+
+func (d *inputDefault) overrideKey() string {
+	key, final := d.groupPath(), d.finalPackage(false)
+	if d.defaultPackage() == final {
+		return key
+	}
+	if final == "" {
+		final = "_global_"
+	}
+	return key + "@" + final
+}
+
+func (d *inputDefault) isInterpolation() bool {
+	if d.isGroup {
+		return !d.choice.isList && strings.Contains(d.choice.name, "${")
+	}
+	return strings.Contains(d.configPath(), "${")
+}
+
+func (d *inputDefault) isMissing() bool {
+	name, ok := d.name()
+	return ok && !d.choice.isList && name == "???"
+}
+
+// extractDefaults takes the defaults list out of a loaded file.
+func (r *repo) extractDefaults(f *file) error {
+	list := f.root.Get("defaults")
+	if list == nil {
+		return nil
+	}
+	f.root.remove(nodeKey{String, "defaults"})
+	if list.kind != List {
+		got := pyType(list)
+		if list.kind == Map {
+			got = "mapping"
+		}
+		return r.invalidDefault(list, "Invalid defaults list in '%s', defaults must be a list (got %s)", f.path, got)
+	}
+	for _, item := range list.items {
+		d, err := r.parseDefault(f, item)
+		if err != nil {
+			return err
+		}
+		d.origin = item.origin
+		f.defaults = append(f.defaults, d)
+	}
+	return nil
+}
+
+func (r *repo) invalidDefault(n *Node, format string, args ...any) *Error {
+	return &Error{Kind: "defaults-invalid", Message: fmt.Sprintf(format, args...), Origin: n.origin}
+}
+
+func splitPackage(s string) (name, pkg string, hasPkg bool) {
+	name, pkg, hasPkg = strings.Cut(s, "@")
+	pkg, _, _ = strings.Cut(pkg, ":")
+	if pkg == "_here_" {
+		pkg = ""
+	}
+	return name, pkg, hasPkg
+}
+
+func (r *repo) parseDefault(f *file, item *Node) (*inputDefault, error) {
+	d := &inputDefault{}
+	switch item.kind {
+	case String:
+		d.path, d.pkg, d.hasPkg = splitPackage(item.text)
+		if d.isSelf() && d.hasPkg {
+			e := r.invalidDefault(item, "_self_@PACKAGE is not supported")
+			e.Kind = "defaults-self-package"
+			return nil, e
+		}
+		return d, nil
+	case Map:
+	case List:
+		return nil, r.invalidDefault(item, "Unsupported type in defaults : ListConfig")
+	default:
+		return nil, r.invalidDefault(item, "Unsupported type in defaults : %s", pyType(item))
+	}
+	switch len(item.entries) {
+	case 0:
+		return nil, r.invalidDefault(item, "In %s: Missing group name in %s", f.path, pyRepr(item))
+	case 1:
+	default:
+		return nil, r.invalidDefault(item, "In %s: Too many keys in default item %s", f.path, pyRepr(item))
+	}
+	entry := item.entries[0]
+	if entry.Key.kind != String {
+		return nil, r.invalidDefault(item, "In %s: the name of a group is a string, not %s", f.path, pyRepr(entry.Key))
+	}
+	d.isGroup = true
+	words, pkg, hasPkg := splitPackage(entry.Key.text)
+	d.pkg, d.hasPkg = pkg, hasPkg
+	if err := r.keywords(d, item, words); err != nil {
+		return nil, err
+	}
+	return d, r.parseChoice(d, entry.Value)
+}
+
+// keywords reads "optional" and "override" before the group's name. Hydra
+// takes any other word silently; it is refused here, being a slip.
+func (r *repo) keywords(d *inputDefault, item *Node, words string) error {
+	known := []string{"optional", "override"}
+	parts := strings.Split(words, " ")
+	d.group = parts[len(parts)-1]
+	for _, w := range parts[:len(parts)-1] {
+		switch w {
+		case "optional":
+			d.optional = true
+		case "override":
+			d.override = true
+		case "":
+			continue
+		default:
+			e := r.invalidDefault(item, "unknown keyword '%s' in a defaults list%s", w, suggest.DidYouMean(w, known))
+			e.Hint = "the keywords are optional and override"
+			return e
+		}
+	}
+	if d.group == "" {
+		return r.invalidDefault(item, "the name of the group is missing in '%s'", words)
+	}
+	return nil
+}
+
+func (r *repo) parseChoice(d *inputDefault, value *Node) error {
+	switch value.kind {
+	case Null:
+		d.choice.null = true
+	case String:
+		d.choice.name = value.text
+	case List:
+		d.choice.isList = true
+		for _, v := range value.items {
+			if v.kind != String {
+				return r.invalidDefault(v, "Unsupported item value in defaults : %s, nested list items must be strings", pyType(v))
+			}
+			d.choice.options = append(d.choice.options, v.text)
+		}
+	default:
+		return r.invalidDefault(value, "Unsupported item value in defaults : %s. Supported: string or list", pyType(value))
+	}
+	return nil
+}
+
+// clone copies a defaults list: building the tree changes its entries, and a
+// file may stand in it more than once.
+func cloneDefaults(list []*inputDefault) []*inputDefault {
+	out := make([]*inputDefault, len(list))
+	for i, d := range list {
+		c := *d
+		c.choice.options = slices.Clone(d.choice.options)
+		out[i] = &c
+	}
+	return out
+}

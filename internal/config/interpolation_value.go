@@ -1,0 +1,162 @@
+package config
+
+import "strings"
+
+// sequence parses elements with commas between; one that is not there is an
+// empty string, and then the source is returned too.
+func (p *interpParser) sequence(end tokenType) (items []*expr, gap string, err error) {
+	start, missing := p.peek().pos, false
+	for {
+		if t := p.peek().typ; t == tokComma || t == end {
+			items = append(items, &expr{kind: exprValue, value: newText("")})
+			missing = true
+		} else {
+			e, err := p.element()
+			if err != nil {
+				return nil, "", err
+			}
+			items = append(items, e)
+		}
+		if !p.accept(tokComma) {
+			break
+		}
+	}
+	if missing {
+		gap = p.src[start:p.peek().pos]
+	}
+	return items, gap, nil
+}
+
+func (p *interpParser) element() (*expr, error) {
+	p.depth++
+	defer func() { p.depth-- }()
+	if p.depth > maxNesting {
+		return nil, p.fail(p.peek().pos, "values are nested too deep")
+	}
+	switch t := p.peek(); t.typ {
+	case tokQuoteOpen:
+		return p.quoted()
+	case tokBracketOpen:
+		p.take()
+		e := &expr{kind: exprList}
+		if p.accept(tokBracketClose) {
+			return e, nil
+		}
+		items, gap, err := p.sequence(tokBracketClose)
+		if err != nil {
+			return nil, err
+		}
+		e.parts, e.gap = items, gap
+		if !p.accept(tokBracketClose) {
+			return nil, p.unexpected("',' or ']'")
+		}
+		return e, nil
+	case tokBraceOpen:
+		return p.dict()
+	}
+	return p.primitive(true)
+}
+
+func (p *interpParser) quoted() (*expr, error) {
+	p.take()
+	if p.accept(tokQuoteClose) {
+		return &expr{kind: exprText}, nil
+	}
+	e, err := p.text(tokQuoteClose)
+	if err != nil {
+		return nil, err
+	}
+	p.take()
+	if e.kind != exprJoin {
+		e = &expr{kind: exprJoin, parts: []*expr{e}}
+	}
+	return e, nil
+}
+
+func (p *interpParser) dict() (*expr, error) {
+	p.take()
+	e := &expr{kind: exprDict}
+	if p.accept(tokBraceClose) {
+		return e, nil
+	}
+	for {
+		key, err := p.primitive(false)
+		if err != nil {
+			return nil, err
+		}
+		if !p.accept(tokColon) {
+			return nil, p.unexpected("':'")
+		}
+		value, err := p.element()
+		if err != nil {
+			return nil, err
+		}
+		k := key.value
+		if k == nil {
+			k = newText(key.joined())
+		}
+		e.keys = append(e.keys, k)
+		e.parts = append(e.parts, value)
+		if p.accept(tokBraceClose) {
+			return e, nil
+		}
+		if !p.accept(tokComma) {
+			return nil, p.unexpected("',' or '}'")
+		}
+	}
+}
+
+// joined is the text of a join of literals.
+func (e *expr) joined() string {
+	if e.kind == exprText {
+		return e.text
+	}
+	var b strings.Builder
+	for _, p := range e.parts {
+		b.WriteString(p.text)
+	}
+	return b.String()
+}
+
+func (p *interpParser) primitive(isValue bool) (*expr, error) {
+	var parts []*expr
+	var single *Node
+	for {
+		t := p.peek()
+		switch t.typ {
+		case tokID, tokNull, tokInt, tokFloat, tokBool, tokUnquoted, tokEscape, tokSpace:
+			p.take()
+			single = typed(t)
+			parts = append(parts, &expr{kind: exprText, text: p.unescaped(t)})
+			continue
+		case tokColon:
+			if isValue {
+				p.take()
+				single = newText(t.text)
+				parts = append(parts, &expr{kind: exprText, text: t.text})
+				continue
+			}
+		case tokInterOpen:
+			if isValue {
+				e, err := p.interpolation()
+				if err != nil {
+					return nil, err
+				}
+				parts = append(parts, e)
+				continue
+			}
+		}
+		break
+	}
+	switch {
+	case len(parts) == 0:
+		return nil, p.unexpected("a value")
+	case len(parts) == 1 && parts[0].kind == exprText && strings.TrimLeft(parts[0].text, " \t") == "" && single.kind == String:
+		return nil, p.fail(p.peek().pos, "the value is all blanks")
+	case len(parts) == 1 && parts[0].kind == exprText:
+		return &expr{kind: exprValue, value: single}, nil
+	case len(parts) == 1:
+		return parts[0], nil
+	}
+	return &expr{kind: exprJoin, parts: parts}, nil
+}

@@ -1,0 +1,181 @@
+package config
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// Kind is the type of a node's value.
+type Kind uint8
+
+const (
+	Null Kind = iota
+	Bool
+	Int
+	Float
+	String
+	Bytes
+	Map
+	List
+)
+
+var kindNames = [...]string{"null", "bool", "int", "float", "string", "bytes", "map", "list"}
+
+// String names the kind as an error message does.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "kind " + strconv.Itoa(int(k))
+}
+
+// Origin says where a value was written: in a file or in an override. The
+// zero Origin belongs to a value that the program itself supplied.
+type Origin struct {
+	File     string // display path; "" for an override
+	Line     int    // 1-based; 0 where unknown
+	Column   int    // 1-based, in characters
+	Override string // the override as it was typed; "" for a file
+}
+
+// String gives file:line:column, or the override.
+func (o Origin) String() string {
+	switch {
+	case o.Override != "":
+		return "override " + o.Override
+	case o.File == "":
+		return "built-in"
+	case o.Line == 0:
+		return o.File
+	}
+	return o.File + ":" + strconv.Itoa(o.Line) + ":" + strconv.Itoa(o.Column)
+}
+
+// Entry is one key of a mapping with its value. Key is a scalar node; most
+// keys are strings, but YAML also allows 1, 2.5, true and bytes.
+type Entry struct {
+	Key   *Node
+	Value *Node
+}
+
+// Node is a value of a configuration tree: a scalar, a mapping or a list.
+// Nodes that Compose and Resolve return must not be changed.
+type Node struct {
+	kind    Kind
+	boolean bool
+	integer int64    // where big is nil
+	big     *big.Int // an integer beyond int64
+	float   float64
+	text    string // String and Bytes
+	entries []Entry
+	index   map[nodeKey]int // entries by key; nil in small maps
+	items   []*Node
+	origin  Origin
+	parent  *Node // the map or list that holds the node
+	literal bool  // a String that interpolation must leave alone
+}
+
+// Kind returns the type of the value. An unresolved interpolation and a
+// missing value are Strings.
+func (n *Node) Kind() Kind { return n.kind }
+
+// Origin returns where the value was written.
+func (n *Node) Origin() Origin { return n.origin }
+
+// Bool returns the value of a Bool.
+func (n *Node) Bool() (value, ok bool) { return n.boolean, n.kind == Bool }
+
+// Int returns the value of an Int that fits 64 bits.
+func (n *Node) Int() (int64, bool) { return n.integer, n.kind == Int && n.big == nil }
+
+// BigInt returns the value of any Int.
+func (n *Node) BigInt() (*big.Int, bool) {
+	if n.kind != Int {
+		return nil, false
+	}
+	if n.big != nil {
+		return new(big.Int).Set(n.big), true
+	}
+	return big.NewInt(n.integer), true
+}
+
+// Float returns the value of a Float; an Int is no Float.
+func (n *Node) Float() (float64, bool) { return n.float, n.kind == Float }
+
+// Text returns the value of a String; of an unresolved interpolation it is the
+// text with the "${".
+func (n *Node) Text() (string, bool) { return n.text, n.kind == String }
+
+// Bytes returns the value of a !!binary scalar.
+func (n *Node) Bytes() ([]byte, bool) { return []byte(n.text), n.kind == Bytes }
+
+// Entries returns the keys and values of a Map in their order.
+func (n *Node) Entries() []Entry { return n.entries }
+
+// Items returns the elements of a List.
+func (n *Node) Items() []*Node { return n.items }
+
+// Len returns the number of entries or items, 0 for a scalar.
+func (n *Node) Len() int { return len(n.entries) + len(n.items) }
+
+// Missing tells whether the value is "???": to be given by the user.
+func (n *Node) Missing() bool { return n.kind == String && n.text == "???" }
+
+// Interpolation tells whether the value still holds an unresolved "${...}".
+func (n *Node) Interpolation() bool {
+	return n.kind == String && !n.literal && strings.Contains(n.text, "${")
+}
+
+// Get returns the value of a string key of a Map, or nil.
+func (n *Node) Get(key string) *Node {
+	if n == nil || n.kind != Map {
+		return nil
+	}
+	return n.child(nodeKey{String, key})
+}
+
+// Lookup follows a dotted path of keys and list indices, without resolving
+// interpolations on the way; nil where there is nothing.
+func (n *Node) Lookup(path string) *Node {
+	if path == "" {
+		return n
+	}
+	for part := range strings.SplitSeq(path, ".") {
+		switch {
+		case n == nil:
+			return nil
+		case n.kind == List:
+			i, err := strconv.Atoi(part)
+			if err != nil || i < 0 || i >= len(n.items) {
+				return nil
+			}
+			n = n.items[i]
+		default:
+			n = n.Get(part)
+		}
+	}
+	return n
+}
+
+// Walk calls fn for every node below n in key order, parents first, with its
+// dotted path. fn returns false to leave out what lies below a node.
+func (n *Node) Walk(fn func(path string, n *Node) bool) { n.walk("", fn) }
+
+func (n *Node) walk(path string, fn func(string, *Node) bool) {
+	visit := func(key string, child *Node) {
+		p := key
+		if path != "" {
+			p = path + "." + key
+		}
+		if fn(p, child) {
+			child.walk(p, fn)
+		}
+	}
+	for _, e := range n.entries {
+		visit(pyStr(e.Key), e.Value)
+	}
+	for i, item := range n.items {
+		visit(strconv.Itoa(i), item)
+	}
+}

@@ -1,0 +1,304 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/suggest"
+)
+
+// call is the use of a resolver.
+type call struct {
+	r      *resolver
+	name   string
+	args   []*Node
+	parent *Node // the map or list that holds the node
+	node   *Node
+	memo   map[*Node]bool
+}
+
+type resolverFunc struct {
+	min, max int // number of arguments
+	fn       func(c *call) (*Node, error)
+}
+
+// resolverNames are the functions that an interpolation may call.
+var resolverNames = []string{"hydra", "now", "oc.create", "oc.decode", "oc.dict.keys", "oc.dict.values", "oc.env", "oc.select"}
+
+func findResolver(name string) (resolverFunc, bool) {
+	switch name {
+	case "oc.env":
+		return resolverFunc{1, 2, resolveEnv}, true
+	case "oc.select":
+		return resolverFunc{1, 2, resolveSelect}, true
+	case "oc.decode":
+		return resolverFunc{1, 1, resolveDecode}, true
+	case "oc.create":
+		return resolverFunc{1, 1, resolveCreate}, true
+	case "oc.dict.keys":
+		return resolverFunc{1, 1, resolveKeys}, true
+	case "oc.dict.values":
+		return resolverFunc{1, 1, resolveValues}, true
+	case "now":
+		return resolverFunc{1, 1, resolveNow}, true
+	case "hydra":
+		return resolverFunc{1, 1, resolveHydra}, true
+	}
+	return resolverFunc{}, false
+}
+
+// unknownResolver carries the names that are known.
+type unknownResolver struct{ hint string }
+
+func (e *unknownResolver) Error() string { return e.hint }
+
+func (r *resolver) evalCall(e *expr, parent, node *Node, memo map[*Node]bool) (*Node, error) {
+	var names []string
+	for _, p := range e.name {
+		v, err := r.eval(p, parent, node, memo)
+		if err != nil {
+			return nil, err
+		}
+		if v.kind != String {
+			return nil, failed("interpolation-other", "The name of a resolver must be a string, but the interpolation %s resolved to `%s` which is of type <class '%s'>",
+				p.text, pyStr(v), pyType(v))
+		}
+		names = append(names, v.text)
+	}
+	r.warnOfGap(e)
+	c := &call{r: r, name: strings.Join(names, "."), parent: parent, node: node, memo: memo}
+	for _, a := range e.args {
+		v, err := r.eval(a, parent, node, memo)
+		if err != nil {
+			return nil, err
+		}
+		c.args = append(c.args, v)
+	}
+	f, ok := findResolver(c.name)
+	if !ok {
+		hint := "the resolvers are " + strings.Join(resolverNames, ", ")
+		if near := suggest.DidYouMean(c.name, resolverNames); near != "" {
+			hint = strings.TrimPrefix(near, "; ") + " " + hint
+		}
+		return nil, &resolveError{kind: "interpolation-resolver", text: "Unsupported interpolation type " + c.name, err: &unknownResolver{hint}}
+	}
+	if len(c.args) < f.min || len(c.args) > f.max {
+		want := fmt.Sprint(f.min)
+		if f.max > f.min {
+			want = fmt.Sprintf("%d to %d", f.min, f.max)
+		}
+		return nil, raised("TypeError", "%s takes %s arguments but %d were given", c.name, want, len(c.args))
+	}
+	return f.fn(c)
+}
+
+func (c *call) text(i int) (string, error) {
+	if c.args[i].kind != String {
+		return "", raised("TypeError", "%s takes a string, but `%s` is of type %s", c.name, pyStr(c.args[i]), pyType(c.args[i]))
+	}
+	return c.args[i].text, nil
+}
+
+func resolveEnv(c *call) (*Node, error) {
+	name, err := c.text(0)
+	if err != nil {
+		return nil, err
+	}
+	if value, ok := c.r.env(name); ok {
+		return literal(newText(value)), nil
+	}
+	if len(c.args) < 2 {
+		return nil, failed("interpolation-env", "KeyError raised while resolving interpolation: \"Environment variable '%s' not found\"", name)
+	}
+	if c.args[1].kind == Null {
+		return newNull(), nil
+	}
+	return literal(newText(pyStr(c.args[1]))), nil
+}
+
+// selectValue is omegaconf's select: nil where there is nothing or "???".
+func (r *resolver) selectValue(container *Node, key string, o selectOptions) (*Node, error) {
+	root, rest, err := rootAndKey(container, key)
+	if err != nil {
+		return nil, raised("ConfigKeyError", "%s", err)
+	}
+	v, err := r.selectNode(root, rest, o, nil)
+	if err != nil {
+		// One that a resolved value raised is wrapped, and not forgiven.
+		if te, ok := err.(*typeError); ok && te.class == "ConfigTypeError" {
+			return nil, nil
+		}
+		return nil, err
+	}
+	if v == nil || v.Missing() {
+		return nil, nil
+	}
+	return v, nil
+}
+
+func resolveSelect(c *call) (*Node, error) {
+	key, err := c.text(0)
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.r.selectValue(c.parent, key, selectOptions{throwFailure: true})
+	switch {
+	case err != nil:
+		return nil, wrapTypeError(err)
+	case v != nil:
+		return v, nil
+	case len(c.args) > 1:
+		return c.args[1], nil
+	}
+	return newNull(), nil
+}
+
+func resolveDecode(c *call) (*Node, error) {
+	if c.args[0].kind == Null {
+		return newNull(), nil
+	}
+	text, err := c.text(0)
+	if err != nil {
+		return nil, err
+	}
+	e, err := parseElement(text)
+	if err != nil {
+		return nil, &resolveError{kind: "interpolation-syntax", text: "GrammarParseError raised while resolving interpolation: " + err.Error(), err: err}
+	}
+	c.r.depth++
+	defer func() { c.r.depth-- }()
+	if c.r.depth > maxResolveDepth {
+		return nil, failed("interpolation-cycle", "Recursive interpolation detected: %s", text)
+	}
+	return c.r.eval(e, c.parent, c.node, nil)
+}
+
+// resolveCreate makes a value part of the tree: what is below it can be
+// referred to and may itself hold interpolations.
+func resolveCreate(c *call) (*Node, error) {
+	v := c.args[0]
+	switch {
+	case v.container():
+		v = v.clone()
+	case v.kind == String:
+		parsed, err := readYAML("oc.create", []byte(v.text))
+		if err != nil {
+			return nil, &resolveError{kind: "interpolation-other", text: err.Error(), err: err}
+		}
+		switch {
+		case parsed == nil || parsed.kind == Null:
+			v = newMap()
+		case parsed.kind == String:
+			v = newMap()
+			v.put(parsed, newNull())
+		case parsed.container():
+			v = parsed
+		default:
+			return nil, raised("ValidationError", "oc.create cannot make a config of `%s`", v.text)
+		}
+	case v.kind == Null:
+		return newNull(), nil
+	default:
+		return nil, raised("ValidationError", "Object of unsupported type: '%s'", pyType(v))
+	}
+	plant(v)
+	v.parent = c.parent
+	return v, nil
+}
+
+// plant takes the mark of a foreign value off a tree.
+func plant(n *Node) {
+	n.literal = false
+	for _, e := range n.entries {
+		e.Value.parent = n
+		plant(e.Value)
+	}
+	for _, item := range n.items {
+		item.parent = n
+		plant(item)
+	}
+}
+
+func (c *call) dict() (*Node, string, error) {
+	key, err := c.text(0)
+	if err != nil {
+		return nil, "", err
+	}
+	v, err := c.r.selectValue(c.parent, key, selectOptions{throwMissing: true, throwFailure: true})
+	var missing *missingError
+	switch {
+	case errors.As(err, &missing):
+		return nil, "", raised("MissingMandatoryValue", "%s", missing)
+	case err != nil:
+		return nil, "", wrapTypeError(err)
+	case v == nil:
+		return nil, "", raised("ConfigKeyError", "Key not found: '%s'", key)
+	case v.kind != Map || v.literal:
+		name := pyType(v)
+		if v.kind == List {
+			name = "ListConfig"
+		}
+		return nil, "", raised("TypeError", "`%s` cannot be applied to objects of type: %s", c.name, name)
+	}
+	return v, key, nil
+}
+
+func resolveKeys(c *call) (*Node, error) {
+	d, _, err := c.dict()
+	if err != nil {
+		return nil, err
+	}
+	list := newList()
+	for _, e := range d.entries {
+		k := *e.Key
+		list.push(&k)
+	}
+	list.parent = c.parent
+	return list, nil
+}
+
+func resolveValues(c *call) (*Node, error) {
+	d, key, err := c.dict()
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(key, ".") {
+		key = "." + key // the list is one level further down
+	}
+	list := newList()
+	for _, e := range d.entries {
+		item := newText("${" + key + "." + pyStr(e.Key) + "}")
+		item.origin = e.Value.origin
+		list.push(item)
+	}
+	list.parent = c.parent
+	return list, nil
+}
+
+func resolveNow(c *call) (*Node, error) {
+	format, err := c.text(0)
+	if err != nil {
+		return nil, err
+	}
+	return literal(newText(strftime(c.r.now, format))), nil
+}
+
+func resolveHydra(c *call) (*Node, error) {
+	path, err := c.text(0)
+	if err != nil {
+		return nil, err
+	}
+	hydra := c.r.hydra()
+	if hydra == nil {
+		return nil, raised("ValueError", "HydraConfig was not set")
+	}
+	v, err := c.r.selectValue(hydra, "."+path, selectOptions{throwFailure: true})
+	if err != nil {
+		return nil, wrapTypeError(err)
+	}
+	if v == nil {
+		return newNull(), nil
+	}
+	return v, nil
+}

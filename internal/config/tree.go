@@ -1,0 +1,208 @@
+package config
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+)
+
+// nodeKey identifies a key within a mapping. Numbers and booleans that are
+// equal in Python (1, 1.0 and true) are one key, as they are to omegaconf.
+type nodeKey struct {
+	kind Kind
+	text string
+}
+
+// indexFrom is the size from which a mapping keeps an index of its keys.
+const indexFrom = 12
+
+func keyOf(n *Node) nodeKey {
+	switch n.kind {
+	case Bool:
+		if n.boolean {
+			return nodeKey{Int, "1"}
+		}
+		return nodeKey{Int, "0"}
+	case Int:
+		if n.big != nil {
+			return nodeKey{Int, n.big.String()}
+		}
+		return nodeKey{Int, strconv.FormatInt(n.integer, 10)}
+	case Float:
+		if n.float == math.Trunc(n.float) && !math.IsInf(n.float, 0) {
+			b, _ := big.NewFloat(n.float).Int(nil)
+			return nodeKey{Int, b.String()}
+		}
+		return nodeKey{Float, pyFloat(n.float)}
+	}
+	return nodeKey{n.kind, n.text}
+}
+
+func newMap() *Node             { return &Node{kind: Map} }
+func newList() *Node            { return &Node{kind: List} }
+func newNull() *Node            { return &Node{kind: Null} }
+func newText(s string) *Node    { return &Node{kind: String, text: s} }
+func newBool(b bool) *Node      { return &Node{kind: Bool, boolean: b} }
+func newInt(i int64) *Node      { return &Node{kind: Int, integer: i} }
+func newFloat(f float64) *Node  { return &Node{kind: Float, float: f} }
+func (n *Node) container() bool { return n.kind == Map || n.kind == List }
+
+func newBig(b *big.Int) *Node {
+	if b.IsInt64() {
+		return newInt(b.Int64())
+	}
+	return &Node{kind: Int, big: b}
+}
+
+func newTexts(texts []string) *Node {
+	list := newList()
+	for _, t := range texts {
+		list.push(newText(t))
+	}
+	return list
+}
+
+func (n *Node) find(k nodeKey) int {
+	if len(n.entries) < indexFrom {
+		for i, e := range n.entries {
+			if k == keyOf(e.Key) {
+				return i
+			}
+		}
+		return -1
+	}
+	if n.index == nil {
+		n.index = make(map[nodeKey]int, len(n.entries))
+		for i, e := range n.entries {
+			n.index[keyOf(e.Key)] = i
+		}
+	}
+	if i, ok := n.index[k]; ok {
+		return i
+	}
+	return -1
+}
+
+func (n *Node) child(k nodeKey) *Node {
+	if i := n.find(k); i >= 0 {
+		return n.entries[i].Value
+	}
+	return nil
+}
+
+// put sets a key, in its old place where it exists.
+func (n *Node) put(key, value *Node) {
+	value.parent = n
+	k := keyOf(key)
+	if i := n.find(k); i >= 0 {
+		n.entries[i].Value = value
+		return
+	}
+	n.entries = append(n.entries, Entry{key, value})
+	if n.index != nil {
+		n.index[k] = len(n.entries) - 1
+	}
+}
+
+func (n *Node) putText(key string, value *Node) { n.put(newText(key), value) }
+
+func (n *Node) remove(k nodeKey) {
+	if i := n.find(k); i >= 0 {
+		n.entries = append(n.entries[:i:i], n.entries[i+1:]...)
+		n.index = nil
+	}
+}
+
+func (n *Node) push(item *Node) {
+	item.parent = n
+	n.items = append(n.items, item)
+}
+
+// clone copies the tree below n. The copy has no parent.
+func (n *Node) clone() *Node {
+	c := *n
+	c.parent, c.index = nil, nil
+	if n.entries != nil {
+		c.entries = make([]Entry, len(n.entries))
+		for i, e := range n.entries {
+			v := e.Value.clone()
+			v.parent = &c
+			c.entries[i] = Entry{e.Key, v}
+		}
+	}
+	if n.items != nil {
+		c.items = make([]*Node, len(n.items))
+		for i, item := range n.items {
+			c.items[i] = item.clone()
+			c.items[i].parent = &c
+		}
+	}
+	return &c
+}
+
+// reparent makes the parents right below n after nodes moved.
+func (n *Node) reparent() {
+	for _, e := range n.entries {
+		e.Value.parent = n
+		e.Value.reparent()
+	}
+	for _, item := range n.items {
+		item.parent = n
+		item.reparent()
+	}
+}
+
+func (n *Node) root() *Node {
+	for n.parent != nil {
+		n = n.parent
+	}
+	return n
+}
+
+// keyIn returns how a node is called in its parent.
+func (n *Node) keyIn() string {
+	if n.parent == nil {
+		return ""
+	}
+	for _, e := range n.parent.entries {
+		if e.Value == n {
+			return pyStr(e.Key)
+		}
+	}
+	for i, item := range n.parent.items {
+		if item == n {
+			return "[" + strconv.Itoa(i) + "]"
+		}
+	}
+	return ""
+}
+
+// fullKey is the path of a node as omegaconf writes it: a.b[0].c
+func (n *Node) fullKey() string {
+	path := ""
+	for ; n.parent != nil; n = n.parent {
+		key := n.keyIn()
+		switch {
+		case path == "":
+			path = key
+		case path[0] == '[':
+			path = key + path
+		default:
+			path = key + "." + path
+		}
+	}
+	return path
+}
+
+// scalarEqual compares as Python does: 1 == 1.0 == True.
+func scalarEqual(a, b *Node) bool {
+	if a.numeric() && b.numeric() {
+		if a.kind == Float && math.IsNaN(a.float) {
+			return false
+		}
+		return keyOf(a) == keyOf(b)
+	}
+	return a.kind == b.kind && a.text == b.text
+}
+
+func (n *Node) numeric() bool { return n.kind == Bool || n.kind == Int || n.kind == Float }
