@@ -1,0 +1,516 @@
+package nvtx
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A recording holds the launches that Nsight Compute 2024.1 selected of a
+// report whose launches have the given NVTX states, for each expression. The
+// reports lie beside it.
+type recording struct {
+	Report string
+	States []State
+	Rows   []struct {
+		Expr     string
+		Exit     int
+		Launches []int
+	}
+}
+
+func readRecordings(t testing.TB) []recording {
+	t.Helper()
+	data, err := os.ReadFile("testdata/ncu-2024.1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []recording
+	if err := json.Unmarshal(data, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// refused are expressions that select something in Nsight Compute and are
+// errors here, with the reason.
+var refused = map[string]string{
+	`A/+/+/B`: "the first quantifier is ignored", `A/+/*/B`: "the first quantifier is ignored",
+	`A/*/+/B`: "the first quantifier is ignored", `A/*/*/B`: "the first quantifier is ignored",
+	`//A`: "empty name", `A//`: "empty name", `A//B`: "empty name",
+	`regex:A//[B]/`: "empty name", `regex:A//[B/]`: "empty name",
+	`*`: "looks like a quantifier", `regex:`: "selects every start/end range", `regex:,`: "selects every start/end range",
+	`regex:(A)\1/`: "not checkable", `regex:^A(?=A)/`: "not checkable", `regex:A++/`: "not checkable",
+}
+
+func TestSelectsWhatNsightComputeSelects(t *testing.T) {
+	compared := 0
+	for _, rec := range readRecordings(t) {
+		for _, row := range rec.Rows {
+			e, err := Parse(row.Expr)
+			if err != nil {
+				if len(row.Launches) > 0 && refused[row.Expr] == "" {
+					t.Errorf("%s: %q selects %v in Nsight Compute, here: %v", rec.Report, row.Expr, row.Launches, err)
+				}
+				continue
+			}
+			if row.Exit != 0 && !strings.Contains(row.Expr, "A[A-Z") {
+				t.Errorf("%s: %q is an error in Nsight Compute and accepted here", rec.Report, row.Expr)
+			}
+			var got, want []int
+			for i, s := range rec.States {
+				if repeats(s) {
+					continue
+				}
+				if e.As(StartEnd).Match(s) {
+					got = append(got, i)
+				}
+				if slices.Contains(row.Launches, i) {
+					want = append(want, i)
+				}
+			}
+			compared++
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %q selects %v, Nsight Compute %v", rec.Report, row.Expr, got, row.Launches)
+			}
+			again, err := Parse(e.As(StartEnd).String())
+			if err != nil {
+				t.Errorf("%q is written as %q: %v", row.Expr, e, err)
+				continue
+			}
+			for i, s := range rec.States {
+				was, is := e.As(StartEnd).Match(s), again.As(StartEnd).Match(s)
+				if was && !is || was != is && !e.needsRegex() {
+					t.Errorf("%q is written as %q, which differs in state %d", row.Expr, e, i)
+				}
+			}
+		}
+	}
+	if compared < 150 {
+		t.Errorf("only %d expressions were compared", compared)
+	}
+}
+
+// repeats reports whether a name is open within itself, where versions of
+// Nsight Compute differ: of the stack A, A, B 2024.1 selects A/B and 2025.3
+// does not.
+func repeats(s State) bool {
+	return slices.ContainsFunc(s.Stacks, func(stack []Range) bool {
+		seen := map[string]bool{}
+		return slices.ContainsFunc(stack, func(r Range) bool {
+			was := seen[r.Name]
+			seen[r.Name] = true
+			return was
+		})
+	})
+}
+
+// What Nsight Compute 2025.3.1 profiled of a program on an H200, one launch
+// in each of these stacks and ranges.
+func TestSelectsWhatNcu2025Profiles(t *testing.T) {
+	var states []State
+	push := func(names ...string) {
+		var stack []Range
+		for _, n := range names {
+			stack = append(stack, Range{Name: n})
+		}
+		states = append(states, State{Stacks: [][]Range{stack}})
+	}
+	for _, s := range []string{"A", "B", "AB", "BA", "AXB", "ABC"} {
+		push(strings.Split(s, "")...)
+	}
+	for _, s := range []string{"a/b", "a*b", "*", "a@b", "a,b", "a[b]", "a+b", `a\b`, "regex:a", `a\`} {
+		push(s)
+	}
+	states = append(states, State{Open: []Range{{Name: "A"}}}, State{Open: []Range{{Name: "A"}, {Name: "B"}}})
+	for expr, want := range map[string][]int{
+		"A/": {0, 2, 3, 4, 5}, "A": {16, 17}, "A/B": {2, 5}, "A]": {0, 3}, "[A/B]": {2}, "A/+": {2},
+		"A/+/B": {4}, "A/*/B": {2, 4, 5}, "A,B": {17}, `a\/b/`: {6}, "a*b/": {7}, `\*/`: {8}, `a\@b/`: {9},
+		`a\,b/`: {10}, `a\[b\]/`: {11}, `a\b/`: {13}, "regex:^a.b$/": {6, 7, 9, 10, 12, 13},
+		"regex:^regex:a$/": {14}, "regex:^a.$/": {15}, `regex:^a\\b$/`: {13}, "regex:/[AB]/": {0, 1, 2, 3, 4, 5}, "regex:^A$/": {0, 2, 3, 4, 5},
+	} {
+		e, err := Parse(expr)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		var got []int
+		for i, s := range states {
+			if e.As(StartEnd).Match(s) {
+				got = append(got, i)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q selects %v, ncu 2025.3.1 %v", expr, got, want)
+		}
+	}
+}
+
+// The recordings again, against the tools themselves: what String writes
+// selects the same launches.
+func TestWrittenFormsInRealNcu(t *testing.T) {
+	folder := os.Getenv("DEEPPROF_NSIGHT")
+	if folder == "" {
+		t.Skip("DEEPPROF_NSIGHT is not set: needs the real ncu")
+	}
+	for _, rec := range readRecordings(t) {
+		report := unpack(t, rec.Report)
+		var exprs []string
+		for _, s := range rec.States {
+			for _, stack := range s.Stacks {
+				exprs = append(exprs, Literal(stack[len(stack)-1], PushPop))
+			}
+			for _, r := range s.Open {
+				exprs = append(exprs, Literal(r, StartEnd))
+			}
+		}
+		slices.Sort(exprs)
+		for _, text := range slices.Compact(exprs) {
+			e, err := Parse(text)
+			if err != nil {
+				t.Errorf("%q: %v", text, err)
+				continue
+			}
+			var want []int
+			for i, s := range rec.States {
+				if e.As(StartEnd).Match(s) {
+					want = append(want, i)
+				}
+			}
+			if len(want) == 0 {
+				t.Errorf("%q selects nothing here", text)
+			}
+			if got := askNcu(t, filepath.Join(folder, "trixie", "ncu"), report, text); !slices.Equal(got, want) {
+				t.Errorf("%s: %q selects %v, ncu %v", rec.Report, text, want, got)
+			}
+		}
+	}
+}
+
+func unpack(t *testing.T, name string) string {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name+".ncu-rep.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name+".ncu-rep")
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func askNcu(t *testing.T, ncu, report, expr string) []int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, ncu, "--config-file", "off", "--import", report, "--page", "raw", "--csv", "--nvtx-include", expr)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("ncu %q: %v: %s", expr, err, out)
+		return nil
+	}
+	if len(bytes.TrimSpace(out)) == 0 {
+		return nil
+	}
+	r := csv.NewReader(bytes.NewReader(out))
+	r.LazyQuotes = true // ncu leaves quotes within names as they are
+	rows, err := r.ReadAll()
+	if err != nil {
+		t.Errorf("ncu %q: %v", expr, err)
+		return nil
+	}
+	var ids []int
+	for _, row := range rows[min(2, len(rows)):] {
+		id, err := strconv.Atoi(row[0])
+		if err != nil {
+			t.Errorf("ncu %q: launch id %q", expr, row[0])
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, tt := range []struct {
+		expr   string
+		column int
+		reason string
+	}{
+		{"", 1, "empty"},
+		{"regex:", 7, "empty"},
+		{"/", 2, "empty range name"},
+		{"@A", 1, "domain before"},
+		{"A@", 3, "no range name"},
+		{"A@B@C", 4, `second "@"`},
+		{"[A@B", 1, "DOMAIN@[RANGE"},
+		{"A/[B", 3, "only allowed"},
+		{"x[0]", 2, "only allowed"},
+		{"A/B]/C", 4, "only allowed"},
+		{"A]]", 2, "only allowed"},
+		{"[A]", 2, "both ends"},
+		{"regex:[AB]", 8, "both ends"},
+		{"A/]", 4, "empty range name"},
+		{"[/A", 2, "empty range name"},
+		{"A//B", 3, "empty range name"},
+		{"*/A", 1, "cannot begin"},
+		{"[+/A", 2, "cannot begin"},
+		{"A/*/+/B", 5, "two quantifiers"},
+		{"A/+]", 3, "quantifier before"},
+		{"A/*/A", 5, "second time"},
+		{"*", 1, "lone"},
+		{"A,", 3, "empty range name"},
+		{",A", 1, "empty range name"},
+		{"A,,B", 3, "empty range name"},
+		{"ünï[", 4, "only allowed"},
+		{`a\\b`, 2, "two backslashes"},
+		{"regex:(/", 7, "missing closing )"},
+		{"regex:a/(?=b)/", 9, "regular expression"},
+		{"a\x00b", 2, "NUL"},
+	} {
+		_, err := Parse(tt.expr)
+		var pe *ParseError
+		if !errors.As(err, &pe) {
+			t.Errorf("%q: error %v", tt.expr, err)
+			continue
+		}
+		if pe.Column != tt.column || !strings.Contains(pe.Reason, tt.reason) {
+			t.Errorf("%q: column %d: %s; want column %d: %s", tt.expr, pe.Column, pe.Reason, tt.column, tt.reason)
+		}
+	}
+}
+
+func TestBareNameMatchesBothStyles(t *testing.T) {
+	e, err := Parse("decode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Range{Name: "decode"}
+	for _, s := range []State{{Stacks: [][]Range{{{Name: "x"}, r}}}, {Open: []Range{r}}} {
+		if !e.Match(s) {
+			t.Errorf("no match in %v", s)
+		}
+	}
+	if e.Match(State{Open: []Range{{Name: "decode", Domain: "LLM"}}}) {
+		t.Error("matches another domain")
+	}
+	if e.Style() != Either || e.As(PushPop).String() != "decode/" || e.As(StartEnd).String() != "decode" {
+		t.Errorf("style %v, forms %q %q", e.Style(), e.As(PushPop), e.As(StartEnd))
+	}
+}
+
+func TestList(t *testing.T) {
+	got := SplitList(` prefill ; LLM@step/;;a\;b;x\\;regex:a;`)
+	want := []string{"prefill", "LLM@step/", "a;b", `x\\`, "regex:a"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if _, err := ParseList("a;b;[c]"); err == nil || !strings.Contains(err.Error(), `"[c]": column 2`) {
+		t.Errorf("error %v", err)
+	}
+	if list, err := ParseList("a;b/"); err != nil || len(list) != 2 {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// timeline holds the ranges of the program of the recorded H200 session, and
+// some with awkward names.
+var timeline = []Seen{
+	{PushPop, []Range{{Name: "prefill"}}},
+	{PushPop, []Range{{Name: "prefill"}, {Name: "attention"}}},
+	{PushPop, []Range{{Name: "prefill"}, {Name: "mlp"}}},
+	{StartEnd, []Range{{Name: "decode"}}},
+	{StartEnd, []Range{{Name: "load"}}},
+	{PushPop, []Range{{Name: "step", Domain: "LLM"}}},
+	{PushPop, []Range{{Name: "both"}}},
+	{StartEnd, []Range{{Name: "both"}}},
+	{PushPop, []Range{{Name: "layers[0]/self_attn"}}},
+	{PushPop, []Range{{Name: `C:\x`}}},
+	{PushPop, []Range{{Name: `D:\`}}},
+	{PushPop, []Range{{Name: "read;decode"}}},
+	{StartEnd, []Range{{Name: "regex:odd, really"}}},
+}
+
+func TestResolve(t *testing.T) {
+	for _, tt := range []struct {
+		exprs string
+		seen  []Seen
+		want  []string
+	}{
+		{"prefill", timeline, []string{"prefill/"}},
+		{"decode", timeline, []string{"decode"}},
+		{"both", timeline, []string{"both/", "both"}},
+		{"prefill;decode", timeline, []string{"prefill/", "decode"}},
+		{"LLM@step", timeline, []string{"LLM@step/"}},
+		{"prefill/", timeline, []string{"prefill/"}},
+		{"prefill/attention", timeline, []string{"prefill/attention"}},
+		{"attention", timeline, []string{"attention/"}},
+		{"prefill/*/mlp]", timeline, []string{"prefill/*/mlp]"}},
+		{"regex:pre.*", timeline, []string{"regex:pre.*/"}},
+		{"regex:dec|pre", timeline, []string{"regex:dec|pre/", "regex:dec|pre"}},
+		{"decode,load", timeline, []string{"decode,load"}},
+		{"layers[0]/self_attn", timeline, []string{`layers\[0\]\/self_attn/`}},
+		{`C:\x`, timeline, []string{`C:\x/`}},
+		{`D:\`, timeline, []string{`regex:^D:\\$/`}},
+		{"regex:odd, really", timeline, []string{`regex:^regex:odd. really$`}},
+		{"read;decode", timeline, []string{"read;decode/"}},
+		{`read\;decode;prefill`, timeline, []string{"read;decode/", "prefill/"}},
+		{"prefill", nil, []string{"prefill/", "prefill"}},
+		{"prefill/", nil, []string{"prefill/"}},
+		{"LLM@step", nil, []string{"LLM@step/", "LLM@step"}},
+		{"<default domain>@prefill", timeline, []string{"prefill/"}},
+	} {
+		rs, err := Resolve([]string{tt.exprs}, tt.seen)
+		if err != nil {
+			t.Errorf("%q: %v", tt.exprs, err)
+			continue
+		}
+		if got := Values(rs); !slices.Equal(got, tt.want) {
+			t.Errorf("%q: %q, want %q", tt.exprs, got, tt.want)
+		}
+		for _, r := range rs {
+			if r.Checked != (tt.seen != nil) || len(r.Styles) != len(r.Values) {
+				t.Errorf("%q: %+v", tt.exprs, r)
+			}
+		}
+	}
+}
+
+func TestResolveRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		expr string
+		seen []Seen
+		want []string
+	}{
+		{"prefil", timeline, []string{`"prefil" selects no range`, `did you mean "prefill"?`, "prefill/attention", "LLM@step/", "decode"}},
+		{"step", timeline, []string{`did you mean "LLM@step"?`}},
+		{"decode/", timeline, []string{"selects no range", "decode"}},
+		{"Prefill", timeline, []string{`did you mean "prefill"`}},
+		{"prefill/attn", timeline, []string{"selects no range"}},
+		{"prefill/attentoin", timeline, []string{`"attention"`}},
+		{"anything", []Seen{}, []string{"the timeline holds no NVTX ranges"}},
+		{"[prefill]", timeline, []string{"column 2"}},
+	} {
+		_, err := Resolve([]string{tt.expr}, tt.seen)
+		if err == nil {
+			t.Errorf("%q is accepted", tt.expr)
+			continue
+		}
+		for _, w := range tt.want {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%q: %v\nlacks %q", tt.expr, err, w)
+			}
+		}
+	}
+	_, err := Resolve([]string{"nope1;nope2", "[x]"}, timeline)
+	for _, w := range []string{"nope1", "nope2", "[x]"} {
+		if err == nil || !strings.Contains(err.Error(), w) {
+			t.Errorf("%v lacks %s", err, w)
+		}
+	}
+}
+
+func TestManyRangesListedBriefly(t *testing.T) {
+	var seen []Seen
+	for i := range 100 {
+		seen = append(seen, Seen{PushPop, []Range{{Name: fmt.Sprintf("layer%03d", i)}}})
+	}
+	_, err := Resolve([]string{"zzz"}, seen)
+	if err == nil || !strings.Contains(err.Error(), "and 80 more") || strings.Contains(err.Error(), "layer050") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestDeepStackIsLinear(t *testing.T) {
+	stack := make([]Range, 1_000_000)
+	for i := range stack {
+		stack[i].Name = "x" + strconv.Itoa(i)
+	}
+	e, err := Parse("regex:x1/*/x2/*/y]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if e.Match(State{Stacks: [][]Range{stack}}) {
+		t.Error("matches")
+	}
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("a stack of a million ranges took %v", d)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	var states []State
+	for _, rec := range readRecordings(f) {
+		states = append(states, rec.States...)
+		for _, row := range rec.Rows {
+			f.Add(row.Expr)
+		}
+	}
+	f.Fuzz(func(t *testing.T, expr string) {
+		e, err := Parse(expr)
+		if err != nil {
+			var pe *ParseError
+			if !errors.As(err, &pe) || pe.Column < 1 || pe.Column > len([]rune(expr))+1 {
+				t.Fatalf("%q: %v", expr, err)
+			}
+			return
+		}
+		text := e.String()
+		again, err := Parse(text)
+		if err != nil {
+			t.Fatalf("%q is written as %q: %v", expr, text, err)
+		}
+		for _, s := range states {
+			if was, is := e.Match(s), again.Match(s); was && !is || was != is && !e.needsRegex() {
+				t.Fatalf("%q is written as %q, which selects other launches", expr, text)
+			}
+		}
+	})
+}
+
+func FuzzLiteral(f *testing.F) {
+	for _, s := range []string{"a", "a/b", `a\`, `\[`, "regex:x", "<default domain>", "*", "a;b", "a,b", " "} {
+		f.Add(s, "")
+		f.Add("x", s)
+	}
+	f.Fuzz(func(t *testing.T, name, domain string) {
+		if name == "" || strings.ContainsRune(name+domain, 0) || domain == DefaultDomain {
+			t.Skip()
+		}
+		r := Range{Name: name, Domain: domain}
+		for style, s := range map[Style]State{PushPop: {Stacks: [][]Range{{r}}}, StartEnd: {Open: []Range{r}}} {
+			text := Literal(r, style)
+			e, err := Parse(text)
+			if err != nil {
+				t.Fatalf("%+v is written as %q: %v", r, text, err)
+			}
+			if !e.As(style).Match(s) {
+				t.Fatalf("%+v is written as %q, which does not select it", r, text)
+			}
+		}
+	})
+}

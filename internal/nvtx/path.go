@@ -1,0 +1,27 @@
+package nvtx
+
+import (
+	"cmp"
+	"strings"
+)
+
+var pathEscapes = strings.NewReplacer(`\`, `\\`, `/`, `\/`)
+
+// Path writes a stack of ranges, outermost first, as region paths are written
+// everywhere: names joined by slashes, after the domain and an @ where it is
+// not the default one. Slashes within names are escaped, and a range without a
+// name reads <unnamed>.
+func Path(stack []Range) string {
+	if len(stack) == 0 {
+		return ""
+	}
+	names := make([]string, len(stack))
+	for i, r := range stack {
+		names[i] = cmp.Or(pathEscapes.Replace(r.Name), "<unnamed>")
+	}
+	path := strings.Join(names, "/")
+	if domain := stack[0].Domain; domain != "" {
+		return pathEscapes.Replace(domain) + "@" + path
+	}
+	return path
+}
