@@ -1,0 +1,182 @@
+package plan
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/nvtx"
+)
+
+// tracesCUDA tells whether the timeline will hold kernels.
+func (n Nsys) tracesCUDA() bool {
+	return slices.ContainsFunc(n.Trace, func(api string) bool { return api == "cuda" || api == "cuda-hw" || api == "cuda-sw" })
+}
+
+func (n Nsys) tracesNVTX() bool { return slices.Contains(n.Trace, "nvtx") }
+
+// checkGate looks for gates that would never open.
+func checkGate(p *Plan, d *decoder) {
+	n := p.Pipeline.Nsys
+	if !n.Enable {
+		return
+	}
+	gate := []string{"pipeline.nsys.capture_range", "pipeline.nsys.nvtx_capture"}
+	traced := []string{"pipeline.nsys.capture_range", "pipeline.nsys.trace"}
+	name, domain, hasDomain := cutDomain(n.NVTXCapture)
+	switch {
+	case n.CaptureRange == CaptureNVTX && n.NVTXCapture == "":
+		d.conflict(gate, "the gate would never open; name its range in pipeline.nsys.nvtx_capture")
+	case n.CaptureRange != CaptureNVTX && n.NVTXCapture != "":
+		d.conflict([]string{gate[1], gate[0]}, "has no effect without a gate; set pipeline.nsys.capture_range=nvtx, or nvtx_capture=null")
+	case n.NVTXCapture != "" && (name == "" || hasDomain && domain == ""):
+		d.conflict(gate[1:], "want name, name@domain or name@*, got %q", n.NVTXCapture)
+	}
+	if n.CaptureRange == CaptureNVTX && !n.tracesNVTX() {
+		d.conflict(traced, "a gate on an NVTX range needs nvtx in pipeline.nsys.trace")
+	}
+	if n.CaptureRange == CaptureCUDAProfilerAPI && !n.tracesCUDA() {
+		d.conflict(traced, "a gate on cudaProfilerStart needs cuda in pipeline.nsys.trace")
+	}
+}
+
+// cutDomain splits name@domain at the first "@" that no backslash escapes.
+func cutDomain(text string) (name, domain string, found bool) {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '@':
+			return text[:i], text[i+1:], true
+		}
+	}
+	return text, "", false
+}
+
+var gateEnd = regexp.MustCompile(`^(none|stop|stop-shutdown|repeat|(?:repeat|repeat-shutdown):([0-9]+))$`)
+
+// checkGateEnd reads the forms of capture_range_end. A count of 0 would mean
+// no limit to nsys, which nobody expects.
+func checkGateEnd(p *Plan, d *decoder) {
+	text := p.Pipeline.Nsys.CaptureRangeEnd
+	key := []string{"pipeline.nsys.capture_range_end"}
+	m := gateEnd.FindStringSubmatch(text)
+	switch {
+	case m == nil && strings.HasPrefix(text, "repeat-shutdown"):
+		d.conflict(key, "repeat-shutdown needs a count: repeat-shutdown:N, got %q", shorten(text))
+	case m == nil:
+		d.conflict(key, "want none, stop, stop-shutdown, repeat, repeat:N or repeat-shutdown:N, got %q", shorten(text))
+	case m[2] == "":
+	default:
+		if n, err := strconv.Atoi(m[2]); err != nil || n < 1 || n > 1000 {
+			d.conflict(key, "want a count from 1 to 1000, got %s; each capture costs a second and a file", shorten(m[2]))
+		}
+	}
+}
+
+func checkDomains(p *Plan, d *decoder) {
+	n := p.Pipeline.Nsys
+	include, exclude := "pipeline.nsys.nvtx_domain_include", "pipeline.nsys.nvtx_domain_exclude"
+	if len(n.NVTXDomainInclude) > 0 && len(n.NVTXDomainExclude) > 0 {
+		d.conflict([]string{include, exclude}, "nsys takes domains to include or to exclude, not both; empty one of the lists")
+	}
+	if n.Enable && len(n.NVTXDomainInclude)+len(n.NVTXDomainExclude) > 0 && !n.tracesNVTX() {
+		key := include
+		if len(n.NVTXDomainInclude) == 0 {
+			key = exclude
+		}
+		d.conflict([]string{key, "pipeline.nsys.trace"}, "domains are filtered only with nvtx in pipeline.nsys.trace")
+	}
+}
+
+// checkTimeline looks at what later stages need from the timeline.
+func checkTimeline(p *Plan, d *decoder) {
+	n, c := p.Pipeline.Nsys, p.Pipeline.Ncu
+	if !n.Enable {
+		return
+	}
+	if len(n.Trace) == 0 {
+		d.conflict([]string{"pipeline.nsys.trace"}, "nothing to trace; want at least cuda")
+		return
+	}
+	if !c.Enable {
+		return
+	}
+	if c.Pick.Enable && !n.tracesCUDA() {
+		d.conflict([]string{"pipeline.nsys.trace", "pipeline.ncu.pick.enable"},
+			"launches are chosen from the kernels of the timeline: add cuda to pipeline.nsys.trace, or set pipeline.ncu.pick.enable=false")
+	}
+	if len(c.CLI.NVTXInclude)+len(c.CLI.NVTXExclude) > 0 && !n.tracesNVTX() {
+		key := "pipeline.ncu.ncu_cli.nvtx_include"
+		if len(c.CLI.NVTXInclude) == 0 {
+			key = "pipeline.ncu.ncu_cli.nvtx_exclude"
+		}
+		d.conflict([]string{"pipeline.nsys.trace", key}, "regions are looked up in the timeline: add nvtx to pipeline.nsys.trace")
+	}
+}
+
+func checkCounters(p *Plan, d *decoder) {
+	c := p.Pipeline.Ncu.CLI
+	if p.Pipeline.Ncu.Enable && c.Set == "" && len(c.Sections) == 0 && len(c.Metrics) == 0 {
+		const at = "pipeline.ncu.ncu_cli."
+		d.conflict([]string{at + "set", at + "sections", at + "metrics"}, "nothing to collect; give a set, sections or metrics")
+	}
+}
+
+func checkReplay(p *Plan, d *decoder) {
+	c := p.Pipeline.Ncu.CLI
+	mode := "pipeline.ncu.ncu_cli.replay_mode"
+	if !p.Pipeline.Ncu.Enable {
+		return
+	}
+	whole := c.ReplayMode == ReplayRange || c.ReplayMode == ReplayAppRange
+	if whole && len(c.NVTXInclude) == 0 && c.ProfileFromStart {
+		d.conflict([]string{mode, "pipeline.ncu.ncu_cli.nvtx_include"},
+			"%s replay needs the ranges to measure; name them in pipeline.ncu.ncu_cli.nvtx_include", c.ReplayMode)
+	}
+	if c.GraphProfiling == "graph" && c.ReplayMode != ReplayKernel {
+		d.conflict([]string{"pipeline.ncu.ncu_cli.graph_profiling", mode},
+			"ncu takes a CUDA graph as a whole with kernel replay only; set pipeline.ncu.ncu_cli.replay_mode=kernel")
+	}
+}
+
+func checkKernelFilters(p *Plan, d *decoder) {
+	c := p.Pipeline.Ncu.CLI
+	id, name := "pipeline.ncu.ncu_cli.kernel_id", "pipeline.ncu.ncu_cli.kernel_name"
+	if c.KernelName == "regex:" {
+		d.conflict([]string{name}, "an empty expression matches every kernel; use null for that")
+	}
+	if c.KernelID == "" {
+		return
+	}
+	if strings.Count(c.KernelID, ":") < 3 {
+		d.conflict([]string{id}, "want context:stream:[operator:]name:invocation, got %q; ::gemm:2 is the second launch of gemm", shorten(c.KernelID))
+		return
+	}
+	if p.Pipeline.Ncu.Enable && p.Pipeline.Ncu.Pick.Enable && p.Pipeline.Nsys.Enable {
+		d.conflict([]string{id, "pipeline.ncu.pick.enable"},
+			"a kernel id and the choice by GPU time exclude each other; set pipeline.ncu.pick.enable=false")
+	}
+}
+
+// checkExpressions parses the NVTX expressions, which ncu itself would accept
+// whatever they are.
+func checkExpressions(p *Plan, d *decoder) {
+	c := p.Pipeline.Ncu.CLI
+	include, exclude := "pipeline.ncu.ncu_cli.nvtx_include", "pipeline.ncu.ncu_cli.nvtx_exclude"
+	for i, text := range slices.Concat(c.NVTXInclude, c.NVTXExclude) {
+		key := include
+		if i >= len(c.NVTXInclude) {
+			key = exclude
+		}
+		if _, err := nvtx.Parse(text); err != nil {
+			d.failAt(key, key, "%v", err)
+		}
+	}
+	for _, text := range c.NVTXInclude {
+		if slices.Contains(c.NVTXExclude, text) {
+			d.conflict([]string{include, exclude}, "%q is both included and excluded", shorten(text))
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package plan
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// field is one key of a mapping, read from the tags of a struct field.
+type field struct {
+	key   string
+	index int
+	typ   reflect.Type
+	oneof []string
+	form  string // what a string looks like; "" where anything will do
+	split string
+	null  string // what null means; "" where null is not allowed
+	limit limits
+}
+
+// limits bound a number.
+type limits struct {
+	min, max, above          float64
+	hasMin, hasMax, hasAbove bool
+}
+
+// holds tells whether v lies within the limits; NaN and infinities never do.
+func (l limits) holds(v float64) bool {
+	return v-v == 0 && (!l.hasMin || v >= l.min) && (!l.hasMax || v <= l.max) && (!l.hasAbove || v > l.above)
+}
+
+// String words the limits: "at least 1", "above 0 and at most 1".
+func (l limits) String() string {
+	var parts []string
+	add := func(has bool, word string, v float64) {
+		if has {
+			parts = append(parts, word+" "+strconv.FormatFloat(v, 'f', -1, 64))
+		}
+	}
+	add(l.hasMin, "at least", l.min)
+	add(l.hasAbove, "above", l.above)
+	add(l.hasMax, "at most", l.max)
+	return strings.Join(parts, " and ")
+}
+
+// isMapping tells whether values of a type are mappings with known keys.
+func isMapping(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t != reflect.TypeFor[ModelConfig]()
+}
+
+var fieldCache sync.Map // reflect.Type -> []field
+
+// fieldsOf reads the tags of a struct of this package. A wrong tag is a
+// mistake in the source and panics; the tests touch every struct.
+func fieldsOf(t reflect.Type) []field {
+	if got, ok := fieldCache.Load(t); ok {
+		return got.([]field)
+	}
+	var out []field
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		f := field{key: sf.Tag.Get("key"), index: i, typ: sf.Type, form: sf.Tag.Get("form"), split: sf.Tag.Get("split"), null: sf.Tag.Get("null")}
+		if f.key == "" {
+			panic(fmt.Sprintf("plan: field %s.%s has no key tag", t.Name(), sf.Name))
+		}
+		if list := sf.Tag.Get("oneof"); list != "" {
+			f.oneof = strings.Split(list, ",")
+		}
+		f.limit.min, f.limit.hasMin = bound(sf, "min")
+		f.limit.max, f.limit.hasMax = bound(sf, "max")
+		f.limit.above, f.limit.hasAbove = bound(sf, "above")
+		out = append(out, f)
+	}
+	fieldCache.Store(t, out)
+	return out
+}
+
+func bound(sf reflect.StructField, tag string) (float64, bool) {
+	text, ok := sf.Tag.Lookup(tag)
+	if !ok {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic(fmt.Sprintf("plan: field %s: tag %s: %v", sf.Name, tag, err))
+	}
+	return v, true
+}
+
+// Key describes one key of the configuration.
+type Key struct {
+	Name    string   // dotted
+	Type    string   // as users know it: "an integer"
+	Form    string   // what a string looks like; "" where anything will do
+	Bounds  string   // of a number: "at least 1"; "" where there are none
+	Values  []string // what a string, or each element of a list, may be; nil where anything may
+	Null    string   // what null means; "" where null is not allowed
+	Split   string   // a string stands for a list, cut at this character; "" where not
+	Mapping bool     // holds keys of its own, listed after it
+}
+
+// Describe returns all keys in the order of the structs, mappings before what
+// they hold. Keys inside free mappings (model.config, model.stage_hooks,
+// pipeline.workload.env) are not known beforehand.
+func Describe() []Key {
+	var out []Key
+	var walk func(path string, t reflect.Type)
+	walk = func(path string, t reflect.Type) {
+		for _, f := range fieldsOf(t) {
+			k := Key{
+				Name: join(path, f.key), Type: f.typeName(), Form: f.form, Bounds: f.limit.String(), Values: f.oneof,
+				Null: f.null, Split: f.split, Mapping: isMapping(f.typ),
+			}
+			out = append(out, k)
+			if k.Mapping {
+				walk(k.Name, f.typ)
+			}
+		}
+	}
+	walk("", reflect.TypeFor[Plan]())
+	return out
+}
+
+// Keys returns the dotted names of all keys that hold a value.
+func Keys() []string {
+	var out []string
+	for _, k := range Describe() {
+		if !k.Mapping {
+			out = append(out, k.Name)
+		}
+	}
+	return out
+}
