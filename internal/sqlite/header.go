@@ -1,0 +1,129 @@
+package sqlite
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+const (
+	headerSize = 100
+	// minUsable is the least that a page must hold beside its reserved bytes.
+	minUsable = 480
+	// maxPages is the largest page number that SQLite gives.
+	maxPages = 1<<32 - 2
+	// maxPayload bounds one record. SQLite's own limit is 1e9 unless a build
+	// raises it to 2^31-1; a serial type of this length still fits 32 bits.
+	maxPayload = 2_000_000_000
+)
+
+var magic = []byte("SQLite format 3\x00")
+
+// textEncoding is the number that the header gives to an encoding.
+type textEncoding uint32
+
+const (
+	utf8Text textEncoding = 1 + iota
+	utf16LE
+	utf16BE
+)
+
+// header is the part of the first 100 bytes that reading needs.
+type header struct {
+	pageSize  int
+	usable    int    // pageSize without the reserved bytes at the end of a page
+	pageCount uint32 // 0 when the writer did not keep it up to date
+	encoding  textEncoding
+}
+
+func readHeader(r io.ReaderAt, size int64) (header, error) {
+	if size == 0 {
+		return header{}, fmt.Errorf("%w: the file is empty; the export that wrote it has failed or is still running", ErrNotSQLite)
+	}
+	buf := make([]byte, min(size, 512))
+	if n, err := r.ReadAt(buf, 0); err != nil && n < len(buf) {
+		return header{}, fmt.Errorf("read header: %w", err)
+	}
+	if !bytes.HasPrefix(buf, magic) {
+		return header{}, fmt.Errorf("%w: it seems to be %s", ErrNotSQLite, sniff(buf))
+	}
+	if len(buf) < headerSize {
+		return header{}, fmt.Errorf("%w: cut after %d bytes, inside the header", ErrNotSQLite, size)
+	}
+	return parseHeader(buf)
+}
+
+func parseHeader(buf []byte) (header, error) {
+	h := header{pageSize: int(binary.BigEndian.Uint16(buf[16:]))}
+	if h.pageSize == 1 {
+		h.pageSize = 65536
+	}
+	if h.pageSize < 512 || h.pageSize&(h.pageSize-1) != 0 {
+		return h, fmt.Errorf("damaged header: page size %d is no power of two from 512 to 65536", h.pageSize)
+	}
+	if v := buf[19]; v > 2 {
+		return h, fmt.Errorf("file format version %d is newer than this reader knows (2): export the report again with an older schema", v)
+	}
+	h.usable = h.pageSize - int(buf[20])
+	if h.usable < minUsable {
+		return h, fmt.Errorf("damaged header: %d of %d bytes of a page are reserved", buf[20], h.pageSize)
+	}
+	// The count holds only if the writer that last changed the file kept it.
+	if binary.BigEndian.Uint32(buf[24:]) == binary.BigEndian.Uint32(buf[92:]) {
+		h.pageCount = binary.BigEndian.Uint32(buf[28:])
+	}
+	switch e := binary.BigEndian.Uint32(buf[56:]); e {
+	case 0: // no table has been created yet
+		h.encoding = utf8Text
+	case 1, 2, 3:
+		h.encoding = textEncoding(e)
+	default:
+		return h, fmt.Errorf("damaged header: unknown text encoding %d", e)
+	}
+	return h, nil
+}
+
+// sniff names the kind of a file that is no SQLite database by its first bytes.
+func sniff(buf []byte) string {
+	for _, k := range []struct{ prefix, name string }{
+		{"NVR\x00", "an Nsight Compute report (.ncu-rep)"},
+		{"NVIDIA Tegra Profiler Report", "an Nsight Systems report: export it with `nsys export --type sqlite`"},
+		{"\x1f\x8b", "gzip data: decompress it first"},
+		{"\x28\xb5\x2f\xfd", "zstd data: decompress it first"},
+		{"PK\x03\x04", "a zip archive: unpack it first"},
+		{"\xfd7zXZ\x00", "xz data: decompress it first"},
+		{"PAR1", "a Parquet file"},
+		{"ARROW1", "an Arrow file"},
+		{"\x89HDF", "an HDF5 file"},
+		{"\x7fELF", "an ELF program"},
+		{"SQLite format ", "an SQLite database of an unknown version"},
+		{"** This file contains an SQLite 2", "an SQLite 2 database"},
+		{"{", "JSON text"},
+	} {
+		if bytes.HasPrefix(buf, []byte(k.prefix)) {
+			return k.name
+		}
+	}
+	switch {
+	case len(bytes.Trim(buf, "\x00")) == 0:
+		return "zero bytes: a database whose first page is not written yet, or a failed copy"
+	case isText(buf):
+		return "text"
+	}
+	return "unknown binary data (an encrypted SQLite database looks so too)"
+}
+
+func isText(buf []byte) bool {
+	// The end of the sample may fall inside a character.
+	for i := 0; i < utf8.UTFMax && len(buf) > 0 && !utf8.Valid(buf); i++ {
+		buf = buf[:len(buf)-1]
+	}
+	for _, c := range buf {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' {
+			return false
+		}
+	}
+	return utf8.Valid(buf)
+}

@@ -1,0 +1,118 @@
+package sqlite
+
+import (
+	"fmt"
+	"strings"
+)
+
+// plan says which columns of a table a scan decodes.
+type plan struct {
+	columns  []Column
+	encoding textEncoding
+	// want gives for each stored column, up to the last that is asked for, the
+	// cell that receives it; columns that are not asked for share a spare cell
+	// after the others, which spares a branch a column.
+	want []uint16
+}
+
+func newPlan(table *Table, names []string, encoding textEncoding) (*plan, error) {
+	p := &plan{encoding: encoding}
+	spare := uint16(len(names))
+	for i, name := range names {
+		c, ok := table.Column(name)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("table %s has no column %q", table.Name, name)
+		case c.computed:
+			return nil, fmt.Errorf("column %s of table %s is generated, its values are not stored", name, table.Name)
+		}
+		for _, other := range names[:i] {
+			if strings.EqualFold(other, name) {
+				return nil, fmt.Errorf("column %s of table %s is asked for twice", name, table.Name)
+			}
+		}
+		p.columns = append(p.columns, c)
+		if c.rowID {
+			continue
+		}
+		for len(p.want) <= c.stored {
+			p.want = append(p.want, spare)
+		}
+		p.want[c.stored] = uint16(i)
+	}
+	return p, nil
+}
+
+func (p *plan) newRow() *Row {
+	r := &Row{plan: p, cells: make([]cell, len(p.columns)+1)}
+	for i, c := range p.columns {
+		if c.rowID {
+			r.cells[i].serial = serialRowID
+		}
+	}
+	return r
+}
+
+// serialSize is the length of the values of the serial types below 12. The
+// two reserved ones get a length that no record has.
+var serialSize = [12]int64{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 1 << 40, 1 << 40}
+
+// decode finds the wanted columns of a record of size bytes by its header,
+// which must lie in data. It returns the end of the last wanted value, and why
+// the record cannot be right, if so.
+func (p *plan) decode(cells []cell, data []byte, size int) (end int, cause string) {
+	head, pos := varint(data)
+	if pos == 0 || head < uint64(pos) || head > uint64(size) || head > uint64(len(data)) {
+		return 0, "the header of the record does not fit"
+	}
+	h := data[:head]
+	off := int64(head)
+	for i, to := range p.want {
+		if pos >= len(h) {
+			p.fillMissing(cells, i)
+			break
+		}
+		serial := uint64(h[pos])
+		pos++
+		if serial >= 0x80 {
+			v, n := varint(h[pos-1:])
+			if n == 0 || v > 2*maxPayload+13 {
+				return 0, "a type in the record is out of range"
+			}
+			serial = v
+			pos += n - 1
+		}
+		cells[to] = cell{uint32(off), uint32(serial)}
+		if serial < 12 {
+			off += serialSize[serial]
+		} else {
+			off += int64(serial-12) / 2
+		}
+	}
+	if off > int64(size) {
+		return 0, "the values are longer than the record"
+	}
+	return int(off), ""
+}
+
+// fillMissing marks the wanted columns from the stored column i on.
+func (p *plan) fillMissing(cells []cell, i int) {
+	for _, to := range p.want[i:] {
+		cells[to].serial = serialMissing
+	}
+}
+
+// varint decodes SQLite's big-endian variable integer; n is 0 when b ends
+// inside it.
+func varint(b []byte) (v uint64, n int) {
+	for i, c := range b {
+		if i == 8 {
+			return v<<8 | uint64(c), 9
+		}
+		v = v<<7 | uint64(c&0x7f)
+		if c < 0x80 {
+			return v, i + 1
+		}
+	}
+	return 0, 0
+}

@@ -1,0 +1,243 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+)
+
+// minShare is the least number of leaf pages for which another goroutine pays.
+const minShare = 32
+
+// Scan streams the given columns of a table to fn. The table is cut into at
+// most Workers(workers) contiguous shares, in the order of the rowids: worker w
+// sees the rows of its share in order, all of them before those of worker w+1.
+// Different workers call fn at the same time.
+//
+// An error of fn or the end of ctx stops the scan and is returned. Damage is
+// no error: it is counted in the stats, and everything readable is delivered.
+func (db *DB) Scan(ctx context.Context, table *Table, columns []string, workers int, fn func(worker int, r *Row) error) (ScanStats, error) {
+	var stats ScanStats
+	if table.refuse != "" {
+		return stats, fmt.Errorf("scan table %s of %s: %s", table.Name, db.path, table.refuse)
+	}
+	p, err := newPlan(table, columns, db.head.encoding)
+	if err != nil {
+		return stats, fmt.Errorf("scan %s: %w", db.path, err)
+	}
+	leaves := db.leaves(table.root, &stats)
+	n := max(1, min(Workers(workers), len(leaves)/minShare))
+	shares, err := db.scanShares(ctx, p, leaves, n, fn)
+	for i := range shares {
+		stats.add(shares[i])
+	}
+	stats.Changed = db.changed()
+	return stats, err
+}
+
+func (db *DB) scanShares(ctx context.Context, p *plan, leaves []uint32, n int, fn func(int, *Row) error) ([]ScanStats, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	shares := make([]ScanStats, n)
+	var group sync.WaitGroup
+	for w := range n {
+		share := leaves[len(leaves)*w/n : len(leaves)*(w+1)/n]
+		s := newScanner(db, p, func(r *Row) error { return fn(w, r) })
+		work := func() {
+			if err := s.scan(ctx, share); err != nil {
+				cancel(err)
+			}
+			shares[w] = s.stats
+		}
+		if n == 1 {
+			work()
+		} else {
+			group.Go(work)
+		}
+	}
+	group.Wait()
+	return shares, context.Cause(ctx)
+}
+
+// scanner is the state of one worker.
+type scanner struct {
+	db    *DB
+	fn    func(*Row) error
+	row   *Row
+	buf   []byte // a run of pages
+	page  []byte // an overflow page
+	stats ScanStats
+
+	maxLocal, minLocal int
+}
+
+func newScanner(db *DB, p *plan, fn func(*Row) error) *scanner {
+	usable := db.head.usable
+	return &scanner{
+		db: db, fn: fn, row: p.newRow(),
+		buf:      make([]byte, max(runBytes, db.head.pageSize)+slack),
+		maxLocal: usable - 35,
+		minLocal: (usable-12)*32/255 - 23,
+	}
+}
+
+func (s *scanner) scan(ctx context.Context, leaves []uint32) error {
+	size := s.db.head.pageSize
+	for len(leaves) > 0 {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		count, span := s.db.run(leaves)
+		first := leaves[0]
+		if count > 1 && readFull(s.db.file, s.buf[:span*size], s.db.offset(first)) != nil {
+			count = 1 // page by page, to lose only the ones that cannot be read
+		}
+		if count == 1 {
+			if err := s.db.readPage(first, s.buf[:size]); err != nil {
+				s.stats.badPage(first, "%v", err)
+				leaves = leaves[1:]
+				continue
+			}
+		}
+		for _, page := range leaves[:count] {
+			at := int(page-first) * size
+			if err := s.leaf(page, s.buf[at:at+size+slack]); err != nil {
+				return err
+			}
+		}
+		leaves = leaves[count:]
+	}
+	return nil
+}
+
+// leaf delivers the rows of a page, which is followed by slack bytes in buf.
+func (s *scanner) leaf(page uint32, buf []byte) error {
+	start, usable := bodyStart(page), s.db.head.usable
+	if kind := buf[start]; kind != leafPage {
+		s.stats.badPage(page, "kind %#x where a leaf of a table should be", kind)
+		return nil
+	}
+	s.stats.Pages++
+	count := int(binary.BigEndian.Uint16(buf[start+3:]))
+	pointers := start + 8
+	content := pointers + 2*count
+	if content > usable {
+		s.stats.badPage(page, "%d cells do not fit", count)
+		return nil
+	}
+	row := s.row
+	for i := range count {
+		before := row.rowID
+		at := int(binary.BigEndian.Uint16(buf[pointers+2*i:]))
+		cause := "it lies outside the page"
+		if at >= content && at < usable {
+			cause = s.cell(buf, at)
+		}
+		if cause == "" && i > 0 && row.rowID <= before {
+			if row.rowID == before {
+				cause = "it repeats the row before"
+			} else {
+				s.stats.Disordered++
+			}
+		}
+		if cause != "" {
+			s.stats.badRow(page, i, cause)
+			continue
+		}
+		s.stats.Rows++
+		if err := s.fn(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cell decodes the cell at buf[at:] into the row, or says what is wrong with it.
+func (s *scanner) cell(buf []byte, at int) (cause string) {
+	usable, row := s.db.head.usable, s.row
+	length, n := varint(buf[at:usable])
+	id, m := varint(buf[at+n : usable])
+	if n == 0 || m == 0 {
+		return "it runs over the end of the page"
+	}
+	at += n + m
+	row.rowID = int64(id)
+	row.text = row.text[:0]
+	if length > uint64(s.maxLocal) {
+		return s.spilled(buf, at, length)
+	}
+	end := at + int(length)
+	if end > usable {
+		return "it runs over the end of the page"
+	}
+	_, cause = row.plan.decode(row.cells, buf[at:end], int(length))
+	row.body = buf[at : end+slack]
+	return cause
+}
+
+// spilled decodes a record that goes on in overflow pages. Those are read as
+// far as the wanted columns reach.
+func (s *scanner) spilled(buf []byte, at int, length uint64) (cause string) {
+	db, row := s.db, s.row
+	if length > maxPayload || length > uint64(db.pages)*uint64(db.head.pageSize) {
+		return fmt.Sprintf("a record of %d bytes does not fit in the file", length)
+	}
+	size, chunk := int(length), db.head.usable-4
+	local := s.minLocal + (size-s.minLocal)%chunk
+	if local > s.maxLocal {
+		local = s.minLocal
+	}
+	if at+local+4 > db.head.usable {
+		return "it runs over the end of the page"
+	}
+	row.overflow = append(row.overflow[:0], buf[at:at+local]...)
+	next := binary.BigEndian.Uint32(buf[at+local:])
+	head, n := varint(row.overflow)
+	if n == 0 || head > length {
+		return "the header of the record does not fit"
+	}
+	next, cause = s.follow(next, int(head))
+	if cause != "" {
+		return cause
+	}
+	end, cause := row.plan.decode(row.cells, row.overflow, size)
+	if cause != "" {
+		return cause
+	}
+	if _, cause = s.follow(next, end); cause != "" {
+		return cause
+	}
+	// Pages are appended whole, so the record's own end has to be kept in mind:
+	// decode has checked that no value goes beyond it.
+	row.overflow = append(row.overflow, make([]byte, slack)...)
+	row.body = row.overflow
+	return ""
+}
+
+// follow appends overflow pages to the record until it has need bytes, and
+// returns the page after the last. The buffer grows with what is read, never
+// by a length in the file.
+func (s *scanner) follow(next uint32, need int) (uint32, string) {
+	row, usable := s.row, s.db.head.usable
+	if s.page == nil {
+		s.page = make([]byte, s.db.head.pageSize)
+	}
+	// Brent's cycle detection: mark is compared with each page and moves on at
+	// distances that double.
+	mark, steps, limit := next, 0, 1
+	for len(row.overflow) < need {
+		if err := s.db.readPage(next, s.page); err != nil {
+			return 0, fmt.Sprintf("overflow page: %v", err)
+		}
+		row.overflow = append(row.overflow, s.page[4:usable]...)
+		next = binary.BigEndian.Uint32(s.page)
+		if next == mark && len(row.overflow) < need {
+			return 0, "its overflow pages form a cycle"
+		}
+		if steps++; steps == limit {
+			mark, steps, limit = next, 0, limit*2
+		}
+	}
+	return next, ""
+}

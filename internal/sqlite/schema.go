@@ -1,0 +1,115 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// schemaTable is the table at page 1 that lists all others.
+var schemaTable = Table{
+	Name: "sqlite_schema",
+	Columns: []Column{
+		{Name: "type", Type: "TEXT", stored: 0},
+		{Name: "name", Type: "TEXT", stored: 1},
+		{Name: "tbl_name", Type: "TEXT", stored: 2},
+		{Name: "rootpage", Type: "INT", stored: 3},
+		{Name: "sql", Type: "TEXT", stored: 4},
+	},
+	root: 1,
+}
+
+// loadSchema fills db.tables. A damaged schema gives the tables that can still
+// be read.
+func (db *DB) loadSchema() error {
+	stats, err := db.Scan(context.Background(), &schemaTable, []string{"type", "name", "rootpage", "sql"}, 1,
+		func(_ int, r *Row) error {
+			if r.Text(0) != "table" {
+				return nil
+			}
+			if t, ok := newTable(r.Text(1), r.Int(2), r.Text(3)); ok {
+				db.tables = append(db.tables, t)
+			}
+			return nil
+		})
+	if err != nil {
+		return fmt.Errorf("read schema: %w", err)
+	}
+	if !stats.Damaged() {
+		return nil
+	}
+	if len(db.tables) == 0 {
+		return fmt.Errorf("read schema: no table can be read: %s", stats.String())
+	}
+	db.warn("the schema is damaged, tables may be missing: %s", stats.String())
+	return nil
+}
+
+// newTable builds a table from its row in the schema; a virtual table has no
+// pages and is left out.
+func newTable(name string, root int64, sql string) (Table, bool) {
+	t := Table{Name: name, SQL: sql}
+	def, err := parseCreate(sql)
+	switch {
+	case errors.Is(err, errVirtual):
+		return t, false
+	case err != nil:
+		t.refuse = fmt.Sprintf("its CREATE statement is not understood: %v", err)
+	case def.withoutRowID:
+		t.refuse = "it is a WITHOUT ROWID table, which this reader does not know"
+	case root < 1 || root > maxPages:
+		t.refuse = fmt.Sprintf("its root page %d cannot be", root)
+	default:
+		t.root = uint32(root)
+	}
+	stored := 0
+	for _, c := range def.columns {
+		col := Column{Name: c.name, Type: c.typ, rowID: c.rowID, computed: c.virtual, stored: stored, missing: c.initial}
+		if kind := affinityOf(c.typ); kind == affinityReal {
+			col.real = true
+		}
+		if c.virtual {
+			col.stored = -1
+		} else {
+			stored++
+		}
+		t.Columns = append(t.Columns, col)
+	}
+	return t, true
+}
+
+// affinity is the kind of value that a column prefers.
+type affinity uint8
+
+const (
+	affinityBlob affinity = iota
+	affinityText
+	affinityNumeric
+	affinityInteger
+	affinityReal
+)
+
+// affinityOf follows the rules that SQLite gives for declared types, in order.
+func affinityOf(declared string) affinity {
+	upper := strings.ToUpper(declared)
+	has := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(upper, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("INT"):
+		return affinityInteger
+	case has("CHAR", "CLOB", "TEXT"):
+		return affinityText
+	case upper == "" || has("BLOB"):
+		return affinityBlob
+	case has("REAL", "FLOA", "DOUB"):
+		return affinityReal
+	}
+	return affinityNumeric
+}

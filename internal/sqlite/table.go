@@ -1,0 +1,41 @@
+package sqlite
+
+import "strings"
+
+// Table describes one table of the schema.
+type Table struct {
+	Name    string
+	Columns []Column
+	SQL     string // the statement that created it
+
+	root   uint32
+	refuse string // why it cannot be scanned; empty when it can
+}
+
+// Column describes one column of a table.
+type Column struct {
+	Name string
+	Type string // as declared; empty when nothing was declared
+
+	stored   int  // place in the record; -1 when it is not in it
+	rowID    bool // an alias of the rowid
+	computed bool // a virtual generated column
+	real     bool // whole numbers are stored as integers and read as floats
+	missing  value
+}
+
+// Column finds a column by name, without regard to the case of ASCII letters.
+func (t *Table) Column(name string) (Column, bool) {
+	for _, c := range t.Columns {
+		if strings.EqualFold(c.Name, name) {
+			return c, true
+		}
+	}
+	return Column{}, false
+}
+
+// Has reports whether the table has a column of this name.
+func (t *Table) Has(name string) bool {
+	_, ok := t.Column(name)
+	return ok
+}
