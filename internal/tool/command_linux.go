@@ -1,0 +1,28 @@
+package tool
+
+import (
+	"errors"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// settles says that settle can wait for a process without reaping it.
+const settles = true
+
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
+
+// settle waits until pid has ended and kills what it left in its group. The
+// leader is dead but not yet reaped then, so that its number cannot have been
+// given to another group.
+func settle(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	killGroup(pid)
+}

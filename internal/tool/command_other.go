@@ -1,0 +1,21 @@
+//go:build !linux
+
+package tool
+
+import (
+	"os"
+	"syscall"
+)
+
+// Elsewhere only short questions are asked of tools; captures need Linux.
+const settles = false
+
+func ownGroup() *syscall.SysProcAttr { return nil }
+
+func killGroup(pid int) {
+	if p, err := os.FindProcess(pid); err == nil {
+		_ = p.Kill()
+	}
+}
+
+func settle(int) {}

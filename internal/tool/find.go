@@ -1,0 +1,292 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Spec says which tool is wanted and where the user says it is.
+type Spec struct {
+	Name string // Nsys, Ncu, NvidiaSMI or Python
+
+	// Path is the configured place: a program, a folder that holds it, or a
+	// command name to look up in PATH. Nothing else is tried where it is set;
+	// "" and "auto" mean to look around.
+	Path string
+
+	System System
+}
+
+// A System is the machine as this package sees it; the zero value is the real
+// one. Tests put a folder in place of the root and recordings in place of
+// processes.
+type System struct {
+	Root string   // prefix of install folders, "" for the real root
+	Env  []string // nil is the environment of this process
+	Run  Runner   // nil is Output
+
+	// CacheDir holds what was learnt of each binary; "" is a folder in the
+	// user's cache directory, "off" learns anew each time.
+	CacheDir string
+}
+
+// versionTimeout bounds one --version: the programs answer in well under a
+// second, except from a cold network file system.
+const versionTimeout = 30 * time.Second
+
+// Find returns the installation to use, with the remaining ones in Others: the
+// one the configuration names, else the one that the environment names, else
+// the newest. Of Pythons the first in the search order counts, because the
+// workload runs in it.
+func Find(ctx context.Context, s Spec) (Tool, error) {
+	known, ok := places[s.Name]
+	if !ok {
+		return Tool{}, fmt.Errorf("find %s: not a tool this program knows", s.Name)
+	}
+	if s.Path != "" && s.Path != "auto" {
+		return findConfigured(ctx, s, known)
+	}
+	if name, value := s.System.firstEnv(known.env); value != "" {
+		s.Path = value
+		t, err := findConfigured(ctx, s, known)
+		if err != nil {
+			return Tool{}, fmt.Errorf("%w (named by %s)", err, name)
+		}
+		t.Source = FromEnv
+		return t, nil
+	}
+	found, tried := candidates(s, known)
+	if len(found) == 0 {
+		return Tool{}, &NotFoundError{Name: s.Name, Tried: tried, Hint: known.hint}
+	}
+	for i := range found {
+		s.System.identify(ctx, &found[i])
+	}
+	if s.Name != Python {
+		slices.SortStableFunc(found, better)
+	} else {
+		slices.SortStableFunc(found, func(a, b Tool) int { return usable(b) - usable(a) })
+	}
+	best := found[0]
+	best.Others = found[1:]
+	return best, nil
+}
+
+// better puts working installations before broken ones, whole ones before the
+// nsys inside Nsight Compute, and newer before older.
+func better(a, b Tool) int {
+	if d := usable(b) - usable(a); d != 0 {
+		return d
+	}
+	if a.Bundled != b.Bundled {
+		if a.Bundled {
+			return 1
+		}
+		return -1
+	}
+	return b.Version.Compare(a.Version)
+}
+
+func usable(t Tool) int {
+	if t.Version.IsZero() {
+		return 0
+	}
+	return 1
+}
+
+func findConfigured(ctx context.Context, s Spec, known place) (Tool, error) {
+	path, tried := s.Path, []string{s.Path}
+	if !strings.ContainsRune(path, '/') {
+		found := s.System.lookPath(path)
+		if found == "" {
+			return Tool{}, &NotFoundError{Name: s.Name, Tried: []string{"PATH (as " + path + ")"}, Hint: "correct the configured path, or remove it to look in the usual folders"}
+		}
+		path = found
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		tried = nil
+		for _, sub := range known.inside {
+			matches, _ := filepath.Glob(filepath.Join(path, sub))
+			tried = append(tried, filepath.Join(path, sub))
+			if i := slices.IndexFunc(matches, executable); i >= 0 {
+				path = matches[i]
+				break
+			}
+		}
+	}
+	if !executable(path) {
+		return Tool{}, &NotFoundError{Name: s.Name, Tried: tried, Hint: "the configured path is not an executable file; correct it, or remove it to look in the usual folders"}
+	}
+	t := newTool(s.Name, path, FromConfig)
+	s.System.identify(ctx, &t)
+	if t.Version.IsZero() {
+		return Tool{}, fmt.Errorf("find %s: %s: %s", s.Name, t.Path, t.Problem)
+	}
+	return t, nil
+}
+
+// candidates lists every installation once, in search order, and the places
+// that were looked at.
+func candidates(s Spec, known place) (found []Tool, tried []string) {
+	seen := map[string]bool{}
+	add := func(path string, from Source) {
+		if !executable(path) {
+			return
+		}
+		t := newTool(s.Name, path, from)
+		if key := t.Real; !seen[key] {
+			seen[key] = true
+			found = append(found, t)
+		}
+	}
+	sys := s.System
+	for _, v := range known.envDirs {
+		if dir := sys.getenv(v); dir != "" {
+			tried = append(tried, "$"+v)
+			for _, sub := range known.inside {
+				matches, _ := filepath.Glob(filepath.Join(dir, sub))
+				for _, m := range matches {
+					add(m, FromEnv)
+				}
+			}
+		}
+	}
+	tried = append(tried, "PATH")
+	for _, name := range known.commands {
+		for _, dir := range filepath.SplitList(sys.getenv("PATH")) {
+			if filepath.IsAbs(dir) {
+				add(filepath.Join(dir, name), FromPath)
+			}
+		}
+	}
+	for _, pattern := range known.install {
+		matches, _ := filepath.Glob(filepath.Join("/", sys.Root, pattern))
+		tried = append(tried, pattern)
+		for _, m := range matches {
+			add(m, FromInstall)
+		}
+	}
+	return found, tried
+}
+
+func newTool(name, path string, from Source) Tool {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		abs = path
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		real = abs
+	}
+	return Tool{Name: name, Path: abs, Real: real, Source: from, Bundled: name == Nsys && insideNcu(real)}
+}
+
+// insideNcu recognises .../nsight-compute-2025.3.1/host/target-linux-x64/nsys
+// and the same in /usr/lib/nsight-compute and Nsight_Compute of the HPC SDK.
+func insideNcu(path string) bool {
+	lower := strings.ReplaceAll(strings.ToLower(path), "_", "-")
+	_, after, ok := strings.Cut(lower, "/nsight-compute")
+	return ok && strings.Contains(after, "/host/")
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}
+
+// identify fills in the version, from the cache where the binary is known. A
+// Python is asked each time: a version manager's shim is one file for all.
+func (s System) identify(ctx context.Context, t *Tool) {
+	cache := s.cache()
+	if t.Name == Python {
+		cache.dir = ""
+	}
+	key, err := fingerprint(t.Real)
+	if err != nil {
+		t.Problem = err.Error()
+		return
+	}
+	if v, ok := cache.version(key); ok {
+		t.Version = v
+		return
+	}
+	v, err := s.askVersion(ctx, *t)
+	if err != nil {
+		t.Problem = err.Error()
+		return
+	}
+	t.Version = v
+	cache.put(key, func(e *entry) { e.Name, e.Path, e.Version = t.Name, t.Real, v })
+}
+
+func (s System) askVersion(ctx context.Context, t Tool) (Version, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	flags := []string{"--version"}
+	if t.Name == NvidiaSMI {
+		flags = []string{"--version", "-h"} // drivers before 530 know only -h
+	}
+	var last error
+	for _, flag := range flags {
+		out, errs, exit, err := s.run(ctx, Command{Path: t.Path, Args: []string{flag}, Env: Environ(s.environ(), "LC_ALL=C")})
+		if err != nil {
+			return Version{}, err
+		}
+		v, err := ParseVersion(t.Name, string(out)+"\n"+string(errs))
+		if err == nil {
+			return v, nil
+		}
+		last = err
+		if !exit.OK() {
+			last = fmt.Errorf("%s %s: %s: %s", filepath.Base(t.Path), flag, exit, firstLine(string(errs)+string(out)))
+		}
+	}
+	return Version{}, last
+}
+
+func (s System) run(ctx context.Context, c Command) ([]byte, []byte, Exit, error) {
+	if s.Run != nil {
+		return s.Run(ctx, c)
+	}
+	return Output(ctx, c)
+}
+
+func (s System) environ() []string {
+	if s.Env != nil {
+		return s.Env
+	}
+	return os.Environ()
+}
+
+func (s System) getenv(name string) string {
+	env := s.environ()
+	for i := len(env) - 1; i >= 0; i-- {
+		if k, v, ok := strings.Cut(env[i], "="); ok && k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+func (s System) firstEnv(names []string) (name, value string) {
+	for _, n := range names {
+		if v := s.getenv(n); v != "" {
+			return n, v
+		}
+	}
+	return "", ""
+}
+
+func (s System) lookPath(name string) string {
+	for _, dir := range filepath.SplitList(s.getenv("PATH")) {
+		if path := filepath.Join(dir, name); filepath.IsAbs(dir) && executable(path) {
+			return path
+		}
+	}
+	return ""
+}

@@ -1,0 +1,227 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An Answer is yes, no, or that it could not be told.
+type Answer int
+
+const (
+	Unknown Answer = iota
+	No
+	Yes
+)
+
+func (a Answer) String() string {
+	return [...]string{"could not tell", "no", "yes"}[a]
+}
+
+// MarshalText writes the answer as a word.
+func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// Capabilities are what one installation can do, as it says itself. A nil
+// list was not answered; an empty one was.
+type Capabilities struct {
+	Tool     Tool     `json:"tool"`
+	Options  []string `json:"options"`            // long names with their dashes, sorted
+	Sets     []string `json:"sets,omitempty"`     // ncu: section sets
+	Sections []string `json:"sections,omitempty"` // ncu: section identifiers
+	Traces   []string `json:"traces,omitempty"`   // nsys: values of --trace
+
+	sys System
+}
+
+// Option tells whether the tool knows an option, given as --name.
+func (c *Capabilities) Option(name string) Answer { return has(c.Options, name) }
+
+// Set tells whether ncu knows a section set.
+func (c *Capabilities) Set(name string) Answer { return has(c.Sets, name) }
+
+// Section tells whether ncu knows a section.
+func (c *Capabilities) Section(name string) Answer { return has(c.Sections, name) }
+
+// Trace tells whether nsys can trace an API.
+func (c *Capabilities) Trace(name string) Answer { return has(c.Traces, name) }
+
+func has(list []string, name string) Answer {
+	switch {
+	case list == nil:
+		return Unknown
+	case slices.Contains(list, name):
+		return Yes
+	}
+	return No
+}
+
+// probeTimeout bounds one question: the tools answer in a second, a query of
+// all metrics in some.
+const probeTimeout = 60 * time.Second
+
+// Probe asks the tool what it can do, or takes the answers it gave before. A
+// question that fails leaves its list nil; all failures come back together
+// with what was learnt.
+func Probe(ctx context.Context, t Tool, sys System) (*Capabilities, error) {
+	c := &Capabilities{Tool: t, sys: sys}
+	var problems []error
+	ask := func(parse func(string) []string, args ...string) []string {
+		text, err := sys.ask(ctx, t, args...)
+		if err != nil {
+			problems = append(problems, err)
+			return nil
+		}
+		list := parse(text)
+		if len(list) == 0 {
+			problems = append(problems, fmt.Errorf("probe %s: nothing to read in the answer to %s", t.Name, strings.Join(args, " ")))
+			return nil
+		}
+		return list
+	}
+	switch t.Name {
+	case Nsys:
+		c.Options = ask(helpOptions, "profile", "--help")
+		c.Traces = ask(helpTraces, "profile", "--help")
+	case Ncu:
+		c.Options = ask(helpOptions, "--help")
+		c.Sets = ask(tableNames, "--list-sets")
+		c.Sections = ask(tableNames, "--list-sections")
+	default:
+		return nil, fmt.Errorf("probe %s: only nsys and ncu are asked what they can do", t.Name)
+	}
+	return c, errors.Join(problems...)
+}
+
+// Metric tells whether ncu can collect a metric on a chip such as gh100,
+// without a GPU. Names are compared without the roll-ups (.sum, .avg.pct...)
+// that follow a metric's base name.
+func (c *Capabilities) Metric(ctx context.Context, chip, metric string) (Answer, error) {
+	if c.Tool.Name != Ncu || !chipName.MatchString(chip) {
+		return Unknown, fmt.Errorf("query metrics: %q is not a chip of ncu", chip)
+	}
+	text, err := c.sys.ask(ctx, c.Tool, "--query-metrics", "--chips", chip)
+	if err != nil {
+		return Unknown, err
+	}
+	names := tableNames(text)
+	if len(names) == 0 {
+		return Unknown, nil
+	}
+	base, _, _ := strings.Cut(metric, ".")
+	if slices.Contains(names, metric) || slices.Contains(names, base) {
+		return Yes, nil
+	}
+	for _, prefix := range []string{"regex:", "group:", "breakdown:", "launch__", "device__", "profiler__", "source_", "inst_", "smsp__pcsamp", "numa__", "nvlink__", "pmsampling:"} {
+		// Expanded or computed by ncu itself; the query does not list them.
+		if strings.HasPrefix(metric, prefix) {
+			return Unknown, nil
+		}
+	}
+	return No, nil
+}
+
+var chipName = regexp.MustCompile(`^[a-z]{2}[0-9a-z]{2,6}$`)
+
+// ask puts one question, through the cache.
+func (s System) ask(ctx context.Context, t Tool, args ...string) (string, error) {
+	question := strings.Join(args, " ")
+	key, keyErr := fingerprint(t.Real)
+	if keyErr == nil {
+		if text, ok := s.cache().listing(key, question); ok {
+			return text, nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	if t.Name == Ncu && t.Version.AtLeast(2023, 1) && args[0] != "--help" {
+		args = append([]string{"--config-file=off"}, args...)
+	}
+	out, errs, exit, err := s.run(ctx, Command{Path: t.Path, Args: args, Env: Environ(s.environ(), "LC_ALL=C")})
+	if err != nil {
+		return "", fmt.Errorf("probe %s: %w", t.Name, err)
+	}
+	if !exit.OK() || exit.Truncated {
+		return "", fmt.Errorf("probe %s: %s: %s: %s", t.Name, question, exit, firstLine(string(errs)+string(out)))
+	}
+	text := string(out)
+	if args[len(args)-1] != "--help" {
+		text = shorten(text)
+	}
+	if keyErr == nil && !t.Version.IsZero() {
+		s.cache().put(key, func(e *entry) {
+			e.Name, e.Path, e.Version = t.Name, t.Real, t.Version
+			if e.Listings == nil {
+				e.Listings = map[string]string{}
+			}
+			e.Listings[question] = text
+		})
+	}
+	return text, nil
+}
+
+// shorten keeps the first column of a table: the list of all metrics is a
+// megabyte, and its names a tenth of that.
+func shorten(text string) string {
+	return "Identifier \n" + strings.Join(tableNames(text), "\n") + "\n"
+}
+
+// helpOption finds an option where a help text defines one: behind one tab in
+// nsys, two blanks in ncu, perhaps after its short form. Deeper lines describe.
+var helpOption = regexp.MustCompile(`(?m)^(?:\t| {2})(?:\(Experimental\) )?(?:-\w, |-\w \[ )?--([a-z0-9-]+)(?:\[([a-z|]+)\])?`)
+
+func helpOptions(help string) []string {
+	var out []string
+	for _, m := range helpOption.FindAllStringSubmatch(help, -1) {
+		if m[2] == "" {
+			out = append(out, "--"+m[1])
+			continue
+		}
+		// --nvtx-domain-[include|exclude]
+		for _, end := range strings.Split(m[2], "|") {
+			out = append(out, "--"+m[1]+end)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+var (
+	traceHelp = regexp.MustCompile(`(?s)--trace=\s+Possible values are (.*?) or 'none'`)
+	quoted    = regexp.MustCompile(`'([a-z-]+)'`)
+)
+
+func helpTraces(help string) []string {
+	m := traceHelp.FindStringSubmatch(help)
+	if m == nil {
+		return nil
+	}
+	var out []string
+	for _, q := range quoted.FindAllStringSubmatch(m[1], -1) {
+		out = append(out, q[1])
+	}
+	return out
+}
+
+// tableNames reads the first column of the tables that ncu prints. Lines that
+// begin with a blank continue the row above.
+func tableNames(text string) []string {
+	out := []string{}
+	body := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case strings.HasPrefix(line, "Identifier ") || strings.HasPrefix(line, "Metric Name "):
+			body = true
+		case !body || line == "" || line[0] == ' ' || strings.HasPrefix(line, "---") || strings.HasPrefix(line, "=="):
+		default:
+			name, _, _ := strings.Cut(line, " ")
+			out = append(out, name)
+		}
+	}
+	return out
+}

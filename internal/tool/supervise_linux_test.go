@@ -1,0 +1,324 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// superviseShell runs a shell script under supervision and returns the run, its
+// output, and the processes that still carry the test's tag afterwards.
+func superviseShell(t *testing.T, ctx context.Context, script string, change func(*Job)) (Ended, string, []string) {
+	t.Helper()
+	dir := t.TempDir()
+	tag := "DEEPPROF_TEST_TAG=" + newMarker()
+	job := Job{
+		Command: Command{Path: "/bin/sh", Args: []string{"-c", script}, Dir: dir, Env: append(os.Environ(), tag)},
+		Stdout:  filepath.Join(dir, "out"),
+		Stderr:  filepath.Join(dir, "err"),
+		Limits:  Limits{Settle: 200 * time.Millisecond, Grace: 2 * time.Second},
+	}
+	if change != nil {
+		change(&job)
+	}
+	ended, err := Supervise(ctx, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.ReadFile(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ended, string(out), tagged(t, tag, dir)
+}
+
+// tagged finds live processes by a variable in their environment or, where the
+// environment was cleared, by their working directory.
+func tagged(t *testing.T, tag, dir string) []string {
+	t.Helper()
+	table, err := processTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for pid, p := range table {
+		if p.dead() {
+			continue
+		}
+		env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+		if bytes.Contains(env, []byte(tag)) || cwd == dir {
+			found = append(found, fmt.Sprintf("%d %s", pid, p.name))
+		}
+	}
+	return found
+}
+
+func TestSuperviseLeavesNothing(t *testing.T) {
+	ignore := `trap "" TERM INT HUP; while :; do sleep 0.2; done`
+	for _, c := range []struct{ name, script string }{
+		{"plain child", `sleep 60 & echo up`},
+		{"ignores signals", `sh -c '` + ignore + `' & echo up`},
+		{"own session", `setsid sh -c '` + ignore + `' & echo up`},
+		{"daemon, re-parented", `(setsid sh -c '(` + ignore + `) &') & sleep 0.3; echo up`},
+		{"environment cleared", `env -i setsid sh -c '` + ignore + `' & sleep 0.4; echo up`},
+		{"daemon, environment cleared at once", `env -i setsid sh -c '(` + ignore + `) & exit 0' & echo up`},
+		{"keeps forking", `sh -c 'trap "" TERM; while :; do sleep 0.05 & wait; done' & echo up`},
+		{"hundred children", `i=0; while [ $i -lt 100 ]; do sleep 60 & i=$((i+1)); done; echo up`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ended, out, left := superviseShell(t, t.Context(), c.script, nil)
+			if len(left) > 0 || len(ended.Alive) > 0 {
+				t.Errorf("alive after return: %v, %v", left, ended.Alive)
+			}
+			if strings.TrimSpace(out) != "up" || ended.Exit.Code != 0 {
+				t.Errorf("out %q, %v", out, ended.Exit)
+			}
+			if len(ended.Left) == 0 {
+				t.Error("Left names no process, but the script left some behind")
+			}
+		})
+	}
+}
+
+func TestSuperviseConcurrentRunsKeepApart(t *testing.T) {
+	// Each run leaves a daemon; a run that ends must not end the other's.
+	for i := range 4 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			script := fmt.Sprintf(`setsid sh -c 'sleep 0.%d; echo late; sleep 60' & sleep 1.%d; echo main`, 2*i+1, 2*i)
+			ended, out, left := superviseShell(t, t.Context(), script, nil)
+			if out != "late\nmain\n" || ended.Exit.Code != 0 {
+				t.Errorf("out %q, %v: another run interfered", out, ended.Exit)
+			}
+			if len(left) > 0 {
+				t.Errorf("alive after return: %v", left)
+			}
+		})
+	}
+}
+
+func TestSuperviseManyShortRuns(t *testing.T) {
+	// A run that ends looks for strays while others are being started.
+	for i := range 8 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			for range 15 {
+				ended, err := Supervise(t.Context(), Job{Command: Command{Path: "/bin/true"}, Limits: Limits{Settle: 10 * time.Millisecond}})
+				if err != nil || !ended.Exit.OK() {
+					t.Fatalf("%v, %v: another run interfered", ended.Exit, err)
+				}
+			}
+		})
+	}
+}
+
+func TestSuperviseExit(t *testing.T) {
+	for _, c := range []struct {
+		script string
+		code   int
+		sig    syscall.Signal
+		shell  int
+	}{
+		{"exit 0", 0, 0, 0},
+		{"exit 3", 3, 0, 3},
+		{"kill -SEGV $$", -1, syscall.SIGSEGV, 139},
+		{"kill -KILL $$", -1, syscall.SIGKILL, 137},
+	} {
+		ended, _, _ := superviseShell(t, t.Context(), c.script, nil)
+		if e := ended.Exit; e.Code != c.code || e.Signal != c.sig || e.Shell() != c.shell {
+			t.Errorf("%s: %+v", c.script, e)
+		}
+		if ended.Stopped != NotStopped || ended.Killed {
+			t.Errorf("%s: stopped %q killed %v", c.script, ended.Stopped, ended.Killed)
+		}
+	}
+}
+
+func TestSuperviseLinesAndEnvironment(t *testing.T) {
+	var got []string
+	ended, _, _ := superviseShell(t, t.Context(),
+		`printf 'a\nb\rc\r\n'; echo oops >&2; printf '%s' "$X$HOME"`, func(j *Job) {
+			j.Command.Env = []string{"X=only", "PATH=" + os.Getenv("PATH")}
+			j.OnLine = func(l Line) {
+				name := "out "
+				if l.Stderr {
+					name = "err "
+				}
+				got = append(got, name+l.Text)
+			}
+		})
+	slices.Sort(got)
+	want := []string{"err oops", "out a", "out b", "out c", "out only"}
+	if !slices.Equal(got, want) {
+		t.Errorf("lines %q, want %q", got, want)
+	}
+	if ended.LastLine.Text == "" {
+		t.Error("no last line")
+	}
+}
+
+func TestSuperviseInterruptOnceThenTwice(t *testing.T) {
+	polite := `trap 'echo finishing; sleep 0.5; echo saved; exit 130' INT; echo ready; while :; do sleep 0.05; done`
+	deaf := `trap '' INT TERM; echo ready; while :; do sleep 0.05; done`
+	for _, c := range []struct {
+		name, script string
+		presses      int
+		saved        bool
+		killed       bool
+	}{
+		{"once, polite", polite, 1, true, false},
+		{"twice, deaf", deaf, 2, false, true},
+		{"once, deaf, patience ends", deaf, 1, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			keys := make(chan os.Signal, 4)
+			ended, out, left := superviseShell(t, t.Context(), c.script, func(j *Job) {
+				j.Interrupts = keys
+				j.Limits.Grace = time.Second
+				if c.presses > 1 {
+					j.Limits.Grace = time.Minute
+				}
+				j.OnLine = func(l Line) {
+					if l.Text != "ready" {
+						return
+					}
+					go func() {
+						for range c.presses {
+							keys <- os.Interrupt
+							keys <- os.Interrupt // the same key press, delivered twice
+							time.Sleep(2 * repeatWindow)
+						}
+					}()
+				}
+			})
+			if ended.Stopped != Interrupted || ended.Killed != c.killed {
+				t.Errorf("stopped %q, killed %v", ended.Stopped, ended.Killed)
+			}
+			if strings.Contains(out, "saved") != c.saved {
+				t.Errorf("out %q", out)
+			}
+			if len(left) > 0 {
+				t.Errorf("alive after return: %v", left)
+			}
+		})
+	}
+}
+
+func TestSuperviseContextAsksOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended, out, _ := superviseShell(t, ctx, `trap 'echo saved; exit 0' INT; echo ready; while :; do sleep 0.05; done`,
+		func(j *Job) { j.OnLine = func(Line) { cancel() } })
+	if ended.Stopped != Interrupted || ended.Killed || !strings.Contains(out, "saved") {
+		t.Errorf("%+v, out %q", ended, out)
+	}
+	if _, err := Supervise(ctx, Job{Command: Command{Path: "/bin/true"}}); err == nil {
+		t.Error("a run was started although the context had ended")
+	}
+}
+
+func TestSuperviseLimits(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		limits       Limits
+		want         StopReason
+	}{
+		{"timeout", `while :; do echo x; sleep 0.05; done`, Limits{Timeout: 600 * time.Millisecond}, TimedOut},
+		{"stall", `sleep 30`, Limits{Stall: 600 * time.Millisecond}, Stalled},
+		{"busy is no stall", `i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done`, Limits{Stall: 400 * time.Millisecond}, NotStopped},
+		{"talking is no stall", `for i in 1 2 3 4 5 6 7 8 9; do echo x; sleep 0.15; done`, Limits{Stall: 700 * time.Millisecond}, NotStopped},
+		{"busy but silent", `while :; do :; done`, Limits{Silence: 600 * time.Millisecond}, Stalled},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ended, _, left := superviseShell(t, t.Context(), c.script, func(j *Job) {
+				c.limits.Grace, c.limits.Settle = time.Second, 100*time.Millisecond
+				j.Limits = c.limits
+			})
+			if ended.Stopped != c.want {
+				t.Errorf("stopped %q, want %q after %v", ended.Stopped, c.want, ended.Exit.Duration)
+			}
+			if len(left) > 0 {
+				t.Errorf("alive after return: %v", left)
+			}
+		})
+	}
+}
+
+func TestSupervisePatience(t *testing.T) {
+	// The line has begun and does not end, and the program is busy.
+	ended, _, _ := superviseShell(t, t.Context(), `printf 'Profiling "nccl": 0%%'; while :; do :; done`, func(j *Job) {
+		j.Limits = Limits{Grace: time.Second, Timeout: 20 * time.Second}
+		j.Patience = func(last string) time.Duration {
+			if strings.Contains(last, "nccl") {
+				return 600 * time.Millisecond
+			}
+			return 0
+		}
+	})
+	if ended.Stopped != Stalled || !strings.Contains(ended.LastLine.Text, "nccl") {
+		t.Errorf("%+v", ended)
+	}
+}
+
+// TestSuperviseParentDies: when this process is killed, the program gets one
+// SIGTERM, which makes nsys write its report.
+func TestSuperviseParentDies(t *testing.T) {
+	const helper = "DEEPPROF_TEST_SUPERVISOR"
+	if dir := os.Getenv(helper); dir != "" {
+		_, _ = Supervise(t.Context(), Job{Command: Command{Path: "/bin/sh", Dir: dir, Args: []string{"-c",
+			`trap 'echo saved > saved; exit' TERM; echo $$ > ready; while :; do sleep 0.05; done`}}})
+		return
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestSuperviseParentDies$")
+	cmd.Env = append(os.Environ(), helper+"="+dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await := func(name string) {
+		t.Helper()
+		for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+			if data, err := os.ReadFile(filepath.Join(dir, name)); err == nil && len(data) > 0 {
+				return
+			}
+		}
+		t.Fatalf("no file %s", name)
+	}
+	await("ready")
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	await("saved")
+}
+
+func TestSuperviseNotStarted(t *testing.T) {
+	_, err := Supervise(t.Context(), Job{Command: Command{Path: "/no/such/program"}})
+	if err == nil || !strings.Contains(err.Error(), "/no/such/program") {
+		t.Errorf("err %v", err)
+	}
+	_, err = Supervise(t.Context(), Job{Command: Command{Path: "/bin/true"}, Stdout: "/no/such/dir/out"})
+	if err == nil {
+		t.Error("no error for a log that cannot be written")
+	}
+}
+
+func TestParseStat(t *testing.T) {
+	p, ok := parseStat(42, []byte("42 (a) (b c) S 7 42 41 0 -1 4194560 1 2 3 4 250 50 9 9 20 0 1 0 12345 1 2\n"))
+	if !ok || p.name != "a) (b c" || p.ppid != 7 || p.pgid != 42 || p.sid != 41 || p.start != 12345 || p.cpu != 3*time.Second {
+		t.Errorf("%+v %v", p, ok)
+	}
+	for _, bad := range []string{"", "1", "1 (x", "1 (x) S 1 2", ") ("} {
+		if _, ok := parseStat(1, []byte(bad)); ok {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package tool
+
+import (
+	"context"
+	"errors"
+)
+
+// Supervise needs Linux, as the profilers do.
+func Supervise(context.Context, Job) (Ended, error) {
+	return Ended{Exit: Exit{Code: -1}}, errors.New("run under supervision: only Linux is supported")
+}
