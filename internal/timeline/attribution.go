@@ -1,0 +1,343 @@
+package timeline
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/nvtx"
+)
+
+// Bounds that keep damaged or absurd captures from costing without limit. Real
+// programs stay far below them; what they cut is counted in a warning.
+const (
+	maxDepth  = 256     // levels of one stack told apart; deeper ranges count as one level
+	maxStacks = 64      // domains with an open push/pop range around one call
+	maxOpen   = 1024    // start/end ranges around one call
+	maxHeld   = 1 << 14 // start/end ranges of a process open at a time
+	openTotal = 1 << 26 // entries kept of all lists of open ranges together
+)
+
+// foldedName stands for all ranges deeper than maxDepth.
+const foldedName = "..."
+
+// An Attribution tells which NVTX ranges were open around the call that
+// launched each piece of GPU work. The rules are in docs/regions.md.
+type Attribution struct {
+	Warnings []string
+
+	t     *Timeline
+	nodes []node // region paths; nodes[0] is outside every range
+	index map[nodeKey]uint32
+	paths []string // by node, as far as asked for
+
+	rangeNode   []uint32 // path of each range
+	rangeParent []uint32 // range around each push/pop range, None at the bottom
+
+	calls    *correlator
+	callSet  []uint32 // push/pop ranges around each launching call: index into sets
+	callOpen []uint32 // start/end ranges around it: index into opens
+	sets     lists    // innermost range of each stack
+	opens    lists    // every open start/end range
+
+	launchers []bool // calls that launched work
+	lost      struct{ deep, stacks, open, held, noCall int64 }
+}
+
+// A node is one region path.
+type node struct {
+	parent uint32
+	key    nodeKey
+	depth  int
+}
+
+type nodeKey struct {
+	parent uint32
+	domain StringID
+	name   StringID
+	kind   RangeKind
+	folded bool
+}
+
+// lists holds many short lists of range indexes, each known by its number.
+// List 0 is empty.
+type lists struct {
+	items []uint32
+	ends  []int
+}
+
+func (l *lists) get(i uint32) []uint32 {
+	if i == 0 {
+		return nil
+	}
+	start := 0
+	if i > 1 {
+		start = l.ends[i-2]
+	}
+	return l.items[start:l.ends[i-1]]
+}
+
+// add appends a list unless it equals list last, and returns its number.
+func (l *lists) add(list []uint32, last uint32) uint32 {
+	if len(list) == 0 {
+		return 0
+	}
+	if slices.Equal(list, l.get(last)) {
+		return last
+	}
+	l.items = append(l.items, list...)
+	l.ends = append(l.ends, len(l.items))
+	return uint32(len(l.ends))
+}
+
+// Attribute joins GPU work to the ranges around its launches.
+func (t *Timeline) Attribute() *Attribution {
+	a := &Attribution{
+		t:           t,
+		nodes:       []node{{}},
+		index:       map[nodeKey]uint32{},
+		rangeNode:   make([]uint32, len(t.Ranges)),
+		rangeParent: make([]uint32, len(t.Ranges)),
+		calls:       t.correlate(),
+		callSet:     make([]uint32, len(t.Calls)),
+		callOpen:    make([]uint32, len(t.Calls)),
+		launchers:   make([]bool, len(t.Calls)),
+	}
+	t.eachOp(func(op Op) {
+		if c := a.callOf(op); c != None {
+			a.launchers[c] = true
+		} else {
+			a.lost.noCall++
+		}
+	})
+	a.pushPop()
+	a.startEnd()
+	a.warn()
+	return a
+}
+
+// callOf is the call that launched op, or None.
+func (a *Attribution) callOf(op Op) uint32 {
+	return a.calls.call(a.t.Queues[op.Queue].Process, op.Correlation)
+}
+
+func (a *Attribution) kernelCall(i int) uint32 {
+	k := &a.t.Kernels[i]
+	return a.calls.call(a.t.Queues[k.Queue].Process, k.Correlation)
+}
+
+// launchOrder lists the launching calls by (group, start), where group is the
+// thread or the process.
+func (a *Attribution) launchOrder(group func(thread uint32) uint32) []uint32 {
+	calls := a.t.Calls
+	var refs []opRef
+	for i, launched := range a.launchers {
+		if launched {
+			refs = append(refs, opRef{calls[i].Start, uint64(i)})
+		}
+	}
+	sortByStart(refs)
+	// Groups are few and numbered from 0; the unknown one comes last.
+	groups := max(len(a.t.Threads), len(a.t.Processes))
+	bucket := func(r opRef) int { return min(int(group(calls[r.ref].Thread)), groups) }
+	begins := make([]int, groups+2)
+	for _, r := range refs {
+		begins[bucket(r)+1]++
+	}
+	for g := range groups + 1 {
+		begins[g+1] += begins[g]
+	}
+	order := make([]uint32, len(refs))
+	for _, r := range refs {
+		g := bucket(r)
+		order[begins[g]] = uint32(r.ref)
+		begins[g]++
+	}
+	return order
+}
+
+// rangeOrder lists the ranges of a kind by group, start, longest first, and
+// their order in the file.
+func (a *Attribution) rangeOrder(kind RangeKind, group func(thread uint32) uint32) []uint32 {
+	ranges := a.t.Ranges
+	var order []uint32
+	for i := range ranges {
+		if ranges[i].Kind == kind {
+			order = append(order, uint32(i))
+		}
+	}
+	compare := func(x, y uint32) int {
+		p, q := &ranges[x], &ranges[y]
+		return cmp.Or(
+			cmp.Compare(group(p.Thread), group(q.Thread)),
+			cmp.Compare(p.Start, q.Start),
+			cmp.Compare(q.open(), p.open()),
+			cmp.Compare(x, y))
+	}
+	if !slices.IsSortedFunc(order, compare) {
+		slices.SortFunc(order, compare)
+	}
+	return order
+}
+
+func (a *Attribution) nodeFor(key nodeKey) uint32 {
+	if id, ok := a.index[key]; ok {
+		return id
+	}
+	id := uint32(len(a.nodes))
+	depth := 0
+	if key.parent != 0 {
+		depth = a.nodes[key.parent].depth + 1
+	}
+	a.nodes = append(a.nodes, node{parent: key.parent, key: key, depth: depth})
+	a.index[key] = id
+	return id
+}
+
+// KernelNode is the region of kernel i: the push/pop range around its launch
+// that was opened last, of whatever domain; without one, the start/end range
+// that was opened last; 0 outside every range.
+func (a *Attribution) KernelNode(i int) uint32 {
+	call := a.kernelCall(i)
+	if call == None {
+		return 0
+	}
+	return a.callNode(call)
+}
+
+func (a *Attribution) callNode(call uint32) uint32 {
+	list := a.sets.get(a.callSet[call])
+	if len(list) == 0 {
+		list = a.opens.get(a.callOpen[call])
+	}
+	best := uint32(None)
+	for _, r := range list {
+		if best == None || a.later(r, best) {
+			best = r
+		}
+	}
+	if best == None {
+		return 0
+	}
+	return a.rangeNode[best]
+}
+
+func (a *Attribution) later(x, y uint32) bool {
+	p, q := &a.t.Ranges[x], &a.t.Ranges[y]
+	return cmp.Or(cmp.Compare(p.Start, q.Start), cmp.Compare(q.End, p.End), cmp.Compare(x, y)) > 0
+}
+
+// Path writes a region path as nvtx.Path does.
+func (a *Attribution) Path(id uint32) string {
+	if id == 0 || int(id) >= len(a.nodes) {
+		return ""
+	}
+	if a.paths == nil {
+		a.paths = make([]string, len(a.nodes))
+	}
+	if a.paths[id] == "" {
+		a.paths[id] = nvtx.Path(a.stack(id))
+	}
+	return a.paths[id]
+}
+
+func (a *Attribution) nodeName(id uint32) string {
+	if a.nodes[id].key.folded {
+		return foldedName
+	}
+	return a.t.Name(a.nodes[id].key.name)
+}
+
+// stack gives the ranges of a path, outermost first.
+func (a *Attribution) stack(id uint32) []nvtx.Range {
+	var stack []nvtx.Range
+	domain := a.t.Name(a.nodes[id].key.domain)
+	for ; id != 0; id = a.nodes[id].parent {
+		stack = append(stack, nvtx.Range{Name: a.nodeName(id), Domain: domain})
+	}
+	slices.Reverse(stack)
+	return stack
+}
+
+// nodeState is the state in which only the ranges of this path are open.
+func (a *Attribution) nodeState(id uint32) nvtx.State {
+	if a.nodes[id].key.kind == StartEnd {
+		return nvtx.State{Open: a.stack(id)}
+	}
+	return nvtx.State{Stacks: [][]nvtx.Range{a.stack(id)}}
+}
+
+// callState is what was open around a call.
+func (a *Attribution) callState(call uint32) nvtx.State {
+	var s nvtx.State
+	for _, r := range a.sets.get(a.callSet[call]) {
+		s.Stacks = append(s.Stacks, a.stack(a.rangeNode[r]))
+	}
+	seen := map[uint32]bool{}
+	for _, r := range a.opens.get(a.callOpen[call]) {
+		if id := a.rangeNode[r]; !seen[id] {
+			seen[id] = true
+			s.Open = append(s.Open, a.stack(id)...)
+		}
+	}
+	return s
+}
+
+// callMatcher asks match once per distinct set of open regions.
+func (a *Attribution) callMatcher(match func(nvtx.State) bool) func(call uint32) bool {
+	answers := map[string]bool{}
+	lists := map[uint64]bool{}
+	var key []byte
+	return func(call uint32) bool {
+		if call == None {
+			return match(nvtx.State{})
+		}
+		pair := uint64(a.callSet[call])<<32 | uint64(a.callOpen[call])
+		if answer, ok := lists[pair]; ok {
+			return answer
+		}
+		key = a.stateKey(key[:0], call)
+		answer, ok := answers[string(key)]
+		if !ok {
+			answer = match(a.callState(call))
+			answers[string(key)] = answer
+		}
+		lists[pair] = answer
+		return answer
+	}
+}
+
+func (a *Attribution) stateKey(key []byte, call uint32) []byte {
+	for _, r := range a.sets.get(a.callSet[call]) {
+		key = binary.LittleEndian.AppendUint32(key, a.rangeNode[r])
+	}
+	var open []uint32
+	for _, r := range a.opens.get(a.callOpen[call]) {
+		open = append(open, a.rangeNode[r])
+	}
+	slices.Sort(open)
+	for _, id := range slices.Compact(open) {
+		key = binary.LittleEndian.AppendUint32(key, id)
+	}
+	return key
+}
+
+func (a *Attribution) kernelMatcher(match func(nvtx.State) bool) func(i int) bool {
+	byCall := a.callMatcher(match)
+	return func(i int) bool { return byCall(a.kernelCall(i)) }
+}
+
+func (a *Attribution) warn() {
+	add := func(n int64, format string) {
+		if n > 0 {
+			a.Warnings = append(a.Warnings, fmt.Sprintf(format, n))
+		}
+	}
+	add(a.lost.noCall, "%d pieces of GPU work have no launching call in the file: they count as outside every range")
+	add(a.lost.deep, fmt.Sprintf("%%d ranges are nested deeper than %d levels: they count as one level called %q", maxDepth, foldedName))
+	add(a.lost.stacks, fmt.Sprintf("%%d open ranges were left out where more than %d domains are open around one launch", maxStacks))
+	add(a.lost.open, "%d open start/end ranges were left out of launches that lie in too many of them")
+	add(a.lost.held, fmt.Sprintf("%%d start/end ranges were given up because more than %d of a process are open at a time", maxHeld))
+	add(int64(a.calls.shared), "%d CUDA calls share their correlation id with an earlier call of the process: the earliest counts as the launch")
+}

@@ -1,0 +1,159 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Info is what a file is and holds.
+type Info struct {
+	Source      Source        `json:"source"`
+	Session     Session       `json:"session"`
+	GPUs        []GPU         `json:"gpus"`
+	System      []Property    `json:"system"`
+	Capture     []Property    `json:"capture,omitempty"`
+	Processes   []ProcessInfo `json:"processes"` // those that made events
+	Devices     []DeviceInfo  `json:"devices"`
+	Domains     []string      `json:"domains,omitempty"`
+	Counts      Counts        `json:"counts"`
+	Tables      []TableCount  `json:"tables"`
+	OverheadNS  int64         `json:"profiler_overhead_ns"` // sum over threads
+	Diagnostics []Diagnostic  `json:"diagnostics,omitempty"`
+	Warnings    []string      `json:"warnings,omitempty"`
+}
+
+// Counts are the numbers of events that were read.
+type Counts struct {
+	Kernels       int `json:"kernels"`
+	KernelNames   int `json:"kernel_names"`
+	GraphKernels  int `json:"graph_kernels"` // kernels launched by nodes of CUDA graphs
+	GraphLaunches int `json:"graph_launches"`
+	Copies        int `json:"copies"`
+	Sets          int `json:"sets"`
+	Syncs         int `json:"syncs"`
+	Calls         int `json:"calls"`
+	Ranges        int `json:"ranges"`
+	Unclosed      int `json:"unclosed_ranges"`
+	Marks         int `json:"marks"`
+}
+
+// ProcessInfo sums up one process.
+type ProcessInfo struct {
+	PID     int    `json:"pid"`
+	Name    string `json:"name"`
+	Threads int    `json:"threads"`
+	Kernels int    `json:"kernels"`
+	Calls   int    `json:"calls"`
+	Ranges  int    `json:"ranges"`
+}
+
+// DeviceInfo sums up one CUDA device.
+type DeviceInfo struct {
+	Device   int   `json:"device"`
+	Streams  int   `json:"streams"` // that ran anything
+	Kernels  int   `json:"kernels"`
+	KernelNS int64 `json:"kernel_ns"`
+	BusyNS   int64 `json:"busy_ns"` // union of all work
+	FirstNS  int64 `json:"first_ns"`
+	LastNS   int64 `json:"last_ns"`
+}
+
+// Info sums up everything that was read.
+func (t *Timeline) Info() Info {
+	info := Info{
+		Source: t.Source, Session: t.Session, GPUs: t.GPUs, System: t.System, Capture: t.Capture,
+		Tables: t.Tables, Diagnostics: t.Diagnostics, Warnings: t.Warnings,
+		Counts: Counts{
+			Kernels: len(t.Kernels), GraphLaunches: len(t.Graphs), Copies: len(t.Copies), Sets: len(t.Sets),
+			Syncs: len(t.Syncs), Ranges: len(t.Ranges), Marks: len(t.Marks),
+		},
+	}
+	for _, th := range t.Threads {
+		info.Counts.Calls += int(th.Calls)
+	}
+	names := map[StringID]bool{}
+	for _, f := range t.Functions {
+		names[f.Demangled] = true
+	}
+	info.Counts.KernelNames = len(names)
+	for i := range t.Kernels {
+		if t.Kernels[i].GraphNode != 0 {
+			info.Counts.GraphKernels++
+		}
+	}
+	for i := range t.Ranges {
+		if t.Ranges[i].Unclosed {
+			info.Counts.Unclosed++
+		}
+	}
+	for _, o := range t.Overhead {
+		info.OverheadNS += max(0, o.End-o.Start)
+	}
+	for _, d := range t.Domains {
+		if name := t.Name(d.Name); name != "" && !slices.Contains(info.Domains, name) {
+			info.Domains = append(info.Domains, name)
+		}
+	}
+	slices.Sort(info.Domains)
+	info.Processes = t.processInfo()
+	info.Devices = t.deviceInfo()
+	return info
+}
+
+func (t *Timeline) processInfo() []ProcessInfo {
+	list := make([]ProcessInfo, len(t.Processes))
+	for i, p := range t.Processes {
+		list[i] = ProcessInfo{PID: p.PID, Name: t.Name(p.Name)}
+	}
+	count := func(process uint32, field func(*ProcessInfo) *int) {
+		if int(process) < len(list) {
+			*field(&list[process])++
+		}
+	}
+	for _, th := range t.Threads {
+		count(th.Process, func(p *ProcessInfo) *int { return &p.Threads })
+		if int(th.Process) < len(list) {
+			list[th.Process].Calls += int(th.Calls)
+		}
+	}
+	for i := range t.Kernels {
+		count(t.Queues[t.Kernels[i].Queue].Process, func(p *ProcessInfo) *int { return &p.Kernels })
+	}
+	for i := range t.Ranges {
+		count(t.ThreadProcess(t.Ranges[i].Thread), func(p *ProcessInfo) *int { return &p.Ranges })
+	}
+	list = slices.DeleteFunc(list, func(p ProcessInfo) bool { return p.Threads+p.Kernels == 0 })
+	slices.SortStableFunc(list, func(x, y ProcessInfo) int {
+		return cmp.Or(cmp.Compare(y.Kernels, x.Kernels), cmp.Compare(x.PID, y.PID))
+	})
+	return list
+}
+
+func (t *Timeline) deviceInfo() []DeviceInfo {
+	type device struct {
+		DeviceInfo
+		work    use
+		streams map[uint32]bool
+	}
+	devices := map[int32]*device{}
+	for _, ref := range t.opOrder(func(Op) bool { return true }) {
+		op := t.op(ref)
+		number := t.Queues[op.Queue].Device
+		d := devices[number]
+		if d == nil {
+			d = &device{DeviceInfo: DeviceInfo{Device: int(number), FirstNS: op.Start, LastNS: op.End}, streams: map[uint32]bool{}}
+			devices[number] = d
+		}
+		d.FirstNS, d.LastNS = min(d.FirstNS, op.Start), max(d.LastNS, op.End)
+		d.streams[op.Queue] = true
+		d.work.add(op, 0, false)
+	}
+	var list []DeviceInfo
+	for _, d := range devices {
+		d.Kernels, d.KernelNS = int(d.work.kernels), d.work.kernelNS
+		d.BusyNS, d.Streams = d.work.busy, len(d.streams)
+		list = append(list, d.DeviceInfo)
+	}
+	slices.SortFunc(list, func(x, y DeviceInfo) int { return cmp.Compare(x.Device, y.Device) })
+	return list
+}

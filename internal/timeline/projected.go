@@ -1,0 +1,257 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+)
+
+// projected is one range in the GPU projection.
+type projected struct {
+	rng        uint32
+	call       uint32 // the earliest joined
+	start, end int64
+	ops        int64
+	parent     uint32
+	level      int // -1 where the parents of a range lead in a circle
+	children   int64
+}
+
+// projectRanges projects every range that holds a launch. Work of whole graphs
+// does not count.
+func (p *projection) projectRanges() []*projected {
+	t := p.t
+	type extent struct {
+		start, end int64
+		any        bool
+	}
+	extents := make([]extent, len(t.Calls))
+	marked := make([]bool, len(t.Calls))
+	t.eachOp(func(op Op) {
+		if op.Kind == OpGraph {
+			return
+		}
+		p.eachCall(t.Queues[op.Queue].Process, op.Correlation, func(c uint32) {
+			e := &extents[c]
+			if !e.any {
+				*e = extent{op.Start, op.End, true}
+			}
+			e.start, e.end = min(e.start, op.Start), max(e.end, op.End)
+			marked[c] = true
+		})
+	})
+	p.contain(marked)
+	found := map[uint32]*projected{}
+	for c := range t.Calls {
+		if !marked[c] {
+			continue
+		}
+		e := &extents[c]
+		for _, r := range p.lists.get(p.within[c]) {
+			j := found[r]
+			if j == nil {
+				j = &projected{rng: r, call: uint32(c), start: e.start, end: e.end}
+				found[r] = j
+			}
+			j.start, j.end = min(j.start, e.start), max(j.end, e.end)
+			if !p.countedBefore(uint32(c), r) {
+				j.ops++
+			}
+		}
+	}
+	list := make([]*projected, 0, len(found))
+	for _, j := range found {
+		list = append(list, j)
+	}
+	slices.SortFunc(list, func(x, y *projected) int { return cmp.Compare(x.rng, y.rng) })
+	p.tree(list, found)
+	return list
+}
+
+// countedBefore reports whether an earlier call of the same correlation lies in
+// the range too: distinct correlations are counted.
+func (p *projection) countedBefore(call, rng uint32) bool {
+	c := &p.t.Calls[call]
+	for o := p.calls.call(p.t.ThreadProcess(c.Thread), c.Correlation); o != None && o != call; o = p.calls.also(o) {
+		if slices.Contains(p.lists.get(p.within[o]), rng) {
+			return true
+		}
+	}
+	return false
+}
+
+// tree gives the projected ranges their parents: of the other ranges of the
+// thread that hold the range, the shortest.
+func (p *projection) tree(list []*projected, found map[uint32]*projected) {
+	parents := make([]uint32, len(p.t.Ranges))
+	for i := range parents {
+		parents[i] = None
+	}
+	for _, ranges := range p.byThread() {
+		p.threadTree(ranges, parents)
+	}
+	levels := p.levels(parents)
+	for _, j := range list {
+		j.parent, j.level = parents[j.rng], levels[j.rng]
+		if j.parent != None && found[j.parent] != nil {
+			found[j.parent].children++
+		}
+	}
+}
+
+func (p *projection) threadTree(ranges, parents []uint32) {
+	all := p.t.Ranges
+	var open []uint32
+	for len(ranges) > 0 {
+		r := ranges[0]
+		n := 1
+		for n < len(ranges) && all[ranges[n]].Start == all[r].Start && p.ends[ranges[n]] == p.ends[r] {
+			n++
+		}
+		open = slices.DeleteFunc(open, func(o uint32) bool { return p.ends[o] < all[r].Start })
+		if n > 1 {
+			// Ranges of the same extent are each other's parents.
+			parents[r] = ranges[1]
+			for _, twin := range ranges[1:n] {
+				parents[twin] = r
+			}
+		} else {
+			for _, o := range open {
+				if best := parents[r]; p.ends[o] >= p.ends[r] && (best == None || p.shorter(o, best)) {
+					parents[r] = o
+				}
+			}
+		}
+		open = append(open, ranges[:n]...)
+		ranges = ranges[n:]
+	}
+}
+
+func (p *projection) shorter(x, y uint32) bool {
+	return cmp.Or(
+		cmp.Compare(p.ends[x]-p.t.Ranges[x].Start, p.ends[y]-p.t.Ranges[y].Start), cmp.Compare(x, y)) < 0
+}
+
+// levels counts the steps to the outermost range, -1 where there is none.
+func (p *projection) levels(parents []uint32) []int {
+	const unknown, walking = -2, -3
+	levels := make([]int, len(parents))
+	for i := range levels {
+		levels[i] = unknown
+	}
+	var path []uint32
+	for i := range parents {
+		path = path[:0]
+		at := uint32(i)
+		for at != None && levels[at] == unknown {
+			levels[at] = walking
+			path = append(path, at)
+			at = parents[at]
+		}
+		base := 0
+		switch {
+		case at == None:
+		case levels[at] == walking || levels[at] == -1:
+			base = -1
+		default:
+			base = levels[at] + 1
+		}
+		for j, r := range slices.Backward(path) {
+			if base < 0 {
+				levels[r] = -1
+				continue
+			}
+			levels[r] = base + len(path) - 1 - j
+		}
+	}
+	return levels
+}
+
+// ProjectionReport is nvtx_gpu_proj_sum.
+func (t *Timeline) ProjectionReport(d Dialect) Report {
+	p := t.project(d)
+	type key struct {
+		name text
+		kind RangeKind
+	}
+	type group struct {
+		key
+		sample                    Sample
+		rangeNS                   int64
+		ops, children             int64
+		levels, levelled, members int64
+	}
+	groups := map[key]*group{}
+	for _, j := range p.projectRanges() {
+		r := &t.Ranges[j.rng]
+		k := key{p.names[j.rng], r.Kind}
+		if !k.name.valid {
+			continue
+		}
+		g := groups[k]
+		if g == nil {
+			g = &group{key: k}
+			groups[k] = g
+		}
+		g.sample.Add(j.end - j.start)
+		g.rangeNS += p.ends[j.rng] - r.Start
+		g.ops += j.ops
+		g.children += j.children
+		g.members++
+		if j.level >= 0 {
+			g.levels += int64(j.level)
+			g.levelled++
+		}
+	}
+	order := make([]*group, 0, len(groups))
+	for _, g := range groups {
+		order = append(order, g)
+	}
+	slices.SortFunc(order, func(x, y *group) int {
+		return cmp.Or(cmp.Compare(y.sample.Sum(), x.sample.Sum()), x.name.compare(y.name), cmp.Compare(x.kind.String(), y.kind.String()))
+	})
+	report := Report{Columns: []string{
+		"Range", "Style", "Total Proj Time (ns)", "Total Range Time (ns)", "Range Instances", "Proj Avg (ns)", "Proj Med (ns)",
+		"Proj Min (ns)", "Proj Max (ns)", "Proj StdDev (ns)", "Total GPU Ops", "Avg GPU Ops", "Avg Range Lvl", "Avg Num Child",
+	}}
+	for _, g := range order {
+		s := &g.sample
+		level := ""
+		if g.levelled > 0 {
+			level = d.decimal(float64(g.levels) / float64(g.levelled))
+		}
+		report.Rows = append(report.Rows, []string{
+			g.name.s, g.kind.String(), whole(s.Sum()), whole(g.rangeNS), whole(g.members),
+			d.decimal(s.Mean()), d.decimal(s.Median()), whole(s.Min()), whole(s.Max()), d.decimal(s.Stddev()),
+			whole(g.ops), d.decimal(float64(g.ops) / float64(g.members)), level,
+			d.decimal(float64(g.children) / float64(g.members)),
+		})
+	}
+	return report
+}
+
+// ProjectionTrace is nvtxgpuproj of 2022 and nvtx_gpu_proj_trace after it,
+// without the columns that name rows of the file.
+func (t *Timeline) ProjectionTrace(d Dialect) Report {
+	p := t.project(d)
+	list := p.projectRanges()
+	slices.SortStableFunc(list, func(x, y *projected) int {
+		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(y.end-y.start, x.end-x.start))
+	})
+	report := Report{Columns: []string{
+		"Name", "Projected Start (ns)", "Projected Duration (ns)", "Orig Start (ns)", "Orig Duration (ns)",
+		"Style", "PID", "TID", "NumGPUOps", "Lvl", "NumChild",
+	}}
+	for _, j := range list {
+		r := &t.Ranges[j.rng]
+		global := t.threadGlobal(t.Calls[j.call].Thread)
+		level := ""
+		if j.level >= 0 {
+			level = whole(int64(j.level))
+		}
+		report.Rows = append(report.Rows, []string{
+			p.names[j.rng].s, whole(j.start), whole(j.end - j.start), whole(r.Start), whole(p.ends[j.rng] - r.Start),
+			r.Kind.String(), whole(int64(PIDOf(global))), whole(int64(TIDOf(global))), whole(j.ops), level, whole(j.children),
+		})
+	}
+	return report
+}

@@ -1,0 +1,203 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+)
+
+// projection joins work to ranges the way the vendor's reports do: a range
+// holds a call of its own thread that lies within it, whatever its style and
+// domain, unless another thread closed the range.
+type projection struct {
+	t       *Timeline
+	calls   *correlator
+	dialect Dialect
+	names   []text   // by range
+	ends    []int64  // by range
+	within  []uint32 // by call: index into lists
+	lists   lists
+}
+
+func (t *Timeline) project(d Dialect) *projection {
+	p := &projection{
+		t: t, calls: t.correlate(), dialect: d,
+		names: make([]text, len(t.Ranges)), ends: make([]int64, len(t.Ranges)), within: make([]uint32, len(t.Calls)),
+	}
+	last := t.LastRange.NS
+	if d.LastOfAll {
+		last = t.LastNVTX.NS
+	}
+	domains := t.domainTexts()
+	for i := range t.Ranges {
+		r := &t.Ranges[i]
+		p.names[i] = t.rangeNames(r, domains, d)[0]
+		p.ends[i] = r.End
+		if r.Unclosed {
+			p.ends[i] = last
+		}
+	}
+	return p
+}
+
+// joined reports whether a range takes part in the join.
+func (p *projection) joined(i uint32) bool { return p.t.Ranges[i].EndThread == None }
+
+// byThread gives the joined ranges of each thread: by start, longest first.
+func (p *projection) byThread() [][]uint32 {
+	threads := make([][]uint32, len(p.t.Threads))
+	for i := range p.t.Ranges {
+		if th := p.t.Ranges[i].Thread; p.joined(uint32(i)) && int(th) < len(threads) {
+			threads[th] = append(threads[th], uint32(i))
+		}
+	}
+	for _, list := range threads {
+		slices.SortFunc(list, func(x, y uint32) int {
+			return cmp.Or(cmp.Compare(p.t.Ranges[x].Start, p.t.Ranges[y].Start), cmp.Compare(p.ends[y], p.ends[x]), cmp.Compare(x, y))
+		})
+	}
+	return threads
+}
+
+// contain fills within for the calls that are marked.
+func (p *projection) contain(marked []bool) {
+	calls := make([][]uint32, len(p.t.Threads))
+	for i, m := range marked {
+		if th := p.t.Calls[i].Thread; m && int(th) < len(calls) {
+			calls[th] = append(calls[th], uint32(i))
+		}
+	}
+	for th, ranges := range p.byThread() {
+		list := calls[th]
+		slices.SortFunc(list, func(x, y uint32) int {
+			return cmp.Or(cmp.Compare(p.t.Calls[x].Start, p.t.Calls[y].Start), cmp.Compare(x, y))
+		})
+		var open, current []uint32
+		next, last := 0, uint32(0)
+		for _, c := range list {
+			call := &p.t.Calls[c]
+			for next < len(ranges) && p.t.Ranges[ranges[next]].Start <= call.Start {
+				open = append(open, ranges[next])
+				next++
+			}
+			open = slices.DeleteFunc(open, func(r uint32) bool { return p.ends[r] < call.Start })
+			current = current[:0]
+			for _, r := range open {
+				if p.ends[r] >= call.End {
+					current = append(current, r)
+				}
+			}
+			last = p.lists.add(current, last)
+			p.within[c] = last
+		}
+	}
+}
+
+// eachCall visits every call joined to a piece of work: all that share its
+// process and correlation.
+func (p *projection) eachCall(process, correlation uint32, f func(call uint32)) {
+	for c := p.calls.call(process, correlation); c != None; c = p.calls.also(c) {
+		f(c)
+	}
+}
+
+// KernelRangeReport is nvtx_kern_sum.
+func (t *Timeline) KernelRangeReport(d Dialect) Report {
+	p := t.project(d)
+	marked := make([]bool, len(t.Calls))
+	for i := range t.Kernels {
+		k := &t.Kernels[i]
+		p.eachCall(t.Queues[k.Queue].Process, k.Correlation, func(c uint32) { marked[c] = true })
+	}
+	p.contain(marked)
+	groups := map[kernelRangeKey]*kernelRange{}
+	add := func(key kernelRangeKey, kernel int, rng uint32) {
+		g := groups[key]
+		if g == nil {
+			g = &kernelRange{key: key, ranges: map[uint32]bool{}, last: -1}
+			groups[key] = g
+		}
+		if g.last != kernel {
+			g.last = kernel
+			g.kernels++
+		}
+		if rng != None {
+			g.ranges[rng] = true
+		}
+		g.sample.Add(t.Kernels[kernel].Duration())
+	}
+	for i := range t.Kernels {
+		k := &t.Kernels[i]
+		key := kernelRangeKey{kernel: t.Functions[k.Function].Demangled, thread: None}
+		joined := false
+		p.eachCall(t.Queues[k.Queue].Process, k.Correlation, func(c uint32) {
+			joined = true
+			key := key
+			key.thread = t.Calls[c].Thread
+			list := p.lists.get(p.within[c])
+			if len(list) == 0 {
+				add(key, i, None)
+			}
+			for _, r := range list {
+				key.name, key.style = p.names[r], text{t.Ranges[r].Kind.String(), true}
+				add(key, i, r)
+			}
+		})
+		if !joined {
+			add(key, i, None)
+		}
+	}
+	return t.kernelRangeRows(groups, d)
+}
+
+type kernelRangeKey struct {
+	thread      uint32
+	name, style text
+	kernel      StringID
+}
+
+type kernelRange struct {
+	key     kernelRangeKey
+	ranges  map[uint32]bool
+	kernels int64
+	last    int
+	sample  Sample
+}
+
+func (t *Timeline) kernelRangeRows(groups map[kernelRangeKey]*kernelRange, d Dialect) Report {
+	order := make([]*kernelRange, 0, len(groups))
+	for _, g := range groups {
+		order = append(order, g)
+	}
+	ids := func(g *kernelRange) (pid, tid int) {
+		if g.key.thread == None {
+			return -1, -1
+		}
+		global := t.threadGlobal(g.key.thread)
+		return PIDOf(global), TIDOf(global)
+	}
+	slices.SortFunc(order, func(x, y *kernelRange) int {
+		xp, xt := ids(x)
+		yp, yt := ids(y)
+		return cmp.Or(
+			x.key.name.compare(y.key.name), cmp.Compare(xp, yp), cmp.Compare(xt, yt),
+			cmp.Compare(y.sample.Sum(), x.sample.Sum()),
+			x.key.style.compare(y.key.style), cmp.Compare(t.Name(x.key.kernel), t.Name(y.key.kernel)))
+	})
+	r := Report{Columns: []string{
+		"NVTX Range", "Style", "PID", "TID", "NVTX Inst", "Kern Inst", "Total Time (ns)",
+		"Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)", "Kernel Name",
+	}}
+	for _, g := range order {
+		s := &g.sample
+		pid, tid := "", ""
+		if p, i := ids(g); p >= 0 {
+			pid, tid = whole(int64(p)), whole(int64(i))
+		}
+		r.Rows = append(r.Rows, []string{
+			g.key.name.s, g.key.style.s, pid, tid, whole(int64(len(g.ranges))), whole(g.kernels), whole(s.Sum()),
+			d.decimal(s.Mean()), d.decimal(s.Median()), whole(s.Min()), whole(s.Max()), d.decimal(s.Stddev()),
+			t.Name(g.key.kernel),
+		})
+	}
+	return r
+}

@@ -1,0 +1,156 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// RangeRows lists every instance of every range by its start. With a device
+// or kernel filter, only the GPU work of that counts.
+func (t *Timeline) RangeRows(q Query) Rows[RangeRow] {
+	a := t.Attribute()
+	u := a.measure(t.opFilter(&q, a))
+	matches := a.nodeFilter(&q)
+	var order []int
+	for i := range t.Ranges {
+		r := &t.Ranges[i]
+		if matches[a.rangeNode[i]] && q.wantProcess(t.pid(t.ThreadProcess(r.Thread))) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(t.Ranges[x].Start, t.Ranges[y].Start) })
+	cut := cutTop(order, q.Top)
+	categories := t.categoryNames()
+	rows := make([]RangeRow, len(cut.Rows))
+	for i, at := range cut.Rows {
+		rows[i] = a.rangeRow(at, u.get(at), categories)
+	}
+	return Rows[RangeRow]{Rows: rows, Cut: cut.Cut, Warnings: a.Warnings}
+}
+
+func (a *Attribution) rangeRow(i int, u *use, categories map[categoryKey]string) RangeRow {
+	t := a.t
+	r := &t.Ranges[i]
+	id := a.rangeNode[i]
+	row := RangeRow{
+		ID: i + 1, Path: a.Path(id), Name: t.Name(r.Name), Domain: t.DomainName(r.Domain), Style: r.Kind.String(),
+		StartNS: r.Start, EndNS: r.End, RangeNS: r.End - r.Start,
+		Process: t.pid(t.ThreadProcess(r.Thread)), Depth: a.nodes[id].depth, Unclosed: r.Unclosed,
+	}
+	if int(r.Thread) < len(t.Threads) {
+		row.Thread = t.Threads[r.Thread].TID
+	}
+	if r.Category != 0 {
+		row.Category = categories[categoryKey{r.Domain, r.Category}]
+		if row.Category == "" {
+			row.Category = fmt.Sprint(r.Category)
+		}
+	}
+	if r.Color != 0 {
+		row.Color = fmt.Sprintf("#%08X", r.Color)
+	}
+	if int(r.Payload) < len(t.Payloads) {
+		row.PayloadType, row.Payload = t.Payloads[r.Payload].Type, t.Payloads[r.Payload].Value
+	}
+	if u == nil {
+		return row
+	}
+	if u.projected {
+		start := u.projStart
+		row.ProjectedStart, row.ProjectedNS = &start, u.projection()
+	}
+	row.KernelCalls, row.InclusiveNS, row.ExclusiveNS = u.kernels, u.kernelNS, u.ownNS
+	row.BusyNS, row.IdleNS, row.GPUOps, row.GraphLaunches = u.busy, u.idle(), u.ops, u.graphs
+	return row
+}
+
+type categoryKey struct{ domain, id uint32 }
+
+func (t *Timeline) categoryNames() map[categoryKey]string {
+	names := make(map[categoryKey]string, len(t.Categories))
+	for _, c := range t.Categories {
+		names[categoryKey{c.Domain, c.ID}] = t.Name(c.Name)
+	}
+	return names
+}
+
+// LaunchRows lists the kernels in the order in which they ran.
+func (t *Timeline) LaunchRows(q Query) Rows[LaunchRow] {
+	a := t.Attribute()
+	keep := t.kernelFilter(&q, a)
+	var order []int
+	for i := range t.Kernels {
+		if keep(i, &t.Kernels[i]) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(t.Kernels[x].Start, t.Kernels[y].Start) })
+	cut := cutTop(order, q.Top)
+	paths := map[uint64][]string{}
+	short := map[uint32]string{}
+	rows := make([]LaunchRow, len(cut.Rows))
+	for i, at := range cut.Rows {
+		rows[i] = a.launchRow(at, &q, paths, short)
+	}
+	return Rows[LaunchRow]{Rows: rows, Cut: cut.Cut, Warnings: a.Warnings}
+}
+
+func (a *Attribution) launchRow(i int, q *Query, paths map[uint64][]string, short map[uint32]string) LaunchRow {
+	t := a.t
+	k := &t.Kernels[i]
+	f, c, queue := t.Functions[k.Function], &t.Configs[k.Config], &t.Queues[k.Queue]
+	row := LaunchRow{
+		ID: i + 1, Kernel: t.Name(f.Demangled), Short: t.Name(f.Short),
+		Grid: c.Grid, Block: c.Block,
+		Context: int(queue.Context), Stream: int(queue.Stream), Device: int(queue.Device),
+		Process: t.pid(queue.Process), StartNS: k.Start, DurationNS: k.Duration(),
+		Registers: c.Registers, StaticShared: c.StaticShared, DynamicShared: c.DynamicShared,
+		GraphNode: k.GraphNode, Graph: k.GraphID(),
+	}
+	if q.Shorten != nil {
+		name, ok := short[k.Function]
+		if !ok {
+			name = q.Shorten(row.Kernel)
+			short[k.Function] = name
+		}
+		row.Short = name
+	}
+	if k.Correlation != NoCorrelation {
+		id := k.Correlation
+		row.Correlation = &id
+	}
+	call := a.kernelCall(i)
+	if call == None {
+		return row
+	}
+	at := &t.Calls[call]
+	start, wait := at.Start, k.Start-at.Start
+	row.LaunchNS, row.QueueNS = &start, &wait
+	if int(at.Thread) < len(t.Threads) {
+		tid := t.Threads[at.Thread].TID
+		row.Thread = &tid
+	}
+	row.NVTX = a.Path(a.callNode(call))
+	pair := uint64(a.callSet[call])<<32 | uint64(a.callOpen[call])
+	all, ok := paths[pair]
+	if !ok {
+		all = a.callPaths(call)
+		paths[pair] = all
+	}
+	row.NVTXAll = all
+	return row
+}
+
+// callPaths names everything that was open around a call.
+func (a *Attribution) callPaths(call uint32) []string {
+	var paths []string
+	for _, list := range [][]uint32{a.sets.get(a.callSet[call]), a.opens.get(a.callOpen[call])} {
+		for _, r := range list {
+			if path := a.Path(a.rangeNode[r]); !slices.Contains(paths, path) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}

@@ -1,0 +1,368 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// use is what a range, or a region, had of the GPU.
+type use struct {
+	ops, copies         int64 // kernels, copies and sets; of them copies and sets
+	kernels, kernelNS   int64
+	ownKernels, ownNS   int64 // of kernels in no range nested in it
+	copyNS, copyBytes   int64
+	graphs, graphNS     int64
+	projStart, projEnd  int64 // first start and last end of kernels, copies and sets
+	workStart, workEnd  int64 // the same, with whole graphs
+	busy                int64 // union of them
+	projected, anything bool
+}
+
+// add takes one piece of work. Work must come in the order of its start.
+func (u *use) add(op Op, bytes int64, own bool) {
+	ns := op.End - op.Start
+	switch op.Kind {
+	case OpKernel:
+		u.kernels++
+		u.kernelNS += ns
+		if own {
+			u.ownKernels++
+			u.ownNS += ns
+		}
+	case OpGraph:
+		u.graphs++
+		u.graphNS += ns
+	default:
+		u.copies++
+		u.copyNS += ns
+		u.copyBytes += bytes
+	}
+	if op.Kind != OpGraph {
+		u.ops++
+		if !u.projected {
+			u.projected, u.projStart, u.projEnd = true, op.Start, op.End
+		}
+		u.projStart, u.projEnd = min(u.projStart, op.Start), max(u.projEnd, op.End)
+	}
+	if !u.anything {
+		u.anything, u.workStart, u.workEnd = true, op.Start, op.Start
+	}
+	if from := max(op.Start, u.workEnd); op.End > from {
+		u.busy += op.End - from
+		u.workEnd = op.End
+	}
+}
+
+func (u *use) projection() int64 { return u.projEnd - u.projStart }
+
+func (u *use) idle() int64 { return u.workEnd - u.workStart - u.busy }
+
+// usage is the GPU work of every range that has any.
+type usage struct {
+	a    *Attribution
+	slot []uint32 // by range: index into uses, or None
+	uses []use
+	once map[regionKey]*use // start/end regions: work counts once, however many instances are open
+	same map[uint32]*use    // by start/end range: what its own thread launched
+	busy []intervals        // by process
+}
+
+// measure goes through the work that keep accepts and credits it to the ranges
+// around its launch.
+func (a *Attribution) measure(keep func(Op) bool) *usage {
+	u := &usage{a: a, slot: make([]uint32, len(a.t.Ranges)), once: map[regionKey]*use{}, same: map[uint32]*use{}, busy: make([]intervals, len(a.t.Processes))}
+	for i := range u.slot {
+		u.slot[i] = None
+	}
+	for _, ref := range a.t.opOrder(keep) {
+		u.credit(a.t.op(ref))
+	}
+	return u
+}
+
+func (u *usage) credit(op Op) {
+	a := u.a
+	process := a.t.Queues[op.Queue].Process
+	if int(process) < len(u.busy) {
+		u.busy[process].add(op.Start, op.End)
+	}
+	call := a.callOf(op)
+	if call == None {
+		return
+	}
+	bytes := a.t.opBytes(op)
+	for _, r := range a.sets.get(a.callSet[call]) {
+		for own := true; r != None; r, own = a.rangeParent[r], false {
+			u.of(r).add(op, bytes, own)
+		}
+	}
+	open := a.opens.get(a.callOpen[call])
+	for i, r := range open {
+		u.of(r).add(op, bytes, true)
+		if rng := &a.t.Ranges[r]; rng.EndThread == None && rng.Thread == a.t.Calls[call].Thread {
+			addTo(u.same, r).add(op, bytes, true)
+		}
+		id := a.rangeNode[r]
+		if slices.ContainsFunc(open[:i], func(o uint32) bool { return a.rangeNode[o] == id }) {
+			continue
+		}
+		addTo(u.once, regionKey{id, process}).add(op, bytes, true)
+	}
+}
+
+func addTo[K comparable](uses map[K]*use, key K) *use {
+	u := uses[key]
+	if u == nil {
+		u = &use{}
+		uses[key] = u
+	}
+	return u
+}
+
+func (u *usage) of(r uint32) *use {
+	if u.slot[r] == None {
+		u.slot[r] = uint32(len(u.uses))
+		u.uses = append(u.uses, use{})
+	}
+	return &u.uses[u.slot[r]]
+}
+
+// get is nil for a range without GPU work.
+func (u *usage) get(r int) *use {
+	if u.slot[r] == None {
+		return nil
+	}
+	return &u.uses[u.slot[r]]
+}
+
+func (t *Timeline) opBytes(op Op) int64 {
+	switch op.Kind {
+	case OpCopy:
+		return t.Copies[op.Index].Bytes
+	case OpSet:
+		return t.Sets[op.Index].Bytes
+	}
+	return 0
+}
+
+// intervals is a union of stretches of time, filled in the order of starts.
+type intervals struct {
+	start, end []int64
+	before     []int64 // time covered before each stretch
+}
+
+func (v *intervals) add(start, end int64) {
+	if end <= start {
+		return
+	}
+	n := len(v.end)
+	if n > 0 && start <= v.end[n-1] {
+		v.end[n-1] = max(v.end[n-1], end)
+		return
+	}
+	covered := int64(0)
+	if n > 0 {
+		covered = v.before[n-1] + v.end[n-1] - v.start[n-1]
+	}
+	v.start, v.end, v.before = append(v.start, start), append(v.end, end), append(v.before, covered)
+}
+
+// until is the time covered before the moment at.
+func (v *intervals) until(at int64) int64 {
+	i := sort.Search(len(v.start), func(i int) bool { return v.start[i] >= at }) - 1
+	if i < 0 {
+		return 0
+	}
+	return v.before[i] + min(at, v.end[i]) - v.start[i]
+}
+
+func (v *intervals) within(start, end int64) int64 {
+	if end <= start {
+		return 0
+	}
+	return v.until(end) - v.until(start)
+}
+
+// RegionRows sums the ranges by region path, ordered by time on the GPU.
+func (t *Timeline) RegionRows(q Query) Rows[RegionRow] {
+	a := t.Attribute()
+	rows := a.regionRows(q)
+	rows.Warnings = append(rows.Warnings, a.Warnings...)
+	return rows
+}
+
+func (a *Attribution) regionRows(q Query) Rows[RegionRow] {
+	var rows []RegionRow
+	devices := []int32{-1}
+	if q.By&ByDevice != 0 {
+		devices = a.t.devices()
+	}
+	for _, device := range devices {
+		part := q
+		if q.By&ByDevice != 0 {
+			if !q.wantDevice(device) {
+				continue
+			}
+			part.Devices = []int{int(device)}
+		}
+		rows = append(rows, a.regionsOf(&part)...)
+	}
+	slices.SortStableFunc(rows, compareRegions)
+	return cutTop(rows, q.Top)
+}
+
+func compareRegions(x, y RegionRow) int {
+	return cmp.Or(
+		cmp.Compare(y.BusyNS, x.BusyNS),
+		cmp.Compare(y.RangeNS, x.RangeNS),
+		cmp.Compare(x.Path, y.Path),
+		cmp.Compare(x.Domain, y.Domain),
+		cmp.Compare(x.Style, y.Style),
+	)
+}
+
+func (t *Timeline) devices() []int32 {
+	var list []int32
+	for _, q := range t.Queues {
+		list = append(list, q.Device)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+type regionKey struct {
+	node    uint32
+	process uint32
+}
+
+// regionsOf gives the rows for one choice of devices. Split by device, a row
+// counts only the instances that used the device.
+func (a *Attribution) regionsOf(q *Query) []RegionRow {
+	t := a.t
+	u := a.measure(t.opFilter(q, a))
+	matches := a.nodeFilter(q)
+	rows := map[regionKey]*RegionRow{}
+	var order []regionKey
+	for i := range t.Ranges {
+		r := &t.Ranges[i]
+		id := a.rangeNode[i]
+		process := t.ThreadProcess(r.Thread)
+		work := u.get(i)
+		if !matches[id] || !q.wantProcess(t.pid(process)) || q.By&ByDevice != 0 && work == nil {
+			continue
+		}
+		key := regionKey{node: id}
+		if q.By&ByProcess != 0 {
+			key.process = process
+		}
+		row := rows[key]
+		if row == nil {
+			row = a.newRegion(id, q, process)
+			rows[key] = row
+			order = append(order, key)
+		}
+		row.Instances++
+		row.RangeNS += r.End - r.Start
+		if r.Unclosed {
+			row.Unclosed++
+		}
+		if int(process) < len(u.busy) {
+			row.WallBusyNS += u.busy[process].within(r.Start, r.End)
+		}
+		if work != nil {
+			row.credit(work)
+		}
+		if same := u.same[uint32(i)]; same != nil {
+			row.SameThread.ProjectedNS += same.projection()
+			row.SameThread.KernelCalls += same.kernels
+			row.SameThread.KernelNS += same.kernelNS
+		}
+	}
+	for key, n := range u.once {
+		if q.By&ByProcess == 0 {
+			key.process = 0
+		}
+		if row := rows[key]; row != nil {
+			row.creditOnce(n)
+		}
+	}
+	out := make([]RegionRow, 0, len(order))
+	for _, key := range order {
+		out = append(out, *rows[key])
+	}
+	return out
+}
+
+// credit adds the work of one instance. What a start/end region has of it is
+// added by creditOnce, save where the instances are measured one by one.
+func (row *RegionRow) credit(u *use) {
+	row.ProjectedNS += u.projection()
+	row.BusyNS += u.busy
+	row.IdleNS += u.idle()
+	if row.Style == PushPop.String() {
+		row.creditOnce(u)
+	}
+}
+
+func (row *RegionRow) creditOnce(u *use) {
+	row.KernelCalls += u.kernels
+	row.InclusiveNS += u.kernelNS
+	row.ExclusiveCalls += u.ownKernels
+	row.ExclusiveNS += u.ownNS
+	row.GPUOps += u.ops
+	row.CopyNS += u.copyNS
+	row.CopyBytes += u.copyBytes
+	row.GraphLaunches += u.graphs
+	row.GraphNS += u.graphNS
+}
+
+func (a *Attribution) newRegion(id uint32, q *Query, process uint32) *RegionRow {
+	n := &a.nodes[id]
+	row := &RegionRow{
+		Path: a.Path(id), Name: a.nodeName(id), Domain: a.t.Name(n.key.domain),
+		Style: n.key.kind.String(), Depth: n.depth,
+	}
+	if n.key.kind == StartEnd {
+		row.SameThread = &SameThread{}
+	}
+	if q.By&ByDevice != 0 {
+		device := q.Devices[0]
+		row.Device = &device
+	}
+	if q.By&ByProcess != 0 {
+		pid := a.t.pid(process)
+		row.Process = &pid
+	}
+	return row
+}
+
+// nodeFilter tells for each region path whether the query's region holds in it.
+func (a *Attribution) nodeFilter(q *Query) []bool {
+	keep := make([]bool, len(a.nodes))
+	for id := 1; id < len(keep); id++ {
+		keep[id] = q.Region == nil || q.Region(a.nodeState(uint32(id)))
+	}
+	return keep
+}
+
+// opFilter keeps work by device, process and kernel name.
+func (t *Timeline) opFilter(q *Query, a *Attribution) func(Op) bool {
+	named := *q
+	named.Region = nil
+	kernels := t.kernelFilter(&named, a)
+	queues := t.queueFilter(q)
+	return func(op Op) bool {
+		if op.Kind == OpKernel {
+			return kernels(op.Index, &t.Kernels[op.Index])
+		}
+		return q.Kernel == nil && queues[op.Queue]
+	}
+}
+
+func (t *Timeline) pid(process uint32) int {
+	if int(process) < len(t.Processes) {
+		return t.Processes[process].PID
+	}
+	return 0
+}

@@ -1,0 +1,219 @@
+package timeline
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+)
+
+// A Sample collects durations and gives the statistics that Nsight Systems
+// prints of them. Nearly all durations of GPU work fit into 32 bits; those are
+// kept in half the memory.
+type Sample struct {
+	small []uint32
+	wide  []int64 // below 0 or above 32 bits
+	sum   int64
+	min   int64
+	max   int64
+	over  bool // the sum left the range of int64
+}
+
+// Add takes one duration, which may be negative.
+func (s *Sample) Add(ns int64) {
+	if s.Len() == 0 {
+		s.min, s.max = ns, ns
+	}
+	s.min, s.max = min(s.min, ns), max(s.max, ns)
+	s.addSum(ns)
+	if ns>>32 == 0 {
+		s.small = append(s.small, uint32(ns))
+		return
+	}
+	s.wide = append(s.wide, ns)
+}
+
+func (s *Sample) addSum(ns int64) {
+	sum := s.sum + ns
+	if (s.sum^sum)&(ns^sum) < 0 {
+		s.over = true
+		sum = math.MaxInt64
+		if ns < 0 {
+			sum = math.MinInt64
+		}
+	}
+	s.sum = sum
+}
+
+// Merge adds all durations of o.
+func (s *Sample) Merge(o *Sample) {
+	if o.Len() == 0 {
+		return
+	}
+	if s.Len() == 0 {
+		*s = *o
+		return
+	}
+	s.min, s.max = min(s.min, o.min), max(s.max, o.max)
+	s.addSum(o.sum)
+	s.over = s.over || o.over
+	s.small = append(s.small, o.small...)
+	s.wide = append(s.wide, o.wide...)
+}
+
+// Len is the number of durations.
+func (s *Sample) Len() int { return len(s.small) + len(s.wide) }
+
+// Sum saturates at the ends of int64.
+func (s *Sample) Sum() int64 { return s.sum }
+
+// Min is 0 without durations.
+func (s *Sample) Min() int64 { return s.min }
+
+// Max is 0 without durations.
+func (s *Sample) Max() int64 { return s.max }
+
+// Mean is 0 without durations.
+func (s *Sample) Mean() float64 {
+	if s.Len() == 0 {
+		return 0
+	}
+	if s.over {
+		var sum float64
+		s.each(func(ns int64) { sum += float64(ns) })
+		return sum / float64(s.Len())
+	}
+	return float64(s.sum) / float64(s.Len())
+}
+
+// Stddev is that of a sample (n-1); 0 for fewer than two durations.
+func (s *Sample) Stddev() float64 {
+	n := s.Len()
+	if n < 2 {
+		return 0
+	}
+	mean, sum := s.Mean(), 0.0
+	for _, v := range s.small {
+		d := float64(v) - mean
+		sum += d * d
+	}
+	for _, v := range s.wide {
+		d := float64(v) - mean
+		sum += d * d
+	}
+	return math.Sqrt(sum / float64(n-1))
+}
+
+// Median is the middle duration, or the mean of the two middle ones. It
+// reorders what the sample holds.
+func (s *Sample) Median() float64 {
+	n := s.Len()
+	if n == 0 {
+		return 0
+	}
+	slices.Sort(s.wide)
+	negative, _ := slices.BinarySearch(s.wide, 0)
+	upper := s.kth(n/2, negative)
+	if n%2 == 1 {
+		return float64(upper)
+	}
+	lower := s.kth(n/2-1, negative)
+	return (float64(lower) + float64(upper)) / 2
+}
+
+// kth is the duration at place k of the sorted sample: the wide ones surround
+// the small ones.
+func (s *Sample) kth(k, negative int) int64 {
+	switch {
+	case k < negative:
+		return s.wide[k]
+	case k < negative+len(s.small):
+		return int64(selectKth(s.small, k-negative))
+	default:
+		return s.wide[k-len(s.small)]
+	}
+}
+
+func (s *Sample) each(f func(int64)) {
+	for _, v := range s.small {
+		f(int64(v))
+	}
+	for _, v := range s.wide {
+		f(v)
+	}
+}
+
+// selectKth puts the element that sorting would put at k there and returns it.
+func selectKth(a []uint32, k int) uint32 {
+	lo, hi := 0, len(a)-1
+	for depth := 2 * bits.Len(uint(len(a))); hi-lo > 16; depth-- {
+		if depth == 0 {
+			break // a bad run of pivots: sort what is left
+		}
+		pivot := medianOf3(a[lo], a[lo+(hi-lo)/2], a[hi])
+		i, j := lo, hi
+		for i <= j {
+			for a[i] < pivot {
+				i++
+			}
+			for a[j] > pivot {
+				j--
+			}
+			if i <= j {
+				a[i], a[j] = a[j], a[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k <= j:
+			hi = j
+		case k >= i:
+			lo = i
+		default:
+			return a[k]
+		}
+	}
+	slices.Sort(a[lo : hi+1])
+	return a[k]
+}
+
+func medianOf3(a, b, c uint32) uint32 {
+	return max(min(a, b), min(max(a, b), c))
+}
+
+// Round1 rounds to one decimal as Nsight Systems does: halves go away from
+// zero, and the shortest decimal that stands for x decides what a half is.
+func Round1(x float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return x
+	}
+	var buf [400]byte
+	text := strconv.AppendFloat(buf[:0], x, 'f', -1, 64)
+	dot := slices.Index(text, '.')
+	if dot < 0 || len(text)-dot <= 2 {
+		return x
+	}
+	up := text[dot+2] >= '5'
+	r, _ := strconv.ParseFloat(string(text[:dot+2]), 64)
+	if !up {
+		return r
+	}
+	tenth := 0.1
+	if text[0] == '-' {
+		tenth = -0.1
+	}
+	r, _ = strconv.ParseFloat(strconv.FormatFloat(r+tenth, 'f', 1, 64), 64)
+	return r
+}
+
+// RoundExact rounds to one decimal as Nsight Systems does where it is built
+// with SQLite 3.43 or later: the exact value decides, so that the double
+// nearest to 8.35, which is a little less, becomes 8.3.
+func RoundExact(x float64) float64 {
+	if quarters := x * 4; quarters == math.Trunc(quarters) {
+		return Round1(x) // a true half is possible, and goes away from zero
+	}
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'f', 1, 64), 64)
+	return r
+}

@@ -1,0 +1,136 @@
+package timeline
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// The expected values are what nsys stats 2022.4 and 2023.4 print.
+func TestRound1(t *testing.T) {
+	tests := []struct{ x, want float64 }{
+		{0, 0}, {1, 1}, {2.5, 2.5}, {0.25, 0.3}, {0.15, 0.2}, {0.05, 0.1}, {0.04, 0}, {-0.25, -0.3},
+		{12345.15, 12345.2}, {100000000007.45, 100000000007.5}, {100000000007.95, 100000000008},
+		{9.96, 10}, {99.949, 99.9}, {1e300, 1e300}, {math.Inf(1), math.Inf(1)},
+	}
+	for _, test := range tests {
+		if got := Round1(test.x); got != test.want {
+			t.Errorf("Round1(%v) = %v, want %v", test.x, got, test.want)
+		}
+	}
+}
+
+// The expected values are what SQLite 3.53 gives.
+func TestRoundExact(t *testing.T) {
+	tests := []struct{ x, want float64 }{
+		{0.25, 0.3}, {0.75, 0.8}, {-0.25, -0.3}, {8.35, 8.3}, {11.95, 11.9}, {0.15, 0.1}, {24130455.15, 24130455.1}, {3, 3}, {2.5, 2.5}, {1.0 / 3, 0.3},
+	}
+	for _, test := range tests {
+		if got := RoundExact(test.x); got != test.want {
+			t.Errorf("RoundExact(%v) = %v, want %v", test.x, got, test.want)
+		}
+	}
+}
+
+func TestSample(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for round := range 300 {
+		var all []int64
+		var s, part Sample
+		for range 1 + random.IntN(200) {
+			v := random.Int64N(1000)
+			switch random.IntN(20) {
+			case 0:
+				v = -random.Int64N(1 << 40)
+			case 1:
+				v = random.Int64N(1 << 45)
+			case 2:
+				v = 7 // many equal ones
+			}
+			all = append(all, v)
+			if random.IntN(2) == 0 {
+				s.Add(v)
+			} else {
+				part.Add(v)
+			}
+		}
+		s.Merge(&part)
+		slices.Sort(all)
+		n := len(all)
+		median := float64(all[n/2])
+		if n%2 == 0 {
+			median = (float64(all[n/2-1]) + float64(all[n/2])) / 2
+		}
+		var sum int64
+		for _, v := range all {
+			sum += v
+		}
+		if s.Len() != n || s.Sum() != sum || s.Min() != all[0] || s.Max() != all[n-1] || s.Median() != median {
+			t.Fatalf("round %d: got n=%d sum=%d min=%d max=%d median=%v, want n=%d sum=%d min=%d max=%d median=%v",
+				round, s.Len(), s.Sum(), s.Min(), s.Max(), s.Median(), n, sum, all[0], all[n-1], median)
+		}
+	}
+}
+
+func TestSampleEdges(t *testing.T) {
+	var s Sample
+	if s.Mean() != 0 || s.Median() != 0 || s.Stddev() != 0 {
+		t.Error("an empty sample is not all zero")
+	}
+	s.Add(5)
+	if s.Stddev() != 0 || s.Median() != 5 {
+		t.Errorf("one value: %v, %v", s.Stddev(), s.Median())
+	}
+	s.Add(7)
+	if s.Stddev() != math.Sqrt2 || s.Median() != 6 || s.Mean() != 6 {
+		t.Errorf("two values: %v, %v, %v", s.Stddev(), s.Median(), s.Mean())
+	}
+	var huge Sample
+	huge.Add(math.MaxInt64)
+	huge.Add(math.MaxInt64)
+	if huge.Sum() != math.MaxInt64 || huge.Mean() != math.MaxInt64 {
+		t.Errorf("sum %d, mean %v", huge.Sum(), huge.Mean())
+	}
+}
+
+func TestSelectKthOnBadPivots(t *testing.T) {
+	// Organ pipes and sawteeth are where medians of three do badly.
+	for n := 1; n < 400; n += 13 {
+		for k := range n {
+			a := make([]uint32, n)
+			for i := range a {
+				a[i] = uint32(min(i, n-i) * (i%3 + 1))
+			}
+			sorted := slices.Sorted(slices.Values(a))
+			if got := selectKth(a, k); got != sorted[k] {
+				t.Fatalf("n=%d k=%d: got %d, want %d", n, k, got, sorted[k])
+			}
+		}
+	}
+}
+
+func TestSortByStart(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, width := range []int64{1, 5, 5000, 1 << 40, math.MaxInt64} {
+		refs := make([]opRef, 3000)
+		for i := range refs {
+			refs[i] = opRef{random.Int64N(width) - width/2, uint64(i)}
+		}
+		refs[0].start, refs[1].start = math.MinInt64, math.MaxInt64
+		want := slices.Clone(refs)
+		slices.SortStableFunc(want, func(x, y opRef) int {
+			switch {
+			case x.start < y.start:
+				return -1
+			case x.start > y.start:
+				return 1
+			}
+			return 0
+		})
+		sortByStart(refs)
+		if !slices.Equal(refs, want) {
+			t.Errorf("width %d: not in stable order", width)
+		}
+	}
+}

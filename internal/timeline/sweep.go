@@ -1,0 +1,214 @@
+package timeline
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+)
+
+// open is the moment until which the range counts as open: for ever where it
+// was never closed.
+func (r *Range) open() int64 {
+	if r.Unclosed {
+		return math.MaxInt64
+	}
+	return r.End
+}
+
+// A nest is the stack of one thread and domain, rebuilt from the times of its
+// ranges. Ends fall strictly from the bottom to the top: a range that ends
+// before one that was opened after it can contain nothing later that the other
+// does not, so it is dropped when the other is pushed. Each range is pushed and
+// dropped once, however badly they are nested.
+type nest struct {
+	ranges []uint32
+	active bool
+}
+
+// push opens range r and returns the range around it, or None.
+func (n *nest) push(ranges []Range, r uint32) uint32 {
+	end := ranges[r].open()
+	for len(n.ranges) > 0 && ranges[n.ranges[len(n.ranges)-1]].open() < end {
+		n.ranges = n.ranges[:len(n.ranges)-1]
+	}
+	parent := uint32(None)
+	if len(n.ranges) > 0 {
+		parent = n.ranges[len(n.ranges)-1]
+	}
+	n.ranges = append(n.ranges, r)
+	return parent
+}
+
+// around is the innermost range that holds the call, or None. Ranges that
+// ended before the call are dropped, so calls must come in the order of their
+// starts.
+func (n *nest) around(ranges []Range, call *Call) uint32 {
+	for len(n.ranges) > 0 && ranges[n.ranges[len(n.ranges)-1]].open() < call.Start {
+		n.ranges = n.ranges[:len(n.ranges)-1]
+	}
+	// The first from the bottom that ends too early; the one below it holds.
+	i := sort.Search(len(n.ranges), func(i int) bool { return ranges[n.ranges[i]].open() < call.End })
+	if i == 0 {
+		return None
+	}
+	return n.ranges[i-1]
+}
+
+// pushPop walks each thread's push/pop ranges and launching calls together.
+func (a *Attribution) pushPop() {
+	byThread := func(thread uint32) uint32 { return thread }
+	ranges := a.rangeOrder(PushPop, byThread)
+	calls := a.launchOrder(byThread)
+	for len(ranges) > 0 {
+		thread := a.t.Ranges[ranges[0]].Thread
+		n := 1
+		for n < len(ranges) && a.t.Ranges[ranges[n]].Thread == thread {
+			n++
+		}
+		first, found := slices.BinarySearchFunc(calls, thread, func(c, thread uint32) int {
+			return cmp.Compare(a.t.Calls[c].Thread, thread)
+		})
+		last := first
+		for found && last < len(calls) && a.t.Calls[calls[last]].Thread == thread {
+			last++
+		}
+		a.sweepThread(ranges[:n], calls[first:last])
+		ranges = ranges[n:]
+	}
+}
+
+func (a *Attribution) sweepThread(ranges, calls []uint32) {
+	all := a.t.Ranges
+	nests := map[uint32]*nest{}
+	var active []*nest
+	var current []uint32
+	last := uint32(0)
+	next := 0
+	advance := func(until int64) {
+		for next < len(ranges) && all[ranges[next]].Start <= until {
+			r := ranges[next]
+			next++
+			n := nests[all[r].Domain]
+			if n == nil {
+				n = &nest{}
+				nests[all[r].Domain] = n
+			}
+			if !n.active {
+				n.active = true
+				active = append(active, n)
+			}
+			a.place(r, n.push(all, r))
+		}
+	}
+	for _, c := range calls {
+		call := &a.t.Calls[c]
+		advance(call.Start)
+		current = current[:0]
+		keep := active[:0]
+		for _, n := range active {
+			r := n.around(all, call)
+			n.active = len(n.ranges) > 0
+			if n.active {
+				keep = append(keep, n)
+			}
+			if r == None {
+				continue
+			}
+			if len(current) == maxStacks {
+				a.lost.stacks++
+				continue
+			}
+			current = append(current, r)
+		}
+		clear(active[len(keep):])
+		active = keep
+		// Independent of which domain was used first.
+		slices.SortFunc(current, func(x, y uint32) int { return cmp.Compare(all[x].Domain, all[y].Domain) })
+		last = a.sets.add(current, last)
+		a.callSet[c] = last
+	}
+	advance(math.MaxInt64)
+}
+
+// place gives push/pop range r its parent and its region path.
+func (a *Attribution) place(r, parent uint32) {
+	rng := &a.t.Ranges[r]
+	key := nodeKey{domain: a.domainName(rng), name: rng.Name, kind: PushPop}
+	if parent != None {
+		if a.nodes[a.rangeNode[parent]].key.folded {
+			parent = a.rangeParent[parent]
+		}
+		key.parent = a.rangeNode[parent]
+		if a.nodes[key.parent].depth+1 >= maxDepth {
+			a.lost.deep++
+			key.folded, key.name = true, 0
+		}
+	}
+	a.rangeParent[r] = parent
+	a.rangeNode[r] = a.nodeFor(key)
+}
+
+func (a *Attribution) domainName(r *Range) StringID {
+	if int(r.Domain) < len(a.t.Domains) {
+		return a.t.Domains[r.Domain].Name
+	}
+	return 0
+}
+
+// startEnd walks each process's start/end ranges and launching calls together.
+func (a *Attribution) startEnd() {
+	ranges := a.rangeOrder(StartEnd, a.t.ThreadProcess)
+	if len(ranges) == 0 {
+		return
+	}
+	all := a.t.Ranges
+	for _, r := range ranges {
+		a.rangeParent[r] = None
+		a.rangeNode[r] = a.nodeFor(nodeKey{domain: a.domainName(&all[r]), name: all[r].Name, kind: StartEnd})
+	}
+	var open, current []uint32
+	last, next := uint32(0), 0
+	process := uint32(None)
+	for _, c := range a.launchOrder(a.t.ThreadProcess) {
+		call := &a.t.Calls[c]
+		if p := a.t.ThreadProcess(call.Thread); p != process {
+			process, open = p, open[:0]
+			for next < len(ranges) && a.t.ThreadProcess(all[ranges[next]].Thread) < p {
+				next++
+			}
+		}
+		for next < len(ranges) && a.t.ThreadProcess(all[ranges[next]].Thread) == process && all[ranges[next]].Start <= call.Start {
+			open = append(open, ranges[next])
+			next++
+		}
+		current = current[:0]
+		keep := open[:0]
+		for _, r := range open {
+			if all[r].open() < call.Start {
+				continue
+			}
+			keep = append(keep, r)
+			if all[r].open() >= call.End {
+				current = append(current, r)
+			}
+		}
+		open = keep
+		if len(open) > maxHeld {
+			// Scanning ever more of them for each call would never end.
+			drop := len(open) - maxHeld/2
+			a.lost.held += int64(drop)
+			open = append(open[:0], open[drop:]...)
+		}
+		if extra := len(current) - maxOpen; extra > 0 {
+			a.lost.open += int64(extra)
+			current = current[extra:] // those opened last stay
+		}
+		if len(a.opens.items)+len(current) > openTotal {
+			a.lost.open += int64(len(current))
+			continue
+		}
+		last = a.opens.add(current, last)
+		a.callOpen[c] = last
+	}
+}

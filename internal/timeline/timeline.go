@@ -1,0 +1,370 @@
+// Package timeline owns the model of what ran when: GPU work, the CUDA calls
+// that launched it, the NVTX ranges around those calls, and the machine. It
+// also owns every number that is computed from that: kernel summaries, regions,
+// launches, gaps. It reads no file; package nsys fills a Timeline.
+//
+// All times are nanoseconds on the clock of the capture.
+package timeline
+
+import "math"
+
+// A Timeline holds the parts of a capture that its reader was asked for. Events
+// refer to names, threads and queues by index into the tables beside them, so
+// that millions of events stay small. Slices are in the order of the file.
+type Timeline struct {
+	Source Source
+
+	Names     []string       // StringID indexes it; Names[0] is ""
+	Functions []Function     // Kernel.Function
+	Configs   []LaunchConfig // Kernel.Config
+	Queues    []Queue        // Kernel.Queue, Copy.Queue, ...
+	Processes []Process      // Queue.Process, Thread.Process, ...
+	Threads   []Thread       // Call.Thread, Range.Thread
+	Domains   []Domain       // Range.Domain; Domains[0] is the default domain of no process
+
+	Kernels []Kernel
+	Copies  []Copy
+	Sets    []Set
+	Graphs  []GraphLaunch // only where kernels of CUDA graphs were not traced one by one
+	Syncs   []Sync
+	Calls   []Call
+	Ranges  []Range
+	Marks   []Mark
+
+	// DomainRows lists the creations of domains as recorded, for reports that
+	// join on them.
+	DomainRows []DomainRow
+	Categories []Category
+	Payloads   []Payload
+	GraphNodes []GraphNode
+
+	// LastNVTX is the latest timestamp of all NVTX rows and LastRange that of
+	// the ranges among them; Valid tells whether a range has an end at all.
+	LastNVTX, LastRange Time
+
+	GPUs        []GPU
+	System      []Property
+	Capture     []Property
+	Overhead    []Overhead
+	Diagnostics []Diagnostic
+	Tables      []TableCount
+	Session     Session
+
+	// Warnings name what was absent, damaged or doubtful, for people.
+	Warnings []string
+}
+
+// Time is a timestamp that may be absent.
+type Time struct {
+	NS    int64
+	Valid bool
+}
+
+// StringID indexes Timeline.Names.
+type StringID uint32
+
+// None stands for an absent reference in the index fields of events.
+const None = math.MaxUint32
+
+// NoCorrelation is the correlation of an event whose row has none, or one
+// that is no 32-bit number.
+const NoCorrelation = math.MaxUint32
+
+// Source tells where a timeline comes from.
+type Source struct {
+	Path    string `json:"path"`              // the file that was named
+	SQLite  string `json:"sqlite,omitempty"`  // the export that was read, if another
+	Tool    string `json:"tool,omitempty"`    // version of Nsight Systems that exported it
+	Schema  string `json:"schema,omitempty"`  // version of the export's schema
+	Bytes   int64  `json:"bytes"`             // size of the SQLite file
+	Command string `json:"command,omitempty"` // the program that was profiled
+}
+
+// A Function is a kernel by its three names.
+type Function struct{ Demangled, Short, Mangled StringID }
+
+// A LaunchConfig is the shape of a launch and what it asks of an SM.
+type LaunchConfig struct {
+	Grid, Block                  [3]int32
+	Registers                    int32 // per thread
+	StaticShared, DynamicShared  int32 // bytes
+	SharedExecuted, LocalPerThrd int32 // bytes
+}
+
+// A Queue is a stream of one process on one device.
+type Queue struct {
+	Process uint32
+	Device  int32
+	Context int32
+	Stream  int32
+	Green   int32 // green context, 0 without
+}
+
+// A Kernel is one execution of a kernel on a GPU.
+type Kernel struct {
+	Start, End int64
+	// GraphNode is the node of the CUDA graph that launched it, 0 without one;
+	// its upper 32 bits are the graph.
+	GraphNode   int64
+	Correlation uint32
+	Function    uint32
+	Config      uint32
+	Queue       uint32
+}
+
+// Duration may be negative in a damaged file.
+func (k *Kernel) Duration() int64 { return k.End - k.Start }
+
+// GraphID is the graph whose node launched the kernel, 0 without one.
+func (k *Kernel) GraphID() int64 { return k.GraphNode >> 32 }
+
+// A Copy is one memory copy on a GPU.
+type Copy struct {
+	Start, End  int64
+	Bytes       int64
+	GraphNode   int64
+	Correlation uint32
+	Queue       uint32
+	Kind        uint8 // 1 host to device, 2 device to host, 8 device to device, 10 peer to peer
+	From, To    uint8 // memory kinds
+}
+
+// A Set is one memory set on a GPU.
+type Set struct {
+	Start, End  int64
+	Bytes       int64
+	GraphNode   int64
+	Value       uint32
+	Correlation uint32
+	Queue       uint32
+}
+
+// A GraphLaunch is one execution of a whole CUDA graph; the kernels in it are
+// not known.
+type GraphLaunch struct {
+	Start, End  int64
+	Graph, Exec int64
+	Correlation uint32
+	Queue       uint32
+}
+
+// A GraphNode is a node as it was created while a graph was captured or cloned.
+type GraphNode struct {
+	Time           int64
+	Node, Original int64 // Original is 0 where it is no clone
+	Thread         uint32
+}
+
+// A Sync is a wait of the host or of a stream.
+type Sync struct {
+	Start, End  int64
+	Correlation uint32
+	Queue       uint32
+	Kind        uint32 // 1 event, 2 stream waits for event, 3 stream, 4 context
+}
+
+// A Call is one call of the CUDA runtime or driver API.
+type Call struct {
+	Start, End  int64
+	Correlation uint32
+	Name        StringID
+	Thread      uint32
+	Return      int32
+}
+
+// RangeKind is the way a range was opened and closed.
+type RangeKind uint8
+
+// The kinds of ranges.
+const (
+	PushPop RangeKind = iota
+	StartEnd
+)
+
+func (k RangeKind) String() string {
+	if k == StartEnd {
+		return "StartEnd"
+	}
+	return "PushPop"
+}
+
+// A Range is one instance of an NVTX range.
+type Range struct {
+	Start int64
+	// End is the latest NVTX timestamp of the file where the range was never
+	// closed.
+	End       int64
+	Name      StringID
+	Domain    uint32
+	Thread    uint32 // that opened it
+	EndThread uint32 // that closed it, where it was another; else None
+	Category  uint32 // 0 without one
+	Color     uint32 // ARGB, 0 without one
+	Payload   uint32 // index into Payloads, or None
+	Kind      RangeKind
+	Unclosed  bool
+	Unnamed   bool // has no text at all, which is not the empty text
+}
+
+// A Mark is an NVTX event without duration.
+type Mark struct {
+	Time     int64
+	Name     StringID
+	Domain   uint32
+	Thread   uint32
+	Category uint32
+	Color    uint32
+	Payload  uint32
+}
+
+// A Domain is an NVTX domain of a process; the default one has ID 0 and no name.
+type Domain struct {
+	Process uint32 // None for Domains[0]
+	ID      int64
+	Name    StringID
+}
+
+// A DomainRow records the creation of a domain by a thread.
+type DomainRow struct {
+	Time    int64
+	ID      int64
+	Thread  uint32
+	Name    StringID
+	Unnamed bool
+}
+
+// A Category names a category number within a domain.
+type Category struct {
+	Domain uint32
+	ID     uint32
+	Name   StringID
+}
+
+// A Payload is the value attached to a range or mark, as text.
+type Payload struct {
+	Type  string // uint64, int64, double, uint32, int32, float, json
+	Value string
+}
+
+// A Process is one process of the machine. Most of those recorded never
+// touched the GPU.
+type Process struct {
+	Global int64 // globalPid of the file
+	PID    int
+	Name   StringID
+}
+
+// A Thread is one thread that made events.
+type Thread struct {
+	Global  int64 // globalTid of the file
+	Process uint32
+	TID     int
+	Name    StringID
+	Calls   int64 // CUDA calls it made; 0 where only launching calls were read
+}
+
+// A GPU is a device of the machine as recorded at capture.
+type GPU struct {
+	ID              int    `json:"id"`
+	Name            string `json:"name"`
+	Chip            string `json:"chip,omitempty"`
+	UUID            string `json:"uuid,omitempty"`
+	Bus             string `json:"bus,omitempty"`
+	SMs             int    `json:"sms,omitempty"`
+	MemoryBytes     int64  `json:"memory_bytes,omitempty"`
+	MemoryBandwidth int64  `json:"memory_bandwidth,omitempty"` // bytes per second
+	ClockHz         int64  `json:"clock_hz,omitempty"`
+	L2Bytes         int64  `json:"l2_bytes,omitempty"`
+	ComputeMajor    int    `json:"compute_major,omitempty"`
+	ComputeMinor    int    `json:"compute_minor,omitempty"`
+	CUDADevice      int    `json:"cuda_device"` // number under which events name it
+}
+
+// A Property is a named fact about the machine or the capture.
+type Property struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Overhead is time that the profiler itself took on a thread.
+type Overhead struct {
+	Start, End int64
+	Thread     uint32
+	Name       StringID
+}
+
+// A Diagnostic is a message of the profiler about the capture.
+type Diagnostic struct {
+	Time     int64  `json:"time_ns"`
+	Severity int    `json:"severity"` // 1 information, 2 warning, 3 error
+	Source   int    `json:"source"`
+	Text     string `json:"text"`
+}
+
+// TableCount says how many rows of a table were read.
+type TableCount struct {
+	Name string `json:"name"`
+	Rows int64  `json:"rows"`
+	// Skipped rows were damaged or made no sense.
+	Skipped int64 `json:"skipped,omitempty"`
+}
+
+// Session is the time of the capture.
+type Session struct {
+	StartUTC   string `json:"start_utc,omitempty"`
+	DurationNS int64  `json:"duration_ns,omitempty"`
+	FirstNS    int64  `json:"first_ns"` // earliest and latest event that was read
+	LastNS     int64  `json:"last_ns"`
+}
+
+// Name resolves a string reference; one that leads nowhere is "".
+func (t *Timeline) Name(id StringID) string {
+	if int(id) < len(t.Names) {
+		return t.Names[id]
+	}
+	return ""
+}
+
+// KernelName is the demangled name of a kernel.
+func (t *Timeline) KernelName(k *Kernel) string {
+	return t.Name(t.Functions[k.Function].Demangled)
+}
+
+// DomainName is "" for the default domain.
+func (t *Timeline) DomainName(domain uint32) string {
+	if int(domain) < len(t.Domains) {
+		return t.Name(t.Domains[domain].Name)
+	}
+	return ""
+}
+
+// ThreadProcess is the process of a thread, None where the thread is unknown.
+func (t *Timeline) ThreadProcess(thread uint32) uint32 {
+	if int(thread) < len(t.Threads) {
+		return t.Threads[thread].Process
+	}
+	return None
+}
+
+func (t *Timeline) threadGlobal(thread uint32) int64 {
+	if int(thread) < len(t.Threads) {
+		return t.Threads[thread].Global
+	}
+	return 0
+}
+
+func (t *Timeline) domainID(domain uint32) int64 {
+	if int(domain) < len(t.Domains) {
+		return t.Domains[domain].ID
+	}
+	return 0
+}
+
+// PIDOf and TIDOf take the numbers out of the 64-bit ids of a file.
+func PIDOf(global int64) int { return int(global >> 24 & 0xFFFFFF) }
+
+// TIDOf is the thread number in a globalTid.
+func TIDOf(global int64) int { return int(global & 0xFFFFFF) }
+
+// ProcessOf is the globalPid that a globalTid belongs to.
+func ProcessOf(globalTid int64) int64 { return globalTid &^ 0xFFFFFF }
