@@ -1,0 +1,124 @@
+package ncu
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MaxFilter is how long one kernel filter may become, in bytes. Nsight Compute
+// takes at least 120,000; this stays far from the 128 KiB of one argument.
+const MaxFilter = 32 << 10
+
+// A Filter selects kernels by name in as many runs of ncu as the command line
+// makes necessary.
+type Filter struct {
+	// Passes holds one value of --kernel-name for each run.
+	Passes []string
+	// Names are the kernels of each pass.
+	Names [][]string
+	// Note says that and why there are several passes; "" where there is one.
+	Note string
+}
+
+// KernelFilter selects the kernels of the given names, whole and exact in the
+// spelling of the name base that goes with them. No filter is longer than max
+// bytes; 0 means MaxFilter. A name that does not fit even alone is an error.
+func KernelFilter(names []string, max int) (Filter, error) {
+	if max <= 0 {
+		max = MaxFilter
+	}
+	var f Filter
+	var group []string
+	size := 0
+	flush := func() {
+		if len(group) > 0 {
+			f.Passes = append(f.Passes, pattern(group))
+			f.Names = append(f.Names, group)
+			group, size = nil, 0
+		}
+	}
+	for _, name := range dedup(names) {
+		if name == "" || strings.ContainsRune(name, 0) {
+			return Filter{}, fmt.Errorf("build kernel filter: %q is not a kernel name", name)
+		}
+		n := len(escape(name)) + 1
+		if n+len(frame) > max {
+			return Filter{}, fmt.Errorf("build kernel filter: the name %.60q... is %d bytes long, more than the %d of one filter; select it by its function name or by a regex", name, len(name), max)
+		}
+		if len(frame)+size+n > max {
+			flush()
+		}
+		group = append(group, name)
+		size += n
+	}
+	flush()
+	if n := len(f.Passes); n > 1 {
+		f.Note = fmt.Sprintf("%d kernel names do not fit into one filter of %d bytes: ncu runs %d times, once for each part", len(dedup(names)), max, n)
+	}
+	return f, nil
+}
+
+// frame is what surrounds the names of a pattern.
+const frame = "regex:^()$"
+
+func pattern(names []string) string {
+	if len(names) == 1 {
+		return "regex:^" + escape(names[0]) + "$"
+	}
+	escaped := make([]string, len(names))
+	for i, n := range names {
+		escaped[i] = escape(n)
+	}
+	return "regex:^(" + strings.Join(escaped, "|") + ")$"
+}
+
+// escape writes a name for Nsight Compute's regular expressions, which are
+// Boost's in Perl syntax.
+func escape(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		if strings.IndexByte(`\^$.|?*+()[]{}`, name[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(name[i])
+	}
+	return b.String()
+}
+
+func dedup(names []string) []string {
+	out := slices.Clone(names)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// KernelID selects launches by number of the kernel that pattern selects, in
+// any context and stream. Nsight Compute takes one --kernel-id a run, counts
+// launches from 1 among those that pass the NVTX filter, and reads both parts
+// as regular expressions.
+func KernelID(name string, invocations []int) (string, error) {
+	if len(invocations) == 0 {
+		return "", fmt.Errorf("build kernel id of %q: no launch numbers", name)
+	}
+	numbers := slices.Clone(invocations)
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	parts := make([]string, len(numbers))
+	for i, n := range numbers {
+		if n < 1 {
+			return "", fmt.Errorf("build kernel id of %q: launch number %d; they count from 1", name, n)
+		}
+		parts[i] = fmt.Sprint(n)
+	}
+	which := parts[0]
+	if len(parts) > 1 {
+		which = "^(" + strings.Join(parts, "|") + ")$"
+	}
+	// A colon separates the fields, so a name may not hold one of its own.
+	expr := "regex:^" + strings.ReplaceAll(escape(name), ":", ".") + "$"
+	id := "::" + expr + ":" + which
+	if len(id) > MaxFilter {
+		return "", fmt.Errorf("build kernel id of %.60q...: %d bytes, more than the %d of one filter", name, len(id), MaxFilter)
+	}
+	return id, nil
+}
