@@ -1,0 +1,206 @@
+// Package doctor examines the machine before a capture: every check that a run
+// depends on, one row each, with the evidence and the fix. It decides nothing:
+// the caller exits or goes on.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// A Status is the outcome of one check.
+type Status string
+
+const (
+	OK            Status = "ok"
+	Warning       Status = "warning"        // a run works, its numbers or its convenience may suffer
+	Blocker       Status = "blocker"        // what is wanted cannot work
+	Unknown       Status = "could-not-tell" // the evidence could not be had
+	NotApplicable Status = "not-applicable" // nothing that is wanted depends on it
+)
+
+// A Row is one check. The fields are stable: scripts read them.
+type Row struct {
+	Check    string `json:"check"`         // stable identifier
+	Name     string `json:"name"`          // what was looked at, for people
+	Status   Status `json:"status"`        //
+	Evidence string `json:"evidence"`      // what was seen, one line
+	Fix      string `json:"fix,omitempty"` // what to do; "" where nothing need be done
+}
+
+// Schema is the version of the JSON form of a Report.
+const Schema = 1
+
+// A Report is the outcome of all checks, in a fixed order.
+type Report struct {
+	Schema  int   `json:"schema"`
+	Blocked bool  `json:"blocked"`
+	Rows    []Row `json:"rows"`
+}
+
+// HasBlocker reports whether something that is wanted cannot work.
+func (r Report) HasBlocker() bool {
+	for _, row := range r.Rows {
+		if row.Status == Blocker {
+			return true
+		}
+	}
+	return false
+}
+
+// Count returns the number of rows of a status.
+func (r Report) Count(s Status) int {
+	n := 0
+	for _, row := range r.Rows {
+		if row.Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// WriteText writes one line for each check and one more for its fix.
+func (r Report) WriteText(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for _, row := range r.Rows {
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", row.Status, row.Name, oneLine(row.Evidence))
+		if row.Fix != "" {
+			fmt.Fprintf(tw, "\t\tfix: %s\n", oneLine(row.Fix))
+		}
+	}
+	return tw.Flush()
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Options say what a run will do; blockers follow from it.
+type Options struct {
+	Timeline bool // nsys will capture
+	Counters bool // ncu will count
+	CUDA     bool // the workload uses a GPU
+	Torch    bool // the workload is a Python program with PyTorch
+
+	Sample string // nsys's CPU sampling: none, process-tree, system-wide; "" is none
+
+	// Paths that the configuration names; "" looks around.
+	NsysPath, NcuPath, SMIPath, PythonPath string
+
+	RunDir  string // where runs are kept; "" is the working directory
+	TempDir string // "" is TMPDIR, or /tmp
+}
+
+// Everything wants all that deepprof can do.
+func Everything() Options {
+	return Options{Timeline: true, Counters: true, CUDA: true, Torch: true}
+}
+
+// A check fills in the row that bears its name.
+type check struct {
+	id, name string
+	look     func(ctx context.Context, e *exam) finding
+}
+
+// checks run in this order; later ones use what earlier ones found.
+var checks = []check{
+	{"nsys", "Nsight Systems", checkNsys},
+	{"nsys-importer", "Nsight Systems report importer", checkImporter},
+	{"ncu", "Nsight Compute", checkNcu},
+	{"exchange", "tools read each other's files", checkExchange},
+	{"nvidia-smi", "nvidia-smi", checkSMI},
+	{"gpu", "GPU present", checkGPU},
+	{"driver", "driver, CUDA and tools match", checkDriver},
+	{"gpus", "number of GPUs", checkGPUs},
+	{"mig", "MIG mode", checkMIG},
+	{"gpu-use", "GPU free for profiling", checkUse},
+	{"clocks", "clocks and throttling", checkClocks},
+	{"container", "container", checkContainer},
+	{"counters", "permission to read GPU counters", checkCounters},
+	{"perf-events", "CPU sampling permission", checkPerf},
+	{"profilers", "other profilers and DCGM", checkProfilers},
+	{"injection", "environment free of other injections", checkInjection},
+	{"ncu-lock", "ncu's lock file", checkLock},
+	{"run-store", "run store writable, with room", checkRunStore},
+	{"temp", "temporary folder writable, with room", checkTemp},
+	{"shm", "shared memory", checkShm},
+	{"home", "home folder writable", checkHome},
+	{"python", "Python", checkPython},
+	{"torch", "PyTorch in the workload's Python", checkTorch},
+	{"nvtx", "NVTX in the workload's Python", checkNVTX},
+}
+
+// Check examines the machine. The zero Host is this machine.
+func Check(ctx context.Context, o Options, h Host) Report {
+	e := newExam(o, h)
+	r := Report{Schema: Schema}
+	for _, c := range checks {
+		f := c.look(ctx, e)
+		r.Rows = append(r.Rows, Row{Check: c.id, Name: c.name, Status: f.status, Evidence: f.evidence, Fix: f.fix})
+	}
+	r.Blocked = r.HasBlocker()
+	return r
+}
+
+// A finding is a row without its name.
+type finding struct {
+	status   Status
+	evidence string
+	fix      string
+}
+
+func ok(format string, args ...any) finding { return finding{OK, fmt.Sprintf(format, args...), ""} }
+
+func notApplicable(why string) finding { return finding{NotApplicable, why, ""} }
+
+func warning(fix, format string, args ...any) finding {
+	return finding{Warning, fmt.Sprintf(format, args...), fix}
+}
+
+func unknown(fix, format string, args ...any) finding {
+	return finding{Unknown, fmt.Sprintf(format, args...), fix}
+}
+
+// problem is a blocker where the thing is wanted and a warning where not.
+func problem(wanted bool, fix, format string, args ...any) finding {
+	if !wanted {
+		return warning(fix, format, args...)
+	}
+	return finding{Blocker, fmt.Sprintf(format, args...), fix}
+}
+
+// An exam holds what the checks share.
+type exam struct {
+	Options
+	Host
+	nsys, ncu, smi, python tool.Tool // zero where not found
+	gpus                   []gpu
+	gpusErr                error
+	cudaOfDriver           string // "13.0", "" where not told
+	driver                 tool.Version
+	modules                *modules
+	caps                   capabilities
+	contained              string // the kind of container, "" outside
+}
+
+func newExam(o Options, h Host) *exam {
+	h = h.withDefaults()
+	if o.TempDir == "" {
+		o.TempDir = h.getenv("TMPDIR")
+	}
+	if o.TempDir == "" {
+		o.TempDir = "/tmp"
+	}
+	if o.RunDir == "" {
+		o.RunDir = "."
+	}
+	e := &exam{Options: o, Host: h}
+	e.caps = e.readCapabilities()
+	e.contained = e.containerKind()
+	return e
+}
+
+func (e *exam) wantsGPU() bool { return e.CUDA || e.Counters }

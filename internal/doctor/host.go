@@ -1,0 +1,118 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// A Host is the machine as the checks see it. The zero value of each field
+// means the real thing; tests put recordings in place.
+type Host struct {
+	Root string      // prefix of /proc, /dev and so on
+	Env  []string    // the environment a workload would get
+	Run  tool.Runner // starts processes
+	UID  *int        // the user
+
+	Find     func(ctx context.Context, s tool.Spec) (tool.Tool, error)
+	Free     func(path string) (bytes uint64, err error)              // room for this user
+	Writable func(dir string) error                                   // creates and removes a file
+	Owner    func(path string) (uid int, mode os.FileMode, err error) // of the file itself
+	Importer func(nsys tool.Tool) string
+}
+
+func (h Host) withDefaults() Host {
+	if h.Env == nil {
+		h.Env = os.Environ()
+	}
+	if h.Run == nil {
+		h.Run = tool.Output
+	}
+	if h.UID == nil {
+		uid := os.Geteuid()
+		h.UID = &uid
+	}
+	if h.Find == nil {
+		h.Find = tool.Find
+	}
+	if h.Free == nil {
+		h.Free = freeBytes
+	}
+	if h.Writable == nil {
+		h.Writable = tryWrite
+	}
+	if h.Owner == nil {
+		h.Owner = ownerOf
+	}
+	if h.Importer == nil {
+		h.Importer = tool.Importer
+	}
+	return h
+}
+
+func (h Host) getenv(name string) string {
+	for i := len(h.Env) - 1; i >= 0; i-- {
+		if k, v, ok := strings.Cut(h.Env[i], "="); ok && k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+func (h Host) path(p string) string {
+	if h.Root == "" {
+		return p
+	}
+	return filepath.Join(h.Root, p)
+}
+
+func (h Host) read(p string) (string, error) {
+	data, err := os.ReadFile(h.path(p))
+	return string(data), err
+}
+
+func (h Host) exists(p string) bool {
+	_, err := os.Stat(h.path(p))
+	return err == nil
+}
+
+func (h Host) glob(pattern string) []string {
+	matches, _ := filepath.Glob(h.path(pattern))
+	return matches
+}
+
+// ask runs a program and returns its output, or why there is none.
+func (h Host) ask(ctx context.Context, path string, args ...string) (string, error) {
+	out, errs, exit, err := h.Run(ctx, tool.Command{Path: path, Args: args, Env: tool.Environ(h.Env, "LC_ALL=C")})
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimSpace(string(out))
+	if !exit.OK() {
+		said := strings.TrimSpace(text + " " + string(errs))
+		if len(said) > 300 {
+			said = said[:300] + "..."
+		}
+		return "", fmt.Errorf("%s: %s: %s", filepath.Base(path), exit, said)
+	}
+	return text, nil
+}
+
+func tryWrite(dir string) error {
+	f, err := os.CreateTemp(dir, ".deepprof-doctor-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("x")
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if rerr := os.Remove(f.Name()); err == nil {
+		err = rerr
+	}
+	return err
+}

@@ -1,0 +1,125 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// modules is what the workload's Python holds. "" means that a module is not
+// there.
+type modules struct {
+	Executable   string `json:"executable"`
+	Torch        string `json:"torch"`        // version
+	TorchCUDA    string `json:"torch_cuda"`   // CUDA that it was built for; "" for a CPU build
+	NVTX         string `json:"nvtx"`         // NVIDIA's package
+	Transformers string `json:"transformers"` //
+	TorchNVTX    bool   `json:"torch_nvtx"`   // torch.cuda.nvtx
+	err          error
+}
+
+// inspect finds modules without importing them: importing PyTorch takes up to
+// half a minute.
+const inspect = `
+import importlib.util, importlib.metadata, json, os, sys
+def version(name):
+    try: return importlib.metadata.version(name)
+    except Exception: return ""
+out = {"executable": sys.executable, "torch": "", "torch_cuda": "", "torch_nvtx": False, "nvtx": "", "transformers": version("transformers")}
+try: spec = importlib.util.find_spec("torch")
+except Exception: spec = None
+if spec is not None and spec.submodule_search_locations:
+    root = list(spec.submodule_search_locations)[0]
+    facts = {}
+    try:
+        with open(os.path.join(root, "version.py"), encoding="utf-8") as f: exec(f.read(), facts)
+    except Exception: pass
+    out["torch"] = str(facts.get("__version__") or version("torch") or "unknown")
+    out["torch_cuda"] = str(facts.get("cuda") or "")
+    out["torch_nvtx"] = os.path.exists(os.path.join(root, "cuda", "nvtx.py"))
+try: found = importlib.util.find_spec("nvtx") is not None
+except Exception: found = False
+if found: out["nvtx"] = version("nvtx") or "unknown"
+print(json.dumps(out))
+`
+
+func (e *exam) loadModules(ctx context.Context) {
+	if e.modules != nil {
+		return
+	}
+	if e.python.Path == "" {
+		t, err := e.find(ctx, tool.Python, e.PythonPath)
+		if err != nil {
+			return
+		}
+		e.python = t
+	}
+	m := &modules{}
+	text, err := e.ask(ctx, e.python.Path, "-c", inspect)
+	if err == nil {
+		// A site customisation may print before it.
+		if i := strings.LastIndexByte(text, '\n'); i >= 0 {
+			text = text[i+1:]
+		}
+		err = json.Unmarshal([]byte(text), m)
+	}
+	if err != nil {
+		m.err = fmt.Errorf("ask %s for its modules: %w", e.python.Path, err)
+	}
+	e.modules = m
+}
+
+func checkPython(ctx context.Context, e *exam) finding {
+	t, err := e.find(ctx, tool.Python, e.PythonPath)
+	if err != nil {
+		return missing(e.Torch, err, "name the interpreter of the workload in pipeline.workload.python, or set DEEPPROF_PYTHON")
+	}
+	e.python = t
+	if !t.Version.AtLeast(3, 9) {
+		return problem(e.Torch, "use Python 3.9 or later", "%s %s", t.Version, t.Path)
+	}
+	return ok("%s %s", t.Version, t.Path)
+}
+
+func checkTorch(ctx context.Context, e *exam) finding {
+	if !e.Torch {
+		return notApplicable("no PyTorch wanted")
+	}
+	if e.python.Path == "" {
+		return notApplicable("no Python")
+	}
+	e.loadModules(ctx)
+	m := e.modules
+	switch {
+	case m.err != nil:
+		return unknown("run it by hand: "+e.python.Path+" -c 'import torch'", "%v", m.err)
+	case m.Torch == "":
+		return problem(true, "install PyTorch into it ("+e.python.Path+" -m pip install torch), or name another interpreter with DEEPPROF_PYTHON", "%s has no torch", e.python.Path)
+	case m.TorchCUDA == "" && e.wantsGPU():
+		return problem(true, "install a PyTorch built for CUDA", "torch %s is built without CUDA", m.Torch)
+	}
+	return ok("torch %s, CUDA %s", m.Torch, or(m.TorchCUDA, "none"))
+}
+
+func checkNVTX(ctx context.Context, e *exam) finding {
+	if !e.Torch {
+		return notApplicable("no Python workload wanted")
+	}
+	if e.python.Path == "" {
+		return notApplicable("no Python")
+	}
+	e.loadModules(ctx)
+	m := e.modules
+	switch {
+	case m.err != nil:
+		return unknown("", "%v", m.err)
+	case m.TorchNVTX && m.TorchCUDA != "":
+		return ok("torch.cuda.nvtx")
+	case m.NVTX != "":
+		return ok("package nvtx %s", m.NVTX)
+	}
+	return warning(e.python.Path+" -m pip install nvtx", "neither torch.cuda.nvtx nor the package nvtx: no stages in the timeline")
+}
