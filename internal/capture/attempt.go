@@ -1,0 +1,328 @@
+package capture
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// attempt starts the profiler once and brings its report home.
+func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
+	a = Attempt{Number: n, Started: time.Now(), Stdout: c.log("stdout", n), Stderr: c.log("stderr", n)}
+	defer func() { a.Seconds = time.Since(a.Started).Seconds() }()
+	if err := removeOld(c.Output); err != nil {
+		a.Outcome = *refuse(OutputUnwritable, err.Error(), "a file of an earlier run cannot be removed", "")
+		a.Outcome.What = string(c.Tool) + " was not started"
+		return a
+	}
+	temp, bad := c.makeTemp()
+	if bad != nil {
+		a.Outcome = *bad
+		a.Outcome.What = string(c.Tool) + " was not started"
+		return a
+	}
+	env, removed := c.environment(temp)
+	r.Removed = removed
+	r.Command = c.line(env)
+	if err := os.WriteFile(filepath.Join(c.Logs, "cmd.txt"), []byte(r.Command+"\n"), 0o644); err != nil {
+		a.Outcome = *refuse(OutputUnwritable, err.Error(), "", "")
+		a.Outcome.What = string(c.Tool) + " was not started"
+		_ = os.RemoveAll(temp)
+		return a
+	}
+
+	watch := &spaceWatch{dirs: []string{or(temp, os.TempDir()), filepath.Dir(c.Output)}}
+	rec := &Recorder{}
+	ended, err := c.supervise(ctx, &a, env, watch, rec)
+	if err != nil {
+		a.Outcome = *refuse(BrokenInstall, err.Error(), "the profiler could not be started", "check the path of "+string(c.Tool))
+		if ctx.Err() != nil {
+			a.Outcome = *refuse(Interrupted, err.Error(), "", "")
+		}
+		a.Outcome.What = string(c.Tool) + " was not started"
+		_ = os.RemoveAll(temp)
+		return a
+	}
+	a.Code, a.Stopped, a.CPU, a.MinSpace = ended.Exit.Shell(), ended.Stopped, ended.CPU.Seconds(), watch.least
+	e := c.evidence(ctx, &a, ended, temp, watch)
+	if c.Record != nil {
+		c.Record(rec.Finish(c, ended, temp, e.Files))
+	}
+	o := c.settle(ctx, &a, &e, ended, temp, r)
+	a.Outcome = o
+	c.keep(&a, &e, temp, r)
+	for _, name := range removed {
+		if !o.OK() {
+			a.Outcome.Warnings = append(a.Outcome.Warnings, Warning{"secret", name + " was kept from the workload: nsys would store it in the report", "name it in pipeline.workload.env if the workload needs it"})
+		}
+	}
+	return a
+}
+
+func (c *Capture) log(name string, n int) string {
+	if n > 1 {
+		name = fmt.Sprintf("%s.%d", name, n)
+	}
+	return filepath.Join(c.Logs, name+".log")
+}
+
+// makeTemp gives nsys a fresh private TMPDIR: what one run breaks there,
+// every later one trips over. ncu keeps the shared one, through which runs on
+// one GPU wait for each other.
+func (c *Capture) makeTemp() (string, *Outcome) {
+	root := or(c.TempRoot, os.TempDir())
+	if free, err := freeSpace(root); err != nil {
+		return "", refuse(TempUnusable, err.Error(), "", "")
+	} else if need := max(c.MinFree, 30*c.ReportSize); c.Tool == Nsys && free < need {
+		return "", refuse(DiskFull, fmt.Sprintf("%s has %s free, %s are needed", root, size(free), size(need)), "nsys needs about 30 times the report's size in TMPDIR", "set TMPDIR to a file system with more room")
+	}
+	if c.Tool != Nsys {
+		return "", nil
+	}
+	dir, err := os.MkdirTemp(root, "deepprof-nsys-")
+	if err != nil {
+		return "", refuse(TempUnusable, err.Error(), "", "")
+	}
+	return dir, nil
+}
+
+// environment is what the profiler and the workload get, and the names of the
+// variables that were left out.
+func (c *Capture) environment(temp string) (env, removed []string) {
+	keep := map[string]bool{}
+	for _, name := range c.KeepEnv {
+		keep[name] = true
+	}
+	for _, kv := range c.Command.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		if c.Secret(name, value) && !keep[name] {
+			removed = append(removed, name)
+			continue
+		}
+		env = append(env, kv)
+	}
+	set := []string{"LC_ALL=C"}
+	if temp != "" {
+		set = append(set, "TMPDIR="+temp)
+	}
+	return tool.Environ(env, set...), removed
+}
+
+// line is the command as it can be pasted into a shell. Variables that this
+// process has as well are not repeated, so neither are its secrets.
+func (c *Capture) line(env []string) string {
+	show := c.Command
+	show.Env = nil
+	prefix := ""
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		switch {
+		case name == "TMPDIR" && c.Tool == Nsys:
+			prefix = `export TMPDIR="$(mktemp -d)"; `
+		case name == tool.RunMarker || c.Secret(name, value):
+		default:
+			show.Env = append(show.Env, kv)
+		}
+	}
+	return prefix + show.Line(os.Environ())
+}
+
+func (c *Capture) supervise(ctx context.Context, a *Attempt, env []string, watch *spaceWatch, rec *Recorder) (tool.Ended, error) {
+	p := newTracker(c.Tool, c.Gated, c.Expect.Launches, c.Progress)
+	cmd := c.Command
+	cmd.Env = env
+	ended, err := tool.Supervise(ctx, tool.Job{
+		Command: cmd, Stdout: a.Stdout, Stderr: a.Stderr,
+		Profiler: string(c.Tool), Limits: c.Limits, Interrupts: c.Interrupts, Patience: c.patience,
+		OnLine: func(l tool.Line) {
+			p.line(l)
+			if c.Record != nil {
+				rec.Line(l)
+			}
+		},
+		OnTick: func(t tool.Tick) {
+			watch.look()
+			p.tick(t)
+		},
+	})
+	p.done()
+	return ended, err
+}
+
+// patience applies the stall limit also to a busy tree while ncu is inside a
+// launch that waits for others: the host spins, so the CPU is no sign of life.
+func (c *Capture) patience(last string) time.Duration {
+	if c.Tool == Ncu && strings.HasPrefix(last, "==") && (slowLaunch.MatchString(last) || (strings.Contains(last, "Profiling \"") && collective.MatchString(last))) {
+		return c.Limits.Stall
+	}
+	return 0
+}
+
+func (c *Capture) evidence(ctx context.Context, a *Attempt, ended tool.Ended, temp string, watch *spaceWatch) Evidence {
+	e := Evidence{
+		Tool: c.Tool, Code: ended.Exit.Shell(), Killer: int(ended.Exit.Signal),
+		Stopped: ended.Stopped, Killed: ended.Killed, TargetSeen: ended.TargetSeen, LastLine: ended.LastLine.Text,
+		Stdout: readLog(a.Stdout), Stderr: readLog(a.Stderr),
+		Want: c.want(), Gated: c.Gated, EndsTarget: c.EndsTarget, Expect: c.Expect, LowSpace: watch.low(),
+	}
+	for _, p := range append(ended.Left, ended.Alive...) {
+		e.Left = append(e.Left, p.String())
+	}
+	if ended.Killed {
+		e.Left = nil
+	}
+	e.Files = look(c.Output, temp, e.Stdout, a.Started)
+	c.open(ctx, &e)
+	return e
+}
+
+// openLimit bounds the reading of finished reports: it may start nsys export.
+const openLimit = 15 * time.Minute
+
+// open lets our readers look into the good reports.
+func (c *Capture) open(ctx context.Context, e *Evidence) {
+	// An interrupted capture is read all the same, but not for ever.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openLimit)
+	defer cancel()
+	e.Content, e.Diagnostics = nil, nil
+	for i := range e.Files {
+		f := &e.Files[i]
+		if f.Format != e.Tool.report() || !f.Fresh {
+			continue
+		}
+		if c.Check != nil {
+			content, err := c.Check(ctx, f.Path)
+			if err != nil {
+				f.Err = err.Error()
+				continue
+			}
+			e.addContent(content)
+		}
+		if c.Diagnostics != nil {
+			list, err := c.Diagnostics(ctx, f.Path)
+			if err != nil {
+				list = append(list, Diagnostic{"deepprof", "Warning", "the profiler's own messages could not be read: " + err.Error()})
+			}
+			e.Diagnostics = append(e.Diagnostics, list...)
+		}
+	}
+}
+
+func (e *Evidence) addContent(c *Content) {
+	if c == nil {
+		return
+	}
+	if e.Content == nil {
+		e.Content = &Content{Rows: map[string]int64{}}
+	}
+	for table, n := range c.Rows {
+		e.Content.Rows[table] += n
+	}
+	e.Content.Launches += c.Launches
+	e.Content.Warnings = append(e.Content.Warnings, c.Warnings...)
+}
+
+// settle judges, and judges again after what can be mended was mended: a
+// report elsewhere is moved, a raw stream imported.
+func (c *Capture) settle(ctx context.Context, a *Attempt, e *Evidence, ended tool.Ended, temp string, r *Result) Outcome {
+	o := Judge(*e)
+	var notes []Warning
+	// Only what lies in our own TMPDIR is ours to move.
+	if here, elsewhere := e.good(); len(here) == 0 && len(elsewhere) == 1 && temp != "" && filepath.Dir(elsewhere[0].Path) == temp {
+		from := elsewhere[0].Path
+		if err := move(from, c.want()); err != nil {
+			r.Kept = append(r.Kept, from)
+			o.Warnings = append(o.Warnings, Warning{"not-moved", err.Error(), "take the report from " + from})
+			return o
+		}
+		notes = append(notes, Warning{"moved", "the report was written to " + from + " and moved into place", ""})
+	}
+	if len(o.Reports) == 0 && len(o.Streams) > 0 {
+		err := c.rescue(ctx, o.Streams[0], ended.Real)
+		if err != nil {
+			o.Warnings = append(o.Warnings, Warning{"not-imported", err.Error(), "import it later: QdstrmImporter -i FILE.qdstrm -o FILE.nsys-rep, of the same version as nsys"})
+			return o
+		}
+		a.Rescued = true
+		notes = append(notes, Warning{"rescued", "nsys left a raw stream; it was imported in a second step", o.Next})
+	}
+	if len(notes) == 0 {
+		r.Reports = o.Reports
+		return o
+	}
+	e.Files = look(c.Output, "", "", a.Started)
+	c.open(ctx, e)
+	o = Judge(*e)
+	o.Warnings = append(notes, o.Warnings...)
+	if o.Kind == Captured {
+		o.verdict(WithWarnings, nil)
+		o.Evidence = notes[0].Text
+	}
+	r.Reports = o.Reports
+	return o
+}
+
+// keep brings raw streams out of the temporary directory before that goes. If
+// the output disk is full they stay, and so does the directory.
+func (c *Capture) keep(a *Attempt, e *Evidence, temp string, r *Result) {
+	stay := false
+	if bad := e.unreadable(); bad != nil && len(a.Outcome.Reports) == 0 {
+		r.Kept = append(r.Kept, bad.Path)
+	}
+	for i, path := range a.Outcome.Streams {
+		if temp == "" || !strings.HasPrefix(path, temp+"/") {
+			if len(a.Outcome.Reports) == 0 {
+				r.Kept = append(r.Kept, path)
+			}
+			continue
+		}
+		if len(a.Outcome.Reports) > 0 {
+			continue
+		}
+		to := c.Output + ".qdstrm"
+		if i > 0 {
+			to = fmt.Sprintf("%s.%d.qdstrm", c.Output, i+1)
+		}
+		if err := move(path, to); err != nil {
+			stay, to = true, path
+		}
+		a.Outcome.Streams[i] = to
+		r.Kept = append(r.Kept, to)
+	}
+	for _, path := range r.Kept {
+		stay = stay || strings.HasPrefix(path, temp+"/")
+	}
+	if temp != "" && !stay {
+		_ = os.RemoveAll(temp)
+	}
+}
+
+// A spaceWatch remembers how little space was seen on a few file systems.
+type spaceWatch struct {
+	dirs  []string
+	least int64
+	where string
+	any   bool
+}
+
+func (w *spaceWatch) look() {
+	for _, dir := range w.dirs {
+		if free, err := freeSpace(dir); err == nil && (!w.any || free < w.least) {
+			w.least, w.where, w.any = free, dir, true
+		}
+	}
+}
+
+// low names the file system that had less than a MiB left.
+func (w *spaceWatch) low() string {
+	w.look()
+	if w.any && w.least < 1<<20 {
+		return w.where
+	}
+	return ""
+}

@@ -1,0 +1,158 @@
+package capture
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// A Capture is one prepared run of nsys profile or ncu.
+type Capture struct {
+	Tool Tool // Nsys or Ncu
+
+	// Command is complete: program, arguments, directory, environment (nil:
+	// that of this process). Run adds LC_ALL=C and, for nsys, a private TMPDIR,
+	// and takes secrets out; see KeepEnv.
+	Command tool.Command
+
+	// Output is the path of the report without extension, absolute or relative
+	// to Command.Dir. Files of an earlier run of that name are removed.
+	Output string
+
+	// Logs is the directory of cmd.txt, stdout.log and stderr.log; "" is that of
+	// Output. Later attempts get a number: stdout.2.log.
+	Logs string
+
+	Target []string // the workload, where it can be checked before the run
+
+	Gated      bool // a capture range is set
+	EndsTarget bool // the profiler will end the workload; see Evidence
+	Expect     Expect
+
+	// Check opens a finished report with our own reader; Diagnostics gives the
+	// messages that nsys stored in it. Nil skips the step.
+	Check       func(ctx context.Context, report string) (*Content, error)
+	Diagnostics func(ctx context.Context, report string) ([]Diagnostic, error)
+
+	Importer string // QdstrmImporter of this nsys; "" looks beside nsys
+
+	TempRoot   string // where private temporary directories are made; "" is the system's
+	MinFree    int64  // bytes that must be free for output and TMPDIR; 0 is 64 MiB, negative is no limit
+	ReportSize int64  // expected, in bytes: TMPDIR should have 30 times as much; 0 is unknown
+
+	// Variables that look like secrets are kept from the workload because nsys
+	// stores the whole environment in its report. KeepEnv names exceptions.
+	// Secret decides; nil looks at the name.
+	KeepEnv []string
+	Secret  func(name, value string) bool
+
+	Limits     tool.Limits
+	Interrupts <-chan os.Signal // see tool.Job
+
+	Retries int           // further attempts after a failure that passes by itself
+	Backoff time.Duration // before the second attempt, then doubled; 0 is 2 s
+
+	Record func(Recording) // receives each attempt in a form that Play understands
+
+	Progress func(Progress) // called about once a second and at each change of stage
+}
+
+// A Result is what came of a capture.
+type Result struct {
+	Outcome  Outcome   `json:"outcome"` // of the last attempt
+	Attempts []Attempt `json:"attempts"`
+	Reports  []string  `json:"reports,omitempty"` // good ones, in place
+	Kept     []string  `json:"kept,omitempty"`    // raw streams and files that could not be moved
+	Removed  []string  `json:"removed_env,omitempty"`
+	Command  string    `json:"command"` // the line of cmd.txt
+}
+
+// An Attempt is one start of the profiler.
+type Attempt struct {
+	Number   int             `json:"number"`
+	Started  time.Time       `json:"started"`
+	Seconds  float64         `json:"seconds"`
+	Code     int             `json:"exit_code"` // as a shell shows it
+	Stopped  tool.StopReason `json:"stopped,omitempty"`
+	Outcome  Outcome         `json:"outcome"`
+	Stdout   string          `json:"stdout"`
+	Stderr   string          `json:"stderr"`
+	CPU      float64         `json:"cpu_seconds"` // of the whole tree
+	Rescued  bool            `json:"rescued,omitempty"`
+	MinSpace int64           `json:"min_free_bytes,omitempty"` // seen in TMPDIR
+}
+
+// Run makes a capture: check, clean, run, judge, put the report in its place,
+// and once more where the failure passes by itself. It always returns an
+// outcome; nothing that it started is alive afterwards.
+func Run(ctx context.Context, c Capture) Result {
+	c = c.withDefaults()
+	r := Result{}
+	if o := c.prepare(); o != nil {
+		r.Outcome = *o
+		return r
+	}
+	for n := 1; ; n++ {
+		a := c.attempt(ctx, n, &r)
+		r.Attempts = append(r.Attempts, a)
+		r.Outcome = a.Outcome
+		again := a.Outcome.Retryable && !a.Outcome.Usable && len(r.Kept) == 0
+		if !again || n > c.Retries {
+			return r
+		}
+		if !c.pause(ctx, c.Backoff<<(n-1)) {
+			r.Outcome.verdict(Interrupted, nil)
+			r.Outcome.Evidence = "while waiting to try again after: " + a.Outcome.String()
+			return r
+		}
+	}
+}
+
+func (c Capture) withDefaults() Capture {
+	if c.MinFree == 0 {
+		c.MinFree = 64 << 20
+	}
+	if c.Backoff == 0 {
+		c.Backoff = 2 * time.Second
+	}
+	if c.Command.Env == nil {
+		c.Command.Env = os.Environ()
+	}
+	if !filepath.IsAbs(c.Output) {
+		c.Output = filepath.Join(c.Command.Dir, c.Output)
+	}
+	if abs, err := filepath.Abs(c.Output); err == nil {
+		c.Output = abs
+	}
+	if c.Logs == "" {
+		c.Logs = filepath.Dir(c.Output)
+	}
+	if c.Secret == nil {
+		c.Secret = looksSecret
+	}
+	if c.Limits.Timeout > 0 && c.Expect.Reports > 1 {
+		c.Limits.Timeout += time.Duration(c.Expect.Reports) * repeatCost
+	}
+	return c
+}
+
+// repeatCost is what each window of a repeated capture adds to the run: nsys
+// writes a report and holds the workload meanwhile.
+const repeatCost = 2 * time.Second
+
+// want is the report that the profiler is to write.
+func (c *Capture) want() string { return c.Output + "." + string(c.Tool) + "-rep" }
+
+func (c *Capture) pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-c.Interrupts:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

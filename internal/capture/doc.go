@@ -1,0 +1,9 @@
+// Package capture runs a profiler and says what came of it. It owns the
+// engine that drives one prepared nsys or ncu command from a clean output
+// directory to a checked report, and the judgement of the result: a typed
+// outcome with its evidence, likely cause and next step, decided from the exit
+// code, the messages and the files, because none of them can be trusted alone.
+//
+// The messages it knows are rows of patterns.tsv; how they combine is in
+// Judge. docs/outcomes.md lists both.
+package capture

@@ -1,0 +1,235 @@
+package capture
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// A Tool is what was run, as far as its messages and files differ.
+type Tool string
+
+const (
+	Nsys       Tool = "nsys" // nsys profile
+	Ncu        Tool = "ncu"  // ncu around a program
+	NsysExport Tool = "nsys-export"
+	NsysStats  Tool = "nsys-stats"
+	NsysImport Tool = "nsys-import" // QdstrmImporter
+	NsysRecipe Tool = "nsys-recipe"
+	NsysOther  Tool = "nsys-other" // status, sessions, start, stop, ...
+	NcuImport  Tool = "ncu-import" // ncu --import and queries
+)
+
+func (t Tool) ofNsys() bool { return strings.HasPrefix(string(t), "nsys") }
+
+// profiles reports whether the tool runs a workload and must leave a report.
+func (t Tool) profiles() bool { return t == Nsys || t == Ncu }
+
+// Evidence is everything that Judge looks at.
+type Evidence struct {
+	Tool Tool
+
+	// Code is the exit code as a shell shows it: 128+N where signal N ended the
+	// process that was started. Killer is that signal.
+	Code   int
+	Killer int
+
+	Stopped    tool.StopReason // we stopped the run
+	Killed     bool            // and had to kill it
+	TargetSeen bool            // the workload was seen alive
+	LastLine   string
+
+	Stdout, Stderr string
+
+	Want  string // the report or file asked for; numbered ones stand beside it
+	Files []File // what was found, at Want and wherever the output points to
+
+	// Gated: a capture range was set. EndsTarget: the command line makes the
+	// profiler end the workload (stop-shutdown, repeat-shutdown, duration).
+	Gated, EndsTarget bool
+
+	// Left are processes that outlived the profiler and were ended.
+	Left []string
+
+	// LowSpace names a file system that was nearly full during the run.
+	LowSpace string
+
+	Expect      Expect
+	Content     *Content // of the reports, where a checker has opened them
+	Diagnostics []Diagnostic
+}
+
+// Expect says what a report must hold to be what was asked for.
+type Expect struct {
+	Reports  int      // for repeat:N; 0 means one
+	Tables   []string // names that Content.Rows must have with at least one row
+	Launches int      // profiled launches or ranges; 0 means at least one
+}
+
+// Content is what a checker found in the reports.
+type Content struct {
+	Rows     map[string]int64 // by table or kind of data
+	Launches int              // ncu: results
+	Warnings []string         // of the reader
+}
+
+// A Diagnostic is one message that the profiler stored in its own report.
+type Diagnostic struct {
+	Source, Level, Text string // Level: "Info", "Warning", "Error", "Verbose"
+}
+
+func (d Diagnostic) serious() bool { return d.Level == "Warning" || d.Level == "Error" }
+
+// A Format is what the first bytes of a file say it is.
+type Format string
+
+const (
+	EmptyFile    Format = "empty"
+	NsysReport   Format = "nsys-rep"
+	Stream       Format = "qdstrm"      // complete: can be imported
+	CutStream    Format = "qdstrm, cut" // the collection was cut: cannot
+	NcuReport    Format = "ncu-rep"
+	SQLite       Format = "sqlite"
+	OtherFile    Format = "other"
+	MissingFile  Format = "missing"
+	NotARegular  Format = "not a file"
+	headBytes           = 32
+	nsysMagic           = "NVIDIA Tegra Profiler Report "
+	ncuMagic            = "NVR\x00"
+	sqliteMagic         = "SQLite format 3\x00"
+	streamMagic         = "U3w[END]"
+	streamUndone        = "\x00\xff\x00\xff\x00\xff\x00\xff"
+)
+
+// A File is one file as it was found after the run.
+type File struct {
+	Path   string
+	Size   int64
+	Format Format
+	Fresh  bool   // written since the run began
+	Err    string // why a checker could not open it; "" where it could or none was asked
+}
+
+// Sniff looks at the first bytes of a file. A file counts as fresh when it was
+// changed at or after since; file systems with whole seconds round down.
+func Sniff(path string, since time.Time) File {
+	f := File{Path: path}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		f.Format = MissingFile
+		return f
+	case !info.Mode().IsRegular():
+		f.Format = NotARegular
+		return f
+	}
+	f.Size, f.Fresh = info.Size(), !info.ModTime().Before(since.Truncate(time.Second))
+	f.Format = sniffFormat(path)
+	return f
+}
+
+func sniffFormat(path string) Format {
+	r, err := os.Open(path)
+	if err != nil {
+		return OtherFile
+	}
+	defer r.Close()
+	head := make([]byte, headBytes)
+	n, err := io.ReadFull(r, head)
+	if n == 0 && err != nil {
+		return EmptyFile
+	}
+	return formatOf(head[:n])
+}
+
+func formatOf(head []byte) Format {
+	for _, m := range []struct {
+		magic  string
+		format Format
+	}{
+		{nsysMagic, NsysReport}, {ncuMagic, NcuReport}, {sqliteMagic, SQLite},
+		{streamMagic, Stream}, {streamUndone, CutStream},
+	} {
+		if bytes.HasPrefix(head, []byte(m.magic)) {
+			return m.format
+		}
+	}
+	return OtherFile
+}
+
+const stderrMark = "--- stderr"
+
+// text joins the two streams in the way the patterns expect.
+func (e *Evidence) text() string {
+	var b strings.Builder
+	b.WriteString(strings.ReplaceAll(e.Stdout, "\r", "\n"))
+	b.WriteString("\n" + stderrMark + "\n")
+	b.WriteString(strings.ReplaceAll(e.Stderr, "\r", "\n"))
+	for _, d := range e.Diagnostics {
+		if d.serious() {
+			b.WriteString("\n" + d.Text)
+		}
+	}
+	return b.String()
+}
+
+// report is the format that the tool must produce.
+func (t Tool) report() Format {
+	switch t {
+	case Ncu:
+		return NcuReport
+	case NsysExport, NsysStats:
+		return SQLite
+	default:
+		return NsysReport
+	}
+}
+
+// fits reports whether a file is of the format asked for. An export to
+// another type than SQLite only has to be there.
+func (e *Evidence) fits(f File) bool {
+	if e.Tool == NsysExport && !strings.HasSuffix(e.Want, ".sqlite") {
+		return f.Size > 0 || f.Format == NotARegular
+	}
+	return f.Format == e.Tool.report()
+}
+
+// good lists the fresh files that are what the tool is to produce and that no
+// checker objects to, those at the path asked for first.
+func (e *Evidence) good() (here, elsewhere []File) {
+	for _, f := range e.Files {
+		if !e.fits(f) || !f.Fresh || f.Err != "" {
+			continue
+		}
+		if e.atWant(f.Path) {
+			here = append(here, f)
+		} else {
+			elsewhere = append(elsewhere, f)
+		}
+	}
+	return here, elsewhere
+}
+
+// atWant reports whether path is the file asked for or one of its numbered
+// siblings: NAME.nsys-rep, NAME.1.nsys-rep.
+func (e *Evidence) atWant(path string) bool {
+	if path == e.Want {
+		return true
+	}
+	ext := filepath.Ext(e.Want)
+	base := strings.TrimSuffix(e.Want, ext)
+	mid, ok := strings.CutPrefix(strings.TrimSuffix(path, ext), base+".")
+	return ok && strings.HasSuffix(path, ext) && mid != "" && strings.Trim(mid, "0123456789") == ""
+}
+
+// beside reports whether path is another file of the same name: the SQLite
+// export or the raw stream of a report.
+func (e *Evidence) beside(path string) bool {
+	base := strings.TrimSuffix(e.Want, filepath.Ext(e.Want))
+	return e.Want != "" && (path == base+".sqlite" || path == base+".qdstrm")
+}

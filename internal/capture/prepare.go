@@ -1,0 +1,246 @@
+package capture
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// prepare finds what would make the run fail, before anything is started.
+func (c *Capture) prepare() *Outcome {
+	for _, check := range []func() *Outcome{
+		c.checkArgs, c.checkNesting, c.checkTarget, c.checkOutput,
+	} {
+		if o := check(); o != nil {
+			o.What = string(c.Tool) + " was not started"
+			return o
+		}
+	}
+	return nil
+}
+
+func refuse(kind Kind, evidence, cause, next string) *Outcome {
+	o := &Outcome{}
+	o.verdict(kind, nil)
+	o.Evidence = evidence
+	o.Cause, o.Next = or(cause, o.Cause), or(next, o.Next)
+	return o
+}
+
+// maxTarget is the longest workload command line that nsys stores whole.
+const maxTarget = 65000
+
+// checkArgs refuses command lines that are accepted by the profiler and then
+// do something else than they say.
+func (c *Capture) checkArgs() *Outcome {
+	if !c.Tool.profiles() {
+		return refuse(ToolUsage, string(c.Tool), "only nsys and ncu make captures", "set Capture.Tool")
+	}
+	name := filepath.Base(c.want())
+	if len(name) > 255 {
+		return refuse(OutputUnwritable, name[:40]+"...", "the file name has more than 255 bytes", "choose a shorter name")
+	}
+	if strings.Contains(name, "%") {
+		return refuse(ToolUsage, name, "the profiler replaces % in output names", "keep % out of the name")
+	}
+	if c.Tool != Nsys {
+		return nil
+	}
+	gate, trigger := "", false
+	for i, arg := range c.optionArgs() {
+		key, value, _ := strings.Cut(arg, "=")
+		switch {
+		case arg == "--":
+			return refuse(ToolUsage, "--", "nsys before 2025 does not understand --", "leave it out")
+		case key == "-e" || key == "--env-var":
+			if value == "" && i+1 < len(c.Command.Args) {
+				value = c.Command.Args[i+1]
+			}
+			if strings.Contains(value, ",") {
+				return refuse(ToolUsage, arg, "nsys splits the values of -e at commas and drops pieces", "set the variables in the environment of nsys")
+			}
+		case key == "--capture-range" || key == "-c":
+			gate = value
+		case key == "--nvtx-capture" || key == "-p":
+			trigger = true
+		}
+	}
+	if gate == "nvtx" && !trigger {
+		return refuse(ToolUsage, "--capture-range=nvtx", "no range is named that opens the gate", "name it with --nvtx-capture")
+	}
+	if n := len(strings.Join(c.Target, " ")); n > maxTarget {
+		return refuse(ToolUsage, fmt.Sprintf("%d bytes", n), "nsys cannot store a workload command line over 64 KiB; 2022.4 hangs on it", "pass arguments by file")
+	}
+	return nil
+}
+
+// optionArgs are the arguments before the workload.
+func (c *Capture) optionArgs() []string {
+	args := c.Command.Args
+	n := len(args) - len(c.Target)
+	if n < 0 || !slices.Equal(args[n:], c.Target) {
+		return args
+	}
+	return args[:n]
+}
+
+// injections are the variables by which a profiler enters a program.
+var injections = []string{"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "NSYS_PROFILING_SESSION_ID", "NV_NSIGHT_INJECTION_TRANSPORT"}
+
+func (c *Capture) checkNesting() *Outcome {
+	for _, kv := range c.Command.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		for _, in := range injections {
+			if name == in && value != "" {
+				return refuse(ProfilerConflict, kv, "this process already runs under a profiler, and only the inner one would see anything", "start deepprof outside of it, or unset "+name)
+			}
+		}
+	}
+	if len(c.Target) > 0 {
+		if base := filepath.Base(c.Target[0]); base == "nsys" || base == "ncu" {
+			return refuse(ProfilerConflict, c.Target[0], "the workload is itself a profiler", "name the program to profile, without "+base)
+		}
+	}
+	return nil
+}
+
+// checkTarget looks at the workload as execve would: nsys blames the script
+// where its interpreter is missing.
+func (c *Capture) checkTarget() *Outcome {
+	if len(c.Target) == 0 {
+		return nil
+	}
+	path := c.Target[0]
+	if !strings.Contains(path, "/") {
+		found, err := lookPath(path, c.Command.Env)
+		if err != nil {
+			return refuse(WorkloadMissing, path, "no such program in PATH", "")
+		}
+		path = found
+	} else if !filepath.IsAbs(path) {
+		path = filepath.Join(c.Command.Dir, path)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return refuse(WorkloadMissing, path, "no such file", "")
+	case err != nil:
+		return refuse(WorkloadMissing, err.Error(), "", "")
+	case info.IsDir():
+		return refuse(WorkloadMissing, path, "this is a directory", "")
+	case info.Mode()&0o111 == 0:
+		return refuse(WorkloadMissing, path, "the file is not executable", "chmod +x, or put the interpreter before it")
+	}
+	return checkInterpreter(path)
+}
+
+func lookPath(name string, env []string) (string, error) {
+	for _, kv := range env {
+		dirs, ok := strings.CutPrefix(kv, "PATH=")
+		if !ok {
+			continue
+		}
+		for _, dir := range filepath.SplitList(dirs) {
+			path := filepath.Join(dir, name)
+			if info, err := os.Stat(path); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+				return path, nil
+			}
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+var elfMagic = "\x7fELF"
+
+func checkInterpreter(path string) *Outcome {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil // executable but not readable: execve may still do it
+	}
+	defer f.Close()
+	first, _ := bufio.NewReaderSize(f, 256).Peek(256)
+	head := string(first)
+	if strings.HasPrefix(head, elfMagic) {
+		return nil
+	}
+	line, ok := strings.CutPrefix(head, "#!")
+	if !ok {
+		return refuse(WorkloadMissing, path, "the file is neither a program nor a script with a #! line", "put the interpreter before it")
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return nil
+	}
+	if _, err := os.Stat(words[0]); err != nil {
+		return refuse(WorkloadMissing, "#!"+line, "the interpreter of "+path+" does not exist", "correct the #! line or put the interpreter before the script")
+	}
+	return nil
+}
+
+// checkOutput makes the directories, tries to write there and looks at the
+// space. nsys finds out only after the run.
+func (c *Capture) checkOutput() *Outcome {
+	for _, dir := range []string{filepath.Dir(c.Output), c.Logs} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return refuse(OutputUnwritable, err.Error(), "", "")
+		}
+		if err := tryWrite(dir); err != nil {
+			kind := OutputUnwritable
+			if errors.Is(err, unix.ENOSPC) {
+				kind = DiskFull
+			}
+			return refuse(kind, err.Error(), "", "")
+		}
+	}
+	if info, err := os.Stat(c.want()); err == nil && info.IsDir() {
+		return refuse(OutputUnwritable, c.want(), "a directory stands where the report is to be written", "remove it or choose another output")
+	}
+	if free, err := freeSpace(filepath.Dir(c.Output)); err == nil && free < c.MinFree {
+		return refuse(DiskFull, fmt.Sprintf("%s has %s free, %s are needed", filepath.Dir(c.Output), size(free), size(c.MinFree)), "", "free space, or set another output directory")
+	}
+	return nil
+}
+
+func tryWrite(dir string) error {
+	f, err := os.CreateTemp(dir, ".deepprof-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(make([]byte, 4096))
+	return errors.Join(err, f.Close())
+}
+
+// freeSpace is what an unprivileged process can still write below dir.
+func freeSpace(dir string) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, err
+	}
+	return int64(st.Bavail) * int64(st.Bsize), nil
+}
+
+func size(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
+
+// secretName matches names of variables that hold secrets.
+var secretName = regexp.MustCompile(`(?i)(?:^|_)(?:token|secret|passw(?:or)?d|passphrase|credentials?|api_?key|access_key|private_key|auth)(?:$|_)`)
+
+func looksSecret(name, value string) bool { return value != "" && secretName.MatchString(name) }

@@ -1,0 +1,430 @@
+package capture
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// nsightVersions are the folders below DEEPPROF_NSIGHT, each with the wrappers
+// nsys and ncu: nsys 2023.4 and 2022.4.
+var nsightVersions = []string{"trixie", "bookworm"}
+
+// nsight is the folder with the real tools. Tests that need it are skipped
+// where it is not set.
+func nsight(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("DEEPPROF_NSIGHT")
+	if dir == "" {
+		t.Skip("DEEPPROF_NSIGHT is not set: no real nsys and ncu to drive")
+	}
+	if testing.Short() {
+		t.Skip("drives real profilers")
+	}
+	return dir
+}
+
+// programs is a folder for compiled workloads; TestMain removes it.
+var programs = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "deepprof-prog-")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+})
+
+var buildOnce = sync.OnceValues(func() (string, error) {
+	headers, err := filepath.Glob(filepath.Join(os.Getenv("DEEPPROF_NSIGHT"), "*/usr/lib/*/nsight-systems/target-linux-x64/nvtx/include"))
+	if err != nil || len(headers) == 0 {
+		return "", fmt.Errorf("no NVTX headers below DEEPPROF_NSIGHT")
+	}
+	prog := filepath.Join(programs(), "prog")
+	out, err := exec.Command("gcc", "-O1", "-I", headers[0], "-o", prog, "testdata/prog.c", "-ldl").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("gcc: %w: %s", err, out)
+	}
+	return prog, nil
+})
+
+func buildProg(t *testing.T) string {
+	t.Helper()
+	prog, err := buildOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prog
+}
+
+// slots bounds how many profilers run at once: they are started in parallel
+// because they mostly wait.
+var slots = make(chan struct{}, 3)
+
+// oneAtATime keeps runs of nsys 2022.4 apart: it keeps its semaphores in
+// /dev/shm, where runs that start together disturb each other ("sem_open",
+// "Local Endpoint is not available", "End of file"). Other users of the machine
+// may still do so, hence the retries.
+var oneAtATime sync.Mutex
+
+// A realCase is one run of a real nsys through the engine.
+type realCase struct {
+	name    string
+	options []string // of nsys, besides the usual
+	prog    []string // arguments of the program
+	change  func(t *testing.T, c *Capture)
+
+	want    Kind
+	reports int
+	must    []string // ids of warnings
+	usable  bool
+	check   func(t *testing.T, c Capture, r Result)
+}
+
+func nsysCapture(t *testing.T, version string, options, prog []string) Capture {
+	t.Helper()
+	dir := t.TempDir()
+	target := append([]string{buildProg(t)}, prog...)
+	args := append([]string{"profile", "--trace=nvtx", "--sample=none", "--cpuctxsw=none"}, options...)
+	args = append(args, "--output="+filepath.Join(dir, "r"))
+	c := Capture{
+		Tool:    Nsys,
+		Command: tool.Command{Path: filepath.Join(nsight(t), version, "nsys"), Args: append(args, target...), Dir: dir},
+		Output:  filepath.Join(dir, "r"), Target: target,
+		Retries: 4, Backoff: 200 * time.Millisecond, // see oneAtATime
+		Limits: tool.Limits{Timeout: 60 * time.Second, Finish: 60 * time.Second, Grace: 15 * time.Second, Settle: time.Second},
+	}
+	for _, o := range options {
+		if strings.HasPrefix(o, "--capture-range=") {
+			c.Gated, c.EndsTarget = true, true
+			c.Command.Env = append(os.Environ(), "NSYS_NVTX_PROFILER_REGISTER_ONLY=0")
+		}
+	}
+	for _, o := range options {
+		if end, ok := strings.CutPrefix(o, "--capture-range-end="); ok {
+			c.EndsTarget = strings.Contains(end, "shutdown")
+		}
+	}
+	return c
+}
+
+var gate = []string{"--capture-range=nvtx", "--nvtx-capture=prefill"}
+
+func gated(end string) []string { return append(slices.Clone(gate), "--capture-range-end="+end) }
+
+// pressing sends interrupts when a line begins with a text, n of them.
+func pressing(line string, n int, delay time.Duration) func(*testing.T, *Capture) {
+	return func(t *testing.T, c *Capture) {
+		keys := make(chan os.Signal, n)
+		c.Interrupts = keys
+		watchOutput(t, c, line, func() {
+			time.Sleep(delay)
+			for range n {
+				keys <- os.Interrupt
+				time.Sleep(500 * time.Millisecond)
+			}
+		})
+	}
+}
+
+// watchOutput calls do once, when the log of the run holds the text.
+func watchOutput(t *testing.T, c *Capture, text string, do func()) {
+	logs := filepath.Join(filepath.Dir(c.Output), "stdout*.log") // one for each attempt
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	t.Cleanup(cancel)
+	go func() {
+		for ctx.Err() == nil {
+			found, _ := filepath.Glob(logs)
+			for _, log := range found {
+				if data, err := os.ReadFile(log); err == nil && strings.Contains(string(data), text) {
+					do()
+					return
+				}
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+}
+
+func realCases() []realCase {
+	return []realCase{
+		{name: "ungated", want: Captured, reports: 1, usable: true},
+		{name: "gated none", options: gated("none"), want: Captured, reports: 1, usable: true},
+		{name: "gated stop", options: gated("stop"), want: Captured, reports: 1, usable: true},
+		{name: "gated stop-shutdown", options: gated("stop-shutdown"), prog: []string{"iters=200", "ms=20"}, want: WithWarnings, must: []string{"exit"}, reports: 1, usable: true},
+		{name: "gated default end", options: gate, prog: []string{"iters=200", "ms=20"}, want: WithWarnings, must: []string{"exit"}, reports: 1, usable: true},
+		{name: "gated repeat", options: gated("repeat"), prog: []string{"iters=2"}, want: Captured, reports: 2, usable: true},
+		{name: "gated repeat:0", options: gated("repeat:0"), prog: []string{"iters=2"}, want: Captured, reports: 2, usable: true},
+		{name: "gated repeat:2", options: gated("repeat:2"), prog: []string{"iters=3"}, want: Captured, reports: 2, usable: true},
+		{name: "gated repeat:3, two ranges", options: gated("repeat:3"), prog: []string{"iters=2"}, change: func(_ *testing.T, c *Capture) { c.Expect.Reports = 3 }, want: WithWarnings, must: []string{"fewer-reports"}, reports: 2, usable: true},
+		{name: "gated repeat-shutdown:2", options: gated("repeat-shutdown:2"), prog: []string{"iters=200", "ms=20"}, want: WithWarnings, must: []string{"exit"}, reports: 2, usable: true},
+		{name: "gate never opens", options: []string{"--capture-range=nvtx", "--nvtx-capture=nosuch"}, want: GateNeverOpened},
+		{name: "gate of unregistered string", options: gated("stop"), change: func(_ *testing.T, c *Capture) { c.Command.Env = os.Environ() }, want: GateNeverOpened},
+		{name: "delay longer than the program", options: []string{"--delay=20"}, want: NothingCollected},
+		{name: "unknown option", options: []string{"--no-such-option=1"}, want: ToolUsage},
+		{name: "ignored value", options: []string{"--delay=abc"}, want: ToolUsage, reports: 1, usable: true},
+		{name: "exit code 3", prog: []string{"exit=3"}, want: WithWarnings, must: []string{"exit"}, reports: 1, usable: true},
+		{name: "segmentation fault", prog: []string{"signal=11"}, want: Partial, reports: 1, usable: true},
+		{name: "forks", prog: []string{"fork=3"}, want: Captured, reports: 1, usable: true},
+		{name: "daemon, waited for", prog: []string{"daemon=1500"}, want: WithWarnings, must: []string{"reparented"}, reports: 1, usable: true},
+		{name: "daemon, not waited for", options: []string{"--wait=primary"}, prog: []string{"daemon=60000"}, want: WithWarnings, must: []string{"left"}, reports: 1, usable: true},
+		{name: "ignores SIGTERM", options: gated("stop-shutdown"), prog: []string{"iters=2", "sleep=60000", "ignterm"}, want: WithWarnings, must: []string{"left"}, reports: 1, usable: true},
+		{name: "interrupted once", prog: []string{"iters=3000", "ms=10"}, change: pressing("iteration 20", 1, 0), want: Interrupted, reports: 1, usable: true},
+		{name: "interrupted twice", prog: []string{"iters=3000", "ms=10", "ignterm"}, change: pressing("iteration 20", 2, 0), want: Interrupted},
+		{name: "interrupted during generation", prog: []string{"many=200000"}, change: pressing("Generating '", 1, 0), want: Interrupted, reports: 1, usable: true},
+		{name: "interrupted before the gate opens", options: []string{"--capture-range=nvtx", "--nvtx-capture=nosuch"}, prog: []string{"iters=3000"}, change: pressing("iteration 20", 1, 0), want: Interrupted},
+		{name: "interrupted after a stopped range", options: gated("stop"), prog: []string{"iters=3000", "ms=20"}, change: pressing("100%]", 1, 0), want: Interrupted, reports: 1, usable: true},
+		{name: "timed out, report kept", prog: []string{"sleep=60000"}, change: func(_ *testing.T, c *Capture) { c.Limits.Timeout = 3 * time.Second }, want: TimedOut, reports: 1, usable: true},
+		{name: "stalled, report kept", prog: []string{"sleep=60000"}, change: func(_ *testing.T, c *Capture) { c.Limits.Stall = 3 * time.Second }, want: Stalled, reports: 1, usable: true},
+		{name: "workload missing", change: func(_ *testing.T, c *Capture) {
+			c.Command.Args[len(c.Command.Args)-1] = "/no/such/program"
+			c.Target = nil // the engine would refuse it: let nsys say so
+		}, want: WorkloadMissing},
+		{name: "output exists", change: oldFiles, want: Captured, reports: 1, usable: true, check: oldFilesGone},
+		{name: "output elsewhere", change: func(t *testing.T, c *Capture) {
+			for i, a := range c.Command.Args {
+				if strings.HasPrefix(a, "--output=") {
+					c.Command.Args[i] = "--output=/no/such/folder/r"
+				}
+			}
+		}, want: WithWarnings, must: []string{"moved", "cannot_create"}, reports: 1, usable: true},
+		{name: "output disk full", change: smallOutput, want: DiskFull, check: streamKept},
+		{name: "TMPDIR fills", prog: []string{"many=400000"}, change: smallTemp, want: DiskFull, reports: -1, usable: true},
+		{name: "nsys killed by somebody", prog: []string{"iters=100", "ms=10"}, change: killNsys, want: WithWarnings, reports: 1, usable: true},
+	}
+}
+
+func TestRealNsys(t *testing.T) {
+	nsight(t)
+	buildProg(t)
+	for _, version := range nsightVersions {
+		for _, rc := range realCases() {
+			t.Run(version+"/"+rc.name, func(t *testing.T) {
+				t.Parallel()
+				if version == "bookworm" {
+					oneAtATime.Lock()
+					defer oneAtATime.Unlock()
+				}
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				runReal(t, version, rc)
+			})
+		}
+	}
+}
+
+func runReal(t *testing.T, version string, rc realCase) {
+	c := nsysCapture(t, version, rc.options, rc.prog)
+	if rc.change != nil {
+		rc.change(t, &c)
+	}
+	r := Run(t.Context(), c)
+	o := r.Outcome
+	explain := func() string {
+		text := o.Explain()
+		for _, log := range []string{"stdout.log", "stderr.log"} {
+			text += "--- " + log + "\n" + tailOf(readLog(filepath.Join(filepath.Dir(c.Output), log)), 1500) + "\n"
+		}
+		return text
+	}
+	if o.Kind != rc.want {
+		t.Fatalf("%s, want %s\n%s", o.Kind, rc.want, explain())
+	}
+	if o.Usable != rc.usable && rc.reports >= 0 {
+		t.Errorf("usable %v\n%s", o.Usable, explain())
+	}
+	if rc.reports >= 0 && len(r.Reports) != rc.reports {
+		t.Errorf("reports %v, want %d\n%s", r.Reports, rc.reports, explain())
+	}
+	for _, id := range rc.must {
+		if !slices.ContainsFunc(o.Warnings, func(w Warning) bool { return w.ID == id }) {
+			t.Errorf("no warning %s\n%s", id, explain())
+		}
+	}
+	for _, path := range r.Reports {
+		if f := Sniff(path, time.Time{}); f.Format != NsysReport {
+			t.Errorf("%s is %s", path, f.Format)
+		}
+	}
+	checkOutcome(t, rc.name, o)
+	if left := processesIn(c.Command.Dir); len(left) > 0 {
+		t.Errorf("alive after the run: %v", left)
+	}
+	if rc.check != nil {
+		rc.check(t, c, r)
+	}
+}
+
+func tailOf(s string, n int) string {
+	if len(s) > n {
+		return "..." + s[len(s)-n:]
+	}
+	return s
+}
+
+// processesIn finds live processes by their working directory.
+func processesIn(dir string) []string {
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	var found []string
+	for _, l := range links {
+		if cwd, err := os.Readlink(l); err == nil && cwd == dir {
+			name, _ := os.ReadFile(filepath.Join(filepath.Dir(l), "comm"))
+			found = append(found, filepath.Base(filepath.Dir(l))+" "+strings.TrimSpace(string(name)))
+		}
+	}
+	return found
+}
+
+func oldFiles(t *testing.T, c *Capture) {
+	for _, tail := range []string{".nsys-rep", ".1.nsys-rep", ".sqlite", ".qdstrm", "_nvtx_sum.csv"} {
+		if err := os.WriteFile(c.Output+tail, []byte("old"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(c.Output+"x.sqlite", []byte("other"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func oldFilesGone(t *testing.T, c Capture, _ Result) {
+	for _, tail := range []string{".1.nsys-rep", ".sqlite", ".qdstrm", "_nvtx_sum.csv"} {
+		if _, err := os.Stat(c.Output + tail); err == nil {
+			t.Errorf("%s is still there", tail)
+		}
+	}
+	if _, err := os.Stat(c.Output + "x.sqlite"); err != nil {
+		t.Errorf("a file of another name was removed: %v", err)
+	}
+}
+
+// tmpfs mounts a file system of the given size.
+func tmpfs(t *testing.T, bytes int) string {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("mounting a small file system needs root")
+	}
+	dir, err := os.MkdirTemp("", "deepprof-small-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", bytes)); err != nil {
+		_ = os.Remove(dir)
+		t.Skipf("mount a small file system: %v", err)
+	}
+	t.Cleanup(func() {
+		_ = unix.Unmount(dir, unix.MNT_DETACH)
+		_ = os.Remove(dir)
+	})
+	return dir
+}
+
+func smallOutput(t *testing.T, c *Capture) {
+	dir := tmpfs(t, 64<<10)
+	c.Logs = filepath.Dir(c.Output)
+	for i, a := range c.Command.Args {
+		if strings.HasPrefix(a, "--output=") {
+			c.Command.Args[i] = "--output=" + filepath.Join(dir, "r")
+		}
+	}
+	c.Output, c.MinFree = filepath.Join(dir, "r"), -1
+}
+
+// streamKept: the raw data survives and can be imported where there is room.
+func streamKept(t *testing.T, c Capture, r Result) {
+	if len(r.Kept) != 1 {
+		t.Fatalf("kept %v", r.Kept)
+	}
+	stream := r.Kept[0]
+	t.Cleanup(func() { _ = os.RemoveAll(filepath.Dir(stream)) })
+	if f := Sniff(stream, time.Time{}); f.Format != Stream {
+		t.Fatalf("%s is %s", stream, f.Format)
+	}
+	real, err := filepath.Glob(filepath.Join(filepath.Dir(c.Command.Path), "usr/lib/*/nsight-systems/host-linux-x64/QdstrmImporter"))
+	if err != nil || len(real) == 0 {
+		t.Fatalf("no importer: %v", err)
+	}
+	report := filepath.Join(t.TempDir(), "rescued.nsys-rep")
+	if err := Import(t.Context(), real[0], stream, report); err != nil {
+		t.Fatal(err)
+	}
+	if f := Sniff(report, time.Time{}); f.Format != NsysReport {
+		t.Errorf("rescued report is %s", f.Format)
+	}
+}
+
+func smallTemp(t *testing.T, c *Capture) { c.TempRoot, c.MinFree = tmpfs(t, 16<<20), -1 }
+
+// killNsys kills nsys itself while the workload runs, as a lost connection or
+// the OOM killer would. The agent goes on alone and must be waited for.
+func killNsys(t *testing.T, c *Capture) {
+	dir := c.Command.Dir
+	watchOutput(t, c, "iteration 10", func() {
+		links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+		for _, l := range links {
+			home := filepath.Dir(l)
+			cwd, _ := os.Readlink(l)
+			cmdline, _ := os.ReadFile(filepath.Join(home, "cmdline"))
+			words := strings.Split(string(cmdline), "\x00")
+			if cwd == dir && len(words) > 1 && filepath.Base(words[0]) == "nsys" && words[1] == "profile" {
+				var pid int
+				_, _ = fmt.Sscan(filepath.Base(home), &pid)
+				_ = unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+	})
+}
+
+// TestRealDiagnostics reads the messages that both versions store in a report
+// and that never reach the terminal.
+func TestRealDiagnostics(t *testing.T) {
+	nsight(t)
+	for _, version := range nsightVersions {
+		t.Run(version, func(t *testing.T) {
+			oneAtATime.Lock()
+			defer oneAtATime.Unlock()
+			c := nsysCapture(t, version, nil, nil)
+			c.Command.Args = append(c.Command.Args[:len(c.Command.Args)-1], "/usr/bin/env", "-i", buildProg(t))
+			c.Target = nil
+			c.Diagnostics = TextDiagnostics(c.Command.Path)
+			o := Run(t.Context(), c).Outcome
+			if o.Kind != WithWarnings || !slices.ContainsFunc(o.Warnings, func(w Warning) bool { return w.ID == "diag_no_events" }) {
+				t.Error(o.Explain())
+			}
+		})
+	}
+}
+
+// TestRealRecording records a real run, plays it, and expects the same verdict.
+func TestRealRecording(t *testing.T) {
+	nsight(t)
+	c := nsysCapture(t, "trixie", gated("stop-shutdown"), []string{"iters=100", "ms=20"})
+	var made Recording
+	c.Record = func(r Recording) { made = r }
+	first := Run(t.Context(), c)
+	if first.Outcome.Kind != WithWarnings || len(made.Events) == 0 || len(made.Files) != 1 {
+		t.Fatalf("%s\n%s", first.Outcome.Explain(), made)
+	}
+	path := filepath.Join(t.TempDir(), "made.txt")
+	if err := os.WriteFile(path, []byte(made.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := played(t, Nsys)
+	p.Command.Env = append(p.Command.Env, playVar+"="+path)
+	p.Gated, p.EndsTarget = true, true
+	again := Run(t.Context(), p)
+	if again.Outcome.Kind != first.Outcome.Kind || again.Outcome.Evidence != first.Outcome.Evidence || len(again.Reports) != 1 {
+		t.Errorf("recorded:\n%splayed:\n%s", first.Outcome.Explain(), again.Outcome.Explain())
+	}
+	if d := again.Attempts[0].Seconds; d < 0.5 {
+		t.Errorf("played in %.2f s: the times were lost", d)
+	}
+}
