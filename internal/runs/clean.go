@@ -1,0 +1,137 @@
+package runs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// CleanPlan says which runs may go. A run goes when it meets every condition
+// given; at least one must be.
+type CleanPlan struct {
+	Root       string
+	Keep       *int          // the newest so many stay, whatever they are
+	OlderThan  time.Duration // created longer ago; 0: any age
+	LargerThan int64         // more bytes on disk; 0: any size
+	Now        time.Time     // zero: the present
+}
+
+// CleanReport says what Clean did, or would do.
+type CleanReport struct {
+	DryRun  bool      `json:"dry_run"`
+	Removed []Summary `json:"removed"` // on a dry run: what would go
+	Kept    []Kept    `json:"kept"`    // runs that met the conditions and stay all the same, with the reason
+	Failed  []Warning `json:"failed,omitempty"`
+	Bytes   int64     `json:"bytes"`  // freed, or what would be
+	Others  int       `json:"others"` // runs that did not meet the conditions
+}
+
+// Kept is a run that Clean spared.
+type Kept struct {
+	ID     string `json:"id"`
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+// Clean removes runs of a store. It never touches a run that is or may be
+// running, nor anything that is not a run directory directly in the store: no
+// link, no foreign folder, no directory whose manifest cannot be read.
+func Clean(plan CleanPlan, dryRun bool) (CleanReport, error) {
+	rep := CleanReport{DryRun: dryRun, Removed: []Summary{}, Kept: []Kept{}}
+	if plan.Keep == nil && plan.OlderThan <= 0 && plan.LargerThan <= 0 {
+		return rep, errors.New("clean runs: say which: --keep N, --older-than D or --larger-than S")
+	}
+	if plan.Keep != nil && *plan.Keep < 0 {
+		return rep, fmt.Errorf("clean runs: --keep %d is negative", *plan.Keep)
+	}
+	if plan.Now.IsZero() {
+		plan.Now = time.Now()
+	}
+	found, warnings, err := scan(plan.Root)
+	if err != nil {
+		return rep, err
+	}
+	if !dryRun {
+		sweepTrash(plan.Root)
+	}
+	for _, w := range warnings {
+		rep.Kept = append(rep.Kept, Kept{ID: filepath.Base(w.Path), Path: w.Path, Reason: "left alone: " + w.Text})
+	}
+	for i, r := range found {
+		s := summarise(r)
+		if !plan.matches(s, i) {
+			rep.Others++
+			continue
+		}
+		clean1(&rep, r, s, dryRun)
+	}
+	return rep, nil
+}
+
+func (p CleanPlan) matches(s Summary, rank int) bool {
+	return (p.Keep == nil || rank >= *p.Keep) &&
+		(p.OlderThan <= 0 || p.Now.Sub(s.Created) > p.OlderThan) &&
+		(p.LargerThan <= 0 || s.Bytes > p.LargerThan)
+}
+
+func clean1(rep *CleanReport, r *Run, s Summary, dryRun bool) {
+	if s.Status == StatusRunning {
+		rep.Kept = append(rep.Kept, Kept{s.ID, s.Path, nonEmpty(r.note, "it is running")})
+		return
+	}
+	if held, _ := lockHeld(r.dir); held {
+		rep.Kept = append(rep.Kept, Kept{s.ID, s.Path, "a process holds its lock"})
+		return
+	}
+	if !dryRun {
+		err := remove(r)
+		if errors.Is(err, ErrRunning) {
+			rep.Kept = append(rep.Kept, Kept{s.ID, s.Path, "it was taken up again"})
+			return
+		}
+		if err != nil {
+			rep.Failed = append(rep.Failed, Warning{s.Path, err.Error()})
+			return
+		}
+	}
+	rep.Removed = append(rep.Removed, s)
+	rep.Bytes += s.Bytes
+}
+
+// remove takes the run's lock, so that nobody resumes it meanwhile, moves the
+// directory out of sight in one step, and deletes it there: a deletion that
+// stops half way leaves no half run.
+func remove(r *Run) error {
+	lock := flock.New(r.Path(lockName))
+	ok, err := lock.TryLock()
+	if err == nil && !ok {
+		return ErrRunning
+	}
+	if err == nil {
+		defer lock.Close()
+	} // else: a directory that cannot be locked cannot be renamed or emptied either; that error is the clearer one
+	if now, err := ReadManifest(r.dir); err != nil || now.ID != r.m.ID {
+		return errors.New("it changed while it was looked at")
+	}
+	trash := filepath.Join(filepath.Dir(r.dir), trashPrefix+r.m.ID)
+	if err := os.Rename(r.dir, trash); err != nil {
+		return err
+	}
+	return os.RemoveAll(trash)
+}
+
+// sweepTrash finishes removals that were cut off earlier.
+func sweepTrash(root string) {
+	entries, _ := os.ReadDir(nonEmpty(root, DefaultRoot))
+	for _, e := range entries {
+		id, ok := strings.CutPrefix(e.Name(), trashPrefix)
+		if ok && e.IsDir() && ValidID(id) {
+			os.RemoveAll(filepath.Join(nonEmpty(root, DefaultRoot), e.Name()))
+		}
+	}
+}

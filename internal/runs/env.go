@@ -1,0 +1,221 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/user"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// EnvSchemaVersion is the version of env.json that this package writes.
+const EnvSchemaVersion = 1
+
+// Env is env.json: the machine and the software that a run was made with. What
+// could not be determined is absent, and Missing says why, by the field's path.
+type Env struct {
+	Schema      int               `json:"schema" jsonschema:"version of this file's layout"`
+	Collected   time.Time         `json:"collected" jsonschema:"when it was collected, UTC"`
+	Host        Host              `json:"host" jsonschema:"the machine"`
+	Driver      *Driver           `json:"driver,omitempty" jsonschema:"the NVIDIA driver"`
+	GPUs        []GPU             `json:"gpus,omitempty" jsonschema:"GPUs as nvidia-smi lists them"`
+	Tools       []ToolInfo        `json:"tools,omitempty" jsonschema:"profilers and other programs that the run uses"`
+	Python      *Python           `json:"python,omitempty" jsonschema:"the workload's interpreter"`
+	Git         *Git              `json:"git,omitempty" jsonschema:"git state of the working directory"`
+	Environment map[string]EnvVar `json:"environment,omitempty" jsonschema:"environment variables, secrets removed"`
+	Missing     map[string]string `json:"missing,omitempty" jsonschema:"what could not be determined, by field, and why"`
+}
+
+// Host describes the machine. Memory is in bytes.
+type Host struct {
+	Name         string     `json:"name,omitempty" jsonschema:"host name"`
+	User         string     `json:"user,omitempty" jsonschema:"login name"`
+	Dir          string     `json:"dir,omitempty" jsonschema:"working directory"`
+	OS           string     `json:"os,omitempty" jsonschema:"operating system"`
+	Kernel       string     `json:"kernel,omitempty" jsonschema:"kernel release"`
+	Arch         string     `json:"arch" jsonschema:"processor architecture"`
+	CPU          string     `json:"cpu,omitempty" jsonschema:"processor model"`
+	Sockets      int        `json:"sockets,omitempty" jsonschema:"processor sockets"`
+	Cores        int        `json:"cores,omitempty" jsonschema:"physical cores"`
+	Threads      int        `json:"threads,omitempty" jsonschema:"logical processors"`
+	CPULimit     *float64   `json:"cpu_limit,omitempty" jsonschema:"processors that the control group allows; absent without a limit"`
+	Memory       int64      `json:"memory_bytes,omitempty" jsonschema:"installed memory"`
+	MemoryFree   int64      `json:"memory_available_bytes,omitempty" jsonschema:"memory available when collected"`
+	MemoryLimit  *int64     `json:"memory_limit_bytes,omitempty" jsonschema:"memory that the control group allows; absent without a limit"`
+	Container    *Container `json:"container,omitempty" jsonschema:"the container that the run was made in; absent when none was found"`
+	PerfParanoid *int       `json:"perf_event_paranoid,omitempty" jsonschema:"kernel.perf_event_paranoid"`
+}
+
+// Container names what the run was made in, and how that was seen.
+type Container struct {
+	Kind     string `json:"kind" jsonschema:"docker, podman, kubernetes, apptainer, lxc and so on"`
+	Evidence string `json:"evidence" jsonschema:"how it was seen"`
+	Image    string `json:"image,omitempty" jsonschema:"image, where the container says"`
+}
+
+// ToolInfo is a program that the run uses. The caller finds it.
+type ToolInfo struct {
+	Name    string `json:"name" jsonschema:"name of the tool"`
+	Path    string `json:"path,omitempty" jsonschema:"path of its binary"`
+	Version string `json:"version,omitempty" jsonschema:"version; absent when it did not say"`
+	Edition string `json:"edition,omitempty" jsonschema:"edition or build"`
+	Missing string `json:"missing,omitempty" jsonschema:"why the tool or its version is not known"`
+}
+
+// Collector gathers an Env. Every access to the machine goes through a field;
+// nil means the real thing, except for Output, without which nothing is
+// started and what needs it is missing.
+type Collector struct {
+	// Output runs a program to its end and returns its standard output. Its
+	// error should carry what the program said.
+	Output    func(ctx context.Context, path string, args ...string) (stdout []byte, err error)
+	ReadFile  func(path string) ([]byte, error)
+	Environ   func() []string
+	Hostname  func() (string, error)
+	User      func() (string, error)
+	Now       func() time.Time
+	Dir       string     // working directory, for git; empty: the current one
+	NvidiaSMI string     // path; empty: not found
+	Git       string     // path; empty: not found
+	Python    string     // the workload's interpreter; empty: not found
+	Tools     []ToolInfo // as found by the caller
+	Timeout   time.Duration
+}
+
+// collectTimeout bounds each program that is asked; nvidia-smi takes seconds
+// when no process keeps the driver loaded.
+const collectTimeout = 30 * time.Second
+
+// Collect asks for everything and never fails: what it cannot learn it names in
+// Missing.
+func (c Collector) Collect(ctx context.Context) Env {
+	c.fill()
+	env := Env{Schema: EnvSchemaVersion, Collected: c.Now().UTC(), Tools: c.Tools, Missing: map[string]string{}}
+	c.host(&env)
+	c.gpus(ctx, &env)
+	c.python(ctx, &env)
+	c.git(ctx, &env)
+	env.Environment = map[string]EnvVar{}
+	for _, kv := range c.Environ() {
+		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {
+			env.Environment[name] = RedactVar(name, value)
+		}
+	}
+	for _, t := range c.Tools {
+		if t.Missing != "" {
+			env.Missing["tools."+t.Name] = t.Missing
+		}
+	}
+	if len(env.Missing) == 0 {
+		env.Missing = nil
+	}
+	return env
+}
+
+func (c *Collector) fill() {
+	if c.ReadFile == nil {
+		c.ReadFile = os.ReadFile
+	}
+	if c.Environ == nil {
+		c.Environ = os.Environ
+	}
+	if c.Hostname == nil {
+		c.Hostname = os.Hostname
+	}
+	if c.User == nil {
+		c.User = func() (string, error) {
+			u, err := user.Current()
+			if err != nil {
+				return "", err
+			}
+			return u.Username, nil
+		}
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = collectTimeout
+	}
+	if c.Dir == "" {
+		c.Dir, _ = os.Getwd()
+	}
+}
+
+// ask runs a program under the collector's timeout.
+func (c *Collector) ask(ctx context.Context, path string, args ...string) (string, error) {
+	if c.Output == nil {
+		return "", fmt.Errorf("%s was not asked", path)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	out, err := c.Output(ctx, path, args...)
+	if ctx.Err() == context.DeadlineExceeded {
+		err = fmt.Errorf("no answer within %s", c.Timeout)
+	}
+	return string(out), err
+}
+
+func (e *Env) missing(field, format string, args ...any) {
+	e.Missing[field] = fmt.Sprintf(format, args...)
+}
+
+func (c *Collector) host(env *Env) {
+	h := &env.Host
+	h.Arch = runtime.GOARCH
+	text := func(field string, dst *string, f func() (string, error)) {
+		v, err := f()
+		if err == nil && v == "" {
+			err = fmt.Errorf("the system says nothing")
+		}
+		if err != nil {
+			env.missing(field, "%v", err)
+			return
+		}
+		*dst = v
+	}
+	text("host.name", &h.Name, c.Hostname)
+	text("host.user", &h.User, c.User)
+	text("host.dir", &h.Dir, func() (string, error) { return c.Dir, nil })
+	text("host.os", &h.OS, c.osName)
+	text("host.kernel", &h.Kernel, func() (string, error) { return c.line("/proc/sys/kernel/osrelease") })
+	c.cpu(env)
+	c.memory(env)
+	h.Container = c.container()
+	var paranoid int
+	if s, err := c.line("/proc/sys/kernel/perf_event_paranoid"); err != nil {
+		env.missing("host.perf_event_paranoid", "%v", err)
+	} else if _, err := fmt.Sscan(s, &paranoid); err != nil {
+		env.missing("host.perf_event_paranoid", "parse %q: %v", s, err)
+	} else {
+		h.PerfParanoid = &paranoid
+	}
+}
+
+// WriteEnv writes env.json.
+func (r *Run) WriteEnv(env Env) error {
+	data, err := json.MarshalIndent(env, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", EnvName, err)
+	}
+	return r.WriteFile(EnvName, append(data, '\n'))
+}
+
+// ReadEnv reads env.json.
+func (r *Run) ReadEnv() (Env, error) {
+	var env Env
+	data, err := readRegular(r.Path(EnvName), maxManifest)
+	if err != nil {
+		return env, fmt.Errorf("read %s: %w", r.Path(EnvName), err)
+	}
+	if err := json.Unmarshal(data, &env); err != nil {
+		return env, fmt.Errorf("read %s: %w", r.Path(EnvName), err)
+	}
+	if env.Schema > EnvSchemaVersion {
+		return env, fmt.Errorf("read %s: schema %d is newer than this program, which reads up to %d", r.Path(EnvName), env.Schema, EnvSchemaVersion)
+	}
+	return env, nil
+}

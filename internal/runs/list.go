@@ -1,0 +1,269 @@
+package runs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Filter narrows List. The zero value keeps everything.
+type Filter struct {
+	Status []Status
+	Since  time.Time // created at or after
+	Until  time.Time // created before
+	Label  string    // part of the label, in any case
+	Limit  int       // newest so many; 0: all
+}
+
+// Summary is one row of `runs list`.
+type Summary struct {
+	ID      string    `json:"id"`
+	Path    string    `json:"path"`
+	Status  Status    `json:"status"`
+	Note    string    `json:"note,omitempty"`
+	Created time.Time `json:"created"`
+	Seconds *float64  `json:"seconds,omitempty"` // absent while it runs, or when it was cut off
+	Label   string    `json:"label,omitempty"`
+	GPU     string    `json:"gpu,omitempty"`
+	Stages  []Step    `json:"stages"`
+	Bytes   int64     `json:"bytes"`
+	Files   int       `json:"files"`
+}
+
+// Step is a stage in a row of `runs list`.
+type Step struct {
+	Name  string `json:"name"`
+	State State  `json:"state"`
+}
+
+// Warning names something in the store that could not be used.
+type Warning struct {
+	Path string `json:"path"`
+	Text string `json:"text"`
+}
+
+func (w Warning) String() string { return w.Path + ": " + w.Text }
+
+// List returns the runs of a store, newest first, and a warning for each
+// directory that ought to be a run and cannot be read as one. Other things in the store are
+// left alone. A store that does not exist yet is empty.
+func List(root string, f Filter) ([]Summary, []Warning, error) {
+	found, warnings, err := scan(root)
+	if err != nil {
+		return nil, warnings, err
+	}
+	out := []Summary{}
+	for _, r := range found {
+		if f.keeps(r) {
+			out = append(out, summarise(r))
+		}
+	}
+	if f.Limit > 0 && len(out) > f.Limit {
+		out = out[:f.Limit]
+	}
+	return out, warnings, nil
+}
+
+// scan opens every run of a store, newest first.
+func scan(root string) ([]*Run, []Warning, error) {
+	if root == "" {
+		root = DefaultRoot
+	}
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("list runs: %w", err)
+	}
+	var found []*Run
+	warnings := []Warning{}
+	for _, e := range entries {
+		// Links are not followed: what they point to is listed, and cleaned, where it is.
+		if !e.IsDir() || !isRunName(e.Name()) {
+			continue
+		}
+		path := filepath.Join(root, e.Name())
+		r, err := openDir(path)
+		switch {
+		case err == nil:
+			found = append(found, r)
+		case errors.Is(err, fs.ErrNotExist):
+			// Removed while we looked.
+		case errors.Is(err, ErrNotRun) && !ValidID(e.Name()):
+			// Somebody else's folder.
+		default:
+			warnings = append(warnings, Warning{path, strings.TrimPrefix(err.Error(), "open run: ")})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *Run) int {
+		if c := b.m.Created.Compare(a.m.Created); c != 0 {
+			return c
+		}
+		return strings.Compare(b.m.ID, a.m.ID)
+	})
+	return found, warnings, nil
+}
+
+func (f Filter) keeps(r *Run) bool {
+	switch {
+	case len(f.Status) > 0 && !slices.Contains(f.Status, r.Status()):
+		return false
+	case !f.Since.IsZero() && r.m.Created.Before(f.Since):
+		return false
+	case !f.Until.IsZero() && !r.m.Created.Before(f.Until):
+		return false
+	}
+	return strings.Contains(strings.ToLower(r.m.Label), strings.ToLower(f.Label))
+}
+
+func summarise(r *Run) Summary {
+	s := Summary{
+		ID: r.m.ID, Path: r.source, Status: r.Status(), Note: r.note, Created: r.m.Created,
+		Label: r.m.Label, GPU: gpuOf(r), Stages: []Step{},
+	}
+	if r.m.Finished != nil {
+		sec := r.m.Finished.Sub(r.m.Created).Seconds()
+		s.Seconds = &sec
+	}
+	for i := range r.m.Stages {
+		s.Stages = append(s.Stages, Step{r.m.Stages[i].Name, r.m.Stages[i].seen(r.liveness, r.m.Status)})
+	}
+	s.Bytes, s.Files = dirSize(r.dir)
+	return s
+}
+
+// seen is the state to show: a stage left running by a process that is gone was
+// interrupted.
+func (s *Stage) seen(l Liveness, run Status) State {
+	if s.State == StateRunning && (run != StatusRunning || l == Dead) {
+		return StateInterrupted
+	}
+	return s.State
+}
+
+// gpuOf names the first GPU of env.json and how many there are; empty if that
+// is not recorded.
+func gpuOf(r *Run) string {
+	data, err := readRegular(r.Path(EnvName), maxManifest)
+	if err != nil {
+		return ""
+	}
+	var env struct {
+		GPUs []struct {
+			Name string `json:"name"`
+		} `json:"gpus"`
+	}
+	if json.Unmarshal(data, &env) != nil || len(env.GPUs) == 0 {
+		return ""
+	}
+	if n := len(env.GPUs); n > 1 {
+		return fmt.Sprintf("%d x %s", n, env.GPUs[0].Name)
+	}
+	return env.GPUs[0].Name
+}
+
+// dirSize adds up the plain files below dir. What cannot be read counts as
+// nothing: the size is for people and for --larger-than.
+func dirSize(dir string) (bytes int64, files int) {
+	filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil
+		}
+		if fi, err := d.Info(); err == nil {
+			bytes += fi.Size()
+			files++
+		}
+		return nil
+	})
+	return bytes, files
+}
+
+// Detail is what `runs show` prints.
+type Detail struct {
+	Summary  Summary     `json:"summary"`
+	Reason   string      `json:"reason,omitempty"`
+	Version  string      `json:"version,omitempty"`
+	Command  []string    `json:"command,omitempty"`
+	Resumed  int         `json:"resumed,omitempty"`
+	Pack     *PackNote   `json:"pack,omitempty"`
+	Stages   []StageRow  `json:"stages"`
+	Files    []FileRow   `json:"files"`
+	Resume   *ResumePlan `json:"resume,omitempty"` // present when the run is not done and nobody works in it
+	Warnings []string    `json:"warnings,omitempty"`
+}
+
+// StageRow is one stage of `runs show`: its state and its last attempt.
+type StageRow struct {
+	Name     string   `json:"name"`
+	State    State    `json:"state"`
+	Reason   string   `json:"reason,omitempty"`
+	Seconds  *float64 `json:"seconds,omitempty"`
+	Attempts int      `json:"attempts"`
+	ExitCode *int     `json:"exit_code,omitempty"`
+	Signal   string   `json:"signal,omitempty"`
+	Outcome  *Outcome `json:"outcome,omitempty"`
+	Command  []string `json:"command,omitempty"`
+}
+
+// FileRow is one file that a stage stands on.
+type FileRow struct {
+	Stage string `json:"stage"`
+	File
+	Problem string `json:"problem,omitempty"` // missing, or another size than recorded
+}
+
+// Show describes a run. Files are compared by presence and size; Verify
+// compares contents.
+func Show(r *Run) Detail {
+	m := r.Manifest()
+	d := Detail{
+		Summary: summarise(r), Reason: m.Reason, Version: m.Version, Command: m.Command,
+		Resumed: m.Resumed, Pack: m.Pack, Stages: []StageRow{}, Files: []FileRow{}, Warnings: m.Warnings,
+	}
+	for i := range m.Stages {
+		s := &m.Stages[i]
+		row := StageRow{Name: s.Name, State: s.seen(r.liveness, m.Status), Reason: s.Reason, Seconds: s.Seconds, Attempts: len(s.Attempts)}
+		if a := s.Last(); a != nil {
+			row.ExitCode, row.Signal, row.Outcome, row.Command = a.ExitCode, a.Signal, a.Outcome, a.Command
+		}
+		d.Stages = append(d.Stages, row)
+		for _, f := range s.Files() {
+			d.Files = append(d.Files, FileRow{Stage: s.Name, File: f, Problem: sizeProblem(r, f)})
+		}
+	}
+	if st := d.Summary.Status; st == StatusFailed || st == StatusInterrupted {
+		p := planResume(&m, r.liveness, func(f File) string { return sizeProblem(r, f) })
+		d.Resume = &p
+	}
+	return d
+}
+
+func sizeProblem(r *Run, f File) string {
+	if f.Omitted != "" {
+		return "left out of the pack: " + f.Omitted
+	}
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return err.Error()
+	}
+	defer root.Close()
+	fi, err := root.Stat(filepath.FromSlash(f.Path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "missing"
+	case err != nil:
+		return err.Error()
+	case !fi.Mode().IsRegular():
+		return "not a plain file"
+	case fi.Size() != f.Size:
+		return fmt.Sprintf("%d bytes, recorded with %d", fi.Size(), f.Size)
+	}
+	return ""
+}

@@ -1,0 +1,305 @@
+package runs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// SchemaVersion is the version of run.json that this package writes; it reads
+// this one and every earlier one.
+const SchemaVersion = 1
+
+// maxManifest bounds how much of a foreign run.json is read.
+const maxManifest = 64 << 20
+
+// Status is the state of a whole run.
+type Status string
+
+// A run is Running until its process ends it. Interrupted is written on Ctrl-C,
+// and shown for a run whose process is gone.
+const (
+	StatusRunning     Status = "running"
+	StatusDone        Status = "done"
+	StatusFailed      Status = "failed"
+	StatusInterrupted Status = "interrupted"
+)
+
+// Statuses lists every status in the order used in tables.
+var Statuses = []Status{StatusRunning, StatusDone, StatusFailed, StatusInterrupted}
+
+func (s Status) seen(l Liveness) Status {
+	if s == StatusRunning && l == Dead {
+		return StatusInterrupted
+	}
+	return s
+}
+
+// State is the state of one stage.
+type State string
+
+// Skipped means turned off or not needed; its reason says which.
+const (
+	StatePending     State = "pending"
+	StateRunning     State = "running"
+	StateDone        State = "done"
+	StateFailed      State = "failed"
+	StateSkipped     State = "skipped"
+	StateInterrupted State = "interrupted"
+)
+
+// States lists every state in the order used in tables.
+var States = []State{StatePending, StateRunning, StateDone, StateFailed, StateSkipped, StateInterrupted}
+
+// Manifest is run.json.
+type Manifest struct {
+	Schema   int        `json:"schema" jsonschema:"version of this file's layout"`
+	ID       string     `json:"id" jsonschema:"identity of the run; stays the same in a copy or a pack"`
+	Status   Status     `json:"status" jsonschema:"state of the whole run"`
+	Label    string     `json:"label,omitempty" jsonschema:"what the run measures, for people"`
+	Version  string     `json:"version,omitempty" jsonschema:"version of the program that made the run"`
+	Command  []string   `json:"command,omitempty" jsonschema:"command line that started the run"`
+	Created  time.Time  `json:"created" jsonschema:"when the run was created, UTC"`
+	Updated  time.Time  `json:"updated" jsonschema:"when this file was last written, UTC"`
+	Finished *time.Time `json:"finished,omitempty" jsonschema:"when the run ended; absent while it runs or when its process was killed"`
+	Reason   string     `json:"reason,omitempty" jsonschema:"why the run failed or was interrupted"`
+	Resumed  int        `json:"resumed,omitempty" jsonschema:"how often the run was resumed"`
+	Owner    Owner      `json:"owner" jsonschema:"the process that works or last worked in the run"`
+	Stages   []Stage    `json:"stages" jsonschema:"stages in the order they run"`
+	Warnings []string   `json:"warnings,omitempty" jsonschema:"doubts about the whole run"`
+	Pack     *PackNote  `json:"pack,omitempty" jsonschema:"present when this is a copy out of a pack: what packing changed"`
+}
+
+// Owner identifies a process beyond the reuse of its pid. A field that could
+// not be determined is absent.
+type Owner struct {
+	PID    int    `json:"pid,omitempty" jsonschema:"process id"`
+	Start  uint64 `json:"start_ticks,omitempty" jsonschema:"start of the process in clock ticks since boot (Linux)"`
+	BootID string `json:"boot_id,omitempty" jsonschema:"boot of the machine (Linux)"`
+	Host   string `json:"host,omitempty" jsonschema:"host name"`
+	User   string `json:"user,omitempty" jsonschema:"login name"`
+}
+
+// Stage is one step of the pipeline.
+type Stage struct {
+	Name     string     `json:"name" jsonschema:"name of the stage, unique in the run"`
+	State    State      `json:"state" jsonschema:"state of the stage"`
+	Reason   string     `json:"reason,omitempty" jsonschema:"why the stage was skipped, failed or interrupted"`
+	Started  *time.Time `json:"started,omitempty" jsonschema:"when the stage started, UTC"`
+	Seconds  *float64   `json:"seconds,omitempty" jsonschema:"duration of the stage over all attempts and pauses between them; absent until it ends"`
+	Attempts []Attempt  `json:"attempts,omitempty" jsonschema:"every attempt, in order"`
+}
+
+// Attempt is one try at a stage. A stage that starts no process has attempts
+// without a command.
+type Attempt struct {
+	Command  []string  `json:"command,omitempty" jsonschema:"program and arguments as started"`
+	Dir      string    `json:"dir,omitempty" jsonschema:"working directory of the command"`
+	Started  time.Time `json:"started" jsonschema:"when the attempt started, UTC"`
+	Seconds  *float64  `json:"seconds,omitempty" jsonschema:"duration; absent while it runs or when it was cut off"`
+	ExitCode *int      `json:"exit_code,omitempty" jsonschema:"exit code; absent when the command never started, was killed by a signal, or still runs"`
+	Signal   string    `json:"signal,omitempty" jsonschema:"signal that ended the command"`
+	Outcome  *Outcome  `json:"outcome,omitempty" jsonschema:"what came of it; absent while it runs"`
+	Files    []File    `json:"files,omitempty" jsonschema:"files the attempt left, with size and hash"`
+}
+
+// Outcome is the judgement of an attempt. Usable says whether what it left can
+// be worked with; the exit code alone does not.
+type Outcome struct {
+	Kind     string   `json:"kind" jsonschema:"kind of outcome, for programs"`
+	Usable   bool     `json:"usable" jsonschema:"whether what the attempt left can be worked with"`
+	Text     string   `json:"text" jsonschema:"what happened"`
+	Evidence string   `json:"evidence,omitempty" jsonschema:"the line or fact it was decided from"`
+	Cause    string   `json:"cause,omitempty" jsonschema:"the likely cause"`
+	Next     string   `json:"next,omitempty" jsonschema:"what to do"`
+	Warnings []string `json:"warnings,omitempty" jsonschema:"doubts about what was captured"`
+}
+
+// File is a file of the run. Path is relative to the run directory, with
+// slashes.
+type File struct {
+	Path    string `json:"path" jsonschema:"path relative to the run directory, with slashes"`
+	Size    int64  `json:"size" jsonschema:"size in bytes"`
+	SHA256  string `json:"sha256" jsonschema:"SHA-256 of the content, lower-case hex"`
+	Altered string `json:"altered,omitempty" jsonschema:"what packing changed in the file; size and hash are those of the changed file"`
+	Omitted string `json:"omitted,omitempty" jsonschema:"why packing left the file out"`
+}
+
+// PackNote records what packing changed.
+type PackNote struct {
+	Created  time.Time `json:"created" jsonschema:"when the pack was made, UTC"`
+	Stripped bool      `json:"stripped,omitempty" jsonschema:"embedded binaries were dropped from .ncu-rep files"`
+	Redacted bool      `json:"redacted,omitempty" jsonschema:"paths, host and user names and the environment were removed"`
+}
+
+// Last returns the last attempt, or nil.
+func (s *Stage) Last() *Attempt {
+	if len(s.Attempts) == 0 {
+		return nil
+	}
+	return &s.Attempts[len(s.Attempts)-1]
+}
+
+// Files returns the files of the last attempt: those that the stage stands on.
+func (s *Stage) Files() []File {
+	if a := s.Last(); a != nil {
+		return a.Files
+	}
+	return nil
+}
+
+// Stage returns the stage of that name, or nil.
+func (m *Manifest) Stage(name string) *Stage {
+	i := slices.IndexFunc(m.Stages, func(s Stage) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &m.Stages[i]
+}
+
+func newManifest(id string, now time.Time, o CreateOptions) Manifest {
+	m := Manifest{
+		Schema: SchemaVersion, ID: id, Status: StatusRunning, Label: o.Label, Version: o.Version,
+		Command: slices.Clone(o.Command), Created: now.UTC(), Updated: now.UTC(), Owner: self(), Stages: []Stage{},
+	}
+	for _, name := range o.Stages {
+		m.Stages = append(m.Stages, Stage{Name: name, State: StatePending})
+	}
+	return m
+}
+
+func (m *Manifest) clone() Manifest {
+	c := *m
+	c.Command = slices.Clone(m.Command)
+	c.Warnings = slices.Clone(m.Warnings)
+	c.Finished = clonePtr(m.Finished)
+	c.Pack = clonePtr(m.Pack)
+	c.Stages = make([]Stage, len(m.Stages))
+	for i, s := range m.Stages {
+		s.Started, s.Seconds = clonePtr(s.Started), clonePtr(s.Seconds)
+		s.Attempts = slices.Clone(s.Attempts)
+		for j := range s.Attempts {
+			a := &s.Attempts[j]
+			a.Command, a.Files = slices.Clone(a.Command), slices.Clone(a.Files)
+			a.Seconds, a.ExitCode, a.Outcome = clonePtr(a.Seconds), clonePtr(a.ExitCode), clonePtr(a.Outcome)
+			if a.Outcome != nil {
+				a.Outcome.Warnings = slices.Clone(a.Outcome.Warnings)
+			}
+		}
+		c.Stages[i] = s
+	}
+	return c
+}
+
+func clonePtr[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
+// Validate reports everything that is wrong with the manifest.
+func (m *Manifest) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if m.Schema > SchemaVersion {
+		return fmt.Errorf("schema %d is newer than this program, which reads up to %d; use a newer deepprof", m.Schema, SchemaVersion)
+	}
+	if m.Schema < 1 {
+		bad("schema is missing")
+	}
+	if !ValidID(m.ID) {
+		bad("id %q is not a run id", m.ID)
+	}
+	if !slices.Contains(Statuses, m.Status) {
+		bad("status %q is not one of %v", m.Status, Statuses)
+	}
+	if m.Created.IsZero() {
+		bad("created is missing")
+	}
+	seen := map[string]bool{}
+	for i := range m.Stages {
+		s := &m.Stages[i]
+		if s.Name == "" || seen[s.Name] {
+			bad("stage %d: name %q is empty or used twice", i, s.Name)
+		}
+		seen[s.Name] = true
+		if !slices.Contains(States, s.State) {
+			bad("stage %s: state %q is not one of %v", s.Name, s.State, States)
+		}
+		for _, a := range s.Attempts {
+			for _, f := range a.Files {
+				if !localPath(f.Path) || f.Size < 0 {
+					bad("stage %s: file %q (%d bytes) is not a path inside the run", s.Name, f.Path, f.Size)
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ReadManifest reads and validates dir/run.json. A directory without one gives
+// ErrNotRun.
+func ReadManifest(dir string) (Manifest, error) {
+	path := filepath.Join(dir, ManifestName)
+	data, err := readRegular(path, maxManifest)
+	if errors.Is(err, os.ErrNotExist) {
+		return Manifest{}, fmt.Errorf("%s: %w: it has no %s", dir, ErrNotRun, ManifestName)
+	}
+	if err != nil {
+		return Manifest{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	m, err := ParseManifest(data)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	return m, nil
+}
+
+// ParseManifest decodes and validates the content of a run.json.
+func ParseManifest(data []byte) (Manifest, error) {
+	var m Manifest
+	if len(bytes.TrimSpace(data)) == 0 {
+		return m, errors.New("the file is empty")
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return m, fmt.Errorf("line %d: %w", 1+bytes.Count(data[:min(int(syntax.Offset), len(data))], []byte("\n")), err)
+		}
+		return m, err
+	}
+	return m, m.Validate()
+}
+
+// readRegular reads a file of at most limit bytes, and refuses what is not a
+// plain file (a pipe would block, a device never ends).
+func readRegular(path string, limit int64) ([]byte, error) {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, fmt.Errorf("not a plain file (%s)", fi.Mode().Type())
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("larger than %d bytes", limit)
+	}
+	return data, nil
+}

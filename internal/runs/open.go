@@ -1,0 +1,218 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/deepprof/deepprof/internal/suggest"
+)
+
+// Open opens a run directory or a pack for reading. Close removes what
+// unpacking left in a temporary folder.
+func Open(ctx context.Context, path string) (*Run, error) {
+	return OpenWith(ctx, path, UnpackOptions{})
+}
+
+// OpenWith is Open with limits and a cache folder of the caller's.
+func OpenWith(ctx context.Context, path string, o UnpackOptions) (*Run, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("open run: %w", err)
+	}
+	if fi.IsDir() {
+		return openDir(path)
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, fmt.Errorf("open run %s: %w", path, ErrNotRun)
+	}
+	r, err := unpack(ctx, path, o)
+	if err != nil {
+		return nil, fmt.Errorf("open pack %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// openDir opens dir itself. A path to the run.json in it is not a run.
+func openDir(dir string) (*Run, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open run: %w", err)
+	}
+	m, err := ReadManifest(abs)
+	if err != nil {
+		return nil, fmt.Errorf("open run: %w", err)
+	}
+	r := &Run{dir: abs, source: abs, m: m}
+	r.liveness, r.note = liveness(abs, &m)
+	return r, nil
+}
+
+// lockWait is how long Reopen waits for a reader that looks at the lock.
+const lockWait = time.Second
+
+// Reopen opens a run for writing, to resume it. It takes the lock (ErrRunning
+// if another process has it), closes what was under way as interrupted, and
+// marks the run as running under this process.
+func Reopen(ctx context.Context, dir string) (*Run, error) {
+	r, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if r.m.Pack != nil {
+		return nil, fmt.Errorf("resume run %s: it came out of a pack and can only be read", dir)
+	}
+	lock := flock.New(r.Path(lockName))
+	wait, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	ok, err := lock.TryLockContext(wait, 20*time.Millisecond)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("resume run %s: lock: %w", dir, err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("resume run %s: %w (process %d on %s)", dir, ErrRunning, r.m.Owner.PID, r.m.Owner.Host)
+	}
+	// The manifest may have changed between the first read and the lock.
+	if r.m, err = ReadManifest(r.dir); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("resume run: %w", err)
+	}
+	if r.m.Status == StatusRunning && (r.liveness == Unknown || processAlive(r.m.Owner)) {
+		lock.Close()
+		return nil, fmt.Errorf("resume run %s: %w (%s)", dir, ErrRunning, nonEmpty(r.note, fmt.Sprintf("process %d", r.m.Owner.PID)))
+	}
+	r.lock, r.liveness, r.note = lock, Alive, ""
+	if err := r.takeOver(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// processAlive checks the process alone: once this process holds the lock, the
+// lock says nothing about the former owner.
+func processAlive(o Owner) bool {
+	if o.BootID == "" || o.BootID != bootID() || ownedByUs(o) {
+		return false
+	}
+	start, err := processStart(o.PID)
+	return err == nil && start == o.Start
+}
+
+func ownedByUs(o Owner) bool {
+	me := self()
+	return o.PID == me.PID && o.Start == me.Start && o.BootID == me.BootID
+}
+
+func (r *Run) takeOver() error {
+	sweepTemps(r.dir)
+	if err := writeReserve(r.dir); err != nil && !IsDiskFull(err) {
+		return fmt.Errorf("resume run %s: %w", r.dir, err)
+	}
+	return r.Update(func(m *Manifest) error {
+		for i := range m.Stages {
+			s := &m.Stages[i]
+			if s.State != StateRunning {
+				continue
+			}
+			s.State, s.Reason = StateInterrupted, "its process ended while the stage ran"
+			if a := s.Last(); a != nil && a.Outcome == nil {
+				a.Outcome = &Outcome{Kind: string(StateInterrupted), Text: s.Reason}
+			}
+		}
+		m.Status, m.Reason, m.Finished = StatusRunning, "", nil
+		m.Owner = self()
+		m.Resumed++
+		return nil
+	})
+}
+
+// sweepTemps removes what a killed writer left in the run directory.
+func sweepTemps(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), tempPrefix) && e.Type().IsRegular() {
+			os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// Resolve finds the run that a person means by ref: a path to a run directory
+// or a pack, a run id of the store, the start of one that is unique, or
+// "latest". The answer is a path for Open.
+func Resolve(root, ref string) (string, error) {
+	if root == "" {
+		root = DefaultRoot
+	}
+	if _, err := os.Stat(ref); err == nil && ref != "latest" {
+		return ref, nil
+	}
+	ids := idsIn(root)
+	if ref == "latest" {
+		return newest(root, ids)
+	}
+	var hits []string
+	for _, id := range ids {
+		if id == ref {
+			return filepath.Join(root, id), nil
+		}
+		if ref != "" && strings.HasPrefix(id, ref) {
+			hits = append(hits, id)
+		}
+	}
+	switch {
+	case len(hits) == 1:
+		return filepath.Join(root, hits[0]), nil
+	case len(hits) > 1:
+		return "", fmt.Errorf("find run %q: %d runs in %s start like this: %s", ref, len(hits), root, strings.Join(hits[:min(len(hits), 5)], ", "))
+	}
+	hint := suggest.DidYouMean(ref, ids)
+	if hint == "" {
+		hint = "; see `deepprof runs list`"
+	}
+	return "", fmt.Errorf("find run %q: no such path, and no such run in %s%s", ref, root, hint)
+}
+
+func idsIn(root string) []string {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil
+	}
+	var ids []string
+	for _, e := range entries {
+		if e.IsDir() && isRunName(e.Name()) {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids
+}
+
+// newest picks by the manifest's time, which is finer than the id's and also
+// right for run directories with names of the user's.
+func newest(root string, names []string) (string, error) {
+	var best string
+	var when time.Time
+	for _, n := range names {
+		m, err := ReadManifest(filepath.Join(root, n))
+		if err == nil && m.Created.After(when) {
+			best, when = filepath.Join(root, n), m.Created
+		}
+	}
+	if best == "" {
+		return "", fmt.Errorf("find the latest run: %s holds no run", root)
+	}
+	return best, nil
+}
+
+// isRunName tells names that may be a run from the store's own temporary ones.
+func isRunName(name string) bool {
+	return !strings.HasPrefix(name, tempPrefix) && !strings.HasPrefix(name, trashPrefix)
+}

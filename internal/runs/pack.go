@@ -1,0 +1,288 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// PackSchemaVersion is the version of pack.json that this package writes.
+const PackSchemaVersion = 1
+
+// PackExt is the usual ending of a pack's name.
+const PackExt = ".deepprof.tar.zst"
+
+const (
+	packIndex = "pack.json" // first member of the archive
+	packRoot  = "run/"      // folder of the members that are the run's files
+)
+
+// PackIndex is the manifest of hashes at the head of a pack.
+type PackIndex struct {
+	Schema   int         `json:"schema"`
+	ID       string      `json:"id"`
+	Created  time.Time   `json:"created"`
+	Stripped bool        `json:"stripped,omitempty"`
+	Redacted bool        `json:"redacted,omitempty"`
+	Files    []File      `json:"files"`             // everything that follows, in order
+	Omitted  []Warning   `json:"omitted,omitempty"` // files of the run that are not in the pack, and why
+	Notes    []Warning   `json:"notes,omitempty"`   // files that are in it otherwise than asked for
+	entries  []packEntry // where the content comes from, in the order of Files
+}
+
+// PackOptions says what to change on the way.
+type PackOptions struct {
+	StripCubins bool
+	Redact      bool
+	Overwrite   bool
+	// Strip writes an .ncu-rep without its embedded binaries; needed for StripCubins.
+	Strip func(r io.ReaderAt, size int64, w io.Writer) error
+}
+
+// PackReport says what went into a pack.
+type PackReport struct {
+	Path    string    `json:"path"`
+	Bytes   int64     `json:"bytes"`    // of the pack
+	RunSize int64     `json:"run_size"` // of the run's files
+	Files   int       `json:"files"`
+	Altered []File    `json:"altered,omitempty"`
+	Omitted []Warning `json:"omitted,omitempty"`
+	Notes   []Warning `json:"notes,omitempty"`
+}
+
+// packEntry is a file on its way into a pack.
+type packEntry struct {
+	File
+	src string // where its content lies now
+}
+
+// Pack writes a run into one compressed file that Open opens. The pack appears
+// whole or not at all. A run that is still being written is refused.
+func Pack(ctx context.Context, r *Run, out string, o PackOptions) (PackReport, error) {
+	rep := PackReport{Path: out}
+	fail := func(err error) (PackReport, error) {
+		return rep, fmt.Errorf("pack run %s: %w", r.ID(), err)
+	}
+	if r.Status() == StatusRunning {
+		return fail(ErrRunning)
+	}
+	if o.StripCubins && o.Strip == nil {
+		return fail(errors.New("no way to strip .ncu-rep files was given"))
+	}
+	if _, err := os.Lstat(out); err == nil && !o.Overwrite {
+		return fail(fmt.Errorf("%s exists; name another file or overwrite it", out))
+	}
+	// Changed copies go beside the output: that disk must have room anyway.
+	tmp, err := os.MkdirTemp(filepath.Dir(out), tempPrefix+"pack-*")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(tmp)
+	p := &packer{run: r, o: o, tmp: tmp, rep: &rep}
+	index, err := p.prepare(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	if rep.Bytes, err = writePack(ctx, index, filepath.Join(tmp, "pack"), out); err != nil {
+		return fail(err)
+	}
+	rep.Files, rep.Omitted, rep.Notes = len(index.Files), index.Omitted, index.Notes
+	return rep, nil
+}
+
+type packer struct {
+	run   *Run
+	o     PackOptions
+	tmp   string
+	red   *redactor // nil without Redact
+	rep   *PackReport
+	index PackIndex
+}
+
+// prepare makes the changed copies and hashes everything.
+func (p *packer) prepare(ctx context.Context) (PackIndex, error) {
+	p.index = PackIndex{
+		Schema: PackSchemaVersion, ID: p.run.ID(), Created: time.Now().UTC().Truncate(time.Second),
+		Stripped: p.o.StripCubins, Redacted: p.o.Redact,
+	}
+	rels, err := p.listFiles()
+	if err != nil {
+		return p.index, err
+	}
+	if p.o.Redact {
+		p.red = newRedactor()
+		p.red.learnRun(p.run)
+		p.learn(rels)
+	}
+	renamed := map[string]File{} // by the path in the run
+	for _, rel := range rels {
+		if rel == ManifestName {
+			continue
+		}
+		e, err := p.prepareFile(ctx, rel)
+		if err != nil {
+			return p.index, err
+		}
+		if e.src != "" {
+			p.index.Files = append(p.index.Files, e.File)
+			p.index.entries = append(p.index.entries, e)
+		}
+		renamed[rel] = e.File
+	}
+	m, err := p.manifest(ctx, renamed)
+	if err != nil {
+		return p.index, err
+	}
+	p.index.Files = append([]File{m.File}, p.index.Files...)
+	p.index.entries = append([]packEntry{m}, p.index.entries...)
+	if p.red != nil {
+		for _, list := range [][]Warning{p.index.Omitted, p.index.Notes} {
+			for i := range list {
+				list[i] = Warning{p.red.text(list[i].Path), p.red.text(list[i].Text)}
+			}
+		}
+	}
+	return p.index, nil
+}
+
+// listFiles returns the plain files of the run in order, and notes what is not
+// one.
+func (p *packer) listFiles() ([]string, error) {
+	var rels []string
+	err := filepath.WalkDir(p.run.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || internalName(d.Name()) {
+			return err
+		}
+		rel, err := filepath.Rel(p.run.dir, path)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if rel == packIndexCopy {
+			return nil
+		}
+		if !d.Type().IsRegular() || !localPath(rel) {
+			p.omit(rel, "not a plain file")
+			return nil
+		}
+		rels = append(rels, rel)
+		if fi, err := d.Info(); err == nil {
+			p.rep.RunSize += fi.Size()
+		}
+		return nil
+	})
+	return rels, err
+}
+
+func (p *packer) omit(rel, why string) {
+	p.index.Omitted = append(p.index.Omitted, Warning{rel, why})
+}
+
+// learn reads names out of every timeline before anything is cleaned. A file
+// that cannot be read is dealt with when it is its turn.
+func (p *packer) learn(rels []string) {
+	for _, rel := range rels {
+		if !isSQLite(rel) {
+			continue
+		}
+		if f, err := os.Open(p.run.Path(rel)); err == nil {
+			p.red.learnSQLite(f)
+			f.Close()
+		}
+	}
+}
+
+func isSQLite(rel string) bool {
+	switch strings.ToLower(filepath.Ext(rel)) {
+	case ".sqlite", ".sqlite3", ".db":
+		return true
+	}
+	return false
+}
+
+// prepareFile returns the entry of one file; src is empty for a file that is
+// left out, and Omitted says why.
+func (p *packer) prepareFile(ctx context.Context, rel string) (packEntry, error) {
+	src, altered, why, err := p.transform(rel)
+	if err != nil {
+		return packEntry{}, fmt.Errorf("%s: %w", rel, err)
+	}
+	name := rel
+	if p.red != nil {
+		name = p.red.text(rel)
+		if why == "" && (!localPath(name) || p.has(name)) {
+			why = "its name cannot be cleaned"
+		}
+	}
+	if why != "" {
+		p.omit(rel, why)
+		return packEntry{File: File{Path: name, Omitted: why}}, nil
+	}
+	f, err := hashFile(ctx, src)
+	if err != nil {
+		return packEntry{}, fmt.Errorf("%s: %w", rel, err)
+	}
+	f.Path, f.Altered = name, altered
+	if altered != "" {
+		p.rep.Altered = append(p.rep.Altered, f)
+	}
+	return packEntry{File: f, src: src}, nil
+}
+
+func (p *packer) has(name string) bool {
+	for _, f := range p.index.Files {
+		if f.Path == name {
+			return true
+		}
+	}
+	return false
+}
+
+// manifest writes the run.json of the pack: the run's own, with the files as
+// they are in the pack.
+func (p *packer) manifest(ctx context.Context, files map[string]File) (packEntry, error) {
+	m := p.run.Manifest()
+	m.Status = p.run.Status()
+	m.Pack = &PackNote{Created: p.index.Created, Stripped: p.o.StripCubins, Redacted: p.o.Redact}
+	for i := range m.Stages {
+		s := &m.Stages[i]
+		s.State = s.seen(Dead, m.Status)
+		for j := range s.Attempts {
+			for k := range s.Attempts[j].Files {
+				f := &s.Attempts[j].Files[k]
+				now, ok := files[f.Path]
+				switch {
+				case !ok:
+					f.Omitted = "it was gone when the run was packed"
+				case now.Omitted != "":
+					f.Omitted = now.Omitted
+				case now.Altered != "":
+					f.Size, f.SHA256, f.Altered = now.Size, now.SHA256, now.Altered
+				}
+			}
+		}
+	}
+	if p.red != nil {
+		m.Owner = Owner{}
+	}
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err == nil && p.red != nil {
+		data, err = p.red.json(data)
+	}
+	if err != nil {
+		return packEntry{}, err
+	}
+	dst := filepath.Join(p.tmp, "manifest")
+	if err := os.WriteFile(dst, append(data, '\n'), 0o644); err != nil {
+		return packEntry{}, err
+	}
+	f, err := hashFile(ctx, dst)
+	f.Path = ManifestName
+	return packEntry{File: f, src: dst}, err
+}

@@ -1,0 +1,325 @@
+package runs
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/user"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Words that stand for what redaction removes from text.
+const (
+	hostMark = "redacted-host"
+	userMark = "redacted-user"
+	pathMark = "/redacted"
+)
+
+// Top folders whose contents are taken as paths of the file system. The list is
+// widened by those that occur in the run's own provenance. It is a list because
+// operators of exported graphs have names like /model/layers.0/MatMul.
+var fileRoots = []string{
+	"home", "Users", "root", "tmp", "var", "opt", "usr", "etc", "mnt", "media", "data", "scratch", "workspace", "work", "workdir",
+	"srv", "run", "proc", "sys", "dev", "lib", "lib64", "bin", "sbin", "nfs", "lustre", "gpfs", "fsx", "efs", "shared", "projects",
+	"project", "cluster", "storage", "datasets", "models", "private", "Volumes", "kaggle", "raid", "nvme", "ssd", "afs", "cephfs",
+}
+
+// Names that belong to nobody: they are removed where they are a whole value,
+// not where they are a word of a sentence.
+var commonNames = []string{
+	"root", "user", "users", "admin", "nobody", "ubuntu", "debian", "localhost", "local", "host", "node", "vm", "dev", "test", "home",
+	"docker", "runner", "worker", "server", "gpu", "cuda", "nvidia", "jovyan", "model", "data", "main", "master", "build", "redacted",
+}
+
+// redactor removes paths, host and user names and secrets. It is made once for
+// a pack and learns names first, so that a name known from one file is removed
+// from all.
+type redactor struct {
+	hosts   map[string]bool
+	users   map[string]bool
+	secrets map[string]bool // values, literally
+	roots   map[string]bool
+	paths   map[string]int // number given to each path
+
+	// Made by build from the above.
+	pathRE  *regexp.Regexp
+	nameRE  *regexp.Regexp // nil when no name is known
+	names   []string       // long names
+	literal []string       // secrets, the longest first
+	builtOK bool
+}
+
+func newRedactor() *redactor {
+	r := &redactor{hosts: map[string]bool{}, users: map[string]bool{}, secrets: map[string]bool{}, roots: map[string]bool{}, paths: map[string]int{}}
+	for _, d := range fileRoots {
+		r.roots[d] = true
+	}
+	if h, err := os.Hostname(); err == nil {
+		r.learnHost(h)
+	}
+	if u, err := user.Current(); err == nil {
+		r.learnUser(u.Username)
+		r.learnPath(u.HomeDir)
+	}
+	if d, err := os.Getwd(); err == nil {
+		r.learnPath(d)
+	}
+	return r
+}
+
+func (r *redactor) learnHost(h string) {
+	if h = strings.TrimSpace(h); h == "" || len(h) > 255 || h == "localhost" {
+		return
+	}
+	r.hosts[h] = true
+	if short, _, ok := strings.Cut(h, "."); ok && short != "" {
+		r.hosts[short] = true
+	}
+	r.builtOK = false
+}
+
+func (r *redactor) learnUser(u string) {
+	if u = strings.TrimSpace(u); u == "" || len(u) > 255 {
+		return
+	}
+	r.users[u] = true
+	r.builtOK = false
+}
+
+// learnPath takes the top folder of a path as one of the file system, and the
+// owner of a home as a user.
+func (r *redactor) learnPath(p string) {
+	if !strings.HasPrefix(p, "/") {
+		return
+	}
+	parts := strings.Split(strings.Trim(path.Clean(p), "/"), "/")
+	if len(parts) < 2 || parts[0] == "" {
+		return
+	}
+	r.roots[parts[0]] = true
+	if parts[0] == "home" || parts[0] == "Users" {
+		r.learnUser(parts[1])
+	}
+	r.builtOK = false
+}
+
+// learnVar takes what an environment variable gives away. Only values that
+// would be removed from env.json are secrets: PATH and HOME hold ordinary words.
+func (r *redactor) learnVar(name, value string) {
+	value = strings.Trim(value, `"`)
+	switch name {
+	case "HOSTNAME", "HOST", "NODENAME", "SLURMD_NODENAME", "SLURM_JOB_NODELIST", "POD_NAME", "COMPUTERNAME", "SLURM_SUBMIT_HOST":
+		r.learnHost(value)
+	case "USER", "LOGNAME", "USERNAME", "SUDO_USER", "SLURM_JOB_USER":
+		r.learnUser(value)
+	}
+	for _, p := range strings.Split(value, ":") {
+		r.learnPath(p)
+	}
+	if v := RedactVar(name, value); v.Value == Mark && len(value) >= 6 {
+		r.secrets[value] = true
+		r.builtOK = false
+	}
+}
+
+// learnRun takes the names that a run's own provenance records.
+func (r *redactor) learnRun(run *Run) {
+	m := run.Manifest()
+	r.learnHost(m.Owner.Host)
+	r.learnUser(m.Owner.User)
+	r.learnPath(run.dir)
+	for _, s := range m.Stages {
+		for _, a := range s.Attempts {
+			r.learnPath(a.Dir)
+		}
+	}
+	env, err := run.ReadEnv()
+	if err != nil {
+		return
+	}
+	r.learnHost(env.Host.Name)
+	r.learnUser(env.Host.User)
+	r.learnPath(env.Host.Dir)
+	for name, v := range env.Environment {
+		if v.Redacted == "" {
+			r.learnVar(name, v.Value)
+		}
+	}
+}
+
+// build compiles what was learnt.
+func (r *redactor) build() {
+	if r.builtOK {
+		return
+	}
+	var roots []string
+	for d := range r.roots {
+		roots = append(roots, regexp.QuoteMeta(d))
+	}
+	slices.Sort(roots)
+	// A path starts where no word or path goes on, or after an option of one
+	// letter, a file URL or a colour of a terminal; it ends before quotes,
+	// brackets, blanks and separators of lists.
+	r.pathRE = regexp.MustCompile(`(^|[^A-Za-z0-9_./~-]|\bfile://|(?:^|\s)-[A-Za-z]|\x1b\[[0-9;]*[A-Za-z])((?:/(?:` + strings.Join(roots, "|") + `)|~[A-Za-z0-9_-]*)(?:/[^\s/"'<>|:;,()\[\]{}\x00-\x1f*?\\&]+)+/?|[A-Za-z]:\\[^\s"'<>|;,()\x00-\x1f*?]+|/(?:home|Users|root)\b)`)
+	r.names = r.longNames()
+	r.nameRE = nameRegexp(r.names)
+	r.literal = slices.SortedFunc(maps.Keys(r.secrets), longestFirst)
+	r.builtOK = true
+}
+
+// longNames are the names that are removed wherever they stand as a word.
+func (r *redactor) longNames() []string {
+	var out []string
+	for _, set := range []map[string]bool{r.hosts, r.users} {
+		for n := range set {
+			if len(n) >= 3 && !slices.Contains(commonNames, strings.ToLower(n)) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+func longestFirst(a, b string) int {
+	if len(a) != len(b) {
+		return len(b) - len(a)
+	}
+	return strings.Compare(a, b)
+}
+
+// nameRegexp matches names as words, with the domain that may follow a host.
+func nameRegexp(names []string) *regexp.Regexp {
+	if len(names) == 0 {
+		return nil
+	}
+	slices.SortFunc(names, longestFirst)
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = regexp.QuoteMeta(n)
+	}
+	return regexp.MustCompile(`(^|[^A-Za-z0-9])(` + strings.Join(quoted, "|") + `)($|[^A-Za-z0-9])`)
+}
+
+// text removes everything from free text.
+func (r *redactor) text(s string) string {
+	r.build()
+	if mark := r.wholeName(s); mark != "" {
+		return mark
+	}
+	for _, secret := range r.literal {
+		s = strings.ReplaceAll(s, secret, Mark)
+	}
+	s = RedactSecrets(s)
+	s = r.replacePaths(s, r.pathWord)
+	return r.replaceNames(s, func(name string) string {
+		if r.hosts[name] {
+			return hostMark
+		}
+		return userMark
+	})
+}
+
+// sameLength is text for a place whose length may not change.
+func (r *redactor) sameLength(s string) string {
+	r.build()
+	if r.wholeName(s) != "" {
+		return fillWord("redacted", len(s))
+	}
+	blot := func(m string) string { return fillWord("redacted", len(m)) }
+	for _, secret := range r.literal {
+		s = strings.ReplaceAll(s, secret, blot(secret))
+	}
+	for _, f := range secretForms {
+		if f.hinted(s) {
+			s = f.re.ReplaceAllStringFunc(s, blot)
+		}
+	}
+	if redactURLs(s) != s {
+		s = replaceTail(urlUser, s, func(head, m string) string { return fillWord("redacted", len(m)-len(head)-1) + "@" })
+		s = replaceTail(urlQuery, s, func(head, m string) string { return fillWord("redacted", len(m)-len(head)) })
+	}
+	s = r.replacePaths(s, func(p string) string { return fillPath(len(p)) })
+	return r.replaceNames(s, blot)
+}
+
+// replaceTail replaces what follows the first group of each match.
+func replaceTail(re *regexp.Regexp, s string, tail func(head, match string) string) string {
+	return re.ReplaceAllStringFunc(s, func(m string) string {
+		head := re.FindStringSubmatch(m)[1]
+		return head + tail(head, m)
+	})
+}
+
+func (r *redactor) wholeName(s string) string {
+	switch t := strings.TrimSpace(s); {
+	case t == "":
+		return ""
+	case r.hosts[t]:
+		return hostMark
+	case r.users[t]:
+		return userMark
+	}
+	return ""
+}
+
+func (r *redactor) replacePaths(s string, word func(string) string) string {
+	if !strings.ContainsAny(s, `/\`) {
+		return s
+	}
+	return r.pathRE.ReplaceAllStringFunc(s, func(m string) string {
+		sub := r.pathRE.FindStringSubmatch(m)
+		if strings.HasPrefix(sub[2], pathMark) {
+			return m
+		}
+		return sub[1] + word(sub[2])
+	})
+}
+
+// replaceNames passes twice: neighbouring names share the character between
+// them, which one pass cannot match for both.
+func (r *redactor) replaceNames(s string, word func(string) string) string {
+	if !slices.ContainsFunc(r.names, func(n string) bool { return strings.Contains(s, n) }) {
+		return s
+	}
+	for range 2 {
+		s = r.nameRE.ReplaceAllStringFunc(s, func(m string) string {
+			sub := r.nameRE.FindStringSubmatch(m)
+			return sub[1] + word(sub[2]) + sub[3]
+		})
+	}
+	return s
+}
+
+var plainExt = regexp.MustCompile(`^\.[A-Za-z0-9]{1,8}$`)
+
+// pathWord gives equal paths equal words, and keeps the ending that says what
+// kind of file it is.
+func (r *redactor) pathWord(p string) string {
+	n, ok := r.paths[p]
+	if !ok {
+		n = len(r.paths) + 1
+		r.paths[p] = n
+	}
+	ext := path.Ext(p)
+	if !plainExt.MatchString(ext) {
+		ext = ""
+	}
+	return fmt.Sprintf("%s/%d%s", pathMark, n, ext)
+}
+
+func fillPath(n int) string {
+	if n < len(pathMark)+2 {
+		return strings.Repeat("x", n)
+	}
+	return pathMark + "/" + strings.Repeat("x", n-len(pathMark)-1)
+}
+
+func fillWord(word string, n int) string {
+	if n < len(word) {
+		return strings.Repeat("x", max(n, 0))
+	}
+	return word + strings.Repeat("x", n-len(word))
+}

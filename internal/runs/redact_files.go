@@ -1,0 +1,147 @@
+package runs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// json redacts the strings of a JSON text, keys included, and leaves every
+// other byte, numbers above all, as it is.
+func (r *redactor) json(data []byte) ([]byte, error) {
+	var out bytes.Buffer
+	for i := 0; i < len(data); {
+		start := bytes.IndexByte(data[i:], '"')
+		if start < 0 {
+			out.Write(data[i:])
+			break
+		}
+		start += i
+		end := stringEnd(data, start)
+		if end < 0 {
+			return nil, fmt.Errorf("a string that starts at byte %d does not end", start)
+		}
+		out.Write(data[i:start])
+		var s string
+		if err := json.Unmarshal(data[start:end], &s); err != nil {
+			return nil, fmt.Errorf("byte %d: %w", start, err)
+		}
+		if clean := r.text(s); clean != s {
+			b, err := json.Marshal(clean)
+			if err != nil {
+				return nil, err
+			}
+			out.Write(b)
+		} else {
+			out.Write(data[start:end])
+		}
+		i = end
+	}
+	return out.Bytes(), nil
+}
+
+// stringEnd returns the index after the closing quote of the string at start,
+// or -1.
+func stringEnd(data []byte, start int) int {
+	for i := start + 1; i < len(data); i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// env removes from env.json what redaction stands for as a whole.
+func (r *redactor) env(data []byte) ([]byte, error) {
+	var env Env
+	if err := json.Unmarshal(data, &env); err != nil {
+		return nil, err
+	}
+	if env.Missing == nil {
+		env.Missing = map[string]string{}
+	}
+	gone := func(field string) { env.Missing[field] = "removed by redaction" }
+	env.Host.Name, env.Host.User, env.Host.Dir, env.Environment = "", "", "", nil
+	for _, f := range []string{"host.name", "host.user", "host.dir", "environment"} {
+		gone(f)
+	}
+	if env.Host.Container != nil {
+		env.Host.Container.Evidence, env.Host.Container.Image = "removed by redaction", ""
+	}
+	if env.Git != nil && env.Git.Remote != "" {
+		env.Git.Remote = ""
+		gone("git.remote")
+	}
+	out, err := json.MarshalIndent(env, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return r.json(append(out, '\n'))
+}
+
+// isText reports whether data is UTF-8 without control characters other than
+// those of text and of a terminal's progress bars.
+func isText(data []byte) bool {
+	if !utf8.Valid(data) {
+		return false
+	}
+	return !bytes.ContainsFunc(data, func(c rune) bool {
+		return c < 0x20 && !strings.ContainsRune("\n\r\t\b\f\x1b", c)
+	})
+}
+
+// file redacts the content of a run's file by its name. The error says why the
+// file cannot be cleaned; it is then left out.
+func (r *redactor) file(rel string, data []byte) ([]byte, error) {
+	switch {
+	case rel == EnvName:
+		return r.env(data)
+	case !isText(data):
+		return nil, fmt.Errorf("it is not text, and its format cannot be cleaned")
+	case strings.EqualFold(filepath.Ext(rel), ".json"):
+		return r.json(data)
+	}
+	return []byte(r.text(string(data))), nil
+}
+
+// leftover says what known secret or long name is still in data, or "". Where
+// data is cut out of a file, a name at the cut may be part of a longer word and
+// does not count; the neighbouring part shows it whole.
+func (r *redactor) leftover(data []byte, cutBefore, cutAfter bool) string {
+	r.build()
+	for _, secret := range r.literal {
+		if bytes.Contains(data, []byte(secret)) {
+			return "a secret known from the run is still in it"
+		}
+	}
+	for _, n := range r.names {
+		for at := 0; ; {
+			i := bytes.Index(data[at:], []byte(n))
+			if i < 0 {
+				break
+			}
+			at += i + len(n)
+			if at == len(n) && cutBefore || at == len(data) && cutAfter {
+				continue
+			}
+			if !wordByte(data, at-len(n)-1) && !wordByte(data, at) {
+				return "a host or user name known from the run is still in it"
+			}
+		}
+	}
+	return ""
+}
+
+func wordByte(data []byte, i int) bool {
+	if i < 0 || i >= len(data) {
+		return false
+	}
+	c := data[i]
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}

@@ -1,0 +1,142 @@
+package runs
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+)
+
+var (
+	// Tables of name and value that describe the machine and the session.
+	metaTable = regexp.MustCompile(`^(?:META_DATA_.*|.*_META_DATA|TARGET_INFO_SYSTEM_ENV)$`)
+	// Names in them whose value is removed whole.
+	envKey  = regexp.MustCompile(`(?i)environment`)
+	hostKey = regexp.MustCompile(`(?i)hostname|(?:^|_)host$|device_display_name`)
+	userKey = regexp.MustCompile(`(?i)(?:^|_)user(?:_?name)?$`)
+
+	assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.()%]*=`)
+)
+
+const envGone = "(environment removed)"
+
+// learnSQLite takes names and secrets from a timeline's tables.
+func (r *redactor) learnSQLite(f *os.File) error {
+	return walkSQLite(f, func(table string, texts [][]byte) bool {
+		key := -1
+		for i, t := range texts {
+			if t == nil {
+				continue
+			}
+			if vars := environment(t); vars != nil {
+				r.learnVars(vars)
+			} else if key >= 0 {
+				r.learnMeta(string(texts[key]), string(t))
+			} else if sensitive(t) && metaTable.MatchString(table) {
+				key = i
+			}
+		}
+		return false
+	}, false)
+}
+
+func sensitive(key []byte) bool { return envKey.Match(key) || hostKey.Match(key) || userKey.Match(key) }
+
+func (r *redactor) learnMeta(key, value string) {
+	switch {
+	case hostKey.MatchString(key):
+		r.learnHost(value)
+	case userKey.MatchString(key):
+		r.learnUser(value)
+	default:
+		r.learnVars(strings.FieldsFunc(value, func(c rune) bool { return c == 0 || c == ';' || c == '\n' }))
+	}
+}
+
+func (r *redactor) learnVars(vars []string) {
+	for _, kv := range vars {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			r.learnVar(name, value)
+		}
+	}
+}
+
+// environment splits a block of NUL-separated assignments; nil if t is none.
+func environment(t []byte) []string {
+	if bytes.IndexByte(t, 0) < 0 {
+		return nil
+	}
+	parts := strings.Split(strings.Trim(string(t), "\x00"), "\x00")
+	n := 0
+	for _, p := range parts {
+		if assignment.MatchString(p) {
+			n++
+		}
+	}
+	if n < 2 || 2*n < len(parts) {
+		return nil
+	}
+	return parts
+}
+
+// editSQLite removes names, paths, secrets and environments from a row.
+func (r *redactor) editSQLite(table string, texts [][]byte) bool {
+	changed, blank := false, false
+	for _, t := range texts {
+		if len(t) == 0 {
+			continue
+		}
+		var clean string
+		switch {
+		case blank, environment(t) != nil:
+			clean = fillText(envGone, len(t))
+		case sensitive(t) && metaTable.MatchString(table):
+			blank = true
+			continue
+		default:
+			clean = r.sameLength(string(t))
+		}
+		if clean != string(t) {
+			copy(t, clean)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// fillText is fillWord with blanks behind the word: a sentence, not a name.
+func fillText(text string, n int) string {
+	if n < len(text) {
+		return strings.Repeat("x", n)
+	}
+	return text + strings.Repeat(" ", n-len(text))
+}
+
+// sqlite cleans the copy of an SQLite file in place and checks that nothing
+// known is left in its bytes.
+func (r *redactor) sqlite(f *os.File) error {
+	if err := walkSQLite(f, r.editSQLite, true); err != nil {
+		return err
+	}
+	return r.checkBytes(f)
+}
+
+// checkBytes looks for what is left of known names, in overlapping windows.
+func (r *redactor) checkBytes(f *os.File) error {
+	const window, overlap = 1 << 20, 64 << 10
+	buf := make([]byte, window)
+	for at := int64(0); ; at += window - overlap {
+		n, err := f.ReadAt(buf, at)
+		if why := r.leftover(buf[:n], at > 0, err == nil); why != "" {
+			return fmt.Errorf("%s", why)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

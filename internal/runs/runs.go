@@ -1,0 +1,305 @@
+// Package runs owns the run store: directories that hold everything one
+// profiling run captured, and the manifest (run.json) that says what happened.
+//
+// A run directory appears whole (it is built under a temporary name and
+// renamed), its manifest is replaced atomically on every change, and a lock is
+// held on it for as long as a process works in it. A reader therefore always
+// finds a valid manifest, and a run whose process died is told from one that is
+// still going.
+//
+// Files that come from elsewhere (a pack, a run copied from another machine)
+// are not trusted: paths are confined to the run directory and contents are
+// checked against their hashes before a stage is taken as done.
+package runs
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Names inside a run directory.
+const (
+	ManifestName = "run.json"
+	EnvName      = "env.json"
+	ConfigName   = "config.yaml"
+	InputsName   = "inputs.yaml"
+
+	lockName    = ".lock"
+	reserveName = ".reserve"
+	tempPrefix  = ".tmp-"
+	trashPrefix = ".trash-"
+)
+
+// DefaultRoot is the store used when the configuration names none.
+const DefaultRoot = "runs"
+
+// reserveSize is what a full disk must still leave for the manifest.
+const reserveSize = 64 << 10
+
+var (
+	// ErrReadOnly is returned by every method that changes a run opened for reading.
+	ErrReadOnly = errors.New("the run is open for reading only")
+	// ErrNotRun means that a path holds no run: neither a run directory nor a pack.
+	ErrNotRun = errors.New("not a run directory or pack")
+	// ErrRunning means that another process works in the run.
+	ErrRunning = errors.New("another process is working in this run")
+	// ErrExists means that the directory asked for already holds something.
+	ErrExists = errors.New("already exists and is not empty")
+)
+
+// CreateOptions describes a new run. The zero value makes an unlabelled run
+// with a fresh id in the store.
+type CreateOptions struct {
+	Dir     string   // explicit run directory; empty: a fresh id under the store
+	Label   string   // what the run measures, for people
+	Version string   // of the program that makes the run
+	Command []string // the command line that started it
+	Stages  []string // stages that will run, in order; each starts as pending
+}
+
+// Run is one run directory. Methods are safe for concurrent use.
+type Run struct {
+	dir      string
+	source   string // what Open was given: dir itself, or a pack
+	mu       sync.Mutex
+	m        Manifest
+	lock     *flock.Flock // held while this process may write; nil when reading
+	liveness Liveness
+	note     string
+	cleanup  func() error
+}
+
+var idPattern = regexp.MustCompile(`^\d{8}T\d{6}Z-\d+-[0-9a-f]{12}$`)
+
+// NewID returns a run id, <time>-<pid>-<random>. Ids sort by time of creation
+// to the second.
+func NewID(now time.Time) (string, error) {
+	var b [6]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return "", fmt.Errorf("make run id: %w", err)
+	}
+	return now.UTC().Format("20060102T150405Z") + "-" + strconv.Itoa(os.Getpid()) + "-" + hex.EncodeToString(b[:]), nil
+}
+
+// ValidID reports whether s has the form of a run id.
+func ValidID(s string) bool { return idPattern.MatchString(s) }
+
+// Create makes a new run under root (DefaultRoot if empty), or in o.Dir, and
+// takes its lock. The directory appears with a valid manifest in it or not at all; one that already
+// holds something is refused, never reused. The caller ends the run with Finish.
+func Create(root string, o CreateOptions) (*Run, error) {
+	now := time.Now()
+	id, err := NewID(now)
+	if err != nil {
+		return nil, err
+	}
+	if root == "" {
+		root = DefaultRoot
+	}
+	dir := o.Dir
+	if dir == "" {
+		dir = filepath.Join(root, id)
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, fmt.Errorf("create run: %w", err)
+	}
+	parent := filepath.Dir(dir)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return nil, fmt.Errorf("create run in %s: %w; choose another place with hydra.run.dir=DIR", parent, err)
+	}
+	tmp := filepath.Join(parent, tempPrefix+id)
+	r, err := build(tmp, dir, newManifest(id, now, o))
+	if err != nil {
+		os.RemoveAll(tmp)
+		return nil, fmt.Errorf("create run %s: %w; choose another place with hydra.run.dir=DIR", dir, err)
+	}
+	return r, nil
+}
+
+// build fills tmp and renames it to dir. rename(2) replaces an empty directory
+// and fails on any other, which makes two creators of one directory collide
+// safely.
+func build(tmp, dir string, m Manifest) (*Run, error) {
+	if err := os.Mkdir(tmp, 0o755); err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(tmp, lockName))
+	if ok, err := lock.TryLock(); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", lockName, err)
+	} else if !ok {
+		return nil, ErrRunning
+	}
+	r := &Run{dir: tmp, m: m, lock: lock, liveness: Alive}
+	if err := r.fill(); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	if err := renameNew(tmp, dir); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	r.dir, r.source = dir, dir
+	syncDir(filepath.Dir(dir))
+	return r, nil
+}
+
+func (r *Run) fill() error {
+	if err := writeReserve(r.dir); err != nil {
+		return err
+	}
+	return r.save()
+}
+
+func renameNew(tmp, dir string) error {
+	if fi, err := os.Lstat(dir); err == nil && !fi.IsDir() {
+		return fmt.Errorf("%s: %w", dir, ErrExists)
+	}
+	// Not os.Rename, which refuses every directory.
+	err := syscall.Rename(tmp, dir)
+	if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s: %w", dir, ErrExists)
+	}
+	if err != nil {
+		return &os.LinkError{Op: "rename", Old: tmp, New: dir, Err: err}
+	}
+	return nil
+}
+
+// Dir is the absolute path of the run directory. For a pack it is where the
+// pack was unpacked.
+func (r *Run) Dir() string { return r.dir }
+
+// Source is what the run was opened from: its directory, or the pack file.
+func (r *Run) Source() string { return r.source }
+
+// ID is the run's identity; it stays the same in a pack or a copy.
+func (r *Run) ID() string { return r.m.ID }
+
+// Path joins a slash-separated name to the run directory.
+func (r *Run) Path(rel string) string { return filepath.Join(r.dir, filepath.FromSlash(rel)) }
+
+// Writable reports whether this process holds the run's lock.
+func (r *Run) Writable() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lock != nil
+}
+
+// Manifest returns a copy of the manifest as it stands.
+func (r *Run) Manifest() Manifest {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.m.clone()
+}
+
+// Status is the status to show: that of the manifest, except that a run left
+// running by a process that is gone is interrupted.
+func (r *Run) Status() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.m.Status.seen(r.liveness)
+}
+
+// Note says how the status was decided where it is not simply the manifest's.
+func (r *Run) Note() string { return r.note }
+
+// Close gives back what the run holds: the lock, or the temporary folder that a
+// pack was unpacked into. A run closed without Finish reads as interrupted.
+func (r *Run) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var err error
+	if r.lock != nil {
+		err = r.lock.Close()
+		r.lock = nil
+	}
+	if r.cleanup != nil {
+		err = errors.Join(err, r.cleanup())
+		r.cleanup = nil
+	}
+	return err
+}
+
+// Update changes the manifest and writes it. If the write fails the change is
+// kept in memory, the file keeps its last good content, and the next update
+// that succeeds writes both.
+func (r *Run) Update(change func(*Manifest) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lock == nil {
+		return fmt.Errorf("update %s: %w", ManifestName, ErrReadOnly)
+	}
+	next := r.m.clone()
+	if err := change(&next); err != nil {
+		return err
+	}
+	if err := next.Validate(); err != nil {
+		return fmt.Errorf("update %s: %w", ManifestName, err)
+	}
+	r.m = next
+	return r.save()
+}
+
+func (r *Run) save() error {
+	r.m.Updated = time.Now().UTC()
+	data, err := json.MarshalIndent(r.m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", ManifestName, err)
+	}
+	if err := r.write(ManifestName, append(data, '\n')); err != nil {
+		return fmt.Errorf("write %s: %w", r.Path(ManifestName), err)
+	}
+	return nil
+}
+
+// write replaces a file of the run. On a full disk it gives up the reserve and
+// tries once more, so that the outcome can still be recorded.
+func (r *Run) write(rel string, data []byte) error {
+	err := writeFileAtomic(r.Path(rel), data)
+	if !IsDiskFull(err) {
+		return err
+	}
+	if os.Remove(r.Path(reserveName)) != nil {
+		return err
+	}
+	return writeFileAtomic(r.Path(rel), data)
+}
+
+// WriteFile writes a file of the run atomically, making its folder if needed.
+func (r *Run) WriteFile(rel string, data []byte) error {
+	if !r.Writable() {
+		return fmt.Errorf("write %s: %w", rel, ErrReadOnly)
+	}
+	if !localPath(rel) {
+		return fmt.Errorf("write %q: the path leaves the run directory", rel)
+	}
+	if err := os.MkdirAll(filepath.Dir(r.Path(rel)), 0o755); err != nil {
+		return fmt.Errorf("write %s: %w", rel, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.write(rel, data); err != nil {
+		return fmt.Errorf("write %s: %w", r.Path(rel), err)
+	}
+	return nil
+}
+
+// localPath accepts clean slash-separated paths that stay inside the run.
+func localPath(rel string) bool {
+	return rel != "" && rel != "." && filepath.IsLocal(filepath.FromSlash(rel)) &&
+		!strings.ContainsAny(rel, "\\\x00") && rel == filepath.ToSlash(filepath.Clean(filepath.FromSlash(rel)))
+}

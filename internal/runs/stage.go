@@ -1,0 +1,216 @@
+package runs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Result is how an attempt ended.
+type Result struct {
+	ExitCode *int   // nil: never started, or killed by Signal
+	Signal   string // name of the signal that ended the command
+	Outcome  Outcome
+	Files    []File // from HashFiles
+}
+
+// StartStage marks a stage as running, adding it if the run did not plan it. A
+// stage that is started again keeps its earlier attempts.
+func (r *Run) StartStage(name string) error {
+	return r.Update(func(m *Manifest) error {
+		s := m.Stage(name)
+		if s == nil {
+			m.Stages = append(m.Stages, Stage{Name: name})
+			s = &m.Stages[len(m.Stages)-1]
+		}
+		now := time.Now().UTC()
+		s.State, s.Reason, s.Started, s.Seconds = StateRunning, "", &now, nil
+		return nil
+	})
+}
+
+// StartAttempt records that a command is about to start, so that a crash leaves
+// a trace of what was under way.
+func (r *Run) StartAttempt(stage, dir string, command ...string) error {
+	return r.updateStage(stage, func(s *Stage) error {
+		s.Attempts = append(s.Attempts, Attempt{Command: command, Dir: dir, Started: time.Now().UTC()})
+		return nil
+	})
+}
+
+// EndAttempt completes the attempt that StartAttempt began.
+func (r *Run) EndAttempt(stage string, res Result) error {
+	return r.updateStage(stage, func(s *Stage) error {
+		a := s.Last()
+		if a == nil || a.Outcome != nil {
+			return fmt.Errorf("end attempt of stage %s: none is under way", stage)
+		}
+		seconds := time.Since(a.Started).Seconds()
+		a.Seconds, a.ExitCode, a.Signal, a.Files = &seconds, res.ExitCode, res.Signal, res.Files
+		a.Outcome = &res.Outcome
+		return nil
+	})
+}
+
+// EndStage sets the final state of a stage. An attempt still under way is
+// closed with it.
+func (r *Run) EndStage(name string, state State, reason string) error {
+	return r.updateStage(name, func(s *Stage) error {
+		s.end(state, reason)
+		return nil
+	})
+}
+
+// SkipStage records that a stage will not run, and why.
+func (r *Run) SkipStage(name, reason string) error {
+	return r.Update(func(m *Manifest) error {
+		s := m.Stage(name)
+		if s == nil {
+			m.Stages = append(m.Stages, Stage{Name: name})
+			s = &m.Stages[len(m.Stages)-1]
+		}
+		s.State, s.Reason = StateSkipped, reason
+		return nil
+	})
+}
+
+// Warn adds a doubt about the whole run.
+func (r *Run) Warn(text string) error {
+	return r.Update(func(m *Manifest) error {
+		m.Warnings = append(m.Warnings, text)
+		return nil
+	})
+}
+
+// Finish ends the run and releases its lock. Stages still running take the
+// state that belongs to status. The lock is released also when the last write
+// fails; the run then reads as interrupted.
+func (r *Run) Finish(status Status, reason string) error {
+	err := r.Update(func(m *Manifest) error {
+		if status == StatusRunning {
+			return errors.New("finish run: running is not an end")
+		}
+		left := StateInterrupted
+		if status == StatusFailed {
+			left = StateFailed
+		}
+		for i := range m.Stages {
+			if m.Stages[i].State == StateRunning {
+				m.Stages[i].end(left, reason)
+			}
+		}
+		now := time.Now().UTC()
+		m.Status, m.Reason, m.Finished = status, reason, &now
+		return nil
+	})
+	os.Remove(r.Path(reserveName))
+	r.mu.Lock()
+	if err == nil {
+		r.liveness = Dead
+	}
+	r.mu.Unlock()
+	return errors.Join(err, r.Close())
+}
+
+func (r *Run) updateStage(name string, change func(*Stage) error) error {
+	return r.Update(func(m *Manifest) error {
+		s := m.Stage(name)
+		if s == nil {
+			return fmt.Errorf("update stage %q: the run has no such stage", name)
+		}
+		return change(s)
+	})
+}
+
+func (s *Stage) end(state State, reason string) {
+	s.State, s.Reason = state, reason
+	if s.Started != nil {
+		seconds := time.Since(*s.Started).Seconds()
+		s.Seconds = &seconds
+	}
+	if a := s.Last(); a != nil && a.Outcome == nil {
+		a.Outcome = &Outcome{Kind: string(state), Usable: state == StateDone, Text: nonEmpty(reason, string(state))}
+	}
+}
+
+// HashFiles describes files of the run for the manifest. A folder stands for
+// every plain file below it.
+func (r *Run) HashFiles(ctx context.Context, rels ...string) ([]File, error) {
+	var files []File
+	for _, rel := range rels {
+		if !localPath(rel) {
+			return files, fmt.Errorf("hash %q: the path leaves the run directory", rel)
+		}
+		paths, err := plainFiles(r.Path(rel))
+		if err != nil {
+			return files, fmt.Errorf("hash %s: %w", rel, err)
+		}
+		for _, p := range paths {
+			name, err := filepath.Rel(r.dir, p)
+			if err != nil {
+				return files, fmt.Errorf("hash %s: %w", p, err)
+			}
+			f, err := hashFile(ctx, p)
+			if err != nil {
+				return files, fmt.Errorf("hash %s: %w", p, err)
+			}
+			f.Path = filepath.ToSlash(name)
+			files = append(files, f)
+		}
+	}
+	return files, nil
+}
+
+// plainFiles lists the plain files at or below path, in order of name. Links,
+// pipes and the store's own temporary files are not among them.
+func plainFiles(path string) ([]string, error) {
+	var out []string
+	err := filepath.WalkDir(path, func(p string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.Type().IsRegular() && !internalName(d.Name()) {
+			out = append(out, p)
+		}
+		return nil
+	})
+	return out, err
+}
+
+func internalName(name string) bool {
+	return name == lockName || name == reserveName || strings.HasPrefix(name, tempPrefix)
+}
+
+func hashFile(ctx context.Context, path string) (File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return File{}, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, readerCtx{ctx, f})
+	if err != nil {
+		return File{}, err
+	}
+	return File{Path: path, Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+}
+
+// readerCtx stops a long copy when the context ends.
+type readerCtx struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r readerCtx) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}

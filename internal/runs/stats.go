@@ -1,0 +1,155 @@
+package runs
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"time"
+)
+
+// Stats is what `runs stats` prints: how often stages succeed and how long they
+// take, over all runs of a store.
+type Stats struct {
+	Runs     int            `json:"runs"`
+	Status   map[Status]int `json:"status"`
+	First    *time.Time     `json:"first,omitempty"`
+	Last     *time.Time     `json:"last,omitempty"`
+	Bytes    int64          `json:"bytes"`
+	Stages   []StageStats   `json:"stages"`
+	Warnings []Warning      `json:"warnings,omitempty"`
+}
+
+// StageStats is one row of it. A stage that was skipped, is pending or still
+// runs counts neither for nor against the success rate.
+type StageStats struct {
+	Name        string         `json:"name"`
+	Ended       int            `json:"ended"` // done, failed and interrupted
+	Done        int            `json:"done"`
+	Failed      int            `json:"failed"`
+	Interrupted int            `json:"interrupted"`
+	Skipped     int            `json:"skipped"`
+	SuccessRate *float64       `json:"success_rate,omitempty"` // done / ended; absent when nothing ended
+	Attempts    int            `json:"attempts"`
+	Retried     int            `json:"retried"`           // stages that took more than one attempt
+	Seconds     *Spread        `json:"seconds,omitempty"` // of the stages that were done; absent when none was
+	Outcomes    map[string]int `json:"outcomes"`          // attempts by kind of outcome
+}
+
+// Spread summarises durations in seconds.
+type Spread struct {
+	N      int     `json:"n"`
+	Min    float64 `json:"min"`
+	Median float64 `json:"median"`
+	P90    float64 `json:"p90"` // nearest rank
+	Max    float64 `json:"max"`
+	Mean   float64 `json:"mean"`
+	Total  float64 `json:"total"`
+}
+
+// StoreStats computes the statistics of a store. Stages come in the order of
+// the pipeline, as the runs list them.
+func StoreStats(root string, f Filter) (Stats, error) {
+	found, warnings, err := scan(root)
+	st := Stats{Status: map[Status]int{}, Stages: []StageStats{}, Warnings: warnings}
+	if err != nil {
+		return st, err
+	}
+	acc := map[string]*stageSum{}
+	var order []string
+	for _, r := range found {
+		if !f.keeps(r) || (f.Limit > 0 && st.Runs >= f.Limit) {
+			continue
+		}
+		st.addRun(r)
+		next := 0 // where a stage not seen before belongs
+		for i := range r.m.Stages {
+			s := &r.m.Stages[i]
+			if acc[s.Name] == nil {
+				acc[s.Name] = &stageSum{row: StageStats{Name: s.Name, Outcomes: map[string]int{}}}
+				order = slices.Insert(order, next, s.Name)
+			}
+			next = slices.Index(order, s.Name) + 1
+			acc[s.Name].add(s, s.seen(r.liveness, r.m.Status))
+		}
+	}
+	for _, name := range order {
+		st.Stages = append(st.Stages, acc[name].finish())
+	}
+	return st, nil
+}
+
+func (st *Stats) addRun(r *Run) {
+	st.Runs++
+	st.Status[r.Status()]++
+	created := r.m.Created
+	if st.First == nil || created.Before(*st.First) {
+		st.First = &created
+	}
+	if st.Last == nil || created.After(*st.Last) {
+		st.Last = &created
+	}
+	n, _ := dirSize(r.dir)
+	st.Bytes += n
+}
+
+type stageSum struct {
+	row     StageStats
+	seconds []float64
+}
+
+func (a *stageSum) add(s *Stage, state State) {
+	row := &a.row
+	switch state {
+	case StateDone:
+		row.Done++
+		if s.Seconds != nil {
+			a.seconds = append(a.seconds, *s.Seconds)
+		}
+	case StateFailed:
+		row.Failed++
+	case StateInterrupted:
+		row.Interrupted++
+	case StateSkipped:
+		row.Skipped++
+	}
+	row.Attempts += len(s.Attempts)
+	if len(s.Attempts) > 1 {
+		row.Retried++
+	}
+	for _, t := range s.Attempts {
+		if t.Outcome != nil {
+			row.Outcomes[t.Outcome.Kind]++
+		}
+	}
+}
+
+func (a *stageSum) finish() StageStats {
+	row := a.row
+	row.Ended = row.Done + row.Failed + row.Interrupted
+	if row.Ended > 0 {
+		rate := float64(row.Done) / float64(row.Ended)
+		row.SuccessRate = &rate
+	}
+	row.Seconds = spread(a.seconds)
+	return row
+}
+
+func spread(v []float64) *Spread {
+	if len(v) == 0 {
+		return nil
+	}
+	v = slices.Clone(v)
+	sort.Float64s(v)
+	s := Spread{N: len(v), Min: v[0], Max: v[len(v)-1]}
+	for _, x := range v {
+		s.Total += x
+	}
+	s.Mean = s.Total / float64(len(v))
+	mid := len(v) / 2
+	s.Median = v[mid]
+	if len(v)%2 == 0 {
+		s.Median = (v[mid-1] + v[mid]) / 2
+	}
+	s.P90 = v[int(math.Ceil(0.9*float64(len(v))))-1]
+	return &s
+}
