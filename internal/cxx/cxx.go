@@ -1,0 +1,229 @@
+// Package cxx owns C++ names: it demangles them and shortens them for people.
+// The full name stays with whoever asked; the short one is for tables.
+package cxx
+
+import (
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// Bounds on names. Template code produces names of tens of kilobytes; what is
+// longer than that is data.
+const (
+	maxName  = 64 << 10
+	maxShort = 120
+	maxDepth = 12
+)
+
+// Demangle returns the C++ name of a mangled symbol, and any other name as it is.
+func Demangle(name string) string {
+	if len(name) > maxName || !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "__Z") {
+		return name
+	}
+	s, err := demangle.ToString(name, demangle.MaxLength(17))
+	if err != nil {
+		return name
+	}
+	return s
+}
+
+// Short returns the name of a function for people: without its namespaces,
+// return type and parameters, and with only that template argument which tells
+// what a generic function does.
+//
+//	void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, ...>(int, T2, T3)
+//	vectorized_elementwise_kernel<CUDAFunctor_add>
+//
+// It takes mangled names, those of the Itanium demanglers and those of the
+// CUDA compiler, which writes (int)4 and <unnamed>. A name that is none of
+// these comes back as it is, cut to a bounded length.
+func Short(name string) string {
+	if len(name) > maxName {
+		return clip(name)
+	}
+	full := tidy(Demangle(name))
+	s := shorten(full, 0)
+	if s == "" {
+		s = full
+	}
+	return clip(s)
+}
+
+func clip(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if strings.ContainsFunc(s, isControl) {
+		s = strings.Map(func(r rune) rune {
+			if isControl(r) {
+				return ' '
+			}
+			return r
+		}, s)
+	}
+	if len(s) <= maxShort {
+		return s
+	}
+	runes := []rune(s)
+	if len(runes) <= maxShort {
+		return s
+	}
+	return string(runes[:maxShort-1]) + "…"
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+// tidy makes the spellings of different demanglers alike.
+func tidy(s string) string {
+	s = strings.ReplaceAll(s, "(anonymous namespace)", "<unnamed>")
+	return dropCasts(s)
+}
+
+// dropCasts turns (int)4 and (unsigned long)3ul into 4 and 3ul.
+func dropCasts(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '(' {
+			if n := castLen(s[i:]); n > 0 {
+				i += n - 1
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// castLen returns the length of a cast in front of a number, 0 if there is none.
+func castLen(s string) int {
+	end := strings.IndexByte(s, ')')
+	if end < 2 || end > 100 || end+1 >= len(s) {
+		return 0
+	}
+	if c := s[end+1]; c != '-' && (c < '0' || c > '9') {
+		return 0
+	}
+	for _, c := range []byte(s[1:end]) {
+		if !isWord(c) && c != ' ' && c != ':' && c != '<' && c != '>' {
+			return 0
+		}
+	}
+	return end + 1
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+// shorten does the work of Short on a tidy name, also on template arguments.
+func shorten(s string, depth int) string {
+	if depth > maxDepth {
+		return ""
+	}
+	scope, args := split(s)
+	if len(scope) == 0 {
+		return ""
+	}
+	base := scope[len(scope)-1]
+	if vague[base] && len(scope) > 1 && scope[len(scope)-2] != unnamed {
+		base = scope[len(scope)-2] + "::" + base
+	}
+	if len(args) == 0 {
+		return base
+	}
+	if plain := strings.Join(args, ", "); len(plain) <= 24 && allPlain(args) {
+		return base + "<" + plain + ">"
+	}
+	hint := operation(args, depth+1)
+	switch {
+	case hint == "":
+		return base + "<…>"
+	case strings.HasPrefix(hint, "cutlass_"):
+		return hint
+	}
+	return base + "<" + hint + ">"
+}
+
+// vague names say nothing without the namespace around them.
+var vague = map[string]bool{"kernel": true, "Kernel": true, "run": true, "operator()": true, "main": true, "type": true}
+
+// wrappers are functors that hold the one that says what is done.
+var wrappers = map[string]bool{
+	"AUnaryFunctor": true, "BUnaryFunctor": true, "UnaryFunctor": true, "BinaryFunctor": true, "ReduceOp": true,
+	"func_wrapper_t": true, "gpu_kernel_impl": true, "gpu_kernel_impl_nocast": true, "gpu_kernel_with_index": true,
+	"GemmUniversal": true, "device_kernel": true,
+}
+
+// fillers are template arguments that every generic kernel has.
+var fillers = map[string]bool{
+	"array": true, "tuple": true, "TrivialOffsetCalculator": true, "OffsetCalculator": true, "LoadWithoutCast": true,
+	"StoreWithoutCast": true, "LoadWithCast": true, "StoreWithCast": true, "TensorInfo": true, "integral_constant": true,
+	"Array": true, "vector": true, "pair": true, "true_type": true, "false_type": true,
+}
+
+// operation finds the template argument that tells what a generic function does.
+func operation(args []string, depth int) string {
+	if depth > maxDepth {
+		return ""
+	}
+	fallback := ""
+	for _, a := range args {
+		if isPlain(a) {
+			continue
+		}
+		scope, inner := split(a)
+		if len(scope) == 0 {
+			continue
+		}
+		name := scope[len(scope)-1]
+		if fillers[name] || name == unnamed {
+			continue
+		}
+		if wrappers[name] {
+			if op := operation(inner, depth+1); op != "" {
+				return op
+			}
+		}
+		if scalarTypes[name] {
+			if fallback == "" {
+				fallback = name
+			}
+			continue
+		}
+		return name
+	}
+	return fallback
+}
+
+// scalarTypes are classes that stand for a number format.
+var scalarTypes = map[string]bool{
+	"BFloat16": true, "Half": true, "__half": true, "__nv_bfloat16": true, "bfloat16_t": true, "half_t": true,
+	"tfloat32_t": true, "float_e4m3_t": true, "float_e5m2_t": true, "complex": true,
+	"Float8_e4m3fn": true, "Float8_e5m2": true, "__nv_fp8_e4m3": true, "__nv_fp8_e5m2": true,
+}
+
+func allPlain(args []string) bool {
+	for _, a := range args {
+		if !isPlain(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// isPlain reports a literal or a built-in type.
+func isPlain(a string) bool {
+	if a == "" || a[0] == '-' || a[0] >= '0' && a[0] <= '9' || a == "true" || a == "false" {
+		return true
+	}
+	for word := range strings.FieldsSeq(strings.TrimRight(a, "*& ")) {
+		if !builtin[word] {
+			return false
+		}
+	}
+	return true
+}
+
+var builtin = map[string]bool{
+	"void": true, "bool": true, "char": true, "short": true, "int": true, "long": true, "float": true, "double": true,
+	"signed": true, "unsigned": true, "const": true, "__half": true, "half": true, "__int128": true,
+}

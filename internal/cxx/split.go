@@ -1,0 +1,148 @@
+package cxx
+
+import "strings"
+
+const unnamed = "<unnamed>"
+
+// split takes a tidy name apart: the components of the qualified name, without
+// template arguments, and the template arguments of the last one. Of a lambda
+// it gives the function that the lambda was written in.
+func split(s string) (scope, args []string) {
+	s = strings.TrimSpace(s)
+	head := beforeParameters(s)
+	head = afterReturnType(head)
+	parts := topLevel(head, "::")
+	for i, p := range parts {
+		name, list := templateList(strings.TrimSpace(p))
+		if name == "" || strings.HasPrefix(name, "[lambda") || strings.HasPrefix(name, "{lambda") || strings.HasPrefix(name, "'lambda") {
+			if i == 0 {
+				continue
+			}
+			break
+		}
+		scope = append(scope, name)
+		args = list
+	}
+	return scope, args
+}
+
+// beforeParameters cuts a name at its parameter list.
+func beforeParameters(s string) string {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		if n := skipOperator(s, i); n > 0 {
+			i += n - 1
+			continue
+		}
+		if strings.HasPrefix(s[i:], unnamed) {
+			i += len(unnamed) - 1
+			continue
+		}
+		switch s[i] {
+		case '<', '[', '{':
+			depth++
+		case '>', ']', '}':
+			depth--
+		case '(':
+			if depth == 0 && i > 0 {
+				return s[:i]
+			}
+			depth++
+		case ')':
+			depth--
+		}
+	}
+	return s
+}
+
+// skipOperator returns the length of an operator's name at i: its brackets do
+// not nest.
+func skipOperator(s string, i int) int {
+	const word = "operator"
+	if !strings.HasPrefix(s[i:], word) || i > 0 && isWord(s[i-1]) {
+		return 0
+	}
+	rest := s[i+len(word):]
+	for _, op := range []string{"()", " ()", "<<=", ">>=", "<=>", "<<", ">>", "<=", ">=", "->*", "->", "<", ">", "[]"} {
+		if strings.HasPrefix(rest, op) {
+			return len(word) + len(op)
+		}
+	}
+	return 0
+}
+
+// afterReturnType drops what stands before the last space outside brackets.
+func afterReturnType(s string) string {
+	depth, last := 0, -1
+	for i := 0; i < len(s); i++ {
+		if n := skipOperator(s, i); n > 0 {
+			i += n - 1
+			continue
+		}
+		switch s[i] {
+		case '<', '[', '{', '(':
+			depth++
+		case '>', ']', '}', ')':
+			depth--
+		case ' ':
+			if depth == 0 {
+				last = i
+			}
+		}
+	}
+	rest := strings.TrimSpace(s[last+1:])
+	if rest == "" || rest == "const" || strings.Trim(rest, "*& ") == "" {
+		return strings.TrimSpace(s)
+	}
+	return rest
+}
+
+// topLevel splits at a separator that is outside all brackets.
+func topLevel(s, sep string) []string {
+	var out []string
+	depth, start := 0, 0
+	for i := 0; i < len(s); i++ {
+		if n := skipOperator(s, i); n > 0 {
+			i += n - 1
+			continue
+		}
+		switch s[i] {
+		case '<', '[', '{', '(':
+			depth++
+		case '>', ']', '}', ')':
+			depth--
+		}
+		if depth == 0 && strings.HasPrefix(s[i:], sep) {
+			out = append(out, s[start:i])
+			start = i + len(sep)
+			i = start - 1
+		}
+	}
+	return append(out, s[start:])
+}
+
+// templateList separates a component from its template arguments.
+func templateList(s string) (string, []string) {
+	if s == unnamed {
+		return s, nil
+	}
+	open := -1
+	for i := 0; i < len(s); i++ {
+		if n := skipOperator(s, i); n > 0 {
+			i += n - 1
+			continue
+		}
+		if s[i] == '<' {
+			open = i
+			break
+		}
+	}
+	if open < 0 || !strings.HasSuffix(s, ">") {
+		return s, nil
+	}
+	var args []string
+	for _, a := range topLevel(s[open+1:len(s)-1], ",") {
+		args = append(args, strings.TrimSpace(a))
+	}
+	return s[:open], args
+}

@@ -1,0 +1,114 @@
+package ncurep
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// What one read of the file asks for: much of a message that is being decoded,
+// little where only the headers of blocks are visited.
+const (
+	windowSize   = 256 << 10
+	headerWindow = 4 << 10
+)
+
+var errShort = errors.New("message ends inside a field")
+
+// cursor walks forward through a part of a file. Slices that it returns are
+// valid until its next call.
+type cursor struct {
+	src   io.ReaderAt
+	store []byte
+	buf   []byte // the bytes from base on that were read
+	base  int64
+	pos   int
+	end   int64 // limit of the walk
+	ahead int   // how much to read at once
+}
+
+func (c *cursor) reset(at, end int64) {
+	if at >= c.base && at <= c.base+int64(len(c.buf)) {
+		c.pos = int(at - c.base)
+	} else {
+		c.base, c.buf, c.pos = at, nil, 0
+	}
+	c.end = end
+}
+
+func (c *cursor) offset() int64 { return c.base + int64(c.pos) }
+func (c *cursor) left() int64   { return c.end - c.offset() }
+
+// peek returns up to n bytes without moving, fewer only at the end of the walk.
+func (c *cursor) peek(n int) ([]byte, error) {
+	if int64(n) > c.left() {
+		n = int(c.left())
+	}
+	if len(c.buf)-c.pos >= n {
+		return c.buf[c.pos : c.pos+n], nil
+	}
+	at, want := c.offset(), max(n, c.ahead)
+	if int64(want) > c.left() {
+		want = int(c.left())
+	}
+	if cap(c.store) < want {
+		c.store = make([]byte, max(want, windowSize))
+	}
+	kept := copy(c.store[:want], c.buf[c.pos:])
+	got, err := c.src.ReadAt(c.store[kept:want], at+int64(kept))
+	c.base, c.pos, c.buf = at, 0, c.store[:kept+got]
+	if len(c.buf) >= n {
+		return c.buf[:n], nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return nil, fmt.Errorf("read %d bytes at offset %d: %w", n, at, err)
+}
+
+func (c *cursor) next(n int64) ([]byte, error) {
+	if n > c.left() {
+		return nil, errShort
+	}
+	b, err := c.peek(int(n))
+	if err != nil {
+		return nil, err
+	}
+	c.pos += int(n)
+	return b, nil
+}
+
+// skip moves forward by n bytes, reading nothing.
+func (c *cursor) skip(n int64) error {
+	if n < 0 || n > c.left() {
+		return errShort
+	}
+	if at := c.offset() + n; at <= c.base+int64(len(c.buf)) {
+		c.pos += int(n)
+	} else {
+		c.base, c.buf, c.pos = at, nil, 0
+	}
+	return nil
+}
+
+func (c *cursor) uint32() (uint32, error) {
+	b, err := c.next(4)
+	if err != nil {
+		return 0, err
+	}
+	return binary.LittleEndian.Uint32(b), nil
+}
+
+func (c *cursor) varint() (uint64, error) {
+	b, err := c.peek(binary.MaxVarintLen64)
+	if err != nil {
+		return 0, err
+	}
+	v, n := binary.Uvarint(b)
+	if n <= 0 {
+		return 0, errShort
+	}
+	c.pos += n
+	return v, nil
+}

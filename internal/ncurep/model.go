@@ -1,0 +1,374 @@
+package ncurep
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/deepprof/deepprof/internal/metric"
+)
+
+// Report is everything that was read of one file.
+type Report struct {
+	Info     Info
+	Results  []*Result
+	Sources  []Source // Options.Sources
+	Warnings []Warning
+
+	names []string // of all metrics that the raw page prints, also of those not selected
+}
+
+// Info is what a report says about its own making.
+type Info struct {
+	Version   uint32 // of the container; 7 in all releases from 2022.3 to 2025.3
+	Size      int64  // of the file, in bytes
+	Blocks    int
+	Results   int // results announced by complete blocks, of every kind
+	NumSource int // cubins and sources announced, whether listed or not
+	Session   Session
+	Processes []Process // in order of appearance
+}
+
+// Session describes the machine, the program and the profiler's command line.
+// A field that the file does not carry is empty.
+type Session struct {
+	ProcessID      uint32
+	CreationTime   uint64 // seconds since 1970
+	Host, Target   System
+	Devices        []Device
+	Properties     []Property
+	Versions       []Property // provider and version: CUDA driver, profiler, ...
+	Comments       string
+	CommandLine    string // of ncu
+	Executable     string
+	WorkDirectory  string
+	Arguments      string // of the executable
+	HasEnvironment bool   // the file carries the program's environment; its text is not kept
+}
+
+// System is a machine as the profiler saw it.
+type System struct {
+	OS, Build, Processor, Architecture, Name string
+	Platform                                 uint32
+}
+
+// Property is a name with its text.
+type Property struct{ Name, Value string }
+
+// Device is a GPU with the attributes of the driver.
+type Device struct {
+	ID         uint32
+	Name       string
+	Attributes []Attribute
+}
+
+// Attribute is one device attribute.
+type Attribute struct {
+	Name  string
+	Value metric.Value
+}
+
+// Process is the program that produced a block of results.
+type Process struct {
+	ID         uint32
+	Host, Name string // Name is the path of the executable
+}
+
+// ResultKind tells what was measured as one unit.
+type ResultKind uint8
+
+// The kinds of result, in the order in which a block stores them.
+const (
+	Kernel ResultKind = iota
+	Range
+	CommandList
+	Graph
+)
+
+// String returns the name that ncu prints for results without a name of their own.
+func (k ResultKind) String() string {
+	switch k {
+	case Kernel:
+		return "kernel"
+	case Range:
+		return "range"
+	case CommandList:
+		return "cmdlist"
+	case Graph:
+		return "graph"
+	}
+	return "result(" + strconv.Itoa(int(k)) + ")"
+}
+
+// Dim3 is a CUDA extent.
+type Dim3 struct{ X, Y, Z uint64 }
+
+// String prints the extent as ncu does.
+func (d Dim3) String() string { return fmt.Sprintf("(%d, %d, %d)", d.X, d.Y, d.Z) }
+
+// IsZero reports an extent that was not stored.
+func (d Dim3) IsZero() bool { return d == Dim3{} }
+
+// Result is one profiled launch, range, command list or graph.
+type Result struct {
+	ID      int // what ncu prints in its ID column: position from 0, results of one process together
+	Kind    ResultKind
+	Process Process
+
+	ThreadID     uint32
+	APICallID    uint64
+	KernelID     uint64
+	CreationTime uint64 // seconds since 1970; 0 when not stored
+
+	// Names of a kernel; empty for other kinds, except DisplayName of a command list.
+	MangledName   string
+	FunctionName  string
+	DemangledName string
+	DisplayName   string
+
+	Grid, Block Dim3
+
+	ContextID, StreamID     uint32
+	HasStream               bool // ranges have none
+	ContextName, StreamName string
+	Device                  int // CUDA ordinal; -1 when the file does not say, or metrics were not read
+
+	UnsupportedDevice bool
+	GreenContext      bool
+	Comments          string
+	ClockLocked       *bool // nil when not stored
+
+	NVTX     NVTX
+	CPUStack []Frame
+
+	// Metrics in file order; the same name can occur several times (see Metric).
+	Metrics  []Metric
+	Sections []Section    // Options.Sections
+	Rules    []RuleResult // Options.Rules
+
+	// SourceRefs name the Source entries (cubins) that belong to the result.
+	SourceRefs []uint64
+
+	// LostFields counts parts of this result that could not be decoded.
+	LostFields int
+}
+
+// Name returns what ncu prints in its Kernel Name column: the demangled name
+// of a kernel, or the kind of result.
+func (r *Result) Name() string {
+	switch {
+	case r.Kind == CommandList && r.DisplayName != "":
+		return r.DisplayName
+	case r.Kind != Kernel:
+		return r.Kind.String()
+	case r.DemangledName != "":
+		return r.DemangledName
+	case r.FunctionName != "":
+		return r.FunctionName
+	}
+	return r.MangledName
+}
+
+// Metric is one counter of one result.
+type Metric struct {
+	Name      string
+	Value     metric.Value
+	Instances []Instance // Options.Instances
+	// NumInstances is known even when the instances were not asked for.
+	NumInstances int
+	Sampler      bool   // taken by the warp sampler rather than the counters
+	Section      string // of a details page: the section that shows it, and Name is its label
+
+	unit    string
+	hasUnit bool
+}
+
+// Unit returns the base unit of the value, empty for a plain count. It is what
+// a CSV page says, or what ncu prints for the name in this report.
+func (m *Metric) Unit() string {
+	if m.hasUnit {
+		return m.unit
+	}
+	return metric.Unit(m.Name)
+}
+
+// Instance is one value out of which a metric is made. ID is a program
+// counter, a time stamp, a text or absent, depending on the metric.
+type Instance struct{ ID, Value metric.Value }
+
+// NVTX is the state of the annotations at the launch.
+type NVTX struct {
+	Recorded bool // the report was made with --nvtx
+	Stacks   []NVTXStack
+	Open     []NVTXOpen // start/end ranges
+}
+
+// IsZero reports that no range was open.
+func (n NVTX) IsZero() bool { return len(n.Stacks) == 0 && len(n.Open) == 0 }
+
+// NVTXStack is the push/pop stack of one thread in one domain, outermost first.
+type NVTXStack struct {
+	Thread   uint32
+	DomainID uint64
+	Domain   string // "<default domain>" for the default
+	Ranges   []NVTXRange
+}
+
+// NVTXOpen is a start/end range that was open.
+type NVTXOpen struct {
+	DomainID uint64
+	Domain   string
+	ID       uint64
+	Thread   uint32
+	NVTXRange
+}
+
+// NVTXRange is a range with its attributes, in the words of ncu: payload types
+// Uint64, Int64, Double, ..., colour type RGB, message types ASCII, UNICODE,
+// REGISTERED. An attribute that the program did not give is empty.
+type NVTXRange struct {
+	Name          string
+	Category      uint32
+	HasAttributes bool
+	PayloadType   string
+	Payload       string
+	ColorType     string
+	Color         string
+	MessageType   string
+	Message       string
+}
+
+// Frame is one CPU stack frame of the launching call.
+type Frame struct {
+	Module, Function, File string
+	PC                     uint64
+	Line                   uint32
+}
+
+// Section is the header of a section definition. The body is layout for the
+// vendor's interface and is not kept.
+type Section struct {
+	Identifier  string
+	DisplayName string
+	Order       uint32
+	Header      []SectionMetric // the metrics of the header table
+	Metrics     []string        // every metric that the definition mentions, in order, once
+}
+
+// SectionMetric is one row of a section's header table.
+type SectionMetric struct{ Name, Label string }
+
+// RuleResult is what one rule said about a result.
+type RuleResult struct {
+	Identifier  string
+	DisplayName string
+	Section     string
+	Messages    []RuleMessage
+}
+
+// MessageType is the weight of a rule's message.
+type MessageType uint8
+
+// The types of message.
+const (
+	MessageNone MessageType = iota
+	MessageOK
+	MessageWarning
+	MessageError
+	MessageOptimization
+)
+
+// String returns the name of the type.
+func (t MessageType) String() string {
+	switch t {
+	case MessageNone:
+		return "none"
+	case MessageOK:
+		return "ok"
+	case MessageWarning:
+		return "warning"
+	case MessageError:
+		return "error"
+	case MessageOptimization:
+		return "optimization"
+	}
+	return "type(" + strconv.Itoa(int(t)) + ")"
+}
+
+// SpeedupType tells what an estimated speedup refers to.
+type SpeedupType uint8
+
+// The types of speedup: local is a gain in the efficiency of a part of the
+// hardware, global is a reduction of the kernel's run time.
+const (
+	SpeedupUnknown SpeedupType = iota
+	SpeedupLocal
+	SpeedupGlobal
+)
+
+// String returns the name of the type.
+func (t SpeedupType) String() string {
+	switch t {
+	case SpeedupUnknown:
+		return "unknown"
+	case SpeedupLocal:
+		return "local"
+	case SpeedupGlobal:
+		return "global"
+	}
+	return "speedup(" + strconv.Itoa(int(t)) + ")"
+}
+
+// RuleMessage is one finding of a rule.
+type RuleMessage struct {
+	Type    MessageType
+	ID      int32
+	Title   string
+	Text    string // with the vendor's markup, such as @section:...@
+	Speedup *Speedup
+	Focus   []FocusMetric
+}
+
+// Speedup is an estimate in percent, from 0 to 100.
+type Speedup struct {
+	Type  SpeedupType
+	Value float64
+}
+
+// FocusMetric is a metric that made the rule speak.
+type FocusMetric struct {
+	MessageID int32
+	Name      string
+	Value     float64
+	Severity  uint32 // 0 default, 1 low, 2 high
+	Info      string
+}
+
+// Source is an embedded cubin or source, described by its sizes; the contents
+// are never read.
+type Source struct {
+	Reference  uint64
+	Size       int64 // of the whole entry, in bytes
+	BinarySize int64
+	CodeSize   int64
+	FilesSize  int64 // source files stored with --import-source
+	SMRevision uint32
+}
+
+// Warning says what was wrong with a file or row and how much was lost.
+type Warning struct {
+	Offset int64 // in bytes, or -1 when it does not apply
+	Line   int   // of a text input, 0 for a binary one
+	Lost   int64 // bytes or rows that were not read
+	Text   string
+}
+
+// String prints the warning with its place.
+func (w Warning) String() string {
+	switch {
+	case w.Line > 0:
+		return fmt.Sprintf("line %d: %s", w.Line, w.Text)
+	case w.Offset >= 0:
+		return fmt.Sprintf("offset %d: %s", w.Offset, w.Text)
+	}
+	return w.Text
+}

@@ -1,0 +1,303 @@
+// Package ncurep reads reports of Nsight Compute: the .ncu-rep container
+// natively, and the CSV pages that ncu prints, into one model. It also writes
+// the raw page as ncu would, so that the two can be compared to the last digit.
+//
+// docs/ncu-rep.md describes the container and the rules that are applied to it.
+package ncurep
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+)
+
+// Bounds on what one length in a file may make the reader hold in memory.
+const (
+	maxHeader = 16 << 20 // a block header with its string table
+	maxField  = 64 << 20 // one metric, rule, section or NVTX state
+)
+
+const (
+	magic        = "NVR\x00"
+	knownVersion = 7
+)
+
+// ErrFormat is in the chain of errors about files that are no .ncu-rep at all.
+var ErrFormat = errors.New("not an Nsight Compute report")
+
+// Options choose what is decoded. The zero value reads launches and the
+// values of all metrics, which is what most callers want.
+type Options struct {
+	Instances bool // the values that a metric is made of
+	Rules     bool
+	Sections  bool
+	Sources   bool // list embedded cubins and sources, by size
+	NoMetrics bool // launches only
+	// Metrics selects metrics by name; nil selects all. It is asked once per name.
+	Metrics func(name string) bool
+}
+
+// block is a place in the file where results or sources lie.
+type block struct {
+	at      int64 // of the payload
+	size    int64 // announced
+	have    int64 // present in the file
+	counts  [4]uint32
+	sources uint32
+	process Process
+}
+
+// Reader delivers the results of one report in the order in which ncu shows
+// them: file order, the results of one process together. Everything but the
+// results is known when it is made, because the headers of all blocks are
+// visited first. It is not safe for concurrent use.
+type Reader struct {
+	opts     Options
+	src      io.ReaderAt
+	closer   io.Closer
+	info     Info
+	strings  []string
+	wanted   []int8 // per string: 0 not asked yet, 1 wanted, -1 not
+	used     []bool // per string: a metric of a result read so far has that name
+	units    map[string]string
+	blocks   []block
+	warnings []Warning
+	interned map[string]string
+
+	cur     cursor
+	block   int    // index of the block being read
+	kind    int    // of the next message in it
+	seen    uint32 // messages of that kind read
+	at      int64  // of the next message
+	started bool
+	nextID  int
+	expect  int // metrics of the previous result
+}
+
+// Open opens a report. The caller closes the Reader.
+func Open(path string, opts Options) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open report: %w", err)
+	}
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("open report: %w", err)
+	}
+	if st.IsDir() {
+		f.Close()
+		return nil, fmt.Errorf("open report %s: is a directory", path)
+	}
+	r, err := NewReader(f, st.Size(), opts)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("read report %s: %w", path, err)
+	}
+	r.closer = f
+	return r, nil
+}
+
+// NewReader reads the headers of the report in src.
+func NewReader(src io.ReaderAt, size int64, opts Options) (*Reader, error) {
+	r := &Reader{opts: opts, src: src, interned: map[string]string{}}
+	r.cur.src = src
+	r.info.Size = size
+	if err := r.scan(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Close closes the file that Open opened.
+func (r *Reader) Close() error {
+	if r.closer == nil {
+		return nil
+	}
+	return r.closer.Close()
+}
+
+// Info returns what the headers say.
+func (r *Reader) Info() *Info { return &r.info }
+
+// Warnings returns what was wrong so far; complete once Next returned io.EOF.
+func (r *Reader) Warnings() []Warning { return r.warnings }
+
+// All iterates over the results that are left.
+func (r *Reader) All() iter.Seq[*Result] {
+	return func(yield func(*Result) bool) {
+		for {
+			res, err := r.Next()
+			if err != nil || !yield(res) {
+				return
+			}
+		}
+	}
+}
+
+// ReadFile reads a whole report.
+func ReadFile(path string, opts Options) (*Report, error) {
+	r, err := Open(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.report(), nil
+}
+
+// Read reads a whole report from src.
+func Read(src io.ReaderAt, size int64, opts Options) (*Report, error) {
+	r, err := NewReader(src, size, opts)
+	if err != nil {
+		return nil, err
+	}
+	return r.report(), nil
+}
+
+func (r *Reader) report() *Report {
+	rep := &Report{}
+	rep.Results = slices.AppendSeq(rep.Results, r.All())
+	if r.opts.Sources {
+		rep.Sources = r.Sources()
+	}
+	rep.Info, rep.Warnings = r.info, r.warnings
+	rep.names = r.usedNames()
+	rep.assignUnits()
+	return rep
+}
+
+func (r *Reader) warn(at, lost int64, format string, args ...any) {
+	const enough = 100 // a file of noise must not fill memory with complaints
+	if len(r.warnings) == enough {
+		r.warnings = append(r.warnings, Warning{Offset: -1, Text: "further warnings were suppressed"})
+	}
+	if len(r.warnings) > enough {
+		return
+	}
+	r.warnings = append(r.warnings, Warning{Offset: at, Lost: lost, Text: fmt.Sprintf(format, args...)})
+}
+
+// scan reads the file header and all block headers.
+func (r *Reader) scan() error {
+	c := &r.cur
+	c.ahead = headerWindow
+	defer func() { c.ahead = windowSize }()
+	c.reset(0, r.info.Size)
+	if r.info.Size == 0 {
+		return fmt.Errorf("%w: the file is empty", ErrFormat)
+	}
+	m, err := c.next(int64(len(magic)))
+	if err != nil || string(m) != magic {
+		return fmt.Errorf("%w: it does not start with NVR", ErrFormat)
+	}
+	if !r.fileHeader() {
+		return nil
+	}
+	for c.left() > 0 && r.blockHeader() {
+	}
+	r.orderBlocks()
+	return nil
+}
+
+// orderBlocks brings the blocks of each process together, as ncu does: by
+// process id and host. A process has the name that it was first seen with.
+func (r *Reader) orderBlocks() {
+	type key struct {
+		id   uint32
+		host string
+	}
+	names := map[key]string{}
+	for i := range r.blocks {
+		p := &r.blocks[i].process
+		k := key{p.ID, p.Host}
+		if name, ok := names[k]; ok {
+			p.Name = name
+		} else if r.blocks[i].results() > 0 {
+			names[k] = p.Name
+		}
+	}
+	slices.SortStableFunc(r.blocks, func(a, b block) int {
+		return cmp.Or(cmp.Compare(a.process.ID, b.process.ID), cmp.Compare(a.process.Host, b.process.Host))
+	})
+}
+
+func (r *Reader) fileHeader() bool {
+	c := &r.cur
+	head, ok := r.frame(maxHeader, "file header")
+	if !ok {
+		return false
+	}
+	ok = eachField(head, func(f field) {
+		if f.num == 1 {
+			r.info.Version = uint32(f.val)
+		}
+	})
+	if !ok {
+		r.warn(c.offset(), 0, "the file header is damaged")
+	}
+	if r.info.Version != knownVersion {
+		r.warn(int64(len(magic)), 0, "file version %d is not known (known: %d); what is understood of it was read",
+			r.info.Version, knownVersion)
+	}
+	return true
+}
+
+// frame reads a length and as many bytes. On failure the rest of the file is lost.
+func (r *Reader) frame(limit int64, what string) ([]byte, bool) {
+	c := &r.cur
+	at := c.offset()
+	n, err := c.uint32()
+	if err != nil {
+		r.warn(at, r.info.Size-at, "truncated: the file ends inside a %s; %d bytes lost", what, r.info.Size-at)
+		return nil, false
+	}
+	if int64(n) > limit && int64(n) <= c.left() {
+		r.warn(at, r.info.Size-at, "a %s claims %d bytes, more than the %d allowed; %d bytes lost", what, n, limit, r.info.Size-at)
+		return nil, false
+	}
+	b, err := c.next(int64(n))
+	if err != nil {
+		r.warn(at, r.info.Size-at, "truncated: a %s of %d bytes does not fit into the file; %d bytes lost", what, n, r.info.Size-at)
+		return nil, false
+	}
+	return b, true
+}
+
+func (r *Reader) blockHeader() bool {
+	c := &r.cur
+	start := c.offset()
+	head, ok := r.frame(maxHeader, "block header")
+	if !ok {
+		return false
+	}
+	b := block{at: c.offset()}
+	if !r.decodeBlockHeader(head, &b) {
+		r.warn(start, r.info.Size-start, "a block header is damaged; %d bytes lost", r.info.Size-start)
+		return false
+	}
+	r.info.Blocks++
+	r.info.NumSource += int(b.sources)
+	r.info.Results += b.results()
+	b.have = min(b.size, c.left())
+	if b.size > 0 {
+		r.blocks = append(r.blocks, b)
+	}
+	if b.have < b.size {
+		r.warn(b.at, b.have, "truncated: a block of %d results and %d sources announces %d bytes, of which the file has %d",
+			b.results(), b.sources, b.size, b.have)
+		return false
+	}
+	return c.skip(b.size) == nil
+}
+
+func (b *block) results() int {
+	n := 0
+	for _, k := range b.counts {
+		n += int(k)
+	}
+	return n
+}

@@ -1,0 +1,184 @@
+package ncurep
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Stripped tells what Strip left out.
+type Stripped struct {
+	Sources int   // cubins and sources emptied
+	Removed int64 // bytes
+}
+
+// Strip copies a report without the contents of its embedded cubins and
+// sources. Their entries stay, with their references, so that ncu can still
+// open the copy. A truncated report is copied up to its last complete block.
+func Strip(src io.ReaderAt, size int64, w io.Writer) (Stripped, error) {
+	var st Stripped
+	out := bufio.NewWriterSize(w, 256<<10)
+	c := &cursor{src: src, ahead: windowSize}
+	c.reset(0, size)
+	head, err := c.next(int64(len(magic)) + 4)
+	if err != nil || string(head[:len(magic)]) != magic {
+		return st, fmt.Errorf("strip report: %w", ErrFormat)
+	}
+	n := binary.LittleEndian.Uint32(head[len(magic):])
+	out.Write(head)
+	if err := copyBytes(out, c, int64(n)); err != nil {
+		return st, fmt.Errorf("strip report: file header: %w", err)
+	}
+	for c.left() > 0 {
+		err := stripBlock(out, c, &st)
+		if errors.Is(err, errShort) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil {
+			return st, fmt.Errorf("strip report: %w", err)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return st, fmt.Errorf("strip report: %w", err)
+	}
+	return st, nil
+}
+
+func copyBytes(w io.Writer, c *cursor, n int64) error {
+	if n > c.left() {
+		return errShort
+	}
+	for n > 0 {
+		b, err := c.next(min(n, windowSize))
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		n -= int64(len(b))
+	}
+	return nil
+}
+
+func stripBlock(w io.Writer, c *cursor, st *Stripped) error {
+	n, err := c.uint32()
+	if err != nil {
+		return err
+	}
+	if int64(n) > maxHeader {
+		return errShort
+	}
+	b, err := c.next(int64(n))
+	if err != nil {
+		return err
+	}
+	header := append([]byte(nil), b...)
+	var payload, sources uint64
+	sound := eachField(header, func(f field) {
+		switch f.num {
+		case 1:
+			sources = f.val
+		case 5:
+			payload = uint64(uint32(f.val))
+		}
+	})
+	if !sound || payload > uint64(c.left()) {
+		return errShort
+	}
+	end := c.offset() + int64(payload)
+	var kept []byte
+	for range sources {
+		entry, err := stripSource(c, end, st)
+		if err != nil {
+			return err
+		}
+		kept = binary.LittleEndian.AppendUint32(kept, uint32(len(entry)))
+		kept = append(kept, entry...)
+	}
+	rest := end - c.offset()
+	header = withPayloadSize(header, uint64(int64(len(kept))+rest))
+	if _, err := w.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(header)))); err != nil {
+		return err
+	}
+	if _, err := w.Write(header); err != nil {
+		return err
+	}
+	if _, err := w.Write(kept); err != nil {
+		return err
+	}
+	return copyBytes(w, c, rest)
+}
+
+// stripSource reads a SourceData and returns it without its contents: code,
+// intermediate and binary are empty, source files and relocations gone.
+func stripSource(c *cursor, end int64, st *Stripped) ([]byte, error) {
+	n, err := c.uint32()
+	if err != nil {
+		return nil, err
+	}
+	stop := c.offset() + int64(n)
+	if stop > end {
+		return nil, errShort
+	}
+	limit := c.end
+	c.end = stop
+	defer func() { c.end = limit }()
+	st.Sources++
+	var kept []byte
+	for c.left() > 0 {
+		tag, err := c.varint()
+		if err != nil {
+			return nil, err
+		}
+		num, typ := protowire.DecodeTag(tag)
+		switch typ {
+		case protowire.VarintType:
+			v, err := c.varint()
+			if err != nil {
+				return nil, err
+			}
+			kept = protowire.AppendVarint(protowire.AppendTag(kept, num, typ), v)
+		case protowire.BytesType:
+			size, err := c.varint()
+			if err != nil {
+				return nil, err
+			}
+			if size > uint64(c.left()) {
+				return nil, errShort
+			}
+			if num >= 2 && num <= 4 {
+				kept = protowire.AppendBytes(protowire.AppendTag(kept, num, typ), nil)
+			}
+			st.Removed += int64(size)
+			if err := c.skip(int64(size)); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, errShort
+		}
+	}
+	return kept, nil
+}
+
+// withPayloadSize replaces the payload size of a block header.
+func withPayloadSize(header []byte, size uint64) []byte {
+	var out []byte
+	for b := header; len(b) > 0; {
+		f, n := consumeField(b)
+		if n <= 0 {
+			break
+		}
+		if f.num == 5 {
+			out = protowire.AppendVarint(protowire.AppendTag(out, 5, protowire.VarintType), size)
+		} else {
+			out = append(out, b[:n]...)
+		}
+		b = b[n:]
+	}
+	return out
+}
