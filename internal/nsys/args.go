@@ -1,0 +1,263 @@
+package nsys
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// The gates of a capture.
+const (
+	GateNone         = "none"
+	GateNVTX         = "nvtx"
+	GateCUDAProfiler = "cudaProfilerApi"
+)
+
+// CaptureOptions describe one run of nsys profile. The zero value of a field
+// is stated beside it; "" where a name is wanted is an error.
+type CaptureOptions struct {
+	// Output is the report to write, with or without .nsys-rep. With a range
+	// end of repeat nsys adds a number before the extension.
+	Output string
+	// Command is the program to profile and its arguments.
+	Command []string
+
+	Trace    []string // APIs to trace, "cuda", "nvtx" and so on
+	Sample   string   // CPU sampling: none, process-tree, system-wide; "" is none
+	CPUCtxSw string   // thread scheduling: the same values; "" is none
+
+	// CaptureRange is the gate; "" is none.
+	CaptureRange string
+	// CaptureRangeEnd is what happens when the gate closes: none, stop,
+	// stop-shutdown, repeat, repeat:N, repeat-shutdown:N. "" is stop, because
+	// nsys's own default kills the program. Without a gate it is not used.
+	CaptureRangeEnd string
+	// NVTXCapture is the range that opens the gate: name, name@domain, name@*.
+	NVTXCapture string
+	// NVTXRegisterOnly lets only registered strings open the gate. PyTorch and
+	// plain nvtxRangePush do not register theirs.
+	NVTXRegisterOnly bool
+
+	NVTXDomainInclude []string // domains to keep, "default" for the default one; empty keeps all
+	NVTXDomainExclude []string // domains to drop
+
+	// CUDAGraphTrace is node or graph; 2023.4 and later also take an origin,
+	// node:host-only. "" is node: with graph the kernels inside are absent.
+	CUDAGraphTrace string
+
+	TraceForkBeforeExec bool
+	Wait                string        // primary or all; "" is primary
+	Delay               time.Duration // 0 starts at once
+	Duration            time.Duration // 0 captures to the end
+	ExtraArgs           []string      // each --name=value
+}
+
+// maxTarget is the longest command line of a program that nsys records: its
+// length is a 16-bit number, and 2022.4 hangs beyond it.
+const maxTarget = 65000
+
+// maxName leaves room in a file name of 255 bytes for ".123.nsys-rep" and the
+// suffixes of temporary files.
+const maxName = 255 - 32
+
+// traceSince tells the APIs that some supported version lacks. Those of 2024.1
+// are known to be absent from 2023.4 and present in 2025.3, those of 2025.4 to
+// be absent from 2025.3: a version between that lacks one says so itself.
+var traceSince = map[string]tool.Version{
+	"python-gil":       tool.V(2023, 4, 0),
+	"cuda-hw":          tool.V(2024, 1, 0),
+	"cusolver":         tool.V(2024, 1, 0),
+	"cusolver-verbose": tool.V(2024, 1, 0),
+	"gds":              tool.V(2024, 1, 0),
+	"cuda-sw":          tool.V(2025, 4, 0),
+	"syscall":          tool.V(2025, 4, 0),
+}
+
+// traceAlways are the APIs of every supported version.
+var traceAlways = []string{
+	"cuda", "nvtx", "osrt", "cublas", "cublas-verbose", "cusparse", "cusparse-verbose", "cudnn",
+	"mpi", "oshmem", "ucx", "opengl", "opengl-annotations", "openacc", "openmp", "nvvideo", "vulkan", "vulkan-annotations",
+}
+
+// reservedArgs are options that the judging of a capture depends on.
+var reservedArgs = map[string]string{
+	"output":          "the run decides where the report goes",
+	"force-overwrite": "the run removes earlier output itself",
+	"env-var":         "set variables in the environment of deepprof; nsys cuts values at commas",
+	"command-file":    "options in a file cannot be checked; list them in extra_args",
+	"help":            "it would print help instead of profiling",
+	"version":         "it would print the version instead of profiling",
+	"export":          "the run exports the report itself",
+	"stats":           "the analysis computes statistics itself",
+	"stop-on-exit":    "the run waits for the program itself",
+}
+
+// rangeEnd matches the forms of --capture-range-end.
+var rangeEnd = regexp.MustCompile(`^(none|stop|stop-shutdown|repeat|repeat:[1-9][0-9]{0,5}|repeat-shutdown:[1-9][0-9]{0,5})$`)
+
+// graphTrace matches the forms of --cuda-graph-trace.
+var graphTrace = regexp.MustCompile(`^(graph|node)(:host-only|:host-and-device)?$`)
+
+// Args builds the command line of nsys profile, without nsys itself, and the
+// variables that nsys and the program must find in their environment.
+func Args(o CaptureOptions, v tool.Version) (args, env []string, err error) {
+	f := &tool.Flags{Tool: "nsys", Version: v}
+	f.Word("profile")
+	o.addTrace(f)
+	env = append([]string{"LC_ALL=C"}, o.addGate(f)...)
+	o.addDomains(f)
+	o.addWindow(f)
+	o.addOutput(f)
+	f.Extra(o.ExtraArgs, reservedArgs)
+	f.Target(o.Command, maxTarget)
+	if args, err = f.Args(); err != nil {
+		return nil, nil, err
+	}
+	return args, env, nil
+}
+
+func (o CaptureOptions) addTrace(f *tool.Flags) {
+	if len(o.Trace) == 0 {
+		f.Fail("trace: name at least one API, say cuda and nvtx")
+	}
+	for _, api := range o.Trace {
+		if since, ok := traceSince[api]; ok {
+			f.Since(since.Major, since.Minor, "trace "+api)
+		} else if !slices.Contains(traceAlways, api) {
+			f.Fail("trace: nsys knows no API %q", api)
+		}
+	}
+	f.Set("trace", strings.Join(o.Trace, ","))
+	scopes := []string{"none", "process-tree", "system-wide"}
+	for _, s := range []struct{ name, value string }{{"sample", o.Sample}, {"cpuctxsw", o.CPUCtxSw}} {
+		value := or(s.value, "none")
+		if f.OneOf(s.name, value, scopes...) {
+			f.Set(s.name, value)
+		}
+	}
+	if o.tracesCUDA() {
+		value := or(o.CUDAGraphTrace, "node")
+		if !graphTrace.MatchString(value) {
+			f.Fail("cuda_graph_trace: %q is none of node, graph", value)
+		}
+		if strings.Contains(value, ":") {
+			f.Since(2023, 4, "cuda_graph_trace "+value)
+		}
+		f.Set("cuda-graph-trace", value)
+	} else if o.CUDAGraphTrace != "" && o.CUDAGraphTrace != "node" {
+		f.Fail("cuda_graph_trace: needs cuda in trace")
+	}
+	if o.TraceForkBeforeExec {
+		f.Set("trace-fork-before-exec", "true")
+	}
+	if wait := or(o.Wait, "primary"); f.OneOf("wait", wait, "primary", "all") {
+		f.Set("wait", wait)
+	}
+}
+
+func (o CaptureOptions) tracesCUDA() bool {
+	return slices.ContainsFunc(o.Trace, func(api string) bool { return api == "cuda" || api == "cuda-hw" || api == "cuda-sw" })
+}
+
+// addGate returns the environment that the gate needs.
+func (o CaptureOptions) addGate(f *tool.Flags) (env []string) {
+	gate := or(o.CaptureRange, GateNone)
+	if !f.OneOf("capture_range", gate, GateNone, GateNVTX, GateCUDAProfiler) {
+		return nil
+	}
+	if gate != GateNVTX && o.NVTXCapture != "" {
+		f.Fail("nvtx_capture %q is set, but capture_range is %s and not nvtx", o.NVTXCapture, gate)
+	}
+	if gate == GateNone {
+		f.Set("capture-range", gate)
+		return nil
+	}
+	if gate == GateCUDAProfiler && !o.tracesCUDA() {
+		f.Fail("capture_range cudaProfilerApi needs cuda in trace; nsys would switch it on by itself")
+	}
+	f.Set("capture-range", gate)
+	if gate == GateNVTX {
+		switch {
+		case !slices.Contains(o.Trace, "nvtx"):
+			f.Fail("capture_range nvtx needs nvtx in trace; nsys would switch it on by itself")
+		case o.NVTXCapture == "":
+			f.Fail("capture_range nvtx needs nvtx_capture, the range that opens the gate: the gate would never open")
+		}
+		f.Set("nvtx-capture", o.NVTXCapture)
+		if !o.NVTXRegisterOnly {
+			env = append(env, "NSYS_NVTX_PROFILER_REGISTER_ONLY=0")
+		}
+	}
+	end := or(o.CaptureRangeEnd, "stop")
+	if !rangeEnd.MatchString(end) {
+		f.Fail("capture_range_end: %q is none of none, stop, stop-shutdown, repeat, repeat:N, repeat-shutdown:N with N from 1", end)
+	}
+	f.Set("capture-range-end", end)
+	return env
+}
+
+func (o CaptureOptions) addDomains(f *tool.Flags) {
+	in, ex := o.NVTXDomainInclude, o.NVTXDomainExclude
+	if len(in) == 0 && len(ex) == 0 {
+		return
+	}
+	if len(in) > 0 && len(ex) > 0 {
+		f.Fail("nvtx_domain_include and nvtx_domain_exclude exclude each other; keep one")
+	}
+	if !slices.Contains(o.Trace, "nvtx") {
+		f.Fail("nvtx_domain_include and nvtx_domain_exclude need nvtx in trace")
+	}
+	for name, list := range map[string][]string{"include": in, "exclude": ex} {
+		if len(list) > 0 {
+			escaped := make([]string, len(list))
+			for i, d := range list {
+				escaped[i] = strings.ReplaceAll(d, ",", `\,`)
+			}
+			f.Set("nvtx-domain-"+name, strings.Join(escaped, ","))
+		}
+	}
+}
+
+func (o CaptureOptions) addWindow(f *tool.Flags) {
+	for _, w := range []struct {
+		name  string
+		value time.Duration
+	}{{"delay", o.Delay}, {"duration", o.Duration}} {
+		if w.value < 0 {
+			f.Fail("%s: %s is negative", w.name, w.value)
+		}
+		if w.value <= 0 {
+			continue
+		}
+		if w.value%time.Second != 0 {
+			f.Since(2023, 4, "a fraction of a second in "+w.name)
+		}
+		f.Set(w.name, strconv.FormatFloat(w.value.Seconds(), 'f', -1, 64))
+	}
+}
+
+func (o CaptureOptions) addOutput(f *tool.Flags) {
+	base := filepath.Base(o.Output)
+	switch {
+	case o.Output == "" || base == "." || base == "/":
+		f.Fail("no name for the report")
+	case strings.Contains(o.Output, "%"):
+		f.Fail("output %q: nsys expands %%; choose a folder and a name without it", o.Output)
+	case len(base) > maxName:
+		f.Fail("output %q: a name of %d bytes is too long, nsys loses the report; at most %d", o.Output, len(base), maxName)
+	}
+	f.Set("output", strings.TrimSuffix(o.Output, ".nsys-rep"))
+	f.Set("force-overwrite", "true")
+}
+
+func or(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}

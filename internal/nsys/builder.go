@@ -1,0 +1,170 @@
+package nsys
+
+import (
+	"context"
+	"math"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// A builder fills a timeline from a file. Workers number what they meet on
+// their own; the builder joins their numbers when a table is through.
+type builder struct {
+	f *File
+	t *timeline.Timeline
+
+	functions interner[function]
+	configs   interner[timeline.LaunchConfig]
+	queues    interner[queue]
+	processes interner[int64] // globalPid
+	threads   interner[int64] // globalTid
+	domains   interner[domain]
+	names     interner[name]
+
+	json        []jsonRef
+	callsBy     []int64 // by thread, where they were counted
+	first, last int64
+	negative    int64 // events that end before they start
+}
+
+// function and queue are the keys of a file before names and processes are
+// numbered.
+type function struct{ demangled, short, mangled int64 }
+
+type queue struct {
+	globalPid              int64
+	device, context, green int32
+	stream                 int32
+}
+
+type domain struct {
+	globalPid int64
+	id        int64
+}
+
+// A name is a text or, where id is not negative, a reference to StringIds with
+// a text that stands in where it leads nowhere.
+type name struct {
+	id    int64
+	text  string
+	valid bool // there is a text, if only an empty one
+}
+
+const noString = math.MinInt64
+
+func newBuilder(f *File) *builder {
+	b := &builder{f: f, t: &timeline.Timeline{Source: f.source()}, first: math.MaxInt64, last: math.MinInt64}
+	b.names.id(name{id: noString}) // StringID 0 is ""
+	b.domains.id(domain{globalPid: -1})
+	return b
+}
+
+// string numbers a reference to StringIds.
+func (b *builder) string(id int64) timeline.StringID {
+	if id == noString {
+		return 0
+	}
+	return timeline.StringID(b.names.id(name{id: id}))
+}
+
+func (b *builder) text(s string) timeline.StringID {
+	return timeline.StringID(b.names.id(name{id: noString, text: s, valid: true}))
+}
+
+// thread numbers a globalTid and the process it belongs to.
+func (b *builder) thread(globalTid int64) uint32 {
+	b.processes.id(timeline.ProcessOf(globalTid))
+	return b.threads.id(globalTid)
+}
+
+// A span is the time that a worker's rows cover.
+type span struct {
+	first, last int64
+	negative    int64
+	any         bool
+}
+
+func (s *span) add(start, end int64) {
+	if !s.any {
+		s.any, s.first, s.last = true, start, start
+	}
+	s.first = min(s.first, start)
+	s.last = max(s.last, end)
+	if end < start {
+		s.negative++
+	}
+}
+
+func (b *builder) cover(s span) {
+	if !s.any {
+		return
+	}
+	b.first, b.last = min(b.first, s.first), max(b.last, s.last)
+	b.negative += s.negative
+}
+
+// finish resolves names and numbers what refers to processes.
+func (b *builder) finish(ctx context.Context) error {
+	t := b.t
+	if b.first <= b.last {
+		t.Session.FirstNS, t.Session.LastNS = b.first, b.last
+	}
+	if b.negative > 0 {
+		b.f.warn("%d events end before they start: they are kept as they are", b.negative)
+	}
+	for _, q := range b.queues.list {
+		t.Queues = append(t.Queues, timeline.Queue{
+			Process: b.processes.id(q.globalPid), Device: q.device, Context: q.context, Stream: q.stream, Green: q.green,
+		})
+	}
+	for _, global := range b.threads.list {
+		t.Threads = append(t.Threads, timeline.Thread{
+			Global: global, TID: timeline.TIDOf(global), Process: b.processes.id(timeline.ProcessOf(global)),
+		})
+	}
+	for i, n := range b.callsBy {
+		t.Threads[i].Calls = n
+	}
+	if err := b.threadNames(ctx); err != nil {
+		return err
+	}
+	if err := b.processNames(ctx); err != nil {
+		return err
+	}
+	t.Configs = b.configs.list
+	for _, f := range b.functions.list {
+		t.Functions = append(t.Functions, timeline.Function{
+			Demangled: b.string(f.demangled), Short: b.string(f.short), Mangled: b.string(f.mangled),
+		})
+	}
+	if err := b.resolve(ctx); err != nil {
+		return err
+	}
+	b.nameDomains()
+	return nil
+}
+
+// nameDomains gives each domain the name of its earliest creation in the
+// process.
+func (b *builder) nameDomains() {
+	type key struct {
+		pid int
+		id  int64
+	}
+	best := map[key]timeline.DomainRow{}
+	for _, r := range b.t.DomainRows {
+		k := key{timeline.PIDOf(b.t.Threads[r.Thread].Global), r.ID}
+		if old, ok := best[k]; !ok || r.Time < old.Time {
+			best[k] = r
+		}
+	}
+	b.t.Domains = make([]timeline.Domain, len(b.domains.list))
+	for i, d := range b.domains.list {
+		b.t.Domains[i] = timeline.Domain{Process: timeline.None, ID: d.id}
+		if i == 0 {
+			continue
+		}
+		b.t.Domains[i].Process = b.processes.id(d.globalPid)
+		b.t.Domains[i].Name = best[key{timeline.PIDOf(d.globalPid), d.id}].Name
+	}
+}

@@ -1,0 +1,255 @@
+package nsys
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// A cache holds SQLite exports under the hash of the report they were made
+// from. The vendor's own rule, a .sqlite of the same name with a later time,
+// takes stale and foreign files for good and good ones for stale. The hash is
+// of the whole content, so nothing here can be stale; an export appears by a
+// rename after it was checked, so nothing here is half-written.
+type exportCache struct{ dir string }
+
+// keepExports is how long an export stays after it was last used.
+const keepExports = 30 * 24 * time.Hour
+
+// openReport opens the cached export of a report, making it first if needed.
+func openReport(ctx context.Context, path string, o OpenOptions) (*File, error) {
+	hash, err := hashFile(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	cache, err := findCache(path, o.CacheDir)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	target := filepath.Join(cache.dir, hash+".sqlite")
+	if f, ok := cache.open(target, path); ok {
+		return f, nil
+	}
+	lock := flock.New(filepath.Join(cache.dir, hash+".lock"))
+	if ok, err := lock.TryLockContext(ctx, 100*time.Millisecond); !ok {
+		return nil, fmt.Errorf("open %s: wait for another export of it: %w", path, err)
+	}
+	defer lock.Unlock()
+	if f, ok := cache.open(target, path); ok {
+		return f, nil
+	}
+	if err := cache.export(ctx, path, target, o); err != nil {
+		return nil, err
+	}
+	cache.prune(time.Now())
+	f, ok := cache.open(target, path)
+	if !ok {
+		return nil, fmt.Errorf("open %s: the export at %s cannot be read; remove it and try again", path, target)
+	}
+	return f, nil
+}
+
+func hashFile(ctx context.Context, path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	buf := make([]byte, 1<<20)
+	for {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		n, err := f.Read(buf)
+		h.Write(buf[:n])
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// findCache takes the first place that can be written.
+func findCache(report, configured string) (exportCache, error) {
+	var places []string
+	if configured != "" {
+		places = []string{configured}
+	} else {
+		if user, err := os.UserCacheDir(); err == nil {
+			places = append(places, filepath.Join(user, "deepprof", "nsys"))
+		}
+		places = append(places, filepath.Join(filepath.Dir(report), ".deepprof-cache"))
+	}
+	var problems []error
+	for _, dir := range places {
+		if err := writable(dir); err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		return exportCache{dir}, nil
+	}
+	return exportCache{}, fmt.Errorf("no place to keep its SQLite export: %w", errors.Join(problems...))
+}
+
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".probe-")
+	if err != nil {
+		return err
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}
+
+// open gives the export, if there is one that can be read. One that cannot is
+// removed, whatever has happened to it.
+func (c exportCache) open(target, report string) (*File, bool) {
+	if _, err := os.Stat(target); err != nil {
+		return nil, false
+	}
+	f, err := OpenSQLite(target)
+	if err != nil || len(f.db.Warnings()) > 0 {
+		if err == nil {
+			f.Close()
+		}
+		os.Remove(target)
+		return nil, false
+	}
+	now := time.Now()
+	_ = os.Chtimes(target, now, now) // marks it as used; only prune cares
+	f.Path = report
+	return f, true
+}
+
+// export makes the SQLite file with each nsys that is found until one can.
+func (c exportCache) export(ctx context.Context, report, target string, o OpenOptions) error {
+	found, err := tool.Find(ctx, tool.Spec{Name: tool.Nsys, Path: o.Nsys, System: o.System})
+	if err != nil {
+		return fmt.Errorf("open %s: a report has to be exported to SQLite first, and no nsys can do that here (%w); "+
+			"on a machine with Nsight Systems run: %s; then open the .sqlite", report, err, exportLine(report))
+	}
+	dir, err := os.MkdirTemp(c.dir, "export-")
+	if err != nil {
+		return fmt.Errorf("export %s: %w", report, err)
+	}
+	defer os.RemoveAll(dir)
+	var problems []error
+	for _, nsys := range append([]tool.Tool{found}, found.Others...) {
+		made := filepath.Join(dir, "export.sqlite")
+		os.Remove(made)
+		if err := exportWith(ctx, nsys, report, made, dir); err != nil {
+			if ctx.Err() != nil {
+				return fmt.Errorf("export %s: %w", report, ctx.Err())
+			}
+			problems = append(problems, err)
+			continue
+		}
+		if err := os.Rename(made, target); err != nil {
+			return fmt.Errorf("export %s: %w", report, err)
+		}
+		return nil
+	}
+	return fmt.Errorf("export %s: %w", report, errors.Join(problems...))
+}
+
+// What nsys export says when it fails, and what that means.
+var exportProblems = []struct {
+	pattern *regexp.Regexp
+	meaning string
+}{
+	{
+		regexp.MustCompile(`Version not supported: \d+|Version number is invalid: \S+|ProtobufParseException|missing required fields`),
+		"the report was written by a newer Nsight Systems than this one; export it with the version that wrote it: ",
+	},
+	{
+		regexp.MustCompile(`Cannot read from stream|magic number mismatch|Section Table`),
+		"the report is damaged or cut off; copy it again or capture again",
+	},
+	{
+		regexp.MustCompile(`database or disk is full|No space left`),
+		"the disk of the cache is full; free space or name another directory for it",
+	},
+	{
+		regexp.MustCompile(`unable to open database file`),
+		"the cache directory cannot be written",
+	},
+}
+
+// exportWith runs one nsys and checks what it made. A failed export leaves a
+// stub, and one on a full disk exits with 0, so neither the code nor the file
+// alone is trusted.
+func exportWith(ctx context.Context, nsys tool.Tool, report, made, dir string) error {
+	path, err := filepath.Abs(report)
+	if err != nil {
+		return err
+	}
+	stdout, stderr, exit, err := tool.Output(ctx, tool.Command{
+		Path: nsys.Path,
+		Args: []string{"export", "--type=sqlite", "--force-overwrite=true", "--output=" + made, path},
+		Env:  tool.Environ(os.Environ(), "LC_ALL=C", "TMPDIR="+dir),
+	})
+	if err != nil {
+		return err
+	}
+	said := string(stdout) + "\n" + string(stderr)
+	for _, p := range exportProblems {
+		if found := p.pattern.FindString(said); found != "" {
+			hint := p.meaning
+			if strings.HasSuffix(hint, ": ") {
+				hint += exportLine(report)
+			}
+			return fmt.Errorf("%s failed (%s): %s", nsys, found, hint)
+		}
+	}
+	if !exit.OK() {
+		return fmt.Errorf("%s failed (%s): %s", nsys, exit, lastLine(said))
+	}
+	f, err := OpenSQLite(made)
+	if err != nil {
+		return fmt.Errorf("%s left no usable file: %w", nsys, err)
+	}
+	defer f.Close()
+	if w := f.db.Warnings(); len(w) > 0 {
+		return fmt.Errorf("%s left a damaged file: %s", nsys, w[0])
+	}
+	return nil
+}
+
+// prune removes exports that were not used for long, and what a killed export
+// has left.
+func (c exportCache) prune(now time.Time) {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			continue
+		}
+		age := now.Sub(info.ModTime())
+		stale := strings.HasSuffix(e.Name(), ".sqlite") && age > keepExports ||
+			strings.HasPrefix(e.Name(), "export-") && age > 24*time.Hour
+		if stale {
+			os.RemoveAll(filepath.Join(c.dir, e.Name()))
+		}
+	}
+}

@@ -1,0 +1,299 @@
+// Package nsys knows Nsight Systems: how its captures are started and judged,
+// how its reports become SQLite files, and what stands in those. It is the one
+// place that knows the vendor's tables; package timeline holds what they mean.
+package nsys
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/sqlite"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// Part chooses what of a file is read.
+type Part uint16
+
+// The parts of a file.
+const (
+	Kernels     Part = 1 << iota
+	Memory           // copies and sets
+	Graphs           // launches of CUDA graphs that were traced as a whole, and graph nodes
+	Syncs            // waits
+	Calls            // all CUDA calls
+	LaunchCalls      // only the CUDA calls that launched the work read
+	CallCounts       // how many CUDA calls each thread made
+	NVTX             // ranges, marks, domains, categories
+	Machine          // processes, threads, GPUs, system, diagnostics
+	Overhead         // time taken by the profiler
+
+	// Regions is what NVTX attribution needs.
+	Regions = Kernels | Memory | Graphs | LaunchCalls | NVTX
+	// Everything is all of it.
+	Everything = Kernels | Memory | Graphs | Syncs | Calls | NVTX | Machine | Overhead
+)
+
+// A File is an open SQLite export. Its methods may not be called at the same
+// time.
+type File struct {
+	Path   string // as named by the caller
+	SQLite string // the file that is read; Path itself unless it had to be exported
+
+	// Workers is the number of goroutines that read; 0 takes one per core.
+	Workers int
+
+	tool, schema string // what exported the file, and the layout it says it has
+	damaged      bool   // part of what was read so far is lost
+
+	db       *sqlite.DB
+	warnings []string
+	tables   []timeline.TableCount
+	noted    map[string]bool
+}
+
+// OpenSQLite opens an export. Open also takes reports.
+func OpenSQLite(path string) (*File, error) {
+	db, err := sqlite.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Path: path, SQLite: path, db: db, noted: map[string]bool{}}
+	if err := f.recognise(); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	for _, w := range db.Warnings() {
+		f.warn("%s", w)
+	}
+	if err := f.readVersions(); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// schemaMajor is the version of the export's layout that this reader knows;
+// within it, tables and columns are only added.
+const schemaMajor = "3"
+
+var exportLayouts = []layout{
+	{table: "META_DATA_EXPORT", need: []string{"name", "value"}},
+	{table: "EXPORT_META_DATA", need: []string{"name", "value"}}, // 2022
+}
+
+func (f *File) readVersions() error {
+	for _, l := range exportLayouts {
+		_, err := scanTable(context.Background(), f, l, 1, func(_ *struct{}, r row) bool {
+			switch r.text(0) {
+			case "EXPORT_PRODUCT_VERSION":
+				f.tool = r.text(1)
+			case "EXPORT_SCHEMA_VERSION":
+				f.schema = r.text(1)
+			}
+			return true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if major, _, _ := strings.Cut(f.schema, "."); f.schema != "" && major != schemaMajor {
+		f.warn("the export has schema %s and this reader knows %s.x: what it does not know is left out", f.schema, schemaMajor)
+	}
+	f.tables = nil
+	return nil
+}
+
+// marks are tables that only an export of Nsight Systems has.
+var marks = []string{
+	"META_DATA_EXPORT", "EXPORT_META_DATA", "ANALYSIS_DETAILS", "ENUM_NSYS_EVENT_TYPE", "TARGET_INFO_SESSION_START_TIME",
+	tableKernel, tableRuntime, tableNVTX,
+}
+
+// recognise refuses databases of other programs and the stub that a failed
+// export leaves.
+func (f *File) recognise() error {
+	tables := f.db.Tables()
+	if !slices.ContainsFunc(tables, func(t sqlite.Table) bool {
+		return slices.Contains(marks, t.Name) || strings.HasPrefix(t.Name, "CUPTI_ACTIVITY_KIND_")
+	}) {
+		return fmt.Errorf("an SQLite database of %d tables, but none of Nsight Systems: "+
+			"it is of another program or the rest of a failed export; export the report again with nsys export --type=sqlite --force-overwrite=true", len(tables))
+	}
+	return nil
+}
+
+// Damaged reports whether part of what was read so far is lost; the warnings
+// say what.
+func (f *File) Damaged() bool { return f.damaged }
+
+// Close releases the file.
+func (f *File) Close() error { return f.db.Close() }
+
+func (f *File) warn(format string, args ...any) {
+	w := fmt.Sprintf(format, args...)
+	if !slices.Contains(f.warnings, w) {
+		f.warnings = append(f.warnings, w)
+	}
+}
+
+// Has reports whether the file holds a table.
+func (f *File) Has(table string) bool {
+	_, ok := f.db.Table(table)
+	return ok
+}
+
+// KernelRows summarises kernels. It reads nothing but kernels and their names
+// unless the query asks for regions.
+func (f *File) KernelRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.KernelRow], error) {
+	q.Exact = f.exact()
+	if !q.NeedsRegions() {
+		return f.kernelStream(ctx, q)
+	}
+	t, err := f.Timeline(ctx, Kernels|LaunchCalls|NVTX)
+	if err != nil {
+		return timeline.Rows[timeline.KernelRow]{}, err
+	}
+	return withWarnings(t.KernelRows(q), t), nil
+}
+
+// exact tells how the nsys that exported the file rounds. 2022.4 and 2023.4 go
+// by the shortest decimal, 2025.3 by the exact value; of those between, nothing
+// is known.
+func (f *File) exact() bool {
+	year, _, _ := strings.Cut(f.tool, ".")
+	n, err := strconv.Atoi(year)
+	return err == nil && n >= 2025
+}
+
+// RegionRows sums NVTX ranges by path.
+func (f *File) RegionRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.RegionRow], error) {
+	t, err := f.Timeline(ctx, Regions)
+	if err != nil {
+		return timeline.Rows[timeline.RegionRow]{}, err
+	}
+	return withWarnings(t.RegionRows(q), t), nil
+}
+
+// RangeRows lists the instances of NVTX ranges.
+func (f *File) RangeRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.RangeRow], error) {
+	t, err := f.Timeline(ctx, Regions)
+	if err != nil {
+		return timeline.Rows[timeline.RangeRow]{}, err
+	}
+	return withWarnings(t.RangeRows(q), t), nil
+}
+
+// LaunchRows lists kernel launches.
+func (f *File) LaunchRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.LaunchRow], error) {
+	t, err := f.Timeline(ctx, Kernels|LaunchCalls|NVTX)
+	if err != nil {
+		return timeline.Rows[timeline.LaunchRow]{}, err
+	}
+	return withWarnings(t.LaunchRows(q), t), nil
+}
+
+// GapRows lists the times in which a GPU or a stream ran nothing.
+func (f *File) GapRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.GapRow], error) {
+	t, err := f.Timeline(ctx, Kernels|Memory|Graphs|Calls|NVTX)
+	if err != nil {
+		return timeline.Rows[timeline.GapRow]{}, err
+	}
+	return withWarnings(t.GapRows(q), t), nil
+}
+
+func withWarnings[T any](rows timeline.Rows[T], t *timeline.Timeline) timeline.Rows[T] {
+	rows.Warnings = slices.Concat(t.Warnings, rows.Warnings)
+	return rows
+}
+
+// Timeline reads the chosen parts.
+func (f *File) Timeline(ctx context.Context, parts Part) (*timeline.Timeline, error) {
+	b := newBuilder(f)
+	steps := []struct {
+		part Part
+		read func(context.Context) error
+	}{
+		{Kernels, b.kernels},
+		{Memory, b.copies},
+		{Memory, b.sets},
+		{Graphs, b.graphs},
+		{Syncs, b.syncs},
+		{CallCounts, func(ctx context.Context) error {
+			if parts&Calls != 0 {
+				return nil // reading them counts them
+			}
+			return b.callCounts(ctx)
+		}},
+		{Calls | LaunchCalls, func(ctx context.Context) error { return b.calls(ctx, parts&Calls == 0) }},
+		{NVTX, b.nvtx},
+		{Overhead, b.overhead},
+		{Machine, b.machine},
+	}
+	for _, s := range steps {
+		if parts&s.part == 0 {
+			continue
+		}
+		if err := s.read(ctx); err != nil {
+			return nil, fmt.Errorf("read %s: %w", f.SQLite, err)
+		}
+	}
+	if err := b.finish(ctx); err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.SQLite, err)
+	}
+	f.noteAbsent(parts)
+	b.t.Tables, f.tables = onePerTable(f.tables), nil
+	b.t.Warnings = slices.Clone(f.warnings)
+	return b.t, nil
+}
+
+// onePerTable drops the counts of tables that were gone through twice.
+func onePerTable(counts []timeline.TableCount) []timeline.TableCount {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(counts, func(c timeline.TableCount) bool {
+		again := seen[c.Name]
+		seen[c.Name] = true
+		return again
+	})
+}
+
+// noteAbsent warns of tables that the file lacks. Exports leave out tables
+// without rows, so that is absent data and no damage.
+func (f *File) noteAbsent(parts Part) {
+	for _, a := range []struct {
+		part  Part
+		table string
+		what  string
+	}{
+		{Kernels, tableKernel, "no CUDA kernels were recorded"},
+		{Calls | LaunchCalls | CallCounts, tableRuntime, "no CUDA calls were recorded: work cannot be joined to NVTX ranges"},
+		{NVTX, tableNVTX, "no NVTX ranges were recorded"},
+	} {
+		if parts&a.part != 0 && !f.Has(a.table) {
+			f.warn("%s (the file has no table %s)", a.what, a.table)
+		}
+	}
+	if parts&Kernels != 0 && f.Has(tableGraphTrace) {
+		f.warn("CUDA graphs were traced as a whole: the kernels in them are missing; capture with --cuda-graph-trace=node to have them")
+	}
+}
+
+func (f *File) source() timeline.Source {
+	s := timeline.Source{Path: f.Path, Bytes: f.db.Size(), Tool: f.tool, Schema: f.schema}
+	if filepath.Clean(f.SQLite) != filepath.Clean(f.Path) {
+		s.SQLite = f.SQLite
+	}
+	return s
+}
+
+// Info sums up what the file holds.
+func (f *File) Info(ctx context.Context) (timeline.Info, error) {
+	t, err := f.Timeline(ctx, Everything&^Calls|CallCounts)
+	if err != nil {
+		return timeline.Info{}, err
+	}
+	return t.Info(), nil
+}

@@ -1,0 +1,66 @@
+package nsys
+
+import (
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+func gunzip(t testing.TB, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// export unpacks a recorded SQLite export and gives its path.
+func export(t testing.TB, name string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name+".sqlite")
+	if err := os.WriteFile(path, gunzip(t, filepath.Join("testdata", "exports", name+".sqlite.gz")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func openExport(t testing.TB, name string) *File {
+	t.Helper()
+	return openFile(t, export(t, name))
+}
+
+func openFile(t testing.TB, path string) *File {
+	t.Helper()
+	f, err := OpenSQLite(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// recorded gives the reports that nsys stats of a version printed of an export.
+func recorded(t *testing.T, path string) map[string]timeline.Report {
+	t.Helper()
+	reports := map[string]timeline.Report{}
+	for _, f := range txtar.Parse(gunzip(t, path)).Files {
+		reports[f.Name] = parseStats(string(f.Data))
+	}
+	return reports
+}

@@ -1,0 +1,152 @@
+package nsys
+
+import (
+	"context"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+var overheadLayout = layout{
+	table: "PROFILER_OVERHEAD",
+	need:  []string{"start", "end"},
+	want:  []string{"globalTid", "nameId"},
+	known: []string{"returnValue"},
+}
+
+func (b *builder) overhead(ctx context.Context) error {
+	b.f.noteUnknown(overheadLayout)
+	_, err := scanTable(ctx, b.f, overheadLayout, 1, func(_ *struct{}, r row) bool {
+		if !r.timed() {
+			return false
+		}
+		b.t.Overhead = append(b.t.Overhead, timeline.Overhead{
+			Start: r.int(0), End: r.int(1), Thread: b.thread(r.int(2)), Name: b.string(r.stringID(3)),
+		})
+		return true
+	})
+	return err
+}
+
+// machine reads what the capture says about itself and the machine.
+func (b *builder) machine(ctx context.Context) error {
+	for _, read := range []func(context.Context) error{
+		b.gpus, b.system, b.meta, b.diagnostics, b.session,
+	} {
+		if err := read(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var gpuLayout = layout{
+	table: "TARGET_INFO_GPU",
+	need:  []string{"id"},
+	want: []string{
+		"name", "chipName", "uuid", "busLocation", "smCount", "totalMemory", "memoryBandwidth", "clockRate",
+		"l2CacheSize", "computeMajor", "computeMinor", "cuDevice",
+	},
+}
+
+func (b *builder) gpus(ctx context.Context) error {
+	_, err := scanTable(ctx, b.f, gpuLayout, 1, func(_ *struct{}, r row) bool {
+		b.t.GPUs = append(b.t.GPUs, timeline.GPU{
+			ID: int(r.int(0)), Name: r.text(1), Chip: r.text(2), UUID: r.text(3), Bus: r.text(4),
+			SMs: int(r.int(5)), MemoryBytes: r.int(6), MemoryBandwidth: r.int(7), ClockHz: r.int(8),
+			L2Bytes: r.int(9), ComputeMajor: int(r.int(10)), ComputeMinor: int(r.int(11)), CUDADevice: int(r.int(12)),
+		})
+		return true
+	})
+	return err
+}
+
+var systemLayout = layout{table: "TARGET_INFO_SYSTEM_ENV", need: []string{"name", "value"}}
+
+// wantedFacts are the entries of TARGET_INFO_SYSTEM_ENV that describe the
+// machine. The table also holds its whole environment, which is not read.
+var wantedFacts = map[string]bool{
+	"CpuCores": true, "CpuSpeedMhz": true, "CpuArchitecture": true, "CpuDescription": true, "Hostname": true,
+	"OsDescription": true, "KernelVersion": true, "SoftwareReleaseVersion": true, "HardwarePlatform": true,
+	"NvDriverVersion": true, "CudaDriverVersion": true, "LinuxParanoidLevel": true,
+}
+
+func (b *builder) system(ctx context.Context) error {
+	seen := map[string]bool{}
+	_, err := scanTable(ctx, b.f, systemLayout, 1, func(_ *struct{}, r row) bool {
+		if name := r.text(0); wantedFacts[name] && !seen[name] {
+			seen[name] = true
+			b.t.System = append(b.t.System, timeline.Property{Name: name, Value: r.text(1)})
+		}
+		return true
+	})
+	return err
+}
+
+var captureLayout = layout{table: "META_DATA_CAPTURE", need: []string{"name", "value"}}
+
+// meta reads how the capture was made, save for the environment of the
+// workload, which the same table holds.
+func (b *builder) meta(ctx context.Context) error {
+	command := map[string]string{}
+	_, err := scanTable(ctx, b.f, captureLayout, 1, func(_ *struct{}, r row) bool {
+		name := r.text(0)
+		if strings.Contains(name, "ENVIRONMENT") {
+			return true
+		}
+		value := r.text(1)
+		if rest, ok := strings.CutPrefix(name, "PROCESS_0:"); ok && (rest == "COMMAND" || strings.HasPrefix(rest, "ARGUMENT_")) {
+			command[rest] = value
+			return true
+		}
+		b.t.Capture = append(b.t.Capture, timeline.Property{Name: name, Value: value})
+		return true
+	})
+	b.t.Source.Command = commandLine(command)
+	return err
+}
+
+var diagnosticLayout = layout{
+	table: "DIAGNOSTIC_EVENT",
+	need:  []string{"text"},
+	want:  []string{"timestamp", "severity", "source"},
+	known: []string{"timestampType", "globalPid"},
+}
+
+const severityWarning = 2
+
+func (b *builder) diagnostics(ctx context.Context) error {
+	b.f.noteUnknown(diagnosticLayout)
+	_, err := scanTable(ctx, b.f, diagnosticLayout, 1, func(_ *struct{}, r row) bool {
+		b.t.Diagnostics = append(b.t.Diagnostics, timeline.Diagnostic{
+			Text: r.text(0), Time: r.int(1), Severity: int(r.int(2)), Source: int(r.int(3)),
+		})
+		if r.int(2) >= severityWarning {
+			b.f.warn("the profiler says: %s", strings.TrimSpace(r.text(0)))
+		}
+		return true
+	})
+	return err
+}
+
+var (
+	detailLayout = layout{table: "ANALYSIS_DETAILS", need: []string{"duration"}}
+	startLayout  = layout{table: "TARGET_INFO_SESSION_START_TIME", want: []string{"utcTime"}}
+)
+
+func (b *builder) session(ctx context.Context) error {
+	_, err := scanTable(ctx, b.f, detailLayout, 1, func(_ *struct{}, r row) bool {
+		b.t.Session.DurationNS = max(b.t.Session.DurationNS, r.int(0))
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	_, err = scanTable(ctx, b.f, startLayout, 1, func(_ *struct{}, r row) bool {
+		if b.t.Session.StartUTC == "" {
+			b.t.Session.StartUTC = r.text(0)
+		}
+		return true
+	})
+	return err
+}

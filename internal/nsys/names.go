@@ -1,0 +1,171 @@
+package nsys
+
+import (
+	"context"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+var stringLayout = layout{table: "StringIds", need: []string{"id", "value"}}
+
+// strings reads the texts of the wanted ids. The table also holds the
+// environment of the workload, which is never taken over.
+func (f *File) strings(ctx context.Context, wanted map[int64]bool) (map[int64]string, error) {
+	found := make(map[int64]string, len(wanted))
+	if len(wanted) == 0 {
+		return found, nil
+	}
+	shares, err := scanTable(ctx, f, stringLayout, f.Workers, func(s *map[int64]string, r row) bool {
+		if !r.whole(0) {
+			return false
+		}
+		if id := r.int(0); wanted[id] {
+			if *s == nil {
+				*s = map[int64]string{}
+			}
+			if _, ok := (*s)[id]; !ok {
+				(*s)[id] = r.text(1)
+			}
+		}
+		return true
+	})
+	for _, s := range shares {
+		for id, text := range *s {
+			if _, ok := found[id]; !ok {
+				found[id] = text
+			}
+		}
+	}
+	return found, err
+}
+
+// resolve turns the names met into Timeline.Names. Equal texts get one number,
+// so that a registered string and a plain one of the same name are one name.
+func (b *builder) resolve(ctx context.Context) error {
+	wanted := map[int64]bool{}
+	for _, n := range b.names.list {
+		if n.id != noString {
+			wanted[n.id] = true
+		}
+	}
+	texts, err := b.f.strings(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	if missing := len(wanted) - len(texts); missing > 0 {
+		b.f.warn("%d names refer to no entry of StringIds: they are left empty", missing)
+	}
+	t := b.t
+	numbers := map[string]timeline.StringID{}
+	to := make([]timeline.StringID, len(b.names.list))
+	unnamed := make([]bool, len(b.names.list))
+	same := true
+	for i, n := range b.names.list {
+		text := n.text
+		if n.id != noString {
+			if s, ok := texts[n.id]; ok {
+				text = s
+			} else {
+				unnamed[i] = !n.valid
+			}
+		}
+		id, ok := numbers[text]
+		if !ok {
+			id = timeline.StringID(len(t.Names))
+			numbers[text] = id
+			t.Names = append(t.Names, text)
+		}
+		to[i] = id
+		same = same && int(id) == i
+	}
+	for i := range t.Ranges {
+		t.Ranges[i].Unnamed = t.Ranges[i].Unnamed || unnamed[t.Ranges[i].Name]
+	}
+	if !same {
+		b.renumber(to)
+	}
+	return nil
+}
+
+func (b *builder) renumber(to []timeline.StringID) {
+	t := b.t
+	for i := range t.Functions {
+		f := &t.Functions[i]
+		f.Demangled, f.Short, f.Mangled = to[f.Demangled], to[f.Short], to[f.Mangled]
+	}
+	for i := range t.Calls {
+		t.Calls[i].Name = to[t.Calls[i].Name]
+	}
+	for i := range t.Ranges {
+		t.Ranges[i].Name = to[t.Ranges[i].Name]
+	}
+	for i := range t.Marks {
+		t.Marks[i].Name = to[t.Marks[i].Name]
+	}
+	for i := range t.DomainRows {
+		t.DomainRows[i].Name = to[t.DomainRows[i].Name]
+	}
+	for i := range t.Categories {
+		t.Categories[i].Name = to[t.Categories[i].Name]
+	}
+	for i := range t.Processes {
+		t.Processes[i].Name = to[t.Processes[i].Name]
+	}
+	for i := range t.Threads {
+		t.Threads[i].Name = to[t.Threads[i].Name]
+	}
+	for i := range t.Overhead {
+		t.Overhead[i].Name = to[t.Overhead[i].Name]
+	}
+}
+
+var (
+	threadLayout  = layout{table: "ThreadNames", need: []string{"nameId", "globalTid"}, known: []string{"priority"}}
+	processLayout = layout{table: "PROCESSES", need: []string{"globalPid"}, want: []string{"pid", "name"}}
+)
+
+// threadNames names the threads that made events.
+func (b *builder) threadNames(ctx context.Context) error {
+	if len(b.t.Threads) == 0 {
+		return nil
+	}
+	_, err := scanTable(ctx, b.f, threadLayout, 1, func(_ *struct{}, r row) bool {
+		if !r.whole(0) || !r.whole(1) {
+			return !r.null(0)
+		}
+		if i, ok := b.threads.ids[r.int(1)]; ok && b.t.Threads[i].Name == 0 {
+			b.t.Threads[i].Name = b.string(r.int(0))
+		}
+		return true
+	})
+	return err
+}
+
+// processNames lists the processes that made events; a process that is not in
+// the table has the number in its id and no name.
+func (b *builder) processNames(ctx context.Context) error {
+	// Domains may name processes that nothing else does.
+	for _, d := range b.domains.list[1:] {
+		b.processes.id(d.globalPid)
+	}
+	if len(b.processes.list) == 0 {
+		return nil
+	}
+	for _, global := range b.processes.list {
+		b.t.Processes = append(b.t.Processes, timeline.Process{Global: global, PID: timeline.PIDOf(global)})
+	}
+	_, err := scanTable(ctx, b.f, processLayout, 1, func(_ *struct{}, r row) bool {
+		if !r.whole(0) {
+			return false
+		}
+		i, ok := b.processes.ids[r.int(0)]
+		if !ok {
+			return true
+		}
+		if text := r.text(2); text != "" && b.t.Processes[i].Name == 0 {
+			b.t.Processes[i].Name = b.text(text)
+		}
+		return true
+	})
+	return err
+}

@@ -1,0 +1,365 @@
+package nsys
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	sqlite3 "github.com/ncruces/go-sqlite3"
+
+	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// The least tables that versions from 2022 on have in common.
+const (
+	makeStrings = `CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL)`
+	makeKernels = `CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
+		contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER,
+		demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, gridX INTEGER, gridY INTEGER, gridZ INTEGER)`
+	makeCalls = `CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER,
+		correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER)`
+	makeNVTX = `CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT,
+		globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER)`
+)
+
+// makeFile builds an export with SQLite itself.
+func makeFile(t testing.TB, statements ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "made.sqlite")
+	conn, err := sqlite3.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range statements {
+		if err := conn.Exec(s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func wantWarning(t *testing.T, warnings []string, want string) {
+	t.Helper()
+	if !slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, want) }) {
+		t.Errorf("warnings %q lack %q", warnings, want)
+	}
+}
+
+func TestBadKernels(t *testing.T) {
+	path := makeFile(t, makeStrings, makeKernels,
+		`INSERT INTO StringIds VALUES (1, 'good'), (2, 'with' || char(0) || 'nul' || char(10) || 'and | pipe'), (3, CAST(x'66ff6f' AS TEXT))`,
+		`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+			(10, 20, 0, 1, 7, 1, 16777216, 1, 1, 1, 1, 1),
+			(50, 20, 0, 1, 7, 2, 16777216, 1, 1, 1, 1, 1),
+			(0, 9223372036854775807, 0, 1, 7, 3, 16777216, 2, 2, 1, 1, 1),
+			(10, 25, 0, 1, 7, -5, 16777216, 3, 3, 1, 1, 1),
+			(10, 26, 0, 1, 7, 99999999999, 16777216, 777, 777, 99999999999, 1, 1),
+			('never', 5, 0, 1, 7, 4, 16777216, 1, 1, 1, 1, 1),
+			(1, x'00', 0, 1, 7, 4, 16777216, 1, 1, 1, 1, 1)`)
+	ctx := context.Background()
+	for _, q := range []timeline.Query{{}, {By: timeline.ByProcess}, {Region: func(nvtx.State) bool { return true }}} {
+		rows, err := openFile(t, path).KernelRows(ctx, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int64{}
+		for _, r := range rows.Rows {
+			got[r.Name] = r.TotalNS
+		}
+		want := map[string]int64{"good": -20, "with\x00nul\nand | pipe": 1<<63 - 1, "f\xffo": 15, "": 16}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		wantWarning(t, rows.Warnings, "2 rows have no usable time")
+		wantWarning(t, rows.Warnings, "end before they start")
+		wantWarning(t, rows.Warnings, "refer to no entry of StringIds")
+	}
+}
+
+func TestBadRangesAndCalls(t *testing.T) {
+	path := makeFile(t, makeStrings, makeKernels, makeCalls, makeNVTX,
+		`INSERT INTO StringIds VALUES (1, 'k')`,
+		`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 1, 7, 1, 16777216, 1, 1, 1, 1, 1), (30, 40, 0, 1, 7, 2, NULL, 1, 1, 1, 1, 1)`,
+		`INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (5, 6, 16777217, 1, 55, 0), (7, 8, NULL, NULL, 1, 0), (9, 8, 16777217, 2, 1, 0)`,
+		`INSERT INTO NVTX_EVENTS VALUES
+			(0, 100, 59, 'a', 16777217, NULL, NULL, 0),
+			(100, 0, 59, 'backwards', 16777217, NULL, NULL, 0),
+			(2, NULL, 59, NULL, 16777217, NULL, 404, 9),
+			(3, NULL, 60, 'open', 16777217, NULL, NULL, 0),
+			(4, 50, 60, 'no thread', NULL, NULL, NULL, 0),
+			('x', 5, 59, 'no start', 16777217, NULL, NULL, 0),
+			(1, 2, 4711, 'of no known kind', 16777217, NULL, NULL, 0)`)
+	rows, err := openFile(t, path).RegionRows(context.Background(), timeline.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, r := range rows.Rows {
+		got[r.Path] = fmt.Sprintf("n=%d range=%d kernels=%d unclosed=%d", r.Instances, r.RangeNS, r.KernelCalls, r.Unclosed)
+	}
+	want := map[string]string{
+		"a":           "n=1 range=100 kernels=1 unclosed=0",
+		"a/backwards": "n=1 range=-100 kernels=0 unclosed=0",
+		"<unnamed>":   "n=1 range=98 kernels=1 unclosed=1",
+		"open":        "n=1 range=97 kernels=1 unclosed=1",
+		"no thread":   "n=1 range=46 kernels=0 unclosed=0",
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	for _, w := range []string{"1 rows have no usable time", "never closed", "1 pieces of GPU work have no launching call", "refer to no entry"} {
+		wantWarning(t, rows.Warnings, w)
+	}
+}
+
+func TestAbsentTablesAndColumns(t *testing.T) {
+	ctx := context.Background()
+	t.Run("no kernels", func(t *testing.T) {
+		f := openExport(t, "nvtx_2022")
+		rows, err := f.KernelRows(ctx, timeline.Query{})
+		if err != nil || len(rows.Rows) != 0 {
+			t.Errorf("%d rows, %v", len(rows.Rows), err)
+		}
+		wantWarning(t, rows.Warnings, "no CUDA kernels were recorded")
+	})
+	t.Run("kernels without times", func(t *testing.T) {
+		f := openFile(t, makeFile(t, `CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (begin INTEGER, end INTEGER, demangledName INTEGER)`))
+		rows, err := f.KernelRows(ctx, timeline.Query{})
+		if err != nil || len(rows.Rows) != 0 {
+			t.Errorf("%d rows, %v", len(rows.Rows), err)
+		}
+		wantWarning(t, rows.Warnings, "lacks the column start")
+		wantWarning(t, rows.Warnings, "1 columns that are not known and not read: begin")
+	})
+	t.Run("kernels with little else", func(t *testing.T) {
+		f := openFile(t, makeFile(t, `CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, flavour TEXT)`,
+			`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 5, 'x')`))
+		rows, err := f.LaunchRows(ctx, timeline.Query{})
+		if err != nil || len(rows.Rows) != 1 || rows.Rows[0].DurationNS != 4 {
+			t.Errorf("%+v, %v", rows.Rows, err)
+		}
+		wantWarning(t, rows.Warnings, "not known and not read: flavour")
+		wantWarning(t, rows.Warnings, "no CUDA calls were recorded")
+	})
+	t.Run("known versions have no unknown columns", func(t *testing.T) {
+		for _, name := range []string{"toy", "graph_node", "graph_whole", "multi_node", "llm", "nvtx_2022", "nvtx_2023"} {
+			tl, err := openExport(t, name).Timeline(ctx, Everything)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range tl.Warnings {
+				if strings.Contains(w, "not known") || strings.Contains(w, "lacks") || strings.Contains(w, "skipped") {
+					t.Errorf("%s: %s", name, w)
+				}
+			}
+		}
+	})
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, data string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	parquet := filepath.Join(dir, "run_pqtdir")
+	if err := os.Mkdir(parquet, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write("run_pqtdir/KERNEL.parquet", "PAR1")
+	tests := []struct{ name, path, want string }{
+		{"missing", filepath.Join(dir, "nothing.sqlite"), "no such file"},
+		{"directory", dir, "it is a directory"},
+		{"parquet directory", parquet, "nsys export --type=sqlite --force-overwrite=true --output=run.sqlite run.nsys-rep"},
+		{"empty", write("empty.sqlite", ""), "it is empty"},
+		{"text", write("notes.txt", "hello"), "neither an SQLite export"},
+		{"not a report", write("x.nsys-rep", "hello"), "damaged or not one of Nsight Systems"},
+		{"ncu report", write("x.ncu-rep", "NVR\x00abc"), "deepprof show metrics"},
+		{"raw stream", write("x.qdstrm", "U3w[END]..."), "QdstrmImporter"},
+		{"unfinished stream", write("y.qdstrm", "\x00\xff\x00\xff\x00\xff\x00\xff"), "capture again"},
+		{"compressed", write("x.sqlite.gz", "\x1f\x8b\x08"), "gunzip"},
+		{"another database", makeFile(t, `CREATE TABLE notes (x)`), "none of Nsight Systems"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f, err := Open(context.Background(), test.path, OpenOptions{})
+			if err == nil {
+				f.Close()
+				t.Fatal("it opened")
+			}
+			if !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), filepath.Base(test.path)) && test.name != "missing" {
+				t.Errorf("error %q lacks %q or the name", err, test.want)
+			}
+		})
+	}
+}
+
+func TestTruncatedExport(t *testing.T) {
+	data, err := os.ReadFile(export(t, "toy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "cut.sqlite")
+	for _, part := range []int{90, 70, 50, 20} {
+		if err := os.WriteFile(path, data[:len(data)*part/100], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := OpenSQLite(path)
+		if err != nil {
+			continue // the schema itself is cut off
+		}
+		tl, err := f.Timeline(context.Background(), Everything)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantWarning(t, tl.Warnings, "the file is cut")
+		f.Close()
+	}
+}
+
+// TestStreamEqualsTimeline: the summary that streams and the one over the whole
+// model are the same, in every split and with every filter.
+func TestStreamEqualsTimeline(t *testing.T) {
+	ctx := context.Background()
+	for _, name := range []string{"toy", "multi_node", "llm"} {
+		tl, err := openExport(t, name).Timeline(ctx, Kernels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := openExport(t, name)
+		for by := range timeline.By(16) {
+			if by&timeline.ByRegion != 0 {
+				continue
+			}
+			for _, q := range []timeline.Query{{}, {Top: 3}, {Devices: []int{0}}, {Devices: []int{5}}, {Kernel: regexp.MustCompile("gemm|work")}} {
+				q.By = by
+				got, err := f.KernelRows(ctx, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := tl.KernelRows(q)
+				if text(got.Rows) != text(want.Rows) || got.Cut != want.Cut {
+					t.Errorf("%s by %d: stream and model differ:\n%s\n%s", name, by, text(got.Rows), text(want.Rows))
+				}
+			}
+		}
+	}
+}
+
+func text(rows []timeline.KernelRow) string {
+	var b strings.Builder
+	for _, r := range rows {
+		fmt.Fprintf(&b, "%s|%s|%d|%d|%v|%v|%d|%d|%v|%v", r.Name, r.ShortName, r.TotalNS, r.Calls, r.MeanNS, r.MedianNS, r.MinNS, r.MaxNS, r.StddevNS, r.TimePct)
+		if r.Device != nil {
+			fmt.Fprintf(&b, "|dev %d", *r.Device)
+		}
+		if r.Process != nil {
+			fmt.Fprintf(&b, "|pid %d", *r.Process)
+		}
+		if r.Grid != nil {
+			fmt.Fprintf(&b, "|%v %v %d %d %d", *r.Grid, *r.Block, *r.Registers, *r.StaticShared, *r.DynamicShared)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func TestNVTXDetails(t *testing.T) {
+	for _, name := range []string{"nvtx_2022", "nvtx_2023"} {
+		t.Run(name, func(t *testing.T) {
+			f := openExport(t, name)
+			rows, err := f.RangeRows(context.Background(), timeline.Query{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			byName := map[string]timeline.RangeRow{}
+			for _, r := range rows.Rows {
+				byName[r.Name] = r
+			}
+			for _, want := range []struct{ name, kind, value string }{
+				{"payload u64", "uint64", "18446744073709551615"}, {"payload i64", "int64", "-5"}, {"payload double", "double", "2.5"},
+				{"payload u32", "uint32", "7"}, {"payload i32", "int32", "-7"}, {"payload float", "float", "0.5"},
+			} {
+				if r := byName[want.name]; r.PayloadType != want.kind || r.Payload != want.value {
+					t.Errorf("%s: %s %s", want.name, r.PayloadType, r.Payload)
+				}
+			}
+			if r := byName["coloured"]; r.Category != "io" || r.Color != "#80FF0000" || r.Path != "outer/coloured" {
+				t.Errorf("coloured: %+v", r)
+			}
+			if r := byName["registered"]; r.Domain != "engine" || r.Path != "engine@registered" || r.Category != "math" {
+				t.Errorf("registered: %+v", r)
+			}
+			if r := byName["slash/and@at, and \"quotes\""]; r.Path != `slash\/and@at, and "quotes"` {
+				t.Errorf("slash: %+v", r)
+			}
+			if r := byName["wïde"]; r.RangeNS <= 0 {
+				t.Errorf("wide name: %+v", r)
+			}
+			if r := byName["crossing threads"]; r.Style != "StartEnd" {
+				t.Errorf("crossing threads: %+v", r)
+			}
+			info, err := f.Info(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Counts.Marks != 2 || info.Counts.Ranges != len(rows.Rows) || len(info.Processes) != 1 || info.Source.Tool == "" || info.Source.Schema == "" {
+				t.Errorf("info %+v", info)
+			}
+		})
+	}
+}
+
+func TestNewerSchema(t *testing.T) {
+	path := makeFile(t, `CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT)`,
+		`INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '4.1.0'), ('EXPORT_PRODUCT_VERSION', '2031.1')`,
+		`CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, severity INTEGER, source INTEGER, text TEXT)`,
+		`INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 1, 1, 'all is well'), (2, 3, 1, 'events were dropped')`)
+	info, err := openFile(t, path).Info(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantWarning(t, info.Warnings, "schema 4.1.0 and this reader knows 3.x")
+	wantWarning(t, info.Warnings, "the profiler says: events were dropped")
+	if info.Source.Tool != "2031.1" || len(info.Diagnostics) != 2 || len(info.Warnings) != 5 {
+		t.Errorf("info %+v", info)
+	}
+}
+
+func TestInfo(t *testing.T) {
+	info, err := openExport(t, "multi_node").Info(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := info.Counts
+	if c.Kernels != 143 || c.GraphKernels != 24 || c.KernelNames != 4 || c.Calls == 0 || len(info.GPUs) != 1 || info.GPUs[0].Name != "NVIDIA H200" {
+		t.Errorf("info %+v", info)
+	}
+	tl, err := openExport(t, "multi_node").Timeline(context.Background(), Everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := tl.Info(); all.Counts != c || len(tl.Calls) != c.Calls {
+		t.Errorf("counted %+v, read %+v and %d calls", c, all.Counts, len(tl.Calls))
+	}
+	if len(info.Devices) != 1 || info.Devices[0].KernelNS != 610689 || info.Devices[0].Streams < 2 {
+		t.Errorf("devices %+v", info.Devices)
+	}
+	for _, p := range slices.Concat(info.System, info.Capture) {
+		if strings.Contains(p.Name, "ENVIRONMENT") || strings.Contains(p.Name, "Environment") {
+			t.Errorf("the environment is shown: %s", p.Name)
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package nsys
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/sqlite"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// A layout is what is known about a table: need are the columns without which
+// its rows mean nothing, want those that are read where they exist. The index
+// of row's methods counts need first, then want.
+type layout struct {
+	table string
+	need  []string
+	want  []string
+	known []string // further columns of known versions, which are not read
+}
+
+// A row is one row of a scan seen through a layout: columns that the table
+// lacks read as NULL.
+type row struct {
+	*sqlite.Row
+	at []int
+}
+
+func (r row) null(i int) bool { return r.at[i] < 0 || r.Row.Null(r.at[i]) }
+
+func (r row) int(i int) int64 {
+	if r.at[i] < 0 {
+		return 0
+	}
+	return r.Row.Int(r.at[i])
+}
+
+func (r row) float(i int) float64 {
+	if r.at[i] < 0 {
+		return 0
+	}
+	return r.Row.Float(r.at[i])
+}
+
+func (r row) bytes(i int) []byte {
+	if r.at[i] < 0 {
+		return nil
+	}
+	return r.Row.Bytes(r.at[i])
+}
+
+func (r row) text(i int) string {
+	if r.at[i] < 0 {
+		return ""
+	}
+	return r.Row.Text(r.at[i])
+}
+
+// whole reports whether column i holds an integer.
+func (r row) whole(i int) bool { return r.at[i] >= 0 && r.Row.Type(r.at[i]) == sqlite.Integer }
+
+// small is column i as a 32-bit number; what does not fit is clamped.
+func (r row) small(i int) int32 { return int32(min(max(r.int(i), -1<<31), 1<<31-1)) }
+
+// id is column i as an unsigned 32-bit id, or none where it is absent or no
+// such number.
+func (r row) id(i int, none uint32) uint32 {
+	if r.null(i) {
+		return none
+	}
+	v := r.int(i)
+	if v < 0 || v > 1<<32-1 {
+		return none
+	}
+	return uint32(v)
+}
+
+// scanTable streams a table into one state per worker and returns the states
+// in the order of the rows. A table that is absent, or lacks a needed column,
+// gives none. fn reports false for a row that makes no sense; it is counted.
+func scanTable[T any](ctx context.Context, f *File, l layout, workers int, fn func(*T, row) bool) ([]*T, error) {
+	table, ok := f.db.Table(l.table)
+	if !ok {
+		return nil, nil
+	}
+	columns, at, missing := match(table, &l)
+	if len(missing) > 0 {
+		f.warn("table %s lacks the column %s: it is not read", l.table, strings.Join(missing, ", "))
+		return nil, nil
+	}
+	states := make([]*T, sqlite.Workers(workers))
+	bad := make([]int64, len(states))
+	stats, err := f.db.Scan(ctx, table, columns, workers, func(w int, r *sqlite.Row) error {
+		if states[w] == nil {
+			states[w] = new(T)
+		}
+		if !fn(states[w], row{r, at}) {
+			bad[w]++
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read table %s: %w", l.table, err)
+	}
+	states = slices.DeleteFunc(states, func(s *T) bool { return s == nil })
+	count := timeline.TableCount{Name: l.table, Rows: stats.Rows, Skipped: stats.BadRows}
+	var nonsense int64
+	for _, n := range bad {
+		nonsense += n
+	}
+	count.Rows -= nonsense
+	count.Skipped += nonsense
+	f.tables = append(f.tables, count)
+	if nonsense > 0 {
+		f.warn("table %s: %d rows have no usable time or key: they are skipped", l.table, nonsense)
+	}
+	if stats.Damaged() {
+		f.damaged = true
+		f.warn("table %s is damaged: %s", l.table, stats.String())
+	}
+	return states, nil
+}
+
+// match finds the columns of a layout in the table. Columns that no known
+// version has are noted once.
+func match(table *sqlite.Table, l *layout) (columns []string, at []int, missing []string) {
+	for i, name := range slices.Concat(l.need, l.want) {
+		switch {
+		case table.Has(name):
+			at = append(at, len(columns))
+			columns = append(columns, name)
+		case i < len(l.need):
+			missing = append(missing, name)
+			at = append(at, -1)
+		default:
+			at = append(at, -1)
+		}
+	}
+	return columns, at, missing
+}
+
+// noteUnknown counts the columns of the tables read that this reader does not
+// know.
+func (f *File) noteUnknown(l layout) {
+	table, ok := f.db.Table(l.table)
+	if !ok || f.noted[l.table] {
+		return
+	}
+	f.noted[l.table] = true
+	var unknown []string
+	for _, c := range table.Columns {
+		same := func(name string) bool { return strings.EqualFold(name, c.Name) }
+		if !slices.ContainsFunc(l.need, same) && !slices.ContainsFunc(l.want, same) && !slices.ContainsFunc(l.known, same) {
+			unknown = append(unknown, c.Name)
+		}
+	}
+	if len(unknown) > 0 {
+		f.warn("table %s has %d columns that are not known and not read: %s", l.table, len(unknown), strings.Join(unknown, ", "))
+	}
+}
+
+// An interner numbers the distinct keys it is given. Rows of one kind come in
+// runs, so the last key is tried first.
+type interner[K comparable] struct {
+	ids    map[K]uint32
+	list   []K
+	last   K
+	lastID uint32
+}
+
+func (in *interner[K]) id(key K) uint32 {
+	if len(in.list) > 0 && key == in.last {
+		return in.lastID
+	}
+	id, ok := in.ids[key]
+	if !ok {
+		if in.ids == nil {
+			in.ids = map[K]uint32{}
+		}
+		id = uint32(len(in.list))
+		in.ids[key] = id
+		in.list = append(in.list, key)
+	}
+	in.last, in.lastID = key, id
+	return id
+}
+
+// into numbers the keys of in within all and gives the new number of each.
+func (in *interner[K]) into(all *interner[K]) []uint32 {
+	to := make([]uint32, len(in.list))
+	for i, key := range in.list {
+		to[i] = all.id(key)
+	}
+	return to
+}
+
+// A bag collects events in chunks: growing one slice of millions would copy it
+// over and over and leave the copies behind.
+type bag[T any] struct {
+	full [][]T
+	last []T
+}
+
+const maxChunk = 1 << 15
+
+func (b *bag[T]) add(v T) {
+	if len(b.last) == cap(b.last) {
+		size := 64
+		if b.last != nil {
+			b.full = append(b.full, b.last)
+			size = min(2*cap(b.last), maxChunk)
+		}
+		b.last = make([]T, 0, size)
+	}
+	b.last = append(b.last, v)
+}
+
+// each visits the events in place.
+func (b *bag[T]) each(f func(*T)) {
+	for _, chunk := range append(b.full, b.last) {
+		for i := range chunk {
+			f(&chunk[i])
+		}
+	}
+}
+
+// pour puts the events of all bags into one slice and empties the bags.
+func pour[T any](bags []*bag[T]) []T {
+	n := 0
+	for _, b := range bags {
+		for _, chunk := range b.full {
+			n += len(chunk)
+		}
+		n += len(b.last)
+	}
+	if n == 0 {
+		return nil
+	}
+	all := make([]T, 0, n)
+	for _, b := range bags {
+		for i, chunk := range b.full {
+			all = append(all, chunk...)
+			b.full[i] = nil
+		}
+		all = append(all, b.last...)
+		b.full, b.last = nil, nil
+	}
+	return all
+}

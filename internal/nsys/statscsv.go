@@ -1,0 +1,327 @@
+package nsys
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/metric"
+)
+
+// Bounds on one CSV input.
+const (
+	maxStatsLine = 4 << 20
+	maxStatsRows = 4 << 20
+)
+
+// ErrNoStats is in the chain of the error about a text without a table.
+var ErrNoStats = errors.New("no table of nsys stats --format csv found")
+
+// StatsTable is one report of `nsys stats --format csv`. Times are in ns
+// whatever unit the header names.
+type StatsTable struct {
+	Report  string // cuda_gpu_kern_sum and the like, by its columns; empty if unknown
+	Columns []StatsColumn
+	Rows    []StatsRow
+	Lost    int // rows that could not be read
+	// Warnings name every row and number that was left out.
+	Warnings []StatsWarning
+}
+
+// StatsColumn is a column under the one name that all versions share.
+type StatsColumn struct {
+	Name   string // total_ns, instances, mean_ns, ..., name; the header if unknown
+	Header string // as printed
+	scale  float64
+}
+
+// StatsRow is one line: the text of every cell, and its number if it is one.
+type StatsRow struct {
+	Line  int
+	Cells []StatsCell
+}
+
+// StatsCell is a cell; Value is absent where the cell is empty or a text.
+type StatsCell struct {
+	Text  string
+	Value metric.Value
+}
+
+// StatsWarning says what was wrong with a line.
+type StatsWarning struct {
+	Line int
+	Text string
+}
+
+func (w StatsWarning) String() string { return fmt.Sprintf("line %d: %s", w.Line, w.Text) }
+
+// Column returns the position of a column by its shared name, -1 if absent.
+func (t *StatsTable) Column(name string) int {
+	return slices.IndexFunc(t.Columns, func(c StatsColumn) bool { return c.Name == name })
+}
+
+// Number returns a number of a row by the name of its column.
+func (t *StatsTable) Number(row int, column string) (float64, bool) {
+	if i := t.Column(column); i >= 0 && i < len(t.Rows[row].Cells) {
+		return t.Rows[row].Cells[i].Value.Float64()
+	}
+	return 0, false
+}
+
+// Text returns a cell of a row by the name of its column.
+func (t *StatsTable) Text(row int, column string) string {
+	if i := t.Column(column); i >= 0 && i < len(t.Rows[row].Cells) {
+		return t.Rows[row].Cells[i].Text
+	}
+	return ""
+}
+
+// ReadStatsCSVFile reads what `nsys stats --format csv` printed.
+func ReadStatsCSVFile(path string) ([]*StatsTable, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open CSV: %w", err)
+	}
+	defer f.Close()
+	tables, err := ReadStatsCSV(f)
+	if err != nil {
+		return nil, fmt.Errorf("read CSV %s: %w", path, err)
+	}
+	return tables, nil
+}
+
+// ReadStatsCSV reads one or several tables, with the lines that nsys prints
+// between them. Column names of 2021 to 2025 are known.
+func ReadStatsCSV(r io.Reader) ([]*StatsTable, error) {
+	s := &statsScanner{}
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 64<<10), maxStatsLine)
+	line, rows := 0, 0
+	for in.Scan() && rows <= maxStatsRows {
+		line++
+		text := strings.TrimRight(in.Text(), "\r")
+		if s.take(line, text) {
+			rows++
+		}
+	}
+	s.finish()
+	if err := in.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", line+1, err)
+	}
+	if len(s.tables) == 0 {
+		return nil, fmt.Errorf("%w: print one with `nsys stats --report cuda_gpu_kern_sum --format csv FILE`", ErrNoStats)
+	}
+	if rows > maxStatsRows {
+		t := s.tables[len(s.tables)-1]
+		t.Warnings = append(t.Warnings, StatsWarning{line, "too many rows; the rest was not read"})
+	}
+	return s.tables, nil
+}
+
+type statsScanner struct {
+	tables  []*StatsTable
+	open    *StatsTable
+	records []statsRecord
+}
+
+type statsRecord struct {
+	line  int
+	cells []string
+	err   error
+}
+
+// take handles one line and reports whether it is a row.
+func (s *statsScanner) take(line int, text string) bool {
+	if strings.TrimSpace(text) == "" {
+		s.finish()
+		return false
+	}
+	cells, err := splitStatsLine(strings.TrimPrefix(text, "\ufeff"))
+	if err == nil {
+		if columns, ok := statsHeader(cells); ok {
+			s.finish()
+			s.open = &StatsTable{Columns: columns, Report: statsReport(columns)}
+			return false
+		}
+	}
+	if s.open == nil {
+		return false // what nsys says between tables
+	}
+	s.records = append(s.records, statsRecord{line, cells, err})
+	return true
+}
+
+func splitStatsLine(text string) ([]string, error) {
+	r := csv.NewReader(strings.NewReader(text))
+	r.FieldsPerRecord = -1
+	cells, err := r.Read()
+	var pe *csv.ParseError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return cells, err
+}
+
+// finish turns the records of the open table into rows.
+func (s *statsScanner) finish() {
+	t := s.open
+	if t == nil {
+		return
+	}
+	locale := metric.LocaleUnknown
+	for _, r := range s.records {
+		for i, c := range r.cells {
+			if i < len(t.Columns) && t.Columns[i].scale != 0 {
+				locale = locale.Merge(metric.Evidence(c))
+			}
+		}
+	}
+	for _, r := range s.records {
+		t.row(r, locale)
+	}
+	s.tables = append(s.tables, t)
+	s.open, s.records = nil, nil
+}
+
+func (t *StatsTable) lose(line int, format string, args ...any) {
+	const enough = 200
+	switch {
+	case len(t.Warnings) < enough:
+		t.Warnings = append(t.Warnings, StatsWarning{line, fmt.Sprintf(format, args...)})
+	case len(t.Warnings) == enough:
+		t.Warnings = append(t.Warnings, StatsWarning{line, "further warnings were suppressed"})
+	}
+}
+
+func (t *StatsTable) row(r statsRecord, l metric.Locale) {
+	switch {
+	case r.err != nil:
+		t.Lost++
+		t.lose(r.line, "row left out: %v", r.err)
+		return
+	case len(r.cells) != len(t.Columns):
+		t.Lost++
+		t.lose(r.line, "row left out: %d cells under %d columns", len(r.cells), len(t.Columns))
+		return
+	}
+	row := StatsRow{Line: r.line, Cells: make([]StatsCell, len(r.cells))}
+	for i, text := range r.cells {
+		c := StatsCell{Text: text}
+		if t.Columns[i].scale != 0 && text != "" {
+			v, err := metric.ParseNumber(text, l)
+			if err != nil {
+				t.lose(r.line, "%s left out: %q: %v", t.Columns[i].Header, text, err)
+			} else {
+				c.Value = scaled(v, t.Columns[i].scale)
+			}
+		}
+		row.Cells[i] = c
+	}
+	t.Rows = append(t.Rows, row)
+}
+
+func scaled(v metric.Value, scale float64) metric.Value {
+	if x, ok := v.Float64(); ok && scale != 1 {
+		return metric.Float64(x * scale)
+	}
+	return v
+}
+
+// statsNames maps headers, without their unit and in lower case, to the shared
+// names. A name that ends in _ns is a time; those marked true hold numbers.
+var statsNames = map[string]struct {
+	name   string
+	number bool
+}{
+	"time(%)": {"time_pct", true}, "time": {"time_pct", true},
+	"total time": {"total_ns", true}, "total": {"total_ns", true}, "total proj time": {"total_proj_ns", true},
+	"total range time": {"total_range_ns", true},
+	"instances":        {"instances", true}, "num calls": {"instances", true}, "count": {"instances", true},
+	"calls": {"instances", true}, "range instances": {"instances", true}, "nvtx inst": {"range_instances", true},
+	"kern inst": {"instances", true}, "operations": {"instances", true},
+	"avg": {"mean_ns", true}, "average": {"mean_ns", true}, "proj avg": {"mean_ns", true},
+	"med": {"median_ns", true}, "median": {"median_ns", true}, "proj med": {"median_ns", true},
+	"min": {"min_ns", true}, "minimum": {"min_ns", true}, "proj min": {"min_ns", true},
+	"max": {"max_ns", true}, "maximum": {"max_ns", true}, "proj max": {"max_ns", true},
+	"stddev": {"stddev_ns", true}, "proj stddev": {"stddev_ns", true},
+	"name": {"name", false}, "kernel name": {"kernel", false}, "operation": {"name", false},
+	"range": {"range", false}, "nvtx range": {"range", false}, "style": {"style", false},
+	"pid": {"pid", true}, "tid": {"tid", true},
+	"total gpu ops": {"gpu_ops", true}, "avg gpu ops": {"mean_gpu_ops", true}, "avg range lvl": {"mean_level", true},
+	"avg num child": {"mean_children", true},
+	"gridxyz":       {"grid", false}, "blockxyz": {"block", false}, "grdxyz": {"grid", false}, "blkxyz": {"block", false},
+}
+
+// statsUnits are the units that --timeunit can put into a header.
+var statsUnits = map[string]float64{
+	"ns": 1, "nsec": 1, "us": 1e3, "usec": 1e3, "ms": 1e6, "msec": 1e6, "s": 1e9, "sec": 1e9,
+}
+
+// statsHeader recognises a header by its column names.
+func statsHeader(cells []string) ([]StatsColumn, bool) {
+	columns := make([]StatsColumn, len(cells))
+	known, numbers := 0, 0
+	for i, c := range cells {
+		columns[i] = statsColumn(c)
+		if columns[i].Name != c {
+			known++
+		}
+		if columns[i].scale != 0 {
+			numbers++
+		}
+	}
+	return columns, known >= 3 && numbers >= 2 && known*2 >= len(cells)
+}
+
+func statsColumn(header string) StatsColumn {
+	c := StatsColumn{Name: header, Header: header}
+	key := strings.ToLower(strings.TrimSpace(header))
+	unit := 1.0
+	if open := strings.LastIndex(key, "("); open > 0 && strings.HasSuffix(key, ")") {
+		inside := key[open+1 : len(key)-1]
+		if u, ok := statsUnits[inside]; ok {
+			key, unit = strings.TrimSpace(key[:open]), u
+		} else if inside == "%" {
+			key = "time(%)"
+		}
+	}
+	n, ok := statsNames[key]
+	if !ok {
+		return c
+	}
+	c.Name = n.name
+	if n.number {
+		c.scale = unit
+	}
+	return c
+}
+
+// statsReport names the report that has these columns.
+func statsReport(columns []StatsColumn) string {
+	has := func(name string) bool {
+		return slices.ContainsFunc(columns, func(c StatsColumn) bool { return c.Name == name })
+	}
+	header := func(name string) bool {
+		return slices.ContainsFunc(columns, func(c StatsColumn) bool { return strings.EqualFold(c.Header, name) })
+	}
+	switch {
+	case has("range") && has("kernel"):
+		return "nvtx_kern_sum"
+	case has("total_proj_ns"):
+		return "nvtx_gpu_proj_sum"
+	case has("range"):
+		return "nvtx_sum"
+	case header("Operation"):
+		return "cuda_gpu_mem_time_sum"
+	case header("Num Calls"):
+		return "cuda_api_sum"
+	case has("name") && has("instances") && has("total_ns"):
+		return "cuda_gpu_kern_sum"
+	}
+	return ""
+}
