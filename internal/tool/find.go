@@ -166,7 +166,7 @@ func candidates(s Spec, known place) (found []Tool, tried []string) {
 	}
 	for _, pattern := range known.install {
 		matches, _ := filepath.Glob(filepath.Join("/", sys.Root, pattern))
-		tried = append(tried, pattern)
+		tried = append(tried, "/"+pattern)
 		for _, m := range matches {
 			add(m, FromInstall)
 		}

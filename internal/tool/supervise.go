@@ -155,5 +155,5 @@ const RunMarker = "DEEPPROF_RUN"
 const (
 	pollEvery    = 50 * time.Millisecond  // output files
 	scanEvery    = 250 * time.Millisecond // process table
-	repeatWindow = 300 * time.Millisecond
+	repeatWindow = 100 * time.Millisecond
 )

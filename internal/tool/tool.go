@@ -67,7 +67,11 @@ type NotFoundError struct {
 }
 
 func (e *NotFoundError) Error() string {
-	text := fmt.Sprintf("find %s: not found in %s", e.Name, strings.Join(e.Tried, ", "))
+	places := strings.Join(e.Tried, ", ")
+	if n := len(e.Tried) - 4; n > 0 {
+		places = fmt.Sprintf("%s and %d more places", strings.Join(e.Tried[:4], ", "), n)
+	}
+	text := fmt.Sprintf("find %s: not found in %s", e.Name, places)
 	if len(e.Tried) == 0 {
 		text = fmt.Sprintf("find %s: not found", e.Name)
 	}
