@@ -79,7 +79,7 @@ func (d *decoder) blame(path string, t reflect.Type) {
 
 func (d *decoder) unknown(path string, e config.Entry, fields []field) {
 	name := Flow(e.Key)
-	d.fail(join(path, name), e.Value, "unknown key%s", didYouMean(path, name, fields))
+	d.fail(join(path, name), e.Value, unknownKey+"%s", didYouMean(path, name, fields))
 }
 
 // didYouMean looks for the key among its siblings, then for keys elsewhere

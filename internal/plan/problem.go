@@ -48,6 +48,9 @@ func (ps Problems) Err() error {
 	return ps
 }
 
+// unknownKey begins the message about a key that does not exist.
+const unknownKey = "unknown key"
+
 func (ps Problems) sort() {
 	class := func(o config.Origin) int {
 		switch {
@@ -58,8 +61,15 @@ func (ps Problems) sort() {
 		}
 		return 2
 	}
+	unknown := func(p Problem) int { // what was mistyped explains what is missing
+		if strings.HasPrefix(p.Message, unknownKey) {
+			return 0
+		}
+		return 1
+	}
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(
+			cmp.Compare(unknown(a), unknown(b)),
 			cmp.Compare(class(a.Origin), class(b.Origin)),
 			cmp.Compare(a.Origin.File, b.Origin.File),
 			cmp.Compare(a.Origin.Line, b.Origin.Line),

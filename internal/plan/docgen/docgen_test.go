@@ -3,6 +3,7 @@ package main
 import (
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,14 +79,21 @@ func TestEveryGroupIsOnThePage(t *testing.T) {
 }
 
 func TestExamplesCompose(t *testing.T) {
-	for _, e := range exampleRuns {
-		root, _, err := compose(e.args...)
+	command := plan.CommandOverrides([]string{"python3", "infer.py"})
+	check := func(e example, args []string) {
+		root, _, err := compose(args...)
 		if err != nil {
 			t.Errorf("%s: %v", e.what, err)
-			continue
+			return
 		}
 		if _, problems := plan.Decode(root); len(problems) > 0 {
-			t.Errorf("%s: %q:\n%v", e.what, e.args, problems)
+			t.Errorf("%s: %q:\n%v", e.what, args, problems)
 		}
+	}
+	for _, e := range exampleRuns {
+		check(e, slices.Concat(command, e.args))
+	}
+	for _, e := range exampleChecks {
+		check(e, e.args)
 	}
 }

@@ -12,7 +12,8 @@ const introduction = `# Configuration
 
 A run is described by one tree of keys. It is composed by the rules of Hydra 1.3 from ` + "`conf/config.yaml`" + `, the groups
 beside it, and overrides on the command line. The tree ships inside the binary; a folder ` + "`./conf`" + ` where you start deepprof,
-or one named with ` + "`--config-dir`" + `, overlays it file by file. All defaults are in these files, none in the program.
+or one named with ` + "`--config-dir`" + `, overlays it file by file: a file there stands in place of the shipped one of the same
+name, as a whole. All defaults are in these files, none in the program.
 
 ` + "```" + `
 deepprof config show [overrides...]      the composed tree; --origin tells where each value comes from
@@ -41,30 +42,44 @@ type example struct {
 	args []string
 }
 
+// exampleRuns capture a command of the user's.
 var exampleRuns = []example{
 	{"only the timeline", []string{"pipeline.ncu.enable=false"}},
 	{"only counters, of two regions", []string{"pipeline.nsys.enable=false", "pipeline.ncu.ncu_cli.nvtx_include=[prefill,decode]"}},
-	{"fewer tokens, one sample, a directory of your own", []string{"infer.max_new_tokens=32", "dataset.sampling.num_samples_per_epoch=1", "hydra.run.dir=/tmp/x"}},
-	{"the quickest counters, at most ten kernels", []string{"pipeline/ncu=roofline", "pipeline.ncu.pick.top_n=10"}},
-	{"decode under CUDA graphs", []string{"infer.cuda_graphs=true", "infer.kv_cache=static"}},
+	{"the quickest counters, a directory of your own", []string{"pipeline/ncu=roofline", "hydra.run.dir=/tmp/x"}},
 	{"capture only the decode range of a long program", []string{"pipeline.nsys.capture_range=nvtx", "pipeline.nsys.nvtx_capture=decode"}},
+	{"another GPU, a variable for the workload", []string{"device=cuda:1", "+pipeline.workload.env.OMP_NUM_THREADS=4"}},
+}
+
+// exampleChecks configure the programs that ship with deepprof.
+var exampleChecks = []example{
+	{"fewer tokens, one sample", []string{"infer.max_new_tokens=32", "dataset.sampling.num_samples_per_epoch=1"}},
+	{"at most ten kernels", []string{"pipeline.ncu.pick.top_n=10"}},
+	{"decode under CUDA graphs", []string{"infer.cuda_graphs=true", "infer.kv_cache=static"}},
 	{"the counters of a range as a whole, where that works", []string{"pipeline.ncu.ncu_cli.replay_mode=auto", "pipeline.ncu.ncu_cli.nvtx_include=[decode]"}},
 	{"a model of yours, from a folder", []string{"model=pretrained", "model.path=/models/llama"}},
 	{"documents through the OCR model", []string{"workload=vlm", "dataset=images", "dataset.root=/data/pages", "dataset/sampling=random"}},
 	{"a deeper model with the same layers", []string{"model.config.num_hidden_layers=16"}},
-	{"another GPU, a variable for the workload", []string{"device=cuda:1", "+pipeline.workload.env.OMP_NUM_THREADS=4"}},
 }
 
 func examples() string {
 	var b strings.Builder
 	b.WriteString("## Examples\n\n```sh\n")
 	for _, e := range exampleRuns {
-		b.WriteString("# " + e.what + "\ndeepprof run")
-		for _, arg := range e.args {
-			b.WriteString(" " + shellescape.Quote(arg))
-		}
-		b.WriteString("\n")
+		e.write(&b, "run", " -- python3 infer.py")
 	}
-	b.WriteString("# a program of yours: chooses workload=command\ndeepprof run device=cuda:0 -- python train.py --steps 10\n```\n\n")
+	b.WriteString("```\n\nThe workloads `llm`, `vlm` and `resnet` can be configured and checked; this version runs commands only.\n\n```sh\n")
+	for _, e := range exampleChecks {
+		e.write(&b, "config check", "")
+	}
+	b.WriteString("```\n\n")
 	return b.String()
+}
+
+func (e example) write(b *strings.Builder, command, tail string) {
+	b.WriteString("# " + e.what + "\ndeepprof " + command)
+	for _, arg := range e.args {
+		b.WriteString(" " + shellescape.Quote(arg))
+	}
+	b.WriteString(tail + "\n")
 }
