@@ -1,0 +1,223 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A scale writes the numbers of one column in one unit, so that they compare
+// at a glance.
+type scale struct {
+	unit    string
+	divisor float64
+	digits  int // after the point
+}
+
+var (
+	timeScales = []scale{{"s", 1e9, 3}, {"ms", 1e6, 3}, {"us", 1e3, 3}, {"ns", 1, 1}}
+	byteScales = []scale{{"GB", 1e9, 3}, {"MB", 1e6, 3}, {"kB", 1e3, 3}, {"B", 1, 0}}
+)
+
+// scaleFor picks the largest unit in which the largest value has two digits, so
+// that small values in the same column keep some of theirs.
+func scaleFor(scales []scale, largest float64) scale {
+	for _, s := range scales {
+		if largest >= 10*s.divisor {
+			return s
+		}
+	}
+	return scales[len(scales)-1]
+}
+
+// plain is the exact text of a value, for CSV.
+func plain(v any) string {
+	switch x := deref(v).(type) {
+	case nil:
+		return ""
+	case string:
+		return x
+	case int:
+		return strconv.Itoa(x)
+	case int64:
+		return strconv.FormatInt(x, 10)
+	case uint64:
+		return strconv.FormatUint(x, 10)
+	case float64:
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	case []string:
+		return strings.Join(x, "; ")
+	case [3]int32:
+		return fmt.Sprintf("%dx%dx%d", x[0], x[1], x[2])
+	case [3]uint64:
+		return fmt.Sprintf("%dx%dx%d", x[0], x[1], x[2])
+	default:
+		return fmt.Sprint(x)
+	}
+}
+
+// number gives the value of a numeric cell.
+func number(v any) (float64, bool) {
+	switch x := deref(v).(type) {
+	case int:
+		return float64(x), true
+	case int32:
+		return float64(x), true
+	case int64:
+		return float64(x), true
+	case uint32:
+		return float64(x), true
+	case uint64:
+		return float64(x), true
+	case float64:
+		return x, true
+	}
+	return 0, false
+}
+
+// deref follows a pointer; a nil pointer is an absent value.
+func deref(v any) any {
+	switch x := v.(type) {
+	case *int:
+		return value(x)
+	case *int32:
+		return value(x)
+	case *int64:
+		return value(x)
+	case *uint32:
+		return value(x)
+	case *float64:
+		return value(x)
+	case *string:
+		return value(x)
+	case *[3]int32:
+		return value(x)
+	}
+	return v
+}
+
+func value[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+// largest is the largest number of a column, by size.
+func largest[T any](c *Column[T], rows []*T) float64 {
+	most := 0.0
+	for _, r := range rows {
+		if x, ok := number(c.shown(r)); ok && !math.IsInf(x, 0) {
+			most = max(most, math.Abs(x))
+		}
+	}
+	return most
+}
+
+// scales gives the unit of each column; those of one group share it.
+func scales[T any](columns []Column[T], rows []*T) []scale {
+	most := make([]float64, len(columns))
+	groups := map[string]float64{}
+	for i := range columns {
+		if c := &columns[i]; c.Kind == Nanoseconds || c.Kind == Bytes {
+			most[i] = largest(c, rows)
+			groups[c.Group] = max(groups[c.Group], most[i])
+		}
+	}
+	out := make([]scale, len(columns))
+	for i, c := range columns {
+		if c.Group != "" {
+			most[i] = groups[c.Group]
+		}
+		switch c.Kind {
+		case Nanoseconds:
+			out[i] = scaleFor(timeScales, most[i])
+		case Bytes:
+			out[i] = scaleFor(byteScales, most[i])
+		case Percent:
+			out[i] = scale{divisor: 1, digits: 1}
+		default:
+			out[i] = scale{divisor: 1, digits: -1}
+		}
+	}
+	return out
+}
+
+// readable writes a column for people and returns its header and cells; none
+// is longer than clip.
+func readable[T any](c *Column[T], s scale, rows []*T, clip int) (header string, cells []string) {
+	header = c.title()
+	cells = make([]string, len(rows))
+	if c.Kind == Text || c.Kind == Name {
+		for i, r := range rows {
+			cells[i] = shorten(oneLine(plain(c.shown(r))), clip)
+		}
+		return header, cells
+	}
+	if s.unit != "" {
+		header += " (" + s.unit + ")"
+	}
+	for i, r := range rows {
+		v := deref(c.shown(r))
+		x, ok := number(v)
+		switch {
+		case v == nil:
+			cells[i] = "-"
+		case !ok:
+			cells[i] = shorten(oneLine(plain(v)), clip)
+		case s.digits < 0:
+			cells[i] = brief(v, x)
+		default:
+			cells[i] = strconv.FormatFloat(x/s.divisor, 'f', s.digits, 64)
+		}
+	}
+	return header, cells
+}
+
+// brief writes a number that has no unit to scale: whole ones as they are,
+// others with a few digits. CSV and JSON have them all.
+func brief(v any, x float64) string {
+	if _, ok := v.(float64); !ok || x == math.Trunc(x) && math.Abs(x) < 1e15 {
+		return plain(v)
+	}
+	if a := math.Abs(x); a >= 1e15 || a < 1e-3 {
+		return strconv.FormatFloat(x, 'g', 4, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 3, 64)
+}
+
+// oneLine makes a text safe for one cell of a table: names come from programs
+// and may hold line breaks, control characters and broken UTF-8.
+func oneLine(s string) string {
+	clean := true
+	for i := 0; i < len(s) && clean; i++ {
+		clean = s[i] >= ' ' && s[i] < utf8.RuneSelf && s[i] != 0x7f
+	}
+	if clean {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case !unicode.IsPrint(r):
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+}
+
+// shorten keeps both ends of a text, because names differ at either.
+func shorten(s string, width int) string {
+	n := utf8.RuneCountInString(s)
+	if n <= width || width < 1 {
+		return s
+	}
+	r := []rune(s)
+	head := (width - 1 + 1) / 2
+	tail := width - 1 - head
+	return string(r[:head]) + "…" + string(r[n-tail:])
+}

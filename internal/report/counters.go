@@ -1,0 +1,214 @@
+package report
+
+import (
+	"encoding/json"
+	"iter"
+	"math"
+	"strconv"
+
+	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/metric"
+)
+
+// A MetricLaunch is what the counters of one launch share. Its JSON is written
+// once, and so is its CSV: names of kernels are long, and each has thousands of
+// counters.
+type MetricLaunch struct {
+	ID     int
+	Kernel string
+	short  string
+	json   []byte
+	csv    []byte
+}
+
+// NewMetricLaunch prepares the rows of a launch.
+func NewMetricLaunch(id int, kernel string) *MetricLaunch {
+	b := strconv.AppendInt([]byte(`{"launch":`), int64(id), 10)
+	b = appendString(append(b, `,"kernel":`...), kernel)
+	c := appendField(append(strconv.AppendInt(nil, int64(id), 10), ','), kernel)
+	return &MetricLaunch{id, kernel, cxx.Short(kernel), append(b, `,"name":`...), append(c, ',')}
+}
+
+// A MetricRow is one counter of one launch, in the base unit of the counter.
+type MetricRow struct {
+	Launch *MetricLaunch
+	Name   string
+	Value  metric.Value
+	Unit   string
+	// Instances are the values that the counter is made of, where asked for.
+	Instances []MetricInstance
+}
+
+// A MetricInstance is one value out of which a counter is made.
+type MetricInstance struct{ ID, Value metric.Value }
+
+// AppendJSON writes the row by hand: reports hold hundreds of thousands.
+func (r *MetricRow) AppendJSON(b []byte) []byte {
+	b = append(b, r.Launch.json...)
+	b = appendString(b, r.Name)
+	b = append(b, `,"value":`...)
+	b = appendValue(b, r.Value)
+	b = append(b, `,"unit":`...)
+	b = appendString(b, r.Unit)
+	if r.Instances != nil {
+		b = append(b, `,"instances":[`...)
+		for i, in := range r.Instances {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, `{"id":`...)
+			b = appendValue(b, in.ID)
+			b = append(b, `,"value":`...)
+			b = appendValue(b, in.Value)
+			b = append(b, '}')
+		}
+		b = append(b, ']')
+	}
+	return append(b, '}')
+}
+
+// AppendCSV writes the row by hand.
+func (r *MetricRow) AppendCSV(b []byte) []byte {
+	b = append(b, r.Launch.csv...)
+	b = append(appendField(b, r.Name), ',')
+	if u, ok := r.Value.Uint64(); ok {
+		b = strconv.AppendUint(b, u, 10)
+	} else if f, ok := r.Value.Float64(); ok {
+		b = strconv.AppendFloat(b, f, 'f', -1, 64)
+	} else {
+		b = appendField(b, r.Value.Text())
+	}
+	return appendField(append(b, ','), r.Unit)
+}
+
+// appendValue writes a number, a text, or null for what was not measured.
+// Numbers that JSON cannot hold become the texts "nan", "inf" and "-inf".
+func appendValue(b []byte, v metric.Value) []byte {
+	if v.IsZero() {
+		return append(b, "null"...)
+	}
+	if u, ok := v.Uint64(); ok {
+		return strconv.AppendUint(b, u, 10)
+	}
+	f, ok := v.Float64()
+	switch {
+	case !ok:
+		return appendString(b, v.Text())
+	case math.IsNaN(f):
+		return append(b, `"nan"`...)
+	case math.IsInf(f, 1):
+		return append(b, `"inf"`...)
+	case math.IsInf(f, -1):
+		return append(b, `"-inf"`...)
+	}
+	format := byte('f')
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(b, f, format, -1, 64)
+}
+
+// appendString quotes a text; most need no escaping, and those are copied.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
+			text, err := json.Marshal(s)
+			if err != nil { // a string always marshals
+				return append(b, `""`...)
+			}
+			return append(b, text...)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}
+
+// plainValue is the value for CSV and for people; nil where nothing was
+// measured.
+func plainValue(v metric.Value) any {
+	if v.IsZero() {
+		return nil
+	}
+	if u, ok := v.Uint64(); ok {
+		return u
+	}
+	if f, ok := v.Float64(); ok {
+		return f
+	}
+	return v.Text()
+}
+
+// Metrics shows one row a counter and launch.
+func Metrics(rows iter.Seq[*MetricRow], notes func() []string) Printable {
+	return &Table[MetricRow]{
+		Schema: "metrics", Version: 1, Rows: rows, Notes: notes,
+		Columns: []Column[MetricRow]{
+			{Name: "launch", Kind: Count, Get: func(r *MetricRow) any { return r.Launch.ID }},
+			{Name: "kernel", Kind: Name, Get: func(r *MetricRow) any { return r.Launch.Kernel }, Show: func(r *MetricRow) any { return r.Launch.short }},
+			{Name: "name", Title: "metric", Get: func(r *MetricRow) any { return r.Name }},
+			{Name: "value", Kind: Count, Get: func(r *MetricRow) any { return plainValue(r.Value) }},
+			{Name: "unit", Get: func(r *MetricRow) any { return r.Unit }},
+		},
+	}
+}
+
+// A CountedLaunchRow is one launch or range that counters were taken of.
+type CountedLaunchRow struct {
+	ID        int       `json:"id"` // as ncu numbers it
+	Kernel    string    `json:"kernel"`
+	ShortName string    `json:"short_name"`
+	Kind      string    `json:"kind"` // kernel, range, cmdlist or graph
+	Grid      [3]uint64 `json:"grid"`
+	Block     [3]uint64 `json:"block"`
+	Context   uint32    `json:"context"`
+	Stream    *uint32   `json:"stream"` // null for a range, which has none
+	Device    *int      `json:"device"` // null where the report does not say
+	NVTX      string    `json:"nvtx"`
+	Process   uint32    `json:"process"`
+	// DurationNS was measured under the profiler; null where it was not collected.
+	DurationNS *float64 `json:"duration_ns"`
+	Metrics    int      `json:"metrics"`
+}
+
+// CountedLaunches shows what counters were taken of.
+func CountedLaunches(rows []CountedLaunchRow, cut int, notes func() []string) Printable {
+	type row = CountedLaunchRow
+	return &Table[row]{
+		Schema: "launches", Version: 1, Rows: Slice(rows), Cut: cut, Notes: notes,
+		Columns: []Column[row]{
+			{Name: "id", Kind: Count, Get: func(r *row) any { return r.ID }},
+			{Name: "kind", Detail: true, Get: func(r *row) any { return r.Kind }},
+			{Name: "duration_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.DurationNS }},
+			{Name: "grid", Get: func(r *row) any { return r.Grid }},
+			{Name: "block", Get: func(r *row) any { return r.Block }},
+			{Name: "process", Kind: Count, Get: func(r *row) any { return r.Process }},
+			{Name: "device", Kind: Count, Get: func(r *row) any { return r.Device }},
+			{Name: "context", Kind: Count, Get: func(r *row) any { return r.Context }},
+			{Name: "stream", Kind: Count, Get: func(r *row) any { return r.Stream }},
+			{Name: "metrics", Kind: Count, Get: func(r *row) any { return r.Metrics }},
+			{Name: "short_name", Title: "kernel", Kind: Name, Get: func(r *row) any { return r.ShortName }},
+			{Name: "nvtx", Kind: Name, Get: func(r *row) any { return r.NVTX }},
+			{Name: "kernel", Detail: true, Get: func(r *row) any { return r.Kernel }},
+		},
+	}
+}
+
+// A Fact is one thing known about a report.
+type Fact struct {
+	Section string `json:"section"`
+	Name    string `json:"name"`
+	Value   string `json:"value"`
+}
+
+// Facts shows what made a report.
+func Facts(rows []Fact, notes []string) Printable {
+	return &Table[Fact]{
+		Schema: "info", Version: 1, Rows: Slice(rows), Notes: func() []string { return notes },
+		Columns: []Column[Fact]{
+			{Name: "section", Get: func(r *Fact) any { return r.Section }},
+			{Name: "name", Get: func(r *Fact) any { return r.Name }},
+			{Name: "value", Kind: Name, Get: func(r *Fact) any { return r.Value }},
+		},
+	}
+}

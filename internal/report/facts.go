@@ -1,0 +1,70 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// TimelineFacts lists what a capture says about itself.
+func TimelineFacts(info *timeline.Info) []Fact {
+	var facts []Fact
+	add := func(section, name string, value any) {
+		if text := fmt.Sprint(value); text != "" {
+			facts = append(facts, Fact{section, name, text})
+		}
+	}
+	add("file", "path", info.Source.Path)
+	add("file", "exported to", info.Source.SQLite)
+	add("file", "bytes", info.Source.Bytes)
+	add("file", "Nsight Systems", info.Source.Tool)
+	add("file", "schema", info.Source.Schema)
+	add("file", "command", info.Source.Command)
+	add("session", "start (UTC)", info.Session.StartUTC)
+	add("session", "events span", time.Duration(info.Session.LastNS-info.Session.FirstNS))
+	add("session", "profiler overhead, all threads", time.Duration(info.OverheadNS))
+	for _, g := range info.GPUs {
+		add("GPU", fmt.Sprint(g.ID), fmt.Sprintf("%s, %d SMs, compute %d.%d, %.1f GB, %.0f GB/s", g.Name, g.SMs, g.ComputeMajor, g.ComputeMinor,
+			float64(g.MemoryBytes)/1e9, float64(g.MemoryBandwidth)/1e9))
+	}
+	for _, d := range info.Devices {
+		add("device", fmt.Sprint(d.Device), fmt.Sprintf("%d kernels on %d streams, %v of kernels, busy %v of %v", d.Kernels, d.Streams,
+			time.Duration(d.KernelNS), time.Duration(d.BusyNS), time.Duration(d.LastNS-d.FirstNS)))
+	}
+	for _, p := range info.Processes {
+		add("process", fmt.Sprint(p.PID), fmt.Sprintf("%s: %d kernels, %d CUDA calls, %d ranges, %d threads", p.Name, p.Kernels, p.Calls, p.Ranges, p.Threads))
+	}
+	if len(info.Domains) > 0 {
+		add("NVTX", "domains", strings.Join(info.Domains, ", "))
+	}
+	c := info.Counts
+	for _, n := range []struct {
+		name  string
+		count int
+	}{
+		{"kernels", c.Kernels}, {"kernel names", c.KernelNames}, {"kernels of CUDA graphs", c.GraphKernels}, {"CUDA graph launches", c.GraphLaunches},
+		{"memory copies", c.Copies}, {"memory sets", c.Sets}, {"synchronisations", c.Syncs}, {"CUDA calls", c.Calls},
+		{"NVTX ranges", c.Ranges}, {"NVTX ranges never closed", c.Unclosed}, {"NVTX marks", c.Marks},
+	} {
+		add("events", n.name, n.count)
+	}
+	for _, p := range info.System {
+		add("system", p.Name, p.Value)
+	}
+	for _, p := range info.Capture {
+		add("capture", p.Name, p.Value)
+	}
+	for _, t := range info.Tables {
+		text := fmt.Sprintf("%d rows", t.Rows)
+		if t.Skipped > 0 {
+			text += fmt.Sprintf(", %d skipped", t.Skipped)
+		}
+		add("table", t.Name, text)
+	}
+	for _, d := range info.Diagnostics {
+		add("diagnostic", [...]string{1: "information", 2: "warning", 3: "error"}[min(max(d.Severity, 1), 3)], d.Text)
+	}
+	return facts
+}

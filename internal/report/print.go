@@ -1,0 +1,24 @@
+package report
+
+import "io"
+
+// A Printable is an answer that can be written in every format.
+type Printable interface {
+	WriteText(w io.Writer, width int) error
+	WriteMarkdown(w io.Writer) error
+	WriteCSV(w io.Writer) error
+	WriteJSON(w io.Writer) error
+	// Footnotes are what a reader must know and a text or CSV does not hold.
+	// They are complete once the rows were written.
+	Footnotes() []string
+	// Written is the number of rows that were written.
+	Written() int
+}
+
+// Written implements Printable.
+func (t *Table[T]) Written() int { return t.written }
+
+// Footnotes implements Printable.
+func (t *Table[T]) Footnotes() []string {
+	return t.notes()
+}

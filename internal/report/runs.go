@@ -1,0 +1,175 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/runs"
+)
+
+// Runs shows the runs of a store.
+func Runs(rows []runs.Summary, notes []string) Printable {
+	type row = runs.Summary
+	return &Table[row]{
+		Schema: "runs", Version: 1, Rows: Slice(rows), Notes: func() []string { return notes },
+		Columns: []Column[row]{
+			{Name: "id", Get: func(r *row) any { return r.ID }},
+			{Name: "status", Get: func(r *row) any { return string(r.Status) }},
+			{Name: "created", Get: func(r *row) any { return r.Created.Local().Format(time.DateTime) }},
+			{Name: "seconds", Kind: Count, Get: func(r *row) any {
+				if r.Seconds == nil {
+					return nil
+				}
+				return fmt.Sprintf("%.1f", *r.Seconds)
+			}},
+			{Name: "bytes", Title: "size", Kind: Bytes, Get: func(r *row) any { return r.Bytes }},
+			{Name: "label", Kind: Name, Get: func(r *row) any { return r.Label }},
+			{Name: "gpu", Get: func(r *row) any { return r.GPU }},
+			{Name: "stages", Get: func(r *row) any { return steps(r.Stages) }},
+			{Name: "path", Detail: true, Get: func(r *row) any { return r.Path }},
+			{Name: "note", Detail: true, Get: func(r *row) any { return r.Note }},
+		},
+	}
+}
+
+func steps(list []runs.Step) string {
+	parts := make([]string, len(list))
+	for i, s := range list {
+		parts[i] = fmt.Sprintf("%s %s", s.Name, s.State)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// StageStatistics shows how often stages succeed and how long they take.
+func StageStatistics(rows []runs.StageStats, notes []string) Printable {
+	type row = runs.StageStats
+	spread := func(get func(*runs.Spread) float64) func(*row) any {
+		return func(r *row) any {
+			if r.Seconds == nil {
+				return nil
+			}
+			return fmt.Sprintf("%.1f", get(r.Seconds))
+		}
+	}
+	return &Table[row]{
+		Schema: "run_stats", Version: 1, Rows: Slice(rows), Notes: func() []string { return notes },
+		Columns: []Column[row]{
+			{Name: "name", Title: "stage", Get: func(r *row) any { return r.Name }},
+			{Name: "ended", Kind: Count, Get: func(r *row) any { return r.Ended }},
+			{Name: "done", Kind: Count, Get: func(r *row) any { return r.Done }},
+			{Name: "failed", Kind: Count, Get: func(r *row) any { return r.Failed }},
+			{Name: "interrupted", Kind: Count, Get: func(r *row) any { return r.Interrupted }},
+			{Name: "skipped", Kind: Count, Get: func(r *row) any { return r.Skipped }},
+			{Name: "success_rate", Title: "success %", Kind: Percent, Get: func(r *row) any {
+				if r.SuccessRate == nil {
+					return nil
+				}
+				return 100 * *r.SuccessRate
+			}},
+			{Name: "retried", Kind: Count, Get: func(r *row) any { return r.Retried }},
+			{Name: "median_seconds", Title: "median s", Kind: Count, Get: spread(func(s *runs.Spread) float64 { return s.Median })},
+			{Name: "p90_seconds", Title: "p90 s", Kind: Count, Get: spread(func(s *runs.Spread) float64 { return s.P90 })},
+			{Name: "max_seconds", Title: "max s", Kind: Count, Get: spread(func(s *runs.Spread) float64 { return s.Max })},
+		},
+	}
+}
+
+// WriteRun describes one run for people.
+func WriteRun(w io.Writer, d *runs.Detail) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "run      %s\nstatus   %s", d.Summary.ID, d.Summary.Status)
+	if d.Reason != "" {
+		fmt.Fprintf(&b, " (%s)", oneLine(d.Reason))
+	}
+	fmt.Fprintf(&b, "\npath     %s\ncreated  %s\n", d.Summary.Path, d.Summary.Created.Local().Format(time.DateTime))
+	if d.Summary.Note != "" {
+		fmt.Fprintf(&b, "note     %s\n", d.Summary.Note)
+	}
+	if d.Summary.GPU != "" {
+		fmt.Fprintf(&b, "GPU      %s\n", d.Summary.GPU)
+	}
+	fmt.Fprintf(&b, "command  %s\n", oneLine(strings.Join(d.Command, " ")))
+	for _, s := range d.Stages {
+		fmt.Fprintf(&b, "\n%s: %s", s.Name, s.State)
+		if s.Seconds != nil {
+			fmt.Fprintf(&b, ", %.1f s", *s.Seconds)
+		}
+		if s.Attempts > 1 {
+			fmt.Fprintf(&b, ", %d attempts", s.Attempts)
+		}
+		if s.ExitCode != nil {
+			fmt.Fprintf(&b, ", exit code %d", *s.ExitCode)
+		}
+		b.WriteByte('\n')
+		if o := s.Outcome; o != nil {
+			for _, l := range []struct{ name, text string }{{"outcome", o.Kind + ": " + o.Text}, {"evidence", o.Evidence}, {"cause", o.Cause}, {"next", o.Next}} {
+				if l.text != "" {
+					fmt.Fprintf(&b, "  %-9s %s\n", l.name, oneLine(l.text))
+				}
+			}
+			for _, warning := range o.Warnings {
+				fmt.Fprintf(&b, "  %-9s %s\n", "warning", oneLine(warning))
+			}
+		} else if s.Reason != "" {
+			fmt.Fprintf(&b, "  %-9s %s\n", "reason", oneLine(s.Reason))
+		}
+		for _, f := range d.Files {
+			if f.Stage != s.Name {
+				continue
+			}
+			fmt.Fprintf(&b, "  %-9s %s, %d bytes", "file", f.Path, f.Size)
+			if f.Problem != "" {
+				fmt.Fprintf(&b, ": %s", f.Problem)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	if r := d.Resume; r != nil && r.Next != "" {
+		fmt.Fprintf(&b, "\n'deepprof runs resume %s' goes on with %s\n", d.Summary.ID, r.Next)
+	}
+	for _, warning := range d.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", oneLine(warning))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteCleaned says what was removed, or would be.
+func WriteCleaned(w io.Writer, r *runs.CleanReport) error {
+	verb := "removed"
+	if r.DryRun {
+		verb = "would remove"
+	}
+	var b strings.Builder
+	for _, s := range r.Removed {
+		fmt.Fprintf(&b, "%s %s (%.1f MB)\n", verb, s.Path, float64(s.Bytes)/1e6)
+	}
+	for _, k := range r.Kept {
+		fmt.Fprintf(&b, "kept %s: %s\n", k.Path, k.Reason)
+	}
+	for _, f := range r.Failed {
+		fmt.Fprintf(&b, "failed %s\n", f)
+	}
+	fmt.Fprintf(&b, "%s %d runs, %.1f MB; %d others stay\n", verb, len(r.Removed), float64(r.Bytes)/1e6, r.Others+len(r.Kept))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WritePacked says what went into a pack.
+func WritePacked(w io.Writer, r *runs.PackReport) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d files, %.1f MB of %.1f MB\n", r.Path, r.Files, float64(r.Bytes)/1e6, float64(r.RunSize)/1e6)
+	for _, f := range r.Altered {
+		fmt.Fprintf(&b, "changed %s: %s\n", f.Path, f.Altered)
+	}
+	for _, o := range r.Omitted {
+		fmt.Fprintf(&b, "left out %s\n", o)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "note %s\n", n)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+var update = flag.Bool("update", false, "write docs/schemas anew")
+
+// TestSchemasArePublished fails when docs/schemas is stale; run with -update.
+func TestSchemasArePublished(t *testing.T) {
+	all, err := schemas()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range all {
+		want, err := json.MarshalIndent(s, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, '\n')
+		path := filepath.Join("..", "..", "docs", "schemas", name)
+		if *update {
+			if err := os.WriteFile(path, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != string(want) {
+			t.Errorf("%s is stale: run go test ./internal/report -update", path)
+		}
+	}
+}
+
+// schemas are the JSON schemas of all tables, by file name, made from the types
+// of the rows.
+func schemas() (map[string]*jsonschema.Schema, error) {
+	out := map[string]*jsonschema.Schema{}
+	for _, s := range []struct {
+		name  string
+		rows  []reflect.Type // the kinds of row; any of them
+		about string
+	}{
+		{"kernels", []reflect.Type{reflect.TypeFor[timeline.KernelRow]()}, "deepprof show kernels --json"},
+		{"regions", []reflect.Type{reflect.TypeFor[timeline.RegionRow]()}, "deepprof show regions --json"},
+		{"ranges", []reflect.Type{reflect.TypeFor[timeline.RangeRow]()}, "deepprof show ranges --json"},
+		{"launches", []reflect.Type{reflect.TypeFor[timeline.LaunchRow](), reflect.TypeFor[CountedLaunchRow]()}, "deepprof show launches --json; the first form of a row is of a timeline, the second of counters"},
+		{"gaps", []reflect.Type{reflect.TypeFor[timeline.GapRow]()}, "deepprof show gaps --json"},
+		{"info", []reflect.Type{reflect.TypeFor[Fact]()}, "deepprof show info --json"},
+		{"metrics", nil, "deepprof show metrics --json"},
+		{"config_values", []reflect.Type{reflect.TypeFor[Value]()}, "deepprof config show --origin --json"},
+		{"config_options", []reflect.Type{reflect.TypeFor[Option]()}, "deepprof config groups --json"},
+	} {
+		row := metricSchema()
+		if len(s.rows) > 0 {
+			var forms []*jsonschema.Schema
+			for _, t := range s.rows {
+				form, err := jsonschema.ForType(t, &jsonschema.ForOptions{})
+				if err != nil {
+					return nil, fmt.Errorf("make the schema of %s: %w", s.name, err)
+				}
+				forms = append(forms, form)
+			}
+			row = forms[0]
+			if len(forms) > 1 {
+				row = &jsonschema.Schema{AnyOf: forms}
+			}
+		}
+		out[s.name+".v1.json"] = envelope(s.name, s.about, row)
+	}
+	return out, nil
+}
+
+// envelope is the object around the rows of every table.
+func envelope(name, about string, row *jsonschema.Schema) *jsonschema.Schema {
+	constant := func(v any) *jsonschema.Schema { return &jsonschema.Schema{Const: &v} }
+	return &jsonschema.Schema{
+		Schema: "https://json-schema.org/draft/2020-12/schema", Title: "deepprof." + name, Description: about, Type: "object",
+		Properties: map[string]*jsonschema.Schema{
+			"schema":         constant("deepprof." + name),
+			"schema_version": constant(1),
+			"rows":           {Type: "array", Items: row},
+			"rows_left_out":  {Type: "integer", Description: "rows that --top left out"},
+			"warnings":       {Type: "array", Items: &jsonschema.Schema{Type: "string"}, Description: "what a reader must know to trust the rows"},
+		},
+		Required: []string{"schema", "schema_version", "rows", "rows_left_out", "warnings"},
+	}
+}
+
+// metricSchema describes MetricRow.AppendJSON.
+func metricSchema() *jsonschema.Schema {
+	value := func() *jsonschema.Schema {
+		return &jsonschema.Schema{Types: []string{"number", "string", "null"}, Description: "null: not measured; the texts nan, inf and -inf stand for those numbers"}
+	}
+	text := func(about string) *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "string", Description: about}
+	}
+	return &jsonschema.Schema{
+		Type: "object",
+		Properties: map[string]*jsonschema.Schema{
+			"launch": {Type: "integer", Description: "id of the launch, as ncu numbers it"},
+			"kernel": text("full name of the kernel"),
+			"name":   text("name of the metric"),
+			"value":  value(),
+			"unit":   text("base unit of the value; empty for a plain count"),
+			"instances": {Type: "array", Description: "with --instances: the values that the metric is made of", Items: &jsonschema.Schema{
+				Type: "object", Properties: map[string]*jsonschema.Schema{"id": value(), "value": value()}, Required: []string{"id", "value"},
+			}},
+		},
+		Required:             []string{"launch", "kernel", "name", "value", "unit"},
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	}
+}

@@ -1,0 +1,112 @@
+// Package report turns finished numbers into what people and programs read:
+// tables for a terminal, Markdown, CSV and JSON. It computes nothing.
+package report
+
+import (
+	"iter"
+	"strings"
+)
+
+// Kind says how the values of a column are written.
+type Kind uint8
+
+// The kinds of column. CSV and JSON always hold the plain value.
+const (
+	Text        Kind = iota // any text, aligned left
+	Name                    // a text that may be shortened in the middle to fit a terminal
+	Count                   // a number, aligned right
+	Nanoseconds             // scaled to one unit for the whole column
+	Bytes                   // likewise
+	Percent
+)
+
+// A Column is one field of a row. Get returns nil for a value that is absent.
+type Column[T any] struct {
+	Name  string // header in CSV; the key in JSON is that of the row's own tag
+	Title string // header for people; Name without its unit if empty
+	Kind  Kind
+	Get   func(*T) any
+	// Show replaces Get where a person reads; nil shows what Get gives.
+	Show func(*T) any
+	// Columns of one Group are scaled to the same unit.
+	Group string
+	// Detail columns are left out where a person reads, to keep lines short.
+	Detail bool
+}
+
+// shown is the cell for people.
+func (c *Column[T]) shown(r *T) any {
+	if c.Show != nil {
+		return c.Show(r)
+	}
+	return c.Get(r)
+}
+
+// title is the header for people, before a unit is added.
+func (c *Column[T]) title() string {
+	if c.Title != "" {
+		return c.Title
+	}
+	t := c.Name
+	switch c.Kind {
+	case Nanoseconds:
+		t = strings.TrimSuffix(t, "_ns")
+	case Bytes:
+		t = strings.TrimSuffix(t, "_bytes")
+	case Percent:
+		t = strings.TrimSuffix(t, "_pct") + " %"
+	}
+	return strings.ReplaceAll(t, "_", " ")
+}
+
+// A Table is an answer that is ready to be written. Rows marshal to JSON by
+// their own tags, so that the field names are part of the row's type.
+type Table[T any] struct {
+	Schema  string // name of the JSON schema, such as "kernels"
+	Version int    // of that schema
+	Columns []Column[T]
+	Rows    iter.Seq[*T]
+	// Cut is the number of rows that were left out on request.
+	Cut int
+	// Notes are what a reader must know to trust the rows. A function, because
+	// rows that are read while they are written give their notes at the end.
+	Notes func() []string
+
+	written int
+}
+
+func (t *Table[T]) notes() []string {
+	if t.Notes == nil {
+		return nil
+	}
+	return t.Notes()
+}
+
+// visible are the columns that people see: those marked as detail, and those
+// without a single value, are left out.
+func (t *Table[T]) visible(rows []*T) []Column[T] {
+	var out []Column[T]
+	for _, c := range t.Columns {
+		if c.Detail {
+			continue
+		}
+		for _, r := range rows {
+			if deref(c.Get(r)) != nil {
+				out = append(out, c)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Slice iterates over rows that are in memory.
+func Slice[T any](rows []T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range rows {
+			if !yield(&rows[i]) {
+				return
+			}
+		}
+	}
+}

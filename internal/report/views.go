@@ -1,0 +1,191 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// tableOf makes a table of an answer of the timeline.
+func tableOf[T any](schema string, rows timeline.Rows[T], columns []Column[T]) *Table[T] {
+	return &Table[T]{
+		Schema: schema, Version: 1, Columns: columns, Rows: Slice(rows.Rows), Cut: rows.Cut,
+		Notes: func() []string { return rows.Warnings },
+	}
+}
+
+// Kernels shows one row a kernel.
+func Kernels(rows timeline.Rows[timeline.KernelRow]) Printable {
+	type row = timeline.KernelRow
+	distinct := distinguish(rows.Rows)
+	return tableOf("kernels", rows, []Column[row]{
+		{Name: "time_pct", Title: "time %", Kind: Percent, Get: func(r *row) any { return r.TimePct }},
+		{Name: "total_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.TotalNS }},
+		{Name: "calls", Kind: Count, Get: func(r *row) any { return r.Calls }},
+		{Name: "mean_ns", Kind: Nanoseconds, Group: "call", Get: func(r *row) any { return r.MeanNS }},
+		{Name: "median_ns", Kind: Nanoseconds, Group: "call", Get: func(r *row) any { return r.MedianNS }},
+		{Name: "min_ns", Kind: Nanoseconds, Group: "call", Get: func(r *row) any { return r.MinNS }},
+		{Name: "max_ns", Kind: Nanoseconds, Group: "call", Get: func(r *row) any { return r.MaxNS }},
+		{Name: "stddev_ns", Kind: Nanoseconds, Group: "call", Get: func(r *row) any { return r.StddevNS }},
+		{Name: "device", Kind: Count, Get: func(r *row) any { return r.Device }},
+		{Name: "process", Kind: Count, Get: func(r *row) any { return r.Process }},
+		{Name: "region", Kind: Name, Get: func(r *row) any { return r.Region }},
+		{Name: "grid", Get: func(r *row) any { return r.Grid }},
+		{Name: "block", Get: func(r *row) any { return r.Block }},
+		{Name: "registers", Kind: Count, Detail: true, Get: func(r *row) any { return r.Registers }},
+		{Name: "static_shared_bytes", Kind: Bytes, Detail: true, Get: func(r *row) any { return r.StaticShared }},
+		{Name: "dynamic_shared_bytes", Kind: Bytes, Detail: true, Get: func(r *row) any { return r.DynamicShared }},
+		{Name: "short_name", Title: "kernel", Kind: Name, Get: func(r *row) any { return r.ShortName }, Show: func(r *row) any { return distinct[r.Name] }},
+		{Name: "name", Detail: true, Get: func(r *row) any { return r.Name }},
+	})
+}
+
+// distinguish gives each kernel of a table a name that no other row has.
+func distinguish(rows []timeline.KernelRow) map[string]string {
+	names := make([]string, len(rows))
+	for i := range rows {
+		names[i] = rows[i].Name
+	}
+	out := map[string]string{}
+	for i, short := range cxx.Distinguish(names) {
+		out[names[i]] = short
+	}
+	return out
+}
+
+// Regions shows one row a region path.
+func Regions(rows timeline.Rows[timeline.RegionRow]) Printable {
+	type row = timeline.RegionRow
+	if slices.ContainsFunc(rows.Rows, func(r row) bool { return r.GraphLaunches > 0 }) {
+		rows.Warnings = append(rows.Warnings, "projected time leaves out CUDA graphs that were traced as a whole, as nsys does; GPU busy counts them")
+	}
+	return tableOf("regions", rows, []Column[row]{
+		{Name: "path", Title: "region", Kind: Name, Get: func(r *row) any { return r.Path }},
+		{Name: "name", Detail: true, Get: func(r *row) any { return r.Name }},
+		{Name: "domain", Detail: true, Get: func(r *row) any { return r.Domain }},
+		{Name: "style", Get: func(r *row) any { return r.Style }},
+		{Name: "process", Kind: Count, Get: func(r *row) any { return r.Process }},
+		{Name: "device", Kind: Count, Get: func(r *row) any { return r.Device }},
+		{Name: "instances", Kind: Count, Get: func(r *row) any { return r.Instances }},
+		{Name: "range_ns", Title: "wall", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.RangeNS }},
+		{Name: "gpu_projected_ns", Title: "projected", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.ProjectedNS }},
+		{Name: "gpu_busy_ns", Title: "GPU busy", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.BusyNS }},
+		{Name: "gpu_idle_ns", Title: "GPU idle", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.IdleNS }},
+		{Name: "kernel_calls", Title: "kernels", Kind: Count, Get: func(r *row) any { return r.KernelCalls }},
+		{Name: "kernel_calls_exclusive", Kind: Count, Detail: true, Get: func(r *row) any { return r.ExclusiveCalls }},
+		{Name: "kernel_ns_inclusive", Title: "kernel time", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.InclusiveNS }},
+		{Name: "kernel_ns_exclusive", Title: "own", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.ExclusiveNS }},
+		{Name: "gpu_ops", Kind: Count, Detail: true, Get: func(r *row) any { return r.GPUOps }},
+		{Name: "copy_ns", Kind: Nanoseconds, Detail: true, Get: func(r *row) any { return r.CopyNS }},
+		{Name: "copy_bytes", Kind: Bytes, Detail: true, Get: func(r *row) any { return r.CopyBytes }},
+		{Name: "graph_launches", Kind: Count, Detail: true, Get: func(r *row) any { return r.GraphLaunches }},
+		{Name: "graph_ns", Kind: Nanoseconds, Detail: true, Get: func(r *row) any { return r.GraphNS }},
+		{Name: "range_gpu_busy_ns", Kind: Nanoseconds, Detail: true, Get: func(r *row) any { return r.WallBusyNS }},
+		{Name: "unclosed", Kind: Count, Detail: true, Get: func(r *row) any { return r.Unclosed }},
+		{Name: "depth", Kind: Count, Detail: true, Get: func(r *row) any { return r.Depth }},
+	})
+}
+
+// Ranges shows every instance of every range.
+func Ranges(rows timeline.Rows[timeline.RangeRow]) Printable {
+	type row = timeline.RangeRow
+	return tableOf("ranges", rows, []Column[row]{
+		{Name: "id", Kind: Count, Get: func(r *row) any { return r.ID }},
+		{Name: "path", Title: "range", Kind: Name, Get: func(r *row) any { return r.Path }},
+		{Name: "name", Detail: true, Get: func(r *row) any { return r.Name }},
+		{Name: "domain", Detail: true, Get: func(r *row) any { return r.Domain }},
+		{Name: "style", Get: func(r *row) any { return r.Style }},
+		{Name: "process", Kind: Count, Get: func(r *row) any { return r.Process }},
+		{Name: "thread", Kind: Count, Get: func(r *row) any { return r.Thread }},
+		{Name: "depth", Kind: Count, Detail: true, Get: func(r *row) any { return r.Depth }},
+		{Name: "start_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.StartNS }},
+		{Name: "end_ns", Kind: Nanoseconds, Detail: true, Get: func(r *row) any { return r.EndNS }},
+		{Name: "range_ns", Title: "wall", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.RangeNS }},
+		{Name: "gpu_projected_start_ns", Kind: Nanoseconds, Detail: true, Get: func(r *row) any { return r.ProjectedStart }},
+		{Name: "gpu_projected_ns", Title: "projected", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.ProjectedNS }},
+		{Name: "gpu_busy_ns", Title: "GPU busy", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.BusyNS }},
+		{Name: "gpu_idle_ns", Title: "GPU idle", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.IdleNS }},
+		{Name: "kernel_calls", Title: "kernels", Kind: Count, Get: func(r *row) any { return r.KernelCalls }},
+		{Name: "kernel_ns_inclusive", Title: "kernel time", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.InclusiveNS }},
+		{Name: "kernel_ns_exclusive", Kind: Nanoseconds, Detail: true, Get: func(r *row) any { return r.ExclusiveNS }},
+		{Name: "gpu_ops", Kind: Count, Detail: true, Get: func(r *row) any { return r.GPUOps }},
+		{Name: "graph_launches", Kind: Count, Detail: true, Get: func(r *row) any { return r.GraphLaunches }},
+		{Name: "unclosed", Detail: true, Get: func(r *row) any { return r.Unclosed }},
+		{Name: "category", Detail: true, Get: func(r *row) any { return r.Category }},
+		{Name: "color", Detail: true, Get: func(r *row) any { return r.Color }},
+		{Name: "payload_type", Detail: true, Get: func(r *row) any { return r.PayloadType }},
+		{Name: "payload", Detail: true, Get: func(r *row) any { return r.Payload }},
+	})
+}
+
+// Launches shows every execution of a kernel on a timeline.
+func Launches(rows timeline.Rows[timeline.LaunchRow]) Printable {
+	type row = timeline.LaunchRow
+	return tableOf("launches", rows, []Column[row]{
+		{Name: "id", Kind: Count, Get: func(r *row) any { return r.ID }},
+		{Name: "start_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.StartNS }},
+		{Name: "duration_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.DurationNS }},
+		{Name: "grid", Get: func(r *row) any { return r.Grid }},
+		{Name: "block", Get: func(r *row) any { return r.Block }},
+		{Name: "process", Kind: Count, Get: func(r *row) any { return r.Process }},
+		{Name: "thread", Kind: Count, Detail: true, Get: func(r *row) any { return r.Thread }},
+		{Name: "device", Kind: Count, Get: func(r *row) any { return r.Device }},
+		{Name: "context", Kind: Count, Get: func(r *row) any { return r.Context }},
+		{Name: "stream", Kind: Count, Get: func(r *row) any { return r.Stream }},
+		{Name: "short_name", Title: "kernel", Kind: Name, Get: func(r *row) any { return r.Short }},
+		{Name: "nvtx", Kind: Name, Get: func(r *row) any { return r.NVTX }},
+		{Name: "nvtx_all", Detail: true, Get: func(r *row) any { return r.NVTXAll }},
+		{Name: "launch_ns", Kind: Nanoseconds, Detail: true, Get: func(r *row) any { return r.LaunchNS }},
+		{Name: "queue_ns", Kind: Nanoseconds, Detail: true, Get: func(r *row) any { return r.QueueNS }},
+		{Name: "registers", Kind: Count, Detail: true, Get: func(r *row) any { return r.Registers }},
+		{Name: "static_shared_bytes", Kind: Bytes, Detail: true, Get: func(r *row) any { return r.StaticShared }},
+		{Name: "dynamic_shared_bytes", Kind: Bytes, Detail: true, Get: func(r *row) any { return r.DynamicShared }},
+		{Name: "correlation", Kind: Count, Detail: true, Get: func(r *row) any { return r.Correlation }},
+		{Name: "graph_node", Kind: Count, Detail: true, Get: func(r *row) any { return r.GraphNode }},
+		{Name: "graph", Kind: Count, Detail: true, Get: func(r *row) any { return r.Graph }},
+		{Name: "kernel", Detail: true, Get: func(r *row) any { return r.Kernel }},
+	})
+}
+
+// Gaps shows the times in which a device or a stream ran nothing.
+func Gaps(rows timeline.Rows[timeline.GapRow]) Printable {
+	type row = timeline.GapRow
+	return tableOf("gaps", rows, []Column[row]{
+		{Name: "device", Kind: Count, Get: func(r *row) any { return r.Device }},
+		{Name: "process", Kind: Count, Get: func(r *row) any { return r.Process }},
+		{Name: "context", Kind: Count, Detail: true, Get: func(r *row) any { return r.Context }},
+		{Name: "stream", Kind: Count, Get: func(r *row) any { return r.Stream }},
+		{Name: "start_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.StartNS }},
+		{Name: "end_ns", Kind: Nanoseconds, Detail: true, Get: func(r *row) any { return r.EndNS }},
+		{Name: "duration_ns", Title: "gap", Kind: Nanoseconds, Group: "gap", Get: func(r *row) any { return r.DurationNS }},
+		{Name: "host_ns", Title: "outside CUDA", Kind: Nanoseconds, Group: "gap", Get: func(r *row) any { return r.HostNS }},
+		{Name: "calls", Title: "CUDA calls in it", Kind: Name, Get: func(r *row) any { return gapCalls(r.Calls) }},
+		{Name: "nvtx", Kind: Name, Get: func(r *row) any { return r.NVTX }},
+		{Name: "before", Kind: Name, Get: func(r *row) any { return r.Before }},
+		{Name: "after", Kind: Name, Get: func(r *row) any { return r.After }},
+	})
+}
+
+func gapCalls(calls []timeline.GapCall) string {
+	parts := make([]string, len(calls))
+	for i, c := range calls {
+		parts[i] = fmt.Sprintf("%s %s", c.Name, fourDigits(time.Duration(c.NS)))
+		if c.Calls > 1 {
+			parts[i] = fmt.Sprintf("%d %s", c.Calls, parts[i])
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fourDigits rounds a duration to what a reader takes in.
+func fourDigits(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d/unit >= 10000 {
+		unit *= 10
+	}
+	return d.Round(unit)
+}
