@@ -76,7 +76,7 @@ func Pack(ctx context.Context, r *Run, out string, o PackOptions) (PackReport, e
 		return fail(errors.New("no way to strip .ncu-rep files was given"))
 	}
 	if _, err := os.Lstat(out); err == nil && !o.Overwrite {
-		return fail(fmt.Errorf("%s exists; name another file or overwrite it", out))
+		return fail(fmt.Errorf("%s: %w", out, ErrExists))
 	}
 	// Changed copies go beside the output: that disk must have room anyway.
 	tmp, err := os.MkdirTemp(filepath.Dir(out), tempPrefix+"pack-*")

@@ -1,0 +1,338 @@
+// Package pipeline is the run itself: the stage list, from a plan to captures
+// in a run directory. Stages hand over through files, so that a crash costs
+// one stage.
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/doctor"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// Options say what to run and who watches.
+type Options struct {
+	Plan    *plan.Plan
+	Config  []byte   // composed and resolved, for the record
+	Dir     string   // hydra.run.dir: a run directory, or "auto" in a store
+	Version string   // of this program
+	Argv    []string // the command line that started the run, for the record
+
+	// IgnoreBlockers runs in spite of what the checks of the machine found.
+	IgnoreBlockers bool
+
+	Interrupts <-chan os.Signal // the first asks to finish, the second kills
+	// Record receives each capture in a form that can be played again; nil
+	// records nothing.
+	Record func(stage string, r capture.Recording)
+	// Progress receives a line to show while a stage runs, Say one to keep.
+	Progress func(line string)
+	Say      func(line string)
+}
+
+// A StageResult is what came of one stage.
+type StageResult struct {
+	Name    string
+	State   runs.State
+	Outcome capture.Outcome // zero for a stage that was skipped
+	Seconds float64
+	Reason  string
+}
+
+// A Summary is what came of the run.
+type Summary struct {
+	Dir    string
+	Status runs.Status
+	Stages []StageResult
+}
+
+// A BlockedError says why the run was not started.
+type BlockedError struct{ Report doctor.Report }
+
+func (e *BlockedError) Error() string {
+	return "the machine cannot do what the configuration asks for"
+}
+
+// run is a run under way.
+type run struct {
+	Options
+	store     *runs.Run
+	nsys, ncu tool.Tool
+	lists     *tool.Capabilities // what ncu knows; nil where it could not be told
+	env       []string           // of the workload
+	summary   *Summary
+	timeline  string // the SQLite export of the capture, once there is one
+}
+
+// Run executes the plan. The error is set where nothing was started; what
+// happened after that is in the summary.
+func Run(ctx context.Context, o Options) (*Summary, error) {
+	r := &run{Options: o, summary: &Summary{}}
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.create(ctx); err != nil {
+		return nil, err
+	}
+	return r.stages(ctx, nil)
+}
+
+// DryRun checks everything that a run checks and returns its commands, a line
+// each that can be pasted into a shell. It starts nothing and makes no run.
+func DryRun(ctx context.Context, o Options) ([]string, error) {
+	r := &run{Options: o, summary: &Summary{}}
+	r.IgnoreBlockers = true // nothing is started
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	p := o.Plan.Pipeline
+	dir := o.Dir
+	if parent, auto := plan.SplitRunDir(dir); auto {
+		dir = filepath.Join(parent, "RUN")
+	}
+	var lines []string
+	if p.Baseline.Enable {
+		lines = append(lines, r.workload().Line(os.Environ()))
+	}
+	if p.Nsys.Enable {
+		c, err := r.nsysCommand(filepath.Join(dir, "nsys", "run"))
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, c.Line(os.Environ()))
+	}
+	if p.Ncu.Enable {
+		c, err := r.ncuCommand(filepath.Join(dir, "ncu", "run"), nil)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, c.Line(os.Environ()))
+	}
+	return lines, nil
+}
+
+// Resume goes on with a run after its last good stage, by the configuration
+// that it was started with, which the caller has read from it into o.Plan.
+func Resume(ctx context.Context, dir string, o Options) (*Summary, error) {
+	store, err := runs.Reopen(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Options: o, store: store, summary: &Summary{Dir: store.Dir()}}
+	todo, err := runs.PlanResume(ctx, store)
+	if err == nil && todo.Next != "" {
+		r.Dir = store.Dir()
+		err = r.prepare(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, store.Finish(runs.StatusInterrupted, err.Error()))
+	}
+	if slices.Contains(todo.Kept, "nsys") {
+		if made, _ := filepath.Glob(store.Path("nsys/*.sqlite")); len(made) == 1 {
+			r.timeline = made[0]
+		}
+	}
+	return r.stages(ctx, todo.Kept)
+}
+
+// stages is the stage list. Stages that are kept stand as they are.
+func (r *run) stages(ctx context.Context, kept []string) (*Summary, error) {
+	p := r.Plan.Pipeline
+	for _, s := range []struct {
+		name   string
+		enable bool
+		do     func(context.Context) (capture.Outcome, error)
+	}{
+		{"baseline", p.Baseline.Enable, r.baseline},
+		{"nsys", p.Nsys.Enable, r.captureTimeline},
+		{"ncu", p.Ncu.Enable, r.captureCounters},
+	} {
+		if slices.Contains(kept, s.name) {
+			r.Say(s.name + ": kept")
+			continue
+		}
+		if err := r.stage(ctx, s.name, s.enable, s.do); err != nil {
+			return r.summary, errors.Join(err, r.store.Finish(runs.StatusFailed, err.Error()))
+		}
+	}
+	return r.summary, r.finish()
+}
+
+// stage runs one stage and records what came of it. The error is that of the
+// record: a stage that failed is a result.
+func (r *run) stage(ctx context.Context, name string, enable bool, do func(context.Context) (capture.Outcome, error)) error {
+	result := StageResult{Name: name}
+	skip := func(reason string) error {
+		result.State, result.Reason = runs.StateSkipped, reason
+		r.summary.Stages = append(r.summary.Stages, result)
+		return r.store.SkipStage(name, reason)
+	}
+	switch failed := r.failed(); {
+	case !enable:
+		return skip("turned off")
+	case failed != "":
+		return skip(failed)
+	}
+	if err := r.store.StartStage(name); err != nil {
+		return err
+	}
+	r.Say(name + ": started")
+	start := time.Now()
+	outcome, err := do(ctx)
+	result.Seconds = time.Since(start).Seconds()
+	switch {
+	case ctx.Err() != nil: // a second Ctrl-C, whatever it broke
+		outcome = capture.Outcome{Kind: capture.Interrupted, What: "the run was interrupted", Usable: outcome.Usable, Reports: outcome.Reports}
+	case err != nil:
+		outcome = capture.Outcome{Kind: capture.Unknown, What: err.Error()}
+	}
+	result.Outcome = outcome
+	result.State = runs.StateDone
+	switch {
+	case outcome.Kind == capture.Interrupted:
+		result.State = runs.StateInterrupted
+	case !outcome.Usable:
+		result.State = runs.StateFailed
+	}
+	if result.State != runs.StateDone {
+		result.Reason = outcome.String()
+	}
+	r.summary.Stages = append(r.summary.Stages, result)
+	r.Say(fmt.Sprintf("%s: %s, %.1f s", name, outcome.Kind, result.Seconds))
+	return r.store.EndStage(name, result.State, result.Reason)
+}
+
+// failed says why no further stage runs: one that was interrupted, or a
+// workload that cannot run at all.
+func (r *run) failed() string {
+	for _, s := range r.summary.Stages {
+		switch {
+		case s.State == runs.StateInterrupted:
+			return "the run was interrupted"
+		case s.Name == "baseline" && s.State == runs.StateFailed:
+			return "the workload failed without a profiler"
+		}
+	}
+	return ""
+}
+
+func (r *run) finish() error {
+	status, reason := runs.StatusDone, ""
+	for _, s := range r.summary.Stages {
+		switch s.State {
+		case runs.StateInterrupted:
+			status, reason = runs.StatusInterrupted, s.Reason
+		case runs.StateFailed:
+			if status == runs.StatusDone {
+				status, reason = runs.StatusFailed, s.Name+": "+s.Reason
+			}
+		}
+	}
+	r.summary.Status = status
+	return r.store.Finish(status, reason)
+}
+
+// prepare checks everything that can be checked before anything is started.
+func (r *run) prepare(ctx context.Context) error {
+	p := r.Plan.Pipeline
+	if p.Workload.Kind != plan.WorkloadCommand {
+		return fmt.Errorf("workload %s: this version profiles commands only; name one after --, for example: deepprof run -- python3 infer.py", p.Workload.Kind)
+	}
+	var err error
+	if r.env, err = workloadEnv(r.Plan); err != nil {
+		return err
+	}
+	for _, line := range withoutEffect(r.Plan) {
+		r.Say("note: " + line)
+	}
+	report := doctor.Check(ctx, Checks(r.Plan, r.Dir), doctor.Host{})
+	for _, row := range report.Rows {
+		if row.Status == doctor.Warning || row.Status == doctor.Blocker && r.IgnoreBlockers {
+			r.Say(fmt.Sprintf("%s: %s: %s; %s", row.Status, row.Name, row.Evidence, row.Fix))
+		}
+	}
+	if report.HasBlocker() && !r.IgnoreBlockers {
+		return &BlockedError{report}
+	}
+	if p.Nsys.Enable {
+		if r.nsys, err = tool.Find(ctx, tool.Spec{Name: tool.Nsys, Path: p.Nsys.Path}); err != nil {
+			return err
+		}
+		if _, err := r.nsysCommand("nsys/run"); err != nil {
+			return err
+		}
+	}
+	if p.Ncu.Enable {
+		if r.ncu, err = tool.Find(ctx, tool.Spec{Name: tool.Ncu, Path: p.Ncu.Path}); err != nil {
+			return err
+		}
+		r.lists, err = tool.Probe(ctx, r.ncu, tool.System{})
+		if err != nil {
+			r.Say(fmt.Sprintf("warning: %s: its sets and sections could not be listed, so that a typo in them goes to ncu: %v", r.ncu, err))
+		}
+		if _, err := r.ncuCommand("ncu/run", nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withoutEffect names the settings that this version reads and does not act on.
+func withoutEffect(p *plan.Plan) []string {
+	var out []string
+	say := func(on bool, text string) {
+		if on {
+			out = append(out, text)
+		}
+	}
+	ncu := p.Pipeline.Ncu
+	say(ncu.Enable && p.Pipeline.Nsys.Enable && ncu.Pick.Enable,
+		"pipeline.ncu.pick has no effect yet: pipeline.ncu.ncu_cli alone chooses the launches to count")
+	say(ncu.Enable && ncu.CLI.ReplayMode == plan.ReplayAuto, "pipeline.ncu.ncu_cli.replay_mode=auto has no effect yet: kernel replay is used")
+	say(p.Pipeline.TorchProfiler.Enable, "pipeline.torch_profiler has no effect yet")
+	say(p.Pipeline.StaticAnalysis.Enable, "pipeline.static_analysis has no effect yet")
+	say(p.Pipeline.DirectInference.Enable, "pipeline.direct_inference has no effect yet")
+	return out
+}
+
+// Checks says what the machine must be able to do for a plan.
+func Checks(p *plan.Plan, runDir string) doctor.Options {
+	nsys, ncu := p.Pipeline.Nsys, p.Pipeline.Ncu
+	parent, _ := plan.SplitRunDir(runDir)
+	return doctor.Options{
+		Timeline: nsys.Enable, Counters: ncu.Enable, Sample: nsys.Sample,
+		CUDA:     ncu.Enable || nsys.Enable && slices.Contains(nsys.Trace, "cuda"),
+		Torch:    p.Pipeline.Workload.Kind != plan.WorkloadCommand,
+		NsysPath: nsys.Path, NcuPath: ncu.Path, PythonPath: p.Pipeline.Workload.Python, RunDir: parent,
+	}
+}
+
+// create makes the run directory and writes what is known before the start.
+func (r *run) create(ctx context.Context) error {
+	parent, auto := plan.SplitRunDir(r.Dir)
+	o := runs.CreateOptions{Version: r.Version, Command: r.Argv, Stages: []string{"provenance", "baseline", "nsys", "ncu"}}
+	o.Label = filepath.Base(r.Plan.Pipeline.Workload.Command[0])
+	if !auto {
+		o.Dir = parent
+	}
+	store, err := runs.Create(parent, o)
+	if err != nil {
+		return err
+	}
+	r.store = store
+	r.summary.Dir = store.Dir()
+	r.Say("run: " + store.Dir())
+	if err := r.provenance(ctx); err != nil {
+		return errors.Join(err, store.Finish(runs.StatusFailed, err.Error()))
+	}
+	return nil
+}
