@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/deepprof/deepprof/internal/suggest"
+)
+
+// streams are where a command writes: data to out, everything else to err.
+type streams struct{ out, err io.Writer }
+
+// A command is one row of the command table.
+type command struct {
+	use     string // name and arguments
+	short   string
+	long    string
+	example string
+	args    cobra.PositionalArgs
+	// setup registers the flags and returns what runs. It is nil for a command
+	// that only has commands below it.
+	setup    func(*pflag.FlagSet, streams) func(context.Context, []string) error
+	complete func(args []string, word string) ([]string, cobra.ShellCompDirective)
+	sub      []command
+}
+
+// run is the whole program: args are those after the program's name.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	c := root(streams{stdout, stderr})
+	c.SetArgs(args)
+	return c.ExecuteContext(ctx)
+}
+
+// root is the command tree.
+func root(s streams) *cobra.Command {
+	c := build(&command{
+		use:   "deepprof",
+		short: "Profile LLM inference, and any CUDA program, deeply on NVIDIA GPUs",
+		long: `deepprof profiles LLM inference, and any CUDA program, deeply on NVIDIA GPUs.
+
+It reads reports of Nsight Systems and Nsight Compute natively, without the
+vendor's tools, and composes the configuration of a run by Hydra's rules.`,
+		example: `  deepprof show kernels report.sqlite
+  deepprof show metrics report.ncu-rep --kernel gemm
+  deepprof config show infer.max_new_tokens=64`,
+		sub: commands(),
+	}, s)
+	c.SetOut(s.out)
+	c.SetErr(s.err)
+	c.CompletionOptions.DisableDefaultCmd = true
+	c.Version = readVersion().String()
+	c.SetVersionTemplate("{{.Version}}\n")
+	return c
+}
+
+// build makes the cobra command of a row and of all rows below it.
+func build(c *command, s streams) *cobra.Command {
+	cc := &cobra.Command{
+		Use: c.use, Short: c.short, Long: c.long, Example: c.example,
+		SilenceErrors: true, SilenceUsage: true, DisableFlagsInUseLine: true,
+	}
+	cc.Flags().SortFlags = false
+	cc.SetFlagErrorFunc(flagError)
+	if c.complete != nil {
+		cc.ValidArgsFunction = func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			return c.complete(args, word)
+		}
+	}
+	for i := range c.sub {
+		cc.AddCommand(build(&c.sub[i], s))
+	}
+	if c.setup == nil {
+		cc.Args = cobra.ArbitraryArgs
+		cc.RunE = func(cc *cobra.Command, args []string) error { return noSuchCommand(cc, args) }
+		return cc
+	}
+	execute := c.setup(cc.Flags(), s)
+	cc.Args = func(cc *cobra.Command, args []string) error {
+		if c.args == nil {
+			return nil
+		}
+		if err := c.args(cc, args); err != nil {
+			return usagef("%s: %w; see '%s --help'", cc.CommandPath(), err, cc.CommandPath())
+		}
+		return nil
+	}
+	cc.RunE = func(cc *cobra.Command, args []string) error { return execute(cc.Context(), args) }
+	return cc
+}
+
+// noSuchCommand answers a command that was called without, or with an unknown,
+// command below it.
+func noSuchCommand(cc *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cc.Help()
+	}
+	var names []string
+	for _, sub := range cc.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	hint := suggest.DidYouMean(args[0], names)
+	if hint == "" {
+		hint = "; there are: " + strings.Join(names, ", ")
+	}
+	return usagef("unknown command '%s %s'%s", cc.CommandPath(), args[0], hint)
+}
+
+// flagError names the nearest flag for one that does not exist.
+func flagError(cc *cobra.Command, err error) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	var unknown *pflag.NotExistError
+	hint := ""
+	if errors.As(err, &unknown) {
+		var names []string
+		cc.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		hint = suggest.DidYouMean("--"+strings.TrimLeft(unknown.GetSpecifiedName(), "-"), names)
+	}
+	if hint == "" {
+		hint = fmt.Sprintf("; see '%s --help'", cc.CommandPath())
+	}
+	return usagef("%s: %w%s", cc.CommandPath(), err, hint)
+}

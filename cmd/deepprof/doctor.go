@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/deepprof/deepprof/internal/doctor"
+	"github.com/deepprof/deepprof/internal/pipeline"
+)
+
+func doctorCommand() command {
+	var c configFlags
+	return command{
+		use: "doctor [OVERRIDE...] [-- COMMAND [ARG...]]", short: "Check the machine for everything that a run needs, with the fix beside each failure",
+		long: `Perform every check that 'run' performs: tools and versions, importer libraries,
+GPU and driver, permission to read counters, other profilers, locks, disk space,
+Python and torch. One line a check, with its evidence; exit code 1 where
+something that the configuration asks for cannot work.`,
+		example:  "  deepprof doctor -- python3 infer.py\n  deepprof doctor pipeline.ncu.enable=false --json",
+		complete: c.complete,
+		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			c.register(f)
+			asJSON := f.Bool("json", false, "print JSON")
+			return func(ctx context.Context, args []string) error {
+				p, composed, err := c.plan(withCommand(f, args))
+				if err != nil {
+					return err
+				}
+				dir, err := composed.Run()
+				if err != nil {
+					return usage(err)
+				}
+				report := doctor.Check(ctx, pipeline.Checks(p, dir.Path), doctor.Host{})
+				if *asJSON {
+					err = printJSON(s.out, report)
+				} else {
+					err = report.WriteText(s.out)
+				}
+				if err != nil {
+					return err
+				}
+				if report.HasBlocker() {
+					fmt.Fprintf(s.err, "%d blockers\n", report.Count(doctor.Blocker))
+					return answerNo()
+				}
+				return nil
+			}
+		},
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/runs"
+)
+
+// inputKind is what a path turned out to hold, judged by its content: people
+// rename files.
+type inputKind string
+
+const (
+	inputTimeline  inputKind = "timeline" // SQLite export, .nsys-rep or .qdrep
+	inputCounters  inputKind = "counters" // .ncu-rep
+	inputCSV       inputKind = "CSV"      // of ncu or of nsys stats
+	inputDirectory inputKind = "folder"
+	inputPack      inputKind = "packed run"
+	inputUnknown   inputKind = "unknown" // the reader that is asked says what is wrong
+)
+
+var magics = []struct {
+	magic string
+	kind  inputKind
+}{
+	{"SQLite format 3\x00", inputTimeline},
+	{"NVIDIA Tegra Profiler Report ", inputTimeline},
+	{"NVR\x00", inputCounters},
+	{"\x28\xb5\x2f\xfd", inputPack},
+}
+
+// sniff tells what a path holds.
+func sniff(path string) (inputKind, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", usage(err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil {
+		return "", usage(err)
+	} else if st.IsDir() {
+		return inputDirectory, nil
+	} else if st.Size() == 0 && st.Mode().IsRegular() {
+		return "", fmt.Errorf("read %s: the file is empty; the capture that should have written it failed", path)
+	}
+	head := make([]byte, 4096)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	head = head[:n]
+	for _, m := range magics {
+		if bytes.HasPrefix(head, []byte(m.magic)) {
+			return m.kind, nil
+		}
+	}
+	if !bytes.ContainsRune(head, 0) && bytes.ContainsRune(head, ',') {
+		return inputCSV, nil
+	}
+	return inputUnknown, nil
+}
+
+// named gives the path that a person means: a file or folder, or a run of the
+// store ./runs by its id or as "latest".
+func named(path string) string {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if run, err := runs.Resolve(runs.DefaultRoot, path); err == nil {
+			return run
+		}
+	}
+	return path
+}
+
+// locate gives the file that a view reads: path itself, or the one that a run
+// folder or a packed run holds. The caller calls done when it has read it.
+func locate(ctx context.Context, path string, want inputKind) (file string, kind inputKind, done func(), err error) {
+	done = func() {}
+	if kind, err = sniff(path); err != nil {
+		return "", "", done, err
+	}
+	switch kind {
+	case inputDirectory:
+		file, err = find(path, want)
+		return file, want, done, err
+	case inputPack:
+		r, err := runs.Open(ctx, path)
+		if err != nil {
+			return "", "", done, err
+		}
+		done = func() { r.Close() } // the run is a copy that nobody needs any more
+		if file, err = find(r.Dir(), want); err != nil {
+			done()
+			return "", "", func() {}, err
+		}
+		return file, want, done, nil
+	}
+	return path, kind, done, nil
+}
+
+// find gives the file of a run folder, or of any folder, that a view reads.
+// Several candidates are the caller's to choose from.
+func find(dir string, want inputKind) (string, error) {
+	var patterns []string
+	switch want {
+	case inputTimeline:
+		patterns = []string{"nsys/*.sqlite", "nsys/*.nsys-rep", "*.sqlite", "*.nsys-rep"}
+	case inputCounters:
+		patterns = []string{"ncu/*.ncu-rep", "*.ncu-rep"}
+	}
+	for _, p := range patterns {
+		found, err := filepath.Glob(filepath.Join(dir, p))
+		if err != nil {
+			return "", fmt.Errorf("look into %s: %w", dir, err)
+		}
+		if len(found) > 1 {
+			return "", usagef("%s holds several %s; name one: %s", dir, p, strings.Join(found, ", "))
+		}
+		if len(found) == 1 {
+			return found[0], nil
+		}
+	}
+	if parquet, _ := filepath.Glob(filepath.Join(dir, "*.parquet")); len(parquet) > 0 {
+		return "", usagef("%s is a Parquet export, which deepprof does not read; make an SQLite one: nsys export --type=sqlite REPORT.nsys-rep", dir)
+	}
+	return "", usagef("%s holds no %s (looked for %s)", dir, want, strings.Join(patterns, ", "))
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/pipeline"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
+)
+
+func runCommand() command {
+	var c configFlags
+	return command{
+		use: "run [OVERRIDE...] -- COMMAND [ARG...]", short: "Capture a command under Nsight Systems and Nsight Compute into a run directory",
+		long: `Run a command alone, then under Nsight Systems for the timeline, then under
+Nsight Compute for counters. What each capture gave is judged by what it
+produced, not by exit codes; everything lands in a run directory with the exact
+commands, logs, environment and hashes.
+
+Ctrl-C asks the profiler to finish and keeps its report; a second one kills
+everything that was started.`,
+		example: `  deepprof run -- python3 infer.py
+  deepprof run pipeline.ncu.enable=false -- ./train --steps 10
+  deepprof run pipeline/ncu=memory pipeline.ncu.ncu_cli.nvtx_include=[decode] -- python3 infer.py`,
+		complete: c.complete,
+		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			c.register(f)
+			ignore := f.Bool("ignore-blockers", false, "run in spite of what 'deepprof doctor' calls a blocker")
+			dry := f.Bool("dry-run", false, "print the commands and start nothing")
+			record := f.String("record", "", "also write what each profiler printed and left into `DIR`, to be played without a GPU")
+			return func(ctx context.Context, args []string) error {
+				if f.ArgsLenAtDash() < 0 && len(args) > 0 && !strings.ContainsAny(args[0], "=~") {
+					return usagef("run: %q is no override; a command goes after --: deepprof run -- %s", args[0], strings.Join(args, " "))
+				}
+				p, composed, err := c.plan(withCommand(f, args))
+				if err != nil {
+					return err
+				}
+				root, err := composed.Resolve()
+				if err != nil {
+					return usage(err)
+				}
+				dir, err := composed.Run()
+				if err != nil {
+					return usage(err)
+				}
+				w, ctx := newWatcher(ctx, s.err)
+				defer w.stop()
+				o := pipeline.Options{
+					Plan: p, Config: root.YAML(), Dir: dir.Path, Version: readVersion().String(), Argv: os.Args, IgnoreBlockers: *ignore,
+					Interrupts: w.interrupts, Progress: w.progress, Say: w.say,
+				}
+				if *dry {
+					lines, err := pipeline.DryRun(ctx, o)
+					for _, l := range lines {
+						fmt.Fprintln(s.out, l)
+					}
+					return ended(s, w, nil, err)
+				}
+				if *record != "" {
+					if err := os.MkdirAll(*record, 0o777); err != nil {
+						return usage(err)
+					}
+					o.Record = func(stage string, r capture.Recording) {
+						path := filepath.Join(*record, stage+".rec")
+						if err := os.WriteFile(path, []byte(r.String()), 0o666); err != nil {
+							w.say(fmt.Sprintf("warning: %v", err))
+						}
+					}
+				}
+				summary, err := pipeline.Run(ctx, o)
+				return ended(s, w, summary, err)
+			}
+		},
+	}
+}
+
+// withCommand turns what stands after "--" into the overrides that make it the
+// workload.
+func withCommand(f *pflag.FlagSet, args []string) []string {
+	at := f.ArgsLenAtDash()
+	if at < 0 || at == len(args) {
+		return args
+	}
+	return append(plan.CommandOverrides(args[at:]), args[:at]...)
+}
+
+// ended prints what came of a run and chooses the exit code.
+func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
+	w.clear()
+	var blocked *pipeline.BlockedError
+	if errors.As(err, &blocked) {
+		for _, row := range blocked.Report.Rows {
+			if row.Status == "blocker" {
+				fmt.Fprintf(s.err, "blocker: %s: %s\n  fix: %s\n", row.Name, row.Evidence, row.Fix)
+			}
+		}
+		return &failure{exitNothing, fmt.Errorf("%w; mend it, or turn the stage off, or say --ignore-blockers", err)}
+	}
+	if summary == nil {
+		if err == nil {
+			return nil
+		}
+		return usage(err)
+	}
+	for _, st := range summary.Stages {
+		if st.State == runs.StateSkipped {
+			fmt.Fprintf(s.out, "%-9s skipped: %s\n", st.Name, st.Reason)
+			continue
+		}
+		fmt.Fprintf(s.out, "%-9s %s, %.1f s: %s\n", st.Name, st.State, st.Seconds, st.Outcome)
+		for _, warning := range st.Outcome.Warnings {
+			fmt.Fprintf(s.out, "%-9s warning: %s\n", "", warning.Text)
+		}
+		if !st.Outcome.OK() && st.Outcome.Next != "" {
+			fmt.Fprintf(s.out, "%-9s next: %s\n", "", st.Outcome.Next)
+		}
+	}
+	fmt.Fprintf(s.out, "run %s: %s\n", summary.Status, summary.Dir)
+	if err != nil {
+		return err
+	}
+	return verdict(summary)
+}
+
+// verdict is the exit code of a run: the first stage that went wrong decides.
+func verdict(summary *pipeline.Summary) error {
+	for _, st := range summary.Stages {
+		switch {
+		case st.State == runs.StateInterrupted:
+			return &failure{code: exitInterrupted}
+		case st.State != runs.StateFailed:
+		case st.Outcome.Kind == capture.WorkloadFailed, st.Outcome.Kind == capture.WorkloadCrashed, st.Outcome.Kind == capture.WorkloadMissing:
+			return &failure{code: exitWorkload}
+		default:
+			return &failure{code: exitNothing}
+		}
+	}
+	return nil
+}
+
+// A watcher shows progress on a terminal and passes Ctrl-C on.
+type watcher struct {
+	w          io.Writer
+	live       bool // a line that is rewritten makes sense
+	width      int
+	shown      bool
+	signals    chan os.Signal
+	interrupts chan os.Signal
+	stop       func()
+}
+
+// repeatWindow is the time in which signals count as one key press: a terminal
+// sends it to the whole group, and the group may pass it on.
+const repeatWindow = 100 * time.Millisecond
+
+// newWatcher returns the context of the run: a first Ctrl-C does not end it,
+// because the profiler is asked to finish and its report is read afterwards; a
+// second one does.
+func newWatcher(ctx context.Context, w io.Writer) (*watcher, context.Context) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	x := &watcher{w: w, signals: make(chan os.Signal, 4), interrupts: make(chan os.Signal, 4)}
+	if f, ok := w.(*os.File); ok && os.Getenv("NO_COLOR") == "" {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			x.live, x.width = true, width
+		}
+	}
+	done := make(chan struct{})
+	x.stop = func() {
+		signal.Stop(x.signals)
+		close(done)
+		cancel()
+	}
+	signal.Notify(x.signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		var first time.Time
+		for {
+			select {
+			case <-done:
+				return
+			case sig := <-x.signals:
+				now := time.Now()
+				if first.IsZero() {
+					first = now
+				}
+				select {
+				case x.interrupts <- sig:
+				default: // two are enough to kill
+				}
+				if now.Sub(first) > repeatWindow {
+					cancel()
+				}
+			}
+		}
+	}()
+	return x, ctx
+}
+
+func (x *watcher) progress(line string) {
+	if !x.live {
+		return
+	}
+	if r := []rune(line); len(r) >= x.width {
+		line = string(r[:max(0, x.width-1)])
+	}
+	fmt.Fprintf(x.w, "\r\033[K%s", line)
+	x.shown = true
+}
+
+func (x *watcher) clear() {
+	if x.shown {
+		fmt.Fprint(x.w, "\r\033[K")
+		x.shown = false
+	}
+}
+
+func (x *watcher) say(line string) {
+	x.clear()
+	fmt.Fprintln(x.w, line)
+}

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/deepprof/deepprof/internal/config"
+	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/pipeline"
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/runs"
+)
+
+func runsCommand() command {
+	return command{
+		use: "runs", short: "List, show, resume, clean and pack runs",
+		example: `  deepprof runs list
+  deepprof runs show latest
+  deepprof runs clean --keep 10 --older-than 30d --dry-run
+  deepprof runs pack latest --strip-cubins --redact`,
+		sub: []command{runsListCommand(), runsShowCommand(), runsResumeCommand(), runsCleanCommand(), runsPackCommand(), runsStatsCommand()},
+	}
+}
+
+// storeFlag names the folder that holds runs.
+func storeFlag(f *pflag.FlagSet) *string {
+	return f.String("store", runs.DefaultRoot, "the `DIR` that holds the runs")
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func runsListCommand() command {
+	return command{
+		use: "list", short: "List the runs of a store, newest first", example: "  deepprof runs list\n  deepprof runs list --status failed --json",
+		args: noArgs,
+		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			store := storeFlag(f)
+			status := f.StringSlice("status", nil, "only runs that are running, done, failed or interrupted")
+			top := f.Int("top", 0, "the newest `N`; 0 lists all")
+			asJSON := f.Bool("json", false, "print JSON")
+			return func(context.Context, []string) error {
+				filter := runs.Filter{Limit: *top}
+				for _, st := range *status {
+					if !slices.Contains(runs.Statuses, runs.Status(st)) {
+						return usagef("runs list --status %s: a run is %v", st, runs.Statuses)
+					}
+					filter.Status = append(filter.Status, runs.Status(st))
+				}
+				rows, warnings, err := runs.List(*store, filter)
+				if err != nil {
+					return err
+				}
+				return showFormat(*asJSON).print(s, report.Runs(rows, texts(warnings)))
+			}
+		},
+	}
+}
+
+// withRun opens the run that a person means.
+func withRun(ctx context.Context, store, ref string, do func(*runs.Run) error) error {
+	path, err := runs.Resolve(store, ref)
+	if err != nil {
+		return usage(err)
+	}
+	r, err := runs.Open(ctx, path)
+	if err != nil {
+		return usage(err)
+	}
+	return errors.Join(do(r), r.Close())
+}
+
+func runsShowCommand() command {
+	return command{
+		use: "show RUN", short: "Show one run: stages, outcomes, files", example: "  deepprof runs show latest\n  deepprof runs show 20260102T030405Z --verify",
+		args: exactly("RUN"),
+		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			store := storeFlag(f)
+			verify := f.Bool("verify", false, "compare every file with its recorded hash")
+			asJSON := f.Bool("json", false, "print JSON")
+			return func(ctx context.Context, args []string) error {
+				return withRun(ctx, *store, args[0], func(r *runs.Run) (err error) {
+					d := runs.Show(r)
+					if *verify {
+						damaged, err := runs.Verify(ctx, r)
+						if err != nil {
+							return err
+						}
+						d.Warnings = append(d.Warnings, texts(damaged)...)
+						defer func() {
+							if err == nil && len(damaged) > 0 {
+								err = answerNo()
+							}
+						}()
+						if len(damaged) == 0 {
+							fmt.Fprintf(s.err, "verified: %d files have the size and hash that were recorded\n", len(d.Files))
+						}
+					}
+					if *asJSON {
+						return printJSON(s.out, d)
+					}
+					return report.WriteRun(s.out, &d)
+				})
+			}
+		},
+	}
+}
+
+func runsResumeCommand() command {
+	return command{
+		use: "resume RUN", short: "Go on with a run after its last good stage", example: "  deepprof runs resume latest",
+		args: exactly("RUN"),
+		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			store := storeFlag(f)
+			ignore := f.Bool("ignore-blockers", false, "run in spite of what 'deepprof doctor' calls a blocker")
+			return func(ctx context.Context, args []string) error {
+				dir, err := runs.Resolve(*store, args[0])
+				if err != nil {
+					return usage(err)
+				}
+				if st, err := os.Stat(dir); err == nil && !st.IsDir() {
+					return usagef("runs resume %s: a packed run is a copy and cannot go on; resume the run that it was made of", args[0])
+				}
+				composed, err := config.Compose(config.Options{
+					Sources:    []config.Source{{Provider: "main", Path: dir, FS: os.DirFS(dir), Check: true}},
+					ConfigName: strings.TrimSuffix(runs.ConfigName, ".yaml"), JobName: "deepprof",
+				})
+				if err != nil {
+					return usage(err)
+				}
+				p, err := decode(composed)
+				if err != nil {
+					return err
+				}
+				w, ctx := newWatcher(ctx, s.err)
+				defer w.stop()
+				summary, err := pipeline.Resume(ctx, dir, pipeline.Options{
+					Plan: p, Version: readVersion().String(), Argv: os.Args, IgnoreBlockers: *ignore, Interrupts: w.interrupts, Progress: w.progress, Say: w.say,
+				})
+				return ended(s, w, summary, err)
+			}
+		},
+	}
+}
+
+func runsCleanCommand() command {
+	return command{
+		use: "clean", short: "Remove runs; never one that is running", example: "  deepprof runs clean --keep 10 --dry-run\n  deepprof runs clean --older-than 30d --larger-than 1GB",
+		args: noArgs,
+		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			store := storeFlag(f)
+			keep := f.Int("keep", -1, "keep the newest `N`")
+			older := f.String("older-than", "", "only runs created longer ago than this, such as 12h or 30d")
+			larger := f.String("larger-than", "", "only runs that take more than this, such as 500MB or 2GB")
+			dry := f.Bool("dry-run", false, "only say what would be removed")
+			asJSON := f.Bool("json", false, "print JSON")
+			return func(context.Context, []string) error {
+				plan := runs.CleanPlan{Root: *store}
+				if *keep >= 0 {
+					plan.Keep = keep
+				}
+				var err error
+				if plan.OlderThan, err = parseAge(*older); err != nil {
+					return usagef("--older-than: %w", err)
+				}
+				if plan.LargerThan, err = parseSize(*larger); err != nil {
+					return usagef("--larger-than: %w", err)
+				}
+				if plan.Keep == nil && plan.OlderThan == 0 && plan.LargerThan == 0 {
+					return usagef("runs clean: say what may go: --keep, --older-than or --larger-than")
+				}
+				done, err := runs.Clean(plan, *dry)
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					return printJSON(s.out, done)
+				}
+				return report.WriteCleaned(s.out, &done)
+			}
+		},
+	}
+}
+
+func runsPackCommand() command {
+	return command{
+		use: "pack RUN", short: "Pack a run into one file that every command opens", example: "  deepprof runs pack latest -o run.deepprof.tar.zst\n  deepprof runs pack latest --strip-cubins --redact",
+		args: exactly("RUN"),
+		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			store := storeFlag(f)
+			out := f.StringP("output", "o", "", "the `FILE` to write; the run's name in the working directory if empty")
+			strip := f.Bool("strip-cubins", false, "drop the binaries embedded in .ncu-rep files; ncu still opens them")
+			redact := f.Bool("redact", false, "remove paths, host and user names and the environment")
+			force := f.Bool("force", false, "overwrite FILE")
+			asJSON := f.Bool("json", false, "print JSON")
+			return func(ctx context.Context, args []string) error {
+				return withRun(ctx, *store, args[0], func(r *runs.Run) error {
+					target := *out
+					if target == "" {
+						target = r.ID() + runs.PackExt
+					}
+					packed, err := runs.Pack(ctx, r, target, runs.PackOptions{
+						StripCubins: *strip, Redact: *redact, Overwrite: *force, Strip: stripCubins,
+					})
+					if errors.Is(err, runs.ErrExists) || errors.Is(err, os.ErrExist) {
+						return usagef("runs pack: %w; --force overwrites it", err)
+					}
+					if err != nil {
+						return err
+					}
+					if *asJSON {
+						return printJSON(s.out, packed)
+					}
+					return report.WritePacked(s.out, &packed)
+				})
+			}
+		},
+	}
+}
+
+// stripCubins drops the binaries embedded in a report.
+func stripCubins(r io.ReaderAt, size int64, w io.Writer) error {
+	_, err := ncurep.Strip(r, size, w)
+	return err
+}
+
+func runsStatsCommand() command {
+	return command{
+		use: "stats", short: "Success rates and durations by stage over all runs of a store", example: "  deepprof runs stats\n  deepprof runs stats --json",
+		args: noArgs,
+		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			store := storeFlag(f)
+			asJSON := f.Bool("json", false, "print JSON")
+			return func(context.Context, []string) error {
+				stats, err := runs.StoreStats(*store, runs.Filter{})
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					return printJSON(s.out, stats)
+				}
+				return (&showFlags{}).print(s, report.StageStatistics(stats.Stages, texts(stats.Warnings)))
+			}
+		},
+	}
+}
+
+// parseAge reads a duration that may also count days.
+func parseAge(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseFloat(days, 64); err == nil && n > 0 {
+			return time.Duration(n * 24 * float64(time.Hour)), nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is no age such as 12h or 30d", text)
+	}
+	return d, nil
+}
+
+// parseSize reads a number of bytes with an SI unit.
+func parseSize(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	for _, u := range []struct {
+		suffix string
+		bytes  float64
+	}{{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}} {
+		if number, ok := strings.CutSuffix(text, u.suffix); ok {
+			n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+			if err != nil || n <= 0 || n*u.bytes > 1<<62 {
+				break
+			}
+			return int64(n * u.bytes), nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no size such as 500MB or 2GB", text)
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+func selfcheckCommand() command {
+	return command{
+		use: "selfcheck PATH", short: "Lay our numbers beside those of nsys or ncu and print every difference",
+		long: `Run the vendor's tool on a report and compare what it prints with what deepprof
+computes: for a timeline the reports cuda_gpu_kern_sum, nvtx_sum,
+nvtx_gpu_proj_sum and nvtx_kern_sum of 'nsys stats', for counters every cell of
+'ncu --import PATH --page raw --csv'. Exit code 1 where they differ.`,
+		example: `  deepprof selfcheck report.sqlite
+  deepprof selfcheck report.ncu-rep --ncu /opt/nvidia/nsight-compute/2025.3.1/ncu`,
+		args: exactly("PATH"),
+		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			nsysPath := f.String("nsys", "", "the nsys to compare with; the newest that is found if empty")
+			ncuPath := f.String("ncu", "", "the ncu to compare with; the newest that is found if empty")
+			asJSON := f.Bool("json", false, "print JSON")
+			return func(ctx context.Context, args []string) error {
+				path := named(args[0])
+				kind, err := sniff(path)
+				if err != nil {
+					return err
+				}
+				if kind == inputCSV {
+					return usagef("selfcheck %s: CSV is what the vendor printed; name the report that it was printed from", path)
+				}
+				var checks []report.Check
+				var vendor tool.Tool
+				if kind == inputCounters {
+					vendor, checks, err = checkCounters(ctx, path, *ncuPath)
+				} else {
+					vendor, checks, err = checkTimeline(ctx, path, *nsysPath)
+				}
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(s.err, "compared with %s\n", vendor)
+				if err := showFormat(*asJSON).print(s, report.Checks(checks)); err != nil {
+					return err
+				}
+				for _, c := range checks {
+					if c.Differences > 0 {
+						return answerNo()
+					}
+				}
+				return nil
+			}
+		},
+	}
+}
+
+func checkTimeline(ctx context.Context, path, nsysPath string) (tool.Tool, []report.Check, error) {
+	vendor, err := tool.Find(ctx, tool.Spec{Name: tool.Nsys, Path: nsysPath})
+	if err != nil {
+		return vendor, nil, err
+	}
+	f, done, err := openTimeline(ctx, path, "selfcheck")
+	if err != nil {
+		return vendor, nil, err
+	}
+	defer done()
+	found, err := f.SelfCheck(ctx, vendor)
+	if err != nil {
+		return vendor, nil, err
+	}
+	var checks []report.Check
+	for _, c := range found {
+		checks = append(checks, report.Check{What: c.Report, Compared: c.Rows, Skipped: c.Skipped, Differences: len(c.Differences), Details: texts(c.Differences)})
+	}
+	return vendor, checks, nil
+}
+
+func checkCounters(ctx context.Context, path, ncuPath string) (tool.Tool, []report.Check, error) {
+	vendor, err := tool.Find(ctx, tool.Spec{Name: tool.Ncu, Path: ncuPath})
+	if err != nil {
+		return vendor, nil, err
+	}
+	c, err := ncurep.SelfCheck(ctx, path, vendor)
+	if err != nil {
+		return vendor, nil, err
+	}
+	return vendor, []report.Check{{What: "raw page", Compared: c.Cells, Differences: len(c.Differences), Details: texts(c.Differences), NotCompared: c.Notes()}}, nil
+}

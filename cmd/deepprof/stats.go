@@ -1,0 +1,65 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// kernelsOfCSV shows the kernel summary that 'nsys stats' printed, or sums the
+// launches of ncu's CSV.
+func kernelsOfCSV(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
+	tables, notStats := nsys.ReadStatsCSVFile(path)
+	at := slices.IndexFunc(tables, func(t *nsys.StatsTable) bool { return t.Report == "cuda_gpu_kern_sum" })
+	if at < 0 {
+		t, notCounters := kernelsOfCounters(ctx, path, q, more)
+		if notCounters != nil {
+			return nil, errors.Join(notStats, notCounters)
+		}
+		return t, nil
+	}
+	if q.By != 0 || q.Region != nil || len(q.Devices) > 0 || len(q.Processes) > 0 {
+		return nil, usagef("show kernels %s: a summary is neither split nor filtered by region, device or process; name the report that it was printed from", path)
+	}
+	return statsKernels(path, tables[at], q)
+}
+
+func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Printable, error) {
+	rows := timeline.Rows[timeline.KernelRow]{Warnings: texts(t.Warnings)}
+	for _, need := range []string{"name", "total_ns", "instances", "mean_ns", "median_ns", "min_ns", "max_ns", "stddev_ns", "time_pct"} {
+		if t.Column(need) < 0 {
+			return nil, fmt.Errorf("read %s: the summary has no column for %s, which every release since 2021 prints", path, need)
+		}
+	}
+	for i := range t.Rows {
+		name := t.Text(i, "name")
+		if q.Kernel != nil && !q.Kernel.MatchString(name) {
+			continue
+		}
+		if q.Top > 0 && len(rows.Rows) == q.Top {
+			rows.Cut++
+			continue
+		}
+		number := func(column string) float64 {
+			x, ok := t.Number(i, column)
+			if !ok {
+				rows.Warnings = append(rows.Warnings, fmt.Sprintf("line %d: no number for %s", t.Rows[i].Line, column))
+			}
+			return x
+		}
+		rows.Rows = append(rows.Rows, timeline.KernelRow{
+			Name: name, ShortName: cxx.Short(name), TotalNS: int64(number("total_ns")), Calls: int64(number("instances")),
+			MeanNS: number("mean_ns"), MedianNS: number("median_ns"), MinNS: int64(number("min_ns")), MaxNS: int64(number("max_ns")),
+			StddevNS: number("stddev_ns"), TimePct: number("time_pct"),
+		})
+	}
+	slices.SortStableFunc(rows.Rows, func(a, b timeline.KernelRow) int { return cmp.Compare(b.TotalNS, a.TotalNS) })
+	return report.Kernels(rows), nil
+}

@@ -1,0 +1,15 @@
+package main
+
+// commands is the command table, in the order of --help.
+func commands() []command {
+	return []command{
+		runCommand(),
+		showCommand(),
+		runsCommand(),
+		doctorCommand(),
+		selfcheckCommand(),
+		configCommand(),
+		versionCommand(),
+		completionCommand(),
+	}
+}

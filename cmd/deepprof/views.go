@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// openTimeline opens what a view of the timeline reads; done gives it back.
+func openTimeline(ctx context.Context, path, view string) (f *nsys.File, done func(), err error) {
+	file, kind, release, err := locate(ctx, path, inputTimeline)
+	if err != nil {
+		return nil, nil, err
+	}
+	if kind == inputCounters || kind == inputCSV {
+		return nil, nil, wrongInput(path, kind, view)
+	}
+	if f, err = nsys.Open(ctx, file, nsys.OpenOptions{}); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return f, func() { f.Close(); release() }, nil
+}
+
+// viewTimeline answers a view with one of the questions that a file answers.
+func viewTimeline[T any](ctx context.Context, path, view string, q timeline.Query, more *viewFlags,
+	ask func(*nsys.File, context.Context, timeline.Query) (timeline.Rows[T], error),
+	table func(timeline.Rows[T]) report.Printable) (report.Printable, error) {
+	f, done, err := openTimeline(ctx, path, view)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	rows, err := ask(f, ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows.Rows) == 0 {
+		if err := explainEmpty(ctx, f, more.region, rows.Warnings); err != nil {
+			return nil, err
+		}
+	}
+	return table(rows), nil
+}
+
+// explainEmpty says why there is nothing to show where that is an error: an
+// expression that no range matches, or a file that lost all of it.
+func explainEmpty(ctx context.Context, f *nsys.File, region string, warnings []string) error {
+	if region != "" {
+		t, err := f.Timeline(ctx, nsys.Regions)
+		if err != nil {
+			return err
+		}
+		if _, err := nvtx.Resolve([]string{region}, t.Attribute().Seen()); err != nil {
+			return usagef("--region: %w", err)
+		}
+	}
+	if f.Damaged() {
+		return fmt.Errorf("read %s: nothing of this could be read: %s", f.Path, strings.Join(warnings, "; "))
+	}
+	return nil
+}
+
+func showKernels(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
+	switch kind, err := sniff(path); {
+	case err != nil:
+		return nil, err
+	case kind == inputCSV:
+		return kernelsOfCSV(ctx, path, q, more)
+	case kind == inputCounters:
+		return kernelsOfCounters(ctx, path, q, more)
+	}
+	return viewTimeline(ctx, path, "kernels", q, more, (*nsys.File).KernelRows, report.Kernels)
+}
+
+func showRegions(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
+	if q.By&^(timeline.ByDevice|timeline.ByProcess) != 0 {
+		return nil, usagef("show regions --by: regions are split by device and process only")
+	}
+	return viewTimeline(ctx, path, "regions", q, more, (*nsys.File).RegionRows, report.Regions)
+}
+
+func showRanges(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
+	return viewTimeline(ctx, path, "ranges", q, more, (*nsys.File).RangeRows, report.Ranges)
+}
+
+func showLaunches(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
+	switch kind, err := sniff(path); {
+	case err != nil:
+		return nil, err
+	case kind == inputCounters, kind == inputCSV:
+		return launchesOfCounters(ctx, path, q, more)
+	}
+	return viewTimeline(ctx, path, "launches", q, more, (*nsys.File).LaunchRows, report.Launches)
+}
+
+func showGaps(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
+	d, err := time.ParseDuration(more.minGap)
+	if err != nil || d < 0 {
+		return nil, usagef("--min-gap %q: not a duration such as 500ns, 10us or 1ms", more.minGap)
+	}
+	q.MinGap = d.Nanoseconds()
+	return viewTimeline(ctx, path, "gaps", q, more, (*nsys.File).GapRows, report.Gaps)
+}
+
+func showInfo(ctx context.Context, path string, _ timeline.Query, _ *viewFlags) (report.Printable, error) {
+	switch kind, err := sniff(path); {
+	case err != nil:
+		return nil, err
+	case kind == inputCounters:
+		return infoOfCounters(path)
+	}
+	f, done, err := openTimeline(ctx, path, "info")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	info, err := f.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return report.Facts(report.TimelineFacts(&info), info.Warnings), nil
+}
