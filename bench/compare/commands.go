@@ -1,0 +1,116 @@
+package main
+
+import "strings"
+
+// command is one thing to measure.
+type command struct {
+	name  string
+	args  []string
+	env   []string
+	proof string // what its output must contain to count: the vendor's tools exit 0 after failures too
+	slow  bool
+	lacks string // what is missing to run it
+}
+
+const pythonImport = `
+import ncu_report, sys
+report = ncu_report.load_report(sys.argv[1])
+n = 0
+for r in range(report.num_ranges()):
+    for a in range(report.range_by_idx(r).num_actions()):
+        action = report.range_by_idx(r).action_by_idx(a)
+        for name in action.metric_names():
+            action.metric_by_name(name).value()
+            n += 1
+print("values", n)
+`
+
+// thing is a program or file that a command needs, with the way to give it.
+type thing struct{ value, name string }
+
+// lacking names those of the things that are not there.
+func lacking(things ...thing) string {
+	var names []string
+	for _, t := range things {
+		if t.value == "" {
+			names = append(names, t.name)
+		}
+	}
+	return strings.Join(names, " and ")
+}
+
+// commands is the list of everything that is measured.
+func commands(in inputs) []command {
+	var (
+		deepprof = thing{in.deepprof, "deepprof (-deepprof)"}
+		scan     = thing{in.scan, "bench/scan (-scan)"}
+		nsys     = thing{in.nsys, "nsys (-nsight or DEEPPROF_NSIGHT)"}
+		ncu      = thing{in.ncu, "ncu (-nsight or DEEPPROF_NSIGHT)"}
+		python   = thing{in.python, "a Python with NVIDIA's ncu_report (-python or DEEPPROF_BENCH_PYTHON)"}
+		small    = thing{in.small, "a timeline of 3 million kernels (-small)"}
+		large    = thing{in.large, "a timeline of 10 million kernels (-large)"}
+		report   = thing{in.report, "an .ncu-rep (-report or DEEPPROF_BENCH_REPORT)"}
+	)
+	const json = `"rows"`
+	show := func(what, file string) []string { return []string{in.deepprof, "show", what, file, "--json"} }
+	cores := func(n string) []string { return []string{"GOMAXPROCS=" + n} }
+	return []command{
+		{name: "nothing", args: []string{"true"}},
+		{name: "cat small", args: []string{"cat", in.small}, lacks: lacking(small)},
+		{name: "scan small", args: []string{in.scan, in.small}, proof: "rows read", lacks: lacking(scan, small)},
+		{name: "kernels small", args: show("kernels", in.small), proof: json, lacks: lacking(deepprof, small)},
+		{name: "kernels small, 1 core", args: show("kernels", in.small), env: cores("1"), proof: json, lacks: lacking(deepprof, small)},
+		{name: "kernels small, 2 cores", args: show("kernels", in.small), env: cores("2"), proof: json, lacks: lacking(deepprof, small)},
+		{name: "regions small", args: show("regions", in.small), proof: json, slow: true, lacks: lacking(deepprof, small)},
+		{name: "nsys stats small", args: []string{in.nsys, "stats", "--report", "cuda_gpu_kern_sum", "--format", "csv", in.small},
+			proof: "Total Time (ns)", slow: true, lacks: lacking(nsys, small)},
+		{name: "cat large", args: []string{"cat", in.large}, lacks: lacking(large)},
+		{name: "kernels large", args: show("kernels", in.large), proof: json, lacks: lacking(deepprof, large)},
+		{name: "metrics", args: show("metrics", in.report), proof: json, lacks: lacking(deepprof, report)},
+		{name: "ncu raw", args: []string{in.ncu, "--import", in.report, "--page", "raw", "--csv"},
+			proof: `"ID"`, slow: true, lacks: lacking(ncu, report)},
+		{name: "ncu_report", args: []string{in.python, "-c", pythonImport, in.report},
+			proof: "values", slow: true, lacks: lacking(python, report)},
+		{name: "config show", args: []string{in.deepprof, "config", "show"}, proof: ":", lacks: lacking(deepprof)},
+		{name: "version", args: []string{in.deepprof, "version"}, proof: ".", lacks: lacking(deepprof)},
+	}
+}
+
+// quantity is what a ratio compares.
+type quantity struct {
+	name string
+	of   func(sample) float64
+}
+
+var (
+	wall   = quantity{"wall", func(s sample) float64 { return s.wall.Seconds() }}
+	cpu    = quantity{"CPU", func(s sample) float64 { return s.cpu.Seconds() }}
+	memory = quantity{"peak MB", func(s sample) float64 { return float64(s.rss) / 1e6 }}
+)
+
+// ratio is a row of the second table: over divided by under, or over alone.
+// A goal is a bound from below (atLeast) or above (atMost); 0 is none.
+type ratio struct {
+	title           string
+	of              quantity
+	over, under     string
+	atLeast, atMost float64
+}
+
+var ratios = []ratio{
+	{title: "show kernels faster than nsys stats", of: wall, over: "nsys stats small", under: "kernels small", atLeast: 20},
+	{title: "show kernels against cat", of: wall, over: "kernels small", under: "cat small", atMost: 8},
+	{title: "show kernels against cat, large", of: wall, over: "kernels large", under: "cat large", atMost: 8},
+	{title: "show kernels against the scan of its columns", of: wall, over: "kernels small", under: "scan small"},
+	{title: "show kernels, memory", of: memory, over: "kernels small", atMost: 300},
+	{title: "nsys stats, memory", of: memory, over: "nsys stats small", under: "kernels small"},
+	{title: "10 million against 3 million kernels, wall", of: wall, over: "kernels large", under: "kernels small", atMost: 10. / 3 * 1.25},
+	{title: "10 million against 3 million kernels, CPU", of: cpu, over: "kernels large", under: "kernels small", atMost: 10. / 3 * 1.25},
+	{title: "show kernels, large, memory", of: memory, over: "kernels large"},
+	{title: "1 core against 2", of: wall, over: "kernels small, 1 core", under: "kernels small, 2 cores", atLeast: 1.2},
+	{title: "show regions faster than nsys stats", of: wall, over: "nsys stats small", under: "regions small"},
+	{title: "show metrics faster than ncu --import", of: wall, over: "ncu raw", under: "metrics", atLeast: 20},
+	{title: "show metrics faster than ncu_report", of: wall, over: "ncu_report", under: "metrics", atLeast: 10},
+	{title: "show metrics, memory", of: memory, over: "metrics", atMost: 100},
+	{title: "config show against version", of: cpu, over: "config show", under: "version"},
+}

@@ -1,0 +1,56 @@
+#!/bin/sh
+# Builds deepprof and the bench programs, scales a real timeline, and prints the
+# tables of bench/compare. Arguments go to compare, e.g. -rounds 3.
+#   DEEPPROF_NSIGHT          folder with trixie/nsys and trixie/ncu
+#   DEEPPROF_BENCH_SOURCE    a real nsys SQLite export to scale, plain or .gz
+#   DEEPPROF_BENCH_REPORT    an .ncu-rep for `show metrics`, plain or .gz
+#   DEEPPROF_BENCH_DIR       where the large files are kept between runs
+set -eu
+cd "$(dirname "$0")/.."
+dir=${DEEPPROF_BENCH_DIR:-${TMPDIR:-/tmp}/deepprof-bench}
+mkdir -p "$dir/bin"
+
+pick() {
+	for f in "$@"; do
+		if [ -f "$f" ]; then echo "$f"; return; fi
+	done
+}
+source=${DEEPPROF_BENCH_SOURCE:-$(pick testdata/h200/llm.sqlite.gz)}
+report=${DEEPPROF_BENCH_REPORT:-$(pick testdata/h200/llm.ncu-rep.gz)}
+
+export CGO_ENABLED=0
+go build -trimpath -o "$dir/bin/" ./bench/scale ./bench/scan ./bench/compare
+deepprof=
+if go build -trimpath -o "$dir/bin/deepprof" ./cmd/deepprof; then
+	deepprof=$dir/bin/deepprof
+else
+	echo "bench: deepprof does not build, its rows will say so" >&2
+fi
+
+# A scaled file is kept as long as its source and the generator are the same.
+key=$(cat "$source" bench/scale/*.go | cksum | cut -d' ' -f1)
+scaled() {
+	file=$dir/$1-$key.sqlite
+	if [ ! -f "$file" ]; then
+		rm -f "$dir/$1"-*.sqlite
+		"$dir/bin/scale" -source "$source" -kernels "$2" -o "$file" >&2
+	fi
+	echo "$file"
+}
+small=$(scaled small 3000000)
+large=$(scaled large 10000000)
+
+case $report in
+*.gz)
+	gzip -dc "$report" >"$dir/report.ncu-rep"
+	report=$dir/report.ncu-rep
+	;;
+esac
+
+status=0
+"$dir/bin/compare" -deepprof "$deepprof" -scan "$dir/bin/scan" -small "$small" -large "$large" -report "$report" "$@" || status=$?
+
+echo
+echo "Composition of 500 files with 200 overrides:"
+go test ./internal/config -run '^$' -bench BenchmarkCompose -benchtime 20x | grep -E "^(cpu|Benchmark)"
+exit $status
