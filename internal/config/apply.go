@@ -43,7 +43,9 @@ func (c *composer) apply(full *Node, o *override) error {
 func (c *composer) allGroups() []string {
 	var names []string
 	for _, g := range c.repo.allGroups() {
-		names = append(names, g.Name)
+		if g.Name != "" {
+			names = append(names, g.Name)
+		}
 	}
 	return names
 }
@@ -54,7 +56,7 @@ func (c *composer) hydraOverrideFits(full *Node, o *override) error {
 		return o.errorf("hydra-schema", "Error merging override %s\nthe hydra node must stay a mapping", o.line)
 	}
 	var se *schemaError
-	if err := checkHydra(hydra, "hydra", "HydraConf", true); errors.As(err, &se) {
+	if err := c.types.check(hydra, "hydra", "HydraConf", true); errors.As(err, &se) {
 		e := o.errorf("hydra-schema", "Error merging override %s\n%s", o.line, se.text)
 		e.Column = o.valuePos + 1
 		return e
@@ -89,11 +91,15 @@ func (c *composer) overrideFailed(o *override, err error) error {
 	return o.errorf("merge-type", "Error merging override %s\n%s", o.line, err)
 }
 
-// keyHint suggests the dotted key that was probably meant.
+// keyHint suggests the dotted key that was probably meant, or the group where
+// the key looks like one.
 func (c *composer) keyHint(key string, me *mergeError) string {
+	if !strings.Contains(key, ".") {
+		return nearestHint(key, append(c.allGroups(), me.near...))
+	}
 	near := suggest.Nearest(me.key, me.near)
 	if len(near) == 0 {
-		return ""
+		return nearestHint(key, c.allGroups())
 	}
 	parts := splitKey(key)
 	for i, p := range parts {
@@ -101,6 +107,15 @@ func (c *composer) keyHint(key string, me *mergeError) string {
 			parts[i] = near[0]
 			return "did you mean '" + strings.Join(parts[:i+1], ".") + "'?"
 		}
+	}
+	return "did you mean '" + near[0] + "'?"
+}
+
+// nearestHint suggests one name.
+func nearestHint(name string, names []string) string {
+	near := suggest.Nearest(name, names)
+	if len(near) == 0 {
+		return ""
 	}
 	return "did you mean '" + near[0] + "'?"
 }
@@ -113,7 +128,9 @@ func (c *composer) remove(full *Node, o *override) error {
 	}
 	if old == nil || old.kind == Null {
 		e := o.errorf("delete-absent", "Could not delete from config. '%s' does not exist.", o.key)
-		e.Hint = nearestKey(full, o.key)
+		if e.Hint = nearestKey(full, o.key); strings.Contains(o.key, "/") {
+			e.Hint = nearestHint(o.key, c.allGroups())
+		}
 		return e
 	}
 	if o.hasValue {
@@ -133,7 +150,7 @@ func (c *composer) remove(full *Node, o *override) error {
 	if parent.kind == List {
 		return o.errorf("list-delete", "Could not delete from config. '%s' is an item of a list, and items cannot be deleted; set the whole list instead", o.key)
 	}
-	if class := typedParent(full, parent); class != "" {
+	if class := c.typedParent(full, parent); class != "" {
 		return o.errorf("hydra-schema", "Error merging override %s\n%s (DictConfig) does not support deletion", o.line, class)
 	}
 	parent.remove(nodeKey{String, parts[len(parts)-1]})
@@ -142,24 +159,12 @@ func (c *composer) remove(full *Node, o *override) error {
 
 // typedParent names the class of a mapping of the hydra node whose keys are
 // fixed; "" for one whose keys are free.
-func typedParent(full, parent *Node) string {
-	hydra := full.Get("hydra")
-	var path []string
-	for n := parent; n != nil && n != full; n = n.parent {
-		if n == hydra {
-			class := "HydraConf"
-			for i := len(path) - 1; i >= 0; i-- {
-				f := hydraSchema[class][path[i]]
-				if f.kind != classField {
-					return ""
-				}
-				class = f.class
-			}
-			return class
-		}
-		path = append(path, n.keyIn())
+func (c *composer) typedParent(full, parent *Node) string {
+	f, ok := c.types.of(parent, full.Get("hydra"))
+	if !ok || f.kind != classField {
+		return ""
 	}
-	return ""
+	return f.class
 }
 
 // equal compares an override's value with the config's as Python would.

@@ -215,6 +215,11 @@ func TestBadOverrides(t *testing.T) {
 		"unknown root":   {"aaa.x=1", "unknown-key", []string{"Key 'aaa' is not in struct"}},
 		"unknown option": {"g=onne", "option-not-found", []string{"Available options in 'g':\n\tone\n\ttwo", "did you mean 'one'?", "\n    g=onne\n      ^"}},
 		"unknown group":  {"gg@x=one", "group-unknown-in-override", []string{"config group 'gg' does not exist"}},
+		"group's folder": {"deap/h=x", "unknown-key", []string{"Key 'deap/h' is not in struct", "did you mean 'deep/h'?"}},
+		"group's name":   {"deep/hh=x", "unknown-key", []string{"Key 'deep/hh' is not in struct", "did you mean 'deep/h'?"}},
+		"group alone":    {"tophic=x", "unknown-key", []string{"Key 'tophic' is not in struct", "did you mean 'topic'?"}},
+		"absent group":   {"~deep/hh", "delete-absent", []string{"'deep/hh' does not exist", "did you mean 'deep/h'?"}},
+		"batch size":     {"hydra.sweeper.max_batch_size=1.5", "hydra-schema", []string{"could not be converted to Integer"}},
 		"exists":         {"+a=2", "already-exists", []string{"'a=2'", "'++a=2'"}},
 		"absent":         {"~bb.cold", "delete-absent", []string{"'bb.cold' does not exist", "did you mean 'bb.colt'?"}},
 		"list item":      {"~l.0", "list-delete", []string{"set the whole list"}},
@@ -228,7 +233,7 @@ func TestBadOverrides(t *testing.T) {
 			start := time.Now()
 			_, err := composeFiles(t, map[string]string{
 				"config.yaml": "defaults:\n  - g: one\n  - _self_\na: 1\nbb: {colt: 2}\nl: [1, 2]\n",
-				"g/one.yaml":  "x: 1\n", "g/two.yaml": "x: 2\n",
+				"g/one.yaml":  "x: 1\n", "g/two.yaml": "x: 2\n", "deep/h/x.yaml": "x: 3\n", "topic/x.yaml": "x: 4\n",
 			}, c.override)
 			wantError(t, err, start, c.kind, c.words...)
 		})
@@ -255,6 +260,14 @@ func TestErrorsPointAtFiles(t *testing.T) {
 			[]string{"In 'config'", "conf/config.yaml"}},
 		"hydra key": {map[string]string{"config.yaml": "a: 1\nhydra:\n  runn: {dir: x}\n"}, "hydra-schema",
 			[]string{"conf/config.yaml:3:9", "Key 'runn' not in 'HydraConf'", "did you mean 'run'?"}},
+		"sweeper key": {map[string]string{"config.yaml": "hydra: {sweeper: {param: {a: 1}}}\n"}, "hydra-schema",
+			[]string{"conf/config.yaml:1:26", "Key 'param' not in 'BasicSweeperConf'", "did you mean 'params'?"}},
+		"anchor": {map[string]string{"config.yaml": "a: &x 1\nb: &x 2\n"}, "yaml-syntax",
+			[]string{"conf/config.yaml:2:4", "found duplicate anchor 'x'", "already on line 1"}},
+		"block header": {map[string]string{"config.yaml": "a: |#c\n  x\n"}, "yaml-syntax", []string{"conf/config.yaml:1:5", "but found '#'"}},
+		"escape":       {map[string]string{"config.yaml": "a: \"x\\'\"\n"}, "yaml-syntax", []string{"conf/config.yaml:1:6", "unknown escape character"}},
+		"after a colon": {map[string]string{"config.yaml": "a: {b:, c: \"\\/\", d: \"${\"}\n"}, "interpolation-syntax",
+			[]string{"conf/config.yaml:1:21"}},
 		"header": {map[string]string{"config.yaml": "defaults: [g: one]\n", "g/one.yaml": "# @package a b\nx: 1\n"}, "package-header",
 			[]string{"conf/g/one.yaml:1:1", "Too many components"}},
 	} {

@@ -41,6 +41,7 @@ type composer struct {
 	overrides []*override
 	resolve   *resolver
 	merge     *merger
+	types     hydraTypes
 	warnings  []string
 }
 
@@ -54,7 +55,7 @@ func newComposer(o Options, overrides []*override) *composer {
 	if o.OpenDir == nil {
 		o.OpenDir = os.DirFS
 	}
-	c := &composer{opts: o, overrides: overrides}
+	c := &composer{opts: o, overrides: overrides, types: hydraTypes{}}
 	c.repo = newRepo(append([]Source{hydraSource()}, o.Sources...))
 	c.resolve = &resolver{env: o.Env, now: o.Now, hydra: func() *Node { return nil }}
 	c.merge = &merger{resolve: c.resolve}
@@ -102,7 +103,7 @@ func (c *composer) build(skipMissing bool) (*Config, error) {
 		}
 	}
 	full.reparent()
-	cfg := &Config{full: full, repo: c.repo, opts: c.opts, Warnings: c.warnings}
+	cfg := &Config{full: full, types: c.types, repo: c.repo, opts: c.opts, Warnings: c.warnings}
 	c.describe(cfg, list, groups)
 	if err := c.setRuntime(cfg, groups); err != nil {
 		return nil, err
@@ -251,6 +252,7 @@ func refuseSweeps(overrides []*override) error {
 // mergeList merges the configs of the final list in order.
 func (c *composer) mergeList(list []resultDefault) (*Node, error) {
 	full := newMap()
+	c.resolve.typed, c.resolve.types = full, c.types
 	for _, d := range list {
 		f, err := c.repo.load(d.path)
 		if err != nil {
@@ -270,6 +272,9 @@ func (c *composer) mergeList(list []resultDefault) (*Node, error) {
 			return nil, c.mergeFailed(d, f, err)
 		}
 		full.reparent()
+		if o, ok := hydraOptions[d.path]; ok && f.source.Provider == "hydra" {
+			c.types[o.key] = o.class
+		}
 		if root.Get("hydra") != nil {
 			if err := c.hydraFits(d, full); err != nil {
 				return nil, err
@@ -308,7 +313,7 @@ func (c *composer) hydraFits(d resultDefault, full *Node) error {
 			Message: fmt.Sprintf("In '%s': ValidationError raised while composing config:\nMerge error: %s is not a subclass of HydraConf. value: %s",
 				d.path, pyType(hydra), pyStr(hydra))}
 	}
-	err := checkHydra(hydra, "hydra", "HydraConf", false)
+	err := c.types.check(hydra, "hydra", "HydraConf", false)
 	var se *schemaError
 	if errors.As(err, &se) {
 		e := &Error{Kind: "hydra-schema", Message: fmt.Sprintf("In '%s': %s raised while composing config:\n%s", d.path, se.class, se.text), Origin: se.node.origin}

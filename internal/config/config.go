@@ -51,6 +51,7 @@ type Config struct {
 	System   []string  // overrides of hydra itself, in order
 
 	full  *Node // Root and Hydra in one tree: what hydra's interpolations see
+	types hydraTypes
 	repo  *repo
 	opts  Options
 	run   *Run

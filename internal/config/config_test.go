@@ -179,6 +179,42 @@ func TestRunDirMustBeSet(t *testing.T) {
 	wantError(t, err, time.Now(), "run-dir-missing", "hydra.run.dir is not set")
 }
 
+// TestOptionsBringTypes tells Hydra's own launcher, whose keys are fixed, from
+// another or none.
+func TestOptionsBringTypes(t *testing.T) {
+	files := map[string]string{
+		"config.yaml":              "hydra: {launcher: {n_jobs: 2}}\n",
+		"hydra/launcher/mine.yaml": "_target_: m\n",
+	}
+	_, err := composeFiles(t, files)
+	wantError(t, err, time.Now(), "hydra-schema", "Key 'n_jobs' not in 'BasicLauncherConf'")
+	if _, err = composeFiles(t, files, "~hydra/launcher"); err != nil {
+		t.Errorf("without a launcher: %v", err)
+	}
+	files["config.yaml"] = "defaults: [override hydra/launcher: mine]\nhydra: {launcher: {n_jobs: 2}}\n"
+	cfg := mustCompose(t, files)
+	if n, _ := cfg.Hydra.Lookup("launcher.n_jobs").Int(); n != 2 {
+		t.Errorf("n_jobs is %d", n)
+	}
+}
+
+// TestColumnsOfAdaptedText counts columns as the file has them, whatever the
+// parser was given.
+func TestColumnsOfAdaptedText(t *testing.T) {
+	text := "%FOO\n---\nx: {é:, b: [c:, \"\\/\", d], \"\\/e\": f, g: \"\\/\\/\", h: i}\ny: [j]\n"
+	n, err := readYAML("f", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(text, "\n")
+	for path, word := range map[string]string{"x.b": "[", "x.b.0": "c", "x.b.1": `"\/",`, "x.b.2": "d]", "x./e": "f", "x.g": `"\/\/"`, "x.h": "i", "y.0": "j"} {
+		o := n.Lookup(path).Origin()
+		if got := string([]rune(lines[o.Line-1])[o.Column-1:]); !strings.HasPrefix(got, word) {
+			t.Errorf("%s is at %d:%d: %q", path, o.Line, o.Column, got)
+		}
+	}
+}
+
 func TestSearchPathFolder(t *testing.T) {
 	extra := fstest.MapFS{"g/o.yaml": {Data: []byte("x: 1\n")}}
 	tree := fstest.MapFS{"config.yaml": {Data: []byte("hydra: {searchpath: [more]}\n")}}

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -76,8 +77,13 @@ func loadCorpus(tb testing.TB) []corpusCase {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return readCases(tb, z)
+}
+
+func readCases(tb testing.TB, r io.Reader) []corpusCase {
+	tb.Helper()
 	var cases []corpusCase
-	scanner := bufio.NewScanner(z)
+	scanner := bufio.NewScanner(r)
 	scanner.Buffer(nil, 16<<20)
 	for scanner.Scan() {
 		var c corpusCase
@@ -476,7 +482,7 @@ func (r *corpusRun) sweepProblem() string {
 		if got := resolved.JSON(false); !r.sameJSON(got, w.Config) {
 			return fmt.Sprintf("job %d config %s, want %s", i, got, w.Config)
 		}
-		if run.Path != r.replace.Replace(w.OutputDir) {
+		if w.OutputDir != "" && run.Path != r.replace.Replace(w.OutputDir) {
 			return fmt.Sprintf("job %d output dir %s, want %s", i, run.Path, w.OutputDir)
 		}
 	}
@@ -507,6 +513,27 @@ func TestCorpus(t *testing.T) {
 		if !slices.Contains(differing, id) {
 			t.Errorf("%s is listed as differing, but it fits", id)
 		}
+	}
+}
+
+// TestPython holds more cases of the corpus's form: what PyYAML, omegaconf's
+// typed nodes and Python's decimals make of small configs.
+func TestPython(t *testing.T) {
+	f, err := os.Open("testdata/python.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	cases := readCases(t, f)
+	if len(cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range cases {
+		t.Run(c.ID, func(t *testing.T) {
+			if p := layOut(t, t.TempDir(), c).problem(); p != "" {
+				t.Error(p)
+			}
+		})
 	}
 }
 

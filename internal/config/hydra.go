@@ -31,8 +31,10 @@ const (
 	optionalText
 	optionalBool
 	intField
+	optionalInt
 	textList
 	textMap
+	optionalTextMap
 	anyMap
 	modeField
 	classField
@@ -55,6 +57,10 @@ var hydraSchema = map[string]map[string]field{
 		"output_subdir": {kind: optionalText}, "overrides": {classField, "OverridesConf"},
 		"job": {classField, "JobConf"}, "runtime": {classField, "RuntimeConf"}, "verbose": {kind: anyField},
 	},
+	"BasicLauncherConf": {"_target_": {kind: textField}},
+	"BasicSweeperConf": {
+		"_target_": {kind: textField}, "max_batch_size": {kind: optionalInt}, "params": {kind: optionalTextMap},
+	},
 	"RunDir":        {"dir": {kind: textField}},
 	"SweepDir":      {"dir": {kind: textField}, "subdir": {kind: textField}},
 	"HelpConf":      {"app_name": {kind: textField}, "header": {kind: textField}, "footer": {kind: textField}, "template": {kind: textField}},
@@ -73,6 +79,49 @@ var hydraSchema = map[string]map[string]field{
 	},
 }
 
+// hydraTypes gives the classes of keys of the hydra node that HydraConf leaves
+// open and the chosen options fix.
+type hydraTypes map[string]string
+
+// hydraOptions are the options of Hydra's own groups that bring a class.
+var hydraOptions = map[string]struct{ key, class string }{
+	"hydra/launcher/basic": {"launcher", "BasicLauncherConf"},
+	"hydra/sweeper/basic":  {"sweeper", "BasicSweeperConf"},
+}
+
+func (t hydraTypes) field(class, key string) (field, bool) {
+	if fixed := t[key]; fixed != "" && class == "HydraConf" {
+		return field{classField, fixed}, true
+	}
+	f, ok := hydraSchema[class][key]
+	return f, ok
+}
+
+// of finds the type of a node below hydra; ok is false where it has none.
+func (t hydraTypes) of(n, hydra *Node) (f field, ok bool) {
+	var path []*Node
+	for ; n != hydra; n = n.parent {
+		if n == nil || len(path) > maxNesting {
+			return field{}, false
+		}
+		path = append(path, n)
+	}
+	f = field{classField, "HydraConf"}
+	for i := len(path) - 1; i >= 0; i-- {
+		switch f.kind {
+		case classField:
+			if f, ok = t.field(f.class, path[i].keyIn()); !ok {
+				return field{}, false
+			}
+		case textList, textMap, optionalTextMap:
+			f = field{kind: textField}
+		default:
+			return field{}, false
+		}
+	}
+	return f, true
+}
+
 // schemaError is a hydra node that does not fit.
 type schemaError struct {
 	class string // of Python's exception
@@ -82,19 +131,23 @@ type schemaError struct {
 
 func (e *schemaError) Error() string { return e.text }
 
-// checkHydra validates the hydra node and converts its scalars to their types.
+// invalid refuses a value in omegaconf's words.
+func invalid(n *Node, format string, args ...any) error {
+	return &schemaError{"ValidationError", fmt.Sprintf(format, args...), n}
+}
+
+// check validates the hydra node and converts its scalars to their types.
 // An unknown key is allowed where the user forced it in.
-func checkHydra(n *Node, path, class string, allowUnknown bool) error {
-	fields := hydraSchema[class]
+func (t hydraTypes) check(n *Node, path, class string, allowUnknown bool) error {
 	for i, e := range n.entries {
-		f, ok := fields[pyStr(e.Key)]
+		f, ok := t.field(class, pyStr(e.Key))
 		if !ok {
 			if allowUnknown {
 				continue
 			}
 			return &schemaError{"ConfigKeyError", fmt.Sprintf("Key '%s' not in '%s'", pyStr(e.Key), class), e.Value}
 		}
-		value, err := checkField(e.Value, path+"."+pyStr(e.Key), f, allowUnknown)
+		value, err := t.checkField(e.Value, path+"."+pyStr(e.Key), f, allowUnknown)
 		if err != nil {
 			return err
 		}
@@ -106,37 +159,18 @@ func checkHydra(n *Node, path, class string, allowUnknown bool) error {
 	return nil
 }
 
-func checkField(n *Node, path string, f field, allowUnknown bool) (*Node, error) {
+func (t hydraTypes) checkField(n *Node, path string, f field, allowUnknown bool) (*Node, error) {
 	if n.Missing() || n.Interpolation() || f.kind == anyField {
 		return n, nil
 	}
-	bad := func(format string, args ...any) (*Node, error) {
-		return nil, &schemaError{"ValidationError", fmt.Sprintf(format, args...), n}
-	}
+	bad := func(format string, args ...any) (*Node, error) { return nil, invalid(n, format, args...) }
 	if n.kind == Null {
-		if f.kind == optionalText || f.kind == optionalBool || f.kind == modeField {
+		if f.optional() {
 			return n, nil
 		}
 		return bad("field '%s' is not Optional", path)
 	}
 	switch f.kind {
-	case textField, optionalText:
-		if n.container() {
-			return bad("Cannot convert '%s' to string: '%s'", pyType(n), pyStr(n))
-		}
-		if n.kind != String {
-			return newText(pyStr(n)), nil
-		}
-	case optionalBool:
-		return toBool(n, bad)
-	case intField:
-		if n.kind != Int {
-			return bad("Value '%s' of type '%s' could not be converted to Integer", pyStr(n), pyType(n))
-		}
-	case modeField:
-		if n.kind != String || n.text != "RUN" && n.text != "MULTIRUN" {
-			return bad("Invalid value '%s', expected one of [RUN, MULTIRUN]", pyStr(n))
-		}
 	case textList:
 		if n.kind != List {
 			return bad("'%s' must be a list of strings, not %s", path, pyType(n))
@@ -149,18 +183,77 @@ func checkField(n *Node, path string, f field, allowUnknown bool) (*Node, error)
 				n.items[i] = &Node{kind: String, text: pyStr(item), origin: item.origin, parent: n}
 			}
 		}
-	case textMap, anyMap:
+	case textMap, optionalTextMap, anyMap:
 		if n.kind != Map {
 			return bad("'%s' must be a mapping, not %s", path, pyType(n))
 		}
-		if f.kind == textMap {
+		if f.kind != anyMap {
 			return n, textValues(n, path)
 		}
 	case classField:
 		if n.kind != Map {
 			return bad("Merge error: %s is not a subclass of %s. value: %s", pyType(n), f.class, pyStr(n))
 		}
-		return n, checkHydra(n, path, f.class, allowUnknown)
+		return n, t.check(n, path, f.class, allowUnknown)
+	default:
+		return f.convert(n, pyType(n))
+	}
+	return n, nil
+}
+
+func (f field) optional() bool {
+	switch f.kind {
+	case optionalText, optionalBool, optionalInt, optionalTextMap, modeField, anyField:
+		return true
+	}
+	return false
+}
+
+// scalar tells whether a field holds one value rather than several.
+func (f field) scalar() bool {
+	switch f.kind {
+	case textField, optionalText, optionalBool, intField, optionalInt, modeField:
+		return true
+	}
+	return false
+}
+
+// python names the type of a scalar field that cannot be null.
+func (f field) python() string {
+	if f.kind == intField {
+		return "int"
+	}
+	return "str"
+}
+
+// convert makes a value fit a scalar field, as omegaconf's typed nodes do: n
+// itself where it fits already. Null is the caller's; class is what Python calls
+// the type of n.
+func (f field) convert(n *Node, class string) (*Node, error) {
+	switch f.kind {
+	case textField, optionalText:
+		if n.container() || n.kind == Bytes {
+			return nil, invalid(n, "Cannot convert '%s' to string: '%s'", class, pyStr(n))
+		}
+		if n.kind != String {
+			return newText(pyStr(n)), nil
+		}
+	case optionalBool:
+		return toBool(n, class)
+	case intField, optionalInt:
+		if n.kind == Int {
+			return n, nil
+		}
+		if n.kind == String {
+			if i, ok := intOf(n.text, 10); ok {
+				return newBig(i), nil
+			}
+		}
+		return nil, invalid(n, "Value '%s' of type '%s' could not be converted to Integer", pyStr(n), class)
+	case modeField:
+		if n.kind != String || n.text != "RUN" && n.text != "MULTIRUN" {
+			return nil, invalid(n, "Invalid value '%s', expected one of [RUN, MULTIRUN]", pyStr(n))
+		}
 	}
 	return n, nil
 }
@@ -177,19 +270,22 @@ func textValues(n *Node, path string) error {
 	return nil
 }
 
-func toBool(n *Node, bad func(string, ...any) (*Node, error)) (*Node, error) {
+func toBool(n *Node, class string) (*Node, error) {
 	switch n.kind {
 	case Bool:
 		return n, nil
 	case Int:
 		return newBool(n.big != nil || n.integer != 0), nil
 	case String:
+		if i, ok := intOf(n.text, 10); ok {
+			return newBool(i.Sign() != 0), nil
+		}
 		switch strings.ToLower(n.text) {
-		case "yes", "y", "on", "true", "1":
+		case "yes", "y", "on", "true":
 			return newBool(true), nil
-		case "no", "n", "off", "false", "0":
+		case "no", "n", "off", "false":
 			return newBool(false), nil
 		}
 	}
-	return bad("Value '%s' is not a valid bool (type %s)", pyStr(n), pyType(n))
+	return nil, invalid(n, "Value '%s' is not a valid bool (type %s)", pyStr(n), class)
 }

@@ -84,10 +84,14 @@ func (c *composer) copyEnv(hydra *Node) error {
 	if names == nil || set == nil || names.kind != List || set.kind != Map {
 		return nil
 	}
-	for _, n := range names.items {
+	for _, item := range names.items {
+		n, err := c.resolve.deref(item, nil)
+		if err != nil {
+			return at(err, item)
+		}
 		value, ok := c.opts.Env(n.text)
 		if !ok {
-			return &Error{Kind: "interpolation-env", Message: fmt.Sprintf("hydra.job.env_copy: the environment variable '%s' is not set", n.text), Origin: n.origin}
+			return &Error{Kind: "interpolation-env", Message: fmt.Sprintf("hydra.job.env_copy: the environment variable '%s' is not set", n.text), Origin: item.origin}
 		}
 		set.putText(n.text, newText(value))
 	}
@@ -134,7 +138,7 @@ func (c *composer) overrideDirname(hydra *Node) (string, error) {
 // resolver makes one that sees this config: its hydra node, and the variables
 // that hydra.job.env_set adds.
 func (c *Config) resolver() *resolver {
-	r := &resolver{env: c.opts.Env, now: c.opts.Now, hydra: func() *Node { return c.Hydra }}
+	r := &resolver{env: c.opts.Env, now: c.opts.Now, hydra: func() *Node { return c.Hydra }, typed: c.full, types: c.types}
 	r.warn = func(text string) {
 		if !slices.Contains(c.Warnings, text) {
 			c.Warnings = append(c.Warnings, text)
@@ -143,7 +147,7 @@ func (c *Config) resolver() *resolver {
 	r.env = func(name string) (string, bool) {
 		if set := c.Hydra.Lookup("job.env_set"); c.run != nil && set != nil && set.kind == Map {
 			if n := set.Get(name); n != nil {
-				if v, err := (&resolver{env: c.opts.Env, now: c.opts.Now, hydra: r.hydra}).deref(n, nil); err == nil {
+				if v, err := (&resolver{env: c.opts.Env, now: c.opts.Now, hydra: r.hydra, typed: c.full, types: c.types}).deref(n, nil); err == nil {
 					return pyStr(v), true
 				}
 			}
@@ -217,6 +221,13 @@ func (c *Config) Run() (Run, error) {
 	}
 	if subdir.kind != Null {
 		run.OutputDir = filepath.Join(run.Path, pyStr(subdir))
+	}
+	if set := c.Hydra.Lookup("job.env_set"); set != nil {
+		for _, e := range set.entries {
+			if _, err := get("job.env_set." + pyStr(e.Key)); err != nil {
+				return Run{}, err
+			}
+		}
 	}
 	c.run = &run
 	return run, nil

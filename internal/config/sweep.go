@@ -174,45 +174,36 @@ func matchesAny(patterns []string, name string) bool {
 	return false
 }
 
-// rangeValues counts exactly, so that a step of 0.1 does not drift.
+// rangeValues counts as Hydra does: whole numbers exactly, others as Python's
+// decimals, whose sums are rounded.
 func (s *sweep) rangeValues(o *override) ([]*Node, error) {
-	var r [3]*big.Rat
+	var d [3]decimal
 	whole := true
 	for i, n := range s.numbers {
 		whole = whole && n.kind != Float
-		if r[i] = rational(n); r[i] == nil {
+		var ok bool
+		if d[i], ok = decimalOf(n); !ok {
 			return nil, o.errorf("sweep-unsupported", "a range needs finite numbers: '%s'", o.line)
 		}
 	}
-	at, stop, step := r[0], r[1], r[2]
-	if step.Sign() == 0 {
+	at, stop, step := d[0], d[1], d[2]
+	if step.coefficient.Sign() == 0 {
 		return nil, o.errorf("sweep-unsupported", "Invalid range values (start:%s, stop:%s, step:%s)", pyStr(s.numbers[0]), pyStr(s.numbers[1]), pyStr(s.numbers[2]))
 	}
 	var values []*Node
-	for at.Cmp(stop)*step.Sign() < 0 {
+	for at.compare(stop)*step.coefficient.Sign() < 0 {
 		if len(values) >= maxJobs {
 			return nil, o.errorf("sweep-unsupported", "the range '%s' has more than %d values", o.line, maxJobs)
 		}
 		if whole {
-			values = append(values, newBig(new(big.Int).Set(at.Num())))
+			values = append(values, newBig(new(big.Int).Set(at.coefficient)))
+			at.coefficient = new(big.Int).Add(at.coefficient, step.coefficient)
 		} else {
-			f, _ := at.Float64()
-			values = append(values, newFloat(f))
+			values = append(values, newFloat(at.float()))
+			at = at.add(step)
 		}
-		at = new(big.Rat).Add(at, step)
 	}
 	return values, nil
-}
-
-func rational(n *Node) *big.Rat {
-	switch n.kind {
-	case Float:
-		return new(big.Rat).SetFloat64(n.float)
-	case Bool:
-		return new(big.Rat).SetInt64(map[bool]int64{true: 1}[n.boolean])
-	}
-	b, _ := n.BigInt()
-	return new(big.Rat).SetInt(b)
 }
 
 // elementText writes a value as an override that parses back to it.

@@ -42,6 +42,7 @@ type yamlReader struct {
 	depth  int
 	active map[*yaml.Node]bool // anchors being expanded
 	inKey  bool                // interpolations are not looked for in keys
+	edits  []yamlEdit          // that the parsed text has and the file has not
 }
 
 // readYAML parses a file. An empty one is nil.
@@ -56,6 +57,9 @@ func readYAML(file string, data []byte) (n *Node, err error) {
 			n, err = nil, r.fail(0, 0, "the file cannot be parsed: %v", p)
 		}
 	}()
+	if data, err = r.adaptYAML(data); err != nil {
+		return nil, err
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
 	switch err := decoder.Decode(&doc); {
@@ -72,6 +76,9 @@ func readYAML(file string, data []byte) (n *Node, err error) {
 	}
 	if len(doc.Content) == 0 {
 		return nil, nil
+	}
+	if err := r.anchors(&doc, map[string]*yaml.Node{}); err != nil {
+		return nil, err
 	}
 	if n, err = r.node(doc.Content[0]); err != nil {
 		return nil, err
@@ -100,7 +107,7 @@ func (r *yamlReader) fail(line, column int, format string, args ...any) *Error {
 	return &Error{
 		Kind:    "yaml-syntax",
 		Message: fmt.Sprintf(format, args...),
-		Origin:  Origin{File: r.file, Line: line, Column: column},
+		Origin:  Origin{File: r.file, Line: line, Column: r.column(line, column)},
 	}
 }
 
@@ -185,8 +192,26 @@ func (r *yamlReader) node(y *yaml.Node) (*Node, error) {
 			return nil, err
 		}
 	}
-	n.origin = Origin{File: r.file, Line: y.Line, Column: y.Column}
+	n.origin = Origin{File: r.file, Line: y.Line, Column: r.column(y.Line, y.Column)}
 	return n, nil
+}
+
+// anchors refuses a name that stands for two values.
+func (r *yamlReader) anchors(y *yaml.Node, seen map[string]*yaml.Node) error {
+	if first := seen[y.Anchor]; first != nil {
+		e := r.at(y, "found duplicate anchor '%s'", y.Anchor)
+		e.Hint = fmt.Sprintf("the anchor stands already on line %d", first.Line)
+		return e
+	}
+	if y.Anchor != "" {
+		seen[y.Anchor] = y
+	}
+	for _, c := range y.Content {
+		if err := r.anchors(c, seen); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func explicitTag(y *yaml.Node) string {

@@ -64,30 +64,51 @@ func scalarOf(tag, s string) *Node {
 	return nil
 }
 
+// intOf reads an integer as Python's int(text, base) does: blanks around it, a
+// sign, the prefix of the base and single underscores are allowed.
+func intOf(s string, base int) (*big.Int, bool) {
+	s = strings.TrimSpace(s)
+	digits := s[sign(s):]
+	if prefix := map[int]string{2: "0b", 8: "0o", 16: "0x"}[base]; prefix != "" && len(digits) > 2 && strings.EqualFold(digits[:2], prefix) {
+		digits = strings.TrimPrefix(digits[2:], "_")
+	}
+	if digits == "" || strings.IndexByte("+-_", digits[0]) >= 0 || strings.HasSuffix(digits, "_") || strings.Contains(digits, "__") {
+		return nil, false
+	}
+	n, ok := new(big.Int).SetString(strings.ReplaceAll(digits, "_", ""), base)
+	if ok && s[0] == '-' {
+		n.Neg(n)
+	}
+	return n, ok
+}
+
+// signed takes one sign off a number, as PyYAML does.
+func signed(s string) (text string, negative bool) {
+	return s[sign(s):], strings.HasPrefix(s, "-")
+}
+
 func yamlInt(s string) *Node {
-	s = strings.ReplaceAll(s, "_", "")
-	negative := strings.HasPrefix(s, "-")
-	s = strings.TrimLeft(s, "+-")
+	s, negative := signed(strings.ReplaceAll(s, "_", ""))
 	var n *big.Int
 	var ok bool
 	switch {
 	case strings.HasPrefix(s, "0b"):
-		n, ok = new(big.Int).SetString(s[2:], 2)
+		n, ok = intOf(s[2:], 2)
 	case strings.HasPrefix(s, "0x"):
-		n, ok = new(big.Int).SetString(s[2:], 16)
+		n, ok = intOf(s[2:], 16)
 	case len(s) > 1 && s[0] == '0':
-		n, ok = new(big.Int).SetString(s, 8)
+		n, ok = intOf(s, 8)
 	case strings.Contains(s, ":"):
 		n, ok = new(big.Int), true
 		for part := range strings.SplitSeq(s, ":") {
-			digit, valid := new(big.Int).SetString(part, 10)
+			digit, valid := intOf(part, 10)
 			if !valid {
 				return nil
 			}
 			n.Mul(n, big.NewInt(60)).Add(n, digit)
 		}
 	default:
-		n, ok = new(big.Int).SetString(s, 10)
+		n, ok = intOf(s, 10)
 	}
 	if !ok {
 		return nil
@@ -98,32 +119,41 @@ func yamlInt(s string) *Node {
 	return newBig(n)
 }
 
-func yamlFloat(s string) *Node {
-	s = strings.ToLower(strings.ReplaceAll(s, "_", ""))
-	sign := 1.0
-	if strings.HasPrefix(s, "-") {
-		sign = -1
+// floatOf reads a number as Python's float() does, which knows no hexadecimal.
+func floatOf(s string) (float64, bool) {
+	s = strings.TrimSpace(s)
+	if strings.ContainsAny(s, "xXpP_") {
+		return 0, false
 	}
-	s = strings.TrimLeft(s, "+-")
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil || errors.Is(err, strconv.ErrRange)
+}
+
+func yamlFloat(s string) *Node {
+	s, negative := signed(strings.ToLower(strings.ReplaceAll(s, "_", "")))
+	factor := 1.0
+	if negative {
+		factor = -1
+	}
 	switch {
 	case s == ".inf":
-		return newFloat(sign * parseFloat("inf"))
+		return newFloat(factor * parseFloat("inf"))
 	case s == ".nan":
 		return newFloat(parseFloat("nan"))
 	case strings.Contains(s, ":"):
 		total := 0.0
 		for part := range strings.SplitSeq(s, ":") {
-			f, err := strconv.ParseFloat(part, 64)
-			if err != nil {
+			f, ok := floatOf(part)
+			if !ok {
 				return nil
 			}
 			total = total*60 + f
 		}
-		return newFloat(sign * total)
+		return newFloat(factor * total)
 	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
+	f, ok := floatOf(s)
+	if !ok {
 		return nil
 	}
-	return newFloat(sign * f)
+	return newFloat(factor * f)
 }
