@@ -33,7 +33,8 @@ type Job struct {
 	// Interrupts counts requests to stop: the first asks the program to finish
 	// and keeps what it has, the second kills the whole tree. Requests within
 	// repeatWindow of the first are the same key press. The end of the context
-	// counts as a first request, never as a second.
+	// counts as a first request, and as a second one where a request came through
+	// this channel: who passes it ends the context only to insist.
 	Interrupts <-chan os.Signal
 
 	// Patience may shorten Limits.Silence for what was printed last, which may
@@ -124,6 +125,9 @@ type Ended struct {
 	Stopped StopReason
 	Killed  bool
 
+	// Requests counts how often it was asked to stop, for whatever reason.
+	Requests int
+
 	// TargetSeen and TargetEnded tell whether the profiled program was ever
 	// alive and whether it had ended when the run was stopped.
 	TargetSeen, TargetEnded bool
@@ -132,7 +136,10 @@ type Ended struct {
 	// those that could not be (a process stuck in the kernel).
 	Left, Alive []Process
 
-	CPU      time.Duration // of the whole tree
+	CPU time.Duration // of the whole tree
+
+	// LastLine is the last one before the run was asked to stop, as Quote gives
+	// it.
 	LastLine Line
 
 	// Real is the executable that Command.Path turned into: a wrapper script

@@ -8,8 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 
@@ -31,6 +31,9 @@ func Supervise(ctx context.Context, job Job) (Ended, error) {
 		return Ended{Exit: Exit{Code: -1}}, err
 	}
 	defer s.tree.forget()
+	if s.guard != nil {
+		defer s.guard.dismiss()
+	}
 	s.watch(ctx)
 	s.settle(ctx)
 	s.finish()
@@ -43,6 +46,7 @@ type supervisor struct {
 	job    Job
 	limits Limits
 	tree   *tree
+	guard  *guard
 	exited chan Exit
 
 	out, err *tail
@@ -55,6 +59,7 @@ type supervisor struct {
 	full       time.Time // the report's progress bar reached 100 %
 
 	requests int       // to stop
+	pressed  bool      // one of them came through Job.Interrupts
 	asked    time.Time // first request
 	pending  bool      // the signal could not be sent yet
 	lastOut  time.Time
@@ -92,22 +97,29 @@ func (s *supervisor) start() error {
 	cmd.Dir, cmd.Env = c.Dir, Environ(env, RunMarker+"="+marker)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, stdout, stderr
 	// A session of its own keeps the terminal's Ctrl-C away from the profiler.
-	// If this process dies, one SIGTERM makes nsys stop its target and write
-	// the report.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if s.guard, err = startGuard(s.job.Profiler, s.limits.Grace); err != nil {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM // second best, where there is no /bin/sh
+	}
 
 	started := make(chan error, 1)
 	go s.run(cmd, marker, started)
 	if err := <-started; err != nil {
+		if s.guard != nil {
+			s.guard.dismiss()
+		}
 		return fmt.Errorf("start %s: %w", c.Path, startError(err))
+	}
+	if s.guard != nil {
+		s.guard.watch(s.job.Profiler, s.tree.root)
 	}
 	s.began = time.Now()
 	s.lastOut, s.lastBusy = s.began, s.began
 	return nil
 }
 
-// run starts and reaps the program from one thread: the kernel delivers
-// Pdeathsig when the thread that started the child ends.
+// run starts and reaps the program from one thread: where there is no guard, the
+// kernel delivers Pdeathsig when the thread that started the child ends.
 func (s *supervisor) run(cmd *exec.Cmd, marker string, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -147,11 +159,9 @@ func (s *supervisor) watch(ctx context.Context) {
 			return
 		case <-done:
 			done = nil
-			if s.requests == 0 {
-				s.ask(Interrupted)
-			}
+			s.cancelled()
 		case <-s.job.Interrupts:
-			s.ask(Interrupted)
+			s.press(ctx)
 		case now := <-tick.C:
 			if s.ended.Killed {
 				if len(s.ended.Alive) > 0 { // stuck in the kernel: nothing to wait for
@@ -166,31 +176,9 @@ func (s *supervisor) watch(ctx context.Context) {
 	}
 }
 
-// ask handles one request to stop: the first is polite, the second is not.
-func (s *supervisor) ask(why StopReason) {
-	now := time.Now()
-	if s.requests > 0 && why == Interrupted && now.Sub(s.asked) < repeatWindow {
-		return
-	}
-	s.requests++
-	if s.requests == 1 {
-		s.ended.Stopped, s.asked, s.pending = why, now, true
-		return
-	}
-	s.killAll()
-}
-
-func (s *supervisor) killAll() {
-	s.ended.Killed = true
-	s.pending = false
-	for _, p := range s.tree.kill(10 * time.Second) {
-		s.ended.Alive = append(s.ended.Alive, Process{p.pid, p.name})
-	}
-}
-
 // observe reads what was printed and, less often, looks at the processes.
 func (s *supervisor) observe(now time.Time) {
-	a, b := s.out.read(), s.err.read()
+	a, b := s.out.read(tailBudget), s.err.read(tailBudget)
 	if a || b {
 		s.lastOut = now
 	}
@@ -219,7 +207,7 @@ func (s *supervisor) noteTarget(now time.Time) {
 	for _, p := range s.tree.known {
 		switch {
 		case p.pid != s.tree.root:
-			s.target = s.target || !profilerProcess(s.job.Profiler, p)
+			s.target = s.target || !s.ofProfiler(p)
 		case s.ended.Real == "" || now.Sub(s.began) < 5*time.Second:
 			if real, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.pid)); err == nil {
 				s.ended.Real = real
@@ -243,86 +231,27 @@ func (s *supervisor) noteBusy(now time.Time) {
 	}
 }
 
-// enforce sends what is due: the one polite signal, or the end of patience.
-func (s *supervisor) enforce(now time.Time) {
-	if s.pending && s.maySignal(now) {
-		s.pending = false
-		s.signal(syscall.SIGINT)
-	}
-	spent, quiet := now.Sub(s.began), now.Sub(s.lastOut)
-	reporting := s.ended.TargetSeen && !s.targetGone.IsZero()
-	switch {
-	case reporting && over(s.limits.Finish, now.Sub(s.targetGone)):
-		if s.requests == 0 {
-			s.requests, s.asked, s.ended.Stopped = 1, now, TimedOut
-		}
-		s.ended.TargetEnded = true
-		s.killAll()
-	case reporting:
-	case s.requests > 0:
-		grace := s.limits.Grace
-		if s.generating {
-			grace += max(s.limits.Finish, 0)
-		}
-		if over(grace, now.Sub(s.asked)) {
-			s.killAll()
-		}
-	case over(s.limits.Timeout, spent):
-		s.ask(TimedOut)
-	case over(s.silence(), quiet), over(s.limits.Stall, min(quiet, now.Sub(s.lastBusy))):
-		s.ask(Stalled)
-	}
-}
-
-func (s *supervisor) silence() time.Duration {
-	if s.job.Patience != nil {
-		last := s.ended.LastLine.Text
-		if part := s.out.pending(); part != "" {
-			last = part
-		}
-		if d := s.job.Patience(last); d > 0 {
-			return d
-		}
-	}
-	return s.limits.Silence
-}
-
-// maySignal holds back the signal to nsys until its target lives, and while a
-// report is being written; see Job.Profiler. With the target gone there is
-// nothing left to stop.
-func (s *supervisor) maySignal(now time.Time) bool {
-	if s.job.Profiler != Nsys {
-		return true
-	}
-	if !s.targetGone.IsZero() {
-		return false
-	}
-	if s.generating && !s.full.IsZero() && now.Sub(s.full) > 2*time.Second {
-		s.generating = false
-	}
-	return s.target && !s.generating
-}
-
-func (s *supervisor) signal(sig unix.Signal) {
-	if s.job.Profiler == Nsys {
-		_ = unix.Kill(s.tree.root, sig)
-		return
-	}
-	_ = unix.Kill(-s.tree.root, sig)
-}
+// The workload shares its output with nsys and may print nearly the same, so the
+// whole form counts.
+var (
+	nsysGenerating = regexp.MustCompile(`^Generating '/.*/nsys-report-[0-9a-f]+\.qdstrm'$`)
+	nsysWritten    = regexp.MustCompile(`^\[\d+/\d+\] \[=*100%\] \S.*\.(?:nsys-rep|qdrep|sqlite)$`)
+)
 
 func (s *supervisor) line(stderr bool, text string) {
 	l := Line{Stderr: stderr, Text: text, At: time.Since(s.began)}
-	if strings.TrimSpace(text) != "" {
-		s.ended.LastLine = l
+	// What is printed once the program was asked to stop says how it stops, not
+	// what it was doing.
+	if quote := Quote(text); quote != "" && s.requests == 0 {
+		s.ended.LastLine = Line{Stderr: stderr, Text: quote, At: l.At}
 	}
 	if s.job.Profiler == Nsys && !stderr {
 		switch {
-		case strings.HasPrefix(text, "Generating '"):
+		case nsysGenerating.MatchString(text):
 			s.generating, s.full = true, time.Time{}
-		case strings.HasPrefix(text, "Generated:"):
+		case text == "Generated:":
 			s.generating = false
-		case strings.Contains(text, "100%] "):
+		case nsysWritten.MatchString(text):
 			s.full = time.Now()
 		}
 	}
@@ -354,21 +283,29 @@ func (s *supervisor) settle(ctx context.Context) {
 		select {
 		case <-done:
 			done = nil
-			if s.requests == 0 {
-				s.ended.Stopped = Interrupted
+			if s.requests == 0 || s.pressed {
+				s.noteStop()
 				return
 			}
 		case <-s.job.Interrupts:
-			if s.requests > 0 && time.Since(s.asked) < repeatWindow {
+			s.pressed = true
+			if s.requests > 0 && ctx.Err() == nil && time.Since(s.asked) < repeatWindow {
 				continue
 			}
-			if s.requests == 0 {
-				s.ended.Stopped = Interrupted
-			}
+			s.noteStop()
 			return
 		case <-time.After(pollEvery):
 		}
 	}
+}
+
+// noteStop counts a request that ends the waiting for what outlives the program.
+func (s *supervisor) noteStop() {
+	if s.requests == 0 {
+		s.ended.Stopped = Interrupted
+	}
+	s.requests++
+	s.ended.Requests = s.requests
 }
 
 func (s *supervisor) mayStillWrite(rest []proc) bool {
@@ -377,7 +314,7 @@ func (s *supervisor) mayStillWrite(rest []proc) bool {
 		return false
 	}
 	for _, p := range rest {
-		if profilerProcess(s.job.Profiler, p) {
+		if s.ofProfiler(p) {
 			return true
 		}
 	}

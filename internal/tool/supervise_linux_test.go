@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -226,6 +227,185 @@ func TestSuperviseContextAsksOnce(t *testing.T) {
 	}
 }
 
+// TestSuperviseContextInsists: the end of the context is the second request
+// where the first came as a key press, in whichever order they are seen.
+func TestSuperviseContextInsists(t *testing.T) {
+	for _, pressFirst := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		keys := make(chan os.Signal, 1)
+		start := time.Now()
+		ended, _, left := superviseShell(t, ctx, `trap '' INT TERM; echo ready; while :; do sleep 0.05; done`, func(j *Job) {
+			j.Interrupts, j.Limits.Grace = keys, time.Minute
+			j.OnLine = func(Line) {
+				go func() {
+					if pressFirst {
+						keys <- os.Interrupt
+						time.Sleep(300 * time.Millisecond)
+						cancel()
+						return
+					}
+					cancel()
+					keys <- os.Interrupt
+				}()
+			}
+		})
+		cancel()
+		if ended.Stopped != Interrupted || !ended.Killed || ended.Requests != 2 || time.Since(start) > 20*time.Second {
+			t.Errorf("press first %v: %+v", pressFirst, ended)
+		}
+		if len(left) > 0 {
+			t.Errorf("alive after return: %v", left)
+		}
+	}
+}
+
+// TestSuperviseFlood: output that comes faster than it can be looked at keeps
+// neither the time limit nor a request to stop from working.
+func TestSuperviseFlood(t *testing.T) {
+	slow := func(j *Job) { j.OnLine = func(Line) { time.Sleep(2 * time.Millisecond) } }
+	flood := `while :; do echo x; done`
+	for _, c := range []struct {
+		name   string
+		change func(*Job)
+		want   StopReason
+	}{
+		{"time limit", func(j *Job) { j.Limits.Timeout = 500 * time.Millisecond }, TimedOut},
+		{"key press", func(j *Job) {
+			keys := make(chan os.Signal, 1)
+			keys <- os.Interrupt
+			j.Interrupts = keys
+		}, Interrupted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+			defer cancel()
+			ended, _, _ := superviseShell(t, ctx, flood, func(j *Job) { slow(j); c.change(j) })
+			if ended.Stopped != c.want || ended.Exit.Duration > 10*time.Second {
+				t.Errorf("%q after %v", ended.Stopped, ended.Exit.Duration)
+			}
+		})
+	}
+}
+
+// TestTailIsBounded: a file that grows as fast as it is read does not hold the
+// reader, and its last line is seen all the same.
+func TestTailIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	more, last := true, ""
+	start := time.Now()
+	tail, err := openTail(path, func(text string) {
+		if last = text; more && time.Since(start) < 10*time.Second {
+			_, _ = f.WriteString("again\n")
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = f.WriteString(strings.Repeat("first\n", 20000))
+	if !tail.read(tailBudget) || time.Since(start) > 5*time.Second {
+		t.Fatalf("read for %v", time.Since(start))
+	}
+	more = false
+	if err := f.Truncate(maxBehind + 1<<20); err != nil { // a hole: far behind, and quick to write
+		t.Fatal(err)
+	}
+	if _, err := f.Seek(0, 2); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = f.WriteString("\nend")
+	tail.read(time.Nanosecond)
+	if at, err := tail.file.Seek(0, 1); err != nil || at < maxBehind {
+		t.Errorf("at %d, %v: still far behind", at, err)
+	}
+	tail.close()
+	if last != "end" {
+		t.Errorf("last line %.20q", last)
+	}
+}
+
+// TestSuperviseWorkloadTalksLikeNsys: only nsys's own words hold back the signal
+// and the end of patience.
+func TestSuperviseWorkloadTalksLikeNsys(t *testing.T) {
+	for text, generating := range map[string]bool{
+		`Generating 'a poem'`:                             false,
+		`Generating '/tmp/nsys-report-1b8e.qdstrm' soon`:  false,
+		`Generating '/tmp/nsys-report-1b8e.qdstrm'`:       true,
+		`Generating '/data/my job/nsys-report-0a.qdstrm'`: true,
+	} {
+		s := &supervisor{job: Job{Profiler: Nsys}}
+		s.line(false, text)
+		if s.generating != generating {
+			t.Errorf("%s: generating %v", text, s.generating)
+		}
+		for bar, full := range map[string]bool{
+			"[100%] Built target all": false, "loading [100%] of r.nsys-rep": false,
+			"[1/1] [========================100%] r.nsys-rep": true, "[2/2] [===100%] my report.sqlite": true,
+		} {
+			s := &supervisor{job: Job{Profiler: Nsys}}
+			s.line(false, bar)
+			if s.full.IsZero() == full {
+				t.Errorf("%s: full %v", bar, !s.full.IsZero())
+			}
+		}
+	}
+	ended, _, _ := superviseShell(t, t.Context(), `sleep 60 & echo "Generating 'a poem'"; trap '' INT; wait; wait`, func(j *Job) {
+		j.Profiler = Nsys
+		j.Limits.Timeout, j.Limits.Grace = 700*time.Millisecond, 700*time.Millisecond
+	})
+	if ended.Stopped != TimedOut || ended.Exit.Duration > 20*time.Second {
+		t.Errorf("%+v", ended)
+	}
+}
+
+// TestSuperviseWorkloadNamedLikeNsys: a workload whose name begins like the
+// profiler's is the target, and nsys is asked to stop it.
+func TestSuperviseWorkloadNamedLikeNsys(t *testing.T) {
+	dir := t.TempDir()
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(sleep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []struct {
+		name   string
+		target bool
+	}{{"nsysbench", true}, {"nsys-launcher", false}} {
+		if err := os.WriteFile(filepath.Join(dir, k.name), data, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		ended, out, _ := superviseShell(t, t.Context(), filepath.Join(dir, k.name)+` 30 & trap 'echo asked; kill $!; exit 0' INT; echo up; wait`, func(j *Job) {
+			j.Profiler = Nsys
+			j.Limits.Timeout, j.Limits.Grace = time.Second, 2*time.Second
+		})
+		if ended.TargetSeen != k.target || strings.Contains(out, "asked") != k.target {
+			t.Errorf("%s: target seen %v, out %q", k.name, ended.TargetSeen, out)
+		}
+	}
+}
+
+// TestSuperviseLastLine: the last words before the stop count, fit to be shown.
+func TestSuperviseLastLine(t *testing.T) {
+	ended, _, _ := superviseShell(t, t.Context(), `printf '\033[31mstep 7\033[0m\n'; trap 'echo std::exception::what; exit' INT; while :; do sleep 0.05; done`, func(j *Job) {
+		j.Limits.Timeout = 500 * time.Millisecond
+	})
+	if ended.Stopped != TimedOut || ended.LastLine.Text != "step 7" {
+		t.Errorf("%+v", ended)
+	}
+	ended, _, _ = superviseShell(t, t.Context(), `head -c 900000 /dev/zero | tr '\0' x; exit 3`, nil)
+	if n := len(ended.LastLine.Text); n == 0 || n > maxQuote+3 {
+		t.Errorf("a last line of %d bytes", n)
+	}
+}
+
 func TestSuperviseLimits(t *testing.T) {
 	for _, c := range []struct {
 		name, script string
@@ -270,13 +450,35 @@ func TestSupervisePatience(t *testing.T) {
 	}
 }
 
+// countSignals writes a line for each SIGTERM that comes within two seconds.
+func countSignals(dir string) {
+	signals := make(chan os.Signal, 100)
+	signal.Notify(signals, syscall.SIGTERM)
+	_ = os.WriteFile(filepath.Join(dir, "ready"), []byte("ready"), 0o644)
+	asked := ""
+	for end := time.After(2 * time.Second); ; {
+		select {
+		case <-signals:
+			asked += "asked\n"
+		case <-end:
+			_ = os.WriteFile(filepath.Join(dir, "asked"), []byte(asked), 0o644)
+			return
+		}
+	}
+}
+
 // TestSuperviseParentDies: when this process is killed, the program gets one
-// SIGTERM, which makes nsys write its report.
+// SIGTERM, which makes nsys write its report; two make it drop it.
 func TestSuperviseParentDies(t *testing.T) {
-	const helper = "DEEPPROF_TEST_SUPERVISOR"
+	const helper, counter = "DEEPPROF_TEST_SUPERVISOR", "DEEPPROF_TEST_COUNTER"
+	if dir := os.Getenv(counter); dir != "" {
+		countSignals(dir)
+		return
+	}
 	if dir := os.Getenv(helper); dir != "" {
-		_, _ = Supervise(t.Context(), Job{Command: Command{Path: "/bin/sh", Dir: dir, Args: []string{"-c",
-			`trap 'echo saved > saved; exit' TERM; echo $$ > ready; while :; do sleep 0.05; done`}}})
+		_, _ = Supervise(t.Context(), Job{Profiler: Nsys, Command: Command{
+			Path: os.Args[0], Args: []string{"-test.run=^TestSuperviseParentDies$"}, Env: append(os.Environ(), counter+"="+dir),
+		}})
 		return
 	}
 	dir := t.TempDir()
@@ -285,19 +487,51 @@ func TestSuperviseParentDies(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	await := func(name string) {
+	await := func(name string) string {
 		t.Helper()
 		for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 			if data, err := os.ReadFile(filepath.Join(dir, name)); err == nil && len(data) > 0 {
-				return
+				return string(data)
 			}
 		}
 		t.Fatalf("no file %s", name)
+		return ""
 	}
 	await("ready")
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	await("saved")
+	if asked := await("asked"); strings.Count(asked, "asked") != 1 {
+		t.Errorf("asked %d times to end", strings.Count(asked, "asked"))
+	}
+}
+
+// TestSuperviseParentDiesGroup: of a plain program the whole group is ended, by
+// force where it does not listen.
+func TestSuperviseParentDiesGroup(t *testing.T) {
+	const helper = "DEEPPROF_TEST_SUPERVISOR_GROUP"
+	if dir := os.Getenv(helper); dir != "" {
+		_, _ = Supervise(t.Context(), Job{Limits: Limits{Grace: time.Second}, Command: Command{Path: "/bin/sh", Dir: dir, Args: []string{"-c",
+			`trap '' TERM; (while :; do sleep 0.1; done) & echo $$ > ready; while :; do sleep 0.1; done`}}})
+		return
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestSuperviseParentDiesGroup$")
+	cmd.Env = append(os.Environ(), helper+"="+dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for data := []byte(nil); len(data) == 0; data, _ = os.ReadFile(filepath.Join(dir, "ready")) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	var left []string
+	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+		if left = tagged(t, helper+"="+dir, dir); len(left) == 0 {
+			return
+		}
+	}
+	t.Errorf("alive: %v", left)
 }
 
 func TestSuperviseNotStarted(t *testing.T) {

@@ -2,17 +2,31 @@ package tool
 
 import (
 	"bytes"
+	"io"
 	"os"
+	"time"
 )
 
-// maxLine bounds what is kept of one line; a program that never ends its line
-// must not fill the memory.
-const maxLine = 1 << 20
+const (
+	// maxLine bounds what is kept of one line; a program that never ends its
+	// line must not fill the memory.
+	maxLine = 1 << 20
+
+	// A program may print faster than its lines can be looked at. Reading then
+	// stops after tailBudget, so that limits and requests to stop are looked at
+	// as well, and where it lies further behind than maxBehind it goes on
+	// resumeAt bytes before the end. The file holds everything all the same.
+	tailBudget = 20 * time.Millisecond
+	maxBehind  = 64 << 20
+	resumeAt   = 256 << 10
+)
 
 // A tail follows a file that another process writes, line by line.
 type tail struct {
 	file *os.File
-	part []byte
+	buf  [32 << 10]byte
+	rest []byte // of buf: read and not yet looked at
+	part []byte // of a line
 	fn   func(text string)
 }
 
@@ -27,53 +41,73 @@ func openTail(path string, fn func(string)) (*tail, error) {
 	return &tail{file: f, fn: fn}, nil
 }
 
-// read delivers the complete lines that have arrived and says whether any
-// bytes came.
-func (t *tail) read() bool {
+// read delivers complete lines that have arrived, for as long as the budget
+// lasts, and says whether any bytes came.
+func (t *tail) read(budget time.Duration) bool {
 	if t.file == nil {
 		return false
 	}
-	var buf [32 << 10]byte
+	t.catchUp(maxBehind)
 	any := false
-	for {
-		n, err := t.file.Read(buf[:])
-		if n > 0 {
-			any = true
-			t.split(buf[:n])
-		}
-		if err != nil || n == 0 {
-			return any
-		}
-	}
-}
-
-func (t *tail) split(p []byte) {
-	for len(p) > 0 {
-		i := bytes.IndexAny(p, "\r\n")
-		if i < 0 {
-			if len(t.part) < maxLine {
-				t.part = append(t.part, p...)
+	for until := time.Now().Add(budget); time.Now().Before(until); {
+		if len(t.rest) == 0 {
+			n, err := t.file.Read(t.buf[:])
+			if err != nil || n == 0 {
+				return any
 			}
-			return
+			t.rest = t.buf[:n]
 		}
-		t.part = append(t.part, p[:i]...)
-		p = p[i+1:]
-		if len(t.part) > 0 {
-			t.fn(string(t.part))
+		any = true
+		t.step()
+	}
+	return any
+}
+
+// catchUp drops what cannot be read in time: all but the last lines where more
+// than behind bytes are waiting. The first line after that may lack its
+// beginning.
+func (t *tail) catchUp(behind int64) {
+	at, err := t.file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return
+	}
+	if info, err := t.file.Stat(); err == nil && info.Size()-at > behind {
+		if _, err := t.file.Seek(info.Size()-resumeAt, io.SeekStart); err == nil {
+			t.rest, t.part = nil, t.part[:0]
 		}
-		t.part = t.part[:0]
 	}
 }
 
-// pending is the line that has begun and not ended.
-func (t *tail) pending() string { return string(t.part) }
+// step takes what is left of one line.
+func (t *tail) step() {
+	i := bytes.IndexAny(t.rest, "\r\n")
+	if i < 0 {
+		if len(t.part) < maxLine {
+			t.part = append(t.part, t.rest...)
+		}
+		t.rest = nil
+		return
+	}
+	t.part = append(t.part, t.rest[:i]...)
+	t.rest = t.rest[i+1:]
+	if len(t.part) > 0 {
+		t.fn(string(t.part))
+	}
+	t.part = t.part[:0]
+}
 
-// close delivers what is left, also where the last line has no end.
+// pending is the line that has begun and not ended, or the beginning of it.
+func (t *tail) pending() string { return string(t.part[:min(len(t.part), 4<<10)]) }
+
+// close delivers what is left, also where the last line has no end; of very much
+// only the end, so that it takes a few seconds at most.
 func (t *tail) close() {
 	if t.file == nil {
 		return
 	}
-	t.read()
+	t.read(2 * time.Second)
+	t.catchUp(resumeAt)
+	t.read(2 * time.Second)
 	if len(t.part) > 0 {
 		t.fn(string(t.part))
 	}

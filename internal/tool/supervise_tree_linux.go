@@ -1,8 +1,10 @@
 package tool
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -185,16 +187,39 @@ func (t *tree) kill(patience time.Duration) []proc {
 	}
 }
 
-// profilerProcess reports whether a process is part of the profiler rather
-// than of the program it profiles.
-func profilerProcess(profiler string, p proc) bool {
+// ofProfiler reports whether a process is part of the profiler rather than of
+// the program it profiles. The short name of a process says little (the workload
+// may be called nsysbench), so the file it runs decides.
+func (s *supervisor) ofProfiler(p proc) bool {
+	if !profilerName(s.job.Profiler, p.name) {
+		return false
+	}
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.pid))
+	if err != nil {
+		return true // it has just ended, or belongs to another user
+	}
+	base := strings.TrimSuffix(filepath.Base(exe), " (deleted)")
+	if slices.Contains(profilerPrograms[s.job.Profiler], base) || strings.HasPrefix(base, "TreeLauncher") {
+		return true
+	}
+	// A program that other versions have, beside those that are known.
+	real := s.ended.Real
+	return filepath.Base(real) == s.job.Profiler && filepath.Dir(exe) == filepath.Dir(real)
+}
+
+// profilerPrograms are the files a profiler is made of.
+var profilerPrograms = map[string][]string{
+	Nsys: {"nsys", "nsys-launcher", "nsys-agent", "QdstrmImporter", "CrashReporter"},
+	Ncu:  {"ncu", "CrashReporter"},
+}
+
+func profilerName(profiler, name string) bool {
+	var prefixes []string
 	switch profiler {
 	case Nsys:
-		return strings.HasPrefix(p.name, "nsys") || strings.HasPrefix(p.name, "Qdstrm") ||
-			strings.HasPrefix(p.name, "TreeLauncher") || strings.HasPrefix(p.name, "CrashReporter")
+		prefixes = []string{"nsys", "Qdstrm", "TreeLauncher", "CrashReporter"}
 	case Ncu:
-		return strings.HasPrefix(p.name, "ncu") || strings.HasPrefix(p.name, "TreeLauncher") ||
-			strings.HasPrefix(p.name, "CrashReporter")
+		prefixes = []string{"ncu", "TreeLauncher", "CrashReporter"}
 	}
-	return false
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
