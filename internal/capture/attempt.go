@@ -20,12 +20,13 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 		a.Outcome.What = string(c.Tool) + " was not started"
 		return a
 	}
-	temp, bad := c.makeTemp()
+	temp, release, bad := c.makeTemp()
 	if bad != nil {
 		a.Outcome = *bad
 		a.Outcome.What = string(c.Tool) + " was not started"
 		return a
 	}
+	defer release()
 	env, removed := c.environment(temp)
 	r.Removed = removed
 	r.Command = c.line(env)
@@ -69,26 +70,6 @@ func (c *Capture) log(name string, n int) string {
 		name = fmt.Sprintf("%s.%d", name, n)
 	}
 	return filepath.Join(c.Logs, name+".log")
-}
-
-// makeTemp gives nsys a fresh private TMPDIR: what one run breaks there,
-// every later one trips over. ncu keeps the shared one, through which runs on
-// one GPU wait for each other.
-func (c *Capture) makeTemp() (string, *Outcome) {
-	root := or(c.TempRoot, os.TempDir())
-	if free, err := freeSpace(root); err != nil {
-		return "", refuse(TempUnusable, err.Error(), "", "")
-	} else if need := max(c.MinFree, 30*c.ReportSize); c.Tool == Nsys && free < need {
-		return "", refuse(DiskFull, fmt.Sprintf("%s has %s free, %s are needed", root, size(free), size(need)), "nsys needs about 30 times the report's size in TMPDIR", "set TMPDIR to a file system with more room")
-	}
-	if c.Tool != Nsys {
-		return "", nil
-	}
-	dir, err := os.MkdirTemp(root, "deepprof-nsys-")
-	if err != nil {
-		return "", refuse(TempUnusable, err.Error(), "", "")
-	}
-	return dir, nil
 }
 
 // environment is what the profiler and the workload get, and the names of the
@@ -167,8 +148,12 @@ func (c *Capture) evidence(ctx context.Context, a *Attempt, ended tool.Ended, te
 	e := Evidence{
 		Tool: c.Tool, Code: ended.Exit.Shell(), Killer: int(ended.Exit.Signal),
 		Stopped: ended.Stopped, Killed: ended.Killed, TargetSeen: ended.TargetSeen, LastLine: ended.LastLine.Text,
-		Stdout: readLog(a.Stdout), Stderr: readLog(a.Stderr),
+		Stdout: readLog(c.Tool, a.Stdout), Stderr: readLog(c.Tool, a.Stderr),
 		Want: c.want(), Gated: c.Gated, EndsTarget: c.EndsTarget, Expect: c.Expect, LowSpace: watch.low(),
+		Options: c.options(), requests: ended.Requests,
+	}
+	if e.requests > 0 && ended.Stopped != tool.Interrupted {
+		e.requests-- // that one was a limit, not the user
 	}
 	for _, p := range append(ended.Left, ended.Alive...) {
 		e.Left = append(e.Left, p.String())
@@ -179,38 +164,6 @@ func (c *Capture) evidence(ctx context.Context, a *Attempt, ended tool.Ended, te
 	e.Files = look(c.Output, temp, e.Stdout, a.Started)
 	c.open(ctx, &e)
 	return e
-}
-
-// openLimit bounds the reading of finished reports: it may start nsys export.
-const openLimit = 15 * time.Minute
-
-// open lets our readers look into the good reports.
-func (c *Capture) open(ctx context.Context, e *Evidence) {
-	// An interrupted capture is read all the same, but not for ever.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openLimit)
-	defer cancel()
-	e.Content, e.Diagnostics = nil, nil
-	for i := range e.Files {
-		f := &e.Files[i]
-		if f.Format != e.Tool.report() || !f.Fresh {
-			continue
-		}
-		if c.Check != nil {
-			content, err := c.Check(ctx, f.Path)
-			if err != nil {
-				f.Err = err.Error()
-				continue
-			}
-			e.addContent(content)
-		}
-		if c.Diagnostics != nil {
-			list, err := c.Diagnostics(ctx, f.Path)
-			if err != nil {
-				list = append(list, Diagnostic{"deepprof", "Warning", "the profiler's own messages could not be read: " + err.Error()})
-			}
-			e.Diagnostics = append(e.Diagnostics, list...)
-		}
-	}
 }
 
 func (e *Evidence) addContent(c *Content) {
@@ -297,7 +250,11 @@ func (c *Capture) keep(a *Attempt, e *Evidence, temp string, r *Result) {
 	for _, path := range r.Kept {
 		stay = stay || strings.HasPrefix(path, temp+"/")
 	}
-	if temp != "" && !stay {
+	switch {
+	case temp == "":
+	case stay:
+		keepTemp(temp)
+	default:
 		_ = os.RemoveAll(temp)
 	}
 }

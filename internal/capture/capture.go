@@ -45,7 +45,7 @@ type Capture struct {
 
 	// Variables that look like secrets are kept from the workload because nsys
 	// stores the whole environment in its report. KeepEnv names exceptions.
-	// Secret decides; nil looks at the name.
+	// Secret decides; nil is tool.SecretVar.
 	KeepEnv []string
 	Secret  func(name, value string) bool
 
@@ -131,7 +131,7 @@ func (c Capture) withDefaults() Capture {
 		c.Logs = filepath.Dir(c.Output)
 	}
 	if c.Secret == nil {
-		c.Secret = looksSecret
+		c.Secret = tool.SecretVar
 	}
 	if c.Limits.Timeout > 0 && c.Expect.Reports > 1 {
 		c.Limits.Timeout += time.Duration(c.Expect.Reports) * repeatCost

@@ -46,6 +46,11 @@ type Evidence struct {
 
 	Stdout, Stderr string
 
+	// Options are the names of the profiler's options on the command line,
+	// without dashes: what it says of another one, the workload said. Nil is
+	// unknown.
+	Options []string
+
 	Want  string // the report or file asked for; numbered ones stand beside it
 	Files []File // what was found, at Want and wherever the output points to
 
@@ -58,6 +63,11 @@ type Evidence struct {
 
 	// LowSpace names a file system that was nearly full during the run.
 	LowSpace string
+
+	// NotOpened: the user would not wait until the reports were read.
+	NotOpened bool
+
+	requests int // of the user to stop, so far
 
 	Expect      Expect
 	Content     *Content // of the reports, where a checker has opened them
@@ -176,6 +186,14 @@ func (e *Evidence) text() string {
 		}
 	}
 	return b.String()
+}
+
+// messages are the words of nsys about its own command line and of its
+// diagnostics, for which standard output does not count: the workload has most of
+// it.
+func (e *Evidence) messages() string {
+	own := Evidence{Stderr: e.Stderr, Diagnostics: e.Diagnostics}
+	return own.text()
 }
 
 // report is the format that the tool must produce.

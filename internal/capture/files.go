@@ -1,6 +1,8 @@
 package capture
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -50,7 +52,9 @@ func removeOld(base string) error {
 var generated = regexp.MustCompile(`(?m)^(?:[ \t]+|==PROF== Report: )(/.*\.(?:nsys-rep|qdstrm|ncu-rep))\s*$`)
 
 // look gathers every file that the run may have produced: those of the name
-// asked for, those that its output names, and what lies in TMPDIR.
+// asked for, those that its output names, and what lies in TMPDIR. Nothing stood
+// at the first and in the last when the run began, so what stands there is fresh
+// whatever its time says: clocks of file servers differ, and clocks are set back.
 func look(base, temp, stdout string, since time.Time) []File {
 	paths := siblings(base)
 	for _, m := range generated.FindAllStringSubmatch(stdout, -1) {
@@ -60,6 +64,10 @@ func look(base, temp, stdout string, since time.Time) []File {
 		left, _ := filepath.Glob(filepath.Join(globEscape(temp), "nsys-report-*"))
 		paths = append(paths, left...)
 	}
+	ours := siblings(base)
+	mine := func(path string) bool {
+		return slices.Contains(ours, path) || (temp != "" && strings.HasPrefix(path, temp+"/"))
+	}
 	var files []File
 	seen := map[string]bool{}
 	for _, p := range paths {
@@ -68,6 +76,7 @@ func look(base, temp, stdout string, since time.Time) []File {
 		}
 		seen[p] = true
 		if f := Sniff(p, since); f.Format != MissingFile {
+			f.Fresh = f.Fresh || (mine(p) && f.Format != NotARegular)
 			files = append(files, f)
 		}
 	}
@@ -101,10 +110,16 @@ func move(from, to string) error {
 	return os.Remove(from)
 }
 
-// readLog reads what the patterns look at: a log may be gigabytes long, and
-// what the profiler says stands at its beginning and end.
-func readLog(path string) string {
-	const head, tail = 256 << 10, 1 << 20
+const (
+	logHead, logTail = 256 << 10, 1 << 20
+	logMiddle        = 1 << 30 // of it only what the profiler says is kept
+	logKept          = 256 << 10
+)
+
+// readLog reads what the patterns look at. A log may be gigabytes long; its
+// beginning and end are read whole, and in between the lines that begin as those
+// of the profiler do.
+func readLog(t Tool, path string) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
@@ -114,12 +129,61 @@ func readLog(path string) string {
 	if err != nil {
 		return ""
 	}
-	if info.Size() <= head+tail {
+	if info.Size() <= logHead+logTail {
 		data, _ := io.ReadAll(f)
 		return string(data)
 	}
-	begin, end := make([]byte, head), make([]byte, tail)
+	begin, end := make([]byte, logHead), make([]byte, logTail)
 	n, _ := f.ReadAt(begin, 0)
-	m, _ := f.ReadAt(end, info.Size()-tail)
-	return string(begin[:n]) + "\n" + string(end[:m])
+	m, _ := f.ReadAt(end, info.Size()-logTail)
+	// The middle begins with the line that the head cuts, and ends with the one
+	// that the tail cuts.
+	from := int64(bytes.LastIndexByte(begin[:n], '\n') + 1)
+	rest := min(info.Size()-logTail-from+logKept, logMiddle)
+	return string(begin[:n]) + "\n" + spoken(t, io.NewSectionReader(f, from, rest)) + string(end[:m])
+}
+
+// spoken keeps the lines of a stream that begin like a message of the profiler.
+func spoken(t Tool, r io.Reader) string {
+	var kept strings.Builder
+	in := bufio.NewReaderSize(r, 64<<10)
+	times := map[int]int{}
+	for fresh := true; kept.Len() < logKept; { // fresh: a line begins here
+		line, err := in.ReadSlice('\n')
+		if word := speaks(t, line); fresh && word >= 0 && times[word] < maxSame {
+			times[word]++
+			kept.Write(bytes.TrimRight(line, "\r\n"))
+			kept.WriteByte('\n')
+		}
+		fresh = len(line) > 0 && line[len(line)-1] == '\n'
+		if err != nil && err != bufio.ErrBufferFull {
+			break
+		}
+	}
+	return kept.String()
+}
+
+// maxSame bounds the lines that begin alike: the workload may print them too, and
+// one kind must not crowd out the others.
+const maxSame = 100
+
+// speaks says which of the words a line begins with, -1 for none.
+func speaks(t Tool, line []byte) int {
+	words := nsysWords
+	if t == Ncu {
+		words = ncuWords
+	}
+	return slices.IndexFunc(words, func(w []byte) bool { return bytes.HasPrefix(line, w) })
+}
+
+var ncuWords = [][]byte{
+	[]byte("==ERROR== "), []byte("==WARNING== "), []byte("==PROF== Report: "), []byte("==PROF== Connected"), []byte("==PROF== Disconnected"),
+	[]byte("==PROF== Using"), []byte("==PROF== Trying"),
+}
+
+// nsysWords begin the lines of nsys that may stand in the middle of much output:
+// what it says while the workload runs.
+var nsysWords = [][]byte{
+	[]byte("Capture range "), []byte("Generating '"), []byte("Generated:"), []byte("Importer error"), []byte("FATAL ERROR"), []byte("Failed to "),
+	[]byte("The target application terminated"), []byte("Connection to "), []byte("Illegal --"), []byte("WARNING: "), []byte("CUPTI"),
 }

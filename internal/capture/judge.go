@@ -13,7 +13,7 @@ import (
 // messages; without one, the first message of the table that explains the
 // failure decides, then the way the run was stopped, then the exit code.
 func Judge(e Evidence) Outcome {
-	found := find(e.Tool, e.text())
+	found := e.find()
 	here, elsewhere := e.good()
 	o := Outcome{What: e.what(len(here) + len(elsewhere))}
 	for _, f := range append(here, elsewhere...) {
@@ -33,6 +33,7 @@ func Judge(e Evidence) Outcome {
 		o.judgeNothing(&e, found)
 	}
 	o.Usable = usable[o.Kind] || (e.Tool.profiles() && len(o.Reports) > 0)
+	o.quote()
 	return o
 }
 
@@ -75,13 +76,17 @@ func (o *Outcome) judgeReport(e *Evidence, found []Finding, here []File) {
 func (o *Outcome) judgeNothing(e *Evidence, found []Finding) {
 	o.warn(e, found, "")
 	fail := firstFailure(found, e.Tool == Nsys && e.TargetSeen)
-	shut := e.Tool == Nsys && e.Gated && !has(found, "gate_opened")
+	// A gate that opened leads to a stream; the words alone may be the workload's.
+	shut := e.Tool == Nsys && e.Gated && !(has(found, "gate_opened") && has(found, "generating"))
 	switch {
 	case e.Stopped != tool.NotStopped:
 		o.stopped(e, found)
-	case e.LowSpace != "" && e.segfault():
-		o.verdict(DiskFull, fail)
-		o.Evidence = or(o.Evidence, e.LowSpace+" was nearly full, "+exitText(e))
+	case e.LowSpace != "" && (e.segfault() || e.cutShort(fail)):
+		o.verdict(DiskFull, nil)
+		o.Evidence = e.LowSpace + " was nearly full, " + exitText(e)
+		if fail != nil {
+			o.Evidence = e.LowSpace + " was nearly full: " + fail.Line
+		}
 	case fail != nil && fail.Kind != NothingMatched:
 		o.verdict(fail.Kind, fail)
 	case e.unreadable() != nil:
@@ -169,6 +174,10 @@ func (o *Outcome) stopped(e *Evidence, found []Finding) {
 		o.verdict(kind, nil)
 		o.Evidence = last
 	}
+	if e.NotOpened {
+		o.Warnings = append(o.Warnings, Warning{"not-opened", "the report was not opened: the user would not wait", "resume the run, or give the report to deepprof, to read it"})
+		o.Evidence = or(o.Evidence, "while the report was read")
+	}
 }
 
 // collective matches the launch or message in which a hung collective shows.
@@ -225,6 +234,18 @@ func (e *Evidence) workloadSignal() syscall.Signal {
 	return 0
 }
 
+// cutShort: a failure that a full disk brings about in another guise.
+func (e *Evidence) cutShort(fail *Finding) bool {
+	if fail != nil {
+		switch fail.Kind {
+		case ImportFailed, ReportLost, ToolCrashed, AgentLost:
+			return true
+		}
+		return false
+	}
+	return e.unreadable() != nil || e.hasFormat(Stream) || e.hasFormat(CutStream)
+}
+
 // segfault: the code that nsys puts into the workload writes to mapped files,
 // so a full disk kills the workload.
 func (e *Evidence) segfault() bool {
@@ -257,7 +278,12 @@ func (o *Outcome) warnUnseen(e *Evidence, found []Finding) {
 
 func (o *Outcome) warnExit(e *Evidence, found []Finding) {
 	w := Warning{"exit", "the workload ended with exit code " + fmt.Sprint(e.Code), "the report is complete; look at the workload's output"}
-	if e.endedAsAsked(found) {
+	switch {
+	case e.Killer != 0:
+		w.Text = fmt.Sprintf("%s itself was ended by %s; the report was written by what was left of it", e.Tool, exitText(e))
+		w.Next = "mistrust the end of the timeline; look at dmesg for the OOM killer"
+		o.Cause, o.Next = "somebody or the kernel ended the profiler", w.Next
+	case e.endedAsAsked(found):
 		w.Text = fmt.Sprintf("nsys ended the workload when the capture was over (exit code %d)", e.Code)
 		w.Next = "use capture_range_end=stop to let the workload run on"
 		o.Cause, o.Next = "the capture range or the duration ended and nsys was told to stop the workload then", w.Next

@@ -3,6 +3,8 @@ package capture
 import (
 	"fmt"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // An Outcome is the verdict on one run.
@@ -63,6 +65,14 @@ func (o Outcome) Explain() string {
 		line("", w.Next)
 	}
 	return b.String()
+}
+
+// quote makes what a program has printed fit to be stored and shown.
+func (o *Outcome) quote() {
+	o.What, o.Evidence = tool.Quote(o.What), tool.Quote(o.Evidence)
+	for i := range o.Warnings {
+		o.Warnings[i].Text = tool.Quote(o.Warnings[i].Text)
+	}
 }
 
 // verdict fills an outcome from a kind and the finding that led to it, if any.

@@ -4,8 +4,11 @@ import (
 	_ "embed"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 //go:embed patterns.tsv
@@ -78,27 +81,58 @@ type Finding struct {
 	Groups []string // the submatches, Groups[0] the whole match
 }
 
-// find looks for every pattern of a tool in the output, in table order.
-func find(tool Tool, text string) []Finding {
+// find looks for every pattern of the tool in the output, in table order.
+func (e *Evidence) find() []Finding {
 	var found []Finding
-	rows := Patterns()
+	rows, text := Patterns(), e.text()
 	for i := range rows {
 		p := &rows[i]
-		if !p.appliesTo(tool) {
+		if !p.appliesTo(e.Tool) {
 			continue
 		}
-		at := p.Regexp.FindStringSubmatchIndex(text)
-		if at == nil {
+		if p.Effect == Always && e.Tool == Nsys {
+			if f := e.findOwn(p); f != nil {
+				found = append(found, *f)
+			}
 			continue
 		}
-		found = append(found, Finding{Pattern: p, Line: lineAt(text, at[0], at[1]), Groups: groups(text, at)})
+		if at := p.Regexp.FindStringSubmatchIndex(text); at != nil {
+			found = append(found, Finding{Pattern: p, Line: lineAt(text, at[0], at[1]), Groups: groups(text, at)})
+		}
 	}
 	return found
 }
 
-func (p *Pattern) appliesTo(tool Tool) bool {
+// findOwn looks for a message that decides even beside a good report. The
+// workload may print the same words, so it must be about an option that nsys was
+// given, and not on standard output.
+func (e *Evidence) findOwn(p *Pattern) *Finding {
+	text := e.messages()
+	for _, at := range p.Regexp.FindAllStringSubmatchIndex(text, -1) {
+		f := &Finding{Pattern: p, Line: lineAt(text, at[0], at[1]), Groups: groups(text, at)}
+		if e.asked(f) {
+			return f
+		}
+	}
+	return nil
+}
+
+// asked reports whether the option that a message is about was given.
+func (e *Evidence) asked(f *Finding) bool {
+	if e.Options == nil {
+		return true
+	}
+	return slices.ContainsFunc(e.Options, func(option string) bool {
+		if name := f.Groups[len(f.Groups)-1]; name != f.Groups[0] && name != "" {
+			return option == name
+		}
+		return f.Kind == Permission && strings.HasPrefix(option, "gpu-metrics")
+	})
+}
+
+func (p *Pattern) appliesTo(which Tool) bool {
 	for _, t := range p.Tools {
-		if t == tool || (t == Nsys && tool.ofNsys()) || (t == Ncu && tool == NcuImport) {
+		if t == which || (t == Nsys && which.ofNsys()) || (t == Ncu && which == NcuImport) {
 			return true
 		}
 	}
@@ -117,9 +151,6 @@ func groups(text string, at []int) []string {
 	return g
 }
 
-// maxEvidence bounds a quoted line; messages with whole C++ types are longer.
-const maxEvidence = 400
-
 // lineAt is the line in which a match begins, or the whole match where that
 // spans lines.
 func lineAt(text string, from, to int) string {
@@ -128,10 +159,5 @@ func lineAt(text string, from, to int) string {
 	if i := strings.IndexByte(text[to:], '\n'); i >= 0 {
 		end = to + i
 	}
-	line := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text[start:end]), stderrMark))
-	line = strings.Join(strings.Fields(line), " ")
-	if len(line) > maxEvidence {
-		line = strings.ToValidUTF8(line[:maxEvidence], "") + "..."
-	}
-	return line
+	return tool.Quote(strings.TrimSuffix(strings.TrimSpace(text[start:end]), stderrMark))
 }

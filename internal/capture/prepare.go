@@ -8,11 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // prepare finds what would make the run fail, before anything is started.
@@ -31,7 +32,7 @@ func (c *Capture) prepare() *Outcome {
 func refuse(kind Kind, evidence, cause, next string) *Outcome {
 	o := &Outcome{}
 	o.verdict(kind, nil)
-	o.Evidence = evidence
+	o.Evidence = tool.Quote(evidence)
 	o.Cause, o.Next = or(cause, o.Cause), or(next, o.Next)
 	return o
 }
@@ -81,6 +82,26 @@ func (c *Capture) checkArgs() *Outcome {
 		return refuse(ToolUsage, fmt.Sprintf("%d bytes", n), "nsys cannot store a workload command line over 64 KiB; 2022.4 hangs on it", "pass arguments by file")
 	}
 	return nil
+}
+
+// shortOptions are the one-letter names of options whose values nsys checks.
+var shortOptions = map[string]string{
+	"-b": "backtrace", "-c": "capture-range", "-d": "duration", "-e": "env-var", "-f": "force-overwrite", "-n": "inherit-environment",
+	"-o": "output", "-p": "nvtx-capture", "-s": "sample", "-t": "trace", "-w": "show-output", "-x": "stop-on-exit", "-y": "delay",
+}
+
+// options names the options of the command line, without dashes and values.
+func (c *Capture) options() []string {
+	names := []string{}
+	for _, arg := range c.optionArgs() {
+		key, _, _ := strings.Cut(arg, "=")
+		if long, ok := strings.CutPrefix(key, "--"); ok {
+			names = append(names, long)
+		} else if len(key) >= 2 && shortOptions[key[:2]] != "" {
+			names = append(names, shortOptions[key[:2]])
+		}
+	}
+	return names
 }
 
 // optionArgs are the arguments before the workload.
@@ -239,8 +260,3 @@ func size(n int64) string {
 	}
 	return fmt.Sprintf("%d KiB", n>>10)
 }
-
-// secretName matches names of variables that hold secrets.
-var secretName = regexp.MustCompile(`(?i)(?:^|_)(?:token|secret|passw(?:or)?d|passphrase|credentials?|api_?key|access_key|private_key|auth)(?:$|_)`)
-
-func looksSecret(name, value string) bool { return value != "" && secretName.MatchString(name) }

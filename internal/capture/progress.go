@@ -114,7 +114,7 @@ func (k *tracker) nsys(text string) {
 	}
 	for _, phrase := range nsysPhrases {
 		if strings.HasPrefix(text, phrase) {
-			k.now.Message = text
+			k.now.Message = tool.Quote(text)
 		}
 	}
 	switch {
@@ -130,13 +130,13 @@ func (k *tracker) ncu(text string) {
 	if m == nil {
 		return
 	}
-	k.now.Message = m[1]
+	k.now.Message = tool.Quote(m[1])
 	if p := ncuPass.FindStringSubmatch(text); p != nil {
 		k.now.Pass, _ = strconv.Atoi(p[1])
 	}
 	if p := ncuLaunch.FindStringSubmatch(text); p != nil {
 		k.now.Stage = Profiling
-		k.now.Message = p[1]
+		k.now.Message = tool.Quote(p[1])
 		n, _ := strconv.Atoi(p[2])
 		k.now.Done, k.now.Expected = n+1, k.expected
 		// ncu counts per filter: its total is one of all launches only while its

@@ -181,6 +181,19 @@ func realCases() []realCase {
 		{name: "interrupted once", prog: []string{"iters=3000", "ms=10"}, change: pressing("iteration 20", 1, 0), want: Interrupted, reports: 1, usable: true},
 		{name: "interrupted twice", prog: []string{"iters=3000", "ms=10", "ignterm"}, change: pressing("iteration 20", 2, 0), want: Interrupted},
 		{name: "interrupted during generation", prog: []string{"many=200000"}, change: pressing("Generating '", 1, 0), want: Interrupted, reports: 1, usable: true},
+		{name: "workload named like nsys", prog: []string{"iters=3000", "ms=10"}, change: func(t *testing.T, c *Capture) {
+			named := filepath.Join(c.Command.Dir, "nsysbench")
+			data, err := os.ReadFile(c.Target[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(named, data, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			c.Command.Args[len(c.Command.Args)-len(c.Target)] = named
+			c.Target = append([]string{named}, c.Target[1:]...)
+			pressing("iteration 20", 1, 0)(t, c)
+		}, want: Interrupted, reports: 1, usable: true},
 		{name: "interrupted before the gate opens", options: []string{"--capture-range=nvtx", "--nvtx-capture=nosuch"}, prog: []string{"iters=3000"}, change: pressing("iteration 20", 1, 0), want: Interrupted},
 		{name: "interrupted after a stopped range", options: gated("stop"), prog: []string{"iters=3000", "ms=20"}, change: pressing("100%]", 1, 0), want: Interrupted, reports: 1, usable: true},
 		{name: "timed out, report kept", prog: []string{"sleep=60000"}, change: func(_ *testing.T, c *Capture) { c.Limits.Timeout = 3 * time.Second }, want: TimedOut, reports: 1, usable: true},
@@ -198,6 +211,7 @@ func realCases() []realCase {
 			}
 		}, want: WithWarnings, must: []string{"moved", "cannot_create"}, reports: 1, usable: true},
 		{name: "output disk full", change: smallOutput, want: DiskFull, check: streamKept},
+		{name: "output disk filled by the workload's output", change: smallLogs, want: DiskFull, reports: -1},
 		{name: "TMPDIR fills", prog: []string{"many=400000"}, change: smallTemp, want: DiskFull, reports: -1, usable: true},
 		{name: "nsys killed by somebody", prog: []string{"iters=100", "ms=10"}, change: killNsys, want: WithWarnings, reports: 1, usable: true},
 	}
@@ -222,6 +236,53 @@ func TestRealNsys(t *testing.T) {
 	}
 }
 
+// TestRealEngineDies: when this program is killed, nsys is asked once to finish:
+// the report is written, nothing stays alive, and the next run removes what is
+// left in TMPDIR.
+func TestRealEngineDies(t *testing.T) {
+	const helper = "DEEPPROF_TEST_DIES"
+	if dir := os.Getenv(helper); dir != "" {
+		args := strings.Split(os.Getenv(helper+"_ARGS"), "\n")
+		Run(t.Context(), Capture{
+			Tool: Nsys, Output: filepath.Join(dir, "r"), TempRoot: os.Getenv(helper + "_TEMP"),
+			Command: tool.Command{Path: args[0], Args: args[1:], Dir: dir},
+		})
+		return
+	}
+	nsight(t)
+	c := nsysCapture(t, "trixie", nil, []string{"iters=3000", "ms=10"})
+	dir, root := c.Command.Dir, t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestRealEngineDies$")
+	cmd.Env = append(os.Environ(), helper+"="+dir, helper+"_TEMP="+root, helper+"_ARGS="+strings.Join(append([]string{c.Command.Path}, c.Command.Args...), "\n"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	wait := func(what string, done func() bool) {
+		t.Helper()
+		for until := time.Now().Add(40 * time.Second); !done(); time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(until) {
+				_ = cmd.Process.Kill()
+				t.Fatalf("%s: not within 40 s; alive: %v", what, processesIn(dir))
+			}
+		}
+	}
+	wait("start", func() bool {
+		data, _ := os.ReadFile(filepath.Join(dir, "stdout.log"))
+		return strings.Contains(string(data), "iteration 20")
+	})
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	wait("end of nsys", func() bool { return len(processesIn(dir)) == 0 })
+	if f := Sniff(c.want(), time.Time{}); f.Format != NsysReport {
+		t.Errorf("the report is %s", f.Format)
+	}
+	wait("removal of TMPDIR", func() bool {
+		sweepTemp(root)
+		left, err := os.ReadDir(root)
+		return err == nil && len(left) == 0
+	})
+}
+
 func runReal(t *testing.T, version string, rc realCase) {
 	c := nsysCapture(t, version, rc.options, rc.prog)
 	if rc.change != nil {
@@ -232,7 +293,7 @@ func runReal(t *testing.T, version string, rc realCase) {
 	explain := func() string {
 		text := o.Explain()
 		for _, log := range []string{"stdout.log", "stderr.log"} {
-			text += "--- " + log + "\n" + tailOf(readLog(filepath.Join(filepath.Dir(c.Output), log)), 1500) + "\n"
+			text += "--- " + log + "\n" + tailOf(readLog(Nsys, filepath.Join(filepath.Dir(c.Output), log)), 1500) + "\n"
 		}
 		return text
 	}
@@ -336,6 +397,15 @@ func smallOutput(t *testing.T, c *Capture) {
 		}
 	}
 	c.Output, c.MinFree = filepath.Join(dir, "r"), -1
+}
+
+// smallLogs: what the workload prints leaves no room for the report.
+func smallLogs(t *testing.T, c *Capture) {
+	dir := tmpfs(t, 2<<20)
+	shell := []string{"/bin/sh", "-c", "head -c 5000000 /dev/zero | tr '\\0' x; exit 0"}
+	c.Command.Args = append(c.Command.Args[:len(c.Command.Args)-len(c.Target)-1], "--output="+filepath.Join(dir, "r"))
+	c.Command.Args, c.Target = append(c.Command.Args, shell...), shell
+	c.Output, c.Logs, c.MinFree, c.TempRoot = filepath.Join(dir, "r"), dir, -1, t.TempDir()
 }
 
 // streamKept: the raw data survives and can be imported where there is room.

@@ -79,10 +79,4 @@ func Import(ctx context.Context, importer, stream, report string) error {
 	return nil
 }
 
-func oneLine(text []byte) string {
-	s := strings.Join(strings.Fields(string(text)), " ")
-	if len(s) > maxEvidence {
-		s = s[:maxEvidence] + "..."
-	}
-	return s
-}
+func oneLine(text []byte) string { return tool.Quote(string(text)) }

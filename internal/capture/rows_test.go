@@ -97,6 +97,8 @@ func madeUp(t *testing.T, source string) Evidence {
 			e.Expect.Tables, e.Content = []string{arg}, &Content{Launches: 1}
 		case "diag":
 			e.Diagnostics, e.Stdout = []Diagnostic{{"Injection", "Warning", text}}, ""
+		case "stderr":
+			e.Stderr, e.Stdout = text, ""
 		case "gated":
 			e.Gated = true
 		case "timeout":
@@ -113,7 +115,7 @@ func madeUp(t *testing.T, source string) Evidence {
 // seen collects everything that a row may ask for by name.
 func seen(e Evidence, o Outcome) []string {
 	var ids []string
-	for _, f := range find(e.Tool, e.text()) {
+	for _, f := range e.find() {
 		ids = append(ids, f.ID)
 	}
 	for _, w := range o.Warnings {
@@ -246,7 +248,7 @@ func TestGoodRunsAreCaptured(t *testing.T) {
 		if o := Judge(e); o.Kind != Captured || !o.Usable || !o.OK() {
 			t.Errorf("%s: %s", name, o)
 		}
-		for _, f := range find(e.Tool, e.text()) {
+		for _, f := range e.find() {
 			if f.Effect != Fact {
 				t.Errorf("%s: %s matches %q", name, f.ID, f.Line)
 			}

@@ -1,0 +1,113 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// openLimit bounds the reading of finished reports: it may start nsys export.
+const openLimit = 15 * time.Minute
+
+// open lets our readers look into the good reports. A capture that was stopped
+// is read all the same, until the user asks to stop for the second time: then the
+// reports stay as they are, unopened.
+func (c *Capture) open(ctx context.Context, e *Evidence) {
+	reading, done := c.untilInsisted(ctx, e)
+	defer done()
+	e.Content, e.Diagnostics = nil, nil
+	for i := range e.Files {
+		f := &e.Files[i]
+		if f.Format != e.Tool.report() || !f.Fresh {
+			continue
+		}
+		if c.Check != nil {
+			if !c.check(reading, e, f) {
+				continue
+			}
+		}
+		if c.Diagnostics != nil {
+			list, err := c.Diagnostics(reading, f.Path)
+			if err != nil {
+				list = append(list, Diagnostic{"deepprof", "Warning", "the profiler's own messages could not be read: " + err.Error()})
+			}
+			e.Diagnostics = append(e.Diagnostics, list...)
+		}
+	}
+}
+
+// check opens one report and says whether that worked.
+func (c *Capture) check(reading context.Context, e *Evidence, f *File) bool {
+	if reading.Err() != nil {
+		e.NotOpened = true
+		return false
+	}
+	content, err := c.Check(reading, f.Path)
+	switch {
+	case err != nil && errors.Is(context.Cause(reading), errInsisted):
+		e.NotOpened = true
+		return false
+	case err != nil:
+		f.Err = err.Error()
+		return false
+	}
+	e.addContent(content)
+	return true
+}
+
+var errInsisted = errors.New("asked to stop twice")
+
+// repeatWindow is the time in which requests count as one key press.
+const repeatWindow = 100 * time.Millisecond
+
+// untilInsisted returns a context that outlives the end of ctx and ends with the
+// second request to stop, those during the run included. The function that goes
+// with it must be called when the reading is over; it notes in the evidence that
+// there were requests.
+func (c *Capture) untilInsisted(ctx context.Context, e *Evidence) (context.Context, func()) {
+	limited, stop := context.WithTimeout(context.WithoutCancel(ctx), openLimit)
+	reading, cancel := context.WithCancelCause(limited)
+	if e.requests >= 2 {
+		cancel(errInsisted)
+	}
+	over, ended := make(chan struct{}), make(chan struct{})
+	requests := e.requests
+	go func() {
+		defer close(ended)
+		cancelled := ctx.Done()
+		if ctx.Err() != nil {
+			cancelled = nil // was counted by the run
+		}
+		var last time.Time
+		for {
+			select {
+			case <-over:
+				return
+			case <-cancelled:
+				cancelled = nil
+				requests++
+			case <-c.Interrupts:
+				if time.Since(last) < repeatWindow {
+					continue
+				}
+				last = time.Now()
+				requests++
+			}
+			if requests >= 2 {
+				cancel(errInsisted)
+			}
+		}
+	}()
+	return reading, func() {
+		close(over)
+		<-ended
+		cancel(nil)
+		stop()
+		if requests > e.requests && e.Stopped == tool.NotStopped {
+			e.Stopped, e.LastLine = tool.Interrupted, ""
+		}
+		e.requests = requests
+	}
+}

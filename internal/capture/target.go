@@ -1,0 +1,31 @@
+package capture
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// FindTarget looks at a workload as execve would and returns the program that
+// its first word stands for, by the PATH of env. The outcome says why it could
+// not be started; it is nil where it can.
+func FindTarget(target []string, dir string, env []string) (string, *Outcome) {
+	c := Capture{Target: target, Command: tool.Command{Dir: dir, Env: env}}
+	if o := c.checkTarget(); o != nil {
+		o.What = "the workload was not started"
+		return "", o
+	}
+	path := target[0]
+	if strings.Contains(path, "/") {
+		return path, nil
+	}
+	found, err := lookPath(path, env)
+	if err != nil {
+		return path, nil
+	}
+	if !filepath.IsAbs(found) {
+		found = filepath.Join(dir, found)
+	}
+	return found, nil
+}

@@ -1,0 +1,115 @@
+package capture
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	tempPrefix = "deepprof-nsys-"
+	tempLock   = ".deepprof-lock" // held by the run that a directory belongs to
+)
+
+// makeTemp gives nsys a fresh private TMPDIR: what one run breaks there,
+// every later one trips over. ncu keeps the shared one, through which runs on
+// one GPU wait for each other. The path is absolute: the workload may run in
+// another directory. What runs left that died is removed on the way.
+func (c *Capture) makeTemp() (dir string, release func(), bad *Outcome) {
+	release = func() {}
+	root, err := filepath.Abs(or(c.TempRoot, os.TempDir()))
+	if err != nil {
+		return "", release, refuse(TempUnusable, err.Error(), "", "")
+	}
+	if c.Tool == Nsys {
+		sweepTemp(root)
+	}
+	if free, err := freeSpace(root); err != nil {
+		return "", release, refuse(TempUnusable, root+": "+err.Error(), "", "")
+	} else if need := max(c.MinFree, 30*c.ReportSize); c.Tool == Nsys && free < need {
+		return "", release, refuse(DiskFull, fmt.Sprintf("%s has %s free, %s are needed", root, size(free), size(need)), "nsys needs about 30 times the report's size in TMPDIR", "set TMPDIR to a file system with more room")
+	}
+	if c.Tool != Nsys {
+		return "", release, nil
+	}
+	if dir, err = os.MkdirTemp(root, tempPrefix); err != nil {
+		return "", release, refuse(TempUnusable, err.Error(), "", "")
+	}
+	lock, err := lockTemp(dir)
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return "", release, refuse(TempUnusable, err.Error(), "", "")
+	}
+	return dir, func() { _ = lock.Close() }, nil
+}
+
+// lockTemp marks a directory as that of a living run. The lock ends with this
+// process, however that ends. It gets its name only once it is held: a directory
+// without the name is nobody's to remove.
+func lockTemp(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, tempLock+"-")
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+	}
+	if err := os.Rename(f.Name(), filepath.Join(dir, tempLock)); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// keepTemp leaves a directory to the user, for what is in it.
+func keepTemp(dir string) { _ = os.Remove(filepath.Join(dir, tempLock)) }
+
+// sweepTemp removes the temporary directories of runs that died, save those that
+// hold a stream or a report and those that a profiler still works in.
+func sweepTemp(root string) {
+	dirs, _ := filepath.Glob(filepath.Join(globEscape(root), tempPrefix+"*"))
+	for _, dir := range dirs {
+		f, err := os.Open(filepath.Join(dir, tempLock))
+		if err != nil {
+			continue
+		}
+		dead := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+		if dead && !holdsData(dir) && !tempInUse(dir) {
+			_ = os.RemoveAll(dir)
+		}
+		_ = f.Close()
+	}
+}
+
+func holdsData(dir string) bool {
+	found, _ := filepath.Glob(filepath.Join(globEscape(dir), "nsys-report-*"))
+	for _, path := range found {
+		if f := sniffFormat(path); f == Stream || f == NsysReport {
+			return true
+		}
+	}
+	return false
+}
+
+// tempInUse reports whether a process was started with this TMPDIR: nsys may
+// finish its report after the run has died.
+func tempInUse(dir string) bool {
+	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
+	want := []byte("TMPDIR=" + dir)
+	for _, path := range environs {
+		env, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		for kv := range bytes.SplitSeq(env, []byte{0}) {
+			if bytes.Equal(kv, want) {
+				return true
+			}
+		}
+	}
+	return false
+}
