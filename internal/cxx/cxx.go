@@ -3,6 +3,8 @@
 package cxx
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
@@ -44,6 +46,9 @@ func Short(name string) string {
 	}
 	full := tidy(Demangle(name))
 	s := shorten(full, 0)
+	if s != "" {
+		s += lambdaOf(full)
+	}
 	if s == "" {
 		s = full
 	}
@@ -135,12 +140,46 @@ func shorten(s string, depth int) string {
 	}
 	hint := operation(args, depth+1)
 	switch {
+	case hint == "" && allPlain(args):
+		return base + "<" + folded(args) + ">"
 	case hint == "":
 		return base + "<…>"
 	case strings.HasPrefix(hint, "cutlass_"):
 		return hint
 	}
 	return base + "<" + hint + ">"
+}
+
+// lambdaOf tells a function that is a lambda from the function around it.
+func lambdaOf(s string) string {
+	parts := components(s)
+	i := slices.IndexFunc(parts, isLambda)
+	if i < 1 {
+		return ""
+	}
+	if n := lambdaNumber.FindStringSubmatch(parts[i]); n != nil {
+		return "::{lambda#" + n[1] + "}"
+	}
+	return "::{lambda}"
+}
+
+var lambdaNumber = regexp.MustCompile(`(?:#|instance )([0-9]+)\)?[}\]]$`)
+
+// folded lists plain template arguments as far as they fit, each run of equal
+// ones once.
+func folded(args []string) string {
+	const room = 32
+	list := ""
+	for i, a := range slices.Compact(slices.Clone(args)) {
+		if i > 0 {
+			a = ", " + a
+		}
+		if len(list)+len(a) > room {
+			return list + ", …"
+		}
+		list += a
+	}
+	return list
 }
 
 // vague names say nothing without the namespace around them.
@@ -175,6 +214,9 @@ func operation(args []string, depth int) string {
 			continue
 		}
 		name := scope[len(scope)-1]
+		if strings.HasPrefix(name, "operator") && len(scope) > 1 {
+			name = scope[len(scope)-2] // a lambda in the call operator of a functor
+		}
 		if fillers[name] || name == unnamed {
 			continue
 		}

@@ -1,72 +1,218 @@
 package cxx
 
 import (
+	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 )
 
 // words are what the names of two kernels of the same short name differ in:
-// identifiers, and numbers that stand alone.
-var words = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*|\b[0-9]+\b`)
+// identifiers, and numbers with their sign and suffix. An identifier before ::
+// is a namespace or class around the word that counts.
+var words = regexp.MustCompile(`-?\b[0-9][A-Za-z0-9_.]*|[A-Za-z_$][A-Za-z0-9_$]*(?:\s*::)?`)
 
-// mostWords is how many differing words still help a reader.
-const mostWords = 3
+const (
+	mostWords = 3       // differing words that still help a reader
+	mostRead  = 1 << 10 // words of a name that are looked at
+	mostTried = 1 << 6  // places in which names differ that are weighed
+)
 
 // Distinguish returns a short name for each name. Where several names shorten
-// to the same, the words that not all of them share are added in brackets, so
-// that the rows of a table can be told apart.
+// to the same, a few words in which they differ are added in brackets, types
+// and numbers first, so that no two different names share a row of a table.
 func Distinguish(names []string) []string {
 	short := make([]string, len(names))
-	groups := map[string][]int{}
+	groups := map[string][]int{} // by short name: the first of each distinct name
+	first := map[string]int{}
 	for i, n := range names {
+		if _, ok := first[n]; ok {
+			continue
+		}
+		first[n] = i
 		short[i] = Short(n)
 		groups[short[i]] = append(groups[short[i]], i)
 	}
 	for _, group := range groups {
-		distinct := map[string]bool{}
-		for _, i := range group {
-			distinct[names[i]] = true
-		}
-		if len(distinct) > 1 {
+		if len(group) > 1 {
 			addWords(short, names, group)
 		}
+	}
+	for i, n := range names {
+		short[i] = short[first[n]]
 	}
 	return short
 }
 
 func addWords(short, names []string, group []int) {
-	count := map[string]int{} // names of the group that hold a word so often
-	seen := make([][]string, len(group))
+	lists := make([][]string, len(group))
+	alike, build := true, ""
 	for g, i := range group {
-		seen[g] = occurrences(words.FindAllString(Demangle(names[i]), -1))
-		for _, w := range seen[g] {
-			count[w]++
-		}
+		var b string
+		lists[g], b = wordsOf(names[i])
+		alike = alike && (g == 0 || b == build && len(lists[g]) == len(lists[0]))
+		build = b
 	}
+	label := byCount
+	if alike {
+		label = byPlace
+	}
+	labels := label(lists)
+	seen := map[string]int{}
 	for g, i := range group {
-		var own []string
-		for _, w := range seen[g] {
-			word, _, _ := strings.Cut(w, "#")
-			if count[w] < len(group) && len(own) < mostWords && !slices.Contains(own, word) {
-				own = append(own, word)
-			}
+		label := strings.Join(labels[g], " ")
+		seen[label]++
+		if n := seen[label]; n > 1 {
+			label = strings.TrimSpace(fmt.Sprint(label, " #", n))
 		}
-		if len(own) > 0 {
-			short[i] += " [" + strings.Join(own, " ") + "]"
+		if label != "" {
+			short[i] += " [" + label + "]"
 		}
 	}
 }
 
-// occurrences numbers repeated words, so that a word that one name holds twice
-// and another once counts as a difference.
-func occurrences(list []string) []string {
-	n := map[string]int{}
-	for i, w := range list {
-		n[w]++
-		if n[w] > 1 {
-			list[i] = w + "#" + strings.Repeat("#", n[w])
+// wordsOf gives the words of a name and its build: what stands between them.
+func wordsOf(name string) (list []string, build string) {
+	if len(name) > maxName {
+		return nil, ""
+	}
+	full := tidy(Demangle(name))
+	var b strings.Builder
+	last := 0
+	for _, at := range words.FindAllStringIndex(full, mostRead) {
+		b.WriteString(full[last:at[0]])
+		last = at[1]
+		if w := full[at[0]:at[1]]; !strings.HasSuffix(w, ":") {
+			list = append(list, w)
+			b.WriteByte('w')
 		}
 	}
-	return list
+	b.WriteString(full[last:])
+	return list, b.String()
+}
+
+// byPlace compares names of the same build word by word.
+func byPlace(lists [][]string) [][]string {
+	n := len(lists[0])
+	column := func(at int) []string {
+		c := make([]string, len(lists))
+		for g := range lists {
+			c[g] = lists[g][at]
+		}
+		return c
+	}
+	var places []int
+	known := map[string]bool{} // the types of the template come again as those of the parameters
+	for at := 0; at < n && len(places) < mostTried; at++ {
+		c := column(at)
+		key := strings.Join(c, " ")
+		if distinct(c) > 1 && !known[key] {
+			known[key] = true
+			places = append(places, at)
+		}
+	}
+	chosen := choose(lists, places, func(at int) bool { return !slices.ContainsFunc(column(at), notFlag) })
+	labels := make([][]string, len(lists))
+	for g := range lists {
+		for _, at := range chosen {
+			labels[g] = append(labels[g], lists[g][at])
+		}
+	}
+	return labels
+}
+
+// choose takes the places that tell the most names apart, then the first of the
+// others; flags come last, because a 1 or 0 tells a reader little.
+func choose(lists [][]string, places []int, flag func(int) bool) []int {
+	var chosen []int
+	apart := 1
+	for len(chosen) < mostWords && len(places) > 0 {
+		best, most, score := -1, 0, 0
+		for i, at := range places {
+			n := distinctAt(lists, append(slices.Clone(chosen), at))
+			s := 0
+			if n > apart {
+				s = 2
+			}
+			if !flag(at) {
+				s++
+			}
+			if best < 0 || s > score || s == score && n > most {
+				best, most, score = i, n, s
+			}
+		}
+		if score == 0 || apart == len(lists) && flag(places[best]) {
+			break
+		}
+		chosen = append(chosen, places[best])
+		apart = max(apart, most)
+		places = slices.Delete(places, best, best+1)
+	}
+	slices.Sort(chosen)
+	return chosen
+}
+
+func distinct(list []string) int {
+	seen := map[string]bool{}
+	for _, s := range list {
+		seen[s] = true
+	}
+	return len(seen)
+}
+
+// distinctAt counts the names that differ in the words at some of the places.
+func distinctAt(lists [][]string, places []int) int {
+	rows := make([]string, len(lists))
+	for g, l := range lists {
+		for _, at := range places {
+			rows[g] += l[at] + " "
+		}
+	}
+	return distinct(rows)
+}
+
+// notFlag reports words that are neither a truth value nor the 0 or 1 of one.
+func notFlag(word string) bool {
+	return !slices.Contains([]string{"0", "1", "true", "false"}, word)
+}
+
+// byCount gives each name the words that not all names hold as often.
+func byCount(lists [][]string) [][]string {
+	type nth struct {
+		word string
+		n    int // of this word in the name
+	}
+	count := map[nth]int{} // names that hold a word so often
+	seen := make([][]nth, len(lists))
+	for g, list := range lists {
+		times := map[string]int{}
+		for _, w := range list {
+			times[w]++
+			seen[g] = append(seen[g], nth{w, times[w]})
+			count[nth{w, times[w]}]++
+		}
+	}
+	labels := make([][]string, len(lists))
+	for g := range lists {
+		var own []string
+		for _, w := range seen[g] {
+			if count[w] < len(lists) && !slices.Contains(own, w.word) {
+				own = append(own, w.word)
+			}
+		}
+		// The rarest say most; among equals the first.
+		slices.SortStableFunc(own, func(x, y string) int {
+			return cmp.Or(cmp.Compare(flagLast(x), flagLast(y)), cmp.Compare(count[nth{x, 1}], count[nth{y, 1}]))
+		})
+		labels[g] = own[:min(len(own), mostWords)]
+	}
+	return labels
+}
+
+func flagLast(word string) int {
+	if notFlag(word) {
+		return 0
+	}
+	return 1
 }

@@ -8,13 +8,13 @@ const unnamed = "<unnamed>"
 // template arguments, and the template arguments of the last one. Of a lambda
 // it gives the function that the lambda was written in.
 func split(s string) (scope, args []string) {
-	s = strings.TrimSpace(s)
-	head := beforeParameters(s)
-	head = afterReturnType(head)
-	parts := topLevel(head, "::")
+	parts := components(s)
+	if parts[len(parts)-1] == "" {
+		return nil, nil // a namespace, or half a name
+	}
 	for i, p := range parts {
-		name, list := templateList(strings.TrimSpace(p))
-		if name == "" || strings.HasPrefix(name, "[lambda") || strings.HasPrefix(name, "{lambda") || strings.HasPrefix(name, "'lambda") {
+		name, list := templateList(p)
+		if name == "" || isLambda(name) {
 			if i == 0 {
 				continue
 			}
@@ -24,6 +24,64 @@ func split(s string) (scope, args []string) {
 		args = list
 	}
 	return scope, args
+}
+
+// components are the parts of the qualified name between its ::, with their
+// template arguments.
+func components(s string) []string {
+	s = declarator(afterDecltype(strings.TrimSpace(s)))
+	parts := topLevel(afterReturnType(beforeParameters(s)), "::")
+	for i, p := range parts {
+		parts[i] = strings.TrimSpace(p)
+	}
+	return parts
+}
+
+func isLambda(name string) bool {
+	return strings.HasPrefix(name, "[lambda") || strings.HasPrefix(name, "{lambda") || strings.HasPrefix(name, "'lambda")
+}
+
+// afterDecltype drops a return type decltype(...).
+func afterDecltype(s string) string {
+	rest, ok := strings.CutPrefix(s, "decltype")
+	rest = strings.TrimLeft(rest, " ")
+	if !ok || !strings.HasPrefix(rest, "(") {
+		return s
+	}
+	if end := closing(rest); end > 0 && end+1 < len(rest) {
+		return strings.TrimSpace(rest[end+1:])
+	}
+	return s
+}
+
+// declarator takes the function out of the type of a pointer that it returns:
+// g<int>(int) of int (*g<int>(int))(float).
+func declarator(s string) string {
+	open := len(beforeParameters(s))
+	if open+1 >= len(s) || s[open+1] != '*' && s[open+1] != '&' {
+		return s
+	}
+	end := closing(s[open:])
+	if end < 0 {
+		return s
+	}
+	return strings.TrimLeft(s[open+1:open+end], "*& ")
+}
+
+// closing is the place of the parenthesis that closes the one s begins with.
+func closing(s string) int {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // beforeParameters cuts a name at its parameter list.

@@ -24,7 +24,8 @@ type builder struct {
 	json        []jsonRef
 	callsBy     []int64 // by thread, where they were counted
 	first, last int64
-	negative    int64 // events that end before they start
+	odd         odd
+	again       bool // what is wrong with times and names has been told
 }
 
 // function and queue are the keys of a file before names and processes are
@@ -80,7 +81,7 @@ func (b *builder) thread(globalTid int64) uint32 {
 // A span is the time that a worker's rows cover.
 type span struct {
 	first, last int64
-	negative    int64
+	odd         odd
 	any         bool
 }
 
@@ -90,8 +91,35 @@ func (s *span) add(start, end int64) {
 	}
 	s.first = min(s.first, start)
 	s.last = max(s.last, end)
+	s.odd.add(start, end)
+}
+
+// odd counts the events whose times cannot be.
+type odd struct {
+	negative int64 // end before they start
+	endless  int64 // last longer than 64 bits can tell
+}
+
+func (o *odd) add(start, end int64) {
 	if end < start {
-		s.negative++
+		o.negative++
+	}
+	if timeline.Endless(start, end) {
+		o.endless++
+	}
+}
+
+func (o *odd) join(other odd) {
+	o.negative += other.negative
+	o.endless += other.endless
+}
+
+func (f *File) noteOdd(o odd, what string) {
+	if o.negative > 0 {
+		f.warn("%d %s end before they start: they are kept as they are", o.negative, what)
+	}
+	if o.endless > 0 {
+		f.warn("%d %s last longer than 64 bits can tell: they count as the longest time there is", o.endless, what)
 	}
 }
 
@@ -100,7 +128,7 @@ func (b *builder) cover(s span) {
 		return
 	}
 	b.first, b.last = min(b.first, s.first), max(b.last, s.last)
-	b.negative += s.negative
+	b.odd.join(s.odd)
 }
 
 // finish resolves names and numbers what refers to processes.
@@ -109,8 +137,8 @@ func (b *builder) finish(ctx context.Context) error {
 	if b.first <= b.last {
 		t.Session.FirstNS, t.Session.LastNS = b.first, b.last
 	}
-	if b.negative > 0 {
-		b.f.warn("%d events end before they start: they are kept as they are", b.negative)
+	if !b.again {
+		b.f.noteOdd(b.odd, "events")
 	}
 	for _, q := range b.queues.list {
 		t.Queues = append(t.Queues, timeline.Queue{

@@ -2,6 +2,7 @@ package nsys
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -25,16 +26,40 @@ type callShare struct {
 // has been read.
 func (b *builder) calls(ctx context.Context, launching bool) error {
 	b.f.noteUnknown(callLayout)
-	var wanted *idSet
-	if launching {
-		wanted = b.launched()
+	if !launching {
+		return b.callsThat(ctx, func(row, int64, uint32) bool { return true }, true)
 	}
+	wanted := b.launched()
+	return b.callsThat(ctx, func(_ row, globalPid int64, correlation uint32) bool {
+		return wanted.has(globalPid, correlation)
+	}, false)
+}
+
+// callsWithin reads the calls, by process and time, that keep accepts, with the
+// threads and names that they refer to.
+func (f *File) callsWithin(ctx context.Context, keep func(globalPid, start, end int64) bool) (*timeline.Timeline, error) {
+	b := newBuilder(f)
+	b.again = true
+	err := b.callsThat(ctx, func(r row, globalPid int64, _ uint32) bool {
+		return keep(globalPid, r.int(0), r.int(1))
+	}, false)
+	if err == nil {
+		err = b.finish(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.SQLite, err)
+	}
+	f.tables = nil
+	return b.t, nil
+}
+
+func (b *builder) callsThat(ctx context.Context, keep func(r row, globalPid int64, correlation uint32) bool, count bool) error {
 	shares, err := scanTable(ctx, b.f, callLayout, b.f.Workers, func(s *callShare, r row) bool {
 		if !r.whole(0) || !r.whole(1) {
 			return false
 		}
 		globalTid, correlation := r.int(2), r.id(3, timeline.NoCorrelation)
-		if wanted != nil && !wanted.has(timeline.ProcessOf(globalTid), correlation) {
+		if !keep(r, timeline.ProcessOf(globalTid), correlation) {
 			return true
 		}
 		c := timeline.Call{
@@ -60,7 +85,7 @@ func (b *builder) calls(ctx context.Context, launching bool) error {
 		}
 		s.calls.each(func(c *timeline.Call) {
 			c.Name, c.Thread = names[c.Name], threads[c.Thread]
-			if !launching {
+			if count {
 				b.countCalls(c.Thread, 1)
 			}
 		})

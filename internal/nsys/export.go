@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -42,7 +43,7 @@ func openReport(ctx context.Context, path string, o OpenOptions) (*File, error) 
 	if f, ok := cache.open(target, path); ok {
 		return f, nil
 	}
-	lock := flock.New(filepath.Join(cache.dir, hash+".lock"))
+	lock := flock.New(lockOf(target))
 	if ok, err := lock.TryLockContext(ctx, 100*time.Millisecond); !ok {
 		return nil, fmt.Errorf("open %s: wait for another export of it: %w", path, err)
 	}
@@ -133,10 +134,25 @@ func (c exportCache) open(target, report string) (*File, bool) {
 		os.Remove(target)
 		return nil, false
 	}
-	now := time.Now()
-	_ = os.Chtimes(target, now, now) // marks it as used; only prune cares
+	touch(lockOf(target), time.Now())
 	f.Path = report
 	return f, true
+}
+
+// lockOf is the file beside an export that is locked while the export is made.
+// Its time tells when the export was last used: the export itself never changes,
+// or its readers would take it for a file that is being written.
+func lockOf(target string) string { return strings.TrimSuffix(target, ".sqlite") + ".lock" }
+
+// touch marks an export as used. Only prune looks at that, so a mark that
+// cannot be set is no error.
+func touch(lock string, now time.Time) {
+	if err := os.Chtimes(lock, now, now); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if f, err := os.OpenFile(lock, os.O_CREATE|os.O_RDWR, 0o600); err == nil {
+		f.Close()
+	}
 }
 
 // export makes the SQLite file with each nsys that is found until one can.
@@ -246,6 +262,9 @@ func (c exportCache) prune(now time.Time) {
 			continue
 		}
 		age := now.Sub(info.ModTime())
+		if lock, err := os.Stat(lockOf(filepath.Join(c.dir, e.Name()))); err == nil {
+			age = min(age, now.Sub(lock.ModTime()))
+		}
 		stale := strings.HasSuffix(e.Name(), ".sqlite") && age > keepExports ||
 			strings.HasPrefix(e.Name(), "export-") && age > 24*time.Hour
 		if stale {

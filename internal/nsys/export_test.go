@@ -72,6 +72,9 @@ func TestExportCache(t *testing.T) {
 		if err != nil || len(rows.Rows) != 4 {
 			t.Errorf("%d kernels, %v", len(rows.Rows), err)
 		}
+		if len(rows.Warnings) > 0 || f.Damaged() {
+			t.Errorf("warnings %q of a good export", rows.Warnings)
+		}
 		if got := exports(t, calls); got != want {
 			t.Errorf("%d exports so far, want %d", got, want)
 		}
@@ -121,6 +124,39 @@ func TestExportCache(t *testing.T) {
 	// From the cache, no nsys is needed.
 	o.Nsys = filepath.Join(t.TempDir(), "nsys")
 	open(3)
+}
+
+// TestReadersOfOneExport: opening an export that another reads changes nothing
+// for the other, and still counts as use.
+func TestReadersOfOneExport(t *testing.T) {
+	ctx := context.Background()
+	nsys, _ := fakeNsys(t, "cp "+export(t, "toy")+` "$out"`)
+	o := options(t, nsys)
+	report := fakeReport(t, "")
+	first, err := Open(ctx, report, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	old := time.Now().Add(-40 * 24 * time.Hour)
+	if err := os.Chtimes(lockOf(first.SQLite), old, old); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Open(ctx, report, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	for _, f := range []*File{first, second} {
+		tl, err := f.Timeline(ctx, Everything)
+		if err != nil || f.Damaged() {
+			t.Errorf("damaged: %q, %v", tl.Warnings, err)
+		}
+	}
+	used, err := os.Stat(lockOf(first.SQLite))
+	if err != nil || time.Since(used.ModTime()) > time.Hour {
+		t.Errorf("the second use left no mark: %v, %v", used.ModTime(), err)
+	}
 }
 
 func TestExportAtTheSameTime(t *testing.T) {
@@ -232,7 +268,8 @@ func TestCachePlaces(t *testing.T) {
 func TestPrune(t *testing.T) {
 	c := exportCache{t.TempDir()}
 	now := time.Now()
-	for name, age := range map[string]time.Duration{"old.sqlite": 31 * 24 * time.Hour, "new.sqlite": time.Hour, "export-1": 25 * time.Hour, "export-2": time.Hour, "x.lock": 100 * 24 * time.Hour} {
+	for name, age := range map[string]time.Duration{"old.sqlite": 31 * 24 * time.Hour, "new.sqlite": time.Hour, "export-1": 25 * time.Hour, "export-2": time.Hour, "x.lock": 100 * 24 * time.Hour,
+		"used.sqlite": 31 * 24 * time.Hour, "used.lock": time.Hour} {
 		path := filepath.Join(c.dir, name)
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -247,7 +284,7 @@ func TestPrune(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if got := fmt.Sprint(left); got != "[export-2 new.sqlite x.lock]" {
+	if got := fmt.Sprint(left); got != "[export-2 new.sqlite used.lock used.sqlite x.lock]" {
 		t.Errorf("left %s", got)
 	}
 }

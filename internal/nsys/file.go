@@ -140,10 +140,10 @@ func (f *File) warn(format string, args ...any) {
 	}
 }
 
-// Has reports whether the file holds a table.
+// Has reports whether the file holds a table, readable or not.
 func (f *File) Has(table string) bool {
 	_, ok := f.db.Table(table)
-	return ok
+	return ok || f.db.Unreadable(table) != ""
 }
 
 // KernelRows summarises kernels. It reads nothing but kernels and their names
@@ -196,13 +196,50 @@ func (f *File) LaunchRows(ctx context.Context, q timeline.Query) (timeline.Rows[
 	return withWarnings(t.LaunchRows(q), t), nil
 }
 
-// GapRows lists the times in which a GPU or a stream ran nothing.
+// StreamLaunches lists kernel launches one by one, which takes a fraction of the
+// memory of LaunchRows.
+func (f *File) StreamLaunches(ctx context.Context, q timeline.Query) (timeline.Stream[timeline.LaunchRow], error) {
+	t, err := f.Timeline(ctx, Kernels|LaunchCalls|NVTX)
+	if err != nil {
+		return timeline.Stream[timeline.LaunchRow]{}, err
+	}
+	s := t.StreamLaunches(q)
+	s.Warnings = slices.Concat(t.Warnings, s.Warnings)
+	return s, nil
+}
+
+// GapRows lists the times in which a GPU or a stream ran nothing. The CUDA calls
+// are gone through twice: for those that launched work, and for those that lie in
+// the gaps.
 func (f *File) GapRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.GapRow], error) {
-	t, err := f.Timeline(ctx, Kernels|Memory|Graphs|Calls|NVTX)
+	gaps, calls, err := f.findGaps(ctx, q)
 	if err != nil {
 		return timeline.Rows[timeline.GapRow]{}, err
 	}
-	return withWarnings(t.GapRows(q), t), nil
+	rows := gaps.Rows(calls)
+	rows.Warnings = slices.Concat(f.warnings, rows.Warnings)
+	return rows, nil
+}
+
+// StreamGaps is GapRows one by one: there can be more gaps than kernels.
+func (f *File) StreamGaps(ctx context.Context, q timeline.Query) (timeline.Stream[timeline.GapRow], error) {
+	gaps, calls, err := f.findGaps(ctx, q)
+	if err != nil {
+		return timeline.Stream[timeline.GapRow]{}, err
+	}
+	s := gaps.Stream(calls)
+	s.Warnings = slices.Concat(f.warnings, s.Warnings)
+	return s, nil
+}
+
+func (f *File) findGaps(ctx context.Context, q timeline.Query) (*timeline.Gaps, *timeline.Timeline, error) {
+	t, err := f.Timeline(ctx, Regions)
+	if err != nil {
+		return nil, nil, err
+	}
+	gaps := t.FindGaps(q)
+	calls, err := f.callsWithin(ctx, gaps.Reach)
+	return gaps, calls, err
 }
 
 func withWarnings[T any](rows timeline.Rows[T], t *timeline.Timeline) timeline.Rows[T] {

@@ -206,7 +206,7 @@ func (b *builder) graphs(ctx context.Context) error {
 
 func (b *builder) graphNodes(ctx context.Context) error {
 	for _, l := range nodeLayouts {
-		table, ok := b.f.db.Table(l.table)
+		table, ok := b.f.table(l.table)
 		if !ok || !table.Has("graphNodeId") {
 			continue
 		}

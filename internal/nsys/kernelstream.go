@@ -20,11 +20,11 @@ type streamKey struct {
 // stream is one worker's share of a kernel summary. Without a split, the id of
 // the name leads straight to its group.
 type stream struct {
-	byName   []uint32 // group + 1 by name id, as far as the ids are small
-	groups   interner[streamKey]
-	samples  []timeline.Sample
-	others   []function // further names of each group, from its first row
-	negative int64
+	byName  []uint32 // group + 1 by name id, as far as the ids are small
+	groups  interner[streamKey]
+	samples []timeline.Sample
+	others  []function // further names of each group, from its first row
+	odd     odd
 }
 
 // maxDirect bounds the table of groups by name id.
@@ -95,20 +95,22 @@ func (f *File) kernelStream(ctx context.Context, q timeline.Query) (timeline.Row
 	}
 	rows := timeline.SumKernels(groups, &q)
 	f.noteAbsent(Kernels)
-	rows.Warnings = slices.Clone(f.warnings)
+	rows.Warnings = slices.Concat(f.warnings, rows.Warnings)
 	f.tables = nil
 	return rows, nil
+}
+
+func (s *stream) duration(r row) int64 {
+	start, end := r.int(colStart), r.int(colEnd)
+	s.odd.add(start, end)
+	return timeline.Since(start, end)
 }
 
 func (s *stream) addSimple(r row) bool {
 	if !r.timed() {
 		return false
 	}
-	ns := r.int(1) - r.int(0)
-	if ns < 0 {
-		s.negative++
-	}
-	s.simple(r).Add(ns)
+	s.simple(r).Add(s.duration(r))
 	return true
 }
 
@@ -121,10 +123,6 @@ func (s *stream) addSplit(r row, q *timeline.Query) bool {
 		len(q.Processes) > 0 && !slices.Contains(q.Processes, timeline.PIDOf(key.globalPid)) {
 		return true
 	}
-	ns := r.int(1) - r.int(0)
-	if ns < 0 {
-		s.negative++
-	}
 	if q.By&timeline.ByLaunchConfig != 0 {
 		const at = streamConfig
 		key.config = timeline.LaunchConfig{
@@ -134,7 +132,7 @@ func (s *stream) addSplit(r row, q *timeline.Query) bool {
 			Registers: r.small(at + 6), StaticShared: r.small(at + 7), DynamicShared: r.small(at + 8),
 		}
 	}
-	s.group(key, r).Add(ns)
+	s.group(key, r).Add(s.duration(r))
 	return true
 }
 
@@ -142,30 +140,31 @@ func (s *stream) addSplit(r row, q *timeline.Query) bool {
 // query's expression does not match are dropped.
 func (f *File) nameGroups(ctx context.Context, shares []*stream, q *timeline.Query) ([]*timeline.KernelGroup, error) {
 	wanted, kernels := map[int64]bool{}, map[int64]bool{}
-	var negative int64
+	var all odd
 	for _, s := range shares {
-		negative += s.negative
+		all.join(s.odd)
 		for _, o := range s.others {
 			kernels[o.demangled] = true
 			wanted[o.demangled], wanted[o.short], wanted[o.mangled] = true, true, true
 		}
 	}
 	delete(wanted, noString)
-	if negative > 0 {
-		f.warn("%d kernels end before they start: they are kept as they are", negative)
-	}
+	f.noteOdd(all, "kernels")
 	texts, err := f.strings(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}
 	var missing int
-	for id := range kernels {
+	for id := range wanted {
 		if _, ok := texts[id]; !ok {
-			missing++
+			texts[id] = placeholder(id)
+			if kernels[id] {
+				missing++
+			}
 		}
 	}
 	if missing > 0 {
-		f.warn("%d kernel names refer to no entry of StringIds: they are left empty", missing)
+		f.warn("%d kernel names refer to no entry of StringIds: their number stands for them", missing)
 	}
 	var groups []*timeline.KernelGroup
 	for _, s := range shares {

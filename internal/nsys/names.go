@@ -2,6 +2,7 @@ package nsys
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -39,6 +40,10 @@ func (f *File) strings(ctx context.Context, wanted map[int64]bool) (map[int64]st
 	return found, err
 }
 
+// placeholder stands for the text of an id that leads nowhere, so that what has
+// different names stays apart.
+func placeholder(id int64) string { return "#" + strconv.FormatInt(id, 10) }
+
 // resolve turns the names met into Timeline.Names. Equal texts get one number,
 // so that a registered string and a plain one of the same name are one name.
 func (b *builder) resolve(ctx context.Context) error {
@@ -52,8 +57,8 @@ func (b *builder) resolve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if missing := len(wanted) - len(texts); missing > 0 {
-		b.f.warn("%d names refer to no entry of StringIds: they are left empty", missing)
+	if missing := len(wanted) - len(texts); missing > 0 && !b.again {
+		b.f.warn("%d names refer to no entry of StringIds: their number stands for them", missing)
 	}
 	t := b.t
 	numbers := map[string]timeline.StringID{}
@@ -65,8 +70,8 @@ func (b *builder) resolve(ctx context.Context) error {
 		if n.id != noString {
 			if s, ok := texts[n.id]; ok {
 				text = s
-			} else {
-				unnamed[i] = !n.valid
+			} else if !n.valid {
+				text, unnamed[i] = placeholder(n.id), true
 			}
 		}
 		id, ok := numbers[text]

@@ -75,7 +75,7 @@ func TestBadKernels(t *testing.T) {
 		for _, r := range rows.Rows {
 			got[r.Name] = r.TotalNS
 		}
-		want := map[string]int64{"good": -20, "with\x00nul\nand | pipe": 1<<63 - 1, "f\xffo": 15, "": 16}
+		want := map[string]int64{"good": -20, "with\x00nul\nand | pipe": 1<<63 - 1, "f\xffo": 15, "#777": 16}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
@@ -109,7 +109,7 @@ func TestBadRangesAndCalls(t *testing.T) {
 	want := map[string]string{
 		"a":           "n=1 range=100 kernels=1 unclosed=0",
 		"a/backwards": "n=1 range=-100 kernels=0 unclosed=0",
-		"<unnamed>":   "n=1 range=98 kernels=1 unclosed=1",
+		"#404":        "n=1 range=98 kernels=1 unclosed=1",
 		"open":        "n=1 range=97 kernels=1 unclosed=1",
 		"no thread":   "n=1 range=46 kernels=0 unclosed=0",
 	}
@@ -119,6 +119,99 @@ func TestBadRangesAndCalls(t *testing.T) {
 	for _, w := range []string{"1 rows have no usable time", "never closed", "1 pieces of GPU work have no launching call", "refer to no entry"} {
 		wantWarning(t, rows.Warnings, w)
 	}
+}
+
+// TestNamesThatLeadNowhere: kernels whose names cannot be told are told apart.
+func TestNamesThatLeadNowhere(t *testing.T) {
+	path := makeFile(t, makeKernels, makeNVTX,
+		`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 1, 7, 1, 16777216, 5, 6, 1, 1, 1), (30, 50, 0, 1, 7, 2, 16777216, 7, 6, 1, 1, 1),
+			(60, 90, 0, 1, 7, 3, 16777216, 7, 6, 1, 1, 1)`,
+		`INSERT INTO NVTX_EVENTS VALUES (0, 1, 59, NULL, 16777217, NULL, 8, 0), (2, 3, 59, 'text', 16777217, NULL, 9, 0)`)
+	ctx := context.Background()
+	f := openFile(t, path)
+	for _, q := range []timeline.Query{{}, {By: timeline.ByRegion}} {
+		rows, err := f.KernelRows(ctx, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range rows.Rows {
+			got = append(got, fmt.Sprint(r.Name, " ", r.ShortName, " ", r.Calls))
+		}
+		if want := []string{"#7 #6 2", "#5 #6 1"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		wantWarning(t, rows.Warnings, "refer to no entry of StringIds: their number stands for them")
+	}
+	regions, err := f.RegionRows(ctx, timeline.Query{})
+	if err != nil || len(regions.Rows) != 2 || regions.Rows[0].Path != "#8" || regions.Rows[1].Path != "text" {
+		t.Errorf("regions %+v, %v", regions.Rows, err)
+	}
+}
+
+// TestTimesBeyondTheClock: every view counts impossible times alike, and a sum
+// that does not fit says so instead of turning into another number.
+func TestTimesBeyondTheClock(t *testing.T) {
+	const most, least = 1<<63 - 1, -1 << 63
+	path := makeFile(t, makeStrings, makeKernels, makeCalls, makeNVTX,
+		`INSERT INTO StringIds VALUES (1, 'k'), (2, 'late'), (3, 'endless')`,
+		`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+			(-9223372036854775808, 9223372036854775807, 0, 1, 7, 1, 16777216, 3, 3, 1, 1, 1),
+			(50, 20, 0, 1, 7, 2, 16777216, 2, 2, 1, 1, 1),
+			(0, 9223372036854775807, 0, 1, 7, 3, 16777216, 1, 1, 1, 1, 1),
+			(0, 9223372036854775807, 0, 1, 7, 4, 16777216, 1, 1, 1, 1, 1)`,
+		`INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 16777217, 1, 1, 0), (3, 4, 16777217, 2, 1, 0), (5, 6, 16777217, 3, 1, 0), (7, 8, 16777217, 4, 1, 0)`,
+		`INSERT INTO NVTX_EVENTS VALUES (0, 100, 59, 'a', 16777217, NULL, NULL, 0)`)
+	ctx := context.Background()
+	f := func() *File { return openFile(t, path) }
+	check := func(view string, warnings []string) {
+		t.Helper()
+		for _, want := range []string{"1 %s end before they start", "1 %s last longer than 64 bits can tell"} {
+			what := "events"
+			if view == "kernels" {
+				what = view
+			}
+			wantWarning(t, warnings, fmt.Sprintf(want, what))
+		}
+	}
+	const over = "sums of times are larger than 64 bits hold"
+	for _, q := range []timeline.Query{{}, {By: timeline.ByProcess}} {
+		kernels, err := f().KernelRows(ctx, q)
+		if err != nil || len(kernels.Rows) != 3 {
+			t.Fatalf("%+v, %v", kernels.Rows, err)
+		}
+		for i, want := range []int64{most, most, -30} {
+			if r := kernels.Rows[i]; r.TotalNS != want {
+				t.Errorf("%s: %d ns, want %d", r.Name, r.TotalNS, want)
+			}
+		}
+		check("kernels", kernels.Warnings)
+		wantWarning(t, kernels.Warnings, over)
+	}
+	regions, err := f().RegionRows(ctx, timeline.Query{})
+	if err != nil || len(regions.Rows) != 1 {
+		t.Fatalf("%+v, %v", regions.Rows, err)
+	}
+	if r := regions.Rows[0]; r.InclusiveNS != most || r.ProjectedNS != most || r.BusyNS != most || r.IdleNS != 0 || r.RangeNS != 100 || r.WallBusyNS != 100 {
+		t.Errorf("region %+v", r)
+	}
+	check("regions", regions.Warnings)
+	wantWarning(t, regions.Warnings, over)
+	launches, err := f().LaunchRows(ctx, timeline.Query{})
+	if err != nil || len(launches.Rows) != 4 || launches.Rows[0].DurationNS != most || launches.Rows[0].StartNS != least {
+		t.Fatalf("%+v, %v", launches.Rows, err)
+	}
+	check("launches", launches.Warnings)
+	gaps, err := f().GapRows(ctx, timeline.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("gaps", gaps.Warnings)
+	info, err := f().Info(ctx)
+	if err != nil || info.Devices[0].KernelNS != most || info.Devices[0].BusyNS != most {
+		t.Errorf("%+v, %v", info.Devices, err)
+	}
+	wantWarning(t, info.Warnings, over)
 }
 
 func TestAbsentTablesAndColumns(t *testing.T) {

@@ -80,7 +80,7 @@ func (r row) id(i int, none uint32) uint32 {
 // in the order of the rows. A table that is absent, or lacks a needed column,
 // gives none. fn reports false for a row that makes no sense; it is counted.
 func scanTable[T any](ctx context.Context, f *File, l layout, workers int, fn func(*T, row) bool) ([]*T, error) {
-	table, ok := f.db.Table(l.table)
+	table, ok := f.table(l.table)
 	if !ok {
 		return nil, nil
 	}
@@ -122,6 +122,17 @@ func scanTable[T any](ctx context.Context, f *File, l layout, workers int, fn fu
 	return states, nil
 }
 
+// table finds a table that can be read. One that is there but cannot is lost,
+// not absent, and the rest of the file is still worth reading.
+func (f *File) table(name string) (*sqlite.Table, bool) {
+	if why := f.db.Unreadable(name); why != "" {
+		f.damaged = true
+		f.warn("table %s cannot be read: %s", name, why)
+		return nil, false
+	}
+	return f.db.Table(name)
+}
+
 // match finds the columns of a layout in the table. Columns that no known
 // version has are noted once.
 func match(table *sqlite.Table, l *layout) (columns []string, at []int, missing []string) {
@@ -143,7 +154,7 @@ func match(table *sqlite.Table, l *layout) (columns []string, at []int, missing 
 // noteUnknown counts the columns of the tables read that this reader does not
 // know.
 func (f *File) noteUnknown(l layout) {
-	table, ok := f.db.Table(l.table)
+	table, ok := f.table(l.table)
 	if !ok || f.noted[l.table] {
 		return
 	}

@@ -25,6 +25,9 @@ type Check struct {
 	Differences []Difference
 }
 
+// Compared reports whether the vendor gave anything to compare with.
+func (c Check) Compared() bool { return c.Skipped == "" }
+
 // A Difference is a cell, or a whole row, on which both do not agree.
 type Difference struct {
 	Row    string `json:"row"`              // what the row is about
@@ -210,54 +213,6 @@ func Stats(ctx context.Context, nsys tool.Tool, path, report, dir string) (r tim
 		return r, "", fmt.Errorf("read nsys stats: %w", err)
 	}
 	return parseStats(string(data)), "", nil
-}
-
-// parseStats reads a report of nsys stats as it is written, which is no proper
-// CSV: a cell with a comma stands between quotes, but quotes and line ends
-// within cells are left as they are. A report without rows is an empty file.
-func parseStats(data string) timeline.Report {
-	var r timeline.Report
-	held := "" // the beginning of a row whose first cell has a line end
-	for _, line := range strings.Split(strings.TrimSuffix(data, "\n"), "\n") {
-		line = held + strings.TrimSuffix(line, "\r")
-		cells := splitStats(line)
-		switch n := len(r.Rows); {
-		case r.Columns == nil:
-			if line != "" {
-				r.Columns = cells
-			}
-		case len(cells) == len(r.Columns):
-			r.Rows = append(r.Rows, cells)
-			held = ""
-		case strings.HasSuffix(r.Columns[0], "Range") || r.Columns[0] == "Name":
-			held = line + "\n"
-		case n > 0:
-			last := &r.Rows[n-1][len(r.Columns)-1]
-			*last += "\n" + line
-		}
-	}
-	return r
-}
-
-func splitStats(line string) []string {
-	var cells []string
-	for {
-		if quoted, ok := strings.CutPrefix(line, `"`); ok {
-			if cell, rest, ok := strings.Cut(quoted, `",`); ok {
-				cells, line = append(cells, cell), rest
-				continue
-			}
-			if cell, ok := strings.CutSuffix(quoted, `"`); ok {
-				return append(cells, cell)
-			}
-		}
-		cell, rest, ok := strings.Cut(line, ",")
-		cells = append(cells, cell)
-		if !ok {
-			return cells
-		}
-		line = rest
-	}
 }
 
 func lastLine(text string) string {

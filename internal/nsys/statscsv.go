@@ -131,6 +131,7 @@ type statsScanner struct {
 
 type statsRecord struct {
 	line  int
+	text  string
 	cells []string
 	err   error
 }
@@ -152,7 +153,7 @@ func (s *statsScanner) take(line int, text string) bool {
 	if s.open == nil {
 		return false // what nsys says between tables
 	}
-	s.records = append(s.records, statsRecord{line, cells, err})
+	s.records = append(s.records, statsRecord{line, text, cells, err})
 	return true
 }
 
@@ -167,6 +168,20 @@ func splitStatsLine(text string) ([]string, error) {
 	return cells, err
 }
 
+// repair reads a row in the way that nsys writes it: it quotes a name with a
+// comma, but does not double the quotes within.
+func (r *statsRecord) repair(columns []StatsColumn) {
+	headers := make([]string, len(columns))
+	for i, c := range columns {
+		headers[i] = c.Header
+	}
+	if cells := splitStats(r.text, headers); cells != nil {
+		last := len(cells) - 1
+		cells[last] = unquote(cells[last])
+		r.cells, r.err = cells, nil
+	}
+}
+
 // finish turns the records of the open table into rows.
 func (s *statsScanner) finish() {
 	t := s.open
@@ -174,7 +189,11 @@ func (s *statsScanner) finish() {
 		return
 	}
 	locale := metric.LocaleUnknown
-	for _, r := range s.records {
+	for n := range s.records {
+		r := &s.records[n]
+		if r.err != nil || len(r.cells) != len(t.Columns) {
+			r.repair(t.Columns)
+		}
 		for i, c := range r.cells {
 			if i < len(t.Columns) && t.Columns[i].scale != 0 {
 				locale = locale.Merge(metric.Evidence(c))

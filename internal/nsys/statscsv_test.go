@@ -86,7 +86,8 @@ func TestStatsCSVBadInput(t *testing.T) {
 		warning    string
 	}{
 		{"short row", head + "1.0,5,1,5.0\n1.0,5,1,5.0,k\n", 1, 1, "line 2: row left out: 4 cells under 5 columns"},
-		{"stray quote", head + "1.0,5,1,5.0,a\"b\n", 0, 1, "line 2: row left out"},
+		{"stray quote", head + "\"1.0,5,1,5.0,k\n", 0, 1, "line 2: row left out"},
+		{"quote in a name", head + "1.0,5,1,5.0,a\"b\n1.0,5,1,5.0,\"a\"b, \"c\"\"\n", 2, 0, ""},
 		{"not a number", head + "1.0,many,1,5.0,k\n", 1, 0, `line 2: Total Time (ns) left out: "many"`},
 		{"separators", "\n" + head + "1.0,\"1,234,567\",1,5.0,k\n", 1, 0, ""},
 		{"decimal commas", head + "\"1,0\",\"1.234.567\",1,\"5,0\",k\n", 1, 0, ""},
@@ -107,6 +108,10 @@ func TestStatsCSVBadInput(t *testing.T) {
 				t.Errorf("warnings %v, want %q", tab.Warnings, tt.warning)
 			}
 			switch tt.name {
+			case "quote in a name":
+				if a, b := tab.Text(0, "name"), tab.Text(1, "name"); a != `a"b` || b != `a"b, "c"` {
+					t.Errorf("names %q and %q", a, b)
+				}
 			case "separators", "decimal commas":
 				if n, _ := tab.Number(0, "total_ns"); n != 1234567 {
 					t.Errorf("total %v", n)

@@ -291,3 +291,15 @@ func TestAllocations(t *testing.T) {
 		t.Errorf("%v allocations for 5000 rows", allocs)
 	}
 }
+
+func TestUnreadable(t *testing.T) {
+	db := open(t, create(t, "CREATE TABLE flat (a TEXT PRIMARY KEY, b) WITHOUT ROWID", "CREATE TABLE t (a)", "CREATE VIEW v AS SELECT a FROM t"))
+	for name, want := range map[string]string{"flat": "WITHOUT ROWID", "FLAT": "WITHOUT ROWID", "v": "a view", "V": "a view", "t": "", "absent": ""} {
+		if got := db.Unreadable(name); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if _, ok := db.Table("v"); ok {
+		t.Error("a view counts as a table")
+	}
+}

@@ -25,7 +25,12 @@ var schemaTable = Table{
 func (db *DB) loadSchema() error {
 	stats, err := db.Scan(context.Background(), &schemaTable, []string{"type", "name", "rootpage", "sql"}, 1,
 		func(_ int, r *Row) error {
-			if r.Text(0) != "table" {
+			switch r.Text(0) {
+			case "table":
+			case "view":
+				db.views = append(db.views, r.Text(1))
+				return nil
+			default:
 				return nil
 			}
 			if t, ok := newTable(r.Text(1), r.Int(2), r.Text(3)); ok {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -36,6 +37,7 @@ type DB struct {
 	pages    uint32 // highest page number that can be read
 	size     int64  // bytes of the main file when it was opened
 	tables   []Table
+	views    []string
 	warnings []string
 	stamps   []stamp
 }
@@ -133,6 +135,18 @@ func (db *DB) Table(name string) (*Table, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Unreadable says why what the schema lists under a name cannot be scanned; it
+// is empty where it can, and where there is nothing of that name.
+func (db *DB) Unreadable(name string) string {
+	if t, ok := db.Table(name); ok {
+		return t.refuse
+	}
+	if slices.ContainsFunc(db.views, func(v string) bool { return strings.EqualFold(v, name) }) {
+		return "it is a view, and only tables are read"
+	}
+	return ""
 }
 
 // Workers is the number of goroutines that Scan uses at most when it is asked

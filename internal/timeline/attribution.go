@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/nvtx"
@@ -131,28 +132,53 @@ func (a *Attribution) kernelCall(i int) uint32 {
 // thread or the process.
 func (a *Attribution) launchOrder(group func(thread uint32) uint32) []uint32 {
 	calls := a.t.Calls
-	var refs []opRef
-	for i, launched := range a.launchers {
-		if launched {
-			refs = append(refs, opRef{calls[i].Start, uint64(i)})
-		}
-	}
-	sortByStart(refs)
+	byStart := a.launchesByStart()
 	// Groups are few and numbered from 0; the unknown one comes last.
 	groups := max(len(a.t.Threads), len(a.t.Processes))
-	bucket := func(r opRef) int { return min(int(group(calls[r.ref].Thread)), groups) }
+	bucket := func(call uint32) int { return min(int(group(calls[call].Thread)), groups) }
 	begins := make([]int, groups+2)
-	for _, r := range refs {
-		begins[bucket(r)+1]++
+	for _, c := range byStart {
+		begins[bucket(c)+1]++
 	}
 	for g := range groups + 1 {
 		begins[g+1] += begins[g]
 	}
-	order := make([]uint32, len(refs))
-	for _, r := range refs {
-		g := bucket(r)
-		order[begins[g]] = uint32(r.ref)
+	order := make([]uint32, len(byStart))
+	for _, c := range byStart {
+		g := bucket(c)
+		order[begins[g]] = c
 		begins[g]++
+	}
+	return order
+}
+
+// launchesByStart lists the launching calls. Most files hold them in order.
+func (a *Attribution) launchesByStart() []uint32 {
+	calls := a.t.Calls
+	n, sorted, last := 0, true, int64(math.MinInt64)
+	for i, launched := range a.launchers {
+		if launched {
+			n++
+			sorted = sorted && calls[i].Start >= last
+			last = calls[i].Start
+		}
+	}
+	order := make([]uint32, 0, n)
+	for i, launched := range a.launchers {
+		if launched {
+			order = append(order, uint32(i))
+		}
+	}
+	if sorted {
+		return order
+	}
+	refs := make([]opRef, n)
+	for i, c := range order {
+		refs[i] = opRef{calls[c].Start, uint64(c)}
+	}
+	sortByStart(refs)
+	for i, r := range refs {
+		order[i] = uint32(r.ref)
 	}
 	return order
 }

@@ -3,11 +3,10 @@ package timeline
 import (
 	"cmp"
 	"math/bits"
+	"slices"
 )
 
-// correlator finds the calls of a process by their correlation id. Ids are
-// handed out in sequence, so a table of pages per process is small and fast;
-// where they are scattered, a map takes its place.
+// correlator finds the calls of a process by their correlation id.
 type correlator struct {
 	t      *Timeline
 	tables []idTable // by process
@@ -15,16 +14,17 @@ type correlator struct {
 	shared int       // calls that share their id with an earlier one
 }
 
+// An idTable numbers the ids of a process that occur. Ids are handed out in
+// sequence, so a bitmap with a count of the ids before each word is small; where
+// they are scattered, a sorted list takes its place.
 type idTable struct {
 	low, high uint32
 	count     int64
-	pages     []*idPage // by id-low; nil where no id falls
-	rare      map[uint32]uint32
+	bits      []uint64
+	before    []uint32 // ids below each word of bits
+	sorted    []uint32 // nil where there is a bitmap
+	calls     []uint32 // by number of the id: its earliest call, or None
 }
-
-const pageBits = 10
-
-type idPage [1 << pageBits]uint32 // call index + 1
 
 func (t *Timeline) correlate() *correlator {
 	c := &correlator{t: t, tables: make([]idTable, len(t.Processes))}
@@ -35,33 +35,12 @@ func (t *Timeline) correlate() *correlator {
 		table.low, table.high = min(table.low, id), max(table.high, id)
 		table.count++
 	})
-	used := make([][]uint64, len(c.tables)) // bitmaps of pages
 	for p := range c.tables {
-		if table := &c.tables[p]; table.count > 0 {
-			pages := int64(table.high-table.low)>>pageBits + 1
-			if pages > 64*table.count+1024 {
-				table.rare = make(map[uint32]uint32, table.count)
-				continue
-			}
-			used[p] = make([]uint64, pages/64+1)
-			table.pages = make([]*idPage, pages)
-		}
+		c.tables[p].open()
 	}
-	c.each(func(table *idTable, process, id uint32) {
-		if bitmap := used[process]; bitmap != nil {
-			page := (id - table.low) >> pageBits
-			bitmap[page/64] |= 1 << (page % 64)
-		}
-	})
+	c.each(func(table *idTable, _, id uint32) { table.put(id) })
 	for p := range c.tables {
-		table := &c.tables[p]
-		filled := int64(0)
-		for _, word := range used[p] {
-			filled += int64(bits.OnesCount64(word))
-		}
-		if filled<<pageBits > 16*table.count+1<<16 {
-			table.pages, table.rare = nil, make(map[uint32]uint32, table.count)
-		}
+		c.tables[p].close()
 	}
 	for i := range t.Calls {
 		c.insert(uint32(i))
@@ -87,9 +66,10 @@ func (c *correlator) insert(i uint32) {
 		return
 	}
 	table := &c.tables[p]
-	first := table.get(call.Correlation)
+	at := table.number(call.Correlation)
+	first := table.calls[at]
 	if first == None {
-		table.set(call.Correlation, i)
+		table.calls[at] = i
 		return
 	}
 	c.shared++
@@ -101,14 +81,14 @@ func (c *correlator) insert(i uint32) {
 	}
 	if c.before(i, first) {
 		c.next[i] = first
-		table.set(call.Correlation, i)
+		table.calls[at] = i
 		return
 	}
-	at := first
-	for c.next[at] != None && !c.before(i, c.next[at]) {
-		at = c.next[at]
+	after := first
+	for c.next[after] != None && !c.before(i, c.next[after]) {
+		after = c.next[after]
 	}
-	c.next[i], c.next[at] = c.next[at], i
+	c.next[i], c.next[after] = c.next[after], i
 }
 
 func (c *correlator) before(a, b uint32) bool {
@@ -121,7 +101,11 @@ func (c *correlator) call(process, correlation uint32) uint32 {
 	if correlation == NoCorrelation || int(process) >= len(c.tables) {
 		return None
 	}
-	return c.tables[process].get(correlation)
+	table := &c.tables[process]
+	if at := table.number(correlation); at >= 0 {
+		return table.calls[at]
+	}
+	return None
 }
 
 // also is the call after i that shares its id, or None.
@@ -132,31 +116,62 @@ func (c *correlator) also(i uint32) uint32 {
 	return c.next[i]
 }
 
-func (t *idTable) get(id uint32) uint32 {
-	if t.rare != nil {
-		if i, ok := t.rare[id]; ok {
-			return i
-		}
-		return None
-	}
-	if t.count == 0 || id < t.low || id > t.high {
-		return None
-	}
-	page := t.pages[(id-t.low)>>pageBits]
-	if page == nil {
-		return None
-	}
-	return page[(id-t.low)%(1<<pageBits)] - 1 // 0 wraps to None
-}
-
-func (t *idTable) set(id, call uint32) {
-	if t.rare != nil {
-		t.rare[id] = call
+// open makes room for the ids between low and high.
+func (t *idTable) open() {
+	if t.count == 0 {
 		return
 	}
-	at := &t.pages[(id-t.low)>>pageBits]
-	if *at == nil {
-		*at = new(idPage)
+	width := int64(t.high-t.low) + 1
+	if width > 128*t.count+1<<16 {
+		t.sorted = make([]uint32, 0, t.count)
+		return
 	}
-	(*at)[(id-t.low)%(1<<pageBits)] = call + 1
+	t.bits = make([]uint64, width/64+1)
+}
+
+func (t *idTable) put(id uint32) {
+	if t.bits == nil {
+		t.sorted = append(t.sorted, id)
+		return
+	}
+	at := id - t.low
+	t.bits[at/64] |= 1 << (at % 64)
+}
+
+// close numbers the ids that were put.
+func (t *idTable) close() {
+	ids := 0
+	if t.bits == nil {
+		slices.Sort(t.sorted)
+		t.sorted = slices.Compact(t.sorted)
+		ids = len(t.sorted)
+	}
+	t.before = make([]uint32, len(t.bits))
+	for i, word := range t.bits {
+		t.before[i] = uint32(ids)
+		ids += bits.OnesCount64(word)
+	}
+	t.calls = make([]uint32, ids)
+	for i := range t.calls {
+		t.calls[i] = None
+	}
+}
+
+// number is that of an id, or -1 where it does not occur.
+func (t *idTable) number(id uint32) int {
+	if t.count == 0 || id < t.low || id > t.high {
+		return -1
+	}
+	if t.bits == nil {
+		if i, ok := slices.BinarySearch(t.sorted, id); ok {
+			return i
+		}
+		return -1
+	}
+	at := id - t.low
+	word := t.bits[at/64]
+	if word>>(at%64)&1 == 0 {
+		return -1
+	}
+	return int(t.before[at/64]) + bits.OnesCount64(word&(1<<(at%64)-1))
 }

@@ -25,49 +25,133 @@ type lane struct {
 // each stream that has company on its device. The longest come first. A gap of
 // a device belongs to no process; with a process filter, other processes' work
 // does not end a gap.
-func (t *Timeline) GapRows(q Query) Rows[GapRow] {
-	a := t.Attribute()
-	gaps := t.findGaps(&q)
+func (t *Timeline) GapRows(q Query) Rows[GapRow] { return t.FindGaps(q).Rows(t) }
+
+// Gaps are the gaps that a query chooses, longest first, before the calls that
+// filled them are known: there are far more calls than launches, and few of them
+// lie in a gap that is shown.
+type Gaps struct {
+	a    *Attribution
+	q    Query
+	gaps []gap
+	cut  int
+	busy map[int64]*stretches // by globalPid: the times of the gaps
+
+	short map[uint32]string // names of functions, shortened
+	sums  map[StringID]*GapCall
+}
+
+// FindGaps needs no calls but those that launched work.
+func (t *Timeline) FindGaps(q Query) *Gaps {
+	g := &Gaps{a: t.Attribute(), q: q, busy: map[int64]*stretches{}, short: map[uint32]string{}, sums: map[StringID]*GapCall{}}
+	var inRegion func(call uint32) bool
 	if q.Region != nil {
-		inRegion := a.callMatcher(q.Region)
-		gaps = slices.DeleteFunc(gaps, func(g gap) bool { return !inRegion(a.callOf(t.op(g.after))) })
+		inRegion = g.a.callMatcher(q.Region)
 	}
-	cut := cutTop(gaps, q.Top)
-	longestFirst(gaps, len(cut.Rows))
-	byThread := t.callsByThread()
-	rows := make([]GapRow, len(cut.Rows))
-	for i, g := range cut.Rows {
-		rows[i] = a.gapRow(g, byThread, &q)
+	best := gapHeap{}
+	t.findGaps(&q, func(x gap) {
+		if inRegion != nil && !inRegion(g.a.callOf(t.op(x.after))) {
+			return
+		}
+		if q.Top == 0 || len(best) < q.Top {
+			best = append(best, x)
+			if len(best) == q.Top {
+				heap.Init(&best)
+			}
+			return
+		}
+		g.cut++
+		if compareGaps(x, best[0]) < 0 {
+			best[0] = x
+			heap.Fix(&best, 0)
+		}
+	})
+	slices.SortFunc(best, compareGaps)
+	g.gaps = best
+	for _, x := range g.gaps {
+		process := t.Queues[t.op(x.after).Queue].Process
+		if int(process) >= len(t.Processes) {
+			continue
+		}
+		global := t.Processes[process].Global
+		if g.busy[global] == nil {
+			g.busy[global] = &stretches{}
+		}
+		g.busy[global].add(x.start, x.end)
 	}
-	return Rows[GapRow]{Rows: rows, Cut: cut.Cut, Warnings: a.Warnings}
+	for _, s := range g.busy {
+		s.join()
+	}
+	return g
+}
+
+// Reach tells whether a call of a process may have filled one of the gaps.
+func (g *Gaps) Reach(globalPid, start, end int64) bool {
+	s := g.busy[globalPid]
+	return s != nil && s.overlap(start, end)
+}
+
+// Rows tells what filled the gaps. The calls, with their threads and names, are
+// those of another timeline of the same file: all calls, or all that Reach
+// accepts.
+func (g *Gaps) Rows(calls *Timeline) Rows[GapRow] {
+	s := g.Stream(calls)
+	rows := make([]GapRow, 0, s.Len)
+	for row := range s.Rows {
+		rows = append(rows, *row)
+	}
+	return Rows[GapRow]{Rows: rows, Cut: s.Cut, Warnings: s.Warnings}
+}
+
+// Stream is Rows for rows that are used one by one.
+func (g *Gaps) Stream(calls *Timeline) Stream[GapRow] {
+	byThread := calls.callsByThread()
+	rows := func(yield func(*GapRow) bool) {
+		for _, x := range g.gaps {
+			row := g.row(x, calls, byThread)
+			if !yield(&row) {
+				return
+			}
+		}
+	}
+	return Stream[GapRow]{Rows: rows, Len: len(g.gaps), Cut: g.cut, Warnings: g.a.Warnings}
+}
+
+// stretches are times that need not be disjoint until they are joined.
+type stretches struct{ list []stretch }
+
+type stretch struct{ start, end int64 }
+
+func (s *stretches) add(start, end int64) { s.list = append(s.list, stretch{start, end}) }
+
+func (s *stretches) join() {
+	slices.SortFunc(s.list, func(x, y stretch) int { return cmp.Compare(x.start, y.start) })
+	joined := s.list[:0]
+	for _, x := range s.list {
+		if n := len(joined); n > 0 && x.start <= joined[n-1].end {
+			joined[n-1].end = max(joined[n-1].end, x.end)
+			continue
+		}
+		joined = append(joined, x)
+	}
+	s.list = joined
+}
+
+func (s *stretches) overlap(start, end int64) bool {
+	i := sort.Search(len(s.list), func(i int) bool { return s.list[i].end > start })
+	return i < len(s.list) && s.list[i].start < end
 }
 
 func compareGaps(x, y gap) int {
 	return cmp.Or(
-		cmp.Compare(y.end-y.start, x.end-x.start),
+		cmp.Compare(Since(y.start, y.end), Since(x.start, x.end)),
 		cmp.Compare(x.start, y.start),
 		cmp.Compare(x.lane.device, y.lane.device),
 		cmp.Compare(y.lane.queue, x.lane.queue))
 }
 
-// longestFirst sorts gaps as far as the first n. Few of millions are wanted as
-// a rule, so the best are kept in a heap, worst on top.
-func longestFirst(gaps []gap, n int) {
-	if n == 0 || n > len(gaps)/8 {
-		slices.SortFunc(gaps, compareGaps)
-		return
-	}
-	h := gapHeap(gaps[:n])
-	heap.Init(&h)
-	for i := n; i < len(gaps); i++ {
-		if compareGaps(gaps[i], h[0]) < 0 {
-			gaps[i], h[0] = h[0], gaps[i]
-			heap.Fix(&h, 0)
-		}
-	}
-	slices.SortFunc(gaps[:n], compareGaps)
-}
-
+// A gapHeap has the worst of the best gaps on top: few of millions are wanted as
+// a rule.
 type gapHeap []gap
 
 func (h gapHeap) Len() int           { return len(h) }
@@ -77,7 +161,7 @@ func (h gapHeap) Push(any)           {} // the heap never grows
 func (h gapHeap) Pop() any           { return nil }
 
 // findGaps walks the work of every lane in the order of its start.
-func (t *Timeline) findGaps(q *Query) []gap {
+func (t *Timeline) findGaps(q *Query, found func(gap)) {
 	queues := t.queueFilter(q)
 	devices := t.devices()
 	deviceOf := make([]int, len(t.Queues)) // by queue, index into devices
@@ -96,10 +180,9 @@ func (t *Timeline) findGaps(q *Query) []gap {
 			streams[deviceOf[i]]++
 		}
 	}
-	var gaps []gap
 	step := func(last *lastWork, l lane, ref opRef, op Op) {
-		if last.any && op.Start > last.end && op.Start-last.end >= q.MinGap && t.wantGap(q, op) {
-			gaps = append(gaps, gap{l, last.end, op.Start, last.ref, ref})
+		if last.any && op.Start > last.end && Since(last.end, op.Start) >= q.MinGap && t.wantGap(q, op) {
+			found(gap{l, last.end, op.Start, last.ref, ref})
 		}
 		if !last.any || op.End > last.end {
 			*last = lastWork{ref, op.End, true}
@@ -114,7 +197,6 @@ func (t *Timeline) findGaps(q *Query) []gap {
 			step(&ofQueue[op.Queue], lane{devices[d], op.Queue}, ref, op)
 		}
 	}
-	return gaps
 }
 
 // lastWork is the work of a lane that ended last so far.
@@ -187,45 +269,55 @@ func (c *threadCalls) each(t *Timeline, start, end int64, f func(call *Call)) {
 // maxGapCalls bounds the names listed for a gap.
 const maxGapCalls = 8
 
-func (a *Attribution) gapRow(g gap, threads []threadCalls, q *Query) GapRow {
-	t := a.t
-	after := t.op(g.after)
+func (g *Gaps) row(x gap, calls *Timeline, threads []threadCalls) GapRow {
+	t := g.a.t
+	after := t.op(x.after)
 	row := GapRow{
-		Device: int(g.lane.device), StartNS: g.start, EndNS: g.end, DurationNS: g.end - g.start,
-		Before: t.opName(t.op(g.before), q), After: t.opName(after, q),
+		Device: int(x.lane.device), StartNS: x.start, EndNS: x.end, DurationNS: Since(x.start, x.end),
+		Before: g.opName(t.op(x.before)), After: g.opName(after),
 	}
-	if g.lane.queue != None {
-		queue := &t.Queues[g.lane.queue]
+	if x.lane.queue != None {
+		queue := &t.Queues[x.lane.queue]
 		stream, context, pid := int(queue.Stream), int(queue.Context), t.pid(queue.Process)
 		row.Stream, row.Context, row.Process = &stream, &context, &pid
 	}
-	launch := a.callOf(after)
-	launcher := uint32(None)
+	launch := g.a.callOf(after)
+	launcher, known := int64(0), false
 	if launch != None {
-		row.NVTX = a.Path(a.callNode(launch))
-		launcher = t.Calls[launch].Thread
+		row.NVTX = g.a.Path(g.a.callNode(launch))
+		if th := t.Calls[launch].Thread; int(th) < len(t.Threads) {
+			launcher, known = t.Threads[th].Global, true
+		}
 	}
-	process := t.Queues[after.Queue].Process
-	sums := map[StringID]*GapCall{}
+	var process int64
+	if p := t.Queues[after.Queue].Process; int(p) < len(t.Processes) {
+		process = t.Processes[p].Global
+	}
+	if known {
+		host := row.DurationNS // where the thread made no call at all in it
+		row.HostNS = &host
+	}
+	sums := g.sums
+	clear(sums)
+	var over bool // a gap that long is told of by the events around it
 	for th := range threads {
-		if t.Threads[th].Process != process {
+		if ProcessOf(calls.Threads[th].Global) != process {
 			continue
 		}
 		var covered intervals
-		threads[th].each(t, g.start, g.end, func(c *Call) {
-			from, to := max(c.Start, g.start), min(c.End, g.end)
+		threads[th].each(calls, x.start, x.end, func(c *Call) {
+			from, to := max(c.Start, x.start), min(c.End, x.end)
 			covered.add(from, to)
 			s := sums[c.Name]
 			if s == nil {
-				s = &GapCall{Name: t.Name(c.Name)}
+				s = &GapCall{Name: calls.Name(c.Name)}
 				sums[c.Name] = s
 			}
-			s.NS += to - from
+			accrue(&s.NS, Since(from, to), &over)
 			s.Calls++
 		})
-		if uint32(th) == launcher {
-			host := row.DurationNS - covered.within(g.start, g.end)
-			row.HostNS = &host
+		if known && calls.Threads[th].Global == launcher {
+			*row.HostNS -= covered.within(x.start, x.end)
 		}
 	}
 	row.Calls = topCalls(sums)
@@ -244,14 +336,21 @@ func topCalls(sums map[StringID]*GapCall) []GapCall {
 }
 
 // opName names a piece of work for people.
-func (t *Timeline) opName(op Op, q *Query) string {
+func (g *Gaps) opName(op Op) string {
+	t := g.a.t
 	switch op.Kind {
 	case OpKernel:
-		f := t.Functions[t.Kernels[op.Index].Function]
-		if q.Shorten != nil {
-			return q.Shorten(t.Name(f.Demangled))
+		id := t.Kernels[op.Index].Function
+		f := t.Functions[id]
+		if g.q.Shorten == nil {
+			return t.Name(f.Short)
 		}
-		return t.Name(f.Short)
+		name, ok := g.short[id]
+		if !ok {
+			name = g.q.Shorten(t.Name(f.Demangled))
+			g.short[id] = name
+		}
+		return name
 	case OpCopy:
 		return "[copy " + CopyKind(t.Copies[op.Index].Kind) + "]"
 	case OpSet:

@@ -86,8 +86,9 @@ func (t *Timeline) Info() Info {
 			info.Counts.Unclosed++
 		}
 	}
+	var over bool
 	for _, o := range t.Overhead {
-		info.OverheadNS += max(0, o.End-o.Start)
+		accrue(&info.OverheadNS, max(0, Since(o.Start, o.End)), &over)
 	}
 	for _, d := range t.Domains {
 		if name := t.Name(d.Name); name != "" && !slices.Contains(info.Domains, name) {
@@ -96,7 +97,10 @@ func (t *Timeline) Info() Info {
 	}
 	slices.Sort(info.Domains)
 	info.Processes = t.processInfo()
-	info.Devices = t.deviceInfo()
+	info.Devices = t.deviceInfo(&over)
+	if over {
+		info.Warnings = append(slices.Clone(info.Warnings), overWarning)
+	}
 	return info
 }
 
@@ -129,7 +133,7 @@ func (t *Timeline) processInfo() []ProcessInfo {
 	return list
 }
 
-func (t *Timeline) deviceInfo() []DeviceInfo {
+func (t *Timeline) deviceInfo(over *bool) []DeviceInfo {
 	type device struct {
 		DeviceInfo
 		work    use
@@ -150,6 +154,7 @@ func (t *Timeline) deviceInfo() []DeviceInfo {
 	}
 	var list []DeviceInfo
 	for _, d := range devices {
+		*over = *over || d.work.over
 		d.Kernels, d.KernelNS = int(d.work.kernels), d.work.kernelNS
 		d.BusyNS, d.Streams = d.work.busy, len(d.streams)
 		list = append(list, d.DeviceInfo)

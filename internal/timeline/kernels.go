@@ -65,7 +65,7 @@ func (t *Timeline) KernelRows(q Query) Rows[KernelRow] {
 	}
 	rows := SumKernels(list, &q)
 	if at != nil {
-		rows.Warnings = at.Warnings
+		rows.Warnings = slices.Concat(rows.Warnings, at.Warnings)
 	}
 	return rows
 }
@@ -150,6 +150,7 @@ func SumKernels(groups []*KernelGroup, q *Query) Rows[KernelRow] {
 	joined := map[splitKey]*KernelGroup{}
 	var order []*KernelGroup
 	var total float64
+	over := false
 	for _, g := range groups {
 		total += float64(g.Sample.Sum())
 		key := g.splitKey(q.By)
@@ -178,8 +179,13 @@ func SumKernels(groups []*KernelGroup, q *Query) Rows[KernelRow] {
 	rows := make([]KernelRow, len(cut.Rows))
 	for i, g := range cut.Rows {
 		rows[i] = g.row(q, total)
+		over = over || g.Sample.Over()
 	}
-	return Rows[KernelRow]{Rows: rows, Cut: cut.Cut}
+	sums := Rows[KernelRow]{Rows: rows, Cut: cut.Cut}
+	if over {
+		sums.Warnings = []string{overWarning}
+	}
+	return sums
 }
 
 func (g *KernelGroup) row(q *Query, total float64) KernelRow {

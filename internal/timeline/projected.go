@@ -128,7 +128,7 @@ func (p *projection) threadTree(ranges, parents []uint32) {
 
 func (p *projection) shorter(x, y uint32) bool {
 	return cmp.Or(
-		cmp.Compare(p.ends[x]-p.t.Ranges[x].Start, p.ends[y]-p.t.Ranges[y].Start), cmp.Compare(x, y)) < 0
+		cmp.Compare(Since(p.t.Ranges[x].Start, p.ends[x]), Since(p.t.Ranges[y].Start, p.ends[y])), cmp.Compare(x, y)) < 0
 }
 
 // levels counts the steps to the outermost range, -1 where there is none.
@@ -177,6 +177,7 @@ func (t *Timeline) ProjectionReport(d Dialect) Report {
 		key
 		sample                    Sample
 		rangeNS                   int64
+		over                      bool // no report of the vendor tells
 		ops, children             int64
 		levels, levelled, members int64
 	}
@@ -192,8 +193,8 @@ func (t *Timeline) ProjectionReport(d Dialect) Report {
 			g = &group{key: k}
 			groups[k] = g
 		}
-		g.sample.Add(j.end - j.start)
-		g.rangeNS += p.ends[j.rng] - r.Start
+		g.sample.Add(Since(j.start, j.end))
+		accrue(&g.rangeNS, Since(r.Start, p.ends[j.rng]), &g.over)
 		g.ops += j.ops
 		g.children += j.children
 		g.members++
@@ -235,7 +236,7 @@ func (t *Timeline) ProjectionTrace(d Dialect) Report {
 	p := t.project(d)
 	list := p.projectRanges()
 	slices.SortStableFunc(list, func(x, y *projected) int {
-		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(y.end-y.start, x.end-x.start))
+		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(Since(y.start, y.end), Since(x.start, x.end)))
 	})
 	report := Report{Columns: []string{
 		"Name", "Projected Start (ns)", "Projected Duration (ns)", "Orig Start (ns)", "Orig Duration (ns)",
@@ -249,7 +250,7 @@ func (t *Timeline) ProjectionTrace(d Dialect) Report {
 			level = whole(int64(j.level))
 		}
 		report.Rows = append(report.Rows, []string{
-			p.names[j.rng].s, whole(j.start), whole(j.end - j.start), whole(r.Start), whole(p.ends[j.rng] - r.Start),
+			p.names[j.rng].s, whole(j.start), whole(Since(j.start, j.end)), whole(r.Start), whole(Since(r.Start, p.ends[j.rng])),
 			r.Kind.String(), whole(int64(PIDOf(global))), whole(int64(TIDOf(global))), whole(j.ops), level, whole(j.children),
 		})
 	}

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -98,6 +99,27 @@ type Rows[T any] struct {
 	Cut      int
 	Warnings []string
 }
+
+// A Stream is an answer whose rows are made while they are asked for; each may
+// be kept. They can be gone through again.
+type Stream[T any] struct {
+	Rows     iter.Seq[*T]
+	Len      int // rows that come
+	Cut      int // rows that Query.Top left out
+	Warnings []string
+}
+
+// Count is the number of rows.
+func (r Rows[T]) Count() int { return len(r.Rows) }
+
+// Notes are the warnings.
+func (r Rows[T]) Notes() []string { return r.Warnings }
+
+// Count is the number of rows that come.
+func (s Stream[T]) Count() int { return s.Len }
+
+// Notes are the warnings.
+func (s Stream[T]) Notes() []string { return s.Warnings }
 
 func cutTop[T any](rows []T, top int) Rows[T] {
 	r := Rows[T]{Rows: rows}

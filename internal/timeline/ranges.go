@@ -35,7 +35,7 @@ func (a *Attribution) rangeRow(i int, u *use, categories map[categoryKey]string)
 	id := a.rangeNode[i]
 	row := RangeRow{
 		ID: i + 1, Path: a.Path(id), Name: t.Name(r.Name), Domain: t.DomainName(r.Domain), Style: r.Kind.String(),
-		StartNS: r.Start, EndNS: r.End, RangeNS: r.End - r.Start,
+		StartNS: r.Start, EndNS: r.End, RangeNS: Since(r.Start, r.End),
 		Process: t.pid(t.ThreadProcess(r.Thread)), Depth: a.nodes[id].depth, Unclosed: r.Unclosed,
 	}
 	if int(r.Thread) < len(t.Threads) {
@@ -77,23 +77,44 @@ func (t *Timeline) categoryNames() map[categoryKey]string {
 
 // LaunchRows lists the kernels in the order in which they ran.
 func (t *Timeline) LaunchRows(q Query) Rows[LaunchRow] {
+	s := t.StreamLaunches(q)
+	rows := make([]LaunchRow, 0, s.Len)
+	for row := range s.Rows {
+		rows = append(rows, *row)
+	}
+	return Rows[LaunchRow]{Rows: rows, Cut: s.Cut, Warnings: s.Warnings}
+}
+
+// StreamLaunches is LaunchRows for rows that are used one by one: millions of
+// them take much more memory than what they are made from.
+func (t *Timeline) StreamLaunches(q Query) Stream[LaunchRow] {
 	a := t.Attribute()
 	keep := t.kernelFilter(&q, a)
-	var order []int
+	n := 0
 	for i := range t.Kernels {
 		if keep(i, &t.Kernels[i]) {
-			order = append(order, i)
+			n++
 		}
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(t.Kernels[x].Start, t.Kernels[y].Start) })
-	cut := cutTop(order, q.Top)
-	paths := map[uint64][]string{}
-	short := map[uint32]string{}
-	rows := make([]LaunchRow, len(cut.Rows))
-	for i, at := range cut.Rows {
-		rows[i] = a.launchRow(at, &q, paths, short)
+	refs := make([]opRef, 0, n)
+	for i := range t.Kernels {
+		if keep(i, &t.Kernels[i]) {
+			refs = append(refs, opRef{t.Kernels[i].Start, uint64(i)})
+		}
 	}
-	return Rows[LaunchRow]{Rows: rows, Cut: cut.Cut, Warnings: a.Warnings}
+	sortByStart(refs)
+	cut := cutTop(refs, q.Top)
+	rows := func(yield func(*LaunchRow) bool) {
+		paths := map[uint64][]string{}
+		short := map[uint32]string{}
+		for _, ref := range cut.Rows {
+			row := a.launchRow(int(ref.ref), &q, paths, short)
+			if !yield(&row) {
+				return
+			}
+		}
+	}
+	return Stream[LaunchRow]{Rows: rows, Len: len(cut.Rows), Cut: cut.Cut, Warnings: a.Warnings}
 }
 
 func (a *Attribution) launchRow(i int, q *Query, paths map[uint64][]string, short map[uint32]string) LaunchRow {
@@ -125,7 +146,7 @@ func (a *Attribution) launchRow(i int, q *Query, paths map[uint64][]string, shor
 		return row
 	}
 	at := &t.Calls[call]
-	start, wait := at.Start, k.Start-at.Start
+	start, wait := at.Start, Since(at.Start, k.Start)
 	row.LaunchNS, row.QueueNS = &start, &wait
 	if int(at.Thread) < len(t.Threads) {
 		tid := t.Threads[at.Thread].TID

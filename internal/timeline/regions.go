@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 )
@@ -17,26 +18,27 @@ type use struct {
 	workStart, workEnd  int64 // the same, with whole graphs
 	busy                int64 // union of them
 	projected, anything bool
+	over                bool // a sum left the range of int64
 }
 
 // add takes one piece of work. Work must come in the order of its start.
 func (u *use) add(op Op, bytes int64, own bool) {
-	ns := op.End - op.Start
+	ns := Since(op.Start, op.End)
 	switch op.Kind {
 	case OpKernel:
 		u.kernels++
-		u.kernelNS += ns
+		accrue(&u.kernelNS, ns, &u.over)
 		if own {
 			u.ownKernels++
-			u.ownNS += ns
+			accrue(&u.ownNS, ns, &u.over)
 		}
 	case OpGraph:
 		u.graphs++
-		u.graphNS += ns
+		accrue(&u.graphNS, ns, &u.over)
 	default:
 		u.copies++
-		u.copyNS += ns
-		u.copyBytes += bytes
+		accrue(&u.copyNS, ns, &u.over)
+		accrue(&u.copyBytes, bytes, &u.over)
 	}
 	if op.Kind != OpGraph {
 		u.ops++
@@ -49,14 +51,14 @@ func (u *use) add(op Op, bytes int64, own bool) {
 		u.anything, u.workStart, u.workEnd = true, op.Start, op.Start
 	}
 	if from := max(op.Start, u.workEnd); op.End > from {
-		u.busy += op.End - from
+		accrue(&u.busy, Since(from, op.End), &u.over)
 		u.workEnd = op.End
 	}
 }
 
-func (u *use) projection() int64 { return u.projEnd - u.projStart }
+func (u *use) projection() int64 { return Since(u.projStart, u.projEnd) }
 
-func (u *use) idle() int64 { return u.workEnd - u.workStart - u.busy }
+func (u *use) idle() int64 { return Since(u.workStart, u.workEnd) - u.busy }
 
 // usage is the GPU work of every range that has any.
 type usage struct {
@@ -148,40 +150,45 @@ func (t *Timeline) opBytes(op Op) int64 {
 
 // intervals is a union of stretches of time, filled in the order of starts.
 type intervals struct {
-	start, end []int64
-	before     []int64 // time covered before each stretch
+	start  []int64
+	before []uint64 // time covered before each stretch; the whole clock has 64 bits
+	end    int64    // of the last stretch
 }
 
 func (v *intervals) add(start, end int64) {
 	if end <= start {
 		return
 	}
-	n := len(v.end)
-	if n > 0 && start <= v.end[n-1] {
-		v.end[n-1] = max(v.end[n-1], end)
+	n := len(v.start)
+	if n > 0 && start <= v.end {
+		v.end = max(v.end, end)
 		return
 	}
-	covered := int64(0)
+	covered := uint64(0)
 	if n > 0 {
-		covered = v.before[n-1] + v.end[n-1] - v.start[n-1]
+		covered = v.until(math.MaxInt64)
 	}
-	v.start, v.end, v.before = append(v.start, start), append(v.end, end), append(v.before, covered)
+	v.start, v.before, v.end = append(v.start, start), append(v.before, covered), end
 }
 
 // until is the time covered before the moment at.
-func (v *intervals) until(at int64) int64 {
+func (v *intervals) until(at int64) uint64 {
 	i := sort.Search(len(v.start), func(i int) bool { return v.start[i] >= at }) - 1
 	if i < 0 {
 		return 0
 	}
-	return v.before[i] + min(at, v.end[i]) - v.start[i]
+	length := uint64(v.end) - uint64(v.start[i])
+	if i+1 < len(v.start) {
+		length = v.before[i+1] - v.before[i]
+	}
+	return v.before[i] + min(uint64(at)-uint64(v.start[i]), length)
 }
 
 func (v *intervals) within(start, end int64) int64 {
 	if end <= start {
 		return 0
 	}
-	return v.until(end) - v.until(start)
+	return int64(min(v.until(end)-v.until(start), math.MaxInt64))
 }
 
 // RegionRows sums the ranges by region path, ordered by time on the GPU.
@@ -194,6 +201,7 @@ func (t *Timeline) RegionRows(q Query) Rows[RegionRow] {
 
 func (a *Attribution) regionRows(q Query) Rows[RegionRow] {
 	var rows []RegionRow
+	var over bool
 	devices := []int32{-1}
 	if q.By&ByDevice != 0 {
 		devices = a.t.devices()
@@ -206,10 +214,14 @@ func (a *Attribution) regionRows(q Query) Rows[RegionRow] {
 			}
 			part.Devices = []int{int(device)}
 		}
-		rows = append(rows, a.regionsOf(&part)...)
+		rows = append(rows, a.regionsOf(&part, &over)...)
 	}
 	slices.SortStableFunc(rows, compareRegions)
-	return cutTop(rows, q.Top)
+	out := cutTop(rows, q.Top)
+	if over {
+		out.Warnings = append(out.Warnings, overWarning)
+	}
+	return out
 }
 
 func compareRegions(x, y RegionRow) int {
@@ -238,7 +250,7 @@ type regionKey struct {
 
 // regionsOf gives the rows for one choice of devices. Split by device, a row
 // counts only the instances that used the device.
-func (a *Attribution) regionsOf(q *Query) []RegionRow {
+func (a *Attribution) regionsOf(q *Query, over *bool) []RegionRow {
 	t := a.t
 	u := a.measure(t.opFilter(q, a))
 	matches := a.nodeFilter(q)
@@ -263,20 +275,20 @@ func (a *Attribution) regionsOf(q *Query) []RegionRow {
 			order = append(order, key)
 		}
 		row.Instances++
-		row.RangeNS += r.End - r.Start
+		accrue(&row.RangeNS, Since(r.Start, r.End), over)
 		if r.Unclosed {
 			row.Unclosed++
 		}
 		if int(process) < len(u.busy) {
-			row.WallBusyNS += u.busy[process].within(r.Start, r.End)
+			accrue(&row.WallBusyNS, u.busy[process].within(r.Start, r.End), over)
 		}
 		if work != nil {
-			row.credit(work)
+			row.credit(work, over)
 		}
 		if same := u.same[uint32(i)]; same != nil {
-			row.SameThread.ProjectedNS += same.projection()
+			accrue(&row.SameThread.ProjectedNS, same.projection(), over)
 			row.SameThread.KernelCalls += same.kernels
-			row.SameThread.KernelNS += same.kernelNS
+			accrue(&row.SameThread.KernelNS, same.kernelNS, over)
 		}
 	}
 	for key, n := range u.once {
@@ -284,7 +296,7 @@ func (a *Attribution) regionsOf(q *Query) []RegionRow {
 			key.process = 0
 		}
 		if row := rows[key]; row != nil {
-			row.creditOnce(n)
+			row.creditOnce(n, over)
 		}
 	}
 	out := make([]RegionRow, 0, len(order))
@@ -296,25 +308,26 @@ func (a *Attribution) regionsOf(q *Query) []RegionRow {
 
 // credit adds the work of one instance. What a start/end region has of it is
 // added by creditOnce, save where the instances are measured one by one.
-func (row *RegionRow) credit(u *use) {
-	row.ProjectedNS += u.projection()
-	row.BusyNS += u.busy
-	row.IdleNS += u.idle()
+func (row *RegionRow) credit(u *use, over *bool) {
+	accrue(&row.ProjectedNS, u.projection(), over)
+	accrue(&row.BusyNS, u.busy, over)
+	accrue(&row.IdleNS, u.idle(), over)
 	if row.Style == PushPop.String() {
-		row.creditOnce(u)
+		row.creditOnce(u, over)
 	}
 }
 
-func (row *RegionRow) creditOnce(u *use) {
+func (row *RegionRow) creditOnce(u *use, over *bool) {
 	row.KernelCalls += u.kernels
-	row.InclusiveNS += u.kernelNS
+	accrue(&row.InclusiveNS, u.kernelNS, over)
 	row.ExclusiveCalls += u.ownKernels
-	row.ExclusiveNS += u.ownNS
+	accrue(&row.ExclusiveNS, u.ownNS, over)
 	row.GPUOps += u.ops
-	row.CopyNS += u.copyNS
-	row.CopyBytes += u.copyBytes
+	accrue(&row.CopyNS, u.copyNS, over)
+	accrue(&row.CopyBytes, u.copyBytes, over)
 	row.GraphLaunches += u.graphs
-	row.GraphNS += u.graphNS
+	accrue(&row.GraphNS, u.graphNS, over)
+	*over = *over || u.over
 }
 
 func (a *Attribution) newRegion(id uint32, q *Query, process uint32) *RegionRow {

@@ -198,8 +198,8 @@ func (t *Timeline) RangeReport(d Dialect) Report {
 			}
 			g.calls++
 			if !r.Unclosed || t.LastNVTX.Valid {
-				g.sample.Add(r.End - r.Start)
-				total += float64(r.End - r.Start)
+				g.sample.Add(Since(r.Start, r.End))
+				total += float64(Since(r.Start, r.End))
 			}
 		}
 	}

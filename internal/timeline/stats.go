@@ -34,15 +34,7 @@ func (s *Sample) Add(ns int64) {
 }
 
 func (s *Sample) addSum(ns int64) {
-	sum := s.sum + ns
-	if (s.sum^sum)&(ns^sum) < 0 {
-		s.over = true
-		sum = math.MaxInt64
-		if ns < 0 {
-			sum = math.MinInt64
-		}
-	}
-	s.sum = sum
+	accrue(&s.sum, ns, &s.over)
 }
 
 // Merge adds all durations of o.
@@ -66,6 +58,9 @@ func (s *Sample) Len() int { return len(s.small) + len(s.wide) }
 
 // Sum saturates at the ends of int64.
 func (s *Sample) Sum() int64 { return s.sum }
+
+// Over reports whether the sum is larger than it could be told.
+func (s *Sample) Over() bool { return s.over }
 
 // Min is 0 without durations.
 func (s *Sample) Min() int64 { return s.min }

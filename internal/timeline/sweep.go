@@ -59,6 +59,9 @@ func (n *nest) around(ranges []Range, call *Call) uint32 {
 func (a *Attribution) pushPop() {
 	byThread := func(thread uint32) uint32 { return thread }
 	ranges := a.rangeOrder(PushPop, byThread)
+	if len(ranges) == 0 {
+		return
+	}
 	calls := a.launchOrder(byThread)
 	for len(ranges) > 0 {
 		thread := a.t.Ranges[ranges[0]].Thread

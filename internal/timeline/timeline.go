@@ -113,7 +113,7 @@ type Kernel struct {
 }
 
 // Duration may be negative in a damaged file.
-func (k *Kernel) Duration() int64 { return k.End - k.Start }
+func (k *Kernel) Duration() int64 { return Since(k.Start, k.End) }
 
 // GraphID is the graph whose node launched the kernel, 0 without one.
 func (k *Kernel) GraphID() int64 { return k.GraphNode >> 32 }
