@@ -28,6 +28,8 @@ type command struct {
 	setup    func(*pflag.FlagSet, streams) func(context.Context, []string) error
 	complete func(args []string, word string) ([]string, cobra.ShellCompDirective)
 	sub      []command
+	hidden   bool // not in --help
+	raw      bool // every argument, also one that looks like a flag, is the command's own
 }
 
 // run is the whole program: args are those after the program's name.
@@ -63,7 +65,7 @@ vendor's tools, and composes the configuration of a run by Hydra's rules.`,
 func build(c *command, s streams) *cobra.Command {
 	cc := &cobra.Command{
 		Use: c.use, Short: c.short, Long: c.long, Example: c.example,
-		SilenceErrors: true, SilenceUsage: true, DisableFlagsInUseLine: true,
+		SilenceErrors: true, SilenceUsage: true, DisableFlagsInUseLine: true, Hidden: c.hidden, DisableFlagParsing: c.raw,
 	}
 	cc.Flags().SortFlags = false
 	cc.SetFlagErrorFunc(flagError)

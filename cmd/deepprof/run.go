@@ -111,8 +111,13 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 		return &failure{exitNothing, fmt.Errorf("%w; mend it, or turn the stage off, or say --ignore-blockers", err)}
 	}
 	if summary == nil {
-		if err == nil {
+		switch {
+		case err == nil:
 			return nil
+		case errors.Is(err, context.Canceled):
+			return &failure{exitInterrupted, errors.New("interrupted before anything was captured")}
+		case runs.IsDiskFull(err):
+			return &failure{exitNothing, err}
 		}
 		return usage(err)
 	}
@@ -121,9 +126,9 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 			fmt.Fprintf(s.out, "%-9s skipped: %s\n", st.Name, st.Reason)
 			continue
 		}
-		fmt.Fprintf(s.out, "%-9s %s, %.1f s: %s\n", st.Name, st.State, st.Seconds, st.Outcome)
+		fmt.Fprintf(s.out, "%-9s %s, %.1f s: %s\n", st.Name, st.State, st.Seconds, runs.Text(st.Outcome.String()))
 		for _, warning := range st.Outcome.Warnings {
-			fmt.Fprintf(s.out, "%-9s warning: %s\n", "", warning.Text)
+			fmt.Fprintf(s.out, "%-9s warning: %s\n", "", runs.Text(warning.Text))
 		}
 		if !st.Outcome.OK() && st.Outcome.Next != "" {
 			fmt.Fprintf(s.out, "%-9s next: %s\n", "", st.Outcome.Next)
@@ -138,10 +143,11 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 
 // verdict is the exit code of a run: the first stage that went wrong decides.
 func verdict(summary *pipeline.Summary) error {
+	if summary.Status == runs.StatusInterrupted {
+		return &failure{code: exitInterrupted}
+	}
 	for _, st := range summary.Stages {
 		switch {
-		case st.State == runs.StateInterrupted:
-			return &failure{code: exitInterrupted}
 		case st.State != runs.StateFailed:
 		case st.Outcome.Kind == capture.WorkloadFailed, st.Outcome.Kind == capture.WorkloadCrashed, st.Outcome.Kind == capture.WorkloadMissing:
 			return &failure{code: exitWorkload}
@@ -163,6 +169,19 @@ type watcher struct {
 	stop       func()
 }
 
+// stopSignals are the signals that ask a run to finish. A closed terminal and
+// Ctrl-\ count as well, unless whoever started us had them ignored, as nohup
+// does.
+func stopSignals() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 // repeatWindow is the time in which signals count as one key press: a terminal
 // sends it to the whole group, and the group may pass it on.
 const repeatWindow = 100 * time.Millisecond
@@ -173,8 +192,12 @@ const repeatWindow = 100 * time.Millisecond
 func newWatcher(ctx context.Context, w io.Writer) (*watcher, context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	x := &watcher{w: w, signals: make(chan os.Signal, 4), interrupts: make(chan os.Signal, 4)}
-	if f, ok := w.(*os.File); ok && os.Getenv("NO_COLOR") == "" {
+	// The line needs a terminal that can go back, not colour.
+	if f, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			if width <= 0 {
+				width = 80 // a terminal that does not tell
+			}
 			x.live, x.width = true, width
 		}
 	}
@@ -184,7 +207,10 @@ func newWatcher(ctx context.Context, w io.Writer) (*watcher, context.Context) {
 		close(done)
 		cancel()
 	}
-	signal.Notify(x.signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(x.signals, stopSignals()...)
+	// A reader of our messages that goes away must not end the run: the write
+	// fails, and that is all. The channel is not read and never stopped.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
 		var first time.Time
 		for {
@@ -213,8 +239,10 @@ func (x *watcher) progress(line string) {
 	if !x.live {
 		return
 	}
-	if r := []rune(line); len(r) >= x.width {
+	if r := []rune(runs.Text(line)); len(r) >= x.width {
 		line = string(r[:max(0, x.width-1)])
+	} else {
+		line = string(r)
 	}
 	fmt.Fprintf(x.w, "\r\033[K%s", line)
 	x.shown = true

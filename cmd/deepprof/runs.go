@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,6 +134,9 @@ func runsResumeCommand() command {
 				}
 				if st, err := os.Stat(dir); err == nil && !st.IsDir() {
 					return usagef("runs resume %s: a packed run is a copy and cannot go on; resume the run that it was made of", args[0])
+				}
+				if _, err := os.Stat(filepath.Join(dir, runs.ConfigName)); err != nil {
+					return usagef("runs resume %s: a run goes on by the configuration that it was started with, and %w; start a new one", args[0], err)
 				}
 				composed, err := config.Compose(config.Options{
 					Sources:    []config.Source{{Provider: "main", Path: dir, FS: os.DirFS(dir), Check: true}},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -24,9 +25,14 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs command lines as a user types them. Each script starts in
-// an empty folder; $FIXTURES holds recordings of real tools.
+// an empty folder; $FIXTURES holds reports of real tools, $RECORDINGS what they
+// printed.
 func TestScripts(t *testing.T) {
 	fixtures, err := filepath.Abs("../../testdata/h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recordings, err := filepath.Abs("../../internal/capture/testdata/recordings")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,16 +41,20 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("FIXTURES", fixtures)
+			e.Setenv("RECORDINGS", recordings)
+			e.Setenv("SYSPATH", e.Getenv("PATH"))
 			e.Setenv("LC_ALL", "C")
 			e.Setenv("DEEPPROF_NSIGHT", os.Getenv("DEEPPROF_NSIGHT"))
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			// The conditions are used for real tools, which not every machine can have.
-			if cond == "nsight" {
+			switch cond { // what not every machine can have
+			case "nsight": // real tools
 				return os.Getenv("DEEPPROF_NSIGHT") != "", nil
+			case "namespace": // a tmpfs of one's own
+				return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt").Run() == nil, nil
 			}
-			return false, nil
+			return false, fmt.Errorf("unknown condition %s", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"gunzip":   gunzip,

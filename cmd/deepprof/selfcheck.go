@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -17,7 +18,8 @@ func selfcheckCommand() command {
 		long: `Run the vendor's tool on a report and compare what it prints with what deepprof
 computes: for a timeline the reports cuda_gpu_kern_sum, nvtx_sum,
 nvtx_gpu_proj_sum and nvtx_kern_sum of 'nsys stats', for counters every cell of
-'ncu --import PATH --page raw --csv'. Exit code 1 where they differ.`,
+'ncu --import PATH --page raw --csv'. Exit code 1 where they differ, 2 where the
+vendor's tool gave nothing to compare with.`,
 		example: `  deepprof selfcheck report.sqlite
   deepprof selfcheck report.ncu-rep --ncu /opt/nvidia/nsight-compute/2025.3.1/ncu`,
 		args: exactly("PATH"),
@@ -52,6 +54,9 @@ nvtx_gpu_proj_sum and nvtx_kern_sum of 'nsys stats', for counters every cell of
 					if c.Differences > 0 {
 						return answerNo()
 					}
+				}
+				if !slices.ContainsFunc(checks, func(c report.Check) bool { return c.Skipped == "" }) {
+					return usagef("selfcheck %s: cannot tell: %s gave nothing to compare with", path, vendor.Name)
 				}
 				return nil
 			}

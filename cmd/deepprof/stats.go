@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/cxx"
 	"github.com/deepprof/deepprof/internal/nsys"
@@ -18,6 +19,13 @@ import (
 func kernelsOfCSV(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
 	tables, notStats := nsys.ReadStatsCSVFile(path)
 	at := slices.IndexFunc(tables, func(t *nsys.StatsTable) bool { return t.Report == "cuda_gpu_kern_sum" })
+	if at < 0 && notStats == nil {
+		var held []string
+		for _, t := range tables {
+			held = append(held, cmp.Or(t.Report, "an unknown report"))
+		}
+		return nil, usagef("show kernels %s: the CSV holds %s of nsys stats; kernels are read from cuda_gpu_kern_sum", path, strings.Join(held, ", "))
+	}
 	if at < 0 {
 		t, notCounters := kernelsOfCounters(ctx, path, q, more)
 		if notCounters != nil {
@@ -29,6 +37,16 @@ func kernelsOfCSV(ctx context.Context, path string, q timeline.Query, more *view
 		return nil, usagef("show kernels %s: a summary is neither split nor filtered by region, device or process; name the report that it was printed from", path)
 	}
 	return statsKernels(path, tables[at], q)
+}
+
+// extent reads the shape of a launch, such as "  64    1    1"; nil where there
+// is none.
+func extent(text string) *[3]int32 {
+	var d [3]int32
+	if n, err := fmt.Sscan(text, &d[0], &d[1], &d[2]); n != 3 || err != nil {
+		return nil
+	}
+	return &d
 }
 
 func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Printable, error) {
@@ -54,11 +72,13 @@ func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Pri
 			}
 			return x
 		}
-		rows.Rows = append(rows.Rows, timeline.KernelRow{
+		row := timeline.KernelRow{
 			Name: name, ShortName: cxx.Short(name), TotalNS: int64(number("total_ns")), Calls: int64(number("instances")),
 			MeanNS: number("mean_ns"), MedianNS: number("median_ns"), MinNS: int64(number("min_ns")), MaxNS: int64(number("max_ns")),
 			StddevNS: number("stddev_ns"), TimePct: number("time_pct"),
-		})
+			Grid: extent(t.Text(i, "grid")), Block: extent(t.Text(i, "block")), // 2022 prints a row for each shape
+		}
+		rows.Rows = append(rows.Rows, row)
 	}
 	slices.SortStableFunc(rows.Rows, func(a, b timeline.KernelRow) int { return cmp.Compare(b.TotalNS, a.TotalNS) })
 	return report.Kernels(rows), nil

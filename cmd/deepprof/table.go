@@ -11,5 +11,6 @@ func commands() []command {
 		configCommand(),
 		versionCommand(),
 		completionCommand(),
+		playCommand(),
 	}
 }

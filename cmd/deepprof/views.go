@@ -28,25 +28,31 @@ func openTimeline(ctx context.Context, path, view string) (f *nsys.File, done fu
 	return f, func() { f.Close(); release() }, nil
 }
 
+// An answer of a file may be in memory or made while it is read.
+type answer interface {
+	Count() int
+	Notes() []string
+}
+
 // viewTimeline answers a view with one of the questions that a file answers.
-func viewTimeline[T any](ctx context.Context, path, view string, q timeline.Query, more *viewFlags,
-	ask func(*nsys.File, context.Context, timeline.Query) (timeline.Rows[T], error),
-	table func(timeline.Rows[T]) report.Printable) (report.Printable, error) {
+func viewTimeline[T answer](ctx context.Context, path, view string, q timeline.Query, more *viewFlags,
+	ask func(*nsys.File, context.Context, timeline.Query) (T, error),
+	table func(T) report.Printable) (report.Printable, error) {
 	f, done, err := openTimeline(ctx, path, view)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	rows, err := ask(f, ctx, q)
+	answer, err := ask(f, ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	if len(rows.Rows) == 0 {
-		if err := explainEmpty(ctx, f, more.region, rows.Warnings); err != nil {
+	if answer.Count() == 0 {
+		if err := explainEmpty(ctx, f, more.region, answer.Notes()); err != nil {
 			return nil, err
 		}
 	}
-	return table(rows), nil
+	return table(answer), nil
 }
 
 // explainEmpty says why there is nothing to show where that is an error: an
@@ -97,7 +103,7 @@ func showLaunches(ctx context.Context, path string, q timeline.Query, more *view
 	case kind == inputCounters, kind == inputCSV:
 		return launchesOfCounters(ctx, path, q, more)
 	}
-	return viewTimeline(ctx, path, "launches", q, more, (*nsys.File).LaunchRows, report.Launches)
+	return viewTimeline(ctx, path, "launches", q, more, (*nsys.File).StreamLaunches, report.Launches)
 }
 
 func showGaps(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
@@ -106,7 +112,7 @@ func showGaps(ctx context.Context, path string, q timeline.Query, more *viewFlag
 		return nil, usagef("--min-gap %q: not a duration such as 500ns, 10us or 1ms", more.minGap)
 	}
 	q.MinGap = d.Nanoseconds()
-	return viewTimeline(ctx, path, "gaps", q, more, (*nsys.File).GapRows, report.Gaps)
+	return viewTimeline(ctx, path, "gaps", q, more, (*nsys.File).StreamGaps, report.Gaps)
 }
 
 func showInfo(ctx context.Context, path string, _ timeline.Query, _ *viewFlags) (report.Printable, error) {

@@ -324,7 +324,7 @@ func TestBareNameMatchesBothStyles(t *testing.T) {
 
 func TestList(t *testing.T) {
 	got := SplitList(` prefill ; LLM@step/;;a\;b;x\\;regex:a;`)
-	want := []string{"prefill", "LLM@step/", "a;b", `x\\`, "regex:a"}
+	want := []string{"prefill", "LLM@step/", `a\;b`, `x\\`, "regex:a"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -333,6 +333,28 @@ func TestList(t *testing.T) {
 	}
 	if list, err := ParseList("a;b/"); err != nil || len(list) != 2 {
 		t.Errorf("%v, %v", list, err)
+	}
+	for _, empty := range []string{"", " ", " ; "} {
+		if _, err := ParseList(empty); err == nil || !strings.Contains(err.Error(), "the expression is empty") {
+			t.Errorf("ParseList(%q): %v; a filter of nothing must not mean no filter", empty, err)
+		}
+	}
+}
+
+// A configuration splits its lists and Resolve splits them again.
+func TestSemicolonInName(t *testing.T) {
+	split := SplitList(`a\;b; c`)
+	if got, err := Resolve(split, nil); err != nil || !slices.Equal(Values(got), []string{"a;b/", "a;b", "c/", "c"}) {
+		t.Errorf("Resolve(%q) = %q, %v", split, Values(got), err)
+	}
+	seen := []Seen{{PushPop, []Range{{Name: "a;b"}}}}
+	for _, text := range []string{"a;b", `a\;b`, `regex:^a\;b$/`} {
+		if got, err := Resolve([]string{text}, seen); err != nil || len(got) != 1 || len(got[0].Values) != 1 {
+			t.Errorf("Resolve(%q) = %+v, %v", text, got, err)
+		}
+	}
+	if _, err := Resolve([]string{""}, seen); err == nil {
+		t.Error("an empty expression is accepted")
 	}
 }
 

@@ -39,7 +39,8 @@ func Parse(expr string) (*Expr, error) {
 }
 
 // ParseList reads expressions separated by semicolons; "\;" is a semicolon
-// within a name. Blanks around an expression and empty entries are dropped.
+// within a name. Blanks around an expression and empty entries are dropped; a
+// list of nothing else is an error.
 func ParseList(list string) ([]*Expr, error) {
 	var out []*Expr
 	for _, text := range SplitList(list) {
@@ -52,33 +53,35 @@ func ParseList(list string) ([]*Expr, error) {
 	return out, nil
 }
 
-// SplitList cuts a list at its semicolons without parsing the entries.
+// SplitList cuts a list at its semicolons without parsing the entries, which
+// keep their escapes: an entry split again stays whole. A list without any
+// entry gives one that is empty, which Parse refuses.
 func SplitList(list string) []string {
 	var out []string
-	var b strings.Builder
-	flush := func() {
-		if text := strings.TrimSpace(b.String()); text != "" {
+	from := 0
+	add := func(to int) {
+		if text := strings.TrimSpace(list[from:to]); text != "" {
 			out = append(out, text)
 		}
-		b.Reset()
+		from = to + 1
 	}
 	for i := 0; i < len(list); i++ {
-		switch c := list[i]; {
-		case c == '\\' && i+1 < len(list) && list[i+1] == ';':
-			b.WriteByte(';')
+		switch list[i] {
+		case '\\':
 			i++
-		case c == '\\' && i+1 < len(list):
-			b.WriteString(list[i : i+2])
-			i++
-		case c == ';':
-			flush()
-		default:
-			b.WriteByte(c)
+		case ';':
+			add(i)
 		}
 	}
-	flush()
+	add(len(list))
+	if len(out) == 0 {
+		return []string{""}
+	}
 	return out
 }
+
+// plainSemicolons undoes the escape that only lists need.
+func plainSemicolons(text string) string { return strings.ReplaceAll(text, `\;`, ";") }
 
 type parser struct {
 	expr  string
@@ -99,7 +102,7 @@ func (p *parser) fail(offset int, format string, args ...any) error {
 }
 
 // scan resolves escapes. A backslash before an ordinary character is itself;
-// a regular expression keeps all of its backslashes.
+// a regular expression keeps all of its backslashes but that of a semicolon.
 func (p *parser) scan(from int) ([]char, error) {
 	var out []char
 	for i := from; i < len(p.expr); {
@@ -110,6 +113,9 @@ func (p *parser) scan(from int) ([]char, error) {
 			next = p.expr[i+1]
 		}
 		switch {
+		case c == '\\' && next == ';':
+			out = append(out, char{text: ";", offset: i})
+			size = 2
 		case c == '\\' && p.regex && next != 0:
 			_, n := utf8.DecodeRuneInString(p.expr[i+1:])
 			out = append(out, char{text: p.expr[i : i+1+n], offset: i})

@@ -91,7 +91,7 @@ func Resolve(exprs []string, seen []Seen) ([]Resolution, error) {
 	var out []Resolution
 	var problems []error
 	for _, entry := range exprs {
-		// A list that was split before may hold a name with a semicolon.
+		// A name as it stands in the timeline may hold a semicolon.
 		if r, ok := exact(entry, seen); ok {
 			out = append(out, r)
 			continue
@@ -151,9 +151,10 @@ func resolve(text string, seen []Seen) (Resolution, error) {
 // exact takes text as the plain name of a range, with or without its domain.
 func exact(text string, seen []Seen) (Resolution, bool) {
 	r := Resolution{Expr: text, Checked: true}
+	name := plainSemicolons(text)
 	for _, s := range []Style{PushPop, StartEnd} {
 		for _, k := range seen {
-			if g := k.Range(); k.Style == s && g.Name != "" && g.String() == text {
+			if g := k.Range(); k.Style == s && g.Name != "" && (g.String() == text || g.String() == name) {
 				r.Values = append(r.Values, Literal(g, s))
 				r.Styles = append(r.Styles, s)
 				break

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
@@ -68,19 +69,32 @@ type run struct {
 	store     *runs.Run
 	nsys, ncu tool.Tool
 	lists     *tool.Capabilities // what ncu knows; nil where it could not be told
+	start     string             // folder that relative paths of the configuration begin in
+	dir       string             // working directory of the workload
 	env       []string           // of the workload
 	summary   *Summary
 	timeline  string // the SQLite export of the capture, once there is one
+
+	resumed     bool
+	interrupted bool // between stages
+	warned      bool // of secrets in the report
 }
 
 // Run executes the plan. The error is set where nothing was started; what
-// happened after that is in the summary.
+// happened after that is in the summary. An interrupt before the first stage
+// gives context.Canceled.
 func Run(ctx context.Context, o Options) (*Summary, error) {
 	r := &run{Options: o, summary: &Summary{}}
-	if err := r.prepare(ctx); err != nil {
+	if err := r.begin(""); err != nil {
 		return nil, err
 	}
-	if err := r.create(ctx); err != nil {
+	err := r.untilInterrupted(ctx, func(ctx context.Context) error {
+		if err := r.prepare(ctx); err != nil {
+			return err
+		}
+		return r.create(ctx)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return r.stages(ctx, nil)
@@ -91,48 +105,57 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 func DryRun(ctx context.Context, o Options) ([]string, error) {
 	r := &run{Options: o, summary: &Summary{}}
 	r.IgnoreBlockers = true // nothing is started
-	if err := r.prepare(ctx); err != nil {
+	if err := r.begin(""); err != nil {
+		return nil, err
+	}
+	if err := r.untilInterrupted(ctx, r.prepare); err != nil {
 		return nil, err
 	}
 	p := o.Plan.Pipeline
-	dir := o.Dir
-	if parent, auto := plan.SplitRunDir(dir); auto {
-		dir = filepath.Join(parent, "RUN")
-	}
 	var lines []string
 	if p.Baseline.Enable {
-		lines = append(lines, r.workload().Line(os.Environ()))
+		lines = append(lines, r.line(r.workload()))
 	}
 	if p.Nsys.Enable {
-		c, err := r.nsysCommand(filepath.Join(dir, "nsys", "run"))
+		c, err := r.nsysCommand(r.place("nsys/run"))
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, c.Line(os.Environ()))
+		lines = append(lines, r.line(c))
 	}
 	if p.Ncu.Enable {
-		c, err := r.ncuCommand(filepath.Join(dir, "ncu", "run"), nil)
+		c, err := r.ncuCommand(r.place("ncu/run"), nil)
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, c.Line(os.Environ()))
+		lines = append(lines, r.line(c))
 	}
 	return lines, nil
 }
 
 // Resume goes on with a run after its last good stage, by the configuration
-// that it was started with, which the caller has read from it into o.Plan.
+// that it was started with, which the caller has read from it into o.Plan, in
+// the folder that it was started in. What earlier attempts left is set aside.
 func Resume(ctx context.Context, dir string, o Options) (*Summary, error) {
 	store, err := runs.Reopen(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Options: o, store: store, summary: &Summary{Dir: store.Dir()}}
-	todo, err := runs.PlanResume(ctx, store)
-	if err == nil && todo.Next != "" {
+	r := &run{Options: o, store: store, summary: &Summary{Dir: store.Dir()}, resumed: true}
+	var todo runs.ResumePlan
+	err = r.untilInterrupted(ctx, func(ctx context.Context) error {
+		if todo, err = runs.PlanResume(ctx, store); err != nil || todo.Next == "" {
+			return err
+		}
+		for _, p := range todo.Problems {
+			r.Say(fmt.Sprintf("note: %s: %s is done again", p, todo.Next))
+		}
+		if err := r.goOn(); err != nil {
+			return err
+		}
 		r.Dir = store.Dir()
-		err = r.prepare(ctx)
-	}
+		return r.prepare(ctx)
+	})
 	if err != nil {
 		return nil, errors.Join(err, store.Finish(runs.StatusInterrupted, err.Error()))
 	}
@@ -142,6 +165,89 @@ func Resume(ctx context.Context, dir string, o Options) (*Summary, error) {
 		}
 	}
 	return r.stages(ctx, todo.Kept)
+}
+
+// begin fixes the folders; start is "" for that of this process.
+func (r *run) begin(start string) (err error) {
+	if start == "" {
+		if start, err = os.Getwd(); err != nil {
+			return fmt.Errorf("find the working directory: %w", err)
+		}
+	}
+	r.start = start
+	r.dir = r.abs(r.Plan.Pipeline.Workload.Cwd)
+	return nil
+}
+
+// goOn takes over what a run recorded of its start.
+func (r *run) goOn() error {
+	in, err := r.store.ReadInputs()
+	if err != nil {
+		return err
+	}
+	if err := r.begin(in.Workload.Start); err != nil {
+		return err
+	}
+	if st, err := os.Stat(r.dir); err != nil || !st.IsDir() {
+		return fmt.Errorf("resume %s: the working directory of its workload, %s, is not there any more", r.store.Dir(), r.dir)
+	}
+	return r.restoreSecrets()
+}
+
+// abs gives a path of the configuration a place: relative ones begin where the
+// run was started.
+func (r *run) abs(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(r.start, path)
+}
+
+// program is abs for a program, whose bare name is looked up in PATH.
+func (r *run) program(path string) string {
+	if !strings.Contains(path, "/") {
+		return path
+	}
+	return r.abs(path)
+}
+
+// place is where a file of the run will lie; the name of a run that is still to
+// be made is not known.
+func (r *run) place(rel string) string {
+	if r.store != nil {
+		return r.store.Path(rel)
+	}
+	dir := r.Dir
+	if parent, auto := plan.SplitRunDir(dir); auto {
+		dir = filepath.Join(parent, "RUN")
+	}
+	return filepath.Join(r.abs(dir), filepath.FromSlash(rel))
+}
+
+// untilInterrupted does what comes before the first stage: there is nothing to
+// finish yet, so that the first interrupt ends it.
+func (r *run) untilInterrupted(ctx context.Context, do func(context.Context) error) error {
+	inner, cancel := context.WithCancel(ctx)
+	interrupted, ended := false, make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-r.Interrupts:
+			interrupted = true
+			cancel()
+		case <-inner.Done():
+		}
+	}()
+	err := do(inner)
+	cancel()
+	<-ended
+	if !interrupted && ctx.Err() == nil {
+		return err
+	}
+	if err == nil && r.store != nil && !r.resumed { // made, and not ended by what was interrupted
+		err = r.store.Finish(runs.StatusInterrupted, "interrupted before the first stage")
+	}
+	return fmt.Errorf("interrupted before anything was captured: %w", errors.Join(context.Canceled, err))
 }
 
 // stages is the stage list. Stages that are kept stand as they are.
@@ -161,6 +267,7 @@ func (r *run) stages(ctx context.Context, kept []string) (*Summary, error) {
 			continue
 		}
 		if err := r.stage(ctx, s.name, s.enable, s.do); err != nil {
+			r.summary.Status = runs.StatusFailed
 			return r.summary, errors.Join(err, r.store.Finish(runs.StatusFailed, err.Error()))
 		}
 	}
@@ -176,11 +283,30 @@ func (r *run) stage(ctx context.Context, name string, enable bool, do func(conte
 		r.summary.Stages = append(r.summary.Stages, result)
 		return r.store.SkipStage(name, reason)
 	}
+	select {
+	case <-r.Interrupts: // since the stage before ended
+		r.interrupted = true
+	default:
+	}
+	if r.interrupted && enable { // not skipped in the manifest: it is still to be done
+		result.State, result.Reason = runs.StateSkipped, "the run was interrupted"
+		r.summary.Stages = append(r.summary.Stages, result)
+		return nil
+	}
 	switch failed := r.failed(); {
 	case !enable:
 		return skip("turned off")
 	case failed != "":
 		return skip(failed)
+	}
+	if r.resumed {
+		aside, err := r.store.SetAside(name, folders[name])
+		if err != nil {
+			return err
+		}
+		if aside != "" {
+			r.Say(fmt.Sprintf("note: what %s left before is now in %s", name, r.store.Path(aside)))
+		}
 	}
 	if err := r.store.StartStage(name); err != nil {
 		return err
@@ -192,23 +318,34 @@ func (r *run) stage(ctx context.Context, name string, enable bool, do func(conte
 	switch {
 	case ctx.Err() != nil: // a second Ctrl-C, whatever it broke
 		outcome = capture.Outcome{Kind: capture.Interrupted, What: "the run was interrupted", Usable: outcome.Usable, Reports: outcome.Reports}
+	case runs.IsDiskFull(err):
+		outcome = capture.Outcome{Kind: capture.DiskFull, What: err.Error(), Next: "free space, or choose another place with hydra.run.dir=DIR"}
 	case err != nil:
 		outcome = capture.Outcome{Kind: capture.Unknown, What: err.Error()}
 	}
 	result.Outcome = outcome
-	result.State = runs.StateDone
-	switch {
-	case outcome.Kind == capture.Interrupted:
-		result.State = runs.StateInterrupted
-	case !outcome.Usable:
-		result.State = runs.StateFailed
-	}
+	result.State = stateOf(outcome)
 	if result.State != runs.StateDone {
 		result.Reason = outcome.String()
 	}
 	r.summary.Stages = append(r.summary.Stages, result)
 	r.Say(fmt.Sprintf("%s: %s, %.1f s", name, outcome.Kind, result.Seconds))
 	return r.store.EndStage(name, result.State, result.Reason)
+}
+
+// folders are where the stages leave their files.
+var folders = map[string]string{"baseline": "workload", "nsys": "nsys", "ncu": "ncu"}
+
+// stateOf is the state of a stage by what came of it. A capture that was cut
+// off is not done, however good the part is that there is.
+func stateOf(o capture.Outcome) runs.State {
+	switch {
+	case o.Kind == capture.Interrupted:
+		return runs.StateInterrupted
+	case !o.Usable, o.Kind == capture.TimedOut, o.Kind == capture.Stalled, o.Kind == capture.HungCollective:
+		return runs.StateFailed
+	}
+	return runs.StateDone
 }
 
 // failed says why no further stage runs: one that was interrupted, or a
@@ -227,6 +364,9 @@ func (r *run) failed() string {
 
 func (r *run) finish() error {
 	status, reason := runs.StatusDone, ""
+	if r.interrupted {
+		status, reason = runs.StatusInterrupted, "interrupted between two stages"
+	}
 	for _, s := range r.summary.Stages {
 		switch s.State {
 		case runs.StateInterrupted:
@@ -243,6 +383,7 @@ func (r *run) finish() error {
 
 // prepare checks everything that can be checked before anything is started.
 func (r *run) prepare(ctx context.Context) error {
+	r.Plan.Pipeline.Nsys.Path, r.Plan.Pipeline.Ncu.Path = r.program(r.Plan.Pipeline.Nsys.Path), r.program(r.Plan.Pipeline.Ncu.Path)
 	p := r.Plan.Pipeline
 	if p.Workload.Kind != plan.WorkloadCommand {
 		return fmt.Errorf("workload %s: this version profiles commands only; name one after --, for example: deepprof run -- python3 infer.py", p.Workload.Kind)
@@ -255,6 +396,9 @@ func (r *run) prepare(ctx context.Context) error {
 		r.Say("note: " + line)
 	}
 	report := doctor.Check(ctx, Checks(r.Plan, r.Dir), doctor.Host{})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	for _, row := range report.Rows {
 		if row.Status == doctor.Warning || row.Status == doctor.Blocker && r.IgnoreBlockers {
 			r.Say(fmt.Sprintf("%s: %s: %s; %s", row.Status, row.Name, row.Evidence, row.Fix))
@@ -267,7 +411,10 @@ func (r *run) prepare(ctx context.Context) error {
 		if r.nsys, err = tool.Find(ctx, tool.Spec{Name: tool.Nsys, Path: p.Nsys.Path}); err != nil {
 			return err
 		}
-		if _, err := r.nsysCommand("nsys/run"); err != nil {
+		if err := checkGate(p.Nsys); err != nil {
+			return err
+		}
+		if _, err := r.nsysCommand(r.place("nsys/run")); err != nil {
 			return err
 		}
 	}
@@ -279,7 +426,10 @@ func (r *run) prepare(ctx context.Context) error {
 		if err != nil {
 			r.Say(fmt.Sprintf("warning: %s: its sets and sections could not be listed, so that a typo in them goes to ncu: %v", r.ncu, err))
 		}
-		if _, err := r.ncuCommand("ncu/run", nil); err != nil {
+		if _, err := r.ncuCommand(r.place("ncu/run"), nil); err != nil {
+			return err
+		}
+		if err := r.checkMetrics(ctx); err != nil {
 			return err
 		}
 	}
@@ -319,7 +469,7 @@ func Checks(p *plan.Plan, runDir string) doctor.Options {
 // create makes the run directory and writes what is known before the start.
 func (r *run) create(ctx context.Context) error {
 	parent, auto := plan.SplitRunDir(r.Dir)
-	o := runs.CreateOptions{Version: r.Version, Command: r.Argv, Stages: []string{"provenance", "baseline", "nsys", "ncu"}}
+	o := runs.CreateOptions{Version: r.Version, Command: redactArgs(r.Argv, r.secretEnv()), Stages: []string{"provenance", "baseline", "nsys", "ncu"}}
 	o.Label = filepath.Base(r.Plan.Pipeline.Workload.Command[0])
 	if !auto {
 		o.Dir = parent
@@ -332,7 +482,11 @@ func (r *run) create(ctx context.Context) error {
 	r.summary.Dir = store.Dir()
 	r.Say("run: " + store.Dir())
 	if err := r.provenance(ctx); err != nil {
-		return errors.Join(err, store.Finish(runs.StatusFailed, err.Error()))
+		status := runs.StatusFailed
+		if ctx.Err() != nil {
+			status = runs.StatusInterrupted
+		}
+		return errors.Join(err, store.Finish(status, err.Error()))
 	}
 	return nil
 }

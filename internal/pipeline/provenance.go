@@ -55,7 +55,11 @@ func (r *run) writeProvenance(ctx context.Context) error {
 	if err := r.store.WriteEnv(c.Collect(ctx)); err != nil {
 		return err
 	}
-	if err := r.store.WriteConfig(r.Config); err != nil {
+	config, err := redactConfig(r.Config, r.secretEnv())
+	if err != nil {
+		return err
+	}
+	if err := r.store.WriteConfig(config); err != nil {
 		return err
 	}
 	return r.store.WriteInputs(r.inputs(ctx))
@@ -65,7 +69,7 @@ func (r *run) writeProvenance(ctx context.Context) error {
 // it. What cannot be described is named as missing: it does not stop a run.
 func (r *run) inputs(ctx context.Context) runs.Inputs {
 	w, model, data := r.Plan.Pipeline.Workload, r.Plan.Model, r.Plan.Dataset
-	in := runs.Inputs{Workload: runs.WorkloadInput{Command: w.Command, Dir: w.Cwd}, Missing: map[string]string{}}
+	in := runs.Inputs{Workload: runs.WorkloadInput{Command: w.Command, Dir: r.dir, Start: r.start}, Missing: map[string]string{}}
 	if model.Path != "" {
 		m, err := runs.IdentifyModel(ctx, model.Path)
 		if err != nil {

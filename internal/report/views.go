@@ -18,6 +18,14 @@ func tableOf[T any](schema string, rows timeline.Rows[T], columns []Column[T]) *
 	}
 }
 
+// streamOf makes a table of an answer that is made while it is written.
+func streamOf[T any](schema string, s timeline.Stream[T], columns []Column[T]) *Table[T] {
+	return &Table[T]{
+		Schema: schema, Version: 1, Columns: columns, Rows: s.Rows, Cut: s.Cut,
+		Notes: func() []string { return s.Warnings },
+	}
+}
+
 // Kernels shows one row a kernel.
 func Kernels(rows timeline.Rows[timeline.KernelRow]) Printable {
 	type row = timeline.KernelRow
@@ -123,9 +131,9 @@ func Ranges(rows timeline.Rows[timeline.RangeRow]) Printable {
 }
 
 // Launches shows every execution of a kernel on a timeline.
-func Launches(rows timeline.Rows[timeline.LaunchRow]) Printable {
+func Launches(rows timeline.Stream[timeline.LaunchRow]) Printable {
 	type row = timeline.LaunchRow
-	return tableOf("launches", rows, []Column[row]{
+	return streamOf("launches", rows, []Column[row]{
 		{Name: "id", Kind: Count, Get: func(r *row) any { return r.ID }},
 		{Name: "start_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.StartNS }},
 		{Name: "duration_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.DurationNS }},
@@ -152,9 +160,9 @@ func Launches(rows timeline.Rows[timeline.LaunchRow]) Printable {
 }
 
 // Gaps shows the times in which a device or a stream ran nothing.
-func Gaps(rows timeline.Rows[timeline.GapRow]) Printable {
+func Gaps(rows timeline.Stream[timeline.GapRow]) Printable {
 	type row = timeline.GapRow
-	return tableOf("gaps", rows, []Column[row]{
+	return streamOf("gaps", rows, []Column[row]{
 		{Name: "device", Kind: Count, Get: func(r *row) any { return r.Device }},
 		{Name: "process", Kind: Count, Get: func(r *row) any { return r.Process }},
 		{Name: "context", Kind: Count, Detail: true, Get: func(r *row) any { return r.Context }},

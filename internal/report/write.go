@@ -135,6 +135,9 @@ func (t *Table[T]) WriteCSV(w io.Writer) error {
 
 // appendField writes a field as RFC 4180 asks for it.
 func appendField(b []byte, s string) []byte {
+	if !utf8.ValidString(s) { // as JSON does
+		s = strings.ToValidUTF8(s, string(utf8.RuneError))
+	}
 	if s == "" || !strings.ContainsAny(s, "\",\r\n") && s[0] != ' ' {
 		return append(b, s...)
 	}

@@ -56,8 +56,8 @@ func syncDir(dir string) error {
 
 // writeReserve claims disk blocks that write gives up when the disk is full.
 // The bytes are not zero, so that no file system stores them as a hole.
-func writeReserve(dir string) error {
-	return os.WriteFile(filepath.Join(dir, reserveName), bytes.Repeat([]byte("reserved"), reserveSize/8), 0o644)
+func writeReserve(dir string, size int64) error {
+	return os.WriteFile(filepath.Join(dir, reserveName), bytes.Repeat([]byte("reserved"), int(size+7)/8), 0o644)
 }
 
 // IsDiskFull reports whether err says that a disk or quota is full.

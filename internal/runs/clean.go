@@ -25,13 +25,13 @@ type CleanPlan struct {
 type CleanReport struct {
 	DryRun  bool      `json:"dry_run"`
 	Removed []Summary `json:"removed"` // on a dry run: what would go
-	Kept    []Kept    `json:"kept"`    // runs that met the conditions and stay all the same, with the reason
+	Kept    []Kept    `json:"kept"`    // what stays whatever the conditions say, with the reason: runs that may be running, and what is no run
 	Failed  []Warning `json:"failed,omitempty"`
 	Bytes   int64     `json:"bytes"`  // freed, or what would be
 	Others  int       `json:"others"` // runs that did not meet the conditions
 }
 
-// Kept is a run that Clean spared.
+// Kept is a run, or another thing in the store, that Clean spared.
 type Kept struct {
 	ID     string `json:"id"`
 	Path   string `json:"path"`
@@ -62,6 +62,7 @@ func Clean(plan CleanPlan, dryRun bool) (CleanReport, error) {
 	for _, w := range warnings {
 		rep.Kept = append(rep.Kept, Kept{ID: filepath.Base(w.Path), Path: w.Path, Reason: "left alone: " + w.Text})
 	}
+	rep.Kept = append(rep.Kept, foreign(plan.Root, found, warnings)...)
 	for i, r := range found {
 		s := summarise(r)
 		if !plan.matches(s, i) {
@@ -71,6 +72,34 @@ func Clean(plan CleanPlan, dryRun bool) (CleanReport, error) {
 		clean1(&rep, r, s, dryRun)
 	}
 	return rep, nil
+}
+
+// foreign names everything in the store that is no run: it is not touched.
+func foreign(root string, found []*Run, warnings []Warning) []Kept {
+	root = nonEmpty(root, DefaultRoot)
+	known := map[string]bool{}
+	for _, r := range found {
+		known[filepath.Base(r.source)] = true
+	}
+	for _, w := range warnings {
+		known[filepath.Base(w.Path)] = true
+	}
+	var out []Kept
+	entries, _ := os.ReadDir(root)
+	for _, e := range entries {
+		if known[e.Name()] || strings.HasPrefix(e.Name(), tempPrefix) || strings.HasPrefix(e.Name(), trashPrefix) {
+			continue
+		}
+		what := "a folder that is no run"
+		switch {
+		case e.Type()&os.ModeSymlink != 0:
+			what = "a link"
+		case !e.IsDir():
+			what = "a file"
+		}
+		out = append(out, Kept{ID: e.Name(), Path: filepath.Join(root, e.Name()), Reason: "left alone: " + what})
+	}
+	return out
 }
 
 func (p CleanPlan) matches(s Summary, rank int) bool {

@@ -77,7 +77,15 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("manifest on the full disk: %+v, %v", m, err)
 	}
 
+	// It is made again, so that the next change is carried as well.
+	fill(t, filepath.Join(root, "filler1"))
+	must(t, r.EndStage("nsys", StateFailed, strings.Repeat("\x00\x1b[31mdisk full", 200000)))
+	if m, err := ReadManifest(r.Dir()); err != nil || len(m.Stage("nsys").Reason) > 4*maxText || strings.ContainsAny(m.Stage("nsys").Reason, "\x00\x1b") {
+		t.Fatalf("words of a program on the full disk: %.300q, %v", m.Stage("nsys").Reason, err)
+	}
+
 	// Without it the manifest keeps its last good content and the error says why.
+	must(t, os.Remove(r.Path(reserveName)))
 	fill(t, filepath.Join(root, "filler2"))
 	err = r.Warn(strings.Repeat("long ", 4000))
 	if !IsDiskFull(err) || !strings.Contains(err.Error(), ManifestName) {

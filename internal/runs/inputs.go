@@ -28,7 +28,8 @@ type Inputs struct {
 type WorkloadInput struct {
 	Name    string   `yaml:"name,omitempty"` // of a shipped workload; empty for a command of the user's
 	Command []string `yaml:"command"`
-	Dir     string   `yaml:"dir,omitempty"`
+	Dir     string   `yaml:"dir,omitempty"`   // that the program runs in
+	Start   string   `yaml:"start,omitempty"` // that the run was started in: relative paths of the configuration begin there
 }
 
 // InputFile is a file that the workload reads.

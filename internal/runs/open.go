@@ -111,7 +111,7 @@ func ownedByUs(o Owner) bool {
 
 func (r *Run) takeOver() error {
 	sweepTemps(r.dir)
-	if err := writeReserve(r.dir); err != nil && !IsDiskFull(err) {
+	if err := writeReserve(r.dir, reserveSize); err != nil && !IsDiskFull(err) {
 		return fmt.Errorf("resume run %s: %w", r.dir, err)
 	}
 	return r.Update(func(m *Manifest) error {

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -104,6 +105,40 @@ func (r *redactor) editSQLite(table string, texts [][]byte) bool {
 		}
 	}
 	return changed
+}
+
+// environTables are the tables of a timeline in which nsys stores environments:
+// that of the workload, of the machine's session, and of every process it saw.
+func environTables(table string) bool { return table == "StringIds" || metaTable.MatchString(table) }
+
+// BlankEnvironments overwrites the environments that nsys stored in a timeline
+// by text of the same length, and zeroes what the same tables do not use; all
+// other rows stay as they are. It returns the number of environments.
+func BlankEnvironments(path string) (int, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return 0, fmt.Errorf("blank environments: %w", err)
+	}
+	n := 0
+	err = editSQLiteTables(f, environTables, func(table string, texts [][]byte) bool {
+		changed, blank := false, false
+		for _, t := range texts {
+			switch {
+			case len(t) == 0:
+			case blank, environment(t) != nil:
+				copy(t, fillText(envGone, len(t)))
+				changed = true
+				n++
+			default:
+				blank = envKey.Match(t) && metaTable.MatchString(table)
+			}
+		}
+		return changed
+	})
+	if err := errors.Join(err, f.Close()); err != nil {
+		return n, fmt.Errorf("blank environments in %s: %w", path, err)
+	}
+	return n, nil
 }
 
 // fillText is fillWord with blanks behind the word: a sentence, not a name.

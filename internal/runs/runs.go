@@ -47,7 +47,7 @@ const (
 // DefaultRoot is the store used when the configuration names none.
 const DefaultRoot = "runs"
 
-// reserveSize is what a full disk must still leave for the manifest.
+// reserveSize is what a full disk must still leave for the manifest at least.
 const reserveSize = 64 << 10
 
 var (
@@ -158,7 +158,7 @@ func build(tmp, dir string, m Manifest) (*Run, error) {
 }
 
 func (r *Run) fill() error {
-	if err := writeReserve(r.dir); err != nil {
+	if err := writeReserve(r.dir, reserveSize); err != nil {
 		return err
 	}
 	return r.save()
@@ -250,6 +250,7 @@ func (r *Run) Update(change func(*Manifest) error) error {
 	if err := next.Validate(); err != nil {
 		return fmt.Errorf("update %s: %w", ManifestName, err)
 	}
+	next.bound()
 	r.m = next
 	return r.save()
 }
@@ -263,7 +264,20 @@ func (r *Run) save() error {
 	if err := r.write(ManifestName, append(data, '\n')); err != nil {
 		return fmt.Errorf("write %s: %w", r.Path(ManifestName), err)
 	}
+	if r.m.Status == StatusRunning {
+		r.keepReserve(2 * int64(len(data)))
+	}
 	return nil
+}
+
+// keepReserve makes sure, as far as the disk allows, that the next manifest can
+// still be written when the disk is full.
+func (r *Run) keepReserve(need int64) {
+	need = max(need, reserveSize)
+	if fi, err := os.Lstat(r.Path(reserveName)); err == nil && fi.Size() >= need {
+		return
+	}
+	_ = writeReserve(r.dir, need)
 }
 
 // write replaces a file of the run. On a full disk it gives up the reserve and

@@ -28,6 +28,13 @@ var secretWords = []string{
 // Words that mean a secret unless the value is a plain switch.
 var maybeSecretWords = []string{"KEY", "AUTH", "COOKIE", "SESSION", "SIGNATURE", "CERT", "LICENSE", "CONNSTR"}
 
+// Ends of words that run together, PGPASS and DBPWD, and words that only look
+// so.
+var (
+	secretEnds = []string{"PASS", "PASSWD", "PWD", "TOKEN"}
+	plainEnds  = []string{"BYPASS", "COMPASS", "OVERPASS", "UNDERPASS", "MULTIPASS", "ENCOMPASS"}
+)
+
 // Parts of a name that mean a secret also where words run together.
 var secretParts = []string{"PASSWORD", "SECRET", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "CONNECTION_STRING", "AUTHTOKEN", "ACCESSTOKEN"}
 
@@ -93,6 +100,33 @@ func RedactVar(name, value string) EnvVar {
 	return EnvVar{Value: value}
 }
 
+// Words at the end of a name that announce a place, and words that stand for a
+// file as often as for what is in it.
+var (
+	placeWords   = []string{"FILE", "PATH", "DIR", "FOLDER", "BUNDLE"}
+	fileOrSecret = []string{"CREDENTIAL", "CREDENTIALS", "CREDS", "NETRC", "KEY", "AUTH", "COOKIE", "SESSION", "CERT", "LICENSE", "PWD"}
+	filePath     = regexp.MustCompile(`^(?:~|\.{1,2})?/[^\s=]*$`)
+)
+
+// Secret tells whether a variable must not reach a report. It is RedactVar's
+// rule for the record, less the variables that say where something lies: a
+// program needs SSL_CERT_FILE, and its value gives nothing away.
+func Secret(name, value string) bool {
+	v := RedactVar(name, value)
+	if v.Redacted == "" {
+		return false
+	}
+	said, byName := strings.CutPrefix(v.Redacted, nameSays)
+	if !byName || RedactSecrets(value) != value {
+		return true
+	}
+	words := nameWords(name)
+	if last := words[len(words)-1]; slices.Contains(placeWords, last) {
+		return false
+	}
+	return !slices.Contains(fileOrSecret, said) || !filePath.MatchString(value)
+}
+
 // RedactSecrets removes what has the form of a secret from free text.
 func RedactSecrets(text string) string {
 	for _, f := range secretForms {
@@ -119,23 +153,33 @@ func redactURLs(s string) string {
 	return s
 }
 
+const nameSays = "the name says "
+
+func nameWords(name string) []string {
+	return strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
+}
+
 func secretName(name, value string) string {
 	upper := strings.ToUpper(name)
 	if slices.Contains(plainNames, upper) || value == "" {
 		return ""
 	}
-	words := strings.FieldsFunc(upper, func(r rune) bool { return r == '_' || r == '-' || r == '.' })
-	for _, w := range words {
+	for _, w := range nameWords(name) {
 		if slices.Contains(secretWords, w) {
-			return "the name says " + w
+			return nameSays + w
 		}
 		if slices.Contains(maybeSecretWords, w) && !slices.Contains(switches, strings.ToLower(value)) {
-			return "the name says " + w
+			return nameSays + w
+		}
+		for _, end := range secretEnds {
+			if strings.HasSuffix(w, end) && !slices.Contains(plainEnds, w) {
+				return nameSays + end
+			}
 		}
 	}
 	for _, p := range secretParts {
 		if strings.Contains(upper, p) {
-			return "the name says " + p
+			return nameSays + p
 		}
 	}
 	return ""

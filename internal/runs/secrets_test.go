@@ -19,6 +19,10 @@ func TestRedactVar(t *testing.T) {
 		{"HTTP_AUTH", "ann:sesame", Mark},
 		{"SENTRY_DSN", "https://1@x.example/2", Mark},
 		{"PGPASSWORD", "abc", Mark},
+		{"PGPASS", "abc", Mark},
+		{"MYSQL_PWD", "abc", Mark},
+		{"HFTOKEN", "abc", Mark},
+		{"PROXY_BYPASS", "localhost", ""},
 		// By value.
 		{"X", "hf_abcdefghijklmnopqrstuvwx", Mark},
 		{"X", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", Mark},
@@ -58,6 +62,43 @@ func TestRedactVar(t *testing.T) {
 		}
 		if got.Value != want || (got.Redacted != "") != (c.want != "") {
 			t.Errorf("RedactVar(%q, %q) = %+v, want %q", c.name, c.value, got, want)
+		}
+	}
+}
+
+func TestSecret(t *testing.T) {
+	for _, c := range []struct {
+		name, value string
+		want        bool
+	}{
+		{"OPENAI_KEY", "abc", true},
+		{"DATABASE_URL", "postgres://u:p@db/x", true},
+		{"GH_PAT", "abc", true},
+		{"WANDB_APIKEY", "abc", true},
+		{"DBPASSWORD", "abc", true},
+		{"PGPASS", "abc", true},
+		{"HTTP_PROXY", "http://u:p@proxy:3128", true},
+		{"SLACK_WEBHOOK", "https://hooks.example/T0/B0/x", true},
+		{"SESSION_COOKIE", "abc", true},
+		{"DB_PASSWORD", "/looks/like/a/path", true},
+		{"TOKEN_FILE", "hf_abcdefghijklmnopqrstuvwx", true}, // whatever the name says
+		{"CUSTOM", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmN", true},
+
+		{"PIP_CERT", "/etc/ssl/certs/ca-certificates.crt", false},
+		{"NIX_SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.crt", false},
+		{"SSL_CERT_FILE", "certs.pem", false},
+		{"GOOGLE_APPLICATION_CREDENTIALS", "/home/a/key.json", false},
+		{"AWS_WEB_IDENTITY_TOKEN_FILE", "/var/run/secrets/token", false},
+		{"LM_LICENSE_FILE", "27000@licenses", false},
+		{"NETRC", "~/.netrc", false},
+		{"INIT_PWD", "/home/ann", false},
+		{"PWD", "/home/ann", false},
+		{"HF_TOKEN", "", false},
+		{"HTTP_PROXY", "http://proxy:3128", false},
+		{"TOKENIZERS_PARALLELISM", "false", false},
+	} {
+		if got := Secret(c.name, c.value); got != c.want {
+			t.Errorf("Secret(%q, %q) = %v", c.name, c.value, got)
 		}
 	}
 }

@@ -41,24 +41,38 @@ func walkSQLite(f *os.File, edit editRow, write bool) error {
 	if err != nil {
 		return err
 	}
+	if err := db.tables(edit, nil, write); err != nil || !write {
+		return err
+	}
+	return db.zeroFree()
+}
+
+// editSQLiteTables is walkSQLite with write for the tables that want names: the
+// others may be gigabytes. Pages that belong to no table stay as they are.
+func editSQLiteTables(f *os.File, want func(table string) bool, edit editRow) error {
+	db, err := openSQLite(f)
+	if err != nil {
+		return err
+	}
+	return db.tables(edit, want, true)
+}
+
+func (db *sqliteFile) tables(edit editRow, want func(table string) bool, write bool) error {
 	var tables []sqliteTable
 	schema := &treeWalk{db: db, table: "sqlite_schema", write: write, schema: &tables}
 	if err := schema.walk(1); err != nil {
 		return fmt.Errorf("read the schema: %w", err)
 	}
 	for _, t := range tables {
-		if t.root <= 0 {
-			continue // a view or trigger
+		if t.root <= 0 || want != nil && !want(t.name) {
+			continue // a view or trigger, or of no interest
 		}
 		w := &treeWalk{db: db, table: t.name, index: t.kind == "index", edit: edit, write: write}
 		if err := w.walk(t.root); err != nil {
 			return fmt.Errorf("%s %s: %w", t.kind, t.name, err)
 		}
 	}
-	if !write {
-		return nil
-	}
-	return db.zeroFree()
+	return nil
 }
 
 func openSQLite(f *os.File) (*sqliteFile, error) {

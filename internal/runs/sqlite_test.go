@@ -308,3 +308,51 @@ func TestRedactRealTimeline(t *testing.T) {
 		})
 	}
 }
+
+// TestBlankEnvironments: environments go, every other row stays.
+func TestBlankEnvironments(t *testing.T) {
+	path := timelineDB(t, "PRAGMA page_size=1024")
+	before, err := os.ReadFile(path)
+	must(t, err)
+	n, err := BlankEnvironments(path)
+	must(t, err)
+	if n < 3 {
+		t.Errorf("%d environments, want those of StringIds, TARGET_INFO_SYSTEM_ENV and META_DATA_CAPTURE", n)
+	}
+	after, err := os.ReadFile(path)
+	must(t, err)
+	if len(after) != len(before) {
+		t.Fatalf("%d bytes, were %d", len(after), len(before))
+	}
+	db, err := sqlite3.Open(path)
+	must(t, err)
+	defer db.Close()
+	must(t, db.Exec("PRAGMA integrity_check"))
+	texts := func(query string) string {
+		s, _, err := db.Prepare(query)
+		must(t, err)
+		defer s.Close()
+		var b strings.Builder
+		for s.Step() {
+			for i := range s.ColumnCount() {
+				b.WriteString(s.ColumnText(i) + "\n")
+			}
+		}
+		must(t, s.Err())
+		return b.String()
+	}
+	all := texts("SELECT value FROM StringIds") + texts("SELECT * FROM TARGET_INFO_SYSTEM_ENV") + texts("SELECT * FROM META_DATA_CAPTURE")
+	for _, gone := range []string{secretToken, secretKey, secretPlain, "BIGVALUE", "WANDB_RUN"} {
+		if strings.Contains(all, gone) {
+			t.Errorf("%q is still in a row", gone)
+		}
+	}
+	for _, kept := range []string{"void gemm<(int)32>", "/model/layers.0/MatMul", "CpuCores", "/home/trudy/toy", "RATE_HZ"} {
+		if !strings.Contains(all, kept) {
+			t.Errorf("%q is gone", kept)
+		}
+	}
+	if _, err := BlankEnvironments(filepath.Join(t.TempDir(), "nosuch")); err == nil {
+		t.Error("a missing file is no error")
+	}
+}

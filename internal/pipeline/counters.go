@@ -1,0 +1,248 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/ncu"
+	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/timeline"
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// ncuCommand builds the counter capture. Expressions are resolved with the
+// ranges that the timeline holds; seen is nil where there is none.
+func (r *run) ncuCommand(output string, seen []nvtx.Seen) (tool.Command, error) {
+	c, w := r.Plan.Pipeline.Ncu.CLI, r.Plan.Pipeline.Workload
+	include, err := nvtx.Resolve(c.NVTXInclude, seen)
+	if err != nil {
+		return tool.Command{}, fmt.Errorf("pipeline.ncu.ncu_cli.nvtx_include: %w", err)
+	}
+	exclude, err := nvtx.Resolve(c.NVTXExclude, seen)
+	if err != nil {
+		return tool.Command{}, fmt.Errorf("pipeline.ncu.ncu_cli.nvtx_exclude: %w", err)
+	}
+	mode := c.ReplayMode
+	if mode == plan.ReplayAuto {
+		mode = plan.ReplayKernel
+	}
+	var sets, sections []string
+	if r.lists != nil {
+		sets, sections = r.lists.Sets, r.lists.Sections
+	}
+	args, env, err := ncu.Args(ncu.Options{
+		Output: output, Command: w.Command, ReplayMode: mode, Set: c.Set, Sections: c.Sections, Metrics: c.Metrics,
+		NVTXInclude: nvtx.Values(include), NVTXExclude: nvtx.Values(exclude), KernelName: c.KernelName, KernelNameBase: c.KernelNameBase,
+		KernelID: c.KernelID, LaunchSkip: c.LaunchSkip, LaunchCount: c.LaunchCount, FilterMode: c.FilterMode, TargetProcesses: c.TargetProcesses,
+		ClockControl: c.ClockControl, CacheControl: c.CacheControl, WaitForProfilerStart: !c.ProfileFromStart, GraphProfiling: c.GraphProfiling,
+		ConfigFile: c.ConfigFile, ExtraArgs: c.ExtraArgs, KnownSets: sets, KnownSections: sections,
+	}, r.ncu.Version)
+	if err != nil {
+		return tool.Command{}, err
+	}
+	return tool.Command{Path: r.ncu.Path, Args: args, Dir: r.dir, Env: tool.Environ(r.env, env...)}, nil
+}
+
+func (r *run) captureCounters(ctx context.Context) (capture.Outcome, error) {
+	cli := r.Plan.Pipeline.Ncu.CLI
+	t, seen, err := r.readTimeline(ctx)
+	if err != nil {
+		return capture.Outcome{}, err
+	}
+	command, err := r.ncuCommand(r.store.Path("ncu/run"), seen)
+	var unmatched *nvtx.UnmatchedError
+	if errors.As(err, &unmatched) {
+		return capture.Outcome{
+			Kind: capture.NothingMatched, What: "ncu was not started: " + err.Error(),
+			Cause: "the timeline holds no such range", Next: "name a range that exists; deepprof show regions " + r.store.Dir() + " lists them",
+		}, nil
+	}
+	if err != nil {
+		return capture.Outcome{}, err
+	}
+	c := r.capture(capture.Ncu, command, "ncu/run", r.Plan.Pipeline.Ncu.Timeout)
+	c.KeepEnv = names(r.env) // ncu stores no environment
+	c.Expect.Tables = named(cli.Metrics)
+	c.Expect.Launches = r.launches(t, seen)
+	got := map[string]int64{}
+	c.Check = func(_ context.Context, report string) (*capture.Content, error) {
+		content, err := checkCounters(report)
+		add(got, content)
+		return content, err
+	}
+	result := capture.Run(ctx, c)
+	asked := c.Expect.Tables
+	if cli.Set != "" || len(cli.Sections) > 0 || len(asked) < len(cli.Metrics) || len(asked) == 0 {
+		asked = []string{dataResults}
+	}
+	judgeMissing(&result, asked, got)
+	return result.Outcome, r.record(ctx, "ncu", result, append(result.Reports, result.Kept...))
+}
+
+// dataResults stands for the results of a counter report, whatever they hold.
+const dataResults = "results"
+
+// named are the metrics that stand for themselves; regex:, group: and
+// breakdown: stand for several.
+func named(metrics []string) []string {
+	return slices.DeleteFunc(slices.Clone(metrics), func(m string) bool { return strings.Contains(m, ":") })
+}
+
+// chips are the chips that a compute capability names without doubt; others
+// are shared by several that differ in their counters.
+var chips = map[string]string{"7.0": "gv100", "8.0": "ga100", "9.0": "gh100", "10.0": "gb100"}
+
+// checkMetrics refuses metrics that the GPU of this machine cannot count. Where
+// its chip, or the answer, cannot be told, the capture itself shows.
+func (r *run) checkMetrics(ctx context.Context) error {
+	metrics := named(r.Plan.Pipeline.Ncu.CLI.Metrics)
+	if len(metrics) == 0 || r.lists == nil {
+		return nil
+	}
+	smi, err := tool.Find(ctx, tool.Spec{Name: tool.NvidiaSMI})
+	if err != nil {
+		return nil
+	}
+	text, err := output(ctx, smi.Path, "--query-gpu=compute_cap", "--format=csv,noheader")
+	if err != nil {
+		return nil
+	}
+	caps := strings.Fields(string(text))
+	slices.Sort(caps)
+	if caps = slices.Compact(caps); len(caps) != 1 || chips[caps[0]] == "" {
+		return nil
+	}
+	chip := chips[caps[0]]
+	var problems []error
+	for _, m := range metrics {
+		if answer, err := r.lists.Metric(ctx, chip, m); err == nil && answer == tool.No {
+			problems = append(problems, fmt.Errorf("pipeline.ncu.ncu_cli.metrics: %s does not count %q on %s; ncu --query-metrics --chips %s lists what it does", r.ncu, m, chip, chip))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// checkCounters counts the results of a report, and the values of each metric:
+// ncu passes over metrics that it does not know.
+func checkCounters(report string) (*capture.Content, error) {
+	r, err := ncurep.Open(report, ncurep.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	content := &capture.Content{Rows: map[string]int64{}}
+	for result := range r.All() {
+		content.Launches++
+		content.Rows[dataResults]++
+		for i := range result.Metrics {
+			m := &result.Metrics[i]
+			if m.Value.IsZero() && m.NumInstances == 0 {
+				continue
+			}
+			content.Rows[m.Name]++
+			if base, _, rolled := strings.Cut(m.Name, "."); rolled {
+				content.Rows[base]++ // a metric may be asked for without its roll-up
+			}
+		}
+	}
+	for _, w := range r.Warnings() {
+		content.Warnings = append(content.Warnings, w.String())
+	}
+	return content, nil
+}
+
+// readTimeline reads what the timeline of the run tells about launches and
+// ranges; all is nil where there is none.
+func (r *run) readTimeline(ctx context.Context) (*timeline.Timeline, []nvtx.Seen, error) {
+	if r.timeline == "" {
+		return nil, nil, nil
+	}
+	f, err := nsys.OpenSQLite(r.timeline)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	t, err := f.Timeline(ctx, nsys.Regions)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t, append([]nvtx.Seen{}, t.Attribute().Seen()...), nil
+}
+
+// launches is how many launches ncu is to profile according to the timeline, 0
+// where that cannot be told: only part of the program was traced, or launches
+// are chosen by a rule of ncu's own.
+func (r *run) launches(t *timeline.Timeline, seen []nvtx.Seen) int {
+	n, c := r.Plan.Pipeline.Nsys, r.Plan.Pipeline.Ncu.CLI
+	whole := n.CaptureRange == plan.CaptureNone && n.Delay == 0 && n.Duration == 0
+	own := c.KernelName != "" || c.KernelID != "" || !c.ProfileFromStart || c.FilterMode == "per-gpu" || c.TargetProcesses != "all" || len(c.ExtraArgs) > 0
+	each := c.ReplayMode == plan.ReplayAuto || c.ReplayMode == plan.ReplayKernel || c.ReplayMode == plan.ReplayApplication
+	if t == nil || !whole || own || !each || len(t.Graphs) > 0 || c.GraphProfiling == "graph" {
+		return 0
+	}
+	region, err := matcher(c.NVTXInclude, c.NVTXExclude, seen)
+	if err != nil {
+		return 0
+	}
+	q := timeline.Query{Region: region}
+	split := c.FilterMode == "per-launch-config" // skip and count apply to each
+	if split {
+		q.By = timeline.ByLaunchConfig
+	}
+	window := func(calls int64) int64 {
+		calls = max(0, calls-int64(c.LaunchSkip))
+		if c.LaunchCount > 0 {
+			calls = min(calls, int64(c.LaunchCount))
+		}
+		return calls
+	}
+	var total int64
+	for _, row := range t.KernelRows(q).Rows {
+		if split {
+			total += window(row.Calls)
+		} else {
+			total += row.Calls
+		}
+	}
+	if !split {
+		total = window(total)
+	}
+	return int(total)
+}
+
+// matcher is the NVTX filter of ncu: any include and no exclude. It is nil
+// where there is no filter.
+func matcher(include, exclude []string, seen []nvtx.Seen) (func(nvtx.State) bool, error) {
+	parse := func(list []string) ([]*nvtx.Expr, error) {
+		resolved, err := nvtx.Resolve(list, seen)
+		var out []*nvtx.Expr
+		for _, v := range nvtx.Values(resolved) {
+			e, perr := nvtx.Parse(v)
+			if perr != nil {
+				return nil, perr
+			}
+			// A value without a slash is a start/end range to ncu.
+			out = append(out, e.As(nvtx.StartEnd))
+		}
+		return out, err
+	}
+	in, err := parse(include)
+	if err != nil {
+		return nil, err
+	}
+	ex, err := parse(exclude)
+	if err != nil || len(in)+len(ex) == 0 {
+		return nil, err
+	}
+	any := func(list []*nvtx.Expr, s nvtx.State) bool {
+		return slices.ContainsFunc(list, func(e *nvtx.Expr) bool { return e.Match(s) })
+	}
+	return func(s nvtx.State) bool { return (len(in) == 0 || any(in, s)) && !any(ex, s) }, nil
+}

@@ -1,0 +1,86 @@
+package runs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+var (
+	asideName = regexp.MustCompile(`^attempt-\d+$`)
+	// leftover matches what a process that was killed leaves half written.
+	leftover = regexp.MustCompile(`^\.(?:export|deepprof|tmp)-`)
+)
+
+// SetAside moves what earlier attempts of a stage left in a folder of the run
+// into a folder attempt-N below it, before the stage is done again: if that
+// fails, what there was is still there. The manifest follows the files. It
+// returns the new folder, "" where there was nothing to move.
+func (r *Run) SetAside(stage, folder string) (string, error) {
+	if !localPath(folder) {
+		return "", fmt.Errorf("set aside %q: the path leaves the run directory", folder)
+	}
+	entries, err := os.ReadDir(r.Path(folder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("set aside %s: %w", folder, err)
+	}
+	var names []string
+	n := 1
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case leftover.MatchString(name):
+			if err := os.RemoveAll(filepath.Join(r.Path(folder), name)); err != nil {
+				return "", fmt.Errorf("set aside %s: %w", folder, err)
+			}
+		case e.IsDir() && asideName.MatchString(name):
+			n++
+		default:
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "", nil
+	}
+	aside := path.Join(folder, fmt.Sprintf("attempt-%d", n))
+	for exists(r.Path(aside)) {
+		n++
+		aside = path.Join(folder, fmt.Sprintf("attempt-%d", n))
+	}
+	return aside, r.moveAside(stage, folder, aside, names)
+}
+
+func (r *Run) moveAside(stage, folder, aside string, names []string) error {
+	if err := os.Mkdir(r.Path(aside), 0o755); err != nil {
+		return fmt.Errorf("set aside %s: %w", folder, err)
+	}
+	for _, name := range names {
+		if err := os.Rename(filepath.Join(r.Path(folder), name), filepath.Join(r.Path(aside), name)); err != nil {
+			return fmt.Errorf("set aside %s: %w", folder, err)
+		}
+	}
+	return r.updateStage(stage, func(s *Stage) error {
+		for i := range s.Attempts {
+			files := s.Attempts[i].Files
+			for j := range files {
+				rest, ok := strings.CutPrefix(files[j].Path, folder+"/")
+				if first, _, _ := strings.Cut(rest, "/"); ok && !asideName.MatchString(first) {
+					files[j].Path = aside + "/" + rest
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

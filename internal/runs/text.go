@@ -1,0 +1,60 @@
+package runs
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxText bounds each sentence in the manifest. A program may print a megabyte
+// without a line feed, and the manifest must fit into what a full disk leaves.
+const maxText = 1200
+
+// Text makes words of a foreign program fit for a screen and for the manifest:
+// one line, without control characters, of bounded length.
+func Text(s string) string {
+	if len(s) > 4*maxText {
+		s = s[:4*maxText] // at a character's middle at worst, which reads as one bad character
+	}
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == utf8.RuneError, unicode.IsControl(r) && !unicode.IsSpace(r):
+			return '\uFFFD'
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+	if r := []rune(s); len(r) > maxText {
+		return string(r[:maxText]) + "..."
+	}
+	return s
+}
+
+// bound applies Text to everything that may quote a foreign program.
+func (m *Manifest) bound() {
+	m.Reason = Text(m.Reason)
+	for i := range m.Warnings {
+		m.Warnings[i] = Text(m.Warnings[i])
+	}
+	for i := range m.Stages {
+		s := &m.Stages[i]
+		s.Reason = Text(s.Reason)
+		for j := range s.Attempts {
+			if o := s.Attempts[j].Outcome; o != nil {
+				o.bound()
+			}
+		}
+	}
+}
+
+func (o *Outcome) bound() {
+	for _, text := range []*string{&o.Text, &o.Evidence, &o.Cause, &o.Next} {
+		*text = Text(*text)
+	}
+	for i := range o.Warnings {
+		o.Warnings[i] = Text(o.Warnings[i])
+	}
+}
