@@ -46,9 +46,11 @@ func root(s streams) *cobra.Command {
 		short: "Profile LLM inference, and any CUDA program, deeply on NVIDIA GPUs",
 		long: `deepprof profiles LLM inference, and any CUDA program, deeply on NVIDIA GPUs.
 
-It reads reports of Nsight Systems and Nsight Compute natively, without the
-vendor's tools, and composes the configuration of a run by Hydra's rules.`,
-		example: `  deepprof show kernels report.sqlite
+It runs a command under Nsight Systems and Nsight Compute and judges what came
+out, reads the reports of both natively, without the vendor's tools, and composes
+the configuration of a run by Hydra's rules.`,
+		example: `  deepprof run -- python3 infer.py
+  deepprof show kernels report.sqlite
   deepprof show metrics report.ncu-rep --kernel gemm
   deepprof config show infer.max_new_tokens=64`,
 		sub: commands(),
