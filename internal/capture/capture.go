@@ -45,7 +45,7 @@ type Capture struct {
 
 	// Variables that look like secrets are kept from the workload because nsys
 	// stores the whole environment in its report. KeepEnv names exceptions.
-	// Secret decides; nil is tool.SecretVar.
+	// Secret decides; nil keeps none back.
 	KeepEnv []string
 	Secret  func(name, value string) bool
 
@@ -131,7 +131,7 @@ func (c Capture) withDefaults() Capture {
 		c.Logs = filepath.Dir(c.Output)
 	}
 	if c.Secret == nil {
-		c.Secret = tool.SecretVar
+		c.Secret = func(string, string) bool { return false }
 	}
 	if c.Limits.Timeout > 0 && c.Expect.Reports > 1 {
 		c.Limits.Timeout += time.Duration(c.Expect.Reports) * repeatCost

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -360,10 +361,12 @@ func TestEvidenceIsFitToShow(t *testing.T) {
 	}
 }
 
-// TestSecretsOfTheEnvironment: the default rule looks at names and values.
+// TestSecretsOfTheEnvironment: what the rule of the caller calls a secret does
+// not reach the workload; the rest does.
 func TestSecretsOfTheEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	c := standIn(t, "")
+	c.Secret = runs.Secret
 	c.Command.Env = []string{"OPENAI_KEY=abc", "DATABASE_URL=postgres://u:p@h/d", "GH=ghp_0123456789abcdefghijABCDEFGHIJ", "PIP_CERT=" + dir, "USE_AUTH=1", "PATH=/bin"}
 	c = c.withDefaults()
 	env, removed := c.environment("")

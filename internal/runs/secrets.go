@@ -32,7 +32,7 @@ var maybeSecretWords = []string{"KEY", "AUTH", "COOKIE", "SESSION", "SIGNATURE",
 // so.
 var (
 	secretEnds = []string{"PASS", "PASSWD", "PWD", "TOKEN"}
-	plainEnds  = []string{"BYPASS", "COMPASS", "OVERPASS", "UNDERPASS", "MULTIPASS", "ENCOMPASS"}
+	plainEnds  = []string{"BYPASS", "COMPASS", "OVERPASS", "UNDERPASS", "MULTIPASS", "ENCOMPASS", "ASKPASS"}
 )
 
 // Parts of a name that mean a secret also where words run together.
@@ -69,14 +69,16 @@ var secretForms = []secretForm{
 	{"an AWS key", []string{"AKIA", "ASIA", "AROA"}, regexp.MustCompile(`\b(?:AKIA|ASIA|AROA)[0-9A-Z]{16}\b`)},
 	{"a Google key", []string{"AIza", "ya29."}, regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{35}|\bya29\.[0-9A-Za-z_-]{20,}`)},
 	{"a JSON web token", []string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`)},
+	{"a login of a host", []string{"@"}, regexp.MustCompile(`^[^\s/@:'"<>]+:[^\s/@'"<>]+@[^\s/@:]+(?::\d+)?(?:/\S*)?$`)},
 	{"an authorization header", []string{"earer", "asic", "EARER", "ASIC"}, regexp.MustCompile(`\b(?:[Bb]earer|[Bb]asic|BEARER|BASIC)[ =:]+[A-Za-z0-9._~+/=-]{12,}`)},
 }
 
 var (
-	urlUser  = regexp.MustCompile(`\b([A-Za-z][A-Za-z0-9+.-]*://)[^\s/@'"<>]+@`)
-	urlQuery = regexp.MustCompile(`(?i)([?&](?:access_?token|token|api_?key|key|sig|signature|x-amz-signature|x-amz-credential|x-amz-security-token|password|secret|code)=)[^\s&;'"<>]+`)
-	hexValue = regexp.MustCompile(`^(?:[0-9a-f]{32,}|[0-9A-F]{32,})$`)
-	opaque   = regexp.MustCompile(`^[A-Za-z0-9+/_=-]{24,}$`)
+	urlUser   = regexp.MustCompile(`\b([A-Za-z][A-Za-z0-9+.-]*://)[^\s/@'"<>]+@`)
+	urlQuery  = regexp.MustCompile(`(?i)([?&](?:access_?token|token|api_?key|key|sig|signature|x-amz-signature|x-amz-credential|x-amz-security-token|password|secret|code)=)[^\s&;'"<>]+`)
+	uuidValue = regexp.MustCompile(`(?i)^(?:(?:GPU|MIG)-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?:$|[,/:])`)
+	hexValue  = regexp.MustCompile(`^(?:[0-9a-f]{32,}|[0-9A-F]{32,})$`)
+	opaque    = regexp.MustCompile(`^[A-Za-z0-9+/_=-]{24,}$`)
 )
 
 // RedactVar returns a variable with what looks secret in it removed: the whole
@@ -109,9 +111,13 @@ var (
 )
 
 // Secret tells whether a variable must not reach a report. It is RedactVar's
-// rule for the record, less the variables that say where something lies: a
-// program needs SSL_CERT_FILE, and its value gives nothing away.
+// rule for the record, less plain switches and the variables that say where
+// something lies: a program needs SSL_CERT_FILE, and its value gives nothing
+// away.
 func Secret(name, value string) bool {
+	if slices.Contains(switches, strings.ToLower(value)) {
+		return false
+	}
 	v := RedactVar(name, value)
 	if v.Redacted == "" {
 		return false
@@ -191,6 +197,9 @@ func secretName(name, value string) string {
 func opaqueValue(name, value string) string {
 	words := strings.Split(strings.ToUpper(name), "_")
 	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(hashWords, w) }) {
+		return ""
+	}
+	if uuidValue.MatchString(value) { // CUDA_VISIBLE_DEVICES names GPUs so
 		return ""
 	}
 	if hexValue.MatchString(value) {

@@ -1,4 +1,4 @@
-package tool
+package runs
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestSecretVar(t *testing.T) {
+func TestSecretVariables(t *testing.T) {
 	dir := t.TempDir()
 	cert := filepath.Join(dir, "cert.pem")
 	if err := os.WriteFile(cert, nil, 0o600); err != nil {
@@ -62,11 +62,11 @@ func TestSecretVar(t *testing.T) {
 		{"NVIDIA_REQUIRE_CUDA", "cuda>=12.4 brand=tesla,driver>=470", false},
 		{"", "x", false},
 	} {
-		if got := SecretVar(c.name, c.value); got != c.want {
+		if got := Secret(c.name, c.value); got != c.want {
 			t.Errorf("%s=%s: %v", c.name, c.value, got)
 		}
 	}
-	if got := SecretVar("CERT", "etc/key"); !got {
+	if got := Secret("CERT", "etc/key"); !got {
 		t.Error("a value that only looks like a path under a name that announces a secret was let through")
 	}
 }
