@@ -57,7 +57,7 @@ func (e *Expr) As(s Style) *Expr {
 }
 
 // hardBackslash matches a backslash that no escape can express.
-var hardBackslash = regexp.MustCompile(`\\($|[\\@,\[\]/*+])`)
+var hardBackslash = regexp.MustCompile(`\\($|[\\@,\[\]/*+;])`)
 
 // needsRegex reports whether a name has no literal spelling.
 func (e *Expr) needsRegex() bool {
