@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-FUZZTIME ?= 5s
+FUZZTIME ?= 4s
 export CGO_ENABLED := 0
 
 .PHONY: build demo test unit fuzz lint bench docs nsight clean
