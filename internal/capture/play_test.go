@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -279,7 +280,7 @@ func TestCheckersAndDiagnostics(t *testing.T) {
 func TestEnvironmentAndCommandLine(t *testing.T) {
 	c := played(t, Nsys, "nsys-ungated")
 	c.Command.Env = append(c.Command.Env, "HF_TOKEN=hf_abc", "WANDB_API_KEY=k", "TOKENIZERS_PARALLELISM=false", "LANG=de_DE.UTF-8", "LC_ALL=de_DE.UTF-8", "QUOTED=a b'c")
-	c.KeepEnv = []string{"WANDB_API_KEY"}
+	c.KeepEnv, c.Secret = []string{"WANDB_API_KEY"}, runs.Secret
 	c = c.withDefaults()
 	env, removed := c.environment("/tmp/private")
 	for _, want := range []string{"LC_ALL=C", "TMPDIR=/tmp/private", "WANDB_API_KEY=k", "TOKENIZERS_PARALLELISM=false"} {
