@@ -37,6 +37,7 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 		return a
 	}
 
+	freed := c.freeSessions()
 	watch := &spaceWatch{dirs: []string{or(temp, os.TempDir()), filepath.Dir(c.Output)}}
 	rec := &Recorder{}
 	ended, err := c.supervise(ctx, &a, env, watch, rec)
@@ -56,6 +57,7 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 	}
 	o := c.settle(ctx, &a, &e, ended, temp, r)
 	a.Outcome = o
+	a.Outcome.Warnings = append(a.Outcome.Warnings, freed...)
 	c.keep(&a, &e, temp, r)
 	for _, name := range removed {
 		if !o.OK() {
@@ -63,6 +65,22 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 		}
 	}
 	return a
+}
+
+// freeSessions undoes what a killed nsys did to all later ones.
+func (c *Capture) freeSessions() []Warning {
+	if c.Tool != Nsys {
+		return nil
+	}
+	removed, err := tool.ClearStuckSessions()
+	var notes []Warning
+	for _, path := range removed {
+		notes = append(notes, Warning{"sessions-freed", path + " was left locked by an nsys that was killed, and blocked every start; it was removed", ""})
+	}
+	if err != nil {
+		notes = append(notes, Warning{"sessions-stuck", err.Error() + ": left by an nsys that was killed, it may block this one", "have its owner remove it"})
+	}
+	return notes
 }
 
 func (c *Capture) log(name string, n int) string {

@@ -284,11 +284,20 @@ func TestRealEngineDies(t *testing.T) {
 }
 
 func runReal(t *testing.T, version string, rc realCase) {
-	c := nsysCapture(t, version, rc.options, rc.prog)
-	if rc.change != nil {
-		rc.change(t, &c)
+	var c Capture
+	var r Result
+	for range 3 {
+		c = nsysCapture(t, version, rc.options, rc.prog)
+		if rc.change != nil {
+			rc.change(t, &c)
+		}
+		r = Run(t.Context(), c)
+		// nsys 2022.4 hangs at times, whatever it profiles.
+		if version != "bookworm" || r.Outcome.Kind != TimedOut || rc.want == TimedOut {
+			break
+		}
+		t.Log("nsys hung and is run again:\n" + r.Outcome.Explain())
 	}
-	r := Run(t.Context(), c)
 	o := r.Outcome
 	explain := func() string {
 		text := o.Explain()

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // Room that a run needs: a trace of a small program takes megabytes, nsys
@@ -87,6 +89,9 @@ func checkShm(_ context.Context, e *exam) finding {
 		return unknown("", "free space of /dev/shm could not be read: %v", err)
 	case free < shmBlocks:
 		return problem(true, "start the container with --shm-size=1g, or empty /dev/shm", "/dev/shm has %s free; nsys %s fails to start its agent", size(free), e.nsys.Version)
+	}
+	if stuck := tool.StuckSessions(e.path("/")); len(stuck) > 0 {
+		return warning("none is needed: a run removes it", "%s was left locked by an nsys that was killed; every start of nsys %s fails until it is gone", strings.Join(stuck, ", "), e.nsys.Version)
 	}
 	return ok("/dev/shm has %s free", size(free))
 }
