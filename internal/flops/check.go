@@ -1,0 +1,125 @@
+package flops
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Tolerance is how far a count may lie from torch's.
+const Tolerance = 0.01
+
+// A Comparison holds our counts against those of torch's FlopCounterMode over
+// the same pass.
+type Comparison struct {
+	Schema    int          `json:"schema"`
+	Tolerance float64      `json:"tolerance"`
+	Agree     bool         `json:"agree"` // every stage within the tolerance
+	Stages    []Difference `json:"stages"`
+	Warnings  []string     `json:"warnings,omitempty"`
+}
+
+// A Difference is one stage, or a part of one that is a module of its own.
+type Difference struct {
+	Stage    string  `json:"stage"`
+	Ours     int64   `json:"ours"` // flops_torch of the report
+	Torch    int64   `json:"torch"`
+	Relative float64 `json:"relative"` // (ours - torch) / torch
+	Agree    bool    `json:"agree"`
+}
+
+// String is the comparison in one line a stage.
+func (c Comparison) String() string {
+	var b strings.Builder
+	for _, d := range c.Stages {
+		word := "agrees"
+		if !d.Agree {
+			word = "DIFFERS"
+		}
+		fmt.Fprintf(&b, "%-24s ours %16d  torch %16d  %+.3f %%  %s\n", d.Stage, d.Ours, d.Torch, 100*d.Relative, word)
+	}
+	return b.String()
+}
+
+// torchFlops is flops.json: what a pass under FlopCounterMode gave.
+type torchFlops struct {
+	Schema int `json:"schema"`
+	Stages map[string]struct {
+		FLOPs    json.Number            `json:"flops"`
+		ByModule map[string]json.Number `json:"by_module"`
+	} `json:"stages"`
+	Notes []string `json:"notes"`
+}
+
+// Check compares a report with the flops.json of a session of the same shape.
+func Check(r Report, flopsJSON io.Reader) (Comparison, error) {
+	var t torchFlops
+	d := json.NewDecoder(io.LimitReader(flopsJSON, maxConfig))
+	if err := d.Decode(&t); err != nil {
+		return Comparison{}, fmt.Errorf("read torch's FLOPs: %w", err)
+	}
+	c := Comparison{Schema: Schema, Tolerance: Tolerance, Agree: true, Warnings: t.Notes}
+	add := func(name string, ours int64, n json.Number) error {
+		torch, err := n.Int64()
+		if err != nil || torch < 0 {
+			return fmt.Errorf("read torch's FLOPs: stage %s has %q", name, n)
+		}
+		d := Difference{Stage: name, Ours: ours, Torch: torch}
+		switch {
+		case torch > 0:
+			d.Relative = float64(ours-torch) / float64(torch)
+			d.Agree = math.Abs(d.Relative) <= Tolerance
+		default:
+			d.Agree = ours == 0
+		}
+		c.Agree = c.Agree && d.Agree
+		c.Stages = append(c.Stages, d)
+		return nil
+	}
+	for _, s := range r.Stages {
+		whole := s.Name
+		if s.Within != "" {
+			whole = s.Within
+		}
+		stage, ok := t.Stages[whole]
+		if !ok {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("torch counted no stage %s", whole))
+			c.Agree = false
+			continue
+		}
+		n := stage.FLOPs
+		if s.Within != "" {
+			if n, ok = module(stage.ByModule, s.Module); !ok {
+				c.Warnings = append(c.Warnings, fmt.Sprintf("torch counted no module %s", s.Module))
+				continue
+			}
+		}
+		if err := add(s.Name, s.Torch, n); err != nil {
+			return Comparison{}, err
+		}
+	}
+	if len(c.Stages) == 0 {
+		return Comparison{}, errors.New("compare with torch's FLOPs: no stage in common")
+	}
+	return c, nil
+}
+
+// module finds a module by its path. torch puts the name of the class, or of
+// the model, before it.
+func module(counts map[string]json.Number, path string) (json.Number, bool) {
+	var names []string
+	for name := range counts {
+		if name == path || strings.HasSuffix(name, "."+path) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "", false
+	}
+	slices.SortFunc(names, func(a, b string) int { return len(a) - len(b) })
+	return counts[names[0]], true
+}

@@ -1,0 +1,310 @@
+// Package flops counts what a transformer must compute and move: FLOPs,
+// weights, key-value cache and activations per stage, from the fields of its
+// config.json alone. It needs no GPU, no torch and no weights.
+//
+// Two counts stand beside each other. The headline is what the model needs:
+// of a causal attention only the half below the diagonal, as flash kernels
+// execute it. The other is what torch's FlopCounterMode reports for the same
+// pass, which takes the whole square. docs/flops.md gives the rules.
+package flops
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// maxConfig bounds the size of a config.json; real ones have a few kilobytes.
+const maxConfig = 16 << 20
+
+// maxSize bounds every dimension of a model, so that a damaged file cannot
+// make the arithmetic meaningless.
+const maxSize = 1 << 28
+
+// maxLayers bounds what is walked layer by layer.
+const maxLayers = 1 << 14
+
+// Parse reads a config.json as Hugging Face writes it.
+func Parse(r io.Reader) (*Model, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
+	if err != nil {
+		return nil, fmt.Errorf("read model config: %w", err)
+	}
+	if len(text) > maxConfig {
+		return nil, fmt.Errorf("read model config: larger than %d MiB, which no config.json is", maxConfig>>20)
+	}
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.UseNumber()
+	var values map[string]any
+	if err := d.Decode(&values); err != nil {
+		return nil, fmt.Errorf("read model config: not a JSON object: %w", err)
+	}
+	if values == nil {
+		return nil, errors.New("read model config: null, want a JSON object")
+	}
+	return ParseMap(values)
+}
+
+// ParseMap reads the same fields from a map, as the configuration of a run
+// holds them: nil, bool, integers, floats, json.Number, string, []any and
+// map[string]any.
+func ParseMap(values map[string]any) (*Model, error) {
+	m := &Model{raw: values}
+	root := &object{values: values, model: m}
+	m.build(root)
+	if err := root.err(); err != nil {
+		return nil, fmt.Errorf("model config: %w", err)
+	}
+	if m.Parameters() >= huge {
+		return nil, errors.New("model config: the sizes multiply to more than any model has; check them")
+	}
+	return m, nil
+}
+
+// object reads the fields of one mapping. Everything that is missing or wrong
+// is collected in the root.
+type object struct {
+	values   map[string]any
+	path     string // of the mapping, with a dot at its end; "" for the root
+	parent   *object
+	model    *Model
+	defaults map[string]any // transformers' own where a key is absent
+	missing  []string
+	wrong    []string
+}
+
+func (o *object) root() *object {
+	for o.parent != nil {
+		o = o.parent
+	}
+	return o
+}
+
+func (o *object) err() error {
+	var problems []error
+	if len(o.wrong) > 0 {
+		problems = append(problems, errors.New(strings.Join(o.wrong, "; ")))
+	}
+	if len(o.missing) > 0 {
+		slices.Sort(o.missing)
+		problems = append(problems, fmt.Errorf("no %s; add %s to count this model", strings.Join(slices.Compact(o.missing), ", "), it(len(o.missing))))
+	}
+	return errors.Join(problems...)
+}
+
+func it(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+func (o *object) bad(key, format string, args ...any) {
+	r := o.root()
+	r.wrong = append(r.wrong, o.path+key+": "+fmt.Sprintf(format, args...))
+}
+
+// child is a nested mapping; nil where there is none.
+func (o *object) child(key string) *object {
+	v, ok := o.values[key]
+	if !ok || v == nil {
+		return nil
+	}
+	values, ok := v.(map[string]any)
+	if !ok {
+		o.bad(key, "want a mapping, got %T", v)
+		return nil
+	}
+	return &object{values: values, path: o.path + key + ".", parent: o, model: o.model}
+}
+
+// get gives a field, or what transformers takes where it is absent. A field
+// that is null is there, and nil.
+func (o *object) get(key string) (any, bool) {
+	if v, ok := o.values[key]; ok {
+		return v, true
+	}
+	if v, ok := o.defaults[key]; ok {
+		o.model.assume("%s%s is not given: %v, the default of transformers", o.path, key, v)
+		return v, true
+	}
+	return nil, false
+}
+
+// has tells whether a field is there and not null.
+func (o *object) has(key string) bool {
+	if v, ok := o.values[key]; ok {
+		return v != nil
+	}
+	return o.defaults[key] != nil
+}
+
+// need is a size that must be there, under any of its names.
+func (o *object) need(keys ...string) int64 {
+	for _, key := range keys {
+		if o.has(key) {
+			return o.size(key, 0)
+		}
+	}
+	r := o.root()
+	r.missing = append(r.missing, o.path+keys[0])
+	return 1
+}
+
+// size is a field that counts something; def where it is absent or null.
+func (o *object) size(key string, def int64) int64 {
+	v, ok := o.get(key)
+	if !ok || v == nil {
+		return def
+	}
+	n, ok := integer(v)
+	if !ok {
+		o.bad(key, "want an integer, got %v", v)
+		return max(def, 1)
+	}
+	if n < 0 || n > maxSize {
+		o.bad(key, "%d is not between 0 and %d", n, int64(maxSize))
+		return max(def, 1)
+	}
+	return n
+}
+
+func integer(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int:
+		return int64(v), true
+	case int64:
+		return v, true
+	case float64:
+		if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
+			return 0, false
+		}
+		return int64(v), true
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n, true
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return 0, false
+		}
+		return integer(f)
+	}
+	return 0, false
+}
+
+func (o *object) number(key string, def float64) float64 {
+	v, ok := o.get(key)
+	if !ok || v == nil {
+		return def
+	}
+	switch v := v.(type) {
+	case int:
+		return float64(v)
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	case json.Number:
+		if f, err := v.Float64(); err == nil {
+			return f
+		}
+	}
+	o.bad(key, "want a number, got %v", v)
+	return def
+}
+
+func (o *object) flag(key string, def bool) bool {
+	v, ok := o.get(key)
+	if !ok || v == nil {
+		return def
+	}
+	b, ok := v.(bool)
+	if !ok {
+		o.bad(key, "want true or false, got %v", v)
+		return def
+	}
+	return b
+}
+
+func (o *object) text(key, def string) string {
+	v, ok := o.get(key)
+	if !ok || v == nil {
+		return def
+	}
+	s, ok := v.(string)
+	if !ok {
+		o.bad(key, "want a string, got %v", v)
+		return def
+	}
+	return s
+}
+
+// list is a field that holds several values; nil where it is absent or null.
+func (o *object) list(key string) []any {
+	v, ok := o.get(key)
+	if !ok || v == nil {
+		return nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		o.bad(key, "want a list, got %v", v)
+		return nil
+	}
+	return list
+}
+
+// sizes is a list of integers.
+func (o *object) sizes(key string) []int64 {
+	var out []int64
+	for _, v := range o.list(key) {
+		n, ok := integer(v)
+		if !ok || n < 0 || n > maxSize {
+			o.bad(key, "want a list of sizes, got %v in it", v)
+			return nil
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// names is a list of strings with one entry for each layer.
+func (o *object) names(key string, layers int64) []string {
+	list := o.list(key)
+	if list == nil {
+		return nil
+	}
+	if int64(len(list)) < layers {
+		o.bad(key, "%d entries for %d layers; give one for each", len(list), layers)
+		return nil
+	}
+	var out []string
+	for _, v := range list {
+		s, ok := v.(string)
+		if !ok {
+			o.bad(key, "want a list of strings, got %v in it", v)
+			return nil
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// square is a size that may be given as a list of two equal ones.
+func (o *object) square(key string, def int64) int64 {
+	if v, ok := o.values[key]; ok {
+		if list, ok := v.([]any); ok {
+			got := o.sizes(key)
+			if len(list) != 2 || len(got) != 2 || got[0] != got[1] {
+				o.bad(key, "only squares are counted, got %v", list)
+				return max(def, 1)
+			}
+			return got[0]
+		}
+	}
+	return o.size(key, def)
+}

@@ -1,0 +1,299 @@
+package flops
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+)
+
+// Schema is the version of a Report's JSON.
+const Schema = 1
+
+// A Report is what a session computes and moves.
+type Report struct {
+	Schema int      `json:"schema"`
+	Model  Identity `json:"model"`
+	Shape  shape    `json:"shape"`
+	Stages Stages   `json:"stages"` // prefill, its parts, decode
+	Cache  Cache    `json:"cache"`
+	// Assumptions say what the numbers rest on, Warnings what they lack.
+	Assumptions []string `json:"assumptions"`
+	Warnings    []string `json:"warnings,omitempty"`
+}
+
+// shape is a Shape with what follows from it.
+type shape struct {
+	Shape
+	Tokens int64 `json:"tokens"` // of the prompt, pictures included
+}
+
+// Identity is the model.
+type Identity struct {
+	Type             string `json:"type"`
+	Parameters       int64  `json:"parameters"`
+	ActiveParameters int64  `json:"active_parameters"` // that a token of text passes through
+	WeightsBytes     int64  `json:"weights_bytes"`
+	Layers           int64  `json:"layers"`
+	Hidden           int64  `json:"hidden"`
+	Attention        string `json:"attention"` // mha, gqa, mqa or mla
+	Experts          int64  `json:"experts,omitempty"`
+	ActiveExperts    int64  `json:"active_experts,omitempty"`
+	TiedEmbeddings   bool   `json:"tied_embeddings"`
+	ImageTokens      int64  `json:"image_tokens,omitempty"` // of one picture
+}
+
+// A Stage is one part of a session. FLOPs is the headline, Torch what
+// FlopCounterMode reports.
+type Stage struct {
+	Name       string      `json:"-"`
+	Within     string      `json:"within,omitempty"` // the stage that it is part of, and counted in
+	Module     string      `json:"module,omitempty"` // path of the module in transformers' model
+	Passes     int64       `json:"passes"`
+	Tokens     int64       `json:"tokens"` // new ones, of the whole batch
+	FLOPs      int64       `json:"flops"`
+	Torch      int64       `json:"flops_torch"`
+	Bytes      Bytes       `json:"bytes"`
+	Components []Component `json:"components"`
+	Growth     []Growth    `json:"growth,omitempty"` // of decode
+}
+
+// Stages are in the order in which they run. In JSON they are an object by
+// name, in that order, as in the flops.json that torch's count is kept in.
+type Stages []Stage
+
+// MarshalJSON writes the object.
+func (s Stages) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, stage := range s {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(stage.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(stage)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(append(append(name, ':'), value...))
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads the object in its order.
+func (s *Stages) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return fmt.Errorf("stages: want an object by stage, got %.20s", text)
+	}
+	*s = nil
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return err
+		}
+		var stage Stage
+		if err := d.Decode(&stage); err != nil {
+			return fmt.Errorf("stages.%v: %w", t, err)
+		}
+		stage.Name, _ = t.(string)
+		*s = append(*s, stage)
+	}
+	_, err := d.Token()
+	return err
+}
+
+// Read reads a Report from its JSON.
+func Read(r io.Reader) (*Report, error) {
+	var out Report
+	if err := json.NewDecoder(io.LimitReader(r, maxConfig)).Decode(&out); err != nil {
+		return nil, fmt.Errorf("read FLOPs: %w", err)
+	}
+	if out.Schema != Schema || out.Model.Parameters == 0 {
+		return nil, fmt.Errorf("read FLOPs: schema %d and %d parameters; this version reads schema %d of its own counts", out.Schema, out.Model.Parameters, Schema)
+	}
+	return &out, nil
+}
+
+// A Component is a share of a stage's FLOPs.
+type Component struct {
+	Name  string `json:"name"`
+	FLOPs int64  `json:"flops"`
+	Torch int64  `json:"flops_torch"`
+}
+
+// Bytes is the least that a stage moves to and from the GPU's memory, each
+// matrix product on its own.
+type Bytes struct {
+	Weights     int64 `json:"weights"` // with the experts that are expected to be reached
+	CacheRead   int64 `json:"cache_read"`
+	CacheWrite  int64 `json:"cache_write"`
+	Activations int64 `json:"activations"`
+	Total       int64 `json:"total"`
+}
+
+// Growth is one pass of decode.
+type Growth struct {
+	Step    int64 `json:"step"`    // from 1
+	Context int64 `json:"context"` // keys that its token sees
+	FLOPs   int64 `json:"flops"`
+	Torch   int64 `json:"flops_torch"`
+	Bytes   int64 `json:"bytes"`
+}
+
+// Cache is the key-value cache.
+type Cache struct {
+	BytesPerToken int64 `json:"bytes_per_token"` // of one sequence, as transformers caches it
+	// LatentBytesPerToken is what caching the latent would take; 0 where the
+	// attention has none.
+	LatentBytesPerToken int64 `json:"latent_bytes_per_token,omitempty"`
+	// PrefillBytes and EndBytes are for the whole batch, after prefill and
+	// after decode; sliding windows keep no more than the window.
+	PrefillBytes int64 `json:"prefill_bytes"`
+	EndBytes     int64 `json:"end_bytes"`
+}
+
+// Stage finds a stage by its name.
+func (r *Report) Stage(name string) (Stage, bool) {
+	for _, s := range r.Stages {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Stage{}, false
+}
+
+// A Row is one line of the table: a stage, or a component of one.
+type Row struct {
+	Stage       string  `json:"stage"`
+	Component   string  `json:"component"` // "" for the whole stage
+	FLOPs       int64   `json:"flops"`
+	Share       float64 `json:"share"` // of the stage's FLOPs
+	Torch       int64   `json:"flops_torch"`
+	Weights     int64   `json:"weights_bytes,omitempty"` // of a whole stage
+	Cache       int64   `json:"cache_bytes,omitempty"`
+	Activations int64   `json:"activation_bytes,omitempty"`
+	PerByte     float64 `json:"flops_per_byte,omitempty"`
+}
+
+// Rows is the report as a table.
+func (r *Report) Rows() []Row {
+	var out []Row
+	for _, s := range r.Stages {
+		name := s.Name
+		if s.Within != "" {
+			name = s.Within + "/" + s.Name
+		}
+		row := Row{
+			Stage: name, FLOPs: s.FLOPs, Share: 1, Torch: s.Torch, Weights: s.Bytes.Weights,
+			Cache: s.Bytes.CacheRead + s.Bytes.CacheWrite, Activations: s.Bytes.Activations,
+		}
+		if s.Bytes.Total > 0 {
+			row.PerByte = float64(s.FLOPs) / float64(s.Bytes.Total)
+		}
+		out = append(out, row)
+		for _, c := range s.Components {
+			out = append(out, Row{Stage: name, Component: c.Name, FLOPs: c.FLOPs, Share: float64(c.FLOPs) / float64(max(1, s.FLOPs)), Torch: c.Torch})
+		}
+	}
+	return out
+}
+
+func (t *tally) stage(name, dtype string) Stage {
+	s := Stage{Name: name, Components: t.parts}
+	for _, c := range t.parts {
+		s.FLOPs, s.Torch = sum(s.FLOPs, c.FLOPs), sum(s.Torch, c.Torch)
+	}
+	s.Bytes = Bytes{
+		Weights: bytesOf(int64(math.Min(math.Round(t.weights), huge)), dtype), CacheRead: bytesOf(t.kvRead, dtype),
+		CacheWrite: bytesOf(t.kvWrite, dtype), Activations: bytesOf(t.active, dtype),
+	}
+	s.Bytes.Total = sum(s.Bytes.Weights, s.Bytes.CacheRead, s.Bytes.CacheWrite, s.Bytes.Activations)
+	return s
+}
+
+func bytesOf(elements int64, dtype string) int64 { return mul(elements, bits[dtype]) / 8 }
+
+func (m *Model) identity(s Shape) Identity {
+	d := m.text
+	id := Identity{
+		Type: m.Type, Parameters: m.Parameters(), ActiveParameters: m.ActiveParameters(), WeightsBytes: bytesOf(m.Parameters(), s.DType),
+		Layers: int64(len(d.layers)), Hidden: d.hidden, Attention: d.layers[0].attention.kind, TiedEmbeddings: d.tied, ImageTokens: m.ImageTokens(),
+	}
+	for _, l := range d.layers {
+		if l.moe != nil {
+			id.Experts, id.ActiveExperts = l.moe.experts, l.moe.active
+		}
+	}
+	return id
+}
+
+func (m *Model) cache(s Shape, prompt int64) Cache {
+	var token, latent, filled, end int64
+	for _, l := range m.text.layers {
+		a := l.attention
+		token, latent = sum(token, a.cached), sum(latent, a.latent)
+		keep := func(n int64) int64 {
+			if l.window > 0 {
+				n = min(n, l.window)
+			}
+			if s.CacheLength > 0 {
+				n = s.CacheLength
+			}
+			return mul(s.Batch, n, a.cached)
+		}
+		filled, end = sum(filled, keep(prompt)), sum(end, keep(prompt+s.Steps()))
+	}
+	return Cache{
+		BytesPerToken: bytesOf(token, s.DType), LatentBytesPerToken: bytesOf(latent, s.DType),
+		PrefillBytes: bytesOf(filled, s.DType), EndBytes: bytesOf(end, s.DType),
+	}
+}
+
+// standing are the assumptions that every report of a model rests on.
+func standing(m *Model) []string {
+	out := []string{
+		"FLOPs: a multiplication and an addition are two; norms, activations, softmax and rotations are not counted",
+		"headline: of causal attention the pairs below the diagonal and within a sliding window, as flash kernels execute it; flops_torch: the whole square, as torch's FlopCounterMode counts",
+		"bytes: weights once a pass, keys and values once a pass, inputs and outputs of each matrix product; attention scores stay on the chip",
+	}
+	for _, l := range m.text.layers {
+		if l.moe != nil {
+			return append(out, fmt.Sprintf("experts: each token chooses %d of %d without preference; trained routing reaches fewer", l.moe.active, l.moe.experts))
+		}
+	}
+	return out
+}
+
+// resized is the model for pictures of another size; its parameters are not
+// those of m.
+func (m *Model) resized(side int64) (*Model, error) {
+	if side == 0 || len(m.vision) == 0 || m.vision[0].side == side {
+		return m, nil
+	}
+	root := maps.Clone(m.raw)
+	v, _ := root["vision_config"].(map[string]any)
+	v = maps.Clone(v)
+	root["vision_config"] = v
+	if m.Type == "deepseek_ocr2" {
+		sam, _ := v["sam_config"].(map[string]any)
+		if sam = maps.Clone(sam); sam == nil {
+			sam = map[string]any{}
+		}
+		sam["image_size"] = side
+		v["sam_config"] = sam
+	} else {
+		v["image_size"] = side
+	}
+	out, err := ParseMap(root)
+	if err != nil {
+		return nil, fmt.Errorf("count FLOPs: image size %d: %w", side, err)
+	}
+	return out, nil
+}
