@@ -1,0 +1,77 @@
+"""Key-value caches: one that grows, and one that stays in place as CUDA graphs need it."""
+
+import inspect
+
+from session import failure
+from session.failure import SessionError
+
+
+class DynamicPolicy:
+    """The model makes its own cache in each prefill, as most programs let it."""
+
+    kind = "dynamic"
+
+    def fresh(self):
+        return None
+
+
+class StaticPolicy:
+    """One cache for all passes, allocated once and emptied before each."""
+
+    kind = "static"
+
+    def __init__(self, torch, transformers, loaded, batch, length):
+        self.torch = torch
+        self.length = length
+        self._cache = self._build(transformers, loaded, batch, length)
+
+    def _build(self, transformers, loaded, batch, length):
+        static = getattr(transformers, "StaticCache", None)
+        if static is None:
+            raise SessionError(
+                failure.MISSING_PACKAGE,
+                f"transformers {transformers.__version__} has no StaticCache",
+                "install a newer transformers, or use infer.kv_cache=dynamic",
+            )
+        known = inspect.signature(static.__init__).parameters
+        first = next(loaded.model.parameters())
+        arguments = {"config": loaded.text_config(), "max_cache_len": length}
+        # Releases before 4.56 allocate at once and must be told the shape.
+        for name in ("max_batch_size", "batch_size"):
+            if name in known:
+                arguments[name] = batch
+                break
+        if "device" in known:
+            arguments["device"] = first.device
+        if "dtype" in known:
+            arguments["dtype"] = first.dtype
+        return static(**arguments)
+
+    def fresh(self):
+        """The cache, empty, every tensor where it was."""
+        layers = getattr(self._cache, "layers", [])
+        lengths = [(layer, layer.cumulative_length) for layer in layers if self._counts_on_device(layer)]
+        addresses = self._addresses()
+        self._cache.reset()
+        for layer, length in lengths:
+            length.zero_()
+            layer.cumulative_length = length
+        if addresses and addresses != self._addresses():
+            raise RuntimeError("StaticCache.reset moved the cache: a captured graph would write to freed memory")
+        return self._cache
+
+    def _counts_on_device(self, layer):
+        return self.torch.is_tensor(getattr(layer, "cumulative_length", None))
+
+    def _addresses(self):
+        keys = [getattr(layer, "keys", None) for layer in getattr(self._cache, "layers", [])]
+        return [key.data_ptr() for key in keys if self.torch.is_tensor(key)]
+
+    def sliding_window(self):
+        """The smallest window of a layer that would drop tokens within this cache's length; None without one."""
+        windows = [
+            layer.max_cache_len
+            for layer in getattr(self._cache, "layers", [])
+            if getattr(layer, "is_sliding", False) and layer.max_cache_len < self.length
+        ]
+        return min(windows) if windows else None

@@ -1,0 +1,353 @@
+"""Models from a local folder, or from a config with random weights."""
+
+import contextlib
+import inspect
+import json
+import os
+import re
+import sys
+
+from session import failure
+from session.failure import SessionError
+
+CAUSAL_LM = "causal_lm"
+IMAGE_TEXT = "image_text"
+
+# transformers' automatic classes for each kind of model, newest name first.
+_AUTO_CLASSES = {
+    CAUSAL_LM: ["AutoModelForCausalLM"],
+    IMAGE_TEXT: ["AutoModelForImageTextToText", "AutoModelForVision2Seq"],
+}
+
+
+def import_torch():
+    try:
+        import torch
+    except ImportError as problem:
+        raise failure.missing_package("torch", problem) from problem
+    return torch
+
+
+def import_transformers():
+    try:
+        import transformers
+    except ImportError as problem:
+        raise failure.missing_package("transformers", problem, "Hugging Face models need it") from problem
+    transformers.logging.set_verbosity_error()
+    disable_bars = getattr(transformers.logging, "disable_progress_bar", None)
+    if disable_bars is not None:
+        disable_bars()
+    return transformers
+
+
+def version_tuple(version):
+    """The leading numbers of a version: "5.17.0.dev0" gives (5, 17, 0)."""
+    numbers = re.match(r"\d+(\.\d+)*", version or "")
+    return tuple(int(part) for part in numbers.group().split(".")) if numbers else ()
+
+
+def check_device(torch, device):
+    """Refuses a GPU that is not there before anything slow starts."""
+    if not device.startswith("cuda"):
+        return
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    shown = "is not set" if visible is None else f"is {visible!r}"
+    if getattr(torch.version, "cuda", None) is None and not torch.cuda.is_available():
+        raise SessionError(
+            failure.GPU_INDEX,
+            f"no GPU for {device}: this torch {torch.__version__} is built without CUDA",
+            "install a CUDA build of torch, name another interpreter with pipeline.workload.python, or use device=cpu",
+        )
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    index = int(device.split(":", 1)[1]) if ":" in device else 0
+    if index >= count:
+        raise SessionError(
+            failure.GPU_INDEX,
+            f"no GPU with index {index}: torch sees {count} (CUDA_VISIBLE_DEVICES {shown})",
+            "list the GPUs with nvidia-smi -L and choose one with device=cuda:N, or use device=cpu",
+        )
+
+
+def dtype_of(torch, name):
+    return {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}[name]
+
+
+class Loaded:
+    """A model on its device, with what came along with it."""
+
+    def __init__(self, torch, model, spec, processor=None, tokenizer=None):
+        self.torch = torch
+        self.model = model
+        self.name = spec["name"]
+        self.processor = processor
+        self.tokenizer = tokenizer
+        self.random_weights = not spec.get("path")
+
+    @property
+    def config(self):
+        return self.model.config
+
+    def text_config(self):
+        """The part of the config that describes the language model."""
+        get = getattr(self.config, "get_text_config", None)
+        return get() if get is not None else self.config
+
+    def eos_tokens(self):
+        """Ids that end a text; empty where the model names none."""
+        ids = None
+        generation = getattr(self.model, "generation_config", None)
+        if generation is not None:
+            ids = getattr(generation, "eos_token_id", None)
+        if ids is None:
+            ids = getattr(self.text_config(), "eos_token_id", None)
+        if ids is None:
+            return []
+        return list(ids) if isinstance(ids, (list, tuple)) else [int(ids)]
+
+    def identity(self):
+        """What the model is, for metrics.json."""
+        parameters = list(self.model.parameters())
+        config = self.config
+        layers = getattr(self.text_config(), "num_hidden_layers", None)
+        return {
+            "name": self.name,
+            "family": getattr(config, "model_type", None),
+            "class": type(self.model).__name__,
+            "weights": "random" if self.random_weights else "loaded",
+            "parameters": sum(p.numel() for p in parameters),
+            "weights_bytes": sum(p.numel() * p.element_size() for p in parameters),
+            "layers": layers,
+            "dtype": _dtype_name(parameters),
+            "attention": getattr(config, "_attn_implementation", None),
+            "config": plain(config.to_dict() if hasattr(config, "to_dict") else dict(config)),
+        }
+
+
+def _dtype_name(parameters):
+    """The type that most of the weights have."""
+    counts = {}
+    for parameter in parameters:
+        name = str(parameter.dtype).replace("torch.", "")
+        counts[name] = counts.get(name, 0) + parameter.numel()
+    return max(counts, key=counts.get) if counts else None
+
+
+def plain(value):
+    """The value as JSON can hold it; what it cannot becomes its text."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if value == value and value not in (float("inf"), float("-inf")) else str(value)
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return str(value).replace("torch.", "")
+
+
+def load(torch, spec, kind, device, seed):
+    """Builds or loads the model that spec (the `model` section) describes and moves it to device."""
+    path = spec.get("path")
+    if path:
+        check_folder(path)
+    elif not spec.get("config"):
+        raise SessionError(
+            failure.BAD_PATH,
+            "there is no model: model.path and model.config are both null",
+            "give a local folder with model.path=/path, or take a model with a config, for example model=llama_small",
+        )
+    transformers = import_transformers()
+    torch.manual_seed(seed)
+    if path:
+        loaded = _from_folder(torch, transformers, spec, kind)
+    else:
+        loaded = _from_config(torch, transformers, spec, kind, device)
+    loaded.model = loaded.model.to(device)
+    loaded.model.eval()
+    return loaded
+
+
+def check_folder(path):
+    """Refuses a folder without a model before anything slow starts; names each missing file."""
+    if not os.path.isdir(path):
+        state = "is not a folder" if os.path.exists(path) else "does not exist"
+        raise SessionError(
+            failure.BAD_PATH, f"model.path: {path} {state}", "give the folder that save_pretrained wrote"
+        )
+    if not os.path.isfile(os.path.join(path, "config.json")):
+        raise SessionError(
+            failure.BAD_PATH,
+            f"model.path: {path} has no config.json",
+            "give the folder that holds config.json and the *.safetensors files themselves, not one above it",
+        )
+    index = os.path.join(path, "model.safetensors.index.json")
+    if os.path.isfile(index):
+        _check_shards(path, index)
+        return
+    if not any(name.endswith(".safetensors") for name in os.listdir(path)):
+        raise SessionError(
+            failure.MISSING_WEIGHTS,
+            f"model.path: {path} has a config.json and no *.safetensors",
+            "download the weights, convert other formats with save_pretrained, or profile the shape alone with "
+            f"random weights: model.path=null model.config={os.path.join(path, 'config.json')}",
+        )
+
+
+def _check_shards(path, index):
+    try:
+        with open(index, encoding="utf-8") as file:
+            shards = sorted(set(json.load(file)["weight_map"].values()))
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as problem:
+        raise SessionError(
+            failure.MISSING_WEIGHTS, f"read {index}: {problem}", "download the file again: it is damaged"
+        ) from problem
+    absent = [shard for shard in shards if not os.path.isfile(os.path.join(path, shard))]
+    if absent:
+        raise SessionError(
+            failure.MISSING_WEIGHTS,
+            f"model.path: {path} lacks {len(absent)} of {len(shards)} weight files: " + ", ".join(absent[:10]),
+            "download them again; an interrupted download leaves such a folder",
+        )
+
+
+def _auto_class(transformers, kind):
+    for name in _AUTO_CLASSES[kind]:
+        found = getattr(transformers, name, None)
+        if found is not None:
+            return found
+    raise SessionError(
+        failure.MISSING_PACKAGE,
+        f"transformers {transformers.__version__} has no {_AUTO_CLASSES[kind][0]}",
+        "install a newer transformers for the interpreter that pipeline.workload.python names",
+    )
+
+
+def _dtype_argument(transformers, dtype):
+    """The keyword was renamed from torch_dtype in 4.56."""
+    name = "dtype" if version_tuple(transformers.__version__) >= (4, 56) else "torch_dtype"
+    return {name: dtype}
+
+
+def _from_folder(torch, transformers, spec, kind):
+    path = spec["path"]
+    try:
+        model = _auto_class(transformers, kind).from_pretrained(
+            path,
+            local_files_only=True,
+            use_safetensors=True,
+            attn_implementation=spec["attn_implementation"],
+            **_dtype_argument(transformers, dtype_of(torch, spec["dtype"])),
+        )
+    except ImportError as problem:
+        raise _missing_attention(spec, problem) from problem
+    except OSError as problem:
+        raise SessionError(
+            failure.MISSING_WEIGHTS,
+            f"load the model in {path}: {failure.first_line(problem)}",
+            "check that config.json and the weights belong together and are whole",
+        ) from problem
+    processor = _optional(transformers, "AutoProcessor", path) if kind == IMAGE_TEXT else None
+    tokenizer = getattr(processor, "tokenizer", None) or _optional(transformers, "AutoTokenizer", path)
+    return Loaded(torch, model, spec, processor, tokenizer)
+
+
+_PROCESSOR_FILES = ["processor_config.json", "preprocessor_config.json", "image_processor_config.json"]
+_TOKENIZER_FILES = ["tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "vocab.txt"]
+
+
+def _optional(transformers, auto_class, path):
+    """The processor or tokenizer of the folder; None where the folder has no files for one."""
+    wanted = _PROCESSOR_FILES if auto_class == "AutoProcessor" else _TOKENIZER_FILES
+    if not any(os.path.isfile(os.path.join(path, name)) for name in wanted):
+        return None
+    try:
+        return getattr(transformers, auto_class).from_pretrained(path, local_files_only=True)
+    except ImportError as problem:
+        missing = re.search(r"requires the (\w+) library", str(problem))
+        package = missing.group(1) if missing else (getattr(problem, "name", None) or "a further package")
+        raise failure.missing_package(package.lower(), problem, f"{auto_class} of {path} needs it") from problem
+
+
+def read_config(config):
+    """The fields of model.config, which is a mapping or the path of a config.json."""
+    if isinstance(config, dict):
+        return dict(config)
+    try:
+        with open(config, encoding="utf-8") as file:
+            fields = json.load(file)
+    except OSError as problem:
+        raise SessionError(
+            failure.BAD_PATH, f"model.config: read {config}: {problem.strerror}", "give the path of a config.json"
+        ) from problem
+    except ValueError as problem:
+        raise SessionError(
+            failure.BAD_PATH, f"model.config: {config} is not JSON: {problem}", "give the path of a config.json"
+        ) from problem
+    if not isinstance(fields, dict):
+        raise SessionError(
+            failure.BAD_PATH, f"model.config: {config} holds no object", "give the config.json of a model"
+        )
+    return fields
+
+
+def _from_config(torch, transformers, spec, kind, device):
+    fields = read_config(spec["config"])
+    model_type = fields.pop("model_type", None)
+    if not model_type:
+        raise SessionError(
+            failure.BAD_PATH,
+            "model.config names no model_type",
+            "add it, for example +model.config.model_type=llama; the names are those of transformers",
+        )
+    try:
+        config = transformers.AutoConfig.for_model(model_type, **fields)
+    except Exception as problem:  # strict configs raise classes of their own
+        raise _refused(transformers, problem) from problem
+    build = _auto_class(transformers, kind).from_config
+    arguments = {
+        "attn_implementation": spec["attn_implementation"],
+        **_dtype_argument(transformers, dtype_of(torch, spec["dtype"])),
+    }
+    try:
+        with _on_device(torch, device):
+            model = build(config, **arguments)
+    except ImportError as problem:
+        raise _missing_attention(spec, problem) from problem
+    except Exception as problem:
+        if failure.is_out_of_memory(problem):
+            raise
+        raise _refused(transformers, problem) from problem
+    return Loaded(torch, model, spec)
+
+
+def _refused(transformers, problem):
+    cause = " ".join(str(problem).split())[:400]
+    return SessionError(
+        failure.EXCEPTION,
+        f"model.config: transformers {transformers.__version__} refuses it: {type(problem).__name__}: {cause}",
+        "check model_type and the fields against that version of transformers, or install a newer one",
+    )
+
+
+def _missing_attention(spec, problem):
+    return SessionError(
+        failure.MISSING_PACKAGE,
+        f"the interpreter {sys.executable} lacks what model.attn_implementation={spec['attn_implementation']} needs: "
+        + failure.first_line(problem),
+        "install it for that interpreter, or use model.attn_implementation=sdpa",
+    )
+
+
+def _on_device(torch, device):
+    """Random weights are drawn where they are used: seconds on a GPU, minutes on the host. torch 2 can do that."""
+    if hasattr(torch.device(device), "__enter__"):
+        return torch.device(device)
+    return contextlib.nullcontext()
+
+
+def accepts(function, name):
+    """Whether a forward method takes the argument by name. A catch-all **kwargs does not count."""
+    try:
+        return name in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False

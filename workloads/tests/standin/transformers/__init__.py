@@ -1,0 +1,105 @@
+"""A stand-in for Hugging Face transformers, for tests on machines that have torch alone.
+
+It is not transformers and shares no code with it: tiny models on real torch, with the class names, method names and
+signatures of transformers 5.17 for what the sessions call, and nothing else. Real models are run on a GPU.
+"""
+
+import json
+import os
+
+import torch
+
+from . import logging  # noqa: F401
+from .cache import DynamicCache, StaticCache  # noqa: F401
+from .modelling import CONFIGS, MODELS, TinyConfig
+
+__version__ = "5.17.0"
+
+# Set by tests: appended to by every forward pass, so that they see what ran and when.
+forwards = []
+
+
+class AutoConfig:
+    @classmethod
+    def for_model(cls, model_type, *args, **kwargs):
+        if model_type not in CONFIGS:
+            raise ValueError(f"Unrecognized model identifier: {model_type}. Should contain one of {', '.join(CONFIGS)}")
+        return TinyConfig(model_type=model_type, **kwargs)
+
+
+class _AutoModel:
+    kind = None
+
+    @classmethod
+    def from_config(cls, config, *, dtype=None, attn_implementation=None, **kwargs):
+        if kwargs:
+            raise TypeError(f"unexpected arguments: {sorted(kwargs)}")
+        if attn_implementation == "flash_attention_2":
+            raise ImportError("FlashAttention2 has been toggled on, but the package flash_attn is not installed.")
+        config._attn_implementation = attn_implementation or "sdpa"
+        return MODELS[(cls.kind, config.model_type)](config).to(dtype or torch.float32)
+
+    @classmethod
+    def from_pretrained(
+        cls, path, *, local_files_only=False, use_safetensors=None, dtype=None, attn_implementation=None
+    ):
+        assert local_files_only and use_safetensors
+        with open(os.path.join(path, "config.json"), encoding="utf-8") as file:
+            fields = json.load(file)
+        for name in os.listdir(path):
+            if name.endswith(".safetensors") and os.path.getsize(os.path.join(path, name)) == 0:
+                raise OSError(f"Unable to load weights from {name}")
+        return cls.from_config(AutoConfig.for_model(**fields), dtype=dtype, attn_implementation=attn_implementation)
+
+
+class AutoModelForCausalLM(_AutoModel):
+    kind = "causal_lm"
+
+
+class AutoModelForImageTextToText(_AutoModel):
+    kind = "image_text"
+
+
+class _Tokenizer:
+    """A token a character."""
+
+    def __call__(self, text):
+        return {"input_ids": [ord(character) % 64 for character in text]}
+
+    def decode(self, ids, skip_special_tokens=False):
+        return "".join(chr(33 + token) for token in ids)
+
+
+class AutoTokenizer:
+    @classmethod
+    def from_pretrained(cls, path, *, local_files_only=False):
+        assert local_files_only
+        return _Tokenizer()
+
+
+class _Processor:
+    chat_template = None
+    image_token = "<image>"
+
+    def __init__(self, image_token_id):
+        self.tokenizer = _Tokenizer()
+        self._image_token_id = image_token_id
+
+    def __call__(self, images=None, text=None, return_tensors=None):
+        assert return_tensors == "pt" and len(images) == len(text)
+        rows = [[self._image_token_id] * 5 + self.tokenizer(line.replace("<image>", ""))["input_ids"] for line in text]
+        ids = torch.tensor(rows)
+        return {
+            "input_ids": ids,
+            "attention_mask": torch.ones_like(ids),
+            "pixel_values": torch.rand(len(images), 3, 16, 16),
+        }
+
+
+class AutoProcessor:
+    @classmethod
+    def from_pretrained(cls, path, *, local_files_only=False):
+        assert local_files_only
+        if os.path.exists(os.path.join(path, "needs_torchvision")):
+            raise ImportError("Processor requires the Torchvision library but it was not found in your environment.")
+        return _Processor(63)
