@@ -1,0 +1,325 @@
+package workload
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Files that a program writes into its Out.
+const (
+	MetricsName     = "metrics.json"
+	OperatorsName   = "operators.json"
+	FlopsName       = "flops.json"
+	ErrorName       = "error.json"
+	PredictionsName = "predictions.jsonl"
+	TraceName       = "trace.json.gz"
+)
+
+// Metrics is what a session measured.
+type Metrics struct {
+	Schema   int          `json:"schema"`
+	Kind     string       `json:"kind"`
+	Stage    string       `json:"stage"`
+	Mode     string       `json:"mode"`
+	Device   string       `json:"device"`
+	Clock    string       `json:"clock"`    // cuda_events or monotonic
+	Complete bool         `json:"complete"` // false: the session did not reach its end
+	Model    ModelFacts   `json:"model"`
+	Software Software     `json:"software"`
+	Plan     SessionPlan  `json:"plan"`
+	Samples  []SampleTime `json:"samples"`
+	Summary  Summary      `json:"summary"`
+	Notes    []string     `json:"notes,omitempty"`
+}
+
+// ModelFacts is the model that ran.
+type ModelFacts struct {
+	Name         string         `json:"name"`
+	Family       string         `json:"family"`
+	Parameters   int64          `json:"parameters"`
+	WeightsBytes int64          `json:"weights_bytes"`
+	Layers       int            `json:"layers"`
+	DType        string         `json:"dtype"`
+	Attention    string         `json:"attention"`
+	KVCache      string         `json:"kv_cache"`
+	Compile      bool           `json:"compile"`
+	CUDAGraphs   bool           `json:"cuda_graphs"`
+	Class        string         `json:"class"`   // of the module
+	Weights      string         `json:"weights"` // random or loaded
+	ImageSize    int            `json:"image_size,omitempty"`
+	ImageTokens  int            `json:"image_tokens,omitempty"` // of one picture
+	Config       map[string]any `json:"config"`
+}
+
+// Software is what the session ran on; "" for what is not there.
+type Software struct {
+	Python       string `json:"python"`
+	Interpreter  string `json:"interpreter"`
+	Torch        string `json:"torch"`
+	CUDA         string `json:"cuda"`
+	Transformers string `json:"transformers"`
+	CUDNN        string `json:"cudnn"`
+	GPU          string `json:"gpu"`
+}
+
+// SessionPlan is what was asked for.
+type SessionPlan struct {
+	BatchSize    int  `json:"batch_size"`
+	PromptLength int  `json:"prompt_length"`
+	MaxNewTokens int  `json:"max_new_tokens"`
+	Epochs       int  `json:"epochs"`
+	Samples      int  `json:"samples"`
+	Repeats      int  `json:"repeats"`
+	Warmup       int  `json:"warmup"`
+	Sync         bool `json:"sync"`
+	// Dataset and Order are what was run: Order holds the indices of each
+	// epoch's samples, drawn from OrderSeed where they were shuffled.
+	Dataset   string  `json:"dataset"`
+	Order     [][]int `json:"order"`
+	OrderSeed *int64  `json:"order_seed"`
+}
+
+// SampleTime is one pass over one sample. Times that were not taken are nil.
+// TokensIn and TokensOut are of the whole batch, PromptTokens and NewTokens of
+// one sequence.
+type SampleTime struct {
+	Epoch           int                `json:"epoch"`
+	Sample          int                `json:"sample"`
+	Repeat          int                `json:"repeat"`
+	Input           string             `json:"input"`
+	TokensIn        int64              `json:"tokens_in"`
+	TokensOut       int64              `json:"tokens_out"`
+	PromptTokens    int64              `json:"prompt_tokens"`
+	NewTokens       int64              `json:"new_tokens"`
+	PrefillMS       *float64           `json:"prefill_ms"`
+	DecodeMS        *float64           `json:"decode_ms"`
+	TTFTMS          *float64           `json:"ttft_ms"`
+	TokenMS         []float64          `json:"token_ms"`
+	TokensPerS      *float64           `json:"tokens_per_s"` // of decode
+	ForwardMS       *float64           `json:"forward_ms"`   // of a model without tokens
+	ImagesPerS      *float64           `json:"images_per_s"`
+	NoDecode        string             `json:"no_decode,omitempty"` // why the decode range never opened
+	SubstagesMS     map[string]float64 `json:"substages_ms"`
+	StagesMS        map[string]float64 `json:"stages_ms"`
+	PeakMemoryBytes *int64             `json:"peak_memory_bytes"`
+}
+
+// Summary holds the distribution of each measure over all samples and repeats.
+type Summary struct {
+	Measures  map[string]Distribution // by the names of SampleTime: prefill_ms, token_ms, ...
+	Substages map[string]Distribution // in milliseconds, by the label of the hook
+	Stages    map[string]Distribution // in milliseconds, of a model without tokens
+}
+
+const (
+	substagesKey = "substages_ms"
+	stagesKey    = "stages_ms"
+)
+
+// UnmarshalJSON reads measures and groups of them side by side.
+func (s *Summary) UnmarshalJSON(text []byte) error {
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return err
+	}
+	*s = Summary{Measures: map[string]Distribution{}}
+	for name, part := range raw {
+		var err error
+		switch name {
+		case substagesKey:
+			err = json.Unmarshal(part, &s.Substages)
+		case stagesKey:
+			err = json.Unmarshal(part, &s.Stages)
+		default:
+			var d Distribution
+			err = json.Unmarshal(part, &d)
+			s.Measures[name] = d
+		}
+		if err != nil {
+			return fmt.Errorf("summary.%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// MarshalJSON writes what UnmarshalJSON reads.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	out := map[string]any{}
+	for name, d := range s.Measures {
+		out[name] = d
+	}
+	if s.Substages != nil {
+		out[substagesKey] = s.Substages
+	}
+	if s.Stages != nil {
+		out[stagesKey] = s.Stages
+	}
+	return json.Marshal(out)
+}
+
+// Distribution sums up a measure. What cannot be told is nil.
+type Distribution struct {
+	N    int      `json:"n"`
+	Mean *float64 `json:"mean"`
+	Std  *float64 `json:"std"`
+	Min  *float64 `json:"min"`
+	P50  *float64 `json:"p50"`
+	P90  *float64 `json:"p90"`
+	P99  *float64 `json:"p99"`
+	Max  *float64 `json:"max"`
+}
+
+// maxFile bounds what is read: a session of a million tokens stays below.
+const maxFile = 256 << 20
+
+// ReadMetrics reads and checks the metrics.json of a folder.
+func ReadMetrics(dir string) (*Metrics, error) {
+	m := &Metrics{}
+	if err := read(dir, MetricsName, m, &m.Schema); err != nil {
+		return nil, err
+	}
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("read %s: %w", filepath.Join(dir, MetricsName), err)
+	}
+	return m, nil
+}
+
+// check refuses values that cannot be: they would poison every number after.
+func (m *Metrics) check() error {
+	if m.Kind == "" {
+		return errors.New("no kind; it was not written by a session")
+	}
+	for i, s := range m.Samples {
+		times := slices.Clone(s.TokenMS)
+		for _, p := range []*float64{s.PrefillMS, s.DecodeMS, s.TTFTMS, s.TokensPerS, s.ForwardMS, s.ImagesPerS} {
+			if p != nil {
+				times = append(times, *p)
+			}
+		}
+		for _, group := range []map[string]float64{s.SubstagesMS, s.StagesMS} {
+			for _, v := range group {
+				times = append(times, v)
+			}
+		}
+		for _, v := range times {
+			if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("samples[%d] holds a time of %v ms", i, v)
+			}
+		}
+		if s.TokensIn < 0 || s.TokensOut < 0 {
+			return fmt.Errorf("samples[%d] holds %d tokens in and %d out", i, s.TokensIn, s.TokensOut)
+		}
+	}
+	for _, group := range []map[string]Distribution{m.Summary.Measures, m.Summary.Substages, m.Summary.Stages} {
+		for name, d := range group {
+			if d.N < 0 {
+				return fmt.Errorf("summary.%s is over %d values", name, d.N)
+			}
+		}
+	}
+	return nil
+}
+
+// read decodes a file of a session and checks its version. Numbers stay exact
+// in free mappings.
+func read(dir, name string, into any, schema *int) error {
+	path := filepath.Join(dir, name)
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("read %s: %w", path, err)
+	case len(text) > maxFile:
+		return fmt.Errorf("read %s: larger than %d MiB", path, maxFile>>20)
+	}
+	return decode(text, path, into, schema)
+}
+
+func decode(text []byte, path string, into any, schema *int) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if *schema != Schema {
+		return fmt.Errorf("read %s: schema %d, this version reads %d", path, *schema, Schema)
+	}
+	return nil
+}
+
+// Operators is the table of torch.profiler.
+type Operators struct {
+	Schema     int        `json:"schema"`
+	Activities []string   `json:"activities"`
+	ByShape    bool       `json:"group_by_input_shape"`
+	Prompt     int64      `json:"prompt_tokens"` // of the pass, in each sequence
+	New        int64      `json:"new_tokens"`
+	Operators  []Operator `json:"operators"`
+	Notes      []string   `json:"notes,omitempty"`
+}
+
+// Operator is one row: an operator, or one with shapes. Times are in
+// microseconds over all calls.
+type Operator struct {
+	Name          string   `json:"name"`
+	Kind          string   `json:"kind"`             // operator, kernel, runtime or range
+	Shapes        any      `json:"shapes,omitempty"` // where they were recorded
+	Calls         int64    `json:"calls"`
+	CPUSelfUS     float64  `json:"cpu_self_us"`
+	CPUTotalUS    float64  `json:"cpu_total_us"`
+	DeviceSelfUS  float64  `json:"device_self_us"`
+	DeviceTotalUS float64  `json:"device_total_us"`
+	CPUMeanUS     *float64 `json:"cpu_mean_us,omitempty"`
+	DeviceMeanUS  *float64 `json:"device_mean_us,omitempty"`
+	CPUBytes      *int64   `json:"cpu_memory_bytes,omitempty"` // where memory was recorded
+	DeviceBytes   *int64   `json:"device_memory_bytes,omitempty"`
+	Stack         []string `json:"stack,omitempty"`
+}
+
+// ReadOperators reads and checks the operators.json of a folder.
+func ReadOperators(dir string) (*Operators, error) {
+	o := &Operators{}
+	if err := read(dir, OperatorsName, o, &o.Schema); err != nil {
+		return nil, err
+	}
+	for i, op := range o.Operators {
+		if op.Name == "" || op.Calls < 0 {
+			return nil, fmt.Errorf("read %s: operators[%d] is %q with %d calls", filepath.Join(dir, OperatorsName), i, op.Name, op.Calls)
+		}
+	}
+	return o, nil
+}
+
+// Failure is error.json: why a session ended.
+type Failure struct {
+	Schema    int      `json:"schema"`
+	Kind      string   `json:"kind"`
+	What      string   `json:"what"`
+	Next      string   `json:"next"`
+	Traceback []string `json:"traceback"` // its last lines
+}
+
+// ReadFailure reads the error.json of a folder; nil where there is none.
+func ReadFailure(dir string) (*Failure, error) {
+	f := &Failure{}
+	err := read(dir, ErrorName, f, &f.Schema)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return f, nil
+}

@@ -1,0 +1,214 @@
+package workload
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+func exitOf(err error) tool.Exit {
+	var e *exec.ExitError
+	if errors.As(err, &e) {
+		return tool.Exit{Code: e.ExitCode()}
+	}
+	return tool.Exit{Code: -1}
+}
+
+const goodMetrics = `{"schema": 1, "complete": true, "kind": "llm", "stage": "baseline", "clock": "cuda_events",
+ "model": {"name": "m", "family": "llama", "parameters": 9007199254740993, "config": {"hidden_size": 4096}},
+ "software": {"torch": "2.9", "gpu": null}, "plan": {"order": [[0]], "order_seed": null},
+ "samples": [{"tokens_in": 8, "tokens_out": 4, "prompt_tokens": 8, "new_tokens": 4, "prefill_ms": 2.5, "decode_ms": null, "token_ms": [1, 2]}],
+ "summary": {"prefill_ms": {"n": 1, "mean": 2.5, "std": null}, "substages_ms": {"sam": {"n": 1, "mean": 1}}}}`
+
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestReadMetrics(t *testing.T) {
+	m, err := ReadMetrics(folder(t, map[string]string{MetricsName: goodMetrics}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Model.Parameters != 9007199254740993 || *m.Samples[0].PrefillMS != 2.5 || m.Samples[0].DecodeMS != nil || m.Software.GPU != "" {
+		t.Errorf("%+v", m)
+	}
+	if d := m.Summary.Measures["prefill_ms"]; d.N != 1 || d.Std != nil || *m.Summary.Substages["sam"].Mean != 1 {
+		t.Errorf("%+v", m.Summary)
+	}
+	for text, want := range map[string]string{
+		``:                             "EOF",
+		`[]`:                           "cannot unmarshal",
+		`{"schema": 2, "kind": "llm"}`: "schema 2, this version reads 1",
+		`{"schema": 1}`:                "no kind",
+		`{"schema": 1, "kind": "llm", "samples": [{"prefill_ms": -1}]}`:      "a time of -1 ms",
+		`{"schema": 1, "kind": "llm", "samples": [{"tokens_out": -1}]}`:      "-1 out",
+		`{"schema": 1, "kind": "llm", "summary": {"prefill_ms": 7}}`:         "summary.prefill_ms",
+		`{"schema": 1, "kind": "llm", "summary": {"prefill_ms": {"n": -7}}}`: "over -7 values",
+	} {
+		if _, err := ReadMetrics(folder(t, map[string]string{MetricsName: text})); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := ReadMetrics(t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+func TestReadOperators(t *testing.T) {
+	o, err := ReadOperators(folder(t, map[string]string{OperatorsName: `{"schema": 1, "activities": ["cpu"], "group_by_input_shape": true,
+		"operators": [{"name": "aten::mm", "kind": "operator", "calls": 3, "cpu_self_us": 1.5, "shapes": [[1, 2], []]}]}`}))
+	if err != nil || len(o.Operators) != 1 || o.Operators[0].Calls != 3 || o.Operators[0].CPUSelfUS != 1.5 || !o.ByShape {
+		t.Errorf("%+v, %v", o, err)
+	}
+	for _, text := range []string{`{"schema": 1, "operators": [{"calls": 1}]}`, `{"schema": 1, "operators": [{"name": "x", "calls": -1}]}`, `{}`} {
+		if _, err := ReadOperators(folder(t, map[string]string{OperatorsName: text})); err == nil {
+			t.Errorf("%s was read", text)
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	fails := func(kind string) string {
+		return `{"schema": 1, "kind": "` + kind + `", "what": "it broke", "next": "mend it", "traceback": ["a", "b", "  c", "d", "Error: \u001b[31me"]}`
+	}
+	bad := tool.Exit{Code: 1}
+	for _, c := range []struct {
+		name  string
+		exit  tool.Exit
+		mode  string
+		files map[string]string
+		ok    bool
+		kind  string
+		says  string
+	}{
+		{"good", tool.Exit{}, ModeTime, map[string]string{MetricsName: goodMetrics}, true, "", "ran to its end"},
+		{"exception", bad, ModeTime, map[string]string{ErrorName: fails("exception")}, false, Exception, "b | c | d | Error: e"},
+		{"told in words", bad, ModeTime, map[string]string{ErrorName: fails("gpu_index")}, false, GPUIndex, "it broke"},
+		{"failure with exit 0", tool.Exit{}, ModeTime, map[string]string{ErrorName: fails("dataset"), MetricsName: goodMetrics}, false, BadDataset, "exit code was 0"},
+		{"no word", bad, ModeTime, nil, false, "", "before it could say why"},
+		{"half a word", bad, ModeTime, map[string]string{ErrorName: `{"sch`}, false, "", "cannot be read"},
+		{"newer word", bad, ModeTime, map[string]string{ErrorName: `{"schema": 7}`}, false, "", "schema 7"},
+		{"nothing", tool.Exit{}, ModeTime, nil, false, "", "without a good metrics.json"},
+		{"cut off", tool.Exit{}, ModeTime, map[string]string{MetricsName: strings.Replace(goodMetrics, "true", "false", 1)}, false, "", "not complete"},
+		{"no samples", tool.Exit{}, ModeProfile, map[string]string{MetricsName: `{"schema": 1, "kind": "llm", "complete": true}`}, false, "", "no sample"},
+		{"no operators", tool.Exit{}, ModeTorchProfiler, map[string]string{MetricsName: goodMetrics}, false, "", "without a good operators.json"},
+		{"empty operators", tool.Exit{}, ModeTorchProfiler, map[string]string{OperatorsName: `{"schema": 1}`}, false, "", "no operator"},
+		{"operators", tool.Exit{}, ModeTorchProfiler, map[string]string{OperatorsName: `{"schema": 1, "notes": ["n"], "operators": [{"name": "x"}]}`}, true, "", "ran"},
+		{"no flops", tool.Exit{}, ModeFlops, nil, false, "", "without a good flops.json"},
+		{"flops", tool.Exit{}, ModeFlops, map[string]string{FlopsName: "{}"}, true, "", "ran"},
+	} {
+		v := Judge(c.exit, folder(t, c.files), c.mode)
+		if v.OK != c.ok || v.Kind != c.kind || !strings.Contains(v.What+" "+v.Evidence, c.says) || strings.Contains(v.Evidence, "\x1b") || !v.OK && v.Next == "" {
+			t.Errorf("%s: %+v", c.name, v)
+		}
+	}
+	if v := Judge(bad, folder(t, map[string]string{MetricsName: goodMetrics, ErrorName: fails("exception")}), ModeTime); !v.Partial {
+		t.Error("what was measured before the failure is forgotten")
+	}
+}
+
+func TestFindPython(t *testing.T) {
+	root := t.TempDir()
+	make := func(parts ...string) string {
+		path := filepath.Join(append([]string{root}, parts...)...)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("#!/bin/sh\necho Python 3.11.1\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	venv, other, conda := make("venv", "bin", "python3"), make("bin", "python3"), make("conda", "bin", "python3")
+	path := "PATH=" + filepath.Join(root, "bin") + ":" + os.Getenv("PATH")
+	for _, c := range []struct {
+		configured string
+		env        []string
+		want       string
+	}{
+		{DefaultPython, []string{path}, other},
+		{DefaultPython, []string{path, "VIRTUAL_ENV=" + filepath.Join(root, "venv")}, venv},
+		{DefaultPython, []string{path, "CONDA_PREFIX=" + filepath.Join(root, "conda")}, conda},
+		{other, []string{path, "VIRTUAL_ENV=" + filepath.Join(root, "venv")}, other},
+		{"/nosuch/python", []string{path}, ""},
+	} {
+		got, err := FindPython(context.Background(), c.configured, tool.System{Env: c.env, CacheDir: "off"})
+		if got.Path != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%s with %q: %s, %v", c.configured, c.env[1:], got.Path, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "pipeline.workload.python") {
+			t.Errorf("%v does not name the setting", err)
+		}
+	}
+}
+
+func TestCheckPackages(t *testing.T) {
+	answer := func(out string, code int) tool.Runner {
+		return func(context.Context, tool.Command) ([]byte, []byte, tool.Exit, error) {
+			return []byte(out), []byte("Traceback\nImportError: x\n"), tool.Exit{Code: code}, nil
+		}
+	}
+	needs := []string{"torch", "transformers"}
+	for _, c := range []struct {
+		out     string
+		code    int
+		want    string
+		missing bool
+	}{
+		{"noise\n" + `{"executable": "/e/py", "found": ["torch", "transformers"]}` + "\n", 0, "", false},
+		{`{"executable": "/e/py", "found": ["torch"]}`, 0, "/e/py has no package transformers; install it", true},
+		{`{"executable": "", "found": []}`, 0, "/py has no package torch and transformers; install them", true},
+		{"hello", 0, "it answered hello", false},
+		{"", 1, "exit code 1: ImportError: x", false},
+	} {
+		err := CheckPackages(context.Background(), "/py", nil, needs, answer(c.out, c.code))
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || IsMissingPackage(err) != c.missing {
+			t.Errorf("%q: %v", c.out, err)
+		}
+	}
+	if python, err := exec.LookPath("python3"); err == nil {
+		if err := CheckPackages(context.Background(), python, nil, []string{"json", "no_such_package"}, nil); !IsMissingPackage(err) || !strings.Contains(err.Error(), "no package no_such_package;") {
+			t.Errorf("a real interpreter: %v", err)
+		}
+	}
+}
+
+// FuzzDecode: whatever a session writes, it ends as a value that can be used or
+// as an error.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(goodMetrics))
+	f.Add([]byte(`{"schema": 1, "operators": [{"name": "x", "calls": 1}]}`))
+	f.Add([]byte(`{"schema": 1, "kind": "exception", "what": "w", "next": "n", "traceback": ["a"]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, o, e := &Metrics{}, &Operators{}, &Failure{}
+		if decode(text, "x", m, &m.Schema) == nil && m.check() == nil {
+			again, err := json.Marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := decode(again, "x", &Metrics{}, &m.Schema); err != nil {
+				t.Errorf("written back: %v", err)
+			}
+		}
+		_ = decode(text, "x", o, &o.Schema)
+		if decode(text, "x", e, &e.Schema) == nil {
+			if v := (Verdict{}).failed(*e, tool.Exit{Code: 1}); v.OK || v.Kind == "" || v.What == "" {
+				t.Errorf("%+v", v)
+			}
+		}
+	})
+}

@@ -1,0 +1,237 @@
+// Package workload owns the programs that ship with deepprof as the rest of it
+// sees them: what they are told (spec.json), with which interpreter they run,
+// and what they leave behind (metrics.json, operators.json, flops.json,
+// error.json). It starts nothing but a question to the interpreter.
+package workload
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/plan"
+)
+
+// Schema is the version of every file that passes between Go and Python.
+const Schema = 1
+
+// The stages that run a shipped program, by the name of their folder.
+const (
+	StageBaseline      = "baseline"
+	StageDirect        = "direct"
+	StageTorchProfiler = "torch_profiler"
+	StageFlops         = "flops"
+	StageNsys          = "nsys"
+	StageNcu           = "ncu"
+)
+
+// The modes of a program.
+const (
+	ModeTime          = "time"
+	ModeProfile       = "profile"
+	ModeTorchProfiler = "torch_profiler"
+	ModeFlops         = "flops"
+)
+
+var modes = map[string]string{
+	StageBaseline: ModeTime, StageDirect: ModeTime, StageTorchProfiler: ModeTorchProfiler,
+	StageFlops: ModeFlops, StageNsys: ModeProfile, StageNcu: ModeProfile,
+}
+
+// Spec is what a program is told. Sections have the keys of the configuration,
+// and null where that says null.
+type Spec struct {
+	Schema        int           `json:"schema"`
+	Stage         string        `json:"stage"`
+	Out           string        `json:"out"`    // absolute; where the program writes
+	Device        string        `json:"device"` // cuda:0, whichever GPU that is, or cpu
+	Kind          string        `json:"kind"`
+	Mode          string        `json:"mode"`
+	Model         Model         `json:"model"`
+	Infer         Infer         `json:"infer"`
+	Dataset       Dataset       `json:"dataset"`
+	NVTX          NVTX          `json:"nvtx"`
+	TorchProfiler TorchProfiler `json:"torch_profiler"`
+	Predictions   bool          `json:"predictions"`
+}
+
+// Model is the section of the same name.
+type Model struct {
+	Name               string            `json:"name"`
+	Kind               string            `json:"kind"`
+	Path               *string           `json:"path"`
+	Config             any               `json:"config"` // a mapping, the path of a file, or null
+	DType              string            `json:"dtype"`
+	AttnImplementation string            `json:"attn_implementation"`
+	ImageSize          *int              `json:"image_size"`
+	StageHooks         map[string]string `json:"stage_hooks"`
+}
+
+// Infer is the section of the same name.
+type Infer struct {
+	BatchSize    int     `json:"batch_size"`
+	PromptLength int     `json:"prompt_length"`
+	Prompt       *string `json:"prompt"`
+	MaxNewTokens int     `json:"max_new_tokens"`
+	IgnoreEOS    bool    `json:"ignore_eos"`
+	DoSample     bool    `json:"do_sample"`
+	Temperature  float64 `json:"temperature"`
+	TopK         int     `json:"top_k"`
+	TopP         float64 `json:"top_p"`
+	Seed         int     `json:"seed"`
+	KVCache      string  `json:"kv_cache"`
+	Compile      bool    `json:"compile"`
+	CUDAGraphs   bool    `json:"cuda_graphs"`
+	Warmup       int     `json:"warmup"`
+	Repeats      int     `json:"repeats"`
+}
+
+// Dataset is the section of the same name.
+type Dataset struct {
+	Name             string    `json:"name"`
+	Root             *string   `json:"root"`
+	SubsetFilelist   *string   `json:"subset_filelist"`
+	FallbackPatterns []string  `json:"fallback_patterns"`
+	Synthetic        Synthetic `json:"synthetic"`
+	Sampling         Sampling  `json:"sampling"`
+}
+
+// Synthetic describes generated inputs.
+type Synthetic struct {
+	NumSamples int `json:"num_samples"`
+}
+
+// Sampling says which samples are run.
+type Sampling struct {
+	NumEpochs          int  `json:"num_epochs"`
+	NumSamplesPerEpoch *int `json:"num_samples_per_epoch"`
+	Randomize          bool `json:"randomize"`
+	Seed               *int `json:"seed"`
+}
+
+// NVTX is the section of the same name.
+type NVTX struct {
+	Sync bool `json:"sync"`
+}
+
+// TorchProfiler is pipeline.torch_profiler.
+type TorchProfiler struct {
+	Enable            bool     `json:"enable"`
+	Activities        []string `json:"activities"`
+	RecordShapes      bool     `json:"record_shapes"`
+	ProfileMemory     bool     `json:"profile_memory"`
+	WithStack         bool     `json:"with_stack"`
+	GroupByInputShape bool     `json:"group_by_input_shape"`
+	RepMaxNewTokens   int      `json:"rep_max_new_tokens"`
+	ChromeTrace       bool     `json:"chrome_trace"`
+	TimeoutS          *float64 `json:"timeout_s"`
+}
+
+// Places are the folders and the interpreter of one stage.
+type Places struct {
+	Python  string // the interpreter
+	Program string // where the programs are unpacked
+	Out     string // where the stage writes, absolute
+	Start   string // that relative paths of the configuration begin in
+}
+
+// Env is what every program gets on top of the environment of the workload:
+// its words as they are said, and no compiled files in the run.
+var Env = []string{"PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1"}
+
+// SpecName is the file that a program is told by, in its Out.
+const SpecName = "spec.json"
+
+// Build is what a stage tells its program and how it starts it: the spec, the
+// command, and the variables on top of the environment of the workload.
+func Build(p *plan.Plan, stage string, at Places) (spec Spec, argv, env []string, err error) {
+	mode, ok := modes[stage]
+	if !ok {
+		return Spec{}, nil, nil, fmt.Errorf("build workload: %q is not a stage that runs one", stage)
+	}
+	if !Shipped(p) {
+		return Spec{}, nil, nil, fmt.Errorf("build workload: %q is not a workload that ships with deepprof", p.Pipeline.Workload.Kind)
+	}
+	spec = Spec{
+		Schema: Schema, Stage: stage, Out: at.Out, Device: "cuda:0", Kind: p.Pipeline.Workload.Kind, Mode: mode,
+		Model: modelOf(p.Model, at.Start), Infer: Infer{
+			BatchSize: p.Infer.BatchSize, PromptLength: p.Infer.PromptLength, Prompt: given(p.Infer.Prompt), MaxNewTokens: p.Infer.MaxNewTokens,
+			IgnoreEOS: p.Infer.IgnoreEOS, DoSample: p.Infer.DoSample, Temperature: p.Infer.Temperature, TopK: p.Infer.TopK, TopP: p.Infer.TopP,
+			Seed: p.Infer.Seed, KVCache: p.Infer.KVCache, Compile: p.Infer.Compile, CUDAGraphs: p.Infer.CUDAGraphs, Warmup: p.Infer.Warmup, Repeats: p.Infer.Repeats,
+		},
+		Dataset: datasetOf(p.Dataset, at.Start), NVTX: NVTX{Sync: p.NVTX.Sync}, TorchProfiler: profilerOf(p.Pipeline.TorchProfiler),
+		Predictions: stage == StageDirect && p.Pipeline.DirectInference.Predictions,
+	}
+	if p.Device == "cpu" {
+		spec.Device = "cpu"
+	}
+	for _, c := range changes(p, stage) {
+		c.apply(&spec)
+	}
+	argv = []string{at.Python, filepath.Join(at.Program, "main.py"), "--spec", filepath.Join(at.Out, SpecName)}
+	return spec, argv, slices.Clone(Env), nil
+}
+
+// Shipped tells whether the workload of a plan is a program of deepprof's own.
+func Shipped(p *plan.Plan) bool {
+	return slices.Contains([]string{plan.WorkloadLLM, plan.WorkloadVLM, plan.WorkloadResNet}, p.Pipeline.Workload.Kind)
+}
+
+func modelOf(m plan.Model, start string) Model {
+	out := Model{
+		Name: m.Name, Kind: m.Kind, Path: given(abs(m.Path, start)), DType: m.DType, AttnImplementation: m.AttnImplementation,
+		StageHooks: m.StageHooks,
+	}
+	switch {
+	case m.Config.File != "":
+		out.Config = abs(m.Config.File, start)
+	case m.Config.Values != nil:
+		out.Config = m.Config.Values
+	}
+	if m.ImageSize > 0 {
+		out.ImageSize = &m.ImageSize
+	}
+	if out.StageHooks == nil {
+		out.StageHooks = map[string]string{}
+	}
+	return out
+}
+
+func datasetOf(d plan.Dataset, start string) Dataset {
+	out := Dataset{
+		Name: d.Name, Root: given(abs(d.Root, start)), SubsetFilelist: given(abs(d.SubsetFilelist, start)),
+		FallbackPatterns: append([]string{}, d.FallbackPatterns...), Synthetic: Synthetic{NumSamples: d.Synthetic.NumSamples},
+		Sampling: Sampling{NumEpochs: d.Sampling.NumEpochs, Randomize: d.Sampling.Randomize, Seed: d.Sampling.Seed},
+	}
+	if n := d.Sampling.NumSamplesPerEpoch; n > 0 {
+		out.Sampling.NumSamplesPerEpoch = &n
+	}
+	return out
+}
+
+func profilerOf(t plan.TorchProfiler) TorchProfiler {
+	out := TorchProfiler{
+		Enable: t.Enable, Activities: append([]string{}, t.Activities...), RecordShapes: t.RecordShapes, ProfileMemory: t.ProfileMemory,
+		WithStack: t.WithStack, GroupByInputShape: t.GroupByInputShape, RepMaxNewTokens: t.RepMaxNewTokens, ChromeTrace: t.ChromeTrace,
+	}
+	if t.Timeout > 0 {
+		seconds := t.Timeout.Seconds()
+		out.TimeoutS = &seconds
+	}
+	return out
+}
+
+// given is null for a value that the configuration leaves at null.
+func given(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func abs(path, start string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(start, path)
+}
