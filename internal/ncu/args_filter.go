@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // MaxFilter is how long one kernel filter may become, in bytes. Nsight Compute
@@ -122,3 +124,43 @@ func KernelID(name string, invocations []int) (string, error) {
 	}
 	return id, nil
 }
+
+// KernelIDs selects the launches of the given numbers of every named function,
+// in any context and stream: each number applies to each function. The names
+// are function names; see KernelID.
+func KernelIDs(functions []string, numbers []int, max int) (string, error) {
+	if max <= 0 {
+		max = MaxFilter
+	}
+	functions, numbers = dedup(functions), slices.Clone(numbers)
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	if len(functions) == 0 || len(numbers) == 0 {
+		return "", fmt.Errorf("build kernel id: %d functions and %d launch numbers", len(functions), len(numbers))
+	}
+	escaped := make([]string, len(functions))
+	for i, name := range functions {
+		if name == "" || strings.ContainsRune(name, 0) {
+			return "", fmt.Errorf("build kernel id: %q is not a kernel name", name)
+		}
+		escaped[i] = strings.ReplaceAll(escape(name), ":", ".")
+	}
+	texts := make([]string, len(numbers))
+	for i, n := range numbers {
+		if n < 1 {
+			return "", fmt.Errorf("build kernel id: launch number %d; they count from 1", n)
+		}
+		texts[i] = fmt.Sprint(n)
+	}
+	id := "::regex:^(" + strings.Join(escaped, "|") + ")$:^(" + strings.Join(texts, "|") + ")$"
+	if len(id) > max {
+		return "", fmt.Errorf("build kernel id of %d functions: %d bytes, more than the %d of one filter", len(functions), len(id), max)
+	}
+	return id, nil
+}
+
+// PerLaunchConfig tells whether a version has --filter-mode per-launch-config.
+func PerLaunchConfig(v tool.Version) bool { return v.IsZero() || v.AtLeast(2022, 4) }
+
+// AppRange tells whether a version has --replay-mode app-range.
+func AppRange(v tool.Version) bool { return v.IsZero() || v.AtLeast(2023, 1) }

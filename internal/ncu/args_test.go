@@ -332,3 +332,40 @@ func TestArgsAgainstRealNcu(t *testing.T) {
 		}
 	}
 }
+
+func TestKernelIDs(t *testing.T) {
+	got, err := KernelIDs([]string{"saxpy", "reduce_sum", "saxpy"}, []int{4, 2, 4}, 0)
+	if want := `::regex:^(reduce_sum|saxpy)$:^(2|4)$`; err != nil || got != want {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+	if got, err := KernelIDs([]string{"a::b<1>"}, []int{1}, 0); err != nil || got != `::regex:^(a..b<1>)$:^(1)$` {
+		t.Errorf("a name with colons: %q, %v", got, err)
+	}
+	for name, try := range map[string]func() (string, error){
+		"no function": func() (string, error) { return KernelIDs(nil, []int{1}, 0) },
+		"no number":   func() (string, error) { return KernelIDs([]string{"k"}, nil, 0) },
+		"number 0":    func() (string, error) { return KernelIDs([]string{"k"}, []int{0}, 0) },
+		"empty name":  func() (string, error) { return KernelIDs([]string{""}, []int{1}, 0) },
+		"too long":    func() (string, error) { return KernelIDs([]string{"kernel"}, []int{1}, 10) },
+	} {
+		if id, err := try(); err == nil {
+			t.Errorf("%s gives %q", name, id)
+		}
+	}
+}
+
+func TestVersionsOfWays(t *testing.T) {
+	for _, c := range []struct {
+		v                 tool.Version
+		perConfig, ranges bool
+	}{
+		{tool.Version{Major: 2022, Minor: 3}, false, false},
+		{tool.Version{Major: 2022, Minor: 4}, true, false},
+		{tool.Version{Major: 2024, Minor: 1}, true, true},
+		{tool.Version{}, true, true},
+	} {
+		if PerLaunchConfig(c.v) != c.perConfig || AppRange(c.v) != c.ranges {
+			t.Errorf("ncu %s: per-launch-config %v, app-range %v", c.v, PerLaunchConfig(c.v), AppRange(c.v))
+		}
+	}
+}

@@ -1,0 +1,445 @@
+package pick
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// defaults is the choice of the default configuration.
+func defaults() Policy {
+	return Policy{
+		TopN: 30, Coverage: 0.95, Budget: 120 * time.Second, Program: 25 * time.Second, ProgramSource: "baseline",
+		Collect: Collect{Set: "roofline", Sections: []string{"LaunchStats", "Occupancy", "MemoryWorkloadAnalysis"}},
+	}
+}
+
+func TestChooseDecode(t *testing.T) {
+	l := load(t, "llm")
+	p := defaults()
+	p.Include = []string{"decode"}
+	got, err := Choose(l, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPlan(t, l, got)
+	if got.Limits.Reached != "coverage" || got.Predicted.CoverageRegions < 0.95 || got.Predicted.CoverageRegions > 1 {
+		t.Errorf("reached %s, coverage %.3f", got.Limits.Reached, got.Predicted.CoverageRegions)
+	}
+	if got.Predicted.Processes != 1 || got.Predicted.Seconds > 60 {
+		t.Errorf("%d processes and %.0f s; one process is enough", got.Predicted.Processes, got.Predicted.Seconds)
+	}
+	if ratio := got.Predicted.EverySeconds / got.Predicted.Seconds; ratio < 20 {
+		t.Errorf("counting every launch is only %.1f times as expensive", ratio)
+	}
+	if got.Predicted.OffTypical > 0.05 {
+		t.Errorf("%.1f %% of the GPU time by launches that are not typical", 100*got.Predicted.OffTypical)
+	}
+	if got.Totals.RegionLaunches != 1496 || !slices.Equal(got.Include, []string{"decode/"}) {
+		t.Errorf("%d launches in %q", got.Totals.RegionLaunches, got.Include)
+	}
+	last := int64(math.MaxInt64)
+	for i, g := range got.Groups {
+		if g.Reason == "" || g.Typical.ID == 0 || g.Mangled == "" {
+			t.Errorf("group %d lacks a reason, launch or name: %+v", i, g)
+		}
+		if g.Chosen && g.TotalNS > last {
+			t.Errorf("group %d is not in the order of GPU time", i)
+		}
+		last = g.TotalNS
+	}
+	sum := int64(0)
+	for _, g := range got.Groups {
+		sum += g.TotalNS
+	}
+	for _, o := range got.LeftOut {
+		if o.Reason == "" {
+			t.Error("something is left out without a reason")
+		}
+		if !strings.HasPrefix(o.Reason, "outside") {
+			sum += o.NS
+		}
+	}
+	if sum != got.Totals.RegionNS {
+		t.Errorf("chosen and left out are %d ns together, the regions %d ns", sum, got.Totals.RegionNS)
+	}
+}
+
+func TestChooseIsDeterministic(t *testing.T) {
+	var first []byte
+	for range 5 {
+		l := load(t, "llm")
+		got, err := Choose(l, Policy{Coverage: 0.99, Slowest: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Timeline = ""
+		text, err := got.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = text
+		} else if string(text) != string(first) {
+			t.Fatal("two choices over one timeline differ")
+		}
+	}
+}
+
+func TestTargetsReadBack(t *testing.T) {
+	got, err := Choose(load(t, "toy"), Policy{Include: []string{"prefill"}, Slowest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := got.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := ParseTargets(text)
+	if err != nil || !reflect.DeepEqual(got, back) {
+		t.Errorf("targets.json reads back differently: %v", err)
+	}
+	if _, err := ParseTargets([]byte(`{"schema": 99}`)); err == nil || !strings.Contains(err.Error(), "schema 99") {
+		t.Errorf("an unknown schema gives %v", err)
+	}
+}
+
+// TestPlansHold is the property that carries everything: whatever the timeline
+// and the policy, ncu counts exactly the launches that the plan names.
+func TestPlansHold(t *testing.T) {
+	policies := []Policy{
+		{}, {TopN: 2}, {Coverage: 0.6}, {Slowest: true}, {Include: []string{"decode"}}, {Include: []string{"prefill;async"}, Exclude: []string{"attn"}},
+		{Partial: true}, {Version: tool.Version{Major: 2022, Minor: 3}}, {Version: tool.Version{Major: 2022, Minor: 3}, Partial: true},
+		{Budget: 12 * time.Second}, {Program: time.Minute}, {MaxFilter: 40}, {KernelExclude: []string{"regex:^a"}},
+	}
+	ways := map[string]int{}
+	for seed := range uint64(400) {
+		l := random(rand.New(rand.NewPCG(seed, 7)))
+		p := policies[seed%uint64(len(policies))]
+		got, err := Choose(l, p)
+		var nothing *NothingError
+		if errors.As(err, &nothing) || err != nil && strings.Contains(err.Error(), "selects no range") {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for _, r := range got.Runs {
+			ways[r.Way]++
+			if r.Way == WayPerConfig && p.Version.Major == 2022 {
+				t.Errorf("seed %d: ncu 2022.3 has no per-launch-config", seed)
+			}
+			if r.Way == WayNumbers && p.Partial {
+				t.Errorf("seed %d: launches of part of a program cannot be numbered", seed)
+			}
+			if p.MaxFilter > 0 && (len(r.KernelName) > p.MaxFilter || len(r.KernelID) > p.MaxFilter) {
+				t.Errorf("seed %d: a filter of %d bytes", seed, len(r.KernelName)+len(r.KernelID))
+			}
+		}
+		checkPlan(t, l, got)
+		checkVerify(t, l, got)
+		if t.Failed() {
+			t.Fatalf("seed %d, policy %+v", seed, p)
+		}
+	}
+	for _, way := range []string{WayPerConfig, WayNumbers, WayFirst} {
+		if ways[way] < 10 {
+			t.Errorf("%d runs by %s: the property was hardly tested", ways[way], way)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	b := newBuilder()
+	thread := b.process(10, 1)
+	queue := b.queue(0, 0, 7)
+	for i, ns := range []int64{60000, 30000, 6000, 4000} {
+		b.launch(thread, queue, b.function("_Z"+string(rune('a'+i)), string(rune('a'+i))+"()", string(rune('a'+i))), b.config([3]int32{1, 1, 1}, [3]int32{32, 1, 1}, 0), ns)
+	}
+	l := b.load()
+	for _, test := range []struct {
+		name    string
+		policy  Policy
+		chosen  int
+		reached string
+	}{
+		{"all", Policy{}, 4, "all"},
+		{"top_n", Policy{TopN: 3}, 3, "top_n"},
+		{"coverage", Policy{Coverage: 0.9}, 2, "coverage"},
+		{"coverage of everything", Policy{Coverage: 1}, 4, "all"},
+		{"budget for two", Policy{Budget: 9100 * time.Millisecond}, 2, "budget_s"},
+		{"budget for none", Policy{Budget: time.Second}, 1, "budget_s"},
+		{"the first limit counts", Policy{TopN: 3, Coverage: 0.5}, 1, "coverage"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := Choose(l, test.policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Limits.Reached != test.reached || len(got.Groups) != test.chosen {
+				t.Errorf("%d groups, %s; want %d, %s", len(got.Groups), got.Limits.Reached, test.chosen, test.reached)
+			}
+			if test.policy.Budget > 2*time.Second && got.Predicted.Seconds > test.policy.Budget.Seconds() {
+				t.Errorf("%.1f s over the budget", got.Predicted.Seconds)
+			}
+		})
+	}
+	if got, _ := Choose(l, Policy{Budget: time.Second}); len(got.Warnings) == 0 {
+		t.Error("a budget that pays for nothing is not named")
+	}
+}
+
+func TestTypicalAndSlowest(t *testing.T) {
+	b := newBuilder()
+	thread := b.process(10, 1)
+	queue, k, c := b.queue(0, 0, 7), b.function("_Zk", "k()", "k"), b.config([3]int32{1, 1, 1}, [3]int32{32, 1, 1}, 0)
+	for _, ns := range []int64{90000, 10000, 10100, 50000, 10200} {
+		b.launch(thread, queue, k, c, ns)
+	}
+	l := b.load()
+	got, err := Choose(l, Policy{Slowest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPlan(t, l, got)
+	g := got.Groups[0]
+	if g.Typical.DurationNS != 10200 || g.Slowest.DurationNS != 90000 || g.Typical.Number != 5 || g.Slowest.Number != 1 {
+		t.Errorf("typical %+v, slowest %+v", g.Typical, g.Slowest)
+	}
+	roles := map[string]int{}
+	for _, p := range got.Runs[0].Planned {
+		roles[p.Role]++
+	}
+	if roles[RoleTypical] != 1 || roles[RoleSlowest] != 1 || len(got.Runs) != 1 {
+		t.Errorf("roles %v in %d runs", roles, len(got.Runs))
+	}
+}
+
+func TestCollectivesAreLeftOutAndNamed(t *testing.T) {
+	b := newBuilder()
+	thread := b.process(10, 1)
+	queue, c := b.queue(0, 0, 7), b.config([3]int32{1, 1, 1}, [3]int32{32, 1, 1}, 0)
+	b.launch(thread, queue, b.function("_Zgemm", "gemm()", "gemm"), c, 6000)
+	b.launch(thread, queue, b.function("_Z9ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"), c, 3000)
+	b.launch(thread, queue, b.function("_Zcdr", "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>()", "cross_device_reduce_1stage"), c, 1000)
+	l := b.load()
+	got, err := Choose(l, Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Groups) != 1 || len(got.LeftOut) != 1 || got.LeftOut[0].Launches != 2 || got.LeftOut[0].Share != 0.4 || !strings.Contains(got.LeftOut[0].Reason, "peer") {
+		t.Errorf("%d groups, left out %+v", len(got.Groups), got.LeftOut)
+	}
+	if got.Predicted.CoverageRegions != 0.6 {
+		t.Errorf("coverage %g counts what is left out", got.Predicted.CoverageRegions)
+	}
+	with, err := Choose(l, Policy{Collectives: true})
+	if err != nil || len(with.Groups) != 3 {
+		t.Errorf("%d groups with collectives: %v", len(with.Groups), err)
+	}
+	for name, want := range map[string]bool{
+		"ncclKernel_AllReduce_RING_LL_Sum_float": true, "nvshmemi_transfer": true, "two_shot_all_reduce_kernel": true,
+		"elementwise_kernel": false, "reduce_kernel": false, "splitKreduce_kernel": false, "gather_kernel": false, "nvjet_sm90_tst": false,
+	} {
+		if IsCollective(name) != want {
+			t.Errorf("IsCollective(%q) = %v", name, !want)
+		}
+	}
+}
+
+// TestTemplatesShareAConfiguration holds the trap that was seen on the H200: to
+// ncu, kernels that differ only in template arguments are one configuration.
+func TestTemplatesShareAConfiguration(t *testing.T) {
+	b := newBuilder()
+	thread := b.process(10, 1)
+	queue, c := b.queue(0, 0, 7), b.config([3]int32{8, 1, 1}, [3]int32{128, 1, 1}, 0)
+	mul, add := b.function("_Zmul", "elementwise_kernel<Mul>()", "elementwise_kernel"), b.function("_Zadd", "elementwise_kernel<Add>()", "elementwise_kernel")
+	for range 10 {
+		b.launch(thread, queue, mul, c, 2000)
+		b.launch(thread, queue, mul, c, 2000)
+		b.launch(thread, queue, add, c, 3000)
+	}
+	l := b.load()
+	for _, p := range []Policy{{}, {Partial: true}, {Program: time.Minute}} {
+		got, err := Choose(l, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPlan(t, l, got)
+		if got.Predicted.Processes != 1 || got.Predicted.Launches > 3 {
+			t.Errorf("%+v: %d launches in %d processes: %s", p, got.Predicted.Launches, got.Predicted.Processes, got.Trade)
+		}
+	}
+}
+
+// TestThreadsAreNotNumbered: launches of several threads change places.
+func TestThreadsAreNotNumbered(t *testing.T) {
+	b := newBuilder()
+	thread := b.process(10, 2)
+	queue, k := b.queue(0, 0, 7), b.function("_Zk", "k()", "k")
+	for i := range 8 {
+		b.launch(thread+uint32(i%2), queue, k, b.config([3]int32{int32(1 + i%2), 1, 1}, [3]int32{32, 1, 1}, 0), 5000)
+	}
+	l := b.load()
+	got, err := Choose(l, Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPlan(t, l, got)
+	for _, r := range got.Runs {
+		if r.Way == WayNumbers {
+			t.Errorf("numbers are used: %s", got.Trade)
+		}
+	}
+	if got.Groups[1].Typical.Number != 0 && got.Groups[0].Typical.Number != 0 {
+		t.Error("both threads' launches have a number")
+	}
+}
+
+func TestProcessesAndDevices(t *testing.T) {
+	b := newBuilder()
+	k, c := b.function("_Zk", "k()", "k"), b.config([3]int32{4, 1, 1}, [3]int32{32, 1, 1}, 0)
+	for p := range 2 {
+		thread := b.process(100+p, 1)
+		for device := range int32(2) {
+			b.launch(thread, b.queue(uint32(p), device, 7), k, c, 5000)
+		}
+	}
+	same := b.load()
+	got, err := Choose(same, Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPlan(t, same, got)
+	if len(got.Groups) != 1 || !slices.Equal(got.Groups[0].Processes, []int{100, 101}) || !slices.Equal(got.Groups[0].Devices, []int{0, 1}) {
+		t.Errorf("processes and devices of one model are one group: %+v", got.Groups)
+	}
+	b.t.GPUs = []timeline.GPU{{CUDADevice: 0, Name: "H200"}, {CUDADevice: 1, Name: "L4"}}
+	mixed := b.load()
+	if got, err = Choose(mixed, Policy{}); err != nil {
+		t.Fatal(err)
+	}
+	checkPlan(t, mixed, got)
+	if len(got.Groups) != 2 || got.Groups[0].GPU == got.Groups[1].GPU {
+		t.Errorf("two models of GPU are two groups: %+v", got.Groups)
+	}
+}
+
+func TestGraphs(t *testing.T) {
+	l := load(t, "graph_node")
+	got, err := Choose(l, Policy{Include: []string{"decode"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPlan(t, l, got)
+	if got.Totals.RegionLaunches != 40 || got.Groups[0].InGraphs != got.Groups[0].Launches {
+		t.Errorf("%d launches in decode, %d of %d in graphs", got.Totals.RegionLaunches, got.Groups[0].InGraphs, got.Groups[0].Launches)
+	}
+	if !slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.Contains(w, "nodes of CUDA graphs") }) {
+		t.Errorf("nothing is said of graphs: %q", got.Warnings)
+	}
+	_, err = Choose(load(t, "graph_whole"), Policy{Include: []string{"decode"}})
+	var nothing *NothingError
+	if !errors.As(err, &nothing) {
+		t.Fatalf("graphs traced as a whole give %v", err)
+	}
+	whole, err := Choose(load(t, "graph_whole"), Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole.Totals.GraphNS == 0 || len(whole.Warnings) == 0 || whole.Predicted.CoverageRegions > 0.99 {
+		t.Errorf("graphs as a whole are hidden: %+v, %q", whole.Totals, whole.Warnings)
+	}
+}
+
+func TestNamesThatSelectNothing(t *testing.T) {
+	l := load(t, "toy")
+	_, err := Choose(l, Policy{Include: []string{"prefil"}})
+	if err == nil || !strings.Contains(err.Error(), `did you mean "prefill"`) {
+		t.Errorf("a region that never opened gives %v", err)
+	}
+	got, err := Choose(l, Policy{Include: []string{"prefill", "decod"}, KernelExclude: []string{"saxpi"}, KernelInclude: []string{"regex:gemm", "saxpy"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Unmatched{
+		{"nvtx_include", "decod", "no range of the timeline was opened under that name", []string{"decode"}},
+		{"kernel_exclude", "saxpi", "no kernel of the timeline has such a name", []string{"saxpy"}},
+	}
+	if !reflect.DeepEqual(got.Unmatched, want) {
+		t.Errorf("unmatched %+v", got.Unmatched)
+	}
+	_, err = Choose(l, Policy{KernelInclude: []string{"nosuch"}})
+	if err == nil || !strings.Contains(err.Error(), "nosuch") {
+		t.Errorf("a pattern that leaves nothing gives %v", err)
+	}
+	if _, err = Choose(l, Policy{Include: []string{"idle"}}); err == nil || !strings.Contains(err.Error(), "no kernel was launched in the chosen regions") {
+		t.Errorf("an empty region gives %v", err)
+	}
+	if _, err = Choose(l, Policy{KernelInclude: []string{"regex:("}}); err == nil {
+		t.Error("a broken pattern is accepted")
+	}
+}
+
+// TestExcludeGoesFirst: a kernel that both lists name is left out.
+func TestExcludeGoesFirst(t *testing.T) {
+	got, err := Choose(load(t, "toy"), Policy{KernelInclude: []string{"regex:."}, KernelExclude: []string{"saxpy"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range got.Groups {
+		if g.Function == "saxpy" && g.Chosen {
+			t.Error("saxpy is chosen")
+		}
+	}
+}
+
+func TestPasses(t *testing.T) {
+	for _, test := range []struct {
+		c    Collect
+		want int
+	}{
+		{Collect{Set: "basic"}, 10}, // measured
+		{Collect{Set: "full"}, 38},  // measured
+		{Collect{Set: "roofline", Sections: []string{"LaunchStats", "Occupancy", "MemoryWorkloadAnalysis"}}, 18}, // measured
+		{Collect{}, 10},
+		{Collect{Metrics: []string{"dram__bytes.sum"}}, 1},
+	} {
+		if got, basis := test.c.Passes(); got != test.want || basis == "" {
+			t.Errorf("%+v: %d passes (%s), want %d", test.c, got, basis, test.want)
+		}
+	}
+}
+
+func TestForesee(t *testing.T) {
+	p := defaults()
+	text := p.Foresee()
+	for _, want := range []string{"0.9 s a launch", "30 kernels, so about 27 s", "28 s for each run", "120 s"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %q", want, text)
+		}
+	}
+}
+
+func TestNeeded(t *testing.T) {
+	r := Run{Planned: []Planned{{Group: "a", Role: RoleTypical}, {Group: "b", Role: RoleAlong}}}
+	v := &Verification{Matches: []Match{{Group: "a", Verdict: Sound}}}
+	if r.Needed(v) {
+		t.Error("everything was counted already")
+	}
+	if v.Matches[0].Verdict = Doubtful; !r.Needed(v) {
+		t.Error("a doubtful result is enough")
+	}
+	r.Planned[0].Role, v.Matches[0].Verdict = RoleSlowest, Sound
+	if !r.Needed(v) {
+		t.Error("the slowest launch is another one")
+	}
+}

@@ -1,0 +1,149 @@
+package pick
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// The model of what counting costs, from captures on an H200 with Nsight
+// Compute 2025.3.1: --set basic is 10 passes and 0.5 s a launch in a PyTorch
+// process, --set full 38 passes and 2 s; roofline with launch statistics,
+// occupancy and memory is 18 passes.
+const (
+	secondsPerPass = 0.05
+	startSeconds   = 3.0 // of one ncu process beside the program: injection, modules, the report
+)
+
+// setPasses are the passes of the section sets.
+var setPasses = map[string]int{"basic": 10, "default": 10, "roofline": 12, "detailed": 22, "full": 38, "source": 8, "pmsampling": 6, "nvlink": 2}
+
+// sectionPasses are what a section adds to a set that lacks it. Only
+// MemoryWorkloadAnalysis was measured (18 against 12); the others are
+// estimates by the number of counters.
+var sectionPasses = map[string]int{
+	"SpeedOfLight": 8, "SpeedOfLight_RooflineChart": 4, "ComputeWorkloadAnalysis": 4, "InstructionStats": 2,
+	"MemoryWorkloadAnalysis": 6, "MemoryWorkloadAnalysis_Chart": 4, "MemoryWorkloadAnalysis_Tables": 6,
+	"SchedulerStats": 2, "WarpStateStats": 3, "SourceCounters": 6, "LaunchStats": 0, "Occupancy": 0,
+	"WorkloadDistribution": 4, "PmSampling": 3, "PmSampling_WarpStates": 3, "Nvlink": 1, "Nvlink_Tables": 1, "Nvlink_Topology": 0, "NumaAffinity": 0,
+}
+
+// inSets says which sections bring nothing on top of a set.
+var inSets = map[string][]string{
+	"basic":    {"LaunchStats", "Occupancy", "SpeedOfLight", "WorkloadDistribution"},
+	"default":  {"LaunchStats", "Occupancy", "SpeedOfLight"},
+	"roofline": {"SpeedOfLight", "SpeedOfLight_RooflineChart", "WorkloadDistribution"},
+	"detailed": {"LaunchStats", "Occupancy", "SpeedOfLight", "SpeedOfLight_RooflineChart", "ComputeWorkloadAnalysis", "MemoryWorkloadAnalysis", "MemoryWorkloadAnalysis_Chart", "SourceCounters", "WorkloadDistribution"},
+}
+
+const (
+	otherSection  = 3 // a section that is not in the table
+	chartSection  = 2 // a further roofline chart
+	metricsInPass = 3 // single metrics that share a pass, on average
+	patternPasses = 10
+)
+
+// Passes predicts how often ncu repeats each launch, and says from what.
+func (c Collect) Passes() (int, string) {
+	n, known := setPasses[c.Set]
+	var from []string
+	switch {
+	case known:
+		from = append(from, fmt.Sprintf("set %s: %d passes", c.Set, n))
+	case c.Set != "":
+		n = setPasses["detailed"]
+		from = append(from, fmt.Sprintf("set %s is not known: taken as %d passes", c.Set, n))
+	case len(c.Sections)+len(c.Metrics) == 0:
+		n = setPasses["basic"]
+		from = append(from, fmt.Sprintf("set basic: %d passes", n))
+	}
+	added := 0
+	for _, s := range c.Sections {
+		if c.Set == "full" && !strings.Contains(s, "Hierarchical") || slices.Contains(inSets[c.Set], s) {
+			continue
+		}
+		passes, ok := sectionPasses[s]
+		switch {
+		case ok:
+		case strings.Contains(s, "Roofline"):
+			passes = chartSection
+		default:
+			passes = otherSection
+		}
+		added += passes
+	}
+	if added > 0 {
+		from = append(from, fmt.Sprintf("sections: about %d more", added))
+	}
+	if m := c.metricPasses(); m > 0 {
+		added += m
+		from = append(from, fmt.Sprintf("metrics: about %d more", m))
+	}
+	return max(1, n+added), strings.Join(from, "; ")
+}
+
+func (c Collect) metricPasses() int {
+	single, passes := 0, 0
+	for _, m := range c.Metrics {
+		if strings.Contains(m, ":") {
+			passes += patternPasses
+		} else {
+			single++
+		}
+	}
+	return passes + (single+metricsInPass-1)/metricsInPass
+}
+
+// A costModel predicts seconds.
+type costModel struct {
+	passes  int
+	program float64 // one run of the program
+}
+
+// launch predicts the seconds of one launch that takes ns on the GPU: the fixed
+// price of each pass, and the kernel itself, at lower clocks and with its
+// memory saved and restored around it.
+func (m *costModel) launch(ns int64) float64 {
+	return float64(m.passes) * (secondsPerPass + 3*float64(ns)/1e9)
+}
+
+// process is the price of one more ncu process.
+func (m *costModel) process() float64 { return m.program + startSeconds }
+
+func round3(x float64) float64 { return math.Round(x*1000) / 1000 }
+
+func share(part, whole int64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+// Foresee says what counting can cost at most, before there is a timeline: the
+// largest number of groups with a launch or two each, in one process, unless
+// the budget ends the choice before. Program is the time of the program alone, 0
+// where it is not known.
+func (p *Policy) Foresee() string {
+	passes, basis := p.Collect.Passes()
+	m := costModel{passes: passes, program: p.Program.Seconds()}
+	each := m.launch(0)
+	text := fmt.Sprintf("about %.1f s a launch (%s)", each, basis)
+	launches := p.TopN
+	if p.Slowest {
+		launches *= 2
+	}
+	if launches > 0 {
+		text += fmt.Sprintf(", at most %d kernels, so about %.0f s", p.TopN, float64(launches)*each)
+	}
+	switch {
+	case p.Program > 0:
+		text += fmt.Sprintf(", and %.0f s for each run of the program", m.process())
+	default:
+		text += ", and the run time of the program"
+	}
+	if p.Budget > 0 {
+		text += fmt.Sprintf("; the budget ends the choice at %.0f s", p.Budget.Seconds())
+	}
+	return text
+}

@@ -1,0 +1,9 @@
+// Package pick owns the choice of the kernel launches that are worth counting,
+// and what follows from it: the translation of the choice into as few runs of
+// Nsight Compute as possible, the proof afterwards that the launches counted
+// are those that were meant, and the extrapolation of their counters over the
+// regions of the timeline.
+//
+// Nothing here starts a process or reads a file. docs/pick.md explains the
+// rules and the format of targets.json.
+package pick

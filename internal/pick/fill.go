@@ -1,0 +1,293 @@
+package pick
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// mostKernels is how many kernels a row of LeftOut lists.
+const mostKernels = 20
+
+// fill writes the choice into targets.
+func (c *choice) fill(t *Targets, chosen []int, plan *translation) {
+	isChosen, isCounted := map[int]bool{}, map[int]bool{}
+	for _, g := range chosen {
+		isChosen[g] = true
+	}
+	var have int64
+	for i, g := range chosen {
+		have += c.totalNS[g]
+		row := c.group(g, i+1)
+		row.Chosen = true
+		row.Reason = fmt.Sprintf("rank %d by GPU time: %s of the chosen regions in %s; with it %s are covered",
+			i+1, percent(c.totalNS[g], c.totals.RegionNS), plural(row.Launches, "launch", "launches"), percent(have, c.totals.RegionNS))
+		if c.p.Slowest {
+			s := c.launch(c.slowest(g))
+			row.Slowest = &s
+		}
+		t.Groups = append(t.Groups, row)
+	}
+	for i := range plan.runs {
+		r := &plan.runs[i]
+		for _, p := range r.picks {
+			g := c.l.launches[p.launch].group
+			r.Planned = append(r.Planned, Planned{Group: c.l.groups[g].id, Role: p.role, Launch: c.launch(p.launch)})
+			isCounted[g] = true
+		}
+		r.Note = joinNotes(r.Note, c.noteOf(r))
+		t.Runs = append(t.Runs, r.Run)
+		t.Predicted.Launches += len(r.picks)
+	}
+	have += c.along(t, isChosen, isCounted)
+	c.explainRoles(t)
+	t.LeftOut = c.leftOut(t.Limits, isCounted)
+	t.Trade = plan.trade
+	p := &t.Predicted
+	p.Processes, p.Seconds = len(plan.runs), round3(plan.seconds)
+	p.SecondsPerLaunch = round3(c.cost.launch(0))
+	p.CoverageRegions = share(have, c.totals.RegionNS+c.totals.RegionGraphNS)
+	p.CoverageAll = share(have, c.totals.KernelNS+c.totals.GraphNS)
+	p.OffTypical = share(plan.offNS, c.totals.RegionNS)
+}
+
+// along adds the groups that are counted because the filters let them through,
+// and gives their GPU time.
+func (c *choice) along(t *Targets, isChosen, isCounted map[int]bool) int64 {
+	var sum int64
+	rank := len(t.Groups)
+	for _, g := range c.byTime() {
+		if !isCounted[g] || isChosen[g] {
+			continue
+		}
+		rank++
+		row := c.group(g, rank)
+		row.Reason = "not chosen; counted along because the filter lets it through"
+		if why := c.barred[g]; why != "" {
+			row.Reason += " (" + why + ")"
+		}
+		t.Groups = append(t.Groups, row)
+		sum += c.totalNS[g]
+	}
+	return sum
+}
+
+// byTime lists all groups with launches in the regions by their time.
+func (c *choice) byTime() []int {
+	var out []int
+	for g := range c.l.groups {
+		if len(c.members[g]) > 0 {
+			out = append(out, g)
+		}
+	}
+	slices.SortFunc(out, func(x, y int) int {
+		return cmp.Or(cmp.Compare(c.totalNS[y], c.totalNS[x]), cmp.Compare(c.l.groups[x].id, c.l.groups[y].id))
+	})
+	return out
+}
+
+// explainRoles says for each chosen group which of its launches is counted.
+func (c *choice) explainRoles(t *Targets) {
+	roles := map[string]Planned{}
+	for _, r := range t.Runs {
+		for _, p := range r.Planned {
+			if old, ok := roles[p.Group]; !ok || old.Role != RoleTypical && p.Role == RoleTypical {
+				roles[p.Group] = p
+			}
+		}
+	}
+	for i := range t.Groups {
+		g := &t.Groups[i]
+		p, ok := roles[g.ID]
+		if !ok || !g.Chosen {
+			continue
+		}
+		switch {
+		case p.ID == g.Typical.ID:
+			g.Reason += "; its launch at the median duration is counted"
+		case p.Role == RoleTypical:
+			g.Reason += fmt.Sprintf("; a launch within a tenth of the median duration is counted (%d ns, median %d ns)", p.DurationNS, g.MedianNS)
+		default:
+			g.Reason += fmt.Sprintf("; the launch counted is of the same configuration but not typical (%d ns, median %d ns)", p.DurationNS, g.MedianNS)
+		}
+	}
+}
+
+func (c *choice) launch(i int) Launch {
+	number := int(c.number[i])
+	if c.p.Partial || !c.numbered(i) {
+		number = 0
+	}
+	return c.l.describe(&c.l.launches[i], number)
+}
+
+func (c *choice) group(g, rank int) Group {
+	def := &c.l.groups[g]
+	row := Group{
+		ID: def.id, Rank: rank, Kernel: def.names.short, Function: def.names.function, Mangled: def.names.mangled, Demangled: def.names.demangled,
+		Grid: def.key.grid, Block: def.key.block, GPU: def.key.gpu, Launches: len(c.members[g]), TotalNS: c.totalNS[g],
+		Share: share(c.totalNS[g], c.totals.RegionNS), ShareAll: share(c.totalNS[g], c.totals.KernelNS+c.totals.GraphNS),
+		Typical: c.launch(c.median(g)),
+	}
+	row.MedianNS = row.Typical.DurationNS
+	regions := map[string]*RegionShare{}
+	for n, i := range c.members[g] {
+		e := &c.l.launches[i]
+		k := &c.l.t.Kernels[e.kernel]
+		if n == 0 {
+			row.MinNS, row.MaxNS = e.ns, e.ns
+		}
+		row.MinNS, row.MaxNS = min(row.MinNS, e.ns), max(row.MaxNS, e.ns)
+		row.Processes, row.Devices = append(row.Processes, c.l.pid(e.process)), append(row.Devices, int(c.l.t.Queues[k.Queue].Device))
+		if k.GraphNode != 0 {
+			row.InGraphs++
+		}
+		path := c.l.at.Path(c.l.at.KernelNode(e.kernel))
+		r := regions[path]
+		if r == nil {
+			r = &RegionShare{Path: path}
+			regions[path] = r
+		}
+		r.Launches++
+		r.NS += e.ns
+	}
+	row.Processes, row.Devices = unique(row.Processes), unique(row.Devices)
+	for _, r := range regions {
+		row.Regions = append(row.Regions, *r)
+	}
+	slices.SortFunc(row.Regions, func(x, y RegionShare) int {
+		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Path, y.Path))
+	})
+	return row
+}
+
+func unique(list []int) []int {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func (c *choice) noteOf(r *runPlan) string {
+	switch {
+	case r.Way == WayPerConfig && r.LaunchCount > 1:
+		return fmt.Sprintf("%d launches of each configuration, because kernels that differ only in template arguments share one to ncu", r.LaunchCount)
+	case r.Way == WayFirst:
+		return "neither launch configurations nor launch numbers can be used"
+	}
+	return ""
+}
+
+func joinNotes(notes ...string) string {
+	notes = slices.DeleteFunc(notes, func(s string) bool { return s == "" })
+	return strings.Join(notes, "; ")
+}
+
+// leftOut sums what is not counted, by reason, the largest first.
+func (c *choice) leftOut(limits Limits, isCounted map[int]bool) []LeftOut {
+	byReason := map[string][]int{}
+	for _, g := range c.byTime() {
+		if isCounted[g] {
+			continue
+		}
+		why := c.barred[g]
+		if why == "" {
+			why = limitReason(limits)
+		}
+		byReason[why] = append(byReason[why], g)
+	}
+	var out []LeftOut
+	for why, groups := range byReason {
+		out = append(out, c.leftRow(why, groups))
+	}
+	slices.SortFunc(out, func(x, y LeftOut) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Reason, y.Reason)) })
+	if c.totals.RegionGraphNS > 0 {
+		out = append(out, LeftOut{
+			Reason: "CUDA graphs that were traced as a whole: their kernels are not known; trace them with pipeline.nsys.cuda_graph_trace=node",
+			NS:     c.totals.RegionGraphNS, Share: share(c.totals.RegionGraphNS, c.totals.RegionNS+c.totals.RegionGraphNS),
+		})
+	}
+	if n := c.totals.Launches - c.totals.RegionLaunches; n > 0 {
+		ns := c.totals.KernelNS - c.totals.RegionNS
+		out = append(out, LeftOut{Reason: "outside the chosen regions; the share is of all GPU time", Launches: n, NS: ns, Share: share(ns, c.totals.KernelNS+c.totals.GraphNS)})
+	}
+	return out
+}
+
+func limitReason(l Limits) string {
+	switch l.Reached {
+	case "top_n":
+		return fmt.Sprintf("top_n: the limit of %d groups was reached before", l.TopN)
+	case "coverage":
+		return fmt.Sprintf("coverage: %g %% of the GPU time was reached before", 100*l.Coverage)
+	case "budget_s":
+		return fmt.Sprintf("budget_s: with it the predicted time would exceed %g s", l.BudgetS)
+	}
+	return "no way to count it was found"
+}
+
+func (c *choice) leftRow(why string, groups []int) LeftOut {
+	row := LeftOut{Reason: why, Groups: len(groups)}
+	kernels := map[*names]*LeftRow{}
+	var order []*LeftRow
+	for _, g := range groups {
+		n := c.l.groups[g].names
+		k := kernels[n]
+		if k == nil {
+			k = &LeftRow{Kernel: n.short}
+			kernels[n] = k
+			order = append(order, k)
+		}
+		k.Launches += len(c.members[g])
+		k.NS += c.totalNS[g]
+		row.Launches += len(c.members[g])
+		row.NS += c.totalNS[g]
+	}
+	row.Share = share(row.NS, c.totals.RegionNS)
+	slices.SortStableFunc(order, func(x, y *LeftRow) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Kernel, y.Kernel)) })
+	for i, k := range order {
+		if i >= mostKernels {
+			row.More = len(order) - mostKernels
+			break
+		}
+		k.Share = share(k.NS, c.totals.RegionNS)
+		row.Kernels = append(row.Kernels, *k)
+	}
+	return row
+}
+
+// warnings say what a reader of the choice must know.
+func (c *choice) warnings(plan *translation) []string {
+	var out []string
+	for _, u := range c.filter.unmatched {
+		out = append(out, u.String())
+	}
+	if c.totals.RegionGraphNS > 0 {
+		out = append(out, fmt.Sprintf("%s of the GPU time in the regions is CUDA graphs that were traced as a whole: nothing in them can be chosen", percent(c.totals.RegionGraphNS, c.totals.RegionNS+c.totals.RegionGraphNS)))
+	}
+	if limit := c.p.Budget.Seconds(); limit > 0 && plan.seconds > limit {
+		out = append(out, fmt.Sprintf("even one group costs %.0f s, more than the budget of %.0f s", plan.seconds, limit))
+	}
+	nodes := 0
+	for _, r := range plan.runs {
+		for _, p := range r.picks {
+			if c.l.t.Kernels[c.l.launches[p.launch].kernel].GraphNode != 0 {
+				nodes++
+			}
+		}
+	}
+	if nodes > 0 {
+		out = append(out, fmt.Sprintf("%s: ncu counts each node by itself, one after the other", plural(nodes, "of the launches to count is a node of a CUDA graph", "of the launches to count are nodes of CUDA graphs")))
+	}
+	processes := map[uint32]bool{}
+	for i := range c.l.launches {
+		if c.in[i] {
+			processes[c.l.launches[i].process] = true
+		}
+	}
+	if len(processes) > 1 {
+		out = append(out, fmt.Sprintf("%d processes launch kernels in the regions: ncu counts in each of them by itself", len(processes)))
+	}
+	return out
+}
+
+func percent(part, whole int64) string { return fmt.Sprintf("%.1f %%", 100*share(part, whole)) }

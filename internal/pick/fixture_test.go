@@ -1,0 +1,80 @@
+package pick
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/nsys"
+)
+
+// load reads a recorded timeline of the repository.
+func load(t testing.TB, name string) *Launches {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "nsys", "testdata", "exports", name+".sqlite.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name+".sqlite")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := nsys.OpenSQLite(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	tl, err := file.Timeline(context.Background(), nsys.Regions|nsys.Machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Load(tl.Attribute())
+}
+
+// counted reads the launches of a recorded counter report.
+func counted(t testing.TB, name string) []Counted {
+	t.Helper()
+	packed, err := os.ReadFile(filepath.Join("..", "ncurep", "testdata", name+".ncu-rep.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	data, err := d.DecodeAll(packed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return countedIn(t, data)
+}
+
+func countedIn(t testing.TB, data []byte) []Counted {
+	t.Helper()
+	rep, err := ncurep.Read(bytes.NewReader(data), int64(len(data)), ncurep.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []Counted
+	for _, r := range rep.Results {
+		out = append(out, FromResult(r))
+	}
+	return out
+}

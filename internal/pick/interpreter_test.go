@@ -1,0 +1,228 @@
+package pick
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// interpret applies the options of a run to a timeline as ncu does, from what
+// was seen of ncu 2025.3.1 on an H200: launches are taken process by process in
+// the order of their calls; the NVTX filter comes first; --kernel-id numbers
+// the launches of a function among those that pass it; per-launch-config skips
+// and counts for each function name, grid, block and shared memory. It gives
+// the places of the launches in the timeline, from 1. With byIdent, kernels
+// that share a function name are different configurations, which ncu may do
+// where it compares mangled names.
+func interpret(t *testing.T, tl *timeline.Timeline, targets *Targets, r *Run, byIdent bool) []int {
+	t.Helper()
+	at := tl.Attribute()
+	parse := func(list []string) []*nvtx.Expr {
+		var out []*nvtx.Expr
+		for _, text := range list {
+			e, err := nvtx.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, e.As(nvtx.StartEnd))
+		}
+		return out
+	}
+	in, ex := parse(targets.Include), parse(targets.Exclude)
+	passes := at.KernelMatcher(func(s nvtx.State) bool {
+		hit := func(e *nvtx.Expr) bool { return e.Match(s) }
+		return (len(in) == 0 || slices.ContainsFunc(in, hit)) && !slices.ContainsFunc(ex, hit)
+	})
+	order := make([]int, len(tl.Kernels))
+	called := make([]int64, len(order))
+	for i := range order {
+		order[i], called[i] = i, tl.Kernels[i].Start
+		if c, ok := at.KernelCall(i); ok {
+			called[i] = c.Start
+		}
+	}
+	slices.SortStableFunc(order, func(x, y int) int {
+		return cmp.Or(cmp.Compare(called[x], called[y]), cmp.Compare(tl.Kernels[x].Start, tl.Kernels[y].Start))
+	})
+	name := func(i int, base string) string {
+		f := tl.Functions[tl.Kernels[i].Function]
+		switch base {
+		case "function":
+			return tl.Name(f.Short)
+		case "mangled":
+			return tl.Name(f.Mangled)
+		}
+		return tl.Name(f.Demangled)
+	}
+	matches := func(pattern, text string) bool {
+		if expr, ok := strings.CutPrefix(pattern, "regex:"); ok {
+			return regexp.MustCompile(expr).MatchString(text)
+		}
+		return pattern == text
+	}
+	type config struct {
+		process     uint32
+		name        string
+		grid, block [3]int32
+		shared      int32
+	}
+	type function struct {
+		process uint32
+		name    string
+	}
+	numbers, seen := map[function]int{}, map[config]int{}
+	var out []int
+	for _, i := range order {
+		k := &tl.Kernels[i]
+		if !passes(i) {
+			continue
+		}
+		process := tl.Queues[k.Queue].Process
+		numbers[function{process, name(i, "function")}]++
+		if r.KernelName != "" && !matches(r.KernelName, name(i, r.KernelNameBase)) {
+			continue
+		}
+		if r.KernelID != "" {
+			rest := strings.TrimPrefix(r.KernelID, "::regex:")
+			cut := strings.LastIndex(rest, ":")
+			if cut < 0 || rest == r.KernelID {
+				t.Fatalf("kernel id %q", r.KernelID)
+			}
+			number := numbers[function{process, name(i, r.KernelNameBase)}]
+			if !matches("regex:"+rest[:cut], name(i, r.KernelNameBase)) || !regexp.MustCompile(rest[cut+1:]).MatchString(fmtInt(number)) {
+				continue
+			}
+		}
+		key := config{process: process}
+		if r.FilterMode == "per-launch-config" {
+			c := &tl.Configs[k.Config]
+			key = config{process, name(i, "function"), c.Grid, c.Block, c.DynamicShared}
+			if byIdent { // in the form that names are compared in
+				key.name = name(i, r.KernelNameBase)
+			}
+		}
+		seen[key]++
+		if n := seen[key]; n <= r.LaunchSkip || r.LaunchCount > 0 && n > r.LaunchSkip+r.LaunchCount {
+			continue
+		}
+		out = append(out, i+1)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func fmtInt(n int) string { return strconv.Itoa(n) }
+
+// plannedIDs are the launches that a run says it will count.
+func plannedIDs(r *Run) []int {
+	var out []int
+	for _, p := range r.Planned {
+		out = append(out, p.ID)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// checkPlan holds a choice against the interpreter: the runs count exactly what
+// they say, every chosen group is counted whatever ncu's idea of a launch
+// configuration, and predictions add up.
+func checkPlan(t *testing.T, l *Launches, targets *Targets) {
+	t.Helper()
+	for _, byIdent := range []bool{false, true} {
+		got := map[string]bool{}
+		for i := range targets.Runs {
+			r := &targets.Runs[i]
+			ids := interpret(t, l.t, targets, r, byIdent)
+			if want := plannedIDs(r); !byIdent && !slices.Equal(ids, want) {
+				t.Fatalf("run %d (%s, skip %d, count %d, %s%s): ncu counts %v, planned %v", i, r.Way, r.LaunchSkip, r.LaunchCount, r.KernelID, r.KernelName, ids, want)
+			}
+			for _, id := range ids {
+				for at := range l.launches {
+					if l.launches[at].kernel == id-1 {
+						got[l.groups[l.launches[at].group].id] = true
+					}
+				}
+			}
+		}
+		for _, g := range targets.Groups {
+			if g.Chosen && !got[g.ID] {
+				t.Errorf("group %s %v %v is chosen and not counted (configurations by mangled name: %v)", g.Kernel, g.Grid, g.Block, byIdent)
+			}
+		}
+	}
+	n := 0
+	for _, r := range targets.Runs {
+		n += len(r.Planned)
+	}
+	if n != targets.Predicted.Launches || len(targets.Runs) != targets.Predicted.Processes {
+		t.Errorf("predicted %d launches in %d processes, planned %d in %d", targets.Predicted.Launches, targets.Predicted.Processes, n, len(targets.Runs))
+	}
+	sum := targets.Predicted.ProgramSeconds
+	if targets.Predicted.Seconds < sum {
+		t.Errorf("predicted %g s, less than one run of the program (%g s)", targets.Predicted.Seconds, sum)
+	}
+}
+
+// resultsOf makes the results that ncu would give of launches of the timeline.
+func resultsOf(l *Launches, ids []int) []Counted {
+	around := l.at.Around()
+	regions := map[uint32]timeline.Region{}
+	for _, r := range l.at.Regions() {
+		regions[r.ID] = r
+	}
+	var out []Counted
+	for i, id := range ids {
+		k := &l.t.Kernels[id-1]
+		f, c, q := l.t.Functions[k.Function], &l.t.Configs[k.Config], &l.t.Queues[k.Queue]
+		got := Counted{
+			ID: i, Mangled: l.t.Name(f.Mangled), Function: l.t.Name(f.Short), Demangled: l.t.Name(f.Demangled), Grid: c.Grid, Block: c.Block,
+			Process: 4000 + int(q.Process), Device: int(q.Device), HasState: true, DurationNS: k.Duration() * 5 / 4,
+		}
+		own, _ := around(id - 1)
+		for _, node := range own {
+			if r := regions[node]; r.Kind == timeline.StartEnd {
+				got.State.Open = append(got.State.Open, r.Stack...)
+			} else {
+				got.State.Stacks = append(got.State.Stacks, r.Stack)
+			}
+		}
+		out = append(out, got)
+	}
+	return out
+}
+
+// checkVerify holds the verification against what ncu would count: all of it is
+// sound and covers what was predicted.
+func checkVerify(t *testing.T, l *Launches, targets *Targets) {
+	t.Helper()
+	for _, byIdent := range []bool{false, true} {
+		var ids []int
+		for i := range targets.Runs {
+			ids = append(ids, interpret(t, l.t, targets, &targets.Runs[i], byIdent)...)
+		}
+		v, err := Verify(targets, resultsOf(l, ids), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(v.Missing) > 0 {
+			t.Errorf("missing %+v", v.Missing)
+		}
+		if byIdent {
+			continue
+		}
+		if len(v.MissingLaunches) > 0 || v.CoverageRegions != targets.Predicted.CoverageRegions {
+			t.Errorf("launches missing %+v, coverage %g of %g", v.MissingLaunches, v.CoverageRegions, targets.Predicted.CoverageRegions)
+		}
+		for _, m := range v.Matches {
+			if m.Verdict != Sound || !m.RegionInPlan {
+				t.Errorf("%+v", m)
+			}
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package pick
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/ncu"
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+func TestLadder(t *testing.T) {
+	climb := Climb{Version: tool.Version{Major: 2025, Minor: 3}, Regions: []string{"decode/"}, Kernels: 10, Program: 25 * time.Second, Passes: 9}
+	old, rich := climb, climb
+	old.Version = tool.Version{Major: 2022, Minor: 3}
+	rich.Budget = 2 * time.Minute
+	for _, test := range []struct {
+		name       string
+		climb      Climb
+		outcomes   []capture.Outcome // of the modes in the order in which they are tried
+		unmeasured []string
+		tried      []string
+		passed     []string
+		reason     string // of the last step that was left or passed over
+	}{
+		{"range works", climb, []capture.Outcome{{Kind: capture.Captured, Usable: true}}, nil, []string{"range"}, nil, "measured what was asked for"},
+		{"PyTorch", climb, []capture.Outcome{{Kind: capture.UnsupportedAPI, Evidence: "cuKernelSetAttribute"}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "app-range"}, nil, "measured what was asked for"},
+		{"nothing but kernels", climb, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.NotDeterministic}, {Kind: capture.WithWarnings, Usable: true}}, nil, []string{"range", "app-range", "kernel"}, nil, "measured"},
+		{"old ncu", old, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "kernel"}, []string{"app-range"}, "measured"},
+		{"app-range over the budget", rich, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "kernel"}, []string{"app-range"}, "measured"},
+		{"no permission", climb, []capture.Outcome{{Kind: capture.Permission}}, nil, []string{"range"}, nil, "counters"},
+		{"interrupted with a report", climb, []capture.Outcome{{Kind: capture.Interrupted, Usable: true}}, nil, []string{"range"}, nil, "interrupted"},
+		{"kernel replay fails too", climb, []capture.Outcome{{Kind: capture.Unknown, What: "x"}, {Kind: capture.Unknown, What: "y"}, {Kind: capture.HungCollective}}, nil, []string{"range", "app-range", "kernel"}, nil, "peer"},
+		{"part of the regions", climb, []capture.Outcome{{Kind: capture.Captured, Usable: true}, {Kind: capture.Captured, Usable: true}, {Kind: capture.Captured, Usable: true}}, []string{"decode/"}, []string{"range", "app-range", "kernel"}, nil, "did not measure"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			mode, steps := test.climb.First()
+			var tried, passed []string
+			for _, o := range test.outcomes {
+				if mode == "" {
+					t.Fatal("the ladder ends early")
+				}
+				next, done, skipped := test.climb.Next(mode, o, test.unmeasured)
+				steps = append(append(steps, done), skipped...)
+				mode = next
+			}
+			if mode != "" {
+				t.Errorf("the ladder goes on with %s", mode)
+			}
+			for _, s := range steps {
+				if s.Reason == "" || s.Tried != (s.Outcome != "") {
+					t.Errorf("step %+v", s)
+				}
+				if s.Tried {
+					tried = append(tried, s.Mode)
+				} else {
+					passed = append(passed, s.Mode)
+				}
+			}
+			if !slices.Equal(tried, test.tried) || !slices.Equal(passed, test.passed) || !strings.Contains(steps[len(steps)-1].Reason, test.reason) {
+				t.Errorf("tried %v, passed over %v, last: %+v", tried, passed, steps[len(steps)-1])
+			}
+		})
+	}
+	for _, c := range []Climb{{Kernels: 5}, {Regions: []string{"idle/"}}, {Regions: []string{"decode/"}, Kernels: 3, Graphs: true}} {
+		if mode, steps := c.First(); mode != ncu.ReplayKernel || len(steps) != 2 {
+			t.Errorf("%+v begins with %s after %v", c, mode, steps)
+		}
+	}
+}

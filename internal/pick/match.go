@@ -1,0 +1,133 @@
+package pick
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/suggest"
+)
+
+// collective matches kernels that wait for a peer. Such a kernel, replayed
+// alone, hangs: the libraries NCCL and NVSHMEM, and the all-reduce kernels that
+// inference engines bring along (vLLM, TensorRT-LLM, FlashInfer, PyTorch's
+// symmetric memory, Transformer Engine's userbuffers).
+var collective = regexp.MustCompile(`(?i)(^|[^a-z])(nccl|rccl)|nvshmem|` +
+	`cross_device_reduce|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|` +
+	`userbuffers|multimem_|symm_mem|(one|two)_?shot_|lamport|barrier_(all|peers|ranks)|` +
+	`deep_?ep|internode|intranode`)
+
+// IsCollective tells by its name whether a kernel waits for a peer.
+func IsCollective(name string) bool { return collective.MatchString(name) }
+
+func (n *names) collective() bool {
+	return IsCollective(n.function) || IsCollective(n.demangled)
+}
+
+// patterns are kernel names of a configuration: exact ones, or regex:...
+type patterns struct {
+	base string
+	list []pattern
+}
+
+type pattern struct {
+	text string
+	re   *regexp.Regexp
+	hits int
+}
+
+// parsePatterns reads names; key names the place in an error.
+func parsePatterns(key, base string, texts []string) (*patterns, error) {
+	switch base {
+	case "", "function", "demangled", "mangled":
+	default:
+		return nil, fmt.Errorf("read %s: the form of a kernel's name is function, demangled or mangled, not %q", key, base)
+	}
+	p := &patterns{base: base}
+	for _, text := range texts {
+		one := pattern{text: text}
+		if expr, ok := strings.CutPrefix(text, "regex:"); ok {
+			re, err := regexp.Compile(expr)
+			if err != nil {
+				return nil, fmt.Errorf("read %s %q: %w", key, text, err)
+			}
+			one.re = re
+		}
+		p.list = append(p.list, one)
+	}
+	return p, nil
+}
+
+func (p *patterns) forms(n *names) []string {
+	switch p.base {
+	case "function":
+		return []string{n.function}
+	case "demangled":
+		return []string{n.demangled}
+	case "mangled":
+		return []string{n.mangled}
+	}
+	return []string{n.function, n.demangled, n.mangled, n.short}
+}
+
+// match tells whether any pattern selects the kernel, and remembers which.
+func (p *patterns) match(n *names) bool {
+	found := false
+	for i := range p.list {
+		one := &p.list[i]
+		if slices.ContainsFunc(p.forms(n), func(form string) bool {
+			return form != "" && (one.re != nil && one.re.MatchString(form) || one.re == nil && one.text == form)
+		}) {
+			one.hits++
+			found = true
+		}
+	}
+	return found
+}
+
+// unmatched lists the patterns that selected nothing so far.
+func (p *patterns) unmatched(key string, known []string) []Unmatched {
+	var out []Unmatched
+	for _, one := range p.list {
+		if one.hits > 0 {
+			continue
+		}
+		u := Unmatched{Key: key, Expr: one.text, Why: "no kernel of the timeline has such a name"}
+		if one.re == nil {
+			u.Near = suggest.Nearest(one.text, known)
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
+// A selection keeps kernels by include and exclude patterns; exclude first.
+type selection struct{ include, exclude *patterns }
+
+func newSelection(prefix, base string, include, exclude []string) (*selection, error) {
+	in, err := parsePatterns(prefix+"include", base, include)
+	if err != nil {
+		return nil, err
+	}
+	ex, err := parsePatterns(prefix+"exclude", base, exclude)
+	if err != nil {
+		return nil, err
+	}
+	return &selection{in, ex}, nil
+}
+
+// keep gives "" for a kernel that is kept, else why it is not.
+func (s *selection) keep(n *names) string {
+	switch {
+	case s.exclude.match(n):
+		return "excluded by kernel_exclude"
+	case len(s.include.list) > 0 && !s.include.match(n):
+		return "not among kernel_include"
+	}
+	return ""
+}
+
+func (s *selection) unmatched(known []string) []Unmatched {
+	return append(s.include.unmatched("kernel_include", known), s.exclude.unmatched("kernel_exclude", known)...)
+}

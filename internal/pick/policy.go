@@ -1,0 +1,48 @@
+package pick
+
+import (
+	"time"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// A Policy says which launches are worth counting. The zero Policy takes every
+// group of launches of the whole program except collectives.
+type Policy struct {
+	// Include and Exclude are NVTX expressions as a person writes them. A launch
+	// counts if any include and no exclude selects it; no include selects all.
+	Include, Exclude []string
+	// KernelInclude and KernelExclude are names, or regex:...; exclude goes
+	// first. KernelBase limits them to one form of the name (function, demangled
+	// or mangled); "" compares with each form.
+	KernelInclude, KernelExclude []string
+	KernelBase                   string
+
+	TopN     int           // groups at most; 0 is no limit
+	Coverage float64       // share of the GPU time that can be chosen which is enough; 0 is all of it
+	Budget   time.Duration // predicted time of all ncu processes together; 0 is no limit
+
+	Slowest     bool // also the slowest launch of each group
+	Collectives bool // also kernels that wait for a peer
+
+	Collect Collect
+	// Program is how long the program runs alone; 0 takes the length of the
+	// timeline. ProgramSource says where the number comes from.
+	Program       time.Duration
+	ProgramSource string
+
+	// Partial says that the timeline shows only part of the program, so that
+	// launches cannot be numbered from its start.
+	Partial bool
+	// Version is that of ncu; zero is the newest.
+	Version tool.Version
+	// MaxFilter bounds one kernel filter in bytes; 0 is ncu.MaxFilter.
+	MaxFilter int
+}
+
+// Collect is what ncu is told to collect of each launch.
+type Collect struct {
+	Set      string   `json:"set,omitempty"`
+	Sections []string `json:"sections,omitempty"`
+	Metrics  []string `json:"metrics,omitempty"`
+}

@@ -1,0 +1,128 @@
+package pick
+
+// RegionSchema is the version of ncu/regions/report.json.
+const RegionSchema = 1
+
+// A RegionReport is what was measured of each region. It is stored as
+// ncu/regions/report.json.
+type RegionReport struct {
+	Schema   int      `json:"schema"`
+	Timeline string   `json:"timeline"`
+	Regions  []Region `json:"regions"`
+	// Unmatched are regions that never opened and patterns that matched nothing.
+	Unmatched []Unmatched `json:"unmatched,omitempty"`
+	// Ladder is how the replay mode was found, where it was left open.
+	Ladder   []Step   `json:"ladder,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// How a region was measured.
+const (
+	ByLaunches = "launches" // counters of single launches, extrapolated by the timeline
+	ByRange    = "range"    // as a whole
+	NotAtAll   = "none"
+)
+
+// A Region is one region path.
+type Region struct {
+	Path      string `json:"path"`
+	Name      string `json:"name"`
+	Domain    string `json:"domain,omitempty"`
+	Style     string `json:"style"`
+	Parent    string `json:"parent,omitempty"`
+	Depth     int    `json:"depth"`
+	Folder    string `json:"folder"` // under ncu/regions
+	Instances int    `json:"instances"`
+	RangeNS   int64  `json:"range_ns"` // on the host, added up
+
+	Measured string `json:"measured"`      // launches, range or none
+	Why      string `json:"why,omitempty"` // where it was not measured
+
+	Whole *WholeSums   `json:"whole,omitempty"` // of ranges measured as a whole
+	Parts []RegionPart `json:"parts"`
+}
+
+// A RegionPart is a region as a whole, or its share in a process or a device.
+type RegionPart struct {
+	Scope     string     `json:"scope"` // aggregate, process or device
+	Process   *int       `json:"process,omitempty"`
+	Device    *int       `json:"device,omitempty"`
+	Inclusive RegionSums `json:"inclusive"` // with what is nested in it
+	Exclusive RegionSums `json:"exclusive"`
+}
+
+// RegionSums are the kernels of a region and what their counters add up to.
+type RegionSums struct {
+	Launches int   `json:"launches"`
+	KernelNS int64 `json:"kernel_ns"`
+	// Excluded are launches that kernel patterns leave out. The numbers above
+	// and below do not hold them.
+	ExcludedLaunches int   `json:"excluded_launches,omitempty"`
+	ExcludedNS       int64 `json:"excluded_ns,omitempty"`
+
+	Groups        int     `json:"groups"`
+	CountedGroups int     `json:"counted_groups"`
+	CountedNS     int64   `json:"counted_ns"` // of the launches that counted ones stand for
+	Coverage      float64 `json:"coverage"`   // share of kernel_ns
+	// ElsewhereNS is the part of counted_ns whose counters come from a launch of
+	// the same kernel, grid and block in another region.
+	ElsewhereNS int64 `json:"elsewhere_ns,omitempty"`
+
+	Metrics []RegionMetric `json:"metrics,omitempty"`
+	Absent  []Absent       `json:"absent,omitempty"`
+	Kernels []RegionKernel `json:"kernels,omitempty"`
+}
+
+// A RegionMetric is one metric over the launches of a region.
+type RegionMetric struct {
+	Name  string  `json:"name"`
+	Unit  string  `json:"unit,omitempty"`
+	How   string  `json:"how"` // sum or mean
+	Value float64 `json:"value"`
+	// Coverage is the share of the kernel time whose launches have the metric.
+	// A sum covers those launches alone; nothing is added for the rest.
+	Coverage float64 `json:"coverage"`
+}
+
+// An Absent is a metric that was asked for and is not there.
+type Absent struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+// A RegionKernel is one group of launches within a region.
+type RegionKernel struct {
+	Group    string   `json:"group"`
+	Kernel   string   `json:"kernel"`
+	Grid     [3]int32 `json:"grid"`
+	Block    [3]int32 `json:"block"`
+	Launches int      `json:"launches"`
+	NS       int64    `json:"ns"`
+	Share    float64  `json:"share"` // of kernel_ns
+	Counted  int      `json:"counted"`
+}
+
+// WholeSums are ranges that ncu measured as a whole.
+type WholeSums struct {
+	Ranges  int            `json:"ranges"` // measured
+	Of      int            `json:"of"`     // instances in the timeline
+	NS      int64          `json:"ns"`     // under ncu
+	Metrics []RegionMetric `json:"metrics"`
+	Absent  []Absent       `json:"absent,omitempty"`
+}
+
+// RegionOptions say what the report shows.
+type RegionOptions struct {
+	// Include are the regions of interest as NVTX expressions; those that never
+	// opened are named. The report holds every region that they select, with
+	// what is nested in it; all where there are none.
+	Include []string `json:"include,omitempty"`
+	Exclude []string `json:"exclude,omitempty"`
+	// KernelInclude and KernelExclude select kernels; exclude goes first.
+	KernelInclude []string `json:"kernel_include,omitempty"`
+	KernelExclude []string `json:"kernel_exclude,omitempty"`
+	// Metrics are the ones to show, in their order; nil shows all.
+	Metrics []string `json:"metrics,omitempty"`
+	// Aggregate adds a part over all processes and devices.
+	Aggregate bool `json:"aggregate"`
+}

@@ -1,0 +1,90 @@
+package pick
+
+import (
+	"fmt"
+	"slices"
+)
+
+// maxRetries is how many further processes what was missed is worth.
+const maxRetries = 2
+
+// Retry translates the groups that were missed in another way than before:
+// by configuration what was asked for by number, by number what was asked for
+// by configuration. It gives no runs where there is no other way,
+// and at most two.
+func Retry(t *Targets, missing []Missing, l *Launches, p Policy) ([]Run, error) {
+	if len(missing) == 0 {
+		return nil, nil
+	}
+	filter, err := newRegionFilter(p.Include, p.Exclude, l.at.Seen())
+	if err != nil {
+		return nil, err
+	}
+	kernels, err := newSelection("kernel_", p.KernelBase, p.KernelInclude, p.KernelExclude)
+	if err != nil {
+		return nil, err
+	}
+	c := &choice{l: l, p: p, filter: filter, medians: map[int]int{}}
+	c.pass()
+	c.sort(kernels)
+	c.cost = costModel{passes: t.Predicted.PassesPerLaunch, program: t.Predicted.ProgramSeconds}
+	var groups []int
+	for g := range l.groups {
+		if slices.ContainsFunc(missing, func(m Missing) bool { return m.Group == l.groups[g].id }) && len(c.members[g]) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	if len(groups) == 0 {
+		return nil, nil
+	}
+	tried := waysTried(t, missing)
+	plan := c.otherWay(groups, tried)
+	if plan == nil {
+		return nil, nil
+	}
+	plan.runs = plan.runs[:min(len(plan.runs), maxRetries)]
+	c.settle(plan, groups)
+	out := &Targets{}
+	c.fill(out, groups, plan)
+	for i := range out.Runs {
+		out.Runs[i].Retry = true
+		out.Runs[i].Note = joinNotes(fmt.Sprintf("again, another way: %s missed before", plural(len(groups), "group", "groups")), out.Runs[i].Note)
+	}
+	return out.Runs, nil
+}
+
+// waysTried are the ways by which launches of the missing groups were planned.
+func waysTried(t *Targets, missing []Missing) map[string]bool {
+	tried := map[string]bool{}
+	for _, r := range t.Runs {
+		for _, p := range r.Planned {
+			if slices.ContainsFunc(missing, func(m Missing) bool { return m.Group == p.Group }) {
+				tried[r.Way] = true
+			}
+		}
+	}
+	return tried
+}
+
+func (c *choice) otherWay(groups []int, tried map[string]bool) *translation {
+	if !tried[WayPerConfig] {
+		if t, missing, _ := c.perConfig(groups, false); t != nil && len(missing) == 0 {
+			return t
+		}
+		if t, _ := c.rounds(groups); t != nil {
+			return t
+		}
+	}
+	if !tried[WayNumbers] {
+		wants := slices.DeleteFunc(c.typicalWants(groups), func(w want) bool { return len(w.accept) == 0 })
+		if t, _ := c.byNumber(wants); t != nil {
+			return t
+		}
+	}
+	if !tried[WayFirst] {
+		if t, err := c.firstLaunches(groups); err == nil && t.runs[0].LaunchCount <= maxSkip {
+			return t
+		}
+	}
+	return nil
+}

@@ -1,0 +1,365 @@
+package pick
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/ncu"
+)
+
+// How far the search for a window of launches goes.
+const (
+	maxSkip  = 64
+	maxCount = 16
+)
+
+// A translation is one way to have chosen groups counted.
+type translation struct {
+	name    string // for the comparison
+	runs    []runPlan
+	seconds float64
+	offNS   int64 // GPU time of chosen groups that a launch away from the median stands for
+	trade   string
+}
+
+// A runPlan is one ncu process with the launches that it will count.
+type runPlan struct {
+	Run
+	picks []planned
+}
+
+type planned struct {
+	launch int
+	role   string
+}
+
+// translate finds the cheapest way to count the groups.
+func (c *choice) translate(groups []int) (*translation, error) {
+	var ways []*translation
+	var closed []string
+	consider := func(t *translation, why string) {
+		if t == nil {
+			closed = append(closed, why)
+			return
+		}
+		c.settle(t, groups)
+		ways = append(ways, t)
+	}
+	if c.p.Slowest {
+		c.slowestWays(groups, consider)
+	} else {
+		c.typicalWays(groups, consider)
+	}
+	if len(ways) == 0 {
+		t, err := c.firstLaunches(groups)
+		if err != nil {
+			return nil, err
+		}
+		consider(t, "")
+	}
+	slices.SortStableFunc(ways, func(x, y *translation) int {
+		// Among equals, to the second, the way that was considered first is the safer.
+		return cmp.Or(cmp.Compare(math.Round(c.worth(x)), math.Round(c.worth(y))), cmp.Compare(len(x.runs), len(y.runs)))
+	})
+	ways[0].trade = c.compare(ways, closed)
+	return ways[0], nil
+}
+
+func (c *choice) typicalWays(groups []int, consider func(*translation, string)) {
+	all, missing, why := c.perConfig(groups, false)
+	if len(missing) > 0 {
+		all, why = nil, "no window of launches of each configuration holds every group"
+	}
+	consider(all, why)
+	consider(c.byNumber(c.typicalWants(groups)))
+	consider(c.both(groups, nil))
+	if all == nil {
+		consider(c.rounds(groups))
+		consider(c.numbersFirst(groups))
+	}
+}
+
+// numbersFirst takes by number what can be numbered, and the rest in rounds.
+func (c *choice) numbersFirst(groups []int) (*translation, string) {
+	var wants []want
+	var rest []int
+	for _, w := range c.typicalWants(groups) {
+		if len(w.accept) > 0 {
+			wants = append(wants, w)
+		} else {
+			rest = append(rest, w.group)
+		}
+	}
+	if len(wants) == 0 || len(rest) == 0 {
+		return nil, ""
+	}
+	first, why := c.byNumber(wants)
+	if first == nil {
+		return nil, why
+	}
+	second, why := c.rounds(rest)
+	if second == nil {
+		return nil, why
+	}
+	return &translation{name: "launches by number, then one of each configuration", runs: append(first.runs, second.runs...)}, ""
+}
+
+func (c *choice) slowestWays(groups []int, consider func(*translation, string)) {
+	slowest := c.slowestWants(groups)
+	consider(c.byNumber(append(c.typicalWants(groups), slowest...)))
+	consider(c.both(groups, slowest))
+	first, why := c.rounds(groups)
+	if first == nil {
+		consider(nil, why)
+		return
+	}
+	// Those that can be numbered; the typical ones must do for the others.
+	slowest = slices.DeleteFunc(slowest, func(w want) bool { return len(w.accept) == 0 })
+	second, why := c.byNumber(slowest)
+	if second == nil {
+		consider(first, why)
+		return
+	}
+	consider(&translation{name: "configurations, then the slowest by number", runs: append(first.runs, second.runs...)}, "")
+}
+
+// both takes one launch of each configuration in one process, and what that
+// misses, and further wants, by number in another.
+func (c *choice) both(groups []int, further []want) (*translation, string) {
+	first, missing, why := c.perConfig(groups, true)
+	if first == nil {
+		return nil, why
+	}
+	if len(missing)+len(further) == 0 {
+		return nil, "" // one process holds every group
+	}
+	second, why := c.byNumber(append(c.typicalWants(missing), further...))
+	if second == nil {
+		return nil, why
+	}
+	return &translation{name: "one of each configuration, then launches by number", runs: append(first.runs, second.runs...)}, ""
+}
+
+// rounds takes one launch of each configuration, then in a further process the
+// same of what was missed, until nothing is: kernels that differ only in their
+// template arguments come one after the other.
+func (c *choice) rounds(groups []int) (*translation, string) {
+	all := &translation{name: "one of each configuration in rounds"}
+	for left := groups; len(left) > 0; {
+		t, missing, why := c.perConfig(left, true)
+		if t == nil {
+			return nil, why
+		}
+		if len(missing) >= len(left) {
+			return nil, "a round of launches of each configuration holds no further group"
+		}
+		all.runs = append(all.runs, t.runs...)
+		left = missing
+	}
+	return all, ""
+}
+
+// settle adds up what a way costs and how typical its launches are.
+func (c *choice) settle(t *translation, groups []int) {
+	t.seconds, t.offNS = 0, 0
+	typical := map[int]bool{}
+	for i := range t.runs {
+		r := &t.runs[i]
+		r.Seconds = c.cost.process()
+		for _, p := range r.picks {
+			e := &c.l.launches[p.launch]
+			r.Seconds += c.cost.launch(e.ns)
+			typical[e.group] = typical[e.group] || p.role == RoleTypical
+		}
+		t.seconds += r.Seconds
+		r.Seconds = round3(r.Seconds)
+	}
+	for _, g := range groups {
+		if !typical[g] {
+			t.offNS += c.totalNS[g]
+		}
+	}
+}
+
+// worth is what ways are compared by: their time, where launches that are not
+// typical are as bad as a further process if they stand for everything.
+func (c *choice) worth(t *translation) float64 {
+	return t.seconds + share(t.offNS, c.totals.RegionNS)*c.cost.process()
+}
+
+func (c *choice) compare(ways []*translation, closed []string) string {
+	var b strings.Builder
+	say := func(t *translation) {
+		n := 0
+		for _, r := range t.runs {
+			n += len(r.picks)
+		}
+		fmt.Fprintf(&b, "%s: %d launches in %s, %.0f s", t.name, n, plural(len(t.runs), "process", "processes"), t.seconds)
+		if t.offNS > 0 {
+			fmt.Fprintf(&b, ", %.1f %% of the GPU time by launches that are not typical", 100*share(t.offNS, c.totals.RegionNS))
+		}
+	}
+	b.WriteString("chosen: ")
+	say(ways[0])
+	for _, t := range ways[1:] {
+		b.WriteString("; instead of ")
+		say(t)
+	}
+	for _, why := range closed {
+		if why != "" && !strings.Contains(b.String(), why) {
+			b.WriteString("; not possible: " + why)
+		}
+	}
+	fmt.Fprintf(&b, "; one more process costs %.0f s", c.cost.process())
+	return b.String()
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// roleOf names the part a launch has in its group.
+func (c *choice) roleOf(launch int, chosen map[int]bool) string {
+	switch {
+	case !chosen[c.l.launches[launch].group]:
+		return RoleAlong
+	case c.isTypical(launch):
+		return RoleTypical
+	}
+	return RoleSame
+}
+
+// isTypical tells whether a launch lies near the median of its group.
+func (c *choice) isTypical(launch int) bool {
+	e := &c.l.launches[launch]
+	median := c.l.launches[c.median(e.group)].ns
+	d := e.ns - median
+	return max(d, -d) <= typicalSlack(median)
+}
+
+// median is the launch of a group at the median duration: the lower of two
+// middles, the earliest among equals.
+func (c *choice) median(g int) int {
+	if at, ok := c.medians[g]; ok {
+		return at
+	}
+	order := slices.Clone(c.members[g])
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(c.l.launches[x].ns, c.l.launches[y].ns) })
+	at := (len(order) - 1) / 2
+	for at > 0 && c.l.launches[order[at-1]].ns == c.l.launches[order[at]].ns {
+		at--
+	}
+	c.medians[g] = order[at]
+	return order[at]
+}
+
+func (c *choice) slowest(g int) int {
+	return slices.MaxFunc(c.members[g], func(x, y int) int {
+		return cmp.Or(cmp.Compare(c.l.launches[x].ns, c.l.launches[y].ns), cmp.Compare(y, x))
+	})
+}
+
+// filterNames gives the names to filter by and their form: mangled, on which
+// both tools agree, unless the timeline lacks it for one of the kernels.
+func (c *choice) filterNames(groups []int) (base string, of func(*names) string) {
+	for _, g := range groups {
+		if c.l.groups[g].names.mangled == "" {
+			return "function", func(n *names) string { return n.function }
+		}
+	}
+	return "mangled", func(n *names) string { return n.mangled }
+}
+
+// perConfig takes launches of each configuration: after skip of them, count.
+// With one set, it takes a single launch and leaves the groups that this
+// misses; else it searches for the window that holds them all.
+func (c *choice) perConfig(groups []int, one bool) (t *translation, missing []int, why string) {
+	if !ncu.PerLaunchConfig(c.p.Version) {
+		return nil, nil, fmt.Sprintf("ncu %s has no per-launch-config", c.p.Version)
+	}
+	base, of := c.filterNames(groups)
+	byName := map[string][]int{}
+	var list []string
+	for _, g := range groups {
+		name := of(c.l.groups[g].names)
+		byName[name] = append(byName[name], g)
+		list = append(list, name)
+	}
+	f, err := ncu.KernelFilter(list, c.p.MaxFilter)
+	if err != nil {
+		return nil, nil, err.Error()
+	}
+	t = &translation{name: "launches of each configuration"}
+	for i, pass := range f.Passes {
+		var part []int
+		wanted := map[string]bool{}
+		for _, name := range f.Names[i] {
+			part = append(part, byName[name]...)
+			wanted[name] = true
+		}
+		slices.Sort(part)
+		w := c.windows(part, func(n *names) bool { return wanted[of(n)] })
+		best := w.search(one)
+		if best == nil {
+			return nil, part, ""
+		}
+		missing = append(missing, best.missing...)
+		r := runPlan{Run: Run{Way: WayPerConfig, KernelName: pass, KernelNameBase: base, FilterMode: "per-launch-config", LaunchSkip: best.skip, LaunchCount: best.count, Note: f.Note}}
+		for _, launch := range best.taken {
+			r.picks = append(r.picks, planned{launch, c.roleOf(launch, w.chosen)})
+		}
+		t.runs = append(t.runs, r)
+	}
+	return t, missing, ""
+}
+
+// firstLaunches counts from the first launch of the named kernels on until each
+// group was met: what is left where nothing else can be used.
+func (c *choice) firstLaunches(groups []int) (*translation, error) {
+	base, of := c.filterNames(groups)
+	var list []string
+	chosen := map[int]bool{}
+	for _, g := range groups {
+		list = append(list, of(c.l.groups[g].names))
+		chosen[g] = true
+	}
+	f, err := ncu.KernelFilter(list, c.p.MaxFilter)
+	if err != nil {
+		return nil, err
+	}
+	t := &translation{name: "the first launches"}
+	for i, pass := range f.Passes {
+		seen := map[uint32][]int{}
+		first := map[int]int{}
+		for at := range c.l.launches {
+			e := &c.l.launches[at]
+			if !c.in[at] || !slices.Contains(f.Names[i], of(&c.l.names[e.function])) {
+				continue
+			}
+			seen[e.process] = append(seen[e.process], at)
+			n := len(seen[e.process])
+			if old, ok := first[e.group]; chosen[e.group] && (!ok || n < old) {
+				first[e.group] = n
+			}
+		}
+		count := 1
+		for _, n := range first {
+			count = max(count, n)
+		}
+		r := runPlan{Run: Run{Way: WayFirst, KernelName: pass, KernelNameBase: base, FilterMode: "global", LaunchCount: count, Note: f.Note}}
+		for _, list := range seen {
+			for _, at := range list[:min(count, len(list))] {
+				r.picks = append(r.picks, planned{at, c.roleOf(at, chosen)})
+			}
+		}
+		slices.SortFunc(r.picks, func(x, y planned) int { return cmp.Compare(x.launch, y.launch) })
+		t.runs = append(t.runs, r)
+	}
+	return t, nil
+}

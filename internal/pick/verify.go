@@ -1,0 +1,315 @@
+package pick
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// A Verification says which of the launches that were to be counted were, and
+// how much of the GPU time that is.
+type Verification struct {
+	Schema  int       `json:"schema"`
+	Matches []Match   `json:"matches"`
+	Missing []Missing `json:"missing,omitempty"` // chosen groups without any counted launch
+	// MissingLaunches are planned launches of groups that have another one
+	// counted: a slowest or typical launch that was not met.
+	MissingLaunches []Planned `json:"missing_launches,omitempty"`
+
+	Counted         int     `json:"counted"`          // results of ncu
+	Groups          int     `json:"groups"`           // with at least one counted launch that is sound
+	CoverageRegions float64 `json:"coverage_regions"` // share of the GPU time in the chosen regions
+	CoverageAll     float64 `json:"coverage_all"`
+	CoveredNS       int64   `json:"covered_ns"` // in the chosen regions
+
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// The verdicts on a counted launch.
+const (
+	Sound      = "sound"      // name, grid, block, region and duration are as planned
+	Doubtful   = "doubtful"   // of the group, but something differs
+	Unexpected = "unexpected" // of a group of the timeline that was not planned
+	Unknown    = "unknown"    // no such kernel, grid and block in the timeline
+)
+
+// A Match is the place of one counted launch in the timeline.
+type Match struct {
+	Result  int    `json:"result"` // index into the results given
+	Report  string `json:"report,omitempty"`
+	ID      int    `json:"id"`
+	Kernel  string `json:"kernel"`
+	Group   string `json:"group,omitempty"` // id
+	Launch  int    `json:"launch,omitempty"`
+	Role    string `json:"role,omitempty"`
+	Verdict string `json:"verdict"`
+	Why     string `json:"why,omitempty"`
+
+	DurationNS   int64 `json:"duration_ns,omitempty"`    // under ncu
+	TimelineNS   int64 `json:"timeline_ns,omitempty"`    // of the planned launch, else the median of the group
+	RegionInPlan bool  `json:"region_in_plan,omitempty"` // the regions around it are those of the planned launch
+}
+
+// A Missing is a chosen group that was not counted.
+type Missing struct {
+	Group  string  `json:"group"`
+	Kernel string  `json:"kernel"`
+	Share  float64 `json:"share"` // of the GPU time in the regions
+	Why    string  `json:"why"`
+}
+
+// Verify finds the place of each counted launch in the timeline and says what
+// is missing. Results are those of all runs so far, in the order of the runs.
+func Verify(t *Targets, results []Counted, l *Launches) (*Verification, error) {
+	filter, err := spelledFilter(t.Include, t.Exclude)
+	if err != nil {
+		return nil, err
+	}
+	v := &verifier{t: t, l: l, filter: filter, planned: map[string][]Planned{}, out: &Verification{Schema: Schema, Counted: len(results)}}
+	for _, r := range t.Runs {
+		for _, p := range r.Planned {
+			v.planned[p.Group] = append(v.planned[p.Group], p)
+		}
+	}
+	v.index()
+	for i := range results {
+		v.out.Matches = append(v.out.Matches, v.place(i, &results[i]))
+	}
+	v.missing()
+	v.coverage()
+	return v.out, nil
+}
+
+type verifier struct {
+	t       *Targets
+	l       *Launches
+	filter  *regionFilter
+	planned map[string][]Planned // by group, not met yet
+	in      []bool               // by launch
+	totalNS []int64              // by group, within the regions
+	medians []int64
+	loose   map[looseKey]int
+	out     *Verification
+}
+
+// looseKey finds a group whose mangled name one of the tools does not know; -1
+// stands for several.
+type looseKey struct {
+	function    string
+	grid, block [3]int32
+}
+
+func (v *verifier) index() {
+	l := v.l
+	v.in, v.totalNS, v.medians, v.loose = make([]bool, len(l.launches)), make([]int64, len(l.groups)), make([]int64, len(l.groups)), map[looseKey]int{}
+	match := l.at.KernelMatcher(v.filter.match)
+	durations := make([][]int64, len(l.groups))
+	for i := range l.launches {
+		e := &l.launches[i]
+		durations[e.group] = append(durations[e.group], e.ns)
+		if v.in[i] = v.filter.all() || match(e.kernel); v.in[i] {
+			v.totalNS[e.group] += e.ns
+		}
+	}
+	for g := range l.groups {
+		slices.Sort(durations[g])
+		v.medians[g] = durations[g][(len(durations[g])-1)/2]
+		k := l.groups[g].key
+		key := looseKey{l.groups[g].names.function, k.grid, k.block}
+		if _, ok := v.loose[key]; ok {
+			v.loose[key] = -1
+			continue
+		}
+		v.loose[key] = g
+	}
+}
+
+// find gives the group of a result, or -1.
+func (v *verifier) find(c *Counted) int {
+	models := []string{""}
+	if v.l.models {
+		models = nil
+		for _, g := range v.l.t.GPUs {
+			if g.CUDADevice == c.Device {
+				models = append(models, g.Name)
+			}
+		}
+	}
+	for _, ident := range []string{c.Mangled, c.Demangled} {
+		for _, model := range models {
+			if g, ok := v.l.byKey[groupKey{ident, c.Grid, c.Block, model}]; ok && ident != "" {
+				return g
+			}
+		}
+	}
+	if g, ok := v.loose[looseKey{c.Function, c.Grid, c.Block}]; ok && g >= 0 && (v.l.groups[g].names.mangled == "" || c.Mangled == "") {
+		return g
+	}
+	return -1
+}
+
+func (v *verifier) place(i int, c *Counted) Match {
+	m := Match{Result: i, Report: c.Report, ID: c.ID, Kernel: cmp.Or(c.Demangled, c.Function, c.Mangled), DurationNS: c.DurationNS}
+	if c.Whole {
+		m.Verdict, m.Why = Unexpected, "a range or graph measured as a whole"
+		return m
+	}
+	g := v.find(c)
+	if g < 0 {
+		m.Verdict, m.Why = Unknown, "the timeline has no launch of this kernel with this grid and block"
+		return m
+	}
+	def := &v.l.groups[g]
+	m.Kernel, m.Group, m.TimelineNS = def.names.short, def.id, v.medians[g]
+	p, ok := v.next(def.id, c)
+	if ok {
+		m.Launch, m.Role, m.TimelineNS = p.ID, p.Role, p.DurationNS
+		m.RegionInPlan = c.HasState && slices.Equal(sorted(c.Paths()), sorted(v.paths(p.ID)))
+	}
+	m.Verdict = Sound
+	switch {
+	case c.HasState && !v.filter.all() && !v.filter.match(c.State):
+		m.Verdict, m.Why = Doubtful, fmt.Sprintf("it was launched in %s, outside the chosen regions", quoteAll(c.Paths()))
+	case c.DurationNS > 0 && !v.reasonable(c, m.TimelineNS):
+		m.Verdict, m.Why = Doubtful, fmt.Sprintf("it took %d ns under ncu, %d ns in the timeline", c.DurationNS, m.TimelineNS)
+	case !ok:
+		m.Verdict, m.Why = Unexpected, "of a configuration or number of launches that was not planned"
+		if v.t.group(def.id) != nil {
+			m.Why = "more launches of this group than planned"
+		}
+	case c.HasState && !m.RegionInPlan:
+		m.Why = fmt.Sprintf("planned in %s, counted in %s: another launch of the same configuration", quoteAll(v.paths(p.ID)), quoteAll(c.Paths()))
+	}
+	return m
+}
+
+// next takes the planned launch that a result stands for: the first of its
+// group in the same regions, else the first of its group.
+func (v *verifier) next(group string, c *Counted) (Planned, bool) {
+	list := v.planned[group]
+	if len(list) == 0 {
+		return Planned{}, false
+	}
+	at := 0
+	if c.HasState {
+		paths := sorted(c.Paths())
+		if i := slices.IndexFunc(list, func(p Planned) bool { return slices.Equal(paths, sorted(v.paths(p.ID))) }); i > 0 {
+			at = i
+		}
+	}
+	p := list[at]
+	v.planned[group] = slices.Delete(slices.Clone(list), at, at+1)
+	return p, true
+}
+
+// paths are the regions around a launch of the timeline, one for each stack.
+func (v *verifier) paths(id int) []string {
+	around := v.l.around()
+	own, _ := around(id - 1)
+	var out []string
+	for _, node := range own {
+		out = append(out, v.l.at.Path(node))
+	}
+	return out
+}
+
+func sorted(list []string) []string {
+	out := slices.Clone(list)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func quoteAll(paths []string) string {
+	if len(paths) == 0 {
+		return "no range"
+	}
+	return fmt.Sprintf("%q", paths)
+}
+
+// reasonable compares durations. Under ncu caches are cold and clocks are
+// locked, to a base that is up to twice below the boost of the timeline, and
+// its timer adds a microsecond or two; a launch that is twice as fast, or
+// slower than all that explains, is another one.
+func (v *verifier) reasonable(c *Counted, timeline int64) bool {
+	slow := 2.5
+	for _, g := range v.l.t.GPUs {
+		if g.CUDADevice == max(c.Device, 0) && g.ClockHz > 0 && c.ClockHz > 0 {
+			slow = 2 * max(1, float64(g.ClockHz)/c.ClockHz)
+		}
+	}
+	const timer = 4000 // ns
+	ns := float64(timeline)
+	return float64(c.DurationNS) >= ns/2 && float64(c.DurationNS) <= ns*slow+timer
+}
+
+func (v *verifier) missing() {
+	got := v.out.counted()
+	for _, g := range v.t.Groups {
+		if g.Chosen && !got[g.ID] {
+			why := "ncu counted no launch of it"
+			if slices.ContainsFunc(v.out.Matches, func(m Match) bool { return m.Group == g.ID }) {
+				why = "what ncu counted of it is doubtful"
+			}
+			v.out.Missing = append(v.out.Missing, Missing{Group: g.ID, Kernel: g.Kernel, Share: g.Share, Why: why})
+		}
+	}
+	for _, r := range v.t.Runs {
+		for _, p := range r.Planned {
+			left := slices.ContainsFunc(v.planned[p.Group], func(q Planned) bool { return q.ID == p.ID })
+			if left && p.Role != RoleAlong && got[p.Group] {
+				v.out.MissingLaunches = append(v.out.MissingLaunches, p)
+			}
+		}
+	}
+}
+
+// counted are the groups with a launch that can be used.
+func (v *Verification) counted() map[string]bool {
+	got := map[string]bool{}
+	for _, m := range v.Matches {
+		if m.Usable() {
+			got[m.Group] = true
+		}
+	}
+	return got
+}
+
+// Usable tells whether the counters stand for the group.
+func (m *Match) Usable() bool {
+	return m.Group != "" && (m.Verdict == Sound || m.Verdict == Unexpected)
+}
+
+func (v *verifier) coverage() {
+	got := v.out.counted()
+	o := v.out
+	for g := range v.l.groups {
+		if got[v.l.groups[g].id] {
+			o.CoveredNS += v.totalNS[g]
+			o.Groups++
+		}
+	}
+	o.CoverageRegions = share(o.CoveredNS, v.t.Totals.RegionNS+v.t.Totals.RegionGraphNS)
+	o.CoverageAll = share(o.CoveredNS, v.t.Totals.KernelNS+v.t.Totals.GraphNS)
+	counts := map[string]int{}
+	for _, m := range o.Matches {
+		counts[m.Verdict]++
+	}
+	if n := counts[Unknown]; n > 0 {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("%s that the timeline does not hold: the program did not run the same way twice", plural(n, "launch was counted", "launches were counted")))
+	}
+	if n := counts[Doubtful]; n > 0 {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("%s and left out", plural(n, "counted launch is doubtful", "counted launches are doubtful")))
+	}
+}
+
+// Survey gives the totals of a timeline under filters of the user's own, for
+// Verify where pick did not choose the launches.
+func Survey(l *Launches, include, exclude []string) (*Targets, error) {
+	filter, err := newRegionFilter(include, exclude, l.at.Seen())
+	if err != nil {
+		return nil, fmt.Errorf("survey launches: %w", err)
+	}
+	c := &choice{l: l, filter: filter, medians: map[int]int{}}
+	c.pass()
+	return &Targets{Schema: Schema, Timeline: l.t.Source.Path, Include: filter.include, Exclude: filter.exclude, Unmatched: filter.unmatched, Totals: c.totals}, nil
+}

@@ -1,0 +1,52 @@
+package pick
+
+import "slices"
+
+// whole adds what ncu measured of the region as a whole: each instance is a
+// result, and only those that were measured count.
+func (j *joiner) whole(r *Region) {
+	var list []int
+	for i := range j.results {
+		if j.results[i].Whole && slices.Contains(j.results[i].Paths(), r.Path) {
+			list = append(list, i)
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	w := &WholeSums{Ranges: len(list), Of: r.Instances}
+	for _, i := range list {
+		w.NS += j.results[i].DurationNS
+	}
+	for _, name := range j.metrics {
+		m := RegionMetric{Name: name, Unit: j.units[name], How: HowMean}
+		if Additive(name, m.Unit) {
+			m.How = HowSum
+		}
+		var weight float64
+		n := 0
+		for _, i := range list {
+			v, ok := j.values[i][name]
+			if !ok {
+				continue
+			}
+			n++
+			by := 1.0
+			if m.How == HowMean && w.NS > 0 {
+				by = float64(j.results[i].DurationNS)
+			}
+			m.Value += v * by
+			weight += by
+		}
+		if n == 0 {
+			w.Absent = append(w.Absent, Absent{name, "no measured range has it"})
+			continue
+		}
+		if m.How == HowMean && weight > 0 {
+			m.Value /= weight
+		}
+		m.Coverage = float64(n) / float64(max(w.Of, n))
+		w.Metrics = append(w.Metrics, m)
+	}
+	r.Whole = w
+}

@@ -1,0 +1,37 @@
+package timeline
+
+// RangeNode is the region path of range i, by its number.
+func (a *Attribution) RangeNode(i int) uint32 { return a.rangeNode[i] }
+
+// Launch is the call that launched a piece of work, by its index in
+// Timeline.Calls, or None.
+func (a *Attribution) Launch(op Op) uint32 { return a.callOf(op) }
+
+// OpenSince is the start of the earliest range that was open around a launching
+// call; false outside every range.
+func (a *Attribution) OpenSince(call uint32) (start int64, ok bool) {
+	if call == None {
+		return 0, false
+	}
+	take := func(r uint32) {
+		if at := a.t.Ranges[r].Start; !ok || at < start {
+			start, ok = at, true
+		}
+	}
+	for _, r := range a.sets.get(a.callSet[call]) {
+		for a.rangeParent[r] != None {
+			r = a.rangeParent[r]
+		}
+		take(r)
+	}
+	for _, r := range a.opens.get(a.callOpen[call]) {
+		take(r)
+	}
+	return start, ok
+}
+
+// RegionRows sums the ranges by region path, ordered by time on the GPU.
+func (a *Attribution) RegionRows(q Query) Rows[RegionRow] { return a.regionRows(q) }
+
+// EachOp visits all GPU work, kind by kind, in the order of the file.
+func (t *Timeline) EachOp(visit func(Op)) { t.eachOp(visit) }
