@@ -73,6 +73,7 @@ type Manifest struct {
 	Owner    Owner      `json:"owner" jsonschema:"the process that works or last worked in the run"`
 	Stages   []Stage    `json:"stages" jsonschema:"stages in the order they run"`
 	Warnings []string   `json:"warnings,omitempty" jsonschema:"doubts about the whole run"`
+	Recorded *time.Time `json:"recorded,omitempty" jsonschema:"when the captures were made, where they come from a recording"`
 	Pack     *PackNote  `json:"pack,omitempty" jsonschema:"present when this is a copy out of a pack: what packing changed"`
 }
 

@@ -30,6 +30,21 @@ func (a *Attribution) OpenSince(call uint32) (start int64, ok bool) {
 	return start, ok
 }
 
+// RangesAround visits every range that was open around a launching call.
+func (a *Attribution) RangesAround(call uint32, visit func(r uint32)) {
+	if call == None {
+		return
+	}
+	for _, r := range a.sets.get(a.callSet[call]) {
+		for ; r != None; r = a.rangeParent[r] {
+			visit(r)
+		}
+	}
+	for _, r := range a.opens.get(a.callOpen[call]) {
+		visit(r)
+	}
+}
+
 // RegionRows sums the ranges by region path, ordered by time on the GPU.
 func (a *Attribution) RegionRows(q Query) Rows[RegionRow] { return a.regionRows(q) }
 

@@ -1,0 +1,181 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/deepprof/deepprof/conf"
+	"github.com/deepprof/deepprof/internal/cxx"
+)
+
+// CategoriesFile is the name of the rules file in the configuration tree.
+const CategoriesFile = "categories.yaml"
+
+// OtherCategory is that of kernels which no rule matches.
+const OtherCategory = "other"
+
+// graphCategory stands for CUDA graphs whose kernels were not traced.
+const graphCategory = "graph"
+
+// A Category is a kind of kernel.
+type Category struct {
+	ID    string `yaml:"id"`
+	Label string `yaml:"label"`
+}
+
+// A Rule puts the kernels whose name it matches into a category.
+type Rule struct {
+	Name     string `yaml:"name"`
+	Category string `yaml:"category"`
+	Match    string `yaml:"match"`
+
+	re *regexp.Regexp
+}
+
+// Categories are the categories of kernels and the rules that choose them.
+type Categories struct {
+	List  []Category // "graph" and "other" come last
+	Rules []Rule     // the first that matches decides
+	index map[string]int
+}
+
+type categoriesFile struct {
+	Shipped    *bool      `yaml:"shipped"`
+	Categories []Category `yaml:"categories"`
+	Rules      []Rule     `yaml:"rules"`
+}
+
+// LoadCategories reads the rules file of each overlay that has one, and the
+// shipped one. Rules of an earlier overlay are tried first; one that says
+// "shipped: false" keeps those after it out.
+func LoadCategories(overlays ...fs.FS) (*Categories, error) {
+	c := &Categories{index: map[string]int{}}
+	for i, fsys := range append(append([]fs.FS{}, overlays...), conf.FS) {
+		if fsys == nil {
+			continue
+		}
+		data, err := fs.ReadFile(fsys, CategoriesFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read kernel categories: %w", err)
+		}
+		more, err := c.add(data)
+		if err != nil {
+			where := "shipped " + CategoriesFile
+			if i < len(overlays) {
+				where = CategoriesFile + " of the configuration overlay"
+			}
+			return nil, fmt.Errorf("read %s: %w", where, err)
+		}
+		if !more {
+			break
+		}
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	c.declare(Category{graphCategory, "CUDA graphs traced as a whole"})
+	c.declare(Category{OtherCategory, "Other"})
+	return c, nil
+}
+
+func (c *Categories) add(data []byte) (more bool, err error) {
+	var f categoriesFile
+	dec := yaml.NewDecoder(strings.NewReader(string(data)))
+	dec.KnownFields(true)
+	if err := dec.Decode(&f); err != nil {
+		return false, err
+	}
+	for _, category := range f.Categories {
+		if category.ID == "" {
+			return false, errors.New("a category has no id")
+		}
+		if category.Label == "" {
+			category.Label = category.ID
+		}
+		c.declare(category)
+	}
+	for i, r := range f.Rules {
+		if r.Name == "" {
+			r.Name = fmt.Sprintf("rule %d", i+1)
+		}
+		re, err := regexp.Compile(r.Match)
+		if err != nil || r.Match == "" {
+			return false, fmt.Errorf("rule %s: the pattern %q is no regular expression: %w", r.Name, r.Match, errors.Join(err, errEmpty(r.Match)))
+		}
+		r.re = re
+		c.Rules = append(c.Rules, r)
+	}
+	return f.Shipped == nil || *f.Shipped, nil
+}
+
+func errEmpty(pattern string) error {
+	if pattern == "" {
+		return errors.New("it is empty")
+	}
+	return nil
+}
+
+func (c *Categories) declare(category Category) {
+	if _, ok := c.index[category.ID]; !ok {
+		c.index[category.ID] = len(c.List)
+		c.List = append(c.List, category)
+	}
+}
+
+func (c *Categories) check() error {
+	var errs []error
+	for _, r := range c.Rules {
+		if _, ok := c.index[r.Category]; !ok {
+			errs = append(errs, fmt.Errorf("kernel categories: rule %s names the category %q, which is not in the list; add it under categories", r.Name, r.Category))
+		}
+	}
+	if len(c.List) > 200 {
+		errs = append(errs, fmt.Errorf("kernel categories: %d categories; at most 200 can be told apart", len(c.List)))
+	}
+	return errors.Join(errs...)
+}
+
+// kinds remembers the short name and the category of kernels: there are many
+// rows of one name, and many rules.
+type kinds struct {
+	c     *Categories
+	known map[string]kind
+}
+
+type kind struct {
+	short    string
+	category int
+	rule     string
+}
+
+func (k *kinds) of(name string) kind {
+	if got, ok := k.known[name]; ok {
+		return got
+	}
+	got := kind{short: cxx.Short(name)}
+	got.category, got.rule = k.c.Of(name, got.short)
+	k.known[name] = got
+	return got
+}
+
+// Of gives the category of a kernel by its names, as an index into List, and
+// the rule that chose it, or the last category and "".
+func (c *Categories) Of(names ...string) (int, string) {
+	for i := range c.Rules {
+		r := &c.Rules[i]
+		for _, name := range names {
+			if name != "" && r.re.MatchString(name) {
+				return c.index[r.Category], r.Name
+			}
+		}
+	}
+	return len(c.List) - 1, ""
+}

@@ -1,0 +1,253 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/workload"
+)
+
+// stagesOf lists the stages that a session timed, in their order.
+func stagesOf(m *workload.Metrics) []string {
+	if m == nil {
+		return nil
+	}
+	var names []string
+	for _, name := range stageNames {
+		if d, ok := m.Summary.Measures[name+"_ms"]; ok && d.N > 0 {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		return names
+	}
+	for name := range m.Summary.Stages {
+		names = append(names, name)
+	}
+	order := []string{"stem", "residual", "head"}
+	slices.SortFunc(names, func(x, y string) int {
+		return cmp.Or(cmp.Compare(place(order, x), place(order, y)), cmp.Compare(x, y))
+	})
+	return names
+}
+
+// place in an order; what is not in it comes after.
+func place(order []string, name string) int {
+	if i := slices.Index(order, name); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// timeOf is the distribution of a stage's time per pass, in milliseconds.
+func timeOf(m *workload.Metrics, stage string) (workload.Distribution, bool) {
+	if m == nil {
+		return workload.Distribution{}, false
+	}
+	if d, ok := m.Summary.Measures[stage+"_ms"]; ok && d.N > 0 && d.Mean != nil {
+		return d, true
+	}
+	d, ok := m.Summary.Stages[stage]
+	return d, ok && d.N > 0 && d.Mean != nil
+}
+
+// readWorkload reads what the workload measured of itself.
+func (a *analyzer) readWorkload(context.Context) error {
+	for _, stage := range []string{workload.StageBaseline, workload.StageDirect} {
+		if path := a.in.Metrics[stage]; path != "" && a.clean == nil {
+			a.clean = a.readMetrics(path)
+		}
+	}
+	if path := a.in.Metrics[workload.StageNsys]; path != "" {
+		a.profiled = a.readMetrics(path)
+	}
+	if a.clean == nil && a.in.Timeline != "" {
+		a.missing("no-baseline", "run with pipeline.baseline.enable=true",
+			"there is no clean run: times are those under the profiler, and its overhead is not known")
+	}
+	if !a.alike() {
+		a.warn("shapes-differ", "run both with the same infer settings", "the clean run and the run under nsys have different shapes (batch %d and %d, prompt %d and %d, new tokens %d and %d): the overhead cannot be told",
+			a.clean.Plan.BatchSize, a.profiled.Plan.BatchSize, a.clean.Plan.PromptLength, a.profiled.Plan.PromptLength, a.clean.Plan.MaxNewTokens, a.profiled.Plan.MaxNewTokens)
+	}
+	m := a.clean
+	if m == nil {
+		m = a.profiled
+	}
+	if m != nil {
+		a.describeWorkload(m)
+		a.aggregates()
+	}
+	return nil
+}
+
+func (a *analyzer) readMetrics(path string) *workload.Metrics {
+	m, err := workload.ReadMetrics(filepath.Dir(path))
+	if err != nil {
+		a.warn("metrics", "", "%v", err)
+		return nil
+	}
+	a.addFile(path, "metrics")
+	if !m.Complete {
+		a.warn("metrics-incomplete", "", "%s was not finished: it holds the %d samples that were", a.in.rel(path), len(m.Samples))
+	}
+	return m
+}
+
+func (a *analyzer) describeWorkload(m *workload.Metrics) {
+	w := &a.res.Workload
+	w.Kind = m.Kind
+	f := &m.Model
+	w.Model = &Model{
+		Name: f.Name, Family: f.Family, Parameters: f.Parameters, WeightsBytes: f.WeightsBytes,
+		Layers: f.Layers, DType: f.DType, Attention: f.Attention, KVCache: f.KVCache,
+	}
+	for _, n := range []struct {
+		name  string
+		value int
+	}{
+		{"batch size", m.Plan.BatchSize}, {"prompt length", m.Plan.PromptLength}, {"new tokens", m.Plan.MaxNewTokens},
+		{"epochs", m.Plan.Epochs}, {"samples", m.Plan.Samples}, {"repeats", m.Plan.Repeats}, {"warm-up passes", m.Plan.Warmup},
+	} {
+		if n.value > 0 {
+			w.Shape = append(w.Shape, Fact{n.name, strconv.Itoa(n.value)})
+		}
+	}
+	w.Shape = append(w.Shape, Fact{"torch.compile", yesNo(f.Compile)}, Fact{"CUDA graphs", yesNo(f.CUDAGraphs)})
+	for _, s := range []Fact{
+		{"Python", m.Software.Python}, {"PyTorch", m.Software.Torch}, {"CUDA", m.Software.CUDA},
+		{"cuDNN", m.Software.CUDNN}, {"Transformers", m.Software.Transformers},
+	} {
+		if s.Value != "" {
+			a.res.Environment.Software = append(a.res.Environment.Software, s)
+		}
+	}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func (a *analyzer) aggregates() {
+	if a.clean == nil {
+		return
+	}
+	add := func(name, unit string, d workload.Distribution) {
+		if d.N == 0 || d.Mean == nil {
+			return
+		}
+		a.res.Totals.Aggregates = append(a.res.Totals.Aggregates, Aggregate{
+			Name: name, Unit: unit, N: d.N, Mean: *d.Mean, Std: or0(d.Std), Min: or0(d.Min), P50: or0(d.P50), P90: or0(d.P90), P99: or0(d.P99), Max: or0(d.Max),
+		})
+	}
+	order := []string{"prefill_ms", "decode_ms", "ttft_ms", "token_ms", "tokens_per_s", "forward_ms", "images_per_s"}
+	for _, name := range slices.SortedFunc(maps.Keys(a.clean.Summary.Measures), func(x, y string) int {
+		return cmp.Or(cmp.Compare(place(order, x), place(order, y)), cmp.Compare(x, y))
+	}) {
+		unit := "ms"
+		switch {
+		case strings.HasSuffix(name, "_per_s"):
+			unit = "1/s"
+		case strings.HasSuffix(name, "_bytes"):
+			unit = "byte"
+		}
+		add(name, unit, a.clean.Summary.Measures[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.clean.Summary.Stages)) {
+		add(name+"_ms", "ms", a.clean.Summary.Stages[name])
+	}
+}
+
+// or0 is for the spread of a single value, which has none.
+func or0(x *float64) float64 {
+	if x == nil {
+		return 0
+	}
+	return *x
+}
+
+// cleanTimes adds to a stage what the clean run says of it.
+func (a *analyzer) cleanTimes(s *Stage) {
+	if p, ok := timeOf(a.profiled, s.Name); ok {
+		s.NsysMS = p.Mean
+	}
+	c, ok := timeOf(a.clean, s.Name)
+	if !ok {
+		return
+	}
+	s.CleanMS, s.CleanStdMS = c.Mean, c.Std
+	if s.NsysMS != nil && *c.Mean > 0 && a.alike() {
+		o := *s.NsysMS / *c.Mean - 1
+		s.Overhead = &o
+	}
+	if s.Name == "decode" {
+		if t, ok := a.clean.Summary.Measures["tokens_per_s"]; ok && t.N > 0 {
+			s.TokensPS = t.Mean
+		}
+	}
+	if s.Name == "prefill" {
+		s.Sub = a.substages()
+	}
+}
+
+// substages are those of the vision pipeline in their order; they lie within
+// prefill.
+func (a *analyzer) substages() []SubMS {
+	order := []string{"sam", "clip", "vision", "projector"}
+	var out []SubMS
+	for name, d := range a.clean.Summary.Substages {
+		if d.N > 0 && d.Mean != nil {
+			out = append(out, SubMS{name, *d.Mean})
+		}
+	}
+	slices.SortFunc(out, func(x, y SubMS) int {
+		return cmp.Or(cmp.Compare(place(order, x.Name), place(order, y.Name)), cmp.Compare(x.Name, y.Name))
+	})
+	return out
+}
+
+// maxJSON bounds the files of a workload.
+const maxJSON = 256 << 20
+
+func readJSON(path string, into any) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	defer f.Close()
+	if err := json.NewDecoder(io.LimitReader(f, maxJSON)).Decode(into); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
+// maxHashed bounds the files whose hash is worth its time.
+const maxHashed = 64 << 20
+
+func (a *analyzer) addFile(path, kind string) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return
+	}
+	file := File{Path: a.in.rel(path), Kind: kind, Bytes: info.Size()}
+	if info.Size() <= maxHashed {
+		if data, err := os.ReadFile(path); err == nil {
+			sum := sha256.Sum256(data)
+			file.SHA256 = hex.EncodeToString(sum[:])
+		}
+	}
+	a.res.Source.Files = append(a.res.Source.Files, file)
+}

@@ -1,0 +1,297 @@
+package analysis
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/metric"
+	"github.com/deepprof/deepprof/internal/ncurep"
+)
+
+// A launch is a kernel as ncu counted it.
+type launch struct {
+	report string
+	res    *ncurep.Result
+	values map[string]float64
+	texts  map[string]string
+
+	medianNS float64 // of its kernel in the timeline, 0 without one
+}
+
+// value of a counter; false where it was not measured.
+func (l *launch) value(name string) (float64, bool) {
+	v, ok := l.values[name]
+	return v, ok
+}
+
+// first measured of several names.
+func (l *launch) first(names ...string) (string, float64, bool) {
+	for _, n := range names {
+		if v, ok := l.values[n]; ok {
+			return n, v, true
+		}
+	}
+	return "", 0, false
+}
+
+// readCounters reads the reports and joins their launches to the kernels.
+func (a *analyzer) readCounters(ctx context.Context) error {
+	for _, path := range a.in.Counters {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		rep, err := readReport(path)
+		if err != nil {
+			if a.in.Timeline == "" && len(a.in.Counters) == 1 {
+				return err
+			}
+			a.warn("counters", "", "%v", err)
+			continue
+		}
+		a.addFile(path, "counters")
+		for _, w := range rep.Warnings {
+			a.warn("counters", "", "%s: %s", a.in.rel(path), w)
+		}
+		a.takeReport(a.in.rel(path), rep)
+	}
+	a.chooseSpeakers()
+	if a.tl == nil && len(a.counted)+len(a.ranges) == 0 {
+		why := "it holds no launch and no range"
+		if len(a.res.Warnings) > 0 {
+			why = a.res.Warnings[0].Text
+		}
+		return fmt.Errorf("nothing was counted in %s: %s", strings.Join(a.in.Counters, ", "), why)
+	}
+	switch {
+	case len(a.counted) > 0:
+	case len(a.ranges) > 0:
+		a.missing("no-kernel-counters", "count launches: pipeline.ncu.replay_mode=kernel",
+			"ranges were counted as a whole: what limits each kernel cannot be told")
+	default:
+		a.missing("no-counters", "run with pipeline.ncu.enable=true", "no counters were taken: what limits each kernel cannot be told")
+	}
+	return nil
+}
+
+func readReport(path string) (*ncurep.Report, error) {
+	head := make([]byte, 4)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read counters: %w", err)
+	}
+	n, _ := io.ReadFull(f, head)
+	f.Close()
+	if n == 4 && bytes.Equal(head, []byte("NVR\x00")) {
+		return ncurep.ReadFile(path, ncurep.Options{Rules: true, Sections: true, Metrics: wanted})
+	}
+	return ncurep.ReadCSVFile(path)
+}
+
+// wanted leaves out what no decision and no page uses: the ends of a
+// distribution over units, and counts by instruction or place.
+func wanted(name string) bool {
+	if attribute, ok := strings.CutPrefix(name, "device__attribute_"); ok {
+		switch attribute {
+		case "clock_rate", "compute_capability_major", "compute_capability_minor", "display_name":
+			return true
+		}
+		return false
+	}
+	return !strings.Contains(name, ".min.") && !strings.Contains(name, ".max.") &&
+		!strings.HasSuffix(name, ".min") && !strings.HasSuffix(name, ".max") &&
+		!strings.HasPrefix(name, "breakdown:") && !strings.Contains(name, "Triage") &&
+		!strings.HasPrefix(name, "smsp__pcsamp") && !strings.HasPrefix(name, "pmsampling:")
+}
+
+func (a *analyzer) takeReport(name string, rep *ncurep.Report) {
+	a.describeReport(rep)
+	for _, res := range rep.Results {
+		l := &launch{report: name, res: res, values: map[string]float64{}, texts: map[string]string{}}
+		for i := range res.Metrics {
+			m := &res.Metrics[i]
+			if x, ok := m.Value.Float64(); ok {
+				if _, seen := l.values[m.Name]; !seen {
+					l.values[m.Name] = x
+				}
+			} else if text := m.Value.Text(); text != "" {
+				l.texts[m.Name] = text
+			}
+		}
+		l.fromDetails()
+		if res.Kind != ncurep.Kernel {
+			a.ranges = append(a.ranges, l)
+			continue
+		}
+		a.counted = append(a.counted, l)
+		i := a.kernelOf(l)
+		a.launches[i] = append(a.launches[i], l)
+	}
+}
+
+func (a *analyzer) describeReport(rep *ncurep.Report) {
+	env, s := &a.res.Environment, &rep.Info.Session
+	for _, v := range s.Versions {
+		if strings.Contains(v.Name, "Nsight Compute") || strings.EqualFold(v.Name, "profiler") || strings.Contains(strings.ToLower(v.Name), "ncu") {
+			setText(&env.Ncu, v.Value)
+		}
+	}
+	setText(&env.OS, s.Target.OS)
+	setText(&env.CPU, s.Target.Processor)
+	if len(a.res.Workload.Command) == 0 && s.Executable != "" {
+		a.res.Workload.Command = append([]string{s.Executable}, strings.Fields(s.Arguments)...)
+	}
+}
+
+// dims of an extent.
+func dims(d ncurep.Dim3) [3]int64 { return [3]int64{int64(d.X), int64(d.Y), int64(d.Z)} }
+
+// chooseSpeakers lets one counted launch speak for each kernel: the one of
+// median duration, so that a first or disturbed launch does not.
+func (a *analyzer) chooseSpeakers() {
+	for i := range a.res.Kernels {
+		list := a.launches[i]
+		if len(list) == 0 {
+			continue
+		}
+		order := slices.Clone(list)
+		slices.SortStableFunc(order, func(x, y *launch) int {
+			return cmp.Compare(x.values["gpu__time_duration.sum"], y.values["gpu__time_duration.sum"])
+		})
+		a.attach(i, order[(len(order)-1)/2], len(list)-1)
+	}
+}
+
+// attach writes what a counted launch says onto its kernel.
+func (a *analyzer) attach(i int, l *launch, others int) {
+	k := &a.res.Kernels[i]
+	a.launchOf[i] = l
+	k.Counted = l.counted()
+	k.Counted.Others = others
+	if k.Calls == 0 && a.tl != nil {
+		k.Counted.Verified, k.Counted.Note = false, "the timeline has no launch of this kernel with this grid and block"
+	}
+	if w, ok := l.value("launch__waves_per_multiprocessor"); ok {
+		k.Waves = w
+	}
+	if a.tl == nil {
+		k.Registers = int32(l.values["launch__registers_per_thread"])
+		k.StaticShared = int32(l.values["launch__shared_mem_per_block_static"])
+		k.DynamicShared = int32(l.values["launch__shared_mem_per_block_dynamic"])
+	}
+}
+
+// kernelOf finds the row of a counted launch, or makes one without times.
+// Names differ between the tools: nsys prints types where ncu prints template
+// parameters, so that the mangled name, then the short one, decide.
+func (a *analyzer) kernelOf(l *launch) int {
+	key := kernelKey{l.res.Name(), dims(l.res.Grid), dims(l.res.Block)}
+	if a.byKey == nil {
+		a.byKey = map[kernelKey]int{}
+	}
+	if i, ok := a.byKey[key]; ok {
+		return i
+	}
+	if i, ok := a.sameKernel(l, key); ok {
+		a.byKey[key] = i
+		return i
+	}
+	row := a.newKernel(key)
+	row.Mangled = l.res.MangledName
+	a.res.Kernels = append(a.res.Kernels, row)
+	a.byKey[key] = len(a.res.Kernels) - 1
+	return len(a.res.Kernels) - 1
+}
+
+func (a *analyzer) sameKernel(l *launch, key kernelKey) (int, bool) {
+	short := a.kinds.of(key.name).short
+	best := -1
+	for i := range a.res.Kernels {
+		k := &a.res.Kernels[i]
+		if k.Grid != key.grid || k.Block != key.block {
+			continue
+		}
+		if k.Mangled != "" && k.Mangled == l.res.MangledName {
+			return i, true
+		}
+		if best < 0 && k.Short == short && (k.Mangled == "" || l.res.MangledName == "") {
+			best = i
+		}
+	}
+	return best, best >= 0
+}
+
+// counted describes the measurement for people.
+func (l *launch) counted() *Counted {
+	c := &Counted{Report: l.report, Launch: l.res.ID, Verified: true, Metrics: []Metric{}}
+	if d, ok := l.value("gpu__time_duration.sum"); ok {
+		c.DurationNS = d
+	} else if d, ok := l.value("gpu__time_duration.avg"); ok {
+		c.DurationNS = d
+	}
+	if _, hz, ok := l.first("smsp__cycles_elapsed.avg.per_second", "sm__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second"); ok {
+		c.ClockHz = hz
+	}
+	if p, ok := l.value("profiler__replayer_passes"); ok {
+		c.Passes = int(p)
+	}
+	l.shownMetrics(c)
+	for i := range l.res.Rules {
+		c.Rules = append(c.Rules, ruleWords(&l.res.Rules[i])...)
+	}
+	return c
+}
+
+// shownMetrics are those in the header tables of the report's sections; with
+// none, as in CSV, the ones that decisions use.
+func (l *launch) shownMetrics(c *Counted) {
+	seen := map[string]bool{}
+	add := func(section, name, label string) {
+		if seen[name] {
+			return
+		}
+		m := Metric{Section: section, Name: name, Label: label, Unit: metric.Unit(name)}
+		if v, ok := l.values[name]; ok {
+			m.Value = v
+		} else if text, ok := l.texts[name]; ok {
+			m.Text = text
+		} else {
+			return
+		}
+		seen[name] = true
+		c.Metrics = append(c.Metrics, m)
+	}
+	for _, s := range l.res.Sections {
+		for _, m := range s.Header {
+			add(s.DisplayName, m.Name, m.Label)
+		}
+	}
+	for _, d := range decisive {
+		add("Decision", d.name, d.label)
+	}
+}
+
+func ruleWords(r *ncurep.RuleResult) []RuleWords {
+	var out []RuleWords
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		if m.Type == ncurep.MessageNone && m.Text == "" {
+			continue
+		}
+		w := RuleWords{Rule: r.Identifier, Section: r.Section, Title: m.Title, Text: m.Plain(), Kind: m.Type.String()}
+		if w.Title == "" {
+			w.Title = r.DisplayName
+		}
+		if m.Speedup != nil {
+			v := m.Speedup.Value
+			w.Speedup, w.Local = &v, m.Speedup.Type == ncurep.SpeedupLocal
+		}
+		out = append(out, w)
+	}
+	return out
+}

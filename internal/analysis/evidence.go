@@ -1,0 +1,161 @@
+package analysis
+
+import "strings"
+
+// The counters that decide what limits a kernel: percentages of peak over the
+// whole duration, unless they say otherwise. Where a release of ncu has another
+// name for a value, the first that is there counts.
+var (
+	counterDRAM = []string{"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+		"dram__cycles_active.avg.pct_of_peak_sustained_elapsed"}
+	counterL2 = []string{"lts__throughput.avg.pct_of_peak_sustained_elapsed", "lts__t_sectors.avg.pct_of_peak_sustained_elapsed"}
+	counterL1 = []string{"l1tex__throughput.avg.pct_of_peak_sustained_elapsed", "l1tex__throughput.avg.pct_of_peak_sustained_active"}
+
+	counterSM          = []string{"sm__throughput.avg.pct_of_peak_sustained_elapsed"}
+	counterIssue       = []string{"smsp__issue_active.avg.pct_of_peak_sustained_active", "sm__issue_active.avg.pct_of_peak_sustained_elapsed"}
+	counterOccupancy   = []string{"sm__warps_active.avg.pct_of_peak_sustained_active"}
+	counterTheoretical = []string{"sm__maximum_warps_per_active_cycle_pct"}
+	counterWaves       = []string{"launch__waves_per_multiprocessor"}
+)
+
+// A pipe of an SM with the counters that tell how busy it is.
+type pipe struct {
+	id       string
+	label    string
+	counters []string
+}
+
+const ofElapsed = ".avg.pct_of_peak_sustained_elapsed"
+
+var pipes = []pipe{
+	{"tensor", "tensor pipe", []string{"sm__pipe_tensor_cycles_active" + ofElapsed, "sm__pipe_tensor_op_hmma_cycles_active" + ofElapsed,
+		"sm__inst_executed_pipe_tensor" + ofElapsed, "sm__inst_executed_pipe_tensor_op_hmma" + ofElapsed}},
+	{"tensor_int", "tensor pipe (int8)", []string{"sm__pipe_tensor_op_imma_cycles_active" + ofElapsed, "sm__inst_executed_pipe_tensor_op_imma" + ofElapsed}},
+	{"tensor_fp64", "tensor pipe (fp64)", []string{"sm__pipe_tensor_op_dmma_cycles_active" + ofElapsed, "sm__inst_executed_pipe_tensor_op_dmma" + ofElapsed}},
+	{"fp32", "FP32 pipe", []string{"sm__pipe_fma_cycles_active" + ofElapsed, "sm__inst_executed_pipe_fma" + ofElapsed}},
+	{"fp64", "FP64 pipe", []string{"sm__pipe_fp64_cycles_active" + ofElapsed, "sm__inst_executed_pipe_fp64" + ofElapsed}},
+	{"fp16", "FP16 pipe", []string{"sm__inst_executed_pipe_fp16" + ofElapsed, "sm__inst_executed_pipe_fma_type_fp16" + ofElapsed}},
+	{"int", "INT and logic pipe", []string{"sm__pipe_alu_cycles_active" + ofElapsed, "sm__inst_executed_pipe_alu" + ofElapsed}},
+	{"xu", "special function pipe", []string{"sm__inst_executed_pipe_xu" + ofElapsed}},
+}
+
+// stallPrefix and stallSuffix stand around the reason in the names of stalls.
+const (
+	stallPrefix = "smsp__average_warps_issue_stalled_"
+	stallSuffix = "_per_issue_active.ratio"
+)
+
+var stallWords = map[string]string{
+	"long_scoreboard":    "waiting for data from L2 or DRAM",
+	"short_scoreboard":   "waiting for shared memory or special functions",
+	"wait":               "fixed latency between dependent instructions",
+	"barrier":            "waiting at a barrier of the block",
+	"math_pipe_throttle": "the math pipe is full",
+	"mio_throttle":       "the queue to shared memory and special functions is full",
+	"lg_throttle":        "the queue to local and global memory is full",
+	"tex_throttle":       "the queue to the texture unit is full",
+	"no_instruction":     "waiting for instructions",
+	"imc_miss":           "waiting for constants",
+	"branch_resolving":   "waiting for a branch",
+	"dispatch_stall":     "the dispatcher waits",
+	"drain":              "waiting for stores at the end",
+	"membar":             "waiting at a memory barrier",
+	"gmma":               "waiting for tensor operations",
+	"sleeping":           "sleeping",
+	"misc":               "other reasons",
+}
+
+// stall is the reason that warps wait for most, other than for their turn.
+func (l *launch) stall() (reason, counter string, share float64, ok bool) {
+	total, most := 0.0, 0.0
+	for name, v := range l.values {
+		r, found := strings.CutPrefix(name, stallPrefix)
+		r, ends := strings.CutSuffix(r, stallSuffix)
+		if !found || !ends || strings.HasSuffix(r, "_not_issued") {
+			continue
+		}
+		total += v
+		if r == "selected" || r == "not_selected" {
+			continue
+		}
+		if v > most || v == most && r < reason {
+			most, reason, counter = v, r, name
+		}
+	}
+	if total <= 0 || reason == "" {
+		return "", "", 0, false
+	}
+	return reason, counter, most / total, true
+}
+
+// occupancyLimits are the resources that bound the blocks on an SM.
+var occupancyLimits = []struct{ name, words string }{
+	{"launch__occupancy_limit_registers", "registers"},
+	{"launch__occupancy_limit_shared_mem", "shared memory"},
+	{"launch__occupancy_limit_warps", "warps of a block"},
+	{"launch__occupancy_limit_blocks", "blocks on an SM"},
+	{"launch__occupancy_limit_barriers", "barriers"},
+}
+
+// occupancyLimit is the scarcest resource with its limit in blocks. Registers
+// and shared memory go before the size of the block where they are as scarce.
+func (l *launch) occupancyLimit() (words, counter string, blocks float64, ok bool) {
+	for _, limit := range occupancyLimits {
+		if v, have := l.value(limit.name); have && (!ok || v < blocks) {
+			words, counter, blocks, ok = limit.words, limit.name, v, true
+		}
+	}
+	return words, counter, blocks, ok
+}
+
+// decisive are the counters shown beside a verdict where the report has no
+// section that shows them.
+var decisive = []struct{ name, label string }{
+	{"gpu__time_duration.sum", "Duration"},
+	{counterDRAM[0], "DRAM throughput"}, {counterL2[0], "L2 throughput"}, {counterL1[0], "L1 throughput"}, {counterSM[0], "Compute (SM) throughput"},
+	{"sm__pipe_tensor_cycles_active" + ofElapsed, "Tensor pipe"}, {"sm__pipe_fma_cycles_active" + ofElapsed, "FP32 pipe"},
+	{"sm__pipe_fp64_cycles_active" + ofElapsed, "FP64 pipe"}, {"sm__pipe_alu_cycles_active" + ofElapsed, "INT pipe"}, {"sm__inst_executed_pipe_xu" + ofElapsed, "Special function pipe"},
+	{counterIssue[0], "Issue slots busy"}, {counterOccupancy[0], "Achieved occupancy"}, {counterTheoretical[0], "Theoretical occupancy"},
+	{counterWaves[0], "Waves per SM"}, {"dram__bytes_read.sum", "DRAM read"}, {"dram__bytes_write.sum", "DRAM written"},
+}
+
+// detailNames are counters by the section and label that ncu's details page
+// prints them under.
+var detailNames = map[string]string{
+	"GPU Speed Of Light Throughput/DRAM Throughput":         counterDRAM[0],
+	"GPU Speed Of Light Throughput/L2 Cache Throughput":     counterL2[0],
+	"GPU Speed Of Light Throughput/L1/TEX Cache Throughput": "l1tex__throughput.avg.pct_of_peak_sustained_active",
+	"GPU Speed Of Light Throughput/Compute (SM) Throughput": counterSM[0],
+	"GPU Speed Of Light Throughput/Duration":                "gpu__time_duration.sum",
+	"GPU Speed Of Light Throughput/SM Frequency":            "smsp__cycles_elapsed.avg.per_second",
+	"GPU Speed Of Light Throughput/DRAM Frequency":          "dram__cycles_elapsed.avg.per_second",
+	"Occupancy/Achieved Occupancy":                          counterOccupancy[0],
+	"Occupancy/Theoretical Occupancy":                       counterTheoretical[0],
+	"Occupancy/Block Limit Registers":                       "launch__occupancy_limit_registers",
+	"Occupancy/Block Limit Shared Mem":                      "launch__occupancy_limit_shared_mem",
+	"Occupancy/Block Limit Warps":                           "launch__occupancy_limit_warps",
+	"Occupancy/Block Limit SM":                              "launch__occupancy_limit_blocks",
+	"Occupancy/Block Limit Barriers":                        "launch__occupancy_limit_barriers",
+	"Launch Statistics/Waves Per SM":                        counterWaves[0],
+	"Launch Statistics/Registers Per Thread":                "launch__registers_per_thread",
+	"Launch Statistics/# SMs":                               "launch__sm_count",
+	"Scheduler Statistics/Issue Slots Busy":                 counterIssue[0],
+	"Scheduler Statistics/One or More Eligible":             counterIssue[0],
+	"Compute Workload Analysis/Issue Slots Busy":            counterIssue[0],
+	"Memory Workload Analysis/Memory Throughput":            "dram__bytes.sum.per_second",
+}
+
+// fromDetails gives the values of a details page the names of their counters.
+func (l *launch) fromDetails() {
+	for i := range l.res.Metrics {
+		m := &l.res.Metrics[i]
+		if m.Section == "" {
+			continue
+		}
+		name, known := detailNames[m.Section+"/"+m.Name]
+		v, ok := m.Value.Float64()
+		if _, have := l.values[name]; known && ok && !have {
+			l.values[name] = v
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package analysis
+
+import (
+	"compress/gzip"
+	"context"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// unpacked writes a compressed fixture to a folder of the test and gives its
+// path there.
+func unpacked(t testing.TB, path string) string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var src io.Reader
+	switch filepath.Ext(path) {
+	case ".gz":
+		src, err = gzip.NewReader(f)
+	case ".zst":
+		var z *zstd.Decoder
+		if z, err = zstd.NewReader(f); err == nil {
+			defer z.Close()
+			src = z
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+	if err := os.WriteFile(out, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+const (
+	llmTimeline = "../../testdata/h200/llm.sqlite.gz"
+	llmCounters = "../../testdata/h200/llm.ncu-rep.gz"
+	toyTimeline = "../nsys/testdata/exports/toy.sqlite.gz"
+	toyCounters = "../ncurep/testdata/toy_full.ncu-rep.zst"
+)
+
+func analyzeFiles(t testing.TB, fixtures ...string) *Result {
+	t.Helper()
+	var paths []string
+	for _, f := range fixtures {
+		paths = append(paths, unpacked(t, f))
+	}
+	in, err := FromFiles(paths...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return analyzed(t, in)
+}
+
+func analyzed(t testing.TB, in Input) *Result {
+	t.Helper()
+	r, err := Analyze(context.Background(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func kernelNamed(t testing.TB, r *Result, part string) *Kernel {
+	t.Helper()
+	for i := range r.Kernels {
+		if strings.Contains(r.Kernels[i].Name, part) && r.Kernels[i].Counted != nil {
+			return &r.Kernels[i]
+		}
+	}
+	t.Fatalf("no counted kernel %q", part)
+	return nil
+}
+
+func stageNamed(t testing.TB, r *Result, name string) *Stage {
+	t.Helper()
+	for i := range r.Stages {
+		if r.Stages[i].Name == name {
+			return &r.Stages[i]
+		}
+	}
+	t.Fatalf("no stage %q", name)
+	return nil
+}
+
+func t0() context.Context { return context.Background() }

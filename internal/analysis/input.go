@@ -1,0 +1,140 @@
+package analysis
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/nsys"
+)
+
+// An Input names what to analyse. Everything is optional, but there must be a
+// timeline or counters.
+type Input struct {
+	Version  string // of this program
+	Run      string // run directory; "" for files on their own
+	Recorded bool   // a recording; runs that were played say so themselves
+	Status   string // of the run, where the manifest does not tell yet
+
+	Timeline string   // SQLite export or report of Nsight Systems
+	Counters []string // .ncu-rep, or CSV of ncu
+	// Metrics are the metrics.json of the workload by stage: baseline, direct,
+	// nsys, ncu.
+	Metrics   map[string]string
+	Operators string // operators.json of the torch profiler
+	Flops     string // flops.json
+	Targets   string // targets.json
+
+	Categories *Categories // nil takes the shipped rules
+	Work       []StageWork // the analytic side of MFU and MBU
+	Thresholds Thresholds  // zero fields take the defaults
+
+	Nsys    nsys.OpenOptions // how a .nsys-rep is exported
+	Workers int              // goroutines that read; 0 takes one per core
+}
+
+// StageWork is what one pass of a stage has to do by the model's arithmetic.
+type StageWork struct {
+	Stage string  `json:"stage"`
+	FLOPs float64 `json:"flops"`           // a multiplication and an addition are two
+	Bytes float64 `json:"bytes,omitempty"` // that must come from memory at least
+	DType string  `json:"dtype"`           // of the matrix products: bf16, fp16, tf32, fp32, fp64, fp8, int8
+}
+
+// Empty tells that there is nothing to analyse.
+func (in *Input) Empty() bool {
+	return in.Timeline == "" && len(in.Counters) == 0 && len(in.Metrics) == 0 && in.Operators == ""
+}
+
+// FromRun finds the inputs in a run directory. What a run does not have stays
+// empty.
+func FromRun(dir string) (Input, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return Input{}, fmt.Errorf("analyse run: %w", err)
+	}
+	in := Input{Run: dir, Metrics: map[string]string{}}
+	in.Timeline = firstFile(dir, "nsys/run.sqlite", "nsys/run.nsys-rep")
+	if in.Timeline == "" {
+		in.Timeline = firstMatch(dir, "nsys/*.sqlite", "nsys/*.nsys-rep")
+	}
+	for _, pattern := range []string{"ncu/*.ncu-rep", "ncu/*/*.ncu-rep"} {
+		found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
+		in.Counters = append(in.Counters, slices.DeleteFunc(found, setAside)...)
+	}
+	if len(in.Counters) == 0 {
+		in.Counters, _ = filepath.Glob(filepath.Join(dir, "ncu", "*.csv"))
+	}
+	slices.Sort(in.Counters)
+	found, _ := filepath.Glob(filepath.Join(dir, "workload", "*", "metrics.json"))
+	for _, path := range found {
+		in.Metrics[filepath.Base(filepath.Dir(path))] = path
+	}
+	in.Operators = firstMatch(dir, "workload/torch_profiler/operators.json", "workload/*/operators.json")
+	in.Flops = firstMatch(dir, "workload/flops.json", "workload/flops/flops.json")
+	in.Targets = firstFile(dir, "targets.json")
+	return in, nil
+}
+
+// setAside tells the files of an attempt that was done again.
+func setAside(path string) bool {
+	return strings.HasPrefix(filepath.Base(filepath.Dir(path)), "attempt-")
+}
+
+// FromFiles sorts files by what they are.
+func FromFiles(paths ...string) (Input, error) {
+	in := Input{Metrics: map[string]string{}}
+	for _, path := range paths {
+		switch name := strings.ToLower(filepath.Base(path)); {
+		case strings.HasSuffix(name, ".sqlite"), strings.HasSuffix(name, ".nsys-rep"), strings.HasSuffix(name, ".qdrep"):
+			if in.Timeline != "" {
+				return Input{}, fmt.Errorf("analyse %s: %s is a timeline already; give one at a time", path, in.Timeline)
+			}
+			in.Timeline = path
+		case strings.HasSuffix(name, ".ncu-rep"), strings.HasSuffix(name, ".csv"):
+			in.Counters = append(in.Counters, path)
+		case strings.HasSuffix(name, "operators.json"):
+			in.Operators = path
+		case strings.HasSuffix(name, "metrics.json"):
+			in.Metrics["baseline"] = path
+		case strings.HasSuffix(name, "flops.json"):
+			in.Flops = path
+		case strings.HasSuffix(name, "targets.json"):
+			in.Targets = path
+		default:
+			return Input{}, fmt.Errorf("analyse %s: its name ends in none of .sqlite, .nsys-rep, .ncu-rep, .csv; nothing else is read", path)
+		}
+	}
+	return in, nil
+}
+
+func firstFile(dir string, names ...string) string {
+	for _, name := range names {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
+
+func firstMatch(dir string, patterns ...string) string {
+	for _, p := range patterns {
+		if found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(p))); len(found) > 0 {
+			slices.Sort(found)
+			return found[0]
+		}
+	}
+	return ""
+}
+
+// rel names a file relative to the run, or by its base name.
+func (in *Input) rel(path string) string {
+	if in.Run != "" {
+		if r, err := filepath.Rel(in.Run, path); err == nil && !strings.HasPrefix(r, "..") {
+			return filepath.ToSlash(r)
+		}
+	}
+	return filepath.Base(path)
+}

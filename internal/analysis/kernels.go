@@ -1,0 +1,235 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+const (
+	maxKernels    = 1500 // rows of Result.Kernels; what is cut is summed in Rest
+	maxHistograms = 400  // rows that have one
+	maxMangled    = 300  // letters of a mangled name that is worth keeping
+)
+
+type kernelKey struct {
+	name        string
+	grid, block [3]int64
+}
+
+func (k kernelKey) id() string {
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\x00%v\x00%v", k.name, k.grid, k.block))
+	return "k" + hex.EncodeToString(h[:6])
+}
+
+// fullName of a function; damaged files lack the demangled one.
+func fullName(t *timeline.Timeline, f timeline.Function) string {
+	if name := t.Name(f.Demangled); name != "" {
+		return name
+	}
+	return t.Name(f.Short)
+}
+
+func wide(d [3]int32) [3]int64 { return [3]int64{int64(d[0]), int64(d[1]), int64(d[2])} }
+
+// groupKernels makes a row for each kernel, grid and block.
+func (a *analyzer) groupKernels() {
+	tl := a.tl
+	t := tl.t
+	type pair struct{ function, config uint32 }
+	numbers := map[pair]uint32{}
+	groups := map[kernelKey]uint32{}
+	var rows []Kernel
+	var times [][]int64
+	tl.kernel = make([]uint32, len(t.Kernels))
+	var total int64
+	for i := range t.Kernels {
+		k := &t.Kernels[i]
+		p := pair{k.Function, k.Config}
+		n, ok := numbers[p]
+		if !ok {
+			n = a.kernelRow(k, groups, &rows)
+			numbers[p] = n
+			if int(n) == len(times) {
+				times = append(times, nil)
+			}
+		}
+		tl.kernel[i] = n
+		d := max(0, k.Duration())
+		times[n] = append(times[n], d)
+		total += d
+	}
+	for i := range rows {
+		rows[i].measure(times[i], total)
+	}
+	a.sortKernels(rows)
+}
+
+func (a *analyzer) kernelRow(k *timeline.Kernel, groups map[kernelKey]uint32, rows *[]Kernel) uint32 {
+	t := a.tl.t
+	f, config := t.Functions[k.Function], &t.Configs[k.Config]
+	key := kernelKey{fullName(t, f), wide(config.Grid), wide(config.Block)}
+	if n, ok := groups[key]; ok {
+		return n
+	}
+	row := a.newKernel(key)
+	row.Mangled = t.Name(f.Mangled)
+	if row.Mangled == row.Name || len(row.Mangled) > 4096 {
+		row.Mangled = ""
+	}
+	row.Registers, row.StaticShared, row.DynamicShared = config.Registers, config.StaticShared, config.DynamicShared
+	n := uint32(len(*rows))
+	groups[key] = n
+	*rows = append(*rows, row)
+	return n
+}
+
+func (a *analyzer) newKernel(key kernelKey) Kernel {
+	kind := a.kinds.of(key.name)
+	return Kernel{
+		ID: key.id(), Name: key.name, Short: kind.short, Grid: key.grid, Block: key.block,
+		Category: a.categories.List[kind.category].ID, Rule: kind.rule,
+	}
+}
+
+// measure fills in the statistics of durations.
+func (k *Kernel) measure(ns []int64, total int64) {
+	slices.Sort(ns)
+	k.Calls = int64(len(ns))
+	for _, d := range ns {
+		k.TotalNS += d
+	}
+	k.MinNS, k.MaxNS = ns[0], ns[len(ns)-1]
+	k.MeanNS = float64(k.TotalNS) / float64(len(ns))
+	k.MedianNS = (float64(ns[(len(ns)-1)/2]) + float64(ns[len(ns)/2])) / 2
+	if total > 0 {
+		k.Share = float64(k.TotalNS) / float64(total)
+	}
+	k.Histogram = histogram(ns)
+}
+
+// histogram has up to 20 bins between the ends; nil for a handful of values.
+func histogram(sorted []int64) *Histogram {
+	low, high := sorted[0], sorted[len(sorted)-1]
+	if len(sorted) < 5 || high <= low {
+		return nil
+	}
+	bins := min(20, max(5, int(math.Sqrt(float64(len(sorted))))))
+	bins = int(min(int64(bins), high-low))
+	h := &Histogram{Counts: make([]int64, bins)}
+	width := float64(high-low) / float64(bins)
+	for i := range bins {
+		h.Bounds = append(h.Bounds, math.Round(float64(low)+float64(i)*width))
+	}
+	h.Bounds = append(h.Bounds, float64(high))
+	for i := range h.Counts {
+		from := sort.Search(len(sorted), func(j int) bool { return float64(sorted[j]) >= h.Bounds[i] })
+		to := len(sorted)
+		if i+1 < bins {
+			to = sort.Search(len(sorted), func(j int) bool { return float64(sorted[j]) >= h.Bounds[i+1] })
+		}
+		h.Counts[i] = int64(to - from)
+	}
+	return h
+}
+
+// sortKernels orders rows by total time and sums up the categories.
+func (a *analyzer) sortKernels(rows []Kernel) {
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(x, y int) int {
+		p, q := &rows[x], &rows[y]
+		return cmp.Or(cmp.Compare(q.TotalNS, p.TotalNS), cmp.Compare(p.Calls, q.Calls), cmp.Compare(p.Name, q.Name),
+			slices.Compare(p.Grid[:], q.Grid[:]), slices.Compare(p.Block[:], q.Block[:]))
+	})
+	place := make([]uint32, len(rows))
+	sorted := make([]Kernel, len(rows))
+	for to, from := range order {
+		place[from], sorted[to] = uint32(to), rows[from]
+	}
+	for i, n := range a.tl.kernel {
+		a.tl.kernel[i] = place[n]
+	}
+	a.sumCategories(sorted)
+	a.res.Kernels = sorted
+	a.byKey = map[kernelKey]int{}
+	for i := range sorted {
+		a.byKey[kernelKey{sorted[i].Name, sorted[i].Grid, sorted[i].Block}] = i
+	}
+}
+
+// maxUnmatched bounds the names listed in category "other".
+const maxUnmatched = 200
+
+func (a *analyzer) sumCategories(kernels []Kernel) {
+	sums := map[string]*CategoryTime{}
+	for _, c := range a.categories.List {
+		sums[c.ID] = &CategoryTime{ID: c.ID, Label: c.Label}
+	}
+	listed := map[string]bool{}
+	for i := range kernels {
+		k := &kernels[i]
+		s := sums[k.Category]
+		s.NS += k.TotalNS
+		s.Calls += k.Calls
+		s.Share += k.Share
+		if k.Rule == "" && !listed[k.Name] && len(s.Unnamed) < maxUnmatched {
+			listed[k.Name] = true
+			s.Unnamed = append(s.Unnamed, k.Name)
+		}
+	}
+	a.res.Categories = a.res.Categories[:0]
+	for _, c := range a.categories.List {
+		if s := sums[c.ID]; s.Calls > 0 {
+			a.res.Categories = append(a.res.Categories, *s)
+		}
+	}
+	slices.SortStableFunc(a.res.Categories, func(x, y CategoryTime) int { return cmp.Compare(y.NS, x.NS) })
+}
+
+// trim cuts the kernels of the least time that nothing was counted of, and what
+// would make the result large without being read.
+func (a *analyzer) trim(context.Context) error {
+	kernels := a.res.Kernels
+	place := make([]int, len(kernels))
+	kept := kernels[:0:0]
+	for i := range kernels {
+		k := &kernels[i]
+		place[i] = -1
+		if len(kept) >= maxKernels && k.Counted == nil {
+			if a.res.Rest == nil {
+				a.res.Rest = &Rest{}
+			}
+			a.res.Rest.Kernels++
+			a.res.Rest.Calls += k.Calls
+			a.res.Rest.NS += k.TotalNS
+			continue
+		}
+		if len(k.Mangled) > maxMangled {
+			k.Mangled = ""
+		}
+		if len(kept) >= maxHistograms {
+			k.Histogram = nil
+		}
+		place[i] = len(kept)
+		kept = append(kept, *k)
+	}
+	a.res.Kernels = kept
+	for i := range a.res.Regions {
+		r := &a.res.Regions[i]
+		r.Top = slices.DeleteFunc(r.Top, func(k RegionKernel) bool { return place[k.Kernel] < 0 })
+		for j := range r.Top {
+			r.Top[j].Kernel = place[r.Top[j].Kernel]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/workload"
+)
+
+// maxOperators bounds the rows; the least time is cut.
+const maxOperators = 400
+
+// operatorCategories tell by the name of an operator in which category its
+// kernels are. The first that matches decides.
+var operatorCategories = []struct {
+	category string
+	words    []string
+}{
+	{"attention", []string{"attention", "sdpa", "flash"}},
+	{"gemm", []string{"::mm", "addmm", "bmm", "matmul", "::linear", "gemm", "::dot", "::mv"}},
+	{"convolution", []string{"conv"}},
+	{"normalisation", []string{"norm"}},
+	{"softmax", []string{"softmax", "cross_entropy"}},
+	{"embedding", []string{"embedding", "index", "gather", "scatter"}},
+	{"sampling", []string{"argmax", "topk", "multinomial"}},
+	{"copy_cast", []string{"copy", "::to", "::cat", "contiguous", "clone", "fill", "zero"}},
+	{"reduction", []string{"mean", "sum", "::max", "::min", "::any", "::all"}},
+	{"elementwise", []string{"::add", "::mul", "::sub", "::div", "::neg", "::pow", "rsqrt", "silu", "gelu", "relu", "::cos", "::sin", "::exp"}},
+}
+
+// views are operators that only describe memory anew.
+var views = []string{"view", "reshape", "transpose", "::t", "permute", "expand", "slice", "select", "unsqueeze", "squeeze", "as_strided", "detach", "alias",
+	"unbind", "split", "chunk", "narrow", "resolve_conj", "resolve_neg", "lift_fresh", "_unsafe_view", "flatten", "movedim"}
+
+// allocators are operators that only take memory.
+var allocators = []string{"empty", "empty_like", "empty_strided", "resize_", "set_", "new_empty"}
+
+// readOperators takes the rows of the torch profiler.
+func (a *analyzer) readOperators(context.Context) error {
+	if a.in.Operators == "" {
+		if a.res.Workload.Model != nil {
+			a.missing("no-operators", "run with pipeline.torch_profiler.enable=true", "the torch profiler did not run: there are no operators")
+		}
+		return nil
+	}
+	o, err := workload.ReadOperators(filepath.Dir(a.in.Operators))
+	if err != nil {
+		a.warn("operators", "", "%v", err)
+		return nil
+	}
+	a.addFile(a.in.Operators, "operators")
+	for _, n := range o.Notes {
+		a.warn("operators", "", "%s", n)
+	}
+	device := false
+	for _, r := range o.Operators {
+		device = device || r.DeviceSelfUS > 0
+	}
+	for _, r := range o.Operators {
+		if r.Kind != "operator" && r.Kind != "" {
+			continue
+		}
+		row := Operator{
+			Name: r.Name, Shapes: shapesText(r.Shapes), Calls: r.Calls, SelfCPUUS: r.CPUSelfUS, TotalCPUUS: r.CPUTotalUS,
+			SelfDeviceUS: r.DeviceSelfUS, TotalDeviceUS: r.DeviceTotalUS,
+		}
+		if row.SelfDeviceUS == 0 {
+			row.Why, row.Kernels = a.whyZero(&row, device)
+		}
+		a.res.Operators = append(a.res.Operators, row)
+	}
+	slices.SortStableFunc(a.res.Operators, func(x, y Operator) int {
+		return cmp.Or(cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS), cmp.Compare(y.TotalDeviceUS, x.TotalDeviceUS),
+			cmp.Compare(y.SelfCPUUS, x.SelfCPUUS), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Shapes, y.Shapes))
+	})
+	if cut := len(a.res.Operators) - maxOperators; cut > 0 {
+		a.res.Operators = a.res.Operators[:maxOperators]
+		a.warn("operators-cut", "operators.json of the run has all", "%d operators with the least time are left out", cut)
+	}
+	return nil
+}
+
+func shapesText(shapes any) string {
+	if shapes == nil {
+		return ""
+	}
+	if s, ok := shapes.(string); ok {
+		return s
+	}
+	data, err := json.Marshal(shapes)
+	if err != nil || string(data) == "null" {
+		return ""
+	}
+	return string(data)
+}
+
+// whyZero explains an operator without device time of its own.
+func (a *analyzer) whyZero(o *Operator, deviceSeen bool) (string, []string) {
+	name := strings.ToLower(o.Name)
+	base := name[strings.LastIndex(name, ":")+1:]
+	switch {
+	case o.TotalDeviceUS > 0:
+		return "it launches nothing itself; the operators that it calls do", nil
+	case !deviceSeen:
+		return "the profiler recorded no device time at all", nil
+	case slices.Contains(allocators, base):
+		return "it only allocates memory", nil
+	case slices.ContainsFunc(views, func(v string) bool { return "::"+base == v || base == v }):
+		return "it only describes memory anew; no kernel runs", nil
+	}
+	category := operatorCategory(name)
+	if category == "" {
+		return "it launched no kernel: it works on the host", nil
+	}
+	var names []string
+	for i := range a.res.Kernels {
+		k := &a.res.Kernels[i]
+		if k.Category == category && !slices.Contains(names, k.Short) && len(names) < 3 {
+			names = append(names, k.Short)
+		}
+	}
+	if len(names) == 0 {
+		return "it launched no kernel, and the timeline has none of its kind", nil
+	}
+	for i := range a.res.Categories {
+		if c := &a.res.Categories[i]; c.ID == category {
+			return fmt.Sprintf("the profiler linked no kernel to it; kernels of its kind (%s) ran for %s in the timeline, launched under other names", c.Label, duration(c.NS)), names
+		}
+	}
+	return "the profiler linked no kernel to it", names
+}
+
+func operatorCategory(name string) string {
+	for _, c := range operatorCategories {
+		if slices.ContainsFunc(c.words, func(w string) bool { return strings.Contains(name, w) }) {
+			return c.category
+		}
+	}
+	return ""
+}

@@ -1,0 +1,174 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/gpu"
+)
+
+// findPeaks gives each GPU its limits: from counters where a launch on it
+// carries them, else from device properties or the table, and marked.
+func (a *analyzer) findPeaks(context.Context) error {
+	a.gpusFromCounters()
+	for i := range a.res.Environment.GPUs {
+		g := &a.res.Environment.GPUs[i]
+		a.peaksOf(g)
+	}
+	if best := a.bestLaunch(-1); best != nil {
+		a.res.Roofline.Roofs = roofs(best)
+	}
+	return nil
+}
+
+// bestLaunch is the counted launch of a device that ran longest among those
+// with peaks: short ones measure their clock coarsely.
+func (a *analyzer) bestLaunch(device int) *launch {
+	var best *launch
+	score := func(l *launch) (int, float64) {
+		flops, bytes := l.limits()
+		return len(flops) + len(bytes), l.values["gpu__time_duration.sum"]
+	}
+	for _, l := range a.counted {
+		if device >= 0 && l.res.Device >= 0 && l.res.Device != device {
+			continue
+		}
+		if best == nil {
+			best = l
+			continue
+		}
+		n, ns := score(l)
+		m, ms := score(best)
+		if n > m || n == m && ns > ms {
+			best = l
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	if n, _ := score(best); n == 0 {
+		return nil
+	}
+	return best
+}
+
+// gpusFromCounters describes the devices of reports where there is no timeline.
+func (a *analyzer) gpusFromCounters() {
+	known := map[int]bool{}
+	for _, g := range a.res.Environment.GPUs {
+		known[g.Device] = true
+	}
+	for _, l := range a.counted {
+		device := max(0, l.res.Device)
+		if known[device] {
+			continue
+		}
+		known[device] = true
+		g := GPU{Device: device, Peaks: []Peak{}}
+		g.SMs = int(l.values["launch__sm_count"])
+		if major, ok := l.value("device__attribute_compute_capability_major"); ok {
+			g.Compute = fmt.Sprintf("%d.%d", int(major), int(l.values["device__attribute_compute_capability_minor"]))
+		}
+		if text := l.texts["device__attribute_display_name"]; text != "" {
+			g.Name = text
+		}
+		a.res.Environment.GPUs = append(a.res.Environment.GPUs, g)
+	}
+	slices.SortFunc(a.res.Environment.GPUs, func(x, y GPU) int { return cmp.Compare(x.Device, y.Device) })
+}
+
+// highestClock of a device in Hz, 0 where nothing says.
+func (a *analyzer) highestClock(device int) float64 {
+	if a.tl != nil {
+		for _, g := range a.tl.t.GPUs {
+			if g.CUDADevice == device && g.ClockHz > 0 {
+				return float64(g.ClockHz)
+			}
+		}
+	}
+	for _, l := range a.counted {
+		if khz, ok := l.value("device__attribute_clock_rate"); ok && max(0, l.res.Device) == device {
+			return khz * 1000
+		}
+	}
+	return 0
+}
+
+// peaksOf lists what a GPU can do at its highest clock, which MFU and MBU are
+// held against.
+func (a *analyzer) peaksOf(g *GPU) {
+	hz := a.highestClock(g.Device)
+	best := a.bestLaunch(g.Device)
+	var flops map[gpu.DType]limit
+	var bytes map[string]limit
+	if best != nil {
+		flops, bytes = best.limits()
+	}
+	for _, level := range levels {
+		if p, ok := bytes[level]; ok {
+			g.Peaks = append(g.Peaks, Peak{ID: level, Label: levelLabels[level], Value: p.rate, Unit: "byte/s", ClockHz: p.hz, Measured: true, Basis: "ncu: " + p.basis})
+		} else if level == levelDRAM {
+			a.memoryFromProperties(g)
+		}
+	}
+	arch, known := gpu.Lookup(g.Compute)
+	for _, dtype := range gpu.DTypes {
+		peak := Peak{ID: string(dtype), Label: dtype.Label(), Unit: "flop/s"}
+		if p, ok := flops[dtype]; ok {
+			peak.Measured, peak.Value, peak.ClockHz, peak.Basis = true, p.rate, p.hz, "ncu: "+p.basis
+			if hz > 0 && p.perCycle > 0 {
+				peak.Value, peak.ClockHz = p.perCycle*hz, hz
+				peak.Basis = "ncu: " + p.basis + ", at the highest clock of the device"
+			}
+		} else if v, ok := arch.Peak(dtype, g.SMs, hz); known && ok {
+			peak.Value, peak.ClockHz = v, hz
+			peak.Basis = "table: " + arch.Source + ", operations per SM and cycle, at the highest clock of the device"
+		} else {
+			continue
+		}
+		g.Peaks = append(g.Peaks, peak)
+	}
+}
+
+func (a *analyzer) memoryFromProperties(g *GPU) {
+	if a.tl == nil {
+		return
+	}
+	for _, have := range a.tl.t.GPUs {
+		if have.CUDADevice == g.Device && have.MemoryBandwidth > 0 {
+			g.Peaks = append(g.Peaks, Peak{
+				ID: levelDRAM, Label: levelLabels[levelDRAM], Value: float64(have.MemoryBandwidth), Unit: "byte/s",
+				Basis: "device properties recorded by nsys: memory clock x bus width",
+			})
+		}
+	}
+}
+
+// peak of a GPU by its ID.
+func (g *GPU) peak(id string) (Peak, bool) {
+	for _, p := range g.Peaks {
+		if p.ID == id {
+			return p, true
+		}
+	}
+	return Peak{}, false
+}
+
+// roofs are the limits beside a launch, at the clock that it ran at.
+func roofs(l *launch) []Peak {
+	flops, bytes := l.limits()
+	out := []Peak{}
+	for _, level := range levels {
+		if p, ok := bytes[level]; ok {
+			out = append(out, Peak{ID: level, Label: levelLabels[level], Value: p.rate, Unit: "byte/s", ClockHz: p.hz, Measured: true, Basis: "ncu: " + p.basis})
+		}
+	}
+	for _, dtype := range gpu.DTypes {
+		if p, ok := flops[dtype]; ok {
+			out = append(out, Peak{ID: string(dtype), Label: dtype.Label(), Value: p.rate, Unit: "flop/s", ClockHz: p.hz, Measured: true, Basis: "ncu: " + p.basis})
+		}
+	}
+	return out
+}

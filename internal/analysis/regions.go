@@ -1,0 +1,215 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+const (
+	maxRegions = 1200 // rows of Result.Regions
+	maxTop     = 15   // kernels named in a region
+)
+
+// sumRegions makes the rows of regions: all together and, where there are
+// several, of each process and each device.
+func (a *analyzer) sumRegions() {
+	tl := a.tl
+	for i := range tl.t.Kernels {
+		_, all := tl.around(i)
+		ns := max(0, tl.t.Kernels[i].Duration())
+		for _, id := range all {
+			key := regionGroup{id, tl.kernel[i]}
+			c := tl.inRegion[key]
+			if c == nil {
+				c = &callTime{}
+				tl.inRegion[key] = c
+			}
+			c.calls++
+			c.ns += ns
+		}
+	}
+	order := a.regionOrder()
+	a.regionRows(order, 0, workKey{-1, -1})
+	if tl := a.tl; len(tl.processes()) > 1 {
+		for _, p := range tl.processes() {
+			a.regionRows(order, timeline.ByProcess, workKey{p, -1})
+		}
+	}
+	if devices := tl.devices(); len(devices) > 1 {
+		for _, d := range devices {
+			a.regionRows(order, timeline.ByDevice, workKey{-1, d})
+		}
+	}
+	a.topKernels()
+}
+
+// regionOrder lists region IDs, each before what is nested in it and otherwise
+// by first opening; the shortest go where there are too many.
+func (a *analyzer) regionOrder() []uint32 {
+	tl := a.tl
+	children := map[uint32][]uint32{}
+	wall := map[uint32]int64{}
+	for _, r := range tl.regions {
+		children[r.Parent] = append(children[r.Parent], r.ID)
+		for _, i := range tl.instances[r.ID] {
+			wall[r.ID] += max(0, timeline.Since(tl.t.Ranges[i].Start, tl.t.Ranges[i].End))
+		}
+	}
+	first := func(id uint32) int64 {
+		if list := tl.instances[id]; len(list) > 0 {
+			return tl.t.Ranges[list[0]].Start
+		}
+		return 0
+	}
+	keep := tl.largest(wall)
+	var order []uint32
+	var visit func(id uint32)
+	visit = func(id uint32) {
+		list := children[id]
+		slices.SortStableFunc(list, func(x, y uint32) int { return cmp.Or(cmp.Compare(first(x), first(y)), cmp.Compare(x, y)) })
+		for _, c := range list {
+			if keep[c] {
+				order = append(order, c)
+				visit(c)
+			}
+		}
+	}
+	visit(0)
+	if cut := len(tl.regions) - len(order); cut > 0 {
+		a.warn("regions-cut", "use deepprof show regions to see all", "%d of %d region paths, those of the least time, are left out of the report", cut, len(tl.regions))
+	}
+	return order
+}
+
+// largest chooses the regions of the most time, with what they are nested in.
+func (tl *timed) largest(wall map[uint32]int64) map[uint32]bool {
+	ids := make([]uint32, 0, len(tl.regions))
+	parent := map[uint32]uint32{}
+	for _, r := range tl.regions {
+		ids = append(ids, r.ID)
+		parent[r.ID] = r.Parent
+	}
+	slices.SortStableFunc(ids, func(x, y uint32) int { return cmp.Or(cmp.Compare(wall[y], wall[x]), cmp.Compare(x, y)) })
+	keep := map[uint32]bool{}
+	for _, id := range ids {
+		if len(keep) >= maxRegions {
+			break
+		}
+		for ; id != 0 && !keep[id]; id = parent[id] {
+			keep[id] = true
+		}
+	}
+	return keep
+}
+
+type regionRef struct {
+	path, domain, style string
+}
+
+// regionRows appends the rows for one choice of work.
+func (a *analyzer) regionRows(order []uint32, by timeline.By, only workKey) {
+	tl := a.tl
+	q := timeline.Query{By: by}
+	if only.device >= 0 {
+		q.Devices = []int{only.device}
+	}
+	if only.process >= 0 {
+		q.Processes = []int{tl.t.Processes[only.process].PID}
+	}
+	rows := map[regionRef]timeline.RegionRow{}
+	for _, r := range tl.at.RegionRows(q).Rows {
+		rows[regionRef{r.Path, r.Domain, r.Style}] = r
+	}
+	place := map[uint32]int{}
+	for _, id := range order {
+		region := &tl.regions[id-1]
+		row, ok := rows[regionRef{region.Path, region.Domain, region.Kind.String()}]
+		if !ok {
+			continue
+		}
+		out := Region{
+			Path: region.Path, Name: region.Name, Parent: -1, Depth: region.Depth, Style: strings.ToLower(region.Kind.String()), Domain: region.Domain,
+			Instances: row.Instances, WallNS: row.RangeNS, ProjectedNS: row.ProjectedNS,
+			Kernels: row.KernelCalls, KernelNS: row.InclusiveNS, SelfKernels: row.ExclusiveCalls, SelfNS: row.ExclusiveNS,
+			Split: a.split(tl.splitOf(id, only)), Process: row.Process, Device: row.Device,
+		}
+		if parent, ok := place[region.Parent]; ok {
+			out.Parent = parent
+		}
+		place[id] = len(a.res.Regions)
+		a.res.Regions = append(a.res.Regions, out)
+		if only == (workKey{-1, -1}) {
+			a.regionIDs = append(a.regionIDs, id)
+		}
+	}
+}
+
+// splitOf adds up the instances of a region. Each is split by the work of its
+// own process.
+func (tl *timed) splitOf(id uint32, only workKey) []int64 {
+	ns := make([]int64, tl.p.categories+int(causes))
+	var used []bool
+	if only.device >= 0 {
+		used = tl.rangesOf(only.device)
+	}
+	for _, i := range tl.instances[id] {
+		if used != nil && !used[i] {
+			continue
+		}
+		r := &tl.t.Ranges[i]
+		process := int(tl.t.ThreadProcess(r.Thread))
+		if process >= len(tl.t.Processes) {
+			process = -1
+		}
+		if only.process >= 0 && process != only.process {
+			continue
+		}
+		tl.painting(workKey{process, only.device}).split(r.Start, r.End, ns)
+	}
+	return ns
+}
+
+// rangesOf marks the ranges that launched work on a device: split by device, a
+// region counts these alone.
+func (tl *timed) rangesOf(device int) []bool {
+	if used := tl.onDevice[device]; used != nil {
+		return used
+	}
+	used := make([]bool, len(tl.t.Ranges))
+	for i := range tl.work {
+		if int(tl.t.Queues[tl.queues[i]].Device) == device {
+			tl.at.RangesAround(tl.work[i].call, func(r uint32) { used[r] = true })
+		}
+	}
+	if tl.onDevice == nil {
+		tl.onDevice = map[int][]bool{}
+	}
+	tl.onDevice[device] = used
+	return used
+}
+
+// topKernels names the kernels of each region by time.
+func (a *analyzer) topKernels() {
+	place := map[uint32]int{}
+	for i, id := range a.regionIDs {
+		place[id] = i
+	}
+	for key, c := range a.tl.inRegion {
+		if i, ok := place[key.region]; ok {
+			a.res.Regions[i].Top = append(a.res.Regions[i].Top, RegionKernel{int(key.kernel), c.calls, c.ns})
+		}
+	}
+	for i := range a.regionIDs {
+		top := a.res.Regions[i].Top
+		slices.SortFunc(top, func(x, y RegionKernel) int {
+			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Kernel, y.Kernel))
+		})
+		if len(top) > maxTop {
+			top = slices.Clone(top[:maxTop])
+		}
+		a.res.Regions[i].Top = top
+	}
+}

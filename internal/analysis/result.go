@@ -1,0 +1,526 @@
+// Package analysis finishes the numbers: it joins the timeline, the counters,
+// the times of the workload and the plan into one Result, which is all that a
+// report needs.
+package analysis
+
+// Schema is the version of Result. It grows when a field changes its meaning or
+// goes; new fields alone do not change it.
+const Schema = 1
+
+// A Result is what a run, or a few files, tell: result.json. Every report is
+// made from it alone.
+//
+// Times are nanoseconds or, where a field says so, seconds or milliseconds. A
+// value that was not measured is absent; Missing says why where a reader would
+// look for it.
+type Result struct {
+	Schema  int    `json:"schema"`
+	Version string `json:"deepprof_version,omitempty"` // of the program that analysed
+
+	Source      Source      `json:"source"`
+	Environment Environment `json:"environment"`
+	Workload    Workload    `json:"workload"`
+	Totals      Totals      `json:"totals"`
+
+	Stages     []Stage        `json:"stages"`                 // in the order of the workload
+	Regions    []Region       `json:"regions"`                // parents before children
+	Kernels    []Kernel       `json:"kernels"`                // by total time
+	Rest       *Rest          `json:"kernels_rest,omitempty"` // kernels that are not listed
+	Categories []CategoryTime `json:"categories"`             // by total time
+	Operators  []Operator     `json:"operators,omitempty"`
+
+	Roofline      Roofline      `json:"roofline"`
+	Opportunities []Opportunity `json:"opportunities"` // by seconds that they could save
+	Findings      []Finding     `json:"findings"`      // what matters, most important first
+
+	Overview Overview `json:"overview"`
+	Method   Method   `json:"method"`
+	Warnings []Note   `json:"warnings,omitempty"`
+	Missing  []Note   `json:"missing,omitempty"` // what could not be told, with the reason and what would tell it
+}
+
+// A Note is a remark with what to do about it.
+type Note struct {
+	ID   string `json:"id"` // stable, for example "no-counters"
+	Text string `json:"text"`
+	Next string `json:"next,omitempty"`
+}
+
+// A Source is where the numbers come from.
+type Source struct {
+	Run      string `json:"run,omitempty"`      // name of the run directory
+	Created  string `json:"created,omitempty"`  // RFC 3339
+	Status   string `json:"status,omitempty"`   // of the run: done, failed, interrupted
+	Recorded bool   `json:"recorded,omitempty"` // a bundled recording, not this machine
+	Files    []File `json:"files"`
+}
+
+// A File is an input of the analysis.
+type File struct {
+	Path   string `json:"path"` // relative to the run where there is one
+	Kind   string `json:"kind"` // timeline, counters, metrics, operators, flops
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// Environment is the machine as the captures recorded it.
+type Environment struct {
+	GPUs     []GPU  `json:"gpus"`
+	Host     string `json:"host,omitempty"` // absent where it was removed
+	CPU      string `json:"cpu,omitempty"`
+	OS       string `json:"os,omitempty"`
+	Driver   string `json:"driver,omitempty"`
+	CUDA     string `json:"cuda,omitempty"`
+	Nsys     string `json:"nsys,omitempty"`
+	Ncu      string `json:"ncu,omitempty"`
+	Software []Fact `json:"software,omitempty"` // python, torch, transformers, ...
+}
+
+// A Fact is a name with a value, in the order to show.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// A GPU with its limits.
+type GPU struct {
+	Device      int    `json:"device"`
+	Name        string `json:"name"`
+	Chip        string `json:"chip,omitempty"`
+	Compute     string `json:"compute,omitempty"` // "9.0"
+	SMs         int    `json:"sms,omitempty"`
+	MemoryBytes int64  `json:"memory_bytes,omitempty"`
+	Peaks       []Peak `json:"peaks"`
+}
+
+// A Peak is a limit of a GPU.
+type Peak struct {
+	// ID: dram, l2, l1, or a data type with its pipe: tensor_fp16, tensor_bf16,
+	// tensor_tf32, tensor_fp8, tensor_int8, tensor_fp64, fp64, fp32, fp16.
+	ID    string  `json:"id"`
+	Label string  `json:"label"` // "bf16 tensor, dense"
+	Value float64 `json:"value"` // per second
+	Unit  string  `json:"unit"`  // flop/s or byte/s
+	// ClockHz is the clock that the value holds at; 0 where it does not depend
+	// on one.
+	ClockHz float64 `json:"clock_hz,omitempty"`
+	// Measured: from ncu's counters of this chip. Otherwise from a table, and
+	// Basis names it.
+	Measured bool   `json:"measured"`
+	Basis    string `json:"basis"`
+}
+
+// Workload is what was run.
+type Workload struct {
+	Kind    string   `json:"kind,omitempty"` // llm, vlm, resnet, command
+	Command []string `json:"command,omitempty"`
+	Model   *Model   `json:"model,omitempty"`
+	Shape   []Fact   `json:"shape,omitempty"` // batch size, prompt length, new tokens, ...
+}
+
+// Model is the identity of a model.
+type Model struct {
+	Name         string `json:"name,omitempty"`
+	Family       string `json:"family,omitempty"`
+	Parameters   int64  `json:"parameters,omitempty"`
+	WeightsBytes int64  `json:"weights_bytes,omitempty"`
+	Layers       int    `json:"layers,omitempty"`
+	DType        string `json:"dtype,omitempty"`
+	Attention    string `json:"attention,omitempty"`
+	KVCache      string `json:"kv_cache,omitempty"`
+}
+
+// Totals are the aggregates of the whole timeline, and of the clean run.
+type Totals struct {
+	WallNS      int64 `json:"wall_ns"`     // first to last event of the workload
+	GPUSpanNS   int64 `json:"gpu_span_ns"` // first to last GPU work
+	BusyNS      int64 `json:"busy_ns"`     // union of all GPU work, summed over devices
+	KernelNS    int64 `json:"kernel_ns"`
+	CopyNS      int64 `json:"copy_ns"`
+	Launches    int64 `json:"launches"`
+	KernelNames int   `json:"kernel_names"`
+	Copies      int64 `json:"copies"`
+	CopyBytes   int64 `json:"copy_bytes"`
+	// Split is that of the whole timeline; absent without one.
+	Split *Split `json:"split,omitempty"`
+	// Of the clean run, where there is one.
+	Aggregates []Aggregate `json:"aggregates,omitempty"`
+}
+
+// An Aggregate is one measure over the repeats of the clean run.
+type Aggregate struct {
+	Name string  `json:"name"` // prefill_ms, decode_ms, ttft_ms, token_ms, tokens_per_s
+	Unit string  `json:"unit"`
+	N    int     `json:"n"`
+	Mean float64 `json:"mean"`
+	Std  float64 `json:"std"`
+	Min  float64 `json:"min"`
+	P50  float64 `json:"p50"`
+	P90  float64 `json:"p90"`
+	P99  float64 `json:"p99"`
+	Max  float64 `json:"max"`
+}
+
+// A Stage is a top-level phase of the workload: prefill, decode, stem, or "all"
+// for a program without ranges.
+type Stage struct {
+	Name   string `json:"name"`
+	Region string `json:"region,omitempty"` // path of the NVTX region it is measured by; "" for the whole
+
+	CleanMS    *float64 `json:"clean_ms,omitempty"` // mean per pass, unprofiled
+	CleanStdMS *float64 `json:"clean_std_ms,omitempty"`
+	NsysMS     *float64 `json:"nsys_ms,omitempty"`      // mean per pass, under nsys
+	Overhead   *float64 `json:"overhead,omitempty"`     // nsys over clean, minus 1
+	Passes     int      `json:"passes,omitempty"`       // instances in the timeline
+	Sub        []SubMS  `json:"sub,omitempty"`          // parts of this stage; never added to it
+	TokensPS   *float64 `json:"tokens_per_s,omitempty"` // clean
+	Split      Split    `json:"split"`                  // of all passes in the timeline
+
+	MFU []Utilisation `json:"mfu,omitempty"`
+	MBU []Utilisation `json:"mbu,omitempty"`
+	// FLOPs and Bytes of one pass by analysis of the model.
+	FLOPs *float64 `json:"flops,omitempty"`
+	Bytes *float64 `json:"bytes,omitempty"`
+}
+
+// A SubMS is a part of a stage, such as a vision encoder within prefill.
+type SubMS struct {
+	Name string  `json:"name"`
+	MS   float64 `json:"ms"`
+}
+
+// A Split divides wall time: the parts of Busy and Idle add up to it.
+type Split struct {
+	WallNS int64      `json:"wall_ns"`
+	BusyNS int64      `json:"busy_ns"`
+	IdleNS int64      `json:"idle_ns"`
+	Busy   []TimePart `json:"busy"` // by kernel category; concurrent work is shared out
+	Idle   []TimePart `json:"idle"` // by cause: launch, python, host, call, sync, copy, alloc, none
+	// LaunchBound: the GPU waits for the host more than it works.
+	LaunchBound bool `json:"launch_bound"`
+	// GainNS is what CUDA graphs or fusion could save at most where it is
+	// launch-bound; long stretches of host code are not part of it.
+	GainNS int64 `json:"gain_ns,omitempty"`
+}
+
+// A TimePart is a named share of time.
+type TimePart struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	NS    int64  `json:"ns"`
+}
+
+// A Utilisation is achieved work over the peak.
+type Utilisation struct {
+	// Method: analytic (model's FLOPs or bytes over the clean time) or counters
+	// (counted work extrapolated over the region).
+	Method   string   `json:"method"`
+	Value    *float64 `json:"value,omitempty"`    // 0 to 1; absent with Why
+	Achieved float64  `json:"achieved,omitempty"` // per second
+	Peak     Peak     `json:"peak"`
+	Seconds  float64  `json:"seconds,omitempty"`  // the time it is over
+	Coverage *float64 `json:"coverage,omitempty"` // of GPU time, for counters
+	// Contradiction: the value came out over 100 %, so something that it rests
+	// on is wrong. Value is absent then and Raw holds the number.
+	Contradiction bool     `json:"contradiction,omitempty"`
+	Raw           *float64 `json:"raw,omitempty"`
+	Why           string   `json:"why,omitempty"`
+}
+
+// A Region is an NVTX region path with everything inside it.
+type Region struct {
+	Path    string `json:"path"` // as docs/regions.md writes it
+	Name    string `json:"name"` // last part
+	Parent  int    `json:"parent"`
+	Depth   int    `json:"depth"`
+	Process *int   `json:"process,omitempty"` // set in rows per process
+	Device  *int   `json:"device,omitempty"`
+	Style   string `json:"style,omitempty"` // pushpop or startend
+	Domain  string `json:"domain,omitempty"`
+
+	Instances   int64 `json:"instances"`
+	WallNS      int64 `json:"wall_ns"`
+	ProjectedNS int64 `json:"projected_ns"` // first to last GPU work launched inside, summed
+	Kernels     int64 `json:"kernels"`
+	KernelNS    int64 `json:"kernel_ns"`
+	SelfKernels int64 `json:"self_kernels"` // outside nested ranges
+	SelfNS      int64 `json:"self_kernel_ns"`
+	Split       Split `json:"split"`
+
+	// Counters extrapolated over the launches of the region; absent where
+	// nothing in it was counted.
+	Counters *RegionCounters `json:"counters,omitempty"`
+	Top      []RegionKernel  `json:"top,omitempty"` // kernels inside, by time
+	Why      string          `json:"why,omitempty"` // why it was not counted
+}
+
+// RegionCounters are counters over the launches of a region.
+type RegionCounters struct {
+	Method   string         `json:"method"`   // kernel, range, app-range
+	Coverage float64        `json:"coverage"` // of the region's kernel time
+	Metrics  []RegionMetric `json:"metrics"`
+}
+
+// A RegionMetric is one counter over a region.
+type RegionMetric struct {
+	Name  string  `json:"name"`
+	Unit  string  `json:"unit,omitempty"`
+	Value float64 `json:"value"`
+	How   string  `json:"how"` // sum or mean (weighted by time)
+}
+
+// A RegionKernel refers to Result.Kernels.
+type RegionKernel struct {
+	Kernel int   `json:"kernel"`
+	Calls  int64 `json:"calls"`
+	NS     int64 `json:"ns"`
+}
+
+// A Kernel is all launches of one kernel with the same grid and block.
+type Kernel struct {
+	ID       string   `json:"id"` // stable within the result, safe in a URL
+	Name     string   `json:"name"`
+	Short    string   `json:"short"`
+	Mangled  string   `json:"mangled,omitempty"`
+	Grid     [3]int64 `json:"grid"`
+	Block    [3]int64 `json:"block"`
+	Category string   `json:"category"` // ID of a category; "other" where no rule matched
+	Rule     string   `json:"rule,omitempty"`
+
+	Calls     int64       `json:"calls"`
+	TotalNS   int64       `json:"total_ns"`
+	MeanNS    float64     `json:"mean_ns"`
+	MedianNS  float64     `json:"median_ns"`
+	MinNS     int64       `json:"min_ns"`
+	MaxNS     int64       `json:"max_ns"`
+	Share     float64     `json:"share"` // of kernel time
+	Stages    []StageTime `json:"stages,omitempty"`
+	Histogram *Histogram  `json:"histogram,omitempty"` // of durations
+
+	Registers     int32   `json:"registers,omitempty"`
+	StaticShared  int32   `json:"static_shared_bytes,omitempty"`
+	DynamicShared int32   `json:"dynamic_shared_bytes,omitempty"`
+	Waves         float64 `json:"waves,omitempty"` // of blocks over the GPU
+
+	Reason  string   `json:"reason,omitempty"` // why it was, or was not, counted
+	Counted *Counted `json:"counted,omitempty"`
+	Limiter Limiter  `json:"limiter"`
+	Point   []Point  `json:"points,omitempty"` // on the roofline
+	// Attained is the share of its duration that the kernel would take if its
+	// busiest limit worked at the peak; AttainedOf names that limit: the ID of
+	// a peak. Absent without the counters.
+	Attained   *float64 `json:"attained,omitempty"`
+	AttainedOf string   `json:"attained_of,omitempty"`
+}
+
+// Rest sums the kernels of the least time where there are too many to list.
+type Rest struct {
+	Kernels int   `json:"kernels"`
+	Calls   int64 `json:"calls"`
+	NS      int64 `json:"ns"`
+}
+
+// StageTime is the time of a kernel within a stage.
+type StageTime struct {
+	Stage string `json:"stage"`
+	Calls int64  `json:"calls"`
+	NS    int64  `json:"ns"`
+}
+
+// A Histogram has Counts[i] values from Bounds[i] up to Bounds[i+1].
+type Histogram struct {
+	Bounds []float64 `json:"bounds"`
+	Counts []int64   `json:"counts"`
+}
+
+// Counted is what ncu counted of one launch of a kernel.
+type Counted struct {
+	Report     string      `json:"report"` // file
+	Launch     int         `json:"launch"` // ID in it
+	DurationNS float64     `json:"duration_ns,omitempty"`
+	ClockHz    float64     `json:"clock_hz,omitempty"`
+	Passes     int         `json:"passes,omitempty"`
+	Verified   bool        `json:"verified"` // it is the launch that was meant
+	Note       string      `json:"note,omitempty"`
+	Others     int         `json:"others,omitempty"` // further launches of the same kernel, grid and block that were counted
+	Metrics    []Metric    `json:"metrics"`          // those that the report shows, by section
+	Rules      []RuleWords `json:"rules,omitempty"`
+}
+
+// A Metric is a counter as measured.
+type Metric struct {
+	Section string  `json:"section,omitempty"`
+	Name    string  `json:"name"`
+	Label   string  `json:"label,omitempty"`
+	Unit    string  `json:"unit,omitempty"`
+	Value   float64 `json:"value"`
+	Text    string  `json:"text,omitempty"` // in place of Value
+}
+
+// RuleWords is what a rule of NVIDIA's says.
+type RuleWords struct {
+	Rule    string   `json:"rule"`
+	Section string   `json:"section,omitempty"`
+	Title   string   `json:"title,omitempty"`
+	Text    string   `json:"text"`
+	Kind    string   `json:"kind"`              // ok, warning, error, optimization
+	Speedup *float64 `json:"speedup,omitempty"` // estimated, in percent
+	Local   bool     `json:"local,omitempty"`   // the estimate is not of the whole kernel
+}
+
+// A Limiter is what holds a kernel back. docs/limiter.md has the decision.
+type Limiter struct {
+	// Kind: dram, l2, l1, compute, latency, occupancy, small, launch, mixed, or
+	// "" where it abstains.
+	Kind     string     `json:"kind"`
+	Label    string     `json:"label"`              // "DRAM bandwidth", "tensor pipe (bf16)", "too little work"
+	Detail   string     `json:"detail,omitempty"`   // pipe, dominant stall, limit of occupancy
+	Level    *float64   `json:"level,omitempty"`    // 0 to 1: share of that limit in use
+	Evidence []Evidence `json:"evidence,omitempty"` // the counters that it rests on
+	Why      string     `json:"why"`                // a sentence
+	Need     string     `json:"need,omitempty"`     // what would tell, where it abstains
+}
+
+// Evidence is a value with the threshold that it was held against.
+type Evidence struct {
+	Metric    string  `json:"metric"`
+	Value     float64 `json:"value"`
+	Unit      string  `json:"unit,omitempty"`
+	Threshold string  `json:"threshold,omitempty"` // "at least 60 %"
+}
+
+// A CategoryTime sums the kernels of one category.
+type CategoryTime struct {
+	ID      string   `json:"id"`
+	Label   string   `json:"label"`
+	NS      int64    `json:"ns"`
+	Calls   int64    `json:"calls"`
+	Share   float64  `json:"share"`
+	Unnamed []string `json:"unmatched,omitempty"` // names without a rule, in category "other"
+}
+
+// An Operator is a row of the torch profiler.
+type Operator struct {
+	Name          string   `json:"name"`
+	Shapes        string   `json:"shapes,omitempty"`
+	Calls         int64    `json:"calls"`
+	SelfCPUUS     float64  `json:"self_cpu_us"`
+	TotalCPUUS    float64  `json:"total_cpu_us"`
+	SelfDeviceUS  float64  `json:"self_device_us"`
+	TotalDeviceUS float64  `json:"total_device_us"`
+	Kernels       []string `json:"kernels,omitempty"` // that it launched, where known
+	Why           string   `json:"why,omitempty"`     // why its device time is 0
+}
+
+// A Roofline holds roofs and points. Points name their roofs.
+type Roofline struct {
+	Roofs  []Peak  `json:"roofs"`
+	Points []Point `json:"points"`
+	Why    string  `json:"why,omitempty"` // why there is none
+}
+
+// A Point is a kernel against one compute roof and one memory level.
+type Point struct {
+	Kernel    string  `json:"kernel"` // ID
+	DType     string  `json:"dtype"`  // ID of the compute roof
+	Memory    string  `json:"memory"` // dram, l2, l1
+	Intensity float64 `json:"intensity"`
+	FLOPS     float64 `json:"flops"`    // achieved, per second
+	Attained  float64 `json:"attained"` // share of min(roof, intensity x bandwidth)
+	NS        int64   `json:"ns"`       // total time of the kernel in the timeline
+}
+
+// An Opportunity is a change and the most that it can save.
+type Opportunity struct {
+	ID         string     `json:"id"`
+	Kind       string     `json:"kind"` // roofline, gaps, host, fusion, copies, occupancy, sync
+	Title      string     `json:"title"`
+	Stage      string     `json:"stage,omitempty"`
+	Kernels    []string   `json:"kernels,omitempty"`    // IDs
+	Seconds    float64    `json:"seconds"`              // upper bound over the whole run
+	Speedup    float64    `json:"speedup"`              // of the whole run, by Amdahl: 1.25 is 25 % faster
+	StageGain  *float64   `json:"stage_gain,omitempty"` // share of the stage's time
+	Evidence   []Evidence `json:"evidence"`
+	Assumption string     `json:"assumption"`
+	How        string     `json:"how"` // what to do
+}
+
+// A Finding is a sentence that a reader must not miss.
+type Finding struct {
+	ID     string `json:"id"`
+	Weight string `json:"weight"` // high, medium, low
+	Text   string `json:"text"`
+	Plain  string `json:"plain"` // the same for readers who do not know GPUs
+}
+
+// An Overview is the timeline, aggregated so that it can be drawn.
+type Overview struct {
+	StartNS int64    `json:"start_ns"`
+	EndNS   int64    `json:"end_ns"`
+	Names   []string `json:"names"` // of boxes
+	Lanes   []Lane   `json:"lanes"`
+}
+
+// A Lane is a row of the timeline: NVTX ranges of a thread and depth, or the
+// work of a stream.
+type Lane struct {
+	Kind   string `json:"kind"`  // nvtx, kernel, copy, api
+	Label  string `json:"label"` // "GPU 0 stream 7", "python (123) NVTX"
+	Group  string `json:"group"` // process or device that it belongs to
+	Depth  int    `json:"depth,omitempty"`
+	Exact  bool   `json:"exact"`            // boxes are events, not sums
+	Events int64  `json:"events"`           // that the lane stands for
+	BinNS  int64  `json:"bin_ns,omitempty"` // width of a bin where not exact
+	// Boxes are sorted by start. In a lane of sums, several events that are
+	// closer than BinNS form one box with their busy time.
+	Boxes []Box `json:"boxes"`
+}
+
+// A Box is an event, or several.
+type Box struct {
+	Start int64 `json:"s"` // from Overview.StartNS
+	Len   int64 `json:"l"`
+	Name  int   `json:"n"`           // index into Overview.Names
+	Count int64 `json:"c,omitempty"` // events, where more than one
+	Busy  int64 `json:"b,omitempty"` // ns in which one of them ran, where Count is set
+}
+
+// Method is how it was measured.
+type Method struct {
+	Commands   []StageCommand `json:"commands,omitempty"`
+	Overhead   []Fact         `json:"overhead,omitempty"`
+	Deviations []Deviation    `json:"deviations,omitempty"`
+	Ladder     []Note         `json:"ladder,omitempty"` // replay modes tried, with reasons
+	Picked     *Picked        `json:"picked,omitempty"`
+	Clock      string         `json:"clock,omitempty"` // what the counters were taken under
+	Thresholds []Fact         `json:"thresholds,omitempty"`
+}
+
+// StageCommand is what a stage ran.
+type StageCommand struct {
+	Stage   string  `json:"stage"`
+	Command string  `json:"command"`
+	Seconds float64 `json:"seconds,omitempty"`
+	Outcome string  `json:"outcome,omitempty"`
+}
+
+// A Deviation is a setting that profiling required to be different.
+type Deviation struct {
+	Stage      string `json:"stage,omitempty"`
+	Key        string `json:"key"`
+	Configured string `json:"configured"`
+	Used       string `json:"used"`
+	Why        string `json:"why"`
+}
+
+// Picked sums up the choice of launches to count.
+type Picked struct {
+	Groups       int      `json:"groups"`             // kernel, grid and block
+	Chosen       int      `json:"chosen"`             //
+	Counted      int      `json:"counted"`            //
+	Coverage     float64  `json:"coverage"`           // of GPU time in the chosen regions
+	CoverageAll  float64  `json:"coverage_all"`       // of all GPU time
+	LeftOut      []string `json:"left_out,omitempty"` // collectives and the like
+	PredictedSec float64  `json:"predicted_s,omitempty"`
+	ActualSec    float64  `json:"actual_s,omitempty"`
+}

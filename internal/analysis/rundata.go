@@ -1,0 +1,134 @@
+package analysis
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"al.essio.dev/pkg/shellescape"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/workload"
+)
+
+// readRun takes from the run directory what the pipeline recorded.
+func (a *analyzer) readRun(context.Context) error {
+	if a.in.Run == "" {
+		return nil
+	}
+	abs, err := filepath.Abs(a.in.Run)
+	if err != nil {
+		abs = a.in.Run
+	}
+	a.res.Source.Run = filepath.Base(abs)
+	a.readManifest()
+	a.readEnv()
+	a.readInputs()
+	a.readDeviations()
+	return nil
+}
+
+func (a *analyzer) readManifest() {
+	m, err := runs.ReadManifest(a.in.Run)
+	if errors.Is(err, runs.ErrNotRun) {
+		return
+	}
+	if err != nil {
+		a.warn("manifest", "", "%v", err)
+		return
+	}
+	a.res.Source.Created, a.res.Source.Status = m.Created.UTC().Format(time.RFC3339), string(m.Status)
+	if a.in.Status != "" {
+		a.res.Source.Status = a.in.Status
+	}
+	if m.Recorded != nil {
+		a.res.Source.Recorded, a.res.Source.Created = true, m.Recorded.UTC().Format(time.RFC3339)
+	}
+	for _, w := range m.Warnings {
+		a.warn("run", "", "%s", w)
+	}
+	for i := range m.Stages {
+		s := &m.Stages[i]
+		for _, at := range s.Attempts {
+			if len(at.Command) == 0 {
+				continue
+			}
+			c := StageCommand{Stage: s.Name, Command: shellescape.QuoteCommand(at.Command)}
+			if at.Seconds != nil {
+				c.Seconds = *at.Seconds
+			}
+			if at.Outcome != nil {
+				c.Outcome = at.Outcome.Text
+				for _, w := range at.Outcome.Warnings {
+					a.warn("capture", "", "%s: %s", s.Name, w)
+				}
+			}
+			a.res.Method.Commands = append(a.res.Method.Commands, c)
+		}
+	}
+}
+
+// readDeviations reads what the stages changed of the configuration.
+func (a *analyzer) readDeviations() {
+	path := filepath.Join(a.in.Run, "workload", "deviations.json")
+	var list []workload.Deviation
+	switch err := readJSON(path, &list); {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		a.warn("deviations", "", "%v", err)
+	}
+	for _, d := range list {
+		a.res.Method.Deviations = append(a.res.Method.Deviations, Deviation{d.Stage, d.Key, d.Configured, d.Used, d.Why})
+	}
+}
+
+func (a *analyzer) readEnv() {
+	data, err := os.ReadFile(filepath.Join(a.in.Run, "env.json"))
+	if err != nil {
+		return
+	}
+	var e runs.Env
+	if err := json.Unmarshal(data, &e); err != nil {
+		a.warn("environment", "", "read env.json: %v", err)
+		return
+	}
+	env := &a.res.Environment
+	env.Host, env.CPU, env.OS = e.Host.Name, e.Host.CPU, e.Host.OS
+	if e.Driver != nil {
+		env.Driver, env.CUDA = e.Driver.Version, e.Driver.CUDA
+	}
+	for _, t := range e.Tools {
+		switch t.Name {
+		case "nsys":
+			env.Nsys = t.Version
+		case "ncu":
+			env.Ncu = t.Version
+		}
+	}
+}
+
+func (a *analyzer) readInputs() {
+	data, err := os.ReadFile(filepath.Join(a.in.Run, "inputs.yaml"))
+	if err != nil {
+		return
+	}
+	var in runs.Inputs
+	if err := yaml.Unmarshal(data, &in); err != nil {
+		a.warn("inputs", "", "read inputs.yaml: %v", err)
+		return
+	}
+	w := &a.res.Workload
+	w.Command = in.Workload.Command
+	w.Kind = "command"
+	if in.Workload.Name != "" {
+		w.Kind = strings.TrimPrefix(in.Workload.Name, "deepprof/")
+	}
+	if in.Model != nil && in.Model.Name != "" {
+		w.Model = &Model{Name: in.Model.Name, DType: in.Model.Dtype}
+	}
+}

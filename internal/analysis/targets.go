@@ -1,0 +1,258 @@
+package analysis
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/pick"
+)
+
+// readTargets says of each kernel why it was, or was not, counted, and checks
+// that the launches counted are those that were meant.
+func (a *analyzer) readTargets(context.Context) error {
+	if a.tl == nil || a.in.Targets == "" && len(a.counted)+len(a.ranges) == 0 {
+		return nil
+	}
+	var targets *pick.Targets
+	if a.in.Targets != "" {
+		data, err := os.ReadFile(a.in.Targets)
+		if err == nil {
+			targets, err = pick.ParseTargets(data)
+		}
+		if err != nil {
+			a.warn("targets", "", "%v", err)
+		}
+	}
+	launches := pick.Load(a.tl.at)
+	if targets == nil {
+		var err error
+		if targets, err = pick.Survey(launches, nil, nil); err != nil {
+			return err
+		}
+	} else {
+		a.reasons(targets)
+	}
+	if len(a.counted)+len(a.ranges) == 0 {
+		return nil
+	}
+	return a.verify(targets, launches)
+}
+
+func (a *analyzer) verify(targets *pick.Targets, launches *pick.Launches) error {
+	var results []pick.Counted
+	for _, l := range slices.Concat(a.counted, a.ranges) {
+		c := pick.FromResult(l.res)
+		c.Report = l.report
+		results = append(results, c)
+	}
+	v, err := pick.Verify(targets, results, launches)
+	if err != nil {
+		return err
+	}
+	for _, w := range v.Warnings {
+		a.warn("counters", "", "%s", w)
+	}
+	for _, m := range v.Matches {
+		a.mark(m)
+	}
+	a.picked(targets, v)
+	options := pick.RegionOptions{Metrics: regionMetrics, Aggregate: true}
+	if targets.Regions != nil {
+		options = *targets.Regions
+	}
+	a.regionReport, err = pick.Regions(launches, results, v, options)
+	return err
+}
+
+// mark notes on the kernel what came of checking the launch that speaks for it.
+func (a *analyzer) mark(m pick.Match) {
+	if m.Result >= len(a.counted) {
+		return
+	}
+	l := a.counted[m.Result]
+	for i := range a.res.Kernels {
+		if a.launchOf[i] != l {
+			continue
+		}
+		c := a.res.Kernels[i].Counted
+		c.Verified = m.Verdict == pick.Sound || m.Verdict == pick.Unexpected
+		if m.Verdict != pick.Sound && (a.in.Targets != "" || m.Verdict != pick.Unexpected) {
+			c.Note = m.Why
+		}
+		return
+	}
+}
+
+func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
+	p := &Picked{Counted: v.Groups, Coverage: v.CoverageRegions, CoverageAll: v.CoverageAll, Groups: t.Totals.EligibleGroups, PredictedSec: t.Predicted.Seconds}
+	for _, g := range t.Groups {
+		if g.Chosen {
+			p.Chosen++
+		}
+	}
+	if a.in.Targets == "" { // ncu was told by hand what to count
+		p.Chosen = v.Groups
+		for i := range a.res.Kernels {
+			if a.res.Kernels[i].Calls > 0 {
+				p.Groups++
+			}
+		}
+	}
+	for _, l := range t.LeftOut {
+		p.LeftOut = append(p.LeftOut, fmt.Sprintf("%s: %d launches, %s of GPU time", l.Reason, l.Launches, percent(l.Share)))
+	}
+	for _, c := range a.res.Method.Commands {
+		if c.Stage == "ncu" {
+			p.ActualSec += c.Seconds
+		}
+	}
+	a.res.Method.Picked = p
+	a.res.Method.Clock = a.clockWords()
+}
+
+// clockWords says what the counters were taken under.
+func (a *analyzer) clockWords() string {
+	low, high, locked := 0.0, 0.0, 0
+	for _, l := range a.counted {
+		if hz, ok := l.smClock(); ok {
+			if low == 0 || hz < low {
+				low = hz
+			}
+			high = max(high, hz)
+		}
+		if l.res.ClockLocked != nil && *l.res.ClockLocked {
+			locked++
+		}
+	}
+	if high == 0 {
+		return ""
+	}
+	words := fmt.Sprintf("SM clock %.2f to %.2f GHz while counting", low/1e9, high/1e9)
+	switch {
+	case locked == len(a.counted):
+		words += ", locked by ncu"
+	case locked == 0:
+		words += ", not locked"
+	}
+	return words
+}
+
+func (a *analyzer) reasons(t *pick.Targets) {
+	a.addFile(a.in.Targets, "targets")
+	for _, step := range t.Ladder {
+		text := step.Mode + ": " + step.Reason
+		if step.Outcome != "" {
+			text = fmt.Sprintf("%s: %s; %s", step.Mode, step.Outcome, step.Reason)
+		}
+		a.res.Method.Ladder = append(a.res.Method.Ladder, Note{ID: "replay-" + step.Mode, Text: text})
+	}
+	for _, u := range t.Unmatched {
+		next := ""
+		if len(u.Near) > 0 {
+			next = "did you mean " + strings.Join(u.Near, ", ") + "?"
+		}
+		a.missing("unmatched", next, "%s: %s: %s", u.Key, u.Expr, u.Why)
+	}
+	for i := range t.Groups {
+		g := &t.Groups[i]
+		key := kernelKey{g.Demangled, wide(g.Grid), wide(g.Block)}
+		if k, ok := a.byKey[key]; ok {
+			a.res.Kernels[k].Reason = g.Reason
+			continue
+		}
+		for k := range a.res.Kernels {
+			row := &a.res.Kernels[k]
+			if row.Grid == key.grid && row.Block == key.block && row.Mangled != "" && row.Mangled == g.Mangled {
+				row.Reason = g.Reason
+			}
+		}
+	}
+	left := map[string]string{}
+	for _, l := range t.LeftOut {
+		for _, k := range l.Kernels {
+			left[k.Kernel] = l.Reason
+		}
+	}
+	for i := range a.res.Kernels {
+		if k := &a.res.Kernels[i]; k.Reason == "" {
+			k.Reason = left[k.Short]
+		}
+	}
+}
+
+// regionMetrics are the counters that a region of the result shows.
+var regionMetrics = []string{
+	"gpu__time_duration.sum", "dram__bytes_read.sum", "dram__bytes_write.sum",
+	counterDRAM[0], counterL2[0], counterL1[0], counterSM[0],
+	"sm__pipe_tensor_cycles_active" + ofElapsed, "sm__pipe_fma_cycles_active" + ofElapsed,
+	counterIssue[0], counterOccupancy[0], "smsp__inst_executed.sum",
+	"lts__t_sector_hit_rate.pct", "l1tex__t_sector_hit_rate.pct",
+}
+
+// countRegions gives regions the counters of their launches.
+func (a *analyzer) countRegions(context.Context) error {
+	if a.regionReport == nil {
+		for i := range a.res.Regions {
+			a.res.Regions[i].Why = "no counters were taken"
+		}
+		return nil
+	}
+	type key struct{ path, style, domain string }
+	rows := map[key]*pick.Region{}
+	for i := range a.regionReport.Regions {
+		r := &a.regionReport.Regions[i]
+		rows[key{r.Path, r.Style, r.Domain}] = r
+	}
+	for i := range a.res.Regions {
+		out := &a.res.Regions[i]
+		style := "PushPop"
+		if out.Style == "startend" {
+			style = "StartEnd"
+		}
+		r := rows[key{out.Path, style, out.Domain}]
+		if r == nil {
+			out.Why = "not among the regions that were measured"
+			continue
+		}
+		out.Counters, out.Why = regionCounters(r, out)
+	}
+	return nil
+}
+
+func regionCounters(r *pick.Region, out *Region) (*RegionCounters, string) {
+	if r.Whole != nil && out.Process == nil && out.Device == nil {
+		c := &RegionCounters{Method: "range", Coverage: 1, Metrics: []RegionMetric{}}
+		for _, m := range r.Whole.Metrics {
+			c.Metrics = append(c.Metrics, RegionMetric{Name: m.Name, Unit: m.Unit, Value: m.Value, How: m.How})
+		}
+		return c, ""
+	}
+	for _, p := range r.Parts {
+		if !same(p.Process, out.Process) || !same(p.Device, out.Device) {
+			continue
+		}
+		if len(p.Inclusive.Metrics) == 0 {
+			break
+		}
+		c := &RegionCounters{Method: "kernel", Coverage: p.Inclusive.Coverage, Metrics: []RegionMetric{}}
+		for _, m := range p.Inclusive.Metrics {
+			c.Metrics = append(c.Metrics, RegionMetric{Name: m.Name, Unit: m.Unit, Value: m.Value, How: m.How})
+		}
+		return c, ""
+	}
+	why := r.Why
+	if why == "" {
+		why = "none of its kernels was counted"
+	}
+	return nil, why
+}
+
+func same(x, y *int) bool {
+	if x == nil || y == nil {
+		return x == y
+	}
+	return *x == *y
+}

@@ -1,0 +1,318 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// maxSpan is the longest time that a capture can last: a year.
+const maxSpan = 365 * 24 * 3600 * 1e9
+
+// timed is the timeline with what is computed from it once.
+type timed struct {
+	t      *timeline.Timeline
+	at     *timeline.Attribution
+	around func(kernel int) (own, all []uint32)
+	p      *palette
+	work   []stint // all, by start; queue beside it
+	queues []uint32
+	kernel []uint32 // group of each kernel: index into Result.Kernels after sorting
+	lo, hi int64
+	only   int // the one process that used a GPU; -1 where there are several
+
+	paintings map[workKey]*painting
+	regions   []timeline.Region   // by ID - 1
+	instances map[uint32][]uint32 // ranges of each region, by start
+	inRegion  map[regionGroup]*callTime
+	onDevice  map[int][]bool
+}
+
+// workKey chooses work: of one process, one device, or all.
+type workKey struct {
+	process int // index, or -1
+	device  int // or -1
+}
+
+type regionGroup struct{ region, kernel uint32 }
+
+type callTime struct{ calls, ns int64 }
+
+func (a *analyzer) readTimeline(ctx context.Context) error {
+	if a.in.Timeline == "" {
+		a.missing("no-timeline", "capture one with nsys, or analyse the run that has one",
+			"there is no timeline: times, regions, stages and gaps are not known")
+		return nil
+	}
+	t, err := a.openTimeline(ctx)
+	if err != nil {
+		if len(a.in.Counters) == 0 || ctx.Err() != nil {
+			return err
+		}
+		a.missing("no-timeline", "", "the timeline cannot be read, so that times, regions, stages and gaps are not known: %v", err)
+		return nil
+	}
+	a.addFile(a.in.Timeline, "timeline")
+	for _, w := range t.Warnings {
+		a.warn("timeline", "", "%s", w)
+	}
+	if len(t.Kernels)+len(t.Graphs) == 0 {
+		a.missing("no-kernels", "check that the program uses the GPU and that nsys traced cuda",
+			"the timeline holds no kernel: nothing ran on a GPU while it was captured")
+	}
+	return a.takeTimeline(ctx, t)
+}
+
+func (a *analyzer) openTimeline(ctx context.Context) (*timeline.Timeline, error) {
+	f, err := nsys.Open(ctx, a.in.Timeline, a.in.Nsys)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	f.Workers = a.in.Workers
+	return f.Timeline(ctx, nsys.Everything)
+}
+
+// takeTimeline does what a timeline allows.
+func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error {
+	a.tl = a.newTimed(t)
+	if timeline.Since(a.tl.lo, a.tl.hi) > maxSpan {
+		a.warn("clock", "capture again", "the events of the timeline lie years apart: its clock is damaged, and sums of times are not to be trusted")
+	}
+	for _, w := range a.tl.at.Warnings {
+		a.warn("regions", "", "%s", w)
+	}
+	a.environmentOf(t)
+	for _, step := range []func(){a.groupKernels, a.sumTotals, a.sumRegions, a.pickStages, a.drawOverview} {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		step()
+	}
+	return nil
+}
+
+func (a *analyzer) newTimed(t *timeline.Timeline) *timed {
+	at := t.Attribute()
+	tl := &timed{
+		t: t, at: at, around: at.Around(), regions: at.Regions(),
+		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{},
+		lo: t.Session.FirstNS, hi: t.Session.LastNS,
+	}
+	tl.p = &palette{categories: len(a.categories.List), calls: indexCalls(t, a.th.HostGap.Nanoseconds())}
+	byFunction := make([]uint8, len(t.Functions))
+	for i, f := range t.Functions {
+		byFunction[i] = uint8(a.kinds.of(fullName(t, f)).category)
+	}
+	tl.collect(byFunction, uint8(a.categories.index[graphCategory]))
+	tl.only = -1
+	if p := tl.processes(); len(p) == 1 {
+		tl.only = p[0]
+	}
+	for i := range t.Ranges {
+		id := at.RangeNode(i)
+		tl.instances[id] = append(tl.instances[id], uint32(i))
+		tl.p.cuts = append(tl.p.cuts, t.Ranges[i].Start, t.Ranges[i].End)
+	}
+	slices.Sort(tl.p.cuts)
+	for _, list := range tl.instances {
+		slices.SortStableFunc(list, func(x, y uint32) int { return cmp.Compare(t.Ranges[x].Start, t.Ranges[y].Start) })
+	}
+	return tl
+}
+
+// collect lists all work by start.
+func (tl *timed) collect(byFunction []uint8, graph uint8) {
+	t := tl.t
+	type item struct {
+		stint
+		queue uint32
+	}
+	var items []item
+	t.EachOp(func(op timeline.Op) {
+		w := stint{start: op.Start, end: op.End, call: tl.at.Launch(op), label: copyLabel}
+		switch op.Kind {
+		case timeline.OpKernel:
+			w.label = byFunction[t.Kernels[op.Index].Function]
+		case timeline.OpGraph:
+			w.label = graph
+		}
+		if since, ok := tl.at.OpenSince(w.call); ok {
+			w.since = since
+		} else if w.call != timeline.None {
+			w.since = t.Calls[w.call].Start
+		}
+		items = append(items, item{w, op.Queue})
+	})
+	byStart := func(x, y item) int { return cmp.Compare(x.start, y.start) }
+	if !slices.IsSortedFunc(items, byStart) {
+		slices.SortStableFunc(items, byStart)
+	}
+	tl.work, tl.queues = make([]stint, len(items)), make([]uint32, len(items))
+	for i, it := range items {
+		tl.work[i], tl.queues[i] = it.stint, it.queue
+	}
+}
+
+// painting labels time by the work of a process, a device, or all.
+func (tl *timed) painting(key workKey) *painting {
+	if key.process == tl.only {
+		key.process = -1 // it is all there is
+	}
+	if p := tl.paintings[key]; p != nil {
+		return p
+	}
+	work := tl.work
+	if key.process >= 0 || key.device >= 0 {
+		work = nil
+		for i, w := range tl.work {
+			q := &tl.t.Queues[tl.queues[i]]
+			if (key.process < 0 || int(q.Process) == key.process) && (key.device < 0 || int(q.Device) == key.device) {
+				work = append(work, w)
+			}
+		}
+	}
+	p := tl.p.paint(work, tl.lo, tl.hi)
+	tl.paintings[key] = p
+	return p
+}
+
+// usesGPU lists the processes, or devices, with work.
+func (tl *timed) used(of func(*timeline.Queue) int) []int {
+	seen := map[int]bool{}
+	var list []int
+	for _, q := range tl.queues {
+		if v := of(&tl.t.Queues[q]); !seen[v] {
+			seen[v] = true
+			list = append(list, v)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (tl *timed) devices() []int {
+	return tl.used(func(q *timeline.Queue) int { return int(q.Device) })
+}
+
+func (tl *timed) processes() []int {
+	return tl.used(func(q *timeline.Queue) int { return int(q.Process) })
+}
+
+// split makes a Split of the time of each label.
+func (a *analyzer) split(ns []int64) Split {
+	s := Split{Busy: []TimePart{}, Idle: []TimePart{}}
+	categories := len(a.categories.List)
+	for i, c := range a.categories.List {
+		if ns[i] != 0 {
+			s.Busy = append(s.Busy, TimePart{c.ID, c.Label, ns[i]})
+			s.BusyNS += ns[i]
+		}
+	}
+	for i, part := range causeParts {
+		if n := ns[categories+i]; n != 0 {
+			part.NS = n
+			s.Idle = append(s.Idle, part)
+			s.IdleNS += n
+		}
+	}
+	byTime := func(x, y TimePart) int { return cmp.Compare(y.NS, x.NS) }
+	slices.SortStableFunc(s.Busy, byTime)
+	slices.SortStableFunc(s.Idle, byTime)
+	s.WallNS = s.BusyNS + s.IdleNS
+	launching := ns[categories+int(causeLaunch)] + ns[categories+int(causePython)]
+	// A long stretch of host code keeps the GPU waiting as well, but no graph
+	// and no fusion shortens it.
+	waiting := launching + ns[categories+int(causeHost)]
+	if waiting > s.BusyNS && float64(waiting) >= a.th.LaunchBound*float64(s.WallNS) && s.BusyNS > 0 {
+		s.LaunchBound, s.GainNS = true, launching
+	}
+	return s
+}
+
+func (a *analyzer) sumTotals() {
+	tl := a.tl
+	t, tot := tl.t, &a.res.Totals
+	tot.WallNS = max(0, timeline.Since(tl.lo, tl.hi))
+	info := t.Info()
+	var first, last int64
+	for i, d := range info.Devices {
+		tot.BusyNS += d.BusyNS
+		if i == 0 {
+			first, last = d.FirstNS, d.LastNS
+		}
+		first, last = min(first, d.FirstNS), max(last, d.LastNS)
+	}
+	tot.GPUSpanNS = max(0, timeline.Since(first, last))
+	tot.Launches, tot.KernelNames = int64(info.Counts.Kernels), info.Counts.KernelNames
+	for i := range t.Kernels {
+		tot.KernelNS += t.Kernels[i].Duration()
+	}
+	for i := range t.Copies {
+		tot.CopyNS += timeline.Since(t.Copies[i].Start, t.Copies[i].End)
+		tot.CopyBytes += t.Copies[i].Bytes
+	}
+	for i := range t.Sets {
+		tot.CopyNS += timeline.Since(t.Sets[i].Start, t.Sets[i].End)
+	}
+	tot.Copies = int64(len(t.Copies))
+	ns := make([]int64, tl.p.categories+int(causes))
+	tl.painting(workKey{-1, -1}).split(tl.lo, tl.hi, ns)
+	s := a.split(ns)
+	tot.Split = &s
+}
+
+func (a *analyzer) environmentOf(t *timeline.Timeline) {
+	env := &a.res.Environment
+	used := a.tl.devices()
+	for _, g := range t.GPUs {
+		if len(used) > 0 && !slices.Contains(used, g.CUDADevice) {
+			continue
+		}
+		gpu := GPU{Device: g.CUDADevice, Name: g.Name, Chip: g.Chip, SMs: g.SMs, MemoryBytes: g.MemoryBytes, Peaks: []Peak{}}
+		if g.ComputeMajor > 0 {
+			gpu.Compute = fmt.Sprintf("%d.%d", g.ComputeMajor, g.ComputeMinor)
+		}
+		env.GPUs = append(env.GPUs, gpu)
+	}
+	env.Nsys = t.Source.Tool
+	for _, p := range t.System {
+		switch p.Name {
+		case "Hostname":
+			setText(&env.Host, p.Value)
+		case "CpuDescription":
+			setText(&env.CPU, p.Value)
+		case "OsDescription":
+			setText(&env.OS, p.Value)
+		case "NvDriverVersion":
+			setText(&env.Driver, p.Value)
+		case "CudaDriverVersion":
+			setText(&env.CUDA, cudaVersion(p.Value))
+		}
+	}
+	if len(a.res.Workload.Command) == 0 && t.Source.Command != "" {
+		a.res.Workload.Command = strings.Fields(t.Source.Command)
+	}
+}
+
+// setText keeps what a better source said.
+func setText(at *string, value string) {
+	if *at == "" {
+		*at = value
+	}
+}
+
+// cudaVersion writes 13000 as 13.0.
+func cudaVersion(s string) string {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1000 {
+		return s
+	}
+	return fmt.Sprintf("%d.%d", n/1000, n%1000/10)
+}

@@ -1,0 +1,265 @@
+package analysis
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/gpu"
+)
+
+// The memory levels of a roofline.
+const (
+	levelDRAM = "dram"
+	levelL2   = "l2"
+	levelL1   = "l1"
+)
+
+var levels = []string{levelDRAM, levelL2, levelL1}
+
+var levelLabels = map[string]string{levelDRAM: "DRAM", levelL2: "L2 cache", levelL1: "L1 cache and shared memory"}
+
+// done is what a counted launch did.
+type done struct {
+	seconds float64
+	flops   map[gpu.DType]float64
+	bytes   map[string]float64 // by memory level
+	missing []string           // what was not counted
+}
+
+// tensorOps matches counters of tensor operations: with or without the
+// instruction, source type, and sparsity.
+var tensorOps = regexp.MustCompile(`^sm__ops_path_tensor_(op_[a-z]+_)?src_([a-z]+[0-9]+)(?:_dst_[a-z0-9]+)?(_sparsity_(?:off|on))?\.sum(\..+)?$`)
+
+var tensorTypes = map[string]gpu.DType{
+	"bf16": gpu.TensorBF16, "fp16": gpu.TensorFP16, "tf32": gpu.TensorTF32, "fp8": gpu.TensorFP8, "int8": gpu.TensorINT8, "fp64": gpu.TensorFP64,
+}
+
+// counts tells what a launch did, as ncu's roofline sections compute it.
+func (l *launch) counts() *done {
+	d := &done{flops: map[gpu.DType]float64{}, bytes: map[string]float64{}}
+	if _, ns, ok := l.first("gpu__time_duration.sum", "gpu__time_duration.avg"); ok && ns > 0 {
+		d.seconds = ns / 1e9
+	} else {
+		d.missing = append(d.missing, "gpu__time_duration")
+		return d
+	}
+	l.tensorFLOPs(d)
+	l.vectorFLOPs(d)
+	l.traffic(d)
+	return d
+}
+
+// tensorFLOPs adds the counters per type; those per instruction serve only where
+// a type has no sum of its own.
+func (l *launch) tensorFLOPs(d *done) {
+	whole, parts := map[gpu.DType]float64{}, map[gpu.DType]float64{}
+	hasWhole, any := map[gpu.DType]bool{}, false
+	for _, name := range slices.Sorted(maps.Keys(l.values)) {
+		m := tensorOps.FindStringSubmatch(name)
+		if m == nil {
+			continue
+		}
+		dtype, ok := tensorTypes[m[2]]
+		ops, counted := l.total(strings.TrimSuffix(name, m[4]), m[4], d.seconds)
+		if !ok || !counted {
+			continue
+		}
+		any = true
+		if m[1] == "" {
+			whole[dtype] += ops
+			hasWhole[dtype] = true
+		} else {
+			parts[dtype] += ops
+		}
+	}
+	for dtype, ops := range parts {
+		if !hasWhole[dtype] {
+			whole[dtype] = ops
+		}
+	}
+	for dtype, ops := range whole {
+		if ops > 0 {
+			d.flops[dtype] = ops
+		}
+	}
+	if !any {
+		d.missing = append(d.missing, "sm__ops_path_tensor_*")
+	}
+}
+
+// total of a counter over the launch, from the suffix at hand; the plain sum
+// goes before the rates.
+func (l *launch) total(base, suffix string, seconds float64) (float64, bool) {
+	v := l.values[base+suffix]
+	_, plain := l.values[base]
+	_, perSecond := l.values[base+".per_second"]
+	switch suffix {
+	case "":
+		return v, true
+	case ".per_second":
+		return v * seconds, !plain
+	case ".per_cycle_elapsed":
+		hz, ok := l.smClock()
+		return v * hz * seconds, ok && !plain && !perSecond
+	}
+	return 0, false
+}
+
+func (l *launch) smClock() (float64, bool) {
+	_, hz, ok := l.first("sm__cycles_elapsed.avg.per_second", "smsp__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second")
+	return hz, ok
+}
+
+// vectorFLOPs counts what the ordinary pipes did: an FMA is two, and a packed
+// half instruction works on two values.
+func (l *launch) vectorFLOPs(d *done) {
+	hz, ok := l.smClock()
+	for _, v := range []struct {
+		dtype gpu.DType
+		ops   []struct {
+			name   string
+			weight float64
+		}
+	}{
+		{gpu.FP32, []struct {
+			name   string
+			weight float64
+		}{{"fadd", 1}, {"fmul", 1}, {"ffma", 2}}},
+		{gpu.FP64, []struct {
+			name   string
+			weight float64
+		}{{"dadd", 1}, {"dmul", 1}, {"dfma", 2}}},
+		{gpu.FP16, []struct {
+			name   string
+			weight float64
+		}{{"hadd", 2}, {"hmul", 2}, {"hfma", 4}}},
+	} {
+		sum, found := 0.0, 0
+		for _, op := range v.ops {
+			base := "smsp__sass_thread_inst_executed_op_" + op.name + "_pred_on.sum"
+			if n, have := l.value(base); have {
+				sum += n * op.weight
+			} else if n, have := l.value(base + ".per_cycle_elapsed"); have && ok {
+				sum += n * op.weight * hz * d.seconds
+			} else {
+				continue
+			}
+			found++
+		}
+		if found < len(v.ops) {
+			d.missing = append(d.missing, "smsp__sass_thread_inst_executed_op_"+v.ops[0].name+"_pred_on")
+		} else if sum > 0 {
+			d.flops[v.dtype] = sum
+		}
+	}
+}
+
+func (l *launch) traffic(d *done) {
+	read, haveRead := l.value("dram__bytes_read.sum")
+	write, haveWrite := l.value("dram__bytes_write.sum")
+	if haveRead && haveWrite {
+		d.bytes[levelDRAM] = read + write
+	} else if rate, ok := l.value("dram__bytes.sum.per_second"); ok {
+		d.bytes[levelDRAM] = rate * d.seconds
+	} else {
+		d.missing = append(d.missing, "dram__bytes.sum.per_second")
+	}
+	if rate, ok := l.value("derived__lts__lts2xbar_bytes.sum.per_second"); ok {
+		d.bytes[levelL2] = rate * d.seconds
+	}
+	// What TMA brings into shared memory does not pass the write-back that L1's
+	// traffic is counted at.
+	tma, _ := l.value("sm__inst_executed_pipe_tma.avg.pct_of_peak_sustained_active")
+	if rate, ok := l.value("derived__l1tex__lsu_writeback_bytes_mem_lgds.sum.per_second"); ok && tma == 0 {
+		d.bytes[levelL1] = rate * d.seconds
+	}
+}
+
+// A limit is a peak as a launch reports it.
+type limit struct {
+	perCycle float64 // 0 where only the rate is known
+	hz       float64
+	rate     float64 // per second
+	basis    string
+}
+
+// limits are the peaks that ncu reports beside a launch.
+func (l *launch) limits() (flops map[gpu.DType]limit, bytes map[string]limit) {
+	flops, bytes = map[gpu.DType]limit{}, map[string]limit{}
+	hz, _ := l.smClock()
+	for _, name := range slices.Sorted(maps.Keys(l.values)) {
+		m := tensorOps.FindStringSubmatch(name)
+		// Without "sparsity_off" the peak is that of sparse products; only fp64
+		// has none.
+		if m == nil || m[4] != ".peak_sustained" || m[3] == "_sparsity_on" || m[3] == "" && m[2] != "fp64" {
+			continue
+		}
+		dtype, ok := tensorTypes[m[2]]
+		if v := l.values[name]; ok && v > flops[dtype].perCycle && hz > 0 {
+			flops[dtype] = limit{v, hz, v * hz, name + " x sm__cycles_elapsed.avg.per_second"}
+		}
+	}
+	for _, v := range []struct {
+		dtype  gpu.DType
+		name   string
+		weight float64
+	}{
+		{gpu.FP32, "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained", 2},
+		{gpu.FP64, "sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained", 2},
+		{gpu.FP16, "sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained", 4},
+	} {
+		if n, ok := l.value(v.name); ok && n > 0 && hz > 0 {
+			flops[v.dtype] = limit{n * v.weight, hz, n * v.weight * hz, v.name + " x " + map[float64]string{2: "2", 4: "4"}[v.weight] + " x sm__cycles_elapsed.avg.per_second"}
+		}
+	}
+	for _, v := range []struct{ level, peak, clock string }{
+		{levelDRAM, "dram__bytes.sum.peak_sustained", "dram__cycles_elapsed.avg.per_second"},
+		{levelL2, "derived__lts__lts2xbar_bytes.sum.peak_sustained", "lts__cycles_elapsed.avg.per_second"},
+		{levelL1, "derived__l1tex__lsu_writeback_bytes_mem_lgds.sum.peak_sustained", "l1tex__cycles_elapsed.avg.per_second"},
+	} {
+		n, ok := l.value(v.peak)
+		clock, okClock := l.value(v.clock)
+		if ok && okClock && n > 0 && clock > 0 {
+			bytes[v.level] = limit{n, clock, n * clock, v.peak + " x " + v.clock}
+		}
+	}
+	l.dramByShare(bytes)
+	return flops, bytes
+}
+
+// dramByShare derives the peak of DRAM from what was achieved and the share of
+// the peak that this was, for reports without the roofline sections.
+func (l *launch) dramByShare(bytes map[string]limit) {
+	if _, ok := bytes[levelDRAM]; ok {
+		return
+	}
+	rate, ok := l.value("dram__bytes.sum.per_second")
+	name, pct, okPct := l.first("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "dram__throughput.avg.pct_of_peak_sustained_elapsed")
+	// A small share is too coarse to divide by.
+	if ok && okPct && pct >= 5 {
+		bytes[levelDRAM] = limit{rate: rate / pct * 100, basis: "dram__bytes.sum.per_second / " + name}
+	}
+}
+
+// bound is the least time that the launch could take: that of its busiest limit
+// at the peaks that ncu reports. Name says which.
+func (d *done) bound(flops map[gpu.DType]limit, bytes map[string]limit) (seconds float64, name string) {
+	for _, dtype := range gpu.DTypes {
+		if p, ok := flops[dtype]; ok && p.rate > 0 && d.flops[dtype]/p.rate > seconds {
+			seconds, name = d.flops[dtype]/p.rate, string(dtype)
+		}
+	}
+	for _, level := range levels {
+		if p, ok := bytes[level]; ok && p.rate > 0 && d.bytes[level]/p.rate > seconds {
+			seconds, name = d.bytes[level]/p.rate, level
+		}
+	}
+	return seconds, name
+}
+
+// mainType is the type of most FLOPs.
+func (d *done) mainType() (gpu.DType, bool) {
+	return mostOf(d.flops)
+}
