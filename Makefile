@@ -5,26 +5,33 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 4s
 export CGO_ENABLED := 0
 
-.PHONY: build demo test unit fuzz lint bench docs nsight clean
+.PHONY: build demo test unit python web fuzz lint bench docs nsight packages clean
 
 build: ## bin/deepprof, static
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/deepprof ./cmd/deepprof
 
-demo: build ## what deepprof does, on recorded captures of a real H200; no GPU needed
-	@scripts/demo bin/deepprof
+demo: build ## the pipeline over a recorded session of a real H200, and its report; no GPU needed
+	@bin/deepprof demo
 
-test: lint unit fuzz ## everything CI runs
+test: lint unit python fuzz ## everything CI runs
 
-unit: build nsight
+unit: build nsight packages
 	DEEPPROF_NSIGHT=$$(scripts/nsight --where) $(GO) test -timeout 15m ./...
+
+python: packages ## tests of the Python programs, with Debian's torch on the CPU
+	scripts/python test
+
+web: ## the program of report.html, bundled from web/ into internal/report/html/assets
+	cd web && npm ci --no-audit --no-fund --loglevel=error && npm run --silent build
 
 fuzz: ## every fuzz target, FUZZTIME each
 	scripts/fuzz $(FUZZTIME)
 
-lint: ## gofmt, go vet, staticcheck
-	@unformatted=$$(gofmt -l cmd internal conf bench); [ -z "$$unformatted" ] || { echo "not gofmt-ed: $$unformatted" >&2; exit 1; }
+lint: packages ## gofmt, go vet, staticcheck; black and flake8
+	@unformatted=$$(gofmt -l cmd internal conf bench workloads recordings); [ -z "$$unformatted" ] || { echo "not gofmt-ed: $$unformatted" >&2; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+	scripts/python lint
 
 bench: build nsight ## ratios against the vendor's tools, measured in one run
 	DEEPPROF_NSIGHT=$$(scripts/nsight --where) bench/run.sh
@@ -34,6 +41,9 @@ docs: ## pages that are generated from code and YAML
 
 nsight: ## real nsys and ncu from Debian, for tests that drive them
 	@scripts/nsight
+
+packages: ## torch, a linter and a browser from Debian, for tests that need them
+	@scripts/packages
 
 clean:
 	rm -rf bin

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/flops"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -57,6 +59,7 @@ func schemas() (map[string]*jsonschema.Schema, error) {
 		{"gaps", []reflect.Type{reflect.TypeFor[timeline.GapRow]()}, "deepprof show gaps --json"},
 		{"info", []reflect.Type{reflect.TypeFor[Fact]()}, "deepprof show info --json"},
 		{"metrics", nil, "deepprof show metrics --json"},
+		{"flops", []reflect.Type{reflect.TypeFor[flops.Row]()}, "deepprof show flops --json"},
 		{"config_values", []reflect.Type{reflect.TypeFor[Value]()}, "deepprof config show --origin --json"},
 		{"config_options", []reflect.Type{reflect.TypeFor[Option]()}, "deepprof config groups --json"},
 	} {
@@ -77,6 +80,12 @@ func schemas() (map[string]*jsonschema.Schema, error) {
 		}
 		out[s.name+".v1.json"] = envelope(s.name, s.about, row)
 	}
+	result, err := jsonschema.For[analysis.Result](&jsonschema.ForOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("make the schema of result: %w", err)
+	}
+	result.Schema, result.Title, result.Description = "https://json-schema.org/draft/2020-12/schema", "deepprof.result", "result.json of a run; deepprof analyze --json"
+	out["result.v1.json"] = result
 	return out, nil
 }
 

@@ -1,0 +1,228 @@
+package html
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+var stopBrowser = func() {}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	stopBrowser()
+	os.Exit(code)
+}
+
+// browser starts one Chromium for all tests; each test has its own tab.
+var browser = sync.OnceValues(func() (context.Context, error) {
+	path := os.Getenv("DEEPPROF_CHROMIUM")
+	if path == "" {
+		var err error
+		if path, err = exec.LookPath("chromium"); err != nil {
+			return nil, err
+		}
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.WindowSize(1400, 1000))
+	allocator, stopAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, stopContext := chromedp.NewContext(allocator)
+	stopBrowser = func() { stopContext(); stopAllocator() }
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		return nil, fmt.Errorf("start %s: %w", path, err)
+	}
+	return ctx, nil
+})
+
+// A tab shows one report and records what it asks for and complains about.
+type tab struct {
+	t    *testing.T
+	ctx  context.Context
+	url  string
+	size int64
+
+	mu       sync.Mutex
+	requests []string
+	problems []string
+	expected bool // problems are part of the test
+}
+
+// open writes the report of r to a file and opens that file. When the test
+// ends, the page must have logged nothing and asked for nothing but itself.
+func open(t *testing.T, r *analysis.Result) *tab {
+	t.Helper()
+	parent, err := browser()
+	if err != nil {
+		t.Skipf("no Chromium to show the page in (set DEEPPROF_CHROMIUM or install chromium): %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "report.html")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(file, r); err != nil {
+		t.Fatal(err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stopTab := chromedp.NewContext(parent)
+	ctx, stopTime := context.WithTimeout(ctx, time.Minute)
+	t.Cleanup(func() { stopTime(); stopTab() })
+	p := &tab{t: t, ctx: ctx, url: (&url.URL{Scheme: "file", Path: path}).String(), size: info.Size()}
+	p.listen()
+	p.do(chromedp.EmulateViewport(1400, 1000), chromedp.Navigate(p.url))
+	p.wait(`document.documentElement.dataset.ready === "true"`)
+	t.Cleanup(p.checkQuiet)
+	return p
+}
+
+func (p *tab) listen() {
+	requests := chromedp.Events(p.ctx, network.RequestWillBeSent)
+	messages := chromedp.Console(p.ctx)
+	go func() {
+		for e, err := range requests {
+			if err != nil {
+				return
+			}
+			p.mu.Lock()
+			p.requests = append(p.requests, e.Request.URL)
+			p.mu.Unlock()
+		}
+	}()
+	go func() {
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			p.mu.Lock()
+			p.problems = append(p.problems, m.String())
+			p.mu.Unlock()
+		}
+	}()
+}
+
+// checkQuiet fails the test for a message on the console, and for a request
+// that is not for the file itself. It proves first that it would have heard.
+func (p *tab) checkQuiet() {
+	const mark = "end of test"
+	eval[chromedp.Void](p, `console.log("`+mark+`")`)
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		p.mu.Lock()
+		heard := len(p.problems) > 0 && strings.Contains(p.problems[len(p.problems)-1], mark)
+		p.mu.Unlock()
+		if heard {
+			break
+		}
+		if time.Now().After(deadline) {
+			p.t.Error("the console is not heard")
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.requests) == 0 {
+		p.t.Error("requests are not heard: not even the page itself was seen")
+	}
+	for _, r := range p.requests {
+		if r != p.url && !strings.HasPrefix(r, p.url+"#") && !strings.HasPrefix(r, "data:") {
+			p.t.Errorf("the page asked for %s", r)
+		}
+	}
+	if p.expected {
+		return
+	}
+	for _, m := range p.problems {
+		if !strings.Contains(m, mark) {
+			p.t.Errorf("on the console: %s", m)
+		}
+	}
+}
+
+func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, actions...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *tab) click(selector string) {
+	p.t.Helper()
+	p.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+}
+
+func (p *tab) press(keys string, modifiers ...chromedp.Modifier) {
+	p.t.Helper()
+	p.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
+}
+
+func (p *tab) focus(selector string) {
+	p.t.Helper()
+	p.do(chromedp.Focus(chromedp.CSS(selector)))
+}
+
+// media emulates a medium ("print") and a colour scheme.
+func (p *tab) media(medium, scheme string) {
+	p.t.Helper()
+	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// eval returns the value of an expression in the page.
+func eval[T any](p *tab, expression string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// wait returns when an expression in the page is true.
+func (p *tab) wait(expression string) {
+	p.t.Helper()
+	deadline := time.Now().Add(15 * time.Second)
+	for !eval[bool](p, "!!("+expression+")") {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("did not become true: %s\n%s", expression, p.messages())
+		}
+		time.Sleep(15 * time.Millisecond)
+	}
+}
+
+func (p *tab) messages() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Join(p.problems, "\n")
+}
+
+// text is what an element shows, with all white space as single blanks.
+func (p *tab) text(selector string) string {
+	p.t.Helper()
+	return strings.Join(strings.Fields(eval[string](p, fmt.Sprintf(`(e => e?.innerText ?? e?.textContent ?? "(no element)")(document.querySelector(%q))`, selector))), " ")
+}

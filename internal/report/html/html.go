@@ -1,0 +1,138 @@
+// Package html writes report.html: one self-contained file with the page, its
+// styles, its program and the Result it shows. Nothing in it asks the network
+// for anything, so it opens from a disk or out of a mail.
+//
+// The page is built from web/ with npm; what is built lies in assets/, so that
+// Go alone can build the program. `make web` builds it again.
+package html
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+//go:generate go test -run TestTypesFollowResult . -update
+
+//go:embed page.html assets/app.js assets/app.css assets/licences.txt
+var assets embed.FS
+
+var pageTemplate = template.Must(template.ParseFS(assets, "page.html"))
+
+// MaxBytes is the size that no report exceeds: small enough to be mailed.
+const MaxBytes = 5_000_000
+
+// page is what the template shows. The program of the page replaces the static
+// part; that part is for a preview that runs no program.
+type page struct {
+	Title    string
+	Policy   string
+	Style    template.CSS
+	Script   template.JS
+	Encoding string
+	Data     template.JS
+	Licences string
+	Result   *analysis.Result
+}
+
+// Write writes the report of r as one HTML file of at most MaxBytes. Where r is
+// larger than that allows, the page leaves out the details of the kernels that
+// take the least time, and says so among its warnings.
+func Write(w io.Writer, r *analysis.Result) error {
+	script, err := asset("app.js")
+	if err != nil {
+		return err
+	}
+	style, err := asset("app.css")
+	if err != nil {
+		return err
+	}
+	licences, err := asset("licences.txt")
+	if err != nil {
+		return err
+	}
+	room := MaxBytes - len(script) - len(style) - len(licences) - pageRoom
+	p, err := pack(r, room)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	err = pageTemplate.Execute(&out, page{
+		Title:    title(r),
+		Policy:   policy(script, style),
+		Style:    template.CSS(style),
+		Script:   template.JS(script),
+		Encoding: p.encoding,
+		Data:     template.JS(p.text),
+		Licences: licences,
+		Result:   p.result,
+	})
+	if err != nil {
+		return fmt.Errorf("write HTML report: %w", err)
+	}
+	if out.Len() > MaxBytes {
+		return fmt.Errorf("write HTML report: %d bytes are more than the %d that a report may have; open result.json instead", out.Len(), MaxBytes)
+	}
+	if _, err := w.Write(out.Bytes()); err != nil {
+		return fmt.Errorf("write HTML report: %w", err)
+	}
+	return nil
+}
+
+func asset(name string) (string, error) {
+	b, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		return "", fmt.Errorf("write HTML report: read built page: %w", err)
+	}
+	return string(b), nil
+}
+
+// policy allows the page's own program and style and nothing else: no request,
+// no other program, and no text that becomes markup.
+func policy(script, style string) string {
+	return strings.Join([]string{
+		"default-src 'none'",
+		"script-src '" + hash(script) + "'",
+		"style-src '" + hash(style) + "'",
+		"img-src data:",
+		"base-uri 'none'",
+		"form-action 'none'",
+		"require-trusted-types-for 'script'",
+		"trusted-types 'none'",
+	}, "; ")
+}
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func title(r *analysis.Result) string {
+	for _, name := range []string{r.Source.Run, modelName(r), firstFile(r)} {
+		if name != "" {
+			return name + " - deepprof"
+		}
+	}
+	return "deepprof report"
+}
+
+func modelName(r *analysis.Result) string {
+	if r.Workload.Model == nil {
+		return ""
+	}
+	return r.Workload.Model.Name
+}
+
+func firstFile(r *analysis.Result) string {
+	if len(r.Source.Files) == 0 {
+		return ""
+	}
+	return r.Source.Files[0].Path
+}

@@ -1,0 +1,285 @@
+package html
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+const firstKernel = `document.querySelector("#kernel-table tbody tr[data-row='0'] a").textContent`
+
+func TestOpens(t *testing.T) {
+	p := open(t, sample())
+	for _, id := range []string{"findings", "time", "timeline", "regions", "kernels", "roofline", "utilisation", "opportunities", "operators", "environment", "method", "doubts"} {
+		if !eval[bool](p, fmt.Sprintf(`document.querySelector("section#%s h2")?.getBoundingClientRect().height > 0`, id)) {
+			t.Errorf("no section %s", id)
+		}
+	}
+	if got := p.text(".head"); !strings.Contains(got, "recorded") || !strings.Contains(got, "NVIDIA H200") {
+		t.Errorf("head: %s", got)
+	}
+	if got := p.text("article[data-stage=decode] .callout"); !strings.Contains(got, "Launch-bound.") || !strings.Contains(got, "at most 360 ms") {
+		t.Errorf("launch-bound stage: %s", got)
+	}
+	if !eval[bool](p, `!!(document.querySelector(".callout").compareDocumentPosition(document.querySelector("#kernel-table")) & Node.DOCUMENT_POSITION_FOLLOWING)`) {
+		t.Error("kernels come before the launch-bound stage")
+	}
+	for selector, want := range map[string]string{
+		"#utilisation":   "contradiction (121 %)",
+		"#opportunities": "310 ms at most",
+		"#doubts":        "2 rows of the timeline refer to nothing",
+		"#method":        "26 of 26 chosen, out of 77 groups",
+		"#environment":   "1,235,814,400",
+	} {
+		if got := p.text(selector); !strings.Contains(got, want) {
+			t.Errorf("%s does not say %q: %s", selector, want, got)
+		}
+	}
+}
+
+func TestOpensWithNothing(t *testing.T) {
+	p := open(t, &analysis.Result{Schema: analysis.Schema})
+	if got := p.text("#findings"); !strings.Contains(got, "Nothing stands out") {
+		t.Errorf("findings: %s", got)
+	}
+}
+
+func TestSort(t *testing.T) {
+	p := open(t, sample())
+	if got := eval[string](p, firstKernel); !strings.HasPrefix(got, "nvjet") {
+		t.Errorf("first by total: %s", got)
+	}
+	p.click(`#kernel-table button[data-sort=calls]`)
+	p.wait(firstKernel + `.startsWith("vectorized")`)
+	if got := eval[string](p, `document.querySelector("#kernel-table th[aria-sort]").textContent + document.querySelector("#kernel-table th[aria-sort]").ariaSort`); got != "Calls▼descending" {
+		t.Errorf("sorted column: %s", got)
+	}
+	p.focus(`#kernel-table button[data-sort=calls]`)
+	p.press(kb.Enter)
+	p.wait(firstKernel + `.startsWith("evil")`)
+	p.wait(`document.querySelector("#live").textContent === "Kernels: sorted by Calls, ascending"`)
+}
+
+func TestSearch(t *testing.T) {
+	p := open(t, sample())
+	p.press("/")
+	p.wait(`document.activeElement.id === "kernel-search"`)
+	// The driver sends the character of a key even where the page took the key.
+	eval[chromedp.Void](p, `document.activeElement.select()`)
+	p.press("flash FWD")
+	p.wait(`document.querySelectorAll("#kernel-table tbody tr").length === 1`)
+	if got := p.text("#kernel-count"); !strings.HasPrefix(got, "1 of 4 rows, 3.00 ms") {
+		t.Errorf("count: %s", got)
+	}
+	p.press(" nothing")
+	p.wait(`document.querySelector("#kernels").textContent.includes("No kernel matches")`)
+	p.wait(`document.querySelector("#live").textContent === "0 of 4 kernels"`)
+}
+
+func TestTimeline(t *testing.T) {
+	p := open(t, sample())
+	eval[chromedp.Void](p, `document.querySelector("#timeline").scrollIntoView({behavior: "instant"})`)
+	span := func() float64 {
+		return eval[float64](p, `document.querySelector("#timeline-range").dataset.to - document.querySelector("#timeline-range").dataset.from`)
+	}
+	from := func() float64 { return eval[float64](p, `+document.querySelector("#timeline-range").dataset.from`) }
+	whole := span()
+	if whole != 520_000_000 {
+		t.Fatalf("whole timeline: %v ns", whole)
+	}
+	smaller := func(than float64, how string) float64 {
+		t.Helper()
+		deadline := time.Now().Add(5 * time.Second)
+		for time.Now().Before(deadline) {
+			if now := span(); now < than {
+				return now
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatalf("%s does not zoom in", how)
+		return 0
+	}
+	p.click("#zoom-in")
+	now := smaller(whole, "the button")
+	p.focus("#timeline-canvas")
+	p.press("+")
+	now = smaller(now, "the + key")
+
+	box := eval[[]float64](p, `(() => { const r = document.querySelector("#timeline-canvas").getBoundingClientRect(); return [r.left, r.top, r.width, r.height] })()`)
+	x, y := box[0]+box[2]/2, box[1]+box[3]-20
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseWheel, x, y, func(e *input.DispatchMouseEventParams) { e.DeltaX, e.DeltaY = 0.1, -120 }))
+	now = smaller(now, "the wheel")
+
+	before := from()
+	p.do(
+		chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)),
+		chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x+40, y, chromedp.ButtonLeft, held),
+		chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x+90, y, chromedp.ButtonLeft, held),
+		chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, x+90, y, chromedp.ButtonLeft, chromedp.ClickCount(1)),
+	)
+	p.wait(fmt.Sprintf(`+document.querySelector("#timeline-range").dataset.from < %f`, before))
+	if got := span(); got != now && (got < now-1 || got > now+1) {
+		t.Errorf("dragging changed the length from %v to %v", now, got)
+	}
+	p.press("0")
+	p.wait(`document.querySelector("#timeline-range").dataset.to === "520000000"`)
+
+	for range 4 {
+		p.press(kb.ArrowDown)
+	}
+	p.wait(`document.querySelector("#timeline-selected")?.textContent.includes("GPU 0 stream 7")`)
+	p.press(kb.ArrowRight, chromedp.ModifierShift)
+	p.wait(`document.querySelector("#timeline-selected a")?.textContent.startsWith("flash")`)
+	p.wait(`document.querySelector("#live").textContent.startsWith("flash_fwd_kernel")`)
+	p.press(kb.Enter)
+	smaller(whole, "Enter on a box")
+	if got := eval[int](p, `document.querySelectorAll("#lane-table tbody tr").length`); got != 4 {
+		t.Errorf("table in place of the canvas has %d lanes", got)
+	}
+	if !eval[bool](p, `(() => { const c = document.querySelector("#timeline-canvas"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; return new Set(new Uint32Array(d.buffer)).size > 20 })()`) {
+		t.Error("nothing is drawn on the canvas")
+	}
+}
+
+func held(e *input.DispatchMouseEventParams) { e.Buttons = 1 }
+
+func TestTimelineTip(t *testing.T) {
+	p := open(t, sample())
+	eval[chromedp.Void](p, `document.querySelector("#timeline").scrollIntoView({behavior: "instant"})`)
+	box := eval[[]float64](p, `(() => { const r = document.querySelector("#timeline-canvas").getBoundingClientRect(); return [r.left, r.top, r.width] })()`)
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, box[0]+box[2]*0.7, box[1]+52))
+	p.wait(`document.querySelector(".tip:not([hidden]) strong")?.textContent === "decode"`)
+}
+
+func TestKernelPage(t *testing.T) {
+	p := open(t, sample())
+	p.click(`#kernel-table button[data-sort=calls]`)
+	p.wait(firstKernel + `.startsWith("vectorized")`)
+	eval[chromedp.Void](p, `document.querySelector("#kernels").scrollIntoView({behavior: "instant"})`)
+	scrolled := eval[float64](p, `scrollY`)
+	p.click(`#kernel-table a[href="#/kernel/k-gemm"]`)
+	p.wait(`document.querySelector("#kernel-page h1")?.textContent.startsWith("nvjet_sm90")`)
+	if eval[bool](p, `document.querySelector("#kernels").getClientRects().length > 0`) {
+		t.Error("the overview is still shown")
+	}
+	for selector, want := range map[string]string{
+		"#limiter":  "tensor pipe (bf16) sm__pipe_tensor_op_hmma 81.0 % in use",
+		"#rules":    "local estimate 18.6 %",
+		"#counters": "Compute (SM) Throughput sm__throughput.avg.pct_of_peak_sustained_elapsed 81.4 %",
+	} {
+		if got := p.text(selector); !strings.Contains(got, want) {
+			t.Errorf("%s does not say %q: %s", selector, want, got)
+		}
+	}
+	if got := p.text("#limiter .evidence"); !strings.Contains(got, "at least 60 %") {
+		t.Errorf("evidence: %s", got)
+	}
+	if got := eval[int](p, `document.querySelectorAll("#kernel-roofline .point").length`); got != 2 {
+		t.Errorf("%d points on the roofline of the kernel", got)
+	}
+	if got := eval[int](p, `document.querySelectorAll("#kernel-page .bin").length`); got != 5 {
+		t.Errorf("%d bins in the histogram", got)
+	}
+	p.focus("#counter-search")
+	p.press("occupancy")
+	p.wait(`document.querySelectorAll("#counters details").length === 1`)
+
+	p.do(chromedp.NavigateBack())
+	p.wait(`!document.querySelector("#kernel-page")`)
+	if got := eval[string](p, firstKernel); !strings.HasPrefix(got, "vectorized") {
+		t.Errorf("the order of the table was lost: %s comes first", got)
+	}
+	p.wait(fmt.Sprintf(`Math.abs(scrollY - %f) < 2`, scrolled))
+	p.wait(`document.activeElement.getAttribute("href") === "#/kernel/k-gemm"`)
+}
+
+func TestUnknownKernel(t *testing.T) {
+	p := open(t, sample())
+	eval[chromedp.Void](p, `location.hash = "#/kernel/%zz"`)
+	p.wait(`document.querySelector("#kernel-page h1")?.textContent === "No such kernel"`)
+	p.click("#back")
+	p.wait(`!document.querySelector("#kernel-page")`)
+}
+
+func TestKeyboard(t *testing.T) {
+	p := open(t, sample())
+	p.press(kb.Tab)
+	p.wait(`document.activeElement.className === "skip"`)
+
+	p.focus(`#kernel-table tr[data-row="0"]`)
+	p.press(kb.ArrowDown)
+	p.wait(`document.activeElement.dataset.row === "1"`)
+	p.press(kb.Enter)
+	p.wait(`document.querySelector("#kernel-page h1")?.textContent.startsWith("flash_fwd")`)
+	p.wait(`document.activeElement.tagName === "H1"`)
+	p.do(chromedp.NavigateBack())
+	p.wait(`!document.querySelector("#kernel-page")`)
+
+	p.focus(`#region-tree tr[data-region="0"]`)
+	p.press(kb.ArrowLeft)
+	p.wait(`document.querySelector('#region-tree tr[data-region="0"]').ariaExpanded === "false"`)
+	p.press(kb.ArrowRight)
+	p.wait(`document.querySelector('#region-tree tr[data-region="0"]').ariaExpanded === "true"`)
+	p.press(kb.ArrowRight)
+	p.wait(`document.activeElement.dataset.region === "2"`)
+	p.press(kb.Enter)
+	p.wait(`document.querySelector("#region-detail h3")?.textContent === "prefill/attn"`)
+	if got := p.text("#region-detail"); !strings.Contains(got, "dram__bytes.sum 2.40 GB sum") {
+		t.Errorf("counters of the region: %s", got)
+	}
+
+	p.focus(`#flame .box[tabindex="0"]`)
+	p.press(kb.ArrowDown)
+	p.wait(`document.activeElement.textContent === "attn"`)
+	p.press(kb.ArrowRight)
+	p.wait(`document.activeElement.textContent === "mlp"`)
+	p.press(kb.Enter)
+	p.wait(`document.querySelector("#region-detail h3").textContent === "prefill/mlp"`)
+	p.press("z")
+	p.wait(`document.querySelector("#flame .box").textContent === "mlp"`)
+
+	p.focus(`#roofline-plot .point[tabindex="0"]`)
+	p.press(kb.ArrowRight)
+	p.wait(`document.querySelector("#live").textContent.startsWith("flash_fwd_kernel<64, 128>, 210")`)
+	p.press(kb.Enter)
+	p.wait(`document.querySelector("#kernel-page h1")?.textContent.startsWith("flash_fwd")`)
+}
+
+func TestRoofline(t *testing.T) {
+	p := open(t, sample())
+	if got := eval[int](p, `document.querySelectorAll("#roofline-plot .point").length`); got != 3 {
+		t.Errorf("%d points at DRAM", got)
+	}
+	if got := p.text("#roofline-plot"); !strings.Contains(got, "DRAM 4.81 TB/s") || !strings.Contains(got, "bf16 tensor, dense 989 TFLOP/s") {
+		t.Errorf("roofs: %s", got)
+	}
+	if got := eval[int](p, `document.querySelectorAll("#roofline-plot .roof.assumed").length`); got != 1 {
+		t.Errorf("%d roofs are marked as not measured", got)
+	}
+	eval[chromedp.Void](p, `document.querySelector("#roofline-plot").scrollIntoView({behavior: "instant", block: "center"})`)
+	at := eval[[]float64](p, `(() => { const r = document.querySelector("#roofline-plot .point circle").getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()`)
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0], at[1]))
+	p.wait(`document.querySelector(".tip:not([hidden])")?.textContent.includes("of the roof")`)
+	p.click(`#roofline input[name=roof-level]:not(:checked)`)
+	p.wait(`document.querySelectorAll("#roofline-plot .point").length === 1`)
+}
+
+// TestNoRequestLeaves tries what a page could try, and counts at the other end.
+// TestLarge opens what 500,000 launches become, and checks that the page draws
+// what is in view and not everything.
+// TestAccessibility looks at the page as a screen reader does.
+
+func TestCategories(t *testing.T) {
+	p := open(t, sample())
+	p.click(`#kernels .chips li:nth-child(3) button`)
+	p.wait(`document.querySelectorAll("#kernel-table tbody tr").length === 1 && ` + firstKernel + `.startsWith("vectorized")`)
+	p.click(`#kernels .chips button[aria-pressed=true]`)
+	p.wait(`document.querySelectorAll("#kernel-table tbody tr").length === 4`)
+}

@@ -1,0 +1,78 @@
+package html
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+var update = flag.Bool("update", false, "write generated files instead of comparing them")
+
+// TestTypesFollowResult keeps the types that the page is written against equal
+// to those of analysis.Result.
+func TestTypesFollowResult(t *testing.T) {
+	path := filepath.Join("..", "..", "..", "web", "src", "result.ts")
+	want := typeScript(reflect.TypeFor[analysis.Result]())
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s does not follow analysis.Result; run: go generate ./internal/report/html", path)
+	}
+}
+
+// typeScript declares root and all structs that it reaches.
+func typeScript(root reflect.Type) string {
+	var out strings.Builder
+	out.WriteString("// Generated from analysis.Result by go generate ./internal/report/html. Not to be edited.\n")
+	queue := []reflect.Type{root}
+	for i := 0; i < len(queue); i++ {
+		fmt.Fprintf(&out, "\nexport interface %s {\n", queue[i].Name())
+		for _, f := range reflect.VisibleFields(queue[i]) {
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			optional := ""
+			if strings.Contains(options, "omitempty") {
+				optional = "?"
+			}
+			fmt.Fprintf(&out, "  %s%s: %s;\n", name, optional, tsType(f.Type, &queue))
+		}
+		out.WriteString("}\n")
+	}
+	return out.String()
+}
+
+func tsType(t reflect.Type, queue *[]reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Pointer:
+		return tsType(t.Elem(), queue)
+	case reflect.Slice:
+		return tsType(t.Elem(), queue) + "[] | null"
+	case reflect.Array:
+		return tsType(t.Elem(), queue) + "[]"
+	case reflect.Struct:
+		if !slices.Contains(*queue, t) {
+			*queue = append(*queue, t)
+		}
+		return t.Name()
+	default:
+		return "number"
+	}
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// A Page is one file that is made from a Result alone.
+type Page struct {
+	Name  string // of the file, such as "report.md"
+	Write func(io.Writer, *analysis.Result) error
+}
+
+// Pages are the Markdown files of a run, in the order in which a newcomer
+// should open them.
+func Pages() []Page {
+	return []Page{
+		{"stakeholder_summary.md", WriteStakeholder},
+		{"report.md", WriteReport},
+		{"kernels.md", WriteKernels},
+		{"operators.md", WriteOperators},
+		{"regions.md", WriteRegions},
+	}
+}
+
+// attachments are the files that the Markdown pages refer to.
+func attachments() []Page {
+	return []Page{
+		{"roofline.svg", RooflineSVG},
+		{"roofline.csv", func(w io.Writer, r *analysis.Result) error { return RooflinePoints(r).WriteCSV(w) }},
+	}
+}
+
+// WriteOptions say what WriteAll writes besides the Markdown set.
+type WriteOptions struct {
+	// Pages are written beside the Markdown set, such as report.html.
+	Pages []Page
+}
+
+// WriteAll writes every page into dir and returns the paths of those that were
+// written. Each file is replaced whole or not at all, and a page that cannot be
+// written does not keep the others from being so.
+func WriteAll(dir string, r *analysis.Result, opts WriteOptions) ([]string, error) {
+	if err := readableSchema(r); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("write reports: %w", err)
+	}
+	var paths []string
+	var errs []error
+	for _, p := range slices.Concat(Pages(), attachments(), opts.Pages) {
+		path := filepath.Join(dir, p.Name)
+		if err := replaceFile(path, func(w io.Writer) error { return p.Write(w, r) }); err != nil {
+			errs = append(errs, fmt.Errorf("write %s: %w", path, err))
+			continue
+		}
+		paths = append(paths, path)
+	}
+	return paths, errors.Join(errs...)
+}
+
+// readableSchema refuses a result whose fields may mean something else.
+func readableSchema(r *analysis.Result) error {
+	switch {
+	case r == nil:
+		return errors.New("write reports: there is no result")
+	case r.Schema > analysis.Schema:
+		return fmt.Errorf("write reports: the result has schema %d, and this version of deepprof knows up to %d: use a newer deepprof", r.Schema, analysis.Schema)
+	case r.Schema < 1:
+		return fmt.Errorf("write reports: the result has schema %d, which never was: run deepprof analyze again", r.Schema)
+	}
+	return nil
+}
+
+// ReplaceFile gives path new content, whole or not at all.
+func ReplaceFile(path string, data []byte) error {
+	return replaceFile(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// replaceFile writes path so that whoever opens it sees the old content or the
+// new one, whole.
+func replaceFile(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-"+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails after the rename, which is fine
+	out := bufio.NewWriterSize(f, 1<<16)
+	err = write(out)
+	if err == nil {
+		err = out.Flush()
+	}
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,293 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// How many kernels a page shows. result.json has all of them.
+const (
+	topKernels    = 10
+	listedKernels = 300
+	kernelEntries = 60
+)
+
+// WriteKernels writes kernels.md: every kernel by its total time, then what is
+// known of each.
+func WriteKernels(w io.Writer, r *analysis.Result) error {
+	d := newDoc("Kernels", r)
+	if len(r.Kernels) == 0 {
+		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", "kernel", "timeline", "gpu")))
+		return d.writeTo(w, r)
+	}
+	d.line("%s kernels, told apart by name, grid and block; %s launches, %s of kernel time. Sorted by total time.",
+		thousands(int64(len(r.Kernels))), thousands(calls(r.Kernels)), elapsed(float64(r.Totals.KernelNS)))
+	n := newNames(r)
+	d.kernelTable(r, n, listedKernels)
+	d.line("## Categories")
+	d.categories(r)
+	d.line("## Each kernel")
+	for i := range r.Kernels[:min(len(r.Kernels), kernelEntries)] {
+		d.kernelEntry(r, n, i)
+	}
+	d.fullNames(r)
+	return d.writeTo(w, r)
+}
+
+func calls(kernels []analysis.Kernel) int64 {
+	var sum int64
+	for i := range kernels {
+		sum += kernels[i].Calls
+	}
+	return sum
+}
+
+// kernelTable writes the kernels that take most time; the last row sums the
+// others, so that shares add up.
+func (d *doc) kernelTable(r *analysis.Result, n *names, most int) {
+	shown := min(len(r.Kernels), most)
+	var total, mean []float64
+	var parts []int64
+	var whole, rest, restCalls int64
+	for i := range r.Kernels {
+		k := &r.Kernels[i]
+		whole += k.TotalNS
+		if i < shown {
+			total, mean, parts = append(total, float64(k.TotalNS)), append(mean, k.MeanNS), append(parts, k.TotalNS)
+		} else {
+			rest, restCalls = rest+k.TotalNS, restCalls+k.Calls
+		}
+	}
+	if shown < len(r.Kernels) {
+		total, parts = append(total, float64(rest)), append(parts, rest)
+	}
+	totalUnit, totals := times(total)
+	meanUnit, means := times(mean)
+	pct := rounded(parts, whole, shown < len(r.Kernels))
+	g := newGrid(">#", "Kernel", "Category", "Grid", "Block", ">Calls", ">Total ("+totalUnit+")", ">Mean ("+meanUnit+")", ">Share %", "Limiter")
+	reasons := map[string]bool{}
+	for i := range shown {
+		k := &r.Kernels[i]
+		g.add(fmt.Sprint(i+1), code(n.of(i)), prose(category(r, k.Category)), dims(k.Grid), dims(k.Block), thousands(k.Calls), totals[i], means[i], pct[i], d.limiterCell(k, reasons))
+	}
+	if shown < len(r.Kernels) {
+		g.add("", fmt.Sprintf("%s more", thousands(int64(len(r.Kernels)-shown))), "", "", "", thousands(restCalls), totals[shown], "", pct[shown], "")
+	}
+	d.table(g)
+}
+
+// categories writes the kernel time by category, and the names that no rule
+// knows.
+func (d *doc) categories(r *analysis.Result) {
+	if len(r.Categories) == 0 {
+		d.line("Categories: %s%s", absent, d.note(missing(r, "There are no kernels to sort into categories.", "categor", "kernel")))
+		return
+	}
+	var ns []float64
+	var parts []int64
+	var whole int64
+	for _, c := range r.Categories {
+		ns, parts, whole = append(ns, float64(c.NS)), append(parts, c.NS), whole+c.NS
+	}
+	unit, cells := times(ns)
+	pct := shares(parts, whole)
+	g := newGrid("Category", ">Launches", ">Total ("+unit+")", ">Share %")
+	var unmatched []string
+	for i, c := range r.Categories {
+		g.add(prose(category(r, c.ID)), thousands(c.Calls), cells[i], pct[i])
+		for _, name := range c.Unnamed {
+			unmatched = append(unmatched, code(name))
+		}
+	}
+	d.table(g)
+	if len(unmatched) > 0 {
+		d.line("No rule knows these names; add rules to the categories file to sort them:")
+		if cut := len(unmatched) - listedKernels; cut > 0 {
+			unmatched = append(unmatched[:listedKernels], fmt.Sprintf("%d more, in result.json", cut))
+		}
+		d.list(unmatched)
+	}
+}
+
+// kernelEntry writes what is known of one kernel.
+func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
+	k := &r.Kernels[i]
+	d.line("### %d. %s", i+1, code(n.of(i)))
+	var items []string
+	add := func(format string, args ...any) { items = append(items, fmt.Sprintf(format, args...)) }
+	add("Name: %s", code(k.Name))
+	add("Launched as grid %s, block %s%s", dims(k.Grid), dims(k.Block), resources(k))
+	add("%s calls, %s in total, %s of kernel time; one call: mean %s, median %s, from %s to %s", thousands(k.Calls), elapsed(float64(k.TotalNS)), percent(k.Share),
+		elapsed(k.MeanNS), elapsed(k.MedianNS), elapsed(float64(k.MinNS)), elapsed(float64(k.MaxNS)))
+	if len(k.Stages) > 0 {
+		parts := make([]string, len(k.Stages))
+		for i, s := range k.Stages {
+			parts[i] = fmt.Sprintf("%s %s (%s calls)", code(s.Stage), elapsed(float64(s.NS)), thousands(s.Calls))
+		}
+		add("In stages: %s", strings.Join(parts, ", "))
+	}
+	if text := limiter(&k.Limiter); text != "" {
+		add("**Limiter: %s.** %s", prose(text), prose(sentence(k.Limiter.Why)))
+	} else {
+		add("**Limiter: no verdict.** %s", prose(abstained(&k.Limiter)))
+	}
+	if len(k.Limiter.Evidence) > 0 {
+		add("Evidence: %s", evidence(k.Limiter.Evidence))
+	}
+	for _, p := range k.Point {
+		add("Roofline, %s against %s: %s FLOP/B, %s, %s of what that allows", prose(roofLabel(r, p.DType)), prose(roofLabel(r, p.Memory)), significant(p.Intensity), rate(p.FLOPS, "flop/s"), percent(p.Attained))
+	}
+	d.list(append(items, countedItems(r, k)...))
+}
+
+// resources are what a launch takes of an SM.
+func resources(k *analysis.Kernel) string {
+	text := ""
+	if k.Registers > 0 {
+		text += fmt.Sprintf(", %d registers a thread", k.Registers)
+	}
+	if bytes := int64(k.StaticShared) + int64(k.DynamicShared); bytes > 0 {
+		text += ", " + byteSize(bytes) + " of shared memory a block"
+	}
+	if k.Waves > 0 {
+		text += fmt.Sprintf(", %s waves", significant(k.Waves))
+	}
+	return text
+}
+
+// countedItems say what ncu counted and what NVIDIA's rules make of it.
+func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
+	c := k.Counted
+	if c == nil {
+		why := k.Reason
+		if why == "" && counted(r) > 0 {
+			why = "the reports of ncu hold no launch of it"
+		} else if why == "" {
+			why = "no counters were taken"
+		}
+		return []string{"Not counted: " + prose(sentence(why))}
+	}
+	text := fmt.Sprintf("Counted: launch %d of %s", c.Launch, code(c.Report))
+	if c.DurationNS > 0 {
+		text += ", " + elapsed(c.DurationNS)
+	}
+	if c.ClockHz > 0 {
+		text += " at " + clock(c.ClockHz)
+	}
+	if c.Passes > 0 {
+		text += fmt.Sprintf(", %d passes", c.Passes)
+	}
+	if !c.Verified {
+		text += "; **not verified** to be the launch that was meant"
+	}
+	text += "."
+	if c.Note != "" {
+		text += " " + prose(sentence(c.Note))
+	}
+	if k.Reason != "" {
+		text += " Why this one: " + prose(sentence(k.Reason))
+	}
+	rules, more := rulesThatMatter(c.Rules)
+	items := []string{text}
+	for _, rule := range rules {
+		title := rule.Title
+		if title == "" {
+			title = rule.Rule
+		}
+		gain := ""
+		if rule.Speedup != nil {
+			gain = fmt.Sprintf(" (NVIDIA estimates %s %%", tenths(*rule.Speedup))
+			if rule.Local {
+				gain += " of a part"
+			}
+			gain += ")"
+		}
+		items = append(items, fmt.Sprintf("NVIDIA's rule, %s%s: %s", prose(title), gain, prose(sentence(endShort(rule.Text, ruleText)))))
+	}
+	if more > 0 {
+		items = append(items, fmt.Sprintf("%s more of NVIDIA's rules speak; result.json has them", thousands(int64(more))))
+	}
+	return items
+}
+
+// What a page shows of NVIDIA's rules about one kernel.
+const (
+	topRules = 4
+	ruleText = 320
+)
+
+// rulesThatMatter are those that promise most, and how many more there are.
+func rulesThatMatter(all []analysis.RuleWords) (rules []analysis.RuleWords, more int) {
+	for _, rule := range all {
+		if rule.Kind != "ok" {
+			rules = append(rules, rule)
+		}
+	}
+	gain := func(r *analysis.RuleWords) float64 {
+		if r.Speedup == nil {
+			return -1
+		}
+		return *r.Speedup
+	}
+	slices.SortStableFunc(rules, func(a, b analysis.RuleWords) int {
+		if a.Local != b.Local && a.Speedup != nil && b.Speedup != nil { // a part of the kernel promises less
+			if b.Local {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(gain(&b), gain(&a))
+	})
+	shown := min(len(rules), topRules)
+	return rules[:shown], len(rules) - shown
+}
+
+// endShort cuts a text at the end of a sentence, or of a word.
+func endShort(s string, most int) string {
+	s = strings.TrimSpace(oneLine(s))
+	if len(s) <= most {
+		return s
+	}
+	s = strings.ToValidUTF8(s[:most], "")
+	if i := strings.LastIndex(s, ". "); i > most/3 {
+		return s[:i+1]
+	}
+	if i := strings.LastIndexByte(s, ' '); i > 0 {
+		s = s[:i]
+	}
+	return s + " ..."
+}
+
+func roofLabel(r *analysis.Result, id string) string {
+	for _, p := range r.Roofline.Roofs {
+		if p.ID == id && p.Label != "" {
+			return p.Label
+		}
+	}
+	return id
+}
+
+// fullNames lists the names of the kernels that have no entry.
+func (d *doc) fullNames(r *analysis.Result) {
+	if len(r.Kernels) <= kernelEntries {
+		return
+	}
+	d.line("## Names in full")
+	var items []string
+	seen := map[string]bool{}
+	for i := kernelEntries; i < min(len(r.Kernels), listedKernels); i++ {
+		if name := r.Kernels[i].Name; !seen[name] {
+			seen[name] = true
+			items = append(items, code(name))
+		}
+	}
+	d.list(items)
+	if cut := len(r.Kernels) - listedKernels; cut > 0 {
+		d.line("%s more kernels are in result.json.", thousands(int64(cut)))
+	}
+}

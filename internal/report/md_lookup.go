@@ -1,0 +1,229 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/cxx"
+)
+
+// missing finds the reason that the result gives for a value that is absent, by
+// parts of its ID; otherwise, in Markdown, is the reason where it gives none.
+func missing(r *analysis.Result, otherwise string, parts ...string) string {
+	for _, part := range parts {
+		for _, n := range r.Missing {
+			if strings.Contains(n.ID, part) {
+				return noteText(n)
+			}
+		}
+	}
+	return otherwise
+}
+
+// names resolves kernels by the ways in which other parts of a result refer to
+// them, and gives each a short name that no other kernel has.
+type names struct {
+	short []string
+	index map[string]int // by ID, name and mangled name
+}
+
+func newNames(r *analysis.Result) *names {
+	full := make([]string, len(r.Kernels))
+	n := &names{index: map[string]int{}}
+	for i := len(r.Kernels) - 1; i >= 0; i-- { // the longest running wins a shared name
+		k := &r.Kernels[i]
+		full[i] = k.Name
+		for _, key := range []string{k.Short, k.Mangled, k.Name} {
+			if key != "" {
+				n.index[key] = i
+			}
+		}
+	}
+	for i := range r.Kernels {
+		n.index[r.Kernels[i].ID] = i
+	}
+	n.short = cxx.Distinguish(full)
+	for i := range n.short {
+		if n.short[i] == "" {
+			n.short[i] = r.Kernels[i].Short
+		}
+	}
+	return n
+}
+
+// of is the short name of the kernel at an index.
+func (n *names) of(i int) string {
+	if i < 0 || i >= len(n.short) {
+		return ""
+	}
+	return n.short[i]
+}
+
+// apart is the short name with the grid where another kernel shares the name.
+func (n *names) apart(r *analysis.Result, i, width int) string {
+	for j, s := range n.short {
+		if j != i && s == n.short[i] {
+			grid := " grid " + dims(r.Kernels[i].Grid)
+			return shorten(s, max(width-len(grid), narrowest)) + grid
+		}
+	}
+	return shorten(n.of(i), width)
+}
+
+// find is the index of a kernel, or -1.
+func (n *names) find(ref string) int {
+	if i, ok := n.index[ref]; ok {
+		return i
+	}
+	return -1
+}
+
+// longest is the kernel of those referred to that takes most time, or -1.
+func (n *names) longest(refs []string) int {
+	best := -1
+	for _, ref := range refs {
+		if i := n.find(ref); i >= 0 && (best < 0 || i < best) {
+			best = i
+		}
+	}
+	return best
+}
+
+// limiter writes what holds a kernel back, with how much of that limit is in
+// use, or "" where it abstains.
+func limiter(l *analysis.Limiter) string {
+	if l.Kind == "" {
+		return ""
+	}
+	text := l.Label
+	if text == "" {
+		text = l.Kind
+	}
+	if l.Detail != "" && !strings.Contains(strings.ToLower(text), strings.ToLower(l.Detail)) {
+		text += ", " + l.Detail
+	}
+	if l.Level != nil {
+		text += fmt.Sprintf(" (%.0f %%)", *l.Level*100)
+	}
+	return text
+}
+
+// limiterBrief leaves the detail out.
+func limiterBrief(k *analysis.Kernel) string {
+	l := k.Limiter
+	l.Detail = ""
+	switch text := limiter(&l); {
+	case text != "":
+		return text
+	case k.Counted == nil:
+		return "not counted"
+	}
+	return "no verdict"
+}
+
+// abstained is why a limiter says nothing, and what would tell.
+func abstained(l *analysis.Limiter) string {
+	need := sentence(l.Need)
+	if need != "" {
+		need = "To tell: " + need
+	}
+	return strings.TrimSpace(sentence(l.Why) + " " + need)
+}
+
+// manyNotes is how many footnotes the limiters of one page may fill.
+const manyNotes = 6
+
+// limiterCell is the limiter of a kernel in a table, with the reason as a
+// footnote where there is none.
+func (d *doc) limiterCell(k *analysis.Kernel, reasons map[string]bool) string {
+	l := &k.Limiter
+	if text := limiter(l); text != "" {
+		return prose(text)
+	}
+	why := l.Need
+	if why == "" {
+		why = l.Why
+	}
+	if why == "" && k.Counted == nil {
+		why = "no launch of this kernel was counted"
+	} else if why == "" {
+		why = "the result gives no reason"
+	}
+	if !reasons[why] && len(reasons) >= manyNotes {
+		return absent + d.note("The reason stands at the kernel's entry in kernels.md.")
+	}
+	reasons[why] = true
+	if l.Need != "" {
+		return absent + d.note(prose("No verdict on the limiter. To tell: "+sentence(l.Need)))
+	}
+	return absent + d.note(prose("No verdict on the limiter: "+sentence(why)))
+}
+
+// category is the label of a kernel's category.
+func category(r *analysis.Result, id string) string {
+	for _, c := range r.Categories {
+		if c.ID == id && c.Label != "" {
+			return c.Label
+		}
+	}
+	return id
+}
+
+// dims writes a grid or a block.
+func dims(d [3]int64) string {
+	if d == [3]int64{} {
+		return absent
+	}
+	return fmt.Sprintf("%dx%dx%d", d[0], d[1], d[2])
+}
+
+// ms is a time in milliseconds as nanoseconds, NaN where it is absent.
+func ms(p *float64) float64 {
+	if p == nil {
+		return math.NaN()
+	}
+	return *p * 1e6
+}
+
+// evidence writes the values that a verdict rests on.
+func evidence(list []analysis.Evidence) string {
+	parts := make([]string, len(list))
+	for i, e := range list {
+		parts[i] = code(e.Metric) + " = " + measured(e.Value, e.Unit)
+		if e.Threshold != "" {
+			parts[i] += " (" + prose(e.Threshold) + ")"
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// measured writes a value in the unit that it came in.
+func measured(x float64, unit string) string {
+	switch unit {
+	case "":
+		if x == math.Trunc(x) && math.Abs(x) < 1e15 {
+			return thousands(int64(x))
+		}
+		return significant(x)
+	case "byte", "byte/s", "flop", "flop/s":
+		return rate(x, unit)
+	case "ns", "nsecond":
+		return elapsed(x)
+	case "s", "second":
+		return elapsed(x * 1e9)
+	case "ms":
+		return elapsed(x * 1e6)
+	case "us":
+		return elapsed(x * 1e3)
+	case "hz", "Hz":
+		return clock(x)
+	case "%", "pct", "percent":
+		return tenths(x) + " %"
+	}
+	if math.Abs(x) >= 1e4 && math.Abs(x) < 1e15 {
+		return thousands(int64(math.Round(x))) + " " + prose(unit)
+	}
+	return significant(x) + " " + prose(unit)
+}

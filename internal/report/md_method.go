@@ -1,0 +1,183 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// method writes how the numbers came about, so that a reader can repeat and
+// doubt them.
+func (d *doc) method(r *analysis.Result) {
+	d.line("### Commands")
+	d.commands(r)
+	d.line("### Overhead")
+	d.overhead(r)
+	d.line("### Coverage of the counters")
+	d.coverage(r)
+	d.line("### Settings that profiling changed")
+	d.deviations(r)
+	if len(r.Method.Ladder) > 0 {
+		d.line("### Replay modes tried")
+		items := make([]string, len(r.Method.Ladder))
+		for i, n := range r.Method.Ladder {
+			items[i] = code(n.ID) + ": " + noteText(n)
+		}
+		d.numbered(items)
+	}
+	if len(r.Method.Thresholds) > 0 {
+		d.line("### Thresholds of the verdicts")
+		g := newGrid("Threshold", "Value")
+		for _, f := range r.Method.Thresholds {
+			g.add(prose(f.Name), prose(f.Value))
+		}
+		d.table(g)
+	}
+	d.line("### What could not be told")
+	d.untold(r)
+	d.line("### Files")
+	d.files(r)
+}
+
+func (d *doc) commands(r *analysis.Result) {
+	if len(r.Method.Commands) == 0 {
+		d.line("%s%s", absent, d.note(missing(r, "The files were analysed without the run that made them, so its commands are not known.", "command", "run")))
+		return
+	}
+	var b strings.Builder
+	for _, c := range r.Method.Commands {
+		fmt.Fprintf(&b, "# %s", oneLine(c.Stage))
+		if c.Seconds > 0 {
+			fmt.Fprintf(&b, ", %s", elapsed(c.Seconds*1e9))
+		}
+		if c.Outcome != "" {
+			fmt.Fprintf(&b, ", %s", oneLine(c.Outcome))
+		}
+		fmt.Fprintf(&b, "\n%s\n", oneLine(c.Command))
+	}
+	d.fenced(b.String())
+}
+
+func (d *doc) overhead(r *analysis.Result) {
+	g := newGrid("Stage", ">Clean", ">Under nsys", ">Overhead")
+	var heavy []string
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		if s.Overhead == nil {
+			continue
+		}
+		g.add(code(s.Name), elapsed(ms(s.CleanMS)), elapsed(ms(s.NsysMS)), percent(*s.Overhead))
+		if *s.Overhead > tooMuch {
+			heavy = append(heavy, code(s.Name))
+		}
+	}
+	if len(g.rows) > 0 {
+		d.table(g)
+	} else {
+		d.line("Clean against nsys: %s%s", absent, d.note(missing(r, "It needs the same stage timed without a profiler and under nsys.", "overhead", "clean", "baseline")))
+	}
+	if len(heavy) > 0 {
+		d.line("**Over 25 %% in %s.** %s", strings.Join(heavy, ", "), lighter)
+	}
+	var items []string
+	for _, f := range r.Method.Overhead {
+		items = append(items, prose(f.Name)+": "+prose(f.Value))
+	}
+	if r.Method.Clock != "" {
+		items = append(items, "Counters were taken under: "+prose(sentence(r.Method.Clock)))
+	}
+	d.list(items)
+}
+
+func (d *doc) coverage(r *analysis.Result) {
+	p := r.Method.Picked
+	if p == nil {
+		text := missing(r, "No choice of launches is recorded.", "counters", "picked", "target")
+		if counted(r) > 0 {
+			d.line("%s of %s have counters; the choice was made outside of deepprof.", plural(counted(r), "kernel"), thousands(int64(len(r.Kernels))))
+			return
+		}
+		d.line("Counters: %s%s", absent, d.note(text))
+		return
+	}
+	g := newGrid("What", ">Value")
+	g.add("Groups of launches (kernel, grid, block)", thousands(int64(p.Groups)))
+	g.add("Chosen", thousands(int64(p.Chosen)))
+	g.add("Counted", thousands(int64(p.Counted)))
+	g.add("Coverage of GPU time in the chosen regions", percent(p.Coverage))
+	g.add("Coverage of all GPU time", percent(p.CoverageAll))
+	if p.PredictedSec > 0 {
+		g.add("Predicted cost", elapsed(p.PredictedSec*1e9))
+	}
+	if p.ActualSec > 0 {
+		g.add("Actual cost", elapsed(p.ActualSec*1e9))
+	}
+	d.table(g)
+	if len(p.LeftOut) > 0 {
+		names := make([]string, len(p.LeftOut))
+		for i, n := range p.LeftOut {
+			names[i] = code(n)
+		}
+		d.line("Left out on purpose (collectives, and kernels that wait for a peer):")
+		d.list(names)
+	}
+}
+
+func counted(r *analysis.Result) int {
+	n := 0
+	for i := range r.Kernels {
+		if r.Kernels[i].Counted != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *doc) deviations(r *analysis.Result) {
+	if len(r.Method.Deviations) == 0 {
+		d.line("None is recorded.")
+		return
+	}
+	g := newGrid("Setting", "Configured", "Used", "Why")
+	for _, x := range r.Method.Deviations {
+		g.add(code(x.Key), code(x.Configured), code(x.Used), prose(x.Why))
+	}
+	d.table(g)
+}
+
+// untold lists what the result lacks, and the warnings once more by their IDs.
+func (d *doc) untold(r *analysis.Result) {
+	if len(r.Missing) == 0 {
+		d.line("Nothing is recorded as missing.")
+	}
+	var items []string
+	for _, n := range r.Missing {
+		items = append(items, code(n.ID)+": "+noteText(n))
+	}
+	d.list(items)
+	if len(r.Warnings) > 0 {
+		var refs []string
+		for _, n := range r.Warnings {
+			refs = append(refs, code(n.ID)+d.remark(n))
+		}
+		d.line("Warnings: %s.", strings.Join(refs, ", "))
+	}
+}
+
+func (d *doc) files(r *analysis.Result) {
+	if len(r.Source.Files) == 0 {
+		d.line("The result names no input.")
+		return
+	}
+	g := newGrid("File", "Kind", ">Size", "SHA-256")
+	for _, f := range r.Source.Files {
+		sum := ""
+		if f.SHA256 != "" {
+			sum = code(f.SHA256)
+		}
+		g.add(code(f.Path), prose(f.Kind), byteSize(f.Bytes), sum)
+	}
+	g.drop("SHA-256")
+	d.table(g)
+}

@@ -1,0 +1,221 @@
+package report
+
+import (
+	"math"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// absent stands where a value was not measured; its footnote says why.
+const absent = "n/a"
+
+// significant writes a number with at least three significant digits and no
+// exponent where it has a common size.
+func significant(x float64) string {
+	a := math.Abs(x)
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return absent
+	case a == 0:
+		return "0"
+	case a < 1e-3 || a >= 1e7:
+		return strconv.FormatFloat(x, 'g', 3, 64)
+	case a >= 99.95:
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	case a >= 9.995:
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	case a >= 0.9995:
+		return strconv.FormatFloat(x, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 2-int(math.Floor(math.Log10(a))), 64)
+}
+
+// prefixed writes a number with an SI prefix and its unit: 4.32 TB/s.
+func prefixed(x float64, unit string) string {
+	prefixes := []string{"", "k", "M", "G", "T", "P", "E"}
+	i := 0
+	for i+1 < len(prefixes) && math.Abs(x) >= 999.5 {
+		x, i = x/1000, i+1
+	}
+	return significant(x) + " " + prefixes[i] + unit
+}
+
+// rate writes a value in the units of the result: flop/s, byte/s, flop, byte.
+func rate(x float64, unit string) string {
+	return prefixed(x, strings.NewReplacer("flop", "FLOP", "byte", "B").Replace(unit))
+}
+
+// byteSize writes a number of bytes.
+func byteSize(n int64) string { return prefixed(float64(n), "B") }
+
+// clock writes a frequency.
+func clock(hz float64) string { return prefixed(hz, "Hz") }
+
+// elapsed writes a time that stands alone: 12.3 ms.
+func elapsed(ns float64) string {
+	switch a := math.Abs(ns); {
+	case a == 0:
+		return "0"
+	case a >= 999.5e6:
+		return significant(ns/1e9) + " s"
+	case a >= 999.5e3:
+		return significant(ns/1e6) + " ms"
+	case a >= 999.5:
+		return significant(ns/1e3) + " µs"
+	}
+	return significant(ns) + " ns"
+}
+
+// spread writes a mean with its standard deviation, to the digits of the mean.
+func spread(mean, std float64, unit string) string {
+	m := significant(mean)
+	digits := 0
+	if _, after, ok := strings.Cut(m, "."); ok {
+		digits = len(after)
+	}
+	if strings.ContainsRune(m, 'e') {
+		return m + " ± " + significant(std) + " " + unit
+	}
+	return m + " ± " + strconv.FormatFloat(std, 'f', digits, 64) + " " + unit
+}
+
+// thousands writes a count with separators: 1,234,567.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	start := len(s) % 3
+	if n < 0 {
+		start = (len(s)-1)%3 + 1
+	}
+	var b strings.Builder
+	b.WriteString(s[:start])
+	for i := start; i < len(s); i += 3 {
+		if i > 0 && s[i-1] != '-' {
+			b.WriteByte(',')
+		}
+		b.WriteString(s[i : i+3])
+	}
+	return b.String()
+}
+
+// percent writes a share that stands alone, 0.1234 as 12.3 %.
+func percent(x float64) string { return tenths(x*100) + " %" }
+
+// tenths writes one decimal; what is not 0 does not read as 0.
+func tenths(x float64) string {
+	switch {
+	case x > 0 && x < 0.05:
+		return "<0.1"
+	case x < 0 && x > -0.05:
+		x = 0
+	}
+	return strconv.FormatFloat(x, 'f', 1, 64)
+}
+
+// shares writes the parts of a whole in percent so that the printed numbers
+// add up: each is rounded down, and the tenths that remain go to those that
+// lost most, but not to one that is nearer to nothing. Where the parts are not
+// all of the whole, they add up to their rounded sum.
+func shares(parts []int64, whole int64) []string {
+	var sum int64
+	for _, p := range parts {
+		sum += p
+	}
+	return sharesTo(parts, whole, int64(math.Round(float64(sum)/math.Max(float64(whole), 1)*1000)))
+}
+
+// sharesTo is shares with the sum, in tenths of a percent, given.
+func sharesTo(parts []int64, whole, sum int64) []string {
+	out := make([]string, len(parts))
+	tenth := make([]int64, len(parts))
+	lost := make([]float64, len(parts))
+	order := make([]int, len(parts))
+	for i, p := range parts {
+		exact := float64(p) / math.Max(float64(whole), 1) * 1000
+		tenth[i] = int64(math.Floor(exact))
+		if lost[i] = exact - math.Floor(exact); exact < 0.5 {
+			lost[i]--
+		}
+		order[i] = i
+		sum -= tenth[i]
+	}
+	sort.SliceStable(order, func(a, b int) bool { return lost[order[a]] > lost[order[b]] })
+	for _, i := range order[:min(int64(len(order)), max(0, sum))] {
+		tenth[i]++
+	}
+	for i, n := range tenth {
+		switch {
+		case whole <= 0:
+			out[i] = absent
+		case n == 0 && parts[i] > 0:
+			out[i] = "<0.1"
+		default:
+			out[i] = strconv.FormatFloat(float64(n)/10, 'f', 1, 64)
+		}
+	}
+	return out
+}
+
+// rounded writes each share of a long list by itself, so that a row reads the
+// same on every page. Where the last part is the rest, it takes what rounding
+// leaves.
+func rounded(parts []int64, whole int64, rest bool) []string {
+	out := make([]string, len(parts))
+	left := 100.0
+	for i, p := range parts {
+		if whole <= 0 {
+			out[i] = absent
+			continue
+		}
+		pct := float64(p) / float64(whole) * 100
+		out[i] = tenths(pct)
+		if rest && i == len(parts)-1 {
+			out[i] = tenths(math.Max(left, math.Min(pct, 0.04)))
+		}
+		left -= math.Round(pct*10) / 10
+	}
+	return out
+}
+
+// micro spells microseconds as SI does; tables for programs and plain terminals
+// keep to ASCII.
+func micro(unit string) string {
+	if unit == "us" {
+		return "µs"
+	}
+	return unit
+}
+
+// times writes a column of nanoseconds in one unit. NaN is an absent value.
+func times(ns []float64) (unit string, cells []string) {
+	most := 0.0
+	for _, x := range ns {
+		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+			most = max(most, math.Abs(x))
+		}
+	}
+	s := scaleFor(timeScales, most)
+	digits := s.digits
+	switch top := most / s.divisor; {
+	case top >= 1000:
+		digits = min(digits, 1)
+	case top >= 100:
+		digits = min(digits, 2)
+	}
+	smallest := math.Pow(10, -float64(digits))
+	cells = make([]string, len(ns))
+	for i, x := range ns {
+		x /= s.divisor
+		switch {
+		case math.IsNaN(x) || math.IsInf(x, 0):
+			cells[i] = absent
+		case x == 0: // not the same as a little that rounds to it
+			cells[i] = "0"
+		case x > 0 && x < smallest/2:
+			cells[i] = "<" + strconv.FormatFloat(smallest, 'f', digits, 64)
+		default:
+			cells[i] = strconv.FormatFloat(x, 'f', digits, 64)
+		}
+	}
+	return micro(s.unit), cells
+}

@@ -1,0 +1,242 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// WriteReport writes report.md: everything that the performance engineer needs,
+// from the findings to how they were measured.
+func WriteReport(w io.Writer, r *analysis.Result) error {
+	d := newDoc("Performance report", r)
+	d.about(r)
+	n := newNames(r)
+
+	d.line("## Findings")
+	d.findings(r, func(f *analysis.Finding) string { return f.Text }, len(r.Findings))
+
+	d.line("## Environment")
+	d.environment(r)
+
+	d.line("## Aggregates")
+	d.aggregates(r)
+	d.totals(r)
+
+	d.line("## Per-stage timings")
+	d.stages(r)
+
+	d.line("## Where the time goes")
+	d.whereTimeGoes(r)
+
+	d.line("## MFU and MBU")
+	d.line("Share of the GPU's peak that the stage reaches, for arithmetic (MFU) and for memory traffic (MBU). Peaks are dense, that is without structured sparsity.")
+	d.utilisation(r, "MFU", func(s *analysis.Stage) []analysis.Utilisation { return s.MFU })
+	d.utilisation(r, "MBU", func(s *analysis.Stage) []analysis.Utilisation { return s.MBU })
+	d.modelWork(r)
+
+	d.line("## Roofline")
+	d.peaks(r)
+	if len(r.Roofline.Points) > 0 {
+		d.line("![Roofline: each counted kernel against the roofs](roofline.svg)")
+		d.line("Points: [roofline.csv](roofline.csv).")
+	}
+
+	d.line("## Top operators")
+	if len(r.Operators) == 0 {
+		d.noOperators(r)
+	} else {
+		d.operatorTable(r, n, topOperators)
+		d.line("All: [operators.md](operators.md).")
+	}
+
+	d.line("## Top kernels")
+	if len(r.Kernels) == 0 {
+		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", "kernel", "timeline", "gpu")))
+	} else {
+		d.kernelTable(r, n, topKernels)
+		d.line("All, with the counters behind each verdict: [kernels.md](kernels.md).")
+	}
+
+	d.line("## Regions")
+	if len(r.Regions) == 0 {
+		d.noRegions(r)
+	} else {
+		d.regionTable(r, topRegions, func(g *analysis.Region) bool { return g.Process == nil && g.Device == nil })
+		d.line("All, with their nesting: [regions.md](regions.md).")
+	}
+
+	d.line("## Opportunities")
+	d.opportunities(r, n)
+
+	d.line("## How it was measured")
+	d.method(r)
+	return d.writeTo(w, r)
+}
+
+// about says in one line what ran where, and what to know before reading on.
+func (d *doc) about(r *analysis.Result) {
+	var parts []string
+	if r.Source.Run != "" {
+		parts = append(parts, "Run "+code(r.Source.Run))
+	}
+	if r.Source.Created != "" {
+		parts = append(parts, prose(r.Source.Created))
+	}
+	if text := subject(r); text != "" {
+		parts = append(parts, prose(text))
+	}
+	if len(parts) > 0 {
+		d.line("%s.", strings.Join(parts, "; "))
+	}
+	if len(r.Warnings) > 0 {
+		refs := make([]string, len(r.Warnings))
+		for i, n := range r.Warnings {
+			refs[i] = d.remark(n)
+		}
+		d.line("**%s** to know before trusting the numbers: %s", plural(len(r.Warnings), "warning"), strings.Join(refs, " "))
+	}
+}
+
+// subject names what ran and on which GPU.
+func subject(r *analysis.Result) string {
+	text := r.Workload.Kind
+	if m := r.Workload.Model; m != nil && m.Name != "" {
+		text = strings.TrimSpace(text + " " + m.Name)
+		if m.DType != "" {
+			text += " " + m.DType
+		}
+	} else if len(r.Workload.Command) > 0 {
+		text = shorten(oneLine(strings.Join(r.Workload.Command, " ")), 60)
+	}
+	if len(r.Environment.GPUs) > 0 {
+		if text != "" {
+			text += " on "
+		}
+		text += r.Environment.GPUs[0].Name
+		if more := len(r.Environment.GPUs) - 1; more > 0 {
+			text += fmt.Sprintf(" and %s", plural(more, "other GPU"))
+		}
+	}
+	return text
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// findings writes what matters most, as a numbered list.
+func (d *doc) findings(r *analysis.Result, text func(*analysis.Finding) string, most int) {
+	if len(r.Findings) == 0 {
+		d.line("The analysis makes no finding.%s", d.note(missing(r, "What was captured supports no statement about where time could be saved.", "finding", "timeline", "counters")))
+		return
+	}
+	var items []string
+	for i := range r.Findings[:min(most, len(r.Findings))] {
+		f := &r.Findings[i]
+		words := text(f)
+		if words == "" {
+			words = f.Text
+		}
+		items = append(items, prose(sentence(words)))
+	}
+	d.numbered(items)
+}
+
+// modelWork writes FLOPs and bytes of one pass, by analysis of the model.
+func (d *doc) modelWork(r *analysis.Result) {
+	var items []string
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		var parts []string
+		if s.FLOPs != nil {
+			parts = append(parts, rate(*s.FLOPs, "flop"))
+		}
+		if s.Bytes != nil {
+			parts = append(parts, rate(*s.Bytes, "byte")+" of memory traffic")
+		}
+		if len(parts) > 0 {
+			items = append(items, fmt.Sprintf("One pass of %s takes %s by analysis of the model.", code(s.Name), strings.Join(parts, " and ")))
+		}
+	}
+	d.list(items)
+}
+
+// opportunities writes changes with the most that each can save.
+func (d *doc) opportunities(r *analysis.Result, n *names) {
+	if len(r.Opportunities) == 0 {
+		d.line("None found.%s", d.note(missing(r, "Nothing that was captured points to a change that would save time.", "opportunit", "counters")))
+		return
+	}
+	d.line("Ranked by seconds of the whole run. Each is an upper bound under its own assumption; they overlap, so they do not add up.")
+	ns := make([]float64, len(r.Opportunities))
+	for i, o := range r.Opportunities {
+		ns[i] = o.Seconds * 1e9
+	}
+	unit, cells := times(ns)
+	g := newGrid(">#", "Change", "Stage", ">Saves at most ("+unit+")", ">Of the run", ">Of the stage")
+	for i, o := range r.Opportunities {
+		run, gain, stage := absent, "", ""
+		if o.Speedup >= 1 {
+			run = percent(1 - 1/o.Speedup)
+		}
+		if o.StageGain != nil {
+			gain = percent(*o.StageGain)
+		}
+		if o.Stage != "" {
+			stage = code(o.Stage)
+		}
+		g.add(fmt.Sprint(i+1), prose(o.Title), stage, cells[i], run, gain)
+	}
+	g.drop("Stage")
+	g.drop("Of the stage")
+	d.table(g)
+	for i := range r.Opportunities {
+		d.opportunity(r, n, i)
+	}
+}
+
+func (d *doc) opportunity(r *analysis.Result, n *names, i int) {
+	o := &r.Opportunities[i]
+	d.line("### %d. %s", i+1, prose(o.Title))
+	bound := "Upper bound: " + elapsed(o.Seconds*1e9)
+	if o.Speedup >= 1 {
+		bound += fmt.Sprintf("; the whole run would be %sx as fast (Amdahl)", strconv.FormatFloat(o.Speedup, 'f', 3, 64))
+	}
+	items := []string{bound}
+	if o.How != "" {
+		items = append(items, "What to do: "+prose(sentence(o.How)))
+	}
+	if len(o.Evidence) > 0 {
+		items = append(items, "Evidence: "+evidence(o.Evidence))
+	}
+	if o.Assumption != "" {
+		items = append(items, "Assumption: "+prose(sentence(o.Assumption)))
+	}
+	if len(o.Kernels) > 0 {
+		items = append(items, "Kernels: "+kernelRefs(n, o.Kernels, 5))
+	}
+	d.list(items)
+}
+
+// kernelRefs names kernels by their place in kernels.md.
+func kernelRefs(n *names, ids []string, most int) string {
+	var parts []string
+	for _, id := range ids[:min(most, len(ids))] {
+		if i := n.find(id); i >= 0 {
+			parts = append(parts, fmt.Sprintf("%s (%d)", code(n.of(i)), i+1))
+		} else {
+			parts = append(parts, code(id))
+		}
+	}
+	if more := len(ids) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, ", ")
+}

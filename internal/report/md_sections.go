@@ -1,0 +1,385 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// environment writes the machine and what ran on it.
+func (d *doc) environment(r *analysis.Result) {
+	e := &r.Environment
+	g := newGrid("What", "Value")
+	row := func(name, value string, id string) {
+		if value == "" {
+			g.add(name, absent+d.note(missing(r, "The captures do not hold it.", id, "environment")))
+			return
+		}
+		g.add(name, prose(value))
+	}
+	for i := range e.GPUs {
+		g.add(fmt.Sprintf("GPU %d", e.GPUs[i].Device), prose(gpuText(&e.GPUs[i])))
+	}
+	if len(e.GPUs) == 0 {
+		row("GPU", "", "gpu")
+	}
+	row("Driver", e.Driver, "driver")
+	row("CUDA", e.CUDA, "cuda")
+	row("Nsight Systems", e.Nsys, "no-timeline")
+	row("Nsight Compute", e.Ncu, "no-counters")
+	for _, f := range []analysis.Fact{{Name: "CPU", Value: e.CPU}, {Name: "Operating system", Value: e.OS}, {Name: "Host", Value: e.Host}} {
+		if f.Value != "" {
+			g.add(f.Name, prose(f.Value))
+		}
+	}
+	for _, f := range e.Software {
+		g.add(prose(f.Name), prose(f.Value))
+	}
+	w := &r.Workload
+	if w.Model != nil {
+		g.add("Model", prose(modelText(w.Model)))
+	}
+	for _, f := range w.Shape {
+		g.add(prose(f.Name), prose(f.Value))
+	}
+	if len(w.Command) > 0 {
+		g.add("Command", code(strings.Join(w.Command, " ")))
+	}
+	d.table(g)
+}
+
+func gpuText(g *analysis.GPU) string {
+	parts := []string{g.Name}
+	if g.Chip != "" {
+		parts = append(parts, g.Chip)
+	}
+	if g.Compute != "" {
+		parts = append(parts, "compute capability "+g.Compute)
+	}
+	if g.SMs > 0 {
+		parts = append(parts, fmt.Sprintf("%d SMs", g.SMs))
+	}
+	if g.MemoryBytes > 0 {
+		parts = append(parts, byteSize(g.MemoryBytes))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func modelText(m *analysis.Model) string {
+	var parts []string
+	add := func(format string, v any, empty bool) {
+		if !empty {
+			parts = append(parts, fmt.Sprintf(format, v))
+		}
+	}
+	add("%s", m.Name, m.Name == "")
+	add("%s", m.Family, m.Family == "" || m.Family == m.Name)
+	add("%s parameters", strings.Replace(prefixed(float64(m.Parameters), ""), "G", "B", 1), m.Parameters == 0)
+	add("%s of weights", byteSize(m.WeightsBytes), m.WeightsBytes == 0)
+	add("%d layers", m.Layers, m.Layers == 0)
+	add("%s", m.DType, m.DType == "")
+	add("attention %s", m.Attention, m.Attention == "")
+	add("KV cache %s", m.KVCache, m.KVCache == "")
+	return strings.Join(parts, ", ")
+}
+
+// aggregateLabels are the names of the measures that the workloads write.
+var aggregateLabels = map[string]string{
+	"prefill_ms": "Prefill", "decode_ms": "Decode", "ttft_ms": "Time to first token",
+	"token_ms": "Time per token", "tokens_per_s": "Throughput",
+}
+
+func aggregateLabel(a *analysis.Aggregate) string {
+	if l, ok := aggregateLabels[a.Name]; ok {
+		return l
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(a.Name, "_ms"), "_", " ")
+}
+
+// aggregates writes the measures of the clean run, where there is one.
+func (d *doc) aggregates(r *analysis.Result) {
+	if len(r.Totals.Aggregates) == 0 {
+		d.line("Clean run: %s%s", absent, d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", "clean", "baseline", "metrics")))
+		return
+	}
+	g := newGrid("Clean run", "Unit", ">Repeats", ">Mean", ">Std", ">Min", ">p50", ">p90", ">p99", ">Max")
+	for i := range r.Totals.Aggregates {
+		a := &r.Totals.Aggregates[i]
+		ref := ""
+		if a.N > 0 && a.N < 20 {
+			ref = d.note("With so few repeats, p90 and p99 say little more than the largest value.")
+		}
+		g.add(prose(aggregateLabel(a)), prose(a.Unit), strconv.Itoa(a.N)+ref, significant(a.Mean), significant(a.Std), significant(a.Min),
+			significant(a.P50), significant(a.P90), significant(a.P99), significant(a.Max))
+	}
+	d.table(g)
+}
+
+// totals writes the sums over the timeline.
+func (d *doc) totals(r *analysis.Result) {
+	t := &r.Totals
+	if t.WallNS == 0 && t.Launches == 0 {
+		d.line("Timeline: %s%s", absent, d.note(missing(r, "There is no timeline, so wall time, idle time and calls are not known.", "timeline")))
+		return
+	}
+	g := newGrid("Timeline", ">Value", ">Share of wall %")
+	share := func(ns int64) string {
+		if t.WallNS <= 0 {
+			return absent
+		}
+		return tenths(float64(ns) / float64(t.WallNS) * 100)
+	}
+	timed := func(name string, ns int64) {
+		if ns == 0 && t.WallNS == 0 {
+			g.add(name, absent+d.note(missing(r, "There is no timeline.", "timeline")), absent)
+			return
+		}
+		g.add(name, elapsed(float64(ns)), share(ns))
+	}
+	timed("Wall time", t.WallNS)
+	timed("First to last GPU work", t.GPUSpanNS)
+	busy := "GPU busy, copies included"
+	if len(r.Environment.GPUs) > 1 {
+		busy += ", summed over GPUs"
+	}
+	timed(busy, t.BusyNS)
+	g.add("Kernel time, added up", elapsed(float64(t.KernelNS)), share(t.KernelNS))
+	timed("Copy time, added up", t.CopyNS)
+	g.add("Kernel launches", thousands(t.Launches), "")
+	g.add("Distinct kernels", thousands(int64(t.KernelNames)), "")
+	if t.WallNS > 0 {
+		g.add("Copies", fmt.Sprintf("%s (%s)", thousands(t.Copies), byteSize(t.CopyBytes)), "")
+	}
+	d.table(g)
+}
+
+// tooMuch is the overhead from which a lighter capture is advised.
+const tooMuch = 0.25
+
+// lighter is what to do about a stage that the timeline slowed too much.
+const lighter = "Use the lighter preset `pipeline/nsys=light`; times that matter are the clean ones."
+
+// stages writes the time of each stage, clean and under nsys.
+func (d *doc) stages(r *analysis.Result) {
+	if len(r.Stages) == 0 {
+		d.line("Stages: %s%s", absent, d.note(missing(r, "Neither a timeline nor the times of the workload tell where a stage begins and ends.", "stage", "timeline")))
+		return
+	}
+	n := len(r.Stages)
+	ns := make([]float64, 0, 3*n)
+	for _, get := range []func(*analysis.Stage) *float64{
+		func(s *analysis.Stage) *float64 { return s.CleanMS },
+		func(s *analysis.Stage) *float64 { return s.CleanStdMS },
+		func(s *analysis.Stage) *float64 { return s.NsysMS },
+	} {
+		for i := range r.Stages {
+			ns = append(ns, ms(get(&r.Stages[i])))
+		}
+	}
+	unit, cells := times(ns)
+	g := newGrid("Stage", "NVTX region", ">Clean ("+unit+")", ">Std ("+unit+")", ">Under nsys ("+unit+")", ">Overhead", ">Passes", ">Tokens/s, clean", ">GPU busy")
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		clean, nsys, over, tokens, busy := cells[i], cells[2*n+i], absent, "", absent
+		if s.CleanMS == nil {
+			clean += d.note(missing(r, "This stage has no time without a profiler.", "clean", "baseline", "metrics"))
+		}
+		if s.NsysMS == nil {
+			nsys += d.note(missing(r, "This stage is not in a timeline.", "timeline"))
+		}
+		if s.Overhead != nil {
+			over = percent(*s.Overhead)
+			if *s.Overhead > tooMuch {
+				over = "**" + over + "**" + d.note("Over 25 %: the timeline of "+code(s.Name)+" is much slower than the program alone. "+lighter)
+			}
+		}
+		if s.TokensPS != nil {
+			tokens = significant(*s.TokensPS)
+		}
+		if s.Split.WallNS > 0 {
+			busy = percent(float64(s.Split.BusyNS) / float64(s.Split.WallNS))
+		}
+		std := cells[n+i]
+		if s.CleanStdMS == nil {
+			std = ""
+		}
+		region := ""
+		if s.Region != s.Name && s.Region != "" {
+			region = code(s.Region)
+		}
+		g.add(code(s.Name), region, clean, std, nsys, over, strconv.Itoa(s.Passes), tokens, busy)
+	}
+	g.drop("NVTX region")
+	g.drop("Std (" + unit + ")")
+	g.drop("Tokens/s, clean")
+	d.table(g)
+	d.subStages(r)
+}
+
+// subStages notes the parts of a stage, which are in its time already.
+func (d *doc) subStages(r *analysis.Result) {
+	var items []string
+	for _, s := range r.Stages {
+		if len(s.Sub) == 0 {
+			continue
+		}
+		parts := make([]string, len(s.Sub))
+		for i, sub := range s.Sub {
+			parts[i] = code(sub.Name) + " " + elapsed(sub.MS*1e6)
+		}
+		items = append(items, fmt.Sprintf("%s includes %s. They are parts of it and are not added to it.", code(s.Name), strings.Join(parts, ", ")))
+	}
+	d.list(items)
+}
+
+// drop leaves out a column without a single value.
+func (g *grid) drop(head string) {
+	for i, h := range g.heads {
+		if h != head {
+			continue
+		}
+		for _, row := range g.rows {
+			if row[i] != "" {
+				return
+			}
+		}
+		g.heads = append(g.heads[:i:i], g.heads[i+1:]...)
+		g.right = append(g.right[:i:i], g.right[i+1:]...)
+		for r, row := range g.rows {
+			g.rows[r] = append(row[:i:i], row[i+1:]...)
+		}
+		return
+	}
+}
+
+// utilisation writes MFU or MBU of the stages.
+func (d *doc) utilisation(r *analysis.Result, name string, of func(*analysis.Stage) []analysis.Utilisation) {
+	g := newGrid("Stage", "From", ">"+name, ">Achieved", ">Peak", "Peak of", ">Clock", ">Over", ">Coverage")
+	why := missing(r, "It needs the work of the model, or counters, and the time of the stage.", strings.ToLower(name), "utilisation", "flops", "counters", "timeline")
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		if len(of(s)) == 0 {
+			g.add(code(s.Name), "", absent+d.note(why), "", "", "", "", "", "")
+		}
+		for _, u := range of(s) {
+			g.add(code(s.Name), prose(methodLabel(u.Method)), d.utilisationValue(&u), positive(u.Achieved, func(x float64) string { return rate(x, u.Peak.Unit) }),
+				positive(u.Peak.Value, func(x float64) string { return rate(x, u.Peak.Unit) }), d.peakLabel(&u.Peak), positive(u.Peak.ClockHz, clock),
+				positive(u.Seconds, func(x float64) string { return elapsed(x * 1e9) }), share(u.Coverage))
+		}
+	}
+	for _, h := range []string{"From", "Achieved", "Peak", "Peak of", "Clock", "Over", "Coverage"} {
+		g.drop(h)
+	}
+	if len(g.rows) == 0 {
+		d.line("%s: %s%s", name, absent, d.note(why))
+		return
+	}
+	d.table(g)
+}
+
+func methodLabel(m string) string {
+	switch m {
+	case "analytic":
+		return "model"
+	case "counters":
+		return "counters"
+	}
+	return m
+}
+
+// utilisationValue writes a share of the peak, and never one over 100 %.
+func (d *doc) utilisationValue(u *analysis.Utilisation) string {
+	switch {
+	case u.Contradiction || u.Value != nil && *u.Value > 1:
+		text := "It came out over 100 %, which cannot be"
+		raw := u.Raw
+		if raw == nil {
+			raw = u.Value
+		}
+		if raw != nil {
+			text = fmt.Sprintf("It came out as %s, which cannot be", percent(*raw))
+		}
+		return "**contradiction**" + d.note(text+": something that it rests on is wrong. "+prose(sentence(u.Why)))
+	case u.Value == nil:
+		why := u.Why
+		if why == "" {
+			why = "the result gives no reason"
+		}
+		return absent + d.note(prose(sentence(why)))
+	}
+	return utilisedPercent(*u.Value) + d.note(prose(sentence(u.Why)))
+}
+
+// utilisedPercent keeps two digits of what is far below the peak, as decode
+// often is.
+func utilisedPercent(x float64) string {
+	if x > 0 && x < 0.001 {
+		return strconv.FormatFloat(x*100, 'g', 2, 64) + " %"
+	}
+	return percent(x)
+}
+
+// peakLabel names a peak; one that was not measured says where it is from.
+func (d *doc) peakLabel(p *analysis.Peak) string {
+	label := p.Label
+	if label == "" {
+		label = p.ID
+	}
+	if label == "" {
+		return absent
+	}
+	if !p.Measured {
+		basis := p.Basis
+		if basis == "" {
+			basis = "a table of published values"
+		}
+		return prose(label) + d.note("This peak was not measured; it is from "+prose(sentence(basis)))
+	}
+	return prose(label)
+}
+
+// positive writes a number, or nothing where the result leaves it out.
+func positive(x float64, write func(float64) string) string {
+	if x <= 0 || math.IsNaN(x) {
+		return ""
+	}
+	return write(x)
+}
+
+func share(p *float64) string {
+	if p == nil {
+		return ""
+	}
+	return percent(*p)
+}
+
+// peaks writes the roofs that kernels and stages are held against.
+func (d *doc) peaks(r *analysis.Result) {
+	g := newGrid("Limit", ">Peak", ">Clock", "Measured", "Basis")
+	for _, p := range r.Roofline.Roofs {
+		label := p.Label
+		if label == "" {
+			label = p.ID
+		}
+		measured := "yes"
+		if !p.Measured {
+			measured = "**no**"
+		}
+		g.add(prose(label), rate(p.Value, p.Unit), positive(p.ClockHz, clock), measured, prose(p.Basis))
+	}
+	if len(g.rows) == 0 {
+		why := r.Roofline.Why
+		if why != "" {
+			why = prose(sentence(why))
+		} else {
+			why = missing(r, "It needs counters that hold the peaks of this chip.", "roofline", "counters")
+		}
+		d.line("Roofline: %s%s", absent, d.note(why))
+		return
+	}
+	g.drop("Clock")
+	d.table(g)
+}

@@ -1,0 +1,209 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// widestSplit is how many stages stand side by side; more go into further
+// tables.
+const widestSplit = 4
+
+// whereTimeGoes says which stages wait for launches, before anything else, and
+// divides the wall time of each.
+func (d *doc) whereTimeGoes(r *analysis.Result) {
+	var known []namedSplit
+	whole := r.Totals.Split != nil && r.Totals.Split.WallNS > 0
+	var bound []string
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		if s.Split.WallNS <= 0 {
+			continue
+		}
+		known = append(known, namedSplit{code(shorten(oneLine(s.Name), 40)), &s.Split})
+		whole = whole && s.Region != ""
+		if s.Split.LaunchBound {
+			bound = append(bound, launchBound(s.Name, &s.Split))
+		}
+	}
+	if whole {
+		known = append(known, namedSplit{"whole timeline", r.Totals.Split})
+	}
+	if len(known) == 0 {
+		d.line("Busy and idle time: %s%s", absent, d.note(missing(r, "There is no timeline, so it is not known when the GPU worked and when it waited.", "timeline")))
+		return
+	}
+	d.list(bound)
+	d.line("Wall time of all passes in the timeline. Busy time is divided by kernel category (work that ran at the same time is shared out), idle time by its cause; the parts add up to the wall time.")
+	for ; len(known) > 0; known = known[min(len(known), widestSplit):] {
+		d.splitTable(known[:min(len(known), widestSplit)])
+	}
+}
+
+// launchBound says that a stage waits for the CPU, and what that costs at most.
+func launchBound(name string, s *analysis.Split) string {
+	text := fmt.Sprintf("**%s is launch-bound**: the GPU waits for the CPU to launch work %s of the time and works %s of it, so faster kernels alone will not help.",
+		code(name), percent(float64(launchWait(s))/float64(s.WallNS)), percent(float64(s.BusyNS)/float64(s.WallNS)))
+	if s.GainNS > 0 {
+		if host := idlePart(s, "host"); host > 0 {
+			text += fmt.Sprintf(" %s of that are long stretches of host code without a CUDA call.", elapsed(float64(host)))
+		}
+		text += fmt.Sprintf(" CUDA graphs or fusion could save at most %s of %s (%s).", elapsed(float64(s.GainNS)), elapsed(float64(s.WallNS)), percent(float64(s.GainNS)/float64(s.WallNS)))
+	}
+	return text
+}
+
+// idlePart is the idle time of one cause.
+func idlePart(s *analysis.Split, id string) int64 {
+	for _, p := range s.Idle {
+		if p.ID == id {
+			return p.NS
+		}
+	}
+	return 0
+}
+
+// launchWait is the idle time in which the CPU was in launch calls or at its
+// own work between them.
+func launchWait(s *analysis.Split) int64 {
+	return idlePart(s, "launch") + idlePart(s, "python") + idlePart(s, "host")
+}
+
+// A namedSplit is a split with its name in Markdown.
+type namedSplit struct {
+	name  string
+	split *analysis.Split
+}
+
+// A splitRow is one part of several splits.
+type splitRow struct {
+	label string
+	sum   bool
+	ns    []int64
+}
+
+// splitTable writes the parts of a few stages side by side.
+func (d *doc) splitTable(stages []namedSplit) {
+	splits := make([]*analysis.Split, len(stages))
+	heads := []string{"Part"}
+	for i, s := range stages {
+		splits[i] = s.split
+	}
+	rows := splitRows(splits)
+	pct, cells := make([][]string, len(stages)), make([][]string, len(stages))
+	for i, s := range stages {
+		ns := make([]float64, len(rows))
+		for r, row := range rows {
+			ns[r] = float64(row.ns[i])
+		}
+		var unit string
+		unit, cells[i] = times(ns)
+		heads = append(heads, fmt.Sprintf(">%s (%s)", s.name, unit), ">%")
+		pct[i] = splitShares(rows, i, s.split.WallNS)
+	}
+	g := newGrid(heads...)
+	for r, row := range rows {
+		line := []string{row.label}
+		for i := range stages {
+			value, p := cells[i][r], pct[i][r]
+			if row.sum {
+				value, p = "**"+value+"**", "**"+p+"**"
+			}
+			line = append(line, value, p)
+		}
+		g.add(line...)
+	}
+	d.table(g)
+}
+
+// splitRows brings the parts of several splits into one order: busy parts by
+// their largest time, their sum, idle parts, their sum, the wall time.
+func splitRows(splits []*analysis.Split) []splitRow {
+	busy := partRows(splits, func(s *analysis.Split) []analysis.TimePart { return s.Busy })
+	idle := partRows(splits, func(s *analysis.Split) []analysis.TimePart { return s.Idle })
+	sum := func(label string, get func(*analysis.Split) int64) splitRow {
+		row := splitRow{label: "**" + label + "**", sum: true}
+		for _, s := range splits {
+			row.ns = append(row.ns, get(s))
+		}
+		return row
+	}
+	rows := append(busy, sum("GPU busy", func(s *analysis.Split) int64 { return s.BusyNS }))
+	for _, row := range idle {
+		row.label = "idle: " + row.label
+		rows = append(rows, row)
+	}
+	rows = append(rows, sum("GPU idle", func(s *analysis.Split) int64 { return s.IdleNS }))
+	return append(rows, sum("Wall time", func(s *analysis.Split) int64 { return s.WallNS }))
+}
+
+// partRows collects the parts of all splits by ID, those with most time in any
+// split first.
+func partRows(splits []*analysis.Split, parts func(*analysis.Split) []analysis.TimePart) []splitRow {
+	index := map[string]int{}
+	var rows []splitRow
+	for i, s := range splits {
+		for _, p := range parts(s) {
+			at, ok := index[p.ID]
+			if !ok {
+				label := p.Label
+				if label == "" {
+					label = p.ID
+				}
+				at = len(rows)
+				index[p.ID] = at
+				rows = append(rows, splitRow{label: prose(label), ns: make([]int64, len(splits))})
+			}
+			rows[at].ns[i] += p.NS
+		}
+	}
+	weight := func(row *splitRow) float64 {
+		most := 0.0
+		for i, ns := range row.ns {
+			most = max(most, float64(ns)/math.Max(float64(splits[i].WallNS), 1))
+		}
+		return most
+	}
+	slices.SortStableFunc(rows, func(a, b splitRow) int { return cmp.Compare(weight(&b), weight(&a)) })
+	return rows
+}
+
+// splitShares are the percentages of one stage, rounded so that the parts add
+// up to busy and idle, and those to 100.
+func splitShares(rows []splitRow, stage int, wall int64) []string {
+	out := make([]string, len(rows))
+	var sums []int64
+	var ends []int
+	for i, row := range rows[:len(rows)-1] {
+		if row.sum {
+			sums, ends = append(sums, row.ns[stage]), append(ends, i)
+		}
+	}
+	start := 0
+	for i, text := range shares(sums, wall) {
+		end := ends[i]
+		out[end] = text
+		parts := make([]int64, 0, end-start)
+		for _, row := range rows[start:end] {
+			parts = append(parts, row.ns[stage])
+		}
+		copy(out[start:end], sharesTo(parts, wall, tenthsOf(text)))
+		start = end + 1
+	}
+	out[len(rows)-1] = "100.0"
+	return out
+}
+
+// tenthsOf reads a printed percentage back.
+func tenthsOf(text string) int64 {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil { // n/a or <0.1
+		return 0
+	}
+	return int64(math.Round(x * 10))
+}

@@ -1,0 +1,268 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+const (
+	pageKernels  = 5
+	pageFindings = 5
+)
+
+// WriteStakeholder writes stakeholder_summary.md: one page for readers who do
+// not know GPUs.
+func WriteStakeholder(w io.Writer, r *analysis.Result) error {
+	d := newDoc("Summary", r)
+	if text := subject(r); text != "" {
+		d.line("What was measured: %s.", prose(text))
+	}
+	if len(r.Findings) > 0 {
+		d.line("**In short:** %s", prose(sentence(plainText(&r.Findings[0]))))
+	}
+
+	d.line("## Environment")
+	d.environment(r)
+
+	d.line("## Aggregates")
+	d.plainAggregates(r)
+
+	d.line("## Per-Stage Timings")
+	d.plainStages(r)
+
+	d.line("## MFU")
+	d.plainMFU(r)
+
+	d.line("## Top Operators")
+	d.plainOperators(r)
+
+	d.line("## Top Kernels")
+	d.plainKernels(r)
+
+	d.line("## Findings")
+	d.findings(r, plainText, pageFindings)
+	if n := len(r.Opportunities); n > 0 {
+		o := &r.Opportunities[0]
+		d.line("The largest possible saving: %s, at most %s%s.", prose(lowerFirst(strings.TrimSuffix(o.Title, "."))), elapsed(o.Seconds*1e9), ofRun(o.Speedup))
+	}
+	d.line("Numbers with their evidence: [report.md](report.md).")
+	return d.writeTo(w, r)
+}
+
+func plainText(f *analysis.Finding) string {
+	if f.Plain != "" {
+		return f.Plain
+	}
+	return f.Text
+}
+
+// ofRun says how much of the whole run a saving is.
+func ofRun(speedup float64) string {
+	if speedup <= 1 {
+		return ""
+	}
+	return ", " + percent(1-1/speedup) + " of the whole run"
+}
+
+// lowerFirst lets a title go on within a sentence; abbreviations stay.
+func lowerFirst(s string) string {
+	if len(s) < 2 || s[0] < 'A' || s[0] > 'Z' || s[1] < 'a' || s[1] > 'z' {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+func (d *doc) plainAggregates(r *analysis.Result) {
+	g := newGrid("Measure", ">Value", "Meaning")
+	for i := range r.Totals.Aggregates {
+		a := &r.Totals.Aggregates[i]
+		value := fmt.Sprintf("%s %s", significant(a.Mean), prose(a.Unit))
+		if a.N > 1 {
+			value = spread(a.Mean, a.Std, prose(a.Unit))
+		}
+		g.add(prose(aggregateLabel(a)), value, fmt.Sprintf("mean of %s without a profiler", plural(a.N, "repeat")))
+	}
+	if len(r.Totals.Aggregates) == 0 {
+		g.add("Times without a profiler", absent+d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", "clean", "baseline", "metrics")), "")
+	}
+	t := &r.Totals
+	if t.WallNS > 0 {
+		g.add("Time observed", elapsed(float64(t.WallNS)), "under the profiler, from first to last event")
+		g.add("GPU at work", percent(float64(t.BusyNS)/float64(t.WallNS*int64(max(1, len(r.Environment.GPUs))))), "share of that time in which the GPU computed or copied")
+	} else {
+		g.add("GPU at work", absent+d.note(missing(r, "There is no timeline, so idle time is not known.", "timeline")), "")
+	}
+	g.add("Kernels launched", thousands(t.Launches), fmt.Sprintf("programs started on the GPU, %s different ones", thousands(int64(t.KernelNames))))
+	d.table(g)
+}
+
+func (d *doc) plainStages(r *analysis.Result) {
+	if len(r.Stages) == 0 {
+		d.stages(r)
+		return
+	}
+	g := newGrid("Stage", ">Time", ">Under the profiler", ">GPU computing", "What holds it up")
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		clean, nsys, busy := absent, absent, absent
+		if s.CleanMS != nil {
+			clean = elapsed(ms(s.CleanMS))
+		} else {
+			clean += d.note(missing(r, "This stage has no time without a profiler.", "clean", "baseline", "metrics"))
+		}
+		if s.NsysMS != nil {
+			nsys = elapsed(ms(s.NsysMS))
+		}
+		if s.Overhead != nil && *s.Overhead > tooMuch {
+			nsys += d.note("The profiler slows this stage by " + percent(*s.Overhead) + ". " + lighter)
+		}
+		if s.Split.WallNS > 0 {
+			busy = percent(float64(s.Split.BusyNS) / float64(s.Split.WallNS))
+		}
+		g.add(code(s.Name), clean, nsys, busy, d.holdUp(r, s))
+	}
+	d.table(g)
+	d.subStages(r)
+}
+
+// holdUp says in plain words what a stage mostly waits for.
+func (d *doc) holdUp(r *analysis.Result, s *analysis.Stage) string {
+	switch {
+	case s.Split.WallNS <= 0:
+		return absent + d.note(missing(r, "There is no timeline of this stage.", "timeline"))
+	case s.Split.LaunchBound:
+		return "the CPU cannot hand out work fast enough"
+	}
+	most := analysis.TimePart{}
+	for _, p := range s.Split.Idle {
+		if p.NS > most.NS {
+			most = p
+		}
+	}
+	if s.Split.IdleNS > s.Split.BusyNS && most.NS > 0 {
+		return "the GPU is idle: " + prose(lowerFirst(partLabel(most)))
+	}
+	most = analysis.TimePart{}
+	for _, p := range s.Split.Busy {
+		if p.NS > most.NS {
+			most = p
+		}
+	}
+	if most.NS == 0 {
+		return "the GPU's work"
+	}
+	return "the GPU's work, mostly " + prose(lowerFirst(partLabel(most)))
+}
+
+func partLabel(p analysis.TimePart) string {
+	if p.Label != "" {
+		return p.Label
+	}
+	return p.ID
+}
+
+func (d *doc) plainMFU(r *analysis.Result) {
+	d.line("How much of what the GPU can do at most is used: its arithmetic (MFU) and its memory bandwidth (MBU).")
+	g := newGrid("Stage", "From", ">MFU", "Peak", ">MBU", "Peak ")
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		if len(s.MFU)+len(s.MBU) == 0 {
+			why := d.note(missing(r, "It needs the work of the model, or counters, and the time of the stage.", "mfu", "utilisation", "flops", "counters", "timeline"))
+			g.add(code(s.Name), "", absent+why, "", absent+why, "")
+		}
+		for _, method := range methods(s) {
+			line := []string{code(s.Name), prose(methodLabel(method))}
+			for _, list := range [][]analysis.Utilisation{s.MFU, s.MBU} {
+				value, peak := "", ""
+				for j := range list {
+					if u := &list[j]; u.Method == method {
+						value, peak = d.utilisationValue(u), d.plainPeak(&u.Peak)
+						break
+					}
+				}
+				if value == "" {
+					value = absent + d.note("Nothing that was captured gives this value.")
+				}
+				line = append(line, value, peak)
+			}
+			g.add(line...)
+		}
+	}
+	for _, h := range []string{"From", "Peak", "Peak "} {
+		g.drop(h)
+	}
+	if len(g.rows) == 0 {
+		d.line("MFU: %s%s", absent, d.note(missing(r, "It needs the work of the model, or counters, and the time of a stage.", "mfu", "utilisation", "flops", "counters")))
+		return
+	}
+	d.table(g)
+}
+
+// methods are the ways in which a stage's utilisation was found, in order.
+func methods(s *analysis.Stage) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, list := range [][]analysis.Utilisation{s.MFU, s.MBU} {
+		for _, u := range list {
+			if !seen[u.Method] {
+				seen[u.Method] = true
+				out = append(out, u.Method)
+			}
+		}
+	}
+	return out
+}
+
+func (d *doc) plainPeak(p *analysis.Peak) string {
+	if p.Value <= 0 {
+		return ""
+	}
+	text := rate(p.Value, p.Unit) + ", " + d.peakLabel(p)
+	if p.ClockHz > 0 {
+		text += " at " + clock(p.ClockHz)
+	}
+	return text
+}
+
+func (d *doc) plainOperators(r *analysis.Result) {
+	if len(r.Operators) == 0 {
+		d.noOperators(r)
+		return
+	}
+	ops := byTotal(r.Operators)
+	var whole int64
+	for _, o := range ops {
+		whole += int64(o.SelfDeviceUS * 1e3)
+	}
+	g := newGrid("Operator", ">Calls", ">GPU time, with all it calls", ">GPU time of its own", ">Share %")
+	for _, o := range ops[:min(len(ops), pageKernels)] {
+		total := elapsed(o.TotalDeviceUS * 1e3)
+		if o.TotalDeviceUS == 0 {
+			total = "none" + d.note(prose(sentence(noDeviceTime(o))))
+		}
+		pct := absent
+		if whole > 0 {
+			pct = tenths(o.SelfDeviceUS * 1e3 / float64(whole) * 100)
+		}
+		g.add(code(o.Name), thousands(o.Calls), total, elapsed(o.SelfDeviceUS*1e3), pct)
+	}
+	d.table(g)
+}
+
+func (d *doc) plainKernels(r *analysis.Result) {
+	if len(r.Kernels) == 0 {
+		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", "kernel", "timeline", "gpu")))
+		return
+	}
+	n := newNames(r)
+	g := newGrid("Kernel", "Does", ">Calls", ">Total", ">Share %", "Held back by")
+	reasons := map[string]bool{}
+	for i := range r.Kernels[:min(len(r.Kernels), pageKernels)] {
+		k := &r.Kernels[i]
+		g.add(code(n.apart(r, i, 60)), prose(category(r, k.Category)), thousands(k.Calls), elapsed(float64(k.TotalNS)), tenths(k.Share*100), d.limiterCell(k, reasons))
+	}
+	d.table(g)
+}

@@ -1,0 +1,355 @@
+package report
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// recorded reads a result of real captures; testdata/README.md says how they
+// were made.
+func recorded(t *testing.T, name string) *analysis.Result {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r analysis.Result
+	if err := json.NewDecoder(z).Decode(&r); err != nil {
+		t.Fatal(err)
+	}
+	return &r
+}
+
+// cases are results of every shape.
+func cases(t *testing.T) map[string]*analysis.Result {
+	return map[string]*analysis.Result{
+		"llm": recorded(t, "result.llm.json.gz"), "toy": recorded(t, "result.toy.json.gz"),
+		"full": sample(), "timeline_only": timelineOnly(), "counters_only": countersOnly(), "doubtful": doubtful(), "hostile": hostile(),
+		"empty": {Schema: analysis.Schema},
+	}
+}
+
+// doubtful holds a value over 100 %, too much overhead, parts of a stage, no
+// ranges and a run that failed.
+func doubtful() *analysis.Result {
+	r := sample()
+	r.Source.Status, r.Source.Recorded, r.Workload.Kind = "interrupted", true, "vlm"
+	s := &r.Stages[0]
+	s.Overhead, s.NsysMS = at(0.384), at(11.24)
+	s.Sub = []analysis.SubMS{{Name: "sam", MS: 3.1}, {Name: "clip", MS: 1.2}, {Name: "projector", MS: 0.1}}
+	s.MFU[0].Value, s.MFU[0].Raw, s.MFU[0].Contradiction, s.MFU[0].Why = nil, at(1.32), true, "the clean time is shorter than the peak allows"
+	r.Regions = nil
+	return r
+}
+
+const hostileName = "void evil<\"|`*_~$x$ [a](javascript:alert(1)) <img src=x onerror=alert(1)> &lt; \\| http://example.com/ \n## Heading\u202e>(int)"
+
+// hostile has names that would be markup.
+func hostile() *analysis.Result {
+	r := sample()
+	r.Kernels[0].Name, r.Kernels[0].Short = hostileName, hostileName
+	r.Regions[0].Path, r.Regions[0].Name = hostileName, hostileName
+	r.Stages[0].Name = hostileName
+	r.Operators[0].Name = hostileName
+	r.Findings[0].Text, r.Findings[0].Plain = "# "+hostileName, "- "+hostileName
+	r.Opportunities[0].Title = hostileName
+	r.Warnings[0].Text = hostileName
+	r.Method.Commands[0].Command = "run ``` " + hostileName
+	r.Method.Deviations[0].Used = hostileName
+	r.Environment.Software[0].Value = hostileName
+	r.Categories[0].Unnamed = []string{hostileName}
+	return r
+}
+
+func TestPages(t *testing.T) {
+	for name, r := range cases(t) {
+		for _, p := range Pages() {
+			t.Run(name+"/"+p.Name, func(t *testing.T) {
+				var got bytes.Buffer
+				if err := p.Write(&got, r); err != nil {
+					t.Fatal(err)
+				}
+				checkMarkdown(t, got.String())
+				golden(t, filepath.Join("testdata", "golden", name, p.Name), got.Bytes())
+			})
+		}
+	}
+}
+
+// golden compares with a file, or writes it.
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; run go test ./internal/report -update and read the difference\n%s", path, firstDifference(string(got), string(want)))
+	}
+}
+
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return "got:  " + g[i] + "\nwant: " + w[i]
+		}
+	}
+	return "one is longer"
+}
+
+var (
+	reference  = regexp.MustCompile(`\[\^(\d+)\]`)
+	definition = regexp.MustCompile(`(?m)^\[\^(\d+)\]: \S`)
+	fencedText = regexp.MustCompile("(?ms)^(`{3,})text\n.*?^`{3,}$")
+	literal    = regexp.MustCompile(`\\[!-/:-@\[-` + "`{-~]|`[^`\n]+`|<code>[^<>]*</code>") // escapes and code
+)
+
+// checkMarkdown checks what every page must hold: tables of even rows, footnotes
+// that meet their references, and no markup that comes from data.
+func checkMarkdown(t *testing.T, page string) {
+	t.Helper()
+	text := fencedText.ReplaceAllString(page, "")
+	bare := literal.ReplaceAllString(text, "")
+	columns := 0
+	for _, line := range strings.Split(bare, "\n") {
+		if !strings.HasPrefix(line, "|") {
+			columns = 0
+			continue
+		}
+		n := strings.Count(line, "|")
+		if columns != 0 && n != columns {
+			t.Errorf("a row of %d bars in a table of %d: %s", n, columns, line)
+		}
+		columns = n
+	}
+	for _, bad := range []string{"<img", "<script", "](javascript", "\n## Heading", "\n# Heading", "`", "NaN", "Inf", "%!", "\u202e"} {
+		if strings.Contains(bare, bad) {
+			t.Errorf("the page holds %q outside of code", bad)
+		}
+	}
+	defined := map[string]bool{}
+	for _, m := range definition.FindAllStringSubmatch(bare, -1) {
+		defined[m[1]] = true
+	}
+	used := map[string]bool{}
+	for _, m := range reference.FindAllStringSubmatch(definition.ReplaceAllString(bare, ""), -1) {
+		used[m[1]] = true
+	}
+	for n := range used {
+		if !defined[n] {
+			t.Errorf("footnote %s is not there", n)
+		}
+	}
+	for n := range defined {
+		if !used[n] {
+			t.Errorf("footnote %s is never referred to, so renderers drop it", n)
+		}
+	}
+	if strings.Contains(page, "\n\n\n") {
+		t.Error("two blank lines in a row")
+	}
+}
+
+func page(t *testing.T, write func(io.Writer, *analysis.Result) error, r *analysis.Result) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestReportSaysWhatMatters(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		text  string
+		holds []string
+		lacks []string
+	}{
+		{"launch-bound before any counter", page(t, WriteReport, sample()), []string{"**`decode` is launch-bound**", "at most 70.0 ms of 80.0 ms (87.5 %)"}, nil},
+		{"a contradiction is no result", page(t, WriteReport, doubtful()), []string{"**contradiction**", "It came out as 132.0 %, which cannot be"}, []string{"| 132.0 %"}},
+		{"too much overhead names the preset", page(t, WriteReport, doubtful()), []string{"Over 25 % in `prefill`", "pipeline/nsys=light"}, nil},
+		{"little overhead names none", page(t, WriteReport, sample()), nil, []string{"pipeline/nsys=light"}},
+		{"parts of a stage are a note", page(t, WriteStakeholder, doubtful()), []string{"`prefill` includes `sam` 3.10 ms, `clip` 1.20 ms, `projector` 100 µs. They are parts of it and are not added to it."}, []string{"| `sam`"}},
+		{"a failed run says so", page(t, WriteReport, doubtful()), []string{"**The run was interrupted.**"}, nil},
+		{"no ranges", page(t, WriteReport, doubtful()), []string{"Regions: n/a", "no NVTX ranges"}, nil},
+		{"no counters", page(t, WriteKernels, timelineOnly()), []string{"a report of ncu with the section SpeedOfLight"}, []string{"DRAM bandwidth"}},
+		{"no clean run", page(t, WriteStakeholder, timelineOnly()), []string{"there was no run without a profiler. Next: run with pipeline.baseline.enable=true."}, nil},
+		{"no timeline", page(t, WriteReport, countersOnly()), []string{"Busy and idle time: n/a", "there is no timeline. Next: capture one with nsys."}, []string{"| GPU busy               | 0"}},
+		{"operators without device time", page(t, WriteOperators, sample()), []string{"none[^1]", "it changes the shape alone"}, nil},
+		{"no operators", page(t, WriteOperators, timelineOnly()), []string{"Operators: n/a", "pipeline.torch_profiler.enable=true"}, nil},
+		{"a table of peaks is marked", page(t, WriteReport, sample()), []string{"| **no**   | NVIDIA H200 data sheet |"}, nil},
+		{"why a kernel was counted", page(t, WriteKernels, sample()), []string{"Why this one: 64.0 % of the GPU time of decode"}, nil},
+	} {
+		for _, s := range c.holds {
+			if !strings.Contains(c.text, s) {
+				t.Errorf("%s: %q is not in the page", c.what, s)
+			}
+		}
+		for _, s := range c.lacks {
+			if strings.Contains(c.text, s) {
+				t.Errorf("%s: %q is in the page", c.what, s)
+			}
+		}
+	}
+	text := page(t, WriteReport, sample())
+	if strings.Index(text, "is launch-bound**") > strings.Index(text, "## MFU") {
+		t.Error("counters come before the launches")
+	}
+}
+
+func TestStakeholderHasItsTables(t *testing.T) {
+	text := page(t, WriteStakeholder, sample())
+	at := 0
+	for _, h := range []string{"Environment", "Aggregates", "Per-Stage Timings", "MFU", "Top Operators", "Top Kernels", "Findings"} {
+		i := strings.Index(text, "\n## "+h+"\n")
+		if i < at {
+			t.Errorf("section %s is missing or out of order", h)
+		}
+		at = i
+	}
+}
+
+func TestRecordedRunsAreMarkedOnEveryPage(t *testing.T) {
+	r := doubtful()
+	r.Regions = sample().Regions
+	dir := t.TempDir()
+	paths, err := WriteAll(dir, r, WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := WriteRegionReports(filepath.Join(dir, "ncu", "regions"), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range append(paths, more...) {
+		if e := filepath.Ext(p); e != ".md" && e != ".json" {
+			continue
+		}
+		text, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mark := "**Recorded run.**"
+		if strings.HasSuffix(p, ".json") {
+			mark = `"recorded": true`
+		}
+		if !strings.Contains(string(text), mark) {
+			t.Errorf("%s is not marked as recorded", p)
+		}
+	}
+}
+
+func TestWriteAllReplacesWholeFiles(t *testing.T) {
+	dir := t.TempDir()
+	broken := Page{"broken.html", func(w io.Writer, _ *analysis.Result) error {
+		io.WriteString(w, "half")
+		return errors.New("no ink")
+	}}
+	old := filepath.Join(dir, broken.Name)
+	if err := os.WriteFile(old, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	extra := Page{"report.html", func(w io.Writer, _ *analysis.Result) error { _, err := io.WriteString(w, "page"); return err }}
+	paths, err := WriteAll(dir, sample(), WriteOptions{Pages: []Page{broken, extra}})
+	if err == nil || !strings.Contains(err.Error(), "broken.html: no ink") {
+		t.Errorf("error is %v", err)
+	}
+	written := len(Pages()) + len(attachments()) + 1
+	if len(paths) != written {
+		t.Errorf("wrote %v", paths)
+	}
+	if text, _ := os.ReadFile(old); string(text) != "old" {
+		t.Errorf("a page that failed left %q", text)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != written+1 {
+		t.Errorf("left %v", entries)
+	}
+}
+
+func TestWriteAllRefusesOtherSchemas(t *testing.T) {
+	for _, r := range []*analysis.Result{nil, {}, {Schema: analysis.Schema + 1}} {
+		if paths, err := WriteAll(t.TempDir(), r, WriteOptions{}); err == nil || len(paths) > 0 {
+			t.Errorf("wrote %v of %v", paths, r)
+		}
+	}
+}
+
+func TestLongListsEndWithTheRest(t *testing.T) {
+	r := sample()
+	kernel, region, operator := r.Kernels[2], r.Regions[2], r.Operators[1]
+	r.Kernels, r.Regions, r.Operators, r.Totals.KernelNS = nil, nil, nil, 0
+	for i := range 350 {
+		kernel.ID, kernel.Name, kernel.TotalNS = fmt.Sprint("k", i), fmt.Sprintf("kernel_%d", i), int64(350-i)*1000
+		r.Kernels = append(r.Kernels, kernel)
+		r.Totals.KernelNS += kernel.TotalNS
+		region.Path, region.Name = fmt.Sprintf("region_%d", i), fmt.Sprintf("region_%d", i)
+		r.Regions = append(r.Regions, region)
+		operator.Name = fmt.Sprintf("aten::op_%d", i)
+		r.Operators = append(r.Operators, operator)
+	}
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{page(t, WriteKernels, r), []string{"| 50 more ", "50 more kernels are in result.json."}},
+		{page(t, WriteRegions, r), []string{"50 more regions are in result.json.", "and 50 more"}},
+		{page(t, WriteOperators, r), []string{"| 50 more "}},
+		{page(t, WriteReport, r), []string{"| 340 more "}},
+	} {
+		checkMarkdown(t, c.text)
+		for _, s := range c.want {
+			if !strings.Contains(c.text, s) {
+				t.Errorf("%q is not in the page", s)
+			}
+		}
+		if len(c.text) > 200_000 {
+			t.Errorf("the page has %d bytes", len(c.text))
+		}
+	}
+	var parts []int64
+	for i := range 11 {
+		parts = append(parts, int64(math.Pow(1.7, float64(i))))
+	}
+	var whole, sum int64
+	for _, p := range parts {
+		whole += p
+	}
+	for _, s := range rounded(parts, whole, true) {
+		sum += printed(t, s)
+	}
+	if sum != 1000 {
+		t.Errorf("shares add up to %d tenths", sum)
+	}
+}

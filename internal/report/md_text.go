@@ -1,0 +1,290 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// longestName is what a Markdown page shows of a name; some templates fill
+// screens, and result.json has them whole.
+const longestName = 2000
+
+// prose escapes a text that comes from data, so that it stays text in a
+// paragraph, a list or a cell of a table.
+func prose(s string) string {
+	s = strings.TrimSpace(oneLine(s))
+	number := len(s) - len(strings.TrimLeft(s, "0123456789")) // would begin a list
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '.', ')':
+			if number > 0 && i == number && (i+1 == len(s) || s[i+1] == ' ') {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(c)
+		case '|': // even an escaped bar ends the cell in some renderers
+			b.WriteString("&#124;")
+		case '\\', '`', '*', '[', ']', '~', '$':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case '_':
+			if !withinWord(s, i) {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(c)
+		case '<':
+			b.WriteString("&lt;")
+		case '>':
+			b.WriteString("&gt;")
+		case '&':
+			if i+1 < len(s) && (s[i+1] == '#' || wordByte(s[i+1])) {
+				b.WriteString("&amp;")
+			} else {
+				b.WriteByte(c)
+			}
+		case '#', '-', '+', '=':
+			if i == 0 {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return unlinked.Replace(b.String())
+}
+
+// unlinked breaks what renderers turn into links by themselves.
+var unlinked = strings.NewReplacer("://", ":&#47;&#47;", "www.", "www&#46;")
+
+// withinWord reports whether the run of underscores at i stands between the
+// letters of a word, where it is text already.
+func withinWord(s string, i int) bool {
+	before := strings.TrimRight(s[:i], "_")
+	after := strings.TrimLeft(s[i:], "_")
+	return before != "" && after != "" && wordByte(before[len(before)-1]) && wordByte(after[0])
+}
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= utf8.RuneSelf
+}
+
+// code shows a name as it is, in a paragraph and in a cell of a table. Renderers
+// make no markup, link, mention or formula of what stands in a code span.
+func code(s string) string {
+	s = strings.TrimSpace(shorten(oneLine(s), longestName))
+	if s == "" {
+		return "(no name)"
+	}
+	if !strings.ContainsAny(s, "`|\\") {
+		return "`" + s + "`"
+	}
+	// Within a table these three end a span or a cell. Character references
+	// never do.
+	var b strings.Builder
+	b.WriteString("<code>")
+	for _, r := range s {
+		if r > ' ' && r < utf8.RuneSelf && !wordByte(byte(r)) {
+			fmt.Fprintf(&b, "&#%d;", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	b.WriteString("</code>")
+	return b.String()
+}
+
+// A doc is a Markdown page in the making. What is handed to it is Markdown
+// already: texts from data go through prose or code first.
+type doc struct {
+	b     bytes.Buffer
+	notes []string
+	seen  map[string]int
+}
+
+// newDoc begins a page with its title and what a reader must know before any
+// number.
+func newDoc(title string, r *analysis.Result) *doc {
+	d := &doc{seen: map[string]int{}}
+	d.line("# %s", title)
+	if r.Source.Recorded {
+		d.line("> **Recorded run.** These numbers come from a recording%s, not from this machine.", recordedOn(r))
+	}
+	if text := unfinished[r.Source.Status]; text != "" {
+		d.line("> **%s.** What it had captured by then is shown; the rest is missing.", text)
+	}
+	return d
+}
+
+// unfinished says of a run's status what a reader must know.
+var unfinished = map[string]string{"failed": "The run failed", "interrupted": "The run was interrupted"}
+
+func recordedOn(r *analysis.Result) string {
+	text := ""
+	if len(r.Environment.GPUs) > 0 {
+		text = " of a session on " + prose(r.Environment.GPUs[0].Name)
+	}
+	if r.Source.Created != "" {
+		text += " (" + prose(r.Source.Created) + ")"
+	}
+	return text
+}
+
+// line writes a paragraph, a heading or a quote, set off by blank lines.
+func (d *doc) line(format string, args ...any) {
+	if d.b.Len() > 0 {
+		d.b.WriteByte('\n')
+	}
+	fmt.Fprintf(&d.b, format, args...)
+	d.b.WriteByte('\n')
+}
+
+// list writes items as a list.
+func (d *doc) list(items []string) {
+	if len(items) == 0 {
+		return
+	}
+	d.b.WriteByte('\n')
+	for _, s := range items {
+		fmt.Fprintf(&d.b, "- %s\n", s)
+	}
+}
+
+// numbered writes items as a numbered list.
+func (d *doc) numbered(items []string) {
+	if len(items) == 0 {
+		return
+	}
+	d.b.WriteByte('\n')
+	for i, s := range items {
+		fmt.Fprintf(&d.b, "%d. %s\n", i+1, s)
+	}
+}
+
+// fenced writes lines that renderers must leave alone.
+func (d *doc) fenced(text string) {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	d.line("%stext\n%s\n%s", fence, strings.TrimRight(text, "\n"), fence)
+}
+
+// note registers a footnote and returns the reference to it. The same text is
+// one footnote.
+func (d *doc) note(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	n, ok := d.seen[text]
+	if !ok {
+		d.notes = append(d.notes, text)
+		n = len(d.notes)
+		d.seen[text] = n
+	}
+	return fmt.Sprintf("[^%d]", n)
+}
+
+// remark is a note of the result as a footnote.
+func (d *doc) remark(n analysis.Note) string { return d.note(noteText(n)) }
+
+func noteText(n analysis.Note) string {
+	text := sentence(n.Text)
+	if n.Next != "" {
+		text += " Next: " + sentence(n.Next)
+	}
+	return prose(text)
+}
+
+// sentence ends a text with a full stop.
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" || strings.ContainsRune(".!?:", rune(s[len(s)-1])) {
+		return s
+	}
+	return s + "."
+}
+
+// writeTo ends the page with where it comes from and its footnotes, which
+// renderers put last anyway.
+func (d *doc) writeTo(w io.Writer, r *analysis.Result) error {
+	made := "deepprof"
+	if r.Version != "" {
+		made = prose("deepprof " + strings.TrimPrefix(r.Version, "deepprof "))
+	}
+	from := "result.json"
+	if r.Source.Run != "" {
+		from = "result.json of run " + code(r.Source.Run)
+	}
+	d.line("---")
+	d.line("Made by %s from %s.", made, from)
+	for i, n := range d.notes {
+		d.line("[^%d]: %s", i+1, n)
+	}
+	_, err := w.Write(d.b.Bytes())
+	return err
+}
+
+// A grid is a table of cells that are Markdown already.
+type grid struct {
+	heads []string
+	right []bool // of numbers
+	rows  [][]string
+}
+
+// newGrid takes the headers; one that begins with ">" holds numbers.
+func newGrid(heads ...string) *grid {
+	g := &grid{heads: make([]string, len(heads)), right: make([]bool, len(heads))}
+	for i, h := range heads {
+		g.heads[i], g.right[i] = strings.CutPrefix(h, ">")
+	}
+	return g
+}
+
+func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
+
+// widestCell is how far a column of the source is padded; longer cells stick out.
+const widestCell = 72
+
+// table writes a grid, aligned in the source too, because many read that.
+func (d *doc) table(g *grid) {
+	widths := make([]int, len(g.heads))
+	for i, h := range g.heads {
+		widths[i] = min(max(3, utf8.RuneCountInString(h)), widestCell)
+		for _, row := range g.rows {
+			if n := utf8.RuneCountInString(row[i]); n <= widestCell {
+				widths[i] = max(widths[i], n)
+			}
+		}
+	}
+	d.b.WriteByte('\n')
+	line := func(cells []string) {
+		for i, c := range cells {
+			pad := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(c)))
+			if g.right[i] {
+				fmt.Fprintf(&d.b, "| %s%s ", pad, c)
+			} else {
+				fmt.Fprintf(&d.b, "| %s%s ", c, pad)
+			}
+		}
+		d.b.WriteString("|\n")
+	}
+	line(g.heads)
+	rules := make([]string, len(g.heads))
+	for i := range rules {
+		rules[i] = strings.Repeat("-", widths[i])
+		if g.right[i] {
+			rules[i] = strings.Repeat("-", widths[i]-1) + ":"
+		}
+	}
+	line(rules)
+	for _, row := range g.rows {
+		line(row)
+	}
+}

@@ -1,0 +1,280 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// SummaryOptions fit a summary to a terminal.
+type SummaryOptions struct {
+	Width  int    // columns; 0 means 80
+	Height int    // lines; 0 means 24
+	Bold   bool   // the terminal takes escape sequences
+	Report string // path of the report to open; "" leaves the line out
+}
+
+const (
+	summaryFindings = 3
+	findingLines    = 3 // of one finding at most
+	fewestKernels   = 3
+	mostKernels     = 10
+)
+
+// Summary writes one screen: the findings that matter, the stages, the kernels
+// and where the report is.
+func Summary(w io.Writer, r *analysis.Result, o SummaryOptions) error {
+	if o.Width <= 0 {
+		o.Width = 80
+	}
+	if o.Height <= 0 {
+		o.Height = 24
+	}
+	o.Width = max(o.Width, 40)
+	var lines []string
+	for most := findingLines; most > 0; most-- { // shorter findings where the screen is low
+		var err error
+		if lines, err = summaryScreen(r, o, most); err != nil {
+			return err
+		}
+		if len(lines) <= o.Height {
+			break
+		}
+	}
+	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+// summaryScreen gives each finding so many lines, and the kernels what is left.
+func summaryScreen(r *analysis.Result, o SummaryOptions, most int) ([]string, error) {
+	lines := []string{bold(shorten(oneLine(summaryTitle(r)), o.Width), o.Bold)}
+	if r.Source.Recorded {
+		lines = append(lines, shorten("recorded run: these numbers are not of this machine", o.Width))
+	}
+	lines = append(lines, "")
+	lines = append(lines, summaryLines(r, o, most)...)
+	stages, err := tableLines(summaryStages(r, o.Width), o.Width)
+	if err != nil {
+		return nil, err
+	}
+	if len(stages) > 0 {
+		lines = append(append(lines, ""), stages...)
+	}
+	foot := summaryFoot(r, o)
+	// A table of kernels needs a blank line and its header; the prompt that
+	// follows needs a line too.
+	room := min(max(o.Height-len(lines)-len(foot)-3, fewestKernels), mostKernels)
+	kernels, err := tableLines(summaryKernels(r, room), o.Width)
+	if err != nil {
+		return nil, err
+	}
+	if len(kernels) > 0 {
+		lines = append(append(lines, ""), kernels...)
+	}
+	return append(lines, foot...), nil
+}
+
+func summaryTitle(r *analysis.Result) string {
+	text := subject(r)
+	if text == "" {
+		text = "deepprof"
+	}
+	if t := &r.Totals; t.WallNS > 0 {
+		busy := t.BusyNS
+		if t.Split != nil { // as in the rows of the stages, copies are not work
+			busy = t.Split.BusyNS
+		}
+		text += fmt.Sprintf(": %s, GPU busy %s, %s launches", elapsed(float64(t.WallNS)), percent(float64(busy)/float64(t.WallNS)), thousands(t.Launches))
+	}
+	return text
+}
+
+// summaryLines are the findings, wrapped.
+func summaryLines(r *analysis.Result, o SummaryOptions, most int) []string {
+	if len(r.Findings) == 0 {
+		return wrap("No finding: what was captured supports no statement about where time could be saved.", o.Width, "", most)
+	}
+	var out []string
+	for i := range r.Findings[:min(len(r.Findings), summaryFindings)] {
+		lines := wrapSentences(sentence(oneLine(r.Findings[i].Text)), o.Width-3, most)
+		for j, line := range lines {
+			mark := "   "
+			if j == 0 {
+				mark = bold(fmt.Sprintf("%d. ", i+1), o.Bold)
+			}
+			out = append(out, mark+line)
+		}
+	}
+	return out
+}
+
+// summaryFoot says what to be careful with and where to read on.
+func summaryFoot(r *analysis.Result, o SummaryOptions) []string {
+	var out []string
+	var heavy []string
+	for i := range r.Stages {
+		if s := &r.Stages[i]; s.Overhead != nil && *s.Overhead > tooMuch {
+			heavy = append(heavy, fmt.Sprintf("%s %s", oneLine(s.Name), percent(*s.Overhead)))
+		}
+	}
+	if len(heavy) > 0 {
+		out = append(out, wrap("nsys slowed "+strings.Join(heavy, ", ")+": pipeline/nsys=light is lighter", o.Width, "  ", 2)...)
+	}
+	if len(r.Missing) > 0 {
+		text := r.Missing[0].Text
+		if more := len(r.Missing) - 1; more > 0 {
+			text += fmt.Sprintf(" (and %d more)", more)
+		}
+		out = append(out, wrap("not measured: "+oneLine(text), o.Width, "  ", 2)...)
+	}
+	if n := len(r.Warnings); n > 0 {
+		out = append(out, wrap(fmt.Sprintf("%s: %s", plural(n, "warning"), oneLine(r.Warnings[0].Text)), o.Width, "  ", 2)...)
+	}
+	if o.Report != "" { // never cut: it is there to be copied
+		out = append(out, bold("report: ", o.Bold)+oneLine(o.Report))
+	}
+	if len(out) > 0 {
+		out = append([]string{""}, out...)
+	}
+	return out
+}
+
+type summaryStage struct {
+	name                              string
+	clean, nsys, over, busy, mfu, mbu any
+	bound                             string
+}
+
+// summaryStages is one row a stage. Narrow terminals get fewer columns.
+func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
+	type row = summaryStage
+	var rows []row
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		x := row{name: s.Name, clean: scaled(s.CleanMS, 1e6), nsys: scaled(s.NsysMS, 1e6), over: inPercent(s.Overhead),
+			mfu: inPercent(best(s.MFU)), mbu: inPercent(best(s.MBU)), bound: "-"}
+		if p := &s.Split; p.WallNS > 0 {
+			x.busy = tenths(float64(p.BusyNS) / float64(p.WallNS) * 100)
+			x.bound = "GPU"
+			if p.LaunchBound {
+				x.bound = "launches"
+			} else if p.IdleNS > p.BusyNS {
+				x.bound = "idle GPU"
+			}
+		}
+		rows = append(rows, x)
+	}
+	narrow := width < 76
+	return &Table[row]{Rows: Slice(rows), Columns: []Column[row]{
+		{Name: "stage", Get: func(r *row) any { return shorten(r.name, 20) }},
+		{Name: "clean", Kind: Nanoseconds, Group: "t", Get: func(r *row) any { return r.clean }},
+		{Name: "nsys", Kind: Nanoseconds, Group: "t", Get: func(r *row) any { return r.nsys }},
+		{Name: "overhead", Title: "slower %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.over }},
+		{Name: "busy", Title: "GPU busy %", Kind: Percent, Get: func(r *row) any { return r.busy }},
+		{Name: "mfu", Title: "MFU %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.mfu }},
+		{Name: "mbu", Title: "MBU %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.mbu }},
+		{Name: "bound", Title: "bound by", Get: func(r *row) any { return r.bound }},
+	}}
+}
+
+// best is the analytic value, or else the counted one.
+func best(list []analysis.Utilisation) *float64 {
+	if v := utilised(list, "analytic"); v != nil {
+		return v
+	}
+	return utilised(list, "counters")
+}
+
+type summaryKernel struct {
+	share   float64
+	ns      int64
+	calls   int64
+	limiter string
+	name    string
+}
+
+func summaryKernels(r *analysis.Result, most int) *Table[summaryKernel] {
+	type row = summaryKernel
+	n := newNames(r)
+	var rows []row
+	for i := range r.Kernels[:min(len(r.Kernels), most)] {
+		k := &r.Kernels[i]
+		x := row{share: k.Share * 100, ns: k.TotalNS, calls: k.Calls, limiter: limiterBrief(k), name: n.apart(r, i, textCell)}
+		rows = append(rows, x)
+	}
+	return &Table[row]{Rows: Slice(rows), Columns: []Column[row]{
+		{Name: "time", Title: "time %", Kind: Percent, Get: func(r *row) any { return r.share }},
+		{Name: "total_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.ns }},
+		{Name: "calls", Kind: Count, Get: func(r *row) any { return r.calls }},
+		{Name: "limiter", Title: "limited by", Kind: Name, Get: func(r *row) any { return r.limiter }},
+		{Name: "kernel", Kind: Name, Get: func(r *row) any { return r.name }},
+	}}
+}
+
+// tableLines writes a table and cuts what still does not fit.
+func tableLines[T any](t *Table[T], width int) ([]string, error) {
+	var b bytes.Buffer
+	if err := t.WriteText(&b, width); err != nil {
+		return nil, err
+	}
+	if t.Written() == 0 {
+		return nil, nil
+	}
+	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+	lines[0] = strings.ReplaceAll(lines[0], "(us)", "(µs)") // as in the findings above
+	for i := range lines {
+		if r := []rune(lines[i]); len(r) > width {
+			lines[i] = string(r[:width-1]) + "…"
+		}
+	}
+	return lines, nil
+}
+
+// wrap breaks a text at blanks; what is left after the last line is cut, and
+// an ellipsis says so. Lines after the first begin with indent.
+func wrap(s string, width int, indent string, most int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		word = shorten(word, max(width-len(indent), 1))
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = indent + word
+		}
+	}
+	lines = append(lines, line)
+	if len(lines) <= most {
+		return lines
+	}
+	last := []rune(lines[most-1])
+	last = append(last[:min(len(last), width-2)], []rune(" …")...)
+	return append(lines[:most-1], string(last))
+}
+
+// wrapSentences leaves out the last sentences rather than cut one.
+func wrapSentences(s string, width, most int) []string {
+	for {
+		lines := wrap(s, width, "", len(s)+1)
+		end := strings.LastIndex(strings.TrimSuffix(s, "."), ". ")
+		if len(lines) <= most || end < 0 {
+			return wrap(s, width, "", most)
+		}
+		s = s[:end+1]
+	}
+}
+
+func bold(s string, on bool) string {
+	if !on {
+		return s
+	}
+	return "\x1b[1m" + s + "\x1b[0m"
+}

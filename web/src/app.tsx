@@ -1,0 +1,224 @@
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { bytes, count, date, milliseconds, percent, time } from "./format";
+import { KernelPage, Tile } from "./kernelpage";
+import { Kernels } from "./kernels";
+import { list } from "./list";
+import { ModelProvider, useModel, type Model } from "./model";
+import { Regions } from "./regions";
+import { Roofline } from "./roofline";
+import { useRoute } from "./route";
+import { Doubts, Environment, Findings, Method, Operators, Opportunities, UtilisationTable } from "./sections";
+import { Stages } from "./stages";
+import { choose, useTheme, type Choice } from "./theme";
+import { Timeline } from "./timeline";
+import { hideTip } from "./tip";
+
+const places: [string, string][] = [
+  ["findings", "Findings"],
+  ["time", "Where the time goes"],
+  ["timeline", "Timeline"],
+  ["regions", "Regions"],
+  ["kernels", "Kernels"],
+  ["roofline", "Roofline"],
+  ["utilisation", "MFU and MBU"],
+  ["opportunities", "Opportunities"],
+  ["operators", "Operators"],
+  ["environment", "Environment"],
+  ["method", "How it was measured"],
+  ["doubts", "Warnings"],
+];
+
+export function App(p: { model: Model }) {
+  const route = useRoute();
+  const scroll = useRef(0);
+  const kernel = route.page === "kernel" ? route.id : null;
+  const before = useRef<string | null>(null);
+
+  useEffect(() => {
+    const remember = () => {
+      if (before.current === null) scroll.current = scrollY;
+    };
+    addEventListener("scroll", remember, { passive: true });
+    return () => removeEventListener("scroll", remember);
+  }, []);
+
+  // The overview stays in place, hidden, so that coming back finds it as it was.
+  useLayoutEffect(() => {
+    const was = before.current;
+    before.current = kernel;
+    hideTip();
+    if (kernel !== null) return;
+    if (was !== null) scrollTo(0, scroll.current);
+    else if (route.page === "overview" && route.section) document.getElementById(route.section)?.scrollIntoView();
+    if (was !== null) document.querySelector<HTMLElement>(`#kernel-table a[href="#/kernel/${encodeURIComponent(was)}"]`)?.focus({ preventScroll: true });
+  }, [kernel, route]);
+
+  return (
+    <ModelProvider value={p.model}>
+      <a class="skip" href="#findings">
+        Skip to the findings
+      </a>
+      <Bar onKernel={kernel !== null} />
+      <div class="overview" hidden={kernel !== null}>
+        <Overview />
+      </div>
+      {kernel !== null && <KernelPage id={kernel} />}
+      <Footer />
+    </ModelProvider>
+  );
+}
+
+function Bar(p: { onKernel: boolean }) {
+  const { result } = useModel();
+  const { choice } = useTheme();
+  return (
+    <header class="bar">
+      <a class="brand" href="#findings">
+        deepprof
+      </a>
+      <span class="run">{result.source.run ?? ""}</span>
+      {result.source.recorded && p.onKernel && <span class="tag recorded">recorded</span>}
+      <span class="space" />
+      <label class="theme">
+        <span class="unseen">Colours</span>
+        <select id="theme" value={choice} onChange={(e) => choose(e.currentTarget.value as Choice)}>
+          <option value="auto">Auto</option>
+          <option value="light">Light</option>
+          <option value="dark">Dark</option>
+        </select>
+      </label>
+      <button type="button" class="print" onClick={() => print()}>
+        Print
+      </button>
+    </header>
+  );
+}
+
+function Overview() {
+  const model = useModel();
+  const here = useRef<HTMLElement>(null);
+  const [present, setPresent] = useState<string[]>([]);
+  useEffect(() => {
+    setPresent([...(here.current?.querySelectorAll("section[id]") ?? [])].map((s) => s.id));
+  }, []);
+  return (
+    <div class="frame">
+      <Nav present={present} />
+      <main ref={here}>
+        <Head model={model} />
+        <Findings />
+        <Stages />
+        <Timeline />
+        <Regions />
+        <Kernels />
+        <Roofline />
+        <UtilisationTable />
+        <Opportunities />
+        <Operators />
+        <Environment />
+        <Method />
+        <Doubts />
+      </main>
+    </div>
+  );
+}
+
+function Nav(p: { present: string[] }) {
+  const [current, setCurrent] = useState("findings");
+  useEffect(() => {
+    if (p.present.length === 0) return;
+    let waiting = false;
+    const look = () => {
+      waiting = false;
+      const seen = p.present.filter((id) => (document.getElementById(id)?.getBoundingClientRect().top ?? Infinity) < innerHeight * 0.4);
+      setCurrent(seen.at(-1) ?? p.present[0]!);
+    };
+    const scrolled = () => {
+      if (!waiting) requestAnimationFrame(look);
+      waiting = true;
+    };
+    look();
+    addEventListener("scroll", scrolled, { passive: true });
+    return () => removeEventListener("scroll", scrolled);
+  }, [p.present]);
+  return (
+    <nav class="contents" aria-label="Contents">
+      <ul>
+        {places
+          .filter(([id]) => p.present.includes(id))
+          .map(([id, label]) => (
+            <li key={id}>
+              <a href={`#${id}`} aria-current={id === current ? "location" : undefined}>
+                {label}
+              </a>
+            </li>
+          ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** A version without its build; the section Environment has all of it. */
+function release(version: string): string {
+  return version.split(" ")[0]!;
+}
+
+function Head(p: { model: Model }) {
+  const { source, environment, workload, totals, stages } = p.model.result;
+  const gpus = list(environment.gpus);
+  const facts = [
+    gpus.length > 1 ? `${gpus.length} × ${gpus[0]!.name}` : gpus[0]?.name,
+    workload.kind,
+    environment.cuda && `CUDA ${environment.cuda}`,
+    environment.driver && `driver ${environment.driver}`,
+    environment.nsys && `nsys ${release(environment.nsys)}`,
+    environment.ncu && `ncu ${release(environment.ncu)}`,
+    ...list(workload.shape).map((f) => `${f.name} ${f.value}`),
+  ].filter(Boolean);
+  const span = Math.max(1, totals.gpu_span_ns || totals.wall_ns);
+  const devices = Math.max(1, gpus.length);
+  return (
+    <div class="head">
+      {source.recorded && (
+        <p class="recorded-note" role="note">
+          <span class="tag recorded">recorded</span> This report shows a bundled recording, not a measurement of this machine.
+        </p>
+      )}
+      <h1>{workload.model?.name || source.run || list(source.files)[0]?.path || "Profile"}</h1>
+      <p class="quiet">
+        {[source.run, source.created && date(source.created), source.status && `run ${source.status}`].filter(Boolean).join(", ")}
+      </p>
+      <p class="where">{facts.join(" · ")}</p>
+      <div class="tiles" id="totals">
+        <Tile name="Wall time" value={time(totals.wall_ns)} note="first to last event" />
+        <Tile name="GPU busy" value={percent(totals.busy_ns / (span * devices))} note={`${time(totals.busy_ns)} of ${time(span)}`} />
+        <Tile name="Kernel launches" value={count(totals.launches)} note={`${count(totals.kernel_names)} names`} />
+        {totals.copies > 0 && <Tile name="Copies" value={count(totals.copies)} note={`${bytes(totals.copy_bytes)}, ${time(totals.copy_ns)}`} />}
+        {list(stages)
+          .filter((s) => s.clean_ms != null)
+          .slice(0, 3)
+          .map((s) => (
+            <Tile key={s.name} name={s.name} value={milliseconds(s.clean_ms!)} note="per pass, unprofiled" />
+          ))}
+      </div>
+    </div>
+  );
+}
+
+function Footer() {
+  const { result } = useModel();
+  const licences = document.getElementById("licences")?.textContent;
+  return (
+    <footer>
+      <p>
+        Made by deepprof{result.deepprof_version ? ` ${result.deepprof_version}` : ""} from result schema {result.schema}. This file asks the network for nothing.
+      </p>
+      {licences && (
+        <details>
+          <summary>Licences of what is inside this page</summary>
+          <pre>{licences}</pre>
+        </details>
+      )}
+    </footer>
+  );
+}

@@ -1,0 +1,132 @@
+// Numbers as a reader wants them: three significant digits, a unit, and the
+// same text for the same value everywhere on the page.
+
+const gap = "\u00a0"; // a number and its unit stay on one line
+const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+/** Three significant digits without an exponent. */
+export function digits(value: number, significant = 3): string {
+  if (!Number.isFinite(value)) return "n/a";
+  if (value === 0) return "0";
+  const magnitude = Math.floor(Math.log10(Math.abs(value)));
+  if (magnitude >= significant - 1) return grouped.format(value);
+  return value.toFixed(Math.min(significant - 1 - magnitude, 6));
+}
+
+export function count(value: number): string {
+  return grouped.format(value);
+}
+
+const timeSteps: [number, string][] = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+  [1, "ns"],
+];
+
+export function time(ns: number): string {
+  if (ns === 0) return `0${gap}ns`;
+  for (const [size, unit] of timeSteps) {
+    if (Math.abs(ns) >= size * 0.9995) return `${digits(ns / size)}${gap}${unit}`;
+  }
+  return `${digits(ns)}${gap}ns`;
+}
+
+export function milliseconds(ms: number): string {
+  return time(ms * 1e6);
+}
+
+export function seconds(s: number): string {
+  return time(s * 1e9);
+}
+
+/** A share of 1 in percent. */
+export function percent(share: number): string {
+  const value = share * 100;
+  if (value !== 0 && Math.abs(value) < 0.1) return value > 0 ? `<${gap}0.1${gap}%` : `>${gap}-0.1${gap}%`;
+  return `${Math.abs(value) >= 99.95 ? value.toFixed(0) : value.toFixed(1)}${gap}%`;
+}
+
+const prefixes: [number, string][] = [
+  [1e18, "E"],
+  [1e15, "P"],
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+];
+
+/** A value with a decimal prefix before its unit. */
+export function prefixed(value: number, unit: string): string {
+  for (const [size, prefix] of prefixes) {
+    if (Math.abs(value) >= size * 0.9995) return `${digits(value / size)}${gap}${prefix}${unit}`;
+  }
+  return unit ? `${digits(value)}${gap}${unit}` : digits(value);
+}
+
+export function bytes(value: number): string {
+  return prefixed(value, "B");
+}
+
+/** Rates of peaks: "3.35 TB/s", "989 TFLOP/s". */
+export function rate(value: number, unit: string): string {
+  if (unit === "byte/s") return prefixed(value, "B/s");
+  if (unit === "flop/s") return prefixed(value, "FLOP/s");
+  return prefixed(value, unit);
+}
+
+/** A counter in the unit that it was measured in, scaled to be read. */
+export function metric(value: number, unit: string | undefined): string {
+  switch ((unit ?? "").toLowerCase()) {
+    case "":
+      return plain(value);
+    case "%":
+    case "percent":
+      return `${digits(value)}${gap}%`;
+    case "ns":
+    case "nsecond":
+    case "nanosecond":
+      return time(value);
+    case "us":
+    case "usecond":
+      return time(value * 1e3);
+    case "ms":
+      return time(value * 1e6);
+    case "s":
+    case "second":
+      return time(value * 1e9);
+    case "byte":
+      return prefixed(value, "B");
+    case "byte/s":
+    case "byte/second":
+      return prefixed(value, "B/s");
+    case "flop/s":
+      return prefixed(value, "FLOP/s");
+    case "hz":
+    case "cycle/second":
+    case "cycle/s":
+      return prefixed(value, "Hz");
+    default:
+      return `${plain(value)}${gap}${unit}`;
+  }
+}
+
+function plain(value: number): string {
+  if (Math.abs(value) >= 1e7) return prefixed(value, "");
+  if (Number.isInteger(value)) return grouped.format(value);
+  return digits(value, 4);
+}
+
+export function dims(d: number[]): string {
+  return d.join(" × ");
+}
+
+export function date(text: string): string {
+  const d = new Date(text);
+  return Number.isNaN(d.getTime()) ? text : d.toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
+}
+
+/** Text that stands on its own begins with a capital, unless it begins with a name. */
+export function sentence(text: string): string {
+  return /^[a-z]+[ ,]/.test(text) ? text[0]!.toUpperCase() + text.slice(1) : text;
+}

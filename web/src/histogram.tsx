@@ -1,0 +1,71 @@
+import { count, percent, time } from "./format";
+import { list } from "./list";
+import type { Histogram } from "./result";
+import { hideTip, showTip } from "./tip";
+
+const width = 520;
+const height = 190;
+const margin = { left: 8, right: 8, top: 18, bottom: 28 };
+
+/** Bars of equal width, one a bin; the bounds stand below. */
+export function HistogramPlot(p: { histogram: Histogram; label: string }) {
+  const counts = list(p.histogram.counts);
+  const bounds = list(p.histogram.bounds);
+  const sum = counts.reduce((a, b) => a + b, 0);
+  if (sum === 0 || bounds.length < counts.length) return <p class="quiet">No durations to show.</p>;
+  const most = Math.max(...counts);
+  const bin = (width - margin.left - margin.right) / counts.length;
+  const floor = height - margin.bottom;
+  const range = (i: number) => `${time(bounds[i]!)} to ${time(bounds[i + 1] ?? bounds[i]!)}`;
+  const every = Math.max(1, Math.ceil(counts.length / 5));
+  return (
+    <>
+      <div class="plot">
+        <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${p.label}; the table below has the numbers`}>
+          <line class="base" x1={margin.left} x2={width - margin.right} y1={floor} y2={floor} />
+          {counts.map((c, i) => {
+            const h = c === 0 ? 0 : Math.max(2, (c / most) * (floor - margin.top));
+            return (
+              <g key={i} class="bin" onPointerMove={(e) => showTip(e.clientX, e.clientY, [range(i), `${count(c)} launches, ${percent(c / sum)}`])} onPointerLeave={hideTip}>
+                <rect class="catch" x={margin.left + i * bin} y={margin.top} width={bin} height={floor - margin.top} />
+                <rect x={margin.left + i * bin + 1} y={floor - h} width={Math.max(1, bin - 2)} height={h} />
+              </g>
+            );
+          })}
+          {bounds.map((b, i) =>
+            i % every === 0 || i === counts.length ? (
+              <text key={i} x={margin.left + i * bin} y={height - 10} text-anchor={i === 0 ? "start" : i === counts.length ? "end" : "middle"}>
+                {i !== counts.length && counts.length - i < every * 0.7 ? "" : time(b)}
+              </text>
+            ) : null,
+          )}
+          <text x={margin.left} y={11}>
+            at most {count(most)} launches in a bin
+          </text>
+        </svg>
+      </div>
+      <details class="alternative">
+        <summary>Histogram as a table</summary>
+        <table class="data small">
+          <caption class="unseen">{p.label}</caption>
+          <thead>
+            <tr>
+              <th scope="col">Duration</th>
+              <th scope="col" class="num">Launches</th>
+            </tr>
+          </thead>
+          <tbody>
+            {counts.map((c, i) =>
+              c === 0 ? null : (
+                <tr key={i}>
+                  <th scope="row">{range(i)}</th>
+                  <td class="num">{count(c)}</td>
+                </tr>
+              ),
+            )}
+          </tbody>
+        </table>
+      </details>
+    </>
+  );
+}

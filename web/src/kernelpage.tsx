@@ -1,0 +1,322 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { bytes, count, digits, dims, metric, percent, sentence, time } from "./format";
+import { HistogramPlot } from "./histogram";
+import { list } from "./list";
+import { useModel } from "./model";
+import { CategoryName, EvidenceList, Facts, Meter } from "./parts";
+import type { Counted, Fact, Kernel, Metric, RuleWords } from "./result";
+import { RooflinePlot } from "./roofline";
+import { kernelHref } from "./route";
+
+export function KernelPage(p: { id: string }) {
+  const model = useModel();
+  const kernel = model.kernel(p.id);
+  const title = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    scrollTo(0, 0);
+    title.current?.focus({ preventScroll: true });
+  }, [p.id]);
+  return (
+    <main id="kernel-page" class="kernel-page">
+      <p class="crumbs">
+        <a href="#kernels" id="back">
+          ← All kernels
+        </a>
+        {kernel && <Neighbours kernel={kernel} />}
+      </p>
+      {kernel ? (
+        <KernelBody kernel={kernel} title={title} />
+      ) : (
+        <>
+          <h1 ref={title} tabIndex={-1}>
+            No such kernel
+          </h1>
+          <p>This report has no kernel {p.id}.</p>
+        </>
+      )}
+    </main>
+  );
+}
+
+function Neighbours(p: { kernel: Kernel }) {
+  const { kernels } = useModel();
+  const i = kernels.indexOf(p.kernel);
+  const before = kernels[i - 1];
+  const after = kernels[i + 1];
+  return (
+    <span class="neighbours">
+      {before && (
+        <a href={kernelHref(before.id)} rel="prev">
+          previous
+        </a>
+      )}
+      <span class="quiet">
+        {count(i + 1)} of {count(kernels.length)} by time
+      </span>
+      {after && (
+        <a href={kernelHref(after.id)} rel="next">
+          next
+        </a>
+      )}
+    </span>
+  );
+}
+
+function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | null } }) {
+  const model = useModel();
+  const k = p.kernel;
+  const slow = list(model.result.stages).filter((s) => s.split.launch_bound && list(k.stages).some((t) => t.stage === s.name));
+  const points = list(k.points);
+  return (
+    <>
+      <h1 ref={p.title} tabIndex={-1} class="mono">
+        {k.short || k.name}
+      </h1>
+      {k.short && k.short !== k.name && <p class="full mono">{k.name}</p>}
+      {slow.length > 0 && (
+        <p class="callout">
+          <strong>Launch-bound stage.</strong> This kernel runs in {slow.map((s) => s.name).join(", ")}, where the GPU waits for launches more than it works. Solve that before the counters below.
+        </p>
+      )}
+      <div class="tiles">
+        <Tile name="Total" value={time(k.total_ns)} note={`${percent(k.share)} of kernel time`} />
+        <Tile name="Calls" value={count(k.calls)} note={`mean ${time(k.mean_ns)}`} />
+        <Tile name="Median" value={time(k.median_ns)} note={`${time(k.min_ns)} to ${time(k.max_ns)}`} />
+        <Tile name="Category" value={<CategoryName id={k.category} />} note={k.rule ? `rule ${k.rule}` : "no rule matched"} />
+      </div>
+      <div class="columns">
+        <div>
+          <Limiter kernel={k} />
+          <Launch kernel={k} />
+          {list(k.stages).length > 0 && <StageTable kernel={k} />}
+        </div>
+        <div>
+          {points.length > 0 && (
+            <section aria-labelledby="kernel-roof">
+              <h2 id="kernel-roof">Roofline</h2>
+              <RooflinePlot id="kernel-roofline" roofs={list(model.result.roofline.roofs)} points={points} memories={points.map((q) => q.memory)} types={points.map((q) => q.dtype)} small />
+              {k.attained != null && (
+                <p>
+                  Of {k.attained_of ? `the peak of ${model.peak(k.attained_of)}` : "its peak"} it reaches <b>{percent(k.attained)}</b>.
+                </p>
+              )}
+              <ul class="plain">
+                {points.map((q, i) => (
+                  <li key={i}>
+                    {q.memory.toUpperCase()}: {digits(q.intensity)} FLOP/B, {percent(q.attained)} of the roof
+                  </li>
+                ))}
+              </ul>
+            </section>
+          )}
+          {k.histogram && (
+            <section aria-labelledby="kernel-histogram">
+              <h2 id="kernel-histogram">Durations</h2>
+              <HistogramPlot histogram={k.histogram} label={`Durations of ${count(k.calls)} launches`} />
+            </section>
+          )}
+        </div>
+      </div>
+      {k.counted ? <CountedPart counted={k.counted} reason={k.reason} /> : <NotCounted kernel={k} />}
+    </>
+  );
+}
+
+export function Tile(p: { name: string; value: preact.ComponentChildren; note?: string }) {
+  return (
+    <div class="tile">
+      <span class="tile-name">{p.name}</span>
+      <span class="tile-value">{p.value}</span>
+      {p.note && <span class="tile-note">{p.note}</span>}
+    </div>
+  );
+}
+
+function Limiter(p: { kernel: Kernel }) {
+  const l = p.kernel.limiter;
+  return (
+    <section aria-labelledby="kernel-limiter" id="limiter">
+      <h2 id="kernel-limiter">What limits it</h2>
+      {l.kind ? (
+        <p class="verdict">
+          <strong>{l.label}</strong>
+          {l.detail && <span class="quiet"> {l.detail}</span>}
+          {l.level != null && <Meter share={l.level} label={`${percent(l.level)} in use`} />}
+        </p>
+      ) : (
+        <p class="verdict">
+          <strong>No verdict</strong>
+        </p>
+      )}
+      {l.why && <p>{sentence(l.why)}</p>}
+      {l.need && <p class="quiet">What would tell: {l.need}</p>}
+      <EvidenceList items={l.evidence} />
+    </section>
+  );
+}
+
+function Launch(p: { kernel: Kernel }) {
+  const k = p.kernel;
+  const facts: Fact[] = [
+    { name: "Grid", value: dims(k.grid) },
+    { name: "Block", value: dims(k.block) },
+  ];
+  if (k.waves) facts.push({ name: "Waves", value: digits(k.waves) });
+  if (k.registers) facts.push({ name: "Registers per thread", value: count(k.registers) });
+  if (k.static_shared_bytes) facts.push({ name: "Static shared memory", value: bytes(k.static_shared_bytes) });
+  if (k.dynamic_shared_bytes) facts.push({ name: "Dynamic shared memory", value: bytes(k.dynamic_shared_bytes) });
+  return (
+    <section aria-labelledby="kernel-launch">
+      <h2 id="kernel-launch">Launch</h2>
+      <Facts facts={facts} />
+      {k.mangled && k.mangled !== k.name && (
+        <details>
+          <summary>Mangled name</summary>
+          <p class="full mono">{k.mangled}</p>
+        </details>
+      )}
+    </section>
+  );
+}
+
+function StageTable(p: { kernel: Kernel }) {
+  return (
+    <section aria-labelledby="kernel-stages">
+      <h2 id="kernel-stages">Stages</h2>
+      <table class="data small">
+        <caption class="unseen">Time by stage</caption>
+        <thead>
+          <tr>
+            <th scope="col">Stage</th>
+            <th scope="col" class="num">Calls</th>
+            <th scope="col" class="num">Time</th>
+            <th scope="col" class="num">Of this kernel</th>
+          </tr>
+        </thead>
+        <tbody>
+          {list(p.kernel.stages).map((s) => (
+            <tr key={s.stage}>
+              <th scope="row">{s.stage || "outside stages"}</th>
+              <td class="num">{count(s.calls)}</td>
+              <td class="num">{time(s.ns)}</td>
+              <td class="num">
+                <Meter share={s.ns / Math.max(1, p.kernel.total_ns)} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function NotCounted(p: { kernel: Kernel }) {
+  return (
+    <section aria-labelledby="kernel-counters">
+      <h2 id="kernel-counters">Counters</h2>
+      <p class="quiet">Not counted{p.kernel.reason ? `: ${p.kernel.reason}` : "."}</p>
+    </section>
+  );
+}
+
+function CountedPart(p: { counted: Counted; reason?: string }) {
+  const c = p.counted;
+  const [query, setQuery] = useState("");
+  const metrics = list(c.metrics);
+  const sections = useMemo(() => bySection(metrics, query), [metrics, query]);
+  return (
+    <>
+      {list(c.rules).length > 0 && <Rules rules={list(c.rules)} />}
+      <section aria-labelledby="kernel-counters" id="counters">
+        <h2 id="kernel-counters">Counters</h2>
+        <p class="quiet">
+          Launch {c.launch} of {c.report}
+          {c.duration_ns ? `, ${time(c.duration_ns)} under ncu` : ""}
+          {c.clock_hz ? ` at ${digits(c.clock_hz / 1e9)} GHz` : ""}
+          {c.passes ? `, ${c.passes} passes` : ""}. {c.others ? `${count(c.others)} more launches of it were counted. ` : ""}
+          {c.verified ? "It is the launch that was meant." : "It could not be verified that it is the launch that was meant."} {c.note} {p.reason}
+        </p>
+        {metrics.length > 0 && (
+          <label class="field">
+            <span>Search</span>
+            <input type="search" id="counter-search" value={query} onInput={(e) => setQuery(e.currentTarget.value)} placeholder="Name of a counter" autocomplete="off" spellcheck={false} />
+          </label>
+        )}
+        <div class="counter-sections">
+          {sections.map(([name, rows]) => (
+            <details key={name} open>
+              <summary>
+                {name} <span class="quiet">{rows.length}</span>
+              </summary>
+              <table class="data small">
+                <caption class="unseen">{name}</caption>
+                <thead class="unseen">
+                  <tr>
+                    <th scope="col">Counter</th>
+                    <th scope="col">Value</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {rows.map((m) => (
+                    <tr key={m.name}>
+                      <th scope="row">
+                        {m.label || m.name}
+                        {m.label && m.label !== m.name && <span class="mono quiet counter-name">{m.name}</span>}
+                      </th>
+                      <td class="num">{m.text || metric(m.value, m.unit)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </details>
+          ))}
+        </div>
+        {metrics.length > 0 && sections.length === 0 && <p class="quiet">No counter matches.</p>}
+      </section>
+    </>
+  );
+}
+
+function bySection(metrics: Metric[], query: string): [string, Metric[]][] {
+  const q = query.toLowerCase();
+  const out = new Map<string, Metric[]>();
+  for (const m of metrics) {
+    if (q && !`${m.name} ${m.label ?? ""}`.toLowerCase().includes(q)) continue;
+    const name = m.section || "Other counters";
+    const rows = out.get(name);
+    if (rows) rows.push(m);
+    else out.set(name, [m]);
+  }
+  return [...out];
+}
+
+const ruleNames: Record<string, string> = { ok: "note", warning: "warning", error: "error", optimization: "optimisation" };
+
+function Rules(p: { rules: RuleWords[] }) {
+  return (
+    <section aria-labelledby="kernel-rules" id="rules">
+      <h2 id="kernel-rules">What NVIDIA's rules say</h2>
+      <ul class="rules">
+        {p.rules.map((r, i) => (
+          <li key={i} class={`rule rule-${r.kind}`}>
+            <p class="rule-head">
+              <strong>{r.title || r.rule}</strong> <span class="tag">{ruleNames[r.kind] ?? r.kind}</span>
+              {r.speedup != null && (
+                <span class="tag">
+                  {r.local ? "local" : "kernel"} estimate {digits(r.speedup)} %
+                </span>
+              )}
+              {r.section && <span class="quiet"> {r.section}</span>}
+            </p>
+            <p>{plainWords(r.text)}</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** NVIDIA's markers for links and names are not for readers. */
+function plainWords(text: string): string {
+  return text.replace(/@(?:section|url|source|sass)?:?([^:@]*):([^@]*)@/g, "$1").replace(/\\n/g, " ");
+}

@@ -1,0 +1,182 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { announce } from "./announce";
+import { count, percent, time } from "./format";
+import { list } from "./list";
+import { useModel } from "./model";
+import { CategoryName, KernelLink, LimiterName, Meter, Section, Swatch } from "./parts";
+import type { CategoryTime, Kernel } from "./result";
+import { openKernel } from "./route";
+import { DataTable, type Column } from "./table";
+
+/** The share of its peak that a kernel reaches, or NaN. */
+function attained(k: Kernel): number {
+  return k.attained ?? NaN;
+}
+
+/** The columns, with bars of shares as long as the largest share allows. */
+function columnsFor(most: number, peak: (id: string) => string): Column<Kernel>[] {
+  return [
+    {
+      id: "kernel",
+      head: "Kernel",
+      cell: (k) => (
+        <span class="kernel-name">
+          <KernelLink kernel={k} />
+          <span class="kernel-line">
+            <CategoryName id={k.category} />
+            <span class="quiet">
+              grid {k.grid.join("×")}, block {k.block.join("×")}
+            </span>
+          </span>
+        </span>
+      ),
+      key: (k) => k.short || k.name,
+    },
+    { id: "calls", head: "Calls", width: 5, num: true, cell: (k) => count(k.calls), key: (k) => k.calls },
+    { id: "total", head: "Total", title: "Total time", width: 6, num: true, cell: (k) => time(k.total_ns), key: (k) => k.total_ns },
+    { id: "mean", head: "Mean", title: "Mean time", width: 6, num: true, cell: (k) => time(k.mean_ns), key: (k) => k.mean_ns },
+    { id: "share", head: "Share", title: "Share of kernel time", width: 7.5, num: true, cell: (k) => <Meter share={k.share} most={most} />, key: (k) => k.share },
+    { id: "limiter", head: "Limiter", width: 11, cell: (k) => <LimiterName kernel={k} />, key: (k) => k.limiter.label || "~" },
+    {
+      id: "roof",
+      head: "Of peak",
+      title: "Share of its peak that it reaches",
+      width: 6.2,
+      num: true,
+      cell: (k) => (Number.isNaN(attained(k)) ? <span class="quiet">–</span> : <span title={k.attained_of && `of ${peak(k.attained_of)}`}>{percent(attained(k))}</span>),
+      key: attained,
+    },
+  ];
+}
+
+export function Kernels() {
+  const model = useModel();
+  const [query, setQuery] = useState("");
+  const [category, setCategory] = useState("");
+  const [limiter, setLimiter] = useState("");
+  const [stage, setStage] = useState("");
+  const search = useRef<HTMLInputElement>(null);
+
+  const columns = useMemo(() => columnsFor(
+        model.kernels.reduce((m, k) => Math.max(m, k.share), 0),
+        (id) => model.peak(id),
+      ), [model]);
+  const limiters = useMemo(() => [...new Set(model.kernels.map((k) => k.limiter.label).filter(Boolean))].sort(), [model]);
+  const categories = list(model.result.categories).filter((c) => model.kernels.some((k) => k.category === c.id));
+  const stages = list(model.result.stages).map((s) => s.name);
+  const rows = useMemo(() => {
+    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    return model.kernels.filter((k) => {
+      if (category && k.category !== category) return false;
+      if (limiter && (k.limiter.label || "") !== (limiter === "-" ? "" : limiter)) return false;
+      if (stage && !list(k.stages).some((s) => s.stage === stage)) return false;
+      if (words.length === 0) return true;
+      const text = `${k.name} ${k.short} ${k.mangled ?? ""} ${k.category}`.toLowerCase();
+      return words.every((w) => text.includes(w));
+    });
+  }, [model, query, category, limiter, stage]);
+
+  useEffect(() => {
+    const onKey = (e: KeyboardEvent) => {
+      if (e.key !== "/" || e.ctrlKey || e.metaKey || (e.target as HTMLElement).matches?.("input, select, textarea")) return;
+      if (!search.current || search.current.offsetParent === null) return;
+      e.preventDefault();
+      search.current.focus();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+
+  useEffect(() => {
+    if (query || category || limiter || stage) announce(`${count(rows.length)} of ${count(model.kernels.length)} kernels`);
+  }, [rows]);
+
+  const unmatched = list(list(model.result.categories).find((c) => list(c.unmatched).length > 0)?.unmatched);
+  return (
+    <Section id="kernels" title="Kernels" lead="A row is one kernel with one grid and block. Open a row for its counters, limiter and roofline.">
+      <Categories categories={categories} chosen={category} choose={setCategory} />
+      <div class="toolbar" role="search" aria-label="Kernels">
+        <label class="field grow">
+          <span>Search</span>
+          <input ref={search} id="kernel-search" type="search" value={query} placeholder="Part of a name; press / to come here" autocomplete="off" spellcheck={false} onInput={(e) => setQuery(e.currentTarget.value)} />
+        </label>
+        <label class="field">
+          <span>Category</span>
+          <select value={category} onChange={(e) => setCategory(e.currentTarget.value)}>
+            <option value="">all</option>
+            {categories.map((c) => (
+              <option key={c.id} value={c.id}>
+                {c.label}
+              </option>
+            ))}
+          </select>
+        </label>
+        {stages.length > 1 && (
+          <label class="field">
+            <span>Stage</span>
+            <select value={stage} onChange={(e) => setStage(e.currentTarget.value)}>
+              <option value="">all</option>
+              {stages.map((s) => (
+                <option key={s} value={s}>
+                  {s}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <label class="field">
+          <span>Limiter</span>
+          <select value={limiter} onChange={(e) => setLimiter(e.currentTarget.value)}>
+            <option value="">all</option>
+            {limiters.map((l) => (
+              <option key={l} value={l}>
+                {l}
+              </option>
+            ))}
+            <option value="-">not known</option>
+          </select>
+        </label>
+      </div>
+      <p class="quiet" id="kernel-count">
+        {rows.length === model.kernels.length ? `${count(rows.length)} rows` : `${count(rows.length)} of ${count(model.kernels.length)} rows`}, {time(rows.reduce((sum, k) => sum + k.total_ns, 0))} of GPU time
+      </p>
+      <DataTable id="kernel-table" caption="Kernels" rows={rows} columns={columns} rowKey={(k) => k.id} sort="total" open={(k) => openKernel(k.id)} minWidth={58} rowHeight={50} empty="No kernel matches." />
+      {unmatched.length > 0 && (
+        <details>
+          <summary>{count(unmatched.length)} names that match no category rule</summary>
+          <ul class="mono names">
+            {unmatched.slice(0, 500).map((n) => (
+              <li key={n}>{n}</li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </Section>
+  );
+}
+
+/** Kernel time by category; choosing one narrows the table to it. */
+function Categories(p: { categories: CategoryTime[]; chosen: string; choose: (id: string) => void }) {
+  const { palette } = useModel();
+  const all = p.categories.reduce((sum, c) => sum + c.ns, 0);
+  if (all === 0) return null;
+  return (
+    <>
+      <div class="split thin" role="img" aria-label={`Kernel time: ${p.categories.map((c) => `${c.label} ${percent(c.ns / all)}`).join("; ")}`}>
+        {p.categories.map((c) => (
+          <span key={c.id} class="part" style={{ flexGrow: c.ns / all, backgroundColor: palette.category(c.id) }} title={`${c.label}, ${time(c.ns)}, ${percent(c.ns / all)}`} />
+        ))}
+      </div>
+      <ul class="legend chips">
+        {p.categories.map((c) => (
+          <li key={c.id}>
+            <button type="button" aria-pressed={p.chosen === c.id} onClick={() => p.choose(p.chosen === c.id ? "" : c.id)}>
+              <Swatch colour={palette.category(c.id)} />
+              {c.label} <b>{percent(c.ns / all)}</b>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

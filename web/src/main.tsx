@@ -1,0 +1,21 @@
+import { render } from "preact";
+import { App } from "./app";
+import { load } from "./load";
+import { Model } from "./model";
+import { startPrinting } from "./printing";
+import { startTheme } from "./theme";
+
+startTheme();
+startPrinting();
+const root = document.getElementById("app")!;
+load().then(
+  (result) => {
+    root.replaceChildren();
+    render(<App model={new Model(result)} />, root);
+    document.documentElement.dataset["ready"] = "true";
+  },
+  (error: unknown) => {
+    const note = document.getElementById("static-note");
+    if (note) note.textContent = `The report cannot be shown: ${error instanceof Error ? error.message : String(error)}.`;
+  },
+);

@@ -1,0 +1,110 @@
+import type { ComponentChildren } from "preact";
+import { metric, percent } from "./format";
+import { list } from "./list";
+import type { Evidence, Fact, Kernel } from "./result";
+import { useModel } from "./model";
+import { kernelHref } from "./route";
+
+export function Section(p: { id: string; title: string; lead?: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <section id={p.id} aria-labelledby={`${p.id}-title`}>
+      <h2 id={`${p.id}-title`} tabIndex={-1}>
+        {p.title}
+      </h2>
+      {p.lead && <p class="lead">{p.lead}</p>}
+      {p.children}
+    </section>
+  );
+}
+
+/** A coloured square; the name stands beside it. */
+export function Swatch(p: { colour: string; hatch?: boolean }) {
+  return <span class={p.hatch ? "swatch hatch" : "swatch"} style={{ backgroundColor: p.colour }} aria-hidden="true" />;
+}
+
+/** A share with a bar; the bar is full at most, which is 1 unless said. */
+export function Meter(p: { share: number; label?: string; most?: number }) {
+  const width = `${Math.max(0, Math.min(1, p.share / (p.most || 1))) * 100}%`;
+  return (
+    <span class="meter">
+      <span class="meter-text">{p.label ?? percent(p.share)}</span>
+      <span class="meter-bar" aria-hidden="true">
+        <span style={{ width }} />
+      </span>
+    </span>
+  );
+}
+
+export function Facts(p: { facts: Fact[] }) {
+  if (p.facts.length === 0) return null;
+  return (
+    <dl class="facts">
+      {p.facts.map((f, i) => (
+        <div key={i}>
+          <dt>{f.name}</dt>
+          <dd>{f.value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function CategoryName(p: { id: string }) {
+  const { palette } = useModel();
+  return (
+    <span class="named">
+      <Swatch colour={palette.category(p.id)} />
+      {palette.label(p.id)}
+    </span>
+  );
+}
+
+export function LimiterName(p: { kernel: Kernel }) {
+  const l = p.kernel.limiter;
+  if (!l.kind) return <span class="quiet">not known</span>;
+  return <span class={`limiter limiter-${l.kind.replace(/\W/g, "")}`}>{l.label || l.kind}</span>;
+}
+
+const tail = 12;
+
+/** A link to the page of a kernel. Where room is short the middle of the name gives way. */
+export function KernelLink(p: { kernel: Kernel }) {
+  const name = p.kernel.short || p.kernel.name;
+  const cut = name.length > 3 * tail ? name.length - tail : name.length;
+  return (
+    <a class="kernel-link" href={kernelHref(p.kernel.id)} title={p.kernel.name}>
+      <span>{name.slice(0, cut)}</span>
+      <span>{name.slice(cut)}</span>
+    </a>
+  );
+}
+
+export function EvidenceList(p: { items: Evidence[] | null | undefined }) {
+  const items = list(p.items);
+  if (items.length === 0) return null;
+  return (
+    <table class="data small evidence">
+      <caption class="unseen">Evidence</caption>
+      <thead>
+        <tr>
+          <th scope="col">Evidence</th>
+          <th scope="col" class="num">
+            Value
+          </th>
+          <th scope="col">Held against</th>
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((e, i) => (
+          <tr key={i}>
+            <th scope="row" class="mono">
+              {e.metric}
+            </th>
+            <td class="num">{metric(e.value, e.unit)}</td>
+            <td>{e.threshold ?? ""}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,83 @@
+import { list } from "./list";
+import type { Region, Result } from "./result";
+
+export interface Node {
+  index: number;
+  region: Region;
+  children: Node[];
+  parent: Node | null;
+}
+
+export type Measure = "kernel" | "wall";
+
+/** The regions as trees. */
+export function regionTree(result: Result): Node[] {
+  const nodes = list(result.regions).map((region, index): Node => ({ index, region, children: [], parent: null }));
+  const roots: Node[] = [];
+  for (const n of nodes) {
+    const parent = n.region.parent >= 0 && n.region.parent < n.index ? nodes[n.region.parent] : undefined;
+    if (parent) {
+      n.parent = parent;
+      parent.children.push(n);
+    } else {
+      roots.push(n);
+    }
+  }
+  return roots;
+}
+
+/** The trees without those that repeat a part of another for one process or GPU. */
+export function withoutShares(roots: Node[]): Node[] {
+  const whole = roots.filter((n) => n.region.process == null && n.region.device == null);
+  return whole.length > 0 ? whole : roots;
+}
+
+export function measure(n: Node, m: Measure): number {
+  return m === "kernel" ? n.region.kernel_ns : n.region.wall_ns;
+}
+
+/** A box of the flame graph: from and width are shares of the whole. */
+export interface Flame {
+  node: Node | null;
+  kernel: number; // index into the kernels, or -1
+  label: string;
+  ns: number;
+  depth: number;
+  from: number;
+  width: number;
+}
+
+const least = 0.0015; // of the width; a thinner box could be neither seen nor hit
+
+/** Lays out the trees below tops; leaves stand on the kernels launched in them. */
+export function layOut(tops: Node[], m: Measure): Flame[] {
+  const out: Flame[] = [];
+  const total = tops.reduce((sum, n) => sum + measure(n, m), 0);
+  if (total <= 0) return out;
+  const place = (n: Node, depth: number, from: number, width: number) => {
+    const ns = measure(n, m);
+    out.push({ node: n, kernel: -1, label: n.region.name, ns, depth, from, width });
+    const inside = n.children.reduce((sum, c) => sum + measure(c, m), 0);
+    // Children that ran at the same time can take longer than their parent.
+    const scale = width / Math.max(ns, inside, 1);
+    let at = from;
+    for (const c of [...n.children].sort((a, b) => measure(b, m) - measure(a, m))) {
+      const w = measure(c, m) * scale;
+      if (w >= least) place(c, depth + 1, at, w);
+      at += w;
+    }
+    if (n.children.length > 0 || m !== "kernel") return;
+    for (const k of list(n.region.top)) {
+      const w = k.ns * scale;
+      if (w >= least) out.push({ node: n, kernel: k.kernel, label: "", ns: k.ns, depth: depth + 1, from: at, width: w });
+      at += w;
+    }
+  };
+  let at = 0;
+  for (const n of tops) {
+    const w = measure(n, m) / total;
+    if (w >= least) place(n, 0, at, w);
+    at += w;
+  }
+  return out;
+}

@@ -1,0 +1,433 @@
+// Generated from analysis.Result by go generate ./internal/report/html. Not to be edited.
+
+export interface Result {
+  schema: number;
+  deepprof_version?: string;
+  source: Source;
+  environment: Environment;
+  workload: Workload;
+  totals: Totals;
+  stages: Stage[] | null;
+  regions: Region[] | null;
+  kernels: Kernel[] | null;
+  kernels_rest?: Rest;
+  categories: CategoryTime[] | null;
+  operators?: Operator[] | null;
+  roofline: Roofline;
+  opportunities: Opportunity[] | null;
+  findings: Finding[] | null;
+  overview: Overview;
+  method: Method;
+  warnings?: Note[] | null;
+  missing?: Note[] | null;
+}
+
+export interface Source {
+  run?: string;
+  created?: string;
+  status?: string;
+  recorded?: boolean;
+  files: File[] | null;
+}
+
+export interface Environment {
+  gpus: GPU[] | null;
+  host?: string;
+  cpu?: string;
+  os?: string;
+  driver?: string;
+  cuda?: string;
+  nsys?: string;
+  ncu?: string;
+  software?: Fact[] | null;
+}
+
+export interface Workload {
+  kind?: string;
+  command?: string[] | null;
+  model?: Model;
+  shape?: Fact[] | null;
+}
+
+export interface Totals {
+  wall_ns: number;
+  gpu_span_ns: number;
+  busy_ns: number;
+  kernel_ns: number;
+  copy_ns: number;
+  launches: number;
+  kernel_names: number;
+  copies: number;
+  copy_bytes: number;
+  split?: Split;
+  aggregates?: Aggregate[] | null;
+}
+
+export interface Stage {
+  name: string;
+  region?: string;
+  clean_ms?: number;
+  clean_std_ms?: number;
+  nsys_ms?: number;
+  overhead?: number;
+  passes?: number;
+  sub?: SubMS[] | null;
+  tokens_per_s?: number;
+  split: Split;
+  mfu?: Utilisation[] | null;
+  mbu?: Utilisation[] | null;
+  flops?: number;
+  bytes?: number;
+}
+
+export interface Region {
+  path: string;
+  name: string;
+  parent: number;
+  depth: number;
+  process?: number;
+  device?: number;
+  style?: string;
+  domain?: string;
+  instances: number;
+  wall_ns: number;
+  projected_ns: number;
+  kernels: number;
+  kernel_ns: number;
+  self_kernels: number;
+  self_kernel_ns: number;
+  split: Split;
+  counters?: RegionCounters;
+  top?: RegionKernel[] | null;
+  why?: string;
+}
+
+export interface Kernel {
+  id: string;
+  name: string;
+  short: string;
+  mangled?: string;
+  grid: number[];
+  block: number[];
+  category: string;
+  rule?: string;
+  calls: number;
+  total_ns: number;
+  mean_ns: number;
+  median_ns: number;
+  min_ns: number;
+  max_ns: number;
+  share: number;
+  stages?: StageTime[] | null;
+  histogram?: Histogram;
+  registers?: number;
+  static_shared_bytes?: number;
+  dynamic_shared_bytes?: number;
+  waves?: number;
+  reason?: string;
+  counted?: Counted;
+  limiter: Limiter;
+  points?: Point[] | null;
+  attained?: number;
+  attained_of?: string;
+}
+
+export interface Rest {
+  kernels: number;
+  calls: number;
+  ns: number;
+}
+
+export interface CategoryTime {
+  id: string;
+  label: string;
+  ns: number;
+  calls: number;
+  share: number;
+  unmatched?: string[] | null;
+}
+
+export interface Operator {
+  name: string;
+  shapes?: string;
+  calls: number;
+  self_cpu_us: number;
+  total_cpu_us: number;
+  self_device_us: number;
+  total_device_us: number;
+  kernels?: string[] | null;
+  why?: string;
+}
+
+export interface Roofline {
+  roofs: Peak[] | null;
+  points: Point[] | null;
+  why?: string;
+}
+
+export interface Opportunity {
+  id: string;
+  kind: string;
+  title: string;
+  stage?: string;
+  kernels?: string[] | null;
+  seconds: number;
+  speedup: number;
+  stage_gain?: number;
+  evidence: Evidence[] | null;
+  assumption: string;
+  how: string;
+}
+
+export interface Finding {
+  id: string;
+  weight: string;
+  text: string;
+  plain: string;
+}
+
+export interface Overview {
+  start_ns: number;
+  end_ns: number;
+  names: string[] | null;
+  lanes: Lane[] | null;
+}
+
+export interface Method {
+  commands?: StageCommand[] | null;
+  overhead?: Fact[] | null;
+  deviations?: Deviation[] | null;
+  ladder?: Note[] | null;
+  picked?: Picked;
+  clock?: string;
+  thresholds?: Fact[] | null;
+}
+
+export interface Note {
+  id: string;
+  text: string;
+  next?: string;
+}
+
+export interface File {
+  path: string;
+  kind: string;
+  bytes: number;
+  sha256?: string;
+}
+
+export interface GPU {
+  device: number;
+  name: string;
+  chip?: string;
+  compute?: string;
+  sms?: number;
+  memory_bytes?: number;
+  peaks: Peak[] | null;
+}
+
+export interface Fact {
+  name: string;
+  value: string;
+}
+
+export interface Model {
+  name?: string;
+  family?: string;
+  parameters?: number;
+  weights_bytes?: number;
+  layers?: number;
+  dtype?: string;
+  attention?: string;
+  kv_cache?: string;
+}
+
+export interface Split {
+  wall_ns: number;
+  busy_ns: number;
+  idle_ns: number;
+  busy: TimePart[] | null;
+  idle: TimePart[] | null;
+  launch_bound: boolean;
+  gain_ns?: number;
+}
+
+export interface Aggregate {
+  name: string;
+  unit: string;
+  n: number;
+  mean: number;
+  std: number;
+  min: number;
+  p50: number;
+  p90: number;
+  p99: number;
+  max: number;
+}
+
+export interface SubMS {
+  name: string;
+  ms: number;
+}
+
+export interface Utilisation {
+  method: string;
+  value?: number;
+  achieved?: number;
+  peak: Peak;
+  seconds?: number;
+  coverage?: number;
+  contradiction?: boolean;
+  raw?: number;
+  why?: string;
+}
+
+export interface RegionCounters {
+  method: string;
+  coverage: number;
+  metrics: RegionMetric[] | null;
+}
+
+export interface RegionKernel {
+  kernel: number;
+  calls: number;
+  ns: number;
+}
+
+export interface StageTime {
+  stage: string;
+  calls: number;
+  ns: number;
+}
+
+export interface Histogram {
+  bounds: number[] | null;
+  counts: number[] | null;
+}
+
+export interface Counted {
+  report: string;
+  launch: number;
+  duration_ns?: number;
+  clock_hz?: number;
+  passes?: number;
+  verified: boolean;
+  note?: string;
+  others?: number;
+  metrics: Metric[] | null;
+  rules?: RuleWords[] | null;
+}
+
+export interface Limiter {
+  kind: string;
+  label: string;
+  detail?: string;
+  level?: number;
+  evidence?: Evidence[] | null;
+  why: string;
+  need?: string;
+}
+
+export interface Point {
+  kernel: string;
+  dtype: string;
+  memory: string;
+  intensity: number;
+  flops: number;
+  attained: number;
+  ns: number;
+}
+
+export interface Peak {
+  id: string;
+  label: string;
+  value: number;
+  unit: string;
+  clock_hz?: number;
+  measured: boolean;
+  basis: string;
+}
+
+export interface Evidence {
+  metric: string;
+  value: number;
+  unit?: string;
+  threshold?: string;
+}
+
+export interface Lane {
+  kind: string;
+  label: string;
+  group: string;
+  depth?: number;
+  exact: boolean;
+  events: number;
+  bin_ns?: number;
+  boxes: Box[] | null;
+}
+
+export interface StageCommand {
+  stage: string;
+  command: string;
+  seconds?: number;
+  outcome?: string;
+}
+
+export interface Deviation {
+  stage?: string;
+  key: string;
+  configured: string;
+  used: string;
+  why: string;
+}
+
+export interface Picked {
+  groups: number;
+  chosen: number;
+  counted: number;
+  coverage: number;
+  coverage_all: number;
+  left_out?: string[] | null;
+  predicted_s?: number;
+  actual_s?: number;
+}
+
+export interface TimePart {
+  id: string;
+  label: string;
+  ns: number;
+}
+
+export interface RegionMetric {
+  name: string;
+  unit?: string;
+  value: number;
+  how: string;
+}
+
+export interface Metric {
+  section?: string;
+  name: string;
+  label?: string;
+  unit?: string;
+  value: number;
+  text?: string;
+}
+
+export interface RuleWords {
+  rule: string;
+  section?: string;
+  title?: string;
+  text: string;
+  kind: string;
+  speedup?: number;
+  local?: boolean;
+}
+
+export interface Box {
+  s: number;
+  l: number;
+  n: number;
+  c?: number;
+  b?: number;
+}

@@ -1,0 +1,321 @@
+import type { TargetedKeyboardEvent } from "preact";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { announce } from "./announce";
+import { digits, percent, rate, time } from "./format";
+import { list } from "./list";
+import { useModel, type Model } from "./model";
+import { KernelLink, Section, Swatch } from "./parts";
+import type { Peak, Point } from "./result";
+import { openKernel } from "./route";
+import { DataTable } from "./table";
+import { hideTip, showTip } from "./tip";
+
+const levels = ["dram", "l2", "l1"];
+const levelNames: Record<string, string> = { dram: "DRAM", l2: "L2", l1: "L1" };
+
+export function Roofline() {
+  const model = useModel();
+  const { roofs, points, why } = model.result.roofline;
+  const all = list(points);
+  const present = levels.filter((l) => all.some((p) => p.memory === l));
+  const types = [...new Set(all.map((p) => p.dtype))];
+  const [level, setLevel] = useState(present[0] ?? "dram");
+  const [type, setType] = useState("");
+  const shown = useMemo(() => all.filter((p) => p.memory === level && (!type || p.dtype === type)), [all, level, type]);
+  if (all.length === 0) {
+    return (
+      <Section id="roofline" title="Roofline">
+        <p class="quiet">{why || "No kernel was counted, so there are no points."}</p>
+        <Roofs roofs={list(roofs)} />
+      </Section>
+    );
+  }
+  return (
+    <Section id="roofline" title="Roofline" lead="Achieved floating-point rate against operations per byte. A point is a kernel; its area is its share of the time. Under a slope it waits for memory, under a ceiling for arithmetic.">
+      <div class="toolbar">
+        <fieldset class="choice">
+          <legend>Memory level</legend>
+          {present.map((l) => (
+            <label key={l}>
+              <input type="radio" name="roof-level" checked={l === level} onChange={() => setLevel(l)} />
+              {levelNames[l] ?? l}
+            </label>
+          ))}
+        </fieldset>
+        {types.length > 1 && (
+          <label class="field">
+            <span>Data type</span>
+            <select value={type} onChange={(e) => setType(e.currentTarget.value)}>
+              <option value="">all</option>
+              {types.map((t) => (
+                <option key={t} value={t}>
+                  {labelOf(list(roofs), t)}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+      </div>
+      <RooflinePlot id="roofline-plot" roofs={list(roofs)} points={shown} memories={[level]} types={type ? [type] : types} />
+      <CategoryLegend points={shown} />
+      {why && <p class="quiet">{why}</p>}
+      <Roofs roofs={list(roofs)} />
+      <details class="alternative">
+        <summary>Points as a table</summary>
+        <PointTable points={all} />
+      </details>
+    </Section>
+  );
+}
+
+function labelOf(roofs: Peak[], id: string): string {
+  return roofs.find((r) => r.id === id)?.label ?? id;
+}
+
+function CategoryLegend(p: { points: Point[] }) {
+  const model = useModel();
+  const ids = [...new Set(p.points.map((x) => model.kernel(x.kernel)?.category ?? "other"))];
+  return (
+    <ul class="legend">
+      {ids.map((id) => (
+        <li key={id}>
+          <Swatch colour={model.palette.category(id)} />
+          {model.palette.label(id)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Roofs(p: { roofs: Peak[] }) {
+  if (p.roofs.length === 0) return null;
+  return (
+    <details>
+      <summary>Roofs and where they come from</summary>
+      <div class="scroll" role="region" aria-label="Roofs" tabIndex={0}>
+        <table class="data small">
+          <caption class="unseen">Roofs</caption>
+          <thead>
+            <tr>
+              <th scope="col">Roof</th>
+              <th scope="col" class="num">Peak</th>
+              <th scope="col" class="num">At clock</th>
+              <th scope="col">Basis</th>
+            </tr>
+          </thead>
+          <tbody>
+            {p.roofs.map((r) => (
+              <tr key={r.id}>
+                <th scope="row">{r.label}</th>
+                <td class="num">{rate(r.value, r.unit)}</td>
+                <td class="num">{r.clock_hz ? `${digits(r.clock_hz / 1e9)} GHz` : "–"}</td>
+                <td>
+                  {r.measured ? "" : <span class="tag">from a table</span>} {r.basis}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
+interface PlotProps {
+  id: string;
+  roofs: Peak[];
+  points: Point[];
+  memories: string[];
+  types: string[];
+  small?: boolean;
+}
+
+const margin = { left: 70, right: 16, top: 14, bottom: 40 };
+
+/** The scatter itself, on logarithmic axes. */
+export function RooflinePlot(p: PlotProps) {
+  const model = useModel();
+  const width = p.small ? 520 : 900;
+  const height = p.small ? 320 : 460;
+  const holder = useRef<SVGSVGElement>(null);
+  const [at, setAt] = useState(0);
+  const points = useMemo(() => [...p.points].filter((x) => x.intensity > 0 && x.flops > 0).sort((a, b) => b.ns - a.ns), [p.points]);
+  const memory = p.roofs.filter((r) => p.memories.includes(r.id) && r.value > 0);
+  const compute = p.roofs.filter((r) => p.types.includes(r.id) && r.value > 0);
+  if (points.length === 0) return <p class="quiet">No point for this choice.</p>;
+
+  const ridges = memory.flatMap((m) => compute.map((c) => c.value / m.value));
+  const xs = [...points.map((q) => q.intensity), ...ridges];
+  const top = Math.max(...points.map((q) => q.flops), ...compute.map((c) => c.value));
+  const low = Math.min(...points.map((q) => q.flops));
+  const [x0, x1] = [Math.min(...xs) / 3, Math.max(...xs) * 4];
+  const [y0, y1] = [low / 4, top * 2.2];
+  const x = logScale(x0, x1, margin.left, width - margin.right);
+  const y = logScale(y0, y1, height - margin.bottom, margin.top);
+  const ceiling = compute.length ? Math.max(...compute.map((c) => c.value)) : top;
+  const most = Math.max(...points.map((q) => q.ns), 1);
+  const radius = (q: Point) => (p.small ? 6 : 4 + 12 * Math.sqrt(q.ns / most));
+  const current = Math.min(at, points.length - 1);
+
+  function onKey(e: TargetedKeyboardEvent<SVGGElement>, i: number) {
+    const steps: Record<string, number> = { ArrowRight: i + 1, ArrowDown: i + 1, ArrowLeft: i - 1, ArrowUp: i - 1, Home: 0, End: points.length - 1 };
+    const to = steps[e.key];
+    if (to !== undefined) {
+      e.preventDefault();
+      const next = Math.max(0, Math.min(points.length - 1, to));
+      setAt(next);
+      holder.current?.querySelector<SVGElement>(`[data-point="${next}"]`)?.focus();
+      announce(describe(model, p.roofs, points[next]!).join(", "));
+    } else if (e.key === "Enter") {
+      openKernel(points[i]!.kernel);
+    }
+  }
+  return (
+    <div class={p.small ? "plot" : "plot wide"}>
+      <svg ref={holder} id={p.id} viewBox={`0 0 ${width} ${height}`} role="group" aria-label="Roofline plot. Arrow keys go from point to point by time, Enter opens the kernel.">
+        {powers(x0, x1).map((v) => (
+          <g key={v} class="tick">
+            <line x1={x(v)} x2={x(v)} y1={margin.top} y2={height - margin.bottom} />
+            <text x={x(v)} y={height - margin.bottom + 16} text-anchor="middle">
+              {tickText(v)}
+            </text>
+          </g>
+        ))}
+        {powers(y0, y1).map((v) => (
+          <g key={v} class="tick">
+            <line x1={margin.left} x2={width - margin.right} y1={y(v)} y2={y(v)} />
+            <text x={margin.left - 8} y={y(v) + 4} text-anchor="end">
+              {rateText(v)}
+            </text>
+          </g>
+        ))}
+        <text class="axis" x={(margin.left + width - margin.right) / 2} y={height - 6} text-anchor="middle">
+          operations per byte (FLOP/B)
+        </text>
+        {memory.map((m) => {
+          const from = Math.max(x0, y0 / m.value);
+          const to = Math.min(x1, ceiling / m.value);
+          const labelAt = Math.min(to, Math.max(from, Math.sqrt(from * to)));
+          const angle = (Math.atan2(y(to * m.value) - y(from * m.value), x(to) - x(from)) * 180) / Math.PI;
+          return (
+            <g key={m.id} class={m.measured ? "roof" : "roof assumed"}>
+              <line x1={x(from)} y1={y(from * m.value)} x2={x(to)} y2={y(to * m.value)} />
+              <text transform={`translate(${x(labelAt)} ${y(labelAt * m.value) - 7}) rotate(${angle})`} text-anchor="middle">
+                {p.small ? (levelNames[m.id] ?? m.label) : m.label} {rate(m.value, m.unit)}
+              </text>
+            </g>
+          );
+        })}
+        {spread(compute, y).map(({ roof: c, textY }) => {
+          const best = memory.length ? Math.max(...memory.map((m) => m.value)) : Infinity;
+          const from = Math.max(x0, c.value / best);
+          return (
+            <g key={c.id} class={c.measured ? "roof" : "roof assumed"}>
+              <line x1={x(from)} x2={x(x1)} y1={y(c.value)} y2={y(c.value)} />
+              <text x={width - margin.right - 4} y={textY} text-anchor="end">
+                {c.label} {rate(c.value, c.unit)}
+              </text>
+            </g>
+          );
+        })}
+        {points.map((q, i) => {
+          const kernel = model.kernel(q.kernel);
+          return (
+            <g
+              key={i}
+              class="point"
+              data-point={i}
+              role="link"
+              tabIndex={i === current ? 0 : -1}
+              aria-label={describe(model, p.roofs, q).join(", ")}
+              onKeyDown={(e) => onKey(e, i)}
+              onFocus={() => setAt(i)}
+              onClick={() => openKernel(q.kernel)}
+              onPointerMove={(e) => showTip(e.clientX, e.clientY, describe(model, p.roofs, q))}
+              onPointerLeave={hideTip}
+            >
+              <circle cx={x(q.intensity)} cy={y(q.flops)} r={radius(q)} fill={model.palette.category(kernel?.category ?? "other")} />
+              {p.small && (
+                <text x={x(q.intensity)} y={y(q.flops) + (i % 2 === 0 ? -11 : 21)} text-anchor="middle">
+                  {levelNames[q.memory] ?? q.memory}
+                </text>
+              )}
+            </g>
+          );
+        })}
+      </svg>
+    </div>
+  );
+}
+
+function describe(model: Model, roofs: Peak[], q: Point): string[] {
+  const k = model.kernel(q.kernel);
+  return [
+    k?.short ?? q.kernel,
+    `${rate(q.flops, "flop/s")} at ${digits(q.intensity)} FLOP/B of ${levelNames[q.memory] ?? q.memory}`,
+    `${percent(q.attained)} of the roof (${labelOf(roofs, q.dtype)})`,
+    `${time(q.ns)} in all${k?.limiter.kind ? `, limited by ${k.limiter.label}` : ""}`,
+  ];
+}
+
+/** Labels of ceilings that lie close together move apart. */
+function spread(roofs: Peak[], y: (v: number) => number): { roof: Peak; textY: number }[] {
+  let last = -Infinity;
+  return [...roofs]
+    .sort((a, b) => b.value - a.value)
+    .map((roof) => {
+      const textY = Math.max(y(roof.value) - 5, last + 13);
+      last = textY;
+      return { roof, textY };
+    });
+}
+
+/** Maps low..high onto from..to by their logarithms. */
+function logScale(low: number, high: number, from: number, to: number): (v: number) => number {
+  const start = Math.log(low);
+  const factor = (to - from) / (Math.log(high) - start);
+  return (v) => from + (Math.log(v) - start) * factor;
+}
+
+/** The powers of ten between low and high. */
+function powers(low: number, high: number): number[] {
+  const from = Math.ceil(Math.log10(low));
+  const to = Math.floor(Math.log10(high));
+  const step = Math.max(1, Math.ceil((to - from) / 10));
+  const out = [];
+  for (let e = from; e <= to; e += step) out.push(10 ** e);
+  return out;
+}
+
+function tickText(v: number): string {
+  return v >= 1 ? v.toLocaleString("en") : String(Number(v.toPrecision(1)));
+}
+
+function rateText(v: number): string {
+  return rate(v, "flop/s").replace("FLOP/s", "F/s").replace(/\.0+(?=\s)/, "");
+}
+
+function PointTable(p: { points: Point[] }) {
+  const model = useModel();
+  const roofs = list(model.result.roofline.roofs);
+  const rows = p.points.map((point, i) => ({ point, i, kernel: model.kernel(point.kernel) }));
+  return (
+    <DataTable
+      id="point-table"
+      caption="Points of the roofline"
+      rows={rows}
+      rowKey={(r) => r.i}
+      sort="time"
+      minWidth={52}
+      columns={[
+        { id: "kernel", head: "Kernel", cell: (r) => (r.kernel ? <KernelLink kernel={r.kernel} /> : r.point.kernel), key: (r) => r.kernel?.short ?? r.point.kernel },
+        { id: "dtype", head: "Data type", width: 9, cell: (r) => labelOf(roofs, r.point.dtype), key: (r) => r.point.dtype },
+        { id: "memory", head: "Memory", width: 7, cell: (r) => levelNames[r.point.memory] ?? r.point.memory, key: (r) => r.point.memory },
+        { id: "intensity", head: "FLOP/B", width: 6, num: true, cell: (r) => digits(r.point.intensity), key: (r) => r.point.intensity },
+        { id: "flops", head: "Achieved", width: 9, num: true, cell: (r) => rate(r.point.flops, "flop/s"), key: (r) => r.point.flops },
+        { id: "attained", head: "Of roof", width: 6, num: true, cell: (r) => percent(r.point.attained), key: (r) => r.point.attained },
+        { id: "time", head: "Time", width: 6, num: true, cell: (r) => time(r.point.ns), key: (r) => r.point.ns },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,398 @@
+import { useState } from "preact/hooks";
+import { bytes, count, digits, percent, rate, seconds, sentence, time } from "./format";
+import { list } from "./list";
+import { useModel } from "./model";
+import { EvidenceList, Facts, KernelLink, Meter, Section } from "./parts";
+import { usePrinting } from "./printing";
+import type { Fact, Kernel, Note, Operator, Peak, Stage, Utilisation } from "./result";
+import { DataTable, type Column } from "./table";
+
+const weights: Record<string, string> = { high: "Important", medium: "Worth knowing", low: "Minor" };
+
+export function Findings() {
+  const { result } = useModel();
+  const findings = list(result.findings);
+  return (
+    <Section id="findings" title="Findings">
+      {findings.length === 0 && <p class="quiet">Nothing stands out.</p>}
+      <ol class="findings">
+        {findings.map((f) => (
+          <li key={f.id} class={`finding finding-${f.weight}`}>
+            <span class="weight">{weights[f.weight] ?? f.weight}</span>
+            <p class="finding-text">
+              <Lead text={f.text} />
+            </p>
+            {f.plain && f.plain !== f.text && <p class="finding-plain">{f.plain}</p>}
+          </li>
+        ))}
+      </ol>
+    </Section>
+  );
+}
+
+/** The words before the first colon stand out, where they are few. */
+function Lead(p: { text: string }) {
+  const at = p.text.indexOf(": ");
+  if (at < 0 || at > 70) return <>{p.text}</>;
+  return (
+    <>
+      <strong>{p.text.slice(0, at + 1)}</strong>
+      {p.text.slice(at + 1)}
+    </>
+  );
+}
+
+interface UtilisationRow {
+  stage: Stage;
+  kind: string;
+  u: Utilisation;
+}
+
+export function UtilisationTable() {
+  const { result } = useModel();
+  const rows: UtilisationRow[] = list(result.stages).flatMap((stage) => [
+    ...list(stage.mfu).map((u) => ({ stage, kind: "MFU", u })),
+    ...list(stage.mbu).map((u) => ({ stage, kind: "MBU", u })),
+  ]);
+  if (rows.length === 0) return null;
+  return (
+    <Section id="utilisation" title="MFU and MBU" lead="Work achieved over the peak of this GPU: floating-point operations (MFU) and memory traffic (MBU).">
+      <div class="scroll" role="region" aria-label="MFU and MBU" tabIndex={0}>
+        <table class="data">
+          <caption class="unseen">MFU and MBU per stage</caption>
+          <thead>
+            <tr>
+              <th scope="col">Stage</th>
+              <th scope="col">Measure</th>
+              <th scope="col">Method</th>
+              <th scope="col" class="num">Value</th>
+              <th scope="col" class="num">Achieved</th>
+              <th scope="col">Peak</th>
+              <th scope="col" class="num">Over</th>
+              <th scope="col" class="num">Coverage</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ stage, kind, u }, i) => (
+              <tr key={i}>
+                <th scope="row">{stage.name}</th>
+                <td>{kind}</td>
+                <td>{u.method}</td>
+                <td class="num">{u.contradiction ? <Contradiction u={u} /> : u.value != null ? <Meter share={u.value} /> : <span class="quiet">{u.why ?? "–"}</span>}</td>
+                <td class="num">{u.achieved ? rate(u.achieved, u.peak.unit) : "–"}</td>
+                <td>
+                  <PeakText peak={u.peak} />
+                </td>
+                <td class="num">{u.seconds ? seconds(u.seconds) : "–"}</td>
+                <td class="num">{u.coverage != null ? percent(u.coverage) : "–"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <Remarks rows={rows} />
+    </Section>
+  );
+}
+
+function Contradiction(p: { u: Utilisation }) {
+  return <span class="bad">contradiction{p.u.raw != null ? ` (${percent(p.u.raw)})` : ""}</span>;
+}
+
+function Remarks(p: { rows: UtilisationRow[] }) {
+  const remarks = p.rows.filter((r) => r.u.why);
+  if (remarks.length === 0) return null;
+  return (
+    <ul class="plain quiet">
+      {remarks.map((r, i) => (
+        <li key={i}>
+          {r.stage.name}, {r.kind}, {r.u.method}: {r.u.why}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function PeakText(p: { peak: Peak }) {
+  if (!p.peak.value) return <>–</>;
+  return (
+    <span title={p.peak.basis}>
+      {p.peak.label} {rate(p.peak.value, p.peak.unit)}
+      {p.peak.clock_hz ? ` at ${digits(p.peak.clock_hz / 1e9)} GHz` : ""} {!p.peak.measured && <span class="tag">from a table</span>}
+    </span>
+  );
+}
+
+export function Opportunities() {
+  const model = useModel();
+  const items = list(model.result.opportunities);
+  const [all, setAll] = useState(false);
+  const printing = usePrinting();
+  const shown = all || printing ? items : items.slice(0, 6);
+  const most = Math.max(...items.map((o) => o.seconds), 1e-12);
+  return (
+    <Section id="opportunities" title="Opportunities" lead="What could be saved at most, by seconds of the whole run. The bounds do not add up: one gain takes from another.">
+      {items.length === 0 && <p class="quiet">None was found.</p>}
+      <ol class="opportunities">
+        {shown.map((o) => {
+          const kernels = list(o.kernels)
+            .map((id) => model.kernel(id))
+            .filter((k): k is Kernel => k !== undefined);
+          return (
+            <li key={o.id} class="opportunity">
+              <div class="gain">
+                <b>{seconds(o.seconds)}</b>
+                <span class="quiet">at most</span>
+                <span class="meter-bar" aria-hidden="true">
+                  <span style={{ width: `${(o.seconds / most) * 100}%` }} />
+                </span>
+              </div>
+              <div>
+                <h3>{o.title}</h3>
+                <p class="quiet">
+                  {percent(1 - 1 / Math.max(1, o.speedup))} of the whole run
+                  {o.stage && o.stage_gain != null ? `, ${percent(o.stage_gain)} of ${o.stage}` : o.stage ? `, in ${o.stage}` : ""}
+                  {o.speedup >= 1.01 ? `: up to ${digits(o.speedup)} times as fast` : ""}
+                </p>
+                {o.how && <p>{o.how}</p>}
+                <details>
+                  <summary>Evidence and assumption</summary>
+                  {o.assumption && <p>Assumes: {o.assumption}</p>}
+                  <EvidenceList items={o.evidence} />
+                  {kernels.length > 0 && (
+                    <ul class="plain">
+                      {kernels.slice(0, 20).map((k) => (
+                        <li key={k.id} class="name">
+                          <KernelLink kernel={k} />
+                        </li>
+                      ))}
+                    </ul>
+                  )}
+                </details>
+              </div>
+            </li>
+          );
+        })}
+      </ol>
+      {shown.length < items.length && (
+        <button type="button" class="more" onClick={() => setAll(true)}>
+          Show {count(items.length - shown.length)} smaller ones
+        </button>
+      )}
+    </Section>
+  );
+}
+
+function remarks(o: Operator): string {
+  return [o.why, o.shapes, list(o.kernels).length > 0 && `launches ${list(o.kernels).join(", ")}`].filter(Boolean).join("; ");
+}
+
+const us = (v: number) => time(v * 1e3);
+const operatorColumns: Column<Operator & { key: number }>[] = [
+  { id: "name", head: "Operator", cell: (o) => <span class="mono">{o.name}</span>, key: (o) => o.name },
+  { id: "calls", head: "Calls", width: 5, num: true, cell: (o) => count(o.calls), key: (o) => o.calls },
+  { id: "selfdev", head: "Self GPU", width: 7, num: true, cell: (o) => us(o.self_device_us), key: (o) => o.self_device_us },
+  { id: "totaldev", head: "Total GPU", width: 7, num: true, cell: (o) => us(o.total_device_us), key: (o) => o.total_device_us },
+  { id: "selfcpu", head: "Self CPU", width: 7, num: true, cell: (o) => us(o.self_cpu_us), key: (o) => o.self_cpu_us },
+  { id: "totalcpu", head: "Total CPU", width: 7, num: true, cell: (o) => us(o.total_cpu_us), key: (o) => o.total_cpu_us },
+  { id: "why", head: "Shapes, kernels, remarks", width: 20, cell: (o) => <span class="quiet" title={remarks(o)}>{remarks(o)}</span> },
+];
+
+export function Operators() {
+  const { result } = useModel();
+  const rows = list(result.operators).map((o, key) => ({ ...o, key }));
+  if (rows.length === 0) return null;
+  return (
+    <Section id="operators" title="Operators" lead="From the torch profiler. Self time leaves out what an operator calls.">
+      <DataTable id="operator-table" caption="Operators" rows={rows} columns={operatorColumns} rowKey={(o) => o.key} sort="totaldev" minWidth={68} />
+    </Section>
+  );
+}
+
+export function Environment() {
+  const { result } = useModel();
+  const e = result.environment;
+  const w = result.workload;
+  const fact = (name: string, value: string | number | undefined): Fact[] => (value ? [{ name, value: String(value) }] : []);
+  const machine: Fact[] = [...fact("Host", e.host), ...fact("CPU", e.cpu), ...fact("System", e.os), ...fact("Driver", e.driver), ...fact("CUDA", e.cuda), ...fact("Nsight Systems", e.nsys), ...fact("Nsight Compute", e.ncu), ...list(e.software)];
+  const m = w.model;
+  const model: Fact[] = [
+    ...fact("Kind", w.kind),
+    ...fact("Model", m?.name),
+    ...fact("Family", m?.family),
+    ...fact("Parameters", m?.parameters && count(m.parameters)),
+    ...fact("Weights", m?.weights_bytes && bytes(m.weights_bytes)),
+    ...fact("Layers", m?.layers),
+    ...fact("Data type", m?.dtype),
+    ...fact("Attention", m?.attention),
+    ...fact("KV cache", m?.kv_cache),
+    ...list(w.shape),
+  ];
+  return (
+    <Section id="environment" title="Environment">
+      {list(e.gpus).map((g) => (
+        <article key={g.device}>
+          <h3>
+            GPU {g.device}: {g.name}
+          </h3>
+          <Facts facts={[...fact("Chip", g.chip), ...fact("Compute capability", g.compute), ...fact("SMs", g.sms), ...fact("Memory", g.memory_bytes && bytes(g.memory_bytes))]} />
+          {list(g.peaks).length > 0 && (
+            <details>
+              <summary>Peaks</summary>
+              <ul class="plain">
+                {list(g.peaks).map((peak) => (
+                  <li key={peak.id}>
+                    <PeakText peak={peak} /> <span class="quiet">{peak.basis}</span>
+                  </li>
+                ))}
+              </ul>
+            </details>
+          )}
+        </article>
+      ))}
+      {machine.length > 0 && (
+        <>
+          <h3>Machine and software</h3>
+          <Facts facts={machine} />
+        </>
+      )}
+      {model.length > 0 && (
+        <>
+          <h3>Workload</h3>
+          <Facts facts={model} />
+        </>
+      )}
+      {list(w.command).length > 0 && <pre class="command">{list(w.command).join(" ")}</pre>}
+    </Section>
+  );
+}
+
+export function Method() {
+  const { result } = useModel();
+  const m = result.method;
+  const picked = m.picked;
+  return (
+    <Section id="method" title="How it was measured">
+      {list(m.commands).map((c, i) => (
+        <article key={i} class="command-block">
+          <h3>
+            {c.stage}
+            <span class="quiet">
+              {c.seconds ? ` ${seconds(c.seconds)}` : ""} {c.outcome ?? ""}
+            </span>
+          </h3>
+          <pre class="command">{c.command}</pre>
+        </article>
+      ))}
+      {picked && (
+        <>
+          <h3>Launches that were counted</h3>
+          <p>
+            {count(picked.counted)} of {count(picked.chosen)} chosen, out of {count(picked.groups)} groups of kernel, grid and block: {percent(picked.coverage)} of the GPU time of the chosen regions, {percent(picked.coverage_all)} of all
+            GPU time.
+            {picked.actual_s ? ` It took ${seconds(picked.actual_s)}` : ""}
+            {picked.actual_s && picked.predicted_s ? `, predicted ${seconds(picked.predicted_s)}.` : picked.actual_s ? "." : ""}
+          </p>
+          {list(picked.left_out).length > 0 && <p class="quiet">Left out: {list(picked.left_out).join(", ")}</p>}
+        </>
+      )}
+      {m.clock && <p>Clock of the counters: {m.clock}</p>}
+      {list(m.overhead).length > 0 && (
+        <>
+          <h3>Overhead</h3>
+          <Facts facts={list(m.overhead)} />
+        </>
+      )}
+      {list(m.deviations).length > 0 && (
+        <div class="scroll" role="region" aria-label="Deviations" tabIndex={0}>
+          <table class="data small">
+            <caption>Settings that profiling required to be different</caption>
+            <thead>
+              <tr>
+                <th scope="col">Setting</th>
+                <th scope="col">Configured</th>
+                <th scope="col">Used</th>
+                <th scope="col">Why</th>
+              </tr>
+            </thead>
+            <tbody>
+              {list(m.deviations).map((d) => (
+                <tr key={d.key}>
+                  <th scope="row" class="mono">{d.key}</th>
+                  <td>{d.configured}</td>
+                  <td>{d.used}</td>
+                  <td class="wrap">{d.why}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <Notes title="Replay modes tried" notes={list(m.ladder)} />
+      {list(m.thresholds).length > 0 && (
+        <details>
+          <summary>Thresholds of the verdicts</summary>
+          <Facts facts={list(m.thresholds)} />
+        </details>
+      )}
+      {list(result.source.files).length > 0 && (
+        <details>
+          <summary>Files it was made from</summary>
+          <div class="scroll" role="region" aria-label="Files" tabIndex={0}>
+            <table class="data small">
+              <caption class="unseen">Files</caption>
+              <thead>
+                <tr>
+                  <th scope="col">File</th>
+                  <th scope="col">Kind</th>
+                  <th scope="col" class="num">Size</th>
+                  <th scope="col">SHA-256</th>
+                </tr>
+              </thead>
+              <tbody>
+                {list(result.source.files).map((f) => (
+                  <tr key={f.path}>
+                    <th scope="row" class="mono">{f.path}</th>
+                    <td>{f.kind}</td>
+                    <td class="num">{bytes(f.bytes)}</td>
+                    <td class="mono">{f.sha256 ? f.sha256.slice(0, 16) : ""}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </details>
+      )}
+    </Section>
+  );
+}
+
+export function Doubts() {
+  const { result } = useModel();
+  const warnings = list(result.warnings);
+  const missing = list(result.missing);
+  if (warnings.length + missing.length === 0) return null;
+  return (
+    <Section id="doubts" title="Warnings and what is missing">
+      <Notes title="Warnings" notes={warnings} />
+      <Notes title="Could not be told" notes={missing} />
+    </Section>
+  );
+}
+
+function Notes(p: { title: string; notes: Note[] }) {
+  if (p.notes.length === 0) return null;
+  return (
+    <>
+      <h3>{p.title}</h3>
+      <ul class="notes">
+        {p.notes.map((n, i) => (
+          <li key={i} id={`note-${n.id}`}>
+            {sentence(n.text)}
+            {n.next && <span class="next">Next: {n.next}</span>}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

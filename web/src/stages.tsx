@@ -1,0 +1,199 @@
+import { Fragment } from "preact";
+import { bytes, digits, milliseconds, percent, prefixed, time } from "./format";
+import { list } from "./list";
+import { useModel } from "./model";
+import { Section, Swatch } from "./parts";
+import { inkOn } from "./palette";
+import type { Aggregate, Split, Stage } from "./result";
+
+interface Part {
+  id: string;
+  label: string;
+  ns: number;
+  colour: string;
+  idle: boolean;
+}
+
+function useParts(split: Split): Part[] {
+  const { palette } = useModel();
+  return [
+    ...list(split.busy).map((p) => ({ id: p.id, label: p.label || palette.label(p.id), ns: p.ns, colour: palette.category(p.id), idle: false })),
+    ...list(split.idle).map((p) => ({ id: p.id, label: p.label || p.id, ns: p.ns, colour: palette.idle(p.id), idle: true })),
+  ].filter((p) => p.ns > 0);
+}
+
+/** One bar of busy time by category, then idle time by cause, hatched. */
+export function SplitBar(p: { split: Split; compact?: boolean }) {
+  const parts = useParts(p.split);
+  const wall = Math.max(1, p.split.wall_ns);
+  if (parts.length === 0) return <p class="quiet">No time to divide.</p>;
+  return (
+    <>
+      <div class={p.compact ? "split compact" : "split"} role="img" aria-label={parts.map((x) => `${x.idle ? "idle, " : ""}${x.label} ${percent(x.ns / wall)}`).join("; ")}>
+        {parts.map((x, i) => (
+          <span
+            key={i}
+            class={x.idle ? "part hatch" : "part"}
+            style={{ flexGrow: x.ns / wall, backgroundColor: x.colour, color: inkOn(x.colour) }}
+            title={`${x.idle ? "Idle: " : ""}${x.label}, ${time(x.ns)}, ${percent(x.ns / wall)}`}
+          >
+            {!p.compact && x.ns / wall > 0.09 && <span class="part-text">{x.label}</span>}
+          </span>
+        ))}
+      </div>
+      {!p.compact && (
+        <ul class="legend">
+          {parts.map((x, i) => (
+            <li key={i}>
+              <Swatch colour={x.colour} hatch={x.idle} />
+              {x.idle ? "idle: " : ""}
+              {x.label} <span class="quiet">{time(x.ns)}</span> <b>{percent(x.ns / wall)}</b>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+export function Stages() {
+  const { result } = useModel();
+  const stages = list(result.stages);
+  return (
+    <Section id="time" title="Where the time goes" lead="Wall time of each stage: GPU busy by kernel category, and GPU idle (hatched) by cause.">
+      {stages.length === 0 && <p class="quiet">There is no stage in this result.</p>}
+      {stages.map((s) => (
+        <StageSplit key={s.name} stage={s} />
+      ))}
+      {result.totals.split && stages.length > 0 && result.totals.split.wall_ns > 0 && (
+        <details>
+          <summary>The whole capture, with what lies outside the stages</summary>
+          <SplitBar split={result.totals.split} />
+        </details>
+      )}
+      {stages.length > 0 && <Timings stages={stages} />}
+      <Aggregates rows={list(result.totals.aggregates)} />
+    </Section>
+  );
+}
+
+function StageSplit(p: { stage: Stage }) {
+  const { name, region, split, sub } = p.stage;
+  const wall = Math.max(1, split.wall_ns);
+  return (
+    <article class="stage" data-stage={name}>
+      <h3>
+        {name}
+        {region && region !== name && <span class="quiet"> measured by {region}</span>}
+      </h3>
+      {split.launch_bound && (
+        <p class="callout" role="note">
+          <strong>Launch-bound.</strong> The GPU waits for the host more than it works.
+          {split.gain_ns ? ` CUDA graphs or fusion could save at most ${time(split.gain_ns)}, ${percent(split.gain_ns / wall)} of this stage.` : ""} Counters of single kernels matter less until this is solved.
+        </p>
+      )}
+      <p class="numbers">
+        <b>{time(split.wall_ns)}</b> wall, <b>{time(split.busy_ns)}</b> GPU busy ({percent(split.busy_ns / wall)}), <b>{time(split.idle_ns)}</b> idle ({percent(split.idle_ns / wall)})
+        {p.stage.passes ? `, over ${p.stage.passes} ${p.stage.passes === 1 ? "pass" : "passes"} in the timeline` : ""}
+      </p>
+      <SplitBar split={split} />
+      {list(sub).length > 0 && (
+        <p class="quiet">
+          Parts of this stage, already inside it:{" "}
+          {list(sub)
+            .map((x) => `${x.name} ${milliseconds(x.ms)}`)
+            .join(", ")}
+        </p>
+      )}
+    </article>
+  );
+}
+
+function Timings(p: { stages: Stage[] }) {
+  const clean = p.stages.some((s) => s.clean_ms != null);
+  const work = p.stages.some((s) => s.flops != null || s.bytes != null);
+  const tokens = p.stages.some((s) => s.tokens_per_s != null);
+  return (
+    <>
+      <h3>Timings per pass</h3>
+      <div class="scroll" role="region" aria-label="Timings per stage" tabIndex={0}>
+        <table class="data">
+          <caption class="unseen">Timings per stage</caption>
+          <thead>
+            <tr>
+              <th scope="col">Stage</th>
+              {clean && <th scope="col" class="num">Unprofiled</th>}
+              <th scope="col" class="num">Under nsys</th>
+              {clean && <th scope="col" class="num">Overhead</th>}
+              {tokens && <th scope="col" class="num">Tokens/s</th>}
+              {work && <th scope="col" class="num">FLOPs by analysis</th>}
+              {work && <th scope="col" class="num">Bytes by analysis</th>}
+              <th scope="col" class="num">Passes</th>
+            </tr>
+          </thead>
+          <tbody>
+            {p.stages.map((s) => (
+              <tr key={s.name}>
+                <th scope="row">{s.name}</th>
+                {clean && <td class="num">{s.clean_ms != null ? `${milliseconds(s.clean_ms)}${s.clean_std_ms != null ? ` ± ${milliseconds(s.clean_std_ms)}` : ""}` : "–"}</td>}
+                <td class="num">{s.nsys_ms != null ? milliseconds(s.nsys_ms) : "–"}</td>
+                {clean && <td class="num">{s.overhead != null ? percent(s.overhead) : "–"}</td>}
+                {tokens && <td class="num">{s.tokens_per_s != null ? digits(s.tokens_per_s) : "–"}</td>}
+                {work && <td class="num">{s.flops != null ? prefixed(s.flops, "FLOP") : "–"}</td>}
+                {work && <td class="num">{s.bytes != null ? bytes(s.bytes) : "–"}</td>}
+                <td class="num">{s.passes ?? "–"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+const aggregateNames: Record<string, string> = {
+  prefill_ms: "Prefill",
+  decode_ms: "Decode",
+  ttft_ms: "Time to first token",
+  token_ms: "Time per token",
+  tokens_per_s: "Tokens per second",
+};
+
+function Aggregates(p: { rows: Aggregate[] }) {
+  if (p.rows.length === 0) return null;
+  const columns: (keyof Aggregate)[] = ["mean", "std", "min", "p50", "p90", "p99", "max"];
+  return (
+    <>
+      <h3>Aggregates of the unprofiled run</h3>
+      <div class="scroll" role="region" aria-label="Aggregates of the unprofiled run" tabIndex={0}>
+        <table class="data">
+          <caption class="unseen">Aggregates of the unprofiled run</caption>
+          <thead>
+            <tr>
+              <th scope="col">Measure</th>
+              <th scope="col" class="num">n</th>
+              {columns.map((c) => (
+                <th key={c} scope="col" class="num">
+                  {c}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {p.rows.map((a) => (
+              <tr key={a.name}>
+                <th scope="row">{aggregateNames[a.name] ?? a.name}</th>
+                <td class="num">{a.n}</td>
+                {columns.map((c) => (
+                  <td key={c} class="num">
+                    {a.unit === "ms" ? milliseconds(a[c] as number) : <Fragment>{digits(a[c] as number)}</Fragment>}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,366 @@
+import type { TargetedKeyboardEvent, TargetedMouseEvent, TargetedPointerEvent } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { announce } from "./announce";
+import { count, percent, time } from "./format";
+import { list } from "./list";
+import { useModel, type Model } from "./model";
+import { KernelLink, Section } from "./parts";
+import type { Box, Lane } from "./result";
+import { DataTable } from "./table";
+import { isDark, useTheme } from "./theme";
+import { TimelineView, type Hit } from "./timelineview";
+import { hideTip, showTip } from "./tip";
+
+const copyColour = "#66ccee";
+const apiColour = "#9aa3ad";
+
+export function Timeline() {
+  const model = useModel();
+  const overview = model.result.overview;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const view = useRef<TimelineView | null>(null);
+  const drag = useRef<{ x: number; from: number; to: number; moved: boolean } | null>(null);
+  const touches = useRef(new Map<number, number>());
+  const [shown, setShown] = useState({ from: 0, to: Math.max(1, overview.end_ns - overview.start_ns) });
+  const [selected, setSelected] = useState<Hit | null>(null);
+  const { dark } = useTheme();
+
+  useEffect(() => {
+    if (!canvas.current) return;
+    const ranges = new Map<string, string>();
+    const v = new TimelineView(canvas.current, overview, {
+      box(lane: Lane, name: string) {
+        if (lane.kind === "copy") return copyColour;
+        if (lane.kind === "api") return apiColour;
+        if (lane.kind === "nvtx") {
+          const key = `${isDark()}${name}`;
+          let c = ranges.get(key);
+          if (!c) ranges.set(key, (c = model.palette.range(name, isDark())));
+          return c;
+        }
+        return model.palette.category(model.named(name)?.category ?? "other");
+      },
+    });
+    view.current = v;
+    const observer = new ResizeObserver(() => v.resize());
+    observer.observe(canvas.current);
+    v.resize();
+    return () => observer.disconnect();
+  }, []);
+
+  useEffect(() => view.current?.draw(), [dark]);
+
+  // Wheel must be able to keep the page from scrolling, which needs a listener
+  // that is not passive.
+  useEffect(() => {
+    const c = canvas.current;
+    if (!c) return;
+    const onWheel = (e: WheelEvent) => {
+      const v = view.current;
+      if (!v) return;
+      if (Math.abs(e.deltaX) > Math.abs(e.deltaY) || e.shiftKey) {
+        e.preventDefault();
+        v.pan(((e.deltaX || e.deltaY) / Math.max(1, c.clientWidth)) * 0.8);
+      } else if (e.ctrlKey || e.metaKey || document.activeElement === c) {
+        e.preventDefault();
+        v.zoom(Math.exp(Math.max(-60, Math.min(60, e.deltaY)) * 0.006), e.offsetX);
+      } else {
+        return;
+      }
+      changed();
+    };
+    c.addEventListener("wheel", onWheel, { passive: false });
+    return () => c.removeEventListener("wheel", onWheel);
+  }, []);
+
+  function changed() {
+    const v = view.current;
+    if (v) setShown({ from: v.from, to: v.to });
+  }
+
+  function act(change: (v: TimelineView) => void) {
+    const v = view.current;
+    if (!v) return;
+    change(v);
+    changed();
+    announce(`Timeline shows ${time(v.from)} to ${time(v.to)}`);
+  }
+
+  function describe(hit: Hit): string[] {
+    const v = view.current;
+    const b = v?.boxAt(hit);
+    const lane = v?.lane(hit.lane);
+    if (!v || !b || !lane) return [];
+    const lines = [v.name(b) || "unnamed", `${lane.label}, at ${time(b.s)}`];
+    if (b.c && b.c > 1) lines.push(`${count(b.c)} events in ${time(b.l)}, busy ${time(b.b ?? b.l)} (${percent((b.b ?? b.l) / Math.max(1, b.l))}); mostly the one named`);
+    else lines.push(`lasts ${time(b.l)}`);
+    return lines;
+  }
+
+  function select(hit: Hit | null) {
+    if (view.current) {
+      view.current.selected = hit;
+      view.current.draw();
+    }
+    setSelected(hit && { ...hit });
+    if (hit) announce(describe(hit).join(", "));
+  }
+
+  function onPointerDown(e: TargetedPointerEvent<HTMLCanvasElement>) {
+    const v = view.current;
+    if (!v || e.button !== 0) return;
+    touches.current.set(e.pointerId, e.offsetX);
+    drag.current = { x: e.offsetX, from: v.from, to: v.to, moved: false };
+    e.currentTarget.setPointerCapture(e.pointerId);
+  }
+
+  function onPointerMove(e: TargetedPointerEvent<HTMLCanvasElement>) {
+    const v = view.current;
+    if (!v) return;
+    if (touches.current.size === 2 && touches.current.has(e.pointerId)) {
+      const before = [...touches.current.values()];
+      touches.current.set(e.pointerId, e.offsetX);
+      const after = [...touches.current.values()];
+      const was = Math.max(10, Math.abs(before[0]! - before[1]!));
+      const is = Math.max(10, Math.abs(after[0]! - after[1]!));
+      v.zoom(was / is, (after[0]! + after[1]!) / 2);
+      changed();
+      return;
+    }
+    const d = drag.current;
+    if (d && e.buttons & 1) {
+      const dx = e.offsetX - d.x;
+      if (Math.abs(dx) > 3) d.moved = true;
+      if (d.moved) {
+        const shift = (-dx / Math.max(1, e.currentTarget.clientWidth)) * (d.to - d.from);
+        v.show(d.from + shift, d.to + shift);
+        changed();
+        hideTip();
+        return;
+      }
+    }
+    const hit = v.hit(e.offsetX, e.offsetY);
+    if (hit) showTip(e.clientX, e.clientY, describe(hit));
+    else hideTip();
+  }
+
+  function onPointerUp(e: TargetedPointerEvent<HTMLCanvasElement>) {
+    const v = view.current;
+    touches.current.delete(e.pointerId);
+    if (v && drag.current && !drag.current.moved) select(v.hit(e.offsetX, e.offsetY));
+    drag.current = null;
+  }
+
+  function onDoubleClick(e: TargetedMouseEvent<HTMLCanvasElement>) {
+    const v = view.current;
+    const hit = v?.hit(e.offsetX, e.offsetY);
+    const b = hit && v?.boxAt(hit);
+    if (b) act((t) => t.show(b.s - b.l * 0.1, b.s + b.l * 1.1));
+    else act((t) => t.zoom(0.5, e.offsetX));
+  }
+
+  function onKey(e: TargetedKeyboardEvent<HTMLCanvasElement>) {
+    const v = view.current;
+    if (!v || e.ctrlKey || e.metaKey || e.altKey) return;
+    const lane = selected?.lane ?? -1;
+    const keys: Record<string, () => void> = {
+      "+": () => act((t) => t.zoom(0.6)),
+      "=": () => act((t) => t.zoom(0.6)),
+      w: () => act((t) => t.zoom(0.6)),
+      "-": () => act((t) => t.zoom(1 / 0.6)),
+      s: () => act((t) => t.zoom(1 / 0.6)),
+      a: () => act((t) => t.pan(-0.2)),
+      d: () => act((t) => t.pan(0.2)),
+      ArrowLeft: () => (e.shiftKey ? select(v.step(Math.max(lane, 0), -1)) : act((t) => t.pan(-0.2))),
+      ArrowRight: () => (e.shiftKey ? select(v.step(Math.max(lane, 0), 1)) : act((t) => t.pan(0.2))),
+      ArrowDown: () => select(v.step(Math.min(v.lanes - 1, lane + 1), 0)),
+      ArrowUp: () => select(v.step(Math.max(0, lane - 1), 0)),
+      "0": () => act((t) => t.show(0, t.span)),
+      Home: () => act((t) => t.show(0, t.span)),
+      Escape: () => select(null),
+      Enter: () => {
+        const b = selected && v.boxAt(selected);
+        if (b) act((t) => t.show(b.s - b.l * 0.1, b.s + b.l * 1.1));
+      },
+    };
+    const action = keys[e.key];
+    if (!action) return;
+    e.preventDefault();
+    action();
+    changed();
+  }
+
+  const lanes = list(overview.lanes);
+  const spots = useMemo(() => stageBoxes(model), [model]);
+  if (lanes.length === 0) {
+    return (
+      <Section id="timeline" title="Timeline">
+        <p class="quiet">There is no timeline in this result.</p>
+      </Section>
+    );
+  }
+  const zoomed = shown.to - shown.from < (view.current?.span ?? Infinity) * 0.999;
+  return (
+    <Section id="timeline" title="Timeline">
+      <div class="toolbar" role="toolbar" aria-label="Timeline">
+        <button type="button" id="zoom-in" onClick={() => act((v) => v.zoom(0.5))}>
+          Zoom in
+        </button>
+        <button type="button" id="zoom-out" onClick={() => act((v) => v.zoom(2))}>
+          Zoom out
+        </button>
+        <button type="button" onClick={() => act((v) => v.pan(-0.5))} aria-label="Earlier">
+          ←
+        </button>
+        <button type="button" onClick={() => act((v) => v.pan(0.5))} aria-label="Later">
+          →
+        </button>
+        <button type="button" id="zoom-all" disabled={!zoomed} onClick={() => act((v) => v.show(0, v.span))}>
+          Whole run
+        </button>
+        {spots.map((spot) => (
+          <button key={spot.name} type="button" class="spot" onClick={() => act((v) => v.show(spot.box.s - spot.box.l * 0.04, spot.box.s + spot.box.l * 1.04))}>
+            {spot.name}
+          </button>
+        ))}
+        <output id="timeline-range" class="quiet" data-from={Math.round(shown.from)} data-to={Math.round(shown.to)}>
+          {time(shown.from)} to {time(shown.to)}, {time(shown.to - shown.from)}
+        </output>
+      </div>
+      <Minimap from={shown.from} to={shown.to} span={Math.max(1, overview.end_ns - overview.start_ns)} go={(f, t) => act((v) => v.show(f, t))} />
+      <div class="canvas-box">
+        <canvas
+          ref={canvas}
+          id="timeline-canvas"
+          tabIndex={0}
+          role="application"
+          aria-label="Timeline of ranges and GPU work"
+          aria-describedby="timeline-help"
+          onPointerDown={onPointerDown}
+          onPointerMove={onPointerMove}
+          onPointerUp={onPointerUp}
+          onPointerCancel={(e) => {
+            touches.current.delete(e.pointerId);
+            drag.current = null;
+          }}
+          onPointerLeave={hideTip}
+          onDblClick={onDoubleClick}
+          onKeyDown={onKey}
+        />
+      </div>
+      <Selected hit={selected} view={view.current} />
+      <p id="timeline-help" class="quiet hint">
+        Drag to move. Wheel zooms while the timeline has the focus, or with Ctrl. Keys: arrows or A D move, + − or W S zoom, up and down choose a lane, Shift with left and right the next box, Enter zooms to it, 0 shows everything.
+        Boxes of several events are filled up to the share of time in which one of them ran.
+      </p>
+      <details class="alternative">
+        <summary>Timeline as a table</summary>
+        <LaneTable lanes={lanes} names={list(overview.names)} span={Math.max(1, overview.end_ns - overview.start_ns)} />
+      </details>
+    </Section>
+  );
+}
+
+/** The first range of each stage, to go to. */
+function stageBoxes(model: Model): { name: string; box: Box }[] {
+  const { stages, overview } = model.result;
+  const names = list(overview.names);
+  const boxes = list(overview.lanes)
+    .filter((l) => l.kind === "nvtx")
+    .flatMap((l) => list(l.boxes));
+  return list(stages).flatMap((stage) => {
+    const wanted = stage.region?.split("/").pop() || stage.name;
+    const box = boxes.find((b) => names[b.n] === wanted && !(b.c && b.c > 1));
+    return box ? [{ name: stage.name, box }] : [];
+  });
+}
+
+function Minimap(p: { from: number; to: number; span: number; go: (from: number, to: number) => void }) {
+  const { result } = useModel();
+  const lanes = list(result.overview.lanes);
+  const bars = useMemo(() => density(lanes, p.span, 240), [lanes]);
+  const window = p.to - p.from;
+  function centre(e: TargetedPointerEvent<HTMLDivElement>) {
+    const box = e.currentTarget.getBoundingClientRect();
+    const at = ((e.clientX - box.left) / Math.max(1, box.width)) * p.span;
+    p.go(at - window / 2, at + window / 2);
+  }
+  return (
+    <div class="minimap" aria-hidden="true" onPointerDown={centre} onPointerMove={(e) => e.buttons & 1 && centre(e)}>
+      <svg viewBox={`0 0 ${bars.length} 10`} preserveAspectRatio="none">
+        <path d={bars.map((v, i) => `M${i} 10V${(10 - v * 10).toFixed(2)}H${i + 1}V10`).join("")} />
+      </svg>
+      <span class="window" style={{ left: `${(p.from / p.span) * 100}%`, width: `${Math.max(0.4, (window / p.span) * 100)}%` }} />
+    </div>
+  );
+}
+
+/** The share of each slice of time in which GPU work ran, of the busiest lane. */
+function density(lanes: Lane[], span: number, slices: number): number[] {
+  const most = new Array<number>(slices).fill(0);
+  for (const lane of lanes) {
+    if (lane.kind !== "kernel" && lane.kind !== "copy") continue;
+    const sums = new Array<number>(slices).fill(0);
+    for (const b of list(lane.boxes)) addBox(sums, b, span / slices);
+    sums.forEach((v, i) => (most[i] = Math.min(1, Math.max(most[i]!, v))));
+  }
+  return most;
+}
+
+function addBox(sums: number[], b: Box, width: number): void {
+  const weight = b.c && b.c > 1 && b.l > 0 ? Math.min(1, (b.b ?? b.l) / b.l) : 1;
+  const last = Math.min(sums.length - 1, Math.floor((b.s + b.l) / width));
+  for (let i = Math.max(0, Math.floor(b.s / width)); i <= last; i++) {
+    const inside = Math.min(b.s + b.l, (i + 1) * width) - Math.max(b.s, i * width);
+    sums[i]! += (Math.max(0, inside) / width) * weight;
+  }
+}
+
+function Selected(p: { hit: Hit | null; view: TimelineView | null }) {
+  const model = useModel();
+  const box = p.hit && p.view?.boxAt(p.hit);
+  const lane = p.hit && p.view?.lane(p.hit.lane);
+  if (!box || !lane || !p.view) return <p class="selected quiet">Nothing selected.</p>;
+  const name = p.view.name(box);
+  const kernel = lane.kind === "kernel" ? model.named(name) : undefined;
+  const several = box.c && box.c > 1;
+  return (
+    <p class="selected" id="timeline-selected">
+      {kernel ? <KernelLink kernel={kernel} /> : <strong>{name || "unnamed"}</strong>} <span class="quiet">on {lane.label},</span> {time(box.s)} + {time(box.l)}
+      {several ? ` (${count(box.c!)} events, busy ${time(box.b ?? box.l)})` : ""}
+    </p>
+  );
+}
+
+function LaneTable(p: { lanes: Lane[]; names: string[]; span: number }) {
+  const rows = useMemo(() => p.lanes.map((lane, i) => ({ lane, i, ...summary(lane, p.names) })), [p.lanes]);
+  return (
+    <DataTable
+      id="lane-table"
+      caption="Lanes of the timeline"
+      rows={rows}
+      rowKey={(r) => r.i}
+      minWidth={44}
+      columns={[
+        { id: "lane", head: "Lane", cell: (r) => r.lane.label, key: (r) => r.lane.label },
+        { id: "group", head: "Belongs to", cell: (r) => r.lane.group, key: (r) => r.lane.group },
+        { id: "kind", head: "Kind", cell: (r) => r.lane.kind, key: (r) => r.lane.kind },
+        { id: "events", head: "Events", num: true, cell: (r) => count(r.lane.events), key: (r) => r.lane.events },
+        { id: "busy", head: "Busy", num: true, cell: (r) => `${time(r.busy)} (${percent(r.busy / p.span)})`, key: (r) => r.busy },
+        { id: "top", head: "Most time in", cell: (r) => r.top },
+      ]}
+    />
+  );
+}
+
+function summary(lane: Lane, names: string[]): { busy: number; top: string } {
+  let busy = 0;
+  const by = new Map<number, number>();
+  for (const b of list(lane.boxes)) {
+    const ns = b.c && b.c > 1 ? (b.b ?? b.l) : b.l;
+    busy += ns;
+    by.set(b.n, (by.get(b.n) ?? 0) + ns);
+  }
+  const top = [...by].sort((a, b) => b[1] - a[1]).slice(0, 3);
+  return { busy, top: top.map(([n, ns]) => `${names[n] ?? ""} (${time(ns)})`).join(", ") };
+}
