@@ -26,3 +26,13 @@ func exactly(names ...string) cobra.PositionalArgs {
 		return nil
 	}
 }
+
+// atLeast wants one argument or more.
+func atLeast(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("%s is missing", name)
+		}
+		return nil
+	}
+}

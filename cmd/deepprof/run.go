@@ -24,15 +24,23 @@ import (
 func runCommand() command {
 	var c configFlags
 	return command{
-		use: "run [OVERRIDE...] -- COMMAND [ARG...]", short: "Capture a command under Nsight Systems and Nsight Compute into a run directory",
-		long: `Run a command alone, then under Nsight Systems for the timeline, then under
-Nsight Compute for counters. What each capture gave is judged by what it
-produced, not by exit codes; everything lands in a run directory with the exact
-commands, logs, environment and hashes.
+		use: "run [OVERRIDE...] [-- COMMAND [ARG...]]", short: "Profile a command, or a model, from timeline to counters to a report",
+		long: `Run a workload alone, then under Nsight Systems for the timeline; choose the
+launches that matter, count them under Nsight Compute, and write a report that
+says where the time goes and what limits each kernel.
+
+Without a command the workload is a model that ships as configuration: workload=llm
+(the default), vlm or resnet, with model=NAME. 'deepprof config groups' lists them.
+
+What each capture gave is judged by what it produced, not by exit codes;
+everything lands in a run directory with the exact commands, logs, environment
+and hashes.
 
 Ctrl-C asks the profiler to finish and keeps its report; a second one kills
 everything that was started.`,
-		example: `  deepprof run -- python3 infer.py
+		example: `  deepprof run
+  deepprof run model=llama_8b infer.max_new_tokens=64
+  deepprof run -- python3 infer.py
   deepprof run pipeline.ncu.enable=false -- ./train --steps 10
   deepprof run pipeline/ncu=memory pipeline.ncu.ncu_cli.nvtx_include=[decode] -- python3 infer.py`,
 		complete: c.complete,
@@ -40,10 +48,13 @@ everything that was started.`,
 			c.register(f)
 			ignore := f.Bool("ignore-blockers", false, "run in spite of what 'deepprof doctor' calls a blocker")
 			dry := f.Bool("dry-run", false, "print the commands and start nothing")
-			record := f.String("record", "", "also write what each profiler printed and left into `DIR`, to be played without a GPU")
+			record := f.String("record", "", "also make a recording in `DIR` that can be played without a GPU: the packed run, and what each profiler printed")
 			return func(ctx context.Context, args []string) error {
 				if f.ArgsLenAtDash() < 0 && len(args) > 0 && !strings.ContainsAny(args[0], "=~") {
 					return usagef("run: %q is no override; a command goes after --: deepprof run -- %s", args[0], strings.Join(args, " "))
+				}
+				if f.ArgsLenAtDash() == len(args) {
+					return usagef("run: no command stands after --; leave -- out to profile a workload that ships with deepprof")
 				}
 				p, composed, err := c.plan(withCommand(f, args))
 				if err != nil {
@@ -57,10 +68,15 @@ everything that was started.`,
 				if err != nil {
 					return usage(err)
 				}
+				sorted, err := categories(c.sources())
+				if err != nil {
+					return err
+				}
 				w, ctx := newWatcher(ctx, s.err)
 				defer w.stop()
 				o := pipeline.Options{
-					Plan: p, Config: root.YAML(), Dir: dir.Path, Version: readVersion().String(), Argv: os.Args, IgnoreBlockers: *ignore,
+					Categories: sorted,
+					Plan:       p, Config: root.YAML(), Dir: dir.Path, Version: readVersion().String(), Argv: os.Args, IgnoreBlockers: *ignore,
 					Interrupts: w.interrupts, Progress: w.progress, Say: w.say,
 				}
 				if *dry {
@@ -82,10 +98,30 @@ everything that was started.`,
 					}
 				}
 				summary, err := pipeline.Run(ctx, o)
+				if summary != nil && *record != "" {
+					err = errors.Join(err, packRecording(ctx, s, summary.Dir, *record))
+				}
 				return ended(s, w, summary, err)
 			}
 		},
 	}
+}
+
+// packRecording packs a run for 'deepprof demo --from', without what is the
+// machine's own business.
+func packRecording(ctx context.Context, s streams, run, dir string) error {
+	r, err := runs.Open(ctx, run)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	path := filepath.Join(dir, "recording"+runs.PackExt)
+	packed, err := runs.Pack(ctx, r, path, runs.PackOptions{StripCubins: true, Redact: true, Overwrite: true, Strip: stripCubins})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.err, "recording: %s, %d bytes\n", path, packed.Bytes)
+	return nil
 }
 
 // withCommand turns what stands after "--" into the overrides that make it the
@@ -121,17 +157,16 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 		}
 		return usage(err)
 	}
+	width := 9
 	for _, st := range summary.Stages {
-		if st.State == runs.StateSkipped {
-			fmt.Fprintf(s.out, "%-9s skipped: %s\n", st.Name, st.Reason)
-			continue
-		}
-		fmt.Fprintf(s.out, "%-9s %s, %.1f s: %s\n", st.Name, st.State, st.Seconds, runs.Text(st.Outcome.String()))
-		for _, warning := range st.Outcome.Warnings {
-			fmt.Fprintf(s.out, "%-9s warning: %s\n", "", runs.Text(warning.Text))
-		}
-		if !st.Outcome.OK() && st.Outcome.Next != "" {
-			fmt.Fprintf(s.out, "%-9s next: %s\n", "", st.Outcome.Next)
+		width = max(width, len(st.Name))
+	}
+	for _, st := range summary.Stages {
+		printStage(s.out, st, width, summary.Result != nil)
+	}
+	if summary.Result != nil {
+		if serr := summarise(s, summary.Result, filepath.Join(summary.Dir, "report.html")); err == nil {
+			err = serr
 		}
 	}
 	fmt.Fprintf(s.out, "run %s: %s\n", summary.Status, summary.Dir)
@@ -139,6 +174,27 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 		return err
 	}
 	return verdict(summary)
+}
+
+// printStage prints what came of a stage. Where a report tells about the run,
+// stages without a word of warning are left to it.
+func printStage(w io.Writer, st pipeline.StageResult, width int, brief bool) {
+	if st.State == runs.StateSkipped {
+		if !brief {
+			fmt.Fprintf(w, "%-*s skipped: %s\n", width, st.Name, st.Reason)
+		}
+		return
+	}
+	if brief && st.State == runs.StateDone && len(st.Outcome.Warnings) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%-*s %s, %.1f s: %s\n", width, st.Name, st.State, st.Seconds, runs.Text(st.Outcome.String()))
+	for _, warning := range st.Outcome.Warnings {
+		fmt.Fprintf(w, "%-*s warning: %s\n", width, "", runs.Text(warning.Text))
+	}
+	if !st.Outcome.OK() && st.Outcome.Next != "" {
+		fmt.Fprintf(w, "%-*s next: %s\n", width, "", st.Outcome.Next)
+	}
 }
 
 // verdict is the exit code of a run: the first stage that went wrong decides.

@@ -4,6 +4,8 @@ package main
 func commands() []command {
 	return []command{
 		runCommand(),
+		demoCommand(),
+		analyzeCommand(),
 		showCommand(),
 		runsCommand(),
 		doctorCommand(),

@@ -21,6 +21,9 @@ import (
 // baseline runs the workload alone: the time that overhead is measured
 // against, and the proof that the workload runs at all.
 func (r *run) baseline(ctx context.Context) (capture.Outcome, error) {
+	if r.shipped() {
+		return r.baselineSession(ctx)
+	}
 	command := r.workload()
 	if err := r.store.WriteFile("workload/cmd.txt", []byte(r.line(command)+"\n")); err != nil {
 		return capture.Outcome{}, err
@@ -32,9 +35,22 @@ func (r *run) baseline(ctx context.Context) (capture.Outcome, error) {
 	if found, err := exec.LookPath(command.Path); err != nil || found != program {
 		command.Path = program // by the PATH of the workload, not of this process
 	}
+	return r.repeated(func(n int) (capture.Outcome, error) {
+		out, errs := fmt.Sprintf("workload/stdout.%d.log", n), fmt.Sprintf("workload/stderr.%d.log", n)
+		return r.attempt(ctx, attempt{
+			stage: "baseline", command: command, shown: r.Plan.Pipeline.Workload.Command, stdout: out, stderr: errs,
+			timeout: r.Plan.Pipeline.Baseline.Timeout, judge: func(ended tool.Ended, err error) capture.Outcome {
+				return judgeBaseline(ended, err, r.store.Path(out), r.store.Path(errs))
+			},
+		})
+	})
+}
+
+// repeated does one thing pipeline.baseline.repeats times, until it fails.
+func (r *run) repeated(do func(n int) (capture.Outcome, error)) (capture.Outcome, error) {
 	all := capture.Outcome{Kind: capture.Captured, What: "the workload ran to its end", Usable: true}
 	for i := range r.Plan.Pipeline.Baseline.Repeats {
-		outcome, err := r.repeat(ctx, command, i+1)
+		outcome, err := do(i + 1)
 		if err != nil || !outcome.Usable {
 			return outcome, err
 		}
@@ -53,21 +69,31 @@ func (r *run) refused(stage string, command tool.Command, o capture.Outcome) err
 	return r.store.EndAttempt(stage, runs.Result{Outcome: record(o)})
 }
 
-// repeat runs the workload once.
-func (r *run) repeat(ctx context.Context, command tool.Command, n int) (capture.Outcome, error) {
-	out, errs := fmt.Sprintf("workload/stdout.%d.log", n), fmt.Sprintf("workload/stderr.%d.log", n)
-	if err := r.store.StartAttempt("baseline", command.Dir, r.Plan.Pipeline.Workload.Command...); err != nil {
+// attempt is one start of the workload without a profiler.
+type attempt struct {
+	stage          string
+	command        tool.Command
+	shown          []string // the command, for the manifest
+	stdout, stderr string   // within the run
+	timeout        time.Duration
+	judge          func(tool.Ended, error) capture.Outcome
+	files          func() []string // that it left beside its logs; nil for none
+}
+
+// attempt runs the workload once and records what came of it.
+func (r *run) attempt(ctx context.Context, a attempt) (capture.Outcome, error) {
+	if err := r.store.StartAttempt(a.stage, a.command.Dir, a.shown...); err != nil {
 		return capture.Outcome{}, err
 	}
 	start := time.Now()
 	ended, err := tool.Supervise(ctx, tool.Job{
-		Command: command, Stdout: r.store.Path(out), Stderr: r.store.Path(errs),
-		Limits: r.limits(r.Plan.Pipeline.Baseline.Timeout), Interrupts: r.Interrupts,
+		Command: a.command, Stdout: r.store.Path(a.stdout), Stderr: r.store.Path(a.stderr),
+		Limits: r.limits(a.timeout), Interrupts: r.Interrupts,
 		OnTick: func(tool.Tick) {
-			r.Progress(fmt.Sprintf("baseline: %s", time.Since(start).Round(time.Second)))
+			r.live(fmt.Sprintf("%s: %s", a.stage, time.Since(start).Round(time.Second)))
 		},
 	})
-	outcome := judgeBaseline(ended, err, r.store.Path(out), r.store.Path(errs))
+	outcome := a.judge(ended, err)
 	if !outcome.Usable && outcome.Kind != capture.Interrupted && diskFull(r.store.Dir()) {
 		outcome.Kind, outcome.Cause = capture.DiskFull, "the file system of "+r.store.Dir()+" is full: the output of the workload goes there"
 		outcome.Next = "free space, or choose another place with hydra.run.dir=DIR"
@@ -80,11 +106,15 @@ func (r *run) repeat(ctx context.Context, command tool.Command, n int) (capture.
 		} else {
 			result.Signal = unix.SignalName(ended.Exit.Signal)
 		}
-		if result.Files, err = r.store.HashFiles(context.WithoutCancel(ctx), out, errs); err != nil {
+		files := []string{a.stdout, a.stderr}
+		if a.files != nil {
+			files = append(files, a.files()...)
+		}
+		if result.Files, err = r.store.HashFiles(context.WithoutCancel(ctx), files...); err != nil {
 			return capture.Outcome{}, err
 		}
 	}
-	return outcome, r.store.EndAttempt("baseline", result)
+	return outcome, r.store.EndAttempt(a.stage, result)
 }
 
 // diskFull reports whether a file system has next to nothing left.
@@ -99,9 +129,14 @@ func (r *run) workload() tool.Command {
 	return tool.Command{Path: w.Command[0], Args: w.Command[1:], Dir: r.dir, Env: r.env}
 }
 
-// judgeBaseline words the end of a workload without a profiler. The error is
-// that of the start.
+// judgeBaseline words the end of the baseline.
 func judgeBaseline(ended tool.Ended, err error, stdout, stderr string) capture.Outcome {
+	return judgeAlone(ended, err, stdout, stderr, "pipeline.baseline.timeout_s")
+}
+
+// judgeAlone words the end of a workload without a profiler. The error is that
+// of the start, limit the setting that bounds its time.
+func judgeAlone(ended tool.Ended, err error, stdout, stderr, limit string) capture.Outcome {
 	o := capture.Outcome{}
 	log, evidence := stderr, lastLine(stderr)
 	if evidence == "" {
@@ -126,7 +161,7 @@ func judgeBaseline(ended tool.Ended, err error, stdout, stderr string) capture.O
 		o.Next = "raise pipeline.supervision.stall_s if it is only slow"
 	case ended.Stopped != tool.NotStopped:
 		o.Kind, o.What = capture.TimedOut, "the workload took too long and was stopped"
-		o.Next = "raise pipeline.baseline.timeout_s"
+		o.Next = "raise " + limit
 	case !ended.Exit.OK():
 		o.Kind, o.What = capture.WorkloadFailed, fmt.Sprintf("the workload ended with %s", ended.Exit)
 		if s := signalOf(ended.Exit); s != 0 {

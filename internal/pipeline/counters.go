@@ -4,73 +4,137 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/ncurep"
-	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// ncuCommand builds the counter capture. Expressions are resolved with the
-// ranges that the timeline holds; seen is nil where there is none.
-func (r *run) ncuCommand(output string, seen []nvtx.Seen) (tool.Command, error) {
+// ncuOptions are those of the configuration, without the choice of launches.
+func (r *run) ncuOptions(output string) ncu.Options {
 	c, w := r.Plan.Pipeline.Ncu.CLI, r.Plan.Pipeline.Workload
-	include, err := nvtx.Resolve(c.NVTXInclude, seen)
-	if err != nil {
-		return tool.Command{}, fmt.Errorf("pipeline.ncu.ncu_cli.nvtx_include: %w", err)
-	}
-	exclude, err := nvtx.Resolve(c.NVTXExclude, seen)
-	if err != nil {
-		return tool.Command{}, fmt.Errorf("pipeline.ncu.ncu_cli.nvtx_exclude: %w", err)
-	}
 	mode := c.ReplayMode
 	if mode == plan.ReplayAuto {
 		mode = plan.ReplayKernel
 	}
-	var sets, sections []string
-	if r.lists != nil {
-		sets, sections = r.lists.Sets, r.lists.Sections
-	}
-	args, env, err := ncu.Args(ncu.Options{
+	o := ncu.Options{
 		Output: output, Command: w.Command, ReplayMode: mode, Set: c.Set, Sections: c.Sections, Metrics: c.Metrics,
-		NVTXInclude: nvtx.Values(include), NVTXExclude: nvtx.Values(exclude), KernelName: c.KernelName, KernelNameBase: c.KernelNameBase,
-		KernelID: c.KernelID, LaunchSkip: c.LaunchSkip, LaunchCount: c.LaunchCount, FilterMode: c.FilterMode, TargetProcesses: c.TargetProcesses,
-		ClockControl: c.ClockControl, CacheControl: c.CacheControl, WaitForProfilerStart: !c.ProfileFromStart, GraphProfiling: c.GraphProfiling,
-		ConfigFile: c.ConfigFile, ExtraArgs: c.ExtraArgs, KnownSets: sets, KnownSections: sections,
-	}, r.ncu.Version)
+		TargetProcesses: c.TargetProcesses, ClockControl: c.ClockControl, CacheControl: c.CacheControl,
+		WaitForProfilerStart: !c.ProfileFromStart, GraphProfiling: c.GraphProfiling, ConfigFile: c.ConfigFile, ExtraArgs: c.ExtraArgs,
+	}
+	if r.lists != nil {
+		o.KnownSets, o.KnownSections = r.lists.Sets, r.lists.Sections
+	}
+	return o
+}
+
+// ncuCommand builds the counter capture as the configuration says. Expressions
+// are resolved with the ranges that the timeline holds; seen is nil where there
+// is none.
+func (r *run) ncuCommand(output string, seen []nvtx.Seen) (tool.Command, error) {
+	o, err := r.asWritten(r.ncuOptions(output), seen)
+	if err != nil {
+		return tool.Command{}, err
+	}
+	return r.ncuLine(o)
+}
+
+// asWritten adds the filters of the configuration.
+func (r *run) asWritten(o ncu.Options, seen []nvtx.Seen) (ncu.Options, error) {
+	c := r.Plan.Pipeline.Ncu.CLI
+	include, err := nvtx.Resolve(c.NVTXInclude, seen)
+	if err != nil {
+		return o, fmt.Errorf("pipeline.ncu.ncu_cli.nvtx_include: %w", err)
+	}
+	exclude, err := nvtx.Resolve(c.NVTXExclude, seen)
+	if err != nil {
+		return o, fmt.Errorf("pipeline.ncu.ncu_cli.nvtx_exclude: %w", err)
+	}
+	o.NVTXInclude, o.NVTXExclude = nvtx.Values(include), nvtx.Values(exclude)
+	o.KernelName, o.KernelNameBase, o.KernelID = c.KernelName, c.KernelNameBase, c.KernelID
+	o.LaunchSkip, o.LaunchCount, o.FilterMode = c.LaunchSkip, c.LaunchCount, c.FilterMode
+	return o, nil
+}
+
+func (r *run) ncuLine(o ncu.Options) (tool.Command, error) {
+	args, env, err := ncu.Args(o, r.ncu.Version)
 	if err != nil {
 		return tool.Command{}, err
 	}
 	return tool.Command{Path: r.ncu.Path, Args: args, Dir: r.dir, Env: tool.Environ(r.env, env...)}, nil
 }
 
+// captureCounters counts the launches that pick chooses from the timeline;
+// where there is none, or the configuration names the launches itself, what the
+// configuration says.
 func (r *run) captureCounters(ctx context.Context) (capture.Outcome, error) {
+	t, err := r.readTimeline(ctx)
+	if err != nil {
+		return capture.Outcome{}, err
+	}
+	if r.Plan.Pipeline.Ncu.CLI.ReplayMode == plan.ReplayAuto {
+		return r.climb(ctx, t)
+	}
+	return r.countLaunches(ctx, t, nil)
+}
+
+// countLaunches counts single launches, or ranges where the configuration says
+// so. Steps are the replay modes that were tried before.
+func (r *run) countLaunches(ctx context.Context, t *traced, steps []pick.Step) (capture.Outcome, error) {
+	if why := r.notChoosing(t); why != "" {
+		if r.Plan.Pipeline.Ncu.Pick.Enable {
+			r.Say("note: pipeline.ncu.pick is not used: " + why)
+		}
+		return r.countAsWritten(ctx, t, steps)
+	}
+	return r.countChosen(ctx, t, steps)
+}
+
+func (r *run) countAsWritten(ctx context.Context, t *traced, steps []pick.Step) (capture.Outcome, error) {
+	command, err := r.ncuCommand(r.store.Path("ncu/run"), t.seen())
+	if err != nil {
+		return r.unmatched(err)
+	}
+	result, err := r.countWith(ctx, command, "ncu/run", r.launches(t.model(), t.seen()))
+	if err != nil {
+		return capture.Outcome{}, err
+	}
+	return result.Outcome, r.writeSteps(ctx, t, steps)
+}
+
+// unmatched tells a filter that selects nothing, which is a result, from an
+// error.
+func (r *run) unmatched(err error) (capture.Outcome, error) {
+	o := capture.Outcome{Kind: capture.NothingMatched, What: "ncu was not started: " + err.Error()}
+	var name *nvtx.UnmatchedError
+	var nothing *pick.NothingError
+	switch {
+	case errors.As(err, &name):
+		o.Cause, o.Next = "the timeline holds no such range", "name a range that exists; deepprof show regions "+r.store.Dir()+" lists them"
+	case errors.As(err, &nothing):
+		o.Cause, o.Next = "no launch of the timeline is left to count", "widen the filters; deepprof show kernels "+r.store.Dir()+" lists what ran"
+	default:
+		return capture.Outcome{}, err
+	}
+	return o, nil
+}
+
+// countWith makes one capture; output is its report within the run, without
+// extension.
+func (r *run) countWith(ctx context.Context, command tool.Command, output string, launches int) (capture.Result, error) {
 	cli := r.Plan.Pipeline.Ncu.CLI
-	t, seen, err := r.readTimeline(ctx)
-	if err != nil {
-		return capture.Outcome{}, err
-	}
-	command, err := r.ncuCommand(r.store.Path("ncu/run"), seen)
-	var unmatched *nvtx.UnmatchedError
-	if errors.As(err, &unmatched) {
-		return capture.Outcome{
-			Kind: capture.NothingMatched, What: "ncu was not started: " + err.Error(),
-			Cause: "the timeline holds no such range", Next: "name a range that exists; deepprof show regions " + r.store.Dir() + " lists them",
-		}, nil
-	}
-	if err != nil {
-		return capture.Outcome{}, err
-	}
-	c := r.capture(capture.Ncu, command, "ncu/run", r.Plan.Pipeline.Ncu.Timeout)
+	c := r.capture(capture.Ncu, command, output, r.Plan.Pipeline.Ncu.Timeout)
 	c.KeepEnv = names(r.env) // ncu stores no environment
 	c.Expect.Tables = named(cli.Metrics)
-	c.Expect.Launches = r.launches(t, seen)
+	c.Expect.Launches = launches
 	got := map[string]int64{}
 	c.Check = func(_ context.Context, report string) (*capture.Content, error) {
 		content, err := checkCounters(report)
@@ -83,7 +147,7 @@ func (r *run) captureCounters(ctx context.Context) (capture.Outcome, error) {
 		asked = []string{dataResults}
 	}
 	judgeMissing(&result, asked, got)
-	return result.Outcome, r.record(ctx, "ncu", result, append(result.Reports, result.Kept...))
+	return result, r.record(ctx, path.Dir(output), result, append(slices.Clone(result.Reports), result.Kept...))
 }
 
 // dataResults stands for the results of a counter report, whatever they hold.
@@ -158,24 +222,6 @@ func checkCounters(report string) (*capture.Content, error) {
 	return content, nil
 }
 
-// readTimeline reads what the timeline of the run tells about launches and
-// ranges; all is nil where there is none.
-func (r *run) readTimeline(ctx context.Context) (*timeline.Timeline, []nvtx.Seen, error) {
-	if r.timeline == "" {
-		return nil, nil, nil
-	}
-	f, err := nsys.OpenSQLite(r.timeline)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	t, err := f.Timeline(ctx, nsys.Regions)
-	if err != nil {
-		return nil, nil, err
-	}
-	return t, append([]nvtx.Seen{}, t.Attribute().Seen()...), nil
-}
-
 // launches is how many launches ncu is to profile according to the timeline, 0
 // where that cannot be told: only part of the program was traced, or launches
 // are chosen by a rule of ncu's own.
@@ -194,7 +240,7 @@ func (r *run) launches(t *timeline.Timeline, seen []nvtx.Seen) int {
 	q := timeline.Query{Region: region}
 	split := c.FilterMode == "per-launch-config" // skip and count apply to each
 	if split {
-		q.By = timeline.ByLaunchConfig
+		q.By = timeline.ByLaunchConfig | timeline.ByProcess
 	}
 	window := func(calls int64) int64 {
 		calls = max(0, calls-int64(c.LaunchSkip))
@@ -203,16 +249,25 @@ func (r *run) launches(t *timeline.Timeline, seen []nvtx.Seen) int {
 		}
 		return calls
 	}
-	var total int64
-	for _, row := range t.KernelRows(q).Rows {
-		if split {
-			total += window(row.Calls)
-		} else {
-			total += row.Calls
-		}
+	// To ncu, kernels that differ only in template arguments share a
+	// configuration.
+	type config struct {
+		function    string
+		grid, block [3]int32
+		shared      int32
+		process     int
 	}
-	if !split {
-		total = window(total)
+	calls := map[config]int64{}
+	for _, row := range t.KernelRows(q).Rows {
+		var key config
+		if split {
+			key = config{row.ShortName, *row.Grid, *row.Block, *row.DynamicShared, *row.Process}
+		}
+		calls[key] += row.Calls
+	}
+	var total int64
+	for _, n := range calls {
+		total += window(n)
 	}
 	return int(total)
 }

@@ -13,11 +13,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/doctor"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // Options say what to run and who watches.
@@ -27,6 +29,9 @@ type Options struct {
 	Dir     string   // hydra.run.dir: a run directory, or "auto" in a store
 	Version string   // of this program
 	Argv    []string // the command line that started the run, for the record
+
+	// Categories sorts kernels in the report; nil takes the shipped rules.
+	Categories *analysis.Categories
 
 	// IgnoreBlockers runs in spite of what the checks of the machine found.
 	IgnoreBlockers bool
@@ -54,6 +59,7 @@ type Summary struct {
 	Dir    string
 	Status runs.Status
 	Stages []StageResult
+	Result *analysis.Result // nil where nothing could be analysed
 }
 
 // A BlockedError says why the run was not started.
@@ -69,6 +75,7 @@ type run struct {
 	store     *runs.Run
 	nsys, ncu tool.Tool
 	lists     *tool.Capabilities // what ncu knows; nil where it could not be told
+	python    tool.Tool          // of the shipped programs
 	start     string             // folder that relative paths of the configuration begin in
 	dir       string             // working directory of the workload
 	env       []string           // of the workload
@@ -76,8 +83,11 @@ type run struct {
 	timeline  string // the SQLite export of the capture, once there is one
 
 	resumed     bool
-	interrupted bool // between stages
-	warned      bool // of secrets in the report
+	recorded    bool // the captures come from a recording
+	list        []stageOf
+	at          standing // in the list
+	interrupted bool     // between stages
+	warned      bool     // of secrets in the report
 }
 
 // Run executes the plan. The error is set where nothing was started; what
@@ -111,12 +121,15 @@ func DryRun(ctx context.Context, o Options) ([]string, error) {
 	if err := r.untilInterrupted(ctx, r.prepare); err != nil {
 		return nil, err
 	}
-	p := o.Plan.Pipeline
-	var lines []string
-	if p.Baseline.Enable {
-		lines = append(lines, r.line(r.workload()))
+	p := r.Plan.Pipeline
+	lines, err := r.alone()
+	if err != nil {
+		return nil, err
 	}
 	if p.Nsys.Enable {
+		if err := r.aim(workload.StageNsys); err != nil {
+			return nil, err
+		}
 		c, err := r.nsysCommand(r.place("nsys/run"))
 		if err != nil {
 			return nil, err
@@ -124,11 +137,15 @@ func DryRun(ctx context.Context, o Options) ([]string, error) {
 		lines = append(lines, r.line(c))
 	}
 	if p.Ncu.Enable {
+		if err := r.aim(workload.StageNcu); err != nil {
+			return nil, err
+		}
 		c, err := r.ncuCommand(r.place("ncu/run"), nil)
 		if err != nil {
 			return nil, err
 		}
 		lines = append(lines, r.line(c))
+		r.foresee()
 	}
 	return lines, nil
 }
@@ -174,6 +191,8 @@ func (r *run) begin(start string) (err error) {
 			return fmt.Errorf("find the working directory: %w", err)
 		}
 	}
+	own := *r.Plan // its command changes from stage to stage
+	r.Plan = &own
 	r.start = start
 	r.dir = r.abs(r.Plan.Pipeline.Workload.Cwd)
 	return nil
@@ -252,16 +271,8 @@ func (r *run) untilInterrupted(ctx context.Context, do func(context.Context) err
 
 // stages is the stage list. Stages that are kept stand as they are.
 func (r *run) stages(ctx context.Context, kept []string) (*Summary, error) {
-	p := r.Plan.Pipeline
-	for _, s := range []struct {
-		name   string
-		enable bool
-		do     func(context.Context) (capture.Outcome, error)
-	}{
-		{"baseline", p.Baseline.Enable, r.baseline},
-		{"nsys", p.Nsys.Enable, r.captureTimeline},
-		{"ncu", p.Ncu.Enable, r.captureCounters},
-	} {
+	r.list = r.stageList()
+	for _, s := range r.list {
 		if slices.Contains(kept, s.name) {
 			r.Say(s.name + ": kept")
 			continue
@@ -272,6 +283,35 @@ func (r *run) stages(ctx context.Context, kept []string) (*Summary, error) {
 		}
 	}
 	return r.summary, r.finish()
+}
+
+// A stageOf is one stage of the list.
+type stageOf struct {
+	name   string
+	enable bool
+	do     func(context.Context) (capture.Outcome, error)
+}
+
+// stageList is what a run does, in order. A command of the user's has fewer
+// stages than a program of our own.
+func (r *run) stageList() []stageOf {
+	p := r.Plan.Pipeline
+	all := []stageOf{
+		{"baseline", p.Baseline.Enable, r.baseline},
+		{"direct_inference", p.DirectInference.Enable, r.directInference},
+		{"static_analysis", p.StaticAnalysis.Enable, r.staticAnalysis},
+		{"torch_profiler", p.TorchProfiler.Enable, r.torchProfiler},
+		{"torch_flops", p.StaticAnalysis.TorchFlopCounter, r.torchFlops},
+		{"nsys", p.Nsys.Enable, r.profiled(workload.StageNsys, r.captureTimeline)},
+		{"ncu", p.Ncu.Enable, r.profiled(workload.StageNcu, r.captureCounters)},
+		{"report", true, r.report},
+	}
+	if r.shipped() {
+		return all
+	}
+	return slices.DeleteFunc(all, func(s stageOf) bool {
+		return !s.enable && !slices.Contains([]string{"baseline", "nsys", "ncu", "report"}, s.name)
+	})
 }
 
 // stage runs one stage and records what came of it. The error is that of the
@@ -298,19 +338,24 @@ func (r *run) stage(ctx context.Context, name string, enable bool, do func(conte
 		return skip("turned off")
 	case failed != "":
 		return skip(failed)
+	case name == "report" && !r.captured():
+		return skip("nothing was captured")
 	}
 	if r.resumed {
-		aside, err := r.store.SetAside(name, folders[name])
-		if err != nil {
-			return err
-		}
-		if aside != "" {
-			r.Say(fmt.Sprintf("note: what %s left before is now in %s", name, r.store.Path(aside)))
+		for _, folder := range r.folders(name) {
+			aside, err := r.store.SetAside(name, folder)
+			if err != nil {
+				return err
+			}
+			if aside != "" {
+				r.Say(fmt.Sprintf("note: what %s left before is now in %s", name, r.store.Path(aside)))
+			}
 		}
 	}
 	if err := r.store.StartStage(name); err != nil {
 		return err
 	}
+	r.at.start(name, r.list)
 	r.Say(name + ": started")
 	start := time.Now()
 	outcome, err := do(ctx)
@@ -333,8 +378,13 @@ func (r *run) stage(ctx context.Context, name string, enable bool, do func(conte
 	return r.store.EndStage(name, result.State, result.Reason)
 }
 
-// folders are where the stages leave their files.
-var folders = map[string]string{"baseline": "workload", "nsys": "nsys", "ncu": "ncu"}
+// folders are where a stage leaves its files.
+func (r *run) folders(stage string) []string {
+	if r.shipped() {
+		return sessionFolders[stage]
+	}
+	return map[string][]string{"baseline": {"workload"}, "nsys": {"nsys"}, "ncu": {"ncu"}}[stage]
+}
 
 // stateOf is the state of a stage by what came of it. A capture that was cut
 // off is not done, however good the part is that there is.
@@ -342,7 +392,7 @@ func stateOf(o capture.Outcome) runs.State {
 	switch {
 	case o.Kind == capture.Interrupted:
 		return runs.StateInterrupted
-	case !o.Usable, o.Kind == capture.TimedOut, o.Kind == capture.Stalled, o.Kind == capture.HungCollective:
+	case !o.Usable, o.Kind == capture.TimedOut, o.Kind == capture.Stalled, o.Kind == capture.HungCollective, o.Kind == capture.WorkloadFailed:
 		return runs.StateFailed
 	}
 	return runs.StateDone
@@ -355,7 +405,7 @@ func (r *run) failed() string {
 		switch {
 		case s.State == runs.StateInterrupted:
 			return "the run was interrupted"
-		case s.Name == "baseline" && s.State == runs.StateFailed:
+		case s.State == runs.StateFailed && (s.Name == "baseline" || s.Name == "direct_inference"):
 			return "the workload failed without a profiler"
 		}
 	}
@@ -363,7 +413,14 @@ func (r *run) failed() string {
 }
 
 func (r *run) finish() error {
-	status, reason := runs.StatusDone, ""
+	status, reason := r.status()
+	r.summary.Status = status
+	return r.store.Finish(status, reason)
+}
+
+// status is how the run stands by its stages.
+func (r *run) status() (status runs.Status, reason string) {
+	status = runs.StatusDone
 	if r.interrupted {
 		status, reason = runs.StatusInterrupted, "interrupted between two stages"
 	}
@@ -377,25 +434,21 @@ func (r *run) finish() error {
 			}
 		}
 	}
-	r.summary.Status = status
-	return r.store.Finish(status, reason)
+	return status, reason
 }
 
 // prepare checks everything that can be checked before anything is started.
 func (r *run) prepare(ctx context.Context) error {
 	r.Plan.Pipeline.Nsys.Path, r.Plan.Pipeline.Ncu.Path = r.program(r.Plan.Pipeline.Nsys.Path), r.program(r.Plan.Pipeline.Ncu.Path)
 	p := r.Plan.Pipeline
-	if p.Workload.Kind != plan.WorkloadCommand {
-		return fmt.Errorf("workload %s: this version profiles commands only; name one after --, for example: deepprof run -- python3 infer.py", p.Workload.Kind)
-	}
 	var err error
 	if r.env, err = workloadEnv(r.Plan); err != nil {
 		return err
 	}
-	for _, line := range withoutEffect(r.Plan) {
-		r.Say("note: " + line)
-	}
 	report := doctor.Check(ctx, Checks(r.Plan, r.Dir), doctor.Host{})
+	if err := r.preparePrograms(ctx, &report); err != nil {
+		return err
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -414,6 +467,9 @@ func (r *run) prepare(ctx context.Context) error {
 		if err := checkGate(p.Nsys); err != nil {
 			return err
 		}
+		if err := r.aim(workload.StageNsys); err != nil {
+			return err
+		}
 		if _, err := r.nsysCommand(r.place("nsys/run")); err != nil {
 			return err
 		}
@@ -426,6 +482,9 @@ func (r *run) prepare(ctx context.Context) error {
 		if err != nil {
 			r.Say(fmt.Sprintf("warning: %s: its sets and sections could not be listed, so that a typo in them goes to ncu: %v", r.ncu, err))
 		}
+		if err := r.aim(workload.StageNcu); err != nil {
+			return err
+		}
 		if _, err := r.ncuCommand(r.place("ncu/run"), nil); err != nil {
 			return err
 		}
@@ -436,24 +495,6 @@ func (r *run) prepare(ctx context.Context) error {
 	return nil
 }
 
-// withoutEffect names the settings that this version reads and does not act on.
-func withoutEffect(p *plan.Plan) []string {
-	var out []string
-	say := func(on bool, text string) {
-		if on {
-			out = append(out, text)
-		}
-	}
-	ncu := p.Pipeline.Ncu
-	say(ncu.Enable && p.Pipeline.Nsys.Enable && ncu.Pick.Enable,
-		"pipeline.ncu.pick has no effect yet: pipeline.ncu.ncu_cli alone chooses the launches to count")
-	say(ncu.Enable && ncu.CLI.ReplayMode == plan.ReplayAuto, "pipeline.ncu.ncu_cli.replay_mode=auto has no effect yet: kernel replay is used")
-	say(p.Pipeline.TorchProfiler.Enable, "pipeline.torch_profiler has no effect yet")
-	say(p.Pipeline.StaticAnalysis.Enable, "pipeline.static_analysis has no effect yet")
-	say(p.Pipeline.DirectInference.Enable, "pipeline.direct_inference has no effect yet")
-	return out
-}
-
 // Checks says what the machine must be able to do for a plan.
 func Checks(p *plan.Plan, runDir string) doctor.Options {
 	nsys, ncu := p.Pipeline.Nsys, p.Pipeline.Ncu
@@ -462,15 +503,17 @@ func Checks(p *plan.Plan, runDir string) doctor.Options {
 		Timeline: nsys.Enable, Counters: ncu.Enable, Sample: nsys.Sample,
 		CUDA:     ncu.Enable || nsys.Enable && slices.Contains(nsys.Trace, "cuda"),
 		Torch:    p.Pipeline.Workload.Kind != plan.WorkloadCommand,
-		NsysPath: nsys.Path, NcuPath: ncu.Path, PythonPath: p.Pipeline.Workload.Python, RunDir: parent,
+		NsysPath: nsys.Path, NcuPath: ncu.Path, PythonPath: workload.PythonPath(p.Pipeline.Workload.Python), RunDir: parent,
 	}
 }
 
 // create makes the run directory and writes what is known before the start.
 func (r *run) create(ctx context.Context) error {
 	parent, auto := plan.SplitRunDir(r.Dir)
-	o := runs.CreateOptions{Version: r.Version, Command: redactArgs(r.Argv, r.secretEnv()), Stages: []string{"provenance", "baseline", "nsys", "ncu"}}
-	o.Label = filepath.Base(r.Plan.Pipeline.Workload.Command[0])
+	o := runs.CreateOptions{Version: r.Version, Command: redactArgs(r.Argv, r.secretEnv()), Stages: []string{"provenance"}, Label: r.label()}
+	for _, s := range r.stageList() {
+		o.Stages = append(o.Stages, s.name)
+	}
 	if !auto {
 		o.Dir = parent
 	}

@@ -93,18 +93,6 @@ func TestJudgeBaseline(t *testing.T) {
 	}
 }
 
-func TestWithoutEffect(t *testing.T) {
-	p := &plan.Plan{}
-	if got := withoutEffect(p); len(got) != 0 {
-		t.Errorf("everything off: %q", got)
-	}
-	p.Pipeline.Nsys.Enable, p.Pipeline.Ncu.Enable, p.Pipeline.Ncu.Pick.Enable = true, true, true
-	p.Pipeline.Ncu.CLI.ReplayMode = plan.ReplayAuto
-	if got := withoutEffect(p); len(got) != 2 {
-		t.Errorf("pick and auto: %q", got)
-	}
-}
-
 func TestBaselineNext(t *testing.T) {
 	dir := t.TempDir()
 	out, errs := filepath.Join(dir, "out"), filepath.Join(dir, "err")
@@ -261,11 +249,11 @@ func TestUntilInterrupted(t *testing.T) {
 
 func TestLaunches(t *testing.T) {
 	tl := &timeline.Timeline{
-		Names:     []string{"", "k"},
-		Functions: []timeline.Function{{Demangled: 1, Short: 1, Mangled: 1}},
+		Names:     []string{"", "k", "k<1>", "k<2>"},
+		Functions: []timeline.Function{{Demangled: 2, Short: 1, Mangled: 2}, {Demangled: 3, Short: 1, Mangled: 3}},
 		Configs:   []timeline.LaunchConfig{{Grid: [3]int32{1, 1, 1}}, {Grid: [3]int32{2, 1, 1}}},
 		Queues:    []timeline.Queue{{}},
-		Kernels:   []timeline.Kernel{{Config: 0}, {Config: 0}, {Config: 0}, {Config: 1}},
+		Kernels:   []timeline.Kernel{{Config: 0}, {Config: 0, Function: 1}, {Config: 0}, {Config: 1}},
 	}
 	base := plan.NcuCLI{ReplayMode: plan.ReplayKernel, FilterMode: "global", TargetProcesses: "all", ProfileFromStart: true}
 	for _, c := range []struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // provenance records the machine, the configuration and the inputs.
@@ -46,7 +47,7 @@ func (r *run) writeProvenance(ctx context.Context) error {
 	if t, err := tool.Find(ctx, tool.Spec{Name: tool.NvidiaSMI}); err == nil {
 		c.NvidiaSMI = t.Path
 	}
-	if t, err := tool.Find(ctx, tool.Spec{Name: tool.Python, Path: r.Plan.Pipeline.Workload.Python}); err == nil {
+	if t, err := tool.Find(ctx, tool.Spec{Name: tool.Python, Path: workload.PythonPath(r.Plan.Pipeline.Workload.Python)}); err == nil {
 		c.Python = t.Path
 	}
 	if git, err := exec.LookPath("git"); err == nil {
@@ -69,7 +70,11 @@ func (r *run) writeProvenance(ctx context.Context) error {
 // it. What cannot be described is named as missing: it does not stop a run.
 func (r *run) inputs(ctx context.Context) runs.Inputs {
 	w, model, data := r.Plan.Pipeline.Workload, r.Plan.Model, r.Plan.Dataset
-	in := runs.Inputs{Workload: runs.WorkloadInput{Command: w.Command, Dir: r.dir, Start: r.start}, Missing: map[string]string{}}
+	command := w.Command
+	if r.shipped() { // that of a stage differs in its spec alone
+		_, command, _ = r.build(workload.StageBaseline, "workload/"+workload.StageBaseline)
+	}
+	in := runs.Inputs{Workload: runs.WorkloadInput{Command: command, Dir: r.dir, Start: r.start}, Missing: map[string]string{}}
 	if model.Path != "" {
 		m, err := runs.IdentifyModel(ctx, model.Path)
 		if err != nil {

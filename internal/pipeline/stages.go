@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
@@ -24,7 +25,7 @@ func (r *run) capture(kind capture.Tool, command tool.Command, output string, ti
 		Record: record, Tool: kind, Command: command, Output: r.store.Path(output), Target: r.Plan.Pipeline.Workload.Command,
 		Limits: r.limits(timeout), Interrupts: r.Interrupts, Retries: s.Retries, Backoff: s.Backoff,
 		Secret: runs.Secret, KeepEnv: sortedKeys(r.Plan.Pipeline.Workload.Env),
-		Progress: func(p capture.Progress) { r.Progress(fmt.Sprintf("%s: %s", kind, p)) },
+		Progress: func(p capture.Progress) { r.live(fmt.Sprintf("%s: %s", kind, p)) },
 	}
 }
 
@@ -59,8 +60,10 @@ func setNext(result *capture.Result, next string) {
 	}
 }
 
-// record writes the attempts of a capture into the manifest.
-func (r *run) record(ctx context.Context, stage string, result capture.Result, paths []string) error {
+// record writes the attempts of a capture into the manifest; its folder is that
+// of the stage, or one within.
+func (r *run) record(ctx context.Context, folder string, result capture.Result, paths []string) error {
+	stage, _, _ := strings.Cut(folder, "/")
 	var rels []string
 	for _, p := range paths {
 		if rel, err := filepath.Rel(r.store.Dir(), p); err == nil && filepath.IsLocal(rel) {
@@ -68,8 +71,8 @@ func (r *run) record(ctx context.Context, stage string, result capture.Result, p
 		}
 	}
 	for _, name := range []string{"/cmd.txt", "/stdout.log", "/stderr.log"} { // a capture that is refused writes none
-		if exists(r.store.Path(stage + name)) {
-			rels = append(rels, stage+name)
+		if exists(r.store.Path(folder + name)) {
+			rels = append(rels, folder+name)
 		}
 	}
 	files, err := r.store.HashFiles(context.WithoutCancel(ctx), rels...)

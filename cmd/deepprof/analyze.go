@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/config"
+	"github.com/deepprof/deepprof/internal/pipeline"
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/runs"
+)
+
+func analyzeCommand() command {
+	return command{
+		use: "analyze PATH...", short: "Say where the time goes and what limits each kernel, from files alone",
+		long: `Analyse a run, or a few reports, and write the reports: result.json, report.html,
+report.md, stakeholder_summary.md, kernels.md, operators.md, regions.md and
+ncu/regions. No GPU is needed and, but for .nsys-rep files, no vendor tool.
+
+PATH is a run folder or a packed run, a run of the store ./runs by its id or as
+"latest", or any of: one SQLite export or .nsys-rep, .ncu-rep files or CSV of
+ncu, metrics.json and operators.json of a workload. A result.json is drawn again
+as it is.
+
+The reports go into the run. For files, and for a packed run, they go into a new
+folder that is named after the first of them; --output names another.`,
+		example: `  deepprof analyze latest
+  deepprof analyze report.sqlite report.ncu-rep
+  deepprof analyze report.sqlite --output out && xdg-open out/report.html
+  deepprof analyze runs/latest/result.json --output redrawn`,
+		args: atLeast("PATH"),
+		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			output := f.StringP("output", "o", "", "write into `DIR`")
+			asJSON := f.Bool("json", false, "print the result as JSON and write nothing")
+			return func(ctx context.Context, args []string) error {
+				for i := range args {
+					args[i] = named(args[i])
+				}
+				in, err := openInput(ctx, args)
+				if err != nil {
+					return err
+				}
+				defer in.done()
+				result, err := in.result(ctx)
+				if err != nil {
+					return err
+				}
+				if *asJSON && *output == "" {
+					e := json.NewEncoder(s.out)
+					return e.Encode(result)
+				}
+				dir := in.folder
+				if *output != "" {
+					dir = *output
+				}
+				if err := mayWrite(dir, in.folder); err != nil {
+					return err
+				}
+				if _, err := pipeline.WriteResult(dir, result); err != nil {
+					return err
+				}
+				return summarise(s, result, filepath.Join(dir, "report.html"))
+			}
+		},
+	}
+}
+
+// An analysisInput is what the arguments of analyze name.
+type analysisInput struct {
+	in     analysis.Input
+	drawn  string // a result.json that is taken as it is
+	folder string // where the reports belong
+	done   func()
+}
+
+func (a *analysisInput) result(ctx context.Context) (*analysis.Result, error) {
+	if a.drawn != "" {
+		return pipeline.ReadResult(a.drawn)
+	}
+	var err error
+	if a.in.Categories, err = categories((&configFlags{}).sources()); err != nil {
+		return nil, err
+	}
+	return analysis.Analyze(ctx, a.in)
+}
+
+// categories loads the rules that sort kernels from every folder of the
+// configuration.
+func categories(sources []config.Source) (*analysis.Categories, error) {
+	var overlays []fs.FS
+	for _, source := range sources {
+		if source.Path != shippedTree {
+			overlays = append(overlays, source.FS)
+		}
+	}
+	c, err := analysis.LoadCategories(overlays...)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return c, nil
+}
+
+// openInput sorts the paths by what they hold. A run stands alone.
+func openInput(ctx context.Context, paths []string) (*analysisInput, error) {
+	a := &analysisInput{done: func() {}, in: analysis.Input{Metrics: map[string]string{}}}
+	a.folder = strings.TrimSuffix(filepath.Base(paths[0]), filepath.Ext(paths[0])) + ".deepprof"
+	for _, path := range paths {
+		kind, err := sniff(path)
+		if err != nil {
+			return nil, err
+		}
+		switch name := filepath.Base(path); {
+		case kind == inputDirectory || kind == inputPack:
+			if len(paths) > 1 {
+				return nil, usagef("analyze: %s is a run; it is analysed alone", path)
+			}
+			return openRun(ctx, path, kind)
+		case kind == inputTimeline && a.in.Timeline != "":
+			return nil, usagef("analyze: %s and %s are both timelines; name one", a.in.Timeline, path)
+		case kind == inputTimeline:
+			a.in.Timeline = path
+		case kind == inputCounters, kind == inputCSV && !strings.HasSuffix(name, ".json"):
+			a.in.Counters = append(a.in.Counters, path)
+		case strings.HasSuffix(name, "operators.json"):
+			a.in.Operators = path
+		case strings.HasSuffix(name, "metrics.json"):
+			a.in.Metrics["baseline"] = path
+		case strings.HasSuffix(name, "flops.json"):
+			a.in.Flops = path
+		case strings.HasSuffix(name, "targets.json"):
+			a.in.Targets = path
+		case name == pipeline.ResultFile && len(paths) > 1:
+			return nil, usagef("analyze: %s is an analysis already; it is drawn alone", path)
+		case name == pipeline.ResultFile:
+			a.drawn, a.folder = path, filepath.Dir(path)
+		default:
+			return nil, usagef("analyze: %s is none of a run, .sqlite, .nsys-rep, .ncu-rep, CSV of ncu, result.json, metrics.json, operators.json, flops.json", path)
+		}
+	}
+	a.in.Version = readVersion().String()
+	return a, nil
+}
+
+// openRun takes a run, or a folder that holds reports.
+func openRun(ctx context.Context, path string, kind inputKind) (*analysisInput, error) {
+	a := &analysisInput{folder: path, done: func() {}}
+	dir := path
+	if kind == inputPack {
+		r, err := runs.Open(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		dir, a.done = r.Dir(), func() { r.Close() }
+		a.folder = strings.TrimSuffix(filepath.Base(path), runs.PackExt) + ".deepprof"
+	}
+	in, err := analysis.FromRun(dir)
+	if err == nil && in.Empty() {
+		err = usagef("analyze: %s holds neither a timeline nor counters (looked for nsys/*.sqlite, nsys/*.nsys-rep, ncu/*.ncu-rep)", path)
+	}
+	if err != nil {
+		a.done()
+		return nil, err
+	}
+	in.Version = readVersion().String()
+	a.in = in
+	return a, nil
+}
+
+// mayWrite refuses to fill a folder of somebody else's with reports: one that
+// is neither the run itself, nor empty, nor made by an earlier analysis.
+func mayWrite(dir, own string) error {
+	if dir == own {
+		if _, err := os.Stat(filepath.Join(dir, "run.json")); err == nil {
+			return nil
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0:
+		return nil
+	case err != nil:
+		return usage(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, pipeline.ResultFile)); err == nil {
+		return nil
+	}
+	return usagef("analyze: %s is a folder with other files in it; name another with --output", dir)
+}
+
+// summarise prints one screen and the path of the report.
+func summarise(s streams, r *analysis.Result, path string) error {
+	o := report.SummaryOptions{Report: path}
+	if f, ok := s.out.(*os.File); ok {
+		if width, height, err := term.GetSize(int(f.Fd())); err == nil {
+			o.Width, o.Height, o.Bold = width, height, os.Getenv("NO_COLOR") == ""
+		}
+	}
+	if err := report.Summary(s.out, r, o); err != nil {
+		return fmt.Errorf("print the summary: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/deepprof/deepprof/internal/pipeline"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/recordings"
+)
+
+func demoCommand() command {
+	return command{
+		use: "demo", short: "Run the pipeline over a recorded session of a real H200; no GPU needed",
+		long: `Run the pipeline over a recording of a real session: a random-weight Llama on an
+H200, under Nsight Systems and Nsight Compute. The captures are taken from the
+recording; the analysis and the reports are made now, by the same code as in
+'deepprof run'. Every page is marked as recorded.
+
+--from plays another recording: a packed run, as 'deepprof run --record DIR' and
+'deepprof runs pack' write it.`,
+		example: `  deepprof demo
+  deepprof demo --output demo && xdg-open demo/report.html
+  deepprof demo --from session.deepprof.tar.zst`,
+		args: noArgs,
+		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			output := f.StringP("output", "o", filepath.Join(runs.DefaultRoot, "auto"), "run directory to make; one that ends in auto gets a name of its own there")
+			from := f.String("from", "", "play this packed run `FILE`")
+			return func(ctx context.Context, _ []string) error {
+				recorded, done, err := openRecording(ctx, *from)
+				if err != nil {
+					return err
+				}
+				defer done()
+				w, ctx := newWatcher(ctx, s.err)
+				defer w.stop()
+				summary, err := pipeline.Replay(ctx, recorded, pipeline.Options{
+					Dir: *output, Version: readVersion().String(), Argv: os.Args, Interrupts: w.interrupts, Progress: w.progress, Say: w.say,
+				})
+				return ended(s, w, summary, err)
+			}
+		},
+	}
+}
+
+// openRecording opens a packed run, the bundled one where path is "".
+func openRecording(ctx context.Context, path string) (*runs.Run, func(), error) {
+	remove := func() {}
+	if path == "" {
+		f, err := os.CreateTemp("", "deepprof-demo-*"+runs.PackExt)
+		if err != nil {
+			return nil, nil, fmt.Errorf("unpack the recording: %w", err)
+		}
+		remove = func() { os.Remove(f.Name()) }
+		_, err = f.Write(recordings.LLM)
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			remove()
+			return nil, nil, fmt.Errorf("unpack the recording: %w", err)
+		}
+		path = f.Name()
+	}
+	r, err := runs.Open(ctx, path)
+	if err != nil {
+		remove()
+		return nil, nil, usage(err)
+	}
+	return r, func() { r.Close(); remove() }, nil
+}

@@ -1,0 +1,399 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/pick"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// TargetsFile is the choice of launches in a run.
+const TargetsFile = "targets.json"
+
+// traced is the timeline of a run with what is joined to it; nil without one.
+type traced struct {
+	t        *timeline.Timeline
+	at       *timeline.Attribution
+	launches *pick.Launches
+}
+
+// seen are the ranges of the timeline, for expressions to be resolved; nil
+// where there is no timeline, which is not the same as one without ranges.
+func (t *traced) seen() []nvtx.Seen {
+	if t == nil {
+		return nil
+	}
+	return append([]nvtx.Seen{}, t.at.Seen()...)
+}
+
+func (t *traced) model() *timeline.Timeline {
+	if t == nil {
+		return nil
+	}
+	return t.t
+}
+
+// readTimeline reads what the timeline of the run tells about launches and
+// ranges; nil where there is none.
+func (r *run) readTimeline(ctx context.Context) (*traced, error) {
+	if r.timeline == "" {
+		return nil, nil
+	}
+	f, err := nsys.OpenSQLite(r.timeline)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := f.Timeline(ctx, nsys.Regions|nsys.Machine)
+	if err != nil {
+		return nil, err
+	}
+	at := t.Attribute()
+	return &traced{t, at, pick.Load(at)}, nil
+}
+
+// notChoosing says why the launches are not chosen from the timeline; "" where
+// they are.
+func (r *run) notChoosing(t *traced) string {
+	n, c := r.Plan.Pipeline.Ncu, r.Plan.Pipeline.Ncu.CLI
+	switch {
+	case !n.Pick.Enable:
+		return "it is turned off"
+	case t == nil:
+		return "there is no timeline to choose from; pipeline.ncu.ncu_cli alone decides"
+	case c.KernelID != "":
+		return "pipeline.ncu.ncu_cli.kernel_id names the launches"
+	case c.ReplayMode == plan.ReplayRange || c.ReplayMode == plan.ReplayAppRange:
+		return "replay_mode " + c.ReplayMode + " measures ranges as a whole"
+	case c.GraphProfiling == "graph":
+		return "graph_profiling graph measures CUDA graphs as a whole"
+	}
+	return ""
+}
+
+// policy is the choice as the configuration wants it.
+func (r *run) policy() pick.Policy {
+	n, c := r.Plan.Pipeline.Ncu, r.Plan.Pipeline.Ncu.CLI
+	p := pick.Policy{
+		Include: c.NVTXInclude, Exclude: c.NVTXExclude, TopN: n.Pick.TopN, Coverage: n.Pick.Coverage, Budget: n.Pick.Budget,
+		Slowest: n.Pick.Slowest, Collectives: n.Pick.Collectives, Collect: pick.Collect{Set: c.Set, Sections: c.Sections, Metrics: c.Metrics},
+		Version: r.ncu.Version, Partial: !r.wholeTimeline() || !c.ProfileFromStart,
+	}
+	if c.KernelName != "" {
+		p.KernelInclude, p.KernelBase = []string{c.KernelName}, c.KernelNameBase
+	}
+	if !r.wholeTimeline() {
+		p.Program, p.ProgramSource = r.cleanTime(), "baseline"
+	}
+	return p
+}
+
+// foresee tells what counters will cost before there is a timeline, for a dry
+// run.
+func (r *run) foresee() {
+	p := r.policy()
+	if n := r.Plan.Pipeline; n.Ncu.Pick.Enable && n.Nsys.Enable && n.Ncu.CLI.KernelID == "" {
+		r.Say("note: the launches that ncu counts are chosen from the timeline, so that its filters will differ from the line shown: " + p.Foresee())
+	}
+}
+
+// wholeTimeline tells whether the timeline shows the program from its start to
+// its end.
+func (r *run) wholeTimeline() bool {
+	n := r.Plan.Pipeline.Nsys
+	return n.CaptureRange == plan.CaptureNone && n.Delay == 0 && n.Duration == 0
+}
+
+// cleanTime is how long one run of the workload took without a profiler; 0
+// where that is not known.
+func (r *run) cleanTime() time.Duration {
+	for _, s := range r.summary.Stages {
+		if s.Name == "baseline" && s.Seconds > 0 {
+			return time.Duration(s.Seconds / float64(max(1, r.Plan.Pipeline.Baseline.Repeats)) * float64(time.Second))
+		}
+	}
+	return 0
+}
+
+// chosen is a counter capture of chosen launches under way.
+type chosen struct {
+	r        *run
+	t        *traced
+	policy   pick.Policy
+	targets  *pick.Targets
+	counted  []pick.Counted
+	outcomes []capture.Outcome
+}
+
+// countChosen chooses launches, counts them in as few processes as possible,
+// verifies that they are the ones meant, and takes up once, in another way,
+// what was missed.
+func (r *run) countChosen(ctx context.Context, t *traced, steps []pick.Step) (capture.Outcome, error) {
+	c := &chosen{r: r, t: t, policy: r.policy()}
+	var err error
+	if c.targets, err = pick.Choose(t.launches, c.policy); err != nil {
+		return r.unmatched(err)
+	}
+	c.targets.Timeline = relative(r.store.Dir(), r.timeline)
+	c.targets.Ladder, c.targets.Regions = steps, r.regionOptions()
+	c.say()
+	if err := c.write(); err != nil {
+		return capture.Outcome{}, err
+	}
+	if err := c.runs(ctx, 0); err != nil {
+		return capture.Outcome{}, err
+	}
+	if err := c.again(ctx); err != nil {
+		return capture.Outcome{}, err
+	}
+	return c.outcome(), c.enter(ctx)
+}
+
+// regionOptions say what the reports of regions show.
+func (r *run) regionOptions() *pick.RegionOptions {
+	g, c := r.Plan.Pipeline.Regions, r.Plan.Pipeline.Ncu.CLI
+	return &pick.RegionOptions{
+		Include: c.NVTXInclude, Exclude: c.NVTXExclude, KernelInclude: g.KernelInclude, KernelExclude: g.KernelExclude, Aggregate: g.Aggregate,
+	}
+}
+
+// enter adds targets.json, which is final now, to the files of the stage.
+func (c *chosen) enter(ctx context.Context) error {
+	files, err := c.r.store.HashFiles(context.WithoutCancel(ctx), TargetsFile)
+	if err != nil {
+		return err
+	}
+	return c.r.store.Update(func(m *runs.Manifest) error {
+		s := m.Stage("ncu")
+		if n := len(s.Attempts); n > 0 {
+			s.Attempts[n-1].Files = append(s.Attempts[n-1].Files, files...)
+		}
+		return nil
+	})
+}
+
+// say tells what will be counted and what it will cost, before it starts.
+func (c *chosen) say() {
+	t, n := c.targets, 0
+	for _, g := range t.Groups {
+		if g.Chosen {
+			n++
+		}
+	}
+	p := t.Predicted
+	c.r.at.foretold = time.Duration(p.Seconds * float64(time.Second))
+	processes := "one process"
+	if p.Processes > 1 {
+		processes = fmt.Sprintf("%d processes", p.Processes)
+	}
+	c.r.Say(fmt.Sprintf("ncu: %d launches for %d kernels (by name, grid and block) in %s, about %.0f s; they stand for %.1f %% of the GPU time in the regions, %.1f %% of all",
+		p.Launches, n, processes, p.Seconds, 100*p.CoverageRegions, 100*p.CoverageAll))
+	for _, w := range t.Warnings {
+		c.r.Say("note: " + w)
+	}
+	for _, l := range t.LeftOut {
+		if strings.Contains(l.Reason, "peer") {
+			c.r.Say(fmt.Sprintf("note: %d launches, %.1f %% of the GPU time in the regions, are left out: %s", l.Launches, 100*l.Share, l.Reason))
+		}
+	}
+}
+
+func (c *chosen) write() error {
+	text, err := c.targets.JSON()
+	if err != nil {
+		return err
+	}
+	return c.r.store.WriteFile(TargetsFile, text)
+}
+
+// runs starts the ncu processes from number first on and verifies after each.
+// A process that ended badly ends them where the next would end the same way.
+func (c *chosen) runs(ctx context.Context, first int) error {
+	for i := first; i < len(c.targets.Runs); i++ {
+		run := &c.targets.Runs[i]
+		if v := c.targets.Verification; v != nil && !run.Needed(v) {
+			run.Skipped = "earlier processes counted its launches already"
+			continue
+		}
+		output := "ncu/run"
+		if i > 0 {
+			output = fmt.Sprintf("ncu/run%d/run", i+1)
+		}
+		options := run.Options(c.r.ncuOptions(c.r.store.Path(output)), c.targets)
+		command, err := c.r.ncuLine(options)
+		if err != nil {
+			return err
+		}
+		if err := c.r.makeFolder(output); err != nil {
+			return err
+		}
+		result, err := c.r.countWith(ctx, command, output, len(run.Planned))
+		if err != nil {
+			return err
+		}
+		c.outcomes = append(c.outcomes, result.Outcome)
+		if err := c.take(run, result.Outcome); err != nil {
+			return err
+		}
+		if hopeless(result.Outcome) {
+			break
+		}
+	}
+	return c.write()
+}
+
+// take reads what a process counted and verifies everything so far.
+func (c *chosen) take(run *pick.Run, o capture.Outcome) error {
+	for _, report := range o.Reports {
+		run.Report = relative(c.r.store.Dir(), report)
+		results, err := readCounted(report, run.Report)
+		if err != nil {
+			return err
+		}
+		c.counted = append(c.counted, results...)
+	}
+	v, err := pick.Verify(c.targets, c.counted, c.t.launches)
+	if err != nil {
+		return err
+	}
+	c.targets.Verification = v
+	return nil
+}
+
+// again takes up what was missed, once.
+func (c *chosen) again(ctx context.Context) error {
+	v := c.targets.Verification
+	if v == nil || len(v.Missing) == 0 || len(c.outcomes) == 0 || hopeless(c.outcomes[len(c.outcomes)-1]) {
+		return nil
+	}
+	more, err := pick.Retry(c.targets, v.Missing, c.t.launches, c.policy)
+	if err != nil || len(more) == 0 {
+		return err
+	}
+	c.r.Say(fmt.Sprintf("ncu: %d of the chosen kernels were not counted; once more, by %s", len(v.Missing), more[0].Way))
+	first := len(c.targets.Runs)
+	c.targets.Runs = append(c.targets.Runs, more...)
+	return c.runs(ctx, first)
+}
+
+// hopeless tells whether another process of ncu would end the same way.
+func hopeless(o capture.Outcome) bool {
+	switch o.Kind {
+	case capture.NothingMatched, capture.NothingCollected:
+		return false
+	case capture.Interrupted, capture.TimedOut, capture.Stalled, capture.HungCollective:
+		return true
+	}
+	return !o.Usable
+}
+
+// outcome sums up the processes: good where all that was chosen was counted,
+// in whichever of them.
+func (c *chosen) outcome() capture.Outcome {
+	all, failed := joinOutcomes(c.outcomes)
+	v := c.targets.Verification
+	if v == nil || !all.Usable {
+		return all
+	}
+	c.r.Say(fmt.Sprintf("ncu: counted launches stand for %.1f %% of the GPU time in the regions, %.1f %% of all", 100*v.CoverageRegions, 100*v.CoverageAll))
+	warn := func(id, text, next string) {
+		all.Warnings = append(all.Warnings, capture.Warning{ID: id, Text: text, Next: next})
+		if all.Kind == capture.Captured {
+			all.Kind, all.Evidence = capture.WithWarnings, text
+		}
+	}
+	for _, o := range failed {
+		if len(v.Missing) == 0 && !hopeless(o) {
+			warn("another-way", "counted in another way after a process that counted nothing: "+o.What, "")
+			continue
+		}
+		all = worse(all, o)
+	}
+	for _, w := range v.Warnings {
+		warn("verify", w, "compare "+TargetsFile+" with deepprof show launches")
+	}
+	if n := len(v.Missing); n > 0 {
+		var list []string
+		for _, m := range v.Missing[:min(n, 5)] {
+			list = append(list, fmt.Sprintf("%s (%.1f %%)", m.Kernel, 100*m.Share))
+		}
+		warn("missed", fmt.Sprintf("%d of the chosen kernels were not counted, in either way: %s", n, strings.Join(list, ", ")),
+			"the program may launch other kernels under ncu than under nsys; "+TargetsFile+" has the details")
+	}
+	return all
+}
+
+// joinOutcomes joins what is usable; failed are the rest. Where nothing is
+// usable, it gives the first of them.
+func joinOutcomes(list []capture.Outcome) (all capture.Outcome, failed []capture.Outcome) {
+	for _, o := range list {
+		switch {
+		case !o.Usable:
+			failed = append(failed, o)
+		case all.Usable:
+			all = worse(all, o)
+		default:
+			all = o
+		}
+	}
+	if !all.Usable && len(failed) > 0 {
+		return failed[0], nil
+	}
+	return all, failed
+}
+
+// worse joins the verdicts of two processes: the report is usable if either is.
+func worse(x, y capture.Outcome) capture.Outcome {
+	bad, good := x, y
+	if x.OK() || !y.OK() && y.Kind == capture.Interrupted {
+		bad, good = y, x
+	}
+	out := bad
+	out.Usable = x.Usable || y.Usable
+	out.Reports = slices.Concat(x.Reports, y.Reports)
+	out.Warnings = slices.Concat(x.Warnings, y.Warnings)
+	if out.Usable && !bad.Usable && bad.Kind != capture.Interrupted {
+		out.Kind = capture.Partial
+		out.What = "one process of ncu failed and another did not: " + bad.What
+	}
+	if x.OK() && y.OK() && good.Kind == capture.WithWarnings {
+		out.Kind, out.Evidence = good.Kind, good.Evidence
+	}
+	return out
+}
+
+// readCounted reads the launches of a report; name is what messages call it.
+func readCounted(report, name string) ([]pick.Counted, error) {
+	rep, err := ncurep.ReadFile(report, ncurep.Options{Metrics: func(m string) bool {
+		return m == "gpu__time_duration.sum" || strings.HasSuffix(m, "__cycles_elapsed.avg.per_second")
+	}})
+	if err != nil {
+		return nil, err
+	}
+	var out []pick.Counted
+	for _, result := range rep.Results {
+		c := pick.FromResult(result)
+		c.Report = name
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// relative names a file within the run, or by its own path outside.
+func relative(dir, path string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}

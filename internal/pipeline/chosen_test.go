@@ -1,0 +1,337 @@
+package pipeline
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/pick"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// fakeNcu stands in for ncu: its nth start writes the nth report, or says and
+// does what the nth text does.
+const fakeNcu = `#!/bin/sh
+here=$(dirname "$0")
+n=$(($(cat "$here/n" 2>/dev/null || echo 0) + 1))
+echo $n > "$here/n"
+for a in "$@"; do
+  printf '%s\n' "$a" >> "$here/args.$n"
+  case $a in --export=*) out=${a#--export=};; esac
+done
+[ -f "$here/$n.sh" ] && . "$here/$n.sh"
+echo "==PROF== Connected to process 4242 (/usr/bin/true)"
+echo "==PROF== Profiling \"k\" - 0: 0%....50%....100% - 10 passes"
+cp "$here/$n.ncu-rep" "$out.ncu-rep"
+echo "==PROF== Disconnected from process 4242"
+echo "==PROF== Report: $out.ncu-rep"
+`
+
+const (
+	noKernels = `echo "==PROF== Connected to process 4242 (/usr/bin/true)"
+echo "==PROF== Disconnected from process 4242"
+echo "==WARNING== No kernels were profiled."
+exit 0
+`
+	unsupported = `echo "==PROF== Connected to process 4242 (/usr/bin/true)"
+echo "==ERROR== Unsupported API during capture (cuKernelSetAttribute)"
+echo "==WARNING== Skipping invalid capture range (RecordStatusUnsupportedApi)"
+echo "==PROF== Disconnected from process 4242"
+echo "==WARNING== No ranges were profiled."
+exit 9
+`
+	forbidden = `echo "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0."
+exit 1
+`
+)
+
+// counting is a run with the timeline of the small CUDA program whose ncu does
+// what the scripts say: a report by name, or a text to execute.
+func counting(t *testing.T, change func(*plan.Pipeline), scripts ...string) (*run, string) {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name string, data []byte, mode os.FileMode) {
+		if err := os.WriteFile(filepath.Join(dir, name), data, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("ncu", []byte(fakeNcu), 0o755)
+	for i, s := range scripts {
+		if strings.Contains(s, "\n") {
+			write(fmt.Sprintf("%d.sh", i+1), []byte(s), 0o644)
+		} else {
+			write(fmt.Sprintf("%d.ncu-rep", i+1), recordedCounters(t, s), 0o644)
+		}
+	}
+	write("run.sqlite", recordedTimeline(t, "toy"), 0o644)
+	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Stages: []string{"ncu"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(store.Path("ncu"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.StartStage("ncu"); err != nil {
+		t.Fatal(err)
+	}
+	p := &plan.Plan{}
+	p.Pipeline.Workload.Command = []string{"/bin/true"}
+	p.Pipeline.Nsys.CaptureRange = plan.CaptureNone
+	p.Pipeline.Ncu = plan.Ncu{
+		Enable: true, Pick: plan.Pick{Enable: true, TopN: 30, Coverage: 1}, Timeout: time.Minute,
+		CLI: plan.NcuCLI{ReplayMode: plan.ReplayKernel, Set: "full", FilterMode: "per-launch-config", LaunchCount: 1, KernelNameBase: "demangled", ProfileFromStart: true, NVTXInclude: []string{"prefill"}},
+	}
+	p.Pipeline.Supervision.StopGrace = time.Second
+	change(&p.Pipeline)
+	var said strings.Builder
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(said.String())
+		}
+	})
+	r := &run{
+		Options: Options{Plan: p, Progress: func(string) {}, Say: func(line string) { said.WriteString(line + "\n") }},
+		store:   store, ncu: tool.Tool{Name: tool.Ncu, Path: filepath.Join(dir, "ncu"), Version: tool.Version{Major: 2025, Minor: 3, Patch: 1}},
+		dir: dir, env: os.Environ(), summary: &Summary{}, timeline: filepath.Join(dir, "run.sqlite"),
+	}
+	return r, dir
+}
+
+func recordedCounters(t *testing.T, name string) []byte {
+	t.Helper()
+	packed, err := os.ReadFile(filepath.Join("..", "ncurep", "testdata", name+".ncu-rep.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	data, err := d.DecodeAll(packed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func recordedTimeline(t *testing.T, name string) []byte {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "nsys", "testdata", "exports", name+".sqlite.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func targetsOf(t *testing.T, r *run) *pick.Targets {
+	t.Helper()
+	text, err := os.ReadFile(r.store.Path(TargetsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets, err := pick.ParseTargets(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return targets
+}
+
+func argsOf(t *testing.T, dir string, n int) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("args.%d", n)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n")
+}
+
+// filesOf are the files in the manifest, each as often as it is there.
+func filesOf(r *run) []string {
+	var out []string
+	m := r.store.Manifest()
+	for _, a := range m.Stage("ncu").Attempts {
+		for _, f := range a.Files {
+			out = append(out, f.Path)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestCountChosen(t *testing.T) {
+	r, dir := counting(t, func(*plan.Pipeline) {}, "toy_full")
+	o, err := r.captureCounters(context.Background())
+	if err != nil || !o.Usable || len(o.Reports) != 1 {
+		t.Fatalf("%v: %s", err, o.Explain())
+	}
+	targets := targetsOf(t, r)
+	v := targets.Verification
+	if v == nil || len(v.Missing) > 0 || v.CoverageRegions != 1 || len(targets.Runs) != 1 || targets.Runs[0].Report != "ncu/run.ncu-rep" {
+		t.Errorf("verification %+v, runs %+v", v, targets.Runs)
+	}
+	args := argsOf(t, dir, 1)
+	for _, want := range []string{"--nvtx-include=prefill/", "--filter-mode=per-launch-config", "--launch-count=1", "--kernel-name-base=mangled"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("no %s in %q", want, args)
+		}
+	}
+	m := r.store.Manifest()
+	if n := len(m.Stage("ncu").Attempts); n != 1 {
+		t.Errorf("%d attempts in the manifest", n)
+	}
+	if files := filesOf(r); !slices.Equal(files, []string{"ncu/cmd.txt", "ncu/run.ncu-rep", "ncu/stderr.log", "ncu/stdout.log", "targets.json"}) {
+		t.Errorf("files %q", files)
+	}
+}
+
+// TestCountAgain: what a process missed is taken up once, in another way.
+func TestCountAgain(t *testing.T) {
+	r, dir := counting(t, func(*plan.Pipeline) {}, "toy_nest", "toy_full")
+	o, err := r.captureCounters(context.Background())
+	if err != nil || !o.Usable || len(o.Reports) != 2 {
+		t.Fatalf("%v: %s", err, o.Explain())
+	}
+	targets := targetsOf(t, r)
+	if len(targets.Runs) != 2 || !targets.Runs[1].Retry || targets.Runs[1].Way == targets.Runs[0].Way || len(targets.Verification.Missing) > 0 {
+		t.Errorf("runs %+v", targets.Runs)
+	}
+	if !slices.ContainsFunc(argsOf(t, dir, 2), func(a string) bool { return strings.HasPrefix(a, "--kernel-id=") }) {
+		t.Errorf("the second process is told %q", argsOf(t, dir, 2))
+	}
+	if !exists(r.store.Path("ncu/run2/cmd.txt")) || !exists(r.store.Path("ncu/run2/run.ncu-rep")) || !exists(r.store.Path("ncu/cmd.txt")) {
+		t.Error("the second process has no folder of its own")
+	}
+	files := filesOf(r)
+	if len(files) != 9 || len(slices.Compact(slices.Clone(files))) != 9 || !slices.Contains(files, "ncu/run2/stdout.log") {
+		t.Errorf("each file belongs to one attempt: %q", files)
+	}
+
+	r, _ = counting(t, func(*plan.Pipeline) {}, "toy_nest", "toy_nest", "toy_full")
+	if o, err = r.captureCounters(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(targetsOf(t, r).Runs); n != 2 || o.Kind != capture.WithWarnings || !strings.Contains(o.Explain(), "were not counted") {
+		t.Errorf("%d runs: %s", n, o.Explain())
+	}
+}
+
+func TestCountFails(t *testing.T) {
+	r, dir := counting(t, func(*plan.Pipeline) {}, forbidden, "toy_full")
+	o, err := r.captureCounters(context.Background())
+	if err != nil || o.Kind != capture.Permission || o.Usable {
+		t.Errorf("%v: %s", err, o.Explain())
+	}
+	if exists(filepath.Join(dir, "args.2")) {
+		t.Error("ncu is started again without permission")
+	}
+	r, _ = counting(t, func(*plan.Pipeline) {}, noKernels, "toy_full")
+	if o, err = r.captureCounters(context.Background()); err != nil || !o.Usable || o.Kind != capture.WithWarnings {
+		t.Errorf("a first process without a match: %v: %s", err, o.Explain())
+	}
+	r, _ = counting(t, func(*plan.Pipeline) {}, "toy_nest", forbidden)
+	if o, err = r.captureCounters(context.Background()); err != nil || !o.Usable || o.Kind != capture.Partial {
+		t.Errorf("a second process without permission: %v: %s", err, o.Explain())
+	}
+	r, _ = counting(t, func(*plan.Pipeline) {}, noKernels, noKernels)
+	if o, err = r.captureCounters(context.Background()); err != nil || o.Usable || o.Kind != capture.NothingMatched {
+		t.Errorf("nothing in either way: %v: %s", err, o.Explain())
+	}
+	for name, change := range map[string]func(*plan.Pipeline){
+		"a range that never opened": func(p *plan.Pipeline) { p.Ncu.CLI.NVTXInclude = []string{"prefil"} },
+		"an empty range":            func(p *plan.Pipeline) { p.Ncu.CLI.NVTXInclude = []string{"idle"} },
+		"no such kernel":            func(p *plan.Pipeline) { p.Ncu.CLI.KernelName = "nosuch" },
+	} {
+		r, dir := counting(t, change, "toy_full")
+		o, err := r.captureCounters(context.Background())
+		if err != nil || o.Kind != capture.NothingMatched || o.Usable || o.Next == "" || exists(filepath.Join(dir, "args.1")) {
+			t.Errorf("%s: %v: %s", name, err, o.Explain())
+		}
+	}
+}
+
+func TestCountAsWritten(t *testing.T) {
+	for name, change := range map[string]func(*plan.Pipeline){
+		"turned off":  func(p *plan.Pipeline) { p.Ncu.Pick.Enable = false },
+		"a kernel id": func(p *plan.Pipeline) { p.Ncu.CLI.KernelID = "::saxpy:2" },
+		"ranges": func(p *plan.Pipeline) {
+			p.Ncu.CLI.ReplayMode, p.Ncu.CLI.FilterMode, p.Ncu.CLI.LaunchCount = plan.ReplayRange, "", 0
+		},
+	} {
+		r, dir := counting(t, change, "toy_full")
+		o, err := r.captureCounters(context.Background())
+		if err != nil || !o.Usable {
+			t.Errorf("%s: %v: %s", name, err, o.Explain())
+		}
+		if args := argsOf(t, dir, 1); !slices.Contains(args, "--nvtx-include=prefill/") || slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--kernel-name=") }) {
+			t.Errorf("%s: %q", name, args)
+		}
+		if targets := targetsOf(t, r); len(targets.Groups)+len(targets.Runs)+len(targets.Ladder) > 0 || targets.Regions == nil || targets.Totals.Launches != 31 {
+			t.Errorf("%s: %+v", name, targets)
+		}
+	}
+	r, _ := counting(t, func(*plan.Pipeline) {}, "toy_full")
+	r.timeline = ""
+	if o, err := r.captureCounters(context.Background()); err != nil || !o.Usable {
+		t.Errorf("without a timeline: %v: %s", err, o.Explain())
+	}
+}
+
+func TestClimb(t *testing.T) {
+	auto := func(p *plan.Pipeline) { p.Ncu.CLI.ReplayMode = plan.ReplayAuto }
+	for _, test := range []struct {
+		name    string
+		change  func(*plan.Pipeline)
+		scripts []string
+		modes   []string
+		starts  int
+	}{
+		{"range works", auto, []string{"toy_range"}, []string{"range"}, 1},
+		{"range cannot be recorded", auto, []string{unsupported, "toy_apprange"}, []string{"range", "app-range"}, 2},
+		{"neither works", auto, []string{unsupported, noKernels, "toy_full"}, []string{"range", "app-range", "kernel"}, 3},
+		{"no permission", auto, []string{forbidden}, []string{"range"}, 1},
+		{"no region", func(p *plan.Pipeline) { auto(p); p.Ncu.CLI.NVTXInclude = nil }, []string{"toy_full"}, []string{"range", "app-range", "kernel"}, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, dir := counting(t, test.change, test.scripts...)
+			o, err := r.captureCounters(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Usable != (test.name != "no permission") {
+				t.Error(o.Explain())
+			}
+			var modes []string
+			for _, s := range targetsOf(t, r).Ladder {
+				modes = append(modes, s.Mode)
+				if s.Reason == "" {
+					t.Errorf("%s without a reason", s.Mode)
+				}
+			}
+			if !slices.Equal(modes, test.modes) || !exists(filepath.Join(dir, fmt.Sprintf("args.%d", test.starts))) || exists(filepath.Join(dir, fmt.Sprintf("args.%d", test.starts+1))) {
+				t.Errorf("steps %v; want %v in %d starts", modes, test.modes, test.starts)
+			}
+		})
+	}
+}

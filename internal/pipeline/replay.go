@@ -1,0 +1,142 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
+)
+
+// Replay runs the pipeline over a recorded run: the stages that need a GPU take
+// what the recording holds, with its commands, outcomes and times, and what
+// follows them is computed now. Every page says that it was recorded.
+func Replay(ctx context.Context, from *runs.Run, o Options) (*Summary, error) {
+	r := &run{Options: o, summary: &Summary{}, recorded: true}
+	r.list = []stageOf{{"report", true, r.report}}
+	recorded := from.Manifest()
+	parent, auto := plan.SplitRunDir(r.Dir)
+	create := runs.CreateOptions{Version: r.Version, Command: r.Argv, Label: recorded.Label}
+	for _, s := range recorded.Stages {
+		create.Stages = append(create.Stages, s.Name)
+	}
+	if !slices.Contains(create.Stages, "report") {
+		create.Stages = append(create.Stages, "report")
+	}
+	if !auto {
+		create.Dir = parent
+	}
+	var err error
+	if r.store, err = runs.Create(parent, create); err != nil {
+		return nil, err
+	}
+	r.dir = r.store.Dir()
+	r.summary.Dir = r.store.Dir()
+	r.Say("run: " + r.store.Dir())
+	made := recordedAt(recorded)
+	if err := r.store.Update(func(m *runs.Manifest) error { m.Recorded = &made; return nil }); err != nil {
+		return nil, err
+	}
+	for _, s := range recorded.Stages {
+		if s.Name == "report" {
+			continue
+		}
+		if err := r.play(ctx, from, s); err != nil {
+			r.summary.Status = runs.StatusFailed
+			return r.summary, errors.Join(err, r.store.Finish(runs.StatusFailed, err.Error()))
+		}
+	}
+	if err := r.stage(ctx, r.list[0].name, r.list[0].enable, r.list[0].do); err != nil {
+		r.summary.Status = runs.StatusFailed
+		return r.summary, errors.Join(err, r.store.Finish(runs.StatusFailed, err.Error()))
+	}
+	return r.summary, r.finish()
+}
+
+// recordedAt is when the first capture of a recording was made.
+func recordedAt(m runs.Manifest) time.Time {
+	at := m.Created
+	if m.Recorded != nil {
+		return *m.Recorded
+	}
+	for _, s := range m.Stages {
+		if s.Started != nil && s.Started.Before(at) {
+			at = *s.Started
+		}
+	}
+	return at
+}
+
+// play takes one stage over from a recording.
+func (r *run) play(ctx context.Context, from *runs.Run, s runs.Stage) error {
+	result := StageResult{Name: s.Name, State: s.State, Reason: s.Reason}
+	if s.Seconds != nil {
+		result.Seconds = *s.Seconds
+	}
+	for i, a := range s.Attempts {
+		for j, f := range a.Files {
+			if f.Omitted != "" {
+				continue
+			}
+			if err := copyFile(r.store.Path(f.Path), from.Path(f.Path)); err != nil {
+				return fmt.Errorf("play %s: %w", s.Name, err)
+			}
+			made, err := r.store.HashFiles(ctx, f.Path)
+			if err != nil {
+				return err
+			}
+			if made[0].SHA256 != f.SHA256 {
+				return fmt.Errorf("play %s: %s is not the file that was recorded", s.Name, f.Path)
+			}
+			s.Attempts[i].Files[j] = made[0]
+		}
+		if a.Outcome != nil {
+			result.Outcome = played(*a.Outcome)
+		}
+	}
+	r.summary.Stages = append(r.summary.Stages, result)
+	if s.Name != "provenance" && s.State != runs.StateSkipped {
+		r.Say(fmt.Sprintf("%s: recorded: %s, %.1f s", s.Name, result.Outcome.Kind, result.Seconds))
+	}
+	return r.store.Update(func(m *runs.Manifest) error {
+		to := m.Stage(s.Name)
+		if to == nil {
+			return fmt.Errorf("play %s: the run has no such stage", s.Name)
+		}
+		*to = s
+		return nil
+	})
+}
+
+// played translates the verdict of a manifest back.
+func played(o runs.Outcome) capture.Outcome {
+	out := capture.Outcome{Kind: capture.Kind(o.Kind), Usable: o.Usable, What: o.Text, Evidence: o.Evidence, Cause: o.Cause, Next: o.Next}
+	for _, w := range o.Warnings {
+		out.Warnings = append(out.Warnings, capture.Warning{ID: "recorded", Text: w})
+	}
+	return out
+}
+
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,332 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/deepprof/deepprof/conf"
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/config"
+	"github.com/deepprof/deepprof/internal/flops"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/workload"
+)
+
+// alone are overrides for a machine without a GPU: sessions without a profiler.
+var alone = []string{"device=cpu", "pipeline.nsys.enable=false", "pipeline.ncu.enable=false", "pipeline.torch_profiler.activities=[cpu]"}
+
+// sessions are the options of a run of a shipped program under the stand-in
+// for Python.
+func sessions(t *testing.T, overrides ...string) Options {
+	t.Helper()
+	python, err := filepath.Abs("testdata/python3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	overrides = append([]string{"pipeline.workload.python=" + python}, overrides...)
+	composed, err := config.Compose(config.Options{
+		Sources: []config.Source{{Provider: "main", Path: "conf", FS: conf.FS}}, ConfigName: "config",
+		Overrides: overrides, Now: time.Now(), Cwd: t.TempDir(), JobName: "deepprof",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := composed.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, problems := plan.Decode(root)
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return Options{
+		Plan: p, Config: root.YAML(), Dir: filepath.Join(t.TempDir(), "run"), Version: "test",
+		Progress: func(string) {}, Say: func(line string) { t.Log(line) },
+	}
+}
+
+func runSessions(t *testing.T, overrides ...string) *Summary {
+	t.Helper()
+	s, err := Run(context.Background(), sessions(t, overrides...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func stageOfSummary(t *testing.T, s *Summary, name string) StageResult {
+	t.Helper()
+	for _, st := range s.Stages {
+		if st.Name == name {
+			return st
+		}
+	}
+	t.Fatalf("no stage %s in %+v", name, s.Stages)
+	return StageResult{}
+}
+
+func readJSON(t *testing.T, path string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// smallFlops is what the default model costs torch for 512 tokens in, 32 out.
+func smallFlops(t *testing.T) (prefill, decode, parameters int64) {
+	t.Helper()
+	m, err := flops.ParseMap(sessions(t).Plan.Model.Config.Values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Count(flops.Shape{Prompt: 512, New: 32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Stages[0].Torch, r.Stages[1].Torch, m.Parameters()
+}
+
+// TestSessions runs every stage that needs no profiler.
+func TestSessions(t *testing.T) {
+	prefill, decode, parameters := smallFlops(t)
+	t.Setenv("FAKE_PREFILL", fmt.Sprint(prefill+prefill/500))
+	t.Setenv("FAKE_DECODE", fmt.Sprint(decode))
+	t.Setenv("FAKE_PARAMETERS", fmt.Sprint(parameters))
+	s := runSessions(t, append(alone, "pipeline.direct_inference.enable=true", "pipeline.static_analysis.torch_flop_counter=true", "pipeline.baseline.repeats=2")...)
+	for _, name := range []string{"baseline", "static_analysis", "direct_inference", "torch_profiler", "torch_flops"} {
+		if st := stageOfSummary(t, s, name); st.State != runs.StateDone || st.Outcome.Kind != capture.Captured {
+			t.Errorf("%s: %s, %s", name, st.State, st.Outcome)
+		}
+	}
+	for _, name := range []string{
+		"program/main.py", "program/session/run.py", "metrics.json", "predictions.jsonl", "flops.json", "flops_check.json", "deviations.json",
+		"baseline/cmd.txt", "baseline/stdout.log", "baseline/metrics.json", "baseline/run-2/metrics.json", "direct/metrics.json",
+		"torch_profiler/operators.json", "flops/flops.json",
+	} {
+		if _, err := os.Stat(filepath.Join(s.Dir, "workload", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	var report flops.Report
+	readJSON(t, filepath.Join(s.Dir, flopsName), &report)
+	if report.Model.Parameters != parameters || report.Shape.Tokens != 512 || len(report.Warnings) != 0 {
+		t.Errorf("flops.json: %+v", report.Model)
+	}
+	var compared flops.Comparison
+	readJSON(t, filepath.Join(s.Dir, flopsCheckName), &compared)
+	if !compared.Agree || len(compared.Stages) != 2 {
+		t.Errorf("flops_check.json: %+v", compared)
+	}
+	var spec workload.Spec
+	readJSON(t, filepath.Join(s.Dir, "workload/torch_profiler/spec.json"), &spec)
+	if spec.Infer.MaxNewTokens != 16 || spec.Infer.Repeats != 1 || spec.Device != "cpu" || spec.Out != filepath.Join(s.Dir, "workload/torch_profiler") {
+		t.Errorf("spec: %+v", spec)
+	}
+	text, err := os.ReadFile(filepath.Join(s.Dir, "workload/baseline/cmd.txt"))
+	if err != nil || !strings.Contains(string(text), "CUDA_VISIBLE_DEVICES='' ") || !strings.Contains(string(text), "main.py --spec ") {
+		t.Errorf("cmd.txt: %s, %v", text, err)
+	}
+	text, err = os.ReadFile(filepath.Join(s.Dir, runs.InputsName))
+	if err != nil || !strings.Contains(string(text), filepath.Join(s.Dir, "workload/baseline/spec.json")) {
+		t.Errorf("inputs.yaml: %s, %v", text, err)
+	}
+	store, err := runs.Open(context.Background(), s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, err := runs.Verify(context.Background(), store)
+	if err != nil || len(bad) != 0 {
+		t.Errorf("verify: %v, %v", bad, err)
+	}
+	if label := store.Manifest().Label; label != "llm llama_small" {
+		t.Errorf("label %q", label)
+	}
+}
+
+// TestSessionFails: what a session says of its end decides, and everything is
+// kept.
+func TestSessionFails(t *testing.T) {
+	for _, c := range []struct {
+		how, partial string
+		kind         capture.Kind
+		says         []string
+	}{
+		{"exception", "", capture.WorkloadFailed, []string{"something made up", "File x, line 1 | f() | RuntimeError: made up"}},
+		{"missing_weights", "", capture.WorkloadFailed, []string{"the session failed: something made up"}},
+		{"out_of_memory", "1", capture.WorkloadFailed, []string{"something made up", "RuntimeError: made up"}},
+		{"silent", "", capture.WorkloadFailed, []string{"exit code 1", "RuntimeError: made up"}},
+		{"empty", "", capture.WorkloadFailed, []string{"exit code 0 and without a good metrics.json", "does not exist"}},
+		{"empty", "1", capture.WorkloadFailed, []string{"is not complete"}},
+		{"crash", "", capture.WorkloadCrashed, []string{"signal 11"}},
+	} {
+		t.Run(c.how+c.partial, func(t *testing.T) {
+			t.Setenv("FAKE_FAILS", c.how)
+			t.Setenv("FAKE_PARTIAL", c.partial)
+			s := runSessions(t, alone...)
+			st := stageOfSummary(t, s, "baseline")
+			if st.State != runs.StateFailed || st.Outcome.Kind != c.kind || st.Outcome.Next == "" {
+				t.Errorf("%s, %s", st.State, st.Outcome.Explain())
+			}
+			for _, text := range c.says {
+				if !strings.Contains(st.Outcome.String(), text) {
+					t.Errorf("%q is not in %s", text, st.Outcome)
+				}
+			}
+			if kept := strings.Contains(st.Outcome.Cause, "metrics.json"); kept != (c.partial != "") {
+				t.Errorf("partial %q: cause %q", c.partial, st.Outcome.Cause)
+			}
+			if next := stageOfSummary(t, s, "torch_profiler"); next.State != runs.StateSkipped || !strings.Contains(next.Reason, "failed without a profiler") {
+				t.Errorf("torch_profiler: %s, %s", next.State, next.Reason)
+			}
+			if _, err := os.Stat(filepath.Join(s.Dir, "workload/baseline/stderr.log")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestLaterSessionFails: a failed pass of its own does not undo the others.
+func TestLaterSessionFails(t *testing.T) {
+	t.Setenv("FAKE_FAILS", "exception")
+	t.Setenv("FAKE_FAILS_IN", "torch_profiler")
+	s := runSessions(t, alone...)
+	if st := stageOfSummary(t, s, "baseline"); st.State != runs.StateDone {
+		t.Errorf("baseline: %s", st.Outcome)
+	}
+	if st := stageOfSummary(t, s, "torch_profiler"); st.State != runs.StateFailed || st.Outcome.Kind != capture.WorkloadFailed {
+		t.Errorf("torch_profiler: %s", st.Outcome)
+	}
+	if st := stageOfSummary(t, s, "static_analysis"); st.Outcome.Kind != capture.WithWarnings || !strings.Contains(st.Outcome.Warnings[0].Text, "the model that ran has 1") {
+		t.Errorf("static_analysis: %+v", st.Outcome)
+	}
+	if s.Status != runs.StatusFailed {
+		t.Errorf("run %s", s.Status)
+	}
+}
+
+func TestMissingPackages(t *testing.T) {
+	for _, name := range []string{"torch", "transformers"} {
+		t.Setenv("FAKE_MISSING", name)
+		o := sessions(t, alone...)
+		_, err := Run(context.Background(), o)
+		var blocked *BlockedError
+		if !errors.As(err, &blocked) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		said := false
+		for _, row := range blocked.Report.Rows {
+			said = said || row.Status == "blocker" && strings.Contains(row.Evidence, o.Plan.Pipeline.Workload.Python) && strings.Contains(row.Evidence, name)
+		}
+		if !said {
+			t.Errorf("%s: %+v", name, blocked.Report.Rows)
+		}
+		if _, err := os.Stat(o.Dir); err == nil {
+			t.Error("a run was made")
+		}
+	}
+	t.Setenv("FAKE_MISSING", "transformers")
+	if _, err := Run(context.Background(), sessions(t, append(alone, "workload=resnet")...)); err != nil {
+		t.Errorf("resnet needs torch alone: %v", err)
+	}
+	o := sessions(t, append(alone, "pipeline.workload.python=/nosuch/python3")...)
+	if _, err := Run(context.Background(), o); err == nil {
+		t.Error("an interpreter that is not there was used")
+	}
+}
+
+// TestImageFlops: the tokens of the image are part of the prompt that ran.
+func TestImageFlops(t *testing.T) {
+	s := runSessions(t, append(alone, "workload=vlm", "model.image_size=768", "pipeline.torch_profiler.enable=false")...)
+	var report flops.Report
+	readJSON(t, filepath.Join(s.Dir, flopsName), &report)
+	if report.Shape.Tokens != 512 || report.Shape.Prompt != 512-145 || report.Shape.Images != 1 || len(report.Stages) != 5 {
+		t.Errorf("%+v", report.Shape)
+	}
+}
+
+// TestUncountable: a model whose FLOPs cannot be told costs no run.
+func TestUncountable(t *testing.T) {
+	s := runSessions(t, append(alone, "pipeline.torch_profiler.enable=false", "~model.config.hidden_size")...)
+	st := stageOfSummary(t, s, "static_analysis")
+	if st.State != runs.StateDone || st.Outcome.Kind != capture.MissingData || !strings.Contains(st.Outcome.What, "no hidden_size") {
+		t.Errorf("%s: %s", st.State, st.Outcome)
+	}
+}
+
+// TestResumeSessions: what an earlier attempt left is set aside.
+func TestResumeSessions(t *testing.T) {
+	o := sessions(t, alone...)
+	t.Setenv("FAKE_FAILS", "exception")
+	s, err := Run(context.Background(), o)
+	if err != nil || s.Status != runs.StatusFailed {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	t.Setenv("FAKE_FAILS", "")
+	s, err = Resume(context.Background(), s.Dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st := stageOfSummary(t, s, "baseline"); st.State != runs.StateDone {
+		t.Errorf("baseline: %s", st.Outcome)
+	}
+	for _, name := range []string{"attempt-1/error.json", "metrics.json"} {
+		if _, err := os.Stat(filepath.Join(s.Dir, "workload/baseline", name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestDryRunSessions(t *testing.T) {
+	lines, err := DryRun(context.Background(), sessions(t, append(alone, "pipeline.direct_inference.enable=true")...))
+	if err != nil || len(lines) != 3 {
+		t.Fatalf("%q, %v", lines, err)
+	}
+	for i, stage := range []string{"baseline", "direct", "torch_profiler"} {
+		if !strings.HasSuffix(lines[i], "/run/workload/"+stage+"/spec.json") {
+			t.Errorf("%s: %s", stage, lines[i])
+		}
+	}
+}
+
+// TestProfiledSession: a real nsys runs the program that was written for it.
+// The stand-in has no NVTX, so that the timeline is empty.
+func TestProfiledSession(t *testing.T) {
+	tools := os.Getenv("DEEPPROF_NSIGHT")
+	if tools == "" {
+		t.Skip("needs a real nsys: DEEPPROF_NSIGHT names the folder of the tools")
+	}
+	overrides := []string{
+		"pipeline.nsys.path=" + filepath.Join(tools, "trixie/nsys"), "pipeline.nsys.trace=[nvtx]", "pipeline.ncu.enable=false",
+		"pipeline.baseline.enable=false", "pipeline.torch_profiler.enable=false",
+	}
+	s := runSessions(t, overrides...)
+	st := stageOfSummary(t, s, "nsys")
+	if st.Outcome.Kind != capture.MissingData {
+		t.Errorf("%s", st.Outcome.Explain())
+	}
+	var spec workload.Spec
+	readJSON(t, filepath.Join(s.Dir, "workload/nsys/spec.json"), &spec)
+	if spec.Mode != workload.ModeProfile || spec.Infer.Repeats != 1 || spec.Device != "cuda:0" {
+		t.Errorf("spec %+v", spec)
+	}
+	if _, err := workload.ReadMetrics(filepath.Join(s.Dir, "workload/nsys")); err != nil {
+		t.Error(err)
+	}
+	t.Setenv("FAKE_FAILS", "no_logits")
+	s = runSessions(t, overrides...)
+	if st := stageOfSummary(t, s, "nsys"); st.State != runs.StateFailed || st.Outcome.Kind != capture.WorkloadFailed || !strings.Contains(st.Outcome.What, "something made up") {
+		t.Errorf("%s: %s", st.State, st.Outcome.Explain())
+	}
+}
