@@ -69,9 +69,8 @@ type laneEvent struct {
 }
 
 type laneKey struct {
-	kind     string
-	a, b, c  int64
-	category uint8
+	kind    string
+	a, b, c int64
 }
 
 // lanes collects the events of every lane, in the order to show.

@@ -180,10 +180,9 @@ func (a *analyzer) fusionSavings() {
 		fits[i] = slices.Contains(fusible, a.res.Kernels[i].Category)
 	}
 	type chain struct {
-		node          uint32
-		n             int64
-		sum, longest  int64
-		first, second uint32
+		node         uint32
+		n            int64
+		sum, longest int64
 	}
 	open := make([]chain, len(tl.t.Queues))
 	var saved float64

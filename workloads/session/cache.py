@@ -67,11 +67,26 @@ class StaticPolicy:
         keys = [getattr(layer, "keys", None) for layer in getattr(self._cache, "layers", [])]
         return [key.data_ptr() for key in keys if self.torch.is_tensor(key)]
 
-    def sliding_window(self):
-        """The smallest window of a layer that would drop tokens within this cache's length; None without one."""
-        windows = [
-            layer.max_cache_len
-            for layer in getattr(self._cache, "layers", [])
-            if getattr(layer, "is_sliding", False) and layer.max_cache_len < self.length
-        ]
-        return min(windows) if windows else None
+    def obstacle_to_replay(self):
+        """Why a recorded step would repeat one position for ever, and what to do about it; None where nothing does.
+
+        Layers with a sliding window count their tokens on the host, which a replay does not reach. That harms where the
+        window fills up, and where the first layer has one: positions and mask are taken from its count.
+        """
+        layers = getattr(self._cache, "layers", [])
+        sliding = [layer for layer in layers if getattr(layer, "is_sliding", False)]
+        if not sliding:
+            return None
+        window = min(layer.max_cache_len for layer in sliding)
+        if window < self.length:
+            return (
+                f"its sliding window of {window} tokens is shorter than prompt and new tokens together, and what a "
+                "full window does depends on the host",
+                "shorten infer.prompt_length or infer.max_new_tokens below the window, or set infer.cuda_graphs=false",
+            )
+        if sliding[0] is layers[0]:
+            return (
+                "its first layer has a sliding window, whose count of tokens lies on the host",
+                "set infer.cuda_graphs=false, or take a config without a window (model.config.sliding_window=null)",
+            )
+        return None

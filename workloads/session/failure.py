@@ -70,8 +70,8 @@ def is_out_of_memory(error):
     if type(error).__name__ == "OutOfMemoryError":
         return True
     text = str(error)
-    return isinstance(error, RuntimeError) and (
-        "out of memory" in text or "can't allocate memory" in text or "not enough memory" in text
+    return isinstance(error, RuntimeError) and any(
+        sign in text for sign in ("out of memory", "can't allocate memory", "not enough memory", "STATUS_ALLOC_FAILED")
     )
 
 

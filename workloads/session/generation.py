@@ -73,10 +73,9 @@ class Generation:
         return compiler(self.loaded.model)
 
     def no_gradients(self):
-        """Inference mode, except under a compiler, which handles plain no_grad better."""
-        if self.infer["compile"] or not hasattr(self.torch, "inference_mode"):
-            return self.torch.no_grad()
-        return self.torch.inference_mode()
+        """As generate() of transformers runs. Not inference mode: what is made in it may never be written to outside,
+        and a cache outlives the block that filled it."""
+        return self.torch.no_grad()
 
     def warm_up(self, inputs, others, quiet):
         """Everything that happens once: libraries, kernels, compilation, graphs. `quiet` are ranges without NVTX.
@@ -154,18 +153,20 @@ class Generation:
 
     def _decode(self, result, ranges, token, cache, length, limit, chosen, finished):
         stepper = self.graph if self.graph is not None else _EagerStep(self, cache)
-        # The first token and its position go into the graph's buffers before the range opens.
-        stepper.begin(token, length)
-        with ranges.open("decode") as result.decode:
-            for _ in range(limit - 1):
-                with ranges.open("step") as step:
-                    token = stepper.step()
-                    finished = self._finished(token, finished)
-                    done = finished is not None and bool(finished.all())
-                result.steps.append(step)
-                chosen.append(token)
-                if done:
-                    break
+        with models.decoding(self.loaded.model):
+            # The first token and its position are in the graph's buffers before the range opens.
+            stepper.begin(token, length)
+            ranges.settle()
+            with ranges.open("decode") as result.decode:
+                for _ in range(limit - 1):
+                    with ranges.open("step") as step:
+                        token = stepper.step()
+                        finished = self._finished(token, finished)
+                        done = finished is not None and bool(finished.all())
+                    result.steps.append(step)
+                    chosen.append(token)
+                    if done:
+                        break
 
     def step_arguments(self, token, cache, position):
         arguments = {"input_ids": token, "past_key_values": cache, "use_cache": True}
@@ -177,18 +178,14 @@ class Generation:
 
     def capture(self, inputs):
         """Records one decode step as a CUDA graph over the static cache."""
-        window = self.cache.sliding_window()
-        if window is not None:
-            raise SessionError(
-                failure.EXCEPTION,
-                f"a CUDA graph cannot replay this model: its sliding window of {window} tokens is shorter than prompt "
-                "and new tokens together, and what a full window does depends on the host",
-                "shorten infer.prompt_length or infer.max_new_tokens below the window, or set infer.cuda_graphs=false",
-            )
+        obstacle = self.cache.obstacle_to_replay()
+        if obstacle is not None:
+            raise SessionError(failure.EXCEPTION, f"a CUDA graph cannot replay this model: {obstacle[0]}", obstacle[1])
         with self.no_gradients():
             logits, cache = self.prefill(inputs, self.cache.fresh())
             first = self.choose(logits)
-            self.graph = _GraphStep(self, cache, first, inputs["input_ids"].shape[1])
+            with models.decoding(self.loaded.model):
+                self.graph = _GraphStep(self, cache, first, inputs["input_ids"].shape[1])
 
 
 class _EagerStep:

@@ -30,6 +30,11 @@ class TextSession:
     def load(self, ranges):
         context = self.context
         self.loaded = models.load(self.torch, context.model, self.kind, context.device, self.infer["seed"])
+        if self.loaded.missing:
+            context.note(
+                f"{len(self.loaded.missing)} weights are in no file of model.path and were drawn at random: "
+                + ", ".join(self.loaded.missing[:5])
+            )
         compiled = self.infer["compile"]
         ranges.attach(self.loaded.model, context.model["stage_hooks"] or {}, disable_tracing(self.torch, compiled))
         self.prepare()

@@ -75,12 +75,14 @@ def dtype_of(torch, name):
 class Loaded:
     """A model on its device, with what came along with it."""
 
-    def __init__(self, torch, model, spec, processor=None, tokenizer=None):
+    def __init__(self, torch, model, spec, processor=None, tokenizer=None, missing=()):
         self.torch = torch
         self.model = model
         self.name = spec["name"]
         self.processor = processor
         self.tokenizer = tokenizer
+        # Parameters that the weight files do not have; transformers draws them at random.
+        self.missing = sorted(missing)
         self.random_weights = not spec.get("path")
 
     @property
@@ -231,16 +233,20 @@ def _dtype_argument(transformers, dtype):
 def _from_folder(torch, transformers, spec, kind):
     path = spec["path"]
     try:
-        model = _auto_class(transformers, kind).from_pretrained(
+        model, loading = _auto_class(transformers, kind).from_pretrained(
             path,
             local_files_only=True,
             use_safetensors=True,
             attn_implementation=spec["attn_implementation"],
+            output_loading_info=True,
             **_dtype_argument(transformers, dtype_of(torch, spec["dtype"])),
         )
     except ImportError as problem:
         raise _missing_attention(spec, problem) from problem
-    except OSError as problem:
+    except Exception as problem:
+        # A file cut short is an error of the safetensors package, which has no common base with OSError.
+        if not isinstance(problem, OSError) and type(problem).__name__ != "SafetensorError":
+            raise
         raise SessionError(
             failure.MISSING_WEIGHTS,
             f"load the model in {path}: {failure.first_line(problem)}",
@@ -248,7 +254,13 @@ def _from_folder(torch, transformers, spec, kind):
         ) from problem
     processor = _optional(transformers, "AutoProcessor", path) if kind == IMAGE_TEXT else None
     tokenizer = getattr(processor, "tokenizer", None) or _optional(transformers, "AutoTokenizer", path)
-    return Loaded(torch, model, spec, processor, tokenizer)
+    return Loaded(torch, model, spec, processor, tokenizer, _missing_keys(loading))
+
+
+def _missing_keys(loading):
+    """Releases give the account of loading as a mapping or as an object."""
+    keys = loading.get("missing_keys") if isinstance(loading, dict) else getattr(loading, "missing_keys", None)
+    return keys or ()
 
 
 _PROCESSOR_FILES = ["processor_config.json", "preprocessor_config.json", "image_processor_config.json"]
@@ -343,6 +355,16 @@ def _on_device(torch, device):
     if hasattr(torch.device(device), "__enter__"):
         return torch.device(device)
     return contextlib.nullcontext()
+
+
+def decoding(model):
+    """A context for decode in which experts run as generate() of transformers runs them there.
+
+    From 5.0 on it leaves grouped matrix products, which are made for many tokens and wait for the host on some devices,
+    for batched ones, which a CUDA graph can hold. Other models, and older releases, are left as they are.
+    """
+    switch = getattr(model, "_optimize_model_for_decode", None)
+    return switch() if switch is not None else contextlib.nullcontext()
 
 
 def accepts(function, name):

@@ -52,7 +52,7 @@ def profile(context, session, inputs, backend):
         group_by_input_shape=by_shape, group_by_stack_n=_STACK_DEPTH if options["with_stack"] else 0
     )
     labels = _RANGES | set(context.model["stage_hooks"] or {})
-    rows = [row_of(event, labels, options) for event in averages]
+    rows = [row_of(event, labels, options) for event in averages if not is_shadow(event, labels)]
     rows.sort(key=lambda row: (-row["device_self_us"], -row["cpu_self_us"], row["name"]))
     notes = []
     if "cuda" in activities and not any(row["device_self_us"] > 0 for row in rows):
@@ -88,11 +88,22 @@ def _activities(torch, options, device):
     return wanted
 
 
+def is_shadow(event, labels):
+    """The span on the device that torch draws below a label: it repeats the label's own row and is no work."""
+    return _on_device(event) and (getattr(event, "is_user_annotation", False) or event.key in labels)
+
+
+def _on_device(event):
+    return str(getattr(event, "device_type", "")).endswith("CUDA")
+
+
 def row_of(event, labels, options):
     """One row of the table; times in microseconds. Device time was called cuda time before torch 2.6."""
 
     def device(name):
-        return float(getattr(event, name.format("device"), None) or getattr(event, name.format("cuda"), None) or 0)
+        # The old names still exist beside the new ones for a while, and warn.
+        newer = name.format("device")
+        return float(getattr(event, newer if hasattr(event, newer) else name.format("cuda"), 0) or 0)
 
     calls = event.count
     cpu_total, device_total = float(event.cpu_time_total), device("{}_time_total")
@@ -120,7 +131,7 @@ def kind_of(event, labels):
     """range: a label of the session; kernel: work on the device; runtime: a CUDA call; operator: everything else."""
     if event.key in labels:
         return "range"
-    if str(getattr(event, "device_type", "")).endswith("CUDA"):
+    if _on_device(event):
         return "kernel"
     if event.key.startswith(("cuda", "cuLaunch", "cuMem", "cuStream", "cuKernel", "cuGraph")):
         return "runtime"

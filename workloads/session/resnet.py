@@ -114,6 +114,14 @@ class ResnetSession:
                 failure.EXCEPTION, "CUDA graphs need a GPU", "set infer.cuda_graphs=false for device=cpu"
             )
         self.buffer = images.clone()
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        # Libraries choose algorithms and keep workspaces for each stream; a capture may not wait for that.
+        with torch.no_grad(), torch.cuda.stream(side):
+            given = self.buffer
+            for name in STAGES:
+                given = self.stages[name](given)
+        torch.cuda.current_stream().wait_stream(side)
         given = self.buffer
         for name in STAGES:
             graph = torch.cuda.CUDAGraph()

@@ -47,6 +47,19 @@ class ModelTest(SessionCase):
         error = self.fail_with("missing_weights", spec_with(model__path=folder))
         self.assertIn("Unable to load weights", error["what"])
 
+    def test_weights_cut_short(self):
+        self.write("model/config.json", '{"model_type": "llama"}')
+        folder = os.path.dirname(self.write("model/cut.safetensors", b"weights"))
+        error = self.fail_with("missing_weights", spec_with(model__path=folder))
+        self.assertIn("not fully covered", error["what"])
+
+    def test_weights_that_no_file_has_are_named(self):
+        self.write("model/config.json", '{"model_type": "llama", "missing_keys": ["lm_head.weight"]}')
+        folder = os.path.dirname(self.write("model/model.safetensors", b"weights"))
+        metrics = self.succeed(spec_with(model__path=folder))
+        self.assertIn("1 weights are in no file", metrics["notes"][0])
+        self.assertIn("lm_head.weight", metrics["notes"][0])
+
     def test_no_model_at_all(self):
         self.fail_with("bad_path", spec_with(model__config=None))
 

@@ -12,7 +12,7 @@ from unittest import mock
 import torch
 
 from session import flopcount, generation, models, operators
-from tests.support import SessionCase, resnet_spec, spec_with, vlm_spec
+from tests.support import SessionCase, resnet_spec, spec_with, transformers, vlm_spec
 
 
 class ProfilerTest(SessionCase):
@@ -73,6 +73,32 @@ class ProfilerTest(SessionCase):
             self.assertEqual((row["cpu_mean_us"], row["shapes"]), (10.0, [[2, 3]]))
             self.assertEqual((row["cpu_memory_bytes"], row["device_memory_bytes"]), (64, 32))
             self.assertEqual(row["stack"], ["model.py(7): forward"])
+
+    def test_old_names_are_not_touched_where_the_new_ones_exist(self):
+        class Event(types.SimpleNamespace):
+            @property
+            def cuda_time_total(self):
+                raise AssertionError("deprecated")
+
+            self_cuda_time_total = cuda_time_total
+
+        event = Event(key="aten::view", count=1, cpu_time_total=1.0, self_cpu_time_total=1.0, device_type="CPU")
+        event.device_time_total = event.self_device_time_total = 0.0
+        row = operators.row_of(event, set(), spec_with()["torch_profiler"])
+        self.assertEqual((row["device_self_us"], row["device_total_us"]), (0.0, 0.0))
+
+    def test_shadows_of_labels_on_the_device_are_left_out(self):
+        for key, device, annotation, shadow in (
+            ("prefill", "DeviceType.CPU", True, False),
+            ("prefill", "DeviceType.CUDA", True, True),
+            ("prefill", "DeviceType.CUDA", False, True),
+            ("Optimizer.step", "DeviceType.CUDA", True, True),
+            ("void gemm_kernel<float>(int)", "DeviceType.CUDA", False, False),
+        ):
+            event = types.SimpleNamespace(key=key, device_type=device, is_user_annotation=annotation)
+            self.assertEqual(operators.is_shadow(event, {"prefill"}), shadow, key)
+        older = types.SimpleNamespace(key="void gemm_kernel<float>(int)", device_type="DeviceType.CUDA")
+        self.assertFalse(operators.is_shadow(older, {"prefill"}))
 
     def test_kinds_of_rows(self):
         for key, device, kind in (
@@ -192,6 +218,13 @@ class GraphTest(SessionCase):
         for model_type in ("llama", "tiny_positions"):
             with self.subTest(model_type):
                 self.compare({"model_type": model_type})
+
+    def test_experts_are_captured_as_generate_decodes_them(self):
+        ran = transformers.modelling.Experts.ran
+        ran.clear()
+        self.compare({"model_type": "tiny_experts"})
+        lengths = [shape[1] for shape, _, _ in self.recorder.forwards]
+        self.assertEqual(ran, ["batched_mm" if length == 1 else "grouped_mm" for length in lengths])
 
     def compare(self, config):
         self.succeed(spec_with(model__config=config, infer__kv_cache="static", infer__max_new_tokens=6))

@@ -1,10 +1,11 @@
 """Statistics, sampling of tokens and of datasets, versions."""
 
+import types
 import unittest
 
 import torch
 
-from session import data, metrics, models, vlm
+from session import data, failure, metrics, models, vlm
 from session.cache import StaticPolicy
 from session.choose import Chooser
 from tests.support import spec_with
@@ -109,6 +110,19 @@ class InputsTest(unittest.TestCase):
             self.assertEqual(vlm.count_tokens(torch, found, 4), 10)
 
 
+class OutOfMemoryTest(unittest.TestCase):
+    def test_every_wording(self):
+        for text in (
+            "CUDA error: out of memory",
+            "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+            "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+            "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory",
+        ):
+            self.assertTrue(failure.is_out_of_memory(RuntimeError(text)), text)
+        self.assertFalse(failure.is_out_of_memory(RuntimeError("CUDA error: invalid device ordinal")))
+        self.assertFalse(failure.is_out_of_memory(KeyError("out of memory")))
+
+
 class VersionTest(unittest.TestCase):
     def test_versions(self):
         self.assertEqual(models.version_tuple("5.17.0.dev0"), (5, 17, 0))
@@ -175,15 +189,24 @@ class StaticPolicyTest(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "moved the cache"):
             StaticPolicy(torch, Release, self.Loaded(), 1, 8).fresh()
 
-    def test_a_window_shorter_than_the_text_is_found(self):
-        class Layer:
-            is_sliding = True
-            max_cache_len = 4
+    def obstacle(self, length, *windows):
+        """For a cache of layers with these windows; None is a layer without one."""
+        layers = []
+        for window in windows:
+            layer = types.SimpleNamespace(is_sliding=window is not None)
+            layer.max_cache_len = length if window is None else min(window, length)
+            layers.append(layer)
 
         class Release:
             class StaticCache:
                 def __init__(self, config, max_cache_len):
-                    self.layers = [Layer()]
+                    self.layers = layers
 
-        self.assertEqual(StaticPolicy(torch, Release, self.Loaded(), 1, 8).sliding_window(), 4)
-        self.assertIsNone(StaticPolicy(torch, Release, self.Loaded(), 1, 4).sliding_window())
+        return StaticPolicy(torch, Release, self.Loaded(), 1, length).obstacle_to_replay()
+
+    def test_windows_that_a_replay_cannot_follow(self):
+        self.assertIn("window of 4 tokens", self.obstacle(8, None, 4)[0])
+        self.assertIn("window of 4 tokens", self.obstacle(8, 4)[0])
+        self.assertIn("first layer", self.obstacle(4, 4, None)[0])
+        self.assertIsNone(self.obstacle(4, None, 4))
+        self.assertIsNone(self.obstacle(8, None, None))

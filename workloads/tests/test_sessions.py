@@ -9,7 +9,7 @@ from PIL import Image
 
 from session.choose import Chooser
 from session.generation import Generation
-from tests.support import LLAVA, SessionCase, resnet_spec, spec_with, vlm_spec
+from tests.support import LLAVA, SessionCase, resnet_spec, spec_with, transformers, vlm_spec
 
 STEP = ["decode", "decode/step", "decode/step", "decode/step"]
 
@@ -104,6 +104,12 @@ class LlmTest(SessionCase):
         self.assertEqual({kind for _, kind, _ in self.recorder.forwards}, {"static"})
         self.assertEqual(self.lines("predictions.jsonl")[0]["tokens"], dynamic)
         self.assertEqual(metrics["model"]["kv_cache"], "static")
+
+    def test_experts_run_in_decode_as_generate_runs_them(self):
+        ran = transformers.modelling.Experts.ran
+        ran.clear()
+        self.succeed(spec_with(model__config={"model_type": "tiny_experts"}, infer__warmup=0, infer__repeats=1))
+        self.assertEqual(ran, ["grouped_mm"] + 3 * ["batched_mm"])
 
     def test_only_the_last_position_is_projected(self):
         self.succeed(spec_with(infer__repeats=1, infer__warmup=0))

@@ -27,6 +27,10 @@ class AutoConfig:
         return TinyConfig(model_type=model_type, **kwargs)
 
 
+class SafetensorError(Exception):
+    """As the package safetensors raises it."""
+
+
 class _AutoModel:
     kind = None
 
@@ -41,7 +45,14 @@ class _AutoModel:
 
     @classmethod
     def from_pretrained(
-        cls, path, *, local_files_only=False, use_safetensors=None, dtype=None, attn_implementation=None
+        cls,
+        path,
+        *,
+        local_files_only=False,
+        use_safetensors=None,
+        dtype=None,
+        attn_implementation=None,
+        output_loading_info=False,
     ):
         assert local_files_only and use_safetensors
         with open(os.path.join(path, "config.json"), encoding="utf-8") as file:
@@ -49,7 +60,11 @@ class _AutoModel:
         for name in os.listdir(path):
             if name.endswith(".safetensors") and os.path.getsize(os.path.join(path, name)) == 0:
                 raise OSError(f"Unable to load weights from {name}")
-        return cls.from_config(AutoConfig.for_model(**fields), dtype=dtype, attn_implementation=attn_implementation)
+            if name.startswith("cut"):
+                raise SafetensorError("Error while deserializing header: incomplete metadata, file not fully covered")
+        missing = set(fields.pop("missing_keys", []))
+        model = cls.from_config(AutoConfig.for_model(**fields), dtype=dtype, attn_implementation=attn_implementation)
+        return (model, {"missing_keys": missing}) if output_loading_info else model
 
 
 class AutoModelForCausalLM(_AutoModel):

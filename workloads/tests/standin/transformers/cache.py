@@ -25,7 +25,8 @@ class StaticLayer:
 
     def __init__(self, max_cache_len):
         self.max_cache_len = max_cache_len
-        self.cumulative_length = torch.tensor([0], dtype=int)
+        # Moved to the keys' device, and so replaced, when the keys are allocated.
+        self.cumulative_length = torch.tensor(0, dtype=int)
         self.keys = self.values = None
         self.is_initialized = False
 
@@ -33,6 +34,7 @@ class StaticLayer:
         if not self.is_initialized:
             shape = (*keys.shape[:2], self.max_cache_len, keys.shape[-1])
             self.keys, self.values = keys.new_zeros(shape), values.new_zeros(shape)
+            self.cumulative_length = self.cumulative_length.clone()
             self.is_initialized = True
         place = torch.arange(keys.shape[-2]) + self.cumulative_length
         self.cumulative_length.add_(keys.shape[-2])
@@ -57,7 +59,8 @@ class StaticCache:
         return self.layers[layer_idx].update(keys, values)
 
     def get_seq_length(self, layer_idx=0):
-        return self.layers[layer_idx].cumulative_length
+        layer = self.layers[layer_idx]
+        return layer.cumulative_length if layer.is_initialized else 0
 
     def reset(self):
         for layer in self.layers:

@@ -1,5 +1,7 @@
 """Tiny models with the forward signatures of transformers 5.17."""
 
+import contextlib
+
 import torch
 from torch import nn
 
@@ -11,6 +13,7 @@ CONFIGS = [
     "llama",
     "llava",
     "tiny_positions",
+    "tiny_experts",
     "tiny_no_logits",
     "tiny_ends_at_once",
     "tiny_fails",
@@ -131,6 +134,28 @@ class WithPositions(LlamaForCausalLM):
         return super().forward(input_ids=input_ids, past_key_values=past_key_values, logits_to_keep=logits_to_keep)
 
 
+class Experts(LlamaForCausalLM):
+    """A model whose experts run in one of several ways, which generate() changes for decode."""
+
+    experts_implementation = "grouped_mm"
+    ran = []
+
+    @contextlib.contextmanager
+    def _optimize_model_for_decode(self):
+        self.experts_implementation = "batched_mm"
+        try:
+            yield
+        finally:
+            self.experts_implementation = "grouped_mm"
+
+    def set_experts_implementation(self, implementation):
+        self.experts_implementation = implementation
+
+    def adjust(self, logits):
+        self.ran.append(self.experts_implementation)
+        return logits
+
+
 class NoLogits(LlamaForCausalLM):
     def adjust(self, logits):
         return None
@@ -183,7 +208,7 @@ class LlavaForConditionalGeneration(nn.Module):
         patches = self.model.vision_tower(pixel_values).flatten(2).transpose(1, 2)
         features = self.model.multi_modal_projector(patches)
         separator = torch.zeros_like(features[:, :1])
-        return Output(pooler_output=torch.cat([features, separator], dim=1).flatten(0, 1))
+        return Output(pooler_output=list(torch.cat([features, separator], dim=1)))
 
     def forward(
         self,
@@ -203,7 +228,7 @@ class LlavaForConditionalGeneration(nn.Module):
             past_key_values = DynamicCache(config=self.config)
         embeddings = self.model.language_model.embed_tokens(input_ids)
         if pixel_values is not None:
-            features = self.get_image_features(pixel_values).pooler_output
+            features = torch.cat(self.get_image_features(pixel_values).pooler_output)
             place = input_ids == self.config.image_token_id
             if int(place.sum()) != features.shape[0]:
                 raise ValueError(f"image tokens: {int(place.sum())}, features: {features.shape[0]}")
@@ -215,6 +240,7 @@ class LlavaForConditionalGeneration(nn.Module):
 MODELS = {
     ("causal_lm", "llama"): LlamaForCausalLM,
     ("causal_lm", "tiny_positions"): WithPositions,
+    ("causal_lm", "tiny_experts"): Experts,
     ("causal_lm", "tiny_no_logits"): NoLogits,
     ("causal_lm", "tiny_ends_at_once"): EndsAtOnce,
     ("causal_lm", "tiny_fails"): Fails,
