@@ -8,5 +8,5 @@ import "embed"
 // FS is the tree, config.yaml at its root. A user's ./conf or --config-dir
 // overlays it file by file.
 //
-//go:embed *.yaml dataset model pipeline workload
+//go:embed *.yaml *.rules dataset model pipeline workload
 var FS embed.FS

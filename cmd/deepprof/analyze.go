@@ -69,7 +69,7 @@ folder that is named after the first of them; --output names another.`,
 				if _, err := pipeline.WriteResult(dir, result); err != nil {
 					return err
 				}
-				return summarise(s, result, filepath.Join(dir, "report.html"))
+				return summarise(s, result, filepath.Join(dir, "report.html"), 0)
 			}
 		},
 	}
@@ -197,12 +197,13 @@ func mayWrite(dir, own string) error {
 	return usagef("analyze: %s is a folder with other files in it; name another with --output", dir)
 }
 
-// summarise prints one screen and the path of the report.
-func summarise(s streams, r *analysis.Result, path string) error {
+// summarise prints one screen, of which some lines are used already, and the
+// path of the report.
+func summarise(s streams, r *analysis.Result, path string, used int) error {
 	o := report.SummaryOptions{Report: path}
 	if f, ok := s.out.(*os.File); ok {
 		if width, height, err := term.GetSize(int(f.Fd())); err == nil {
-			o.Width, o.Height, o.Bold = width, height, os.Getenv("NO_COLOR") == ""
+			o.Width, o.Height, o.Bold = width, max(height-used, 1), os.Getenv("NO_COLOR") == ""
 		}
 	}
 	if err := report.Summary(s.out, r, o); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -161,11 +162,20 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 	for _, st := range summary.Stages {
 		width = max(width, len(st.Name))
 	}
+	var stages bytes.Buffer
 	for _, st := range summary.Stages {
-		printStage(s.out, st, width, summary.Result != nil)
+		printStage(&stages, st, width, summary.Result != nil)
+	}
+	used := bytes.Count(stages.Bytes(), []byte("\n")) + 1
+	if summary.Result != nil {
+		stages.WriteString("\n")
+		used++
+	}
+	if _, werr := stages.WriteTo(s.out); err == nil {
+		err = werr
 	}
 	if summary.Result != nil {
-		if serr := summarise(s, summary.Result, filepath.Join(summary.Dir, "report.html")); err == nil {
+		if serr := summarise(s, summary.Result, filepath.Join(summary.Dir, "report.html"), used); err == nil {
 			err = serr
 		}
 	}
@@ -176,8 +186,7 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 	return verdict(summary)
 }
 
-// printStage prints what came of a stage. Where a report tells about the run,
-// stages without a word of warning are left to it.
+// printStage prints what came of a stage, in brief where a report tells the rest.
 func printStage(w io.Writer, st pipeline.StageResult, width int, brief bool) {
 	if st.State == runs.StateSkipped {
 		if !brief {
@@ -186,6 +195,7 @@ func printStage(w io.Writer, st pipeline.StageResult, width int, brief bool) {
 		return
 	}
 	if brief && st.State == runs.StateDone && len(st.Outcome.Warnings) == 0 {
+		fmt.Fprintf(w, "%-*s %s, %.1f s\n", width, st.Name, st.State, st.Seconds)
 		return
 	}
 	fmt.Fprintf(w, "%-*s %s, %.1f s: %s\n", width, st.Name, st.State, st.Seconds, runs.Text(st.Outcome.String()))

@@ -14,7 +14,7 @@ import (
 )
 
 // CategoriesFile is the name of the rules file in the configuration tree.
-const CategoriesFile = "categories.yaml"
+const CategoriesFile = "categories.rules"
 
 // OtherCategory is that of kernels which no rule matches.
 const OtherCategory = "other"

@@ -72,7 +72,13 @@ func (a *analyzer) readWorkload(context.Context) error {
 	if path := a.in.Metrics[workload.StageNsys]; path != "" {
 		a.profiled = a.readMetrics(path)
 	}
-	if a.clean == nil && a.in.Timeline != "" {
+	switch {
+	case a.clean != nil || a.in.Timeline == "":
+	case a.alone > 0:
+		a.res.Method.Overhead = append(a.res.Method.Overhead, Fact{"the whole program without a profiler", fmt.Sprintf("%.3g s", a.alone)})
+		a.missing("baseline-stages", "a workload that ships with deepprof times its stages",
+			"the clean run was timed as a whole (%.3g s): the times of stages are those under the profiler, and its overhead on them is not known", a.alone)
+	default:
 		a.missing("no-baseline", "run with pipeline.baseline.enable=true",
 			"there is no clean run: times are those under the profiler, and its overhead is not known")
 	}

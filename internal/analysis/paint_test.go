@@ -235,7 +235,7 @@ func TestSplitsAddUp(t *testing.T) {
 			start, end := at()
 			s.calls = append(s.calls, sceneCall{start, end, calls[rng.IntN(len(calls))], uint32(rng.IntN(2))})
 		}
-		for range rng.IntN(40) {
+		for range 1 + rng.IntN(40) { // without any GPU work nothing is divided
 			start, end := at()
 			k := sceneKernel{start, end, names[rng.IntN(len(names))], rng.IntN(len(s.calls)+1) - 1, uint32(rng.IntN(3))}
 			if rng.IntN(4) == 0 {
@@ -345,5 +345,19 @@ func checkResult(t *testing.T, name string, r *Result) {
 		if n != l.Events {
 			t.Errorf("%s: lane %s: boxes stand for %d of %d events", name, l.Label, n, l.Events)
 		}
+	}
+}
+
+// Where no GPU work was recorded, idle time is not told: CUDA may not have been
+// traced.
+func TestNothingRecordedOfTheGPU(t *testing.T) {
+	var s scene
+	s.ranges, s.end = [][2]int64{{0, 1000}}, 1000
+	r := take(t, s.timeline(), Thresholds{})
+	if r.Totals.Split != nil || r.Stages[0].Split.WallNS != 0 || r.Regions[0].Split.WallNS != 0 {
+		t.Errorf("divided: %+v, %+v", r.Totals.Split, r.Stages[0].Split)
+	}
+	if r.Stages[0].NsysMS == nil {
+		t.Error("the time of the stage is lost")
 	}
 }

@@ -54,6 +54,9 @@ func (a *analyzer) readManifest() {
 	}
 	for i := range m.Stages {
 		s := &m.Stages[i]
+		if s.Name == "baseline" && s.State == runs.StateDone {
+			a.alone = meanSeconds(s.Attempts)
+		}
 		for _, at := range s.Attempts {
 			if len(at.Command) == 0 {
 				continue
@@ -71,6 +74,21 @@ func (a *analyzer) readManifest() {
 			a.res.Method.Commands = append(a.res.Method.Commands, c)
 		}
 	}
+}
+
+// meanSeconds is how long the attempts of a stage took on average.
+func meanSeconds(list []runs.Attempt) float64 {
+	sum, n := 0.0, 0
+	for _, at := range list {
+		if at.Seconds != nil && at.Outcome != nil && at.Outcome.Usable {
+			sum += *at.Seconds
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
 }
 
 // readDeviations reads what the stages changed of the configuration.

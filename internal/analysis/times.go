@@ -64,7 +64,7 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 	}
 	if len(t.Kernels)+len(t.Graphs) == 0 {
 		a.missing("no-kernels", "check that the program uses the GPU and that nsys traced cuda",
-			"the timeline holds no kernel: nothing ran on a GPU while it was captured")
+			"the timeline holds no kernel: nothing ran on a GPU while it was captured, or CUDA was not traced")
 	}
 	return a.takeTimeline(ctx, t)
 }
@@ -95,7 +95,23 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 		}
 		step()
 	}
+	if len(t.Kernels)+len(t.Graphs)+len(t.Copies)+len(t.Sets) == 0 {
+		a.withoutSplits()
+	}
 	return nil
+}
+
+// withoutSplits takes back how time is divided: where no GPU work was recorded,
+// it is not known whether there was any.
+func (a *analyzer) withoutSplits() {
+	none := Split{Busy: []TimePart{}, Idle: []TimePart{}}
+	a.res.Totals.Split = nil
+	for i := range a.res.Stages {
+		a.res.Stages[i].Split = none
+	}
+	for i := range a.res.Regions {
+		a.res.Regions[i].Split = none
+	}
 }
 
 func (a *analyzer) newTimed(t *timeline.Timeline) *timed {
