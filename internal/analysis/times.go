@@ -106,6 +106,9 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 func (a *analyzer) withoutSplits() {
 	none := Split{Busy: []TimePart{}, Idle: []TimePart{}}
 	a.res.Totals.Split = nil
+	if len(a.res.Stages) == 1 && a.res.Stages[0].Region == "" { // the whole, of which nothing is known
+		a.res.Stages, a.stageRegion = []Stage{}, nil
+	}
 	for i := range a.res.Stages {
 		a.res.Stages[i].Split = none
 	}
