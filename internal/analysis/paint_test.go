@@ -284,7 +284,7 @@ func checkResult(t *testing.T, name string, r *Result) {
 		if busy != s.BusyNS || idle != s.IdleNS || busy+idle != s.WallNS || s.WallNS != wall {
 			t.Errorf("%s: %s: %d busy of parts %d, %d idle of parts %d, wall %d, want %d", name, where, s.BusyNS, busy, s.IdleNS, idle, s.WallNS, wall)
 		}
-		if s.GainNS > s.IdleNS || s.LaunchBound != (s.GainNS > 0) {
+		if s.GainNS > s.IdleNS || s.GainNS > 0 && !s.LaunchBound {
 			t.Errorf("%s: %s: gain %d of %d idle, launch-bound %v", name, where, s.GainNS, s.IdleNS, s.LaunchBound)
 		}
 	}
@@ -293,7 +293,11 @@ func checkResult(t *testing.T, name string, r *Result) {
 	}
 	for i := range r.Regions {
 		g := &r.Regions[i]
-		split("region "+g.Path, &g.Split, g.WallNS)
+		if r.Totals.Split != nil {
+			split("region "+g.Path, &g.Split, g.WallNS)
+		} else if g.Split.WallNS != 0 {
+			t.Errorf("%s: region %s is divided, the whole is not", name, g.Path)
+		}
 		if g.Parent >= i || g.Parent >= 0 && r.Regions[g.Parent].Depth >= g.Depth {
 			t.Errorf("%s: region %d has parent %d", name, i, g.Parent)
 		}
