@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -32,8 +33,10 @@ PATH is a run folder or a packed run, a run of the store ./runs by its id or as
 ncu, metrics.json and operators.json of a workload. A result.json is drawn again
 as it is.
 
-The reports go into the run. For files, and for a packed run, they go into a new
-folder that is named after the first of them; --output names another.`,
+The reports go into the run. For files, and for a packed run, they go into the
+folder NAME.deepprof, where NAME is that of the first; --output names another.
+What an earlier analysis wrote there is replaced; a folder with other files in it
+is refused.`,
 		example: `  deepprof analyze latest
   deepprof analyze report.sqlite report.ncu-rep
   deepprof analyze report.sqlite --output out && xdg-open out/report.html
@@ -43,8 +46,8 @@ folder that is named after the first of them; --output names another.`,
 			output := f.StringP("output", "o", "", "write into `DIR`")
 			asJSON := f.Bool("json", false, "print the result as JSON and write nothing")
 			return func(ctx context.Context, args []string) error {
-				for i := range args {
-					args[i] = named(args[i])
+				if err := nameAll(args); err != nil {
+					return err
 				}
 				in, err := openInput(ctx, args)
 				if err != nil {
@@ -66,7 +69,14 @@ folder that is named after the first of them; --output names another.`,
 				if err := mayWrite(dir, in.folder); err != nil {
 					return err
 				}
-				if _, err := pipeline.WriteResult(dir, result); err != nil {
+				write := func() ([]string, error) { return pipeline.WriteResult(dir, result) }
+				if dir == in.folder && in.in.Run != "" {
+					write = func() ([]string, error) { return pipeline.Rewrite(ctx, dir, result) }
+				}
+				if _, err := write(); err != nil {
+					if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.EROFS) {
+						err = usagef("%w; name another folder with --output DIR", err)
+					}
 					return err
 				}
 				return summarise(s, result, filepath.Join(dir, "report.html"), 0)

@@ -289,7 +289,11 @@ prints everything that was read, for people who look into the file itself.`,
 				if err != nil {
 					return err
 				}
-				path, opts := named(args[0]), ncurep.Options{Instances: *instances}
+				path, err := named(args[0])
+				if err != nil {
+					return err
+				}
+				opts := ncurep.Options{Instances: *instances}
 				if *metricRegex != "" {
 					re, err := regexp.Compile(*metricRegex)
 					if err != nil {

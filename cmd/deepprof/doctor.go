@@ -16,7 +16,8 @@ func doctorCommand() command {
 		use: "doctor [OVERRIDE...] [-- COMMAND [ARG...]]", short: "Check the machine for everything that a run needs, with the fix beside each failure",
 		long: `Perform every check that 'run' performs: tools and versions, importer libraries,
 GPU and driver, permission to read counters, other profilers, locks, disk space,
-Python and torch. One line a check, with its evidence; exit code 1 where
+Python and the packages that the workload needs, files of the model and of the
+dataset, and the settings of the captures. One line a check, with its evidence; exit code 1 where
 something that the configuration asks for cannot work.`,
 		example:  "  deepprof doctor -- python3 infer.py\n  deepprof doctor pipeline.ncu.enable=false --json",
 		complete: c.complete,
@@ -32,7 +33,10 @@ something that the configuration asks for cannot work.`,
 				if err != nil {
 					return usage(err)
 				}
-				report := doctor.Check(ctx, pipeline.Checks(p, dir.Path), doctor.Host{})
+				report, err := pipeline.Examine(ctx, pipeline.Options{Plan: p, Dir: dir.Path})
+				if err != nil {
+					return usage(err)
+				}
 				if *asJSON {
 					err = printJSON(s.out, report)
 				} else {
@@ -42,7 +46,7 @@ something that the configuration asks for cannot work.`,
 					return err
 				}
 				if report.HasBlocker() {
-					fmt.Fprintf(s.err, "%d blockers\n", report.Count(doctor.Blocker))
+					fmt.Fprintln(s.err, plural(report.Count(doctor.Blocker), "blocker"))
 					return answerNo()
 				}
 				return nil

@@ -35,6 +35,16 @@ from the folder that holds one, on any machine. docs/flops.md has the rules.`,
 				if _, err := f.query(); err != nil {
 					return err
 				}
+				for _, flag := range []struct {
+					name         string
+					value, least int64
+				}{
+					{"prompt", shape.Prompt, 1}, {"new", shape.New, 1}, {"batch", shape.Batch, 1}, {"images", shape.Images, 0}, {"image-size", shape.ImageSize, 0},
+				} {
+					if flag.value < flag.least {
+						return usagef("show flops --%s %d: want at least %d", flag.name, flag.value, flag.least)
+					}
+				}
 				r, m, err := countFLOPs(args[0], shape)
 				if err != nil {
 					return usage(err)

@@ -69,13 +69,28 @@ func sniff(path string) (inputKind, error) {
 
 // named gives the path that a person means: a file or folder, or a run of the
 // store ./runs by its id or as "latest".
-func named(path string) string {
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		if run, err := runs.Resolve(runs.DefaultRoot, path); err == nil {
-			return run
+func named(path string) (string, error) {
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		return path, nil
+	}
+	run, err := runs.Resolve(runs.DefaultRoot, path)
+	switch {
+	case err == nil:
+		return run, nil
+	case path == "latest":
+		return "", usagef("%w; deepprof run and deepprof demo make one", err)
+	}
+	return path, nil
+}
+
+// nameAll is named for each of several.
+func nameAll(paths []string) (err error) {
+	for i := range paths {
+		if paths[i], err = named(paths[i]); err != nil {
+			return err
 		}
 	}
-	return path
+	return nil
 }
 
 // locate gives the file that a view reads: path itself, or the one that a run

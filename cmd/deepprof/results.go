@@ -23,8 +23,8 @@ func resultView(name, short, example string, table func(*analysis.Result) report
 				if _, err := f.query(); err != nil {
 					return err
 				}
-				for i := range args {
-					args[i] = named(args[i])
+				if err := nameAll(args); err != nil {
+					return err
 				}
 				if result, err := pipeline.ReadResult(filepath.Join(args[0], pipeline.ResultFile)); err == nil && len(args) == 1 {
 					return f.print(s, table(result))

@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"al.essio.dev/pkg/shellescape"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
@@ -51,8 +53,9 @@ everything that was started.`,
 			dry := f.Bool("dry-run", false, "print the commands and start nothing")
 			record := f.String("record", "", "also make a recording in `DIR` that can be played without a GPU: the packed run, and what each profiler printed")
 			return func(ctx context.Context, args []string) error {
-				if f.ArgsLenAtDash() < 0 && len(args) > 0 && !strings.ContainsAny(args[0], "=~") {
-					return usagef("run: %q is no override; a command goes after --: deepprof run -- %s", args[0], strings.Join(args, " "))
+				if at := slices.IndexFunc(args, func(arg string) bool { return !strings.ContainsAny(arg, "=~") }); f.ArgsLenAtDash() < 0 && at >= 0 {
+					line := slices.Insert(slices.Clone(args), at, "--")
+					return usagef("run: %q is no override; a command goes after --: deepprof run %s", args[at], shellescape.QuoteCommand(line))
 				}
 				if f.ArgsLenAtDash() == len(args) {
 					return usagef("run: no command stands after --; leave -- out to profile a workload that ships with deepprof")
@@ -91,18 +94,28 @@ everything that was started.`,
 					if err := os.MkdirAll(*record, 0o777); err != nil {
 						return usage(err)
 					}
+					count := map[string]int{}
 					o.Record = func(stage string, r capture.Recording) {
-						path := filepath.Join(*record, stage+".rec")
+						name := stage
+						if count[stage]++; count[stage] > 1 {
+							name += fmt.Sprintf(".%d", count[stage])
+						}
+						path := filepath.Join(*record, name+".rec")
 						if err := os.WriteFile(path, []byte(r.String()), 0o666); err != nil {
 							w.say(fmt.Sprintf("warning: %v", err))
 						}
 					}
 				}
 				summary, err := pipeline.Run(ctx, o)
-				if summary != nil && *record != "" {
-					err = errors.Join(err, packRecording(ctx, s, summary.Dir, *record))
+				if summary == nil || *record == "" {
+					return ended(s, w, summary, err)
 				}
-				return ended(s, w, summary, err)
+				packed := packRecording(ctx, s, summary, *record)
+				if err = ended(s, w, summary, err); err != nil && packed != nil {
+					fmt.Fprintf(s.err, "deepprof: no recording: %v\n", packed) // what went wrong first decides
+					return err
+				}
+				return errors.Join(err, packed)
 			}
 		},
 	}
@@ -110,8 +123,11 @@ everything that was started.`,
 
 // packRecording packs a run for 'deepprof demo --from', without what is the
 // machine's own business.
-func packRecording(ctx context.Context, s streams, run, dir string) error {
-	r, err := runs.Open(ctx, run)
+func packRecording(ctx context.Context, s streams, summary *pipeline.Summary, dir string) error {
+	if summary.Status == runs.StatusInterrupted {
+		return errors.New("the run was interrupted; deepprof runs pack --strip-cubins --redact makes one of what there is")
+	}
+	r, err := runs.Open(ctx, summary.Dir)
 	if err != nil {
 		return err
 	}
@@ -145,6 +161,9 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 				fmt.Fprintf(s.err, "blocker: %s: %s\n  fix: %s\n", row.Name, row.Evidence, row.Fix)
 			}
 		}
+		if blocked.Misconfigured() {
+			return usagef("the configuration names files that cannot be used; nothing was started")
+		}
 		return &failure{exitNothing, fmt.Errorf("%w; mend it, or turn the stage off, or say --ignore-blockers", err)}
 	}
 	if summary == nil {
@@ -164,7 +183,9 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 	}
 	var stages bytes.Buffer
 	for _, st := range summary.Stages {
-		printStage(&stages, st, width, summary.Result != nil)
+		if st.Name != "provenance" || st.State != runs.StateDone {
+			printStage(&stages, st, width, summary.Result != nil)
+		}
 	}
 	used := bytes.Count(stages.Bytes(), []byte("\n")) + 1
 	if summary.Result != nil {
@@ -175,15 +196,42 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 		err = werr
 	}
 	if summary.Result != nil {
-		if serr := summarise(s, summary.Result, filepath.Join(summary.Dir, "report.html"), used); err == nil {
+		page := filepath.Join(summary.Dir, "report.html")
+		if _, missing := os.Stat(page); missing != nil {
+			page = ""
+		}
+		if serr := summarise(s, summary.Result, page, used); err == nil {
 			err = serr
 		}
 	}
 	fmt.Fprintf(s.out, "run %s: %s\n", summary.Status, summary.Dir)
+	if summary.Status == runs.StatusInterrupted {
+		fmt.Fprintf(s.out, "next: deepprof runs resume %s\n", reference(summary.Dir))
+		if summary.Captured {
+			fmt.Fprintf(s.out, "next: deepprof analyze %s reports on what was captured\n", reference(summary.Dir))
+		}
+	}
 	if err != nil {
 		return err
 	}
 	return verdict(summary)
+}
+
+// reference is how a person names a run on the command line: by its id in the
+// store ./runs, else by its path.
+func reference(dir string) string {
+	if store, err := filepath.Abs(runs.DefaultRoot); err == nil && filepath.Dir(dir) == store {
+		return filepath.Base(dir)
+	}
+	return shellescape.Quote(dir)
+}
+
+// plural counts things.
+func plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // printStage prints what came of a stage, in brief where a report tells the rest.

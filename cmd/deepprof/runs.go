@@ -149,10 +149,15 @@ func runsResumeCommand() command {
 				if err != nil {
 					return err
 				}
+				sorted, err := categories((&configFlags{}).sources())
+				if err != nil {
+					return err
+				}
 				w, ctx := newWatcher(ctx, s.err)
 				defer w.stop()
 				summary, err := pipeline.Resume(ctx, dir, pipeline.Options{
-					Plan: p, Version: readVersion().String(), Argv: os.Args, IgnoreBlockers: *ignore, Interrupts: w.interrupts, Progress: w.progress, Say: w.say,
+					Categories: sorted,
+					Plan:       p, Version: readVersion().String(), Argv: os.Args, IgnoreBlockers: *ignore, Interrupts: w.interrupts, Progress: w.progress, Say: w.say,
 				})
 				return ended(s, w, summary, err)
 			}

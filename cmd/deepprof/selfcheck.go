@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,7 +20,7 @@ func selfcheckCommand() command {
 computes: for a timeline the reports cuda_gpu_kern_sum, nvtx_sum,
 nvtx_gpu_proj_sum and nvtx_kern_sum of 'nsys stats', for counters every cell of
 'ncu --import PATH --page raw --csv'. Exit code 1 where they differ, 2 where the
-vendor's tool gave nothing to compare with.`,
+vendor's tool is missing, cannot read the report or gave nothing to compare with.`,
 		example: `  deepprof selfcheck report.sqlite
   deepprof selfcheck report.ncu-rep --ncu /opt/nvidia/nsight-compute/2025.3.1/ncu`,
 		args: exactly("PATH"),
@@ -28,7 +29,10 @@ vendor's tool gave nothing to compare with.`,
 			ncuPath := f.String("ncu", "", "the ncu to compare with; the newest that is found if empty")
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(ctx context.Context, args []string) error {
-				path := named(args[0])
+				path, err := named(args[0])
+				if err != nil {
+					return err
+				}
 				kind, err := sniff(path)
 				if err != nil {
 					return err
@@ -43,7 +47,14 @@ vendor's tool gave nothing to compare with.`,
 				} else {
 					vendor, checks, err = checkTimeline(ctx, path, *nsysPath)
 				}
-				if err != nil {
+				var ours *unreadError
+				var absent *tool.NotFoundError
+				switch {
+				case errors.As(err, &ours) && !errors.As(err, &absent):
+					return err
+				case err != nil && !errors.Is(err, context.Canceled):
+					return usagef("selfcheck %s: cannot tell: %w", path, err)
+				case err != nil:
 					return err
 				}
 				fmt.Fprintf(s.err, "compared with %s\n", vendor)
@@ -64,16 +75,22 @@ vendor's tool gave nothing to compare with.`,
 	}
 }
 
+// An unreadError is a report that deepprof itself could not read.
+type unreadError struct{ err error }
+
+func (e *unreadError) Error() string { return e.err.Error() }
+func (e *unreadError) Unwrap() error { return e.err }
+
 func checkTimeline(ctx context.Context, path, nsysPath string) (tool.Tool, []report.Check, error) {
+	f, done, err := openTimeline(ctx, path, "selfcheck")
+	if err != nil {
+		return tool.Tool{}, nil, &unreadError{err}
+	}
+	defer done()
 	vendor, err := tool.Find(ctx, tool.Spec{Name: tool.Nsys, Path: nsysPath})
 	if err != nil {
 		return vendor, nil, err
 	}
-	f, done, err := openTimeline(ctx, path, "selfcheck")
-	if err != nil {
-		return vendor, nil, err
-	}
-	defer done()
 	found, err := f.SelfCheck(ctx, vendor)
 	if err != nil {
 		return vendor, nil, err
@@ -86,6 +103,11 @@ func checkTimeline(ctx context.Context, path, nsysPath string) (tool.Tool, []rep
 }
 
 func checkCounters(ctx context.Context, path, ncuPath string) (tool.Tool, []report.Check, error) {
+	r, err := ncurep.Open(path, ncurep.Options{})
+	if err != nil {
+		return tool.Tool{}, nil, &unreadError{err}
+	}
+	r.Close()
 	vendor, err := tool.Find(ctx, tool.Spec{Name: tool.Ncu, Path: ncuPath})
 	if err != nil {
 		return vendor, nil, err

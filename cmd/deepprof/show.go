@@ -182,9 +182,10 @@ type viewer func(ctx context.Context, path string, q timeline.Query, more *viewF
 
 // viewFlags are the flags that only some views have.
 type viewFlags struct {
-	by     string
-	minGap string
-	region string // the expression behind Query.Region
+	by      string
+	minGap  string
+	streams bool
+	region  string // the expression behind Query.Region
 }
 
 func timelineView(name, short, example string, view viewer) command {
@@ -205,6 +206,7 @@ func timelineView(name, short, example string, view viewer) command {
 				fs.StringVar(&more.by, "by", "", "split rows by `LIST` of device, process")
 			case "gaps":
 				fs.StringVar(&more.minGap, "min-gap", "1us", "leave out gaps shorter than `DURATION`")
+				fs.BoolVar(&more.streams, "streams", false, "also list the gaps of each stream that has company on its device")
 			}
 			return func(ctx context.Context, args []string) error {
 				q, err := f.query()
@@ -217,7 +219,11 @@ func timelineView(name, short, example string, view viewer) command {
 					}
 				}
 				more.region = f.region
-				t, err := view(ctx, named(args[0]), q, &more)
+				path, err := named(args[0])
+				if err != nil {
+					return err
+				}
+				t, err := view(ctx, path, q, &more)
 				if err != nil {
 					return err
 				}

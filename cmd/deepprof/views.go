@@ -111,7 +111,7 @@ func showGaps(ctx context.Context, path string, q timeline.Query, more *viewFlag
 	if err != nil || d < 0 {
 		return nil, usagef("--min-gap %q: not a duration such as 500ns, 10us or 1ms", more.minGap)
 	}
-	q.MinGap = d.Nanoseconds()
+	q.MinGap, q.WholeDevices = d.Nanoseconds(), !more.streams
 	return viewTimeline(ctx, path, "gaps", q, more, (*nsys.File).StreamGaps, report.Gaps)
 }
 

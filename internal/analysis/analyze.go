@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/workload"
@@ -28,9 +31,11 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 		a.countRegions,  // counters over regions
 		a.utilise,       // MFU and MBU
 		a.readOperators, // of the torch profiler
+		a.refuseNothing, // where no file held anything
 		a.findSavings,   // opportunities
 		a.conclude,      // findings
 		a.trim,          // to what a report can hold
+		a.mergeNotes,
 	} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -40,6 +45,35 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 		}
 	}
 	return a.res, nil
+}
+
+// refuseNothing fails where nothing could be taken from the files.
+func (a *analyzer) refuseNothing(context.Context) error {
+	if a.tl != nil || len(a.counted)+len(a.ranges)+len(a.res.Operators) > 0 || a.clean != nil || a.profiled != nil {
+		return nil
+	}
+	files := slices.Concat(a.in.Counters, slices.Sorted(maps.Values(a.in.Metrics)))
+	if a.in.Operators != "" {
+		files = append(files, a.in.Operators)
+	}
+	why := "neither a launch nor a range, an operator or the time of a stage is in it"
+	if len(a.res.Warnings) > 0 {
+		why = a.res.Warnings[0].Text
+	}
+	return fmt.Errorf("there is nothing to analyse in %s: %s", strings.Join(files, ", "), why)
+}
+
+// mergeNotes keeps one of the remarks that say the same.
+func (a *analyzer) mergeNotes(context.Context) error {
+	for _, notes := range []*[]Note{&a.res.Warnings, &a.res.Missing} {
+		seen := map[string]bool{}
+		*notes = slices.DeleteFunc(*notes, func(n Note) bool {
+			again := seen[n.Text]
+			seen[n.Text] = true
+			return again
+		})
+	}
+	return nil
 }
 
 func newResult(in Input) *Result {
@@ -66,8 +100,9 @@ type analyzer struct {
 	tl    *timed            // nil without a timeline
 	byKey map[kernelKey]int // kernels of the result
 	// regionIDs are those of the rows of Result.Regions for all work together,
-	// which come first; stageRegion those of the stages, 0 for the whole.
-	regionIDs, stageRegion []uint32
+	// which come first; stageRegions those of the stages, none for the whole.
+	regionIDs    []uint32
+	stageRegions [][]uint32
 
 	counted      []*launch         // launches with counters
 	launches     map[int][]*launch // of each kernel
@@ -76,6 +111,7 @@ type analyzer struct {
 	clean        *workload.Metrics // of the clean run
 	profiled     *workload.Metrics // of the run under nsys
 	regionReport *pick.RegionReport
+	cpuOnly      bool // the torch profiler saw no device
 }
 
 func (a *analyzer) loadCategories(context.Context) error {

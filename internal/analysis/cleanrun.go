@@ -133,11 +133,20 @@ func (a *analyzer) describeWorkload(m *workload.Metrics) {
 	for _, s := range []Fact{
 		{"Python", m.Software.Python}, {"PyTorch", m.Software.Torch}, {"CUDA", m.Software.CUDA},
 		{"cuDNN", m.Software.CUDNN}, {"Transformers", m.Software.Transformers},
+		{"GPU", a.unseenGPU(m)},
 	} {
 		if s.Value != "" {
 			a.res.Environment.Software = append(a.res.Environment.Software, s)
 		}
 	}
+}
+
+// unseenGPU is the GPU that the workload names where no capture describes it.
+func (a *analyzer) unseenGPU(m *workload.Metrics) string {
+	if a.in.Timeline != "" || len(a.in.Counters) > 0 {
+		return ""
+	}
+	return m.Software.GPU
 }
 
 func yesNo(b bool) string {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -22,6 +23,8 @@ type launch struct {
 	texts  map[string]string
 
 	medianNS float64 // of its kernel in the timeline, 0 without one
+	doubt    string  // why it may not be what the timeline has
+	alike    int     // kernels of the timeline that its name fits, where they are several
 }
 
 // value of a counter; false where it was not measured.
@@ -48,7 +51,7 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 		}
 		rep, err := readReport(path)
 		if err != nil {
-			if a.in.Timeline == "" && len(a.in.Counters) == 1 {
+			if len(a.in.Counters) == 1 && a.in.onlyCounters() {
 				return err
 			}
 			a.warn("counters", "", "%v", err)
@@ -60,18 +63,16 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 		}
 		a.takeReport(a.in.rel(path), rep)
 	}
-	a.chooseSpeakers()
-	if a.tl == nil && len(a.counted)+len(a.ranges) == 0 {
-		why := "it holds no launch and no range"
-		if len(a.res.Warnings) > 0 {
-			why = a.res.Warnings[0].Text
-		}
-		return fmt.Errorf("nothing was counted in %s: %s", strings.Join(a.in.Counters, ", "), why)
+	if a.tl == nil {
+		a.rankCounted()
 	}
+	a.chooseSpeakers()
 	switch {
 	case len(a.counted) > 0:
+	case len(a.in.Counters) > 0 && len(a.ranges) == 0:
+		a.missing("no-counters", "see the warnings; count again with pipeline.ncu.enable=true", "the reports of counters hold no launch and no range: what limits each kernel cannot be told")
 	case len(a.ranges) > 0:
-		a.missing("no-kernel-counters", "count launches: pipeline.ncu.replay_mode=kernel",
+		a.missing("no-kernel-counters", "count launches: pipeline.ncu.ncu_cli.replay_mode=kernel",
 			"ranges were counted as a whole: what limits each kernel cannot be told")
 	default:
 		a.missing("no-counters", "run with pipeline.ncu.enable=true", "no counters were taken: what limits each kernel cannot be told")
@@ -116,6 +117,9 @@ func (a *analyzer) takeReport(name string, rep *ncurep.Report) {
 		for i := range res.Metrics {
 			m := &res.Metrics[i]
 			if x, ok := m.Value.Float64(); ok {
+				if !finite(x) { // as if it had not been measured
+					continue
+				}
 				if _, seen := l.values[m.Name]; !seen {
 					l.values[m.Name] = x
 				}
@@ -148,11 +152,14 @@ func (a *analyzer) describeReport(rep *ncurep.Report) {
 	}
 }
 
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
 // dims of an extent.
 func dims(d ncurep.Dim3) [3]int64 { return [3]int64{int64(d.X), int64(d.Y), int64(d.Z)} }
 
-// chooseSpeakers lets one counted launch speak for each kernel: the one of
-// median duration, so that a first or disturbed launch does not.
+// chooseSpeakers lets one counted launch speak for each kernel: of those with
+// the most of what decisions use the one of median duration, so that a first or
+// disturbed launch does not. Launches in doubt speak only where all are.
 func (a *analyzer) chooseSpeakers() {
 	for i := range a.res.Kernels {
 		list := a.launches[i]
@@ -160,11 +167,74 @@ func (a *analyzer) chooseSpeakers() {
 			continue
 		}
 		order := slices.Clone(list)
+		if sound := slices.DeleteFunc(slices.Clone(list), func(l *launch) bool { return l.doubt != "" }); len(sound) > 0 {
+			order = sound
+		}
+		most := 0
+		for _, l := range order {
+			most = max(most, l.richness())
+		}
+		order = slices.DeleteFunc(order, func(l *launch) bool { return l.richness() < most })
 		slices.SortStableFunc(order, func(x, y *launch) int {
-			return cmp.Compare(x.values["gpu__time_duration.sum"], y.values["gpu__time_duration.sum"])
+			return cmp.Compare(x.durationNS(), y.durationNS())
 		})
 		a.attach(i, order[(len(order)-1)/2], len(list)-1)
 	}
+}
+
+// richness is how much of what decisions use a launch carries.
+func (l *launch) richness() int {
+	n := 0
+	for _, d := range decisive {
+		if _, ok := l.values[d.name]; ok {
+			n++
+		}
+	}
+	if d := l.counts(); d.computed() {
+		n++
+	}
+	if _, _, _, ok := l.stall(); ok {
+		n++
+	}
+	return n
+}
+
+// rankCounted orders the kernels of counters without a timeline by the time of
+// their launches under ncu, and names their categories.
+func (a *analyzer) rankCounted() {
+	if len(a.res.Kernels) == 0 {
+		return
+	}
+	sums := make([]float64, len(a.res.Kernels))
+	order := make([]int, len(sums))
+	for i := range sums {
+		order[i] = i
+		for _, l := range a.launches[i] {
+			sums[i] += l.durationNS()
+		}
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(sums[y], sums[x]) })
+	kernels, launches, place := make([]Kernel, len(order)), map[int][]*launch{}, make([]int, len(order))
+	for to, from := range order {
+		kernels[to], launches[to], place[from] = a.res.Kernels[from], a.launches[from], to
+	}
+	for key, i := range a.byKey {
+		a.byKey[key] = place[i]
+	}
+	a.res.Kernels, a.launches = kernels, launches
+	for _, c := range a.categories.List {
+		if slices.ContainsFunc(kernels, func(k Kernel) bool { return k.Category == c.ID }) {
+			a.res.Categories = append(a.res.Categories, CategoryTime{ID: c.ID, Label: c.Label})
+		}
+	}
+	a.missing("ncu-times", "capture a timeline with nsys",
+		"kernels are ordered by the time of their counted launches under ncu, which flushes caches and sets the clock: calls and total times are not known")
+}
+
+// durationNS is the time of the launch under ncu, 0 where it was not measured.
+func (l *launch) durationNS() float64 {
+	_, ns, _ := l.first("gpu__time_duration.sum", "gpu__time_duration.avg")
+	return ns
 }
 
 // attach writes what a counted launch says onto its kernel.
@@ -173,8 +243,12 @@ func (a *analyzer) attach(i int, l *launch, others int) {
 	a.launchOf[i] = l
 	k.Counted = l.counted()
 	k.Counted.Others = others
-	if k.Calls == 0 && a.tl != nil {
+	k.Untimed = k.Calls == 0
+	if k.Untimed && a.tl != nil {
 		k.Counted.Verified, k.Counted.Note = false, "the timeline has no launch of this kernel with this grid and block"
+		if l.alike > 1 {
+			k.Counted.Note = fmt.Sprintf("its name fits %d kernels of the timeline with this grid and block; an .ncu-rep in place of CSV tells them apart", l.alike)
+		}
 	}
 	if w, ok := l.value("launch__waves_per_multiprocessor"); ok {
 		k.Waves = w
@@ -210,7 +284,7 @@ func (a *analyzer) kernelOf(l *launch) int {
 
 func (a *analyzer) sameKernel(l *launch, key kernelKey) (int, bool) {
 	short := a.kinds.of(key.name).short
-	best := -1
+	best, fits := -1, 0
 	for i := range a.res.Kernels {
 		k := &a.res.Kernels[i]
 		if k.Grid != key.grid || k.Block != key.block {
@@ -219,21 +293,22 @@ func (a *analyzer) sameKernel(l *launch, key kernelKey) (int, bool) {
 		if k.Mangled != "" && k.Mangled == l.res.MangledName {
 			return i, true
 		}
-		if best < 0 && k.Short == short && (k.Mangled == "" || l.res.MangledName == "") {
+		if k.Short == short && (k.Mangled == "" || l.res.MangledName == "") {
 			best = i
+			fits++
 		}
 	}
-	return best, best >= 0
+	if fits > 1 { // nothing tells them apart
+		l.alike = fits
+		return -1, false
+	}
+	return best, fits == 1
 }
 
 // counted describes the measurement for people.
 func (l *launch) counted() *Counted {
 	c := &Counted{Report: l.report, Launch: l.res.ID, Verified: true, Metrics: []Metric{}}
-	if d, ok := l.value("gpu__time_duration.sum"); ok {
-		c.DurationNS = d
-	} else if d, ok := l.value("gpu__time_duration.avg"); ok {
-		c.DurationNS = d
-	}
+	c.DurationNS = l.durationNS()
 	if _, hz, ok := l.first("smsp__cycles_elapsed.avg.per_second", "sm__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second"); ok {
 		c.ClockHz = hz
 	}
@@ -287,7 +362,7 @@ func ruleWords(r *ncurep.RuleResult) []RuleWords {
 		if w.Title == "" {
 			w.Title = r.DisplayName
 		}
-		if m.Speedup != nil {
+		if m.Speedup != nil && finite(m.Speedup.Value) {
 			v := m.Speedup.Value
 			w.Speedup, w.Local = &v, m.Speedup.Type == ncurep.SpeedupLocal
 		}

@@ -9,10 +9,16 @@ var (
 	counterDRAM = []string{"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "dram__throughput.avg.pct_of_peak_sustained_elapsed",
 		"dram__cycles_active.avg.pct_of_peak_sustained_elapsed"}
 	counterL2 = []string{"lts__throughput.avg.pct_of_peak_sustained_elapsed", "lts__t_sectors.avg.pct_of_peak_sustained_elapsed"}
-	counterL1 = []string{"l1tex__throughput.avg.pct_of_peak_sustained_elapsed", "l1tex__throughput.avg.pct_of_peak_sustained_active"}
+	counterL1 = []string{"l1tex__throughput.avg.pct_of_peak_sustained_elapsed"}
+	// Of active cycles, not of all: it can exceed 100 % of what is possible over
+	// the duration and decides nothing by itself.
+	counterL1Active = "l1tex__throughput.avg.pct_of_peak_sustained_active"
+	// The busiest part of the memory system, in reports of --set basic.
+	counterMemory = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
 
 	counterSM          = []string{"sm__throughput.avg.pct_of_peak_sustained_elapsed"}
-	counterIssue       = []string{"smsp__issue_active.avg.pct_of_peak_sustained_active", "sm__issue_active.avg.pct_of_peak_sustained_elapsed"}
+	counterIssue       = []string{"sm__issue_active.avg.pct_of_peak_sustained_elapsed", "smsp__issue_active.avg.pct_of_peak_sustained_elapsed"}
+	counterIssueActive = "smsp__issue_active.avg.pct_of_peak_sustained_active"
 	counterOccupancy   = []string{"sm__warps_active.avg.pct_of_peak_sustained_active"}
 	counterTheoretical = []string{"sm__maximum_warps_per_active_cycle_pct"}
 	counterWaves       = []string{"launch__waves_per_multiprocessor"}
@@ -34,7 +40,8 @@ var pipes = []pipe{
 	{"tensor_fp64", "tensor pipe (fp64)", []string{"sm__pipe_tensor_op_dmma_cycles_active" + ofElapsed, "sm__inst_executed_pipe_tensor_op_dmma" + ofElapsed}},
 	{"fp32", "FP32 pipe", []string{"sm__pipe_fma_cycles_active" + ofElapsed, "sm__inst_executed_pipe_fma" + ofElapsed}},
 	{"fp64", "FP64 pipe", []string{"sm__pipe_fp64_cycles_active" + ofElapsed, "sm__inst_executed_pipe_fp64" + ofElapsed}},
-	{"fp16", "FP16 pipe", []string{"sm__inst_executed_pipe_fp16" + ofElapsed, "sm__inst_executed_pipe_fma_type_fp16" + ofElapsed}},
+	{"fp16", "FP16 pipe", []string{"sm__inst_executed_pipe_fp16" + ofElapsed}},
+	{"fp16", "FP16 pipe", []string{"sm__inst_executed_pipe_fma_type_fp16" + ofElapsed}},
 	{"int", "INT and logic pipe", []string{"sm__pipe_alu_cycles_active" + ofElapsed, "sm__inst_executed_pipe_alu" + ofElapsed}},
 	{"xu", "special function pipe", []string{"sm__inst_executed_pipe_xu" + ofElapsed}},
 }
@@ -115,7 +122,7 @@ var decisive = []struct{ name, label string }{
 	{counterDRAM[0], "DRAM throughput"}, {counterL2[0], "L2 throughput"}, {counterL1[0], "L1 throughput"}, {counterSM[0], "Compute (SM) throughput"},
 	{"sm__pipe_tensor_cycles_active" + ofElapsed, "Tensor pipe"}, {"sm__pipe_fma_cycles_active" + ofElapsed, "FP32 pipe"},
 	{"sm__pipe_fp64_cycles_active" + ofElapsed, "FP64 pipe"}, {"sm__pipe_alu_cycles_active" + ofElapsed, "INT pipe"}, {"sm__inst_executed_pipe_xu" + ofElapsed, "Special function pipe"},
-	{counterIssue[0], "Issue slots busy"}, {counterOccupancy[0], "Achieved occupancy"}, {counterTheoretical[0], "Theoretical occupancy"},
+	{counterIssueActive, "Issue slots busy"}, {counterOccupancy[0], "Achieved occupancy"}, {counterTheoretical[0], "Theoretical occupancy"},
 	{counterWaves[0], "Waves per SM"}, {"dram__bytes_read.sum", "DRAM read"}, {"dram__bytes_write.sum", "DRAM written"},
 }
 
@@ -124,7 +131,8 @@ var decisive = []struct{ name, label string }{
 var detailNames = map[string]string{
 	"GPU Speed Of Light Throughput/DRAM Throughput":         counterDRAM[0],
 	"GPU Speed Of Light Throughput/L2 Cache Throughput":     counterL2[0],
-	"GPU Speed Of Light Throughput/L1/TEX Cache Throughput": "l1tex__throughput.avg.pct_of_peak_sustained_active",
+	"GPU Speed Of Light Throughput/L1/TEX Cache Throughput": counterL1Active,
+	"GPU Speed Of Light Throughput/Memory Throughput":       counterMemory,
 	"GPU Speed Of Light Throughput/Compute (SM) Throughput": counterSM[0],
 	"GPU Speed Of Light Throughput/Duration":                "gpu__time_duration.sum",
 	"GPU Speed Of Light Throughput/SM Frequency":            "smsp__cycles_elapsed.avg.per_second",
@@ -139,9 +147,9 @@ var detailNames = map[string]string{
 	"Launch Statistics/Waves Per SM":                        counterWaves[0],
 	"Launch Statistics/Registers Per Thread":                "launch__registers_per_thread",
 	"Launch Statistics/# SMs":                               "launch__sm_count",
-	"Scheduler Statistics/Issue Slots Busy":                 counterIssue[0],
-	"Scheduler Statistics/One or More Eligible":             counterIssue[0],
-	"Compute Workload Analysis/Issue Slots Busy":            counterIssue[0],
+	"Scheduler Statistics/Issue Slots Busy":                 counterIssueActive,
+	"Scheduler Statistics/One or More Eligible":             counterIssueActive,
+	"Compute Workload Analysis/Issue Slots Busy":            counterIssueActive,
 	"Memory Workload Analysis/Memory Throughput":            "dram__bytes.sum.per_second",
 }
 
@@ -154,7 +162,7 @@ func (l *launch) fromDetails() {
 		}
 		name, known := detailNames[m.Section+"/"+m.Name]
 		v, ok := m.Value.Float64()
-		if _, have := l.values[name]; known && ok && !have {
+		if _, have := l.values[name]; known && ok && finite(v) && !have {
 			l.values[name] = v
 		}
 	}

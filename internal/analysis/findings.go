@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // The weights of findings.
@@ -25,9 +28,13 @@ func (a *analyzer) conclude(context.Context) error {
 	a.findContradictions()
 	a.findLaunchBound()
 	a.findIdle()
+	a.findOutside()
 	a.findLargest()
 	a.findUtilisation()
 	a.findSaving()
+	if a.tl == nil {
+		a.findCleanTimes()
+	}
 	order := []string{weightHigh, weightMedium, weightLow}
 	slices.SortStableFunc(a.res.Findings, func(x, y Finding) int {
 		return cmp.Compare(slices.Index(order, x.Weight), slices.Index(order, y.Weight))
@@ -59,6 +66,14 @@ func shareOf(part, whole int64) string {
 	return fmt.Sprintf("%.1f %%", float64(part)/float64(whole)*100)
 }
 
+// paths are those of the regions that a stage is measured by.
+func (s *Stage) paths() []string {
+	if len(s.Regions) > 0 {
+		return s.Regions
+	}
+	return []string{s.Region}
+}
+
 func (s *Split) idle(id string) int64 {
 	for _, p := range s.Idle {
 		if p.ID == id {
@@ -87,11 +102,14 @@ func (a *analyzer) findLaunchBound() {
 			text += fmt.Sprintf(" %s of that are stretches of more than %s without a CUDA call%s: work of the host that must leave the loop.", duration(host), duration(a.th.HostGap.Nanoseconds()), a.whereHost(s))
 		}
 		text += fmt.Sprintf(" CUDA graphs or fusion gain at most %s, %s of the stage. Counters of its kernels cannot help before the gaps are gone.", duration(sp.GainNS), shareOf(sp.GainNS, sp.WallNS))
+		if a.overlap(s) {
+			text += " Instances of the stage run at the same time, and their times are added up."
+		}
 		if s.Overhead != nil && s.CleanMS != nil {
 			text += fmt.Sprintf(" These are times under nsys; a clean pass takes %.3g ms (%+.0f %% under nsys).", *s.CleanMS, *s.Overhead*100)
 		}
-		plain := fmt.Sprintf("During %s the GPU works only %s of the time. The rest it waits for the program on the host to hand it work, so a faster GPU would not help; removing the waits could shorten %s to about %s at best.",
-			s.Name, shareOf(sp.BusyNS, sp.WallNS), s.Name, duration(sp.WallNS-sp.GainNS-host))
+		plain := fmt.Sprintf("During %s the GPU works only %s of the time. For %s of it, it waits for the program on the host to hand it work, so a faster GPU would help little; removing these waits could shorten %s from %s to about %s at best.",
+			s.Name, shareOf(sp.BusyNS, sp.WallNS), shareOf(sp.GainNS+host, sp.WallNS), s.Name, duration(sp.WallNS), duration(sp.WallNS-sp.GainNS-host))
 		a.find("launch-bound-"+s.Name, weightHigh, text, plain)
 	}
 }
@@ -102,7 +120,7 @@ func (a *analyzer) whereHost(s *Stage) string {
 	best, total := "", s.Split.idle("host")
 	for i := range a.regionIDs {
 		r := &a.res.Regions[i]
-		if strings.HasPrefix(r.Path, s.Region+"/") && 5*r.Split.idle("host") >= 4*total {
+		if slices.ContainsFunc(s.paths(), func(p string) bool { return strings.HasPrefix(r.Path, p+"/") }) && 5*r.Split.idle("host") >= 4*total {
 			best = r.Path
 		}
 	}
@@ -136,27 +154,103 @@ func (a *analyzer) findIdle() {
 
 // findLargest tells where kernel time goes and what limits the first kernel.
 func (a *analyzer) findLargest() {
-	if len(a.res.Categories) == 0 || len(a.res.Kernels) == 0 || a.res.Totals.KernelNS == 0 {
+	a.findWholeGraphs()
+	switch {
+	case a.tl != nil && len(a.tl.t.Kernels)+len(a.tl.t.Graphs) == 0:
+		a.find("no-kernels", weightHigh, "No kernel ran on a GPU while the timeline was captured, or CUDA was not traced: nothing can be said of the GPU.",
+			"The capture shows no work on a GPU. Either the program did not use it, or the capture did not see it.")
+		return
+	case len(a.res.Categories) == 0 || len(a.res.Kernels) == 0 || a.res.Totals.KernelNS <= 0:
 		a.findCounted()
 		return
 	}
-	c, k := &a.res.Categories[0], &a.res.Kernels[0]
-	text := fmt.Sprintf("%s takes %.0f %% of kernel time (%s); the largest kernel is %s with %.0f %%", c.Label, c.Share*100, duration(c.NS), k.Short, k.Share*100)
-	if k.Limiter.Kind != "" {
-		text += ", limited by " + k.Limiter.Label
-	} else {
-		text += "; what limits it was not counted"
+	c := &a.res.Categories[0]
+	of, plainOf := "kernel time", "the GPU's working time"
+	if len(a.tl.t.Graphs) > 0 {
+		of, plainOf = "kernel time outside CUDA graphs", "the GPU's working time outside CUDA graphs"
 	}
-	a.find("largest", weightMedium, text+".", fmt.Sprintf("Most of the GPU's working time, %.0f %%, is %s.", c.Share*100, strings.ToLower(c.Label)))
+	most := "Most of"
+	if c.Share <= 0.5 {
+		most = "The largest part of"
+	}
+	label := strings.ToLower(c.Label)
+	if c.ID == OtherCategory {
+		label = "work of no known kind"
+	}
+	a.find("largest", weightMedium, fmt.Sprintf("%s takes %.0f %% of %s (%s); %s.", c.Label, c.Share*100, of, duration(c.NS), a.largestKernel()),
+		fmt.Sprintf("%s %s, %.0f %%, is %s.", most, plainOf, c.Share*100, label))
+	a.findLimits(of)
+}
+
+// largestKernel names the kernel of the most time, all its launch shapes
+// together, and what limits the largest of them.
+func (a *analyzer) largestKernel() string {
+	type sum struct {
+		share  float64
+		shapes int
+		first  int
+	}
+	byName := map[string]*sum{}
+	best := ""
+	for i := range a.res.Kernels {
+		k := &a.res.Kernels[i]
+		if k.Untimed || k.Calls == 0 {
+			continue
+		}
+		n := byName[k.Name]
+		if n == nil {
+			n = &sum{first: i}
+			byName[k.Name] = n
+		}
+		n.share += k.Share
+		n.shapes++
+	}
+	for i := range a.res.Kernels { // in the order of rows, so that ties are told apart
+		name := a.res.Kernels[i].Name
+		if n := byName[name]; n != nil && (best == "" || n.share > byName[best].share) {
+			best = name
+		}
+	}
+	n := byName[best]
+	k := &a.res.Kernels[n.first]
+	text, which := fmt.Sprintf("the largest kernel is %s with %.0f %%", k.Short, n.share*100), "it"
+	if n.shapes > 1 {
+		text += fmt.Sprintf(" in %d grids and blocks", n.shapes)
+		which = fmt.Sprintf("its largest grid (%s, %.0f %%)", extent(k.Grid), k.Share*100)
+	}
+	switch {
+	case k.Limiter.Kind != "":
+		return text + fmt.Sprintf("; %s is limited by %s", which, k.Limiter.Label)
+	case k.Counted != nil:
+		return text + fmt.Sprintf("; %s was counted, but its counters do not tell what limits it", which)
+	}
+	return text + fmt.Sprintf("; what limits %s was not counted", which)
+}
+
+// findWholeGraphs tells of CUDA graphs whose kernels are not known.
+func (a *analyzer) findWholeGraphs() {
+	if a.tl == nil || len(a.tl.t.Graphs) == 0 {
+		return
+	}
+	var ns int64
+	for i := range a.tl.t.Graphs {
+		g := &a.tl.t.Graphs[i]
+		ns += max(0, timeline.Since(g.Start, g.End))
+	}
+	n := len(a.tl.t.Graphs)
+	a.find("graphs-whole", weightMedium, fmt.Sprintf("%d launches of CUDA graphs ran for %s and were traced as a whole: kernel times, their shares and the opportunities of kernels leave them out. Capture with pipeline.nsys.cuda_graph_trace=node to see into them.", n, duration(ns)),
+		fmt.Sprintf("The GPU spent %s on work whose parts this capture does not show; statements about kernels leave it out.", duration(ns)))
+}
+
+// findLimits sums what limits the counted kernels.
+func (a *analyzer) findLimits(of string) {
 	var byKind = map[string]int64{}
 	var covered int64
-	labels := map[string]string{}
 	for i := range a.res.Kernels {
 		k := &a.res.Kernels[i]
 		if k.Limiter.Kind != "" {
 			byKind[k.Limiter.Kind] += k.TotalNS
 			covered += k.TotalNS
-			labels[k.Limiter.Kind] = k.Limiter.Label
 		}
 	}
 	best := ""
@@ -166,13 +260,13 @@ func (a *analyzer) findLargest() {
 		}
 	}
 	if best != "" {
-		a.find("limiter", weightLow, fmt.Sprintf("Of the counted kernels (%s of kernel time), %s are held back by %s.", shareOf(covered, a.res.Totals.KernelNS), shareOf(byKind[best], covered), limitWords[best]),
+		a.find("limiter", weightLow, fmt.Sprintf("Of the counted kernels (%s of %s), %s are held back by %s.", shareOf(covered, a.res.Totals.KernelNS), of, shareOf(byKind[best], covered), limitWords[best]),
 			fmt.Sprintf("Where it was measured, the GPU's work is mostly held back by %s.", limitWords[best]))
 	}
 }
 
 var limitWords = map[string]string{
-	LimitDRAM: "the bandwidth of GPU memory", LimitL2: "the L2 cache", LimitL1: "L1 cache and shared memory", LimitCompute: "a compute pipe", LimitLatency: "latency",
+	LimitDRAM: "the bandwidth of GPU memory", LimitL2: "the L2 cache", LimitL1: "L1 cache and shared memory", LimitCompute: "the units that compute", LimitLatency: "latency",
 	LimitOccupancy: "occupancy", LimitSmall: "too little work per launch", LimitLaunch: "launch overhead", LimitMixed: "several limits at once",
 }
 
@@ -198,49 +292,62 @@ func (a *analyzer) findUtilisation() {
 				if x.Value == nil {
 					continue
 				}
-				least := ""
+				about := ""
 				if x.Coverage != nil && *x.Coverage < a.th.Covered {
-					least = "at least "
+					about = "at least "
+				}
+				if x.Coverage != nil && u.name == "MBU" { // flushed caches add to the bytes
+					about = "about "
+				}
+				of := x.Peak.Label
+				if x.Peak.ClockHz > 0 && x.Peak.Unit == "flop/s" {
+					of += fmt.Sprintf(" at %.2f GHz", x.Peak.ClockHz/1e9)
 				}
 				a.find(strings.ToLower(u.name)+"-"+s.Name, weightLow,
-					fmt.Sprintf("%s of %s is %s%.2g %% (%s, of %s).", u.name, s.Name, least, *x.Value*100, x.Method, x.Peak.Label),
-					fmt.Sprintf("%s uses %s%.2g %% of the %s that the GPU could give.", s.Name, least, *x.Value*100, u.plain))
+					fmt.Sprintf("%s of %s is %s%.2g %% (%s, of %s).", u.name, s.Name, about, *x.Value*100, x.Method, of),
+					fmt.Sprintf("%s uses %s%.2g %% of the %s that the GPU could give.", s.Name, about, *x.Value*100, u.plain))
 				break
 			}
 		}
 	}
 }
 
+// findSaving names the change that could save most and, where that is what a
+// launch-bound stage loses and has been told, the next of another kind.
 func (a *analyzer) findSaving() {
-	if len(a.res.Opportunities) == 0 {
+	list := a.res.Opportunities
+	if len(list) == 0 {
 		return
 	}
-	// What launch-bound stages lose has been told.
-	at := slices.IndexFunc(a.res.Opportunities, func(o Opportunity) bool {
-		return o.Kind != "gaps" && o.Kind != "host" || !slices.ContainsFunc(a.res.Stages, func(s Stage) bool { return s.Name == o.Stage && s.Split.LaunchBound })
-	})
-	if at < 0 {
+	say := func(id, weight string, o *Opportunity, text, plain string) {
+		title := strings.ToLower(o.Title[:1]) + o.Title[1:]
+		most := duration(int64(math.Round(o.Seconds * 1e9)))
+		a.find(id, weight, fmt.Sprintf("%s: %s, at most %s of the %s of the timeline.", text, title, most, duration(a.res.Totals.WallNS)), fmt.Sprintf("%s: %s (up to %s).", plain, title, most))
+	}
+	say("first-saving", weightMedium, &list[0], "The largest single opportunity", "The change that could save most")
+	told := func(o Opportunity) bool {
+		return (o.Kind == "gaps" || o.Kind == "host") && slices.ContainsFunc(a.res.Stages, func(s Stage) bool { return s.Name == o.Stage && s.Split.LaunchBound })
+	}
+	if !told(list[0]) {
 		return
 	}
-	o := &a.res.Opportunities[at]
-	what := "The largest single opportunity"
-	if at > 0 {
-		what = "The largest opportunity beside the gaps"
+	if at := slices.IndexFunc(list, func(o Opportunity) bool { return !told(o) }); at > 0 {
+		say("next-saving", weightLow, &list[at], "The largest beside the waits of launch-bound stages", "Beside the waits for the host, the change that could save most")
 	}
-	a.find("first-saving", weightMedium,
-		fmt.Sprintf("%s: %s, at most %.3g s of the whole run.", what, strings.ToLower(o.Title[:1])+o.Title[1:], o.Seconds),
-		fmt.Sprintf("The change that could save most: %s.", strings.ToLower(o.Title[:1])+o.Title[1:]))
 }
 
 // findContradictions tells of values that cannot be.
 func (a *analyzer) findContradictions() {
 	for i := range a.res.Stages {
 		s := &a.res.Stages[i]
-		for _, list := range [][]Utilisation{s.MFU, s.MBU} {
-			for _, u := range list {
+		for _, kind := range []struct {
+			name string
+			list []Utilisation
+		}{{"mfu", s.MFU}, {"mbu", s.MBU}} {
+			for _, u := range kind.list {
 				if u.Contradiction {
-					a.find("contradiction-"+s.Name, weightHigh, fmt.Sprintf("The %s utilisation of %s by %s is contradictory: %s.", u.Peak.Label, s.Name, u.Method, u.Why),
-						fmt.Sprintf("One efficiency figure of %s came out impossible and is not shown; the inputs need a check.", s.Name))
+					a.find("contradiction-"+s.Name+"-"+kind.name+"-"+u.Method, weightHigh, fmt.Sprintf("The %s utilisation of %s by %s is contradictory: %s.", u.Peak.Label, s.Name, u.Method, u.Why),
+						fmt.Sprintf("One efficiency figure of %s (%s) came out impossible and is not shown; the inputs need a check.", s.Name, strings.ToUpper(kind.name)))
 				}
 			}
 		}

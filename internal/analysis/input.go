@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // An Input names what to analyse. Everything is optional, but there must be a
-// timeline or counters.
+// timeline, counters, or what the workload measured of itself.
 type Input struct {
 	Version  string // of this program
 	Run      string // run directory; "" for files on their own
@@ -41,6 +42,11 @@ type StageWork struct {
 	FLOPs float64 `json:"flops"`           // a multiplication and an addition are two
 	Bytes float64 `json:"bytes,omitempty"` // that must come from memory at least
 	DType string  `json:"dtype"`           // of the matrix products: bf16, fp16, tf32, fp32, fp64, fp8, int8
+}
+
+// onlyCounters tells that reports of counters are all there is.
+func (in *Input) onlyCounters() bool {
+	return in.Timeline == "" && len(in.Metrics) == 0 && in.Operators == ""
 }
 
 // Empty tells that there is nothing to analyse.
@@ -94,19 +100,38 @@ func FromFiles(paths ...string) (Input, error) {
 			in.Timeline = path
 		case strings.HasSuffix(name, ".ncu-rep"), strings.HasSuffix(name, ".csv"):
 			in.Counters = append(in.Counters, path)
-		case strings.HasSuffix(name, "operators.json"):
+		case name == workload.OperatorsName:
 			in.Operators = path
-		case strings.HasSuffix(name, "metrics.json"):
-			in.Metrics["baseline"] = path
+		case name == workload.MetricsName:
+			if err := in.addMetrics(path); err != nil {
+				return Input{}, err
+			}
 		case strings.HasSuffix(name, "flops.json"):
 			in.Flops = path
 		case strings.HasSuffix(name, "targets.json"):
 			in.Targets = path
 		default:
-			return Input{}, fmt.Errorf("analyse %s: its name ends in none of .sqlite, .nsys-rep, .ncu-rep, .csv; nothing else is read", path)
+			return Input{}, fmt.Errorf("analyse %s: neither a .sqlite, .nsys-rep, .ncu-rep or .csv nor a metrics.json, operators.json, flops.json or targets.json; nothing else is read", path)
 		}
 	}
 	return in, nil
+}
+
+// addMetrics takes the metrics of a workload by the stage whose folder they lie
+// in; elsewhere they are those of a clean run.
+func (in *Input) addMetrics(path string) error {
+	stage := workload.StageBaseline
+	if abs, err := filepath.Abs(path); err == nil {
+		switch dir := filepath.Base(filepath.Dir(abs)); dir {
+		case workload.StageDirect, workload.StageNsys, workload.StageNcu:
+			stage = dir
+		}
+	}
+	if have := in.Metrics[stage]; have != "" {
+		return fmt.Errorf("analyse %s: %s are the metrics of stage %s already; give one of a stage", path, have, stage)
+	}
+	in.Metrics[stage] = path
+	return nil
 }
 
 func firstFile(dir string, names ...string) string {

@@ -31,6 +31,11 @@ func (a *analyzer) judge(context.Context) error {
 			k.Limiter = a.abstain(k)
 			continue
 		}
+		if l.doubt != "" {
+			k.Limiter = Limiter{Label: "in doubt", Why: "the launch that was counted is left out: " + l.doubt, Need: "counters of a launch like those in the timeline"}
+			delete(a.launchOf, i)
+			continue
+		}
 		l.medianNS = k.MedianNS
 		k.Limiter = decide(l, a.th)
 		a.place(k, l)
@@ -41,9 +46,13 @@ func (a *analyzer) judge(context.Context) error {
 
 // abstain says why nothing can be said of a kernel that was not counted.
 func (a *analyzer) abstain(k *Kernel) Limiter {
-	out := Limiter{Label: "not counted", Why: "no counters of this kernel were taken", Need: "the sections SpeedOfLight, LaunchStats, Occupancy and WarpStateStats of ncu"}
-	if len(a.counted) == 0 && len(a.ranges) > 0 {
+	out := Limiter{Label: "not counted", Why: "no launch of this kernel was counted", Need: "counters of one of its launches (the sections SpeedOfLight, LaunchStats, Occupancy and WarpStateStats of ncu)"}
+	switch {
+	case len(a.counted) > 0:
+	case len(a.ranges) > 0:
 		out.Why = "ranges were counted as a whole, not this kernel"
+	default:
+		out.Why = "no counters were taken of any kernel"
 	}
 	if k.Reason != "" {
 		out.Why += ": " + k.Reason
@@ -73,7 +82,7 @@ func (r reading) evidence(threshold string) Evidence {
 func decide(l *launch, th Thresholds) Limiter {
 	all, missing := l.readings()
 	if missing != "" {
-		return Limiter{Label: "not told", Why: "the report lacks what a decision needs: " + missing, Need: "the section SpeedOfLight of ncu (--section SpeedOfLight, or --set basic)"}
+		return Limiter{Label: "not told", Why: "it was counted, but the report lacks what a decision needs: " + missing, Need: "the section SpeedOfLight of ncu (--section SpeedOfLight, or --set basic)"}
 	}
 	atLeast := "at least " + percent(th.Saturated)
 	if full := above(all, th.Saturated); len(full) > 0 {
@@ -96,7 +105,7 @@ func decide(l *launch, th Thresholds) Limiter {
 		v.Evidence = append(v.Evidence, below()...)
 		return v
 	}
-	if near := above(all, th.Near); len(near) > 0 {
+	if near := slices.DeleteFunc(above(all, th.Near), reading.unnamed); len(near) > 0 {
 		return nearest(near, th)
 	}
 	if v, ok := l.lowOccupancy(th); ok {
@@ -118,36 +127,78 @@ func (l *launch) readings() (all []reading, missing string) {
 		{LimitDRAM, "DRAM bandwidth", counterDRAM}, {LimitL2, "L2 cache", counterL2}, {LimitL1, "L1 cache or shared memory", counterL1},
 	} {
 		name, v, ok := l.first(m.counters...)
+		if !ok && m.kind == LimitL1 {
+			if name, v, ok = l.busyL1(all); !ok {
+				continue
+			}
+		}
 		if !ok {
 			return nil, m.counters[0]
 		}
-		all = append(all, reading{kind: m.kind, label: m.label, counter: name, level: v / 100})
+		all = append(all, reading{kind: m.kind, label: m.label, counter: name, level: share(v)})
 	}
-	any := false
+	if _, active := l.value(counterL1Active); !active && !slices.ContainsFunc(all, func(r reading) bool { return r.kind == LimitL1 }) {
+		return nil, counterL1[0]
+	}
+	any, busiest := false, 0.0
 	for _, p := range pipes {
 		name, v, ok := l.first(p.counters...)
 		if !ok {
 			continue
 		}
-		any = true
+		any, busiest = true, max(busiest, share(v))
 		label, detail := p.label, p.id
 		if p.id == "tensor" {
 			if dtype, ok := l.tensorType(); ok {
 				label, detail = "tensor pipe ("+dtype.Short()+")", string(dtype)
 			}
 		}
-		all = append(all, reading{LimitCompute, label, detail, name, v / 100})
+		all = append(all, reading{LimitCompute, label, detail, name, share(v)})
 	}
-	if !any {
-		// Without the breakdown only the sum of an SM's units is known.
-		name, v, ok := l.first(counterSM...)
-		if !ok {
-			return nil, counterSM[0]
-		}
-		all = append(all, reading{kind: LimitCompute, label: "compute (which pipe is not known)", counter: name, level: v / 100})
+	sm, v, ok := l.first(counterSM...)
+	switch {
+	case !any && !ok:
+		return nil, counterSM[0]
+	case !any: // without the breakdown only the busiest of an SM's units is known
+		all = append(all, reading{kind: LimitCompute, label: "compute (which pipe is not known)", counter: sm, level: share(v)})
+	case ok && share(v) > busiest+apart:
+		all = append(all, l.otherUnit(sm, share(v)))
 	}
 	slices.SortStableFunc(all, func(x, y reading) int { return cmp.Compare(y.level, x.level) })
 	return all, ""
+}
+
+// unnamed tells a unit of the SM that is no pipe: it is named where it is reached,
+// and being near to it says less than what warps wait for.
+func (r reading) unnamed() bool { return r.detail == "issue" || r.detail == "sm" }
+
+// share is a percentage of a peak as a share. Counters of several passes can come
+// out slightly above the peak.
+func share(percent float64) float64 { return max(0, min(1, percent/100)) }
+
+// busyL1 tells how busy L1 is where only its active cycles were counted: as much
+// as the busiest part of the memory system, if that is neither DRAM nor L2.
+func (l *launch) busyL1(others []reading) (counter string, percent float64, ok bool) {
+	active, okActive := l.value(counterL1Active)
+	memory, okMemory := l.value(counterMemory)
+	percent = min(active, memory)
+	if !okActive || !okMemory || slices.ContainsFunc(others, func(r reading) bool { return percent <= r.level*100+1 }) {
+		return "", 0, false
+	}
+	return counterMemory, percent, true
+}
+
+// otherUnit is a unit of the SM that is busier than the pipes which were counted
+// one by one: issue, where that is as busy, else one that is not known.
+func (l *launch) otherUnit(counter string, level float64) reading {
+	_, issue, ok := l.first(counterIssue...)
+	if active, have := l.value(counterIssueActive); !ok && have {
+		issue, ok = active, true
+	}
+	if ok && issue/100 >= level-0.01 {
+		return reading{LimitCompute, "instruction issue", "issue", counter, level}
+	}
+	return reading{LimitCompute, "a unit of the SM other than its math pipes", "sm", counter, level}
 }
 
 // tensorType is the type that the tensor pipe worked in.
@@ -240,9 +291,13 @@ func (l *launch) tooSmall(th Thresholds) (Limiter, bool) {
 	if !ok || waves >= th.SmallWaves {
 		return Limiter{}, false
 	}
-	v := Limiter{Kind: LimitSmall, Label: "too little work", Detail: fmt.Sprintf("%.2g waves", waves),
+	part := fmt.Sprintf("%.2g", waves)
+	if waves < 0.005 { // CSV has two decimals
+		part = "less than 0.01"
+	}
+	v := Limiter{Kind: LimitSmall, Label: "too little work", Detail: part + " waves",
 		Evidence: []Evidence{{Metric: counterWaves[0], Value: waves, Threshold: fmt.Sprintf("below %g", th.SmallWaves)}},
-		Why:      fmt.Sprintf("its blocks fill %.2g of a wave, so that parts of the GPU have nothing to do", waves)}
+		Why:      fmt.Sprintf("its blocks fill %s of a wave, so that parts of the GPU have nothing to do", part)}
 	if level := waves; level >= 0 {
 		v.Level = &level
 	}
@@ -263,10 +318,16 @@ func (l *launch) tooShort(th Thresholds) (Limiter, bool) {
 		Why:      "it runs no longer than launching it takes"}, true
 }
 
+// issue is how much the schedulers issue, of all cycles where that was counted,
+// else of active ones.
+func (l *launch) issue() (counter string, percent float64, ok bool) {
+	return l.first(append(slices.Clone(counterIssue), counterIssueActive)...)
+}
+
 // lowOccupancy: few warps fit, and the SM does not issue enough.
 func (l *launch) lowOccupancy(th Thresholds) (Limiter, bool) {
 	theoretical, ok := l.value(counterTheoretical[0])
-	issueName, issue, okIssue := l.first(counterIssue...)
+	issueName, issue, okIssue := l.issue()
 	words, counter, blocks, okLimit := l.occupancyLimit()
 	if !ok || !okLimit || theoretical/100 >= th.Occupancy || okIssue && issue/100 >= th.IssueActive {
 		return Limiter{}, false
@@ -290,23 +351,23 @@ func (l *launch) lowOccupancy(th Thresholds) (Limiter, bool) {
 // latency is what is left: no unit is busy. Where the SMs issue most of the
 // time, issuing itself is the limit.
 func (l *launch) latency(th Thresholds) Limiter {
-	name, issue, ok := l.first(counterIssue...)
-	if ok && issue/100 >= th.IssueActive {
-		level := issue / 100
+	if name, issue, ok := l.first(counterIssue...); ok && issue/100 >= th.IssueActive {
+		level := share(issue)
 		return Limiter{Kind: LimitCompute, Label: "instruction issue", Detail: "issue", Level: &level,
 			Evidence: []Evidence{{Metric: name, Value: issue, Unit: "%", Threshold: "at least " + percent(th.IssueActive)}},
 			Why:      fmt.Sprintf("the schedulers issue in %.0f %% of cycles, more than any single pipe is used", issue)}
 	}
+	name, issue, ok := l.issue()
 	v := Limiter{Kind: LimitLatency, Label: "latency", Why: "no unit is busy: warps wait"}
 	if ok {
-		level := issue / 100
+		level := share(issue)
 		v.Level = &level
-		v.Evidence = append(v.Evidence, Evidence{Metric: name, Value: issue, Unit: "%", Threshold: "below " + percent(th.IssueActive)})
+		v.Evidence = append(v.Evidence, Evidence{Metric: name, Value: issue, Unit: "%"})
 	}
 	reason, counter, share, found := l.stall()
 	if !found {
 		if !ok {
-			return Limiter{Label: "not told", Why: "no unit is busy, and the report has neither waves, occupancy nor stalls", Need: "the sections LaunchStats, Occupancy and WarpStateStats of ncu"}
+			return Limiter{Label: "not told", Why: "it was counted and no unit is busy, but the report has neither waves, occupancy nor stalls", Need: "the sections LaunchStats, Occupancy and WarpStateStats of ncu"}
 		}
 		v.Need = "the section WarpStateStats of ncu tells what they wait for"
 		return v

@@ -18,7 +18,7 @@ func synthetic(values map[string]float64) *launch {
 func use(dram, l2, l1 float64, more map[string]float64) map[string]float64 {
 	v := map[string]float64{
 		counterDRAM[0]: dram, counterL2[0]: l2, counterL1[0]: l1, counterSM[0]: 20, counterWaves[0]: 20, "gpu__time_duration.sum": 100_000,
-		counterIssue[0]: 20, counterOccupancy[0]: 90, counterTheoretical[0]: 100,
+		counterIssueActive: 20, counterOccupancy[0]: 90, counterTheoretical[0]: 100,
 		"sm__pipe_fma_cycles_active" + ofElapsed: 5,
 	}
 	for name, x := range more {
@@ -63,6 +63,11 @@ func TestDecide(t *testing.T) {
 		}), LimitLatency, "long_scoreboard", "waiting for data from L2 or DRAM"},
 		{"low occupancy of warps that would fit is latency", use(30, 30, 30, map[string]float64{counterOccupancy[0]: 20, stall("barrier"): 5}), LimitLatency, "barrier", "barrier"},
 		{"issue", use(30, 30, 30, map[string]float64{counterIssue[0]: 70}), LimitCompute, "issue", "schedulers"},
+		{"issue as the busiest unit of the SM", use(30, 30, 30, map[string]float64{counterSM[0]: 71, counterIssueActive: 74}), LimitCompute, "issue", "instruction issue"},
+		{"issue of active cycles alone is none of all", use(30, 30, 30, map[string]float64{counterIssueActive: 90, stall("wait"): 5}), LimitLatency, "wait", ""},
+		{"issue near its peak is still latency", use(30, 30, 30, map[string]float64{counterSM[0]: 55, counterIssueActive: 62, stall("wait"): 5}), LimitLatency, "wait", ""},
+		{"a unit of the SM that is no math pipe", use(10, 10, 10, map[string]float64{counterSM[0]: 95, "sm__inst_executed_pipe_xu" + ofElapsed: 3}), LimitCompute, "sm", "other than its math pipes"},
+		{"half precision under its other name", use(10, 10, 10, map[string]float64{"sm__inst_executed_pipe_fp16" + ofElapsed: 0, "sm__inst_executed_pipe_fma_type_fp16" + ofElapsed: 80}), LimitCompute, "fp16", "FP16 pipe"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := decide(synthetic(c.values), DefaultThresholds)
@@ -78,6 +83,47 @@ func TestDecide(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Shares of active cycles decide nothing: a small grid keeps few L1 caches busy.
+func TestL1OfActiveCycles(t *testing.T) {
+	basic := func(memory float64, more map[string]float64) map[string]float64 {
+		v := use(20, 25, 0, more)
+		delete(v, counterL1[0])
+		v[counterL1Active], v[counterMemory] = 235, memory
+		return v
+	}
+	if v := decide(synthetic(basic(26, map[string]float64{counterWaves[0]: 0.1})), DefaultThresholds); v.Kind != LimitSmall {
+		t.Errorf("%+v", v)
+	}
+	v := decide(synthetic(basic(81, nil)), DefaultThresholds)
+	if v.Kind != LimitL1 || v.Level == nil || *v.Level != 0.81 || v.Evidence[0].Metric != counterMemory {
+		t.Errorf("the busiest memory unit is neither DRAM nor L2: %+v", v)
+	}
+	v = decide(synthetic(use(20, 25, 104, nil)), DefaultThresholds)
+	if v.Kind != LimitL1 || *v.Level > 1 || strings.Contains(v.Why, "104") {
+		t.Errorf("more than the peak: %+v", v)
+	}
+}
+
+// What a unit does besides the bytes of its roofline is told, and a bound is
+// given only where every limit was counted.
+func TestAttained(t *testing.T) {
+	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds}
+	l := synthetic(use(20, 75, 30, map[string]float64{
+		"gpu__time_duration.sum": 1e6, counterMemory: 49,
+		"derived__lts__lts2xbar_bytes.sum.per_second": 23, "derived__lts__lts2xbar_bytes.sum.peak_sustained": 100, "lts__cycles_elapsed.avg.per_second": 1,
+	}))
+	k := &Kernel{Limiter: decide(l, a.th)}
+	a.place(k, l)
+	if k.Limiter.Kind != LimitL2 || *k.Attained != 0.75 || k.AttainedOf != "l2" || !strings.Contains(k.Limiter.Why, "are 23 % of its bandwidth") || !strings.Contains(k.Limiter.Why, "Memory Throughput (49 %)") {
+		t.Errorf("%v of %s, %s", *k.Attained, k.AttainedOf, k.Limiter.Why)
+	}
+	only := synthetic(map[string]float64{"gpu__time_duration.sum": 1e6, counterDRAM[0]: 30, "dram__bytes.sum.per_second": 1e12})
+	k = &Kernel{Limiter: decide(only, a.th)}
+	if a.place(k, only); k.Attained != nil {
+		t.Errorf("DRAM alone gives a bound: %v", *k.Attained)
 	}
 }
 
@@ -247,5 +293,17 @@ func TestTensorFLOPs(t *testing.T) {
 	}
 	if _, ok := d.flops[gpu.FP64]; ok {
 		t.Error("fp64 was counted by a third of its instructions")
+	}
+	d = synthetic(map[string]float64{
+		"gpu__time_duration.sum":          1e6,
+		"sm__ops_path_tensor_src_fp8.sum": 100, "sm__ops_path_tensor_src_fp8_sparsity_off.sum": 100,
+		"sm__ops_path_tensor_src_fp16.sum": 70, "sm__ops_path_tensor_src_fp16_dst_fp32.sum": 50, "sm__ops_path_tensor_src_fp16_dst_fp16.sum": 20,
+		"sm__ops_path_tensor_src_bf16_dst_fp32.sum": 0, "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off.sum": 0,
+		// Half instructions that only move constants.
+		"smsp__sass_thread_inst_executed_op_hadd_pred_on.sum": 0, "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum": 0,
+		"smsp__sass_thread_inst_executed_op_hfma_pred_on.sum": 64, "smsp__inst_executed.sum": 1000,
+	}).counts()
+	if d.flops[gpu.TensorFP8] != 100 || d.flops[gpu.TensorFP16] != 70 || d.flops[gpu.FP16] != 0 {
+		t.Errorf("whole and parts count twice, or moves as FLOPs: %v", d.flops)
 	}
 }

@@ -57,6 +57,7 @@ func (a *analyzer) readOperators(context.Context) error {
 	for _, n := range o.Notes {
 		a.warn("operators", "", "%s", n)
 	}
+	a.cpuOnly = len(o.Activities) > 0 && !slices.ContainsFunc(o.Activities, func(x string) bool { return !strings.EqualFold(x, "cpu") })
 	device := false
 	for _, r := range o.Operators {
 		device = device || r.DeviceSelfUS > 0
@@ -76,7 +77,7 @@ func (a *analyzer) readOperators(context.Context) error {
 	}
 	slices.SortStableFunc(a.res.Operators, func(x, y Operator) int {
 		return cmp.Or(cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS), cmp.Compare(y.TotalDeviceUS, x.TotalDeviceUS),
-			cmp.Compare(y.SelfCPUUS, x.SelfCPUUS), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Shapes, y.Shapes))
+			cmp.Compare(y.SelfCPUUS, x.SelfCPUUS), cmp.Compare(y.TotalCPUUS, x.TotalCPUUS), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Shapes, y.Shapes))
 	})
 	if cut := len(a.res.Operators) - maxOperators; cut > 0 {
 		a.res.Operators = a.res.Operators[:maxOperators]
@@ -106,6 +107,8 @@ func (a *analyzer) whyZero(o *Operator, deviceSeen bool) (string, []string) {
 	switch {
 	case o.TotalDeviceUS > 0:
 		return "it launches nothing itself; the operators that it calls do", nil
+	case !deviceSeen && a.cpuOnly:
+		return "only the CPU was profiled", nil
 	case !deviceSeen:
 		return "the profiler recorded no device time at all", nil
 	case slices.Contains(allocators, base):
@@ -115,7 +118,7 @@ func (a *analyzer) whyZero(o *Operator, deviceSeen bool) (string, []string) {
 	}
 	category := operatorCategory(name)
 	if category == "" {
-		return "it launched no kernel: it works on the host", nil
+		return fmt.Sprintf("it launched no kernel: it works on the host, %s of its own and %s with what it calls", microseconds(o.SelfCPUUS), microseconds(o.TotalCPUUS)), nil
 	}
 	var names []string
 	for i := range a.res.Kernels {
@@ -134,6 +137,8 @@ func (a *analyzer) whyZero(o *Operator, deviceSeen bool) (string, []string) {
 	}
 	return "the profiler linked no kernel to it", names
 }
+
+func microseconds(us float64) string { return duration(int64(us * 1e3)) }
 
 func operatorCategory(name string) string {
 	for _, c := range operatorCategories {

@@ -274,7 +274,7 @@ func (p *painting) before(at int64, into []int64, sign int64) {
 	into[p.label[i]] += sign * (at - p.starts[i])
 }
 
-// callIndex has the CUDA calls of each thread by start.
+// callIndex has the outer CUDA calls of each thread by start.
 type callIndex struct {
 	t       *timeline.Timeline
 	causes  []cause // by name
@@ -308,12 +308,27 @@ func indexCalls(t *timeline.Timeline, hostGap int64) *callIndex {
 		p, q := &t.Calls[a], &t.Calls[b]
 		return cmp.Or(cmp.Compare(p.Start, q.Start), cmp.Compare(q.End, p.End), cmp.Compare(a, b))
 	}
-	for _, list := range x.threads {
+	for th, list := range x.threads {
 		if !slices.IsSortedFunc(list, byStart) {
 			slices.SortFunc(list, byStart)
 		}
+		x.threads[th] = outer(t, list)
 	}
 	return x
+}
+
+// outer drops calls that lie within an earlier one, so that ends grow with
+// starts.
+func outer(t *timeline.Timeline, list []uint32) []uint32 {
+	kept := list[:0]
+	var end int64
+	for _, c := range list {
+		if len(kept) == 0 || t.Calls[c].End > end {
+			end = t.Calls[c].End
+			kept = append(kept, c)
+		}
+	}
+	return kept
 }
 
 func (x *callIndex) cause(call uint32) cause {
@@ -335,8 +350,10 @@ func (x *callIndex) walk(thread uint32, from, to int64, piece func(start, end in
 	}
 	list, calls := x.threads[thread], x.t.Calls
 	i := sort.Search(len(list), func(i int) bool { return calls[list[i]].Start > from })
-	// Calls of a thread nest a few levels deep at most.
-	first := max(0, i-8)
+	first := i
+	for first > 0 && calls[list[first-1]].End > from {
+		first--
+	}
 	at, ended, any := from, int64(0), false
 	if first > 0 {
 		ended, any = calls[list[first-1]].End, true

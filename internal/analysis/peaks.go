@@ -56,6 +56,9 @@ func (a *analyzer) bestLaunch(device int) *launch {
 
 // gpusFromCounters describes the devices of reports where there is no timeline.
 func (a *analyzer) gpusFromCounters() {
+	if a.tl != nil && len(a.res.Environment.GPUs) > 0 {
+		return // numbers of devices differ between the tools where not all are visible
+	}
 	known := map[int]bool{}
 	for _, g := range a.res.Environment.GPUs {
 		known[g.Device] = true
@@ -108,7 +111,7 @@ func (a *analyzer) peaksOf(g *GPU) {
 	}
 	for _, level := range levels {
 		if p, ok := bytes[level]; ok {
-			g.Peaks = append(g.Peaks, Peak{ID: level, Label: levelLabels[level], Value: p.rate, Unit: "byte/s", ClockHz: p.hz, Measured: true, Basis: "ncu: " + p.basis})
+			g.Peaks = append(g.Peaks, p.memory(level))
 		} else if level == levelDRAM {
 			a.memoryFromProperties(g)
 		}
@@ -117,13 +120,13 @@ func (a *analyzer) peaksOf(g *GPU) {
 	for _, dtype := range gpu.DTypes {
 		peak := Peak{ID: string(dtype), Label: dtype.Label(), Unit: "flop/s"}
 		if p, ok := flops[dtype]; ok {
-			peak.Measured, peak.Value, peak.ClockHz, peak.Basis = true, p.rate, p.hz, "ncu: "+p.basis
+			peak = p.compute(dtype)
 			if hz > 0 && p.perCycle > 0 {
-				peak.Value, peak.ClockHz = p.perCycle*hz, hz
-				peak.Basis = "ncu: " + p.basis + ", at the highest clock of the device"
+				peak.Value, peak.ClockHz, peak.Clock = p.perCycle*hz, hz, clockText(hz, highestClock)
+				peak.Basis = "ncu: " + p.counter + " x the highest clock of the device"
 			}
 		} else if v, ok := arch.Peak(dtype, g.SMs, hz); known && ok {
-			peak.Value, peak.ClockHz = v, hz
+			peak.Value, peak.ClockHz, peak.Clock = v, hz, clockText(hz, highestClock)
 			peak.Basis = "table: " + arch.Source + ", operations per SM and cycle, at the highest clock of the device"
 		} else {
 			continue
@@ -162,13 +165,42 @@ func roofs(l *launch) []Peak {
 	out := []Peak{}
 	for _, level := range levels {
 		if p, ok := bytes[level]; ok {
-			out = append(out, Peak{ID: level, Label: levelLabels[level], Value: p.rate, Unit: "byte/s", ClockHz: p.hz, Measured: true, Basis: "ncu: " + p.basis})
+			out = append(out, p.memory(level))
 		}
 	}
 	for _, dtype := range gpu.DTypes {
 		if p, ok := flops[dtype]; ok {
-			out = append(out, Peak{ID: string(dtype), Label: dtype.Label(), Value: p.rate, Unit: "flop/s", ClockHz: p.hz, Measured: true, Basis: "ncu: " + p.basis})
+			out = append(out, p.compute(dtype))
 		}
 	}
 	return out
+}
+
+// The clocks that a peak may hold at.
+const (
+	highestClock  = "the highest clock of the device"
+	countingClock = "the clock while ncu counted"
+	memoryClock   = "the clock of the memory while ncu counted"
+)
+
+func clockText(hz float64, which string) string {
+	if hz <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f GHz, %s", hz/1e9, which)
+}
+
+// memory is the limit as the peak of a memory level, at the clock while it was
+// counted.
+func (p limit) memory(level string) Peak {
+	which := countingClock
+	if level == levelDRAM {
+		which = memoryClock
+	}
+	return Peak{ID: level, Label: levelLabels[level], Value: p.rate, Unit: "byte/s", ClockHz: p.hz, Clock: clockText(p.hz, which), Measured: true, Basis: "ncu: " + p.basis}
+}
+
+// compute is the limit as the peak of a type, at the clock while it was counted.
+func (p limit) compute(dtype gpu.DType) Peak {
+	return Peak{ID: string(dtype), Label: dtype.Label(), Value: p.rate, Unit: "flop/s", ClockHz: p.hz, Clock: clockText(p.hz, countingClock), Measured: true, Basis: "ncu: " + p.basis}
 }

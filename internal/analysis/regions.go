@@ -132,10 +132,11 @@ func (a *analyzer) regionRows(order []uint32, by timeline.By, only workKey) {
 		}
 		out := Region{
 			Path: region.Path, Name: region.Name, Parent: -1, Depth: region.Depth, Style: strings.ToLower(region.Kind.String()), Domain: region.Domain,
-			Instances: row.Instances, WallNS: row.RangeNS, ProjectedNS: row.ProjectedNS,
+			Instances: row.Instances, ProjectedNS: row.ProjectedNS,
 			Kernels: row.KernelCalls, KernelNS: row.InclusiveNS, SelfKernels: row.ExclusiveCalls, SelfNS: row.ExclusiveNS,
 			Split: a.split(tl.splitOf(id, only)), Process: row.Process, Device: row.Device,
 		}
+		out.WallNS = out.Split.WallNS // ranges that end before they start count nothing in either
 		if parent, ok := place[region.Parent]; ok {
 			out.Parent = parent
 		}

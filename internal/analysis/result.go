@@ -24,7 +24,7 @@ type Result struct {
 
 	Stages     []Stage        `json:"stages"`                 // in the order of the workload
 	Regions    []Region       `json:"regions"`                // parents before children
-	Kernels    []Kernel       `json:"kernels"`                // by total time
+	Kernels    []Kernel       `json:"kernels"`                // by total time; without a timeline by time under ncu
 	Rest       *Rest          `json:"kernels_rest,omitempty"` // kernels that are not listed
 	Categories []CategoryTime `json:"categories"`             // by total time
 	Operators  []Operator     `json:"operators,omitempty"`
@@ -104,6 +104,10 @@ type Peak struct {
 	// ClockHz is the clock that the value holds at; 0 where it does not depend
 	// on one.
 	ClockHz float64 `json:"clock_hz,omitempty"`
+	// Clock says which clock that is, to be shown beside the value: MFU and MBU
+	// are held against the highest of the device, the roofline against the one
+	// at which ncu counted.
+	Clock string `json:"clock,omitempty"`
 	// Measured: from ncu's counters of this chip. Otherwise from a table, and
 	// Basis names it.
 	Measured bool   `json:"measured"`
@@ -130,7 +134,9 @@ type Model struct {
 	KVCache      string `json:"kv_cache,omitempty"`
 }
 
-// Totals are the aggregates of the whole timeline, and of the clean run.
+// Totals are the aggregates of the whole timeline, and of the clean run. Without
+// a timeline, which Missing tells as "no-timeline", its sums are 0 and mean
+// nothing.
 type Totals struct {
 	WallNS      int64 `json:"wall_ns"`     // first to last event of the workload
 	GPUSpanNS   int64 `json:"gpu_span_ns"` // first to last GPU work
@@ -166,6 +172,9 @@ type Aggregate struct {
 type Stage struct {
 	Name   string `json:"name"`
 	Region string `json:"region,omitempty"` // path of the NVTX region it is measured by; "" for the whole
+	// Regions are all of them where several paths end in the name of the stage;
+	// its times are their sums.
+	Regions []string `json:"regions,omitempty"`
 
 	CleanMS    *float64 `json:"clean_ms,omitempty"` // mean per pass, unprofiled
 	CleanStdMS *float64 `json:"clean_std_ms,omitempty"`
@@ -258,7 +267,8 @@ type Region struct {
 type RegionCounters struct {
 	Method   string         `json:"method"`   // kernel, range, app-range
 	Coverage float64        `json:"coverage"` // of the region's kernel time
-	Metrics  []RegionMetric `json:"metrics"`
+	Metrics  []RegionMetric `json:"metrics"`  // no times: those of ncu are not the timeline's
+	Note     string         `json:"note,omitempty"`
 }
 
 // A RegionMetric is one counter over a region.
@@ -287,6 +297,10 @@ type Kernel struct {
 	Category string   `json:"category"` // ID of a category; "other" where no rule matched
 	Rule     string   `json:"rule,omitempty"`
 
+	// Untimed: the timeline has no launch of it, or there is no timeline. Calls,
+	// the times and Share are 0 then and mean nothing; Counted.DurationNS is
+	// what ncu measured.
+	Untimed   bool        `json:"untimed,omitempty"`
 	Calls     int64       `json:"calls"`
 	TotalNS   int64       `json:"total_ns"`
 	MeanNS    float64     `json:"mean_ns"`
@@ -308,7 +322,8 @@ type Kernel struct {
 	Point   []Point  `json:"points,omitempty"` // on the roofline
 	// Attained is the share of its duration that the kernel would take if its
 	// busiest limit worked at the peak; AttainedOf names that limit: the ID of
-	// a peak. Absent without the counters.
+	// a peak, or of a pipe that has none (int, xu, tensor, issue, sm). Absent
+	// without the counters.
 	Attained   *float64 `json:"attained,omitempty"`
 	AttainedOf string   `json:"attained_of,omitempty"`
 }
@@ -389,7 +404,8 @@ type Evidence struct {
 	Threshold string  `json:"threshold,omitempty"` // "at least 60 %"
 }
 
-// A CategoryTime sums the kernels of one category.
+// A CategoryTime sums the kernels of one category. Without a timeline it holds
+// the label alone.
 type CategoryTime struct {
 	ID      string   `json:"id"`
 	Label   string   `json:"label"`
@@ -433,7 +449,7 @@ type Point struct {
 // An Opportunity is a change and the most that it can save.
 type Opportunity struct {
 	ID         string     `json:"id"`
-	Kind       string     `json:"kind"` // roofline, gaps, host, fusion, copies, occupancy, sync
+	Kind       string     `json:"kind"` // roofline, gaps, host, alloc, calls, fusion, copies, occupancy, sync
 	Title      string     `json:"title"`
 	Stage      string     `json:"stage,omitempty"`
 	Kernels    []string   `json:"kernels,omitempty"`    // IDs

@@ -2,8 +2,7 @@ package analysis
 
 import (
 	"cmp"
-	"encoding/csv"
-	"io"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -19,12 +18,10 @@ const minorShare = 0.1
 func (a *analyzer) place(k *Kernel, l *launch) {
 	d := l.counts()
 	flops, bytes := l.limits()
-	if d.seconds > 0 {
-		if least, by := d.bound(flops, bytes); least > 0 {
-			share := least / d.seconds
-			k.Attained, k.AttainedOf = &share, by
-		}
+	if share, by := l.attained(d, flops, bytes); share > 0 {
+		k.Attained, k.AttainedOf = &share, by
 	}
+	k.Limiter.Why += usedOtherwise(&k.Limiter, d, bytes) + l.rulesOtherwise(&k.Limiter)
 	var total float64
 	for _, n := range d.flops {
 		total += n
@@ -46,6 +43,66 @@ func (a *analyzer) place(k *Kernel, l *launch) {
 			k.Point = append(k.Point, p)
 		}
 	}
+}
+
+// attained is the share of its time that a launch would take if its busiest limit
+// worked at the peak, with the ID of that limit. A unit can be busy with more
+// than the bytes or FLOPs of the roofline, so that the share of the unit in use
+// counts where it is higher.
+func (l *launch) attained(d *done, flops map[gpu.DType]limit, bytes map[string]limit) (share float64, by string) {
+	if d.seconds > 0 {
+		var least float64
+		least, by = d.bound(flops, bytes)
+		share = least / d.seconds
+	}
+	all, missing := l.readings()
+	if missing != "" && !d.computed() {
+		return 0, "" // a limit that was not counted may be the busiest
+	}
+	for _, r := range all {
+		if r.level <= share {
+			continue
+		}
+		share, by = r.level, r.kind
+		if r.kind == LimitCompute {
+			by = r.detail
+		}
+	}
+	return share, by
+}
+
+// apart is the difference between the use of a unit and the bytes that it moved
+// which is worth an explanation, in shares of the peak.
+const apart = 0.1
+
+// movedWords says what the bytes of a level leave out.
+var movedWords = map[string]string{
+	LimitL2: "the bytes that it hands to the SMs, its point on the roofline, are %s of its bandwidth; what is written, filled from DRAM or looked up keeps it busy besides",
+	LimitL1: "the bytes of its point on the roofline, which leave out shared memory, are %s of its bandwidth; shared memory, stores, bank conflicts and scattered access keep it busy besides",
+}
+
+// usedOtherwise explains a unit that is busier than the bytes of its roofline.
+func usedOtherwise(v *Limiter, d *done, bytes map[string]limit) string {
+	words, peak := movedWords[v.Kind], bytes[v.Kind]
+	if words == "" || v.Level == nil || peak.rate <= 0 || d.seconds <= 0 || d.bytes[v.Kind] <= 0 {
+		return ""
+	}
+	moved := d.bytes[v.Kind] / d.seconds / peak.rate
+	if *v.Level-moved < apart {
+		return ""
+	}
+	return ". That is how busy the unit is: " + fmt.Sprintf(words, percentOf(moved))
+}
+
+// rulesOtherwise explains an L2 that is busier than the sum on which NVIDIA's
+// rules rest.
+func (l *launch) rulesOtherwise(v *Limiter) string {
+	memory, ok := l.value(counterMemory)
+	if v.Kind != LimitL2 || v.Level == nil || !ok || *v.Level-memory/100 < apart {
+		return ""
+	}
+	v.Evidence = append(v.Evidence, Evidence{Metric: counterMemory, Value: memory, Unit: "%"})
+	return fmt.Sprintf(". NVIDIA's rules rest on ncu's Memory Throughput (%.0f %%), which leaves out what L2 does within itself, and may say otherwise", memory)
 }
 
 func (a *analyzer) gatherPoints() {
@@ -72,36 +129,7 @@ func (a *analyzer) gatherPoints() {
 	}
 }
 
-// WriteRooflineCSV writes the points with their roofs, one a line.
-func WriteRooflineCSV(w io.Writer, r *Result) error {
-	out := csv.NewWriter(w)
-	names := map[string]*Kernel{}
-	for i := range r.Kernels {
-		names[r.Kernels[i].ID] = &r.Kernels[i]
-	}
-	roof := map[string]Peak{}
-	for _, p := range r.Roofline.Roofs {
-		roof[p.ID] = p
-	}
-	head := []string{"kernel_id", "kernel", "grid", "block", "dtype", "memory", "intensity_flop_per_byte", "achieved_flop_per_s", "roof_flop_per_s", "roof_byte_per_s", "attained", "total_ns"}
-	if err := out.Write(head); err != nil {
-		return err
-	}
-	for _, p := range r.Roofline.Points {
-		row := []string{p.Kernel, "", "", "", p.DType, p.Memory, number(p.Intensity), number(p.FLOPS), number(roof[p.DType].Value), number(roof[p.Memory].Value), number(p.Attained), strconv.FormatInt(p.NS, 10)}
-		if k := names[p.Kernel]; k != nil {
-			row[1], row[2], row[3] = k.Name, extent(k.Grid), extent(k.Block)
-		}
-		if err := out.Write(row); err != nil {
-			return err
-		}
-	}
-	out.Flush()
-	return out.Error()
-}
-
-func number(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
-
+// extent writes a grid.
 func extent(d [3]int64) string {
 	return strconv.FormatInt(d[0], 10) + "x" + strconv.FormatInt(d[1], 10) + "x" + strconv.FormatInt(d[2], 10)
 }

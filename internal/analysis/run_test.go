@@ -153,7 +153,14 @@ func TestContradiction(t *testing.T) {
 			t.Errorf("%+v", u)
 		}
 	}
-	if r.Findings[0].ID != "contradiction-prefill" || r.Findings[0].Weight != weightHigh {
+	ids := map[string]bool{}
+	for _, f := range r.Findings {
+		if ids[f.ID] {
+			t.Errorf("two findings are called %s", f.ID)
+		}
+		ids[f.ID] = true
+	}
+	if r.Findings[0].ID != "contradiction-prefill-mfu-analytic" || !ids["contradiction-prefill-mbu-analytic"] || r.Findings[0].Weight != weightHigh {
 		t.Errorf("first finding %+v", r.Findings[0])
 	}
 	if u := stageNamed(t, r, "decode").MFU[0]; u.Value != nil || !strings.Contains(u.Why, "int4") {

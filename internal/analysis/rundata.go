@@ -61,7 +61,10 @@ func (a *analyzer) readManifest() {
 			if len(at.Command) == 0 {
 				continue
 			}
-			c := StageCommand{Stage: s.Name, Command: shellescape.QuoteCommand(at.Command)}
+			c := StageCommand{Stage: s.Name, Command: at.Command[0]} // captures record a line for a shell
+			if len(at.Command) > 1 {
+				c.Command = shellescape.QuoteCommand(at.Command)
+			}
 			if at.Seconds != nil {
 				c.Seconds = *at.Seconds
 			}
@@ -94,13 +97,15 @@ func meanSeconds(list []runs.Attempt) float64 {
 // readDeviations reads what the stages changed of the configuration.
 func (a *analyzer) readDeviations() {
 	path := filepath.Join(a.in.Run, "workload", "deviations.json")
-	var list []workload.Deviation
-	switch err := readJSON(path, &list); {
+	var file struct {
+		Deviations []workload.Deviation `json:"deviations"`
+	}
+	switch err := readJSON(path, &file); {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
 		a.warn("deviations", "", "%v", err)
 	}
-	for _, d := range list {
+	for _, d := range file.Deviations {
 		a.res.Method.Deviations = append(a.res.Method.Deviations, Deviation{d.Stage, d.Key, d.Configured, d.Used, d.Why})
 	}
 }

@@ -6,14 +6,21 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/gpu"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 const (
 	maxSavings     = 24
+	minSavings     = 3 // listed however small
 	maxRoofSavings = 10
 	// worth is the share of the time that it is held against from which a saving
 	// is told.
 	worth = 0.005
+	// Below worthOfRun of the whole timeline a saving is listed only if it is
+	// worthOfStage of its stage: a short stage of a long run is what matters.
+	worthOfRun, worthOfStage = 0.001, 0.05
 )
 
 // alone is part of every assumption: the bounds overlap.
@@ -30,13 +37,22 @@ func (a *analyzer) findSavings(context.Context) error {
 	a.roofSavings()
 	a.fusionSavings()
 	a.occupancySavings()
-	list := a.res.Opportunities
-	slices.SortStableFunc(list, func(x, y Opportunity) int { return cmp.Or(cmp.Compare(y.Seconds, x.Seconds), cmp.Compare(x.ID, y.ID)) })
-	if len(list) > maxSavings {
-		list = list[:maxSavings]
-	}
-	a.res.Opportunities = list
+	a.res.Opportunities = worthwhile(a.res.Opportunities, float64(a.res.Totals.WallNS)/1e9)
 	return nil
+}
+
+// worthwhile sorts by seconds and cuts what is too little, of the whole as of a
+// stage.
+func worthwhile(list []Opportunity, wall float64) []Opportunity {
+	slices.SortStableFunc(list, func(x, y Opportunity) int { return cmp.Or(cmp.Compare(y.Seconds, x.Seconds), cmp.Compare(x.ID, y.ID)) })
+	kept := []Opportunity{}
+	for i, o := range list {
+		large := o.Seconds >= worthOfRun*wall || o.StageGain != nil && *o.StageGain >= worthOfStage
+		if len(kept) < maxSavings && (large || i < minSavings) {
+			kept = append(kept, o)
+		}
+	}
+	return kept
 }
 
 // save adds an opportunity of so many nanoseconds.
@@ -66,10 +82,11 @@ func (a *analyzer) save(o Opportunity, ns float64, stage *Stage) {
 
 // idleSavings are the idle parts of a stage.
 func (a *analyzer) idleSavings(s *Stage) {
+	once := a.idleOnce(s)
 	part := func(ids ...string) (ns int64, evidence []Evidence) {
 		for _, p := range s.Split.Idle {
 			if slices.Contains(ids, p.ID) {
-				ns += p.NS
+				ns += once[p.ID]
 				evidence = append(evidence, Evidence{Metric: "idle: " + strings.ToLower(p.Label), Value: float64(p.NS) / 1e6, Unit: "ms"})
 			}
 		}
@@ -90,9 +107,9 @@ func (a *analyzer) idleSavings(s *Stage) {
 			"Remove .item(), .cpu(), print and explicit synchronisation from the loop; keep sampling on the GPU; launch ahead.", []string{"sync"}},
 		{"copies", "Avoid or overlap the copies in %s", "Every copy during which no kernel ran is avoided or runs beside kernels.",
 			"Keep data on the GPU, use pinned memory and non_blocking copies on a stream of their own, and prefetch.", []string{"copy"}},
-		{"gaps", "Allocate before %s", "No allocation or release happens while the GPU is idle.",
+		{"alloc", "Allocate before %s", "No allocation or release happens while the GPU is idle.",
 			"Allocate once before, use the caching allocator or static buffers; watch for empty_cache.", []string{"alloc"}},
-		{"gaps", "Prepare before %s what its CUDA calls do", "Loading of code and other CUDA calls beside launches happen before.",
+		{"calls", "Prepare before %s what its CUDA calls do", "Loading of code and other CUDA calls beside launches happen before.",
 			"Warm up with the same shapes; set CUDA_MODULE_LOADING=EAGER to load kernels at start.", []string{"call"}},
 	} {
 		ns, evidence := part(c.ids...)
@@ -107,7 +124,7 @@ func (a *analyzer) idleSavings(s *Stage) {
 	}
 }
 
-// roofSavings bring single kernels to their roofline.
+// roofSavings bring single kernels to the peak of their busiest limit.
 func (a *analyzer) roofSavings() {
 	type candidate struct {
 		kernel int
@@ -131,9 +148,9 @@ func (a *analyzer) roofSavings() {
 			how += " " + hint
 		}
 		a.save(Opportunity{
-			ID: "roofline-" + k.ID, Kind: "roofline", Title: "Bring " + k.Short + " to its roofline", Kernels: []string{k.ID},
+			ID: "roofline-" + k.ID, Kind: "roofline", Title: "Bring " + k.Short + " to the peak of its busiest limit", Kernels: []string{k.ID},
 			Evidence: []Evidence{
-				{Metric: "share of the roofline attained (" + k.AttainedOf + ")", Value: *k.Attained * 100, Unit: "%"},
+				{Metric: "share of its busiest limit in use (" + limitName(k.AttainedOf) + ")", Value: *k.Attained * 100, Unit: "%"},
 				{Metric: "total time in the timeline", Value: float64(k.TotalNS) / 1e6, Unit: "ms"},
 				{Metric: "calls", Value: float64(k.Calls)},
 			},
@@ -141,6 +158,26 @@ func (a *analyzer) roofSavings() {
 			How:        how,
 		}, c.ns, a.mainStage(k))
 	}
+}
+
+// limitName is the ID of a limit for people.
+func limitName(id string) string {
+	switch id {
+	case levelL1:
+		return "L1 cache or shared memory"
+	case levelDRAM, levelL2:
+		return levelLabels[id]
+	case "issue":
+		return "instruction issue"
+	case "sm", "":
+		return "units of the SM"
+	}
+	for _, p := range pipes {
+		if p.id == id {
+			return p.label
+		}
+	}
+	return gpu.DType(id).Label()
 }
 
 var roofHints = map[string]string{
@@ -172,7 +209,8 @@ func (a *analyzer) mainStage(k *Kernel) *Stage {
 var fusible = []string{"elementwise", "copy_cast"}
 
 // fusionSavings finds runs of elementwise kernels that follow each other in a
-// stream within one range: fused, they take no less than the longest of them.
+// stream within one instance of a range, with no other work between: fused, they
+// are taken to last as long as the longest of them.
 func (a *analyzer) fusionSavings() {
 	tl := a.tl
 	fits := make([]bool, len(a.res.Kernels))
@@ -180,7 +218,7 @@ func (a *analyzer) fusionSavings() {
 		fits[i] = slices.Contains(fusible, a.res.Kernels[i].Category)
 	}
 	type chain struct {
-		node         uint32
+		inside       uint32 // range around it
 		n            int64
 		sum, longest int64
 	}
@@ -196,26 +234,22 @@ func (a *analyzer) fusionSavings() {
 		}
 		*c = chain{}
 	}
-	order := make([]uint32, len(tl.t.Kernels))
-	for i := range order {
-		order[i] = uint32(i)
-	}
-	slices.SortStableFunc(order, func(x, y uint32) int { return cmp.Compare(tl.t.Kernels[x].Start, tl.t.Kernels[y].Start) })
-	for _, i := range order {
-		k := &tl.t.Kernels[i]
-		c := &open[k.Queue]
-		group := tl.kernel[i]
-		if !fits[group] {
+	var order []timeline.Op
+	tl.t.EachOp(func(op timeline.Op) { order = append(order, op) })
+	slices.SortStableFunc(order, func(x, y timeline.Op) int { return cmp.Compare(x.Start, y.Start) })
+	for _, op := range order {
+		c := &open[op.Queue]
+		if op.Kind != timeline.OpKernel || !fits[tl.kernel[op.Index]] {
 			closeChain(c)
 			continue
 		}
-		node := tl.at.KernelNode(int(i))
-		if c.n > 0 && c.node != node {
+		inside := tl.innermost(op)
+		if c.n > 0 && c.inside != inside {
 			closeChain(c)
 		}
-		ns := max(0, k.Duration())
-		c.node, c.n, c.sum, c.longest = node, c.n+1, c.sum+ns, max(c.longest, ns)
-		times[group] += ns
+		ns := max(0, timeline.Since(op.Start, op.End))
+		c.inside, c.n, c.sum, c.longest = inside, c.n+1, c.sum+ns, max(c.longest, ns)
+		times[tl.kernel[op.Index]] += ns
 	}
 	for i := range open {
 		closeChain(&open[i])
@@ -230,9 +264,26 @@ func (a *analyzer) fusionSavings() {
 			{Metric: "kernels in them", Value: float64(kernels)},
 			{Metric: "mean length", Value: float64(kernels) / float64(max(1, chains)), Unit: "kernels"},
 		},
-		Assumption: "Kernels that follow each other in a stream within one range become one that takes as long as the longest of them; launches saved come on top and are counted with the gaps.",
+		Assumption: "Kernels that follow each other in a stream within one instance of a range and with no other work between become one that takes as long as the longest of them. What only feeds or unpacks the others, as casts do, may save more than that; launches saved come on top and are counted with the gaps.",
 		How:        "Use torch.compile, or fused kernels of a library (RMSNorm, rotary embedding, SwiGLU).",
 	}, saved, nil)
+}
+
+// innermost is the range around the launch of work that opened last; None without
+// one.
+func (tl *timed) innermost(op timeline.Op) uint32 {
+	var best uint32 = timeline.None
+	call := tl.at.Launch(op)
+	if call == timeline.None {
+		return best
+	}
+	tl.at.RangesAround(call, func(r uint32) {
+		if best == timeline.None || tl.t.Ranges[r].Start > tl.t.Ranges[best].Start ||
+			tl.t.Ranges[r].Start == tl.t.Ranges[best].Start && r > best {
+			best = r
+		}
+	})
+	return best
 }
 
 // longest names the kernels with the most time.

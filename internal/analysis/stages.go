@@ -22,34 +22,58 @@ func (a *analyzer) pickStages() {
 		names = stageNames
 	}
 	for _, name := range names {
-		if i := a.outermost(name); i >= 0 {
-			a.addStage(name, i)
+		if list := a.outermost(name); len(list) > 0 {
+			a.addStage(name, list)
 		}
 	}
 	if len(a.res.Stages) == 0 {
 		for _, i := range a.largestOutermost() {
-			a.addStage(a.res.Regions[i].Path, i)
+			a.addStage(a.res.Regions[i].Path, []int{i})
 		}
 	}
 	if len(a.res.Stages) == 0 && a.res.Totals.Split != nil {
 		a.res.Stages = append(a.res.Stages, Stage{Name: "all", Passes: 1, Split: *a.res.Totals.Split})
-		a.stageRegion = append(a.stageRegion, 0)
+		a.stageRegions = append(a.stageRegions, nil)
 	}
 	a.stageTimes()
 }
 
-// outermost is the index of the region by that path with the most wall time,
-// or -1.
-func (a *analyzer) outermost(path string) int {
-	best := -1
+// timedStages are those that the workload timed where there is no timeline.
+func (a *analyzer) timedStages() {
+	m := a.clean
+	if m == nil {
+		m = a.profiled
+	}
+	for _, name := range stagesOf(m) {
+		s := Stage{Name: name, Split: Split{Busy: []TimePart{}, Idle: []TimePart{}}}
+		a.cleanTimes(&s)
+		a.res.Stages = append(a.res.Stages, s)
+		a.stageRegions = append(a.stageRegions, nil)
+	}
+}
+
+// outermost lists the regions of that name that lie least deep. A push/pop and a
+// start/end range of one path are the same moments: the one with more kernels
+// counts.
+func (a *analyzer) outermost(name string) []int {
+	var list []int
+	depth := 0
 	for i := range a.regionIDs {
 		r := &a.res.Regions[i]
-		if r.Name == path && (best < 0 || r.Depth < a.res.Regions[best].Depth ||
-			r.Depth == a.res.Regions[best].Depth && r.KernelNS > a.res.Regions[best].KernelNS) {
-			best = i
+		switch {
+		case r.Name != name || len(list) > 0 && r.Depth > depth:
+			continue
+		case len(list) == 0 || r.Depth < depth:
+			list, depth = []int{i}, r.Depth
+			continue
+		}
+		if at := slices.IndexFunc(list, func(j int) bool { return a.res.Regions[j].Path == r.Path }); at < 0 {
+			list = append(list, i)
+		} else if r.KernelNS > a.res.Regions[list[at]].KernelNS {
+			list[at] = i
 		}
 	}
-	return best
+	return list
 }
 
 func (a *analyzer) largestOutermost() []int {
@@ -67,30 +91,54 @@ func (a *analyzer) largestOutermost() []int {
 	return list
 }
 
-func (a *analyzer) addStage(name string, region int) {
-	r := &a.res.Regions[region]
-	s := Stage{Name: name, Region: r.Path, Passes: int(r.Instances), Split: r.Split}
-	if r.Instances > 0 {
-		ms := float64(r.WallNS) / float64(r.Instances) / 1e6
+func (a *analyzer) addStage(name string, regions []int) {
+	s := Stage{Name: name, Region: a.res.Regions[regions[0]].Path}
+	var ids []uint32
+	var wall int64
+	ns := make([]int64, a.tl.p.categories+int(causes))
+	for _, i := range regions {
+		r := &a.res.Regions[i]
+		if len(regions) > 1 {
+			s.Regions = append(s.Regions, r.Path)
+		}
+		ids = append(ids, a.regionIDs[i])
+		s.Passes += int(r.Instances)
+		wall += r.WallNS
+		for l, n := range a.tl.splitOf(a.regionIDs[i], workKey{-1, -1}) {
+			ns[l] += n
+		}
+	}
+	s.Split = a.split(ns)
+	if s.Passes > 0 {
+		ms := float64(wall) / float64(s.Passes) / 1e6
 		s.NsysMS = &ms
 	}
 	a.cleanTimes(&s)
 	a.res.Stages = append(a.res.Stages, s)
-	a.stageRegion = append(a.stageRegion, a.regionIDs[region])
+	a.stageRegions = append(a.stageRegions, ids)
 }
 
 // stageTimes tells each kernel's time within each stage.
 func (a *analyzer) stageTimes() {
-	for s, id := range a.stageRegion {
+	for s := range a.stageRegions {
 		for k := range a.res.Kernels {
-			if row := &a.res.Kernels[k]; id == 0 {
-				row.Stages = append(row.Stages, StageTime{a.res.Stages[s].Name, row.Calls, row.TotalNS})
-				continue
-			}
-			if c := a.tl.inRegion[regionGroup{id, uint32(k)}]; c != nil {
-				row := &a.res.Kernels[k]
-				row.Stages = append(row.Stages, StageTime{a.res.Stages[s].Name, c.calls, c.ns})
+			if calls, ns := a.inStage(s, k); calls > 0 {
+				a.res.Kernels[k].Stages = append(a.res.Kernels[k].Stages, StageTime{a.res.Stages[s].Name, calls, ns})
 			}
 		}
 	}
+}
+
+// inStage is how often and how long a kernel ran in a stage.
+func (a *analyzer) inStage(stage, kernel int) (calls, ns int64) {
+	if len(a.stageRegions[stage]) == 0 {
+		return a.res.Kernels[kernel].Calls, a.res.Kernels[kernel].TotalNS
+	}
+	for _, id := range a.stageRegions[stage] {
+		if c := a.tl.inRegion[regionGroup{id, uint32(kernel)}]; c != nil {
+			calls += c.calls
+			ns += c.ns
+		}
+	}
+	return calls, ns
 }

@@ -3,6 +3,7 @@ package analysis
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -56,6 +57,12 @@ func (a *analyzer) verify(targets *pick.Targets, launches *pick.Launches) error 
 		a.warn("counters", "", "%s", w)
 	}
 	for _, m := range v.Matches {
+		if m.Result < len(a.counted) && m.Verdict == pick.Doubtful {
+			a.counted[m.Result].doubt = m.Why
+		}
+	}
+	a.chooseSpeakers()
+	for _, m := range v.Matches {
 		a.mark(m)
 	}
 	a.picked(targets, v)
@@ -79,7 +86,7 @@ func (a *analyzer) mark(m pick.Match) {
 		}
 		c := a.res.Kernels[i].Counted
 		c.Verified = m.Verdict == pick.Sound || m.Verdict == pick.Unexpected
-		if m.Verdict != pick.Sound && (a.in.Targets != "" || m.Verdict != pick.Unexpected) {
+		if m.Verdict != pick.Sound && l.alike < 2 && (a.in.Targets != "" || m.Verdict != pick.Unexpected) {
 			c.Note = m.Why
 		}
 		return
@@ -188,7 +195,7 @@ var regionMetrics = []string{
 	"gpu__time_duration.sum", "dram__bytes_read.sum", "dram__bytes_write.sum",
 	counterDRAM[0], counterL2[0], counterL1[0], counterSM[0],
 	"sm__pipe_tensor_cycles_active" + ofElapsed, "sm__pipe_fma_cycles_active" + ofElapsed,
-	counterIssue[0], counterOccupancy[0], "smsp__inst_executed.sum",
+	counterIssueActive, counterOccupancy[0], "smsp__inst_executed.sum",
 	"lts__t_sector_hit_rate.pct", "l1tex__t_sector_hit_rate.pct",
 }
 
@@ -225,7 +232,14 @@ func (a *analyzer) countRegions(context.Context) error {
 func regionCounters(r *pick.Region, out *Region) (*RegionCounters, string) {
 	if r.Whole != nil && out.Process == nil && out.Device == nil {
 		c := &RegionCounters{Method: "range", Coverage: 1, Metrics: []RegionMetric{}}
+		if r.Whole.Of > 0 && r.Whole.Ranges < r.Whole.Of {
+			c.Coverage = float64(r.Whole.Ranges) / float64(r.Whole.Of)
+			c.Note = fmt.Sprintf("%d of its %d instances were measured, and nothing is added for the rest", r.Whole.Ranges, r.Whole.Of)
+		}
 		for _, m := range r.Whole.Metrics {
+			if !finite(m.Value) {
+				continue
+			}
 			c.Metrics = append(c.Metrics, RegionMetric{Name: m.Name, Unit: m.Unit, Value: m.Value, How: m.How})
 		}
 		return c, ""
@@ -237,8 +251,15 @@ func regionCounters(r *pick.Region, out *Region) (*RegionCounters, string) {
 		if len(p.Inclusive.Metrics) == 0 {
 			break
 		}
-		c := &RegionCounters{Method: "kernel", Coverage: p.Inclusive.Coverage, Metrics: []RegionMetric{}}
+		c := &RegionCounters{Method: "kernel", Coverage: p.Inclusive.Coverage, Metrics: []RegionMetric{}, Note: timesUnderNcu(&p.Inclusive)}
+		if all := p.Inclusive.KernelNS + p.Inclusive.ExcludedNS; p.Inclusive.ExcludedNS > 0 && all > 0 {
+			c.Coverage *= float64(p.Inclusive.KernelNS) / float64(all)
+			c.Note = joinWords(fmt.Sprintf("kernel patterns leave out %d of its launches", p.Inclusive.ExcludedLaunches), c.Note)
+		}
 		for _, m := range p.Inclusive.Metrics {
+			if timeOfNcu(m.Name) || !finite(m.Value) {
+				continue
+			}
 			c.Metrics = append(c.Metrics, RegionMetric{Name: m.Name, Unit: m.Unit, Value: m.Value, How: m.How})
 		}
 		return c, ""
@@ -248,6 +269,36 @@ func regionCounters(r *pick.Region, out *Region) (*RegionCounters, string) {
 		why = "none of its kernels was counted"
 	}
 	return nil, why
+}
+
+// timeOfNcu tells counters that are times or elapsed cycles: summed over launches
+// they would pass for times of the run.
+func timeOfNcu(name string) bool {
+	base, _, _ := strings.Cut(name, ".")
+	return strings.Contains(base, "__time_") || strings.HasSuffix(base, "__cycles_elapsed") && !strings.Contains(name, "per_second")
+}
+
+// slower is how far the times under ncu must be from the timeline's to be told.
+const slower = 0.1
+
+// timesUnderNcu compares the launches of a region under ncu with the same in the
+// timeline.
+func timesUnderNcu(s *pick.RegionSums) string {
+	for _, m := range s.Metrics {
+		timeline := m.Coverage * float64(s.KernelNS)
+		if m.Name != "gpu__time_duration.sum" || timeline <= 0 {
+			continue
+		}
+		than := "longer"
+		x := m.Value/timeline - 1
+		if x < 0 {
+			than = "less"
+		}
+		if math.Abs(x) > slower {
+			return fmt.Sprintf("under ncu, which empties the caches and sets the clock, these launches take %.0f %% %s than in the timeline: bytes of DRAM and shares of peaks are those under ncu", math.Abs(x)*100, than)
+		}
+	}
+	return ""
 }
 
 func same(x, y *int) bool {

@@ -46,16 +46,21 @@ type callTime struct{ calls, ns int64 }
 
 func (a *analyzer) readTimeline(ctx context.Context) error {
 	if a.in.Timeline == "" {
-		a.missing("no-timeline", "capture one with nsys, or analyse the run that has one",
-			"there is no timeline: times, regions, stages and gaps are not known")
+		unknown := "times, regions, stages and gaps"
+		if len(a.in.Metrics) > 0 {
+			unknown = "times of kernels and regions, and gaps"
+		}
+		a.missing("no-timeline", "capture one with nsys (pipeline.nsys.enable=true), or analyse the run that has one", "there is no timeline: %s are not known", unknown)
+		a.timedStages()
 		return nil
 	}
 	t, err := a.openTimeline(ctx)
 	if err != nil {
-		if len(a.in.Counters) == 0 || ctx.Err() != nil {
+		if len(a.in.Counters)+len(a.in.Metrics) == 0 && a.in.Operators == "" || ctx.Err() != nil {
 			return err
 		}
-		a.missing("no-timeline", "", "the timeline cannot be read, so that times, regions, stages and gaps are not known: %v", err)
+		a.missing("no-timeline", "", "the timeline cannot be read, so that times of kernels and regions, and gaps, are not known: %v", err)
+		a.timedStages()
 		return nil
 	}
 	a.addFile(a.in.Timeline, "timeline")
@@ -107,7 +112,7 @@ func (a *analyzer) withoutSplits() {
 	none := Split{Busy: []TimePart{}, Idle: []TimePart{}}
 	a.res.Totals.Split = nil
 	if len(a.res.Stages) == 1 && a.res.Stages[0].Region == "" { // the whole, of which nothing is known
-		a.res.Stages, a.stageRegion = []Stage{}, nil
+		a.res.Stages, a.stageRegions = []Stage{}, nil
 	}
 	for i := range a.res.Stages {
 		a.res.Stages[i].Split = none
@@ -271,14 +276,14 @@ func (a *analyzer) sumTotals() {
 	tot.GPUSpanNS = max(0, timeline.Since(first, last))
 	tot.Launches, tot.KernelNames = int64(info.Counts.Kernels), info.Counts.KernelNames
 	for i := range t.Kernels {
-		tot.KernelNS += t.Kernels[i].Duration()
+		tot.KernelNS += max(0, t.Kernels[i].Duration())
 	}
 	for i := range t.Copies {
-		tot.CopyNS += timeline.Since(t.Copies[i].Start, t.Copies[i].End)
+		tot.CopyNS += max(0, timeline.Since(t.Copies[i].Start, t.Copies[i].End))
 		tot.CopyBytes += t.Copies[i].Bytes
 	}
 	for i := range t.Sets {
-		tot.CopyNS += timeline.Since(t.Sets[i].Start, t.Sets[i].End)
+		tot.CopyNS += max(0, timeline.Since(t.Sets[i].Start, t.Sets[i].End))
 	}
 	tot.Copies = int64(len(t.Copies))
 	ns := make([]int64, tl.p.categories+int(causes))
@@ -310,9 +315,9 @@ func (a *analyzer) environmentOf(t *timeline.Timeline) {
 		case "OsDescription":
 			setText(&env.OS, p.Value)
 		case "NvDriverVersion":
-			setText(&env.Driver, p.Value)
+			setText(&env.Driver, version(p.Value))
 		case "CudaDriverVersion":
-			setText(&env.CUDA, cudaVersion(p.Value))
+			setText(&env.CUDA, version(cudaVersion(p.Value)))
 		}
 	}
 	if len(a.res.Workload.Command) == 0 && t.Source.Command != "" {
@@ -325,6 +330,14 @@ func setText(at *string, value string) {
 	if *at == "" {
 		*at = value
 	}
+}
+
+// version is "" where nsys writes zeros for a driver that is not there.
+func version(s string) string {
+	if strings.Trim(s, "0.") == "" {
+		return ""
+	}
+	return s
 }
 
 // cudaVersion writes 13000 as 13.0.

@@ -19,11 +19,12 @@ func (a *analyzer) utilise(context.Context) error {
 	for i := range a.res.Stages {
 		s := &a.res.Stages[i]
 		seconds, note := s.seconds()
-		a.analytic(s, work[s.Name], seconds, note)
+		counted := a.countStage(i)
+		a.analytic(s, i, work[s.Name], seconds, note, counted)
 		if !a.alike() { // the timeline's passes are of another size than the clean ones
 			seconds, note = float64(s.Split.WallNS)/float64(max(1, s.Passes))/1e9, "over the time under nsys, because the clean run had another shape"
 		}
-		a.fromCounters(s, i, seconds, note)
+		a.fromCounters(s, i, seconds, note, counted)
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func FromFLOPs(r *flops.Report, dtype string) []StageWork {
 	return out
 }
 
-func (a *analyzer) analytic(s *Stage, w StageWork, seconds float64, note string) {
+func (a *analyzer) analytic(s *Stage, index int, w StageWork, seconds float64, note string, counted *stageCounts) {
 	if w.Stage == "" {
 		return
 	}
@@ -121,23 +122,28 @@ func (a *analyzer) analytic(s *Stage, w StageWork, seconds float64, note string)
 		if !ok {
 			u.Why = fmt.Sprintf("the data type %q has no peak", w.DType)
 		}
-		s.MFU = append(s.MFU, a.utilisation(u, w.FLOPs, string(dtype)))
+		if dtype == gpu.FP32 && counted != nil && counted.ops[gpu.TensorTF32] > counted.ops[gpu.FP32] {
+			dtype = gpu.TensorTF32
+			u.Why = joinWords("the counters show that its products ran on tensor cores as tf32", u.Why)
+		}
+		s.MFU = append(s.MFU, a.utilisation(u, w.FLOPs, string(dtype), index))
 	}
 	if w.Bytes > 0 {
 		s.Bytes = &w.Bytes
-		s.MBU = append(s.MBU, a.utilisation(Utilisation{Method: "analytic", Seconds: seconds, Why: note}, w.Bytes, levelDRAM))
+		s.MBU = append(s.MBU, a.utilisation(Utilisation{Method: "analytic", Seconds: seconds, Why: note}, w.Bytes, levelDRAM, index))
 	}
 }
 
 // utilisation divides work by time and peak. Over 100 % is no result but a
 // contradiction.
-func (a *analyzer) utilisation(u Utilisation, amount float64, peakID string) Utilisation {
+func (a *analyzer) utilisation(u Utilisation, amount float64, peakID string, stage int) Utilisation {
 	if len(a.res.Environment.GPUs) == 0 {
-		u.Why = "the GPU is not known"
+		u.Why = "neither a timeline nor counters name the GPU, so that its peak is not known"
 		return u
 	}
-	peak, ok := a.res.Environment.GPUs[0].peak(peakID)
-	if n := len(a.res.Environment.GPUs); n > 1 {
+	used := a.stageGPUs(stage)
+	peak, ok := used[0].peak(peakID)
+	if n := len(used); n > 1 {
 		peak.Value *= float64(n)
 		peak.Label = fmt.Sprintf("%s, %d GPUs", peak.Label, n)
 	}
@@ -153,7 +159,7 @@ func (a *analyzer) utilisation(u Utilisation, amount float64, peakID string) Uti
 		value := u.Achieved / peak.Value
 		if value > 1 {
 			u.Contradiction, u.Raw = true, &value
-			u.Why = fmt.Sprintf("it comes out at %.0f %% of a peak that cannot be exceeded: the work, the time or the peak is wrong", value*100)
+			u.Why = joinWords(fmt.Sprintf("it comes out at %.0f %% of a peak that cannot be exceeded: the work, the time or the peak is wrong", value*100), u.Why)
 			return u
 		}
 		u.Value = &value
@@ -161,59 +167,114 @@ func (a *analyzer) utilisation(u Utilisation, amount float64, peakID string) Uti
 	return u
 }
 
-// fromCounters multiplies the counts of each counted kernel by its launches in
-// the region. Nothing is added for kernels that were not counted.
-func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note string) {
-	if len(a.counted) == 0 || a.tl == nil || s.Passes == 0 {
-		return
-	}
-	ops, bytes := map[gpu.DType]float64{}, 0.0
-	var covered, total int64
-	for k := range a.res.Kernels {
-		row := &a.res.Kernels[k]
-		calls, ns := row.Calls, row.TotalNS
-		if region := a.stageRegion[index]; region != 0 {
-			c := a.tl.inRegion[regionGroup{region, uint32(k)}]
-			if c == nil {
-				continue
-			}
-			calls, ns = c.calls, c.ns
+// stageGPUs are the GPUs that a stage gave work to; the first where that is not
+// known.
+func (a *analyzer) stageGPUs(stage int) []*GPU {
+	var list []*GPU
+	for i := range a.res.Environment.GPUs {
+		if g := &a.res.Environment.GPUs[i]; a.tl != nil && a.usesGPU(stage, g.Device) {
+			list = append(list, g)
 		}
+	}
+	if len(list) == 0 {
+		list = []*GPU{&a.res.Environment.GPUs[0]}
+	}
+	return list
+}
+
+func (a *analyzer) usesGPU(stage, device int) bool {
+	if !slices.Contains(a.tl.devices(), device) {
+		return false
+	}
+	if len(a.stageRegions[stage]) == 0 {
+		return true
+	}
+	used := a.tl.rangesOf(device)
+	for _, id := range a.stageRegions[stage] {
+		if slices.ContainsFunc(a.tl.instances[id], func(r uint32) bool { return used[r] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// stageCounts are the counts of each counted kernel times its launches in a
+// stage. Nothing is added for kernels that were not counted.
+type stageCounts struct {
+	ops   map[gpu.DType]float64
+	bytes float64
+	// Shares of the kernel time whose FLOPs, and whose bytes, were counted.
+	opsCover, bytesCover float64
+}
+
+// countStage is nil where nothing was counted.
+func (a *analyzer) countStage(stage int) *stageCounts {
+	if len(a.launchOf) == 0 || a.tl == nil || a.res.Stages[stage].Passes == 0 {
+		return nil
+	}
+	out := &stageCounts{ops: map[gpu.DType]float64{}}
+	var withOps, withBytes, total int64
+	for k := range a.res.Kernels {
+		calls, ns := a.inStage(stage, k)
 		total += ns
 		l := a.launchOf[k]
-		if l == nil {
+		if l == nil || calls == 0 {
 			continue
 		}
 		d := l.counts()
-		if len(d.missing) > 0 && d.seconds == 0 {
-			continue
+		if d.computed() {
+			withOps += ns
+			for dtype, n := range d.flops {
+				out.ops[dtype] += n * float64(calls)
+			}
 		}
-		covered += ns
-		for dtype, n := range d.flops {
-			ops[dtype] += n * float64(calls)
+		if moved, ok := d.bytes[levelDRAM]; ok {
+			withBytes += ns
+			out.bytes += moved * float64(calls)
 		}
-		bytes += d.bytes[levelDRAM] * float64(calls)
 	}
-	if total == 0 || covered == 0 {
+	if total == 0 {
+		return nil
+	}
+	out.opsCover, out.bytesCover = float64(withOps)/float64(total), float64(withBytes)/float64(total)
+	return out
+}
+
+// fromCounters holds what was counted against the peaks.
+func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note string, counted *stageCounts) {
+	if counted == nil {
 		return
 	}
-	coverage := float64(covered) / float64(total)
-	if coverage < a.th.Covered {
-		note = joinWords(fmt.Sprintf("the counters cover %.0f %% of its kernel time: a lower bound", coverage*100), note)
+	// Where too little was counted, it says so in place of a value.
+	base := func(coverage float64, what string) (u Utilisation, enough bool) {
+		u = Utilisation{Method: "counters", Seconds: seconds, Coverage: &coverage, Why: note}
+		switch {
+		case coverage < a.th.Spoken:
+			u.Why = fmt.Sprintf("the counters of %s cover only %.0f %% of its kernel time; count more of its kernels, with --set full", what, coverage*100)
+			if coverage == 0 {
+				u.Why = fmt.Sprintf("the %s of none of its kernels were counted; count them with --set full", what)
+			}
+			return u, false
+		case coverage < a.th.Covered:
+			u.Why = joinWords(fmt.Sprintf("the counters cover %.0f %% of its kernel time, and nothing is added for the rest", coverage*100), note)
+		}
+		return u, true
 	}
-	u := Utilisation{Method: "counters", Seconds: seconds, Coverage: &coverage, Why: note}
-	if coverage < a.th.Spoken {
-		u.Why = fmt.Sprintf("the counters cover only %.0f %% of its kernel time; count more of its kernels", coverage*100)
-		s.MFU, s.MBU = append(s.MFU, u), append(s.MBU, u)
-		return
+	if u, enough := base(counted.opsCover, "FLOPs"); !enough {
+		s.MFU = append(s.MFU, u)
+	} else if dtype, ok := mostOf(counted.ops); ok {
+		s.MFU = append(s.MFU, a.utilisation(u, counted.ops[dtype]/float64(s.Passes), string(dtype), index))
 	}
-	if dtype, ok := mostOf(ops); ok {
-		s.MFU = append(s.MFU, a.utilisation(u, ops[dtype]/float64(s.Passes), string(dtype)))
-	}
-	if bytes > 0 {
-		s.MBU = append(s.MBU, a.utilisation(u, bytes/float64(s.Passes), levelDRAM))
+	if u, enough := base(counted.bytesCover, "bytes"); !enough {
+		s.MBU = append(s.MBU, u)
+	} else if counted.bytes > 0 {
+		u.Why = joinWords(u.Why, flushed)
+		s.MBU = append(s.MBU, a.utilisation(u, counted.bytes/float64(s.Passes), levelDRAM, index))
 	}
 }
+
+// flushed is why bytes of DRAM from counters are no bound of those in the run.
+const flushed = "ncu empties the caches before each launch that it counts, so that data which stays in L2 in the run counts as DRAM traffic here"
 
 func mostOf(ops map[gpu.DType]float64) (gpu.DType, bool) {
 	types := slices.SortedFunc(maps.Keys(ops), func(x, y gpu.DType) int {

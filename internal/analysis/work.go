@@ -18,7 +18,9 @@ const (
 
 var levels = []string{levelDRAM, levelL2, levelL1}
 
-var levelLabels = map[string]string{levelDRAM: "DRAM", levelL2: "L2 cache", levelL1: "L1 cache and shared memory"}
+// What L1 hands out of shared memory is in no byte counter, but keeps the unit
+// busy.
+var levelLabels = map[string]string{levelDRAM: "DRAM", levelL2: "L2 cache", levelL1: "L1 cache"}
 
 // done is what a counted launch did.
 type done struct {
@@ -26,6 +28,11 @@ type done struct {
 	flops   map[gpu.DType]float64
 	bytes   map[string]float64 // by memory level
 	missing []string           // what was not counted
+}
+
+// computed tells whether all FLOPs were counted.
+func (d *done) computed() bool {
+	return d.seconds > 0 && !slices.ContainsFunc(d.missing, func(m string) bool { return !strings.HasPrefix(m, "dram__") })
 }
 
 // tensorOps matches counters of tensor operations: with or without the
@@ -51,40 +58,43 @@ func (l *launch) counts() *done {
 	return d
 }
 
-// tensorFLOPs adds the counters per type; those per instruction serve only where
-// a type has no sum of its own.
+// tensorFLOPs adds the counters per type. The same operations may be counted as
+// a whole and in parts: by instruction, by destination type, by sparsity. Of
+// these the least divided counts, and the next where a type lacks it.
 func (l *launch) tensorFLOPs(d *done) {
-	whole, parts := map[gpu.DType]float64{}, map[gpu.DType]float64{}
-	hasWhole, any := map[gpu.DType]bool{}, false
+	type sums [4]float64 // by how much is divided
+	ops, have := map[gpu.DType]*sums{}, map[gpu.DType]*[4]bool{}
 	for _, name := range slices.Sorted(maps.Keys(l.values)) {
 		m := tensorOps.FindStringSubmatch(name)
 		if m == nil {
 			continue
 		}
 		dtype, ok := tensorTypes[m[2]]
-		ops, counted := l.total(strings.TrimSuffix(name, m[4]), m[4], d.seconds)
+		n, counted := l.total(strings.TrimSuffix(name, m[4]), m[4], d.seconds)
 		if !ok || !counted {
 			continue
 		}
-		any = true
-		if m[1] == "" {
-			whole[dtype] += ops
-			hasWhole[dtype] = true
-		} else {
-			parts[dtype] += ops
+		if ops[dtype] == nil {
+			ops[dtype], have[dtype] = &sums{}, &[4]bool{}
+		}
+		at := 0
+		switch {
+		case m[1] != "":
+			at = 3
+		case m[3] != "":
+			at = 2
+		case strings.Contains(name, "_dst_"):
+			at = 1
+		}
+		ops[dtype][at] += n
+		have[dtype][at] = true
+	}
+	for dtype, n := range ops {
+		if at := slices.Index(have[dtype][:], true); n[at] > 0 {
+			d.flops[dtype] = n[at]
 		}
 	}
-	for dtype, ops := range parts {
-		if !hasWhole[dtype] {
-			whole[dtype] = ops
-		}
-	}
-	for dtype, ops := range whole {
-		if ops > 0 {
-			d.flops[dtype] = ops
-		}
-	}
-	if !any {
+	if len(ops) == 0 {
 		d.missing = append(d.missing, "sm__ops_path_tensor_*")
 	}
 }
@@ -150,10 +160,26 @@ func (l *launch) vectorFLOPs(d *done) {
 		}
 		if found < len(v.ops) {
 			d.missing = append(d.missing, "smsp__sass_thread_inst_executed_op_"+v.ops[0].name+"_pred_on")
-		} else if sum > 0 {
+		} else if sum > 0 && !(v.dtype == gpu.FP16 && l.movesOnly()) {
 			d.flops[v.dtype] = sum
 		}
 	}
+}
+
+// movesShare is the part of all instructions below which packed half arithmetic
+// is taken for moves of constants, for which compilers use it.
+const movesShare = 0.03
+
+func (l *launch) movesOnly() bool {
+	all, ok := l.value("smsp__inst_executed.sum")
+	if !ok || all <= 0 {
+		return false
+	}
+	var half float64 // thread instructions
+	for _, op := range []string{"hadd", "hmul", "hfma"} {
+		half += l.values["smsp__sass_thread_inst_executed_op_"+op+"_pred_on.sum"]
+	}
+	return half > 0 && half/32 < movesShare*all
 }
 
 func (l *launch) traffic(d *done) {
@@ -182,6 +208,7 @@ type limit struct {
 	perCycle float64 // 0 where only the rate is known
 	hz       float64
 	rate     float64 // per second
+	counter  string  // that perCycle is from
 	basis    string
 }
 
@@ -198,7 +225,7 @@ func (l *launch) limits() (flops map[gpu.DType]limit, bytes map[string]limit) {
 		}
 		dtype, ok := tensorTypes[m[2]]
 		if v := l.values[name]; ok && v > flops[dtype].perCycle && hz > 0 {
-			flops[dtype] = limit{v, hz, v * hz, name + " x sm__cycles_elapsed.avg.per_second"}
+			flops[dtype] = limit{v, hz, v * hz, name, name + " x sm__cycles_elapsed.avg.per_second"}
 		}
 	}
 	for _, v := range []struct {
@@ -211,7 +238,8 @@ func (l *launch) limits() (flops map[gpu.DType]limit, bytes map[string]limit) {
 		{gpu.FP16, "sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained", 4},
 	} {
 		if n, ok := l.value(v.name); ok && n > 0 && hz > 0 {
-			flops[v.dtype] = limit{n * v.weight, hz, n * v.weight * hz, v.name + " x " + map[float64]string{2: "2", 4: "4"}[v.weight] + " x sm__cycles_elapsed.avg.per_second"}
+			counter := v.name + " x " + map[float64]string{2: "2", 4: "4"}[v.weight]
+			flops[v.dtype] = limit{n * v.weight, hz, n * v.weight * hz, counter, counter + " x sm__cycles_elapsed.avg.per_second"}
 		}
 	}
 	for _, v := range []struct{ level, peak, clock string }{
@@ -222,7 +250,7 @@ func (l *launch) limits() (flops map[gpu.DType]limit, bytes map[string]limit) {
 		n, ok := l.value(v.peak)
 		clock, okClock := l.value(v.clock)
 		if ok && okClock && n > 0 && clock > 0 {
-			bytes[v.level] = limit{n, clock, n * clock, v.peak + " x " + v.clock}
+			bytes[v.level] = limit{n, clock, n * clock, v.peak, v.peak + " x " + v.clock}
 		}
 	}
 	l.dramByShare(bytes)

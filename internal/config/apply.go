@@ -31,7 +31,12 @@ func (c *composer) apply(full *Node, o *override) error {
 		}
 	}
 	if err := c.merge.update(full, o.key, value, o.op != "="); err != nil {
-		return c.overrideFailed(o, err)
+		failed := c.overrideFailed(o, err)
+		var e *Error
+		if errors.As(failed, &e) && e.Kind == "unknown-key" && e.Hint == "" && !strings.Contains(o.key, ".") {
+			e.Hint = elsewhere(full, o.key)
+		}
+		return failed
 	}
 	full.reparent()
 	if strings.HasPrefix(o.key, "hydra.") || o.key == "hydra" {
@@ -109,6 +114,33 @@ func (c *composer) keyHint(key string, me *mergeError) string {
 		}
 	}
 	return "did you mean '" + near[0] + "'?"
+}
+
+// elsewhere suggests the keys of that name below the top, of which there are
+// few.
+func elsewhere(full *Node, name string) string {
+	var found []string
+	var walk func(n *Node, path string)
+	walk = func(n *Node, path string) {
+		for _, e := range n.Entries() {
+			key, ok := e.Key.Text()
+			if !ok || path == "" && key == "hydra" {
+				continue
+			}
+			at := strings.TrimPrefix(path+"."+key, ".")
+			if key == name && path != "" {
+				found = append(found, "'"+at+"'")
+			}
+			if e.Value.kind == Map {
+				walk(e.Value, at)
+			}
+		}
+	}
+	walk(full, "")
+	if len(found) == 0 || len(found) > 3 {
+		return ""
+	}
+	return "did you mean " + strings.Join(found, " or ") + "?"
 }
 
 // nearestHint suggests one name.

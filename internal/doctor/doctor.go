@@ -85,6 +85,10 @@ type Options struct {
 	CUDA     bool // the workload uses a GPU
 	Torch    bool // the workload is a Python program with PyTorch
 
+	Packages  []string // that the workload's Python needs beside torch
+	PythonEnv []string // of the workload's Python; nil is that of the host
+	Device    string   // cuda:N that the workload is given; anything else is not checked
+
 	Sample string // nsys's CPU sampling: none, process-tree, system-wide; "" is none
 
 	// Paths that the configuration names; "" looks around.
@@ -130,6 +134,7 @@ var checks = []check{
 	{"home", "home folder writable", checkHome},
 	{"python", "Python", checkPython},
 	{"torch", "PyTorch in the workload's Python", checkTorch},
+	{"packages", "other packages in the workload's Python", checkPackages},
 	{"nvtx", "NVTX in the workload's Python", checkNVTX},
 }
 

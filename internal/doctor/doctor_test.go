@@ -399,6 +399,16 @@ func TestChecks(t *testing.T) {
 		{"torch", "no python", func(p *patient) { delete(p.tools, tool.Python) }, NotApplicable, "no Python", ""},
 		{"torch", "not wanted", func(p *patient) { p.opts.Torch = false }, NotApplicable, "", ""},
 
+		{"packages", "there", func(p *patient) {
+			p.needs(`{"torch": "2.11.0", "packages": {"transformers": "5.17.0", "PIL": "unknown"}}`)
+		}, OK, "transformers 5.17.0, PIL unknown", ""},
+		{"packages", "missing", func(p *patient) { p.needs(`{"torch": "2.11.0", "packages": {}}`) }, Blocker, "python3 has no transformers and no PIL", "python3 -m pip install transformers Pillow; or name another interpreter with pipeline.workload.python=PATH"},
+		{"packages", "python fails", func(p *patient) { p.needs("rubbish") }, Unknown, "invalid character", "import transformers"},
+		{"packages", "no python", func(p *patient) { p.needs("{}"); delete(p.tools, tool.Python) }, NotApplicable, "no Python", ""},
+		{"packages", "not wanted", func(p *patient) {}, NotApplicable, "", ""},
+		{"gpus", "a device that is there", func(p *patient) { p.opts.Device = "cuda:0" }, OK, "one", ""},
+		{"gpus", "a device that is not there", func(p *patient) { p.opts.Device = "cuda:7" }, Blocker, "device=cuda:7, and the last one is cuda:0", "device=cuda:N"},
+
 		{"nvtx", "package", func(p *patient) { p.says(`{"torch": "x", "torch_cuda": "", "nvtx": "0.2.13"}`) }, OK, "package nvtx 0.2.13", ""},
 		{"nvtx", "missing", func(p *patient) { p.says(`{"torch": "x", "torch_cuda": ""}`) }, Warning, "no stages", "pip install nvtx"},
 		{"nvtx", "python fails", func(p *patient) { p.says("rubbish") }, Unknown, "", ""},
@@ -442,6 +452,11 @@ func (p *patient) effective(bits string) {
 
 func (p *patient) oldNsys() {
 	p.tools[tool.Nsys] = tool.Tool{Name: tool.Nsys, Path: "/usr/bin/nsys", Version: tool.V(2022, 4, 2)}
+}
+
+func (p *patient) needs(answers string) {
+	p.opts.Packages = []string{"transformers", "PIL"}
+	p.answers["python3 -c "+inspect+" transformers PIL"] = answer{out: answers}
 }
 
 func (p *patient) says(text string) { p.answers["python3 -c "+inspect] = answer{out: text} }

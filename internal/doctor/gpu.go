@@ -183,6 +183,9 @@ func checkGPUs(_ context.Context, e *exam) finding {
 		return f
 	}
 	visible := e.getenv("CUDA_VISIBLE_DEVICES")
+	if n, err := strconv.Atoi(strings.TrimPrefix(e.Device, "cuda:")); err == nil && visible == "" && n >= len(e.gpus) {
+		return problem(true, "choose another with device=cuda:N; nvidia-smi -L lists them", "device=%s, and the last one is cuda:%d", e.Device, len(e.gpus)-1)
+	}
 	if len(e.gpus) == 1 {
 		return ok("one")
 	}

@@ -43,10 +43,12 @@ func existing(path string) string {
 	}
 }
 
-func (e *exam) room(path, what, fix string, blocks, warns uint64) finding {
-	dir := existing(path)
+// room looks for a folder that can be written and has space. The remedy for the
+// one is another folder, for the other it may also be to free space.
+func (e *exam) room(path, what, other, more string, blocks, warns uint64) finding {
+	dir, fix := existing(path), "free space"+more+", or "+other
 	if err := e.Writable(dir); err != nil {
-		return problem(true, fix, "%s %s cannot be written: %v", what, dir, err)
+		return problem(true, other, "%s %s cannot be written: %v", what, dir, err)
 	}
 	free, err := e.Free(dir)
 	switch {
@@ -68,14 +70,14 @@ func size(n uint64) string {
 }
 
 func checkRunStore(_ context.Context, e *exam) finding {
-	return e.room(e.RunDir, "the run store", "free space (deepprof runs clean), or set hydra.run.dir to another disk", runBlocks, runWarns)
+	return e.room(e.RunDir, "the run store", "choose a folder of yours on another disk with hydra.run.dir=DIR", " (deepprof runs clean)", runBlocks, runWarns)
 }
 
 func checkTemp(_ context.Context, e *exam) finding {
 	if _, err := os.Stat(e.TempDir); err != nil {
 		return problem(e.Timeline || e.Counters, "create it, or set TMPDIR to a folder that exists", "TMPDIR %s: %v", e.TempDir, errors.Unwrap(err))
 	}
-	return e.room(e.TempDir, "TMPDIR", "free space, or set TMPDIR to another disk: a program under nsys crashes when it fills", tempBlocks, tempWarns)
+	return e.room(e.TempDir, "TMPDIR", "set TMPDIR to a folder of yours on another disk: a program under nsys crashes when it fills", "", tempBlocks, tempWarns)
 }
 
 // checkShm matters for nsys before 2023, which keeps its sessions there.

@@ -18,7 +18,9 @@ type modules struct {
 	NVTX         string `json:"nvtx"`         // NVIDIA's package
 	Transformers string `json:"transformers"` //
 	TorchNVTX    bool   `json:"torch_nvtx"`   // torch.cuda.nvtx
-	err          error
+	// Packages are those that were asked for and are there, with their versions.
+	Packages map[string]string `json:"packages"`
+	err      error
 }
 
 // inspect finds modules without importing them: importing PyTorch takes up to
@@ -43,6 +45,11 @@ if spec is not None and spec.submodule_search_locations:
 try: found = importlib.util.find_spec("nvtx") is not None
 except Exception: found = False
 if found: out["nvtx"] = version("nvtx") or "unknown"
+out["packages"] = {}
+for name in sys.argv[1:]:
+    try: found = importlib.util.find_spec(name) is not None
+    except Exception: found = False
+    if found: out["packages"][name] = version(name) or "unknown"
 print(json.dumps(out))
 `
 
@@ -58,7 +65,11 @@ func (e *exam) loadModules(ctx context.Context) {
 		e.python = t
 	}
 	m := &modules{}
-	text, err := e.ask(ctx, e.python.Path, "-c", inspect)
+	h := e.Host
+	if e.PythonEnv != nil {
+		h.Env = e.PythonEnv
+	}
+	text, err := h.ask(ctx, e.python.Path, append([]string{"-c", inspect}, e.Packages...)...)
 	if err == nil {
 		// A site customisation may print before it.
 		if i := strings.LastIndexByte(text, '\n'); i >= 0 {
@@ -97,11 +108,48 @@ func checkTorch(ctx context.Context, e *exam) finding {
 	case m.err != nil:
 		return unknown("run it by hand: "+e.python.Path+" -c 'import torch'", "%v", m.err)
 	case m.Torch == "":
-		return problem(true, "install PyTorch into it ("+e.python.Path+" -m pip install torch), or name another interpreter with DEEPPROF_PYTHON", "%s has no torch", e.python.Path)
+		return problem(true, e.install("torch"), "%s has no torch", e.python.Path)
 	case m.TorchCUDA == "" && e.wantsGPU():
 		return problem(true, "install a PyTorch built for CUDA", "torch %s is built without CUDA", m.Torch)
 	}
 	return ok("torch %s, CUDA %s", m.Torch, or(m.TorchCUDA, "none"))
+}
+
+// install is the remedy for packages that the interpreter lacks.
+func (e *exam) install(packages ...string) string {
+	line := e.python.Path + " -m pip install"
+	for _, name := range packages {
+		if name == "PIL" {
+			name = "Pillow"
+		}
+		line += " " + name
+	}
+	return line + "; or name another interpreter with pipeline.workload.python=PATH or DEEPPROF_PYTHON"
+}
+
+func checkPackages(ctx context.Context, e *exam) finding {
+	if len(e.Packages) == 0 {
+		return notApplicable("no other package wanted")
+	}
+	if e.python.Path == "" {
+		return notApplicable("no Python")
+	}
+	e.loadModules(ctx)
+	if err := e.modules.err; err != nil {
+		return unknown("run it by hand: "+e.python.Path+" -c 'import "+e.Packages[0]+"'", "%v", err)
+	}
+	var lacking, found []string
+	for _, name := range e.Packages {
+		if version := e.modules.Packages[name]; version == "" {
+			lacking = append(lacking, name)
+		} else {
+			found = append(found, name+" "+version)
+		}
+	}
+	if len(lacking) > 0 {
+		return problem(true, e.install(lacking...), "%s has no %s", e.python.Path, strings.Join(lacking, " and no "))
+	}
+	return ok("%s", strings.Join(found, ", "))
 }
 
 func checkNVTX(ctx context.Context, e *exam) finding {

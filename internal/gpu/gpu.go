@@ -39,6 +39,8 @@ func (d DType) Label() string {
 		return "int8 tensor, dense"
 	case TensorFP64:
 		return "fp64 tensor"
+	case FP16: // ncu counts both in the same instructions
+		return "fp16 or bf16 vector"
 	}
 	return string(d)
 }

@@ -1,6 +1,7 @@
 package pick
 
 import (
+	"math"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/ncurep"
@@ -12,8 +13,9 @@ import (
 type Counted struct {
 	Report string // file that it comes from, for messages
 	ID     int    // number in that file
-	// Whole is set for a range or graph that was measured as one.
-	Whole bool
+	// Whole is set for a range or graph that was measured as one, Graph for a
+	// graph.
+	Whole, Graph bool
 
 	Mangled, Function, Demangled string
 	Grid, Block                  [3]int32
@@ -39,7 +41,7 @@ type MetricValue struct {
 // FromResult takes what is needed from a result of a report.
 func FromResult(r *ncurep.Result) Counted {
 	c := Counted{
-		ID: r.ID, Whole: r.Kind != ncurep.Kernel, Mangled: r.MangledName, Function: r.FunctionName, Demangled: r.DemangledName,
+		ID: r.ID, Whole: r.Kind != ncurep.Kernel, Graph: r.Kind == ncurep.Graph, Mangled: r.MangledName, Function: r.FunctionName, Demangled: r.DemangledName,
 		Grid: dim(r.Grid), Block: dim(r.Block), Process: int(r.Process.ID), Device: r.Device,
 		Context: int(r.ContextID), Stream: int(r.StreamID), HasState: r.NVTX.Recorded,
 	}
@@ -62,7 +64,7 @@ func FromResult(r *ncurep.Result) Counted {
 	for i := range r.Metrics {
 		m := &r.Metrics[i]
 		v, ok := m.Value.Float64()
-		if !ok || seen[m.Name] {
+		if !ok || seen[m.Name] || math.IsNaN(v) || math.IsInf(v, 0) {
 			continue
 		}
 		seen[m.Name] = true

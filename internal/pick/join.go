@@ -3,6 +3,7 @@ package pick
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -16,6 +17,7 @@ func Regions(l *Launches, results []Counted, v *Verification, o RegionOptions) (
 	if err != nil {
 		return nil, err
 	}
+	o.Aggregate = o.Aggregate || l.alone()
 	j := &joiner{l: l, o: o, results: results, stands: map[int][]int{}, units: map[string]string{}}
 	if err := j.choose(); err != nil {
 		return nil, err
@@ -131,7 +133,7 @@ func (j *joiner) represent(v *Verification) {
 		c := &j.results[i]
 		j.values[i], j.where[i] = map[string]float64{}, c.enclosing()
 		for _, m := range c.Metrics {
-			if len(wanted) > 0 && !wanted[m.Name] {
+			if len(wanted) > 0 && !wanted[m.Name] || len(wanted) == 0 && !Meaningful(m.Name) {
 				continue
 			}
 			j.values[i][m.Name] = m.Value
@@ -147,6 +149,27 @@ func (j *joiner) represent(v *Verification) {
 	} else {
 		slices.Sort(j.metrics)
 	}
+}
+
+// Meaningful tells metrics that stand for themselves from those that ncu keeps
+// to compute others, or to draw a breakdown or a series.
+func Meaningful(name string) bool {
+	return !strings.HasPrefix(name, "derived_tempMetric") && !strings.Contains(name, ":") && !strings.Contains(name, ".Triage")
+}
+
+// alone tells whether one process launched everything, on one device.
+func (l *Launches) alone() bool {
+	var process uint32
+	var device int32
+	for i := range l.launches {
+		e := &l.launches[i]
+		d := l.t.Queues[l.t.Kernels[e.kernel].Queue].Device
+		if i > 0 && (uint32(e.process) != process || d != device) {
+			return false
+		}
+		process, device = uint32(e.process), d
+	}
+	return true
 }
 
 // enclosing are the paths of all regions around a result.
@@ -225,7 +248,7 @@ func (j *joiner) regions() []Region {
 			Folder: Folder(n.Path, n.Kind.String()), Instances: int(row.Instances), RangeNS: row.RangeNS,
 		}
 		j.parts(&r, n.ID)
-		j.whole(&r)
+		j.whole(&r, int(row.GraphLaunches))
 		j.judge(&r, int(row.KernelCalls), row.GraphNS)
 		out = append(out, r)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/metric"
+	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -165,8 +167,9 @@ func TestRegionsAddUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, g := range without.Regions {
-			if slices.ContainsFunc(g.Parts, func(p RegionPart) bool { return p.Scope == "aggregate" }) {
-				t.Errorf("%s: %s has an aggregate that was turned off", name, g.Path)
+			has := slices.ContainsFunc(g.Parts, func(p RegionPart) bool { return p.Scope == "aggregate" })
+			if has != (l.alone() && len(g.Parts) > 0) {
+				t.Errorf("%s: %s: an aggregate that was turned off: %v", name, g.Path, has)
 			}
 		}
 	}
@@ -240,6 +243,43 @@ func TestWholeRanges(t *testing.T) {
 	}
 	if measured == 0 {
 		t.Errorf("no region is measured as a whole; the results lie in %q", all[0].Paths())
+	}
+}
+
+// TestWholeGraphs: a graph counts in every region around its launch, against the
+// launches of graphs that the timeline has there.
+func TestWholeGraphs(t *testing.T) {
+	l := load(t, "graph_whole")
+	all := counted(t, "graph_whole")
+	r, err := Regions(l, all, &Verification{}, RegionOptions{Aggregate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, decode := region(t, r, "decode/step"), region(t, r, "decode")
+	if step.Measured != ByRange || decode.Measured != ByRange {
+		t.Fatalf("step %s (%s), decode %s (%s)", step.Measured, step.Why, decode.Measured, decode.Why)
+	}
+	if step.Whole.Ranges != decode.Whole.Ranges || decode.Whole.Of != step.Whole.Of || decode.Whole.Of < decode.Whole.Ranges || decode.Whole.NS != step.Whole.NS {
+		t.Errorf("step %+v, decode %+v", step.Whole, decode.Whole)
+	}
+}
+
+// TestOddValues: what is no number, or a step of ncu's own arithmetic, is not
+// shown.
+func TestOddValues(t *testing.T) {
+	result := &ncurep.Result{Metrics: []ncurep.Metric{
+		{Name: "a.sum", Value: metric.Float64(math.NaN())}, {Name: "b.sum", Value: metric.Float64(math.Inf(1))}, {Name: "c.sum", Value: metric.Float64(1)},
+	}}
+	if c := FromResult(result); len(c.Metrics) != 1 || c.Metrics[0].Name != "c.sum" {
+		t.Errorf("%+v", c.Metrics)
+	}
+	for name, want := range map[string]bool{
+		"derived_tempMetric4": false, "breakdown:sm__throughput.avg.pct_of_peak_sustained_elapsed": false, "pmsampling:dram__read_throughput": false,
+		"FBSP.TriageCompute.dramc__throughput.avg.pct_of_peak_sustained_elapsed": false, "dram__bytes.sum": true, "derived__memory_l1_conflicts_shared_nway": true,
+	} {
+		if Meaningful(name) != want {
+			t.Errorf("Meaningful(%q) = %v", name, !want)
+		}
 	}
 }
 

@@ -104,8 +104,8 @@ type RegionKernel struct {
 
 // WholeSums are ranges that ncu measured as a whole.
 type WholeSums struct {
-	Ranges  int            `json:"ranges"` // measured
-	Of      int            `json:"of"`     // instances in the timeline
+	Ranges  int            `json:"ranges"` // measured; launches of graphs where those were
+	Of      int            `json:"of"`     // instances, or launches of graphs, in the timeline
 	NS      int64          `json:"ns"`     // under ncu
 	Metrics []RegionMetric `json:"metrics"`
 	Absent  []Absent       `json:"absent,omitempty"`
@@ -121,8 +121,10 @@ type RegionOptions struct {
 	// KernelInclude and KernelExclude select kernels; exclude goes first.
 	KernelInclude []string `json:"kernel_include,omitempty"`
 	KernelExclude []string `json:"kernel_exclude,omitempty"`
-	// Metrics are the ones to show, in their order; nil shows all.
+	// Metrics are the ones to show, in their order; nil shows all that have a
+	// meaning of their own.
 	Metrics []string `json:"metrics,omitempty"`
-	// Aggregate adds a part over all processes and devices.
+	// Aggregate adds a part over all processes and devices. Where there is one of
+	// each, that part is there anyway.
 	Aggregate bool `json:"aggregate"`
 }

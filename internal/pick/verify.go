@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/cxx"
 )
 
 // A Verification says which of the launches that were to be counted were, and
@@ -92,10 +94,10 @@ type verifier struct {
 	out     *Verification
 }
 
-// looseKey finds a group whose mangled name one of the tools does not know; -1
-// stands for several.
+// looseKey finds a group whose mangled name one of the tools does not know, by
+// another of its names; -1 stands for several.
 type looseKey struct {
-	function    string
+	name        string
 	grid, block [3]int32
 }
 
@@ -115,12 +117,17 @@ func (v *verifier) index() {
 		slices.Sort(durations[g])
 		v.medians[g] = durations[g][(len(durations[g])-1)/2]
 		k := l.groups[g].key
-		key := looseKey{l.groups[g].names.function, k.grid, k.block}
-		if _, ok := v.loose[key]; ok {
-			v.loose[key] = -1
-			continue
+		n := l.groups[g].names
+		list := []string{n.function, n.demangled, n.short}
+		slices.Sort(list)
+		for _, name := range slices.Compact(list) {
+			key := looseKey{name, k.grid, k.block}
+			if _, ok := v.loose[key]; ok {
+				v.loose[key] = -1
+				continue
+			}
+			v.loose[key] = g
 		}
-		v.loose[key] = g
 	}
 }
 
@@ -142,8 +149,12 @@ func (v *verifier) find(c *Counted) int {
 			}
 		}
 	}
-	if g, ok := v.loose[looseKey{c.Function, c.Grid, c.Block}]; ok && g >= 0 && (v.l.groups[g].names.mangled == "" || c.Mangled == "") {
-		return g
+	// CSV has one name, of whichever kind it was printed in, and tools write
+	// template arguments in several ways: f<(int)1> is f<1>.
+	for _, name := range []string{c.Demangled, c.Function, cxx.Short(c.Demangled)} {
+		if g, ok := v.loose[looseKey{name, c.Grid, c.Block}]; ok && name != "" && g >= 0 && (v.l.groups[g].names.mangled == "" || c.Mangled == "") {
+			return g
+		}
 	}
 	return -1
 }

@@ -1,15 +1,20 @@
 package pick
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -298,5 +303,44 @@ func TestVerifyGraphs(t *testing.T) {
 		if !whole[i].Whole {
 			t.Errorf("result %d of graphs as a whole is a kernel", i)
 		}
+	}
+}
+
+// TestVerifyCSV: CSV has one name for a kernel, and its launches are in the
+// timeline all the same.
+func TestVerifyCSV(t *testing.T) {
+	l := load(t, "toy")
+	packed, err := os.ReadFile(filepath.Join("..", "ncurep", "testdata", "toy_full.2025.3.raw.csv.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zstd.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	rep, err := ncurep.ReadCSV(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []Counted
+	for _, r := range rep.Results {
+		got = append(got, FromResult(r))
+	}
+	survey, err := Survey(l, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := Verify(survey, got, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range v.Matches {
+		if m.Verdict == Unknown {
+			t.Errorf("%s: %s", m.Kernel, m.Why)
+		}
+	}
+	if len(v.Matches) != 31 || v.CoverageAll < 0.99 {
+		t.Errorf("%d matches, coverage %v", len(v.Matches), v.CoverageAll)
 	}
 }

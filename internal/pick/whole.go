@@ -3,18 +3,26 @@ package pick
 import "slices"
 
 // whole adds what ncu measured of the region as a whole: each instance is a
-// result, and only those that were measured count.
-func (j *joiner) whole(r *Region) {
-	var list []int
+// result, and only those that were measured count. A graph is not a range of its
+// own: it counts in every region that was open around its launch.
+func (j *joiner) whole(r *Region, graphs int) {
+	var list, inGraphs []int
 	for i := range j.results {
-		if j.results[i].Whole && slices.Contains(j.results[i].Paths(), r.Path) {
+		switch c := &j.results[i]; {
+		case c.Graph && j.where[i][r.Path]:
+			inGraphs = append(inGraphs, i)
+		case c.Whole && !c.Graph && slices.Contains(c.Paths(), r.Path):
 			list = append(list, i)
 		}
+	}
+	of := r.Instances
+	if len(list) == 0 { // a measured range holds its graphs
+		list, of = inGraphs, graphs
 	}
 	if len(list) == 0 {
 		return
 	}
-	w := &WholeSums{Ranges: len(list), Of: r.Instances}
+	w := &WholeSums{Ranges: len(list), Of: of}
 	for _, i := range list {
 		w.NS += j.results[i].DurationNS
 	}

@@ -103,9 +103,21 @@ func (r *run) policy() pick.Policy {
 // run.
 func (r *run) foresee() {
 	p := r.policy()
-	if n := r.Plan.Pipeline; n.Ncu.Pick.Enable && n.Nsys.Enable && n.Ncu.CLI.KernelID == "" {
+	switch mode := r.Plan.Pipeline.Ncu.CLI.ReplayMode; {
+	case r.willChoose() && mode == plan.ReplayAuto:
+		r.Say("note: ncu measures the ranges as a whole where it can, else launches that are chosen from the timeline, so that its filters will differ from the line shown: " + p.Foresee())
+	case r.willChoose():
 		r.Say("note: the launches that ncu counts are chosen from the timeline, so that its filters will differ from the line shown: " + p.Foresee())
+	default:
+		passes, _ := p.Collect.Passes()
+		r.Say(fmt.Sprintf("note: what ncu costs is not known before: nothing says how many launches or ranges the line shown selects; each is repeated about %d times", passes))
 	}
+}
+
+// willChoose tells whether launches will be chosen, as far as that shows before
+// there is a timeline.
+func (r *run) willChoose() bool {
+	return r.Plan.Pipeline.Nsys.Enable && r.notChoosing(&traced{}) == ""
 }
 
 // wholeTimeline tells whether the timeline shows the program from its start to
@@ -120,10 +132,21 @@ func (r *run) wholeTimeline() bool {
 func (r *run) cleanTime() time.Duration {
 	for _, s := range r.summary.Stages {
 		if s.Name == "baseline" && s.Seconds > 0 {
-			return time.Duration(s.Seconds / float64(max(1, r.Plan.Pipeline.Baseline.Repeats)) * float64(time.Second))
+			return r.once(s.Seconds)
+		}
+	}
+	if r.store != nil { // a run that goes on kept it
+		m := r.store.Manifest()
+		if s := m.Stage("baseline"); s != nil && s.State == runs.StateDone && s.Seconds != nil {
+			return r.once(*s.Seconds)
 		}
 	}
 	return 0
+}
+
+// once is the time of one of the repeated runs of the baseline.
+func (r *run) once(seconds float64) time.Duration {
+	return time.Duration(seconds / float64(max(1, r.Plan.Pipeline.Baseline.Repeats)) * float64(time.Second))
 }
 
 // chosen is a counter capture of chosen launches under way.
@@ -132,6 +155,7 @@ type chosen struct {
 	t        *traced
 	policy   pick.Policy
 	targets  *pick.Targets
+	metrics  *metricList
 	counted  []pick.Counted
 	outcomes []capture.Outcome
 }
@@ -140,7 +164,7 @@ type chosen struct {
 // verifies that they are the ones meant, and takes up once, in another way,
 // what was missed.
 func (r *run) countChosen(ctx context.Context, t *traced, steps []pick.Step) (capture.Outcome, error) {
-	c := &chosen{r: r, t: t, policy: r.policy()}
+	c := &chosen{r: r, t: t, policy: r.policy(), metrics: newMetricList(r.Plan.Pipeline.Ncu.CLI.Metrics)}
 	var err error
 	if c.targets, err = pick.Choose(t.launches, c.policy); err != nil {
 		return r.unmatched(err)
@@ -170,17 +194,7 @@ func (r *run) regionOptions() *pick.RegionOptions {
 
 // enter adds targets.json, which is final now, to the files of the stage.
 func (c *chosen) enter(ctx context.Context) error {
-	files, err := c.r.store.HashFiles(context.WithoutCancel(ctx), TargetsFile)
-	if err != nil {
-		return err
-	}
-	return c.r.store.Update(func(m *runs.Manifest) error {
-		s := m.Stage("ncu")
-		if n := len(s.Attempts); n > 0 {
-			s.Attempts[n-1].Files = append(s.Attempts[n-1].Files, files...)
-		}
-		return nil
-	})
+	return c.r.enter(ctx, "ncu", TargetsFile)
 }
 
 // say tells what will be counted and what it will cost, before it starts.
@@ -197,8 +211,8 @@ func (c *chosen) say() {
 	if p.Processes > 1 {
 		processes = fmt.Sprintf("%d processes", p.Processes)
 	}
-	c.r.Say(fmt.Sprintf("ncu: %d launches for %d kernels (by name, grid and block) in %s, about %.0f s; they stand for %.1f %% of the GPU time in the regions, %.1f %% of all",
-		p.Launches, n, processes, p.Seconds, 100*p.CoverageRegions, 100*p.CoverageAll))
+	c.r.Say(fmt.Sprintf("ncu: %s for %s (by name, grid and block) in %s, about %.0f s; they stand for %.1f %% of the GPU time in the regions, %.1f %% of all",
+		plural(p.Launches, "launch", "launches"), plural(n, "kernel", "kernels"), processes, p.Seconds, 100*p.CoverageRegions, 100*p.CoverageAll))
 	for _, w := range t.Warnings {
 		c.r.Say("note: " + w)
 	}
@@ -207,6 +221,13 @@ func (c *chosen) say() {
 			c.r.Say(fmt.Sprintf("note: %d launches, %.1f %% of the GPU time in the regions, are left out: %s", l.Launches, 100*l.Share, l.Reason))
 		}
 	}
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 func (c *chosen) write() error {
@@ -257,12 +278,13 @@ func (c *chosen) runs(ctx context.Context, first int) error {
 func (c *chosen) take(run *pick.Run, o capture.Outcome) error {
 	for _, report := range o.Reports {
 		run.Report = relative(c.r.store.Dir(), report)
-		results, err := readCounted(report, run.Report)
+		results, err := readCounted(report, run.Report, c.metrics)
 		if err != nil {
 			return err
 		}
 		c.counted = append(c.counted, results...)
 	}
+	c.targets.Regions.Metrics = c.metrics.list()
 	v, err := pick.Verify(c.targets, c.counted, c.t.launches)
 	if err != nil {
 		return err
@@ -304,6 +326,11 @@ func (c *chosen) outcome() capture.Outcome {
 	all, failed := joinOutcomes(c.outcomes)
 	v := c.targets.Verification
 	if v == nil || !all.Usable {
+		return all
+	}
+	if v.Groups == 0 {
+		all.Usable, all.Kind, all.What = false, capture.NothingMatched, "ncu counted launches, and none of them is one that was chosen"
+		all.Next = "compare " + TargetsFile + " with deepprof show launches " + c.r.store.Dir() + "; the program may launch other kernels under ncu than under nsys"
 		return all
 	}
 	c.r.Say(fmt.Sprintf("ncu: counted launches stand for %.1f %% of the GPU time in the regions, %.1f %% of all", 100*v.CoverageRegions, 100*v.CoverageAll))
@@ -374,15 +401,23 @@ func worse(x, y capture.Outcome) capture.Outcome {
 }
 
 // readCounted reads the launches of a report; name is what messages call it.
-func readCounted(report, name string) ([]pick.Counted, error) {
-	rep, err := ncurep.ReadFile(report, ncurep.Options{Metrics: func(m string) bool {
-		return m == "gpu__time_duration.sum" || strings.HasSuffix(m, "__cycles_elapsed.avg.per_second")
-	}})
+// Metrics, where it is not nil, learns what was collected.
+func readCounted(report, name string, metrics *metricList) ([]pick.Counted, error) {
+	o := ncurep.Options{Sections: metrics != nil}
+	if metrics == nil {
+		o.Metrics = func(m string) bool {
+			return m == "gpu__time_duration.sum" || strings.HasSuffix(m, "__cycles_elapsed.avg.per_second")
+		}
+	}
+	rep, err := ncurep.ReadFile(report, o)
 	if err != nil {
 		return nil, err
 	}
 	var out []pick.Counted
 	for _, result := range rep.Results {
+		if metrics != nil {
+			metrics.add(result)
+		}
 		c := pick.FromResult(result)
 		c.Report = name
 		out = append(out, c)

@@ -197,6 +197,10 @@ func TestCountChosen(t *testing.T) {
 			t.Errorf("no %s in %q", want, args)
 		}
 	}
+	shown := targets.Regions.Metrics
+	if !slices.Contains(shown, "dram__bytes_read.sum") || len(shown) < 20 || len(shown) > mostMetrics || slices.ContainsFunc(shown, ofLaunch) {
+		t.Errorf("regions show %q", shown)
+	}
 	m := r.store.Manifest()
 	if n := len(m.Stage("ncu").Attempts); n != 1 {
 		t.Errorf("%d attempts in the manifest", n)
@@ -234,6 +238,16 @@ func TestCountAgain(t *testing.T) {
 	}
 	if n := len(targetsOf(t, r).Runs); n != 2 || o.Kind != capture.WithWarnings || !strings.Contains(o.Explain(), "were not counted") {
 		t.Errorf("%d runs: %s", n, o.Explain())
+	}
+}
+
+// TestCountedOthers: counters of launches that nobody chose are not what was
+// asked for.
+func TestCountedOthers(t *testing.T) {
+	r, _ := counting(t, func(*plan.Pipeline) {}, "llm_basic", "llm_basic")
+	o, err := r.captureCounters(context.Background())
+	if err != nil || o.Usable || o.Kind != capture.NothingMatched || o.Next == "" {
+		t.Errorf("%v: %s", err, o.Explain())
 	}
 }
 

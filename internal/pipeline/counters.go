@@ -61,6 +61,9 @@ func (r *run) asWritten(o ncu.Options, seen []nvtx.Seen) (ncu.Options, error) {
 	o.NVTXInclude, o.NVTXExclude = nvtx.Values(include), nvtx.Values(exclude)
 	o.KernelName, o.KernelNameBase, o.KernelID = c.KernelName, c.KernelNameBase, c.KernelID
 	o.LaunchSkip, o.LaunchCount, o.FilterMode = c.LaunchSkip, c.LaunchCount, c.FilterMode
+	if o.ReplayMode == plan.ReplayRange || o.ReplayMode == plan.ReplayAppRange { // launches are not chosen within a range
+		o.LaunchSkip, o.LaunchCount, o.FilterMode = 0, 0, ""
+	}
 	return o, nil
 }
 
@@ -107,7 +110,7 @@ func (r *run) countAsWritten(ctx context.Context, t *traced, steps []pick.Step) 
 	if err != nil {
 		return capture.Outcome{}, err
 	}
-	return result.Outcome, r.writeSteps(ctx, t, steps)
+	return result.Outcome, r.writeSteps(ctx, t, steps, result.Outcome.Reports)
 }
 
 // unmatched tells a filter that selects nothing, which is a result, from an

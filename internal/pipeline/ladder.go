@@ -33,7 +33,7 @@ func (r *run) climb(ctx context.Context, t *traced) (capture.Outcome, error) {
 		r.saySteps(added)
 		steps = append(steps, added...)
 		if next == "" {
-			return o, r.writeSteps(ctx, t, steps)
+			return o, r.writeSteps(ctx, t, steps, o.Reports)
 		}
 		mode = next
 	}
@@ -82,7 +82,7 @@ func unmeasured(include, reports []string) []string {
 	var left []string
 	var results []pick.Counted
 	for _, report := range reports {
-		got, err := readCounted(report, report)
+		got, err := readCounted(report, report, nil)
 		if err != nil {
 			return nil // the verdict on the capture says so
 		}
@@ -102,7 +102,7 @@ func unmeasured(include, reports []string) []string {
 }
 
 // writeSteps records the regions and the ladder where no launches are chosen.
-func (r *run) writeSteps(ctx context.Context, t *traced, steps []pick.Step) error {
+func (r *run) writeSteps(ctx context.Context, t *traced, steps []pick.Step, reports []string) error {
 	if t == nil && len(steps) == 0 {
 		return nil
 	}
@@ -116,6 +116,11 @@ func (r *run) writeSteps(ctx context.Context, t *traced, steps []pick.Step) erro
 		targets.Timeline = relative(r.store.Dir(), r.timeline)
 	}
 	targets.Ladder, targets.Regions = steps, r.regionOptions()
+	metrics := newMetricList(r.Plan.Pipeline.Ncu.CLI.Metrics)
+	for _, report := range reports { // one that cannot be read is judged elsewhere
+		_, _ = readCounted(report, report, metrics)
+	}
+	targets.Regions.Metrics = metrics.list()
 	c := &chosen{r: r, targets: targets}
 	if err := c.write(); err != nil {
 		return err

@@ -60,6 +60,8 @@ type Summary struct {
 	Status runs.Status
 	Stages []StageResult
 	Result *analysis.Result // nil where nothing could be analysed
+	// Captured tells that there is something to analyse.
+	Captured bool
 }
 
 // A BlockedError says why the run was not started.
@@ -154,6 +156,10 @@ func DryRun(ctx context.Context, o Options) ([]string, error) {
 // that it was started with, which the caller has read from it into o.Plan, in
 // the folder that it was started in. What earlier attempts left is set aside.
 func Resume(ctx context.Context, dir string, o Options) (*Summary, error) {
+	before, err := runs.ReadManifest(dir)
+	if err != nil {
+		return nil, err
+	}
 	store, err := runs.Reopen(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -174,7 +180,12 @@ func Resume(ctx context.Context, dir string, o Options) (*Summary, error) {
 		return r.prepare(ctx)
 	})
 	if err != nil {
-		return nil, errors.Join(err, store.Finish(runs.StatusInterrupted, err.Error()))
+		return nil, errors.Join(err, store.Abandon(before)) // as if nobody had asked
+	}
+	if todo.Next != "" {
+		if err := r.setAsideReports(); err != nil {
+			return nil, errors.Join(err, store.Abandon(before))
+		}
 	}
 	if slices.Contains(todo.Kept, "nsys") {
 		if made, _ := filepath.Glob(store.Path("nsys/*.sqlite")); len(made) == 1 {
@@ -342,14 +353,8 @@ func (r *run) stage(ctx context.Context, name string, enable bool, do func(conte
 		return skip("nothing was captured")
 	}
 	if r.resumed {
-		for _, folder := range r.folders(name) {
-			aside, err := r.store.SetAside(name, folder)
-			if err != nil {
-				return err
-			}
-			if aside != "" {
-				r.Say(fmt.Sprintf("note: what %s left before is now in %s", name, r.store.Path(aside)))
-			}
+		if err := r.setAside(name); err != nil {
+			return err
 		}
 	}
 	if err := r.store.StartStage(name); err != nil {
@@ -375,7 +380,64 @@ func (r *run) stage(ctx context.Context, name string, enable bool, do func(conte
 	}
 	r.summary.Stages = append(r.summary.Stages, result)
 	r.Say(fmt.Sprintf("%s: %s, %.1f s", name, outcome.Kind, result.Seconds))
+	if err := r.recordVerdict(name, outcome); err != nil {
+		return err
+	}
 	return r.store.EndStage(name, result.State, result.Reason)
+}
+
+// recordVerdict puts the verdict on a stage into its last attempt, where it says
+// more than that of the attempt alone.
+func (r *run) recordVerdict(name string, o capture.Outcome) error {
+	return r.store.Update(func(m *runs.Manifest) error {
+		a := m.Stage(name).Last()
+		if a == nil || a.Outcome == nil {
+			return nil
+		}
+		if verdict := record(o); verdict.Kind != a.Outcome.Kind || verdict.Usable != a.Outcome.Usable || len(verdict.Warnings) > len(a.Outcome.Warnings) {
+			a.Outcome = &verdict
+		}
+		return nil
+	})
+}
+
+// setAside keeps what earlier attempts of a stage left, out of the way. The
+// choice of launches goes with the counters that were taken by it.
+func (r *run) setAside(name string) error {
+	if name == "ncu" {
+		if err := r.store.Move(name, map[string]string{TargetsFile: "ncu/" + TargetsFile}); err != nil {
+			return err
+		}
+	}
+	for _, folder := range r.folders(name) {
+		aside, err := r.store.SetAside(name, folder)
+		if err != nil {
+			return err
+		}
+		if aside != "" {
+			r.Say(fmt.Sprintf("note: what %s left before is now in %s", name, r.store.Path(aside)))
+		}
+	}
+	return nil
+}
+
+// setAsideReports moves what an earlier analysis wrote out of the way, so that
+// it does not pass for one of what is captured now.
+func (r *run) setAsideReports() error {
+	m := r.store.Manifest()
+	s := m.Stage("report")
+	if s == nil {
+		return nil
+	}
+	n := 1
+	for exists(r.store.Path(fmt.Sprintf("report/attempt-%d", n))) {
+		n++
+	}
+	moves := map[string]string{}
+	for _, f := range s.Files() {
+		moves[f.Path] = fmt.Sprintf("report/attempt-%d/%s", n, f.Path)
+	}
+	return r.store.Move("report", moves)
 }
 
 // folders are where a stage leaves its files.
@@ -414,7 +476,7 @@ func (r *run) failed() string {
 
 func (r *run) finish() error {
 	status, reason := r.status()
-	r.summary.Status = status
+	r.summary.Status, r.summary.Captured = status, r.captured()
 	return r.store.Finish(status, reason)
 }
 
@@ -439,14 +501,11 @@ func (r *run) status() (status runs.Status, reason string) {
 
 // prepare checks everything that can be checked before anything is started.
 func (r *run) prepare(ctx context.Context) error {
-	r.Plan.Pipeline.Nsys.Path, r.Plan.Pipeline.Ncu.Path = r.program(r.Plan.Pipeline.Nsys.Path), r.program(r.Plan.Pipeline.Ncu.Path)
-	p := r.Plan.Pipeline
-	var err error
-	if r.env, err = workloadEnv(r.Plan); err != nil {
+	report, err := r.examine(ctx)
+	if err != nil {
 		return err
 	}
-	report := doctor.Check(ctx, Checks(r.Plan, r.Dir), doctor.Host{})
-	if err := r.preparePrograms(ctx, &report); err != nil {
+	if err := r.preparePrograms(ctx, report); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -460,6 +519,13 @@ func (r *run) prepare(ctx context.Context) error {
 	if report.HasBlocker() && !r.IgnoreBlockers {
 		return &BlockedError{report}
 	}
+	return r.prepareCaptures(ctx)
+}
+
+// prepareCaptures finds the profilers and has them accept what they will be
+// told, as far as that shows without a start.
+func (r *run) prepareCaptures(ctx context.Context) (err error) {
+	p := r.Plan.Pipeline
 	if p.Nsys.Enable {
 		if r.nsys, err = tool.Find(ctx, tool.Spec{Name: tool.Nsys, Path: p.Nsys.Path}); err != nil {
 			return err
@@ -485,7 +551,7 @@ func (r *run) prepare(ctx context.Context) error {
 		if err := r.aim(workload.StageNcu); err != nil {
 			return err
 		}
-		if _, err := r.ncuCommand(r.place("ncu/run"), nil); err != nil {
+		if err := r.checkNcu(); err != nil {
 			return err
 		}
 		if err := r.checkMetrics(ctx); err != nil {
@@ -495,22 +561,24 @@ func (r *run) prepare(ctx context.Context) error {
 	return nil
 }
 
-// Checks says what the machine must be able to do for a plan.
-func Checks(p *plan.Plan, runDir string) doctor.Options {
-	nsys, ncu := p.Pipeline.Nsys, p.Pipeline.Ncu
-	parent, _ := plan.SplitRunDir(runDir)
-	return doctor.Options{
-		Timeline: nsys.Enable, Counters: ncu.Enable, Sample: nsys.Sample,
-		CUDA:     ncu.Enable || nsys.Enable && slices.Contains(nsys.Trace, "cuda"),
-		Torch:    p.Pipeline.Workload.Kind != plan.WorkloadCommand,
-		NsysPath: nsys.Path, NcuPath: ncu.Path, PythonPath: workload.PythonPath(p.Pipeline.Workload.Python), RunDir: parent,
+// checkNcu has ncu's arguments checked: those of the configuration, less what
+// the choice of launches decides itself.
+func (r *run) checkNcu() error {
+	o, err := r.asWritten(r.ncuOptions(r.place("ncu/run")), nil)
+	if err != nil {
+		return err
 	}
+	if r.willChoose() {
+		o.FilterMode = ""
+	}
+	_, err = r.ncuLine(o)
+	return err
 }
 
 // create makes the run directory and writes what is known before the start.
 func (r *run) create(ctx context.Context) error {
 	parent, auto := plan.SplitRunDir(r.Dir)
-	o := runs.CreateOptions{Version: r.Version, Command: redactArgs(r.Argv, r.secretEnv()), Stages: []string{"provenance"}, Label: r.label()}
+	o := runs.CreateOptions{Version: r.Version, Command: redactValues(redactArgs(r.Argv, r.secretEnv()), r.Plan.Pipeline.Workload.Env, r.secretEnv()), Stages: []string{"provenance"}, Label: r.label()}
 	for _, s := range r.stageList() {
 		o.Stages = append(o.Stages, s.name)
 	}

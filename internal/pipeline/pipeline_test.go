@@ -55,12 +55,12 @@ func TestChecks(t *testing.T) {
 	p := &plan.Plan{}
 	p.Pipeline.Nsys = plan.Nsys{Enable: true, Trace: []string{"nvtx"}}
 	p.Pipeline.Workload.Kind = plan.WorkloadCommand
-	if o := Checks(p, "runs/auto"); !o.Timeline || o.Counters || o.CUDA || o.Torch || o.RunDir != "runs" {
+	if o := checks(p, "runs/auto"); !o.Timeline || o.Counters || o.CUDA || o.Torch || o.RunDir != "runs" {
 		t.Errorf("NVTX of a command: %+v", o)
 	}
 	p.Pipeline.Nsys.Trace = []string{"cuda", "nvtx"}
 	p.Pipeline.Workload.Kind = plan.WorkloadLLM
-	if o := Checks(p, "/x/y"); !o.CUDA || !o.Torch || o.RunDir != "/x/y" {
+	if o := checks(p, "/x/y"); !o.CUDA || !o.Torch || o.RunDir != "/x/y" {
 		t.Errorf("CUDA of a model: %+v", o)
 	}
 }
@@ -226,6 +226,14 @@ func TestRedactRecords(t *testing.T) {
 
 // TestUntilInterrupted: before the first stage one interrupt is enough, and
 // none is lost.
+func TestRedactValues(t *testing.T) {
+	env := map[string]string{"MY_API_KEY": "zzz", "PLAIN": "yes"}
+	got := redactValues([]string{"deepprof", "+pipeline.workload={env: {MY_API_KEY: zzz, PLAIN: yes}}"}, env, []string{"MY_API_KEY"})
+	if got[1] != "+pipeline.workload={env: {MY_API_KEY: "+runs.Mark+", PLAIN: yes}}" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestUntilInterrupted(t *testing.T) {
 	keys := make(chan os.Signal, 1)
 	r := &run{Options: Options{Interrupts: keys}}

@@ -23,7 +23,7 @@ func Replay(ctx context.Context, from *runs.Run, o Options) (*Summary, error) {
 	r.list = []stageOf{{"report", true, r.report}}
 	recorded := from.Manifest()
 	parent, auto := plan.SplitRunDir(r.Dir)
-	create := runs.CreateOptions{Version: r.Version, Command: r.Argv, Label: recorded.Label}
+	create := runs.CreateOptions{Version: r.Version, Command: r.Argv, Label: recorded.Label, Setting: "--output DIR"}
 	for _, s := range recorded.Stages {
 		create.Stages = append(create.Stages, s.Name)
 	}
@@ -80,23 +80,25 @@ func (r *run) play(ctx context.Context, from *runs.Run, s runs.Stage) error {
 	if s.Seconds != nil {
 		result.Seconds = *s.Seconds
 	}
+	last := map[string]int{} // an earlier attempt may have had a file of the same name
 	for i, a := range s.Attempts {
-		for j, f := range a.Files {
-			if f.Omitted != "" {
+		for _, f := range a.Files {
+			last[f.Path] = i
+		}
+	}
+	for i, a := range s.Attempts {
+		var files []runs.File
+		for _, f := range a.Files {
+			if last[f.Path] != i {
 				continue
 			}
-			if err := copyFile(r.store.Path(f.Path), from.Path(f.Path)); err != nil {
+			made, err := r.copy(ctx, from, f)
+			if err != nil {
 				return fmt.Errorf("play %s: %w", s.Name, err)
 			}
-			made, err := r.store.HashFiles(ctx, f.Path)
-			if err != nil {
-				return err
-			}
-			if made[0].SHA256 != f.SHA256 {
-				return fmt.Errorf("play %s: %s is not the file that was recorded", s.Name, f.Path)
-			}
-			s.Attempts[i].Files[j] = made[0]
+			files = append(files, made)
 		}
+		s.Attempts[i].Files = files
 		if a.Outcome != nil {
 			result.Outcome = played(*a.Outcome)
 		}
@@ -113,6 +115,25 @@ func (r *run) play(ctx context.Context, from *runs.Run, s runs.Stage) error {
 		*to = s
 		return nil
 	})
+}
+
+// copy takes one file over from a recording. Stages share some; the hash tells
+// whether it is the same.
+func (r *run) copy(ctx context.Context, from *runs.Run, f runs.File) (runs.File, error) {
+	if f.Omitted != "" {
+		return f, nil
+	}
+	if err := copyFile(r.store.Path(f.Path), from.Path(f.Path)); err != nil && !errors.Is(err, os.ErrExist) {
+		return f, err
+	}
+	made, err := r.store.HashFiles(ctx, f.Path)
+	if err != nil {
+		return f, err
+	}
+	if made[0].SHA256 != f.SHA256 {
+		return f, fmt.Errorf("%s is not the file that was recorded", f.Path)
+	}
+	return made[0], nil
 }
 
 // played translates the verdict of a manifest back.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
@@ -19,8 +21,12 @@ import (
 // ResultFile is the name of the analysis in a run.
 const ResultFile = "result.json"
 
+// regionsFolder holds the reports of regions.
+var regionsFolder = filepath.Join("ncu", "regions")
+
 // WriteResult writes an analysis and every report that is made from it into a
 // folder, and returns their paths. What can be written is, whatever else fails.
+// What an earlier analysis left there and this one does not have is removed.
 func WriteResult(dir string, r *analysis.Result) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("write reports: %w", err)
@@ -36,8 +42,82 @@ func WriteResult(dir string, r *analysis.Result) ([]string, error) {
 	made := []string{path}
 	pages, err := report.WriteAll(dir, r, report.WriteOptions{Pages: []report.Page{{Name: "report.html", Write: html.Write}}})
 	made = append(made, pages...)
-	regions, rerr := report.WriteRegionReports(filepath.Join(dir, "ncu", "regions"), r)
-	return append(made, regions...), errors.Join(err, rerr)
+	regions, rerr := report.WriteRegionReports(filepath.Join(dir, regionsFolder), r)
+	made = append(made, regions...)
+	return made, errors.Join(err, rerr, removeStale(filepath.Join(dir, regionsFolder), made))
+}
+
+// removeStale removes the reports of regions that an analysis does not know.
+// The other reports have the same names each time.
+func removeStale(dir string, made []string) error {
+	folders, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	errs := []error{err}
+	for _, f := range folders {
+		folder := filepath.Join(dir, f.Name())
+		if !f.IsDir() || slices.Contains(made, filepath.Join(folder, "report.json")) || slices.Contains(made, filepath.Join(folder, "report.md")) {
+			continue
+		}
+		for _, name := range []string{"report.json", "report.md"} {
+			if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				errs = append(errs, fmt.Errorf("remove what an earlier analysis left: %w", err))
+			}
+		}
+		_ = os.Remove(folder) // one that holds files of somebody else's stays
+	}
+	return errors.Join(errs...)
+}
+
+// Rewrite is WriteResult for a run, whose manifest learns of the new files. In a
+// run that cannot be changed, because it goes on for example, it is WriteResult.
+func Rewrite(ctx context.Context, dir string, r *analysis.Result) ([]string, error) {
+	var made []string
+	var written error
+	err := runs.Amend(ctx, dir, func(store *runs.Run) error {
+		started := time.Now()
+		made, written = WriteResult(dir, r)
+		m := store.Manifest()
+		if s := m.Stage("report"); written != nil || s == nil || s.State != runs.StateDone {
+			return nil // nothing there vouches for the files
+		}
+		files, err := store.HashFiles(ctx, within(store, made)...)
+		if err != nil {
+			return err
+		}
+		seconds := time.Since(started).Seconds()
+		outcome := runs.Outcome{Kind: string(capture.Captured), Usable: true, Text: "the reports were written again"}
+		return store.Update(func(m *runs.Manifest) error {
+			s := m.Stage("report")
+			for i := range s.Attempts {
+				s.Attempts[i].Files = nil // they are replaced
+			}
+			s.Attempts = append(s.Attempts, runs.Attempt{
+				Command: []string{"deepprof", "analyze", dir}, Dir: dir, Started: started.UTC(), Seconds: &seconds, Outcome: &outcome, Files: files,
+			})
+			return nil
+		})
+	})
+	if made == nil && written == nil {
+		return WriteResult(dir, r)
+	}
+	return made, errors.Join(written, err)
+}
+
+// within gives paths by their place in a run.
+func within(store *runs.Run, paths []string) []string {
+	var out []string
+	for _, path := range paths {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(store.Dir(), abs); err == nil && filepath.IsLocal(rel) {
+			out = append(out, filepath.ToSlash(rel))
+		}
+	}
+	return out
 }
 
 // ReadResult reads a result.json.
@@ -83,8 +163,11 @@ func (r *run) report(ctx context.Context) (capture.Outcome, error) {
 	}
 	r.live("report: writing")
 	made, err := WriteResult(r.store.Dir(), result)
-	if err != nil && runs.IsDiskFull(err) {
+	switch {
+	case runs.IsDiskFull(err):
 		return capture.Outcome{}, err
+	case err != nil && len(made) == 0, err != nil && filepath.Base(made[0]) != ResultFile:
+		return capture.Outcome{Kind: capture.Unknown, What: "the reports could not be written", Evidence: err.Error(), Next: "mend that, then deepprof analyze " + r.store.Dir()}, nil
 	}
 	r.summary.Result = result
 	o := capture.Outcome{Kind: capture.Captured, What: "the reports were written", Usable: true}
@@ -99,13 +182,7 @@ func (r *run) recordReport(ctx context.Context, o capture.Outcome, made []string
 	if err := r.store.StartAttempt("report", r.dir, "deepprof", "analyze", r.store.Dir()); err != nil {
 		return err
 	}
-	var rels []string
-	for _, path := range made {
-		if rel, err := filepath.Rel(r.store.Dir(), path); err == nil {
-			rels = append(rels, filepath.ToSlash(rel))
-		}
-	}
-	files, err := r.store.HashFiles(context.WithoutCancel(ctx), rels...)
+	files, err := r.store.HashFiles(context.WithoutCancel(ctx), within(r.store, made)...)
 	if err != nil {
 		return err
 	}

@@ -97,6 +97,20 @@ func redactArgs(args, secret []string) []string {
 	return out
 }
 
+// redactValues takes the values themselves out, wherever they stand: an override
+// may set them in a mapping further up.
+func redactValues(args []string, env map[string]string, secret []string) []string {
+	out := slices.Clone(args)
+	for _, name := range secret {
+		for i := range out {
+			if value := env[name]; value != "" && value != runs.Mark {
+				out[i] = strings.ReplaceAll(out[i], value, runs.Mark)
+			}
+		}
+	}
+	return out
+}
+
 // redactConfig takes the values of secrets out of the workload's variables. A
 // configuration without any stays as it is, byte for byte.
 func redactConfig(text []byte, secret []string) ([]byte, error) {

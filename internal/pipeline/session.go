@@ -15,6 +15,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/doctor"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 	"github.com/deepprof/deepprof/workloads"
@@ -40,44 +41,18 @@ func (r *run) label() string {
 	return filepath.Base(r.Plan.Pipeline.Workload.Command[0])
 }
 
-// preparePrograms finds the interpreter of a shipped program and adds to the
-// checks of the machine what it lacks beside torch.
-func (r *run) preparePrograms(ctx context.Context, report *doctor.Report) error {
+// preparePrograms finds the interpreter of a shipped program.
+func (r *run) preparePrograms(ctx context.Context, report doctor.Report) error {
 	if !r.shipped() {
 		return nil
 	}
 	r.fixSeed()
-	w := &r.Plan.Pipeline.Workload
-	w.Python = r.program(w.Python)
 	var err error
-	r.python, err = workload.FindPython(ctx, w.Python, tool.System{})
-	if err != nil {
-		if r.IgnoreBlockers || !report.HasBlocker() {
-			return err
-		}
+	r.python, err = workload.FindPython(ctx, r.Plan.Pipeline.Workload.Python, tool.System{})
+	if err != nil && !r.IgnoreBlockers && report.HasBlocker() {
 		return nil // the report says so
 	}
-	r.env = tool.Environ(r.env, workload.Env...)
-	needs := slices.DeleteFunc(workload.Needs(r.Plan), func(name string) bool { return name == "torch" })
-	if len(needs) > 0 {
-		err = workload.CheckPackages(ctx, r.python.Path, r.env, needs, nil)
-	}
-	var missing *workload.MissingPackageError
-	switch {
-	case errors.As(err, &missing):
-		for _, name := range missing.Packages {
-			report.Rows = append(report.Rows, doctor.Row{
-				Check: name, Name: name, Status: doctor.Blocker, Evidence: fmt.Sprintf("%s has no %s", missing.Python, name),
-				Fix: "install it for that interpreter, or name another with pipeline.workload.python=PATH",
-			})
-		}
-		report.Blocked = true
-	case err != nil:
-		report.Rows = append(report.Rows, doctor.Row{
-			Check: "packages", Name: "packages of Python", Status: doctor.Warning, Evidence: err.Error(), Fix: "run it by hand",
-		})
-	}
-	return nil
+	return err
 }
 
 // fixSeed gives every stage the same shuffle where the configuration leaves the
@@ -198,7 +173,7 @@ func (r *run) session(ctx context.Context, s session) (capture.Outcome, error) {
 			}
 			return o
 		},
-		files: func() []string { return r.left(s.folder) },
+		files: func() []string { return append(r.left(s.folder), deviationsName) },
 	})
 }
 
@@ -269,11 +244,11 @@ func (r *run) baselineSession(ctx context.Context) (capture.Outcome, error) {
 		}
 		return r.session(ctx, session{"baseline", workload.StageBaseline, folder, b.Timeout, "pipeline.baseline.timeout_s"})
 	})
-	return outcome, errors.Join(err, r.publish("workload/"+workload.StageBaseline, workload.MetricsName))
+	return outcome, errors.Join(err, r.publish(ctx, "baseline", "workload/"+workload.StageBaseline, workload.MetricsName))
 }
 
 // publish copies a file of a session to workload/ itself, where there is one.
-func (r *run) publish(folder, name string) error {
+func (r *run) publish(ctx context.Context, stage, folder, name string) error {
 	text, err := os.ReadFile(r.store.Path(folder + "/" + name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -281,7 +256,10 @@ func (r *run) publish(folder, name string) error {
 	if err != nil {
 		return fmt.Errorf("copy %s: %w", name, err)
 	}
-	return r.store.WriteFile("workload/"+name, text)
+	if err := r.store.WriteFile("workload/"+name, text); err != nil {
+		return err
+	}
+	return r.enter(ctx, stage, "workload/"+name)
 }
 
 func (r *run) directInference(ctx context.Context) (capture.Outcome, error) {
@@ -292,7 +270,7 @@ func (r *run) directInference(ctx context.Context) (capture.Outcome, error) {
 		names = append(names, workload.MetricsName)
 	}
 	for _, name := range names {
-		err = errors.Join(err, r.publish(folder, name))
+		err = errors.Join(err, r.publish(ctx, "direct_inference", folder, name))
 	}
 	return outcome, err
 }
@@ -318,11 +296,27 @@ func (r *run) profiled(stage string, do func(context.Context) (capture.Outcome, 
 		}
 		r.Plan.Pipeline.Workload.Command = argv
 		outcome, err := do(ctx)
-		if err == nil {
-			explainCapture(&outcome, r.store.Path(folder))
+		if err != nil {
+			return outcome, err
 		}
-		return outcome, err
+		explainCapture(&outcome, r.store.Path(folder))
+		return outcome, r.enter(ctx, stage, append(r.left(folder), deviationsName)...)
 	}
+}
+
+// enter adds files to those of the last attempt of a stage.
+func (r *run) enter(ctx context.Context, stage string, paths ...string) error {
+	files, err := r.store.HashFiles(context.WithoutCancel(ctx), paths...)
+	if err != nil {
+		return err
+	}
+	return r.store.Update(func(m *runs.Manifest) error {
+		if s := m.Stage(stage); s != nil && len(s.Attempts) > 0 {
+			last := &s.Attempts[len(s.Attempts)-1]
+			last.Files = append(last.Files, files...)
+		}
+		return nil
+	})
 }
 
 // explainCapture tells a session that failed under a profiler from a profiler

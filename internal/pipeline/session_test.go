@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -217,10 +218,15 @@ func TestLaterSessionFails(t *testing.T) {
 }
 
 func TestMissingPackages(t *testing.T) {
-	for _, name := range []string{"torch", "transformers"} {
+	for _, name := range []string{"torch", "transformers", "torch transformers"} {
 		t.Setenv("FAKE_MISSING", name)
 		o := sessions(t, alone...)
-		_, err := Run(context.Background(), o)
+		report, err := Examine(context.Background(), o)
+		if want := strings.Count(name, " ") + 1; err != nil || report.Count("blocker") != want {
+			t.Errorf("%s: %d blockers, %v", name, report.Count("blocker"), err)
+		}
+		name, _, _ := strings.Cut(name, " ")
+		_, err = Run(context.Background(), o)
 		var blocked *BlockedError
 		if !errors.As(err, &blocked) {
 			t.Fatalf("%s: %v", name, err)
@@ -288,6 +294,129 @@ func TestResumeSessions(t *testing.T) {
 	}
 }
 
+// TestResumeLeavesNothingStale: a run that goes on has no report of what was
+// before, and one that is refused stays as it was.
+func TestResumeLeavesNothingStale(t *testing.T) {
+	o := sessions(t, alone...)
+	s, err := Run(context.Background(), o)
+	if err != nil || s.Status != runs.StatusDone || s.Result == nil {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if err := os.Remove(filepath.Join(s.Dir, "workload/torch_profiler/operators.json")); err != nil {
+		t.Fatal(err)
+	}
+	before, err := runs.ReadManifest(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FAKE_MISSING", "torch")
+	var blocked *BlockedError
+	if _, err := Resume(context.Background(), s.Dir, o); !errors.As(err, &blocked) {
+		t.Fatalf("%v", err)
+	}
+	after, err := runs.ReadManifest(s.Dir)
+	if err != nil || after.Status != before.Status || after.Reason != before.Reason || after.Resumed != before.Resumed || !exists(filepath.Join(s.Dir, ResultFile)) {
+		t.Errorf("a refused resume left %+v, %v", after, err)
+	}
+	t.Setenv("FAKE_MISSING", "")
+	if s, err = Resume(context.Background(), s.Dir, o); err != nil || s.Status != runs.StatusDone {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for _, name := range []string{"report/attempt-1/result.json", "report/attempt-1/report.html", "workload/torch_profiler/attempt-1/spec.json", "result.json", "report.html"} {
+		if !exists(filepath.Join(s.Dir, name)) {
+			t.Errorf("no %s", name)
+		}
+	}
+	r, err := runs.Open(context.Background(), s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bad, err := runs.Verify(context.Background(), r); err != nil || len(bad) > 0 {
+		t.Errorf("%v, %v", bad, err)
+	}
+}
+
+// TestReplaySessions: a recording carries what the analysis reads, and a run
+// that was resumed can be played.
+func TestReplaySessions(t *testing.T) {
+	o := sessions(t, append(alone, "infer.repeats=2")...)
+	t.Setenv("FAKE_FAILS", "exception")
+	t.Setenv("FAKE_FAILS_IN", "torch_profiler")
+	s, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FAKE_FAILS", "")
+	if s, err = Resume(context.Background(), s.Dir, o); err != nil || s.Status != runs.StatusDone {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	r, err := runs.Open(context.Background(), s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	played, err := Replay(context.Background(), r, Options{Dir: filepath.Join(t.TempDir(), "played"), Version: "test", Progress: func(string) {}, Say: func(string) {}})
+	if err != nil || played.Result == nil {
+		t.Fatalf("%+v, %v", played, err)
+	}
+	for _, name := range []string{"workload/metrics.json", "workload/baseline/metrics.json", "workload/torch_profiler/operators.json", deviationsName} {
+		if !exists(filepath.Join(played.Dir, name)) {
+			t.Errorf("the recording lacks %s", name)
+		}
+	}
+	if a, b := s.Result.Method.Deviations, played.Result.Method.Deviations; len(a) == 0 || len(a) != len(b) {
+		t.Errorf("deviations %+v and %+v", a, b)
+	}
+	if a, b := s.Result.Operators, played.Result.Operators; a == nil || b == nil {
+		t.Errorf("operators %v and %v", a, b)
+	}
+}
+
+// TestUnwrittenReport: reports that could not be written are not announced.
+func TestUnwrittenReport(t *testing.T) {
+	o := sessions(t, alone...)
+	o.Say = func(line string) {
+		if line == "report: started" { // a folder where the result should go
+			if err := os.MkdirAll(filepath.Join(o.Dir, ResultFile, "x"), 0o777); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	s, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st := stageOfSummary(t, s, "report"); st.State != runs.StateFailed || s.Result != nil || s.Status != runs.StatusFailed {
+		t.Errorf("%s: %s; run %s", st.State, st.Outcome, s.Status)
+	}
+}
+
+// TestRewrite: an analysis that is made again leaves nothing of the one before,
+// and the manifest knows its files.
+func TestRewrite(t *testing.T) {
+	s := runSessions(t, alone...)
+	stale := filepath.Join(s.Dir, regionsFolder, "gone", "report.md")
+	if err := os.MkdirAll(filepath.Dir(stale), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(stale, []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s.Result.Method.Deviations = nil
+	if _, err := Rewrite(context.Background(), s.Dir, s.Result); err != nil {
+		t.Fatal(err)
+	}
+	if exists(filepath.Dir(stale)) {
+		t.Error("a region of an earlier analysis is still there")
+	}
+	r, err := runs.Open(context.Background(), s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bad, err := runs.Verify(context.Background(), r); err != nil || len(bad) > 0 || r.Status() != runs.StatusDone {
+		t.Errorf("%v, %v, %s", bad, err, r.Status())
+	}
+}
+
 func TestDryRunSessions(t *testing.T) {
 	lines, err := DryRun(context.Background(), sessions(t, append(alone, "pipeline.direct_inference.enable=true")...))
 	if err != nil || len(lines) != 3 {
@@ -311,7 +440,16 @@ func TestProfiledSession(t *testing.T) {
 		"pipeline.nsys.path=" + filepath.Join(tools, "trixie/nsys"), "pipeline.nsys.trace=[nvtx]", "pipeline.ncu.enable=false",
 		"pipeline.baseline.enable=false", "pipeline.torch_profiler.enable=false",
 	}
-	s := runSessions(t, overrides...)
+	do := func() *Summary {
+		o := sessions(t, overrides...)
+		o.IgnoreBlockers = true // the stand-in needs no GPU
+		s, err := Run(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := do()
 	st := stageOfSummary(t, s, "nsys")
 	if st.Outcome.Kind != capture.MissingData {
 		t.Errorf("%s", st.Outcome.Explain())
@@ -324,8 +462,17 @@ func TestProfiledSession(t *testing.T) {
 	if _, err := workload.ReadMetrics(filepath.Join(s.Dir, "workload/nsys")); err != nil {
 		t.Error(err)
 	}
+	m, err := runs.ReadManifest(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"workload/nsys/spec.json", "workload/nsys/metrics.json", deviationsName} {
+		if !slices.ContainsFunc(m.Stage("nsys").Files(), func(f runs.File) bool { return f.Path == name }) {
+			t.Errorf("the manifest does not know %s", name)
+		}
+	}
 	t.Setenv("FAKE_FAILS", "no_logits")
-	s = runSessions(t, overrides...)
+	s = do()
 	if st := stageOfSummary(t, s, "nsys"); st.State != runs.StateFailed || st.Outcome.Kind != capture.WorkloadFailed || !strings.Contains(st.Outcome.What, "something made up") {
 		t.Errorf("%s: %s", st.State, st.Outcome.Explain())
 	}

@@ -147,6 +147,9 @@ func (r *run) torchFlops(ctx context.Context) (capture.Outcome, error) {
 	if err := r.store.WriteFile(flopsCheckName, append(text, '\n')); err != nil {
 		return outcome, err
 	}
+	if err := r.enter(ctx, "torch_flops", flopsCheckName); err != nil {
+		return outcome, err
+	}
 	outcome.What = "FLOPs agree with torch's FlopCounterMode"
 	for _, d := range compared.Stages {
 		if !d.Agree {

@@ -103,6 +103,10 @@ func checkInfer(p *Plan, d *decoder) {
 	if in.CUDAGraphs && in.KVCache == "dynamic" {
 		d.conflict([]string{"infer.cuda_graphs", "infer.kv_cache"}, "CUDA graphs need buffers that stay in place; set infer.kv_cache=static")
 	}
+	if in.CUDAGraphs && p.Model.AttnImplementation == "eager" && p.Model.Kind != ModelResNet {
+		d.conflict([]string{"infer.cuda_graphs", "model.attn_implementation"},
+			"the mask of eager attention waits for the host, which the capture of a CUDA graph does not allow; set model.attn_implementation=sdpa, or infer.cuda_graphs=false")
+	}
 	if in.Warmup > 0 {
 		return
 	}

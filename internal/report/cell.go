@@ -18,15 +18,17 @@ type scale struct {
 }
 
 var (
-	timeScales = []scale{{"s", 1e9, 3}, {"ms", 1e6, 3}, {"us", 1e3, 3}, {"ns", 1, 1}}
-	byteScales = []scale{{"GB", 1e9, 3}, {"MB", 1e6, 3}, {"kB", 1e3, 3}, {"B", 1, 0}}
+	timeScales = []scale{{"s", 1e9, 3}, {"ms", 1e6, 3}, {"µs", 1e3, 3}, {"ns", 1, 1}}
+	byteScales = []scale{{"TB", 1e12, 3}, {"GB", 1e9, 3}, {"MB", 1e6, 3}, {"kB", 1e3, 3}, {"B", 1, 0}}
+	flopScales = []scale{{"PFLOP", 1e15, 3}, {"TFLOP", 1e12, 3}, {"GFLOP", 1e9, 3}, {"MFLOP", 1e6, 3}, {"kFLOP", 1e3, 3}, {"FLOP", 1, 0}}
 )
 
 // scaleFor picks the largest unit in which the largest value has two digits, so
-// that small values in the same column keep some of theirs.
+// that small values in the same column keep some of theirs. One digit is enough
+// where three decimals lose nothing of a whole number.
 func scaleFor(scales []scale, largest float64) scale {
 	for _, s := range scales {
-		if largest >= 10*s.divisor {
+		if largest >= 10*s.divisor || s.divisor == 1e3 && largest >= s.divisor {
 			return s
 		}
 	}
@@ -122,7 +124,7 @@ func scales[T any](columns []Column[T], rows []*T) []scale {
 	most := make([]float64, len(columns))
 	groups := map[string]float64{}
 	for i := range columns {
-		if c := &columns[i]; c.Kind == Nanoseconds || c.Kind == Bytes {
+		if c := &columns[i]; c.Kind == Nanoseconds || c.Kind == Bytes || c.Kind == Operations {
 			most[i] = largest(c, rows)
 			groups[c.Group] = max(groups[c.Group], most[i])
 		}
@@ -137,6 +139,8 @@ func scales[T any](columns []Column[T], rows []*T) []scale {
 			out[i] = scaleFor(timeScales, most[i])
 		case Bytes:
 			out[i] = scaleFor(byteScales, most[i])
+		case Operations:
+			out[i] = scaleFor(flopScales, most[i])
 		case Percent:
 			out[i] = scale{divisor: 1, digits: 1}
 		default:
@@ -151,7 +155,7 @@ func scales[T any](columns []Column[T], rows []*T) []scale {
 func readable[T any](c *Column[T], s scale, rows []*T, clip int) (header string, cells []string) {
 	header = c.title()
 	cells = make([]string, len(rows))
-	if c.Kind == Text || c.Kind == Name {
+	if c.Kind.left() {
 		for i, r := range rows {
 			cells[i] = shorten(oneLine(plain(c.shown(r))), clip)
 		}
@@ -171,10 +175,18 @@ func readable[T any](c *Column[T], s scale, rows []*T, clip int) (header string,
 		case s.digits < 0:
 			cells[i] = brief(v, x)
 		default:
-			cells[i] = strconv.FormatFloat(x/s.divisor, 'f', s.digits, 64)
+			cells[i] = fixed(x/s.divisor, s.digits)
 		}
 	}
 	return header, cells
+}
+
+// fixed writes so many decimals; what is not 0 does not read as 0.
+func fixed(x float64, digits int) string {
+	if least := math.Pow(10, -float64(digits)); x > 0 && x < least/2 {
+		return "<" + strconv.FormatFloat(least, 'f', digits, 64)
+	}
+	return strconv.FormatFloat(x, 'f', digits, 64)
 }
 
 // brief writes a number that has no unit to scale: whole ones as they are,
@@ -183,8 +195,11 @@ func brief(v any, x float64) string {
 	if _, ok := v.(float64); !ok || x == math.Trunc(x) && math.Abs(x) < 1e15 {
 		return plain(v)
 	}
-	if a := math.Abs(x); a >= 1e15 || a < 1e-3 {
+	switch a := math.Abs(x); {
+	case a >= 1e15 || a < 1e-3:
 		return strconv.FormatFloat(x, 'g', 4, 64)
+	case a >= 1000:
+		return strconv.FormatFloat(x, 'f', 1, 64)
 	}
 	return strconv.FormatFloat(x, 'f', 3, 64)
 }

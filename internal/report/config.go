@@ -16,7 +16,7 @@ func Values(rows []Value) Printable {
 		Columns: []Column[Value]{
 			{Name: "key", Get: func(r *Value) any { return r.Key }},
 			{Name: "value", Kind: Name, Get: func(r *Value) any { return string(r.Value) }},
-			{Name: "origin", Get: func(r *Value) any { return r.Origin }},
+			{Name: "origin", Minor: 1, Get: func(r *Value) any { return r.Origin }},
 		},
 	}
 }
@@ -36,7 +36,7 @@ func Options(rows []Option) Printable {
 		Columns: []Column[Option]{
 			{Name: "group", Get: func(r *Option) any { return r.Group }},
 			{Name: "option", Get: func(r *Option) any { return r.Option }},
-			{Name: "comment", Title: "what it is for", Kind: Name, Get: func(r *Option) any { return r.Comment }},
+			{Name: "comment", Title: "what it is for", Kind: Words, Get: func(r *Option) any { return r.Comment }},
 			{Name: "file", Detail: true, Get: func(r *Option) any { return r.File }},
 		},
 	}

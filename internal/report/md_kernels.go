@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -25,8 +26,12 @@ func WriteKernels(w io.Writer, r *analysis.Result) error {
 		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", "kernel", "timeline", "gpu")))
 		return d.writeTo(w, r)
 	}
-	d.line("%s kernels, told apart by name, grid and block; %s launches, %s of kernel time. Sorted by total time.",
-		thousands(int64(len(r.Kernels))), thousands(calls(r.Kernels)), elapsed(float64(r.Totals.KernelNS)))
+	if slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) }) {
+		d.line("%s, told apart by name, grid and block; %s launches, %s of kernel time. Sorted by total time.",
+			plural(len(r.Kernels), "kernel"), thousands(calls(r.Kernels)), elapsed(float64(r.Totals.KernelNS)))
+	} else {
+		d.line("%s, told apart by name, grid and block.", plural(len(r.Kernels), "kernel"))
+	}
 	n := newNames(r)
 	d.kernelTable(r, n, listedKernels)
 	d.line("## Categories")
@@ -51,14 +56,21 @@ func calls(kernels []analysis.Kernel) int64 {
 // others, so that shares add up.
 func (d *doc) kernelTable(r *analysis.Result, n *names, most int) {
 	shown := min(len(r.Kernels), most)
-	var total, mean []float64
+	var total, mean, alone []float64
 	var parts []int64
 	var whole, rest, restCalls int64
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
 		whole += k.TotalNS
 		if i < shown {
-			total, mean, parts = append(total, float64(k.TotalNS)), append(mean, k.MeanNS), append(parts, k.TotalNS)
+			t, m, ncu := float64(k.TotalNS), k.MeanNS, math.NaN()
+			if untimed(k) {
+				t, m = math.NaN(), math.NaN()
+				if k.Counted != nil && k.Counted.DurationNS > 0 {
+					ncu = k.Counted.DurationNS
+				}
+			}
+			total, mean, alone, parts = append(total, t), append(mean, m), append(alone, ncu), append(parts, k.TotalNS)
 		} else {
 			rest, restCalls = rest+k.TotalNS, restCalls+k.Calls
 		}
@@ -68,15 +80,35 @@ func (d *doc) kernelTable(r *analysis.Result, n *names, most int) {
 	}
 	totalUnit, totals := times(total)
 	meanUnit, means := times(mean)
+	aloneUnit, alones := times(alone)
+	under := "Under ncu (" + aloneUnit + ")"
 	pct := rounded(parts, whole, shown < len(r.Kernels))
-	g := newGrid(">#", "Kernel", "Category", "Grid", "Block", ">Calls", ">Total ("+totalUnit+")", ">Mean ("+meanUnit+")", ">Share %", "Limiter")
+	g := newGrid(">#", "Kernel", "Category", "Grid", "Block", ">Calls", ">Total ("+totalUnit+")", ">Mean ("+meanUnit+")", ">Share %", ">"+under, "Limiter")
 	reasons := map[string]bool{}
+	none := !slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) })
+	if none {
+		d.line("Calls, total time and share: %s%s", absent, d.note(noTimeline(r, "The timeline has no launch of these kernels.")))
+	}
 	for i := range shown {
 		k := &r.Kernels[i]
-		g.add(fmt.Sprint(i+1), code(n.of(i)), prose(category(r, k.Category)), dims(k.Grid), dims(k.Block), thousands(k.Calls), totals[i], means[i], pct[i], d.limiterCell(k, reasons))
+		calls, share, ncu := thousands(k.Calls), pct[i], ""
+		switch {
+		case none:
+			calls, totals[i], means[i], share = "", "", "", ""
+			ncu = alones[i] + d.note(underNcu(k))
+		case untimed(k):
+			calls, share, ncu = absent+d.note(underNcu(k)), absent, alones[i]
+		}
+		g.add(fmt.Sprint(i+1), code(n.of(i)), prose(category(r, k.Category)), dims(k.Grid), dims(k.Block), calls, totals[i], means[i], share, ncu, d.limiterCell(k, reasons))
 	}
 	if shown < len(r.Kernels) {
-		g.add("", fmt.Sprintf("%s more", thousands(int64(len(r.Kernels)-shown))), "", "", "", thousands(restCalls), totals[shown], "", pct[shown], "")
+		g.add("", fmt.Sprintf("%s more", thousands(int64(len(r.Kernels)-shown))), "", "", "", thousands(restCalls), totals[shown], "", pct[shown], "", "")
+		if none {
+			g.rows[shown] = []string{"", fmt.Sprintf("%s more", thousands(int64(len(r.Kernels)-shown))), "", "", "", "", "", "", "", "", ""}
+		}
+	}
+	for _, h := range []string{"Calls", "Total (" + totalUnit + ")", "Mean (" + meanUnit + ")", "Share %", under} {
+		g.drop(h)
 	}
 	d.table(g)
 }
@@ -84,8 +116,8 @@ func (d *doc) kernelTable(r *analysis.Result, n *names, most int) {
 // categories writes the kernel time by category, and the names that no rule
 // knows.
 func (d *doc) categories(r *analysis.Result) {
-	if len(r.Categories) == 0 {
-		d.line("Categories: %s%s", absent, d.note(missing(r, "There are no kernels to sort into categories.", "categor", "kernel")))
+	if len(r.Categories) == 0 || !hasTimeline(r) {
+		d.line("Time by category: %s%s", absent, d.note(noTimeline(r, "There are no kernels to sort into categories.")))
 		return
 	}
 	var ns []float64
@@ -122,8 +154,12 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 	add := func(format string, args ...any) { items = append(items, fmt.Sprintf(format, args...)) }
 	add("Name: %s", code(k.Name))
 	add("Launched as grid %s, block %s%s", dims(k.Grid), dims(k.Block), resources(k))
-	add("%s calls, %s in total, %s of kernel time; one call: mean %s, median %s, from %s to %s", thousands(k.Calls), elapsed(float64(k.TotalNS)), percent(k.Share),
-		elapsed(k.MeanNS), elapsed(k.MedianNS), elapsed(float64(k.MinNS)), elapsed(float64(k.MaxNS)))
+	if untimed(k) {
+		add("Calls and times: %s%s", absent, d.note(underNcu(k)))
+	} else {
+		add("%s calls, %s in total, %s of kernel time; one call: mean %s, median %s, from %s to %s", thousands(k.Calls), elapsed(float64(k.TotalNS)), percent(k.Share),
+			elapsed(k.MeanNS), elapsed(k.MedianNS), elapsed(float64(k.MinNS)), elapsed(float64(k.MaxNS)))
+	}
 	if len(k.Stages) > 0 {
 		parts := make([]string, len(k.Stages))
 		for i, s := range k.Stages {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -20,6 +21,61 @@ func missing(r *analysis.Result, otherwise string, parts ...string) string {
 		}
 	}
 	return otherwise
+}
+
+// hasTimeline tells whether times, calls and launches mean anything.
+func hasTimeline(r *analysis.Result) bool {
+	for _, n := range r.Missing {
+		if n.ID == "no-timeline" {
+			return false
+		}
+	}
+	return r.Totals.WallNS > 0 || r.Totals.Launches > 0
+}
+
+// noTimeline is the reason for what only a timeline tells.
+func noTimeline(r *analysis.Result, otherwise string) string {
+	return missing(r, otherwise, "no-timeline", "no-kernels", "timeline")
+}
+
+// untimed tells that the timeline holds no launch of a kernel.
+func untimed(k *analysis.Kernel) bool { return k.Untimed || k.Calls == 0 }
+
+// underNcu says why the times of a kernel are absent, and what there is instead.
+func underNcu(k *analysis.Kernel) string {
+	if k.Counted != nil && k.Counted.DurationNS > 0 {
+		return "The timeline has no launch of this kernel. Under ncu is one launch alone, as ncu replays it, at the clock that it sets: not the time it takes in the program."
+	}
+	return "The timeline has no launch of this kernel."
+}
+
+// busyShare is the part of the wall time in which a GPU ran kernels or copies,
+// on average over the GPUs.
+func busyShare(r *analysis.Result) float64 {
+	return float64(r.Totals.BusyNS) / (float64(r.Totals.WallNS) * float64(max(1, len(r.Environment.GPUs))))
+}
+
+// warnings are those of the result, each once: what a stage warned of is often
+// found again when its files are read.
+func warnings(r *analysis.Result) []analysis.Note {
+	var out []analysis.Note
+	seen := map[string]bool{}
+	for _, n := range r.Warnings {
+		seen[n.Text] = false
+	}
+	for _, n := range r.Warnings {
+		text := n.Text
+		if _, rest, ok := strings.Cut(text, ": "); ok {
+			if _, twice := seen[rest]; twice {
+				text = rest
+			}
+		}
+		if !seen[text] {
+			seen[text] = true
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // names resolves kernels by the ways in which other parts of a result refer to
@@ -101,6 +157,9 @@ func limiter(l *analysis.Limiter) string {
 	if text == "" {
 		text = l.Kind
 	}
+	if l.Kind == "small" && l.Level != nil { // the detail is the same in waves
+		return text + " (" + waveShare(*l.Level) + " of one wave)"
+	}
 	if l.Detail != "" && !strings.Contains(strings.ToLower(text), strings.ToLower(l.Detail)) {
 		text += ", " + l.Detail
 	}
@@ -110,10 +169,21 @@ func limiter(l *analysis.Limiter) string {
 	return text
 }
 
+// waveShare keeps two digits of a few blocks.
+func waveShare(x float64) string {
+	if x < 0.095 {
+		return strconv.FormatFloat(x*100, 'g', 2, 64) + " %"
+	}
+	return fmt.Sprintf("%.0f %%", x*100)
+}
+
 // limiterBrief leaves the detail out.
 func limiterBrief(k *analysis.Kernel) string {
 	l := k.Limiter
 	l.Detail = ""
+	if l.Kind == "small" && l.Level != nil {
+		return "work for " + waveShare(*l.Level) + " of a wave"
+	}
 	switch text := limiter(&l); {
 	case text != "":
 		return text
@@ -142,10 +212,7 @@ func (d *doc) limiterCell(k *analysis.Kernel, reasons map[string]bool) string {
 	if text := limiter(l); text != "" {
 		return prose(text)
 	}
-	why := l.Need
-	if why == "" {
-		why = l.Why
-	}
+	why := abstained(l)
 	if why == "" && k.Counted == nil {
 		why = "no launch of this kernel was counted"
 	} else if why == "" {
@@ -155,9 +222,6 @@ func (d *doc) limiterCell(k *analysis.Kernel, reasons map[string]bool) string {
 		return absent + d.note("The reason stands at the kernel's entry in kernels.md.")
 	}
 	reasons[why] = true
-	if l.Need != "" {
-		return absent + d.note(prose("No verdict on the limiter. To tell: "+sentence(l.Need)))
-	}
 	return absent + d.note(prose("No verdict on the limiter: "+sentence(why)))
 }
 

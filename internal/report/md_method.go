@@ -146,7 +146,7 @@ func (d *doc) deviations(r *analysis.Result) {
 	d.table(g)
 }
 
-// untold lists what the result lacks, and the warnings once more by their IDs.
+// untold lists what the result lacks.
 func (d *doc) untold(r *analysis.Result) {
 	if len(r.Missing) == 0 {
 		d.line("Nothing is recorded as missing.")
@@ -156,13 +156,6 @@ func (d *doc) untold(r *analysis.Result) {
 		items = append(items, code(n.ID)+": "+noteText(n))
 	}
 	d.list(items)
-	if len(r.Warnings) > 0 {
-		var refs []string
-		for _, n := range r.Warnings {
-			refs = append(refs, code(n.ID)+d.remark(n))
-		}
-		d.line("Warnings: %s.", strings.Join(refs, ", "))
-	}
 }
 
 func (d *doc) files(r *analysis.Result) {

@@ -177,15 +177,6 @@ func rounded(parts []int64, whole int64, rest bool) []string {
 	return out
 }
 
-// micro spells microseconds as SI does; tables for programs and plain terminals
-// keep to ASCII.
-func micro(unit string) string {
-	if unit == "us" {
-		return "µs"
-	}
-	return unit
-}
-
 // times writes a column of nanoseconds in one unit. NaN is an absent value.
 func times(ns []float64) (unit string, cells []string) {
 	most := 0.0
@@ -217,5 +208,5 @@ func times(ns []float64) (unit string, cells []string) {
 			cells[i] = strconv.FormatFloat(x, 'f', digits, 64)
 		}
 	}
-	return micro(s.unit), cells
+	return s.unit, cells
 }

@@ -33,7 +33,7 @@ func TestTimesShareAUnit(t *testing.T) {
 		want []string
 	}{
 		{[]float64{521_883_000, 8_670_000, 0, 1000, math.NaN()}, "ms", []string{"521.88", "8.67", "0", "<0.01", "n/a"}},
-		{[]float64{8320, 2.5}, "ns", []string{"8320.0", "2.5"}},
+		{[]float64{8320, 2.5}, "µs", []string{"8.320", "0.003"}},
 		{[]float64{0}, "ns", []string{"0"}},
 		{nil, "ns", []string{}},
 	} {

@@ -1,9 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -22,7 +23,11 @@ func WriteOperators(w io.Writer, r *analysis.Result) error {
 		d.noOperators(r)
 		return d.writeTo(w, r)
 	}
-	d.line("From the torch profiler, sorted by total device time. **Total** includes the operators that an operator calls, so totals overlap and do not add up; **self** does. Share is of all self device time.")
+	if cpuOnly(r.Operators) {
+		d.line("From the torch profiler, sorted by self CPU time. **Total** includes the operators that an operator calls, so totals overlap and do not add up; **self** does. Share is of all self CPU time.")
+	} else {
+		d.line("From the torch profiler, sorted by total device time, those without any by self CPU time. **Total** includes the operators that an operator calls, so totals overlap and do not add up; **self** does. Share is of all self device time.")
+	}
 	d.operatorTable(r, newNames(r), listedOperators)
 	return d.writeTo(w, r)
 }
@@ -31,26 +36,72 @@ func (d *doc) noOperators(r *analysis.Result) {
 	d.line("Operators: %s%s", absent, d.note(missing(r, "The torch profiler did not run, or the workload is not PyTorch; `pipeline.torch_profiler.enable=true` turns it on.", "operator", "torch")))
 }
 
-// byTotal orders operators by total device time, then by CPU time and name.
+// cpuOnly tells that no operator has device time, so that the time of the CPU
+// is all there is to compare.
+func cpuOnly(ops []analysis.Operator) bool {
+	return !slices.ContainsFunc(ops, func(o analysis.Operator) bool { return o.TotalDeviceUS > 0 || o.SelfDeviceUS > 0 })
+}
+
+// byTotal orders operators by total device time, then by the CPU time of their
+// own and name.
 func byTotal(ops []analysis.Operator) []*analysis.Operator {
 	out := make([]*analysis.Operator, len(ops))
 	for i := range ops {
 		out[i] = &ops[i]
 	}
-	sort.SliceStable(out, func(a, b int) bool {
-		x, y := out[a], out[b]
-		switch {
-		case x.TotalDeviceUS != y.TotalDeviceUS:
-			return x.TotalDeviceUS > y.TotalDeviceUS
-		case x.TotalCPUUS != y.TotalCPUUS:
-			return x.TotalCPUUS > y.TotalCPUUS
-		}
-		return x.Name < y.Name
+	slices.SortStableFunc(out, func(x, y *analysis.Operator) int {
+		return cmp.Or(cmp.Compare(y.TotalDeviceUS, x.TotalDeviceUS), cmp.Compare(y.SelfCPUUS, x.SelfCPUUS), cmp.Compare(x.Name, y.Name))
 	})
 	return out
 }
 
+// onlyCPU is said of shares where no operator has device time.
+func (d *doc) onlyCPU(ops []analysis.Operator) string {
+	why := "the torch profiler attributes no device time to any operator"
+	if ops[0].Why != "" && !slices.ContainsFunc(ops, func(o analysis.Operator) bool { return o.Why != ops[0].Why }) {
+		why = ops[0].Why
+	}
+	return d.note(prose("No operator has device time: " + sentence(why) + " Shares are of all self CPU time."))
+}
+
+// cpuTable writes operators that have no device time.
+func (d *doc) cpuTable(r *analysis.Result, most int) {
+	ops := byTotal(r.Operators)
+	shown := min(len(ops), most)
+	var cpu []float64
+	var parts []int64
+	var whole, rest, restCalls int64
+	for i, o := range ops {
+		self := int64(o.SelfCPUUS * 1e3)
+		whole += self
+		if i >= shown {
+			rest, restCalls = rest+self, restCalls+o.Calls
+			continue
+		}
+		cpu, parts = append(cpu, o.SelfCPUUS*1e3, o.TotalCPUUS*1e3), append(parts, self)
+	}
+	if shown < len(ops) {
+		cpu, parts = append(cpu, float64(rest)), append(parts, rest)
+	}
+	unit, cells := times(cpu)
+	pct := rounded(parts, whole, shown < len(ops))
+	ref := d.onlyCPU(r.Operators)
+	g := newGrid(">#", "Operator", "Shapes", ">Calls", ">Self CPU ("+unit+")", ">Total CPU ("+unit+")", ">Share %"+ref)
+	for i, o := range ops[:shown] {
+		g.add(fmt.Sprint(i+1), code(o.Name), shapes(o.Shapes), thousands(o.Calls), cells[2*i], cells[2*i+1], pct[i])
+	}
+	if shown < len(ops) {
+		g.add("", fmt.Sprintf("%s more", thousands(int64(len(ops)-shown))), "", thousands(restCalls), cells[2*shown], "", pct[shown])
+	}
+	g.drop("Shapes")
+	d.table(g)
+}
+
 func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
+	if cpuOnly(r.Operators) {
+		d.cpuTable(r, most)
+		return
+	}
 	ops := byTotal(r.Operators)
 	shown := min(len(ops), most)
 	var device, mean, cpu []float64
@@ -65,7 +116,7 @@ func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 		}
 		device = append(device, o.TotalDeviceUS*1e3, o.SelfDeviceUS*1e3)
 		mean = append(mean, o.TotalDeviceUS*1e3/float64(max(o.Calls, 1)))
-		cpu = append(cpu, o.SelfCPUUS*1e3)
+		cpu = append(cpu, o.SelfCPUUS*1e3, o.TotalCPUUS*1e3)
 		parts = append(parts, self)
 	}
 	if shown < len(ops) {
@@ -75,7 +126,7 @@ func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 	meanUnit, means := times(mean)
 	cpuUnit, cpus := times(cpu)
 	pct := rounded(parts, whole, shown < len(ops))
-	g := newGrid(">#", "Operator", "Shapes", ">Calls", ">Total ("+deviceUnit+")", ">Self ("+deviceUnit+")", ">Mean ("+meanUnit+")", ">Share %", ">Self CPU ("+cpuUnit+")", "Limiter")
+	g := newGrid(">#", "Operator", "Shapes", ">Calls", ">Total ("+deviceUnit+")", ">Self ("+deviceUnit+")", ">Mean ("+meanUnit+")", ">Share %", ">Self CPU ("+cpuUnit+")", ">Total CPU ("+cpuUnit+")", "Limiter")
 	for i, o := range ops[:shown] {
 		total, mean, limit := devices[2*i], means[i], ""
 		if o.TotalDeviceUS == 0 {
@@ -83,10 +134,10 @@ func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 		} else {
 			limit = operatorLimiter(r, n, o)
 		}
-		g.add(fmt.Sprint(i+1), code(o.Name), shapes(o.Shapes), thousands(o.Calls), total, devices[2*i+1], mean, pct[i], cpus[i], limit)
+		g.add(fmt.Sprint(i+1), code(o.Name), shapes(o.Shapes), thousands(o.Calls), total, devices[2*i+1], mean, pct[i], cpus[2*i], cpus[2*i+1], limit)
 	}
 	if shown < len(ops) {
-		g.add("", fmt.Sprintf("%s more", thousands(int64(len(ops)-shown))), "", thousands(restCalls), "", devices[2*shown], "", pct[shown], "", "")
+		g.add("", fmt.Sprintf("%s more", thousands(int64(len(ops)-shown))), "", thousands(restCalls), "", devices[2*shown], "", pct[shown], "", "", "")
 	}
 	g.drop("Shapes")
 	g.drop("Limiter")

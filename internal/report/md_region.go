@@ -131,7 +131,12 @@ func writeRegionIndex(w io.Writer, r *analysis.Result, index *RegionIndex) error
 		return d.writeTo(w, r)
 	}
 	d.line("Counters of single launches, joined to the timeline and extrapolated over every launch of a region. Coverage is the share of the region's kernel time whose kernels were counted; a region without counters says why, and nothing is filled in.")
-	g := newGrid("Region", "Process", "Device", ">Calls", ">Kernel time", ">Own", ">Launches", "Measured by", ">Coverage", "Report")
+	var ns []float64
+	for i := range index.Regions {
+		ns = append(ns, float64(index.Regions[i].Region.KernelNS), float64(index.Regions[i].Region.SelfNS))
+	}
+	unit, cells := times(ns)
+	g := newGrid("Region", "Process", "Device", ">Calls", ">Kernel time ("+unit+")", ">Own ("+unit+")", ">Launches", "Measured by", ">Coverage", "Report")
 	for i := range index.Regions {
 		e := &index.Regions[i]
 		x := &e.Region
@@ -141,7 +146,7 @@ func writeRegionIndex(w io.Writer, r *analysis.Result, index *RegionIndex) error
 		} else {
 			how = d.notCounted(x)
 		}
-		g.add(code(x.Path), optional(x.Process), optional(x.Device), thousands(x.Instances), elapsed(float64(x.KernelNS)), elapsed(float64(x.SelfNS)), thousands(x.Kernels), how, coverage,
+		g.add(code(x.Path), optional(x.Process), optional(x.Device), thousands(x.Instances), cells[2*i], cells[2*i+1], thousands(x.Kernels), how, coverage,
 			fmt.Sprintf("[%s](%s/report.md)", prose(e.Folder), e.Folder))
 	}
 	for _, h := range []string{"Process", "Device", "Coverage"} {
@@ -214,7 +219,7 @@ func (d *doc) regionFacts(r *analysis.Result, g *analysis.Region) {
 		t.add("Device", fmt.Sprint(*g.Device), "")
 	}
 	d.table(t)
-	if r.Totals.KernelNS > 0 {
+	if hasTimeline(r) && r.Totals.KernelNS > 0 {
 		d.line("%s of all kernel time. Limiter: %s.", percent(float64(g.KernelNS)/float64(r.Totals.KernelNS)), prose(regionLimiter(r, g)))
 	}
 }
@@ -226,7 +231,12 @@ func (d *doc) regionCounters(g *analysis.Region) {
 	}
 	partial := ""
 	if g.Counters.Coverage < 0.9995 {
-		partial = " Sums are over the kernels that were counted, so they are lower bounds."
+		partial = " Sums are over the kernels that were counted; the others are not in them."
+	}
+	if g.Counters.Note != "" {
+		partial += " " + prose(upperFirst(sentence(g.Counters.Note)))
+	} else {
+		partial += " They hold for the work as ncu replays it, by default with flushed caches, so traffic to memory may be more than in the program."
 	}
 	d.line("Measured by %s; coverage %s of the region's kernel time.%s", prose(replayLabel(g.Counters.Method)), percent(g.Counters.Coverage), partial)
 	if len(g.Counters.Metrics) == 0 {
@@ -238,6 +248,14 @@ func (d *doc) regionCounters(g *analysis.Region) {
 		t.add(code(m.Name), measured(m.Value, m.Unit), prose(m.How))
 	}
 	d.table(t)
+}
+
+// upperFirst lets a text stand as a sentence.
+func upperFirst(s string) string {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // replayLabel says how the counters of a region came about.
@@ -262,12 +280,13 @@ func (d *doc) regionKernels(r *analysis.Result, n *names, g *analysis.Region) {
 		}
 		return
 	}
-	var ns []float64
+	var ns, mean []float64
 	for _, k := range g.Top {
-		ns = append(ns, float64(k.NS))
+		ns, mean = append(ns, float64(k.NS)), append(mean, float64(k.NS)/float64(max(k.Calls, 1)))
 	}
 	unit, cells := times(ns)
-	t := newGrid("Kernel", "Grid", ">Calls", ">Total ("+unit+")", ">Mean", ">Share %", "Limiter")
+	meanUnit, means := times(mean)
+	t := newGrid("Kernel", "Grid", ">Calls", ">Total ("+unit+")", ">Mean ("+meanUnit+")", ">Share %", "Limiter")
 	reasons := map[string]bool{}
 	for i, k := range g.Top {
 		if k.Kernel < 0 || k.Kernel >= len(r.Kernels) {
@@ -277,7 +296,7 @@ func (d *doc) regionKernels(r *analysis.Result, n *names, g *analysis.Region) {
 		if g.KernelNS > 0 {
 			pct = tenths(float64(k.NS) / float64(g.KernelNS) * 100)
 		}
-		t.add(code(n.of(k.Kernel)), dims(r.Kernels[k.Kernel].Grid), thousands(k.Calls), cells[i], elapsed(float64(k.NS)/float64(max(k.Calls, 1))), pct, d.limiterCell(&r.Kernels[k.Kernel], reasons))
+		t.add(code(n.of(k.Kernel)), dims(r.Kernels[k.Kernel].Grid), thousands(k.Calls), cells[i], means[i], pct, d.limiterCell(&r.Kernels[k.Kernel], reasons))
 	}
 	d.table(t)
 }

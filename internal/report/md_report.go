@@ -3,8 +3,12 @@ package report
 import (
 	"fmt"
 	"io"
+	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
+
+	"al.essio.dev/pkg/shellescape"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 )
@@ -12,7 +16,7 @@ import (
 // WriteReport writes report.md: everything that the performance engineer needs,
 // from the findings to how they were measured.
 func WriteReport(w io.Writer, r *analysis.Result) error {
-	d := newDoc("Performance report", r)
+	d := newDoc(titled("Performance report", r), r)
 	d.about(r)
 	n := newNames(r)
 
@@ -36,13 +40,14 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 	d.line("Share of the GPU's peak that the stage reaches, for arithmetic (MFU) and for memory traffic (MBU). Peaks are dense, that is without structured sparsity.")
 	d.utilisation(r, "MFU", func(s *analysis.Stage) []analysis.Utilisation { return s.MFU })
 	d.utilisation(r, "MBU", func(s *analysis.Stage) []analysis.Utilisation { return s.MBU })
+	d.clocks(r)
 	d.modelWork(r)
 
 	d.line("## Roofline")
 	d.peaks(r)
 	if len(r.Roofline.Points) > 0 {
 		d.line("![Roofline: each counted kernel against the roofs](roofline.svg)")
-		d.line("Points: [roofline.csv](roofline.csv).")
+		d.line("Points: [roofline.csv](roofline.csv). %s.", upperFirst(roofsLegend))
 	}
 
 	d.line("## Top operators")
@@ -92,26 +97,35 @@ func (d *doc) about(r *analysis.Result) {
 	if len(parts) > 0 {
 		d.line("%s.", strings.Join(parts, "; "))
 	}
-	if len(r.Warnings) > 0 {
-		refs := make([]string, len(r.Warnings))
-		for i, n := range r.Warnings {
+	if list := warnings(r); len(list) > 0 {
+		refs := make([]string, len(list))
+		for i, n := range list {
 			refs[i] = d.remark(n)
 		}
-		d.line("**%s** to know before trusting the numbers: %s", plural(len(r.Warnings), "warning"), strings.Join(refs, " "))
+		d.line("**%s** to know before trusting the numbers: %s", plural(len(list), "warning"), strings.Join(refs, " "))
 	}
+}
+
+// workloadName names what ran: the model, the command, or the file that holds
+// it.
+func workloadName(r *analysis.Result) string {
+	w := &r.Workload
+	switch {
+	case w.Model != nil && w.Model.Name != "":
+		return strings.TrimSpace(w.Kind + " " + strings.TrimSpace(w.Model.Name+" "+w.Model.DType))
+	case len(w.Command) > 0:
+		return shorten(oneLine(shellescape.QuoteCommand(w.Command)), 60)
+	case w.Kind != "":
+		return w.Kind
+	case len(r.Source.Files) > 0:
+		return shorten(oneLine(path.Base(filepath.ToSlash(r.Source.Files[0].Path))), 60)
+	}
+	return ""
 }
 
 // subject names what ran and on which GPU.
 func subject(r *analysis.Result) string {
-	text := r.Workload.Kind
-	if m := r.Workload.Model; m != nil && m.Name != "" {
-		text = strings.TrimSpace(text + " " + m.Name)
-		if m.DType != "" {
-			text += " " + m.DType
-		}
-	} else if len(r.Workload.Command) > 0 {
-		text = shorten(oneLine(strings.Join(r.Workload.Command, " ")), 60)
-	}
+	text := workloadName(r)
 	if len(r.Environment.GPUs) > 0 {
 		if text != "" {
 			text += " on "
@@ -134,7 +148,7 @@ func plural(n int, what string) string {
 // findings writes what matters most, as a numbered list.
 func (d *doc) findings(r *analysis.Result, text func(*analysis.Finding) string, most int) {
 	if len(r.Findings) == 0 {
-		d.line("The analysis makes no finding.%s", d.note(missing(r, "What was captured supports no statement about where time could be saved.", "finding", "timeline", "counters")))
+		d.line("The analysis makes no finding.%s", d.note(missing(r, "What was captured supports no statement about where time could be saved.", "finding", "timeline", "no-kernels", "counters")))
 		return
 	}
 	var items []string

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"al.essio.dev/pkg/shellescape"
+
 	"github.com/deepprof/deepprof/internal/analysis"
 )
 
@@ -46,7 +48,7 @@ func (d *doc) environment(r *analysis.Result) {
 		g.add(prose(f.Name), prose(f.Value))
 	}
 	if len(w.Command) > 0 {
-		g.add("Command", code(strings.Join(w.Command, " ")))
+		g.add("Command", code(shellescape.QuoteCommand(w.Command)))
 	}
 	d.table(g)
 }
@@ -121,8 +123,8 @@ func (d *doc) aggregates(r *analysis.Result) {
 // totals writes the sums over the timeline.
 func (d *doc) totals(r *analysis.Result) {
 	t := &r.Totals
-	if t.WallNS == 0 && t.Launches == 0 {
-		d.line("Timeline: %s%s", absent, d.note(missing(r, "There is no timeline, so wall time, idle time and calls are not known.", "timeline")))
+	if !hasTimeline(r) {
+		d.line("Timeline: %s%s", absent, d.note(noTimeline(r, "There is no timeline, so wall time, idle time and calls are not known.")))
 		return
 	}
 	g := newGrid("Timeline", ">Value", ">Share of wall %")
@@ -141,11 +143,13 @@ func (d *doc) totals(r *analysis.Result) {
 	}
 	timed("Wall time", t.WallNS)
 	timed("First to last GPU work", t.GPUSpanNS)
-	busy := "GPU busy, copies included"
-	if len(r.Environment.GPUs) > 1 {
-		busy += ", summed over GPUs"
+	g.add("GPU busy with kernels or copies", elapsed(float64(t.BusyNS)), tenths(busyShare(r)*100))
+	if n := len(r.Environment.GPUs); n > 1 {
+		g.rows[len(g.rows)-1][0] += fmt.Sprintf(", added up over %d GPUs; the share is their mean", n)
 	}
-	timed(busy, t.BusyNS)
+	if s := t.Split; s != nil && s.WallNS > 0 {
+		g.add("A kernel runs, on any GPU", elapsed(float64(s.BusyNS)), share(s.BusyNS))
+	}
 	g.add("Kernel time, added up", elapsed(float64(t.KernelNS)), share(t.KernelNS))
 	timed("Copy time, added up", t.CopyNS)
 	g.add("Kernel launches", thousands(t.Launches), "")
@@ -165,7 +169,7 @@ const lighter = "Use the lighter preset `pipeline/nsys=light`; times that matter
 // stages writes the time of each stage, clean and under nsys.
 func (d *doc) stages(r *analysis.Result) {
 	if len(r.Stages) == 0 {
-		d.line("Stages: %s%s", absent, d.note(missing(r, "Neither a timeline nor the times of the workload tell where a stage begins and ends.", "stage", "timeline")))
+		d.line("Stages: %s%s", absent, d.note(missing(r, "Neither a timeline nor the times of the workload tell where a stage begins and ends.", "no-timeline", "no-kernels", "stage", "timeline")))
 		return
 	}
 	n := len(r.Stages)
@@ -180,7 +184,7 @@ func (d *doc) stages(r *analysis.Result) {
 		}
 	}
 	unit, cells := times(ns)
-	g := newGrid("Stage", "NVTX region", ">Clean ("+unit+")", ">Std ("+unit+")", ">Under nsys ("+unit+")", ">Overhead", ">Passes", ">Tokens/s, clean", ">GPU busy")
+	g := newGrid("Stage", "NVTX region", ">Clean ("+unit+")", ">Std ("+unit+")", ">Under nsys ("+unit+")", ">Overhead", ">Passes", ">Tokens/s, clean", ">A kernel runs")
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		clean, nsys, over, tokens, busy := cells[i], cells[2*n+i], absent, "", absent
@@ -207,7 +211,9 @@ func (d *doc) stages(r *analysis.Result) {
 			std = ""
 		}
 		region := ""
-		if s.Region != s.Name && s.Region != "" {
+		if len(s.Regions) > 1 {
+			region = codes(s.Regions, 3)
+		} else if s.Region != s.Name && s.Region != "" {
 			region = code(s.Region)
 		}
 		g.add(code(s.Name), region, clean, std, nsys, over, strconv.Itoa(s.Passes), tokens, busy)
@@ -217,6 +223,18 @@ func (d *doc) stages(r *analysis.Result) {
 	g.drop("Tokens/s, clean")
 	d.table(g)
 	d.subStages(r)
+}
+
+// codes lists names, and how many more there are.
+func codes(list []string, most int) string {
+	parts := make([]string, 0, most+1)
+	for _, s := range list[:min(len(list), most)] {
+		parts = append(parts, code(s))
+	}
+	if more := len(list) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // subStages notes the parts of a stage, which are in its time already.
@@ -253,6 +271,30 @@ func (g *grid) drop(head string) {
 		}
 		return
 	}
+}
+
+// clocks says at which clocks the peaks of MFU and of the roofline are, where
+// they differ.
+func (d *doc) clocks(r *analysis.Result) {
+	for i := range r.Stages {
+		for _, u := range r.Stages[i].MFU {
+			for _, roof := range r.Roofline.Roofs {
+				if roof.ID != u.Peak.ID || roof.ClockHz <= 0 || u.Peak.ClockHz <= 0 || math.Abs(roof.ClockHz/u.Peak.ClockHz-1) < 0.001 {
+					continue
+				}
+				d.line("The peak of MFU is at %s: what the GPU could do at most. The table of the roofline gives the same limit at %s, because each counted kernel is held against what was possible while it was counted.",
+					prose(whichClock(&u.Peak, "the highest clock of the device")), prose(whichClock(&roof, "the clock at which ncu counted")))
+				return
+			}
+		}
+	}
+}
+
+func whichClock(p *analysis.Peak, otherwise string) string {
+	if p.Clock != "" {
+		return p.Clock
+	}
+	return clock(p.ClockHz) + ", " + otherwise
 }
 
 // utilisation writes MFU or MBU of the stages.

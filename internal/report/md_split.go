@@ -39,7 +39,7 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 		return
 	}
 	d.list(bound)
-	d.line("Wall time of all passes in the timeline. Busy time is divided by kernel category (work that ran at the same time is shared out), idle time by its cause; the parts add up to the wall time.")
+	d.line("Wall time of all passes in the timeline. Time in which a kernel runs is divided by kernel category (work that ran at the same time is shared out), time in which none runs by its cause, copies among them; the parts add up to the wall time. \"GPU busy\" elsewhere counts copies as work.")
 	for ; len(known) > 0; known = known[min(len(known), widestSplit):] {
 		d.splitTable(known[:min(len(known), widestSplit)])
 	}
@@ -133,12 +133,12 @@ func splitRows(splits []*analysis.Split) []splitRow {
 		}
 		return row
 	}
-	rows := append(busy, sum("GPU busy", func(s *analysis.Split) int64 { return s.BusyNS }))
+	rows := append(busy, sum("A kernel runs", func(s *analysis.Split) int64 { return s.BusyNS }))
 	for _, row := range idle {
 		row.label = "idle: " + row.label
 		rows = append(rows, row)
 	}
-	rows = append(rows, sum("GPU idle", func(s *analysis.Split) int64 { return s.IdleNS }))
+	rows = append(rows, sum("No kernel runs", func(s *analysis.Split) int64 { return s.IdleNS }))
 	return append(rows, sum("Wall time", func(s *analysis.Split) int64 { return s.WallNS }))
 }
 

@@ -16,7 +16,7 @@ const (
 // WriteStakeholder writes stakeholder_summary.md: one page for readers who do
 // not know GPUs.
 func WriteStakeholder(w io.Writer, r *analysis.Result) error {
-	d := newDoc("Summary", r)
+	d := newDoc(titled("Summary", r), r)
 	if text := subject(r); text != "" {
 		d.line("What was measured: %s.", prose(text))
 	}
@@ -89,11 +89,16 @@ func (d *doc) plainAggregates(r *analysis.Result) {
 		g.add("Times without a profiler", absent+d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", "clean", "baseline", "metrics")), "")
 	}
 	t := &r.Totals
-	if t.WallNS > 0 {
+	if hasTimeline(r) && t.WallNS > 0 {
 		g.add("Time observed", elapsed(float64(t.WallNS)), "under the profiler, from first to last event")
-		g.add("GPU at work", percent(float64(t.BusyNS)/float64(t.WallNS*int64(max(1, len(r.Environment.GPUs))))), "share of that time in which the GPU computed or copied")
+		g.add("GPU at work", percent(busyShare(r)), "share of that time in which the GPU computed or copied")
 	} else {
-		g.add("GPU at work", absent+d.note(missing(r, "There is no timeline, so idle time is not known.", "timeline")), "")
+		g.add("GPU at work", absent+d.note(noTimeline(r, "There is no timeline, so idle time is not known.")), "")
+	}
+	if !hasTimeline(r) {
+		g.add("Kernels launched", absent+d.note(noTimeline(r, "There is no timeline, so launches are not known.")), "")
+		d.table(g)
+		return
 	}
 	g.add("Kernels launched", thousands(t.Launches), fmt.Sprintf("programs started on the GPU, %s different ones", thousands(int64(t.KernelNames))))
 	d.table(g)
@@ -233,6 +238,22 @@ func (d *doc) plainOperators(r *analysis.Result) {
 		return
 	}
 	ops := byTotal(r.Operators)
+	if cpuOnly(r.Operators) {
+		var whole float64
+		for _, o := range ops {
+			whole += o.SelfCPUUS
+		}
+		g := newGrid("Operator", ">Calls", ">CPU time of its own", ">CPU time, with all it calls", ">Share %"+d.onlyCPU(r.Operators))
+		for _, o := range ops[:min(len(ops), pageKernels)] {
+			pct := absent
+			if whole > 0 {
+				pct = tenths(o.SelfCPUUS / whole * 100)
+			}
+			g.add(code(o.Name), thousands(o.Calls), elapsed(o.SelfCPUUS*1e3), elapsed(o.TotalCPUUS*1e3), pct)
+		}
+		d.table(g)
+		return
+	}
 	var whole int64
 	for _, o := range ops {
 		whole += int64(o.SelfDeviceUS * 1e3)
@@ -262,7 +283,11 @@ func (d *doc) plainKernels(r *analysis.Result) {
 	reasons := map[string]bool{}
 	for i := range r.Kernels[:min(len(r.Kernels), pageKernels)] {
 		k := &r.Kernels[i]
-		g.add(code(n.apart(r, i, 60)), prose(category(r, k.Category)), thousands(k.Calls), elapsed(float64(k.TotalNS)), tenths(k.Share*100), d.limiterCell(k, reasons))
+		calls, total, share := thousands(k.Calls), elapsed(float64(k.TotalNS)), tenths(k.Share*100)
+		if untimed(k) {
+			calls, total, share = absent+d.note(noTimeline(r, "The timeline has no launch of this kernel.")), absent, absent
+		}
+		g.add(code(n.apart(r, i, 60)), prose(category(r, k.Category)), calls, total, share, d.limiterCell(k, reasons))
 	}
 	d.table(g)
 }

@@ -121,6 +121,17 @@ func newDoc(title string, r *analysis.Result) *doc {
 	return d
 }
 
+// titled adds what ran to the title of a page.
+func titled(title string, r *analysis.Result) string {
+	if name := workloadName(r); name != "" {
+		return title + ": " + prose(name)
+	}
+	return title
+}
+
+// recordedRun marks the tables and the summary of a recording.
+const recordedRun = "recorded run: these numbers are not of this machine"
+
 // unfinished says of a run's status what a reader must know.
 var unfinished = map[string]string{"failed": "The run failed", "interrupted": "The run was interrupted"}
 

@@ -20,5 +20,5 @@ func (t *Table[T]) Written() int { return t.written }
 
 // Footnotes implements Printable.
 func (t *Table[T]) Footnotes() []string {
-	return t.notes()
+	return append(t.aside[:len(t.aside):len(t.aside)], t.notes()...)
 }

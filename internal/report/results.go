@@ -29,6 +29,8 @@ type StageRow struct {
 	MBUCounters *float64 `json:"mbu_counters"`
 }
 
+const stagesLegend = "times are of one pass, but for wall, kernels run and no kernel runs, which are of all passes under nsys; copies count as time in which no kernel runs"
+
 // Stages shows the stages of a result.
 func Stages(r *analysis.Result) Printable {
 	type row = StageRow
@@ -38,24 +40,25 @@ func Stages(r *analysis.Result) Printable {
 	}
 	return &Table[row]{
 		Schema: "stages", Version: 1, Rows: Slice(rows), Notes: func() []string { return stageNotes(r) },
+		Legend: stagesLegend,
 		Columns: []Column[row]{
 			{Name: "stage", Get: func(r *row) any { return r.Stage }},
 			{Name: "region", Detail: true, Get: func(r *row) any { return r.Region }},
 			{Name: "clean_ms", Title: "clean", Kind: Nanoseconds, Group: "pass", Get: func(r *row) any { return r.CleanMS }, Show: func(r *row) any { return scaled(r.CleanMS, 1e6) }},
-			{Name: "clean_std_ms", Title: "std", Kind: Nanoseconds, Group: "pass", Get: func(r *row) any { return r.CleanStdMS }, Show: func(r *row) any { return scaled(r.CleanStdMS, 1e6) }},
-			{Name: "nsys_ms", Title: "under nsys", Kind: Nanoseconds, Group: "pass", Get: func(r *row) any { return r.NsysMS }, Show: func(r *row) any { return scaled(r.NsysMS, 1e6) }},
-			{Name: "overhead", Title: "overhead %", Kind: Percent, Get: func(r *row) any { return r.Overhead }, Show: func(r *row) any { return inPercent(r.Overhead) }},
-			{Name: "passes", Kind: Count, Get: func(r *row) any { return r.Passes }},
-			{Name: "tokens_per_s", Title: "tokens/s", Kind: Count, Get: func(r *row) any { return r.TokensPS }},
-			{Name: "wall_ns", Kind: Nanoseconds, Group: "split", Get: func(r *row) any { return r.WallNS }},
-			{Name: "gpu_busy_ns", Title: "GPU busy", Kind: Nanoseconds, Group: "split", Get: func(r *row) any { return r.BusyNS }},
-			{Name: "gpu_idle_ns", Title: "GPU idle", Kind: Nanoseconds, Group: "split", Get: func(r *row) any { return r.IdleNS }},
-			{Name: "launch_bound", Title: "launch-bound", Get: func(r *row) any { return yesNo(r.LaunchBound) }},
-			{Name: "launch_gain_ns", Title: "graphs save at most", Kind: Nanoseconds, Group: "split", Get: func(r *row) any { return r.GainNS }},
-			{Name: "mfu_analytic", Title: "MFU %", Kind: Percent, Get: func(r *row) any { return r.MFU }, Show: func(r *row) any { return inPercent(r.MFU) }},
-			{Name: "mfu_counters", Title: "MFU counted %", Kind: Percent, Get: func(r *row) any { return r.MFUCounters }, Show: func(r *row) any { return inPercent(r.MFUCounters) }},
-			{Name: "mbu_analytic", Title: "MBU %", Kind: Percent, Get: func(r *row) any { return r.MBU }, Show: func(r *row) any { return inPercent(r.MBU) }},
-			{Name: "mbu_counters", Title: "MBU counted %", Kind: Percent, Get: func(r *row) any { return r.MBUCounters }, Show: func(r *row) any { return inPercent(r.MBUCounters) }},
+			{Name: "clean_std_ms", Minor: 15, Title: "std", Kind: Nanoseconds, Group: "pass", Get: func(r *row) any { return r.CleanStdMS }, Show: func(r *row) any { return scaled(r.CleanStdMS, 1e6) }},
+			{Name: "nsys_ms", Minor: 2, Title: "under nsys", Kind: Nanoseconds, Group: "pass", Get: func(r *row) any { return r.NsysMS }, Show: func(r *row) any { return scaled(r.NsysMS, 1e6) }},
+			{Name: "overhead", Minor: 8, Title: "overhead %", Kind: Percent, Get: func(r *row) any { return r.Overhead }, Show: func(r *row) any { return inPercent(r.Overhead) }},
+			{Name: "passes", Minor: 13, Kind: Count, Get: func(r *row) any { return r.Passes }},
+			{Name: "tokens_per_s", Minor: 7, Title: "tokens/s", Kind: Count, Get: func(r *row) any { return r.TokensPS }},
+			{Name: "wall_ns", Title: "wall, all passes", Minor: 11, Kind: Nanoseconds, Group: "split", Get: func(r *row) any { return r.WallNS }},
+			{Name: "gpu_busy_ns", Minor: 5, Title: "kernels run", Kind: Nanoseconds, Group: "split", Get: func(r *row) any { return r.BusyNS }},
+			{Name: "gpu_idle_ns", Minor: 12, Title: "no kernel runs", Kind: Nanoseconds, Group: "split", Get: func(r *row) any { return r.IdleNS }},
+			{Name: "launch_bound", Minor: 6, Title: "launch-bound", Get: func(r *row) any { return yesNo(r.LaunchBound) }},
+			{Name: "launch_gain_ns", Minor: 14, Title: "graphs save at most", Kind: Nanoseconds, Group: "split", Get: func(r *row) any { return r.GainNS }},
+			{Name: "mfu_analytic", Minor: 3, Title: "MFU %", Kind: Percent, Get: func(r *row) any { return r.MFU }, Show: func(r *row) any { return inPercent(r.MFU) }},
+			{Name: "mfu_counters", Minor: 3, Title: "MFU counted %", Kind: Percent, Get: func(r *row) any { return r.MFUCounters }, Show: func(r *row) any { return inPercent(r.MFUCounters) }},
+			{Name: "mbu_analytic", Minor: 4, Title: "MBU %", Kind: Percent, Get: func(r *row) any { return r.MBU }, Show: func(r *row) any { return inPercent(r.MBU) }},
+			{Name: "mbu_counters", Minor: 4, Title: "MBU counted %", Kind: Percent, Get: func(r *row) any { return r.MBUCounters }, Show: func(r *row) any { return inPercent(r.MBUCounters) }},
 		},
 	}
 }
@@ -87,9 +90,6 @@ func utilised(list []analysis.Utilisation, method string) *float64 {
 // stageNotes are the reasons behind absent values.
 func stageNotes(r *analysis.Result) []string {
 	var notes []string
-	if r.Source.Recorded {
-		notes = append(notes, "recorded run: these numbers are not of this machine")
-	}
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		for _, list := range []struct {
@@ -106,9 +106,16 @@ func stageNotes(r *analysis.Result) []string {
 	return append(notes, missingNotes(r)...)
 }
 
+// missingNotes are what holds for every table of a result.
 func missingNotes(r *analysis.Result) []string {
 	var notes []string
-	for _, n := range append(r.Missing[:len(r.Missing):len(r.Missing)], r.Warnings...) {
+	if r.Source.Recorded {
+		notes = append(notes, recordedRun)
+	}
+	if text := unfinished[r.Source.Status]; text != "" {
+		notes = append(notes, lowerFirst(text)+": what it had captured by then is shown")
+	}
+	for _, n := range append(r.Missing[:len(r.Missing):len(r.Missing)], warnings(r)...) {
 		text := n.Text
 		if n.Next != "" {
 			text += "; " + n.Next
@@ -182,20 +189,27 @@ func Operators(r *analysis.Result) Printable {
 		rows = append(rows, x)
 	}
 	us := func(x float64) any { return x * 1e3 }
+	legend := "device self adds up and self % is of it; totals overlap"
+	device := func(x float64) any { return us(x) }
+	if cpuOnly(r.Operators) && len(rows) > 0 {
+		legend = "no operator has device time; rows are in the order of CPU self"
+		device = func(float64) any { return nil }
+	}
 	return &Table[row]{
 		Schema: "operators", Version: 1, Rows: Slice(rows), Notes: func() []string { return operatorNotes(r) },
+		Legend: legend,
 		Columns: []Column[row]{
-			{Name: "share", Title: "self %", Kind: Percent, Get: func(r *row) any { return r.Share }, Show: func(r *row) any { return inPercent(r.Share) }},
-			{Name: "total_device_us", Title: "device total", Kind: Nanoseconds, Group: "device", Get: func(r *row) any { return r.TotalDeviceUS }, Show: func(r *row) any { return us(r.TotalDeviceUS) }},
-			{Name: "self_device_us", Title: "device self", Kind: Nanoseconds, Group: "device", Get: func(r *row) any { return r.SelfDeviceUS }, Show: func(r *row) any { return us(r.SelfDeviceUS) }},
-			{Name: "total_cpu_us", Detail: true, Get: func(r *row) any { return r.TotalCPUUS }},
-			{Name: "self_cpu_us", Title: "CPU self", Kind: Nanoseconds, Get: func(r *row) any { return r.SelfCPUUS }, Show: func(r *row) any { return us(r.SelfCPUUS) }},
-			{Name: "calls", Kind: Count, Get: func(r *row) any { return r.Calls }},
-			{Name: "limiter", Kind: Name, Get: func(r *row) any { return textOrNil(r.Limiter) }},
+			{Name: "share", Minor: 4, Title: "self %", Kind: Percent, Get: func(r *row) any { return r.Share }, Show: func(r *row) any { return inPercent(r.Share) }},
+			{Name: "total_device_us", Title: "device total", Kind: Nanoseconds, Group: "device", Get: func(r *row) any { return r.TotalDeviceUS }, Show: func(r *row) any { return device(r.TotalDeviceUS) }},
+			{Name: "self_device_us", Minor: 5, Title: "device self", Kind: Nanoseconds, Group: "device", Get: func(r *row) any { return r.SelfDeviceUS }, Show: func(r *row) any { return device(r.SelfDeviceUS) }},
+			{Name: "total_cpu_us", Title: "CPU total", Minor: 7, Kind: Nanoseconds, Group: "cpu", Get: func(r *row) any { return r.TotalCPUUS }, Show: func(r *row) any { return us(r.TotalCPUUS) }},
+			{Name: "self_cpu_us", Title: "CPU self", Minor: 2, Kind: Nanoseconds, Group: "cpu", Get: func(r *row) any { return r.SelfCPUUS }, Show: func(r *row) any { return us(r.SelfCPUUS) }},
+			{Name: "calls", Minor: 3, Kind: Count, Get: func(r *row) any { return r.Calls }},
+			{Name: "limiter", Minor: 8, Kind: Words, Get: func(r *row) any { return textOrNil(r.Limiter) }},
 			{Name: "name", Title: "operator", Kind: Name, Get: func(r *row) any { return r.Name }},
 			{Name: "shapes", Detail: true, Get: func(r *row) any { return r.Shapes }},
 			{Name: "kernels", Detail: true, Get: func(r *row) any { return r.Kernels }},
-			{Name: "why", Title: "no device time because", Kind: Name, Get: func(r *row) any { return textOrNil(r.Why) }},
+			{Name: "why", Minor: 9, Title: "no device time because", Kind: Words, Get: func(r *row) any { return textOrNil(r.Why) }},
 		},
 	}
 }
@@ -222,6 +236,8 @@ func textOrNil(s string) any {
 // A RooflineRow is one kernel against one compute roof and one memory level.
 type RooflineRow struct {
 	KernelID  string   `json:"kernel_id"`
+	Grid      [3]int64 `json:"grid"`
+	Block     [3]int64 `json:"block"`
 	Short     string   `json:"short_name"`
 	DType     string   `json:"dtype"`            // ID of the compute roof
 	Memory    string   `json:"memory"`           // dram, l2, l1
@@ -234,6 +250,9 @@ type RooflineRow struct {
 	Limiter   string   `json:"limiter"`          //
 	Kernel    string   `json:"kernel,omitempty"` // whole name
 }
+
+// roofsLegend is said of roofs beside the points of several launches.
+const roofsLegend = "roofs are those of the longest counted launch; of roof is held against the limits at the clock of the kernel's own launch, so the two may differ by their clocks"
 
 // RooflinePoints shows the points of the roofline.
 func RooflinePoints(r *analysis.Result) Printable {
@@ -249,11 +268,16 @@ func RooflinePoints(r *analysis.Result) Printable {
 			Roof: roofs[p.DType], Bandwidth: roofs[p.Memory]}
 		if k := n.find(p.Kernel); k >= 0 {
 			rows[i].Short, rows[i].Kernel, rows[i].Limiter = n.of(k), r.Kernels[k].Name, limiter(&r.Kernels[k].Limiter)
+			rows[i].Grid, rows[i].Block = r.Kernels[k].Grid, r.Kernels[k].Block
 		}
 	}
 	giga := func(x float64) any { return x / 1e9 }
+	legend := ""
+	if len(rows) > 0 {
+		legend = roofsLegend
+	}
 	return &Table[row]{
-		Schema: "roofline", Version: 1, Rows: Slice(rows),
+		Schema: "roofline", Version: 1, Rows: Slice(rows), Legend: legend,
 		Notes: func() []string {
 			if r.Roofline.Why != "" {
 				return append([]string{r.Roofline.Why}, missingNotes(r)...)
@@ -264,13 +288,20 @@ func RooflinePoints(r *analysis.Result) Printable {
 			{Name: "kernel_id", Detail: true, Get: func(r *row) any { return r.KernelID }},
 			{Name: "dtype", Get: func(r *row) any { return r.DType }},
 			{Name: "memory", Get: func(r *row) any { return r.Memory }},
-			{Name: "flop_per_byte", Title: "FLOP/B", Kind: Count, Get: func(r *row) any { return r.Intensity }},
-			{Name: "flop_per_s", Title: "GFLOP/s", Kind: Count, Get: func(r *row) any { return r.FLOPS }, Show: func(r *row) any { return giga(r.FLOPS) }},
+			{Name: "flop_per_byte", Minor: 3, Title: "FLOP/B", Kind: Count, Get: func(r *row) any { return r.Intensity }},
+			{Name: "flop_per_s", Minor: 2, Title: "GFLOP/s", Kind: Count, Get: func(r *row) any { return r.FLOPS }, Show: func(r *row) any { return giga(r.FLOPS) }},
 			{Name: "roof_flop_per_s", Detail: true, Get: func(r *row) any { return r.Roof }},
 			{Name: "roof_byte_per_s", Detail: true, Get: func(r *row) any { return r.Bandwidth }},
 			{Name: "attained", Title: "of roof %", Kind: Percent, Get: func(r *row) any { return r.Attained }, Show: func(r *row) any { return inPercent(&r.Attained) }},
-			{Name: "kernel_total_ns", Title: "total", Kind: Nanoseconds, Get: func(r *row) any { return r.NS }},
-			{Name: "limiter", Kind: Name, Get: func(r *row) any { return textOrNil(r.Limiter) }},
+			{Name: "kernel_total_ns", Minor: 4, Title: "total", Kind: Nanoseconds, Get: func(r *row) any { return r.NS }, Show: func(r *row) any {
+				if r.NS == 0 { // the timeline has no launch of it
+					return nil
+				}
+				return r.NS
+			}},
+			{Name: "limiter", Minor: 5, Kind: Words, Get: func(r *row) any { return textOrNil(r.Limiter) }},
+			{Name: "grid", Minor: 6, Get: func(r *row) any { return dims(r.Grid) }},
+			{Name: "block", Detail: true, Get: func(r *row) any { return dims(r.Block) }},
 			{Name: "short_name", Title: "kernel", Kind: Name, Get: func(r *row) any { return r.Short }},
 			{Name: "kernel", Detail: true, Get: func(r *row) any { return r.Kernel }},
 		},

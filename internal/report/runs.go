@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"al.essio.dev/pkg/shellescape"
+
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
@@ -17,17 +19,12 @@ func Runs(rows []runs.Summary, notes []string) Printable {
 		Columns: []Column[row]{
 			{Name: "id", Get: func(r *row) any { return r.ID }},
 			{Name: "status", Get: func(r *row) any { return string(r.Status) }},
-			{Name: "created", Get: func(r *row) any { return r.Created.Local().Format(time.DateTime) }},
-			{Name: "seconds", Kind: Count, Get: func(r *row) any {
-				if r.Seconds == nil {
-					return nil
-				}
-				return fmt.Sprintf("%.1f", *r.Seconds)
-			}},
-			{Name: "bytes", Title: "size", Kind: Bytes, Get: func(r *row) any { return r.Bytes }},
+			{Name: "created", Minor: 1, Get: func(r *row) any { return r.Created.Local().Format(time.DateTime) }},
+			{Name: "seconds", Title: "time", Minor: 2, Kind: Nanoseconds, Get: func(r *row) any { return r.Seconds }, Show: func(r *row) any { return scaled(r.Seconds, 1e9) }},
+			{Name: "bytes", Minor: 4, Title: "size", Kind: Bytes, Get: func(r *row) any { return r.Bytes }},
 			{Name: "label", Kind: Name, Get: func(r *row) any { return r.Label }},
-			{Name: "gpu", Get: func(r *row) any { return r.GPU }},
-			{Name: "stages", Get: func(r *row) any { return steps(r.Stages) }},
+			{Name: "gpu", Minor: 3, Get: func(r *row) any { return r.GPU }},
+			{Name: "stages", Minor: 5, Get: func(r *row) any { return steps(r.Stages) }},
 			{Name: "path", Detail: true, Get: func(r *row) any { return r.Path }},
 			{Name: "note", Detail: true, Get: func(r *row) any { return r.Note }},
 		},
@@ -45,33 +42,36 @@ func steps(list []runs.Step) string {
 // StageStatistics shows how often stages succeed and how long they take.
 func StageStatistics(rows []runs.StageStats, notes []string) Printable {
 	type row = runs.StageStats
-	spread := func(get func(*runs.Spread) float64) func(*row) any {
+	spread := func(scale float64, get func(*runs.Spread) float64) func(*row) any {
 		return func(r *row) any {
 			if r.Seconds == nil {
 				return nil
 			}
-			return fmt.Sprintf("%.1f", get(r.Seconds))
+			return get(r.Seconds) * scale
 		}
 	}
+	median := func(s *runs.Spread) float64 { return s.Median }
+	p90 := func(s *runs.Spread) float64 { return s.P90 }
+	longest := func(s *runs.Spread) float64 { return s.Max }
 	return &Table[row]{
 		Schema: "run_stats", Version: 1, Rows: Slice(rows), Notes: func() []string { return notes },
 		Columns: []Column[row]{
 			{Name: "name", Title: "stage", Get: func(r *row) any { return r.Name }},
-			{Name: "ended", Kind: Count, Get: func(r *row) any { return r.Ended }},
+			{Name: "ended", Minor: 4, Kind: Count, Get: func(r *row) any { return r.Ended }},
 			{Name: "done", Kind: Count, Get: func(r *row) any { return r.Done }},
 			{Name: "failed", Kind: Count, Get: func(r *row) any { return r.Failed }},
-			{Name: "interrupted", Kind: Count, Get: func(r *row) any { return r.Interrupted }},
-			{Name: "skipped", Kind: Count, Get: func(r *row) any { return r.Skipped }},
+			{Name: "interrupted", Minor: 7, Kind: Count, Get: func(r *row) any { return r.Interrupted }},
+			{Name: "skipped", Minor: 8, Kind: Count, Get: func(r *row) any { return r.Skipped }},
 			{Name: "success_rate", Title: "success %", Kind: Percent, Get: func(r *row) any {
 				if r.SuccessRate == nil {
 					return nil
 				}
 				return 100 * *r.SuccessRate
 			}},
-			{Name: "retried", Kind: Count, Get: func(r *row) any { return r.Retried }},
-			{Name: "median_seconds", Title: "median s", Kind: Count, Get: spread(func(s *runs.Spread) float64 { return s.Median })},
-			{Name: "p90_seconds", Title: "p90 s", Kind: Count, Get: spread(func(s *runs.Spread) float64 { return s.P90 })},
-			{Name: "max_seconds", Title: "max s", Kind: Count, Get: spread(func(s *runs.Spread) float64 { return s.Max })},
+			{Name: "retried", Minor: 9, Kind: Count, Get: func(r *row) any { return r.Retried }},
+			{Name: "median_seconds", Title: "median", Kind: Nanoseconds, Group: "time", Get: spread(1, median), Show: spread(1e9, median)},
+			{Name: "p90_seconds", Minor: 6, Title: "p90", Kind: Nanoseconds, Group: "time", Get: spread(1, p90), Show: spread(1e9, p90)},
+			{Name: "max_seconds", Minor: 5, Title: "max", Kind: Nanoseconds, Group: "time", Get: spread(1, longest), Show: spread(1e9, longest)},
 		},
 	}
 }
@@ -90,11 +90,11 @@ func WriteRun(w io.Writer, d *runs.Detail) error {
 	if d.Summary.GPU != "" {
 		fmt.Fprintf(&b, "GPU      %s\n", d.Summary.GPU)
 	}
-	fmt.Fprintf(&b, "command  %s\n", oneLine(strings.Join(d.Command, " ")))
+	fmt.Fprintf(&b, "command  %s\n", oneLine(shellescape.QuoteCommand(d.Command)))
 	for _, s := range d.Stages {
 		fmt.Fprintf(&b, "\n%s: %s", s.Name, s.State)
 		if s.Seconds != nil {
-			fmt.Fprintf(&b, ", %.1f s", *s.Seconds)
+			fmt.Fprintf(&b, ", %s", elapsed(*s.Seconds*1e9))
 		}
 		if s.Attempts > 1 {
 			fmt.Fprintf(&b, ", %d attempts", s.Attempts)
@@ -152,7 +152,11 @@ func WriteCleaned(w io.Writer, r *runs.CleanReport) error {
 	for _, f := range r.Failed {
 		fmt.Fprintf(&b, "failed %s\n", f)
 	}
-	fmt.Fprintf(&b, "%s %d runs, %.1f MB; %d others stay\n", verb, len(r.Removed), float64(r.Bytes)/1e6, r.Others+len(r.Kept))
+	stay := "others stay"
+	if r.Others+len(r.Kept) == 1 {
+		stay = "other stays"
+	}
+	fmt.Fprintf(&b, "%s %s, %.1f MB; %d %s\n", verb, plural(len(r.Removed), "run"), float64(r.Bytes)/1e6, r.Others+len(r.Kept), stay)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -53,7 +53,10 @@ func Summary(w io.Writer, r *analysis.Result, o SummaryOptions) error {
 func summaryScreen(r *analysis.Result, o SummaryOptions, most int) ([]string, error) {
 	lines := []string{bold(shorten(oneLine(summaryTitle(r)), o.Width), o.Bold)}
 	if r.Source.Recorded {
-		lines = append(lines, shorten("recorded run: these numbers are not of this machine", o.Width))
+		lines = append(lines, shorten(recordedRun, o.Width))
+	}
+	if text := unfinished[r.Source.Status]; text != "" {
+		lines = append(lines, wrap(lowerFirst(text)+": what it had captured by then is shown", o.Width, "", 2)...)
 	}
 	lines = append(lines, "")
 	lines = append(lines, summaryLines(r, o, most)...)
@@ -83,12 +86,8 @@ func summaryTitle(r *analysis.Result) string {
 	if text == "" {
 		text = "deepprof"
 	}
-	if t := &r.Totals; t.WallNS > 0 {
-		busy := t.BusyNS
-		if t.Split != nil { // as in the rows of the stages, copies are not work
-			busy = t.Split.BusyNS
-		}
-		text += fmt.Sprintf(": %s, GPU busy %s, %s launches", elapsed(float64(t.WallNS)), percent(float64(busy)/float64(t.WallNS)), thousands(t.Launches))
+	if t := &r.Totals; hasTimeline(r) && t.WallNS > 0 {
+		text += fmt.Sprintf(": %s, GPU busy %s, %s launches", elapsed(float64(t.WallNS)), percent(busyShare(r)), thousands(t.Launches))
 	}
 	return text
 }
@@ -131,8 +130,8 @@ func summaryFoot(r *analysis.Result, o SummaryOptions) []string {
 		}
 		out = append(out, wrap("not measured: "+oneLine(text), o.Width, "  ", 2)...)
 	}
-	if n := len(r.Warnings); n > 0 {
-		out = append(out, wrap(fmt.Sprintf("%s: %s", plural(n, "warning"), oneLine(r.Warnings[0].Text)), o.Width, "  ", 2)...)
+	if list := warnings(r); len(list) > 0 {
+		out = append(out, wrap(fmt.Sprintf("%s: %s", plural(len(list), "warning"), oneLine(list[0].Text)), o.Width, "  ", 2)...)
 	}
 	if o.Report != "" { // never cut: it is there to be copied
 		out = append(out, bold("report: ", o.Bold)+oneLine(o.Report))
@@ -174,7 +173,7 @@ func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
 		{Name: "clean", Kind: Nanoseconds, Group: "t", Get: func(r *row) any { return r.clean }},
 		{Name: "nsys", Kind: Nanoseconds, Group: "t", Get: func(r *row) any { return r.nsys }},
 		{Name: "overhead", Title: "slower %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.over }},
-		{Name: "busy", Title: "GPU busy %", Kind: Percent, Get: func(r *row) any { return r.busy }},
+		{Name: "busy", Title: "kernels run %", Kind: Percent, Minor: 1, Get: func(r *row) any { return r.busy }},
 		{Name: "mfu", Title: "MFU %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.mfu }},
 		{Name: "mbu", Title: "MBU %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.mbu }},
 		{Name: "bound", Title: "bound by", Get: func(r *row) any { return r.bound }},
@@ -190,9 +189,10 @@ func best(list []analysis.Utilisation) *float64 {
 }
 
 type summaryKernel struct {
-	share   float64
-	ns      int64
-	calls   int64
+	share   *float64
+	ns      *int64
+	calls   *int64
+	alone   *float64 // under ncu, where the timeline has no launch
 	limiter string
 	name    string
 }
@@ -203,14 +203,20 @@ func summaryKernels(r *analysis.Result, most int) *Table[summaryKernel] {
 	var rows []row
 	for i := range r.Kernels[:min(len(r.Kernels), most)] {
 		k := &r.Kernels[i]
-		x := row{share: k.Share * 100, ns: k.TotalNS, calls: k.Calls, limiter: limiterBrief(k), name: n.apart(r, i, textCell)}
+		x := row{limiter: limiterBrief(k), name: n.apart(r, i, textCell)}
+		if share := k.Share * 100; !untimed(k) {
+			x.share, x.ns, x.calls = &share, &k.TotalNS, &k.Calls
+		} else if k.Counted != nil && k.Counted.DurationNS > 0 {
+			x.alone = &k.Counted.DurationNS
+		}
 		rows = append(rows, x)
 	}
 	return &Table[row]{Rows: Slice(rows), Columns: []Column[row]{
 		{Name: "time", Title: "time %", Kind: Percent, Get: func(r *row) any { return r.share }},
 		{Name: "total_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.ns }},
 		{Name: "calls", Kind: Count, Get: func(r *row) any { return r.calls }},
-		{Name: "limiter", Title: "limited by", Kind: Name, Get: func(r *row) any { return r.limiter }},
+		{Name: "alone_ns", Title: "one under ncu", Kind: Nanoseconds, Get: func(r *row) any { return r.alone }},
+		{Name: "limiter", Title: "limited by", Kind: Words, Get: func(r *row) any { return r.limiter }},
 		{Name: "kernel", Kind: Name, Get: func(r *row) any { return r.name }},
 	}}
 }
@@ -225,7 +231,6 @@ func tableLines[T any](t *Table[T], width int) ([]string, error) {
 		return nil, nil
 	}
 	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
-	lines[0] = strings.ReplaceAll(lines[0], "(us)", "(µs)") // as in the findings above
 	for i := range lines {
 		if r := []rune(lines[i]); len(r) > width {
 			lines[i] = string(r[:width-1]) + "…"

@@ -13,12 +13,17 @@ type Kind uint8
 // The kinds of column. CSV and JSON always hold the plain value.
 const (
 	Text        Kind = iota // any text, aligned left
-	Name                    // a text that may be shortened in the middle to fit a terminal
+	Words                   // a text in words that may be shortened in the middle to fit a terminal
+	Name                    // likewise a name out of a program, which Markdown shows as code
 	Count                   // a number, aligned right
 	Nanoseconds             // scaled to one unit for the whole column
 	Bytes                   // likewise
+	Operations              // likewise, floating-point
 	Percent
 )
+
+// left reports the kinds that are texts.
+func (k Kind) left() bool { return k <= Name }
 
 // A Column is one field of a row. Get returns nil for a value that is absent.
 type Column[T any] struct {
@@ -32,6 +37,9 @@ type Column[T any] struct {
 	Group string
 	// Detail columns are left out where a person reads, to keep lines short.
 	Detail bool
+	// Minor columns give way where a terminal is too narrow, those with the
+	// highest number first.
+	Minor int
 }
 
 // shown is the cell for people.
@@ -71,8 +79,11 @@ type Table[T any] struct {
 	// Notes are what a reader must know to trust the rows. A function, because
 	// rows that are read while they are written give their notes at the end.
 	Notes func() []string
+	// Legend is said below a table for people: what its headings mean.
+	Legend string
 
 	written int
+	aside   []string // what the text that was written leaves unsaid
 }
 
 func (t *Table[T]) notes() []string {
@@ -91,7 +102,7 @@ func (t *Table[T]) visible(rows []*T) []Column[T] {
 			continue
 		}
 		for _, r := range rows {
-			if deref(c.Get(r)) != nil {
+			if deref(c.shown(r)) != nil {
 				out = append(out, c)
 				break
 			}

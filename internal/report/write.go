@@ -10,19 +10,20 @@ import (
 	"unicode/utf8"
 )
 
-// narrowest is the least width to which a name is shortened: below that it
-// tells nothing.
-const narrowest = 24
-
-// A single cell may hold a hundred thousand characters; people get no more
-// than these, CSV and JSON get all.
+// narrowest is the width to which a name is shortened before a column is left
+// out, and tightest where that is not enough: below it tells nothing.
 const (
-	textCell     = 160
-	markdownCell = 300
+	narrowest = 24
+	tightest  = 12
 )
 
-// WriteText writes an aligned table. Where width is positive, names are
-// shortened in the middle so that lines fit; 0 keeps them whole.
+// A single cell may hold a hundred thousand characters; people get no more
+// than this in a terminal and longestName in Markdown, CSV and JSON get all.
+const textCell = 160
+
+// WriteText writes an aligned table. Where width is positive no line exceeds
+// it: names are shortened in the middle, then columns are left out, the least
+// important first, and Footnotes names those. 0 keeps everything.
 func (t *Table[T]) WriteText(w io.Writer, width int) error {
 	rows := collect(t)
 	if len(rows) == 0 {
@@ -31,22 +32,33 @@ func (t *Table[T]) WriteText(w io.Writer, width int) error {
 	}
 	columns := t.visible(rows)
 	headers, cells, widths := layout(columns, rows, textCell)
-	fit(columns, headers, cells, widths, width)
+	keep, dropped := fit(columns, headers, cells, widths, width)
+	columns, headers, cells, widths = pick(columns, keep), pick(headers, keep), pick(cells, keep), pick(widths, keep)
+	t.aside = nil
+	if len(dropped) > 0 {
+		t.aside = append(t.aside, fmt.Sprintf("the terminal is too narrow for %s; --csv has every column", strings.Join(dropped, ", ")))
+	}
+	if t.Legend != "" {
+		t.aside = append(t.aside, t.Legend)
+	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	blanks := strings.Repeat(" ", slices.Max(widths)+2)
 	line := func(get func(int) string) {
 		for i := range columns {
 			text := get(i)
+			if width > 0 {
+				text = shorten(text, widths[i])
+			}
 			pad := blanks[:max(0, widths[i]-utf8.RuneCountInString(text))]
 			last := i == len(columns)-1
-			if columns[i].Kind > Name {
+			if !columns[i].Kind.left() {
 				out.WriteString(pad)
 			}
 			out.WriteString(text)
 			if last {
 				break
 			}
-			if columns[i].Kind <= Name {
+			if columns[i].Kind.left() {
 				out.WriteString(pad)
 			}
 			out.WriteString("  ")
@@ -68,14 +80,14 @@ func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintln(out, "No rows.")
 	} else {
 		columns := t.visible(rows)
-		headers, cells, _ := layout(columns, rows, markdownCell)
+		headers, cells, _ := layout(columns, rows, longestName)
 		for i := range columns {
-			fmt.Fprintf(out, "| %s ", markdown(headers[i]))
+			fmt.Fprintf(out, "| %s ", prose(headers[i]))
 		}
 		fmt.Fprint(out, "|\n")
 		for i := range columns {
 			rule := "---"
-			if columns[i].Kind > Name {
+			if !columns[i].Kind.left() {
 				rule = "---:"
 			}
 			fmt.Fprintf(out, "| %s ", rule)
@@ -83,7 +95,7 @@ func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 		fmt.Fprint(out, "|\n")
 		for r := range rows {
 			for i := range columns {
-				fmt.Fprintf(out, "| %s ", markdown(cells[i][r]))
+				fmt.Fprintf(out, "| %s ", markdown(columns[i].Kind, cells[i][r]))
 			}
 			fmt.Fprint(out, "|\n")
 		}
@@ -91,11 +103,15 @@ func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 	if t.Cut > 0 {
 		fmt.Fprintf(out, "\n%d more rows.\n", t.Cut)
 	}
-	for i, n := range t.notes() {
+	notes := t.notes()
+	if t.Legend != "" && len(rows) > 0 {
+		notes = append([]string{t.Legend}, notes...)
+	}
+	for i, n := range notes {
 		if i == 0 {
 			fmt.Fprintln(out)
 		}
-		fmt.Fprintf(out, "- %s\n", markdown(oneLine(n)))
+		fmt.Fprintf(out, "- %s\n", prose(n))
 	}
 	return out.Flush()
 }
@@ -211,35 +227,92 @@ func layout[T any](columns []Column[T], rows []*T, clip int) (headers []string, 
 	return headers, cells, widths
 }
 
-// fit shortens the names, the widest column first, until a line fits.
-func fit[T any](columns []Column[T], headers []string, cells [][]string, widths []int, width int) {
+// fit makes lines of at most width: it narrows the texts in widths and returns
+// the columns that stay and the titles of those that do not.
+func fit[T any](columns []Column[T], headers []string, cells [][]string, widths []int, width int) (keep []int, dropped []string) {
+	for i := range columns {
+		keep = append(keep, i)
+	}
 	if width <= 0 {
-		return
+		return keep, nil
 	}
-	total := 2 * (len(widths) - 1)
-	for _, w := range widths {
-		total += w
+	least := func(i, to int) int {
+		switch k := columns[i].Kind; {
+		case k == Name || k == Words || k == Text && to < narrowest:
+			return min(widths[i], max(to, utf8.RuneCountInString(headers[i])))
+		}
+		return widths[i]
 	}
-	for total > width {
+	for len(keep) > 1 && lineWidth(keep, func(i int) int { return least(i, narrowest) }) > width {
+		at := minor(columns, keep)
+		if at < 0 {
+			break
+		}
+		dropped, keep = append(dropped, headers[keep[at]]), slices.Delete(keep, at, at+1)
+	}
+	to := narrowest
+	if lineWidth(keep, func(i int) int { return least(i, narrowest) }) > width {
+		to = tightest
+	}
+	// The last resort: from the right, but for the first text, which says what a
+	// row is about.
+	for len(keep) > 1 && lineWidth(keep, func(i int) int { return least(i, to) }) > width {
+		at := len(keep) - 1
+		if subject := slices.IndexFunc(keep, func(i int) bool { return columns[i].Kind.left() }); at == subject {
+			at--
+		}
+		dropped, keep = append(dropped, headers[keep[at]]), slices.Delete(keep, at, at+1)
+	}
+	for {
+		over := lineWidth(keep, func(i int) int { return widths[i] }) - width
 		widest := -1
-		for i, c := range columns {
-			if c.Kind == Name && widths[i] > max(narrowest, utf8.RuneCountInString(headers[i])) && (widest < 0 || widths[i] > widths[widest]) {
+		for _, i := range keep {
+			if widths[i] > least(i, to) && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
-		if widest < 0 {
-			return
+		if over <= 0 || widest < 0 {
+			break
 		}
-		narrow := max(narrowest, utf8.RuneCountInString(headers[widest]), widths[widest]-(total-width))
-		total -= widths[widest] - narrow
-		widths[widest] = narrow
-		for r, c := range cells[widest] {
-			cells[widest][r] = shorten(c, narrow)
-		}
+		widths[widest] = max(least(widest, to), widths[widest]-over)
 	}
+	if len(keep) == 1 {
+		widths[keep[0]] = min(widths[keep[0]], width)
+	}
+	return keep, dropped
 }
 
-// markdown escapes what would break a cell or turn a name into markup.
-var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`)
+func lineWidth(keep []int, of func(int) int) int {
+	total := 2 * (len(keep) - 1)
+	for _, i := range keep {
+		total += of(i)
+	}
+	return total
+}
 
-func markdown(s string) string { return markdownEscapes.Replace(s) }
+// minor is the place in keep of the column that gives way first, or -1.
+func minor[T any](columns []Column[T], keep []int) int {
+	at := -1
+	for n, i := range keep {
+		if m := columns[i].Minor; m > 0 && (at < 0 || m >= columns[keep[at]].Minor) {
+			at = n
+		}
+	}
+	return at
+}
+
+func pick[E any](list []E, keep []int) []E {
+	out := make([]E, len(keep))
+	for n, i := range keep {
+		out[n] = list[i]
+	}
+	return out
+}
+
+// markdown escapes a cell as the pages of a report do.
+func markdown(k Kind, s string) string {
+	if k == Name && s != "" {
+		return code(s)
+	}
+	return prose(s)
+}

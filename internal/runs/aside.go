@@ -80,6 +80,33 @@ func (r *Run) moveAside(stage, folder, aside string, names []string) error {
 	})
 }
 
+// Move gives files of a stage other names, in the manifest too. What is not
+// there is passed over.
+func (r *Run) Move(stage string, to map[string]string) error {
+	for from, name := range to {
+		if !localPath(from) || !localPath(name) {
+			return fmt.Errorf("move %q to %q: the path leaves the run directory", from, name)
+		}
+		err := os.MkdirAll(filepath.Dir(r.Path(name)), 0o755)
+		if err == nil {
+			err = os.Rename(r.Path(from), r.Path(name))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("move %s: %w", from, err)
+		}
+	}
+	return r.updateStage(stage, func(s *Stage) error {
+		for i := range s.Attempts {
+			for j, f := range s.Attempts[i].Files {
+				if name := to[f.Path]; name != "" {
+					s.Attempts[i].Files[j].Path = name
+				}
+			}
+		}
+		return nil
+	})
+}
+
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

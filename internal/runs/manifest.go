@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -149,10 +150,30 @@ func (s *Stage) Last() *Attempt {
 
 // Files returns the files of the last attempt: those that the stage stands on.
 func (s *Stage) Files() []File {
-	if a := s.Last(); a != nil {
-		return a.Files
+	var out []File
+	for i := range s.Attempts {
+		for _, f := range s.Attempts[i].Files {
+			if setAside(f.Path) {
+				continue
+			}
+			if j := slices.IndexFunc(out, func(o File) bool { return o.Path == f.Path }); j >= 0 {
+				out[j] = f
+				continue
+			}
+			out = append(out, f)
+		}
 	}
-	return nil
+	return out
+}
+
+// setAside tells files of an attempt that was done again.
+func setAside(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		if asideName.MatchString(part) {
+			return true
+		}
+	}
+	return false
 }
 
 // Stage returns the stage of that name, or nil.

@@ -61,36 +61,56 @@ const lockWait = time.Second
 // if another process has it), closes what was under way as interrupted, and
 // marks the run as running under this process.
 func Reopen(ctx context.Context, dir string) (*Run, error) {
+	r, err := lockDir(ctx, dir)
+	if err != nil {
+		return nil, fmt.Errorf("resume run %s: %w", dir, err)
+	}
+	if err := r.takeOver(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// Amend opens a run for writing while it changes something that a run which has
+// ended may change, its reports for example. Status and owner stay. The error is
+// ErrRunning where another process works in the run.
+func Amend(ctx context.Context, dir string, change func(*Run) error) error {
+	r, err := lockDir(ctx, dir)
+	if err != nil {
+		return fmt.Errorf("change run %s: %w", dir, err)
+	}
+	return errors.Join(change(r), r.Close())
+}
+
+// lockDir opens a run that nobody works in for writing.
+func lockDir(ctx context.Context, dir string) (*Run, error) {
 	r, err := openDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	if r.m.Pack != nil {
-		return nil, fmt.Errorf("resume run %s: it came out of a pack and can only be read", dir)
+		return nil, fmt.Errorf("it came out of a pack and can only be read: %w", ErrReadOnly)
 	}
 	lock := flock.New(r.Path(lockName))
 	wait, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	ok, err := lock.TryLockContext(wait, 20*time.Millisecond)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return nil, fmt.Errorf("resume run %s: lock: %w", dir, err)
+		return nil, fmt.Errorf("lock: %w", err)
 	}
 	if !ok {
-		return nil, fmt.Errorf("resume run %s: %w (process %d on %s)", dir, ErrRunning, r.m.Owner.PID, r.m.Owner.Host)
+		return nil, fmt.Errorf("%w (process %d on %s)", ErrRunning, r.m.Owner.PID, r.m.Owner.Host)
 	}
 	// The manifest may have changed between the first read and the lock.
 	if r.m, err = ReadManifest(r.dir); err != nil {
 		lock.Close()
-		return nil, fmt.Errorf("resume run: %w", err)
+		return nil, err
 	}
 	if r.m.Status == StatusRunning && (r.liveness == Unknown || processAlive(r.m.Owner)) {
 		lock.Close()
-		return nil, fmt.Errorf("resume run %s: %w (%s)", dir, ErrRunning, nonEmpty(r.note, fmt.Sprintf("process %d", r.m.Owner.PID)))
+		return nil, fmt.Errorf("%w (%s)", ErrRunning, nonEmpty(r.note, fmt.Sprintf("process %d", r.m.Owner.PID)))
 	}
 	r.lock, r.liveness, r.note = lock, Alive, ""
-	if err := r.takeOver(); err != nil {
-		return nil, errors.Join(err, r.Close())
-	}
 	return r, nil
 }
 

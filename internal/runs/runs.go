@@ -69,6 +69,14 @@ type CreateOptions struct {
 	Version string   // of the program that makes the run
 	Command []string // the command line that started it
 	Stages  []string // stages that will run, in order; each starts as pending
+	Setting string   // how a person chooses the directory, for messages; empty: hydra.run.dir=DIR
+}
+
+func (o *CreateOptions) setting() string {
+	if o.Setting == "" {
+		return "hydra.run.dir=DIR"
+	}
+	return o.Setting
 }
 
 // Run is one run directory. Methods are safe for concurrent use.
@@ -119,13 +127,13 @@ func Create(root string, o CreateOptions) (*Run, error) {
 	}
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return nil, fmt.Errorf("create run in %s: %w; choose another place with hydra.run.dir=DIR", parent, err)
+		return nil, fmt.Errorf("create run in %s: %w; choose another place with %s", parent, err, o.setting())
 	}
 	tmp := filepath.Join(parent, tempPrefix+id)
 	r, err := build(tmp, dir, newManifest(id, now, o))
 	if err != nil {
 		os.RemoveAll(tmp)
-		return nil, fmt.Errorf("create run %s: %w; choose another place with hydra.run.dir=DIR", dir, err)
+		return nil, fmt.Errorf("create run %s: %w; choose another place with %s", dir, err, o.setting())
 	}
 	return r, nil
 }

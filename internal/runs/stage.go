@@ -119,6 +119,13 @@ func (r *Run) Finish(status Status, reason string) error {
 	return errors.Join(err, r.Close())
 }
 
+// Abandon gives a reopened run back as it was before.
+func (r *Run) Abandon(before Manifest) error {
+	err := r.Update(func(m *Manifest) error { *m = before; return nil })
+	os.Remove(r.Path(reserveName))
+	return errors.Join(err, r.Close())
+}
+
 func (r *Run) updateStage(name string, change func(*Stage) error) error {
 	return r.Update(func(m *Manifest) error {
 		s := m.Stage(name)

@@ -193,7 +193,7 @@ func (t *Timeline) findGaps(q *Query, found func(gap)) {
 		op := t.op(ref)
 		d := deviceOf[op.Queue]
 		step(&ofDevice[d], lane{devices[d], None}, ref, op)
-		if streams[d] > 1 {
+		if streams[d] > 1 && !q.WholeDevices {
 			step(&ofQueue[op.Queue], lane{devices[d], op.Queue}, ref, op)
 		}
 	}

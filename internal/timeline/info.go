@@ -26,8 +26,8 @@ type Info struct {
 type Counts struct {
 	Kernels       int `json:"kernels"`
 	KernelNames   int `json:"kernel_names"`
-	GraphKernels  int `json:"graph_kernels"` // kernels launched by nodes of CUDA graphs
-	GraphLaunches int `json:"graph_launches"`
+	GraphKernels  int `json:"graph_kernels"`  // kernels launched by nodes of CUDA graphs
+	GraphLaunches int `json:"graph_launches"` // of whole graphs, and those whose work was traced node by node
 	Copies        int `json:"copies"`
 	Sets          int `json:"sets"`
 	Syncs         int `json:"syncs"`
@@ -64,7 +64,7 @@ func (t *Timeline) Info() Info {
 		Source: t.Source, Session: t.Session, GPUs: t.GPUs, System: t.System, Capture: t.Capture,
 		Tables: t.Tables, Diagnostics: t.Diagnostics, Warnings: t.Warnings,
 		Counts: Counts{
-			Kernels: len(t.Kernels), GraphLaunches: len(t.Graphs), Copies: len(t.Copies), Sets: len(t.Sets),
+			Kernels: len(t.Kernels), Copies: len(t.Copies), Sets: len(t.Sets),
 			Syncs: len(t.Syncs), Ranges: len(t.Ranges), Marks: len(t.Marks),
 		},
 	}
@@ -81,6 +81,7 @@ func (t *Timeline) Info() Info {
 			info.Counts.GraphKernels++
 		}
 	}
+	info.Counts.GraphLaunches = len(t.Graphs) + t.nodeLaunches()
 	for i := range t.Ranges {
 		if t.Ranges[i].Unclosed {
 			info.Counts.Unclosed++
@@ -102,6 +103,28 @@ func (t *Timeline) Info() Info {
 		info.Warnings = append(slices.Clone(info.Warnings), overWarning)
 	}
 	return info
+}
+
+// nodeLaunches counts the launches of graphs that were traced node by node: all
+// work of one launch carries the correlation of its call.
+func (t *Timeline) nodeLaunches() int {
+	type launch struct{ process, correlation uint32 }
+	seen := map[launch]bool{}
+	add := func(node int64, queue, correlation uint32) {
+		if node != 0 && correlation != NoCorrelation {
+			seen[launch{t.Queues[queue].Process, correlation}] = true
+		}
+	}
+	for i := range t.Kernels {
+		add(t.Kernels[i].GraphNode, t.Kernels[i].Queue, t.Kernels[i].Correlation)
+	}
+	for i := range t.Copies {
+		add(t.Copies[i].GraphNode, t.Copies[i].Queue, t.Copies[i].Correlation)
+	}
+	for i := range t.Sets {
+		add(t.Sets[i].GraphNode, t.Sets[i].Queue, t.Sets[i].Correlation)
+	}
+	return len(seen)
 }
 
 func (t *Timeline) processInfo() []ProcessInfo {

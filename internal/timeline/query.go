@@ -69,6 +69,9 @@ type Query struct {
 
 	// MinGap drops shorter gaps from Gaps, in nanoseconds.
 	MinGap int64
+	// WholeDevices leaves the gaps of single streams out of Gaps: most of them
+	// are the device's own.
+	WholeDevices bool
 
 	// Exact rounds fractions by RoundExact, as recent versions of nsys stats do,
 	// instead of Round1.

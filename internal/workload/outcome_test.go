@@ -7,9 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -156,33 +158,16 @@ func TestFindPython(t *testing.T) {
 	}
 }
 
-func TestCheckPackages(t *testing.T) {
-	answer := func(out string, code int) tool.Runner {
-		return func(context.Context, tool.Command) ([]byte, []byte, tool.Exit, error) {
-			return []byte(out), []byte("Traceback\nImportError: x\n"), tool.Exit{Code: code}, nil
+func TestNeeds(t *testing.T) {
+	for kind, want := range map[string]string{plan.WorkloadLLM: "transformers", plan.WorkloadVLM: "transformers", plan.WorkloadResNet: "", plan.WorkloadCommand: ""} {
+		p := &plan.Plan{}
+		p.Pipeline.Workload.Kind = kind
+		if got := strings.Join(Needs(p), " "); got != want {
+			t.Errorf("%s needs %q, want %q", kind, got, want)
 		}
-	}
-	needs := []string{"torch", "transformers"}
-	for _, c := range []struct {
-		out     string
-		code    int
-		want    string
-		missing bool
-	}{
-		{"noise\n" + `{"executable": "/e/py", "found": ["torch", "transformers"]}` + "\n", 0, "", false},
-		{`{"executable": "/e/py", "found": ["torch"]}`, 0, "/e/py has no package transformers; install it", true},
-		{`{"executable": "", "found": []}`, 0, "/py has no package torch and transformers; install them", true},
-		{"hello", 0, "it answered hello", false},
-		{"", 1, "exit code 1: ImportError: x", false},
-	} {
-		err := CheckPackages(context.Background(), "/py", nil, needs, answer(c.out, c.code))
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || IsMissingPackage(err) != c.missing {
-			t.Errorf("%q: %v", c.out, err)
-		}
-	}
-	if python, err := exec.LookPath("python3"); err == nil {
-		if err := CheckPackages(context.Background(), python, nil, []string{"json", "no_such_package"}, nil); !IsMissingPackage(err) || !strings.Contains(err.Error(), "no package no_such_package;") {
-			t.Errorf("a real interpreter: %v", err)
+		p.Dataset.Root = "/data"
+		if got := slices.Contains(Needs(p), "PIL"); got != (kind == plan.WorkloadVLM || kind == plan.WorkloadResNet) {
+			t.Errorf("%s with files: Pillow %v", kind, got)
 		}
 	}
 }

@@ -43,8 +43,9 @@ var modes = map[string]string{
 type Spec struct {
 	Schema        int           `json:"schema"`
 	Stage         string        `json:"stage"`
-	Out           string        `json:"out"`    // absolute; where the program writes
-	Device        string        `json:"device"` // cuda:0, whichever GPU that is, or cpu
+	Out           string        `json:"out"`          // absolute; where the program writes
+	Device        string        `json:"device"`       // cuda:0, whichever GPU that is, or cpu
+	DeviceAsked   string        `json:"device_asked"` // as the configuration says it, for messages
 	Kind          string        `json:"kind"`
 	Mode          string        `json:"mode"`
 	Model         Model         `json:"model"`
@@ -153,7 +154,7 @@ func Build(p *plan.Plan, stage string, at Places) (spec Spec, argv, env []string
 		return Spec{}, nil, nil, fmt.Errorf("build workload: %q is not a workload that ships with deepprof", p.Pipeline.Workload.Kind)
 	}
 	spec = Spec{
-		Schema: Schema, Stage: stage, Out: at.Out, Device: "cuda:0", Kind: p.Pipeline.Workload.Kind, Mode: mode,
+		Schema: Schema, Stage: stage, Out: at.Out, Device: "cuda:0", DeviceAsked: p.Device, Kind: p.Pipeline.Workload.Kind, Mode: mode,
 		Model: modelOf(p.Model, at.Start), Infer: Infer{
 			BatchSize: p.Infer.BatchSize, PromptLength: p.Infer.PromptLength, Prompt: given(p.Infer.Prompt), MaxNewTokens: p.Infer.MaxNewTokens,
 			IgnoreEOS: p.Infer.IgnoreEOS, DoSample: p.Infer.DoSample, Temperature: p.Infer.Temperature, TopK: p.Infer.TopK, TopP: p.Infer.TopP,

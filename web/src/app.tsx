@@ -77,6 +77,7 @@ function Bar(p: { onKernel: boolean }) {
         deepprof
       </a>
       <span class="run">{result.source.run ?? ""}</span>
+      {unfinished[result.source.status ?? ""] && p.onKernel && <span class="tag recorded">run {result.source.status}</span>}
       {result.source.recorded && p.onKernel && <span class="tag recorded">recorded</span>}
       <span class="space" />
       <label class="theme">
@@ -158,6 +159,9 @@ function Nav(p: { present: string[] }) {
   );
 }
 
+/** What to know of a run by its status. */
+const unfinished: Record<string, string> = { failed: "The run failed", interrupted: "The run was interrupted" };
+
 /** A version without its build; the section Environment has all of it. */
 function release(version: string): string {
   return version.split(" ")[0]!;
@@ -175,8 +179,9 @@ function Head(p: { model: Model }) {
     environment.ncu && `ncu ${release(environment.ncu)}`,
     ...list(workload.shape).map((f) => `${f.name} ${f.value}`),
   ].filter(Boolean);
-  const span = Math.max(1, totals.gpu_span_ns || totals.wall_ns);
   const devices = Math.max(1, gpus.length);
+  const { timed, untold } = p.model;
+  const failed = unfinished[source.status ?? ""];
   return (
     <div class="head">
       {source.recorded && (
@@ -184,16 +189,25 @@ function Head(p: { model: Model }) {
           <span class="tag recorded">recorded</span> This report shows a bundled recording, not a measurement of this machine.
         </p>
       )}
-      <h1>{workload.model?.name || source.run || list(source.files)[0]?.path || "Profile"}</h1>
+      {failed && (
+        <p class="callout unfinished" role="note">
+          <strong>{failed}.</strong> What it had captured by then is shown; the rest is missing.
+        </p>
+      )}
+      <h1>{p.model.subject}</h1>
       <p class="quiet">
-        {[source.run, source.created && date(source.created), source.status && `run ${source.status}`].filter(Boolean).join(", ")}
+        {[source.run !== p.model.subject && source.run, source.created && date(source.created), source.status && `run ${source.status}`].filter(Boolean).join(", ")}
       </p>
       <p class="where">{facts.join(" · ")}</p>
       <div class="tiles" id="totals">
-        <Tile name="Wall time" value={time(totals.wall_ns)} note="first to last event" />
-        <Tile name="GPU busy" value={percent(totals.busy_ns / (span * devices))} note={`${time(totals.busy_ns)} of ${time(span)}`} />
-        <Tile name="Kernel launches" value={count(totals.launches)} note={`${count(totals.kernel_names)} names`} />
-        {totals.copies > 0 && <Tile name="Copies" value={count(totals.copies)} note={`${bytes(totals.copy_bytes)}, ${time(totals.copy_ns)}`} />}
+        {timed && <Tile name="Wall time" value={time(totals.wall_ns)} note="first to last event" />}
+        {timed && totals.wall_ns > 0 && (
+          <Tile name="GPU busy" value={percent(totals.busy_ns / (totals.wall_ns * devices))} note={`kernels and copies, ${time(totals.busy_ns / devices)}${devices > 1 ? " a GPU" : ""} of wall time`} />
+        )}
+        {timed && <Tile name="Kernel launches" value={count(totals.launches)} note={`${count(totals.kernel_names)} names`} />}
+        {!timed && <Tile name="Wall time, GPU busy, launches" value="n/a" note={untold?.id === "no-kernels" ? "no GPU work was recorded" : "there is no timeline"} />}
+        {!timed && p.model.kernels.length > 0 && <Tile name="Kernels counted" value={count(p.model.kernels.filter((k) => k.counted).length)} note="by ncu" />}
+        {timed && totals.copies > 0 && <Tile name="Copies" value={count(totals.copies)} note={`${bytes(totals.copy_bytes)}, ${time(totals.copy_ns)}`} />}
         {list(stages)
           .filter((s) => s.clean_ms != null)
           .slice(0, 3)

@@ -43,8 +43,35 @@ export function seconds(s: number): string {
 /** A share of 1 in percent. */
 export function percent(share: number): string {
   const value = share * 100;
-  if (value !== 0 && Math.abs(value) < 0.1) return value > 0 ? `<${gap}0.1${gap}%` : `>${gap}-0.1${gap}%`;
-  return `${Math.abs(value) >= 99.95 ? value.toFixed(0) : value.toFixed(1)}${gap}%`;
+  return `${tenths(value)}${gap}%`;
+}
+
+/** One decimal, as in the Markdown reports: what is not 0 does not read as 0. */
+function tenths(value: number): string {
+  if (value > 0 && value < 0.05) return "<0.1";
+  return (Math.abs(value) < 0.05 ? 0 : value).toFixed(1);
+}
+
+/**
+ * The parts of a whole in percent so that the printed numbers add up to sum, in
+ * tenths of a percent: each is rounded down, and the tenths that remain go to
+ * those that lost most. The Markdown reports divide in the same way.
+ */
+export function shares(parts: number[], whole: number, sum?: number): { text: string; tenths: number }[] {
+  const exact = parts.map((p) => (p / Math.max(1, whole)) * 1000);
+  const floor = exact.map(Math.floor);
+  let left = (sum ?? Math.round(exact.reduce((a, b) => a + b, 0))) - floor.reduce((a, b) => a + b, 0);
+  const lost = exact.map((x, i) => x - floor[i]! - (x < 0.5 ? 1 : 0));
+  for (const i of parts.map((_, n) => n).sort((a, b) => lost[b]! - lost[a]! || a - b)) {
+    if (left-- <= 0) break;
+    floor[i]!++;
+  }
+  return floor.map((n, i) => ({ tenths: n, text: `${n === 0 && parts[i]! > 0 ? "<0.1" : (n / 10).toFixed(1)}${gap}%` }));
+}
+
+/** A command as a shell takes it. */
+export function command(words: string[]): string {
+  return words.map((w) => (/^[\w@%+=:,./-]+$/.test(w) ? w : `'${w.replaceAll("'", `'"'"'`)}'`)).join(" ");
 }
 
 const prefixes: [number, string][] = [

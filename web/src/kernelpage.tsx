@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { bytes, count, digits, dims, metric, percent, sentence, time } from "./format";
 import { HistogramPlot } from "./histogram";
 import { list } from "./list";
-import { useModel } from "./model";
+import { untimed, useModel } from "./model";
 import { CategoryName, EvidenceList, Facts, Meter } from "./parts";
 import type { Counted, Fact, Kernel, Metric, RuleWords } from "./result";
 import { RooflinePlot } from "./roofline";
@@ -79,9 +79,18 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
         </p>
       )}
       <div class="tiles">
-        <Tile name="Total" value={time(k.total_ns)} note={`${percent(k.share)} of kernel time`} />
-        <Tile name="Calls" value={count(k.calls)} note={`mean ${time(k.mean_ns)}`} />
-        <Tile name="Median" value={time(k.median_ns)} note={`${time(k.min_ns)} to ${time(k.max_ns)}`} />
+        {untimed(k) ? (
+          <>
+            <Tile name="Calls and total time" value="n/a" note="the timeline has no launch of it" />
+            {k.counted?.duration_ns ? <Tile name="Under ncu" value={time(k.counted.duration_ns)} note="one launch alone, as ncu replays it" /> : null}
+          </>
+        ) : (
+          <>
+            <Tile name="Total" value={time(k.total_ns)} note={`${percent(k.share)} of kernel time`} />
+            <Tile name="Calls" value={count(k.calls)} note={`mean ${time(k.mean_ns)}`} />
+            <Tile name="Median" value={time(k.median_ns)} note={`${time(k.min_ns)} to ${time(k.max_ns)}`} />
+          </>
+        )}
         <Tile name="Category" value={<CategoryName id={k.category} />} note={k.rule ? `rule ${k.rule}` : "no rule matched"} />
       </div>
       <div class="columns">
@@ -140,8 +149,8 @@ function Limiter(p: { kernel: Kernel }) {
       {l.kind ? (
         <p class="verdict">
           <strong>{l.label}</strong>
-          {l.detail && <span class="quiet"> {l.detail}</span>}
-          {l.level != null && <Meter share={l.level} label={`${percent(l.level)} in use`} />}
+          {l.detail && l.kind !== "small" && <span class="quiet"> {l.detail}</span>}
+          {l.level != null && <Meter share={l.level} label={l.kind === "small" ? `${wave(l.level)} of one wave` : `${percent(l.level)} in use`} />}
         </p>
       ) : (
         <p class="verdict">
@@ -153,6 +162,11 @@ function Limiter(p: { kernel: Kernel }) {
       <EvidenceList items={l.evidence} />
     </section>
   );
+}
+
+/** Two digits of a few blocks, as in the Markdown reports. */
+function wave(share: number): string {
+  return share < 0.095 ? `${Number((share * 100).toPrecision(2))} %` : `${(share * 100).toFixed(0)} %`;
 }
 
 function Launch(p: { kernel: Kernel }) {

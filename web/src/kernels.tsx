@@ -1,9 +1,10 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
-import { count, percent, time } from "./format";
+import { count, percent, shares, time } from "./format";
 import { list } from "./list";
-import { useModel } from "./model";
-import { CategoryName, KernelLink, LimiterName, Meter, Section, Swatch } from "./parts";
+import { untimed, useModel } from "./model";
+import { Absent, CategoryName, KernelLink, LimiterName, Meter, Section, Swatch } from "./parts";
 import type { CategoryTime, Kernel } from "./result";
 import { openKernel } from "./route";
 import { DataTable, type Column } from "./table";
@@ -14,8 +15,13 @@ function attained(k: Kernel): number {
 }
 
 /** The columns, with bars of shares as long as the largest share allows. */
-function columnsFor(most: number, peak: (id: string) => string): Column<Kernel>[] {
-  return [
+function columnsFor(kernels: Kernel[], peak: (id: string) => string): Column<Kernel>[] {
+  const most = kernels.reduce((m, k) => Math.max(m, k.share), 0);
+  const times = kernels.some((k) => !untimed(k));
+  const alone = kernels.some(untimed);
+  const absent = <span class="quiet" title="The timeline has no launch of this kernel">n/a</span>;
+  const timed = (cell: (k: Kernel) => ComponentChildren) => (k: Kernel) => (untimed(k) ? absent : cell(k));
+  const columns: Column<Kernel>[] = [
     {
       id: "kernel",
       head: "Kernel",
@@ -32,10 +38,19 @@ function columnsFor(most: number, peak: (id: string) => string): Column<Kernel>[
       ),
       key: (k) => k.short || k.name,
     },
-    { id: "calls", head: "Calls", width: 5, num: true, cell: (k) => count(k.calls), key: (k) => k.calls },
-    { id: "total", head: "Total", title: "Total time", width: 6, num: true, cell: (k) => time(k.total_ns), key: (k) => k.total_ns },
-    { id: "mean", head: "Mean", title: "Mean time", width: 6, num: true, cell: (k) => time(k.mean_ns), key: (k) => k.mean_ns },
-    { id: "share", head: "Share", title: "Share of kernel time", width: 7.5, num: true, cell: (k) => <Meter share={k.share} most={most} />, key: (k) => k.share },
+    { id: "calls", head: "Calls", width: 5, num: true, cell: timed((k) => count(k.calls)), key: (k) => k.calls },
+    { id: "total", head: "Total", title: "Total time", width: 6, num: true, cell: timed((k) => time(k.total_ns)), key: (k) => k.total_ns },
+    { id: "mean", head: "Mean", title: "Mean time", width: 6, num: true, cell: timed((k) => time(k.mean_ns)), key: (k) => k.mean_ns },
+    { id: "share", head: "Share", title: "Share of kernel time", width: 7.5, num: true, cell: timed((k) => <Meter share={k.share} most={most} />), key: (k) => k.share },
+    {
+      id: "alone",
+      head: "Under ncu",
+      title: "One launch alone, as ncu replays it: not the time it takes in the program",
+      width: 7,
+      num: true,
+      cell: (k) => (k.counted?.duration_ns && untimed(k) ? time(k.counted.duration_ns) : ""),
+      key: (k) => (untimed(k) ? (k.counted?.duration_ns ?? 0) : 0),
+    },
     { id: "limiter", head: "Limiter", width: 11, cell: (k) => <LimiterName kernel={k} />, key: (k) => k.limiter.label || "~" },
     {
       id: "roof",
@@ -47,6 +62,7 @@ function columnsFor(most: number, peak: (id: string) => string): Column<Kernel>[
       key: attained,
     },
   ];
+  return columns.filter((c) => (times || !["calls", "total", "mean", "share"].includes(c.id)) && (alone || c.id !== "alone"));
 }
 
 export function Kernels() {
@@ -57,10 +73,8 @@ export function Kernels() {
   const [stage, setStage] = useState("");
   const search = useRef<HTMLInputElement>(null);
 
-  const columns = useMemo(() => columnsFor(
-        model.kernels.reduce((m, k) => Math.max(m, k.share), 0),
-        (id) => model.peak(id),
-      ), [model]);
+  const columns = useMemo(() => columnsFor(model.kernels, (id) => model.peak(id)), [model]);
+  const times = model.kernels.some((k) => !untimed(k));
   const limiters = useMemo(() => [...new Set(model.kernels.map((k) => k.limiter.label).filter(Boolean))].sort(), [model]);
   const categories = list(model.result.categories).filter((c) => model.kernels.some((k) => k.category === c.id));
   const stages = list(model.result.stages).map((s) => s.name);
@@ -92,9 +106,16 @@ export function Kernels() {
   }, [rows]);
 
   const unmatched = list(list(model.result.categories).find((c) => list(c.unmatched).length > 0)?.unmatched);
+  if (model.kernels.length === 0) {
+    return (
+      <Section id="kernels" title="Kernels">
+        <Absent what="Kernels" />
+      </Section>
+    );
+  }
   return (
     <Section id="kernels" title="Kernels" lead="A row is one kernel with one grid and block. Open a row for its counters, limiter and roofline.">
-      <Categories categories={categories} chosen={category} choose={setCategory} />
+      {times ? <Categories categories={categories} chosen={category} choose={setCategory} /> : model.kernels.length > 0 && <Absent what="Calls, total time and share" />}
       <div class="toolbar" role="search" aria-label="Kernels">
         <label class="field grow">
           <span>Search</span>
@@ -138,9 +159,9 @@ export function Kernels() {
         </label>
       </div>
       <p class="quiet" id="kernel-count">
-        {rows.length === model.kernels.length ? `${count(rows.length)} rows` : `${count(rows.length)} of ${count(model.kernels.length)} rows`}, {time(rows.reduce((sum, k) => sum + k.total_ns, 0))} of GPU time
+        {rows.length === model.kernels.length ? `${count(rows.length)} rows` : `${count(rows.length)} of ${count(model.kernels.length)} rows`}{times ? `, ${time(rows.reduce((sum, k) => sum + k.total_ns, 0))} of GPU time` : ""}
       </p>
-      <DataTable id="kernel-table" caption="Kernels" rows={rows} columns={columns} rowKey={(k) => k.id} sort="total" open={(k) => openKernel(k.id)} minWidth={58} rowHeight={50} empty="No kernel matches." />
+      <DataTable id="kernel-table" caption="Kernels" rows={rows} columns={columns} rowKey={(k) => k.id} sort={times ? "total" : "alone"} open={(k) => openKernel(k.id)} minWidth={58} rowHeight={50} empty="No kernel matches." />
       {unmatched.length > 0 && (
         <details>
           <summary>{count(unmatched.length)} names that match no category rule</summary>
@@ -160,19 +181,20 @@ function Categories(p: { categories: CategoryTime[]; chosen: string; choose: (id
   const { palette } = useModel();
   const all = p.categories.reduce((sum, c) => sum + c.ns, 0);
   if (all === 0) return null;
+  const pct = shares(p.categories.map((c) => c.ns), all).map((s) => s.text);
   return (
     <>
-      <div class="split thin" role="img" aria-label={`Kernel time: ${p.categories.map((c) => `${c.label} ${percent(c.ns / all)}`).join("; ")}`}>
-        {p.categories.map((c) => (
-          <span key={c.id} class="part" style={{ flexGrow: c.ns / all, backgroundColor: palette.category(c.id) }} title={`${c.label}, ${time(c.ns)}, ${percent(c.ns / all)}`} />
+      <div class="split thin" role="img" aria-label={`Kernel time: ${p.categories.map((c, i) => `${c.label} ${pct[i]}`).join("; ")}`}>
+        {p.categories.map((c, i) => (
+          <span key={c.id} class="part" style={{ flexGrow: c.ns / all, backgroundColor: palette.category(c.id) }} title={`${c.label}, ${time(c.ns)}, ${pct[i]}`} />
         ))}
       </div>
       <ul class="legend chips">
-        {p.categories.map((c) => (
+        {p.categories.map((c, i) => (
           <li key={c.id}>
             <button type="button" aria-pressed={p.chosen === c.id} onClick={() => p.choose(p.chosen === c.id ? "" : c.id)}>
               <Swatch colour={palette.category(c.id)} />
-              {c.label} <b>{percent(c.ns / all)}</b>
+              {c.label} <b>{pct[i]}</b>
             </button>
           </li>
         ))}

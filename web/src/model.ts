@@ -1,6 +1,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { Kernel, Result } from "./result";
+import { command } from "./format";
+import type { Kernel, Note, Result } from "./result";
 import { list } from "./list";
 import { Palette } from "./palette";
 
@@ -31,11 +32,53 @@ export class Model {
     return this.byName.get(name);
   }
 
+  /** Whether times, calls and launches mean anything. */
+  get timed(): boolean {
+    const { missing, totals } = this.result;
+    return !list(missing).some((n) => n.id === "no-timeline") && (totals.wall_ns > 0 || totals.launches > 0);
+  }
+
+  /** Why what only a timeline tells is absent. */
+  get untold(): Note | undefined {
+    const missing = list(this.result.missing);
+    return missing.find((n) => n.id === "no-timeline") ?? missing.find((n) => n.id === "no-kernels");
+  }
+
+  /** What ran: the model, the command, or the file that holds it. */
+  get subject(): string {
+    const { source, workload } = this.result;
+    if (workload.model?.name) return workload.model.name;
+    if (list(workload.command).length > 0) return command(list(workload.command));
+    return list(source.files)[0]?.path.split(/[\\/]/).at(-1) || source.run || "Profile";
+  }
+
+  /** Each warning once: what a stage warned of is often found again when its files are read. */
+  get warnings(): Note[] {
+    const all = list(this.result.warnings);
+    const texts = new Set(all.map((n) => n.text));
+    const said = new Set<string>();
+    return all.filter((n) => {
+      const rest = n.text.slice(n.text.indexOf(": ") + 2);
+      const text = n.text.includes(": ") && texts.has(rest) ? rest : n.text;
+      if (said.has(text)) return false;
+      said.add(text);
+      return true;
+    });
+  }
+
   /** The label of a peak. */
   peak(id: string): string {
     const peaks = [...list(this.result.roofline.roofs), ...list(this.result.environment.gpus).flatMap((g) => list(g.peaks))];
-    return peaks.find((p) => p.id === id)?.label ?? id;
+    return peaks.find((p) => p.id === id)?.label ?? pipes[id] ?? id;
   }
+}
+
+/** Pipes of an SM that no peak stands for. */
+const pipes: Record<string, string> = { int: "INT and logic pipe", xu: "special function pipe", tensor: "tensor pipe", issue: "instruction issue", sm: "SM throughput" };
+
+/** Whether the timeline holds no launch of a kernel. */
+export function untimed(k: Kernel): boolean {
+  return Boolean(k.untimed) || k.calls === 0;
 }
 
 const Context = createContext<Model | null>(null);

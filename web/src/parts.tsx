@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { metric, percent } from "./format";
+import { metric, percent, sentence } from "./format";
 import { list } from "./list";
 import type { Evidence, Fact, Kernel } from "./result";
 import { useModel } from "./model";
@@ -14,6 +14,17 @@ export function Section(p: { id: string; title: string; lead?: ComponentChildren
       {p.lead && <p class="lead">{p.lead}</p>}
       {p.children}
     </section>
+  );
+}
+
+/** Says that something was not measured, why, and what would tell it. */
+export function Absent(p: { what: string; why?: string }) {
+  const { untold } = useModel();
+  return (
+    <p class="quiet absent">
+      {p.what}: n/a. {p.why ?? (untold ? sentence(untold.text) : "The result does not hold it")}
+      {!p.why && untold?.next && <>. Next: {untold.next}</>}.
+    </p>
   );
 }
 

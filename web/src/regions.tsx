@@ -1,10 +1,10 @@
 import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
-import { count, metric, percent, time } from "./format";
+import { count, metric, percent, sentence, time } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
-import { KernelLink, Section } from "./parts";
+import { Absent, KernelLink, Section } from "./parts";
 import { inkOn } from "./palette";
 import { layOut, measure, regionTree, withoutShares, type Flame, type Measure, type Node } from "./regiontree";
 import { openKernel } from "./route";
@@ -13,7 +13,7 @@ import { useTheme } from "./theme";
 import { hideTip, showTip } from "./tip";
 
 export function Regions() {
-  const { result } = useModel();
+  const { result, timed } = useModel();
   const roots = useMemo(() => regionTree(result), [result]);
   const merged = useMemo(() => withoutShares(roots), [roots]);
   const [by, setBy] = useState<Measure>("kernel");
@@ -23,7 +23,7 @@ export function Regions() {
   if (roots.length === 0) {
     return (
       <Section id="regions" title="Regions">
-        <p class="quiet">The timeline holds no NVTX ranges, so there are no regions.</p>
+        {timed ? <p class="quiet">The timeline holds no NVTX ranges, so there are no regions.</p> : <Absent what="Regions" />}
       </Section>
     );
   }
@@ -334,7 +334,7 @@ function Detail(p: { node: Node | null }) {
       {counters ? (
         <table class="data small">
           <caption>
-            Counters by {counters.method}, covering {percent(counters.coverage)} of its kernel time
+            Counters by {counters.method}, covering {percent(counters.coverage)} of its kernel time.{counters.note ? ` ${sentence(counters.note)}.` : ""}
           </caption>
           <thead>
             <tr>

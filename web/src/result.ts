@@ -66,6 +66,7 @@ export interface Totals {
 export interface Stage {
   name: string;
   region?: string;
+  regions?: string[] | null;
   clean_ms?: number;
   clean_std_ms?: number;
   nsys_ms?: number;
@@ -111,6 +112,7 @@ export interface Kernel {
   block: number[];
   category: string;
   rule?: string;
+  untimed?: boolean;
   calls: number;
   total_ns: number;
   mean_ns: number;
@@ -286,6 +288,7 @@ export interface RegionCounters {
   method: string;
   coverage: number;
   metrics: RegionMetric[] | null;
+  note?: string;
 }
 
 export interface RegionKernel {
@@ -344,6 +347,7 @@ export interface Peak {
   value: number;
   unit: string;
   clock_hz?: number;
+  clock?: string;
   measured: boolean;
   basis: string;
 }

@@ -59,6 +59,7 @@ export function Roofline() {
       <RooflinePlot id="roofline-plot" roofs={list(roofs)} points={shown} memories={[level]} types={type ? [type] : types} />
       <CategoryLegend points={shown} />
       {why && <p class="quiet">{why}</p>}
+      <p class="quiet hint">Roofs are those of the longest counted launch. A kernel's share of its roof is held against the limits at the clock of its own launch, so that it may differ a little from where the point lies.</p>
       <Roofs roofs={list(roofs)} />
       <details class="alternative">
         <summary>Points as a table</summary>
@@ -154,7 +155,7 @@ export function RooflinePlot(p: PlotProps) {
   const y = logScale(y0, y1, height - margin.bottom, margin.top);
   const ceiling = compute.length ? Math.max(...compute.map((c) => c.value)) : top;
   const most = Math.max(...points.map((q) => q.ns), 1);
-  const radius = (q: Point) => (p.small ? 6 : 4 + 12 * Math.sqrt(q.ns / most));
+  const radius = (q: Point) => (p.small || points.every((x) => x.ns === 0) ? 6 : 4 + 12 * Math.sqrt(q.ns / most));
   const current = Math.min(at, points.length - 1);
 
   function onKey(e: TargetedKeyboardEvent<SVGGElement>, i: number) {
@@ -254,7 +255,7 @@ function describe(model: Model, roofs: Peak[], q: Point): string[] {
     k?.short ?? q.kernel,
     `${rate(q.flops, "flop/s")} at ${digits(q.intensity)} FLOP/B of ${levelNames[q.memory] ?? q.memory}`,
     `${percent(q.attained)} of the roof (${labelOf(roofs, q.dtype)})`,
-    `${time(q.ns)} in all${k?.limiter.kind ? `, limited by ${k.limiter.label}` : ""}`,
+    `${q.ns > 0 ? `${time(q.ns)} in all` : "not in the timeline"}${k?.limiter.kind ? `, limited by ${k.limiter.label}` : ""}`,
   ];
 }
 
@@ -314,7 +315,7 @@ function PointTable(p: { points: Point[] }) {
         { id: "intensity", head: "FLOP/B", width: 6, num: true, cell: (r) => digits(r.point.intensity), key: (r) => r.point.intensity },
         { id: "flops", head: "Achieved", width: 9, num: true, cell: (r) => rate(r.point.flops, "flop/s"), key: (r) => r.point.flops },
         { id: "attained", head: "Of roof", width: 6, num: true, cell: (r) => percent(r.point.attained), key: (r) => r.point.attained },
-        { id: "time", head: "Time", width: 6, num: true, cell: (r) => time(r.point.ns), key: (r) => r.point.ns },
+        { id: "time", head: "Time", width: 6, num: true, cell: (r) => (r.point.ns > 0 ? time(r.point.ns) : <span class="quiet">n/a</span>), key: (r) => r.point.ns },
       ]}
     />
   );

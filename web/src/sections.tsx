@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { bytes, count, digits, percent, rate, seconds, sentence, time } from "./format";
+import { bytes, command, count, digits, percent, rate, seconds, sentence, time } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
 import { EvidenceList, Facts, KernelLink, Meter, Section } from "./parts";
@@ -10,11 +10,12 @@ import { DataTable, type Column } from "./table";
 const weights: Record<string, string> = { high: "Important", medium: "Worth knowing", low: "Minor" };
 
 export function Findings() {
-  const { result } = useModel();
+  const { result, timed } = useModel();
   const findings = list(result.findings);
+  const nothing = timed && (result.source.status ?? "done") === "done" ? "Nothing stands out." : "No finding: what was captured supports no statement about where time could be saved.";
   return (
     <Section id="findings" title="Findings">
-      {findings.length === 0 && <p class="quiet">Nothing stands out.</p>}
+      {findings.length === 0 && <p class="quiet">{nothing}</p>}
       <ol class="findings">
         {findings.map((f) => (
           <li key={f.id} class={`finding finding-${f.weight}`}>
@@ -58,13 +59,13 @@ export function UtilisationTable() {
   return (
     <Section id="utilisation" title="MFU and MBU" lead="Work achieved over the peak of this GPU: floating-point operations (MFU) and memory traffic (MBU).">
       <div class="scroll" role="region" aria-label="MFU and MBU" tabIndex={0}>
-        <table class="data">
+        <table class="data utilisation">
           <caption class="unseen">MFU and MBU per stage</caption>
           <thead>
             <tr>
               <th scope="col">Stage</th>
               <th scope="col">Measure</th>
-              <th scope="col">Method</th>
+              <th scope="col">From</th>
               <th scope="col" class="num">Value</th>
               <th scope="col" class="num">Achieved</th>
               <th scope="col">Peak</th>
@@ -77,10 +78,10 @@ export function UtilisationTable() {
               <tr key={i}>
                 <th scope="row">{stage.name}</th>
                 <td>{kind}</td>
-                <td>{u.method}</td>
-                <td class="num">{u.contradiction ? <Contradiction u={u} /> : u.value != null ? <Meter share={u.value} /> : <span class="quiet">{u.why ?? "–"}</span>}</td>
+                <td>{methods[u.method] ?? u.method}</td>
+                <td class="num">{u.contradiction ? <Contradiction u={u} /> : u.value != null ? <Meter share={u.value} label={utilised(u.value)} /> : <span class="quiet">n/a</span>}</td>
                 <td class="num">{u.achieved ? rate(u.achieved, u.peak.unit) : "–"}</td>
-                <td>
+                <td class="peak">
                   <PeakText peak={u.peak} />
                 </td>
                 <td class="num">{u.seconds ? seconds(u.seconds) : "–"}</td>
@@ -90,6 +91,7 @@ export function UtilisationTable() {
           </tbody>
         </table>
       </div>
+      <Clocks rows={rows} />
       <Remarks rows={rows} />
     </Section>
   );
@@ -99,6 +101,33 @@ function Contradiction(p: { u: Utilisation }) {
   return <span class="bad">contradiction{p.u.raw != null ? ` (${percent(p.u.raw)})` : ""}</span>;
 }
 
+/** At which clocks the peaks of MFU and of the roofline are, where they differ. */
+function Clocks(p: { rows: UtilisationRow[] }) {
+  const { result } = useModel();
+  for (const { u } of p.rows) {
+    const roof = list(result.roofline.roofs).find((r) => r.id === u.peak.id);
+    if (u.peak.unit !== "flop/s" || !roof?.clock_hz || !u.peak.clock_hz || Math.abs(roof.clock_hz / u.peak.clock_hz - 1) < 0.001) continue;
+    return (
+      <p class="quiet" id="clocks">
+        The peak of MFU is at {u.peak.clock ?? `${hertz(u.peak.clock_hz)}, the highest clock of the device`}: what the GPU could do at most. The roofline draws the same limit at {roof.clock ?? `${hertz(roof.clock_hz)}, the clock at which ncu counted`}, because each
+        counted kernel is held against what was possible while it was counted.
+      </p>
+    );
+  }
+  return null;
+}
+
+/** Two digits of what is far below the peak, as decode often is. */
+function utilised(share: number): string {
+  return share > 0 && share < 0.001 ? `${Number((share * 100).toPrecision(2))} %` : percent(share);
+}
+
+const methods: Record<string, string> = { analytic: "model" };
+
+function hertz(hz: number): string {
+  return `${digits(hz / 1e9)} GHz`;
+}
+
 function Remarks(p: { rows: UtilisationRow[] }) {
   const remarks = p.rows.filter((r) => r.u.why);
   if (remarks.length === 0) return null;
@@ -106,7 +135,7 @@ function Remarks(p: { rows: UtilisationRow[] }) {
     <ul class="plain quiet">
       {remarks.map((r, i) => (
         <li key={i}>
-          {r.stage.name}, {r.kind}, {r.u.method}: {r.u.why}
+          {r.stage.name}, {r.kind}, from {methods[r.u.method] ?? r.u.method}: {r.u.why}
         </li>
       ))}
     </ul>
@@ -117,8 +146,8 @@ function PeakText(p: { peak: Peak }) {
   if (!p.peak.value) return <>–</>;
   return (
     <span title={p.peak.basis}>
-      {p.peak.label} {rate(p.peak.value, p.peak.unit)}
-      {p.peak.clock_hz ? ` at ${digits(p.peak.clock_hz / 1e9)} GHz` : ""} {!p.peak.measured && <span class="tag">from a table</span>}
+      {p.peak.label}, {rate(p.peak.value, p.peak.unit)}
+      {p.peak.clock_hz ? ` at ${hertz(p.peak.clock_hz)}` : ""} {!p.peak.measured && <span class="tag">from a table</span>}
     </span>
   );
 }
@@ -202,9 +231,10 @@ export function Operators() {
   const { result } = useModel();
   const rows = list(result.operators).map((o, key) => ({ ...o, key }));
   if (rows.length === 0) return null;
+  const cpuOnly = rows.every((o) => o.total_device_us === 0 && o.self_device_us === 0);
   return (
-    <Section id="operators" title="Operators" lead="From the torch profiler. Self time leaves out what an operator calls.">
-      <DataTable id="operator-table" caption="Operators" rows={rows} columns={operatorColumns} rowKey={(o) => o.key} sort="totaldev" minWidth={68} />
+    <Section id="operators" title="Operators" lead={`From the torch profiler. Self time leaves out what an operator calls.${cpuOnly ? " No operator has GPU time, so they are in the order of their own CPU time." : ""}`}>
+      <DataTable id="operator-table" caption="Operators" rows={rows} columns={cpuOnly ? operatorColumns.filter((c) => !c.id.endsWith("dev")) : operatorColumns} rowKey={(o) => o.key} sort={cpuOnly ? "selfcpu" : "totaldev"} minWidth={68} />
     </Section>
   );
 }
@@ -262,7 +292,7 @@ export function Environment() {
           <Facts facts={model} />
         </>
       )}
-      {list(w.command).length > 0 && <pre class="command">{list(w.command).join(" ")}</pre>}
+      {list(w.command).length > 0 && <pre class="command">{command(list(w.command))}</pre>}
     </Section>
   );
 }
@@ -368,8 +398,7 @@ export function Method() {
 }
 
 export function Doubts() {
-  const { result } = useModel();
-  const warnings = list(result.warnings);
+  const { result, warnings } = useModel();
   const missing = list(result.missing);
   if (warnings.length + missing.length === 0) return null;
   return (

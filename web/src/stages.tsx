@@ -1,8 +1,8 @@
 import { Fragment } from "preact";
-import { bytes, digits, milliseconds, percent, prefixed, time } from "./format";
+import { bytes, digits, milliseconds, percent, prefixed, shares, time } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
-import { Section, Swatch } from "./parts";
+import { Absent, Section, Swatch } from "./parts";
 import { inkOn } from "./palette";
 import type { Aggregate, Split, Stage } from "./result";
 
@@ -12,13 +12,23 @@ interface Part {
   ns: number;
   colour: string;
   idle: boolean;
+  share: string;
+}
+
+/** Percentages of a split: parts add up to busy and idle, and those to 100. */
+function splitShares(split: Split): { busy: string[]; idle: string[]; sums: [string, string] } {
+  const wall = split.wall_ns;
+  const [busy, idle] = shares([split.busy_ns, split.idle_ns], wall);
+  const of = (parts: Split["busy"], sum: number) => shares(list(parts).map((p) => p.ns), wall, sum).map((s) => s.text);
+  return { busy: of(split.busy, busy!.tenths), idle: of(split.idle, idle!.tenths), sums: [busy!.text, idle!.text] };
 }
 
 function useParts(split: Split): Part[] {
   const { palette } = useModel();
+  const pct = splitShares(split);
   return [
-    ...list(split.busy).map((p) => ({ id: p.id, label: p.label || palette.label(p.id), ns: p.ns, colour: palette.category(p.id), idle: false })),
-    ...list(split.idle).map((p) => ({ id: p.id, label: p.label || p.id, ns: p.ns, colour: palette.idle(p.id), idle: true })),
+    ...list(split.busy).map((p, i) => ({ id: p.id, label: p.label || palette.label(p.id), ns: p.ns, colour: palette.category(p.id), idle: false, share: pct.busy[i]! })),
+    ...list(split.idle).map((p, i) => ({ id: p.id, label: p.label || p.id, ns: p.ns, colour: palette.idle(p.id), idle: true, share: pct.idle[i]! })),
   ].filter((p) => p.ns > 0);
 }
 
@@ -29,13 +39,13 @@ export function SplitBar(p: { split: Split; compact?: boolean }) {
   if (parts.length === 0) return <p class="quiet">No time to divide.</p>;
   return (
     <>
-      <div class={p.compact ? "split compact" : "split"} role="img" aria-label={parts.map((x) => `${x.idle ? "idle, " : ""}${x.label} ${percent(x.ns / wall)}`).join("; ")}>
+      <div class={p.compact ? "split compact" : "split"} role="img" aria-label={parts.map((x) => `${x.idle ? "idle, " : ""}${x.label} ${x.share}`).join("; ")}>
         {parts.map((x, i) => (
           <span
             key={i}
             class={x.idle ? "part hatch" : "part"}
             style={{ flexGrow: x.ns / wall, backgroundColor: x.colour, color: inkOn(x.colour) }}
-            title={`${x.idle ? "Idle: " : ""}${x.label}, ${time(x.ns)}, ${percent(x.ns / wall)}`}
+            title={`${x.idle ? "Idle: " : ""}${x.label}, ${time(x.ns)}, ${x.share}`}
           >
             {!p.compact && x.ns / wall > 0.09 && <span class="part-text">{x.label}</span>}
           </span>
@@ -47,7 +57,7 @@ export function SplitBar(p: { split: Split; compact?: boolean }) {
             <li key={i}>
               <Swatch colour={x.colour} hatch={x.idle} />
               {x.idle ? "idle: " : ""}
-              {x.label} <span class="quiet">{time(x.ns)}</span> <b>{percent(x.ns / wall)}</b>
+              {x.label} <span class="quiet">{time(x.ns)}</span> <b>{x.share}</b>
             </li>
           ))}
         </ul>
@@ -59,12 +69,14 @@ export function SplitBar(p: { split: Split; compact?: boolean }) {
 export function Stages() {
   const { result } = useModel();
   const stages = list(result.stages);
+  const divided = stages.some((s) => s.split.wall_ns > 0);
   return (
-    <Section id="time" title="Where the time goes" lead="Wall time of each stage: GPU busy by kernel category, and GPU idle (hatched) by cause.">
-      {stages.length === 0 && <p class="quiet">There is no stage in this result.</p>}
-      {stages.map((s) => (
+    <Section id="time" title="Where the time goes" lead={divided ? "Wall time of each stage: kernels run, by category, and no kernel runs (hatched), by cause. Copies are such a cause; GPU busy above counts them as work." : undefined}>
+      {stages.length === 0 && <Absent what="Stages" />}
+      {stages.filter((s) => s.split.wall_ns > 0).map((s) => (
         <StageSplit key={s.name} stage={s} />
       ))}
+      {stages.length > 0 && !divided && <Absent what="Busy and idle time" />}
       {result.totals.split && stages.length > 0 && result.totals.split.wall_ns > 0 && (
         <details>
           <summary>The whole capture, with what lies outside the stages</summary>
@@ -77,14 +89,20 @@ export function Stages() {
   );
 }
 
+function listed(names: string[]): string {
+  return names.length > 4 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
+}
+
 function StageSplit(p: { stage: Stage }) {
   const { name, region, split, sub } = p.stage;
+  const regions = list(p.stage.regions);
   const wall = Math.max(1, split.wall_ns);
+  const pct = splitShares(split);
   return (
     <article class="stage" data-stage={name}>
       <h3>
         {name}
-        {region && region !== name && <span class="quiet"> measured by {region}</span>}
+        {regions.length > 1 ? <span class="quiet"> the sum of {listed(regions)}</span> : region && region !== name && <span class="quiet"> measured by {region}</span>}
       </h3>
       {split.launch_bound && (
         <p class="callout" role="note">
@@ -93,7 +111,7 @@ function StageSplit(p: { stage: Stage }) {
         </p>
       )}
       <p class="numbers">
-        <b>{time(split.wall_ns)}</b> wall, <b>{time(split.busy_ns)}</b> GPU busy ({percent(split.busy_ns / wall)}), <b>{time(split.idle_ns)}</b> idle ({percent(split.idle_ns / wall)})
+        <b>{time(split.wall_ns)}</b> wall; a kernel runs in <b>{time(split.busy_ns)}</b> ({pct.sums[0]}), none in <b>{time(split.idle_ns)}</b> ({pct.sums[1]})
         {p.stage.passes ? `, over ${p.stage.passes} ${p.stage.passes === 1 ? "pass" : "passes"} in the timeline` : ""}
       </p>
       <SplitBar split={split} />

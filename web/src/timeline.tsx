@@ -4,7 +4,7 @@ import { announce } from "./announce";
 import { count, percent, time } from "./format";
 import { list } from "./list";
 import { useModel, type Model } from "./model";
-import { KernelLink, Section } from "./parts";
+import { Absent, KernelLink, Section } from "./parts";
 import type { Box, Lane } from "./result";
 import { DataTable } from "./table";
 import { isDark, useTheme } from "./theme";
@@ -195,7 +195,7 @@ export function Timeline() {
   if (lanes.length === 0) {
     return (
       <Section id="timeline" title="Timeline">
-        <p class="quiet">There is no timeline in this result.</p>
+        <Absent what="Timeline" />
       </Section>
     );
   }

@@ -46,8 +46,11 @@ def version_tuple(version):
     return tuple(int(part) for part in numbers.group().split(".")) if numbers else ()
 
 
-def check_device(torch, device):
-    """Refuses a GPU that is not there before anything slow starts."""
+def check_device(torch, device, asked=None):
+    """Refuses a GPU that is not there before anything slow starts.
+
+    `asked` is the device by the name that the configuration gives it: through CUDA_VISIBLE_DEVICES every one is cuda:0.
+    """
     if not device.startswith("cuda"):
         return
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -55,7 +58,7 @@ def check_device(torch, device):
     if getattr(torch.version, "cuda", None) is None and not torch.cuda.is_available():
         raise SessionError(
             failure.GPU_INDEX,
-            f"no GPU for {device}: this torch {torch.__version__} is built without CUDA",
+            f"no GPU for device={asked or device}: this torch {torch.__version__} is built without CUDA",
             "install a CUDA build of torch, name another interpreter with pipeline.workload.python, or use device=cpu",
         )
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -63,7 +66,7 @@ def check_device(torch, device):
     if index >= count:
         raise SessionError(
             failure.GPU_INDEX,
-            f"no GPU with index {index}: torch sees {count} (CUDA_VISIBLE_DEVICES {shown})",
+            f"no GPU for device={asked or device}: torch sees {count} (CUDA_VISIBLE_DEVICES {shown})",
             "list the GPUs with nvidia-smi -L and choose one with device=cuda:N, or use device=cpu",
         )
 

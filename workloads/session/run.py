@@ -91,7 +91,7 @@ def run(spec, say):
     if spec["mode"] == "torch_profiler":
         operators.refuse_second_profiler(os.environ)
     torch = models.import_torch()
-    models.check_device(torch, spec["device"])
+    models.check_device(torch, spec["device"], spec.get("device_asked"))
     context = Context(torch, spec, say)
     session = SESSIONS[spec["kind"]](context)
     session.check()

@@ -252,7 +252,8 @@ class RunTest(SessionCase):
         with mock.patch.object(torch.cuda, "is_available", return_value=True), mock.patch.object(
             torch.cuda, "device_count", return_value=0
         ), mock.patch.object(torch.version, "cuda", "13.0"), mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="7"):
-            error = self.fail_with("gpu_index", spec_with(device="cuda:0"))
+            error = self.fail_with("gpu_index", spec_with(device="cuda:0", device_asked="cuda:7"))
+        self.assertIn("no GPU for device=cuda:7: torch sees 0", error["what"])
         self.assertIn("CUDA_VISIBLE_DEVICES is '7'", error["what"])
 
     def test_a_torch_without_cuda(self):

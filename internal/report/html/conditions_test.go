@@ -35,7 +35,7 @@ func TestMarkupStaysText(t *testing.T) {
 	p := open(t, sample())
 	check := func(where string) {
 		t.Helper()
-		if got := eval[string](p, `document.title`); got != "llama-sample - deepprof" {
+		if got := eval[string](p, `document.title`); got != "random-llama-1b - llama-sample - deepprof" {
 			t.Errorf("%s: the title became %q", where, got)
 		}
 		if got := eval[int](p, `document.querySelectorAll("img, [onerror]").length`); got != 0 {

@@ -14,7 +14,11 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"path"
+	"path/filepath"
 	"strings"
+
+	"al.essio.dev/pkg/shellescape"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 )
@@ -33,6 +37,7 @@ const MaxBytes = 5_000_000
 // part; that part is for a preview that runs no program.
 type page struct {
 	Title    string
+	Banner   string
 	Policy   string
 	Style    template.CSS
 	Script   template.JS
@@ -66,6 +71,7 @@ func Write(w io.Writer, r *analysis.Result) error {
 	var out bytes.Buffer
 	err = pageTemplate.Execute(&out, page{
 		Title:    title(r),
+		Banner:   banners[r.Source.Status],
 		Policy:   policy(script, style),
 		Style:    template.CSS(style),
 		Script:   template.JS(script),
@@ -84,6 +90,12 @@ func Write(w io.Writer, r *analysis.Result) error {
 		return fmt.Errorf("write HTML report: %w", err)
 	}
 	return nil
+}
+
+// banners say of a run's status what a reader must know.
+var banners = map[string]string{
+	"failed":      "The run failed. What it had captured by then is shown; the rest is missing.",
+	"interrupted": "The run was interrupted. What it had captured by then is shown; the rest is missing.",
 }
 
 func asset(name string) (string, error) {
@@ -114,13 +126,33 @@ func hash(text string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
+// title names what ran, then the run: tabs show how a title begins.
 func title(r *analysis.Result) string {
-	for _, name := range []string{r.Source.Run, modelName(r), firstFile(r)} {
-		if name != "" {
-			return name + " - deepprof"
+	name := ""
+	for _, text := range []string{modelName(r), command(r), firstFile(r), r.Source.Run} {
+		if text != "" {
+			name = text
+			break
 		}
 	}
-	return "deepprof report"
+	if name == "" {
+		return "deepprof report"
+	}
+	if r.Source.Run != "" && name != r.Source.Run {
+		name += " - " + r.Source.Run
+	}
+	return name + " - deepprof"
+}
+
+// longestTitle is what a title shows of a command.
+const longestTitle = 80
+
+func command(r *analysis.Result) string {
+	text := []rune(shellescape.QuoteCommand(r.Workload.Command))
+	if len(text) > longestTitle {
+		return string(text[:longestTitle-1]) + "…"
+	}
+	return string(text)
 }
 
 func modelName(r *analysis.Result) string {
@@ -134,5 +166,5 @@ func firstFile(r *analysis.Result) string {
 	if len(r.Source.Files) == 0 {
 		return ""
 	}
-	return r.Source.Files[0].Path
+	return path.Base(filepath.ToSlash(r.Source.Files[0].Path))
 }

@@ -1,0 +1,238 @@
+package analysis
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/gpu"
+	"github.com/deepprof/deepprof/internal/metric"
+	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/pick"
+)
+
+// Without a timeline nothing claims a number of calls or a total, and the order
+// is that of times under ncu.
+func TestCountersAlone(t *testing.T) {
+	r := analyzeFiles(t, toyCounters)
+	last := math.Inf(1)
+	for i := range r.Kernels {
+		k := &r.Kernels[i]
+		if !k.Untimed || k.Calls != 0 || k.Counted.DurationNS <= 0 {
+			t.Errorf("%s: %+v", k.Short, k)
+		}
+		if !slices.ContainsFunc(r.Categories, func(c CategoryTime) bool { return c.ID == k.Category && c.Label != "" && c.NS == 0 }) {
+			t.Errorf("the category %s of %s has no label", k.Category, k.Short)
+		}
+		total := k.Counted.DurationNS * float64(1+k.Counted.Others)
+		if total > last*1.1 {
+			t.Errorf("%s with about %g ns comes after one of %g ns", k.Short, total, last)
+		}
+		last = total
+	}
+	if !hasNote(r.Missing, "ncu-times") || r.Kernels[0].Short != "gemm_tile<32>" {
+		t.Errorf("first %s, missing %+v", r.Kernels[0].Short, r.Missing)
+	}
+	for i := range r.Kernels { // the order moved with what belongs to each row
+		if k := &r.Kernels[i]; k.Limiter.Kind == "" || k.Attained == nil {
+			t.Errorf("%s lost its verdict", k.Short)
+		}
+	}
+}
+
+// counterReport makes a report of launches of one kernel.
+func counterReport(launches ...map[string]float64) *ncurep.Report {
+	rep := &ncurep.Report{}
+	for i, values := range launches {
+		res := &ncurep.Result{ID: i, Kind: ncurep.Kernel, FunctionName: "k"}
+		for name, v := range values {
+			res.Metrics = append(res.Metrics, ncurep.Metric{Name: name, Value: metric.Float64(v)})
+		}
+		rep.Results = append(rep.Results, res)
+	}
+	return rep
+}
+
+func counting(t *testing.T, rep *ncurep.Report) *analyzer {
+	t.Helper()
+	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, launches: map[int][]*launch{}, launchOf: map[int]*launch{}}
+	if err := a.loadCategories(t0()); err != nil {
+		t.Fatal(err)
+	}
+	a.takeReport("x.ncu-rep", rep)
+	a.chooseSpeakers()
+	return a
+}
+
+// Values that are no numbers are as if they had not been measured.
+func TestNotANumber(t *testing.T) {
+	values := use(math.NaN(), 20, 20, map[string]float64{"sm__pipe_alu_cycles_active" + ofElapsed: math.Inf(1)})
+	a := counting(t, counterReport(values))
+	if err := a.judge(t0()); err != nil {
+		t.Fatal(err)
+	}
+	k := &a.res.Kernels[0]
+	if k.Limiter.Kind != "" || !strings.Contains(k.Limiter.Why, "it was counted, but the report lacks") {
+		t.Errorf("%+v", k.Limiter)
+	}
+	if _, err := json.Marshal(a.res); err != nil {
+		t.Error(err)
+	}
+}
+
+// A launch with more counters speaks before one of median duration with fewer,
+// and one in doubt only where all are.
+func TestSpeaker(t *testing.T) {
+	poor := map[string]float64{counterDRAM[0]: 10, "gpu__time_duration.sum": 90_000}
+	a := counting(t, counterReport(poor, use(20, 20, 20, nil), poor))
+	if c := a.res.Kernels[0].Counted; c.Launch != 1 || c.Others != 2 {
+		t.Errorf("%+v", c)
+	}
+	a.counted[1].doubt = "it took 9 ns"
+	if a.chooseSpeakers(); a.res.Kernels[0].Counted.Launch == 1 {
+		t.Error("a launch in doubt speaks beside others")
+	}
+	for _, l := range a.counted {
+		l.doubt = "it took 9 ns"
+	}
+	a.chooseSpeakers()
+	if err := a.judge(t0()); err != nil {
+		t.Fatal(err)
+	}
+	if k := &a.res.Kernels[0]; k.Limiter.Kind != "" || !strings.Contains(k.Limiter.Why, "it took 9 ns") || a.launchOf[0] != nil || k.Attained != nil {
+		t.Errorf("%+v", k)
+	}
+}
+
+// Of several rows that differ in their template parameters alone, a name without
+// them fits none.
+func TestAmbiguousName(t *testing.T) {
+	a := counting(t, counterReport())
+	a.res.Kernels = []Kernel{{Name: "void f<1>(int)", Short: "f"}, {Name: "void f<2>(int)", Short: "f"}}
+	l := &launch{res: &ncurep.Result{}}
+	if i, ok := a.sameKernel(l, kernelKey{name: "f"}); ok || l.alike != 2 {
+		t.Errorf("joined to row %d of %d", i, l.alike)
+	}
+	a.res.Kernels = a.res.Kernels[:1]
+	if _, ok := a.sameKernel(l, kernelKey{name: "f"}); !ok {
+		t.Error("the only row that fits was refused")
+	}
+}
+
+// Never counted and counted without what tells are different reasons.
+func TestAbstainReasons(t *testing.T) {
+	a := &analyzer{res: newResult(Input{})}
+	if v := a.abstain(&Kernel{}); v.Why != "no counters were taken of any kernel" {
+		t.Errorf("%+v", v)
+	}
+	a.counted = []*launch{synthetic(nil)}
+	if v := a.abstain(&Kernel{}); v.Why != "no launch of this kernel was counted" {
+		t.Errorf("%+v", v)
+	}
+}
+
+// Times of ncu are not summed as times of a region, but compared with them.
+func TestRegionTimesOfNcu(t *testing.T) {
+	row := &pick.Region{Parts: []pick.RegionPart{{Inclusive: pick.RegionSums{KernelNS: 1000, ExcludedNS: 1000, ExcludedLaunches: 4, Coverage: 0.8, Metrics: []pick.RegionMetric{
+		{Name: "gpu__time_duration.sum", Value: 1200, How: "sum", Coverage: 0.8}, {Name: "sm__cycles_elapsed.sum", Value: 9, How: "sum"},
+		{Name: "derived_tempMetric4", Value: math.NaN()}, {Name: "dram__bytes_read.sum", Value: 64, How: "sum"},
+	}}}}}
+	c, why := regionCounters(row, &Region{})
+	if why != "" || len(c.Metrics) != 1 || c.Metrics[0].Name != "dram__bytes_read.sum" || c.Coverage != 0.4 {
+		t.Fatalf("%+v %s", c, why)
+	}
+	if !strings.Contains(c.Note, "50 % longer than in the timeline") || !strings.Contains(c.Note, "leave out 4 of its launches") {
+		t.Error(c.Note)
+	}
+	whole := &pick.Region{Whole: &pick.WholeSums{Ranges: 2, Of: 20, Metrics: []pick.RegionMetric{{Name: "dram__bytes_read.sum", Value: 1}}}}
+	if c, _ = regionCounters(whole, &Region{}); c.Coverage != 0.1 || !strings.Contains(c.Note, "2 of its 20 instances") {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Kernels whose FLOPs were not counted do not count as covered, and the bytes of
+// counters are never called a bound.
+func TestCoverageOfEachQuantity(t *testing.T) {
+	vector := func(v map[string]float64) map[string]float64 {
+		for _, op := range []string{"fadd", "fmul", "ffma", "dadd", "dmul", "dfma", "hadd", "hmul", "hfma"} {
+			v["smsp__sass_thread_inst_executed_op_"+op+"_pred_on.sum"] = 0
+		}
+		v["sm__ops_path_tensor_src_tf32_dst_fp32.sum"] = 3e8
+		return v
+	}
+	full := synthetic(vector(map[string]float64{"gpu__time_duration.sum": 100, "dram__bytes_read.sum": 50, "dram__bytes_write.sum": 50}))
+	basic := synthetic(map[string]float64{"gpu__time_duration.sum": 100, "dram__bytes.sum.per_second": 1e9})
+	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, tl: &timed{}, launchOf: map[int]*launch{0: full, 1: basic}, stageRegions: [][]uint32{nil}}
+	a.res.Kernels = []Kernel{{Calls: 1, TotalNS: 60}, {Calls: 1, TotalNS: 35}, {Calls: 1, TotalNS: 5}}
+	a.res.Stages = []Stage{{Name: "all", Passes: 1}}
+	a.res.Environment.GPUs = []GPU{{Peaks: []Peak{{ID: "dram", Value: 1e12}, {ID: "tensor_tf32", Value: 1e15}, {ID: "fp32", Value: 1e14}}}}
+	c := a.countStage(0)
+	if c.opsCover != 0.6 || c.bytesCover != 0.95 {
+		t.Fatalf("%+v", c)
+	}
+	s := &a.res.Stages[0]
+	a.analytic(s, 0, StageWork{Stage: "all", FLOPs: 1e6, DType: "float32"}, 1e-6, "", c)
+	if u := s.MFU[0]; u.Peak.ID != string(gpu.TensorTF32) || !strings.Contains(u.Why, "tf32") {
+		t.Errorf("a float32 model whose products ran as tf32: %+v", u)
+	}
+	a.fromCounters(s, 0, 1e-6, "", c)
+	if u := s.MFU[1]; u.Value == nil || *u.Coverage != 0.6 || !strings.Contains(u.Why, "cover 60 %") {
+		t.Errorf("%+v", u)
+	}
+	if u := s.MBU[0]; u.Value == nil || strings.Contains(u.Why, "bound") || !strings.Contains(u.Why, "empties the caches") {
+		t.Errorf("%+v", u)
+	}
+	a.findUtilisation()
+	for id, want := range map[string]string{"mfu-all": "is 0.1 %", "mbu-all": "is about "} {
+		if f := findingNamed(a.res, id); f == nil || !strings.Contains(f.Text, want) {
+			t.Errorf("%s: %+v", id, f)
+		}
+	}
+	a.launchOf = map[int]*launch{1: basic}
+	if a.fromCounters(s, 0, 1e-6, "", a.countStage(0)); s.MFU[2].Value != nil || !strings.Contains(s.MFU[2].Why, "none of its kernels") {
+		t.Errorf("%+v", s.MFU[2])
+	}
+}
+
+// A stage is held against the GPUs that it used; the number of a device in a
+// report of counters adds none.
+func TestGPUsOfAStage(t *testing.T) {
+	s := scene{calls: []sceneCall{{10, 20, "cudaLaunchKernel", 0}, {610, 620, "cudaLaunchKernel", 0}},
+		kernels: []sceneKernel{{100, 200, "gemm", 0, 0}, {700, 800, "gemm", 1, 1}}, ranges: [][2]int64{{0, 300}, {600, 900}}, end: 1000}
+	tl := s.timeline()
+	tl.Queues[1].Device = 1
+	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, launches: map[int][]*launch{}, launchOf: map[int]*launch{}}
+	if err := a.loadCategories(t0()); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.takeTimeline(t0(), tl); err != nil {
+		t.Fatal(err)
+	}
+	a.res.Environment.GPUs = []GPU{{Device: 0}, {Device: 1}}
+	a.counted = []*launch{{res: &ncurep.Result{Device: 7}, values: map[string]float64{}}}
+	if a.gpusFromCounters(); len(a.res.Environment.GPUs) != 2 {
+		t.Errorf("%+v", a.res.Environment.GPUs)
+	}
+	for i := range a.res.Stages {
+		if used := a.stageGPUs(i); len(used) != 1 || used[0].Device != i {
+			t.Errorf("stage %d used %d GPUs, the first %d", i, len(used), used[0].Device)
+		}
+	}
+}
+
+// Peaks say which clock they hold at.
+func TestClocksOfPeaks(t *testing.T) {
+	r := analyzeFiles(t, toyTimeline, toyCounters)
+	for _, p := range r.Environment.GPUs[0].Peaks {
+		if p.Unit == "flop/s" && (p.Clock != "1.98 GHz, the highest clock of the device" || strings.Contains(p.Basis, "cycles_elapsed")) {
+			t.Errorf("%+v", p)
+		}
+	}
+	for _, p := range r.Roofline.Roofs {
+		if p.Unit == "flop/s" && !strings.HasSuffix(p.Clock, " GHz, the clock while ncu counted") {
+			t.Errorf("%+v", p)
+		}
+	}
+}

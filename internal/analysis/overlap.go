@@ -1,0 +1,90 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// A moment is a stretch of the timeline.
+type moment struct{ start, end int64 }
+
+// joined are the instances of regions as stretches that do not overlap, within
+// the timeline: those of one process, or of all where it is negative.
+func (tl *timed) joined(regions []uint32, process int) []moment {
+	var list []moment
+	for _, id := range regions {
+		for _, i := range tl.instances[id] {
+			r := &tl.t.Ranges[i]
+			if process >= 0 && int(tl.t.ThreadProcess(r.Thread)) != process {
+				continue
+			}
+			if start, end := max(r.Start, tl.lo), min(r.End, tl.hi); start < end {
+				list = append(list, moment{start, end})
+			}
+		}
+	}
+	slices.SortFunc(list, func(x, y moment) int { return cmp.Compare(x.start, y.start) })
+	kept := list[:0]
+	for _, m := range list {
+		if n := len(kept); n > 0 && m.start <= kept[n-1].end {
+			kept[n-1].end = max(kept[n-1].end, m.end)
+			continue
+		}
+		kept = append(kept, m)
+	}
+	return kept
+}
+
+// union is how much of the timeline lies in one of the regions.
+func (tl *timed) union(regions []uint32, process int) int64 {
+	var sum int64
+	for _, m := range tl.joined(regions, process) {
+		sum += timeline.Since(m.start, m.end)
+	}
+	return sum
+}
+
+// overlap tells of a stage whose instances run at the same time.
+func (a *analyzer) overlap(s *Stage) bool {
+	regions := a.regionsOf(s)
+	return len(regions) > 0 && a.tl.union(regions, -1) < s.Split.WallNS
+}
+
+func (a *analyzer) regionsOf(s *Stage) []uint32 {
+	for i := range a.res.Stages {
+		if &a.res.Stages[i] == s || a.res.Stages[i].Name == s.Name {
+			return a.stageRegions[i]
+		}
+	}
+	return nil
+}
+
+// idleOnce is the idle time of a stage by cause, in which moments that several
+// instances share count once for each process, and no cause for longer than the
+// stage lasts: a change cannot save them twice.
+func (a *analyzer) idleOnce(s *Stage) map[string]int64 {
+	out := map[string]int64{}
+	regions := a.regionsOf(s)
+	if len(regions) == 0 || !a.overlap(s) {
+		for _, p := range s.Split.Idle {
+			out[p.ID] = p.NS
+		}
+		return out
+	}
+	for process := range a.tl.t.Processes {
+		ns := make([]int64, a.tl.p.categories+int(causes))
+		for _, m := range a.tl.joined(regions, process) {
+			a.tl.painting(workKey{process, -1}).split(m.start, m.end, ns)
+		}
+		for c, part := range causeParts {
+			out[part.ID] += ns[a.tl.p.categories+c]
+		}
+	}
+	most := a.tl.union(regions, -1)
+	for id := range out {
+		out[id] = min(out[id], most)
+	}
+	return out
+}

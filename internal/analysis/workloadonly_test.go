@@ -1,0 +1,98 @@
+package analysis
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What a workload measured of itself is enough for a result.
+func TestWorkloadAlone(t *testing.T) {
+	dir := toyRun(t, "2.5", "1.5")
+	for _, name := range []string{"nsys", "ncu"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run, err := FromRun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := FromFiles(filepath.Join(dir, "workload/baseline/metrics.json"), filepath.Join(dir, "workload/torch_profiler/operators.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, in := range map[string]Input{"run": run, "files": files} {
+		r := analyzed(t, in)
+		if len(r.Stages) != 2 || r.Stages[0].Name != "prefill" || *r.Stages[0].CleanMS != 2.5 || r.Stages[0].Split.WallNS != 0 || len(r.Operators) != 6 || len(r.Totals.Aggregates) == 0 {
+			t.Errorf("%s: stages %+v, %d operators, aggregates %+v", name, r.Stages, len(r.Operators), r.Totals.Aggregates)
+		}
+		if !hasNote(r.Missing, "no-timeline") || !hasNote(r.Missing, "no-counters") || r.Roofline.Why == "" {
+			t.Errorf("%s: what is absent has no reason: %+v", name, r.Missing)
+		}
+		if f := findingNamed(r, "clean-times"); f == nil || !strings.Contains(f.Text, "4.0 ms without a profiler: prefill 2.5 ms, decode 1.5 ms") {
+			t.Errorf("%s: %+v", name, r.Findings)
+		}
+		if f := findingNamed(r, "largest-operator"); f == nil || !strings.Contains(f.Text, "aten::mm takes the most time of its own on the GPU") {
+			t.Errorf("%s: %+v", name, r.Findings)
+		}
+		data, err := json.Marshal(r)
+		if err != nil || strings.Contains(string(data), `"busy":null`) {
+			t.Errorf("%s: %v, or a split without its lists", name, err)
+		}
+	}
+}
+
+// A profile of the CPU alone is ordered by CPU time and says that it is one.
+func TestOperatorsOfTheCPU(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "operators.json")
+	if err := os.WriteFile(path, []byte(`{"schema":1,"activities":["cpu"],"operators":[
+ {"name":"aten::relu","kind":"operator","calls":1,"cpu_self_us":2,"cpu_total_us":3,"device_self_us":0,"device_total_us":0},
+ {"name":"aten::conv2d","kind":"operator","calls":1,"cpu_self_us":2,"cpu_total_us":90,"device_self_us":0,"device_total_us":0},
+ {"name":"aten::mm","kind":"operator","calls":3,"cpu_self_us":80,"cpu_total_us":80,"device_self_us":0,"device_total_us":0}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := analyzed(t, Input{Operators: path})
+	for i, name := range []string{"aten::mm", "aten::conv2d", "aten::relu"} {
+		if o := r.Operators[i]; o.Name != name || o.Why != "only the CPU was profiled" || o.TotalCPUUS == 0 {
+			t.Errorf("row %d: %+v", i, o)
+		}
+	}
+	if f := findingNamed(r, "largest-operator"); f == nil || !strings.Contains(f.Text, "aten::mm takes the most time of its own on the CPU: 80.0 \u00b5s of 84.0 \u00b5s (95 %), in 3 calls") {
+		t.Errorf("%+v", r.Findings)
+	}
+}
+
+// Files that hold nothing are an error, also several of them.
+func TestNothingInTheFiles(t *testing.T) {
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "metrics.json")
+	if err := os.WriteFile(bad, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in, err := FromFiles(bad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Analyze(t0(), in); err == nil || !strings.Contains(err.Error(), "nothing to analyse in "+bad) {
+		t.Errorf("%v", err)
+	}
+	if _, err := FromFiles(bad, filepath.Join(dir, "other", "metrics.json")); err == nil {
+		t.Error("two files of one stage were accepted")
+	}
+	both, err := FromFiles(bad, filepath.Join(dir, "nsys", "metrics.json"))
+	if err != nil || both.Metrics["nsys"] == "" || both.Metrics["baseline"] != bad {
+		t.Errorf("%+v, %v", both.Metrics, err)
+	}
+}
+
+func findingNamed(r *Result, id string) *Finding {
+	for i := range r.Findings {
+		if r.Findings[i].ID == id {
+			return &r.Findings[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/doctor"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/workload"
+)
+
+// Examine makes every check that a run of the plan makes before it starts, and
+// starts nothing.
+func Examine(ctx context.Context, o Options) (doctor.Report, error) {
+	r := &run{Options: o, summary: &Summary{}}
+	r.Say = func(string) {}
+	if err := r.begin(""); err != nil {
+		return doctor.Report{}, err
+	}
+	report, err := r.examine(ctx)
+	if err != nil || report.HasBlocker() {
+		return report, err
+	}
+	row := doctor.Row{Check: "captures", Name: "captures as they are configured", Status: doctor.OK, Evidence: "the tools take what they will be told"}
+	if err = r.preparePrograms(ctx, report); err == nil {
+		err = r.prepareCaptures(ctx)
+	}
+	if err != nil {
+		row.Status, row.Evidence, row.Fix = doctor.Blocker, err.Error(), "change the setting that it names"
+		report.Blocked = true
+	}
+	report.Rows = append(report.Rows, row)
+	return report, ctx.Err()
+}
+
+// examine looks at the machine, and at the files that the configuration names.
+func (r *run) examine(ctx context.Context) (doctor.Report, error) {
+	p := &r.Plan.Pipeline
+	p.Nsys.Path, p.Ncu.Path = r.program(p.Nsys.Path), r.program(p.Ncu.Path)
+	var err error
+	if r.env, err = workloadEnv(r.Plan); err != nil {
+		return doctor.Report{}, err
+	}
+	if r.shipped() {
+		p.Workload.Python = r.program(p.Workload.Python)
+		r.env = tool.Environ(r.env, workload.Env...)
+	}
+	o := checks(r.Plan, r.Dir)
+	o.PythonEnv = r.env
+	report := doctor.Check(ctx, o, doctor.Host{})
+	report.Rows = append(report.Rows, r.inputRows()...)
+	report.Blocked = report.HasBlocker()
+	return report, nil
+}
+
+// Checks of the files that the configuration names.
+const (
+	checkModel   = "model"
+	checkDataset = "dataset"
+)
+
+// inputRows are the checks of model and dataset.
+func (r *run) inputRows() []doctor.Row {
+	if !r.shipped() {
+		return nil
+	}
+	rows := []doctor.Row{
+		{Check: checkModel, Name: "files of the model", Status: doctor.OK, Evidence: "random weights"},
+		{Check: checkDataset, Name: "files of the dataset", Status: doctor.OK, Evidence: "inputs are generated"},
+	}
+	if m := r.Plan.Model; m.Path != "" || m.Config.File != "" {
+		rows[0].Evidence = "they are there: " + r.abs(m.Path+m.Config.File)
+	}
+	if root := r.Plan.Dataset.Root; root != "" {
+		rows[1].Evidence = "they are there: " + r.abs(root)
+	}
+	for _, problem := range workload.CheckInputs(r.Plan, r.start) {
+		for i := range rows {
+			if rows[i].Check == problem.Section {
+				rows[i].Status, rows[i].Evidence, rows[i].Fix = doctor.Blocker, problem.What, problem.Next
+			}
+		}
+	}
+	return rows
+}
+
+// checks says what the machine must be able to do for a plan.
+func checks(p *plan.Plan, runDir string) doctor.Options {
+	nsys, ncu, shipped := p.Pipeline.Nsys, p.Pipeline.Ncu, workload.Shipped(p)
+	parent, _ := plan.SplitRunDir(runDir)
+	cuda := slices.ContainsFunc(nsys.Trace, func(api string) bool { return strings.HasPrefix(api, "cuda") })
+	return doctor.Options{
+		Timeline: nsys.Enable, Counters: ncu.Enable, Sample: nsys.Sample,
+		CUDA:  ncu.Enable || nsys.Enable && cuda || shipped && p.Device != "cpu",
+		Torch: shipped, Packages: workload.Needs(p), Device: p.Device,
+		NsysPath: nsys.Path, NcuPath: ncu.Path, PythonPath: workload.PythonPath(p.Pipeline.Workload.Python), RunDir: parent,
+	}
+}
+
+// Misconfigured tells whether nothing but files that the configuration names is
+// in the way.
+func (e *BlockedError) Misconfigured() bool {
+	return !slices.ContainsFunc(e.Report.Rows, func(row doctor.Row) bool {
+		return row.Status == doctor.Blocker && row.Check != checkModel && row.Check != checkDataset
+	})
+}

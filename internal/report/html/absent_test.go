@@ -1,0 +1,94 @@
+package html
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// countersOnly is what a report of ncu alone gives.
+func countersOnly() *analysis.Result {
+	r := sample()
+	r.Source.Run, r.Workload = "", analysis.Workload{}
+	r.Source.Files = []analysis.File{{Path: "reports/llm.ncu-rep", Kind: "counters"}}
+	r.Totals, r.Stages, r.Regions, r.Operators, r.Overview = analysis.Totals{}, nil, nil, nil, analysis.Overview{}
+	r.Missing = []analysis.Note{{ID: "no-timeline", Text: "there is no timeline: times are not known", Next: "capture one with nsys"}}
+	for i := range r.Kernels {
+		k := &r.Kernels[i]
+		k.Untimed, k.Calls, k.TotalNS, k.MeanNS, k.MedianNS, k.MinNS, k.MaxNS, k.Share, k.Stages, k.Histogram = true, 0, 0, 0, 0, 0, 0, 0, nil, nil
+		k.Counted = &analysis.Counted{Report: "llm.ncu-rep", Launch: i, DurationNS: 3520, Verified: true}
+	}
+	for i := range r.Roofline.Points {
+		r.Roofline.Points[i].NS = 0
+	}
+	return r
+}
+
+func TestWithoutATimelineNothingIsZero(t *testing.T) {
+	p := open(t, countersOnly())
+	if got := p.text(".head h1"); got != "llm.ncu-rep" {
+		t.Errorf("title %q", got)
+	}
+	for _, selector := range []string{"#totals", "#time", "#timeline", "#regions", "#kernels", "#roofline"} {
+		got := p.text(selector)
+		for _, bad := range []string{"0 ns", "0.0 %", "1.00 ns", "no NVTX ranges", "0 names"} {
+			if strings.Contains(strings.ReplaceAll(got, "\u00a0", " "), " "+bad) {
+				t.Errorf("%s says %q: %s", selector, bad, got)
+			}
+		}
+	}
+	for selector, want := range map[string]string{
+		"#totals":  "n/a there is no timeline",
+		"#regions": "Regions: n/a. There is no timeline: times are not known. Next: capture one with nsys.",
+		"#kernels": "Under ncu",
+	} {
+		if got := p.text(selector); !strings.Contains(strings.ReplaceAll(got, "\u00a0", " "), want) {
+			t.Errorf("%s does not say %q: %s", selector, want, got)
+		}
+	}
+	p.click(`#kernel-table a[href="#/kernel/k-evil"]`)
+	p.wait(`!!document.querySelector("#kernel-page h1")`)
+	if got := strings.ReplaceAll(p.text("#kernel-page .tiles"), "\u00a0", " "); !strings.Contains(got, "Under ncu3.52 µs") && !strings.Contains(got, "Under ncu 3.52 µs") {
+		t.Errorf("tiles of a kernel: %s", got)
+	}
+}
+
+func TestFailedRunSaysSo(t *testing.T) {
+	r := &analysis.Result{Schema: analysis.Schema}
+	r.Source.Run, r.Source.Status = "20261115T081227Z-5655-de397dc70337", "failed"
+	r.Workload.Kind, r.Workload.Command = "command", []string{"sh", "-c", `echo "it's"; exit 3`}
+	r.Missing = []analysis.Note{{ID: "no-kernels", Text: "the timeline holds no kernel"}}
+	r.Warnings = []analysis.Note{{ID: "capture", Text: "nsys: no kernels were recorded"}, {ID: "timeline", Text: "no kernels were recorded"}}
+	p := open(t, r)
+	if got := p.text(".head .unfinished"); !strings.Contains(got, "The run failed.") {
+		t.Errorf("banner: %s", got)
+	}
+	if got := p.text("main"); strings.Contains(got, "Nothing stands out") || strings.Contains(got, "0\u00a0ns") {
+		t.Errorf("a failed run reads as a quiet one: %s", got)
+	}
+	if got := p.text("#doubts"); strings.Count(got, "no kernels were recorded") != 1 {
+		t.Errorf("warnings: %s", got)
+	}
+	const command = `sh -c 'echo "it'"'"'s"; exit 3'`
+	if got := eval[string](p, `document.querySelector("#environment pre.command").textContent`); got != command {
+		t.Errorf("command %s", got)
+	}
+	if got := eval[string](p, `document.title`); got != command+" - "+r.Source.Run+" - deepprof" {
+		t.Errorf("title %s", got)
+	}
+}
+
+// Shares are rounded as in the Markdown reports, so that both say the same.
+func TestSharesAddUp(t *testing.T) {
+	r := sample()
+	r.Stages = r.Stages[:1]
+	r.Stages[0].Split = analysis.Split{WallNS: 10_000_000, BusyNS: 6_666_667, IdleNS: 3_333_333,
+		Busy: []analysis.TimePart{{ID: "gemm", Label: "GEMM", NS: 4_444_445}, {ID: "norm", Label: "Norm", NS: 2_222_222}},
+		Idle: []analysis.TimePart{{ID: "launch", Label: "A", NS: 1_111_111}, {ID: "python", Label: "B", NS: 1_111_111}, {ID: "sync", Label: "C", NS: 1_111_111}}}
+	p := open(t, r)
+	got := eval[string](p, `[...document.querySelectorAll("article.stage .legend b")].map((b) => b.textContent.replace("\u00a0", " ")).join(", ")`)
+	if want := "44.5 %, 22.2 %, 11.1 %, 11.1 %, 11.1 %"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

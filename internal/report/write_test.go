@@ -1,0 +1,132 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+func TestTextNeverExceedsTheTerminal(t *testing.T) {
+	regions := timeline.Rows[timeline.RegionRow]{Rows: []timeline.RegionRow{{Path: strings.Repeat("decode/", 9), Style: "PushPop", Instances: 8, RangeNS: 521_749_000, ProjectedNS: 520_177_000, BusyNS: 3_968_839, IdleNS: 516_209_000, KernelCalls: 1496, InclusiveNS: 3_968_839, ExclusiveNS: 1_498_466}}}
+	facts := []Fact{{strings.Repeat("section", 9), strings.Repeat("name", 20), strings.Repeat("value ", 50)}}
+	for _, width := range []int{20, 40, 60, 80, 130, 200} {
+		tables := map[string]Printable{"regions": Regions(regions), "facts": Facts(facts, nil)}
+		for name, r := range cases(t) {
+			tables["stages of "+name], tables["operators of "+name], tables["roofline of "+name] = Stages(r), Operators(r), RooflinePoints(r)
+		}
+		for name, table := range tables {
+			var b bytes.Buffer
+			if err := table.WriteText(&b, width); err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range strings.Split(b.String(), "\n") {
+				if n := utf8.RuneCountInString(line); n > width {
+					t.Errorf("%s: %d columns of %d: %s", name, n, width, line)
+				}
+			}
+		}
+	}
+	narrow := Regions(regions)
+	var b bytes.Buffer
+	if err := narrow.WriteText(&b, 60); err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(narrow.Footnotes(), "\n"); !strings.Contains(notes, "style") || !strings.Contains(notes, "--csv has every column") {
+		t.Errorf("what was left out is not named: %s", notes)
+	}
+	if head, _, _ := strings.Cut(b.String(), "\n"); !strings.Contains(head, "region") || !strings.Contains(head, "wall (ms)") || !strings.Contains(head, "kernel time (ms)") {
+		t.Errorf("the wrong columns stayed: %s", head)
+	}
+	wide := Regions(regions)
+	b.Reset()
+	if err := wide.WriteText(&b, 0); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), regions.Rows[0].Path) {
+		t.Error("a file does not get whole names")
+	}
+}
+
+func TestTablesInMarkdownStayTables(t *testing.T) {
+	rows := timeline.Rows[timeline.RegionRow]{Rows: []timeline.RegionRow{{Path: hostileName, Style: "PushPop"}}}
+	var b bytes.Buffer
+	if err := Regions(rows).WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	checkMarkdown(t, b.String())
+	b.Reset()
+	if err := Facts([]Fact{{hostileName, "1. " + hostileName, hostileName}}, []string{hostileName}).WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	checkMarkdown(t, b.String())
+}
+
+func TestUnitsForPeople(t *testing.T) {
+	table := &Table[float64]{Rows: Slice([]float64{2.79e12, 4e9}), Columns: []Column[float64]{
+		{Name: "work", Kind: Operations, Get: func(x *float64) any { return *x }},
+		{Name: "weights_bytes", Kind: Bytes, Get: func(x *float64) any { return *x }},
+		{Name: "mean_ns", Kind: Nanoseconds, Get: func(x *float64) any { return *x / 1e8 }},
+	}}
+	var text, rows bytes.Buffer
+	if err := table.WriteText(&text, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.WriteCSV(&rows); err != nil {
+		t.Fatal(err)
+	}
+	if want := "work (GFLOP)  weights (GB)  mean (µs)\n    2790.000      2790.000     27.900\n       4.000         4.000      0.040\n"; text.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
+	}
+	if want := "work,weights_bytes,mean_ns\n2790000000000,2790000000000,27900\n4000000000,4000000000,40\n"; rows.String() != want {
+		t.Errorf("CSV is not exact: %s", rows.String())
+	}
+}
+
+func TestOneMeaningOfGPUBusy(t *testing.T) {
+	r := sample()
+	r.Totals.Split = &analysis.Split{WallNS: 90_000_000, BusyNS: 2_000_000, IdleNS: 88_000_000}
+	var b bytes.Buffer
+	if err := Summary(&b, r, SummaryOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ text, row, want string }{
+		{b.String(), "llama_small", "GPU busy 16.3 %"},
+		{page(t, WriteReport, r), "GPU busy with kernels or copies", " 16.3 |"},
+		{page(t, WriteReport, r), "A kernel runs, on any GPU", " 2.2 |"},
+		{page(t, WriteStakeholder, r), "GPU at work", " 16.3 % |"},
+	} {
+		found := false
+		for _, line := range strings.Split(c.text, "\n") {
+			found = found || strings.Contains(line, c.row) && strings.Contains(line, c.want)
+		}
+		if !found {
+			t.Errorf("no line with %q says %q", c.row, c.want)
+		}
+	}
+}
+
+func TestOperatorsWithoutDeviceTime(t *testing.T) {
+	r := sample()
+	for i := range r.Operators {
+		r.Operators[i].TotalDeviceUS, r.Operators[i].SelfDeviceUS, r.Operators[i].Why = 0, 0, "it ran on the CPU"
+	}
+	text := page(t, WriteOperators, r)
+	checkMarkdown(t, text)
+	for _, s := range []string{"Self CPU", "Total CPU", "No operator has device time: it ran on the CPU. Shares are of all self CPU time.", "|   1 | `aten::mm` "} {
+		if !strings.Contains(text, s) {
+			t.Errorf("%q is not in\n%s", s, text)
+		}
+	}
+	checkMarkdown(t, page(t, WriteStakeholder, r))
+	var b bytes.Buffer
+	if err := Operators(r).WriteText(&b, 100); err != nil {
+		t.Fatal(err)
+	}
+	if head, _, _ := strings.Cut(b.String(), "\n"); strings.Contains(head, "device total") || !strings.Contains(head, "CPU total") {
+		t.Errorf("columns: %s", head)
+	}
+}

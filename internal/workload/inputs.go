@@ -1,0 +1,238 @@
+package workload
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/plan"
+)
+
+// An InputProblem is a file or folder of the configuration that a session could
+// not use.
+type InputProblem struct {
+	Section string // model or dataset
+	What    string // names the key and the file
+	Next    string
+}
+
+// CheckInputs looks at the files of the model and of the dataset before anything
+// slow starts: what is plainly wrong is told without an interpreter. Relative
+// paths begin at start. Sessions look closer, at what images hold for example.
+func CheckInputs(p *plan.Plan, start string) []InputProblem {
+	if !Shipped(p) {
+		return nil
+	}
+	var out []InputProblem
+	add := func(section string, found *InputProblem) {
+		if found != nil {
+			found.Section = section
+			out = append(out, *found)
+		}
+	}
+	switch m := p.Model; {
+	case m.Path != "":
+		add("model", checkFolder(abs(m.Path, start)))
+	case m.Config.File != "":
+		add("model", checkConfig(abs(m.Config.File, start)))
+	}
+	if d := p.Dataset; d.Root != "" {
+		add("dataset", checkDataset(d, abs(d.Root, start), abs(d.SubsetFilelist, start)))
+	}
+	return out
+}
+
+const weightsIndex = "model.safetensors.index.json"
+
+func checkFolder(path string) *InputProblem {
+	if state := notFolder(path); state != "" {
+		return &InputProblem{What: fmt.Sprintf("model.path: %s %s", path, state), Next: "give the folder that save_pretrained wrote"}
+	}
+	config := filepath.Join(path, "config.json")
+	if !isFile(config) {
+		return &InputProblem{
+			What: fmt.Sprintf("model.path: %s has no config.json", path),
+			Next: "give the folder that holds config.json and the *.safetensors files themselves, not one above it",
+		}
+	}
+	if isFile(filepath.Join(path, weightsIndex)) {
+		return checkShards(path)
+	}
+	if found, _ := filepath.Glob(escapeGlob(path) + "/*.safetensors"); len(found) == 0 {
+		return &InputProblem{
+			What: fmt.Sprintf("model.path: %s has a config.json and no *.safetensors", path),
+			Next: "download the weights, convert other formats with save_pretrained, or profile the shape alone with random weights: model.path=null model.config=" + config,
+		}
+	}
+	return nil
+}
+
+func checkShards(path string) *InputProblem {
+	var index struct {
+		Weights map[string]string `json:"weight_map"`
+	}
+	name := filepath.Join(path, weightsIndex)
+	text, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(text, &index)
+	}
+	if err != nil {
+		return &InputProblem{What: fmt.Sprintf("model.path: read %s: %v", name, err), Next: "download the file again: it is damaged"}
+	}
+	shards := map[string]bool{}
+	var absent []string
+	for _, shard := range index.Weights {
+		if !shards[shard] && !isFile(filepath.Join(path, shard)) {
+			absent = append(absent, shard)
+		}
+		shards[shard] = true
+	}
+	if len(absent) == 0 {
+		return nil
+	}
+	slices.Sort(absent)
+	return &InputProblem{
+		What: fmt.Sprintf("model.path: %s lacks %d of %d weight files: %s", path, len(absent), len(shards), several(absent, 10)),
+		Next: "download them again; an interrupted download leaves such a folder",
+	}
+}
+
+func checkConfig(path string) *InputProblem {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return &InputProblem{What: fmt.Sprintf("model.config: %v", err), Next: "give the path of a config.json, or the fields themselves"}
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return &InputProblem{What: fmt.Sprintf("model.config: %s is not a JSON object: %v", path, err), Next: "give the config.json of a Hugging Face model"}
+	}
+	if kind, ok := fields["model_type"].(string); !ok || kind == "" {
+		return &InputProblem{What: fmt.Sprintf("model.config: %s has no model_type", path), Next: "give the config.json of a Hugging Face model"}
+	}
+	return nil
+}
+
+func checkDataset(d plan.Dataset, root, list string) *InputProblem {
+	if state := notFolder(root); state != "" {
+		return &InputProblem{What: fmt.Sprintf("dataset.root: %s %s", root, state), Next: "give a folder with dataset.root=/path"}
+	}
+	if list != "" {
+		return checkList(root, list)
+	}
+	for _, pattern := range d.FallbackPatterns {
+		if anyMatch(root, strings.Split(filepath.ToSlash(filepath.Clean(pattern)), "/"), 0) {
+			return nil
+		}
+	}
+	return &InputProblem{
+		What: fmt.Sprintf("dataset.root: nothing in %s matches %s", root, strings.Join(d.FallbackPatterns, ", ")),
+		Next: "check dataset.root and dataset.fallback_patterns (** crosses folders), or give dataset.subset_filelist",
+	}
+}
+
+func checkList(root, list string) *InputProblem {
+	f, err := os.Open(list)
+	if err != nil {
+		return &InputProblem{What: fmt.Sprintf("dataset.subset_filelist: %v", err), Next: "give a text file with one path a line"}
+	}
+	defer f.Close()
+	var bad []string
+	total := 0
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		total++
+		if path := abs(line, root); !isFile(path) {
+			bad = append(bad, path)
+		}
+	}
+	switch err := lines.Err(); {
+	case err != nil:
+		return &InputProblem{What: fmt.Sprintf("dataset.subset_filelist: read %s: %v", list, err), Next: "give a text file with one path a line"}
+	case total == 0:
+		return &InputProblem{What: fmt.Sprintf("dataset.subset_filelist: %s names no file", list), Next: "put one path on each line"}
+	case len(bad) > 0:
+		return &InputProblem{
+			What: fmt.Sprintf("dataset.subset_filelist: %d of the %d files in %s are not there: %s", len(bad), total, list, several(bad, 10)),
+			Next: "correct the list, or restore the files",
+		}
+	}
+	return nil
+}
+
+// deepest bounds the search where links lead in circles, as the kernel does.
+const deepest = 40
+
+// anyMatch tells whether a file matches a pattern as Python's glob takes it:
+// "**" is any number of folders, and names that begin with a dot are meant only
+// where the pattern says so.
+func anyMatch(dir string, pattern []string, depth int) bool {
+	if len(pattern) == 0 {
+		return isFile(dir)
+	}
+	first, rest := pattern[0], pattern[1:]
+	if !strings.ContainsAny(first, "*?[") {
+		return anyMatch(filepath.Join(dir, first), rest, depth)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || depth > deepest {
+		return false
+	}
+	if first == "**" && len(rest) > 0 && anyMatch(dir, rest, depth) {
+		return true
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, ".") && !strings.HasPrefix(first, ".") {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		if first == "**" {
+			if len(rest) == 0 && isFile(path) || notFolder(path) == "" && anyMatch(path, pattern, depth+1) {
+				return true
+			}
+			continue
+		}
+		if ok, err := filepath.Match(strings.ReplaceAll(first, "[!", "[^"), name); err != nil || ok && anyMatch(path, rest, depth+1) {
+			return true // a pattern that is read otherwise here is the session's to judge
+		}
+	}
+	return false
+}
+
+// notFolder says what is wrong with a folder, "" for nothing.
+func notFolder(path string) string {
+	switch info, err := os.Stat(path); {
+	case os.IsNotExist(err):
+		return "does not exist"
+	case err != nil:
+		return "cannot be read: " + err.Error()
+	case !info.IsDir():
+		return "is not a folder"
+	}
+	return ""
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// several names the first n.
+func several(list []string, n int) string {
+	if len(list) <= n {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:n], ", "), len(list)-n)
+}
