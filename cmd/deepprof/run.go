@@ -242,11 +242,15 @@ func printStage(w io.Writer, st pipeline.StageResult, width int, brief bool) {
 		}
 		return
 	}
+	took := ""
+	if st.Seconds >= 0 {
+		took = fmt.Sprintf(", %.1f s", st.Seconds)
+	}
 	if brief && st.State == runs.StateDone && len(st.Outcome.Warnings) == 0 {
-		fmt.Fprintf(w, "%-*s %s, %.1f s\n", width, st.Name, st.State, st.Seconds)
+		fmt.Fprintf(w, "%-*s %s%s\n", width, st.Name, st.State, took)
 		return
 	}
-	fmt.Fprintf(w, "%-*s %s, %.1f s: %s\n", width, st.Name, st.State, st.Seconds, runs.Text(st.Outcome.String()))
+	fmt.Fprintf(w, "%-*s %s%s: %s\n", width, st.Name, st.State, took, runs.Text(st.Outcome.String()))
 	for _, warning := range st.Outcome.Warnings {
 		fmt.Fprintf(w, "%-*s warning: %s\n", width, "", runs.Text(warning.Text))
 	}

@@ -50,7 +50,7 @@ type StageResult struct {
 	Name    string
 	State   runs.State
 	Outcome capture.Outcome // zero for a stage that was skipped
-	Seconds float64
+	Seconds float64         // below 0 where a recording does not tell
 	Reason  string
 }
 

@@ -76,9 +76,11 @@ func recordedAt(m runs.Manifest) time.Time {
 
 // play takes one stage over from a recording.
 func (r *run) play(ctx context.Context, from *runs.Run, s runs.Stage) error {
-	result := StageResult{Name: s.Name, State: s.State, Reason: s.Reason}
+	result := StageResult{Name: s.Name, State: s.State, Reason: s.Reason, Seconds: -1}
+	took := ""
 	if s.Seconds != nil {
 		result.Seconds = *s.Seconds
+		took = fmt.Sprintf(", %.1f s", *s.Seconds)
 	}
 	last := map[string]int{} // an earlier attempt may have had a file of the same name
 	for i, a := range s.Attempts {
@@ -105,7 +107,7 @@ func (r *run) play(ctx context.Context, from *runs.Run, s runs.Stage) error {
 	}
 	r.summary.Stages = append(r.summary.Stages, result)
 	if s.Name != "provenance" && s.State != runs.StateSkipped {
-		r.Say(fmt.Sprintf("%s: recorded: %s, %.1f s", s.Name, result.Outcome.Kind, result.Seconds))
+		r.Say(fmt.Sprintf("%s: recorded: %s%s", s.Name, result.Outcome.Kind, took))
 	}
 	return r.store.Update(func(m *runs.Manifest) error {
 		to := m.Stage(s.Name)
