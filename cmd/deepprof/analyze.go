@@ -79,7 +79,7 @@ is refused.`,
 					}
 					return err
 				}
-				return summarise(s, result, filepath.Join(dir, "report.html"), 0)
+				return summarise(s, result, filepath.Join(dir, "report.html"), 0, nil)
 			}
 		},
 	}
@@ -207,10 +207,10 @@ func mayWrite(dir, own string) error {
 	return usagef("analyze: %s is a folder with other files in it; name another with --output", dir)
 }
 
-// summarise prints one screen, of which some lines are used already, and the
-// path of the report.
-func summarise(s streams, r *analysis.Result, path string, used int) error {
-	o := report.SummaryOptions{Report: path}
+// summarise prints one screen, of which some rows are used already, partly by
+// warnings, and the path of the report.
+func summarise(s streams, r *analysis.Result, path string, used int, shown []string) error {
+	o := report.SummaryOptions{Report: path, Shown: shown}
 	if f, ok := s.out.(*os.File); ok {
 		if width, height, err := term.GetSize(int(f.Fd())); err == nil {
 			o.Width, o.Height, o.Bold = width, max(height-used, 1), os.Getenv("NO_COLOR") == ""

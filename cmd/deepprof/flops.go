@@ -50,7 +50,11 @@ from the folder that holds one, on any machine. docs/flops.md has the rules.`,
 					return usage(err)
 				}
 				if !f.json && !f.csv && !f.md {
-					fmt.Fprintf(s.out, "%s: %d parameters, %d active for a token\n\n", m.Type, m.Parameters(), m.ActiveParameters())
+					line := fmt.Sprintf("%s: %s parameters", m.Type, report.Parameters(m.Parameters()))
+					if active := m.ActiveParameters(); active != m.Parameters() {
+						line += fmt.Sprintf(", %s active for a token", report.Parameters(active))
+					}
+					fmt.Fprintf(s.out, "%s\n\n", line)
 				}
 				return f.print(s, report.FLOPs(r))
 			}

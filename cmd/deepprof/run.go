@@ -21,6 +21,7 @@ import (
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
@@ -182,16 +183,18 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 		width = max(width, len(st.Name))
 	}
 	var stages bytes.Buffer
-	for _, st := range summary.Stages {
-		if st.Name != "provenance" || st.State != runs.StateDone {
-			printStage(&stages, st, width, summary.Result != nil)
-		}
+	p := stagePrinter{w: &stages, names: width, columns: terminalWidth(s.out), brief: summary.Result != nil}
+	shown := p.all(summary.Stages)
+	if _, height := terminalSize(s.out); p.brief && height > 0 && report.Rows(stages.String(), p.columns) > height/4 {
+		stages.Reset() // the screen is for the report
+		p.tight = true
+		shown = p.all(summary.Stages)
 	}
-	used := bytes.Count(stages.Bytes(), []byte("\n")) + 1
 	if summary.Result != nil {
 		stages.WriteString("\n")
-		used++
 	}
+	last := fmt.Sprintf("run %s: %s\n", summary.Status, summary.Dir)
+	used := report.Rows(stages.String()+last, p.columns)
 	if _, werr := stages.WriteTo(s.out); err == nil {
 		err = werr
 	}
@@ -200,11 +203,11 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 		if _, missing := os.Stat(page); missing != nil {
 			page = ""
 		}
-		if serr := summarise(s, summary.Result, page, used); err == nil {
+		if serr := summarise(s, summary.Result, page, used, shown); err == nil {
 			err = serr
 		}
 	}
-	fmt.Fprintf(s.out, "run %s: %s\n", summary.Status, summary.Dir)
+	fmt.Fprint(s.out, last)
 	if summary.Status == runs.StatusInterrupted {
 		fmt.Fprintf(s.out, "next: deepprof runs resume %s\n", reference(summary.Dir))
 		if summary.Captured {
@@ -234,28 +237,96 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// printStage prints what came of a stage, in brief where a report tells the rest.
-func printStage(w io.Writer, st pipeline.StageResult, width int, brief bool) {
-	if st.State == runs.StateSkipped {
-		if !brief {
-			fmt.Fprintf(w, "%-*s skipped: %s\n", width, st.Name, st.Reason)
+// A stagePrinter prints what came of stages, in brief where a report tells the
+// rest.
+type stagePrinter struct {
+	w       io.Writer
+	names   int // width of the names
+	columns int // of the terminal; 0 is none
+	brief   bool
+	tight   bool // briefer still: a row for each line, and one for all stages that went well
+}
+
+// Of a stage in brief.
+const (
+	briefRows     = 2 // of one line
+	briefWarnings = 3 // rows
+	tightWarnings = 2
+)
+
+// all prints the stages and returns the warnings that it showed.
+func (p *stagePrinter) all(stages []pipeline.StageResult) (shown []string) {
+	var well []string
+	for _, st := range stages {
+		switch {
+		case st.Name == "provenance" && st.State == runs.StateDone:
+		case p.tight && st.State == runs.StateDone && len(st.Outcome.Warnings) == 0:
+			name := st.Name
+			if st.Seconds >= 0 {
+				name += fmt.Sprintf(" %.1f s", st.Seconds)
+			}
+			well = append(well, name)
+		default:
+			shown = append(shown, p.print(st)...)
 		}
-		return
 	}
-	took := ""
+	if len(well) > 0 {
+		p.line("done", strings.Join(well, ", "))
+	}
+	return shown
+}
+
+// print prints one stage and returns the warnings that it showed.
+func (p *stagePrinter) print(st pipeline.StageResult) (shown []string) {
+	o := st.Outcome
+	if st.State == runs.StateSkipped {
+		if !p.brief {
+			p.line(st.Name, "skipped: "+st.Reason)
+		}
+		return nil
+	}
+	status := string(st.State)
 	if st.Seconds >= 0 {
-		took = fmt.Sprintf(", %.1f s", st.Seconds)
+		status += fmt.Sprintf(", %.1f s", st.Seconds)
 	}
-	if brief && st.State == runs.StateDone && len(st.Outcome.Warnings) == 0 {
-		fmt.Fprintf(w, "%-*s %s%s\n", width, st.Name, st.State, took)
-		return
+	if p.brief && st.State == runs.StateDone && len(o.Warnings) == 0 {
+		p.line(st.Name, status)
+		return nil
 	}
-	fmt.Fprintf(w, "%-*s %s%s: %s\n", width, st.Name, st.State, took, runs.Text(st.Outcome.String()))
-	for _, warning := range st.Outcome.Warnings {
-		fmt.Fprintf(w, "%-*s warning: %s\n", width, "", runs.Text(warning.Text))
+	if slices.ContainsFunc(o.Warnings, func(w capture.Warning) bool { return w.Text == o.Evidence }) {
+		o.Evidence = "" // stands below
 	}
-	if !st.Outcome.OK() && st.Outcome.Next != "" {
-		fmt.Fprintf(w, "%-*s next: %s\n", width, "", st.Outcome.Next)
+	p.line(st.Name, status+": "+runs.Text(o.String()))
+	most := briefWarnings
+	if p.tight {
+		most = tightWarnings
+	}
+	for i, warning := range o.Warnings {
+		if more := len(o.Warnings) - i; p.brief && p.columns > 0 && i == most-1 && more > 1 {
+			p.line("", fmt.Sprintf("%s more, in the report", plural(more, "warning")))
+			break
+		}
+		p.line("", "warning: "+runs.Text(warning.Text))
+		shown = append(shown, warning.Text)
+	}
+	if !o.OK() && o.Next != "" {
+		whole := *p // it is there to be copied
+		whole.brief, whole.tight = false, false
+		whole.line("", "next: "+o.Next)
+	}
+	return shown
+}
+
+// line prints a text beside the name of a stage.
+func (p *stagePrinter) line(name, text string) {
+	head := fmt.Sprintf("%-*s ", p.names, name)
+	switch indent := strings.Repeat(" ", len(head)); {
+	case p.tight:
+		fmt.Fprintln(p.w, report.WrapMost(head+text, p.columns, indent, 1))
+	case p.brief && p.columns > 0:
+		fmt.Fprintln(p.w, report.WrapMost(head+text, p.columns, indent, briefRows))
+	default:
+		fmt.Fprintln(p.w, report.Wrap(head+text, p.columns, indent))
 	}
 }
 
@@ -375,5 +446,8 @@ func (x *watcher) clear() {
 
 func (x *watcher) say(line string) {
 	x.clear()
+	if x.live {
+		line = report.Wrap(line, x.width, "  ")
+	}
 	fmt.Fprintln(x.w, line)
 }

@@ -116,7 +116,7 @@ func (f *showFlags) print(s streams, t report.Printable) error {
 		}
 	}
 	for _, n := range t.Footnotes() {
-		fmt.Fprintf(s.err, "note: %s\n", n)
+		fmt.Fprintln(s.err, report.Wrap("note: "+n, terminalWidth(s.err), "  "))
 	}
 	if set := f.filters(); set != "" && t.Written() == 0 {
 		fmt.Fprintf(s.err, "note: nothing passes %s\n", set)
@@ -127,15 +127,21 @@ func (f *showFlags) print(s streams, t report.Printable) error {
 // terminalWidth is 0 where the output is no terminal: files and pipes get
 // whole names.
 func terminalWidth(w io.Writer) int {
+	width, _ := terminalSize(w)
+	return width
+}
+
+// terminalSize is 0, 0 where the output is no terminal.
+func terminalSize(w io.Writer) (width, height int) {
 	f, ok := w.(*os.File)
 	if !ok {
-		return 0
+		return 0, 0
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
+	width, height, err := term.GetSize(int(f.Fd()))
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	return width
+	return width, height
 }
 
 func showCommand() command {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/pick"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
@@ -110,6 +111,7 @@ type analyzer struct {
 	ranges       []*launch         // results of range replay
 	clean        *workload.Metrics // of the clean run
 	profiled     *workload.Metrics // of the run under nsys
+	noCounters   *runs.Outcome     // why ncu failed, nil where it did not
 	regionReport *pick.RegionReport
 	cpuOnly      bool // the torch profiler saw no device
 }

@@ -74,6 +74,8 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 	case len(a.ranges) > 0:
 		a.missing("no-kernel-counters", "count launches: pipeline.ncu.ncu_cli.replay_mode=kernel",
 			"ranges were counted as a whole: what limits each kernel cannot be told")
+	case a.noCounters != nil:
+		a.missing("no-counters", a.noCounters.Next, "what limits each kernel cannot be told, because no counters were taken: %s", a.noCounters.Text)
 	default:
 		a.missing("no-counters", "run with pipeline.ncu.enable=true", "no counters were taken: what limits each kernel cannot be told")
 	}

@@ -537,6 +537,7 @@ type Picked struct {
 	Coverage     float64  `json:"coverage"`           // of GPU time in the chosen regions
 	CoverageAll  float64  `json:"coverage_all"`       // of all GPU time
 	LeftOut      []string `json:"left_out,omitempty"` // collectives and the like
+	CutOff       []string `json:"cut_off,omitempty"`  // by top_n, coverage or the budget
 	PredictedSec float64  `json:"predicted_s,omitempty"`
 	ActualSec    float64  `json:"actual_s,omitempty"`
 }

@@ -57,6 +57,9 @@ func (a *analyzer) readManifest() {
 		if s.Name == "baseline" && s.State == runs.StateDone {
 			a.alone = meanSeconds(s.Attempts)
 		}
+		if last := s.Last(); s.Name == "ncu" && last != nil && last.Outcome != nil && !last.Outcome.Usable {
+			a.noCounters = last.Outcome
+		}
 		for _, at := range s.Attempts {
 			if len(at.Command) == 0 {
 				continue

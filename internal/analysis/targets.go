@@ -70,8 +70,22 @@ func (a *analyzer) verify(targets *pick.Targets, launches *pick.Launches) error 
 	if targets.Regions != nil {
 		options = *targets.Regions
 	}
-	a.regionReport, err = pick.Regions(launches, results, v, options)
-	return err
+	if a.regionReport, err = pick.Regions(launches, results, v, options); err != nil {
+		return err
+	}
+	a.unmatched(a.regionReport.Unmatched)
+	return nil
+}
+
+// unmatched names what the configuration asks for and the timeline lacks.
+func (a *analyzer) unmatched(list []pick.Unmatched) {
+	for _, u := range list {
+		next := ""
+		if len(u.Near) > 0 {
+			next = "did you mean " + strings.Join(u.Near, ", ") + "?"
+		}
+		a.missing("unmatched", next, "%s %q: %s", u.Key, u.Expr, u.Why)
+	}
 }
 
 // mark notes on the kernel what came of checking the launch that speaks for it.
@@ -93,6 +107,9 @@ func (a *analyzer) mark(m pick.Match) {
 	}
 }
 
+// leftNames is how many kernels that were not counted are named for a reason.
+const leftNames = 10
+
 func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
 	p := &Picked{Counted: v.Groups, Coverage: v.CoverageRegions, CoverageAll: v.CoverageAll, Groups: t.Totals.EligibleGroups, PredictedSec: t.Predicted.Seconds}
 	for _, g := range t.Groups {
@@ -109,7 +126,15 @@ func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
 		}
 	}
 	for _, l := range t.LeftOut {
-		p.LeftOut = append(p.LeftOut, fmt.Sprintf("%s: %d launches, %s of GPU time", l.Reason, l.Launches, percent(l.Share)))
+		text := fmt.Sprintf("%s: %d launches, %s of GPU time", l.Reason, l.Launches, percent(l.Share))
+		if names := l.Names(leftNames); names != "" {
+			text += ": " + names
+		}
+		if l.Cut {
+			p.CutOff = append(p.CutOff, text)
+		} else {
+			p.LeftOut = append(p.LeftOut, text)
+		}
 	}
 	for _, c := range a.res.Method.Commands {
 		if c.Stage == "ncu" {
@@ -156,13 +181,7 @@ func (a *analyzer) reasons(t *pick.Targets) {
 		}
 		a.res.Method.Ladder = append(a.res.Method.Ladder, Note{ID: "replay-" + step.Mode, Text: text})
 	}
-	for _, u := range t.Unmatched {
-		next := ""
-		if len(u.Near) > 0 {
-			next = "did you mean " + strings.Join(u.Near, ", ") + "?"
-		}
-		a.missing("unmatched", next, "%s: %s: %s", u.Key, u.Expr, u.Why)
-	}
+	a.unmatched(t.Unmatched)
 	for i := range t.Groups {
 		g := &t.Groups[i]
 		key := kernelKey{g.Demangled, wide(g.Grid), wide(g.Block)}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -309,7 +310,9 @@ func (a *analyzer) environmentOf(t *timeline.Timeline) {
 	for _, p := range t.System {
 		switch p.Name {
 		case "Hostname":
-			setText(&env.Host, p.Value)
+			if !runs.Removed(p.Value) {
+				setText(&env.Host, p.Value)
+			}
 		case "CpuDescription":
 			setText(&env.CPU, p.Value)
 		case "OsDescription":

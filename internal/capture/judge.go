@@ -334,6 +334,8 @@ func (e *Evidence) what(reports int) string {
 		left = fmt.Sprintf("%d good reports", reports)
 	case e.hasFormat(Stream):
 		left = "only a .qdstrm"
+	case e.unreadable() != nil:
+		left = "a report that does not open"
 	}
 	if e.Stopped != tool.NotStopped {
 		return fmt.Sprintf("%s was stopped (%s), ended with %s and left %s", e.Tool, e.Stopped, exitText(e), left)

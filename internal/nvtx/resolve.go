@@ -59,16 +59,20 @@ func (e *UnmatchedError) Error() string {
 	if len(e.Near) > 0 {
 		fmt.Fprintf(&b, "; did you mean %s?", quoteOr(e.Near))
 	}
+	b.WriteString("; " + e.Exist())
+	return b.String()
+}
+
+// Exist lists the ranges that there are, for a message.
+func (e *UnmatchedError) Exist() string {
 	if len(e.Known) == 0 {
-		b.WriteString("; the timeline holds no NVTX ranges: annotate the workload, or drop the NVTX filter")
-		return b.String()
+		return "the timeline holds no NVTX ranges: annotate the workload, or drop the NVTX filter"
 	}
 	list, more := e.Known, ""
 	if len(list) > mostListed {
 		list, more = list[:mostListed], fmt.Sprintf(" and %d more", len(e.Known)-mostListed)
 	}
-	fmt.Fprintf(&b, "; ranges that exist: %s%s", strings.Join(list, ", "), more)
-	return b.String()
+	return fmt.Sprintf("ranges that exist: %s%s", strings.Join(list, ", "), more)
 }
 
 func quoteOr(names []string) string {

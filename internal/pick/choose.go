@@ -47,7 +47,7 @@ func Choose(l *Launches, p Policy) (*Targets, error) {
 	if err != nil {
 		return nil, err
 	}
-	kernels, err := newSelection("kernel_", p.KernelBase, p.KernelInclude, p.KernelExclude)
+	kernels, err := newSelection(cmp.Or(p.KernelKey, "kernel_include"), "kernel_exclude", p.KernelBase, p.KernelInclude, p.KernelExclude)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func (c *choice) price(t *Targets, passes int) {
 
 // nothing words that no launch is left to count.
 func (c *choice) nothing(t *Targets) error {
-	err := &NothingError{Unmatched: t.Unmatched}
+	err := &NothingError{Unmatched: t.Unmatched, Totals: c.totals}
 	switch {
 	case c.totals.Launches == 0 && c.totals.GraphNS > 0:
 		err.Why = "the timeline holds CUDA graphs as a whole and no kernels; trace them with pipeline.nsys.cuda_graph_trace=node"
@@ -245,12 +245,18 @@ func (c *choice) nothing(t *Targets) error {
 type NothingError struct {
 	Why       string
 	Unmatched []Unmatched
+	Regions   bool // no region is left, as opposed to no kernel
+	Totals    Totals
+	exist     string // the ranges that there are, in words
 }
 
 func (e *NothingError) Error() string {
 	text := "choose launches: " + e.Why
 	for _, u := range e.Unmatched {
 		text += "; " + u.String()
+	}
+	if e.exist != "" {
+		text += "; " + e.exist
 	}
 	return text
 }

@@ -377,6 +377,14 @@ func TestNamesThatSelectNothing(t *testing.T) {
 	if !reflect.DeepEqual(got.Unmatched, want) {
 		t.Errorf("unmatched %+v", got.Unmatched)
 	}
+	var nothing *NothingError
+	if _, err = Choose(l, Policy{KernelInclude: []string{"saxpi"}, KernelKey: "kernel_name"}); !errors.As(err, &nothing) || nothing.Regions || nothing.Totals.Launches == 0 || !strings.Contains(err.Error(), `kernel_name "saxpi"`) {
+		t.Errorf("a pattern under another key gives %v", err)
+	}
+	if _, err = Choose(l, Policy{Include: []string{"decod", "prefil"}}); !errors.As(err, &nothing) || !nothing.Regions || len(nothing.Unmatched) != 2 ||
+		!strings.Contains(err.Error(), `did you mean "decode"?; nvtx_include "prefil"`) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("two regions that never opened give %v", err)
+	}
 	_, err = Choose(l, Policy{KernelInclude: []string{"nosuch"}})
 	if err == nil || !strings.Contains(err.Error(), "nosuch") {
 		t.Errorf("a pattern that leaves nothing gives %v", err)

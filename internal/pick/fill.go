@@ -197,7 +197,9 @@ func (c *choice) leftOut(limits Limits, isCounted map[int]bool) []LeftOut {
 	}
 	var out []LeftOut
 	for why, groups := range byReason {
-		out = append(out, c.leftRow(why, groups))
+		row := c.leftRow(why, groups)
+		row.Cut = c.barred[groups[0]] == "" // a limit is the only other reason
+		out = append(out, row)
 	}
 	slices.SortFunc(out, func(x, y LeftOut) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Reason, y.Reason)) })
 	if c.totals.RegionGraphNS > 0 {
@@ -258,9 +260,6 @@ func (c *choice) leftRow(why string, groups []int) LeftOut {
 // warnings say what a reader of the choice must know.
 func (c *choice) warnings(plan *translation) []string {
 	var out []string
-	for _, u := range c.filter.unmatched {
-		out = append(out, u.String())
-	}
 	if c.totals.RegionGraphNS > 0 {
 		out = append(out, fmt.Sprintf("%s of the GPU time in the regions is CUDA graphs that were traced as a whole: nothing in them can be chosen", percent(c.totals.RegionGraphNS, c.totals.RegionNS+c.totals.RegionGraphNS)))
 	}

@@ -13,7 +13,7 @@ import (
 // each region, weighted by the timeline. A verification says which launch
 // stands for which group.
 func Regions(l *Launches, results []Counted, v *Verification, o RegionOptions) (*RegionReport, error) {
-	kernels, err := newSelection("kernel_", "", o.KernelInclude, o.KernelExclude)
+	kernels, err := newSelection(keyRegionInclude, keyRegionExclude, "", o.KernelInclude, o.KernelExclude)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ func (n *names) collective() bool {
 
 // patterns are kernel names of a configuration: exact ones, or regex:...
 type patterns struct {
+	key  string // the setting that they come from
 	base string
 	list []pattern
 }
@@ -37,14 +38,14 @@ type pattern struct {
 	hits int
 }
 
-// parsePatterns reads names; key names the place in an error.
+// parsePatterns reads names; key names the place in messages.
 func parsePatterns(key, base string, texts []string) (*patterns, error) {
 	switch base {
 	case "", "function", "demangled", "mangled":
 	default:
 		return nil, fmt.Errorf("read %s: the form of a kernel's name is function, demangled or mangled, not %q", key, base)
 	}
-	p := &patterns{base: base}
+	p := &patterns{key: key, base: base}
 	for _, text := range texts {
 		one := pattern{text: text}
 		if expr, ok := strings.CutPrefix(text, "regex:"); ok {
@@ -87,13 +88,13 @@ func (p *patterns) match(n *names) bool {
 }
 
 // unmatched lists the patterns that selected nothing so far.
-func (p *patterns) unmatched(key string, known []string) []Unmatched {
+func (p *patterns) unmatched(known []string) []Unmatched {
 	var out []Unmatched
 	for _, one := range p.list {
 		if one.hits > 0 {
 			continue
 		}
-		u := Unmatched{Key: key, Expr: one.text, Why: "no kernel of the timeline has such a name"}
+		u := Unmatched{Key: p.key, Expr: one.text, Why: "no kernel of the timeline has such a name"}
 		if one.re == nil {
 			u.Near = suggest.Nearest(one.text, known)
 		}
@@ -105,12 +106,13 @@ func (p *patterns) unmatched(key string, known []string) []Unmatched {
 // A selection keeps kernels by include and exclude patterns; exclude first.
 type selection struct{ include, exclude *patterns }
 
-func newSelection(prefix, base string, include, exclude []string) (*selection, error) {
-	in, err := parsePatterns(prefix+"include", base, include)
+// newSelection reads patterns; the keys are the settings that they come from.
+func newSelection(includeKey, excludeKey, base string, include, exclude []string) (*selection, error) {
+	in, err := parsePatterns(includeKey, base, include)
 	if err != nil {
 		return nil, err
 	}
-	ex, err := parsePatterns(prefix+"exclude", base, exclude)
+	ex, err := parsePatterns(excludeKey, base, exclude)
 	if err != nil {
 		return nil, err
 	}
@@ -121,13 +123,13 @@ func newSelection(prefix, base string, include, exclude []string) (*selection, e
 func (s *selection) keep(n *names) string {
 	switch {
 	case s.exclude.match(n):
-		return "excluded by kernel_exclude"
+		return "excluded by " + s.exclude.key
 	case len(s.include.list) > 0 && !s.include.match(n):
-		return "not among kernel_include"
+		return "not among " + s.include.key
 	}
 	return ""
 }
 
 func (s *selection) unmatched(known []string) []Unmatched {
-	return append(s.include.unmatched("kernel_include", known), s.exclude.unmatched("kernel_exclude", known)...)
+	return append(s.include.unmatched(known), s.exclude.unmatched(known)...)
 }

@@ -17,6 +17,7 @@ type Policy struct {
 	// or mangled); "" compares with each form.
 	KernelInclude, KernelExclude []string
 	KernelBase                   string
+	KernelKey                    string // what messages call KernelInclude; "" is kernel_include
 
 	TopN     int           // groups at most; 0 is no limit
 	Coverage float64       // share of the GPU time that can be chosen which is enough; 0 is all of it

@@ -15,6 +15,23 @@ type regionFilter struct {
 	unmatched        []Unmatched
 }
 
+// Filters are NVTX expressions as ncu spells them, and those that select nothing.
+type Filters struct {
+	Include, Exclude []string
+	Unmatched        []Unmatched
+}
+
+// ResolveFilters resolves expressions against the ranges of a timeline: those
+// that select nothing are left out and named. A NothingError says that no
+// include is left.
+func ResolveFilters(include, exclude []string, seen []nvtx.Seen) (Filters, error) {
+	f, err := newRegionFilter(include, exclude, seen)
+	if err != nil {
+		return Filters{}, err
+	}
+	return Filters{f.include, f.exclude, f.unmatched}, nil
+}
+
 // newRegionFilter resolves expressions against the ranges of the timeline. One
 // that selects nothing is named; it is an error where no include is left.
 func newRegionFilter(include, exclude []string, seen []nvtx.Seen) (*regionFilter, error) {
@@ -27,7 +44,7 @@ func newRegionFilter(include, exclude []string, seen []nvtx.Seen) (*regionFilter
 		return nil, err
 	}
 	if len(include) > 0 && len(f.in) == 0 {
-		return nil, fmt.Errorf("choose regions: %w", firstUnmatched(include, seen))
+		return nil, f.nothing(include, seen)
 	}
 	if f.exclude, f.ex, err = f.resolve("nvtx_exclude", exclude, seen); err != nil {
 		return nil, err
@@ -59,9 +76,15 @@ func parseAll(key string, values []string) ([]*nvtx.Expr, error) {
 	return out, nil
 }
 
-func firstUnmatched(include []string, seen []nvtx.Seen) error {
+// nothing words that no include is left, with the ranges that there are.
+func (f *regionFilter) nothing(include []string, seen []nvtx.Seen) error {
 	_, err := nvtx.Resolve(include, seen)
-	return err
+	nothing := &NothingError{Why: "no NVTX expression selects a range of the timeline", Unmatched: f.unmatched, Regions: true}
+	var none *nvtx.UnmatchedError
+	if errors.As(err, &none) {
+		nothing.exist = none.Exist()
+	}
+	return nothing
 }
 
 func (f *regionFilter) resolve(key string, exprs []string, seen []nvtx.Seen) ([]string, []*nvtx.Expr, error) {

@@ -16,6 +16,12 @@ type RegionReport struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
+// The settings that choose the kernels of a region's report.
+const (
+	keyRegionInclude = "pipeline.regions.kernel_include"
+	keyRegionExclude = "pipeline.regions.kernel_exclude"
+)
+
 // How a region was measured.
 const (
 	ByLaunches = "launches" // counters of single launches, extrapolated by the timeline

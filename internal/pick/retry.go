@@ -1,6 +1,7 @@
 package pick
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -20,7 +21,7 @@ func Retry(t *Targets, missing []Missing, l *Launches, p Policy) ([]Run, error) 
 	if err != nil {
 		return nil, err
 	}
-	kernels, err := newSelection("kernel_", p.KernelBase, p.KernelInclude, p.KernelExclude)
+	kernels, err := newSelection(cmp.Or(p.KernelKey, "kernel_include"), "kernel_exclude", p.KernelBase, p.KernelInclude, p.KernelExclude)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/ncu"
 )
@@ -54,7 +55,7 @@ type Limits struct {
 
 // An Unmatched is a name or pattern of the configuration that selects nothing.
 type Unmatched struct {
-	Key  string   `json:"key"` // nvtx_include, nvtx_exclude, kernel_include, kernel_exclude
+	Key  string   `json:"key"` // the setting: nvtx_include, nvtx_exclude, or one that chooses kernels
 	Expr string   `json:"expr"`
 	Why  string   `json:"why"`
 	Near []string `json:"near,omitempty"`
@@ -130,12 +131,25 @@ type Launch struct {
 // LeftOut sums the launches that are not counted for one reason.
 type LeftOut struct {
 	Reason   string    `json:"reason"`
+	Cut      bool      `json:"cut,omitempty"` // by top_n, coverage or budget_s, not for what it is
 	Groups   int       `json:"groups,omitempty"`
 	Launches int       `json:"launches"`
 	NS       int64     `json:"ns"`
 	Share    float64   `json:"share"` // of the GPU time in the regions; of all GPU time for what lies outside
 	Kernels  []LeftRow `json:"kernels,omitempty"`
 	More     int       `json:"more,omitempty"` // kernels that are not listed
+}
+
+// Names lists the kernels with their shares, the longest first.
+func (l *LeftOut) Names(most int) string {
+	var list []string
+	for _, k := range l.Kernels[:min(len(l.Kernels), most)] {
+		list = append(list, fmt.Sprintf("%s (%.1f %%)", k.Kernel, 100*k.Share))
+	}
+	if more := len(l.Kernels) - len(list) + l.More; more > 0 && len(list) > 0 {
+		list = append(list, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(list, ", ")
 }
 
 // A LeftRow is one kernel of LeftOut.

@@ -91,7 +91,7 @@ func (r *run) policy() pick.Policy {
 		Version: r.ncu.Version, Partial: !r.wholeTimeline() || !c.ProfileFromStart,
 	}
 	if c.KernelName != "" {
-		p.KernelInclude, p.KernelBase = []string{c.KernelName}, c.KernelNameBase
+		p.KernelInclude, p.KernelBase, p.KernelKey = []string{c.KernelName}, c.KernelNameBase, "pipeline.ncu.ncu_cli.kernel_name"
 	}
 	if !r.wholeTimeline() {
 		p.Program, p.ProgramSource = r.cleanTime(), "baseline"
@@ -167,7 +167,7 @@ func (r *run) countChosen(ctx context.Context, t *traced, steps []pick.Step) (ca
 	c := &chosen{r: r, t: t, policy: r.policy(), metrics: newMetricList(r.Plan.Pipeline.Ncu.CLI.Metrics)}
 	var err error
 	if c.targets, err = pick.Choose(t.launches, c.policy); err != nil {
-		return r.unmatched(err)
+		return r.unmatched(ctx, steps, err)
 	}
 	c.targets.Timeline = relative(r.store.Dir(), r.timeline)
 	c.targets.Ladder, c.targets.Regions = steps, r.regionOptions()
@@ -197,6 +197,9 @@ func (c *chosen) enter(ctx context.Context) error {
 	return c.r.enter(ctx, "ncu", TargetsFile)
 }
 
+// mostNamed is how many kernels a line on the screen names.
+const mostNamed = 5
+
 // say tells what will be counted and what it will cost, before it starts.
 func (c *chosen) say() {
 	t, n := c.targets, 0
@@ -218,7 +221,7 @@ func (c *chosen) say() {
 	}
 	for _, l := range t.LeftOut {
 		if strings.Contains(l.Reason, "peer") {
-			c.r.Say(fmt.Sprintf("note: %d launches, %.1f %% of the GPU time in the regions, are left out: %s", l.Launches, 100*l.Share, l.Reason))
+			c.r.Say(fmt.Sprintf("note: left out: %s, %.1f %% of the GPU time in the regions: %s: %s", plural(l.Launches, "launch", "launches"), 100*l.Share, l.Names(mostNamed), l.Reason))
 		}
 	}
 }

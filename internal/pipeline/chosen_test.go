@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +54,9 @@ echo "==WARNING== No ranges were profiled."
 exit 9
 `
 	forbidden = `echo "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0."
+exit 1
+`
+	busy = `echo "==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no other tool is concurrently collecting profiling data."
 exit 1
 `
 )
@@ -251,6 +255,52 @@ func TestCountedOthers(t *testing.T) {
 	}
 }
 
+// TestCutReport: a report that was cut before its first result is damaged, which
+// is another thing than a good one that holds nothing.
+func TestCutReport(t *testing.T) {
+	r, dir := counting(t, func(*plan.Pipeline) {}, "toy_full", "toy_full")
+	for _, name := range []string{"1.ncu-rep", "2.ncu-rep"} {
+		if err := os.Truncate(filepath.Join(dir, name), 3000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := r.captureCounters(context.Background())
+	if err != nil || o.Usable || o.Kind != capture.ReportUnreadable || !strings.Contains(o.Evidence, "truncated") || strings.Contains(o.What, "good") {
+		t.Errorf("%v: %s", err, o.Explain())
+	}
+	if files := filesOf(r); !slices.Contains(files, "ncu/run.ncu-rep") {
+		t.Errorf("files %q", files)
+	}
+}
+
+// TestLogsOfAttempts: a capture that was tried again has the logs of each try.
+func TestLogsOfAttempts(t *testing.T) {
+	r, _ := counting(t, func(p *plan.Pipeline) {
+		p.Supervision.Retries, p.Supervision.Backoff = 1, time.Millisecond
+	}, busy, "toy_full")
+	o, err := r.captureCounters(context.Background())
+	if err != nil || !o.Usable {
+		t.Fatalf("%v: %s", err, o.Explain())
+	}
+	m := r.store.Manifest()
+	var got [][]string
+	for _, a := range m.Stage("ncu").Attempts {
+		var files []string
+		for _, f := range a.Files {
+			files = append(files, f.Path)
+		}
+		slices.Sort(files)
+		got = append(got, files)
+	}
+	want := [][]string{
+		{"ncu/stderr.log", "ncu/stdout.log"},
+		{"ncu/cmd.txt", "ncu/run.ncu-rep", "ncu/stderr.2.log", "ncu/stdout.2.log", "targets.json"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("files %q, want %q", got, want)
+	}
+}
+
 func TestCountFails(t *testing.T) {
 	r, dir := counting(t, func(*plan.Pipeline) {}, forbidden, "toy_full")
 	o, err := r.captureCounters(context.Background())
@@ -282,6 +332,92 @@ func TestCountFails(t *testing.T) {
 		if err != nil || o.Kind != capture.NothingMatched || o.Usable || o.Next == "" || exists(filepath.Join(dir, "args.1")) {
 			t.Errorf("%s: %v: %s", name, err, o.Explain())
 		}
+	}
+}
+
+// TestSayLeftOut: kernels that wait for a peer are named before ncu starts.
+func TestSayLeftOut(t *testing.T) {
+	r, _ := counting(t, func(*plan.Pipeline) {})
+	var said []string
+	r.Say = func(line string) { said = append(said, line) }
+	c := &chosen{r: r, targets: &pick.Targets{LeftOut: []pick.LeftOut{
+		{Reason: "waits for a peer", Launches: 1, Share: 0.25, Kernels: []pick.LeftRow{{Kernel: "ncclDevKernel_AllReduce", Share: 0.25}}},
+		{Reason: "top_n: the limit", Cut: true, Launches: 2, Kernels: []pick.LeftRow{{Kernel: "small"}}},
+	}}}
+	c.say()
+	if all := strings.Join(said, "\n"); !strings.Contains(all, "1 launch, 25.0 % of the GPU time in the regions: ncclDevKernel_AllReduce (25.0 %)") || strings.Contains(all, "small") {
+		t.Errorf("said %q", said)
+	}
+}
+
+// TestUnmatchedAlone: what selects nothing is on record in every mode, though
+// ncu was never started.
+func TestUnmatchedAlone(t *testing.T) {
+	for name, change := range modes() {
+		r, dir := counting(t, func(p *plan.Pipeline) { change(p); p.Ncu.CLI.NVTXInclude = []string{"decod"} }, "toy_full")
+		o, err := r.captureCounters(context.Background())
+		if err != nil || o.Kind != capture.NothingMatched || exists(filepath.Join(dir, "args.1")) {
+			t.Errorf("%s: %v: %s", name, err, o.Explain())
+		}
+		if u := targetsOf(t, r).Unmatched; len(u) != 1 || u[0].Expr != "decod" || !slices.Contains(u[0].Near, "decode") {
+			t.Errorf("%s: unmatched %+v", name, u)
+		}
+		m := r.store.Manifest()
+		if a := m.Stage("ncu").Last(); a == nil || a.Outcome == nil || a.Outcome.Usable || !slices.Equal(filesOf(r), []string{TargetsFile}) {
+			t.Errorf("%s: attempt %+v", name, a)
+		}
+	}
+	r, _ := counting(t, func(p *plan.Pipeline) { p.Ncu.CLI.KernelName = "saxpi" }, "toy_full")
+	o, err := r.captureCounters(context.Background())
+	if err != nil || !strings.Contains(o.What, `pipeline.ncu.ncu_cli.kernel_name "saxpi"`) {
+		t.Errorf("%v: %s", err, o.Explain())
+	}
+	if u := targetsOf(t, r).Unmatched; len(u) != 1 || u[0].Key != "pipeline.ncu.ncu_cli.kernel_name" {
+		t.Errorf("unmatched %+v", u)
+	}
+}
+
+// TestUnmatchedAmongOthers: every mode goes on with the regions that exist and
+// names the other.
+func TestUnmatchedAmongOthers(t *testing.T) {
+	for name, change := range modes() {
+		report := "toy_full"
+		if name == "auto" || name == "range" {
+			report = "toy_range"
+		}
+		r, dir := counting(t, func(p *plan.Pipeline) { change(p); p.Ncu.CLI.NVTXInclude = []string{"prefill", "decod"} }, report)
+		said := 0
+		r.Say = func(line string) {
+			if strings.HasPrefix(line, "warning: ") && strings.Contains(line, "decod") {
+				said++
+			}
+		}
+		o, err := r.captureCounters(context.Background())
+		if err != nil || !o.Usable || o.Kind != capture.WithWarnings || said != 1 {
+			t.Errorf("%s: said %d times: %v: %s", name, said, err, o.Explain())
+			continue
+		}
+		if !slices.ContainsFunc(o.Warnings, func(w capture.Warning) bool {
+			return strings.Contains(w.Text, `"decod"`) && strings.Contains(w.Text, `"decode"`)
+		}) {
+			t.Errorf("%s: warnings %+v", name, o.Warnings)
+		}
+		if args := argsOf(t, dir, 1); !slices.Contains(args, "--nvtx-include=prefill/") || slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "decod") }) {
+			t.Errorf("%s: %q", name, args)
+		}
+		if u := targetsOf(t, r).Unmatched; len(u) != 1 || u[0].Expr != "decod" {
+			t.Errorf("%s: unmatched %+v", name, u)
+		}
+	}
+}
+
+// modes are the ways to choose what ncu measures.
+func modes() map[string]func(*plan.Pipeline) {
+	return map[string]func(*plan.Pipeline){
+		"kernel":     func(*plan.Pipeline) {},
+		"auto":       func(p *plan.Pipeline) { p.Ncu.CLI.ReplayMode = plan.ReplayAuto },
+		"range":      func(p *plan.Pipeline) { p.Ncu.CLI.ReplayMode = plan.ReplayRange },
+		"as written": func(p *plan.Pipeline) { p.Ncu.Pick.Enable = false },
 	}
 }
 

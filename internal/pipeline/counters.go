@@ -14,6 +14,7 @@ import (
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -47,18 +48,31 @@ func (r *run) ncuCommand(output string, seen []nvtx.Seen) (tool.Command, error) 
 	return r.ncuLine(o)
 }
 
+// regionFilters are the NVTX filters of the configuration. What selects nothing
+// of the timeline is left out and named.
+func regionFilters(c plan.NcuCLI, seen []nvtx.Seen) (pick.Filters, error) {
+	if seen != nil {
+		return pick.ResolveFilters(c.NVTXInclude, c.NVTXExclude, seen)
+	}
+	include, err := nvtx.Resolve(c.NVTXInclude, nil)
+	if err != nil {
+		return pick.Filters{}, fmt.Errorf("pipeline.ncu.ncu_cli.nvtx_include: %w", err)
+	}
+	exclude, err := nvtx.Resolve(c.NVTXExclude, nil)
+	if err != nil {
+		return pick.Filters{}, fmt.Errorf("pipeline.ncu.ncu_cli.nvtx_exclude: %w", err)
+	}
+	return pick.Filters{Include: nvtx.Values(include), Exclude: nvtx.Values(exclude)}, nil
+}
+
 // asWritten adds the filters of the configuration.
 func (r *run) asWritten(o ncu.Options, seen []nvtx.Seen) (ncu.Options, error) {
 	c := r.Plan.Pipeline.Ncu.CLI
-	include, err := nvtx.Resolve(c.NVTXInclude, seen)
+	filters, err := regionFilters(c, seen)
 	if err != nil {
-		return o, fmt.Errorf("pipeline.ncu.ncu_cli.nvtx_include: %w", err)
+		return o, err
 	}
-	exclude, err := nvtx.Resolve(c.NVTXExclude, seen)
-	if err != nil {
-		return o, fmt.Errorf("pipeline.ncu.ncu_cli.nvtx_exclude: %w", err)
-	}
-	o.NVTXInclude, o.NVTXExclude = nvtx.Values(include), nvtx.Values(exclude)
+	o.NVTXInclude, o.NVTXExclude = filters.Include, filters.Exclude
 	o.KernelName, o.KernelNameBase, o.KernelID = c.KernelName, c.KernelNameBase, c.KernelID
 	o.LaunchSkip, o.LaunchCount, o.FilterMode = c.LaunchSkip, c.LaunchCount, c.FilterMode
 	if o.ReplayMode == plan.ReplayRange || o.ReplayMode == plan.ReplayAppRange { // launches are not chosen within a range
@@ -83,10 +97,37 @@ func (r *run) captureCounters(ctx context.Context) (capture.Outcome, error) {
 	if err != nil {
 		return capture.Outcome{}, err
 	}
+	count := func() (capture.Outcome, error) { return r.countLaunches(ctx, t, nil) }
 	if r.Plan.Pipeline.Ncu.CLI.ReplayMode == plan.ReplayAuto {
-		return r.climb(ctx, t)
+		count = func() (capture.Outcome, error) { return r.climb(ctx, t) }
 	}
-	return r.countLaunches(ctx, t, nil)
+	if t == nil {
+		return count()
+	}
+	filters, err := regionFilters(r.Plan.Pipeline.Ncu.CLI, t.seen())
+	if err != nil {
+		return r.unmatched(ctx, nil, err)
+	}
+	for _, u := range filters.Unmatched {
+		r.Say("warning: " + u.String())
+	}
+	o, err := count()
+	warnUnmatched(&o, filters.Unmatched)
+	return o, err
+}
+
+// warnUnmatched tells of filters that select nothing in the verdict on a capture
+// by the others.
+func warnUnmatched(o *capture.Outcome, list []pick.Unmatched) {
+	if !o.Usable {
+		return
+	}
+	for i, u := range list { // first: it is what the user can mend
+		o.Warnings = slices.Insert(o.Warnings, i, capture.Warning{ID: "unmatched", Text: u.String()})
+		if o.Kind == capture.Captured {
+			o.Kind, o.Evidence = capture.WithWarnings, u.String()
+		}
+	}
 }
 
 // countLaunches counts single launches, or ranges where the configuration says
@@ -104,7 +145,7 @@ func (r *run) countLaunches(ctx context.Context, t *traced, steps []pick.Step) (
 func (r *run) countAsWritten(ctx context.Context, t *traced, steps []pick.Step) (capture.Outcome, error) {
 	command, err := r.ncuCommand(r.store.Path("ncu/run"), t.seen())
 	if err != nil {
-		return r.unmatched(err)
+		return r.unmatched(ctx, steps, err)
 	}
 	result, err := r.countWith(ctx, command, "ncu/run", r.launches(t.model(), t.seen()))
 	if err != nil {
@@ -113,21 +154,34 @@ func (r *run) countAsWritten(ctx context.Context, t *traced, steps []pick.Step) 
 	return result.Outcome, r.writeSteps(ctx, t, steps, result.Outcome.Reports)
 }
 
-// unmatched tells a filter that selects nothing, which is a result, from an
-// error.
-func (r *run) unmatched(err error) (capture.Outcome, error) {
-	o := capture.Outcome{Kind: capture.NothingMatched, What: "ncu was not started: " + err.Error()}
-	var name *nvtx.UnmatchedError
+// unmatched tells filters that select nothing, which is a result, from an error.
+// Targets.json names them, and an attempt that started nothing holds the verdict.
+func (r *run) unmatched(ctx context.Context, steps []pick.Step, err error) (capture.Outcome, error) {
 	var nothing *pick.NothingError
-	switch {
-	case errors.As(err, &name):
-		o.Cause, o.Next = "the timeline holds no such range", "name a range that exists; deepprof show regions "+r.store.Dir()+" lists them"
-	case errors.As(err, &nothing):
-		o.Cause, o.Next = "no launch of the timeline is left to count", "widen the filters; deepprof show kernels "+r.store.Dir()+" lists what ran"
-	default:
+	if !errors.As(err, &nothing) {
 		return capture.Outcome{}, err
 	}
-	return o, nil
+	o := capture.Outcome{
+		Kind: capture.NothingMatched, What: "ncu was not started: " + err.Error(), Cause: "no launch of the timeline is left to count",
+		Next: "widen the filters; deepprof show kernels " + r.store.Dir() + " lists what ran",
+	}
+	if nothing.Regions {
+		o.Cause, o.Next = "the timeline holds no such range", "name a range that exists; deepprof show regions "+r.store.Dir()+" lists them"
+	}
+	c := &chosen{r: r, targets: &pick.Targets{
+		Schema: pick.Schema, Timeline: relative(r.store.Dir(), r.timeline), Unmatched: nothing.Unmatched, Totals: nothing.Totals,
+		Groups: []pick.Group{}, Runs: []pick.Run{}, Ladder: steps, Regions: r.regionOptions(),
+	}}
+	if err := c.write(); err != nil {
+		return o, err
+	}
+	if err := r.store.StartAttempt("ncu", r.dir); err != nil {
+		return o, err
+	}
+	if err := r.store.EndAttempt("ncu", runs.Result{Outcome: record(o)}); err != nil {
+		return o, err
+	}
+	return o, c.enter(ctx)
 }
 
 // countWith makes one capture; output is its report within the run, without
@@ -173,7 +227,7 @@ func (r *run) checkMetrics(ctx context.Context) error {
 	if len(metrics) == 0 || r.lists == nil {
 		return nil
 	}
-	smi, err := tool.Find(ctx, tool.Spec{Name: tool.NvidiaSMI})
+	smi, err := r.tools.Find(ctx, tool.Spec{Name: tool.NvidiaSMI})
 	if err != nil {
 		return nil
 	}
@@ -221,6 +275,9 @@ func checkCounters(report string) (*capture.Content, error) {
 	}
 	for _, w := range r.Warnings() {
 		content.Warnings = append(content.Warnings, w.String())
+	}
+	if content.Launches == 0 && len(content.Warnings) > 0 { // a report without results is damaged, not empty
+		return nil, fmt.Errorf("no result can be read: %s", content.Warnings[0])
 	}
 	return content, nil
 }

@@ -49,7 +49,7 @@ func (r *run) examine(ctx context.Context) (doctor.Report, error) {
 	}
 	o := checks(r.Plan, r.Dir)
 	o.PythonEnv = r.env
-	report := doctor.Check(ctx, o, doctor.Host{})
+	report := doctor.Check(ctx, o, doctor.Host{Find: r.tools.Find})
 	report.Rows = append(report.Rows, r.inputRows()...)
 	report.Blocked = report.HasBlocker()
 	return report, nil

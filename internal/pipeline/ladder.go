@@ -18,7 +18,7 @@ import (
 func (r *run) climb(ctx context.Context, t *traced) (capture.Outcome, error) {
 	options, err := r.asWritten(r.ncuOptions(""), t.seen())
 	if err != nil {
-		return r.unmatched(err)
+		return r.unmatched(ctx, nil, err)
 	}
 	c := r.ladder(t, options.NVTXInclude)
 	mode, steps := c.First()

@@ -75,6 +75,7 @@ func (e *BlockedError) Error() string {
 type run struct {
 	Options
 	store     *runs.Run
+	tools     tool.Finder
 	nsys, ncu tool.Tool
 	lists     *tool.Capabilities // what ncu knows; nil where it could not be told
 	python    tool.Tool          // of the shipped programs
@@ -527,7 +528,7 @@ func (r *run) prepare(ctx context.Context) error {
 func (r *run) prepareCaptures(ctx context.Context) (err error) {
 	p := r.Plan.Pipeline
 	if p.Nsys.Enable {
-		if r.nsys, err = tool.Find(ctx, tool.Spec{Name: tool.Nsys, Path: p.Nsys.Path}); err != nil {
+		if r.nsys, err = r.tools.Find(ctx, tool.Spec{Name: tool.Nsys, Path: p.Nsys.Path}); err != nil {
 			return err
 		}
 		if err := checkGate(p.Nsys); err != nil {
@@ -541,7 +542,7 @@ func (r *run) prepareCaptures(ctx context.Context) (err error) {
 		}
 	}
 	if p.Ncu.Enable {
-		if r.ncu, err = tool.Find(ctx, tool.Spec{Name: tool.Ncu, Path: p.Ncu.Path}); err != nil {
+		if r.ncu, err = r.tools.Find(ctx, tool.Spec{Name: tool.Ncu, Path: p.Ncu.Path}); err != nil {
 			return err
 		}
 		r.lists, err = tool.Probe(ctx, r.ncu, tool.System{})

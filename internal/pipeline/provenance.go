@@ -44,10 +44,10 @@ func (r *run) writeProvenance(ctx context.Context) error {
 			c.Tools = append(c.Tools, runs.ToolInfo{Name: t.Name, Path: t.Path, Version: t.Version.String(), Missing: t.Problem})
 		}
 	}
-	if t, err := tool.Find(ctx, tool.Spec{Name: tool.NvidiaSMI}); err == nil {
+	if t, err := r.tools.Find(ctx, tool.Spec{Name: tool.NvidiaSMI}); err == nil {
 		c.NvidiaSMI = t.Path
 	}
-	if t, err := tool.Find(ctx, tool.Spec{Name: tool.Python, Path: workload.PythonPath(r.Plan.Pipeline.Workload.Python)}); err == nil {
+	if t, err := r.tools.Find(ctx, tool.Spec{Name: tool.Python, Path: workload.PythonPath(r.Plan.Pipeline.Workload.Python)}); err == nil {
 		c.Python = t.Path
 	}
 	if git, err := exec.LookPath("git"); err == nil {

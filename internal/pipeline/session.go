@@ -48,7 +48,7 @@ func (r *run) preparePrograms(ctx context.Context, report doctor.Report) error {
 	}
 	r.fixSeed()
 	var err error
-	r.python, err = workload.FindPython(ctx, r.Plan.Pipeline.Workload.Python, tool.System{})
+	r.python, err = workload.FindPython(ctx, r.Plan.Pipeline.Workload.Python, r.tools.Find)
 	if err != nil && !r.IgnoreBlockers && report.HasBlocker() {
 		return nil // the report says so
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -60,34 +59,31 @@ func setNext(result *capture.Result, next string) {
 	}
 }
 
-// record writes the attempts of a capture into the manifest; its folder is that
-// of the stage, or one within.
+// record writes the attempts of a capture into the manifest, each with its own
+// logs and the last with what was captured; its folder is that of the stage, or
+// one within.
 func (r *run) record(ctx context.Context, folder string, result capture.Result, paths []string) error {
 	stage, _, _ := strings.Cut(folder, "/")
-	var rels []string
-	for _, p := range paths {
-		if rel, err := filepath.Rel(r.store.Dir(), p); err == nil && filepath.IsLocal(rel) {
-			rels = append(rels, filepath.ToSlash(rel))
+	files := make([][]runs.File, len(result.Attempts))
+	for i, a := range result.Attempts {
+		own := []string{a.Stdout, a.Stderr}
+		if i == len(files)-1 {
+			own = slices.Concat(paths, []string{r.store.Path(folder + "/cmd.txt")}, own)
 		}
-	}
-	for _, name := range []string{"/cmd.txt", "/stdout.log", "/stderr.log"} { // a capture that is refused writes none
-		if exists(r.store.Path(folder + name)) {
-			rels = append(rels, folder+name)
+		// One that was refused wrote none.
+		own = slices.DeleteFunc(own, func(path string) bool { return !exists(path) })
+		var err error
+		if files[i], err = r.store.HashFiles(context.WithoutCancel(ctx), within(r.store, own)...); err != nil {
+			return err
 		}
-	}
-	files, err := r.store.HashFiles(context.WithoutCancel(ctx), rels...)
-	if err != nil {
-		return err
 	}
 	return r.store.Update(func(m *runs.Manifest) error {
 		s := m.Stage(stage)
 		for i, a := range result.Attempts {
 			code, seconds, outcome := a.Code, a.Seconds, record(a.Outcome)
-			attempt := runs.Attempt{Command: []string{result.Command}, Dir: r.dir, Started: a.Started.UTC(), Seconds: &seconds, ExitCode: &code, Outcome: &outcome}
-			if i == len(result.Attempts)-1 {
-				attempt.Files = files
-			}
-			s.Attempts = append(s.Attempts, attempt)
+			s.Attempts = append(s.Attempts, runs.Attempt{
+				Command: []string{result.Command}, Dir: r.dir, Started: a.Started.UTC(), Seconds: &seconds, ExitCode: &code, Outcome: &outcome, Files: files[i],
+			})
 		}
 		return nil
 	})

@@ -73,7 +73,7 @@ func sample() *analysis.Result {
 		Method: analysis.Method{Commands: []analysis.StageCommand{{Stage: "nsys", Command: "nsys profile -t cuda,nvtx python main.py", Seconds: 12.34, Outcome: "ok"}},
 			Deviations: []analysis.Deviation{{Key: "dataset.sampling.epochs", Configured: "3", Used: "1", Why: "one pass is enough under a profiler"}},
 			Ladder:     []analysis.Note{{ID: "range", Text: "PyTorch calls cudaStreamSynchronize inside the range"}, {ID: "kernel", Text: "used"}},
-			Picked:     &analysis.Picked{Groups: 40, Chosen: 12, Counted: 12, Coverage: 0.962, CoverageAll: 0.91, LeftOut: []string{"ncclDevKernel_AllReduce"}, PredictedSec: 30, ActualSec: 28},
+			Picked:     &analysis.Picked{Groups: 40, Chosen: 12, Counted: 12, Coverage: 0.962, CoverageAll: 0.91, LeftOut: []string{"ncclDevKernel_AllReduce"}, CutOff: []string{"top_n: the limit of 12 groups was reached before: 40 launches, 2.1 % of GPU time: small (1.2 %), 3 more"}, PredictedSec: 30, ActualSec: 28},
 			Clock:      "the base clock that ncu locks"},
 		Warnings: []analysis.Note{{ID: "dropped", Text: "nsys dropped 12 events", Next: "raise the buffer size"}},
 	}

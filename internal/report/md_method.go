@@ -114,14 +114,21 @@ func (d *doc) coverage(r *analysis.Result) {
 		g.add("Actual cost", elapsed(p.ActualSec*1e9))
 	}
 	d.table(g)
-	if len(p.LeftOut) > 0 {
-		names := make([]string, len(p.LeftOut))
-		for i, n := range p.LeftOut {
-			names[i] = code(n)
-		}
-		d.line("Left out on purpose (collectives, and kernels that wait for a peer):")
-		d.list(names)
+	d.uncounted("Left out for what they are (collectives and other kernels that wait for a peer, what patterns exclude, what lies outside the regions):", p.LeftOut)
+	d.uncounted("Cut off by a limit of the choice (`top_n`, `coverage`, `budget_s` of `pipeline.ncu.pick`):", p.CutOff)
+}
+
+// uncounted lists launches without counters under their own heading.
+func (d *doc) uncounted(heading string, list []string) {
+	if len(list) == 0 {
+		return
 	}
+	names := make([]string, len(list))
+	for i, n := range list {
+		names[i] = code(n)
+	}
+	d.line("%s", heading)
+	d.list(names)
 }
 
 func counted(r *analysis.Result) int {

@@ -79,13 +79,18 @@ func modelText(m *analysis.Model) string {
 	}
 	add("%s", m.Name, m.Name == "")
 	add("%s", m.Family, m.Family == "" || m.Family == m.Name)
-	add("%s parameters", strings.Replace(prefixed(float64(m.Parameters), ""), "G", "B", 1), m.Parameters == 0)
+	add("%s parameters", Parameters(m.Parameters), m.Parameters == 0)
 	add("%s of weights", byteSize(m.WeightsBytes), m.WeightsBytes == 0)
 	add("%d layers", m.Layers, m.Layers == 0)
 	add("%s", m.DType, m.DType == "")
 	add("attention %s", m.Attention, m.Attention == "")
 	add("KV cache %s", m.KVCache, m.KVCache == "")
 	return strings.Join(parts, ", ")
+}
+
+// Parameters writes how many a model has, as people say it: 8.03 B.
+func Parameters(n int64) string {
+	return strings.TrimRight(strings.Replace(prefixed(float64(n), ""), "G", "B", 1), " ")
 }
 
 // aggregateLabels are the names of the measures that the workloads write.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,6 +17,8 @@ type SummaryOptions struct {
 	Height int    // lines; 0 means 24
 	Bold   bool   // the terminal takes escape sequences
 	Report string // path of the report to open; "" leaves the line out
+	// Shown are warnings that the screen has already.
+	Shown []string
 }
 
 const (
@@ -36,12 +39,16 @@ func Summary(w io.Writer, r *analysis.Result, o SummaryOptions) error {
 	}
 	o.Width = max(o.Width, 40)
 	var lines []string
-	for most := findingLines; most > 0; most-- { // shorter findings where the screen is low
+	for most := findingLines; most >= 0; most-- { // shorter findings where the screen is low, then fewer kernels
+		fewest := fewestKernels
+		if most == 0 {
+			fewest = 1
+		}
 		var err error
-		if lines, err = summaryScreen(r, o, most); err != nil {
+		if lines, err = summaryScreen(r, o, max(most, 1), fewest); err != nil {
 			return err
 		}
-		if len(lines) <= o.Height {
+		if Rows(strings.Join(lines, "\n")+"\n", o.Width) <= o.Height {
 			break
 		}
 	}
@@ -49,8 +56,9 @@ func Summary(w io.Writer, r *analysis.Result, o SummaryOptions) error {
 	return err
 }
 
-// summaryScreen gives each finding so many lines, and the kernels what is left.
-func summaryScreen(r *analysis.Result, o SummaryOptions, most int) ([]string, error) {
+// summaryScreen gives each finding so many lines, and the kernels what is left,
+// but so many rows at least.
+func summaryScreen(r *analysis.Result, o SummaryOptions, most, fewest int) ([]string, error) {
 	lines := []string{bold(shorten(oneLine(summaryTitle(r)), o.Width), o.Bold)}
 	if r.Source.Recorded {
 		lines = append(lines, shorten(recordedRun, o.Width))
@@ -70,7 +78,7 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, most int) ([]string, er
 	foot := summaryFoot(r, o)
 	// A table of kernels needs a blank line and its header; the prompt that
 	// follows needs a line too.
-	room := min(max(o.Height-len(lines)-len(foot)-3, fewestKernels), mostKernels)
+	room := min(max(o.Height-len(lines)-Rows(strings.Join(foot, "\n")+"\n", o.Width)-3, fewest), mostKernels)
 	kernels, err := tableLines(summaryKernels(r, room), o.Width)
 	if err != nil {
 		return nil, err
@@ -123,14 +131,14 @@ func summaryFoot(r *analysis.Result, o SummaryOptions) []string {
 	if len(heavy) > 0 {
 		out = append(out, wrap("nsys slowed "+strings.Join(heavy, ", ")+": pipeline/nsys=light is lighter", o.Width, "  ", 2)...)
 	}
-	if len(r.Missing) > 0 {
-		text := r.Missing[0].Text
-		if more := len(r.Missing) - 1; more > 0 {
+	if list := o.unshown(r.Missing); len(list) > 0 {
+		text := list[0].Text
+		if more := len(list) - 1; more > 0 {
 			text += fmt.Sprintf(" (and %d more)", more)
 		}
 		out = append(out, wrap("not measured: "+oneLine(text), o.Width, "  ", 2)...)
 	}
-	if list := warnings(r); len(list) > 0 {
+	if list := o.unshown(warnings(r)); len(list) > 0 {
 		out = append(out, wrap(fmt.Sprintf("%s: %s", plural(len(list), "warning"), oneLine(list[0].Text)), o.Width, "  ", 2)...)
 	}
 	if o.Report != "" { // never cut: it is there to be copied
@@ -140,6 +148,13 @@ func summaryFoot(r *analysis.Result, o SummaryOptions) []string {
 		out = append([]string{""}, out...)
 	}
 	return out
+}
+
+// unshown are the notes that the screen does not have yet.
+func (o *SummaryOptions) unshown(notes []analysis.Note) []analysis.Note {
+	return slices.DeleteFunc(slices.Clone(notes), func(n analysis.Note) bool {
+		return slices.ContainsFunc(o.Shown, func(s string) bool { return s != "" && (strings.HasSuffix(n.Text, s) || strings.HasPrefix(s, n.Text)) })
+	})
 }
 
 type summaryStage struct {
@@ -277,9 +292,12 @@ func wrapSentences(s string, width, most int) []string {
 	}
 }
 
+// The escape sequences of a terminal, which take no room.
+const boldOn, boldOff = "\x1b[1m", "\x1b[0m"
+
 func bold(s string, on bool) string {
 	if !on {
 		return s
 	}
-	return "\x1b[1m" + s + "\x1b[0m"
+	return boldOn + s + boldOff
 }

@@ -52,6 +52,24 @@ func TestSummarySays(t *testing.T) {
 			t.Errorf("%q is not in\n%s", s, b.String())
 		}
 	}
+	shown := []string{warnings(doubtful())[0].Text}
+	for _, n := range doubtful().Missing {
+		shown = append(shown, n.Text+"; and how to mend it")
+	}
+	b.Reset()
+	if err := Summary(&b, doubtful(), SummaryOptions{Shown: shown}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "1 warning") || strings.Contains(b.String(), "not measured") {
+		t.Errorf("what the screen has is said again:\n%s", b.String())
+	}
+	b.Reset()
+	if err := Summary(&b, sample(), SummaryOptions{Height: 20, Report: "/" + strings.Repeat("long/", 40)}); err != nil {
+		t.Fatal(err)
+	}
+	if n := Rows(b.String(), 80); n > 20 {
+		t.Errorf("a long path makes it %d rows:\n%s", n, b.String())
+	}
 	b.Reset()
 	if err := Summary(&b, sample(), SummaryOptions{}); err != nil {
 		t.Fatal(err)

@@ -310,6 +310,17 @@ func (r *redactor) pathWord(p string) string {
 	return fmt.Sprintf("%s/%d%s", pathMark, n, ext)
 }
 
+// Removed tells a name that redaction put in the place of another.
+func Removed(name string) bool {
+	switch strings.TrimRight(name, "x") {
+	case "":
+		return name != ""
+	case "redacted", hostMark, userMark:
+		return true
+	}
+	return false
+}
+
 func fillPath(n int) string {
 	if n < len(pathMark)+2 {
 		return strings.Repeat("x", n)

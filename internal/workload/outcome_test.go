@@ -148,7 +148,10 @@ func TestFindPython(t *testing.T) {
 		{other, []string{path, "VIRTUAL_ENV=" + filepath.Join(root, "venv")}, other},
 		{"/nosuch/python", []string{path}, ""},
 	} {
-		got, err := FindPython(context.Background(), c.configured, tool.System{Env: c.env, CacheDir: "off"})
+		got, err := FindPython(context.Background(), c.configured, func(ctx context.Context, s tool.Spec) (tool.Tool, error) {
+			s.System = tool.System{Env: c.env, CacheDir: "off"}
+			return tool.Find(ctx, s)
+		})
 		if got.Path != c.want || (err != nil) != (c.want == "") {
 			t.Errorf("%s with %q: %s, %v", c.configured, c.env[1:], got.Path, err)
 		}

@@ -22,9 +22,10 @@ func PythonPath(configured string) string {
 	return configured
 }
 
-// FindPython resolves the interpreter of the shipped programs.
-func FindPython(ctx context.Context, configured string, sys tool.System) (tool.Tool, error) {
-	t, err := tool.Find(ctx, tool.Spec{Name: tool.Python, Path: PythonPath(configured), System: sys})
+// FindPython resolves the interpreter of the shipped programs; find is tool.Find
+// or that of a tool.Finder.
+func FindPython(ctx context.Context, configured string, find func(context.Context, tool.Spec) (tool.Tool, error)) (tool.Tool, error) {
+	t, err := find(ctx, tool.Spec{Name: tool.Python, Path: PythonPath(configured)})
 	if err != nil {
 		return tool.Tool{}, fmt.Errorf("pipeline.workload.python: %w", err)
 	}

@@ -392,6 +392,7 @@ export interface Picked {
   coverage: number;
   coverage_all: number;
   left_out?: string[] | null;
+  cut_off?: string[] | null;
   predicted_s?: number;
   actual_s?: number;
 }

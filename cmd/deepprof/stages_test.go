@@ -1,0 +1,52 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/pipeline"
+	"github.com/deepprof/deepprof/internal/runs"
+)
+
+// TestStageLines: what is printed of a stage fits the terminal, and says each
+// warning once.
+func TestStageLines(t *testing.T) {
+	first := "the workload ended with exit code 7, which is not what a workload that did all of its work does"
+	st := pipeline.StageResult{Name: "nsys", State: runs.StateDone, Seconds: 1.5, Outcome: capture.Outcome{
+		Kind: capture.WithWarnings, What: "nsys ended with exit code 7 and left one good report", Evidence: first, Usable: true,
+		Warnings: []capture.Warning{{Text: first}, {Text: "second"}, {Text: "third"}, {Text: "fourth"}},
+	}}
+	var b strings.Builder
+	p := stagePrinter{w: &b, names: 9, columns: 60, brief: true}
+	shown := p.print(st)
+	if len(shown) != 2 || shown[0] != first {
+		t.Errorf("shown %q", shown)
+	}
+	if strings.Count(strings.Join(strings.Fields(b.String()), " "), "exit code 7, which") != 1 {
+		t.Errorf("the first warning stands not once in\n%s", b.String())
+	}
+	if !strings.Contains(b.String(), "2 warnings more, in the report") {
+		t.Errorf("nothing is said of the rest in\n%s", b.String())
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 60 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if n := strings.Count(b.String(), "\n"); n != 2+2+1+1 {
+		t.Errorf("%d rows:\n%s", n, b.String())
+	}
+	b.Reset()
+	p.tight = true
+	good := pipeline.StageResult{Name: "baseline", State: runs.StateDone, Seconds: 2, Outcome: capture.Outcome{Kind: capture.Captured, Usable: true}}
+	if shown := p.all([]pipeline.StageResult{good, st, good}); len(shown) != 1 || strings.Count(b.String(), "\n") != 4 || !strings.Contains(b.String(), "baseline 2.0 s, baseline 2.0 s") {
+		t.Errorf("%q:\n%s", shown, b.String())
+	}
+	b.Reset()
+	p = stagePrinter{w: &b, names: 9} // no terminal: nothing is wrapped or left out
+	if shown := p.print(st); len(shown) != 4 || strings.Count(b.String(), "\n") != 5 {
+		t.Errorf("%q:\n%s", shown, b.String())
+	}
+}
