@@ -122,7 +122,7 @@ func categories(sources []config.Source) (*analysis.Categories, error) {
 
 // openInput sorts the paths by what they hold. A run stands alone.
 func openInput(ctx context.Context, paths []string) (*analysisInput, error) {
-	a := &analysisInput{done: func() {}, in: analysis.Input{Metrics: map[string]string{}}}
+	a := &analysisInput{done: func() {}}
 	a.folder = strings.TrimSuffix(filepath.Base(paths[0]), filepath.Ext(paths[0])) + ".deepprof"
 	for _, path := range paths {
 		kind, err := sniff(path)
@@ -135,26 +135,19 @@ func openInput(ctx context.Context, paths []string) (*analysisInput, error) {
 				return nil, usagef("analyze: %s is a run; it is analysed alone", path)
 			}
 			return openRun(ctx, path, kind)
-		case kind == inputTimeline && a.in.Timeline != "":
-			return nil, usagef("analyze: %s and %s are both timelines; name one", a.in.Timeline, path)
 		case kind == inputTimeline:
-			a.in.Timeline = path
+			err = a.in.AddTimeline(path)
 		case kind == inputCounters, kind == inputCSV && !strings.HasSuffix(name, ".json"):
 			a.in.Counters = append(a.in.Counters, path)
-		case strings.HasSuffix(name, "operators.json"):
-			a.in.Operators = path
-		case strings.HasSuffix(name, "metrics.json"):
-			a.in.Metrics["baseline"] = path
-		case strings.HasSuffix(name, "flops.json"):
-			a.in.Flops = path
-		case strings.HasSuffix(name, "targets.json"):
-			a.in.Targets = path
 		case name == pipeline.ResultFile && len(paths) > 1:
 			return nil, usagef("analyze: %s is an analysis already; it is drawn alone", path)
 		case name == pipeline.ResultFile:
 			a.drawn, a.folder = path, filepath.Dir(path)
 		default:
-			return nil, usagef("analyze: %s is none of a run, .sqlite, .nsys-rep, .ncu-rep, CSV of ncu, result.json, metrics.json, operators.json, flops.json", path)
+			err = a.in.Add(path)
+		}
+		if err != nil {
+			return nil, usage(err)
 		}
 	}
 	a.in.Version = readVersion().String()

@@ -62,7 +62,7 @@ func analyzeFiles(t testing.TB, fixtures ...string) *Result {
 	for _, f := range fixtures {
 		paths = append(paths, unpacked(t, f))
 	}
-	in, err := FromFiles(paths...)
+	in, err := fromFiles(paths...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,3 +101,14 @@ func stageNamed(t testing.TB, r *Result, name string) *Stage {
 }
 
 func t0() context.Context { return context.Background() }
+
+// fromFiles makes an input of files by their names.
+func fromFiles(paths ...string) (Input, error) {
+	var in Input
+	for _, path := range paths {
+		if err := in.Add(path); err != nil {
+			return Input{}, err
+		}
+	}
+	return in, nil
+}

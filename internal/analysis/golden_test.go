@@ -133,7 +133,7 @@ func TestDeterministic(t *testing.T) {
 	timeline, counters := unpacked(t, llmTimeline), unpacked(t, llmCounters)
 	var first []byte
 	for i := range 4 {
-		in, err := FromFiles(timeline, counters)
+		in, err := fromFiles(timeline, counters)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,10 +154,10 @@ func TestInputErrors(t *testing.T) {
 	if _, err := Analyze(context.Background(), Input{}); err == nil {
 		t.Error("nothing was analysed without an error")
 	}
-	if _, err := FromFiles("a.sqlite", "b.sqlite"); err == nil {
+	if _, err := fromFiles("a.sqlite", "b.sqlite"); err == nil {
 		t.Error("two timelines were accepted")
 	}
-	if _, err := FromFiles("a.txt"); err == nil {
+	if _, err := fromFiles("a.txt"); err == nil {
 		t.Error("a text file was accepted")
 	}
 	if _, err := FromRun(filepath.Join(t.TempDir(), "nosuch")); err == nil {

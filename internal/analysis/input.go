@@ -88,33 +88,35 @@ func setAside(path string) bool {
 	return strings.HasPrefix(filepath.Base(filepath.Dir(path)), "attempt-")
 }
 
-// FromFiles sorts files by what they are.
-func FromFiles(paths ...string) (Input, error) {
-	in := Input{Metrics: map[string]string{}}
-	for _, path := range paths {
-		switch name := strings.ToLower(filepath.Base(path)); {
-		case strings.HasSuffix(name, ".sqlite"), strings.HasSuffix(name, ".nsys-rep"), strings.HasSuffix(name, ".qdrep"):
-			if in.Timeline != "" {
-				return Input{}, fmt.Errorf("analyse %s: %s is a timeline already; give one at a time", path, in.Timeline)
-			}
-			in.Timeline = path
-		case strings.HasSuffix(name, ".ncu-rep"), strings.HasSuffix(name, ".csv"):
-			in.Counters = append(in.Counters, path)
-		case name == workload.OperatorsName:
-			in.Operators = path
-		case name == workload.MetricsName:
-			if err := in.addMetrics(path); err != nil {
-				return Input{}, err
-			}
-		case strings.HasSuffix(name, "flops.json"):
-			in.Flops = path
-		case strings.HasSuffix(name, "targets.json"):
-			in.Targets = path
-		default:
-			return Input{}, fmt.Errorf("analyse %s: neither a .sqlite, .nsys-rep, .ncu-rep or .csv nor a metrics.json, operators.json, flops.json or targets.json; nothing else is read", path)
-		}
+// Add takes a file by its name. What a file of another name holds, a caller that
+// looks into it may set itself.
+func (in *Input) Add(path string) error {
+	switch name := strings.ToLower(filepath.Base(path)); {
+	case strings.HasSuffix(name, ".sqlite"), strings.HasSuffix(name, ".nsys-rep"), strings.HasSuffix(name, ".qdrep"):
+		return in.AddTimeline(path)
+	case strings.HasSuffix(name, ".ncu-rep"), strings.HasSuffix(name, ".csv"):
+		in.Counters = append(in.Counters, path)
+	case name == workload.OperatorsName:
+		in.Operators = path
+	case name == workload.MetricsName:
+		return in.addMetrics(path)
+	case strings.HasSuffix(name, "flops.json"):
+		in.Flops = path
+	case strings.HasSuffix(name, "targets.json"):
+		in.Targets = path
+	default:
+		return fmt.Errorf("analyse: %s is none of a run, .sqlite, .nsys-rep, .ncu-rep, CSV of ncu, result.json, metrics.json, operators.json, flops.json, targets.json", path)
 	}
-	return in, nil
+	return nil
+}
+
+// AddTimeline takes a timeline; there is one at most.
+func (in *Input) AddTimeline(path string) error {
+	if in.Timeline != "" {
+		return fmt.Errorf("analyse: %s and %s are both timelines; name one", in.Timeline, path)
+	}
+	in.Timeline = path
+	return nil
 }
 
 // addMetrics takes the metrics of a workload by the stage whose folder they lie
@@ -126,6 +128,9 @@ func (in *Input) addMetrics(path string) error {
 		case workload.StageDirect, workload.StageNsys, workload.StageNcu:
 			stage = dir
 		}
+	}
+	if in.Metrics == nil {
+		in.Metrics = map[string]string{}
 	}
 	if have := in.Metrics[stage]; have != "" {
 		return fmt.Errorf("analyse %s: %s are the metrics of stage %s already; give one of a stage", path, have, stage)

@@ -20,7 +20,7 @@ func TestWorkloadAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := FromFiles(filepath.Join(dir, "workload/baseline/metrics.json"), filepath.Join(dir, "workload/torch_profiler/operators.json"))
+	files, err := fromFiles(filepath.Join(dir, "workload/baseline/metrics.json"), filepath.Join(dir, "workload/torch_profiler/operators.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,17 +72,17 @@ func TestNothingInTheFiles(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	in, err := FromFiles(bad)
+	in, err := fromFiles(bad)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Analyze(t0(), in); err == nil || !strings.Contains(err.Error(), "nothing to analyse in "+bad) {
 		t.Errorf("%v", err)
 	}
-	if _, err := FromFiles(bad, filepath.Join(dir, "other", "metrics.json")); err == nil {
+	if _, err := fromFiles(bad, filepath.Join(dir, "other", "metrics.json")); err == nil {
 		t.Error("two files of one stage were accepted")
 	}
-	both, err := FromFiles(bad, filepath.Join(dir, "nsys", "metrics.json"))
+	both, err := fromFiles(bad, filepath.Join(dir, "nsys", "metrics.json"))
 	if err != nil || both.Metrics["nsys"] == "" || both.Metrics["baseline"] != bad {
 		t.Errorf("%+v, %v", both.Metrics, err)
 	}

@@ -283,6 +283,10 @@ func TestRealEngineDies(t *testing.T) {
 	})
 }
 
+// toolTrouble is what a busy machine makes of a run that would have succeeded:
+// the profiler hung, did not start, or armed its gate too late.
+var toolTrouble = []Kind{TimedOut, StartFailed, TempUnusable, GateNeverOpened}
+
 func runReal(t *testing.T, version string, rc realCase) {
 	var c Capture
 	var r Result
@@ -294,7 +298,7 @@ func runReal(t *testing.T, version string, rc realCase) {
 		r = Run(t.Context(), c)
 		// On a busy machine nsys hangs at times (2022.4), and a short program is
 		// over before a gate is armed.
-		if r.Outcome.Kind == rc.want {
+		if r.Outcome.Kind == rc.want || !slices.Contains(toolTrouble, r.Outcome.Kind) {
 			break
 		}
 		t.Logf("%s, want %s; nsys is run again\n%s", r.Outcome.Kind, rc.want, r.Outcome.Explain())

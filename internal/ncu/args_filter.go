@@ -94,40 +94,10 @@ func dedup(names []string) []string {
 	return slices.Compact(out)
 }
 
-// KernelID selects launches by number of the kernel that pattern selects, in
-// any context and stream. Nsight Compute takes one --kernel-id a run, counts
-// launches from 1 among those that pass the NVTX filter, and reads both parts
-// as regular expressions.
-func KernelID(name string, invocations []int) (string, error) {
-	if len(invocations) == 0 {
-		return "", fmt.Errorf("build kernel id of %q: no launch numbers", name)
-	}
-	numbers := slices.Clone(invocations)
-	slices.Sort(numbers)
-	numbers = slices.Compact(numbers)
-	parts := make([]string, len(numbers))
-	for i, n := range numbers {
-		if n < 1 {
-			return "", fmt.Errorf("build kernel id of %q: launch number %d; they count from 1", name, n)
-		}
-		parts[i] = fmt.Sprint(n)
-	}
-	which := parts[0]
-	if len(parts) > 1 {
-		which = "^(" + strings.Join(parts, "|") + ")$"
-	}
-	// A colon separates the fields, so a name may not hold one of its own.
-	expr := "regex:^" + strings.ReplaceAll(escape(name), ":", ".") + "$"
-	id := "::" + expr + ":" + which
-	if len(id) > MaxFilter {
-		return "", fmt.Errorf("build kernel id of %.60q...: %d bytes, more than the %d of one filter", name, len(id), MaxFilter)
-	}
-	return id, nil
-}
-
 // KernelIDs selects the launches of the given numbers of every named function,
-// in any context and stream: each number applies to each function. The names
-// are function names; see KernelID.
+// in any context and stream: each number applies to each function. Nsight
+// Compute takes one --kernel-id a run, counts launches from 1 among those that
+// pass the NVTX filter, and reads both parts as regular expressions.
 func KernelIDs(functions []string, numbers []int, max int) (string, error) {
 	if max <= 0 {
 		max = MaxFilter
@@ -143,7 +113,7 @@ func KernelIDs(functions []string, numbers []int, max int) (string, error) {
 		if name == "" || strings.ContainsRune(name, 0) {
 			return "", fmt.Errorf("build kernel id: %q is not a kernel name", name)
 		}
-		escaped[i] = strings.ReplaceAll(escape(name), ":", ".")
+		escaped[i] = strings.ReplaceAll(escape(name), ":", ".") // a colon separates the fields
 	}
 	texts := make([]string, len(numbers))
 	for i, n := range numbers {

@@ -222,22 +222,22 @@ func TestKernelFilter(t *testing.T) {
 	}
 }
 
-func TestKernelID(t *testing.T) {
+func TestKernelIDsOfOneFunction(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		ids  []int
 		want string
 	}{
-		{"saxpy", []int{2}, "::regex:^saxpy$:2"},
-		{"saxpy", []int{4, 2, 4}, "::regex:^saxpy$:^(2|4)$"},
-		{"at::native(int)", []int{1}, `::regex:^at..native\(int\)$:1`},
+		{"saxpy", []int{2}, "::regex:^(saxpy)$:^(2)$"},
+		{"saxpy", []int{4, 2, 4}, "::regex:^(saxpy)$:^(2|4)$"},
+		{"at::native(int)", []int{1}, `::regex:^(at..native\(int\))$:^(1)$`},
 	} {
-		if got, err := KernelID(tt.name, tt.ids); err != nil || got != tt.want {
+		if got, err := KernelIDs([]string{tt.name}, tt.ids, 0); err != nil || got != tt.want {
 			t.Errorf("%q %v", got, err)
 		}
 	}
 	for _, ids := range [][]int{nil, {0}} {
-		if _, err := KernelID("x", ids); err == nil {
+		if _, err := KernelIDs([]string{"x"}, ids, 0); err == nil {
 			t.Errorf("%v is accepted", ids)
 		}
 	}
