@@ -32,6 +32,8 @@ type Input struct {
 	Work       []StageWork // the analytic side of MFU and MBU
 	Thresholds Thresholds  // zero fields take the defaults
 
+	unread []string // timelines of a repeated capture beside the one that is read
+
 	Nsys    nsys.OpenOptions // how a .nsys-rep is exported
 	Workers int              // goroutines that read; 0 takes one per core
 }
@@ -64,6 +66,10 @@ func FromRun(dir string) (Input, error) {
 	in.Timeline = firstFile(dir, "nsys/run.sqlite", "nsys/run.nsys-rep")
 	if in.Timeline == "" {
 		in.Timeline = firstMatch(dir, "nsys/*.sqlite", "nsys/*.nsys-rep")
+	}
+	if in.Timeline != "" {
+		same, _ := filepath.Glob(filepath.Join(dir, "nsys", "*"+filepath.Ext(in.Timeline)))
+		in.unread = slices.DeleteFunc(same, func(path string) bool { return path == in.Timeline })
 	}
 	for _, pattern := range []string{"ncu/*.ncu-rep", "ncu/*/*.ncu-rep"} {
 		found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))

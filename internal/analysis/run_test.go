@@ -214,3 +214,32 @@ func TestManifest(t *testing.T) {
 		t.Errorf("commands %+v, source %+v", c, r.Source)
 	}
 }
+
+// A capture of several windows leaves a timeline each: the result says which one
+// it is about.
+func TestRepeatedCapture(t *testing.T) {
+	dir := toyRun(t, "1", "1")
+	data, err := os.ReadFile(filepath.Join(dir, "nsys", "run.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"run.1.sqlite", "run.2.sqlite"} {
+		if err := os.WriteFile(filepath.Join(dir, "nsys", name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "nsys", "run.sqlite")); err != nil {
+		t.Fatal(err)
+	}
+	in, err := FromRun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Analyze(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Base(in.Timeline) != "run.1.sqlite" || !hasNote(r.Warnings, "timelines") {
+		t.Errorf("%s is read, warnings %+v", in.Timeline, r.Warnings)
+	}
+}

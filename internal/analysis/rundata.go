@@ -116,6 +116,9 @@ func (a *analyzer) readDeviations() {
 func (a *analyzer) readEnv() {
 	data, err := os.ReadFile(filepath.Join(a.in.Run, "env.json"))
 	if err != nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			a.warn("environment", "", "%v", err)
+		}
 		return
 	}
 	var e runs.Env
@@ -141,6 +144,9 @@ func (a *analyzer) readEnv() {
 func (a *analyzer) readInputs() {
 	data, err := os.ReadFile(filepath.Join(a.in.Run, "inputs.yaml"))
 	if err != nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			a.warn("inputs", "", "%v", err)
+		}
 		return
 	}
 	var in runs.Inputs

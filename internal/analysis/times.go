@@ -65,6 +65,9 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 		return nil
 	}
 	a.addFile(a.in.Timeline, "timeline")
+	if n := len(a.in.unread); n > 0 {
+		a.warn("timelines", "deepprof analyze "+a.in.rel(a.in.unread[0]), "the run has %d timelines: this is about %s alone", n+1, a.in.rel(a.in.Timeline))
+	}
 	for _, w := range t.Warnings {
 		a.warn("timeline", "", "%s", w)
 	}
