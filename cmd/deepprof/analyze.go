@@ -25,13 +25,14 @@ func analyzeCommand() command {
 	return command{
 		use: "analyze PATH...", short: "Say where the time goes and what limits each kernel, from files alone",
 		long: `Analyse a run, or a few reports, and write the reports: result.json, report.html,
-report.md, stakeholder_summary.md, kernels.md, operators.md, regions.md and
-ncu/regions. No GPU is needed and, but for .nsys-rep files, no vendor tool.
+report.md, stakeholder_summary.md, kernels.md, operators.md, regions.md,
+roofline.svg, roofline.csv and ncu/regions. No GPU is needed and, but for
+.nsys-rep files, no vendor tool.
 
 PATH is a run folder or a packed run, a run of the store ./runs by its id or as
 "latest", or any of: one SQLite export or .nsys-rep, .ncu-rep files or CSV of
-ncu, metrics.json and operators.json of a workload. A result.json is drawn again
-as it is.
+ncu, metrics.json, operators.json, flops.json and targets.json. A result.json is
+drawn again as it is.
 
 The reports go into the run. For files, and for a packed run, they go into the
 folder NAME.deepprof, where NAME is that of the first; --output names another.

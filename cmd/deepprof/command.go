@@ -46,10 +46,13 @@ func root(s streams) *cobra.Command {
 		short: "Profile LLM inference, and any CUDA program, deeply on NVIDIA GPUs",
 		long: `deepprof profiles LLM inference, and any CUDA program, deeply on NVIDIA GPUs.
 
-It runs a command under Nsight Systems and Nsight Compute and judges what came
-out, reads the reports of both natively, without the vendor's tools, and composes
-the configuration of a run by Hydra's rules.`,
-		example: `  deepprof run -- python3 infer.py
+It runs a command, or a model, under Nsight Systems, counts the kernels that matter
+under Nsight Compute, judges what came out, and reports where the time goes and
+what limits each kernel. The reports of both tools are read natively, without
+the vendor's tools, and a run is configured by Hydra's rules.`,
+		example: `  deepprof demo
+  deepprof run -- python3 infer.py
+  deepprof analyze report.sqlite report.ncu-rep
   deepprof show kernels report.sqlite
   deepprof show metrics report.ncu-rep --kernel gemm
   deepprof config show infer.max_new_tokens=64`,
