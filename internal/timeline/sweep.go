@@ -26,9 +26,11 @@ type nest struct {
 	active bool
 }
 
-// push opens range r and returns the range around it, or None.
+// push opens range r and returns the range around it, or None. What ended before
+// r began is not around it, though r itself ends earlier still, as it may in a
+// damaged file.
 func (n *nest) push(ranges []Range, r uint32) uint32 {
-	end := ranges[r].open()
+	end := max(ranges[r].open(), ranges[r].Start)
 	for len(n.ranges) > 0 && ranges[n.ranges[len(n.ranges)-1]].open() < end {
 		n.ranges = n.ranges[:len(n.ranges)-1]
 	}
