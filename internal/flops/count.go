@@ -65,6 +65,7 @@ func (s Shape) check(m *Model) (Shape, error) {
 // Components of a stage.
 const (
 	Projections = "attention projections"
+	Expansion   = "latent expansion"
 	Scores      = "attention scores"
 	MLP         = "mlp"
 	Router      = "router"
@@ -83,6 +84,7 @@ type tally struct {
 	parts   []Component
 	weights float64 // elements read
 	active  int64   // elements of activations read and written
+	spread  int64   // those of them that grow with the context
 	kvRead  int64
 	kvWrite int64
 }
@@ -122,11 +124,47 @@ func (t *tally) conv(name string, batch int64, c conv) {
 	t.weights += float64(c.params())
 }
 
-// pass is one forward pass of the decoder: rows new tokens in each of batch
-// sequences, the first of which sees first keys.
-func (d *decoder) pass(t *tally, s Shape, rows, first int64) {
-	tokens := mul(s.Batch, rows)
+// reach is how far the queries of one sequence see in a layer. pairs are of a
+// query and a key, keys those that a pass takes out of the cache, summed over
+// the passes; full is what the kernels are handed.
+type reach struct{ pairs, fullPairs, keys, fullKeys int64 }
+
+// ofPass is the reach of one pass of rows new tokens, the first of which sees
+// first keys.
+func (s Shape) ofPass(rows, first int64) func(window int64) reach {
+	if rows == 1 {
+		return s.ofSteps(1, first)
+	}
 	last := first + rows - 1
+	return func(window int64) reach {
+		r := reach{pairs: triangle(rows, first, window), fullPairs: mul(rows, last), keys: last}
+		if window > 0 {
+			r.keys = min(last, sum(window, rows-1))
+		}
+		// Attention over a prompt leaves out the free end of a static cache;
+		// what lies before attention is handed all of it.
+		r.fullKeys = max(last, s.CacheLength)
+		return r
+	}
+}
+
+// ofSteps is the reach of steps passes of one token, the first of which sees
+// first keys.
+func (s Shape) ofSteps(steps, first int64) func(window int64) reach {
+	return func(window int64) reach {
+		n := triangle(steps, first, window)
+		full := n
+		if s.CacheLength > 0 {
+			full = mul(steps, s.CacheLength)
+		}
+		return reach{pairs: n, fullPairs: full, keys: n, fullKeys: full}
+	}
+}
+
+// pass is one forward pass of the decoder over rows new tokens in each of
+// batch sequences.
+func (d *decoder) pass(t *tally, s Shape, rows int64, of func(window int64) reach) {
+	tokens := mul(s.Batch, rows)
 	t.active = sum(t.active, mul(2, tokens, d.hidden))
 	if !d.tied { // the head reads a tied matrix whole
 		t.weights += float64(mul(min(tokens, d.vocab), d.hidden))
@@ -139,20 +177,8 @@ func (d *decoder) pass(t *tally, s Shape, rows, first int64) {
 	for _, l := range d.layers {
 		a := l.attention
 		t.matrix(Projections, tokens, a.projections...)
-		keys := last // that torch sees in each query
-		switch {
-		case s.CacheLength > 0:
-			keys = max(last, s.CacheLength)
-		case l.window > 0 && rows == 1:
-			keys = min(last, l.window)
-		}
-		t.pairs(a.heads, a.qk, a.v, mul(s.Batch, triangle(rows, first, l.window)), mul(s.Batch, rows, keys))
+		t.attend(a, s.Batch, of(l.window))
 		t.active = sum(t.active, mul(tokens, a.heads, sum(a.qk, a.v)))
-		seen := last
-		if l.window > 0 {
-			seen = min(last, sum(l.window, rows-1))
-		}
-		t.kvRead = sum(t.kvRead, mul(s.Batch, seen, a.cached))
 		t.kvWrite = sum(t.kvWrite, mul(tokens, a.cached))
 		t.weights += float64(a.norms + l.norms)
 		t.matrix(MLP, tokens, l.mlp...)
@@ -161,6 +187,19 @@ func (d *decoder) pass(t *tally, s Shape, rows, first int64) {
 		}
 	}
 	t.weights += float64(d.norm)
+}
+
+// attend takes keys and values out of the cache, expands them where they are
+// cached as a latent, and multiplies queries with them.
+func (t *tally) attend(a attention, batch int64, r reach) {
+	t.kvRead = sum(t.kvRead, mul(batch, r.keys, a.cached))
+	if l := a.expand; l != nil {
+		per := mul(2, batch, l.in, l.out)
+		t.add(Expansion, mul(per, r.keys), mul(per, r.fullKeys))
+		t.spread = sum(t.spread, mul(batch, r.keys, sum(l.out, a.expanded())))
+		t.weights += float64(l.params())
+	}
+	t.pairs(a.heads, a.qk, a.v, mul(batch, r.pairs), mul(batch, r.fullPairs))
 }
 
 func (x *moe) pass(t *tally, tokens int64) {
@@ -238,7 +277,7 @@ func (m *Model) Count(s Shape) (Report, error) {
 	if s.Images > 0 {
 		r.Stages = append(r.Stages, at.visionStages(s, prefill)...)
 	}
-	m.text.pass(prefill, s, total, 1)
+	m.text.pass(prefill, s, total, s.ofPass(total, 1))
 	rows := s.Batch
 	if s.AllLogits {
 		rows = mul(s.Batch, total)
@@ -285,58 +324,31 @@ func (m *Model) visionStages(s Shape, whole *tally) []Stage {
 	return out
 }
 
-// decode sums the passes of one token each. All but attention is alike in
-// them, and attention grows by one key a pass, so that few passes say all.
+// decode sums the passes of one token each. All but what grows with the
+// context is alike in them.
 func (m *Model) decode(s Shape, prompt int64) Stage {
 	steps := s.Steps()
-	one := func(first int64) *tally {
+	over := func(passes, first int64) *tally {
 		t := &tally{}
-		m.text.pass(t, s, 1, first)
+		m.text.pass(t, s, 1, s.ofSteps(passes, first))
 		m.text.logits(t, s.Batch)
 		return t
 	}
-	whole, base := one(prompt+1), one(prompt+1)
+	whole := over(steps, prompt+1)
 	for i := range whole.parts {
-		p := &whole.parts[i]
-		if p.Name != Scores {
+		if p := &whole.parts[i]; p.Name != Scores && p.Name != Expansion {
 			p.FLOPs, p.Torch = mul(p.FLOPs, steps), mul(p.Torch, steps)
-			continue
 		}
-		p.FLOPs, p.Torch = m.text.decodeScores(s, prompt, steps)
 	}
-	whole.weights, whole.active = base.weights*float64(steps), mul(base.active, steps)
-	whole.kvWrite = mul(base.kvWrite, steps)
-	whole.kvRead = m.text.decodeReads(s, prompt, steps)
+	whole.weights, whole.active = whole.weights*float64(steps), mul(whole.active, steps)
+	whole.kvWrite = mul(whole.kvWrite, steps)
 	stage := whole.stage("decode", s.DType)
 	stage.Tokens, stage.Passes = mul(s.Batch, steps), steps
 	for _, i := range milestones(steps) {
-		t := one(prompt + 1 + i)
-		at := t.stage("", s.DType)
+		at := over(1, prompt+1+i).stage("", s.DType)
 		stage.Growth = append(stage.Growth, Growth{Step: i + 1, Context: prompt + 1 + i, FLOPs: at.FLOPs, Torch: at.Torch, Bytes: at.Bytes.Total})
 	}
 	return stage
-}
-
-func (d *decoder) decodeScores(s Shape, prompt, steps int64) (needed, full int64) {
-	for _, l := range d.layers {
-		a := l.attention
-		per := mul(2, s.Batch, a.heads, sum(a.qk, a.v))
-		n := mul(per, triangle(steps, prompt+1, l.window))
-		needed = sum(needed, n)
-		if s.CacheLength > 0 {
-			n = mul(per, steps, s.CacheLength)
-		}
-		full = sum(full, n)
-	}
-	return needed, full
-}
-
-func (d *decoder) decodeReads(s Shape, prompt, steps int64) int64 {
-	n := int64(0)
-	for _, l := range d.layers {
-		n = sum(n, mul(s.Batch, l.attention.cached, triangle(steps, prompt+1, l.window)))
-	}
-	return n
 }
 
 // milestones are the passes that the growth of decode is shown at: all of a

@@ -79,28 +79,33 @@ func TestLatent(t *testing.T) {
 	const S = 100
 	t.Run("V2-Lite", func(t *testing.T) {
 		const H, heads, rank, rope, nope, v = 2048, 16, 512, 64, 128, 128
-		const attn = H*heads*(nope+rope) + H*(rank+rope) + rank*heads*(nope+v) + heads*v*H
+		const expand = rank * heads * (nope + v)
+		const attn = H*heads*(nope+rope) + H*(rank+rope) + expand + heads*v*H
 		const dense, router, expert, shared = 3 * H * 10944, H * 64, 3 * H * 1408, 3 * H * 2 * 1408
 		r := count(t, model(t, "DeepSeek-V2-Lite"), Shape{Prompt: S, New: 2})
 		p := stage(t, r, "prefill")
-		equal(t, "projections", component(t, p, Projections).FLOPs, S*2*27*attn)
+		equal(t, "projections", component(t, p, Projections).FLOPs, S*2*27*(attn-expand))
+		equal(t, "expansion", component(t, p, Expansion).FLOPs, S*2*27*expand)
+		equal(t, "expansion in a step", component(t, stage(t, r, "decode"), Expansion).FLOPs, (S+1)*2*27*expand)
 		equal(t, "mlp", component(t, p, MLP).FLOPs, S*2*dense)
 		equal(t, "router", component(t, p, Router).FLOPs, S*2*26*router)
 		equal(t, "experts", component(t, p, Experts).FLOPs, S*2*26*6*expert)
 		equal(t, "shared", component(t, p, Shared).FLOPs, S*2*26*shared)
 		equal(t, "scores", component(t, p, Scores).Torch, 27*2*heads*(nope+rope+v)*S*S)
-		equal(t, "cached by transformers", r.Cache.BytesPerToken, 27*heads*(nope+rope+v)*2)
-		equal(t, "latent", r.Cache.LatentBytesPerToken, 27*(rank+rope)*2)
+		equal(t, "cached", r.Cache.BytesPerToken, 27*(rank+rope)*2)
+		equal(t, "expanded", r.Cache.ExpandedBytesPerToken, 27*heads*(nope+rope+v)*2)
 		if got := r.Model.ActiveParameters; got != 2*102400*H+27*(attn+512+2*H)+dense+26*(router+6*expert+shared)+H {
 			t.Errorf("active parameters %d", got)
 		}
 	})
 	t.Run("V3", func(t *testing.T) {
 		const H, heads, q, rank, rope, nope, v = 7168, 128, 1536, 512, 64, 128, 128
-		const attn = H*q + q*heads*(nope+rope) + H*(rank+rope) + rank*heads*(nope+v) + heads*v*H
+		const expand = rank * heads * (nope + v)
+		const attn = H*q + q*heads*(nope+rope) + H*(rank+rope) + expand + heads*v*H
 		r := count(t, model(t, "DeepSeek-V3"), Shape{Prompt: S})
 		p := stage(t, r, "prefill")
-		equal(t, "projections", component(t, p, Projections).FLOPs, S*2*61*attn)
+		equal(t, "projections", component(t, p, Projections).FLOPs, S*2*61*(attn-expand))
+		equal(t, "expansion", component(t, p, Expansion).FLOPs, S*2*61*expand)
 		equal(t, "mlp", component(t, p, MLP).FLOPs, S*2*3*3*H*18432)
 		equal(t, "experts", component(t, p, Experts).FLOPs, S*2*58*8*3*H*2048)
 		if r.Model.ActiveParameters < 37e9 || r.Model.ActiveParameters > 38e9 {
@@ -155,13 +160,14 @@ func TestWindow(t *testing.T) {
 	equal(t, "every other layer", g.FLOPs, 13*2*2*8*256*(full+half))
 }
 
-// TestStaticCache: torch sees the whole cache, the model needs its context.
+// TestStaticCache: in decode torch sees the whole cache, while the model needs
+// its context; in prefill attention is handed the prompt alone.
 func TestStaticCache(t *testing.T) {
 	m := model(t, "Llama-3.2-1B")
 	r := count(t, m, Shape{Prompt: 100, New: 11, CacheLength: 128})
 	p, d := component(t, stage(t, r, "prefill"), Scores), component(t, stage(t, r, "decode"), Scores)
 	const pair = 2 * 2 * 32 * 64 * 16
-	equal(t, "prefill, torch", p.Torch, pair*100*128)
+	equal(t, "prefill, torch", p.Torch, pair*100*100)
 	equal(t, "prefill, needed", p.FLOPs, pair*100*101/2)
 	equal(t, "decode, torch", d.Torch, pair*10*128)
 	equal(t, "decode, needed", d.FLOPs, pair*(101+110)*10/2)

@@ -82,7 +82,27 @@ type attention struct {
 	projections   []linear
 	norms         int64
 	cached        int64 // elements that transformers caches for a token
-	latent        int64 // elements that a cache of the latent would hold; 0 where there is none
+	// expand makes keys and values out of what is cached, anew in each pass
+	// and for the whole context; nil where they are cached themselves.
+	expand *linear
+}
+
+// expanded is the elements of a token's keys and values, as attention is
+// handed them.
+func (a attention) expanded() int64 {
+	if a.expand == nil {
+		return a.cached
+	}
+	return mul(a.heads, sum(a.qk, a.v))
+}
+
+// params leaves the norms out.
+func (a attention) params() int64 {
+	n := params(a.projections)
+	if a.expand != nil {
+		n = sum(n, a.expand.params())
+	}
+	return n
 }
 
 type moe struct {
@@ -244,14 +264,15 @@ func readAttention(o *object, f family, hidden int64) attention {
 
 // readLatent is DeepSeek's attention: keys and values come out of a latent of
 // kv_lora_rank; a part of each key is rotated and shared by all heads.
-// transformers caches the keys and values that come out, not the latent.
+// transformers caches the latent and the rotated part, and expands all of it in
+// every pass.
 func readLatent(o *object, hidden, heads int64, bias bool) attention {
 	rank, rope := o.need("kv_lora_rank"), o.need("qk_rope_head_dim")
 	nope, v := o.need("qk_nope_head_dim"), o.need("v_head_dim")
 	qk := sum(nope, rope)
 	a := attention{
 		kind: "mla", heads: heads, shared: heads, qk: qk, v: v,
-		norms: rank, cached: mul(heads, sum(qk, v)), latent: sum(rank, rope),
+		norms: rank, cached: sum(rank, rope), expand: &linear{in: rank, out: mul(heads, sum(nope, v))},
 	}
 	if q := o.size("q_lora_rank", 0); q > 0 {
 		a.projections = append(a.projections, linear{in: hidden, out: q, bias: bias}, linear{in: q, out: mul(heads, qk)})
@@ -261,7 +282,6 @@ func readLatent(o *object, hidden, heads int64, bias bool) attention {
 	}
 	a.projections = append(a.projections,
 		linear{in: hidden, out: sum(rank, rope), bias: bias},
-		linear{in: rank, out: mul(heads, sum(nope, v))},
 		linear{in: mul(heads, v), out: hidden, bias: bias})
 	return a
 }
@@ -401,7 +421,7 @@ func (d *decoder) params() int64 {
 
 // fixed is the parameters that every token passes through.
 func (l layer) fixed() int64 {
-	n := sum(params(l.attention.projections), l.attention.norms, l.norms, params(l.mlp))
+	n := sum(l.attention.params(), l.attention.norms, l.norms, params(l.mlp))
 	if l.moe != nil {
 		n = sum(n, l.moe.router.params(), params(l.moe.shared))
 	}

@@ -150,9 +150,9 @@ type Growth struct {
 // Cache is the key-value cache.
 type Cache struct {
 	BytesPerToken int64 `json:"bytes_per_token"` // of one sequence, as transformers caches it
-	// LatentBytesPerToken is what caching the latent would take; 0 where the
-	// attention has none.
-	LatentBytesPerToken int64 `json:"latent_bytes_per_token,omitempty"`
+	// ExpandedBytesPerToken is what caching the keys and values of all heads
+	// would take; 0 where that is what is cached.
+	ExpandedBytesPerToken int64 `json:"expanded_bytes_per_token,omitempty"`
 	// PrefillBytes and EndBytes are for the whole batch, after prefill and
 	// after decode; sliding windows keep no more than the window.
 	PrefillBytes int64 `json:"prefill_bytes"`
@@ -212,7 +212,7 @@ func (t *tally) stage(name, dtype string) Stage {
 	}
 	s.Bytes = Bytes{
 		Weights: bytesOf(int64(math.Min(math.Round(t.weights), huge)), dtype), CacheRead: bytesOf(t.kvRead, dtype),
-		CacheWrite: bytesOf(t.kvWrite, dtype), Activations: bytesOf(t.active, dtype),
+		CacheWrite: bytesOf(t.kvWrite, dtype), Activations: bytesOf(sum(t.active, t.spread), dtype),
 	}
 	s.Bytes.Total = sum(s.Bytes.Weights, s.Bytes.CacheRead, s.Bytes.CacheWrite, s.Bytes.Activations)
 	return s
@@ -235,10 +235,13 @@ func (m *Model) identity(s Shape) Identity {
 }
 
 func (m *Model) cache(s Shape, prompt int64) Cache {
-	var token, latent, filled, end int64
+	var token, expanded, filled, end int64
 	for _, l := range m.text.layers {
 		a := l.attention
-		token, latent = sum(token, a.cached), sum(latent, a.latent)
+		token = sum(token, a.cached)
+		if a.expand != nil {
+			expanded = sum(expanded, a.expanded())
+		}
 		keep := func(n int64) int64 {
 			if l.window > 0 {
 				n = min(n, l.window)
@@ -251,7 +254,7 @@ func (m *Model) cache(s Shape, prompt int64) Cache {
 		filled, end = sum(filled, keep(prompt)), sum(end, keep(prompt+s.Steps()))
 	}
 	return Cache{
-		BytesPerToken: bytesOf(token, s.DType), LatentBytesPerToken: bytesOf(latent, s.DType),
+		BytesPerToken: bytesOf(token, s.DType), ExpandedBytesPerToken: bytesOf(expanded, s.DType),
 		PrefillBytes: bytesOf(filled, s.DType), EndBytes: bytesOf(end, s.DType),
 	}
 }
@@ -262,6 +265,9 @@ func standing(m *Model) []string {
 		"FLOPs: a multiplication and an addition are two; norms, activations, softmax and rotations are not counted",
 		"headline: of causal attention the pairs below the diagonal and within a sliding window, as flash kernels execute it; flops_torch: the whole square, as torch's FlopCounterMode counts",
 		"bytes: weights once a pass, keys and values once a pass, inputs and outputs of each matrix product; attention scores stay on the chip",
+	}
+	if m.text.layers[0].attention.expand != nil {
+		out = append(out, "latent attention: the latent is cached and expanded for the whole context in every pass, as transformers does since it caches it; engines that absorb kv_b_proj into the query do less in decode")
 	}
 	for _, l := range m.text.layers {
 		if l.moe != nil {
