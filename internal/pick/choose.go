@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // typicalSlack is how far from the median a launch may be and still stand for
@@ -18,8 +16,7 @@ type choice struct {
 	l      *Launches
 	p      Policy
 	filter *regionFilter
-	in     []bool  // by launch: passes the NVTX filter
-	number []int32 // by launch: its number among those of its function and process that pass
+	in     []bool // by launch: passes the NVTX filter
 	cost   costModel
 
 	members [][]int     // by group: its launches that pass the NVTX filter
@@ -27,16 +24,15 @@ type choice struct {
 	ranked  []int       // groups that can be chosen, by time
 	totalNS []int64     // by group, within the regions
 	medians map[int]int // by group, as far as asked for: its typical launch
-	// orderly is the last number of a function up to which one thread alone
-	// launched it: beyond, the order may change from run to run.
-	orderly map[functionKey]int32
 	totals  Totals
+	regions []regionTime // by include expression
+	plain   bool         // names go by function alone
+
+	numberings map[string]*numbering // by the form of the names, as far as asked for
 }
 
-// functionKey is what ncu numbers launches by.
-type functionKey struct {
-	process  uint32
-	function string
+func newChoice(l *Launches, p Policy, filter *regionFilter) *choice {
+	return &choice{l: l, p: p, filter: filter, medians: map[int]int{}, numberings: map[string]*numbering{}}
 }
 
 // Choose takes the launches worth counting. An expression or pattern that
@@ -51,7 +47,7 @@ func Choose(l *Launches, p Policy) (*Targets, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &choice{l: l, p: p, filter: filter, medians: map[int]int{}}
+	c := newChoice(l, p, filter)
 	c.pass()
 	c.sort(kernels)
 	t := &Targets{Schema: Schema, Timeline: l.t.Source.Path, Include: filter.include, Exclude: filter.exclude, Totals: c.totals}
@@ -63,31 +59,34 @@ func Choose(l *Launches, p Policy) (*Targets, error) {
 	passes, basis := p.Collect.Passes()
 	t.Predicted = Prediction{PassesPerLaunch: passes, Basis: basis}
 	c.price(t, passes)
-	n, reached := c.limit()
-	plan, err := c.translate(c.ranked[:n])
+	steps, reached := c.order()
+	plan, err := c.translate(groupsIn(steps))
 	if err != nil {
 		return nil, err
 	}
-	if limit := p.Budget.Seconds(); limit > 0 && plan.seconds > limit && n > 1 {
-		if n, plan, err = c.afford(n, limit); err != nil {
+	if reached == "coverage" {
+		if steps, plan, err = c.fewest(steps, plan); err != nil {
+			return nil, err
+		}
+	}
+	if limit := p.Budget.Seconds(); limit > 0 && plan.seconds > limit && len(steps) > 1 {
+		if steps, plan, err = c.afford(steps, limit); err != nil {
 			return nil, err
 		}
 		reached = "budget_s"
 	}
 	t.Limits.Reached = reached
-	c.fill(t, c.ranked[:n], plan)
+	c.fill(t, steps, plan)
 	t.Warnings = append(t.Warnings, c.warnings(plan)...)
+	t.Warnings = append(t.Warnings, c.short(reached, plan)...)
 	return t, nil
 }
 
-// pass applies the NVTX filter and numbers what passes.
+// pass applies the NVTX filter.
 func (c *choice) pass() {
 	l := c.l
-	c.in, c.number = make([]bool, len(l.launches)), make([]int32, len(l.launches))
+	c.in = make([]bool, len(l.launches))
 	match := l.at.KernelMatcher(c.filter.match)
-	counts := map[functionKey]int32{}
-	thread := map[functionKey]uint32{}
-	c.orderly = map[functionKey]int32{}
 	for i := range l.launches {
 		e := &l.launches[i]
 		c.totals.Launches++
@@ -97,26 +96,9 @@ func (c *choice) pass() {
 		}
 		c.totals.RegionLaunches++
 		c.totals.RegionNS += e.ns
-		key := functionKey{e.process, l.names[e.function].function}
-		counts[key]++
-		c.number[i] = counts[key]
-		if _, ok := thread[key]; !ok {
-			thread[key] = e.thread
-		}
-		if thread[key] == e.thread && c.orderly[key] == counts[key]-1 {
-			c.orderly[key] = counts[key]
-		}
 	}
-	graphIn := l.at.OpMatcher(c.filter.match)
-	for i := range l.t.Graphs {
-		g := &l.t.Graphs[i]
-		ns := max(0, g.End-g.Start)
-		c.totals.GraphNS += ns
-		op := timeline.Op{Kind: timeline.OpGraph, Index: i, Start: g.Start, End: g.End, Queue: g.Queue, Correlation: g.Correlation}
-		if c.filter.all() || graphIn(op) {
-			c.totals.RegionGraphNS += ns
-		}
-	}
+	c.totals.GraphNS, c.totals.RegionGraphNS = l.graphTime(&regionFilter{}), l.graphTime(c.filter)
+	c.regions = l.regionTimes(c.filter, c.in)
 }
 
 // sort puts the launches into groups and ranks those that can be chosen by
@@ -147,6 +129,9 @@ func (c *choice) sort(kernels *selection) {
 		if why == "" && len(c.members[g]) > 0 {
 			c.ranked = append(c.ranked, g)
 			c.totals.EligibleNS += c.totalNS[g]
+			for r := range c.regions {
+				c.regions[r].eligibleNS += c.regions[r].groups[g]
+			}
 		}
 	}
 	c.totals.EligibleGroups = len(c.ranked)
@@ -161,39 +146,38 @@ func (c *choice) sort(kernels *selection) {
 	})
 }
 
-// limit applies top_n and coverage.
-func (c *choice) limit() (n int, reached string) {
-	enough := c.p.Coverage
-	if enough <= 0 || enough > 1 {
-		enough = 1
-	}
-	var have int64
-	for n < len(c.ranked) {
-		if c.p.TopN > 0 && n >= c.p.TopN {
-			return n, "top_n"
+// fewest drops groups from the end as long as what is counted along covers
+// enough without them.
+func (c *choice) fewest(steps []step, plan *translation) ([]step, *translation, error) {
+	low, high := 0, len(steps) // high covers enough, low does not
+	for high-low > 1 {
+		middle := (low + high) / 2
+		less, err := c.translate(groupsIn(steps[:middle]))
+		if err != nil {
+			return nil, nil, err
 		}
-		if n > 0 && enough < 1 && share(have, c.totals.EligibleNS) >= enough {
-			return n, "coverage"
+		if c.covers(less) && less.seconds <= plan.seconds {
+			high, plan = middle, less
+		} else {
+			low = middle
 		}
-		have += c.totalNS[c.ranked[n]]
-		n++
 	}
-	return n, "all"
+	return steps[:high], plan, nil
 }
 
 // afford finds the largest number of groups that the budget pays for; one is
 // always counted.
-func (c *choice) afford(n int, limit float64) (int, *translation, error) {
-	low, high := 1, n
-	best, err := c.translate(c.ranked[:1])
+func (c *choice) afford(steps []step, limit float64) ([]step, *translation, error) {
+	low, high := 1, len(steps)
+	best, err := c.translate(groupsIn(steps[:1]))
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
 	for high-low > 1 {
 		middle := (low + high) / 2
-		plan, err := c.translate(c.ranked[:middle])
+		plan, err := c.translate(groupsIn(steps[:middle]))
 		if err != nil {
-			return 0, nil, err
+			return nil, nil, err
 		}
 		if plan.seconds <= limit {
 			low, best = middle, plan
@@ -201,7 +185,7 @@ func (c *choice) afford(n int, limit float64) (int, *translation, error) {
 			high = middle
 		}
 	}
-	return low, best, nil
+	return steps[:low], best, nil
 }
 
 // price fixes the cost model.

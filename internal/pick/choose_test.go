@@ -34,7 +34,7 @@ func TestChooseDecode(t *testing.T) {
 	if got.Limits.Reached != "coverage" || got.Predicted.CoverageRegions < 0.95 || got.Predicted.CoverageRegions > 1 {
 		t.Errorf("reached %s, coverage %.3f", got.Limits.Reached, got.Predicted.CoverageRegions)
 	}
-	if got.Predicted.Processes != 1 || got.Predicted.Seconds > 60 {
+	if got.Predicted.Processes != 1 || got.Predicted.Seconds > 90 {
 		t.Errorf("%d processes and %.0f s; one process is enough", got.Predicted.Processes, got.Predicted.Seconds)
 	}
 	if ratio := got.Predicted.EverySeconds / got.Predicted.Seconds; ratio < 20 {
@@ -119,9 +119,10 @@ func TestPlansHold(t *testing.T) {
 		{}, {TopN: 2}, {Coverage: 0.6}, {Slowest: true}, {Include: []string{"decode"}}, {Include: []string{"prefill;async"}, Exclude: []string{"attn"}},
 		{Partial: true}, {Version: tool.Version{Major: 2022, Minor: 3}}, {Version: tool.Version{Major: 2022, Minor: 3}, Partial: true},
 		{Budget: 12 * time.Second}, {Program: time.Minute}, {MaxFilter: 40}, {KernelExclude: []string{"regex:^a"}},
+		{Include: []string{"prefill", "decode", "mlp"}, Coverage: 0.7}, {Include: []string{"prefill", "decode"}, Coverage: 0.9, TopN: 5, Slowest: true},
 	}
 	ways := map[string]int{}
-	for seed := range uint64(400) {
+	for seed := range uint64(500) {
 		l := random(rand.New(rand.NewPCG(seed, 7)))
 		p := policies[seed%uint64(len(policies))]
 		got, err := Choose(l, p)
@@ -146,6 +147,11 @@ func TestPlansHold(t *testing.T) {
 		}
 		checkPlan(t, l, got)
 		checkVerify(t, l, got)
+		for _, r := range got.Predicted.CoverageByRegion {
+			if got.Limits.Reached == "coverage" && r.NS > 0 && r.Coverage < p.Coverage {
+				t.Errorf("%s is covered to %g of %g", r.Expr, r.Coverage, p.Coverage)
+			}
+		}
 		if t.Failed() {
 			t.Fatalf("seed %d, policy %+v", seed, p)
 		}
@@ -175,7 +181,7 @@ func TestLimits(t *testing.T) {
 		{"top_n", Policy{TopN: 3}, 3, "top_n"},
 		{"coverage", Policy{Coverage: 0.9}, 2, "coverage"},
 		{"coverage of everything", Policy{Coverage: 1}, 4, "all"},
-		{"budget for two", Policy{Budget: 9100 * time.Millisecond}, 2, "budget_s"},
+		{"budget for two", Policy{Budget: 9900 * time.Millisecond}, 2, "budget_s"},
 		{"budget for none", Policy{Budget: time.Second}, 1, "budget_s"},
 		{"the first limit counts", Policy{TopN: 3, Coverage: 0.5}, 1, "coverage"},
 	} {
@@ -255,29 +261,47 @@ func TestCollectivesAreLeftOutAndNamed(t *testing.T) {
 	}
 }
 
-// TestTemplatesShareAConfiguration holds the trap that was seen on the H200: to
-// ncu, kernels that differ only in template arguments are one configuration.
-func TestTemplatesShareAConfiguration(t *testing.T) {
-	b := newBuilder()
-	thread := b.process(10, 1)
-	queue, c := b.queue(0, 0, 7), b.config([3]int32{8, 1, 1}, [3]int32{128, 1, 1}, 0)
-	mul, add := b.function("_Zmul", "elementwise_kernel<Mul>()", "elementwise_kernel"), b.function("_Zadd", "elementwise_kernel<Add>()", "elementwise_kernel")
-	for range 10 {
-		b.launch(thread, queue, mul, c, 2000)
-		b.launch(thread, queue, mul, c, 2000)
-		b.launch(thread, queue, add, c, 3000)
-	}
-	l := b.load()
-	for _, p := range []Policy{{}, {Partial: true}, {Program: time.Minute}} {
-		got, err := Choose(l, p)
+// TestTemplates: by mangled names one launch of each template instance is
+// enough; by function names they share a configuration, as was seen on the H200.
+func TestTemplates(t *testing.T) {
+	for _, test := range []struct {
+		mul, add string // mangled names
+		policy   Policy
+		base     string
+		launches int
+	}{
+		{"_Zmul", "_Zadd", Policy{}, "mangled", 2},
+		{"_Zmul", "_Zadd", Policy{Partial: true}, "mangled", 2},
+		{"_Zmul", "_Zadd", Policy{Program: time.Minute}, "mangled", 2},
+		{"", "", Policy{}, "function", 2},
+		{"", "", Policy{Partial: true}, "function", 2},
+		{"_Zmul", "", Policy{Partial: true}, "function", 2},
+	} {
+		l := templates(test.mul, test.add)
+		got, err := Choose(l, test.policy)
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkPlan(t, l, got)
-		if got.Predicted.Processes != 1 || got.Predicted.Launches > 3 {
-			t.Errorf("%+v: %d launches in %d processes: %s", p, got.Predicted.Launches, got.Predicted.Processes, got.Trade)
+		checkVerify(t, l, got)
+		if got.Predicted.Processes != 1 || got.Predicted.Launches != test.launches || got.Runs[0].KernelNameBase != test.base {
+			t.Errorf("%+v: %d launches in %d processes by %s names: %s", test, got.Predicted.Launches, got.Predicted.Processes, got.Runs[0].KernelNameBase, got.Trade)
 		}
 	}
+}
+
+// templates is a timeline of two instances of a template with one grid.
+func templates(mul, add string) *Launches {
+	b := newBuilder()
+	thread := b.process(10, 1)
+	queue, c := b.queue(0, 0, 7), b.config([3]int32{8, 1, 1}, [3]int32{128, 1, 1}, 0)
+	first, second := b.function(mul, "elementwise_kernel<Mul>()", "elementwise_kernel"), b.function(add, "elementwise_kernel<Add>()", "elementwise_kernel")
+	for range 10 {
+		b.launch(thread, queue, first, c, 2000)
+		b.launch(thread, queue, first, c, 2000)
+		b.launch(thread, queue, second, c, 3000)
+	}
+	return b.load()
 }
 
 // TestThreadsAreNotNumbered: launches of several threads change places.
@@ -430,7 +454,7 @@ func TestPasses(t *testing.T) {
 func TestForesee(t *testing.T) {
 	p := defaults()
 	text := p.Foresee()
-	for _, want := range []string{"0.9 s a launch", "30 kernels, so about 27 s", "28 s for each run", "120 s"} {
+	for _, want := range []string{"1.4 s a launch", "30 kernels, so about 43 s", "28 s for each run", "120 s"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %q", want, text)
 		}

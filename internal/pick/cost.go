@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// The model of what counting costs, from captures on an H200 with Nsight
-// Compute 2025.3.1: --set basic is 10 passes and 0.5 s a launch in a PyTorch
-// process, --set full 38 passes and 2 s; roofline with launch statistics,
-// occupancy and memory is 18 passes.
+// The model of what counting costs, from PyTorch processes under Nsight Compute
+// 2025.3.1 on H200 machines: 0.05 s a pass on one host, 0.08 to 0.1 s on a slower
+// one. --set basic is 10 passes, full 38; roofline with launch statistics,
+// occupancy and memory is 18.
 const (
-	secondsPerPass = 0.05
+	secondsPerPass = 0.08
+	slowerInPass   = 3.0 // a kernel in a pass against the timeline: lower clocks, its memory saved and restored
 	startSeconds   = 3.0 // of one ncu process beside the program: injection, modules, the report
 )
 
@@ -102,10 +103,9 @@ type costModel struct {
 }
 
 // launch predicts the seconds of one launch that takes ns on the GPU: the fixed
-// price of each pass, and the kernel itself, at lower clocks and with its
-// memory saved and restored around it.
+// price of each pass, and the kernel itself.
 func (m *costModel) launch(ns int64) float64 {
-	return float64(m.passes) * (secondsPerPass + 3*float64(ns)/1e9)
+	return float64(m.passes) * (secondsPerPass + slowerInPass*float64(ns)/1e9)
 }
 
 // process is the price of one more ncu process.

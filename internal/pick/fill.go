@@ -11,18 +11,20 @@ import (
 const mostKernels = 20
 
 // fill writes the choice into targets.
-func (c *choice) fill(t *Targets, chosen []int, plan *translation) {
+func (c *choice) fill(t *Targets, chosen []step, plan *translation) {
 	isChosen, isCounted := map[int]bool{}, map[int]bool{}
-	for _, g := range chosen {
-		isChosen[g] = true
-	}
 	var have int64
-	for i, g := range chosen {
+	haveIn := make([]int64, len(c.regions))
+	for i, s := range chosen {
+		g := s.group
+		isChosen[g] = true
 		have += c.totalNS[g]
+		for r := range haveIn {
+			haveIn[r] += c.regions[r].groups[g]
+		}
 		row := c.group(g, i+1)
 		row.Chosen = true
-		row.Reason = fmt.Sprintf("rank %d by GPU time: %s of the chosen regions in %s; with it %s are covered",
-			i+1, percent(c.totalNS[g], c.totals.RegionNS), plural(row.Launches, "launch", "launches"), percent(have, c.totals.RegionNS))
+		row.Reason = c.reason(s, i+1, have, haveIn)
 		if c.p.Slowest {
 			s := c.launch(c.slowest(g))
 			row.Slowest = &s
@@ -49,7 +51,20 @@ func (c *choice) fill(t *Targets, chosen []int, plan *translation) {
 	p.SecondsPerLaunch = round3(c.cost.launch(0))
 	p.CoverageRegions = share(have, c.totals.RegionNS+c.totals.RegionGraphNS)
 	p.CoverageAll = share(have, c.totals.KernelNS+c.totals.GraphNS)
+	p.CoverageByRegion = coverageOf(c.regions, func(g int) bool { return isCounted[g] })
 	p.OffTypical = share(plan.offNS, c.totals.RegionNS)
+}
+
+// reason says why a group was taken; have and haveIn are what is covered with
+// it, of everything and of each region.
+func (c *choice) reason(s step, rank int, have int64, haveIn []int64) string {
+	of, launches := percent(c.totalNS[s.group], c.totals.RegionNS), plural(len(c.members[s.group]), "launch", "launches")
+	if s.region < 0 {
+		return fmt.Sprintf("rank %d by GPU time: %s of the chosen regions in %s; with it %s are covered", rank, of, launches, percent(have, c.totals.RegionNS))
+	}
+	r := &c.regions[s.region]
+	return fmt.Sprintf("to cover %g %% of %s: %s of it, %s of the chosen regions, in %s; with it %s of %s are covered",
+		100*c.enough(), r.name(), percent(r.groups[s.group], r.ns), of, launches, percent(haveIn[s.region], r.ns), r.name())
 }
 
 // along adds the groups that are counted because the filters let them through,
@@ -63,7 +78,7 @@ func (c *choice) along(t *Targets, isChosen, isCounted map[int]bool) int64 {
 		}
 		rank++
 		row := c.group(g, rank)
-		row.Reason = "not chosen; counted along because the filter lets it through"
+		row.Reason = "not chosen by its own time; counted along because the filter lets it through"
 		if why := c.barred[g]; why != "" {
 			row.Reason += " (" + why + ")"
 		}
@@ -115,11 +130,17 @@ func (c *choice) explainRoles(t *Targets) {
 }
 
 func (c *choice) launch(i int) Launch {
-	number := int(c.number[i])
-	if c.p.Partial || !c.numbered(i) {
-		number = 0
+	out := c.l.describe(&c.l.launches[i])
+	if c.p.Partial {
+		return out
 	}
-	return c.l.describe(&c.l.launches[i], number)
+	if c.numbered(i, baseFunction) {
+		out.Number = int(c.numbering(baseFunction).of[i])
+	}
+	if c.nameKey(i, baseMangled).name != "" && c.numbered(i, baseMangled) {
+		out.MangledNumber = int(c.numbering(baseMangled).of[i])
+	}
+	return out
 }
 
 func (c *choice) group(g, rank int) Group {
@@ -169,8 +190,10 @@ func unique(list []int) []int {
 
 func (c *choice) noteOf(r *runPlan) string {
 	switch {
+	case r.Way == WayPerConfig && r.LaunchCount > 1 && r.KernelNameBase == baseFunction:
+		return fmt.Sprintf("%d launches of each configuration, because by function names kernels that differ only in template arguments share one", r.LaunchCount)
 	case r.Way == WayPerConfig && r.LaunchCount > 1:
-		return fmt.Sprintf("%d launches of each configuration, because kernels that differ only in template arguments share one to ncu", r.LaunchCount)
+		return fmt.Sprintf("%d launches of each configuration, so that typical ones are among them", r.LaunchCount)
 	case r.Way == WayFirst:
 		return "neither launch configurations nor launch numbers can be used"
 	}
@@ -220,7 +243,7 @@ func limitReason(l Limits) string {
 	case "top_n":
 		return fmt.Sprintf("top_n: the limit of %d groups was reached before", l.TopN)
 	case "coverage":
-		return fmt.Sprintf("coverage: %g %% of the GPU time was reached before", 100*l.Coverage)
+		return fmt.Sprintf("coverage: %g %% of the GPU time of each region was reached before", 100*l.Coverage)
 	case "budget_s":
 		return fmt.Sprintf("budget_s: with it the predicted time would exceed %g s", l.BudgetS)
 	}
@@ -284,7 +307,7 @@ func (c *choice) warnings(plan *translation) []string {
 		}
 	}
 	if len(processes) > 1 {
-		out = append(out, fmt.Sprintf("%d processes launch kernels in the regions: ncu counts in each of them by itself", len(processes)))
+		out = append(out, fmt.Sprintf("%d processes launch kernels in the regions: ncu counts the launches of a configuration over all of them together, and numbers them in each by itself; which of them a launch comes from may change", len(processes)))
 	}
 	return out
 }

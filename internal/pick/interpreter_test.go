@@ -13,14 +13,14 @@ import (
 )
 
 // interpret applies the options of a run to a timeline as ncu does, from what
-// was seen of ncu 2025.3.1 on an H200: launches are taken process by process in
-// the order of their calls; the NVTX filter comes first; --kernel-id numbers
-// the launches of a function among those that pass it; per-launch-config skips
-// and counts for each function name, grid, block and shared memory. It gives
-// the places of the launches in the timeline, from 1. With byIdent, kernels
-// that share a function name are different configurations, which ncu may do
-// where it compares mangled names.
-func interpret(t *testing.T, tl *timeline.Timeline, targets *Targets, r *Run, byIdent bool) []int {
+// was seen of ncu 2025.3.1 on an H200: launches are taken in the order of their
+// calls; the NVTX filter comes first; --kernel-id numbers the launches of a name
+// in a process among those that pass it; skip and count go over all processes
+// together, with per-launch-config for each name, grid, block and shared memory.
+// The name is that of --kernel-name-base, by default the function. It gives the
+// places of the launches in the timeline, from 1. TestAsSeen holds it against
+// what ncu did.
+func interpret(t *testing.T, tl *timeline.Timeline, targets *Targets, r *Run) []int {
 	t.Helper()
 	at := tl.Attribute()
 	parse := func(list []string) []*nvtx.Expr {
@@ -50,15 +50,16 @@ func interpret(t *testing.T, tl *timeline.Timeline, targets *Targets, r *Run, by
 	slices.SortStableFunc(order, func(x, y int) int {
 		return cmp.Or(cmp.Compare(called[x], called[y]), cmp.Compare(tl.Kernels[x].Start, tl.Kernels[y].Start))
 	})
-	name := func(i int, base string) string {
+	name := func(i int) string {
 		f := tl.Functions[tl.Kernels[i].Function]
-		switch base {
-		case "function":
+		switch r.KernelNameBase {
+		case "", "function":
 			return tl.Name(f.Short)
 		case "mangled":
 			return tl.Name(f.Mangled)
 		}
-		return tl.Name(f.Demangled)
+		t.Fatalf("kernel name base %q", r.KernelNameBase)
+		return ""
 	}
 	matches := func(pattern, text string) bool {
 		if expr, ok := strings.CutPrefix(pattern, "regex:"); ok {
@@ -67,16 +68,15 @@ func interpret(t *testing.T, tl *timeline.Timeline, targets *Targets, r *Run, by
 		return pattern == text
 	}
 	type config struct {
-		process     uint32
 		name        string
 		grid, block [3]int32
 		shared      int32
 	}
-	type function struct {
+	type named struct {
 		process uint32
 		name    string
 	}
-	numbers, seen := map[function]int{}, map[config]int{}
+	numbers, seen := map[named]int{}, map[config]int{}
 	var out []int
 	for _, i := range order {
 		k := &tl.Kernels[i]
@@ -84,8 +84,8 @@ func interpret(t *testing.T, tl *timeline.Timeline, targets *Targets, r *Run, by
 			continue
 		}
 		process := tl.Queues[k.Queue].Process
-		numbers[function{process, name(i, "function")}]++
-		if r.KernelName != "" && !matches(r.KernelName, name(i, r.KernelNameBase)) {
+		numbers[named{process, name(i)}]++
+		if r.KernelName != "" && !matches(r.KernelName, name(i)) {
 			continue
 		}
 		if r.KernelID != "" {
@@ -94,18 +94,15 @@ func interpret(t *testing.T, tl *timeline.Timeline, targets *Targets, r *Run, by
 			if cut < 0 || rest == r.KernelID {
 				t.Fatalf("kernel id %q", r.KernelID)
 			}
-			number := numbers[function{process, name(i, r.KernelNameBase)}]
-			if !matches("regex:"+rest[:cut], name(i, r.KernelNameBase)) || !regexp.MustCompile(rest[cut+1:]).MatchString(fmtInt(number)) {
+			number := numbers[named{process, name(i)}]
+			if !matches("regex:"+rest[:cut], name(i)) || !regexp.MustCompile(rest[cut+1:]).MatchString(fmtInt(number)) {
 				continue
 			}
 		}
-		key := config{process: process}
+		var key config
 		if r.FilterMode == "per-launch-config" {
 			c := &tl.Configs[k.Config]
-			key = config{process, name(i, "function"), c.Grid, c.Block, c.DynamicShared}
-			if byIdent { // in the form that names are compared in
-				key.name = name(i, r.KernelNameBase)
-			}
+			key = config{name(i), c.Grid, c.Block, c.DynamicShared}
 		}
 		seen[key]++
 		if n := seen[key]; n <= r.LaunchSkip || r.LaunchCount > 0 && n > r.LaunchSkip+r.LaunchCount {
@@ -130,30 +127,27 @@ func plannedIDs(r *Run) []int {
 }
 
 // checkPlan holds a choice against the interpreter: the runs count exactly what
-// they say, every chosen group is counted whatever ncu's idea of a launch
-// configuration, and predictions add up.
+// they say, every chosen group is counted, and predictions add up.
 func checkPlan(t *testing.T, l *Launches, targets *Targets) {
 	t.Helper()
-	for _, byIdent := range []bool{false, true} {
-		got := map[string]bool{}
-		for i := range targets.Runs {
-			r := &targets.Runs[i]
-			ids := interpret(t, l.t, targets, r, byIdent)
-			if want := plannedIDs(r); !byIdent && !slices.Equal(ids, want) {
-				t.Fatalf("run %d (%s, skip %d, count %d, %s%s): ncu counts %v, planned %v", i, r.Way, r.LaunchSkip, r.LaunchCount, r.KernelID, r.KernelName, ids, want)
-			}
-			for _, id := range ids {
-				for at := range l.launches {
-					if l.launches[at].kernel == id-1 {
-						got[l.groups[l.launches[at].group].id] = true
-					}
+	got := map[string]bool{}
+	for i := range targets.Runs {
+		r := &targets.Runs[i]
+		ids := interpret(t, l.t, targets, r)
+		if want := plannedIDs(r); !slices.Equal(ids, want) {
+			t.Fatalf("run %d (%s, skip %d, count %d, %s%s): ncu counts %v, planned %v", i, r.Way, r.LaunchSkip, r.LaunchCount, r.KernelID, r.KernelName, ids, want)
+		}
+		for _, id := range ids {
+			for at := range l.launches {
+				if l.launches[at].kernel == id-1 {
+					got[l.groups[l.launches[at].group].id] = true
 				}
 			}
 		}
-		for _, g := range targets.Groups {
-			if g.Chosen && !got[g.ID] {
-				t.Errorf("group %s %v %v is chosen and not counted (configurations by mangled name: %v)", g.Kernel, g.Grid, g.Block, byIdent)
-			}
+	}
+	for _, g := range targets.Groups {
+		if g.Chosen && !got[g.ID] {
+			t.Errorf("group %s %v %v is chosen and not counted", g.Kernel, g.Grid, g.Block)
 		}
 	}
 	n := 0
@@ -201,28 +195,23 @@ func resultsOf(l *Launches, ids []int) []Counted {
 // sound and covers what was predicted.
 func checkVerify(t *testing.T, l *Launches, targets *Targets) {
 	t.Helper()
-	for _, byIdent := range []bool{false, true} {
-		var ids []int
-		for i := range targets.Runs {
-			ids = append(ids, interpret(t, l.t, targets, &targets.Runs[i], byIdent)...)
-		}
-		v, err := Verify(targets, resultsOf(l, ids), l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(v.Missing) > 0 {
-			t.Errorf("missing %+v", v.Missing)
-		}
-		if byIdent {
-			continue
-		}
-		if len(v.MissingLaunches) > 0 || v.CoverageRegions != targets.Predicted.CoverageRegions {
-			t.Errorf("launches missing %+v, coverage %g of %g", v.MissingLaunches, v.CoverageRegions, targets.Predicted.CoverageRegions)
-		}
-		for _, m := range v.Matches {
-			if m.Verdict != Sound || !m.RegionInPlan {
-				t.Errorf("%+v", m)
-			}
+	var ids []int
+	for i := range targets.Runs {
+		ids = append(ids, interpret(t, l.t, targets, &targets.Runs[i])...)
+	}
+	v, err := Verify(targets, resultsOf(l, ids), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Missing)+len(v.MissingLaunches) > 0 || v.CoverageRegions != targets.Predicted.CoverageRegions {
+		t.Errorf("missing %+v, launches missing %+v, coverage %g of %g", v.Missing, v.MissingLaunches, v.CoverageRegions, targets.Predicted.CoverageRegions)
+	}
+	if !slices.Equal(v.CoverageByRegion, targets.Predicted.CoverageByRegion) {
+		t.Errorf("regions are covered by %+v, predicted %+v", v.CoverageByRegion, targets.Predicted.CoverageByRegion)
+	}
+	for _, m := range v.Matches {
+		if m.Verdict != Sound || !m.RegionInPlan {
+			t.Errorf("%+v", m)
 		}
 	}
 }

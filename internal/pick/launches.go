@@ -11,14 +11,14 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// Launches is the kernel launches of a timeline in the order in which each
-// process made them, sorted into groups of the same kernel, grid, block and
+// Launches is the kernel launches of a timeline in the order in which they were
+// made, sorted into groups of the same kernel, grid, block and
 // model of GPU.
 type Launches struct {
 	t        *timeline.Timeline
 	at       *timeline.Attribution
 	names    []names  // by timeline function
-	launches []launch // by process, then by the launching call
+	launches []launch // by the launching call, over all processes
 	groups   []group
 	byKey    map[groupKey]int
 	models   bool // more than one model of GPU
@@ -81,7 +81,6 @@ func Load(at *timeline.Attribution) *Launches {
 	}
 	slices.SortStableFunc(l.launches, func(x, y launch) int {
 		return cmp.Or(
-			cmp.Compare(x.process, y.process),
 			cmp.Compare(x.called, y.called),
 			cmp.Compare(t.Kernels[x.kernel].Start, t.Kernels[y.kernel].Start),
 			cmp.Compare(x.kernel, y.kernel))
@@ -130,6 +129,14 @@ func (k *groupKey) id() string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// in gives the name in a form that --kernel-name-base knows.
+func (n *names) in(base string) string {
+	if base == baseMangled {
+		return n.mangled
+	}
+	return n.function
+}
+
 func (l *Launches) pid(process uint32) int {
 	if int(process) < len(l.t.Processes) {
 		return l.t.Processes[process].PID
@@ -137,13 +144,13 @@ func (l *Launches) pid(process uint32) int {
 	return 0
 }
 
-// describe gives a launch for people; number is its invocation, 0 if unknown.
-func (l *Launches) describe(e *launch, number int) Launch {
+// describe gives a launch for people; its numbers are left to the caller.
+func (l *Launches) describe(e *launch) Launch {
 	k := &l.t.Kernels[e.kernel]
 	q := &l.t.Queues[k.Queue]
 	return Launch{
 		ID: e.kernel + 1, DurationNS: e.ns, Region: l.at.Path(l.at.KernelNode(e.kernel)), Process: l.pid(e.process),
-		Device: int(q.Device), Context: int(q.Context), Stream: int(q.Stream), Number: number, Graph: k.GraphID(),
+		Device: int(q.Device), Context: int(q.Context), Stream: int(q.Stream), Graph: k.GraphID(),
 	}
 }
 

@@ -11,6 +11,59 @@ import (
 // maxAccept bounds the launches of one group that are weighed.
 const maxAccept = 4096
 
+// A numbering is the numbers that --kernel-id gives to launches: it counts
+// those of a name within a process that pass the NVTX filter, from 1. Seen with
+// ncu 2025.3: the name is that of --kernel-name-base.
+type numbering struct {
+	base string
+	of   []int32 // by launch; 0 where the NVTX filter stops it
+	// orderly is the last number of a name up to which one thread alone
+	// launched it: beyond, the order may change from run to run.
+	orderly map[nameKey]int32
+}
+
+type nameKey struct {
+	process uint32
+	name    string
+}
+
+// numbering numbers the launches by names of the given form.
+func (c *choice) numbering(base string) *numbering {
+	if n := c.numberings[base]; n != nil {
+		return n
+	}
+	n := &numbering{base: base, of: make([]int32, len(c.l.launches)), orderly: map[nameKey]int32{}}
+	counts, thread := map[nameKey]int32{}, map[nameKey]uint32{}
+	for i := range c.l.launches {
+		if !c.in[i] {
+			continue
+		}
+		e, key := &c.l.launches[i], c.nameKey(i, base)
+		counts[key]++
+		n.of[i] = counts[key]
+		if counts[key] == 1 {
+			thread[key] = e.thread
+		}
+		if thread[key] == e.thread && n.orderly[key] == counts[key]-1 {
+			n.orderly[key] = counts[key]
+		}
+	}
+	c.numberings[base] = n
+	return n
+}
+
+func (c *choice) nameKey(launch int, base string) nameKey {
+	e := &c.l.launches[launch]
+	return nameKey{e.process, c.l.names[e.function].in(base)}
+}
+
+// numbered tells whether a launch has the same number in every run. A launch
+// that has by its function name has by its mangled name as well.
+func (c *choice) numbered(launch int, base string) bool {
+	n := c.numbering(base)
+	return n.of[launch] <= n.orderly[c.nameKey(launch, base)]
+}
+
 // A want is a launch to be counted by its number: any of accept will do.
 type want struct {
 	group  int
@@ -23,7 +76,7 @@ func (c *choice) typicalWants(groups []int) []want {
 	for _, g := range groups {
 		w := want{group: g}
 		for _, i := range c.members[g] {
-			if len(w.accept) < maxAccept && c.numbered(i) && c.isTypical(i) {
+			if len(w.accept) < maxAccept && c.isTypical(i) {
 				w.accept = append(w.accept, i)
 			}
 		}
@@ -35,91 +88,119 @@ func (c *choice) typicalWants(groups []int) []want {
 func (c *choice) slowestWants(groups []int) []want {
 	var out []want
 	for _, g := range groups {
-		w := want{group: g, exact: RoleSlowest}
-		if i := c.slowest(g); c.numbered(i) {
-			w.accept = []int{i}
-		}
-		out = append(out, w)
+		out = append(out, want{group: g, accept: []int{c.slowest(g)}, exact: RoleSlowest})
 	}
 	return out
 }
 
-func (c *choice) functionOf(launch int) functionKey {
-	e := &c.l.launches[launch]
-	return functionKey{e.process, c.l.names[e.function].function}
+// split parts the wants into those that can be met by number and the others.
+func (c *choice) split(wants []want) (can, cannot []want) {
+	base := c.bases(groupsOf(wants))[0]
+	for _, w := range wants {
+		if slices.ContainsFunc(w.accept, func(i int) bool { return c.numbered(i, base) }) {
+			can = append(can, w)
+		} else {
+			cannot = append(cannot, w)
+		}
+	}
+	return can, cannot
 }
 
-// numbered tells whether a launch has the same number in every run.
-func (c *choice) numbered(launch int) bool {
-	return c.number[launch] <= c.orderly[c.functionOf(launch)]
+func groupsOf(wants []want) []int {
+	var out []int
+	for _, w := range wants {
+		out = append(out, w.group)
+	}
+	return out
 }
 
-// byNumber finds launch numbers that, applied to every function of the wants,
-// hold a launch of each want, and add the fewest others. ncu takes one list of
-// functions and one of numbers a process, so that each number counts a launch
-// of each function.
-func (c *choice) byNumber(wants []want) (*translation, string) {
+// byNumber finds launch numbers that, applied to every name of the wants, hold
+// a launch of each want, and add the fewest others: by mangled or by function
+// names, whichever is cheaper.
+func (c *choice) byNumber(wants []want) (best *translation, why string) {
 	if c.p.Partial {
 		return nil, "launches cannot be numbered: the timeline shows only part of the program"
 	}
-	functions := map[string]bool{}
-	for _, w := range wants {
-		if len(w.accept) == 0 {
-			return nil, fmt.Sprintf("launches of %s cannot be numbered: several threads launch it, in an order that may change", c.l.groups[w.group].names.short)
+	for _, base := range c.bases(groupsOf(wants)) {
+		t, closed := c.byNumberOf(base, wants)
+		if t == nil {
+			why = cmp.Or(why, closed)
+			continue
 		}
-		for _, i := range w.accept {
-			functions[c.functionOf(i).function] = true
+		if c.settle(t); best == nil || t.seconds < best.seconds {
+			best = t
 		}
 	}
-	n := c.numbersOf(functions)
+	return best, why
+}
+
+// byNumberOf numbers by one form of the names. ncu takes one list of names and
+// one of numbers a process, so that each number counts a launch of each name.
+func (c *choice) byNumberOf(base string, wants []want) (*translation, string) {
+	chosen, exact, named := map[int]bool{}, map[int]string{}, map[string]bool{}
+	wants = slices.Clone(wants)
+	for k := range wants {
+		w := &wants[k]
+		w.accept = slices.DeleteFunc(slices.Clone(w.accept), func(i int) bool { return !c.numbered(i, base) })
+		def := &c.l.groups[w.group]
+		if len(w.accept) == 0 {
+			return nil, fmt.Sprintf("launches of %s cannot be numbered: several threads launch it, in an order that may change", def.names.short)
+		}
+		chosen[w.group], named[def.names.in(base)] = true, true
+		if w.exact != "" {
+			exact[w.accept[0]] = w.exact
+		}
+	}
+	n := c.numbersOf(base, named)
 	numbers := n.cover(wants)
 	var list []string
-	for f := range functions {
-		list = append(list, f)
+	for name := range named {
+		list = append(list, name)
 	}
 	slices.Sort(list)
 	id, err := ncu.KernelIDs(list, numbers, c.p.MaxFilter)
 	if err != nil {
 		return nil, err.Error()
 	}
-	r := runPlan{Run: Run{Way: WayNumbers, KernelID: id, KernelNameBase: "function", FilterMode: "global"}}
-	chosen, exact := map[int]bool{}, map[int]string{}
-	for _, w := range wants {
-		chosen[w.group] = true
-		if w.exact != "" {
-			exact[w.accept[0]] = w.exact
-		}
+	r := runPlan{Run: Run{Way: WayNumbers, KernelID: id, KernelNameBase: base, FilterMode: "global"}}
+	for _, i := range n.launches(numbers) {
+		r.picks = append(r.picks, planned{i, cmp.Or(exact[i], c.roleOf(i, chosen))})
 	}
-	for _, number := range numbers {
-		for _, i := range n.at[int32(number)] {
-			r.picks = append(r.picks, planned{i, cmp.Or(exact[i], c.roleOf(i, chosen))})
-		}
-	}
-	slices.SortFunc(r.picks, func(x, y planned) int { return cmp.Compare(x.launch, y.launch) })
 	return &translation{name: "launches by number", runs: []runPlan{r}}, ""
 }
 
-// numbering knows the launches of some functions by their number.
-type numbering struct {
+// numbers knows the launches of some names by their number.
+type numbers struct {
+	*numbering
 	c  *choice
 	at map[int32][]int
 }
 
-func (c *choice) numbersOf(functions map[string]bool) *numbering {
-	n := &numbering{c: c, at: map[int32][]int{}}
+func (c *choice) numbersOf(base string, named map[string]bool) *numbers {
+	n := &numbers{c.numbering(base), c, map[int32][]int{}}
 	pass := make([]bool, len(c.l.names))
 	for i := range c.l.names {
-		pass[i] = functions[c.l.names[i].function]
+		pass[i] = named[c.l.names[i].in(base)]
 	}
 	for i := range c.l.launches {
 		if c.in[i] && pass[c.l.launches[i].function] {
-			n.at[c.number[i]] = append(n.at[c.number[i]], i)
+			n.at[n.of[i]] = append(n.at[n.of[i]], i)
 		}
 	}
 	return n
 }
 
-func (n *numbering) price(number int32) float64 {
+// launches are those that have one of the numbers, in their order.
+func (n *numbers) launches(list []int) []int {
+	var out []int
+	for _, number := range list {
+		out = append(out, n.at[int32(number)]...)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (n *numbers) price(number int32) float64 {
 	sum := 0.0
 	for _, i := range n.at[number] {
 		sum += n.c.cost.launch(n.c.l.launches[i].ns)
@@ -129,11 +210,11 @@ func (n *numbering) price(number int32) float64 {
 
 // cover takes numbers one by one, the one with the most wants for its price
 // first, then drops those that later ones made unnecessary.
-func (n *numbering) cover(wants []want) []int {
+func (n *numbers) cover(wants []want) []int {
 	holds := map[int32][]int{} // wants by number
 	for w := range wants {
 		for _, i := range wants[w].accept {
-			number := n.c.number[i]
+			number := n.of[i]
 			if list := holds[number]; len(list) == 0 || list[len(list)-1] != w {
 				holds[number] = append(list, w)
 			}

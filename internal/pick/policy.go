@@ -20,7 +20,7 @@ type Policy struct {
 	KernelKey                    string // what messages call KernelInclude; "" is kernel_include
 
 	TopN     int           // groups at most; 0 is no limit
-	Coverage float64       // share of the GPU time that can be chosen which is enough; 0 is all of it
+	Coverage float64       // share of the GPU time that can be chosen which is enough, of everything and of each include; 0 is all of it
 	Budget   time.Duration // predicted time of all ncu processes together; 0 is no limit
 
 	Slowest     bool // also the slowest launch of each group

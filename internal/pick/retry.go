@@ -25,7 +25,7 @@ func Retry(t *Targets, missing []Missing, l *Launches, p Policy) ([]Run, error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &choice{l: l, p: p, filter: filter, medians: map[int]int{}}
+	c := newChoice(l, p, filter)
 	c.pass()
 	c.sort(kernels)
 	c.cost = costModel{passes: t.Predicted.PassesPerLaunch, program: t.Predicted.ProgramSeconds}
@@ -44,9 +44,13 @@ func Retry(t *Targets, missing []Missing, l *Launches, p Policy) ([]Run, error) 
 		return nil, nil
 	}
 	plan.runs = plan.runs[:min(len(plan.runs), maxRetries)]
-	c.settle(plan, groups)
+	c.settle(plan)
 	out := &Targets{}
-	c.fill(out, groups, plan)
+	var steps []step
+	for _, g := range groups {
+		steps = append(steps, step{g, -1})
+	}
+	c.fill(out, steps, plan)
 	for i := range out.Runs {
 		out.Runs[i].Retry = true
 		out.Runs[i].Note = joinNotes(fmt.Sprintf("again, another way: %s missed before", plural(len(groups), "group", "groups")), out.Runs[i].Note)
@@ -69,7 +73,7 @@ func waysTried(t *Targets, missing []Missing) map[string]bool {
 
 func (c *choice) otherWay(groups []int, tried map[string]bool) *translation {
 	if !tried[WayPerConfig] {
-		if t, missing, _ := c.perConfig(groups, false); t != nil && len(missing) == 0 {
+		if t, _, _ := c.perConfig(groups, false); t != nil {
 			return t
 		}
 		if t, _ := c.rounds(groups); t != nil {
@@ -77,8 +81,11 @@ func (c *choice) otherWay(groups []int, tried map[string]bool) *translation {
 		}
 	}
 	if !tried[WayNumbers] {
-		wants := slices.DeleteFunc(c.typicalWants(groups), func(w want) bool { return len(w.accept) == 0 })
-		if t, _ := c.byNumber(wants); t != nil {
+		// A version of ncu may tell configurations apart in another way than the
+		// one that was seen; numbers of function names depend on it least.
+		c.plain = tried[WayPerConfig]
+		can, _ := c.split(c.typicalWants(groups))
+		if t, _ := c.byNumber(can); t != nil {
 			return t
 		}
 	}

@@ -123,9 +123,12 @@ type Launch struct {
 	Context    int    `json:"context"`
 	Stream     int    `json:"stream"`
 	// Number counts the launches of its function in its process that pass the
-	// NVTX filter, from 1, as --kernel-id does; 0 where it cannot be told.
-	Number int   `json:"number,omitempty"`
-	Graph  int64 `json:"graph,omitempty"`
+	// NVTX filter, from 1, as --kernel-id does by function names; 0 where it
+	// cannot be told.
+	Number int `json:"number,omitempty"`
+	// MangledNumber is the same by mangled names, as --kernel-name-base says.
+	MangledNumber int   `json:"mangled_number,omitempty"`
+	Graph         int64 `json:"graph,omitempty"`
 }
 
 // LeftOut sums the launches that are not counted for one reason.
@@ -162,7 +165,7 @@ type LeftRow struct {
 
 // The ways to tell ncu what to count.
 const (
-	WayPerConfig = "per-launch-config" // some launches of each function and configuration
+	WayPerConfig = "per-launch-config" // some launches of each configuration
 	WayNumbers   = "kernel-id"         // launches by their number
 	WayFirst     = "first launches"    // from the first launch on
 )
@@ -187,8 +190,7 @@ type Run struct {
 }
 
 // Needed tells whether a run still has something to count after what earlier
-// ones brought: more than planned where ncu takes kernels that differ in their
-// template arguments for different configurations.
+// ones brought, which may be more than was planned.
 func (r *Run) Needed(v *Verification) bool {
 	got := v.counted()
 	return slices.ContainsFunc(r.Planned, func(p Planned) bool {
@@ -233,7 +235,9 @@ type Prediction struct {
 	EverySeconds    float64 `json:"every_launch_seconds"`
 	CoverageRegions float64 `json:"coverage_regions"` // share of the GPU time in the regions
 	CoverageAll     float64 `json:"coverage_all"`     // share of all GPU time
-	OffTypical      float64 `json:"off_typical"`      // share of the GPU time in the regions that a launch away from the median stands for
+	// CoverageByRegion has a row for each include expression.
+	CoverageByRegion []RegionCoverage `json:"coverage_by_region,omitempty"`
+	OffTypical       float64          `json:"off_typical"` // share of the GPU time in the regions that a launch away from the median stands for
 }
 
 // JSON writes targets.json.

@@ -21,7 +21,7 @@ type translation struct {
 	name    string // for the comparison
 	runs    []runPlan
 	seconds float64
-	offNS   int64 // GPU time of chosen groups that a launch away from the median stands for
+	offNS   int64 // GPU time that a launch away from the median stands for
 	trade   string
 }
 
@@ -45,7 +45,7 @@ func (c *choice) translate(groups []int) (*translation, error) {
 			closed = append(closed, why)
 			return
 		}
-		c.settle(t, groups)
+		c.settle(t)
 		ways = append(ways, t)
 	}
 	if c.p.Slowest {
@@ -69,10 +69,7 @@ func (c *choice) translate(groups []int) (*translation, error) {
 }
 
 func (c *choice) typicalWays(groups []int, consider func(*translation, string)) {
-	all, missing, why := c.perConfig(groups, false)
-	if len(missing) > 0 {
-		all, why = nil, "no window of launches of each configuration holds every group"
-	}
+	all, _, why := c.perConfig(groups, false)
 	consider(all, why)
 	consider(c.byNumber(c.typicalWants(groups)))
 	consider(c.both(groups, nil))
@@ -84,23 +81,15 @@ func (c *choice) typicalWays(groups []int, consider func(*translation, string)) 
 
 // numbersFirst takes by number what can be numbered, and the rest in rounds.
 func (c *choice) numbersFirst(groups []int) (*translation, string) {
-	var wants []want
-	var rest []int
-	for _, w := range c.typicalWants(groups) {
-		if len(w.accept) > 0 {
-			wants = append(wants, w)
-		} else {
-			rest = append(rest, w.group)
-		}
-	}
-	if len(wants) == 0 || len(rest) == 0 {
+	can, cannot := c.split(c.typicalWants(groups))
+	if len(can) == 0 || len(cannot) == 0 {
 		return nil, ""
 	}
-	first, why := c.byNumber(wants)
+	first, why := c.byNumber(can)
 	if first == nil {
 		return nil, why
 	}
-	second, why := c.rounds(rest)
+	second, why := c.rounds(groupsOf(cannot))
 	if second == nil {
 		return nil, why
 	}
@@ -117,7 +106,7 @@ func (c *choice) slowestWays(groups []int, consider func(*translation, string)) 
 		return
 	}
 	// Those that can be numbered; the typical ones must do for the others.
-	slowest = slices.DeleteFunc(slowest, func(w want) bool { return len(w.accept) == 0 })
+	slowest, _ = c.split(slowest)
 	second, why := c.byNumber(slowest)
 	if second == nil {
 		consider(first, why)
@@ -144,8 +133,8 @@ func (c *choice) both(groups []int, further []want) (*translation, string) {
 }
 
 // rounds takes one launch of each configuration, then in a further process the
-// same of what was missed, until nothing is: kernels that differ only in their
-// template arguments come one after the other.
+// same of what was missed, until nothing is: without mangled names, kernels
+// that differ only in their template arguments come one after the other.
 func (c *choice) rounds(groups []int) (*translation, string) {
 	all := &translation{name: "one of each configuration in rounds"}
 	for left := groups; len(left) > 0; {
@@ -162,8 +151,19 @@ func (c *choice) rounds(groups []int) (*translation, string) {
 	return all, ""
 }
 
+// groups are those with a launch that is counted.
+func (t *translation) groups(c *choice) map[int]bool {
+	out := map[int]bool{}
+	for _, r := range t.runs {
+		for _, p := range r.picks {
+			out[c.l.launches[p.launch].group] = true
+		}
+	}
+	return out
+}
+
 // settle adds up what a way costs and how typical its launches are.
-func (c *choice) settle(t *translation, groups []int) {
+func (c *choice) settle(t *translation) {
 	t.seconds, t.offNS = 0, 0
 	typical := map[int]bool{}
 	for i := range t.runs {
@@ -172,13 +172,13 @@ func (c *choice) settle(t *translation, groups []int) {
 		for _, p := range r.picks {
 			e := &c.l.launches[p.launch]
 			r.Seconds += c.cost.launch(e.ns)
-			typical[e.group] = typical[e.group] || p.role == RoleTypical
+			typical[e.group] = typical[e.group] || c.isTypical(p.launch)
 		}
 		t.seconds += r.Seconds
 		r.Seconds = round3(r.Seconds)
 	}
-	for _, g := range groups {
-		if !typical[g] {
+	for g, is := range typical {
+		if !is {
 			t.offNS += c.totalNS[g]
 		}
 	}
@@ -265,29 +265,49 @@ func (c *choice) slowest(g int) int {
 	})
 }
 
-// filterNames gives the names to filter by and their form: mangled, on which
-// both tools agree, unless the timeline lacks it for one of the kernels.
-func (c *choice) filterNames(groups []int) (base string, of func(*names) string) {
-	for _, g := range groups {
-		if c.l.groups[g].names.mangled == "" {
-			return "function", func(n *names) string { return n.function }
-		}
+// The forms of a name that ncu compares, of which both tools know the same
+// spelling.
+const (
+	baseMangled  = "mangled"
+	baseFunction = "function"
+)
+
+// bases gives the forms of names to filter by, the better first: mangled names
+// tell template instances apart, where the timeline has them for all groups.
+func (c *choice) bases(groups []int) []string {
+	if c.plain || slices.ContainsFunc(groups, func(g int) bool { return c.l.groups[g].names.mangled == "" }) {
+		return []string{baseFunction}
 	}
-	return "mangled", func(n *names) string { return n.mangled }
+	return []string{baseMangled, baseFunction}
 }
 
 // perConfig takes launches of each configuration: after skip of them, count.
 // With one set, it takes a single launch and leaves the groups that this
-// misses; else it searches for the window that holds them all.
-func (c *choice) perConfig(groups []int, one bool) (t *translation, missing []int, why string) {
+// misses; else it searches for the window that holds them all. Configurations
+// go by mangled or by function names, whichever is cheaper.
+func (c *choice) perConfig(groups []int, one bool) (best *translation, missing []int, why string) {
 	if !ncu.PerLaunchConfig(c.p.Version) {
 		return nil, nil, fmt.Sprintf("ncu %s has no per-launch-config", c.p.Version)
 	}
-	base, of := c.filterNames(groups)
+	for _, base := range c.bases(groups) {
+		t, without, closed := c.perConfigOf(base, groups, one)
+		if t == nil {
+			why = cmp.Or(why, closed)
+			continue
+		}
+		c.settle(t)
+		if best == nil || len(without) < len(missing) || len(without) == len(missing) && c.worth(t) < c.worth(best) {
+			best, missing = t, without
+		}
+	}
+	return best, missing, why
+}
+
+func (c *choice) perConfigOf(base string, groups []int, one bool) (t *translation, missing []int, why string) {
 	byName := map[string][]int{}
 	var list []string
 	for _, g := range groups {
-		name := of(c.l.groups[g].names)
+		name := c.l.groups[g].names.in(base)
 		byName[name] = append(byName[name], g)
 		list = append(list, name)
 	}
@@ -298,16 +318,16 @@ func (c *choice) perConfig(groups []int, one bool) (t *translation, missing []in
 	t = &translation{name: "launches of each configuration"}
 	for i, pass := range f.Passes {
 		var part []int
-		wanted := map[string]bool{}
+		named := map[string]bool{}
 		for _, name := range f.Names[i] {
 			part = append(part, byName[name]...)
-			wanted[name] = true
+			named[name] = true
 		}
 		slices.Sort(part)
-		w := c.windows(part, func(n *names) bool { return wanted[of(n)] })
+		w := c.windows(part, base, named)
 		best := w.search(one)
 		if best == nil {
-			return nil, part, ""
+			return nil, nil, "no window of launches of each configuration holds every group"
 		}
 		missing = append(missing, best.missing...)
 		r := runPlan{Run: Run{Way: WayPerConfig, KernelName: pass, KernelNameBase: base, FilterMode: "per-launch-config", LaunchSkip: best.skip, LaunchCount: best.count, Note: f.Note}}
@@ -319,14 +339,15 @@ func (c *choice) perConfig(groups []int, one bool) (t *translation, missing []in
 	return t, missing, ""
 }
 
-// firstLaunches counts from the first launch of the named kernels on until each
-// group was met: what is left where nothing else can be used.
+// firstLaunches counts from the first launch of the named kernels on, over all
+// processes, until each group was met: what is left where nothing else can be
+// used.
 func (c *choice) firstLaunches(groups []int) (*translation, error) {
-	base, of := c.filterNames(groups)
+	base := c.bases(groups)[0]
 	var list []string
 	chosen := map[int]bool{}
 	for _, g := range groups {
-		list = append(list, of(c.l.groups[g].names))
+		list = append(list, c.l.groups[g].names.in(base))
 		chosen[g] = true
 	}
 	f, err := ncu.KernelFilter(list, c.p.MaxFilter)
@@ -335,30 +356,20 @@ func (c *choice) firstLaunches(groups []int) (*translation, error) {
 	}
 	t := &translation{name: "the first launches"}
 	for i, pass := range f.Passes {
-		seen := map[uint32][]int{}
-		first := map[int]int{}
+		r := runPlan{Run: Run{Way: WayFirst, KernelName: pass, KernelNameBase: base, FilterMode: "global", Note: f.Note}}
+		met := map[int]bool{}
 		for at := range c.l.launches {
 			e := &c.l.launches[at]
-			if !c.in[at] || !slices.Contains(f.Names[i], of(&c.l.names[e.function])) {
+			if !c.in[at] || !slices.Contains(f.Names[i], c.l.names[e.function].in(base)) {
 				continue
 			}
-			seen[e.process] = append(seen[e.process], at)
-			n := len(seen[e.process])
-			if old, ok := first[e.group]; chosen[e.group] && (!ok || n < old) {
-				first[e.group] = n
+			r.picks = append(r.picks, planned{at, c.roleOf(at, chosen)})
+			if chosen[e.group] && !met[e.group] {
+				met[e.group] = true
+				r.LaunchCount = len(r.picks)
 			}
 		}
-		count := 1
-		for _, n := range first {
-			count = max(count, n)
-		}
-		r := runPlan{Run: Run{Way: WayFirst, KernelName: pass, KernelNameBase: base, FilterMode: "global", LaunchCount: count, Note: f.Note}}
-		for _, list := range seen {
-			for _, at := range list[:min(count, len(list))] {
-				r.picks = append(r.picks, planned{at, c.roleOf(at, chosen)})
-			}
-		}
-		slices.SortFunc(r.picks, func(x, y planned) int { return cmp.Compare(x.launch, y.launch) })
+		r.picks = r.picks[:r.LaunchCount]
 		t.runs = append(t.runs, r)
 	}
 	return t, nil

@@ -23,6 +23,9 @@ type Verification struct {
 	CoverageRegions float64 `json:"coverage_regions"` // share of the GPU time in the chosen regions
 	CoverageAll     float64 `json:"coverage_all"`
 	CoveredNS       int64   `json:"covered_ns"` // in the chosen regions
+	// CoverageByRegion has a row for each include expression; absent in files of
+	// earlier versions and where no region was chosen.
+	CoverageByRegion []RegionCoverage `json:"coverage_by_region,omitempty"`
 
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -301,6 +304,7 @@ func (v *verifier) coverage() {
 	}
 	o.CoverageRegions = share(o.CoveredNS, v.t.Totals.RegionNS+v.t.Totals.RegionGraphNS)
 	o.CoverageAll = share(o.CoveredNS, v.t.Totals.KernelNS+v.t.Totals.GraphNS)
+	o.CoverageByRegion = coverageOf(v.l.regionTimes(v.filter, v.in), func(g int) bool { return got[v.l.groups[g].id] })
 	counts := map[string]int{}
 	for _, m := range o.Matches {
 		counts[m.Verdict]++
@@ -320,7 +324,7 @@ func Survey(l *Launches, include, exclude []string) (*Targets, error) {
 	if err != nil {
 		return nil, fmt.Errorf("survey launches: %w", err)
 	}
-	c := &choice{l: l, filter: filter, medians: map[int]int{}}
+	c := newChoice(l, Policy{}, filter)
 	c.pass()
 	return &Targets{Schema: Schema, Timeline: l.t.Source.Path, Include: filter.include, Exclude: filter.exclude, Unmatched: filter.unmatched, Totals: c.totals}, nil
 }

@@ -45,7 +45,7 @@ func TestConfigurationsAsSeen(t *testing.T) {
 	slices.Sort(ends)
 	r := &Run{FilterMode: "per-launch-config", LaunchCount: 1}
 	var got []string
-	for _, id := range interpret(t, l.t, &Targets{Include: []string{"decode/"}}, r, false) {
+	for _, id := range interpret(t, l.t, &Targets{Include: []string{"decode/"}}, r) {
 		call, _ := l.at.KernelCall(id - 1)
 		if call.Start > ends[1] {
 			continue
@@ -75,7 +75,7 @@ func results(t *testing.T, l *Launches, targets *Targets, all []Counted) []Count
 	t.Helper()
 	var out []Counted
 	for i := range targets.Runs {
-		for _, id := range interpret(t, l.t, targets, &targets.Runs[i], false) {
+		for _, id := range interpret(t, l.t, targets, &targets.Runs[i]) {
 			out = append(out, all[id-1])
 		}
 	}
@@ -168,7 +168,7 @@ func TestRetryTakesAnotherWay(t *testing.T) {
 			if runs[i].Way == targets.Runs[0].Way {
 				t.Errorf("the second way is the first: %s", runs[i].Way)
 			}
-			if ids := interpret(t, l.t, targets, &runs[i], false); !slices.Equal(ids, plannedIDs(&runs[i])) {
+			if ids := interpret(t, l.t, targets, &runs[i]); !slices.Equal(ids, plannedIDs(&runs[i])) {
 				t.Errorf("run %d: ncu counts %v, planned %v", i, ids, plannedIDs(&runs[i]))
 			}
 			for _, planned := range runs[i].Planned {
@@ -183,6 +183,35 @@ func TestRetryTakesAnotherWay(t *testing.T) {
 	}
 	if runs, err := Retry(targets, nil, l, p); err != nil || runs != nil {
 		t.Errorf("nothing missing gives %v, %v", runs, err)
+	}
+}
+
+// TestOtherConfigurationsAreCaught: a version of ncu that takes the instances of
+// a template for one configuration, whatever the names, misses one of them; the
+// verification says so and the retry, by number of the function, finds it.
+func TestOtherConfigurationsAreCaught(t *testing.T) {
+	l := templates("_Zmul", "_Zadd")
+	targets, err := Choose(l, Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := &targets.Runs[0]; r.Way != WayPerConfig || r.KernelNameBase != "mangled" {
+		t.Fatalf("planned by %s of %s names", r.Way, r.KernelNameBase)
+	}
+	v, err := Verify(targets, resultsOf(l, interpret(t, l.t, targets, &Run{FilterMode: "per-launch-config", LaunchCount: 1})), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Missing) != 1 || v.Missing[0].Kernel != "elementwise_kernel<Add>" {
+		t.Fatalf("missing %+v", v.Missing)
+	}
+	runs, err := Retry(targets, v.Missing, l, Policy{})
+	if err != nil || len(runs) != 1 || runs[0].Way != WayNumbers || runs[0].KernelNameBase != "function" || !strings.Contains(runs[0].KernelID, "elementwise_kernel") {
+		t.Fatalf("retry %+v, %v", runs, err)
+	}
+	targets.Runs = append(targets.Runs, runs...)
+	if v, err = Verify(targets, resultsOf(l, interpret(t, l.t, targets, &runs[0])), l); err != nil || slices.ContainsFunc(v.Missing, func(m Missing) bool { return strings.Contains(m.Kernel, "Add") }) {
+		t.Errorf("missing after the retry %+v, %v", v.Missing, err)
 	}
 }
 

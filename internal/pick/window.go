@@ -5,62 +5,54 @@ import (
 	"slices"
 )
 
-// windows holds the launches that pass all filters, in the two ways in which
-// ncu may tell launch configurations apart. Seen with ncu 2025.3: a
-// configuration is the function name (without template arguments), grid, block
-// and shared memory. That a filter by mangled names makes it the mangled name
-// instead is possible, and a window must then hold every group as well.
+// windows holds the launches that pass all filters, by launch configuration.
+// Seen with ncu 2025.3: a configuration is the name in the form of
+// --kernel-name-base, grid, block and dynamic shared memory, and its launches
+// are counted over all processes together.
 type windows struct {
-	c          *choice
-	groups     []int
-	chosen     map[int]bool
-	byFunction [][]int // first launches of each configuration, by function name
-	longest    map[int]int
+	c         *choice
+	groups    []int
+	chosen    map[int]bool
+	sequences [][]int // first launches of each configuration
+	last      int     // the largest skip that can still hold every group; -1 where none can
 }
 
 type configKey struct {
-	process     uint32
-	function    string
+	name        string
 	grid, block [3]int32
 	shared      int32
 }
 
-type identKey struct {
-	process uint32
-	group   int
-	shared  int32
-}
-
-func (c *choice) windows(groups []int, wanted func(*names) bool) *windows {
-	w := &windows{c: c, groups: groups, chosen: map[int]bool{}, longest: map[int]int{}}
+func (c *choice) windows(groups []int, base string, named map[string]bool) *windows {
+	w := &windows{c: c, groups: groups, chosen: map[int]bool{}, last: maxSkip - 1}
 	for _, g := range groups {
 		w.chosen[g] = true
 	}
 	pass := make([]bool, len(c.l.names))
 	for i := range c.l.names {
-		pass[i] = wanted(&c.l.names[i])
+		pass[i] = named[c.l.names[i].in(base)]
 	}
-	index := map[configKey]int{}
-	counts := map[identKey]int{}
+	index, place := map[configKey]int{}, map[int]int{} // place: the last of a group in any sequence, from 1
 	for i := range c.l.launches {
 		e := &c.l.launches[i]
 		if !c.in[i] || !pass[e.function] {
 			continue
 		}
 		k := &c.l.groups[e.group].key
-		key := configKey{e.process, c.l.names[e.function].function, k.grid, k.block, e.shared}
+		key := configKey{c.l.names[e.function].in(base), k.grid, k.block, e.shared}
 		at, ok := index[key]
 		if !ok {
-			at = len(w.byFunction)
+			at = len(w.sequences)
 			index[key] = at
-			w.byFunction = append(w.byFunction, nil)
+			w.sequences = append(w.sequences, nil)
 		}
-		if len(w.byFunction[at]) < maxSkip+maxCount {
-			w.byFunction[at] = append(w.byFunction[at], i)
+		if n := len(w.sequences[at]); n < maxSkip+maxCount {
+			w.sequences[at] = append(w.sequences[at], i)
+			place[e.group] = max(place[e.group], n+1)
 		}
-		ident := identKey{e.process, e.group, e.shared}
-		counts[ident]++
-		w.longest[e.group] = max(w.longest[e.group], counts[ident])
+	}
+	for _, g := range groups {
+		w.last = min(w.last, place[g]-1)
 	}
 	return w
 }
@@ -76,16 +68,13 @@ type window struct {
 // search finds the best window: one that holds every group, or, with one set,
 // the best of a single launch, which may miss some. Nil where there is none.
 func (w *windows) search(one bool) *window {
-	counts := maxCount
+	counts, skips := maxCount, w.last+1
 	if one {
-		counts = 1
+		counts, skips = 1, maxSkip
 	}
 	var best *window
 	for count := 1; count <= counts; count++ {
-		for skip := range maxSkip {
-			if !w.every(skip) {
-				break
-			}
+		for skip := range skips {
 			got := w.take(skip, count)
 			if len(got.missing) > 0 && !one {
 				continue
@@ -98,17 +87,11 @@ func (w *windows) search(one bool) *window {
 	return best
 }
 
-// every tells whether each group has a launch after skip where configurations
-// are told apart by the full name.
-func (w *windows) every(skip int) bool {
-	return !slices.ContainsFunc(w.groups, func(g int) bool { return w.longest[g] <= skip })
-}
-
 func (w *windows) take(skip, count int) *window {
 	c := w.c
 	got := &window{skip: skip, count: count}
-	hit, typical := map[int]bool{}, map[int]bool{}
-	for _, seq := range w.byFunction {
+	typical := map[int]bool{} // by group that is met
+	for _, seq := range w.sequences {
 		if skip >= len(seq) {
 			continue
 		}
@@ -116,19 +99,22 @@ func (w *windows) take(skip, count int) *window {
 			e := &c.l.launches[i]
 			got.taken = append(got.taken, i)
 			got.worth += c.cost.launch(e.ns)
-			hit[e.group] = true
 			typical[e.group] = typical[e.group] || c.isTypical(i)
 		}
 	}
 	slices.Sort(got.taken)
 	for _, g := range w.groups {
-		switch {
-		case !hit[g]:
+		if _, hit := typical[g]; !hit {
 			got.missing = append(got.missing, g)
-		case !typical[g]:
-			got.worth += share(c.totalNS[g], c.totals.RegionNS) * c.cost.process()
 		}
 	}
+	var off int64
+	for g, is := range typical {
+		if !is {
+			off += c.totalNS[g]
+		}
+	}
+	got.worth += share(off, c.totals.RegionNS) * c.cost.process()
 	got.worth = math.Round(got.worth*10) / 10 // among equals the smaller window is the safer
 	return got
 }

@@ -300,7 +300,7 @@ func (r *run) launches(t *timeline.Timeline, seen []nvtx.Seen) int {
 	q := timeline.Query{Region: region}
 	split := c.FilterMode == "per-launch-config" // skip and count apply to each
 	if split {
-		q.By = timeline.ByLaunchConfig | timeline.ByProcess
+		q.By = timeline.ByLaunchConfig
 	}
 	window := func(calls int64) int64 {
 		calls = max(0, calls-int64(c.LaunchSkip))
@@ -310,18 +310,17 @@ func (r *run) launches(t *timeline.Timeline, seen []nvtx.Seen) int {
 		return calls
 	}
 	// To ncu, kernels that differ only in template arguments share a
-	// configuration.
+	// configuration, and so do processes.
 	type config struct {
 		function    string
 		grid, block [3]int32
 		shared      int32
-		process     int
 	}
 	calls := map[config]int64{}
 	for _, row := range t.KernelRows(q).Rows {
 		var key config
 		if split {
-			key = config{row.ShortName, *row.Grid, *row.Block, *row.DynamicShared, *row.Process}
+			key = config{row.ShortName, *row.Grid, *row.Block, *row.DynamicShared}
 		}
 		calls[key] += row.Calls
 	}
