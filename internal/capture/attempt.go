@@ -30,6 +30,7 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 	env, removed := c.environment(temp)
 	r.Removed = removed
 	r.Command = c.line(env)
+	a.Command = r.Command
 	if err := os.WriteFile(filepath.Join(c.Logs, "cmd.txt"), []byte(r.Command+"\n"), 0o644); err != nil {
 		a.Outcome = *refuse(OutputUnwritable, err.Error(), "", "")
 		a.Outcome.What = string(c.Tool) + " was not started"
@@ -172,6 +173,9 @@ func (c *Capture) evidence(ctx context.Context, a *Attempt, ended tool.Ended, te
 	}
 	if e.requests > 0 && ended.Stopped != tool.Interrupted {
 		e.requests-- // that one was a limit, not the user
+	}
+	for _, p := range ended.Forked {
+		e.Forked = append(e.Forked, tool.Quote(p.String()))
 	}
 	for _, p := range append(ended.Left, ended.Alive...) {
 		e.Left = append(e.Left, p.String())

@@ -55,6 +55,9 @@ type Capture struct {
 	Retries int           // further attempts after a failure that passes by itself
 	Backoff time.Duration // before the second attempt, then doubled; 0 is 2 s
 
+	// Notice receives a line when the engine does more than was asked for.
+	Notice func(string)
+
 	Record func(Recording) // receives each attempt in a form that Play understands
 
 	Progress func(Progress) // called about once a second and at each change of stage
@@ -73,6 +76,8 @@ type Result struct {
 // An Attempt is one start of the profiler.
 type Attempt struct {
 	Number   int             `json:"number"`
+	Reason   string          `json:"reason,omitempty"` // why another command was tried than the one given
+	Command  string          `json:"command"`          // as Result.Command
 	Started  time.Time       `json:"started"`
 	Seconds  float64         `json:"seconds"`
 	Code     int             `json:"exit_code"` // as a shell shows it
@@ -86,8 +91,9 @@ type Attempt struct {
 }
 
 // Run makes a capture: check, clean, run, judge, put the report in its place,
-// and once more where the failure passes by itself. It always returns an
-// outcome; nothing that it started is alive afterwards.
+// once more where the failure passes by itself, and once more with forked
+// children followed where they did the work unseen. It always returns an outcome;
+// nothing that it started is alive afterwards.
 func Run(ctx context.Context, c Capture) Result {
 	c = c.withDefaults()
 	r := Result{}
@@ -95,18 +101,27 @@ func Run(ctx context.Context, c Capture) Result {
 		r.Outcome = *o
 		return r
 	}
+	c.attempts(ctx, &r)
+	if r.Outcome.unfollowed && ctx.Err() == nil {
+		c.followForks(ctx, &r)
+	}
+	return r
+}
+
+// attempts starts the profiler until it succeeds or fails for good.
+func (c *Capture) attempts(ctx context.Context, r *Result) {
 	for n := 1; ; n++ {
-		a := c.attempt(ctx, n, &r)
+		a := c.attempt(ctx, len(r.Attempts)+1, r)
 		r.Attempts = append(r.Attempts, a)
 		r.Outcome = a.Outcome
 		again := a.Outcome.Retryable && !a.Outcome.Usable && len(r.Kept) == 0
 		if !again || n > c.Retries {
-			return r
+			return
 		}
 		if !c.pause(ctx, c.Backoff<<(n-1)) {
 			r.Outcome.verdict(Interrupted, nil)
 			r.Outcome.Evidence = "while waiting to try again after: " + a.Outcome.String()
-			return r
+			return
 		}
 	}
 }
@@ -129,6 +144,9 @@ func (c Capture) withDefaults() Capture {
 	}
 	if c.Logs == "" {
 		c.Logs = filepath.Dir(c.Output)
+	}
+	if c.Notice == nil {
+		c.Notice = func(string) {}
 	}
 	if c.Secret == nil {
 		c.Secret = func(string, string) bool { return false }

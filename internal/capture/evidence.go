@@ -42,6 +42,7 @@ type Evidence struct {
 	Stopped    tool.StopReason // we stopped the run
 	Killed     bool            // and had to kill it
 	TargetSeen bool            // the workload was seen alive
+	Forked     []string        // processes of the workload that were forked and never called exec
 	LastLine   string
 
 	Stdout, Stderr string

@@ -42,6 +42,7 @@ func (o *Outcome) judgeReport(e *Evidence, found []Finding, here []File) {
 	o.warn(e, found, "")
 	o.warnUnseen(e, found)
 	missing := e.missing()
+	o.lacks = missing != ""
 	switch {
 	case e.Stopped != tool.NotStopped:
 		o.stopped(e, found)
@@ -55,8 +56,10 @@ func (o *Outcome) judgeReport(e *Evidence, found []Finding, here []File) {
 		o.verdict(Partial, nil)
 		o.Evidence = exitText(e)
 	case missing != "":
-		o.verdict(MissingData, firstOf(found, "diag_not_started", "diag_no_events", "diag_driver", "cupti_two_clients"))
+		f := firstOf(found, "diag_driver", "cupti_two_clients", "diag_not_started", "diag_no_events")
+		o.verdict(MissingData, f)
 		o.Evidence = missing
+		o.judgeForks(e, f)
 	case e.Tool == Ncu && !has(found, "ncu_report") && e.Content == nil:
 		o.verdict(Partial, nil)
 		o.Evidence = "ncu did not say that the report is complete"

@@ -25,6 +25,12 @@ type Outcome struct {
 	Reports  []string  `json:"reports,omitempty"` // good ones
 	Streams  []string  `json:"streams,omitempty"` // .qdstrm that can be imported
 	Stale    []string  `json:"stale,omitempty"`   // files of an earlier run at the path asked for
+
+	lacks bool // the report lacks something that was asked for, whatever the verdict
+
+	// unfollowed: what is missing was probably done by forked children, which
+	// the profiler was not told to follow.
+	unfollowed bool
 }
 
 // A Warning rides on an outcome.

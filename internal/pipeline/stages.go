@@ -24,6 +24,7 @@ func (r *run) capture(kind capture.Tool, command tool.Command, output string, ti
 		Record: record, Tool: kind, Command: command, Output: r.store.Path(output), Target: r.Plan.Pipeline.Workload.Command,
 		Limits: r.limits(timeout), Interrupts: r.Interrupts, Retries: s.Retries, Backoff: s.Backoff,
 		Secret: runs.Secret, KeepEnv: sortedKeys(r.Plan.Pipeline.Workload.Env),
+		Notice:   func(line string) { r.Say(string(kind) + ": " + line) },
 		Progress: func(p capture.Progress) { r.live(fmt.Sprintf("%s: %s", kind, p)) },
 	}
 }
@@ -81,8 +82,12 @@ func (r *run) record(ctx context.Context, folder string, result capture.Result, 
 		s := m.Stage(stage)
 		for i, a := range result.Attempts {
 			code, seconds, outcome := a.Code, a.Seconds, record(a.Outcome)
+			command := a.Command
+			if command == "" { // it was refused before it had one
+				command = result.Command
+			}
 			s.Attempts = append(s.Attempts, runs.Attempt{
-				Command: []string{result.Command}, Dir: r.dir, Started: a.Started.UTC(), Seconds: &seconds, ExitCode: &code, Outcome: &outcome, Files: files[i],
+				Command: []string{command}, Dir: r.dir, Started: a.Started.UTC(), Seconds: &seconds, ExitCode: &code, Outcome: &outcome, Files: files[i],
 			})
 		}
 		return nil

@@ -136,6 +136,11 @@ type Ended struct {
 	// those that could not be (a process stuck in the kernel).
 	Left, Alive []Process
 
+	// Forked are processes of the target that were forked and never called exec:
+	// what such a child does, a profiler may not see. Those that live for less
+	// than about a quarter of a second may be missing.
+	Forked []Process
+
 	CPU time.Duration // of the whole tree
 
 	// LastLine is the last one before the run was asked to stop, as Quote gives

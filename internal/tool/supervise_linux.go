@@ -66,6 +66,7 @@ type supervisor struct {
 	lastBusy time.Time
 	busyMark time.Duration
 	members  int
+	forked   map[proc]bool // seen so far; of a proc only pid and start
 
 	ended Ended
 }
@@ -190,6 +191,7 @@ func (s *supervisor) observe(now time.Time) {
 		return
 	}
 	s.noteTarget(now)
+	s.noteForks()
 	s.noteBusy(now)
 	if s.job.OnTick != nil {
 		s.job.OnTick(Tick{
@@ -219,6 +221,30 @@ func (s *supervisor) noteTarget(now time.Time) {
 		s.targetGone = time.Time{}
 	} else if s.ended.TargetSeen && s.targetGone.IsZero() {
 		s.targetGone = now
+	}
+}
+
+// execTime is within what a child that is to run another program has called
+// exec.
+const execTime = 50 * time.Millisecond
+
+// noteForks remembers the children of the target that go on without exec.
+func (s *supervisor) noteForks() {
+	var now unix.Timespec
+	if len(s.tree.forked) == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return
+	}
+	for _, p := range s.tree.forked {
+		id := proc{pid: p.pid, start: p.start}
+		age := time.Duration(now.Nano()) - time.Duration(p.start)*clockTick
+		if s.forked[id] || age < execTime || s.ofProfiler(p) {
+			continue
+		}
+		if s.forked == nil {
+			s.forked = map[proc]bool{}
+		}
+		s.forked[id] = true
+		s.ended.Forked = append(s.ended.Forked, Process{p.pid, p.name})
 	}
 }
 

@@ -556,3 +556,30 @@ func TestParseStat(t *testing.T) {
 		}
 	}
 }
+
+// TestSuperviseForked: a child that goes on without exec is told from one that
+// runs another program.
+func TestSuperviseForked(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		want         int
+	}{
+		{"subshells", `(sleep 0.7; :) & (sleep 0.7; :) & wait`, 2},
+		{"programs", `sleep 0.7 & sleep 0.7 & wait`, 0},
+		{"grandchild", `sh -c '(sleep 0.7; :) & wait; :'; :`, 1},
+		{"none", `sleep 0.6`, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ended, _, _ := superviseShell(t, t.Context(), c.script, nil)
+			if len(ended.Forked) != c.want {
+				t.Errorf("forked %v, want %d", ended.Forked, c.want)
+			}
+			for _, p := range ended.Forked {
+				if p.Name != "sh" {
+					t.Errorf("forked %v", p)
+				}
+			}
+		})
+	}
+}

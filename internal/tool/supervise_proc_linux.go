@@ -20,9 +20,13 @@ type proc struct {
 	state                byte
 	start                uint64 // ticks since boot
 	cpu                  time.Duration
+	forked               bool // and has not called exec since
 }
 
 func (p proc) dead() bool { return p.state == 'Z' || p.state == 'X' }
+
+// forkNoExec is the kernel's PF_FORKNOEXEC among the flags of a process.
+const forkNoExec = 0x40
 
 // clockTick is USER_HZ, which is 100 on every architecture Linux runs on today.
 const clockTick = 10 * time.Millisecond
@@ -76,7 +80,7 @@ func parseStat(pid int, data []byte) (proc, bool) {
 	return proc{
 		pid: pid, name: string(data[open+1 : shut]), state: f[0][0],
 		ppid: num(1), pgid: num(2), sid: num(3),
-		start: start, cpu: time.Duration(ticks) * clockTick,
+		start: start, cpu: time.Duration(ticks) * clockTick, forked: num(6)&forkNoExec != 0,
 	}, true
 }
 

@@ -24,6 +24,7 @@ type tree struct {
 	ever     map[int]uint64
 	sessions map[int]bool // sessions that belong to the tree alone
 	peak     map[int]time.Duration
+	forked   []proc // members at the last scan, ended ones too, that have not called exec
 }
 
 // startTree starts cmd and registers its tree in one step: another run that
@@ -64,9 +65,12 @@ func (t *tree) scan() error {
 	active.Lock()
 	defer active.Unlock()
 	member := t.members(table)
-	t.known = map[int]proc{}
+	t.known, t.forked = map[int]proc{}, nil
 	for pid := range member {
 		p := table[pid]
+		if p.forked && pid != t.root {
+			t.forked = append(t.forked, p)
+		}
 		if p.dead() {
 			if p.ppid == t.self && pid != t.root {
 				_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)

@@ -1,0 +1,154 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// nsys does not look into children that are forked and go on without exec,
+// unless it is told to. A workload that does its work in such children leaves a
+// report without any of it, and no word about why.
+const (
+	forkOption  = "trace-fork-before-exec"
+	forkSetting = "pipeline.nsys.trace_fork_before_exec=true"
+)
+
+// judgeForks explains data that is missing from a report of nsys. f is the
+// message that explains it already; one that names the driver or another profiler
+// knows better.
+func (o *Outcome) judgeForks(e *Evidence, f *Finding) {
+	if e.Tool != Nsys || e.Options == nil || slices.Contains(e.Options, forkOption) {
+		return
+	}
+	if f != nil && (f.ID == "diag_driver" || f.ID == "cupti_two_clients") {
+		return
+	}
+	if len(e.Forked) == 0 {
+		o.Cause = "the workload did nothing of the kind, or did it in children that it forked without exec, which nsys does not trace by itself"
+		o.Next = "check that the workload does it at all; if it does so in forked children, set " + forkSetting
+		return
+	}
+	o.unfollowed = true
+	o.Cause = "the workload forked " + children(e.Forked) + " without exec, and nsys was not told to trace those"
+	o.Next = "set " + forkSetting
+}
+
+func children(names []string) string {
+	if len(names) == 1 {
+		return "a child (" + names[0] + ")"
+	}
+	return fmt.Sprintf("%d children (first %s)", len(names), names[0])
+}
+
+// followForks tries once more with forked children traced. What the first try
+// left stays the result where the second one was disturbed and brought nothing
+// more: tracing a forked child crashes or hangs some programs.
+func (c *Capture) followForks(ctx context.Context, r *Result) {
+	first := *r
+	aside, err := putAside(c.Output)
+	if err != nil {
+		r.Outcome.Warnings = append(r.Outcome.Warnings, Warning{"not-followed", "forked children were not traced in a second try: " + err.Error(), first.Outcome.Next})
+		return
+	}
+	why := first.Outcome.Evidence + ": " + first.Outcome.Cause
+	c.Notice("trying once more with --" + forkOption + "=true: " + why)
+	again := *c
+	again.Command.Args = withOption(c.Command.Args, "--"+forkOption+"=true")
+	again.Limits.Timeout = patienceFor(first.Attempts[len(first.Attempts)-1].Seconds, c.Limits.Timeout)
+	second := Result{Attempts: slices.Clone(first.Attempts)}
+	again.attempts(ctx, &second)
+	for i := len(first.Attempts); i < len(second.Attempts); i++ {
+		second.Attempts[i].Reason = why
+	}
+	*r = second
+	note := Warning{"forks-followed", "forked children were traced in a second try (" + forkSetting + "), because " + why, "set " + forkSetting + " to spare the first one"}
+	if o := second.Outcome; !o.Usable || (o.lacks && o.Kind != MissingData) {
+		c.takeBack(r, first, aside)
+		return
+	}
+	_ = os.RemoveAll(aside)
+	switch o := &r.Outcome; {
+	case o.Kind == MissingData:
+		note.Next = ""
+	case o.Kind == Captured, o.Kind == WithWarnings && len(o.Warnings) > 0 && o.Evidence == o.Warnings[0].Text:
+		o.verdict(WithWarnings, nil)
+		o.Evidence, o.Next = note.Text, note.Next
+	}
+	r.Outcome.Warnings = append([]Warning{note}, r.Outcome.Warnings...)
+	r.Attempts[len(r.Attempts)-1].Outcome = r.Outcome
+}
+
+// patienceFor bounds the second try by what the first one took, in seconds, within
+// the limit that was given.
+func patienceFor(took float64, limit time.Duration) time.Duration {
+	bound := max(time.Minute, time.Duration(10*took*float64(time.Second)))
+	if limit > 0 {
+		return min(limit, bound)
+	}
+	return bound
+}
+
+// takeBack makes the first try the result again; the attempts of both stay.
+func (c *Capture) takeBack(r *Result, first Result, aside string) {
+	failed := r.Outcome
+	r.Outcome, r.Reports, r.Command = first.Outcome, first.Reports, first.Command
+	if failed.Kind == Interrupted {
+		r.Outcome.Kind, r.Outcome.Evidence = Interrupted, failed.Evidence
+	}
+	r.Outcome.Warnings = append([]Warning{{"forks-not-followed", "a second try with --" + forkOption + "=true brought nothing more: " + failed.String(), failed.Next}}, r.Outcome.Warnings...)
+	if err := putBack(aside, c.Output); err != nil {
+		r.Outcome.Usable, r.Reports, r.Outcome.Reports = false, nil, nil
+		r.Kept = append(r.Kept, aside)
+		r.Outcome.Warnings = append(r.Outcome.Warnings, Warning{"not-moved", err.Error(), "take the report of the first try from " + aside})
+	}
+}
+
+// withOption adds an option of nsys profile.
+func withOption(args []string, option string) []string {
+	at := 0
+	if len(args) > 0 && args[0] == "profile" {
+		at = 1
+	}
+	return slices.Insert(slices.Clone(args), at, option)
+}
+
+// putAside moves the files of a run into a folder beside them.
+func putAside(base string) (string, error) {
+	dir, err := os.MkdirTemp(filepath.Dir(base), ".deepprof-first-")
+	if err != nil {
+		return "", err
+	}
+	if err := moveAll(siblings(base), dir); err != nil {
+		return "", errors.Join(err, putBack(dir, base))
+	}
+	return dir, nil
+}
+
+// putBack moves them where they were, over whatever stands there, and removes
+// the folder.
+func putBack(dir, base string) error {
+	if err := removeOld(base); err != nil {
+		return err
+	}
+	left, err := filepath.Glob(globEscape(dir) + "/*")
+	if err != nil {
+		return err
+	}
+	if err := moveAll(left, filepath.Dir(base)); err != nil {
+		return err
+	}
+	return os.Remove(dir)
+}
+
+func moveAll(paths []string, dir string) error {
+	var errs []error
+	for _, path := range paths {
+		errs = append(errs, os.Rename(path, filepath.Join(dir, filepath.Base(path))))
+	}
+	return errors.Join(errs...)
+}
