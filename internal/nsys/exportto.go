@@ -6,8 +6,19 @@ import (
 	"os"
 	"path/filepath"
 
+	"al.essio.dev/pkg/shellescape"
+
 	"github.com/deepprof/deepprof/internal/tool"
 )
+
+// ExportLine is the command, for a shell, that does what Export does.
+func ExportLine(nsys tool.Tool, report, target string) string {
+	return shellescape.QuoteCommand(append([]string{nsys.Path}, exportArgs(report, target)...))
+}
+
+func exportArgs(report, target string) []string {
+	return []string{"export", "--type=sqlite", "--force-overwrite=true", "--output=" + target, report}
+}
 
 // Export turns a report into the SQLite file target, replacing what is there.
 // Target appears whole and checked, or not at all.

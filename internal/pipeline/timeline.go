@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -156,6 +157,9 @@ func (r *run) checkTimeline(ctx context.Context, report string, exports map[stri
 	}
 	exports[report] = target
 	content := &capture.Content{Rows: map[string]int64{}}
+	if err := appendLine(r.store.Path("nsys/cmd.txt"), nsys.ExportLine(r.nsys, report, target)); err != nil {
+		return nil, err
+	}
 	if _, err := runs.BlankEnvironments(target); err != nil {
 		content.Warnings = append(content.Warnings, "the environment that nsys stored is still in the export: "+err.Error())
 	}
@@ -175,6 +179,16 @@ func (r *run) checkTimeline(ctx context.Context, report string, exports map[stri
 	content.Rows[dataKernels] = int64(len(t.Kernels) + len(t.Graphs))
 	content.Rows[dataRanges] = int64(len(t.Ranges))
 	return content, nil
+}
+
+// appendLine adds a line to a text file.
+func appendLine(path, line string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line + "\n")
+	return errors.Join(err, f.Close())
 }
 
 // traced are the parts of a timeline that the configuration asked for: what was
