@@ -281,7 +281,7 @@ def record_of(result, clock, batch, prompt_tokens):
         "prefill_ms": result.prefill.ms(),
         "decode_ms": None,
         "ttft_ms": ttft_ms,
-        "token_ms": [step.ms() for step in result.steps],
+        "token_ms": token_times(result, clock),
         "tokens_per_s": None,
         "host_ms": {"prefill": result.prefill.host_ms(), "ttft": None, "decode": None},
     }
@@ -295,6 +295,14 @@ def record_of(result, clock, batch, prompt_tokens):
         record["tokens_per_s"] = batch * len(result.steps) / (record["decode_ms"] / 1e3)
     record.update(hooked_times(result.hooked))
     return record
+
+
+def token_times(result, clock):
+    """Milliseconds from one token to the next, with what the host does between two steps."""
+    if result.decode is None:
+        return []
+    moments = [result.decode.start] + [step.end for step in result.steps]
+    return [clock.ms(before, after) for before, after in zip(moments, moments[1:])]
 
 
 def hooked_times(spans):

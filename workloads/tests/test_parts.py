@@ -8,6 +8,7 @@ import torch
 from session import data, failure, metrics, models, vlm
 from session.cache import StaticPolicy
 from session.choose import Chooser
+from session.generation import token_times
 from tests.support import spec_with
 
 
@@ -210,3 +211,14 @@ class StaticPolicyTest(unittest.TestCase):
         self.assertIn("first layer", self.obstacle(4, 4, None)[0])
         self.assertIsNone(self.obstacle(4, None, 4))
         self.assertIsNone(self.obstacle(8, None, None))
+
+
+class TokenTimesTest(unittest.TestCase):
+    def test_the_time_between_two_steps_belongs_to_a_token(self):
+        def span(start, end):
+            return types.SimpleNamespace(start=start, end=end)
+
+        clock = types.SimpleNamespace(ms=lambda before, after: after - before)
+        result = types.SimpleNamespace(decode=span(10, 33), steps=[span(11, 15), span(18, 22), span(25, 32)])
+        self.assertEqual(token_times(result, clock), [5, 7, 10])
+        self.assertEqual(token_times(types.SimpleNamespace(decode=None, steps=[]), clock), [])
