@@ -162,8 +162,8 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 				fmt.Fprintf(s.err, "blocker: %s: %s\n  fix: %s\n", row.Name, row.Evidence, row.Fix)
 			}
 		}
-		if blocked.Misconfigured() {
-			return usagef("the configuration names files that cannot be used; nothing was started")
+		if blocked.OfWorkload() {
+			return &failure{exitWorkload, errors.New("the workload cannot run with what the configuration gives it; nothing was started")}
 		}
 		return &failure{exitNothing, fmt.Errorf("%w; mend it, or turn the stage off, or say --ignore-blockers", err)}
 	}

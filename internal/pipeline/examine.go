@@ -55,10 +55,11 @@ func (r *run) examine(ctx context.Context) (doctor.Report, error) {
 	return report, nil
 }
 
-// Checks of the files that the configuration names.
+// Checks of what the configuration gives to the workload: files and a device.
 const (
 	checkModel   = "model"
 	checkDataset = "dataset"
+	checkDevice  = "gpus" // of the doctor: a blocker where the index does not exist
 )
 
 // inputRows are the checks of model and dataset.
@@ -99,10 +100,10 @@ func checks(p *plan.Plan, runDir string) doctor.Options {
 	}
 }
 
-// Misconfigured tells whether nothing but files that the configuration names is
-// in the way.
-func (e *BlockedError) Misconfigured() bool {
+// OfWorkload tells whether nothing but what the configuration gives to the
+// workload is in the way: its files, or the index of its device.
+func (e *BlockedError) OfWorkload() bool {
 	return !slices.ContainsFunc(e.Report.Rows, func(row doctor.Row) bool {
-		return row.Status == doctor.Blocker && row.Check != checkModel && row.Check != checkDataset
+		return row.Status == doctor.Blocker && !slices.Contains([]string{checkModel, checkDataset, checkDevice}, row.Check)
 	})
 }
