@@ -34,18 +34,25 @@ PATH is a run folder or a packed run, a run of the store ./runs by its id or as
 ncu, metrics.json, operators.json, flops.json and targets.json. A result.json is
 drawn again as it is.
 
+A run that names regions (pipeline.ncu.ncu_cli.nvtx_include) is about their
+launches alone: kernels, opportunities and findings leave out loading and
+warm-up. --region names others, also for files, and --whole counts everything.
+
 The reports go into the run. For files, and for a packed run, they go into the
 folder NAME.deepprof, where NAME is that of the first; --output names another.
 What an earlier analysis wrote there is replaced; a folder with other files in it
 is refused.`,
 		example: `  deepprof analyze latest
   deepprof analyze report.sqlite report.ncu-rep
+  deepprof analyze report.sqlite --region prefill --region decode
   deepprof analyze report.sqlite --output out && xdg-open out/report.html
   deepprof analyze runs/latest/result.json --output redrawn`,
 		args: atLeast("PATH"),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			output := f.StringP("output", "o", "", "write into `DIR`")
 			asJSON := f.Bool("json", false, "print the result as JSON and write nothing")
+			regions := f.StringArray("region", nil, "count the launches of the NVTX regions `EXPR` alone; may be given again")
+			whole := f.Bool("whole", false, "count the whole timeline, also where the run names regions")
 			return func(ctx context.Context, args []string) error {
 				if err := nameAll(args); err != nil {
 					return err
@@ -55,6 +62,9 @@ is refused.`,
 					return err
 				}
 				defer in.done()
+				if err := in.scope(*regions, *whole); err != nil {
+					return err
+				}
 				result, err := in.result(ctx)
 				if err != nil {
 					return err
@@ -92,6 +102,22 @@ type analysisInput struct {
 	drawn  string // a result.json that is taken as it is
 	folder string // where the reports belong
 	done   func()
+}
+
+// scope takes what the command line says of the part to count.
+func (a *analysisInput) scope(regions []string, whole bool) error {
+	switch {
+	case len(regions) == 0 && !whole:
+		return nil
+	case len(regions) > 0 && whole:
+		return usagef("analyze: --region and --whole exclude each other")
+	case a.drawn != "":
+		return usagef("analyze: %s is drawn as it is; give the run, or the timeline, with --region or --whole", a.drawn)
+	case a.in.Timeline == "":
+		return usagef("analyze: --region and --whole choose from a timeline, and there is none")
+	}
+	a.in.Include, a.in.Exclude = regions, nil
+	return nil
 }
 
 func (a *analysisInput) result(ctx context.Context) (*analysis.Result, error) {

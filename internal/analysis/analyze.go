@@ -37,6 +37,7 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 		a.conclude,      // findings
 		a.trim,          // to what a report can hold
 		a.mergeNotes,
+		a.mergeFacts,
 	} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -77,6 +78,24 @@ func (a *analyzer) mergeNotes(context.Context) error {
 	return nil
 }
 
+// mergeFacts keeps one version of CUDA where the driver's and PyTorch's are the
+// same, and tells them apart where they are not.
+func (a *analyzer) mergeFacts(context.Context) error {
+	env := &a.res.Environment
+	for i := range env.Software {
+		f := &env.Software[i]
+		switch {
+		case f.Name != "CUDA" || env.CUDA == "":
+		case f.Value == env.CUDA:
+			env.Software = slices.Delete(env.Software, i, i+1)
+			return nil
+		default:
+			f.Name = "CUDA of PyTorch"
+		}
+	}
+	return nil
+}
+
 func newResult(in Input) *Result {
 	return &Result{
 		Schema: Schema, Version: in.Version,
@@ -99,6 +118,7 @@ type analyzer struct {
 	kinds      *kinds
 
 	tl    *timed            // nil without a timeline
+	scope *scoped           // nil for the whole timeline
 	byKey map[kernelKey]int // kernels of the result
 	// regionIDs are those of the rows of Result.Regions for all work together,
 	// which come first; stageRegions those of the stages, none for the whole.

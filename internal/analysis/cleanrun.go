@@ -125,14 +125,15 @@ func (a *analyzer) describeWorkload(m *workload.Metrics) {
 		{"batch size", m.Plan.BatchSize}, {"prompt length", m.Plan.PromptLength}, {"new tokens", m.Plan.MaxNewTokens},
 		{"epochs", m.Plan.Epochs}, {"samples", m.Plan.Samples}, {"repeats", m.Plan.Repeats}, {"warm-up passes", m.Plan.Warmup},
 	} {
-		if n.value > 0 {
+		text := n.name == "prompt length" || n.name == "new tokens"
+		if n.value > 0 && !(text && m.Kind == "resnet") { // the plan has them for every session
 			w.Shape = append(w.Shape, Fact{n.name, strconv.Itoa(n.value)})
 		}
 	}
 	w.Shape = append(w.Shape, Fact{"torch.compile", yesNo(f.Compile)}, Fact{"CUDA graphs", yesNo(f.CUDAGraphs)})
 	for _, s := range []Fact{
 		{"Python", m.Software.Python}, {"PyTorch", m.Software.Torch}, {"CUDA", m.Software.CUDA},
-		{"cuDNN", m.Software.CUDNN}, {"Transformers", m.Software.Transformers},
+		{"cuDNN", cudnnVersion(m.Software.CUDNN)}, {"Transformers", m.Software.Transformers},
 		{"GPU", a.unseenGPU(m)},
 	} {
 		if s.Value != "" {
@@ -147,6 +148,18 @@ func (a *analyzer) unseenGPU(m *workload.Metrics) string {
 		return ""
 	}
 	return m.Software.GPU
+}
+
+// cudnnVersion writes 91900 as 9.19.0, and 8907 as 8.9.7.
+func cudnnVersion(s string) string {
+	n, err := strconv.Atoi(s)
+	switch {
+	case err != nil || n < 1000:
+		return s
+	case n < 10000:
+		return fmt.Sprintf("%d.%d.%d", n/1000, n%1000/100, n%100)
+	}
+	return fmt.Sprintf("%d.%d.%d", n/10000, n%10000/100, n%100)
 }
 
 func yesNo(b bool) string {
@@ -175,7 +188,7 @@ func (a *analyzer) aggregates() {
 		unit := "ms"
 		switch {
 		case strings.HasSuffix(name, "_per_s"):
-			unit = "1/s"
+			unit = strings.TrimSuffix(name, "_per_s") + "/s"
 		case strings.HasSuffix(name, "_bytes"):
 			unit = "byte"
 		}

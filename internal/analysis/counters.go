@@ -248,6 +248,9 @@ func (a *analyzer) attach(i int, l *launch, others int) {
 	k.Untimed = k.Calls == 0
 	if k.Untimed && a.tl != nil {
 		k.Counted.Verified, k.Counted.Note = false, "the timeline has no launch of this kernel with this grid and block"
+		if a.scope != nil {
+			k.Counted.Note = "no launch of this kernel with this grid and block lies in " + a.whole()
+		}
 		if l.alike > 1 {
 			k.Counted.Note = fmt.Sprintf("its name fits %d kernels of the timeline with this grid and block; an .ncu-rep in place of CSV tells them apart", l.alike)
 		}

@@ -86,9 +86,9 @@ func (s *Split) idle(id string) int64 {
 // findLaunchBound tells of stages in which the GPU waits for launches.
 func (a *analyzer) findLaunchBound() {
 	var bound []*Stage
-	for i := range a.res.Stages {
-		if a.res.Stages[i].Split.LaunchBound {
-			bound = append(bound, &a.res.Stages[i])
+	for _, s := range a.stagesInScope() {
+		if s.Split.LaunchBound {
+			bound = append(bound, s)
 		}
 	}
 	slices.SortStableFunc(bound, func(x, y *Stage) int {
@@ -132,8 +132,7 @@ func (a *analyzer) whereHost(s *Stage) string {
 
 // findIdle tells of a stage that waits for something other than launches.
 func (a *analyzer) findIdle() {
-	for i := range a.res.Stages {
-		s := &a.res.Stages[i]
+	for _, s := range a.stagesInScope() {
 		if s.Split.LaunchBound || s.Split.WallNS == 0 {
 			continue
 		}
@@ -160,13 +159,13 @@ func (a *analyzer) findLargest() {
 		a.find("no-kernels", weightHigh, "No kernel ran on a GPU while the timeline was captured, or CUDA was not traced: nothing can be said of the GPU.",
 			"The capture shows no work on a GPU. Either the program did not use it, or the capture did not see it.")
 		return
-	case len(a.res.Categories) == 0 || len(a.res.Kernels) == 0 || a.res.Totals.KernelNS <= 0:
+	case len(a.res.Categories) == 0 || len(a.res.Kernels) == 0 || a.kernelNS() <= 0:
 		a.findCounted()
 		return
 	}
 	c := &a.res.Categories[0]
 	of, plainOf := "kernel time", "the GPU's working time"
-	if len(a.tl.t.Graphs) > 0 {
+	if n, _ := a.wholeGraphs(); n > 0 {
 		of, plainOf = "kernel time outside CUDA graphs", "the GPU's working time outside CUDA graphs"
 	}
 	most := "Most of"
@@ -229,17 +228,28 @@ func (a *analyzer) largestKernel() string {
 
 // findWholeGraphs tells of CUDA graphs whose kernels are not known.
 func (a *analyzer) findWholeGraphs() {
-	if a.tl == nil || len(a.tl.t.Graphs) == 0 {
+	n, ns := a.wholeGraphs()
+	if n == 0 {
 		return
 	}
-	var ns int64
-	for i := range a.tl.t.Graphs {
-		g := &a.tl.t.Graphs[i]
-		ns += max(0, timeline.Since(g.Start, g.End))
-	}
-	n := len(a.tl.t.Graphs)
 	a.find("graphs-whole", weightMedium, fmt.Sprintf("%d launches of CUDA graphs ran for %s and were traced as a whole: kernel times, their shares and the opportunities of kernels leave them out. Capture with pipeline.nsys.cuda_graph_trace=node to see into them.", n, duration(ns)),
 		fmt.Sprintf("The GPU spent %s on work whose parts this capture does not show; statements about kernels leave it out.", duration(ns)))
+}
+
+// wholeGraphs are the CUDA graphs in the scope that were traced as a whole.
+func (a *analyzer) wholeGraphs() (n int, ns int64) {
+	if a.tl == nil {
+		return 0, 0
+	}
+	for i := range a.tl.t.Graphs {
+		g := &a.tl.t.Graphs[i]
+		op := timeline.Op{Kind: timeline.OpGraph, Index: i, Start: g.Start, End: g.End, Queue: g.Queue, Correlation: g.Correlation}
+		if a.scope == nil || a.scope.match(op) {
+			n++
+			ns += max(0, timeline.Since(g.Start, g.End))
+		}
+	}
+	return n, ns
 }
 
 // findLimits sums what limits the counted kernels.
@@ -260,7 +270,7 @@ func (a *analyzer) findLimits(of string) {
 		}
 	}
 	if best != "" {
-		a.find("limiter", weightLow, fmt.Sprintf("Of the counted kernels (%s of %s), %s are held back by %s.", shareOf(covered, a.res.Totals.KernelNS), of, shareOf(byKind[best], covered), limitWords[best]),
+		a.find("limiter", weightLow, fmt.Sprintf("Of the counted kernels (%s of %s), %s are held back by %s.", shareOf(covered, a.kernelNS()), of, shareOf(byKind[best], covered), limitWords[best]),
 			fmt.Sprintf("Where it was measured, the GPU's work is mostly held back by %s.", limitWords[best]))
 	}
 }
@@ -282,8 +292,7 @@ func (a *analyzer) findCounted() {
 }
 
 func (a *analyzer) findUtilisation() {
-	for i := range a.res.Stages {
-		s := &a.res.Stages[i]
+	for _, s := range a.stagesInScope() {
 		for _, u := range []struct {
 			name, plain string
 			list        []Utilisation
@@ -319,10 +328,14 @@ func (a *analyzer) findSaving() {
 	if len(list) == 0 {
 		return
 	}
+	of := "the time observed"
+	if a.res.Scope != nil {
+		of = a.res.Scope.Name
+	}
 	say := func(id, weight string, o *Opportunity, text, plain string) {
 		title := strings.ToLower(o.Title[:1]) + o.Title[1:]
 		most := duration(int64(math.Round(o.Seconds * 1e9)))
-		a.find(id, weight, fmt.Sprintf("%s: %s, at most %s of the %s of the timeline.", text, title, most, duration(a.res.Totals.WallNS)), fmt.Sprintf("%s: %s (up to %s).", plain, title, most))
+		a.find(id, weight, fmt.Sprintf("%s: %s, at most %s of the %s of %s.", text, title, most, duration(a.wallNS()), a.whole()), fmt.Sprintf("%s: %s (up to %s, %s of %s).", plain, title, most, shareOf(int64(o.Seconds*1e9), a.wallNS()), of))
 	}
 	say("first-saving", weightMedium, &list[0], "The largest single opportunity", "The change that could save most")
 	told := func(o Opportunity) bool {

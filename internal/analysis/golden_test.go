@@ -18,21 +18,22 @@ func TestGolden(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		fixtures []string
+		regions  []string
 	}{
-		{"llm", []string{llmTimeline, llmCounters}},
-		{"toy", []string{toyTimeline, toyCounters}},
-		{"graph_node", []string{"../nsys/testdata/exports/graph_node.sqlite.gz", "../ncurep/testdata/graph_node.ncu-rep.zst"}},
-		{"graph_whole", []string{"../nsys/testdata/exports/graph_whole.sqlite.gz", "../ncurep/testdata/graph_whole.ncu-rep.zst"}},
-		{"multi_node", []string{"../nsys/testdata/exports/multi_node.sqlite.gz"}},
-		{"nvtx_only", []string{"../nsys/testdata/exports/nvtx_2023.sqlite.gz"}},
-		{"toy_counters", []string{toyCounters}},
-		{"toy_csv", []string{"../ncurep/testdata/toy_full.2025.3.raw.csv.zst"}},
-		{"toy_range", []string{toyTimeline, "../ncurep/testdata/toy_range.ncu-rep.zst"}},
-		{"llm_basic", []string{llmTimeline, "../ncurep/testdata/llm_basic.ncu-rep.zst"}},
+		{"llm", []string{llmTimeline, llmCounters}, nil},
+		{"toy", []string{toyTimeline, toyCounters}, nil},
+		{"graph_node", []string{"../nsys/testdata/exports/graph_node.sqlite.gz", "../ncurep/testdata/graph_node.ncu-rep.zst"}, nil},
+		{"graph_whole", []string{"../nsys/testdata/exports/graph_whole.sqlite.gz", "../ncurep/testdata/graph_whole.ncu-rep.zst"}, nil},
+		{"multi_node", []string{"../nsys/testdata/exports/multi_node.sqlite.gz"}, nil},
+		{"nvtx_only", []string{"../nsys/testdata/exports/nvtx_2023.sqlite.gz"}, nil},
+		{"toy_counters", []string{toyCounters}, nil},
+		{"toy_csv", []string{"../ncurep/testdata/toy_full.2025.3.raw.csv.zst"}, nil},
+		{"toy_range", []string{toyTimeline, "../ncurep/testdata/toy_range.ncu-rep.zst"}, nil},
+		{"llm_basic", []string{llmTimeline, "../ncurep/testdata/llm_basic.ncu-rep.zst"}, nil},
+		{"llm_scope", []string{llmTimeline, llmCounters}, []string{"prefill", "decode"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := analyzeFiles(t, c.fixtures...)
-			checkResult(t, c.name, r)
+			r := scopedTo(t, c.regions, nil, c.fixtures...)
 			full, err := json.Marshal(r)
 			if err != nil {
 				t.Fatal(err)

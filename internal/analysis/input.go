@@ -7,7 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/pick"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
@@ -28,10 +32,15 @@ type Input struct {
 	Flops     string // flops.json
 	Targets   string // targets.json
 
+	// Include and Exclude are NVTX filters: the analysis is about the launches
+	// that they select. Without an Include it is about the whole timeline.
+	Include, Exclude []string
+
 	Categories *Categories // nil takes the shipped rules
 	Work       []StageWork // the analytic side of MFU and MBU
 	Thresholds Thresholds  // zero fields take the defaults
 
+	kind   string   // of a session that ships with deepprof
 	unread []string // timelines of a repeated capture beside the one that is read
 
 	Nsys    nsys.OpenOptions // how a .nsys-rep is exported
@@ -86,7 +95,55 @@ func FromRun(dir string) (Input, error) {
 	in.Operators = firstMatch(dir, "workload/torch_profiler/operators.json", "workload/*/operators.json")
 	in.Flops = firstMatch(dir, "workload/flops.json", "workload/flops/flops.json")
 	in.Targets = firstFile(dir, "targets.json")
+	in.configured()
 	return in, nil
+}
+
+// configured takes from the configuration of a run what the analysis is about:
+// the regions that it names. Where the file is gone, the choice of launches
+// tells.
+func (in *Input) configured() {
+	var c struct {
+		Pipeline struct {
+			Workload struct{ Kind string }
+			Ncu      struct {
+				CLI struct {
+					Include texts `yaml:"nvtx_include"`
+					Exclude texts `yaml:"nvtx_exclude"`
+				} `yaml:"ncu_cli"`
+			}
+		}
+	}
+	if data, err := os.ReadFile(filepath.Join(in.Run, runs.ConfigName)); err == nil && yaml.Unmarshal(data, &c) == nil {
+		cli := &c.Pipeline.Ncu.CLI
+		in.Include, in.Exclude, in.kind = cli.Include, cli.Exclude, c.Pipeline.Workload.Kind
+		return
+	}
+	if in.Targets == "" {
+		return
+	}
+	if data, err := os.ReadFile(in.Targets); err == nil {
+		if t, err := pick.ParseTargets(data); err == nil {
+			in.Include, in.Exclude = t.Include, t.Exclude
+		}
+	}
+}
+
+// texts are a list, or one text alone.
+type texts []string
+
+func (t *texts) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		var one string
+		if err := n.Decode(&one); err != nil {
+			return err
+		}
+		if *t = nil; one != "" {
+			*t = texts{one}
+		}
+		return nil
+	}
+	return n.Decode((*[]string)(t))
 }
 
 // setAside tells the files of an attempt that was done again.

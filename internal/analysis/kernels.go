@@ -39,7 +39,8 @@ func fullName(t *timeline.Timeline, f timeline.Function) string {
 
 func wide(d [3]int32) [3]int64 { return [3]int64{int64(d[0]), int64(d[1]), int64(d[2])} }
 
-// groupKernels makes a row for each kernel, grid and block.
+// groupKernels makes a row for each kernel, grid and block with a launch in the
+// scope.
 func (a *analyzer) groupKernels() {
 	tl := a.tl
 	t := tl.t
@@ -62,12 +63,16 @@ func (a *analyzer) groupKernels() {
 			}
 		}
 		tl.kernel[i] = n
-		d := max(0, k.Duration())
-		times[n] = append(times[n], d)
-		total += d
+		if a.inScope(i) {
+			d := max(0, k.Duration())
+			times[n] = append(times[n], d)
+			total += d
+		}
 	}
 	for i := range rows {
-		rows[i].measure(times[i], total)
+		if len(times[i]) > 0 {
+			rows[i].measure(times[i], total)
+		}
 	}
 	a.sortKernels(rows)
 }
@@ -142,17 +147,19 @@ func histogram(sorted []int64) *Histogram {
 
 // sortKernels orders rows by total time and sums up the categories.
 func (a *analyzer) sortKernels(rows []Kernel) {
-	order := make([]int, len(rows))
-	for i := range order {
-		order[i] = i
+	var order []int
+	for i := range rows {
+		if rows[i].Calls > 0 {
+			order = append(order, i)
+		}
 	}
 	slices.SortFunc(order, func(x, y int) int {
 		p, q := &rows[x], &rows[y]
 		return cmp.Or(cmp.Compare(q.TotalNS, p.TotalNS), cmp.Compare(p.Calls, q.Calls), cmp.Compare(p.Name, q.Name),
 			slices.Compare(p.Grid[:], q.Grid[:]), slices.Compare(p.Block[:], q.Block[:]))
 	})
-	place := make([]uint32, len(rows))
-	sorted := make([]Kernel, len(rows))
+	place := slices.Repeat([]uint32{noKernel}, len(rows))
+	sorted := make([]Kernel, len(order))
 	for to, from := range order {
 		place[from], sorted[to] = uint32(to), rows[from]
 	}

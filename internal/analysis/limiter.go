@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/gpu"
 )
@@ -172,6 +173,8 @@ func (l *launch) readings() (all []reading, missing string) {
 // and being near to it says less than what warps wait for.
 func (r reading) unnamed() bool { return r.detail == "issue" || r.detail == "sm" }
 
+func (r reading) tensor() bool { return strings.HasPrefix(r.detail, "tensor") }
+
 // share is a percentage of a peak as a share. Counters of several passes can come
 // out slightly above the peak.
 func share(percent float64) float64 { return max(0, min(1, percent/100)) }
@@ -231,8 +234,12 @@ func busiestPipe(all []reading) reading {
 	return reading{}
 }
 
+// feeds is how much busier than the tensor pipe L1 may be and still only feed it.
+const feeds = 0.1
+
 // saturated names the limit that is reached. All traffic of DRAM passes L2, so
-// that a busy L2 under a busy DRAM says nothing of its own.
+// that a busy L2 under a busy DRAM says nothing of its own; nor does L1 beside a
+// tensor pipe that is as busy, because its operands are read from shared memory.
 func saturated(full, all []reading, threshold string) Limiter {
 	dram := slices.IndexFunc(full, func(r reading) bool { return r.kind == LimitDRAM })
 	pipe := slices.IndexFunc(full, func(r reading) bool { return r.kind == LimitCompute })
@@ -240,8 +247,11 @@ func saturated(full, all []reading, threshold string) Limiter {
 		return mixed([]reading{full[dram], full[pipe]}, threshold, "both reached")
 	}
 	top := full[0]
-	if dram >= 0 {
+	switch {
+	case dram >= 0:
 		top = full[dram]
+	case top.kind == LimitL1 && pipe >= 0 && full[pipe].tensor() && full[pipe].level >= top.level-feeds:
+		top = full[pipe]
 	}
 	v := Limiter{Kind: top.kind, Label: top.label, Detail: top.detail, Level: &top.level, Evidence: []Evidence{top.evidence(threshold)},
 		Why: fmt.Sprintf("%s is in use at %s of its peak", top.label, percentOf(top.level))}

@@ -44,6 +44,10 @@ func TestDecide(t *testing.T) {
 		{"tensor pipe with its type", use(30, 50, 70, map[string]float64{
 			tensor: 88, "sm__ops_path_tensor_src_bf16_dst_fp32.sum": 1e12, "sm__ops_path_tensor_src_fp16.sum": 1e6,
 		}), LimitCompute, "tensor_bf16", "tensor pipe (bf16)"},
+		{"a bf16 product of 8192 on an H200, as ncu counted it", use(20.8, 49.2, 94.6, map[string]float64{
+			tensor: 93.5, "sm__ops_path_tensor_src_bf16_dst_fp32.sum": 1.1e12,
+		}), LimitCompute, "tensor_bf16", "tensor pipe (bf16)"},
+		{"L1 far above the tensor pipe", use(20, 40, 95, map[string]float64{tensor: 70}), LimitL1, "", ""},
 		{"tensor pipe, type not counted", use(30, 50, 40, map[string]float64{tensor: 88}), LimitCompute, "tensor", "tensor pipe"},
 		{"FP32", use(10, 10, 10, map[string]float64{"sm__pipe_fma_cycles_active" + ofElapsed: 75}), LimitCompute, "fp32", "FP32 pipe"},
 		{"FP64", use(10, 10, 10, map[string]float64{"sm__pipe_fp64_cycles_active" + ofElapsed: 75}), LimitCompute, "fp64", "FP64 pipe"},

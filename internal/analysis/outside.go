@@ -9,10 +9,11 @@ import (
 // farOutside is the share of the timeline outside the stages that is told.
 const farOutside = 0.5
 
-// findOutside tells when most of the timeline is no part of a stage.
+// findOutside tells when most of the timeline is no part of a stage. A scope says
+// itself what lies outside.
 func (a *analyzer) findOutside() {
 	wall := a.res.Totals.WallNS
-	if a.tl == nil || a.res.Totals.Split == nil || wall <= 0 || len(a.res.Stages) == 0 || len(a.stageRegions[0]) == 0 {
+	if a.tl == nil || a.scope != nil || a.res.Totals.Split == nil || wall <= 0 || len(a.res.Stages) == 0 || len(a.stageRegions[0]) == 0 {
 		return
 	}
 	inside := a.tl.union(slices.Concat(a.stageRegions...), -1)

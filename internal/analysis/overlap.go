@@ -1,11 +1,6 @@
 package analysis
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/deepprof/deepprof/internal/timeline"
-)
+import "github.com/deepprof/deepprof/internal/timeline"
 
 // A moment is a stretch of the timeline.
 type moment struct{ start, end int64 }
@@ -25,16 +20,7 @@ func (tl *timed) joined(regions []uint32, process int) []moment {
 			}
 		}
 	}
-	slices.SortFunc(list, func(x, y moment) int { return cmp.Compare(x.start, y.start) })
-	kept := list[:0]
-	for _, m := range list {
-		if n := len(kept); n > 0 && m.start <= kept[n-1].end {
-			kept[n-1].end = max(kept[n-1].end, m.end)
-			continue
-		}
-		kept = append(kept, m)
-	}
-	return kept
+	return disjoint(list)
 }
 
 // union is how much of the timeline lies in one of the regions.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -35,8 +36,16 @@ func (a *analyzer) drawOverview() {
 	names := map[string]int{}
 	limits := shareBoxes(lanes)
 	for i, l := range lanes {
-		o.Lanes = append(o.Lanes, l.draw(o, names, limits[i]))
+		o.Lanes = append(o.Lanes, l.draw(o, names, limits[i], a.scopeSpan()))
 	}
+}
+
+// scopeSpan is the scope from its first to its last moment; it is drawn finer.
+func (a *analyzer) scopeSpan() moment {
+	if a.scope == nil || len(a.scope.moments) == 0 {
+		return moment{}
+	}
+	return moment{a.scope.moments[0].start, a.scope.moments[len(a.scope.moments)-1].end}
 }
 
 // shareBoxes gives each lane as many boxes as it has events, and what is left
@@ -181,9 +190,12 @@ func (tl *timed) tid(thread uint32) int {
 	return 0
 }
 
-// draw makes the boxes of a lane: the events themselves where they are few,
-// else events that begin in the same bin as one box.
-func (l *lane) draw(o *Overview, names map[string]int, limit int) Lane {
+// finerShare is the part of a lane's boxes that the scope may take.
+const finerShare = 0.75
+
+// draw makes the boxes of a lane: the events themselves where they are few, else
+// events that begin in the same bin as one box. Bins are finer within the scope.
+func (l *lane) draw(o *Overview, names map[string]int, limit int, scope moment) Lane {
 	slices.SortStableFunc(l.events, func(x, y laneEvent) int { return cmp.Compare(x.start, y.start) })
 	out := l.Lane
 	out.Events = int64(len(l.events))
@@ -204,27 +216,43 @@ func (l *lane) draw(o *Overview, names map[string]int, limit int) Lane {
 		}
 		return out
 	}
-	// Bins as narrow as the limit allows: work comes in bursts, and most of a
-	// lane is empty.
-	out.BinNS = max(1, o.EndNS-o.StartNS)
-	boxes, titles := l.bins(o, out.BinNS, limit)
-	for out.BinNS > 1 {
-		finer, names := l.bins(o, out.BinNS/2, limit)
-		if len(finer) > limit {
-			break
-		}
-		boxes, titles, out.BinNS = finer, names, out.BinNS/2
+	from := sort.Search(len(l.events), func(i int) bool { return l.events[i].start >= scope.start })
+	to := sort.Search(len(l.events), func(i int) bool { return l.events[i].start >= scope.end })
+	inside, titles, _ := narrowest(o, int(finerShare*float64(limit)), l.events[from:to])
+	around, others, width := narrowest(o, limit-len(inside), l.events[:from], l.events[to:])
+	out.BinNS = width
+	at := sort.Search(len(around), func(i int) bool { return around[i].Start >= scope.start-o.StartNS })
+	out.Boxes = slices.Concat(around[:at], inside, around[at:])
+	for i, title := range slices.Concat(others[:at], titles, others[at:]) {
+		out.Boxes[i].Name = number(title)
 	}
-	for i := range boxes {
-		boxes[i].Name = number(titles[i])
-	}
-	out.Boxes = boxes
 	return out
 }
 
-// bins sums the events that begin in the same bin; longer ones stand alone. A
-// sum has the name of its longest event. It gives up past the limit.
-func (l *lane) bins(o *Overview, width int64, limit int) (boxes []Box, names []string) {
+// narrowest sums events in bins as narrow as the limit of boxes allows: work comes
+// in bursts, and most of a lane is empty.
+func narrowest(o *Overview, limit int, parts ...[]laneEvent) (boxes []Box, names []string, width int64) {
+	draw := func(width int64) (boxes []Box, names []string) {
+		for _, events := range parts {
+			b, n := bins(o, events, width, limit)
+			boxes, names = append(boxes, b...), append(names, n...)
+		}
+		return boxes, names
+	}
+	width = max(1, o.EndNS-o.StartNS)
+	boxes, names = draw(width)
+	for width > 1 {
+		finer, titles := draw(width / 2)
+		if len(finer) > limit {
+			break
+		}
+		boxes, names, width = finer, titles, width/2
+	}
+	return boxes, names, width
+}
+
+// bins sums the events that begin in the same bin; longer ones stand alone. A sum has the name of its longest event. It gives up past the limit.
+func bins(o *Overview, events []laneEvent, width int64, limit int) (boxes []Box, names []string) {
 	var box Box
 	var reach, longest int64
 	var name string
@@ -238,7 +266,7 @@ func (l *lane) bins(o *Overview, width int64, limit int) (boxes []Box, names []s
 			open = false
 		}
 	}
-	for _, e := range l.events {
+	for _, e := range events {
 		if len(boxes) > limit {
 			return boxes, names
 		}

@@ -328,8 +328,13 @@ func checkResult(t *testing.T, name string, r *Result) {
 	for _, c := range r.Categories {
 		categories += c.NS
 	}
-	if kernels != categories || calls != r.Totals.Launches {
-		t.Errorf("%s: kernels %d ns, categories %d ns; %d calls of %d launches", name, kernels, categories, calls, r.Totals.Launches)
+	launches := r.Totals.Launches
+	if r.Scope != nil {
+		launches = r.Scope.Launches
+		split("scope", r.Scope.Split, r.Scope.WallNS)
+	}
+	if kernels != categories || calls != launches {
+		t.Errorf("%s: kernels %d ns, categories %d ns; %d calls of %d launches", name, kernels, categories, calls, launches)
 	}
 	for _, o := range r.Opportunities {
 		if o.Seconds <= 0 || o.Seconds > float64(r.Totals.WallNS)/1e9 || o.Assumption == "" || o.How == "" || o.Speedup != 0 && o.Speedup < 1 {

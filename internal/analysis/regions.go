@@ -22,14 +22,14 @@ func (a *analyzer) sumRegions() {
 		ns := max(0, tl.t.Kernels[i].Duration())
 		for _, id := range all {
 			key := regionGroup{id, tl.kernel[i]}
-			c := tl.inRegion[key]
-			if c == nil {
-				c = &callTime{}
-				tl.inRegion[key] = c
+			count(tl.inRegion, key, ns)
+			if a.scope != nil && a.scope.kernels[i] {
+				count(tl.inScope, key, ns)
 			}
-			c.calls++
-			c.ns += ns
 		}
+	}
+	if a.scope == nil {
+		tl.inScope = tl.inRegion
 	}
 	order := a.regionOrder()
 	a.regionRows(order, 0, workKey{-1, -1})
@@ -44,6 +44,16 @@ func (a *analyzer) sumRegions() {
 		}
 	}
 	a.topKernels()
+}
+
+func count(sums map[regionGroup]*callTime, key regionGroup, ns int64) {
+	c := sums[key]
+	if c == nil {
+		c = &callTime{}
+		sums[key] = c
+	}
+	c.calls++
+	c.ns += ns
 }
 
 // regionOrder lists region IDs, each before what is nested in it and otherwise
@@ -199,7 +209,7 @@ func (a *analyzer) topKernels() {
 		place[id] = i
 	}
 	for key, c := range a.tl.inRegion {
-		if i, ok := place[key.region]; ok {
+		if i, ok := place[key.region]; ok && key.kernel != noKernel {
 			a.res.Regions[i].Top = append(a.res.Regions[i].Top, RegionKernel{int(key.kernel), c.calls, c.ns})
 		}
 	}

@@ -21,6 +21,9 @@ type Result struct {
 	Environment Environment `json:"environment"`
 	Workload    Workload    `json:"workload"`
 	Totals      Totals      `json:"totals"`
+	// Scope is the part of the timeline that kernels, categories, the roofline,
+	// opportunities and findings are about; absent where that is all of it.
+	Scope *Scope `json:"scope,omitempty"`
 
 	Stages     []Stage        `json:"stages"`                 // in the order of the workload
 	Regions    []Region       `json:"regions"`                // parents before children
@@ -153,10 +156,34 @@ type Totals struct {
 	Aggregates []Aggregate `json:"aggregates,omitempty"`
 }
 
+// A Scope is the launches of the regions that a run names: what they do is
+// counted, and loading, warm-up and what else lies outside is not. Stages and
+// regions have times of their own.
+type Scope struct {
+	Expressions []string `json:"expressions"` // NVTX filters as configured
+	Exclude     []string `json:"exclude,omitempty"`
+	Regions     []string `json:"regions"`  // paths of the outermost regions that they select
+	Name        string   `json:"name"`     // "prefill and decode"
+	Text        string   `json:"text"`     // a sentence that says what is counted and what is not
+	StartNS     int64    `json:"start_ns"` // of its first instance, from the start of the overview
+	EndNS       int64    `json:"end_ns"`   // of its last work
+
+	// WallNS is the union of the instances and of the GPU work that they launched,
+	// which may end later.
+	WallNS          int64  `json:"wall_ns"`
+	BusyNS          int64  `json:"busy_ns"` // GPU work within that time, summed over devices
+	KernelNS        int64  `json:"kernel_ns"`
+	Launches        int64  `json:"launches"`
+	KernelNames     int    `json:"kernel_names"`
+	OutsideKernelNS int64  `json:"outside_kernel_ns"`
+	OutsideLaunches int64  `json:"outside_launches"`
+	Split           *Split `json:"split,omitempty"` // of the wall time
+}
+
 // An Aggregate is one measure over the repeats of the clean run.
 type Aggregate struct {
-	Name string  `json:"name"` // prefill_ms, decode_ms, ttft_ms, token_ms, tokens_per_s
-	Unit string  `json:"unit"`
+	Name string  `json:"name"` // prefill_ms, decode_ms, ttft_ms, token_ms, tokens_per_s, peak_memory_bytes
+	Unit string  `json:"unit"` // ms, byte, tokens/s, images/s
 	N    int     `json:"n"`
 	Mean float64 `json:"mean"`
 	Std  float64 `json:"std"`
@@ -286,7 +313,8 @@ type RegionKernel struct {
 	NS     int64 `json:"ns"`
 }
 
-// A Kernel is all launches of one kernel with the same grid and block.
+// A Kernel is all launches of one kernel with the same grid and block, within the
+// scope.
 type Kernel struct {
 	ID       string   `json:"id"` // stable within the result, safe in a URL
 	Name     string   `json:"name"`
@@ -297,7 +325,7 @@ type Kernel struct {
 	Category string   `json:"category"` // ID of a category; "other" where no rule matched
 	Rule     string   `json:"rule,omitempty"`
 
-	// Untimed: the timeline has no launch of it, or there is no timeline. Calls,
+	// Untimed: the scope has no launch of it, or there is no timeline. Calls,
 	// the times and Share are 0 then and mean nothing; Counted.DurationNS is
 	// what ncu measured.
 	Untimed   bool        `json:"untimed,omitempty"`
@@ -307,7 +335,7 @@ type Kernel struct {
 	MedianNS  float64     `json:"median_ns"`
 	MinNS     int64       `json:"min_ns"`
 	MaxNS     int64       `json:"max_ns"`
-	Share     float64     `json:"share"` // of kernel time
+	Share     float64     `json:"share"` // of kernel time in the scope
 	Stages    []StageTime `json:"stages,omitempty"`
 	Histogram *Histogram  `json:"histogram,omitempty"` // of durations
 
@@ -443,7 +471,7 @@ type Point struct {
 	Intensity float64 `json:"intensity"`
 	FLOPS     float64 `json:"flops"`    // achieved, per second
 	Attained  float64 `json:"attained"` // share of min(roof, intensity x bandwidth)
-	NS        int64   `json:"ns"`       // total time of the kernel in the timeline
+	NS        int64   `json:"ns"`       // total time of the kernel in the scope
 }
 
 // An Opportunity is a change and the most that it can save.
@@ -453,8 +481,8 @@ type Opportunity struct {
 	Title      string     `json:"title"`
 	Stage      string     `json:"stage,omitempty"`
 	Kernels    []string   `json:"kernels,omitempty"`    // IDs
-	Seconds    float64    `json:"seconds"`              // upper bound over the whole run
-	Speedup    float64    `json:"speedup"`              // of the whole run, by Amdahl: 1.25 is 25 % faster
+	Seconds    float64    `json:"seconds"`              // upper bound over the scope, or the whole run
+	Speedup    float64    `json:"speedup"`              // of the same, by Amdahl: 1.25 is 25 % faster
 	StageGain  *float64   `json:"stage_gain,omitempty"` // share of the stage's time
 	Evidence   []Evidence `json:"evidence"`
 	Assumption string     `json:"assumption"`
@@ -486,7 +514,7 @@ type Lane struct {
 	Depth  int    `json:"depth,omitempty"`
 	Exact  bool   `json:"exact"`            // boxes are events, not sums
 	Events int64  `json:"events"`           // that the lane stands for
-	BinNS  int64  `json:"bin_ns,omitempty"` // width of a bin where not exact
+	BinNS  int64  `json:"bin_ns,omitempty"` // width of a bin where not exact; those of the scope are finer
 	// Boxes are sorted by start. In a lane of sums, several events that are
 	// closer than BinNS form one box with their busy time.
 	Boxes []Box `json:"boxes"`
@@ -522,22 +550,31 @@ type StageCommand struct {
 
 // A Deviation is a setting that profiling required to be different.
 type Deviation struct {
-	Stage      string `json:"stage,omitempty"`
+	Stage      string `json:"stage,omitempty"` // stages that it applied to, with commas
 	Key        string `json:"key"`
 	Configured string `json:"configured"`
 	Used       string `json:"used"`
 	Why        string `json:"why"`
 }
 
+// A RegionCoverage is how much of the GPU time of a region was counted.
+type RegionCoverage struct {
+	Region   string  `json:"region"` // as it was asked for
+	Coverage float64 `json:"coverage"`
+}
+
 // Picked sums up the choice of launches to count.
 type Picked struct {
-	Groups       int      `json:"groups"`             // kernel, grid and block
-	Chosen       int      `json:"chosen"`             //
-	Counted      int      `json:"counted"`            //
-	Coverage     float64  `json:"coverage"`           // of GPU time in the chosen regions
-	CoverageAll  float64  `json:"coverage_all"`       // of all GPU time
-	LeftOut      []string `json:"left_out,omitempty"` // collectives and the like
-	CutOff       []string `json:"cut_off,omitempty"`  // by top_n, coverage or the budget
-	PredictedSec float64  `json:"predicted_s,omitempty"`
-	ActualSec    float64  `json:"actual_s,omitempty"`
+	Groups      int     `json:"groups"`       // kernel, grid and block
+	Chosen      int     `json:"chosen"`       //
+	Counted     int     `json:"counted"`      //
+	Coverage    float64 `json:"coverage"`     // of GPU time in the chosen regions
+	CoverageAll float64 `json:"coverage_all"` // of all GPU time
+	// ByRegion is the coverage of each region that was asked for, where there
+	// are several.
+	ByRegion     []RegionCoverage `json:"by_region,omitempty"`
+	LeftOut      []string         `json:"left_out,omitempty"` // collectives and the like
+	CutOff       []string         `json:"cut_off,omitempty"`  // by top_n, coverage or the budget
+	PredictedSec float64          `json:"predicted_s,omitempty"`
+	ActualSec    float64          `json:"actual_s,omitempty"`
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +43,11 @@ func (a *analyzer) readManifest() {
 		a.warn("manifest", "", "%v", err)
 		return
 	}
+	if a.in.kind != "" && a.in.kind != "command" && len(m.Command) > 0 {
+		// The program of a shipped session is deepprof's own, with a file that it
+		// wrote: what a person can repeat is the command that started the run.
+		a.res.Workload.Command = append([]string{"deepprof"}, m.Command[1:]...)
+	}
 	a.res.Source.Created, a.res.Source.Status = m.Created.UTC().Format(time.RFC3339), string(m.Status)
 	if a.in.Status != "" {
 		a.res.Source.Status = a.in.Status
@@ -60,7 +66,7 @@ func (a *analyzer) readManifest() {
 		if last := s.Last(); s.Name == "ncu" && last != nil && last.Outcome != nil && !last.Outcome.Usable {
 			a.noCounters = last.Outcome
 		}
-		for _, at := range s.Attempts {
+		for j, at := range s.Attempts {
 			if len(at.Command) == 0 {
 				continue
 			}
@@ -73,8 +79,11 @@ func (a *analyzer) readManifest() {
 			}
 			if at.Outcome != nil {
 				c.Outcome = at.Outcome.Text
-				for _, w := range at.Outcome.Warnings {
-					a.warn("capture", "", "%s: %s", s.Name, w)
+				// What was doubtful in a try that another one replaced no longer is.
+				if s.Name == "baseline" || j == len(s.Attempts)-1 {
+					for _, w := range at.Outcome.Warnings {
+						a.warn("capture", "", "%s: %s", s.Name, w)
+					}
 				}
 			}
 			a.res.Method.Commands = append(a.res.Method.Commands, c)
@@ -109,8 +118,31 @@ func (a *analyzer) readDeviations() {
 		a.warn("deviations", "", "%v", err)
 	}
 	for _, d := range file.Deviations {
-		a.res.Method.Deviations = append(a.res.Method.Deviations, Deviation{d.Stage, d.Key, d.Configured, d.Used, d.Why})
+		a.res.Method.Deviations = addDeviation(a.res.Method.Deviations, Deviation{d.Stage, d.Key, d.Configured, d.Used, d.Why})
 	}
+}
+
+// addDeviation names the stages of one change together. Of reasons of which one
+// says more than the other it keeps that.
+func addDeviation(list []Deviation, d Deviation) []Deviation {
+	for i := range list {
+		have := &list[i]
+		if have.Key != d.Key || have.Configured != d.Configured || have.Used != d.Used {
+			continue
+		}
+		if !slices.Contains(strings.Split(have.Stage, ", "), d.Stage) {
+			have.Stage = strings.Trim(have.Stage+", "+d.Stage, ", ")
+		}
+		switch {
+		case strings.Contains(have.Why, d.Why):
+		case strings.Contains(d.Why, have.Why):
+			have.Why = d.Why
+		default:
+			have.Why = joinWords(have.Why, d.Why)
+		}
+		return list
+	}
+	return append(list, d)
 }
 
 func (a *analyzer) readEnv() {
@@ -155,7 +187,9 @@ func (a *analyzer) readInputs() {
 		return
 	}
 	w := &a.res.Workload
-	w.Command = in.Workload.Command
+	if len(w.Command) == 0 {
+		w.Command = in.Workload.Command
+	}
 	w.Kind = "command"
 	if in.Workload.Name != "" {
 		w.Kind = strings.TrimPrefix(in.Workload.Name, "deepprof/")

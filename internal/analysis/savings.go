@@ -18,36 +18,46 @@ const (
 	// worth is the share of the time that it is held against from which a saving
 	// is told.
 	worth = 0.005
-	// Below worthOfRun of the whole timeline a saving is listed only if it is
+	// Below worthOfRun of what is analysed a saving is listed only if it is
 	// worthOfStage of its stage: a short stage of a long run is what matters.
 	worthOfRun, worthOfStage = 0.001, 0.05
+	// worthOfScope is the same where the analysis is about a scope, which leaves
+	// out what would make all of it small.
+	worthOfScope = 0.005
 )
 
 // alone is part of every assumption: the bounds overlap.
 const alone = " This bound stands on its own: it may overlap with the others, so that they do not add up."
 
-// findSavings lists what could be gained at most, by seconds of the whole run.
+// findSavings lists what could be gained at most, by seconds of the scope.
 func (a *analyzer) findSavings(context.Context) error {
 	if a.tl == nil {
 		return nil
 	}
-	for i := range a.res.Stages {
-		a.idleSavings(&a.res.Stages[i])
+	stages := a.stagesInScope()
+	for _, s := range stages {
+		a.idleSavings(s)
+	}
+	if s := a.res.Scope; len(stages) == 0 && s != nil && s.Split != nil {
+		a.idleSavings(&Stage{Name: s.Name, Split: *s.Split})
 	}
 	a.roofSavings()
 	a.fusionSavings()
 	a.occupancySavings()
-	a.res.Opportunities = worthwhile(a.res.Opportunities, float64(a.res.Totals.WallNS)/1e9)
+	least := worthOfRun
+	if a.scope != nil {
+		least = worthOfScope
+	}
+	a.res.Opportunities = worthwhile(a.res.Opportunities, least*float64(a.wallNS())/1e9)
 	return nil
 }
 
-// worthwhile sorts by seconds and cuts what is too little, of the whole as of a
-// stage.
-func worthwhile(list []Opportunity, wall float64) []Opportunity {
+// worthwhile sorts by seconds and cuts what is too little, in seconds as of a stage.
+func worthwhile(list []Opportunity, least float64) []Opportunity {
 	slices.SortStableFunc(list, func(x, y Opportunity) int { return cmp.Or(cmp.Compare(y.Seconds, x.Seconds), cmp.Compare(x.ID, y.ID)) })
 	kept := []Opportunity{}
 	for i, o := range list {
-		large := o.Seconds >= worthOfRun*wall || o.StageGain != nil && *o.StageGain >= worthOfStage
+		large := o.Seconds >= least || o.StageGain != nil && *o.StageGain >= worthOfStage
 		if len(kept) < maxSavings && (large || i < minSavings) {
 			kept = append(kept, o)
 		}
@@ -57,7 +67,7 @@ func worthwhile(list []Opportunity, wall float64) []Opportunity {
 
 // save adds an opportunity of so many nanoseconds.
 func (a *analyzer) save(o Opportunity, ns float64, stage *Stage) {
-	wall := float64(a.res.Totals.WallNS)
+	wall := float64(a.wallNS())
 	if ns <= 0 || wall <= 0 {
 		return
 	}
@@ -136,7 +146,7 @@ func (a *analyzer) roofSavings() {
 		if k.Attained == nil || k.TotalNS == 0 || *k.Attained >= 1 {
 			continue
 		}
-		if ns := float64(k.TotalNS) * (1 - *k.Attained); ns >= worth*float64(a.res.Totals.KernelNS) {
+		if ns := float64(k.TotalNS) * (1 - *k.Attained); ns >= worth*float64(a.kernelNS()) {
 			list = append(list, candidate{i, ns})
 		}
 	}
@@ -148,16 +158,27 @@ func (a *analyzer) roofSavings() {
 			how += " " + hint
 		}
 		a.save(Opportunity{
-			ID: "roofline-" + k.ID, Kind: "roofline", Title: "Bring " + k.Short + " to the peak of its busiest limit", Kernels: []string{k.ID},
+			ID: "roofline-" + k.ID, Kind: "roofline", Title: "Bring " + a.apart(c.kernel) + " to the peak of its busiest limit", Kernels: []string{k.ID},
 			Evidence: []Evidence{
 				{Metric: "share of its busiest limit in use (" + limitName(k.AttainedOf) + ")", Value: *k.Attained * 100, Unit: "%"},
-				{Metric: "total time in the timeline", Value: float64(k.TotalNS) / 1e6, Unit: "ms"},
+				{Metric: "total time in " + a.whole(), Value: float64(k.TotalNS) / 1e6, Unit: "ms"},
 				{Metric: "calls", Value: float64(k.Calls)},
 			},
 			Assumption: "The kernel does the same work and moves the same bytes at the peak of its busiest limit; all its launches are like the one counted.",
 			How:        how,
 		}, c.ns, a.mainStage(k))
 	}
+}
+
+// apart names a kernel, with its grid where another has the same name.
+func (a *analyzer) apart(kernel int) string {
+	k := &a.res.Kernels[kernel]
+	for i := range a.res.Kernels {
+		if i != kernel && a.res.Kernels[i].Short == k.Short {
+			return fmt.Sprintf("%s (grid %s)", k.Short, extent(k.Grid))
+		}
+	}
+	return k.Short
 }
 
 // limitName is the ID of a limit for people.
@@ -239,7 +260,7 @@ func (a *analyzer) fusionSavings() {
 	slices.SortStableFunc(order, func(x, y timeline.Op) int { return cmp.Compare(x.Start, y.Start) })
 	for _, op := range order {
 		c := &open[op.Queue]
-		if op.Kind != timeline.OpKernel || !fits[tl.kernel[op.Index]] {
+		if op.Kind != timeline.OpKernel || !a.inScope(op.Index) || !fits[tl.kernel[op.Index]] {
 			closeChain(c)
 			continue
 		}
@@ -254,7 +275,7 @@ func (a *analyzer) fusionSavings() {
 	for i := range open {
 		closeChain(&open[i])
 	}
-	if saved < worth*float64(a.res.Totals.KernelNS) {
+	if saved < worth*float64(a.kernelNS()) {
 		return
 	}
 	a.save(Opportunity{
@@ -312,11 +333,11 @@ func (a *analyzer) occupancySavings() {
 			rest = max(rest, *k.Attained)
 		}
 		ns := float64(k.TotalNS) * (1 - rest)
-		if ns < worth*float64(a.res.Totals.KernelNS) {
+		if ns < worth*float64(a.kernelNS()) {
 			continue
 		}
 		a.save(Opportunity{
-			ID: "occupancy-" + k.ID, Kind: "occupancy", Title: "Lift the occupancy limit of " + k.Short, Kernels: []string{k.ID},
+			ID: "occupancy-" + k.ID, Kind: "occupancy", Title: "Lift the occupancy limit of " + a.apart(i), Kernels: []string{k.ID},
 			Evidence:   k.Limiter.Evidence,
 			Assumption: "Speed grows with the warps that fit, up to a full SM and no further than the roofline.",
 			How:        "Its occupancy is limited by " + k.Limiter.Detail + ": use less of it per block, or another block size.",

@@ -118,7 +118,7 @@ func TestBins(t *testing.T) {
 	l := &lane{events: []laneEvent{{100, 150, "a"}, {120, 180, "b"}, {190, 195, "c"}, {1000, 5000, "long"}, {5010, 5020, "d"}}}
 	o := &Overview{EndNS: 10_000}
 	names := map[string]int{}
-	out := l.draw(o, names, 3)
+	out := l.draw(o, names, 3, moment{})
 	if out.Exact || out.Events != 5 || len(out.Boxes) != 3 {
 		t.Fatalf("%+v", out)
 	}

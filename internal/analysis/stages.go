@@ -11,14 +11,16 @@ var stageNames = []string{"prefill", "decode"}
 // maxStages bounds the stages of a program that marks its own phases.
 const maxStages = 12
 
-// pickStages finds the stages: those that the workload timed, else prefill and
-// decode, else the outermost regions, else the whole.
+// pickStages finds the stages: those that the workload timed, else the regions of
+// the scope, else prefill and decode, else the outermost regions, else the whole.
 func (a *analyzer) pickStages() {
 	names := stagesOf(a.clean)
 	if len(names) == 0 {
 		names = stagesOf(a.profiled)
 	}
-	if len(names) == 0 {
+	if len(names) == 0 && a.scope != nil {
+		a.scopeStages()
+	} else if len(names) == 0 {
 		names = stageNames
 	}
 	for _, name := range names {
@@ -36,6 +38,26 @@ func (a *analyzer) pickStages() {
 		a.stageRegions = append(a.stageRegions, nil)
 	}
 	a.stageTimes()
+}
+
+// scopeStages makes a stage of the regions of each name in the scope.
+func (a *analyzer) scopeStages() {
+	var names []string
+	byName := map[string][]int{}
+	for i, id := range a.regionIDs {
+		r := &a.res.Regions[i]
+		same := func(j int) bool { return a.res.Regions[j].Path == r.Path }
+		if !slices.Contains(a.scope.regions, id) || slices.ContainsFunc(byName[r.Name], same) {
+			continue
+		}
+		if byName[r.Name] == nil {
+			names = append(names, r.Name)
+		}
+		byName[r.Name] = append(byName[r.Name], i)
+	}
+	for _, name := range names[:min(len(names), maxStages)] {
+		a.addStage(name, byName[name])
+	}
 }
 
 // timedStages are those that the workload timed where there is no timeline.
@@ -118,24 +140,24 @@ func (a *analyzer) addStage(name string, regions []int) {
 	a.stageRegions = append(a.stageRegions, ids)
 }
 
-// stageTimes tells each kernel's time within each stage.
+// stageTimes tells each kernel's time within each stage, of what is in the scope.
 func (a *analyzer) stageTimes() {
 	for s := range a.stageRegions {
 		for k := range a.res.Kernels {
-			if calls, ns := a.inStage(s, k); calls > 0 {
+			if calls, ns := a.inStage(s, k, a.tl.inScope); calls > 0 {
 				a.res.Kernels[k].Stages = append(a.res.Kernels[k].Stages, StageTime{a.res.Stages[s].Name, calls, ns})
 			}
 		}
 	}
 }
 
-// inStage is how often and how long a kernel ran in a stage.
-func (a *analyzer) inStage(stage, kernel int) (calls, ns int64) {
+// inStage is how often and how long a kernel ran in a stage, by sums over regions.
+func (a *analyzer) inStage(stage, kernel int, sums map[regionGroup]*callTime) (calls, ns int64) {
 	if len(a.stageRegions[stage]) == 0 {
 		return a.res.Kernels[kernel].Calls, a.res.Kernels[kernel].TotalNS
 	}
 	for _, id := range a.stageRegions[stage] {
-		if c := a.tl.inRegion[regionGroup{id, uint32(kernel)}]; c != nil {
+		if c := sums[regionGroup{id, uint32(kernel)}]; c != nil {
 			calls += c.calls
 			ns += c.ns
 		}

@@ -117,6 +117,14 @@ func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
 			p.Chosen++
 		}
 	}
+	if len(v.CoverageByRegion) > 1 {
+		for _, r := range v.CoverageByRegion {
+			p.ByRegion = append(p.ByRegion, RegionCoverage{strings.TrimSuffix(r.Expr, "/"), r.Coverage})
+		}
+	}
+	for _, w := range t.Warnings {
+		a.warn("pick", "", "ncu: %s", w)
+	}
 	if a.in.Targets == "" { // ncu was told by hand what to count
 		p.Chosen = v.Groups
 		for i := range a.res.Kernels {

@@ -45,16 +45,23 @@ func (t Thresholds) withDefaults() Thresholds {
 
 func percent(x float64) string { return strconv.FormatFloat(x*100, 'g', 4, 64) + " %" }
 
+func waves(n float64) string {
+	if n == 1 {
+		return "1 wave of blocks"
+	}
+	return strconv.FormatFloat(n, 'g', 4, 64) + " waves of blocks"
+}
+
 func (t Thresholds) facts() []Fact {
 	return []Fact{
 		{"a limit is reached at", percent(t.Saturated) + " of its peak"},
 		{"several limits are near from", percent(t.Near) + " of their peaks"},
-		{"too little work below", strconv.FormatFloat(t.SmallWaves, 'g', 4, 64) + " waves of blocks"},
+		{"too little work below", waves(t.SmallWaves)},
 		{"launch overhead below", strconv.FormatFloat(t.ShortNS, 'g', 6, 64) + " ns of duration"},
 		{"occupancy is low below", percent(t.Occupancy) + " of the warps that fit"},
 		{"issue is low below", percent(t.IssueActive) + " of cycles"},
 		{"a stage is launch-bound from", percent(t.LaunchBound) + " of wall time spent on launching, and more than the GPU works"},
 		{"counters speak for a region from", percent(t.Covered) + " of its kernel time; below " + percent(t.Spoken) + " they say nothing of its utilisation"},
-		{"a host stretch is long from", t.HostGap.String() + " without a CUDA call"},
+		{"a host stretch is long from", duration(t.HostGap.Nanoseconds()) + " without a CUDA call"},
 	}
 }

@@ -24,7 +24,7 @@ type timed struct {
 	p      *palette
 	work   []stint // all, by start; queue beside it
 	queues []uint32
-	kernel []uint32 // group of each kernel: index into Result.Kernels after sorting
+	kernel []uint32 // group of each kernel: index into Result.Kernels after sorting, or noKernel
 	lo, hi int64
 	only   int // the one process that used a GPU; -1 where there are several
 
@@ -32,6 +32,7 @@ type timed struct {
 	regions   []timeline.Region   // by ID - 1
 	instances map[uint32][]uint32 // ranges of each region, by start
 	inRegion  map[regionGroup]*callTime
+	inScope   map[regionGroup]*callTime // of the launches in the scope alone
 	onDevice  map[int][]bool
 }
 
@@ -98,7 +99,7 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 		a.warn("regions", "", "%s", w)
 	}
 	a.environmentOf(t)
-	for _, step := range []func(){a.groupKernels, a.sumTotals, a.sumRegions, a.pickStages, a.drawOverview} {
+	for _, step := range []func(){a.findScope, a.groupKernels, a.sumTotals, a.sumScope, a.sumRegions, a.pickStages, a.drawOverview} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -115,6 +116,9 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 func (a *analyzer) withoutSplits() {
 	none := Split{Busy: []TimePart{}, Idle: []TimePart{}}
 	a.res.Totals.Split = nil
+	if a.res.Scope != nil {
+		a.res.Scope.Split = nil
+	}
 	if len(a.res.Stages) == 1 && a.res.Stages[0].Region == "" { // the whole, of which nothing is known
 		a.res.Stages, a.stageRegions = []Stage{}, nil
 	}
@@ -130,7 +134,7 @@ func (a *analyzer) newTimed(t *timeline.Timeline) *timed {
 	at := t.Attribute()
 	tl := &timed{
 		t: t, at: at, around: at.Around(), regions: at.Regions(),
-		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{},
+		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{},
 		lo: t.Session.FirstNS, hi: t.Session.LastNS,
 	}
 	tl.p = &palette{categories: len(a.categories.List), calls: indexCalls(t, a.th.HostGap.Nanoseconds())}
@@ -309,7 +313,7 @@ func (a *analyzer) environmentOf(t *timeline.Timeline) {
 		}
 		env.GPUs = append(env.GPUs, gpu)
 	}
-	env.Nsys = t.Source.Tool
+	setText(&env.Nsys, t.Source.Tool) // the exporter's; a run knows the tool that it found
 	for _, p := range t.System {
 		switch p.Name {
 		case "Hostname":

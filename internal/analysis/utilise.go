@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/flops"
 	"github.com/deepprof/deepprof/internal/gpu"
@@ -25,6 +26,7 @@ func (a *analyzer) utilise(context.Context) error {
 			seconds, note = float64(s.Split.WallNS)/float64(max(1, s.Passes))/1e9, "over the time under nsys, because the clean run had another shape"
 		}
 		a.fromCounters(s, i, seconds, note, counted)
+		a.executed(s, counted)
 	}
 	return nil
 }
@@ -214,8 +216,13 @@ func (a *analyzer) countStage(stage int) *stageCounts {
 	}
 	out := &stageCounts{ops: map[gpu.DType]float64{}}
 	var withOps, withBytes, total int64
+	for _, id := range a.stageRegions[stage] { // kernels that have no row
+		if c := a.tl.inRegion[regionGroup{id, noKernel}]; c != nil {
+			total += c.ns
+		}
+	}
 	for k := range a.res.Kernels {
-		calls, ns := a.inStage(stage, k)
+		calls, ns := a.inStage(stage, k, a.tl.inRegion)
 		total += ns
 		l := a.launchOf[k]
 		if l == nil || calls == 0 {
@@ -273,8 +280,49 @@ func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note strin
 	}
 }
 
+// executesMore is how many times the FLOPs of the model the kernels must execute
+// for it to be told.
+const executesMore = 1.25
+
+// executed tells where the kernels execute more FLOPs than the model needs: MFU by
+// counters is of what runs, not of what is useful.
+func (a *analyzer) executed(s *Stage, counted *stageCounts) {
+	if counted == nil || s.FLOPs == nil || *s.FLOPs <= 0 || s.Passes == 0 || !a.alike() {
+		return
+	}
+	dtype, ok := mostOf(counted.ops)
+	times := counted.ops[dtype] / float64(s.Passes) / *s.FLOPs
+	if !ok || times < executesMore || counted.opsCover < a.th.Spoken {
+		return
+	}
+	why := "work that the model's arithmetic does not hold, such as recomputation, counts here"
+	plain := "work that the model does not ask for"
+	if strings.HasPrefix(string(dtype), "tensor_") {
+		why = "tensor cores compute whole tiles, so that the padding of products with few rows counts here"
+		plain = "padding, because its matrices have fewer rows than the GPU's units work on at once"
+	}
+	text := fmt.Sprintf("the kernels execute %s times the model's FLOPs", timesWords(times))
+	for i := range s.MFU {
+		if u := &s.MFU[i]; u.Method == "counters" && u.Value != nil {
+			u.Why = joinWords(text+": "+why, u.Why)
+		}
+	}
+	if slices.Contains(a.stagesInScope(), s) {
+		a.find("executed-"+s.Name, weightLow, fmt.Sprintf("In %s %s: %s. The MFU of the model is that of useful work.", s.Name, text, why),
+			fmt.Sprintf("In %s the GPU does %s times the arithmetic that the model needs: the rest is %s.", s.Name, timesWords(times), plain))
+	}
+}
+
+// timesWords writes a factor for people.
+func timesWords(x float64) string {
+	if x >= 10 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.1f", x)
+}
+
 // flushed is why bytes of DRAM from counters are no bound of those in the run.
-const flushed = "ncu empties the caches before each launch that it counts, so that data which stays in L2 in the run counts as DRAM traffic here"
+const flushed = "before each launch that it counts ncu empties the caches, so that data which stays in L2 in the run counts as DRAM traffic here"
 
 func mostOf(ops map[gpu.DType]float64) (gpu.DType, bool) {
 	types := slices.SortedFunc(maps.Keys(ops), func(x, y gpu.DType) int {

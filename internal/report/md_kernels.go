@@ -22,13 +22,14 @@ const (
 // known of each.
 func WriteKernels(w io.Writer, r *analysis.Result) error {
 	d := newDoc("Kernels", r)
+	d.scope(r)
 	if len(r.Kernels) == 0 {
 		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", "kernel", "timeline", "gpu")))
 		return d.writeTo(w, r)
 	}
 	if slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) }) {
 		d.line("%s, told apart by name, grid and block; %s launches, %s of kernel time. Sorted by total time.",
-			plural(len(r.Kernels), "kernel"), thousands(calls(r.Kernels)), elapsed(float64(r.Totals.KernelNS)))
+			plural(len(r.Kernels), "kernel"), thousands(calls(r.Kernels)), elapsed(float64(analysed(r).kernel)))
 	} else {
 		d.line("%s, told apart by name, grid and block.", plural(len(r.Kernels), "kernel"))
 	}
@@ -95,9 +96,9 @@ func (d *doc) kernelTable(r *analysis.Result, n *names, most int) {
 		switch {
 		case none:
 			calls, totals[i], means[i], share = "", "", "", ""
-			ncu = alones[i] + d.note(underNcu(k))
+			ncu = alones[i] + d.note(underNcu(r, k))
 		case untimed(k):
-			calls, share, ncu = absent+d.note(underNcu(k)), absent, alones[i]
+			calls, share, ncu = absent+d.note(underNcu(r, k)), absent, alones[i]
 		}
 		g.add(fmt.Sprint(i+1), code(n.of(i)), prose(category(r, k.Category)), dims(k.Grid), dims(k.Block), calls, totals[i], means[i], share, ncu, d.limiterCell(k, reasons))
 	}
@@ -155,7 +156,7 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 	add("Name: %s", code(k.Name))
 	add("Launched as grid %s, block %s%s", dims(k.Grid), dims(k.Block), resources(k))
 	if untimed(k) {
-		add("Calls and times: %s%s", absent, d.note(underNcu(k)))
+		add("Calls and times: %s%s", absent, d.note(underNcu(r, k)))
 	} else {
 		add("%s calls, %s in total, %s of kernel time; one call: mean %s, median %s, from %s to %s", thousands(k.Calls), elapsed(float64(k.TotalNS)), percent(k.Share),
 			elapsed(k.MeanNS), elapsed(k.MedianNS), elapsed(float64(k.MinNS)), elapsed(float64(k.MaxNS)))
@@ -168,7 +169,7 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 		add("In stages: %s", strings.Join(parts, ", "))
 	}
 	if text := limiter(&k.Limiter); text != "" {
-		add("**Limiter: %s.** %s", prose(text), prose(sentence(k.Limiter.Why)))
+		add("**Limiter: %s.** %s", prose(text), prose(upperFirst(sentence(k.Limiter.Why))))
 	} else {
 		add("**Limiter: no verdict.** %s", prose(abstained(&k.Limiter)))
 	}

@@ -42,17 +42,15 @@ func noTimeline(r *analysis.Result, otherwise string) string {
 func untimed(k *analysis.Kernel) bool { return k.Untimed || k.Calls == 0 }
 
 // underNcu says why the times of a kernel are absent, and what there is instead.
-func underNcu(k *analysis.Kernel) string {
-	if k.Counted != nil && k.Counted.DurationNS > 0 {
-		return "The timeline has no launch of this kernel. Under ncu is one launch alone, as ncu replays it, at the clock that it sets: not the time it takes in the program."
+func underNcu(r *analysis.Result, k *analysis.Kernel) string {
+	none := "The timeline has no launch of this kernel."
+	if r.Scope != nil {
+		none = "No launch of this kernel lies in the scope."
 	}
-	return "The timeline has no launch of this kernel."
-}
-
-// busyShare is the part of the wall time in which a GPU ran kernels or copies,
-// on average over the GPUs.
-func busyShare(r *analysis.Result) float64 {
-	return float64(r.Totals.BusyNS) / (float64(r.Totals.WallNS) * float64(max(1, len(r.Environment.GPUs))))
+	if k.Counted != nil && k.Counted.DurationNS > 0 {
+		return none + " Under ncu is one launch alone, as ncu replays it, at the clock that it sets: not the time it takes in the program."
+	}
+	return none
 }
 
 // warnings are those of the result, each once: what a stage warned of is often

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -82,6 +83,9 @@ func (d *doc) overhead(r *analysis.Result) {
 	}
 	var items []string
 	for _, f := range r.Method.Overhead {
+		if slices.ContainsFunc(r.Stages, func(s analysis.Stage) bool { return s.Name == f.Name && s.Overhead != nil }) {
+			continue // in the table
+		}
 		items = append(items, prose(f.Name)+": "+prose(f.Value))
 	}
 	if r.Method.Clock != "" {
@@ -104,8 +108,15 @@ func (d *doc) coverage(r *analysis.Result) {
 	g := newGrid("What", ">Value")
 	g.add("Groups of launches (kernel, grid, block)", thousands(int64(p.Groups)))
 	g.add("Chosen", thousands(int64(p.Chosen)))
-	g.add("Counted", thousands(int64(p.Counted)))
+	counted := "Counted"
+	if p.Counted > p.Chosen {
+		counted += ", some along with the chosen"
+	}
+	g.add(counted, thousands(int64(p.Counted)))
 	g.add("Coverage of GPU time in the chosen regions", percent(p.Coverage))
+	for _, region := range p.ByRegion {
+		g.add("of it in "+code(region.Region), percent(region.Coverage))
+	}
 	g.add("Coverage of all GPU time", percent(p.CoverageAll))
 	if p.PredictedSec > 0 {
 		g.add("Predicted cost", elapsed(p.PredictedSec*1e9))
@@ -125,7 +136,7 @@ func (d *doc) uncounted(heading string, list []string) {
 	}
 	names := make([]string, len(list))
 	for i, n := range list {
-		names[i] = code(n)
+		names[i] = prose(sentence(n))
 	}
 	d.line("%s", heading)
 	d.list(names)
@@ -146,10 +157,11 @@ func (d *doc) deviations(r *analysis.Result) {
 		d.line("None is recorded.")
 		return
 	}
-	g := newGrid("Setting", "Configured", "Used", "Why")
+	g := newGrid("Setting", "Stages", "Configured", "Used", "Why")
 	for _, x := range r.Method.Deviations {
-		g.add(code(x.Key), code(x.Configured), code(x.Used), prose(x.Why))
+		g.add(code(x.Key), prose(x.Stage), code(x.Configured), code(x.Used), prose(x.Why))
 	}
+	g.drop("Stages")
 	d.table(g)
 }
 

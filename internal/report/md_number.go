@@ -67,17 +67,22 @@ func elapsed(ns float64) string {
 	return significant(ns) + " ns"
 }
 
-// spread writes a mean with its standard deviation, to the digits of the mean.
+// spread writes a mean with its standard deviation, to the digits of the mean; one
+// that rounds to nothing is left out.
 func spread(mean, std float64, unit string) string {
 	m := significant(mean)
 	digits := 0
 	if _, after, ok := strings.Cut(m, "."); ok {
 		digits = len(after)
 	}
+	s := strconv.FormatFloat(std, 'f', digits, 64)
 	if strings.ContainsRune(m, 'e') {
-		return m + " ± " + significant(std) + " " + unit
+		s = significant(std)
 	}
-	return m + " ± " + strconv.FormatFloat(std, 'f', digits, 64) + " " + unit
+	if strings.Trim(s, "0.") == "" {
+		return m + " " + unit
+	}
+	return m + " ± " + s + " " + unit
 }
 
 // thousands writes a count with separators: 1,234,567.

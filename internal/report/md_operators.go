@@ -130,7 +130,7 @@ func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 	for i, o := range ops[:shown] {
 		total, mean, limit := devices[2*i], means[i], ""
 		if o.TotalDeviceUS == 0 {
-			total, mean = "none"+d.note(prose(sentence(noDeviceTime(o)))), ""
+			total, mean = "none"+d.note(prose(upperFirst(sentence(noDeviceTime(o))))), ""
 		} else {
 			limit = operatorLimiter(r, n, o)
 		}
@@ -140,8 +140,26 @@ func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 		g.add("", fmt.Sprintf("%s more", thousands(int64(len(ops)-shown))), "", thousands(restCalls), "", devices[2*shown], "", pct[shown], "", "", "")
 	}
 	g.drop("Shapes")
-	g.drop("Limiter")
+	untold := g.forget("Limiter")
 	d.table(g)
+	if untold {
+		d.line("Limiter: %s%s", absent, d.note(missing(r, "The torch profiler names no kernel of these operators, or none of those was counted.", "operator-kernels")))
+	}
+}
+
+// forget leaves out a column that has no value but n/a, and tells whether it had
+// that.
+func (g *grid) forget(head string) bool {
+	at := slices.Index(g.heads, head)
+	if at < 0 || slices.ContainsFunc(g.rows, func(row []string) bool { return row[at] != "" && row[at] != absent }) {
+		return false
+	}
+	untold := slices.ContainsFunc(g.rows, func(row []string) bool { return row[at] == absent })
+	for _, row := range g.rows {
+		row[at] = ""
+	}
+	g.drop(head)
+	return untold
 }
 
 func noDeviceTime(o *analysis.Operator) string {

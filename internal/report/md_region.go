@@ -219,8 +219,12 @@ func (d *doc) regionFacts(r *analysis.Result, g *analysis.Region) {
 		t.add("Device", fmt.Sprint(*g.Device), "")
 	}
 	d.table(t)
-	if hasTimeline(r) && r.Totals.KernelNS > 0 {
-		d.line("%s of all kernel time. Limiter: %s.", percent(float64(g.KernelNS)/float64(r.Totals.KernelNS)), prose(regionLimiter(r, g)))
+	whole, of := r.Totals.KernelNS, "all kernel time"
+	if r.Scope != nil && inScope(r, g) {
+		whole, of = r.Scope.KernelNS, "the kernel time of "+prose(r.Scope.Name)
+	}
+	if hasTimeline(r) && whole > 0 {
+		d.line("%s of %s. Limiter: %s.", percent(float64(g.KernelNS)/float64(whole)), of, prose(regionLimiter(r, g)))
 	}
 }
 

@@ -23,8 +23,13 @@ func WriteRegions(w io.Writer, r *analysis.Result) error {
 		d.noRegions(r)
 		return d.writeTo(w, r)
 	}
-	d.line("NVTX regions, sorted by kernel time. Kernel time includes nested regions, so rows overlap; **own** leaves them out. Share is of all kernel time (%s). Limiter names what holds back most of the region's kernel time, or launch-bound where the GPU waits for the CPU more than it works.",
-		elapsed(float64(r.Totals.KernelNS)))
+	d.scope(r)
+	of, outside := "all kernel time", ""
+	if r.Scope != nil {
+		of, outside = "the kernel time in the scope", ", which reads outside for regions that are not in it"
+	}
+	d.line("NVTX regions, sorted by kernel time. Kernel time includes nested regions, so rows overlap; **own** leaves them out. Share is of %s (%s)%s. Limiter names what holds back most of the region's kernel time, or launch-bound where the GPU waits for the CPU more than it works.",
+		of, elapsed(float64(analysed(r).kernel)), outside)
 	d.regionTable(r, listedRegions, func(g *analysis.Region) bool { return g.Process == nil && g.Device == nil })
 	for _, by := range []struct {
 		title string
@@ -79,10 +84,13 @@ func (d *doc) regionTable(r *analysis.Result, most int, only func(*analysis.Regi
 	unit, cells := times(kernel)
 	meanUnit, means := times(mean)
 	g := newGrid(">#", "Region", "Process", "Device", ">Calls", ">Wall ("+wallUnit+")", ">Mean wall ("+meanUnit+")", ">Kernel time ("+unit+")", ">Own ("+unit+")", ">Share %", ">Launches", "Limiter", ">Counted %")
+	whole := analysed(r).kernel
 	for i, x := range rows {
 		pct, counted := absent, ""
-		if r.Totals.KernelNS > 0 {
-			pct = tenths(float64(x.KernelNS) / float64(r.Totals.KernelNS) * 100)
+		if !inScope(r, x) {
+			pct = "outside"
+		} else if whole > 0 {
+			pct = tenths(float64(x.KernelNS) / float64(whole) * 100)
 		}
 		switch {
 		case x.Counters != nil:

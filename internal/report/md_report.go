@@ -18,6 +18,7 @@ import (
 func WriteReport(w io.Writer, r *analysis.Result) error {
 	d := newDoc(titled("Performance report", r), r)
 	d.about(r)
+	d.scope(r)
 	n := newNames(r)
 
 	d.line("## Findings")
@@ -188,13 +189,18 @@ func (d *doc) opportunities(r *analysis.Result, n *names) {
 		d.line("None found.%s", d.note(missing(r, "Nothing that was captured points to a change that would save time.", "opportunit", "counters")))
 		return
 	}
-	d.line("Ranked by seconds of the whole run. Each is an upper bound under its own assumption; they overlap, so they do not add up.")
+	whole := analysed(r).name
+	d.line("Ranked by seconds of %s. Each is an upper bound under its own assumption; they overlap, so they do not add up.", prose(whole))
 	ns := make([]float64, len(r.Opportunities))
 	for i, o := range r.Opportunities {
 		ns[i] = o.Seconds * 1e9
 	}
 	unit, cells := times(ns)
-	g := newGrid(">#", "Change", "Stage", ">Saves at most ("+unit+")", ">Of the run", ">Of the stage")
+	of := "Of the run"
+	if r.Scope != nil {
+		of = "Of the scope"
+	}
+	g := newGrid(">#", "Change", "Stage", ">Saves at most ("+unit+")", ">"+of, ">Of the stage")
 	for i, o := range r.Opportunities {
 		run, gain, stage := absent, "", ""
 		if o.Speedup >= 1 {
@@ -221,7 +227,7 @@ func (d *doc) opportunity(r *analysis.Result, n *names, i int) {
 	d.line("### %d. %s", i+1, prose(o.Title))
 	bound := "Upper bound: " + elapsed(o.Seconds*1e9)
 	if o.Speedup >= 1 {
-		bound += fmt.Sprintf("; the whole run would be %sx as fast (Amdahl)", strconv.FormatFloat(o.Speedup, 'f', 3, 64))
+		bound += fmt.Sprintf("; %s would be %sx as fast (Amdahl)", prose(analysed(r).name), strconv.FormatFloat(o.Speedup, 'f', 3, 64))
 	}
 	items := []string{bound}
 	if o.How != "" {

@@ -93,78 +93,6 @@ func Parameters(n int64) string {
 	return strings.TrimRight(strings.Replace(prefixed(float64(n), ""), "G", "B", 1), " ")
 }
 
-// aggregateLabels are the names of the measures that the workloads write.
-var aggregateLabels = map[string]string{
-	"prefill_ms": "Prefill", "decode_ms": "Decode", "ttft_ms": "Time to first token",
-	"token_ms": "Time per token", "tokens_per_s": "Throughput",
-}
-
-func aggregateLabel(a *analysis.Aggregate) string {
-	if l, ok := aggregateLabels[a.Name]; ok {
-		return l
-	}
-	return strings.ReplaceAll(strings.TrimSuffix(a.Name, "_ms"), "_", " ")
-}
-
-// aggregates writes the measures of the clean run, where there is one.
-func (d *doc) aggregates(r *analysis.Result) {
-	if len(r.Totals.Aggregates) == 0 {
-		d.line("Clean run: %s%s", absent, d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", "clean", "baseline", "metrics")))
-		return
-	}
-	g := newGrid("Clean run", "Unit", ">Repeats", ">Mean", ">Std", ">Min", ">p50", ">p90", ">p99", ">Max")
-	for i := range r.Totals.Aggregates {
-		a := &r.Totals.Aggregates[i]
-		ref := ""
-		if a.N > 0 && a.N < 20 {
-			ref = d.note("With so few repeats, p90 and p99 say little more than the largest value.")
-		}
-		g.add(prose(aggregateLabel(a)), prose(a.Unit), strconv.Itoa(a.N)+ref, significant(a.Mean), significant(a.Std), significant(a.Min),
-			significant(a.P50), significant(a.P90), significant(a.P99), significant(a.Max))
-	}
-	d.table(g)
-}
-
-// totals writes the sums over the timeline.
-func (d *doc) totals(r *analysis.Result) {
-	t := &r.Totals
-	if !hasTimeline(r) {
-		d.line("Timeline: %s%s", absent, d.note(noTimeline(r, "There is no timeline, so wall time, idle time and calls are not known.")))
-		return
-	}
-	g := newGrid("Timeline", ">Value", ">Share of wall %")
-	share := func(ns int64) string {
-		if t.WallNS <= 0 {
-			return absent
-		}
-		return tenths(float64(ns) / float64(t.WallNS) * 100)
-	}
-	timed := func(name string, ns int64) {
-		if ns == 0 && t.WallNS == 0 {
-			g.add(name, absent+d.note(missing(r, "There is no timeline.", "timeline")), absent)
-			return
-		}
-		g.add(name, elapsed(float64(ns)), share(ns))
-	}
-	timed("Wall time", t.WallNS)
-	timed("First to last GPU work", t.GPUSpanNS)
-	g.add("GPU busy with kernels or copies", elapsed(float64(t.BusyNS)), tenths(busyShare(r)*100))
-	if n := len(r.Environment.GPUs); n > 1 {
-		g.rows[len(g.rows)-1][0] += fmt.Sprintf(", added up over %d GPUs; the share is their mean", n)
-	}
-	if s := t.Split; s != nil && s.WallNS > 0 {
-		g.add("A kernel runs, on any GPU", elapsed(float64(s.BusyNS)), share(s.BusyNS))
-	}
-	g.add("Kernel time, added up", elapsed(float64(t.KernelNS)), share(t.KernelNS))
-	timed("Copy time, added up", t.CopyNS)
-	g.add("Kernel launches", thousands(t.Launches), "")
-	g.add("Distinct kernels", thousands(int64(t.KernelNames)), "")
-	if t.WallNS > 0 {
-		g.add("Copies", fmt.Sprintf("%s (%s)", thousands(t.Copies), byteSize(t.CopyBytes)), "")
-	}
-	d.table(g)
-}
-
 // tooMuch is the overhead from which a lighter capture is advised.
 const tooMuch = 0.25
 
@@ -202,7 +130,7 @@ func (d *doc) stages(r *analysis.Result) {
 		if s.Overhead != nil {
 			over = percent(*s.Overhead)
 			if *s.Overhead > tooMuch {
-				over = "**" + over + "**" + d.note("Over 25 %: the timeline of "+code(s.Name)+" is much slower than the program alone. "+lighter)
+				over = "**" + over + "**" + d.slowed(r, s)
 			}
 		}
 		if s.TokensPS != nil {
@@ -228,6 +156,16 @@ func (d *doc) stages(r *analysis.Result) {
 	g.drop("Tokens/s, clean")
 	d.table(g)
 	d.subStages(r)
+}
+
+// slowed refers to the warning about the overhead of a stage.
+func (d *doc) slowed(r *analysis.Result, s *analysis.Stage) string {
+	for _, n := range r.Warnings {
+		if n.ID == "overhead-"+s.Name {
+			return d.remark(n)
+		}
+	}
+	return d.note("Over 25 %: the timeline of " + code(s.Name) + " is much slower than the program alone. " + lighter)
 }
 
 // codes lists names, and how many more there are.
@@ -355,9 +293,9 @@ func (d *doc) utilisationValue(u *analysis.Utilisation) string {
 		if why == "" {
 			why = "the result gives no reason"
 		}
-		return absent + d.note(prose(sentence(why)))
+		return absent + d.note(prose(upperFirst(sentence(why))))
 	}
-	return utilisedPercent(*u.Value) + d.note(prose(sentence(u.Why)))
+	return utilisedPercent(*u.Value) + d.note(prose(upperFirst(sentence(u.Why))))
 }
 
 // utilisedPercent keeps two digits of what is far below the peak, as decode

@@ -31,6 +31,9 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 			bound = append(bound, launchBound(s.Name, &s.Split))
 		}
 	}
+	if s := r.Scope; s != nil && s.Split != nil && s.Split.WallNS > 0 && len(known) > 1 {
+		known = append(known, namedSplit{"scope", s.Split})
+	}
 	if whole {
 		known = append(known, namedSplit{"whole timeline", r.Totals.Split})
 	}

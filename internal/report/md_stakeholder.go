@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -20,6 +21,7 @@ func WriteStakeholder(w io.Writer, r *analysis.Result) error {
 	if text := subject(r); text != "" {
 		d.line("What was measured: %s.", prose(text))
 	}
+	d.scope(r)
 	if len(r.Findings) > 0 {
 		d.line("**In short:** %s", prose(sentence(plainText(&r.Findings[0]))))
 	}
@@ -44,9 +46,10 @@ func WriteStakeholder(w io.Writer, r *analysis.Result) error {
 
 	d.line("## Findings")
 	d.findings(r, plainText, pageFindings)
-	if n := len(r.Opportunities); n > 0 {
+	told := slices.ContainsFunc(r.Findings[:min(len(r.Findings), pageFindings)], func(f analysis.Finding) bool { return f.ID == "first-saving" })
+	if len(r.Opportunities) > 0 && !told {
 		o := &r.Opportunities[0]
-		d.line("The largest possible saving: %s, at most %s%s.", prose(lowerFirst(strings.TrimSuffix(o.Title, "."))), elapsed(o.Seconds*1e9), ofRun(o.Speedup))
+		d.line("The largest possible saving: %s, at most %s%s.", prose(lowerFirst(strings.TrimSuffix(o.Title, "."))), elapsed(o.Seconds*1e9), ofRun(r, o.Speedup))
 	}
 	d.line("Numbers with their evidence: [report.md](report.md).")
 	return d.writeTo(w, r)
@@ -59,12 +62,12 @@ func plainText(f *analysis.Finding) string {
 	return f.Text
 }
 
-// ofRun says how much of the whole run a saving is.
-func ofRun(speedup float64) string {
+// ofRun says how much of the whole run, or of the scope, a saving is.
+func ofRun(r *analysis.Result, speedup float64) string {
 	if speedup <= 1 {
 		return ""
 	}
-	return ", " + percent(1-1/speedup) + " of the whole run"
+	return ", " + percent(1-1/speedup) + " of " + prose(analysed(r).name)
 }
 
 // lowerFirst lets a title go on within a sentence; abbreviations stay.
@@ -79,19 +82,24 @@ func (d *doc) plainAggregates(r *analysis.Result) {
 	g := newGrid("Measure", ">Value", "Meaning")
 	for i := range r.Totals.Aggregates {
 		a := &r.Totals.Aggregates[i]
-		value := fmt.Sprintf("%s %s", significant(a.Mean), prose(a.Unit))
+		unit, values := aggregateValues(a, a.Mean, a.Std)
+		value := fmt.Sprintf("%s %s", significant(values[0]), prose(unit))
 		if a.N > 1 {
-			value = spread(a.Mean, a.Std, prose(a.Unit))
+			value = spread(values[0], values[1], prose(unit))
 		}
-		g.add(prose(aggregateLabel(a)), value, fmt.Sprintf("mean of %s without a profiler", plural(a.N, "repeat")))
+		g.add(prose(aggregateLabel(a)), value, fmt.Sprintf("mean of %s without a profiler", plural(a.N, aggregateOf(a))))
 	}
 	if len(r.Totals.Aggregates) == 0 {
 		g.add("Times without a profiler", absent+d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", "clean", "baseline", "metrics")), "")
 	}
-	t := &r.Totals
-	if hasTimeline(r) && t.WallNS > 0 {
-		g.add("Time observed", elapsed(float64(t.WallNS)), "under the profiler, from first to last event")
-		g.add("GPU at work", percent(busyShare(r)), "share of that time in which the GPU computed or copied")
+	p := analysed(r)
+	if hasTimeline(r) && p.wall > 0 {
+		what := "under the profiler, from first to last event"
+		if r.Scope != nil {
+			what = fmt.Sprintf("under the profiler, in %s; the whole recording takes %s", prose(p.name), elapsed(float64(r.Totals.WallNS)))
+		}
+		g.add("Time observed", elapsed(float64(p.wall)), what)
+		g.add("GPU at work", percent(p.busyShare(r)), "share of that time in which the GPU computed or copied")
 	} else {
 		g.add("GPU at work", absent+d.note(noTimeline(r, "There is no timeline, so idle time is not known.")), "")
 	}
@@ -100,7 +108,11 @@ func (d *doc) plainAggregates(r *analysis.Result) {
 		d.table(g)
 		return
 	}
-	g.add("Kernels launched", thousands(t.Launches), fmt.Sprintf("programs started on the GPU, %s different ones", thousands(int64(t.KernelNames))))
+	what := fmt.Sprintf("programs started on the GPU, %s different ones", thousands(p.kernelNames))
+	if p.outsideCalls > 0 {
+		what += fmt.Sprintf("; %s more outside, such as loading and warm-up, are not counted", thousands(p.outsideCalls))
+	}
+	g.add("Kernels launched", thousands(p.launches), what)
 	d.table(g)
 }
 
@@ -262,7 +274,7 @@ func (d *doc) plainOperators(r *analysis.Result) {
 	for _, o := range ops[:min(len(ops), pageKernels)] {
 		total := elapsed(o.TotalDeviceUS * 1e3)
 		if o.TotalDeviceUS == 0 {
-			total = "none" + d.note(prose(sentence(noDeviceTime(o))))
+			total = "none" + d.note(prose(upperFirst(sentence(noDeviceTime(o)))))
 		}
 		pct := absent
 		if whole > 0 {

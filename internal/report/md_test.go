@@ -41,7 +41,7 @@ func recorded(t *testing.T, name string) *analysis.Result {
 func cases(t *testing.T) map[string]*analysis.Result {
 	return map[string]*analysis.Result{
 		"llm": recorded(t, "result.llm.json.gz"), "toy": recorded(t, "result.toy.json.gz"),
-		"full": sample(), "timeline_only": timelineOnly(), "counters_only": countersOnly(), "doubtful": doubtful(), "hostile": hostile(),
+		"full": sample(), "timeline_only": timelineOnly(), "counters_only": countersOnly(), "doubtful": doubtful(), "hostile": hostile(), "scope": scoped(),
 		"empty": {Schema: analysis.Schema},
 	}
 }
@@ -56,6 +56,24 @@ func doubtful() *analysis.Result {
 	s.Sub = []analysis.SubMS{{Name: "sam", MS: 3.1}, {Name: "clip", MS: 1.2}, {Name: "projector", MS: 0.1}}
 	s.MFU[0].Value, s.MFU[0].Raw, s.MFU[0].Contradiction, s.MFU[0].Why = nil, at(1.32), true, "the clean time is shorter than the peak allows"
 	r.Regions = nil
+	return r
+}
+
+// scoped is about its two stages alone: a region of warm-up lies outside.
+func scoped() *analysis.Result {
+	r := sample()
+	split := analysis.Split{WallNS: 90_000_000, BusyNS: 14_666_667, IdleNS: 75_333_333, LaunchBound: true, GainNS: 72_222_222,
+		Busy: []analysis.TimePart{{ID: "gemm", Label: "GEMM", NS: 12_434_445}, {ID: "norm", Label: "normalisation", NS: 2_222_222}, {ID: "sampling", Label: "sampling", NS: 10_000}},
+		Idle: []analysis.TimePart{{ID: "python", Label: "CPU between launches", NS: 61_111_111}, {ID: "launch", Label: "launch calls", NS: 11_111_111}, {ID: "sync", Label: "synchronisation", NS: 3_111_111}}}
+	r.Scope = &analysis.Scope{Expressions: []string{"prefill", "decode"}, Regions: []string{"prefill", "decode"}, Name: "prefill and decode",
+		Text:    "prefill and decode: 90.0 ms of a timeline of 5.00 s; 40.0 ms of kernel time in 2,000 launches outside (such as loading and warm-up) are not counted below.",
+		StartNS: 4_000_000_000, EndNS: 4_090_000_000, WallNS: 90_000_000, BusyNS: 14_700_000, KernelNS: 10_000_000, Launches: 340, KernelNames: 3, OutsideKernelNS: 40_000_000, OutsideLaunches: 2000, Split: &split}
+	r.Totals.WallNS, r.Totals.KernelNS, r.Totals.Launches, r.Totals.KernelNames, r.Totals.BusyNS = 5_000_000_000, 50_000_000, 2340, 5, 55_000_000
+	r.Totals.Aggregates = append(r.Totals.Aggregates,
+		analysis.Aggregate{Name: "token_ms", Unit: "ms", N: 93, Mean: 1.062, Std: 0.00203, Min: 1.06, P50: 1.06, P90: 1.06, P99: 1.07, Max: 1.07},
+		analysis.Aggregate{Name: "peak_memory_bytes", Unit: "byte", N: 5, Mean: 1_121_001_472, Min: 1_121_001_472, P50: 1_121_001_472, P90: 1_121_001_472, P99: 1_121_001_472, Max: 1_121_001_472})
+	r.Regions = append(r.Regions, analysis.Region{Path: "warm up", Name: "warm up", Parent: -1, Instances: 1, WallNS: 200_000_000, ProjectedNS: 190_000_000, Kernels: 2000, KernelNS: 40_000_000, SelfKernels: 2000, SelfNS: 40_000_000, Why: "no launch of it was counted"})
+	r.Method.Deviations = []analysis.Deviation{{Stage: "nsys, ncu", Key: "infer.repeats", Configured: "3", Used: "1", Why: "one pass shows every launch"}}
 	return r
 }
 
@@ -203,7 +221,7 @@ func TestReportSaysWhatMatters(t *testing.T) {
 		{"no counters", page(t, WriteKernels, timelineOnly()), []string{"a report of ncu with the section SpeedOfLight"}, []string{"DRAM bandwidth"}},
 		{"no clean run", page(t, WriteStakeholder, timelineOnly()), []string{"there was no run without a profiler. Next: run with pipeline.baseline.enable=true."}, nil},
 		{"no timeline", page(t, WriteReport, countersOnly()), []string{"Busy and idle time: n/a", "there is no timeline. Next: capture one with nsys."}, []string{"| GPU busy               | 0"}},
-		{"operators without device time", page(t, WriteOperators, sample()), []string{"none[^1]", "it changes the shape alone"}, nil},
+		{"operators without device time", page(t, WriteOperators, sample()), []string{"none[^1]", "It changes the shape alone"}, nil},
 		{"no operators", page(t, WriteOperators, timelineOnly()), []string{"Operators: n/a", "pipeline.torch_profiler.enable=true"}, nil},
 		{"a table of peaks is marked", page(t, WriteReport, sample()), []string{"| **no**   | NVIDIA H200 data sheet |"}, nil},
 		{"why a kernel was counted", page(t, WriteKernels, sample()), []string{"Why this one: 64.0 % of the GPU time of decode"}, nil},

@@ -279,10 +279,14 @@ func RooflinePoints(r *analysis.Result) Printable {
 	return &Table[row]{
 		Schema: "roofline", Version: 1, Rows: Slice(rows), Legend: legend,
 		Notes: func() []string {
-			if r.Roofline.Why != "" {
-				return append([]string{r.Roofline.Why}, missingNotes(r)...)
+			var notes []string
+			if r.Scope != nil {
+				notes = append(notes, "total times are of "+r.Scope.Name)
 			}
-			return missingNotes(r)
+			if r.Roofline.Why != "" {
+				notes = append(notes, r.Roofline.Why)
+			}
+			return append(notes, missingNotes(r)...)
 		},
 		Columns: []Column[row]{
 			{Name: "kernel_id", Detail: true, Get: func(r *row) any { return r.KernelID }},

@@ -66,6 +66,11 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, most, fewest int) ([]st
 	if text := unfinished[r.Source.Status]; text != "" {
 		lines = append(lines, wrap(lowerFirst(text)+": what it had captured by then is shown", o.Width, "", 2)...)
 	}
+	if p := analysed(r); r.Scope != nil && p.wall > 0 {
+		text := fmt.Sprintf("%s: %s of %s, GPU busy %s, %s launches; %s launches (%s) outside are not counted", p.name, elapsed(float64(p.wall)), elapsed(float64(r.Totals.WallNS)),
+			percent(p.busyShare(r)), thousands(p.launches), thousands(p.outsideCalls), elapsed(float64(p.outsideNS)))
+		lines = append(lines, wrap(oneLine(text), o.Width, "  ", 2)...)
+	}
 	lines = append(lines, "")
 	lines = append(lines, summaryLines(r, o, most)...)
 	stages, err := tableLines(summaryStages(r, o.Width), o.Width)
@@ -94,8 +99,8 @@ func summaryTitle(r *analysis.Result) string {
 	if text == "" {
 		text = "deepprof"
 	}
-	if t := &r.Totals; hasTimeline(r) && t.WallNS > 0 {
-		text += fmt.Sprintf(": %s, GPU busy %s, %s launches", elapsed(float64(t.WallNS)), percent(busyShare(r)), thousands(t.Launches))
+	if p := analysed(r); r.Scope == nil && hasTimeline(r) && p.wall > 0 {
+		text += fmt.Sprintf(": %s, GPU busy %s, %s launches", elapsed(float64(p.wall)), percent(p.busyShare(r)), thousands(p.launches))
 	}
 	return text
 }

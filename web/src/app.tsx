@@ -79,6 +79,11 @@ function Bar(p: { onKernel: boolean }) {
       <span class="run">{result.source.run ?? ""}</span>
       {unfinished[result.source.status ?? ""] && p.onKernel && <span class="tag recorded">run {result.source.status}</span>}
       {result.source.recorded && p.onKernel && <span class="tag recorded">recorded</span>}
+      {result.scope && (
+        <span class="tag scope-tag" title={result.scope.text}>
+          scope: {result.scope.name}
+        </span>
+      )}
       <span class="space" />
       <label class="theme">
         <span class="unseen">Colours</span>
@@ -168,7 +173,7 @@ function release(version: string): string {
 }
 
 function Head(p: { model: Model }) {
-  const { source, environment, workload, totals, stages } = p.model.result;
+  const { source, environment, workload, totals, stages, scope } = p.model.result;
   const gpus = list(environment.gpus);
   const facts = [
     gpus.length > 1 ? `${gpus.length} × ${gpus[0]!.name}` : gpus[0]?.name,
@@ -180,7 +185,7 @@ function Head(p: { model: Model }) {
     ...list(workload.shape).map((f) => `${f.name} ${f.value}`),
   ].filter(Boolean);
   const devices = Math.max(1, gpus.length);
-  const { timed, untold } = p.model;
+  const { timed, untold, part } = p.model;
   const failed = unfinished[source.status ?? ""];
   return (
     <div class="head">
@@ -199,15 +204,20 @@ function Head(p: { model: Model }) {
         {[source.run !== p.model.subject && source.run, source.created && date(source.created), source.status && `run ${source.status}`].filter(Boolean).join(", ")}
       </p>
       <p class="where">{facts.join(" · ")}</p>
+      {scope && (
+        <p class="scope" id="scope" role="note">
+          <span class="tag">scope</span> {scope.text}
+        </p>
+      )}
       <div class="tiles" id="totals">
-        {timed && <Tile name="Wall time" value={time(totals.wall_ns)} note="first to last event" />}
-        {timed && totals.wall_ns > 0 && (
-          <Tile name="GPU busy" value={percent(totals.busy_ns / (totals.wall_ns * devices))} note={`kernels and copies, ${time(totals.busy_ns / devices)}${devices > 1 ? " a GPU" : ""} of wall time`} />
+        {timed && <Tile name="Wall time" value={time(part.wall)} note={scope ? `of ${time(totals.wall_ns)} recorded` : "first to last event"} />}
+        {timed && part.wall > 0 && (
+          <Tile name="GPU busy" value={percent(part.busy / (part.wall * devices))} note={`kernels and copies, ${time(part.busy / devices)}${devices > 1 ? " a GPU" : ""} of wall time`} />
         )}
-        {timed && <Tile name="Kernel launches" value={count(totals.launches)} note={`${count(totals.kernel_names)} names`} />}
+        {timed && <Tile name="Kernel launches" value={count(part.launches)} note={scope ? `${count(part.names)} names; ${count(scope.outside_launches)} outside` : `${count(part.names)} names`} />}
         {!timed && <Tile name="Wall time, GPU busy, launches" value="n/a" note={untold?.id === "no-kernels" ? "no GPU work was recorded" : "there is no timeline"} />}
         {!timed && p.model.kernels.length > 0 && <Tile name="Kernels counted" value={count(p.model.kernels.filter((k) => k.counted).length)} note="by ncu" />}
-        {timed && totals.copies > 0 && <Tile name="Copies" value={count(totals.copies)} note={`${bytes(totals.copy_bytes)}, ${time(totals.copy_ns)}`} />}
+        {timed && !scope && totals.copies > 0 && <Tile name="Copies" value={count(totals.copies)} note={`${bytes(totals.copy_bytes)}, ${time(totals.copy_ns)}`} />}
         {list(stages)
           .filter((s) => s.clean_ms != null)
           .slice(0, 3)
@@ -225,7 +235,7 @@ function Footer() {
   return (
     <footer>
       <p>
-        Made by deepprof{result.deepprof_version ? ` ${result.deepprof_version}` : ""} from result schema {result.schema}. This file asks the network for nothing.
+        Made by deepprof{result.deepprof_version ? ` ${result.deepprof_version.replace(/^deepprof /, "")}` : ""} from result schema {result.schema}. This file asks the network for nothing.
       </p>
       {licences && (
         <details>

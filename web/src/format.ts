@@ -32,6 +32,18 @@ export function time(ns: number): string {
   return `${digits(ns)}${gap}ns`;
 }
 
+/** A place on a time axis up to most, with the digits that tell it from one a step away. */
+export function instant(ns: number, step: number, most: number): string {
+  if (ns === 0) return "0";
+  let i = Math.max(0, timeSteps.findIndex(([size]) => step >= size));
+  if (step < 1) i = timeSteps.length - 1;
+  // Far from zero a coarser unit with decimals stays shorter.
+  while (i > 0 && most / timeSteps[i]![0] >= 1e5) i--;
+  const [size, unit] = timeSteps[i]!;
+  const decimals = Math.min(9, Math.max(0, Math.ceil(Math.log10(size / step))));
+  return `${(ns / size).toLocaleString("en", { maximumFractionDigits: decimals })}${gap}${unit}`;
+}
+
 export function milliseconds(ms: number): string {
   return time(ms * 1e6);
 }

@@ -13,7 +13,7 @@ export function KernelPage(p: { id: string }) {
   const kernel = model.kernel(p.id);
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    scrollTo(0, 0);
+    scrollTo({ top: 0, behavior: "instant" });
     title.current?.focus({ preventScroll: true });
   }, [p.id]);
   return (
@@ -81,12 +81,12 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
       <div class="tiles">
         {untimed(k) ? (
           <>
-            <Tile name="Calls and total time" value="n/a" note="the timeline has no launch of it" />
+            <Tile name="Calls and total time" value="n/a" note="no launch of it is in the timeline, or in the scope" />
             {k.counted?.duration_ns ? <Tile name="Under ncu" value={time(k.counted.duration_ns)} note="one launch alone, as ncu replays it" /> : null}
           </>
         ) : (
           <>
-            <Tile name="Total" value={time(k.total_ns)} note={`${percent(k.share)} of kernel time`} />
+            <Tile name="Total" value={time(k.total_ns)} note={`${percent(k.share)} of kernel time${model.result.scope ? " in the scope" : ""}`} />
             <Tile name="Calls" value={count(k.calls)} note={`mean ${time(k.mean_ns)}`} />
             <Tile name="Median" value={time(k.median_ns)} note={`${time(k.min_ns)} to ${time(k.max_ns)}`} />
           </>

@@ -19,7 +19,7 @@ function columnsFor(kernels: Kernel[], peak: (id: string) => string): Column<Ker
   const most = kernels.reduce((m, k) => Math.max(m, k.share), 0);
   const times = kernels.some((k) => !untimed(k));
   const alone = kernels.some(untimed);
-  const absent = <span class="quiet" title="The timeline has no launch of this kernel">n/a</span>;
+  const absent = <span class="quiet" title="No launch of this kernel is in the timeline, or in the scope">n/a</span>;
   const timed = (cell: (k: Kernel) => ComponentChildren) => (k: Kernel) => (untimed(k) ? absent : cell(k));
   const columns: Column<Kernel>[] = [
     {
@@ -41,7 +41,7 @@ function columnsFor(kernels: Kernel[], peak: (id: string) => string): Column<Ker
     { id: "calls", head: "Calls", width: 5, num: true, cell: timed((k) => count(k.calls)), key: (k) => k.calls },
     { id: "total", head: "Total", title: "Total time", width: 6, num: true, cell: timed((k) => time(k.total_ns)), key: (k) => k.total_ns },
     { id: "mean", head: "Mean", title: "Mean time", width: 6, num: true, cell: timed((k) => time(k.mean_ns)), key: (k) => k.mean_ns },
-    { id: "share", head: "Share", title: "Share of kernel time", width: 7.5, num: true, cell: timed((k) => <Meter share={k.share} most={most} />), key: (k) => k.share },
+    { id: "share", head: "Share", title: "Share of kernel time", width: 8.2, num: true, cell: timed((k) => <Meter share={k.share} most={most} />), key: (k) => k.share },
     {
       id: "alone",
       head: "Under ncu",
@@ -114,7 +114,7 @@ export function Kernels() {
     );
   }
   return (
-    <Section id="kernels" title="Kernels" lead="A row is one kernel with one grid and block. Open a row for its counters, limiter and roofline.">
+    <Section id="kernels" title="Kernels" lead={`A row is one kernel with one grid and block${model.result.scope ? `, in ${model.result.scope.name}` : ""}. Open a row for its counters, limiter and roofline.`}>
       {times ? <Categories categories={categories} chosen={category} choose={setCategory} /> : model.kernels.length > 0 && <Absent what="Calls, total time and share" />}
       <div class="toolbar" role="search" aria-label="Kernels">
         <label class="field grow">

@@ -38,6 +38,13 @@ export class Model {
     return !list(missing).some((n) => n.id === "no-timeline") && (totals.wall_ns > 0 || totals.launches > 0);
   }
 
+  /** What kernels, findings and opportunities are about: the scope, or all. */
+  get part(): { name: string; wall: number; busy: number; launches: number; names: number } {
+    const { scope, totals } = this.result;
+    if (scope) return { name: scope.name, wall: scope.wall_ns, busy: scope.busy_ns, launches: scope.launches, names: scope.kernel_names };
+    return { name: "the whole run", wall: totals.wall_ns, busy: totals.busy_ns, launches: totals.launches, names: totals.kernel_names };
+  }
+
   /** Why what only a timeline tells is absent. */
   get untold(): Note | undefined {
     const missing = list(this.result.missing);

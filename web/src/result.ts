@@ -7,6 +7,7 @@ export interface Result {
   environment: Environment;
   workload: Workload;
   totals: Totals;
+  scope?: Scope;
   stages: Stage[] | null;
   regions: Region[] | null;
   kernels: Kernel[] | null;
@@ -61,6 +62,24 @@ export interface Totals {
   copy_bytes: number;
   split?: Split;
   aggregates?: Aggregate[] | null;
+}
+
+export interface Scope {
+  expressions: string[] | null;
+  exclude?: string[] | null;
+  regions: string[] | null;
+  name: string;
+  text: string;
+  start_ns: number;
+  end_ns: number;
+  wall_ns: number;
+  busy_ns: number;
+  kernel_ns: number;
+  launches: number;
+  kernel_names: number;
+  outside_kernel_ns: number;
+  outside_launches: number;
+  split?: Split;
 }
 
 export interface Stage {
@@ -391,6 +410,7 @@ export interface Picked {
   counted: number;
   coverage: number;
   coverage_all: number;
+  by_region?: RegionCoverage[] | null;
   left_out?: string[] | null;
   cut_off?: string[] | null;
   predicted_s?: number;
@@ -435,4 +455,9 @@ export interface Box {
   n: number;
   c?: number;
   b?: number;
+}
+
+export interface RegionCoverage {
+  region: string;
+  coverage: number;
 }

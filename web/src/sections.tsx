@@ -160,7 +160,7 @@ export function Opportunities() {
   const shown = all || printing ? items : items.slice(0, 6);
   const most = Math.max(...items.map((o) => o.seconds), 1e-12);
   return (
-    <Section id="opportunities" title="Opportunities" lead="What could be saved at most, by seconds of the whole run. The bounds do not add up: one gain takes from another.">
+    <Section id="opportunities" title="Opportunities" lead={`What could be saved at most, by seconds of ${model.part.name}. The bounds do not add up: one gain takes from another.`}>
       {items.length === 0 && <p class="quiet">None was found.</p>}
       <ol class="opportunities">
         {shown.map((o) => {
@@ -179,9 +179,9 @@ export function Opportunities() {
               <div>
                 <h3>{o.title}</h3>
                 <p class="quiet">
-                  {percent(1 - 1 / Math.max(1, o.speedup))} of the whole run
-                  {o.stage && o.stage_gain != null ? `, ${percent(o.stage_gain)} of ${o.stage}` : o.stage ? `, in ${o.stage}` : ""}
-                  {o.speedup >= 1.01 ? `: up to ${digits(o.speedup)} times as fast` : ""}
+                  {percent(1 - 1 / Math.max(1, o.speedup))} of {model.part.name}
+                  {o.speedup >= 1.01 ? `, which would be up to ${digits(o.speedup)} times as fast` : ""}
+                  {o.stage && o.stage_gain != null ? `; ${percent(o.stage_gain)} of ${o.stage}` : o.stage ? `; in ${o.stage}` : ""}
                 </p>
                 {o.how && <p>{o.how}</p>}
                 <details>
@@ -308,7 +308,7 @@ export function Method() {
           <h3>
             {c.stage}
             <span class="quiet">
-              {c.seconds ? ` ${seconds(c.seconds)}` : ""} {c.outcome ?? ""}
+              {[c.seconds && `, ${seconds(c.seconds)}`, c.outcome && `, ${c.outcome}`].filter(Boolean).join("")}
             </span>
           </h3>
           <pre class="command">{c.command}</pre>
@@ -318,7 +318,7 @@ export function Method() {
         <>
           <h3>Launches that were counted</h3>
           <p>
-            {count(picked.counted)} of {count(picked.chosen)} chosen, out of {count(picked.groups)} groups of kernel, grid and block: {percent(picked.coverage)} of the GPU time of the chosen regions, {percent(picked.coverage_all)} of all
+            Of {count(picked.groups)} groups of kernel, grid and block {count(picked.chosen)} were chosen and {count(picked.counted)} counted{picked.counted > picked.chosen ? ", some along with the others" : ""}: {percent(picked.coverage)} of the GPU time of the chosen regions{list(picked.by_region).length > 0 ? ` (${list(picked.by_region).map((r) => `${r.region} ${percent(r.coverage)}`).join(", ")})` : ""}, {percent(picked.coverage_all)} of all
             GPU time.
             {picked.actual_s ? ` It took ${seconds(picked.actual_s)}` : ""}
             {picked.actual_s && picked.predicted_s ? `, predicted ${seconds(picked.predicted_s)}.` : picked.actual_s ? "." : ""}
@@ -335,29 +335,34 @@ export function Method() {
         </>
       )}
       {list(m.deviations).length > 0 && (
-        <div class="scroll" role="region" aria-label="Deviations" tabIndex={0}>
-          <table class="data small">
-            <caption>Settings that profiling required to be different</caption>
-            <thead>
-              <tr>
-                <th scope="col">Setting</th>
-                <th scope="col">Configured</th>
-                <th scope="col">Used</th>
-                <th scope="col">Why</th>
-              </tr>
-            </thead>
-            <tbody>
-              {list(m.deviations).map((d) => (
-                <tr key={d.key}>
-                  <th scope="row" class="mono">{d.key}</th>
-                  <td>{d.configured}</td>
-                  <td>{d.used}</td>
-                  <td class="wrap">{d.why}</td>
+        <>
+          <h3>Settings that profiling required to be different</h3>
+          <div class="scroll" role="region" aria-label="Settings that profiling required to be different" tabIndex={0}>
+            <table class="data small">
+              <caption class="unseen">Settings that profiling required to be different</caption>
+              <thead>
+                <tr>
+                  <th scope="col">Setting</th>
+                  <th scope="col">Stages</th>
+                  <th scope="col">Configured</th>
+                  <th scope="col">Used</th>
+                  <th scope="col">Why</th>
                 </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+              </thead>
+              <tbody>
+                {list(m.deviations).map((d) => (
+                  <tr key={`${d.key} ${d.stage ?? ""}`}>
+                    <th scope="row" class="mono">{d.key}</th>
+                    <td>{d.stage ?? ""}</td>
+                    <td>{d.configured}</td>
+                    <td>{d.used}</td>
+                    <td class="wrap">{d.why}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </>
       )}
       <Notes title="Replay modes tried" notes={list(m.ladder)} />
       {list(m.thresholds).length > 0 && (

@@ -1,4 +1,3 @@
-import { Fragment } from "preact";
 import { bytes, digits, milliseconds, percent, prefixed, shares, time } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
@@ -77,6 +76,12 @@ export function Stages() {
         <StageSplit key={s.name} stage={s} />
       ))}
       {stages.length > 0 && !divided && <Absent what="Busy and idle time" />}
+      {result.scope?.split && stages.length > 1 && (
+        <details>
+          <summary>The scope as a whole: {result.scope.name}</summary>
+          <SplitBar split={result.scope.split} />
+        </details>
+      )}
       {result.totals.split && stages.length > 0 && result.totals.split.wall_ns > 0 && (
         <details>
           <summary>The whole capture, with what lies outside the stages</summary>
@@ -174,8 +179,24 @@ const aggregateNames: Record<string, string> = {
   decode_ms: "Decode",
   ttft_ms: "Time to first token",
   token_ms: "Time per token",
-  tokens_per_s: "Tokens per second",
+  tokens_per_s: "Throughput",
+  images_per_s: "Throughput",
+  forward_ms: "Forward pass",
 };
+
+function aggregateName(name: string): string {
+  const words = name.replace(/_(ms|bytes|per_s)$/, "").replaceAll("_", " ");
+  return aggregateNames[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** A value in the unit of its measure; the spread is left out where there is none. */
+function aggregateValue(a: Aggregate, column: keyof Aggregate): string {
+  const v = a[column] as number;
+  if (column === "std" && v === 0) return "";
+  if (a.unit === "ms") return milliseconds(v);
+  if (a.unit === "byte") return bytes(v);
+  return a.unit && a.unit !== "1/s" ? `${digits(v)} ${a.unit}` : digits(v);
+}
 
 function Aggregates(p: { rows: Aggregate[] }) {
   if (p.rows.length === 0) return null;
@@ -200,11 +221,11 @@ function Aggregates(p: { rows: Aggregate[] }) {
           <tbody>
             {p.rows.map((a) => (
               <tr key={a.name}>
-                <th scope="row">{aggregateNames[a.name] ?? a.name}</th>
-                <td class="num">{a.n}</td>
+                <th scope="row">{aggregateName(a.name)}</th>
+                <td class="num">{a.name === "token_ms" ? `${a.n} tokens` : a.n}</td>
                 {columns.map((c) => (
                   <td key={c} class="num">
-                    {a.unit === "ms" ? milliseconds(a[c] as number) : <Fragment>{digits(a[c] as number)}</Fragment>}
+                    {aggregateValue(a, c)}
                   </td>
                 ))}
               </tr>

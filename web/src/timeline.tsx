@@ -1,11 +1,11 @@
 import type { TargetedKeyboardEvent, TargetedMouseEvent, TargetedPointerEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
-import { count, percent, time } from "./format";
+import { count, instant, percent, time } from "./format";
 import { list } from "./list";
 import { useModel, type Model } from "./model";
 import { Absent, KernelLink, Section } from "./parts";
-import type { Box, Lane } from "./result";
+import type { Box, Lane, Scope } from "./result";
 import { DataTable } from "./table";
 import { isDark, useTheme } from "./theme";
 import { TimelineView, type Hit } from "./timelineview";
@@ -16,7 +16,7 @@ const apiColour = "#9aa3ad";
 
 export function Timeline() {
   const model = useModel();
-  const overview = model.result.overview;
+  const { overview, scope } = model.result;
   const canvas = useRef<HTMLCanvasElement>(null);
   const view = useRef<TimelineView | null>(null);
   const drag = useRef<{ x: number; from: number; to: number; moved: boolean } | null>(null);
@@ -42,6 +42,8 @@ export function Timeline() {
       },
     });
     view.current = v;
+    if (scope) v.show(...around(scope));
+    changed();
     const observer = new ResizeObserver(() => v.resize());
     observer.observe(canvas.current);
     v.resize();
@@ -199,6 +201,7 @@ export function Timeline() {
       </Section>
     );
   }
+  const fine = (shown.to - shown.from) / 100;
   const zoomed = shown.to - shown.from < (view.current?.span ?? Infinity) * 0.999;
   return (
     <Section id="timeline" title="Timeline">
@@ -218,13 +221,18 @@ export function Timeline() {
         <button type="button" id="zoom-all" disabled={!zoomed} onClick={() => act((v) => v.show(0, v.span))}>
           Whole run
         </button>
+        {scope && (
+          <button type="button" id="zoom-scope" onClick={() => act((v) => v.show(...around(scope)))}>
+            Scope
+          </button>
+        )}
         {spots.map((spot) => (
           <button key={spot.name} type="button" class="spot" onClick={() => act((v) => v.show(spot.box.s - spot.box.l * 0.04, spot.box.s + spot.box.l * 1.04))}>
             {spot.name}
           </button>
         ))}
         <output id="timeline-range" class="quiet" data-from={Math.round(shown.from)} data-to={Math.round(shown.to)}>
-          {time(shown.from)} to {time(shown.to)}, {time(shown.to - shown.from)}
+          {instant(shown.from, fine, shown.to)} to {instant(shown.to, fine, shown.to)}, {time(shown.to - shown.from)}
         </output>
       </div>
       <Minimap from={shown.from} to={shown.to} span={Math.max(1, overview.end_ns - overview.start_ns)} go={(f, t) => act((v) => v.show(f, t))} />
@@ -259,6 +267,12 @@ export function Timeline() {
       </details>
     </Section>
   );
+}
+
+/** The scope with a margin. */
+function around(scope: Scope): [number, number] {
+  const margin = (scope.end_ns - scope.start_ns) * 0.02;
+  return [scope.start_ns - margin, scope.end_ns + margin];
 }
 
 /** The first range of each stage, to go to. */

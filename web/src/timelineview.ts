@@ -1,7 +1,7 @@
 import { list } from "./list";
 import type { Box, Lane, Overview } from "./result";
 import { inkOn } from "./palette";
-import { time } from "./format";
+import { instant } from "./format";
 
 export interface Hit {
   lane: number;
@@ -219,7 +219,7 @@ export class TimelineView {
       const x = Math.round(this.xOf(t)) + 0.5;
       g.moveTo(x, axisHeight - 6);
       g.lineTo(x, this.height);
-      const text = axisText(t, step);
+      const text = instant(t, step, this.to);
       if (x + 3 + g.measureText(text).width <= this.width) g.fillText(text, x + 3, 8);
     }
     g.stroke();
@@ -271,13 +271,6 @@ export class TimelineView {
   }
 }
 
-function axisText(t: number, step: number): string {
-  if (t === 0) return "0";
-  const [size, unit] = step >= 1e9 ? [1e9, "s"] : step >= 1e6 ? [1e6, "ms"] : step >= 1e3 ? [1e3, "µs"] : [1, "ns"];
-  // Far from zero a coarser unit with decimals stays shorter.
-  if (t / size >= 1e5) return time(t);
-  return `${(t / size).toLocaleString("en", { maximumFractionDigits: 2 })} ${unit}`;
-}
 
 const widths = new Map<string, string>();
 

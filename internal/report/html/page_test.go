@@ -35,7 +35,7 @@ func TestOpens(t *testing.T) {
 		"#utilisation":   "contradiction (121.0 %)",
 		"#opportunities": "310 ms at most",
 		"#doubts":        "2 rows of the timeline refer to nothing",
-		"#method":        "26 of 26 chosen, out of 77 groups",
+		"#method":        "Of 77 groups of kernel, grid and block 26 were chosen and 26 counted",
 		"#environment":   "1,235,814,400",
 	} {
 		if got := p.text(selector); !strings.Contains(got, want) {

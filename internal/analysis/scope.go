@@ -1,0 +1,385 @@
+package analysis
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/pick"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// A scoped is the part of the timeline that the analysis is about.
+type scoped struct {
+	kernels []bool                 // of the timeline, by index
+	match   func(timeline.Op) bool // of any GPU work
+	regions []uint32               // outermost ones
+	moments []moment
+}
+
+// noKernel stands in timed.kernel for kernels without a launch in the scope.
+const noKernel = ^uint32(0)
+
+// findScope resolves the expressions of the input as the choice of launches to
+// count does. Where they select nothing, everything counts.
+func (a *analyzer) findScope() {
+	in := &a.in
+	if len(in.Include) == 0 {
+		return
+	}
+	whole := func(format string, args ...any) {
+		a.warn("scope", "name regions of the timeline: deepprof show regions lists them",
+			"the whole timeline is counted, with loading and warm-up: "+format, args...)
+	}
+	seen := append([]nvtx.Seen{}, a.tl.at.Seen()...)
+	filters, err := pick.ResolveFilters(in.Include, in.Exclude, seen)
+	var nothing *pick.NothingError
+	switch {
+	case errors.As(err, &nothing):
+		whole("none of the regions that were asked for (%s) is in it", strings.Join(in.Include, ", "))
+		return
+	case err != nil:
+		whole("%v", err)
+		return
+	}
+	a.unmatched(filters.Unmatched)
+	match, err := filterMatch(filters)
+	if err != nil {
+		whole("%v", err)
+		return
+	}
+	s := &scoped{match: a.tl.at.OpMatcher(match), kernels: make([]bool, len(a.tl.t.Kernels))}
+	launched := a.tl.mark(s)
+	if launched == 0 {
+		whole("no kernel was launched in the regions that were asked for (%s)", strings.Join(in.Include, ", "))
+		return
+	}
+	s.regions = a.tl.matching(s, match)
+	s.moments = a.tl.momentsOf(s, match)
+	a.scope = s
+}
+
+// filterMatch is the filter of ncu: any include and no exclude.
+func filterMatch(f pick.Filters) (func(nvtx.State) bool, error) {
+	parse := func(values []string) ([]*nvtx.Expr, error) {
+		var out []*nvtx.Expr
+		for _, v := range values {
+			e, err := nvtx.Parse(v)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, e.As(nvtx.StartEnd)) // without a slash it is a start/end range to ncu
+		}
+		return out, nil
+	}
+	in, err := parse(f.Include)
+	if err != nil {
+		return nil, err
+	}
+	ex, err := parse(f.Exclude)
+	if err != nil {
+		return nil, err
+	}
+	return func(s nvtx.State) bool {
+		any := func(list []*nvtx.Expr) bool {
+			return slices.ContainsFunc(list, func(e *nvtx.Expr) bool { return e.Match(s) })
+		}
+		return any(in) && !any(ex)
+	}, nil
+}
+
+// mark notes which kernels lie in the scope, and counts these and whole graphs.
+func (tl *timed) mark(s *scoped) (launched int) {
+	tl.t.EachOp(func(op timeline.Op) {
+		if op.Kind != timeline.OpKernel && op.Kind != timeline.OpGraph || !s.match(op) {
+			return
+		}
+		launched++
+		if op.Kind == timeline.OpKernel {
+			s.kernels[op.Index] = true
+		}
+	})
+	return launched
+}
+
+// matching lists the outermost regions that the filter selects. An expression
+// that needs several ranges at once selects none by itself: then it is the
+// regions that the launches lie in.
+func (tl *timed) matching(s *scoped, match func(nvtx.State) bool) []uint32 {
+	in := map[uint32]bool{}
+	for i := range tl.regions {
+		in[tl.regions[i].ID] = match(stateOf(&tl.regions[i]))
+	}
+	if list := tl.outer(in); len(list) > 0 {
+		return list
+	}
+	for i, inside := range s.kernels {
+		if id := tl.at.KernelNode(i); inside && id != 0 {
+			in[id] = true
+		}
+	}
+	return tl.outer(in)
+}
+
+func stateOf(r *timeline.Region) nvtx.State {
+	if r.Kind == timeline.StartEnd {
+		return nvtx.State{Open: r.Stack}
+	}
+	return nvtx.State{Stacks: [][]nvtx.Range{r.Stack}}
+}
+
+// outer lists those regions that lie in no other of them.
+func (tl *timed) outer(in map[uint32]bool) []uint32 {
+	var list []uint32
+	for _, r := range tl.regions {
+		if in[r.ID] && !tl.within(r.Parent, func(id uint32) bool { return in[id] }) {
+			list = append(list, r.ID)
+		}
+	}
+	return list
+}
+
+// within tells whether a region, or one around it, is among some.
+func (tl *timed) within(id uint32, among func(uint32) bool) bool {
+	for ; id != 0; id = tl.regions[id-1].Parent {
+		if among(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// momentsOf is when the regions of the scope were open, without what is excluded
+// within them, and when the work that they launched ran: a region may close
+// before its work ends.
+func (tl *timed) momentsOf(s *scoped, match func(nvtx.State) bool) []moment {
+	open, closed := map[uint32][]moment{}, map[uint32][]moment{} // by thread
+	for _, id := range s.regions {
+		tl.eachInstance(id, func(thread uint32, m moment) { open[thread] = append(open[thread], m) })
+	}
+	among := func(id uint32) bool { return slices.Contains(s.regions, id) }
+	for i := range tl.regions {
+		r := &tl.regions[i]
+		if tl.within(r.Parent, among) && !match(stateOf(r)) {
+			tl.eachInstance(r.ID, func(thread uint32, m moment) { closed[thread] = append(closed[thread], m) })
+		}
+	}
+	var all []moment
+	for thread, list := range open {
+		all = append(all, without(disjoint(list), disjoint(closed[thread]))...)
+	}
+	tl.t.EachOp(func(op timeline.Op) {
+		if s.match(op) {
+			if m := tl.clip(op.Start, op.End); m.start < m.end {
+				all = append(all, m)
+			}
+		}
+	})
+	return disjoint(all)
+}
+
+func (tl *timed) clip(start, end int64) moment { return moment{max(start, tl.lo), min(end, tl.hi)} }
+
+func (tl *timed) eachInstance(id uint32, visit func(thread uint32, m moment)) {
+	for _, i := range tl.instances[id] {
+		r := &tl.t.Ranges[i]
+		if m := tl.clip(r.Start, r.End); m.start < m.end {
+			visit(r.Thread, m)
+		}
+	}
+}
+
+// disjoint joins stretches that touch, in the order of time.
+func disjoint(list []moment) []moment {
+	slices.SortFunc(list, func(x, y moment) int { return cmp.Compare(x.start, y.start) })
+	kept := list[:0]
+	for _, m := range list {
+		if n := len(kept); n > 0 && m.start <= kept[n-1].end {
+			kept[n-1].end = max(kept[n-1].end, m.end)
+			continue
+		}
+		kept = append(kept, m)
+	}
+	return kept
+}
+
+// without cuts stretches out of others; both are disjoint and in order.
+func without(list, cut []moment) []moment {
+	var out []moment
+	for _, m := range list {
+		for _, c := range cut {
+			if c.end <= m.start || c.start >= m.end {
+				continue
+			}
+			if c.start > m.start {
+				out = append(out, moment{m.start, c.start})
+			}
+			m.start = min(c.end, m.end)
+		}
+		if m.start < m.end {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// common is how long two lists of stretches have in common; both are disjoint
+// and in order.
+func common(x, y []moment) (ns int64) {
+	for i, j := 0, 0; i < len(x) && j < len(y); {
+		if start, end := max(x[i].start, y[j].start), min(x[i].end, y[j].end); start < end {
+			ns += timeline.Since(start, end)
+		}
+		if x[i].end < y[j].end {
+			i++
+		} else {
+			j++
+		}
+	}
+	return ns
+}
+
+// inScope tells whether a kernel of the timeline counts.
+func (a *analyzer) inScope(kernel int) bool { return a.scope == nil || a.scope.kernels[kernel] }
+
+// wallNS is the time that savings are held against, kernelNS that of shares.
+func (a *analyzer) wallNS() int64 {
+	if s := a.res.Scope; s != nil {
+		return s.WallNS
+	}
+	return a.res.Totals.WallNS
+}
+
+func (a *analyzer) kernelNS() int64 {
+	if s := a.res.Scope; s != nil {
+		return s.KernelNS
+	}
+	return a.res.Totals.KernelNS
+}
+
+// whole names what is analysed.
+func (a *analyzer) whole() string {
+	if s := a.res.Scope; s != nil {
+		return s.Name
+	}
+	return "the timeline"
+}
+
+// sumScope describes the scope.
+func (a *analyzer) sumScope() {
+	if a.scope == nil {
+		return
+	}
+	tl := a.tl
+	s := &Scope{Expressions: a.in.Include, Exclude: a.in.Exclude, Regions: []string{}}
+	for _, id := range a.scope.regions {
+		if path := tl.regions[id-1].Path; !slices.Contains(s.Regions, path) {
+			s.Regions = append(s.Regions, path)
+		}
+	}
+	s.Name = scopeName(s.Regions)
+	names := map[uint32]bool{}
+	for i := range tl.t.Kernels {
+		ns := max(0, tl.t.Kernels[i].Duration())
+		if !a.scope.kernels[i] {
+			s.OutsideLaunches++
+			s.OutsideKernelNS += ns
+			continue
+		}
+		s.Launches++
+		s.KernelNS += ns
+		names[tl.t.Kernels[i].Function] = true
+	}
+	s.KernelNames = len(names)
+	parts := make([]int64, tl.p.categories+int(causes))
+	for _, m := range a.scope.moments {
+		s.WallNS += timeline.Since(m.start, m.end)
+		tl.painting(workKey{-1, -1}).split(m.start, m.end, parts)
+	}
+	if n := len(a.scope.moments); n > 0 {
+		s.StartNS, s.EndNS = timeline.Since(tl.lo, a.scope.moments[0].start), timeline.Since(tl.lo, a.scope.moments[n-1].end)
+	}
+	split := a.split(parts)
+	s.Split = &split
+	for _, list := range tl.workByDevice() {
+		s.BusyNS += common(list, a.scope.moments)
+	}
+	s.Text = scopeText(s, a.res.Totals.WallNS)
+	a.res.Scope = s
+}
+
+// workByDevice is when each device worked.
+func (tl *timed) workByDevice() map[int32][]moment {
+	out := map[int32][]moment{}
+	for i, w := range tl.work {
+		if m := tl.clip(w.start, w.end); m.start < m.end {
+			d := tl.t.Queues[tl.queues[i]].Device
+			out[d] = append(out[d], m)
+		}
+	}
+	for d := range out {
+		out[d] = disjoint(out[d])
+	}
+	return out
+}
+
+// maxScopeNames is how many regions the name of a scope lists.
+const maxScopeNames = 4
+
+func scopeName(regions []string) string {
+	if n := len(regions); n > maxScopeNames {
+		return fmt.Sprintf("%s and %d more regions", strings.Join(regions[:maxScopeNames-1], ", "), n-maxScopeNames+1)
+	}
+	return listWords(regions)
+}
+
+// listWords writes "a, b and c".
+func listWords(names []string) string {
+	n := len(names)
+	if n < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+}
+
+// scopeText says what is counted and what is not.
+func scopeText(s *Scope, wall int64) string {
+	text := fmt.Sprintf("%s: %s of a timeline of %s", s.Name, duration(s.WallNS), duration(wall))
+	if s.OutsideLaunches == 0 {
+		return text + "; no kernel ran outside."
+	}
+	return text + fmt.Sprintf("; %s of kernel time in %s outside (such as loading and warm-up) are not counted below.", duration(s.OutsideKernelNS), launches(s.OutsideLaunches))
+}
+
+func launches(n int64) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits + " launches"
+}
+
+// stagesInScope are the stages that findings and savings speak of: those within
+// the scope.
+func (a *analyzer) stagesInScope() []*Stage {
+	var list []*Stage
+	for i := range a.res.Stages {
+		if a.scope == nil || a.stageInScope(i) {
+			list = append(list, &a.res.Stages[i])
+		}
+	}
+	return list
+}
+
+func (a *analyzer) stageInScope(stage int) bool {
+	ids := a.stageRegions[stage]
+	among := func(id uint32) bool { return slices.Contains(a.scope.regions, id) }
+	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id uint32) bool { return !a.tl.within(id, among) })
+}

@@ -1,0 +1,324 @@
+package analysis
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/gpu"
+)
+
+func scopedTo(t *testing.T, include, exclude []string, fixtures ...string) *Result {
+	t.Helper()
+	var paths []string
+	for _, f := range fixtures {
+		paths = append(paths, unpacked(t, f))
+	}
+	in, err := fromFiles(paths...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Include, in.Exclude = include, exclude
+	r := analyzed(t, in)
+	checkResult(t, strings.Join(include, " "), r)
+	checkScope(t, r)
+	return r
+}
+
+// checkScope holds the parts of a result against its scope.
+func checkScope(t *testing.T, r *Result) {
+	t.Helper()
+	s := r.Scope
+	if s == nil {
+		return
+	}
+	var calls, ns int64
+	share, byCategory := 0.0, int64(0)
+	for i := range r.Kernels {
+		k := &r.Kernels[i]
+		calls, ns, share = calls+k.Calls, ns+k.TotalNS, share+k.Share
+		var inStages int64
+		for _, st := range k.Stages {
+			inStages += st.Calls
+		}
+		if inStages > k.Calls*int64(len(r.Stages)) {
+			t.Errorf("%s: %d calls in stages of %d", k.Short, inStages, k.Calls)
+		}
+	}
+	for _, c := range r.Categories {
+		byCategory += c.NS
+	}
+	if calls != s.Launches || ns != s.KernelNS || byCategory != s.KernelNS || calls > 0 && math.Abs(share-1) > 1e-9 {
+		t.Errorf("kernels: %d calls, %d ns, share %g, categories %d ns; scope %+v", calls, ns, share, byCategory, s)
+	}
+	if s.Launches+s.OutsideLaunches != r.Totals.Launches || s.KernelNS+s.OutsideKernelNS != r.Totals.KernelNS {
+		t.Errorf("scope %+v and what lies outside are not the whole %+v", s, r.Totals)
+	}
+	if s.Split == nil || s.Split.WallNS != s.WallNS || s.WallNS > r.Totals.WallNS || s.EndNS-s.StartNS < s.WallNS {
+		t.Errorf("wall time of %+v", s)
+	}
+	for _, o := range r.Opportunities {
+		if o.Seconds*1e9 > float64(s.WallNS)+1 {
+			t.Errorf("%s saves %g s of %d ns", o.ID, o.Seconds, s.WallNS)
+		}
+		if want := float64(s.WallNS) / (float64(s.WallNS) - o.Seconds*1e9); o.Speedup > 0 && math.Abs(o.Speedup-want) > 1e-6*want {
+			t.Errorf("%s: speedup %g, want %g of the scope", o.ID, o.Speedup, want)
+		}
+	}
+}
+
+func TestScope(t *testing.T) {
+	whole := analyzeFiles(t, llmTimeline, llmCounters)
+	r := scopedTo(t, []string{"prefill", "decode"}, nil, llmTimeline, llmCounters)
+	s := r.Scope
+	if s == nil || s.Name != "prefill and decode" || !slices.Equal(s.Regions, []string{"prefill", "decode"}) {
+		t.Fatalf("scope %+v", s)
+	}
+	// From deepprof show regions: 183 and 1,496 launches in 8,669,968 and
+	// 521,882,878 ns, and no work after a region closed.
+	if s.Launches != 1679 || s.WallNS != 8669968+521882878 || s.KernelNS != stageNamed(t, r, "prefill").Split.BusyNS+stageNamed(t, r, "decode").Split.BusyNS {
+		t.Errorf("scope %+v", s)
+	}
+	if s.BusyNS <= s.KernelNS || s.BusyNS >= whole.Totals.BusyNS {
+		t.Errorf("busy %d ns with copies, %d of kernels, %d of the whole", s.BusyNS, s.KernelNS, whole.Totals.BusyNS)
+	}
+	if !strings.Contains(s.Text, "530.6 ms of a timeline of 4.07 s") || !strings.Contains(s.Text, "outside") {
+		t.Errorf("text %q", s.Text)
+	}
+	if r.Totals.Launches != whole.Totals.Launches || r.Totals.WallNS != whole.Totals.WallNS || r.Totals.KernelNS != whole.Totals.KernelNS {
+		t.Errorf("totals %+v are not those of the whole timeline", r.Totals)
+	}
+	if len(r.Kernels) >= len(whole.Kernels) {
+		t.Errorf("%d kernels of %d", len(r.Kernels), len(whole.Kernels))
+	}
+	if findingNamed(r, "outside-stages") != nil || findingNamed(whole, "outside-stages") == nil {
+		t.Error("what lies outside is told by the scope alone")
+	}
+	if f := findingNamed(r, "first-saving"); f == nil || !strings.Contains(f.Text, "of the 530.6 ms of prefill and decode") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Counters of a stage outside the scope still know how much of it was counted.
+func TestStageOutsideScope(t *testing.T) {
+	whole := analyzeFiles(t, llmTimeline, llmCounters)
+	in, err := fromFiles(unpacked(t, llmTimeline), unpacked(t, llmCounters))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Include = []string{"decode"}
+	in.Metrics = map[string]string{"baseline": filepath.Join(toyRun(t, "1.0", "0.125"), "workload/baseline/metrics.json")}
+	r := analyzed(t, in)
+	checkScope(t, r)
+	p, want := stageNamed(t, r, "prefill"), stageNamed(t, whole, "prefill")
+	if len(r.Stages) != 2 || p.Split.BusyNS != want.Split.BusyNS {
+		t.Fatalf("stages %+v", r.Stages)
+	}
+	for i := range p.MFU {
+		if u, w := &p.MFU[i], &want.MFU[i]; u.Method == "counters" && math.Abs(*u.Coverage-*w.Coverage) > 1e-9 {
+			t.Errorf("coverage of prefill is %g, was %g", *u.Coverage, *w.Coverage)
+		}
+	}
+	for _, f := range r.Findings {
+		if strings.HasSuffix(f.ID, "-prefill") {
+			t.Errorf("a finding about what lies outside: %s", f.Text)
+		}
+	}
+	for _, o := range r.Opportunities {
+		if o.Stage == "prefill" {
+			t.Errorf("an opportunity outside: %s", o.Title)
+		}
+	}
+}
+
+func TestScopeExcludes(t *testing.T) {
+	r := scopedTo(t, []string{"decode"}, []string{"attn"}, llmTimeline)
+	// 521,882,878 ns of decode without 480,038,940 of attn, and without its 544
+	// launches of 1,496; the work of attn that ran later belongs to attn.
+	if s := r.Scope; s.Launches != 1496-544 || s.WallNS < 521882878-480038940 || s.WallNS > 521882878 {
+		t.Errorf("scope %+v", s)
+	}
+	if !slices.Equal(r.Scope.Exclude, []string{"attn"}) {
+		t.Errorf("exclude %q", r.Scope.Exclude)
+	}
+}
+
+// A region that closes before its work ends lasts as long as that.
+func TestScopeOfLateWork(t *testing.T) {
+	r := scopedTo(t, []string{"prefill/attention"}, nil, toyTimeline, toyCounters)
+	if s := r.Scope; s.Launches != 6 || s.WallNS < 1431972 || s.BusyNS > s.WallNS || len(r.Stages) != 1 || r.Stages[0].Name != "attention" {
+		t.Errorf("scope %+v, stages %+v", s, r.Stages)
+	}
+}
+
+func TestScopeStyles(t *testing.T) {
+	for _, c := range []struct {
+		include  []string
+		launches int64
+		regions  []string
+	}{
+		{[]string{"decode"}, 16, []string{"decode"}}, // start/end
+		{[]string{"LLM@step"}, 16, []string{"LLM@step"}},
+		{[]string{"prefill;decode"}, 28, []string{"prefill", "decode"}},
+		{[]string{"prefill", "nosuch"}, 12, []string{"prefill"}},
+		{[]string{"prefill", "prefill/mlp"}, 12, []string{"prefill"}}, // nested in it
+	} {
+		r := scopedTo(t, c.include, nil, toyTimeline)
+		if s := r.Scope; s == nil || s.Launches != c.launches || !slices.Equal(s.Regions, c.regions) {
+			t.Errorf("%q: %+v", c.include, s)
+		}
+		if unknown := slices.Contains(c.include, "nosuch"); unknown != hasNote(r.Missing, "unmatched") {
+			t.Errorf("%q: missing %+v", c.include, r.Missing)
+		}
+	}
+}
+
+// CUDA graphs that were traced as a whole are in the scope without a kernel.
+func TestScopeOfWholeGraphs(t *testing.T) {
+	r := scopedTo(t, []string{"decode"}, nil, "../nsys/testdata/exports/graph_whole.sqlite.gz")
+	if r.Scope == nil || r.Scope.Launches != 0 || r.Scope.BusyNS != 124800 || findingNamed(r, "graphs-whole") == nil {
+		t.Errorf("scope %+v, findings %+v", r.Scope, r.Findings)
+	}
+}
+
+func TestScopeThatSelectsNothing(t *testing.T) {
+	whole := analyzeFiles(t, toyTimeline)
+	for _, include := range []string{"nosuch", "idle", "regex:("} {
+		r := scopedTo(t, []string{include}, nil, toyTimeline)
+		if r.Scope != nil || !hasNote(r.Warnings, "scope") || len(r.Kernels) != len(whole.Kernels) || r.Kernels[0].Calls != whole.Kernels[0].Calls {
+			t.Errorf("%s: scope %+v, warnings %+v", include, r.Scope, r.Warnings)
+		}
+	}
+}
+
+func TestScopeOfRun(t *testing.T) {
+	dir := toyRun(t, "1.0", "0.125")
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func() Input {
+		in, err := FromRun(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in
+	}
+	if in := read(); len(in.Include) > 0 {
+		t.Errorf("regions %q of a run that names none", in.Include)
+	}
+	write("targets.json", `{"schema":1,"nvtx_include":["prefill/"],"nvtx_exclude":["mlp/"],"totals":{},"groups":[],"runs":[],"predicted":{}}`)
+	if in := read(); !slices.Equal(in.Include, []string{"prefill/"}) || !slices.Equal(in.Exclude, []string{"mlp/"}) {
+		t.Errorf("%q without %q", in.Include, in.Exclude)
+	}
+	for text, want := range map[string][]string{"[prefill, decode]": {"prefill", "decode"}, "prefill;decode": {"prefill;decode"}, "null": nil, "[]": {}} {
+		write("config.yaml", "pipeline:\n  workload: {kind: llm}\n  ncu:\n    ncu_cli:\n      nvtx_include: "+text+"\n      nvtx_exclude: []\n")
+		if in := read(); !slices.Equal(in.Include, want) {
+			t.Errorf("%s: %q", text, in.Include)
+		}
+	}
+	write("config.yaml", "pipeline:\n  workload: {kind: llm}\n  ncu: {ncu_cli: {nvtx_include: [prefill]}}\n")
+	r := analyzed(t, read())
+	checkScope(t, r)
+	if r.Scope == nil || r.Scope.Launches != 12 {
+		t.Errorf("scope %+v", r.Scope)
+	}
+}
+
+func TestMoments(t *testing.T) {
+	list := disjoint([]moment{{50, 60}, {0, 10}, {10, 20}, {15, 30}})
+	if !slices.Equal(list, []moment{{0, 30}, {50, 60}}) {
+		t.Errorf("disjoint %v", list)
+	}
+	if got := without(list, []moment{{5, 8}, {20, 55}, {58, 99}}); !slices.Equal(got, []moment{{0, 5}, {8, 20}, {55, 58}}) {
+		t.Errorf("without %v", got)
+	}
+	if got := common(list, []moment{{5, 8}, {20, 55}, {58, 99}}); got != 3+10+5+2 {
+		t.Errorf("common %d", got)
+	}
+}
+
+// One change of several stages is one row.
+func TestDeviations(t *testing.T) {
+	var list []Deviation
+	for _, d := range []Deviation{
+		{"ncu", "infer.repeats", "3", "1", "one pass is enough; both must see the same"},
+		{"nsys", "infer.repeats", "3", "1", "one pass is enough; both must see the same"},
+		{"torch_profiler", "infer.repeats", "3", "1", "one pass is enough"},
+		{"torch_profiler", "infer.max_new_tokens", "32", "16", "a bound"},
+		{"nsys", "infer.max_new_tokens", "32", "8", "a bound"},
+	} {
+		list = addDeviation(list, d)
+	}
+	want := []Deviation{
+		{"ncu, nsys, torch_profiler", "infer.repeats", "3", "1", "one pass is enough; both must see the same"},
+		{"torch_profiler", "infer.max_new_tokens", "32", "16", "a bound"},
+		{"nsys", "infer.max_new_tokens", "32", "8", "a bound"},
+	}
+	if !slices.Equal(list, want) {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestVersionsOfLibraries(t *testing.T) {
+	for in, want := range map[string]string{"91900": "9.19.0", "8907": "8.9.7", "": "", "9.1": "9.1"} {
+		if got := cudnnVersion(in); got != want {
+			t.Errorf("%s: %s", in, got)
+		}
+	}
+}
+
+// Counters that exceed the model's FLOPs are explained: what runs is not all
+// useful.
+func TestExecutedMoreThanNeeded(t *testing.T) {
+	for _, c := range []struct {
+		dtype gpu.DType
+		times float64
+		want  string
+	}{
+		{gpu.TensorBF16, 11, "the kernels execute 11 times the model's FLOPs: tensor cores compute whole tiles"},
+		{gpu.FP32, 1.5, "the kernels execute 1.5 times the model's FLOPs: work that the model's arithmetic does not hold"},
+		{gpu.TensorBF16, 1.2, ""},
+		{gpu.TensorBF16, 0.5, ""},
+	} {
+		a := &analyzer{th: DefaultThresholds, res: &Result{}}
+		needed, value, cover := 1e9, 0.5, 0.7
+		a.res.Stages = []Stage{{Name: "decode", Passes: 2, FLOPs: &needed, MFU: []Utilisation{
+			{Method: "analytic", Value: &value}, {Method: "counters", Value: &value, Coverage: &cover, Why: "partial"},
+		}}}
+		a.executed(&a.res.Stages[0], &stageCounts{ops: map[gpu.DType]float64{c.dtype: 2 * needed * c.times}, opsCover: cover})
+		mfu, f := a.res.Stages[0].MFU, findingNamed(a.res, "executed-decode")
+		if c.want == "" {
+			if f != nil || mfu[1].Why != "partial" {
+				t.Errorf("%g times: %+v, %q", c.times, f, mfu[1].Why)
+			}
+			continue
+		}
+		if mfu[0].Why != "" || !strings.HasPrefix(mfu[1].Why, c.want) || !strings.HasSuffix(mfu[1].Why, "; partial") {
+			t.Errorf("%g times: %q and %q", c.times, mfu[0].Why, mfu[1].Why)
+		}
+		if f == nil || !strings.Contains(f.Text, c.want) || !strings.Contains(f.Plain, "times the arithmetic") {
+			t.Errorf("%g times: %+v", c.times, f)
+		}
+	}
+}
+
+func TestOneVersionOfCUDA(t *testing.T) {
+	for of, want := range map[string]string{"13.0": "PyTorch", "12.8": "PyTorch, CUDA of PyTorch"} {
+		a := &analyzer{res: &Result{Environment: Environment{CUDA: "13.0", Software: []Fact{{"PyTorch", "2.11"}, {"CUDA", of}}}}}
+		if err := a.mergeFacts(t0()); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, f := range a.res.Environment.Software {
+			names = append(names, f.Name)
+		}
+		if got := strings.Join(names, ", "); got != want {
+			t.Errorf("%s: %s", of, got)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// aggregateLabels are the names of the measures that the workloads write.
+var aggregateLabels = map[string]string{
+	"prefill_ms": "Prefill", "decode_ms": "Decode", "ttft_ms": "Time to first token",
+	"token_ms": "Time per token", "tokens_per_s": "Throughput", "images_per_s": "Throughput", "forward_ms": "Forward pass",
+}
+
+func aggregateLabel(a *analysis.Aggregate) string {
+	if l, ok := aggregateLabels[a.Name]; ok {
+		return l
+	}
+	name := a.Name
+	for _, unit := range []string{"_ms", "_bytes", "_per_s"} {
+		name = strings.TrimSuffix(name, unit)
+	}
+	return upperFirst(strings.ReplaceAll(name, "_", " "))
+}
+
+// aggregateOf is what the values of a measure are taken of.
+func aggregateOf(a *analysis.Aggregate) string {
+	if a.Name == "token_ms" {
+		return "token"
+	}
+	return "repeat"
+}
+
+// aggregateValues writes values in the unit to show: bytes have a prefix, the same
+// for all.
+func aggregateValues(a *analysis.Aggregate, values ...float64) (unit string, scaled []float64) {
+	if a.Unit != "byte" {
+		return a.Unit, values
+	}
+	factor, prefix := 1.0, ""
+	for _, next := range []string{"k", "M", "G", "T"} {
+		if math.Abs(a.Mean)/factor < 999.5 {
+			break
+		}
+		factor, prefix = factor*1000, next
+	}
+	for _, v := range values {
+		scaled = append(scaled, v/factor)
+	}
+	return prefix + "B", scaled
+}
+
+// aggregates writes the measures of the clean run, where there is one.
+func (d *doc) aggregates(r *analysis.Result) {
+	if len(r.Totals.Aggregates) == 0 {
+		d.line("Clean run: %s%s", absent, d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", "clean", "baseline", "metrics")))
+		return
+	}
+	g := newGrid("Clean run", "Unit", ">Repeats", ">Mean", ">Std", ">Min", ">p50", ">p90", ">p99", ">Max")
+	for i := range r.Totals.Aggregates {
+		a := &r.Totals.Aggregates[i]
+		ref := ""
+		if a.N > 0 && a.N < 20 {
+			ref = d.note("With so few repeats, p90 and p99 say little more than the largest value.")
+		}
+		of := strconv.Itoa(a.N)
+		if what := aggregateOf(a); what != "repeat" {
+			of = plural(a.N, what)
+		}
+		unit, values := aggregateValues(a, a.Mean, a.Std, a.Min, a.P50, a.P90, a.P99, a.Max)
+		line := []string{prose(aggregateLabel(a)), prose(unit), of + ref}
+		for i, v := range values {
+			text := significant(v)
+			if i == 1 && v == 0 { // no spread
+				text = ""
+			}
+			line = append(line, text)
+		}
+		g.add(line...)
+	}
+	d.table(g)
+}
+
+// totals writes the sums over the timeline.
+func (d *doc) totals(r *analysis.Result) {
+	t := &r.Totals
+	if !hasTimeline(r) {
+		d.line("Timeline: %s%s", absent, d.note(noTimeline(r, "There is no timeline, so wall time, idle time and calls are not known.")))
+		return
+	}
+	d.scopeTotals(r)
+	g := newGrid("Timeline", ">Value", ">Share of wall %")
+	share := func(ns int64) string {
+		if t.WallNS <= 0 {
+			return absent
+		}
+		return tenths(float64(ns) / float64(t.WallNS) * 100)
+	}
+	timed := func(name string, ns int64) {
+		if ns == 0 && t.WallNS == 0 {
+			g.add(name, absent+d.note(missing(r, "There is no timeline.", "timeline")), absent)
+			return
+		}
+		g.add(name, elapsed(float64(ns)), share(ns))
+	}
+	timed("Wall time", t.WallNS)
+	timed("First to last GPU work", t.GPUSpanNS)
+	g.add("GPU busy with kernels or copies", elapsed(float64(t.BusyNS)), tenths(part{wall: t.WallNS, busy: t.BusyNS}.busyShare(r)*100))
+	if n := len(r.Environment.GPUs); n > 1 {
+		g.rows[len(g.rows)-1][0] += fmt.Sprintf(", added up over %d GPUs; the share is their mean", n)
+	}
+	if s := t.Split; s != nil && s.WallNS > 0 {
+		g.add("A kernel runs, on any GPU", elapsed(float64(s.BusyNS)), share(s.BusyNS))
+	}
+	g.add("Kernel time, added up", elapsed(float64(t.KernelNS)), share(t.KernelNS))
+	timed("Copy time, added up", t.CopyNS)
+	g.add("Kernel launches", thousands(t.Launches), "")
+	g.add("Distinct kernels", thousands(int64(t.KernelNames)), "")
+	if t.WallNS > 0 {
+		g.add("Copies", fmt.Sprintf("%s (%s)", thousands(t.Copies), byteSize(t.CopyBytes)), "")
+	}
+	d.table(g)
+}
+
+// scopeTotals writes the sums over the scope, and one line of what lies outside.
+func (d *doc) scopeTotals(r *analysis.Result) {
+	if r.Scope == nil {
+		return
+	}
+	p := analysed(r)
+	g := newGrid("Scope: "+prose(p.name), ">Value", ">Share of its wall time %")
+	timed := func(name string, ns int64) {
+		pct := absent
+		if p.wall > 0 {
+			pct = tenths(float64(ns) / float64(p.wall) * 100)
+		}
+		g.add(name, elapsed(float64(ns)), pct)
+	}
+	timed("Wall time", p.wall)
+	if p.wall > 0 {
+		g.add("GPU busy with kernels or copies", elapsed(float64(p.busy)), tenths(p.busyShare(r)*100))
+	}
+	if p.split != nil && p.split.WallNS > 0 {
+		timed("A kernel runs, on any GPU", p.split.BusyNS)
+	}
+	timed("Kernel time, added up", p.kernel)
+	g.add("Kernel launches", thousands(p.launches), "")
+	g.add("Distinct kernels", thousands(p.kernelNames), "")
+	g.add("Outside the scope: kernel time", elapsed(float64(p.outsideNS)), "")
+	g.add("Outside the scope: launches", thousands(p.outsideCalls), "")
+	d.table(g)
+}

@@ -1,0 +1,51 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// A part is what kernels, findings and opportunities are about: the scope of a
+// result, or its whole timeline.
+type part struct {
+	name                    string // within a sentence
+	wall, busy, kernel      int64
+	launches, kernelNames   int64
+	split                   *analysis.Split
+	outsideNS, outsideCalls int64
+}
+
+func analysed(r *analysis.Result) part {
+	if s := r.Scope; s != nil {
+		return part{s.Name, s.WallNS, s.BusyNS, s.KernelNS, s.Launches, int64(s.KernelNames), s.Split, s.OutsideKernelNS, s.OutsideLaunches}
+	}
+	t := &r.Totals
+	return part{name: "the whole run", wall: t.WallNS, busy: t.BusyNS, kernel: t.KernelNS, launches: t.Launches, kernelNames: int64(t.KernelNames), split: t.Split}
+}
+
+// busyShare is the part of the wall time in which a GPU ran kernels or copies,
+// on average over the GPUs.
+func (p part) busyShare(r *analysis.Result) float64 {
+	return float64(p.busy) / (float64(p.wall) * float64(max(1, len(r.Environment.GPUs))))
+}
+
+// scope says what the numbers of a page are about, where that is not everything.
+func (d *doc) scope(r *analysis.Result) {
+	if r.Scope != nil {
+		d.line("**Scope:** %s", prose(r.Scope.Text))
+	}
+}
+
+// inScope tells whether a region lies in the scope.
+func inScope(r *analysis.Result, g *analysis.Region) bool {
+	if r.Scope == nil {
+		return true
+	}
+	for _, path := range r.Scope.Regions {
+		if g.Path == path || strings.HasPrefix(g.Path, path+"/") {
+			return true
+		}
+	}
+	return false
+}
