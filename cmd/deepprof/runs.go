@@ -84,6 +84,21 @@ func withRun(ctx context.Context, store, ref string, do func(*runs.Run) error) e
 	return errors.Join(do(r), r.Close())
 }
 
+// verified says how many files were compared and how many are not there to be.
+func verified(files []runs.FileRow) string {
+	left := 0
+	for _, f := range files {
+		if f.Omitted != "" {
+			left++
+		}
+	}
+	text := fmt.Sprintf("verified: %d files have the size and hash that were recorded", len(files)-left)
+	if left > 0 {
+		text += fmt.Sprintf("; %d were left out of the pack", left)
+	}
+	return text
+}
+
 func runsShowCommand() command {
 	return command{
 		use: "show RUN", short: "Show one run: stages, outcomes, files", example: "  deepprof runs show latest\n  deepprof runs show 20260102T030405Z --verify",
@@ -107,7 +122,7 @@ func runsShowCommand() command {
 							}
 						}()
 						if len(damaged) == 0 {
-							fmt.Fprintf(s.err, "verified: %d files have the size and hash that were recorded\n", len(d.Files))
+							fmt.Fprintln(s.err, verified(d.Files))
 						}
 					}
 					if *asJSON {
