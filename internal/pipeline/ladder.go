@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/ncu"
@@ -53,6 +54,9 @@ func (r *run) ladder(t *traced, regions []string) pick.Climb {
 	c.Passes, _ = p.Collect.Passes()
 	if t == nil {
 		return c
+	}
+	if c.Program == 0 { // nothing shorter is known than the run under nsys
+		c.Program = time.Duration(t.t.Session.DurationNS)
 	}
 	if survey, err := pick.Survey(t.launches, p.Include, p.Exclude); err == nil {
 		c.Kernels = survey.Totals.RegionLaunches

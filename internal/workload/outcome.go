@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/tool"
@@ -75,7 +76,8 @@ func (v Verdict) failed(f Failure, exit tool.Exit) Verdict {
 		lines := f.Traceback[max(0, len(f.Traceback)-tracebackLines):]
 		var kept []string
 		for _, line := range lines {
-			if line = strings.TrimSpace(line); line != "" {
+			// Python underlines the part of a line that failed.
+			if line = strings.TrimSpace(line); strings.Trim(line, "^~ ") != "" {
 				kept = append(kept, line)
 			}
 		}
@@ -118,9 +120,21 @@ func (v Verdict) complete(dir, mode string, m *Metrics, err error) Verdict {
 			return missing(MetricsName, errors.New("it holds no sample"))
 		}
 		v.Warnings = append(v.Warnings, m.Notes...)
+		v.Warnings = append(v.Warnings, noDecode(m.Samples)...)
 	}
 	v.OK, v.What = true, "the session ran to its end"
 	return v
+}
+
+// noDecode says why samples have no decode stage, each reason once.
+func noDecode(samples []SampleTime) []string {
+	var said []string
+	for _, s := range samples {
+		if s.NoDecode != "" && !slices.Contains(said, s.NoDecode) {
+			said = append(said, s.NoDecode)
+		}
+	}
+	return said
 }
 
 func exists(dir, name string) error {

@@ -110,11 +110,12 @@ func TestJudge(t *testing.T) {
 		{"no operators", tool.Exit{}, ModeTorchProfiler, map[string]string{MetricsName: goodMetrics}, false, "", "without a good operators.json"},
 		{"empty operators", tool.Exit{}, ModeTorchProfiler, map[string]string{OperatorsName: `{"schema": 1}`}, false, "", "no operator"},
 		{"operators", tool.Exit{}, ModeTorchProfiler, map[string]string{OperatorsName: `{"schema": 1, "notes": ["n"], "operators": [{"name": "x"}]}`}, true, "", "ran"},
+		{"no decode", tool.Exit{}, ModeTime, map[string]string{MetricsName: strings.Replace(goodMetrics, `"decode_ms": null`, `"decode_ms": null, "no_decode": "one token was asked for"`, 1)}, true, "", "one token was asked for"},
 		{"no flops", tool.Exit{}, ModeFlops, nil, false, "", "without a good flops.json"},
 		{"flops", tool.Exit{}, ModeFlops, map[string]string{FlopsName: "{}"}, true, "", "ran"},
 	} {
 		v := Judge(c.exit, folder(t, c.files), c.mode)
-		if v.OK != c.ok || v.Kind != c.kind || !strings.Contains(v.What+" "+v.Evidence, c.says) || strings.Contains(v.Evidence, "\x1b") || !v.OK && v.Next == "" {
+		if v.OK != c.ok || v.Kind != c.kind || !strings.Contains(v.What+" "+v.Evidence+" "+strings.Join(v.Warnings, " "), c.says) || strings.Contains(v.Evidence, "\x1b") || !v.OK && v.Next == "" {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 	}
