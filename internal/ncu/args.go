@@ -223,8 +223,11 @@ func (o Options) addLaunches(f *tool.Flags) {
 	if !f.OneOf("kernel_name_base", base, "function", "demangled", "mangled") {
 		return
 	}
-	if o.KernelName != "" || o.KernelID != "" {
+	switch {
+	case o.KernelName != "" || o.KernelID != "":
 		f.Set("kernel-name-base", base)
+	case o.FilterMode == "per-launch-config": // else kernels that differ in template arguments count as one
+		f.Set("kernel-name-base", "mangled")
 	}
 	if o.KernelName != "" {
 		f.Set("kernel-name", o.KernelName)

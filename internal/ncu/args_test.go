@@ -59,7 +59,7 @@ func TestArgs(t *testing.T) {
 			with: []string{"--launch-skip=5", "--launch-count=7"}, old: true},
 		{name: "per gpu", set: func(o *Options) { o.FilterMode = "per-gpu" }, with: []string{"--filter-mode=per-gpu"}, drop: []string{"--filter-mode=global"}, old: true},
 		{name: "per launch configuration", set: func(o *Options) { o.FilterMode = "per-launch-config" },
-			with: []string{"--filter-mode=per-launch-config"}, drop: []string{"--filter-mode=global"}},
+			with: []string{"--filter-mode=per-launch-config", "--kernel-name-base=mangled"}, drop: []string{"--filter-mode=global"}},
 		{name: "one process", set: func(o *Options) { o.TargetProcesses = "application-only" },
 			with: []string{"--target-processes=application-only"}, drop: []string{"--target-processes=all"}, old: true},
 		{name: "clocks and caches", set: func(o *Options) { o.ClockControl, o.CacheControl = "none", "none" },

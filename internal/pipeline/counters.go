@@ -309,10 +309,9 @@ func (r *run) launches(t *timeline.Timeline, seen []nvtx.Seen) int {
 		}
 		return calls
 	}
-	// To ncu, kernels that differ only in template arguments share a
-	// configuration, and so do processes.
+	// Configurations are shared by processes.
 	type config struct {
-		function    string
+		kernel      string
 		grid, block [3]int32
 		shared      int32
 	}
@@ -320,7 +319,7 @@ func (r *run) launches(t *timeline.Timeline, seen []nvtx.Seen) int {
 	for _, row := range t.KernelRows(q).Rows {
 		var key config
 		if split {
-			key = config{row.ShortName, *row.Grid, *row.Block, *row.DynamicShared}
+			key = config{row.Name, *row.Grid, *row.Block, *row.DynamicShared}
 		}
 		calls[key] += row.Calls
 	}

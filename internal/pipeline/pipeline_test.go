@@ -271,7 +271,7 @@ func TestLaunches(t *testing.T) {
 	}{
 		{"all", func(*plan.Nsys, *plan.NcuCLI) {}, 4},
 		{"skip and count", func(_ *plan.Nsys, c *plan.NcuCLI) { c.LaunchSkip, c.LaunchCount = 1, 2 }, 2},
-		{"one of each", func(_ *plan.Nsys, c *plan.NcuCLI) { c.FilterMode, c.LaunchCount = "per-launch-config", 1 }, 2},
+		{"one of each", func(_ *plan.Nsys, c *plan.NcuCLI) { c.FilterMode, c.LaunchCount = "per-launch-config", 1 }, 3},
 		{"a rule of ncu's", func(_ *plan.Nsys, c *plan.NcuCLI) { c.KernelName = "k" }, 0},
 		{"a part of the program", func(n *plan.Nsys, _ *plan.NcuCLI) { n.CaptureRange = plan.CaptureNVTX }, 0},
 		{"ranges", func(_ *plan.Nsys, c *plan.NcuCLI) { c.ReplayMode = plan.ReplayRange }, 0},
