@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/user"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -95,9 +97,7 @@ func (c Collector) Collect(ctx context.Context) Env {
 	c.fill()
 	env := Env{Schema: EnvSchemaVersion, Collected: c.Now().UTC(), Tools: c.Tools, Missing: map[string]string{}}
 	c.host(&env)
-	c.gpus(ctx, &env)
-	c.python(ctx, &env)
-	c.git(ctx, &env)
+	c.describe(ctx, &env)
 	env.Environment = map[string]EnvVar{}
 	for _, kv := range c.Environ() {
 		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {
@@ -113,6 +113,23 @@ func (c Collector) Collect(ctx context.Context) Env {
 		env.Missing = nil
 	}
 	return env
+}
+
+// describe asks the programs that know the machine, all at once: a run waits for
+// the slowest of them only.
+func (c *Collector) describe(ctx context.Context, env *Env) {
+	asked := []func(context.Context, *Env){c.gpus, c.python, c.git}
+	parts := make([]Env, len(asked))
+	var all sync.WaitGroup
+	for i, ask := range asked {
+		parts[i].Missing = map[string]string{}
+		all.Go(func() { ask(ctx, &parts[i]) })
+	}
+	all.Wait()
+	env.Driver, env.GPUs, env.Python, env.Git = parts[0].Driver, parts[0].GPUs, parts[1].Python, parts[2].Git
+	for _, part := range parts {
+		maps.Copy(env.Missing, part.Missing)
+	}
 }
 
 func (c *Collector) fill() {

@@ -64,17 +64,27 @@ func Find(ctx context.Context, s Spec) (Tool, error) {
 	if len(found) == 0 {
 		return Tool{}, &NotFoundError{Name: s.Name, Tried: tried, Hint: known.hint}
 	}
+	if s.Name == Python {
+		return s.System.firstUsable(ctx, found), nil
+	}
 	for i := range found {
 		s.System.identify(ctx, &found[i])
 	}
-	if s.Name != Python {
-		slices.SortStableFunc(found, better)
-	} else {
-		slices.SortStableFunc(found, func(a, b Tool) int { return usable(b) - usable(a) })
-	}
+	slices.SortStableFunc(found, better)
 	best := found[0]
 	best.Others = found[1:]
 	return best, nil
+}
+
+// firstUsable is the first of the programs that works, or the first of all. A
+// shell would take it too, so the others are not asked: each may take a second.
+func (s System) firstUsable(ctx context.Context, found []Tool) Tool {
+	for i := range found {
+		if s.identify(ctx, &found[i]); usable(found[i]) > 0 {
+			return found[i]
+		}
+	}
+	return found[0]
 }
 
 // better puts working installations before broken ones, whole ones before the

@@ -225,8 +225,8 @@ func (s *supervisor) noteTarget(now time.Time) {
 }
 
 // execTime is within what a child that is to run another program has called
-// exec.
-const execTime = 50 * time.Millisecond
+// exec, on a busy machine too.
+const execTime = 200 * time.Millisecond
 
 // noteForks remembers the children of the target that go on without exec.
 func (s *supervisor) noteForks() {

@@ -564,9 +564,9 @@ func TestSuperviseForked(t *testing.T) {
 		name, script string
 		want         int
 	}{
-		{"subshells", `(sleep 0.7; :) & (sleep 0.7; :) & wait`, 2},
-		{"programs", `sleep 0.7 & sleep 0.7 & wait`, 0},
-		{"grandchild", `sh -c '(sleep 0.7; :) & wait; :'; :`, 1},
+		{"subshells", `(sleep 1; :) & (sleep 1; :) & wait`, 2},
+		{"programs", `sleep 1 & sleep 1 & wait`, 0},
+		{"grandchild", `sh -c '(sleep 1; :) & wait; :'; :`, 1},
 		{"none", `sleep 0.6`, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

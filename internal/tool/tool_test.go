@@ -177,7 +177,7 @@ func TestFindConfiguredAndEnvironment(t *testing.T) {
 	}
 	// Of Pythons the nearest counts, not the newest.
 	sys.Env = []string{"PATH=" + at("path"), "VIRTUAL_ENV=" + at("venv")}
-	if got, err := Find(t.Context(), Spec{Name: Python, System: sys}); err != nil || got.Version.String() != "3.11.2" || len(got.Others) == 0 {
+	if got, err := Find(t.Context(), Spec{Name: Python, System: sys}); err != nil || got.Version.String() != "3.11.2" {
 		t.Errorf("python: %v %v", got, err)
 	}
 }
