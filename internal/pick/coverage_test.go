@@ -149,3 +149,23 @@ func TestOlderTargets(t *testing.T) {
 		t.Errorf("%+v, %v", v.CoverageByRegion, err)
 	}
 }
+
+// TestCoverageReachedWords: regions are spoken of where some were named.
+func TestCoverageReachedWords(t *testing.T) {
+	l := load(t, "llm")
+	for _, test := range []struct {
+		include []string
+		want    string
+	}{
+		{nil, "coverage: 80 % of the GPU time was reached before"},
+		{[]string{"prefill", "decode"}, "coverage: 80 % of the GPU time of each region was reached before"},
+	} {
+		got, err := Choose(l, Policy{Include: test.include, Coverage: 0.8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Limits.Reached != "coverage" || !slices.ContainsFunc(got.LeftOut, func(o LeftOut) bool { return o.Reason == test.want }) {
+			t.Errorf("%v: %+v", test.include, got.LeftOut)
+		}
+	}
+}

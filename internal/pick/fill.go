@@ -214,7 +214,7 @@ func (c *choice) leftOut(limits Limits, isCounted map[int]bool) []LeftOut {
 		}
 		why := c.barred[g]
 		if why == "" {
-			why = limitReason(limits)
+			why = limitReason(limits, len(c.regions) > 0)
 		}
 		byReason[why] = append(byReason[why], g)
 	}
@@ -238,12 +238,16 @@ func (c *choice) leftOut(limits Limits, isCounted map[int]bool) []LeftOut {
 	return out
 }
 
-func limitReason(l Limits) string {
+func limitReason(l Limits, regions bool) string {
 	switch l.Reached {
 	case "top_n":
 		return fmt.Sprintf("top_n: the limit of %d groups was reached before", l.TopN)
 	case "coverage":
-		return fmt.Sprintf("coverage: %g %% of the GPU time of each region was reached before", 100*l.Coverage)
+		of := ""
+		if regions {
+			of = " of each region"
+		}
+		return fmt.Sprintf("coverage: %g %% of the GPU time%s was reached before", 100*l.Coverage, of)
 	case "budget_s":
 		return fmt.Sprintf("budget_s: with it the predicted time would exceed %g s", l.BudgetS)
 	}

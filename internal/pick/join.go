@@ -18,16 +18,16 @@ func Regions(l *Launches, results []Counted, v *Verification, o RegionOptions) (
 		return nil, err
 	}
 	o.Aggregate = o.Aggregate || l.alone()
-	j := &joiner{l: l, o: o, results: results, stands: map[int][]int{}, units: map[string]string{}}
+	j := &joiner{l: l, o: o, results: results, stands: stand(l, results, v), units: map[string]string{}}
 	if err := j.choose(); err != nil {
 		return nil, err
 	}
-	j.represent(v)
+	j.take()
 	for i := range l.groups {
 		j.kept = append(j.kept, kernels.keep(l.groups[i].names) == "")
 	}
 	j.add()
-	r := &RegionReport{Schema: RegionSchema, Timeline: l.t.Source.Path, Regions: j.regions(), Unmatched: append(j.unmatched, kernels.unmatched(l.knownKernels())...)}
+	r := &RegionReport{Schema: RegionSchema, Timeline: l.t.Source.Path, Regions: j.regions(), Unmatched: append(j.unmatched, kernels.unmatched(l.knownKernels())...), stands: j.stands}
 	return r, nil
 }
 
@@ -39,8 +39,7 @@ type joiner struct {
 	values    []map[string]float64 // by result
 	units     map[string]string
 	metrics   []string
-	stands    map[int][]int // by group: the results that stand for it
-	where     []map[string]bool
+	stands    *standing
 	kept      []bool // by group: the patterns keep it
 	nodes     []timeline.Region
 	shown     map[uint32]bool
@@ -60,10 +59,9 @@ type partKey struct {
 }
 
 type partSum struct {
-	launches map[int]int // by group
-	ns       map[int]int64
-	cut      int
-	cutNS    int64
+	groups map[int]*groupSum
+	cut    int
+	cutNS  int64
 }
 
 // The scopes of a part.
@@ -102,28 +100,9 @@ func (j *joiner) choose() error {
 	return nil
 }
 
-// represent finds the results that stand for each group: typical launches where
-// there are any, never the slowest beside another.
-func (j *joiner) represent(v *Verification) {
-	j.values, j.where = make([]map[string]float64, len(j.results)), make([]map[string]bool, len(j.results))
-	ids := map[string]int{}
-	for g := range j.l.groups {
-		ids[j.l.groups[g].id] = g
-	}
-	best := map[int]int{}
-	order := map[string]int{RoleTypical: 4, RoleSame: 3, RoleAlong: 3, "": 2, RoleSlowest: 1}
-	for _, m := range v.Matches {
-		g, ok := ids[m.Group]
-		if !ok || !m.Usable() || m.Result >= len(j.results) {
-			continue
-		}
-		switch rank := order[m.Role]; {
-		case rank > best[g]:
-			best[g], j.stands[g] = rank, []int{m.Result}
-		case rank == best[g]:
-			j.stands[g] = append(j.stands[g], m.Result)
-		}
-	}
+// take reads the values of the results.
+func (j *joiner) take() {
+	j.values = make([]map[string]float64, len(j.results))
 	wanted := map[string]bool{}
 	for _, name := range j.o.Metrics {
 		wanted[name] = true
@@ -131,7 +110,7 @@ func (j *joiner) represent(v *Verification) {
 	seen := map[string]bool{}
 	for i := range j.results {
 		c := &j.results[i]
-		j.values[i], j.where[i] = map[string]float64{}, c.enclosing()
+		j.values[i] = map[string]float64{}
 		for _, m := range c.Metrics {
 			if len(wanted) > 0 && !wanted[m.Name] || len(wanted) == 0 && !Meaningful(m.Name) {
 				continue
@@ -211,10 +190,11 @@ func (j *joiner) credit(e *launch, node uint32, device int, exclusive bool) {
 	if j.o.Aggregate {
 		keys = append(keys, partKey{node, scopeAll, 0, exclusive})
 	}
+	speakers := j.stands.of(e.group, j.nodes[node-1].Path)
 	for _, k := range keys {
 		s := j.sums[k]
 		if s == nil {
-			s = &partSum{launches: map[int]int{}, ns: map[int]int64{}}
+			s = &partSum{groups: map[int]*groupSum{}}
 			j.sums[k] = s
 			if !exclusive {
 				j.byNode[node] = append(j.byNode[node], k)
@@ -225,8 +205,12 @@ func (j *joiner) credit(e *launch, node uint32, device int, exclusive bool) {
 			s.cutNS += e.ns
 			continue
 		}
-		s.launches[e.group]++
-		s.ns[e.group] += e.ns
+		g := s.groups[e.group]
+		if g == nil {
+			g = &groupSum{by: make([]weight, len(speakers))}
+			s.groups[e.group] = g
+		}
+		g.add(e.ns, speakers)
 	}
 }
 
@@ -302,39 +286,34 @@ func (j *joiner) sum(k partKey, path string) RegionSums {
 	if s == nil {
 		return RegionSums{}
 	}
-	out := RegionSums{ExcludedLaunches: s.cut, ExcludedNS: s.cutNS, Groups: len(s.launches)}
-	groups := make([]int, 0, len(s.launches))
-	for g := range s.launches {
+	out := RegionSums{ExcludedLaunches: s.cut, ExcludedNS: s.cutNS, Groups: len(s.groups)}
+	groups := make([]int, 0, len(s.groups))
+	for g, sum := range s.groups {
 		groups = append(groups, g)
-		out.Launches += s.launches[g]
-		out.KernelNS += s.ns[g]
+		out.Launches += sum.launches
+		out.KernelNS += sum.ns
 	}
 	slices.SortFunc(groups, func(x, y int) int {
-		return cmp.Or(cmp.Compare(s.ns[y], s.ns[x]), cmp.Compare(j.l.groups[x].id, j.l.groups[y].id))
+		return cmp.Or(cmp.Compare(s.groups[y].ns, s.groups[x].ns), cmp.Compare(j.l.groups[x].id, j.l.groups[y].id))
 	})
-	use := map[int][]int{}
 	for _, g := range groups {
-		def := &j.l.groups[g]
-		here := j.here(g, path)
-		use[g] = here
-		if len(here) == 0 {
-			use[g] = j.stands[g]
-		}
-		if len(use[g]) > 0 {
+		def, sum := &j.l.groups[g], s.groups[g]
+		speakers := j.stands.of(g, path)
+		sum.settle(speakers)
+		if len(speakers) > 0 {
 			out.CountedGroups++
-			out.CountedNS += s.ns[g]
-			if len(here) == 0 {
-				out.ElsewhereNS += s.ns[g]
-			}
+			out.CountedNS += sum.ns
+			out.ElsewhereNS += sum.elsewhere(speakers)
+			out.ScaledNS += sum.scaledNS
 		}
 		out.Kernels = append(out.Kernels, RegionKernel{
 			Group: def.id, Kernel: def.names.short, Grid: def.key.grid, Block: def.key.block,
-			Launches: s.launches[g], NS: s.ns[g], Share: share(s.ns[g], out.KernelNS), Counted: len(use[g]),
+			Launches: sum.launches, NS: sum.ns, Share: share(sum.ns, out.KernelNS), Counted: sum.counted(speakers), ScaledNS: sum.scaledNS,
 		})
 	}
 	out.Coverage = share(out.CountedNS, out.KernelNS)
 	for _, name := range j.metrics {
-		m, why := j.metric(name, groups, use, s, out.KernelNS)
+		m, why := j.metric(name, path, groups, s, out.KernelNS)
 		if why != "" {
 			out.Absent = append(out.Absent, Absent{name, why})
 			continue
@@ -342,66 +321,4 @@ func (j *joiner) sum(k partKey, path string) RegionSums {
 		out.Metrics = append(out.Metrics, m)
 	}
 	return out
-}
-
-// here are the results that stand for a group and were counted in the region.
-func (j *joiner) here(g int, path string) []int {
-	var out []int
-	for _, i := range j.stands[g] {
-		if j.where[i][path] {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// metric weighs one metric over groups: launches for what adds up, time for
-// the rest.
-func (j *joiner) metric(name string, groups []int, use map[int][]int, s *partSum, total int64) (RegionMetric, string) {
-	m := RegionMetric{Name: name, Unit: j.units[name], How: HowMean}
-	if Additive(name, m.Unit) {
-		m.How = HowSum
-	}
-	var ns int64
-	var sum float64
-	have := false
-	for _, g := range groups {
-		value, ok := j.mean(name, use[g])
-		if !ok {
-			continue
-		}
-		have = true
-		ns += s.ns[g]
-		if m.How == HowSum {
-			sum += value * float64(s.launches[g])
-		} else {
-			sum += value * float64(s.ns[g])
-		}
-	}
-	switch {
-	case !have && len(use) == 0:
-		return m, "no kernel was launched here"
-	case !have:
-		return m, "no counted launch of these kernels has it"
-	case m.How == HowMean && ns == 0:
-		return m, "its kernels took no time in the timeline"
-	case m.How == HowMean:
-		sum /= float64(ns)
-	}
-	m.Value, m.Coverage = sum, share(ns, total)
-	return m, ""
-}
-
-func (j *joiner) mean(name string, results []int) (float64, bool) {
-	sum, n := 0.0, 0
-	for _, i := range results {
-		if v, ok := j.values[i][name]; ok {
-			sum += v
-			n++
-		}
-	}
-	if n == 0 {
-		return 0, false
-	}
-	return sum / float64(n), true
 }

@@ -1,5 +1,7 @@
 package pick
 
+import "strings"
+
 // RegionSchema is the version of ncu/regions/report.json.
 const RegionSchema = 1
 
@@ -14,6 +16,43 @@ type RegionReport struct {
 	// Ladder is how the replay mode was found, where it was left open.
 	Ladder   []Step   `json:"ladder,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
+
+	stands *standing
+}
+
+// Stand calls fn with each of the counted launches that stand for the launch of
+// a kernel of the timeline in a region, by their index in the results of
+// Regions. What adds up counts amount times; 1 in all for a launch that is like
+// a counted one. It calls nothing for a launch that none stands for.
+func (r *RegionReport) Stand(kernel int, path string, fn func(result int, amount float64, scaled bool)) {
+	s := r.stands
+	if s == nil || kernel < 0 || kernel >= len(s.groupOf) {
+		return
+	}
+	list := s.of(s.groupOf[kernel], path)
+	weigh(list, max(0, s.l.t.Kernels[kernel].Duration()), func(i int, part, times float64) {
+		for _, result := range list[i].results {
+			fn(result, part*times/float64(len(list[i].results)), times != 1)
+		}
+	})
+}
+
+// Part finds a region as a whole, or its share in a process or a device; nil
+// where there is none. Style counts without case.
+func (r *RegionReport) Part(path, style, domain string, process, device *int) *RegionPart {
+	same := func(x, y *int) bool { return x == y || x != nil && y != nil && *x == *y }
+	for i := range r.Regions {
+		g := &r.Regions[i]
+		if g.Path != path || g.Domain != domain || !strings.EqualFold(g.Style, style) {
+			continue
+		}
+		for k := range g.Parts {
+			if p := &g.Parts[k]; same(p.Process, process) && same(p.Device, device) {
+				return p
+			}
+		}
+	}
+	return nil
 }
 
 // The settings that choose the kernels of a region's report.
@@ -73,6 +112,10 @@ type RegionSums struct {
 	// ElsewhereNS is the part of counted_ns whose counters come from a launch of
 	// the same kernel, grid and block in another region.
 	ElsewhereNS int64 `json:"elsewhere_ns,omitempty"`
+	// ScaledNS is the part of counted_ns of launches that last much longer or
+	// shorter than any counted one: what adds up is taken in proportion to their
+	// time.
+	ScaledNS int64 `json:"scaled_ns,omitempty"`
 
 	Metrics []RegionMetric `json:"metrics,omitempty"`
 	Absent  []Absent       `json:"absent,omitempty"`
@@ -106,6 +149,7 @@ type RegionKernel struct {
 	NS       int64    `json:"ns"`
 	Share    float64  `json:"share"` // of kernel_ns
 	Counted  int      `json:"counted"`
+	ScaledNS int64    `json:"scaled_ns,omitempty"` // as in RegionSums
 }
 
 // WholeSums are ranges that ncu measured as a whole.

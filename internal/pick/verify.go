@@ -217,15 +217,7 @@ func (v *verifier) next(group string, c *Counted) (Planned, bool) {
 }
 
 // paths are the regions around a launch of the timeline, one for each stack.
-func (v *verifier) paths(id int) []string {
-	around := v.l.around()
-	own, _ := around(id - 1)
-	var out []string
-	for _, node := range own {
-		out = append(out, v.l.at.Path(node))
-	}
-	return out
-}
+func (v *verifier) paths(id int) []string { return v.l.paths(id - 1) }
 
 func sorted(list []string) []string {
 	out := slices.Clone(list)

@@ -9,7 +9,7 @@ func (j *joiner) whole(r *Region, graphs int) {
 	var list, inGraphs []int
 	for i := range j.results {
 		switch c := &j.results[i]; {
-		case c.Graph && j.where[i][r.Path]:
+		case c.Graph && j.stands.where[i][r.Path]:
 			inGraphs = append(inGraphs, i)
 		case c.Whole && !c.Graph && slices.Contains(c.Paths(), r.Path):
 			list = append(list, i)

@@ -1,0 +1,229 @@
+package pick
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A group is kernel, grid and block, and its launches may still differ in work:
+// a GEMM of one grid sums over more or fewer columns. A launch that lasts about
+// as long as a counted one did the same. For another the time is the best guess.
+const (
+	alikeShare = 0.25
+	// alikeNS is how far launches of the same work are apart anyway: the shortest
+	// last less than a microsecond, most of which is starting and ending.
+	alikeNS = 500
+	// timerNS is what ncu's timer adds to a launch, about.
+	timerNS = 1000
+)
+
+func alike(ns, other int64) bool {
+	return float64(max(ns-other, other-ns)) <= max(alikeNS, alikeShare*float64(other))
+}
+
+// A speaker is what was counted of launches that last equally long: results
+// that stand for a group.
+type speaker struct {
+	results []int
+	ns      int64 // of the launch in the timeline
+	rank    int
+	here    bool // counted in the region that is asked about
+}
+
+// standing tells which results stand for which launches of the timeline.
+type standing struct {
+	l       *Launches
+	groups  map[int][]speaker // none of them here
+	where   []map[string]bool // by result: the regions around it
+	groupOf []int             // by kernel of the timeline
+	known   map[standKey][]speaker
+}
+
+type standKey struct {
+	group int
+	path  string
+}
+
+// ranks prefer typical launches, and any to the slowest.
+var ranks = map[string]int{RoleTypical: 4, RoleSame: 3, RoleAlong: 3, "": 2, RoleSlowest: 1}
+
+func stand(l *Launches, results []Counted, v *Verification) *standing {
+	s := &standing{l: l, groups: map[int][]speaker{}, where: make([]map[string]bool, len(results)), known: map[standKey][]speaker{}}
+	for i := range results {
+		s.where[i] = results[i].enclosing()
+	}
+	s.groupOf = make([]int, len(l.launches))
+	for i := range l.launches {
+		s.groupOf[l.launches[i].kernel] = l.launches[i].group
+	}
+	ids := map[string]int{}
+	for g := range l.groups {
+		ids[l.groups[g].id] = g
+	}
+	times := &groupTimes{s: s}
+	for _, m := range v.Matches {
+		g, ok := ids[m.Group]
+		if !ok || !m.Usable() || m.Result >= len(results) {
+			continue
+		}
+		s.groups[g] = addSpeaker(s.groups[g], speaker{results: []int{m.Result}, ns: times.of(g, &m, &results[m.Result]), rank: ranks[m.Role]})
+	}
+	return s
+}
+
+// addSpeaker joins a speaker to one that says the same of the same launches.
+func addSpeaker(list []speaker, add speaker) []speaker {
+	for i := range list {
+		if p := &list[i]; p.ns == add.ns && p.rank == add.rank && p.here == add.here {
+			p.results = append(p.results, add.results...)
+			return list
+		}
+	}
+	return append(list, add)
+}
+
+// of lists the speakers of a group, those counted in a region first, then by
+// rank.
+func (s *standing) of(g int, path string) []speaker {
+	key := standKey{g, path}
+	if list, ok := s.known[key]; ok {
+		return list
+	}
+	var list []speaker
+	for _, p := range s.groups[g] {
+		for _, r := range p.results {
+			list = addSpeaker(list, speaker{results: []int{r}, ns: p.ns, rank: p.rank, here: s.where[r][path]})
+		}
+	}
+	slices.SortStableFunc(list, func(x, y speaker) int {
+		if x.here != y.here {
+			if x.here {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(y.rank, x.rank)
+	})
+	s.known[key] = list
+	return list
+}
+
+// weigh finds who speaks for a launch of some duration and calls fn with each:
+// those of the first rank in which any is alike, in equal parts, with their
+// values as they are; else the one nearest in duration, whose additive values
+// count times as often as the launch lasts longer.
+func weigh(list []speaker, ns int64, fn func(i int, part, times float64)) {
+	for from, to := 0, 0; from < len(list); from = to {
+		total := 0
+		for to = from; to < len(list) && list[to].here == list[from].here && list[to].rank == list[from].rank; to++ {
+			if alike(ns, list[to].ns) {
+				total += len(list[to].results)
+			}
+		}
+		for i := from; i < to && total > 0; i++ {
+			if alike(ns, list[i].ns) {
+				fn(i, float64(len(list[i].results))/float64(total), 1)
+			}
+		}
+		if total > 0 {
+			return
+		}
+	}
+	if len(list) > 0 {
+		i := nearest(list, ns)
+		fn(i, 1, ratio(ns, list[i].ns))
+	}
+}
+
+// nearest is the first speaker that is nearest in duration.
+func nearest(list []speaker, ns int64) int {
+	best := 0
+	for i := range list {
+		if gap, least := max(list[i].ns-ns, ns-list[i].ns), max(list[best].ns-ns, ns-list[best].ns); gap < least {
+			best = i
+		}
+	}
+	return best
+}
+
+// ratio is 1 for durations that are alike, and where one is not known.
+func ratio(ns, other int64) float64 {
+	if other <= 0 || alike(ns, other) {
+		return 1
+	}
+	return float64(ns) / float64(other)
+}
+
+// groupTimes finds how long counted launches lasted in the timeline.
+type groupTimes struct {
+	s       *standing
+	members map[int][]*launch  // by group
+	sorted  map[string][]int64 // durations by group and regions
+}
+
+// of is the duration of the launch that a result was matched to. Where it is not
+// known which one that is, those of the same regions are asked, and of these the
+// ones that last about as long as the result under ncu.
+func (t *groupTimes) of(g int, m *Match, c *Counted) int64 {
+	if m.Launch > 0 && (m.RegionInPlan || !c.HasState) {
+		return m.TimelineNS
+	}
+	list := t.durations(g, c)
+	if len(list) == 0 {
+		return m.TimelineNS
+	}
+	if c.DurationNS <= 0 {
+		return middle(list)
+	}
+	under := max(0, c.DurationNS-timerNS)
+	i, _ := slices.BinarySearch(list, under)
+	if i == len(list) || i > 0 && under-list[i-1] <= list[i]-under {
+		i--
+	}
+	near := list[i]
+	return middle(slices.DeleteFunc(slices.Clone(list), func(ns int64) bool { return !alike(ns, near) }))
+}
+
+// durations of a group's launches in the regions of a result, sorted; in all
+// regions where the result has none recorded.
+func (t *groupTimes) durations(g int, c *Counted) []int64 {
+	regions := ""
+	if c.HasState {
+		regions = strings.Join(sorted(c.Paths()), "\n")
+	}
+	key := fmt.Sprintf("%d %t %s", g, c.HasState, regions)
+	if list, ok := t.sorted[key]; ok {
+		return list
+	}
+	if t.members == nil {
+		t.members, t.sorted = map[int][]*launch{}, map[string][]int64{}
+		for i := range t.s.l.launches {
+			e := &t.s.l.launches[i]
+			t.members[e.group] = append(t.members[e.group], e)
+		}
+	}
+	var list []int64
+	for _, e := range t.members[g] {
+		if !c.HasState || strings.Join(sorted(t.s.l.paths(e.kernel)), "\n") == regions {
+			list = append(list, e.ns)
+		}
+	}
+	slices.Sort(list)
+	t.sorted[key] = list
+	return list
+}
+
+// middle of a sorted list, the lower of two.
+func middle(list []int64) int64 { return list[(len(list)-1)/2] }
+
+// paths are the regions around the launch of a kernel, one for each stack.
+func (l *Launches) paths(kernel int) []string {
+	own, _ := l.around()(kernel)
+	var out []string
+	for _, node := range own {
+		out = append(out, l.at.Path(node))
+	}
+	return out
+}

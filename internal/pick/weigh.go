@@ -1,0 +1,159 @@
+package pick
+
+import "math"
+
+// groupSum is a group within a part, and how much of it each of its speakers
+// stands for.
+type groupSum struct {
+	launches int
+	ns       int64
+	by       []weight // by the speakers of the group in the region
+	scaledNS int64    // of launches whose values are taken by their time
+}
+
+type weight struct {
+	times float64 // launches, those of other durations by their time
+	ns    float64
+}
+
+func (g *groupSum) add(ns int64, speakers []speaker) {
+	g.launches++
+	g.ns += ns
+	weigh(speakers, ns, func(i int, part, times float64) {
+		g.by[i].times += part * times
+		g.by[i].ns += part * float64(ns)
+		if times != 1 {
+			g.scaledNS += ns
+		}
+	})
+}
+
+// settle lets results speak for themselves alone where each launch was counted.
+func (g *groupSum) settle(speakers []speaker) {
+	n := 0
+	for _, p := range speakers {
+		if p.here {
+			n += len(p.results)
+		}
+	}
+	if n != g.launches {
+		return
+	}
+	g.scaledNS = 0
+	for i, p := range speakers {
+		g.by[i] = weight{}
+		if p.here {
+			g.by[i] = weight{float64(len(p.results)), float64(g.ns) * float64(len(p.results)) / float64(n)}
+		}
+	}
+}
+
+// elsewhere is the time for which results from other regions speak.
+func (g *groupSum) elsewhere(speakers []speaker) int64 {
+	here := 0.0
+	for i, p := range speakers {
+		if p.here {
+			here += g.by[i].ns
+		}
+	}
+	return g.ns - int64(math.Round(here))
+}
+
+// counted is how many results speak for any of the launches.
+func (g *groupSum) counted(speakers []speaker) int {
+	n := 0
+	for i, p := range speakers {
+		if g.by[i].times > 0 {
+			n += len(p.results)
+		}
+	}
+	return n
+}
+
+// metric weighs one metric over groups: launches for what adds up, time for
+// the rest.
+func (j *joiner) metric(name, path string, groups []int, s *partSum, total int64) (RegionMetric, string) {
+	m := RegionMetric{Name: name, Unit: j.units[name], How: HowMean}
+	if Additive(name, m.Unit) {
+		m.How = HowSum
+	}
+	var ns int64
+	var sum float64
+	have := false
+	for _, g := range groups {
+		value, ok := j.over(name, m.How, j.stands.of(g, path), s.groups[g].by)
+		if !ok {
+			continue
+		}
+		have = true
+		ns += s.groups[g].ns
+		sum += value
+	}
+	switch {
+	case !have && len(groups) == 0:
+		return m, "no kernel was launched here"
+	case !have:
+		return m, "no counted launch of these kernels has it"
+	case m.How == HowMean && ns == 0:
+		return m, "its kernels took no time in the timeline"
+	case m.How == HowMean:
+		sum /= float64(ns)
+	}
+	m.Value, m.Coverage = sum, share(ns, total)
+	return m, ""
+}
+
+// over adds a metric up over the launches of a group.
+func (j *joiner) over(name, how string, speakers []speaker, by []weight) (float64, bool) {
+	sum, have := 0.0, false
+	for i := range speakers {
+		if by[i] == (weight{}) {
+			continue
+		}
+		value, times, ok := j.said(name, speakers, i)
+		switch {
+		case !ok:
+			return 0, false // nobody has it
+		case how == HowSum:
+			sum += value * times * by[i].times
+		default:
+			sum += value * by[i].ns
+		}
+		have = true
+	}
+	return sum, have
+}
+
+// said is the value of a metric by a speaker. Where its results lack it, the
+// nearest that has it speaks, and an additive value counts times.
+func (j *joiner) said(name string, speakers []speaker, i int) (value, times float64, ok bool) {
+	if value, ok = j.mean(name, speakers[i].results); ok {
+		return value, 1, true
+	}
+	var others []speaker
+	for _, p := range speakers {
+		if _, has := j.mean(name, p.results); has {
+			others = append(others, p)
+		}
+	}
+	if len(others) == 0 {
+		return 0, 0, false
+	}
+	p := others[nearest(others, speakers[i].ns)]
+	value, _ = j.mean(name, p.results)
+	return value, ratio(speakers[i].ns, p.ns), true
+}
+
+func (j *joiner) mean(name string, results []int) (float64, bool) {
+	sum, n := 0.0, 0
+	for _, i := range results {
+		if v, ok := j.values[i][name]; ok {
+			sum += v
+			n++
+		}
+	}
+	if n == 0 {
+		return 0, false
+	}
+	return sum / float64(n), true
+}
