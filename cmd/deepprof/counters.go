@@ -237,7 +237,7 @@ func kernelsOfCounters(ctx context.Context, path string, q timeline.Query, more 
 		rows.Warnings = append(rows.Warnings, fmt.Sprintf("%d launches have no %s and are not counted; collect the section SpeedOfLight", without, duration))
 	}
 	rows.Warnings = append(rows.Warnings, c.warnings()...)
-	return report.Kernels(rows), nil
+	return report.Kernels(rows, nil), nil
 }
 
 func infoOfCounters(path string) (report.Printable, error) {

@@ -159,8 +159,8 @@ PATH is an SQLite export, a .nsys-rep, a .ncu-rep, CSV of 'ncu --csv' or of
   deepprof show metrics report.ncu-rep --metric '^dram__' --csv
   deepprof show info report.ncu-rep`,
 		sub: []command{
-			timelineView("kernels", "Time by kernel: the numbers of 'nsys stats --report cuda_gpu_kern_sum'",
-				"  deepprof show kernels report.sqlite --top 10\n  deepprof show kernels report.sqlite --by region,launch-config --json", showKernels),
+			timelineView("kernels", "Time by kernel: the numbers of 'nsys stats --report cuda_gpu_kern_sum'; of a run, those of its reports",
+				"  deepprof show kernels report.sqlite --top 10\n  deepprof show kernels latest --top 10\n  deepprof show kernels report.sqlite --by region,launch-config --json", showKernels),
 			timelineView("regions", "Time by NVTX region path: wall, GPU busy and idle, kernels with and without nested ranges",
 				"  deepprof show regions report.sqlite\n  deepprof show regions report.sqlite --by process,device --md", showRegions),
 			timelineView("ranges", "Every instance of every NVTX range",
@@ -192,6 +192,7 @@ type viewFlags struct {
 	minGap  string
 	streams bool
 	region  string // the expression behind Query.Region
+	whole   bool   // also what lies outside the scope of a run
 }
 
 func timelineView(name, short, example string, view viewer) command {
@@ -208,6 +209,7 @@ func timelineView(name, short, example string, view viewer) command {
 			switch name {
 			case "kernels":
 				fs.StringVar(&more.by, "by", "", "split rows by `LIST` of device, process, region, launch-config")
+				fs.BoolVar(&more.whole, "whole", false, "of a run that names regions count the whole timeline, not these regions alone")
 			case "regions":
 				fs.StringVar(&more.by, "by", "", "split rows by `LIST` of device, process")
 			case "gaps":

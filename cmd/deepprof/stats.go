@@ -81,5 +81,5 @@ func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Pri
 		rows.Rows = append(rows.Rows, row)
 	}
 	slices.SortStableFunc(rows.Rows, func(a, b timeline.KernelRow) int { return cmp.Compare(b.TotalNS, a.TotalNS) })
-	return report.Kernels(rows), nil
+	return report.Kernels(rows, nil), nil
 }

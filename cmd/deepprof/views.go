@@ -3,11 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/pick"
+	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -81,8 +86,79 @@ func showKernels(ctx context.Context, path string, q timeline.Query, more *viewF
 		return kernelsOfCSV(ctx, path, q, more)
 	case kind == inputCounters:
 		return kernelsOfCounters(ctx, path, q, more)
+	case kind == inputDirectory, kind == inputPack:
+		return kernelsOfRun(ctx, path, q, more)
 	}
-	return viewTimeline(ctx, path, "kernels", q, more, (*nsys.File).KernelRows, report.Kernels)
+	return viewTimeline(ctx, path, "kernels", q, more, (*nsys.File).KernelRows, func(rows timeline.Rows[timeline.KernelRow]) report.Printable {
+		return report.Kernels(rows, nil)
+	})
+}
+
+// kernelsOfRun shows the part of a run that its reports are about, with the
+// limiters that they have.
+func kernelsOfRun(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
+	f, done, err := openTimeline(ctx, path, "kernels")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	// A folder of captures that was never analysed has no result.
+	result, _ := pipeline.ReadResult(filepath.Join(filepath.Dir(filepath.Dir(f.Path)), pipeline.ResultFile))
+	var about []string
+	if result != nil && result.Scope != nil && more.region == "" {
+		about = []string{fmt.Sprintf("the launches of %s alone, which the reports are about; --whole counts the whole timeline", result.Scope.Name)}
+		if more.whole {
+			about = []string{fmt.Sprintf("the whole timeline, with loading and warm-up; the reports are about %s", result.Scope.Name)}
+		} else if q.Region, err = scopeMatch(ctx, f, result.Scope); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := f.KernelRows(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows.Rows) == 0 {
+		if err := explainEmpty(ctx, f, more.region, rows.Warnings); err != nil {
+			return nil, err
+		}
+	}
+	rows.Warnings = append(about, rows.Warnings...)
+	return report.Kernels(rows, result), nil
+}
+
+// scopeMatch tells launches of the scope of an analysis, by the filters that it
+// was made with.
+func scopeMatch(ctx context.Context, f *nsys.File, scope *analysis.Scope) (func(nvtx.State) bool, error) {
+	t, err := f.Timeline(ctx, nsys.Regions)
+	if err != nil {
+		return nil, err
+	}
+	filters, err := pick.ResolveFilters(scope.Expressions, scope.Exclude, append([]nvtx.Seen{}, t.Attribute().Seen()...))
+	if err != nil {
+		return nil, fmt.Errorf("find %s in %s: %w; --whole counts everything", scope.Name, f.Path, err)
+	}
+	parse := func(values []string) (list []*nvtx.Expr, err error) {
+		for _, v := range values {
+			e, err := nvtx.Parse(v)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, e.As(nvtx.StartEnd)) // without a slash it is a start/end range to ncu
+		}
+		return list, nil
+	}
+	in, err := parse(filters.Include)
+	if err != nil {
+		return nil, err
+	}
+	ex, err := parse(filters.Exclude)
+	if err != nil {
+		return nil, err
+	}
+	return func(s nvtx.State) bool {
+		matches := func(e *nvtx.Expr) bool { return e.Match(s) }
+		return slices.ContainsFunc(in, matches) && !slices.ContainsFunc(ex, matches)
+	}, nil
 }
 
 func showRegions(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {

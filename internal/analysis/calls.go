@@ -8,6 +8,7 @@ type cause uint8
 // The causes of idle time. docs/analysis.md has the rule that chooses one.
 const (
 	causeLaunch cause = iota // a launch call, or work that was launched and has not begun
+	causeGraph               // between two nodes of one launch of a CUDA graph
 	causePython              // the launching thread was between two CUDA calls
 	causeHost                // the same, for a long stretch
 	causeCall                // another CUDA call: loading of code, queries, events
@@ -20,11 +21,12 @@ const (
 
 var causeParts = [causes]TimePart{
 	causeLaunch: {ID: "launch", Label: "Launch calls and latency"},
+	causeGraph:  {ID: "graph", Label: "Between nodes of a CUDA graph"},
 	causePython: {ID: "python", Label: "Host code between CUDA calls (Python)"},
 	causeHost:   {ID: "host", Label: "Long host stretches without a CUDA call"},
 	causeCall:   {ID: "call", Label: "Other CUDA calls"},
 	causeSync:   {ID: "sync", Label: "Waiting in synchronisation"},
-	causeCopy:   {ID: "copy", Label: "Memory copies"},
+	causeCopy:   {ID: "copy", Label: "Memory copies and sets"},
 	causeAlloc:  {ID: "alloc", Label: "Allocation"},
 	causeNone:   {ID: "none", Label: "Nothing to do"},
 }

@@ -30,6 +30,8 @@ func TestCategories(t *testing.T) {
 		"void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>()":                                                                   "attention",
 		"void implicit_convolve_sgemm<float, float, (int)1024>(int)":                                                                   "convolution",
 		"sm90_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc":                                                             "convolution",
+		"void cudnn::ops::nchwToNhwcKernel<__nv_bfloat16, __nv_bfloat16, float, (bool)0, (bool)1>(int)":                                "layout",
+		"void cudnn::ops::nhwcToNchwKernel<float, float, float, (bool)1, (bool)0>(int)":                                                "layout",
 		"void at::native::<unnamed>::vectorized_layer_norm_kernel<c10::BFloat16, float>()":                                             "normalisation",
 		"void vllm::rms_norm_kernel<c10::BFloat16>()":                                                                                  "normalisation",
 		"void <unnamed>::softmax_warp_forward<float, float, float, (int)10>()":                                                         "softmax",

@@ -210,7 +210,7 @@ func or0(x *float64) float64 {
 // cleanTimes adds to a stage what the clean run says of it.
 func (a *analyzer) cleanTimes(s *Stage) {
 	if p, ok := timeOf(a.profiled, s.Name); ok {
-		s.NsysMS = p.Mean
+		s.NsysMS, s.NsysClock = p.Mean, clockOfWorkload
 	}
 	c, ok := timeOf(a.clean, s.Name)
 	if !ok {
@@ -218,8 +218,7 @@ func (a *analyzer) cleanTimes(s *Stage) {
 	}
 	s.CleanMS, s.CleanStdMS = c.Mean, c.Std
 	if s.NsysMS != nil && *c.Mean > 0 && a.alike() {
-		o := *s.NsysMS / *c.Mean - 1
-		s.Overhead = &o
+		s.Overhead, s.OverheadWhy = overheadOf(c, *s.NsysMS)
 	}
 	if s.Name == "decode" {
 		if t, ok := a.clean.Summary.Measures["tokens_per_s"]; ok && t.N > 0 {

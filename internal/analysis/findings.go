@@ -18,20 +18,17 @@ const (
 	weightLow    = "low"
 )
 
-// overheadLimit is the overhead of the timeline's capture from which a lighter
-// preset is advised.
-const overheadLimit = 0.25
-
 // conclude writes the findings, those that matter most first.
 func (a *analyzer) conclude(context.Context) error {
 	a.tellOverhead()
 	a.findContradictions()
+	a.findMain()
 	a.findLaunchBound()
 	a.findIdle()
 	a.findOutside()
 	a.findLargest()
-	a.findUtilisation()
 	a.findSaving()
+	a.findUtilisation()
 	if a.tl == nil {
 		a.findCleanTimes()
 	}
@@ -83,53 +80,6 @@ func (s *Split) idle(id string) int64 {
 	return 0
 }
 
-// findLaunchBound tells of stages in which the GPU waits for launches.
-func (a *analyzer) findLaunchBound() {
-	var bound []*Stage
-	for _, s := range a.stagesInScope() {
-		if s.Split.LaunchBound {
-			bound = append(bound, s)
-		}
-	}
-	slices.SortStableFunc(bound, func(x, y *Stage) int {
-		return cmp.Compare(y.Split.GainNS+y.Split.idle("host"), x.Split.GainNS+x.Split.idle("host"))
-	})
-	for _, s := range bound {
-		sp := &s.Split
-		host := sp.idle("host")
-		text := fmt.Sprintf("%s is launch-bound: a kernel runs in %s of its %s, and the GPU waits for the host in %s.", s.Name, shareOf(sp.BusyNS, sp.WallNS), duration(sp.WallNS), shareOf(sp.GainNS+host, sp.WallNS))
-		if host > 0 {
-			text += fmt.Sprintf(" %s of that are stretches of more than %s without a CUDA call%s: work of the host that must leave the loop.", duration(host), duration(a.th.HostGap.Nanoseconds()), a.whereHost(s))
-		}
-		text += fmt.Sprintf(" CUDA graphs or fusion gain at most %s, %s of the stage. Counters of its kernels cannot help before the gaps are gone.", duration(sp.GainNS), shareOf(sp.GainNS, sp.WallNS))
-		if a.overlap(s) {
-			text += " Instances of the stage run at the same time, and their times are added up."
-		}
-		if s.Overhead != nil && s.CleanMS != nil {
-			text += fmt.Sprintf(" These are times under nsys; a clean pass takes %.3g ms (%+.0f %% under nsys).", *s.CleanMS, *s.Overhead*100)
-		}
-		plain := fmt.Sprintf("During %s the GPU works only %s of the time. For %s of it, it waits for the program on the host to hand it work, so a faster GPU would help little; removing these waits could shorten %s from %s to about %s at best.",
-			s.Name, shareOf(sp.BusyNS, sp.WallNS), shareOf(sp.GainNS+host, sp.WallNS), s.Name, duration(sp.WallNS), duration(sp.WallNS-sp.GainNS-host))
-		a.find("launch-bound-"+s.Name, weightHigh, text, plain)
-	}
-}
-
-// whereHost names the deepest region within the stage that has most of its long
-// host stretches.
-func (a *analyzer) whereHost(s *Stage) string {
-	best, total := "", s.Split.idle("host")
-	for i := range a.regionIDs {
-		r := &a.res.Regions[i]
-		if slices.ContainsFunc(s.paths(), func(p string) bool { return strings.HasPrefix(r.Path, p+"/") }) && 5*r.Split.idle("host") >= 4*total {
-			best = r.Path
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return " in " + best
-}
-
 // findIdle tells of a stage that waits for something other than launches.
 func (a *analyzer) findIdle() {
 	for _, s := range a.stagesInScope() {
@@ -144,7 +94,7 @@ func (a *analyzer) findIdle() {
 		} {
 			if ns := s.Split.idle(c.id); 10*ns >= s.Split.WallNS {
 				a.find(c.id+"-"+s.Name, weightMedium,
-					fmt.Sprintf("In %s of %s (%s) %s.", shareOf(ns, s.Split.WallNS), s.Name, duration(ns), c.words),
+					fmt.Sprintf("In %s of %s (%s, under nsys) %s.", shareOf(ns, s.Split.WallNS), s.Name, duration(ns), c.words),
 					fmt.Sprintf("In %s of %s the GPU stands still while the program %s.", shareOf(ns, s.Split.WallNS), s.Name, c.plain))
 			}
 		}
@@ -269,10 +219,15 @@ func (a *analyzer) findLimits(of string) {
 			best = kind
 		}
 	}
-	if best != "" {
-		a.find("limiter", weightLow, fmt.Sprintf("Of the counted kernels (%s of %s), %s are held back by %s.", shareOf(covered, a.kernelNS()), of, shareOf(byKind[best], covered), limitWords[best]),
-			fmt.Sprintf("Where it was measured, the GPU's work is mostly held back by %s.", limitWords[best]))
+	if best == "" {
+		return
 	}
+	share := shareOf(byKind[best], covered)
+	plain := fmt.Sprintf("Where it was measured, the GPU's work is mostly held back by %s.", limitWords[best])
+	if 2*byKind[best] <= covered {
+		plain = fmt.Sprintf("Where it was measured, what holds the GPU's work back differs from kernel to kernel; most often (%s of the time) it is %s.", share, limitWords[best])
+	}
+	a.find("limiter", weightLow, fmt.Sprintf("Of the counted kernel time (%s of %s), %s is held back by %s.", shareOf(covered, a.kernelNS()), of, share, limitWords[best]), plain)
 }
 
 var limitWords = map[string]string{
@@ -291,36 +246,6 @@ func (a *analyzer) findCounted() {
 	}
 }
 
-func (a *analyzer) findUtilisation() {
-	for _, s := range a.stagesInScope() {
-		for _, u := range []struct {
-			name, plain string
-			list        []Utilisation
-		}{{"MFU", "arithmetic", s.MFU}, {"MBU", "memory bandwidth", s.MBU}} {
-			for _, x := range u.list {
-				if x.Value == nil {
-					continue
-				}
-				about := ""
-				if x.Coverage != nil && *x.Coverage < a.th.Covered {
-					about = "at least "
-				}
-				if x.Coverage != nil && u.name == "MBU" { // flushed caches add to the bytes
-					about = "about "
-				}
-				of := x.Peak.Label
-				if x.Peak.ClockHz > 0 && x.Peak.Unit == "flop/s" {
-					of += fmt.Sprintf(" at %.2f GHz", x.Peak.ClockHz/1e9)
-				}
-				a.find(strings.ToLower(u.name)+"-"+s.Name, weightLow,
-					fmt.Sprintf("%s of %s is %s%.2g %% (%s, of %s).", u.name, s.Name, about, *x.Value*100, x.Method, of),
-					fmt.Sprintf("%s uses %s%.2g %% of the %s that the GPU could give.", s.Name, about, *x.Value*100, u.plain))
-				break
-			}
-		}
-	}
-}
-
 // findSaving names the change that could save most and, where that is what a
 // launch-bound stage loses and has been told, the next of another kind.
 func (a *analyzer) findSaving() {
@@ -328,14 +253,19 @@ func (a *analyzer) findSaving() {
 	if len(list) == 0 {
 		return
 	}
-	of := "the time observed"
+	span, times := a.span()
+	whole, of := a.whole(), "the time observed"
 	if a.res.Scope != nil {
 		of = a.res.Scope.Name
 	}
+	if times == timesClean {
+		whole += " without the profiler"
+	}
 	say := func(id, weight string, o *Opportunity, text, plain string) {
 		title := strings.ToLower(o.Title[:1]) + o.Title[1:]
-		most := duration(int64(math.Round(o.Seconds * 1e9)))
-		a.find(id, weight, fmt.Sprintf("%s: %s, at most %s of the %s of %s.", text, title, most, duration(a.wallNS()), a.whole()), fmt.Sprintf("%s: %s (up to %s, %s of %s).", plain, title, most, shareOf(int64(o.Seconds*1e9), a.wallNS()), of))
+		ns := int64(math.Round(o.Seconds * 1e9))
+		a.find(id, weight, fmt.Sprintf("%s: %s, at most %s of the %s of %s.", text, title, duration(ns), duration(span), whole),
+			fmt.Sprintf("%s: %s (up to %s, %s of %s).", plain, title, duration(ns), shareOf(ns, span), of))
 	}
 	say("first-saving", weightMedium, &list[0], "The largest single opportunity", "The change that could save most")
 	told := func(o Opportunity) bool {
@@ -363,20 +293,6 @@ func (a *analyzer) findContradictions() {
 						fmt.Sprintf("One efficiency figure of %s (%s) came out impossible and is not shown; the inputs need a check.", s.Name, strings.ToUpper(kind.name)))
 				}
 			}
-		}
-	}
-}
-
-// tellOverhead compares the clean run with that under nsys.
-func (a *analyzer) tellOverhead() {
-	for i := range a.res.Stages {
-		s := &a.res.Stages[i]
-		if s.Overhead == nil {
-			continue
-		}
-		a.res.Method.Overhead = append(a.res.Method.Overhead, Fact{s.Name, fmt.Sprintf("%.3f ms clean, %.3f ms under nsys: %+.1f %%", *s.CleanMS, *s.NsysMS, *s.Overhead*100)})
-		if *s.Overhead > overheadLimit {
-			a.warn("overhead-"+s.Name, "use pipeline/nsys=light", "%s took %.0f %% longer under nsys than clean: gaps in the timeline are larger than in the clean run", s.Name, *s.Overhead*100)
 		}
 	}
 }

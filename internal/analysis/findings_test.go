@@ -89,3 +89,99 @@ func TestWorthwhile(t *testing.T) {
 		t.Errorf("kept %s", got)
 	}
 }
+
+// A limit that holds back less than half is not called the main one.
+func TestLimiterWords(t *testing.T) {
+	for _, c := range []struct {
+		l2, dram int64
+		want     string
+	}{
+		{60, 40, "mostly held back by the L2 cache"},
+		{28, 27, "most often (28.0 % of the time) it is the L2 cache"},
+	} {
+		a := &analyzer{res: newResult(Input{})}
+		a.res.Totals.KernelNS = 100
+		a.res.Kernels = []Kernel{{TotalNS: c.l2, Limiter: Limiter{Kind: LimitL2}}, {TotalNS: c.dram, Limiter: Limiter{Kind: LimitDRAM}}, {TotalNS: 100 - c.l2 - c.dram, Limiter: Limiter{Kind: LimitMixed}}}
+		if c.l2+c.dram < 100 {
+			a.res.Kernels = append(a.res.Kernels, Kernel{TotalNS: 20, Limiter: Limiter{Kind: LimitSmall}})
+			a.res.Kernels[2].TotalNS -= 20
+		}
+		a.findLimits("kernel time")
+		f := findingNamed(a.res, "limiter")
+		if f == nil || !strings.Contains(f.Plain, c.want) || !strings.HasPrefix(f.Text, "Of the counted kernel time (100.0 % of kernel time), ") {
+			t.Errorf("%+v, want %s", f, c.want)
+		}
+	}
+}
+
+// The largest stage comes first; a launch-bound one that is a small part of all
+// does not go before it.
+func TestOrderOfStages(t *testing.T) {
+	var s scene
+	add := func(from, every, runs int64, n int) {
+		for i := range int64(n) {
+			at := from + i*every
+			s.calls = append(s.calls, sceneCall{at, at + 10, "cudaLaunchKernel", 0})
+			s.kernels = append(s.kernels, sceneKernel{at + 10, at + 10 + runs, "gemm", len(s.calls) - 1, 0})
+		}
+	}
+	add(0, 100, 10, 10)      // r0: launch-bound, 1,000 ns
+	add(1_000, 100, 85, 500) // r1: busy, 50,000 ns
+	s.ranges, s.end = [][2]int64{{0, 1_000}, {1_000, 51_000}}, 51_000
+	r := take(t, s.timeline(), Thresholds{})
+	if f := r.Findings; len(f) < 2 || f[0].ID != "main-r1" || f[1].ID != "launch-bound-r0" || f[1].Weight != weightMedium || !strings.Contains(f[0].Text, "r1 takes 98.0 % of the time of all stages. In r1 a kernel runs for 42.5 \u00b5s: 85.0 %") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// MFU is explained where the GPU did not reach the clock of the peak.
+func TestClockOfTheRun(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		hz, counted, in float64
+		want            bool
+	}{
+		{"slower than the peak", 1.61e9, 1000, 1010, true},
+		{"at the peak", 1.95e9, 1000, 1010, false},
+		{"another speed in the timeline", 1.61e9, 1000, 800, false},
+	} {
+		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds}
+		a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 10_000, BusyNS: 9_000}, MFU: []Utilisation{{Method: "counters", Value: ptr(0.75), Peak: Peak{Label: "bf16 tensor, dense", Unit: "flop/s", ClockHz: 1.98e9}}}}}
+		a.stageRegions = [][]uint32{nil}
+		a.res.Kernels = []Kernel{{MedianNS: c.in, Stages: []StageTime{{"gemm", 9, 8_900}}, Counted: &Counted{ClockHz: c.hz, DurationNS: c.counted}}}
+		a.findUtilisation()
+		f := a.res.Findings[0]
+		if strings.Contains(f.Text, "1.61 GHz of 1.98 GHz: held against the peak at that clock, the MFU is 92.2 %") != c.want || strings.Contains(f.Plain, "highest clock") != c.want {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
+// Sets of memory are no copies.
+func TestSetsAreNoCopies(t *testing.T) {
+	tl := scene{end: 100, copies: []sceneKernel{{0, 10, "", -1, 0}}}.timeline()
+	tl.Sets = []timeline.Set{{Start: 20, End: 50, Bytes: 7}}
+	if tot := take(t, tl, Thresholds{}).Totals; tot.Copies != 1 || tot.CopyNS != 10 || tot.Sets != 1 || tot.SetNS != 30 || tot.SetBytes != 7 || parts(tot.Split)["copy"] != 40 {
+		t.Errorf("%+v", tot)
+	}
+}
+
+// Counters that a machine lacks and nothing uses are no warning.
+func TestCaptureWarnings(t *testing.T) {
+	const head = "==WARNING== Unable to access the following "
+	for _, c := range []struct{ text, want string }{
+		{head + "3 metrics: ctc__rx_bytes_data_user.sum, ctc__rx_bytes_data_user.sum.per_second, ctc__tx_bytes_data_user.sum.pe...", "(ctc__rx_bytes_data_user, ctc__tx_bytes_data_user)"},
+		{head + "2 metrics: ctc__rx_bytes_data_user.sum, dram__bytes_read.sum", ""},
+		{head + "9 metrics: ctc__rx_bytes_data_user.sum, ctc__tx_bytes...", ""},
+		{"the clock was not locked", ""},
+	} {
+		a := &analyzer{res: newResult(Input{})}
+		a.captureWarning("ncu", c.text)
+		switch {
+		case c.want == "" && (len(a.res.Missing) > 0 || !hasNote(a.res.Warnings, "capture")):
+			t.Errorf("%s is no warning", c.text)
+		case c.want != "" && (len(a.res.Warnings) > 0 || len(a.res.Missing) != 1 || !strings.Contains(a.res.Missing[0].Text, c.want)):
+			t.Errorf("%s: %+v, %+v", c.text, a.res.Warnings, a.res.Missing)
+		}
+	}
+}

@@ -56,7 +56,7 @@ func (a *analyzer) abstain(k *Kernel) Limiter {
 		out.Why = "no counters were taken of any kernel"
 	}
 	if k.Reason != "" {
-		out.Why += ": " + k.Reason
+		out.Why += " (" + k.Reason + ")"
 	}
 	blocks := k.Grid[0] * k.Grid[1] * k.Grid[2]
 	if len(a.res.Environment.GPUs) == 0 || blocks <= 0 {

@@ -59,13 +59,18 @@ func (a *analyzer) readOperators(context.Context) error {
 	}
 	a.cpuOnly = len(o.Activities) > 0 && !slices.ContainsFunc(o.Activities, func(x string) bool { return !strings.EqualFold(x, "cpu") })
 	device := false
+	p := &Profiled{PromptTokens: o.Prompt, NewTokens: o.New}
 	for _, r := range o.Operators {
 		device = device || r.DeviceSelfUS > 0
+		if r.Kind == "kernel" {
+			p.KernelUS += r.DeviceSelfUS
+		}
 	}
 	for _, r := range o.Operators {
-		if r.Kind != "operator" && r.Kind != "" {
+		if r.Kind != "operator" && r.Kind != "" || slices.Contains(profilerRows, r.Name) {
 			continue
 		}
+		p.OperatorUS += r.DeviceSelfUS
 		row := Operator{
 			Name: r.Name, Shapes: shapesText(r.Shapes), Calls: r.Calls, SelfCPUUS: r.CPUSelfUS, TotalCPUUS: r.CPUTotalUS,
 			SelfDeviceUS: r.DeviceSelfUS, TotalDeviceUS: r.DeviceTotalUS,
@@ -75,6 +80,7 @@ func (a *analyzer) readOperators(context.Context) error {
 		}
 		a.res.Operators = append(a.res.Operators, row)
 	}
+	a.tellProfiled(p, device)
 	slices.SortStableFunc(a.res.Operators, func(x, y Operator) int {
 		return cmp.Or(cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS), cmp.Compare(y.TotalDeviceUS, x.TotalDeviceUS),
 			cmp.Compare(y.SelfCPUUS, x.SelfCPUUS), cmp.Compare(y.TotalCPUUS, x.TotalCPUUS), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Shapes, y.Shapes))
@@ -84,6 +90,58 @@ func (a *analyzer) readOperators(context.Context) error {
 		a.warn("operators-cut", "operators.json of the run has all", "%d operators with the least time are left out", cut)
 	}
 	return nil
+}
+
+// profilerRows are work of the profiler itself, which it lists among operators.
+var profilerRows = []string{"INVALID", "Activity Buffer Request", "Buffer Flush", "Command Buffer Full", "Instrumentation", "Lazy Function Loading", "Resource", "Runtime Triggered Module Loading"}
+
+// operatorsSpeak is the share of the device time that the profiler saw below which
+// its operators do not stand for the program.
+const operatorsSpeak = 0.5
+
+// tellProfiled says what the operators cover: of the device time that the profiler
+// saw, and beside what the timeline has.
+func (a *analyzer) tellProfiled(p *Profiled, device bool) {
+	switch {
+	case !device && a.cpuOnly:
+		p.Text = "The torch profiler watched the CPU alone: operators have no device time."
+	case !device:
+		p.Text = "The torch profiler recorded no device time."
+	default:
+		p.Text = fmt.Sprintf("The operators have %s of device time of their own", microseconds(p.OperatorUS))
+		if p.KernelUS > 0 {
+			p.Text += fmt.Sprintf(", %.0f %% of the %s that the torch profiler saw on the GPU", min(1, p.OperatorUS/p.KernelUS)*100, microseconds(p.KernelUS))
+		}
+		p.Text += p.pass() + "."
+		if ns := a.kernelNS(); a.tl != nil && ns > 0 {
+			p.Text += fmt.Sprintf(" Beside them, kernels take %s in %s%s.", duration(ns), a.whole(), a.passText())
+		}
+	}
+	a.res.Profiled = p
+	if device && p.KernelUS > 0 && p.OperatorUS < operatorsSpeak*p.KernelUS {
+		a.warn("operators-cover", "the kernels of the timeline hold all of it; run without CUDA graphs to see operators",
+			"the operators hold %.0f %% of the device time that the torch profiler saw: kernels launched by CUDA graphs have no operator", p.OperatorUS/p.KernelUS*100)
+	}
+}
+
+// pass says how much the profiler watched.
+func (p *Profiled) pass() string {
+	switch {
+	case p.NewTokens > 0 && p.PromptTokens > 0:
+		return fmt.Sprintf(", in a pass of %d prompt tokens and %d new ones", p.PromptTokens, p.NewTokens)
+	case p.NewTokens > 0:
+		return fmt.Sprintf(", in a pass of %d new tokens", p.NewTokens)
+	}
+	return ""
+}
+
+// passText says how much a pass in the timeline does.
+func (a *analyzer) passText() string {
+	m := cmp.Or(a.profiled, a.clean)
+	if m == nil || m.Plan.MaxNewTokens <= 0 || m.Kind == "resnet" {
+		return ""
+	}
+	return fmt.Sprintf(", with %d new tokens", m.Plan.MaxNewTokens)
 }
 
 func shapesText(shapes any) string {

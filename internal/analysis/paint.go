@@ -30,6 +30,7 @@ type stint struct {
 	label      uint8  // category; copyLabel for copies and sets
 	call       uint32 // that launched it, or timeline.None
 	since      int64  // start of the earliest range around the call; that of the call itself without one
+	node       bool   // a node of a CUDA graph, which the call launched as a whole
 }
 
 const copyLabel = 255
@@ -46,7 +47,7 @@ func (p *palette) of(c cause) uint8 { return uint8(p.categories + int(c)) }
 // paint labels the time from lo to hi. The work is sorted by start.
 func (p *palette) paint(work []stint, lo, hi int64) *painting {
 	b := &painter{p: p, out: &painting{labels: p.categories + int(causes), end: max(lo, hi)}, at: lo, hi: hi,
-		active: make([]int32, p.categories)}
+		active: make([]int32, p.categories), begun: map[uint32]bool{}}
 	b.ends = make([]stint, 0, len(work))
 	for _, w := range work {
 		if w.end > w.start {
@@ -69,7 +70,8 @@ type painter struct {
 	kinds  int     // categories with any
 	count  int32   // kernels running
 	copies int32
-	last   uint32 // call that launched the work which began last
+	last   uint32          // call that launched the work which began last
+	begun  map[uint32]bool // launches of graphs of which a node began
 }
 
 func (b *painter) run(work []stint) {
@@ -81,6 +83,9 @@ func (b *painter) run(work []stint) {
 			b.until(w.start, w)
 			b.change(w, 1)
 			b.last = w.call
+			if w.node && w.call != timeline.None {
+				b.begun[w.call] = true
+			}
 			next++
 			continue
 		}
@@ -172,6 +177,10 @@ func (b *painter) idle(t int64, after *stint) {
 	}
 	if call == timeline.None {
 		b.out.add(b.at, b.p.of(causeNone))
+		return
+	}
+	if after != nil && after.node && b.begun[call] {
+		b.out.add(b.at, b.p.of(causeGraph)) // the GPU goes from node to node by itself
 		return
 	}
 	calls := b.p.calls

@@ -23,6 +23,9 @@ func (a *analyzer) sumRegions() {
 		for _, id := range all {
 			key := regionGroup{id, tl.kernel[i]}
 			count(tl.inRegion, key, ns)
+			if tl.t.Kernels[i].GraphNode != 0 {
+				tl.nodes[id]++
+			}
 			if a.scope != nil && a.scope.kernels[i] {
 				count(tl.inScope, key, ns)
 			}

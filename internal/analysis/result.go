@@ -31,6 +31,8 @@ type Result struct {
 	Rest       *Rest          `json:"kernels_rest,omitempty"` // kernels that are not listed
 	Categories []CategoryTime `json:"categories"`             // by total time
 	Operators  []Operator     `json:"operators,omitempty"`
+	// Profiled says what the operators were taken from; absent without them.
+	Profiled *Profiled `json:"operators_profiled,omitempty"`
 
 	Roofline      Roofline      `json:"roofline"`
 	Opportunities []Opportunity `json:"opportunities"` // by seconds that they could save
@@ -145,11 +147,14 @@ type Totals struct {
 	GPUSpanNS   int64 `json:"gpu_span_ns"` // first to last GPU work
 	BusyNS      int64 `json:"busy_ns"`     // union of all GPU work, summed over devices
 	KernelNS    int64 `json:"kernel_ns"`
-	CopyNS      int64 `json:"copy_ns"`
+	CopyNS      int64 `json:"copy_ns"` // of copies, without sets
 	Launches    int64 `json:"launches"`
 	KernelNames int   `json:"kernel_names"`
 	Copies      int64 `json:"copies"`
 	CopyBytes   int64 `json:"copy_bytes"`
+	Sets        int64 `json:"sets"` // of memory
+	SetNS       int64 `json:"set_ns"`
+	SetBytes    int64 `json:"set_bytes"`
 	// Split is that of the whole timeline; absent without one.
 	Split *Split `json:"split,omitempty"`
 	// Of the clean run, where there is one.
@@ -205,12 +210,27 @@ type Stage struct {
 
 	CleanMS    *float64 `json:"clean_ms,omitempty"` // mean per pass, unprofiled
 	CleanStdMS *float64 `json:"clean_std_ms,omitempty"`
-	NsysMS     *float64 `json:"nsys_ms,omitempty"`      // mean per pass, under nsys
-	Overhead   *float64 `json:"overhead,omitempty"`     // nsys over clean, minus 1
-	Passes     int      `json:"passes,omitempty"`       // instances in the timeline
-	Sub        []SubMS  `json:"sub,omitempty"`          // parts of this stage; never added to it
-	TokensPS   *float64 `json:"tokens_per_s,omitempty"` // clean
-	Split      Split    `json:"split"`                  // of all passes in the timeline
+	NsysMS     *float64 `json:"nsys_ms,omitempty"` // mean per pass, under nsys
+	// NsysClock is what NsysMS was measured by: "workload", its own clock as for
+	// CleanMS, or "range", the NVTX range as for Split, which is longer by
+	// starting and synchronising.
+	NsysClock string   `json:"nsys_clock,omitempty"`
+	Overhead  *float64 `json:"overhead,omitempty"` // nsys over clean, minus 1
+	// OverheadWhy says why Overhead is absent though both were timed: the
+	// difference lies within the noise.
+	OverheadWhy string   `json:"overhead_why,omitempty"`
+	Passes      int      `json:"passes,omitempty"`       // instances in the timeline
+	Sub         []SubMS  `json:"sub,omitempty"`          // parts of this stage; never added to it
+	TokensPS    *float64 `json:"tokens_per_s,omitempty"` // clean
+	Split       Split    `json:"split"`                  // of all passes in the timeline
+	// CleanGainNS is Split.GainNS held against the clean time of the passes: no
+	// more than that leaves beside GPU work. Absent without a clean time, and
+	// where the stage is not launch-bound.
+	CleanGainNS *int64 `json:"clean_gain_ns,omitempty"`
+	// Kernels is how many ran in all passes, GraphKernels how many of them nodes
+	// of CUDA graphs launched.
+	Kernels      int64 `json:"kernels,omitempty"`
+	GraphKernels int64 `json:"graph_kernels,omitempty"`
 
 	MFU []Utilisation `json:"mfu,omitempty"`
 	MBU []Utilisation `json:"mbu,omitempty"`
@@ -231,7 +251,7 @@ type Split struct {
 	BusyNS int64      `json:"busy_ns"`
 	IdleNS int64      `json:"idle_ns"`
 	Busy   []TimePart `json:"busy"` // by kernel category; concurrent work is shared out
-	Idle   []TimePart `json:"idle"` // by cause: launch, python, host, call, sync, copy, alloc, none
+	Idle   []TimePart `json:"idle"` // by cause: launch, graph, python, host, call, sync, copy, alloc, none
 	// LaunchBound: the GPU waits for the host more than it works.
 	LaunchBound bool `json:"launch_bound"`
 	// GainNS is what CUDA graphs or fusion could save at most where it is
@@ -456,6 +476,15 @@ type Operator struct {
 	Why           string   `json:"why,omitempty"`     // why its device time is 0
 }
 
+// Profiled is the pass that the torch profiler watched.
+type Profiled struct {
+	PromptTokens int64   `json:"prompt_tokens,omitempty"`
+	NewTokens    int64   `json:"new_tokens,omitempty"`
+	OperatorUS   float64 `json:"operator_us"` // self device time of all operators
+	KernelUS     float64 `json:"kernel_us"`   // device time of all kernels that it saw; 0 where it listed none
+	Text         string  `json:"text"`        // a sentence that says what the operators cover
+}
+
 // A Roofline holds roofs and points. Points name their roofs.
 type Roofline struct {
 	Roofs  []Peak  `json:"roofs"`
@@ -483,6 +512,8 @@ type Opportunity struct {
 	Kernels    []string   `json:"kernels,omitempty"`    // IDs
 	Seconds    float64    `json:"seconds"`              // upper bound over the scope, or the whole run
 	Speedup    float64    `json:"speedup"`              // of the same, by Amdahl: 1.25 is 25 % faster
+	OfNS       int64      `json:"of_ns"`                // the time that both are held against
+	Times      string     `json:"times"`                // of which run that time is: clean (stages at their clean times) or nsys
 	StageGain  *float64   `json:"stage_gain,omitempty"` // share of the stage's time
 	Evidence   []Evidence `json:"evidence"`
 	Assumption string     `json:"assumption"`

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,13 +84,46 @@ func (a *analyzer) readManifest() {
 				// What was doubtful in a try that another one replaced no longer is.
 				if s.Name == "baseline" || j == len(s.Attempts)-1 {
 					for _, w := range at.Outcome.Warnings {
-						a.warn("capture", "", "%s: %s", s.Name, w)
+						a.captureWarning(s.Name, w)
 					}
 				}
 			}
 			a.res.Method.Commands = append(a.res.Method.Commands, c)
 		}
 	}
+}
+
+// noMetrics is how ncu begins the list of counters that a machine does not have.
+var noMetrics = regexp.MustCompile(`Unable to access the following (\d+) metrics?: (.+)$`)
+
+// usedUnits begin the names of the counters that a decision or a roofline uses.
+var usedUnits = []string{"gpu__", "dram__", "lts__", "l1tex__", "sm__", "smsp__", "gpc__", "launch__", "device__", "derived__", "inst_", "sass__"}
+
+// captureWarning takes over a warning of a capture. Counters that the machine does
+// not have and nothing here uses are no reason to doubt.
+func (a *analyzer) captureWarning(stage, text string) {
+	m := noMetrics.FindStringSubmatch(text)
+	if m == nil {
+		a.warn("capture", "", "%s: %s", stage, text)
+		return
+	}
+	var names []string
+	listed := strings.Split(m[2], ", ")
+	if strconv.Itoa(len(listed)) != m[1] { // cut off: what is not named may matter
+		a.warn("capture", "", "%s: %s", stage, text)
+		return
+	}
+	for _, name := range listed {
+		name, _, _ = strings.Cut(strings.TrimSpace(name), ".")
+		if name == "" || slices.ContainsFunc(usedUnits, func(u string) bool { return strings.HasPrefix(name, u) }) {
+			a.warn("capture", "", "%s: %s", stage, text)
+			return
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	a.missing("metrics-absent", "", "%s could not read %s counters that this machine does not have (%s); no verdict and no number here uses them", stage, m[1], strings.Join(names, ", "))
 }
 
 // meanSeconds is how long the attempts of a stage took on average.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/gpu"
-	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 const (
@@ -43,12 +42,14 @@ func (a *analyzer) findSavings(context.Context) error {
 	}
 	a.roofSavings()
 	a.fusionSavings()
+	a.layoutSavings()
 	a.occupancySavings()
 	least := worthOfRun
 	if a.scope != nil {
 		least = worthOfScope
 	}
-	a.res.Opportunities = worthwhile(a.res.Opportunities, least*float64(a.wallNS())/1e9)
+	span, _ := a.span()
+	a.res.Opportunities = worthwhile(a.res.Opportunities, least*float64(span)/1e9)
 	return nil
 }
 
@@ -65,22 +66,23 @@ func worthwhile(list []Opportunity, least float64) []Opportunity {
 	return kept
 }
 
-// save adds an opportunity of so many nanoseconds.
-func (a *analyzer) save(o Opportunity, ns float64, stage *Stage) {
-	wall := float64(a.wallNS())
-	if ns <= 0 || wall <= 0 {
+// save adds an opportunity of so many nanoseconds, inStage of them in a stage.
+func (a *analyzer) save(o Opportunity, ns float64, stage *Stage, inStage float64) {
+	span, times := a.span()
+	if ns <= 0 || span <= 0 {
 		return
 	}
-	ns = min(ns, wall)
-	o.Seconds = ns / 1e9
-	if rest := wall - ns; rest > 0 {
-		o.Speedup = wall / rest
+	ns = min(ns, float64(span))
+	o.Seconds, o.OfNS, o.Times = ns/1e9, span, times
+	if rest := float64(span) - ns; rest > 0 {
+		o.Speedup = float64(span) / rest
 	} else {
 		o.Speedup = 0 // the whole run would vanish; no finite factor
 	}
 	if stage != nil && stage.Split.WallNS > 0 {
 		o.Stage = stage.Name
-		g := min(1, ns/float64(stage.Split.WallNS))
+		of, _ := a.stageNS(stage)
+		g := min(1, inStage/float64(of))
 		o.StageGain = &g
 	}
 	o.Assumption += alone
@@ -90,47 +92,80 @@ func (a *analyzer) save(o Opportunity, ns float64, stage *Stage) {
 	a.res.Opportunities = append(a.res.Opportunities, o)
 }
 
-// idleSavings are the idle parts of a stage.
+// An idleSaving is a change that takes away idle time of some causes.
+type idleSaving struct {
+	kind, id, title, assumption, how string
+	causes                           []string
+}
+
+// tracesNodes is what to know of gaps where CUDA graphs were traced node by node.
+const tracesNodes = " Part of this time is nsys, which traces every node: pipeline.nsys.cuda_graph_trace=graph is the lighter capture."
+
+// idleChanges are the changes that fit a stage.
+func (a *analyzer) idleChanges(s *Stage) []idleSaving {
+	gaps := idleSaving{"gaps", "launch", "Close the gaps between launches in %s", "All time in which the GPU waited for the next launch goes, as if every launch had been queued in time.",
+		a.advice("Capture the steady part in a CUDA graph, or let torch.compile (mode reduce-overhead) do so; fuse small kernels.",
+			"Capture the steady part in a CUDA graph, launch ahead of the GPU, or fuse small kernels."),
+		[]string{"launch", "python"}}
+	if s.fromGraphs() {
+		gaps.title = "Close the gaps between the CUDA graphs of %s"
+		gaps.assumption = "All time in which the GPU waited for the next graph goes, as if every graph had been launched before the one in front of it ended."
+		gaps.how = "Its kernels come from CUDA graphs already: launch the next graph before the present one ends, without waiting for a result between, or capture several steps in one."
+		if s.GraphKernels > 0 {
+			gaps.how += tracesNodes
+		}
+	}
+	return []idleSaving{
+		gaps,
+		{"gaps", "graph", "Give the CUDA graphs of %s fewer nodes", "All time between the nodes of a graph goes, as if each graph were one kernel.",
+			"Fuse kernels, so that a graph has fewer of them, before it is captured." + tracesNodes,
+			[]string{"graph"}},
+		{"host", "host", "Take the host's work out of %s", "Every long stretch of host code without a CUDA call, while the GPU waits, goes.",
+			a.advice("Find what runs there (a sampling profiler, or pipeline.torch_profiler.with_stack=true): planning and compiling for each new shape, data handling, logging. Do it before the loop, cache it, or keep shapes fixed (a static KV cache).",
+				"Find what runs there with a sampling profiler: planning, data handling, logging. Do it before the loop, cache it, or do it on a thread of its own."),
+			[]string{"host"}},
+		{"sync", "sync", "Wait less in %s", "Every wait of the host in which the GPU had nothing to run goes.",
+			a.advice("Remove .item(), .cpu(), print and explicit synchronisation from the loop; keep sampling on the GPU; launch ahead.",
+				"Remove synchronisation from the loop, keep on the GPU what decides over the next launch, and launch ahead."),
+			[]string{"sync"}},
+		{"copies", "copy", "Avoid or overlap the copies and sets in %s", "Every copy or set of memory during which no kernel ran is avoided or runs beside kernels.",
+			a.advice("Keep data on the GPU, use pinned memory and non_blocking copies on a stream of their own, and prefetch.",
+				"Keep data on the GPU, use pinned memory and asynchronous copies on a stream of their own, and prefetch."),
+			[]string{"copy"}},
+		{"alloc", "alloc", "Allocate before %s", "No allocation or release happens while the GPU is idle.",
+			a.advice("Allocate once before, use the caching allocator or static buffers; watch for empty_cache.", "Allocate once before, or from a pool (cudaMallocAsync)."),
+			[]string{"alloc"}},
+		{"calls", "call", "Prepare before %s what its CUDA calls do", "Loading of code and other CUDA calls beside launches happen before.",
+			"Warm up with the same shapes; set CUDA_MODULE_LOADING=EAGER to load kernels at start.", []string{"call"}},
+	}
+}
+
+// idleSavings are the idle parts of a stage, no longer than a clean run has them.
 func (a *analyzer) idleSavings(s *Stage) {
 	once := a.idleOnce(s)
-	part := func(ids ...string) (ns int64, evidence []Evidence) {
+	whole, clean := a.stageNS(s)
+	for _, c := range a.idleChanges(s) {
+		var ns int64
+		var evidence []Evidence
 		for _, p := range s.Split.Idle {
-			if slices.Contains(ids, p.ID) {
+			if slices.Contains(c.causes, p.ID) {
 				ns += once[p.ID]
-				evidence = append(evidence, Evidence{Metric: "idle: " + strings.ToLower(p.Label), Value: float64(p.NS) / 1e6, Unit: "ms"})
+				evidence = append(evidence, Evidence{Metric: "idle under nsys: " + strings.ToLower(p.Label[:1]) + p.Label[1:], Value: float64(p.NS) / 1e6, Unit: "ms"})
 			}
 		}
-		evidence = append(evidence, Evidence{Metric: "wall time of " + s.Name, Value: float64(s.Split.WallNS) / 1e6, Unit: "ms"})
-		return ns, evidence
-	}
-	for _, c := range []struct {
-		kind, title, assumption, how string
-		ids                          []string
-	}{
-		{"gaps", "Close the gaps between launches in %s", "All time in which the GPU waited for the next launch goes, as if every launch had been queued in time.",
-			"Capture the steady part in a CUDA graph, or let torch.compile (mode reduce-overhead) do so; fuse small kernels.",
-			[]string{"launch", "python"}},
-		{"host", "Take the host's work out of %s", "Every long stretch of host code without a CUDA call, while the GPU waits, goes.",
-			"Find what runs there (a sampling profiler, or pipeline.torch_profiler.with_stack=true): planning and compiling for each new shape, data handling, logging. Do it before the loop, cache it, or keep shapes fixed (a static KV cache).",
-			[]string{"host"}},
-		{"sync", "Wait less in %s", "Every wait of the host in which the GPU had nothing to run goes.",
-			"Remove .item(), .cpu(), print and explicit synchronisation from the loop; keep sampling on the GPU; launch ahead.", []string{"sync"}},
-		{"copies", "Avoid or overlap the copies in %s", "Every copy during which no kernel ran is avoided or runs beside kernels.",
-			"Keep data on the GPU, use pinned memory and non_blocking copies on a stream of their own, and prefetch.", []string{"copy"}},
-		{"alloc", "Allocate before %s", "No allocation or release happens while the GPU is idle.",
-			"Allocate once before, use the caching allocator or static buffers; watch for empty_cache.", []string{"alloc"}},
-		{"calls", "Prepare before %s what its CUDA calls do", "Loading of code and other CUDA calls beside launches happen before.",
-			"Warm up with the same shapes; set CUDA_MODULE_LOADING=EAGER to load kernels at start.", []string{"call"}},
-	} {
-		ns, evidence := part(c.ids...)
-		if float64(ns) < worth*float64(s.Split.WallNS) {
+		ns = a.bounded(s, ns)
+		if float64(ns) < worth*float64(whole) {
 			continue
 		}
-		if c.ids[0] == "launch" {
+		evidence = append(evidence, Evidence{Metric: "wall time of " + s.Name + " under nsys", Value: float64(s.Split.WallNS) / 1e6, Unit: "ms"})
+		if clean {
+			evidence = append(evidence, Evidence{Metric: "clean time of " + s.Name, Value: float64(whole) / 1e6, Unit: "ms"})
+		}
+		if clean || c.kind == "gaps" {
 			evidence = append(evidence, Evidence{Metric: "GPU busy in " + s.Name, Value: float64(s.Split.BusyNS) / 1e6, Unit: "ms"})
 		}
-		a.save(Opportunity{ID: c.kind + "-" + c.ids[0] + "-" + s.Name, Kind: c.kind, Title: fmt.Sprintf(c.title, s.Name), Evidence: evidence, Assumption: c.assumption, How: c.how},
-			float64(ns), s)
+		a.save(Opportunity{ID: c.kind + "-" + c.id + "-" + s.Name, Kind: c.kind, Title: fmt.Sprintf(c.title, s.Name), Evidence: evidence, Assumption: c.assumption + a.boundText(s), How: c.how},
+			float64(ns), s, float64(ns))
 	}
 }
 
@@ -153,6 +188,7 @@ func (a *analyzer) roofSavings() {
 	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(y.ns, x.ns) })
 	for _, c := range list[:min(len(list), maxRoofSavings)] {
 		k := &a.res.Kernels[c.kernel]
+		stage, share := a.mainStage(k)
 		how := "Look at its limiter: " + k.Limiter.Label + "."
 		if hint := roofHints[k.Limiter.Kind]; hint != "" {
 			how += " " + hint
@@ -166,7 +202,7 @@ func (a *analyzer) roofSavings() {
 			},
 			Assumption: "The kernel does the same work and moves the same bytes at the peak of its busiest limit; all its launches are like the one counted.",
 			How:        how,
-		}, c.ns, a.mainStage(k))
+		}, c.ns, stage, c.ns*share)
 	}
 }
 
@@ -212,10 +248,10 @@ var roofHints = map[string]string{
 	LimitLaunch:    "Fusing it with its neighbours saves the launch.",
 }
 
-// mainStage is the stage in which a kernel spends most.
-func (a *analyzer) mainStage(k *Kernel) *Stage {
-	best := int64(0)
-	var stage *Stage
+// mainStage is the stage in which a kernel spends most, with the share of its
+// time that it spends there; nil where no stage has half of it.
+func (a *analyzer) mainStage(k *Kernel) (stage *Stage, share float64) {
+	var best int64
 	for _, t := range k.Stages {
 		for i := range a.res.Stages {
 			if a.res.Stages[i].Name == t.Stage && t.NS > best && 2*t.NS >= k.TotalNS {
@@ -223,102 +259,10 @@ func (a *analyzer) mainStage(k *Kernel) *Stage {
 			}
 		}
 	}
-	return stage
-}
-
-// fusible are the categories whose neighbours can be one kernel.
-var fusible = []string{"elementwise", "copy_cast"}
-
-// fusionSavings finds runs of elementwise kernels that follow each other in a
-// stream within one instance of a range, with no other work between: fused, they
-// are taken to last as long as the longest of them.
-func (a *analyzer) fusionSavings() {
-	tl := a.tl
-	fits := make([]bool, len(a.res.Kernels))
-	for i := range a.res.Kernels {
-		fits[i] = slices.Contains(fusible, a.res.Kernels[i].Category)
+	if stage != nil {
+		share = float64(best) / float64(k.TotalNS)
 	}
-	type chain struct {
-		inside       uint32 // range around it
-		n            int64
-		sum, longest int64
-	}
-	open := make([]chain, len(tl.t.Queues))
-	var saved float64
-	var chains, kernels int64
-	times := map[uint32]int64{}
-	closeChain := func(c *chain) {
-		if c.n > 1 {
-			saved += float64(c.sum - c.longest)
-			chains++
-			kernels += c.n
-		}
-		*c = chain{}
-	}
-	var order []timeline.Op
-	tl.t.EachOp(func(op timeline.Op) { order = append(order, op) })
-	slices.SortStableFunc(order, func(x, y timeline.Op) int { return cmp.Compare(x.Start, y.Start) })
-	for _, op := range order {
-		c := &open[op.Queue]
-		if op.Kind != timeline.OpKernel || !a.inScope(op.Index) || !fits[tl.kernel[op.Index]] {
-			closeChain(c)
-			continue
-		}
-		inside := tl.innermost(op)
-		if c.n > 0 && c.inside != inside {
-			closeChain(c)
-		}
-		ns := max(0, timeline.Since(op.Start, op.End))
-		c.inside, c.n, c.sum, c.longest = inside, c.n+1, c.sum+ns, max(c.longest, ns)
-		times[tl.kernel[op.Index]] += ns
-	}
-	for i := range open {
-		closeChain(&open[i])
-	}
-	if saved < worth*float64(a.kernelNS()) {
-		return
-	}
-	a.save(Opportunity{
-		ID: "fusion-elementwise", Kind: "fusion", Title: "Fuse chains of elementwise kernels", Kernels: a.longest(times, 5),
-		Evidence: []Evidence{
-			{Metric: "chains of elementwise, copy and cast kernels", Value: float64(chains)},
-			{Metric: "kernels in them", Value: float64(kernels)},
-			{Metric: "mean length", Value: float64(kernels) / float64(max(1, chains)), Unit: "kernels"},
-		},
-		Assumption: "Kernels that follow each other in a stream within one instance of a range and with no other work between become one that takes as long as the longest of them. What only feeds or unpacks the others, as casts do, may save more than that; launches saved come on top and are counted with the gaps.",
-		How:        "Use torch.compile, or fused kernels of a library (RMSNorm, rotary embedding, SwiGLU).",
-	}, saved, nil)
-}
-
-// innermost is the range around the launch of work that opened last; None without
-// one.
-func (tl *timed) innermost(op timeline.Op) uint32 {
-	var best uint32 = timeline.None
-	call := tl.at.Launch(op)
-	if call == timeline.None {
-		return best
-	}
-	tl.at.RangesAround(call, func(r uint32) {
-		if best == timeline.None || tl.t.Ranges[r].Start > tl.t.Ranges[best].Start ||
-			tl.t.Ranges[r].Start == tl.t.Ranges[best].Start && r > best {
-			best = r
-		}
-	})
-	return best
-}
-
-// longest names the kernels with the most time.
-func (a *analyzer) longest(times map[uint32]int64, n int) []string {
-	groups := make([]uint32, 0, len(times))
-	for g := range times {
-		groups = append(groups, g)
-	}
-	slices.SortFunc(groups, func(x, y uint32) int { return cmp.Or(cmp.Compare(times[y], times[x]), cmp.Compare(x, y)) })
-	var ids []string
-	for _, g := range groups[:min(n, len(groups))] {
-		ids = append(ids, a.res.Kernels[g].ID)
-	}
-	return ids
+	return stage, share
 }
 
 // occupancySavings lift the limit of kernels that it holds back.
@@ -336,11 +280,12 @@ func (a *analyzer) occupancySavings() {
 		if ns < worth*float64(a.kernelNS()) {
 			continue
 		}
+		stage, share := a.mainStage(k)
 		a.save(Opportunity{
 			ID: "occupancy-" + k.ID, Kind: "occupancy", Title: "Lift the occupancy limit of " + a.apart(i), Kernels: []string{k.ID},
 			Evidence:   k.Limiter.Evidence,
 			Assumption: "Speed grows with the warps that fit, up to a full SM and no further than the roofline.",
 			How:        "Its occupancy is limited by " + k.Limiter.Detail + ": use less of it per block, or another block size.",
-		}, ns, a.mainStage(k))
+		}, ns, stage, ns*share)
 	}
 }

@@ -34,7 +34,7 @@ func (a *analyzer) pickStages() {
 		}
 	}
 	if len(a.res.Stages) == 0 && a.res.Totals.Split != nil {
-		a.res.Stages = append(a.res.Stages, Stage{Name: "all", Passes: 1, Split: *a.res.Totals.Split})
+		a.res.Stages = append(a.res.Stages, Stage{Name: "all", Passes: 1, Split: *a.res.Totals.Split, Kernels: a.res.Totals.Launches, GraphKernels: a.tl.graphKernels()})
 		a.stageRegions = append(a.stageRegions, nil)
 	}
 	a.stageTimes()
@@ -126,6 +126,8 @@ func (a *analyzer) addStage(name string, regions []int) {
 		ids = append(ids, a.regionIDs[i])
 		s.Passes += int(r.Instances)
 		wall += r.WallNS
+		s.Kernels += r.Kernels
+		s.GraphKernels += a.tl.nodes[a.regionIDs[i]]
 		for l, n := range a.tl.splitOf(a.regionIDs[i], workKey{-1, -1}) {
 			ns[l] += n
 		}
@@ -133,7 +135,7 @@ func (a *analyzer) addStage(name string, regions []int) {
 	s.Split = a.split(ns)
 	if s.Passes > 0 {
 		ms := float64(wall) / float64(s.Passes) / 1e6
-		s.NsysMS = &ms
+		s.NsysMS, s.NsysClock = &ms, clockOfRange
 	}
 	a.cleanTimes(&s)
 	a.res.Stages = append(a.res.Stages, s)
@@ -163,4 +165,27 @@ func (a *analyzer) inStage(stage, kernel int, sums map[regionGroup]*callTime) (c
 		}
 	}
 	return calls, ns
+}
+
+// graphKernels counts the kernels that nodes of CUDA graphs launched.
+func (tl *timed) graphKernels() (n int64) {
+	for i := range tl.t.Kernels {
+		if tl.t.Kernels[i].GraphNode != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// fromGraphs tells of a stage most of whose work comes from CUDA graphs already.
+func (s *Stage) fromGraphs() bool {
+	if 2*s.GraphKernels > s.Kernels {
+		return true
+	}
+	for _, p := range s.Split.Busy {
+		if p.ID == graphCategory { // traced as a whole
+			return 2*p.NS > s.Split.BusyNS
+		}
+	}
+	return false
 }

@@ -34,6 +34,7 @@ type timed struct {
 	inRegion  map[regionGroup]*callTime
 	inScope   map[regionGroup]*callTime // of the launches in the scope alone
 	onDevice  map[int][]bool
+	nodes     map[uint32]int64 // kernels in each region that nodes of CUDA graphs launched
 }
 
 // workKey chooses work: of one process, one device, or all.
@@ -134,7 +135,7 @@ func (a *analyzer) newTimed(t *timeline.Timeline) *timed {
 	at := t.Attribute()
 	tl := &timed{
 		t: t, at: at, around: at.Around(), regions: at.Regions(),
-		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{},
+		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{}, nodes: map[uint32]int64{},
 		lo: t.Session.FirstNS, hi: t.Session.LastNS,
 	}
 	tl.p = &palette{categories: len(a.categories.List), calls: indexCalls(t, a.th.HostGap.Nanoseconds())}
@@ -171,7 +172,11 @@ func (tl *timed) collect(byFunction []uint8, graph uint8) {
 		w := stint{start: op.Start, end: op.End, call: tl.at.Launch(op), label: copyLabel}
 		switch op.Kind {
 		case timeline.OpKernel:
-			w.label = byFunction[t.Kernels[op.Index].Function]
+			w.label, w.node = byFunction[t.Kernels[op.Index].Function], t.Kernels[op.Index].GraphNode != 0
+		case timeline.OpCopy:
+			w.node = t.Copies[op.Index].GraphNode != 0
+		case timeline.OpSet:
+			w.node = t.Sets[op.Index].GraphNode != 0
 		case timeline.OpGraph:
 			w.label = graph
 		}
@@ -291,9 +296,10 @@ func (a *analyzer) sumTotals() {
 		tot.CopyBytes += t.Copies[i].Bytes
 	}
 	for i := range t.Sets {
-		tot.CopyNS += max(0, timeline.Since(t.Sets[i].Start, t.Sets[i].End))
+		tot.SetNS += max(0, timeline.Since(t.Sets[i].Start, t.Sets[i].End))
+		tot.SetBytes += t.Sets[i].Bytes
 	}
-	tot.Copies = int64(len(t.Copies))
+	tot.Copies, tot.Sets = int64(len(t.Copies)), int64(len(t.Sets))
 	ns := make([]int64, tl.p.categories+int(causes))
 	tl.painting(workKey{-1, -1}).split(tl.lo, tl.hi, ns)
 	s := a.split(ns)

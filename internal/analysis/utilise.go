@@ -28,6 +28,7 @@ func (a *analyzer) utilise(context.Context) error {
 		a.fromCounters(s, i, seconds, note, counted)
 		a.executed(s, counted)
 	}
+	a.noteScaled()
 	return nil
 }
 
@@ -200,53 +201,6 @@ func (a *analyzer) usesGPU(stage, device int) bool {
 	return false
 }
 
-// stageCounts are the counts of each counted kernel times its launches in a
-// stage. Nothing is added for kernels that were not counted.
-type stageCounts struct {
-	ops   map[gpu.DType]float64
-	bytes float64
-	// Shares of the kernel time whose FLOPs, and whose bytes, were counted.
-	opsCover, bytesCover float64
-}
-
-// countStage is nil where nothing was counted.
-func (a *analyzer) countStage(stage int) *stageCounts {
-	if len(a.launchOf) == 0 || a.tl == nil || a.res.Stages[stage].Passes == 0 {
-		return nil
-	}
-	out := &stageCounts{ops: map[gpu.DType]float64{}}
-	var withOps, withBytes, total int64
-	for _, id := range a.stageRegions[stage] { // kernels that have no row
-		if c := a.tl.inRegion[regionGroup{id, noKernel}]; c != nil {
-			total += c.ns
-		}
-	}
-	for k := range a.res.Kernels {
-		calls, ns := a.inStage(stage, k, a.tl.inRegion)
-		total += ns
-		l := a.launchOf[k]
-		if l == nil || calls == 0 {
-			continue
-		}
-		d := l.counts()
-		if d.computed() {
-			withOps += ns
-			for dtype, n := range d.flops {
-				out.ops[dtype] += n * float64(calls)
-			}
-		}
-		if moved, ok := d.bytes[levelDRAM]; ok {
-			withBytes += ns
-			out.bytes += moved * float64(calls)
-		}
-	}
-	if total == 0 {
-		return nil
-	}
-	out.opsCover, out.bytesCover = float64(withOps)/float64(total), float64(withBytes)/float64(total)
-	return out
-}
-
 // fromCounters holds what was counted against the peaks.
 func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note string, counted *stageCounts) {
 	if counted == nil {
@@ -270,29 +224,39 @@ func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note strin
 	if u, enough := base(counted.opsCover, "FLOPs"); !enough {
 		s.MFU = append(s.MFU, u)
 	} else if dtype, ok := mostOf(counted.ops); ok {
+		u.Why = joinWords(u.Why, scaledWords(counted.opsScaled, counted.allOps(), "arithmetic"))
 		s.MFU = append(s.MFU, a.utilisation(u, counted.ops[dtype]/float64(s.Passes), string(dtype), index))
 	}
 	if u, enough := base(counted.bytesCover, "bytes"); !enough {
 		s.MBU = append(s.MBU, u)
 	} else if counted.bytes > 0 {
-		u.Why = joinWords(u.Why, flushed)
+		u.Why = joinWords(joinWords(u.Why, scaledWords(counted.bytesScaled, counted.bytes, "traffic")), flushed)
 		s.MBU = append(s.MBU, a.utilisation(u, counted.bytes/float64(s.Passes), levelDRAM, index))
 	}
 }
 
-// executesMore is how many times the FLOPs of the model the kernels must execute
-// for it to be told.
-const executesMore = 1.25
+const (
+	// executesMore is how many times the FLOPs of the model the kernels must
+	// execute for it to be told.
+	executesMore = 1.25
+	// Fewer than the model's cannot be, apart from what was not counted.
+	executesLess, nearlyAll = 0.95, 0.9
+)
 
 // executed tells where the kernels execute more FLOPs than the model needs: MFU by
-// counters is of what runs, not of what is useful.
+// counters is of what runs, not of what is useful. It tells as well where the
+// counters come out below the model.
 func (a *analyzer) executed(s *Stage, counted *stageCounts) {
 	if counted == nil || s.FLOPs == nil || *s.FLOPs <= 0 || s.Passes == 0 || !a.alike() {
 		return
 	}
 	dtype, ok := mostOf(counted.ops)
 	times := counted.ops[dtype] / float64(s.Passes) / *s.FLOPs
-	if !ok || times < executesMore || counted.opsCover < a.th.Spoken {
+	if !ok || counted.opsCover < a.th.Spoken {
+		return
+	}
+	a.executedLess(s, counted)
+	if times < executesMore {
 		return
 	}
 	why := "work that the model's arithmetic does not hold, such as recomputation, counts here"
@@ -311,6 +275,23 @@ func (a *analyzer) executed(s *Stage, counted *stageCounts) {
 		a.find("executed-"+s.Name, weightLow, fmt.Sprintf("In %s %s: %s. The MFU of the model is that of useful work.", s.Name, text, why),
 			fmt.Sprintf("In %s the GPU does %s times the arithmetic that the model needs: the rest is %s.", s.Name, timesWords(times), plain))
 	}
+}
+
+// executedLess tells where the counters hold less than the model's FLOPs although
+// they cover nearly all: one of the two is wrong.
+func (a *analyzer) executedLess(s *Stage, counted *stageCounts) {
+	share := counted.allOps() / float64(s.Passes) / *s.FLOPs
+	if share >= executesLess || counted.opsCover < nearlyAll {
+		return
+	}
+	text := fmt.Sprintf("the counters hold %.0f %% of the model's FLOPs while they cover %.0f %% of the kernel time: launches of one kernel and grid differ in their work, FLOPs lie in kernels that were not counted, or the model's arithmetic is of more than ran",
+		share*100, counted.opsCover*100)
+	for i := range s.MFU {
+		if u := &s.MFU[i]; u.Method == "counters" && u.Value != nil {
+			u.Why = joinWords(text, u.Why)
+		}
+	}
+	a.warn("executed-less", "pipeline.ncu.pick.slowest=true counts the slowest launch of each kernel as well", "In %s %s. MFU by counters is too low there.", s.Name, text)
 }
 
 // timesWords writes a factor for people.

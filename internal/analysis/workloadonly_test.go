@@ -65,6 +65,35 @@ func TestOperatorsOfTheCPU(t *testing.T) {
 	}
 }
 
+// What the profiler does for itself is no operator, and the result says what the
+// operators cover.
+func TestOperatorsCover(t *testing.T) {
+	const row = `{"name":"NAME","kind":"KIND","calls":1,"cpu_self_us":9,"cpu_total_us":9,"device_self_us":TIME,"device_total_us":TIME}`
+	for _, c := range []struct {
+		name, operator, kernel string
+		text                   string
+		warned                 bool
+	}{
+		{"all of it", "50", "50", "have 50.0 \u00b5s of device time of their own, 100 % of the 50.0 \u00b5s that the torch profiler saw on the GPU, in a pass of 512 prompt tokens and 16 new ones.", false},
+		{"graphs", "10", "100", "10 % of the 100.0 \u00b5s", true},
+		{"no kernels listed", "10", "0", "have 10.0 \u00b5s of device time of their own, in a pass", false},
+		{"no device time", "0", "0", "recorded no device time", false},
+	} {
+		path := filepath.Join(t.TempDir(), "operators.json")
+		var rows []string
+		for _, r := range [][3]string{{"aten::mm", "operator", c.operator}, {"nvjet", "kernel", c.kernel}, {"INVALID", "operator", "0"}, {"Activity Buffer Request", "operator", "0"}} {
+			rows = append(rows, strings.NewReplacer("NAME", r[0], "KIND", r[1], "TIME", r[2]).Replace(row))
+		}
+		if err := os.WriteFile(path, []byte(`{"schema":1,"activities":["cpu","cuda"],"prompt_tokens":512,"new_tokens":16,"operators":[`+strings.Join(rows, ",")+`]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := analyzed(t, Input{Operators: path})
+		if len(r.Operators) != 1 || r.Profiled == nil || !strings.Contains(r.Profiled.Text, c.text) || hasNote(r.Warnings, "operators-cover") != c.warned {
+			t.Errorf("%s: %d operators, %+v, warnings %+v", c.name, len(r.Operators), r.Profiled, r.Warnings)
+		}
+	}
+}
+
 // Files that hold nothing are an error, also several of them.
 func TestNothingInTheFiles(t *testing.T) {
 	dir := t.TempDir()

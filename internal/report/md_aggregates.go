@@ -97,7 +97,7 @@ func (d *doc) totals(r *analysis.Result) {
 		if t.WallNS <= 0 {
 			return absent
 		}
-		return tenths(float64(ns) / float64(t.WallNS) * 100)
+		return percentage(float64(ns) / float64(t.WallNS) * 100)
 	}
 	timed := func(name string, ns int64) {
 		if ns == 0 && t.WallNS == 0 {
@@ -108,7 +108,7 @@ func (d *doc) totals(r *analysis.Result) {
 	}
 	timed("Wall time", t.WallNS)
 	timed("First to last GPU work", t.GPUSpanNS)
-	g.add("GPU busy with kernels or copies", elapsed(float64(t.BusyNS)), tenths(part{wall: t.WallNS, busy: t.BusyNS}.busyShare(r)*100))
+	g.add("GPU busy with kernels or copies", elapsed(float64(t.BusyNS)), percentage(part{wall: t.WallNS, busy: t.BusyNS}.busyShare(r)*100))
 	if n := len(r.Environment.GPUs); n > 1 {
 		g.rows[len(g.rows)-1][0] += fmt.Sprintf(", added up over %d GPUs; the share is their mean", n)
 	}
@@ -117,10 +117,16 @@ func (d *doc) totals(r *analysis.Result) {
 	}
 	g.add("Kernel time, added up", elapsed(float64(t.KernelNS)), share(t.KernelNS))
 	timed("Copy time, added up", t.CopyNS)
+	if t.Sets > 0 {
+		timed("Time of memory sets, added up", t.SetNS)
+	}
 	g.add("Kernel launches", thousands(t.Launches), "")
 	g.add("Distinct kernels", thousands(int64(t.KernelNames)), "")
 	if t.WallNS > 0 {
 		g.add("Copies", fmt.Sprintf("%s (%s)", thousands(t.Copies), byteSize(t.CopyBytes)), "")
+		if t.Sets > 0 {
+			g.add("Memory sets", fmt.Sprintf("%s (%s)", thousands(t.Sets), byteSize(t.SetBytes)), "")
+		}
 	}
 	d.table(g)
 }
@@ -135,13 +141,13 @@ func (d *doc) scopeTotals(r *analysis.Result) {
 	timed := func(name string, ns int64) {
 		pct := absent
 		if p.wall > 0 {
-			pct = tenths(float64(ns) / float64(p.wall) * 100)
+			pct = percentage(float64(ns) / float64(p.wall) * 100)
 		}
 		g.add(name, elapsed(float64(ns)), pct)
 	}
 	timed("Wall time", p.wall)
 	if p.wall > 0 {
-		g.add("GPU busy with kernels or copies", elapsed(float64(p.busy)), tenths(p.busyShare(r)*100))
+		g.add("GPU busy with kernels or copies", elapsed(float64(p.busy)), percentage(p.busyShare(r)*100))
 	}
 	if p.split != nil && p.split.WallNS > 0 {
 		timed("A kernel runs, on any GPU", p.split.BusyNS)

@@ -83,7 +83,7 @@ func (d *doc) kernelTable(r *analysis.Result, n *names, most int) {
 	meanUnit, means := times(mean)
 	aloneUnit, alones := times(alone)
 	under := "Under ncu (" + aloneUnit + ")"
-	pct := rounded(parts, whole, shown < len(r.Kernels))
+	pct := shares(parts, whole)
 	g := newGrid(">#", "Kernel", "Category", "Grid", "Block", ">Calls", ">Total ("+totalUnit+")", ">Mean ("+meanUnit+")", ">Share %", ">"+under, "Limiter")
 	reasons := map[string]bool{}
 	none := !slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) })
@@ -238,7 +238,7 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 		}
 		gain := ""
 		if rule.Speedup != nil {
-			gain = fmt.Sprintf(" (NVIDIA estimates %s %%", tenths(*rule.Speedup))
+			gain = fmt.Sprintf(" (NVIDIA estimates %s %%", percentage(*rule.Speedup))
 			if rule.Local {
 				gain += " of a part"
 			}

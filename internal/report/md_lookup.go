@@ -158,7 +158,8 @@ func limiter(l *analysis.Limiter) string {
 	if l.Kind == "small" && l.Level != nil { // the detail is the same in waves
 		return text + " (" + waveShare(*l.Level) + " of one wave)"
 	}
-	if l.Detail != "" && !strings.Contains(strings.ToLower(text), strings.ToLower(l.Detail)) {
+	named := l.Kind == "compute" || l.Kind == "mixed" // the label has the pipe, or both limits; the detail their IDs
+	if l.Detail != "" && !named && !strings.Contains(strings.ToLower(text), strings.ToLower(l.Detail)) {
 		text += ", " + l.Detail
 	}
 	if l.Level != nil {
@@ -282,7 +283,7 @@ func measured(x float64, unit string) string {
 	case "hz", "Hz":
 		return clock(x)
 	case "%", "pct", "percent":
-		return tenths(x) + " %"
+		return percentage(x) + " %"
 	}
 	if math.Abs(x) >= 1e4 && math.Abs(x) < 1e15 {
 		return thousands(int64(math.Round(x))) + " " + prose(unit)

@@ -65,11 +65,15 @@ func (d *doc) overhead(r *analysis.Result) {
 	var heavy []string
 	for i := range r.Stages {
 		s := &r.Stages[i]
-		if s.Overhead == nil {
+		if s.Overhead == nil && s.OverheadWhy == "" {
 			continue
 		}
-		g.add(code(s.Name), elapsed(ms(s.CleanMS)), elapsed(ms(s.NsysMS)), percent(*s.Overhead))
-		if *s.Overhead > tooMuch {
+		over := noise
+		if s.Overhead != nil {
+			over = percent(*s.Overhead)
+		}
+		g.add(code(s.Name), elapsed(ms(s.CleanMS)), elapsed(ms(s.NsysMS)), over)
+		if s.Overhead != nil && *s.Overhead > tooMuch {
 			heavy = append(heavy, code(s.Name))
 		}
 	}

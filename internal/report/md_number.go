@@ -2,7 +2,6 @@ package report
 
 import (
 	"math"
-	"sort"
 	"strconv"
 	"strings"
 )
@@ -104,80 +103,33 @@ func thousands(n int64) string {
 }
 
 // percent writes a share that stands alone, 0.1234 as 12.3 %.
-func percent(x float64) string { return tenths(x*100) + " %" }
+func percent(x float64) string { return percentage(x*100) + " %" }
 
-// tenths writes one decimal; what is not 0 does not read as 0.
-func tenths(x float64) string {
-	switch {
-	case x > 0 && x < 0.05:
-		return "<0.1"
-	case x < 0 && x > -0.05:
-		x = 0
+// percentage writes one decimal, and two significant digits of what is below 1;
+// what is not 0 does not read as 0.
+func percentage(x float64) string {
+	switch a := math.Abs(x); {
+	case x > 0 && x < 0.01:
+		return "<0.01"
+	case a < 0.01:
+		return "0.0"
+	case a < 0.0995:
+		return strconv.FormatFloat(x, 'f', 3, 64)
+	case a < 0.995:
+		return strconv.FormatFloat(x, 'f', 2, 64)
 	}
 	return strconv.FormatFloat(x, 'f', 1, 64)
 }
 
-// shares writes the parts of a whole in percent so that the printed numbers
-// add up: each is rounded down, and the tenths that remain go to those that
-// lost most, but not to one that is nearer to nothing. Where the parts are not
-// all of the whole, they add up to their rounded sum.
+// shares writes the parts of a whole in percent, each rounded by itself: a number
+// that a reader can divide again is not bent so that a column adds up.
 func shares(parts []int64, whole int64) []string {
-	var sum int64
-	for _, p := range parts {
-		sum += p
-	}
-	return sharesTo(parts, whole, int64(math.Round(float64(sum)/math.Max(float64(whole), 1)*1000)))
-}
-
-// sharesTo is shares with the sum, in tenths of a percent, given.
-func sharesTo(parts []int64, whole, sum int64) []string {
 	out := make([]string, len(parts))
-	tenth := make([]int64, len(parts))
-	lost := make([]float64, len(parts))
-	order := make([]int, len(parts))
 	for i, p := range parts {
-		exact := float64(p) / math.Max(float64(whole), 1) * 1000
-		tenth[i] = int64(math.Floor(exact))
-		if lost[i] = exact - math.Floor(exact); exact < 0.5 {
-			lost[i]--
+		out[i] = absent
+		if whole > 0 {
+			out[i] = percentage(float64(p) / float64(whole) * 100)
 		}
-		order[i] = i
-		sum -= tenth[i]
-	}
-	sort.SliceStable(order, func(a, b int) bool { return lost[order[a]] > lost[order[b]] })
-	for _, i := range order[:min(int64(len(order)), max(0, sum))] {
-		tenth[i]++
-	}
-	for i, n := range tenth {
-		switch {
-		case whole <= 0:
-			out[i] = absent
-		case n == 0 && parts[i] > 0:
-			out[i] = "<0.1"
-		default:
-			out[i] = strconv.FormatFloat(float64(n)/10, 'f', 1, 64)
-		}
-	}
-	return out
-}
-
-// rounded writes each share of a long list by itself, so that a row reads the
-// same on every page. Where the last part is the rest, it takes what rounding
-// leaves.
-func rounded(parts []int64, whole int64, rest bool) []string {
-	out := make([]string, len(parts))
-	left := 100.0
-	for i, p := range parts {
-		if whole <= 0 {
-			out[i] = absent
-			continue
-		}
-		pct := float64(p) / float64(whole) * 100
-		out[i] = tenths(pct)
-		if rest && i == len(parts)-1 {
-			out[i] = tenths(math.Max(left, math.Min(pct, 0.04)))
-		}
-		left -= math.Round(pct*10) / 10
 	}
 	return out
 }

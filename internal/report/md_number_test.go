@@ -5,9 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
-
-	"github.com/deepprof/deepprof/internal/analysis"
 )
 
 func TestNumbers(t *testing.T) {
@@ -16,7 +15,7 @@ func TestNumbers(t *testing.T) {
 		{rate(4.3e12, "byte/s"), "4.30 TB/s"}, {rate(789e12, "flop/s"), "789 TFLOP/s"}, {rate(999.7e9, "flop/s"), "1.00 TFLOP/s"}, {rate(2.79e12, "flop"), "2.79 TFLOP"},
 		{elapsed(0), "0"}, {elapsed(999.6), "1.00 µs"}, {elapsed(12345678), "12.3 ms"}, {elapsed(75e9), "75.0 s"}, {elapsed(640), "640 ns"},
 		{thousands(0), "0"}, {thousands(999), "999"}, {thousands(1234567), "1,234,567"}, {thousands(-1234), "-1,234"}, {thousands(-123456), "-123,456"},
-		{percent(0.1234), "12.3 %"}, {percent(0.0001), "<0.1 %"}, {percent(0), "0.0 %"}, {percent(-0.0001), "0.0 %"}, {percent(-0.021), "-2.1 %"},
+		{percent(0.1234), "12.3 %"}, {percent(0.0001), "0.010 %"}, {percent(0), "0.0 %"}, {percent(-0.00001), "0.0 %"}, {percent(-0.0001), "-0.010 %"}, {percent(0.00001), "<0.01 %"}, {percent(-0.021), "-2.1 %"},
 		{spread(8.1234, 0.0213, "ms"), "8.12 ± 0.02 ms"}, {clock(1.59e9), "1.59 GHz"}, {byteSize(150_754_820_096), "151 GB"},
 		{measured(61.25, "%"), "61.2 %"}, {measured(1.9e10, "byte"), "19.0 GB"}, {measured(0.4, "inst/cycle"), "0.400 inst/cycle"}, {measured(19_712_345, "inst"), "19,712,345 inst"}, {measured(88, ""), "88"},
 	} {
@@ -44,66 +43,45 @@ func TestTimesShareAUnit(t *testing.T) {
 	}
 }
 
-// printed reads a percentage back, in tenths.
-func printed(t *testing.T, s string) int64 {
-	t.Helper()
-	if s == "<0.1" {
-		return 0
-	}
-	x, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return int64(math.Round(x * 10))
-}
-
-func TestPercentagesAddUp(t *testing.T) {
+// A reader who divides the times again finds every printed share right: within
+// half of its last digit, and with two digits below 1 %.
+func TestSharesCanBeCheckedByHand(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
-		split := analysis.Split{}
-		for range rng.IntN(9) {
-			split.Busy = append(split.Busy, analysis.TimePart{ID: strconv.Itoa(len(split.Busy)), NS: rng.Int64N(1 << rng.IntN(40))})
+		whole := 1 + rng.Int64N(1<<40)
+		part := rng.Int64N(whole + 1)
+		if rng.IntN(2) == 0 {
+			part >>= rng.IntN(40)
 		}
-		for range 1 + rng.IntN(8) {
-			split.Idle = append(split.Idle, analysis.TimePart{ID: strconv.Itoa(len(split.Idle)), NS: 1 + rng.Int64N(1<<rng.IntN(40))})
-		}
-		for _, p := range split.Busy {
-			split.BusyNS += p.NS
-		}
-		for _, p := range split.Idle {
-			split.IdleNS += p.NS
-		}
-		split.WallNS = split.BusyNS + split.IdleNS
-		rows := splitRows([]*analysis.Split{&split})
-		pct := splitShares(rows, 0, split.WallNS)
-		var parts, sums int64
-		for i, row := range rows[:len(rows)-1] {
-			n := printed(t, pct[i])
-			if exact := float64(row.ns[0]) / float64(split.WallNS) * 1000; math.Abs(float64(n)-exact) > 1.5 {
-				t.Fatalf("%v is printed as %s", exact/10, pct[i])
+		exact := float64(part) / float64(whole) * 100
+		text := shares([]int64{part}, whole)[0]
+		if text == "<0.01" {
+			if part == 0 || exact >= 0.01 {
+				t.Fatalf("%v is printed as %s", exact, text)
 			}
-			if !row.sum {
-				parts += n
-				continue
-			}
-			if parts != n {
-				t.Fatalf("parts print as %d tenths, their sum as %d: %v", parts, n, pct)
-			}
-			sums, parts = sums+n, 0
+			continue
 		}
-		if sums != 1000 {
-			t.Fatalf("busy and idle print as %d tenths: %v", sums, pct)
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, decimals, _ := strings.Cut(text, ".")
+		if math.Abs(x-exact) > 0.5*math.Pow(10, -float64(len(decimals)))*(1+1e-9) {
+			t.Fatalf("%v is printed as %s", exact, text)
+		}
+		if x > 0 && x < 1 && len(strings.TrimLeft(text, "0.")) > 2 || part > 0 && x == 0 {
+			t.Fatalf("%v is printed as %s", exact, text)
 		}
 	}
-}
-
-func TestRestTakesWhatRoundingLeaves(t *testing.T) {
-	got := rounded([]int64{333, 333, 334}, 1000, true)
-	if want := []string{"33.3", "33.3", "33.4"}; !slices.Equal(got, want) {
-		t.Errorf("got %v", got)
-	}
-	if got := rounded([]int64{1}, 0, false); got[0] != absent {
-		t.Errorf("got %v", got)
+	for _, c := range []struct {
+		part, whole int64
+		want        string
+	}{
+		{157, 29117, "0.54"}, {42, 13336, "0.31"}, {54, 100_000, "0.054"}, {9951, 1_000_000, "1.0"}, {994, 1_000_00, "0.99"}, {1, 1_000_000, "<0.01"}, {0, 5, "0.0"}, {5, 5, "100.0"}, {1, 0, absent},
+	} {
+		if got := shares([]int64{c.part}, c.whole)[0]; got != c.want {
+			t.Errorf("%d of %d: got %s, want %s", c.part, c.whole, got, c.want)
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ func WriteOperators(w io.Writer, r *analysis.Result) error {
 		d.noOperators(r)
 		return d.writeTo(w, r)
 	}
+	d.profiled(r)
 	if cpuOnly(r.Operators) {
 		d.line("From the torch profiler, sorted by self CPU time. **Total** includes the operators that an operator calls, so totals overlap and do not add up; **self** does. Share is of all self CPU time.")
 	} else {
@@ -30,6 +31,13 @@ func WriteOperators(w io.Writer, r *analysis.Result) error {
 	}
 	d.operatorTable(r, newNames(r), listedOperators)
 	return d.writeTo(w, r)
+}
+
+// profiled says what the operators cover.
+func (d *doc) profiled(r *analysis.Result) {
+	if r.Profiled != nil && r.Profiled.Text != "" {
+		d.line("%s", prose(upperFirst(sentence(r.Profiled.Text))))
+	}
 }
 
 func (d *doc) noOperators(r *analysis.Result) {
@@ -52,6 +60,13 @@ func byTotal(ops []analysis.Operator) []*analysis.Operator {
 	slices.SortStableFunc(out, func(x, y *analysis.Operator) int {
 		return cmp.Or(cmp.Compare(y.TotalDeviceUS, x.TotalDeviceUS), cmp.Compare(y.SelfCPUUS, x.SelfCPUUS), cmp.Compare(x.Name, y.Name))
 	})
+	return out
+}
+
+// byOwn keeps the operators that have device time of their own, by that.
+func byOwn(ops []*analysis.Operator) []*analysis.Operator {
+	out := slices.DeleteFunc(slices.Clone(ops), func(o *analysis.Operator) bool { return o.SelfDeviceUS <= 0 })
+	slices.SortStableFunc(out, func(x, y *analysis.Operator) int { return cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS) })
 	return out
 }
 
@@ -84,7 +99,7 @@ func (d *doc) cpuTable(r *analysis.Result, most int) {
 		cpu, parts = append(cpu, float64(rest)), append(parts, rest)
 	}
 	unit, cells := times(cpu)
-	pct := rounded(parts, whole, shown < len(ops))
+	pct := shares(parts, whole)
 	ref := d.onlyCPU(r.Operators)
 	g := newGrid(">#", "Operator", "Shapes", ">Calls", ">Self CPU ("+unit+")", ">Total CPU ("+unit+")", ">Share %"+ref)
 	for i, o := range ops[:shown] {
@@ -125,7 +140,7 @@ func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 	deviceUnit, devices := times(device)
 	meanUnit, means := times(mean)
 	cpuUnit, cpus := times(cpu)
-	pct := rounded(parts, whole, shown < len(ops))
+	pct := shares(parts, whole)
 	g := newGrid(">#", "Operator", "Shapes", ">Calls", ">Total ("+deviceUnit+")", ">Self ("+deviceUnit+")", ">Mean ("+meanUnit+")", ">Share %", ">Self CPU ("+cpuUnit+")", ">Total CPU ("+cpuUnit+")", "Limiter")
 	for i, o := range ops[:shown] {
 		total, mean, limit := devices[2*i], means[i], ""

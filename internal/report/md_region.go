@@ -190,7 +190,7 @@ func writeRegion(w io.Writer, r *analysis.Result, n *names, index int) error {
 	g := &r.Regions[index]
 	d := newDoc("Region "+code(g.Path), r)
 	if g.Split.WallNS > 0 && g.Split.LaunchBound {
-		d.line("%s", launchBound(g.Name, &g.Split))
+		d.line("%s", launchBound(g.Name, &g.Split, gainUnderNsys(&g.Split)))
 	}
 	d.regionFacts(r, g)
 	if g.Split.WallNS > 0 {
@@ -298,7 +298,7 @@ func (d *doc) regionKernels(r *analysis.Result, n *names, g *analysis.Region) {
 		}
 		pct := absent
 		if g.KernelNS > 0 {
-			pct = tenths(float64(k.NS) / float64(g.KernelNS) * 100)
+			pct = percentage(float64(k.NS) / float64(g.KernelNS) * 100)
 		}
 		t.add(code(n.of(k.Kernel)), dims(r.Kernels[k.Kernel].Grid), thousands(k.Calls), cells[i], means[i], pct, d.limiterCell(&r.Kernels[k.Kernel], reasons))
 	}

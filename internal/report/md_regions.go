@@ -90,11 +90,11 @@ func (d *doc) regionTable(r *analysis.Result, most int, only func(*analysis.Regi
 		if !inScope(r, x) {
 			pct = "outside"
 		} else if whole > 0 {
-			pct = tenths(float64(x.KernelNS) / float64(whole) * 100)
+			pct = percentage(float64(x.KernelNS) / float64(whole) * 100)
 		}
 		switch {
 		case x.Counters != nil:
-			counted = tenths(x.Counters.Coverage * 100)
+			counted = percentage(x.Counters.Coverage * 100)
 		case x.Kernels > 0:
 			counted = "none" + d.note(prose(sentence(whyNotCounted(x))))
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,6 +56,7 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 	if len(r.Operators) == 0 {
 		d.noOperators(r)
 	} else {
+		d.profiled(r)
 		d.operatorTable(r, n, topOperators)
 		d.line("All: [operators.md](operators.md).")
 	}
@@ -114,14 +116,24 @@ func workloadName(r *analysis.Result) string {
 	switch {
 	case w.Model != nil && w.Model.Name != "":
 		return strings.TrimSpace(w.Kind + " " + strings.TrimSpace(w.Model.Name+" "+w.Model.DType))
-	case len(w.Command) > 0:
-		return shorten(oneLine(shellescape.QuoteCommand(w.Command)), 60)
+	case len(ranCommand(r)) > 0:
+		return shorten(oneLine(shellescape.QuoteCommand(ranCommand(r))), 60)
 	case w.Kind != "":
 		return w.Kind
 	case len(r.Source.Files) > 0:
 		return shorten(oneLine(path.Base(filepath.ToSlash(r.Source.Files[0].Path))), 60)
 	}
 	return ""
+}
+
+// ranCommand is the command of the workload. That of a recording which is played
+// is left out where all that is known is the call that plays it.
+func ranCommand(r *analysis.Result) []string {
+	c := r.Workload.Command
+	if r.Source.Recorded && len(c) > 1 && c[0] == "deepprof" && c[1] != "run" {
+		return nil
+	}
+	return c
 }
 
 // subject names what ran and on which GPU.
@@ -190,13 +202,13 @@ func (d *doc) opportunities(r *analysis.Result, n *names) {
 		return
 	}
 	whole := analysed(r).name
-	d.line("Ranked by seconds of %s. Each is an upper bound under its own assumption; they overlap, so they do not add up.", prose(whole))
+	d.line("Ranked by seconds of %s%s. Each is an upper bound under its own assumption; they overlap, so they do not add up.", prose(whole), heldAgainst(r))
 	ns := make([]float64, len(r.Opportunities))
 	for i, o := range r.Opportunities {
 		ns[i] = o.Seconds * 1e9
 	}
 	unit, cells := times(ns)
-	of := "Of the run"
+	of := "Of the timeline"
 	if r.Scope != nil {
 		of = "Of the scope"
 	}
@@ -222,10 +234,32 @@ func (d *doc) opportunities(r *analysis.Result, n *names) {
 	}
 }
 
+// timesOf are the runs whose times opportunities are held against.
+var timesOf = map[string]string{"clean": "clean", "nsys": "under nsys"}
+
+// heldAgainst says of which run the times of all opportunities are, where it is
+// one.
+func heldAgainst(r *analysis.Result) string {
+	first := timesOf[r.Opportunities[0].Times]
+	if first == "" || slices.ContainsFunc(r.Opportunities, func(o analysis.Opportunity) bool { return timesOf[o.Times] != first }) {
+		return ""
+	}
+	return ", " + first
+}
+
+// savedOf is the time that a saving is held against.
+func savedOf(o *analysis.Opportunity) string {
+	when := timesOf[o.Times]
+	if o.OfNS <= 0 || when == "" {
+		return ""
+	}
+	return fmt.Sprintf(" of %s %s", elapsed(float64(o.OfNS)), when)
+}
+
 func (d *doc) opportunity(r *analysis.Result, n *names, i int) {
 	o := &r.Opportunities[i]
 	d.line("### %d. %s", i+1, prose(o.Title))
-	bound := "Upper bound: " + elapsed(o.Seconds*1e9)
+	bound := "Upper bound: " + elapsed(o.Seconds*1e9) + savedOf(o)
 	if o.Speedup >= 1 {
 		bound += fmt.Sprintf("; %s would be %sx as fast (Amdahl)", prose(analysed(r).name), strconv.FormatFloat(o.Speedup, 'f', 3, 64))
 	}

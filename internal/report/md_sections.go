@@ -45,12 +45,21 @@ func (d *doc) environment(r *analysis.Result) {
 		g.add("Model", prose(modelText(w.Model)))
 	}
 	for _, f := range w.Shape {
-		g.add(prose(f.Name), prose(f.Value))
+		g.add(prose(factName(f.Name)), prose(f.Value))
 	}
-	if len(w.Command) > 0 {
-		g.add("Command", code(shellescape.QuoteCommand(w.Command)))
+	if c := ranCommand(r); len(c) > 0 {
+		g.add("Command", code(shellescape.QuoteCommand(c)))
 	}
 	d.table(g)
+}
+
+// factName begins with a capital, as its neighbours do, unless it is a name out of
+// a program such as torch.compile.
+func factName(name string) string {
+	if strings.ContainsAny(name, "._") {
+		return name
+	}
+	return upperFirst(name)
 }
 
 func gpuText(g *analysis.GPU) string {
@@ -91,109 +100,6 @@ func modelText(m *analysis.Model) string {
 // Parameters writes how many a model has, as people say it: 8.03 B.
 func Parameters(n int64) string {
 	return strings.TrimRight(strings.Replace(prefixed(float64(n), ""), "G", "B", 1), " ")
-}
-
-// tooMuch is the overhead from which a lighter capture is advised.
-const tooMuch = 0.25
-
-// lighter is what to do about a stage that the timeline slowed too much.
-const lighter = "Use the lighter preset `pipeline/nsys=light`; times that matter are the clean ones."
-
-// stages writes the time of each stage, clean and under nsys.
-func (d *doc) stages(r *analysis.Result) {
-	if len(r.Stages) == 0 {
-		d.line("Stages: %s%s", absent, d.note(missing(r, "Neither a timeline nor the times of the workload tell where a stage begins and ends.", "no-timeline", "no-kernels", "stage", "timeline")))
-		return
-	}
-	n := len(r.Stages)
-	ns := make([]float64, 0, 3*n)
-	for _, get := range []func(*analysis.Stage) *float64{
-		func(s *analysis.Stage) *float64 { return s.CleanMS },
-		func(s *analysis.Stage) *float64 { return s.CleanStdMS },
-		func(s *analysis.Stage) *float64 { return s.NsysMS },
-	} {
-		for i := range r.Stages {
-			ns = append(ns, ms(get(&r.Stages[i])))
-		}
-	}
-	unit, cells := times(ns)
-	g := newGrid("Stage", "NVTX region", ">Clean ("+unit+")", ">Std ("+unit+")", ">Under nsys ("+unit+")", ">Overhead", ">Passes", ">Tokens/s, clean", ">A kernel runs")
-	for i := range r.Stages {
-		s := &r.Stages[i]
-		clean, nsys, over, tokens, busy := cells[i], cells[2*n+i], absent, "", absent
-		if s.CleanMS == nil {
-			clean += d.note(missing(r, "This stage has no time without a profiler.", "clean", "baseline", "metrics"))
-		}
-		if s.NsysMS == nil {
-			nsys += d.note(missing(r, "This stage is not in a timeline.", "timeline"))
-		}
-		if s.Overhead != nil {
-			over = percent(*s.Overhead)
-			if *s.Overhead > tooMuch {
-				over = "**" + over + "**" + d.slowed(r, s)
-			}
-		}
-		if s.TokensPS != nil {
-			tokens = significant(*s.TokensPS)
-		}
-		if s.Split.WallNS > 0 {
-			busy = percent(float64(s.Split.BusyNS) / float64(s.Split.WallNS))
-		}
-		std := cells[n+i]
-		if s.CleanStdMS == nil {
-			std = ""
-		}
-		region := ""
-		if len(s.Regions) > 1 {
-			region = codes(s.Regions, 3)
-		} else if s.Region != s.Name && s.Region != "" {
-			region = code(s.Region)
-		}
-		g.add(code(s.Name), region, clean, std, nsys, over, strconv.Itoa(s.Passes), tokens, busy)
-	}
-	g.drop("NVTX region")
-	g.drop("Std (" + unit + ")")
-	g.drop("Tokens/s, clean")
-	d.table(g)
-	d.subStages(r)
-}
-
-// slowed refers to the warning about the overhead of a stage.
-func (d *doc) slowed(r *analysis.Result, s *analysis.Stage) string {
-	for _, n := range r.Warnings {
-		if n.ID == "overhead-"+s.Name {
-			return d.remark(n)
-		}
-	}
-	return d.note("Over 25 %: the timeline of " + code(s.Name) + " is much slower than the program alone. " + lighter)
-}
-
-// codes lists names, and how many more there are.
-func codes(list []string, most int) string {
-	parts := make([]string, 0, most+1)
-	for _, s := range list[:min(len(list), most)] {
-		parts = append(parts, code(s))
-	}
-	if more := len(list) - most; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// subStages notes the parts of a stage, which are in its time already.
-func (d *doc) subStages(r *analysis.Result) {
-	var items []string
-	for _, s := range r.Stages {
-		if len(s.Sub) == 0 {
-			continue
-		}
-		parts := make([]string, len(s.Sub))
-		for i, sub := range s.Sub {
-			parts[i] = code(sub.Name) + " " + elapsed(sub.MS*1e6)
-		}
-		items = append(items, fmt.Sprintf("%s includes %s. They are parts of it and are not added to it.", code(s.Name), strings.Join(parts, ", ")))
-	}
-	d.list(items)
 }
 
 // drop leaves out a column without a single value.
@@ -301,7 +207,7 @@ func (d *doc) utilisationValue(u *analysis.Utilisation) string {
 // utilisedPercent keeps two digits of what is far below the peak, as decode
 // often is.
 func utilisedPercent(x float64) string {
-	if x > 0 && x < 0.001 {
+	if x > 0 && x < 0.0001 {
 		return strconv.FormatFloat(x*100, 'g', 2, 64) + " %"
 	}
 	return percent(x)

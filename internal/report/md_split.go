@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 )
@@ -28,7 +27,7 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 		known = append(known, namedSplit{code(shorten(oneLine(s.Name), 40)), &s.Split})
 		whole = whole && s.Region != ""
 		if s.Split.LaunchBound {
-			bound = append(bound, launchBound(s.Name, &s.Split))
+			bound = append(bound, launchBound(s.Name, &s.Split, gain(s)))
 		}
 	}
 	if s := r.Scope; s != nil && s.Split != nil && s.Split.WallNS > 0 && len(known) > 1 {
@@ -42,23 +41,45 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 		return
 	}
 	d.list(bound)
-	d.line("Wall time of all passes in the timeline. Time in which a kernel runs is divided by kernel category (work that ran at the same time is shared out), time in which none runs by its cause, copies among them; the parts add up to the wall time. \"GPU busy\" elsewhere counts copies as work.")
+	d.line("Wall time of all passes in the timeline. Time in which a kernel runs is divided by kernel category (work that ran at the same time is shared out), time in which none runs by its cause, copies among them; the times add up to the wall time, and each share is rounded by itself. \"GPU busy\" elsewhere counts copies as work.")
+	if ownClock(r) != "" {
+		d.line("These are times of the NVTX ranges under nsys. *Per-stage timings* gives those by the session's own clock, which leave out what the program does around its marks.")
+	}
 	for ; len(known) > 0; known = known[min(len(known), widestSplit):] {
 		d.splitTable(known[:min(len(known), widestSplit)])
 	}
 }
 
-// launchBound says that a stage waits for the CPU, and what that costs at most.
-func launchBound(name string, s *analysis.Split) string {
+// launchBound says that a stage or region waits for the CPU, and what that costs
+// at most.
+func launchBound(name string, s *analysis.Split, gain string) string {
 	text := fmt.Sprintf("**%s is launch-bound**: the GPU waits for the CPU to launch work %s of the time and works %s of it, so faster kernels alone will not help.",
 		code(name), percent(float64(launchWait(s))/float64(s.WallNS)), percent(float64(s.BusyNS)/float64(s.WallNS)))
 	if s.GainNS > 0 {
 		if host := idlePart(s, "host"); host > 0 {
 			text += fmt.Sprintf(" %s of that are long stretches of host code without a CUDA call.", elapsed(float64(host)))
 		}
-		text += fmt.Sprintf(" CUDA graphs or fusion could save at most %s of %s (%s).", elapsed(float64(s.GainNS)), elapsed(float64(s.WallNS)), percent(float64(s.GainNS)/float64(s.WallNS)))
+		text += " Closing these gaps could save at most " + gain + "."
 	}
 	return text
+}
+
+// gain is what a launch-bound stage could save at most, of the clean time where
+// that is known.
+func gain(s *analysis.Stage) string {
+	if s.CleanGainNS != nil && s.CleanMS != nil && *s.CleanMS > 0 {
+		return saving(float64(*s.CleanGainNS), ms(s.CleanMS)*float64(max(s.Passes, 1)), "clean")
+	}
+	return gainUnderNsys(&s.Split)
+}
+
+// gainUnderNsys is the same of the timeline.
+func gainUnderNsys(s *analysis.Split) string {
+	return saving(float64(s.GainNS), float64(s.WallNS), "under nsys")
+}
+
+func saving(saved, whole float64, when string) string {
+	return fmt.Sprintf("%s of %s %s (%s)", elapsed(saved), elapsed(whole), when, percent(saved/whole))
 }
 
 // idlePart is the idle time of one cause.
@@ -107,7 +128,7 @@ func (d *doc) splitTable(stages []namedSplit) {
 		var unit string
 		unit, cells[i] = times(ns)
 		heads = append(heads, fmt.Sprintf(">%s (%s)", s.name, unit), ">%")
-		pct[i] = splitShares(rows, i, s.split.WallNS)
+		pct[i] = shares(partsOf(rows, i), s.split.WallNS)
 	}
 	g := newGrid(heads...)
 	for r, row := range rows {
@@ -122,6 +143,15 @@ func (d *doc) splitTable(stages []namedSplit) {
 		g.add(line...)
 	}
 	d.table(g)
+}
+
+// partsOf are the times of one stage.
+func partsOf(rows []splitRow, stage int) []int64 {
+	out := make([]int64, len(rows))
+	for i := range rows {
+		out[i] = rows[i].ns[stage]
+	}
+	return out
 }
 
 // splitRows brings the parts of several splits into one order: busy parts by
@@ -174,39 +204,4 @@ func partRows(splits []*analysis.Split, parts func(*analysis.Split) []analysis.T
 	}
 	slices.SortStableFunc(rows, func(a, b splitRow) int { return cmp.Compare(weight(&b), weight(&a)) })
 	return rows
-}
-
-// splitShares are the percentages of one stage, rounded so that the parts add
-// up to busy and idle, and those to 100.
-func splitShares(rows []splitRow, stage int, wall int64) []string {
-	out := make([]string, len(rows))
-	var sums []int64
-	var ends []int
-	for i, row := range rows[:len(rows)-1] {
-		if row.sum {
-			sums, ends = append(sums, row.ns[stage]), append(ends, i)
-		}
-	}
-	start := 0
-	for i, text := range shares(sums, wall) {
-		end := ends[i]
-		out[end] = text
-		parts := make([]int64, 0, end-start)
-		for _, row := range rows[start:end] {
-			parts = append(parts, row.ns[stage])
-		}
-		copy(out[start:end], sharesTo(parts, wall, tenthsOf(text)))
-		start = end + 1
-	}
-	out[len(rows)-1] = "100.0"
-	return out
-}
-
-// tenthsOf reads a printed percentage back.
-func tenthsOf(text string) int64 {
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil { // n/a or <0.1
-		return 0
-	}
-	return int64(math.Round(x * 10))
 }

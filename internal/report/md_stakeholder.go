@@ -49,7 +49,7 @@ func WriteStakeholder(w io.Writer, r *analysis.Result) error {
 	told := slices.ContainsFunc(r.Findings[:min(len(r.Findings), pageFindings)], func(f analysis.Finding) bool { return f.ID == "first-saving" })
 	if len(r.Opportunities) > 0 && !told {
 		o := &r.Opportunities[0]
-		d.line("The largest possible saving: %s, at most %s%s.", prose(lowerFirst(strings.TrimSuffix(o.Title, "."))), elapsed(o.Seconds*1e9), ofRun(r, o.Speedup))
+		d.line("The largest possible saving: %s, at most %s%s.", prose(lowerFirst(strings.TrimSuffix(o.Title, "."))), elapsed(o.Seconds*1e9)+savedOf(o), ofRun(r, o.Speedup))
 	}
 	d.line("Numbers with their evidence: [report.md](report.md).")
 	return d.writeTo(w, r)
@@ -121,7 +121,11 @@ func (d *doc) plainStages(r *analysis.Result) {
 		d.stages(r)
 		return
 	}
-	g := newGrid("Stage", ">Time", ">Under the profiler", ">GPU computing", "What holds it up")
+	under := ">Under the profiler"
+	if ownClock(r) != "" {
+		under += d.note("By the session's own clock, as the time is. The stage under the profiler as a whole, with starting and synchronising, is what the next column is a share of.")
+	}
+	g := newGrid("Stage", ">Time", under, ">Of which the GPU computes", "What holds it up")
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		clean, nsys, busy := absent, absent, absent
@@ -132,6 +136,9 @@ func (d *doc) plainStages(r *analysis.Result) {
 		}
 		if s.NsysMS != nil {
 			nsys = elapsed(ms(s.NsysMS))
+		}
+		if s.OverheadWhy != "" {
+			nsys += d.note(prose(upperFirst(sentence(s.OverheadWhy))))
 		}
 		if s.Overhead != nil && *s.Overhead > tooMuch {
 			nsys += d.note("The profiler slows this stage by " + percent(*s.Overhead) + ". " + lighter)
@@ -259,30 +266,29 @@ func (d *doc) plainOperators(r *analysis.Result) {
 		for _, o := range ops[:min(len(ops), pageKernels)] {
 			pct := absent
 			if whole > 0 {
-				pct = tenths(o.SelfCPUUS / whole * 100)
+				pct = percentage(o.SelfCPUUS / whole * 100)
 			}
 			g.add(code(o.Name), thousands(o.Calls), elapsed(o.SelfCPUUS*1e3), elapsed(o.TotalCPUUS*1e3), pct)
 		}
 		d.table(g)
 		return
 	}
-	var whole int64
-	for _, o := range ops {
-		whole += int64(o.SelfDeviceUS * 1e3)
+	ops = byOwn(ops)
+	if len(ops) == 0 {
+		d.line("No operator has GPU time of its own: [operators.md](operators.md) has them all.")
+		return
 	}
-	g := newGrid("Operator", ">Calls", ">GPU time, with all it calls", ">GPU time of its own", ">Share %")
+	var whole float64
+	for _, o := range ops {
+		whole += o.SelfDeviceUS
+	}
+	g := newGrid("Operator", ">Calls", ">GPU time of its own", ">Share %", ">With all it calls")
 	for _, o := range ops[:min(len(ops), pageKernels)] {
-		total := elapsed(o.TotalDeviceUS * 1e3)
-		if o.TotalDeviceUS == 0 {
-			total = "none" + d.note(prose(upperFirst(sentence(noDeviceTime(o)))))
-		}
-		pct := absent
-		if whole > 0 {
-			pct = tenths(o.SelfDeviceUS * 1e3 / float64(whole) * 100)
-		}
-		g.add(code(o.Name), thousands(o.Calls), total, elapsed(o.SelfDeviceUS*1e3), pct)
+		g.add(code(o.Name), thousands(o.Calls), elapsed(o.SelfDeviceUS*1e3), percentage(o.SelfDeviceUS/whole*100), elapsed(o.TotalDeviceUS*1e3))
 	}
 	d.table(g)
+	d.profiled(r)
+	d.line("Operators that only call others are left out; [operators.md](operators.md) has them all.")
 }
 
 func (d *doc) plainKernels(r *analysis.Result) {
@@ -295,7 +301,7 @@ func (d *doc) plainKernels(r *analysis.Result) {
 	reasons := map[string]bool{}
 	for i := range r.Kernels[:min(len(r.Kernels), pageKernels)] {
 		k := &r.Kernels[i]
-		calls, total, share := thousands(k.Calls), elapsed(float64(k.TotalNS)), tenths(k.Share*100)
+		calls, total, share := thousands(k.Calls), elapsed(float64(k.TotalNS)), percentage(k.Share*100)
 		if untimed(k) {
 			calls, total, share = absent+d.note(noTimeline(r, "The timeline has no launch of this kernel.")), absent, absent
 		}

@@ -55,10 +55,10 @@ func Stages(r *analysis.Result) Printable {
 			{Name: "gpu_idle_ns", Minor: 12, Title: "no kernel runs", Kind: Nanoseconds, Group: "split", Get: func(r *row) any { return r.IdleNS }},
 			{Name: "launch_bound", Minor: 6, Title: "launch-bound", Get: func(r *row) any { return yesNo(r.LaunchBound) }},
 			{Name: "launch_gain_ns", Minor: 14, Title: "graphs save at most", Kind: Nanoseconds, Group: "split", Get: func(r *row) any { return r.GainNS }},
-			{Name: "mfu_analytic", Minor: 3, Title: "MFU %", Kind: Percent, Get: func(r *row) any { return r.MFU }, Show: func(r *row) any { return inPercent(r.MFU) }},
-			{Name: "mfu_counters", Minor: 3, Title: "MFU counted %", Kind: Percent, Get: func(r *row) any { return r.MFUCounters }, Show: func(r *row) any { return inPercent(r.MFUCounters) }},
-			{Name: "mbu_analytic", Minor: 4, Title: "MBU %", Kind: Percent, Get: func(r *row) any { return r.MBU }, Show: func(r *row) any { return inPercent(r.MBU) }},
-			{Name: "mbu_counters", Minor: 4, Title: "MBU counted %", Kind: Percent, Get: func(r *row) any { return r.MBUCounters }, Show: func(r *row) any { return inPercent(r.MBUCounters) }},
+			{Name: "mfu_analytic", Minor: 3, Title: "MFU %", Kind: Percent, Get: func(r *row) any { return r.MFU }, Show: func(r *row) any { return inUse(r.MFU) }},
+			{Name: "mfu_counters", Minor: 3, Title: "MFU counted %", Kind: Percent, Get: func(r *row) any { return r.MFUCounters }, Show: func(r *row) any { return inUse(r.MFUCounters) }},
+			{Name: "mbu_analytic", Minor: 4, Title: "MBU %", Kind: Percent, Get: func(r *row) any { return r.MBU }, Show: func(r *row) any { return inUse(r.MBU) }},
+			{Name: "mbu_counters", Minor: 4, Title: "MBU counted %", Kind: Percent, Get: func(r *row) any { return r.MBUCounters }, Show: func(r *row) any { return inUse(r.MBUCounters) }},
 		},
 	}
 }
@@ -138,7 +138,15 @@ func inPercent(p *float64) any {
 	if p == nil {
 		return nil
 	}
-	return tenths(*p * 100)
+	return percentage(*p * 100)
+}
+
+// inUse is inPercent for MFU and MBU, which keep two digits however small.
+func inUse(p *float64) any {
+	if p == nil {
+		return nil
+	}
+	return strings.TrimSuffix(utilisedPercent(*p), " %")
 }
 
 // yesNo writes a switch that may be absent.
@@ -290,8 +298,8 @@ func RooflinePoints(r *analysis.Result) Printable {
 		},
 		Columns: []Column[row]{
 			{Name: "kernel_id", Detail: true, Get: func(r *row) any { return r.KernelID }},
-			{Name: "dtype", Get: func(r *row) any { return r.DType }},
-			{Name: "memory", Get: func(r *row) any { return r.Memory }},
+			{Name: "dtype", Title: "arithmetic", Kind: Words, Get: func(r *row) any { return r.DType }, Show: func(x *row) any { return roofLabel(r, x.DType) }},
+			{Name: "memory", Get: func(r *row) any { return r.Memory }, Show: func(x *row) any { return roofLabel(r, x.Memory) }},
 			{Name: "flop_per_byte", Minor: 3, Title: "FLOP/B", Kind: Count, Get: func(r *row) any { return r.Intensity }},
 			{Name: "flop_per_s", Minor: 2, Title: "GFLOP/s", Kind: Count, Get: func(r *row) any { return r.FLOPS }, Show: func(r *row) any { return giga(r.FLOPS) }},
 			{Name: "roof_flop_per_s", Detail: true, Get: func(r *row) any { return r.Roof }},

@@ -21,7 +21,7 @@ func analysed(r *analysis.Result) part {
 		return part{s.Name, s.WallNS, s.BusyNS, s.KernelNS, s.Launches, int64(s.KernelNames), s.Split, s.OutsideKernelNS, s.OutsideLaunches}
 	}
 	t := &r.Totals
-	return part{name: "the whole run", wall: t.WallNS, busy: t.BusyNS, kernel: t.KernelNS, launches: t.Launches, kernelNames: int64(t.KernelNames), split: t.Split}
+	return part{name: "the whole timeline", wall: t.WallNS, busy: t.BusyNS, kernel: t.KernelNS, launches: t.Launches, kernelNames: int64(t.KernelNames), split: t.Split}
 }
 
 // busyShare is the part of the wall time in which a GPU ran kernels or copies,

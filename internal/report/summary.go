@@ -23,10 +23,21 @@ type SummaryOptions struct {
 
 const (
 	summaryFindings = 3
-	findingLines    = 3 // of one finding at most
-	fewestKernels   = 3
 	mostKernels     = 10
 )
+
+// A screenful is how many lines the parts of a screen may take.
+type screenful struct {
+	findings [summaryFindings]int
+	notes    int // lines of each note at the foot
+	kernels  int // rows at least
+}
+
+// screenfuls are tried until one fits: the first finding gives way last.
+var screenfuls = []screenful{
+	{[...]int{5, 4, 4}, 2, 3}, {[...]int{5, 3, 3}, 2, 3}, {[...]int{4, 2, 2}, 2, 3}, {[...]int{4, 2, 2}, 1, 3}, {[...]int{3, 2, 2}, 1, 3}, {[...]int{4, 2, 1}, 1, 2},
+	{[...]int{3, 1, 1}, 1, 2}, {[...]int{2, 1, 1}, 1, 2}, {[...]int{1, 1, 1}, 1, 1},
+}
 
 // Summary writes one screen: the findings that matter, the stages, the kernels
 // and where the report is.
@@ -39,13 +50,9 @@ func Summary(w io.Writer, r *analysis.Result, o SummaryOptions) error {
 	}
 	o.Width = max(o.Width, 40)
 	var lines []string
-	for most := findingLines; most >= 0; most-- { // shorter findings where the screen is low, then fewer kernels
-		fewest := fewestKernels
-		if most == 0 {
-			fewest = 1
-		}
+	for _, f := range screenfuls {
 		var err error
-		if lines, err = summaryScreen(r, o, max(most, 1), fewest); err != nil {
+		if lines, err = summaryScreen(r, o, f); err != nil {
 			return err
 		}
 		if Rows(strings.Join(lines, "\n")+"\n", o.Width) <= o.Height {
@@ -56,10 +63,10 @@ func Summary(w io.Writer, r *analysis.Result, o SummaryOptions) error {
 	return err
 }
 
-// summaryScreen gives each finding so many lines, and the kernels what is left,
-// but so many rows at least.
-func summaryScreen(r *analysis.Result, o SummaryOptions, most, fewest int) ([]string, error) {
-	lines := []string{bold(shorten(oneLine(summaryTitle(r)), o.Width), o.Bold)}
+// summaryScreen gives findings and notes the lines that f gives, and the kernels
+// what is left, but so many rows at least.
+func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string, error) {
+	lines := summaryTitle(r, o)
 	if r.Source.Recorded {
 		lines = append(lines, shorten(recordedRun, o.Width))
 	}
@@ -67,12 +74,12 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, most, fewest int) ([]st
 		lines = append(lines, wrap(lowerFirst(text)+": what it had captured by then is shown", o.Width, "", 2)...)
 	}
 	if p := analysed(r); r.Scope != nil && p.wall > 0 {
-		text := fmt.Sprintf("%s: %s of %s, GPU busy %s, %s launches; %s launches (%s) outside are not counted", p.name, elapsed(float64(p.wall)), elapsed(float64(r.Totals.WallNS)),
+		text := fmt.Sprintf("%s: %s under nsys, of a timeline of %s; GPU busy %s, %s launches; %s launches (%s) outside are not counted", p.name, elapsed(float64(p.wall)), elapsed(float64(r.Totals.WallNS)),
 			percent(p.busyShare(r)), thousands(p.launches), thousands(p.outsideCalls), elapsed(float64(p.outsideNS)))
 		lines = append(lines, wrap(oneLine(text), o.Width, "  ", 2)...)
 	}
 	lines = append(lines, "")
-	lines = append(lines, summaryLines(r, o, most)...)
+	lines = append(lines, summaryLines(r, o, f.findings)...)
 	stages, err := tableLines(summaryStages(r, o.Width), o.Width)
 	if err != nil {
 		return nil, err
@@ -80,10 +87,10 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, most, fewest int) ([]st
 	if len(stages) > 0 {
 		lines = append(append(lines, ""), stages...)
 	}
-	foot := summaryFoot(r, o)
+	foot := summaryFoot(r, o, f.notes)
 	// A table of kernels needs a blank line and its header; the prompt that
 	// follows needs a line too.
-	room := min(max(o.Height-len(lines)-Rows(strings.Join(foot, "\n")+"\n", o.Width)-3, fewest), mostKernels)
+	room := min(max(o.Height-len(lines)-Rows(strings.Join(foot, "\n")+"\n", o.Width)-3, f.kernels), mostKernels)
 	kernels, err := tableLines(summaryKernels(r, room), o.Width)
 	if err != nil {
 		return nil, err
@@ -94,25 +101,31 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, most, fewest int) ([]st
 	return append(lines, foot...), nil
 }
 
-func summaryTitle(r *analysis.Result) string {
-	text := subject(r)
-	if text == "" {
-		text = "deepprof"
+// summaryTitle is what ran, and the whole timeline in numbers where that is what
+// the summary is about.
+func summaryTitle(r *analysis.Result, o SummaryOptions) []string {
+	title := oneLine(subject(r))
+	if title == "" {
+		title = "deepprof"
 	}
+	numbers := ""
 	if p := analysed(r); r.Scope == nil && hasTimeline(r) && p.wall > 0 {
-		text += fmt.Sprintf(": %s, GPU busy %s, %s launches", elapsed(float64(p.wall)), percent(p.busyShare(r)), thousands(p.launches))
+		numbers = fmt.Sprintf("%s under nsys, GPU busy %s, %s launches", elapsed(float64(p.wall)), percent(p.busyShare(r)), thousands(p.launches))
 	}
-	return text
+	if both := title + ": " + numbers; numbers == "" || utf8.RuneCountInString(both) <= o.Width {
+		return []string{bold(shorten(strings.TrimSuffix(both, ": "), o.Width), o.Bold)}
+	}
+	return append([]string{bold(shorten(title, o.Width), o.Bold)}, wrap(numbers, o.Width, "  ", 2)...)
 }
 
 // summaryLines are the findings, wrapped.
-func summaryLines(r *analysis.Result, o SummaryOptions, most int) []string {
+func summaryLines(r *analysis.Result, o SummaryOptions, most [summaryFindings]int) []string {
 	if len(r.Findings) == 0 {
-		return wrap("No finding: what was captured supports no statement about where time could be saved.", o.Width, "", most)
+		return wrap("No finding: what was captured supports no statement about where time could be saved.", o.Width, "", most[0])
 	}
 	var out []string
 	for i := range r.Findings[:min(len(r.Findings), summaryFindings)] {
-		lines := wrapSentences(sentence(oneLine(r.Findings[i].Text)), o.Width-3, most)
+		lines := wrapSentences(sentence(oneLine(r.Findings[i].Text)), o.Width-3, most[i])
 		for j, line := range lines {
 			mark := "   "
 			if j == 0 {
@@ -125,7 +138,7 @@ func summaryLines(r *analysis.Result, o SummaryOptions, most int) []string {
 }
 
 // summaryFoot says what to be careful with and where to read on.
-func summaryFoot(r *analysis.Result, o SummaryOptions) []string {
+func summaryFoot(r *analysis.Result, o SummaryOptions, most int) []string {
 	var out []string
 	var heavy []string
 	for i := range r.Stages {
@@ -134,17 +147,17 @@ func summaryFoot(r *analysis.Result, o SummaryOptions) []string {
 		}
 	}
 	if len(heavy) > 0 {
-		out = append(out, wrap("nsys slowed "+strings.Join(heavy, ", ")+": pipeline/nsys=light is lighter", o.Width, "  ", 2)...)
+		out = append(out, wrap("nsys slowed "+strings.Join(heavy, ", ")+": pipeline/nsys=light is lighter", o.Width, "  ", most)...)
 	}
 	if list := o.unshown(r.Missing); len(list) > 0 {
 		text := list[0].Text
 		if more := len(list) - 1; more > 0 {
 			text += fmt.Sprintf(" (and %d more)", more)
 		}
-		out = append(out, wrap("not measured: "+oneLine(text), o.Width, "  ", 2)...)
+		out = append(out, wrap("not measured: "+oneLine(text), o.Width, "  ", most)...)
 	}
 	if list := o.unshown(warnings(r)); len(list) > 0 {
-		out = append(out, wrap(fmt.Sprintf("%s: %s", plural(len(list), "warning"), oneLine(list[0].Text)), o.Width, "  ", 2)...)
+		out = append(out, wrap(fmt.Sprintf("%s: %s", plural(len(list), "warning"), oneLine(list[0].Text)), o.Width, "  ", most)...)
 	}
 	if o.Report != "" { // never cut: it is there to be copied
 		out = append(out, bold("report: ", o.Bold)+oneLine(o.Report))
@@ -163,9 +176,9 @@ func (o *SummaryOptions) unshown(notes []analysis.Note) []analysis.Note {
 }
 
 type summaryStage struct {
-	name                              string
-	clean, nsys, over, busy, mfu, mbu any
-	bound                             string
+	name                        string
+	clean, nsys, busy, mfu, mbu any
+	bound                       string
 }
 
 // summaryStages is one row a stage. Narrow terminals get fewer columns.
@@ -174,16 +187,11 @@ func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
 	var rows []row
 	for i := range r.Stages {
 		s := &r.Stages[i]
-		x := row{name: s.Name, clean: scaled(s.CleanMS, 1e6), nsys: scaled(s.NsysMS, 1e6), over: inPercent(s.Overhead),
-			mfu: inPercent(best(s.MFU)), mbu: inPercent(best(s.MBU)), bound: "-"}
+		x := row{name: s.Name, clean: scaled(s.CleanMS, 1e6), nsys: scaled(s.NsysMS, 1e6),
+			mfu: inUse(best(s.MFU)), mbu: inUse(best(s.MBU)), bound: "-"}
 		if p := &s.Split; p.WallNS > 0 {
-			x.busy = tenths(float64(p.BusyNS) / float64(p.WallNS) * 100)
-			x.bound = "GPU"
-			if p.LaunchBound {
-				x.bound = "launches"
-			} else if p.IdleNS > p.BusyNS {
-				x.bound = "idle GPU"
-			}
+			x.busy = percentage(float64(p.BusyNS) / float64(p.WallNS) * 100)
+			x.bound = boundBy(p)
 		}
 		rows = append(rows, x)
 	}
@@ -191,13 +199,38 @@ func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
 	return &Table[row]{Rows: Slice(rows), Columns: []Column[row]{
 		{Name: "stage", Get: func(r *row) any { return shorten(r.name, 20) }},
 		{Name: "clean", Kind: Nanoseconds, Group: "t", Get: func(r *row) any { return r.clean }},
-		{Name: "nsys", Kind: Nanoseconds, Group: "t", Get: func(r *row) any { return r.nsys }},
-		{Name: "overhead", Title: "slower %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.over }},
+		{Name: "nsys", Title: "under nsys", Kind: Nanoseconds, Group: "t", Get: func(r *row) any { return r.nsys }},
 		{Name: "busy", Title: "kernels run %", Kind: Percent, Minor: 1, Get: func(r *row) any { return r.busy }},
 		{Name: "mfu", Title: "MFU %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.mfu }},
 		{Name: "mbu", Title: "MBU %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.mbu }},
 		{Name: "bound", Title: "bound by", Get: func(r *row) any { return r.bound }},
 	}}
+}
+
+// waits are the causes of idle time in a word or two.
+var waits = map[string]string{
+	"launch": "launches", "graph": "graph nodes", "python": "Python", "host": "host code", "call": "CUDA calls", "sync": "synchronisation", "copy": "copies", "alloc": "allocation", "none": "no work given",
+}
+
+// boundBy says what a stage spends most of its time on: launches, work, or the
+// cause that leaves the GPU without a kernel longest.
+func boundBy(s *analysis.Split) string {
+	switch {
+	case s.LaunchBound:
+		return "launches"
+	case s.IdleNS <= s.BusyNS:
+		return "GPU work"
+	}
+	most := analysis.TimePart{}
+	for _, p := range s.Idle {
+		if p.NS > most.NS {
+			most = p
+		}
+	}
+	if word, ok := waits[most.ID]; ok {
+		return "wait: " + word
+	}
+	return "wait: " + lowerFirst(partLabel(most))
 }
 
 // best is the analytic value, or else the counted one.
@@ -259,12 +292,16 @@ func tableLines[T any](t *Table[T], width int) ([]string, error) {
 	return lines, nil
 }
 
+// tied keeps a number and its unit on one line; no text holds it.
+const tied = "\x00"
+
 // wrap breaks a text at blanks; what is left after the last line is cut, and
 // an ellipsis says so. Lines after the first begin with indent.
 func wrap(s string, width int, indent string, most int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(s) {
+	for _, word := range strings.Fields(strings.ReplaceAll(s, " %", tied+"%")) {
+		word = strings.ReplaceAll(word, tied, " ")
 		word = shorten(word, max(width-len(indent), 1))
 		switch {
 		case line == "":
@@ -280,21 +317,39 @@ func wrap(s string, width int, indent string, most int) []string {
 	if len(lines) <= most {
 		return lines
 	}
-	last := []rune(lines[most-1])
-	last = append(last[:min(len(last), width-2)], []rune(" …")...)
-	return append(lines[:most-1], string(last))
+	last := lines[most-1]
+	for utf8.RuneCountInString(last) > width-2 { // words stay whole
+		cut := strings.LastIndexByte(last, ' ')
+		if cut <= len(indent) {
+			last = string([]rune(last)[:width-2])
+			break
+		}
+		last = last[:cut]
+	}
+	return append(lines[:most-1], strings.TrimRight(last, ",;:")+" …")
 }
 
-// wrapSentences leaves out the last sentences rather than cut one.
+// wrapSentences leaves out the last sentences rather than cut one; the first one
+// ends with a clause, and an ellipsis, where it is too long itself.
 func wrapSentences(s string, width, most int) []string {
-	for {
-		lines := wrap(s, width, "", len(s)+1)
+	fits := func(s string) bool { return len(wrap(s, width, "", len(s)+1)) <= most }
+	for !fits(s) {
 		end := strings.LastIndex(strings.TrimSuffix(s, "."), ". ")
-		if len(lines) <= most || end < 0 {
-			return wrap(s, width, "", most)
+		if end < 0 {
+			break
 		}
 		s = s[:end+1]
 	}
+	for short := s; !fits(short); {
+		end := max(strings.LastIndex(short, "; "), strings.LastIndex(short, ", "))
+		if end < len(s)/3 {
+			break
+		}
+		if short = short[:end]; fits(short + " …") {
+			return wrap(short+" …", width, "", most)
+		}
+	}
+	return wrap(s, width, "", most)
 }
 
 // The escape sequences of a terminal, which take no room.

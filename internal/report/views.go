@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/cxx"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -26,11 +27,24 @@ func streamOf[T any](schema string, s timeline.Stream[T], columns []Column[T]) *
 	}
 }
 
-// Kernels shows one row a kernel.
-func Kernels(rows timeline.Rows[timeline.KernelRow]) Printable {
-	type row = timeline.KernelRow
+// A LimitedKernelRow is a kernel of a timeline with what the analysis of its run
+// says of it.
+type LimitedKernelRow struct {
+	timeline.KernelRow
+	Limiter string `json:"limiter,omitempty"` // of its longest grid and block; absent where nothing tells
+}
+
+// Kernels shows one row a kernel. The result of the analysis, where there is one,
+// says what limits them.
+func Kernels(rows timeline.Rows[timeline.KernelRow], result *analysis.Result) Printable {
+	type row = LimitedKernelRow
+	limit := limitersOf(result)
+	limited := timeline.Rows[row]{Cut: rows.Cut, Warnings: rows.Warnings}
+	for _, k := range rows.Rows {
+		limited.Rows = append(limited.Rows, row{k, limit(&k)})
+	}
 	distinct := distinguish(rows.Rows)
-	return tableOf("kernels", rows, []Column[row]{
+	columns := []Column[row]{
 		{Name: "time_pct", Title: "time %", Kind: Percent, Get: func(r *row) any { return r.TimePct }},
 		{Name: "total_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.TotalNS }},
 		{Name: "calls", Kind: Count, Get: func(r *row) any { return r.Calls }},
@@ -49,8 +63,41 @@ func Kernels(rows timeline.Rows[timeline.KernelRow]) Printable {
 		{Name: "dynamic_shared_bytes", Kind: Bytes, Detail: true, Get: func(r *row) any { return r.DynamicShared }},
 		{Name: "short_name", Title: "kernel", Kind: Name, Get: func(r *row) any { return r.ShortName }, Show: func(r *row) any { return distinct[r.Name] }},
 		{Name: "name", Detail: true, Get: func(r *row) any { return r.Name }},
-	})
+	}
+	if result != nil {
+		at := slices.IndexFunc(columns, func(c Column[row]) bool { return c.Name == "short_name" })
+		columns = slices.Insert(columns, at, Column[row]{Name: "limiter", Title: "limited by", Minor: 4, Kind: Words, Get: func(r *row) any { return textOrNil(r.Limiter) }})
+	}
+	return tableOf("kernels", limited, columns)
 }
+
+// limitersOf finds the limiter of a row: that of its grid and block, or of those
+// that take most time where the row has several.
+func limitersOf(r *analysis.Result) func(*timeline.KernelRow) string {
+	if r == nil {
+		return func(*timeline.KernelRow) string { return "" }
+	}
+	groups := map[string][]*analysis.Kernel{} // by name, those of most time first
+	for i := range r.Kernels {
+		k := &r.Kernels[i]
+		groups[k.Name] = append(groups[k.Name], k)
+	}
+	return func(row *timeline.KernelRow) string {
+		same := slices.DeleteFunc(slices.Clone(groups[row.Name]), func(k *analysis.Kernel) bool {
+			return row.Grid != nil && widened(*row.Grid) != k.Grid || row.Block != nil && widened(*row.Block) != k.Block
+		})
+		if len(same) == 0 {
+			return ""
+		}
+		text := limiter(&same[0].Limiter)
+		if text != "" && slices.ContainsFunc(same, func(k *analysis.Kernel) bool { return limiter(&k.Limiter) != text }) {
+			return "mostly " + text
+		}
+		return text
+	}
+}
+
+func widened(d [3]int32) [3]int64 { return [3]int64{int64(d[0]), int64(d[1]), int64(d[2])} }
 
 // distinguish gives each kernel of a table a name that no other row has.
 func distinguish(rows []timeline.KernelRow) map[string]string {

@@ -94,7 +94,7 @@ func TestOneMeaningOfGPUBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ text, row, want string }{
-		{b.String(), "llama_small", "GPU busy 16.3 %"},
+		{b.String(), "under nsys", "GPU busy 16.3 %"},
 		{page(t, WriteReport, r), "GPU busy with kernels or copies", " 16.3 |"},
 		{page(t, WriteReport, r), "A kernel runs, on any GPU", " 2.2 |"},
 		{page(t, WriteStakeholder, r), "GPU at work", " 16.3 % |"},

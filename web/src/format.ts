@@ -54,31 +54,25 @@ export function seconds(s: number): string {
 
 /** A share of 1 in percent. */
 export function percent(share: number): string {
-  const value = share * 100;
-  return `${tenths(value)}${gap}%`;
+  return `${percentage(share * 100)}${gap}%`;
 }
 
-/** One decimal, as in the Markdown reports: what is not 0 does not read as 0. */
-function tenths(value: number): string {
-  if (value > 0 && value < 0.05) return "<0.1";
-  return (Math.abs(value) < 0.05 ? 0 : value).toFixed(1);
+/** As in the Markdown reports: one decimal, two significant digits below 1, and what is not 0 does not read as 0. */
+function percentage(value: number): string {
+  const size = Math.abs(value);
+  if (value > 0 && value < 0.01) return "<0.01";
+  if (size < 0.01) return "0.0";
+  return value.toFixed(size < 0.0995 ? 3 : size < 0.995 ? 2 : 1);
 }
 
-/**
- * The parts of a whole in percent so that the printed numbers add up to sum, in
- * tenths of a percent: each is rounded down, and the tenths that remain go to
- * those that lost most. The Markdown reports divide in the same way.
- */
-export function shares(parts: number[], whole: number, sum?: number): { text: string; tenths: number }[] {
-  const exact = parts.map((p) => (p / Math.max(1, whole)) * 1000);
-  const floor = exact.map(Math.floor);
-  let left = (sum ?? Math.round(exact.reduce((a, b) => a + b, 0))) - floor.reduce((a, b) => a + b, 0);
-  const lost = exact.map((x, i) => x - floor[i]! - (x < 0.5 ? 1 : 0));
-  for (const i of parts.map((_, n) => n).sort((a, b) => lost[b]! - lost[a]! || a - b)) {
-    if (left-- <= 0) break;
-    floor[i]!++;
-  }
-  return floor.map((n, i) => ({ tenths: n, text: `${n === 0 && parts[i]! > 0 ? "<0.1" : (n / 10).toFixed(1)}${gap}%` }));
+/** The parts of a whole in percent, each rounded by itself. */
+export function shares(parts: number[], whole: number): string[] {
+  return parts.map((p) => percent(p / Math.max(1, whole)));
+}
+
+/** "1 kernel", "2 kernels". */
+export function plural(n: number, what: string): string {
+  return `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 }
 
 /** A command as a shell takes it. */
@@ -105,6 +99,12 @@ export function prefixed(value: number, unit: string): string {
 
 export function bytes(value: number): string {
   return prefixed(value, "B");
+}
+
+/** The prefix that suits a number of bytes. */
+export function bytesAt(value: number): { factor: number; unit: string } {
+  const [factor, prefix] = prefixes.find(([size]) => Math.abs(value) >= size * 0.9995) ?? [1, ""];
+  return { factor, unit: `${prefix}B` };
 }
 
 /** Rates of peaks: "3.35 TB/s", "989 TFLOP/s". */

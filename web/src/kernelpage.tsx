@@ -3,7 +3,7 @@ import { bytes, count, digits, dims, metric, percent, sentence, time } from "./f
 import { HistogramPlot } from "./histogram";
 import { list } from "./list";
 import { untimed, useModel } from "./model";
-import { CategoryName, EvidenceList, Facts, Meter } from "./parts";
+import { CategoryName, EvidenceList, Facts, levelText, Meter } from "./parts";
 import type { Counted, Fact, Kernel, Metric, RuleWords } from "./result";
 import { RooflinePlot } from "./roofline";
 import { kernelHref } from "./route";
@@ -104,11 +104,6 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
             <section aria-labelledby="kernel-roof">
               <h2 id="kernel-roof">Roofline</h2>
               <RooflinePlot id="kernel-roofline" roofs={list(model.result.roofline.roofs)} points={points} memories={points.map((q) => q.memory)} types={points.map((q) => q.dtype)} small />
-              {k.attained != null && (
-                <p>
-                  Of {k.attained_of ? `the peak of ${model.peak(k.attained_of)}` : "its peak"} it reaches <b>{percent(k.attained)}</b>.
-                </p>
-              )}
               <ul class="plain">
                 {points.map((q, i) => (
                   <li key={i}>
@@ -142,6 +137,7 @@ export function Tile(p: { name: string; value: preact.ComponentChildren; note?: 
 }
 
 function Limiter(p: { kernel: Kernel }) {
+  const model = useModel();
   const l = p.kernel.limiter;
   return (
     <section aria-labelledby="kernel-limiter" id="limiter">
@@ -149,8 +145,8 @@ function Limiter(p: { kernel: Kernel }) {
       {l.kind ? (
         <p class="verdict">
           <strong>{l.label}</strong>
-          {l.detail && l.kind !== "small" && <span class="quiet"> {l.detail}</span>}
-          {l.level != null && <Meter share={l.level} label={l.kind === "small" ? `${wave(l.level)} of one wave` : `${percent(l.level)} in use`} />}
+          {l.detail && !named.includes(l.kind) && !l.label.toLowerCase().includes(l.detail.toLowerCase()) && <span class="quiet"> {l.detail}</span>}
+          {l.level != null && <Meter share={l.level} label={`${levelText(l)} ${l.kind === "small" ? "of one wave" : "in use"}`} />}
         </p>
       ) : (
         <p class="verdict">
@@ -159,15 +155,18 @@ function Limiter(p: { kernel: Kernel }) {
       )}
       {l.why && <p>{sentence(l.why)}</p>}
       {l.need && <p class="quiet">What would tell: {l.need}</p>}
+      {p.kernel.attained != null && (
+        <p class="quiet">
+          Busiest unit: {p.kernel.attained_of ? `${model.peak(p.kernel.attained_of)}, ` : ""}at {percent(p.kernel.attained)} of its peak.
+        </p>
+      )}
       <EvidenceList items={l.evidence} />
     </section>
   );
 }
 
-/** Two digits of a few blocks, as in the Markdown reports. */
-function wave(share: number): string {
-  return share < 0.095 ? `${Number((share * 100).toPrecision(2))} %` : `${(share * 100).toFixed(0)} %`;
-}
+/** Verdicts whose label says all; their detail is in IDs. */
+const named = ["small", "compute", "mixed"];
 
 function Launch(p: { kernel: Kernel }) {
   const k = p.kernel;
@@ -247,7 +246,7 @@ function CountedPart(p: { counted: Counted; reason?: string }) {
           Launch {c.launch} of {c.report}
           {c.duration_ns ? `, ${time(c.duration_ns)} under ncu` : ""}
           {c.clock_hz ? ` at ${digits(c.clock_hz / 1e9)} GHz` : ""}
-          {c.passes ? `, ${c.passes} passes` : ""}. {c.others ? `${count(c.others)} more launches of it were counted. ` : ""}
+          {c.passes ? `, ${c.passes} ${c.passes === 1 ? "pass" : "passes"}` : ""}. {c.others ? (c.others === 1 ? "One more launch of it was counted. " : `${count(c.others)} more launches of it were counted. `) : ""}
           {c.verified ? "It is the launch that was meant." : "It could not be verified that it is the launch that was meant."} {c.note} {p.reason}
         </p>
         {metrics.length > 0 && (

@@ -1,21 +1,21 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
-import { count, percent, shares, time } from "./format";
+import { count, plural, shares, time } from "./format";
 import { list } from "./list";
 import { untimed, useModel } from "./model";
-import { Absent, CategoryName, KernelLink, LimiterName, Meter, Section, Swatch } from "./parts";
+import { Absent, CategoryName, KernelLink, levelText, LimiterName, Meter, Section, Swatch } from "./parts";
 import type { CategoryTime, Kernel } from "./result";
 import { openKernel } from "./route";
 import { DataTable, type Column } from "./table";
 
-/** The share of its peak that a kernel reaches, or NaN. */
-function attained(k: Kernel): number {
-  return k.attained ?? NaN;
+/** How much of its limit a kernel uses, or NaN. */
+function level(k: Kernel): number {
+  return k.limiter.kind ? (k.limiter.level ?? NaN) : NaN;
 }
 
 /** The columns, with bars of shares as long as the largest share allows. */
-function columnsFor(kernels: Kernel[], peak: (id: string) => string): Column<Kernel>[] {
+function columnsFor(kernels: Kernel[]): Column<Kernel>[] {
   const most = kernels.reduce((m, k) => Math.max(m, k.share), 0);
   const times = kernels.some((k) => !untimed(k));
   const alone = kernels.some(untimed);
@@ -53,13 +53,21 @@ function columnsFor(kernels: Kernel[], peak: (id: string) => string): Column<Ker
     },
     { id: "limiter", head: "Limiter", width: 11, cell: (k) => <LimiterName kernel={k} />, key: (k) => k.limiter.label || "~" },
     {
-      id: "roof",
-      head: "Of peak",
-      title: "Share of its peak that it reaches",
-      width: 6.2,
+      id: "level",
+      head: "Of limit",
+      title: "How much of its limit is in use",
+      width: 6.4,
       num: true,
-      cell: (k) => (Number.isNaN(attained(k)) ? <span class="quiet">–</span> : <span title={k.attained_of && `of ${peak(k.attained_of)}`}>{percent(attained(k))}</span>),
-      key: attained,
+      cell: (k) =>
+        Number.isNaN(level(k)) ? (
+          <span class="quiet">–</span>
+        ) : (
+          <span class="level">
+            {levelText(k.limiter)}
+            {k.limiter.kind === "small" && <span class="quiet">of one wave</span>}
+          </span>
+        ),
+      key: level,
     },
   ];
   return columns.filter((c) => (times || !["calls", "total", "mean", "share"].includes(c.id)) && (alone || c.id !== "alone"));
@@ -73,7 +81,7 @@ export function Kernels() {
   const [stage, setStage] = useState("");
   const search = useRef<HTMLInputElement>(null);
 
-  const columns = useMemo(() => columnsFor(model.kernels, (id) => model.peak(id)), [model]);
+  const columns = useMemo(() => columnsFor(model.kernels), [model]);
   const times = model.kernels.some((k) => !untimed(k));
   const limiters = useMemo(() => [...new Set(model.kernels.map((k) => k.limiter.label).filter(Boolean))].sort(), [model]);
   const categories = list(model.result.categories).filter((c) => model.kernels.some((k) => k.category === c.id));
@@ -159,12 +167,12 @@ export function Kernels() {
         </label>
       </div>
       <p class="quiet" id="kernel-count">
-        {rows.length === model.kernels.length ? `${count(rows.length)} rows` : `${count(rows.length)} of ${count(model.kernels.length)} rows`}{times ? `, ${time(rows.reduce((sum, k) => sum + k.total_ns, 0))} of GPU time` : ""}
+        {rows.length === model.kernels.length ? `${plural(rows.length, "kernel")} by grid and block` : `${count(rows.length)} of ${plural(model.kernels.length, "kernel")} by grid and block`}{times ? `, ${time(rows.reduce((sum, k) => sum + k.total_ns, 0))} of GPU time` : ""}
       </p>
       <DataTable id="kernel-table" caption="Kernels" rows={rows} columns={columns} rowKey={(k) => k.id} sort={times ? "total" : "alone"} open={(k) => openKernel(k.id)} minWidth={58} rowHeight={50} empty="No kernel matches." />
       {unmatched.length > 0 && (
         <details>
-          <summary>{count(unmatched.length)} names that match no category rule</summary>
+          <summary>{unmatched.length === 1 ? "1 name that matches" : `${count(unmatched.length)} names that match`} no category rule</summary>
           <ul class="mono names">
             {unmatched.slice(0, 500).map((n) => (
               <li key={n}>{n}</li>
@@ -181,7 +189,7 @@ function Categories(p: { categories: CategoryTime[]; chosen: string; choose: (id
   const { palette } = useModel();
   const all = p.categories.reduce((sum, c) => sum + c.ns, 0);
   if (all === 0) return null;
-  const pct = shares(p.categories.map((c) => c.ns), all).map((s) => s.text);
+  const pct = shares(p.categories.map((c) => c.ns), all);
   return (
     <>
       <div class="split thin" role="img" aria-label={`Kernel time: ${p.categories.map((c, i) => `${c.label} ${pct[i]}`).join("; ")}`}>

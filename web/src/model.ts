@@ -42,7 +42,7 @@ export class Model {
   get part(): { name: string; wall: number; busy: number; launches: number; names: number } {
     const { scope, totals } = this.result;
     if (scope) return { name: scope.name, wall: scope.wall_ns, busy: scope.busy_ns, launches: scope.launches, names: scope.kernel_names };
-    return { name: "the whole run", wall: totals.wall_ns, busy: totals.busy_ns, launches: totals.launches, names: totals.kernel_names };
+    return { name: "the whole timeline", wall: totals.wall_ns, busy: totals.busy_ns, launches: totals.launches, names: totals.kernel_names };
   }
 
   /** Why what only a timeline tells is absent. */
@@ -51,11 +51,18 @@ export class Model {
     return missing.find((n) => n.id === "no-timeline") ?? missing.find((n) => n.id === "no-kernels");
   }
 
+  /** The command of the workload; of a recording not the call that plays it. */
+  get command(): string[] {
+    const { source, workload } = this.result;
+    const words = list(workload.command);
+    return source.recorded && words[0] === "deepprof" && words.length > 1 && words[1] !== "run" ? [] : words;
+  }
+
   /** What ran: the model, the command, or the file that holds it. */
   get subject(): string {
     const { source, workload } = this.result;
     if (workload.model?.name) return workload.model.name;
-    if (list(workload.command).length > 0) return command(list(workload.command));
+    if (this.command.length > 0) return command(this.command);
     return list(source.files)[0]?.path.split(/[\\/]/).at(-1) || source.run || "Profile";
   }
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { metric, percent, sentence } from "./format";
 import { list } from "./list";
-import type { Evidence, Fact, Kernel } from "./result";
+import type { Evidence, Fact, Kernel, Limiter } from "./result";
 import { useModel } from "./model";
 import { kernelHref } from "./route";
 
@@ -74,6 +74,12 @@ export function LimiterName(p: { kernel: Kernel }) {
   const l = p.kernel.limiter;
   if (!l.kind) return <span class="quiet">not known</span>;
   return <span class={`limiter limiter-${l.kind.replace(/\W/g, "")}`}>{l.label || l.kind}</span>;
+}
+
+/** How much of a limit is in use, as in the Markdown reports: two digits of a few blocks. */
+export function levelText(l: Limiter): string {
+  const value = (l.level ?? NaN) * 100;
+  return `${l.kind === "small" && value < 9.5 ? Number(value.toPrecision(2)) : value.toFixed(0)}\u00a0%`;
 }
 
 const tail = 12;

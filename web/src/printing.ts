@@ -10,7 +10,21 @@ function switchTo(on: boolean): void {
   options.debounceRendering = (render) => render();
   setPrinting(on);
   for (const l of listeners) l(on);
+  unfold(on);
   options.debounceRendering = before;
+}
+
+const unfolded = new Set<HTMLDetailsElement>();
+
+/** On paper nothing can be opened, so everything is; it closes again after. */
+function unfold(on: boolean): void {
+  for (const d of unfolded) d.open = false;
+  unfolded.clear();
+  if (!on) return;
+  for (const d of document.querySelectorAll<HTMLDetailsElement>("main details:not([open])")) {
+    d.open = true;
+    unfolded.add(d);
+  }
 }
 
 export function startPrinting(): void {

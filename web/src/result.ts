@@ -14,6 +14,7 @@ export interface Result {
   kernels_rest?: Rest;
   categories: CategoryTime[] | null;
   operators?: Operator[] | null;
+  operators_profiled?: Profiled;
   roofline: Roofline;
   opportunities: Opportunity[] | null;
   findings: Finding[] | null;
@@ -60,6 +61,9 @@ export interface Totals {
   kernel_names: number;
   copies: number;
   copy_bytes: number;
+  sets: number;
+  set_ns: number;
+  set_bytes: number;
   split?: Split;
   aggregates?: Aggregate[] | null;
 }
@@ -89,11 +93,16 @@ export interface Stage {
   clean_ms?: number;
   clean_std_ms?: number;
   nsys_ms?: number;
+  nsys_clock?: string;
   overhead?: number;
+  overhead_why?: string;
   passes?: number;
   sub?: SubMS[] | null;
   tokens_per_s?: number;
   split: Split;
+  clean_gain_ns?: number;
+  kernels?: number;
+  graph_kernels?: number;
   mfu?: Utilisation[] | null;
   mbu?: Utilisation[] | null;
   flops?: number;
@@ -180,6 +189,14 @@ export interface Operator {
   why?: string;
 }
 
+export interface Profiled {
+  prompt_tokens?: number;
+  new_tokens?: number;
+  operator_us: number;
+  kernel_us: number;
+  text: string;
+}
+
 export interface Roofline {
   roofs: Peak[] | null;
   points: Point[] | null;
@@ -194,6 +211,8 @@ export interface Opportunity {
   kernels?: string[] | null;
   seconds: number;
   speedup: number;
+  of_ns: number;
+  times: string;
   stage_gain?: number;
   evidence: Evidence[] | null;
   assumption: string;

@@ -12,18 +12,23 @@ const weights: Record<string, string> = { high: "Important", medium: "Worth know
 export function Findings() {
   const { result, timed } = useModel();
   const findings = list(result.findings);
+  const [plainly, setPlainly] = useState(false);
   const nothing = timed && (result.source.status ?? "done") === "done" ? "Nothing stands out." : "No finding: what was captured supports no statement about where time could be saved.";
   return (
     <Section id="findings" title="Findings">
       {findings.length === 0 && <p class="quiet">{nothing}</p>}
+      {findings.some((f) => f.plain && f.plain !== f.text) && (
+        <label class="plainly">
+          <input type="checkbox" id="plainly" checked={plainly} onChange={(e) => setPlainly(e.currentTarget.checked)} /> In plain words
+        </label>
+      )}
       <ol class="findings">
         {findings.map((f) => (
           <li key={f.id} class={`finding finding-${f.weight}`}>
             <span class="weight">{weights[f.weight] ?? f.weight}</span>
             <p class="finding-text">
-              <Lead text={f.text} />
+              <Lead text={(plainly && f.plain) || f.text} />
             </p>
-            {f.plain && f.plain !== f.text && <p class="finding-plain">{f.plain}</p>}
           </li>
         ))}
       </ol>
@@ -119,7 +124,7 @@ function Clocks(p: { rows: UtilisationRow[] }) {
 
 /** Two digits of what is far below the peak, as decode often is. */
 function utilised(share: number): string {
-  return share > 0 && share < 0.001 ? `${Number((share * 100).toPrecision(2))} %` : percent(share);
+  return share > 0 && share < 0.0001 ? `${Number((share * 100).toPrecision(2))} %` : percent(share);
 }
 
 const methods: Record<string, string> = { analytic: "model" };
@@ -152,6 +157,9 @@ function PeakText(p: { peak: Peak }) {
   );
 }
 
+/** The runs whose times opportunities are held against. */
+const runs: Record<string, string> = { clean: "clean", nsys: "under nsys" };
+
 export function Opportunities() {
   const model = useModel();
   const items = list(model.result.opportunities);
@@ -180,6 +188,7 @@ export function Opportunities() {
                 <h3>{o.title}</h3>
                 <p class="quiet">
                   {percent(1 - 1 / Math.max(1, o.speedup))} of {model.part.name}
+                  {o.of_ns > 0 && runs[o.times] ? `, ${time(o.of_ns)} ${runs[o.times]}` : ""}
                   {o.speedup >= 1.01 ? `, which would be up to ${digits(o.speedup)} times as fast` : ""}
                   {o.stage && o.stage_gain != null ? `; ${percent(o.stage_gain)} of ${o.stage}` : o.stage ? `; in ${o.stage}` : ""}
                 </p>
@@ -205,11 +214,15 @@ export function Opportunities() {
       </ol>
       {shown.length < items.length && (
         <button type="button" class="more" onClick={() => setAll(true)}>
-          Show {count(items.length - shown.length)} smaller ones
+          {items.length - shown.length === 1 ? "Show a smaller one" : `Show ${count(items.length - shown.length)} smaller ones`}
         </button>
       )}
     </Section>
   );
+}
+
+function stop(text: string): string {
+  return text.endsWith(".") ? text : `${text}.`;
 }
 
 function remarks(o: Operator): string {
@@ -219,12 +232,12 @@ function remarks(o: Operator): string {
 const us = (v: number) => time(v * 1e3);
 const operatorColumns: Column<Operator & { key: number }>[] = [
   { id: "name", head: "Operator", cell: (o) => <span class="mono">{o.name}</span>, key: (o) => o.name },
-  { id: "calls", head: "Calls", width: 5, num: true, cell: (o) => count(o.calls), key: (o) => o.calls },
-  { id: "selfdev", head: "Self GPU", width: 7, num: true, cell: (o) => us(o.self_device_us), key: (o) => o.self_device_us },
-  { id: "totaldev", head: "Total GPU", width: 7, num: true, cell: (o) => us(o.total_device_us), key: (o) => o.total_device_us },
-  { id: "selfcpu", head: "Self CPU", width: 7, num: true, cell: (o) => us(o.self_cpu_us), key: (o) => o.self_cpu_us },
-  { id: "totalcpu", head: "Total CPU", width: 7, num: true, cell: (o) => us(o.total_cpu_us), key: (o) => o.total_cpu_us },
-  { id: "why", head: "Shapes, kernels, remarks", width: 20, cell: (o) => <span class="quiet" title={remarks(o)}>{remarks(o)}</span> },
+  { id: "calls", head: "Calls", width: 4.5, num: true, cell: (o) => count(o.calls), key: (o) => o.calls },
+  { id: "selfdev", head: "Self GPU", width: 6, num: true, cell: (o) => us(o.self_device_us), key: (o) => o.self_device_us },
+  { id: "totaldev", head: "Total GPU", width: 6.2, num: true, cell: (o) => us(o.total_device_us), key: (o) => o.total_device_us },
+  { id: "selfcpu", head: "Self CPU", width: 6, num: true, cell: (o) => us(o.self_cpu_us), key: (o) => o.self_cpu_us },
+  { id: "totalcpu", head: "Total CPU", width: 6.2, num: true, cell: (o) => us(o.total_cpu_us), key: (o) => o.total_cpu_us },
+  { id: "why", head: "Shapes, kernels, remarks", width: 20, wrap: true, cell: (o) => <span class="quiet" title={remarks(o)}>{remarks(o)}</span> },
 ];
 
 export function Operators() {
@@ -233,14 +246,19 @@ export function Operators() {
   if (rows.length === 0) return null;
   const cpuOnly = rows.every((o) => o.total_device_us === 0 && o.self_device_us === 0);
   return (
-    <Section id="operators" title="Operators" lead={`From the torch profiler. Self time leaves out what an operator calls.${cpuOnly ? " No operator has GPU time, so they are in the order of their own CPU time." : ""}`}>
-      <DataTable id="operator-table" caption="Operators" rows={rows} columns={cpuOnly ? operatorColumns.filter((c) => !c.id.endsWith("dev")) : operatorColumns} rowKey={(o) => o.key} sort={cpuOnly ? "selfcpu" : "totaldev"} minWidth={68} />
+    <Section id="operators" title="Operators" lead={`From the torch profiler. ${result.operators_profiled?.text ? `${stop(sentence(result.operators_profiled.text))} ` : ""}Self time leaves out what an operator calls.${cpuOnly ? " No operator has GPU time, so they are in the order of their own CPU time." : ""}`}>
+      <DataTable id="operator-table" caption="Operators" rows={rows} columns={cpuOnly ? operatorColumns.filter((c) => !c.id.endsWith("dev")) : operatorColumns} rowKey={(o) => o.key} sort={cpuOnly ? "selfcpu" : "totaldev"} minWidth={60} />
     </Section>
   );
 }
 
+/** A name begins with a capital, as its neighbours do, unless it is out of a program such as torch.compile. */
+function factName(name: string): string {
+  return /[._]/.test(name) ? name : name.charAt(0).toUpperCase() + name.slice(1);
+}
+
 export function Environment() {
-  const { result } = useModel();
+  const { result, command: ran } = useModel();
   const e = result.environment;
   const w = result.workload;
   const fact = (name: string, value: string | number | undefined): Fact[] => (value ? [{ name, value: String(value) }] : []);
@@ -256,7 +274,7 @@ export function Environment() {
     ...fact("Data type", m?.dtype),
     ...fact("Attention", m?.attention),
     ...fact("KV cache", m?.kv_cache),
-    ...list(w.shape),
+    ...list(w.shape).map((f) => ({ ...f, name: factName(f.name) })),
   ];
   return (
     <Section id="environment" title="Environment">
@@ -292,7 +310,7 @@ export function Environment() {
           <Facts facts={model} />
         </>
       )}
-      {list(w.command).length > 0 && <pre class="command">{command(list(w.command))}</pre>}
+      {ran.length > 0 && <pre class="command">{command(ran)}</pre>}
     </Section>
   );
 }

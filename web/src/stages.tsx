@@ -1,4 +1,4 @@
-import { bytes, digits, milliseconds, percent, prefixed, shares, time } from "./format";
+import { bytes, bytesAt, digits, milliseconds, percent, plural, prefixed, time } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
 import { Absent, Section, Swatch } from "./parts";
@@ -14,20 +14,12 @@ interface Part {
   share: string;
 }
 
-/** Percentages of a split: parts add up to busy and idle, and those to 100. */
-function splitShares(split: Split): { busy: string[]; idle: string[]; sums: [string, string] } {
-  const wall = split.wall_ns;
-  const [busy, idle] = shares([split.busy_ns, split.idle_ns], wall);
-  const of = (parts: Split["busy"], sum: number) => shares(list(parts).map((p) => p.ns), wall, sum).map((s) => s.text);
-  return { busy: of(split.busy, busy!.tenths), idle: of(split.idle, idle!.tenths), sums: [busy!.text, idle!.text] };
-}
-
 function useParts(split: Split): Part[] {
   const { palette } = useModel();
-  const pct = splitShares(split);
+  const share = (ns: number) => percent(ns / Math.max(1, split.wall_ns));
   return [
-    ...list(split.busy).map((p, i) => ({ id: p.id, label: p.label || palette.label(p.id), ns: p.ns, colour: palette.category(p.id), idle: false, share: pct.busy[i]! })),
-    ...list(split.idle).map((p, i) => ({ id: p.id, label: p.label || p.id, ns: p.ns, colour: palette.idle(p.id), idle: true, share: pct.idle[i]! })),
+    ...list(split.busy).map((p) => ({ id: p.id, label: p.label || palette.label(p.id), ns: p.ns, colour: palette.category(p.id), idle: false, share: share(p.ns) })),
+    ...list(split.idle).map((p) => ({ id: p.id, label: p.label || p.id, ns: p.ns, colour: palette.idle(p.id), idle: true, share: share(p.ns) })),
   ].filter((p) => p.ns > 0);
 }
 
@@ -70,7 +62,7 @@ export function Stages() {
   const stages = list(result.stages);
   const divided = stages.some((s) => s.split.wall_ns > 0);
   return (
-    <Section id="time" title="Where the time goes" lead={divided ? "Wall time of each stage: kernels run, by category, and no kernel runs (hatched), by cause. Copies are such a cause; GPU busy above counts them as work." : undefined}>
+    <Section id="time" title="Where the time goes" lead={divided ? "Wall time of each stage under nsys: kernels run, by category, and no kernel runs (hatched), by cause. Copies are such a cause; GPU busy above counts them as work." : undefined}>
       {stages.length === 0 && <Absent what="Stages" />}
       {stages.filter((s) => s.split.wall_ns > 0).map((s) => (
         <StageSplit key={s.name} stage={s} />
@@ -98,11 +90,17 @@ function listed(names: string[]): string {
   return names.length > 4 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
 }
 
+/** What a launch-bound stage could save at most, of the clean time where that is known. */
+function gain(s: Stage): string {
+  const of = (saved: number, whole: number, when: string) => `${time(saved)} of ${time(whole)} ${when} (${percent(saved / Math.max(1, whole))})`;
+  if (s.clean_gain_ns != null && s.clean_ms) return of(s.clean_gain_ns, s.clean_ms * 1e6 * (s.passes || 1), "clean");
+  return of(s.split.gain_ns ?? 0, s.split.wall_ns, "under nsys");
+}
+
 function StageSplit(p: { stage: Stage }) {
   const { name, region, split, sub } = p.stage;
   const regions = list(p.stage.regions);
   const wall = Math.max(1, split.wall_ns);
-  const pct = splitShares(split);
   return (
     <article class="stage" data-stage={name}>
       <h3>
@@ -112,11 +110,11 @@ function StageSplit(p: { stage: Stage }) {
       {split.launch_bound && (
         <p class="callout" role="note">
           <strong>Launch-bound.</strong> The GPU waits for the host more than it works.
-          {split.gain_ns ? ` CUDA graphs or fusion could save at most ${time(split.gain_ns)}, ${percent(split.gain_ns / wall)} of this stage.` : ""} Counters of single kernels matter less until this is solved.
+          {split.gain_ns ? ` Closing these gaps could save at most ${gain(p.stage)}.` : ""} Counters of single kernels matter less until this is solved.
         </p>
       )}
       <p class="numbers">
-        <b>{time(split.wall_ns)}</b> wall; a kernel runs in <b>{time(split.busy_ns)}</b> ({pct.sums[0]}), none in <b>{time(split.idle_ns)}</b> ({pct.sums[1]})
+        <b>{time(split.wall_ns)}</b> wall under nsys; a kernel runs in <b>{time(split.busy_ns)}</b> ({percent(split.busy_ns / wall)}), none in <b>{time(split.idle_ns)}</b> ({percent(split.idle_ns / wall)})
         {p.stage.passes ? `, over ${p.stage.passes} ${p.stage.passes === 1 ? "pass" : "passes"} in the timeline` : ""}
       </p>
       <SplitBar split={split} />
@@ -160,7 +158,7 @@ function Timings(p: { stages: Stage[] }) {
                 <th scope="row">{s.name}</th>
                 {clean && <td class="num">{s.clean_ms != null ? `${milliseconds(s.clean_ms)}${s.clean_std_ms != null ? ` ± ${milliseconds(s.clean_std_ms)}` : ""}` : "–"}</td>}
                 <td class="num">{s.nsys_ms != null ? milliseconds(s.nsys_ms) : "–"}</td>
-                {clean && <td class="num">{s.overhead != null ? percent(s.overhead) : "–"}</td>}
+                {clean && <td class="num">{s.overhead != null ? percent(s.overhead) : s.overhead_why ? <span title={s.overhead_why}>within noise</span> : "–"}</td>}
                 {tokens && <td class="num">{s.tokens_per_s != null ? digits(s.tokens_per_s) : "–"}</td>}
                 {work && <td class="num">{s.flops != null ? prefixed(s.flops, "FLOP") : "–"}</td>}
                 {work && <td class="num">{s.bytes != null ? bytes(s.bytes) : "–"}</td>}
@@ -170,7 +168,21 @@ function Timings(p: { stages: Stage[] }) {
           </tbody>
         </table>
       </div>
+      <OwnClock stages={p.stages} />
     </>
+  );
+}
+
+/** Why the time of a stage under nsys is not that of its NVTX range, where the two differ. */
+function OwnClock(p: { stages: Stage[] }) {
+  const range = (s: Stage) => s.split.wall_ns / (s.passes ?? 1);
+  const apart = p.stages.filter((s) => s.nsys_ms != null && s.nsys_clock !== "range" && (s.passes ?? 0) > 0 && s.split.wall_ns > 0 && Math.abs(range(s) - s.nsys_ms * 1e6) > 0.001 * range(s));
+  if (apart.length === 0) return null;
+  return (
+    <p class="quiet hint" id="own-clock">
+      Times per pass are by the session's own clock, from the first to the last mark of a pass. The NVTX range, which the bars above divide, also holds what the program does around these marks, such as starting and synchronising. A pass of the range under nsys:{" "}
+      {apart.map((s) => `${s.name} ${time(range(s))}`).join(", ")}.
+    </p>
   );
 }
 
@@ -189,13 +201,10 @@ function aggregateName(name: string): string {
   return aggregateNames[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** A value in the unit of its measure; the spread is left out where there is none. */
-function aggregateValue(a: Aggregate, column: keyof Aggregate): string {
-  const v = a[column] as number;
-  if (column === "std" && v === 0) return "";
-  if (a.unit === "ms") return milliseconds(v);
-  if (a.unit === "byte") return bytes(v);
-  return a.unit && a.unit !== "1/s" ? `${digits(v)} ${a.unit}` : digits(v);
+/** The unit of a row, and its values in it; the spread is left out where there is none. */
+function aggregateRow(a: Aggregate, columns: (keyof Aggregate)[]): { unit: string; values: string[] } {
+  const { factor, unit } = a.unit === "byte" ? bytesAt(a.mean) : { factor: 1, unit: a.unit };
+  return { unit, values: columns.map((c) => (c === "std" && a.std === 0 ? "" : digits((a[c] as number) / factor))) };
 }
 
 function Aggregates(p: { rows: Aggregate[] }) {
@@ -210,6 +219,7 @@ function Aggregates(p: { rows: Aggregate[] }) {
           <thead>
             <tr>
               <th scope="col">Measure</th>
+              <th scope="col">Unit</th>
               <th scope="col" class="num">n</th>
               {columns.map((c) => (
                 <th key={c} scope="col" class="num">
@@ -219,17 +229,21 @@ function Aggregates(p: { rows: Aggregate[] }) {
             </tr>
           </thead>
           <tbody>
-            {p.rows.map((a) => (
-              <tr key={a.name}>
-                <th scope="row">{aggregateName(a.name)}</th>
-                <td class="num">{a.name === "token_ms" ? `${a.n} tokens` : a.n}</td>
-                {columns.map((c) => (
-                  <td key={c} class="num">
-                    {aggregateValue(a, c)}
-                  </td>
-                ))}
-              </tr>
-            ))}
+            {p.rows.map((a) => {
+              const { unit, values } = aggregateRow(a, columns);
+              return (
+                <tr key={a.name}>
+                  <th scope="row">{aggregateName(a.name)}</th>
+                  <td>{unit}</td>
+                  <td class="num">{a.name === "token_ms" ? plural(a.n, "token") : a.n}</td>
+                  {values.map((v, i) => (
+                    <td key={i} class="num">
+                      {v}
+                    </td>
+                  ))}
+                </tr>
+              );
+            })}
           </tbody>
         </table>
       </div>

@@ -11,6 +11,8 @@ export interface Column<T> {
   num?: boolean;
   /** Width in rem; the columns without one share the rest. */
   width?: number;
+  /** Long texts take several lines, unless the table has too many rows for that. */
+  wrap?: boolean;
   cell: (row: T) => ComponentChildren;
   /** What to sort by; a column without it cannot be sorted. */
   key?: (row: T) => number | string;
@@ -31,7 +33,8 @@ interface Props<T> {
   rowHeight?: number;
 }
 
-const plainRows = 60; // more rows than that are drawn as they scroll into view
+const plainRows = 60; // more rows than that scroll in a box and are drawn as they come into view
+const wrappedRows = 400; // as many are drawn at once where rows differ in height
 const paperRows = 50;
 
 /** A table that sorts, and draws only the rows in view where there are many. */
@@ -39,7 +42,8 @@ export function DataTable<T>(p: Props<T>) {
   const [sort, setSort] = useState({ id: p.sort ?? "", up: p.ascending ?? false });
   const printing = usePrinting();
   const rows = useMemo(() => sorted(p.rows, p.columns.find((c) => c.id === sort.id), sort.up), [p.rows, p.columns, sort]);
-  const virtual = rows.length > plainRows && !printing;
+  const tall = rows.length > plainRows && !printing;
+  const virtual = tall && (rows.length > wrappedRows || !p.columns.some((c) => c.wrap));
   const scroller = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [active, setActive] = useState(0);
@@ -111,7 +115,7 @@ export function DataTable<T>(p: Props<T>) {
       <div
         ref={scroller}
         id={p.id}
-        class={virtual ? "scroll tall" : "scroll"}
+        class={tall ? "scroll tall" : "scroll"}
         role="region"
         aria-label={`${p.caption}, ${count(rows.length)} rows`}
         tabIndex={0}
@@ -167,7 +171,7 @@ export function DataTable<T>(p: Props<T>) {
                         {c.cell(row)}
                       </th>
                     ) : (
-                      <td key={c.id} class={c.num ? "num" : undefined}>
+                      <td key={c.id} class={c.num ? "num" : c.wrap && !virtual ? "wrap" : undefined}>
                         {c.cell(row)}
                       </td>
                     ),

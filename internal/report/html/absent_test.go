@@ -80,7 +80,7 @@ func TestFailedRunSaysSo(t *testing.T) {
 }
 
 // Shares are rounded as in the Markdown reports, so that both say the same.
-func TestSharesAddUp(t *testing.T) {
+func TestSharesAreRounded(t *testing.T) {
 	r := sample()
 	r.Stages = r.Stages[:1]
 	r.Stages[0].Split = analysis.Split{WallNS: 10_000_000, BusyNS: 6_666_667, IdleNS: 3_333_333,
@@ -88,7 +88,7 @@ func TestSharesAddUp(t *testing.T) {
 		Idle: []analysis.TimePart{{ID: "launch", Label: "A", NS: 1_111_111}, {ID: "python", Label: "B", NS: 1_111_111}, {ID: "sync", Label: "C", NS: 1_111_111}}}
 	p := open(t, r)
 	got := eval[string](p, `[...document.querySelectorAll("article.stage .legend b")].map((b) => b.textContent.replace("\u00a0", " ")).join(", ")`)
-	if want := "44.5 %, 22.2 %, 11.1 %, 11.1 %, 11.1 %"; got != want {
+	if want := "44.4 %, 22.2 %, 11.1 %, 11.1 %, 11.1 %"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -95,7 +95,7 @@ func TestLarge(t *testing.T) {
 	if got := eval[int](p, `document.querySelectorAll("*").length`); got > 12_000 {
 		t.Errorf("%d elements", got)
 	}
-	if got := p.text("#kernel-count"); !strings.HasPrefix(got, "6,000 rows") {
+	if got := p.text("#kernel-count"); !strings.HasPrefix(got, "6,000 kernels by grid and block") {
 		t.Errorf("count: %s", got)
 	}
 	eval[chromedp.Void](p, `document.querySelector("#kernel-table").scrollTop = 1e9`)
@@ -114,7 +114,11 @@ func TestPrint(t *testing.T) {
 	p := open(t, large())
 	p.media("", "dark")
 	p.wait(`document.documentElement.dataset.theme === "dark"`)
-	eval[chromedp.Void](p, `window.seen = {}; addEventListener("beforeprint", () => { window.seen = { theme: document.documentElement.dataset.theme, rows: document.querySelectorAll("#kernel-table tbody tr").length } })`)
+	eval[chromedp.Void](p, `window.seen = {}; addEventListener("beforeprint", () => { window.seen = { theme: document.documentElement.dataset.theme, rows: document.querySelectorAll("#kernel-table tbody tr").length, closed: document.querySelectorAll("main details:not([open])").length } })`)
+	closed := eval[int](p, `document.querySelectorAll("main details:not([open])").length`)
+	if closed == 0 {
+		t.Fatal("the page has nothing to unfold")
+	}
 	pdf, err := chromedp.Run(p.ctx, chromedp.PrintToPDF(chromedp.PDFPrintBackground()))
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +126,8 @@ func TestPrint(t *testing.T) {
 	if !bytes.HasPrefix(pdf, []byte("%PDF-")) || len(pdf) < 20_000 {
 		t.Errorf("a PDF of %d bytes", len(pdf))
 	}
-	p.wait(`window.seen.theme === "light" && window.seen.rows === 50`)
+	p.wait(`window.seen.theme === "light" && window.seen.rows === 50 && window.seen.closed === 0`)
+	p.wait(fmt.Sprintf(`document.querySelectorAll("main details:not([open])").length === %d`, closed))
 	p.wait(`document.documentElement.dataset.theme === "dark" && document.querySelectorAll("#kernel-table tbody tr").length < 50`)
 	p.media("print", "light")
 	if eval[bool](p, `[...document.querySelectorAll(".toolbar, .bar, .contents")].some(e => e.getClientRects().length > 0)`) {

@@ -51,6 +51,54 @@ func TestOpensWithNothing(t *testing.T) {
 	}
 }
 
+// A finding is said once: in technical words, or in plain ones on request.
+func TestFindingsInPlainWords(t *testing.T) {
+	r := sample()
+	r.Findings = []analysis.Finding{{ID: "a", Weight: "high", Text: "decode is launch-bound: 9.5 %", Plain: "The GPU waits."}, {ID: "b", Weight: "low", Text: "no other words"}}
+	p := open(t, r)
+	if got := p.text(".findings"); !strings.Contains(got, "launch-bound") || strings.Contains(got, "waits") {
+		t.Errorf("technical words: %s", got)
+	}
+	p.click("#plainly")
+	p.wait(`document.querySelector(".finding-text").textContent === "The GPU waits."`)
+	if got := p.text(".findings"); strings.Contains(got, "launch-bound") || !strings.Contains(got, "no other words") {
+		t.Errorf("plain words: %s", got)
+	}
+}
+
+// The clock of the session and the NVTX range are two times of one stage, and the
+// page says so where they differ.
+func TestTwoClocks(t *testing.T) {
+	r := sample()
+	for i := range r.Stages {
+		nsys := float64(r.Stages[i].Split.WallNS) / float64(max(r.Stages[i].Passes, 1)) / 1e6
+		r.Stages[i].NsysMS = &nsys
+	}
+	if p := open(t, r); eval[bool](p, `!!document.querySelector("#own-clock")`) {
+		t.Error("the same time is explained as two")
+	}
+	nsys := *r.Stages[0].NsysMS * 0.75
+	r.Stages[0].NsysMS = &nsys
+	p := open(t, r)
+	if got := p.text("#own-clock"); !strings.Contains(got, "session's own clock") || !strings.Contains(got, "under nsys: "+r.Stages[0].Name+" ") || strings.Contains(got, r.Stages[1].Name+" ") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// The call that plays a recording is not the command that was recorded.
+func TestCommandOfARecording(t *testing.T) {
+	r := sample()
+	r.Source.Recorded = true
+	r.Workload.Command = []string{"deepprof", "demo", "--output", "x"}
+	if p := open(t, r); strings.Contains(p.text("#environment"), "deepprof demo") {
+		t.Error("the call of the demo is shown as the command of the workload")
+	}
+	r.Workload.Command = []string{"deepprof", "run", "session=llm"}
+	if p := open(t, r); !strings.Contains(p.text("#environment"), "deepprof run session=llm") {
+		t.Error("the recorded command is not shown")
+	}
+}
+
 func TestSort(t *testing.T) {
 	p := open(t, sample())
 	if got := eval[string](p, firstKernel); !strings.HasPrefix(got, "nvjet") {
@@ -82,7 +130,7 @@ func TestSearch(t *testing.T) {
 	eval[chromedp.Void](p, `document.activeElement.select()`)
 	p.press("flash FWD")
 	p.wait(`document.querySelectorAll("#kernel-table tbody tr").length === 1`)
-	if got := p.text("#kernel-count"); !strings.HasPrefix(got, "1 of 4 rows, 3.00 ms") {
+	if got := p.text("#kernel-count"); !strings.HasPrefix(got, "1 of 4 kernels by grid and block, 3.00 ms") {
 		t.Errorf("count: %s", got)
 	}
 	p.press(" nothing")
@@ -177,7 +225,7 @@ func TestKernelPage(t *testing.T) {
 		t.Error("the overview is still shown")
 	}
 	for selector, want := range map[string]string{
-		"#limiter":  "tensor pipe (bf16) sm__pipe_tensor_op_hmma 81.0 % in use",
+		"#limiter":  "tensor pipe (bf16) 81 % in use",
 		"#rules":    "local estimate 18.6 %",
 		"#counters": "Compute (SM) Throughput sm__throughput.avg.pct_of_peak_sustained_elapsed 81.4 %",
 	} {

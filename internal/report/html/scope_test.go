@@ -25,12 +25,12 @@ func TestScope(t *testing.T) {
 		t.Errorf("the scope is told as %q", got)
 	}
 	tiles := p.text("#totals")
-	for _, want := range []string{"Wall time 40.0 ms of 520 ms recorded", "GPU busy 75.0 %", "Kernel launches 454 4 names; 2,000 outside"} {
+	for _, want := range []string{"Wall time under nsys 40.0 ms of 520 ms recorded", "GPU busy 75.0 %", "Kernel launches 454 4 names; 2,000 outside"} {
 		if !strings.Contains(tiles, want) {
 			t.Errorf("%q is not in the totals: %s", want, tiles)
 		}
 	}
-	if got := p.text("#opportunities"); !strings.Contains(got, "by seconds of prefill") || strings.Contains(got, "whole run") {
+	if got := p.text("#opportunities"); !strings.Contains(got, "by seconds of prefill") || strings.Contains(got, "whole timeline") {
 		t.Errorf("opportunities: %s", got)
 	}
 	shown := func(from, to float64) {
@@ -57,7 +57,7 @@ func TestWithoutAScope(t *testing.T) {
 	if eval[int](p, `document.querySelectorAll("#scope, .scope-tag, #zoom-scope").length`) != 0 {
 		t.Error("the page names a scope that there is not")
 	}
-	if got := p.text("#opportunities"); !strings.Contains(got, "whole run") {
+	if got := p.text("#opportunities"); !strings.Contains(got, "whole timeline") {
 		t.Errorf("opportunities: %s", got)
 	}
 }

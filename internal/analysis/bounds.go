@@ -1,0 +1,108 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// The runs that a saving is held against.
+const (
+	timesClean = "clean"
+	timesNsys  = "nsys"
+)
+
+// maxCleanMS bounds what is taken for a time: a year.
+const maxCleanMS = maxSpan / 1e6
+
+// shortest is how long a clean pass must be at least, as a share of the time in
+// which kernels run: it cannot be much shorter than they are.
+const shortest = 0.9
+
+// cleanNS is how long the passes of a stage that the timeline holds take without
+// the profiler. It is not known without a clean run of the same shape, where
+// passes run at the same time, nor where it is too short for the kernels in it.
+func (a *analyzer) cleanNS(s *Stage) (int64, bool) {
+	if s.CleanMS == nil || s.Passes == 0 || s.Split.WallNS == 0 || !a.alike() || a.overlap(s) {
+		return 0, false
+	}
+	ms := *s.CleanMS * float64(s.Passes)
+	if !(ms > 0 && ms < maxCleanMS) || ms*1e6 < shortest*float64(s.Split.BusyNS) {
+		return 0, false
+	}
+	return int64(math.Round(ms * 1e6)), true
+}
+
+// stageNS is the time of a stage: clean, or else under nsys.
+func (a *analyzer) stageNS(s *Stage) (ns int64, clean bool) {
+	if ns, ok := a.cleanNS(s); ok {
+		return ns, true
+	}
+	return s.Split.WallNS, false
+}
+
+// bounded is what idle time of so many nanoseconds under nsys can be at most
+// without the profiler: no more than the clean time leaves beside GPU work. A
+// clean run that was slower, because something disturbed it, has more of it.
+func (a *analyzer) bounded(s *Stage, ns int64) int64 {
+	clean, ok := a.cleanNS(s)
+	if !ok {
+		return ns
+	}
+	idle := max(0, clean-s.Split.BusyNS)
+	if had := s.Split.IdleNS; had > 0 && idle > had {
+		return min(idle, int64(math.Round(float64(ns)*float64(idle)/float64(had))))
+	}
+	return min(ns, idle)
+}
+
+// span is the time that savings are held against: that of the scope, or of the
+// timeline, in which stages last as long as in the clean run where one tells.
+func (a *analyzer) span() (ns int64, times string) {
+	wall := a.wallNS()
+	ns, times = wall, timesNsys
+	for _, s := range a.stagesInScope() {
+		if clean, ok := a.cleanNS(s); ok {
+			ns, times = ns+clean-s.Split.WallNS, timesClean
+		}
+	}
+	if ns <= 0 { // stages that lie in each other
+		return wall, timesNsys
+	}
+	return ns, times
+}
+
+// boundText says which times a bound of idle time rests on.
+func (a *analyzer) boundText(s *Stage) string {
+	clean, ok := a.cleanNS(s)
+	if !ok {
+		return " Times are those under nsys, in which gaps are larger than without it."
+	}
+	passes := "a clean pass takes"
+	if s.Passes > 1 {
+		passes = fmt.Sprintf("%d clean passes take", s.Passes)
+	}
+	how := "but no more than a clean run has"
+	if clean-s.Split.BusyNS > s.Split.IdleNS {
+		how = "scaled to the clean run, which was slower"
+	}
+	return fmt.Sprintf(" The gaps are those under nsys, %s: %s %s, and kernels run for %s of it.", how, passes, duration(clean), duration(s.Split.BusyNS))
+}
+
+// usesTorch tells whether advice for PyTorch fits what was run.
+func (a *analyzer) usesTorch() bool {
+	return len(a.res.Operators) > 0 ||
+		slices.ContainsFunc(a.res.Environment.Software, func(f Fact) bool { return f.Name == "PyTorch" }) ||
+		slices.ContainsFunc(a.res.Kernels, func(k Kernel) bool {
+			return strings.Contains(k.Name, "at::native") || strings.HasPrefix(k.Name, "triton_")
+		})
+}
+
+// advice chooses what fits the program.
+func (a *analyzer) advice(torch, other string) string {
+	if a.usesTorch() {
+		return torch
+	}
+	return other
+}

@@ -1,0 +1,208 @@
+package analysis
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func ptr(x float64) *float64 { return &x }
+
+// What gaps can save is held against the clean run.
+func TestBounds(t *testing.T) {
+	const ms = 1_000_000
+	for _, c := range []struct {
+		name             string
+		clean            *float64
+		passes           int
+		wall, busy, gaps int64 // under nsys
+		want             int64
+		says             string
+	}{
+		{"larger than a clean pass has", ptr(245), 1, 291 * ms, 28 * ms, 260 * ms, 217 * ms, "a clean pass takes 245.0 ms"},
+		{"smaller", ptr(245), 1, 291 * ms, 28 * ms, 20 * ms, 20 * ms, "no more than a clean run has"},
+		{"several passes", ptr(10), 3, 60 * ms, 6 * ms, 50 * ms, 24 * ms, "3 clean passes take 30.0 ms"},
+		{"the clean run was slower", ptr(11), 1, 6 * ms, ms, 4 * ms, 8 * ms, "scaled to the clean run"},
+		{"kernels fill the clean pass", ptr(9.8), 1, 12 * ms, 10 * ms, 2 * ms, 0, "no more"},
+		{"no clean run", nil, 1, 12 * ms, 2 * ms, 10 * ms, 10 * ms, "Times are those under nsys"},
+		{"a clean run of something else", ptr(1), 1, 12 * ms, 5 * ms, 7 * ms, 7 * ms, "Times are those under nsys"},
+	} {
+		a := &analyzer{res: newResult(Input{})}
+		s := &Stage{Name: "x", CleanMS: c.clean, Passes: c.passes, Split: Split{WallNS: c.wall, BusyNS: c.busy, IdleNS: c.wall - c.busy}}
+		if got := a.bounded(s, c.gaps); got != c.want {
+			t.Errorf("%s: at most %d ns, want %d", c.name, got, c.want)
+		}
+		if text := a.boundText(s); !strings.Contains(text, c.says) {
+			t.Errorf("%s: %s", c.name, text)
+		}
+	}
+}
+
+// The savings of a run with a clean run add up to no more than it takes.
+func TestSavingsWithinCleanTime(t *testing.T) {
+	in, err := FromRun(toyRun(t, "1.1", "0.115"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := analyzed(t, in)
+	d, p := stageNamed(t, r, "decode"), stageNamed(t, r, "prefill")
+	of := r.Totals.WallNS - d.Split.WallNS - p.Split.WallNS + 230_000 + 2_200_000
+	found := false
+	for _, o := range r.Opportunities {
+		if o.Times != timesClean || o.OfNS != of {
+			t.Errorf("%s is held against %d ns (%s), want %d of clean stages", o.ID, o.OfNS, o.Times, of)
+		}
+		if o.ID != "gaps-launch-decode" {
+			continue
+		}
+		found = true
+		want := float64(230_000 - d.Split.BusyNS) // two passes of 0.115 ms
+		if math.Abs(o.Seconds*1e9-want) > 1 || math.Abs(*o.StageGain-want/230_000) > 1e-9 || !strings.Contains(o.Assumption, "2 clean passes take 230.0 \u00b5s") {
+			t.Errorf("%+v, want %g ns", o, want)
+		}
+	}
+	if !found {
+		t.Errorf("no gaps in decode: %+v", r.Opportunities)
+	}
+}
+
+// Of a kernel that runs in several stages, a stage gains what it saves there.
+func TestStageGainOfKernels(t *testing.T) {
+	a := &analyzer{res: newResult(Input{}), tl: &timed{}}
+	a.res.Totals.WallNS, a.res.Totals.KernelNS = 10_000, 2_500
+	a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 2_000, BusyNS: 2_000}}}
+	a.stageRegions = [][]uint32{nil}
+	a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: 2_500, Calls: 25, Attained: ptr(0.9), Stages: []StageTime{{"gemm", 20, 2_000}}}}
+	a.roofSavings()
+	o := a.res.Opportunities[0]
+	if math.Abs(o.Seconds-250e-9) > 1e-15 || o.Stage != "gemm" || math.Abs(*o.StageGain-0.1) > 1e-9 {
+		t.Errorf("%+v with a gain of %v, want 0.1 of the stage", o, *o.StageGain)
+	}
+}
+
+// graphScene is two launches of a graph of three kernels each.
+func graphScene() scene {
+	return scene{
+		calls: []sceneCall{{0, 100, "cudaGraphLaunch_v10000", 0}, {2_000, 2_100, "cudaGraphLaunch_v10000", 0}},
+		kernels: []sceneKernel{
+			{200, 300, "gemm", 0, 0}, {350, 450, "relu", 0, 0}, {500, 600, "gemm", 0, 0},
+			{2_200, 2_300, "gemm", 1, 0}, {2_350, 2_450, "relu", 1, 1}, {2_500, 2_600, "gemm", 1, 0},
+		},
+		ranges: [][2]int64{{0, 2_600}}, end: 2_600,
+	}
+}
+
+// Time between nodes of one graph is no launching: no host is involved.
+func TestBetweenNodes(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		nodes bool
+		want  map[string]int64
+		title string
+	}{
+		{"nodes of graphs", true, map[string]int64{"gemm": 400, "elementwise": 200, "launch": 400, "graph": 200, "python": 1_400}, "Close the gaps between the CUDA graphs of r0"},
+		{"kernels of one call that is no graph", false, map[string]int64{"gemm": 400, "elementwise": 200, "launch": 600, "python": 1_400}, "Close the gaps between launches in r0"},
+	} {
+		tl := graphScene().timeline()
+		for i := range tl.Kernels {
+			if c.nodes {
+				tl.Kernels[i].GraphNode = 1<<32 + int64(i)
+			}
+		}
+		r := take(t, tl, Thresholds{})
+		s := r.Stages[0]
+		got := parts(&s.Split)
+		for id, ns := range c.want {
+			if got[id] != ns {
+				t.Errorf("%s: %s %d ns, want %d", c.name, id, got[id], ns)
+			}
+		}
+		if s.Split.GainNS != c.want["launch"]+c.want["python"] || s.Kernels != 6 || (s.GraphKernels == 6) != c.nodes || s.fromGraphs() != c.nodes {
+			t.Errorf("%s: gain %d, %d of %d kernels from graphs", c.name, s.Split.GainNS, s.GraphKernels, s.Kernels)
+		}
+		for _, o := range r.Opportunities {
+			switch o.ID {
+			case "gaps-launch-r0":
+				if o.Title != c.title || strings.Contains(o.How, "cuda_graph_trace=graph") != c.nodes || strings.Contains(o.How, "Capture the steady part") == c.nodes {
+					t.Errorf("%s: %s: %s", c.name, o.Title, o.How)
+				}
+			case "gaps-graph-r0":
+				if !c.nodes || math.Abs(o.Seconds-200e-9) > 1e-15 || !strings.Contains(o.Title, "fewer nodes") {
+					t.Errorf("%s: %+v", c.name, o)
+				}
+			}
+		}
+		if f := findingNamed(r, "launch-bound-r0"); f == nil || strings.Contains(f.Text, "CUDA graphs or fusion can gain") == c.nodes {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
+// Chains need two kernels that differ, and one that computes.
+func TestChains(t *testing.T) {
+	type link struct {
+		kernel   uint32
+		ns       int64
+		computes bool
+	}
+	for _, c := range []struct {
+		name  string
+		links []link
+		want  int64
+	}{
+		{"two that differ", []link{{1, 100, true}, {2, 40, false}}, 40},
+		{"one in a loop", []link{{1, 100, true}, {1, 100, true}, {1, 100, true}}, 0},
+		{"a loop within a chain counts once", []link{{1, 100, true}, {1, 90, true}, {2, 40, true}}, 40},
+		{"one that comes again", []link{{1, 100, true}, {2, 40, true}, {1, 100, true}}, 140},
+		{"copies alone", []link{{1, 100, false}, {2, 40, false}}, 0},
+		{"one alone", []link{{1, 100, true}}, 0},
+	} {
+		var x chain
+		for _, l := range c.links {
+			x.fuse(l.kernel, l.ns, l.computes)
+		}
+		if got := x.saves(); got != c.want {
+			t.Errorf("%s: saves %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// Advice for PyTorch is for programs that use it.
+func TestAdviceFitsTheProgram(t *testing.T) {
+	s := scene{calls: []sceneCall{{0, 1, "cudaLaunchKernel", 0}}, end: 1000}
+	for _, c := range []struct {
+		name  string
+		torch bool
+	}{{"relu", false}, {"at::native::relu", true}} {
+		s.kernels = []sceneKernel{{0, 100, c.name, 0, 0}, {100, 400, "gelu", 0, 0}}
+		for _, o := range take(t, s.timeline(), Thresholds{}).Opportunities {
+			if o.Kind == "fusion" && strings.Contains(o.How, "torch") != c.torch {
+				t.Errorf("%s: %s", c.name, o.How)
+			}
+		}
+	}
+}
+
+// Conversions of layout are a category and can be avoided.
+func TestLayoutConversions(t *testing.T) {
+	s := scene{calls: []sceneCall{{0, 1, "cudaLaunchKernel", 0}}, end: 1000, ranges: [][2]int64{{0, 1000}}, kernels: []sceneKernel{
+		{0, 100, "void cudnn::ops::nchwToNhwcKernel<__nv_bfloat16>(int)", 0, 0},
+		{100, 400, "sm90_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc", 0, 0},
+		{400, 450, "void cudnn::ops::nhwcToNchwKernel<__nv_bfloat16>(int)", 0, 0},
+	}}
+	r := take(t, s.timeline(), Thresholds{})
+	for _, c := range r.Categories {
+		if want := map[string]int64{"layout": 150, "convolution": 300}[c.ID]; c.NS != want {
+			t.Errorf("%s %d ns, want %d", c.ID, c.NS, want)
+		}
+	}
+	for _, o := range r.Opportunities {
+		if o.ID == "copies-layout" {
+			if math.Abs(o.Seconds-150e-9) > 1e-15 || o.Stage != "r0" || math.Abs(*o.StageGain-0.15) > 1e-9 || !strings.Contains(o.Title, "channels_last") {
+				t.Errorf("%+v", o)
+			}
+			return
+		}
+	}
+	t.Errorf("not found: %+v", r.Opportunities)
+}

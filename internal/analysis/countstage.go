@@ -1,0 +1,175 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/gpu"
+)
+
+// stageCounts are the counts of the launches in a stage, by the counted ones
+// that stand for them. Nothing is added for kernels that were not counted.
+type stageCounts struct {
+	ops   map[gpu.DType]float64
+	bytes float64
+	// Shares of the kernel time whose FLOPs, and whose bytes, were counted.
+	opsCover, bytesCover float64
+	// What of them is of launches unlike any counted one, by their time.
+	opsScaled, bytesScaled float64
+}
+
+// countStage is nil where nothing was counted.
+func (a *analyzer) countStage(stage int) *stageCounts {
+	if len(a.launchOf) == 0 || a.tl == nil || a.res.Stages[stage].Passes == 0 {
+		return nil
+	}
+	out := &stageCounts{ops: map[gpu.DType]float64{}}
+	var withOps, withBytes, total int64
+	for _, id := range a.stageRegions[stage] { // kernels that have no row
+		if c := a.tl.inRegion[regionGroup{id, noKernel}]; c != nil {
+			total += c.ns
+		}
+	}
+	stands := a.standing(stage)
+	for k := range a.res.Kernels {
+		calls, ns := a.inStage(stage, k, a.tl.inRegion)
+		total += ns
+		l := a.launchOf[k]
+		if l == nil || calls == 0 {
+			continue
+		}
+		spoken := l.counts()
+		_, moved := spoken.bytes[levelDRAM]
+		if spoken.computed() {
+			withOps += ns
+		}
+		if moved {
+			withBytes += ns
+		}
+		if stands[k] == nil {
+			out.add(spoken, spoken, stood{amount: float64(calls)})
+		}
+		for _, s := range stands[k] {
+			out.add(s.launch.counts(), spoken, s)
+		}
+	}
+	if total == 0 {
+		return nil
+	}
+	out.opsCover, out.bytesCover = float64(withOps)/float64(total), float64(withBytes)/float64(total)
+	return out
+}
+
+// add counts a launch for those that it stands for; what it lacks is taken from
+// the one that speaks for its kernel.
+func (c *stageCounts) add(d, spoken *done, s stood) {
+	ops, moved := d, d
+	if !ops.computed() {
+		ops = spoken
+	}
+	if _, ok := moved.bytes[levelDRAM]; !ok {
+		moved = spoken
+	}
+	if ops.computed() {
+		for dtype, n := range ops.flops {
+			c.ops[dtype] += n * s.amount
+			c.opsScaled += n * s.scaled
+		}
+	}
+	c.bytes += moved.bytes[levelDRAM] * s.amount
+	c.bytesScaled += moved.bytes[levelDRAM] * s.scaled
+}
+
+func (c *stageCounts) allOps() float64 {
+	sum := 0.0
+	for _, n := range c.ops {
+		sum += n
+	}
+	return sum
+}
+
+// A stood is a counted launch and how many launches of a stage it stands for,
+// with those of another duration, which are taken in proportion to their time.
+type stood struct {
+	launch         *launch
+	amount, scaled float64 // scaled is part of amount
+}
+
+// standing tells for each kernel which counted launches stand for it in a stage.
+// It has nothing without a report of regions.
+func (a *analyzer) standing(stage int) map[int][]stood {
+	if a.regionReport == nil {
+		return nil
+	}
+	out := map[int][]stood{}
+	add := func(k int, l *launch, amount float64, scaled bool) {
+		i := slices.IndexFunc(out[k], func(s stood) bool { return s.launch == l })
+		if i < 0 {
+			i = len(out[k])
+			out[k] = append(out[k], stood{launch: l})
+		}
+		out[k][i].amount += amount
+		if scaled {
+			out[k][i].scaled += amount
+		}
+	}
+	take := func(i int, path string) {
+		k := int(a.tl.kernel[i])
+		if a.tl.kernel[i] == noKernel || a.launchOf[k] == nil {
+			return
+		}
+		found := false
+		a.regionReport.Stand(i, path, func(result int, amount float64, scaled bool) {
+			if result < len(a.counted) {
+				found = true
+				add(k, a.counted[result], amount, scaled)
+			}
+		})
+		if !found {
+			add(k, a.launchOf[k], 1, false)
+		}
+	}
+	ids := a.stageRegions[stage]
+	for i := range a.tl.t.Kernels {
+		if len(ids) == 0 {
+			if a.scope == nil || a.scope.kernels[i] {
+				take(i, "")
+			}
+			continue
+		}
+		_, all := a.tl.around(i)
+		for _, id := range all {
+			if slices.Contains(ids, id) {
+				take(i, a.tl.regions[id-1].Path)
+			}
+		}
+	}
+	return out
+}
+
+// worthTelling is the share from which it is told that counts go by time.
+const worthTelling = 0.01
+
+// scaledWords tells of what, and how much of it, counts go by time.
+func scaledWords(part, whole float64, what string) string {
+	if whole <= 0 || part/whole < worthTelling {
+		return ""
+	}
+	return fmt.Sprintf("%.0f %% of its %s is that of launches which last much longer or shorter than those counted of the same kernel, grid and block: their counts are taken in proportion to time", part/whole*100, what)
+}
+
+// noteScaled tells of each region how much of its counters is taken by time.
+func (a *analyzer) noteScaled() {
+	if a.regionReport == nil {
+		return
+	}
+	for i := range a.res.Regions {
+		r := &a.res.Regions[i]
+		if r.Counters == nil || r.Counters.Method != "kernel" {
+			continue
+		}
+		if p := a.regionReport.Part(r.Path, r.Style, r.Domain, r.Process, r.Device); p != nil {
+			r.Counters.Note = joinWords(scaledWords(float64(p.Inclusive.ScaledNS), float64(p.Inclusive.KernelNS), "kernel time"), r.Counters.Note)
+		}
+	}
+}

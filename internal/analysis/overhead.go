@@ -1,0 +1,98 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/deepprof/deepprof/internal/workload"
+)
+
+// What Stage.NsysMS was measured by.
+const (
+	clockOfWorkload = "workload"
+	clockOfRange    = "range"
+)
+
+const (
+	// overheadLimit is the overhead of the timeline's capture from which a
+	// lighter preset is advised.
+	overheadLimit = 0.25
+	// clearSpreads is how many standard deviations of the clean times a
+	// difference must have to be one.
+	clearSpreads = 2
+	// wideSpread is the standard deviation, as a share of the mean, from which
+	// clean times say nothing of an overhead.
+	wideSpread = 0.25
+	// clearlySlower is how much slower than the profiled run a clean one must be
+	// for it to be told.
+	clearlySlower = 0.05
+)
+
+// overheadOf is how much longer a pass took under nsys than clean, or why that
+// cannot be told. No profiler makes a program faster.
+func overheadOf(clean workload.Distribution, nsys float64) (*float64, string) {
+	mean, std := *clean.Mean, or0(clean.Std)
+	over := nsys/mean - 1
+	switch {
+	case over < 0:
+		return nil, "within the noise: it took no longer under nsys than clean (" + spread(mean, std) + ")"
+	case std > wideSpread*mean:
+		return nil, "within the noise: its clean times differ too much (" + spread(mean, std) + ")"
+	case nsys-mean < clearSpreads*std:
+		return nil, fmt.Sprintf("within the noise: it took %+.1f %% under nsys, and its clean times differ by as much (%s)", over*100, spread(mean, std))
+	}
+	return &over, ""
+}
+
+func spread(mean, std float64) string {
+	if std == 0 {
+		return fmt.Sprintf("%.3g ms", mean)
+	}
+	return fmt.Sprintf("%.3g ms \u00b1 %.2g ms", mean, std)
+}
+
+// tellOverhead compares the clean run with that under nsys.
+func (a *analyzer) tellOverhead() {
+	for i := range a.res.Stages {
+		s := &a.res.Stages[i]
+		if busy := float64(s.Split.BusyNS) / float64(max(1, s.Passes)) / 1e6; s.CleanMS != nil && a.alike() && *s.CleanMS < shortest*busy && !a.overlap(s) {
+			a.warn("clean-short-"+s.Name, "check that both runs do the same", "a clean pass of %s took %.3g ms, but its kernels run for %.3g ms under nsys: the two do not do the same, and savings are held against the time under nsys", s.Name, *s.CleanMS, busy)
+		}
+		if s.Overhead == nil && s.OverheadWhy == "" {
+			continue
+		}
+		times := fmt.Sprintf("%s clean, %.3f ms under nsys: ", cleanText(s), *s.NsysMS)
+		if s.Overhead == nil {
+			a.res.Method.Overhead = append(a.res.Method.Overhead, Fact{s.Name, times + "within the noise"})
+			a.tellNoise(s)
+			continue
+		}
+		a.res.Method.Overhead = append(a.res.Method.Overhead, Fact{s.Name, times + fmt.Sprintf("%+.1f %%", *s.Overhead*100)})
+		if *s.Overhead > overheadLimit {
+			next := "use pipeline/nsys=light"
+			if s.fromGraphs() {
+				next = "use pipeline/nsys=light (pipeline.nsys.cuda_graph_trace=graph), which traces CUDA graphs as a whole"
+			}
+			a.warn("overhead-"+s.Name, next, "%s took %.0f %% longer under nsys than clean: gaps in the timeline are larger than in the clean run", s.Name, *s.Overhead*100)
+		}
+	}
+}
+
+func cleanText(s *Stage) string {
+	if std := or0(s.CleanStdMS); std > 0 {
+		return fmt.Sprintf("%.3f ms \u00b1 %.3f ms", *s.CleanMS, std)
+	}
+	return fmt.Sprintf("%.3f ms", *s.CleanMS)
+}
+
+// tellNoise warns of clean times that cannot be trusted as they are.
+func (a *analyzer) tellNoise(s *Stage) {
+	const next = "repeat on a quiet machine, with more passes (infer.repeats)"
+	less := 1 - *s.NsysMS / *s.CleanMS
+	switch std := or0(s.CleanStdMS); {
+	case less > clearlySlower:
+		a.warn("clean-slower-"+s.Name, next, "the clean run of %s was slower than the profiled one, which took %.0f %% less time (%s clean, %.3g ms under nsys): the host was disturbed, and what rests on the clean time, such as MFU and MBU, looks worse than it is",
+			s.Name, less*100, spread(*s.CleanMS, std), *s.NsysMS)
+	case std > wideSpread**s.CleanMS:
+		a.warn("clean-spread-"+s.Name, next, "the clean times of %s differ too much from pass to pass (%s) for the overhead of nsys to be told, and what rests on their mean is as uncertain", s.Name, spread(*s.CleanMS, std))
+	}
+}

@@ -1,0 +1,95 @@
+package analysis
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/workload"
+)
+
+// A difference that lies within the noise is no overhead, and no reason for a
+// lighter capture.
+func TestOverhead(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		clean, std, nsys float64
+		want             float64 // 0 is none
+		why, warning     string
+	}{
+		{"clear", 10, 0.1, 12, 0.2, "", ""},
+		{"heavy", 10, 0.1, 15, 0.5, "", "overhead-x"},
+		{"one clean pass", 10, 0, 12, 0.2, "", ""},
+		{"the clean run was slower", 10.308, 1.2, 8.717, 0, "no longer under nsys", "clean-slower-x"},
+		{"a little slower", 10, 0.1, 9.9, 0, "no longer under nsys", ""},
+		{"within two deviations", 10, 1.5, 12.9, 0, "differ by as much", ""},
+		{"spread too far", 0.127, 0.182, 0.625, 0, "differ too much", "clean-spread-x"},
+	} {
+		over, why := overheadOf(workload.Distribution{N: 3, Mean: &c.clean, Std: &c.std}, c.nsys)
+		if (over != nil) != (c.want > 0) || over != nil && (*over < c.want-1e-9 || *over > c.want+1e-9) || !strings.Contains(why, c.why) || (why == "") != (c.why == "") {
+			t.Errorf("%s: %v, %q", c.name, over, why)
+		}
+		a := &analyzer{res: newResult(Input{})}
+		a.res.Stages = []Stage{{Name: "x", CleanMS: &c.clean, CleanStdMS: &c.std, NsysMS: &c.nsys, Overhead: over, OverheadWhy: why}}
+		a.stageRegions = [][]uint32{nil}
+		a.tellOverhead()
+		fact := a.res.Method.Overhead[0].Value
+		if strings.Contains(fact, "within the noise") != (over == nil) || strings.Contains(fact, "-") {
+			t.Errorf("%s: %s", c.name, fact)
+		}
+		switch {
+		case c.warning == "" && len(a.res.Warnings) > 0 || c.warning != "" && !hasNote(a.res.Warnings, c.warning):
+			t.Errorf("%s: %+v", c.name, a.res.Warnings)
+		case over == nil && len(a.res.Warnings) > 0 && strings.Contains(a.res.Warnings[0].Next, "light"):
+			t.Errorf("%s: a lighter preset is advised for noise: %+v", c.name, a.res.Warnings)
+		}
+	}
+}
+
+// Where graphs were traced node by node, what is lighter is named.
+func TestOverheadOfGraphs(t *testing.T) {
+	a := &analyzer{res: newResult(Input{})}
+	a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5), Kernels: 10, GraphKernels: 9}}
+	a.stageRegions = [][]uint32{nil}
+	a.tellOverhead()
+	if w := a.res.Warnings; len(w) != 1 || !strings.Contains(w[0].Next, "pipeline.nsys.cuda_graph_trace=graph") {
+		t.Errorf("%+v", w)
+	}
+}
+
+// A clean pass cannot be shorter than its kernels.
+func TestCleanPassTooShort(t *testing.T) {
+	in, err := FromRun(toyRun(t, "0.5", "0.125"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := analyzed(t, in)
+	if !hasNote(r.Warnings, "clean-short-prefill") || hasNote(r.Warnings, "clean-short-decode") {
+		t.Errorf("%+v", r.Warnings)
+	}
+}
+
+// The two times under nsys are told apart.
+func TestClockOfStages(t *testing.T) {
+	in, err := FromRun(toyRun(t, "1.0", "0.125"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := stageNamed(t, analyzed(t, in), "prefill"); s.NsysClock != clockOfWorkload || *s.NsysMS != 1.5 {
+		t.Errorf("%v by %s", *s.NsysMS, s.NsysClock)
+	}
+	if s := stageNamed(t, analyzeFiles(t, toyTimeline), "prefill"); s.NsysClock != clockOfRange || *s.NsysMS*1e6*float64(s.Passes) != float64(s.Split.WallNS) {
+		t.Errorf("%v by %s", *s.NsysMS, s.NsysClock)
+	}
+	for _, c := range []struct {
+		stage Stage
+		want  string
+	}{
+		{Stage{CleanMS: ptr(1.38), NsysMS: ptr(2.36), Overhead: ptr(0.71), NsysClock: clockOfWorkload}, " By its own clock a pass takes 1.38 ms clean and 2.36 ms under nsys (+71 %)."},
+		{Stage{CleanMS: ptr(1.38), NsysMS: ptr(1.2), OverheadWhy: "noise", NsysClock: clockOfRange}, " By the NVTX range a pass takes 1.38 ms clean and 1.2 ms under nsys (within the noise)."},
+		{Stage{NsysMS: ptr(1.2), NsysClock: clockOfRange}, ""},
+	} {
+		if got := overheadWords(&c.stage); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package analysis
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/gpu"
+	"github.com/deepprof/deepprof/internal/metric"
+	"github.com/deepprof/deepprof/internal/ncurep"
+)
+
+// twoSizes is a synthetic stage of one kernel and grid: 16 launches of 9.2 us and 8
+// of 19.3 us, of which one short one was counted.
+func twoSizes(t *testing.T, flops float64) *analyzer {
+	t.Helper()
+	s := scene{ranges: [][2]int64{{0, 1_000_000}}, end: 1_000_000}
+	at := int64(100)
+	for i := range 24 {
+		ns := int64(9200)
+		if i%3 == 2 {
+			ns = 19300
+		}
+		s.calls = append(s.calls, sceneCall{at, at + 10, "cudaLaunchKernel", 0})
+		s.kernels = append(s.kernels, sceneKernel{at + 20, at + 20 + ns, "gemm", i, 0})
+		at += ns + 100
+	}
+	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, launches: map[int][]*launch{}, launchOf: map[int]*launch{}}
+	if err := a.loadCategories(t0()); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.takeTimeline(t0(), s.timeline()); err != nil {
+		t.Fatal(err)
+	}
+	res := &ncurep.Result{Kind: ncurep.Kernel, FunctionName: "gemm", DemangledName: "gemm", Grid: ncurep.Dim3{X: 1, Y: 1, Z: 1}, Block: ncurep.Dim3{X: 32, Y: 1, Z: 1}}
+	set := func(name string, v float64) {
+		res.Metrics = append(res.Metrics, ncurep.Metric{Name: name, Value: metric.Float64(v)})
+	}
+	for _, op := range []string{"fadd", "fmul", "ffma", "dadd", "dmul", "dfma", "hadd", "hmul", "hfma"} {
+		set("smsp__sass_thread_inst_executed_op_"+op+"_pred_on.sum", 0)
+	}
+	set("gpu__time_duration.sum", 9700)
+	set("sm__ops_path_tensor_src_bf16_dst_fp32.sum", flops)
+	set("dram__bytes_read.sum", 1000)
+	set("dram__bytes_write.sum", 0)
+	a.takeReport("made", &ncurep.Report{Results: []*ncurep.Result{res}})
+	a.chooseSpeakers()
+	if err := a.readTargets(t0()); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.countRegions(t0()); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// A launch that lasts longer than the counted one of its kernel and grid does more.
+func TestCountsGoByTimeWhereLaunchesDiffer(t *testing.T) {
+	a := twoSizes(t, 4.29e9)
+	c := a.countStage(0)
+	one := a.launchOf[0].counts().flops[gpu.TensorBF16]
+	times := 16 + 8*19.3/9.2
+	if one == 0 || math.Abs(c.ops[gpu.TensorBF16]-one*times) > 1e-9*one*times || math.Abs(c.bytes-1000*times) > 1e-6 || c.opsCover != 1 {
+		t.Fatalf("%+v, want %g times %g", c, times, one)
+	}
+	if long := 8 * 19.3 / 9.2; math.Abs(c.opsScaled-long*one) > 1e-9*long*one || math.Abs(c.bytesScaled-long*1000) > 1e-6 {
+		t.Errorf("%g FLOPs and %g bytes by time, want %g of each", c.opsScaled, c.bytesScaled, long)
+	}
+	s := &a.res.Stages[0]
+	a.res.Environment.GPUs = []GPU{{Peaks: []Peak{{ID: "dram", Value: 1e15}, {ID: "tensor_bf16", Value: 1e18}}}}
+	if a.fromCounters(s, 0, 1e-3, "", c); len(s.MFU) != 1 || !strings.Contains(s.MFU[0].Why, "51 % of its arithmetic") || !strings.Contains(s.MBU[0].Why, "51 % of its traffic") {
+		t.Fatalf("%+v", s.MFU)
+	}
+	a.noteScaled()
+	if n := a.res.Regions[0].Counters.Note; !strings.Contains(n, "51 % of its kernel time") {
+		t.Errorf("note %q", n)
+	}
+}
+
+// Counters below the model's FLOPs although they cover all are told; a little less
+// is not, nor where much was not counted.
+func TestFewerFLOPsThanTheModel(t *testing.T) {
+	for _, test := range []struct {
+		model, cover float64
+		told         bool
+	}{{1.06, 1, true}, {1.04, 1, false}, {1.06, 0.89, false}, {0.9, 1, false}} {
+		a := twoSizes(t, 4.29e9)
+		c, s := a.countStage(0), &a.res.Stages[0]
+		c.opsCover = test.cover
+		model := test.model * c.ops[gpu.TensorBF16] / float64(s.Passes)
+		s.FLOPs = &model
+		value := 0.1
+		s.MFU = []Utilisation{{Method: "analytic", Value: &value}, {Method: "counters", Value: &value}}
+		a.executed(s, c)
+		warned := false
+		for _, w := range a.res.Warnings {
+			warned = warned || w.ID == "executed-less" && w.Next != ""
+		}
+		if warned != test.told || strings.Contains(s.MFU[1].Why, "of the model's FLOPs while") != test.told || s.MFU[0].Why != "" {
+			t.Errorf("%+v: warned %v, %+v", test, warned, s.MFU)
+		}
+	}
+}

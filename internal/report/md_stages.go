@@ -1,0 +1,147 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// tooMuch is the overhead from which a lighter capture is advised.
+const tooMuch = 0.25
+
+// noise stands in the place of an overhead that cannot be told.
+const noise = "within noise"
+
+// lighter is what to do about a stage that the timeline slowed too much.
+const lighter = "Use the lighter preset `pipeline/nsys=light`; times that matter are the clean ones."
+
+// stages writes the time of each stage, clean and under nsys.
+func (d *doc) stages(r *analysis.Result) {
+	if len(r.Stages) == 0 {
+		d.line("Stages: %s%s", absent, d.note(missing(r, "Neither a timeline nor the times of the workload tell where a stage begins and ends.", "no-timeline", "no-kernels", "stage", "timeline")))
+		return
+	}
+	n := len(r.Stages)
+	ns := make([]float64, 0, 3*n)
+	for _, get := range []func(*analysis.Stage) *float64{
+		func(s *analysis.Stage) *float64 { return s.CleanMS },
+		func(s *analysis.Stage) *float64 { return s.CleanStdMS },
+		func(s *analysis.Stage) *float64 { return s.NsysMS },
+	} {
+		for i := range r.Stages {
+			ns = append(ns, ms(get(&r.Stages[i])))
+		}
+	}
+	unit, cells := times(ns)
+	under := ">Under nsys (" + unit + ")"
+	if text := ownClock(r); text != "" {
+		under += d.note(text)
+	}
+	g := newGrid("Stage", "NVTX region", ">Clean ("+unit+")", ">Std ("+unit+")", under, ">Overhead", ">Passes", ">Tokens/s, clean", ">A kernel runs")
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		clean, nsys, over, tokens, busy := cells[i], cells[2*n+i], absent, "", absent
+		if s.CleanMS == nil {
+			clean += d.note(missing(r, "This stage has no time without a profiler.", "clean", "baseline", "metrics"))
+		}
+		if s.NsysMS == nil {
+			nsys += d.note(missing(r, "This stage is not in a timeline.", "timeline"))
+		}
+		if s.Overhead != nil {
+			over = percent(*s.Overhead)
+			if *s.Overhead > tooMuch {
+				over = "**" + over + "**" + d.slowed(r, s)
+			}
+		} else if s.OverheadWhy != "" {
+			over = noise + d.note(prose(upperFirst(sentence(s.OverheadWhy))))
+		}
+		if s.TokensPS != nil {
+			tokens = significant(*s.TokensPS)
+		}
+		if s.Split.WallNS > 0 {
+			busy = percent(float64(s.Split.BusyNS) / float64(s.Split.WallNS))
+		}
+		std := cells[n+i]
+		if s.CleanStdMS == nil {
+			std = ""
+		}
+		region := ""
+		if len(s.Regions) > 1 {
+			region = codes(s.Regions, 3)
+		} else if s.Region != s.Name && s.Region != "" {
+			region = code(s.Region)
+		}
+		g.add(code(s.Name), region, clean, std, nsys, over, strconv.Itoa(s.Passes), tokens, busy)
+	}
+	g.drop("NVTX region")
+	g.drop("Std (" + unit + ")")
+	g.drop("Tokens/s, clean")
+	d.table(g)
+	d.subStages(r)
+}
+
+// sameClock is how far the time of a stage under nsys may be from that of its
+// NVTX range for both to be the same.
+const sameClock = 0.001
+
+// ownClock explains stages whose time under nsys is not that of their NVTX range,
+// with the times of the ranges; "" where there are none.
+func ownClock(r *analysis.Result) string {
+	var parts []string
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		if s.NsysMS == nil || s.NsysClock == "range" || s.Passes <= 0 || s.Split.WallNS <= 0 {
+			continue
+		}
+		wall := float64(s.Split.WallNS) / float64(s.Passes)
+		if math.Abs(wall-ms(s.NsysMS)) > sameClock*wall {
+			parts = append(parts, code(s.Name)+" "+elapsed(wall))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "By the session's own clock, from the first to the last mark of a pass, as the clean time is. The NVTX range, which *Where the time goes* divides, also holds what the program does around these marks, such as starting and synchronising. A pass of the range under nsys: " +
+		strings.Join(parts, ", ") + "."
+}
+
+// slowed refers to the warning about the overhead of a stage.
+func (d *doc) slowed(r *analysis.Result, s *analysis.Stage) string {
+	for _, n := range r.Warnings {
+		if n.ID == "overhead-"+s.Name {
+			return d.remark(n)
+		}
+	}
+	return d.note("Over 25 %: the timeline of " + code(s.Name) + " is much slower than the program alone. " + lighter)
+}
+
+// codes lists names, and how many more there are.
+func codes(list []string, most int) string {
+	parts := make([]string, 0, most+1)
+	for _, s := range list[:min(len(list), most)] {
+		parts = append(parts, code(s))
+	}
+	if more := len(list) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// subStages notes the parts of a stage, which are in its time already.
+func (d *doc) subStages(r *analysis.Result) {
+	var items []string
+	for _, s := range r.Stages {
+		if len(s.Sub) == 0 {
+			continue
+		}
+		parts := make([]string, len(s.Sub))
+		for i, sub := range s.Sub {
+			parts[i] = code(sub.Name) + " " + elapsed(sub.MS*1e6)
+		}
+		items = append(items, fmt.Sprintf("%s includes %s. They are parts of it and are not added to it.", code(s.Name), strings.Join(parts, ", ")))
+	}
+	d.list(items)
+}

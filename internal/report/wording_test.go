@@ -1,0 +1,183 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// The label of a compute pipe, or of two limits, says all: IDs stay out.
+func TestLimiterHasNoIDs(t *testing.T) {
+	for _, c := range []struct {
+		l    analysis.Limiter
+		want string
+	}{
+		{analysis.Limiter{Kind: "compute", Label: "tensor pipe (bf16)", Detail: "tensor_bf16", Level: at(0.93)}, "tensor pipe (bf16) (93 %)"},
+		{analysis.Limiter{Kind: "mixed", Label: "DRAM bandwidth and L2 cache", Detail: "dram, l2", Level: at(0.7)}, "DRAM bandwidth and L2 cache (70 %)"},
+		{analysis.Limiter{Kind: "latency", Label: "latency", Detail: "long scoreboard", Level: at(0.4)}, "latency, long scoreboard (40 %)"},
+		{analysis.Limiter{Kind: "small", Label: "too little work", Detail: "0.0019 waves", Level: at(0.0019)}, "too little work (0.19 % of one wave)"},
+		{analysis.Limiter{}, ""},
+	} {
+		if got := limiter(&c.l); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+// Two times of one stage under nsys are explained where they differ, and only
+// there.
+func TestOwnClock(t *testing.T) {
+	r := sample()
+	if text := ownClock(r); text != "" {
+		t.Errorf("the same time is explained as two: %s", text)
+	}
+	r.Stages[1].NsysMS = at(60)
+	for name, text := range map[string]string{"report.md": page(t, WriteReport, r), "stakeholder_summary.md": page(t, WriteStakeholder, r)} {
+		checkMarkdown(t, text)
+		if !strings.Contains(text, "the session's own clock") {
+			t.Errorf("%s does not explain the two times", name)
+		}
+	}
+	if text := ownClock(r); !strings.Contains(text, "`decode` 80.0 ms") || strings.Contains(text, "`prefill`") {
+		t.Errorf("got %s", text)
+	}
+	r.Stages[1].NsysClock = "range"
+	if text := ownClock(r); text != "" {
+		t.Errorf("a time of the range is explained as one of the session: %s", text)
+	}
+}
+
+func TestOverheadWithinTheNoise(t *testing.T) {
+	r := sample()
+	r.Stages[0].Overhead, r.Stages[0].OverheadWhy = nil, "within the noise: it took no longer under nsys than clean (8.12 ms)"
+	text := page(t, WriteReport, r)
+	checkMarkdown(t, text)
+	if !strings.Contains(text, "| within noise[^") || !strings.Contains(text, ": Within the noise: it took no longer") {
+		t.Errorf("the noise is not told:\n%s", text)
+	}
+}
+
+// A bound in clean time stands where there is one.
+func TestGainIsOfTheCleanTime(t *testing.T) {
+	r := sample()
+	saved := int64(62_000_000)
+	r.Stages[1].CleanGainNS = &saved
+	if text := page(t, WriteReport, r); !strings.Contains(text, "at most 62.0 ms of 70.0 ms clean (88.6 %)") {
+		t.Errorf("the bound is not of the clean time:\n%s", text)
+	}
+}
+
+func TestCommandOfARecording(t *testing.T) {
+	for _, c := range []struct {
+		command  string
+		recorded bool
+		shown    bool
+	}{
+		{"deepprof demo --output x", true, false}, {"deepprof run session=llm", true, true}, {"./prog 3", true, true}, {"deepprof demo --output x", false, true},
+	} {
+		r := sample()
+		r.Source.Recorded, r.Workload.Command = c.recorded, strings.Fields(c.command)
+		if got := strings.Contains(page(t, WriteReport, r), "`"+c.command+"`"); got != c.shown {
+			t.Errorf("%q, recorded %v: shown %v", c.command, c.recorded, got)
+		}
+	}
+}
+
+// The page for stakeholders lists what takes time, once.
+func TestStakeholderOperators(t *testing.T) {
+	r := sample()
+	r.Operators = append(r.Operators, analysis.Operator{Name: "aten::bmm", Calls: 2, SelfDeviceUS: 9000, TotalDeviceUS: 9000})
+	_, text, _ := strings.Cut(page(t, WriteStakeholder, r), "## Top Operators")
+	text, _, _ = strings.Cut(text, "## Top Kernels")
+	bmm, mm := strings.Index(text, "`aten::bmm`"), strings.Index(text, "`aten::mm`")
+	if bmm < 0 || mm < bmm || strings.Contains(text, "aten::linear") || strings.Contains(text, "aten::view") {
+		t.Errorf("got %s", text)
+	}
+	r.Operators = []analysis.Operator{{Name: "aten::linear", Calls: 1, TotalDeviceUS: 5}}
+	if text := page(t, WriteStakeholder, r); !strings.Contains(text, "No operator has GPU time of its own") {
+		t.Errorf("got %s", text)
+	}
+}
+
+// Findings end with a sentence, a clause or a word, never within one.
+func TestFindingsEndWithWords(t *testing.T) {
+	const first = "decode is launch-bound: a kernel runs in 9.5 % of its 291.2 ms, and the GPU waits for the host in 89.4 %."
+	text := first + " CUDA graphs or fusion gain at most 217.8 ms."
+	words := map[string]bool{"…": true}
+	for _, w := range strings.Fields(strings.NewReplacer(",", " ", ".", " ", ":", " ").Replace(text)) {
+		words[w] = true
+	}
+	for width := 24; width < 90; width++ {
+		for most := 1; most < 6; most++ {
+			lines := wrapSentences(text, width, most)
+			if len(lines) > most {
+				t.Fatalf("%d lines of %d: %q", len(lines), most, lines)
+			}
+			for _, line := range lines {
+				if utf8.RuneCountInString(line) > width {
+					t.Fatalf("%q is wider than %d", line, width)
+				}
+				for _, w := range strings.Fields(strings.NewReplacer(",", " ", ".", " ", ":", " ").Replace(line)) {
+					if !words[w] {
+						t.Fatalf("%q is no word of the finding: %q", w, lines)
+					}
+				}
+			}
+		}
+	}
+	if got := strings.Join(wrapSentences(text, 70, 2), " "); got != first {
+		t.Errorf("got %q", got)
+	}
+	if got := strings.Join(wrapSentences(text, 70, 1), " "); got != "decode is launch-bound: a kernel runs in 9.5 % of its 291.2 ms …" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestBoundBy(t *testing.T) {
+	for _, c := range []struct {
+		s    analysis.Split
+		want string
+	}{
+		{analysis.Split{LaunchBound: true}, "launches"},
+		{analysis.Split{BusyNS: 62, IdleNS: 38}, "GPU work"},
+		{analysis.Split{BusyNS: 10, IdleNS: 90, Idle: []analysis.TimePart{{ID: "copy", NS: 20}, {ID: "sync", NS: 70}}}, "wait: synchronisation"},
+		{analysis.Split{BusyNS: 10, IdleNS: 90, Idle: []analysis.TimePart{{ID: "new", Label: "Something new", NS: 70}}}, "wait: something new"},
+	} {
+		if got := boundBy(&c.s); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+// Kernels of a run say what limits them; those of a file have no such column.
+func TestKernelsHaveTheLimitersOfTheResult(t *testing.T) {
+	r := sample()
+	small := r.Kernels[0]
+	small.ID, small.Grid, small.Limiter = "k9", [3]int64{1, 1, 1}, analysis.Limiter{Kind: "launch", Label: "launch overhead"}
+	r.Kernels = append(r.Kernels, small)
+	rows := timeline.Rows[timeline.KernelRow]{Rows: []timeline.KernelRow{
+		{Name: r.Kernels[0].Name, ShortName: "a", TotalNS: 9, Calls: 1},
+		{Name: r.Kernels[0].Name, ShortName: "b", TotalNS: 8, Calls: 1, Grid: &[3]int32{1, 1, 1}, Block: &[3]int32{32, 1, 1}},
+		{Name: r.Kernels[1].Name, ShortName: "c", TotalNS: 7, Calls: 1}, {Name: "unknown", ShortName: "d", TotalNS: 6, Calls: 1},
+	}}
+	var b bytes.Buffer
+	if err := Kernels(rows, r).WriteCSV(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{",mostly too little work (48 % of one wave),a,", ",launch overhead,b,", ",,c,", ",,d,"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+	b.Reset()
+	if err := Kernels(rows, nil).WriteCSV(&b); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "limiter") {
+		t.Errorf("limiters without a result:\n%s", b.String())
+	}
+}
