@@ -46,6 +46,9 @@ func (r *run) captureTimeline(ctx context.Context) (capture.Outcome, error) {
 	if err != nil {
 		return capture.Outcome{}, err
 	}
+	if slices.Contains(n.Trace, "osrt") && n.CaptureRange == plan.CaptureNone {
+		r.Say("note: osrt records every call into the C library: a small Python program wrote 2.5 GB in three minutes; leave it out of pipeline.nsys.trace, or set a gate with pipeline.nsys.capture_range=nvtx")
+	}
 	c := r.capture(capture.Nsys, command, "nsys/run", n.Timeout)
 	c.Gated = n.CaptureRange != plan.CaptureNone
 	c.EndsTarget = n.Duration > 0 || (c.Gated && strings.Contains(n.CaptureRangeEnd, "shutdown"))
