@@ -259,49 +259,6 @@ func decode(text []byte, path string, into any, schema *int) error {
 	return nil
 }
 
-// Operators is the table of torch.profiler.
-type Operators struct {
-	Schema     int        `json:"schema"`
-	Activities []string   `json:"activities"`
-	ByShape    bool       `json:"group_by_input_shape"`
-	Prompt     int64      `json:"prompt_tokens"` // of the pass, in each sequence
-	New        int64      `json:"new_tokens"`
-	Operators  []Operator `json:"operators"`
-	Notes      []string   `json:"notes,omitempty"`
-}
-
-// Operator is one row: an operator, or one with shapes. Times are in
-// microseconds over all calls.
-type Operator struct {
-	Name          string   `json:"name"`
-	Kind          string   `json:"kind"`             // operator, kernel, runtime or range
-	Shapes        any      `json:"shapes,omitempty"` // where they were recorded
-	Calls         int64    `json:"calls"`
-	CPUSelfUS     float64  `json:"cpu_self_us"`
-	CPUTotalUS    float64  `json:"cpu_total_us"`
-	DeviceSelfUS  float64  `json:"device_self_us"`
-	DeviceTotalUS float64  `json:"device_total_us"`
-	CPUMeanUS     *float64 `json:"cpu_mean_us,omitempty"`
-	DeviceMeanUS  *float64 `json:"device_mean_us,omitempty"`
-	CPUBytes      *int64   `json:"cpu_memory_bytes,omitempty"` // where memory was recorded
-	DeviceBytes   *int64   `json:"device_memory_bytes,omitempty"`
-	Stack         []string `json:"stack,omitempty"`
-}
-
-// ReadOperators reads and checks the operators.json of a folder.
-func ReadOperators(dir string) (*Operators, error) {
-	o := &Operators{}
-	if err := read(dir, OperatorsName, o, &o.Schema); err != nil {
-		return nil, err
-	}
-	for i, op := range o.Operators {
-		if op.Name == "" || op.Calls < 0 {
-			return nil, fmt.Errorf("read %s: operators[%d] is %q with %d calls", filepath.Join(dir, OperatorsName), i, op.Name, op.Calls)
-		}
-	}
-	return o, nil
-}
-
 // Failure is error.json: why a session ended.
 type Failure struct {
 	Schema    int      `json:"schema"`

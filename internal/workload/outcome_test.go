@@ -83,6 +83,40 @@ func TestReadOperators(t *testing.T) {
 	}
 }
 
+// The links here are synthetic.
+func TestReadOperatorLinks(t *testing.T) {
+	many := strings.Repeat(`{"name": "k", "calls": 1, "us": 1},`, maxLinks) + `{"name": "k", "calls": 1, "us": 1}`
+	for _, c := range []struct {
+		name, row string
+		links     int // -1: the recording has none
+		more      bool
+		note      string
+	}{
+		{"an older recording", ``, -1, false, ""},
+		{"ran none", `, "kernels": []`, 0, false, ""},
+		{"linked", `, "kernels": [{"name": "k", "calls": 2, "us": 1.5, "own": false, "by": "aten::mm"}], "kernels_more": {"kernels": 1, "calls": 3, "us": 2}`, 1, true, ""},
+		{"cannot be", `, "kernels": [{"name": "k", "calls": 2, "us": -1.5}, {"calls": 1, "us": 1}, {"name": "j", "calls": 1, "us": 1}], "kernels_more": {"kernels": -1}`, 1, false, "3 links"},
+		{"too many", `, "kernels": [` + many + `]`, maxLinks, false, "1 links"},
+	} {
+		o, err := ReadOperators(folder(t, map[string]string{OperatorsName: `{"schema": 1, "unlaunched": {"calls": 7, "us": 9.5, "graph_launches": 1, "note": "n"},
+			"operators": [{"name": "aten::linear", "kind": "operator", "calls": 3` + c.row + `}]}`}))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		op := o.Operators[0]
+		if (op.Kernels == nil) != (c.links < 0) || len(op.Kernels) != max(0, c.links) || (op.KernelsMore != nil) != c.more || !strings.Contains(strings.Join(o.Notes, " "), c.note) || (c.note == "") != (len(o.Notes) == 0) {
+			t.Errorf("%s: %+v, notes %q", c.name, op, o.Notes)
+		}
+		if c.more && (op.Kernels[0] != OperatorKernel{Name: "k", Calls: 2, US: 1.5, By: "aten::mm"} || op.KernelsMore.US != 2) {
+			t.Errorf("%s: %+v, %+v", c.name, op.Kernels, op.KernelsMore)
+		}
+		if o.Unlaunched == nil || o.Unlaunched.Calls != 7 || o.Unlaunched.Note != "n" {
+			t.Errorf("%s: %+v", c.name, o.Unlaunched)
+		}
+	}
+}
+
 func TestJudge(t *testing.T) {
 	fails := func(kind string) string {
 		return `{"schema": 1, "kind": "` + kind + `", "what": "it broke", "next": "mend it", "traceback": ["a", "b", "  c", "d", "Error: \u001b[31me"]}`

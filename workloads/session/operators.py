@@ -1,6 +1,7 @@
 """One representative pass under torch.profiler: operators.json and a Chrome trace."""
 
 import gzip
+import math
 import os
 import shutil
 
@@ -18,6 +19,24 @@ _WATCHED_BY = {
 
 # Callers that a row keeps when stacks are asked for.
 _STACK_DEPTH = 5
+
+# Kernels that a row keeps, by time.
+_KERNELS = 8
+
+# Callers that are followed: more than any stack of operators has.
+_DEEPEST = 1000
+
+# Rows of the profiler's own work, which it lists among operators.
+_OWN_WORK = {
+    "INVALID",
+    "Activity Buffer Request",
+    "Buffer Flush",
+    "Command Buffer Full",
+    "Instrumentation",
+    "Lazy Function Loading",
+    "Resource",
+    "Runtime Triggered Module Loading",
+}
 
 _RANGES = {"prefill", "decode", "step", "stem", "residual", "head"}
 
@@ -48,27 +67,34 @@ def profile(context, session, inputs, backend):
         record, _ = session.measure(inputs, session.ranges, options["rep_max_new_tokens"])
         context.clock.synchronize()
     by_shape = bool(options["group_by_input_shape"])
-    averages = profiler.key_averages(
-        group_by_input_shape=by_shape, group_by_stack_n=_STACK_DEPTH if options["with_stack"] else 0
-    )
+    stack_depth = _STACK_DEPTH if options["with_stack"] else 0
+    averages = profiler.key_averages(group_by_input_shape=by_shape, group_by_stack_n=stack_depth)
     labels = _RANGES | set(context.model["stage_hooks"] or {})
-    rows = [row_of(event, labels, options) for event in averages if not is_shadow(event, labels)]
+    links = Links(labels, by_shape, stack_depth)
+    links.walk(profiler.events())
+    rows = []
+    for event in averages:
+        if not is_shadow(event, labels):
+            rows.append(row_of(event, labels, options))
+            links.attach(rows[-1], event)
     rows.sort(key=lambda row: (-row["device_self_us"], -row["cpu_self_us"], row["name"]))
     notes = []
     if "cuda" in activities and not any(row["device_self_us"] > 0 for row in rows):
         notes.append("no device time was recorded: CUPTI may be in use by another profiler or not permitted")
-    write_json(
-        os.path.join(context.out, "operators.json"),
-        {
-            "schema": SCHEMA,
-            "activities": list(activities),
-            "group_by_input_shape": by_shape,
-            "new_tokens": record.get("new_tokens"),
-            "prompt_tokens": record.get("prompt_tokens"),
-            "notes": notes,
-            "operators": rows,
-        },
-    )
+    table = {
+        "schema": SCHEMA,
+        "activities": list(activities),
+        "group_by_input_shape": by_shape,
+        "new_tokens": record.get("new_tokens"),
+        "prompt_tokens": record.get("prompt_tokens"),
+        "notes": notes + links.notes,
+        "operators": rows,
+    }
+    unlaunched = links.unlaunched()
+    if unlaunched:
+        table["notes"].append(unlaunched["note"])
+        table["unlaunched"] = unlaunched
+    write_json(os.path.join(context.out, "operators.json"), table)
     if options["chrome_trace"]:
         _write_trace(profiler, context.out)
     return record
@@ -136,6 +162,145 @@ def kind_of(event, labels):
     if event.key.startswith(("cuda", "cuLaunch", "cuMem", "cuStream", "cuKernel", "cuGraph")):
         return "runtime"
     return "operator"
+
+
+class Links:
+    """Which kernels the operators of each row launched, themselves or through the operators that they call.
+
+    Releases of torch differ in what an event has: what is missing gives no link and a note, never a failure.
+    """
+
+    def __init__(self, labels, by_shape, stack_depth):
+        self.labels, self.by_shape, self.stack_depth = labels, by_shape, stack_depth
+        self.notes = []
+        self.known = False
+        self._rows = {}  # by the group of a row: (kernel, own) -> [calls, us, {launching operator: us}]
+        self._device = {}  # by kernel: [calls, us], all that ran
+        self._linked = {}  # by kernel: [calls, us], what an operator launched
+        self._graphs = 0
+
+    def walk(self, events):
+        """Goes through the events of a profile once."""
+        try:
+            events = list(events or [])
+            self.known = any(hasattr(event, "kernels") for event in events)
+            if events and not self.known:
+                self.notes.append("this release of torch does not tell which operator launched a kernel")
+                return
+            if events and not any(hasattr(event, "cpu_parent") for event in events):
+                self.notes.append(
+                    "this release of torch does not tell which operator called another: "
+                    "kernels are linked to the operator that launched them alone"
+                )
+            for event in events:
+                self._take(event)
+        except (AttributeError, TypeError, ValueError) as error:
+            self.known = False
+            self.notes.append(f"operators are not linked to kernels: this release of torch has other events ({error})")
+
+    def _take(self, event):
+        if _on_device(event):
+            if not is_shadow(event, self.labels):
+                _add(self._device, event.key, _elapsed(event))
+            return
+        kind = kind_of(event, self.labels)
+        if event.key.startswith(("cudaGraphLaunch", "cuGraphLaunch")):
+            self._graphs += 1
+        # Numbers of calls to the runtime and of operators overlap, so that torch also hands kernels of
+        # an operator to a call that launched nothing.
+        if kind == "runtime" or event.key in _OWN_WORK:
+            return
+        launched = [(kernel.name, _duration(kernel)) for kernel in getattr(event, "kernels", None) or []]
+        if not launched:
+            return
+        own = self._group(event)
+        callers = self._callers(event) - {own}
+        for name, us in launched:
+            if kind == "operator":
+                _add(self._linked, name, us)
+            self._link(own, name, True, us, event.key)
+            for group in callers:
+                self._link(group, name, False, us, event.key)
+
+    def _callers(self, event):
+        """The groups around an event, each once: an operator that calls itself runs a kernel once."""
+        groups, parent = set(), getattr(event, "cpu_parent", None)
+        for _ in range(_DEEPEST):
+            if parent is None:
+                break
+            groups.add(self._group(parent))
+            parent = getattr(parent, "cpu_parent", None)
+        return groups
+
+    def _group(self, event):
+        """What key_averages puts into one row."""
+        shapes = str(getattr(event, "input_shapes", "")) if self.by_shape else ""
+        stack = tuple((getattr(event, "stack", None) or [])[: self.stack_depth]) if self.stack_depth else ()
+        return event.key, str(getattr(event, "device_type", "")), shapes, stack
+
+    def _link(self, group, name, own, us, launcher):
+        sums = self._rows.setdefault(group, {}).setdefault((name, own), [0, 0.0, {}])
+        sums[0] += 1
+        sums[1] += us
+        sums[2][launcher] = sums[2].get(launcher, 0.0) + us
+
+    def attach(self, row, event):
+        """Writes the kernels of a row of the table, those that take longest first."""
+        if not self.known or row["kind"] not in ("operator", "range"):
+            return
+        sums = self._rows.pop(self._group(event), {})
+        order = sorted(sums.items(), key=lambda item: (-item[1][1], item[0]))
+        row["kernels"] = []
+        for (name, own), (calls, us, launchers) in order[:_KERNELS]:
+            kernel = {"name": name, "calls": calls, "us": us, "own": own}
+            if not own:
+                kernel["by"] = max(sorted(launchers), key=launchers.get)
+            row["kernels"].append(kernel)
+        more = [item[1] for item in order[_KERNELS:]]
+        if more:
+            row["kernels_more"] = {
+                "kernels": len(more),
+                "calls": sum(item[0] for item in more),
+                "us": sum(item[1] for item in more),
+            }
+
+    def unlaunched(self):
+        """The work on the device that no operator launched, None where there is none or nobody can tell."""
+        if not self.known:
+            return None
+        calls, us = 0, 0.0
+        for name, (ran, took) in self._device.items():
+            linked = self._linked.get(name, (0, 0.0))
+            if ran > linked[0]:
+                calls += ran - linked[0]
+                us += max(0.0, took - linked[1])
+        if not calls:
+            return None
+        note = f"{calls} kernels and copies of {us:.0f} us in all were launched by no operator"
+        if self._graphs:
+            times = "once" if self._graphs == 1 else f"{self._graphs} times"
+            note += f": the kernels of a CUDA graph belong to cudaGraphLaunch, which was called {times}"
+        return {"calls": calls, "us": us, "graph_launches": self._graphs, "note": note}
+
+
+def _add(sums, name, us):
+    entry = sums.setdefault(name, [0, 0.0])
+    entry[0] += 1
+    entry[1] += us
+
+
+def _duration(kernel):
+    return _positive(getattr(kernel, "duration", 0))
+
+
+def _elapsed(event):
+    span = getattr(event, "time_range", None)
+    return _positive(span.end - span.start) if span is not None else 0.0
+
+
+def _positive(us):
+    us = float(us or 0)
+    return us if math.isfinite(us) and us > 0 else 0.0
 
 
 def _write_trace(profiler, out):
