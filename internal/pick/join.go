@@ -190,7 +190,7 @@ func (j *joiner) credit(e *launch, node uint32, device int, exclusive bool) {
 	if j.o.Aggregate {
 		keys = append(keys, partKey{node, scopeAll, 0, exclusive})
 	}
-	speakers := j.stands.of(e.group, j.nodes[node-1].Path)
+	speakers := j.stands.of(e.group, j.nodes[node-1].Path, exclusive)
 	for _, k := range keys {
 		s := j.sums[k]
 		if s == nil {
@@ -298,7 +298,7 @@ func (j *joiner) sum(k partKey, path string) RegionSums {
 	})
 	for _, g := range groups {
 		def, sum := &j.l.groups[g], s.groups[g]
-		speakers := j.stands.of(g, path)
+		speakers := j.stands.of(g, path, k.exclusive)
 		sum.settle(speakers)
 		if len(speakers) > 0 {
 			out.CountedGroups++
@@ -313,7 +313,7 @@ func (j *joiner) sum(k partKey, path string) RegionSums {
 	}
 	out.Coverage = share(out.CountedNS, out.KernelNS)
 	for _, name := range j.metrics {
-		m, why := j.metric(name, path, groups, s, out.KernelNS)
+		m, why := j.metric(name, path, k.exclusive, groups, s, out.KernelNS)
 		if why != "" {
 			out.Absent = append(out.Absent, Absent{name, why})
 			continue

@@ -37,6 +37,7 @@ type standing struct {
 	l       *Launches
 	groups  map[int][]speaker // none of them here
 	where   []map[string]bool // by result: the regions around it
+	within  []map[string]bool // by result: the innermost of them
 	groupOf []int             // by kernel of the timeline
 	known   map[standKey][]speaker
 }
@@ -44,15 +45,19 @@ type standing struct {
 type standKey struct {
 	group int
 	path  string
+	own   bool
 }
 
 // ranks prefer typical launches, and any to the slowest.
 var ranks = map[string]int{RoleTypical: 4, RoleSame: 3, RoleAlong: 3, "": 2, RoleSlowest: 1}
 
 func stand(l *Launches, results []Counted, v *Verification) *standing {
-	s := &standing{l: l, groups: map[int][]speaker{}, where: make([]map[string]bool, len(results)), known: map[standKey][]speaker{}}
+	s := &standing{l: l, groups: map[int][]speaker{}, where: make([]map[string]bool, len(results)), within: make([]map[string]bool, len(results)), known: map[standKey][]speaker{}}
 	for i := range results {
-		s.where[i] = results[i].enclosing()
+		s.where[i], s.within[i] = results[i].enclosing(), map[string]bool{}
+		for _, path := range results[i].Paths() {
+			s.within[i][path] = true
+		}
 	}
 	s.groupOf = make([]int, len(l.launches))
 	for i := range l.launches {
@@ -85,16 +90,21 @@ func addSpeaker(list []speaker, add speaker) []speaker {
 }
 
 // of lists the speakers of a group, those counted in a region first, then by
-// rank.
-func (s *standing) of(g int, path string) []speaker {
-	key := standKey{g, path}
+// rank. For the launches outside nested regions (own), what was counted in
+// nested ones is from elsewhere.
+func (s *standing) of(g int, path string, own bool) []speaker {
+	key := standKey{g, path, own}
 	if list, ok := s.known[key]; ok {
 		return list
+	}
+	where := s.where
+	if own {
+		where = s.within
 	}
 	var list []speaker
 	for _, p := range s.groups[g] {
 		for _, r := range p.results {
-			list = addSpeaker(list, speaker{results: []int{r}, ns: p.ns, rank: p.rank, here: s.where[r][path]})
+			list = addSpeaker(list, speaker{results: []int{r}, ns: p.ns, rank: p.rank, here: where[r][path]})
 		}
 	}
 	slices.SortStableFunc(list, func(x, y speaker) int {

@@ -72,7 +72,7 @@ func (g *groupSum) counted(speakers []speaker) int {
 
 // metric weighs one metric over groups: launches for what adds up, time for
 // the rest.
-func (j *joiner) metric(name, path string, groups []int, s *partSum, total int64) (RegionMetric, string) {
+func (j *joiner) metric(name, path string, own bool, groups []int, s *partSum, total int64) (RegionMetric, string) {
 	m := RegionMetric{Name: name, Unit: j.units[name], How: HowMean}
 	if Additive(name, m.Unit) {
 		m.How = HowSum
@@ -81,7 +81,7 @@ func (j *joiner) metric(name, path string, groups []int, s *partSum, total int64
 	var sum float64
 	have := false
 	for _, g := range groups {
-		value, ok := j.over(name, m.How, j.stands.of(g, path), s.groups[g].by)
+		value, ok := j.over(name, m.How, j.stands.of(g, path, own), s.groups[g].by)
 		if !ok {
 			continue
 		}
