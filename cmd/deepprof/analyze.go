@@ -80,6 +80,7 @@ is refused.`,
 				if err := mayWrite(dir, in.folder); err != nil {
 					return err
 				}
+				_, before := os.Stat(filepath.Join(dir, pipeline.ResultFile))
 				write := func() ([]string, error) { return pipeline.WriteResult(dir, result) }
 				if dir == in.folder && in.in.Run != "" {
 					write = func() ([]string, error) { return pipeline.Rewrite(ctx, dir, result) }
@@ -90,7 +91,15 @@ is refused.`,
 					}
 					return err
 				}
-				return summarise(s, result, filepath.Join(dir, "report.html"), 0, nil)
+				last := "written: " + dir
+				if before == nil {
+					last += " (replaced an earlier analysis)"
+				}
+				if err := summarise(s, result, filepath.Join(dir, "report.html"), 1, nil); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintln(s.out, last)
+				return err
 			}
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,7 +55,7 @@ the vendor's tools, and a run is configured by Hydra's rules.`,
   deepprof run -- python3 infer.py
   deepprof analyze report.sqlite report.ncu-rep
   deepprof show kernels report.sqlite
-  deepprof show metrics report.ncu-rep --kernel gemm
+  deepprof show metrics report.ncu-rep --kernel nvjet
   deepprof config show infer.max_new_tokens=64`,
 		sub: commands(),
 	}, s)
@@ -135,5 +136,23 @@ func flagError(cc *cobra.Command, err error) error {
 	if hint == "" {
 		hint = fmt.Sprintf("; see '%s --help'", cc.CommandPath())
 	}
-	return usagef("%s: %w%s", cc.CommandPath(), err, hint)
+	return usagef("%s: %w%s", cc.CommandPath(), plainValue(err), hint)
+}
+
+// plainValue words a value that is no number without the names of Go's
+// functions.
+func plainValue(err error) error {
+	var value *pflag.InvalidValueError
+	var number *strconv.NumError
+	if !errors.As(err, &value) || !errors.As(err, &number) {
+		return err
+	}
+	problem := "is no whole number"
+	switch {
+	case errors.Is(number, strconv.ErrRange):
+		problem = "is too large"
+	case value.GetFlag().Value.Type() == "bool":
+		problem = "is neither true nor false"
+	}
+	return fmt.Errorf("--%s %q %s", value.GetFlag().Name, value.GetValue(), problem)
 }

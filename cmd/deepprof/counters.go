@@ -27,6 +27,7 @@ const duration = "gpu__time_duration.sum"
 type counted struct {
 	results  iter.Seq[*ncurep.Result]
 	seen     []nvtx.Seen // ranges that were open at a launch, collected by keeps
+	names    kernelNames // that --kernel left out, collected by keeps
 	warnings func() []string
 	close    func()
 }
@@ -73,6 +74,7 @@ func (c *counted) keeps(r *ncurep.Result, q *timeline.Query) bool {
 	}
 	switch {
 	case q.Kernel != nil && !q.Kernel.MatchString(r.Name()) && !q.Kernel.MatchString(r.MangledName) && !q.Kernel.MatchString(r.FunctionName):
+		c.names.add(r.Name())
 		return false
 	case len(q.Devices) > 0 && !slices.Contains(q.Devices, r.Device):
 		return false
@@ -80,6 +82,44 @@ func (c *counted) keeps(r *ncurep.Result, q *timeline.Query) bool {
 		return false
 	}
 	return q.Region == nil || q.Region(state)
+}
+
+// kernelNames are a few short names, for the answer to a pattern that matches
+// none.
+type kernelNames struct {
+	list []string
+	more int
+	all  map[string]bool
+}
+
+// mostNames are enough to see how names are written.
+const mostNames = 5
+
+func (n *kernelNames) add(name string) {
+	short := cxx.Short(name)
+	switch {
+	case n.all[short]:
+		return
+	case len(n.list) < mostNames:
+		n.list = append(n.list, short)
+	default:
+		n.more++
+	}
+	if n.all == nil {
+		n.all = map[string]bool{}
+	}
+	n.all[short] = true
+}
+
+func (n *kernelNames) text() string {
+	if len(n.list) == 0 {
+		return "the report has no kernels"
+	}
+	text := "kernels in the report: " + strings.Join(n.list, ", ")
+	if n.more > 0 {
+		text += fmt.Sprintf(" and %d more", n.more)
+	}
+	return text
 }
 
 // see remembers the ranges that were open, for the answer to an expression
@@ -231,13 +271,15 @@ func kernelsOfCounters(ctx context.Context, path string, q timeline.Query, more 
 	if err := c.explainEmpty(len(order)+without, more.region); err != nil {
 		return nil, err
 	}
-	rows := timeline.SumKernels(order, &q)
+	all := q
+	all.Top = 0 // names are told apart before rows are cut
+	rows := timeline.SumKernels(order, &all)
 	rows.Warnings = append(rows.Warnings, "durations were measured by Nsight Compute, launch by launch, with the clocks and caches it sets; a timeline tells what the program sees")
 	if without > 0 {
 		rows.Warnings = append(rows.Warnings, fmt.Sprintf("%d launches have no %s and are not counted; collect the section SpeedOfLight", without, duration))
 	}
 	rows.Warnings = append(rows.Warnings, c.warnings()...)
-	return report.Kernels(rows, nil), nil
+	return report.Kernels(rows, nil, q.Top), nil
 }
 
 func infoOfCounters(path string) (report.Printable, error) {
@@ -271,7 +313,7 @@ func metricsCommand() command {
 Values are in base units (byte, ns, hz, ...) and exact. --raw prints the page
 that 'ncu --import PATH --page raw --csv' prints, character for character; --dump
 prints everything that was read, for people who look into the file itself.`,
-		example: `  deepprof show metrics report.ncu-rep --kernel gemm --metric '^dram__'
+		example: `  deepprof show metrics report.ncu-rep --kernel nvjet --metric '^dram__'
   deepprof show metrics report.ncu-rep --json > metrics.json
   deepprof show metrics report.ncu-rep --raw > raw.csv
   deepprof show metrics report.ncu-rep --dump | less`,
@@ -319,6 +361,9 @@ prints everything that was read, for people who look into the file itself.`,
 				t := report.Metrics(metricRows(c, &q, opts), c.warnings)
 				if err := f.print(s, t); err != nil {
 					return err
+				}
+				if t.Written() == 0 && f.kernel != "" {
+					fmt.Fprintln(s.err, report.Wrap("note: "+c.names.text(), terminalWidth(s.err), "  "))
 				}
 				return c.explainEmpty(t.Written(), f.region)
 			}

@@ -40,7 +40,7 @@ something that the configuration asks for cannot work.`,
 				if *asJSON {
 					err = printJSON(s.out, report)
 				} else {
-					err = report.WriteText(s.out)
+					err = report.WriteText(s.out, terminalWidth(s.out))
 				}
 				if err != nil {
 					return err

@@ -21,7 +21,7 @@ func TestStageLines(t *testing.T) {
 	var b strings.Builder
 	p := stagePrinter{w: &b, names: 9, columns: 60, brief: true}
 	shown := p.print(st)
-	if len(shown) != 2 || shown[0] != first {
+	if len(shown) != 4 || shown[0] != first { // told or counted
 		t.Errorf("shown %q", shown)
 	}
 	if strings.Count(strings.Join(strings.Fields(b.String()), " "), "exit code 7, which") != 1 {
@@ -35,14 +35,25 @@ func TestStageLines(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	if n := strings.Count(b.String(), "\n"); n != 2+2+1+1 {
+	if n := strings.Count(b.String(), "\n"); n != 2+3+1+1 {
 		t.Errorf("%d rows:\n%s", n, b.String())
 	}
 	b.Reset()
 	p.tight = true
 	good := pipeline.StageResult{Name: "baseline", State: runs.StateDone, Seconds: 2, Outcome: capture.Outcome{Kind: capture.Captured, Usable: true}}
-	if shown := p.all([]pipeline.StageResult{good, st, good}); len(shown) != 1 || strings.Count(b.String(), "\n") != 4 || !strings.Contains(b.String(), "baseline 2.0 s, baseline 2.0 s") {
+	if shown := p.all([]pipeline.StageResult{good, st, good}); len(shown) != 4 || strings.Count(b.String(), "\n") != 4 || !strings.Contains(b.String(), "2 other stages done in 4.0 s\n") || !strings.Contains(b.String(), "warning: second\n") || !strings.Contains(b.String(), "3 warnings more, in the report") {
 		t.Errorf("%q:\n%s", shown, b.String())
+	}
+	b.Reset()
+	if p.all([]pipeline.StageResult{good, good}); b.String() != "2 stages done in 4.0 s\n" {
+		t.Errorf("what went well is\n%s", b.String())
+	}
+	b.Reset()
+	next := st
+	next.Outcome.Warnings = []capture.Warning{{Text: "short", Next: strings.Repeat("do this and that ", 12)}, {Text: "brief", Next: "mend it"}}
+	p.tight = false
+	if p.print(next); strings.Contains(b.String(), "short") || !strings.Contains(b.String(), "warning: brief; next: mend it\n") || !strings.Contains(b.String(), "1 warning more, in the report") {
+		t.Errorf("a warning without its next step:\n%s", b.String())
 	}
 	b.Reset()
 	p = stagePrinter{w: &b, names: 9} // no terminal: nothing is wrapped or left out

@@ -61,10 +61,6 @@ func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Pri
 		if q.Kernel != nil && !q.Kernel.MatchString(name) {
 			continue
 		}
-		if q.Top > 0 && len(rows.Rows) == q.Top {
-			rows.Cut++
-			continue
-		}
 		number := func(column string) float64 {
 			x, ok := t.Number(i, column)
 			if !ok {
@@ -81,5 +77,5 @@ func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Pri
 		rows.Rows = append(rows.Rows, row)
 	}
 	slices.SortStableFunc(rows.Rows, func(a, b timeline.KernelRow) int { return cmp.Compare(b.TotalNS, a.TotalNS) })
-	return report.Kernels(rows, nil), nil
+	return report.Kernels(rows, nil, q.Top), nil
 }

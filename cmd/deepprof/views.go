@@ -89,8 +89,10 @@ func showKernels(ctx context.Context, path string, q timeline.Query, more *viewF
 	case kind == inputDirectory, kind == inputPack:
 		return kernelsOfRun(ctx, path, q, more)
 	}
+	top := q.Top
+	q.Top = 0 // names are told apart before rows are cut
 	return viewTimeline(ctx, path, "kernels", q, more, (*nsys.File).KernelRows, func(rows timeline.Rows[timeline.KernelRow]) report.Printable {
-		return report.Kernels(rows, nil)
+		return report.Kernels(rows, nil, top)
 	})
 }
 
@@ -113,6 +115,8 @@ func kernelsOfRun(ctx context.Context, path string, q timeline.Query, more *view
 			return nil, err
 		}
 	}
+	top := q.Top
+	q.Top = 0 // names are told apart before rows are cut
 	rows, err := f.KernelRows(ctx, q)
 	if err != nil {
 		return nil, err
@@ -123,7 +127,7 @@ func kernelsOfRun(ctx context.Context, path string, q timeline.Query, more *view
 		}
 	}
 	rows.Warnings = append(about, rows.Warnings...)
-	return report.Kernels(rows, result), nil
+	return report.Kernels(rows, result, top), nil
 }
 
 // scopeMatch tells launches of the scope of an analysis, by the filters that it

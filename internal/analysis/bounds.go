@@ -34,6 +34,17 @@ func (a *analyzer) cleanNS(s *Stage) (int64, bool) {
 	return int64(math.Round(ms * 1e6)), true
 }
 
+// cleanShares sets what share of its clean time kernels run in each stage.
+func (a *analyzer) cleanShares() {
+	for i := range a.res.Stages {
+		s := &a.res.Stages[i]
+		if ns, ok := a.cleanNS(s); ok {
+			share := min(1, float64(s.Split.BusyNS)/float64(ns))
+			s.CleanBusy = &share
+		}
+	}
+}
+
 // stageNS is the time of a stage: clean, or else under nsys.
 func (a *analyzer) stageNS(s *Stage) (ns int64, clean bool) {
 	if ns, ok := a.cleanNS(s); ok {

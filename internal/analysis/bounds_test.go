@@ -38,6 +38,29 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// The plain words of a launch-bound stage name the run that they speak of, and
+// their shares add up to all of it.
+func TestPlainSharesHaveOneBase(t *testing.T) {
+	const us = 1_000
+	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds}
+	split := Split{WallNS: 8_795 * us, BusyNS: 1_696 * us, IdleNS: 7_099 * us, LaunchBound: true, GainNS: 6_936 * us}
+	a.res.Stages = []Stage{{Name: "prefill", Passes: 1, CleanMS: ptr(10.308), Split: split}, {Name: "decode", Passes: 1, Split: split}}
+	a.stageRegions = [][]uint32{nil, nil}
+	a.cleanShares()
+	a.findLaunchBound()
+	for name, want := range map[string]string{
+		"prefill": "Without the profiler, the GPU works only 16.5 % of the time of prefill. For up to 81.6 % of it, it waits for the program on the host to hand it work, and for 1.9 % for other reasons.",
+		"decode":  "Under the profiler, the GPU works only 19.3 % of the time of decode. For 78.9 % of it, it waits for the program on the host to hand it work, and for 1.9 % for other reasons.",
+	} {
+		if f := findingNamed(a.res, "launch-bound-"+name); f == nil || !strings.HasPrefix(f.Plain, want) {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	if s := a.res.Stages; s[0].CleanBusy == nil || math.Abs(*s[0].CleanBusy-0.1645) > 1e-4 || s[1].CleanBusy != nil {
+		t.Errorf("clean shares %v and %v", s[0].CleanBusy, s[1].CleanBusy)
+	}
+}
+
 // The savings of a run with a clean run add up to no more than it takes.
 func TestSavingsWithinCleanTime(t *testing.T) {
 	in, err := FromRun(toyRun(t, "1.1", "0.115"))

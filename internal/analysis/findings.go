@@ -20,6 +20,7 @@ const (
 
 // conclude writes the findings, those that matter most first.
 func (a *analyzer) conclude(context.Context) error {
+	a.cleanShares()
 	a.tellOverhead()
 	a.findContradictions()
 	a.findMain()
@@ -90,12 +91,12 @@ func (a *analyzer) findIdle() {
 			{"sync", "the host waits in synchronisation while the GPU has nothing to run", "waits for results before handing out more work"},
 			{"copy", "memory is copied while no kernel runs", "moves data between the host and the GPU"},
 			{"alloc", "memory is allocated or released while the GPU is idle", "asks for memory"},
-			{"call", "CUDA calls other than launches, such as loading of code, run while the GPU is idle", "prepares the GPU"},
+			{"call", "CUDA calls other than launches" + callWords(a.otherCalls(s)) + " run while the GPU is idle", "makes calls other than handing out work"},
 		} {
 			if ns := s.Split.idle(c.id); 10*ns >= s.Split.WallNS {
 				a.find(c.id+"-"+s.Name, weightMedium,
 					fmt.Sprintf("In %s of %s (%s, under nsys) %s.", shareOf(ns, s.Split.WallNS), s.Name, duration(ns), c.words),
-					fmt.Sprintf("In %s of %s the GPU stands still while the program %s.", shareOf(ns, s.Split.WallNS), s.Name, c.plain))
+					fmt.Sprintf("In %s of %s, as measured under the profiler, the GPU stands still while the program %s.", shareOf(ns, s.Split.WallNS), s.Name, c.plain))
 			}
 		}
 	}

@@ -17,11 +17,11 @@ func TestSavingOfTheFindings(t *testing.T) {
 		t.Errorf("%+v of %+v", f, first)
 	}
 	next := findingNamed(r, "next-saving")
-	if next == nil || !strings.Contains(next.Text, "prepare before decode what its CUDA calls do, at most 13.7 ms") || !strings.Contains(next.Plain, "prepare before decode") {
+	if next == nil || !strings.Contains(next.Text, "load before decode the code that it uses, at most 13.7 ms") || !strings.Contains(next.Plain, "load before decode") {
 		t.Errorf("%+v", next)
 	}
 	for _, o := range r.Opportunities {
-		if strings.HasPrefix(o.Title, "Prepare") != (o.Kind == "calls") || strings.HasPrefix(o.Title, "Allocate") != (o.Kind == "alloc") {
+		if (strings.HasPrefix(o.Title, "Load") || strings.Contains(o.Title, "fewer CUDA calls")) != (o.Kind == "calls") || strings.HasPrefix(o.Title, "Allocate") != (o.Kind == "alloc") {
 			t.Errorf("%s is of kind %s", o.Title, o.Kind)
 		}
 	}

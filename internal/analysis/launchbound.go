@@ -46,8 +46,10 @@ func (a *analyzer) findMain() {
 	}
 	busy := sp.BusyNS
 	share := shareOf(busy, sp.WallNS)
+	when := "Under the profiler"
 	text += fmt.Sprintf("In %s a kernel runs for %s: %s of its %s under nsys", s.Name, duration(busy), share, duration(sp.WallNS))
 	if clean {
+		when = "Without the profiler"
 		busy = min(busy, ns)
 		share = shareOf(busy, ns)
 		text += fmt.Sprintf(", %s of its %s without the profiler", share, duration(ns))
@@ -56,10 +58,10 @@ func (a *analyzer) findMain() {
 	if idle := ns - busy; 10*idle >= ns && len(sp.Idle) > 0 {
 		why := sp.Idle[0]
 		text += fmt.Sprintf(" The rest is idle; most of that, under nsys, is %s (%s).", strings.ToLower(why.Label[:1])+why.Label[1:], duration(why.NS))
-		plain += fmt.Sprintf("In %s the GPU works %s of the time and waits in the rest.", s.Name, share)
+		plain += fmt.Sprintf("%s, the GPU works %s of the time of %s and waits in the rest.", when, share, s.Name)
 	} else {
 		text += " The kernels decide how long it takes."
-		plain += fmt.Sprintf("In %s the GPU works %s of the time: how long it takes is decided by the work itself.", s.Name, share)
+		plain += fmt.Sprintf("%s, the GPU works %s of the time of %s: how long it takes is decided by the work itself.", when, share, s.Name)
 	}
 	a.find("main-"+s.Name, weightMedium, text, plain)
 }
@@ -100,9 +102,6 @@ func (a *analyzer) launchBoundText(s *Stage) string {
 	sp := &s.Split
 	host := sp.idle("host")
 	text := fmt.Sprintf("%s is launch-bound: under nsys a kernel runs in %s of its %s, and the GPU waits for the host in %s.", s.Name, shareOf(sp.BusyNS, sp.WallNS), duration(sp.WallNS), shareOf(sp.GainNS+host, sp.WallNS))
-	if host > 0 {
-		text += fmt.Sprintf(" %s of that are stretches of more than %s without a CUDA call%s: work of the host that must leave the loop.", duration(host), duration(a.th.HostGap.Nanoseconds()), a.whereHost(s))
-	}
 	what := "CUDA graphs or fusion"
 	if s.fromGraphs() {
 		what = "Launching its CUDA graphs ahead"
@@ -117,6 +116,9 @@ func (a *analyzer) launchBoundText(s *Stage) string {
 		text += fmt.Sprintf("%s that its %d passes take without the profiler.", duration(ns), s.Passes)
 	default:
 		text += fmt.Sprintf("%s that it takes without the profiler.", duration(ns))
+	}
+	if host > 0 {
+		text += fmt.Sprintf(" %s of the waits are stretches of more than %s without a CUDA call%s: work of the host that must leave the loop.", duration(host), duration(a.th.HostGap.Nanoseconds()), a.whereHost(s))
 	}
 	if clean && 2*sp.BusyNS > ns {
 		text += " Without the profiler a kernel runs in more than half of the time: many of these waits are the profiler's."
@@ -145,15 +147,17 @@ func overheadWords(s *Stage) string {
 }
 
 func (a *analyzer) launchBoundPlain(s *Stage, loses int64) string {
-	sp := &s.Split
 	ns, clean := a.stageNS(s)
-	upTo, with := "", " (as measured under the profiler)"
+	when, upTo := "Under the profiler", ""
 	if clean {
-		upTo, with = "up to ", ""
+		when, upTo = "Without the profiler", "up to "
 	}
-	busy := min(sp.BusyNS, ns)
-	return fmt.Sprintf("During %s the GPU works only %s of the time. For %s%s of it, it waits for the program on the host to hand it work, so a faster GPU would help little; removing these waits could shorten %s from %s to about %s at best%s.",
-		s.Name, shareOf(busy, ns), upTo, shareOf(loses, ns), s.Name, duration(ns), duration(ns-loses), with)
+	busy := min(s.Split.BusyNS, ns)
+	text := fmt.Sprintf("%s, the GPU works only %s of the time of %s. For %s%s of it, it waits for the program on the host to hand it work", when, shareOf(busy, ns), s.Name, upTo, shareOf(loses, ns))
+	if rest := ns - busy - loses; 1000*rest >= ns {
+		text += fmt.Sprintf(", and for %s for other reasons", shareOf(rest, ns))
+	}
+	return text + fmt.Sprintf(". A faster GPU would help little; removing the waits for the host could shorten %s from %s to about %s at best.", s.Name, duration(ns), duration(ns-loses))
 }
 
 // whereHost names the deepest region within the stage that has most of its long

@@ -124,6 +124,9 @@ func TestAttained(t *testing.T) {
 	if k.Limiter.Kind != LimitL2 || *k.Attained != 0.75 || k.AttainedOf != "l2" || !strings.Contains(k.Limiter.Why, "are 23 % of its bandwidth") || !strings.Contains(k.Limiter.Why, "Memory Throughput (49 %)") {
 		t.Errorf("%v of %s, %s", *k.Attained, k.AttainedOf, k.Limiter.Why)
 	}
+	if k.AttainedMetric != counterL2[0] {
+		t.Errorf("the share of L2 is by %q", k.AttainedMetric)
+	}
 	only := synthetic(map[string]float64{"gpu__time_duration.sum": 1e6, counterDRAM[0]: 30, "dram__bytes.sum.per_second": 1e12})
 	k = &Kernel{Limiter: decide(only, a.th)}
 	if a.place(k, only); k.Attained != nil {

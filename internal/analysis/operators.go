@@ -54,9 +54,6 @@ func (a *analyzer) readOperators(context.Context) error {
 		return nil
 	}
 	a.addFile(a.in.Operators, "operators")
-	for _, n := range o.Notes {
-		a.warn("operators", "", "%s", n)
-	}
 	a.cpuOnly = len(o.Activities) > 0 && !slices.ContainsFunc(o.Activities, func(x string) bool { return !strings.EqualFold(x, "cpu") })
 	device := false
 	p := &Profiled{PromptTokens: o.Prompt, NewTokens: o.New}
@@ -66,6 +63,7 @@ func (a *analyzer) readOperators(context.Context) error {
 			p.KernelUS += r.DeviceSelfUS
 		}
 	}
+	linker := a.newLinker(o.Operators)
 	for _, r := range o.Operators {
 		if r.Kind != "operator" && r.Kind != "" || slices.Contains(profilerRows, r.Name) {
 			continue
@@ -78,9 +76,18 @@ func (a *analyzer) readOperators(context.Context) error {
 		if row.SelfDeviceUS == 0 {
 			row.Why, row.Kernels = a.whyZero(&row, device)
 		}
+		linker.link(&row, &r)
 		a.res.Operators = append(a.res.Operators, row)
 	}
-	a.tellProfiled(p, device)
+	covered := a.tellProfiled(p, device)
+	for _, n := range o.Notes {
+		if covered || o.Unlaunched == nil || n != o.Unlaunched.Note { // said by the warning of what operators cover
+			a.warn("operators", "", "%s", n)
+		}
+	}
+	if device && linker == nil {
+		a.missing("operator-kernels", "run the torch profiler again with this version", "the recording of the torch profiler does not say which kernels an operator launched, so that operators have no limiter: it was made before that was recorded, or by a release of torch that does not tell")
+	}
 	slices.SortStableFunc(a.res.Operators, func(x, y Operator) int {
 		return cmp.Or(cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS), cmp.Compare(y.TotalDeviceUS, x.TotalDeviceUS),
 			cmp.Compare(y.SelfCPUUS, x.SelfCPUUS), cmp.Compare(y.TotalCPUUS, x.TotalCPUUS), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Shapes, y.Shapes))
@@ -100,8 +107,9 @@ var profilerRows = []string{"INVALID", "Activity Buffer Request", "Buffer Flush"
 const operatorsSpeak = 0.5
 
 // tellProfiled says what the operators cover: of the device time that the profiler
-// saw, and beside what the timeline has.
-func (a *analyzer) tellProfiled(p *Profiled, device bool) {
+// saw, and beside what the timeline has. It returns false where it warned that
+// this is little.
+func (a *analyzer) tellProfiled(p *Profiled, device bool) bool {
 	switch {
 	case !device && a.cpuOnly:
 		p.Text = "The torch profiler watched the CPU alone: operators have no device time."
@@ -118,10 +126,12 @@ func (a *analyzer) tellProfiled(p *Profiled, device bool) {
 		}
 	}
 	a.res.Profiled = p
-	if device && p.KernelUS > 0 && p.OperatorUS < operatorsSpeak*p.KernelUS {
-		a.warn("operators-cover", "the kernels of the timeline hold all of it; run without CUDA graphs to see operators",
-			"the operators hold %.0f %% of the device time that the torch profiler saw: kernels launched by CUDA graphs have no operator", p.OperatorUS/p.KernelUS*100)
+	if !device || p.KernelUS <= 0 || p.OperatorUS >= operatorsSpeak*p.KernelUS {
+		return true
 	}
+	a.warn("operators-cover", "the kernels of the timeline hold all of it; run without CUDA graphs to see operators",
+		"the operators hold %.0f %% of the device time that the torch profiler saw: kernels launched by CUDA graphs have no operator", p.OperatorUS/p.KernelUS*100)
+	return false
 }
 
 // pass says how much the profiler watched.

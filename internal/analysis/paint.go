@@ -20,6 +20,14 @@ type painting struct {
 	end    int64
 	// sums holds, for every stride of pieces, the time of each label before it.
 	sums []int64
+	// calls are the pieces of CUDA calls that have no cause of their own.
+	calls []callPiece
+}
+
+// A callPiece is idle time in which the host was in a CUDA call.
+type callPiece struct {
+	moment
+	name timeline.StringID
 }
 
 const stride = 128
@@ -188,7 +196,10 @@ func (b *painter) idle(t int64, after *stint) {
 	if after != nil {
 		until = min(t, max(b.at, calls.t.Calls[call].End))
 	}
-	calls.walk(calls.t.Calls[call].Thread, b.at, until, func(start, end int64, c cause) {
+	calls.walk(calls.t.Calls[call].Thread, b.at, until, func(start, end int64, c cause, in uint32) {
+		if c == causeCall {
+			b.out.calls = append(b.out.calls, callPiece{moment{start, end}, calls.t.Calls[in].Name})
+		}
 		if c != causeHost || start >= since {
 			b.add(start, c, after == nil)
 			return
@@ -347,14 +358,14 @@ func (x *callIndex) cause(call uint32) cause {
 	return causeCall
 }
 
-// walk tells what a thread was in between two moments, piece by piece. Of calls
-// within calls, the outer one counts.
-func (x *callIndex) walk(thread uint32, from, to int64, piece func(start, end int64, c cause)) {
+// walk tells what a thread was in between two moments, piece by piece, and the
+// call, timeline.None between calls. Of calls within calls, the outer one counts.
+func (x *callIndex) walk(thread uint32, from, to int64, piece func(start, end int64, c cause, call uint32)) {
 	if to <= from {
 		return
 	}
 	if int(thread) >= len(x.threads) {
-		piece(from, to, causeNone)
+		piece(from, to, causeNone, timeline.None)
 		return
 	}
 	list, calls := x.threads[thread], x.t.Calls
@@ -376,18 +387,18 @@ func (x *callIndex) walk(thread uint32, from, to int64, piece func(start, end in
 			continue
 		}
 		if c.Start > at {
-			piece(at, min(c.Start, to), x.between(any, ended, c.Start))
+			piece(at, min(c.Start, to), x.between(any, ended, c.Start), timeline.None)
 			at = min(c.Start, to)
 			if at >= to {
 				return
 			}
 		}
-		piece(at, min(c.End, to), x.cause(list[j]))
+		piece(at, min(c.End, to), x.cause(list[j]), list[j])
 		at = min(c.End, to)
 		ended, any = c.End, true
 	}
 	if at < to {
-		piece(at, to, causeNone)
+		piece(at, to, causeNone, timeline.None)
 	}
 }
 

@@ -227,6 +227,9 @@ type Stage struct {
 	// more than that leaves beside GPU work. Absent without a clean time, and
 	// where the stage is not launch-bound.
 	CleanGainNS *int64 `json:"clean_gain_ns,omitempty"`
+	// CleanBusy is the share of the clean time in which a kernel runs, from 0 to 1:
+	// Split.BusyNS of the clean time of the passes. Absent without one.
+	CleanBusy *float64 `json:"clean_busy,omitempty"`
 	// Kernels is how many ran in all passes, GraphKernels how many of them nodes
 	// of CUDA graphs launched.
 	Kernels      int64 `json:"kernels,omitempty"`
@@ -316,6 +319,17 @@ type RegionCounters struct {
 	Coverage float64        `json:"coverage"` // of the region's kernel time
 	Metrics  []RegionMetric `json:"metrics"`  // no times: those of ncu are not the timeline's
 	Note     string         `json:"note,omitempty"`
+	// Exclusive holds the launches outside nested regions. It is absent where all
+	// launches are, where none is, and for a range that was measured as a whole.
+	Exclusive *ExclusiveCounters `json:"exclusive,omitempty"`
+}
+
+// ExclusiveCounters are counters over the launches of a region that are in none
+// of its nested regions. Names, units and ways are those of the inclusive ones; a
+// metric that none of these launches has is not there.
+type ExclusiveCounters struct {
+	Coverage float64        `json:"coverage"` // of the kernel time outside nested regions
+	Metrics  []RegionMetric `json:"metrics"`
 }
 
 // A RegionMetric is one counter over a region.
@@ -374,6 +388,10 @@ type Kernel struct {
 	// without the counters.
 	Attained   *float64 `json:"attained,omitempty"`
 	AttainedOf string   `json:"attained_of,omitempty"`
+	// AttainedMetric is the counter that Attained is, how busy a unit is, which is
+	// more than its bytes or FLOPs; "" where Attained is these over their peak, as
+	// on the roofline.
+	AttainedMetric string `json:"attained_metric,omitempty"`
 }
 
 // Rest sums the kernels of the least time where there are too many to list.
@@ -465,15 +483,50 @@ type CategoryTime struct {
 
 // An Operator is a row of the torch profiler.
 type Operator struct {
-	Name          string   `json:"name"`
-	Shapes        string   `json:"shapes,omitempty"`
-	Calls         int64    `json:"calls"`
-	SelfCPUUS     float64  `json:"self_cpu_us"`
-	TotalCPUUS    float64  `json:"total_cpu_us"`
-	SelfDeviceUS  float64  `json:"self_device_us"`
-	TotalDeviceUS float64  `json:"total_device_us"`
-	Kernels       []string `json:"kernels,omitempty"` // that it launched, where known
-	Why           string   `json:"why,omitempty"`     // why its device time is 0
+	Name          string  `json:"name"`
+	Shapes        string  `json:"shapes,omitempty"`
+	Calls         int64   `json:"calls"`
+	SelfCPUUS     float64 `json:"self_cpu_us"`
+	TotalCPUUS    float64 `json:"total_cpu_us"`
+	SelfDeviceUS  float64 `json:"self_device_us"`
+	TotalDeviceUS float64 `json:"total_device_us"`
+	// Kernels are the short names of Links, or, of an operator without any device
+	// time, kernels of its kind.
+	Kernels []string `json:"kernels,omitempty"`
+	Why     string   `json:"why,omitempty"` // why its own device time is 0
+	// Links are the kernels that took most of its time, launched by itself or by
+	// the operators that it calls; LinksMore sums the others. Both and Limiter are
+	// absent where it ran none, and where the recording does not tell.
+	Links     []OperatorKernel `json:"links,omitempty"`
+	LinksMore *OperatorRest    `json:"links_more,omitempty"`
+	Limiter   *OperatorLimiter `json:"limiter,omitempty"`
+}
+
+// An OperatorKernel is the work of a kernel, copy or fill for an operator.
+type OperatorKernel struct {
+	Kernel string  `json:"kernel,omitempty"` // ID of the row that takes most time of those with this name; absent where none has it
+	Name   string  `json:"name"`             // short
+	Calls  int64   `json:"calls"`
+	US     float64 `json:"us"`           // under the torch profiler
+	Own    bool    `json:"own"`          // launched by the operator itself
+	By     string  `json:"by,omitempty"` // the operator that launched it, where that is another
+}
+
+// OperatorRest sums kernels of an operator.
+type OperatorRest struct {
+	Kernels int64   `json:"kernels"`
+	Calls   int64   `json:"calls"`
+	US      float64 `json:"us"`
+}
+
+// An OperatorLimiter is what holds back more of the time of an operator's kernels
+// than anything else.
+type OperatorLimiter struct {
+	Kind     string  `json:"kind"`          // as in Limiter; "" where it abstains
+	Label    string  `json:"label"`         // "" where it abstains
+	Share    float64 `json:"share"`         // of the time of its kernels: held back by this
+	Coverage float64 `json:"coverage"`      // of the same: kernels with a verdict
+	Why      string  `json:"why,omitempty"` // why it abstains
 }
 
 // Profiled is the pass that the torch profiler watched.

@@ -18,8 +18,8 @@ const minorShare = 0.1
 func (a *analyzer) place(k *Kernel, l *launch) {
 	d := l.counts()
 	flops, bytes := l.limits()
-	if share, by := l.attained(d, flops, bytes); share > 0 {
-		k.Attained, k.AttainedOf = &share, by
+	if share, by, counter := l.attained(d, flops, bytes); share > 0 {
+		k.Attained, k.AttainedOf, k.AttainedMetric = &share, by, counter
 	}
 	k.Limiter.Why += usedOtherwise(&k.Limiter, d, bytes) + l.rulesOtherwise(&k.Limiter)
 	var total float64
@@ -46,10 +46,11 @@ func (a *analyzer) place(k *Kernel, l *launch) {
 }
 
 // attained is the share of its time that a launch would take if its busiest limit
-// worked at the peak, with the ID of that limit. A unit can be busy with more
+// worked at the peak, with the ID of that limit and the counter that the share
+// is, "" for bytes or FLOPs over their peak. A unit can be busy with more
 // than the bytes or FLOPs of the roofline, so that the share of the unit in use
 // counts where it is higher.
-func (l *launch) attained(d *done, flops map[gpu.DType]limit, bytes map[string]limit) (share float64, by string) {
+func (l *launch) attained(d *done, flops map[gpu.DType]limit, bytes map[string]limit) (share float64, by, counter string) {
 	if d.seconds > 0 {
 		var least float64
 		least, by = d.bound(flops, bytes)
@@ -57,18 +58,18 @@ func (l *launch) attained(d *done, flops map[gpu.DType]limit, bytes map[string]l
 	}
 	all, missing := l.readings()
 	if missing != "" && !d.computed() {
-		return 0, "" // a limit that was not counted may be the busiest
+		return 0, "", "" // a limit that was not counted may be the busiest
 	}
 	for _, r := range all {
 		if r.level <= share {
 			continue
 		}
-		share, by = r.level, r.kind
+		share, by, counter = r.level, r.kind, r.counter
 		if r.kind == LimitCompute {
 			by = r.detail
 		}
 	}
-	return share, by
+	return share, by, counter
 }
 
 // apart is the difference between the use of a unit and the bytes that it moved

@@ -101,7 +101,7 @@ type idleSaving struct {
 // tracesNodes is what to know of gaps where CUDA graphs were traced node by node.
 const tracesNodes = " Part of this time is nsys, which traces every node: pipeline.nsys.cuda_graph_trace=graph is the lighter capture."
 
-// idleChanges are the changes that fit a stage.
+// idleChanges are the changes that fit a stage, but for its other CUDA calls.
 func (a *analyzer) idleChanges(s *Stage) []idleSaving {
 	gaps := idleSaving{"gaps", "launch", "Close the gaps between launches in %s", "All time in which the GPU waited for the next launch goes, as if every launch had been queued in time.",
 		a.advice("Capture the steady part in a CUDA graph, or let torch.compile (mode reduce-overhead) do so; fuse small kernels.",
@@ -135,8 +135,6 @@ func (a *analyzer) idleChanges(s *Stage) []idleSaving {
 		{"alloc", "alloc", "Allocate before %s", "No allocation or release happens while the GPU is idle.",
 			a.advice("Allocate once before, use the caching allocator or static buffers; watch for empty_cache.", "Allocate once before, or from a pool (cudaMallocAsync)."),
 			[]string{"alloc"}},
-		{"calls", "call", "Prepare before %s what its CUDA calls do", "Loading of code and other CUDA calls beside launches happen before.",
-			"Warm up with the same shapes; set CUDA_MODULE_LOADING=EAGER to load kernels at start.", []string{"call"}},
 	}
 }
 
@@ -144,7 +142,8 @@ func (a *analyzer) idleChanges(s *Stage) []idleSaving {
 func (a *analyzer) idleSavings(s *Stage) {
 	once := a.idleOnce(s)
 	whole, clean := a.stageNS(s)
-	for _, c := range a.idleChanges(s) {
+	calls := a.otherCalls(s)
+	for _, c := range append(a.idleChanges(s), a.callChange(s, calls)) {
 		var ns int64
 		var evidence []Evidence
 		for _, p := range s.Split.Idle {
@@ -156,6 +155,9 @@ func (a *analyzer) idleSavings(s *Stage) {
 		ns = a.bounded(s, ns)
 		if float64(ns) < worth*float64(whole) {
 			continue
+		}
+		if c.kind == "calls" {
+			evidence = append(evidence, callEvidence(calls)...)
 		}
 		evidence = append(evidence, Evidence{Metric: "wall time of " + s.Name + " under nsys", Value: float64(s.Split.WallNS) / 1e6, Unit: "ms"})
 		if clean {
@@ -196,7 +198,7 @@ func (a *analyzer) roofSavings() {
 		a.save(Opportunity{
 			ID: "roofline-" + k.ID, Kind: "roofline", Title: "Bring " + a.apart(c.kernel) + " to the peak of its busiest limit", Kernels: []string{k.ID},
 			Evidence: []Evidence{
-				{Metric: "share of its busiest limit in use (" + limitName(k.AttainedOf) + ")", Value: *k.Attained * 100, Unit: "%"},
+				{Metric: "share of its busiest limit in use (" + limitName(k.AttainedOf) + ", by " + cmp.Or(k.AttainedMetric, workOverPeak(k.AttainedOf)) + ")", Value: *k.Attained * 100, Unit: "%"},
 				{Metric: "total time in " + a.whole(), Value: float64(k.TotalNS) / 1e6, Unit: "ms"},
 				{Metric: "calls", Value: float64(k.Calls)},
 			},
@@ -235,6 +237,14 @@ func limitName(id string) string {
 		}
 	}
 	return gpu.DType(id).Label()
+}
+
+// workOverPeak says what a share of a limit is where no counter gives it.
+func workOverPeak(id string) string {
+	if slices.Contains(levels, id) {
+		return "bytes moved"
+	}
+	return "FLOPs done"
 }
 
 var roofHints = map[string]string{

@@ -278,16 +278,9 @@ func regionCounters(r *pick.Region, out *Region) (*RegionCounters, string) {
 		if len(p.Inclusive.Metrics) == 0 {
 			break
 		}
-		c := &RegionCounters{Method: "kernel", Coverage: p.Inclusive.Coverage, Metrics: []RegionMetric{}, Note: timesUnderNcu(&p.Inclusive)}
-		if all := p.Inclusive.KernelNS + p.Inclusive.ExcludedNS; p.Inclusive.ExcludedNS > 0 && all > 0 {
-			c.Coverage *= float64(p.Inclusive.KernelNS) / float64(all)
-			c.Note = joinWords(fmt.Sprintf("kernel patterns leave out %d of its launches", p.Inclusive.ExcludedLaunches), c.Note)
-		}
-		for _, m := range p.Inclusive.Metrics {
-			if timeOfNcu(m.Name) || !finite(m.Value) {
-				continue
-			}
-			c.Metrics = append(c.Metrics, RegionMetric{Name: m.Name, Unit: m.Unit, Value: m.Value, How: m.How})
+		c := &RegionCounters{Method: "kernel", Coverage: covered(&p.Inclusive), Metrics: shownMetrics(p.Inclusive.Metrics), Note: timesUnderNcu(&p.Inclusive), Exclusive: exclusiveCounters(&p)}
+		if n := p.Inclusive.ExcludedLaunches; n > 0 {
+			c.Note = joinWords(fmt.Sprintf("kernel patterns leave out %d of its launches", n), c.Note)
 		}
 		return c, ""
 	}
@@ -296,6 +289,35 @@ func regionCounters(r *pick.Region, out *Region) (*RegionCounters, string) {
 		why = "none of its kernels was counted"
 	}
 	return nil, why
+}
+
+// exclusiveCounters are nil where nothing, or everything, is nested.
+func exclusiveCounters(p *pick.RegionPart) *ExclusiveCounters {
+	own := p.Exclusive.Launches + p.Exclusive.ExcludedLaunches
+	if own == 0 || own == p.Inclusive.Launches+p.Inclusive.ExcludedLaunches {
+		return nil
+	}
+	return &ExclusiveCounters{Coverage: covered(&p.Exclusive), Metrics: shownMetrics(p.Exclusive.Metrics)}
+}
+
+// covered is the share of all kernel time, also of what patterns leave out.
+func covered(s *pick.RegionSums) float64 {
+	all := s.KernelNS + s.ExcludedNS
+	if s.ExcludedNS <= 0 || all <= 0 {
+		return s.Coverage
+	}
+	return s.Coverage * float64(s.KernelNS) / float64(all)
+}
+
+func shownMetrics(list []pick.RegionMetric) []RegionMetric {
+	out := []RegionMetric{}
+	for _, m := range list {
+		if timeOfNcu(m.Name) || !finite(m.Value) {
+			continue
+		}
+		out = append(out, RegionMetric{Name: m.Name, Unit: m.Unit, Value: m.Value, How: m.How})
+	}
+	return out
 }
 
 // timeOfNcu tells counters that are times or elapsed cycles: summed over launches

@@ -70,10 +70,14 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 	if n := len(a.in.unread); n > 0 {
 		a.warn("timelines", "deepprof analyze "+a.in.rel(a.in.unread[0]), "the run has %d timelines: this is about %s alone", n+1, a.in.rel(a.in.Timeline))
 	}
+	idle := len(t.Kernels)+len(t.Graphs) == 0
 	for _, w := range t.Warnings {
+		if idle && strings.HasPrefix(w, "no CUDA") {
+			continue // said below, with what it means
+		}
 		a.warn("timeline", "", "%s", w)
 	}
-	if len(t.Kernels)+len(t.Graphs) == 0 {
+	if idle {
 		a.missing("no-kernels", "check that the program uses the GPU and that nsys traced cuda",
 			"the timeline holds no kernel: nothing ran on a GPU while it was captured, or CUDA was not traced")
 	}

@@ -59,12 +59,19 @@ func firstValue(list []Utilisation) *Utilisation {
 	return nil
 }
 
-// shareText writes a share as the tables do; a small one keeps two digits.
+// shareText writes a share with the digits of the tables: one decimal, and two
+// significant digits below 1 %; what is not 0 does not read as 0.
 func shareText(x float64) string {
-	if x >= 0.01 || x == 0 {
-		return fmt.Sprintf("%.1f %%", x*100)
+	digits := 1
+	switch p := x * 100; {
+	case p > 0 && p < 0.01:
+		return "<0.01 %"
+	case p > 0 && p < 0.0995:
+		digits = 3
+	case p > 0 && p < 0.995:
+		digits = 2
 	}
-	return fmt.Sprintf("%.2g %%", x*100)
+	return fmt.Sprintf("%.*f %%", digits, x*100)
 }
 
 const (

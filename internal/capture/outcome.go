@@ -43,10 +43,14 @@ type Warning struct {
 // OK reports whether the run did what was asked: a good report, complete.
 func (o Outcome) OK() bool { return o.Kind == Captured || o.Kind == WithWarnings }
 
-// String is one line: the verdict, what happened and the evidence.
+// String is one line: the verdict, what happened and the evidence. Of an
+// interrupted one what happened is the verdict.
 func (o Outcome) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", o.Kind, o.What)
+	if o.Kind != Interrupted || o.What == "" {
+		fmt.Fprintf(&b, "%s: ", o.Kind)
+	}
+	b.WriteString(o.What)
 	if o.Evidence != "" {
 		fmt.Fprintf(&b, " (%s)", o.Evidence)
 	}

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -64,16 +64,65 @@ func (r Report) Count(s Status) int {
 	return n
 }
 
-// WriteText writes one line for each check and one more for its fix.
-func (r Report) WriteText(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+// leastText is the width below which evidence and fix go under the name of the
+// check, not beside it.
+const leastText = 40
+
+// WriteText writes one line for each check and one more for its fix. On a
+// terminal of that width both are wrapped under their column; 0 is no terminal,
+// and no line is wrapped.
+func (r Report) WriteText(w io.Writer, width int) error {
+	var status, name int
 	for _, row := range r.Rows {
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", row.Status, row.Name, oneLine(row.Evidence))
-		if row.Fix != "" {
-			fmt.Fprintf(tw, "\t\tfix: %s\n", oneLine(row.Fix))
+		status = max(status, len(row.Status)+2)
+		name = max(name, utf8.RuneCountInString(row.Name)+2)
+	}
+	room, indent := 0, status+name
+	if width > 0 {
+		if room = width - indent; room < leastText {
+			indent = status
+			room = max(width-indent, 1)
 		}
 	}
-	return tw.Flush()
+	var b strings.Builder
+	for _, row := range r.Rows {
+		lines := wrap(oneLine(row.Evidence), room)
+		if row.Fix != "" {
+			lines = append(lines, wrap("fix: "+oneLine(row.Fix), room)...)
+		}
+		head := fmt.Sprintf("%-*s%-*s", status, row.Status, name, row.Name)
+		if indent == status { // under the name
+			fmt.Fprintln(&b, strings.TrimRight(head, " "))
+			head = strings.Repeat(" ", indent)
+		}
+		for _, line := range lines {
+			fmt.Fprintln(&b, strings.TrimRight(head+line, " "))
+			head = strings.Repeat(" ", indent)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// wrap breaks a text at blanks into lines of that width. Words are never cut:
+// they may be paths and commands that are there to be copied.
+func wrap(text string, width int) []string {
+	if width <= 0 {
+		return []string{text}
+	}
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

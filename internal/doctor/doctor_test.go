@@ -498,7 +498,7 @@ func TestForms(t *testing.T) {
 		}
 	}
 	var text bytes.Buffer
-	if err := r.WriteText(&text); err != nil {
+	if err := r.WriteText(&text, 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"blocker", "GPU present", "no NVIDIA driver loaded", "fix: run on a machine with an NVIDIA GPU"} {
@@ -522,7 +522,7 @@ func TestThisMachine(t *testing.T) {
 		}
 	}
 	var text bytes.Buffer
-	if err := r.WriteText(&text); err != nil {
+	if err := r.WriteText(&text, 0); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("\n%s", &text)
@@ -556,6 +556,37 @@ func TestRealImporters(t *testing.T) {
 		row := Check(t.Context(), o, Host{}).row("nsys-importer")
 		if row.Status != OK && !strings.Contains(row.Evidence, "cannot load") {
 			t.Errorf("%s: %+v", dist, row)
+		}
+	}
+}
+
+// On a terminal evidence and fix stay under their column; where that is too
+// narrow, under the name. Words are not cut.
+func TestWrapped(t *testing.T) {
+	r := Report{Rows: []Row{
+		{Name: "Nsight Systems", Status: Blocker, Evidence: "not found in PATH, /opt/nvidia/nsight-systems/*/bin/nsys and 13 more places", Fix: "install Nsight Systems (it comes with the CUDA toolkit), or set DEEPPROF_NSYS"},
+		{Name: "disk space", Status: OK, Evidence: "900 GB free"},
+	}}
+	for _, c := range []struct{ width, column int }{{0, 25}, {72, 25}, {50, 9}} {
+		var text bytes.Buffer
+		if err := r.WriteText(&text, c.width); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(text.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			if c.width > 0 && len(line) > c.width {
+				t.Errorf("width %d: %q", c.width, line)
+			}
+			named := strings.HasPrefix(line, "blocker  Nsight Systems") || strings.HasPrefix(line, "ok       disk space")
+			if !named && (strings.TrimSpace(line[:c.column]) != "" || line[c.column] == ' ') {
+				t.Errorf("width %d: not in column %d: %q", c.width, c.column, line)
+			}
+		}
+		if flat := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(flat, r.Rows[0].Evidence+" fix: "+r.Rows[0].Fix) {
+			t.Errorf("width %d:\n%s", c.width, &text)
+		}
+		if rows := strings.Count(text.String(), "\n"); c.width == 0 && rows != 3 {
+			t.Errorf("%d lines without a terminal", rows)
 		}
 	}
 }

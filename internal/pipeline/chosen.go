@@ -102,8 +102,10 @@ func (r *run) policy() pick.Policy {
 // foresee tells what counters will cost before there is a timeline, for a dry
 // run.
 func (r *run) foresee() {
+	r.Say("note: " + r.runsOfWorkload())
 	p := r.policy()
 	switch mode := r.Plan.Pipeline.Ncu.CLI.ReplayMode; {
+	case !r.Plan.Pipeline.Ncu.Enable:
 	case r.willChoose() && mode == plan.ReplayAuto:
 		r.Say("note: ncu measures the ranges as a whole where it can, else launches that are chosen from the timeline, so that its filters will differ from the line shown: " + p.Foresee())
 	case r.willChoose():
@@ -112,6 +114,26 @@ func (r *run) foresee() {
 		passes, _ := p.Collect.Passes()
 		r.Say(fmt.Sprintf("note: what ncu costs is not known before: nothing says how many launches or ranges the line shown selects; each is repeated about %d times", passes))
 	}
+}
+
+// runsOfWorkload says how often the workload runs before ncu: what a run costs
+// at least.
+func (r *run) runsOfWorkload() string {
+	p := r.Plan.Pipeline
+	var parts []string
+	add := func(on bool, n int, how string) {
+		if on {
+			parts = append(parts, fmt.Sprintf("%d %s", n, how))
+		}
+	}
+	add(p.Baseline.Enable, max(1, p.Baseline.Repeats), "without a profiler")
+	add(r.shipped() && p.DirectInference.Enable, 1, "for its predictions")
+	add(r.shipped() && p.TorchProfiler.Enable, 1, "under the torch profiler")
+	add(p.Nsys.Enable, 1, "under nsys, and then the export of its report")
+	if len(parts) == 0 {
+		return "nothing runs before ncu"
+	}
+	return "runs of the workload: " + strings.Join(parts, ", ") + "; how long one takes is not known before"
 }
 
 // willChoose tells whether launches will be chosen, as far as that shows before

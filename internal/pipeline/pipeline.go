@@ -85,6 +85,8 @@ type run struct {
 	summary   *Summary
 	timeline  string // the SQLite export of the capture, once there is one
 
+	dry         bool          // nothing is started
+	blocked     *BlockedError // what a dry run found in the way
 	resumed     bool
 	recorded    bool // the captures come from a recording
 	list        []stageOf
@@ -114,10 +116,12 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 }
 
 // DryRun checks everything that a run checks and returns its commands, a line
-// each that can be pasted into a shell. It starts nothing and makes no run.
+// each that can be pasted into a shell. It starts nothing and makes no run. With
+// blockers the commands come with a BlockedError; a profiler that is missing
+// stands in them by its bare name.
 func DryRun(ctx context.Context, o Options) ([]string, error) {
 	r := &run{Options: o, summary: &Summary{}}
-	r.IgnoreBlockers = true // nothing is started
+	r.dry = true
 	if err := r.begin(""); err != nil {
 		return nil, err
 	}
@@ -148,9 +152,25 @@ func DryRun(ctx context.Context, o Options) ([]string, error) {
 			return nil, err
 		}
 		lines = append(lines, r.line(c))
-		r.foresee()
+	}
+	r.foresee()
+	if r.blocked != nil {
+		return lines, r.blocked
 	}
 	return lines, nil
+}
+
+// recent are the releases whose arguments a dry run shows where a tool is absent.
+var recent = map[string]tool.Version{tool.Nsys: {Major: 2025, Minor: 1}, tool.Ncu: {Major: 2025, Minor: 1}}
+
+// find finds a profiler. A dry run goes on without it, under its bare name; that
+// it is missing is one of the blockers.
+func (r *run) find(ctx context.Context, name, path string) (tool.Tool, error) {
+	t, err := r.tools.Find(ctx, tool.Spec{Name: name, Path: path})
+	if err != nil && r.dry && ctx.Err() == nil {
+		return tool.Tool{Name: name, Path: name, Version: recent[name]}, nil
+	}
+	return t, err
 }
 
 // Resume goes on with a run after its last good stage, by the configuration
@@ -368,7 +388,7 @@ func (r *run) stage(ctx context.Context, name string, enable bool, do func(conte
 	result.Seconds = time.Since(start).Seconds()
 	switch {
 	case ctx.Err() != nil: // a second Ctrl-C, whatever it broke
-		outcome = capture.Outcome{Kind: capture.Interrupted, What: "the run was interrupted", Usable: outcome.Usable, Reports: outcome.Reports}
+		outcome = capture.Outcome{Kind: capture.Interrupted, What: "stopped by the user", Usable: outcome.Usable, Reports: outcome.Reports}
 	case runs.IsDiskFull(err):
 		outcome = capture.Outcome{Kind: capture.DiskFull, What: err.Error(), Next: "free space, or choose another place with hydra.run.dir=DIR"}
 	case err != nil:
@@ -518,7 +538,10 @@ func (r *run) prepare(ctx context.Context) error {
 		}
 	}
 	if report.HasBlocker() && !r.IgnoreBlockers {
-		return &BlockedError{report}
+		r.blocked = &BlockedError{report}
+		if !r.dry {
+			return r.blocked
+		}
 	}
 	return r.prepareCaptures(ctx)
 }
@@ -528,7 +551,7 @@ func (r *run) prepare(ctx context.Context) error {
 func (r *run) prepareCaptures(ctx context.Context) (err error) {
 	p := r.Plan.Pipeline
 	if p.Nsys.Enable {
-		if r.nsys, err = r.tools.Find(ctx, tool.Spec{Name: tool.Nsys, Path: p.Nsys.Path}); err != nil {
+		if r.nsys, err = r.find(ctx, tool.Nsys, p.Nsys.Path); err != nil {
 			return err
 		}
 		if err := checkGate(p.Nsys); err != nil {
@@ -542,10 +565,12 @@ func (r *run) prepareCaptures(ctx context.Context) (err error) {
 		}
 	}
 	if p.Ncu.Enable {
-		if r.ncu, err = r.tools.Find(ctx, tool.Spec{Name: tool.Ncu, Path: p.Ncu.Path}); err != nil {
+		if r.ncu, err = r.find(ctx, tool.Ncu, p.Ncu.Path); err != nil {
 			return err
 		}
-		r.lists, err = tool.Probe(ctx, r.ncu, tool.System{})
+		if filepath.IsAbs(r.ncu.Path) {
+			r.lists, err = tool.Probe(ctx, r.ncu, tool.System{})
+		}
 		if err != nil {
 			r.Say(fmt.Sprintf("warning: %s: its sets and sections could not be listed, so that a typo in them goes to ncu: %v", r.ncu, err))
 		}

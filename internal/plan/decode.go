@@ -54,15 +54,38 @@ func (d *decoder) mapping(path string, n *config.Node, dst reflect.Value) {
 			d.unknown(path, e, fields)
 		}
 	}
+	var missing []string
 	for _, f := range fields {
 		key := join(path, f.key)
 		child := n.Get(f.key)
 		if child == nil {
-			d.fail(key, n, "no value; every key must be in the configuration, the shipped files give this one a default")
+			missing = append(missing, f.key)
+			d.bad[key] = true
 			d.blame(key, f.typ)
 			continue
 		}
 		d.value(key, child, f, dst.Field(f.index))
+	}
+	d.absent(path, n, missing)
+}
+
+// manyAbsent is from how many keys without a value on one error names them all:
+// a file was written that replaces a shipped one with a part of it.
+const manyAbsent = 4
+
+// absent reports keys of a mapping that have no value.
+func (d *decoder) absent(path string, n *config.Node, keys []string) {
+	if len(keys) >= manyAbsent && path != "" {
+		more := ""
+		if named := manyAbsent - 1; len(keys) > manyAbsent {
+			more = fmt.Sprintf(" and %d more", len(keys)-named)
+			keys = keys[:named]
+		}
+		d.fail(path, n, "no value for %s%s; a file in a folder of yours replaces the shipped file of that name as a whole: start from a copy of it, or give single values as overrides", strings.Join(keys, ", "), more)
+		return
+	}
+	for _, key := range keys {
+		d.fail(join(path, key), n, "no value; every key must be in the configuration, the shipped files give this one a default")
 	}
 }
 

@@ -176,10 +176,26 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 	if len(k.Limiter.Evidence) > 0 {
 		add("Evidence: %s", evidence(k.Limiter.Evidence))
 	}
+	if k.Attained != nil {
+		add("Busiest unit: %s", busiest(r, k))
+	}
 	for _, p := range k.Point {
-		add("Roofline, %s against %s: %s FLOP/B, %s, %s of what that allows", prose(roofLabel(r, p.DType)), prose(roofLabel(r, p.Memory)), significant(p.Intensity), rate(p.FLOPS, "flop/s"), percent(p.Attained))
+		add("Roofline, %s against the bytes of %s: %s FLOP/B, %s, %s of what that allows", prose(roofLabel(r, p.DType)), prose(roofLabel(r, p.Memory)), significant(p.Intensity), rate(p.FLOPS, "flop/s"), percent(p.Attained))
 	}
 	d.list(append(items, countedItems(r, k)...))
+}
+
+// busiest names the limit that a kernel uses most, and by what. A counter tells
+// how busy the unit is, which is not the share of the roofline.
+func busiest(r *analysis.Result, k *analysis.Kernel) string {
+	text := percent(*k.Attained) + " of its peak"
+	if k.AttainedOf != "" {
+		text = prose(roofLabel(r, k.AttainedOf)) + ", " + text
+	}
+	if k.AttainedMetric == "" {
+		return text + ", by the work of the roofline"
+	}
+	return text + ", by " + code(k.AttainedMetric) + ": how busy it is, with more than the bytes and FLOPs of the roofline"
 }
 
 // resources are what a launch takes of an SM.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 )
@@ -141,25 +140,65 @@ func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 	meanUnit, means := times(mean)
 	cpuUnit, cpus := times(cpu)
 	pct := shares(parts, whole)
-	g := newGrid(">#", "Operator", "Shapes", ">Calls", ">Total ("+deviceUnit+")", ">Self ("+deviceUnit+")", ">Mean ("+meanUnit+")", ">Share %", ">Self CPU ("+cpuUnit+")", ">Total CPU ("+cpuUnit+")", "Limiter")
+	g := newGrid(">#", "Operator", "Shapes", ">Calls", ">Total ("+deviceUnit+")", ">Self ("+deviceUnit+")", ">Mean ("+meanUnit+")", ">Share %", ">Self CPU ("+cpuUnit+")", ">Total CPU ("+cpuUnit+")", "Limiter", "Main kernel")
+	told := slices.ContainsFunc(ops[:shown], func(o *analysis.Operator) bool { return operatorLimiter(r, n, o) != "" })
 	for i, o := range ops[:shown] {
 		total, mean, limit := devices[2*i], means[i], ""
 		if o.TotalDeviceUS == 0 {
 			total, mean = "none"+d.note(prose(upperFirst(sentence(noDeviceTime(o))))), ""
 		} else {
-			limit = operatorLimiter(r, n, o)
+			limit = d.operatorLimiter(r, n, o, told)
 		}
-		g.add(fmt.Sprint(i+1), code(o.Name), shapes(o.Shapes), thousands(o.Calls), total, devices[2*i+1], mean, pct[i], cpus[2*i], cpus[2*i+1], limit)
+		g.add(fmt.Sprint(i+1), code(o.Name), shapes(o.Shapes), thousands(o.Calls), total, devices[2*i+1], mean, pct[i], cpus[2*i], cpus[2*i+1], limit, mainKernel(n, o))
 	}
 	if shown < len(ops) {
-		g.add("", fmt.Sprintf("%s more", thousands(int64(len(ops)-shown))), "", thousands(restCalls), "", devices[2*shown], "", pct[shown], "", "", "")
+		g.add("", fmt.Sprintf("%s more", thousands(int64(len(ops)-shown))), "", thousands(restCalls), "", devices[2*shown], "", pct[shown], "", "", "", "")
 	}
 	g.drop("Shapes")
+	g.drop("Main kernel")
 	untold := g.forget("Limiter")
+	if at := slices.Index(g.heads, "Limiter"); at >= 0 && linked(ops) {
+		g.heads[at] += d.note("What holds back more of the time of an operator's kernels than anything else, its own kernels and those of the operators that it calls; in brackets the share of that time, and how much of it was counted, where that is not all.")
+	}
 	d.table(g)
 	if untold {
-		d.line("Limiter: %s%s", absent, d.note(missing(r, "The torch profiler names no kernel of these operators, or none of those was counted.", "operator-kernels")))
+		d.line("Limiter: %s%s", absent, d.note(missing(r, noLimiter(ops[:shown]), "operator-kernels")))
 	}
+}
+
+func linked(ops []*analysis.Operator) bool {
+	return slices.ContainsFunc(ops, func(o *analysis.Operator) bool { return len(o.Links) > 0 })
+}
+
+// noLimiter is why none of the operators has a limiter.
+func noLimiter(ops []*analysis.Operator) string {
+	for _, o := range ops {
+		if o.Limiter != nil && o.Limiter.Why != "" {
+			return prose("No operator has a limiter; of " + o.Name + ": " + sentence(o.Limiter.Why))
+		}
+	}
+	return "The torch profiler names no kernel of these operators, or none of those was counted."
+}
+
+// mainKernel is the kernel that takes most of the time of an operator, and the
+// operator that launches it where that is another.
+func mainKernel(n *names, o *analysis.Operator) string {
+	if len(o.Links) == 0 {
+		return ""
+	}
+	k := &o.Links[0]
+	text := code(shorten(linkName(n, k), 60))
+	if !k.Own && k.By != "" {
+		text += " through " + code(k.By)
+	}
+	return text
+}
+
+func linkName(n *names, k *analysis.OperatorKernel) string {
+	if i := n.find(k.Kernel); k.Kernel != "" && i >= 0 {
+		return n.of(i)
+	}
+	return k.Name
 }
 
 // forget leaves out a column that has no value but n/a, and tells whether it had
@@ -191,19 +230,50 @@ func shapes(s string) string {
 	return code(shorten(s, 80))
 }
 
-// operatorLimiter is the limiter of the kernel of the operator that takes most
-// time.
+// operatorLimiter is what holds an operator back, in words, "" where nothing
+// tells. Results without links have the longest of its kernels instead.
 func operatorLimiter(r *analysis.Result, n *names, o *analysis.Operator) string {
+	if l := o.Limiter; l != nil {
+		return limiterShares(l)
+	}
 	best := n.longest(o.Kernels)
-	if best < 0 {
-		return absent
+	if best < 0 || o.TotalDeviceUS == 0 {
+		return ""
 	}
 	text := limiter(&r.Kernels[best].Limiter)
-	if text == "" {
-		return absent
+	if text != "" && len(o.Kernels) > 1 {
+		text = "mostly " + text
 	}
-	if len(o.Kernels) > 1 {
-		text = strings.TrimSpace("mostly " + text)
+	return text
+}
+
+// limiterShares writes a limiter of many kernels with its share of their time and
+// how much of that was counted, where they are not all of it.
+func limiterShares(l *analysis.OperatorLimiter) string {
+	const all = 0.995
+	text := cmp.Or(l.Label, l.Kind)
+	switch {
+	case l.Kind == "":
+		return ""
+	case l.Share >= all:
+		return text
+	case l.Coverage >= all:
+		return fmt.Sprintf("%s (%.0f %%)", text, l.Share*100)
 	}
-	return prose(text)
+	return fmt.Sprintf("%s (%.0f %%; %.0f %% counted)", text, l.Share*100, l.Coverage*100)
+}
+
+// operatorLimiter is the limiter as a cell. Where others have one, a footnote says
+// why this operator has none.
+func (d *doc) operatorLimiter(r *analysis.Result, n *names, o *analysis.Operator, told bool) string {
+	text := operatorLimiter(r, n, o)
+	switch {
+	case text != "":
+		return prose(text)
+	case told && o.Limiter != nil && o.Limiter.Why != "":
+		return absent + d.note(prose("No verdict on the limiter: "+sentence(o.Limiter.Why)))
+	case told && o.Limiter == nil && len(o.Kernels) == 0:
+		return absent + d.note("The torch profiler linked no kernel to it.")
+	}
+	return absent
 }

@@ -136,20 +136,21 @@ func writeRegionIndex(w io.Writer, r *analysis.Result, index *RegionIndex) error
 		ns = append(ns, float64(index.Regions[i].Region.KernelNS), float64(index.Regions[i].Region.SelfNS))
 	}
 	unit, cells := times(ns)
-	g := newGrid("Region", "Process", "Device", ">Calls", ">Kernel time ("+unit+")", ">Own ("+unit+")", ">Launches", "Measured by", ">Coverage", "Report")
+	g := newGrid("Region", "Process", "Device", ">Calls", ">Kernel time ("+unit+")", ">Own ("+unit+")", ">Launches", "Measured by", ">Coverage", ">Own coverage", "Report")
 	for i := range index.Regions {
 		e := &index.Regions[i]
 		x := &e.Region
-		how, coverage := "", ""
+		how, coverage, own := "", "", ""
 		if x.Counters != nil {
 			how, coverage = prose(replayLabel(x.Counters.Method)), percent(x.Counters.Coverage)
+			own = ownCoverage(x)
 		} else {
 			how = d.notCounted(x)
 		}
-		g.add(code(x.Path), optional(x.Process), optional(x.Device), thousands(x.Instances), cells[2*i], cells[2*i+1], thousands(x.Kernels), how, coverage,
+		g.add(code(x.Path), optional(x.Process), optional(x.Device), thousands(x.Instances), cells[2*i], cells[2*i+1], thousands(x.Kernels), how, coverage, own,
 			fmt.Sprintf("[%s](%s/report.md)", prose(e.Folder), e.Folder))
 	}
-	for _, h := range []string{"Process", "Device", "Coverage"} {
+	for _, h := range []string{"Process", "Device", "Coverage", "Own coverage"} {
 		g.drop(h)
 	}
 	d.table(g)
@@ -162,6 +163,14 @@ func writeRegionIndex(w io.Writer, r *analysis.Result, index *RegionIndex) error
 		d.numbered(items)
 	}
 	return d.writeTo(w, r)
+}
+
+// ownCoverage is empty where the coverage of all launches says it.
+func ownCoverage(g *analysis.Region) string {
+	if g.Counters.Exclusive == nil {
+		return ""
+	}
+	return percent(g.Counters.Exclusive.Coverage)
 }
 
 func (d *doc) notCounted(g *analysis.Region) string {
@@ -242,14 +251,40 @@ func (d *doc) regionCounters(g *analysis.Region) {
 	} else {
 		partial += " They hold for the work as ncu replays it, by default with flushed caches, so traffic to memory may be more than in the program."
 	}
-	d.line("Measured by %s; coverage %s of the region's kernel time.%s", prose(replayLabel(g.Counters.Method)), percent(g.Counters.Coverage), partial)
+	own := ""
+	if x := g.Counters.Exclusive; x != nil {
+		own = fmt.Sprintf(", and %s of that outside nested regions", percent(x.Coverage))
+	}
+	d.line("Measured by %s; coverage %s of the region's kernel time%s.%s", prose(replayLabel(g.Counters.Method)), percent(g.Counters.Coverage), own, partial)
 	if len(g.Counters.Metrics) == 0 {
 		d.line("The configuration shows no metric of regions.")
 		return
 	}
-	t := newGrid("Metric", ">Value", "Over the region")
-	for _, m := range g.Counters.Metrics {
-		t.add(code(m.Name), measured(m.Value, m.Unit), prose(m.How))
+	d.metricTable(g.Counters)
+}
+
+// metricTable has a second column where launches in and outside nested regions
+// are told apart.
+func (d *doc) metricTable(c *analysis.RegionCounters) {
+	if c.Exclusive == nil {
+		t := newGrid("Metric", ">Value", "Over the region")
+		for _, m := range c.Metrics {
+			t.add(code(m.Name), measured(m.Value, m.Unit), prose(m.How))
+		}
+		d.table(t)
+		return
+	}
+	own := map[string]string{}
+	for _, m := range c.Exclusive.Metrics {
+		own[m.Name] = measured(m.Value, m.Unit)
+	}
+	t := newGrid("Metric", ">Inclusive", ">Exclusive of nested regions", "Over the region")
+	for _, m := range c.Metrics {
+		cell, ok := own[m.Name]
+		if !ok {
+			cell = absent + d.note("No launch outside the nested regions has a counter for it.")
+		}
+		t.add(code(m.Name), measured(m.Value, m.Unit), cell, prose(m.How))
 	}
 	d.table(t)
 }

@@ -53,7 +53,7 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 // launchBound says that a stage or region waits for the CPU, and what that costs
 // at most.
 func launchBound(name string, s *analysis.Split, gain string) string {
-	text := fmt.Sprintf("**%s is launch-bound**: the GPU waits for the CPU to launch work %s of the time and works %s of it, so faster kernels alone will not help.",
+	text := fmt.Sprintf("**%s is launch-bound**: under nsys the GPU waits for the CPU to launch work %s of the time and works %s of it, so faster kernels alone will not help.",
 		code(name), percent(float64(launchWait(s))/float64(s.WallNS)), percent(float64(s.BusyNS)/float64(s.WallNS)))
 	if s.GainNS > 0 {
 		if host := idlePart(s, "host"); host > 0 {

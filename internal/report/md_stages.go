@@ -40,7 +40,7 @@ func (d *doc) stages(r *analysis.Result) {
 	if text := ownClock(r); text != "" {
 		under += d.note(text)
 	}
-	g := newGrid("Stage", "NVTX region", ">Clean ("+unit+")", ">Std ("+unit+")", under, ">Overhead", ">Passes", ">Tokens/s, clean", ">A kernel runs")
+	g := newGrid("Stage", "NVTX region", ">Clean ("+unit+")", ">Std ("+unit+")", under, ">Overhead", ">Passes", ">Tokens/s, clean", ">A kernel runs, under nsys")
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		clean, nsys, over, tokens, busy := cells[i], cells[2*n+i], absent, "", absent

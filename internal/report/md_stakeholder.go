@@ -99,7 +99,7 @@ func (d *doc) plainAggregates(r *analysis.Result) {
 			what = fmt.Sprintf("under the profiler, in %s; the whole recording takes %s", prose(p.name), elapsed(float64(r.Totals.WallNS)))
 		}
 		g.add("Time observed", elapsed(float64(p.wall)), what)
-		g.add("GPU at work", percent(p.busyShare(r)), "share of that time in which the GPU computed or copied")
+		g.add("GPU at work", percent(p.busyShare(r)), "share of the time observed in which the GPU computed or copied")
 	} else {
 		g.add("GPU at work", absent+d.note(noTimeline(r, "There is no timeline, so idle time is not known.")), "")
 	}
@@ -123,9 +123,9 @@ func (d *doc) plainStages(r *analysis.Result) {
 	}
 	under := ">Under the profiler"
 	if ownClock(r) != "" {
-		under += d.note("By the session's own clock, as the time is. The stage under the profiler as a whole, with starting and synchronising, is what the next column is a share of.")
+		under += d.note("By the session's own clock, as the time is.")
 	}
-	g := newGrid("Stage", ">Time", under, ">Of which the GPU computes", "What holds it up")
+	g := newGrid("Stage", ">Time", ">Of which the GPU computes", under, "What holds it up")
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		clean, nsys, busy := absent, absent, absent
@@ -143,10 +143,13 @@ func (d *doc) plainStages(r *analysis.Result) {
 		if s.Overhead != nil && *s.Overhead > tooMuch {
 			nsys += d.note("The profiler slows this stage by " + percent(*s.Overhead) + ". " + lighter)
 		}
-		if s.Split.WallNS > 0 {
-			busy = percent(float64(s.Split.BusyNS) / float64(s.Split.WallNS))
+		switch {
+		case s.CleanBusy != nil:
+			busy = percent(*s.CleanBusy)
+		case s.Split.WallNS > 0:
+			busy = percent(float64(s.Split.BusyNS)/float64(s.Split.WallNS)) + d.note("Of the stage under the profiler, with starting and synchronising: what share it is without one is not known.")
 		}
-		g.add(code(s.Name), clean, nsys, busy, d.holdUp(r, s))
+		g.add(code(s.Name), clean, busy, nsys, d.holdUp(r, s))
 	}
 	d.table(g)
 	d.subStages(r)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -22,14 +23,14 @@ type StageRow struct {
 	BusyNS      *int64   `json:"gpu_busy_ns"`
 	IdleNS      *int64   `json:"gpu_idle_ns"`
 	LaunchBound *bool    `json:"launch_bound"`
-	GainNS      *int64   `json:"launch_gain_ns"` // what CUDA graphs or fusion save at most
+	GainNS      *int64   `json:"launch_gain_ns"` // what CUDA graphs or fusion save at most, of the clean time where there is one
 	MFU         *float64 `json:"mfu_analytic"`
 	MFUCounters *float64 `json:"mfu_counters"`
 	MBU         *float64 `json:"mbu_analytic"`
 	MBUCounters *float64 `json:"mbu_counters"`
 }
 
-const stagesLegend = "times are of one pass, but for wall, kernels run and no kernel runs, which are of all passes under nsys; copies count as time in which no kernel runs"
+const stagesLegend = "times are of one pass, but for wall, kernels run and no kernel runs, which are of all passes under nsys, and what graphs save, which is of all passes, clean where that was timed; copies count as time in which no kernel runs"
 
 // Stages shows the stages of a result.
 func Stages(r *analysis.Result) Printable {
@@ -71,7 +72,7 @@ func stageRow(s *analysis.Stage) StageRow {
 	if p := &s.Split; p.WallNS > 0 {
 		row.WallNS, row.BusyNS, row.IdleNS, row.LaunchBound = &p.WallNS, &p.BusyNS, &p.IdleNS, &p.LaunchBound
 		if p.GainNS > 0 {
-			row.GainNS = &p.GainNS
+			row.GainNS = cmp.Or(s.CleanGainNS, &p.GainNS)
 		}
 	}
 	return row
@@ -170,9 +171,15 @@ type OperatorRow struct {
 	Share         *float64 `json:"share"` // of all self device time, 0 to 1
 	TotalCPUUS    float64  `json:"total_cpu_us"`
 	SelfCPUUS     float64  `json:"self_cpu_us"`
-	Limiter       string   `json:"limiter"` // of its longest kernel, where known
-	Kernels       []string `json:"kernels"`
-	Why           string   `json:"why"` // its device time is 0
+	Limiter       string   `json:"limiter"` // of most of its kernels' time, where known
+	// LimiterShare and LimiterCoverage are of its kernels' time, 0 to 1: held back
+	// by the limiter, and with a verdict. Null without a limiter of linked kernels.
+	LimiterShare    *float64 `json:"limiter_share"`
+	LimiterCoverage *float64 `json:"limiter_coverage"`
+	MainKernel      string   `json:"main_kernel"` // that takes most of its time; "" where the recording does not tell
+	Through         string   `json:"through"`     // the operator that launches it, where that is another
+	Kernels         []string `json:"kernels"`
+	Why             string   `json:"why"` // its own device time is 0
 }
 
 // Operators shows the operators of a result by total device time.
@@ -191,8 +198,15 @@ func Operators(r *analysis.Result) Printable {
 			s := o.SelfDeviceUS / whole
 			x.Share = &s
 		}
-		if i := n.longest(o.Kernels); i >= 0 {
-			x.Limiter = limiter(&r.Kernels[i].Limiter)
+		x.Limiter = operatorLimiter(r, n, o)
+		if l := o.Limiter; l != nil {
+			x.Limiter = l.Label
+			if l.Kind != "" {
+				x.LimiterShare, x.LimiterCoverage = &l.Share, &l.Coverage
+			}
+		}
+		if len(o.Links) > 0 {
+			x.MainKernel, x.Through = linkName(n, &o.Links[0]), o.Links[0].By
 		}
 		rows = append(rows, x)
 	}
@@ -214,10 +228,14 @@ func Operators(r *analysis.Result) Printable {
 			{Name: "self_cpu_us", Title: "CPU self", Minor: 2, Kind: Nanoseconds, Group: "cpu", Get: func(r *row) any { return r.SelfCPUUS }, Show: func(r *row) any { return us(r.SelfCPUUS) }},
 			{Name: "calls", Minor: 3, Kind: Count, Get: func(r *row) any { return r.Calls }},
 			{Name: "limiter", Minor: 8, Kind: Words, Get: func(r *row) any { return textOrNil(r.Limiter) }},
+			{Name: "limiter_share", Title: "limiter %", Detail: true, Kind: Percent, Get: func(r *row) any { return r.LimiterShare }, Show: func(r *row) any { return inPercent(r.LimiterShare) }},
+			{Name: "limiter_coverage", Title: "counted %", Detail: true, Kind: Percent, Get: func(r *row) any { return r.LimiterCoverage }, Show: func(r *row) any { return inPercent(r.LimiterCoverage) }},
 			{Name: "name", Title: "operator", Kind: Name, Get: func(r *row) any { return r.Name }},
+			{Name: "main_kernel", Minor: 6, Title: "main kernel", Kind: Words, Get: func(r *row) any { return textOrNil(r.MainKernel) }},
+			{Name: "through", Detail: true, Get: func(r *row) any { return textOrNil(r.Through) }},
 			{Name: "shapes", Detail: true, Get: func(r *row) any { return r.Shapes }},
 			{Name: "kernels", Detail: true, Get: func(r *row) any { return r.Kernels }},
-			{Name: "why", Minor: 9, Title: "no device time because", Kind: Words, Get: func(r *row) any { return textOrNil(r.Why) }},
+			{Name: "why", Minor: 9, Title: "no device self because", Kind: Words, Get: func(r *row) any { return textOrNil(r.Why) }},
 		},
 	}
 }

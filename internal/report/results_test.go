@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deepprof/deepprof/internal/analysis"
 )
 
 func TestResultTables(t *testing.T) {
@@ -148,6 +150,42 @@ func TestRegionReports(t *testing.T) {
 			}
 			checkMarkdown(t, string(text))
 		}
+	}
+}
+
+// What graphs save is the bound of the clean time where there is one, as in the
+// findings.
+func TestStagesSaveOfTheCleanTime(t *testing.T) {
+	clean := int64(217_801_350)
+	s := analysis.Stage{Name: "decode", Split: analysis.Split{WallNS: 291_169_087, LaunchBound: true, GainNS: 260_266_947}}
+	if row := stageRow(&s); row.GainNS == nil || *row.GainNS != s.Split.GainNS {
+		t.Errorf("without a clean time it is %v", row.GainNS)
+	}
+	s.CleanGainNS = &clean
+	if row := stageRow(&s); row.GainNS == nil || *row.GainNS != clean {
+		t.Errorf("with a clean time it is %v", row.GainNS)
+	}
+}
+
+// The plain table of stages has one base: the clean time, or a note that says
+// otherwise.
+func TestPlainStagesNameTheirBase(t *testing.T) {
+	busy, ms := 0.165, 10.3
+	r := sample()
+	r.Stages = []analysis.Stage{{Name: "prefill", CleanMS: &ms, CleanBusy: &busy, Split: analysis.Split{WallNS: 100, BusyNS: 19, IdleNS: 81}}}
+	page := func() string {
+		var b bytes.Buffer
+		if err := WriteStakeholder(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if text := page(); !strings.Contains(text, "16.5 %") || strings.Contains(text, "19.0 %") {
+		t.Errorf("the share is not of the clean time:\n%s", text)
+	}
+	r.Stages[0].CleanBusy = nil
+	if text := page(); !strings.Contains(text, "19.0 %[^") || !strings.Contains(text, "Of the stage under the profiler") {
+		t.Errorf("the share under the profiler is not named:\n%s", text)
 	}
 }
 

@@ -28,15 +28,21 @@ const (
 
 // A screenful is how many lines the parts of a screen may take.
 type screenful struct {
-	findings [summaryFindings]int
-	notes    int // lines of each note at the foot
-	kernels  int // rows at least
+	findings [summaryFindings]int // 0 leaves one to the report
+	warning  int                  // a warning that needs more is left to the report
+	missing  int                  // what was not measured, likewise
+	kernels  int                  // rows at least; with 0 the table may be left out
+	scope    int
+	brief    bool // of each finding two sentences at most: what is, and what it is worth
 }
 
-// screenfuls are tried until one fits: the first finding gives way last.
+// screenfuls are tried until one fits: kernels give way before findings and
+// warnings, and the first finding gives way last.
 var screenfuls = []screenful{
-	{[...]int{5, 4, 4}, 2, 3}, {[...]int{5, 3, 3}, 2, 3}, {[...]int{4, 2, 2}, 2, 3}, {[...]int{4, 2, 2}, 1, 3}, {[...]int{3, 2, 2}, 1, 3}, {[...]int{4, 2, 1}, 1, 2},
-	{[...]int{3, 1, 1}, 1, 2}, {[...]int{2, 1, 1}, 1, 2}, {[...]int{1, 1, 1}, 1, 1},
+	{[...]int{5, 4, 4}, 3, 3, 3, 2, false}, {[...]int{5, 4, 4}, 3, 2, 3, 2, false}, {[...]int{5, 4, 4}, 3, 0, 3, 2, false},
+	{[...]int{5, 3, 3}, 3, 0, 3, 1, false}, {[...]int{4, 3, 3}, 3, 0, 2, 1, false}, {[...]int{4, 3, 3}, 3, 0, 0, 1, false},
+	{[...]int{4, 3, 3}, 3, 0, 0, 1, true}, {[...]int{4, 3, 3}, 0, 0, 0, 1, true}, {[...]int{4, 3, 2}, 0, 0, 0, 1, true}, {[...]int{4, 3, 0}, 0, 0, 0, 1, true},
+	{[...]int{4, 0, 0}, 0, 0, 0, 1, true}, {[...]int{3, 0, 0}, 0, 0, 0, 1, true}, {[...]int{2, 0, 0}, 0, 0, 0, 1, true}, {[...]int{1, 0, 0}, 0, 0, 0, 1, true},
 }
 
 // Summary writes one screen: the findings that matter, the stages, the kernels
@@ -55,7 +61,7 @@ func Summary(w io.Writer, r *analysis.Result, o SummaryOptions) error {
 		if lines, err = summaryScreen(r, o, f); err != nil {
 			return err
 		}
-		if Rows(strings.Join(lines, "\n")+"\n", o.Width) <= o.Height {
+		if Rows(strings.Join(lines, "\n")+"\n", o.Width) < o.Height { // the prompt needs a line too
 			break
 		}
 	}
@@ -73,13 +79,10 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 	if text := unfinished[r.Source.Status]; text != "" {
 		lines = append(lines, wrap(lowerFirst(text)+": what it had captured by then is shown", o.Width, "", 2)...)
 	}
-	if p := analysed(r); r.Scope != nil && p.wall > 0 {
-		text := fmt.Sprintf("%s: %s under nsys, of a timeline of %s; GPU busy %s, %s launches; %s launches (%s) outside are not counted", p.name, elapsed(float64(p.wall)), elapsed(float64(r.Totals.WallNS)),
-			percent(p.busyShare(r)), thousands(p.launches), thousands(p.outsideCalls), elapsed(float64(p.outsideNS)))
-		lines = append(lines, wrap(oneLine(text), o.Width, "  ", 2)...)
-	}
+	lines = append(lines, summaryScope(r, o.Width, f.scope)...)
 	lines = append(lines, "")
-	lines = append(lines, summaryLines(r, o, f.findings)...)
+	found, told := summaryLines(r, o, f)
+	lines = append(lines, found...)
 	stages, err := tableLines(summaryStages(r, o.Width), o.Width)
 	if err != nil {
 		return nil, err
@@ -87,10 +90,13 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 	if len(stages) > 0 {
 		lines = append(append(lines, ""), stages...)
 	}
-	foot := summaryFoot(r, o, f.notes)
+	foot := summaryFoot(r, o, f, len(r.Findings)-told)
 	// A table of kernels needs a blank line and its header; the prompt that
 	// follows needs a line too.
 	room := min(max(o.Height-len(lines)-Rows(strings.Join(foot, "\n")+"\n", o.Width)-3, f.kernels), mostKernels)
+	if room <= 0 {
+		return append(lines, foot...), nil
+	}
 	kernels, err := tableLines(summaryKernels(r, room), o.Width)
 	if err != nil {
 		return nil, err
@@ -99,6 +105,27 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 		lines = append(append(lines, ""), kernels...)
 	}
 	return append(lines, foot...), nil
+}
+
+// summaryScope says how much of the timeline the summary is about, the last parts
+// left out where rows are few.
+func summaryScope(r *analysis.Result, width, most int) []string {
+	p := analysed(r)
+	if r.Scope == nil || p.wall <= 0 {
+		return nil
+	}
+	parts := []string{
+		fmt.Sprintf("%s: %s under nsys, of a timeline of %s", p.name, elapsed(float64(p.wall)), elapsed(float64(r.Totals.WallNS))),
+		"GPU busy " + percent(p.busyShare(r)),
+		thousands(p.launches) + " launches",
+		fmt.Sprintf("%s launches (%s) outside are not counted", thousands(p.outsideCalls), elapsed(float64(p.outsideNS))),
+	}
+	for n := len(parts); n > 1; n-- {
+		if lines := whole(strings.Join(parts[:n], "; "), width, "  ", most); lines != nil {
+			return lines
+		}
+	}
+	return wrap(oneLine(parts[0]), width, "  ", most)
 }
 
 // summaryTitle is what ran, and the whole timeline in numbers where that is what
@@ -118,15 +145,22 @@ func summaryTitle(r *analysis.Result, o SummaryOptions) []string {
 	return append([]string{bold(shorten(title, o.Width), o.Bold)}, wrap(numbers, o.Width, "  ", 2)...)
 }
 
-// summaryLines are the findings, wrapped.
-func summaryLines(r *analysis.Result, o SummaryOptions, most [summaryFindings]int) []string {
+// summaryLines are the findings, wrapped, and how many there are. Of the first one
+// what fits is shown; one after it of which no whole sentence fits is left out.
+func summaryLines(r *analysis.Result, o SummaryOptions, f screenful) (out []string, told int) {
 	if len(r.Findings) == 0 {
-		return wrap("No finding: what was captured supports no statement about where time could be saved.", o.Width, "", most[0])
+		return wrap("No finding: what was captured supports no statement about where time could be saved.", o.Width, "", f.findings[0]), 0
 	}
-	var out []string
 	for i := range r.Findings[:min(len(r.Findings), summaryFindings)] {
-		lines := wrapSentences(sentence(oneLine(r.Findings[i].Text)), o.Width-3, most[i])
-		for j, line := range lines {
+		text := sentence(oneLine(r.Findings[i].Text))
+		if f.brief {
+			text = sentences(text, 2)
+		}
+		if i > 0 && whole(sentences(text, 1), o.Width-3, "", f.findings[i]) == nil {
+			break
+		}
+		told++
+		for j, line := range wrapSentences(text, o.Width-3, f.findings[i]) {
 			mark := "   "
 			if j == 0 {
 				mark = bold(fmt.Sprintf("%d. ", i+1), o.Bold)
@@ -134,30 +168,47 @@ func summaryLines(r *analysis.Result, o SummaryOptions, most [summaryFindings]in
 			out = append(out, mark+line)
 		}
 	}
-	return out
+	return out, told
 }
 
-// summaryFoot says what to be careful with and where to read on.
-func summaryFoot(r *analysis.Result, o SummaryOptions, most int) []string {
-	var out []string
-	var heavy []string
-	for i := range r.Stages {
-		if s := &r.Stages[i]; s.Overhead != nil && *s.Overhead > tooMuch {
-			heavy = append(heavy, fmt.Sprintf("%s %s", oneLine(s.Name), percent(*s.Overhead)))
+// summaryFoot says what to be careful with and where to read on. A note stands
+// there whole, with what to do about it, or is counted; more is the number of
+// findings that are left to the report.
+func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []string {
+	out := summaryHeavy(r, o, f.warning)
+	var left []string
+	if more > 0 {
+		left = append(left, plural(more, "more finding"))
+	}
+	for _, notes := range []struct {
+		head, one, many string
+		most            int
+		list            []analysis.Note
+	}{
+		{"warning: ", "warning", "warnings", f.warning, o.unshown(warnings(r))},
+		{"not measured: ", "thing not measured", "things not measured", f.missing, o.unshown(r.Missing)},
+	} {
+		n := len(notes.list)
+		if n > 0 {
+			text := notes.head + oneLine(notes.list[0].Text)
+			if next := oneLine(notes.list[0].Next); next != "" {
+				text += "; next: " + next
+			}
+			if lines := whole(text, o.Width, "  ", notes.most); lines != nil {
+				out = append(out, lines...)
+				n--
+				notes.one, notes.many = "more "+notes.one, "more "+notes.many
+			}
+		}
+		switch {
+		case n == 1:
+			left = append(left, "1 "+notes.one)
+		case n > 1:
+			left = append(left, fmt.Sprintf("%d %s", n, notes.many))
 		}
 	}
-	if len(heavy) > 0 {
-		out = append(out, wrap("nsys slowed "+strings.Join(heavy, ", ")+": pipeline/nsys=light is lighter", o.Width, "  ", most)...)
-	}
-	if list := o.unshown(r.Missing); len(list) > 0 {
-		text := list[0].Text
-		if more := len(list) - 1; more > 0 {
-			text += fmt.Sprintf(" (and %d more)", more)
-		}
-		out = append(out, wrap("not measured: "+oneLine(text), o.Width, "  ", most)...)
-	}
-	if list := o.unshown(warnings(r)); len(list) > 0 {
-		out = append(out, wrap(fmt.Sprintf("%s: %s", plural(len(list), "warning"), oneLine(list[0].Text)), o.Width, "  ", most)...)
+	if len(left) > 0 {
+		out = append(out, wrap("in the report: "+strings.Join(left, ", "), o.Width, "  ", 2)...)
 	}
 	if o.Report != "" { // never cut: it is there to be copied
 		out = append(out, bold("report: ", o.Bold)+oneLine(o.Report))
@@ -168,6 +219,24 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, most int) []string {
 	return out
 }
 
+// summaryHeavy tells of stages that nsys slowed too much, and what to do.
+func summaryHeavy(r *analysis.Result, o SummaryOptions, most int) []string {
+	var heavy []string
+	for i := range r.Stages {
+		if s := &r.Stages[i]; s.Overhead != nil && *s.Overhead > tooMuch {
+			heavy = append(heavy, fmt.Sprintf("%s %s", oneLine(s.Name), percent(*s.Overhead)))
+		}
+	}
+	if len(heavy) == 0 {
+		return nil
+	}
+	const next = ": pipeline/nsys=light is lighter"
+	if lines := whole("nsys slowed "+strings.Join(heavy, ", ")+next, o.Width, "  ", max(most, 1)); lines != nil {
+		return lines
+	}
+	return wrap(fmt.Sprintf("nsys slowed %s%s", plural(len(heavy), "stage"), next), o.Width, "  ", 2)
+}
+
 // unshown are the notes that the screen does not have yet.
 func (o *SummaryOptions) unshown(notes []analysis.Note) []analysis.Note {
 	return slices.DeleteFunc(slices.Clone(notes), func(n analysis.Note) bool {
@@ -176,9 +245,10 @@ func (o *SummaryOptions) unshown(notes []analysis.Note) []analysis.Note {
 }
 
 type summaryStage struct {
-	name                        string
-	clean, nsys, busy, mfu, mbu any
-	bound                       string
+	name                             string
+	clean, nsys, busy                any
+	mfu, mfuCounted, mbu, mbuCounted any
+	bound                            string
 }
 
 // summaryStages is one row a stage. Narrow terminals get fewer columns.
@@ -187,8 +257,9 @@ func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
 	var rows []row
 	for i := range r.Stages {
 		s := &r.Stages[i]
-		x := row{name: s.Name, clean: scaled(s.CleanMS, 1e6), nsys: scaled(s.NsysMS, 1e6),
-			mfu: inUse(best(s.MFU)), mbu: inUse(best(s.MBU)), bound: "-"}
+		x := row{name: s.Name, clean: scaled(s.CleanMS, 1e6), nsys: scaled(s.NsysMS, 1e6), bound: "-"}
+		x.mfu, x.mfuCounted = best(s.MFU)
+		x.mbu, x.mbuCounted = best(s.MBU)
 		if p := &s.Split; p.WallNS > 0 {
 			x.busy = percentage(float64(p.BusyNS) / float64(p.WallNS) * 100)
 			x.bound = boundBy(p)
@@ -202,7 +273,9 @@ func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
 		{Name: "nsys", Title: "under nsys", Kind: Nanoseconds, Group: "t", Get: func(r *row) any { return r.nsys }},
 		{Name: "busy", Title: "kernels run %", Kind: Percent, Minor: 1, Get: func(r *row) any { return r.busy }},
 		{Name: "mfu", Title: "MFU %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.mfu }},
+		{Name: "mfu_counted", Title: "MFU counted %", Kind: Percent, Minor: 2, Detail: narrow, Get: func(r *row) any { return r.mfuCounted }},
 		{Name: "mbu", Title: "MBU %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.mbu }},
+		{Name: "mbu_counted", Title: "MBU counted %", Kind: Percent, Minor: 3, Detail: narrow, Get: func(r *row) any { return r.mbuCounted }},
 		{Name: "bound", Title: "bound by", Get: func(r *row) any { return r.bound }},
 	}}
 }
@@ -233,12 +306,12 @@ func boundBy(s *analysis.Split) string {
 	return "wait: " + lowerFirst(partLabel(most))
 }
 
-// best is the analytic value, or else the counted one.
-func best(list []analysis.Utilisation) *float64 {
+// best is the analytic value, or else the counted one, which is another thing.
+func best(list []analysis.Utilisation) (analytic, counted any) {
 	if v := utilised(list, "analytic"); v != nil {
-		return v
+		return inUse(v), nil
 	}
-	return utilised(list, "counters")
+	return nil, inUse(utilised(list, "counters"))
 }
 
 type summaryKernel struct {
@@ -327,6 +400,27 @@ func wrap(s string, width int, indent string, most int) []string {
 		last = last[:cut]
 	}
 	return append(lines[:most-1], strings.TrimRight(last, ",;:")+" …")
+}
+
+// whole is a text in that many lines at most, nil where it does not fit.
+func whole(s string, width int, indent string, most int) []string {
+	if lines := wrap(oneLine(s), width, indent, len(s)+1); len(lines) <= most {
+		return lines
+	}
+	return nil
+}
+
+// sentences are the first n of a text.
+func sentences(s string, n int) string {
+	at := 0
+	for range n {
+		end := strings.Index(s[at:], ". ")
+		if end < 0 {
+			return s
+		}
+		at += end + 2
+	}
+	return s[:at-1]
 }
 
 // wrapSentences leaves out the last sentences rather than cut one; the first one

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/deepprof/deepprof/internal/analysis"
 )
 
 func TestSummaryFitsTheScreen(t *testing.T) {
@@ -47,7 +49,7 @@ func TestSummarySays(t *testing.T) {
 	if err := Summary(&b, doubtful(), SummaryOptions{Bold: true}); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []string{"recorded run", "\x1b[1m1. \x1b[0mdecode is launch-bound", "launches", "pipeline/nsys=light", "1 warning"} {
+	for _, s := range []string{"recorded run", "\x1b[1m1. \x1b[0mdecode is launch-bound", "launches", "pipeline/nsys=light", "warning: "} {
 		if !strings.Contains(b.String(), s) {
 			t.Errorf("%q is not in\n%s", s, b.String())
 		}
@@ -60,7 +62,7 @@ func TestSummarySays(t *testing.T) {
 	if err := Summary(&b, doubtful(), SummaryOptions{Shown: shown}); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(b.String(), "1 warning") || strings.Contains(b.String(), "not measured") {
+	if strings.Contains(b.String(), "warning") || strings.Contains(b.String(), "not measured") {
 		t.Errorf("what the screen has is said again:\n%s", b.String())
 	}
 	b.Reset()
@@ -76,6 +78,55 @@ func TestSummarySays(t *testing.T) {
 	}
 	if strings.Contains(b.String(), "\x1b") {
 		t.Error("escape sequences for no terminal")
+	}
+}
+
+// What a terminal of 80 by 24 says of the first finding holds what it is worth, no
+// finding is cut, and a note stands there with what to do or is counted.
+func TestSummaryIsWhole(t *testing.T) {
+	r := sample()
+	r.Findings = []analysis.Finding{
+		{ID: "a", Text: "decode is launch-bound: under nsys a kernel runs in 9.5 % of its 291.2 ms, and the GPU waits for the host in 89.4 %. CUDA graphs or fusion can gain at most 217.8 ms, 88.7 % of the 245.4 ms that it takes without the profiler. Counters of its kernels cannot help before the gaps are gone. By its own clock a pass takes 245 ms clean."},
+		{ID: "b", Text: "prefill is launch-bound too, and a sentence about it goes on for so long that two lines do not hold it, though three do. It ends."},
+		{ID: "c", Text: "A third one " + strings.Repeat("that has no end ", 30)},
+	}
+	r.Warnings = []analysis.Note{{ID: "w", Text: "the clean run of prefill was slower than the profiled one, which took 15 % less time: the host was disturbed", Next: "repeat on a quiet machine"}}
+	r.Missing = nil
+	for _, height := range []int{21, 24, 60} {
+		var b bytes.Buffer
+		if err := Summary(&b, r, SummaryOptions{Height: height, Report: "r.html"}); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(strings.Fields(b.String()), " ")
+		if Rows(b.String(), 80) >= height || !strings.Contains(text, "at most 217.8 ms, 88.7 % of the 245.4 ms that it takes without the profiler.") || strings.Contains(text, "third one") {
+			t.Errorf("at %d:\n%s", height, b.String())
+		}
+		if strings.Contains(text, "slower than") != strings.Contains(text, "next: repeat on a quiet machine") || strings.Contains(text, "slower than") == strings.Contains(text, "1 warning") {
+			t.Errorf("a warning is neither told whole nor counted at %d:\n%s", height, b.String())
+		}
+		if !strings.Contains(text, "more finding") {
+			t.Errorf("findings that are left out are not counted at %d:\n%s", height, b.String())
+		}
+		if height == 60 && !strings.Contains(text, "next: repeat") {
+			t.Errorf("no warning where there is room:\n%s", b.String())
+		}
+	}
+}
+
+// A value that was counted is titled so.
+func TestSummaryTitlesCounted(t *testing.T) {
+	value := 0.00088
+	r := sample()
+	r.Stages = []analysis.Stage{{Name: "decode", MFU: []analysis.Utilisation{{Method: "counters", Value: &value}}}}
+	for _, c := range []struct{ method, title string }{{"counters", "MFU counted %"}, {"analytic", "MFU %"}} {
+		r.Stages[0].MFU[0].Method = c.method
+		var b bytes.Buffer
+		if err := Summary(&b, r, SummaryOptions{Width: 100}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), c.title) || strings.Contains(b.String(), "MFU counted %") != (c.method == "counters") || !strings.Contains(b.String(), "0.088") {
+			t.Errorf("%s:\n%s", c.method, b.String())
+		}
 	}
 }
 

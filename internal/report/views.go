@@ -34,16 +34,20 @@ type LimitedKernelRow struct {
 	Limiter string `json:"limiter,omitempty"` // of its longest grid and block; absent where nothing tells
 }
 
-// Kernels shows one row a kernel. The result of the analysis, where there is one,
+// Kernels shows one row a kernel, the first top of them (0: all); names tell apart
+// what is shown and what is cut. The result of the analysis, where there is one,
 // says what limits them.
-func Kernels(rows timeline.Rows[timeline.KernelRow], result *analysis.Result) Printable {
+func Kernels(rows timeline.Rows[timeline.KernelRow], result *analysis.Result, top int) Printable {
 	type row = LimitedKernelRow
+	distinct := distinguish(rows.Rows)
+	if more := len(rows.Rows) - top; top > 0 && more > 0 {
+		rows.Rows, rows.Cut = rows.Rows[:top], rows.Cut+more
+	}
 	limit := limitersOf(result)
 	limited := timeline.Rows[row]{Cut: rows.Cut, Warnings: rows.Warnings}
 	for _, k := range rows.Rows {
 		limited.Rows = append(limited.Rows, row{k, limit(&k)})
 	}
-	distinct := distinguish(rows.Rows)
 	columns := []Column[row]{
 		{Name: "time_pct", Title: "time %", Kind: Percent, Get: func(r *row) any { return r.TimePct }},
 		{Name: "total_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.TotalNS }},

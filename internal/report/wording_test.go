@@ -165,7 +165,7 @@ func TestKernelsHaveTheLimitersOfTheResult(t *testing.T) {
 		{Name: r.Kernels[1].Name, ShortName: "c", TotalNS: 7, Calls: 1}, {Name: "unknown", ShortName: "d", TotalNS: 6, Calls: 1},
 	}}
 	var b bytes.Buffer
-	if err := Kernels(rows, r).WriteCSV(&b); err != nil {
+	if err := Kernels(rows, r, 0).WriteCSV(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{",mostly too little work (48 % of one wave),a,", ",launch overhead,b,", ",,c,", ",,d,"} {
@@ -174,7 +174,7 @@ func TestKernelsHaveTheLimitersOfTheResult(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := Kernels(rows, nil).WriteCSV(&b); err != nil {
+	if err := Kernels(rows, nil, 0).WriteCSV(&b); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(b.String(), "limiter") {

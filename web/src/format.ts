@@ -71,8 +71,8 @@ export function shares(parts: number[], whole: number): string[] {
 }
 
 /** "1 kernel", "2 kernels". */
-export function plural(n: number, what: string): string {
-  return `${count(n)} ${what}${n === 1 ? "" : "s"}`;
+export function plural(n: number, what: string, more = `${what}s`): string {
+  return `${count(n)} ${n === 1 ? what : more}`;
 }
 
 /** A command as a shell takes it. */

@@ -70,7 +70,7 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
   return (
     <>
       <h1 ref={p.title} tabIndex={-1} class="mono">
-        {k.short || k.name}
+        {model.label(k)}
       </h1>
       {k.short && k.short !== k.name && <p class="full mono">{k.name}</p>}
       {slow.length > 0 && (
@@ -107,7 +107,8 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
               <ul class="plain">
                 {points.map((q, i) => (
                   <li key={i}>
-                    {q.memory.toUpperCase()}: {digits(q.intensity)} FLOP/B, {percent(q.attained)} of the roof
+                    {q.memory.toUpperCase()}
+                    {moved[q.memory] ? ` (${moved[q.memory]})` : ""}: {digits(q.intensity)} FLOP/B, {percent(q.attained)} of the roof
                   </li>
                 ))}
               </ul>
@@ -157,12 +158,26 @@ function Limiter(p: { kernel: Kernel }) {
       {l.need && <p class="quiet">What would tell: {l.need}</p>}
       {p.kernel.attained != null && (
         <p class="quiet">
-          Busiest unit: {p.kernel.attained_of ? `${model.peak(p.kernel.attained_of)}, ` : ""}at {percent(p.kernel.attained)} of its peak.
+          Busiest unit: {p.kernel.attained_of ? `${model.peak(p.kernel.attained_of)}, ` : ""}at {percent(p.kernel.attained)} of its peak{measuredBy(p.kernel)}.
         </p>
       )}
       <EvidenceList items={l.evidence} />
     </section>
   );
+}
+
+const unitCounters: Record<string, RegExp> = { dram: /^(gpu__dram|dram__)\w*throughput/, l2: /^lts__\w*throughput/, l1: /^l1tex__\w*throughput/ };
+const moved: Record<string, string> = { dram: "bytes to and from DRAM", l2: "bytes that L2 hands to L1", l1: "bytes that loads take from L1" };
+
+/** What the share of the busiest unit is a share of: a unit of memory can be busy with more than the bytes of its roofline. */
+function measuredBy(k: Kernel): string {
+  const [unit, share] = [k.attained_of ?? "", k.attained ?? 0];
+  const counter = unitCounters[unit];
+  if (!counter) return "";
+  const same = (percent: number) => Math.abs(percent / 100 - share) < 1e-6;
+  const found = list(k.limiter.evidence).find((e) => counter.test(e.metric) && same(e.value))?.metric ?? list(k.counted?.metrics).find((m) => counter.test(m.name) && same(m.value))?.name;
+  if (!found) return ` (${moved[unit]})`;
+  return ` (${found.split(".")[0]}: how busy the unit is, with all that it does${list(k.points).some((q) => q.memory === unit) ? `; the roofline counts the ${moved[unit]} alone` : ""})`;
 }
 
 /** Verdicts whose label says all; their detail is in IDs. */

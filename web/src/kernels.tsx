@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
 import { count, plural, shares, time } from "./format";
 import { list } from "./list";
-import { untimed, useModel } from "./model";
+import { untimed, useModel, type Model } from "./model";
 import { Absent, CategoryName, KernelLink, levelText, LimiterName, Meter, Section, Swatch } from "./parts";
 import type { CategoryTime, Kernel } from "./result";
 import { openKernel } from "./route";
@@ -15,7 +15,8 @@ function level(k: Kernel): number {
 }
 
 /** The columns, with bars of shares as long as the largest share allows. */
-function columnsFor(kernels: Kernel[]): Column<Kernel>[] {
+function columnsFor(model: Model): Column<Kernel>[] {
+  const kernels = model.kernels;
   const most = kernels.reduce((m, k) => Math.max(m, k.share), 0);
   const times = kernels.some((k) => !untimed(k));
   const alone = kernels.some(untimed);
@@ -29,14 +30,14 @@ function columnsFor(kernels: Kernel[]): Column<Kernel>[] {
         <span class="kernel-name">
           <KernelLink kernel={k} />
           <span class="kernel-line">
-            <CategoryName id={k.category} />
             <span class="quiet">
               grid {k.grid.join("×")}, block {k.block.join("×")}
             </span>
+            <CategoryName id={k.category} />
           </span>
         </span>
       ),
-      key: (k) => k.short || k.name,
+      key: (k) => model.label(k),
     },
     { id: "calls", head: "Calls", width: 5, num: true, cell: timed((k) => count(k.calls)), key: (k) => k.calls },
     { id: "total", head: "Total", title: "Total time", width: 6, num: true, cell: timed((k) => time(k.total_ns)), key: (k) => k.total_ns },
@@ -81,7 +82,7 @@ export function Kernels() {
   const [stage, setStage] = useState("");
   const search = useRef<HTMLInputElement>(null);
 
-  const columns = useMemo(() => columnsFor(model.kernels), [model]);
+  const columns = useMemo(() => columnsFor(model), [model]);
   const times = model.kernels.some((k) => !untimed(k));
   const limiters = useMemo(() => [...new Set(model.kernels.map((k) => k.limiter.label).filter(Boolean))].sort(), [model]);
   const categories = list(model.result.categories).filter((c) => model.kernels.some((k) => k.category === c.id));
@@ -93,7 +94,7 @@ export function Kernels() {
       if (limiter && (k.limiter.label || "") !== (limiter === "-" ? "" : limiter)) return false;
       if (stage && !list(k.stages).some((s) => s.stage === stage)) return false;
       if (words.length === 0) return true;
-      const text = `${k.name} ${k.short} ${k.mangled ?? ""} ${k.category}`.toLowerCase();
+      const text = `${k.name} ${model.label(k)} ${k.mangled ?? ""} ${k.category}`.toLowerCase();
       return words.every((w) => text.includes(w));
     });
   }, [model, query, category, limiter, stage]);
@@ -169,7 +170,7 @@ export function Kernels() {
       <p class="quiet" id="kernel-count">
         {rows.length === model.kernels.length ? `${plural(rows.length, "kernel")} by grid and block` : `${count(rows.length)} of ${plural(model.kernels.length, "kernel")} by grid and block`}{times ? `, ${time(rows.reduce((sum, k) => sum + k.total_ns, 0))} of GPU time` : ""}
       </p>
-      <DataTable id="kernel-table" caption="Kernels" rows={rows} columns={columns} rowKey={(k) => k.id} sort={times ? "total" : "alone"} open={(k) => openKernel(k.id)} minWidth={58} rowHeight={50} empty="No kernel matches." />
+      <DataTable id="kernel-table" caption="Kernels" rows={rows} columns={columns} rowKey={(k) => k.id} sort={times ? "total" : "alone"} open={(k) => openKernel(k.id)} minWidth={63} rowHeight={50} empty="No kernel matches." />
       {unmatched.length > 0 && (
         <details>
           <summary>{unmatched.length === 1 ? "1 name that matches" : `${count(unmatched.length)} names that match`} no category rule</summary>

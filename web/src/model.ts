@@ -5,26 +5,39 @@ import type { Kernel, Note, Result } from "./result";
 import { list } from "./list";
 import { Palette } from "./palette";
 
+/** What the page carries: the result, and names that tell kernels apart where the short ones do not. */
+export interface Carried extends Result {
+  kernel_labels?: string[];
+}
+
 /** The result with the look-ups that its parts share. */
 export class Model {
   readonly palette: Palette;
   readonly kernels: Kernel[];
   private readonly byID = new Map<string, Kernel>();
   private readonly byName = new Map<string, Kernel>();
+  private readonly labels = new Map<string, string>();
 
-  constructor(readonly result: Result) {
+  constructor(readonly result: Carried) {
     this.palette = new Palette(result);
     this.kernels = list(result.kernels);
-    for (const k of this.kernels) {
+    const labels = list(result.kernel_labels);
+    this.kernels.forEach((k, i) => {
       this.byID.set(k.id, k);
+      this.labels.set(k.id, labels[i] || k.short || k.name);
       for (const name of [k.name, k.short]) {
         if (!this.byName.has(name)) this.byName.set(name, k);
       }
-    }
+    });
   }
 
   kernel(id: string): Kernel | undefined {
     return this.byID.get(id);
+  }
+
+  /** The short name of a kernel, with the words that tell it from others of that name. */
+  label(k: Kernel): string {
+    return this.labels.get(k.id) ?? (k.short || k.name);
   }
 
   /** The kernel of that name which takes the most time. */

@@ -85,8 +85,9 @@ export function levelText(l: Limiter): string {
 const tail = 12;
 
 /** A link to the page of a kernel. Where room is short the middle of the name gives way. */
-export function KernelLink(p: { kernel: Kernel }) {
-  const name = p.kernel.short || p.kernel.name;
+export function KernelLink(p: { kernel: Kernel; name?: string }) {
+  const model = useModel();
+  const name = p.name ?? model.label(p.kernel);
   const cut = name.length > 3 * tail ? name.length - tail : name.length;
   return (
     <a class="kernel-link" href={kernelHref(p.kernel.id)} title={p.kernel.name}>

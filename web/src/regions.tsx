@@ -79,8 +79,17 @@ function FlameGraph(p: { tops: Node[]; by: Measure; selected: Node | null; selec
 
   if (boxes.length === 0) return <p class="quiet">No GPU kernel ran inside a region.</p>;
 
-  const label = (b: Flame) => (b.kernel >= 0 ? (model.kernels[b.kernel]?.short ?? "kernel") : b.label);
-  const lines = (b: Flame) => [label(b), `${time(b.ns)}, ${percent(b.ns / Math.max(1, total))} of what is shown`, ...(b.kernel >= 0 ? ["kernel: opens its page"] : b.node ? [b.node.region.path] : [])];
+  const label = (b: Flame) => {
+    const k = model.kernels[b.kernel];
+    return b.kernel < 0 ? b.label : k ? model.label(k) : "kernel";
+  };
+  const about = (b: Flame): string[] => {
+    const k = model.kernels[b.kernel];
+    if (b.rest) return [`kernels of ${b.node?.region.path} that take less time than those beside`];
+    if (b.kernel < 0) return b.node ? [b.node.region.path] : [];
+    return [`kernel${k ? `, grid ${k.grid.join("×")}, block ${k.block.join("×")}` : ""}: opens its page`];
+  };
+  const lines = (b: Flame) => [label(b), `${time(b.ns)}, ${percent(b.ns / Math.max(1, total))} of what is shown`, ...about(b)];
   function open(b: Flame) {
     if (b.kernel >= 0) {
       const k = model.kernels[b.kernel];
@@ -104,24 +113,24 @@ function FlameGraph(p: { tops: Node[]; by: Measure; selected: Node | null; selec
       <div ref={holder} class="flame" id="flame" role="group" aria-label="Flame graph of regions. Arrow keys move, Enter opens, Z zooms." style={{ height: `${depth * boxHeight}px` }} onKeyDown={onKey} onPointerLeave={hideTip}>
         {boxes.map((b, i) => {
           const kernel = b.kernel >= 0 ? model.kernels[b.kernel] : undefined;
-          const colour = kernel ? model.palette.category(kernel.category) : model.palette.range(b.label, dark);
+          const colour = b.rest ? undefined : kernel ? model.palette.category(kernel.category) : model.palette.range(b.label, dark);
           return (
             <button
               key={i}
               type="button"
               data-box={i}
               tabIndex={i === current ? 0 : -1}
-              class={b.kernel < 0 && b.node === p.selected ? "box chosen" : "box"}
+              class={b.rest ? "box rest" : b.kernel < 0 && b.node === p.selected ? "box chosen" : "box"}
               aria-label={lines(b).join(", ")}
               style={{
                 left: `${b.from * 100}%`,
                 width: `${b.width * 100}%`,
                 top: `${b.depth * boxHeight}px`,
                 backgroundColor: colour,
-                color: kernel ? inkOn(colour) : "var(--ink)",
+                color: kernel && colour ? inkOn(colour) : "var(--ink)",
               }}
               onClick={() => open(b)}
-              onDblClick={() => b.kernel < 0 && b.node && p.zoom(b.node)}
+              onDblClick={() => b.kernel < 0 && !b.rest && b.node && p.zoom(b.node)}
               onFocus={() => setAt(i)}
               onPointerMove={(e) => showTip(e.clientX, e.clientY, lines(b))}
             >
@@ -130,7 +139,7 @@ function FlameGraph(p: { tops: Node[]; by: Measure; selected: Node | null; selec
           );
         })}
       </div>
-      <p class="quiet hint">Double-click a region, or press Z, to zoom to it. The lowest boxes are kernels, coloured by category.</p>
+      <p class="quiet hint">Double-click a region, or press Z, to zoom to it. The lowest boxes are kernels, coloured by category; grey stands for the many that take little.</p>
     </>
   );
 }
@@ -293,6 +302,8 @@ function Detail(p: { node: Node | null }) {
   const r = p.node.region;
   const top = list(r.top);
   const counters = r.counters;
+  const own = counters?.exclusive;
+  const outside = new Map(list(own?.metrics).map((m) => [m.name, m.value]));
   return (
     <article class="detail" id="region-detail">
       <h3>{r.path}</h3>
@@ -334,12 +345,17 @@ function Detail(p: { node: Node | null }) {
       {counters ? (
         <table class="data small">
           <caption>
-            Counters by {counters.method}, covering {percent(counters.coverage)} of its kernel time.{counters.note ? ` ${sentence(counters.note)}.` : ""}
+            Counters by {counters.method}, covering {percent(counters.coverage)} of its kernel time{own ? ` (${percent(own.coverage)} outside nested ranges)` : ""}.{counters.note ? ` ${sentence(counters.note)}.` : ""}
           </caption>
           <thead>
             <tr>
               <th scope="col">Counter</th>
-              <th scope="col" class="num">Value</th>
+              <th scope="col" class="num">{own ? "Inclusive" : "Value"}</th>
+              {own && (
+                <th scope="col" class="num" title="Launches outside nested ranges">
+                  Exclusive
+                </th>
+              )}
               <th scope="col">How</th>
             </tr>
           </thead>
@@ -350,6 +366,7 @@ function Detail(p: { node: Node | null }) {
                   {m.name}
                 </th>
                 <td class="num">{metric(m.value, m.unit)}</td>
+                {own && <td class="num">{outside.has(m.name) ? metric(outside.get(m.name)!, m.unit) : <span class="quiet" title="No launch outside nested ranges has a counter for it">n/a</span>}</td>}
                 <td>{m.how}</td>
               </tr>
             ))}

@@ -1,3 +1,4 @@
+import { plural } from "./format";
 import { list } from "./list";
 import type { Region, Result } from "./result";
 
@@ -41,6 +42,7 @@ export interface Flame {
   node: Node | null;
   kernel: number; // index into the kernels, or -1
   label: string;
+  rest?: number; // launches that this box stands for, where it is no kernel by itself
   ns: number;
   depth: number;
   from: number;
@@ -67,11 +69,16 @@ export function layOut(tops: Node[], m: Measure): Flame[] {
       at += w;
     }
     if (n.children.length > 0 || m !== "kernel") return;
+    let [left, launches] = [ns, n.region.kernels];
     for (const k of list(n.region.top)) {
       const w = k.ns * scale;
-      if (w >= least) out.push({ node: n, kernel: k.kernel, label: "", ns: k.ns, depth: depth + 1, from: at, width: w });
+      if (w < least) continue;
+      out.push({ node: n, kernel: k.kernel, label: "", ns: k.ns, depth: depth + 1, from: at, width: w });
       at += w;
+      left -= k.ns;
+      launches -= k.calls;
     }
+    if (launches > 0 && left * scale >= least) out.push({ node: n, kernel: -1, label: plural(launches, "more launch", "more launches"), rest: launches, ns: left, depth: depth + 1, from: at, width: left * scale });
   };
   let at = 0;
   for (const n of tops) {

@@ -101,6 +101,7 @@ export interface Stage {
   tokens_per_s?: number;
   split: Split;
   clean_gain_ns?: number;
+  clean_busy?: number;
   kernels?: number;
   graph_kernels?: number;
   mfu?: Utilisation[] | null;
@@ -160,6 +161,7 @@ export interface Kernel {
   points?: Point[] | null;
   attained?: number;
   attained_of?: string;
+  attained_metric?: string;
 }
 
 export interface Rest {
@@ -187,6 +189,9 @@ export interface Operator {
   total_device_us: number;
   kernels?: string[] | null;
   why?: string;
+  links?: OperatorKernel[] | null;
+  links_more?: OperatorRest;
+  limiter?: OperatorLimiter;
 }
 
 export interface Profiled {
@@ -327,6 +332,7 @@ export interface RegionCounters {
   coverage: number;
   metrics: RegionMetric[] | null;
   note?: string;
+  exclusive?: ExclusiveCounters;
 }
 
 export interface RegionKernel {
@@ -377,6 +383,29 @@ export interface Point {
   flops: number;
   attained: number;
   ns: number;
+}
+
+export interface OperatorKernel {
+  kernel?: string;
+  name: string;
+  calls: number;
+  us: number;
+  own: boolean;
+  by?: string;
+}
+
+export interface OperatorRest {
+  kernels: number;
+  calls: number;
+  us: number;
+}
+
+export interface OperatorLimiter {
+  kind: string;
+  label: string;
+  share: number;
+  coverage: number;
+  why?: string;
 }
 
 export interface Peak {
@@ -447,6 +476,11 @@ export interface RegionMetric {
   unit?: string;
   value: number;
   how: string;
+}
+
+export interface ExclusiveCounters {
+  coverage: number;
+  metrics: RegionMetric[] | null;
 }
 
 export interface Metric {

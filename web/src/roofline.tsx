@@ -1,5 +1,5 @@
 import type { TargetedKeyboardEvent } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
 import { digits, percent, rate, time } from "./format";
 import { list } from "./list";
@@ -136,14 +136,22 @@ const margin = { left: 70, right: 16, top: 14, bottom: 40 };
 /** The scatter itself, on logarithmic axes. */
 export function RooflinePlot(p: PlotProps) {
   const model = useModel();
-  const width = p.small ? 520 : 900;
-  const height = p.small ? 320 : 460;
+  const most = p.small ? 520 : 900;
+  const frame = useRef<HTMLDivElement>(null);
+  const width = Math.max(300, Math.min(most, useWidth(frame, most)));
+  const height = p.small ? 320 : Math.max(340, Math.min(460, width * 0.8));
   const holder = useRef<SVGSVGElement>(null);
   const [at, setAt] = useState(0);
   const points = useMemo(() => [...p.points].filter((x) => x.intensity > 0 && x.flops > 0).sort((a, b) => b.ns - a.ns), [p.points]);
   const memory = p.roofs.filter((r) => p.memories.includes(r.id) && r.value > 0);
   const compute = p.roofs.filter((r) => p.types.includes(r.id) && r.value > 0);
-  if (points.length === 0) return <p class="quiet">No point for this choice.</p>;
+  if (points.length === 0) {
+    return (
+      <div ref={frame}>
+        <p class="quiet">No point for this choice.</p>
+      </div>
+    );
+  }
 
   const ridges = memory.flatMap((m) => compute.map((c) => c.value / m.value));
   const xs = [...points.map((q) => q.intensity), ...ridges];
@@ -154,9 +162,12 @@ export function RooflinePlot(p: PlotProps) {
   const x = logScale(x0, x1, margin.left, width - margin.right);
   const y = logScale(y0, y1, height - margin.bottom, margin.top);
   const ceiling = compute.length ? Math.max(...compute.map((c) => c.value)) : top;
-  const most = Math.max(...points.map((q) => q.ns), 1);
-  const radius = (q: Point) => (p.small || points.every((x) => x.ns === 0) ? 6 : 4 + 12 * Math.sqrt(q.ns / most));
+  const longest = Math.max(...points.map((q) => q.ns), 1);
+  const radius = (q: Point) => (p.small || points.every((x) => x.ns === 0) ? 6 : 4 + 12 * Math.sqrt(q.ns / longest) * Math.max(0.5, width / most));
   const current = Math.min(at, points.length - 1);
+  const best = memory.length ? Math.max(...memory.map((m) => m.value)) : Infinity;
+  const start = (c: Peak) => x(Math.max(x0, c.value / best)); // of a ceiling
+  const dots = points.map((q) => ({ x: x(q.intensity), y: y(q.flops), r: radius(q) }));
 
   function onKey(e: TargetedKeyboardEvent<SVGGElement>, i: number) {
     const steps: Record<string, number> = { ArrowRight: i + 1, ArrowDown: i + 1, ArrowLeft: i - 1, ArrowUp: i - 1, Home: 0, End: points.length - 1 };
@@ -172,9 +183,9 @@ export function RooflinePlot(p: PlotProps) {
     }
   }
   return (
-    <div class={p.small ? "plot" : "plot wide"}>
+    <div ref={frame} class={p.small ? "plot" : "plot wide"}>
       <svg ref={holder} id={p.id} viewBox={`0 0 ${width} ${height}`} role="group" aria-label="Roofline plot. Arrow keys go from point to point by time, Enter opens the kernel.">
-        {powers(x0, x1).map((v) => (
+        {powers(x0, x1, (width - margin.left) / 48).map((v) => (
           <g key={v} class="tick">
             <line x1={x(v)} x2={x(v)} y1={margin.top} y2={height - margin.bottom} />
             <text x={x(v)} y={height - margin.bottom + 16} text-anchor="middle">
@@ -182,7 +193,7 @@ export function RooflinePlot(p: PlotProps) {
             </text>
           </g>
         ))}
-        {powers(y0, y1).map((v) => (
+        {powers(y0, y1, 10).map((v) => (
           <g key={v} class="tick">
             <line x1={margin.left} x2={width - margin.right} y1={y(v)} y2={y(v)} />
             <text x={margin.left - 8} y={y(v) + 4} text-anchor="end">
@@ -196,29 +207,17 @@ export function RooflinePlot(p: PlotProps) {
         {memory.map((m) => {
           const from = Math.max(x0, y0 / m.value);
           const to = Math.min(x1, ceiling / m.value);
-          const labelAt = Math.min(to, Math.max(from, Math.sqrt(from * to)));
-          const angle = (Math.atan2(y(to * m.value) - y(from * m.value), x(to) - x(from)) * 180) / Math.PI;
           return (
             <g key={m.id} class={m.measured ? "roof" : "roof assumed"}>
               <line x1={x(from)} y1={y(from * m.value)} x2={x(to)} y2={y(to * m.value)} />
-              <text transform={`translate(${x(labelAt)} ${y(labelAt * m.value) - 7}) rotate(${angle})`} text-anchor="middle">
-                {p.small ? (levelNames[m.id] ?? m.label) : m.label} {rate(m.value, m.unit)}
-              </text>
             </g>
           );
         })}
-        {spread(compute, y).map(({ roof: c, textY }) => {
-          const best = memory.length ? Math.max(...memory.map((m) => m.value)) : Infinity;
-          const from = Math.max(x0, c.value / best);
-          return (
-            <g key={c.id} class={c.measured ? "roof" : "roof assumed"}>
-              <line x1={x(from)} x2={x(x1)} y1={y(c.value)} y2={y(c.value)} />
-              <text x={width - margin.right - 4} y={textY} text-anchor="end">
-                {c.label} {rate(c.value, c.unit)}
-              </text>
-            </g>
-          );
-        })}
+        {compute.map((c) => (
+          <g key={c.id} class={c.measured ? "roof" : "roof assumed"}>
+            <line x1={start(c)} x2={x(x1)} y1={y(c.value)} y2={y(c.value)} />
+          </g>
+        ))}
         {points.map((q, i) => {
           const kernel = model.kernel(q.kernel);
           return (
@@ -244,6 +243,22 @@ export function RooflinePlot(p: PlotProps) {
             </g>
           );
         })}
+        {memory.map((m) => {
+          const from = Math.max(x0, y0 / m.value);
+          const to = Math.min(x1, ceiling / m.value);
+          const at = Math.min(to, Math.max(from, Math.sqrt(from * to)));
+          const angle = (Math.atan2(y(to * m.value) - y(from * m.value), x(to) - x(from)) * 180) / Math.PI;
+          return (
+            <text key={m.id} class="roof-label" transform={`translate(${x(at)} ${y(at * m.value) - 7}) rotate(${angle})`} text-anchor="middle">
+              {p.small ? (levelNames[m.id] ?? m.label) : m.label} {rate(m.value, m.unit)}
+            </text>
+          );
+        })}
+        {placeLabels(compute, y, start, width - margin.right - 4, dots).map((l) => (
+          <text key={l.roof.id} class="roof-label" x={l.x} y={l.y} text-anchor="end">
+            {l.text}
+          </text>
+        ))}
       </svg>
     </div>
   );
@@ -252,23 +267,57 @@ export function RooflinePlot(p: PlotProps) {
 function describe(model: Model, roofs: Peak[], q: Point): string[] {
   const k = model.kernel(q.kernel);
   return [
-    k?.short ?? q.kernel,
+    k ? model.label(k) : q.kernel,
     `${rate(q.flops, "flop/s")} at ${digits(q.intensity)} FLOP/B of ${levelNames[q.memory] ?? q.memory}`,
     `${percent(q.attained)} of the roof (${labelOf(roofs, q.dtype)})`,
     `${q.ns > 0 ? `${time(q.ns)} in all` : "not in the timeline"}${k?.limiter.kind ? `, limited by ${k.limiter.label}` : ""}`,
+    ...(k ? [`grid ${k.grid.join("×")}, block ${k.block.join("×")}`] : []),
   ];
 }
 
-/** Labels of ceilings that lie close together move apart. */
-function spread(roofs: Peak[], y: (v: number) => number): { roof: Peak; textY: number }[] {
-  let last = -Infinity;
-  return [...roofs]
-    .sort((a, b) => b.value - a.value)
-    .map((roof) => {
-      const textY = Math.max(y(roof.value) - 5, last + 13);
-      last = textY;
-      return { roof, textY };
-    });
+/** The width that an element has, in pixels. */
+function useWidth(of: { current: HTMLElement | null }, before: number): number {
+  const [width, setWidth] = useState(before);
+  useLayoutEffect(() => {
+    const e = of.current;
+    if (!e) return;
+    const measure = () => e.clientWidth > 0 && setWidth(e.clientWidth);
+    const observer = new ResizeObserver(measure);
+    observer.observe(e);
+    measure();
+    return () => observer.disconnect();
+  }, [of.current]);
+  return width;
+}
+
+interface Placed {
+  roof: Peak;
+  text: string;
+  x: number; // where it ends
+  y: number;
+}
+
+/** Places the names of ceilings: at the right above their line where neither a dot nor another name is, else further left, else below. */
+function placeLabels(roofs: Peak[], y: (v: number) => number, left: (roof: Peak) => number, right: number, dots: { x: number; y: number; r: number }[]): Placed[] {
+  const out: Placed[] = [];
+  for (const roof of [...roofs].sort((a, b) => b.value - a.value)) {
+    const text = `${roof.label} ${right < 560 ? rateText(roof.value) : rate(roof.value, roof.unit)}`;
+    const width = text.length * 6;
+    const free = (x: number, at: number) =>
+      !dots.some((d) => d.x + d.r > x - width - 2 && d.x - d.r < x + 2 && d.y + d.r > at - 12 && d.y - d.r < at + 4) &&
+      !out.some((o) => o.x > x - width && o.x - o.text.length * 6 < x && Math.abs(o.y - at) < 13);
+    const line = y(roof.value);
+    let best = { x: right, y: Math.max(line - 5, (out.at(-1)?.y ?? -Infinity) + 13) };
+    search: for (const at of [line - 5, line + 14, line + 27, line + 40]) {
+      for (let x = right; x === right || x - width >= left(roof); x -= 6) {
+        if (!free(x, at)) continue;
+        best = { x, y: at };
+        break search;
+      }
+    }
+    out.push({ roof, text, ...best });
+  }
+  return out;
 }
 
 /** Maps low..high onto from..to by their logarithms. */
@@ -278,11 +327,11 @@ function logScale(low: number, high: number, from: number, to: number): (v: numb
   return (v) => from + (Math.log(v) - start) * factor;
 }
 
-/** The powers of ten between low and high. */
-function powers(low: number, high: number): number[] {
+/** The powers of ten between low and high, about most of them. */
+function powers(low: number, high: number, most: number): number[] {
   const from = Math.ceil(Math.log10(low));
   const to = Math.floor(Math.log10(high));
-  const step = Math.max(1, Math.ceil((to - from) / 10));
+  const step = Math.max(1, Math.ceil((to - from) / Math.min(10, most)));
   const out = [];
   for (let e = from; e <= to; e += step) out.push(10 ** e);
   return out;
@@ -309,7 +358,7 @@ function PointTable(p: { points: Point[] }) {
       sort="time"
       minWidth={52}
       columns={[
-        { id: "kernel", head: "Kernel", cell: (r) => (r.kernel ? <KernelLink kernel={r.kernel} /> : r.point.kernel), key: (r) => r.kernel?.short ?? r.point.kernel },
+        { id: "kernel", head: "Kernel", cell: (r) => (r.kernel ? <KernelLink kernel={r.kernel} /> : r.point.kernel), key: (r) => (r.kernel ? model.label(r.kernel) : r.point.kernel) },
         { id: "dtype", head: "Data type", width: 9, cell: (r) => labelOf(roofs, r.point.dtype), key: (r) => r.point.dtype },
         { id: "memory", head: "Memory", width: 7, cell: (r) => levelNames[r.point.memory] ?? r.point.memory, key: (r) => r.point.memory },
         { id: "intensity", head: "FLOP/B", width: 6, num: true, cell: (r) => digits(r.point.intensity), key: (r) => r.point.intensity },

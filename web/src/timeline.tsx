@@ -93,7 +93,7 @@ export function Timeline() {
     const b = v?.boxAt(hit);
     const lane = v?.lane(hit.lane);
     if (!v || !b || !lane) return [];
-    const lines = [v.name(b) || "unnamed", `${lane.label}, at ${time(b.s)}`];
+    const lines = [v.name(b) || "unnamed", `${lane.label}, at ${when(v, b)}`];
     if (b.c && b.c > 1) lines.push(`${count(b.c)} events in ${time(b.l)}, busy ${time(b.b ?? b.l)} (${percent((b.b ?? b.l) / Math.max(1, b.l))}); mostly the one named`);
     else lines.push(`lasts ${time(b.l)}`);
     return lines;
@@ -175,8 +175,8 @@ export function Timeline() {
       d: () => act((t) => t.pan(0.2)),
       ArrowLeft: () => (e.shiftKey ? select(v.step(Math.max(lane, 0), -1)) : act((t) => t.pan(-0.2))),
       ArrowRight: () => (e.shiftKey ? select(v.step(Math.max(lane, 0), 1)) : act((t) => t.pan(0.2))),
-      ArrowDown: () => select(v.step(Math.min(v.lanes - 1, lane + 1), 0)),
-      ArrowUp: () => select(v.step(Math.max(0, lane - 1), 0)),
+      ArrowDown: () => select(v.enter(Math.min(v.lanes - 1, lane + 1))),
+      ArrowUp: () => select(v.enter(Math.max(0, lane - 1))),
       "0": () => act((t) => t.show(0, t.span)),
       Home: () => act((t) => t.show(0, t.span)),
       Escape: () => select(null),
@@ -256,7 +256,7 @@ export function Timeline() {
           onKeyDown={onKey}
         />
       </div>
-      <Selected hit={selected} view={view.current} />
+      <Selected hit={selected} view={view.current} shown={shown} />
       <p id="timeline-help" class="quiet hint">
         Drag to move. Wheel zooms while the timeline has the focus, or with Ctrl. Keys: arrows or A D move, + − or W S zoom, up and down choose a lane, Shift with left and right the next box, Enter zooms to it, 0 shows everything.
         Boxes of several events are filled up to the share of time in which one of them ran.
@@ -330,7 +330,13 @@ function addBox(sums: number[], b: Box, width: number): void {
   }
 }
 
-function Selected(p: { hit: Hit | null; view: TimelineView | null }) {
+/** When a box begins, as the axis says it: in a unit that tells it from what lies beside it. */
+function when(v: TimelineView, b: Box): string {
+  return instant(b.s, (v.to - v.from) / 1000, v.to);
+}
+
+/** What is selected; shown is what the view shows, so that this follows it. */
+function Selected(p: { hit: Hit | null; view: TimelineView | null; shown: { from: number; to: number } }) {
   const model = useModel();
   const box = p.hit && p.view?.boxAt(p.hit);
   const lane = p.hit && p.view?.lane(p.hit.lane);
@@ -340,8 +346,9 @@ function Selected(p: { hit: Hit | null; view: TimelineView | null }) {
   const several = box.c && box.c > 1;
   return (
     <p class="selected" id="timeline-selected">
-      {kernel ? <KernelLink kernel={kernel} /> : <strong>{name || "unnamed"}</strong>} <span class="quiet">on {lane.label},</span> {time(box.s)} + {time(box.l)}
+      {kernel ? <KernelLink kernel={kernel} name={name} /> : <strong>{name || "unnamed"}</strong>} <span class="quiet">on {lane.label},</span> {when(p.view, box)} + {time(box.l)}
       {several ? ` (${count(box.c!)} events, busy ${time(box.b ?? box.l)})` : ""}
+      {p.view.sees(box) ? "" : <span class="quiet">. Nothing of this lane is in view; this is the nearest, and Enter goes to it.</span>}
     </p>
   );
 }

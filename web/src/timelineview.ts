@@ -145,23 +145,47 @@ export class TimelineView {
     return best < 0 ? null : { lane, box: best };
   }
 
-  /** Selects the next or previous box of a lane that is at least partly in view. */
+  /** Selects a box of a lane without moving the view: the first that begins in view, else one that reaches into it, else the nearest. */
+  enter(lane: number): Hit | null {
+    const row = this.rows[lane];
+    if (!row || row.boxes.length === 0) return null;
+    const last = row.boxes.length - 1;
+    const reaching = this.firstIn(row, this.from);
+    let box = reaching;
+    while (box <= last && row.boxes[box]!.s < this.from) box++;
+    if (box > last || row.boxes[box]!.s > this.to) box = reaching;
+    if (box > last || row.boxes[box]!.s > this.to) {
+      const away = (i: number) => Math.max(row.boxes[i]!.s - this.to, this.from - row.boxes[i]!.s - row.boxes[i]!.l);
+      box = Math.min(box, last);
+      if (box > 0 && away(box - 1) < away(box)) box--;
+    }
+    this.selected = { lane, box };
+    this.draw();
+    return this.selected;
+  }
+
+  /** Selects the next or previous box of a lane. The view follows where nothing of it would be seen. */
   step(lane: number, by: number): Hit | null {
     const row = this.rows[lane];
     if (!row || row.boxes.length === 0) return null;
-    let box = this.selected?.lane === lane ? this.selected.box + by : this.firstIn(row, this.from);
-    box = Math.max(0, Math.min(row.boxes.length - 1, box));
+    if (this.selected?.lane !== lane) return this.enter(lane);
+    const box = Math.max(0, Math.min(row.boxes.length - 1, this.selected.box + by));
     this.selected = { lane, box };
     const b = row.boxes[box]!;
-    if (b.s < this.from || b.s + b.l > this.to) {
+    if (this.sees(b)) this.draw();
+    else {
       const length = Math.max(this.to - this.from, b.l * 1.2);
       this.show(b.s + b.l / 2 - length / 2, b.s + b.l / 2 + length / 2);
-    } else {
-      this.draw();
     }
     return this.selected;
   }
 
+  /** Whether some of a box is in view. */
+  sees(b: Box): boolean {
+    return b.s + b.l >= this.from && b.s <= this.to;
+  }
+
+  /** The first box that does not end before from. */
   private firstIn(row: Row, from: number): number {
     let lo = 0;
     let hi = row.boxes.length;

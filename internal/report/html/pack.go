@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/cxx"
 )
 
 const (
@@ -27,15 +29,47 @@ type packed struct {
 	result   *analysis.Result
 }
 
+// carried is what the page holds: the Result, and for each kernel whose short
+// name another shares, that name with the words in which they differ.
+type carried struct {
+	*analysis.Result
+	Labels []string `json:"kernel_labels,omitempty"`
+}
+
+// labels gives the names that tell kernels apart, as in the Markdown reports, or
+// nil where the short names do. A kernel whose short name does so has "".
+func labels(kernels []analysis.Kernel) []string {
+	names := make([]string, len(kernels))
+	for i := range kernels {
+		names[i] = kernels[i].Name
+	}
+	out, any := cxx.Distinguish(names), false
+	for i, name := range out {
+		short := kernels[i].Short
+		if short == "" {
+			short = kernels[i].Name
+		}
+		words, found := strings.CutPrefix(name, cxx.Short(names[i]))
+		if out[i] = ""; found && words != "" {
+			out[i], any = short+words, true
+		}
+	}
+	if !any {
+		return nil
+	}
+	return out
+}
+
 // pack encodes r in at most room bytes, with less detail where it must.
 func pack(r *analysis.Result, room int) (packed, error) {
-	p, err := encode(r)
+	named := labels(r.Kernels)
+	p, err := encode(r, named)
 	if err != nil {
 		return packed{}, err
 	}
 	for keep := len(r.Kernels); len(p.text) > room && keep > 0; {
 		keep = min(keep*2/3, int(int64(keep)*int64(room)/int64(len(p.text))))
-		if p, err = encode(reduce(r, keep)); err != nil {
+		if p, err = encode(reduce(r, keep), named); err != nil {
 			return packed{}, err
 		}
 	}
@@ -45,10 +79,10 @@ func pack(r *analysis.Result, room int) (packed, error) {
 	return p, nil
 }
 
-func encode(r *analysis.Result) (packed, error) {
+func encode(r *analysis.Result, named []string) (packed, error) {
 	// Marshal writes <, >, &, U+2028 and U+2029 as escapes, so that no string
 	// can end the script element that holds it.
-	plain, err := json.Marshal(r)
+	plain, err := json.Marshal(carried{r, named[:min(len(named), len(r.Kernels))]})
 	if err != nil {
 		return packed{}, fmt.Errorf("write HTML report: encode result: %w", err)
 	}

@@ -46,8 +46,12 @@ func sample() *analysis.Result {
 			Roofs: peaks(),
 		},
 		Operators: []analysis.Operator{
-			{Name: "aten::mm", Shapes: "[[512, 2048], [2048, 8192]]", Calls: 112, SelfCPUUS: 1500, TotalCPUUS: 1800, SelfDeviceUS: 9400, TotalDeviceUS: 9400},
-			{Name: "aten::linear", Calls: 112, SelfCPUUS: 400, TotalCPUUS: 2600, TotalDeviceUS: 9400, Why: "launches nothing itself: aten::mm does"},
+			{Name: "aten::mm", Shapes: "[[512, 2048], [2048, 8192]]", Calls: 112, SelfCPUUS: 1500, TotalCPUUS: 1800, SelfDeviceUS: 9400, TotalDeviceUS: 9400,
+				Links:   []analysis.OperatorKernel{{Kernel: "k-gemm", Name: "nvjet_tst", Calls: 112, US: 9000, Own: true}, {Name: "splitKreduce_kernel", Calls: 10, US: 400, Own: true}},
+				Limiter: &analysis.OperatorLimiter{Kind: "compute", Label: "tensor pipe (bf16)", Share: 0.957, Coverage: 0.957}},
+			{Name: "aten::linear", Calls: 112, SelfCPUUS: 400, TotalCPUUS: 2600, TotalDeviceUS: 9400, Why: "it launches nothing itself: it runs nvjet_tst through aten::mm",
+				Links:   []analysis.OperatorKernel{{Kernel: "k-gemm", Name: "nvjet_tst", Calls: 112, US: 9000, By: "aten::mm"}},
+				Limiter: &analysis.OperatorLimiter{Kind: "compute", Label: "tensor pipe (bf16)", Share: 1, Coverage: 1}},
 		},
 		Opportunities: []analysis.Opportunity{{
 			ID: "gaps-decode", Kind: "gaps", Title: "Remove the gaps between launches in decode", Stage: "decode", Seconds: 0.31, Speedup: 2.4, StageGain: ptr(0.78),

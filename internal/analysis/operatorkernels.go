@@ -1,0 +1,226 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/workload"
+)
+
+// maxOperatorKernels bounds the kernels that an operator of the result names.
+const maxOperatorKernels = 4
+
+// A linker finds the kernels of operators among those of the result. torch and
+// Nsight spell one kernel in two ways: torch as the demanglers of Linux do, with
+// all types written out, Nsight as the CUDA compiler does, with T1 and (int)4. The
+// mangled name, which Nsight has too, gives torch's spelling.
+type linker struct {
+	kernels []Kernel
+	counted bool             // any kernel was
+	exact   map[string][]int // by name and mangled name
+	spelled map[string][]int // by what the mangled name says, without blanks
+	short   map[string][]int // by short name: kernels without a mangled name
+	torch   map[string]int   // names of torch that have a short name
+	found   map[string][]int
+}
+
+// newLinker is nil where the recording has no links.
+func (a *analyzer) newLinker(rows []workload.Operator) *linker {
+	if !slices.ContainsFunc(rows, func(r workload.Operator) bool { return r.Kernels != nil }) {
+		return nil
+	}
+	l := &linker{kernels: a.res.Kernels, counted: len(a.counted) > 0, exact: map[string][]int{}, spelled: map[string][]int{}, short: map[string][]int{},
+		torch: map[string]int{}, found: map[string][]int{}}
+	spellings := map[string]string{}
+	for i := range l.kernels {
+		k := &l.kernels[i]
+		l.exact[k.Name] = append(l.exact[k.Name], i)
+		if k.Mangled == "" || k.Mangled == k.Name {
+			l.short[k.Short] = append(l.short[k.Short], i)
+			continue
+		}
+		l.exact[k.Mangled] = append(l.exact[k.Mangled], i)
+		s, ok := spellings[k.Mangled]
+		if !ok {
+			s = spelling(k.Mangled)
+			spellings[k.Mangled] = s
+		}
+		l.spelled[s] = append(l.spelled[s], i)
+	}
+	seen := map[string]bool{}
+	for _, r := range rows {
+		for _, k := range r.Kernels {
+			if !seen[k.Name] {
+				seen[k.Name] = true
+				l.torch[cxx.Short(k.Name)]++
+			}
+		}
+	}
+	return l
+}
+
+// spelling is a name without the blanks in which demanglers differ.
+func spelling(name string) string {
+	return strings.Join(strings.Fields(cxx.Demangle(name)), "")
+}
+
+// rows are the kernels of a name, one for each grid, those of the timeline where
+// it has any. A short name alone decides only where it stands for one kernel on
+// both sides and there is nothing better.
+func (l *linker) rows(name string) []int {
+	if list, ok := l.found[name]; ok {
+		return list
+	}
+	list := l.exact[name]
+	if len(list) == 0 {
+		list = l.spelled[spelling(name)]
+	}
+	if short := cxx.Short(name); len(list) == 0 && l.torch[short] == 1 {
+		list = l.short[short]
+		if slices.ContainsFunc(list, func(i int) bool { return l.kernels[i].Name != l.kernels[list[0]].Name }) {
+			list = nil
+		}
+	}
+	if timed := slices.DeleteFunc(slices.Clone(list), func(i int) bool { return l.kernels[i].TotalNS <= 0 }); len(timed) > 0 {
+		list = timed
+	}
+	l.found[name] = list
+	return list
+}
+
+// weight is what a grid counts for among those of the same name.
+func (l *linker) weight(i int) float64 {
+	k := &l.kernels[i]
+	switch {
+	case k.TotalNS > 0:
+		return float64(k.TotalNS)
+	case k.Counted != nil && k.Counted.DurationNS > 0:
+		return k.Counted.DurationNS
+	}
+	return 1
+}
+
+// link tells an operator its kernels, what holds most of them back, and, where it
+// launches nothing itself, what runs for it.
+func (l *linker) link(o *Operator, r *workload.Operator) {
+	if l == nil || len(r.Kernels) == 0 {
+		return
+	}
+	links := slices.Clone(r.Kernels)
+	slices.SortStableFunc(links, func(x, y workload.OperatorKernel) int { return cmp.Compare(y.US, x.US) })
+	var rest OperatorRest
+	if m := r.KernelsMore; m != nil {
+		rest = OperatorRest(*m)
+	}
+	o.Limiter = l.limiter(links, rest.US)
+	o.Kernels = nil
+	for i, k := range links {
+		if i >= maxOperatorKernels {
+			rest.Kernels++
+			rest.Calls += k.Calls
+			rest.US += k.US
+			continue
+		}
+		row := OperatorKernel{Name: cxx.Short(k.Name), Calls: k.Calls, US: k.US, Own: k.Own, By: k.By}
+		if list := l.rows(k.Name); len(list) > 0 {
+			main := slices.MaxFunc(list, func(x, y int) int { return cmp.Compare(l.weight(x), l.weight(y)) })
+			row.Kernel = l.kernels[main].ID
+		}
+		o.Links = append(o.Links, row)
+		if !slices.Contains(o.Kernels, row.Name) {
+			o.Kernels = append(o.Kernels, row.Name)
+		}
+	}
+	if rest != (OperatorRest{}) {
+		o.LinksMore = &rest
+	}
+	if o.SelfDeviceUS == 0 && o.TotalDeviceUS > 0 {
+		o.Why = o.through()
+	}
+}
+
+// through says what runs for an operator that launches nothing itself.
+func (o *Operator) through() string {
+	main, total, others := &o.Links[0], 0.0, int64(len(o.Links)-1)
+	for i := range o.Links {
+		total += o.Links[i].US
+	}
+	if m := o.LinksMore; m != nil {
+		total, others = total+m.US, others+m.Kernels
+	}
+	by := main.By
+	if by == "" {
+		by = "the operators that it calls"
+	}
+	text := fmt.Sprintf("it launches nothing itself: it runs %s through %s", main.Name, by)
+	switch {
+	case total <= 0 || others == 0:
+		return text
+	case others == 1:
+		return text + fmt.Sprintf(" for %.0f %% of its device time, and one kernel more", main.US/total*100)
+	}
+	return text + fmt.Sprintf(" for %.0f %% of its device time, and %d kernels more", main.US/total*100, others)
+}
+
+// limiter is what holds back more of the time of the kernels than anything else. The time of a name
+// with several grids is divided as it is in the timeline, because torch does not
+// tell grids apart.
+func (l *linker) limiter(links []workload.OperatorKernel, rest float64) *OperatorLimiter {
+	type verdict struct{ kind, label string }
+	sums := map[verdict]float64{}
+	total, told, found, copies := rest, 0.0, 0.0, 0.0
+	for _, k := range links {
+		total += k.US
+		if isCopy(k.Name) {
+			copies += k.US
+			continue
+		}
+		list := l.rows(k.Name)
+		whole := 0.0
+		for _, i := range list {
+			whole += l.weight(i)
+		}
+		for _, i := range list {
+			part := k.US * l.weight(i) / whole
+			found += part
+			if v := &l.kernels[i].Limiter; v.Kind != "" {
+				told += part
+				sums[verdict{v.Kind, v.Label}] += part
+			}
+		}
+	}
+	var best verdict
+	for v, us := range sums {
+		if most := sums[best]; us > most || us == most && (best.kind == "" || v.label < best.label) {
+			best = v
+		}
+	}
+	if best.kind == "" || total <= 0 {
+		return &OperatorLimiter{Why: l.abstain(total, found, copies)}
+	}
+	return &OperatorLimiter{Kind: best.kind, Label: best.label, Share: min(1, sums[best]/total), Coverage: min(1, told/total)}
+}
+
+func (l *linker) abstain(total, found, copies float64) string {
+	switch {
+	case total <= 0:
+		return "its kernels have no time"
+	case copies >= total:
+		return "its device time is copies or fills, which have no limiter"
+	case len(l.kernels) == 0:
+		return "there is neither a timeline nor a report of counters"
+	case found == 0:
+		return "its kernels are neither in the timeline nor in the counters"
+	case !l.counted:
+		return "no counters were taken of any kernel"
+	}
+	return "none of its kernels has a verdict: they were not counted, or not enough of them was"
+}
+
+// isCopy tells the names that torch gives to copies and fills.
+func isCopy(name string) bool {
+	return strings.HasPrefix(name, "Memcpy ") || strings.HasPrefix(name, "Memset ")
+}

@@ -1,0 +1,158 @@
+package html
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// Choosing a lane leaves the view where it is: at a box that begins in it, at
+// one that reaches into it, or at the nearest of a lane that has none.
+func TestLanesKeepTheView(t *testing.T) {
+	r := sample()
+	r.Overview.Lanes = []analysis.Lane{
+		{Kind: "nvtx", Label: "ranges", Events: 1, Exact: true, Boxes: []analysis.Box{{Start: 90_000_000, Len: 30_000_000, Name: 0}}},
+		{Kind: "api", Label: "calls", Events: 3, Exact: true, Boxes: []analysis.Box{{Start: 0, Len: 101_000_000, Name: 7}, {Start: 101_500_000, Len: 1_000, Name: 7}, {Start: 300_000_000, Len: 1_000, Name: 7}}},
+		{Kind: "kernel", Label: "stream 7", Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 1_000_000, Len: 10_000, Name: 3}, {Start: 104_203_517, Len: 359_000, Name: 4}}},
+		{Kind: "copy", Label: "copies", Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 99_000_000, Len: 10_000, Name: 7}, {Start: 400_000_000, Len: 10_000, Name: 7}}},
+	}
+	r.Scope = &analysis.Scope{Name: "prefill", StartNS: 100_000_000, EndNS: 110_000_000, WallNS: 10_000_000}
+	p := open(t, r)
+	const shown = `document.querySelector("#timeline-range").textContent`
+	before := eval[string](p, shown)
+	p.focus("#timeline-canvas")
+	for _, want := range []string{"on ranges, 90 ms + 30.0", "on calls, 101.5 ms + 1.00", "on stream 7, 104.2 ms + 359", "on copies, 99 ms + 10.0"} {
+		p.press(kb.ArrowDown)
+		p.wait(fmt.Sprintf(`document.querySelector("#timeline-selected")?.textContent.replaceAll("\u00a0", " ").includes(%q)`, want))
+		if now := eval[string](p, shown); now != before {
+			t.Errorf("%s: the view went from %s to %s", want, before, now)
+		}
+	}
+	if got := p.text("#timeline-selected"); !strings.Contains(got, "Nothing of this lane is in view") {
+		t.Errorf("a lane without a box in view: %s", got)
+	}
+	p.press(kb.ArrowUp)
+	p.wait(`document.querySelector("#timeline-selected").textContent.includes("stream 7")`)
+	p.press(kb.Enter)
+	p.wait(`document.querySelector("#timeline-selected").textContent.includes("104.2035")`)
+	before = eval[string](p, shown)
+	p.press(kb.ArrowLeft, chromedp.ModifierShift)
+	p.wait(shown + ` !== ` + fmt.Sprintf("%q", before))
+}
+
+// mul is one of PyTorch's kernels that differ in template arguments alone.
+func mul(id, vec, dtype string, grid int64) analysis.Kernel {
+	k := sampleKernels()[2]
+	k.ID, k.Short, k.Grid, k.Mangled, k.Point = id, "elementwise_kernel<MulFunctor>", [3]int64{grid, 1, 1}, "", nil
+	k.Name = "void at::native::elementwise_kernel<128, " + vec + ", at::native::BinaryFunctor<" + dtype + ", " + dtype + ", " + dtype + ", at::native::binary_internal::MulFunctor<" + dtype + ">>>(int, " + dtype + ")"
+	return k
+}
+
+// Kernels whose short names are the same are told apart by the words in which
+// they differ and by their grids, also on a narrow screen.
+func TestKernelNamesAreDistinct(t *testing.T) {
+	r := sample()
+	r.Kernels = append(r.Kernels, mul("k-bf", "4", "c10::BFloat16", 7), mul("k-f", "2", "float", 7), mul("k-f2", "2", "float", 99))
+	p := open(t, r)
+	p.do(chromedp.EmulateViewport(500, 900))
+	rows := `[...document.querySelectorAll("#kernel-table tbody tr")].filter(e => e.textContent.includes("MulFunctor"))`
+	names := eval[[]string](p, rows+`.map(e => e.querySelector("a").textContent + " " + e.querySelector(".kernel-line").textContent)`)
+	if len(names) != 3 || !strings.Contains(names[0], "[4 BFloat16]") || !strings.Contains(names[1], "[2 float]") || !strings.Contains(names[2], "grid 99×1×1") {
+		t.Errorf("names: %q", names)
+	}
+	if cut := eval[[]string](p, rows+`.flatMap(e => [e.querySelector("a span:last-child"), e.querySelector(".kernel-line > span")]).filter(e => { const cell = e.closest("th").getBoundingClientRect(), r = e.getBoundingClientRect(); return r.width === 0 && e.textContent !== "" || r.right > cell.right + 1 || r.right > 500 }).map(e => e.textContent)`); len(cut) != 0 {
+		t.Errorf("cut off at 500 pixels: %q", cut)
+	}
+	p.focus("#kernel-search")
+	p.press("mulfunctor [2 float]")
+	p.wait(rows + `.length === 2`)
+	eval[chromedp.Void](p, `location.hash = "#/kernel/k-bf"`)
+	p.wait(`document.querySelector("#kernel-page h1")?.textContent.includes("[4 BFloat16]")`)
+}
+
+func TestShortNamesThatSuffice(t *testing.T) {
+	if got := labels(sampleKernels()); got != nil {
+		t.Errorf("labels without need: %q", got)
+	}
+	kernels := []analysis.Kernel{mul("a", "4", "float", 1), mul("b", "4", "float", 2)}
+	if got := labels(kernels); got != nil {
+		t.Errorf("labels of one kernel with two grids: %q", got)
+	}
+}
+
+// The roofline fits at any width, and no dot lies over the name of a roof.
+func TestRooflineFits(t *testing.T) {
+	r := sample()
+	x := &r.Kernels[2]
+	peak := 0.0
+	for _, roof := range r.Roofline.Roofs {
+		if roof.ID == "fp32" {
+			peak = roof.Value
+		}
+	}
+	x.Point = []analysis.Point{{Kernel: x.ID, DType: "fp32", Memory: "dram", Intensity: 1800, FLOPS: peak * 1.05, Attained: 1, NS: 9_000_000}}
+	r.Roofline.Points = append(r.Roofline.Points, x.Point...)
+	p := open(t, r)
+	for _, width := range []int64{1280, 500, 360} {
+		p.do(chromedp.EmulateViewport(width, 900))
+		p.wait(fmt.Sprintf(`(e => e.getBoundingClientRect().right <= %d && e.viewBox.baseVal.width <= Math.max(300, e.parentElement.clientWidth))(document.querySelector("#roofline-plot"))`, width))
+		outside := eval[[]string](p, `(() => { const box = document.querySelector("#roofline-plot").getBoundingClientRect(); return [...document.querySelectorAll("#roofline-plot text, #roofline-plot circle")].filter(e => { const r = e.getBoundingClientRect(); return r.right > box.right + 1 || r.left < box.left - 1 }).map(e => e.textContent) })()`)
+		if len(outside) != 0 {
+			t.Errorf("outside at %d: %q", width, outside)
+		}
+		last := eval[string](p, `(e => e.lastElementChild.getAttribute("class"))(document.querySelector("#roofline-plot"))`)
+		if last != "roof-label" {
+			t.Errorf("%s is drawn over the names of the roofs", last)
+		}
+	}
+	p.do(chromedp.EmulateViewport(1280, 900))
+	p.wait(`document.querySelector("#roofline-plot").viewBox.baseVal.width > 700`)
+	if over := eval[[]string](p, `[...document.querySelectorAll("#roofline-plot .roof-label:not([transform])")].filter(l => l.textContent.startsWith("fp32")).filter(l => { const a = l.getBoundingClientRect(); return [...document.querySelectorAll("#roofline-plot circle")].some(c => { const b = c.getBoundingClientRect(); return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom }) }).map(e => e.textContent)`); len(over) != 0 {
+		t.Errorf("dots lie over %q", over)
+	}
+}
+
+// What a region's list of kernels leaves out is a box of its own.
+func TestFlameGraphIsFilled(t *testing.T) {
+	p := open(t, sample())
+	got := eval[[]string](p, `[...document.querySelectorAll("#flame .rest")].map(e => e.ariaLabel)`)
+	if len(got) != 4 || !strings.HasPrefix(got[0], "40 more launches, ") || !strings.Contains(got[0], "prefill/attn") {
+		t.Fatalf("rest: %q", got)
+	}
+	gap := eval[float64](p, `(() => { const of = name => [...document.querySelectorAll("#flame .box")].find(e => e.ariaLabel.startsWith(name)).getBoundingClientRect(); return of("attn,").right - document.querySelector("#flame .rest").getBoundingClientRect().right })()`)
+	if gap > 2 || gap < -2 {
+		t.Errorf("%g pixels of attn are blank", gap)
+	}
+	p.click("#flame .rest")
+	p.wait(`document.querySelector("#region-detail h3")?.textContent === "prefill/attn"`)
+}
+
+// The share of a unit in use and the share of its bandwidth are named apart.
+func TestBusiestUnitIsNamed(t *testing.T) {
+	r := sample()
+	k := &r.Kernels[0]
+	k.Attained, k.AttainedOf = ptr(0.53), "l2"
+	k.Limiter.Evidence = []analysis.Evidence{{Metric: "lts__throughput.avg.pct_of_peak_sustained_elapsed", Value: 53, Unit: "%"}}
+	k.Point[1].Attained = 0.254
+	p := open(t, r)
+	eval[chromedp.Void](p, `location.hash = "#/kernel/k-gemm"`)
+	p.wait(`!!document.querySelector("#kernel-page")`)
+	if got := p.text("#limiter"); !strings.Contains(got, "53.0 % of its peak (lts__throughput: how busy the unit is, with all that it does; the roofline counts the bytes that L2 hands to L1 alone)") {
+		t.Errorf("busiest unit: %s", got)
+	}
+	if got := p.text("#kernel-page"); !strings.Contains(got, "L2 (bytes that L2 hands to L1): 170 FLOP/B, 25.4 % of the roof") {
+		t.Errorf("roofline: %s", got)
+	}
+	k.Attained = ptr(0.254)
+	p = open(t, r)
+	eval[chromedp.Void](p, `location.hash = "#/kernel/k-gemm"`)
+	p.wait(`!!document.querySelector("#kernel-page")`)
+	if got := p.text("#limiter"); !strings.Contains(got, "25.4 % of its peak (bytes that L2 hands to L1).") {
+		t.Errorf("busiest by bytes: %s", got)
+	}
+}
