@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -225,11 +226,16 @@ func (s *supervisor) noteTarget(now time.Time) {
 }
 
 // execTime is within what a child that is to run another program has called
-// exec, on a busy machine too.
+// exec, as a rule.
 const execTime = 200 * time.Millisecond
 
-// noteForks remembers the children of the target that go on without exec.
+// noteForks remembers the children of the target that go on without exec. One
+// that a busy machine kept from its exec for long is forgotten again.
 func (s *supervisor) noteForks() {
+	s.ended.Forked = slices.DeleteFunc(s.ended.Forked, func(p Process) bool {
+		now, alive := s.tree.known[p.PID]
+		return alive && !now.forked
+	})
 	var now unix.Timespec
 	if len(s.tree.forked) == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
 		return
