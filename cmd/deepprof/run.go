@@ -5,18 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"al.essio.dev/pkg/shellescape"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/pipeline"
@@ -237,130 +232,6 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// A stagePrinter prints what came of stages, in brief where a report tells the
-// rest.
-type stagePrinter struct {
-	w       io.Writer
-	names   int // width of the names
-	columns int // of the terminal; 0 is none
-	brief   bool
-	tight   bool // briefer still: a row for each line
-}
-
-// Of a stage in brief.
-const (
-	briefRows     = 2 // of one line
-	warningRows   = 3 // of one warning, which stands there whole or not at all
-	briefWarnings = 3
-	tightWarnings = 2
-)
-
-// all prints the stages and returns the warnings that it told of. In brief those
-// that went well have one row: they were told as they ended.
-func (p *stagePrinter) all(stages []pipeline.StageResult) (shown []string) {
-	well, seconds, other := 0, 0.0, ""
-	for _, st := range stages {
-		switch {
-		case st.Name == "provenance" && st.State == runs.StateDone:
-		case p.brief && st.State == runs.StateDone && len(st.Outcome.Warnings) == 0:
-			well++
-			seconds += max(0, st.Seconds)
-		case p.brief && st.State == runs.StateSkipped:
-		default:
-			shown = append(shown, p.print(st)...)
-			other = "other "
-		}
-	}
-	if well > 0 {
-		fmt.Fprintf(p.w, "%s done in %s\n", plural(well, other+"stage"), lasted(seconds))
-	}
-	return shown
-}
-
-// lasted writes seconds, of a long time without fractions.
-func lasted(seconds float64) string {
-	if seconds < 10 {
-		return fmt.Sprintf("%.1f s", seconds)
-	}
-	return fmt.Sprintf("%.0f s", seconds)
-}
-
-// print prints one stage and returns the warnings that it told of.
-func (p *stagePrinter) print(st pipeline.StageResult) (shown []string) {
-	o := st.Outcome
-	if st.State == runs.StateSkipped {
-		if !p.brief {
-			p.line(st.Name, "skipped: "+st.Reason)
-		}
-		return nil
-	}
-	status := string(st.State)
-	if st.Seconds >= 0 {
-		status += fmt.Sprintf(", %.1f s", st.Seconds)
-	}
-	if slices.ContainsFunc(o.Warnings, func(w capture.Warning) bool { return w.Text == o.Evidence }) {
-		o.Evidence = "" // stands below
-	}
-	p.line(st.Name, status+": "+runs.Text(o.String()))
-	p.warnings(o.Warnings)
-	for _, warning := range o.Warnings {
-		shown = append(shown, warning.Text)
-	}
-	if !o.OK() && o.Next != "" {
-		whole := *p // it is there to be copied
-		whole.brief, whole.tight = false, false
-		whole.line("", "next: "+o.Next)
-	}
-	return shown
-}
-
-// warnings prints warnings with what to do about them. In brief on a terminal
-// those that are too long or too many are counted.
-func (p *stagePrinter) warnings(list []capture.Warning) {
-	most, rows := briefWarnings, warningRows
-	if p.tight {
-		most, rows = tightWarnings, 1
-	}
-	whole := *p
-	whole.brief, whole.tight = false, false
-	printed, left := 0, 0
-	for i, warning := range list {
-		text := "warning: " + runs.Text(warning.Text)
-		if warning.Next != "" {
-			text += "; next: " + runs.Text(warning.Next)
-		}
-		lines := whole.text("", text)
-		last := i == len(list)-1 && left == 0
-		if p.brief && p.columns > 0 && (report.Rows(lines, p.columns) > rows || printed >= most-1 && !last) {
-			left++
-			continue
-		}
-		printed++
-		io.WriteString(p.w, lines)
-	}
-	switch {
-	case left > 0 && printed > 0:
-		p.line("", fmt.Sprintf("%s more, in the report", plural(left, "warning")))
-	case left > 0:
-		p.line("", fmt.Sprintf("%s, in the report", plural(left, "warning")))
-	}
-}
-
-// line prints a text beside the name of a stage.
-func (p *stagePrinter) line(name, text string) { io.WriteString(p.w, p.text(name, text)) }
-
-func (p *stagePrinter) text(name, text string) string {
-	head := fmt.Sprintf("%-*s ", p.names, name)
-	switch indent := strings.Repeat(" ", len(head)); {
-	case p.tight:
-		return report.WrapMost(head+text, p.columns, indent, 1) + "\n"
-	case p.brief && p.columns > 0:
-		return report.WrapMost(head+text, p.columns, indent, briefRows) + "\n"
-	default:
-		return report.Wrap(head+text, p.columns, indent) + "\n"
-	}
-}
-
 // verdict is the exit code of a run: the first stage that went wrong decides.
 func verdict(summary *pipeline.Summary) error {
 	if summary.Status == runs.StatusInterrupted {
@@ -376,109 +247,4 @@ func verdict(summary *pipeline.Summary) error {
 		}
 	}
 	return nil
-}
-
-// A watcher shows progress on a terminal and passes Ctrl-C on.
-type watcher struct {
-	w          io.Writer
-	live       bool // a line that is rewritten makes sense
-	width      int
-	shown      bool
-	signals    chan os.Signal
-	interrupts chan os.Signal
-	stop       func()
-}
-
-// stopSignals are the signals that ask a run to finish. A closed terminal and
-// Ctrl-\ count as well, unless whoever started us had them ignored, as nohup
-// does.
-func stopSignals() []os.Signal {
-	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGQUIT} {
-		if !signal.Ignored(s) {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
-// repeatWindow is the time in which signals count as one key press: a terminal
-// sends it to the whole group, and the group may pass it on.
-const repeatWindow = 100 * time.Millisecond
-
-// newWatcher returns the context of the run: a first Ctrl-C does not end it,
-// because the profiler is asked to finish and its report is read afterwards; a
-// second one does.
-func newWatcher(ctx context.Context, w io.Writer) (*watcher, context.Context) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	x := &watcher{w: w, signals: make(chan os.Signal, 4), interrupts: make(chan os.Signal, 4)}
-	// The line needs a terminal that can go back, not colour.
-	if f, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			if width <= 0 {
-				width = 80 // a terminal that does not tell
-			}
-			x.live, x.width = true, width
-		}
-	}
-	done := make(chan struct{})
-	x.stop = func() {
-		signal.Stop(x.signals)
-		close(done)
-		cancel()
-	}
-	signal.Notify(x.signals, stopSignals()...)
-	// A reader of our messages that goes away must not end the run: the write
-	// fails, and that is all. The channel is not read and never stopped.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	go func() {
-		var first time.Time
-		for {
-			select {
-			case <-done:
-				return
-			case sig := <-x.signals:
-				now := time.Now()
-				if first.IsZero() {
-					first = now
-				}
-				select {
-				case x.interrupts <- sig:
-				default: // two are enough to kill
-				}
-				if now.Sub(first) > repeatWindow {
-					cancel()
-				}
-			}
-		}
-	}()
-	return x, ctx
-}
-
-func (x *watcher) progress(line string) {
-	if !x.live {
-		return
-	}
-	if r := []rune(runs.Text(line)); len(r) >= x.width {
-		line = string(r[:max(0, x.width-1)])
-	} else {
-		line = string(r)
-	}
-	fmt.Fprintf(x.w, "\r\033[K%s", line)
-	x.shown = true
-}
-
-func (x *watcher) clear() {
-	if x.shown {
-		fmt.Fprint(x.w, "\r\033[K")
-		x.shown = false
-	}
-}
-
-func (x *watcher) say(line string) {
-	x.clear()
-	if x.live {
-		line = report.Wrap(line, x.width, "  ")
-	}
-	fmt.Fprintln(x.w, line)
 }

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/pipeline"
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/runs"
+)
+
+// A stagePrinter prints what came of stages, in brief where a report tells the
+// rest.
+type stagePrinter struct {
+	w       io.Writer
+	names   int // width of the names
+	columns int // of the terminal; 0 is none
+	brief   bool
+	tight   bool // briefer still: a row for each line
+}
+
+// Of a stage in brief.
+const (
+	briefRows     = 2 // of one line
+	warningRows   = 3 // of one warning, which stands there whole or not at all
+	briefWarnings = 3
+	tightWarnings = 2
+)
+
+// all prints the stages and returns the warnings that it told of. In brief those
+// that went well have one row: they were told as they ended.
+func (p *stagePrinter) all(stages []pipeline.StageResult) (shown []string) {
+	well, seconds, other := 0, 0.0, ""
+	for _, st := range stages {
+		switch {
+		case st.Name == "provenance" && st.State == runs.StateDone:
+		case p.brief && st.State == runs.StateDone && len(st.Outcome.Warnings) == 0:
+			well++
+			seconds += max(0, st.Seconds)
+		case p.brief && st.State == runs.StateSkipped:
+		default:
+			shown = append(shown, p.print(st)...)
+			other = "other "
+		}
+	}
+	if well > 0 {
+		fmt.Fprintf(p.w, "%s done in %s\n", plural(well, other+"stage"), lasted(seconds))
+	}
+	return shown
+}
+
+// lasted writes seconds, of a long time without fractions.
+func lasted(seconds float64) string {
+	if seconds < 10 {
+		return fmt.Sprintf("%.1f s", seconds)
+	}
+	return fmt.Sprintf("%.0f s", seconds)
+}
+
+// print prints one stage and returns the warnings that it told of.
+func (p *stagePrinter) print(st pipeline.StageResult) (shown []string) {
+	o := st.Outcome
+	if st.State == runs.StateSkipped {
+		if !p.brief {
+			p.line(st.Name, "skipped: "+st.Reason)
+		}
+		return nil
+	}
+	status := string(st.State)
+	if st.Seconds >= 0 {
+		status += fmt.Sprintf(", %.1f s", st.Seconds)
+	}
+	if slices.ContainsFunc(o.Warnings, func(w capture.Warning) bool { return w.Text == o.Evidence }) {
+		o.Evidence = "" // stands below
+	}
+	p.line(st.Name, status+": "+runs.Text(o.String()))
+	p.warnings(o.Warnings)
+	for _, warning := range o.Warnings {
+		shown = append(shown, warning.Text)
+	}
+	if !o.OK() && o.Next != "" {
+		whole := *p // it is there to be copied
+		whole.brief, whole.tight = false, false
+		whole.line("", "next: "+o.Next)
+	}
+	return shown
+}
+
+// warnings prints warnings with what to do about them. In brief on a terminal
+// those that are too long or too many are counted.
+func (p *stagePrinter) warnings(list []capture.Warning) {
+	most, rows := briefWarnings, warningRows
+	if p.tight {
+		most, rows = tightWarnings, 1
+	}
+	whole := *p
+	whole.brief, whole.tight = false, false
+	printed, left := 0, 0
+	for i, warning := range list {
+		text := "warning: " + runs.Text(warning.Text)
+		if warning.Next != "" {
+			text += "; next: " + runs.Text(warning.Next)
+		}
+		lines := whole.text("", text)
+		last := i == len(list)-1 && left == 0
+		if p.brief && p.columns > 0 && (report.Rows(lines, p.columns) > rows || printed >= most-1 && !last) {
+			left++
+			continue
+		}
+		printed++
+		io.WriteString(p.w, lines)
+	}
+	switch {
+	case left > 0 && printed > 0:
+		p.line("", fmt.Sprintf("%s more, in the report", plural(left, "warning")))
+	case left > 0:
+		p.line("", fmt.Sprintf("%s, in the report", plural(left, "warning")))
+	}
+}
+
+// line prints a text beside the name of a stage.
+func (p *stagePrinter) line(name, text string) { io.WriteString(p.w, p.text(name, text)) }
+
+func (p *stagePrinter) text(name, text string) string {
+	head := fmt.Sprintf("%-*s ", p.names, name)
+	switch indent := strings.Repeat(" ", len(head)); {
+	case p.tight:
+		return report.WrapMost(head+text, p.columns, indent, 1) + "\n"
+	case p.brief && p.columns > 0:
+		return report.WrapMost(head+text, p.columns, indent, briefRows) + "\n"
+	default:
+		return report.Wrap(head+text, p.columns, indent) + "\n"
+	}
+}

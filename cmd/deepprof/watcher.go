@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/runs"
+)
+
+// A watcher shows progress on a terminal and passes Ctrl-C on.
+type watcher struct {
+	w          io.Writer
+	live       bool // a line that is rewritten makes sense
+	width      int
+	shown      bool
+	signals    chan os.Signal
+	interrupts chan os.Signal
+	stop       func()
+}
+
+// stopSignals are the signals that ask a run to finish. A closed terminal and
+// Ctrl-\ count as well, unless whoever started us had them ignored, as nohup
+// does.
+func stopSignals() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// repeatWindow is the time in which signals count as one key press: a terminal
+// sends it to the whole group, and the group may pass it on.
+const repeatWindow = 100 * time.Millisecond
+
+// newWatcher returns the context of the run: a first Ctrl-C does not end it,
+// because the profiler is asked to finish and its report is read afterwards; a
+// second one does.
+func newWatcher(ctx context.Context, w io.Writer) (*watcher, context.Context) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	x := &watcher{w: w, signals: make(chan os.Signal, 4), interrupts: make(chan os.Signal, 4)}
+	// The line needs a terminal that can go back, not colour.
+	if f, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			if width <= 0 {
+				width = 80 // a terminal that does not tell
+			}
+			x.live, x.width = true, width
+		}
+	}
+	done := make(chan struct{})
+	x.stop = func() {
+		signal.Stop(x.signals)
+		close(done)
+		cancel()
+	}
+	signal.Notify(x.signals, stopSignals()...)
+	// A reader of our messages that goes away must not end the run: the write
+	// fails, and that is all. The channel is not read and never stopped.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	go func() {
+		var first time.Time
+		for {
+			select {
+			case <-done:
+				return
+			case sig := <-x.signals:
+				now := time.Now()
+				if first.IsZero() {
+					first = now
+				}
+				select {
+				case x.interrupts <- sig:
+				default: // two are enough to kill
+				}
+				if now.Sub(first) > repeatWindow {
+					cancel()
+				}
+			}
+		}
+	}()
+	return x, ctx
+}
+
+func (x *watcher) progress(line string) {
+	if !x.live {
+		return
+	}
+	if r := []rune(runs.Text(line)); len(r) >= x.width {
+		line = string(r[:max(0, x.width-1)])
+	} else {
+		line = string(r)
+	}
+	fmt.Fprintf(x.w, "\r\033[K%s", line)
+	x.shown = true
+}
+
+func (x *watcher) clear() {
+	if x.shown {
+		fmt.Fprint(x.w, "\r\033[K")
+		x.shown = false
+	}
+}
+
+func (x *watcher) say(line string) {
+	x.clear()
+	if x.live {
+		line = report.Wrap(line, x.width, "  ")
+	}
+	fmt.Fprintln(x.w, line)
+}

@@ -1,0 +1,129 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+type summaryStage struct {
+	name                             string
+	clean, nsys, busy                any
+	mfu, mfuCounted, mbu, mbuCounted any
+	bound                            string
+}
+
+// summaryStages is one row a stage. Narrow terminals get fewer columns.
+func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
+	type row = summaryStage
+	var rows []row
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		x := row{name: s.Name, clean: scaled(s.CleanMS, 1e6), nsys: scaled(s.NsysMS, 1e6), bound: "-"}
+		x.mfu, x.mfuCounted = best(s.MFU)
+		x.mbu, x.mbuCounted = best(s.MBU)
+		if p := &s.Split; p.WallNS > 0 {
+			x.busy = percentage(float64(p.BusyNS) / float64(p.WallNS) * 100)
+			x.bound = boundBy(p)
+		}
+		rows = append(rows, x)
+	}
+	narrow := width < 76
+	return &Table[row]{Rows: Slice(rows), Columns: []Column[row]{
+		{Name: "stage", Get: func(r *row) any { return shorten(r.name, 20) }},
+		{Name: "clean", Kind: Nanoseconds, Group: "t", Get: func(r *row) any { return r.clean }},
+		{Name: "nsys", Title: "under nsys", Kind: Nanoseconds, Group: "t", Get: func(r *row) any { return r.nsys }},
+		{Name: "busy", Title: "kernels run %", Kind: Percent, Minor: 1, Get: func(r *row) any { return r.busy }},
+		{Name: "mfu", Title: "MFU %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.mfu }},
+		{Name: "mfu_counted", Title: "MFU counted %", Kind: Percent, Minor: 2, Detail: narrow, Get: func(r *row) any { return r.mfuCounted }},
+		{Name: "mbu", Title: "MBU %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.mbu }},
+		{Name: "mbu_counted", Title: "MBU counted %", Kind: Percent, Minor: 3, Detail: narrow, Get: func(r *row) any { return r.mbuCounted }},
+		{Name: "bound", Title: "bound by", Get: func(r *row) any { return r.bound }},
+	}}
+}
+
+// waits are the causes of idle time in a word or two.
+var waits = map[string]string{
+	"launch": "launches", "graph": "graph nodes", "python": "Python", "host": "host code", "call": "CUDA calls", "sync": "synchronisation", "copy": "copies", "alloc": "allocation", "none": "no work given",
+}
+
+// boundBy says what a stage spends most of its time on: launches, work, or the
+// cause that leaves the GPU without a kernel longest.
+func boundBy(s *analysis.Split) string {
+	switch {
+	case s.LaunchBound:
+		return "launches"
+	case s.IdleNS <= s.BusyNS:
+		return "GPU work"
+	}
+	most := analysis.TimePart{}
+	for _, p := range s.Idle {
+		if p.NS > most.NS {
+			most = p
+		}
+	}
+	if word, ok := waits[most.ID]; ok {
+		return "wait: " + word
+	}
+	return "wait: " + lowerFirst(partLabel(most))
+}
+
+// best is the analytic value, or else the counted one, which is another thing.
+func best(list []analysis.Utilisation) (analytic, counted any) {
+	if v := utilised(list, "analytic"); v != nil {
+		return inUse(v), nil
+	}
+	return nil, inUse(utilised(list, "counters"))
+}
+
+type summaryKernel struct {
+	share   *float64
+	ns      *int64
+	calls   *int64
+	alone   *float64 // under ncu, where the timeline has no launch
+	limiter string
+	name    string
+}
+
+func summaryKernels(r *analysis.Result, most int) *Table[summaryKernel] {
+	type row = summaryKernel
+	n := newNames(r)
+	var rows []row
+	for i := range r.Kernels[:min(len(r.Kernels), most)] {
+		k := &r.Kernels[i]
+		x := row{limiter: limiterBrief(k), name: n.apart(r, i, textCell)}
+		if share := k.Share * 100; !untimed(k) {
+			x.share, x.ns, x.calls = &share, &k.TotalNS, &k.Calls
+		} else if k.Counted != nil && k.Counted.DurationNS > 0 {
+			x.alone = &k.Counted.DurationNS
+		}
+		rows = append(rows, x)
+	}
+	return &Table[row]{Rows: Slice(rows), Columns: []Column[row]{
+		{Name: "time", Title: "time %", Kind: Percent, Get: func(r *row) any { return r.share }},
+		{Name: "total_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.ns }},
+		{Name: "calls", Kind: Count, Get: func(r *row) any { return r.calls }},
+		{Name: "alone_ns", Title: "one under ncu", Kind: Nanoseconds, Get: func(r *row) any { return r.alone }},
+		{Name: "limiter", Title: "limited by", Kind: Words, Get: func(r *row) any { return r.limiter }},
+		{Name: "kernel", Kind: Name, Get: func(r *row) any { return r.name }},
+	}}
+}
+
+// tableLines writes a table and cuts what still does not fit.
+func tableLines[T any](t *Table[T], width int) ([]string, error) {
+	var b bytes.Buffer
+	if err := t.WriteText(&b, width); err != nil {
+		return nil, err
+	}
+	if t.Written() == 0 {
+		return nil, nil
+	}
+	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+	for i := range lines {
+		if r := []rune(lines[i]); len(r) > width {
+			lines[i] = string(r[:width-1]) + "…"
+		}
+	}
+	return lines, nil
+}
