@@ -451,6 +451,14 @@ func TestProfiledSession(t *testing.T) {
 	}
 	s := do()
 	st := stageOfSummary(t, s, "nsys")
+	// On a busy machine the stand-in is over before nsys begins to collect.
+	for range 2 {
+		if st.Outcome.Kind != capture.NothingCollected {
+			break
+		}
+		s = do()
+		st = stageOfSummary(t, s, "nsys")
+	}
 	if st.Outcome.Kind != capture.MissingData {
 		t.Errorf("%s", st.Outcome.Explain())
 	}

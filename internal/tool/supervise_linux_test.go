@@ -569,8 +569,9 @@ func TestSuperviseForked(t *testing.T) {
 		{"grandchild", `sh -c '(sleep 1; :) & wait; :'; :`, 1},
 		{"none", `sleep 0.6`, 0},
 	} {
+		// One after the other, and not beside other tests: what those leave
+		// behind falls to this process, as strays of any tree.
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			ended, _, _ := superviseShell(t, t.Context(), c.script, nil)
 			if len(ended.Forked) != c.want {
 				t.Errorf("forked %v, want %d", ended.Forked, c.want)
