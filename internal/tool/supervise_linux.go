@@ -243,7 +243,8 @@ func (s *supervisor) noteForks() {
 	for _, p := range s.tree.forked {
 		id := proc{pid: p.pid, start: p.start}
 		age := time.Duration(now.Nano()) - time.Duration(p.start)*clockTick
-		if s.forked[id] || age < execTime || s.ofProfiler(p) {
+		stray := p.start < s.tree.ever[s.tree.root] // of an earlier run
+		if s.forked[id] || age < execTime || stray || s.ofProfiler(p) {
 			continue
 		}
 		if s.forked == nil {

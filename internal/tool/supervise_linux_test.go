@@ -570,7 +570,7 @@ func TestSuperviseForked(t *testing.T) {
 		{"none", `sleep 0.6`, 0},
 	} {
 		// One after the other, and not beside other tests: what those leave
-		// behind falls to this process, as strays of any tree.
+		// behind while this runs is taken for a stray of this tree.
 		t.Run(c.name, func(t *testing.T) {
 			ended, _, _ := superviseShell(t, t.Context(), c.script, nil)
 			if len(ended.Forked) != c.want {
