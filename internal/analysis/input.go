@@ -106,7 +106,10 @@ func (in *Input) configured() {
 	var c struct {
 		Pipeline struct {
 			Workload struct{ Kind string }
-			Ncu      struct {
+			Baseline struct {
+				Limit float64 `yaml:"overhead_limit"`
+			}
+			Ncu struct {
 				CLI struct {
 					Include texts `yaml:"nvtx_include"`
 					Exclude texts `yaml:"nvtx_exclude"`
@@ -117,6 +120,7 @@ func (in *Input) configured() {
 	if data, err := os.ReadFile(filepath.Join(in.Run, runs.ConfigName)); err == nil && yaml.Unmarshal(data, &c) == nil {
 		cli := &c.Pipeline.Ncu.CLI
 		in.Include, in.Exclude, in.kind = cli.Include, cli.Exclude, c.Pipeline.Workload.Kind
+		in.Thresholds.Overhead = c.Pipeline.Baseline.Limit
 		return
 	}
 	if in.Targets == "" {

@@ -13,9 +13,6 @@ const (
 )
 
 const (
-	// overheadLimit is the overhead of the timeline's capture from which a
-	// lighter preset is advised.
-	overheadLimit = 0.25
 	// clearSpreads is how many standard deviations of the clean times a
 	// difference must have to be one.
 	clearSpreads = 2
@@ -52,6 +49,7 @@ func spread(mean, std float64) string {
 
 // tellOverhead compares the clean run with that under nsys.
 func (a *analyzer) tellOverhead() {
+	a.res.Method.OverheadLimit = a.th.Overhead
 	for i := range a.res.Stages {
 		s := &a.res.Stages[i]
 		if busy := float64(s.Split.BusyNS) / float64(max(1, s.Passes)) / 1e6; s.CleanMS != nil && a.alike() && *s.CleanMS < shortest*busy && !a.overlap(s) {
@@ -67,7 +65,7 @@ func (a *analyzer) tellOverhead() {
 			continue
 		}
 		a.res.Method.Overhead = append(a.res.Method.Overhead, Fact{s.Name, times + fmt.Sprintf("%+.1f %%", *s.Overhead*100)})
-		if *s.Overhead > overheadLimit {
+		if *s.Overhead > a.th.Overhead {
 			next := "use pipeline/nsys=light"
 			if s.fromGraphs() {
 				next = "use pipeline/nsys=light (pipeline.nsys.cuda_graph_trace=graph), which traces CUDA graphs as a whole"

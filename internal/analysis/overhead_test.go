@@ -1,9 +1,12 @@
 package analysis
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
@@ -28,7 +31,7 @@ func TestOverhead(t *testing.T) {
 		if (over != nil) != (c.want > 0) || over != nil && (*over < c.want-1e-9 || *over > c.want+1e-9) || !strings.Contains(why, c.why) || (why == "") != (c.why == "") {
 			t.Errorf("%s: %v, %q", c.name, over, why)
 		}
-		a := &analyzer{res: newResult(Input{})}
+		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds}
 		a.res.Stages = []Stage{{Name: "x", CleanMS: &c.clean, CleanStdMS: &c.std, NsysMS: &c.nsys, Overhead: over, OverheadWhy: why}}
 		a.stageRegions = [][]uint32{nil}
 		a.tellOverhead()
@@ -47,7 +50,7 @@ func TestOverhead(t *testing.T) {
 
 // Where graphs were traced node by node, what is lighter is named.
 func TestOverheadOfGraphs(t *testing.T) {
-	a := &analyzer{res: newResult(Input{})}
+	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds}
 	a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5), Kernels: 10, GraphKernels: 9}}
 	a.stageRegions = [][]uint32{nil}
 	a.tellOverhead()
@@ -90,6 +93,28 @@ func TestClockOfStages(t *testing.T) {
 	} {
 		if got := overheadWords(&c.stage); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// The limit is that of the run's configuration.
+func TestOverheadLimitOfTheRun(t *testing.T) {
+	for text, warned := range map[string]bool{
+		"pipeline: {baseline: {overhead_limit: 0.6}}": false,
+		"pipeline: {baseline: {overhead_limit: 0.4}}": true,
+		"pipeline: {}": true, // above the default
+	} {
+		in := Input{Run: t.TempDir()}
+		if err := os.WriteFile(filepath.Join(in.Run, runs.ConfigName), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		in.configured()
+		a := &analyzer{res: newResult(in), th: in.Thresholds.withDefaults()}
+		a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5)}}
+		a.stageRegions = [][]uint32{nil}
+		a.tellOverhead()
+		if hasNote(a.res.Warnings, "overhead-x") != warned || a.res.Method.OverheadLimit != a.th.Overhead {
+			t.Errorf("%s: limit %g, warnings %+v", text, a.res.Method.OverheadLimit, a.res.Warnings)
 		}
 	}
 }

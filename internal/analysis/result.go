@@ -615,13 +615,15 @@ type Box struct {
 
 // Method is how it was measured.
 type Method struct {
-	Commands   []StageCommand `json:"commands,omitempty"`
-	Overhead   []Fact         `json:"overhead,omitempty"`
-	Deviations []Deviation    `json:"deviations,omitempty"`
-	Ladder     []Note         `json:"ladder,omitempty"` // replay modes tried, with reasons
-	Picked     *Picked        `json:"picked,omitempty"`
-	Clock      string         `json:"clock,omitempty"` // what the counters were taken under
-	Thresholds []Fact         `json:"thresholds,omitempty"`
+	Commands []StageCommand `json:"commands,omitempty"`
+	Overhead []Fact         `json:"overhead,omitempty"`
+	// OverheadLimit is the overhead above which a lighter capture is advised.
+	OverheadLimit float64     `json:"overhead_limit,omitempty"`
+	Deviations    []Deviation `json:"deviations,omitempty"`
+	Ladder        []Note      `json:"ladder,omitempty"` // replay modes tried, with reasons
+	Picked        *Picked     `json:"picked,omitempty"`
+	Clock         string      `json:"clock,omitempty"` // what the counters were taken under
+	Thresholds    []Fact      `json:"thresholds,omitempty"`
 }
 
 // StageCommand is what a stage ran.

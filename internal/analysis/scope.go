@@ -47,49 +47,15 @@ func (a *analyzer) findScope() {
 		return
 	}
 	a.unmatched(filters.Unmatched)
-	match, err := filterMatch(filters)
-	if err != nil {
-		whole("%v", err)
-		return
-	}
-	s := &scoped{match: a.tl.at.OpMatcher(match), kernels: make([]bool, len(a.tl.t.Kernels))}
+	s := &scoped{match: a.tl.at.OpMatcher(filters.Match), kernels: make([]bool, len(a.tl.t.Kernels))}
 	launched := a.tl.mark(s)
 	if launched == 0 {
 		whole("no kernel was launched in the regions that were asked for (%s)", strings.Join(in.Include, ", "))
 		return
 	}
-	s.regions = a.tl.matching(s, match)
-	s.moments = a.tl.momentsOf(s, match)
+	s.regions = a.tl.matching(s, filters.Match)
+	s.moments = a.tl.momentsOf(s, filters.Match)
 	a.scope = s
-}
-
-// filterMatch is the filter of ncu: any include and no exclude.
-func filterMatch(f pick.Filters) (func(nvtx.State) bool, error) {
-	parse := func(values []string) ([]*nvtx.Expr, error) {
-		var out []*nvtx.Expr
-		for _, v := range values {
-			e, err := nvtx.Parse(v)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, e.As(nvtx.StartEnd)) // without a slash it is a start/end range to ncu
-		}
-		return out, nil
-	}
-	in, err := parse(f.Include)
-	if err != nil {
-		return nil, err
-	}
-	ex, err := parse(f.Exclude)
-	if err != nil {
-		return nil, err
-	}
-	return func(s nvtx.State) bool {
-		any := func(list []*nvtx.Expr) bool {
-			return slices.ContainsFunc(list, func(e *nvtx.Expr) bool { return e.Match(s) })
-		}
-		return any(in) && !any(ex)
-	}, nil
 }
 
 // mark notes which kernels lie in the scope, and counts these and whole graphs.

@@ -17,6 +17,7 @@ type Thresholds struct {
 	LaunchBound float64 // share of wall time that launching must take at least
 	Covered     float64 // coverage of GPU time from which counters speak for a region
 	Spoken      float64 // coverage below which they say nothing of its utilisation
+	Overhead    float64 // of the timeline's capture, from which a lighter preset is advised
 
 	HostGap time.Duration // stretch without a CUDA call that is long
 }
@@ -24,7 +25,7 @@ type Thresholds struct {
 // DefaultThresholds are those of docs/limiter.md.
 var DefaultThresholds = Thresholds{
 	Saturated: 0.60, Near: 0.50, SmallWaves: 1, ShortNS: 2000, Occupancy: 0.50, IssueActive: 0.60,
-	LaunchBound: 0.25, Covered: 0.90, Spoken: 0.50, HostGap: 10 * time.Millisecond,
+	LaunchBound: 0.25, Covered: 0.90, Spoken: 0.50, Overhead: 0.25, HostGap: 10 * time.Millisecond,
 }
 
 func (t Thresholds) withDefaults() Thresholds {
@@ -32,6 +33,7 @@ func (t Thresholds) withDefaults() Thresholds {
 	for _, f := range []struct{ have, fallback *float64 }{
 		{&t.Saturated, &d.Saturated}, {&t.Near, &d.Near}, {&t.SmallWaves, &d.SmallWaves}, {&t.ShortNS, &d.ShortNS},
 		{&t.Occupancy, &d.Occupancy}, {&t.IssueActive, &d.IssueActive}, {&t.LaunchBound, &d.LaunchBound}, {&t.Covered, &d.Covered}, {&t.Spoken, &d.Spoken},
+		{&t.Overhead, &d.Overhead},
 	} {
 		if *f.have == 0 {
 			*f.have = *f.fallback
@@ -62,6 +64,7 @@ func (t Thresholds) facts() []Fact {
 		{"issue is low below", percent(t.IssueActive) + " of cycles"},
 		{"a stage is launch-bound from", percent(t.LaunchBound) + " of wall time spent on launching, and more than the GPU works"},
 		{"counters speak for a region from", percent(t.Covered) + " of its kernel time; below " + percent(t.Spoken) + " they say nothing of its utilisation"},
+		{"a lighter capture is advised above", percent(t.Overhead) + " of overhead"},
 		{"a host stretch is long from", duration(t.HostGap.Nanoseconds()) + " without a CUDA call"},
 	}
 }

@@ -19,6 +19,8 @@ type regionFilter struct {
 type Filters struct {
 	Include, Exclude []string
 	Unmatched        []Unmatched
+	// Match is any include and no exclude, as ncu takes them.
+	Match func(nvtx.State) bool
 }
 
 // ResolveFilters resolves expressions against the ranges of a timeline: those
@@ -29,7 +31,7 @@ func ResolveFilters(include, exclude []string, seen []nvtx.Seen) (Filters, error
 	if err != nil {
 		return Filters{}, err
 	}
-	return Filters{f.include, f.exclude, f.unmatched}, nil
+	return Filters{f.include, f.exclude, f.unmatched, f.match}, nil
 }
 
 // newRegionFilter resolves expressions against the ranges of the timeline. One

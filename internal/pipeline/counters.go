@@ -330,32 +330,11 @@ func (r *run) launches(t *timeline.Timeline, seen []nvtx.Seen) int {
 	return int(total)
 }
 
-// matcher is the NVTX filter of ncu: any include and no exclude. It is nil
-// where there is no filter.
+// matcher is the NVTX filter of ncu. It is nil where there is no filter.
 func matcher(include, exclude []string, seen []nvtx.Seen) (func(nvtx.State) bool, error) {
-	parse := func(list []string) ([]*nvtx.Expr, error) {
-		resolved, err := nvtx.Resolve(list, seen)
-		var out []*nvtx.Expr
-		for _, v := range nvtx.Values(resolved) {
-			e, perr := nvtx.Parse(v)
-			if perr != nil {
-				return nil, perr
-			}
-			// A value without a slash is a start/end range to ncu.
-			out = append(out, e.As(nvtx.StartEnd))
-		}
-		return out, err
-	}
-	in, err := parse(include)
-	if err != nil {
+	filters, err := pick.ResolveFilters(include, exclude, seen)
+	if err != nil || len(filters.Include)+len(filters.Exclude) == 0 {
 		return nil, err
 	}
-	ex, err := parse(exclude)
-	if err != nil || len(in)+len(ex) == 0 {
-		return nil, err
-	}
-	any := func(list []*nvtx.Expr, s nvtx.State) bool {
-		return slices.ContainsFunc(list, func(e *nvtx.Expr) bool { return e.Match(s) })
-	}
-	return func(s nvtx.State) bool { return (len(in) == 0 || any(in, s)) && !any(ex, s) }, nil
+	return filters.Match, nil
 }

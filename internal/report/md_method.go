@@ -62,7 +62,7 @@ func (d *doc) commands(r *analysis.Result) {
 
 func (d *doc) overhead(r *analysis.Result) {
 	g := newGrid("Stage", ">Clean", ">Under nsys", ">Overhead")
-	var heavy []string
+	var slowed []string
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		if s.Overhead == nil && s.OverheadWhy == "" {
@@ -73,8 +73,8 @@ func (d *doc) overhead(r *analysis.Result) {
 			over = percent(*s.Overhead)
 		}
 		g.add(code(s.Name), elapsed(ms(s.CleanMS)), elapsed(ms(s.NsysMS)), over)
-		if s.Overhead != nil && *s.Overhead > tooMuch {
-			heavy = append(heavy, code(s.Name))
+		if heavy(r, s) {
+			slowed = append(slowed, code(s.Name))
 		}
 	}
 	if len(g.rows) > 0 {
@@ -82,8 +82,8 @@ func (d *doc) overhead(r *analysis.Result) {
 	} else {
 		d.line("Clean against nsys: %s%s", absent, d.note(missing(r, "It needs the same stage timed without a profiler and under nsys.", "overhead", "clean", "baseline")))
 	}
-	if len(heavy) > 0 {
-		d.line("**Over 25 %% in %s.** %s", strings.Join(heavy, ", "), lighter)
+	if len(slowed) > 0 {
+		d.line("**Over %s in %s.** %s", limitText(r), strings.Join(slowed, ", "), lighter)
 	}
 	var items []string
 	for _, f := range r.Method.Overhead {

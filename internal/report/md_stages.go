@@ -9,8 +9,22 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 )
 
-// tooMuch is the overhead from which a lighter capture is advised.
-const tooMuch = 0.25
+// overheadLimit is the overhead above which a lighter capture is advised.
+func overheadLimit(r *analysis.Result) float64 {
+	if limit := r.Method.OverheadLimit; limit > 0 {
+		return limit
+	}
+	return analysis.DefaultThresholds.Overhead // results of before do not say
+}
+
+func limitText(r *analysis.Result) string {
+	return strconv.FormatFloat(100*overheadLimit(r), 'g', 4, 64) + " %"
+}
+
+// heavy tells a stage that the timeline slowed too much.
+func heavy(r *analysis.Result, s *analysis.Stage) bool {
+	return s.Overhead != nil && *s.Overhead > overheadLimit(r)
+}
 
 // noise stands in the place of an overhead that cannot be told.
 const noise = "within noise"
@@ -52,7 +66,7 @@ func (d *doc) stages(r *analysis.Result) {
 		}
 		if s.Overhead != nil {
 			over = percent(*s.Overhead)
-			if *s.Overhead > tooMuch {
+			if heavy(r, s) {
 				over = "**" + over + "**" + d.slowed(r, s)
 			}
 		} else if s.OverheadWhy != "" {
@@ -115,7 +129,7 @@ func (d *doc) slowed(r *analysis.Result, s *analysis.Stage) string {
 			return d.remark(n)
 		}
 	}
-	return d.note("Over 25 %: the timeline of " + code(s.Name) + " is much slower than the program alone. " + lighter)
+	return d.note("Over " + limitText(r) + ": the timeline of " + code(s.Name) + " is much slower than the program alone. " + lighter)
 }
 
 // codes lists names, and how many more there are.

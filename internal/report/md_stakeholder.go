@@ -140,7 +140,7 @@ func (d *doc) plainStages(r *analysis.Result) {
 		if s.OverheadWhy != "" {
 			nsys += d.note(prose(upperFirst(sentence(s.OverheadWhy))))
 		}
-		if s.Overhead != nil && *s.Overhead > tooMuch {
+		if heavy(r, s) {
 			nsys += d.note("The profiler slows this stage by " + percent(*s.Overhead) + ". " + lighter)
 		}
 		switch {

@@ -220,20 +220,20 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 
 // summaryHeavy tells of stages that nsys slowed too much, and what to do.
 func summaryHeavy(r *analysis.Result, o SummaryOptions, most int) []string {
-	var heavy []string
+	var slowed []string
 	for i := range r.Stages {
-		if s := &r.Stages[i]; s.Overhead != nil && *s.Overhead > tooMuch {
-			heavy = append(heavy, fmt.Sprintf("%s %s", oneLine(s.Name), percent(*s.Overhead)))
+		if s := &r.Stages[i]; heavy(r, s) {
+			slowed = append(slowed, fmt.Sprintf("%s %s", oneLine(s.Name), percent(*s.Overhead)))
 		}
 	}
-	if len(heavy) == 0 {
+	if len(slowed) == 0 {
 		return nil
 	}
 	const next = ": pipeline/nsys=light is lighter"
-	if lines := whole("nsys slowed "+strings.Join(heavy, ", ")+next, o.Width, "  ", max(most, 1)); lines != nil {
+	if lines := whole("nsys slowed "+strings.Join(slowed, ", ")+next, o.Width, "  ", max(most, 1)); lines != nil {
 		return lines
 	}
-	return wrap(fmt.Sprintf("nsys slowed %s%s", plural(len(heavy), "stage"), next), o.Width, "  ", 2)
+	return wrap(fmt.Sprintf("nsys slowed %s%s", plural(len(slowed), "stage"), next), o.Width, "  ", 2)
 }
 
 // unshown are the notes that the screen does not have yet.

@@ -241,6 +241,7 @@ export interface Overview {
 export interface Method {
   commands?: StageCommand[] | null;
   overhead?: Fact[] | null;
+  overhead_limit?: number;
   deviations?: Deviation[] | null;
   ladder?: Note[] | null;
   picked?: Picked;
