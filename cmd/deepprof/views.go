@@ -2,9 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -104,9 +105,11 @@ func kernelsOfRun(ctx context.Context, path string, q timeline.Query, more *view
 		return nil, err
 	}
 	defer done()
-	// A folder of captures that was never analysed has no result.
-	result, _ := pipeline.ReadResult(filepath.Join(filepath.Dir(filepath.Dir(f.Path)), pipeline.ResultFile))
 	var about []string
+	result, err := pipeline.ReadResult(filepath.Join(filepath.Dir(filepath.Dir(f.Path)), pipeline.ResultFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // captures that were never analysed have none
+		about = append(about, fmt.Sprintf("the whole timeline, without limiters: %v", err))
+	}
 	if result != nil && result.Scope != nil && more.region == "" {
 		about = []string{fmt.Sprintf("the launches of %s alone, which the reports are about; --whole counts the whole timeline", result.Scope.Name)}
 		if more.whole {
@@ -141,28 +144,7 @@ func scopeMatch(ctx context.Context, f *nsys.File, scope *analysis.Scope) (func(
 	if err != nil {
 		return nil, fmt.Errorf("find %s in %s: %w; --whole counts everything", scope.Name, f.Path, err)
 	}
-	parse := func(values []string) (list []*nvtx.Expr, err error) {
-		for _, v := range values {
-			e, err := nvtx.Parse(v)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, e.As(nvtx.StartEnd)) // without a slash it is a start/end range to ncu
-		}
-		return list, nil
-	}
-	in, err := parse(filters.Include)
-	if err != nil {
-		return nil, err
-	}
-	ex, err := parse(filters.Exclude)
-	if err != nil {
-		return nil, err
-	}
-	return func(s nvtx.State) bool {
-		matches := func(e *nvtx.Expr) bool { return e.Match(s) }
-		return slices.ContainsFunc(in, matches) && !slices.ContainsFunc(ex, matches)
-	}, nil
+	return filters.Match, nil
 }
 
 func showRegions(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
