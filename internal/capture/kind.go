@@ -120,7 +120,7 @@ var advice = map[Kind]struct{ cause, next string }{
 	TimedOut:          {"the time limit was reached", "raise the limit or shorten the workload"},
 	Stalled:           {"nothing was printed and no CPU time was used for too long", "run the workload alone; it may wait for input, a lock or another process"},
 	HungCollective:    {"a collective waits for ranks that ncu holds back", "exclude nccl kernels, use app-range replay, or profile one rank alone"},
-	Interrupted:       {"the run was stopped by the user", "run again for a whole capture"},
+	Interrupted:       {"the run was stopped by a signal", "run again for a whole capture"},
 	Unknown:           {"the output matches nothing known", "read the logs"},
 }
 

@@ -147,7 +147,7 @@ func judgeAlone(ended tool.Ended, err error, stdout, stderr, limit string) captu
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		o.Kind, o.What, o.Evidence = capture.Interrupted, "stopped by the user", ""
+		o.Kind, o.What, o.Evidence = capture.Interrupted, "stopped by a signal", ""
 	case runs.IsDiskFull(err):
 		o.Kind, o.What, o.Evidence = capture.DiskFull, "the workload was not started", err.Error()
 		o.Next = "free space, or choose another place with hydra.run.dir=DIR"
@@ -155,7 +155,7 @@ func judgeAlone(ended tool.Ended, err error, stdout, stderr, limit string) captu
 		o.Kind, o.What, o.Evidence = capture.WorkloadMissing, "the workload could not be started", err.Error()
 		o.Next = "check the command and its working directory"
 	case ended.Stopped == tool.Interrupted:
-		o.Kind, o.What = capture.Interrupted, "stopped by the user"
+		o.Kind, o.What = capture.Interrupted, "stopped by a signal"
 	case ended.Stopped == tool.Stalled:
 		o.Kind, o.What = capture.Stalled, "the workload showed no sign of life and was stopped"
 		o.Next = "raise pipeline.supervision.stall_s if it is only slow"

@@ -388,7 +388,7 @@ func (r *run) stage(ctx context.Context, name string, enable bool, do func(conte
 	result.Seconds = time.Since(start).Seconds()
 	switch {
 	case ctx.Err() != nil: // a second Ctrl-C, whatever it broke
-		outcome = capture.Outcome{Kind: capture.Interrupted, What: "stopped by the user", Usable: outcome.Usable, Reports: outcome.Reports}
+		outcome = capture.Outcome{Kind: capture.Interrupted, What: "stopped by a signal", Usable: outcome.Usable, Reports: outcome.Reports}
 	case runs.IsDiskFull(err):
 		outcome = capture.Outcome{Kind: capture.DiskFull, What: err.Error(), Next: "free space, or choose another place with hydra.run.dir=DIR"}
 	case err != nil:
