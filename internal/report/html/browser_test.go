@@ -121,12 +121,16 @@ func (p *tab) listen() {
 	}()
 }
 
+// patience is how long a page may take on a busy machine for what it does at
+// once on another.
+const patience = time.Minute
+
 // checkQuiet fails the test for a message on the console, and for a request
 // that is not for the file itself. It proves first that it would have heard.
 func (p *tab) checkQuiet() {
 	const mark = "end of test"
 	eval[chromedp.Void](p, `console.log("`+mark+`")`)
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		p.mu.Lock()
 		heard := len(p.problems) > 0 && strings.Contains(p.problems[len(p.problems)-1], mark)
@@ -206,7 +210,7 @@ func eval[T any](p *tab, expression string) T {
 // wait returns when an expression in the page is true.
 func (p *tab) wait(expression string) {
 	p.t.Helper()
-	deadline := time.Now().Add(15 * time.Second)
+	deadline := time.Now().Add(patience)
 	for !eval[bool](p, "!!("+expression+")") {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("did not become true: %s\n%s", expression, p.messages())

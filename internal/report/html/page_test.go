@@ -151,7 +151,7 @@ func TestTimeline(t *testing.T) {
 	}
 	smaller := func(than float64, how string) float64 {
 		t.Helper()
-		deadline := time.Now().Add(5 * time.Second)
+		deadline := time.Now().Add(patience)
 		for time.Now().Before(deadline) {
 			if now := span(); now < than {
 				return now
