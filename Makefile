@@ -15,8 +15,9 @@ demo: build ## the pipeline over a recorded session of a real H200, and its repo
 
 test: lint unit python fuzz ## everything CI runs
 
+# One package at a time: real profilers and a browser take the machine for theirs.
 unit: build nsight packages
-	DEEPPROF_NSIGHT=$$(scripts/nsight --where) $(GO) test -timeout 15m ./...
+	DEEPPROF_NSIGHT=$$(scripts/nsight --where) $(GO) test -p 1 -timeout 15m ./...
 
 python: packages ## tests of the Python programs, with Debian's torch on the CPU
 	scripts/python test

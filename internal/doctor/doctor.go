@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/deepprof/deepprof/internal/tool"
@@ -158,7 +159,8 @@ type check struct {
 	look     func(ctx context.Context, e *exam) finding
 }
 
-// checks run in this order; later ones use what earlier ones found.
+// checks are in the order of the rows. None starts a program that gather could
+// have started before.
 var checks = []check{
 	{"nsys", "Nsight Systems", checkNsys},
 	{"nsys-importer", "Nsight Systems report importer", checkImporter},
@@ -190,6 +192,7 @@ var checks = []check{
 // Check examines the machine. The zero Host is this machine.
 func Check(ctx context.Context, o Options, h Host) Report {
 	e := newExam(o, h)
+	e.gather(ctx)
 	r := Report{Schema: Schema}
 	for _, c := range checks {
 		f := c.look(ctx, e)
@@ -230,14 +233,43 @@ func problem(wanted bool, fix, format string, args ...any) finding {
 type exam struct {
 	Options
 	Host
-	nsys, ncu, smi, python tool.Tool // zero where not found
+	nsys, ncu, smi, python located
+	importer               importer
 	gpus                   []gpu
 	gpusErr                error
+	apps                   string // processes on the GPU, a line each
+	appsErr                error
 	cudaOfDriver           string // "13.0", "" where not told
 	driver                 tool.Version
-	modules                *modules
+	modules                *modules // nil where nobody asks or there is no Python
 	caps                   capabilities
 	contained              string // the kind of container, "" outside
+}
+
+// located is a program, zero where it was not found, and why.
+type located struct {
+	tool.Tool
+	err error
+}
+
+// gather asks the programs of the machine all that the checks want to know,
+// side by side: each answer takes some tens of milliseconds.
+func (e *exam) gather(ctx context.Context) {
+	var all sync.WaitGroup
+	all.Go(func() {
+		e.nsys = e.find(ctx, tool.Nsys, e.NsysPath)
+		e.importer = e.askImporter(ctx)
+	})
+	all.Go(func() { e.ncu = e.find(ctx, tool.Ncu, e.NcuPath) })
+	all.Go(func() {
+		e.smi = e.findSMI(ctx)
+		e.askSMI(ctx)
+	})
+	all.Go(func() {
+		e.python = e.find(ctx, tool.Python, e.PythonPath)
+		e.modules = e.askModules(ctx)
+	})
+	all.Wait()
 }
 
 func newExam(o Options, h Host) *exam {

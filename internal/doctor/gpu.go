@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -26,40 +27,48 @@ const query = "index,name,driver_version,compute_mode,mig.mode.current,clocks.cu
 
 var cudaVersion = regexp.MustCompile(`CUDA Version\s*:\s*(\d+\.\d+)`)
 
-// loadGPUs fills in what nvidia-smi tells.
-func (e *exam) loadGPUs(ctx context.Context) {
+// askSMI fills in what nvidia-smi tells.
+func (e *exam) askSMI(ctx context.Context) {
+	if e.smi.Path == "" {
+		return
+	}
+	var all sync.WaitGroup
+	all.Go(func() { e.gpus, e.gpusErr = e.askGPUs(ctx) })
+	all.Go(func() {
+		e.apps, e.appsErr = e.ask(ctx, e.smi.Path, "--query-compute-apps=pid,process_name,used_memory", "--format=csv,noheader")
+	})
+	all.Go(func() {
+		// The table's head has told the driver's CUDA version in every release.
+		head, err := e.ask(ctx, e.smi.Path)
+		if m := cudaVersion.FindStringSubmatch(head); err == nil && m != nil {
+			e.cudaOfDriver = m[1]
+		}
+	})
+	all.Wait()
+}
+
+func (e *exam) askGPUs(ctx context.Context) (gpus []gpu, err error) {
 	text, err := e.ask(ctx, e.smi.Path, "--query-gpu="+query, "--format=csv,noheader")
 	if err != nil {
-		e.gpusErr = err
-		return
+		return nil, err
 	}
 	r := csv.NewReader(strings.NewReader(text))
 	r.TrimLeadingSpace = true
 	r.FieldsPerRecord = -1
 	rows, err := r.ReadAll()
 	if err != nil {
-		e.gpusErr = fmt.Errorf("read nvidia-smi: %w", err)
-		return
+		return nil, fmt.Errorf("read nvidia-smi: %w", err)
 	}
 	for _, f := range rows {
 		if len(f) != 9 {
-			e.gpusErr = fmt.Errorf("read nvidia-smi: %q is not a line of nine fields", strings.Join(f, ", "))
-			return
+			return gpus, fmt.Errorf("read nvidia-smi: %q is not a line of nine fields", strings.Join(f, ", "))
 		}
 		g := gpu{index: f[0], name: f[1], driver: f[2], computeMode: f[3], mig: f[4], smClock: f[5], maxClock: f[6], temperature: f[8]}
 		bits, err := strconv.ParseUint(strings.TrimPrefix(f[7], "0x"), 16, 64)
 		g.throttle, g.throttleKnown = bits, err == nil
-		e.gpus = append(e.gpus, g)
+		gpus = append(gpus, g)
 	}
-	if len(e.gpus) > 0 {
-		e.driver = dotted(e.gpus[0].driver)
-	}
-	// The table's head has told the driver's CUDA version in every release.
-	if head, err := e.ask(ctx, e.smi.Path); err == nil {
-		if m := cudaVersion.FindStringSubmatch(head); m != nil {
-			e.cudaOfDriver = m[1]
-		}
-	}
+	return gpus, nil
 }
 
 // dotted reads "580.159.04" or "13.0"; the zero Version where it is neither.
@@ -77,17 +86,15 @@ func dotted(s string) tool.Version {
 
 var nvrm = regexp.MustCompile(`(?m)^NVRM version:.*?\s(\d+\.\d+(?:\.\d+)?)\s`)
 
-func checkGPU(ctx context.Context, e *exam) finding {
+func checkGPU(_ context.Context, e *exam) finding {
 	devices := e.glob("/dev/nvidia[0-9]*")
 	text, err := e.read("/proc/driver/nvidia/version")
 	module := err == nil
 	if m := nvrm.FindStringSubmatch(text); m != nil {
 		e.driver = dotted(m[1])
 	}
-	if e.smi.Path != "" {
-		e.loadGPUs(ctx)
-	}
 	if len(e.gpus) > 0 {
+		e.driver = dotted(e.gpus[0].driver)
 		var names []string
 		for _, g := range e.gpus {
 			names = append(names, g.name)
@@ -123,7 +130,7 @@ func checkGPU(ctx context.Context, e *exam) finding {
 // minDriver is the oldest driver branch that carries a CUDA major version.
 var minDriver = map[int]int{11: 450, 12: 525, 13: 580}
 
-func checkDriver(ctx context.Context, e *exam) finding {
+func checkDriver(_ context.Context, e *exam) finding {
 	if !e.wantsGPU() {
 		return notApplicable("no GPU wanted")
 	}
@@ -134,8 +141,6 @@ func checkDriver(ctx context.Context, e *exam) finding {
 		return unknown("run nvidia-smi by hand", "the driver's version could not be read")
 	}
 	seen := fmt.Sprintf("driver %s, CUDA up to %s", short(e.driver), or(e.cudaOfDriver, "unknown"))
-	// Read early, so that the check of PyTorch need not ask again.
-	e.loadModules(ctx)
 	if e.modules != nil && e.modules.TorchCUDA != "" {
 		torch, most := dotted(e.modules.TorchCUDA), dotted(e.cudaOfDriver)
 		seen += ", PyTorch built for CUDA " + e.modules.TorchCUDA
@@ -220,7 +225,7 @@ func checkMIG(_ context.Context, e *exam) finding {
 	return ok("off or not supported")
 }
 
-func checkUse(ctx context.Context, e *exam) finding {
+func checkUse(_ context.Context, e *exam) finding {
 	if f, none := e.noGPU(); none {
 		return f
 	}
@@ -229,13 +234,12 @@ func checkUse(ctx context.Context, e *exam) finding {
 			return problem(e.wantsGPU(), "nvidia-smi -c DEFAULT", "GPU %s is in compute mode Prohibited", g.index)
 		}
 	}
-	text, err := e.ask(ctx, e.smi.Path, "--query-compute-apps=pid,process_name,used_memory", "--format=csv,noheader")
-	if err != nil {
-		return unknown("run nvidia-smi by hand", "%v", err)
+	if e.appsErr != nil {
+		return unknown("run nvidia-smi by hand", "%v", e.appsErr)
 	}
 	apps := 0
 	first := ""
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(e.apps) {
 		if line = strings.TrimSpace(line); line != "" {
 			apps++
 			first = or(first, line)

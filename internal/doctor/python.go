@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // modules is what the workload's Python holds. "" means that a module is not
@@ -53,16 +51,11 @@ for name in sys.argv[1:]:
 print(json.dumps(out))
 `
 
-func (e *exam) loadModules(ctx context.Context) {
-	if e.modules != nil {
-		return
-	}
-	if e.python.Path == "" {
-		t, err := e.find(ctx, tool.Python, e.PythonPath)
-		if err != nil {
-			return
-		}
-		e.python = t
+// askModules asks where a check wants to know: those of PyTorch and of packages,
+// and that of the driver, which must suit a PyTorch that is there.
+func (e *exam) askModules(ctx context.Context) *modules {
+	if e.python.Path == "" || !e.Torch && len(e.Packages) == 0 && !e.wantsGPU() {
+		return nil
 	}
 	m := &modules{}
 	h := e.Host
@@ -80,29 +73,27 @@ func (e *exam) loadModules(ctx context.Context) {
 	if err != nil {
 		m.err = fmt.Errorf("ask %s for its modules: %w", e.python.Path, err)
 	}
-	e.modules = m
+	return m
 }
 
-func checkPython(ctx context.Context, e *exam) finding {
-	t, err := e.find(ctx, tool.Python, e.PythonPath)
+func checkPython(_ context.Context, e *exam) finding {
+	t, err := e.python.Tool, e.python.err
 	if err != nil {
 		return missing(e.Torch, err, "name the interpreter of the workload in pipeline.workload.python, or set DEEPPROF_PYTHON")
 	}
-	e.python = t
 	if !t.Version.AtLeast(3, 9) {
 		return problem(e.Torch, "use Python 3.9 or later", "%s %s", t.Version, t.Path)
 	}
 	return ok("%s %s", t.Version, t.Path)
 }
 
-func checkTorch(ctx context.Context, e *exam) finding {
+func checkTorch(_ context.Context, e *exam) finding {
 	if !e.Torch {
 		return notApplicable("no PyTorch wanted")
 	}
 	if e.python.Path == "" {
 		return notApplicable("no Python")
 	}
-	e.loadModules(ctx)
 	m := e.modules
 	switch {
 	case m.err != nil:
@@ -127,14 +118,13 @@ func (e *exam) install(packages ...string) string {
 	return line + "; or name another interpreter with pipeline.workload.python=PATH or DEEPPROF_PYTHON"
 }
 
-func checkPackages(ctx context.Context, e *exam) finding {
+func checkPackages(_ context.Context, e *exam) finding {
 	if len(e.Packages) == 0 {
 		return notApplicable("no other package wanted")
 	}
 	if e.python.Path == "" {
 		return notApplicable("no Python")
 	}
-	e.loadModules(ctx)
 	if err := e.modules.err; err != nil {
 		return unknown("run it by hand: "+e.python.Path+" -c 'import "+e.Packages[0]+"'", "%v", err)
 	}
@@ -152,14 +142,13 @@ func checkPackages(ctx context.Context, e *exam) finding {
 	return ok("%s", strings.Join(found, ", "))
 }
 
-func checkNVTX(ctx context.Context, e *exam) finding {
+func checkNVTX(_ context.Context, e *exam) finding {
 	if !e.Torch {
 		return notApplicable("no Python workload wanted")
 	}
 	if e.python.Path == "" {
 		return notApplicable("no Python")
 	}
-	e.loadModules(ctx)
 	m := e.modules
 	switch {
 	case m.err != nil:

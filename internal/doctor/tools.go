@@ -15,12 +15,33 @@ var (
 	oldestNcu  = tool.V(2022, 3, 0)
 )
 
-func (e *exam) find(ctx context.Context, name, path string) (tool.Tool, error) {
+func (e *exam) find(ctx context.Context, name, path string) located {
+	t, err := e.look(ctx, name, path)
+	if err != nil {
+		return located{err: err}
+	}
+	return located{Tool: t}
+}
+
+func (e *exam) look(ctx context.Context, name, path string) (tool.Tool, error) {
 	t, err := e.Find(ctx, tool.Spec{Name: name, Path: path, System: tool.System{Root: e.Root, Env: e.Env, Run: e.Run}})
 	if err == nil && t.Version.IsZero() {
 		err = fmt.Errorf("%s does not tell its version: %s", t.Path, t.Problem)
 	}
 	return t, err
+}
+
+// findSMI keeps one that is there and fails: the check of the GPU says why.
+func (e *exam) findSMI(ctx context.Context) located {
+	t, err := e.look(ctx, tool.NvidiaSMI, e.SMIPath)
+	var nf *tool.NotFoundError
+	switch {
+	case errors.As(err, &nf):
+		t = tool.Tool{}
+	case err != nil:
+		t = tool.Tool{Name: tool.NvidiaSMI, Path: or(t.Path, e.SMIPath)}
+	}
+	return located{t, err}
 }
 
 // missing words a tool that was not found or does not work.
@@ -58,12 +79,11 @@ func others(t tool.Tool) string {
 	return "; also " + strings.Join(list, ", ")
 }
 
-func checkNsys(ctx context.Context, e *exam) finding {
-	t, err := e.find(ctx, tool.Nsys, e.NsysPath)
-	if err != nil {
-		return missing(e.Timeline, err, "reinstall Nsight Systems, or name a working one in pipeline.nsys.path")
+func checkNsys(_ context.Context, e *exam) finding {
+	if e.nsys.err != nil {
+		return missing(e.Timeline, e.nsys.err, "reinstall Nsight Systems, or name a working one in pipeline.nsys.path")
 	}
-	e.nsys = t
+	t := e.nsys.Tool
 	seen := fmt.Sprintf("%s %s%s", t.Version, t.Path, others(t))
 	switch v := t.Version; {
 	case t.Bundled:
@@ -76,15 +96,31 @@ func checkNsys(ctx context.Context, e *exam) finding {
 	return ok("%s", seen)
 }
 
-func checkImporter(ctx context.Context, e *exam) finding {
+// An importer is what nsys makes its reports with; library is one that it
+// cannot load.
+type importer struct {
+	path, version, library string
+	err                    error
+}
+
+func (e *exam) askImporter(ctx context.Context) (i importer) {
+	if e.nsys.Path == "" {
+		return i
+	}
+	if i.path = e.Importer(e.nsys.Tool); i.path != "" {
+		i.version, i.library, i.err = tool.CheckImporter(ctx, i.path, e.Run)
+	}
+	return i
+}
+
+func checkImporter(_ context.Context, e *exam) finding {
 	if e.nsys.Path == "" {
 		return notApplicable("no nsys")
 	}
-	path := e.Importer(e.nsys)
+	path, version, library, err := e.importer.path, e.importer.version, e.importer.library, e.importer.err
 	if path == "" {
 		return problem(e.Timeline, "install the host part of Nsight Systems (package nsight-systems, not only its target), or link host-linux-x64 beside target-linux-x64", "no QdstrmImporter beside %s: nsys would leave a .qdstrm and no report", e.nsys.Path)
 	}
-	version, library, err := tool.CheckImporter(ctx, path, e.Run)
 	switch {
 	case library != "":
 		return problem(e.Timeline, fmt.Sprintf("install the package that holds %s (%s), or use another Nsight Systems", library, packageOf(library)), "%s cannot load %s: nsys would leave a .qdstrm and no report", path, library)
@@ -110,12 +146,11 @@ func packageOf(library string) string {
 	return "search it with apt-file or dnf provides"
 }
 
-func checkNcu(ctx context.Context, e *exam) finding {
-	t, err := e.find(ctx, tool.Ncu, e.NcuPath)
-	if err != nil {
-		return missing(e.Counters, err, "reinstall Nsight Compute, or name a working one in pipeline.ncu.path")
+func checkNcu(_ context.Context, e *exam) finding {
+	if e.ncu.err != nil {
+		return missing(e.Counters, e.ncu.err, "reinstall Nsight Compute, or name a working one in pipeline.ncu.path")
 	}
-	e.ncu = t
+	t := e.ncu.Tool
 	seen := fmt.Sprintf("%s %s%s", t.Version, t.Path, others(t))
 	switch {
 	case strings.ContainsAny(t.Real, " \t"):
@@ -149,23 +184,15 @@ func checkExchange(_ context.Context, e *exam) finding {
 	return ok("one version of each tool, or the newest is used")
 }
 
-func checkSMI(ctx context.Context, e *exam) finding {
-	t, err := e.find(ctx, tool.NvidiaSMI, e.SMIPath)
-	if err != nil {
-		var nf *tool.NotFoundError
-		if errors.As(err, &nf) {
-			if !e.wantsGPU() {
-				return notApplicable("not found, and no GPU wanted")
-			}
-			return warning(nf.Hint, "not found: GPU, driver and clocks cannot be described")
-		}
-		// It is there and fails: the check of the GPU says why.
-		e.smi = tool.Tool{Name: tool.NvidiaSMI, Path: t.Path}
-		if e.smi.Path == "" {
-			e.smi.Path = e.SMIPath
-		}
-		return warning("see the check of the GPU", "%v", err)
+func checkSMI(_ context.Context, e *exam) finding {
+	var nf *tool.NotFoundError
+	switch {
+	case errors.As(e.smi.err, &nf) && !e.wantsGPU():
+		return notApplicable("not found, and no GPU wanted")
+	case nf != nil:
+		return warning(nf.Hint, "not found: GPU, driver and clocks cannot be described")
+	case e.smi.err != nil:
+		return warning("see the check of the GPU", "%v", e.smi.err)
 	}
-	e.smi = t
-	return ok("%s %s", short(t.Version), t.Path)
+	return ok("%s %s", short(e.smi.Version), e.smi.Path)
 }

@@ -203,6 +203,11 @@ func Resume(ctx context.Context, dir string, o Options) (*Summary, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Abandon(before)) // as if nobody had asked
 	}
+	if todo.Next == "" && before.Status == runs.StatusDone {
+		r.Say("every stage is done: nothing is left to do")
+		r.summary.Status, r.summary.Captured = before.Status, r.captured()
+		return r.summary, store.Abandon(before)
+	}
 	if todo.Next != "" {
 		if err := r.setAsideReports(); err != nil {
 			return nil, errors.Join(err, store.Abandon(before))
