@@ -213,7 +213,7 @@ func (l *linker) abstain(total, found, copies float64) string {
 	case len(l.kernels) == 0:
 		return "there is neither a timeline nor a report of counters"
 	case found == 0:
-		return "its kernels are neither in the timeline nor in the counters"
+		return "its kernels are neither in what was measured of the timeline nor in the counters"
 	case !l.counted:
 		return "no counters were taken of any kernel"
 	}

@@ -99,8 +99,10 @@ func (a *analyzer) readOperators(context.Context) error {
 	return nil
 }
 
-// profilerRows are work of the profiler itself, which it lists among operators.
-var profilerRows = []string{"INVALID", "Activity Buffer Request", "Buffer Flush", "Command Buffer Full", "Instrumentation", "Lazy Function Loading", "Resource", "Runtime Triggered Module Loading"}
+// profilerRows are what CUPTI calls overhead, and calls that torch cannot name
+// (INVALID): torch lists both among operators.
+var profilerRows = []string{"INVALID", "Activity Buffer Request", "Buffer Flush", "Command Buffer Full", "Driver Compiler", "Force Int", "Instrumentation",
+	"Lazy Function Loading", "Resource", "Runtime Triggered Module Loading", "UVM Activity Init", "Unknown", "Unrecognized"}
 
 // operatorsSpeak is the share of the device time that the profiler saw below which
 // its operators do not stand for the program.

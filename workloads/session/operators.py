@@ -3,6 +3,7 @@
 import gzip
 import math
 import os
+import re
 import shutil
 
 from session import failure, ranges
@@ -26,17 +27,25 @@ _KERNELS = 8
 # Callers that are followed: more than any stack of operators has.
 _DEEPEST = 1000
 
-# Rows of the profiler's own work, which it lists among operators.
-_OWN_WORK = {
+# Rows of what CUPTI calls overhead, and of calls that Kineto cannot name (INVALID): torch lists both among operators.
+OVERHEAD = {
     "INVALID",
     "Activity Buffer Request",
     "Buffer Flush",
     "Command Buffer Full",
+    "Driver Compiler",
+    "Force Int",
     "Instrumentation",
     "Lazy Function Loading",
     "Resource",
     "Runtime Triggered Module Loading",
+    "UVM Activity Init",
+    "Unknown",
+    "Unrecognized",
 }
+
+# Calls to the CUDA runtime and driver: cudaLaunchKernel, cuLaunchKernelEx; not cudnn_x nor cuda_x.
+_RUNTIME = re.compile(r"cu(da)?[A-Z]")
 
 _RANGES = {"prefill", "decode", "step", "stem", "residual", "head"}
 
@@ -63,6 +72,7 @@ def profile(context, session, inputs, backend):
         record_shapes=bool(options["record_shapes"]),
         profile_memory=bool(options["profile_memory"]),
         with_stack=bool(options["with_stack"]),
+        **(_stacks(torch) if options["with_stack"] else {}),
     ) as profiler:
         record, _ = session.measure(inputs, session.ranges, options["rep_max_new_tokens"])
         context.clock.synchronize()
@@ -87,7 +97,7 @@ def profile(context, session, inputs, backend):
         "group_by_input_shape": by_shape,
         "new_tokens": record.get("new_tokens"),
         "prompt_tokens": record.get("prompt_tokens"),
-        "notes": notes + links.notes,
+        "notes": notes + links.notes + links.unattached(),
         "operators": rows,
     }
     unlaunched = links.unlaunched()
@@ -112,6 +122,15 @@ def _activities(torch, options, device):
             "add cpu to pipeline.torch_profiler.activities",
         )
     return wanted
+
+
+def _stacks(torch):
+    """What makes torch 2 hand out Python stacks: with_stack alone leaves those of events empty."""
+    config = getattr(getattr(torch._C, "_profiler", None), "_ExperimentalConfig", None)
+    try:
+        return {"experimental_config": config(verbose=True)} if config else {}
+    except TypeError:  # a release that takes no such word
+        return {}
 
 
 def is_shadow(event, labels):
@@ -159,7 +178,7 @@ def kind_of(event, labels):
         return "range"
     if _on_device(event):
         return "kernel"
-    if event.key.startswith(("cuda", "cuLaunch", "cuMem", "cuStream", "cuKernel", "cuGraph")):
+    if _RUNTIME.match(event.key):
         return "runtime"
     return "operator"
 
@@ -174,6 +193,7 @@ class Links:
         self.labels, self.by_shape, self.stack_depth = labels, by_shape, stack_depth
         self.notes = []
         self.known = False
+        self._nested = False  # events tell which operator called them
         self._rows = {}  # by the group of a row: (kernel, own) -> [calls, us, {launching operator: us}]
         self._device = {}  # by kernel: [calls, us], all that ran
         self._linked = {}  # by kernel: [calls, us], what an operator launched
@@ -187,7 +207,14 @@ class Links:
             if events and not self.known:
                 self.notes.append("this release of torch does not tell which operator launched a kernel")
                 return
-            if events and not any(hasattr(event, "cpu_parent") for event in events):
+            if any(getattr(event, "is_legacy", False) for event in events):
+                self.known = False
+                self.notes.append(
+                    "torch timed operators with CUDA events, because it has no CUPTI: it does not tell their kernels"
+                )
+                return
+            self._nested = any(hasattr(event, "cpu_parent") for event in events)
+            if events and not self._nested:
                 self.notes.append(
                     "this release of torch does not tell which operator called another: "
                     "kernels are linked to the operator that launched them alone"
@@ -206,9 +233,10 @@ class Links:
         kind = kind_of(event, self.labels)
         if event.key.startswith(("cudaGraphLaunch", "cuGraphLaunch")):
             self._graphs += 1
-        # Numbers of calls to the runtime and of operators overlap, so that torch also hands kernels of
-        # an operator to a call that launched nothing.
-        if kind == "runtime" or event.key in _OWN_WORK:
+        # torch hands the kernels of an operator to every event of the CPU that has its number and does not itself
+        # belong to an operator. Calls to the runtime outside of operators, and CUPTI's overhead, have numbers of
+        # CUPTI's own, which overlap with those of operators: what they get is an operator's already.
+        if kind == "runtime" or event.key in OVERHEAD:
             return
         launched = [(kernel.name, _duration(kernel)) for kernel in getattr(event, "kernels", None) or []]
         if not launched:
@@ -233,10 +261,11 @@ class Links:
         return groups
 
     def _group(self, event):
-        """What key_averages puts into one row."""
+        """What key_averages puts into one row. Overloads of an operator share one: they are not asked for."""
         shapes = str(getattr(event, "input_shapes", "")) if self.by_shape else ""
         stack = tuple((getattr(event, "stack", None) or [])[: self.stack_depth]) if self.stack_depth else ()
-        return event.key, str(getattr(event, "device_type", "")), shapes, stack
+        parts = (getattr(event, name, None) for name in ("node_id", "device_type", "is_legacy", "is_user_annotation"))
+        return event.key, *map(str, parts), shapes, stack
 
     def _link(self, group, name, own, us, launcher):
         sums = self._rows.setdefault(group, {}).setdefault((name, own), [0, 0.0, {}])
@@ -245,10 +274,18 @@ class Links:
         sums[2][launcher] = sums[2].get(launcher, 0.0) + us
 
     def attach(self, row, event):
-        """Writes the kernels of a row of the table, those that take longest first."""
-        if not self.known or row["kind"] not in ("operator", "range"):
-            return
+        """Writes the kernels of a row of the table, those that take longest first, and their sum as device_total_us.
+
+        torch's own total has kernels twice where an operator calls itself, and those that it handed to calls and to
+        overhead inside of the operator.
+        """
         sums = self._rows.pop(self._group(event), {})
+        if not self.known or row["kind"] not in ("operator", "range") or row["name"] in OVERHEAD:
+            return
+        if self._nested:
+            total = sum((us for _, us, _ in sums.values()), 0.0)
+            row["device_total_us"] = total
+            row["device_mean_us"] = total / row["calls"] if row["calls"] else None
         order = sorted(sums.items(), key=lambda item: (-item[1][1], item[0]))
         row["kernels"] = []
         for (name, own), (calls, us, launchers) in order[:_KERNELS]:
@@ -256,13 +293,24 @@ class Links:
             if not own:
                 kernel["by"] = max(sorted(launchers), key=launchers.get)
             row["kernels"].append(kernel)
-        more = [item[1] for item in order[_KERNELS:]]
+        more = order[_KERNELS:]
         if more:
             row["kernels_more"] = {
                 "kernels": len(more),
-                "calls": sum(item[0] for item in more),
-                "us": sum(item[1] for item in more),
+                "calls": sum(calls for _, (calls, _, _) in more),
+                "us": sum(us for _, (_, us, _) in more),
+                "own_us": sum((us for (_, own), (_, us, _) in more if own), 0.0),
             }
+
+    def unattached(self):
+        """A note where kernels are left after every row was attached: they belong to rows that do not exist."""
+        if not self.known or not self._rows:
+            return []
+        names = sorted({group[0] for group in self._rows})
+        return [
+            f"kernels of {len(self._rows)} groups of operators, {names[0]} among them, are linked to no row: "
+            "this release of torch groups rows in another way"
+        ]
 
     def unlaunched(self):
         """The work on the device that no operator launched, None where there is none or nobody can tell."""

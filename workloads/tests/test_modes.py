@@ -53,6 +53,18 @@ class ProfilerTest(SessionCase):
         self.assertIn("cpu_memory_bytes", rows[0])
         self.assertFalse(os.path.exists(os.path.join(self.out, "trace.json.gz")))
 
+    def test_stacks_when_asked(self):
+        options = dict(spec_with()["torch_profiler"], with_stack=True, chrome_trace=False)
+        with mock.patch.object(torch.profiler, "profile", side_effect=torch.profiler.profile) as made:
+            self.succeed(spec_with(mode="torch_profiler", torch_profiler=options))
+        self.assertTrue(made.call_args.kwargs["experimental_config"])
+        rows = [row for row in self.load("operators.json")["operators"] if row["name"] == "aten::linear"]
+        self.assertTrue(all(0 < len(row["stack"]) <= 5 for row in rows))
+        plain = types.SimpleNamespace(_C=types.SimpleNamespace())
+        self.assertEqual(operators._stacks(plain), {})
+        plain._C._profiler = types.SimpleNamespace(_ExperimentalConfig=lambda: None)
+        self.assertEqual(operators._stacks(plain), {})
+
     def test_rows_of_newer_and_older_releases(self):
         common = dict(
             key="aten::mm",
@@ -107,6 +119,10 @@ class ProfilerTest(SessionCase):
             ("prefill", "DeviceType.CUDA", "range"),
             ("void gemm_kernel<float>(int)", "DeviceType.CUDA", "kernel"),
             ("cudaLaunchKernel", "DeviceType.CPU", "runtime"),
+            ("cuLaunchKernelEx", "DeviceType.CPU", "runtime"),
+            ("cuEventRecord", "DeviceType.CPU", "runtime"),
+            ("cudnn_convolution", "DeviceType.CPU", "operator"),
+            ("cuda_rms_norm", "DeviceType.CPU", "operator"),
         ):
             event = types.SimpleNamespace(key=key, device_type=device)
             self.assertEqual(operators.kind_of(event, {"prefill"}), kind)
