@@ -4,10 +4,11 @@ import { KernelPage, Tile } from "./kernelpage";
 import { Kernels } from "./kernels";
 import { list } from "./list";
 import { ModelProvider, useModel, type Model } from "./model";
+import { Operators } from "./operators";
 import { Regions } from "./regions";
 import { Roofline } from "./roofline";
 import { useRoute } from "./route";
-import { Doubts, Environment, Findings, Method, Operators, Opportunities, UtilisationTable } from "./sections";
+import { Doubts, Environment, Findings, Method, Opportunities, UtilisationTable } from "./sections";
 import { Stages } from "./stages";
 import { choose, useTheme, type Choice } from "./theme";
 import { Timeline } from "./timeline";
@@ -30,16 +31,29 @@ const places: [string, string][] = [
 
 export function App(p: { model: Model }) {
   const route = useRoute();
-  const scroll = useRef(0);
   const kernel = route.page === "kernel" ? route.id : null;
+  const scroll = useRef(kernel === null ? 0 : -1); // -1 while the overview was not seen
+  const from = useRef<HTMLElement | null>(null); // what had the focus there
   const before = useRef<string | null>(null);
 
   useEffect(() => {
     const remember = () => {
       if (before.current === null) scroll.current = scrollY;
     };
+    const focused = (e: FocusEvent) => {
+      if (before.current === null) from.current = e.target as HTMLElement;
+    };
+    const leave = (e: KeyboardEvent) => {
+      if (before.current !== null && e.key === "Escape" && !e.defaultPrevented && !busyWith(e.target)) location.hash = "#kernels";
+    };
     addEventListener("scroll", remember, { passive: true });
-    return () => removeEventListener("scroll", remember);
+    addEventListener("focusin", focused);
+    addEventListener("keydown", leave);
+    return () => {
+      removeEventListener("scroll", remember);
+      removeEventListener("focusin", focused);
+      removeEventListener("keydown", leave);
+    };
   }, []);
 
   // The overview stays in place, hidden, so that coming back finds it as it was.
@@ -48,9 +62,9 @@ export function App(p: { model: Model }) {
     before.current = kernel;
     hideTip();
     if (kernel !== null) return;
-    if (was !== null) scrollTo(0, scroll.current);
-    else if (route.page === "overview" && route.section) document.getElementById(route.section)?.scrollIntoView();
-    if (was !== null) document.querySelector<HTMLElement>(`#kernel-table a[href="#/kernel/${encodeURIComponent(was)}"]`)?.focus({ preventScroll: true });
+    if (was !== null && scroll.current >= 0) scrollTo(0, scroll.current);
+    else if (route.page === "overview" && route.section) goTo(route.section, was !== null);
+    if (was !== null) origin(from.current, was)?.focus({ preventScroll: true });
   }, [kernel, route]);
 
   return (
@@ -66,6 +80,25 @@ export function App(p: { model: Model }) {
       <Footer />
     </ModelProvider>
   );
+}
+
+/** Scrolls to a section; once more where the overview is shown for the first time, when its plots know how large they are. */
+function goTo(section: string, first: boolean): void {
+  const go = () => document.getElementById(section)?.scrollIntoView(first ? { behavior: "instant" } : undefined);
+  go();
+  if (first) requestAnimationFrame(() => requestAnimationFrame(go));
+}
+
+/** Whether Escape has a meaning of its own where it is pressed: it empties a search, it closes a list. */
+function busyWith(target: EventTarget | null): boolean {
+  return target instanceof HTMLSelectElement || (target instanceof HTMLInputElement && target.value !== "");
+}
+
+/** What to focus when the page of a kernel closes: its row, where one comes from the table, else what it was opened from. */
+function origin(from: HTMLElement | null, kernel: string): HTMLElement | null {
+  const there = from?.isConnected ? from : null;
+  if (there && !there.closest("#kernel-table")) return there;
+  return document.querySelector<HTMLElement>(`#kernel-table a[href="#/kernel/${encodeURIComponent(kernel)}"]`) ?? there;
 }
 
 function Bar(p: { onKernel: boolean }) {
@@ -187,6 +220,8 @@ function Head(p: { model: Model }) {
   const devices = Math.max(1, gpus.length);
   const { timed, untold, part } = p.model;
   const failed = unfinished[source.status ?? ""];
+  const run = source.run !== p.model.subject && source.run;
+  const when = [source.created && date(source.created), source.status && `run ${source.status}`].filter(Boolean).join(", ");
   return (
     <div class="head">
       {source.recorded && (
@@ -199,9 +234,11 @@ function Head(p: { model: Model }) {
           <strong>{failed}.</strong> What it had captured by then is shown; the rest is missing.
         </p>
       )}
-      <h1>{p.model.subject}</h1>
+      <h1 title={p.model.subject}>{p.model.subject}</h1>
       <p class="quiet">
-        {[source.run !== p.model.subject && source.run, source.created && date(source.created), source.status && `run ${source.status}`].filter(Boolean).join(", ")}
+        {run && <bdi>{run}</bdi>}
+        {run && when && ", "}
+        {when}
       </p>
       <p class="where">{facts.join(" · ")}</p>
       {scope && (

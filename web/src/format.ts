@@ -169,3 +169,8 @@ export function date(text: string): string {
 export function sentence(text: string): string {
   return /^[a-z]+[ ,]/.test(text) ? text[0]!.toUpperCase() + text.slice(1) : text;
 }
+
+/** A text with the full stop that ends it. */
+export function stop(text: string): string {
+  return text.endsWith(".") ? text : `${text}.`;
+}

@@ -4,8 +4,8 @@ import type { Histogram } from "./result";
 import { hideTip, showTip } from "./tip";
 
 const width = 520;
-const height = 190;
-const margin = { left: 8, right: 8, top: 18, bottom: 28 };
+const height = 206;
+const margin = { left: 8, right: 8, top: 18, bottom: 44 };
 
 /** Bars of equal width, one a bin; the bounds stand below. */
 export function HistogramPlot(p: { histogram: Histogram; label: string }) {
@@ -34,13 +34,16 @@ export function HistogramPlot(p: { histogram: Histogram; label: string }) {
           })}
           {bounds.map((b, i) =>
             i % every === 0 || i === counts.length ? (
-              <text key={i} x={margin.left + i * bin} y={height - 10} text-anchor={i === 0 ? "start" : i === counts.length ? "end" : "middle"}>
+              <text key={i} x={margin.left + i * bin} y={floor + 18} text-anchor={i === 0 ? "start" : i === counts.length ? "end" : "middle"}>
                 {i !== counts.length && counts.length - i < every * 0.7 ? "" : time(b)}
               </text>
             ) : null,
           )}
-          <text x={margin.left} y={11}>
-            at most {count(most)} launches in a bin
+          <text class="axis" x={margin.left} y={11}>
+            launches, at most {count(most)} in a bin
+          </text>
+          <text class="axis" x={width / 2} y={height - 6} text-anchor="middle">
+            duration of a launch
           </text>
         </svg>
       </div>

@@ -3,7 +3,7 @@ import { bytes, count, digits, dims, metric, percent, sentence, time } from "./f
 import { HistogramPlot } from "./histogram";
 import { list } from "./list";
 import { untimed, useModel } from "./model";
-import { CategoryName, EvidenceList, Facts, levelText, Meter } from "./parts";
+import { Breakable, CategoryName, EvidenceList, Facts, levelText, Meter } from "./parts";
 import type { Counted, Fact, Kernel, Metric, RuleWords } from "./result";
 import { RooflinePlot } from "./roofline";
 import { kernelHref } from "./route";
@@ -19,7 +19,7 @@ export function KernelPage(p: { id: string }) {
   return (
     <main id="kernel-page" class="kernel-page">
       <p class="crumbs">
-        <a href="#kernels" id="back">
+        <a href="#kernels" id="back" title="Or press Escape">
           ← All kernels
         </a>
         {kernel && <Neighbours kernel={kernel} />}
@@ -130,7 +130,7 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
 export function Tile(p: { name: string; value: preact.ComponentChildren; note?: string }) {
   return (
     <div class="tile">
-      <span class="tile-name">{p.name}</span>
+      <span class="tile-name" title={p.name}>{p.name}</span>
       <span class="tile-value">{p.value}</span>
       {p.note && <span class="tile-note">{p.note}</span>}
     </div>
@@ -288,8 +288,8 @@ function CountedPart(p: { counted: Counted; reason?: string }) {
                   {rows.map((m) => (
                     <tr key={m.name}>
                       <th scope="row">
-                        {m.label || m.name}
-                        {m.label && m.label !== m.name && <span class="mono quiet counter-name">{m.name}</span>}
+                        {m.label || <Breakable text={m.name} />}
+                        {m.label && m.label !== m.name && <span class="mono quiet counter-name"><Breakable text={m.name} /></span>}
                       </th>
                       <td class="num">{m.text || metric(m.value, m.unit)}</td>
                     </tr>

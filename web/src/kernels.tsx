@@ -28,7 +28,7 @@ function columnsFor(model: Model): Column<Kernel>[] {
       head: "Kernel",
       cell: (k) => (
         <span class="kernel-name">
-          <KernelLink kernel={k} />
+          <KernelLink kernel={k} inRow />
           <span class="kernel-line">
             <span class="quiet">
               grid {k.grid.join("×")}, block {k.block.join("×")}
@@ -39,10 +39,10 @@ function columnsFor(model: Model): Column<Kernel>[] {
       ),
       key: (k) => model.label(k),
     },
-    { id: "calls", head: "Calls", width: 5, num: true, cell: timed((k) => count(k.calls)), key: (k) => k.calls },
-    { id: "total", head: "Total", title: "Total time", width: 6, num: true, cell: timed((k) => time(k.total_ns)), key: (k) => k.total_ns },
-    { id: "mean", head: "Mean", title: "Mean time", width: 6, num: true, cell: timed((k) => time(k.mean_ns)), key: (k) => k.mean_ns },
-    { id: "share", head: "Share", title: "Share of kernel time", width: 8.2, num: true, cell: timed((k) => <Meter share={k.share} most={most} />), key: (k) => k.share },
+    { id: "calls", head: "Calls", width: 4.7, num: true, cell: timed((k) => count(k.calls)), key: (k) => k.calls },
+    { id: "total", head: "Total", title: "Total time", width: 5.5, num: true, cell: timed((k) => time(k.total_ns)), key: (k) => k.total_ns },
+    { id: "mean", head: "Mean", title: "Mean time", width: 5.5, num: true, cell: timed((k) => time(k.mean_ns)), key: (k) => k.mean_ns },
+    { id: "share", head: "Share", title: "Share of kernel time", width: 7.7, num: true, cell: timed((k) => <Meter share={k.share} most={most} />), key: (k) => k.share },
     {
       id: "alone",
       head: "Under ncu",
@@ -52,12 +52,12 @@ function columnsFor(model: Model): Column<Kernel>[] {
       cell: (k) => (k.counted?.duration_ns && untimed(k) ? time(k.counted.duration_ns) : ""),
       key: (k) => (untimed(k) ? (k.counted?.duration_ns ?? 0) : 0),
     },
-    { id: "limiter", head: "Limiter", width: 11, cell: (k) => <LimiterName kernel={k} />, key: (k) => k.limiter.label || "~" },
+    { id: "limiter", head: "Limiter", width: 10, cell: (k) => <LimiterName kernel={k} />, key: (k) => k.limiter.label || "~" },
     {
       id: "level",
       head: "Of limit",
       title: "How much of its limit is in use",
-      width: 6.4,
+      width: 6,
       num: true,
       cell: (k) =>
         Number.isNaN(level(k)) ? (
@@ -170,7 +170,7 @@ export function Kernels() {
       <p class="quiet" id="kernel-count">
         {rows.length === model.kernels.length ? `${plural(rows.length, "kernel")} by grid and block` : `${count(rows.length)} of ${plural(model.kernels.length, "kernel")} by grid and block`}{times ? `, ${time(rows.reduce((sum, k) => sum + k.total_ns, 0))} of GPU time` : ""}
       </p>
-      <DataTable id="kernel-table" caption="Kernels" rows={rows} columns={columns} rowKey={(k) => k.id} sort={times ? "total" : "alone"} open={(k) => openKernel(k.id)} minWidth={63} rowHeight={50} empty="No kernel matches." />
+      <DataTable id="kernel-table" caption="Kernels" rows={rows} columns={columns} rowKey={(k) => k.id} sort={times ? "total" : "alone"} open={(k) => openKernel(k.id)} minWidth={60} rowHeight={50} empty="No kernel matches." />
       {unmatched.length > 0 && (
         <details>
           <summary>{unmatched.length === 1 ? "1 name that matches" : `${count(unmatched.length)} names that match`} no category rule</summary>
@@ -203,7 +203,7 @@ function Categories(p: { categories: CategoryTime[]; chosen: string; choose: (id
           <li key={c.id}>
             <button type="button" aria-pressed={p.chosen === c.id} onClick={() => p.choose(p.chosen === c.id ? "" : c.id)}>
               <Swatch colour={palette.category(c.id)} />
-              {c.label} <b>{pct[i]}</b>
+              <span class="chip-label">{c.label}</span> <b>{pct[i]}</b>
             </button>
           </li>
         ))}

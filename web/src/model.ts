@@ -10,13 +10,20 @@ export interface Carried extends Result {
   kernel_labels?: string[];
 }
 
+/** A kernel as the timeline names it. */
+export interface Told {
+  short: string; // as the table of kernels has it, where it stands for one of its names
+  full: string[]; // the names that it may stand for
+}
+
 /** The result with the look-ups that its parts share. */
 export class Model {
   readonly palette: Palette;
   readonly kernels: Kernel[];
   private readonly byID = new Map<string, Kernel>();
-  private readonly byName = new Map<string, Kernel>();
+  private readonly byName = new Map<string, Kernel[]>();
   private readonly labels = new Map<string, string>();
+  private readonly told = new Map<string, Told>();
 
   constructor(readonly result: Carried) {
     this.palette = new Palette(result);
@@ -24,9 +31,11 @@ export class Model {
     const labels = list(result.kernel_labels);
     this.kernels.forEach((k, i) => {
       this.byID.set(k.id, k);
-      this.labels.set(k.id, labels[i] || k.short || k.name);
-      for (const name of [k.name, k.short]) {
-        if (!this.byName.has(name)) this.byName.set(name, k);
+      this.labels.set(k.id, (labels[i] || k.short || k.name).replace(/[\t\n\r\f\v]+/g, " ").trim() || "unnamed");
+      for (const name of new Set([k.name, k.short])) {
+        const same = this.byName.get(name);
+        if (same) same.push(k);
+        else this.byName.set(name, [k]);
       }
     });
   }
@@ -37,12 +46,24 @@ export class Model {
 
   /** The short name of a kernel, with the words that tell it from others of that name. */
   label(k: Kernel): string {
-    return this.labels.get(k.id) ?? (k.short || k.name);
+    return this.labels.get(k.id) ?? (k.short || k.name || "unnamed");
   }
 
   /** The kernel of that name which takes the most time. */
   named(name: string): Kernel | undefined {
-    return this.byName.get(name);
+    return this.byName.get(name)?.[0];
+  }
+
+  /** What the name of a kernel in the timeline stands for. */
+  tell(name: string): Told {
+    let told = this.told.get(name);
+    if (!told) {
+      const kernels = this.byName.get(name) ?? [];
+      const labels = new Set(kernels.map((k) => this.label(k)));
+      const short = labels.size === 1 ? [...labels][0]! : kernels[0]?.short || name || "unnamed";
+      this.told.set(name, (told = { short, full: [...new Set(kernels.map((k) => k.name))] }));
+    }
+    return told;
   }
 
   /** Whether times, calls and launches mean anything. */

@@ -77,7 +77,7 @@ export class Palette {
   }
 }
 
-/** Black or white, whichever is read more easily on colour (#rrggbb). */
+/** Black or white, whichever is read more easily on colour (#rrggbb): with a contrast of at least 4.58. */
 export function inkOn(colour: string): string {
   const n = parseInt(colour.slice(1), 16);
   const linear = [n >> 16, (n >> 8) & 255, n & 255].map((v) => {
@@ -85,5 +85,5 @@ export function inkOn(colour: string): string {
     return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
   });
   const light = 0.2126 * linear[0]! + 0.7152 * linear[1]! + 0.0722 * linear[2]!;
-  return light > 0.18 ? "#101418" : "#ffffff";
+  return light > 0.179 ? "#000000" : "#ffffff";
 }

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import { Fragment, type ComponentChildren } from "preact";
 import { metric, percent, sentence } from "./format";
 import { list } from "./list";
 import type { Evidence, Fact, Kernel, Limiter } from "./result";
@@ -63,7 +63,7 @@ export function Facts(p: { facts: Fact[] }) {
 export function CategoryName(p: { id: string }) {
   const { palette } = useModel();
   return (
-    <span class="named">
+    <span class="named" title={palette.label(p.id)}>
       <Swatch colour={palette.category(p.id)} />
       {palette.label(p.id)}
     </span>
@@ -73,7 +73,11 @@ export function CategoryName(p: { id: string }) {
 export function LimiterName(p: { kernel: Kernel }) {
   const l = p.kernel.limiter;
   if (!l.kind) return <span class="quiet">not known</span>;
-  return <span class={`limiter limiter-${l.kind.replace(/\W/g, "")}`}>{l.label || l.kind}</span>;
+  return (
+    <span class={`limiter limiter-${l.kind.replace(/\W/g, "")}`} title={l.label || l.kind}>
+      {l.label || l.kind}
+    </span>
+  );
 }
 
 /** How much of a limit is in use, as in the Markdown reports: two digits of a few blocks. */
@@ -84,22 +88,41 @@ export function levelText(l: Limiter): string {
 
 const tail = 12;
 
-/** A link to the page of a kernel. Where room is short the middle of the name gives way. */
-export function KernelLink(p: { kernel: Kernel; name?: string }) {
+/**
+ * A link to the page of a kernel. Where room is short the middle of the name
+ * gives way. In a row that opens the same page the row is the stop of the Tab
+ * key, so that a long table is not as many stops as it has rows.
+ */
+export function KernelLink(p: { kernel: Kernel; name?: string; inRow?: boolean }) {
   const model = useModel();
   const name = p.name ?? model.label(p.kernel);
   const cut = name.length > 3 * tail ? name.length - tail : name.length;
   return (
-    <a class="kernel-link" href={kernelHref(p.kernel.id)} title={p.kernel.name}>
+    <a class="kernel-link" href={kernelHref(p.kernel.id)} title={p.kernel.name} tabIndex={p.inRow ? -1 : undefined}>
       <span>{name.slice(0, cut)}</span>
       <span>{name.slice(cut)}</span>
     </a>
   );
 }
 
+/** The name of a counter, a setting or a file: it breaks after its marks rather than inside a word. */
+export function Breakable(p: { text: string }) {
+  return (
+    <>
+      {p.text.split(/(?<=[._/])(?![._/])/).map((part, i) => (
+        <Fragment key={i}>
+          {i > 0 && <wbr />}
+          {part}
+        </Fragment>
+      ))}
+    </>
+  );
+}
+
 export function EvidenceList(p: { items: Evidence[] | null | undefined }) {
   const items = list(p.items);
   if (items.length === 0) return null;
+  const held = items.some((e) => e.threshold);
   return (
     <table class="data small evidence">
       <caption class="unseen">Evidence</caption>
@@ -109,17 +132,21 @@ export function EvidenceList(p: { items: Evidence[] | null | undefined }) {
           <th scope="col" class="num">
             Value
           </th>
-          <th scope="col">Held against</th>
+          {held && (
+            <th scope="col" class="short">
+              Held against
+            </th>
+          )}
         </tr>
       </thead>
       <tbody>
         {items.map((e, i) => (
           <tr key={i}>
-            <th scope="row" class="mono">
-              {e.metric}
+            <th scope="row" class={/\s/.test(e.metric) ? undefined : "mono"}>
+              <Breakable text={e.metric} />
             </th>
             <td class="num">{metric(e.value, e.unit)}</td>
-            <td>{e.threshold ?? ""}</td>
+            {held && <td class={(e.threshold?.length ?? 0) < 16 ? "short" : undefined}>{e.threshold}</td>}
           </tr>
         ))}
       </tbody>

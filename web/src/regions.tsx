@@ -4,7 +4,7 @@ import { announce } from "./announce";
 import { count, metric, percent, sentence, time } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
-import { Absent, KernelLink, Section } from "./parts";
+import { Absent, Breakable, KernelLink, Section } from "./parts";
 import { inkOn } from "./palette";
 import { layOut, measure, regionTree, withoutShares, type Flame, type Measure, type Node } from "./regiontree";
 import { openKernel } from "./route";
@@ -104,7 +104,7 @@ function FlameGraph(p: { tops: Node[]; by: Measure; selected: Node | null; selec
       e.preventDefault();
       focusNext.current = next;
       setAt(next);
-    } else if (e.key === "z" && b.node) {
+    } else if (e.key.toLowerCase() === "z" && b.node) {
       p.zoom(b.node);
     }
   }
@@ -266,7 +266,7 @@ function Tree(p: { roots: Node[]; by: Measure; selected: Node | null; select: (n
                   ) : (
                     <span class="twist" aria-hidden="true" />
                   )}
-                  {n.region.name}
+                  <bdi>{n.region.name || "unnamed"}</bdi>
                   {n.region.style === "startend" && <span class="quiet"> start/end</span>}
                   {n.region.process != null && <span class="quiet"> process {n.region.process}</span>}
                   {n.region.device != null && <span class="quiet"> GPU {n.region.device}</span>}
@@ -306,7 +306,7 @@ function Detail(p: { node: Node | null }) {
   const outside = new Map(list(own?.metrics).map((m) => [m.name, m.value]));
   return (
     <article class="detail" id="region-detail">
-      <h3>{r.path}</h3>
+      <h3>{r.path || "unnamed"}</h3>
       <p class="numbers">
         <b>{count(r.instances)}</b> times, <b>{time(r.wall_ns)}</b> wall, <b>{count(r.kernels)}</b> kernels in <b>{time(r.kernel_ns)}</b>, of these outside nested ranges {count(r.self_kernels)} in {time(r.self_kernel_ns)}; first to
         last GPU work {time(r.projected_ns)}
@@ -363,7 +363,7 @@ function Detail(p: { node: Node | null }) {
             {list(counters.metrics).map((m) => (
               <tr key={m.name}>
                 <th scope="row" class="mono">
-                  {m.name}
+                  <Breakable text={m.name} />
                 </th>
                 <td class="num">{metric(m.value, m.unit)}</td>
                 {own && <td class="num">{outside.has(m.name) ? metric(outside.get(m.name)!, m.unit) : <span class="quiet" title="No launch outside nested ranges has a counter for it">n/a</span>}</td>}

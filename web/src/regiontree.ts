@@ -58,7 +58,7 @@ export function layOut(tops: Node[], m: Measure): Flame[] {
   if (total <= 0) return out;
   const place = (n: Node, depth: number, from: number, width: number) => {
     const ns = measure(n, m);
-    out.push({ node: n, kernel: -1, label: n.region.name, ns, depth, from, width });
+    out.push({ node: n, kernel: -1, label: n.region.name || "unnamed", ns, depth, from, width });
     const inside = n.children.reduce((sum, c) => sum + measure(c, m), 0);
     // Children that ran at the same time can take longer than their parent.
     const scale = width / Math.max(ns, inside, 1);

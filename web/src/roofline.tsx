@@ -1,10 +1,10 @@
 import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
-import { digits, percent, rate, time } from "./format";
+import { digits, percent, prefixed, rate, time } from "./format";
 import { list } from "./list";
 import { useModel, type Model } from "./model";
-import { KernelLink, Section, Swatch } from "./parts";
+import { Breakable, KernelLink, Section, Swatch } from "./parts";
 import type { Peak, Point } from "./result";
 import { openKernel } from "./route";
 import { DataTable } from "./table";
@@ -94,7 +94,7 @@ function Roofs(p: { roofs: Peak[] }) {
     <details>
       <summary>Roofs and where they come from</summary>
       <div class="scroll" role="region" aria-label="Roofs" tabIndex={0}>
-        <table class="data small">
+        <table class="data small roofs">
           <caption class="unseen">Roofs</caption>
           <thead>
             <tr>
@@ -110,8 +110,8 @@ function Roofs(p: { roofs: Peak[] }) {
                 <th scope="row">{r.label}</th>
                 <td class="num">{rate(r.value, r.unit)}</td>
                 <td class="num">{r.clock_hz ? `${digits(r.clock_hz / 1e9)} GHz` : "–"}</td>
-                <td>
-                  {r.measured ? "" : <span class="tag">from a table</span>} {r.basis}
+                <td class="wrap">
+                  {r.measured ? "" : <span class="tag">from a table</span>} <Breakable text={r.basis} />
                 </td>
               </tr>
             ))}
@@ -131,12 +131,12 @@ interface PlotProps {
   small?: boolean;
 }
 
-const margin = { left: 70, right: 16, top: 14, bottom: 40 };
+const margin = { left: 56, right: 16, top: 26, bottom: 40 };
 
 /** The scatter itself, on logarithmic axes. */
 export function RooflinePlot(p: PlotProps) {
   const model = useModel();
-  const most = p.small ? 520 : 900;
+  const most = p.small ? 520 : 1200;
   const frame = useRef<HTMLDivElement>(null);
   const width = Math.max(300, Math.min(most, useWidth(frame, most)));
   const height = p.small ? 320 : Math.max(340, Math.min(460, width * 0.8));
@@ -163,7 +163,7 @@ export function RooflinePlot(p: PlotProps) {
   const y = logScale(y0, y1, height - margin.bottom, margin.top);
   const ceiling = compute.length ? Math.max(...compute.map((c) => c.value)) : top;
   const longest = Math.max(...points.map((q) => q.ns), 1);
-  const radius = (q: Point) => (p.small || points.every((x) => x.ns === 0) ? 6 : 4 + 12 * Math.sqrt(q.ns / longest) * Math.max(0.5, width / most));
+  const radius = (q: Point) => (p.small || points.every((x) => x.ns === 0) ? 6 : 4 + 12 * Math.sqrt(q.ns / longest) * Math.max(0.5, Math.min(1, width / 900)));
   const current = Math.min(at, points.length - 1);
   const best = memory.length ? Math.max(...memory.map((m) => m.value)) : Infinity;
   const start = (c: Peak) => x(Math.max(x0, c.value / best)); // of a ceiling
@@ -178,7 +178,8 @@ export function RooflinePlot(p: PlotProps) {
       setAt(next);
       holder.current?.querySelector<SVGElement>(`[data-point="${next}"]`)?.focus();
       announce(describe(model, p.roofs, points[next]!).join(", "));
-    } else if (e.key === "Enter") {
+    } else if (e.key === "Enter" || e.key === " ") {
+      e.preventDefault();
       openKernel(points[i]!.kernel);
     }
   }
@@ -197,10 +198,13 @@ export function RooflinePlot(p: PlotProps) {
           <g key={v} class="tick">
             <line x1={margin.left} x2={width - margin.right} y1={y(v)} y2={y(v)} />
             <text x={margin.left - 8} y={y(v) + 4} text-anchor="end">
-              {rateText(v)}
+              {tickRate(v)}
             </text>
           </g>
         ))}
+        <text class="axis" x={8} y={14}>
+          achieved rate (FLOP/s)
+        </text>
         <text class="axis" x={(margin.left + width - margin.right) / 2} y={height - 6} text-anchor="middle">
           operations per byte (FLOP/B)
         </text>
@@ -301,7 +305,7 @@ interface Placed {
 function placeLabels(roofs: Peak[], y: (v: number) => number, left: (roof: Peak) => number, right: number, dots: { x: number; y: number; r: number }[]): Placed[] {
   const out: Placed[] = [];
   for (const roof of [...roofs].sort((a, b) => b.value - a.value)) {
-    const text = `${roof.label} ${right < 560 ? rateText(roof.value) : rate(roof.value, roof.unit)}`;
+    const text = `${roof.label} ${rate(roof.value, roof.unit)}`;
     const width = text.length * 6;
     const free = (x: number, at: number) =>
       !dots.some((d) => d.x + d.r > x - width - 2 && d.x - d.r < x + 2 && d.y + d.r > at - 12 && d.y - d.r < at + 4) &&
@@ -341,8 +345,9 @@ function tickText(v: number): string {
   return v >= 1 ? v.toLocaleString("en") : String(Number(v.toPrecision(1)));
 }
 
-function rateText(v: number): string {
-  return rate(v, "flop/s").replace("FLOP/s", "F/s").replace(/\.0+(?=\s)/, "");
+/** A power of ten with its prefix; the axis names the unit. */
+function tickRate(v: number): string {
+  return prefixed(v, "").replace(/\.0+(?=\s|$)/, "");
 }
 
 function PointTable(p: { points: Point[] }) {
@@ -357,10 +362,11 @@ function PointTable(p: { points: Point[] }) {
       rowKey={(r) => r.i}
       sort="time"
       minWidth={52}
+      open={(r) => openKernel(r.point.kernel)}
       columns={[
-        { id: "kernel", head: "Kernel", cell: (r) => (r.kernel ? <KernelLink kernel={r.kernel} /> : r.point.kernel), key: (r) => (r.kernel ? model.label(r.kernel) : r.point.kernel) },
-        { id: "dtype", head: "Data type", width: 9, cell: (r) => labelOf(roofs, r.point.dtype), key: (r) => r.point.dtype },
-        { id: "memory", head: "Memory", width: 7, cell: (r) => levelNames[r.point.memory] ?? r.point.memory, key: (r) => r.point.memory },
+        { id: "kernel", head: "Kernel", cell: (r) => (r.kernel ? <KernelLink kernel={r.kernel} inRow /> : r.point.kernel), key: (r) => (r.kernel ? model.label(r.kernel) : r.point.kernel) },
+        { id: "dtype", head: "Data type", width: 10, cell: (r) => labelOf(roofs, r.point.dtype), key: (r) => r.point.dtype },
+        { id: "memory", head: "Memory", width: 6, cell: (r) => levelNames[r.point.memory] ?? r.point.memory, key: (r) => r.point.memory },
         { id: "intensity", head: "FLOP/B", width: 6, num: true, cell: (r) => digits(r.point.intensity), key: (r) => r.point.intensity },
         { id: "flops", head: "Achieved", width: 9, num: true, cell: (r) => rate(r.point.flops, "flop/s"), key: (r) => r.point.flops },
         { id: "attained", head: "Of roof", width: 6, num: true, cell: (r) => percent(r.point.attained), key: (r) => r.point.attained },

@@ -1,11 +1,10 @@
 import { useState } from "preact/hooks";
-import { bytes, command, count, digits, percent, rate, seconds, sentence, time } from "./format";
+import { bytes, command, count, digits, percent, rate, seconds, sentence, stop, time } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
-import { EvidenceList, Facts, KernelLink, Meter, Section } from "./parts";
+import { Breakable, EvidenceList, Facts, KernelLink, Meter, Section } from "./parts";
 import { usePrinting } from "./printing";
-import type { Fact, Kernel, Note, Operator, Peak, Stage, Utilisation } from "./result";
-import { DataTable, type Column } from "./table";
+import type { Fact, Kernel, Note, Peak, Stage, Utilisation } from "./result";
 
 const weights: Record<string, string> = { high: "Important", medium: "Worth knowing", low: "Minor" };
 
@@ -81,7 +80,7 @@ export function UtilisationTable() {
           <tbody>
             {rows.map(({ stage, kind, u }, i) => (
               <tr key={i}>
-                <th scope="row">{stage.name}</th>
+                <th scope="row" title={stage.name}>{stage.name}</th>
                 <td>{kind}</td>
                 <td>{methods[u.method] ?? u.method}</td>
                 <td class="num">{u.contradiction ? <Contradiction u={u} /> : u.value != null ? <Meter share={u.value} label={utilised(u.value)} /> : <span class="quiet">n/a</span>}</td>
@@ -137,10 +136,10 @@ function Remarks(p: { rows: UtilisationRow[] }) {
   const remarks = p.rows.filter((r) => r.u.why);
   if (remarks.length === 0) return null;
   return (
-    <ul class="plain quiet">
+    <ul class="notes quiet">
       {remarks.map((r, i) => (
         <li key={i}>
-          {r.stage.name}, {r.kind}, from {methods[r.u.method] ?? r.u.method}: {r.u.why}
+          {r.stage.name}, {r.kind}, from {methods[r.u.method] ?? r.u.method}: {stop(r.u.why!)}
         </li>
       ))}
     </ul>
@@ -221,84 +220,6 @@ export function Opportunities() {
   );
 }
 
-function stop(text: string): string {
-  return text.endsWith(".") ? text : `${text}.`;
-}
-
-function remarks(o: Operator): string {
-  const names = list(o.kernels);
-  return [o.why, o.shapes, names.length > 0 && `${list(o.links).length > 0 ? "runs" : o.total_device_us > 0 ? "launches" : "kernels of its kind:"} ${names.join(", ")}`].filter(Boolean).join("; ");
-}
-
-/** What the column of the main kernel does not say already. */
-function brief(o: Operator): string {
-  const links = list(o.links);
-  if (links.length === 0) return remarks(o);
-  const more = links.length - 1 + (o.links_more?.kernels ?? 0);
-  return [o.shapes, more > 0 && `${count(more)} more ${more === 1 ? "kernel" : "kernels"}`].filter(Boolean).join("; ");
-}
-
-/** The limiter of most of an operator's kernel time, with its share and what was counted where they are not all. */
-function OperatorLimit(p: { of: Operator }) {
-  const l = p.of.limiter;
-  if (!l?.kind) return l?.why ? <span class="quiet" title={sentence(l.why)}>not known</span> : null;
-  const parts = [l.share < 0.995 && percent(l.share), l.coverage < 0.995 && `${percent(l.coverage)} counted`].filter(Boolean).join("; ");
-  return (
-    <>
-      <span class={`limiter limiter-${l.kind.replace(/\W/g, "")}`}>{l.label || l.kind}</span>
-      {parts && <span class="quiet"> ({parts})</span>}
-    </>
-  );
-}
-
-/** The kernel that takes most of an operator's time, and the operator that launches it where that is another. */
-function MainKernel(p: { of: Operator }) {
-  const model = useModel();
-  const main = list(p.of.links)[0];
-  if (!main) return null;
-  const kernel = main.kernel ? model.kernel(main.kernel) : undefined;
-  return (
-    <>
-      {kernel ? <KernelLink kernel={kernel} /> : <span class="mono">{main.name}</span>}
-      {!main.own && main.by && <span class="quiet"> through {main.by}</span>}
-    </>
-  );
-}
-
-const us = (v: number) => time(v * 1e3);
-const operatorColumns: Column<Operator & { key: number }>[] = [
-  { id: "name", head: "Operator", cell: (o) => <span class="mono" title={o.name}>{o.name}</span>, key: (o) => o.name },
-  { id: "calls", head: "Calls", width: 4.5, num: true, cell: (o) => count(o.calls), key: (o) => o.calls },
-  { id: "selfdev", head: "Self GPU", width: 6, num: true, cell: (o) => us(o.self_device_us), key: (o) => o.self_device_us },
-  { id: "totaldev", head: "Total GPU", width: 6.2, num: true, cell: (o) => us(o.total_device_us), key: (o) => o.total_device_us },
-  { id: "selfcpu", head: "Self CPU", width: 6, num: true, cell: (o) => us(o.self_cpu_us), key: (o) => o.self_cpu_us },
-  { id: "totalcpu", head: "Total CPU", width: 6.2, num: true, cell: (o) => us(o.total_cpu_us), key: (o) => o.total_cpu_us },
-  { id: "limiter", head: "Limiter", title: "What holds back more of the time of its kernels than anything else", width: 9, wrap: true, cell: (o) => <OperatorLimit of={o} />, key: (o) => o.limiter?.label || "~" },
-  { id: "main", head: "Main kernel", width: 14, wrap: true, cell: (o) => <MainKernel of={o} />, key: (o) => list(o.links)[0]?.name ?? "~" },
-  { id: "why", head: "Shapes, kernels, remarks", width: 20, wrap: true, cell: (o) => <span class="quiet" title={remarks(o)}>{brief(o)}</span> },
-];
-
-export function Operators() {
-  const { result } = useModel();
-  const rows = list(result.operators).map((o, key) => ({ ...o, key }));
-  if (rows.length === 0) return null;
-  const cpuOnly = rows.every((o) => o.total_device_us === 0 && o.self_device_us === 0);
-  const linked = rows.some((o) => list(o.links).length > 0);
-  const columns = operatorColumns.filter((c) => (!cpuOnly || !c.id.endsWith("dev")) && (linked || !["limiter", "main"].includes(c.id))).map((c) => (linked && c.id === "why" ? { ...c, width: 10 } : c));
-  const lead = [
-    "From the torch profiler.",
-    result.operators_profiled?.text && stop(sentence(result.operators_profiled.text)),
-    "Self time leaves out what an operator calls.",
-    cpuOnly && "No operator has GPU time, so they are in the order of their own CPU time.",
-    linked && "The limiter holds back more of the time of its kernels than anything else, its own kernels and those of the operators that it calls; in brackets the share of that time, and how much of it was counted, where that is not all.",
-  ];
-  return (
-    <Section id="operators" title="Operators" lead={lead.filter(Boolean).join(" ")}>
-      <DataTable id="operator-table" caption="Operators" rows={rows} columns={columns} rowKey={(o) => o.key} sort={cpuOnly ? "selfcpu" : "totaldev"} minWidth={linked ? 70 : 60} />
-    </Section>
-  );
-}
-
 /** A name begins with a capital, as its neighbours do, unless it is out of a program such as torch.compile. */
 function factName(name: string): string {
   return /[._]/.test(name) ? name : name.charAt(0).toUpperCase() + name.slice(1);
@@ -337,7 +258,7 @@ export function Environment() {
               <ul class="plain">
                 {list(g.peaks).map((peak) => (
                   <li key={peak.id}>
-                    <PeakText peak={peak} /> <span class="quiet">{peak.basis}</span>
+                    <PeakText peak={peak} /> <span class="quiet">{peak.basis && <Breakable text={peak.basis} />}</span>
                   </li>
                 ))}
               </ul>
@@ -417,10 +338,10 @@ export function Method() {
               <tbody>
                 {list(m.deviations).map((d) => (
                   <tr key={`${d.key} ${d.stage ?? ""}`}>
-                    <th scope="row" class="mono">{d.key}</th>
-                    <td>{d.stage ?? ""}</td>
-                    <td>{d.configured}</td>
-                    <td>{d.used}</td>
+                    <th scope="row" class="mono words"><Breakable text={d.key} /></th>
+                    <td class="words">{d.stage ?? ""}</td>
+                    <td class="words">{d.configured}</td>
+                    <td class="words">{d.used}</td>
                     <td class="wrap">{d.why}</td>
                   </tr>
                 ))}
@@ -453,7 +374,7 @@ export function Method() {
               <tbody>
                 {list(result.source.files).map((f) => (
                   <tr key={f.path}>
-                    <th scope="row" class="mono">{f.path}</th>
+                    <th scope="row" class="mono words"><Breakable text={f.path} /></th>
                     <td>{f.kind}</td>
                     <td class="num">{bytes(f.bytes)}</td>
                     <td class="mono">{f.sha256 ? f.sha256.slice(0, 16) : ""}</td>

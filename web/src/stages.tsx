@@ -155,7 +155,7 @@ function Timings(p: { stages: Stage[] }) {
           <tbody>
             {p.stages.map((s) => (
               <tr key={s.name}>
-                <th scope="row">{s.name}</th>
+                <th scope="row" title={s.name}>{s.name}</th>
                 {clean && <td class="num">{s.clean_ms != null ? `${milliseconds(s.clean_ms)}${s.clean_std_ms != null ? ` ± ${milliseconds(s.clean_std_ms)}` : ""}` : "–"}</td>}
                 <td class="num">{s.nsys_ms != null ? milliseconds(s.nsys_ms) : "–"}</td>
                 {clean && <td class="num">{s.overhead != null ? percent(s.overhead) : s.overhead_why ? <span title={s.overhead_why}>within noise</span> : "–"}</td>}

@@ -1,7 +1,7 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
-import { count } from "./format";
+import { count, plural } from "./format";
 import { usePrinting } from "./printing";
 
 export interface Column<T> {
@@ -104,7 +104,8 @@ export function DataTable<T>(p: Props<T>) {
     if (to !== undefined) {
       e.preventDefault();
       move(to);
-    } else if (e.key === "Enter" && p.open && e.target === row) {
+    } else if ((e.key === "Enter" || e.key === " ") && p.open && e.target === row) {
+      e.preventDefault();
       p.open(rows[at]!);
     }
   }
@@ -117,7 +118,7 @@ export function DataTable<T>(p: Props<T>) {
         id={p.id}
         class={tall ? "scroll tall" : "scroll"}
         role="region"
-        aria-label={`${p.caption}, ${count(rows.length)} rows`}
+        aria-label={`${p.caption}, ${plural(rows.length, "row")}`}
         tabIndex={0}
         onScroll={virtual ? (e) => setTop(e.currentTarget.scrollTop) : undefined}
         onKeyDown={onKey}
@@ -167,7 +168,7 @@ export function DataTable<T>(p: Props<T>) {
                 >
                   {p.columns.map((c, n) =>
                     n === 0 ? (
-                      <th key={c.id} scope="row" class={c.num ? "num" : undefined}>
+                      <th key={c.id} scope="row" class={c.num ? "num" : c.wrap && !virtual ? "wrap" : undefined}>
                         {c.cell(row)}
                       </th>
                     ) : (

@@ -1,12 +1,13 @@
 import type { TargetedKeyboardEvent, TargetedMouseEvent, TargetedPointerEvent } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
 import { count, instant, percent, time } from "./format";
+import { fullName, LaneTable, tell } from "./lanes";
 import { list } from "./list";
 import { useModel, type Model } from "./model";
 import { Absent, KernelLink, Section } from "./parts";
+import { usePrinting } from "./printing";
 import type { Box, Lane, Scope } from "./result";
-import { DataTable } from "./table";
 import { isDark, useTheme } from "./theme";
 import { TimelineView, type Hit } from "./timelineview";
 import { hideTip, showTip } from "./tip";
@@ -24,12 +25,13 @@ export function Timeline() {
   const [shown, setShown] = useState({ from: 0, to: Math.max(1, overview.end_ns - overview.start_ns) });
   const [selected, setSelected] = useState<Hit | null>(null);
   const { dark } = useTheme();
+  const printing = usePrinting();
 
   useEffect(() => {
     if (!canvas.current) return;
     const ranges = new Map<string, string>();
     const v = new TimelineView(canvas.current, overview, {
-      box(lane: Lane, name: string) {
+      colour(lane, name) {
         if (lane.kind === "copy") return copyColour;
         if (lane.kind === "api") return apiColour;
         if (lane.kind === "nvtx") {
@@ -40,6 +42,7 @@ export function Timeline() {
         }
         return model.palette.category(model.named(name)?.category ?? "other");
       },
+      label: (lane, box, name) => tell(model, lane, box, name).short,
     });
     view.current = v;
     if (scope) v.show(...around(scope));
@@ -51,6 +54,12 @@ export function Timeline() {
   }, []);
 
   useEffect(() => view.current?.draw(), [dark]);
+
+  useLayoutEffect(() => {
+    if (!view.current) return;
+    view.current.paper = printing;
+    view.current.resize();
+  }, [printing]);
 
   // Wheel must be able to keep the page from scrolling, which needs a listener
   // that is not passive.
@@ -93,10 +102,12 @@ export function Timeline() {
     const b = v?.boxAt(hit);
     const lane = v?.lane(hit.lane);
     if (!v || !b || !lane) return [];
-    const lines = [v.name(b) || "unnamed", `${lane.label}, at ${when(v, b)}`];
+    const told = tell(model, lane, b, v.name(b));
+    const lines = [told.short, `${lane.label}, at ${when(v, b)}`];
     if (b.c && b.c > 1) lines.push(`${count(b.c)} events in ${time(b.l)}, busy ${time(b.b ?? b.l)} (${percent((b.b ?? b.l) / Math.max(1, b.l))}); mostly the one named`);
     else lines.push(`lasts ${time(b.l)}`);
-    return lines;
+    const full = fullName(told);
+    return full ? [...lines, full] : lines;
   }
 
   function select(hit: Hit | null) {
@@ -185,7 +196,7 @@ export function Timeline() {
         if (b) act((t) => t.show(b.s - b.l * 0.1, b.s + b.l * 1.1));
       },
     };
-    const action = keys[e.key];
+    const action = keys[e.key.length === 1 ? e.key.toLowerCase() : e.key];
     if (!action) return;
     e.preventDefault();
     action();
@@ -263,7 +274,7 @@ export function Timeline() {
       </p>
       <details class="alternative">
         <summary>Timeline as a table</summary>
-        <LaneTable lanes={lanes} names={list(overview.names)} span={Math.max(1, overview.end_ns - overview.start_ns)} />
+        <LaneTable lanes={lanes} span={Math.max(1, overview.end_ns - overview.start_ns)} />
       </details>
     </Section>
   );
@@ -343,45 +354,15 @@ function Selected(p: { hit: Hit | null; view: TimelineView | null; shown: { from
   if (!box || !lane || !p.view) return <p class="selected quiet">Nothing selected.</p>;
   const name = p.view.name(box);
   const kernel = lane.kind === "kernel" ? model.named(name) : undefined;
+  const told = tell(model, lane, box, name);
+  const full = fullName(told);
   const several = box.c && box.c > 1;
   return (
     <p class="selected" id="timeline-selected">
-      {kernel ? <KernelLink kernel={kernel} name={name} /> : <strong>{name || "unnamed"}</strong>} <span class="quiet">on {lane.label},</span> {when(p.view, box)} + {time(box.l)}
+      {kernel ? <KernelLink kernel={kernel} name={told.short} /> : <bdi class="strong">{told.short}</bdi>} <span class="quiet">on {lane.label},</span> {when(p.view, box)} + {time(box.l)}
       {several ? ` (${count(box.c!)} events, busy ${time(box.b ?? box.l)})` : ""}
       {p.view.sees(box) ? "" : <span class="quiet">. Nothing of this lane is in view; this is the nearest, and Enter goes to it.</span>}
+      {full && <span class="full mono">{full}</span>}
     </p>
   );
-}
-
-function LaneTable(p: { lanes: Lane[]; names: string[]; span: number }) {
-  const rows = useMemo(() => p.lanes.map((lane, i) => ({ lane, i, ...summary(lane, p.names) })), [p.lanes]);
-  return (
-    <DataTable
-      id="lane-table"
-      caption="Lanes of the timeline"
-      rows={rows}
-      rowKey={(r) => r.i}
-      minWidth={44}
-      columns={[
-        { id: "lane", head: "Lane", cell: (r) => r.lane.label, key: (r) => r.lane.label },
-        { id: "group", head: "Belongs to", cell: (r) => r.lane.group, key: (r) => r.lane.group },
-        { id: "kind", head: "Kind", cell: (r) => r.lane.kind, key: (r) => r.lane.kind },
-        { id: "events", head: "Events", num: true, cell: (r) => count(r.lane.events), key: (r) => r.lane.events },
-        { id: "busy", head: "Busy", num: true, cell: (r) => `${time(r.busy)} (${percent(r.busy / p.span)})`, key: (r) => r.busy },
-        { id: "top", head: "Most time in", cell: (r) => r.top },
-      ]}
-    />
-  );
-}
-
-function summary(lane: Lane, names: string[]): { busy: number; top: string } {
-  let busy = 0;
-  const by = new Map<number, number>();
-  for (const b of list(lane.boxes)) {
-    const ns = b.c && b.c > 1 ? (b.b ?? b.l) : b.l;
-    busy += ns;
-    by.set(b.n, (by.get(b.n) ?? 0) + ns);
-  }
-  const top = [...by].sort((a, b) => b[1] - a[1]).slice(0, 3);
-  return { busy, top: top.map(([n, ns]) => `${names[n] ?? ""} (${time(ns)})`).join(", ") };
 }

@@ -8,8 +8,10 @@ export interface Hit {
   box: number;
 }
 
-export interface Colours {
-  box(lane: Lane, name: string): string;
+/** How boxes look. */
+export interface Look {
+  colour(lane: Lane, name: string): string;
+  label(lane: Lane, box: Box, name: string): string;
 }
 
 interface Row {
@@ -36,6 +38,8 @@ export class TimelineView {
   from = 0;
   to: number;
   selected: Hit | null = null;
+  /** Whether it is drawn for paper, which shows more dots than a screen. */
+  paper = false;
   private readonly rows: Row[] = [];
   private readonly groups: Group[] = [];
   private readonly names: string[];
@@ -45,7 +49,7 @@ export class TimelineView {
   constructor(
     private readonly canvas: HTMLCanvasElement,
     overview: Overview,
-    private readonly colours: Colours,
+    private readonly look: Look,
   ) {
     this.names = list(overview.names);
     this.span = Math.max(1, overview.end_ns - overview.start_ns);
@@ -85,13 +89,17 @@ export class TimelineView {
   resize(): void {
     const width = this.canvas.clientWidth;
     if (width === 0) return;
-    const ratio = devicePixelRatio || 1;
+    const ratio = this.ratio;
     this.width = width;
-    this.gutter = width < 640 ? 0 : 150;
+    this.gutter = width < 640 ? 88 : 150;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
     this.canvas.style.height = `${this.height}px`;
     this.draw();
+  }
+
+  private get ratio(): number {
+    return Math.max(devicePixelRatio || 1, this.paper ? 3 : 1);
   }
 
   /** Shows [from, to), kept inside the timeline and no shorter than 100 ns. */
@@ -206,7 +214,7 @@ export class TimelineView {
     const quiet = style.getPropertyValue("--quiet").trim();
     const line = style.getPropertyValue("--line").trim();
     const ground = style.getPropertyValue("--lane").trim();
-    const ratio = devicePixelRatio || 1;
+    const ratio = this.ratio;
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, this.width, this.height);
     g.textBaseline = "middle";
@@ -216,14 +224,14 @@ export class TimelineView {
     for (const group of this.groups) {
       g.fillStyle = ink;
       g.font = `600 11px ${style.fontFamily}`;
-      g.fillText(group.label, 2, group.y + groupHeight / 2 + 2, this.width - 4);
+      g.fillText(fit(g, group.label, this.width - 12), 6, group.y + groupHeight / 2 + 2);
     }
     g.font = `11px ${style.fontFamily}`;
     let label = "";
     this.rows.forEach((row, i) => {
       g.fillStyle = ground;
       g.fillRect(this.gutter, row.y, this.width - this.gutter, row.height);
-      this.drawBoxes(g, row, i, ink);
+      this.drawBoxes(g, row, i, ink, ground);
       // Deeper lanes of the same thread go without its name.
       if (row.lane.label !== label) this.drawLabel(g, row, quiet);
       label = row.lane.label;
@@ -250,12 +258,12 @@ export class TimelineView {
   }
 
   private drawLabel(g: CanvasRenderingContext2D, row: Row, quiet: string): void {
-    if (this.gutter === 0) return;
+    const { label, group } = row.lane;
     g.fillStyle = quiet;
-    g.fillText(fit(g, row.lane.label, this.gutter - 14), 8, row.y + row.height / 2 + 0.5);
+    g.fillText(fit(g, label.startsWith(`${group} `) ? label.slice(group.length + 1) : label, this.gutter - 16), 10, row.y + row.height / 2 + 0.5);
   }
 
-  private drawBoxes(g: CanvasRenderingContext2D, row: Row, lane: number, ink: string): void {
+  private drawBoxes(g: CanvasRenderingContext2D, row: Row, lane: number, ink: string, ground: string): void {
     let filled = -1; // pixel column that has a box of less than a pixel already
     for (let i = this.firstIn(row, this.from); i < row.boxes.length; i++) {
       const b = row.boxes[i]!;
@@ -269,7 +277,7 @@ export class TimelineView {
         filled = column;
       }
       const name = this.name(b);
-      const colour = this.colours.box(row.lane, name);
+      const colour = this.look.colour(row.lane, name);
       const drawn = Math.max(width > 3 ? width - 0.6 : width, 0.8);
       if (b.c && b.c > 1 && b.l > 0) {
         const busy = Math.max(0.08, Math.min(1, (b.b ?? b.l) / b.l));
@@ -283,8 +291,18 @@ export class TimelineView {
         g.fillRect(x, row.y, drawn, row.height);
       }
       if (width > 34 && row.height >= 16) {
-        g.fillStyle = colour.startsWith("#") && !(b.c && b.c > 1) ? inkOn(colour) : ink;
-        g.fillText(fit(g, b.c && b.c > 1 ? `${b.c} events` : name, width - 8), x + 4, row.y + row.height / 2 + 0.5);
+        const several = b.c && b.c > 1;
+        const text = fit(g, several ? `${b.c} events` : this.look.label(row.lane, b, name), width - 8);
+        const middle = row.y + row.height / 2 + 0.5;
+        if (several) {
+          // Such a box is filled in part, so the text brings its ground along.
+          g.strokeStyle = ground;
+          g.lineWidth = 3;
+          g.lineJoin = "round";
+          g.strokeText(text, x + 4, middle);
+        }
+        g.fillStyle = colour.startsWith("#") && !several ? inkOn(colour) : ink;
+        g.fillText(text, x + 4, middle);
       }
       if (this.selected?.lane === lane && this.selected.box === i) {
         g.strokeStyle = ink;

@@ -54,6 +54,7 @@ func TestMarkupStaysText(t *testing.T) {
 	check("kernel page")
 }
 
+// TestNoRequestLeaves tries what a page could try, and counts at the other end.
 func TestNoRequestLeaves(t *testing.T) {
 	var hits atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
@@ -84,6 +85,8 @@ func TestNoRequestLeaves(t *testing.T) {
 	p.mu.Unlock()
 }
 
+// TestLarge opens what 500,000 launches become, and checks that the page draws
+// what is in view and not everything.
 func TestLarge(t *testing.T) {
 	p := open(t, large())
 	if p.size > MaxBytes {
@@ -114,7 +117,7 @@ func TestPrint(t *testing.T) {
 	p := open(t, large())
 	p.media("", "dark")
 	p.wait(`document.documentElement.dataset.theme === "dark"`)
-	eval[chromedp.Void](p, `window.seen = {}; addEventListener("beforeprint", () => { window.seen = { theme: document.documentElement.dataset.theme, rows: document.querySelectorAll("#kernel-table tbody tr").length, closed: document.querySelectorAll("main details:not([open])").length } })`)
+	eval[chromedp.Void](p, `window.seen = {}; addEventListener("beforeprint", () => { window.seen = { theme: document.documentElement.dataset.theme, rows: document.querySelectorAll("#kernel-table tbody tr").length, closed: document.querySelectorAll("main details:not([open])").length, dots: (c => c.width / c.clientWidth)(document.querySelector("#timeline-canvas")) } })`)
 	closed := eval[int](p, `document.querySelectorAll("main details:not([open])").length`)
 	if closed == 0 {
 		t.Fatal("the page has nothing to unfold")
@@ -126,7 +129,7 @@ func TestPrint(t *testing.T) {
 	if !bytes.HasPrefix(pdf, []byte("%PDF-")) || len(pdf) < 20_000 {
 		t.Errorf("a PDF of %d bytes", len(pdf))
 	}
-	p.wait(`window.seen.theme === "light" && window.seen.rows === 50 && window.seen.closed === 0`)
+	p.wait(`window.seen.theme === "light" && window.seen.rows === 50 && window.seen.closed === 0 && window.seen.dots > 2.9`)
 	p.wait(fmt.Sprintf(`document.querySelectorAll("main details:not([open])").length === %d`, closed))
 	p.wait(`document.documentElement.dataset.theme === "dark" && document.querySelectorAll("#kernel-table tbody tr").length < 50`)
 	p.media("print", "light")
@@ -149,6 +152,7 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
+// TestAccessibility looks at the page as a screen reader does.
 func TestAccessibility(t *testing.T) {
 	p := open(t, sample())
 	for _, hash := range []string{"", "#/kernel/k-gemm"} {
@@ -179,6 +183,9 @@ func TestAccessibility(t *testing.T) {
 		}
 		if got := eval[int](p, `[...document.querySelectorAll("h1")].filter(e => e.getClientRects().length > 0).length`); got != 1 {
 			t.Errorf("%q: %d headings of the first level", hash, got)
+		}
+		if got := eval[[]string](p, `[...document.querySelectorAll("h1, h2, h3, h4")].filter(e => e.getClientRects().length > 0).filter((e, i, all) => +e.tagName[1] > (i === 0 ? 1 : +all[i - 1].tagName[1] + 1)).map(e => e.textContent)`); len(got) != 0 {
+			t.Errorf("%q: a level is skipped before the headings %q", hash, got)
 		}
 		if got := eval[string](p, `[...document.querySelectorAll("[id]")].map(e => e.id).filter((id, i, all) => all.indexOf(id) !== i).join(" ")`); got != "" {
 			t.Errorf("%q: used twice as id: %s", hash, got)

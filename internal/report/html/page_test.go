@@ -326,11 +326,6 @@ func TestRoofline(t *testing.T) {
 	p.wait(`document.querySelectorAll("#roofline-plot .point").length === 1`)
 }
 
-// TestNoRequestLeaves tries what a page could try, and counts at the other end.
-// TestLarge opens what 500,000 launches become, and checks that the page draws
-// what is in view and not everything.
-// TestAccessibility looks at the page as a screen reader does.
-
 func TestCategories(t *testing.T) {
 	p := open(t, sample())
 	p.click(`#kernels .chips li:nth-child(3) button`)
