@@ -19,7 +19,7 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 	if in.Empty() {
 		return nil, errors.New("analyse: there is neither a timeline nor a report of counters nor what a workload measured; give a run, an .sqlite or .nsys-rep, or an .ncu-rep")
 	}
-	a := &analyzer{in: in, th: in.Thresholds.withDefaults(), res: newResult(in), launches: map[int][]*launch{}, launchOf: map[int]*launch{}}
+	a := &analyzer{in: in, th: in.Thresholds.withDefaults(), res: newResult(in), launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
 	for _, step := range []func(context.Context) error{
 		a.loadCategories,
 		a.readRun,       // manifest, environment, inputs
@@ -128,6 +128,7 @@ type analyzer struct {
 	counted      []*launch         // launches with counters
 	launches     map[int][]*launch // of each kernel
 	launchOf     map[int]*launch   // the one that speaks for a kernel
+	chosen       map[string]bool   // kernels of the plan, by ID
 	ranges       []*launch         // results of range replay
 	clean        *workload.Metrics // of the clean run
 	profiled     *workload.Metrics // of the run under nsys

@@ -230,7 +230,7 @@ func (a *analyzer) rankCounted() {
 		}
 	}
 	a.missing("ncu-times", "capture a timeline with nsys",
-		"kernels are ordered by the time of their counted launches under ncu, which flushes caches and sets the clock: calls and total times are not known")
+		"kernels are ordered by the time of their counted launches under ncu%s and not in a timeline: calls and total times are not known", a.underNcu())
 }
 
 // durationNS is the time of the launch under ncu, 0 where it was not measured.

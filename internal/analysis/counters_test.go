@@ -131,6 +131,10 @@ func TestAbstainReasons(t *testing.T) {
 	if v := a.abstain(&Kernel{}); v.Why != "no launch of this kernel was counted" {
 		t.Errorf("%+v", v)
 	}
+	a.chosen = map[string]bool{"k1": true}
+	if v := a.abstain(&Kernel{ID: "k1", Reason: "rank 3; the launch at the median duration is counted"}); !strings.Contains(v.Why, "was chosen") || strings.Contains(v.Why, "is counted") {
+		t.Errorf("chosen and not counted: %q", v.Why)
+	}
 	if v := a.abstain(&Kernel{Reason: "coverage: 95 % was reached before"}); v.Why != "no launch of this kernel was counted (coverage: 95 % was reached before)" {
 		t.Errorf("%+v", v)
 	}
@@ -142,7 +146,7 @@ func TestRegionTimesOfNcu(t *testing.T) {
 		{Name: "gpu__time_duration.sum", Value: 1200, How: "sum", Coverage: 0.8}, {Name: "sm__cycles_elapsed.sum", Value: 9, How: "sum"},
 		{Name: "derived_tempMetric4", Value: math.NaN()}, {Name: "dram__bytes_read.sum", Value: 64, How: "sum"},
 	}}}}}
-	c, why := regionCounters(row, &Region{})
+	c, why := bare.regionCounters(row, &Region{})
 	if why != "" || len(c.Metrics) != 1 || c.Metrics[0].Name != "dram__bytes_read.sum" || c.Coverage != 0.4 {
 		t.Fatalf("%+v %s", c, why)
 	}
@@ -150,7 +154,7 @@ func TestRegionTimesOfNcu(t *testing.T) {
 		t.Error(c.Note)
 	}
 	whole := &pick.Region{Whole: &pick.WholeSums{Ranges: 2, Of: 20, Metrics: []pick.RegionMetric{{Name: "dram__bytes_read.sum", Value: 1}}}}
-	if c, _ = regionCounters(whole, &Region{}); c.Coverage != 0.1 || !strings.Contains(c.Note, "2 of its 20 instances") {
+	if c, _ = bare.regionCounters(whole, &Region{}); c.Coverage != 0.1 || !strings.Contains(c.Note, "2 of its 20 instances") {
 		t.Errorf("%+v", c)
 	}
 }

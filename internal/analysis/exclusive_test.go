@@ -109,13 +109,16 @@ func TestExclusiveCounters(t *testing.T) {
 		{"half of it left out", patterned, pick.RegionSums{Launches: 2, KernelNS: 200, ExcludedLaunches: 2, ExcludedNS: 200, Coverage: 1, Metrics: read(8)}, &ExclusiveCounters{0.5, []RegionMetric{{"dram__bytes_read.sum", "byte", 8, pick.HowSum}}}},
 	} {
 		row := &pick.Region{Parts: []pick.RegionPart{{Scope: "aggregate"}, {Scope: "process", Process: &process, Inclusive: c.inclusive, Exclusive: c.exclusive}}}
-		got, why := regionCounters(row, &Region{Process: &process})
+		got, why := bare.regionCounters(row, &Region{Process: &process})
 		if why != "" || !reflect.DeepEqual(got.Exclusive, c.want) {
 			t.Errorf("%s: %+v %s, want %+v", c.name, got.Exclusive, why, c.want)
 		}
 	}
 	whole := &pick.Region{Whole: &pick.WholeSums{Ranges: 1, Of: 1, Metrics: read(1)}, Parts: []pick.RegionPart{{Inclusive: all, Exclusive: pick.RegionSums{Launches: 4}}}}
-	if got, _ := regionCounters(whole, &Region{}); got.Exclusive != nil {
+	if got, _ := bare.regionCounters(whole, &Region{}); got.Exclusive != nil {
 		t.Errorf("a range that was measured as a whole was divided: %+v", got.Exclusive)
 	}
 }
+
+// bare is an analysis with nothing but a result.
+var bare = &analyzer{res: newResult(Input{})}

@@ -139,7 +139,7 @@ func overheadWords(s *Stage) string {
 	if s.NsysClock == clockOfWorkload {
 		by = "By its own clock"
 	}
-	over := "within the noise"
+	over, _, _ := strings.Cut(s.OverheadWhy, ":")
 	if s.Overhead != nil {
 		over = fmt.Sprintf("%+.0f %%", *s.Overhead*100)
 	}

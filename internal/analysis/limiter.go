@@ -55,7 +55,10 @@ func (a *analyzer) abstain(k *Kernel) Limiter {
 	default:
 		out.Why = "no counters were taken of any kernel"
 	}
-	if k.Reason != "" {
+	switch {
+	case a.chosen[k.ID]:
+		out.Why = "this kernel was chosen to be counted, but no counters of it came back"
+	case k.Reason != "":
 		out.Why += " (" + k.Reason + ")"
 	}
 	blocks := k.Grid[0] * k.Grid[1] * k.Grid[2]
@@ -198,7 +201,7 @@ func (l *launch) otherUnit(counter string, level float64) reading {
 	if active, have := l.value(counterIssueActive); !ok && have {
 		issue, ok = active, true
 	}
-	if ok && issue/100 >= level-0.01 {
+	if ok && issue/100 >= level-sameUnit {
 		return reading{LimitCompute, "instruction issue", "issue", counter, level}
 	}
 	return reading{LimitCompute, "a unit of the SM other than its math pipes", "sm", counter, level}

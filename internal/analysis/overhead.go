@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -24,18 +25,23 @@ const (
 	clearlySlower = 0.05
 )
 
+// Noise begins the reason of an overhead that is lost in the spread of the times.
+const Noise = "within the noise"
+
 // overheadOf is how much longer a pass took under nsys than clean, or why that
 // cannot be told. No profiler makes a program faster.
 func overheadOf(clean workload.Distribution, nsys float64) (*float64, string) {
 	mean, std := *clean.Mean, or0(clean.Std)
 	over := nsys/mean - 1
 	switch {
+	case mean-nsys > clearSpreads*std && -over > clearlySlower:
+		return nil, fmt.Sprintf("not told: it took less time under nsys (%.3g ms) than clean (%s), which no profiler brings about", nsys, spread(mean, std))
 	case over < 0:
-		return nil, "within the noise: it took no longer under nsys than clean (" + spread(mean, std) + ")"
+		return nil, Noise + ": it took no longer under nsys than clean (" + spread(mean, std) + ")"
 	case std > wideSpread*mean:
-		return nil, "within the noise: its clean times differ too much (" + spread(mean, std) + ")"
+		return nil, Noise + ": its clean times differ too much (" + spread(mean, std) + ")"
 	case nsys-mean < clearSpreads*std:
-		return nil, fmt.Sprintf("within the noise: it took %+.1f %% under nsys, and its clean times differ by as much (%s)", over*100, spread(mean, std))
+		return nil, fmt.Sprintf(Noise+": it took %+.1f %% under nsys, and its clean times differ by as much (%s)", over*100, spread(mean, std))
 	}
 	return &over, ""
 }
@@ -60,7 +66,8 @@ func (a *analyzer) tellOverhead() {
 		}
 		times := fmt.Sprintf("%s clean, %.3f ms under nsys: ", cleanText(s), *s.NsysMS)
 		if s.Overhead == nil {
-			a.res.Method.Overhead = append(a.res.Method.Overhead, Fact{s.Name, times + "within the noise"})
+			short, _, _ := strings.Cut(s.OverheadWhy, ":")
+			a.res.Method.Overhead = append(a.res.Method.Overhead, Fact{s.Name, times + short})
 			a.tellNoise(s)
 			continue
 		}
@@ -87,6 +94,9 @@ func (a *analyzer) tellNoise(s *Stage) {
 	const next = "repeat on a quiet machine, with more passes (infer.repeats)"
 	less := 1 - *s.NsysMS / *s.CleanMS
 	switch std := or0(s.CleanStdMS); {
+	case less > clearlySlower && *s.CleanMS-*s.NsysMS <= clearSpreads*std:
+		a.warn("clean-slower-"+s.Name, next, "the mean of the clean times of %s (%s) lies above the time under nsys (%.3g ms), which took %.0f %% less: they differ from pass to pass, and what rests on their mean, such as MFU and MBU, may look worse than it is",
+			s.Name, spread(*s.CleanMS, std), *s.NsysMS, less*100)
 	case less > clearlySlower:
 		a.warn("clean-slower-"+s.Name, next, "the clean run of %s was slower than the profiled one, which took %.0f %% less time (%s clean, %.3g ms under nsys): the host was disturbed, and what rests on the clean time, such as MFU and MBU, looks worse than it is",
 			s.Name, less*100, spread(*s.CleanMS, std), *s.NsysMS)

@@ -50,27 +50,35 @@ func (a *analyzer) place(k *Kernel, l *launch) {
 // is, "" for bytes or FLOPs over their peak. A unit can be busy with more
 // than the bytes or FLOPs of the roofline, so that the share of the unit in use
 // counts where it is higher.
-func (l *launch) attained(d *done, flops map[gpu.DType]limit, bytes map[string]limit) (share float64, by, counter string) {
+func (l *launch) attained(d *done, flops map[gpu.DType]limit, bytes map[string]limit) (most float64, by, counter string) {
 	if d.seconds > 0 {
 		var least float64
 		least, by = d.bound(flops, bytes)
-		share = least / d.seconds
+		most = least / d.seconds
 	}
 	all, missing := l.readings()
 	if missing != "" && !d.computed() {
 		return 0, "", "" // a limit that was not counted may be the busiest
 	}
 	for _, r := range all {
-		if r.level <= share {
+		if r.level <= most {
 			continue
 		}
-		share, by, counter = r.level, r.kind, r.counter
+		most, by, counter = r.level, r.kind, r.counter
 		if r.kind == LimitCompute {
 			by = r.detail
 		}
 	}
-	return share, by, counter
+	// The SM as a whole is read beside its pipes where it is clearly busier.
+	if name, v, ok := l.first(counterSM...); ok && share(v) > most+sameUnit {
+		other := l.otherUnit(name, share(v))
+		most, by, counter = other.level, other.detail, other.counter
+	}
+	return most, by, counter
 }
+
+// sameUnit is how far two counters of one unit may differ.
+const sameUnit = 0.01
 
 // apart is the difference between the use of a unit and the bytes that it moved
 // which is worth an explanation, in shares of the peak.

@@ -280,8 +280,8 @@ func TestExecutedMoreThanNeeded(t *testing.T) {
 		times float64
 		want  string
 	}{
-		{gpu.TensorBF16, 11, "the kernels execute 11 times the model's FLOPs: tensor cores compute whole tiles"},
-		{gpu.FP32, 1.5, "the kernels execute 1.5 times the model's FLOPs: work that the model's arithmetic does not hold"},
+		{gpu.TensorBF16, 11, "the kernels execute at least 11 times the model's FLOPs: tensor cores compute whole tiles"},
+		{gpu.FP32, 1.5, "the kernels execute at least 1.5 times the model's FLOPs: work that the model's arithmetic does not hold"},
 		{gpu.TensorBF16, 1.2, ""},
 		{gpu.TensorBF16, 0.5, ""},
 	} {

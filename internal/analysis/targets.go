@@ -180,6 +180,29 @@ func (a *analyzer) clockWords() string {
 	return words
 }
 
+// underNcu is a clause on what ncu does to the launches that it counts.
+func (a *analyzer) underNcu() string {
+	var does []string
+	if a.emptiesCaches() {
+		does = append(does, "empties the caches")
+	}
+	if slices.ContainsFunc(a.counted, func(l *launch) bool { return l.res.ClockLocked != nil && *l.res.ClockLocked }) {
+		does = append(does, "sets the clock")
+	}
+	if len(does) == 0 {
+		return ""
+	}
+	return ", which " + strings.Join(does, " and ") + ","
+}
+
+// emptiesCaches tells whether ncu was left to flush the caches before each pass, as
+// it does unless told otherwise; reports do not hold it.
+func (a *analyzer) emptiesCaches() bool {
+	return !slices.ContainsFunc(a.res.Method.Commands, func(c StageCommand) bool {
+		return c.Stage == "ncu" && strings.Contains(c.Command, "--cache-control=none")
+	})
+}
+
 func (a *analyzer) reasons(t *pick.Targets) {
 	a.addFile(a.in.Targets, "targets")
 	for _, step := range t.Ladder {
@@ -195,12 +218,14 @@ func (a *analyzer) reasons(t *pick.Targets) {
 		key := kernelKey{g.Demangled, wide(g.Grid), wide(g.Block)}
 		if k, ok := a.byKey[key]; ok {
 			a.res.Kernels[k].Reason = g.Reason
+			a.chosen[a.res.Kernels[k].ID] = g.Chosen
 			continue
 		}
 		for k := range a.res.Kernels {
 			row := &a.res.Kernels[k]
 			if row.Grid == key.grid && row.Block == key.block && row.Mangled != "" && row.Mangled == g.Mangled {
 				row.Reason = g.Reason
+				a.chosen[row.ID] = g.Chosen
 			}
 		}
 	}
@@ -251,14 +276,14 @@ func (a *analyzer) countRegions(context.Context) error {
 			out.Why = "not among the regions that were measured"
 			continue
 		}
-		out.Counters, out.Why = regionCounters(r, out)
+		out.Counters, out.Why = a.regionCounters(r, out)
 	}
 	return nil
 }
 
-func regionCounters(r *pick.Region, out *Region) (*RegionCounters, string) {
+func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters, string) {
 	if r.Whole != nil && out.Process == nil && out.Device == nil {
-		c := &RegionCounters{Method: "range", Coverage: 1, Metrics: []RegionMetric{}}
+		c := &RegionCounters{Method: a.rangeReplay(), Coverage: 1, Metrics: []RegionMetric{}}
 		if r.Whole.Of > 0 && r.Whole.Ranges < r.Whole.Of {
 			c.Coverage = float64(r.Whole.Ranges) / float64(r.Whole.Of)
 			c.Note = fmt.Sprintf("%d of its %d instances were measured, and nothing is added for the rest", r.Whole.Ranges, r.Whole.Of)
@@ -278,7 +303,7 @@ func regionCounters(r *pick.Region, out *Region) (*RegionCounters, string) {
 		if len(p.Inclusive.Metrics) == 0 {
 			break
 		}
-		c := &RegionCounters{Method: "kernel", Coverage: covered(&p.Inclusive), Metrics: shownMetrics(p.Inclusive.Metrics), Note: timesUnderNcu(&p.Inclusive), Exclusive: exclusiveCounters(&p)}
+		c := &RegionCounters{Method: "kernel", Coverage: covered(&p.Inclusive), Metrics: shownMetrics(p.Inclusive.Metrics), Note: a.timesUnderNcu(&p.Inclusive), Exclusive: exclusiveCounters(&p)}
 		if n := p.Inclusive.ExcludedLaunches; n > 0 {
 			c.Note = joinWords(fmt.Sprintf("kernel patterns leave out %d of its launches", n), c.Note)
 		}
@@ -292,6 +317,21 @@ func regionCounters(r *pick.Region, out *Region) (*RegionCounters, string) {
 }
 
 // exclusiveCounters are nil where nothing, or everything, is nested.
+// rangeReplay is the mode that whole ranges were counted in: that of the last
+// command, for it is the one whose results there are.
+func (a *analyzer) rangeReplay() string {
+	mode := "range"
+	for _, c := range a.res.Method.Commands {
+		if c.Stage == "ncu" && strings.Contains(c.Command, "--replay-mode=") {
+			mode = "range"
+			if strings.Contains(c.Command, "--replay-mode=app-range") {
+				mode = "app-range"
+			}
+		}
+	}
+	return mode
+}
+
 func exclusiveCounters(p *pick.RegionPart) *ExclusiveCounters {
 	own := p.Exclusive.Launches + p.Exclusive.ExcludedLaunches
 	if own == 0 || own == p.Inclusive.Launches+p.Inclusive.ExcludedLaunches {
@@ -332,7 +372,7 @@ const slower = 0.1
 
 // timesUnderNcu compares the launches of a region under ncu with the same in the
 // timeline.
-func timesUnderNcu(s *pick.RegionSums) string {
+func (a *analyzer) timesUnderNcu(s *pick.RegionSums) string {
 	for _, m := range s.Metrics {
 		timeline := m.Coverage * float64(s.KernelNS)
 		if m.Name != "gpu__time_duration.sum" || timeline <= 0 {
@@ -344,7 +384,7 @@ func timesUnderNcu(s *pick.RegionSums) string {
 			than = "less"
 		}
 		if math.Abs(x) > slower {
-			return fmt.Sprintf("under ncu, which empties the caches and sets the clock, these launches take %.0f %% %s than in the timeline: bytes of DRAM and shares of peaks are those under ncu", math.Abs(x)*100, than)
+			return fmt.Sprintf("under ncu%s these launches take %.0f %% %s than in the timeline: bytes of DRAM and shares of peaks are those under ncu", a.underNcu(), math.Abs(x)*100, than)
 		}
 	}
 	return ""

@@ -60,7 +60,7 @@ func (t Thresholds) facts() []Fact {
 		{"several limits are near from", percent(t.Near) + " of their peaks"},
 		{"too little work below", waves(t.SmallWaves)},
 		{"launch overhead below", strconv.FormatFloat(t.ShortNS, 'g', 6, 64) + " ns of duration"},
-		{"occupancy is low below", percent(t.Occupancy) + " of the warps that fit"},
+		{"occupancy is low where fewer warps fit than", percent(t.Occupancy) + " of those of an SM"},
 		{"issue is low below", percent(t.IssueActive) + " of cycles"},
 		{"a stage is launch-bound from", percent(t.LaunchBound) + " of wall time spent on launching, and more than the GPU works"},
 		{"counters speak for a region from", percent(t.Covered) + " of its kernel time; below " + percent(t.Spoken) + " they say nothing of its utilisation"},

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -60,12 +61,12 @@ func firstValue(list []Utilisation) *Utilisation {
 }
 
 // shareText writes a share with the digits of the tables: one decimal, and two
-// significant digits below 1 %; what is not 0 does not read as 0.
+// significant digits below 1 %.
 func shareText(x float64) string {
 	digits := 1
 	switch p := x * 100; {
-	case p > 0 && p < 0.01:
-		return "<0.01 %"
+	case p > 0 && p < 0.00995:
+		return strconv.FormatFloat(p, 'g', 2, 64) + " %"
 	case p > 0 && p < 0.0995:
 		digits = 3
 	case p > 0 && p < 0.995:

@@ -19,7 +19,7 @@ func (a *analyzer) utilise(context.Context) error {
 	work := a.stageWork()
 	for i := range a.res.Stages {
 		s := &a.res.Stages[i]
-		seconds, note := s.seconds()
+		seconds, note := a.secondsOf(s)
 		counted := a.countStage(i)
 		a.analytic(s, i, work[s.Name], seconds, note, counted)
 		if !a.alike() { // the timeline's passes are of another size than the clean ones
@@ -79,16 +79,19 @@ func (a *analyzer) stageWork() map[string]StageWork {
 	return work
 }
 
-// seconds of one pass, with a note where they are not clean.
-func (s *Stage) seconds() (float64, string) {
-	if s.CleanMS != nil {
+// secondsOf is the time of one pass, with a note where it is not clean.
+func (a *analyzer) secondsOf(s *Stage) (float64, string) {
+	note := "over the time under nsys, because there is no clean run"
+	if a.alone > 0 {
+		note = "over the time under nsys, because the clean run has no time of this stage"
+	}
+	switch {
+	case s.CleanMS != nil:
 		return *s.CleanMS / 1e3, ""
-	}
-	if s.NsysMS != nil {
-		return *s.NsysMS / 1e3, "over the time under nsys, because there is no clean run"
-	}
-	if s.Passes > 0 && s.Split.WallNS > 0 {
-		return float64(s.Split.WallNS) / float64(s.Passes) / 1e9, "over the time under nsys, because there is no clean run"
+	case s.NsysMS != nil:
+		return *s.NsysMS / 1e3, note
+	case s.Passes > 0 && s.Split.WallNS > 0:
+		return float64(s.Split.WallNS) / float64(s.Passes) / 1e9, note
 	}
 	return 0, ""
 }
@@ -211,7 +214,7 @@ func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note strin
 		u = Utilisation{Method: "counters", Seconds: seconds, Coverage: &coverage, Why: note}
 		switch {
 		case coverage < a.th.Spoken:
-			u.Why = fmt.Sprintf("the counters of %s cover only %.0f %% of its kernel time; count more of its kernels, with --set full", what, coverage*100)
+			u.Why = fmt.Sprintf("the counters of %s cover only %.0f %% of its kernel time; pipeline.ncu.pick.coverage=0.95 counts more of its kernels, pipeline/ncu=high more of each", what, coverage*100)
 			if coverage == 0 {
 				u.Why = fmt.Sprintf("the %s of none of its kernels were counted; count them with --set full", what)
 			}
@@ -230,7 +233,10 @@ func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note strin
 	if u, enough := base(counted.bytesCover, "bytes"); !enough {
 		s.MBU = append(s.MBU, u)
 	} else if counted.bytes > 0 {
-		u.Why = joinWords(joinWords(u.Why, scaledWords(counted.bytesScaled, counted.bytes, "traffic")), flushed)
+		u.Why = joinWords(u.Why, scaledWords(counted.bytesScaled, counted.bytes, "traffic"))
+		if a.emptiesCaches() {
+			u.Why = joinWords(u.Why, flushed)
+		}
 		s.MBU = append(s.MBU, a.utilisation(u, counted.bytes/float64(s.Passes), levelDRAM, index))
 	}
 }
@@ -265,7 +271,11 @@ func (a *analyzer) executed(s *Stage, counted *stageCounts) {
 		why = "tensor cores compute whole tiles, so that the padding of products with few rows counts here"
 		plain = "padding, because its matrices have fewer rows than the GPU's units work on at once"
 	}
-	text := fmt.Sprintf("the kernels execute %s times the model's FLOPs", timesWords(times))
+	factor := timesWords(times)
+	if counted.opsCover < a.th.Covered {
+		factor = "at least " + factor
+	}
+	text := fmt.Sprintf("the kernels execute %s times the model's FLOPs", factor)
 	for i := range s.MFU {
 		if u := &s.MFU[i]; u.Method == "counters" && u.Value != nil {
 			u.Why = joinWords(text+": "+why, u.Why)
@@ -273,7 +283,7 @@ func (a *analyzer) executed(s *Stage, counted *stageCounts) {
 	}
 	if slices.Contains(a.stagesInScope(), s) {
 		a.find("executed-"+s.Name, weightLow, fmt.Sprintf("In %s %s: %s. The MFU of the model is that of useful work.", s.Name, text, why),
-			fmt.Sprintf("In %s the GPU does %s times the arithmetic that the model needs: the rest is %s.", s.Name, timesWords(times), plain))
+			fmt.Sprintf("In %s the GPU does %s times the arithmetic that the model needs: the rest is %s.", s.Name, factor, plain))
 	}
 }
 

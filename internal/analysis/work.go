@@ -209,12 +209,17 @@ func (l *launch) traffic(d *done) {
 	if rate, ok := l.value("derived__lts__lts2xbar_bytes.sum.per_second"); ok {
 		d.bytes[levelL2] = rate * d.seconds
 	}
-	// What TMA brings into shared memory does not pass the write-back that L1's
-	// traffic is counted at.
-	tma, _ := l.value("sm__inst_executed_pipe_tma.avg.pct_of_peak_sustained_active")
-	if rate, ok := l.value("derived__l1tex__lsu_writeback_bytes_mem_lgds.sum.per_second"); ok && tma == 0 {
+	if rate, ok := l.value("derived__l1tex__lsu_writeback_bytes_mem_lgds.sum.per_second"); ok && !l.passesL1(rate*d.seconds, d.bytes[levelL2]) {
 		d.bytes[levelL1] = rate * d.seconds
 	}
+}
+
+// passesL1 tells a kernel whose loads do not pass the write-back that L1's traffic
+// is counted at: those by TMA, and asynchronous copies into shared memory, which
+// no counter names but which leave L1 with far fewer bytes than L2 hands out.
+func (l *launch) passesL1(l1, l2 float64) bool {
+	_, tma, _ := l.first("sm__inst_executed_pipe_tma.avg.pct_of_peak_sustained_active", "sm__pipe_tma_cycles_active"+ofElapsed, "l1tex__tmain_requests.sum")
+	return tma > 0 || l1 < l2/2
 }
 
 // A limit is a peak as a launch reports it.

@@ -68,7 +68,7 @@ func (d *doc) overhead(r *analysis.Result) {
 		if s.Overhead == nil && s.OverheadWhy == "" {
 			continue
 		}
-		over := noise
+		over := untold(s)
 		if s.Overhead != nil {
 			over = percent(*s.Overhead)
 		}

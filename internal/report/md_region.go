@@ -199,7 +199,7 @@ func writeRegion(w io.Writer, r *analysis.Result, n *names, index int) error {
 	g := &r.Regions[index]
 	d := newDoc("Region "+code(g.Path), r)
 	if g.Split.WallNS > 0 && g.Split.LaunchBound {
-		d.line("%s", launchBound(g.Name, &g.Split, gainUnderNsys(&g.Split)))
+		d.line("%s", launchBound(g.Name, &g.Split, gainOfRegion(r, g)))
 	}
 	d.regionFacts(r, g)
 	if g.Split.WallNS > 0 {

@@ -100,13 +100,20 @@ func (d *doc) about(r *analysis.Result) {
 	if len(parts) > 0 {
 		d.line("%s.", strings.Join(parts, "; "))
 	}
-	if list := warnings(r); len(list) > 0 {
-		refs := make([]string, len(list))
-		for i, n := range list {
-			refs[i] = d.remark(n)
-		}
-		d.line("**%s** to know before trusting the numbers: %s", plural(len(list), "warning"), strings.Join(refs, " "))
+	d.warned(r)
+}
+
+// warned counts the warnings and gives each its footnote.
+func (d *doc) warned(r *analysis.Result) {
+	list := warnings(r)
+	if len(list) == 0 {
+		return
 	}
+	refs := make([]string, len(list))
+	for i, n := range list {
+		refs[i] = d.remark(n)
+	}
+	d.line("**%s** to know before trusting the numbers: %s", plural(len(list), "warning"), strings.Join(refs, " "))
 }
 
 // workloadName names what ran: the model, the command, or the file that holds

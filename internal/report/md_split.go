@@ -73,6 +73,16 @@ func gain(s *analysis.Stage) string {
 	return gainUnderNsys(&s.Split)
 }
 
+// gainOfRegion is the same of a region, which may be a stage.
+func gainOfRegion(r *analysis.Result, g *analysis.Region) string {
+	for i := range r.Stages {
+		if s := &r.Stages[i]; s.Name == g.Path && s.Split.WallNS == g.Split.WallNS {
+			return gain(s)
+		}
+	}
+	return gainUnderNsys(&g.Split)
+}
+
 // gainUnderNsys is the same of the timeline.
 func gainUnderNsys(s *analysis.Split) string {
 	return saving(float64(s.GainNS), float64(s.WallNS), "under nsys")

@@ -26,8 +26,13 @@ func heavy(r *analysis.Result, s *analysis.Stage) bool {
 	return s.Overhead != nil && *s.Overhead > overheadLimit(r)
 }
 
-// noise stands in the place of an overhead that cannot be told.
-const noise = "within noise"
+// untold stands in the place of an overhead that cannot be told.
+func untold(s *analysis.Stage) string {
+	if strings.HasPrefix(s.OverheadWhy, analysis.Noise) {
+		return "within noise"
+	}
+	return "not told"
+}
 
 // lighter is what to do about a stage that the timeline slowed too much.
 const lighter = "Use the lighter preset `pipeline/nsys=light`; times that matter are the clean ones."
@@ -70,7 +75,7 @@ func (d *doc) stages(r *analysis.Result) {
 				over = "**" + over + "**" + d.slowed(r, s)
 			}
 		} else if s.OverheadWhy != "" {
-			over = noise + d.note(prose(upperFirst(sentence(s.OverheadWhy))))
+			over = untold(s) + d.note(prose(upperFirst(sentence(s.OverheadWhy))))
 		}
 		if s.TokensPS != nil {
 			tokens = significant(*s.TokensPS)

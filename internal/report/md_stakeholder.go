@@ -25,6 +25,7 @@ func WriteStakeholder(w io.Writer, r *analysis.Result) error {
 	if len(r.Findings) > 0 {
 		d.line("**In short:** %s", prose(sentence(plainText(&r.Findings[0]))))
 	}
+	d.warned(r)
 
 	d.line("## Environment")
 	d.environment(r)
