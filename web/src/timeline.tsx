@@ -243,7 +243,8 @@ export function Timeline() {
           </button>
         ))}
         <output id="timeline-range" class="quiet" data-from={Math.round(shown.from)} data-to={Math.round(shown.to)}>
-          {instant(shown.from, fine, shown.to)} to {instant(shown.to, fine, shown.to)}, {time(shown.to - shown.from)}
+          {instant(overview.start_ns + shown.from, fine, overview.start_ns + shown.to)} to{" "}
+          {instant(overview.start_ns + shown.to, fine, overview.start_ns + shown.to)}, {time(shown.to - shown.from)}
         </output>
       </div>
       <Minimap from={shown.from} to={shown.to} span={Math.max(1, overview.end_ns - overview.start_ns)} go={(f, t) => act((v) => v.show(f, t))} />
@@ -343,7 +344,7 @@ function addBox(sums: number[], b: Box, width: number): void {
 
 /** When a box begins, as the axis says it: in a unit that tells it from what lies beside it. */
 function when(v: TimelineView, b: Box): string {
-  return instant(b.s, (v.to - v.from) / 1000, v.to);
+  return instant(v.origin + b.s, (v.to - v.from) / 1000, v.origin + v.to);
 }
 
 /** What is selected; shown is what the view shows, so that this follows it. */
