@@ -271,10 +271,21 @@ func (a *analyzer) addFile(path, kind string) {
 	}
 	file := File{Path: a.in.rel(path), Kind: kind, Bytes: info.Size()}
 	if info.Size() <= maxHashed {
-		if data, err := os.ReadFile(path); err == nil {
-			sum := sha256.Sum256(data)
-			file.SHA256 = hex.EncodeToString(sum[:])
-		}
+		file.SHA256 = hashOf(path)
 	}
 	a.res.Source.Files = append(a.res.Source.Files, file)
+}
+
+// hashOf is the SHA-256 of a file, "" where it cannot be read.
+func hashOf(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }

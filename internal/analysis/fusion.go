@@ -63,17 +63,14 @@ func (a *analyzer) fusionSavings() {
 		*c = chain{}
 		clear(held[queue])
 	}
-	var order []timeline.Op
-	tl.t.EachOp(func(op timeline.Op) { order = append(order, op) })
-	slices.SortStableFunc(order, func(x, y timeline.Op) int { return cmp.Compare(x.Start, y.Start) })
-	for _, op := range order {
+	tl.t.ByStart(func(op timeline.Op) {
 		category := ""
 		if op.Kind == timeline.OpKernel && a.inScope(op.Index) {
 			category = a.res.Kernels[tl.kernel[op.Index]].Category
 		}
 		if category != categoryElementwise && category != categoryCopy {
 			closeChain(op.Queue)
-			continue
+			return
 		}
 		inside := tl.innermost(op)
 		if c := &open[op.Queue]; c.n > 0 && c.inside != inside {
@@ -86,7 +83,7 @@ func (a *analyzer) fusionSavings() {
 			held[op.Queue] = map[uint32]int64{}
 		}
 		held[op.Queue][tl.kernel[op.Index]] += ns
-	}
+	})
 	for i := range open {
 		closeChain(uint32(i))
 	}

@@ -48,7 +48,7 @@ func (a *analyzer) groupKernels() {
 	numbers := map[pair]uint32{}
 	groups := map[kernelKey]uint32{}
 	var rows []Kernel
-	var times [][]int64
+	var counts []int // launches of each row in the scope
 	tl.kernel = make([]uint32, len(t.Kernels))
 	var total int64
 	for i := range t.Kernels {
@@ -58,15 +58,23 @@ func (a *analyzer) groupKernels() {
 		if !ok {
 			n = a.kernelRow(k, groups, &rows)
 			numbers[p] = n
-			if int(n) == len(times) {
-				times = append(times, nil)
+			if int(n) == len(counts) {
+				counts = append(counts, 0)
 			}
 		}
 		tl.kernel[i] = n
 		if a.inScope(i) {
-			d := max(0, k.Duration())
-			times[n] = append(times[n], d)
-			total += d
+			counts[n]++
+			total += max(0, k.Duration())
+		}
+	}
+	times := make([][]int64, len(rows))
+	for i, n := range counts {
+		times[i] = make([]int64, 0, n)
+	}
+	for i, n := range tl.kernel {
+		if a.inScope(i) {
+			times[n] = append(times[n], max(0, t.Kernels[i].Duration()))
 		}
 	}
 	for i := range rows {

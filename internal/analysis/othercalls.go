@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -88,12 +87,19 @@ type callKind struct {
 
 // callsWithin adds the time of each call within a stretch.
 func (p *painting) callsWithin(m moment, into map[callKind]int64) {
-	first := sort.Search(len(p.calls), func(i int) bool { return p.calls[i].end > m.start })
-	for _, c := range p.calls[first:] {
-		if c.start >= m.end {
-			return
+	for i := max(0, p.find(m.start)); i < len(p.blocks) && p.blocks[i].start < m.end; i++ {
+		b := p.blocks[i]
+		names := p.calls[b.calls:]
+		for j, label := range b.label[:b.n] {
+			if label != p.call {
+				continue
+			}
+			start, end, name := b.startOf(j), p.pieceEnd(i, j), names[0]
+			names = names[1:]
+			if from, to := max(start, m.start), min(end, m.end); from < to {
+				into[callKind{name, end-start >= longAttribute}] += to - from
+			}
 		}
-		into[callKind{c.name, c.end-c.start >= longAttribute}] += min(c.end, m.end) - max(c.start, m.start)
 	}
 }
 

@@ -1,7 +1,8 @@
 package analysis
 
 import (
-	"cmp"
+	"container/heap"
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -10,34 +11,11 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// A painting gives every nanosecond of a stretch of time exactly one label: the
-// category of the kernel that ran, or why none did. Any part of it therefore
-// splits without a rest.
-type painting struct {
-	labels int
-	starts []int64 // of the pieces, which follow each other without holes
-	label  []uint8
-	end    int64
-	// sums holds, for every stride of pieces, the time of each label before it.
-	sums []int64
-	// calls are the pieces of CUDA calls that have no cause of their own.
-	calls []callPiece
-}
-
-// A callPiece is idle time in which the host was in a CUDA call.
-type callPiece struct {
-	moment
-	name timeline.StringID
-}
-
-const stride = 128
-
 // A stint is GPU work on its way into a painting.
 type stint struct {
 	start, end int64
-	label      uint8  // category; copyLabel for copies and sets
 	call       uint32 // that launched it, or timeline.None
-	since      int64  // start of the earliest range around the call; that of the call itself without one
+	label      uint8  // category; copyLabel for copies and sets
 	node       bool   // a node of a CUDA graph, which the call launched as a whole
 }
 
@@ -47,65 +25,75 @@ const copyLabel = 255
 type palette struct {
 	categories int // labels below are categories, those above causes
 	calls      *callIndex
-	cuts       []int64 // bounds of ranges, sorted: shared time is dealt out anew at each
+	since      func(call uint32) int64 // start of the earliest range around a launching call; that of the call itself without one
+	cuts       []int64                 // bounds of ranges, sorted: shared time is dealt out anew at each
 }
 
 func (p *palette) of(c cause) uint8 { return uint8(p.categories + int(c)) }
 
-// paint labels the time from lo to hi. The work is sorted by start.
-func (p *palette) paint(work []stint, lo, hi int64) *painting {
-	b := &painter{p: p, out: &painting{labels: p.categories + int(causes), end: max(lo, hi)}, at: lo, hi: hi,
-		active: make([]int32, p.categories), begun: map[uint32]bool{}}
-	b.ends = make([]stint, 0, len(work))
-	for _, w := range work {
-		if w.end > w.start {
-			b.ends = append(b.ends, w)
-		}
-	}
-	work = slices.Clone(b.ends)
-	slices.SortFunc(b.ends, func(x, y stint) int { return cmp.Compare(x.end, y.end) })
+// paint labels the time from lo to hi. The work comes by start and stays as it is.
+func (p *palette) paint(work iter.Seq[*stint], lo, hi int64) *painting {
+	b := &painter{p: p, out: &painting{labels: p.categories + int(causes), call: p.of(causeCall), end: max(lo, hi)}, at: lo, hi: hi,
+		active: make([]int32, p.categories), begun: map[uint32]bool{}, called: make([]int, len(p.calls.threads))}
 	b.run(work)
 	b.out.sum()
 	return b.out
 }
 
 type painter struct {
-	p      *palette
-	out    *painting
-	at, hi int64
-	ends   []stint
-	active []int32 // kernels running, by category
-	kinds  int     // categories with any
-	count  int32   // kernels running
-	copies int32
-	last   uint32          // call that launched the work which began last
-	begun  map[uint32]bool // launches of graphs of which a node began
+	p       *palette
+	out     *painting
+	at, hi  int64
+	running endHeap
+	active  []int32 // kernels running, by category
+	kinds   int     // categories with any
+	count   int32   // kernels running
+	copies  int32
+	last    uint32          // call that launched the work which began last
+	begun   map[uint32]bool // launches of graphs of which a node began
+	called  []int           // calls of each thread that began
 }
 
-func (b *painter) run(work []stint) {
+// An endHeap has the work that ends first on top.
+type endHeap []*stint
+
+func (h endHeap) Len() int           { return len(h) }
+func (h endHeap) Less(i, j int) bool { return h[i].end < h[j].end }
+func (h endHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *endHeap) Push(w any)        { *h = append(*h, w.(*stint)) }
+func (h *endHeap) Pop() any {
+	n := len(*h) - 1
+	w := (*h)[n]
+	*h = (*h)[:n]
+	return w
+}
+
+func (b *painter) run(work iter.Seq[*stint]) {
 	b.last = timeline.None
-	ended := 0
-	for next := 0; next < len(work) || ended < len(b.ends); {
-		if next < len(work) && (ended >= len(b.ends) || work[next].start <= b.ends[ended].end) {
-			w := &work[next]
-			b.until(w.start, w)
-			b.change(w, 1)
-			b.last = w.call
-			if w.node && w.call != timeline.None {
-				b.begun[w.call] = true
-			}
-			next++
+	for w := range work {
+		if w.end <= w.start {
 			continue
 		}
-		var after *stint
-		if next < len(work) {
-			after = &work[next]
+		b.finish(w.start, w)
+		b.until(w.start, w)
+		b.change(w, 1)
+		heap.Push(&b.running, w)
+		b.last = w.call
+		if w.node && w.call != timeline.None {
+			b.begun[w.call] = true
 		}
-		b.until(b.ends[ended].end, after)
-		b.change(&b.ends[ended], -1)
-		ended++
 	}
+	b.finish(math.MaxInt64, nil)
 	b.until(b.hi, nil)
+}
+
+// finish ends the work that is over before a moment, at which other work begins.
+func (b *painter) finish(before int64, after *stint) {
+	for len(b.running) > 0 && b.running[0].end < before {
+		w := heap.Pop(&b.running).(*stint)
+		b.until(w.end, after)
+		b.change(w, -1)
+	}
 }
 
 func (b *painter) change(w *stint, by int32) {
@@ -181,7 +169,7 @@ func (b *painter) deal(end int64) {
 func (b *painter) idle(t int64, after *stint) {
 	call, since := b.last, int64(math.MaxInt64)
 	if after != nil {
-		call, since = after.call, after.since
+		call = after.call
 	}
 	if call == timeline.None {
 		b.out.add(b.at, b.p.of(causeNone))
@@ -194,11 +182,13 @@ func (b *painter) idle(t int64, after *stint) {
 	calls := b.p.calls
 	until := t
 	if after != nil {
+		since = b.p.since(call)
 		until = min(t, max(b.at, calls.t.Calls[call].End))
 	}
-	calls.walk(calls.t.Calls[call].Thread, b.at, until, func(start, end int64, c cause, in uint32) {
+	calls.walk(b.called, calls.t.Calls[call].Thread, b.at, until, func(start, end int64, c cause, in uint32) {
 		if c == causeCall {
-			b.out.calls = append(b.out.calls, callPiece{moment{start, end}, calls.t.Calls[in].Name})
+			b.out.addCall(start, calls.t.Calls[in].Name)
+			return
 		}
 		if c != causeHost || start >= since {
 			b.add(start, c, after == nil)
@@ -221,195 +211,4 @@ func (b *painter) add(start int64, c cause, tail bool) {
 		c = causeNone
 	}
 	b.out.add(start, b.p.of(c))
-}
-
-// add begins a piece. A piece of no length is replaced by the next.
-func (p *painting) add(start int64, label uint8) {
-	if n := len(p.starts); n > 0 {
-		if p.label[n-1] == label {
-			return
-		}
-		if p.starts[n-1] == start {
-			p.label[n-1] = label
-			if n > 1 && p.label[n-2] == label {
-				p.starts, p.label = p.starts[:n-1], p.label[:n-1]
-			}
-			return
-		}
-	}
-	p.starts, p.label = append(p.starts, start), append(p.label, label)
-}
-
-func (p *painting) sum() {
-	running := make([]int64, p.labels)
-	for i := range p.starts {
-		if i%stride == 0 {
-			p.sums = append(p.sums, running...)
-		}
-		running[p.label[i]] += p.pieceEnd(i) - p.starts[i]
-	}
-}
-
-func (p *painting) pieceEnd(i int) int64 {
-	if i+1 < len(p.starts) {
-		return p.starts[i+1]
-	}
-	return p.end
-}
-
-// split adds the time of each label between start and end to into. What lies
-// outside the painting has the last label.
-func (p *painting) split(start, end int64, into []int64) {
-	if end <= start {
-		return
-	}
-	if len(p.starts) == 0 {
-		into[p.labels-1] += end - start
-		return
-	}
-	first, last := p.starts[0], p.end
-	into[p.labels-1] += max(0, min(end, first)-start) + max(0, end-max(start, last))
-	start, end = max(start, first), min(end, last)
-	if end <= start {
-		return
-	}
-	p.before(end, into, 1)
-	p.before(start, into, -1)
-}
-
-// before adds, times sign, the time of each label before a moment within the
-// painting.
-func (p *painting) before(at int64, into []int64, sign int64) {
-	i := sort.Search(len(p.starts), func(i int) bool { return p.starts[i] > at }) - 1
-	if i < 0 {
-		return
-	}
-	from := i / stride
-	for l, ns := range p.sums[from*p.labels : (from+1)*p.labels] {
-		into[l] += sign * ns
-	}
-	for j := from * stride; j < i; j++ {
-		into[p.label[j]] += sign * (p.starts[j+1] - p.starts[j])
-	}
-	into[p.label[i]] += sign * (at - p.starts[i])
-}
-
-// callIndex has the outer CUDA calls of each thread by start.
-type callIndex struct {
-	t       *timeline.Timeline
-	causes  []cause // by name
-	threads [][]uint32
-	hostGap int64 // longer stretches without a CUDA call are not between launches
-}
-
-func indexCalls(t *timeline.Timeline, hostGap int64) *callIndex {
-	x := &callIndex{t: t, hostGap: hostGap, causes: make([]cause, len(t.Names)), threads: make([][]uint32, len(t.Threads))}
-	known := make([]bool, len(t.Names))
-	count := make([]int, len(t.Threads))
-	for i := range t.Calls {
-		c := &t.Calls[i]
-		if int(c.Name) < len(known) && !known[c.Name] {
-			known[c.Name] = true
-			x.causes[c.Name] = callCause(t.Names[c.Name])
-		}
-		if int(c.Thread) < len(count) {
-			count[c.Thread]++
-		}
-	}
-	for th, n := range count {
-		x.threads[th] = make([]uint32, 0, n)
-	}
-	for i := range t.Calls {
-		if th := t.Calls[i].Thread; int(th) < len(x.threads) {
-			x.threads[th] = append(x.threads[th], uint32(i))
-		}
-	}
-	byStart := func(a, b uint32) int {
-		p, q := &t.Calls[a], &t.Calls[b]
-		return cmp.Or(cmp.Compare(p.Start, q.Start), cmp.Compare(q.End, p.End), cmp.Compare(a, b))
-	}
-	for th, list := range x.threads {
-		if !slices.IsSortedFunc(list, byStart) {
-			slices.SortFunc(list, byStart)
-		}
-		x.threads[th] = outer(t, list)
-	}
-	return x
-}
-
-// outer drops calls that lie within an earlier one, so that ends grow with
-// starts.
-func outer(t *timeline.Timeline, list []uint32) []uint32 {
-	kept := list[:0]
-	var end int64
-	for _, c := range list {
-		if len(kept) == 0 || t.Calls[c].End > end {
-			end = t.Calls[c].End
-			kept = append(kept, c)
-		}
-	}
-	return kept
-}
-
-func (x *callIndex) cause(call uint32) cause {
-	if name := x.t.Calls[call].Name; int(name) < len(x.causes) {
-		return x.causes[name]
-	}
-	return causeCall
-}
-
-// walk tells what a thread was in between two moments, piece by piece, and the
-// call, timeline.None between calls. Of calls within calls, the outer one counts.
-func (x *callIndex) walk(thread uint32, from, to int64, piece func(start, end int64, c cause, call uint32)) {
-	if to <= from {
-		return
-	}
-	if int(thread) >= len(x.threads) {
-		piece(from, to, causeNone, timeline.None)
-		return
-	}
-	list, calls := x.threads[thread], x.t.Calls
-	i := sort.Search(len(list), func(i int) bool { return calls[list[i]].Start > from })
-	first := i
-	for first > 0 && calls[list[first-1]].End > from {
-		first--
-	}
-	at, ended, any := from, int64(0), false
-	if first > 0 {
-		ended, any = calls[list[first-1]].End, true
-	}
-	for j := first; j < len(list) && at < to; j++ {
-		c := &calls[list[j]]
-		if c.End <= at || c.End <= c.Start { // over, or damaged
-			if !any || c.End > ended {
-				ended, any = c.End, true
-			}
-			continue
-		}
-		if c.Start > at {
-			piece(at, min(c.Start, to), x.between(any, ended, c.Start), timeline.None)
-			at = min(c.Start, to)
-			if at >= to {
-				return
-			}
-		}
-		piece(at, min(c.End, to), x.cause(list[j]), list[j])
-		at = min(c.End, to)
-		ended, any = c.End, true
-	}
-	if at < to {
-		piece(at, to, causeNone, timeline.None)
-	}
-}
-
-// between is the cause for a thread that is in no call since the moment ended
-// and makes the next at the moment next.
-func (x *callIndex) between(any bool, ended, next int64) cause {
-	switch {
-	case !any:
-		return causeNone
-	case timeline.Since(ended, next) > x.hostGap:
-		return causeHost
-	}
-	return causePython
 }

@@ -13,9 +13,8 @@ const (
 	maxTop     = 15   // kernels named in a region
 )
 
-// sumRegions makes the rows of regions: all together and, where there are
-// several, of each process and each device.
-func (a *analyzer) sumRegions() {
+// countInRegions sums the launches of each kernel in each region.
+func (a *analyzer) countInRegions() {
 	tl := a.tl
 	for i := range tl.t.Kernels {
 		_, all := tl.around(i)
@@ -34,10 +33,16 @@ func (a *analyzer) sumRegions() {
 	if a.scope == nil {
 		tl.inScope = tl.inRegion
 	}
+}
+
+// sumRegions makes the rows of regions: all together and, where there are
+// several, of each process and each device.
+func (a *analyzer) sumRegions() {
+	tl := a.tl
 	order := a.regionOrder()
 	a.regionRows(order, 0, workKey{-1, -1})
-	if tl := a.tl; len(tl.processes()) > 1 {
-		for _, p := range tl.processes() {
+	if processes := tl.processes(); len(processes) > 1 {
+		for _, p := range processes {
 			a.regionRows(order, timeline.ByProcess, workKey{p, -1})
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -24,10 +26,12 @@ type timed struct {
 	p      *palette
 	work   []stint // all, by start; queue beside it
 	queues []uint32
+	works  []bool   // queues with any
 	kernel []uint32 // group of each kernel: index into Result.Kernels after sorting, or noKernel
 	lo, hi int64
 	only   int // the one process that used a GPU; -1 where there are several
 
+	whole     func() *painting // of all work; it is made in the background
 	paintings map[workKey]*painting
 	regions   []timeline.Region   // by ID - 1
 	instances map[uint32][]uint32 // ranges of each region, by start
@@ -104,7 +108,9 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 		a.warn("regions", "", "%s", w)
 	}
 	a.environmentOf(t)
-	for _, step := range []func(){a.findScope, a.groupKernels, a.sumTotals, a.sumScope, a.sumRegions, a.pickStages, a.drawOverview} {
+	a.findScope()
+	overview := a.drawOverview() // beside the other steps
+	for _, step := range []func(){a.groupKernels, a.countInRegions, a.sumTotals, a.sumScope, a.sumRegions, a.pickStages, overview} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -142,7 +148,7 @@ func (a *analyzer) newTimed(t *timeline.Timeline) *timed {
 		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{}, nodes: map[uint32]int64{},
 		lo: t.Session.FirstNS, hi: t.Session.LastNS,
 	}
-	tl.p = &palette{categories: len(a.categories.List), calls: indexCalls(t, a.th.HostGap.Nanoseconds())}
+	tl.p = &palette{categories: len(a.categories.List), calls: indexCalls(t, a.th.HostGap.Nanoseconds()), since: tl.since}
 	byFunction := make([]uint8, len(t.Functions))
 	for i, f := range t.Functions {
 		byFunction[i] = uint8(a.kinds.of(fullName(t, f)).category)
@@ -152,6 +158,7 @@ func (a *analyzer) newTimed(t *timeline.Timeline) *timed {
 	if p := tl.processes(); len(p) == 1 {
 		tl.only = p[0]
 	}
+	tl.p.cuts = make([]int64, 0, 2*len(t.Ranges))
 	for i := range t.Ranges {
 		id := at.RangeNode(i)
 		tl.instances[id] = append(tl.instances[id], uint32(i))
@@ -161,18 +168,17 @@ func (a *analyzer) newTimed(t *timeline.Timeline) *timed {
 	for _, list := range tl.instances {
 		slices.SortStableFunc(list, func(x, y uint32) int { return cmp.Compare(t.Ranges[x].Start, t.Ranges[y].Start) })
 	}
+	tl.whole = sync.OnceValue(func() *painting { return tl.p.paint(tl.workOf(workKey{-1, -1}), tl.lo, tl.hi) })
+	go tl.whole()
 	return tl
 }
 
 // collect lists all work by start.
 func (tl *timed) collect(byFunction []uint8, graph uint8) {
 	t := tl.t
-	type item struct {
-		stint
-		queue uint32
-	}
-	var items []item
-	t.EachOp(func(op timeline.Op) {
+	tl.work, tl.queues = make([]stint, 0, t.Ops()), make([]uint32, 0, t.Ops())
+	tl.works = make([]bool, len(t.Queues))
+	t.ByStart(func(op timeline.Op) {
 		w := stint{start: op.Start, end: op.End, call: tl.at.Launch(op), label: copyLabel}
 		switch op.Kind {
 		case timeline.OpKernel:
@@ -184,21 +190,18 @@ func (tl *timed) collect(byFunction []uint8, graph uint8) {
 		case timeline.OpGraph:
 			w.label = graph
 		}
-		if since, ok := tl.at.OpenSince(w.call); ok {
-			w.since = since
-		} else if w.call != timeline.None {
-			w.since = t.Calls[w.call].Start
-		}
-		items = append(items, item{w, op.Queue})
+		tl.work, tl.queues = append(tl.work, w), append(tl.queues, op.Queue)
+		tl.works[op.Queue] = true
 	})
-	byStart := func(x, y item) int { return cmp.Compare(x.start, y.start) }
-	if !slices.IsSortedFunc(items, byStart) {
-		slices.SortStableFunc(items, byStart)
+}
+
+// since is the start of the earliest range around a call; that of the call itself
+// without one.
+func (tl *timed) since(call uint32) int64 {
+	if start, ok := tl.at.OpenSince(call); ok {
+		return start
 	}
-	tl.work, tl.queues = make([]stint, len(items)), make([]uint32, len(items))
-	for i, it := range items {
-		tl.work[i], tl.queues[i] = it.stint, it.queue
-	}
+	return tl.t.Calls[call].Start
 }
 
 // painting labels time by the work of a process, a device, or all.
@@ -206,36 +209,40 @@ func (tl *timed) painting(key workKey) *painting {
 	if key.process == tl.only {
 		key.process = -1 // it is all there is
 	}
+	if key.process < 0 && key.device < 0 {
+		return tl.whole()
+	}
 	if p := tl.paintings[key]; p != nil {
 		return p
 	}
-	work := tl.work
-	if key.process >= 0 || key.device >= 0 {
-		work = nil
-		for i, w := range tl.work {
-			q := &tl.t.Queues[tl.queues[i]]
-			if (key.process < 0 || int(q.Process) == key.process) && (key.device < 0 || int(q.Device) == key.device) {
-				work = append(work, w)
-			}
-		}
-	}
-	p := tl.p.paint(work, tl.lo, tl.hi)
+	p := tl.p.paint(tl.workOf(key), tl.lo, tl.hi)
 	tl.paintings[key] = p
 	return p
 }
 
-// usesGPU lists the processes, or devices, with work.
+// workOf goes through the work of a process, a device, or all by start.
+func (tl *timed) workOf(key workKey) iter.Seq[*stint] {
+	return func(yield func(*stint) bool) {
+		for i := range tl.work {
+			q := &tl.t.Queues[tl.queues[i]]
+			chosen := (key.process < 0 || int(q.Process) == key.process) && (key.device < 0 || int(q.Device) == key.device)
+			if chosen && !yield(&tl.work[i]) {
+				return
+			}
+		}
+	}
+}
+
+// used lists the processes, or devices, with work.
 func (tl *timed) used(of func(*timeline.Queue) int) []int {
-	seen := map[int]bool{}
 	var list []int
-	for _, q := range tl.queues {
-		if v := of(&tl.t.Queues[q]); !seen[v] {
-			seen[v] = true
-			list = append(list, v)
+	for q, works := range tl.works {
+		if works {
+			list = append(list, of(&tl.t.Queues[q]))
 		}
 	}
 	slices.Sort(list)
-	return list
+	return slices.Compact(list)
 }
 
 func (tl *timed) devices() []int {

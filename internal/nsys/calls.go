@@ -10,8 +10,8 @@ import (
 var callLayout = layout{
 	table: tableRuntime,
 	need:  []string{"start", "end"},
-	want:  []string{"globalTid", "correlationId", "nameId", "returnValue"},
-	known: []string{"eventClass", "callchainId"},
+	want:  []string{"globalTid", "correlationId", "nameId"},
+	known: []string{"eventClass", "callchainId", "returnValue"},
 }
 
 // callShare is one worker's share of the CUDA calls.
@@ -64,7 +64,7 @@ func (b *builder) callsThat(ctx context.Context, keep func(r row, globalPid int6
 		}
 		c := timeline.Call{
 			Start: r.int(0), End: r.int(1), Correlation: correlation,
-			Thread: s.threads.id(globalTid), Name: timeline.StringID(s.names.id(r.stringID(4))), Return: r.small(5),
+			Thread: s.threads.id(globalTid), Name: timeline.StringID(s.names.id(r.stringID(4))),
 		}
 		s.span.add(c.Start, c.End)
 		s.calls.add(c)

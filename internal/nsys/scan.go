@@ -3,8 +3,10 @@ package nsys
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deepprof/deepprof/internal/sqlite"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -236,26 +238,47 @@ func (b *bag[T]) each(f func(*T)) {
 	}
 }
 
-// pour puts the events of all bags into one slice and empties the bags.
+// manyEvents is from where on the chunks of a bag are worth collecting at once.
+const manyEvents = 1 << 20
+
+// pour puts the events of all bags into one slice and empties the bags, one for
+// each worker. What they leave is as large as the events: it is collected now, for
+// the heap would have to double before it is looked at again.
 func pour[T any](bags []*bag[T]) []T {
 	n := 0
 	for _, b := range bags {
-		for _, chunk := range b.full {
-			n += len(chunk)
-		}
-		n += len(b.last)
+		n += b.len()
 	}
 	if n == 0 {
 		return nil
 	}
-	all := make([]T, 0, n)
+	all := make([]T, n)
+	var group sync.WaitGroup
+	at := 0
 	for _, b := range bags {
-		for i, chunk := range b.full {
-			all = append(all, chunk...)
-			b.full[i] = nil
-		}
-		all = append(all, b.last...)
-		b.full, b.last = nil, nil
+		to := all[at : at+b.len()]
+		at += b.len()
+		group.Go(func() { b.empty(to) })
+	}
+	group.Wait()
+	if n >= manyEvents {
+		runtime.GC()
 	}
 	return all
+}
+
+func (b *bag[T]) len() int {
+	n := len(b.last)
+	for _, chunk := range b.full {
+		n += len(chunk)
+	}
+	return n
+}
+
+// empty moves the events to a slice of their number.
+func (b *bag[T]) empty(to []T) {
+	for _, chunk := range append(b.full, b.last) {
+		to = to[copy(to, chunk):]
+	}
+	b.full, b.last = nil, nil
 }

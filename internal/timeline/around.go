@@ -41,30 +41,36 @@ func (a *Attribution) Regions() []Region {
 func (a *Attribution) Around() func(kernel int) (own, all []uint32) {
 	type lists struct{ own, all []uint32 }
 	known := map[uint64]lists{}
+	var last lists // kernels launched in the same ranges follow each other
+	var lastState uint64
 	return func(kernel int) ([]uint32, []uint32) {
 		call := a.kernelCall(kernel)
 		if call == None {
 			return nil, nil
 		}
-		pair := uint64(a.callSet[call])<<32 | uint64(a.callOpen[call])
-		l, ok := known[pair]
+		state := a.state(call)
+		if state == lastState {
+			return last.own, last.all // none of either in state 0
+		}
+		l, ok := known[state]
 		if !ok {
 			l.own, l.all = a.regionsAround(call)
-			known[pair] = l
+			known[state] = l
 		}
+		last, lastState = l, state
 		return l.own, l.all
 	}
 }
 
 func (a *Attribution) regionsAround(call uint32) (own, all []uint32) {
-	for _, r := range a.sets.get(a.callSet[call]) {
+	for _, r := range a.innermost(call) {
 		id := a.rangeNode[r]
 		own = append(own, id)
 		for ; id != 0; id = a.nodes[id].parent {
 			all = append(all, id)
 		}
 	}
-	for _, r := range a.opens.get(a.callOpen[call]) {
+	for _, r := range a.openAround(call) {
 		own, all = append(own, a.rangeNode[r]), append(all, a.rangeNode[r])
 	}
 	slices.Sort(own)

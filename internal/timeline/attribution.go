@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/nvtx"
@@ -37,8 +36,8 @@ type Attribution struct {
 	rangeParent []uint32 // range around each push/pop range, None at the bottom
 
 	calls    *correlator
-	callSet  []uint32 // push/pop ranges around each launching call: index into sets
-	callOpen []uint32 // start/end ranges around it: index into opens
+	callSet  []uint32 // push/pop ranges around each launching call: index into sets; nil without such ranges
+	callOpen []uint32 // start/end ranges around it: index into opens; nil without such ranges
 	sets     lists    // innermost range of each stack
 	opens    lists    // every open start/end range
 
@@ -79,6 +78,14 @@ func (l *lists) get(i uint32) []uint32 {
 	return l.items[start:l.ends[i-1]]
 }
 
+// of gives the list that by names for a call; by is nil where all are empty.
+func (l *lists) of(by []uint32, call uint32) []uint32 {
+	if by == nil {
+		return nil
+	}
+	return l.get(by[call])
+}
+
 // add appends a list unless it equals list last, and returns its number.
 func (l *lists) add(list []uint32, last uint32) uint32 {
 	if len(list) == 0 {
@@ -101,8 +108,6 @@ func (t *Timeline) Attribute() *Attribution {
 		rangeNode:   make([]uint32, len(t.Ranges)),
 		rangeParent: make([]uint32, len(t.Ranges)),
 		calls:       t.correlate(),
-		callSet:     make([]uint32, len(t.Calls)),
-		callOpen:    make([]uint32, len(t.Calls)),
 		launchers:   make([]bool, len(t.Calls)),
 	}
 	t.eachOp(func(op Op) {
@@ -116,6 +121,26 @@ func (t *Timeline) Attribute() *Attribution {
 	a.startEnd()
 	a.warn()
 	return a
+}
+
+// innermost lists the innermost push/pop range of each stack around a launching
+// call.
+func (a *Attribution) innermost(call uint32) []uint32 { return a.sets.of(a.callSet, call) }
+
+// openAround lists the start/end ranges around a launching call.
+func (a *Attribution) openAround(call uint32) []uint32 { return a.opens.of(a.callOpen, call) }
+
+// state is the same number for calls that are known to have the same ranges around
+// them.
+func (a *Attribution) state(call uint32) uint64 {
+	var state uint64
+	if a.callSet != nil {
+		state = uint64(a.callSet[call]) << 32
+	}
+	if a.callOpen != nil {
+		state |= uint64(a.callOpen[call])
+	}
+	return state
 }
 
 // callOf is the call that launched op, or None.
@@ -152,15 +177,12 @@ func (a *Attribution) launchOrder(group func(thread uint32) uint32) []uint32 {
 	return order
 }
 
-// launchesByStart lists the launching calls. Most files hold them in order.
+// launchesByStart lists the launching calls.
 func (a *Attribution) launchesByStart() []uint32 {
-	calls := a.t.Calls
-	n, sorted, last := 0, true, int64(math.MinInt64)
-	for i, launched := range a.launchers {
+	n := 0
+	for _, launched := range a.launchers {
 		if launched {
 			n++
-			sorted = sorted && calls[i].Start >= last
-			last = calls[i].Start
 		}
 	}
 	order := make([]uint32, 0, n)
@@ -169,17 +191,7 @@ func (a *Attribution) launchesByStart() []uint32 {
 			order = append(order, uint32(i))
 		}
 	}
-	if sorted {
-		return order
-	}
-	refs := make([]opRef, n)
-	for i, c := range order {
-		refs[i] = opRef{calls[c].Start, uint64(c)}
-	}
-	sortByStart(refs)
-	for i, r := range refs {
-		order[i] = uint32(r.ref)
-	}
+	SortByStart(order, func(c uint32) int64 { return a.t.Calls[c].Start })
 	return order
 }
 
@@ -233,9 +245,9 @@ func (a *Attribution) KernelNode(i int) uint32 {
 }
 
 func (a *Attribution) callNode(call uint32) uint32 {
-	list := a.sets.get(a.callSet[call])
+	list := a.innermost(call)
 	if len(list) == 0 {
-		list = a.opens.get(a.callOpen[call])
+		list = a.openAround(call)
 	}
 	best := uint32(None)
 	for _, r := range list {
@@ -297,11 +309,11 @@ func (a *Attribution) nodeState(id uint32) nvtx.State {
 // callState is what was open around a call.
 func (a *Attribution) callState(call uint32) nvtx.State {
 	var s nvtx.State
-	for _, r := range a.sets.get(a.callSet[call]) {
+	for _, r := range a.innermost(call) {
 		s.Stacks = append(s.Stacks, a.stack(a.rangeNode[r]))
 	}
 	seen := map[uint32]bool{}
-	for _, r := range a.opens.get(a.callOpen[call]) {
+	for _, r := range a.openAround(call) {
 		if id := a.rangeNode[r]; !seen[id] {
 			seen[id] = true
 			s.Open = append(s.Open, a.stack(id)...)
@@ -319,7 +331,7 @@ func (a *Attribution) callMatcher(match func(nvtx.State) bool) func(call uint32)
 		if call == None {
 			return match(nvtx.State{})
 		}
-		pair := uint64(a.callSet[call])<<32 | uint64(a.callOpen[call])
+		pair := a.state(call)
 		if answer, ok := lists[pair]; ok {
 			return answer
 		}
@@ -335,11 +347,11 @@ func (a *Attribution) callMatcher(match func(nvtx.State) bool) func(call uint32)
 }
 
 func (a *Attribution) stateKey(key []byte, call uint32) []byte {
-	for _, r := range a.sets.get(a.callSet[call]) {
+	for _, r := range a.innermost(call) {
 		key = binary.LittleEndian.AppendUint32(key, a.rangeNode[r])
 	}
 	var open []uint32
-	for _, r := range a.opens.get(a.callOpen[call]) {
+	for _, r := range a.openAround(call) {
 		open = append(open, a.rangeNode[r])
 	}
 	slices.Sort(open)

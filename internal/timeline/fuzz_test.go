@@ -126,10 +126,10 @@ func checkCall(t *testing.T, tl *Timeline, a *Attribution, c uint32) {
 		want = append(want, r)
 	}
 	slices.SortFunc(want, func(x, y uint32) int { return cmp.Compare(tl.Ranges[x].Domain, tl.Ranges[y].Domain) })
-	if got := a.sets.get(a.callSet[c]); !slices.Equal(got, want) {
+	if got := a.innermost(c); !slices.Equal(got, want) {
 		t.Fatalf("call %+v lies in push/pop ranges %v, want %v of %+v", *call, got, want, tl.Ranges)
 	}
-	got := slices.Sorted(slices.Values(a.opens.get(a.callOpen[c])))
+	got := slices.Sorted(slices.Values(a.openAround(c)))
 	if !slices.Equal(got, open) {
 		t.Fatalf("call %+v lies in start/end ranges %v, want %v of %+v", *call, got, open, tl.Ranges)
 	}

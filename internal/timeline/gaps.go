@@ -169,34 +169,33 @@ func (t *Timeline) findGaps(q *Query, found func(gap)) {
 		deviceOf[i], _ = slices.BinarySearch(devices, t.Queues[i].Device)
 	}
 	used := make([]bool, len(t.Queues))
-	order := t.opOrder(func(op Op) bool {
-		keep := queues[op.Queue] && op.End >= op.Start
-		used[op.Queue] = used[op.Queue] || keep
-		return keep
-	})
+	keep := func(op Op) bool { return queues[op.Queue] && op.End >= op.Start }
+	t.eachOp(func(op Op) { used[op.Queue] = used[op.Queue] || keep(op) })
 	streams := make([]int, len(devices))
 	for i, u := range used {
 		if u {
 			streams[deviceOf[i]]++
 		}
 	}
-	step := func(last *lastWork, l lane, ref opRef, op Op) {
+	step := func(last *lastWork, l lane, op Op) {
 		if last.any && op.Start > last.end && Since(last.end, op.Start) >= q.MinGap && t.wantGap(q, op) {
-			found(gap{l, last.end, op.Start, last.ref, ref})
+			found(gap{l, last.end, op.Start, last.ref, op.ref()})
 		}
 		if !last.any || op.End > last.end {
-			*last = lastWork{ref, op.End, true}
+			*last = lastWork{op.ref(), op.End, true}
 		}
 	}
 	ofDevice, ofQueue := make([]lastWork, len(devices)), make([]lastWork, len(t.Queues))
-	for _, ref := range order {
-		op := t.op(ref)
-		d := deviceOf[op.Queue]
-		step(&ofDevice[d], lane{devices[d], None}, ref, op)
-		if streams[d] > 1 && !q.WholeDevices {
-			step(&ofQueue[op.Queue], lane{devices[d], op.Queue}, ref, op)
+	t.ByStart(func(op Op) {
+		if !keep(op) {
+			return
 		}
-	}
+		d := deviceOf[op.Queue]
+		step(&ofDevice[d], lane{devices[d], None}, op)
+		if streams[d] > 1 && !q.WholeDevices {
+			step(&ofQueue[op.Queue], lane{devices[d], op.Queue}, op)
+		}
+	})
 }
 
 // lastWork is the work of a lane that ended last so far.

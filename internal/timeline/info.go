@@ -163,8 +163,7 @@ func (t *Timeline) deviceInfo(over *bool) []DeviceInfo {
 		streams map[uint32]bool
 	}
 	devices := map[int32]*device{}
-	for _, ref := range t.opOrder(func(Op) bool { return true }) {
-		op := t.op(ref)
+	t.ByStart(func(op Op) {
 		number := t.Queues[op.Queue].Device
 		d := devices[number]
 		if d == nil {
@@ -174,7 +173,7 @@ func (t *Timeline) deviceInfo(over *bool) []DeviceInfo {
 		d.FirstNS, d.LastNS = min(d.FirstNS, op.Start), max(d.LastNS, op.End)
 		d.streams[op.Queue] = true
 		d.work.add(op, 0, false)
-	}
+	})
 	var list []DeviceInfo
 	for _, d := range devices {
 		*over = *over || d.work.over

@@ -18,13 +18,13 @@ func (a *Attribution) OpenSince(call uint32) (start int64, ok bool) {
 			start, ok = at, true
 		}
 	}
-	for _, r := range a.sets.get(a.callSet[call]) {
+	for _, r := range a.innermost(call) {
 		for a.rangeParent[r] != None {
 			r = a.rangeParent[r]
 		}
 		take(r)
 	}
-	for _, r := range a.opens.get(a.callOpen[call]) {
+	for _, r := range a.openAround(call) {
 		take(r)
 	}
 	return start, ok
@@ -35,12 +35,12 @@ func (a *Attribution) RangesAround(call uint32, visit func(r uint32)) {
 	if call == None {
 		return
 	}
-	for _, r := range a.sets.get(a.callSet[call]) {
+	for _, r := range a.innermost(call) {
 		for ; r != None; r = a.rangeParent[r] {
 			visit(r)
 		}
 	}
-	for _, r := range a.opens.get(a.callOpen[call]) {
+	for _, r := range a.openAround(call) {
 		visit(r)
 	}
 }

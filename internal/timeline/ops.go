@@ -1,5 +1,10 @@
 package timeline
 
+import (
+	"cmp"
+	"slices"
+)
+
 // An Op is one piece of GPU work.
 type Op struct {
 	Kind        OpKind
@@ -39,15 +44,15 @@ func (t *Timeline) eachOp(f func(Op)) {
 	}
 }
 
-// An opRef stands for an Op in a list that is sorted by start.
-type opRef struct {
-	start int64
-	ref   uint64 // kind and index
-}
+// An opRef stands for an Op where many are kept: kind and index.
+type opRef uint64
 
-func (t *Timeline) op(r opRef) Op {
-	i := int(r.ref & (1<<56 - 1))
-	switch kind := OpKind(r.ref >> 56); kind {
+func (op *Op) ref() opRef { return opRef(op.Kind)<<56 | opRef(op.Index) }
+
+func (t *Timeline) op(r opRef) Op { return t.opAt(OpKind(r>>56), int(r&(1<<56-1))) }
+
+func (t *Timeline) opAt(kind OpKind, i int) Op {
+	switch kind {
 	case OpKernel:
 		k := &t.Kernels[i]
 		return Op{OpKernel, i, k.Start, k.End, k.Queue, k.Correlation}
@@ -63,58 +68,130 @@ func (t *Timeline) op(r opRef) Op {
 	}
 }
 
-// opOrder lists the work that keep accepts by start; work that starts at once
-// stays in the order of kinds and of the file.
-func (t *Timeline) opOrder(keep func(Op) bool) []opRef {
-	refs := make([]opRef, 0, len(t.Kernels)+len(t.Copies)+len(t.Sets)+len(t.Graphs))
-	t.eachOp(func(op Op) {
-		if keep(op) {
-			refs = append(refs, opRef{op.Start, uint64(op.Kind)<<56 | uint64(op.Index)})
+// Ops is the number of pieces of GPU work.
+func (t *Timeline) Ops() int { return len(t.Kernels) + len(t.Copies) + len(t.Sets) + len(t.Graphs) }
+
+// Op is piece i of the GPU work as EachOp counts it.
+func (t *Timeline) Op(i int) Op {
+	if i < len(t.Kernels) { // nearly all are
+		return t.opAt(OpKernel, i)
+	}
+	for kind, n := range t.opCounts() {
+		if i < n {
+			return t.opAt(OpKind(kind), i)
 		}
-	})
-	sortByStart(refs)
-	return refs
+		i -= n
+	}
+	panic("timeline: there is no such piece of work")
 }
 
-// sortByStart is a stable radix sort: captures hold millions of events that
-// are nearly, but not quite, in order.
-func sortByStart(refs []opRef) {
-	if len(refs) == 0 {
+func (t *Timeline) opCounts() [4]int {
+	return [4]int{OpKernel: len(t.Kernels), OpCopy: len(t.Copies), OpSet: len(t.Sets), OpGraph: len(t.Graphs)}
+}
+
+// ByStart visits all GPU work by start; work that starts at once stays in the
+// order of kinds and of the file. The kinds are merged as they lie: most files
+// hold each of them in order.
+func (t *Timeline) ByStart(visit func(Op)) {
+	var heads []opHead
+	for kind, n := range t.opCounts() {
+		if n > 0 {
+			heads = append(heads, t.opHead(OpKind(kind), n))
+		}
+	}
+	for len(heads) > 0 {
+		first := 0
+		for i := range heads[1:] {
+			if heads[i+1].op.Start < heads[first].op.Start {
+				first = i + 1
+			}
+		}
+		h := &heads[first]
+		visit(h.op)
+		if !h.advance(t) {
+			heads = slices.Delete(heads, first, first+1)
+		}
+	}
+}
+
+// An opHead goes through the work of one kind by start.
+type opHead struct {
+	op    Op
+	order []uint32 // nil where the file is in order
+	next  int
+	n     int
+}
+
+func (t *Timeline) opHead(kind OpKind, n int) opHead {
+	h := opHead{op: Op{Kind: kind}, n: n}
+	start := func(i uint32) int64 { return t.opAt(kind, int(i)).Start }
+	sorted, last := true, start(0)
+	for i := uint32(1); sorted && int(i) < n; i++ {
+		next := start(i)
+		sorted, last = next >= last, next
+	}
+	if !sorted {
+		h.order = make([]uint32, n)
+		for i := range h.order {
+			h.order[i] = uint32(i)
+		}
+		SortByStart(h.order, start)
+	}
+	h.advance(t)
+	return h
+}
+
+func (h *opHead) advance(t *Timeline) bool {
+	if h.next == h.n {
+		return false
+	}
+	i := h.next
+	if h.order != nil {
+		i = int(h.order[i])
+	}
+	h.op = t.opAt(h.op.Kind, i)
+	h.next++
+	return true
+}
+
+// SortByStart puts a list of events in the order of their starts, which start
+// looks up; events that start at once stay as they are. It is a radix sort:
+// captures hold millions of events that are nearly, but not quite, in order.
+func SortByStart(list []uint32, start func(event uint32) int64) {
+	if slices.IsSortedFunc(list, func(x, y uint32) int { return cmp.Compare(start(x), start(y)) }) {
 		return
 	}
-	low, high, sorted := refs[0].start, refs[0].start, true
-	for i := range refs {
-		sorted = sorted && (i == 0 || refs[i-1].start <= refs[i].start)
-		low, high = min(low, refs[i].start), max(high, refs[i].start)
+	type entry struct {
+		start uint64 // since the earliest
+		event uint32
 	}
-	if sorted {
-		return
+	low, high := start(list[0]), start(list[0])
+	for _, e := range list {
+		low, high = min(low, start(e)), max(high, start(e))
+	}
+	from, to := make([]entry, len(list)), make([]entry, len(list))
+	for i, e := range list {
+		from[i] = entry{uint64(start(e)) - uint64(low), e}
 	}
 	const digit = 11
-	from, to := refs, make([]opRef, len(refs))
 	width := uint64(high) - uint64(low)
-	passes := 0
-	for shift := uint(0); shift == 0 || width>>shift != 0; shift += digit {
+	for shift := uint(0); shift < 64 && width>>shift != 0; shift += digit {
 		var count [1 << digit]int
 		for i := range from {
-			count[(uint64(from[i].start)-uint64(low))>>shift%(1<<digit)]++
+			count[from[i].start>>shift%(1<<digit)]++
 		}
 		sum := 0
 		for d := range count {
 			count[d], sum = sum, sum+count[d]
 		}
 		for i := range from {
-			d := (uint64(from[i].start) - uint64(low)) >> shift % (1 << digit)
+			d := from[i].start >> shift % (1 << digit)
 			to[count[d]] = from[i]
 			count[d]++
 		}
 		from, to = to, from
-		passes++
-		if shift+digit >= 64 {
-			break
-		}
 	}
-	if passes%2 == 1 {
-		copy(refs, from)
+	for i := range from {
+		list[i] = from[i].event
 	}
 }

@@ -90,26 +90,18 @@ func (t *Timeline) LaunchRows(q Query) Rows[LaunchRow] {
 func (t *Timeline) StreamLaunches(q Query) Stream[LaunchRow] {
 	a := t.Attribute()
 	keep := t.kernelFilter(&q, a)
-	n := 0
+	var order []uint32
 	for i := range t.Kernels {
 		if keep(i, &t.Kernels[i]) {
-			n++
+			order = append(order, uint32(i))
 		}
 	}
-	refs := make([]opRef, 0, n)
-	for i := range t.Kernels {
-		if keep(i, &t.Kernels[i]) {
-			refs = append(refs, opRef{t.Kernels[i].Start, uint64(i)})
-		}
-	}
-	sortByStart(refs)
-	cut := cutTop(refs, q.Top)
+	SortByStart(order, func(i uint32) int64 { return t.Kernels[i].Start })
+	cut := cutTop(order, q.Top)
 	rows := func(yield func(*LaunchRow) bool) {
-		paths := map[uint64][]string{}
-		short := map[uint32]string{}
-		for _, ref := range cut.Rows {
-			row := a.launchRow(int(ref.ref), &q, paths, short)
-			if !yield(&row) {
+		w := launchWriter{a: a, q: &q, paths: map[uint64][]string{}, short: map[uint32]string{}}
+		for _, i := range cut.Rows {
+			if !yield(w.row(int(i))) {
 				return
 			}
 		}
@@ -117,11 +109,27 @@ func (t *Timeline) StreamLaunches(q Query) Stream[LaunchRow] {
 	return Stream[LaunchRow]{Rows: rows, Len: len(cut.Rows), Cut: cut.Cut, Warnings: a.Warnings}
 }
 
-func (a *Attribution) launchRow(i int, q *Query, paths map[uint64][]string, short map[uint32]string) LaunchRow {
+// A launchWriter makes rows and keeps the texts that many of them share.
+type launchWriter struct {
+	a     *Attribution
+	q     *Query
+	paths map[uint64][]string // by state
+	short map[uint32]string   // by function
+}
+
+func (w *launchWriter) row(i int) *LaunchRow {
+	a := w.a
 	t := a.t
 	k := &t.Kernels[i]
 	f, c, queue := t.Functions[k.Function], &t.Configs[k.Config], &t.Queues[k.Queue]
-	row := LaunchRow{
+	var r struct { // a row with what it points to is one piece of memory
+		LaunchRow
+		correlation  uint32
+		tid          int
+		launch, wait int64
+	}
+	row := &r.LaunchRow
+	*row = LaunchRow{
 		ID: i + 1, Kernel: t.Name(f.Demangled), Short: t.Name(f.Short),
 		Grid: c.Grid, Block: c.Block,
 		Context: int(queue.Context), Stream: int(queue.Stream), Device: int(queue.Device),
@@ -129,35 +137,35 @@ func (a *Attribution) launchRow(i int, q *Query, paths map[uint64][]string, shor
 		Registers: c.Registers, StaticShared: c.StaticShared, DynamicShared: c.DynamicShared,
 		GraphNode: k.GraphNode, Graph: k.GraphID(),
 	}
-	if q.Shorten != nil {
-		name, ok := short[k.Function]
+	if w.q.Shorten != nil {
+		name, ok := w.short[k.Function]
 		if !ok {
-			name = q.Shorten(row.Kernel)
-			short[k.Function] = name
+			name = w.q.Shorten(row.Kernel)
+			w.short[k.Function] = name
 		}
 		row.Short = name
 	}
 	if k.Correlation != NoCorrelation {
-		id := k.Correlation
-		row.Correlation = &id
+		r.correlation = k.Correlation
+		row.Correlation = &r.correlation
 	}
 	call := a.kernelCall(i)
 	if call == None {
 		return row
 	}
 	at := &t.Calls[call]
-	start, wait := at.Start, Since(at.Start, k.Start)
-	row.LaunchNS, row.QueueNS = &start, &wait
+	r.launch, r.wait = at.Start, Since(at.Start, k.Start)
+	row.LaunchNS, row.QueueNS = &r.launch, &r.wait
 	if int(at.Thread) < len(t.Threads) {
-		tid := t.Threads[at.Thread].TID
-		row.Thread = &tid
+		r.tid = t.Threads[at.Thread].TID
+		row.Thread = &r.tid
 	}
 	row.NVTX = a.Path(a.callNode(call))
-	pair := uint64(a.callSet[call])<<32 | uint64(a.callOpen[call])
-	all, ok := paths[pair]
+	state := a.state(call)
+	all, ok := w.paths[state]
 	if !ok {
 		all = a.callPaths(call)
-		paths[pair] = all
+		w.paths[state] = all
 	}
 	row.NVTXAll = all
 	return row
@@ -166,7 +174,7 @@ func (a *Attribution) launchRow(i int, q *Query, paths map[uint64][]string, shor
 // callPaths names everything that was open around a call.
 func (a *Attribution) callPaths(call uint32) []string {
 	var paths []string
-	for _, list := range [][]uint32{a.sets.get(a.callSet[call]), a.opens.get(a.callOpen[call])} {
+	for _, list := range [][]uint32{a.innermost(call), a.openAround(call)} {
 		for _, r := range list {
 			if path := a.Path(a.rangeNode[r]); !slices.Contains(paths, path) {
 				paths = append(paths, path)

@@ -77,9 +77,20 @@ func (a *Attribution) measure(keep func(Op) bool) *usage {
 	for i := range u.slot {
 		u.slot[i] = None
 	}
-	for _, ref := range a.t.opOrder(keep) {
-		u.credit(a.t.op(ref))
+	most := make([]int, len(u.busy)) // stretches of each process
+	a.t.eachOp(func(op Op) {
+		if process := a.t.Queues[op.Queue].Process; int(process) < len(most) && keep(op) {
+			most[process]++
+		}
+	})
+	for p, n := range most {
+		u.busy[p] = intervals{start: make([]int64, 0, n), before: make([]uint64, 0, n)}
 	}
+	a.t.ByStart(func(op Op) {
+		if keep(op) {
+			u.credit(op)
+		}
+	})
 	return u
 }
 
@@ -94,12 +105,12 @@ func (u *usage) credit(op Op) {
 		return
 	}
 	bytes := a.t.opBytes(op)
-	for _, r := range a.sets.get(a.callSet[call]) {
+	for _, r := range a.innermost(call) {
 		for own := true; r != None; r, own = a.rangeParent[r], false {
 			u.of(r).add(op, bytes, own)
 		}
 	}
-	open := a.opens.get(a.callOpen[call])
+	open := a.openAround(call)
 	for i, r := range open {
 		u.of(r).add(op, bytes, true)
 		if rng := &a.t.Ranges[r]; rng.EndThread == None && rng.Thread == a.t.Calls[call].Thread {
@@ -166,7 +177,7 @@ func (v *intervals) add(start, end int64) {
 	}
 	covered := uint64(0)
 	if n > 0 {
-		covered = v.until(math.MaxInt64)
+		covered = v.before[n-1] + uint64(v.end) - uint64(v.start[n-1])
 	}
 	v.start, v.before, v.end = append(v.start, start), append(v.before, covered), end
 }

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -113,23 +114,17 @@ func TestSelectKthOnBadPivots(t *testing.T) {
 func TestSortByStart(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, width := range []int64{1, 5, 5000, 1 << 40, math.MaxInt64} {
-		refs := make([]opRef, 3000)
-		for i := range refs {
-			refs[i] = opRef{random.Int64N(width) - width/2, uint64(i)}
+		starts := make([]int64, 3000)
+		list := make([]uint32, len(starts))
+		for i := range starts {
+			starts[i], list[i] = random.Int64N(width)-width/2, uint32(i)
 		}
-		refs[0].start, refs[1].start = math.MinInt64, math.MaxInt64
-		want := slices.Clone(refs)
-		slices.SortStableFunc(want, func(x, y opRef) int {
-			switch {
-			case x.start < y.start:
-				return -1
-			case x.start > y.start:
-				return 1
-			}
-			return 0
-		})
-		sortByStart(refs)
-		if !slices.Equal(refs, want) {
+		starts[0], starts[1] = math.MinInt64, math.MaxInt64
+		start := func(i uint32) int64 { return starts[i] }
+		want := slices.Clone(list)
+		slices.SortStableFunc(want, func(x, y uint32) int { return cmp.Compare(start(x), start(y)) })
+		SortByStart(list, start)
+		if !slices.Equal(list, want) {
 			t.Errorf("width %d: not in stable order", width)
 		}
 	}

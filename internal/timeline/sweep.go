@@ -64,6 +64,7 @@ func (a *Attribution) pushPop() {
 	if len(ranges) == 0 {
 		return
 	}
+	a.callSet = make([]uint32, len(a.t.Calls))
 	calls := a.launchOrder(byThread)
 	for len(ranges) > 0 {
 		thread := a.t.Ranges[ranges[0]].Thread
@@ -167,6 +168,7 @@ func (a *Attribution) startEnd() {
 	if len(ranges) == 0 {
 		return
 	}
+	a.callOpen = make([]uint32, len(a.t.Calls))
 	all := a.t.Ranges
 	for _, r := range ranges {
 		a.rangeParent[r] = None

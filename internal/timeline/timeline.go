@@ -169,7 +169,6 @@ type Call struct {
 	Correlation uint32
 	Name        StringID
 	Thread      uint32
-	Return      int32
 }
 
 // RangeKind is the way a range was opened and closed.

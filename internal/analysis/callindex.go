@@ -1,0 +1,132 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// callIndex has the outer CUDA calls of each thread by start.
+type callIndex struct {
+	t       *timeline.Timeline
+	causes  []cause // by name
+	threads [][]uint32
+	hostGap int64 // longer stretches without a CUDA call are not between launches
+}
+
+func indexCalls(t *timeline.Timeline, hostGap int64) *callIndex {
+	x := &callIndex{t: t, hostGap: hostGap, causes: make([]cause, len(t.Names)), threads: make([][]uint32, len(t.Threads))}
+	known := make([]bool, len(t.Names))
+	count := make([]int, len(t.Threads))
+	for i := range t.Calls {
+		c := &t.Calls[i]
+		if int(c.Name) < len(known) && !known[c.Name] {
+			known[c.Name] = true
+			x.causes[c.Name] = callCause(t.Names[c.Name])
+		}
+		if int(c.Thread) < len(count) {
+			count[c.Thread]++
+		}
+	}
+	for th, n := range count {
+		x.threads[th] = make([]uint32, 0, n)
+	}
+	for i := range t.Calls {
+		if th := t.Calls[i].Thread; int(th) < len(x.threads) {
+			x.threads[th] = append(x.threads[th], uint32(i))
+		}
+	}
+	byStart := func(a, b uint32) int {
+		p, q := &t.Calls[a], &t.Calls[b]
+		return cmp.Or(cmp.Compare(p.Start, q.Start), cmp.Compare(q.End, p.End), cmp.Compare(a, b))
+	}
+	for th, list := range x.threads {
+		if !slices.IsSortedFunc(list, byStart) {
+			slices.SortFunc(list, byStart)
+		}
+		x.threads[th] = outer(t, list)
+	}
+	return x
+}
+
+// outer drops calls that lie within an earlier one, so that ends grow with
+// starts.
+func outer(t *timeline.Timeline, list []uint32) []uint32 {
+	kept := list[:0]
+	var end int64
+	for _, c := range list {
+		if len(kept) == 0 || t.Calls[c].End > end {
+			end = t.Calls[c].End
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+func (x *callIndex) cause(call uint32) cause {
+	if name := x.t.Calls[call].Name; int(name) < len(x.causes) {
+		return x.causes[name]
+	}
+	return causeCall
+}
+
+// walk tells what a thread was in between two moments, piece by piece, and the
+// call, timeline.None between calls. Of calls within calls, the outer one counts.
+// Begun has, by thread, how many calls began by the moment of an earlier walk, from
+// where this one goes on: moments come in order.
+func (x *callIndex) walk(begun []int, thread uint32, from, to int64, piece func(start, end int64, c cause, call uint32)) {
+	if to <= from {
+		return
+	}
+	if int(thread) >= len(x.threads) {
+		piece(from, to, causeNone, timeline.None)
+		return
+	}
+	list, calls := x.threads[thread], x.t.Calls
+	for begun[thread] < len(list) && calls[list[begun[thread]]].Start <= from {
+		begun[thread]++
+	}
+	first := begun[thread]
+	for first > 0 && calls[list[first-1]].End > from {
+		first--
+	}
+	at, ended, any := from, int64(0), false
+	if first > 0 {
+		ended, any = calls[list[first-1]].End, true
+	}
+	for j := first; j < len(list) && at < to; j++ {
+		c := &calls[list[j]]
+		if c.End <= at || c.End <= c.Start { // over, or damaged
+			if !any || c.End > ended {
+				ended, any = c.End, true
+			}
+			continue
+		}
+		if c.Start > at {
+			piece(at, min(c.Start, to), x.between(any, ended, c.Start), timeline.None)
+			at = min(c.Start, to)
+			if at >= to {
+				return
+			}
+		}
+		piece(at, min(c.End, to), x.cause(list[j]), list[j])
+		at = min(c.End, to)
+		ended, any = c.End, true
+	}
+	if at < to {
+		piece(at, to, causeNone, timeline.None)
+	}
+}
+
+// between is the cause for a thread that is in no call since the moment ended
+// and makes the next at the moment next.
+func (x *callIndex) between(any bool, ended, next int64) cause {
+	switch {
+	case !any:
+		return causeNone
+	case timeline.Since(ended, next) > x.hostGap:
+		return causeHost
+	}
+	return causePython
+}

@@ -1,0 +1,221 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// A lane on its way.
+type lane struct {
+	Lane
+	laneSource
+	order  [4]int64
+	count  int
+	busy   int64
+	cut    bool     // is not drawn
+	events []uint32 // of the source
+}
+
+// A laneSource has the events of several lanes by their number.
+type laneSource struct {
+	n    int
+	lane func(event uint32) *lane // that the event lies in; nil for none
+	span func(event uint32) moment
+	name func(event uint32) string
+}
+
+// listLanes gives the lanes that have events, in the order to show, with what
+// they hold in sum.
+func listLanes(sources []laneSource) []*lane {
+	var list []*lane
+	for _, s := range sources {
+		for i := range uint32(s.n) {
+			l := s.lane(i)
+			if l == nil {
+				continue
+			}
+			if l.count == 0 {
+				l.laneSource = s
+				list = append(list, l)
+			}
+			m := s.span(i)
+			l.count++
+			l.busy += m.end - m.start
+		}
+	}
+	slices.SortStableFunc(list, func(x, y *lane) int { return slices.Compare(x.order[:], y.order[:]) })
+	return list
+}
+
+// fillLanes gives the lanes that are drawn their events. There are many more of
+// them than of anything else, so that no list grows.
+func fillLanes(sources []laneSource) {
+	for _, s := range sources {
+		for i := range uint32(s.n) {
+			l := s.lane(i)
+			if l == nil || l.cut {
+				continue
+			}
+			if l.events == nil {
+				l.events = make([]uint32, 0, l.count)
+			}
+			l.events = append(l.events, i)
+		}
+	}
+}
+
+// forward is a stretch of time; one that ends before it starts is empty.
+func forward(start, end int64) moment { return moment{start, max(start, end)} }
+
+// laneSources are the NVTX ranges of each thread by depth, the GPU work of each
+// stream, and the CUDA calls of each thread.
+func (tl *timed) laneSources(k *kinds) []laneSource {
+	groups, pids := tl.groups()
+	group := func(process uint32) (string, int64) {
+		at := min(int(process), len(pids)-1)
+		return groups[at], pids[at]
+	}
+	return []laneSource{tl.rangeLanes(group), tl.workLanes(k, group), tl.callLanes(group)}
+}
+
+type processGroup func(process uint32) (name string, pid int64)
+
+func (tl *timed) rangeLanes(group processGroup) laneSource {
+	t := tl.t
+	type key struct {
+		thread, domain uint32
+		kind           timeline.RangeKind
+		depth          int
+	}
+	found := map[key]*lane{}
+	return laneSource{
+		n: len(t.Ranges),
+		lane: func(i uint32) *lane {
+			region := tl.at.RangeNode(int(i))
+			if region == 0 {
+				return nil
+			}
+			r := &t.Ranges[i]
+			at := key{r.Thread, r.Domain, r.Kind, tl.regions[region-1].Depth}
+			l := found[at]
+			if l == nil {
+				name, pid := group(t.ThreadProcess(r.Thread))
+				l = &lane{
+					Lane:  Lane{Kind: "nvtx", Label: tl.rangeLabel(r), Group: name, Depth: at.depth},
+					order: [4]int64{0, pid, int64(r.Thread)<<20 | int64(r.Domain)<<1 | int64(r.Kind), int64(at.depth)},
+				}
+				found[at] = l
+			}
+			return l
+		},
+		span: func(i uint32) moment { return forward(t.Ranges[i].Start, t.Ranges[i].End) },
+		name: func(i uint32) string { return tl.regions[tl.at.RangeNode(int(i))-1].Name },
+	}
+}
+
+func (tl *timed) rangeLabel(r *timeline.Range) string {
+	label := "NVTX"
+	if domain := tl.t.DomainName(r.Domain); domain != "" {
+		label += " " + domain
+	}
+	if r.Kind == timeline.StartEnd {
+		label += " start/end"
+	}
+	if tid := tl.tid(r.Thread); tid != 0 {
+		label += fmt.Sprintf(" thread %d", tid)
+	}
+	return label
+}
+
+// workLanes has two lanes for each queue: kernels and whole graphs, copies and sets.
+func (tl *timed) workLanes(k *kinds, group processGroup) laneSource {
+	t := tl.t
+	short := make([]string, len(t.Functions))
+	for i, f := range t.Functions {
+		short[i] = k.of(fullName(t, f)).short
+	}
+	kernels, copies := make([]*lane, len(t.Queues)), make([]*lane, len(t.Queues))
+	return laneSource{
+		n: t.Ops(),
+		lane: func(i uint32) *lane {
+			op := t.Op(int(i))
+			lanes, kind := kernels, "kernel"
+			if op.Kind == timeline.OpCopy || op.Kind == timeline.OpSet {
+				lanes, kind = copies, "copy"
+			}
+			if lanes[op.Queue] == nil {
+				lanes[op.Queue] = tl.workLane(&t.Queues[op.Queue], kind, group)
+			}
+			return lanes[op.Queue]
+		},
+		span: func(i uint32) moment { op := t.Op(int(i)); return forward(op.Start, op.End) },
+		name: func(i uint32) string {
+			switch op := t.Op(int(i)); op.Kind {
+			case timeline.OpKernel:
+				return short[t.Kernels[op.Index].Function]
+			case timeline.OpGraph:
+				return "CUDA graph"
+			case timeline.OpCopy:
+				return "copy " + timeline.CopyKind(t.Copies[op.Index].Kind)
+			default:
+				return "set"
+			}
+		},
+	}
+}
+
+func (tl *timed) workLane(q *timeline.Queue, kind string, group processGroup) *lane {
+	_, pid := group(q.Process)
+	l := &lane{
+		Lane:  Lane{Kind: kind, Label: fmt.Sprintf("GPU %d stream %d", q.Device, q.Stream), Group: fmt.Sprintf("GPU %d", q.Device)},
+		order: [4]int64{1, int64(q.Device), pid<<20 | int64(q.Stream), 0},
+	}
+	if kind == "copy" {
+		l.Label += " copies"
+		l.order[3] = 1
+	}
+	return l
+}
+
+func (tl *timed) callLanes(group processGroup) laneSource {
+	t := tl.t
+	lanes := make([]*lane, len(t.Threads)+1) // the last is for a thread that is not known
+	return laneSource{
+		n: len(t.Calls),
+		lane: func(i uint32) *lane {
+			thread := t.Calls[i].Thread
+			at := min(int(thread), len(lanes)-1)
+			if lanes[at] == nil {
+				name, pid := group(t.ThreadProcess(thread))
+				lanes[at] = &lane{
+					Lane:  Lane{Kind: "api", Label: fmt.Sprintf("CUDA calls thread %d", tl.tid(thread)), Group: name},
+					order: [4]int64{0, pid, int64(thread)<<20 | 1<<19, 0},
+				}
+			}
+			return lanes[at]
+		},
+		span: func(i uint32) moment { return forward(t.Calls[i].Start, t.Calls[i].End) },
+		name: func(i uint32) string { return t.Name(t.Calls[i].Name) },
+	}
+}
+
+// groups names the processes; the last name is for one that is not known.
+func (tl *timed) groups() (names []string, pids []int64) {
+	for _, p := range tl.t.Processes {
+		name := tl.t.Name(p.Name)
+		if name == "" {
+			name = "process"
+		}
+		names, pids = append(names, fmt.Sprintf("%s (%d)", name, p.PID)), append(pids, int64(p.PID))
+	}
+	return append(names, "process ?"), append(pids, 1<<40)
+}
+
+func (tl *timed) tid(thread uint32) int {
+	if int(thread) < len(tl.t.Threads) {
+		return tl.t.Threads[thread].TID
+	}
+	return 0
+}

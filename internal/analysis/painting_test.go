@@ -1,0 +1,105 @@
+package analysis
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// A painting of many blocks, some of them cut short by pieces that lie far apart,
+// splits as its pieces added one by one do, and knows its calls.
+func TestPaintingSplits(t *testing.T) {
+	const labels, call = 5, 3
+	for seed := range uint64(50) {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		type piece struct {
+			moment
+			label uint8
+			name  timeline.StringID
+		}
+		p := &painting{labels: labels, call: call}
+		var pieces []piece
+		at := rng.Int64N(1000) - 500
+		for range 1 + rng.IntN(1000) {
+			length := rng.Int64N(50)
+			if rng.IntN(100) == 0 {
+				length = rng.Int64N(1 << 34)
+			}
+			label := uint8(rng.IntN(labels))
+			if label == call {
+				length++ // a call is never empty
+				name := timeline.StringID(rng.IntN(3))
+				p.addCall(at, name)
+				pieces = append(pieces, piece{moment{at, at + length}, label, name})
+			} else {
+				p.add(at, label)
+				pieces = append(pieces, piece{moment{at, at + length}, label, 0})
+			}
+			at += length
+		}
+		p.end = at
+		p.sum()
+		first := pieces[0].start
+		for range 50 {
+			m := moment{first + rng.Int64N(at-first+1), 0}
+			m.end = m.start + rng.Int64N(at-m.start+1)
+			want, got := make([]int64, labels), make([]int64, labels)
+			calls, found := map[callKind]int64{}, map[callKind]int64{}
+			for _, q := range pieces {
+				if part := min(q.end, m.end) - max(q.start, m.start); part > 0 {
+					want[q.label] += part
+					if q.label == call {
+						calls[callKind{q.name, q.end-q.start >= longAttribute}] += part
+					}
+				}
+			}
+			p.split(m.start, m.end, got)
+			p.callsWithin(m, found)
+			for l := range want {
+				if got[l] != want[l] {
+					t.Fatalf("seed %d: %+v has %v, want %v", seed, m, got, want)
+				}
+			}
+			if len(found) != len(calls) {
+				t.Fatalf("seed %d: %+v has the calls %v, want %v", seed, m, found, calls)
+			}
+			for kind, ns := range calls {
+				if found[kind] != ns {
+					t.Fatalf("seed %d: %+v has the calls %v, want %v", seed, m, found, calls)
+				}
+			}
+		}
+	}
+}
+
+// The bound on boxes holds for every width: bins that it skips would have been few
+// enough.
+func TestMostBoxes(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 13))
+		spans := make([]moment, rng.IntN(300))
+		l := &lane{}
+		at := int64(0)
+		for i := range spans {
+			at += rng.Int64N(1 << rng.IntN(12))
+			spans[i] = moment{at, at + rng.Int64N(1<<rng.IntN(12))}
+			l.events = append(l.events, uint32(i))
+		}
+		l.span = func(i uint32) moment { return spans[i] }
+		o := &Overview{EndNS: at + 1}
+		cut := rng.IntN(len(spans) + 1)
+		parts := [][]uint32{l.events[:cut], l.events[cut:]}
+		most := l.mostBoxes(parts)
+		for width := o.EndNS; width > 0; width /= 2 {
+			n := 0
+			for _, events := range parts {
+				boxes, _ := l.bins(o, events, width, len(spans))
+				n += len(boxes)
+			}
+			if float64(n) > most(width) {
+				t.Fatalf("seed %d: bins of %d make %d boxes, and %g at most were expected", seed, width, n, most(width))
+			}
+		}
+	}
+}
