@@ -34,8 +34,8 @@ func Options(rows []Option) Printable {
 	return &Table[Option]{
 		Schema: "config_options", Version: 1, Everything: "--json", Rows: Slice(rows),
 		Columns: []Column[Option]{
-			{Name: "group", Get: func(r *Option) any { return r.Group }},
-			{Name: "option", Get: func(r *Option) any { return r.Option }},
+			{Name: "group", Kind: ID, Get: func(r *Option) any { return r.Group }},
+			{Name: "option", Kind: ID, Get: func(r *Option) any { return r.Option }},
 			{Name: "comment", Title: "what it is for", Kind: Words, Get: func(r *Option) any { return r.Comment }},
 			{Name: "file", Detail: true, Get: func(r *Option) any { return r.File }},
 		},

@@ -56,6 +56,13 @@ func TestTextNeverExceedsTheTerminal(t *testing.T) {
 			t.Errorf("at %d columns: %s", width, notes)
 		}
 	}
+	b.Reset()
+	if err := Options([]Option{{Group: "pipeline/nsys", Option: "deepseek_ocr2_small", Comment: strings.Repeat("word ", 20)}}).WriteText(&b, 40); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "pipeline/nsys  deepseek_ocr2_small") {
+		t.Errorf("an option cannot be copied: %s", b.String())
+	}
 	wide := Regions(regions)
 	b.Reset()
 	if err := wide.WriteText(&b, 0); err != nil {
