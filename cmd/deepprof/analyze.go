@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -31,8 +32,8 @@ roofline.svg, roofline.csv and ncu/regions. No GPU is needed and, but for
 
 PATH is a run folder or a packed run, a run of the store ./runs by its id or as
 "latest", or any of: one SQLite export or .nsys-rep, .ncu-rep files or CSV of
-ncu, metrics.json, operators.json, flops.json and targets.json. A result.json is
-drawn again as it is.
+ncu, metrics.json, operators.json, flops.json and targets.json. A result.json, or
+a folder that analyze wrote, is drawn again as it is.
 
 A run that names regions (pipeline.ncu.ncu_cli.nvtx_include) is about their
 launches alone: kernels, opportunities and findings leave out loading and
@@ -41,12 +42,12 @@ warm-up. --region names others, also for files, and --whole counts everything.
 The reports go into the run. For files, and for a packed run, they go into the
 folder NAME.deepprof, where NAME is that of the first; --output names another.
 What an earlier analysis wrote there is replaced; a folder with other files in it
-is refused.`,
+is refused, and so is, without --output, one with the analysis of other files.`,
 		example: `  deepprof analyze latest
   deepprof analyze report.sqlite report.ncu-rep
   deepprof analyze report.sqlite --region prefill --region decode
   deepprof analyze report.sqlite --output out && xdg-open out/report.html
-  deepprof analyze runs/latest/result.json --output redrawn`,
+  deepprof analyze out --output redrawn`,
 		args: atLeast("PATH"),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			output := f.StringP("output", "o", "", "write into `DIR`")
@@ -65,27 +66,39 @@ is refused.`,
 				if err := in.scope(*regions, *whole); err != nil {
 					return err
 				}
-				result, err := in.result(ctx)
-				if err != nil {
-					return err
-				}
-				if *asJSON && *output == "" {
-					e := json.NewEncoder(s.out)
-					return e.Encode(result)
-				}
 				dir := in.folder
 				if *output != "" {
 					dir = *output
 				}
-				if err := mayWrite(dir, in.folder); err != nil {
+				prints := *asJSON && *output == ""
+				if !prints {
+					if err := mayWrite(dir, in.folder); err != nil {
+						return err
+					}
+					if err := in.mayReplace(dir); *output == "" && err != nil {
+						return err
+					}
+				}
+				result, err := in.result(ctx)
+				if err != nil {
 					return err
 				}
-				_, before := os.Stat(filepath.Join(dir, pipeline.ResultFile))
-				write := func() ([]string, error) { return pipeline.WriteResult(dir, result) }
-				if dir == in.folder && in.in.Run != "" {
-					write = func() ([]string, error) { return pipeline.Rewrite(ctx, dir, result) }
+				var told []string
+				for _, w := range result.Warnings {
+					if w.ID == analysis.ChangedFile {
+						fmt.Fprintln(s.err, report.Wrap(fmt.Sprintf("warning: %s; next: %s", w.Text, w.Next), terminalWidth(s.err), "  "))
+						told = append(told, w.Text)
+					}
 				}
-				if _, err := write(); err != nil {
+				if prints {
+					return json.NewEncoder(s.out).Encode(result)
+				}
+				_, before := os.Stat(filepath.Join(dir, pipeline.ResultFile))
+				write := pipeline.WriteResult
+				if dir == in.folder { // perhaps a run
+					write = func(dir string, r *analysis.Result) ([]string, error) { return pipeline.Rewrite(ctx, dir, r) }
+				}
+				if _, err := write(dir, result); err != nil {
 					if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.EROFS) {
 						err = usagef("%w; name another folder with --output DIR", err)
 					}
@@ -95,7 +108,7 @@ is refused.`,
 				if before == nil {
 					last += " (replaced an earlier analysis)"
 				}
-				if err := summarise(s, result, filepath.Join(dir, "report.html"), 1, nil); err != nil {
+				if err := summarise(s, result, filepath.Join(dir, "report.html"), 1+len(told), told); err != nil {
 					return err
 				}
 				_, err = fmt.Fprintln(s.out, last)
@@ -108,8 +121,9 @@ is refused.`,
 // An analysisInput is what the arguments of analyze name.
 type analysisInput struct {
 	in     analysis.Input
-	drawn  string // a result.json that is taken as it is
-	folder string // where the reports belong
+	drawn  string   // a result.json that is taken as it is
+	folder string   // where the reports belong
+	names  []string // of the files, as the result has them
 	done   func()
 }
 
@@ -156,6 +170,33 @@ func categories(sources []config.Source) (*analysis.Categories, error) {
 	return c, nil
 }
 
+// mayReplace refuses to replace the analysis of other files in a folder that
+// nobody named: report.sqlite and report.ncu-rep both belong into
+// report.deepprof. Whoever adds a file, or has made one anew, means that folder.
+func (a *analysisInput) mayReplace(dir string) error {
+	if a.drawn != "" || dir == a.in.Run {
+		return nil
+	}
+	before, err := pipeline.ReadResult(filepath.Join(dir, pipeline.ResultFile))
+	if err != nil {
+		return nil // there is none that anybody could read
+	}
+	var files []string
+	for _, f := range before.Source.Files {
+		if !slices.Contains(a.names, f.Path) {
+			files = append(files, f.Path)
+		}
+	}
+	of := strings.Join(files, ", ")
+	switch packed := a.in.Run != ""; {
+	case before.Source.Run != "" && !packed:
+		of = "a packed run"
+	case before.Source.Run != "" || !packed && len(files) == 0:
+		return nil
+	}
+	return usagef("analyze: %s holds the analysis of %s; name another folder with --output DIR, or that one to replace it", dir, of)
+}
+
 // openInput sorts the paths by what they hold. A run stands alone.
 func openInput(ctx context.Context, paths []string) (*analysisInput, error) {
 	a := &analysisInput{done: func() {}}
@@ -165,6 +206,7 @@ func openInput(ctx context.Context, paths []string) (*analysisInput, error) {
 		if err != nil {
 			return nil, err
 		}
+		a.names = append(a.names, filepath.Base(path))
 		switch name := filepath.Base(path); {
 		case kind == inputDirectory || kind == inputPack:
 			if len(paths) > 1 {
@@ -203,6 +245,10 @@ func openRun(ctx context.Context, path string, kind inputKind) (*analysisInput, 
 		a.folder = strings.TrimSuffix(filepath.Base(path), runs.PackExt) + ".deepprof"
 	}
 	in, err := analysis.FromRun(dir)
+	if drawn := filepath.Join(dir, pipeline.ResultFile); err == nil && in.Empty() && isFile(drawn) {
+		a.drawn = drawn // what analyze wrote
+		return a, nil
+	}
 	if err == nil && in.Empty() {
 		err = usagef("analyze: %s holds neither a timeline nor counters (looked for nsys/*.sqlite, nsys/*.nsys-rep, ncu/*.ncu-rep)", path)
 	}
@@ -213,6 +259,11 @@ func openRun(ctx context.Context, path string, kind inputKind) (*analysisInput, 
 	in.Version = readVersion().String()
 	a.in = in
 	return a, nil
+}
+
+func isFile(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
 }
 
 // mayWrite refuses to fill a folder of somebody else's with reports: one that

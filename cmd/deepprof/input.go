@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -61,10 +62,26 @@ func sniff(path string) (inputKind, error) {
 			return m.kind, nil
 		}
 	}
-	if !bytes.ContainsRune(head, 0) && bytes.ContainsRune(head, ',') {
+	if !bytes.ContainsRune(head, 0) && bytes.ContainsRune(head, ',') && !isJSON(head) {
 		return inputCSV, nil
 	}
 	return inputUnknown, nil
+}
+
+// isJSON tells the beginning of a JSON document. What a program printed before
+// the rows of ncu may begin like one, but goes on as something else.
+func isJSON(head []byte) bool {
+	if text := bytes.TrimSpace(head); len(text) == 0 || text[0] != '{' && text[0] != '[' {
+		return false
+	}
+	d := json.NewDecoder(bytes.NewReader(head))
+	var first json.RawMessage
+	err := d.Decode(&first)
+	if err == nil {
+		_, err = d.Token()
+		return errors.Is(err, io.EOF)
+	}
+	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // named gives the path that a person means: a file or folder, or a run of the

@@ -204,7 +204,9 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 	}
 	fmt.Fprint(s.out, last)
 	if summary.Status == runs.StatusInterrupted {
-		fmt.Fprintf(s.out, "next: deepprof runs resume %s\n", reference(summary.Dir))
+		if !summary.Recorded {
+			fmt.Fprintf(s.out, "next: deepprof runs resume %s\n", reference(summary.Dir))
+		}
 		if summary.Captured {
 			fmt.Fprintf(s.out, "next: deepprof analyze %s reports on what was captured\n", reference(summary.Dir))
 		}

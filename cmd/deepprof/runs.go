@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,21 @@ func storeFlag(f *pflag.FlagSet) *string {
 	return f.String("store", runs.DefaultRoot, "the `DIR` that holds the runs")
 }
 
+// hasStore refuses a store that was named and is not there; the default one may
+// be still to come.
+func hasStore(f *pflag.FlagSet, dir string) error {
+	if !f.Changed("store") {
+		return nil
+	}
+	switch st, err := os.Stat(dir); {
+	case err != nil:
+		return usagef("--store: %w", err)
+	case !st.IsDir():
+		return usagef("--store: %s is no folder", dir)
+	}
+	return nil
+}
+
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -54,6 +70,12 @@ func runsListCommand() command {
 			top := f.Int("top", 0, "the newest `N`; 0 lists all")
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(context.Context, []string) error {
+				if *top < 0 {
+					return usagef("--top %d: a number of runs is not negative", *top)
+				}
+				if err := hasStore(f, *store); err != nil {
+					return err
+				}
 				filter := runs.Filter{Limit: *top}
 				for _, st := range *status {
 					if !slices.Contains(runs.Statuses, runs.Status(st)) {
@@ -105,30 +127,34 @@ func runsShowCommand() command {
 		args: exactly("RUN"),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			store := storeFlag(f)
-			verify := f.Bool("verify", false, "compare every file with its recorded hash")
+			verify := f.Bool("verify", false, "compare every file with its recorded hash; exit code 1 where one differs")
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(ctx context.Context, args []string) error {
-				return withRun(ctx, *store, args[0], func(r *runs.Run) (err error) {
+				return withRun(ctx, *store, args[0], func(r *runs.Run) error {
 					d := runs.Show(r)
+					damaged := 0
 					if *verify {
-						damaged, err := runs.Verify(ctx, r)
+						bad, err := runs.Verify(ctx, r)
 						if err != nil {
 							return err
 						}
-						d.Warnings = append(d.Warnings, texts(damaged)...)
-						defer func() {
-							if err == nil && len(damaged) > 0 {
-								err = answerNo()
-							}
-						}()
-						if len(damaged) == 0 {
+						damaged = len(bad)
+						d.Warnings = append(d.Warnings, texts(bad)...)
+						if damaged == 0 {
 							fmt.Fprintln(s.err, verified(d.Files))
 						}
 					}
+					write := func() error { return report.WriteRun(s.out, &d) }
 					if *asJSON {
-						return printJSON(s.out, d)
+						write = func() error { return printJSON(s.out, d) }
 					}
-					return report.WriteRun(s.out, &d)
+					if err := write(); err != nil {
+						return err
+					}
+					if damaged > 0 {
+						return answerNo()
+					}
+					return nil
 				})
 			}
 		},
@@ -149,6 +175,9 @@ func runsResumeCommand() command {
 				}
 				if st, err := os.Stat(dir); err == nil && !st.IsDir() {
 					return usagef("runs resume %s: a packed run is a copy and cannot go on; resume the run that it was made of", args[0])
+				}
+				if m, err := runs.ReadManifest(dir); err == nil && m.Recorded != nil {
+					return usagef("runs resume %s: a recording that was played cannot go on; 'deepprof run' captures anew, 'deepprof analyze %s' reports on this one", args[0], args[0])
 				}
 				if _, err := os.Stat(filepath.Join(dir, runs.ConfigName)); err != nil {
 					return usagef("runs resume %s: a run goes on by the configuration that it was started with, and %w; start a new one", args[0], err)
@@ -186,14 +215,20 @@ func runsCleanCommand() command {
 		args: noArgs,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			store := storeFlag(f)
-			keep := f.Int("keep", -1, "keep the newest `N`")
+			keep := f.Int("keep", 0, "keep the newest `N`")
 			older := f.String("older-than", "", "only runs created longer ago than this, such as 12h or 30d")
 			larger := f.String("larger-than", "", "only runs that take more than this, such as 500MB or 2GB")
 			dry := f.Bool("dry-run", false, "only say what would be removed")
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(context.Context, []string) error {
+				if err := hasStore(f, *store); err != nil {
+					return err
+				}
 				plan := runs.CleanPlan{Root: *store}
-				if *keep >= 0 {
+				if f.Changed("keep") {
+					if *keep < 0 {
+						return usagef("runs clean --keep %d: a number of runs is not negative", *keep)
+					}
 					plan.Keep = keep
 				}
 				var err error
@@ -242,6 +277,9 @@ func runsPackCommand() command {
 					if errors.Is(err, runs.ErrExists) || errors.Is(err, os.ErrExist) {
 						return usagef("runs pack: %w; --force overwrites it", err)
 					}
+					if unwritable := (*runs.UnwritableError)(nil); errors.As(err, &unwritable) {
+						return usagef("%w; choose another place with -o FILE", err)
+					}
 					if err != nil {
 						return err
 					}
@@ -269,6 +307,9 @@ func runsStatsCommand() command {
 			store := storeFlag(f)
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(context.Context, []string) error {
+				if err := hasStore(f, *store); err != nil {
+					return err
+				}
 				stats, err := runs.StoreStats(*store, runs.Filter{})
 				if err != nil {
 					return err
@@ -288,8 +329,9 @@ func parseAge(text string) (time.Duration, error) {
 		return 0, nil
 	}
 	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseFloat(days, 64); err == nil && n > 0 {
-			return time.Duration(n * 24 * float64(time.Hour)), nil
+		const day = 24 * float64(time.Hour)
+		if n, err := strconv.ParseFloat(days, 64); err == nil && n*day >= 1 && n*day < math.MaxInt64 {
+			return time.Duration(n * day), nil
 		}
 	}
 	d, err := time.ParseDuration(text)
@@ -299,7 +341,8 @@ func parseAge(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseSize reads a number of bytes with an SI unit.
+// parseSize reads a number of bytes with an SI unit. Without one it is refused:
+// who forgets it means anything but bytes.
 func parseSize(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -307,14 +350,14 @@ func parseSize(text string) (int64, error) {
 	for _, u := range []struct {
 		suffix string
 		bytes  float64
-	}{{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}} {
+	}{{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}} {
 		if number, ok := strings.CutSuffix(text, u.suffix); ok {
 			n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-			if err != nil || n <= 0 || n*u.bytes > 1<<62 {
-				break
+			if err == nil && n*u.bytes >= 1 && n*u.bytes < 1<<62 {
+				return int64(n * u.bytes), nil
 			}
-			return int64(n * u.bytes), nil
+			break
 		}
 	}
-	return 0, fmt.Errorf("%q is no size such as 500MB or 2GB", text)
+	return 0, fmt.Errorf("%q is no size with a unit, such as 500MB or 2GB", text)
 }

@@ -34,9 +34,13 @@ const (
 // that went well have one row: they were told as they ended.
 func (p *stagePrinter) all(stages []pipeline.StageResult) (shown []string) {
 	well, seconds, other := 0, 0.0, ""
+	played, then := 0, 0.0 // out of a recording, and the time that they took when it was made
 	for _, st := range stages {
 		switch {
 		case st.Name == "provenance" && st.State == runs.StateDone:
+		case p.brief && st.State == runs.StateDone && len(st.Outcome.Warnings) == 0 && st.Recorded:
+			played++
+			then += max(0, st.Seconds)
 		case p.brief && st.State == runs.StateDone && len(st.Outcome.Warnings) == 0:
 			well++
 			seconds += max(0, st.Seconds)
@@ -46,8 +50,15 @@ func (p *stagePrinter) all(stages []pipeline.StageResult) (shown []string) {
 			other = "other "
 		}
 	}
+	var told []string
+	if played > 0 {
+		told = append(told, fmt.Sprintf("%s played (%s when recorded)", plural(played, other+"stage"), lasted(then)))
+	}
 	if well > 0 {
-		fmt.Fprintf(p.w, "%s done in %s\n", plural(well, other+"stage"), lasted(seconds))
+		told = append(told, fmt.Sprintf("%s done in %s", plural(well, other+"stage"), lasted(seconds)))
+	}
+	if len(told) > 0 {
+		fmt.Fprintln(p.w, strings.Join(told, ", "))
 	}
 	return shown
 }
@@ -72,6 +83,9 @@ func (p *stagePrinter) print(st pipeline.StageResult) (shown []string) {
 	status := string(st.State)
 	if st.Seconds >= 0 {
 		status += fmt.Sprintf(", %.1f s", st.Seconds)
+		if st.Recorded {
+			status += " when recorded"
+		}
 	}
 	if slices.ContainsFunc(o.Warnings, func(w capture.Warning) bool { return w.Text == o.Evidence }) {
 		o.Evidence = "" // stands below

@@ -49,6 +49,12 @@ func TestStageLines(t *testing.T) {
 		t.Errorf("what went well is\n%s", b.String())
 	}
 	b.Reset()
+	played := good
+	played.Recorded, played.Seconds = true, 60
+	if p.all([]pipeline.StageResult{played, played, good}); b.String() != "2 stages played (120 s when recorded), 1 stage done in 2.0 s\n" {
+		t.Errorf("a recording: %s", b.String())
+	}
+	b.Reset()
 	next := st
 	next.Outcome.Warnings = []capture.Warning{{Text: "short", Next: strings.Repeat("do this and that ", 12)}, {Text: "brief", Next: "mend it"}}
 	p.tight = false

@@ -125,14 +125,15 @@ type analyzer struct {
 	regionIDs    []uint32
 	stageRegions [][]uint32
 
-	counted      []*launch         // launches with counters
-	launches     map[int][]*launch // of each kernel
-	launchOf     map[int]*launch   // the one that speaks for a kernel
-	chosen       map[string]bool   // kernels of the plan, by ID
-	ranges       []*launch         // results of range replay
-	clean        *workload.Metrics // of the clean run
-	profiled     *workload.Metrics // of the run under nsys
-	noCounters   *runs.Outcome     // why ncu failed, nil where it did not
+	counted      []*launch            // launches with counters
+	launches     map[int][]*launch    // of each kernel
+	launchOf     map[int]*launch      // the one that speaks for a kernel
+	chosen       map[string]bool      // kernels of the plan, by ID
+	ranges       []*launch            // results of range replay
+	clean        *workload.Metrics    // of the clean run
+	profiled     *workload.Metrics    // of the run under nsys
+	recorded     map[string]runs.File // of the manifest, by path
+	noCounters   *runs.Outcome        // why ncu failed, nil where it did not
 	regionReport *pick.RegionReport
 	cpuOnly      bool // the torch profiler saw no device
 }

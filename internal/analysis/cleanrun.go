@@ -274,6 +274,20 @@ func (a *analyzer) addFile(path, kind string) {
 		file.SHA256 = hashOf(path)
 	}
 	a.res.Source.Files = append(a.res.Source.Files, file)
+	a.checkRecorded(file)
+}
+
+// checkRecorded warns of a file that is not the one that the run captured, as far
+// as its size, and its hash where that is known, tell.
+func (a *analyzer) checkRecorded(f File) {
+	was, ok := a.recorded[f.Path]
+	switch {
+	case !ok || was.Omitted != "":
+	case f.Bytes != was.Size:
+		a.warn(ChangedFile, "deepprof runs show RUN --verify names all that changed", "%s changed since it was captured (%d bytes, recorded with %d): the numbers are of what is there now", f.Path, f.Bytes, was.Size)
+	case f.SHA256 != "" && f.SHA256 != was.SHA256:
+		a.warn(ChangedFile, "deepprof runs show RUN --verify names all that changed", "%s changed since it was captured (its hash is another): the numbers are of what is there now", f.Path)
+	}
 }
 
 // hashOf is the SHA-256 of a file, "" where it cannot be read.

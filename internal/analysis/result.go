@@ -51,6 +51,10 @@ type Note struct {
 	Next string `json:"next,omitempty"`
 }
 
+// ChangedFile is the ID of the warning that a file of a run is not the one that
+// was captured.
+const ChangedFile = "changed-file"
+
 // A Source is where the numbers come from.
 type Source struct {
 	Run      string `json:"run,omitempty"`      // name of the run directory

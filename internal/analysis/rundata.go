@@ -60,8 +60,12 @@ func (a *analyzer) readManifest() {
 	for _, w := range m.Warnings {
 		a.warn("run", "", "%s", w)
 	}
+	a.recorded = map[string]runs.File{}
 	for i := range m.Stages {
 		s := &m.Stages[i]
+		for _, f := range s.Files() {
+			a.recorded[f.Path] = f
+		}
 		if s.Name == "baseline" && s.State == runs.StateDone {
 			a.alone = meanSeconds(s.Attempts)
 		}

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"al.essio.dev/pkg/shellescape"
 
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -31,7 +34,7 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 	r.Removed = removed
 	r.Command = c.line(env)
 	a.Command = r.Command
-	if err := os.WriteFile(filepath.Join(c.Logs, "cmd.txt"), []byte(r.Command+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(c.Logs, "cmd.txt"), []byte(c.remarks(env)+r.Command+"\n"), 0o644); err != nil {
 		a.Outcome = *refuse(OutputUnwritable, err.Error(), "", "")
 		a.Outcome.What = string(c.Tool) + " was not started"
 		_ = os.RemoveAll(temp)
@@ -117,19 +120,51 @@ func (c *Capture) environment(temp string) (env, removed []string) {
 // process has as well are not repeated, so neither are its secrets.
 func (c *Capture) line(env []string) string {
 	show := c.Command
-	show.Env = nil
-	prefix := ""
+	show.Dir, show.Env = "", nil
+	private := ""
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
 		switch {
 		case name == "TMPDIR" && c.Tool == Nsys:
-			prefix = `export TMPDIR="$(mktemp -d)"; `
+			private = `TMPDIR="$(mktemp -d)" `
 		case name == tool.RunMarker || c.Secret(name, value):
 		default:
 			show.Env = append(show.Env, kv)
 		}
 	}
-	return prefix + show.Line(os.Environ())
+	line := private + show.Line(os.Environ())
+	if c.Command.Dir != "" {
+		line = "cd " + shellescape.Quote(c.Command.Dir) + " && " + line
+	}
+	return line
+}
+
+// remarks are the comments above the line in cmd.txt: what whoever pastes it must
+// know. They hold nothing that a shell without comments would act on.
+func (c *Capture) remarks(env []string) string {
+	option := "--output"
+	if c.Tool == Ncu {
+		option = "--export"
+	}
+	return "# As it stands, this replaces files of the run, which then no longer fit its reports. To repeat the capture put another path after " + option +
+		" first, and for the same path wherever it stands below\n" + Unrecorded(env, c.Secret)
+}
+
+// Unrecorded is a comment for cmd.txt that names the variables which its line
+// ought to set and does not because they look secret; "" where there are none.
+func Unrecorded(env []string, secret func(name, value string) bool) string {
+	base := os.Environ()
+	var names []string
+	for _, kv := range env {
+		if name, value, _ := strings.Cut(kv, "="); secret(name, value) && !slices.Contains(base, kv) {
+			names = append(names, strings.NewReplacer("\n", " ", "\r", " ").Replace(name))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	return "# Not recorded, because it looks secret. Export before you paste: " + strings.Join(names, " ") + "\n"
 }
 
 func (c *Capture) supervise(ctx context.Context, a *Attempt, env []string, watch *spaceWatch, rec *Recorder) (tool.Ended, error) {

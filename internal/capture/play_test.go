@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"al.essio.dev/pkg/shellescape"
+
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -297,6 +299,9 @@ func TestEnvironmentAndCommandLine(t *testing.T) {
 			t.Errorf("no %s in %s", want, line)
 		}
 	}
+	if remarks := c.remarks(env); !strings.Contains(remarks, "Export before you paste: WANDB_API_KEY\n") || strings.ContainsAny(remarks, "'\"`$;&|()<>*?") {
+		t.Errorf("remarks %s", remarks)
+	}
 	for _, never := range []string{"hf_abc", "WANDB_API_KEY", "/tmp/private"} {
 		if strings.Contains(line, never) {
 			t.Errorf("%s in %s", never, line)
@@ -324,10 +329,10 @@ func TestCommandFileCanBePasted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.TrimSpace(string(data)) != r.Command {
+	if remark, line, _ := strings.Cut(string(data), "\n"); !strings.HasPrefix(remark, "# As it stands, this replaces files of the run") || strings.TrimSpace(line) != r.Command {
 		t.Errorf("cmd.txt %q, result %q", data, r.Command)
 	}
-	_, stderr, exit, err := tool.Output(t.Context(), tool.Command{Path: "/bin/sh", Args: []string{"-c", string(data)}})
+	_, stderr, exit, err := tool.Output(t.Context(), tool.Command{Path: "/bin/sh", Args: []string{"-c", string(data) + "test \"$TMPDIR\" = " + shellescape.Quote(os.Getenv("TMPDIR"))}})
 	if err != nil || !exit.OK() {
 		t.Fatalf("%v %v %s", err, exit, stderr)
 	}

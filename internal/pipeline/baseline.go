@@ -25,7 +25,7 @@ func (r *run) baseline(ctx context.Context) (capture.Outcome, error) {
 		return r.baselineSession(ctx)
 	}
 	command := r.workload()
-	if err := r.store.WriteFile("workload/cmd.txt", []byte(r.line(command)+"\n")); err != nil {
+	if err := r.store.WriteFile("workload/cmd.txt", r.commandFile(command)); err != nil {
 		return capture.Outcome{}, err
 	}
 	program, missing := capture.FindTarget(r.Plan.Pipeline.Workload.Command, command.Dir, command.Env)

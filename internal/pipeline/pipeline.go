@@ -52,6 +52,8 @@ type StageResult struct {
 	Outcome capture.Outcome // zero for a stage that was skipped
 	Seconds float64         // below 0 where a recording does not tell
 	Reason  string
+	// Recorded tells that it was taken from a recording: Seconds passed then.
+	Recorded bool
 }
 
 // A Summary is what came of the run.
@@ -60,8 +62,9 @@ type Summary struct {
 	Status runs.Status
 	Stages []StageResult
 	Result *analysis.Result // nil where nothing could be analysed
-	// Captured tells that there is something to analyse.
-	Captured bool
+	// Captured tells that there is something to analyse, Recorded that it was
+	// taken from a recording, which cannot be resumed.
+	Captured, Recorded bool
 }
 
 // A BlockedError says why the run was not started.

@@ -19,7 +19,7 @@ import (
 // what the recording holds, with its commands, outcomes and times, and what
 // follows them is computed now. Every page says that it was recorded.
 func Replay(ctx context.Context, from *runs.Run, o Options) (*Summary, error) {
-	r := &run{Options: o, summary: &Summary{}, recorded: true}
+	r := &run{Options: o, summary: &Summary{Recorded: true}, recorded: true}
 	r.list = []stageOf{{"report", true, r.report}}
 	recorded := from.Manifest()
 	parent, auto := plan.SplitRunDir(r.Dir)
@@ -76,7 +76,7 @@ func recordedAt(m runs.Manifest) time.Time {
 
 // play takes one stage over from a recording.
 func (r *run) play(ctx context.Context, from *runs.Run, s runs.Stage) error {
-	result := StageResult{Name: s.Name, State: s.State, Reason: s.Reason, Seconds: -1}
+	result := StageResult{Name: s.Name, State: s.State, Reason: s.Reason, Seconds: -1, Recorded: true}
 	took := ""
 	if s.Seconds != nil {
 		result.Seconds = *s.Seconds

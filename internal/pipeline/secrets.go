@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -50,6 +51,11 @@ func (r *run) line(c tool.Command) string {
 		return runs.Secret(name, value)
 	})
 	return c.Line(os.Environ())
+}
+
+// commandFile is cmd.txt of a program that runs without a profiler.
+func (r *run) commandFile(c tool.Command) []byte {
+	return []byte(capture.Unrecorded(c.Env, runs.Secret) + r.line(c) + "\n")
 }
 
 // warnSecrets says once that a report cannot be given away: nsys stores the

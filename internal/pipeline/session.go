@@ -160,7 +160,7 @@ func (r *run) session(ctx context.Context, s session) (capture.Outcome, error) {
 		return capture.Outcome{}, err
 	}
 	command := tool.Command{Path: argv[0], Args: argv[1:], Dir: r.dir, Env: r.env}
-	if err := r.store.WriteFile(s.folder+"/cmd.txt", []byte(r.line(command)+"\n")); err != nil {
+	if err := r.store.WriteFile(s.folder+"/cmd.txt", r.commandFile(command)); err != nil {
 		return capture.Outcome{}, err
 	}
 	out, errs, dir := s.folder+"/stdout.log", s.folder+"/stderr.log", r.store.Path(s.folder)

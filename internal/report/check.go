@@ -16,7 +16,7 @@ type Check struct {
 // Checks shows comparisons; each difference is a footnote.
 func Checks(rows []Check) Printable {
 	return &Table[Check]{
-		Schema: "selfcheck", Version: 1, Rows: Slice(rows),
+		Schema: "selfcheck", Version: 1, Everything: "--json", Rows: Slice(rows),
 		Columns: []Column[Check]{
 			{Name: "what", Get: func(r *Check) any { return r.What }},
 			{Name: "compared", Kind: Count, Get: func(r *Check) any { return r.Compared }},

@@ -12,7 +12,7 @@ type Value struct {
 // Values shows a configuration with the origin of each value.
 func Values(rows []Value) Printable {
 	return &Table[Value]{
-		Schema: "config_values", Version: 1, Rows: Slice(rows),
+		Schema: "config_values", Version: 1, Everything: "--json", Rows: Slice(rows),
 		Columns: []Column[Value]{
 			{Name: "key", Get: func(r *Value) any { return r.Key }},
 			{Name: "value", Kind: Name, Get: func(r *Value) any { return string(r.Value) }},
@@ -32,10 +32,10 @@ type Option struct {
 // Options shows config groups with their options.
 func Options(rows []Option) Printable {
 	return &Table[Option]{
-		Schema: "config_options", Version: 1, Rows: Slice(rows),
+		Schema: "config_options", Version: 1, Everything: "--json", Rows: Slice(rows),
 		Columns: []Column[Option]{
-			{Name: "group", Get: func(r *Option) any { return r.Group }},
-			{Name: "option", Get: func(r *Option) any { return r.Option }},
+			{Name: "group", Kind: ID, Get: func(r *Option) any { return r.Group }},
+			{Name: "option", Kind: ID, Get: func(r *Option) any { return r.Option }},
 			{Name: "comment", Title: "what it is for", Kind: Words, Get: func(r *Option) any { return r.Comment }},
 			{Name: "file", Detail: true, Get: func(r *Option) any { return r.File }},
 		},

@@ -15,9 +15,9 @@ import (
 func Runs(rows []runs.Summary, notes []string) Printable {
 	type row = runs.Summary
 	return &Table[row]{
-		Schema: "runs", Version: 1, Rows: Slice(rows), Notes: func() []string { return notes },
+		Schema: "runs", Version: 1, Everything: "--json", Rows: Slice(rows), Notes: func() []string { return notes },
 		Columns: []Column[row]{
-			{Name: "id", Get: func(r *row) any { return r.ID }},
+			{Name: "id", Kind: ID, Get: func(r *row) any { return r.ID }},
 			{Name: "status", Get: func(r *row) any { return string(r.Status) }},
 			{Name: "created", Minor: 1, Get: func(r *row) any { return r.Created.Local().Format(time.DateTime) }},
 			{Name: "seconds", Title: "time", Minor: 2, Kind: Nanoseconds, Get: func(r *row) any { return r.Seconds }, Show: func(r *row) any { return scaled(r.Seconds, 1e9) }},
@@ -54,7 +54,7 @@ func StageStatistics(rows []runs.StageStats, notes []string) Printable {
 	p90 := func(s *runs.Spread) float64 { return s.P90 }
 	longest := func(s *runs.Spread) float64 { return s.Max }
 	return &Table[row]{
-		Schema: "run_stats", Version: 1, Rows: Slice(rows), Notes: func() []string { return notes },
+		Schema: "run_stats", Version: 1, Everything: "--json", Rows: Slice(rows), Notes: func() []string { return notes },
 		Columns: []Column[row]{
 			{Name: "name", Title: "stage", Get: func(r *row) any { return r.Name }},
 			{Name: "ended", Minor: 4, Kind: Count, Get: func(r *row) any { return r.Ended }},

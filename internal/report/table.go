@@ -13,6 +13,7 @@ type Kind uint8
 // The kinds of column. CSV and JSON always hold the plain value.
 const (
 	Text        Kind = iota // any text, aligned left
+	ID                      // a text that is there to be copied, and never shortened
 	Words                   // a text in words that may be shortened in the middle to fit a terminal
 	Name                    // likewise a name out of a program, which Markdown shows as code
 	Count                   // a number, aligned right
@@ -79,6 +80,8 @@ type Table[T any] struct {
 	// Notes are what a reader must know to trust the rows. A function, because
 	// rows that are read while they are written give their notes at the end.
 	Notes func() []string
+	// Everything is the flag that prints every column; "" is --csv.
+	Everything string
 	// Legend is said below a table for people: what its headings mean.
 	Legend string
 

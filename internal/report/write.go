@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,7 +24,8 @@ const textCell = 160
 
 // WriteText writes an aligned table. Where width is positive no line exceeds
 // it: names are shortened in the middle, then columns are left out, the least
-// important first, and Footnotes names those. 0 keeps everything.
+// important first, and Footnotes names those; only an ID may be longer. 0 keeps
+// everything.
 func (t *Table[T]) WriteText(w io.Writer, width int) error {
 	rows := collect(t)
 	if len(rows) == 0 {
@@ -36,7 +38,7 @@ func (t *Table[T]) WriteText(w io.Writer, width int) error {
 	columns, headers, cells, widths = pick(columns, keep), pick(headers, keep), pick(cells, keep), pick(widths, keep)
 	t.aside = nil
 	if len(dropped) > 0 {
-		t.aside = append(t.aside, fmt.Sprintf("the terminal is too narrow for %s; --csv has every column", strings.Join(dropped, ", ")))
+		t.aside = append(t.aside, fmt.Sprintf("the terminal is too narrow for %s; %s has every column", strings.Join(dropped, ", "), cmp.Or(t.Everything, "--csv")))
 	}
 	if t.Legend != "" {
 		t.aside = append(t.aside, t.Legend)
@@ -276,7 +278,7 @@ func fit[T any](columns []Column[T], headers []string, cells [][]string, widths 
 		}
 		widths[widest] = max(least(widest, to), widths[widest]-over)
 	}
-	if len(keep) == 1 {
+	if len(keep) == 1 && columns[keep[0]].Kind != ID {
 		widths[keep[0]] = min(widths[keep[0]], width)
 	}
 	return keep, dropped

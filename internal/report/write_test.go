@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -40,6 +41,27 @@ func TestTextNeverExceedsTheTerminal(t *testing.T) {
 	}
 	if head, _, _ := strings.Cut(b.String(), "\n"); !strings.Contains(head, "region") || !strings.Contains(head, "wall (ms)") || !strings.Contains(head, "kernel time (ms)") {
 		t.Errorf("the wrong columns stayed: %s", head)
+	}
+	id := "20260102T030405Z-4711-9f86d081884c"
+	for _, width := range []int{20, 40, 60, 80} {
+		b.Reset()
+		list := Runs([]runs.Summary{{ID: id, Status: "interrupted", Label: strings.Repeat("label", 9)}}, nil)
+		if err := list.WriteText(&b, width); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), id) {
+			t.Errorf("at %d columns the id cannot be copied: %s", width, b.String())
+		}
+		if notes := strings.Join(list.Footnotes(), "\n"); width < 60 && !strings.Contains(notes, "--json has every column") {
+			t.Errorf("at %d columns: %s", width, notes)
+		}
+	}
+	b.Reset()
+	if err := Options([]Option{{Group: "pipeline/nsys", Option: "deepseek_ocr2_small", Comment: strings.Repeat("word ", 20)}}).WriteText(&b, 40); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "pipeline/nsys  deepseek_ocr2_small") {
+		t.Errorf("an option cannot be copied: %s", b.String())
 	}
 	wide := Regions(regions)
 	b.Reset()

@@ -195,7 +195,7 @@ type Detail struct {
 	Pack     *PackNote   `json:"pack,omitempty"`
 	Stages   []StageRow  `json:"stages"`
 	Files    []FileRow   `json:"files"`
-	Resume   *ResumePlan `json:"resume,omitempty"` // present when the run is not done and nobody works in it
+	Resume   *ResumePlan `json:"resume,omitempty"` // present when the run is not done, nobody works in it and it is no recording that was played
 	Warnings []string    `json:"warnings,omitempty"`
 }
 
@@ -238,7 +238,7 @@ func Show(r *Run) Detail {
 			d.Files = append(d.Files, FileRow{Stage: s.Name, File: f, Problem: sizeProblem(r, f)})
 		}
 	}
-	if st := d.Summary.Status; st == StatusFailed || st == StatusInterrupted {
+	if st := d.Summary.Status; m.Recorded == nil && (st == StatusFailed || st == StatusInterrupted) {
 		p := planResume(&m, r.liveness, func(f File) string { return sizeProblem(r, f) })
 		d.Resume = &p
 	}

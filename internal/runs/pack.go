@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,7 +82,7 @@ func Pack(ctx context.Context, r *Run, out string, o PackOptions) (PackReport, e
 	// Changed copies go beside the output: that disk must have room anyway.
 	tmp, err := os.MkdirTemp(filepath.Dir(out), tempPrefix+"pack-*")
 	if err != nil {
-		return fail(err)
+		return fail(unwritable(filepath.Dir(out), err))
 	}
 	defer os.RemoveAll(tmp)
 	p := &packer{run: r, o: o, tmp: tmp, rep: &rep}
@@ -94,6 +95,26 @@ func Pack(ctx context.Context, r *Run, out string, o PackOptions) (PackReport, e
 	}
 	rep.Files, rep.Omitted, rep.Notes = len(index.Files), index.Omitted, index.Notes
 	return rep, nil
+}
+
+// An UnwritableError is a folder in which Pack could not make anything.
+type UnwritableError struct {
+	Dir string
+	Err error
+}
+
+func (e *UnwritableError) Error() string { return fmt.Sprintf("write into %s: %v", e.Dir, e.Err) }
+func (e *UnwritableError) Unwrap() error { return e.Err }
+
+// unwritable names the folder rather than the file of ours that was refused.
+func unwritable(dir string, err error) error {
+	if abs, aerr := filepath.Abs(dir); aerr == nil {
+		dir = abs
+	}
+	if cause := (*fs.PathError)(nil); errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return &UnwritableError{dir, err}
 }
 
 type packer struct {
