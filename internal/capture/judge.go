@@ -114,6 +114,10 @@ func (o *Outcome) judgeNothing(e *Evidence, found []Finding) {
 		o.Evidence = or(o.Evidence, exitText(e))
 	case shut:
 		o.verdict(GateNeverOpened, firstOf(found, "generated_none_2025", "generated_empty"))
+		o.Evidence = "nsys did not say that the capture range started"
+		if has(found, "gate_opened") { // words of the workload
+			o.Evidence = "nsys began no capture"
+		}
 	case fail != nil:
 		o.verdict(NothingMatched, fail)
 		if hint := firstEffect(found, Hint); hint != nil {
