@@ -212,13 +212,21 @@ func (e *Evidence) missing() string {
 	if e.Content == nil {
 		return ""
 	}
+	if what := e.lacking(); what != "" {
+		return "the report holds no " + what
+	}
+	return ""
+}
+
+// lacking names what the report lacks, as the expectation calls it.
+func (e *Evidence) lacking() string {
 	for _, t := range e.Expect.Tables {
 		if e.Content.Rows[t] == 0 {
-			return "the report holds no " + t
+			return t
 		}
 	}
 	if e.Tool == Ncu && e.Content.Launches == 0 {
-		return "the report holds no results"
+		return "results"
 	}
 	return ""
 }
