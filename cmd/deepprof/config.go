@@ -188,6 +188,8 @@ func configCheckCommand() command {
 		use: "check [OVERRIDE...]", short: "Check the configuration and print every problem at once",
 		long: `Compose the configuration, resolve it and check it against the plan: unknown keys,
 wrong types, values out of range and contradictions, all reported together.
+What only the installed tools know, such as the sets, sections and metrics of
+ncu, is checked by 'doctor' and 'run'; a set that no ncu comes with is a warning.
 Exit code 2 where there is a problem.`,
 		example: `  deepprof config check infer.max_new_tokens=64
   deepprof config check pipeline/nsys=full pipeline.nsys.capture_range=nvtx`,
@@ -195,10 +197,23 @@ Exit code 2 where there is a problem.`,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			c.register(f)
 			return func(_ context.Context, overrides []string) error {
-				if _, _, err := c.plan(overrides); err != nil {
+				p, composed, err := c.plan(overrides)
+				if err != nil {
 					return err
 				}
-				_, err := fmt.Fprintln(s.out, "no problems")
+				root, err := composed.Resolve()
+				if err != nil {
+					return usage(err)
+				}
+				doubts := plan.Doubts(root, p)
+				for _, doubt := range doubts {
+					fmt.Fprintf(s.err, "warning: %s\n", doubt)
+				}
+				verdict := "no problems"
+				if len(doubts) > 0 {
+					verdict = "no errors, " + plural(len(doubts), "warning")
+				}
+				_, err = fmt.Fprintln(s.out, verdict)
 				return err
 			}
 		},

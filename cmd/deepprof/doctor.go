@@ -16,9 +16,10 @@ func doctorCommand() command {
 		use: "doctor [OVERRIDE...] [-- COMMAND [ARG...]]", short: "Check the machine for everything that a run needs, with the fix beside each failure",
 		long: `Perform every check that 'run' performs: tools and versions, importer libraries,
 GPU and driver, permission to read counters, other profilers, locks, disk space,
-Python and the packages that the workload needs, files of the model and of the
-dataset, and the settings of the captures. One line a check, with its evidence; exit code 1 where
-something that the configuration asks for cannot work.`,
+Python and the packages that the workload needs, the program of a command, files
+of the model and of the dataset, and the settings of the captures. One line a
+check, with its evidence; exit code 1 where something that the configuration asks
+for cannot work.`,
 		example:  "  deepprof doctor -- python3 infer.py\n  deepprof doctor pipeline.ncu.enable=false --json",
 		complete: c.complete,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/doctor"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report"
@@ -153,19 +154,25 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 	var blocked *pipeline.BlockedError
 	if errors.As(err, &blocked) {
 		for _, row := range blocked.Report.Rows {
-			if row.Status == "blocker" {
-				fmt.Fprintf(s.err, "blocker: %s: %s\n  fix: %s\n", row.Name, row.Evidence, row.Fix)
+			if row.Status != doctor.Blocker {
+				continue
+			}
+			for _, line := range row.Lines() {
+				fmt.Fprintln(s.err, line)
 			}
 		}
 		if blocked.OfWorkload() {
-			return &failure{exitWorkload, errors.New("the workload cannot run with what the configuration gives it; nothing was started")}
+			return &failure{exitWorkload, errors.New("the workload cannot run as it is configured; nothing was started")}
 		}
 		return &failure{exitNothing, fmt.Errorf("%w; mend it, or turn the stage off, or say --ignore-blockers", err)}
 	}
 	if summary == nil {
+		var missing *pipeline.MissingError
 		switch {
 		case err == nil:
 			return nil
+		case errors.As(err, &missing):
+			return &failure{exitNothing, err}
 		case errors.Is(err, context.Canceled):
 			return &failure{exitInterrupted, errors.New("interrupted before anything was captured")}
 		case runs.IsDiskFull(err):

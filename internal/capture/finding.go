@@ -67,7 +67,11 @@ func warnings(e *Evidence, found []Finding, but string) []Warning {
 		if f.ID == but || (f.Effect != Warn && f.Effect != Always && !importer) {
 			continue
 		}
-		list = append(list, Warning{f.ID, f.Line, or(f.Next, advice[f.Kind].next)})
+		next := f.Next
+		if next == "" && f.Kind != WithWarnings { // whose advice is to read this
+			next = advice[f.Kind].next
+		}
+		list = append(list, Warning{f.ID, f.Line, next})
 	}
 	for _, d := range e.Diagnostics {
 		known := func(w Warning) bool { return w.Text == d.Text }

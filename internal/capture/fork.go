@@ -30,7 +30,7 @@ func (o *Outcome) judgeForks(e *Evidence, f *Finding) {
 	}
 	if len(e.Forked) == 0 {
 		o.Cause = "the workload did nothing of the kind, or did it in children that it forked without exec, which nsys does not trace by itself"
-		o.Next = "check that the workload does it at all; if it does so in forked children, set " + forkSetting
+		o.Next = fmt.Sprintf("check that the program has any %s at all; if those of forked children are missing, set %s", e.lacking(), forkSetting)
 		return
 	}
 	o.unfollowed = true

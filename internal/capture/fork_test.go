@@ -90,7 +90,7 @@ func TestForksFollowed(t *testing.T) {
 		next                 string
 	}{
 		{"healed", forksOnly, "", WithWarnings, 2, "yes", "forks-followed", "set pipeline.nsys.trace_fork_before_exec=true to spare the first one"},
-		{"no fork", forksExec, "", MissingData, 1, "no", "", "if it does so in forked children, set pipeline.nsys.trace_fork_before_exec=true"},
+		{"no fork", forksExec, "", MissingData, 1, "no", "", "if those of forked children are missing, set pipeline.nsys.trace_fork_before_exec=true"},
 		{"second try fails", forksOnly, "1", MissingData, 2, "no", "forks-not-followed", "set pipeline.nsys.trace_fork_before_exec=true"},
 		{"second try crashes", forksOnly, "3", MissingData, 2, "no", "forks-not-followed", "set pipeline.nsys.trace_fork_before_exec=true"},
 		{"second try finds nothing", forksOnly, "2", MissingData, 2, "no", "forks-followed", "check that the workload uses the GPU"},

@@ -114,6 +114,10 @@ func (o *Outcome) judgeNothing(e *Evidence, found []Finding) {
 		o.Evidence = or(o.Evidence, exitText(e))
 	case shut:
 		o.verdict(GateNeverOpened, firstOf(found, "generated_none_2025", "generated_empty"))
+		o.Evidence = "nsys did not say that the capture range started"
+		if has(found, "gate_opened") { // words of the workload
+			o.Evidence = "nsys began no capture"
+		}
 	case fail != nil:
 		o.verdict(NothingMatched, fail)
 		if hint := firstEffect(found, Hint); hint != nil {
@@ -208,13 +212,21 @@ func (e *Evidence) missing() string {
 	if e.Content == nil {
 		return ""
 	}
+	if what := e.lacking(); what != "" {
+		return "the report holds no " + what
+	}
+	return ""
+}
+
+// lacking names what the report lacks, as the expectation calls it.
+func (e *Evidence) lacking() string {
 	for _, t := range e.Expect.Tables {
 		if e.Content.Rows[t] == 0 {
-			return "the report holds no " + t
+			return t
 		}
 	}
 	if e.Tool == Ncu && e.Content.Launches == 0 {
-		return "the report holds no results"
+		return "results"
 	}
 	return ""
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -140,37 +139,66 @@ func (c *Capture) checkTarget() *Outcome {
 	if len(c.Target) == 0 {
 		return nil
 	}
-	path := c.Target[0]
-	if !strings.Contains(path, "/") {
-		found, err := lookPath(path, c.Command.Env)
-		if err != nil {
-			return refuse(WorkloadMissing, path, "no such program in PATH", "")
+	path, err := c.program()
+	if err != nil {
+		next := "check the name, or give the path of the program"
+		if info, err := os.Stat(filepath.Join(c.Command.Dir, path)); err == nil && !info.IsDir() {
+			next = "write ./" + path + ": a bare name is looked up in PATH alone"
 		}
-		path = found
-	} else if !filepath.IsAbs(path) {
-		path = filepath.Join(c.Command.Dir, path)
+		return refuse(WorkloadMissing, path+": not found in the PATH of the workload", "no such program in PATH", next)
 	}
 	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return refuse(WorkloadMissing, path, "no such file", "")
-	case err != nil:
-		return refuse(WorkloadMissing, err.Error(), "", "")
-	case info.IsDir():
-		return refuse(WorkloadMissing, path, "this is a directory", "")
-	case info.Mode()&0o111 == 0:
-		return refuse(WorkloadMissing, path, "the file is not executable", "chmod +x, or put the interpreter before it")
+	if err == nil && info.IsDir() {
+		err = unix.EISDIR
 	}
-	return checkInterpreter(path)
+	if err == nil {
+		err = unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
+	}
+	if err == nil {
+		return checkInterpreter(path)
+	}
+	var reason unix.Errno
+	errors.As(err, &reason)
+	evidence := fmt.Sprintf("%s: %v", path, reason)
+	switch reason {
+	case unix.ENOENT:
+		return refuse(WorkloadMissing, evidence, "no such file", "check the path; a relative one begins in "+or(c.Command.Dir, "the working directory"))
+	case unix.EISDIR:
+		return refuse(WorkloadMissing, evidence, "this is a directory", "name the program in it")
+	case unix.EACCES:
+		return refuse(WorkloadMissing, evidence, "the file is not executable", "chmod +x, or put the interpreter before it")
+	}
+	return refuse(WorkloadMissing, err.Error(), "", "")
 }
 
-func lookPath(name string, env []string) (string, error) {
+// program is the file that the first word of the workload stands for, for a
+// relative path or entry of PATH from the working directory of the workload;
+// the word itself with the error where no folder of PATH has it.
+func (c *Capture) program() (string, error) {
+	path := c.Target[0]
+	if !strings.Contains(path, "/") {
+		found, err := lookPath(path, c.Command.Dir, c.Command.Env)
+		if err != nil {
+			return path, err
+		}
+		path = found
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(c.Command.Dir, path)
+	}
+	return path, nil
+}
+
+func lookPath(name, from string, env []string) (string, error) {
 	for _, kv := range env {
 		dirs, ok := strings.CutPrefix(kv, "PATH=")
 		if !ok {
 			continue
 		}
 		for _, dir := range filepath.SplitList(dirs) {
+			if !filepath.IsAbs(dir) {
+				dir = filepath.Join(from, dir)
+			}
 			path := filepath.Join(dir, name)
 			if info, err := os.Stat(path); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
 				return path, nil
@@ -195,7 +223,7 @@ func checkInterpreter(path string) *Outcome {
 	}
 	line, ok := strings.CutPrefix(head, "#!")
 	if !ok {
-		return refuse(WorkloadMissing, path, "the file is neither a program nor a script with a #! line", "put the interpreter before it")
+		return refuse(WorkloadMissing, fmt.Sprintf("%s: %v: neither a program nor a script with a #! line", path, unix.ENOEXEC), "a shell starts a script without a #! line; nsys and ncu cannot", "put the interpreter before it, or a #! line into it")
 	}
 	line, _, _ = strings.Cut(line, "\n")
 	words := strings.Fields(line)
@@ -203,7 +231,7 @@ func checkInterpreter(path string) *Outcome {
 		return nil
 	}
 	if _, err := os.Stat(words[0]); err != nil {
-		return refuse(WorkloadMissing, "#!"+line, "the interpreter of "+path+" does not exist", "correct the #! line or put the interpreter before the script")
+		return refuse(WorkloadMissing, fmt.Sprintf("%s: its interpreter is not there: #!%s", path, line), "the interpreter of "+path+" does not exist", "correct the #! line or put the interpreter before the script")
 	}
 	return nil
 }

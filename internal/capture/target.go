@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"path/filepath"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/tool"
@@ -16,16 +15,9 @@ func FindTarget(target []string, dir string, env []string) (string, *Outcome) {
 		o.What = "the workload was not started"
 		return "", o
 	}
-	path := target[0]
-	if strings.Contains(path, "/") {
-		return path, nil
+	if strings.Contains(target[0], "/") {
+		return target[0], nil
 	}
-	found, err := lookPath(path, env)
-	if err != nil {
-		return path, nil
-	}
-	if !filepath.IsAbs(found) {
-		found = filepath.Join(dir, found)
-	}
+	found, _ := c.program()
 	return found, nil
 }

@@ -74,6 +74,8 @@ func TestBadYAML(t *testing.T) {
 		"unclosed":      {"b: 1\na: [1, 2\n", "yaml-syntax", []string{"conf/config.yaml:2:1"}},
 		"duplicate":     {"a: 1\nb: 2\na: 3\n", "yaml-syntax", []string{"conf/config.yaml:3:1", "duplicate key a", "    a: 3\n    ^", "line 1"}},
 		"tab":           {"a:\n\tb: 1\n", "yaml-syntax", []string{"conf/config.yaml:2", "tabs"}},
+		"tab after":     {"a:\n  b: 1\n\tc: 1\n", "yaml-syntax", []string{"conf/config.yaml:3:1", "tab", "     c: 1\n    ^", "blanks"}},
+		"tab in blanks": {"a:\n  - b\n\n \t- c\n", "yaml-syntax", []string{"conf/config.yaml:4:2", "tab"}},
 		"trailing tab":  {"a: 1\t# one\n", "yaml-syntax", []string{"conf/config.yaml:1:5", "tab"}},
 		"alias bomb":    {aliasBomb(), "yaml-syntax", []string{"200000 values"}},
 		"merge bomb":    {mergeBomb(), "yaml-syntax", []string{"200000 values"}},

@@ -125,6 +125,7 @@ func (r *repo) read(source Source, configPath string) (*file, error) {
 	switch {
 	case f.root == nil || f.root.kind == Null:
 		f.root = newMap()
+		f.root.origin = Origin{File: f.display}
 	case f.root.kind == String:
 		// omegaconf takes a lone word for a key without a value.
 		m := newMap()

@@ -136,14 +136,34 @@ func (r *yamlReader) syntax(data []byte, err error) *Error {
 			column = utf8.RuneCount(data[bytes.LastIndexByte(data[:i], '\n')+1:i]) + 1
 		}
 	}
+	tab := strings.HasPrefix(text, "found a tab character")
+	if tab {
+		line, column = indentingTab(data, line)
+	}
 	e := r.fail(line, column, "%s", text)
 	switch {
+	case tab:
+		e.Hint = "YAML is indented with blanks, never with tabs"
 	case strings.Contains(text, "cannot start any token"):
 		e.Hint = "YAML is indented with blanks, never with tabs; quote a value that starts with a special character"
 	case strings.Contains(text, "mapping values are not allowed"):
 		e.Hint = "quote a value that holds ': ', and indent the keys of one mapping alike"
 	}
 	return e
+}
+
+// indentingTab finds the tab that the parser tells of by the line of the value
+// before it. Lines and columns count from one.
+func indentingTab(data []byte, before int) (line, column int) {
+	line = 0
+	for text := range bytes.Lines(data) {
+		line++
+		blanks := text[:len(text)-len(bytes.TrimLeft(text, " \t"))]
+		if at := bytes.IndexByte(blanks, '\t'); line > before && at >= 0 {
+			return line, at + 1
+		}
+	}
+	return before, 1
 }
 
 func (r *yamlReader) at(y *yaml.Node, format string, args ...any) *Error {

@@ -34,6 +34,16 @@ type Row struct {
 	Fix      string `json:"fix,omitempty"` // what to do; "" where nothing need be done
 }
 
+// Lines are the check as a run tells of it: what was seen, and the fix in a line
+// of its own.
+func (r Row) Lines() []string {
+	lines := []string{fmt.Sprintf("%s: %s: %s", r.Status, r.Name, oneLine(r.Evidence))}
+	if r.Fix != "" {
+		lines = append(lines, "  fix: "+oneLine(r.Fix))
+	}
+	return lines
+}
+
 // Schema is the version of the JSON form of a Report.
 const Schema = 1
 

@@ -346,6 +346,12 @@ func TestProcessesAndDevices(t *testing.T) {
 	if len(got.Groups) != 1 || !slices.Equal(got.Groups[0].Processes, []int{100, 101}) || !slices.Equal(got.Groups[0].Devices, []int{0, 1}) {
 		t.Errorf("processes and devices of one model are one group: %+v", got.Groups)
 	}
+	if got, err = Choose(same, Policy{RootOnly: true}); err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(got.Warnings, "\n"); !strings.Contains(all, "come from process 100 and 101, and those of a child will not be counted") {
+		t.Errorf("children that are not counted are not named: %q", all)
+	}
 	b.t.GPUs = []timeline.GPU{{CUDADevice: 0, Name: "H200"}, {CUDADevice: 1, Name: "L4"}}
 	mixed := b.load()
 	if got, err = Choose(mixed, Policy{}); err != nil {

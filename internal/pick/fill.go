@@ -3,6 +3,7 @@ package pick
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -310,10 +311,23 @@ func (c *choice) warnings(plan *translation) []string {
 			processes[c.l.launches[i].process] = true
 		}
 	}
-	if len(processes) > 1 {
+	switch {
+	case c.p.RootOnly:
+		out = append(out, c.rootOnly(processes))
+	case len(processes) > 1:
 		out = append(out, fmt.Sprintf("%d processes launch kernels in the regions: ncu counts the launches of a configuration over all of them together, and numbers them in each by itself; which of them a launch comes from may change", len(processes)))
 	}
 	return out
+}
+
+// rootOnly tells of the launches that will be missing: the timeline does not
+// have which process started which.
+func (c *choice) rootOnly(processes map[uint32]bool) string {
+	var list []string
+	for _, p := range slices.Sorted(maps.Keys(processes)) {
+		list = append(list, fmt.Sprint(c.l.pid(p)))
+	}
+	return fmt.Sprintf("pipeline.ncu.ncu_cli.target_processes=application-only: ncu counts the program that it starts and none of its children, and the timeline does not tell which process that is: launches in the regions come from process %s, and those of a child will not be counted", strings.Join(list, " and "))
 }
 
 func percent(part, whole int64) string { return fmt.Sprintf("%.1f %%", 100*share(part, whole)) }

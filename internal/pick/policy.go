@@ -35,6 +35,9 @@ type Policy struct {
 	// Partial says that the timeline shows only part of the program, so that
 	// launches cannot be numbered from its start.
 	Partial bool
+	// RootOnly says that ncu counts the program that it starts and none of its
+	// children.
+	RootOnly bool
 	// Version is that of ncu; zero is the newest.
 	Version tool.Version
 	// MaxFilter bounds one kernel filter in bytes; 0 is ncu.MaxFilter.

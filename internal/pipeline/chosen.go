@@ -88,7 +88,7 @@ func (r *run) policy() pick.Policy {
 	p := pick.Policy{
 		Include: c.NVTXInclude, Exclude: c.NVTXExclude, TopN: n.Pick.TopN, Coverage: n.Pick.Coverage, Budget: n.Pick.Budget,
 		Slowest: n.Pick.Slowest, Collectives: n.Pick.Collectives, Collect: pick.Collect{Set: c.Set, Sections: c.Sections, Metrics: c.Metrics},
-		Version: r.ncu.Version, Partial: !r.wholeTimeline() || !c.ProfileFromStart,
+		Version: r.ncu.Version, RootOnly: c.TargetProcesses == "application-only", Partial: !r.wholeTimeline() || !c.ProfileFromStart,
 	}
 	if c.KernelName != "" {
 		p.KernelInclude, p.KernelBase, p.KernelKey = []string{c.KernelName}, c.KernelNameBase, "pipeline.ncu.ncu_cli.kernel_name"

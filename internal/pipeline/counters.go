@@ -165,8 +165,13 @@ func (r *run) unmatched(ctx context.Context, steps []pick.Step, err error) (capt
 		Kind: capture.NothingMatched, What: "ncu was not started: " + err.Error(), Cause: "no launch of the timeline is left to count",
 		Next: "widen the filters; deepprof show kernels " + r.store.Dir() + " lists what ran",
 	}
-	if nothing.Regions {
+	switch {
+	case nothing.Regions:
 		o.Cause, o.Next = "the timeline holds no such range", "name a range that exists; deepprof show regions "+r.store.Dir()+" lists them"
+	case nothing.Totals.Launches == 0 && nothing.Totals.GraphNS > 0:
+		o.Cause, o.Next = "CUDA graphs were traced as a whole", "set pipeline.nsys.cuda_graph_trace=node"
+	case nothing.Totals.Launches == 0:
+		o.Cause, o.Next = r.noKernels()
 	}
 	c := &chosen{r: r, targets: &pick.Targets{
 		Schema: pick.Schema, Timeline: relative(r.store.Dir(), r.timeline), Unmatched: nothing.Unmatched, Totals: nothing.Totals,
@@ -182,6 +187,22 @@ func (r *run) unmatched(ctx context.Context, steps []pick.Step, err error) (capt
 		return o, err
 	}
 	return o, c.enter(ctx)
+}
+
+// noKernels says why a timeline may hold no kernel: no filter of ncu's is to
+// blame.
+func (r *run) noKernels() (cause, next string) {
+	cause = "the program did not use CUDA, or nsys could not trace it (no driver, another profiler), or a process launched the kernels that it did not start"
+	next = "check that the program launches kernels itself; what a server launches for it shows where the server is profiled"
+	if !r.wholeTimeline() {
+		cause += ", or outside the part that was captured"
+		next += "; capture more with pipeline.nsys.capture_range, delay and duration"
+	}
+	if !r.Plan.Pipeline.Nsys.TraceForkBeforeExec {
+		cause += ", or in a child that was forked without exec"
+		next += "; children that are forked without exec need pipeline.nsys.trace_fork_before_exec=true"
+	}
+	return cause, next
 }
 
 // countWith makes one capture; output is its report within the run, without

@@ -2,9 +2,14 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 
+	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/doctor"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/tool"
@@ -50,17 +55,44 @@ func (r *run) examine(ctx context.Context) (doctor.Report, error) {
 	o := checks(r.Plan, r.Dir)
 	o.PythonEnv = r.env
 	report := doctor.Check(ctx, o, doctor.Host{Find: r.tools.Find})
+	report.Rows = append(report.Rows, r.commandRow())
 	report.Rows = append(report.Rows, r.inputRows()...)
 	report.Blocked = report.HasBlocker()
 	return report, nil
 }
 
-// Checks of what the configuration gives to the workload: files and a device.
+// Checks of what the configuration gives to the workload: its program, files
+// and a device.
 const (
+	checkCommand = "command"
 	checkModel   = "model"
 	checkDataset = "dataset"
 	checkDevice  = "gpus" // of the doctor: a blocker where the index does not exist
 )
+
+// commandRow is the check of the program of the workload and of the folder that
+// it starts in, as the system will look for them.
+func (r *run) commandRow() doctor.Row {
+	row := doctor.Row{Check: checkCommand, Name: "program of the workload", Status: doctor.OK}
+	info, err := os.Stat(r.dir)
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "stat", Path: r.dir, Err: syscall.ENOTDIR}
+	}
+	if err != nil {
+		row.Status, row.Evidence, row.Fix = doctor.Blocker, fmt.Sprintf("pipeline.workload.cwd: %v", err), "name a folder that exists"
+		return row
+	}
+	if r.shipped() {
+		row.Status, row.Evidence = doctor.NotApplicable, "it ships with deepprof"
+		return row
+	}
+	program, missing := capture.FindTarget(r.Plan.Pipeline.Workload.Command, r.dir, r.env)
+	row.Evidence = program
+	if missing != nil {
+		row.Status, row.Evidence, row.Fix = doctor.Blocker, missing.Evidence, missing.Next
+	}
+	return row
+}
 
 // inputRows are the checks of model and dataset.
 func (r *run) inputRows() []doctor.Row {
@@ -101,9 +133,9 @@ func checks(p *plan.Plan, runDir string) doctor.Options {
 }
 
 // OfWorkload tells whether nothing but what the configuration gives to the
-// workload is in the way: its files, or the index of its device.
+// workload is in the way: its program or files, or the index of its device.
 func (e *BlockedError) OfWorkload() bool {
 	return !slices.ContainsFunc(e.Report.Rows, func(row doctor.Row) bool {
-		return row.Status == doctor.Blocker && !slices.Contains([]string{checkModel, checkDataset, checkDevice}, row.Check)
+		return row.Status == doctor.Blocker && !slices.Contains([]string{checkCommand, checkModel, checkDataset, checkDevice}, row.Check)
 	})
 }

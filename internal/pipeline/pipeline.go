@@ -74,6 +74,24 @@ func (e *BlockedError) Error() string {
 	return "the machine cannot do what the configuration asks for"
 }
 
+// A MissingError says that a run cannot start without a program, whatever is to
+// be ignored.
+type MissingError struct {
+	Name    string // of the program
+	Instead string // what to do
+	Told    bool   // what was looked for is among the blockers that were told
+	Err     error
+}
+
+func (e *MissingError) Error() string {
+	if e.Told {
+		return fmt.Sprintf("the run cannot do without a working %s, also with --ignore-blockers; mend it, or %s", e.Name, e.Instead)
+	}
+	return fmt.Sprintf("%v; or %s", e.Err, e.Instead)
+}
+
+func (e *MissingError) Unwrap() error { return e.Err }
+
 // run is a run under way.
 type run struct {
 	Options
@@ -170,10 +188,13 @@ var recent = map[string]tool.Version{tool.Nsys: {Major: 2025, Minor: 1}, tool.Nc
 // it is missing is one of the blockers.
 func (r *run) find(ctx context.Context, name, path string) (tool.Tool, error) {
 	t, err := r.tools.Find(ctx, tool.Spec{Name: name, Path: path})
-	if err != nil && r.dry && ctx.Err() == nil {
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return t, err
+	case r.dry:
 		return tool.Tool{Name: name, Path: name, Version: recent[name]}, nil
 	}
-	return t, err
+	return t, &MissingError{Name: name, Instead: "turn its stage off with pipeline." + name + ".enable=false", Told: r.IgnoreBlockers, Err: err}
 }
 
 // Resume goes on with a run after its last good stage, by the configuration
@@ -534,16 +555,18 @@ func (r *run) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.preparePrograms(ctx, report); err != nil {
-		return err
-	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	for _, row := range report.Rows {
 		if row.Status == doctor.Warning || row.Status == doctor.Blocker && r.IgnoreBlockers {
-			r.Say(fmt.Sprintf("%s: %s: %s; %s", row.Status, row.Name, row.Evidence, row.Fix))
+			for _, line := range row.Lines() {
+				r.Say(line)
+			}
 		}
+	}
+	if err := r.preparePrograms(ctx, report); err != nil {
+		return err
 	}
 	if report.HasBlocker() && !r.IgnoreBlockers {
 		r.blocked = &BlockedError{report}

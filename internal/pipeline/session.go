@@ -49,10 +49,13 @@ func (r *run) preparePrograms(ctx context.Context, report doctor.Report) error {
 	r.fixSeed()
 	var err error
 	r.python, err = workload.FindPython(ctx, r.Plan.Pipeline.Workload.Python, r.tools.Find)
-	if err != nil && !r.IgnoreBlockers && report.HasBlocker() {
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case r.dry || !r.IgnoreBlockers && report.HasBlocker():
 		return nil // the report says so
 	}
-	return err
+	return &MissingError{Name: tool.Python, Instead: "name another with pipeline.workload.python=PATH", Told: r.IgnoreBlockers, Err: err}
 }
 
 // fixSeed gives every stage the same shuffle where the configuration leaves the

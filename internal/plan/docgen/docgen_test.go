@@ -93,7 +93,7 @@ func TestExamplesCompose(t *testing.T) {
 	for _, e := range exampleRuns {
 		check(e, slices.Concat(command, e.args))
 	}
-	for _, e := range exampleChecks {
+	for _, e := range exampleModels {
 		check(e, e.args)
 	}
 }

@@ -51,8 +51,8 @@ var exampleRuns = []example{
 	{"another GPU, a variable for the workload", []string{"device=cuda:1", "+pipeline.workload.env.OMP_NUM_THREADS=4"}},
 }
 
-// exampleChecks configure the programs that ship with deepprof.
-var exampleChecks = []example{
+// exampleModels run the programs that ship with deepprof.
+var exampleModels = []example{
 	{"fewer tokens, one sample", []string{"infer.max_new_tokens=32", "dataset.sampling.num_samples_per_epoch=1"}},
 	{"at most ten kernels", []string{"pipeline.ncu.pick.top_n=10"}},
 	{"decode under CUDA graphs", []string{"infer.cuda_graphs=true", "infer.kv_cache=static"}},
@@ -68,9 +68,9 @@ func examples() string {
 	for _, e := range exampleRuns {
 		e.write(&b, "run", " -- python3 infer.py")
 	}
-	b.WriteString("```\n\nThe workloads `llm`, `vlm` and `resnet` can be configured and checked; this version runs commands only.\n\n```sh\n")
-	for _, e := range exampleChecks {
-		e.write(&b, "config check", "")
+	b.WriteString("```\n\nWithout a command a model runs: the workload `llm`, which is the default, `vlm` or `resnet`.\n\n```sh\n")
+	for _, e := range exampleModels {
+		e.write(&b, "run", "")
 	}
 	b.WriteString("```\n\n")
 	return b.String()
