@@ -27,6 +27,7 @@ func (a *analyzer) countInRegions() {
 			}
 			if a.scope != nil && a.scope.kernels[i] {
 				count(tl.inScope, key, ns)
+				tl.scopeNS[queueOf{id, tl.t.Kernels[i].Queue}] += ns
 			}
 		}
 	}
@@ -154,6 +155,10 @@ func (a *analyzer) regionRows(order []uint32, by timeline.By, only workKey) {
 			Kernels: row.KernelCalls, KernelNS: row.InclusiveNS, SelfKernels: row.ExclusiveCalls, SelfNS: row.ExclusiveNS,
 			Split: a.split(tl.splitOf(id, only)), Process: row.Process, Device: row.Device,
 		}
+		if a.scope != nil {
+			ns := tl.inScopeNS(id, only)
+			out.ScopeNS = &ns
+		}
 		out.WallNS = out.Split.WallNS // ranges that end before they start count nothing in either
 		if parent, ok := place[region.Parent]; ok {
 			out.Parent = parent
@@ -164,6 +169,17 @@ func (a *analyzer) regionRows(order []uint32, by timeline.By, only workKey) {
 			a.regionIDs = append(a.regionIDs, id)
 		}
 	}
+}
+
+// inScopeNS is the kernel time of a region in the scope.
+func (tl *timed) inScopeNS(id uint32, only workKey) (ns int64) {
+	for i := range tl.t.Queues {
+		q := &tl.t.Queues[i]
+		if (only.process < 0 || only.process == int(q.Process)) && (only.device < 0 || only.device == int(q.Device)) {
+			ns += tl.scopeNS[queueOf{id, uint32(i)}]
+		}
+	}
+	return ns
 }
 
 // splitOf adds up the instances of a region. Each is split by the work of its

@@ -309,6 +309,9 @@ type Region struct {
 	SelfKernels int64 `json:"self_kernels"` // outside nested ranges
 	SelfNS      int64 `json:"self_kernel_ns"`
 	Split       Split `json:"split"`
+	// ScopeNS is the part of KernelNS that lies in the scope; absent where there
+	// is no scope.
+	ScopeNS *int64 `json:"scope_kernel_ns,omitempty"`
 
 	// Counters extrapolated over the launches of the region; absent where
 	// nothing in it was counted.

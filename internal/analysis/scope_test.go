@@ -307,6 +307,29 @@ func TestExecutedMoreThanNeeded(t *testing.T) {
 	}
 }
 
+// A region that is not nested in the scope can lie in it all the same, with some
+// of its calls: here decode is start/end, and the domain LLM has its own ranges.
+func TestRegionsPartlyInScope(t *testing.T) {
+	r := scopedTo(t, []string{"decode"}, nil, toyTimeline)
+	want := map[string]int64{"prefill": 0, "decode": 216001, "LLM@step": 216001, "idle": 0}
+	for _, g := range r.Regions {
+		if ns, ok := want[g.Path]; ok && g.Process == nil && g.Device == nil && (g.ScopeNS == nil || *g.ScopeNS != ns) {
+			t.Errorf("%s: %v ns in the scope, want %d", g.Path, g.ScopeNS, ns)
+		}
+	}
+	r = scopedTo(t, []string{"worker"}, nil, "../nsys/testdata/exports/multi_node.sqlite.gz")
+	for _, g := range r.Regions {
+		if g.Path == "inner_se" && g.Process == nil && g.Device == nil && (g.ScopeNS == nil || *g.ScopeNS <= 0 || *g.ScopeNS >= g.KernelNS) {
+			t.Errorf("inner_se: %v of %d ns in the scope, want a part", g.ScopeNS, g.KernelNS)
+		}
+	}
+	for _, g := range analyzeFiles(t, toyTimeline).Regions {
+		if g.ScopeNS != nil {
+			t.Errorf("%s: %d ns in a scope that there is not", g.Path, *g.ScopeNS)
+		}
+	}
+}
+
 func TestOneVersionOfCUDA(t *testing.T) {
 	for of, want := range map[string]string{"13.0": "PyTorch", "12.8": "PyTorch, CUDA of PyTorch"} {
 		a := &analyzer{res: &Result{Environment: Environment{CUDA: "13.0", Software: []Fact{{"PyTorch", "2.11"}, {"CUDA", of}}}}}

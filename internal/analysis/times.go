@@ -37,6 +37,7 @@ type timed struct {
 	instances map[uint32][]uint32 // ranges of each region, by start
 	inRegion  map[regionGroup]*callTime
 	inScope   map[regionGroup]*callTime // of the launches in the scope alone
+	scopeNS   map[queueOf]int64         // kernel time in the scope
 	onDevice  map[int][]bool
 	nodes     map[uint32]int64 // kernels in each region that nodes of CUDA graphs launched
 }
@@ -48,6 +49,8 @@ type workKey struct {
 }
 
 type regionGroup struct{ region, kernel uint32 }
+
+type queueOf struct{ region, queue uint32 }
 
 type callTime struct{ calls, ns int64 }
 
@@ -145,7 +148,7 @@ func (a *analyzer) newTimed(t *timeline.Timeline) *timed {
 	at := t.Attribute()
 	tl := &timed{
 		t: t, at: at, around: at.Around(), regions: at.Regions(),
-		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{}, nodes: map[uint32]int64{},
+		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{}, scopeNS: map[queueOf]int64{}, nodes: map[uint32]int64{},
 		lo: t.Session.FirstNS, hi: t.Session.LastNS,
 	}
 	tl.p = &palette{categories: len(a.categories.List), calls: indexCalls(t, a.th.HostGap.Nanoseconds()), since: tl.since}

@@ -228,12 +228,12 @@ func (d *doc) regionFacts(r *analysis.Result, g *analysis.Region) {
 		t.add("Device", fmt.Sprint(*g.Device), "")
 	}
 	d.table(t)
-	whole, of := r.Totals.KernelNS, "all kernel time"
-	if r.Scope != nil && inScope(r, g) {
-		whole, of = r.Scope.KernelNS, "the kernel time of "+prose(r.Scope.Name)
+	ns, whole, of := g.KernelNS, r.Totals.KernelNS, "all kernel time"
+	if part, in := inScope(r, g); r.Scope != nil && in {
+		ns, whole, of = part, r.Scope.KernelNS, "the kernel time of "+prose(r.Scope.Name)
 	}
 	if hasTimeline(r) && whole > 0 {
-		d.line("%s of %s. Limiter: %s.", percent(float64(g.KernelNS)/float64(whole)), of, prose(regionLimiter(r, g)))
+		d.line("%s of %s. Limiter: %s.", percent(float64(ns)/float64(whole)), of, prose(regionLimiter(r, g)))
 	}
 }
 

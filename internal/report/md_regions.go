@@ -87,10 +87,10 @@ func (d *doc) regionTable(r *analysis.Result, most int, only func(*analysis.Regi
 	whole := analysed(r).kernel
 	for i, x := range rows {
 		pct, counted := absent, ""
-		if !inScope(r, x) {
+		if ns, in := inScope(r, x); !in {
 			pct = "outside"
 		} else if whole > 0 {
-			pct = percentage(float64(x.KernelNS) / float64(whole) * 100)
+			pct = percentage(float64(ns) / float64(whole) * 100)
 		}
 		switch {
 		case x.Counters != nil:

@@ -37,15 +37,19 @@ func (d *doc) scope(r *analysis.Result) {
 	}
 }
 
-// inScope tells whether a region lies in the scope.
-func inScope(r *analysis.Result, g *analysis.Region) bool {
+// inScope is the kernel time of a region that lies in the scope, and whether it
+// has any part in it: a range of another domain can do so with some of its calls.
+func inScope(r *analysis.Result, g *analysis.Region) (ns int64, in bool) {
 	if r.Scope == nil {
-		return true
+		return g.KernelNS, true
 	}
 	for _, path := range r.Scope.Regions {
 		if g.Path == path || strings.HasPrefix(g.Path, path+"/") {
-			return true
+			return g.KernelNS, true
 		}
 	}
-	return false
+	if g.ScopeNS == nil {
+		return 0, false
+	}
+	return *g.ScopeNS, *g.ScopeNS > 0
 }

@@ -181,3 +181,24 @@ func TestKernelsHaveTheLimitersOfTheResult(t *testing.T) {
 		t.Errorf("limiters without a result:\n%s", b.String())
 	}
 }
+
+// A region outside the named ones has a share where some of its calls lie within.
+func TestShareOfARegionPartlyInScope(t *testing.T) {
+	r := &analysis.Result{Scope: &analysis.Scope{Regions: []string{"decode"}, KernelNS: 100}}
+	part, none := int64(30), int64(0)
+	for _, c := range []struct {
+		region analysis.Region
+		ns     int64
+		in     bool
+	}{
+		{analysis.Region{Path: "decode", KernelNS: 90}, 90, true},
+		{analysis.Region{Path: "decode/step", KernelNS: 0}, 0, true},
+		{analysis.Region{Path: "decoder", KernelNS: 50}, 0, false}, // of a result that does not hold it
+		{analysis.Region{Path: "CCCL@scan", KernelNS: 50, ScopeNS: &part}, 30, true},
+		{analysis.Region{Path: "load", KernelNS: 50, ScopeNS: &none}, 0, false},
+	} {
+		if ns, in := inScope(r, &c.region); ns != c.ns || in != c.in {
+			t.Errorf("%s: %d ns, %v", c.region.Path, ns, in)
+		}
+	}
+}

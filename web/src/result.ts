@@ -127,6 +127,7 @@ export interface Region {
   self_kernels: number;
   self_kernel_ns: number;
   split: Split;
+  scope_kernel_ns?: number;
   counters?: RegionCounters;
   top?: RegionKernel[] | null;
   why?: string;
