@@ -217,6 +217,7 @@ func (a *analyzer) trim(context.Context) error {
 	kernels := a.res.Kernels
 	place := make([]int, len(kernels))
 	kept := kernels[:0:0]
+	cut := map[string]bool{}
 	for i := range kernels {
 		k := &kernels[i]
 		place[i] = -1
@@ -227,6 +228,7 @@ func (a *analyzer) trim(context.Context) error {
 			a.res.Rest.Kernels++
 			a.res.Rest.Calls += k.Calls
 			a.res.Rest.NS += k.TotalNS
+			cut[k.ID] = true
 			continue
 		}
 		if len(k.Mangled) > maxMangled {
@@ -244,6 +246,13 @@ func (a *analyzer) trim(context.Context) error {
 		r.Top = slices.DeleteFunc(r.Top, func(k RegionKernel) bool { return place[k.Kernel] < 0 })
 		for j := range r.Top {
 			r.Top[j].Kernel = place[r.Top[j].Kernel]
+		}
+	}
+	for i := range a.res.Operators {
+		for j := range a.res.Operators[i].Links {
+			if l := &a.res.Operators[i].Links[j]; cut[l.Kernel] {
+				l.Kernel = ""
+			}
 		}
 	}
 	return nil

@@ -98,8 +98,12 @@ func TestTrim(t *testing.T) {
 	last := maxKernels + 9
 	a.res.Kernels[last].Counted = &Counted{}
 	a.res.Regions = []Region{{Top: []RegionKernel{{Kernel: last}, {Kernel: maxKernels + 1}, {Kernel: 7}}}}
+	a.res.Operators = []Operator{{Links: []OperatorKernel{{Kernel: fmt.Sprint(maxKernels + 1), Name: "gone"}, {Kernel: "7", Name: "kept"}}}}
 	if err := a.trim(t0()); err != nil {
 		t.Fatal(err)
+	}
+	if l := a.res.Operators[0].Links; l[0].Kernel != "" || l[1].Kernel != "7" {
+		t.Errorf("the operator refers to %+v", l)
 	}
 	if n := len(a.res.Kernels); n != maxKernels+1 || a.res.Kernels[n-1].ID != fmt.Sprint(last) {
 		t.Fatalf("%d kernels are left", n)
