@@ -2,8 +2,10 @@ package analysis
 
 import (
 	"fmt"
+	"path"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -204,8 +206,9 @@ func (tl *timed) callLanes(group processGroup) laneSource {
 // groups names the processes; the last name is for one that is not known.
 func (tl *timed) groups() (names []string, pids []int64) {
 	for _, p := range tl.t.Processes {
-		name := tl.t.Name(p.Name)
-		if name == "" {
+		// nsys has the program as it was started, often with its path.
+		name := path.Base(tl.t.Name(p.Name))
+		if name == "." || runs.Blotted(tl.t.Name(p.Name)) {
 			name = "process"
 		}
 		names, pids = append(names, fmt.Sprintf("%s (%d)", name, p.PID)), append(pids, int64(p.PID))

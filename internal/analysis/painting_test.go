@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -101,5 +102,17 @@ func TestMostBoxes(t *testing.T) {
 				t.Fatalf("seed %d: bins of %d make %d boxes, and %g at most were expected", seed, width, n, most(width))
 			}
 		}
+	}
+}
+
+// Lanes name a process by its program, not by its path.
+func TestProcessesOfLanes(t *testing.T) {
+	tl := &timeline.Timeline{Names: []string{"", "python3", "/usr/bin/python3.12", "/redacted/xxxxxx"}}
+	for i := range tl.Names {
+		tl.Processes = append(tl.Processes, timeline.Process{PID: 10 + i, Name: timeline.StringID(i)})
+	}
+	got, _ := (&timed{t: tl}).groups()
+	if want := []string{"process (10)", "python3 (11)", "python3.12 (12)", "process (13)", "process ?"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

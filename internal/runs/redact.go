@@ -328,6 +328,9 @@ func fillPath(n int) string {
 	return pathMark + "/" + strings.Repeat("x", n-len(pathMark)-1)
 }
 
+// Blotted tells a path that redaction put in place of another.
+func Blotted(path string) bool { return strings.HasPrefix(path, pathMark+"/") }
+
 func fillWord(word string, n int) string {
 	if n < len(word) {
 		return strings.Repeat("x", max(n, 0))
