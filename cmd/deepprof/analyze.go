@@ -139,7 +139,7 @@ func (a *analysisInput) scope(regions []string, whole bool) error {
 	case a.in.Timeline == "":
 		return usagef("analyze: --region and --whole choose from a timeline, and there is none")
 	}
-	a.in.Include, a.in.Exclude = regions, nil
+	a.in.Include, a.in.Exclude, a.in.Asked = regions, nil, len(regions) > 0
 	return nil
 }
 
@@ -151,7 +151,12 @@ func (a *analysisInput) result(ctx context.Context) (*analysis.Result, error) {
 	if a.in.Categories, err = categories((&configFlags{}).sources()); err != nil {
 		return nil, err
 	}
-	return analysis.Analyze(ctx, a.in)
+	result, err := analysis.Analyze(ctx, a.in)
+	var scope *analysis.ScopeError
+	if errors.As(err, &scope) {
+		return nil, usagef("analyze %s: --region: %w", a.in.Timeline, scope)
+	}
+	return result, err
 }
 
 // categories loads the rules that sort kernels from every folder of the
@@ -287,13 +292,16 @@ func mayWrite(dir, own string) error {
 	return usagef("analyze: %s is a folder with other files in it; name another with --output", dir)
 }
 
+// takesEscapes tells whether a terminal is to get escape sequences.
+func takesEscapes() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
+
 // summarise prints one screen, of which some rows are used already, partly by
 // warnings, and the path of the report.
 func summarise(s streams, r *analysis.Result, path string, used int, shown []string) error {
 	o := report.SummaryOptions{Report: path, Shown: shown}
 	if f, ok := s.out.(*os.File); ok {
 		if width, height, err := term.GetSize(int(f.Fd())); err == nil {
-			o.Width, o.Height, o.Bold = width, max(height-used, 1), os.Getenv("NO_COLOR") == ""
+			o.Width, o.Height, o.Bold = width, max(height-used, 1), takesEscapes()
 		}
 	}
 	if err := report.Summary(s.out, r, o); err != nil {

@@ -62,6 +62,12 @@ the vendor's tools, and a run is configured by Hydra's rules.`,
 	c.SetOut(s.out)
 	c.SetErr(s.err)
 	c.CompletionOptions.DisableDefaultCmd = true
+	c.InitDefaultHelpCmd()
+	for _, sub := range c.Commands() {
+		if sub.Name() == "help" {
+			sub.Run, sub.RunE = nil, helpOn
+		}
+	}
 	c.Version = readVersion().String()
 	c.SetVersionTemplate("{{.Version}}\n")
 	return c
@@ -98,8 +104,50 @@ func build(c *command, s streams) *cobra.Command {
 		}
 		return nil
 	}
-	cc.RunE = func(cc *cobra.Command, args []string) error { return execute(cc.Context(), args) }
+	cc.RunE = func(cc *cobra.Command, args []string) error {
+		if err := notEmpty(cc); err != nil {
+			return err
+		}
+		return execute(cc.Context(), args)
+	}
 	return cc
+}
+
+// helpOn is the command help; cobra's own answers a typo with exit code 0.
+func helpOn(cc *cobra.Command, args []string) error {
+	of, rest, err := cc.Root().Find(args)
+	switch {
+	case err != nil:
+		return usage(err)
+	case len(rest) > 0:
+		return noSuchCommand(of, rest)
+	}
+	of.InitDefaultHelpFlag()
+	return of.Help()
+}
+
+// notEmpty refuses a flag that was given the empty text, as an unset variable of
+// a shell does: it would read as a flag that was not given. Flags whose help says
+// what empty means take it.
+func notEmpty(cc *cobra.Command) error {
+	var name string
+	cc.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			if values = list.GetSlice(); len(values) == 0 {
+				values = []string{""}
+			}
+		}
+		for _, v := range values {
+			if strings.TrimSpace(v) == "" && !strings.Contains(f.Usage, "empty") {
+				name = f.Name
+			}
+		}
+	})
+	if name == "" {
+		return nil
+	}
+	return usagef("%s: --%s is empty; give it a value or leave it out", cc.CommandPath(), name)
 }
 
 // noSuchCommand answers a command that was called without, or with an unknown,
@@ -115,7 +163,7 @@ func noSuchCommand(cc *cobra.Command, args []string) error {
 		}
 	}
 	hint := suggest.DidYouMean(args[0], names)
-	if hint == "" {
+	if hint == "" && len(names) > 0 {
 		hint = "; there are: " + strings.Join(names, ", ")
 	}
 	return usagef("unknown command '%s %s'%s", cc.CommandPath(), args[0], hint)

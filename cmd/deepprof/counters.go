@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/suggest"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -28,6 +30,7 @@ type counted struct {
 	results  iter.Seq[*ncurep.Result]
 	seen     []nvtx.Seen // ranges that were open at a launch, collected by keeps
 	names    kernelNames // that --kernel left out, collected by keeps
+	kept     bool        // keeps has let a launch pass
 	warnings func() []string
 	close    func()
 }
@@ -81,7 +84,9 @@ func (c *counted) keeps(r *ncurep.Result, q *timeline.Query) bool {
 	case len(q.Processes) > 0 && !slices.Contains(q.Processes, int(r.Process.ID)):
 		return false
 	}
-	return q.Region == nil || q.Region(state)
+	pass := q.Region == nil || q.Region(state)
+	c.kept = c.kept || pass
+	return pass
 }
 
 // kernelNames are a few short names, for the answer to a pattern that matches
@@ -310,9 +315,11 @@ func metricsCommand() command {
 		use: "metrics PATH", short: "Every counter of every launch: the numbers of 'ncu --import PATH --page raw'",
 		long: `Print every counter of every launch or range of a .ncu-rep, or of ncu's CSV.
 
-Values are in base units (byte, ns, hz, ...) and exact. --raw prints the page
-that 'ncu --import PATH --page raw --csv' prints, character for character; --dump
-prints everything that was read, for people who look into the file itself.`,
+Values are in base units (byte, ns, hz, ...) and exact. --raw prints the whole
+page of 'ncu --import PATH --page raw --csv' as ncu 2025.3 does under LC_ALL=C,
+but with whole kernel names; older releases write some units and digits otherwise
+(Gbyte/second for Gbyte/s), and selfcheck allows for that. --dump prints
+everything that was read, for people who look into the file itself.`,
 		example: `  deepprof show metrics report.ncu-rep --kernel nvjet --metric '^dram__'
   deepprof show metrics report.ncu-rep --json > metrics.json
   deepprof show metrics report.ncu-rep --raw > raw.csv
@@ -323,8 +330,8 @@ prints everything that was read, for people who look into the file itself.`,
 			f.register(fs)
 			metricRegex := fs.String("metric", "", "only metrics whose name matches `REGEX`")
 			instances := fs.Bool("instances", false, "with the values that a metric is made of (JSON and dump)")
-			dump := fs.Bool("dump", false, "print the parsed structure of a .ncu-rep")
-			raw := fs.Bool("raw", false, "print ncu's raw page as CSV")
+			dump := fs.Bool("dump", false, "print the parsed structure of a .ncu-rep; of filters it takes --metric")
+			raw := fs.Bool("raw", false, "print ncu's raw page as CSV, as ncu 2025.3 does; takes no filters")
 			units := fs.String("print-units", "auto", "units of --raw: auto or base, as ncu means them")
 			return func(ctx context.Context, args []string) error {
 				q, err := f.query()
@@ -336,12 +343,20 @@ prints everything that was read, for people who look into the file itself.`,
 					return err
 				}
 				opts := ncurep.Options{Instances: *instances}
+				metrics, matched := map[string]bool{}, false
 				if *metricRegex != "" {
 					re, err := regexp.Compile(*metricRegex)
 					if err != nil {
 						return usagef("--metric %q: %w", *metricRegex, err)
 					}
-					opts.Metrics = re.MatchString
+					opts.Metrics = func(name string) bool {
+						matches := re.MatchString(name)
+						matched = matched || matches
+						if !strings.Contains(name, ":") { // those are lists of metrics
+							metrics[name] = true
+						}
+						return matches
+					}
 				}
 				switch {
 				case *dump && *raw, (*dump || *raw) && (f.json || f.csv || f.md):
@@ -349,9 +364,15 @@ prints everything that was read, for people who look into the file itself.`,
 				case fs.Changed("print-units") && !*raw:
 					return usagef("--print-units goes with --raw; the other formats hold base units")
 				case *dump:
-					return dumpReport(s.out, path, opts)
+					if err := unfiltered(fs, "dump", "region", "kernel", "device", "process", "top"); err != nil {
+						return err
+					}
+					return dumpReport(ctx, s.out, path, opts)
 				case *raw:
-					return rawPage(s, path, *units)
+					if err := unfiltered(fs, "raw", "region", "kernel", "device", "process", "top", "metric", "instances"); err != nil {
+						return err
+					}
+					return rawPage(ctx, s.out, path, *units)
 				}
 				c, err := openCounters(ctx, path, "metrics", opts)
 				if err != nil {
@@ -362,13 +383,36 @@ prints everything that was read, for people who look into the file itself.`,
 				if err := f.print(s, t); err != nil {
 					return err
 				}
-				if t.Written() == 0 && f.kernel != "" {
-					fmt.Fprintln(s.err, report.Wrap("note: "+c.names.text(), terminalWidth(s.err), "  "))
+				note := func(text string) { fmt.Fprintln(s.err, report.Wrap("note: "+text, terminalWidth(s.err), "  ")) }
+				if t.Written() == 0 && f.kernel != "" && !c.kept {
+					note(c.names.text())
+				}
+				if t.Written() == 0 && opts.Metrics != nil && !matched && len(metrics) > 0 {
+					note(nearestMetrics(*metricRegex, slices.Sorted(maps.Keys(metrics))))
 				}
 				return c.explainEmpty(t.Written(), f.region)
 			}
 		},
 	}
+}
+
+// nearestMetrics answers a pattern that no metric matches: with names that are
+// written alike or, because names are long, begin alike.
+func nearestMetrics(pattern string, names []string) string {
+	text := fmt.Sprintf("none of the %d metrics in the report matches --metric %s; ", len(names), pattern)
+	want := strings.ReplaceAll(strings.Trim(pattern, "^$"), `\`, "")
+	near := suggest.Nearest(want, names)
+	for ; len(near) == 0 && len(want) >= 3; want = want[:len(want)-1] {
+		for _, name := range names {
+			if strings.HasPrefix(name, want) {
+				near = append(near, name)
+			}
+		}
+	}
+	if len(near) == 0 {
+		return text + "there are: " + strings.Join(names[:min(len(names), mostNames)], ", ")
+	}
+	return text + "the nearest: " + strings.Join(near[:min(len(near), mostNames)], ", ")
 }
 
 // metricRows streams the counters, so that a large report is never held.
@@ -400,26 +444,54 @@ func metricRows(c *counted, q *timeline.Query, opts ncurep.Options) iter.Seq[*re
 	}
 }
 
-func dumpReport(w io.Writer, path string, opts ncurep.Options) error {
+// unfiltered refuses flags that choose rows beside a format that has all of them.
+func unfiltered(fs *pflag.FlagSet, format string, choosing ...string) error {
+	for _, name := range choosing {
+		if fs.Changed(name) {
+			return usagef("--%s is the whole report and goes without --%s; --csv and --json take it", format, name)
+		}
+	}
+	return nil
+}
+
+// openReport opens a .ncu-rep itself: no other input holds what --dump and --raw
+// print.
+func openReport(ctx context.Context, path, view string, opts ncurep.Options) (r *ncurep.Reader, done func(), err error) {
+	file, kind, release, err := locate(ctx, path, inputCounters)
+	if err != nil {
+		return nil, nil, err
+	}
+	if kind == inputTimeline || kind == inputCSV {
+		release()
+		return nil, nil, wrongInput(path, kind, view)
+	}
+	if r, err = ncurep.Open(file, opts); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return r, func() { r.Close(); release() }, nil
+}
+
+func dumpReport(ctx context.Context, w io.Writer, path string, opts ncurep.Options) error {
 	opts.Rules, opts.Sections, opts.Sources = true, true, true
-	r, err := ncurep.Open(path, opts)
+	r, done, err := openReport(ctx, path, "metrics --dump", opts)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
+	defer done()
 	return ncurep.Dump(w, r)
 }
 
-func rawPage(s streams, path, units string) error {
+func rawPage(ctx context.Context, w io.Writer, path, units string) error {
 	if units != "auto" && units != "base" {
 		return usagef("--print-units %q: must be auto or base", units)
 	}
-	r, err := ncurep.Open(path, ncurep.Options{})
+	r, done, err := openReport(ctx, path, "metrics --raw", ncurep.Options{})
 	if err != nil {
 		return err
 	}
-	defer r.Close()
-	return ncurep.WriteRawCSV(s.out, r, units)
+	defer done()
+	return ncurep.WriteRawCSV(w, r, units)
 }
 
 // sessionFacts lists what a report says about the session that made it.

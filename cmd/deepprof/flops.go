@@ -66,6 +66,9 @@ func countFLOPs(path string, shape flops.Shape) (*flops.Report, *flops.Model, er
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		path = filepath.Join(path, "config.json")
 	}
+	if _, err := inspect(path); err != nil {
+		return nil, nil, err
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,20 +38,37 @@ var magics = []struct {
 	{"\x28\xb5\x2f\xfd", inputPack},
 }
 
+// inspect looks at a path before anything opens it: opening a pipe waits for its
+// writer, and no signal ends that. It is a folder or a regular file.
+func inspect(path string) (fs.FileInfo, error) {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, usage(err)
+	case st.Mode()&fs.ModeNamedPipe != 0:
+		return nil, usagef("read %s: it is a pipe, and reports are read from files; write it to one and name that", path)
+	case !st.IsDir() && !st.Mode().IsRegular():
+		return nil, usagef("read %s: it is no regular file; name a report, or a run", path)
+	}
+	return st, nil
+}
+
 // sniff tells what a path holds.
 func sniff(path string) (inputKind, error) {
+	st, err := inspect(path)
+	switch {
+	case err != nil:
+		return "", err
+	case st.IsDir():
+		return inputDirectory, nil
+	case st.Size() == 0:
+		return "", fmt.Errorf("read %s: the file is empty; the capture that should have written it failed", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", usage(err)
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err != nil {
-		return "", usage(err)
-	} else if st.IsDir() {
-		return inputDirectory, nil
-	} else if st.Size() == 0 && st.Mode().IsRegular() {
-		return "", fmt.Errorf("read %s: the file is empty; the capture that should have written it failed", path)
-	}
 	head := make([]byte, 4096)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
@@ -155,7 +173,8 @@ func find(dir string, want inputKind) (string, error) {
 			return "", usagef("%s holds several %s; name one: %s", dir, p, strings.Join(found, ", "))
 		}
 		if len(found) == 1 {
-			return found[0], nil
+			_, err := inspect(found[0])
+			return found[0], err
 		}
 	}
 	if parquet, _ := filepath.Glob(filepath.Join(dir, "*.parquet")); len(parquet) > 0 {

@@ -19,8 +19,11 @@ func selfcheckCommand() command {
 		long: `Run the vendor's tool on a report and compare what it prints with what deepprof
 computes: for a timeline the reports cuda_gpu_kern_sum, nvtx_sum,
 nvtx_gpu_proj_sum and nvtx_kern_sum of 'nsys stats', for counters every cell of
-'ncu --import PATH --page raw --csv'. Exit code 1 where they differ, 2 where the
-vendor's tool is missing, cannot read the report or gave nothing to compare with.`,
+'ncu --import PATH --page raw --csv', as text, in the units and digits of the
+release that is asked ('show metrics --raw' has those of 2025.3). What cannot be
+compared so is counted: kernel names that ncu shortens, and units that an older
+ncu guesses. Exit code 1 where they differ, 2 where the vendor's tool is missing,
+cannot read the report or gave nothing to compare with.`,
 		example: `  deepprof selfcheck report.sqlite
   deepprof selfcheck report.ncu-rep --ncu /opt/nvidia/nsight-compute/2025.3.1/ncu`,
 		args: exactly("PATH"),

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -28,10 +29,14 @@ func kernelsOfCSV(ctx context.Context, path string, q timeline.Query, more *view
 	}
 	if at < 0 {
 		t, notCounters := kernelsOfCounters(ctx, path, q, more)
-		if notCounters != nil {
-			return nil, errors.Join(notStats, notCounters)
+		if errors.Is(notStats, nsys.ErrNoStats) && errors.Is(notCounters, ncurep.ErrNoTable) {
+			return nil, usagef("show kernels %s: the file is neither a report nor CSV of nsys or ncu; "+
+				"name an .sqlite, a .nsys-rep, an .ncu-rep, a run, or what 'nsys stats --format csv' or 'ncu --csv' printed", path)
 		}
-		return t, nil
+		if !errors.Is(notStats, nsys.ErrNoStats) && notCounters != nil {
+			return nil, notStats
+		}
+		return t, notCounters
 	}
 	if q.By != 0 || q.Region != nil || len(q.Devices) > 0 || len(q.Processes) > 0 {
 		return nil, usagef("show kernels %s: a summary is neither split nor filtered by region, device or process; name the report that it was printed from", path)

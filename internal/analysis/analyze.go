@@ -19,12 +19,26 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 	if in.Empty() {
 		return nil, errors.New("analyse: there is neither a timeline nor a report of counters nor what a workload measured; give a run, an .sqlite or .nsys-rep, or an .ncu-rep")
 	}
+	res, err := analyze(ctx, in)
+	var lost *lostError
+	if errors.As(err, &lost) {
+		in.Timeline, in.lost = "", lost.err
+		if in.Empty() {
+			return nil, fmt.Errorf("analyse: %w", lost.err)
+		}
+		return analyze(ctx, in) // of the rest
+	}
+	return res, err
+}
+
+func analyze(ctx context.Context, in Input) (*Result, error) {
 	a := &analyzer{in: in, th: in.Thresholds.withDefaults(), res: newResult(in), launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
 	for _, step := range []func(context.Context) error{
 		a.loadCategories,
 		a.readRun,       // manifest, environment, inputs
 		a.readWorkload,  // clean times, model
 		a.readTimeline,  // totals, kernels, regions, stages, overview
+		a.judgeTimeline, // whether it is whole and has what was asked for
 		a.readCounters,  // joined to kernels
 		a.readTargets,   // why launches were counted
 		a.findPeaks,     // what the GPU can do
@@ -117,9 +131,12 @@ type analyzer struct {
 	categories *Categories
 	kinds      *kinds
 
-	tl    *timed            // nil without a timeline
-	scope *scoped           // nil for the whole timeline
-	byKey map[kernelKey]int // kernels of the result
+	tl    *timed  // nil without a timeline
+	scope *scoped // nil for the whole timeline
+	asked error   // why there is no scope
+	// damage is what of the timeline is gone, nil where it is whole.
+	damage []string
+	byKey  map[kernelKey]int // kernels of the result
 	// regionIDs are those of the rows of Result.Regions for all work together,
 	// which come first; stageRegions those of the stages, none for the whole.
 	regionIDs    []uint32

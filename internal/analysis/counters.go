@@ -83,6 +83,9 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 }
 
 func readReport(path string) (*ncurep.Report, error) {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // to open a pipe would wait for its writer
+		return nil, fmt.Errorf("read counters: %s is no regular file", path)
+	}
 	head := make([]byte, 4)
 	f, err := os.Open(path)
 	if err != nil {

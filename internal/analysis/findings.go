@@ -22,6 +22,7 @@ const (
 func (a *analyzer) conclude(context.Context) error {
 	a.cleanShares()
 	a.tellOverhead()
+	a.findDamage()
 	a.findContradictions()
 	a.findMain()
 	a.findLaunchBound()

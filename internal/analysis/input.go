@@ -35,6 +35,9 @@ type Input struct {
 	// Include and Exclude are NVTX filters: the analysis is about the launches
 	// that they select. Without an Include it is about the whole timeline.
 	Include, Exclude []string
+	// Asked tells that a person asked for the Include just now: where it selects
+	// nothing, the analysis is refused with a ScopeError and not widened.
+	Asked bool
 
 	Categories *Categories // nil takes the shipped rules
 	Work       []StageWork // the analytic side of MFU and MBU
@@ -42,6 +45,7 @@ type Input struct {
 
 	kind   string   // of a session that ships with deepprof
 	unread []string // timelines of a repeated capture beside the one that is read
+	lost   error    // what became of the timeline, where nothing of it can be used
 
 	Nsys    nsys.OpenOptions // how a .nsys-rep is exported
 	Workers int              // goroutines that read; 0 takes one per core

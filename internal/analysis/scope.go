@@ -32,8 +32,9 @@ func (a *analyzer) findScope() {
 		return
 	}
 	whole := func(format string, args ...any) {
+		a.asked = fmt.Errorf(format, args...)
 		a.warn("scope", "name regions of the timeline: deepprof show regions lists them",
-			"the whole timeline is counted, with loading and warm-up: "+format, args...)
+			"the whole timeline is counted, with loading and warm-up: %v", a.asked)
 	}
 	seen := append([]nvtx.Seen{}, a.tl.at.Seen()...)
 	filters, err := pick.ResolveFilters(in.Include, in.Exclude, seen)
@@ -41,9 +42,12 @@ func (a *analyzer) findScope() {
 	switch {
 	case errors.As(err, &nothing):
 		whole("none of the regions that were asked for (%s) is in it", strings.Join(in.Include, ", "))
+		if _, err := nvtx.Resolve(in.Include, seen); err != nil {
+			a.asked = err // with the nearest names
+		}
 		return
 	case err != nil:
-		whole("%v", err)
+		whole("%w", err)
 		return
 	}
 	a.unmatched(filters.Unmatched)
@@ -57,6 +61,12 @@ func (a *analyzer) findScope() {
 	s.moments = a.tl.momentsOf(s, filters.Match)
 	a.scope = s
 }
+
+// A ScopeError says that the regions that a person asked for select nothing.
+type ScopeError struct{ Why error }
+
+func (e *ScopeError) Error() string { return e.Why.Error() }
+func (e *ScopeError) Unwrap() error { return e.Why }
 
 // mark notes which kernels lie in the scope, and counts these and whole graphs.
 func (tl *timed) mark(s *scoped) (launched int) {

@@ -80,18 +80,18 @@ type Reader struct {
 
 // Open opens a report. The caller closes the Reader.
 func Open(path string, opts Options) (*Reader, error) {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("open report: %w", err)
+	case st.IsDir():
+		return nil, fmt.Errorf("open report %s: is a directory", path)
+	case !st.Mode().IsRegular(): // to open a pipe would wait for its writer
+		return nil, fmt.Errorf("open report %s: it is no regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open report: %w", err)
-	}
-	st, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("open report: %w", err)
-	}
-	if st.IsDir() {
-		f.Close()
-		return nil, fmt.Errorf("open report %s: is a directory", path)
 	}
 	r, err := NewReader(f, st.Size(), opts)
 	if err != nil {

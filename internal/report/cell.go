@@ -18,9 +18,10 @@ type scale struct {
 }
 
 var (
-	timeScales = []scale{{"s", 1e9, 3}, {"ms", 1e6, 3}, {"µs", 1e3, 3}, {"ns", 1, 1}}
-	byteScales = []scale{{"TB", 1e12, 3}, {"GB", 1e9, 3}, {"MB", 1e6, 3}, {"kB", 1e3, 3}, {"B", 1, 0}}
-	flopScales = []scale{{"PFLOP", 1e15, 3}, {"TFLOP", 1e12, 3}, {"GFLOP", 1e9, 3}, {"MFLOP", 1e6, 3}, {"kFLOP", 1e3, 3}, {"FLOP", 1, 0}}
+	timeScales   = []scale{{"s", 1e9, 3}, {"ms", 1e6, 3}, {"µs", 1e3, 3}, {"ns", 1, 1}}
+	momentScales = []scale{{"s", 1e9, 6}, {"ms", 1e6, 3}, {"µs", 1e3, 3}, {"ns", 1, 1}}
+	byteScales   = []scale{{"TB", 1e12, 3}, {"GB", 1e9, 3}, {"MB", 1e6, 3}, {"kB", 1e3, 3}, {"B", 1, 0}}
+	flopScales   = []scale{{"PFLOP", 1e15, 3}, {"TFLOP", 1e12, 3}, {"GFLOP", 1e9, 3}, {"MFLOP", 1e6, 3}, {"kFLOP", 1e3, 3}, {"FLOP", 1, 0}}
 )
 
 // scaleFor picks the largest unit in which the largest value has two digits, so
@@ -124,7 +125,7 @@ func scales[T any](columns []Column[T], rows []*T) []scale {
 	most := make([]float64, len(columns))
 	groups := map[string]float64{}
 	for i := range columns {
-		if c := &columns[i]; c.Kind == Nanoseconds || c.Kind == Bytes || c.Kind == Operations {
+		if c := &columns[i]; c.Kind == Nanoseconds || c.Kind == Moment || c.Kind == Bytes || c.Kind == Operations {
 			most[i] = largest(c, rows)
 			groups[c.Group] = max(groups[c.Group], most[i])
 		}
@@ -137,6 +138,8 @@ func scales[T any](columns []Column[T], rows []*T) []scale {
 		switch c.Kind {
 		case Nanoseconds:
 			out[i] = scaleFor(timeScales, most[i])
+		case Moment:
+			out[i] = scaleFor(momentScales, most[i])
 		case Bytes:
 			out[i] = scaleFor(byteScales, most[i])
 		case Operations:

@@ -23,6 +23,7 @@ type SummaryOptions struct {
 const (
 	summaryFindings = 3
 	mostKernels     = 10
+	sentenceLines   = 4 // of a sentence that stands whole in any terminal
 )
 
 // A screenful is how many lines the parts of a screen may take.
@@ -73,21 +74,21 @@ func Summary(w io.Writer, r *analysis.Result, o SummaryOptions) error {
 func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string, error) {
 	lines := summaryTitle(r, o)
 	if r.Source.Recorded {
-		lines = append(lines, shorten(recordedRun, o.Width))
+		lines = append(lines, wrap(recordedRun, o.Width, "  ", sentenceLines)...)
 	}
 	if text := unfinished[r.Source.Status]; text != "" {
-		lines = append(lines, wrap(lowerFirst(text)+": what it had captured by then is shown", o.Width, "", 2)...)
+		lines = append(lines, wrap(lowerFirst(text)+": what it had captured by then is shown", o.Width, "  ", sentenceLines)...)
 	}
 	lines = append(lines, summaryScope(r, o.Width, f.scope)...)
 	lines = append(lines, "")
 	found, told := summaryLines(r, o, f)
 	lines = append(lines, found...)
-	stages, err := tableLines(summaryStages(r, o.Width), o.Width)
+	stages, dropped, err := tableLines(summaryStages(r, o.Width), o.Width)
 	if err != nil {
 		return nil, err
 	}
 	if len(stages) > 0 {
-		lines = append(append(lines, ""), stages...)
+		lines = append(append(append(lines, ""), stages...), dropped...)
 	}
 	foot := summaryFoot(r, o, f, len(r.Findings)-told)
 	// A table of kernels needs a blank line and its header; the prompt that
@@ -96,13 +97,18 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 	if room <= 0 {
 		return append(lines, foot...), nil
 	}
-	kernels, err := tableLines(summaryKernels(r, room), o.Width)
+	kernels, dropped, err := tableLines(summaryKernels(r, room, o.Width), o.Width)
 	if err != nil {
 		return nil, err
 	}
-	if len(kernels) > 0 {
-		lines = append(append(lines, ""), kernels...)
+	if len(kernels) == 0 {
+		return append(lines, foot...), nil
 	}
+	if spare := o.Height - len(lines) - Rows(strings.Join(foot, "\n")+"\n", o.Width) - 2 - len(kernels); len(dropped) > spare {
+		least := 1 + max(f.kernels, 1) // with the header
+		kernels = kernels[:max(min(len(kernels), least), len(kernels)+spare-len(dropped))]
+	}
+	lines = append(append(append(lines, ""), kernels...), dropped...)
 	return append(lines, foot...), nil
 }
 
@@ -124,7 +130,7 @@ func summaryScope(r *analysis.Result, width, most int) []string {
 			return lines
 		}
 	}
-	return wrap(oneLine(parts[0]), width, "  ", most)
+	return wrap(oneLine(parts[0]), width, "  ", max(most, sentenceLines))
 }
 
 // summaryTitle is what ran, and the whole timeline in numbers where that is what
@@ -207,7 +213,7 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 		}
 	}
 	if len(left) > 0 {
-		out = append(out, wrap("in the report: "+strings.Join(left, ", "), o.Width, "  ", 2)...)
+		out = append(out, wrap("in the report: "+strings.Join(left, ", "), o.Width, "  ", sentenceLines)...)
 	}
 	if o.Report != "" { // never cut: it is there to be copied
 		out = append(out, bold("report: ", o.Bold)+oneLine(o.Report))
@@ -233,7 +239,7 @@ func summaryHeavy(r *analysis.Result, o SummaryOptions, most int) []string {
 	if lines := whole("nsys slowed "+strings.Join(slowed, ", ")+next, o.Width, "  ", max(most, 1)); lines != nil {
 		return lines
 	}
-	return wrap(fmt.Sprintf("nsys slowed %s%s", plural(len(slowed), "stage"), next), o.Width, "  ", 2)
+	return wrap(fmt.Sprintf("nsys slowed %s%s", plural(len(slowed), "stage"), next), o.Width, "  ", sentenceLines)
 }
 
 // unshown are the notes that the screen does not have yet.

@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -29,16 +31,21 @@ func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
 		}
 		rows = append(rows, x)
 	}
-	narrow := width < 76
+	gives := func(minor int) int {
+		if width < 76 {
+			return minor
+		}
+		return 0
+	}
 	return &Table[row]{Rows: Slice(rows), Columns: []Column[row]{
 		{Name: "stage", Get: func(r *row) any { return shorten(r.name, 20) }},
 		{Name: "clean", Kind: Nanoseconds, Group: "t", Get: func(r *row) any { return r.clean }},
 		{Name: "nsys", Title: "under nsys", Kind: Nanoseconds, Group: "t", Get: func(r *row) any { return r.nsys }},
 		{Name: "busy", Title: "kernels run %", Kind: Percent, Minor: 1, Get: func(r *row) any { return r.busy }},
-		{Name: "mfu", Title: "MFU %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.mfu }},
-		{Name: "mfu_counted", Title: "MFU counted %", Kind: Percent, Minor: 2, Detail: narrow, Get: func(r *row) any { return r.mfuCounted }},
-		{Name: "mbu", Title: "MBU %", Kind: Percent, Detail: narrow, Get: func(r *row) any { return r.mbu }},
-		{Name: "mbu_counted", Title: "MBU counted %", Kind: Percent, Minor: 3, Detail: narrow, Get: func(r *row) any { return r.mbuCounted }},
+		{Name: "mfu", Title: "MFU %", Kind: Percent, Minor: gives(4), Get: func(r *row) any { return r.mfu }},
+		{Name: "mfu_counted", Title: "MFU counted %", Kind: Percent, Minor: 2 + gives(4), Get: func(r *row) any { return r.mfuCounted }},
+		{Name: "mbu", Title: "MBU %", Kind: Percent, Minor: gives(5), Get: func(r *row) any { return r.mbu }},
+		{Name: "mbu_counted", Title: "MBU counted %", Kind: Percent, Minor: 3 + gives(4), Get: func(r *row) any { return r.mbuCounted }},
 		{Name: "bound", Title: "bound by", Get: func(r *row) any { return r.bound }},
 	}}
 }
@@ -86,8 +93,16 @@ type summaryKernel struct {
 	name    string
 }
 
-func summaryKernels(r *analysis.Result, most int) *Table[summaryKernel] {
+// summaryKernels is one row a kernel. Narrow terminals get fewer columns, the
+// names of the kernels to the last.
+func summaryKernels(r *analysis.Result, most, width int) *Table[summaryKernel] {
 	type row = summaryKernel
+	yields := func(minor int) int {
+		if width < 60 { // in more, texts that are shortened make room enough
+			return minor
+		}
+		return 0
+	}
 	n := newNames(r)
 	var rows []row
 	for i := range r.Kernels[:min(len(r.Kernels), most)] {
@@ -103,27 +118,34 @@ func summaryKernels(r *analysis.Result, most int) *Table[summaryKernel] {
 	return &Table[row]{Rows: Slice(rows), Columns: []Column[row]{
 		{Name: "time", Title: "time %", Kind: Percent, Get: func(r *row) any { return r.share }},
 		{Name: "total_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.ns }},
-		{Name: "calls", Kind: Count, Get: func(r *row) any { return r.calls }},
+		{Name: "calls", Kind: Count, Minor: yields(2), Get: func(r *row) any { return r.calls }},
 		{Name: "alone_ns", Title: "one under ncu", Kind: Nanoseconds, Get: func(r *row) any { return r.alone }},
-		{Name: "limiter", Title: "limited by", Kind: Words, Get: func(r *row) any { return r.limiter }},
+		{Name: "limiter", Title: "limited by", Kind: Words, Minor: yields(1), Get: func(r *row) any { return r.limiter }},
 		{Name: "kernel", Kind: Name, Get: func(r *row) any { return r.name }},
 	}}
 }
 
-// tableLines writes a table and cuts what still does not fit.
-func tableLines[T any](t *Table[T], width int) ([]string, error) {
+// tableLines writes a table, cuts what still does not fit, and names in lines of
+// their own the columns that were left out.
+func tableLines[T any](t *Table[T], width int) (lines, dropped []string, err error) {
 	var b bytes.Buffer
 	if err := t.WriteText(&b, width); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if t.Written() == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
-	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+	lines = strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 	for i := range lines {
 		if r := []rune(lines[i]); len(r) > width {
 			lines[i] = string(r[:width-1]) + "…"
 		}
 	}
-	return lines, nil
+	rows := slices.Collect(t.Rows)
+	columns := t.visible(rows)
+	headers, cells, widths := layout(columns, rows, textCell)
+	if _, titles := fit(columns, headers, cells, widths, width); len(titles) > 0 {
+		dropped = wrap(fmt.Sprintf("(too narrow for %s; see the report)", strings.Join(titles, ", ")), width, "  ", sentenceLines)
+	}
+	return lines, dropped, nil
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 func TestSummaryFitsTheScreen(t *testing.T) {
@@ -78,6 +79,42 @@ func TestSummarySays(t *testing.T) {
 	}
 	if strings.Contains(b.String(), "\x1b") {
 		t.Error("escape sequences for no terminal")
+	}
+}
+
+// A narrow terminal keeps the names of kernels, names the columns that it drops and
+// wraps what it says.
+func TestSummaryIsNarrow(t *testing.T) {
+	var b bytes.Buffer
+	if err := Summary(&b, doubtful(), SummaryOptions{Width: 40, Height: 50}); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(b.String()), " ")
+	for _, s := range []string{recordedRun, "time % total (µs) kernel ", "(too narrow for calls, limited by; see the report)"} {
+		if !strings.Contains(text, s) {
+			t.Errorf("%q is not in\n%s", s, b.String())
+		}
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 40 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// What limits a kernel stays in a terminal of 80 columns; its statistics give way.
+func TestKernelsKeepLimiters(t *testing.T) {
+	r := sample()
+	var rows timeline.Rows[timeline.KernelRow]
+	for i := range r.Kernels {
+		rows.Rows = append(rows.Rows, timeline.KernelRow{Name: r.Kernels[i].Name, ShortName: r.Kernels[i].Short, TotalNS: 6871827, Calls: 992, MeanNS: 6927, MedianNS: 6900, MinNS: 5000, MaxNS: 9000, StddevNS: 1000, TimePct: 23.4})
+	}
+	var b bytes.Buffer
+	if err := Kernels(rows, r, 0).WriteText(&b, 80); err != nil {
+		t.Fatal(err)
+	}
+	if head, _, _ := strings.Cut(b.String(), "\n"); !strings.Contains(head, "limited by") || strings.Contains(head, "mean") {
+		t.Errorf("got\n%s", b.String())
 	}
 }
 

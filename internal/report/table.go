@@ -18,6 +18,7 @@ const (
 	Name                    // likewise a name out of a program, which Markdown shows as code
 	Count                   // a number, aligned right
 	Nanoseconds             // scaled to one unit for the whole column
+	Moment                  // likewise nanoseconds, since the capture began: to the microsecond, so that it can be found again
 	Bytes                   // likewise
 	Operations              // likewise, floating-point
 	Percent
@@ -58,7 +59,7 @@ func (c *Column[T]) title() string {
 	}
 	t := c.Name
 	switch c.Kind {
-	case Nanoseconds:
+	case Nanoseconds, Moment:
 		t = strings.TrimSuffix(t, "_ns")
 	case Bytes:
 		t = strings.TrimSuffix(t, "_bytes")

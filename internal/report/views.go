@@ -68,9 +68,11 @@ func Kernels(rows timeline.Rows[timeline.KernelRow], result *analysis.Result, to
 		{Name: "short_name", Title: "kernel", Kind: Name, Get: func(r *row) any { return r.ShortName }, Show: func(r *row) any { return distinct[r.Name] }},
 		{Name: "name", Detail: true, Get: func(r *row) any { return r.Name }},
 	}
-	if result != nil {
+	if result != nil { // what limits a kernel says more than its mean, which total and calls give
+		mean := slices.IndexFunc(columns, func(c Column[row]) bool { return c.Name == "mean_ns" })
+		columns[mean].Minor = 6
 		at := slices.IndexFunc(columns, func(c Column[row]) bool { return c.Name == "short_name" })
-		columns = slices.Insert(columns, at, Column[row]{Name: "limiter", Title: "limited by", Minor: 4, Kind: Words, Get: func(r *row) any { return textOrNil(r.Limiter) }})
+		columns = slices.Insert(columns, at, Column[row]{Name: "limiter", Title: "limited by", Minor: 3, Kind: Words, Get: func(r *row) any { return textOrNil(r.Limiter) }})
 	}
 	return tableOf("kernels", limited, columns)
 }
@@ -163,10 +165,10 @@ func Ranges(rows timeline.Rows[timeline.RangeRow]) Printable {
 		{Name: "process", Minor: 7, Kind: Count, Get: func(r *row) any { return r.Process }},
 		{Name: "thread", Minor: 8, Kind: Count, Get: func(r *row) any { return r.Thread }},
 		{Name: "depth", Kind: Count, Detail: true, Get: func(r *row) any { return r.Depth }},
-		{Name: "start_ns", Minor: 2, Kind: Nanoseconds, Get: func(r *row) any { return r.StartNS }},
-		{Name: "end_ns", Kind: Nanoseconds, Detail: true, Get: func(r *row) any { return r.EndNS }},
+		{Name: "start_ns", Minor: 2, Kind: Moment, Get: func(r *row) any { return r.StartNS }},
+		{Name: "end_ns", Kind: Moment, Detail: true, Get: func(r *row) any { return r.EndNS }},
 		{Name: "range_ns", Title: "wall", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.RangeNS }},
-		{Name: "gpu_projected_start_ns", Kind: Nanoseconds, Detail: true, Get: func(r *row) any { return r.ProjectedStart }},
+		{Name: "gpu_projected_start_ns", Kind: Moment, Detail: true, Get: func(r *row) any { return r.ProjectedStart }},
 		{Name: "gpu_projected_ns", Minor: 6, Title: "projected", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.ProjectedNS }},
 		{Name: "gpu_busy_ns", Minor: 3, Title: "GPU busy", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.BusyNS }},
 		{Name: "gpu_idle_ns", Minor: 5, Title: "GPU idle", Kind: Nanoseconds, Group: "time", Get: func(r *row) any { return r.IdleNS }},
@@ -188,7 +190,7 @@ func Launches(rows timeline.Stream[timeline.LaunchRow]) Printable {
 	type row = timeline.LaunchRow
 	return streamOf("launches", rows, []Column[row]{
 		{Name: "id", Kind: Count, Get: func(r *row) any { return r.ID }},
-		{Name: "start_ns", Minor: 2, Kind: Nanoseconds, Get: func(r *row) any { return r.StartNS }},
+		{Name: "start_ns", Minor: 2, Kind: Moment, Get: func(r *row) any { return r.StartNS }},
 		{Name: "duration_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.DurationNS }},
 		{Name: "grid", Minor: 6, Get: func(r *row) any { return r.Grid }},
 		{Name: "block", Minor: 7, Get: func(r *row) any { return r.Block }},
@@ -220,8 +222,8 @@ func Gaps(rows timeline.Stream[timeline.GapRow]) Printable {
 		{Name: "process", Minor: 9, Kind: Count, Get: func(r *row) any { return r.Process }},
 		{Name: "context", Kind: Count, Detail: true, Get: func(r *row) any { return r.Context }},
 		{Name: "stream", Minor: 6, Kind: Count, Get: func(r *row) any { return r.Stream }},
-		{Name: "start_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.StartNS }},
-		{Name: "end_ns", Kind: Nanoseconds, Detail: true, Get: func(r *row) any { return r.EndNS }},
+		{Name: "start_ns", Kind: Moment, Get: func(r *row) any { return r.StartNS }},
+		{Name: "end_ns", Kind: Moment, Detail: true, Get: func(r *row) any { return r.EndNS }},
 		{Name: "duration_ns", Title: "gap", Kind: Nanoseconds, Group: "gap", Get: func(r *row) any { return r.DurationNS }},
 		{Name: "host_ns", Minor: 3, Title: "outside CUDA", Kind: Nanoseconds, Group: "gap", Get: func(r *row) any { return r.HostNS }},
 		{Name: "calls", Minor: 2, Title: "CUDA calls in it", Kind: Name, Get: func(r *row) any { return gapCalls(r.Calls) }},

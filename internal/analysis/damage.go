@@ -1,0 +1,57 @@
+package analysis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/nsys"
+)
+
+// mendTimeline is what to do about a damaged timeline.
+const mendTimeline = "copy the file again, or export or capture again"
+
+// A lostError is a timeline of which nothing is left that can be analysed.
+type lostError struct{ err error }
+
+func (e *lostError) Error() string { return e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
+// judgeTimeline refuses a timeline that holds nothing of what it is read for: one
+// that lost all its kernels, and one without the regions that were asked for.
+func (a *analyzer) judgeTimeline(context.Context) error {
+	if at := slices.IndexFunc(a.res.Missing, func(n Note) bool { return n.ID == "no-timeline" }); at >= 0 && a.in.lost != nil {
+		a.warn("timeline", mendTimeline, "the timeline is damaged: %v", a.in.lost)
+		a.res.Missing[at] = Note{ID: "no-timeline", Next: mendTimeline,
+			Text: "nothing of the timeline's kernels could be read: times of kernels and regions, and gaps, are not known"}
+	}
+	if a.tl != nil {
+		a.damage = nsys.Damage(a.tl.t.Warnings)
+		if len(a.tl.t.Kernels)+len(a.tl.t.Graphs) == 0 && nsys.KernelsLost(a.damage) {
+			return &lostError{fmt.Errorf("read %s: nothing of its kernels could be read: %s", a.in.Timeline, strings.Join(a.damage, "; "))}
+		}
+	}
+	switch {
+	case !a.in.Asked:
+	case a.tl == nil && a.in.lost != nil:
+		return a.in.lost
+	case a.tl == nil:
+		return fmt.Errorf("the regions %s are looked for in the timeline: %s cannot be read", strings.Join(a.in.Include, ", "), a.in.Timeline)
+	case a.scope == nil:
+		return &ScopeError{a.asked}
+	}
+	return nil
+}
+
+// findDamage tells before anything else that a part of the timeline is gone.
+func (a *analyzer) findDamage() {
+	switch {
+	case len(a.damage) > 0:
+		a.find("damaged", weightHigh, fmt.Sprintf("The timeline is damaged: %s. Every number is of what is left of it; %s.", a.damage[0], mendTimeline),
+			"A part of the recording is lost: times, counts and shares are of what is left of it and may be far from the truth.")
+	case a.in.lost != nil:
+		a.find("damaged", weightHigh, "The timeline is damaged, and nothing of its kernels could be read: their times are not known; "+mendTimeline+".",
+			"The recording of the times is lost: what is said here rests on other measurements.")
+	}
+}
