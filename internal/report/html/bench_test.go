@@ -22,7 +22,7 @@ func BenchmarkWrite(b *testing.B) {
 // BenchmarkOpen is the time from asking Chromium for the file of a result of
 // 500,000 launches to a page that is drawn and can be used.
 func BenchmarkOpen(b *testing.B) {
-	ctx, err := browser()
+	ctx, err := chromium.get()
 	if err != nil {
 		b.Skipf("no Chromium to show the page in (set DEEPPROF_CHROMIUM or install chromium): %v", err)
 	}

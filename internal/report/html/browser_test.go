@@ -2,6 +2,7 @@ package html
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -19,16 +20,43 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 )
 
-var stopBrowser = func() {}
+// again marks the second run of all tests.
+const again = "DEEPPROF_BROWSER_AGAIN"
 
+// TestMain runs every test once more where Chromium stopped answering, which it
+// does at times on a busy machine: a page that hangs by itself hangs again.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	stopBrowser()
+	chromium.stop()
+	if code != 0 && chromium.failures > 0 && os.Getenv(again) == "" {
+		fmt.Fprintln(os.Stderr, "Chromium stopped answering: every test is run again")
+		cmd := exec.Command(os.Args[0], os.Args[1:]...)
+		cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdout, os.Stderr, append(os.Environ(), again+"=1")
+		if code = 0; cmd.Run() != nil {
+			code = 1
+		}
+	}
 	os.Exit(code)
 }
 
-// browser starts one Chromium for all tests; each test has its own tab.
-var browser = sync.OnceValues(func() (context.Context, error) {
+// chromium is the browser of all tests; each test has its own tab.
+var chromium = &instance{stop: func() {}}
+
+// An instance is a running browser, or one that is still to be started.
+type instance struct {
+	mu       sync.Mutex
+	ctx      context.Context // nil where none runs
+	stop     func()
+	failures int // of commands without an answer
+}
+
+// get returns the browser, which it starts where none runs.
+func (i *instance) get() (context.Context, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.ctx != nil {
+		return i.ctx, nil
+	}
 	path := os.Getenv("DEEPPROF_CHROMIUM")
 	if path == "" {
 		var err error
@@ -42,12 +70,27 @@ var browser = sync.OnceValues(func() (context.Context, error) {
 		chromedp.WindowSize(1400, 1000))
 	allocator, stopAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, stopContext := chromedp.NewContext(allocator)
-	stopBrowser = func() { stopContext(); stopAllocator() }
+	i.stop = func() { stopContext(); stopAllocator() }
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
 		return nil, fmt.Errorf("start %s: %w", path, err)
 	}
+	i.ctx = ctx
 	return ctx, nil
-})
+}
+
+// judge notes a command that had no answer: later tests get another browser.
+func (i *instance) judge(err error) {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.failures++
+	if i.ctx != nil {
+		go i.stop()
+		i.ctx, i.stop = nil, func() {}
+	}
+}
 
 // A tab shows one report and records what it asks for and complains about.
 type tab struct {
@@ -66,7 +109,7 @@ type tab struct {
 // ends, the page must have logged nothing and asked for nothing but itself.
 func open(t *testing.T, r *analysis.Result) *tab {
 	t.Helper()
-	parent, err := browser()
+	parent, err := chromium.get()
 	if err != nil {
 		t.Skipf("no Chromium to show the page in (set DEEPPROF_CHROMIUM or install chromium): %v", err)
 	}
@@ -86,7 +129,7 @@ func open(t *testing.T, r *analysis.Result) *tab {
 		t.Fatal(err)
 	}
 	ctx, stopTab := chromedp.NewContext(parent)
-	ctx, stopTime := context.WithTimeout(ctx, time.Minute)
+	ctx, stopTime := context.WithTimeout(ctx, 2*patience)
 	t.Cleanup(func() { stopTime(); stopTab() })
 	p := &tab{t: t, ctx: ctx, url: (&url.URL{Scheme: "file", Path: path}).String(), size: info.Size()}
 	p.listen()
@@ -167,6 +210,7 @@ func (p *tab) checkQuiet() {
 func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	if err := chromedp.Do(p.ctx, actions...); err != nil {
+		chromium.judge(err)
 		p.t.Fatal(err)
 	}
 }
@@ -202,6 +246,7 @@ func eval[T any](p *tab, expression string) T {
 	p.t.Helper()
 	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
 	if err != nil {
+		chromium.judge(err)
 		p.t.Fatalf("%s: %v", expression, err)
 	}
 	return v

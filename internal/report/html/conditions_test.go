@@ -124,6 +124,7 @@ func TestPrint(t *testing.T) {
 	}
 	pdf, err := chromedp.Run(p.ctx, chromedp.PrintToPDF(chromedp.PDFPrintBackground()))
 	if err != nil {
+		chromium.judge(err)
 		t.Fatal(err)
 	}
 	if !bytes.HasPrefix(pdf, []byte("%PDF-")) || len(pdf) < 20_000 {
