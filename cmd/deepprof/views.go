@@ -73,7 +73,7 @@ func explainEmpty(ctx context.Context, f *nsys.File, region string, warnings []s
 			return usagef("--region: %w", err)
 		}
 	}
-	if f.Damaged() || len(nsys.Damage(warnings)) > 0 {
+	if f.Damaged() {
 		return fmt.Errorf("read %s: nothing of this could be read: %s", f.Path, strings.Join(warnings, "; "))
 	}
 	return nil

@@ -131,12 +131,10 @@ type analyzer struct {
 	categories *Categories
 	kinds      *kinds
 
-	tl    *timed  // nil without a timeline
-	scope *scoped // nil for the whole timeline
-	asked error   // why there is no scope
-	// damage is what of the timeline is gone, nil where it is whole.
-	damage []string
-	byKey  map[kernelKey]int // kernels of the result
+	tl    *timed            // nil without a timeline
+	scope *scoped           // nil for the whole timeline
+	asked error             // why there is no scope
+	byKey map[kernelKey]int // kernels of the result
 	// regionIDs are those of the rows of Result.Regions for all work together,
 	// which come first; stageRegions those of the stages, none for the whole.
 	regionIDs    []uint32

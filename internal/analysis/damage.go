@@ -26,11 +26,12 @@ func (a *analyzer) judgeTimeline(context.Context) error {
 		a.res.Missing[at] = Note{ID: "no-timeline", Next: mendTimeline,
 			Text: "nothing of the timeline's kernels could be read: times of kernels and regions, and gaps, are not known"}
 	}
-	if a.tl != nil {
-		a.damage = nsys.Damage(a.tl.t.Warnings)
-		if len(a.tl.t.Kernels)+len(a.tl.t.Graphs) == 0 && nsys.KernelsLost(a.damage) {
-			return &lostError{fmt.Errorf("read %s: nothing of its kernels could be read: %s", a.in.Timeline, strings.Join(a.damage, "; "))}
+	if a.tl != nil && len(a.tl.t.Kernels)+len(a.tl.t.Graphs) == 0 && nsys.KernelsLost(a.tl.t.Damage) {
+		var texts []string
+		for _, d := range a.tl.t.Damage {
+			texts = append(texts, d.Text)
 		}
+		return &lostError{fmt.Errorf("read %s: nothing of its kernels could be read: %s", a.in.Timeline, strings.Join(texts, "; "))}
 	}
 	switch {
 	case !a.in.Asked:
@@ -47,8 +48,8 @@ func (a *analyzer) judgeTimeline(context.Context) error {
 // findDamage tells before anything else that a part of the timeline is gone.
 func (a *analyzer) findDamage() {
 	switch {
-	case len(a.damage) > 0:
-		a.find("damaged", weightHigh, fmt.Sprintf("The timeline is damaged: %s. Every number is of what is left of it; %s.", a.damage[0], mendTimeline),
+	case a.tl != nil && len(a.tl.t.Damage) > 0:
+		a.find("damaged", weightHigh, fmt.Sprintf("The timeline is damaged: %s. Every number is of what is left of it; %s.", a.tl.t.Damage[0].Text, mendTimeline),
 			"A part of the recording is lost: times, counts and shares are of what is left of it and may be far from the truth.")
 	case a.in.lost != nil:
 		a.find("damaged", weightHigh, "The timeline is damaged, and nothing of its kernels could be read: their times are not known; "+mendTimeline+".",

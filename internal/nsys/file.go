@@ -47,10 +47,10 @@ type File struct {
 	Workers int
 
 	tool, schema string // what exported the file, and the layout it says it has
-	damaged      bool   // part of what was read so far is lost
 
 	db       *sqlite.DB
 	warnings []string
+	damage   []timeline.Damage // what is lost of what was read so far
 	tables   []timeline.TableCount
 	noted    map[string]bool
 }
@@ -68,6 +68,9 @@ func OpenSQLite(path string) (*File, error) {
 	}
 	for _, w := range db.Warnings() {
 		f.warn("%s", w)
+	}
+	for _, d := range db.Damage() {
+		f.lose(d.Part, "%s", d.Text)
 	}
 	if err := f.readVersions(); err != nil {
 		db.Close()
@@ -128,10 +131,19 @@ func (f *File) recognise() error {
 
 // Damaged reports whether part of what was read so far is lost; the warnings
 // say what.
-func (f *File) Damaged() bool { return f.damaged }
+func (f *File) Damaged() bool { return len(f.damage) > 0 }
 
 // Close releases the file.
 func (f *File) Close() error { return f.db.Close() }
+
+// lose warns of a table that is gone, wholly or in part.
+func (f *File) lose(table, format string, args ...any) {
+	d := timeline.Damage{Table: table, Text: fmt.Sprintf(format, args...)}
+	f.warn("%s", d.Text)
+	if !slices.Contains(f.damage, d) {
+		f.damage = append(f.damage, d)
+	}
+}
 
 func (f *File) warn(format string, args ...any) {
 	w := fmt.Sprintf(format, args...)
@@ -283,7 +295,7 @@ func (f *File) Timeline(ctx context.Context, parts Part) (*timeline.Timeline, er
 	}
 	f.noteAbsent(parts)
 	b.t.Tables, f.tables = onePerTable(f.tables), nil
-	b.t.Warnings = slices.Clone(f.warnings)
+	b.t.Warnings, b.t.Damage = slices.Clone(f.warnings), slices.Clone(f.damage)
 	return b.t, nil
 }
 

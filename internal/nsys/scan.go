@@ -118,8 +118,7 @@ func scanTable[T any](ctx context.Context, f *File, l layout, workers int, fn fu
 		f.warn("table %s: %d rows have no usable time or key: they are skipped", l.table, nonsense)
 	}
 	if stats.Damaged() {
-		f.damaged = true
-		f.warn("table %s is damaged: %s", l.table, stats.String())
+		f.lose(l.table, "table %s is damaged: %s", l.table, stats.String())
 	}
 	return states, nil
 }
@@ -128,8 +127,7 @@ func scanTable[T any](ctx context.Context, f *File, l layout, workers int, fn fu
 // not absent, and the rest of the file is still worth reading.
 func (f *File) table(name string) (*sqlite.Table, bool) {
 	if why := f.db.Unreadable(name); why != "" {
-		f.damaged = true
-		f.warn("table %s cannot be read: %s", name, why)
+		f.lose(name, "table %s cannot be read: %s", name, why)
 		return nil, false
 	}
 	return f.db.Table(name)

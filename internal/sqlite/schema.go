@@ -47,7 +47,7 @@ func (db *DB) loadSchema() error {
 	if len(db.tables) == 0 {
 		return fmt.Errorf("read schema: no table can be read: %s", stats.String())
 	}
-	db.warn("the schema is damaged, tables may be missing: %s", stats.String())
+	db.lose(Schema, "the schema is damaged, tables may be missing: %s", stats.String())
 	return nil
 }
 

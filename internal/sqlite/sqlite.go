@@ -39,6 +39,7 @@ type DB struct {
 	tables   []Table
 	views    []string
 	warnings []string
+	damage   []Damage
 	stamps   []stamp
 }
 
@@ -101,7 +102,7 @@ func (db *DB) load(log io.ReaderAt, size int64) error {
 		}
 	}
 	if declared := int64(db.head.pageCount) * int64(db.head.pageSize); db.wal == nil && declared > db.size {
-		db.warn("the file is cut: %d of %d bytes are there, %d are missing", db.size, declared, declared-db.size)
+		db.lose("", "the file is cut: %d of %d bytes are there, %d are missing", db.size, declared, declared-db.size)
 	}
 	return db.loadSchema()
 }
@@ -123,6 +124,16 @@ func (db *DB) Size() int64 { return db.size }
 
 // Warnings tells what was found wrong or doubtful when the file was opened.
 func (db *DB) Warnings() []string { return db.warnings }
+
+// Schema is the table that lists the others.
+const Schema = "sqlite_schema"
+
+// Damage is a part of the file that is gone: Schema, or "" for its end.
+type Damage struct{ Part, Text string }
+
+// Damage are those of the warnings that tell of a part that is gone: what is not
+// there may have been there.
+func (db *DB) Damage() []Damage { return db.damage }
 
 // Tables lists the tables in the order of the schema.
 func (db *DB) Tables() []Table { return db.tables }
@@ -160,6 +171,12 @@ func Workers(n int) int {
 
 func (db *DB) warn(format string, args ...any) {
 	db.warnings = append(db.warnings, fmt.Sprintf(format, args...))
+}
+
+// lose warns of a part that is gone.
+func (db *DB) lose(part, format string, args ...any) {
+	db.warn(format, args...)
+	db.damage = append(db.damage, Damage{part, db.warnings[len(db.warnings)-1]})
 }
 
 // changed reports whether one of the files is not as it was at Open.

@@ -52,7 +52,13 @@ type Timeline struct {
 
 	// Warnings name what was absent, damaged or doubtful, for people.
 	Warnings []string
+	// Damage are those of the warnings that tell of a part that is gone: what is
+	// not there may have been there.
+	Damage []Damage
 }
+
+// Damage is a part of the file that is gone: a table of it, or "" for its end.
+type Damage struct{ Table, Text string }
 
 // Time is a timestamp that may be absent.
 type Time struct {
