@@ -187,16 +187,16 @@ func (a *analysisInput) mayReplace(dir string) error {
 		return nil // there is none that anybody could read
 	}
 	var files []string
+	others := false
 	for _, f := range before.Source.Files {
-		if !slices.Contains(a.names, f.Path) {
-			files = append(files, f.Path)
-		}
+		files = append(files, f.Path)
+		others = others || !slices.Contains(a.names, f.Path)
 	}
 	of := strings.Join(files, ", ")
 	switch packed := a.in.Run != ""; {
 	case before.Source.Run != "" && !packed:
 		of = "a packed run"
-	case before.Source.Run != "" || !packed && len(files) == 0:
+	case before.Source.Run != "" || !packed && !others:
 		return nil
 	}
 	return usagef("analyze: %s holds the analysis of %s; name another folder with --output DIR, or that one to replace it", dir, of)

@@ -147,7 +147,7 @@ func notEmpty(cc *cobra.Command) error {
 	if name == "" {
 		return nil
 	}
-	return usagef("%s: --%s is empty; give it a value or leave it out", cc.CommandPath(), name)
+	return usagef("%s: --%s is empty; give it a value or leave it out", strings.TrimPrefix(cc.CommandPath(), cc.Root().Name()+" "), name)
 }
 
 // noSuchCommand answers a command that was called without, or with an unknown,

@@ -372,7 +372,7 @@ everything that was read, for people who look into the file itself.`,
 					if err := unfiltered(fs, "raw", "region", "kernel", "device", "process", "top", "metric", "instances"); err != nil {
 						return err
 					}
-					return rawPage(ctx, s.out, path, *units)
+					return rawPage(ctx, s, path, *units)
 				}
 				c, err := openCounters(ctx, path, "metrics", opts)
 				if err != nil {
@@ -482,7 +482,7 @@ func dumpReport(ctx context.Context, w io.Writer, path string, opts ncurep.Optio
 	return ncurep.Dump(w, r)
 }
 
-func rawPage(ctx context.Context, w io.Writer, path, units string) error {
+func rawPage(ctx context.Context, s streams, path, units string) error {
 	if units != "auto" && units != "base" {
 		return usagef("--print-units %q: must be auto or base", units)
 	}
@@ -491,7 +491,11 @@ func rawPage(ctx context.Context, w io.Writer, path, units string) error {
 		return err
 	}
 	defer done()
-	return ncurep.WriteRawCSV(w, r, units)
+	err = ncurep.WriteRawCSV(s.out, r, units)
+	for _, w := range texts(r.Warnings()) {
+		fmt.Fprintln(s.err, "warning: "+w)
+	}
+	return err
 }
 
 // sessionFacts lists what a report says about the session that made it.

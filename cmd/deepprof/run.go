@@ -164,7 +164,11 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 		if blocked.OfWorkload() {
 			return &failure{exitWorkload, errors.New("the workload cannot run as it is configured; nothing was started")}
 		}
-		return &failure{exitNothing, fmt.Errorf("%w; mend it, or turn the stage off, or say --ignore-blockers", err)}
+		remedy := "mend it, or turn the stage off"
+		if !blocked.OfTools() {
+			remedy += ", or say --ignore-blockers"
+		}
+		return &failure{exitNothing, fmt.Errorf("%w; %s", err, remedy)}
 	}
 	if summary == nil {
 		var missing *pipeline.MissingError

@@ -22,7 +22,7 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 	res, err := analyze(ctx, in)
 	var lost *lostError
 	if errors.As(err, &lost) {
-		in.Timeline, in.lost = "", lost.err
+		in.Timeline, in.lostAt, in.lost = "", in.Timeline, lost.err
 		if in.Empty() {
 			return nil, fmt.Errorf("analyse: %w", lost.err)
 		}

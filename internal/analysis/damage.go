@@ -22,6 +22,7 @@ func (e *lostError) Unwrap() error { return e.err }
 // that lost all its kernels, and one without the regions that were asked for.
 func (a *analyzer) judgeTimeline(context.Context) error {
 	if at := slices.IndexFunc(a.res.Missing, func(n Note) bool { return n.ID == "no-timeline" }); at >= 0 && a.in.lost != nil {
+		a.addFile(a.in.lostAt, "timeline")
 		a.warn("timeline", mendTimeline, "the timeline is damaged: %v", a.in.lost)
 		a.res.Missing[at] = Note{ID: "no-timeline", Next: mendTimeline,
 			Text: "nothing of the timeline's kernels could be read: times of kernels and regions, and gaps, are not known"}

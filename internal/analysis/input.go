@@ -45,6 +45,7 @@ type Input struct {
 
 	kind   string   // of a session that ships with deepprof
 	unread []string // timelines of a repeated capture beside the one that is read
+	lostAt string   // the timeline of which nothing can be used
 	lost   error    // what became of the timeline, where nothing of it can be used
 
 	Nsys    nsys.OpenOptions // how a .nsys-rep is exported
@@ -76,10 +77,8 @@ func FromRun(dir string) (Input, error) {
 		return Input{}, fmt.Errorf("analyse run: %w", err)
 	}
 	in := Input{Run: dir, Metrics: map[string]string{}}
-	in.Timeline = firstFile(dir, "nsys/run.sqlite", "nsys/run.nsys-rep")
-	if in.Timeline == "" {
-		in.Timeline = firstMatch(dir, "nsys/*.sqlite", "nsys/*.nsys-rep")
-	}
+	// An import or export that was killed leaves an empty file.
+	in.Timeline = firstMatch(dir, 1, "nsys/run.sqlite", "nsys/run.nsys-rep", "nsys/*.sqlite", "nsys/*.nsys-rep")
 	if in.Timeline != "" {
 		same, _ := filepath.Glob(filepath.Join(dir, "nsys", "*"+filepath.Ext(in.Timeline)))
 		in.unread = slices.DeleteFunc(same, func(path string) bool { return path == in.Timeline })
@@ -94,11 +93,13 @@ func FromRun(dir string) (Input, error) {
 	slices.Sort(in.Counters)
 	found, _ := filepath.Glob(filepath.Join(dir, "workload", "*", "metrics.json"))
 	for _, path := range found {
-		in.Metrics[filepath.Base(filepath.Dir(path))] = path
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			in.Metrics[filepath.Base(filepath.Dir(path))] = path
+		}
 	}
-	in.Operators = firstMatch(dir, "workload/torch_profiler/operators.json", "workload/*/operators.json")
-	in.Flops = firstMatch(dir, "workload/flops.json", "workload/flops/flops.json")
-	in.Targets = firstFile(dir, "targets.json")
+	in.Operators = firstMatch(dir, 0, "workload/torch_profiler/operators.json", "workload/*/operators.json")
+	in.Flops = firstMatch(dir, 0, "workload/flops.json", "workload/flops/flops.json")
+	in.Targets = firstMatch(dir, 0, "targets.json")
 	in.configured()
 	return in, nil
 }
@@ -121,7 +122,7 @@ func (in *Input) configured() {
 			}
 		}
 	}
-	if data, err := os.ReadFile(filepath.Join(in.Run, runs.ConfigName)); err == nil && yaml.Unmarshal(data, &c) == nil {
+	if data, err := readFile(filepath.Join(in.Run, runs.ConfigName)); err == nil && yaml.Unmarshal(data, &c) == nil {
 		cli := &c.Pipeline.Ncu.CLI
 		in.Include, in.Exclude, in.kind = cli.Include, cli.Exclude, c.Pipeline.Workload.Kind
 		in.Thresholds.Overhead = c.Pipeline.Baseline.Limit
@@ -130,7 +131,7 @@ func (in *Input) configured() {
 	if in.Targets == "" {
 		return
 	}
-	if data, err := os.ReadFile(in.Targets); err == nil {
+	if data, err := readFile(in.Targets); err == nil {
 		if t, err := pick.ParseTargets(data); err == nil {
 			in.Include, in.Exclude = t.Include, t.Exclude
 		}
@@ -210,24 +211,27 @@ func (in *Input) addMetrics(path string) error {
 	return nil
 }
 
-func firstFile(dir string, names ...string) string {
-	for _, name := range names {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return path
+// firstMatch is the first regular file of at least so many bytes.
+func firstMatch(dir string, least int64, patterns ...string) string {
+	for _, p := range patterns {
+		found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(p)))
+		slices.Sort(found)
+		for _, path := range found {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() >= least {
+				return path
+			}
 		}
 	}
 	return ""
 }
 
-func firstMatch(dir string, patterns ...string) string {
-	for _, p := range patterns {
-		if found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(p))); len(found) > 0 {
-			slices.Sort(found)
-			return found[0]
-		}
+// readFile is os.ReadFile of a regular file: to open a pipe would wait for its
+// writer.
+func readFile(path string) ([]byte, error) {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("read %s: it is no regular file", path)
 	}
-	return ""
+	return os.ReadFile(path)
 }
 
 // rel names a file relative to the run, or by its base name.

@@ -30,7 +30,7 @@ func (a *analyzer) drawOverview() (finish func()) {
 		<-drawn
 		a.res.Overview = o
 		if cut > 0 {
-			a.warn("lanes-cut", "use deepprof export perfetto to see all", "%d of %d lanes of the overview, those with the least time, are left out", cut, cut+maxLanes)
+			a.warn("lanes-cut", "deepprof show launches lists the work of all of them", "%d of %d lanes of the overview, those with the least time, are left out", cut, cut+maxLanes)
 		}
 	}
 }

@@ -185,7 +185,7 @@ func addDeviation(list []Deviation, d Deviation) []Deviation {
 }
 
 func (a *analyzer) readEnv() {
-	data, err := os.ReadFile(filepath.Join(a.in.Run, "env.json"))
+	data, err := readFile(filepath.Join(a.in.Run, "env.json"))
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
 			a.warn("environment", "", "%v", err)
@@ -213,7 +213,7 @@ func (a *analyzer) readEnv() {
 }
 
 func (a *analyzer) readInputs() {
-	data, err := os.ReadFile(filepath.Join(a.in.Run, "inputs.yaml"))
+	data, err := readFile(filepath.Join(a.in.Run, "inputs.yaml"))
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
 			a.warn("inputs", "", "%v", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -19,7 +18,7 @@ func (a *analyzer) readTargets(context.Context) error {
 	}
 	var targets *pick.Targets
 	if a.in.Targets != "" {
-		data, err := os.ReadFile(a.in.Targets)
+		data, err := readFile(a.in.Targets)
 		if err == nil {
 			targets, err = pick.ParseTargets(data)
 		}
@@ -28,6 +27,10 @@ func (a *analyzer) readTargets(context.Context) error {
 		}
 	}
 	launches := pick.Load(a.tl.at)
+	if targets != nil && !targets.Fits(launches) {
+		a.warn("targets", "analyse the timeline that the choice was made from, or capture anew", "%s was made from another timeline than the one there is: why kernels were counted is not known, and counted launches are matched without it", a.in.rel(a.in.Targets))
+		targets = nil
+	}
 	if targets == nil {
 		var err error
 		if targets, err = pick.Survey(launches, nil, nil); err != nil {
@@ -316,7 +319,6 @@ func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 	return nil, why
 }
 
-// exclusiveCounters are nil where nothing, or everything, is nested.
 // rangeReplay is the mode that whole ranges were counted in: that of the last
 // command, for it is the one whose results there are.
 func (a *analyzer) rangeReplay() string {
@@ -332,6 +334,7 @@ func (a *analyzer) rangeReplay() string {
 	return mode
 }
 
+// exclusiveCounters are nil where nothing, or everything, is nested.
 func exclusiveCounters(p *pick.RegionPart) *ExclusiveCounters {
 	own := p.Exclusive.Launches + p.Exclusive.ExcludedLaunches
 	if own == 0 || own == p.Inclusive.Launches+p.Inclusive.ExcludedLaunches {

@@ -148,8 +148,12 @@ func (c *Capture) checkTarget() *Outcome {
 		return refuse(WorkloadMissing, path+": not found in the PATH of the workload", "no such program in PATH", next)
 	}
 	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
+	switch {
+	case err != nil:
+	case info.IsDir():
 		err = unix.EISDIR
+	case !info.Mode().IsRegular(): // to look into a pipe would wait for its writer
+		err = unix.EACCES
 	}
 	if err == nil {
 		err = unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)

@@ -106,6 +106,14 @@ type Group struct {
 	Slowest *Launch `json:"slowest,omitempty"` // where it was asked for
 }
 
+// Fits tells whether the launches that were chosen are those of this timeline.
+func (t *Targets) Fits(l *Launches) bool {
+	same := func(launch *Launch) bool {
+		return launch == nil || launch.ID >= 1 && launch.ID <= len(l.t.Kernels) && l.t.Kernels[launch.ID-1].Duration() == launch.DurationNS
+	}
+	return !slices.ContainsFunc(t.Groups, func(g Group) bool { return g.Chosen && !(same(&g.Typical) && same(g.Slowest)) })
+}
+
 // A RegionShare is how much of a group lies in a region, by its innermost path.
 type RegionShare struct {
 	Path     string `json:"path"` // "" outside every range

@@ -132,6 +132,13 @@ func checks(p *plan.Plan, runDir string) doctor.Options {
 	}
 }
 
+// OfTools tells whether a program is in the way that the run cannot do without.
+func (e *BlockedError) OfTools() bool {
+	return slices.ContainsFunc(e.Report.Rows, func(row doctor.Row) bool {
+		return row.Status == doctor.Blocker && slices.Contains([]string{"nsys", "ncu", "python"}, row.Check)
+	})
+}
+
 // OfWorkload tells whether nothing but what the configuration gives to the
 // workload is in the way: its program or files, or the index of its device.
 func (e *BlockedError) OfWorkload() bool {

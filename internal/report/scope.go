@@ -40,16 +40,16 @@ func (d *doc) scope(r *analysis.Result) {
 // inScope is the kernel time of a region that lies in the scope, and whether it
 // has any part in it: a range of another domain can do so with some of its calls.
 func inScope(r *analysis.Result, g *analysis.Region) (ns int64, in bool) {
-	if r.Scope == nil {
+	switch {
+	case r.Scope == nil:
 		return g.KernelNS, true
+	case g.ScopeNS != nil && g.KernelNS > 0:
+		return *g.ScopeNS, *g.ScopeNS > 0
 	}
 	for _, path := range r.Scope.Regions {
 		if g.Path == path || strings.HasPrefix(g.Path, path+"/") {
 			return g.KernelNS, true
 		}
 	}
-	if g.ScopeNS == nil {
-		return 0, false
-	}
-	return *g.ScopeNS, *g.ScopeNS > 0
+	return 0, false
 }

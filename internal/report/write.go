@@ -259,9 +259,13 @@ func fit[T any](columns []Column[T], headers []string, cells [][]string, widths 
 	// The last resort: from the right, but for the first text, which says what a
 	// row is about.
 	for len(keep) > 1 && lineWidth(keep, func(i int) int { return least(i, to) }) > width {
+		subject := slices.IndexFunc(keep, func(i int) bool { return columns[i].Kind.left() })
 		at := len(keep) - 1
-		if subject := slices.IndexFunc(keep, func(i int) bool { return columns[i].Kind.left() }); at == subject {
+		for at >= 0 && (at == subject || columns[keep[at]].Kind == ID) {
 			at--
+		}
+		if at < 0 {
+			break
 		}
 		dropped, keep = append(dropped, headers[keep[at]]), slices.Delete(keep, at, at+1)
 	}

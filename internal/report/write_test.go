@@ -152,3 +152,15 @@ func TestOperatorsWithoutDeviceTime(t *testing.T) {
 		t.Errorf("columns: %s", head)
 	}
 }
+
+// IDs are never left out, however narrow the terminal is.
+func TestIDsStay(t *testing.T) {
+	var b strings.Builder
+	options := Options([]Option{{Group: "pipeline/torch_profiler", Option: "deepseek_ocr2_small", Comment: "what it is for"}})
+	if err := options.WriteText(&b, 30); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); !strings.Contains(got, "pipeline/torch_profiler  deepseek_ocr2_small") || strings.Contains(got, "what") {
+		t.Errorf("\n%s", got)
+	}
+}
