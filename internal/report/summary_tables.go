@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -141,11 +140,8 @@ func tableLines[T any](t *Table[T], width int) (lines, dropped []string, err err
 			lines[i] = string(r[:width-1]) + "…"
 		}
 	}
-	rows := slices.Collect(t.Rows)
-	columns := t.visible(rows)
-	headers, cells, widths := layout(columns, rows, textCell)
-	if _, titles := fit(columns, headers, cells, widths, width); len(titles) > 0 {
-		dropped = wrap(fmt.Sprintf("(too narrow for %s; see the report)", strings.Join(titles, ", ")), width, "  ", sentenceLines)
+	if len(t.dropped) > 0 {
+		dropped = wrap(fmt.Sprintf("(too narrow for %s; see the report)", strings.Join(t.dropped, ", ")), width, "  ", sentenceLines)
 	}
 	return lines, dropped, nil
 }

@@ -88,6 +88,7 @@ type Table[T any] struct {
 
 	written int
 	aside   []string // what the text that was written leaves unsaid
+	dropped []string // columns that it had no room for
 }
 
 func (t *Table[T]) notes() []string {

@@ -36,7 +36,7 @@ func (t *Table[T]) WriteText(w io.Writer, width int) error {
 	headers, cells, widths := layout(columns, rows, textCell)
 	keep, dropped := fit(columns, headers, cells, widths, width)
 	columns, headers, cells, widths = pick(columns, keep), pick(headers, keep), pick(cells, keep), pick(widths, keep)
-	t.aside = nil
+	t.aside, t.dropped = nil, dropped
 	if len(dropped) > 0 {
 		t.aside = append(t.aside, fmt.Sprintf("the terminal is too narrow for %s; %s has every column", strings.Join(dropped, ", "), cmp.Or(t.Everything, "--csv")))
 	}
