@@ -13,6 +13,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/metric"
 	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/pick"
 )
 
 // A launch is a kernel as ncu counted it.
@@ -163,8 +164,9 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 func dims(d ncurep.Dim3) [3]int64 { return [3]int64{int64(d.X), int64(d.Y), int64(d.Z)} }
 
 // chooseSpeakers lets one counted launch speak for each kernel: of those with
-// the most of what decisions use the one of median duration, so that a first or
-// disturbed launch does not. Launches in doubt speak only where all are.
+// the most of what decisions use, and about as long as the typical launch of the
+// timeline, the one of median duration, so that a first or disturbed launch does
+// not. Launches in doubt speak only where all are.
 func (a *analyzer) chooseSpeakers() {
 	for i := range a.res.Kernels {
 		list := a.launches[i]
@@ -180,11 +182,24 @@ func (a *analyzer) chooseSpeakers() {
 			most = max(most, l.richness())
 		}
 		order = slices.DeleteFunc(order, func(l *launch) bool { return l.richness() < most })
+		order = typicalOf(order, a.res.Kernels[i].MedianNS)
 		slices.SortStableFunc(order, func(x, y *launch) int {
 			return cmp.Compare(x.durationNS(), y.durationNS())
 		})
 		a.attach(i, order[(len(order)-1)/2], len(list)-1)
 	}
+}
+
+// typicalOf keeps the launches that last about as long as the one nearest to a
+// duration of the timeline; all where there is none.
+func typicalOf(list []*launch, ns float64) []*launch {
+	if ns <= 0 || len(list) == 0 {
+		return list
+	}
+	near := slices.MinFunc(list, func(x, y *launch) int {
+		return cmp.Compare(math.Abs(x.durationNS()-ns), math.Abs(y.durationNS()-ns))
+	}).durationNS()
+	return slices.DeleteFunc(slices.Clone(list), func(l *launch) bool { return !pick.Alike(int64(l.durationNS()), int64(near)) })
 }
 
 // richness is how much of what decisions use a launch carries.

@@ -106,6 +106,20 @@ func TestSpeaker(t *testing.T) {
 	}
 }
 
+// Of launches that differ in work, one that lasts as long as most do speaks.
+func TestSpeakerIsTypical(t *testing.T) {
+	lasting := func(ns float64) *launch {
+		return &launch{values: map[string]float64{"gpu__time_duration.sum": ns}}
+	}
+	list := []*launch{lasting(8_500), lasting(23_900), lasting(24_000), lasting(25_000), lasting(80_000)}
+	if got := typicalOf(list, 23_000); len(got) != 3 || got[0] != list[1] {
+		t.Errorf("%d launches are like the typical one", len(got))
+	}
+	if got := typicalOf(list, 0); len(got) != len(list) {
+		t.Errorf("without a timeline %d of %d launches are left", len(got), len(list))
+	}
+}
+
 // Of several rows that differ in their template parameters alone, a name without
 // them fits none.
 func TestAmbiguousName(t *testing.T) {

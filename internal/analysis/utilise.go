@@ -301,7 +301,7 @@ func (a *analyzer) executedLess(s *Stage, counted *stageCounts) {
 			u.Why = joinWords(text, u.Why)
 		}
 	}
-	a.warn("executed-less", "pipeline.ncu.pick.slowest=true counts the slowest launch of each kernel as well", "In %s %s. MFU by counters is too low there.", s.Name, text)
+	a.warn("executed-less", "a pipeline.ncu.pick.alike nearer to 1 counts launches of more durations; a larger pick.coverage counts more kernels", "In %s %s. MFU by counters is too low there.", s.Name, text)
 }
 
 // timesWords writes a factor for people.

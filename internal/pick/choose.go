@@ -52,7 +52,7 @@ func Choose(l *Launches, p Policy) (*Targets, error) {
 	c.sort(kernels)
 	t := &Targets{Schema: Schema, Timeline: l.t.Source.Path, Include: filter.include, Exclude: filter.exclude, Totals: c.totals}
 	t.Unmatched = append(filter.unmatched, kernels.unmatched(l.knownKernels())...)
-	t.Limits = Limits{TopN: p.TopN, Coverage: p.Coverage, BudgetS: p.Budget.Seconds(), Slowest: p.Slowest, Collectives: p.Collectives, Collect: p.Collect}
+	t.Limits = Limits{TopN: p.TopN, Coverage: p.Coverage, BudgetS: p.Budget.Seconds(), Alike: p.Alike, Slowest: p.Slowest, Collectives: p.Collectives, Collect: p.Collect}
 	if len(c.ranked) == 0 {
 		return nil, c.nothing(t)
 	}
@@ -76,9 +76,11 @@ func Choose(l *Launches, p Policy) (*Targets, error) {
 		reached = "budget_s"
 	}
 	t.Limits.Reached = reached
+	plan, guessed := c.refine(groupsIn(steps), plan)
 	c.fill(t, steps, plan)
 	t.Warnings = append(t.Warnings, c.warnings(plan)...)
 	t.Warnings = append(t.Warnings, c.short(reached, plan)...)
+	t.Warnings = append(t.Warnings, guessed...)
 	return t, nil
 }
 

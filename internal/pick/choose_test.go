@@ -120,6 +120,7 @@ func TestPlansHold(t *testing.T) {
 		{Partial: true}, {Version: tool.Version{Major: 2022, Minor: 3}}, {Version: tool.Version{Major: 2022, Minor: 3}, Partial: true},
 		{Budget: 12 * time.Second}, {Program: time.Minute}, {MaxFilter: 40}, {KernelExclude: []string{"regex:^a"}},
 		{Include: []string{"prefill", "decode", "mlp"}, Coverage: 0.7}, {Include: []string{"prefill", "decode"}, Coverage: 0.9, TopN: 5, Slowest: true},
+		{Alike: 0.95}, {Alike: 0.9, Include: []string{"prefill", "decode"}, Coverage: 0.8}, {Alike: 0.99, Slowest: true}, {Alike: 0.95, Budget: 20 * time.Second},
 	}
 	ways := map[string]int{}
 	for seed := range uint64(500) {
@@ -476,8 +477,10 @@ func TestNeeded(t *testing.T) {
 	if v.Matches[0].Verdict = Doubtful; !r.Needed(v) {
 		t.Error("a doubtful result is enough")
 	}
-	r.Planned[0].Role, v.Matches[0].Verdict = RoleSlowest, Sound
-	if !r.Needed(v) {
-		t.Error("the slowest launch is another one")
+	for _, role := range []string{RoleSlowest, RoleOther} {
+		r.Planned[0].Role, v.Matches[0].Verdict = role, Sound
+		if !r.Needed(v) {
+			t.Errorf("the launch of role %q is another one", role)
+		}
 	}
 }

@@ -24,6 +24,7 @@ type regionTime struct {
 	expr        string
 	ns, graphNS int64
 	groups      []int64 // by group
+	in          []bool  // by launch
 	eligibleNS  int64   // of groups that can be chosen
 }
 
@@ -33,10 +34,11 @@ func (l *Launches) regionTimes(f *regionFilter, in []bool) []regionTime {
 	out := make([]regionTime, len(f.in))
 	for r, e := range f.in {
 		one := &regionFilter{in: []*nvtx.Expr{e}, ex: f.ex}
-		out[r] = regionTime{expr: f.include[r], groups: make([]int64, len(l.groups)), graphNS: l.graphTime(one)}
+		out[r] = regionTime{expr: f.include[r], groups: make([]int64, len(l.groups)), in: make([]bool, len(l.launches)), graphNS: l.graphTime(one)}
 		match := l.at.KernelMatcher(one.match)
 		for i := range l.launches {
 			if e := &l.launches[i]; in[i] && match(e.kernel) {
+				out[r].in[i] = true
 				out[r].ns += e.ns
 				out[r].groups[e.group] += e.ns
 			}

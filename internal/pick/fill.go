@@ -105,9 +105,13 @@ func (c *choice) byTime() []int {
 
 // explainRoles says for each chosen group which of its launches is counted.
 func (c *choice) explainRoles(t *Targets) {
-	roles := map[string]Planned{}
+	roles, others := map[string]Planned{}, map[string][]string{}
 	for _, r := range t.Runs {
 		for _, p := range r.Planned {
+			if p.Role == RoleOther {
+				others[p.Group] = append(others[p.Group], fmt.Sprintf("%d ns", p.DurationNS))
+				continue
+			}
 			if old, ok := roles[p.Group]; !ok || old.Role != RoleTypical && p.Role == RoleTypical {
 				roles[p.Group] = p
 			}
@@ -126,6 +130,9 @@ func (c *choice) explainRoles(t *Targets) {
 			g.Reason += fmt.Sprintf("; a launch within a tenth of the median duration is counted (%d ns, median %d ns)", p.DurationNS, g.MedianNS)
 		default:
 			g.Reason += fmt.Sprintf("; the launch counted is of the same configuration but not typical (%d ns, median %d ns)", p.DurationNS, g.MedianNS)
+		}
+		if list := others[g.ID]; len(list) > 0 {
+			g.Reason += "; and of its launches that last longer or shorter: " + strings.Join(list, ", ")
 		}
 	}
 }

@@ -67,8 +67,8 @@ func (c *choice) numbered(launch int, base string) bool {
 // A want is a launch to be counted by its number: any of accept will do.
 type want struct {
 	group  int
-	accept []int // launches
-	exact  string
+	accept []int  // launches
+	exact  string // their role, where it is not told by their duration
 }
 
 func (c *choice) typicalWants(groups []int) []want {
@@ -147,8 +147,10 @@ func (c *choice) byNumberOf(base string, wants []want) (*translation, string) {
 			return nil, fmt.Sprintf("launches of %s cannot be numbered: several threads launch it, in an order that may change", def.names.short)
 		}
 		chosen[w.group], named[def.names.in(base)] = true, true
-		if w.exact != "" {
-			exact[w.accept[0]] = w.exact
+		for _, i := range w.accept {
+			if w.exact != "" {
+				exact[i] = w.exact
+			}
 		}
 	}
 	n := c.numbersOf(base, named)

@@ -23,6 +23,11 @@ type Policy struct {
 	Coverage float64       // share of the GPU time that can be chosen which is enough, of everything and of each include; 0 is all of it
 	Budget   time.Duration // predicted time of all ncu processes together; 0 is no limit
 
+	// Alike is the share of what is counted, of everything and of each include,
+	// for which a launch of about the same duration is counted; for the rest what
+	// adds up is scaled by time. 0 counts no launch for it.
+	Alike float64
+
 	Slowest     bool // also the slowest launch of each group
 	Collectives bool // also kernels that wait for a peer
 

@@ -19,7 +19,8 @@ const (
 	timerNS = 1000
 )
 
-func alike(ns, other int64) bool {
+// Alike tells whether a launch lasts about as long as another one.
+func Alike(ns, other int64) bool {
 	return float64(max(ns-other, other-ns)) <= max(alikeNS, alikeShare*float64(other))
 }
 
@@ -49,7 +50,7 @@ type standKey struct {
 }
 
 // ranks prefer typical launches, and any to the slowest.
-var ranks = map[string]int{RoleTypical: 4, RoleSame: 3, RoleAlong: 3, "": 2, RoleSlowest: 1}
+var ranks = map[string]int{RoleTypical: 4, RoleSame: 3, RoleOther: 3, RoleAlong: 3, "": 2, RoleSlowest: 1}
 
 func stand(l *Launches, results []Counted, v *Verification) *standing {
 	s := &standing{l: l, groups: map[int][]speaker{}, where: make([]map[string]bool, len(results)), within: make([]map[string]bool, len(results)), known: map[standKey][]speaker{}}
@@ -128,12 +129,12 @@ func weigh(list []speaker, ns int64, fn func(i int, part, times float64)) {
 	for from, to := 0, 0; from < len(list); from = to {
 		total := 0
 		for to = from; to < len(list) && list[to].here == list[from].here && list[to].rank == list[from].rank; to++ {
-			if alike(ns, list[to].ns) {
+			if Alike(ns, list[to].ns) {
 				total += len(list[to].results)
 			}
 		}
 		for i := from; i < to && total > 0; i++ {
-			if alike(ns, list[i].ns) {
+			if Alike(ns, list[i].ns) {
 				fn(i, float64(len(list[i].results))/float64(total), 1)
 			}
 		}
@@ -160,7 +161,7 @@ func nearest(list []speaker, ns int64) int {
 
 // ratio is 1 for durations that are alike, and where one is not known.
 func ratio(ns, other int64) float64 {
-	if other <= 0 || alike(ns, other) {
+	if other <= 0 || Alike(ns, other) {
 		return 1
 	}
 	return float64(ns) / float64(other)
@@ -193,7 +194,7 @@ func (t *groupTimes) of(g int, m *Match, c *Counted) int64 {
 		i--
 	}
 	near := list[i]
-	return middle(slices.DeleteFunc(slices.Clone(list), func(ns int64) bool { return !alike(ns, near) }))
+	return middle(slices.DeleteFunc(slices.Clone(list), func(ns int64) bool { return !Alike(ns, near) }))
 }
 
 // durations of a group's launches in the regions of a result, sorted; in all

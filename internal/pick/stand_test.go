@@ -13,8 +13,8 @@ const (
 	busyMetric  = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
 )
 
-// A mode is synthetic launches of one kernel and grid in a region.
-type mode struct {
+// A madeMode is synthetic launches of one kernel and grid in a region.
+type madeMode struct {
 	path string
 	n    int
 	ns   int64
@@ -22,7 +22,7 @@ type mode struct {
 
 // bimodal makes a synthetic timeline of one kernel with one grid, whose launches
 // differ in work.
-func bimodal(modes ...mode) *Launches {
+func bimodal(modes ...madeMode) *Launches {
 	b := newBuilder()
 	thread := b.process(10, 1)
 	queue := b.queue(0, 0, 7)
@@ -86,11 +86,11 @@ func regionsOf(t *testing.T, l *Launches, results []Counted, v *Verification) *R
 // like the counted one counts as it is and another by its time.
 func TestLaunchesOfOtherDurations(t *testing.T) {
 	long := 19.3 / 9.2 // times as long as the counted one
-	two := []mode{{"prefill/attn", 16, 9200}, {"prefill/mlp", 8, 19300}}
+	two := []madeMode{{"prefill/attn", 16, 9200}, {"prefill/mlp", 8, 19300}}
 	short := MetricValue{bytesMetric, "byte", 100}
 	tests := []struct {
 		name    string
-		modes   []mode
+		modes   []madeMode
 		results []Counted
 		planned []Match // nil: none of the results was planned
 		moved   bool    // counted in another region than planned
@@ -105,13 +105,13 @@ func TestLaunchesOfOtherDurations(t *testing.T) {
 			[]Match{{Role: RoleSlowest, TimelineNS: 10100}, {Role: RoleTypical, TimelineNS: 9200}}, false, 1600, 0},
 		{"the mean of equals", two[:1], []Counted{gemm("prefill/attn", 9700, MetricValue{bytesMetric, "byte", 104}), gemm("prefill/attn", 9700, short)},
 			[]Match{{Role: RoleSame, TimelineNS: 9300}, {Role: RoleSame, TimelineNS: 9200}}, false, 16 * 102, 0},
-		{"within a quarter", []mode{{"prefill", 5, 9200}, {"prefill", 5, 11400}}, []Counted{gemm("prefill", 9700, short)},
+		{"within a quarter", []madeMode{{"prefill", 5, 9200}, {"prefill", 5, 11400}}, []Counted{gemm("prefill", 9700, short)},
 			[]Match{{Role: RoleTypical, TimelineNS: 9200}}, false, 1000, 0},
-		{"very short ones vary anyway", []mode{{"decode", 5, 900}, {"decode", 5, 1390}}, []Counted{gemm("decode", 2100, short)},
+		{"very short ones vary anyway", []madeMode{{"decode", 5, 900}, {"decode", 5, 1390}}, []Counted{gemm("decode", 2100, short)},
 			[]Match{{Role: RoleTypical, TimelineNS: 900}}, false, 1000, 0},
 		{"not planned: the regions tell", two, []Counted{gemm("prefill/mlp", 0, MetricValue{bytesMetric, "byte", 270})}, nil, false,
 			270 * (8 + 16/long), 16 * 9200},
-		{"not planned: the time under ncu tells", []mode{{"prefill", 16, 9200}, {"prefill", 8, 19300}}, []Counted{gemm("prefill", 20900, MetricValue{bytesMetric, "byte", 270})}, nil, false,
+		{"not planned: the time under ncu tells", []madeMode{{"prefill", 16, 9200}, {"prefill", 8, 19300}}, []Counted{gemm("prefill", 20900, MetricValue{bytesMetric, "byte", 270})}, nil, false,
 			270 * (8 + 16/long), 16 * 9200},
 		{"planned in another region", two, []Counted{gemm("prefill/mlp", 20900, MetricValue{bytesMetric, "byte", 270})},
 			[]Match{{Role: RoleTypical, TimelineNS: 9200}}, true, 270 * (8 + 16/long), 16 * 9200},
@@ -162,7 +162,7 @@ func stood(r *RegionReport, results []Counted, l *Launches, path string) (float6
 // TestUniformGroupsAreExact: n equal launches of a synthetic group give n times
 // the value, to the bit.
 func TestUniformGroupsAreExact(t *testing.T) {
-	l := bimodal(mode{"prefill", 24, 9200})
+	l := bimodal(madeMode{"prefill", 24, 9200})
 	value := 0.1 + 4.29e9
 	r := regionsOf(t, l, []Counted{gemm("prefill", 9700, MetricValue{bytesMetric, "byte", value})}, matched(l, Match{Role: RoleTypical, TimelineNS: 9200}))
 	sums := &region(t, r, "prefill").Parts[0].Inclusive
@@ -174,7 +174,7 @@ func TestUniformGroupsAreExact(t *testing.T) {
 // TestScaledRegionsAddUp: children and what lies in the parent alone make the
 // parent, in synthetic bimodal groups too, and means go by time.
 func TestScaledRegionsAddUp(t *testing.T) {
-	l := bimodal(mode{"prefill/attn", 16, 9200}, mode{"prefill/mlp", 8, 19300}, mode{"prefill", 3, 30000})
+	l := bimodal(madeMode{"prefill/attn", 16, 9200}, madeMode{"prefill/mlp", 8, 19300}, madeMode{"prefill", 3, 30000})
 	results := []Counted{
 		gemm("prefill/attn", 9700, MetricValue{bytesMetric, "byte", 100}, MetricValue{busyMetric, "%", 40}),
 		gemm("prefill/mlp", 20000, MetricValue{busyMetric, "%", 70}), // bytes were not asked for

@@ -47,6 +47,7 @@ type Limits struct {
 	TopN        int     `json:"top_n,omitempty"`
 	Coverage    float64 `json:"coverage,omitempty"`
 	BudgetS     float64 `json:"budget_s,omitempty"`
+	Alike       float64 `json:"alike,omitempty"`
 	Slowest     bool    `json:"slowest"`
 	Collectives bool    `json:"collectives"`
 	Collect     Collect `json:"collect"`
@@ -202,7 +203,7 @@ type Run struct {
 func (r *Run) Needed(v *Verification) bool {
 	got := v.counted()
 	return slices.ContainsFunc(r.Planned, func(p Planned) bool {
-		return p.Role == RoleSlowest || p.Role != RoleAlong && !got[p.Group]
+		return p.Role == RoleSlowest || p.Role == RoleOther || p.Role != RoleAlong && !got[p.Group]
 	})
 }
 
@@ -219,7 +220,8 @@ const (
 	RoleTypical = "typical"            // at the median duration, or within a tenth of it
 	RoleSame    = "same configuration" // of the group, but not typical
 	RoleSlowest = "slowest"
-	RoleAlong   = "along" // not asked for: the filter lets it through
+	RoleOther   = "other duration" // for launches that no typical one is like
+	RoleAlong   = "along"          // not asked for: the filter lets it through
 )
 
 // A Planned is a launch that ncu will count.

@@ -87,7 +87,7 @@ func (r *run) policy() pick.Policy {
 	n, c := r.Plan.Pipeline.Ncu, r.Plan.Pipeline.Ncu.CLI
 	p := pick.Policy{
 		Include: c.NVTXInclude, Exclude: c.NVTXExclude, TopN: n.Pick.TopN, Coverage: n.Pick.Coverage, Budget: n.Pick.Budget,
-		Slowest: n.Pick.Slowest, Collectives: n.Pick.Collectives, Collect: pick.Collect{Set: c.Set, Sections: c.Sections, Metrics: c.Metrics},
+		Alike: n.Pick.Alike, Slowest: n.Pick.Slowest, Collectives: n.Pick.Collectives, Collect: pick.Collect{Set: c.Set, Sections: c.Sections, Metrics: c.Metrics},
 		Version: r.ncu.Version, RootOnly: c.TargetProcesses == "application-only", Partial: !r.wholeTimeline() || !c.ProfileFromStart,
 	}
 	if c.KernelName != "" {

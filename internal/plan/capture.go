@@ -74,6 +74,8 @@ type Pick struct {
 	Coverage float64 `key:"coverage" above:"0" max:"1"`
 	// Budget is the predicted number of seconds of ncu that is enough.
 	Budget time.Duration `key:"budget_s" above:"0" null:"no limit"`
+	// Alike is the share of a region's counted GPU time for which a launch of about the same duration is counted.
+	Alike float64 `key:"alike" above:"0" max:"1" null:"one launch stands for all of its kernel, grid and block"`
 	// Slowest also counts the slowest launch of each group.
 	Slowest bool `key:"slowest"`
 	// Collectives also counts kernels that wait for a peer.

@@ -81,8 +81,8 @@ func TestBuildStages(t *testing.T) {
 		overrides   []string
 		check       func(Spec) bool
 	}{
-		{StageBaseline, ModeTime, nil, func(s Spec) bool { return s.Infer.Repeats == 3 && s.Dataset.Sampling.NumSamplesPerEpoch == nil }},
-		{StageDirect, ModeTime, nil, func(s Spec) bool { return s.Predictions && s.Infer.Repeats == 3 }},
+		{StageBaseline, ModeTime, nil, func(s Spec) bool { return s.Infer.Repeats == 10 && s.Dataset.Sampling.NumSamplesPerEpoch == nil }},
+		{StageDirect, ModeTime, nil, func(s Spec) bool { return s.Predictions && s.Infer.Repeats == 10 }},
 		{StageDirect, ModeTime, []string{"pipeline.direct_inference.predictions=false"}, func(s Spec) bool { return !s.Predictions }},
 		{StageNsys, ModeProfile, nil, func(s Spec) bool {
 			return s.Infer.Repeats == 1 && *s.Dataset.Sampling.NumSamplesPerEpoch == 1 && s.Infer.MaxNewTokens == 32 && !s.TorchProfiler.Enable && !s.Predictions

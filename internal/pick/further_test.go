@@ -1,0 +1,105 @@
+package pick
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// roles counts the planned launches by role and gives the durations of those of
+// other durations.
+func roles(t *Targets) (count map[string]int, others []int64) {
+	count = map[string]int{}
+	for _, r := range t.Runs {
+		for _, p := range r.Planned {
+			if count[p.Role]++; p.Role == RoleOther {
+				others = append(others, p.DurationNS)
+			}
+		}
+	}
+	return count, others
+}
+
+// TestFurtherLaunches: synthetic groups of launches that differ in work get a
+// counted launch for each duration that matters, and no more.
+func TestFurtherLaunches(t *testing.T) {
+	two := []madeMode{{"prefill", 16, 9200}, {"prefill", 8, 19300}}
+	for _, c := range []struct {
+		name   string
+		modes  []madeMode
+		policy Policy
+		others []int64
+		warn   string
+	}{
+		{"not asked for", two, Policy{}, nil, ""},
+		{"half of the time", two, Policy{Alike: 0.95}, []int64{19300}, ""},
+		{"enough without", two, Policy{Alike: 0.4}, nil, ""},
+		{"three durations", append(two, madeMode{"prefill", 6, 40000}), Policy{Alike: 0.95}, []int64{19300, 40000}, ""},
+		{"the largest first", append(two, madeMode{"prefill", 1, 40000}), Policy{Alike: 0.8}, []int64{19300}, ""},
+		{"within a quarter", []madeMode{{"prefill", 5, 9200}, {"prefill", 4, 11400}}, Policy{Alike: 0.95}, nil, ""},
+		{"a small part of all and a large one of a region", []madeMode{{"decode", 1000, 9200}, {"prefill", 2, 19300}},
+			Policy{Alike: 0.95, Include: []string{"prefill", "decode"}}, []int64{19300}, ""},
+		{"the same without regions", []madeMode{{"decode", 1000, 9200}, {"prefill", 2, 19300}}, Policy{Alike: 0.95}, nil, ""},
+		{"no budget", two, Policy{Alike: 0.95, Budget: 9 * time.Second}, nil, "budget_s pays for no more"},
+		{"cannot be numbered", two, Policy{Alike: 0.95, Partial: true}, nil, "only part of the program"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := bimodal(c.modes...)
+			got, err := Choose(l, c.policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkPlan(t, l, got)
+			checkVerify(t, l, got)
+			count, others := roles(got)
+			if len(others) != len(c.others) || count[RoleTypical] != 1 {
+				t.Fatalf("roles %v, other durations %v", count, others)
+			}
+			for i, ns := range c.others {
+				if others[i] != ns {
+					t.Errorf("other durations %v, not %v", others, c.others)
+				}
+			}
+			if reason := got.Groups[0].Reason; strings.Contains(reason, "longer or shorter: 19300 ns") != (len(c.others) > 0) {
+				t.Errorf("reason %q", reason)
+			}
+			if said := strings.Join(got.Warnings, "\n"); c.warn == "" && said != "" || !strings.Contains(said, c.warn) {
+				t.Errorf("warnings %q", said)
+			}
+			if strings.Contains(got.Trade, "with launches of other durations") != (len(c.others) > 0) {
+				t.Errorf("trade %q", got.Trade)
+			}
+		})
+	}
+}
+
+// TestFurtherLaunchesOfLlama: on the recorded Llama the launches beside the typical
+// ones are few, and what is left to guesses is what was allowed.
+func TestFurtherLaunchesOfLlama(t *testing.T) {
+	l := load(t, "llm")
+	policy := Policy{Include: []string{"prefill", "decode"}, Coverage: 0.95}
+	before, err := Choose(l, policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy.Alike = 0.95
+	after, err := Choose(l, policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPlan(t, l, after)
+	checkVerify(t, l, after)
+	count, _ := roles(after)
+	t.Logf("%d launches, %.0f s; with other durations %d, %.0f s: %v", before.Predicted.Launches, before.Predicted.Seconds, after.Predicted.Launches, after.Predicted.Seconds, count)
+	if count[RoleOther] == 0 || len(after.Warnings) > len(before.Warnings) {
+		t.Errorf("roles %v, warnings %q", count, after.Warnings)
+	}
+	if after.Predicted.Seconds > 1.5*before.Predicted.Seconds {
+		t.Errorf("%.0f s became %.0f s", before.Predicted.Seconds, after.Predicted.Seconds)
+	}
+	for _, r := range after.Predicted.CoverageByRegion {
+		if r.Coverage < policy.Coverage {
+			t.Errorf("%s is covered to %g", r.Expr, r.Coverage)
+		}
+	}
+}
