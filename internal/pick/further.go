@@ -3,6 +3,7 @@ package pick
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -87,7 +88,7 @@ func (c *choice) modesOf(g int, launches []int, scopes []scope) []mode {
 				continue
 			}
 			m.members = append(m.members, i)
-			if max(ns-median, median-ns) <= typicalSlack(median) && len(m.near) < maxAccept {
+			if max(ns-median, median-ns) <= typicalSlack(median) && len(m.near) < refineAccept {
 				m.near = append(m.near, i)
 			}
 			for s := range scopes {
@@ -139,34 +140,36 @@ func (c *choice) further(plan *translation) []want {
 	}
 }
 
-// refineRounds bounds the search: where durations are spread out, the launch
+// Bounds of the search, for timelines whose durations are spread out: a launch
 // that is taken for some of them leaves others that are like none.
-const refineRounds = 4
+const (
+	refineRounds = 4
+	refineAccept = 256 // launches of one duration that are weighed
+	refineMost   = 8   // further launches at most, and as many again as there are groups
+)
+
+const byNumberNot = "launches of these durations cannot be told to ncu by number"
 
 // refine adds launches of other durations to a plan where it leaves too much to
 // guesses: in a further process, or with everything by number in one, whichever
-// is cheaper. The budget may allow only some of them, or none; what is then left
-// to guesses is told.
+// is cheaper. There are not many more of them than groups, and the budget may
+// allow fewer, or none; what is then left to guesses is told.
 func (c *choice) refine(groups []int, plan *translation) (refined *translation, warnings []string) {
 	if c.p.Alike <= 0 || len(c.guesses(plan)) == 0 {
 		return plan, nil
 	}
-	best, cut := c.add(plan, func(wants []want) *translation {
+	best, why := c.add(plan, refineMost+len(groups), func(wants []want) *translation {
 		second, _ := c.byNumber(wants)
 		if second == nil {
 			return nil
 		}
 		return &translation{runs: slices.Concat(plan.runs, second.runs)}
 	})
-	if one, alsoCut := c.allByNumber(groups); one != nil && (c.covers(one) || !c.covers(plan)) && c.better(one, best) {
-		best, cut = one, alsoCut
+	if one, limit := c.allByNumber(groups); one != nil && (c.covers(one) || !c.covers(plan)) && c.better(one, best) {
+		best, why = one, limit
 	}
-	why := "launches of that duration cannot be told to ncu by number"
-	switch {
-	case c.p.Partial:
+	if c.p.Partial {
 		why = "launches cannot be numbered, because the timeline shows only part of the program"
-	case cut:
-		why = "budget_s pays for no more"
 	}
 	if best == nil || c.excess(best) >= c.excess(plan) {
 		best = plan
@@ -186,20 +189,20 @@ func (c *choice) refine(groups []int, plan *translation) (refined *translation, 
 
 // allByNumber takes the typical launches and those of other durations by number
 // in one process; nil where that cannot be done within the budget.
-func (c *choice) allByNumber(groups []int) (t *translation, cut bool) {
+func (c *choice) allByNumber(groups []int) (t *translation, why string) {
 	all := c.typicalWants(groups)
 	if c.p.Slowest {
 		all = append(all, c.slowestWants(groups)...)
 	}
 	one, _ := c.byNumber(all)
 	if one == nil || !c.affordable(one) {
-		return nil, false
+		return nil, ""
 	}
-	t, cut = c.add(one, func(wants []want) *translation {
+	t, why = c.add(one, refineMost+len(groups), func(wants []want) *translation {
 		t, _ := c.byNumber(slices.Concat(all, wants))
 		return t
 	})
-	return cmp.Or(t, one), cut
+	return cmp.Or(t, one), why
 }
 
 // better tells whether a plan leaves less to guesses than another, or costs less.
@@ -222,25 +225,47 @@ func (c *choice) excess(plan *translation) (sum float64) {
 }
 
 // add counts launches beside those of a plan, as build tells ncu, until little
-// enough is left to guesses. Cut says that the budget ended it; nil is a plan
-// that cannot be made.
-func (c *choice) add(plan *translation, build func([]want) *translation) (best *translation, cut bool) {
+// enough is left to guesses. Why says what else ended it; nil is a plan that
+// cannot be made.
+func (c *choice) add(plan *translation, limit int, build func([]want) *translation) (best *translation, why string) {
 	var wants []want
 	for range refineRounds {
 		more := c.further(cmp.Or(best, plan))
 		if len(more) == 0 {
-			return best, false
+			break
 		}
 		wants = append(wants, more...)
+		if len(wants) > limit {
+			wants, why = wants[:limit], fmt.Sprintf("durations are spread out, and no more than %s are counted beside the typical ones", plural(limit, "launch", "launches"))
+		}
+		if most := c.pays(plan); len(wants) > most {
+			wants, why = wants[:most], "budget_s pays for no more"
+		}
 		t, n := c.most(wants, build)
 		if t != nil {
 			best = t
 		}
-		if n < len(wants) {
-			return best, true
+		switch {
+		case n < len(wants) && c.p.Budget > 0:
+			why = "budget_s pays for no more"
+		case n < len(wants):
+			why = byNumberNot
+		}
+		if why != "" {
+			return best, why
 		}
 	}
-	return best, false
+	return best, byNumberNot
+}
+
+// pays is the largest number of launches that the budget can pay for beside
+// those of a plan.
+func (c *choice) pays(plan *translation) int {
+	limit := c.p.Budget.Seconds()
+	if limit <= 0 {
+		return math.MaxInt
+	}
+	return max(0, int((limit-plan.seconds)/c.cost.launch(0)))
 }
 
 func (c *choice) affordable(t *translation) bool {

@@ -103,3 +103,30 @@ func TestFurtherLaunchesOfLlama(t *testing.T) {
 		}
 	}
 }
+
+// TestResultsGoToTheirRun: where the first process missed a kernel, what the
+// second one counted of it is still the launch planned there.
+func TestResultsGoToTheirRun(t *testing.T) {
+	l := bimodal(madeMode{"prefill", 16, 9200}, madeMode{"prefill", 8, 19300})
+	targets, err := Choose(l, Policy{Alike: 0.95})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := targets.Runs[0].Planned
+	if len(all) != 2 || len(targets.Runs) != 1 {
+		t.Fatalf("%d launches in %d runs", len(all), len(targets.Runs))
+	}
+	targets.Runs = []Run{{Planned: all[:1], Report: "ncu/run.ncu-rep"}, {Planned: all[1:], Report: "ncu/run2/run.ncu-rep"}}
+	result := gemm("prefill", 20900)
+	result.Report = "ncu/run2/run.ncu-rep"
+	v, err := Verify(targets, []Counted{result}, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := v.Matches[0]; m.Launch != all[1].ID || m.TimelineNS != 19300 || m.Verdict != Sound {
+		t.Errorf("%+v", m)
+	}
+	if len(v.MissingLaunches) != 1 || v.MissingLaunches[0].ID != all[0].ID {
+		t.Errorf("missing: %+v", v.MissingLaunches)
+	}
+}

@@ -70,10 +70,10 @@ func Verify(t *Targets, results []Counted, l *Launches) (*Verification, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &verifier{t: t, l: l, filter: filter, planned: map[string][]Planned{}, out: &Verification{Schema: Schema, Counted: len(results)}}
+	v := &verifier{t: t, l: l, filter: filter, planned: map[string][]expected{}, out: &Verification{Schema: Schema, Counted: len(results)}}
 	for _, r := range t.Runs {
 		for _, p := range r.Planned {
-			v.planned[p.Group] = append(v.planned[p.Group], p)
+			v.planned[p.Group] = append(v.planned[p.Group], expected{p, r.Report})
 		}
 	}
 	v.index()
@@ -89,12 +89,19 @@ type verifier struct {
 	t       *Targets
 	l       *Launches
 	filter  *regionFilter
-	planned map[string][]Planned // by group, not met yet
-	in      []bool               // by launch
-	totalNS []int64              // by group, within the regions
+	planned map[string][]expected // by group, not met yet
+	in      []bool                // by launch
+	totalNS []int64               // by group, within the regions
 	medians []int64
 	loose   map[looseKey]int
 	out     *Verification
+}
+
+// expected is a planned launch with the report that should hold it, "" where
+// that is not known.
+type expected struct {
+	Planned
+	report string
 }
 
 // looseKey finds a group whose mangled name one of the tools does not know, by
@@ -197,23 +204,33 @@ func (v *verifier) place(i int, c *Counted) Match {
 	return m
 }
 
-// next takes the planned launch that a result stands for: the first of its
-// group in the same regions, else the first of its group.
+// next takes the planned launch that a result stands for: of its group, the
+// first one of its report in the same regions, else the first one that has more
+// of both.
 func (v *verifier) next(group string, c *Counted) (Planned, bool) {
 	list := v.planned[group]
 	if len(list) == 0 {
 		return Planned{}, false
 	}
+	paths := sorted(c.Paths())
+	fits := func(p expected) (n int) {
+		if p.report == "" || p.report == c.Report {
+			n += 2
+		}
+		if c.HasState && slices.Equal(paths, sorted(v.paths(p.ID))) {
+			n++
+		}
+		return n
+	}
 	at := 0
-	if c.HasState {
-		paths := sorted(c.Paths())
-		if i := slices.IndexFunc(list, func(p Planned) bool { return slices.Equal(paths, sorted(v.paths(p.ID))) }); i > 0 {
+	for i := range list {
+		if fits(list[i]) > fits(list[at]) {
 			at = i
 		}
 	}
 	p := list[at]
 	v.planned[group] = slices.Delete(slices.Clone(list), at, at+1)
-	return p, true
+	return p.Planned, true
 }
 
 // paths are the regions around a launch of the timeline, one for each stack.
@@ -261,7 +278,7 @@ func (v *verifier) missing() {
 	}
 	for _, r := range v.t.Runs {
 		for _, p := range r.Planned {
-			left := slices.ContainsFunc(v.planned[p.Group], func(q Planned) bool { return q.ID == p.ID })
+			left := slices.ContainsFunc(v.planned[p.Group], func(q expected) bool { return q.ID == p.ID })
 			if left && p.Role != RoleAlong && got[p.Group] {
 				v.out.MissingLaunches = append(v.out.MissingLaunches, p)
 			}
