@@ -19,6 +19,7 @@ func resultView(name, short, example string, table func(*analysis.Result) report
 		setup: func(fs *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			var f showFlags
 			f.registerFormats(fs)
+			f.registerTop(fs)
 			return func(ctx context.Context, args []string) error {
 				if _, err := f.query(); err != nil {
 					return err
@@ -27,7 +28,7 @@ func resultView(name, short, example string, table func(*analysis.Result) report
 					return err
 				}
 				if result, err := pipeline.ReadResult(filepath.Join(args[0], pipeline.ResultFile)); err == nil && len(args) == 1 {
-					return f.print(s, table(result))
+					return f.print(s, f.first(table(result)))
 				}
 				in, err := openInput(ctx, args)
 				if err != nil {
@@ -38,7 +39,7 @@ func resultView(name, short, example string, table func(*analysis.Result) report
 				if err != nil {
 					return err
 				}
-				return f.print(s, table(result))
+				return f.print(s, f.first(table(result)))
 			}
 		},
 	}

@@ -29,7 +29,7 @@ type showFlags struct {
 
 func (f *showFlags) register(fs *pflag.FlagSet) {
 	f.registerFormats(fs)
-	fs.IntVar(&f.top, "top", 0, "keep the first `N` rows; 0 keeps all")
+	f.registerTop(fs)
 	fs.StringVar(&f.region, "region", "", "only work launched inside NVTX ranges that match `EXPR`, in ncu's syntax; a;b means either")
 	fs.StringVar(&f.kernel, "kernel", "", "only kernels whose name matches `REGEX`")
 	fs.IntSliceVar(&f.devices, "device", nil, "only these CUDA devices, by `index`")
@@ -40,6 +40,18 @@ func (f *showFlags) registerFormats(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "print JSON: an object with a schema version and rows")
 	fs.BoolVar(&f.csv, "csv", false, "print CSV with every column and exact values")
 	fs.BoolVar(&f.md, "md", false, "print a Markdown table")
+}
+
+func (f *showFlags) registerTop(fs *pflag.FlagSet) {
+	fs.IntVar(&f.top, "top", 0, "keep the first `N` rows; 0 keeps all")
+}
+
+// first keeps what --top asks for of a table that holds all rows.
+func (f *showFlags) first(t report.Printable) report.Printable {
+	if f.top > 0 {
+		t.First(f.top)
+	}
+	return t
 }
 
 // filters names the filters that are set, for an answer without rows.

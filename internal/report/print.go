@@ -13,6 +13,21 @@ type Printable interface {
 	Footnotes() []string
 	// Written is the number of rows that were written.
 	Written() int
+	// First keeps the first n rows.
+	First(n int)
+}
+
+// First implements Printable.
+func (t *Table[T]) First(n int) {
+	all := t.Rows
+	t.Rows = func(yield func(*T) bool) {
+		left := n
+		for row := range all {
+			if left--; left < 0 || !yield(row) {
+				return
+			}
+		}
+	}
 }
 
 // Written implements Printable.
