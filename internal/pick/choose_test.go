@@ -469,7 +469,7 @@ func TestForesee(t *testing.T) {
 }
 
 func TestNeeded(t *testing.T) {
-	r := Run{Planned: []Planned{{Group: "a", Role: RoleTypical}, {Group: "b", Role: RoleAlong}}}
+	r := Run{Planned: []Planned{{Group: "a", Role: RoleTypical, Launch: Launch{ID: 7}}, {Group: "b", Role: RoleAlong}}}
 	v := &Verification{Matches: []Match{{Group: "a", Verdict: Sound}}}
 	if r.Needed(v) {
 		t.Error("everything was counted already")
@@ -482,5 +482,13 @@ func TestNeeded(t *testing.T) {
 		if !r.Needed(v) {
 			t.Errorf("the launch of role %q is another one", role)
 		}
+		if v.Matches[0].Launch = 7; r.Needed(v) {
+			t.Errorf("the launch of role %q was counted", role)
+		}
+		v.Matches[0].Launch = 0
+	}
+	r.Planned[0].Role, v.Matches[0].Role = RoleTypical, RoleSame
+	if !r.Needed(v) {
+		t.Error("a launch away from the median is no typical one")
 	}
 }

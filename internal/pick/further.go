@@ -3,7 +3,6 @@ package pick
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -12,10 +11,9 @@ import (
 // A mode is the launches of a counted group that last about equally long and
 // that no counted launch is like: what they did would be guessed by their time.
 type mode struct {
-	group   int
-	members []int   // launches
-	near    []int   // of them, those near the median
-	ns      []int64 // by scope
+	group int
+	near  []int   // launches near the median, the nearest first
+	ns    []int64 // by scope
 }
 
 // A scope is a part of the launches within which guesses are limited: a region
@@ -87,8 +85,7 @@ func (c *choice) modesOf(g int, launches []int, scopes []scope) []mode {
 				rest = append(rest, i)
 				continue
 			}
-			m.members = append(m.members, i)
-			if max(ns-median, median-ns) <= typicalSlack(median) && len(m.near) < refineAccept {
+			if max(ns-median, median-ns) <= typicalSlack(median) {
 				m.near = append(m.near, i)
 			}
 			for s := range scopes {
@@ -98,6 +95,11 @@ func (c *choice) modesOf(g int, launches []int, scopes []scope) []mode {
 				}
 			}
 		}
+		slices.SortStableFunc(m.near, func(x, y int) int {
+			away := func(i int) int64 { return max(c.l.launches[i].ns-median, median-c.l.launches[i].ns) }
+			return cmp.Or(cmp.Compare(away(x), away(y)), cmp.Compare(x, y))
+		})
+		m.near = slices.Clone(m.near[:min(len(m.near), refineAccept)])
 		out, launches = append(out, m), rest
 	}
 	return out
@@ -145,41 +147,58 @@ func (c *choice) further(plan *translation) []want {
 const (
 	refineRounds = 4
 	refineAccept = 256 // launches of one duration that are weighed
-	refineMost   = 8   // further launches at most, and as many again as there are groups
 )
 
 const byNumberNot = "launches of these durations cannot be told to ncu by number"
 
+// A purse is what launches of other durations may cost together with the plan
+// that they are added to.
+type purse struct {
+	seconds float64
+	empty   string // what it says when there is no more
+}
+
+// purse is the budget, and at most twice the plan and a further process.
+func (c *choice) purse(plan *translation) purse {
+	most := purse{2*plan.seconds + c.cost.process(), "durations are spread out, and more launches would cost more than the typical ones"}
+	if limit := c.p.Budget.Seconds(); limit > 0 && limit < most.seconds {
+		return purse{limit, "budget_s pays for no more"}
+	}
+	return most
+}
+
 // refine adds launches of other durations to a plan where it leaves too much to
 // guesses: in a further process, or with everything by number in one, whichever
-// is cheaper. There are not many more of them than groups, and the budget may
-// allow fewer, or none; what is then left to guesses is told.
+// is cheaper. What is still left to guesses is told. A plan that would not even
+// halve it is not worth its price.
 func (c *choice) refine(groups []int, plan *translation) (refined *translation, warnings []string) {
 	if c.p.Alike <= 0 || len(c.guesses(plan)) == 0 {
 		return plan, nil
 	}
-	best, why := c.add(plan, refineMost+len(groups), func(wants []want) *translation {
+	most := c.purse(plan)
+	best, why := c.add(plan, most, func(wants []want) *translation {
 		second, _ := c.byNumber(wants)
 		if second == nil {
 			return nil
 		}
 		return &translation{runs: slices.Concat(plan.runs, second.runs)}
 	})
-	if one, limit := c.allByNumber(groups); one != nil && (c.covers(one) || !c.covers(plan)) && c.better(one, best) {
-		best, why = one, limit
+	way := plan.name + ", then other durations by number"
+	if one, limit := c.allByNumber(groups, most); one != nil && c.coversAs(one, plan) && c.better(one, best) {
+		best, why, way = one, limit, "all by number"
 	}
 	if c.p.Partial {
 		why = "launches cannot be numbered, because the timeline shows only part of the program"
 	}
-	if best == nil || c.excess(best) >= c.excess(plan) {
+	if best == nil || c.excess(best) > c.excess(plan)/2 {
 		best = plan
 	} else {
 		launches := 0
 		for _, r := range best.runs {
 			launches += len(r.picks)
 		}
-		best.trade = fmt.Sprintf("%s; with launches of other durations %d in %s, %.0f s: else %s", plan.trade, launches,
-			plural(len(best.runs), "process", "processes"), best.seconds, strings.Join(c.guesses(plan), " and "))
+		best.trade = fmt.Sprintf("%s; with launches of other durations, %s: %s in %s, %.0f s: else %s", plan.trade, way,
+			plural(launches, "launch", "launches"), plural(len(best.runs), "process", "processes"), best.seconds, strings.Join(c.guesses(plan), " and "))
 	}
 	for _, text := range c.guesses(best) {
 		warnings = append(warnings, text+": "+why)
@@ -187,18 +206,27 @@ func (c *choice) refine(groups []int, plan *translation) (refined *translation, 
 	return best, warnings
 }
 
+// coversAs tells whether a plan covers no less of anything than another.
+func (c *choice) coversAs(one, other *translation) bool {
+	has, had := one.groups(c), other.groups(c)
+	if c.within(c.totalNS, has) < c.within(c.totalNS, had) {
+		return false
+	}
+	return !slices.ContainsFunc(c.regions, func(r regionTime) bool { return c.within(r.groups, has) < c.within(r.groups, had) })
+}
+
 // allByNumber takes the typical launches and those of other durations by number
-// in one process; nil where that cannot be done within the budget.
-func (c *choice) allByNumber(groups []int) (t *translation, why string) {
+// in one process; nil where that cannot be done at the price.
+func (c *choice) allByNumber(groups []int, most purse) (t *translation, why string) {
 	all := c.typicalWants(groups)
 	if c.p.Slowest {
 		all = append(all, c.slowestWants(groups)...)
 	}
 	one, _ := c.byNumber(all)
-	if one == nil || !c.affordable(one) {
+	if one == nil || one.seconds > most.seconds {
 		return nil, ""
 	}
-	t, why = c.add(one, refineMost+len(groups), func(wants []want) *translation {
+	t, why = c.add(one, most, func(wants []want) *translation {
 		t, _ := c.byNumber(slices.Concat(all, wants))
 		return t
 	})
@@ -227,7 +255,7 @@ func (c *choice) excess(plan *translation) (sum float64) {
 // add counts launches beside those of a plan, as build tells ncu, until little
 // enough is left to guesses. Why says what else ended it; nil is a plan that
 // cannot be made.
-func (c *choice) add(plan *translation, limit int, build func([]want) *translation) (best *translation, why string) {
+func (c *choice) add(plan *translation, most purse, build func([]want) *translation) (best *translation, why string) {
 	var wants []want
 	for range refineRounds {
 		more := c.further(cmp.Or(best, plan))
@@ -235,59 +263,38 @@ func (c *choice) add(plan *translation, limit int, build func([]want) *translati
 			break
 		}
 		wants = append(wants, more...)
-		if len(wants) > limit {
-			wants, why = wants[:limit], fmt.Sprintf("durations are spread out, and no more than %s are counted beside the typical ones", plural(limit, "launch", "launches"))
-		}
-		if most := c.pays(plan); len(wants) > most {
-			wants, why = wants[:most], "budget_s pays for no more"
-		}
-		t, n := c.most(wants, build)
+		pays := max(0, int((most.seconds-plan.seconds)/c.cost.launch(0)))
+		t, n, built := c.largest(wants[:min(len(wants), pays)], most, build)
 		if t != nil {
 			best = t
 		}
 		switch {
-		case n < len(wants) && c.p.Budget > 0:
-			why = "budget_s pays for no more"
-		case n < len(wants):
-			why = byNumberNot
-		}
-		if why != "" {
-			return best, why
+		case n == len(wants):
+		case built || pays == 0:
+			return best, most.empty
+		default:
+			return best, byNumberNot
 		}
 	}
 	return best, byNumberNot
 }
 
-// pays is the largest number of launches that the budget can pay for beside
-// those of a plan.
-func (c *choice) pays(plan *translation) int {
-	limit := c.p.Budget.Seconds()
-	if limit <= 0 {
-		return math.MaxInt
-	}
-	return max(0, int((limit-plan.seconds)/c.cost.launch(0)))
-}
-
-func (c *choice) affordable(t *translation) bool {
-	limit := c.p.Budget.Seconds()
-	return limit <= 0 || t.seconds <= limit
-}
-
-// most builds a plan with as many of the wants as the budget pays for, and says
-// how many these are.
-func (c *choice) most(wants []want, build func([]want) *translation) (best *translation, n int) {
+// largest builds a plan with as many of the wants as the purse pays for, n of
+// them. Built says whether any plan could be made at all.
+func (c *choice) largest(wants []want, most purse, build func([]want) *translation) (best *translation, n int, built bool) {
 	sort.Search(len(wants), func(left int) bool {
 		t := build(wants[:len(wants)-left])
 		if t == nil {
 			return false
 		}
-		if c.settle(t); !c.affordable(t) {
+		built = true
+		if c.settle(t); t.seconds > most.seconds {
 			return false
 		}
 		best, n = t, len(wants)-left
 		return true
 	})
-	return best, n
+	return best, n, built
 }
 
 // guesses names the scopes of which a plan leaves too much to guesses.

@@ -20,6 +20,16 @@ func roles(t *Targets) (count map[string]int, others []int64) {
 	return count, others
 }
 
+// spread makes launches of n durations, each a third longer than the last.
+func spread(n int) (out []madeMode) {
+	ns := 1000.0
+	for range n {
+		out = append(out, madeMode{"prefill", 1, int64(ns)})
+		ns *= 1.3
+	}
+	return out
+}
+
 // TestFurtherLaunches: synthetic groups of launches that differ in work get a
 // counted launch for each duration that matters, and no more.
 func TestFurtherLaunches(t *testing.T) {
@@ -40,6 +50,7 @@ func TestFurtherLaunches(t *testing.T) {
 		{"a small part of all and a large one of a region", []madeMode{{"decode", 1000, 9200}, {"prefill", 2, 19300}},
 			Policy{Alike: 0.95, Include: []string{"prefill", "decode"}}, []int64{19300}, ""},
 		{"the same without regions", []madeMode{{"decode", 1000, 9200}, {"prefill", 2, 19300}}, Policy{Alike: 0.95}, nil, ""},
+		{"spread out: not worth it", spread(60), Policy{Alike: 0.95}, nil, "durations are spread out"},
 		{"no budget", two, Policy{Alike: 0.95, Budget: 9 * time.Second}, nil, "budget_s pays for no more"},
 		{"cannot be numbered", two, Policy{Alike: 0.95, Partial: true}, nil, "only part of the program"},
 	} {
@@ -128,5 +139,67 @@ func TestResultsGoToTheirRun(t *testing.T) {
 	}
 	if len(v.MissingLaunches) != 1 || v.MissingLaunches[0].ID != all[0].ID {
 		t.Errorf("missing: %+v", v.MissingLaunches)
+	}
+}
+
+// TestLongLaunchAlone: where only the longer of two planned launches was counted,
+// its duration tells which one it is.
+func TestLongLaunchAlone(t *testing.T) {
+	l := bimodal(madeMode{"prefill", 16, 9200}, madeMode{"prefill", 8, 19300})
+	got, err := Choose(l, Policy{Alike: 0.95})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := gemm("prefill", 20300, MetricValue{bytesMetric, "byte", 270}) // the long one alone was counted
+	v, err := Verify(got, []Counted{c}, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := v.Matches[0]; m.TimelineNS != 19300 {
+		t.Errorf("%d ns under ncu matched to %d ns, %s, %s", m.DurationNS, m.TimelineNS, m.Role, m.Verdict)
+	}
+}
+
+// TestDurationsTellProcessesApart: a report may list one process after the other,
+// the plan has their launches in the order of time.
+func TestDurationsTellProcessesApart(t *testing.T) {
+	b := newBuilder()
+	t1, t2 := b.process(10, 1), b.process(20, 1)
+	q1, q2 := b.queue(0, 0, 7), b.queue(1, 0, 7)
+	f, c := b.function("_Zg", "gemm()", "gemm"), b.config([3]int32{2, 64, 1}, [3]int32{384, 1, 1}, 0)
+	e1, e2 := b.push(t1, "prefill"), b.push(t2, "prefill")
+	for i := range 24 {
+		ns := int64(9200)
+		if i >= 16 {
+			ns = 16000
+		}
+		b.launch(t1, q1, f, c, ns)
+		b.launch(t2, q2, f, c, ns)
+	}
+	e2()
+	e1()
+	l := b.load()
+	got, err := Choose(l, Policy{Alike: 0.95, Include: []string{"prefill"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rs []Counted
+	for i := range got.Runs {
+		for _, pid := range []int{10, 20} { // one process after the other in the report
+			for _, p := range got.Runs[i].Planned {
+				if p.Process == pid {
+					rs = append(rs, gemm("prefill", p.DurationNS+1000, MetricValue{bytesMetric, "byte", float64(p.DurationNS)}))
+				}
+			}
+		}
+	}
+	v, err := Verify(got, rs, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range v.Matches {
+		if m.DurationNS-m.TimelineNS != 1000 {
+			t.Errorf("%d ns under ncu matched to %d ns, %s", m.DurationNS, m.TimelineNS, m.Verdict)
+		}
 	}
 }

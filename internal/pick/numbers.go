@@ -148,7 +148,7 @@ func (c *choice) byNumberOf(base string, wants []want) (*translation, string) {
 		}
 		chosen[w.group], named[def.names.in(base)] = true, true
 		for _, i := range w.accept {
-			if w.exact != "" {
+			if w.exact != "" && (w.exact != RoleOther || !c.isTypical(i)) {
 				exact[i] = w.exact
 			}
 		}

@@ -201,9 +201,20 @@ type Run struct {
 // Needed tells whether a run still has something to count after what earlier
 // ones brought, which may be more than was planned.
 func (r *Run) Needed(v *Verification) bool {
-	got := v.counted()
+	got, typical, met := v.counted(), v.typical(), map[int]bool{}
+	for _, m := range v.Matches {
+		met[m.Launch] = m.Usable() && m.Launch > 0
+	}
 	return slices.ContainsFunc(r.Planned, func(p Planned) bool {
-		return p.Role == RoleSlowest || p.Role == RoleOther || p.Role != RoleAlong && !got[p.Group]
+		switch p.Role {
+		case RoleAlong:
+			return false
+		case RoleSlowest, RoleOther:
+			return !met[p.ID]
+		case RoleTypical:
+			return !typical[p.Group]
+		}
+		return !got[p.Group]
 	})
 }
 

@@ -197,7 +197,7 @@ func (c *choice) compare(ways []*translation, closed []string) string {
 		for _, r := range t.runs {
 			n += len(r.picks)
 		}
-		fmt.Fprintf(&b, "%s: %d launches in %s, %.0f s", t.name, n, plural(len(t.runs), "process", "processes"), t.seconds)
+		fmt.Fprintf(&b, "%s: %s in %s, %.0f s", t.name, plural(n, "launch", "launches"), plural(len(t.runs), "process", "processes"), t.seconds)
 		if t.offNS > 0 {
 			fmt.Fprintf(&b, ", %.1f %% of the GPU time by launches that are not typical", 100*share(t.offNS, c.totals.RegionNS))
 		}

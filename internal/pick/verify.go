@@ -14,8 +14,8 @@ type Verification struct {
 	Schema  int       `json:"schema"`
 	Matches []Match   `json:"matches"`
 	Missing []Missing `json:"missing,omitempty"` // chosen groups without any counted launch
-	// MissingLaunches are planned launches of groups that have another one
-	// counted: a slowest or typical launch that was not met.
+	// MissingLaunches are planned launches that were not met, of groups that have
+	// another one counted, which does not stand for them.
 	MissingLaunches []Planned `json:"missing_launches,omitempty"`
 
 	Counted         int     `json:"counted"`          // results of ncu
@@ -204,9 +204,9 @@ func (v *verifier) place(i int, c *Counted) Match {
 	return m
 }
 
-// next takes the planned launch that a result stands for: of its group, the
-// first one of its report in the same regions, else the first one that has more
-// of both.
+// next takes the planned launch that a result stands for: of its group, one of
+// its report and its regions as far as there is such a one. Of several the
+// duration decides, and the order where durations are alike.
 func (v *verifier) next(group string, c *Counted) (Planned, bool) {
 	list := v.planned[group]
 	if len(list) == 0 {
@@ -222,11 +222,22 @@ func (v *verifier) next(group string, c *Counted) (Planned, bool) {
 		}
 		return n
 	}
-	at := 0
+	var best []int
+	most := -1
 	for i := range list {
-		if fits(list[i]) > fits(list[at]) {
-			at = i
+		switch n := fits(list[i]); {
+		case n > most:
+			best, most = []int{i}, n
+		case n == most:
+			best = append(best, i)
 		}
+	}
+	at := best[0]
+	if c.DurationNS > 0 {
+		under := max(0, c.DurationNS-timerNS)
+		away := func(i int) int64 { return max(list[i].DurationNS-under, under-list[i].DurationNS) }
+		near := slices.MinFunc(best, func(x, y int) int { return cmp.Compare(away(x), away(y)) })
+		at = best[slices.IndexFunc(best, func(i int) bool { return Alike(list[i].DurationNS, list[near].DurationNS) })]
 	}
 	p := list[at]
 	v.planned[group] = slices.Delete(slices.Clone(list), at, at+1)
@@ -276,14 +287,28 @@ func (v *verifier) missing() {
 			v.out.Missing = append(v.out.Missing, Missing{Group: g.ID, Kernel: g.Kernel, Share: g.Share, Why: why})
 		}
 	}
+	typical := v.out.typical()
 	for _, r := range v.t.Runs {
 		for _, p := range r.Planned {
 			left := slices.ContainsFunc(v.planned[p.Group], func(q expected) bool { return q.ID == p.ID })
-			if left && p.Role != RoleAlong && got[p.Group] {
+			wanted := p.Role == RoleSlowest || p.Role == RoleOther || p.Role == RoleTypical && !typical[p.Group]
+			if left && wanted && got[p.Group] {
 				v.out.MissingLaunches = append(v.out.MissingLaunches, p)
 			}
 		}
 	}
+}
+
+// typical are the groups with a usable launch that may be a typical one: what
+// was not planned may be anything.
+func (v *Verification) typical() map[string]bool {
+	got := map[string]bool{}
+	for _, m := range v.Matches {
+		if m.Usable() && (m.Role == RoleTypical || m.Role == RoleAlong || m.Role == "") {
+			got[m.Group] = true
+		}
+	}
+	return got
 }
 
 // counted are the groups with a launch that can be used.

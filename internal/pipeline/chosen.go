@@ -324,11 +324,21 @@ func (c *chosen) again(ctx context.Context) error {
 	if v == nil || len(v.Missing) == 0 || len(c.outcomes) == 0 || hopeless(c.outcomes[len(c.outcomes)-1]) {
 		return nil
 	}
-	more, err := pick.Retry(c.targets, v.Missing, c.t.launches, c.policy)
+	missing := slices.Clone(v.Missing)
+	for _, p := range v.MissingLaunches {
+		if p.Role == pick.RoleTypical {
+			missing = append(missing, pick.Missing{Group: p.Group})
+		}
+	}
+	more, err := pick.Retry(c.targets, missing, c.t.launches, c.policy)
 	if err != nil || len(more) == 0 {
 		return err
 	}
-	c.r.Say(fmt.Sprintf("ncu: %d of the chosen kernels were not counted; once more, by %s", len(v.Missing), more[0].Way))
+	seconds := 0.0
+	for _, run := range more {
+		seconds += run.Seconds
+	}
+	c.r.Say(fmt.Sprintf("ncu: %s not counted; once more, by %s, about %.0f s", plural(len(missing), "of the chosen kernels was", "of the chosen kernels were"), more[0].Way, seconds))
 	first := len(c.targets.Runs)
 	c.targets.Runs = append(c.targets.Runs, more...)
 	return c.runs(ctx, first)
@@ -367,7 +377,11 @@ func (c *chosen) outcome() capture.Outcome {
 	}
 	for _, o := range failed {
 		if len(v.Missing) == 0 && !hopeless(o) {
-			warn("another-way", "counted in another way after a process that counted nothing: "+o.What, "")
+			if slices.ContainsFunc(c.targets.Runs, func(r pick.Run) bool { return r.Retry && r.Report != "" }) {
+				warn("another-way", "counted in another way after a process that counted nothing: "+o.What, "")
+			} else {
+				warn("counted-nothing", "one process of ncu counted nothing: "+o.What, "")
+			}
 			continue
 		}
 		all = worse(all, o)
@@ -383,7 +397,25 @@ func (c *chosen) outcome() capture.Outcome {
 		warn("missed", fmt.Sprintf("%d of the chosen kernels were not counted, in either way: %s", n, strings.Join(list, ", ")),
 			"the program may launch other kernels under ncu than under nsys; "+TargetsFile+" has the details")
 	}
+	if n := len(v.MissingLaunches); n > 0 {
+		var list []string
+		for _, p := range v.MissingLaunches[:min(n, 5)] {
+			list = append(list, fmt.Sprintf("%s of %.1f µs (%s)", c.kernelOf(p.Group), float64(p.DurationNS)/1e3, p.Role))
+		}
+		warn("missed-launches", fmt.Sprintf("%s not counted; other launches of these kernels stand for them, scaled by time: %s",
+			plural(n, "launch that was planned was", "launches that were planned were"), strings.Join(list, ", ")), TargetsFile+" has the details")
+	}
 	return all
+}
+
+// kernelOf is the short name of a group.
+func (c *chosen) kernelOf(group string) string {
+	for _, g := range c.targets.Groups {
+		if g.ID == group {
+			return g.Kernel
+		}
+	}
+	return group
 }
 
 // joinOutcomes joins what is usable; failed are the rest. Where nothing is
