@@ -58,12 +58,13 @@ func Retry(t *Targets, missing []Missing, l *Launches, p Policy) ([]Run, error) 
 	return out.Runs, nil
 }
 
-// waysTried are the ways by which launches of the missing groups were planned.
+// waysTried are the ways by which typical launches of the missing groups were
+// planned.
 func waysTried(t *Targets, missing []Missing) map[string]bool {
 	tried := map[string]bool{}
 	for _, r := range t.Runs {
 		for _, p := range r.Planned {
-			if slices.ContainsFunc(missing, func(m Missing) bool { return m.Group == p.Group }) {
+			if p.Role != RoleOther && p.Role != RoleSlowest && slices.ContainsFunc(missing, func(m Missing) bool { return m.Group == p.Group }) {
 				tried[r.Way] = true
 			}
 		}
