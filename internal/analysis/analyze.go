@@ -150,6 +150,7 @@ type analyzer struct {
 	recorded     map[string]runs.File // of the manifest, by path
 	noCounters   *runs.Outcome        // why ncu failed, nil where it did not
 	regionReport *pick.RegionReport
+	partsOnly    bool // regions have counters by process and device, not over all of them
 	cpuOnly      bool // the torch profiler saw no device
 }
 

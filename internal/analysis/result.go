@@ -326,6 +326,11 @@ type RegionCounters struct {
 	Coverage float64        `json:"coverage"` // of the region's kernel time
 	Metrics  []RegionMetric `json:"metrics"`  // no times: those of ncu are not the timeline's
 	Note     string         `json:"note,omitempty"`
+	// ScaledNS is the counted time of launches that last much longer or shorter
+	// than any counted one: what adds up is scaled by their time. ElsewhereNS is
+	// that for which launches counted in other regions stand.
+	ScaledNS    int64 `json:"scaled_ns,omitempty"`
+	ElsewhereNS int64 `json:"elsewhere_ns,omitempty"`
 	// Exclusive holds the launches outside nested regions. It is absent where all
 	// launches are, where none is, and for a range that was measured as a whole.
 	Exclusive *ExclusiveCounters `json:"exclusive,omitempty"`

@@ -77,6 +77,30 @@ func (a *analyzer) verify(targets *pick.Targets, launches *pick.Launches) error 
 		return err
 	}
 	a.unmatched(a.regionReport.Unmatched)
+	a.partsOnly = !options.Aggregate
+	return a.keepKernels(launches, options)
+}
+
+// keepKernels leaves out of the regions' lists what patterns leave out of their
+// counters.
+func (a *analyzer) keepKernels(l *pick.Launches, o pick.RegionOptions) error {
+	if len(o.KernelInclude)+len(o.KernelExclude) == 0 {
+		return nil
+	}
+	keeps, err := l.Keeps(o.KernelInclude, o.KernelExclude)
+	if err != nil {
+		return err
+	}
+	left := map[int]bool{}
+	for i, row := range a.tl.kernel {
+		if !keeps(i) {
+			left[int(row)] = true
+		}
+	}
+	for i := range a.res.Regions {
+		r := &a.res.Regions[i]
+		r.Top = slices.DeleteFunc(r.Top, func(k RegionKernel) bool { return left[k.Kernel] })
+	}
 	return nil
 }
 
@@ -280,6 +304,9 @@ func (a *analyzer) countRegions(context.Context) error {
 			continue
 		}
 		out.Counters, out.Why = a.regionCounters(r, out)
+		if a.partsOnly && out.Counters == nil && out.Process == nil && out.Device == nil && len(r.Parts) > 1 {
+			out.Why = "pipeline.regions.aggregate is off: its rows by process and device have the counters"
+		}
 	}
 	return nil
 }
@@ -306,7 +333,9 @@ func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 		if len(p.Inclusive.Metrics) == 0 {
 			break
 		}
-		c := &RegionCounters{Method: "kernel", Coverage: covered(&p.Inclusive), Metrics: shownMetrics(p.Inclusive.Metrics), Note: a.timesUnderNcu(&p.Inclusive), Exclusive: exclusiveCounters(&p)}
+		s := &p.Inclusive
+		c := &RegionCounters{Method: "kernel", Coverage: covered(s), Metrics: shownMetrics(s.Metrics), ScaledNS: s.ScaledNS, ElsewhereNS: s.ElsewhereNS, Exclusive: exclusiveCounters(&p)}
+		c.Note = joinWords(spokenFor(s), a.timesUnderNcu(s))
 		if n := p.Inclusive.ExcludedLaunches; n > 0 {
 			c.Note = joinWords(fmt.Sprintf("kernel patterns leave out %d of its launches", n), c.Note)
 		}
@@ -317,6 +346,15 @@ func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 		why = "none of its kernels was counted"
 	}
 	return nil, why
+}
+
+// spokenFor says how much of a region rests on launches that are not its own.
+func spokenFor(s *pick.RegionSums) string {
+	x := float64(s.ElsewhereNS) / float64(max(s.CountedNS, 1))
+	if x < worthTelling {
+		return ""
+	}
+	return fmt.Sprintf("for %.0f %% of what is counted stand launches of the same kernel, grid and block that were not counted in this region", x*100)
 }
 
 // rangeReplay is the mode that whole ranges were counted in: that of the last

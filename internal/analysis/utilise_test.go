@@ -8,6 +8,7 @@ import (
 	"github.com/deepprof/deepprof/internal/gpu"
 	"github.com/deepprof/deepprof/internal/metric"
 	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/pick"
 )
 
 // twoSizes is a synthetic stage of one kernel and grid: 16 launches of 9.2 us and 8
@@ -99,5 +100,27 @@ func TestFewerFLOPsThanTheModel(t *testing.T) {
 		if warned != test.told || strings.Contains(s.MFU[1].Why, "of the model's FLOPs while") != test.told || s.MFU[0].Why != "" {
 			t.Errorf("%+v: warned %v, %+v", test, warned, s.MFU)
 		}
+	}
+}
+
+// What a region's counters rest on is told: launches that were scaled by time, or
+// counted elsewhere.
+func TestRegionTellsWhatIsScaled(t *testing.T) {
+	a := twoSizes(t, 4.29e9)
+	c := a.res.Regions[0].Counters
+	if c == nil || c.ScaledNS != 8*19300 || c.ElsewhereNS != 16*9200+8*19300 || !strings.Contains(c.Note, "not counted in this region") {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Patterns leave kernels out of a region's list as out of its counters.
+func TestPatternsLeaveKernelsOut(t *testing.T) {
+	a := twoSizes(t, 4.29e9)
+	l := pick.Load(a.tl.at)
+	if err := a.keepKernels(l, pick.RegionOptions{KernelInclude: []string{"regex:^ge"}}); err != nil || len(a.res.Regions[0].Top) != 1 {
+		t.Fatalf("%v, %+v", err, a.res.Regions[0].Top)
+	}
+	if err := a.keepKernels(l, pick.RegionOptions{KernelExclude: []string{"gemm"}}); err != nil || len(a.res.Regions[0].Top) != 0 {
+		t.Errorf("%v, %+v", err, a.res.Regions[0].Top)
 	}
 }

@@ -137,6 +137,20 @@ func (n *names) in(base string) string {
 	return n.function
 }
 
+// Keeps reads kernel patterns, exclude first, and tells which kernels of the
+// timeline they keep.
+func (l *Launches) Keeps(include, exclude []string) (func(kernel int) bool, error) {
+	kernels, err := newSelection("kernel_include", "kernel_exclude", "", include, exclude)
+	if err != nil {
+		return nil, err
+	}
+	kept := make([]bool, len(l.names))
+	for i := range l.names {
+		kept[i] = kernels.keep(&l.names[i]) == ""
+	}
+	return func(kernel int) bool { return kept[l.t.Kernels[kernel].Function] }, nil
+}
+
 func (l *Launches) pid(process uint32) int {
 	if int(process) < len(l.t.Processes) {
 		return l.t.Processes[process].PID

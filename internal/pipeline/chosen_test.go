@@ -16,6 +16,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/metric"
+	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -483,5 +485,19 @@ func TestClimb(t *testing.T) {
 				t.Errorf("steps %v; want %v in %d starts", modes, test.modes, test.starts)
 			}
 		})
+	}
+}
+
+// A configured name may stand for several metrics: by regular expression, or for
+// all roll-ups.
+func TestMetricListFollowsTheConfiguration(t *testing.T) {
+	l := newMetricList([]string{"sm__cycles_active", "regex:^lts__cycles", "group:smsp__pcsamp", "dram__bytes.sum"})
+	r := &ncurep.Result{}
+	for _, name := range []string{"sm__cycles_active.sum", "sm__cycles_active_other.sum", "lts__cycles_active.avg", "dram__bytes.sum", "fe__cycles.sum"} {
+		r.Metrics = append(r.Metrics, ncurep.Metric{Name: name, Value: metric.Float64(1)})
+	}
+	l.add(r)
+	if got := strings.Join(l.list(), " "); got != "dram__bytes.sum sm__cycles_active.sum lts__cycles_active.avg" {
+		t.Error(got)
 	}
 }

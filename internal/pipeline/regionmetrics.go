@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,10 +25,21 @@ var coreMetrics = []string{
 // collected.
 type metricList struct {
 	wanted, have []string
+	patterns     []*regexp.Regexp // of configured names that stand for several
 }
 
 func newMetricList(configured []string) *metricList {
-	return &metricList{wanted: slices.Concat(named(configured), coreMetrics)}
+	l := &metricList{wanted: slices.Concat(named(configured), coreMetrics)}
+	for _, text := range configured {
+		expr, isPattern := strings.CutPrefix(text, "regex:")
+		if !isPattern && !strings.ContainsAny(text, ".:") {
+			expr, isPattern = "^"+regexp.QuoteMeta(text)+"\\.", true // every roll-up
+		}
+		if re, err := regexp.Compile(expr); err == nil && isPattern { // ncu reads the expression too, and judges it
+			l.patterns = append(l.patterns, re)
+		}
+	}
+	return l
 }
 
 // add takes the sections and metrics of a result. A metric of which an earlier
@@ -43,6 +55,9 @@ func (l *metricList) add(r *ncurep.Result) {
 	}
 	for i := range r.Metrics {
 		name := r.Metrics[i].Name
+		if !slices.Contains(l.wanted, name) && slices.ContainsFunc(l.patterns, func(re *regexp.Regexp) bool { return re.MatchString(name) }) {
+			l.wanted = append(l.wanted, name)
+		}
 		if _, ok := r.Metrics[i].Value.Float64(); ok && slices.Contains(l.wanted, name) && !slices.Contains(l.have, name) {
 			l.have = append(l.have, name)
 		}

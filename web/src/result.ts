@@ -334,6 +334,8 @@ export interface RegionCounters {
   coverage: number;
   metrics: RegionMetric[] | null;
   note?: string;
+  scaled_ns?: number;
+  elsewhere_ns?: number;
   exclusive?: ExclusiveCounters;
 }
 
