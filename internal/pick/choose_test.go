@@ -460,8 +460,12 @@ func TestPasses(t *testing.T) {
 
 func TestForesee(t *testing.T) {
 	p := defaults()
+	if text := p.Foresee(); strings.Contains(text, "pick.alike") {
+		t.Errorf("%q although it is off", text)
+	}
+	p.Alike = 0.97
 	text := p.Foresee()
-	for _, want := range []string{"1.4 s a launch", "30 kernels, so about 43 s", "28 s for each run", "120 s"} {
+	for _, want := range []string{"(pick.alike) can double that", "1.4 s a launch", "30 kernels, so about 43 s", "28 s for each run", "120 s"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %q", want, text)
 		}

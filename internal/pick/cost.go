@@ -142,6 +142,9 @@ func (p *Policy) Foresee() string {
 	default:
 		text += ", and the run time of the program"
 	}
+	if p.Alike > 0 {
+		text += "; launches of one kernel and grid that differ in their work (pick.alike) can double that"
+	}
 	if p.Budget > 0 {
 		text += fmt.Sprintf("; the budget ends the choice at %.0f s", p.Budget.Seconds())
 	}

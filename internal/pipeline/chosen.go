@@ -231,7 +231,6 @@ func (c *chosen) say() {
 		}
 	}
 	p := t.Predicted
-	c.r.at.foretold = time.Duration(p.Seconds * float64(time.Second))
 	processes := "one process"
 	if p.Processes > 1 {
 		processes = fmt.Sprintf("%d processes", p.Processes)
@@ -272,6 +271,7 @@ func (c *chosen) runs(ctx context.Context, first int) error {
 			run.Skipped = "earlier processes counted its launches already"
 			continue
 		}
+		c.r.at.foretold = time.Duration(run.Seconds * float64(time.Second)) // the live line counts from the start of a process
 		output := "ncu/run"
 		if i > 0 {
 			output = fmt.Sprintf("ncu/run%d/run", i+1)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,7 +30,9 @@ func (r *redactor) json(data []byte) ([]byte, error) {
 		if err := json.Unmarshal(data[start:end], &s); err != nil {
 			return nil, fmt.Errorf("byte %d: %w", start, err)
 		}
-		if clean := r.text(s); clean != s {
+		// A key that is an ordinary word names nobody.
+		key := bytes.HasPrefix(bytes.TrimLeft(data[end:], " \t\r\n"), []byte(":")) && slices.Contains(commonNames, s)
+		if clean := r.text(s); clean != s && !key {
 			b, err := json.Marshal(clean)
 			if err != nil {
 				return nil, err

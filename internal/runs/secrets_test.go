@@ -196,6 +196,13 @@ func TestRedactJSON(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
+	r := testRedactor()
+	r.learnUser("root")
+	got, err = r.json([]byte(`{"root" : null, "user":"root", "mallory":1}`))
+	must(t, err)
+	if want := `{"root" : null, "user":"redacted-user", "redacted-user":1}`; string(got) != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
 	for _, bad := range []string{`{"a`, `"\x"`, `"\`} {
 		if _, err := testRedactor().json([]byte(bad)); err == nil {
 			t.Errorf("%q was taken for JSON", bad)
