@@ -40,7 +40,12 @@ func (a *analyzer) judge(context.Context) error {
 		l.medianNS = k.MedianNS
 		k.Limiter = decide(l, a.th)
 		a.place(k, l)
+		if kind := k.Limiter.Kind; l.notTypical(k) && kind != "" && kind != LimitLaunch { // that one is about the median
+			k.Limiter.Why += fmt.Sprintf("; this holds for launches of %s, as the one that was counted, and the median of all is %s", duration(int64(l.lastsNS)), duration(int64(k.MedianNS)))
+		}
 	}
+	a.judgeOthers()
+	a.judgeRegions()
 	a.gatherPoints()
 	return nil
 }
@@ -382,7 +387,7 @@ func (l *launch) latency(th Thresholds) Limiter {
 		if !ok {
 			return Limiter{Label: "not told", Why: "it was counted and no unit is busy, but the report has neither waves, occupancy nor stalls", Need: "the sections LaunchStats, Occupancy and WarpStateStats of ncu"}
 		}
-		v.Need = "the section WarpStateStats of ncu tells what they wait for"
+		v.Need = "the section WarpStateStats of ncu, which has what they wait for"
 		return v
 	}
 	v.Detail = reason
