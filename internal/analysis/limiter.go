@@ -40,11 +40,8 @@ func (a *analyzer) judge(context.Context) error {
 		l.medianNS = k.MedianNS
 		k.Limiter = decide(l, a.th)
 		a.place(k, l)
-		if kind := k.Limiter.Kind; l.notTypical(k) && kind != "" && kind != LimitLaunch { // that one is about the median
-			k.Limiter.Why += fmt.Sprintf("; this holds for launches of %s, as the one that was counted, and the median of all is %s", duration(int64(l.lastsNS)), duration(int64(k.MedianNS)))
-		}
 	}
-	a.judgeOthers()
+	a.judgeDurations()
 	a.judgeRegions()
 	a.gatherPoints()
 	return nil

@@ -80,10 +80,10 @@ func TestNotTypical(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := &a.res.Kernels[0]
-	if !k.Counted.Verified || k.Counted.Note != "it is no typical launch: the median of all is 23.0 \u00b5s" {
+	if !k.Counted.Verified || k.Counted.Note != "launches that last about as long: 1 of 4, 11.0 % of the kernel's time" {
 		t.Errorf("%+v", k.Counted)
 	}
-	if k.Limiter.Kind != LimitLatency || !strings.Contains(k.Limiter.Why, "this holds for launches of 8.5 \u00b5s") {
+	if k.Limiter.Kind != LimitLatency || !strings.Contains(k.Limiter.Why, ". The verdict holds for launches of 8.5 \u00b5s: 1 of 4, 11.0 % of the kernel's time") {
 		t.Errorf("%+v", k.Limiter)
 	}
 	if top := a.res.Regions[0].Top; top[0].BasisNS != 8_500 || top[1].BasisNS != 0 {
@@ -100,7 +100,7 @@ func TestShortElsewhere(t *testing.T) {
 	if err := a.judge(t0()); err != nil {
 		t.Fatal(err)
 	}
-	if k := &a.res.Kernels[0]; k.Limiter.Kind != LimitLaunch || strings.Contains(k.Limiter.Why, "holds for") {
+	if k := &a.res.Kernels[0]; k.Limiter.Kind != LimitLaunch || strings.Contains(k.Limiter.Why, "verdict holds") {
 		t.Errorf("%+v", k.Limiter)
 	}
 	if row := a.res.Regions[0].Top[0]; row.BasisNS != 1_760 {

@@ -112,9 +112,6 @@ func (a *analyzer) mark(m pick.Match) {
 		if m.Verdict != pick.Sound && l.alike < 2 && (a.in.Targets != "" || m.Verdict != pick.Unexpected) {
 			c.Note = m.Why
 		}
-		if k := &a.res.Kernels[i]; l.notTypical(k) {
-			c.Note = joinWords(c.Note, "it is no typical launch: the median of all is "+duration(int64(k.MedianNS)))
-		}
 		return
 	}
 }
@@ -207,12 +204,6 @@ func (a *analyzer) clockOf(l *launch) float64 {
 		return 0
 	}
 	return hz
-}
-
-// notTypical tells a counted launch that lasts longer or shorter than most of its
-// kernel.
-func (l *launch) notTypical(k *Kernel) bool {
-	return l.lastsNS > 0 && k.MedianNS > 0 && !alike(l.lastsNS, k.MedianNS)
 }
 
 // underNcu is a clause on what ncu does to the launches that it counts.

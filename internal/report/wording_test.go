@@ -187,7 +187,7 @@ func TestKernelsHaveTheLimitersOfTheResult(t *testing.T) {
 func TestKernelEntry(t *testing.T) {
 	r := sample()
 	k := &r.Kernels[2]
-	k.Counted = &analysis.Counted{Report: "ncu/run2/run.ncu-rep", Launch: 3, DurationNS: 2_912, TimelineNS: 1_568, Verified: true, Note: "it is no typical launch: the median of all is 23.0 µs"}
+	k.Counted = &analysis.Counted{Report: "ncu/run2/run.ncu-rep", Launch: 3, DurationNS: 2_912, TimelineNS: 1_568, Verified: true, Note: "launches that last about as long: 1 of 10, 3.9 % of the kernel's time"}
 	k.Limiter = analysis.Limiter{Kind: "latency", Label: "latency", Level: at(0.49), Why: "no unit is busy: warps wait", Need: "the section WarpStateStats of ncu, which has what they wait for"}
 	k.OtherLimiters = []analysis.OtherLimiter{{Report: "ncu/run.ncu-rep", Launch: 1, TimelineNS: 18_720, Calls: 8, Share: 0.508, Limiter: analysis.Limiter{Kind: "l2", Label: "L2 cache", Level: at(0.65), Why: "L2 cache is in use at 65 % of its peak"}}}
 	k.Point, k.NoPoint = nil, "it executes no floating-point operations"
@@ -197,7 +197,7 @@ func TestKernelEntry(t *testing.T) {
 		"**Limiter: latency (49 %).** No unit is busy: warps wait. To tell: the section WarpStateStats of ncu, which has what they wait for.",
 		"- Launches of about 18.7 µs (8 calls, 50.8 % of its time): **L2 cache (65 %).** L2 cache is in use at 65 % of its peak. By launch 1 of `ncu/run.ncu-rep`.",
 		"- Roofline: n/a, because it executes no floating-point operations",
-		"launch 3 of `ncu/run2/run.ncu-rep`, 2.91 µs; such launches last 1.57 µs in the timeline. It is no typical launch: the median of all is 23.0 µs.",
+		"launch 3 of `ncu/run2/run.ncu-rep`, 2.91 µs; such launches last 1.57 µs in the timeline. Launches that last about as long: 1 of 10, 3.9 % of the kernel's time.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in the page", want)
