@@ -24,6 +24,8 @@ type launch struct {
 	texts  map[string]string
 
 	medianNS float64 // of its kernel in the timeline, 0 without one
+	lastsNS  float64 // it, or launches like it, in the timeline; 0 where that is not known
+	typical  bool    // it is the one that was planned to be
 	doubt    string  // why it may not be what the timeline has
 	alike    int     // kernels of the timeline that its name fits, where they are several
 }
@@ -163,31 +165,39 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 // dims of an extent.
 func dims(d ncurep.Dim3) [3]int64 { return [3]int64{int64(d.X), int64(d.Y), int64(d.Z)} }
 
-// chooseSpeakers lets one counted launch speak for each kernel: of those with
-// the most of what decisions use, and about as long as the typical launch of the
-// timeline, the one of median duration, so that a first or disturbed launch does
-// not. Launches in doubt speak only where all are.
+// chooseSpeakers lets one counted launch speak for each kernel.
 func (a *analyzer) chooseSpeakers() {
 	for i := range a.res.Kernels {
-		list := a.launches[i]
-		if len(list) == 0 {
-			continue
+		if list := a.launches[i]; len(list) > 0 {
+			a.attach(i, speaker(list, a.res.Kernels[i].MedianNS), len(list)-1)
 		}
-		order := slices.Clone(list)
-		if sound := slices.DeleteFunc(slices.Clone(list), func(l *launch) bool { return l.doubt != "" }); len(sound) > 0 {
-			order = sound
-		}
-		most := 0
-		for _, l := range order {
-			most = max(most, l.richness())
-		}
-		order = slices.DeleteFunc(order, func(l *launch) bool { return l.richness() < most })
-		order = typicalOf(order, a.res.Kernels[i].MedianNS)
-		slices.SortStableFunc(order, func(x, y *launch) int {
-			return cmp.Compare(x.durationNS(), y.durationNS())
-		})
-		a.attach(i, order[(len(order)-1)/2], len(list)-1)
 	}
+}
+
+// speaker is the launch that speaks for those of a duration: of those with the
+// most of what decisions use, and nearest to the duration in the timeline, one
+// that was planned as typical, else the one of median duration, so that a first
+// or disturbed launch does not. Launches in doubt speak only where all are.
+func speaker(list []*launch, ns float64) *launch {
+	order := only(list, func(l *launch) bool { return l.doubt == "" })
+	most := 0
+	for _, l := range order {
+		most = max(most, l.richness())
+	}
+	order = only(order, func(l *launch) bool { return l.richness() == most })
+	order = only(typicalOf(order, ns), func(l *launch) bool { return l.typical })
+	order = slices.SortedStableFunc(slices.Values(order), func(x, y *launch) int {
+		return cmp.Compare(x.durationNS(), y.durationNS())
+	})
+	return order[(len(order)-1)/2]
+}
+
+// only keeps what fits, and all where nothing does.
+func only(list []*launch, fits func(*launch) bool) []*launch {
+	if out := slices.DeleteFunc(slices.Clone(list), func(l *launch) bool { return !fits(l) }); len(out) > 0 {
+		return out
+	}
+	return list
 }
 
 // typicalOf keeps the launches that last about as long as the one nearest to a
@@ -197,10 +207,16 @@ func typicalOf(list []*launch, ns float64) []*launch {
 		return list
 	}
 	near := slices.MinFunc(list, func(x, y *launch) int {
-		return cmp.Compare(math.Abs(x.durationNS()-ns), math.Abs(y.durationNS()-ns))
-	}).durationNS()
-	return slices.DeleteFunc(slices.Clone(list), func(l *launch) bool { return !pick.Alike(int64(l.durationNS()), int64(near)) })
+		return cmp.Compare(math.Abs(x.lasts()-ns), math.Abs(y.lasts()-ns))
+	}).lasts()
+	return only(list, func(l *launch) bool { return alike(l.lasts(), near) })
 }
+
+func alike(ns, other float64) bool { return pick.Alike(int64(ns), int64(other)) }
+
+// lasts is the time of the launch in the timeline; where that is not known, under
+// ncu, whose timer adds a microsecond or two.
+func (l *launch) lasts() float64 { return cmp.Or(l.lastsNS, l.durationNS()) }
 
 // richness is how much of what decisions use a launch carries.
 func (l *launch) richness() int {
@@ -262,7 +278,7 @@ func (a *analyzer) attach(i int, l *launch, others int) {
 	k := &a.res.Kernels[i]
 	a.launchOf[i] = l
 	k.Counted = l.counted()
-	k.Counted.Others = others
+	k.Counted.Others, k.Counted.TimelineNS, k.Counted.ClockHz = others, l.lastsNS, a.clockOf(l)
 	k.Untimed = k.Calls == 0
 	if k.Untimed && a.tl != nil {
 		k.Counted.Verified, k.Counted.Note = false, "the timeline has no launch of this kernel with this grid and block"
@@ -332,9 +348,6 @@ func (a *analyzer) sameKernel(l *launch, key kernelKey) (int, bool) {
 func (l *launch) counted() *Counted {
 	c := &Counted{Report: l.report, Launch: l.res.ID, Verified: true, Metrics: []Metric{}}
 	c.DurationNS = l.durationNS()
-	if _, hz, ok := l.first("smsp__cycles_elapsed.avg.per_second", "sm__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second"); ok {
-		c.ClockHz = hz
-	}
 	if p, ok := l.value("profiler__replayer_passes"); ok {
 		c.Passes = int(p)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/deepprof/deepprof/internal/metric"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/pick"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // Without a timeline nothing claims a number of calls or a total, and the order
@@ -120,6 +121,48 @@ func TestSpeakerIsTypical(t *testing.T) {
 	}
 }
 
+// Launches are held against the timeline by how long they last there, because the
+// timer of ncu adds to them: of one that ran for 12.5 us and one for 9.7 us the
+// first is the shorter under ncu.
+func TestSpeakerLastsAsInTheTimeline(t *testing.T) {
+	counted := func(under, lasts float64, typical bool) *launch {
+		return &launch{values: map[string]float64{"gpu__time_duration.sum": under}, lastsNS: lasts, typical: typical}
+	}
+	first, planned := counted(11_776, 12_480, false), counted(13_088, 9_728, true)
+	if speaker([]*launch{first, planned}, 9_840) != planned {
+		t.Error("a launch that lasts longer than the median speaks before one at it")
+	}
+	near := counted(11_900, 9_840, false)
+	if speaker([]*launch{near, planned}, 9_840) != planned {
+		t.Error("of launches that are alike the one planned as typical does not speak")
+	}
+}
+
+// A clock above the highest of the device was not measured, and one value is no
+// span.
+func TestClockWords(t *testing.T) {
+	at := func(hz float64) *launch {
+		return &launch{res: &ncurep.Result{}, values: map[string]float64{"sm__cycles_elapsed.avg.per_second": hz}}
+	}
+	for _, c := range []struct {
+		hz   []float64
+		want string
+	}{
+		{[]float64{1.9399e9, 2.1827e9}, "SM clock 1.94 GHz while counting, not locked"},
+		{[]float64{1.961e9, 1.962e9}, "SM clock 1.96 GHz while counting, not locked"},
+		{[]float64{1.7e9, 1.98e9}, "SM clock 1.70 to 1.98 GHz while counting, not locked"},
+		{[]float64{2.2e9}, ""},
+	} {
+		a := &analyzer{tl: &timed{t: &timeline.Timeline{GPUs: []timeline.GPU{{ClockHz: 1_980_000_000}}}}}
+		for _, hz := range c.hz {
+			a.counted = append(a.counted, at(hz))
+		}
+		if got := a.clockWords(); got != c.want {
+			t.Errorf("%v: %q, want %q", c.hz, got, c.want)
+		}
+	}
+}
+
 // Of several rows that differ in their template parameters alone, a name without
 // them fits none.
 func TestAmbiguousName(t *testing.T) {
@@ -213,6 +256,27 @@ func TestCoverageOfEachQuantity(t *testing.T) {
 	a.launchOf = map[int]*launch{1: basic}
 	if a.fromCounters(s, 0, 1e-6, "", a.countStage(0)); s.MFU[2].Value != nil || !strings.Contains(s.MFU[2].Why, "none of its kernels") {
 		t.Errorf("%+v", s.MFU[2])
+	}
+}
+
+// Kernels that compute nothing say so in place of an MFU and of a point.
+func TestNothingComputed(t *testing.T) {
+	values := use(80, 50, 20, map[string]float64{"gpu__time_duration.sum": 100, "sm__ops_path_tensor_src_bf16_dst_fp32.sum": 0})
+	for _, op := range []string{"fadd", "fmul", "ffma", "dadd", "dmul", "dfma", "hadd", "hmul", "hfma"} {
+		values["smsp__sass_thread_inst_executed_op_"+op+"_pred_on.sum"] = 0
+	}
+	for cover, want := range map[int64]string{100: "its kernels execute no floating-point operations", 60: "those of its kernels that were counted, 60 % of its kernel time, execute no floating-point operations"} {
+		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, tl: &timed{}, launchOf: map[int]*launch{0: synthetic(values)}, stageRegions: [][]uint32{nil}}
+		a.res.Kernels = []Kernel{{Calls: 1, TotalNS: cover}, {Calls: 1, TotalNS: 100 - cover}}
+		a.res.Stages = []Stage{{Name: "copy", Passes: 1}}
+		s := &a.res.Stages[0]
+		a.fromCounters(s, 0, 1e-6, "over the time under nsys", a.countStage(0))
+		if len(s.MFU) != 1 || s.MFU[0].Value != nil || s.MFU[0].Why != want {
+			t.Errorf("%+v, want %q", s.MFU, want)
+		}
+		if a.place(&a.res.Kernels[0], a.launchOf[0]); len(a.res.Kernels[0].Point) > 0 || a.res.Kernels[0].NoPoint != "it executes no floating-point operations" {
+			t.Errorf("%+v", a.res.Kernels[0])
+		}
 	}
 }
 

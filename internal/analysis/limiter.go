@@ -41,6 +41,8 @@ func (a *analyzer) judge(context.Context) error {
 		k.Limiter = decide(l, a.th)
 		a.place(k, l)
 	}
+	a.judgeDurations()
+	a.judgeRegions()
 	a.gatherPoints()
 	return nil
 }
@@ -382,7 +384,7 @@ func (l *launch) latency(th Thresholds) Limiter {
 		if !ok {
 			return Limiter{Label: "not told", Why: "it was counted and no unit is busy, but the report has neither waves, occupancy nor stalls", Need: "the sections LaunchStats, Occupancy and WarpStateStats of ncu"}
 		}
-		v.Need = "the section WarpStateStats of ncu tells what they wait for"
+		v.Need = "the section WarpStateStats of ncu, which has what they wait for"
 		return v
 	}
 	v.Detail = reason

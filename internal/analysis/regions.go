@@ -234,7 +234,7 @@ func (a *analyzer) topKernels() {
 	}
 	for key, c := range a.tl.inRegion {
 		if i, ok := place[key.region]; ok && key.kernel != noKernel {
-			a.res.Regions[i].Top = append(a.res.Regions[i].Top, RegionKernel{int(key.kernel), c.calls, c.ns})
+			a.res.Regions[i].Top = append(a.res.Regions[i].Top, RegionKernel{Kernel: int(key.kernel), Calls: c.calls, NS: c.ns})
 		}
 	}
 	for i := range a.regionIDs {

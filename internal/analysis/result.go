@@ -357,6 +357,9 @@ type RegionKernel struct {
 	Kernel int   `json:"kernel"`
 	Calls  int64 `json:"calls"`
 	NS     int64 `json:"ns"`
+	// BasisNS is set where the limiter of the kernel rests on launches that last
+	// this long, and those of the region last longer or shorter in the mean.
+	BasisNS float64 `json:"basis_ns,omitempty"`
 }
 
 // A Kernel is all launches of one kernel with the same grid and block, within the
@@ -393,7 +396,11 @@ type Kernel struct {
 	Reason  string   `json:"reason,omitempty"` // why it was, or was not, counted
 	Counted *Counted `json:"counted,omitempty"`
 	Limiter Limiter  `json:"limiter"`
-	Point   []Point  `json:"points,omitempty"` // on the roofline
+	// OtherLimiters are the verdicts on counted launches that last longer or
+	// shorter than those which Limiter is about, where they are others.
+	OtherLimiters []OtherLimiter `json:"other_limiters,omitempty"`
+	Point         []Point        `json:"points,omitempty"`   // on the roofline
+	NoPoint       string         `json:"no_point,omitempty"` // why it was counted and has none; "" where it has, or FLOPs were not counted
 	// Attained is the share of its duration that the kernel would take if its
 	// busiest limit worked at the peak; AttainedOf names that limit: the ID of
 	// a peak, or of a pipe that has none (int, xu, tensor, issue, sm). Absent
@@ -428,13 +435,16 @@ type Histogram struct {
 
 // Counted is what ncu counted of one launch of a kernel.
 type Counted struct {
-	Report     string      `json:"report"` // file
-	Launch     int         `json:"launch"` // ID in it
-	DurationNS float64     `json:"duration_ns,omitempty"`
-	ClockHz    float64     `json:"clock_hz,omitempty"`
-	Passes     int         `json:"passes,omitempty"`
-	Verified   bool        `json:"verified"` // it is the launch that was meant
-	Note       string      `json:"note,omitempty"`
+	Report     string  `json:"report"` // file
+	Launch     int     `json:"launch"` // ID in it
+	DurationNS float64 `json:"duration_ns,omitempty"`
+	ClockHz    float64 `json:"clock_hz,omitempty"`
+	Passes     int     `json:"passes,omitempty"`
+	Verified   bool    `json:"verified"` // it is the launch that was meant
+	Note       string  `json:"note,omitempty"`
+	// TimelineNS is how long the launch, or launches like it, last in the timeline;
+	// 0 where that is not known.
+	TimelineNS float64     `json:"timeline_ns,omitempty"`
 	Others     int         `json:"others,omitempty"` // further launches of the same kernel, grid and block that were counted
 	Metrics    []Metric    `json:"metrics"`          // those that the report shows, by section
 	Rules      []RuleWords `json:"rules,omitempty"`
@@ -472,6 +482,16 @@ type Limiter struct {
 	Evidence []Evidence `json:"evidence,omitempty"` // the counters that it rests on
 	Why      string     `json:"why"`                // a sentence
 	Need     string     `json:"need,omitempty"`     // what would tell, where it abstains
+}
+
+// An OtherLimiter is what limits some launches of a kernel.
+type OtherLimiter struct {
+	Report     string  `json:"report"` // file
+	Launch     int     `json:"launch"` // ID in it, the one that speaks for them
+	TimelineNS float64 `json:"timeline_ns"`
+	Calls      int64   `json:"calls"` // launches that last about as long
+	Share      float64 `json:"share"` // of the time of the kernel
+	Limiter    Limiter `json:"limiter"`
 }
 
 // Evidence is a value with the threshold that it was held against.

@@ -26,6 +26,9 @@ func (a *analyzer) place(k *Kernel, l *launch) {
 	for _, n := range d.flops {
 		total += n
 	}
+	if total == 0 && d.computed() {
+		k.NoPoint = "it executes no floating-point operations"
+	}
 	for _, dtype := range gpu.DTypes {
 		n := d.flops[dtype]
 		roof, ok := flops[dtype]

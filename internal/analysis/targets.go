@@ -59,16 +59,6 @@ func (a *analyzer) verify(targets *pick.Targets, launches *pick.Launches) error 
 	for _, w := range v.Warnings {
 		a.warn("counters", "", "%s", w)
 	}
-	for _, m := range v.Matches {
-		if m.Result < len(a.counted) && m.Verdict == pick.Doubtful {
-			a.counted[m.Result].doubt = m.Why
-		}
-	}
-	a.chooseSpeakers()
-	for _, m := range v.Matches {
-		a.mark(m)
-	}
-	a.picked(targets, v)
 	options := pick.RegionOptions{Metrics: regionMetrics, Aggregate: true}
 	if targets.Regions != nil {
 		options = *targets.Regions
@@ -76,6 +66,22 @@ func (a *analyzer) verify(targets *pick.Targets, launches *pick.Launches) error 
 	if a.regionReport, err = pick.Regions(launches, results, v, options); err != nil {
 		return err
 	}
+	lasting := a.regionReport.Lasting()
+	for _, m := range v.Matches {
+		if m.Result >= len(a.counted) {
+			continue
+		}
+		l := a.counted[m.Result]
+		l.lastsNS, l.typical = float64(lasting[m.Result]), m.Role == pick.RoleTypical
+		if m.Verdict == pick.Doubtful {
+			l.doubt = m.Why
+		}
+	}
+	a.chooseSpeakers()
+	for _, m := range v.Matches {
+		a.mark(m)
+	}
+	a.picked(targets, v)
 	a.unmatched(a.regionReport.Unmatched)
 	a.partsOnly = !options.Aggregate
 	return a.keepKernels(launches, options)
@@ -184,7 +190,7 @@ func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
 func (a *analyzer) clockWords() string {
 	low, high, locked := 0.0, 0.0, 0
 	for _, l := range a.counted {
-		if hz, ok := l.smClock(); ok {
+		if hz := a.clockOf(l); hz > 0 {
 			if low == 0 || hz < low {
 				low = hz
 			}
@@ -197,7 +203,11 @@ func (a *analyzer) clockWords() string {
 	if high == 0 {
 		return ""
 	}
-	words := fmt.Sprintf("SM clock %.2f to %.2f GHz while counting", low/1e9, high/1e9)
+	from, to := fmt.Sprintf("%.2f", low/1e9), fmt.Sprintf("%.2f GHz", high/1e9)
+	if to != from+" GHz" {
+		to = from + " to " + to
+	}
+	words := "SM clock " + to + " while counting"
 	switch {
 	case locked == len(a.counted):
 		words += ", locked by ncu"
@@ -205,6 +215,19 @@ func (a *analyzer) clockWords() string {
 		words += ", not locked"
 	}
 	return words
+}
+
+// clockSlack is how far a clock may come out above the highest of the device.
+const clockSlack = 1.001
+
+// clockOf is the clock of the SMs during a launch, 0 where that is not known: of
+// short launches it may come out above what the device can do.
+func (a *analyzer) clockOf(l *launch) float64 {
+	hz, _ := l.smClock()
+	if highest := a.highestClock(max(0, l.res.Device)); highest > 0 && hz > clockSlack*highest {
+		return 0
+	}
+	return hz
 }
 
 // underNcu is a clause on what ncu does to the launches that it counts.
@@ -244,14 +267,14 @@ func (a *analyzer) reasons(t *pick.Targets) {
 		g := &t.Groups[i]
 		key := kernelKey{g.Demangled, wide(g.Grid), wide(g.Block)}
 		if k, ok := a.byKey[key]; ok {
-			a.res.Kernels[k].Reason = g.Reason
+			a.res.Kernels[k].Reason = g.Why()
 			a.chosen[a.res.Kernels[k].ID] = g.Chosen
 			continue
 		}
 		for k := range a.res.Kernels {
 			row := &a.res.Kernels[k]
 			if row.Grid == key.grid && row.Block == key.block && row.Mangled != "" && row.Mangled == g.Mangled {
-				row.Reason = g.Reason
+				row.Reason = g.Why()
 				a.chosen[row.ID] = g.Chosen
 			}
 		}

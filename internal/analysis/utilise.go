@@ -226,7 +226,13 @@ func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note strin
 	}
 	if u, enough := base(counted.opsCover, "FLOPs"); !enough {
 		s.MFU = append(s.MFU, u)
-	} else if dtype, ok := mostOf(counted.ops); ok {
+	} else if dtype, ok := mostOf(counted.ops); !ok {
+		u.Why = "its kernels execute no floating-point operations"
+		if counted.opsCover < a.th.Covered {
+			u.Why = fmt.Sprintf("those of its kernels that were counted, %.0f %% of its kernel time, execute no floating-point operations", counted.opsCover*100)
+		}
+		s.MFU = append(s.MFU, u)
+	} else {
 		u.Why = joinWords(u.Why, scaledWords(counted.opsScaled, counted.allOps(), "arithmetic"))
 		s.MFU = append(s.MFU, a.utilisation(u, counted.ops[dtype]/float64(s.Passes), string(dtype), index))
 	}

@@ -103,6 +103,24 @@ func (c *choice) byTime() []int {
 	return out
 }
 
+// What explainRoles adds to the reason of a group, with a form of earlier versions.
+const (
+	atMedian   = "; its launch at the median duration is counted"
+	nearMedian = "; a launch near the median duration is counted"
+	offMedian  = "; the launch counted is of the same configuration but not typical"
+	wasNear    = "; a launch within a tenth of the median duration is counted"
+)
+
+// Why is the reason without what is said of the launches: which of them it holds
+// for, only their Match tells.
+func (g *Group) Why() string {
+	why := g.Reason
+	for _, words := range []string{atMedian, nearMedian, offMedian, wasNear} {
+		why, _, _ = strings.Cut(why, words)
+	}
+	return why
+}
+
 // explainRoles says for each chosen group which of its launches is counted.
 func (c *choice) explainRoles(t *Targets) {
 	roles, others := map[string]Planned{}, map[string][]string{}
@@ -125,11 +143,11 @@ func (c *choice) explainRoles(t *Targets) {
 		}
 		switch {
 		case p.ID == g.Typical.ID:
-			g.Reason += "; its launch at the median duration is counted"
+			g.Reason += atMedian
 		case p.Role == RoleTypical:
-			g.Reason += fmt.Sprintf("; a launch within a tenth of the median duration is counted (%d ns, median %d ns)", p.DurationNS, g.MedianNS)
+			g.Reason += fmt.Sprintf("%s (%d ns, median %d ns)", nearMedian, p.DurationNS, g.MedianNS)
 		default:
-			g.Reason += fmt.Sprintf("; the launch counted is of the same configuration but not typical (%d ns, median %d ns)", p.DurationNS, g.MedianNS)
+			g.Reason += fmt.Sprintf("%s (%d ns, median %d ns)", offMedian, p.DurationNS, g.MedianNS)
 		}
 		if list := others[g.ID]; len(list) > 0 {
 			g.Reason += "; and of its launches that last longer or shorter: " + strings.Join(list, ", ")

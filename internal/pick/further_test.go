@@ -74,6 +74,9 @@ func TestFurtherLaunches(t *testing.T) {
 			if reason := got.Groups[0].Reason; strings.Contains(reason, "longer or shorter: 19300 ns") != (len(c.others) > 0) {
 				t.Errorf("reason %q", reason)
 			}
+			if why := got.Groups[0].Why(); !strings.HasSuffix(why, "are covered") || !strings.HasPrefix(got.Groups[0].Reason, why+"; ") {
+				t.Errorf("why the group: %q", why)
+			}
 			if said := strings.Join(got.Warnings, "\n"); c.warn == "" && said != "" || !strings.Contains(said, c.warn) {
 				t.Errorf("warnings %q", said)
 			}
@@ -201,5 +204,25 @@ func TestDurationsTellProcessesApart(t *testing.T) {
 		if m.DurationNS-m.TimelineNS != 1000 {
 			t.Errorf("%d ns under ncu matched to %d ns, %s", m.DurationNS, m.TimelineNS, m.Verdict)
 		}
+	}
+}
+
+// What is said of launches is no reason of a group, also where an earlier version
+// said it.
+func TestWhyAGroup(t *testing.T) {
+	for _, said := range []string{
+		"; its launch at the median duration is counted",
+		"; a launch within a tenth of the median duration is counted (992 ns, median 832 ns)",
+		"; a launch near the median duration is counted (992 ns, median 832 ns)",
+		"; the launch counted is of the same configuration but not typical (3232 ns, median 1760 ns); and of its launches that last longer or shorter: 6656 ns, 1568 ns",
+	} {
+		why := "rank 10 by GPU time: 3.2 % of the chosen regions in 528 launches; with it 62.9 % are covered"
+		if g := (Group{Reason: why + said}); g.Why() != why {
+			t.Errorf("%q", g.Why())
+		}
+	}
+	along := Group{Reason: "not chosen by its own time; counted along because the filter lets it through"}
+	if along.Why() != along.Reason {
+		t.Errorf("%q", along.Why())
 	}
 }

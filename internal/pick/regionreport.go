@@ -37,6 +37,23 @@ func (r *RegionReport) Stand(kernel int, path string, fn func(result int, amount
 	})
 }
 
+// Lasting tells for each counted launch that stands for others how long it, or
+// launches like it, last in the timeline, by its index in the results of Regions.
+func (r *RegionReport) Lasting() map[int]int64 {
+	out := map[int]int64{}
+	if r.stands == nil {
+		return out
+	}
+	for _, list := range r.stands.groups {
+		for _, p := range list {
+			for _, result := range p.results {
+				out[result] = p.ns
+			}
+		}
+	}
+	return out
+}
+
 // Part finds a region as a whole, or its share in a process or a device; nil
 // where there is none. Style counts without case.
 func (r *RegionReport) Part(path, style, domain string, process, device *int) *RegionPart {

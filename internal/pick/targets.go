@@ -228,7 +228,7 @@ func (r *Run) Options(o ncu.Options, t *Targets) ncu.Options {
 
 // The roles of a planned launch.
 const (
-	RoleTypical = "typical"            // at the median duration, or within a tenth of it
+	RoleTypical = "typical"            // at the median duration, or within a tenth or 200 ns of it
 	RoleSame    = "same configuration" // of the group, but not typical
 	RoleSlowest = "slowest"
 	RoleOther   = "other duration" // for launches that no typical one is like

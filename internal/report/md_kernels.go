@@ -169,18 +169,25 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 		add("In stages: %s", strings.Join(parts, ", "))
 	}
 	if text := limiter(&k.Limiter); text != "" {
-		add("**Limiter: %s.** %s", prose(text), prose(upperFirst(sentence(k.Limiter.Why))))
+		add("**Limiter: %s.** %s", prose(text), prose(upperFirst(abstained(&k.Limiter))))
 	} else {
 		add("**Limiter: no verdict.** %s", prose(abstained(&k.Limiter)))
 	}
 	if len(k.Limiter.Evidence) > 0 {
 		add("Evidence: %s", evidence(k.Limiter.Evidence))
 	}
+	for _, o := range k.OtherLimiters {
+		add("Launches of about %s (%s, %s of its time): **%s.** %s By launch %d of %s.", elapsed(o.TimelineNS), plural(int(o.Calls), "call"), percent(o.Share),
+			prose(limiter(&o.Limiter)), prose(upperFirst(sentence(o.Limiter.Why))), o.Launch, code(o.Report))
+	}
 	if k.Attained != nil {
 		add("Busiest unit: %s", busiest(r, k))
 	}
 	for _, p := range k.Point {
 		add("Roofline, %s against the bytes of %s: %s FLOP/B, %s, %s of what that allows", prose(roofLabel(r, p.DType)), prose(roofLabel(r, p.Memory)), significant(p.Intensity), rate(p.FLOPS, "flop/s"), percent(p.Attained))
+	}
+	if k.NoPoint != "" {
+		add("Roofline: %s, because %s", absent, prose(k.NoPoint))
 	}
 	d.list(append(items, countedItems(r, k)...))
 }
@@ -238,12 +245,15 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 	if !c.Verified {
 		text += "; **not verified** to be the launch that was meant"
 	}
+	if c.TimelineNS > 0 {
+		text += "; such launches last " + elapsed(c.TimelineNS) + " in the timeline"
+	}
 	text += "."
 	if c.Note != "" {
-		text += " " + prose(sentence(c.Note))
+		text += " " + prose(upperFirst(sentence(c.Note)))
 	}
 	if k.Reason != "" {
-		text += " Why this one: " + prose(sentence(k.Reason))
+		text += " Why this kernel: " + prose(sentence(k.Reason))
 	}
 	rules, more := rulesThatMatter(c.Rules)
 	items := []string{text}

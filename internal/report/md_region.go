@@ -335,9 +335,17 @@ func (d *doc) regionKernels(r *analysis.Result, n *names, g *analysis.Region) {
 		if g.KernelNS > 0 {
 			pct = percentage(float64(k.NS) / float64(g.KernelNS) * 100)
 		}
-		t.add(code(n.of(k.Kernel)), dims(r.Kernels[k.Kernel].Grid), thousands(k.Calls), cells[i], means[i], pct, d.limiterCell(&r.Kernels[k.Kernel], reasons))
+		t.add(code(n.of(k.Kernel)), dims(r.Kernels[k.Kernel].Grid), thousands(k.Calls), cells[i], means[i], pct, d.limiterCell(&r.Kernels[k.Kernel], reasons)+d.otherBasis(&k))
 	}
 	d.table(t)
+}
+
+// otherBasis tells where a verdict is about launches unlike those of the region.
+func (d *doc) otherBasis(k *analysis.RegionKernel) string {
+	if k.BasisNS <= 0 {
+		return ""
+	}
+	return d.note(fmt.Sprintf("The verdict is about launches of %s; those of the region last %s on average.", elapsed(k.BasisNS), elapsed(float64(k.NS)/float64(max(k.Calls, 1)))))
 }
 
 // nested gives each region inside this one a section.

@@ -118,7 +118,7 @@ func optional(p *int) string {
 }
 
 // regionLimiter names what holds a region back: the CPU, or that which limits
-// most of its kernel time.
+// most of its kernel time, without verdicts that rest on launches unlike its own.
 func regionLimiter(r *analysis.Result, g *analysis.Region) string {
 	if g.Split.LaunchBound {
 		return "launch-bound"
@@ -133,7 +133,7 @@ func regionLimiter(r *analysis.Result, g *analysis.Region) string {
 			continue
 		}
 		l := &r.Kernels[k.Kernel].Limiter
-		if l.Kind == "" {
+		if l.Kind == "" || k.BasisNS > 0 {
 			continue
 		}
 		label := l.Label

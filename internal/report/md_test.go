@@ -223,7 +223,7 @@ func TestReportSaysWhatMatters(t *testing.T) {
 		{"operators without device time", page(t, WriteOperators, sample()), []string{"none[^1]", "It changes the shape alone"}, nil},
 		{"no operators", page(t, WriteOperators, timelineOnly()), []string{"Operators: n/a", "pipeline.torch_profiler.enable=true"}, nil},
 		{"a table of peaks is marked", page(t, WriteReport, sample()), []string{"| **no**   | NVIDIA H200 data sheet |"}, nil},
-		{"why a kernel was counted", page(t, WriteKernels, sample()), []string{"Why this one: 64.0 % of the GPU time of decode"}, nil},
+		{"why a kernel was counted", page(t, WriteKernels, sample()), []string{"Why this kernel: 64.0 % of the GPU time of decode"}, nil},
 	} {
 		for _, s := range c.holds {
 			if !strings.Contains(c.text, s) {

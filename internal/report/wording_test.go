@@ -182,6 +182,48 @@ func TestKernelsHaveTheLimitersOfTheResult(t *testing.T) {
 	}
 }
 
+// The entry of a kernel says what its verdict rests on, what would tell more, and
+// what limits launches of another duration.
+func TestKernelEntry(t *testing.T) {
+	r := sample()
+	k := &r.Kernels[2]
+	k.Counted = &analysis.Counted{Report: "ncu/run2/run.ncu-rep", Launch: 3, DurationNS: 2_912, TimelineNS: 1_568, Verified: true, Note: "launches that last about as long: 1 of 10, 3.9 % of the kernel's time"}
+	k.Limiter = analysis.Limiter{Kind: "latency", Label: "latency", Level: at(0.49), Why: "no unit is busy: warps wait", Need: "the section WarpStateStats of ncu, which has what they wait for"}
+	k.OtherLimiters = []analysis.OtherLimiter{{Report: "ncu/run.ncu-rep", Launch: 1, TimelineNS: 18_720, Calls: 8, Share: 0.508, Limiter: analysis.Limiter{Kind: "l2", Label: "L2 cache", Level: at(0.65), Why: "L2 cache is in use at 65 % of its peak"}}}
+	k.Point, k.NoPoint = nil, "it executes no floating-point operations"
+	got := page(t, WriteKernels, r)
+	checkMarkdown(t, got)
+	for _, want := range []string{
+		"**Limiter: latency (49 %).** No unit is busy: warps wait. To tell: the section WarpStateStats of ncu, which has what they wait for.",
+		"- Launches of about 18.7 µs (8 calls, 50.8 % of its time): **L2 cache (65 %).** L2 cache is in use at 65 % of its peak. By launch 1 of `ncu/run.ncu-rep`.",
+		"- Roofline: n/a, because it executes no floating-point operations",
+		"launch 3 of `ncu/run2/run.ncu-rep`, 2.91 µs; such launches last 1.57 µs in the timeline. Launches that last about as long: 1 of 10, 3.9 % of the kernel's time.",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in the page", want)
+		}
+	}
+}
+
+// A verdict about launches unlike those of a region says so there, and does not
+// count for the region.
+func TestVerdictOfOtherLaunches(t *testing.T) {
+	r := sample()
+	g := &r.Regions[0]
+	g.Split.LaunchBound = false
+	g.Top = []analysis.RegionKernel{{Kernel: 0, Calls: 32, NS: 132_800, BasisNS: 1_760}, {Kernel: 2, Calls: 1, NS: 100_000}}
+	var b strings.Builder
+	if err := WriteRegion(&b, r, 0); err != nil {
+		t.Fatal(err)
+	}
+	checkMarkdown(t, b.String())
+	for _, want := range []string{"too little work (48 % of one wave)[^", "The verdict is about launches of 1.76 µs; those of the region last 4.15 µs on average.", "Limiter: DRAM bandwidth ("} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+}
+
 // A region outside the named ones has a share where some of its calls lie within.
 func TestShareOfARegionPartlyInScope(t *testing.T) {
 	r := &analysis.Result{Scope: &analysis.Scope{Regions: []string{"decode"}, KernelNS: 100}}

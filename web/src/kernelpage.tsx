@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { bytes, count, digits, dims, metric, percent, sentence, time } from "./format";
+import { bytes, count, digits, dims, metric, percent, sentence, stop, time } from "./format";
 import { HistogramPlot } from "./histogram";
 import { list } from "./list";
 import { untimed, useModel } from "./model";
@@ -100,6 +100,7 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
           {list(k.stages).length > 0 && <StageTable kernel={k} />}
         </div>
         <div>
+          {k.no_point && <p class="quiet">Roofline: no point, because {k.no_point}.</p>}
           {points.length > 0 && (
             <section aria-labelledby="kernel-roof">
               <h2 id="kernel-roof">Roofline</h2>
@@ -155,6 +156,12 @@ function Limiter(p: { kernel: Kernel }) {
         </p>
       )}
       {l.why && <p>{sentence(l.why)}</p>}
+      {list(p.kernel.other_limiters).map((o) => (
+        <p key={o.timeline_ns} class="other-limiter">
+          Launches of about {time(o.timeline_ns)} ({count(o.calls)} {o.calls === 1 ? "call" : "calls"}, {percent(o.share)} of its time): <strong>{o.limiter.label}</strong>
+          {o.limiter.level != null ? ` (${levelText(o.limiter)})` : ""}. {stop(sentence(o.limiter.why))}
+        </p>
+      ))}
       {l.need && <p class="quiet">What would tell: {l.need}</p>}
       {p.kernel.attained != null && (
         <p class="quiet">
@@ -261,8 +268,9 @@ function CountedPart(p: { counted: Counted; reason?: string }) {
           Launch {c.launch} of {c.report}
           {c.duration_ns ? `, ${time(c.duration_ns)} under ncu` : ""}
           {c.clock_hz ? ` at ${digits(c.clock_hz / 1e9)} GHz` : ""}
-          {c.passes ? `, ${c.passes} ${c.passes === 1 ? "pass" : "passes"}` : ""}. {c.others ? (c.others === 1 ? "One more launch of it was counted. " : `${count(c.others)} more launches of it were counted. `) : ""}
-          {c.verified ? "It is the launch that was meant." : "It could not be verified that it is the launch that was meant."} {c.note} {p.reason}
+          {c.passes ? `, ${c.passes} ${c.passes === 1 ? "pass" : "passes"}` : ""}
+          {c.timeline_ns ? `; such launches last ${time(c.timeline_ns)} in the timeline` : ""}. {c.others ? (c.others === 1 ? "One more launch of it was counted. " : `${count(c.others)} more launches of it were counted. `) : ""}
+          {c.verified ? "It is the launch that was meant." : "It could not be verified that it is the launch that was meant."} {c.note && stop(sentence(c.note))} {p.reason && `Why this kernel: ${stop(p.reason)}`}
         </p>
         {metrics.length > 0 && (
           <label class="field">

@@ -159,7 +159,9 @@ export interface Kernel {
   reason?: string;
   counted?: Counted;
   limiter: Limiter;
+  other_limiters?: OtherLimiter[] | null;
   points?: Point[] | null;
+  no_point?: string;
   attained?: number;
   attained_of?: string;
   attained_metric?: string;
@@ -343,6 +345,7 @@ export interface RegionKernel {
   kernel: number;
   calls: number;
   ns: number;
+  basis_ns?: number;
 }
 
 export interface StageTime {
@@ -364,6 +367,7 @@ export interface Counted {
   passes?: number;
   verified: boolean;
   note?: string;
+  timeline_ns?: number;
   others?: number;
   metrics: Metric[] | null;
   rules?: RuleWords[] | null;
@@ -377,6 +381,15 @@ export interface Limiter {
   evidence?: Evidence[] | null;
   why: string;
   need?: string;
+}
+
+export interface OtherLimiter {
+  report: string;
+  launch: number;
+  timeline_ns: number;
+  calls: number;
+  share: number;
+  limiter: Limiter;
 }
 
 export interface Point {

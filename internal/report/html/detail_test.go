@@ -132,6 +132,30 @@ func TestFlameGraphIsFilled(t *testing.T) {
 	p.wait(`document.querySelector("#region-detail h3")?.textContent === "prefill/attn"`)
 }
 
+// The page of a kernel has the verdicts on launches of other durations, and why
+// there is no point.
+func TestOtherLimiters(t *testing.T) {
+	r := sample()
+	k := &r.Kernels[0]
+	k.OtherLimiters = []analysis.OtherLimiter{{Report: "ncu/run2/run.ncu-rep", Launch: 1, TimelineNS: 18_720, Calls: 8, Share: 0.508,
+		Limiter: analysis.Limiter{Kind: "l2", Label: "L2 cache", Level: ptr(0.65), Why: "L2 cache is in use at 65 % of its peak"}}}
+	k.Counted.TimelineNS, k.Counted.Note, k.Reason = 9_152, "launches that last about as long: 1 of 10, 3.9 % of the kernel's time", "rank 24 by GPU time"
+	k.Point, k.NoPoint = nil, "it executes no floating-point operations"
+	p := open(t, r)
+	eval[chromedp.Void](p, `location.hash = "#/kernel/k-gemm"`)
+	p.wait(`!!document.querySelector("#kernel-page")`)
+	got := strings.ReplaceAll(p.text("#kernel-page"), "\u00a0", " ")
+	for _, want := range []string{
+		"Launches of about 18.7 µs (8 calls, 50.8 % of its time): L2 cache (65 %). L2 cache is in use at 65 % of its peak.",
+		"such launches last 9.15 µs in the timeline.", "Launches that last about as long: 1 of 10, 3.9 % of the kernel's time.", "Why this kernel: rank 24 by GPU time.",
+		"Roofline: no point, because it executes no floating-point operations.",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in: %s", want, got)
+		}
+	}
+}
+
 // The share of a unit in use and the share of its bandwidth are named apart.
 func TestBusiestUnitIsNamed(t *testing.T) {
 	r := sample()

@@ -1,0 +1,120 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A part is the launches of a kernel that last about as long as a counted one.
+type part struct{ calls, ns int64 }
+
+// judgeDurations tells how far a verdict goes whose kernel has launches of several
+// durations.
+func (a *analyzer) judgeDurations() {
+	if a.tl == nil {
+		return
+	}
+	speakers := make([][]*launch, len(a.res.Kernels))
+	for k := range speakers {
+		speakers[k] = a.durations(k)
+	}
+	parts := a.partsOf(speakers)
+	for i, list := range speakers {
+		if len(list) == 0 {
+			continue
+		}
+		k := &a.res.Kernels[i]
+		k.notTypical(list[0], parts[list[0]])
+		for _, l := range list[1:] {
+			a.judgeOther(k, l, parts[l])
+		}
+		slices.SortStableFunc(k.OtherLimiters, func(x, y OtherLimiter) int { return cmp.Compare(y.Share, x.Share) })
+	}
+}
+
+// partsOf sums the launches of the scope by the speaker of their kernel that they
+// are like.
+func (a *analyzer) partsOf(speakers [][]*launch) map[*launch]part {
+	parts := map[*launch]part{}
+	for i, k := range a.tl.kernel {
+		if k == noKernel || len(speakers[k]) == 0 || !a.inScope(i) {
+			continue
+		}
+		ns := max(0, a.tl.t.Kernels[i].Duration())
+		near := slices.MinFunc(speakers[k], func(x, y *launch) int {
+			return cmp.Compare(math.Abs(x.lastsNS-float64(ns)), math.Abs(y.lastsNS-float64(ns)))
+		})
+		if alike(float64(ns), near.lastsNS) {
+			p := parts[near]
+			parts[near] = part{p.calls + 1, p.ns + ns}
+		}
+	}
+	return parts
+}
+
+// notTypical tells where the launch that speaks for a kernel lasts longer or
+// shorter than the median.
+func (k *Kernel) notTypical(l *launch, like part) {
+	if k.MedianNS <= 0 || alike(l.lastsNS, k.MedianNS) {
+		return
+	}
+	text := fmt.Sprintf("%d of %d, %s of the kernel's time", like.calls, k.Calls, shareText(float64(like.ns)/float64(max(1, k.TotalNS))))
+	k.Counted.Note = joinWords(k.Counted.Note, "launches that last about as long: "+text)
+	if k.Limiter.Kind != "" && k.Limiter.Kind != LimitLaunch { // that one is about the median
+		k.Limiter.Why += fmt.Sprintf(". The verdict holds for launches of %s: %s", duration(int64(l.lastsNS)), text)
+	}
+}
+
+// judgeOther decides what limits the launches that are like a counted one which
+// does not speak for its kernel.
+func (a *analyzer) judgeOther(k *Kernel, l *launch, like part) {
+	l.medianNS = l.lastsNS
+	o := OtherLimiter{Report: l.report, Launch: l.res.ID, TimelineNS: l.lastsNS, Calls: like.calls, Share: float64(like.ns) / float64(max(1, k.TotalNS)), Limiter: decide(l, a.th)}
+	if o.Share >= worthTelling && o.Limiter.Kind != "" && (o.Limiter.Kind != k.Limiter.Kind || o.Limiter.Label != k.Limiter.Label) {
+		k.OtherLimiters = append(k.OtherLimiters, o)
+	}
+}
+
+// durations are the counted launches that speak for those of each duration of a
+// kernel, first the one that speaks for the kernel.
+func (a *analyzer) durations(k int) []*launch {
+	first := a.launchOf[k]
+	if first == nil || first.lastsNS <= 0 {
+		return nil
+	}
+	out := []*launch{first}
+	left := slices.Clone(a.launches[k])
+	for {
+		like := out[len(out)-1].lastsNS
+		left = slices.DeleteFunc(left, func(l *launch) bool { return l.doubt != "" || l.lastsNS <= 0 || alike(l.lastsNS, like) })
+		if len(left) == 0 {
+			return out
+		}
+		slices.SortStableFunc(left, func(x, y *launch) int { return cmp.Compare(x.lastsNS, y.lastsNS) })
+		middle := left[(len(left)-1)/2].lastsNS
+		out = append(out, speaker(left, middle))
+	}
+}
+
+// judgeRegions notes which kernels of a region last longer or shorter there than
+// the launches that their limiters are about.
+func (a *analyzer) judgeRegions() {
+	for i := range a.res.Regions {
+		for j := range a.res.Regions[i].Top {
+			row := &a.res.Regions[i].Top[j]
+			k := &a.res.Kernels[row.Kernel]
+			if k.Limiter.Kind == "" || k.Counted == nil || row.Calls == 0 {
+				continue
+			}
+			basis := k.Counted.TimelineNS
+			if k.Limiter.Kind == LimitLaunch {
+				basis = k.MedianNS
+			}
+			if basis > 0 && !alike(float64(row.NS)/float64(row.Calls), basis) {
+				row.BasisNS = basis
+			}
+		}
+	}
+}
