@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { bytes, count, digits, dims, metric, percent, sentence, time } from "./format";
+import { bytes, count, digits, dims, metric, percent, sentence, stop, time } from "./format";
 import { HistogramPlot } from "./histogram";
 import { list } from "./list";
 import { untimed, useModel } from "./model";
@@ -154,7 +154,7 @@ function Limiter(p: { kernel: Kernel }) {
           <strong>No verdict</strong>
         </p>
       )}
-      {l.why && <p>{sentence(l.why)}</p>}
+      {l.why && <p>{stop(sentence(l.why))}</p>}
       {l.need && <p class="quiet">What would tell: {l.need}</p>}
       {p.kernel.attained != null && (
         <p class="quiet">
@@ -262,7 +262,7 @@ function CountedPart(p: { counted: Counted; reason?: string }) {
           {c.duration_ns ? `, ${time(c.duration_ns)} under ncu` : ""}
           {c.clock_hz ? ` at ${digits(c.clock_hz / 1e9)} GHz` : ""}
           {c.passes ? `, ${c.passes} ${c.passes === 1 ? "pass" : "passes"}` : ""}. {c.others ? (c.others === 1 ? "One more launch of it was counted. " : `${count(c.others)} more launches of it were counted. `) : ""}
-          {c.verified ? "It is the launch that was meant." : "It could not be verified that it is the launch that was meant."} {c.note} {p.reason}
+          {c.verified ? "It is the launch that was meant." : "It could not be verified that it is the launch that was meant."} {c.note && stop(sentence(c.note))} {p.reason && stop(sentence(p.reason))}
         </p>
         {metrics.length > 0 && (
           <label class="field">
