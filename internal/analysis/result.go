@@ -117,8 +117,8 @@ type Peak struct {
 	// are held against the highest of the device, the roofline against the one
 	// at which ncu counted.
 	Clock string `json:"clock,omitempty"`
-	// Measured: from ncu's counters of this chip. Otherwise from a table, and
-	// Basis names it.
+	// Measured: from ncu's counters of this chip. Otherwise from properties of
+	// the device or a table, and Basis names it.
 	Measured bool   `json:"measured"`
 	Basis    string `json:"basis"`
 }

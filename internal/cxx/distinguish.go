@@ -17,6 +17,7 @@ const (
 	mostWords = 3       // differing words that still help a reader
 	mostRead  = 1 << 10 // words of a name that are looked at
 	mostTried = 1 << 6  // places in which names differ that are weighed
+	longWord  = 16      // letters of a word that is left out where the others tell as much
 )
 
 // Distinguish returns a short name for each name. Where several names shorten
@@ -123,7 +124,8 @@ func byPlace(lists [][]string) [][]string {
 }
 
 // choose takes the places that tell the most names apart, then the first of the
-// others; flags come last, because a 1 or 0 tells a reader little.
+// others; flags come last, because a 1 or 0 tells a reader little. Long words are
+// mostly helpers inside a library, and stay only where they tell names apart.
 func choose(lists [][]string, places []int, flag func(int) bool) []int {
 	var chosen []int
 	apart := 1
@@ -150,6 +152,12 @@ func choose(lists [][]string, places []int, flag func(int) bool) []int {
 		places = slices.Delete(places, best, best+1)
 	}
 	slices.Sort(chosen)
+	for i := len(chosen) - 1; i >= 0; i-- {
+		long := slices.ContainsFunc(lists, func(l []string) bool { return len(l[chosen[i]]) > longWord })
+		if rest := slices.Delete(slices.Clone(chosen), i, i+1); long && distinctAt(lists, rest) == apart {
+			chosen = rest
+		}
+	}
 	return chosen
 }
 

@@ -13,6 +13,8 @@ const (
 		"cute::tuple<cute::C<%d>, cute::C<%d>, cute::C<64> >, cutlass::%s> > >(T1::Params)"
 	flashForward = "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<(int)%d, (int)128, (int)32, (int)4, (bool)0, cutlass::bfloat16_t, " +
 		"Flash_kernel_traits<(int)%[1]d, (int)128>>, (bool)%d, (bool)1>(Flash_fwd_params)"
+	impl = "void at::native::elementwise_kernel<(int)128, (int)%d, void at::native::%s<at::native::BinaryFunctor<%s, at::native::binary_internal::MulFunctor<float>>>" +
+		"(at::TensorIteratorBase &, const T1 &)::[lambda(int) (instance 1)]>(int, T3)"
 	elementwise = "void at::native::elementwise_kernel<(int)128, (int)%d, at::native::BinaryFunctor<%s, at::native::MulFunctor<float>>>(int, T3)"
 )
 
@@ -34,6 +36,12 @@ func TestDistinguish(t *testing.T) {
 		{"no namespaces",
 			[]string{fmt.Sprintf(elementwise, 4, "float"), fmt.Sprintf(elementwise, 2, "c10::BFloat16")},
 			[]string{"elementwise_kernel<MulFunctor> [4 float]", "elementwise_kernel<MulFunctor> [2 BFloat16]"}},
+		{"no helper of a library that tells nothing more",
+			[]string{fmt.Sprintf(impl, 4, "gpu_kernel_impl_nocast", "c10::BFloat16"), fmt.Sprintf(impl, 2, "gpu_kernel_impl_nocast", "float"), fmt.Sprintf(impl, 4, "gpu_kernel_impl", "float")},
+			[]string{"elementwise_kernel<MulFunctor> [4 BFloat16]", "elementwise_kernel<MulFunctor> [2 float]", "elementwise_kernel<MulFunctor> [4 float]"}},
+		{"a helper that does",
+			[]string{fmt.Sprintf(impl, 4, "gpu_kernel_impl_nocast", "float"), fmt.Sprintf(impl, 4, "gpu_kernel_impl", "float")},
+			[]string{"elementwise_kernel<MulFunctor> [gpu_kernel_impl_nocast]", "elementwise_kernel<MulFunctor> [gpu_kernel_impl]"}},
 		{"different builds",
 			[]string{"void a::f<g<float, 2>, b::X>(int)", "void a::f<g<double>, b::X, b::Y>(int)"},
 			[]string{"f<g> [float 2]", "f<g> [double Y]"}},

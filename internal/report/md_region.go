@@ -21,7 +21,7 @@ const RegionsSchema = 1
 // the one region.
 type RegionIndex struct {
 	Schema   int             `json:"schema"`
-	Recorded bool            `json:"recorded,omitempty"` // a bundled recording, not this machine
+	Recorded bool            `json:"recorded,omitempty"` // a recording, not this machine
 	Ladder   []analysis.Note `json:"ladder,omitempty"`   // replay modes tried, with reasons
 	Missing  []analysis.Note `json:"missing,omitempty"`
 	Regions  []RegionEntry   `json:"regions"`

@@ -196,7 +196,7 @@ func unmeasured(p analysis.Peak) string {
 	if p.Measured {
 		return ""
 	}
-	return " (from a table)"
+	return " (not measured)"
 }
 
 // roofRate writes a rate with its prefix, to stand before a unit.

@@ -226,7 +226,7 @@ function Head(p: { model: Model }) {
     <div class="head">
       {source.recorded && (
         <p class="recorded-note" role="note">
-          <span class="tag recorded">recorded</span> This report shows a bundled recording, not a measurement of this machine.
+          <span class="tag recorded">recorded</span> This report shows a recording, not a measurement of this machine.
         </p>
       )}
       {failed && (

@@ -170,6 +170,11 @@ export function sentence(text: string): string {
   return /^[a-z]+[ ,]/.test(text) ? text[0]!.toUpperCase() + text.slice(1) : text;
 }
 
+/** A text in which a number and its unit stay on one line. */
+export function joined(text: string): string {
+  return text.replace(/(?<=\d) (?=(?:%|[nµm]?s|[kMGTPE]?(?:B|FLOP|Hz))(?![\w]))/g, gap);
+}
+
 /** A text with the full stop that ends it. */
 export function stop(text: string): string {
   return text.endsWith(".") ? text : `${text}.`;

@@ -155,7 +155,7 @@ function Limiter(p: { kernel: Kernel }) {
           <strong>No verdict</strong>
         </p>
       )}
-      {l.why && <p>{sentence(l.why)}</p>}
+      {l.why && <p>{stop(sentence(l.why))}</p>}
       {list(p.kernel.other_limiters).map((o) => (
         <p key={o.timeline_ns} class="other-limiter">
           Launches of about {time(o.timeline_ns)} ({count(o.calls)} {o.calls === 1 ? "call" : "calls"}, {percent(o.share)} of its time): <strong>{o.limiter.label}</strong>

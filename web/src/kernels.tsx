@@ -57,7 +57,7 @@ function columnsFor(model: Model): Column<Kernel>[] {
       id: "level",
       head: "Of limit",
       title: "How much of its limit is in use",
-      width: 6,
+      width: 6.4,
       num: true,
       cell: (k) =>
         Number.isNaN(level(k)) ? (

@@ -1,5 +1,5 @@
 import { Fragment, type ComponentChildren } from "preact";
-import { metric, percent, sentence } from "./format";
+import { joined, metric, percent, sentence } from "./format";
 import { list } from "./list";
 import type { Evidence, Fact, Kernel, Limiter } from "./result";
 import { useModel } from "./model";
@@ -53,7 +53,7 @@ export function Facts(p: { facts: Fact[] }) {
       {p.facts.map((f, i) => (
         <div key={i}>
           <dt>{f.name}</dt>
-          <dd>{f.value}</dd>
+          <dd>{joined(f.value)}</dd>
         </div>
       ))}
     </dl>
@@ -86,7 +86,26 @@ export function levelText(l: Limiter): string {
   return `${l.kind === "small" && value < 9.5 ? Number(value.toPrecision(2)) : value.toFixed(0)}\u00a0%`;
 }
 
-const tail = 12;
+const [tail, longTail] = [12, 24];
+
+/** Where the end of a name begins that stays in view: the words that tell it from others are not cut through. */
+function cutAt(name: string): number {
+  if (name.length <= 3 * tail) return name.length;
+  const words = name.endsWith("]") ? name.lastIndexOf(" [") : -1;
+  if (words < 0) return name.length - tail;
+  return name.length - words <= longTail ? words : Math.max(name.lastIndexOf(" "), name.length - longTail);
+}
+
+/** A name whose middle gives way where room is short. */
+export function Shortened(p: { name: string }) {
+  const cut = cutAt(p.name);
+  return (
+    <>
+      <span>{p.name.slice(0, cut)}</span>
+      <span>{p.name.slice(cut)}</span>
+    </>
+  );
+}
 
 /**
  * A link to the page of a kernel. Where room is short the middle of the name
@@ -96,11 +115,9 @@ const tail = 12;
 export function KernelLink(p: { kernel: Kernel; name?: string; inRow?: boolean }) {
   const model = useModel();
   const name = p.name ?? model.label(p.kernel);
-  const cut = name.length > 3 * tail ? name.length - tail : name.length;
   return (
     <a class="kernel-link" href={kernelHref(p.kernel.id)} title={p.kernel.name} tabIndex={p.inRow ? -1 : undefined}>
-      <span>{name.slice(0, cut)}</span>
-      <span>{name.slice(cut)}</span>
+      <Shortened name={name} />
     </a>
   );
 }

@@ -6,7 +6,7 @@ import { list } from "./list";
 import { useModel } from "./model";
 import { Absent, Breakable, KernelLink, Section } from "./parts";
 import { inkOn } from "./palette";
-import { layOut, measure, regionTree, withoutShares, type Flame, type Measure, type Node } from "./regiontree";
+import { layOut, measure, regionName, regionTree, withoutShares, type Flame, type Measure, type Node } from "./regiontree";
 import { openKernel } from "./route";
 import { SplitBar } from "./stages";
 import { useTheme } from "./theme";
@@ -266,7 +266,7 @@ function Tree(p: { roots: Node[]; by: Measure; selected: Node | null; select: (n
                   ) : (
                     <span class="twist" aria-hidden="true" />
                   )}
-                  <bdi>{n.region.name || "unnamed"}</bdi>
+                  <bdi>{regionName(n)}</bdi>
                   {n.region.style === "startend" && <span class="quiet"> start/end</span>}
                   {n.region.process != null && <span class="quiet"> process {n.region.process}</span>}
                   {n.region.device != null && <span class="quiet"> GPU {n.region.device}</span>}

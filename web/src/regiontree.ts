@@ -33,6 +33,12 @@ export function withoutShares(roots: Node[]): Node[] {
   return whole.length > 0 ? whole : roots;
 }
 
+/** The name of a region, at the top with its domain, as in its path. */
+export function regionName(n: Node): string {
+  const { name, domain } = n.region;
+  return (domain && !n.parent ? `${domain}@` : "") + (name || "unnamed");
+}
+
 export function measure(n: Node, m: Measure): number {
   return m === "kernel" ? n.region.kernel_ns : n.region.wall_ns;
 }
@@ -58,7 +64,7 @@ export function layOut(tops: Node[], m: Measure): Flame[] {
   if (total <= 0) return out;
   const place = (n: Node, depth: number, from: number, width: number) => {
     const ns = measure(n, m);
-    out.push({ node: n, kernel: -1, label: n.region.name || "unnamed", ns, depth, from, width });
+    out.push({ node: n, kernel: -1, label: regionName(n), ns, depth, from, width });
     const inside = n.children.reduce((sum, c) => sum + measure(c, m), 0);
     // Children that ran at the same time can take longer than their parent.
     const scale = width / Math.max(ns, inside, 1);

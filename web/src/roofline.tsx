@@ -111,7 +111,7 @@ function Roofs(p: { roofs: Peak[] }) {
                 <td class="num">{rate(r.value, r.unit)}</td>
                 <td class="num">{r.clock_hz ? `${digits(r.clock_hz / 1e9)} GHz` : "–"}</td>
                 <td class="wrap">
-                  {r.measured ? "" : <span class="tag">from a table</span>} <Breakable text={r.basis} />
+                  {r.measured ? "" : <span class="tag">not measured</span>} <Breakable text={r.basis} />
                 </td>
               </tr>
             ))}
@@ -247,13 +247,14 @@ export function RooflinePlot(p: PlotProps) {
             </g>
           );
         })}
-        {memory.map((m) => {
+        {memory.map((m, i) => {
           const from = Math.max(x0, y0 / m.value);
           const to = Math.min(x1, ceiling / m.value);
-          const at = Math.min(to, Math.max(from, Math.sqrt(from * to)));
+          const at = from * (to / from) ** ((i + 1) / (memory.length + 1));
+          const under = memory.length > 1 && memory.every((o) => o.value >= m.value); // above it lies the next slope
           const angle = (Math.atan2(y(to * m.value) - y(from * m.value), x(to) - x(from)) * 180) / Math.PI;
           return (
-            <text key={m.id} class="roof-label" transform={`translate(${x(at)} ${y(at * m.value) - 7}) rotate(${angle})`} text-anchor="middle">
+            <text key={m.id} class="roof-label" transform={`translate(${x(at)} ${y(at * m.value) + (under ? 17 : -7)}) rotate(${angle})`} text-anchor="middle">
               {p.small ? (levelNames[m.id] ?? m.label) : m.label} {rate(m.value, m.unit)}
             </text>
           );

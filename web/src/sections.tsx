@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { bytes, command, count, digits, percent, rate, seconds, sentence, stop, time } from "./format";
+import { bytes, command, count, digits, joined, percent, rate, seconds, sentence, stop, time } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
 import { Breakable, EvidenceList, Facts, KernelLink, Meter, Section } from "./parts";
@@ -37,12 +37,13 @@ export function Findings() {
 
 /** The words before the first colon stand out, where they are few. */
 function Lead(p: { text: string }) {
-  const at = p.text.indexOf(": ");
-  if (at < 0 || at > 70) return <>{p.text}</>;
+  const text = joined(p.text);
+  const at = text.indexOf(": ");
+  if (at < 0 || at > 70) return <>{text}</>;
   return (
     <>
-      <strong>{p.text.slice(0, at + 1)}</strong>
-      {p.text.slice(at + 1)}
+      <strong>{text.slice(0, at + 1)}</strong>
+      {text.slice(at + 1)}
     </>
   );
 }
@@ -83,7 +84,7 @@ export function UtilisationTable() {
                 <th scope="row" title={stage.name}>{stage.name}</th>
                 <td>{kind}</td>
                 <td>{methods[u.method] ?? u.method}</td>
-                <td class="num">{u.contradiction ? <Contradiction u={u} /> : u.value != null ? <Meter share={u.value} label={utilised(u.value)} /> : <span class="quiet">n/a</span>}</td>
+                <td class="num">{u.contradiction ? <Contradiction u={u} /> : u.value != null ? <Meter share={u.value} /> : <span class="quiet">n/a</span>}</td>
                 <td class="num">{u.achieved ? rate(u.achieved, u.peak.unit) : "–"}</td>
                 <td class="peak">
                   <PeakText peak={u.peak} />
@@ -121,25 +122,23 @@ function Clocks(p: { rows: UtilisationRow[] }) {
   return null;
 }
 
-/** Two digits of what is far below the peak, as decode often is. */
-function utilised(share: number): string {
-  return share > 0 && share < 0.0001 ? `${Number((share * 100).toPrecision(2))} %` : percent(share);
-}
-
 const methods: Record<string, string> = { analytic: "model" };
 
 function hertz(hz: number): string {
-  return `${digits(hz / 1e9)} GHz`;
+  return joined(`${digits(hz / 1e9)} GHz`);
 }
 
 function Remarks(p: { rows: UtilisationRow[] }) {
-  const remarks = p.rows.filter((r) => r.u.why);
-  if (remarks.length === 0) return null;
+  const remarks = new Map<string, string[]>(); // by what they say: the values of which they say it
+  for (const { stage, kind, u } of p.rows) {
+    if (u.why) remarks.set(u.why, [...(remarks.get(u.why) ?? []), `${stage.name}, ${kind}, from ${methods[u.method] ?? u.method}`]);
+  }
+  if (remarks.size === 0) return null;
   return (
     <ul class="notes quiet">
-      {remarks.map((r, i) => (
-        <li key={i}>
-          {r.stage.name}, {r.kind}, from {methods[r.u.method] ?? r.u.method}: {stop(r.u.why!)}
+      {[...remarks].map(([why, of]) => (
+        <li key={why}>
+          {of.join("; ")}: {joined(stop(why))}
         </li>
       ))}
     </ul>
@@ -151,7 +150,7 @@ function PeakText(p: { peak: Peak }) {
   return (
     <span title={p.peak.basis}>
       {p.peak.label}, {rate(p.peak.value, p.peak.unit)}
-      {p.peak.clock_hz ? ` at ${hertz(p.peak.clock_hz)}` : ""} {!p.peak.measured && <span class="tag">from a table</span>}
+      {p.peak.clock_hz ? ` at ${hertz(p.peak.clock_hz)}` : ""} {!p.peak.measured && <span class="tag">not measured</span>}
     </span>
   );
 }
@@ -278,8 +277,25 @@ export function Environment() {
           <Facts facts={model} />
         </>
       )}
-      {ran.length > 0 && <pre class="command">{command(ran)}</pre>}
+      {ran.length > 0 && <Command text={command(ran)} />}
     </Section>
+  );
+}
+
+const longCommand = 1000; // characters, some eight lines; ncu takes the names of all kernels that it counts
+
+/** A command as it ran; of a long one the beginning, until it is unfolded, and on paper. */
+function Command(p: { text: string }) {
+  const whole = <pre class="command">{p.text}</pre>;
+  if (p.text.length <= longCommand) return whole;
+  return (
+    <>
+      <pre class="command beginning">{p.text.slice(0, longCommand / 3).replace(/\S*$/, "…")}</pre>
+      <details class="alternative">
+        <summary>The whole command, {count(p.text.length)} characters</summary>
+        {whole}
+      </details>
+    </>
   );
 }
 
@@ -297,7 +313,7 @@ export function Method() {
               {[c.seconds && `, ${seconds(c.seconds)}`, c.outcome && `, ${c.outcome}`].filter(Boolean).join("")}
             </span>
           </h3>
-          <pre class="command">{c.command}</pre>
+          <Command text={c.command} />
         </article>
       ))}
       {picked && (
@@ -339,10 +355,10 @@ export function Method() {
                 {list(m.deviations).map((d) => (
                   <tr key={`${d.key} ${d.stage ?? ""}`}>
                     <th scope="row" class="mono words"><Breakable text={d.key} /></th>
-                    <td class="words">{d.stage ?? ""}</td>
-                    <td class="words">{d.configured}</td>
-                    <td class="words">{d.used}</td>
-                    <td class="wrap">{d.why}</td>
+                    <td class="words whole">{d.stage ?? ""}</td>
+                    <td class="words value"><Breakable text={d.configured} /></td>
+                    <td class="words value"><Breakable text={d.used} /></td>
+                    <td class="wrap"><Breakable text={d.why} /></td>
                   </tr>
                 ))}
               </tbody>

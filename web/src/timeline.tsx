@@ -215,7 +215,7 @@ export function Timeline() {
   const fine = (shown.to - shown.from) / 100;
   const zoomed = shown.to - shown.from < (view.current?.span ?? Infinity) * 0.999;
   return (
-    <Section id="timeline" title="Timeline">
+    <Section id="timeline" title="Timeline" lead={`Times are those of nsys, as in deepprof show ranges: the first event is at ${time(overview.start_ns)}, the last ends at ${time(overview.end_ns)}.`}>
       <div class="toolbar" role="toolbar" aria-label="Timeline">
         <button type="button" id="zoom-in" onClick={() => act((v) => v.zoom(0.5))}>
           Zoom in

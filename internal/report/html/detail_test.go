@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,21 @@ func mul(id, vec, dtype string, grid int64) analysis.Kernel {
 	k.ID, k.Short, k.Grid, k.Mangled, k.Point = id, "elementwise_kernel<MulFunctor>", [3]int64{grid, 1, 1}, "", nil
 	k.Name = "void at::native::elementwise_kernel<128, " + vec + ", at::native::BinaryFunctor<" + dtype + ", " + dtype + ", " + dtype + ", at::native::binary_internal::MulFunctor<" + dtype + ">>>(int, " + dtype + ")"
 	return k
+}
+
+// Where a name is cut, the words in brackets are not cut through.
+func TestWordsInBracketsStayWhole(t *testing.T) {
+	r := sample()
+	for _, words := range [][2]string{{"4", "BinaryFunctor"}, {"2", "AUnaryFunctor"}} {
+		k := mul("k-"+words[0], words[0], "float", 7)
+		k.Name, k.Short = "void vectorized_elementwise_kernel_of_a_long_name<"+words[0]+", "+words[1]+"<MulFunctor<float>>>(int)", "vectorized_elementwise_kernel_of_a_long_name<MulFunctor>"
+		r.Kernels = append(r.Kernels, k)
+	}
+	p := open(t, r)
+	tails := eval[[]string](p, `[...document.querySelectorAll("#kernel-table a")].filter(e => e.textContent.endsWith("]")).map(e => e.lastChild.textContent)`)
+	if want := []string{" [4 BinaryFunctor]", " [2 AUnaryFunctor]"}; !slices.Equal(tails, want) {
+		t.Errorf("ends that stay in view: %q, want %q", tails, want)
+	}
 }
 
 // Kernels whose short names are the same are told apart by the words in which

@@ -108,6 +108,70 @@ func TestTablesFit(t *testing.T) {
 	}
 }
 
+// Words of the table of settings are not broken.
+func TestSettingsKeepTheirWords(t *testing.T) {
+	r := sample()
+	why := strings.Repeat("one pass shows every launch, and a profiled pass costs many times a clean one ", 2)
+	r.Method.Deviations = []analysis.Deviation{
+		{Key: "dataset.sampling.num_samples_per_epoch", Stage: "nsys, torch_profiler", Configured: "null", Used: "1", Why: why},
+		{Key: "pipeline.torch_profiler.enable", Stage: "ncu, nsys", Configured: "true", Used: "false", Why: why},
+	}
+	p := open(t, r)
+	p.do(chromedp.EmulateViewport(1280, 900))
+	p.wait(`innerWidth === 1280`)
+	broken := eval[[]string](p, `[...document.querySelectorAll("#method td.words")].flatMap(e => [...e.textContent.matchAll(/\S+/g)].filter(w => {
+		const text = document.createRange();
+		text.setStart(e.firstChild, w.index);
+		text.setEnd(e.firstChild, w.index + w[0].length);
+		return text.getClientRects().length > 1;
+	}).map(w => w[0]))`)
+	if len(broken) != 0 {
+		t.Errorf("broken: %q", broken)
+	}
+}
+
+// A command that would fill a screen is folded and can be copied whole; on paper
+// its beginning stands for it.
+func TestLongCommand(t *testing.T) {
+	r := sample()
+	long := "ncu --set=roofline '--kernel-name=regex:^(" + strings.Repeat("_ZN2at6native18elementwise_kernel|", 200) + ")$' python3 main.py"
+	r.Method.Commands = append(r.Method.Commands, analysis.StageCommand{Stage: "ncu", Command: long})
+	p := open(t, r)
+	p.do(chromedp.EmulateViewport(1280, 900))
+	const shown = `[...document.querySelectorAll("#method pre")].filter(e => e.checkVisibility()).map(e => e.textContent)`
+	if got := eval[[]string](p, shown); len(got) != 2 || got[0] != r.Method.Commands[0].Command || got[1] != "ncu --set=roofline …" {
+		t.Errorf("folded: %q", got)
+	}
+	p.click("#method summary")
+	p.wait(fmt.Sprintf(`%s[1] === %q`, shown, long))
+	if got := eval[int](p, shown+`.length`); got != 2 {
+		t.Errorf("unfolded: %d commands", got)
+	}
+	p.media("print", "light")
+	p.wait(shown + `[1] === "ncu --set=roofline …"`)
+}
+
+// Small things that real runs showed: a number apart from its unit, a level wider
+// than its column, labels of slopes on each other.
+func TestSmallThings(t *testing.T) {
+	r := sample()
+	r.Findings = []analysis.Finding{{ID: "a", Weight: "high", Text: "decode is launch-bound: at most 184.0 ms of 232.5 ms, 88.1 % of it, at 4.8 TB/s"}}
+	r.Kernels[0].Limiter.Kind, r.Kernels[0].Limiter.Level = "small", ptr(0.61)
+	p := open(t, r)
+	p.do(chromedp.EmulateViewport(1280, 900))
+	if got, want := eval[string](p, `document.querySelector(".finding-text").textContent`), "decode is launch-bound: at most 184.0\u00a0ms of 232.5\u00a0ms, 88.1\u00a0% of it, at 4.8\u00a0TB/s"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if wide := eval[[]string](p, `[...document.querySelectorAll("#kernel-table .level")].filter(e => e.scrollWidth > e.clientWidth || e.getBoundingClientRect().right > e.closest("td").getBoundingClientRect().right - 10).map(e => e.textContent)`); len(wide) != 0 {
+		t.Errorf("wider than their column: %q", wide)
+	}
+	eval[chromedp.Void](p, `location.hash = "#/kernel/k-gemm"`)
+	p.wait(`document.querySelectorAll("#kernel-page .roof-label").length > 2`)
+	if !eval[bool](p, `(([a, b]) => a.right < b.left || b.right < a.left || a.bottom < b.top || b.bottom < a.top)([...document.querySelectorAll("#kernel-page .roof-label[transform]")].map(e => e.getBoundingClientRect()))`) {
+		t.Error("the labels of two slopes lie on each other")
+	}
+}
+
 // contrasts lists the texts that are hard to read: those with a contrast below
 // 4.5 to what lies behind them, by the formula of WCAG 2.
 const contrasts = `(() => {

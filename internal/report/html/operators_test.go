@@ -3,6 +3,10 @@ package html
 import (
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/deepprof/deepprof/internal/analysis"
 )
 
 // Operators show what holds them back and lead to their main kernel. The links of
@@ -10,7 +14,7 @@ import (
 func TestOperators(t *testing.T) {
 	p := open(t, sample())
 	for row, want := range map[string]string{
-		"aten::mm":     "tensor pipe (bf16) (95.7",
+		"aten::mm":     "tensor pipe (bf16) 95.7 %; 95.7 % counted",
 		"aten::linear": "through aten::mm",
 	} {
 		got := eval[string](p, `[...document.querySelectorAll("#operators tbody tr")].find((r) => r.querySelector(".mono")?.textContent === "`+row+`")?.innerText ?? ""`)
@@ -28,5 +32,33 @@ func TestOperators(t *testing.T) {
 	p = open(t, r)
 	if got := p.text("#operators thead"); strings.Contains(got, "Limiter") || strings.Contains(got, "Main kernel") {
 		t.Errorf("columns without a value: %s", got)
+	}
+}
+
+// However long the names are, a row has three lines at most; the whole names are
+// in the titles. A column that would say "not known" in every row is left out.
+func TestOperatorRowsAreLow(t *testing.T) {
+	r := sample()
+	r.Kernels[0].Short = "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x128_4x1x1_cga1x1x1_kernel0_0"
+	r.Kernels[0].Name = r.Kernels[0].Short
+	r.Operators[0].Limiter.Share, r.Operators[0].Limiter.Coverage = 0.878, 0.994
+	r.Operators[1].Name = "aten::_scaled_dot_product_cudnn_attention_for_more_than_anybody_needs"
+	r.Operators[1].Links[0].By = "aten::_scaled_dot_product_cudnn_attention"
+	p := open(t, r)
+	p.do(chromedp.EmulateViewport(1280, 900))
+	const rows = `[...document.querySelectorAll("#operators tbody tr")]`
+	if high := eval[[]string](p, rows+`.filter(e => e.getBoundingClientRect().height > 66).map(e => e.innerText)`); len(high) != 0 {
+		t.Errorf("high rows: %q", high)
+	}
+	if eval[string](p, rows+`[1].querySelector(".mono").title`) != r.Operators[1].Name || eval[string](p, rows+`[1].querySelector("a").title`) != r.Kernels[0].Name {
+		t.Error("the whole names are not in the titles")
+	}
+
+	for i := range r.Operators {
+		r.Operators[i].Limiter = &analysis.OperatorLimiter{Why: "no counters were taken of any kernel"}
+	}
+	p = open(t, r)
+	if got := p.text("#operators"); strings.Contains(got, "Limiter") || !strings.Contains(got, "Main kernel") || !strings.Contains(got, "What limits them is not known: no counters were taken of any kernel.") {
+		t.Errorf("no limiter is known: %s", got)
 	}
 }

@@ -99,6 +99,64 @@ func TestCommandOfARecording(t *testing.T) {
 	}
 }
 
+// A recording may be the bundled one or any other.
+func TestRecordingIsNotCalledBundled(t *testing.T) {
+	p := open(t, sample())
+	if got := p.text(".recorded-note"); got != "recorded This report shows a recording, not a measurement of this machine." {
+		t.Errorf("got %s", got)
+	}
+}
+
+// What a peak is from is said by its basis, which need not be a table.
+func TestPeakThatWasNotMeasured(t *testing.T) {
+	r := sample()
+	peak := analysis.Peak{ID: "dram", Label: "DRAM", Value: 4.81e12, Unit: "byte/s", Basis: "device properties recorded by nsys: memory clock x bus width"}
+	r.Stages[0].MBU = []analysis.Utilisation{{Method: "analytic", Value: ptr(6.6e-8), Achieved: 317e3, Peak: peak, Seconds: 1, Why: "over the time under nsys"}, {Method: "counters", Value: ptr(0.1), Peak: peak, Why: "over the time under nsys"}}
+	r.Roofline.Roofs[0] = peak
+	p := open(t, r)
+	const row = `[...document.querySelectorAll("#utilisation tr")].find(e => e.textContent.includes("317"))`
+	if got := eval[string](p, row+`.querySelector(".tag").textContent`); got != "not measured" {
+		t.Errorf("tag: %s", got)
+	}
+	if got := eval[string](p, row+`.querySelector("[title]:has(.tag)").title`); got != peak.Basis {
+		t.Errorf("title: %s", got)
+	}
+	if got := eval[string](p, `document.querySelector(".roofs").textContent`); !strings.Contains(got, "not measured "+peak.Basis) {
+		t.Errorf("roofs: %s", got)
+	}
+	if got := eval[string](p, row+`.querySelector(".meter-text").textContent`); got != "<0.01\u00a0%" {
+		t.Errorf("value: %s", got)
+	}
+	if got := p.text("#utilisation .notes"); !strings.Contains(got, "prefill, MBU, from model; prefill, MBU, from counters: over the time under nsys.") {
+		t.Errorf("remarks: %s", got)
+	}
+}
+
+// A range of a domain is named with it, in the tree as in the flame graph.
+func TestRegionsNameTheirDomain(t *testing.T) {
+	r := sample()
+	r.Regions[0].Domain, r.Regions[0].Path = "CCCL", "CCCL@"+r.Regions[0].Path
+	p := open(t, r)
+	want := r.Regions[0].Path
+	if got := eval[string](p, `document.querySelector('#region-tree tr[data-region="0"] bdi').textContent`); got != want {
+		t.Errorf("tree: %s, want %s", got, want)
+	}
+	if !eval[bool](p, fmt.Sprintf(`[...document.querySelectorAll("#flame .box")].some(e => e.textContent === %q)`, want)) {
+		t.Error("the flame graph has no box of that name")
+	}
+}
+
+// The axis has the times of nsys, which begin before the first event.
+func TestTimelineSaysWhereItBegins(t *testing.T) {
+	r := sample()
+	r.Overview.EndNS += 3_900_000_000 - r.Overview.StartNS
+	r.Overview.StartNS = 3_900_000_000
+	p := open(t, r)
+	if got := p.text("#timeline .lead"); !strings.Contains(got, "the first event is at 3.90 s") {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestSort(t *testing.T) {
 	p := open(t, sample())
 	if got := eval[string](p, firstKernel); !strings.HasPrefix(got, "nvjet") {
