@@ -221,12 +221,14 @@ func timelineView(name, short, example string, view viewer) command {
 			switch name {
 			case "kernels":
 				fs.StringVar(&more.by, "by", "", "split rows by `LIST` of device, process, region, launch-config")
-				fs.BoolVar(&more.whole, "whole", false, "of a run that names regions count the whole timeline, not these regions alone")
 			case "regions":
 				fs.StringVar(&more.by, "by", "", "split rows by `LIST` of device, process")
 			case "gaps":
 				fs.StringVar(&more.minGap, "min-gap", "1us", "leave out gaps shorter than `DURATION`")
 				fs.BoolVar(&more.streams, "streams", false, "also list the gaps of each stream that has company on its device")
+			}
+			if name == "kernels" || name == "launches" || name == "gaps" {
+				fs.BoolVar(&more.whole, "whole", false, "of a run that names regions show the whole timeline, not these regions alone")
 			}
 			return func(ctx context.Context, args []string) error {
 				q, err := f.query()

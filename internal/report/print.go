@@ -15,6 +15,21 @@ type Printable interface {
 	Written() int
 	// First keeps the first n rows.
 	First(n int)
+	// Note puts texts before the notes of the table.
+	Note(texts ...string)
+}
+
+// Note implements Printable.
+func (t *Table[T]) Note(texts ...string) {
+	if len(texts) > 0 {
+		own := t.Notes
+		t.Notes = func() []string {
+			if own == nil {
+				return texts
+			}
+			return append(texts[:len(texts):len(texts)], own()...)
+		}
+	}
 }
 
 // First implements Printable.
