@@ -54,15 +54,21 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 			asJSON := f.Bool("json", false, "print the result as JSON and write nothing")
 			regions := f.StringArray("region", nil, "count the launches of the NVTX regions `EXPR` alone; may be given again")
 			whole := f.Bool("whole", false, "count the whole timeline, also where the run names regions")
+			var rules configFlags
+			f.StringVar(&rules.dir, "config-dir", "", "sort kernels by the categories.rules of `DIR` first, then by those of ./conf and the shipped ones")
 			return func(ctx context.Context, args []string) error {
 				if err := nameAll(args); err != nil {
 					return err
+				}
+				if st, err := os.Stat(rules.dir); rules.dir != "" && (err != nil || !st.IsDir()) {
+					return usagef("analyze --config-dir %s: there is no such folder", rules.dir)
 				}
 				in, err := openInput(ctx, args)
 				if err != nil {
 					return err
 				}
 				defer in.done()
+				in.rules = rules
 				if err := in.scope(*regions, *whole); err != nil {
 					return err
 				}
@@ -124,6 +130,7 @@ type analysisInput struct {
 	drawn  string   // a result.json that is taken as it is
 	folder string   // where the reports belong
 	names  []string // of the files, as the result has them
+	rules  configFlags
 	done   func()
 }
 
@@ -148,7 +155,7 @@ func (a *analysisInput) result(ctx context.Context) (*analysis.Result, error) {
 		return pipeline.ReadResult(a.drawn)
 	}
 	var err error
-	if a.in.Categories, err = categories((&configFlags{}).sources()); err != nil {
+	if a.in.Categories, err = categories(a.rules.sources()); err != nil {
 		return nil, err
 	}
 	result, err := analysis.Analyze(ctx, a.in)
