@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/config"
+	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -63,7 +65,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 				if st, err := os.Stat(rules.dir); rules.dir != "" && (err != nil || !st.IsDir()) {
 					return usagef("analyze --config-dir %s: there is no such folder", rules.dir)
 				}
-				in, err := openInput(ctx, args)
+				in, err := openInput(ctx, "analyze", args)
 				if err != nil {
 					return err
 				}
@@ -131,7 +133,9 @@ type analysisInput struct {
 	folder string   // where the reports belong
 	names  []string // of the files, as the result has them
 	rules  configFlags
-	done   func()
+	// command is what was typed, for messages.
+	command string
+	done    func()
 }
 
 // scope takes what the command line says of the part to count.
@@ -162,6 +166,9 @@ func (a *analysisInput) result(ctx context.Context) (*analysis.Result, error) {
 	var scope *analysis.ScopeError
 	if errors.As(err, &scope) {
 		return nil, usagef("analyze %s: --region: %w", a.in.Timeline, scope)
+	}
+	if errors.Is(err, ncurep.ErrNoTable) {
+		err = cmp.Or(noReport(a.command, a.in.Counters[0]), err)
 	}
 	return result, err
 }
@@ -210,8 +217,8 @@ func (a *analysisInput) mayReplace(dir string) error {
 }
 
 // openInput sorts the paths by what they hold. A run stands alone.
-func openInput(ctx context.Context, paths []string) (*analysisInput, error) {
-	a := &analysisInput{done: func() {}}
+func openInput(ctx context.Context, command string, paths []string) (*analysisInput, error) {
+	a := &analysisInput{command: command, done: func() {}}
 	a.folder = strings.TrimSuffix(filepath.Base(paths[0]), filepath.Ext(paths[0])) + ".deepprof"
 	for _, path := range paths {
 		kind, err := sniff(path)
@@ -222,15 +229,15 @@ func openInput(ctx context.Context, paths []string) (*analysisInput, error) {
 		switch name := filepath.Base(path); {
 		case kind == inputDirectory || kind == inputPack:
 			if len(paths) > 1 {
-				return nil, usagef("analyze: %s is a run; it is analysed alone", path)
+				return nil, usagef("%s: %s is a run; it goes alone", command, path)
 			}
-			return openRun(ctx, path, kind)
+			return openRun(ctx, command, path, kind)
 		case kind == inputTimeline:
 			err = a.in.AddTimeline(path)
 		case kind == inputCounters, kind == inputCSV && !strings.HasSuffix(name, ".json"):
 			a.in.Counters = append(a.in.Counters, path)
 		case name == pipeline.ResultFile && len(paths) > 1:
-			return nil, usagef("analyze: %s is an analysis already; it is drawn alone", path)
+			return nil, usagef("%s: %s is an analysis already; it goes alone", command, path)
 		case name == pipeline.ResultFile:
 			a.drawn, a.folder = path, filepath.Dir(path)
 		default:
@@ -245,7 +252,7 @@ func openInput(ctx context.Context, paths []string) (*analysisInput, error) {
 }
 
 // openRun takes a run, or a folder that holds reports.
-func openRun(ctx context.Context, path string, kind inputKind) (*analysisInput, error) {
+func openRun(ctx context.Context, command, path string, kind inputKind) (*analysisInput, error) {
 	a := &analysisInput{folder: path, done: func() {}}
 	dir := path
 	if kind == inputPack {
@@ -262,7 +269,7 @@ func openRun(ctx context.Context, path string, kind inputKind) (*analysisInput, 
 		return a, nil
 	}
 	if err == nil && in.Empty() {
-		err = usagef("analyze: %s holds neither a timeline nor counters (looked for nsys/*.sqlite, nsys/*.nsys-rep, ncu/*.ncu-rep)", path)
+		err = usagef("%s: %s holds neither a timeline nor counters (looked for nsys/*.sqlite, nsys/*.nsys-rep, ncu/*.ncu-rep)", command, path)
 	}
 	if err != nil {
 		a.done()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func openCounters(ctx context.Context, path, view string, opts ncurep.Options) (
 	case inputCSV:
 		rep, err := ncurep.ReadCSVFile(path)
 		if err != nil {
-			return nil, err
+			return nil, cmp.Or(noReport("show "+view, path), err)
 		}
 		results := func(yield func(string, *ncurep.Result) bool) {
 			for _, r := range rep.Results {

@@ -13,6 +13,9 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -85,7 +88,22 @@ func sniff(path string) (inputKind, error) {
 	if !bytes.ContainsRune(head, 0) && bytes.ContainsRune(head, ',') && !isJSON(head) {
 		return inputCSV, nil
 	}
+	if strings.HasSuffix(path, ".ncu-rep") { // its reader says what is wrong
+		return inputCounters, nil
+	}
 	return inputUnknown, nil
+}
+
+// noReport refuses a text that has commas, and is of no tool; nil for CSV of one.
+func noReport(command, path string) error {
+	if _, err := ncurep.ReadCSVFile(path); !errors.Is(err, ncurep.ErrNoTable) {
+		return nil
+	}
+	if _, err := nsys.ReadStatsCSVFile(path); !errors.Is(err, nsys.ErrNoStats) {
+		return nil
+	}
+	return usagef("%s %s: the file is neither a report nor CSV of nsys or ncu; "+
+		"name an .sqlite, a .nsys-rep, an .ncu-rep, a run, or what 'nsys stats --format csv' or 'ncu --csv' printed", command, path)
 }
 
 // isJSON tells the beginning of a JSON document. What a program printed before
@@ -243,6 +261,13 @@ func find(dir, path string, want inputKind) ([]string, error) {
 	}
 	if parquet, _ := filepath.Glob(filepath.Join(dir, "*.parquet")); len(parquet) > 0 {
 		return nil, usagef("%s is a Parquet export, which deepprof does not read; make an SQLite one: nsys export --type=sqlite REPORT.nsys-rep", path)
+	}
+	if made, err := pipeline.ReadResult(filepath.Join(dir, pipeline.ResultFile)); err == nil && made.Source.Run == "" && len(made.Source.Files) > 0 {
+		var files []string
+		for _, f := range made.Source.Files {
+			files = append(files, f.Path)
+		}
+		return nil, usagef("%s holds an analysis and no %s; name what it was made from: %s", path, want, strings.Join(files, ", "))
 	}
 	return nil, usagef("%s holds no %s (looked for %s)", path, want, strings.Join(patterns, ", "))
 }

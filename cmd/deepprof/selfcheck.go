@@ -43,6 +43,9 @@ gave nothing to compare with.`,
 					return err
 				}
 				if kind == inputCSV {
+					if err := noReport("selfcheck", path); err != nil {
+						return err
+					}
 					return usagef("selfcheck %s: CSV is what the vendor printed; name the report that it was printed from", path)
 				}
 				vendors, checks, err := selfcheck(ctx, path, kind, *nsysPath, *ncuPath)

@@ -257,6 +257,11 @@ func timelineView(name, short, example string, view viewer) command {
 
 // wrongInput words the refusal of an input that lacks what a view shows.
 func wrongInput(path string, kind inputKind, view string) error {
+	if kind == inputCSV {
+		if err := noReport("show "+view, path); err != nil {
+			return err
+		}
+	}
 	need := map[inputKind]string{
 		inputCounters: "a timeline: name the .sqlite or .nsys-rep of an Nsight Systems capture",
 		inputTimeline: "counters: name the .ncu-rep of an Nsight Compute capture",
