@@ -14,7 +14,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/config"
@@ -313,10 +312,8 @@ func takesEscapes() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM
 // warnings, and the path of the report.
 func summarise(s streams, r *analysis.Result, path string, used int, shown []string) error {
 	o := report.SummaryOptions{Report: path, Shown: shown}
-	if f, ok := s.out.(*os.File); ok {
-		if width, height, err := term.GetSize(int(f.Fd())); err == nil {
-			o.Width, o.Height, o.Bold = width, max(height-used, 1), takesEscapes()
-		}
+	if width, height := terminalSize(s.out); height > 0 {
+		o.Width, o.Height, o.Bold = width, max(height-used, 1), takesEscapes()
 	}
 	if err := report.Summary(s.out, r, o); err != nil {
 		return fmt.Errorf("print the summary: %w", err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -143,7 +144,11 @@ func terminalWidth(w io.Writer) int {
 	return width
 }
 
-// terminalSize is 0, 0 where the output is no terminal.
+// screenRows are those of a terminal that does not tell how many it has.
+const screenRows = 24
+
+// terminalSize is 0, 0 where the output is no terminal; one that does not know
+// its width has 0, which cuts nothing.
 func terminalSize(w io.Writer) (width, height int) {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -153,7 +158,7 @@ func terminalSize(w io.Writer) (width, height int) {
 	if err != nil {
 		return 0, 0
 	}
-	return width, height
+	return width, cmp.Or(height, screenRows)
 }
 
 func showCommand() command {
