@@ -447,6 +447,7 @@ several begin with the name of theirs.`,
 				defer c.close()
 				t := report.Metrics(metricRows(c, &q, opts), len(c.files) > 1, c.warnings)
 				t.Note(c.notes()...)
+				f.first(t)
 				if err := f.print(s, t); err != nil {
 					return err
 				}
@@ -485,7 +486,6 @@ func nearestMetrics(pattern string, names []string) string {
 // metricRows streams the counters, so that a large report is never held.
 func metricRows(c *counted, q *timeline.Query, opts ncurep.Options) iter.Seq[*report.MetricRow] {
 	return func(yield func(*report.MetricRow) bool) {
-		n := 0
 		for name, r := range c.results {
 			if !c.keeps(r, q) {
 				continue
@@ -495,9 +495,6 @@ func metricRows(c *counted, q *timeline.Query, opts ncurep.Options) iter.Seq[*re
 				m := &r.Metrics[i]
 				if opts.Metrics != nil && !opts.Metrics(m.Name) {
 					continue
-				}
-				if n++; q.Top > 0 && n > q.Top {
-					return
 				}
 				row := report.MetricRow{Launch: launch, Name: m.Name, Value: m.Value, Unit: m.Unit()}
 				for _, in := range m.Instances {

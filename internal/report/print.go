@@ -13,7 +13,7 @@ type Printable interface {
 	Footnotes() []string
 	// Written is the number of rows that were written.
 	Written() int
-	// First keeps the first n rows.
+	// First keeps the first n rows and counts the others as cut.
 	First(n int)
 	// Note puts texts before the notes of the table.
 	Note(texts ...string)
@@ -38,8 +38,13 @@ func (t *Table[T]) First(n int) {
 	t.Rows = func(yield func(*T) bool) {
 		left := n
 		for row := range all {
-			if left--; left < 0 || !yield(row) {
+			switch {
+			case left == 0:
+				t.Cut++
+			case !yield(row):
 				return
+			default:
+				left--
 			}
 		}
 	}
