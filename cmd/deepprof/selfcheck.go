@@ -93,32 +93,49 @@ func selfcheck(ctx context.Context, path string, kind inputKind, nsysPath, ncuPa
 	}
 	f, src, err := openTimeline(ctx, path, "selfcheck")
 	if err != nil {
+		if counters, cerr := locate(ctx, path, inputCounters); cerr == nil && counters.dir != "" { // a run without a timeline
+			defer counters.done()
+			return checkReports(ctx, counters, ncuPath)
+		}
 		return nil, nil, &unreadError{err}
 	}
 	defer src.done()
 	vendor, checks, err := checkTimeline(ctx, f, nsysPath)
-	if err != nil || src.dir == "" {
-		return []tool.Tool{vendor}, checks, err
-	}
 	vendors := []tool.Tool{vendor}
+	if err != nil || src.dir == "" {
+		return vendors, checks, err
+	}
 	counters, err := find(src.dir, path, inputCounters)
 	if err != nil {
 		return vendors, checks, nil // a run may have none
 	}
-	for _, file := range counters {
-		vendor, check, err := checkCounters(ctx, file, ncuPath)
-		switch {
-		case errors.Is(err, context.Canceled):
-			return nil, nil, err
-		case err != nil:
-			check.Skipped = err.Error()
-		case len(vendors) == 1:
+	more, reports, err := checkReports(ctx, &source{dir: src.dir, files: counters}, ncuPath)
+	if errors.Is(err, context.Canceled) {
+		return nil, nil, err
+	}
+	return append(vendors, more...), append(checks, reports...), nil
+}
+
+// checkReports compares the counters of a run. A report that cannot be compared
+// is skipped; it is an error where that are all.
+func checkReports(ctx context.Context, src *source, ncuPath string) (vendors []tool.Tool, checks []report.Check, err error) {
+	for _, file := range src.files {
+		vendor, check, cerr := checkCounters(ctx, file, ncuPath)
+		if errors.Is(cerr, context.Canceled) {
+			return nil, nil, cerr
+		}
+		if cerr != nil {
+			check.Skipped, err = cerr.Error(), cerr
+		} else if len(vendors) == 0 {
 			vendors = append(vendors, vendor)
 		}
 		check.What += " of " + within(src.dir, file)
 		checks = append(checks, check)
 	}
-	return vendors, checks, nil
+	if len(vendors) > 0 {
+		err = nil
+	}
+	return vendors, checks, err
 }
 
 func checkTimeline(ctx context.Context, f *nsys.File, nsysPath string) (tool.Tool, []report.Check, error) {

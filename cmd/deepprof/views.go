@@ -217,6 +217,12 @@ func showInfo(ctx context.Context, path string, _ timeline.Query, _ *viewFlags) 
 	}
 	f, src, err := openTimeline(ctx, path, "info")
 	if err != nil {
+		if counters, cerr := locate(ctx, path, inputCounters); cerr == nil && counters.dir != "" { // a run without a timeline
+			defer counters.done()
+			t := report.Facts(reportsOf(counters.dir, path), nil)
+			t.Note(counters.notes()...)
+			return t, nil
+		}
 		return nil, err
 	}
 	defer src.done()
