@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,10 +14,10 @@ import (
 	"syscall"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/config"
+	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -54,15 +55,21 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 			asJSON := f.Bool("json", false, "print the result as JSON and write nothing")
 			regions := f.StringArray("region", nil, "count the launches of the NVTX regions `EXPR` alone; may be given again")
 			whole := f.Bool("whole", false, "count the whole timeline, also where the run names regions")
+			var rules configFlags
+			f.StringVar(&rules.dir, "config-dir", "", "sort kernels by the categories.rules of `DIR` first, then by those of ./conf and the shipped ones")
 			return func(ctx context.Context, args []string) error {
 				if err := nameAll(args); err != nil {
 					return err
 				}
-				in, err := openInput(ctx, args)
+				if st, err := os.Stat(rules.dir); rules.dir != "" && (err != nil || !st.IsDir()) {
+					return usagef("analyze --config-dir %s: there is no such folder", rules.dir)
+				}
+				in, err := openInput(ctx, "analyze", args)
 				if err != nil {
 					return err
 				}
 				defer in.done()
+				in.rules = rules
 				if err := in.scope(*regions, *whole); err != nil {
 					return err
 				}
@@ -124,7 +131,10 @@ type analysisInput struct {
 	drawn  string   // a result.json that is taken as it is
 	folder string   // where the reports belong
 	names  []string // of the files, as the result has them
-	done   func()
+	rules  configFlags
+	// command is what was typed, for messages.
+	command string
+	done    func()
 }
 
 // scope takes what the command line says of the part to count.
@@ -148,13 +158,16 @@ func (a *analysisInput) result(ctx context.Context) (*analysis.Result, error) {
 		return pipeline.ReadResult(a.drawn)
 	}
 	var err error
-	if a.in.Categories, err = categories((&configFlags{}).sources()); err != nil {
+	if a.in.Categories, err = categories(a.rules.sources()); err != nil {
 		return nil, err
 	}
 	result, err := analysis.Analyze(ctx, a.in)
 	var scope *analysis.ScopeError
 	if errors.As(err, &scope) {
 		return nil, usagef("analyze %s: --region: %w", a.in.Timeline, scope)
+	}
+	if errors.Is(err, ncurep.ErrNoTable) {
+		err = cmp.Or(noReport(a.command, a.in.Counters[0]), err)
 	}
 	return result, err
 }
@@ -203,8 +216,8 @@ func (a *analysisInput) mayReplace(dir string) error {
 }
 
 // openInput sorts the paths by what they hold. A run stands alone.
-func openInput(ctx context.Context, paths []string) (*analysisInput, error) {
-	a := &analysisInput{done: func() {}}
+func openInput(ctx context.Context, command string, paths []string) (*analysisInput, error) {
+	a := &analysisInput{command: command, done: func() {}}
 	a.folder = strings.TrimSuffix(filepath.Base(paths[0]), filepath.Ext(paths[0])) + ".deepprof"
 	for _, path := range paths {
 		kind, err := sniff(path)
@@ -215,15 +228,15 @@ func openInput(ctx context.Context, paths []string) (*analysisInput, error) {
 		switch name := filepath.Base(path); {
 		case kind == inputDirectory || kind == inputPack:
 			if len(paths) > 1 {
-				return nil, usagef("analyze: %s is a run; it is analysed alone", path)
+				return nil, usagef("%s: %s is a run; it goes alone", command, path)
 			}
-			return openRun(ctx, path, kind)
+			return openRun(ctx, command, path, kind)
 		case kind == inputTimeline:
 			err = a.in.AddTimeline(path)
 		case kind == inputCounters, kind == inputCSV && !strings.HasSuffix(name, ".json"):
 			a.in.Counters = append(a.in.Counters, path)
 		case name == pipeline.ResultFile && len(paths) > 1:
-			return nil, usagef("analyze: %s is an analysis already; it is drawn alone", path)
+			return nil, usagef("%s: %s is an analysis already; it goes alone", command, path)
 		case name == pipeline.ResultFile:
 			a.drawn, a.folder = path, filepath.Dir(path)
 		default:
@@ -238,7 +251,7 @@ func openInput(ctx context.Context, paths []string) (*analysisInput, error) {
 }
 
 // openRun takes a run, or a folder that holds reports.
-func openRun(ctx context.Context, path string, kind inputKind) (*analysisInput, error) {
+func openRun(ctx context.Context, command, path string, kind inputKind) (*analysisInput, error) {
 	a := &analysisInput{folder: path, done: func() {}}
 	dir := path
 	if kind == inputPack {
@@ -255,7 +268,7 @@ func openRun(ctx context.Context, path string, kind inputKind) (*analysisInput, 
 		return a, nil
 	}
 	if err == nil && in.Empty() {
-		err = usagef("analyze: %s holds neither a timeline nor counters (looked for nsys/*.sqlite, nsys/*.nsys-rep, ncu/*.ncu-rep)", path)
+		err = usagef("%s: %s holds neither a timeline nor counters (looked for nsys/*.sqlite, nsys/*.nsys-rep, ncu/*.ncu-rep)", command, path)
 	}
 	if err != nil {
 		a.done()
@@ -299,10 +312,8 @@ func takesEscapes() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM
 // warnings, and the path of the report.
 func summarise(s streams, r *analysis.Result, path string, used int, shown []string) error {
 	o := report.SummaryOptions{Report: path, Shown: shown}
-	if f, ok := s.out.(*os.File); ok {
-		if width, height, err := term.GetSize(int(f.Fd())); err == nil {
-			o.Width, o.Height, o.Bold = width, max(height-used, 1), takesEscapes()
-		}
+	if width, height := terminalSize(s.out); height > 0 {
+		o.Width, o.Height, o.Bold = width, max(height-used, 1), takesEscapes()
 	}
 	if err := report.Summary(s.out, r, o); err != nil {
 		return fmt.Errorf("print the summary: %w", err)

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,11 +65,36 @@ func (c *configFlags) compose(overrides []string) (*config.Config, error) {
 		Sources: c.sources(), ConfigName: strings.TrimSuffix(c.name, ".yaml"), Overrides: overrides,
 		Env: os.LookupEnv, Cwd: cwd, JobName: "deepprof",
 	})
+	var wrong *config.Error
+	if errors.As(err, &wrong) && wrong.Kind == "group-override-no-match" {
+		if file := c.groupless(); file != "" {
+			wrong.Hint = file + " stands in place of the shipped config.yaml as a whole and has no defaults list, which names the groups; begin it with that of the shipped file (conf/config.yaml of deepprof), or remove it"
+		}
+	}
 	if err != nil {
 		return nil, usage(err)
 	}
 	return composed, nil
 }
+
+// groupless is the primary config where it hides the shipped one and lacks its
+// defaults list; "" where that is not so.
+func (c *configFlags) groupless() string {
+	name := strings.TrimSuffix(c.name, ".yaml") + ".yaml"
+	for _, source := range c.sources() {
+		text, err := fs.ReadFile(source.FS, name)
+		if err != nil {
+			continue
+		}
+		if _, err := fs.Stat(conf.FS, name); err != nil || source.Path == shippedTree || defaultsList.Match(text) {
+			return ""
+		}
+		return filepath.Join(source.Path, name)
+	}
+	return ""
+}
+
+var defaultsList = regexp.MustCompile(`(?m)^["']?defaults["']?\s*:`)
 
 func configCommand() command {
 	return command{

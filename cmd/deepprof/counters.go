@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -25,38 +27,99 @@ import (
 // duration is the metric that holds how long a launch took under the profiler.
 const duration = "gpu__time_duration.sum"
 
-// A counted is a source of counted launches: a report that is streamed, or CSV.
+// A counted is a source of counted launches: reports that are streamed, or CSV.
 type counted struct {
-	results  iter.Seq[*ncurep.Result]
-	seen     []nvtx.Seen // ranges that were open at a launch, collected by keeps
-	names    kernelNames // that --kernel left out, collected by keeps
-	kept     bool        // keeps has let a launch pass
+	*source
+	results  iter.Seq2[string, *ncurep.Result] // each with the name of its report, where there are several
+	seen     []nvtx.Seen                       // ranges that were open at a launch, collected by keeps
+	names    kernelNames                       // that --kernel left out, collected by keeps
+	kept     bool                              // keeps has let a launch pass
 	warnings func() []string
 	close    func()
 }
 
-// openCounters opens what a view of counters reads.
+// openCounters opens what a view of counters reads: of a run, all its reports.
 func openCounters(ctx context.Context, path, view string, opts ncurep.Options) (*counted, error) {
-	file, kind, done, err := locate(ctx, path, inputCounters)
+	src, err := locate(ctx, path, inputCounters)
 	if err != nil {
 		return nil, err
 	}
-	switch kind {
+	switch src.kind {
 	case inputTimeline:
-		return nil, wrongInput(path, kind, view)
+		return nil, wrongInput(path, src.kind, view)
 	case inputCSV:
-		rep, err := ncurep.ReadCSVFile(file)
+		rep, err := ncurep.ReadCSVFile(path)
 		if err != nil {
-			return nil, err
+			return nil, cmp.Or(noReport("show "+view, path), err)
 		}
-		return &counted{results: slices.Values(rep.Results), warnings: func() []string { return texts(rep.Warnings) }, close: done}, nil
+		results := func(yield func(string, *ncurep.Result) bool) {
+			for _, r := range rep.Results {
+				if !yield("", r) {
+					return
+				}
+			}
+		}
+		return &counted{source: src, results: results, warnings: func() []string { return texts(rep.Warnings) }, close: src.done}, nil
 	}
-	r, err := ncurep.Open(file, opts)
-	if err != nil {
-		done()
-		return nil, err
+	return openReports(src, opts)
+}
+
+// openReports opens the reports of a source. One of several that cannot be read
+// is a warning.
+func openReports(src *source, opts ncurep.Options) (*counted, error) {
+	readers := make([]*ncurep.Reader, len(src.files)) // nil for one that cannot be read
+	var errs []error
+	c := &counted{source: src}
+	c.close = func() {
+		for _, r := range readers {
+			if r != nil {
+				r.Close()
+			}
+		}
+		src.done()
 	}
-	return &counted{results: r.All(), warnings: func() []string { return texts(r.Warnings()) }, close: func() { r.Close(); done() }}, nil
+	for i, file := range src.files {
+		var err error
+		if readers[i], err = ncurep.Open(file, opts); err != nil {
+			readers[i] = nil
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) == len(src.files) {
+		c.close()
+		return nil, errors.Join(errs...)
+	}
+	c.results = func(yield func(string, *ncurep.Result) bool) {
+		for i, r := range readers {
+			if r == nil {
+				continue
+			}
+			for result := range r.All() {
+				if !yield(src.name(i), result) {
+					return
+				}
+			}
+		}
+	}
+	c.warnings = func() []string {
+		var out []string
+		for _, err := range errs {
+			out = append(out, "left out: "+err.Error())
+		}
+		for i, r := range readers {
+			if r == nil {
+				continue
+			}
+			for _, text := range texts(r.Warnings()) {
+				if name := src.name(i); name != "" {
+					text = name + ": " + text
+				}
+				out = append(out, text)
+			}
+		}
+		return out
+	}
+	return c, nil
 }
 
 // texts words a list for people.
@@ -187,7 +250,7 @@ func launchesOfCounters(ctx context.Context, path string, q timeline.Query, more
 	defer c.close()
 	var rows []report.CountedLaunchRow
 	cut := 0
-	for r := range c.results {
+	for _, r := range c.results {
 		if !c.keeps(r, &q) {
 			continue
 		}
@@ -255,7 +318,7 @@ func kernelsOfCounters(ctx context.Context, path string, q timeline.Query, more 
 	groups := map[string]*timeline.KernelGroup{}
 	var order []*timeline.KernelGroup
 	without := 0
-	for r := range c.results {
+	for _, r := range c.results {
 		if !c.keeps(r, &q) {
 			continue
 		}
@@ -313,13 +376,16 @@ func infoOfCounters(path string) (report.Printable, error) {
 func metricsCommand() command {
 	return command{
 		use: "metrics PATH", short: "Every counter of every launch: the numbers of 'ncu --import PATH --page raw'",
-		long: `Print every counter of every launch or range of a .ncu-rep, or of ncu's CSV.
+		long: `Print every counter of every launch or range of a .ncu-rep, of all .ncu-rep of a
+run, or of ncu's CSV.
 
 Values are in base units (byte, ns, hz, ...) and exact. --raw prints the whole
 page of 'ncu --import PATH --page raw --csv' as ncu 2025.3 does under LC_ALL=C,
 but with whole kernel names; older releases write some units and digits otherwise
 (Gbyte/second for Gbyte/s), and selfcheck allows for that. --dump prints
-everything that was read, for people who look into the file itself.`,
+everything that was read, for people who look into the file itself. Both are of
+one report. Each report numbers its launches from 0, so that rows of a run with
+several begin with the name of theirs.`,
 		example: `  deepprof show metrics report.ncu-rep --kernel nvjet --metric '^dram__'
   deepprof show metrics report.ncu-rep --json > metrics.json
   deepprof show metrics report.ncu-rep --raw > raw.csv
@@ -379,7 +445,9 @@ everything that was read, for people who look into the file itself.`,
 					return err
 				}
 				defer c.close()
-				t := report.Metrics(metricRows(c, &q, opts), c.warnings)
+				t := report.Metrics(metricRows(c, &q, opts), len(c.files) > 1, c.warnings)
+				t.Note(c.notes()...)
+				f.first(t)
 				if err := f.print(s, t); err != nil {
 					return err
 				}
@@ -418,19 +486,15 @@ func nearestMetrics(pattern string, names []string) string {
 // metricRows streams the counters, so that a large report is never held.
 func metricRows(c *counted, q *timeline.Query, opts ncurep.Options) iter.Seq[*report.MetricRow] {
 	return func(yield func(*report.MetricRow) bool) {
-		n := 0
-		for r := range c.results {
+		for name, r := range c.results {
 			if !c.keeps(r, q) {
 				continue
 			}
-			launch := report.NewMetricLaunch(r.ID, r.Name())
+			launch := report.NewMetricLaunch(name, r.ID, r.Name())
 			for i := range r.Metrics {
 				m := &r.Metrics[i]
 				if opts.Metrics != nil && !opts.Metrics(m.Name) {
 					continue
-				}
-				if n++; q.Top > 0 && n > q.Top {
-					return
 				}
 				row := report.MetricRow{Launch: launch, Name: m.Name, Value: m.Value, Unit: m.Unit()}
 				for _, in := range m.Instances {
@@ -455,21 +519,24 @@ func unfiltered(fs *pflag.FlagSet, format string, choosing ...string) error {
 }
 
 // openReport opens a .ncu-rep itself: no other input holds what --dump and --raw
-// print.
+// print, and several reports do not make one page.
 func openReport(ctx context.Context, path, view string, opts ncurep.Options) (r *ncurep.Reader, done func(), err error) {
-	file, kind, release, err := locate(ctx, path, inputCounters)
+	src, err := locate(ctx, path, inputCounters)
 	if err != nil {
 		return nil, nil, err
 	}
-	if kind == inputTimeline || kind == inputCSV {
-		release()
-		return nil, nil, wrongInput(path, kind, view)
+	if src.kind == inputTimeline || src.kind == inputCSV {
+		return nil, nil, wrongInput(path, src.kind, view)
 	}
-	if r, err = ncurep.Open(file, opts); err != nil {
-		release()
+	file, err := src.one(path, "show "+view)
+	if err == nil {
+		r, err = ncurep.Open(file, opts)
+	}
+	if err != nil {
+		src.done()
 		return nil, nil, err
 	}
-	return r, func() { r.Close(); release() }, nil
+	return r, func() { r.Close(); src.done() }, nil
 }
 
 func dumpReport(ctx context.Context, w io.Writer, path string, opts ncurep.Options) error {

@@ -12,6 +12,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/pipeline"
+	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
@@ -83,7 +88,22 @@ func sniff(path string) (inputKind, error) {
 	if !bytes.ContainsRune(head, 0) && bytes.ContainsRune(head, ',') && !isJSON(head) {
 		return inputCSV, nil
 	}
+	if strings.HasSuffix(path, ".ncu-rep") { // its reader says what is wrong
+		return inputCounters, nil
+	}
 	return inputUnknown, nil
+}
+
+// noReport refuses a text that has commas, and is of no tool; nil for CSV of one.
+func noReport(command, path string) error {
+	if _, err := ncurep.ReadCSVFile(path); !errors.Is(err, ncurep.ErrNoTable) {
+		return nil
+	}
+	if _, err := nsys.ReadStatsCSVFile(path); !errors.Is(err, nsys.ErrNoStats) {
+		return nil
+	}
+	return usagef("%s %s: the file is neither a report nor CSV of nsys or ncu; "+
+		"name an .sqlite, a .nsys-rep, an .ncu-rep, a run, or what 'nsys stats --format csv' or 'ncu --csv' printed", command, path)
 }
 
 // isJSON tells the beginning of a JSON document. What a program printed before
@@ -128,57 +148,126 @@ func nameAll(paths []string) (err error) {
 	return nil
 }
 
-// locate gives the file that a view reads: path itself, or the one that a run
-// folder or a packed run holds. The caller calls done when it has read it.
-func locate(ctx context.Context, path string, want inputKind) (file string, kind inputKind, done func(), err error) {
-	done = func() {}
-	if kind, err = sniff(path); err != nil {
-		return "", "", done, err
-	}
-	switch kind {
-	case inputDirectory:
-		file, err = find(path, want)
-		return file, want, done, err
-	case inputPack:
-		r, err := runs.Open(ctx, path)
-		if err != nil {
-			return "", "", done, err
-		}
-		done = func() { r.Close() } // the run is a copy that nobody needs any more
-		if file, err = find(r.Dir(), want); err != nil {
-			done()
-			return "", "", func() {}, err
-		}
-		return file, want, done, nil
-	}
-	return path, kind, done, nil
+// A source is what a view reads: a file, or those of a run.
+type source struct {
+	kind  inputKind // of the files
+	files []string  // one, but for the counters of a run
+	dir   string    // the folder or the unpacked run that holds them; "" for a file that was named
+	done  func()    // gives it back
 }
 
-// find gives the file of a run folder, or of any folder, that a view reads.
-// Several candidates are the caller's to choose from.
-func find(dir string, want inputKind) (string, error) {
+// locate gives what a view reads: path itself, or what a run folder or a packed
+// run holds. The caller calls done when it has read it.
+func locate(ctx context.Context, path string, want inputKind) (*source, error) {
+	kind, err := sniff(path)
+	s := &source{kind: kind, files: []string{path}, done: func() {}}
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == inputDirectory:
+		s.dir = path
+	case kind == inputPack:
+		r, err := runs.Open(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		s.dir, s.done = r.Dir(), func() { r.Close() } // the run is a copy that nobody needs any more
+	default:
+		return s, nil
+	}
+	s.kind = want
+	if s.files, err = find(s.dir, path, want); err != nil {
+		s.done()
+		return nil, err
+	}
+	return s, nil
+}
+
+// notes are what holds for every view of a run.
+func (s *source) notes() []string {
+	if s.dir == "" {
+		return nil
+	}
+	if m, err := runs.ReadManifest(s.dir); err == nil && m.Recorded != nil {
+		return []string{report.RecordedRun}
+	}
+	return nil
+}
+
+// one is the file of a source for what takes no more than one.
+func (s *source) one(path, what string) (string, error) {
+	if len(s.files) == 1 {
+		return s.files[0], nil
+	}
+	names, first := s.files, ""
+	if s.dir != path { // a pack, in which they have no path
+		names, first = nil, "unpack it (tar --zstd -xf) and "
+		for i := range s.files {
+			names = append(names, s.name(i))
+		}
+	}
+	return "", usagef("%s %s: the run holds several reports, and this prints one: %sname one of %s", what, path, first, strings.Join(names, ", "))
+}
+
+// name is that of a file within its run; "" where there is no other to confuse
+// it with.
+func (s *source) name(i int) string {
+	if len(s.files) == 1 {
+		return ""
+	}
+	return within(s.dir, s.files[i])
+}
+
+// within is the path of a file in a folder, as reports write it.
+func within(dir, file string) string {
+	name, err := filepath.Rel(dir, file)
+	if err != nil {
+		return file
+	}
+	return filepath.ToSlash(name)
+}
+
+// find gives the files of a run folder, or of any folder, that a view reads: of
+// a run all counters. Other candidates are the caller's to choose from. Messages
+// name the folder as path.
+func find(dir, path string, want inputKind) ([]string, error) {
 	var patterns []string
 	switch want {
 	case inputTimeline:
 		patterns = []string{"nsys/*.sqlite", "nsys/*.nsys-rep", "*.sqlite", "*.nsys-rep"}
 	case inputCounters:
-		patterns = []string{"ncu/*.ncu-rep", "*.ncu-rep"}
+		patterns = []string{"ncu/*.ncu-rep", "ncu/*/*.ncu-rep", "*.ncu-rep"}
+		if in, err := analysis.FromRun(dir); err == nil && len(in.Counters) > 0 && filepath.Ext(in.Counters[0]) == ".ncu-rep" {
+			for _, file := range in.Counters {
+				if _, err := inspect(file); err != nil {
+					return nil, err
+				}
+			}
+			return in.Counters, nil
+		}
 	}
 	for _, p := range patterns {
 		found, err := filepath.Glob(filepath.Join(dir, p))
 		if err != nil {
-			return "", fmt.Errorf("look into %s: %w", dir, err)
+			return nil, fmt.Errorf("look into %s: %w", path, err)
 		}
 		if len(found) > 1 {
-			return "", usagef("%s holds several %s; name one: %s", dir, p, strings.Join(found, ", "))
+			return nil, usagef("%s holds several %s; name one: %s", path, p, strings.Join(found, ", "))
 		}
 		if len(found) == 1 {
 			_, err := inspect(found[0])
-			return found[0], err
+			return found, err
 		}
 	}
 	if parquet, _ := filepath.Glob(filepath.Join(dir, "*.parquet")); len(parquet) > 0 {
-		return "", usagef("%s is a Parquet export, which deepprof does not read; make an SQLite one: nsys export --type=sqlite REPORT.nsys-rep", dir)
+		return nil, usagef("%s is a Parquet export, which deepprof does not read; make an SQLite one: nsys export --type=sqlite REPORT.nsys-rep", path)
 	}
-	return "", usagef("%s holds no %s (looked for %s)", dir, want, strings.Join(patterns, ", "))
+	if made, err := pipeline.ReadResult(filepath.Join(dir, pipeline.ResultFile)); err == nil && made.Source.Run == "" && len(made.Source.Files) > 0 {
+		var files []string
+		for _, f := range made.Source.Files {
+			files = append(files, f.Path)
+		}
+		return nil, usagef("%s holds an analysis and no %s; name what it was made from: %s", path, want, strings.Join(files, ", "))
+	}
+	return nil, usagef("%s holds no %s (looked for %s)", path, want, strings.Join(patterns, ", "))
 }

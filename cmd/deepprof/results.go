@@ -30,7 +30,7 @@ func resultView(name, short, example string, table func(*analysis.Result) report
 				if result, err := pipeline.ReadResult(filepath.Join(args[0], pipeline.ResultFile)); err == nil && len(args) == 1 {
 					return f.print(s, f.first(table(result)))
 				}
-				in, err := openInput(ctx, args)
+				in, err := openInput(ctx, "show "+name, args)
 				if err != nil {
 					return err
 				}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -143,7 +144,11 @@ func terminalWidth(w io.Writer) int {
 	return width
 }
 
-// terminalSize is 0, 0 where the output is no terminal.
+// screenRows are those of a terminal that does not tell how many it has.
+const screenRows = 24
+
+// terminalSize is 0, 0 where the output is no terminal; one that does not know
+// its width has 0, which cuts nothing.
 func terminalSize(w io.Writer) (width, height int) {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -153,7 +158,7 @@ func terminalSize(w io.Writer) (width, height int) {
 	if err != nil {
 		return 0, 0
 	}
-	return width, height
+	return width, cmp.Or(height, screenRows)
 }
 
 func showCommand() command {
@@ -221,12 +226,14 @@ func timelineView(name, short, example string, view viewer) command {
 			switch name {
 			case "kernels":
 				fs.StringVar(&more.by, "by", "", "split rows by `LIST` of device, process, region, launch-config")
-				fs.BoolVar(&more.whole, "whole", false, "of a run that names regions count the whole timeline, not these regions alone")
 			case "regions":
 				fs.StringVar(&more.by, "by", "", "split rows by `LIST` of device, process")
 			case "gaps":
 				fs.StringVar(&more.minGap, "min-gap", "1us", "leave out gaps shorter than `DURATION`")
 				fs.BoolVar(&more.streams, "streams", false, "also list the gaps of each stream that has company on its device")
+			}
+			if name == "kernels" || name == "launches" || name == "gaps" {
+				fs.BoolVar(&more.whole, "whole", false, "of a run that names regions show the whole timeline, not these regions alone")
 			}
 			return func(ctx context.Context, args []string) error {
 				q, err := f.query()
@@ -255,6 +262,11 @@ func timelineView(name, short, example string, view viewer) command {
 
 // wrongInput words the refusal of an input that lacks what a view shows.
 func wrongInput(path string, kind inputKind, view string) error {
+	if kind == inputCSV {
+		if err := noReport("show "+view, path); err != nil {
+			return err
+		}
+	}
 	need := map[inputKind]string{
 		inputCounters: "a timeline: name the .sqlite or .nsys-rep of an Nsight Systems capture",
 		inputTimeline: "counters: name the .ncu-rep of an Nsight Compute capture",

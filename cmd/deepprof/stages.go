@@ -58,7 +58,7 @@ func (p *stagePrinter) all(stages []pipeline.StageResult) (shown []string) {
 		told = append(told, fmt.Sprintf("%s done in %s", plural(well, other+"stage"), lasted(seconds)))
 	}
 	if len(told) > 0 {
-		fmt.Fprintln(p.w, strings.Join(told, ", "))
+		fmt.Fprintln(p.w, report.Wrap(strings.Join(told, ", "), p.columns, "  "))
 	}
 	return shown
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -53,6 +54,11 @@ func TestStageLines(t *testing.T) {
 	played.Recorded, played.Seconds = true, 60
 	if p.all([]pipeline.StageResult{played, played, good}); b.String() != "2 stages played (120 s when recorded), 1 stage done in 2.0 s\n" {
 		t.Errorf("a recording: %s", b.String())
+	}
+	b.Reset()
+	narrow := stagePrinter{w: &b, names: 9, columns: 60, brief: true, tight: true}
+	if narrow.all([]pipeline.StageResult{st, played, played, good}); slices.ContainsFunc(strings.Split(b.String(), "\n"), func(line string) bool { return utf8.RuneCountInString(line) > 60 }) {
+		t.Errorf("wider than 60:\n%s", b.String())
 	}
 	b.Reset()
 	next := st

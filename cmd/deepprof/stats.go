@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/cxx"
-	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -29,10 +28,6 @@ func kernelsOfCSV(ctx context.Context, path string, q timeline.Query, more *view
 	}
 	if at < 0 {
 		t, notCounters := kernelsOfCounters(ctx, path, q, more)
-		if errors.Is(notStats, nsys.ErrNoStats) && errors.Is(notCounters, ncurep.ErrNoTable) {
-			return nil, usagef("show kernels %s: the file is neither a report nor CSV of nsys or ncu; "+
-				"name an .sqlite, a .nsys-rep, an .ncu-rep, a run, or what 'nsys stats --format csv' or 'ncu --csv' printed", path)
-		}
 		if !errors.Is(notStats, nsys.ErrNoStats) && notCounters != nil {
 			return nil, notStats
 		}

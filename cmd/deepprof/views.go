@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/pick"
@@ -18,20 +19,24 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// openTimeline opens what a view of the timeline reads; done gives it back.
-func openTimeline(ctx context.Context, path, view string) (f *nsys.File, done func(), err error) {
-	file, kind, release, err := locate(ctx, path, inputTimeline)
+// openTimeline opens what a view of the timeline reads; done of the source gives
+// it back.
+func openTimeline(ctx context.Context, path, view string) (*nsys.File, *source, error) {
+	src, err := locate(ctx, path, inputTimeline)
 	if err != nil {
 		return nil, nil, err
 	}
-	if kind == inputCounters || kind == inputCSV {
-		return nil, nil, wrongInput(path, kind, view)
+	if src.kind == inputCounters || src.kind == inputCSV {
+		return nil, nil, wrongInput(path, src.kind, view)
 	}
-	if f, err = nsys.Open(ctx, file, nsys.OpenOptions{}); err != nil {
+	f, err := nsys.Open(ctx, src.files[0], nsys.OpenOptions{})
+	release := src.done
+	if err != nil {
 		release()
 		return nil, nil, err
 	}
-	return f, func() { f.Close(); release() }, nil
+	src.done = func() { f.Close(); release() }
+	return f, src, nil
 }
 
 // An answer of a file may be in memory or made while it is read.
@@ -44,11 +49,19 @@ type answer interface {
 func viewTimeline[T answer](ctx context.Context, path, view string, q timeline.Query, more *viewFlags,
 	ask func(*nsys.File, context.Context, timeline.Query) (T, error),
 	table func(T) report.Printable) (report.Printable, error) {
-	f, done, err := openTimeline(ctx, path, view)
+	f, src, err := openTimeline(ctx, path, view)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer src.done()
+	notes := src.notes()
+	if view == "launches" || view == "gaps" {
+		_, about, err := src.scope(ctx, f, &q, view, "", more)
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, about...)
+	}
 	answer, err := ask(f, ctx, q)
 	if err != nil {
 		return nil, err
@@ -58,7 +71,9 @@ func viewTimeline[T answer](ctx context.Context, path, view string, q timeline.Q
 			return nil, err
 		}
 	}
-	return table(answer), nil
+	t := table(answer)
+	t.Note(notes...)
+	return t, nil
 }
 
 // explainEmpty says why there is nothing to show where that is an error: an
@@ -100,23 +115,14 @@ func showKernels(ctx context.Context, path string, q timeline.Query, more *viewF
 // kernelsOfRun shows the part of a run that its reports are about, with the
 // limiters that they have.
 func kernelsOfRun(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
-	f, done, err := openTimeline(ctx, path, "kernels")
+	f, src, err := openTimeline(ctx, path, "kernels")
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	var about []string
-	result, err := pipeline.ReadResult(filepath.Join(filepath.Dir(filepath.Dir(f.Path)), pipeline.ResultFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // captures that were never analysed have none
-		about = append(about, fmt.Sprintf("the whole timeline, without limiters: %v", err))
-	}
-	if result != nil && result.Scope != nil && more.region == "" {
-		about = []string{fmt.Sprintf("the launches of %s alone, which the reports are about; --whole counts the whole timeline", result.Scope.Name)}
-		if more.whole {
-			about = []string{fmt.Sprintf("the whole timeline, with loading and warm-up; the reports are about %s", result.Scope.Name)}
-		} else if q.Region, err = scopeMatch(ctx, f, result.Scope); err != nil {
-			return nil, err
-		}
+	defer src.done()
+	result, about, err := src.scope(ctx, f, &q, "launches", ", without limiters", more)
+	if err != nil {
+		return nil, err
 	}
 	top := q.Top
 	q.Top = 0 // names are told apart before rows are cut
@@ -129,8 +135,33 @@ func kernelsOfRun(ctx context.Context, path string, q timeline.Query, more *view
 			return nil, err
 		}
 	}
-	rows.Warnings = append(about, rows.Warnings...)
-	return report.Kernels(rows, result, top), nil
+	t := report.Kernels(rows, result, top)
+	t.Note(append(src.notes(), about...)...)
+	return t, nil
+}
+
+// scope narrows a question to the part of a run that its reports are about, and
+// says so of what is shown. The result is that of the run; nil where there is
+// none, and lost is what a result that cannot be read takes away.
+func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, shown, lost string, more *viewFlags) (result *analysis.Result, about []string, err error) {
+	if s.dir == "" {
+		return nil, nil, nil
+	}
+	result, err = pipeline.ReadResult(filepath.Join(s.dir, pipeline.ResultFile))
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) { // captures that were never analysed have none
+			about = append(about, fmt.Sprintf("the whole timeline%s: %v", lost, err))
+		}
+		return nil, about, nil
+	}
+	switch {
+	case result.Scope == nil || more.region != "":
+		return result, nil, nil
+	case more.whole:
+		return result, []string{fmt.Sprintf("the whole timeline, with loading and warm-up; the reports are about %s", result.Scope.Name)}, nil
+	}
+	q.Region, err = scopeMatch(ctx, f, result.Scope)
+	return result, []string{fmt.Sprintf("the %s of %s alone, which the reports are about; --whole shows the whole timeline", shown, result.Scope.Name)}, err
 }
 
 // scopeMatch tells launches of the scope of an analysis, by the filters that it
@@ -142,7 +173,7 @@ func scopeMatch(ctx context.Context, f *nsys.File, scope *analysis.Scope) (func(
 	}
 	filters, err := pick.ResolveFilters(scope.Expressions, scope.Exclude, append([]nvtx.Seen{}, t.Attribute().Seen()...))
 	if err != nil {
-		return nil, fmt.Errorf("find %s in %s: %w; --whole counts everything", scope.Name, f.Path, err)
+		return nil, fmt.Errorf("find %s in %s: %w; --whole shows everything", scope.Name, f.Path, err)
 	}
 	return filters.Match, nil
 }
@@ -184,14 +215,47 @@ func showInfo(ctx context.Context, path string, _ timeline.Query, _ *viewFlags) 
 	case kind == inputCounters:
 		return infoOfCounters(path)
 	}
-	f, done, err := openTimeline(ctx, path, "info")
+	f, src, err := openTimeline(ctx, path, "info")
 	if err != nil {
+		if counters, cerr := locate(ctx, path, inputCounters); cerr == nil && counters.dir != "" { // a run without a timeline
+			defer counters.done()
+			t := report.Facts(reportsOf(counters.dir, path), nil)
+			t.Note(counters.notes()...)
+			return t, nil
+		}
 		return nil, err
 	}
-	defer done()
+	defer src.done()
 	info, err := f.Info(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return report.Facts(report.TimelineFacts(&info), info.Warnings), nil
+	facts := report.TimelineFacts(&info)
+	if src.dir != "" {
+		facts = append(facts, reportsOf(src.dir, path)...)
+	}
+	t := report.Facts(facts, info.Warnings)
+	t.Note(src.notes()...)
+	return t, nil
+}
+
+// reportsOf lists the reports of counters of a run. A run may have none.
+func reportsOf(dir, path string) []report.Fact {
+	files, err := find(dir, path, inputCounters)
+	if err != nil {
+		return nil
+	}
+	var facts []report.Fact
+	for _, file := range files {
+		fact := report.Fact{Section: "counters", Name: within(dir, file)}
+		if r, err := ncurep.Open(file, ncurep.Options{NoMetrics: true}); err != nil {
+			fact.Value = err.Error()
+		} else {
+			info := r.Info()
+			r.Close()
+			fact.Value = fmt.Sprintf("%d results, %d bytes", info.Results, info.Size)
+		}
+		facts = append(facts, fact)
+	}
+	return facts
 }

@@ -62,3 +62,19 @@ func TestProgressLine(t *testing.T) {
 		}
 	}
 }
+
+// A terminal that was never told its size has rows for a screen.
+func TestTerminalWithoutRows(t *testing.T) {
+	control, tty := terminal(t)
+	for _, c := range []struct {
+		columns, rows uint16
+		width, height int
+	}{{0, 0, 0, screenRows}, {100, 0, 100, screenRows}, {60, 10, 60, 10}} {
+		if err := unix.IoctlSetWinsize(int(control.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: c.rows, Col: c.columns}); err != nil {
+			t.Fatal(err)
+		}
+		if width, height := terminalSize(tty); width != c.width || height != c.height {
+			t.Errorf("%d x %d: got %d x %d", c.columns, c.rows, width, height)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -96,10 +97,15 @@ func readReport(path string) (*ncurep.Report, error) {
 	}
 	n, _ := io.ReadFull(f, head)
 	f.Close()
+	opts := ncurep.Options{Rules: true, Sections: true, Metrics: wanted}
 	if n == 4 && bytes.Equal(head, []byte("NVR\x00")) {
-		return ncurep.ReadFile(path, ncurep.Options{Rules: true, Sections: true, Metrics: wanted})
+		return ncurep.ReadFile(path, opts)
 	}
-	return ncurep.ReadCSVFile(path)
+	rep, err := ncurep.ReadCSVFile(path)
+	if errors.Is(err, ncurep.ErrNoTable) && strings.HasSuffix(path, ".ncu-rep") {
+		return ncurep.ReadFile(path, opts) // says what is wrong with it
+	}
+	return rep, err
 }
 
 // wanted leaves out what no decision and no page uses: the ends of a

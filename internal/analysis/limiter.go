@@ -313,7 +313,7 @@ func (l *launch) tooSmall(th Thresholds) (Limiter, bool) {
 	v := Limiter{Kind: LimitSmall, Label: "too little work", Detail: part + " waves",
 		Evidence: []Evidence{{Metric: counterWaves[0], Value: waves, Threshold: fmt.Sprintf("below %g", th.SmallWaves)}},
 		Why:      fmt.Sprintf("its blocks fill %s of a wave, so that parts of the GPU have nothing to do", part)}
-	if level := waves; level >= 0 {
+	if level := waves; level > 0 { // 0 is what CSV rounds less than 0.005 to
 		v.Level = &level
 	}
 	return v, true

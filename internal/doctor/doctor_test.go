@@ -380,6 +380,7 @@ func TestChecks(t *testing.T) {
 		{"shm", "old nsys, tiny", func(p *patient) { p.oldNsys(); p.free["/dev/shm"] = 64 << 10 }, Blocker, "0.1 MiB free", "--shm-size"},
 		{"shm", "old nsys, table left locked", func(p *patient) { p.oldNsys(); p.files["/dev/shm/NSys-2022.4.2.1"] = "" }, Warning, "left locked", "a run removes it"},
 		{"shm", "old nsys, unknown", func(p *patient) { p.oldNsys(); p.freeErr["/dev/shm"] = errors.New("odd") }, Unknown, "odd", ""},
+		{"shm", "no nsys", func(p *patient) { delete(p.tools, tool.Nsys) }, NotApplicable, "no nsys", ""},
 		{"shm", "new nsys", func(p *patient) { p.free["/dev/shm"] = 1 }, NotApplicable, "", ""},
 
 		{"home", "not set", func(p *patient) { p.env = []string{"PATH="} }, Warning, "HOME is not set", "set HOME"},

@@ -82,6 +82,9 @@ func checkTemp(_ context.Context, e *exam) finding {
 
 // checkShm matters for nsys before 2023, which keeps its sessions there.
 func checkShm(_ context.Context, e *exam) finding {
+	if e.nsys.Path == "" {
+		return notApplicable("no nsys")
+	}
 	if !e.Timeline || e.nsys.Version.IsZero() || e.nsys.Version.AtLeast(2023, 1) {
 		return notApplicable("this nsys does not use it")
 	}

@@ -10,7 +10,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
@@ -38,7 +40,31 @@ func (r *run) label() string {
 	if r.shipped() {
 		return r.Plan.Pipeline.Workload.Kind + " " + r.Plan.Model.Name
 	}
-	return filepath.Base(r.Plan.Pipeline.Workload.Command[0])
+	return commandLabel(r.Plan.Pipeline.Workload.Command)
+}
+
+var pythonName = regexp.MustCompile(`^python[0-9.]*$`)
+
+// commandLabel names a program, with the script or module of Python, which
+// alone tells one workload from another.
+func commandLabel(command []string) string {
+	name := filepath.Base(command[0])
+	if !pythonName.MatchString(name) {
+		return name
+	}
+	for i := 1; i < len(command); i++ {
+		switch arg := command[i]; {
+		case arg == "-m" && i+1 < len(command):
+			return name + " -m " + command[i+1]
+		case arg == "-c" || arg == "-":
+			return name + " " + arg
+		case arg == "-X" || arg == "-W":
+			i++ // with a value
+		case !strings.HasPrefix(arg, "-"):
+			return name + " " + filepath.Base(arg)
+		}
+	}
+	return name
 }
 
 // preparePrograms finds the interpreter of a shipped program.

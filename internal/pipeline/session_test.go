@@ -485,3 +485,19 @@ func TestProfiledSession(t *testing.T) {
 		t.Errorf("%s: %s", st.State, st.Outcome.Explain())
 	}
 }
+
+// Python alone does not tell what ran.
+func TestCommandLabel(t *testing.T) {
+	for command, want := range map[string]string{
+		"./prog -x 1":                        "prog",
+		"/usr/bin/python3 -u a/infer.py --n": "python3 infer.py",
+		"python3.12 -X dev -m pkg.mod --n 1": "python3.12 -m pkg.mod",
+		"python -c pass":                     "python -c",
+		"python3":                            "python3",
+		"python3 -m":                         "python3",
+	} {
+		if got := commandLabel(strings.Fields(command)); got != want {
+			t.Errorf("%s: got %q, want %q", command, got, want)
+		}
+	}
+}

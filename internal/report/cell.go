@@ -160,7 +160,7 @@ func readable[T any](c *Column[T], s scale, rows []*T, clip int) (header string,
 	cells = make([]string, len(rows))
 	if c.Kind.left() {
 		for i, r := range rows {
-			cells[i] = shorten(oneLine(plain(c.shown(r))), clip)
+			cells[i] = c.Kind.shorten(oneLine(plain(c.shown(r))), clip)
 		}
 		return header, cells
 	}
@@ -226,6 +226,19 @@ func oneLine(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+}
+
+// shorten makes a cell fit. Of words the first whole ones stay: half a number, or
+// the end of another sentence, would say something else.
+func (k Kind) shorten(s string, width int) string {
+	if k != Words || width < 1 || utf8.RuneCountInString(s) <= width {
+		return shorten(s, width)
+	}
+	head := string([]rune(s)[:width-1])
+	if at := strings.LastIndexByte(head, ' '); at > 0 {
+		return head[:at+1] + "…"
+	}
+	return shorten(s, width)
 }
 
 // shorten keeps both ends of a text, because names differ at either.

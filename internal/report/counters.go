@@ -14,6 +14,7 @@ import (
 // once, and so is its CSV: names of kernels are long, and each has thousands of
 // counters.
 type MetricLaunch struct {
+	Report string // that the launch is of; "" where there is only one
 	ID     int
 	Kernel string
 	short  string
@@ -22,11 +23,16 @@ type MetricLaunch struct {
 }
 
 // NewMetricLaunch prepares the rows of a launch.
-func NewMetricLaunch(id int, kernel string) *MetricLaunch {
-	b := strconv.AppendInt([]byte(`{"launch":`), int64(id), 10)
+func NewMetricLaunch(report string, id int, kernel string) *MetricLaunch {
+	b, c := []byte(`{`), []byte(nil)
+	if report != "" {
+		b = append(appendString(append(b, `"report":`...), report), ',')
+		c = append(appendField(c, report), ',')
+	}
+	b = strconv.AppendInt(append(b, `"launch":`...), int64(id), 10)
 	b = appendString(append(b, `,"kernel":`...), kernel)
-	c := appendField(append(strconv.AppendInt(nil, int64(id), 10), ','), kernel)
-	return &MetricLaunch{id, kernel, cxx.Short(kernel), append(b, `,"name":`...), append(c, ',')}
+	c = appendField(append(strconv.AppendInt(c, int64(id), 10), ','), kernel)
+	return &MetricLaunch{report, id, kernel, cxx.Short(kernel), append(b, `,"name":`...), append(c, ',')}
 }
 
 // A MetricRow is one counter of one launch, in the base unit of the counter.
@@ -139,11 +145,12 @@ func plainValue(v metric.Value) any {
 	return v.Text()
 }
 
-// Metrics shows one row a counter and launch.
-func Metrics(rows iter.Seq[*MetricRow], notes func() []string) Printable {
-	return &Table[MetricRow]{
+// Metrics shows one row a counter and launch, of one report or of several.
+func Metrics(rows iter.Seq[*MetricRow], several bool, notes func() []string) Printable {
+	t := &Table[MetricRow]{
 		Schema: "metrics", Version: 1, Rows: rows, Notes: notes,
 		Columns: []Column[MetricRow]{
+			{Name: "report", Get: func(r *MetricRow) any { return r.Launch.Report }},
 			{Name: "launch", Kind: Count, Get: func(r *MetricRow) any { return r.Launch.ID }},
 			{Name: "kernel", Kind: Name, Get: func(r *MetricRow) any { return r.Launch.Kernel }, Show: func(r *MetricRow) any { return r.Launch.short }},
 			{Name: "name", Title: "metric", Get: func(r *MetricRow) any { return r.Name }},
@@ -151,6 +158,10 @@ func Metrics(rows iter.Seq[*MetricRow], notes func() []string) Printable {
 			{Name: "unit", Get: func(r *MetricRow) any { return r.Unit }},
 		},
 	}
+	if !several {
+		t.Columns = t.Columns[1:]
+	}
+	return t
 }
 
 // A CountedLaunchRow is one launch or range that counters were taken of.

@@ -146,7 +146,7 @@ func ranCommand(r *analysis.Result) []string {
 // subject names what ran and on which GPU.
 func subject(r *analysis.Result) string {
 	text := workloadName(r)
-	if len(r.Environment.GPUs) > 0 {
+	if len(r.Environment.GPUs) > 0 && r.Environment.GPUs[0].Name != "" { // CSV does not name it
 		if text != "" {
 			text += " on "
 		}

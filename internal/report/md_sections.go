@@ -63,7 +63,10 @@ func factName(name string) string {
 }
 
 func gpuText(g *analysis.GPU) string {
-	parts := []string{g.Name}
+	var parts []string
+	if g.Name != "" { // CSV does not name it
+		parts = append(parts, g.Name)
+	}
 	if g.Chip != "" {
 		parts = append(parts, g.Chip)
 	}

@@ -129,8 +129,8 @@ func titled(title string, r *analysis.Result) string {
 	return title
 }
 
-// recordedRun marks the tables and the summary of a recording.
-const recordedRun = "recorded run: these numbers are not of this machine"
+// RecordedRun marks the tables and the summary of a recording.
+const RecordedRun = "recorded run: these numbers are not of this machine"
 
 // unfinished says of a run's status what a reader must know.
 var unfinished = map[string]string{"failed": "The run failed", "interrupted": "The run was interrupted"}

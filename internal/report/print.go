@@ -13,8 +13,23 @@ type Printable interface {
 	Footnotes() []string
 	// Written is the number of rows that were written.
 	Written() int
-	// First keeps the first n rows.
+	// First keeps the first n rows and counts the others as cut.
 	First(n int)
+	// Note puts texts before the notes of the table.
+	Note(texts ...string)
+}
+
+// Note implements Printable.
+func (t *Table[T]) Note(texts ...string) {
+	if len(texts) > 0 {
+		own := t.Notes
+		t.Notes = func() []string {
+			if own == nil {
+				return texts
+			}
+			return append(texts[:len(texts):len(texts)], own()...)
+		}
+	}
 }
 
 // First implements Printable.
@@ -23,8 +38,13 @@ func (t *Table[T]) First(n int) {
 	t.Rows = func(yield func(*T) bool) {
 		left := n
 		for row := range all {
-			if left--; left < 0 || !yield(row) {
+			switch {
+			case left == 0:
+				t.Cut++
+			case !yield(row):
 				return
+			default:
+				left--
 			}
 		}
 	}

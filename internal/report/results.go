@@ -111,7 +111,7 @@ func stageNotes(r *analysis.Result) []string {
 func missingNotes(r *analysis.Result) []string {
 	var notes []string
 	if r.Source.Recorded {
-		notes = append(notes, recordedRun)
+		notes = append(notes, RecordedRun)
 	}
 	if text := unfinished[r.Source.Status]; text != "" {
 		notes = append(notes, lowerFirst(text)+": what it had captured by then is shown")

@@ -18,7 +18,7 @@ func Runs(rows []runs.Summary, notes []string) Printable {
 		Schema: "runs", Version: 1, Everything: "--json", Rows: Slice(rows), Notes: func() []string { return notes },
 		Columns: []Column[row]{
 			{Name: "id", Kind: ID, Get: func(r *row) any { return r.ID }},
-			{Name: "status", Get: func(r *row) any { return string(r.Status) }},
+			{Name: "status", Get: func(r *row) any { return runStatus(r) }},
 			{Name: "created", Minor: 1, Get: func(r *row) any { return r.Created.Local().Format(time.DateTime) }},
 			{Name: "seconds", Title: "time", Minor: 2, Kind: Nanoseconds, Get: func(r *row) any { return r.Seconds }, Show: func(r *row) any { return scaled(r.Seconds, 1e9) }},
 			{Name: "bytes", Minor: 4, Title: "size", Kind: Bytes, Get: func(r *row) any { return r.Bytes }},
@@ -29,6 +29,14 @@ func Runs(rows []runs.Summary, notes []string) Printable {
 			{Name: "note", Detail: true, Get: func(r *row) any { return r.Note }},
 		},
 	}
+}
+
+// runStatus marks a recording that was played: its time is that of playing it.
+func runStatus(r *runs.Summary) string {
+	if r.Recorded != nil {
+		return string(r.Status) + ", recorded"
+	}
+	return string(r.Status)
 }
 
 func steps(list []runs.Step) string {
@@ -84,6 +92,9 @@ func WriteRun(w io.Writer, d *runs.Detail) error {
 		fmt.Fprintf(&b, " (%s)", oneLine(d.Reason))
 	}
 	fmt.Fprintf(&b, "\npath     %s\ncreated  %s\n", d.Summary.Path, d.Summary.Created.Local().Format(time.DateTime))
+	if d.Summary.Recorded != nil {
+		fmt.Fprintf(&b, "note     %s; recorded %s\n", RecordedRun, d.Summary.Recorded.Local().Format(time.DateTime))
+	}
 	if d.Summary.Note != "" {
 		fmt.Fprintf(&b, "note     %s\n", d.Summary.Note)
 	}
@@ -96,14 +107,20 @@ func WriteRun(w io.Writer, d *runs.Detail) error {
 		if s.Seconds != nil {
 			fmt.Fprintf(&b, ", %s", elapsed(*s.Seconds*1e9))
 		}
-		if s.Attempts > 1 {
+		outcomes := s.Outcomes
+		if len(outcomes) > 1 {
+			fmt.Fprintf(&b, ", in %d processes", len(outcomes))
+		} else if s.Outcome != nil {
+			outcomes = []runs.Outcome{*s.Outcome}
+		}
+		if s.Attempts > max(len(outcomes), 1) {
 			fmt.Fprintf(&b, ", %d attempts", s.Attempts)
 		}
 		if s.ExitCode != nil {
 			fmt.Fprintf(&b, ", exit code %d", *s.ExitCode)
 		}
 		b.WriteByte('\n')
-		if o := s.Outcome; o != nil {
+		for _, o := range outcomes {
 			for _, l := range []struct{ name, text string }{{"outcome", o.Kind + ": " + o.Text}, {"evidence", o.Evidence}, {"cause", o.Cause}, {"next", o.Next}} {
 				if l.text != "" {
 					fmt.Fprintf(&b, "  %-9s %s\n", l.name, oneLine(l.text))
@@ -112,7 +129,8 @@ func WriteRun(w io.Writer, d *runs.Detail) error {
 			for _, warning := range o.Warnings {
 				fmt.Fprintf(&b, "  %-9s %s\n", "warning", oneLine(warning))
 			}
-		} else if s.Reason != "" {
+		}
+		if len(outcomes) == 0 && s.Reason != "" {
 			fmt.Fprintf(&b, "  %-9s %s\n", "reason", oneLine(s.Reason))
 		}
 		for _, f := range d.Files {

@@ -116,6 +116,7 @@ func metricSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		Type: "object",
 		Properties: map[string]*jsonschema.Schema{
+			"report": text("of a run with several reports: the one that the launch is of"),
 			"launch": {Type: "integer", Description: "id of the launch, as ncu numbers it"},
 			"kernel": text("full name of the kernel"),
 			"name":   text("name of the metric"),

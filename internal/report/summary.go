@@ -74,7 +74,7 @@ func Summary(w io.Writer, r *analysis.Result, o SummaryOptions) error {
 func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string, error) {
 	lines := summaryTitle(r, o)
 	if r.Source.Recorded {
-		lines = append(lines, wrap(recordedRun, o.Width, "  ", sentenceLines)...)
+		lines = append(lines, wrap(RecordedRun, o.Width, "  ", sentenceLines)...)
 	}
 	if text := unfinished[r.Source.Status]; text != "" {
 		lines = append(lines, wrap(lowerFirst(text)+": what it had captured by then is shown", o.Width, "  ", sentenceLines)...)

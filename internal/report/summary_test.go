@@ -90,7 +90,7 @@ func TestSummaryIsNarrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
-	for _, s := range []string{recordedRun, "time % total (µs) kernel ", "(too narrow for calls, limited by; see the report)"} {
+	for _, s := range []string{RecordedRun, "time % total (µs) kernel ", "(too narrow for calls, limited by; see the report)"} {
 		if !strings.Contains(text, s) {
 			t.Errorf("%q is not in\n%s", s, b.String())
 		}

@@ -14,8 +14,8 @@ type Kind uint8
 const (
 	Text        Kind = iota // any text, aligned left
 	ID                      // a text that is there to be copied, and never shortened
-	Words                   // a text in words that may be shortened in the middle to fit a terminal
-	Name                    // likewise a name out of a program, which Markdown shows as code
+	Words                   // a text in words, of which a narrow terminal gets the first
+	Name                    // a name out of a program, shortened in the middle there; Markdown shows it as code
 	Count                   // a number, aligned right
 	Nanoseconds             // scaled to one unit for the whole column
 	Moment                  // likewise nanoseconds, since the capture began: to the microsecond, so that it can be found again

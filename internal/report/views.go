@@ -32,6 +32,7 @@ func streamOf[T any](schema string, s timeline.Stream[T], columns []Column[T]) *
 type LimitedKernelRow struct {
 	timeline.KernelRow
 	Limiter string `json:"limiter,omitempty"` // of its longest grid and block; absent where nothing tells
+	brief   string // the same in few words, for a terminal
 }
 
 // Kernels shows one row a kernel, the first top of them (0: all); names tell apart
@@ -46,7 +47,8 @@ func Kernels(rows timeline.Rows[timeline.KernelRow], result *analysis.Result, to
 	limit := limitersOf(result)
 	limited := timeline.Rows[row]{Cut: rows.Cut, Warnings: rows.Warnings}
 	for _, k := range rows.Rows {
-		limited.Rows = append(limited.Rows, row{k, limit(&k)})
+		full, brief := limit(&k)
+		limited.Rows = append(limited.Rows, row{k, full, brief})
 	}
 	columns := []Column[row]{
 		{Name: "time_pct", Title: "time %", Kind: Percent, Get: func(r *row) any { return r.TimePct }},
@@ -72,34 +74,46 @@ func Kernels(rows timeline.Rows[timeline.KernelRow], result *analysis.Result, to
 		mean := slices.IndexFunc(columns, func(c Column[row]) bool { return c.Name == "mean_ns" })
 		columns[mean].Minor = 6
 		at := slices.IndexFunc(columns, func(c Column[row]) bool { return c.Name == "short_name" })
-		columns = slices.Insert(columns, at, Column[row]{Name: "limiter", Title: "limited by", Minor: 3, Kind: Words, Get: func(r *row) any { return textOrNil(r.Limiter) }})
+		columns = slices.Insert(columns, at, Column[row]{Name: "limiter", Title: "limited by", Minor: 3, Kind: Words,
+			Get: func(r *row) any { return textOrNil(r.Limiter) }, Show: func(r *row) any { return textOrNil(r.brief) }})
 	}
 	return tableOf("kernels", limited, columns)
 }
 
 // limitersOf finds the limiter of a row: that of its grid and block, or of those
-// that take most time where the row has several.
-func limitersOf(r *analysis.Result) func(*timeline.KernelRow) string {
+// that take most time where the row has several. It is mostly that where it holds
+// for more than half of their time, and partly where it does not.
+func limitersOf(r *analysis.Result) func(*timeline.KernelRow) (full, brief string) {
 	if r == nil {
-		return func(*timeline.KernelRow) string { return "" }
+		return func(*timeline.KernelRow) (string, string) { return "", "" }
 	}
 	groups := map[string][]*analysis.Kernel{} // by name, those of most time first
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
 		groups[k.Name] = append(groups[k.Name], k)
 	}
-	return func(row *timeline.KernelRow) string {
+	return func(row *timeline.KernelRow) (full, brief string) {
 		same := slices.DeleteFunc(slices.Clone(groups[row.Name]), func(k *analysis.Kernel) bool {
 			return row.Grid != nil && widened(*row.Grid) != k.Grid || row.Block != nil && widened(*row.Block) != k.Block
 		})
-		if len(same) == 0 {
-			return ""
+		if len(same) == 0 || limiter(&same[0].Limiter) == "" {
+			return "", ""
 		}
-		text := limiter(&same[0].Limiter)
-		if text != "" && slices.ContainsFunc(same, func(k *analysis.Kernel) bool { return limiter(&k.Limiter) != text }) {
-			return "mostly " + text
+		full, brief = limiter(&same[0].Limiter), limiterBrief(same[0])
+		var all, alike int64
+		for _, k := range same {
+			all += k.TotalNS
+			if k.Limiter.Kind == same[0].Limiter.Kind && k.Limiter.Label == same[0].Limiter.Label {
+				alike += k.TotalNS
+			}
 		}
-		return text
+		switch {
+		case !slices.ContainsFunc(same, func(k *analysis.Kernel) bool { return limiter(&k.Limiter) != full }):
+			return full, brief
+		case 2*alike > all:
+			return "mostly " + full, "mostly " + brief
+		}
+		return "partly " + full, "partly " + brief
 	}
 }
 

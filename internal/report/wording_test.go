@@ -158,6 +158,7 @@ func TestKernelsHaveTheLimitersOfTheResult(t *testing.T) {
 	r := sample()
 	small := r.Kernels[0]
 	small.ID, small.Grid, small.Limiter = "k9", [3]int64{1, 1, 1}, analysis.Limiter{Kind: "launch", Label: "launch overhead"}
+	small.TotalNS--
 	r.Kernels = append(r.Kernels, small)
 	rows := timeline.Rows[timeline.KernelRow]{Rows: []timeline.KernelRow{
 		{Name: r.Kernels[0].Name, ShortName: "a", TotalNS: 9, Calls: 1},
@@ -171,6 +172,18 @@ func TestKernelsHaveTheLimitersOfTheResult(t *testing.T) {
 	for _, want := range []string{",mostly too little work (48 % of one wave),a,", ",launch overhead,b,", ",,c,", ",,d,"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+	r.Kernels = append(r.Kernels, small) // twice as long as that of most time
+	b.Reset()
+	if err := Kernels(rows, r, 0).WriteCSV(&b); err != nil || !strings.Contains(b.String(), ",partly too little work (48 % of one wave),a,") {
+		t.Errorf("%v: mostly is more than a half:\n%s", err, b.String())
+	}
+	*r.Kernels[0].Limiter.Level = 0.0014
+	for _, width := range []int{80, 100, 120} {
+		b.Reset()
+		if err := Kernels(rows, r, 0).WriteText(&b, width); err != nil || !strings.Contains(b.String(), "partly work for 0.14 %") {
+			t.Errorf("%v: a number is cut at %d:\n%s", err, width, b.String())
 		}
 	}
 	b.Reset()
@@ -220,6 +233,24 @@ func TestVerdictOfOtherLaunches(t *testing.T) {
 	for _, want := range []string{"too little work (48 % of one wave)[^", "The verdict is about launches of 1.76 µs; those of the region last 4.15 µs on average.", "Limiter: DRAM bandwidth ("} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+}
+
+// What is cut of words leaves whole ones, and no other number.
+func TestWordsAreCutAtTheirEnd(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"work for 0.14 % of a wave", 25, "work for 0.14 % of a wave"},
+		{"work for 0.14 % of a wave", 24, "work for 0.14 % of a …"},
+		{"work for 0.14 % of a wave", 13, "work for …"},
+		{"indivisible", 5, "in…le"},
+	} {
+		if got := Words.shorten(c.text, c.width); got != c.want {
+			t.Errorf("%q in %d: got %q, want %q", c.text, c.width, got, c.want)
 		}
 	}
 }

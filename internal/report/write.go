@@ -23,9 +23,9 @@ const (
 const textCell = 160
 
 // WriteText writes an aligned table. Where width is positive no line exceeds
-// it: names are shortened in the middle, then columns are left out, the least
-// important first, and Footnotes names those; only an ID may be longer. 0 keeps
-// everything.
+// it: names are shortened in the middle and words at their end, then columns are
+// left out, the least important first, and Footnotes names those; only an ID may
+// be longer. 0 keeps everything.
 func (t *Table[T]) WriteText(w io.Writer, width int) error {
 	rows := collect(t)
 	if len(rows) == 0 {
@@ -49,7 +49,7 @@ func (t *Table[T]) WriteText(w io.Writer, width int) error {
 		for i := range columns {
 			text := get(i)
 			if width > 0 {
-				text = shorten(text, widths[i])
+				text = columns[i].Kind.shorten(text, widths[i])
 			}
 			pad := blanks[:max(0, widths[i]-utf8.RuneCountInString(text))]
 			last := i == len(columns)-1

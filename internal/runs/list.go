@@ -34,6 +34,9 @@ type Summary struct {
 	Stages  []Step    `json:"stages"`
 	Bytes   int64     `json:"bytes"`
 	Files   int       `json:"files"`
+	// Recorded is when the captures were made, where a recording was played:
+	// Created and Seconds are of the playing.
+	Recorded *time.Time `json:"recorded,omitempty"`
 }
 
 // Step is a stage in a row of `runs list`.
@@ -126,7 +129,7 @@ func (f Filter) keeps(r *Run) bool {
 func summarise(r *Run) Summary {
 	s := Summary{
 		ID: r.m.ID, Path: r.source, Status: r.Status(), Note: r.note, Created: r.m.Created,
-		Label: r.m.Label, GPU: gpuOf(r), Stages: []Step{},
+		Label: r.m.Label, GPU: gpuOf(r), Stages: []Step{}, Recorded: clonePtr(r.m.Recorded),
 	}
 	if r.m.Finished != nil {
 		sec := r.m.Finished.Sub(r.m.Created).Seconds()
@@ -206,10 +209,13 @@ type StageRow struct {
 	Reason   string   `json:"reason,omitempty"`
 	Seconds  *float64 `json:"seconds,omitempty"`
 	Attempts int      `json:"attempts"`
-	ExitCode *int     `json:"exit_code,omitempty"`
-	Signal   string   `json:"signal,omitempty"`
-	Outcome  *Outcome `json:"outcome,omitempty"`
-	Command  []string `json:"command,omitempty"`
+	// Outcomes are those of several processes that each did a part of the stage,
+	// in order; absent where one did it.
+	Outcomes []Outcome `json:"outcomes,omitempty"`
+	ExitCode *int      `json:"exit_code,omitempty"`
+	Signal   string    `json:"signal,omitempty"`
+	Outcome  *Outcome  `json:"outcome,omitempty"`
+	Command  []string  `json:"command,omitempty"`
 }
 
 // FileRow is one file that a stage stands on.
@@ -232,6 +238,13 @@ func Show(r *Run) Detail {
 		row := StageRow{Name: s.Name, State: s.seen(r.liveness, m.Status), Reason: s.Reason, Seconds: s.Seconds, Attempts: len(s.Attempts)}
 		if a := s.Last(); a != nil {
 			row.ExitCode, row.Signal, row.Outcome, row.Command = a.ExitCode, a.Signal, a.Outcome, a.Command
+		}
+		if parts := s.parts(); len(parts) > 1 {
+			for _, a := range parts {
+				if a.Outcome != nil {
+					row.Outcomes = append(row.Outcomes, *a.Outcome)
+				}
+			}
 		}
 		d.Stages = append(d.Stages, row)
 		for _, f := range s.Files() {

@@ -148,6 +148,22 @@ func (s *Stage) Last() *Attempt {
 	return &s.Attempts[len(s.Attempts)-1]
 }
 
+// parts are the attempts that each did a part of the stage, or did it again as
+// planned: the last, and those before it that were not done again because
+// something was wrong with them.
+func (s *Stage) parts() []*Attempt {
+	var out []*Attempt
+	for i := range s.Attempts {
+		a := &s.Attempts[i]
+		good := a.Outcome != nil && a.Outcome.Usable && strings.HasPrefix(a.Outcome.Kind, "captured")
+		aside := slices.ContainsFunc(a.Files, func(f File) bool { return setAside(f.Path) })
+		if i == len(s.Attempts)-1 || good && !aside {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
 // Files returns the files of the last attempt: those that the stage stands on.
 func (s *Stage) Files() []File {
 	var out []File

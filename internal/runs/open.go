@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,9 @@ func OpenWith(ctx context.Context, path string, o UnpackOptions) (*Run, error) {
 		return nil, fmt.Errorf("open run %s: %w", path, ErrNotRun)
 	}
 	r, err := unpack(ctx, path, o)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("open pack %s: it ends early, as a copy does that broke off; copy or pack it again: %w", path, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open pack %s: %w", path, err)
 	}

@@ -11,6 +11,7 @@ import (
 // take, over all runs of a store.
 type Stats struct {
 	Runs     int            `json:"runs"`
+	Recorded int            `json:"recorded,omitempty"` // of these recordings that were played: nothing of them is counted in Stages
 	Status   map[Status]int `json:"status"`
 	First    *time.Time     `json:"first,omitempty"`
 	Last     *time.Time     `json:"last,omitempty"`
@@ -30,7 +31,7 @@ type StageStats struct {
 	Skipped     int            `json:"skipped"`
 	SuccessRate *float64       `json:"success_rate,omitempty"` // done / ended; absent when nothing ended
 	Attempts    int            `json:"attempts"`
-	Retried     int            `json:"retried"`           // stages that took more than one attempt
+	Retried     int            `json:"retried"`           // stages of which something was done again
 	Seconds     *Spread        `json:"seconds,omitempty"` // of the stages that were done; absent when none was
 	Outcomes    map[string]int `json:"outcomes"`          // attempts by kind of outcome
 }
@@ -61,6 +62,10 @@ func StoreStats(root string, f Filter) (Stats, error) {
 			continue
 		}
 		st.addRun(r)
+		if r.m.Recorded != nil { // its times are of another machine
+			st.Recorded++
+			continue
+		}
 		next := 0 // where a stage not seen before belongs
 		for i := range r.m.Stages {
 			s := &r.m.Stages[i]
@@ -113,7 +118,7 @@ func (a *stageSum) add(s *Stage, state State) {
 		row.Skipped++
 	}
 	row.Attempts += len(s.Attempts)
-	if len(s.Attempts) > 1 {
+	if len(s.Attempts) > len(s.parts()) {
 		row.Retried++
 	}
 	for _, t := range s.Attempts {

@@ -116,6 +116,39 @@ func TestStatsGolden(t *testing.T) {
 	golden(t, "stats.json", plain(t, root, st))
 }
 
+// A stage in parts is not one that was done again.
+func TestPartsAreNotRetries(t *testing.T) {
+	attempt := func(kind string, usable bool, file string) Attempt {
+		return Attempt{Outcome: &Outcome{Kind: kind, Usable: usable}, Files: []File{{Path: file}}}
+	}
+	good := attempt("captured", true, "ncu/run2/run.ncu-rep")
+	for _, c := range []struct {
+		name    string
+		before  Attempt
+		retried int
+	}{
+		{"a part", attempt("captured with warnings", true, "ncu/run.ncu-rep"), 0},
+		{"failed", attempt("tool crashed", false, "ncu/stdout.log"), 1},
+		{"incomplete", attempt("asked-for data missing", true, "nsys/stdout.log"), 1},
+		{"set aside", attempt("captured", true, "ncu/attempt-1/run.ncu-rep"), 1},
+		{"cut off", Attempt{}, 1},
+	} {
+		root := t.TempDir()
+		m := Manifest{ID: idDone, Status: StatusDone, Created: at("2026-03-01T10:00:00Z"), Stages: []Stage{{Name: "ncu", State: StateDone, Seconds: ptr(1.0), Attempts: []Attempt{c.before, good}}}}
+		runAt(t, root, m, nil)
+		st, err := StoreStats(root, Filter{})
+		must(t, err)
+		if got := st.Stages[0].Retried; got != c.retried {
+			t.Errorf("%s: retried %d, want %d", c.name, got, c.retried)
+		}
+		r, err := Open(ctx, filepath.Join(root, idDone))
+		must(t, err)
+		if got := len(Show(r).Stages[0].Outcomes); got != 2*(1-c.retried) {
+			t.Errorf("%s: %d outcomes", c.name, got)
+		}
+	}
+}
+
 func TestSpread(t *testing.T) {
 	for _, c := range []struct {
 		in               []float64

@@ -248,7 +248,7 @@ export function Environment() {
       {list(e.gpus).map((g) => (
         <article key={g.device}>
           <h3>
-            GPU {g.device}: {g.name}
+            GPU {g.device}{g.name ? `: ${g.name}` : ""}
           </h3>
           <Facts facts={[...fact("Chip", g.chip), ...fact("Compute capability", g.compute), ...fact("SMs", g.sms), ...fact("Memory", g.memory_bytes && bytes(g.memory_bytes))]} />
           {list(g.peaks).length > 0 && (
