@@ -213,6 +213,12 @@ func (a *analyzer) cleanTimes(s *Stage) {
 		s.NsysMS, s.NsysClock = p.Mean, clockOfWorkload
 	}
 	c, ok := timeOf(a.clean, s.Name)
+	if s.Name == "prefill" {
+		s.Sub = substages(a.profiled)
+		if ok {
+			s.Sub = substages(a.clean)
+		}
+	}
 	if !ok {
 		return
 	}
@@ -225,17 +231,17 @@ func (a *analyzer) cleanTimes(s *Stage) {
 			s.TokensPS = t.Mean
 		}
 	}
-	if s.Name == "prefill" {
-		s.Sub = a.substages()
-	}
 }
 
 // substages are those of the vision pipeline in their order; they lie within
 // prefill.
-func (a *analyzer) substages() []SubMS {
+func substages(m *workload.Metrics) []SubMS {
+	if m == nil {
+		return nil
+	}
 	order := []string{"sam", "clip", "vision", "projector"}
 	var out []SubMS
-	for name, d := range a.clean.Summary.Substages {
+	for name, d := range m.Summary.Substages {
 		if d.N > 0 && d.Mean != nil {
 			out = append(out, SubMS{name, *d.Mean})
 		}

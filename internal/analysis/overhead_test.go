@@ -120,3 +120,24 @@ func TestOverheadLimitOfTheRun(t *testing.T) {
 		}
 	}
 }
+
+// Without a clean run the parts of prefill are those of the run under nsys.
+func TestSubstagesUnderNsys(t *testing.T) {
+	parts := func(ms float64) *workload.Metrics {
+		return &workload.Metrics{Summary: workload.Summary{
+			Measures:  map[string]workload.Distribution{"prefill_ms": {N: 1, Mean: ptr(10 * ms)}},
+			Substages: map[string]workload.Distribution{"sam": {N: 1, Mean: ptr(ms)}},
+		}}
+	}
+	for _, clean := range []*workload.Metrics{nil, parts(3)} {
+		a, s := &analyzer{res: newResult(Input{}), clean: clean, profiled: parts(4)}, &Stage{Name: "prefill"}
+		a.cleanTimes(s)
+		want := 4.0
+		if clean != nil {
+			want = 3
+		}
+		if len(s.Sub) != 1 || s.Sub[0] != (SubMS{"sam", want}) || (s.CleanMS == nil) != (clean == nil) {
+			t.Errorf("%+v, want %v ms", s.Sub, want)
+		}
+	}
+}

@@ -160,7 +160,11 @@ func (d *doc) subStages(r *analysis.Result) {
 		for i, sub := range s.Sub {
 			parts[i] = code(sub.Name) + " " + elapsed(sub.MS*1e6)
 		}
-		items = append(items, fmt.Sprintf("%s includes %s. They are parts of it and are not added to it.", code(s.Name), strings.Join(parts, ", ")))
+		when := ""
+		if s.CleanMS == nil {
+			when = " under nsys"
+		}
+		items = append(items, fmt.Sprintf("%s includes %s%s. They are parts of it and are not added to it.", code(s.Name), strings.Join(parts, ", "), when))
 	}
 	d.list(items)
 }
