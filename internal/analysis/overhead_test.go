@@ -50,14 +50,29 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
-// Where graphs were traced node by node, what is lighter is named.
-func TestOverheadOfGraphs(t *testing.T) {
-	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds}
-	a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5), Kernels: 10, GraphKernels: 9}}
-	a.stageRegions = [][]uint32{nil}
-	a.tellOverhead()
-	if w := a.res.Warnings; len(w) != 1 || !strings.Contains(w[0].Next, "pipeline.nsys.cuda_graph_trace=graph") {
-		t.Errorf("%+v", w)
+// What is lighter is named, and where nothing is, that is said.
+func TestLighterPreset(t *testing.T) {
+	none := nsysCapture{Trace: texts{"cuda", "nvtx"}, Sample: "none", Context: "none", Graphs: "node"}
+	for _, c := range []struct {
+		graphs  int64
+		capture nsysCapture
+		want    string
+	}{
+		{9, none, "use pipeline/nsys=light (pipeline.nsys.cuda_graph_trace=graph)"},
+		{0, none, "go by the clean times; no preset is lighter: pipeline/nsys=light only traces"},
+		{0, nsysCapture{}, "no preset is lighter"},
+		{0, nsysCapture{Graphs: "graph"}, "pipeline/nsys=light, which was used"},
+		{0, nsysCapture{Trace: texts{"cuda", "nvtx", "osrt"}, Sample: "process-tree", Context: "process-tree", Graphs: "node"}, "use pipeline/nsys=default, which does without trace osrt, CPU sampling and context switches, and go by the clean times"},
+		{0, nsysCapture{Args: texts{"--cuda-memory-usage=true", "--cudabacktrace=none", "--stats=true"}}, "does without --cuda-memory-usage, and"},
+		{9, nsysCapture{Sample: "process-tree"}, "use pipeline/nsys=light"},
+	} {
+		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, in: Input{capture: c.capture}}
+		a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5), Kernels: 10, GraphKernels: c.graphs}}
+		a.stageRegions = [][]uint32{nil}
+		a.tellOverhead()
+		if w := a.res.Warnings; len(w) != 1 || !strings.Contains(w[0].Next, c.want) {
+			t.Errorf("%+v, want %s", w, c.want)
+		}
 	}
 }
 

@@ -62,7 +62,7 @@ func (d *doc) commands(r *analysis.Result) {
 
 func (d *doc) overhead(r *analysis.Result) {
 	g := newGrid("Stage", ">Clean", ">Under nsys", ">Overhead")
-	var slowed []string
+	var slowed, next []string
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		if s.Overhead == nil && s.OverheadWhy == "" {
@@ -75,6 +75,9 @@ func (d *doc) overhead(r *analysis.Result) {
 		g.add(code(s.Name), elapsed(ms(s.CleanMS)), elapsed(ms(s.NsysMS)), over)
 		if heavy(r, s) {
 			slowed = append(slowed, code(s.Name))
+			if text := prose(upperFirst(sentence(lighter(r, s)))); !slices.Contains(next, text) {
+				next = append(next, text)
+			}
 		}
 	}
 	if len(g.rows) > 0 {
@@ -83,7 +86,7 @@ func (d *doc) overhead(r *analysis.Result) {
 		d.line("Clean against nsys: %s%s", absent, d.note(missing(r, "It needs the same stage timed without a profiler and under nsys.", "overhead", "clean", "baseline")))
 	}
 	if len(slowed) > 0 {
-		d.line("**Over %s in %s.** %s", limitText(r), strings.Join(slowed, ", "), lighter)
+		d.line("**Over %s in %s.** %s", limitText(r), strings.Join(slowed, ", "), strings.Join(next, " "))
 	}
 	var items []string
 	for _, f := range r.Method.Overhead {

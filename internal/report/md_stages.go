@@ -35,7 +35,17 @@ func untold(s *analysis.Stage) string {
 }
 
 // lighter is what to do about a stage that the timeline slowed too much.
-const lighter = "Use the lighter preset `pipeline/nsys=light`; times that matter are the clean ones."
+func lighter(r *analysis.Result, s *analysis.Stage) string {
+	for _, n := range r.Warnings {
+		if n.ID == overheadID(s) && n.Next != "" {
+			return n.Next
+		}
+	}
+	return "go by the clean times"
+}
+
+// overheadID is that of the warning about the overhead of a stage.
+func overheadID(s *analysis.Stage) string { return "overhead-" + s.Name }
 
 // stages writes the time of each stage, clean and under nsys.
 func (d *doc) stages(r *analysis.Result) {
@@ -130,11 +140,11 @@ func ownClock(r *analysis.Result) string {
 // slowed refers to the warning about the overhead of a stage.
 func (d *doc) slowed(r *analysis.Result, s *analysis.Stage) string {
 	for _, n := range r.Warnings {
-		if n.ID == "overhead-"+s.Name {
+		if n.ID == overheadID(s) {
 			return d.remark(n)
 		}
 	}
-	return d.note("Over " + limitText(r) + ": the timeline of " + code(s.Name) + " is much slower than the program alone. " + lighter)
+	return d.note("Over " + limitText(r) + ": the timeline of " + code(s.Name) + " is much slower than the program alone. " + prose(upperFirst(sentence(lighter(r, s)))))
 }
 
 // codes lists names, and how many more there are.

@@ -142,7 +142,7 @@ func (d *doc) plainStages(r *analysis.Result) {
 			nsys += d.note(prose(upperFirst(sentence(s.OverheadWhy))))
 		}
 		if heavy(r, s) {
-			nsys += d.note("The profiler slows this stage by " + percent(*s.Overhead) + ". " + lighter)
+			nsys += d.slowed(r, s)
 		}
 		switch {
 		case s.CleanBusy != nil:

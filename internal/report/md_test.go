@@ -52,9 +52,18 @@ func doubtful() *analysis.Result {
 	r.Source.Status, r.Source.Recorded, r.Workload.Kind = "interrupted", true, "vlm"
 	s := &r.Stages[0]
 	s.Overhead, s.NsysMS = at(0.384), at(11.24)
+	r.Warnings = append(r.Warnings, analysis.Note{ID: "overhead-prefill", Text: "prefill took 38 % longer under nsys than clean", Next: "use pipeline/nsys=light"})
 	s.Sub = []analysis.SubMS{{Name: "sam", MS: 3.1}, {Name: "clip", MS: 1.2}, {Name: "projector", MS: 0.1}}
 	s.MFU[0].Value, s.MFU[0].Raw, s.MFU[0].Contradiction, s.MFU[0].Why = nil, at(1.32), true, "the clean time is shorter than the peak allows"
 	r.Regions = nil
+	return r
+}
+
+// unclean has no clean times.
+func unclean() *analysis.Result {
+	r := sample()
+	s := &r.Stages[0]
+	s.CleanMS, s.Overhead, s.Sub = nil, nil, []analysis.SubMS{{Name: "sam", MS: 3.1}}
 	return r
 }
 
@@ -215,6 +224,7 @@ func TestReportSaysWhatMatters(t *testing.T) {
 		{"too much overhead names the preset", page(t, WriteReport, doubtful()), []string{"Over 25 % in `prefill`", "pipeline/nsys=light"}, nil},
 		{"little overhead names none", page(t, WriteReport, sample()), nil, []string{"pipeline/nsys=light"}},
 		{"parts of a stage are a note", page(t, WriteStakeholder, doubtful()), []string{"`prefill` includes `sam` 3.10 ms, `clip` 1.20 ms, `projector` 100 µs. They are parts of it and are not added to it."}, []string{"| `sam`"}},
+		{"parts of a stage under nsys say so", page(t, WriteReport, unclean()), []string{"`prefill` includes `sam` 3.10 ms under nsys. They are parts of it"}, nil},
 		{"a failed run says so", page(t, WriteReport, doubtful()), []string{"**The run was interrupted.**"}, nil},
 		{"no ranges", page(t, WriteReport, doubtful()), []string{"Regions: n/a", "no NVTX ranges"}, nil},
 		{"no counters", page(t, WriteKernels, timelineOnly()), []string{"a report of ncu with the section SpeedOfLight"}, []string{"DRAM bandwidth"}},

@@ -190,7 +190,7 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 		most            int
 		list            []analysis.Note
 	}{
-		{"warning: ", "warning", "warnings", f.warning, o.unshown(warnings(r))},
+		{"warning: ", "warning", "warnings", f.warning, o.unshown(withoutHeavy(r))},
 		{"not measured: ", "thing not measured", "things not measured", f.missing, o.unshown(r.Missing)},
 	} {
 		n := len(notes.list)
@@ -226,20 +226,33 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 
 // summaryHeavy tells of stages that nsys slowed too much, and what to do.
 func summaryHeavy(r *analysis.Result, o SummaryOptions, most int) []string {
-	var slowed []string
+	var nexts []string
+	slowed := map[string][]string{}
 	for i := range r.Stages {
 		if s := &r.Stages[i]; heavy(r, s) {
-			slowed = append(slowed, fmt.Sprintf("%s %s", oneLine(s.Name), percent(*s.Overhead)))
+			next := oneLine(lighter(r, s))
+			if slowed[next] == nil {
+				nexts = append(nexts, next)
+			}
+			slowed[next] = append(slowed[next], fmt.Sprintf("%s %s", oneLine(s.Name), percent(*s.Overhead)))
 		}
 	}
-	if len(slowed) == 0 {
-		return nil
+	var out []string
+	for _, next := range nexts {
+		lines := whole(fmt.Sprintf("nsys slowed %s: %s", strings.Join(slowed[next], ", "), next), o.Width, "  ", max(most, 1))
+		if lines == nil {
+			lines = wrap(fmt.Sprintf("nsys slowed %s: %s", plural(len(slowed[next]), "stage"), next), o.Width, "  ", sentenceLines)
+		}
+		out = append(out, lines...)
 	}
-	const next = ": pipeline/nsys=light is lighter"
-	if lines := whole("nsys slowed "+strings.Join(slowed, ", ")+next, o.Width, "  ", max(most, 1)); lines != nil {
-		return lines
-	}
-	return wrap(fmt.Sprintf("nsys slowed %s%s", plural(len(slowed), "stage"), next), o.Width, "  ", sentenceLines)
+	return out
+}
+
+// withoutHeavy leaves out the warnings that summaryHeavy tells.
+func withoutHeavy(r *analysis.Result) []analysis.Note {
+	return slices.DeleteFunc(warnings(r), func(n analysis.Note) bool {
+		return slices.ContainsFunc(r.Stages, func(s analysis.Stage) bool { return heavy(r, &s) && n.ID == overheadID(&s) })
+	})
 }
 
 // unshown are the notes that the screen does not have yet.

@@ -55,6 +55,9 @@ func TestSummarySays(t *testing.T) {
 			t.Errorf("%q is not in\n%s", s, b.String())
 		}
 	}
+	if strings.Contains(b.String(), "longer under nsys") || strings.Count(b.String(), "pipeline/nsys=light") != 1 {
+		t.Errorf("the overhead is told twice:\n%s", b.String())
+	}
 	shown := []string{warnings(doubtful())[0].Text}
 	for _, n := range doubtful().Missing {
 		shown = append(shown, n.Text+"; and how to mend it")
