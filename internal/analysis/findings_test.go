@@ -67,6 +67,29 @@ func TestNotesAreMerged(t *testing.T) {
 	}
 }
 
+// What a capture warned of and its file says again is one warning, which says so
+// where it is about one process of several.
+func TestWarningsOfOneProcess(t *testing.T) {
+	const text = "No CUDA events collected. Does the process use CUDA?"
+	for _, c := range []struct {
+		tl   *timeline.Timeline
+		want string
+	}{
+		{scene{end: 10}.timeline(), "nsys: " + text},
+		{scene{end: 10, kernels: []sceneKernel{{1, 2, "k", -1, 0}}}.timeline(), "nsys: one process did not use CUDA, another did: " + text},
+	} {
+		a := &analyzer{res: newResult(Input{}), tl: &timed{t: c.tl}}
+		a.captureWarning("nsys", text)
+		a.warn("timeline", "", "the profiler says: %s", text)
+		if err := a.mergeNotes(t0()); err != nil {
+			t.Fatal(err)
+		}
+		if n := a.res.Warnings; len(n) != 1 || n[0].Text != c.want {
+			t.Errorf("%+v, want %s", n, c.want)
+		}
+	}
+}
+
 // nsys writes zeros where there is no driver.
 func TestNoDriver(t *testing.T) {
 	tl := scene{end: 10}.timeline()

@@ -309,7 +309,13 @@ func (d *doc) plainKernels(r *analysis.Result) {
 		if untimed(k) {
 			calls, total, share = absent+d.note(noTimeline(r, "The timeline has no launch of this kernel.")), absent, absent
 		}
-		g.add(code(n.apart(r, i, 60)), prose(category(r, k.Category)), calls, total, share, d.limiterCell(k, reasons))
+		held := ""
+		if counted(r) == 0 { // one reason for all
+			held = absent + d.note(missing(r, "No counters were taken of any kernel.", "no-counters"))
+		} else {
+			held = d.limiterCell(k, reasons)
+		}
+		g.add(code(n.apart(r, i, 60)), prose(category(r, k.Category)), calls, total, share, held)
 	}
 	d.table(g)
 }
