@@ -158,7 +158,8 @@ func newResult(in Input) *Result {
 // An analyzer carries what the steps hand on.
 type analyzer struct {
 	in         Input
-	alone      float64 // seconds of the clean run where it was timed as a whole; 0 is not known
+	memoryHz   map[string]int64 // highest clock of the memory of each GPU, by UUID
+	alone      float64          // seconds of the clean run where it was timed as a whole; 0 is not known
 	th         Thresholds
 	res        *Result
 	categories *Categories

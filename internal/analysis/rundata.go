@@ -205,6 +205,12 @@ func (a *analyzer) readEnv() {
 	if e.Driver != nil {
 		env.Driver, env.CUDA = e.Driver.Version, e.Driver.CUDA
 	}
+	a.memoryHz = map[string]int64{}
+	for _, g := range e.GPUs {
+		if g.ClockMemMax != nil {
+			a.memoryHz[strings.TrimPrefix(g.UUID, "GPU-")] = int64(*g.ClockMemMax * 1e6)
+		}
+	}
 	for _, t := range e.Tools {
 		switch t.Name {
 		case "nsys":
