@@ -201,7 +201,7 @@ func (a *analyzer) findWholeGraphs() {
 	if n == 0 {
 		return
 	}
-	a.find("graphs-whole", weightMedium, fmt.Sprintf("%d launches of CUDA graphs ran for %s and were traced as a whole: kernel times, their shares and the opportunities of kernels leave them out. Capture with pipeline.nsys.cuda_graph_trace=node to see into them.", n, duration(ns)),
+	a.find("graphs-whole", weightMedium, fmt.Sprintf("%s of CUDA graphs ran for %s, traced as a whole: kernel times, their shares and the opportunities of kernels leave them out. Capture with pipeline.nsys.cuda_graph_trace=node to see into them.", launches(int64(n)), duration(ns)),
 		fmt.Sprintf("The GPU spent %s on work whose parts this capture does not show; statements about kernels leave it out.", duration(ns)))
 }
 

@@ -42,7 +42,7 @@ func TestGraphsAreNoKernelTime(t *testing.T) {
 	if f := findingNamed(r, "largest"); f == nil || !strings.Contains(f.Text, "of kernel time outside CUDA graphs") || !strings.Contains(f.Plain, "outside CUDA graphs") {
 		t.Errorf("%+v", f)
 	}
-	if f := findingNamed(r, "graphs-whole"); f == nil || !strings.Contains(f.Text, "1 launches of CUDA graphs ran for 1.0 \u00b5s") {
+	if f := findingNamed(r, "graphs-whole"); f == nil || !strings.Contains(f.Text, "1 launch of CUDA graphs ran for 1.0 \u00b5s") {
 		t.Errorf("%+v", f)
 	}
 }

@@ -91,6 +91,9 @@ func (d *doc) regionTable(r *analysis.Result, most int, only func(*analysis.Regi
 			pct = "outside"
 		} else if whole > 0 {
 			pct = percentage(float64(ns) / float64(whole) * 100)
+			if ns < x.KernelNS {
+				pct += d.note(fmt.Sprintf("Of the %s of kernel time of %s, %s lies in the scope: the share is that part's.", elapsed(float64(x.KernelNS)), code(x.Path), elapsed(float64(ns))))
+			}
 		}
 		switch {
 		case x.Counters != nil:
@@ -184,14 +187,22 @@ func regionTree(r *analysis.Result) string {
 	names, width := make([]string, len(order)), 0
 	for n, i := range order {
 		g := &r.Regions[i]
-		names[n] = strings.Repeat("  ", min(g.Depth, 32)) + shorten(oneLine(g.Name), 60)
+		name := g.Path
+		if p := g.Parent; p >= 0 && p < i { // with its domain, which the name has not
+			name = strings.TrimPrefix(name, r.Regions[p].Path+"/")
+		}
+		names[n] = strings.Repeat("  ", min(g.Depth, 32)) + shorten(oneLine(name), 60)
 		width = max(width, utf8.RuneCountInString(names[n]))
 	}
 	var b strings.Builder
 	for n, i := range order {
 		g := &r.Regions[i]
-		fmt.Fprintf(&b, "%s%s  %9s wall  %9s kernels  %7s launches\n", names[n], strings.Repeat(" ", width-utf8.RuneCountInString(names[n])),
-			elapsed(float64(g.WallNS)), elapsed(float64(g.KernelNS)), thousands(g.Kernels))
+		launches := "launches"
+		if g.Kernels == 1 {
+			launches = "launch"
+		}
+		fmt.Fprintf(&b, "%s%s  %9s wall  %9s kernels  %7s %s\n", names[n], strings.Repeat(" ", width-utf8.RuneCountInString(names[n])),
+			elapsed(float64(g.WallNS)), elapsed(float64(g.KernelNS)), thousands(g.Kernels), launches)
 	}
 	if cut > 0 {
 		fmt.Fprintf(&b, "and %s more\n", thousands(int64(cut)))

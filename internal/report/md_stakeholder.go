@@ -159,6 +159,8 @@ func (d *doc) plainStages(r *analysis.Result) {
 // holdUp says in plain words what a stage mostly waits for.
 func (d *doc) holdUp(r *analysis.Result, s *analysis.Stage) string {
 	switch {
+	case s.Split.WallNS <= 0 && s.NsysMS != nil:
+		return absent + d.note(missing(r, "The timeline of this stage has no work of a GPU.", "no-kernels"))
 	case s.Split.WallNS <= 0:
 		return absent + d.note(missing(r, "There is no timeline of this stage.", "timeline"))
 	case s.Split.LaunchBound:
