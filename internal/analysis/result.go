@@ -631,6 +631,8 @@ type Method struct {
 	Picked        *Picked     `json:"picked,omitempty"`
 	Clock         string      `json:"clock,omitempty"` // what the counters were taken under
 	Thresholds    []Fact      `json:"thresholds,omitempty"`
+	// Assumptions are what FLOPs and bytes by analysis of the model rest on.
+	Assumptions []string `json:"assumptions,omitempty"`
 }
 
 // StageCommand is what a stage ran.

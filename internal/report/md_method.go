@@ -35,6 +35,14 @@ func (d *doc) method(r *analysis.Result) {
 		}
 		d.table(g)
 	}
+	if len(r.Method.Assumptions) > 0 {
+		d.line("### Assumptions about the model's work")
+		items := make([]string, len(r.Method.Assumptions))
+		for i, text := range r.Method.Assumptions {
+			items[i] = prose(sentence(text))
+		}
+		d.list(items)
+	}
 	d.line("### What could not be told")
 	d.untold(r)
 	d.line("### Files")
