@@ -85,13 +85,13 @@ func (a *analyzer) lighter(s *Stage) string {
 	costs := a.in.capture.costs()
 	switch {
 	case s.GraphKernels > 0:
-		return "use pipeline/nsys=light (pipeline.nsys.cuda_graph_trace=graph), which traces CUDA graphs as a whole, and " + clean
+		return "use pipeline/nsys=light, which traces CUDA graphs as a whole, and " + clean
 	case len(costs) > 0:
 		return "use pipeline/nsys=default, which does without " + listWords(costs) + ", and " + clean
 	case a.in.capture.Graphs == "graph":
-		return clean + "; no preset is lighter than pipeline/nsys=light, which was used"
+		return clean + ": no preset is lighter than this, which is that of pipeline/nsys=light"
 	}
-	return clean + "; no preset is lighter: pipeline/nsys=light only traces CUDA graphs as a whole, and none ran here node by node"
+	return clean + ": no preset is lighter, as pipeline/nsys=light differs for CUDA graphs alone"
 }
 
 // A nsysCapture is what a run asked nsys for.

@@ -58,10 +58,10 @@ func TestLighterPreset(t *testing.T) {
 		capture nsysCapture
 		want    string
 	}{
-		{9, none, "use pipeline/nsys=light (pipeline.nsys.cuda_graph_trace=graph)"},
-		{0, none, "go by the clean times; no preset is lighter: pipeline/nsys=light only traces"},
+		{9, none, "use pipeline/nsys=light, which traces CUDA graphs as a whole"},
+		{0, none, "go by the clean times: no preset is lighter, as pipeline/nsys=light differs for CUDA graphs alone"},
 		{0, nsysCapture{}, "no preset is lighter"},
-		{0, nsysCapture{Graphs: "graph"}, "pipeline/nsys=light, which was used"},
+		{0, nsysCapture{Graphs: "graph"}, "no preset is lighter than this"},
 		{0, nsysCapture{Trace: texts{"cuda", "nvtx", "osrt"}, Sample: "process-tree", Context: "process-tree", Graphs: "node"}, "use pipeline/nsys=default, which does without trace osrt, CPU sampling and context switches, and go by the clean times"},
 		{0, nsysCapture{Args: texts{"--cuda-memory-usage=true", "--cudabacktrace=none", "--stats=true"}}, "does without --cuda-memory-usage, and"},
 		{9, nsysCapture{Sample: "process-tree"}, "use pipeline/nsys=light"},

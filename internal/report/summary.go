@@ -226,26 +226,23 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 
 // summaryHeavy tells of stages that nsys slowed too much, and what to do.
 func summaryHeavy(r *analysis.Result, o SummaryOptions, most int) []string {
-	var nexts []string
-	slowed := map[string][]string{}
+	var slowed []string
+	next := ""
 	for i := range r.Stages {
 		if s := &r.Stages[i]; heavy(r, s) {
-			next := oneLine(lighter(r, s))
-			if slowed[next] == nil {
-				nexts = append(nexts, next)
+			slowed = append(slowed, fmt.Sprintf("%s %s", oneLine(s.Name), percent(*s.Overhead)))
+			if do := oneLine(lighter(r, s)); next == "" || strings.HasPrefix(do, "use ") { // a preset is the run's
+				next = do
 			}
-			slowed[next] = append(slowed[next], fmt.Sprintf("%s %s", oneLine(s.Name), percent(*s.Overhead)))
 		}
 	}
-	var out []string
-	for _, next := range nexts {
-		lines := whole(fmt.Sprintf("nsys slowed %s: %s", strings.Join(slowed[next], ", "), next), o.Width, "  ", max(most, 1))
-		if lines == nil {
-			lines = wrap(fmt.Sprintf("nsys slowed %s: %s", plural(len(slowed[next]), "stage"), next), o.Width, "  ", sentenceLines)
-		}
-		out = append(out, lines...)
+	if len(slowed) == 0 {
+		return nil
 	}
-	return out
+	if lines := whole(fmt.Sprintf("nsys slowed %s: %s", strings.Join(slowed, ", "), next), o.Width, "  ", max(most, 2)); lines != nil {
+		return lines
+	}
+	return wrap(fmt.Sprintf("nsys slowed %s: %s", plural(len(slowed), "stage"), next), o.Width, "  ", sentenceLines)
 }
 
 // withoutHeavy leaves out the warnings that summaryHeavy tells.
