@@ -83,11 +83,16 @@ func (a *analyzer) refuseNothing(context.Context) error {
 // and the file that it left do.
 func (a *analyzer) mergeNotes(context.Context) error {
 	for _, notes := range []*[]Note{&a.res.Warnings, &a.res.Missing} {
-		seen := map[string]bool{}
+		seen, captured := map[string]bool{}, map[string]bool{}
+		for _, n := range *notes {
+			if _, text := said(&n); n.ID == captureNote {
+				captured[text] = true
+			}
+		}
 		*notes = slices.DeleteFunc(*notes, func(n Note) bool {
 			_, text := said(&n)
-			again := seen[text]
-			seen[text] = true
+			again := seen[n.Text] || n.ID != captureNote && captured[text]
+			seen[n.Text] = true
 			return again
 		})
 	}

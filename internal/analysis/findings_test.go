@@ -59,10 +59,13 @@ func TestNotesAreMerged(t *testing.T) {
 	a.warn("timeline", "", "twice")
 	a.warn("capture", "", "once")
 	a.warn("regions", "", "twice")
+	a.captureWarning("nsys", "of two stages")
+	a.captureWarning("ncu", "of two stages")
+	a.warn("counters", "", "of two stages")
 	if err := a.mergeNotes(t0()); err != nil {
 		t.Fatal(err)
 	}
-	if n := a.res.Warnings; len(n) != 2 || n[0].ID != "timeline" || n[1].Text != "once" {
+	if n := a.res.Warnings; len(n) != 4 || n[0].ID != "timeline" || n[1].Text != "once" || n[2].Text != "nsys: of two stages" || n[3].Text != "ncu: of two stages" {
 		t.Errorf("%+v", n)
 	}
 }
