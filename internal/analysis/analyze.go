@@ -79,17 +79,55 @@ func (a *analyzer) refuseNothing(context.Context) error {
 	return fmt.Errorf("there is nothing to analyse in %s: %s", strings.Join(files, ", "), why)
 }
 
-// mergeNotes keeps one of the remarks that say the same.
+// mergeNotes keeps one of the remarks that say the same, as a stage that warned
+// and the file that it left do.
 func (a *analyzer) mergeNotes(context.Context) error {
 	for _, notes := range []*[]Note{&a.res.Warnings, &a.res.Missing} {
-		seen := map[string]bool{}
+		seen, captured := map[string]bool{}, map[string]bool{}
+		for _, n := range *notes {
+			if _, text := said(&n); n.ID == captureNote {
+				captured[text] = true
+			}
+		}
 		*notes = slices.DeleteFunc(*notes, func(n Note) bool {
-			again := seen[n.Text]
+			_, text := said(&n)
+			again := seen[n.Text] || n.ID != captureNote && captured[text]
 			seen[n.Text] = true
 			return again
 		})
 	}
+	for i := range a.res.Warnings {
+		n := &a.res.Warnings[i]
+		if by, text := said(n); by != "" {
+			n.Text = by + a.ofOneProcess(text) + text
+		}
+	}
 	return nil
+}
+
+// said parts a warning of a capture, or of its file, into who says it and what;
+// by is "" for others.
+func said(n *Note) (by, text string) {
+	if text, ok := strings.CutPrefix(n.Text, "the profiler says: "); ok {
+		return "the profiler says: ", text
+	}
+	if stage, text, ok := strings.Cut(n.Text, ": "); ok && n.ID == captureNote {
+		return stage + ": ", text
+	}
+	return "", n.Text
+}
+
+// ofOneProcess begins a message of nsys that is about one process where the
+// timeline has from others what it misses.
+func (a *analyzer) ofOneProcess(text string) string {
+	switch {
+	case a.tl == nil:
+	case strings.HasPrefix(text, "No NVTX events collected") && len(a.tl.t.Ranges) > 0:
+		return "one process has no NVTX ranges, another has: "
+	case (strings.HasPrefix(text, "No CUDA events collected") || strings.HasPrefix(text, "CUDA profiling might have not been started")) && len(a.tl.t.Kernels) > 0:
+		return "one process did not use CUDA, another did: "
+	}
+	return ""
 }
 
 // mergeFacts keeps one version of CUDA where the driver's and PyTorch's are the
@@ -125,7 +163,8 @@ func newResult(in Input) *Result {
 // An analyzer carries what the steps hand on.
 type analyzer struct {
 	in         Input
-	alone      float64 // seconds of the clean run where it was timed as a whole; 0 is not known
+	memoryHz   map[string]int64 // highest clock of the memory of each GPU, by UUID
+	alone      float64          // seconds of the clean run where it was timed as a whole; 0 is not known
 	th         Thresholds
 	res        *Result
 	categories *Categories

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 func ptr(x float64) *float64 { return &x }
@@ -228,4 +230,19 @@ func TestLayoutConversions(t *testing.T) {
 		}
 	}
 	t.Errorf("not found: %+v", r.Opportunities)
+}
+
+// Without counters the peak of the memory names the clock that it rests on, where
+// that is known.
+func TestClockOfTheMemory(t *testing.T) {
+	const uuid = "d6c7c532"
+	for _, c := range []struct{ hz, want int64 }{{3_201_000_000, 3_201_000_000}, {2_000_000_001, 0}, {0, 0}} {
+		a := &analyzer{res: newResult(Input{}), memoryHz: map[string]int64{uuid: c.hz}}
+		a.tl = &timed{t: &timeline.Timeline{GPUs: []timeline.GPU{{UUID: uuid, MemoryBandwidth: 4_814_304_000_000}}}} // of an H200
+		var g GPU
+		a.memoryFromProperties(&g)
+		if p := g.Peaks[0]; p.ClockHz != float64(c.want) || (p.Clock == "3.20 GHz, the highest clock of the memory") != (c.want > 0) {
+			t.Errorf("%d Hz: %+v", c.hz, p)
+		}
+	}
 }

@@ -22,7 +22,7 @@ const (
 var causeParts = [causes]TimePart{
 	causeLaunch: {ID: "launch", Label: "Launch calls and latency"},
 	causeGraph:  {ID: "graph", Label: "Between nodes of a CUDA graph"},
-	causePython: {ID: "python", Label: "Host code between CUDA calls (Python)"},
+	causePython: {ID: "python", Label: "Host code between CUDA calls"},
 	causeHost:   {ID: "host", Label: "Long host stretches without a CUDA call"},
 	causeCall:   {ID: "call", Label: "Other CUDA calls"},
 	causeSync:   {ID: "sync", Label: "Waiting in synchronisation"},

@@ -110,6 +110,9 @@ func (a *analyzer) readMetrics(path string) *workload.Metrics {
 	return m
 }
 
+// promptLength names the tokens of text in a prompt.
+const promptLength = "prompt length"
+
 func (a *analyzer) describeWorkload(m *workload.Metrics) {
 	w := &a.res.Workload
 	w.Kind = m.Kind
@@ -122,10 +125,10 @@ func (a *analyzer) describeWorkload(m *workload.Metrics) {
 		name  string
 		value int
 	}{
-		{"batch size", m.Plan.BatchSize}, {"prompt length", m.Plan.PromptLength}, {"new tokens", m.Plan.MaxNewTokens},
+		{"batch size", m.Plan.BatchSize}, {promptLength, m.Plan.PromptLength}, {"new tokens", m.Plan.MaxNewTokens},
 		{"epochs", m.Plan.Epochs}, {"samples", m.Plan.Samples}, {"repeats", m.Plan.Repeats}, {"warm-up passes", m.Plan.Warmup},
 	} {
-		text := n.name == "prompt length" || n.name == "new tokens"
+		text := n.name == promptLength || n.name == "new tokens"
 		if n.value > 0 && !(text && m.Kind == "resnet") { // the plan has them for every session
 			w.Shape = append(w.Shape, Fact{n.name, strconv.Itoa(n.value)})
 		}
@@ -213,6 +216,12 @@ func (a *analyzer) cleanTimes(s *Stage) {
 		s.NsysMS, s.NsysClock = p.Mean, clockOfWorkload
 	}
 	c, ok := timeOf(a.clean, s.Name)
+	if s.Name == "prefill" {
+		s.Sub = substages(a.profiled)
+		if ok {
+			s.Sub = substages(a.clean)
+		}
+	}
 	if !ok {
 		return
 	}
@@ -225,17 +234,17 @@ func (a *analyzer) cleanTimes(s *Stage) {
 			s.TokensPS = t.Mean
 		}
 	}
-	if s.Name == "prefill" {
-		s.Sub = a.substages()
-	}
 }
 
 // substages are those of the vision pipeline in their order; they lie within
 // prefill.
-func (a *analyzer) substages() []SubMS {
+func substages(m *workload.Metrics) []SubMS {
+	if m == nil {
+		return nil
+	}
 	order := []string{"sam", "clip", "vision", "projector"}
 	var out []SubMS
-	for name, d := range a.clean.Summary.Substages {
+	for name, d := range m.Summary.Substages {
 		if d.N > 0 && d.Mean != nil {
 			out = append(out, SubMS{name, *d.Mean})
 		}

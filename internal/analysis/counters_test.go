@@ -250,7 +250,7 @@ func TestCoverageOfEachQuantity(t *testing.T) {
 	}
 	a.findUtilisation()
 	f := findingNamed(a.res, "utilisation-all")
-	if f == nil || len(a.res.Findings) != 1 || !strings.HasPrefix(f.Text, "In all the MFU is 0.10 %") || !strings.Contains(f.Text, ", and the MBU is about ") || !strings.Contains(f.Plain, "of the arithmetic and about ") {
+	if f == nil || len(a.res.Findings) != 1 || !strings.HasPrefix(f.Text, "In the program the MFU is 0.10 %") || !strings.Contains(f.Text, ", and the MBU is about ") || !strings.Contains(f.Plain, "of the arithmetic and about ") {
 		t.Errorf("%+v", a.res.Findings)
 	}
 	a.launchOf = map[int]*launch{1: basic}

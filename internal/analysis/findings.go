@@ -42,7 +42,13 @@ func (a *analyzer) conclude(context.Context) error {
 }
 
 func (a *analyzer) find(id, weight, text, plain string) {
-	a.res.Findings = append(a.res.Findings, Finding{ID: id, Weight: weight, Text: text, Plain: plain})
+	begin := func(s string) string { // names of programs stay as they are
+		if strings.HasPrefix(s, "the program ") {
+			return "T" + s[1:]
+		}
+		return s
+	}
+	a.res.Findings = append(a.res.Findings, Finding{ID: id, Weight: weight, Text: begin(text), Plain: begin(plain)})
 }
 
 // duration writes nanoseconds for people.
@@ -62,8 +68,19 @@ func shareOf(part, whole int64) string {
 	if whole <= 0 {
 		return "0 %"
 	}
-	return fmt.Sprintf("%.1f %%", float64(part)/float64(whole)*100)
+	return shareText(float64(part) / float64(whole))
 }
+
+// words name a stage within a sentence.
+func (s *Stage) words() string {
+	if s.whole() {
+		return "the program"
+	}
+	return s.Name
+}
+
+// whole tells the stage that stands for a program without ranges.
+func (s *Stage) whole() bool { return s.Region == "" && s.Name == wholeProgram }
 
 // paths are those of the regions that a stage is measured by.
 func (s *Stage) paths() []string {
@@ -96,8 +113,8 @@ func (a *analyzer) findIdle() {
 		} {
 			if ns := s.Split.idle(c.id); 10*ns >= s.Split.WallNS {
 				a.find(c.id+"-"+s.Name, weightMedium,
-					fmt.Sprintf("In %s of %s (%s, under nsys) %s.", shareOf(ns, s.Split.WallNS), s.Name, duration(ns), c.words),
-					fmt.Sprintf("In %s of %s, as measured under the profiler, the GPU stands still while the program %s.", shareOf(ns, s.Split.WallNS), s.Name, c.plain))
+					fmt.Sprintf("In %s of %s (%s, under nsys) %s.", shareOf(ns, s.Split.WallNS), s.words(), duration(ns), c.words),
+					fmt.Sprintf("In %s of %s, as measured under the profiler, the GPU stands still while the program %s.", shareOf(ns, s.Split.WallNS), s.words(), c.plain))
 			}
 		}
 	}
@@ -184,7 +201,7 @@ func (a *analyzer) findWholeGraphs() {
 	if n == 0 {
 		return
 	}
-	a.find("graphs-whole", weightMedium, fmt.Sprintf("%d launches of CUDA graphs ran for %s and were traced as a whole: kernel times, their shares and the opportunities of kernels leave them out. Capture with pipeline.nsys.cuda_graph_trace=node to see into them.", n, duration(ns)),
+	a.find("graphs-whole", weightMedium, fmt.Sprintf("%s of CUDA graphs ran for %s, traced as a whole: kernel times, their shares and the opportunities of kernels leave them out. Capture with pipeline.nsys.cuda_graph_trace=node to see into them.", launches(int64(n)), duration(ns)),
 		fmt.Sprintf("The GPU spent %s on work whose parts this capture does not show; statements about kernels leave it out.", duration(ns)))
 }
 
@@ -291,7 +308,11 @@ func (a *analyzer) findContradictions() {
 		}{{"mfu", s.MFU}, {"mbu", s.MBU}} {
 			for _, u := range kind.list {
 				if u.Contradiction {
-					a.find("contradiction-"+s.Name+"-"+kind.name+"-"+u.Method, weightHigh, fmt.Sprintf("The %s utilisation of %s by %s is contradictory: %s.", u.Peak.Label, s.Name, u.Method, u.Why),
+					from := "the counters"
+					if u.Method == "analytic" {
+						from = "the work of the model"
+					}
+					a.find("contradiction-"+s.Name+"-"+kind.name+"-"+u.Method, weightHigh, fmt.Sprintf("The %s of %s from %s (of %s) contradicts itself: %s.", strings.ToUpper(kind.name), s.words(), from, u.Peak.Label, u.Why),
 						fmt.Sprintf("One efficiency figure of %s (%s) came out impossible and is not shown; the inputs need a check.", s.Name, strings.ToUpper(kind.name)))
 				}
 			}

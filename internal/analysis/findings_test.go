@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ func TestGraphsAreNoKernelTime(t *testing.T) {
 	if f := findingNamed(r, "largest"); f == nil || !strings.Contains(f.Text, "of kernel time outside CUDA graphs") || !strings.Contains(f.Plain, "outside CUDA graphs") {
 		t.Errorf("%+v", f)
 	}
-	if f := findingNamed(r, "graphs-whole"); f == nil || !strings.Contains(f.Text, "1 launches of CUDA graphs ran for 1.0 \u00b5s") {
+	if f := findingNamed(r, "graphs-whole"); f == nil || !strings.Contains(f.Text, "1 launch of CUDA graphs ran for 1.0 \u00b5s") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -58,11 +59,37 @@ func TestNotesAreMerged(t *testing.T) {
 	a.warn("timeline", "", "twice")
 	a.warn("capture", "", "once")
 	a.warn("regions", "", "twice")
+	a.captureWarning("nsys", "of two stages")
+	a.captureWarning("ncu", "of two stages")
+	a.warn("counters", "", "of two stages")
 	if err := a.mergeNotes(t0()); err != nil {
 		t.Fatal(err)
 	}
-	if n := a.res.Warnings; len(n) != 2 || n[0].ID != "timeline" || n[1].Text != "once" {
+	if n := a.res.Warnings; len(n) != 4 || n[0].ID != "timeline" || n[1].Text != "once" || n[2].Text != "nsys: of two stages" || n[3].Text != "ncu: of two stages" {
 		t.Errorf("%+v", n)
+	}
+}
+
+// What a capture warned of and its file says again is one warning, which says so
+// where it is about one process of several.
+func TestWarningsOfOneProcess(t *testing.T) {
+	const text = "No CUDA events collected. Does the process use CUDA?"
+	for _, c := range []struct {
+		tl   *timeline.Timeline
+		want string
+	}{
+		{scene{end: 10}.timeline(), "nsys: " + text},
+		{scene{end: 10, kernels: []sceneKernel{{1, 2, "k", -1, 0}}}.timeline(), "nsys: one process did not use CUDA, another did: " + text},
+	} {
+		a := &analyzer{res: newResult(Input{}), tl: &timed{t: c.tl}}
+		a.captureWarning("nsys", text)
+		a.warn("timeline", "", "the profiler says: %s", text)
+		if err := a.mergeNotes(t0()); err != nil {
+			t.Fatal(err)
+		}
+		if n := a.res.Warnings; len(n) != 1 || n[0].Text != c.want {
+			t.Errorf("%+v, want %s", n, c.want)
+		}
 	}
 }
 
@@ -131,6 +158,74 @@ func TestOrderOfStages(t *testing.T) {
 	r := take(t, s.timeline(), Thresholds{})
 	if f := r.Findings; len(f) < 2 || f[0].ID != "main-r1" || f[1].ID != "launch-bound-r0" || f[1].Weight != weightMedium || !strings.Contains(f[0].Text, "r1 takes 98.0 % of the time of all stages. In r1 a kernel runs for 42.5 \u00b5s: 85.0 %") {
 		t.Errorf("%+v", f)
+	}
+}
+
+// A stage that takes most of the time comes before a launch-bound one that loses
+// much of the rest, and what helps little is said of that one alone.
+func TestMainStageComesFirst(t *testing.T) {
+	var s scene
+	add := func(from, every, runs int64, n int) {
+		for i := range int64(n) {
+			at := from + i*every
+			s.calls = append(s.calls, sceneCall{at, at + 10, "cudaLaunchKernel", 0})
+			s.kernels = append(s.kernels, sceneKernel{at + 10, at + 10 + runs, "gemm", len(s.calls) - 1, 0})
+		}
+	}
+	add(0, 100, 10, 100)        // r0: launch-bound, 10 \u00b5s
+	add(10_000, 1_000, 985, 30) // r1: busy, 30 \u00b5s
+	s.ranges, s.end = [][2]int64{{0, 10_000}, {10_000, 40_000}}, 40_000
+	f := take(t, s.timeline(), Thresholds{}).Findings
+	if len(f) < 2 || f[0].ID != "main-r1" || f[0].Weight != weightHigh || f[1].ID != "launch-bound-r0" || f[1].Weight != weightHigh || !strings.Contains(f[1].Plain, "For r0, a faster GPU would help little") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// A program without ranges that leaves the GPU idle is told so first, and not
+// under the name of a stage.
+func TestIdleProgram(t *testing.T) {
+	s := scene{end: 1_000_000}
+	for i := range int64(10) {
+		at := 60_000 + i*100
+		s.calls = append(s.calls, sceneCall{at, at + 10, "cudaLaunchKernel", 0})
+		s.kernels = append(s.kernels, sceneKernel{at + 10, at + 30, "gemm", int(i), 0})
+	}
+	s.calls = append(s.calls, sceneCall{0, 50_000, "cuLibraryLoadData", 0})
+	r := take(t, s.timeline(), Thresholds{})
+	if f := r.Findings[0]; f.ID != "main-all" || f.Weight != weightHigh || !strings.HasPrefix(f.Text, "In the program a kernel runs for 200 ns: 0.020 % of its 1.0 ms under nsys. The rest is idle; most of that, under nsys, has no launch under way") {
+		t.Errorf("%+v", f)
+	}
+	if s := r.Stages[0]; s.NsysMS == nil || *s.NsysMS != 1 {
+		t.Errorf("%+v", s)
+	}
+	for _, o := range r.Opportunities {
+		if strings.Contains(o.Title, " all") || strings.Contains(o.Title, "efore the program") {
+			t.Errorf("%s", o.Title)
+		}
+	}
+}
+
+// Tables give one pass; a finding says of how many its time is.
+func TestFindingsNameThePasses(t *testing.T) {
+	r := analyzeFiles(t, toyTimeline, toyCounters)
+	if f := findingNamed(r, "main-prefill"); f == nil || !strings.Contains(f.Text, " in 2 passes under nsys") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Host code is called Python only where the program is one.
+func TestHostCodeIsPythonInPythonAlone(t *testing.T) {
+	for name, want := range map[string]bool{"/usr/bin/python3.12": true, "a.out": false} {
+		s := scene{calls: []sceneCall{{0, 10, "cudaLaunchKernel", 0}, {100, 110, "cudaLaunchKernel", 0}}, kernels: []sceneKernel{{10, 20, "gemm", 0, 0}, {110, 120, "gemm", 1, 0}}, end: 200}
+		tl := s.timeline()
+		tl.Names = append(tl.Names, name)
+		tl.Processes[0].Name = timeline.StringID(len(tl.Names) - 1)
+		split := take(t, tl, Thresholds{}).Totals.Split
+		if !slices.ContainsFunc(split.Idle, func(p TimePart) bool {
+			return p.ID == "python" && strings.HasSuffix(p.Label, "(Python)") == want
+		}) {
+			t.Errorf("%s: %+v", name, split.Idle)
+		}
 	}
 }
 

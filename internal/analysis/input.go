@@ -43,6 +43,8 @@ type Input struct {
 	Work       []StageWork // the analytic side of MFU and MBU
 	Thresholds Thresholds  // zero fields take the defaults
 
+	capture nsysCapture // as configured; empty where that is not known
+
 	kind   string   // of a session that ships with deepprof
 	unread []string // timelines of a repeated capture beside the one that is read
 	lostAt string   // the timeline of which nothing can be used
@@ -114,7 +116,8 @@ func (in *Input) configured() {
 			Baseline struct {
 				Limit float64 `yaml:"overhead_limit"`
 			}
-			Ncu struct {
+			Nsys nsysCapture
+			Ncu  struct {
 				CLI struct {
 					Include texts `yaml:"nvtx_include"`
 					Exclude texts `yaml:"nvtx_exclude"`
@@ -125,7 +128,7 @@ func (in *Input) configured() {
 	if data, err := readFile(filepath.Join(in.Run, runs.ConfigName)); err == nil && yaml.Unmarshal(data, &c) == nil {
 		cli := &c.Pipeline.Ncu.CLI
 		in.Include, in.Exclude, in.kind = cli.Include, cli.Exclude, c.Pipeline.Workload.Kind
-		in.Thresholds.Overhead = c.Pipeline.Baseline.Limit
+		in.Thresholds.Overhead, in.capture = c.Pipeline.Baseline.Limit, c.Pipeline.Nsys
 		return
 	}
 	if in.Targets == "" {

@@ -21,12 +21,13 @@ func (a *analyzer) stagesNS(list []*Stage) (total int64) {
 }
 
 // findMain tells of the stage that takes most of the time where no finding that
-// it is launch-bound does.
+// it is launch-bound does. It comes before all else where that stage decides: it
+// takes half of the time, or the GPU waits in most of it.
 func (a *analyzer) findMain() {
 	list := a.stagesInScope()
 	var s *Stage
 	for _, x := range list {
-		if x.Region == "" || x.Split.WallNS == 0 {
+		if x.Region == "" && !x.whole() || x.Split.WallNS == 0 {
 			continue
 		}
 		if s == nil || a.longer(x, s) {
@@ -38,16 +39,20 @@ func (a *analyzer) findMain() {
 	}
 	sp := &s.Split
 	ns, clean := a.stageNS(s)
-	text, plain := "", ""
+	text, plain, weight := "", "", weightMedium
 	if len(list) > 1 {
-		share := shareOf(ns, a.stagesNS(list))
+		all := a.stagesNS(list)
+		if 2*ns >= all {
+			weight = weightHigh
+		}
+		share := shareOf(ns, all)
 		text = fmt.Sprintf("%s takes %s of the time of all stages. ", s.Name, share)
-		plain = fmt.Sprintf("%s takes %s of the time. ", s.Name, share)
+		plain = fmt.Sprintf("%s takes %s of the time of all stages. ", s.Name, share)
 	}
 	busy := sp.BusyNS
 	share := shareOf(busy, sp.WallNS)
 	when := "Under the profiler"
-	text += fmt.Sprintf("In %s a kernel runs for %s: %s of its %s under nsys", s.Name, duration(busy), share, duration(sp.WallNS))
+	text += fmt.Sprintf("In %s a kernel runs for %s: %s of its %s under nsys", s.words(), duration(busy), share, duration(sp.WallNS)+inPasses(s))
 	if clean {
 		when = "Without the profiler"
 		busy = min(busy, ns)
@@ -57,13 +62,46 @@ func (a *analyzer) findMain() {
 	text += "."
 	if idle := ns - busy; 10*idle >= ns && len(sp.Idle) > 0 {
 		why := sp.Idle[0]
-		text += fmt.Sprintf(" The rest is idle; most of that, under nsys, is %s (%s).", strings.ToLower(why.Label[:1])+why.Label[1:], duration(why.NS))
-		plain += fmt.Sprintf("%s, the GPU works %s of the time of %s and waits in the rest.", when, share, s.Name)
+		if 2*idle >= ns {
+			weight = weightHigh
+		}
+		is := "is " + strings.ToLower(why.Label[:1]) + why.Label[1:]
+		if why.ID == causeParts[causeNone].ID {
+			is = "has no launch under way"
+		}
+		text += fmt.Sprintf(" The rest is idle; most of that, under nsys, %s (%s).", is, duration(why.NS))
+		plain += fmt.Sprintf("%s, the GPU works %s of the time of %s and waits in the rest.", when, share, s.words())
+		if s.whole() {
+			text += " NVTX ranges around its parts would tell which of them waits."
+			plain += " Starting and loading are part of that time."
+		}
 	} else {
 		text += " The kernels decide how long it takes."
-		plain += fmt.Sprintf("%s, the GPU works %s of the time of %s: how long it takes is decided by the work itself.", when, share, s.Name)
+		plain += fmt.Sprintf("%s, the GPU works %s of the time of %s: how long it takes is decided by the work itself.", when, share, s.words())
+		if k := a.mainKernel(s); k != nil && k.Limiter.Kind != "" {
+			plain += fmt.Sprintf(" Most of that work is held back by %s.", limitWords[k.Limiter.Kind])
+		}
 	}
-	a.find("main-"+s.Name, weightMedium, text, plain)
+	a.find("main-"+s.Name, weight, text, plain)
+}
+
+// mainKernel is the one that takes more than half of the kernel time of a stage,
+// nil where none does.
+func (a *analyzer) mainKernel(s *Stage) *Kernel {
+	for i := range a.res.Kernels {
+		if k := &a.res.Kernels[i]; 2*stageTime(k, s.Name) > s.Split.BusyNS {
+			return k
+		}
+	}
+	return nil
+}
+
+// inPasses says that a time is that of several passes: tables give one.
+func inPasses(s *Stage) string {
+	if s.Passes > 1 {
+		return fmt.Sprintf(" in %d passes", s.Passes)
+	}
+	return ""
 }
 
 func (a *analyzer) longer(x, y *Stage) bool {
@@ -101,7 +139,7 @@ func (a *analyzer) findLaunchBound() {
 func (a *analyzer) launchBoundText(s *Stage) string {
 	sp := &s.Split
 	host := sp.idle("host")
-	text := fmt.Sprintf("%s is launch-bound: under nsys a kernel runs in %s of its %s, and the GPU waits for the host in %s.", s.Name, shareOf(sp.BusyNS, sp.WallNS), duration(sp.WallNS), shareOf(sp.GainNS+host, sp.WallNS))
+	text := fmt.Sprintf("%s is launch-bound: under nsys a kernel runs in %s of its %s, and the GPU waits for the host in %s.", s.words(), shareOf(sp.BusyNS, sp.WallNS), duration(sp.WallNS)+inPasses(s), shareOf(sp.GainNS+host, sp.WallNS))
 	what := "CUDA graphs or fusion"
 	if s.fromGraphs() {
 		what = "Launching its CUDA graphs ahead"
@@ -153,11 +191,11 @@ func (a *analyzer) launchBoundPlain(s *Stage, loses int64) string {
 		when, upTo = "Without the profiler", "up to "
 	}
 	busy := min(s.Split.BusyNS, ns)
-	text := fmt.Sprintf("%s, the GPU works only %s of the time of %s. For %s%s of it, it waits for the program on the host to hand it work", when, shareOf(busy, ns), s.Name, upTo, shareOf(loses, ns))
+	text := fmt.Sprintf("%s, the GPU works only %s of the time of %s. For %s%s of it, it waits for the program on the host to hand it work", when, shareOf(busy, ns), s.words(), upTo, shareOf(loses, ns))
 	if rest := ns - busy - loses; 1000*rest >= ns {
 		text += fmt.Sprintf(", and for %s for other reasons", shareOf(rest, ns))
 	}
-	return text + fmt.Sprintf(". A faster GPU would help little; removing the waits for the host could shorten %s from %s to about %s at best.", s.Name, duration(ns), duration(ns-loses))
+	return text + fmt.Sprintf(". For %s, a faster GPU would help little; removing the waits for the host could shorten it from %s to about %s at best.", s.words(), duration(ns)+inPasses(s), duration(ns-loses))
 }
 
 // whereHost names the deepest region within the stage that has most of its long

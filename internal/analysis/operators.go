@@ -80,11 +80,17 @@ func (a *analyzer) readOperators(context.Context) error {
 		a.res.Operators = append(a.res.Operators, row)
 	}
 	covered := a.tellProfiled(p, device)
+	// The warning of what operators cover says the same with what to do.
+	again := func(text string) bool { return !covered && o.Unlaunched != nil && text == o.Unlaunched.Note }
 	for _, n := range o.Notes {
-		if covered || o.Unlaunched == nil || n != o.Unlaunched.Note { // said by the warning of what operators cover
+		if !again(n) {
 			a.warn("operators", "", "%s", n)
 		}
 	}
+	a.res.Warnings = slices.DeleteFunc(a.res.Warnings, func(n Note) bool {
+		_, text := said(&n)
+		return n.ID == captureNote && again(text)
+	})
 	if device && linker == nil {
 		a.missing("operator-kernels", "run the torch profiler again with this version", "the recording of the torch profiler does not say which kernels an operator launched, so that operators have no limiter: it was made before that was recorded, or by a release of torch that does not tell")
 	}

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/workload"
@@ -73,13 +74,58 @@ func (a *analyzer) tellOverhead() {
 		}
 		a.res.Method.Overhead = append(a.res.Method.Overhead, Fact{s.Name, times + fmt.Sprintf("%+.1f %%", *s.Overhead*100)})
 		if *s.Overhead > a.th.Overhead {
-			next := "use pipeline/nsys=light"
-			if s.fromGraphs() {
-				next = "use pipeline/nsys=light (pipeline.nsys.cuda_graph_trace=graph), which traces CUDA graphs as a whole"
-			}
-			a.warn("overhead-"+s.Name, next, "%s took %.0f %% longer under nsys than clean: gaps in the timeline are larger than in the clean run", s.Name, *s.Overhead*100)
+			a.warn("overhead-"+s.Name, a.lighter(s), "%s took %.0f %% longer under nsys than clean: gaps in the timeline are larger than in the clean run", s.Name, *s.Overhead*100)
 		}
 	}
+}
+
+// lighter says which preset slows a stage less, or that none does.
+func (a *analyzer) lighter(s *Stage) string {
+	const clean = "go by the clean times"
+	costs := a.in.capture.costs()
+	switch {
+	case s.GraphKernels > 0:
+		return "use pipeline/nsys=light, which traces CUDA graphs as a whole, and " + clean
+	case len(costs) > 0:
+		return "use pipeline/nsys=default, which does without " + listWords(costs) + ", and " + clean
+	case a.in.capture.Graphs == "graph":
+		return clean + ": no preset is lighter than this, which is that of pipeline/nsys=light"
+	}
+	return clean + ": no preset is lighter, as pipeline/nsys=light differs for CUDA graphs alone"
+}
+
+// A nsysCapture is what a run asked nsys for.
+type nsysCapture struct {
+	Trace   texts
+	Sample  string
+	Context string `yaml:"cpuctxsw"`
+	Graphs  string `yaml:"cuda_graph_trace"`
+	Args    texts  `yaml:"extra_args"`
+}
+
+// costlyArgs begin the further arguments of nsys that slow a program.
+var costlyArgs = []string{"--cuda-memory-usage", "--cuda-um-", "--cudabacktrace", "--backtrace", "--gpu-metrics", "--python-", "--pytorch", "--event-sample"}
+
+// costs is what it has beside that of the default preset and slows a program.
+func (c *nsysCapture) costs() (out []string) {
+	for _, t := range c.Trace {
+		if t != "cuda" && t != "nvtx" && t != "none" {
+			out = append(out, "trace "+t)
+		}
+	}
+	if c.Sample != "" && c.Sample != "none" {
+		out = append(out, "CPU sampling")
+	}
+	if c.Context != "" && c.Context != "none" {
+		out = append(out, "context switches")
+	}
+	for _, arg := range c.Args {
+		name, value, _ := strings.Cut(arg, "=")
+		if value != "false" && value != "none" && slices.ContainsFunc(costlyArgs, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 func cleanText(s *Stage) string {

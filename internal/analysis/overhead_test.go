@@ -50,14 +50,29 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
-// Where graphs were traced node by node, what is lighter is named.
-func TestOverheadOfGraphs(t *testing.T) {
-	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds}
-	a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5), Kernels: 10, GraphKernels: 9}}
-	a.stageRegions = [][]uint32{nil}
-	a.tellOverhead()
-	if w := a.res.Warnings; len(w) != 1 || !strings.Contains(w[0].Next, "pipeline.nsys.cuda_graph_trace=graph") {
-		t.Errorf("%+v", w)
+// What is lighter is named, and where nothing is, that is said.
+func TestLighterPreset(t *testing.T) {
+	none := nsysCapture{Trace: texts{"cuda", "nvtx"}, Sample: "none", Context: "none", Graphs: "node"}
+	for _, c := range []struct {
+		graphs  int64
+		capture nsysCapture
+		want    string
+	}{
+		{9, none, "use pipeline/nsys=light, which traces CUDA graphs as a whole"},
+		{0, none, "go by the clean times: no preset is lighter, as pipeline/nsys=light differs for CUDA graphs alone"},
+		{0, nsysCapture{}, "no preset is lighter"},
+		{0, nsysCapture{Graphs: "graph"}, "no preset is lighter than this"},
+		{0, nsysCapture{Trace: texts{"cuda", "nvtx", "osrt"}, Sample: "process-tree", Context: "process-tree", Graphs: "node"}, "use pipeline/nsys=default, which does without trace osrt, CPU sampling and context switches, and go by the clean times"},
+		{0, nsysCapture{Args: texts{"--cuda-memory-usage=true", "--cudabacktrace=none", "--stats=true"}}, "does without --cuda-memory-usage, and"},
+		{9, nsysCapture{Sample: "process-tree"}, "use pipeline/nsys=light"},
+	} {
+		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, in: Input{capture: c.capture}}
+		a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5), Kernels: 10, GraphKernels: c.graphs}}
+		a.stageRegions = [][]uint32{nil}
+		a.tellOverhead()
+		if w := a.res.Warnings; len(w) != 1 || !strings.Contains(w[0].Next, c.want) {
+			t.Errorf("%+v, want %s", w, c.want)
+		}
 	}
 }
 
@@ -117,6 +132,27 @@ func TestOverheadLimitOfTheRun(t *testing.T) {
 		a.tellOverhead()
 		if hasNote(a.res.Warnings, "overhead-x") != warned || a.res.Method.OverheadLimit != a.th.Overhead {
 			t.Errorf("%s: limit %g, warnings %+v", text, a.res.Method.OverheadLimit, a.res.Warnings)
+		}
+	}
+}
+
+// Without a clean run the parts of prefill are those of the run under nsys.
+func TestSubstagesUnderNsys(t *testing.T) {
+	parts := func(ms float64) *workload.Metrics {
+		return &workload.Metrics{Summary: workload.Summary{
+			Measures:  map[string]workload.Distribution{"prefill_ms": {N: 1, Mean: ptr(10 * ms)}},
+			Substages: map[string]workload.Distribution{"sam": {N: 1, Mean: ptr(ms)}},
+		}}
+	}
+	for _, clean := range []*workload.Metrics{nil, parts(3)} {
+		a, s := &analyzer{res: newResult(Input{}), clean: clean, profiled: parts(4)}, &Stage{Name: "prefill"}
+		a.cleanTimes(s)
+		want := 4.0
+		if clean != nil {
+			want = 3
+		}
+		if len(s.Sub) != 1 || s.Sub[0] != (SubMS{"sam", want}) || (s.CleanMS == nil) != (clean == nil) {
+			t.Errorf("%+v, want %v ms", s.Sub, want)
 		}
 	}
 }

@@ -141,8 +141,13 @@ func (a *analyzer) memoryFromProperties(g *GPU) {
 	}
 	for _, have := range a.tl.t.GPUs {
 		if have.CUDADevice == g.Device && have.MemoryBandwidth > 0 {
+			hz := a.memoryHz[have.UUID]
+			if hz > 0 && have.MemoryBandwidth%hz != 0 { // not the clock that the bandwidth was computed from
+				hz = 0
+			}
 			g.Peaks = append(g.Peaks, Peak{
 				ID: levelDRAM, Label: levelLabels[levelDRAM], Value: float64(have.MemoryBandwidth), Unit: "byte/s",
+				ClockHz: float64(hz), Clock: clockText(float64(hz), highestMemory),
 				Basis: "device properties recorded by nsys: memory clock x bus width",
 			})
 		}
@@ -181,6 +186,7 @@ const (
 	highestClock  = "the highest clock of the device"
 	countingClock = "the clock while ncu counted"
 	memoryClock   = "the clock of the memory while ncu counted"
+	highestMemory = "the highest clock of the memory"
 )
 
 func clockText(hz float64, which string) string {

@@ -224,7 +224,7 @@ type Stage struct {
 	// difference lies within the noise.
 	OverheadWhy string   `json:"overhead_why,omitempty"`
 	Passes      int      `json:"passes,omitempty"`       // instances in the timeline
-	Sub         []SubMS  `json:"sub,omitempty"`          // parts of this stage; never added to it
+	Sub         []SubMS  `json:"sub,omitempty"`          // parts of this stage, never added to it; clean where CleanMS is there, else under nsys
 	TokensPS    *float64 `json:"tokens_per_s,omitempty"` // clean
 	Split       Split    `json:"split"`                  // of all passes in the timeline
 	// CleanGainNS is Split.GainNS held against the clean time of the passes: no
@@ -656,6 +656,8 @@ type Method struct {
 	Picked        *Picked     `json:"picked,omitempty"`
 	Clock         string      `json:"clock,omitempty"` // what the counters were taken under
 	Thresholds    []Fact      `json:"thresholds,omitempty"`
+	// Assumptions are what FLOPs and bytes by analysis of the model rest on.
+	Assumptions []string `json:"assumptions,omitempty"`
 }
 
 // StageCommand is what a stage ran.

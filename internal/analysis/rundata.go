@@ -103,24 +103,27 @@ var noMetrics = regexp.MustCompile(`Unable to access the following (\d+) metrics
 // usedUnits begin the names of the counters that a decision or a roofline uses.
 var usedUnits = []string{"gpu__", "dram__", "lts__", "l1tex__", "sm__", "smsp__", "gpc__", "launch__", "device__", "derived__", "inst_", "sass__"}
 
+// captureNote is the ID of what a capture warned of; its text begins with the stage.
+const captureNote = "capture"
+
 // captureWarning takes over a warning of a capture. Counters that the machine does
 // not have and nothing here uses are no reason to doubt.
 func (a *analyzer) captureWarning(stage, text string) {
 	m := noMetrics.FindStringSubmatch(text)
 	if m == nil {
-		a.warn("capture", "", "%s: %s", stage, text)
+		a.warn(captureNote, "", "%s: %s", stage, text)
 		return
 	}
 	var names []string
 	listed := strings.Split(m[2], ", ")
 	if strconv.Itoa(len(listed)) != m[1] { // cut off: what is not named may matter
-		a.warn("capture", "", "%s: %s", stage, text)
+		a.warn(captureNote, "", "%s: %s", stage, text)
 		return
 	}
 	for _, name := range listed {
 		name, _, _ = strings.Cut(strings.TrimSpace(name), ".")
 		if name == "" || slices.ContainsFunc(usedUnits, func(u string) bool { return strings.HasPrefix(name, u) }) {
-			a.warn("capture", "", "%s: %s", stage, text)
+			a.warn(captureNote, "", "%s: %s", stage, text)
 			return
 		}
 		if !slices.Contains(names, name) {
@@ -201,6 +204,12 @@ func (a *analyzer) readEnv() {
 	env.Host, env.CPU, env.OS = e.Host.Name, e.Host.CPU, e.Host.OS
 	if e.Driver != nil {
 		env.Driver, env.CUDA = e.Driver.Version, e.Driver.CUDA
+	}
+	a.memoryHz = map[string]int64{}
+	for _, g := range e.GPUs {
+		if g.ClockMemMax != nil {
+			a.memoryHz[strings.TrimPrefix(g.UUID, "GPU-")] = int64(*g.ClockMemMax * 1e6)
+		}
 	}
 	for _, t := range e.Tools {
 		switch t.Name {

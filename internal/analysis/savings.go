@@ -115,12 +115,17 @@ func (a *analyzer) idleChanges(s *Stage) []idleSaving {
 			gaps.how += tracesNodes
 		}
 	}
+	// Nothing comes before the program.
+	out, before := "Take the host's work out of %s", "Allocate before %s"
+	if s.whole() {
+		out, before = "Do less on the host in %s while the GPU waits", "Allocate less often in %s"
+	}
 	return []idleSaving{
 		gaps,
 		{"gaps", "graph", "Give the CUDA graphs of %s fewer nodes", "All time between the nodes of a graph goes, as if each graph were one kernel.",
 			"Fuse kernels, so that a graph has fewer of them, before it is captured." + tracesNodes,
 			[]string{"graph"}},
-		{"host", "host", "Take the host's work out of %s", "Every long stretch of host code without a CUDA call, while the GPU waits, goes.",
+		{"host", "host", out, "Every long stretch of host code without a CUDA call, while the GPU waits, goes.",
 			a.advice("Find what runs there (a sampling profiler, or pipeline.torch_profiler.with_stack=true): planning and compiling for each new shape, data handling, logging. Do it before the loop, cache it, or keep shapes fixed (a static KV cache).",
 				"Find what runs there with a sampling profiler: planning, data handling, logging. Do it before the loop, cache it, or do it on a thread of its own."),
 			[]string{"host"}},
@@ -132,7 +137,7 @@ func (a *analyzer) idleChanges(s *Stage) []idleSaving {
 			a.advice("Keep data on the GPU, use pinned memory and non_blocking copies on a stream of their own, and prefetch.",
 				"Keep data on the GPU, use pinned memory and asynchronous copies on a stream of their own, and prefetch."),
 			[]string{"copy"}},
-		{"alloc", "alloc", "Allocate before %s", "No allocation or release happens while the GPU is idle.",
+		{"alloc", "alloc", before, "No allocation or release happens while the GPU is idle.",
 			a.advice("Allocate once before, use the caching allocator or static buffers; watch for empty_cache.", "Allocate once before, or from a pool (cudaMallocAsync)."),
 			[]string{"alloc"}},
 	}
@@ -159,14 +164,14 @@ func (a *analyzer) idleSavings(s *Stage) {
 		if c.kind == "calls" {
 			evidence = append(evidence, callEvidence(calls)...)
 		}
-		evidence = append(evidence, Evidence{Metric: "wall time of " + s.Name + " under nsys", Value: float64(s.Split.WallNS) / 1e6, Unit: "ms"})
+		evidence = append(evidence, Evidence{Metric: "wall time of " + s.words() + " under nsys", Value: float64(s.Split.WallNS) / 1e6, Unit: "ms"})
 		if clean {
-			evidence = append(evidence, Evidence{Metric: "clean time of " + s.Name, Value: float64(whole) / 1e6, Unit: "ms"})
+			evidence = append(evidence, Evidence{Metric: "clean time of " + s.words(), Value: float64(whole) / 1e6, Unit: "ms"})
 		}
 		if clean || c.kind == "gaps" {
-			evidence = append(evidence, Evidence{Metric: "GPU busy in " + s.Name, Value: float64(s.Split.BusyNS) / 1e6, Unit: "ms"})
+			evidence = append(evidence, Evidence{Metric: "a kernel runs in " + s.words() + " under nsys", Value: float64(s.Split.BusyNS) / 1e6, Unit: "ms"})
 		}
-		a.save(Opportunity{ID: c.kind + "-" + c.id + "-" + s.Name, Kind: c.kind, Title: fmt.Sprintf(c.title, s.Name), Evidence: evidence, Assumption: c.assumption + a.boundText(s), How: c.how},
+		a.save(Opportunity{ID: c.kind + "-" + c.id + "-" + s.Name, Kind: c.kind, Title: fmt.Sprintf(c.title, s.words()), Evidence: evidence, Assumption: c.assumption + a.boundText(s), How: c.how},
 			float64(ns), s, float64(ns))
 	}
 }

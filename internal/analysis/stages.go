@@ -8,6 +8,9 @@ import (
 // stageNames are the phases that workloads are known to mark.
 var stageNames = []string{"prefill", "decode"}
 
+// wholeProgram is the stage of a program that marks none.
+const wholeProgram = "all"
+
 // maxStages bounds the stages of a program that marks its own phases.
 const maxStages = 12
 
@@ -34,7 +37,8 @@ func (a *analyzer) pickStages() {
 		}
 	}
 	if len(a.res.Stages) == 0 && a.res.Totals.Split != nil {
-		a.res.Stages = append(a.res.Stages, Stage{Name: "all", Passes: 1, Split: *a.res.Totals.Split, Kernels: a.res.Totals.Launches, GraphKernels: a.tl.graphKernels()})
+		ms := float64(a.res.Totals.Split.WallNS) / 1e6
+		a.res.Stages = append(a.res.Stages, Stage{Name: wholeProgram, NsysMS: &ms, NsysClock: clockOfRange, Passes: 1, Split: *a.res.Totals.Split, Kernels: a.res.Totals.Launches, GraphKernels: a.tl.graphKernels()})
 		a.stageRegions = append(a.stageRegions, nil)
 	}
 	a.stageTimes()

@@ -167,8 +167,8 @@ func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
 		}
 	}
 	for _, l := range t.LeftOut {
-		text := fmt.Sprintf("%s: %d launches, %s of GPU time", l.Reason, l.Launches, percent(l.Share))
-		if names := l.Names(leftNames); names != "" {
+		text := fmt.Sprintf("%s: %s, %s of GPU time", l.Reason, launches(int64(l.Launches)), shareText(l.Share))
+		if names := l.Names(leftNames, shareText); names != "" {
 			text += ": " + names
 		}
 		if l.Cut {

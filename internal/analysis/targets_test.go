@@ -81,7 +81,7 @@ func TestRegionPatterns(t *testing.T) {
 		Schema: pick.Schema, Regions: &pick.RegionOptions{Aggregate: true, KernelInclude: []string{"saxpy", "saxpi"}, KernelExclude: []string{"regex:nosuch"}},
 		LeftOut: []pick.LeftOut{
 			{Reason: "waits for a peer", Launches: 3, Share: 0.25, Kernels: []pick.LeftRow{{Kernel: "ncclDevKernel_AllReduce", Share: 0.2}, {Kernel: "ncclDevKernel_Broadcast", Share: 0.05}}},
-			{Reason: "top_n: the limit was reached", Cut: true, Launches: 7, Share: 0.1, Kernels: []pick.LeftRow{{Kernel: "small", Share: 0.1}}, More: 2},
+			{Reason: "top_n: the limit was reached", Cut: true, Launches: 16853, Share: 0.02624, Kernels: []pick.LeftRow{{Kernel: "small", Share: 0.00004}}, More: 2},
 		},
 	})
 	r := analyzedRun(t, dir)
@@ -95,7 +95,7 @@ func TestRegionPatterns(t *testing.T) {
 	if len(p.LeftOut) != 1 || !strings.Contains(p.LeftOut[0], "ncclDevKernel_AllReduce (20.0 %), ncclDevKernel_Broadcast (5.0 %)") {
 		t.Errorf("left out %q", p.LeftOut)
 	}
-	if len(p.CutOff) != 1 || !strings.Contains(p.CutOff[0], "small (10.0 %), 2 more") {
+	if len(p.CutOff) != 1 || !strings.Contains(p.CutOff[0], ": 16,853 launches, 2.6 % of GPU time: small (<0.01 %), 2 more") {
 		t.Errorf("cut off %q", p.CutOff)
 	}
 }

@@ -3,7 +3,6 @@ package analysis
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 )
 
@@ -27,6 +26,9 @@ func (a *analyzer) findUtilisation() {
 			if x.Coverage != nil && u.name == "MBU" { // flushed caches add to the bytes
 				about = "about "
 			}
+			if shareText(*x.Value) == tooLittle {
+				about = ""
+			}
 			of := x.Peak.Label
 			if x.Peak.ClockHz > 0 && x.Peak.Unit == "flop/s" {
 				of += fmt.Sprintf(" at %.2f GHz", x.Peak.ClockHz/1e9)
@@ -37,8 +39,8 @@ func (a *analyzer) findUtilisation() {
 		if len(texts) == 0 {
 			continue
 		}
-		text := fmt.Sprintf("In %s the %s.", s.Name, strings.Join(texts, ", and the "))
-		plain := fmt.Sprintf("%s uses %s that the GPU could give.", s.Name, strings.Join(plains, " and "))
+		text := fmt.Sprintf("In %s the %s.", s.words(), strings.Join(texts, ", and the "))
+		plain := fmt.Sprintf("%s uses %s that the GPU could give.", s.words(), strings.Join(plains, " and "))
 		if ns, _ := a.stageNS(s); s.Split.LaunchBound && 2*s.Split.BusyNS < ns {
 			text += " It is launch-bound: the GPU is idle most of the time."
 			plain += " The GPU stands still most of the time."
@@ -60,13 +62,16 @@ func firstValue(list []Utilisation) *Utilisation {
 	return nil
 }
 
+// tooLittle is what a share reads as that would round to nothing.
+const tooLittle = "<0.01 %"
+
 // shareText writes a share with the digits of the tables: one decimal, and two
 // significant digits below 1 %.
 func shareText(x float64) string {
 	digits := 1
 	switch p := x * 100; {
-	case p > 0 && p < 0.00995:
-		return strconv.FormatFloat(p, 'g', 2, 64) + " %"
+	case p > 0 && p < 0.01:
+		return tooLittle
 	case p > 0 && p < 0.0995:
 		digits = 3
 	case p > 0 && p < 0.995:

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/flops"
@@ -55,6 +56,8 @@ func (a *analyzer) stageWork() map[string]StageWork {
 					work[w.Stage] = w
 				}
 			}
+			a.addImages(own)
+			a.res.Method.Assumptions = own.Assumptions
 			for _, text := range own.Warnings {
 				a.warn("flops", "", "FLOPs and bytes of the model: %s", text)
 			}
@@ -77,6 +80,22 @@ func (a *analyzer) stageWork() map[string]StageWork {
 		}
 	}
 	return work
+}
+
+// addImages puts the pictures of a prompt, whose tokens come on top of its text,
+// after its length.
+func (a *analyzer) addImages(r *flops.Report) {
+	w := &a.res.Workload
+	at := slices.IndexFunc(w.Shape, func(f Fact) bool { return f.Name == promptLength })
+	if r.Shape.Images <= 0 || at < 0 {
+		return
+	}
+	facts := []Fact{{"images", strconv.FormatInt(r.Shape.Images, 10)}}
+	if r.Shape.ImageSize > 0 {
+		facts = append(facts, Fact{"image size", fmt.Sprintf("%d px", r.Shape.ImageSize)})
+	}
+	facts = append(facts, Fact{"prompt tokens with images", strconv.FormatInt(r.Shape.Tokens, 10)})
+	w.Shape = slices.Insert(w.Shape, at+1, facts...)
 }
 
 // secondsOf is the time of one pass, with a note where it is not clean.

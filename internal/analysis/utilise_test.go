@@ -2,6 +2,9 @@ package analysis
 
 import (
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,5 +125,22 @@ func TestPatternsLeaveKernelsOut(t *testing.T) {
 	}
 	if err := a.keepKernels(l, pick.RegionOptions{KernelExclude: []string{"gemm"}}); err != nil || len(a.res.Regions[0].Top) != 0 {
 		t.Errorf("%v, %+v", err, a.res.Regions[0].Top)
+	}
+}
+
+// The pictures of a prompt, and what its work was computed with, are told.
+func TestShapeOfImages(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "flops.json")
+	text := `{"schema":1,"model":{"type":"x","parameters":1},"shape":{"batch":1,"prompt":16,"new":32,"dtype":"bf16","images":1,"image_size":1024,"tokens":273},"stages":{"prefill":{"flops":1}},"cache":{},"assumptions":["two operations"]}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &analyzer{res: newResult(Input{}), in: Input{Flops: path}}
+	a.res.Workload.Shape = []Fact{{"batch size", "1"}, {promptLength, "16"}, {"new tokens", "32"}}
+	a.stageWork()
+	want := []Fact{{"batch size", "1"}, {promptLength, "16"}, {"images", "1"}, {"image size", "1024 px"}, {"prompt tokens with images", "273"}, {"new tokens", "32"}}
+	if !slices.Equal(a.res.Workload.Shape, want) || !slices.Equal(a.res.Method.Assumptions, []string{"two operations"}) {
+		t.Errorf("%+v, %+v, %+v", a.res.Workload.Shape, a.res.Method.Assumptions, a.res.Warnings)
 	}
 }

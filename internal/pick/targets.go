@@ -153,10 +153,10 @@ type LeftOut struct {
 }
 
 // Names lists the kernels with their shares, the longest first.
-func (l *LeftOut) Names(most int) string {
+func (l *LeftOut) Names(most int, share func(float64) string) string {
 	var list []string
 	for _, k := range l.Kernels[:min(len(l.Kernels), most)] {
-		list = append(list, fmt.Sprintf("%s (%.1f %%)", k.Kernel, 100*k.Share))
+		list = append(list, fmt.Sprintf("%s (%s)", k.Kernel, share(k.Share)))
 	}
 	if more := len(l.Kernels) - len(list) + l.More; more > 0 && len(list) > 0 {
 		list = append(list, fmt.Sprintf("%d more", more))

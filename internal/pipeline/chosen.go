@@ -240,9 +240,10 @@ func (c *chosen) say() {
 	for _, w := range t.Warnings {
 		c.r.Say("note: " + w)
 	}
+	share := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 	for _, l := range t.LeftOut {
 		if strings.Contains(l.Reason, "peer") {
-			c.r.Say(fmt.Sprintf("note: left out: %s, %.1f %% of the GPU time in the regions: %s: %s", plural(l.Launches, "launch", "launches"), 100*l.Share, l.Names(mostNamed), l.Reason))
+			c.r.Say(fmt.Sprintf("note: left out: %s, %.1f %% of the GPU time in the regions: %s: %s", plural(l.Launches, "launch", "launches"), 100*l.Share, l.Names(mostNamed, share), l.Reason))
 		}
 	}
 }

@@ -35,6 +35,14 @@ func (d *doc) method(r *analysis.Result) {
 		}
 		d.table(g)
 	}
+	if len(r.Method.Assumptions) > 0 {
+		d.line("### Assumptions about the model's work")
+		items := make([]string, len(r.Method.Assumptions))
+		for i, text := range r.Method.Assumptions {
+			items[i] = prose(sentence(text))
+		}
+		d.list(items)
+	}
 	d.line("### What could not be told")
 	d.untold(r)
 	d.line("### Files")
@@ -62,7 +70,7 @@ func (d *doc) commands(r *analysis.Result) {
 
 func (d *doc) overhead(r *analysis.Result) {
 	g := newGrid("Stage", ">Clean", ">Under nsys", ">Overhead")
-	var slowed []string
+	var slowed, next []string
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		if s.Overhead == nil && s.OverheadWhy == "" {
@@ -75,6 +83,9 @@ func (d *doc) overhead(r *analysis.Result) {
 		g.add(code(s.Name), elapsed(ms(s.CleanMS)), elapsed(ms(s.NsysMS)), over)
 		if heavy(r, s) {
 			slowed = append(slowed, code(s.Name))
+			if text := prose(upperFirst(sentence(lighter(r, s)))); !slices.Contains(next, text) {
+				next = append(next, text)
+			}
 		}
 	}
 	if len(g.rows) > 0 {
@@ -83,7 +94,7 @@ func (d *doc) overhead(r *analysis.Result) {
 		d.line("Clean against nsys: %s%s", absent, d.note(missing(r, "It needs the same stage timed without a profiler and under nsys.", "overhead", "clean", "baseline")))
 	}
 	if len(slowed) > 0 {
-		d.line("**Over %s in %s.** %s", limitText(r), strings.Join(slowed, ", "), lighter)
+		d.line("**Over %s in %s.** %s", limitText(r), strings.Join(slowed, ", "), strings.Join(next, " "))
 	}
 	var items []string
 	for _, f := range r.Method.Overhead {

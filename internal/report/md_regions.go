@@ -26,7 +26,7 @@ func WriteRegions(w io.Writer, r *analysis.Result) error {
 	d.scope(r)
 	of, outside := "all kernel time", ""
 	if r.Scope != nil {
-		of, outside = "the kernel time in the scope", ", which reads outside for regions that are not in it"
+		of, outside = "the kernel time in the scope", ", which reads outside for regions that are not in it; where one lies in it in part, a column has the part that the share is of"
 	}
 	d.line("NVTX regions, sorted by kernel time. Kernel time includes nested regions, so rows overlap; **own** leaves them out. Share is of %s (%s)%s. Limiter names what holds back most of the region's kernel time, or launch-bound where the GPU waits for the CPU more than it works.",
 		of, elapsed(float64(analysed(r).kernel)), outside)
@@ -75,18 +75,24 @@ func (d *doc) regionTable(r *analysis.Result, most int, only func(*analysis.Regi
 	cut := max(0, len(rows)-most)
 	rows = rows[:len(rows)-cut]
 	var wall, kernel, mean []float64
+	partly := false // a region lies in the scope in part
 	for _, g := range rows {
+		ns, in := inScope(r, g)
+		partly = partly || in && ns < g.KernelNS
 		wall = append(wall, float64(g.WallNS))
-		kernel = append(kernel, float64(g.KernelNS), float64(g.SelfNS))
+		kernel = append(kernel, float64(g.KernelNS), float64(g.SelfNS), float64(ns))
 		mean = append(mean, float64(g.WallNS)/float64(max(g.Instances, 1)))
 	}
 	wallUnit, walls := times(wall)
 	unit, cells := times(kernel)
 	meanUnit, means := times(mean)
-	g := newGrid(">#", "Region", "Process", "Device", ">Calls", ">Wall ("+wallUnit+")", ">Mean wall ("+meanUnit+")", ">Kernel time ("+unit+")", ">Own ("+unit+")", ">Share %", ">Launches", "Limiter", ">Counted %")
+	g := newGrid(">#", "Region", "Process", "Device", ">Calls", ">Wall ("+wallUnit+")", ">Mean wall ("+meanUnit+")", ">Kernel time ("+unit+")", ">Own ("+unit+")", ">In the scope ("+unit+")", ">Share %", ">Launches", "Limiter", ">Counted %")
 	whole := analysed(r).kernel
 	for i, x := range rows {
-		pct, counted := absent, ""
+		pct, counted, scope := absent, "", ""
+		if partly {
+			scope = cells[3*i+2]
+		}
 		if ns, in := inScope(r, x); !in {
 			pct = "outside"
 		} else if whole > 0 {
@@ -98,10 +104,10 @@ func (d *doc) regionTable(r *analysis.Result, most int, only func(*analysis.Regi
 		case x.Kernels > 0:
 			counted = "none" + d.note(prose(sentence(whyNotCounted(x))))
 		}
-		g.add(fmt.Sprint(i+1), code(x.Path), optional(x.Process), optional(x.Device), thousands(x.Instances), walls[i], means[i], cells[2*i], cells[2*i+1], pct,
+		g.add(fmt.Sprint(i+1), code(x.Path), optional(x.Process), optional(x.Device), thousands(x.Instances), walls[i], means[i], cells[3*i], cells[3*i+1], scope, pct,
 			thousands(x.Kernels), prose(regionLimiter(r, x)), counted)
 	}
-	for _, h := range []string{"Process", "Device", "Counted %"} {
+	for _, h := range []string{"Process", "Device", "In the scope (" + unit + ")", "Counted %"} {
 		g.drop(h)
 	}
 	d.table(g)
@@ -184,14 +190,22 @@ func regionTree(r *analysis.Result) string {
 	names, width := make([]string, len(order)), 0
 	for n, i := range order {
 		g := &r.Regions[i]
-		names[n] = strings.Repeat("  ", min(g.Depth, 32)) + shorten(oneLine(g.Name), 60)
+		name := g.Path
+		if p := g.Parent; p >= 0 && p < i { // with its domain, which the name has not
+			name = strings.TrimPrefix(name, r.Regions[p].Path+"/")
+		}
+		names[n] = strings.Repeat("  ", min(g.Depth, 32)) + shorten(oneLine(name), 60)
 		width = max(width, utf8.RuneCountInString(names[n]))
 	}
 	var b strings.Builder
 	for n, i := range order {
 		g := &r.Regions[i]
-		fmt.Fprintf(&b, "%s%s  %9s wall  %9s kernels  %7s launches\n", names[n], strings.Repeat(" ", width-utf8.RuneCountInString(names[n])),
-			elapsed(float64(g.WallNS)), elapsed(float64(g.KernelNS)), thousands(g.Kernels))
+		launches := "launches"
+		if g.Kernels == 1 {
+			launches = "launch"
+		}
+		fmt.Fprintf(&b, "%s%s  %9s wall  %9s kernels  %7s %s\n", names[n], strings.Repeat(" ", width-utf8.RuneCountInString(names[n])),
+			elapsed(float64(g.WallNS)), elapsed(float64(g.KernelNS)), thousands(g.Kernels), launches)
 	}
 	if cut > 0 {
 		fmt.Fprintf(&b, "and %s more\n", thousands(int64(cut)))

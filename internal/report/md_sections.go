@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"al.essio.dev/pkg/shellescape"
@@ -204,16 +203,7 @@ func (d *doc) utilisationValue(u *analysis.Utilisation) string {
 		}
 		return absent + d.note(prose(upperFirst(sentence(why))))
 	}
-	return utilisedPercent(*u.Value) + d.note(prose(upperFirst(sentence(u.Why))))
-}
-
-// utilisedPercent keeps two digits of what is far below the peak, as decode
-// often is.
-func utilisedPercent(x float64) string {
-	if x > 0 && x < 0.0001 {
-		return strconv.FormatFloat(x*100, 'g', 2, 64) + " %"
-	}
-	return percent(x)
+	return percent(*u.Value) + d.note(prose(upperFirst(sentence(u.Why))))
 }
 
 // peakLabel names a peak; one that was not measured says where it is from.

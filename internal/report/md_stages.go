@@ -35,7 +35,17 @@ func untold(s *analysis.Stage) string {
 }
 
 // lighter is what to do about a stage that the timeline slowed too much.
-const lighter = "Use the lighter preset `pipeline/nsys=light`; times that matter are the clean ones."
+func lighter(r *analysis.Result, s *analysis.Stage) string {
+	for _, n := range r.Warnings {
+		if n.ID == overheadID(s) && n.Next != "" {
+			return n.Next
+		}
+	}
+	return "go by the clean times"
+}
+
+// overheadID is that of the warning about the overhead of a stage.
+func overheadID(s *analysis.Stage) string { return "overhead-" + s.Name }
 
 // stages writes the time of each stage, clean and under nsys.
 func (d *doc) stages(r *analysis.Result) {
@@ -130,11 +140,11 @@ func ownClock(r *analysis.Result) string {
 // slowed refers to the warning about the overhead of a stage.
 func (d *doc) slowed(r *analysis.Result, s *analysis.Stage) string {
 	for _, n := range r.Warnings {
-		if n.ID == "overhead-"+s.Name {
+		if n.ID == overheadID(s) {
 			return d.remark(n)
 		}
 	}
-	return d.note("Over " + limitText(r) + ": the timeline of " + code(s.Name) + " is much slower than the program alone. " + lighter)
+	return d.note("Over " + limitText(r) + ": the timeline of " + code(s.Name) + " is much slower than the program alone. " + prose(upperFirst(sentence(lighter(r, s)))))
 }
 
 // codes lists names, and how many more there are.
@@ -160,7 +170,11 @@ func (d *doc) subStages(r *analysis.Result) {
 		for i, sub := range s.Sub {
 			parts[i] = code(sub.Name) + " " + elapsed(sub.MS*1e6)
 		}
-		items = append(items, fmt.Sprintf("%s includes %s. They are parts of it and are not added to it.", code(s.Name), strings.Join(parts, ", ")))
+		when := ""
+		if s.CleanMS == nil {
+			when = " under nsys"
+		}
+		items = append(items, fmt.Sprintf("%s includes %s%s. They are parts of it and are not added to it.", code(s.Name), strings.Join(parts, ", "), when))
 	}
 	d.list(items)
 }

@@ -142,7 +142,7 @@ func (d *doc) plainStages(r *analysis.Result) {
 			nsys += d.note(prose(upperFirst(sentence(s.OverheadWhy))))
 		}
 		if heavy(r, s) {
-			nsys += d.note("The profiler slows this stage by " + percent(*s.Overhead) + ". " + lighter)
+			nsys += d.slowed(r, s)
 		}
 		switch {
 		case s.CleanBusy != nil:
@@ -159,6 +159,8 @@ func (d *doc) plainStages(r *analysis.Result) {
 // holdUp says in plain words what a stage mostly waits for.
 func (d *doc) holdUp(r *analysis.Result, s *analysis.Stage) string {
 	switch {
+	case s.Split.WallNS <= 0 && s.NsysMS != nil:
+		return absent + d.note(missing(r, "The timeline of this stage has no work of a GPU.", "no-kernels"))
 	case s.Split.WallNS <= 0:
 		return absent + d.note(missing(r, "There is no timeline of this stage.", "timeline"))
 	case s.Split.LaunchBound:
@@ -309,7 +311,13 @@ func (d *doc) plainKernels(r *analysis.Result) {
 		if untimed(k) {
 			calls, total, share = absent+d.note(noTimeline(r, "The timeline has no launch of this kernel.")), absent, absent
 		}
-		g.add(code(n.apart(r, i, 60)), prose(category(r, k.Category)), calls, total, share, d.limiterCell(k, reasons))
+		held := ""
+		if counted(r) == 0 { // one reason for all
+			held = absent + d.note(missing(r, "No counters were taken of any kernel.", "no-counters"))
+		} else {
+			held = d.limiterCell(k, reasons)
+		}
+		g.add(code(n.apart(r, i, 60)), prose(category(r, k.Category)), calls, total, share, held)
 	}
 	d.table(g)
 }

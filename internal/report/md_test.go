@@ -52,9 +52,41 @@ func doubtful() *analysis.Result {
 	r.Source.Status, r.Source.Recorded, r.Workload.Kind = "interrupted", true, "vlm"
 	s := &r.Stages[0]
 	s.Overhead, s.NsysMS = at(0.384), at(11.24)
+	r.Warnings = append(r.Warnings, analysis.Note{ID: "overhead-prefill", Text: "prefill took 38 % longer under nsys than clean", Next: "use pipeline/nsys=light"})
 	s.Sub = []analysis.SubMS{{Name: "sam", MS: 3.1}, {Name: "clip", MS: 1.2}, {Name: "projector", MS: 0.1}}
 	s.MFU[0].Value, s.MFU[0].Raw, s.MFU[0].Contradiction, s.MFU[0].Why = nil, at(1.32), true, "the clean time is shorter than the peak allows"
 	r.Regions = nil
+	return r
+}
+
+// unclean has no clean times.
+func unclean() *analysis.Result {
+	r := sample()
+	s := &r.Stages[0]
+	s.CleanMS, s.Overhead, s.Sub = nil, nil, []analysis.SubMS{{Name: "sam", MS: 3.1}}
+	return r
+}
+
+// onCPU is a stage that nsys timed and in which no GPU worked.
+func onCPU() *analysis.Result {
+	r := sample()
+	s := &r.Stages[0]
+	s.NsysMS, s.Split = at(11.24), analysis.Split{}
+	return r
+}
+
+// partly has a region of a domain that lies in the scope in part.
+func partly() *analysis.Result {
+	r, ns := scoped(), int64(10_000)
+	r.Regions = append(r.Regions, analysis.Region{Path: "CCCL@scan", Name: "scan", Domain: "CCCL", Parent: -1, Instances: 1, WallNS: 1_000_000, Kernels: 1, KernelNS: 20_000, SelfKernels: 1, SelfNS: 20_000, ScopeNS: &ns})
+	return r
+}
+
+// unused has an MFU near nothing.
+func unused() *analysis.Result {
+	r := sample()
+	r.Stages[0].MFU[0].Value = at(6.6e-8)
+	r.Method.Assumptions = []string{"a_key is not given: 256"}
 	return r
 }
 
@@ -215,6 +247,10 @@ func TestReportSaysWhatMatters(t *testing.T) {
 		{"too much overhead names the preset", page(t, WriteReport, doubtful()), []string{"Over 25 % in `prefill`", "pipeline/nsys=light"}, nil},
 		{"little overhead names none", page(t, WriteReport, sample()), nil, []string{"pipeline/nsys=light"}},
 		{"parts of a stage are a note", page(t, WriteStakeholder, doubtful()), []string{"`prefill` includes `sam` 3.10 ms, `clip` 1.20 ms, `projector` 100 µs. They are parts of it and are not added to it."}, []string{"| `sam`"}},
+		{"parts of a stage under nsys say so", page(t, WriteReport, unclean()), []string{"`prefill` includes `sam` 3.10 ms under nsys. They are parts of it"}, nil},
+		{"a stage without GPU work", page(t, WriteStakeholder, onCPU()), []string{" 11.2 ms |", "The timeline of this stage has no work of a GPU."}, []string{"There is no timeline of this stage"}},
+		{"a region partly in the scope", page(t, WriteRegions, partly()), []string{"| In the scope (ms) | Share % |", "|    0.020 |             0.010 |    0.10 |", "\nCCCL@scan ", "       1 launch\n"}, []string{"1 launches"}},
+		{"hardly any use of the GPU", page(t, WriteReport, unused()), []string{"| <0.01 %", "### Assumptions about the model's work\n\n- a_key is not given: 256."}, []string{"e-0"}},
 		{"a failed run says so", page(t, WriteReport, doubtful()), []string{"**The run was interrupted.**"}, nil},
 		{"no ranges", page(t, WriteReport, doubtful()), []string{"Regions: n/a", "no NVTX ranges"}, nil},
 		{"no counters", page(t, WriteKernels, timelineOnly()), []string{"a report of ncu with the section SpeedOfLight"}, []string{"DRAM bandwidth"}},

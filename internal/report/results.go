@@ -147,7 +147,7 @@ func inUse(p *float64) any {
 	if p == nil {
 		return nil
 	}
-	return strings.TrimSuffix(utilisedPercent(*p), " %")
+	return percentage(*p * 100)
 }
 
 // yesNo writes a switch that may be absent.

@@ -190,7 +190,7 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 		most            int
 		list            []analysis.Note
 	}{
-		{"warning: ", "warning", "warnings", f.warning, o.unshown(warnings(r))},
+		{"warning: ", "warning", "warnings", f.warning, o.unshown(withoutHeavy(r))},
 		{"not measured: ", "thing not measured", "things not measured", f.missing, o.unshown(r.Missing)},
 	} {
 		n := len(notes.list)
@@ -227,19 +227,29 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 // summaryHeavy tells of stages that nsys slowed too much, and what to do.
 func summaryHeavy(r *analysis.Result, o SummaryOptions, most int) []string {
 	var slowed []string
+	next := ""
 	for i := range r.Stages {
 		if s := &r.Stages[i]; heavy(r, s) {
 			slowed = append(slowed, fmt.Sprintf("%s %s", oneLine(s.Name), percent(*s.Overhead)))
+			if do := oneLine(lighter(r, s)); next == "" || strings.HasPrefix(do, "use ") { // a preset is the run's
+				next = do
+			}
 		}
 	}
 	if len(slowed) == 0 {
 		return nil
 	}
-	const next = ": pipeline/nsys=light is lighter"
-	if lines := whole("nsys slowed "+strings.Join(slowed, ", ")+next, o.Width, "  ", max(most, 1)); lines != nil {
+	if lines := whole(fmt.Sprintf("nsys slowed %s: %s", strings.Join(slowed, ", "), next), o.Width, "  ", max(most, 2)); lines != nil {
 		return lines
 	}
-	return wrap(fmt.Sprintf("nsys slowed %s%s", plural(len(slowed), "stage"), next), o.Width, "  ", sentenceLines)
+	return wrap(fmt.Sprintf("nsys slowed %s: %s", plural(len(slowed), "stage"), next), o.Width, "  ", sentenceLines)
+}
+
+// withoutHeavy leaves out the warnings that summaryHeavy tells.
+func withoutHeavy(r *analysis.Result) []analysis.Note {
+	return slices.DeleteFunc(warnings(r), func(n analysis.Note) bool {
+		return slices.ContainsFunc(r.Stages, func(s analysis.Stage) bool { return heavy(r, &s) && n.ID == overheadID(&s) })
+	})
 }
 
 // unshown are the notes that the screen does not have yet.

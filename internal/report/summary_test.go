@@ -55,6 +55,19 @@ func TestSummarySays(t *testing.T) {
 			t.Errorf("%q is not in\n%s", s, b.String())
 		}
 	}
+	if strings.Contains(b.String(), "longer under nsys") || strings.Count(b.String(), "pipeline/nsys=light") != 1 {
+		t.Errorf("the overhead is told twice:\n%s", b.String())
+	}
+	both := doubtful()
+	both.Stages[1].Overhead = at(0.5)
+	both.Warnings = append(both.Warnings, analysis.Note{ID: "overhead-decode", Text: "decode took 50 % longer under nsys than clean", Next: "go by the clean times"})
+	b.Reset()
+	if err := Summary(&b, both, SummaryOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "nsys slowed prefill 38.4 %, decode 50.0 %: use pipeline/nsys=light") {
+		t.Errorf("a preset that helps one of the stages is not named:\n%s", b.String())
+	}
 	shown := []string{warnings(doubtful())[0].Text}
 	for _, n := range doubtful().Missing {
 		shown = append(shown, n.Text+"; and how to mend it")

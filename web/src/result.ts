@@ -250,6 +250,7 @@ export interface Method {
   picked?: Picked;
   clock?: string;
   thresholds?: Fact[] | null;
+  assumptions?: string[] | null;
 }
 
 export interface Note {
