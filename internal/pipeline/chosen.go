@@ -129,9 +129,10 @@ func (r *run) runsOfWorkload() string {
 	add(p.Baseline.Enable, max(1, p.Baseline.Repeats), "without a profiler")
 	add(r.shipped() && p.DirectInference.Enable, 1, "for its predictions")
 	add(r.shipped() && p.TorchProfiler.Enable, 1, "under the torch profiler")
+	add(r.shipped() && p.StaticAnalysis.TorchFlopCounter, 1, "to count its FLOPs")
 	add(p.Nsys.Enable, 1, "under nsys, and then the export of its report")
 	if len(parts) == 0 {
-		return "nothing runs before ncu"
+		return "the workload does not run before ncu"
 	}
 	return "runs of the workload: " + strings.Join(parts, ", ") + "; how long one takes is not known before"
 }

@@ -46,6 +46,9 @@ func RooflineSVG(w io.Writer, r *analysis.Result) error {
 	} else {
 		p.draw(&b)
 	}
+	if r.Source.Recorded {
+		fmt.Fprintf(&b, "<text class=\"small\" x=\"%d\" y=\"26\" text-anchor=\"end\">recorded run: not of this machine</text>\n", roofWidth-20)
+	}
 	b.WriteString("</svg>\n")
 	_, err := w.Write(b.Bytes())
 	return err

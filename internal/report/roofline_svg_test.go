@@ -45,6 +45,13 @@ func TestRooflineSVG(t *testing.T) {
 	if n := strings.Count(b.String(), "<circle class=\"dram\" cx"); n < 2 {
 		t.Errorf("%d dots, want one for each point", n)
 	}
+	recorded := rooflineResult()
+	recorded.Source.Recorded = true
+	var marked bytes.Buffer
+	if err := RooflineSVG(&marked, recorded); err != nil || !strings.Contains(marked.String(), "recorded run") || strings.Contains(b.String(), "recorded run") {
+		t.Error("a recorded run is not marked, or another is")
+	}
+	wellFormed(t, marked.String())
 	var again bytes.Buffer
 	if err := RooflineSVG(&again, rooflineResult()); err != nil || again.String() != b.String() {
 		t.Error("two pictures of the same result differ")
