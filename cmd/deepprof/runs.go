@@ -191,6 +191,7 @@ func runsResumeCommand() command {
 				}
 				p, err := decode(composed)
 				if err != nil {
+					fmt.Fprintf(s.err, "note: the configuration of the run is not one of this version of deepprof; start a new run, or mend %s\n", filepath.Join(dir, runs.ConfigName))
 					return err
 				}
 				sorted, err := categories((&configFlags{}).sources())
