@@ -73,6 +73,9 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 				if err := in.scope(*regions, *whole); err != nil {
 					return err
 				}
+				if in.drawn != "" && rules.dir != "" {
+					return usagef("analyze: %s is drawn as it is; give the run, or the files that it was made from, with --config-dir", in.drawn)
+				}
 				dir := in.folder
 				if *output != "" {
 					dir = *output

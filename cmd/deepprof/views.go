@@ -253,7 +253,7 @@ func reportsOf(dir, path string) []report.Fact {
 		} else {
 			info := r.Info()
 			r.Close()
-			fact.Value = fmt.Sprintf("%d results, %d bytes", info.Results, info.Size)
+			fact.Value = fmt.Sprintf("%d bytes, results: %d", info.Size, info.Results)
 		}
 		facts = append(facts, fact)
 	}

@@ -136,7 +136,7 @@ func (a *analyzer) callChange(s *Stage, list []otherCall) idleSaving {
 		"Warm up with the same shapes; set CUDA_MODULE_LOADING=EAGER to load kernels at start.", []string{"call"}}
 	if s.whole() { // nothing comes before it
 		load.title, load.assumption = "Load less code in %s", "No code is loaded, and no other CUDA call beside launches is made, while the GPU is idle."
-		load.how = "Load only the code that is used (CUDA_MODULE_LOADING=LAZY), and do more work in one process."
+		load.how = "Load fewer libraries and kernels, and do more work in one process."
 	}
 	if 2*loading < all && !s.whole() {
 		load.title = "Load code before %s, and make fewer CUDA calls in it"

@@ -86,6 +86,8 @@ func (a *analyzer) lighter(s *Stage) string {
 	switch {
 	case s.GraphKernels > 0:
 		return "use pipeline/nsys=light, which traces CUDA graphs as a whole, and " + clean
+	case slices.ContainsFunc(a.res.Stages, func(x Stage) bool { return x.GraphKernels > 0 && x.Overhead != nil && *x.Overhead > a.th.Overhead }):
+		return clean // the advice is on the other stage
 	case len(costs) > 0:
 		return "use pipeline/nsys=default, which does without " + listWords(costs) + ", and " + clean
 	case a.in.capture.Graphs == "graph":

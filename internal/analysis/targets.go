@@ -358,7 +358,7 @@ func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 		}
 		s := &p.Inclusive
 		c := &RegionCounters{Method: "kernel", Coverage: covered(s), Metrics: shownMetrics(s.Metrics), ScaledNS: s.ScaledNS, ElsewhereNS: s.ElsewhereNS, Exclusive: exclusiveCounters(&p)}
-		c.Note = joinWords(spokenFor(s), a.timesUnderNcu(s))
+		c.Note = a.timesUnderNcu(s)
 		if n := p.Inclusive.ExcludedLaunches; n > 0 {
 			c.Note = joinWords(fmt.Sprintf("kernel patterns leave out %d of its launches", n), c.Note)
 		}
@@ -369,15 +369,6 @@ func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 		why = "none of its kernels was counted"
 	}
 	return nil, why
-}
-
-// spokenFor says how much of a region rests on launches that are not its own.
-func spokenFor(s *pick.RegionSums) string {
-	x := float64(s.ElsewhereNS) / float64(max(s.CountedNS, 1))
-	if x < worthTelling {
-		return ""
-	}
-	return fmt.Sprintf("for %.0f %% of what is counted stand launches of the same kernel, grid and block that were not counted in this region", x*100)
 }
 
 // rangeReplay is the mode that whole ranges were counted in: that of the last

@@ -95,7 +95,7 @@ func TestRegionPatterns(t *testing.T) {
 	if len(p.LeftOut) != 1 || !strings.Contains(p.LeftOut[0], "ncclDevKernel_AllReduce (20.0 %), ncclDevKernel_Broadcast (5.0 %)") {
 		t.Errorf("left out %q", p.LeftOut)
 	}
-	if len(p.CutOff) != 1 || !strings.Contains(p.CutOff[0], ": 16,853 launches, 2.6 % of GPU time: small (<0.01 %), 2 more") {
+	if len(p.CutOff) != 1 || !strings.Contains(p.CutOff[0], ": 16,853 launches, 2.6 % of GPU time: small (0.0040 %), 2 more") {
 		t.Errorf("cut off %q", p.CutOff)
 	}
 }

@@ -158,13 +158,13 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 	if untimed(k) {
 		add("Calls and times: %s%s", absent, d.note(underNcu(r, k)))
 	} else {
-		add("%s calls, %s in total, %s of kernel time; one call: mean %s, median %s, from %s to %s", thousands(k.Calls), elapsed(float64(k.TotalNS)), percent(k.Share),
+		add("%s, %s in total, %s of kernel time; one call: mean %s, median %s, from %s to %s", many(k.Calls, "call"), elapsed(float64(k.TotalNS)), percent(k.Share),
 			elapsed(k.MeanNS), elapsed(k.MedianNS), elapsed(float64(k.MinNS)), elapsed(float64(k.MaxNS)))
 	}
 	if len(k.Stages) > 0 {
 		parts := make([]string, len(k.Stages))
 		for i, s := range k.Stages {
-			parts[i] = fmt.Sprintf("%s %s (%s calls)", code(s.Stage), elapsed(float64(s.NS)), thousands(s.Calls))
+			parts[i] = fmt.Sprintf("%s %s (%s)", code(s.Stage), elapsed(float64(s.NS)), many(s.Calls, "call"))
 		}
 		add("In stages: %s", strings.Join(parts, ", "))
 	}

@@ -109,10 +109,12 @@ func percent(x float64) string { return percentage(x*100) + " %" }
 // what is not 0 does not read as 0.
 func percentage(x float64) string {
 	switch a := math.Abs(x); {
-	case x > 0 && x < 0.01:
-		return "<0.01"
-	case a < 0.01:
+	case x > 0 && x < 0.001:
+		return "<0.001"
+	case a < 0.001:
 		return "0.0"
+	case a < 0.00995:
+		return strconv.FormatFloat(x, 'f', 4, 64)
 	case a < 0.0995:
 		return strconv.FormatFloat(x, 'f', 3, 64)
 	case a < 0.995:

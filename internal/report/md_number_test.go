@@ -15,7 +15,7 @@ func TestNumbers(t *testing.T) {
 		{rate(4.3e12, "byte/s"), "4.30 TB/s"}, {rate(789e12, "flop/s"), "789 TFLOP/s"}, {rate(999.7e9, "flop/s"), "1.00 TFLOP/s"}, {rate(2.79e12, "flop"), "2.79 TFLOP"},
 		{elapsed(0), "0"}, {elapsed(999.6), "1.00 µs"}, {elapsed(12345678), "12.3 ms"}, {elapsed(75e9), "75.0 s"}, {elapsed(640), "640 ns"},
 		{thousands(0), "0"}, {thousands(999), "999"}, {thousands(1234567), "1,234,567"}, {thousands(-1234), "-1,234"}, {thousands(-123456), "-123,456"},
-		{percent(0.1234), "12.3 %"}, {percent(0.0001), "0.010 %"}, {percent(0), "0.0 %"}, {percent(-0.00001), "0.0 %"}, {percent(-0.0001), "-0.010 %"}, {percent(0.00001), "<0.01 %"}, {percent(-0.021), "-2.1 %"},
+		{percent(0.1234), "12.3 %"}, {percent(0.0001), "0.010 %"}, {percent(0), "0.0 %"}, {percent(-0.000001), "0.0 %"}, {percent(-0.0001), "-0.010 %"}, {percent(0.00001), "0.0010 %"}, {percent(0.000084), "0.0084 %"}, {percent(0.000009), "<0.001 %"}, {percent(-0.021), "-2.1 %"},
 		{spread(8.1234, 0.0213, "ms"), "8.12 ± 0.02 ms"}, {clock(1.59e9), "1.59 GHz"}, {byteSize(150_754_820_096), "151 GB"},
 		{measured(61.25, "%"), "61.2 %"}, {measured(1.9e10, "byte"), "19.0 GB"}, {measured(0.4, "inst/cycle"), "0.400 inst/cycle"}, {measured(19_712_345, "inst"), "19,712,345 inst"}, {measured(88, ""), "88"},
 	} {
@@ -55,8 +55,8 @@ func TestSharesCanBeCheckedByHand(t *testing.T) {
 		}
 		exact := float64(part) / float64(whole) * 100
 		text := shares([]int64{part}, whole)[0]
-		if text == "<0.01" {
-			if part == 0 || exact >= 0.01 {
+		if text == "<0.001" {
+			if part == 0 || exact >= 0.001 {
 				t.Fatalf("%v is printed as %s", exact, text)
 			}
 			continue
@@ -77,7 +77,7 @@ func TestSharesCanBeCheckedByHand(t *testing.T) {
 		part, whole int64
 		want        string
 	}{
-		{157, 29117, "0.54"}, {42, 13336, "0.31"}, {54, 100_000, "0.054"}, {9951, 1_000_000, "1.0"}, {994, 1_000_00, "0.99"}, {1, 1_000_000, "<0.01"}, {0, 5, "0.0"}, {5, 5, "100.0"}, {1, 0, absent},
+		{157, 29117, "0.54"}, {42, 13336, "0.31"}, {54, 100_000, "0.054"}, {9951, 1_000_000, "1.0"}, {994, 1_000_00, "0.99"}, {84, 1_000_000, "0.0084"}, {9, 1_000_000, "<0.001"}, {0, 5, "0.0"}, {5, 5, "100.0"}, {1, 0, absent},
 	} {
 		if got := shares([]int64{c.part}, c.whole)[0]; got != c.want {
 			t.Errorf("%d of %d: got %s, want %s", c.part, c.whole, got, c.want)

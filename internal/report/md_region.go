@@ -251,6 +251,9 @@ func (d *doc) regionCounters(g *analysis.Region) {
 	} else {
 		partial += " They hold for the work as ncu replays it, by default with flushed caches, so traffic to memory may be more than in the program."
 	}
+	if x := float64(g.Counters.ElsewhereNS) / max(1, g.Counters.Coverage*float64(g.KernelNS)); x >= 0.01 {
+		partial += fmt.Sprintf(" For %s of what is counted stand launches of the same kernel, grid and block that were not counted in this region.", percent(min(1, x)))
+	}
 	own := ""
 	if x := g.Counters.Exclusive; x != nil {
 		own = fmt.Sprintf(", and %s of that outside nested regions", percent(x.Coverage))
@@ -356,8 +359,12 @@ func (d *doc) nested(r *analysis.Result, index int) {
 			continue
 		}
 		d.line("## Nested: %s", code(g.Name))
-		d.line("%s calls, %s of wall time, %s of kernel time in %s launches (%s outside its own nested regions).", thousands(g.Instances), elapsed(float64(g.WallNS)),
-			elapsed(float64(g.KernelNS)), thousands(g.Kernels), elapsed(float64(g.SelfNS)))
+		launches := thousands(g.Kernels) + " launches"
+		if g.Kernels == 1 {
+			launches = "1 launch"
+		}
+		d.line("%s, %s of wall time, %s of kernel time in %s (%s outside its own nested regions).", many(g.Instances, "call"), elapsed(float64(g.WallNS)),
+			elapsed(float64(g.KernelNS)), launches, elapsed(float64(g.SelfNS)))
 		d.regionCounters(g)
 	}
 }

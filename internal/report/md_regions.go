@@ -26,7 +26,10 @@ func WriteRegions(w io.Writer, r *analysis.Result) error {
 	d.scope(r)
 	of, outside := "all kernel time", ""
 	if r.Scope != nil {
-		of, outside = "the kernel time in the scope", ", which reads outside for regions that are not in it; where one lies in it in part, a column has the part that the share is of"
+		of, outside = "the kernel time in the scope", ", which reads outside for regions that are not in it"
+		if slices.ContainsFunc(r.Regions, func(g analysis.Region) bool { return inPart(r, &g) }) {
+			outside += "; where one lies in it in part, a column has the part that the share is of"
+		}
 	}
 	d.line("NVTX regions, sorted by kernel time. Kernel time includes nested regions, so rows overlap; **own** leaves them out. Share is of %s (%s)%s. Limiter names what holds back most of the region's kernel time, or launch-bound where the GPU waits for the CPU more than it works.",
 		of, elapsed(float64(analysed(r).kernel)), outside)
@@ -57,6 +60,12 @@ func (d *doc) noRegions(r *analysis.Result) {
 	d.line("Regions: %s%s", absent, d.note(missing(r, "The timeline holds no NVTX ranges; mark the parts of the program with ranges, for example `torch.cuda.nvtx.range_push(\"prefill\")`.", "region", "nvtx", "timeline")))
 }
 
+// inPart tells whether a part of a region's kernel time lies in the scope.
+func inPart(r *analysis.Result, g *analysis.Region) bool {
+	ns, in := inScope(r, g)
+	return in && ns < g.KernelNS
+}
+
 // regionTable writes the regions that pass, by kernel time, then wall time.
 func (d *doc) regionTable(r *analysis.Result, most int, only func(*analysis.Region) bool) {
 	var rows []*analysis.Region
@@ -77,8 +86,8 @@ func (d *doc) regionTable(r *analysis.Result, most int, only func(*analysis.Regi
 	var wall, kernel, mean []float64
 	partly := false // a region lies in the scope in part
 	for _, g := range rows {
-		ns, in := inScope(r, g)
-		partly = partly || in && ns < g.KernelNS
+		ns, _ := inScope(r, g)
+		partly = partly || inPart(r, g)
 		wall = append(wall, float64(g.WallNS))
 		kernel = append(kernel, float64(g.KernelNS), float64(g.SelfNS), float64(ns))
 		mean = append(mean, float64(g.WallNS)/float64(max(g.Instances, 1)))

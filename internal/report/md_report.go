@@ -158,6 +158,14 @@ func subject(r *analysis.Result) string {
 	return text
 }
 
+// many is plural for large numbers.
+func many(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return thousands(n) + " " + what + "s"
+}
+
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -213,7 +213,7 @@ func (d *doc) peakLabel(p *analysis.Peak) string {
 		label = p.ID
 	}
 	if label == "" {
-		return absent
+		return ""
 	}
 	if !p.Measured {
 		basis := p.Basis

@@ -250,7 +250,7 @@ func TestReportSaysWhatMatters(t *testing.T) {
 		{"parts of a stage under nsys say so", page(t, WriteReport, unclean()), []string{"`prefill` includes `sam` 3.10 ms under nsys. They are parts of it"}, nil},
 		{"a stage without GPU work", page(t, WriteStakeholder, onCPU()), []string{" 11.2 ms |", "The timeline of this stage has no work of a GPU."}, []string{"There is no timeline of this stage"}},
 		{"a region partly in the scope", page(t, WriteRegions, partly()), []string{"| In the scope (ms) | Share % |", "|    0.020 |             0.010 |    0.10 |", "\nCCCL@scan ", "       1 launch\n"}, []string{"1 launches"}},
-		{"hardly any use of the GPU", page(t, WriteReport, unused()), []string{"| <0.01 %", "### Assumptions about the model's work\n\n- a_key is not given: 256."}, []string{"e-0"}},
+		{"hardly any use of the GPU", page(t, WriteReport, unused()), []string{"| <0.001 %", "### Assumptions about the model's work\n\n- a_key is not given: 256."}, []string{"e-0"}},
 		{"a failed run says so", page(t, WriteReport, doubtful()), []string{"**The run was interrupted.**"}, nil},
 		{"no ranges", page(t, WriteReport, doubtful()), []string{"Regions: n/a", "no NVTX ranges"}, nil},
 		{"no counters", page(t, WriteKernels, timelineOnly()), []string{"a report of ncu with the section SpeedOfLight"}, []string{"DRAM bandwidth"}},

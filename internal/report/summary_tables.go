@@ -28,6 +28,9 @@ func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
 			x.busy = percentage(float64(p.BusyNS) / float64(p.WallNS) * 100)
 			x.bound = boundBy(p)
 		}
+		if s.Region == "" && len(r.Stages) == 1 { // the program as a whole: the heading has its time
+			x.nsys = nil
+		}
 		rows = append(rows, x)
 	}
 	gives := func(minor int) int {

@@ -60,9 +60,9 @@ export function percent(share: number): string {
 /** As in the Markdown reports: one decimal, two significant digits below 1, and what is not 0 does not read as 0. */
 function percentage(value: number): string {
   const size = Math.abs(value);
-  if (value > 0 && value < 0.01) return "<0.01";
-  if (size < 0.01) return "0.0";
-  return value.toFixed(size < 0.0995 ? 3 : size < 0.995 ? 2 : 1);
+  if (value > 0 && value < 0.001) return "<0.001";
+  if (size < 0.001) return "0.0";
+  return value.toFixed(size < 0.00995 ? 4 : size < 0.0995 ? 3 : size < 0.995 ? 2 : 1);
 }
 
 /** The parts of a whole in percent, each rounded by itself. */

@@ -124,7 +124,7 @@ func TestPeakThatWasNotMeasured(t *testing.T) {
 	if got := eval[string](p, `document.querySelector(".roofs").textContent`); !strings.Contains(got, "not measured "+peak.Basis) {
 		t.Errorf("roofs: %s", got)
 	}
-	if got := eval[string](p, row+`.querySelector(".meter-text").textContent`); got != "<0.01\u00a0%" {
+	if got := eval[string](p, row+`.querySelector(".meter-text").textContent`); got != "<0.001\u00a0%" {
 		t.Errorf("value: %s", got)
 	}
 	if got := p.text("#utilisation .notes"); !strings.Contains(got, "prefill, MBU, from model; prefill, MBU, from counters: over the time under nsys.") {
