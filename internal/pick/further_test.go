@@ -226,3 +226,27 @@ func TestWhyAGroup(t *testing.T) {
 		t.Errorf("%q", along.Why())
 	}
 }
+
+// TestRetryOfTypical: that a launch of another duration was asked for by number
+// does not close this way for the typical one.
+func TestRetryOfTypical(t *testing.T) {
+	l := bimodal(madeMode{"prefill", 16, 9200}, madeMode{"prefill", 8, 19300})
+	policy := Policy{Alike: 0.95}
+	targets, err := Choose(l, policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var typical, other []Planned
+	for _, p := range targets.Runs[0].Planned {
+		if p.Role == RoleOther {
+			other = append(other, p)
+		} else {
+			typical = append(typical, p)
+		}
+	}
+	targets.Runs = []Run{{Way: WayPerConfig, Planned: typical}, {Way: WayNumbers, Planned: other}}
+	again, err := Retry(targets, []Missing{{Group: targets.Groups[0].ID}}, l, policy)
+	if err != nil || len(other) != 1 || len(again) != 1 || again[0].Way != WayNumbers || !again[0].Retry {
+		t.Errorf("%v: %d launches of another duration, again by %+v", err, len(other), again)
+	}
+}

@@ -203,7 +203,9 @@ type Run struct {
 func (r *Run) Needed(v *Verification) bool {
 	got, typical, met := v.counted(), v.typical(), map[int]bool{}
 	for _, m := range v.Matches {
-		met[m.Launch] = m.Usable() && m.Launch > 0
+		if m.Usable() && m.Launch > 0 {
+			met[m.Launch] = true
+		}
 	}
 	return slices.ContainsFunc(r.Planned, func(p Planned) bool {
 		switch p.Role {

@@ -247,6 +247,41 @@ func TestCountAgain(t *testing.T) {
 	}
 }
 
+// TestMissedLaunches: a planned launch of a kernel that has another one counted is
+// named; that something was counted another way is said only where it was.
+func TestMissedLaunches(t *testing.T) {
+	r, _ := counting(t, func(*plan.Pipeline) {}, "toy_full")
+	c := &chosen{r: r, outcomes: []capture.Outcome{
+		{Usable: true, Kind: capture.Captured, Reports: []string{"run.ncu-rep"}},
+		{Kind: capture.NothingMatched, What: "ncu left no report"},
+	}}
+	c.targets = &pick.Targets{Groups: []pick.Group{{ID: "a", Kernel: "gemm_tile<32>"}}, Runs: []pick.Run{{Report: "ncu/run.ncu-rep"}, {}}, Verification: &pick.Verification{
+		Groups: 1, MissingLaunches: []pick.Planned{{Group: "a", Role: pick.RoleOther, Launch: pick.Launch{DurationNS: 18_720}}},
+	}}
+	said := func(id string) string {
+		o := c.outcome()
+		if !o.Usable || o.Kind != capture.WithWarnings {
+			t.Errorf("%s", o.Explain())
+		}
+		for _, w := range o.Warnings {
+			if w.ID == id {
+				return w.Text
+			}
+		}
+		return ""
+	}
+	if text := said("missed-launches"); !strings.Contains(text, "gemm_tile<32> of 18.7 µs (other duration)") {
+		t.Errorf("missed launches: %q", text)
+	}
+	if said("counted-nothing") == "" || said("another-way") != "" {
+		t.Error("a process that counted nothing is not told as what it is")
+	}
+	c.targets.Runs = append(c.targets.Runs, pick.Run{Retry: true, Report: "ncu/run3/run.ncu-rep"})
+	if said("another-way") == "" || said("counted-nothing") != "" {
+		t.Error("that it was counted another way is not told")
+	}
+}
+
 // TestCountedOthers: counters of launches that nobody chose are not what was
 // asked for.
 func TestCountedOthers(t *testing.T) {
