@@ -141,19 +141,22 @@ func TestLimiterWords(t *testing.T) {
 	}
 }
 
+// launch adds n launches, one every so many nanoseconds, of a kernel that runs for
+// some of them.
+func (s *scene) launch(from, every, runs int64, n int) {
+	for i := range int64(n) {
+		at := from + i*every
+		s.calls = append(s.calls, sceneCall{at, at + 10, "cudaLaunchKernel", 0})
+		s.kernels = append(s.kernels, sceneKernel{at + 10, at + 10 + runs, "gemm", len(s.calls) - 1, 0})
+	}
+}
+
 // The largest stage comes first; a launch-bound one that is a small part of all
 // does not go before it.
 func TestOrderOfStages(t *testing.T) {
 	var s scene
-	add := func(from, every, runs int64, n int) {
-		for i := range int64(n) {
-			at := from + i*every
-			s.calls = append(s.calls, sceneCall{at, at + 10, "cudaLaunchKernel", 0})
-			s.kernels = append(s.kernels, sceneKernel{at + 10, at + 10 + runs, "gemm", len(s.calls) - 1, 0})
-		}
-	}
-	add(0, 100, 10, 10)      // r0: launch-bound, 1,000 ns
-	add(1_000, 100, 85, 500) // r1: busy, 50,000 ns
+	s.launch(0, 100, 10, 10)      // r0: launch-bound, 1,000 ns
+	s.launch(1_000, 100, 85, 500) // r1: busy, 50,000 ns
 	s.ranges, s.end = [][2]int64{{0, 1_000}, {1_000, 51_000}}, 51_000
 	r := take(t, s.timeline(), Thresholds{})
 	if f := r.Findings; len(f) < 2 || f[0].ID != "main-r1" || f[1].ID != "launch-bound-r0" || f[1].Weight != weightMedium || !strings.Contains(f[0].Text, "r1 takes 98.0 % of the time of all stages. In r1 a kernel runs for 42.5 \u00b5s: 85.0 %") {
@@ -165,15 +168,8 @@ func TestOrderOfStages(t *testing.T) {
 // much of the rest, and what helps little is said of that one alone.
 func TestMainStageComesFirst(t *testing.T) {
 	var s scene
-	add := func(from, every, runs int64, n int) {
-		for i := range int64(n) {
-			at := from + i*every
-			s.calls = append(s.calls, sceneCall{at, at + 10, "cudaLaunchKernel", 0})
-			s.kernels = append(s.kernels, sceneKernel{at + 10, at + 10 + runs, "gemm", len(s.calls) - 1, 0})
-		}
-	}
-	add(0, 100, 10, 100)        // r0: launch-bound, 10 \u00b5s
-	add(10_000, 1_000, 985, 30) // r1: busy, 30 \u00b5s
+	s.launch(0, 100, 10, 100)        // r0: launch-bound, 10 \u00b5s
+	s.launch(10_000, 1_000, 985, 30) // r1: busy, 30 \u00b5s
 	s.ranges, s.end = [][2]int64{{0, 10_000}, {10_000, 40_000}}, 40_000
 	f := take(t, s.timeline(), Thresholds{}).Findings
 	if len(f) < 2 || f[0].ID != "main-r1" || f[0].Weight != weightHigh || f[1].ID != "launch-bound-r0" || f[1].Weight != weightHigh || !strings.Contains(f[1].Plain, "For r0, a faster GPU would help little") {
