@@ -60,7 +60,7 @@ type Source struct {
 	Run      string `json:"run,omitempty"`      // name of the run directory
 	Created  string `json:"created,omitempty"`  // RFC 3339
 	Status   string `json:"status,omitempty"`   // of the run: done, failed, interrupted
-	Recorded bool   `json:"recorded,omitempty"` // a bundled recording, not this machine
+	Recorded bool   `json:"recorded,omitempty"` // a recording, not this machine
 	Files    []File `json:"files"`
 }
 
