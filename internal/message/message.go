@@ -1,0 +1,186 @@
+// Package message turns facts into words: every sentence that deepprof shows
+// about a result, for the terminal, Markdown and the page alike, stands in the
+// tables of this package.
+//
+// A template names parameters in braces: "{stage} waits for {gap}". A value is
+// written by its kind: a duration as "207.6 ms", a share as "89 %".
+//
+//	{n:launch|launches}   a count with its noun, in the right number
+//	[ because {why}]      left out where a parameter in the brackets is absent
+//	{{ }} [[ ]]           a brace, a bracket
+package message
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+// words are what is said of one code. Only Text is required.
+type words struct {
+	Text  string // for an engineer: a sentence
+	Short string // for a table cell or a list, without a full stop; "" takes Text
+	Plain string // for readers who do not know GPUs; "" takes Text
+	Next  string // what to do about it
+}
+
+// tables has one table per area of the program; a code stands in one of them.
+var tables = []map[fact.Code]words{}
+
+func find(code fact.Code) (words, bool) {
+	for _, t := range tables {
+		if w, ok := t[code]; ok {
+			return w, true
+		}
+	}
+	return words{}, false
+}
+
+// codesOnly makes every message its code, for the test that nothing depends on
+// words.
+var codesOnly bool
+
+// Known reports whether there are words for a code.
+func Known(code fact.Code) bool {
+	_, ok := find(code)
+	return ok
+}
+
+// Text is the fact as a sentence for an engineer.
+func Text(f fact.Fact) string {
+	return say(f, func(w words) string { return w.Text })
+}
+
+// Short is the fact for a table cell or a list, without a full stop.
+func Short(f fact.Fact) string {
+	return say(f, func(w words) string { return or(w.Short, w.Text) })
+}
+
+// Plain is the fact for readers who do not know GPUs.
+func Plain(f fact.Fact) string {
+	return say(f, func(w words) string { return or(w.Plain, w.Text) })
+}
+
+// Next is what to do about the fact; "" where nothing is to be done.
+func Next(f fact.Fact) string {
+	w, ok := find(f.Code)
+	if !ok || w.Next == "" {
+		return ""
+	}
+	return say(f, func(w words) string { return w.Next })
+}
+
+// Join says several facts in one line.
+func Join(facts []fact.Fact) string {
+	all := make([]string, len(facts))
+	for i, f := range facts {
+		all[i] = Short(f)
+	}
+	return strings.Join(all, "; ")
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func say(f fact.Fact, pick func(words) string) string {
+	if f.IsZero() {
+		return ""
+	}
+	w, ok := find(f.Code)
+	if !ok || codesOnly {
+		return raw(f)
+	}
+	return expand(pick(w), f.Params)
+}
+
+// raw is a fact without words: one of a newer version, or of a test.
+func raw(f fact.Fact) string {
+	var b strings.Builder
+	b.WriteString(string(f.Code))
+	for i, key := range slices.Sorted(maps.Keys(f.Params)) {
+		sep := ", "
+		if i == 0 {
+			sep = " ("
+		}
+		fmt.Fprintf(&b, "%s%s %s", sep, key, Value(f.Params[key]))
+	}
+	if len(f.Params) > 0 {
+		b.WriteString(")")
+	}
+	return b.String()
+}
+
+// expand fills a template. A parameter that is absent outside brackets is shown
+// as its name in braces, so that a wrong template is seen; a test walks them.
+func expand(t string, p fact.Params) string {
+	s, _ := fill(&t, p, false)
+	return s
+}
+
+// fill expands up to the end, or to the bracket that closes; whole tells that
+// every parameter was there.
+func fill(t *string, p fact.Params, inside bool) (s string, whole bool) {
+	var b strings.Builder
+	whole = true
+	for *t != "" {
+		i := strings.IndexAny(*t, "{}[]")
+		if i < 0 {
+			b.WriteString(*t)
+			*t = ""
+			break
+		}
+		b.WriteString((*t)[:i])
+		c := (*t)[i]
+		rest := (*t)[i+1:]
+		if rest != "" && rest[0] == c && c != ']' || strings.HasPrefix(rest, "]") && c == ']' && !inside {
+			b.WriteByte(c)
+			*t = rest[1:]
+			continue
+		}
+		*t = rest
+		switch c {
+		case '{':
+			name, after, _ := strings.Cut(*t, "}")
+			*t = after
+			said, ok := param(name, p)
+			whole = whole && ok
+			b.WriteString(said)
+		case '[':
+			if part, ok := fill(t, p, true); ok {
+				b.WriteString(part)
+			}
+		case ']':
+			if inside {
+				return b.String(), whole
+			}
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), whole
+}
+
+// param writes "gain", or "n:launch|launches".
+func param(name string, p fact.Params) (string, bool) {
+	key, nouns, counted := strings.Cut(name, ":")
+	v, ok := p[key]
+	if !ok {
+		return "{" + key + "}", false
+	}
+	if !counted {
+		return Value(v), true
+	}
+	one, many, _ := strings.Cut(nouns, "|")
+	if v.Number == 1 {
+		return "1 " + one, true
+	}
+	return Value(v) + " " + many, true
+}

@@ -1,0 +1,39 @@
+package message
+
+import (
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+func TestExpand(t *testing.T) {
+	p := fact.New("x", fact.Stage("stage", "decode"), fact.NS("gain", int64(207_600_000)), fact.Share("idle", 0.891), fact.Count("n", 1), fact.Count("m", 6048)).Params
+	for _, c := range []struct{ template, want string }{
+		{"{stage} waits {idle}", "decode waits 89 %"},
+		{"save {gain}[ of {of}]", "save 207.6 ms"},
+		{"save {gain}[ in {stage}]", "save 207.6 ms in decode"},
+		{"{n:launch|launches} and {m:launch|launches}", "1 launch and 6,048 launches"},
+		{"{{a}} [[b", "{a} [b"},
+		{"{nosuch}", "{nosuch}"},
+	} {
+		if got := expand(c.template, p); got != c.want {
+			t.Errorf("%q gave %q, want %q", c.template, got, c.want)
+		}
+	}
+}
+
+// Every code has its words in one table, and every template is well formed.
+func TestTables(t *testing.T) {
+	seen := map[fact.Code]bool{}
+	for _, table := range tables {
+		for code, w := range table {
+			if seen[code] {
+				t.Errorf("%s has words in two tables", code)
+			}
+			seen[code] = true
+			if w.Text == "" {
+				t.Errorf("%s has no text", code)
+			}
+		}
+	}
+}
