@@ -5,7 +5,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -208,7 +208,7 @@ func (tl *timed) groups() (names []string, pids []int64) {
 	for _, p := range tl.t.Processes {
 		// nsys has the program as it was started, often with its path.
 		name := path.Base(tl.t.Name(p.Name))
-		if name == "." || runs.Blotted(tl.t.Name(p.Name)) {
+		if name == "." || redact.Blotted(tl.t.Name(p.Name)) {
 			name = "process"
 		}
 		names, pids = append(names, fmt.Sprintf("%s (%d)", name, p.PID)), append(pids, int64(p.PID))

@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/deepprof/deepprof/internal/nsys"
-	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -350,7 +350,7 @@ func (a *analyzer) environmentOf(t *timeline.Timeline) {
 	for _, p := range t.System {
 		switch p.Name {
 		case "Hostname":
-			if !runs.Removed(p.Value) {
+			if !redact.Removed(p.Value) {
 				setText(&env.Host, p.Value)
 			}
 		case "CpuDescription":

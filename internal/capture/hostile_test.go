@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -366,7 +366,7 @@ func TestEvidenceIsFitToShow(t *testing.T) {
 func TestSecretsOfTheEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	c := standIn(t, "")
-	c.Secret = runs.Secret
+	c.Secret = redact.Secret
 	c.Command.Env = []string{"OPENAI_KEY=abc", "DATABASE_URL=postgres://u:p@h/d", "GH=ghp_0123456789abcdefghijABCDEFGHIJ", "PIP_CERT=" + dir, "USE_AUTH=1", "PATH=/bin"}
 	c = c.withDefaults()
 	env, removed := c.environment("")

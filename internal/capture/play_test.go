@@ -13,7 +13,7 @@ import (
 
 	"al.essio.dev/pkg/shellescape"
 
-	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -282,7 +282,7 @@ func TestCheckersAndDiagnostics(t *testing.T) {
 func TestEnvironmentAndCommandLine(t *testing.T) {
 	c := played(t, Nsys, "nsys-ungated")
 	c.Command.Env = append(c.Command.Env, "HF_TOKEN=hf_abc", "WANDB_API_KEY=k", "TOKENIZERS_PARALLELISM=false", "LANG=de_DE.UTF-8", "LC_ALL=de_DE.UTF-8", "QUOTED=a b'c")
-	c.KeepEnv, c.Secret = []string{"WANDB_API_KEY"}, runs.Secret
+	c.KeepEnv, c.Secret = []string{"WANDB_API_KEY"}, redact.Secret
 	c = c.withDefaults()
 	env, removed := c.environment("/tmp/private")
 	for _, want := range []string{"LC_ALL=C", "TMPDIR=/tmp/private", "WANDB_API_KEY=k", "TOKENIZERS_PARALLELISM=false"} {

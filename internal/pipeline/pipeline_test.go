@@ -14,6 +14,7 @@ import (
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/tool"
@@ -229,7 +230,7 @@ func TestRedactRecords(t *testing.T) {
 func TestRedactValues(t *testing.T) {
 	env := map[string]string{"MY_API_KEY": "zzz", "PLAIN": "yes"}
 	got := redactValues([]string{"deepprof", "+pipeline.workload={env: {MY_API_KEY: zzz, PLAIN: yes}}"}, env, []string{"MY_API_KEY"})
-	if got[1] != "+pipeline.workload={env: {MY_API_KEY: "+runs.Mark+", PLAIN: yes}}" {
+	if got[1] != "+pipeline.workload={env: {MY_API_KEY: "+redact.Mark+", PLAIN: yes}}" {
 		t.Errorf("%q", got)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/deepprof/deepprof/internal/capture"
-	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -35,7 +35,7 @@ func names(env []string) []string {
 func secretNames(env []string) []string {
 	var out []string
 	for _, kv := range env {
-		if name, value, _ := strings.Cut(kv, "="); runs.Secret(name, value) {
+		if name, value, _ := strings.Cut(kv, "="); redact.Secret(name, value) {
 			out = append(out, name)
 		}
 	}
@@ -48,14 +48,14 @@ func secretNames(env []string) []string {
 func (r *run) line(c tool.Command) string {
 	c.Env = slices.DeleteFunc(slices.Clone(c.Env), func(kv string) bool {
 		name, value, _ := strings.Cut(kv, "=")
-		return runs.Secret(name, value)
+		return redact.Secret(name, value)
 	})
 	return c.Line(os.Environ())
 }
 
 // commandFile is cmd.txt of a program that runs without a profiler.
 func (r *run) commandFile(c tool.Command) []byte {
-	return []byte(capture.Unrecorded(c.Env, runs.Secret) + r.line(c) + "\n")
+	return []byte(capture.Unrecorded(c.Env, redact.Secret) + r.line(c) + "\n")
 }
 
 // warnSecrets says once that a report cannot be given away: nsys stores the
@@ -80,7 +80,7 @@ func (r *run) warnSecrets(report string) {
 func (r *run) secretEnv() []string {
 	var out []string
 	for _, name := range sortedKeys(r.Plan.Pipeline.Workload.Env) {
-		if runs.Secret(name, r.Plan.Pipeline.Workload.Env[name]) {
+		if redact.Secret(name, r.Plan.Pipeline.Workload.Env[name]) {
 			out = append(out, name)
 		}
 	}
@@ -97,7 +97,7 @@ func redactArgs(args, secret []string) []string {
 			continue
 		}
 		if slices.ContainsFunc(secret, func(name string) bool { return at == envKey+"."+name || at == envKey && strings.Contains(arg, name) }) {
-			out[i] = key + "=" + runs.Mark
+			out[i] = key + "=" + redact.Mark
 		}
 	}
 	return out
@@ -109,8 +109,8 @@ func redactValues(args []string, env map[string]string, secret []string) []strin
 	out := slices.Clone(args)
 	for _, name := range secret {
 		for i := range out {
-			if value := env[name]; value != "" && value != runs.Mark {
-				out[i] = strings.ReplaceAll(out[i], value, runs.Mark)
+			if value := env[name]; value != "" && value != redact.Mark {
+				out[i] = strings.ReplaceAll(out[i], value, redact.Mark)
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func redactConfig(text []byte, secret []string) ([]byte, error) {
 		if value == nil {
 			return nil, fmt.Errorf("redact the configuration: it has no %s.%s", envKey, name)
 		}
-		*value = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: runs.Mark, Style: yaml.DoubleQuotedStyle}
+		*value = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: redact.Mark, Style: yaml.DoubleQuotedStyle}
 	}
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
@@ -166,7 +166,7 @@ func entry(n *yaml.Node, key string) *yaml.Node {
 func (r *run) restoreSecrets() error {
 	env := r.Plan.Pipeline.Workload.Env
 	for _, name := range sortedKeys(env) {
-		if env[name] != runs.Mark {
+		if env[name] != redact.Mark {
 			continue
 		}
 		value, ok := os.LookupEnv(name)

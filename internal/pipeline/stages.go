@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -23,7 +24,7 @@ func (r *run) capture(kind capture.Tool, command tool.Command, output string, ti
 	return capture.Capture{
 		Record: record, Tool: kind, Command: command, Output: r.store.Path(output), Target: r.Plan.Pipeline.Workload.Command,
 		Limits: r.limits(timeout), Interrupts: r.Interrupts, Retries: s.Retries, Backoff: s.Backoff,
-		Secret: runs.Secret, KeepEnv: sortedKeys(r.Plan.Pipeline.Workload.Env),
+		Secret: redact.Secret, KeepEnv: sortedKeys(r.Plan.Pipeline.Workload.Env),
 		Notice:   func(line string) { r.Say(string(kind) + ": " + line) },
 		Progress: func(p capture.Progress) { r.live(fmt.Sprintf("%s: %s", kind, p)) },
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/plan"
-	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -163,7 +163,7 @@ func (r *run) checkTimeline(ctx context.Context, report string, exports map[stri
 	if err := appendLine(r.store.Path("nsys/cmd.txt"), nsys.ExportLine(r.nsys, report, target)); err != nil {
 		return nil, err
 	}
-	if _, err := runs.BlankEnvironments(target); err != nil {
+	if _, err := redact.BlankEnvironments(target); err != nil {
 		content.Warnings = append(content.Warnings, "the environment that nsys stored is still in the export: "+err.Error())
 	}
 	f, err := nsys.OpenSQLite(target)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/redact"
 )
 
 // EnvSchemaVersion is the version of env.json that this package writes.
@@ -19,16 +21,16 @@ const EnvSchemaVersion = 1
 // Env is env.json: the machine and the software that a run was made with. What
 // could not be determined is absent, and Missing says why, by the field's path.
 type Env struct {
-	Schema      int               `json:"schema" jsonschema:"version of this file's layout"`
-	Collected   time.Time         `json:"collected" jsonschema:"when it was collected, UTC"`
-	Host        Host              `json:"host" jsonschema:"the machine"`
-	Driver      *Driver           `json:"driver,omitempty" jsonschema:"the NVIDIA driver"`
-	GPUs        []GPU             `json:"gpus,omitempty" jsonschema:"GPUs as nvidia-smi lists them"`
-	Tools       []ToolInfo        `json:"tools,omitempty" jsonschema:"profilers and other programs that the run uses"`
-	Python      *Python           `json:"python,omitempty" jsonschema:"the workload's interpreter"`
-	Git         *Git              `json:"git,omitempty" jsonschema:"git state of the working directory"`
-	Environment map[string]EnvVar `json:"environment,omitempty" jsonschema:"environment variables, secrets removed"`
-	Missing     map[string]string `json:"missing,omitempty" jsonschema:"what could not be determined, by field, and why"`
+	Schema      int                      `json:"schema" jsonschema:"version of this file's layout"`
+	Collected   time.Time                `json:"collected" jsonschema:"when it was collected, UTC"`
+	Host        Host                     `json:"host" jsonschema:"the machine"`
+	Driver      *Driver                  `json:"driver,omitempty" jsonschema:"the NVIDIA driver"`
+	GPUs        []GPU                    `json:"gpus,omitempty" jsonschema:"GPUs as nvidia-smi lists them"`
+	Tools       []ToolInfo               `json:"tools,omitempty" jsonschema:"profilers and other programs that the run uses"`
+	Python      *Python                  `json:"python,omitempty" jsonschema:"the workload's interpreter"`
+	Git         *Git                     `json:"git,omitempty" jsonschema:"git state of the working directory"`
+	Environment map[string]redact.EnvVar `json:"environment,omitempty" jsonschema:"environment variables, secrets removed"`
+	Missing     map[string]string        `json:"missing,omitempty" jsonschema:"what could not be determined, by field, and why"`
 }
 
 // Host describes the machine. Memory is in bytes.
@@ -98,10 +100,10 @@ func (c Collector) Collect(ctx context.Context) Env {
 	env := Env{Schema: EnvSchemaVersion, Collected: c.Now().UTC(), Tools: c.Tools, Missing: map[string]string{}}
 	c.host(&env)
 	c.describe(ctx, &env)
-	env.Environment = map[string]EnvVar{}
+	env.Environment = map[string]redact.EnvVar{}
 	for _, kv := range c.Environ() {
 		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {
-			env.Environment[name] = RedactVar(name, value)
+			env.Environment[name] = redact.Variable(name, value)
 		}
 	}
 	for _, t := range c.Tools {

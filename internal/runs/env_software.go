@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/redact"
 )
 
 // Python is the workload's interpreter and those of its packages that change
@@ -92,7 +94,7 @@ func (c *Collector) git(ctx context.Context, env *Env) {
 	text("branch", &g.Branch, "symbolic-ref", "--quiet", "--short", "HEAD")
 	text("describe", &g.Describe, "describe", "--always", "--dirty", "--tags")
 	text("remote", &g.Remote, "config", "--get", "remote.origin.url")
-	g.Remote = redactRemote(g.Remote)
+	g.Remote = redact.Remote(g.Remote)
 	status, err := ask("status", "--porcelain=v1", "-z", "--untracked-files=normal")
 	if err != nil {
 		env.missing("git.dirty", "git status: %v", err)

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/redact"
 )
 
 // PackSchemaVersion is the version of pack.json that this package writes.
@@ -121,7 +123,7 @@ type packer struct {
 	run   *Run
 	o     PackOptions
 	tmp   string
-	red   *redactor // nil without Redact
+	red   *redact.Redactor // nil without Redact
 	rep   *PackReport
 	index PackIndex
 }
@@ -137,8 +139,8 @@ func (p *packer) prepare(ctx context.Context) (PackIndex, error) {
 		return p.index, err
 	}
 	if p.o.Redact {
-		p.red = newRedactor()
-		p.red.learnRun(p.run)
+		p.red = redact.New()
+		learnRun(p.red, p.run)
 		p.learn(rels)
 	}
 	renamed := map[string]File{} // by the path in the run
@@ -165,7 +167,7 @@ func (p *packer) prepare(ctx context.Context) (PackIndex, error) {
 	if p.red != nil {
 		for _, list := range [][]Warning{p.index.Omitted, p.index.Notes} {
 			for i := range list {
-				list[i] = Warning{p.red.text(list[i].Path), p.red.text(list[i].Text)}
+				list[i] = Warning{p.red.Text(list[i].Path), p.red.Text(list[i].Text)}
 			}
 		}
 	}
@@ -213,7 +215,7 @@ func (p *packer) learn(rels []string) {
 			continue
 		}
 		if f, err := os.Open(p.run.Path(rel)); err == nil {
-			p.red.learnSQLite(f)
+			p.red.LearnSQLite(f)
 			f.Close()
 		}
 	}
@@ -236,7 +238,7 @@ func (p *packer) prepareFile(ctx context.Context, rel string) (packEntry, error)
 	}
 	name := rel
 	if p.red != nil {
-		name = p.red.text(rel)
+		name = p.red.Text(rel)
 		if why == "" && (!localPath(name) || p.has(name)) {
 			why = "its name cannot be cleaned"
 		}
@@ -294,7 +296,7 @@ func (p *packer) manifest(ctx context.Context, files map[string]File) (packEntry
 	}
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err == nil && p.red != nil {
-		data, err = p.red.json(data)
+		data, err = p.red.JSON(data)
 	}
 	if err != nil {
 		return packEntry{}, err

@@ -4,9 +4,11 @@ import (
 	"archive/tar"
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand"
 	"os"
@@ -15,6 +17,11 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/ncruces/go-sqlite3"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/deepprof/deepprof/internal/redact"
+	"github.com/deepprof/deepprof/internal/sqlite"
 )
 
 func sha(s string) string {
@@ -46,7 +53,7 @@ func packable(t *testing.T, root string) *Run {
 		must(t, r.WriteFile(rel, []byte(text)))
 	}
 	must(t, r.WriteEnv(Env{Schema: 1, Host: Host{Name: "node17.cluster.example", User: "mallory", Dir: "/home/mallory/work", Kernel: "6.1"},
-		Environment: map[string]EnvVar{"HOME": {Value: "/home/mallory"}, "SHARE": {Value: "/gpfs2/groups/x"}}}))
+		Environment: map[string]redact.EnvVar{"HOME": {Value: "/home/mallory"}, "SHARE": {Value: "/gpfs2/groups/x"}}}))
 	files, err := r.HashFiles(ctx, "ncu", "nsys")
 	must(t, err)
 	must(t, r.EndAttempt("ncu", Result{Outcome: Outcome{Kind: "captured", Usable: true, Text: "good"}, Files: files}))
@@ -361,4 +368,58 @@ func TestUnpackDamaged(t *testing.T) {
 	if _, err := Open(ctx, text); !errors.Is(err, ErrNotRun) {
 		t.Errorf("a text file: %v", err)
 	}
+}
+
+const secretPlain = "correct horse battery staple"
+
+// writeTimeline writes a synthetic timeline whose environment names a host, a
+// user and a secret.
+func writeTimeline(t *testing.T, path string) {
+	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	db, err := sqlite3.Open(path)
+	must(t, err)
+	must(t, db.Exec(`CREATE TABLE META_DATA_CAPTURE (name TEXT NOT NULL, value TEXT);
+		INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:ENVIRONMENT_VARIABLE', 'DB_PASSWORD=`+secretPlain+`'), ('EXPORT_USER', 'trudy'), ('EXPORT_HOST', 'gpunode42')`))
+	must(t, db.Close())
+}
+
+func TestPackRedactsTimeline(t *testing.T) {
+	r := packable(t, t.TempDir())
+	writeTimeline(t, r.Path("nsys/run.sqlite"))
+	// A secret known only from the timeline is removed from a log, too.
+	must(t, os.WriteFile(r.Path("nsys/stderr.log"), []byte("login with "+secretPlain+" on gpunode42 as trudy\n"), 0o644))
+	out := filepath.Join(t.TempDir(), "run"+PackExt)
+	_, err := Pack(ctx, r, out, PackOptions{Redact: true})
+	must(t, err)
+	whole := unzstd(t, out)
+	for _, s := range []string{secretPlain, "trudy", "gpunode42", "mallory"} {
+		if bytes.Contains(whole, []byte(s)) {
+			t.Errorf("%q is left in the pack", s)
+		}
+	}
+	p := openPack(t, out)
+	if _, err := sqlite.Open(p.Path("nsys/run.sqlite")); err != nil {
+		t.Error(err)
+	}
+	if log, _ := os.ReadFile(p.Path("nsys/stderr.log")); string(log) != "login with [redacted] on redacted-host as redacted-user\n" {
+		t.Errorf("log reads %q", log)
+	}
+	// A timeline that still has a write-ahead log would be incomplete.
+	must(t, os.WriteFile(r.Path("nsys/run.sqlite-wal"), []byte("frames"), 0o644))
+	rep, err := Pack(ctx, r, out, PackOptions{Redact: true, Overwrite: true})
+	must(t, err)
+	if text := fmt.Sprint(rep.Omitted); !strings.Contains(text, "nsys/run.sqlite: part of it is still in its write-ahead log") {
+		t.Errorf("omitted: %s", text)
+	}
+}
+
+// report is a synthetic .ncu-rep of one message per text.
+func report(texts ...string) string {
+	out := []byte("NVR\x00")
+	for _, s := range texts {
+		msg := protowire.AppendString(protowire.AppendTag(nil, 8, protowire.BytesType), s)
+		out = append(binary.LittleEndian.AppendUint32(out, uint32(len(msg))), msg...)
+	}
+	return string(out)
 }

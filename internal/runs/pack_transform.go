@@ -1,12 +1,15 @@
 package runs
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/redact"
 )
 
 // maxTextFile bounds what is cleaned in memory.
@@ -32,12 +35,15 @@ func (p *packer) transform(rel string) (src, altered, omitted string, err error)
 	if err != nil {
 		return "", "", "", err
 	}
-	clean, err := p.red.file(rel, data)
+	clean := data
+	if rel == EnvName {
+		clean, err = redactEnv(p.red, data)
+	}
+	if err == nil {
+		clean, err = p.red.File(rel, clean)
+	}
 	if err != nil {
 		return "", "", err.Error(), nil
-	}
-	if why := p.red.leftover(clean, false, false); why != "" {
-		return "", "", why, nil
 	}
 	if string(clean) == string(data) {
 		return src, "", "", nil
@@ -64,7 +70,7 @@ func (p *packer) cleanSQLite(rel, src string) (dst, altered, omitted string, err
 	if err := copyFile(f, src); err != nil {
 		return "", "", "", err
 	}
-	if err := p.red.sqlite(f); err != nil {
+	if err := p.red.SQLite(f); err != nil {
 		return "", "", "it cannot be cleaned: " + err.Error(), nil
 	}
 	return dst, "redacted", "", nil
@@ -85,7 +91,7 @@ func (p *packer) transformNCU(rel, src string) (dst, altered, omitted string, er
 	dst = src
 	if p.o.StripCubins {
 		out := p.spool() + "s"
-		switch err := rewrite(dst, out, p.o.Strip); {
+		switch err := rewrite(dst, out, func(r io.ReaderAt, size int64, w *os.File) error { return p.o.Strip(r, size, w) }); {
 		case IsDiskFull(err):
 			return "", "", "", err
 		case err != nil:
@@ -98,12 +104,7 @@ func (p *packer) transformNCU(rel, src string) (dst, altered, omitted string, er
 		return dst, strings.Join(done, ", "), "", nil
 	}
 	out := p.spool() + "r"
-	err = rewrite(dst, out, func(r io.ReaderAt, size int64, w io.Writer) error {
-		return editFramed(r, size, w, p.red.cleanString)
-	})
-	if err == nil {
-		err = p.checkFile(out)
-	}
+	err = rewrite(dst, out, p.red.NcuReport)
 	if IsDiskFull(err) {
 		return "", "", "", err
 	}
@@ -113,24 +114,7 @@ func (p *packer) transformNCU(rel, src string) (dst, altered, omitted string, er
 	return out, strings.Join(append(done, "redacted"), ", "), "", nil
 }
 
-// cleanString is what redaction does to one text of a binary file.
-func (r *redactor) cleanString(s string) string {
-	if environment([]byte(s)) != nil {
-		return fillText(envGone, len(s))
-	}
-	return r.sameLength(s)
-}
-
-func (p *packer) checkFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return p.red.checkBytes(f)
-}
-
-func rewrite(src, dst string, change func(io.ReaderAt, int64, io.Writer) error) error {
+func rewrite(src, dst string, change func(io.ReaderAt, int64, *os.File) error) error {
 	in, err := os.Open(src)
 	if err != nil {
 		return err
@@ -145,4 +129,57 @@ func rewrite(src, dst string, change func(io.ReaderAt, int64, io.Writer) error) 
 		return err
 	}
 	return errors.Join(change(in, fi.Size(), out), out.Close())
+}
+
+// learnRun takes the names that a run's own provenance records.
+func learnRun(r *redact.Redactor, run *Run) {
+	m := run.Manifest()
+	r.LearnHost(m.Owner.Host)
+	r.LearnUser(m.Owner.User)
+	r.LearnPath(run.dir)
+	for _, s := range m.Stages {
+		for _, a := range s.Attempts {
+			r.LearnPath(a.Dir)
+		}
+	}
+	env, err := run.ReadEnv()
+	if err != nil {
+		return
+	}
+	r.LearnHost(env.Host.Name)
+	r.LearnUser(env.Host.User)
+	r.LearnPath(env.Host.Dir)
+	for name, v := range env.Environment {
+		if v.Redacted == "" {
+			r.LearnVar(name, v.Value)
+		}
+	}
+}
+
+// redactEnv removes from env.json what names the machine and its user.
+func redactEnv(r *redact.Redactor, data []byte) ([]byte, error) {
+	var env Env
+	if err := json.Unmarshal(data, &env); err != nil {
+		return nil, err
+	}
+	if env.Missing == nil {
+		env.Missing = map[string]string{}
+	}
+	gone := func(field string) { env.Missing[field] = "removed by redaction" }
+	env.Host.Name, env.Host.User, env.Host.Dir, env.Environment = "", "", "", nil
+	for _, f := range []string{"host.name", "host.user", "host.dir", "environment"} {
+		gone(f)
+	}
+	if env.Host.Container != nil {
+		env.Host.Container.Evidence, env.Host.Container.Image = "removed by redaction", ""
+	}
+	if env.Git != nil && env.Git.Remote != "" {
+		env.Git.Remote = ""
+		gone("git.remote")
+	}
+	out, err := json.MarshalIndent(env, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(out, '\n'), nil
 }

@@ -38,6 +38,23 @@ type header struct {
 	encoding  textEncoding
 }
 
+// local is how many bytes of a payload lie on the page of its cell, by the rule
+// of the file format; the rest lies on overflow pages.
+func (h *header) local(size int, leafOfTable bool) int {
+	most := h.usable - 35
+	if !leafOfTable {
+		most = (h.usable-12)*64/255 - 23
+	}
+	if size <= most {
+		return size
+	}
+	least := (h.usable-12)*32/255 - 23
+	if k := least + (size-least)%(h.usable-4); k <= most {
+		return k
+	}
+	return least
+}
+
 func readHeader(r io.ReaderAt, size int64) (header, error) {
 	if size == 0 {
 		return header{}, fmt.Errorf("%w: the file is empty; the export that wrote it has failed or is still running", ErrNotSQLite)

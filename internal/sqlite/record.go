@@ -57,6 +57,14 @@ func (p *plan) newRow() *Row {
 // two reserved ones get a length that no record has.
 var serialSize = [12]int64{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 1 << 40, 1 << 40}
 
+// serialLen is the length of a value of any serial type.
+func serialLen(serial uint64) int64 {
+	if serial < 12 {
+		return serialSize[serial]
+	}
+	return int64((serial - 12) / 2)
+}
+
 // decode finds the wanted columns of a record of size bytes by its header,
 // which must lie in data. It returns the end of the last wanted value, and why
 // the record cannot be right, if so.

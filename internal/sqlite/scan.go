@@ -69,7 +69,7 @@ type scanner struct {
 	page  []byte // an overflow page
 	stats ScanStats
 
-	maxLocal, minLocal int
+	maxLocal int // of a payload that has no overflow pages
 }
 
 func newScanner(db *DB, p *plan, fn func(*Row) error) *scanner {
@@ -78,7 +78,6 @@ func newScanner(db *DB, p *plan, fn func(*Row) error) *scanner {
 		db: db, fn: fn, row: p.newRow(),
 		buf:      make([]byte, max(runBytes, db.head.pageSize)+slack),
 		maxLocal: usable - 35,
-		minLocal: (usable-12)*32/255 - 23,
 	}
 }
 
@@ -183,11 +182,8 @@ func (s *scanner) spilled(buf []byte, at int, length uint64) (cause string) {
 	if length > maxPayload || length > uint64(db.pages)*uint64(db.head.pageSize) {
 		return fmt.Sprintf("a record of %d bytes does not fit in the file", length)
 	}
-	size, chunk := int(length), db.head.usable-4
-	local := s.minLocal + (size-s.minLocal)%chunk
-	if local > s.maxLocal {
-		local = s.minLocal
-	}
+	size := int(length)
+	local := db.head.local(size, true)
 	if at+local+4 > db.head.usable {
 		return "it runs over the end of the page"
 	}

@@ -2,9 +2,10 @@
 // a database engine: it walks the table b-trees itself, decodes only the
 // columns that are asked for, and scans one table on several goroutines.
 //
-// It never writes, locks or maps anything. A file that is cut or rewritten
+// Reading never writes, locks or maps anything. A file that is cut or rewritten
 // while it is read gives damage that is counted, not a fault. Indexes, views,
-// virtual tables and WITHOUT ROWID tables are not read.
+// virtual tables and WITHOUT ROWID tables are not read. EditTexts and EditTables
+// overwrite texts in place with others of the same length.
 package sqlite
 
 import (

@@ -1,4 +1,4 @@
-package runs
+package redact
 
 import (
 	"bytes"
@@ -8,6 +8,9 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/sqlite"
 )
 
 var (
@@ -23,9 +26,9 @@ var (
 
 const envGone = "(environment removed)"
 
-// learnSQLite takes names and secrets from a timeline's tables.
-func (r *redactor) learnSQLite(f *os.File) error {
-	return walkSQLite(f, func(table string, texts [][]byte) bool {
+// LearnSQLite takes names and secrets from a timeline's tables.
+func (r *Redactor) LearnSQLite(f *os.File) error {
+	return sqlite.Texts(f, func(table string, texts [][]byte) bool {
 		key := -1
 		for i, t := range texts {
 			if t == nil {
@@ -40,26 +43,26 @@ func (r *redactor) learnSQLite(f *os.File) error {
 			}
 		}
 		return false
-	}, false)
+	})
 }
 
 func sensitive(key []byte) bool { return envKey.Match(key) || hostKey.Match(key) || userKey.Match(key) }
 
-func (r *redactor) learnMeta(key, value string) {
+func (r *Redactor) learnMeta(key, value string) {
 	switch {
 	case hostKey.MatchString(key):
-		r.learnHost(value)
+		r.LearnHost(value)
 	case userKey.MatchString(key):
-		r.learnUser(value)
+		r.LearnUser(value)
 	default:
 		r.learnVars(strings.FieldsFunc(value, func(c rune) bool { return c == 0 || c == ';' || c == '\n' }))
 	}
 }
 
-func (r *redactor) learnVars(vars []string) {
+func (r *Redactor) learnVars(vars []string) {
 	for _, kv := range vars {
 		if name, value, ok := strings.Cut(kv, "="); ok {
-			r.learnVar(name, value)
+			r.LearnVar(name, value)
 		}
 	}
 }
@@ -83,7 +86,7 @@ func environment(t []byte) []string {
 }
 
 // editSQLite removes names, paths, secrets and environments from a row.
-func (r *redactor) editSQLite(table string, texts [][]byte) bool {
+func (r *Redactor) editSQLite(table string, texts [][]byte) bool {
 	changed, blank := false, false
 	for _, t := range texts {
 		if len(t) == 0 {
@@ -120,7 +123,7 @@ func BlankEnvironments(path string) (int, error) {
 		return 0, fmt.Errorf("blank environments: %w", err)
 	}
 	n := 0
-	err = editSQLiteTables(f, environTables, func(table string, texts [][]byte) bool {
+	err = sqlite.EditTables(f, environTables, func(table string, texts [][]byte) bool {
 		changed, blank := false, false
 		for _, t := range texts {
 			switch {
@@ -149,23 +152,40 @@ func fillText(text string, n int) string {
 	return text + strings.Repeat(" ", n-len(text))
 }
 
-// sqlite cleans the copy of an SQLite file in place and checks that nothing
-// known is left in its bytes.
-func (r *redactor) sqlite(f *os.File) error {
-	if err := walkSQLite(f, r.editSQLite, true); err != nil {
+// SQLite cleans an SQLite file in place and checks that nothing known is left in
+// its bytes.
+func (r *Redactor) SQLite(f *os.File) error {
+	if err := sqlite.EditTexts(f, r.editSQLite); err != nil {
 		return err
 	}
-	return r.checkBytes(f)
+	return r.check(f)
 }
 
-// checkBytes looks for what is left of known names, in overlapping windows.
-func (r *redactor) checkBytes(f *os.File) error {
+// NcuReport writes a cleaned copy of an .ncu-rep into out, which is empty, and
+// checks that nothing known is left in its bytes.
+func (r *Redactor) NcuReport(in io.ReaderAt, size int64, out *os.File) error {
+	if err := ncurep.EditTexts(in, size, out, r.cleanString); err != nil {
+		return err
+	}
+	return r.check(out)
+}
+
+// cleanString is what redaction does to one text of a binary file.
+func (r *Redactor) cleanString(s string) string {
+	if environment([]byte(s)) != nil {
+		return fillText(envGone, len(s))
+	}
+	return r.sameLength(s)
+}
+
+// check looks for what is left of known names, in overlapping windows.
+func (r *Redactor) check(f io.ReaderAt) error {
 	const window, overlap = 1 << 20, 64 << 10
 	buf := make([]byte, window)
 	for at := int64(0); ; at += window - overlap {
 		n, err := f.ReadAt(buf, at)
 		if why := r.leftover(buf[:n], at > 0, err == nil); why != "" {
-			return fmt.Errorf("%s", why)
+			return errors.New(why)
 		}
 		if err == io.EOF {
 			return nil

@@ -1,8 +1,9 @@
-package runs
+package redact
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// json redacts the strings of a JSON text, keys included, and leaves every
+// JSON redacts the strings of a JSON text, keys included, and leaves every
 // other byte, numbers above all, as it is.
-func (r *redactor) json(data []byte) ([]byte, error) {
+func (r *Redactor) JSON(data []byte) ([]byte, error) {
 	var out bytes.Buffer
 	for i := 0; i < len(data); {
 		start := bytes.IndexByte(data[i:], '"')
@@ -32,7 +33,7 @@ func (r *redactor) json(data []byte) ([]byte, error) {
 		}
 		// A key that is an ordinary word names nobody.
 		key := bytes.HasPrefix(bytes.TrimLeft(data[end:], " \t\r\n"), []byte(":")) && slices.Contains(commonNames, s)
-		if clean := r.text(s); clean != s && !key {
+		if clean := r.Text(s); clean != s && !key {
 			b, err := json.Marshal(clean)
 			if err != nil {
 				return nil, err
@@ -60,34 +61,6 @@ func stringEnd(data []byte, start int) int {
 	return -1
 }
 
-// env removes from env.json what redaction stands for as a whole.
-func (r *redactor) env(data []byte) ([]byte, error) {
-	var env Env
-	if err := json.Unmarshal(data, &env); err != nil {
-		return nil, err
-	}
-	if env.Missing == nil {
-		env.Missing = map[string]string{}
-	}
-	gone := func(field string) { env.Missing[field] = "removed by redaction" }
-	env.Host.Name, env.Host.User, env.Host.Dir, env.Environment = "", "", "", nil
-	for _, f := range []string{"host.name", "host.user", "host.dir", "environment"} {
-		gone(f)
-	}
-	if env.Host.Container != nil {
-		env.Host.Container.Evidence, env.Host.Container.Image = "removed by redaction", ""
-	}
-	if env.Git != nil && env.Git.Remote != "" {
-		env.Git.Remote = ""
-		gone("git.remote")
-	}
-	out, err := json.MarshalIndent(env, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	return r.json(append(out, '\n'))
-}
-
 // isText reports whether data is UTF-8 without control characters other than
 // those of text and of a terminal's progress bars.
 func isText(data []byte) bool {
@@ -99,24 +72,28 @@ func isText(data []byte) bool {
 	})
 }
 
-// file redacts the content of a run's file by its name. The error says why the
-// file cannot be cleaned; it is then left out.
-func (r *redactor) file(rel string, data []byte) ([]byte, error) {
+// File redacts the content of a file by its name: JSON by its strings, other
+// text as a whole. The error says why the file cannot be cleaned; it must then be
+// left out.
+func (r *Redactor) File(name string, data []byte) (clean []byte, err error) {
 	switch {
-	case rel == EnvName:
-		return r.env(data)
 	case !isText(data):
-		return nil, fmt.Errorf("it is not text, and its format cannot be cleaned")
-	case strings.EqualFold(filepath.Ext(rel), ".json"):
-		return r.json(data)
+		return nil, errors.New("it is not text, and its format cannot be cleaned")
+	case strings.EqualFold(filepath.Ext(name), ".json"):
+		clean, err = r.JSON(data)
+	default:
+		clean = []byte(r.Text(string(data)))
 	}
-	return []byte(r.text(string(data))), nil
+	if err == nil {
+		err = r.check(bytes.NewReader(clean))
+	}
+	return clean, err
 }
 
 // leftover says what known secret or long name is still in data, or "". Where
 // data is cut out of a file, a name at the cut may be part of a longer word and
 // does not count; the neighbouring part shows it whole.
-func (r *redactor) leftover(data []byte, cutBefore, cutAfter bool) string {
+func (r *Redactor) leftover(data []byte, cutBefore, cutAfter bool) string {
 	r.build()
 	for _, secret := range r.literal {
 		if bytes.Contains(data, []byte(secret)) {

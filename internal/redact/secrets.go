@@ -1,4 +1,4 @@
-package runs
+package redact
 
 import (
 	"math"
@@ -81,10 +81,10 @@ var (
 	opaque    = regexp.MustCompile(`^[A-Za-z0-9+/_=-]{24,}$`)
 )
 
-// RedactVar returns a variable with what looks secret in it removed: the whole
+// Variable returns a variable with what looks secret in it removed: the whole
 // value when the name says so or the value has the form of a key; only the
 // credentials when it is a URL.
-func RedactVar(name, value string) EnvVar {
+func Variable(name, value string) EnvVar {
 	if why := secretName(name, value); why != "" {
 		return EnvVar{Value: Mark, Redacted: why}
 	}
@@ -110,7 +110,7 @@ var (
 	filePath     = regexp.MustCompile(`^(?:~|\.{1,2})?/[^\s=]*$`)
 )
 
-// Secret tells whether a variable must not reach a report. It is RedactVar's
+// Secret tells whether a variable must not reach a report. It is Variable's
 // rule for the record, less plain switches and the variables that say where
 // something lies: a program needs SSL_CERT_FILE, and its value gives nothing
 // away.
@@ -118,12 +118,12 @@ func Secret(name, value string) bool {
 	if slices.Contains(switches, strings.ToLower(value)) {
 		return false
 	}
-	v := RedactVar(name, value)
+	v := Variable(name, value)
 	if v.Redacted == "" {
 		return false
 	}
 	said, byName := strings.CutPrefix(v.Redacted, nameSays)
-	if !byName || RedactSecrets(value) != value {
+	if !byName || Secrets(value) != value {
 		return true
 	}
 	words := nameWords(name)
@@ -133,8 +133,8 @@ func Secret(name, value string) bool {
 	return !slices.Contains(fileOrSecret, said) || !filePath.MatchString(value)
 }
 
-// RedactSecrets removes what has the form of a secret from free text.
-func RedactSecrets(text string) string {
+// Secrets removes what has the form of a secret from free text.
+func Secrets(text string) string {
 	for _, f := range secretForms {
 		if f.hinted(text) {
 			text = f.re.ReplaceAllLiteralString(text, Mark)
@@ -230,13 +230,13 @@ func entropy(s string) float64 {
 	return h
 }
 
-// redactRemote removes credentials from a git remote. The user of an scp-like
+// Remote removes credentials from a git remote. The user of an scp-like
 // address (git@host:path) is part of the address and stays.
-func redactRemote(remote string) string {
+func Remote(remote string) string {
 	if u, err := url.Parse(remote); err == nil && u.User != nil {
 		if _, has := u.User.Password(); !has && u.Scheme == "ssh" {
 			return remote
 		}
 	}
-	return RedactSecrets(remote)
+	return Secrets(remote)
 }

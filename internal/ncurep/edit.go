@@ -1,9 +1,8 @@
-package runs
+package ncurep
 
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"unicode"
@@ -16,23 +15,20 @@ import (
 // Texts of the same length can be put in the place of others without knowing
 // what the messages mean.
 
-const (
-	framedMagic = "NVR\x00"
-	maxNesting  = 40
-)
+// maxNesting bounds how deep messages inside messages are followed.
+const maxNesting = 40
 
-// editFramed copies an .ncu-rep and passes its texts through edit, which keeps
-// their length.
-func editFramed(r io.ReaderAt, size int64, w io.Writer, edit func(string) string) error {
+// EditTexts copies an .ncu-rep and passes its texts through edit, which keeps
+// their length; what edit returns in another length is not taken.
+func EditTexts(r io.ReaderAt, size int64, w io.Writer, edit func(string) string) error {
 	in := io.NewSectionReader(r, 0, size)
-	var magic [4]byte
-	if _, err := io.ReadFull(in, magic[:]); err != nil || string(magic[:]) != framedMagic {
-		return errors.New("it is not an Nsight Compute report")
+	var head [4]byte
+	if _, err := io.ReadFull(in, head[:]); err != nil || string(head[:]) != magic {
+		return ErrFormat
 	}
-	if _, err := w.Write(magic[:]); err != nil {
+	if _, err := w.Write(head[:]); err != nil {
 		return err
 	}
-	var head [4]byte
 	for at := int64(4); at < size; {
 		if _, err := io.ReadFull(in, head[:]); err != nil {
 			return fmt.Errorf("it is cut off at byte %d", at)

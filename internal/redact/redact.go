@@ -1,4 +1,7 @@
-package runs
+// Package redact removes what a run must not give away: secrets, paths, and the
+// names of hosts and users. It knows what is secret; where the texts of a file
+// lie, the package of that format knows (sqlite, ncurep).
+package redact
 
 import (
 	"fmt"
@@ -34,10 +37,10 @@ var commonNames = []string{
 	"docker", "runner", "worker", "server", "gpu", "cuda", "nvidia", "jovyan", "model", "data", "main", "master", "build", "redacted",
 }
 
-// redactor removes paths, host and user names and secrets. It is made once for
-// a pack and learns names first, so that a name known from one file is removed
-// from all.
-type redactor struct {
+// Redactor removes paths, host and user names and secrets. It is made once for a
+// set of files and learns names first, so that a name known from one file is
+// removed from all. It is not safe for concurrent use.
+type Redactor struct {
 	hosts   map[string]bool
 	users   map[string]bool
 	secrets map[string]bool // values, literally
@@ -52,25 +55,27 @@ type redactor struct {
 	builtOK bool
 }
 
-func newRedactor() *redactor {
-	r := &redactor{hosts: map[string]bool{}, users: map[string]bool{}, secrets: map[string]bool{}, roots: map[string]bool{}, paths: map[string]int{}}
+// New returns a Redactor that knows this machine and user.
+func New() *Redactor {
+	r := &Redactor{hosts: map[string]bool{}, users: map[string]bool{}, secrets: map[string]bool{}, roots: map[string]bool{}, paths: map[string]int{}}
 	for _, d := range fileRoots {
 		r.roots[d] = true
 	}
 	if h, err := os.Hostname(); err == nil {
-		r.learnHost(h)
+		r.LearnHost(h)
 	}
 	if u, err := user.Current(); err == nil {
-		r.learnUser(u.Username)
-		r.learnPath(u.HomeDir)
+		r.LearnUser(u.Username)
+		r.LearnPath(u.HomeDir)
 	}
 	if d, err := os.Getwd(); err == nil {
-		r.learnPath(d)
+		r.LearnPath(d)
 	}
 	return r
 }
 
-func (r *redactor) learnHost(h string) {
+// LearnHost takes a host name, with and without its domain.
+func (r *Redactor) LearnHost(h string) {
 	if h = strings.TrimSpace(h); h == "" || len(h) > 255 || h == "localhost" {
 		return
 	}
@@ -81,7 +86,8 @@ func (r *redactor) learnHost(h string) {
 	r.builtOK = false
 }
 
-func (r *redactor) learnUser(u string) {
+// LearnUser takes a login name.
+func (r *Redactor) LearnUser(u string) {
 	if u = strings.TrimSpace(u); u == "" || len(u) > 255 {
 		return
 	}
@@ -89,9 +95,9 @@ func (r *redactor) learnUser(u string) {
 	r.builtOK = false
 }
 
-// learnPath takes the top folder of a path as one of the file system, and the
+// LearnPath takes the top folder of a path as one of the file system, and the
 // owner of a home as a user.
-func (r *redactor) learnPath(p string) {
+func (r *Redactor) LearnPath(p string) {
 	if !strings.HasPrefix(p, "/") {
 		return
 	}
@@ -101,57 +107,32 @@ func (r *redactor) learnPath(p string) {
 	}
 	r.roots[parts[0]] = true
 	if parts[0] == "home" || parts[0] == "Users" {
-		r.learnUser(parts[1])
+		r.LearnUser(parts[1])
 	}
 	r.builtOK = false
 }
 
-// learnVar takes what an environment variable gives away. Only values that
+// LearnVar takes what an environment variable gives away. Only values that
 // would be removed from env.json are secrets: PATH and HOME hold ordinary words.
-func (r *redactor) learnVar(name, value string) {
+func (r *Redactor) LearnVar(name, value string) {
 	value = strings.Trim(value, `"`)
 	switch name {
 	case "HOSTNAME", "HOST", "NODENAME", "SLURMD_NODENAME", "SLURM_JOB_NODELIST", "POD_NAME", "COMPUTERNAME", "SLURM_SUBMIT_HOST":
-		r.learnHost(value)
+		r.LearnHost(value)
 	case "USER", "LOGNAME", "USERNAME", "SUDO_USER", "SLURM_JOB_USER":
-		r.learnUser(value)
+		r.LearnUser(value)
 	}
 	for _, p := range strings.Split(value, ":") {
-		r.learnPath(p)
+		r.LearnPath(p)
 	}
-	if v := RedactVar(name, value); v.Value == Mark && len(value) >= 6 {
+	if v := Variable(name, value); v.Value == Mark && len(value) >= 6 {
 		r.secrets[value] = true
 		r.builtOK = false
 	}
 }
 
-// learnRun takes the names that a run's own provenance records.
-func (r *redactor) learnRun(run *Run) {
-	m := run.Manifest()
-	r.learnHost(m.Owner.Host)
-	r.learnUser(m.Owner.User)
-	r.learnPath(run.dir)
-	for _, s := range m.Stages {
-		for _, a := range s.Attempts {
-			r.learnPath(a.Dir)
-		}
-	}
-	env, err := run.ReadEnv()
-	if err != nil {
-		return
-	}
-	r.learnHost(env.Host.Name)
-	r.learnUser(env.Host.User)
-	r.learnPath(env.Host.Dir)
-	for name, v := range env.Environment {
-		if v.Redacted == "" {
-			r.learnVar(name, v.Value)
-		}
-	}
-}
-
 // build compiles what was learnt.
-func (r *redactor) build() {
+func (r *Redactor) build() {
 	if r.builtOK {
 		return
 	}
@@ -171,7 +152,7 @@ func (r *redactor) build() {
 }
 
 // longNames are the names that are removed wherever they stand as a word.
-func (r *redactor) longNames() []string {
+func (r *Redactor) longNames() []string {
 	var out []string
 	for _, set := range []map[string]bool{r.hosts, r.users} {
 		for n := range set {
@@ -203,8 +184,8 @@ func nameRegexp(names []string) *regexp.Regexp {
 	return regexp.MustCompile(`(^|[^A-Za-z0-9])(` + strings.Join(quoted, "|") + `)($|[^A-Za-z0-9])`)
 }
 
-// text removes everything from free text.
-func (r *redactor) text(s string) string {
+// Text removes everything from free text.
+func (r *Redactor) Text(s string) string {
 	r.build()
 	if mark := r.wholeName(s); mark != "" {
 		return mark
@@ -212,7 +193,7 @@ func (r *redactor) text(s string) string {
 	for _, secret := range r.literal {
 		s = strings.ReplaceAll(s, secret, Mark)
 	}
-	s = RedactSecrets(s)
+	s = Secrets(s)
 	s = r.replacePaths(s, r.pathWord)
 	return r.replaceNames(s, func(name string) string {
 		if r.hosts[name] {
@@ -223,7 +204,7 @@ func (r *redactor) text(s string) string {
 }
 
 // sameLength is text for a place whose length may not change.
-func (r *redactor) sameLength(s string) string {
+func (r *Redactor) sameLength(s string) string {
 	r.build()
 	if r.wholeName(s) != "" {
 		return fillWord("redacted", len(s))
@@ -253,7 +234,7 @@ func replaceTail(re *regexp.Regexp, s string, tail func(head, match string) stri
 	})
 }
 
-func (r *redactor) wholeName(s string) string {
+func (r *Redactor) wholeName(s string) string {
 	switch t := strings.TrimSpace(s); {
 	case t == "":
 		return ""
@@ -265,7 +246,7 @@ func (r *redactor) wholeName(s string) string {
 	return ""
 }
 
-func (r *redactor) replacePaths(s string, word func(string) string) string {
+func (r *Redactor) replacePaths(s string, word func(string) string) string {
 	if !strings.ContainsAny(s, `/\`) {
 		return s
 	}
@@ -280,7 +261,7 @@ func (r *redactor) replacePaths(s string, word func(string) string) string {
 
 // replaceNames passes twice: neighbouring names share the character between
 // them, which one pass cannot match for both.
-func (r *redactor) replaceNames(s string, word func(string) string) string {
+func (r *Redactor) replaceNames(s string, word func(string) string) string {
 	if !slices.ContainsFunc(r.names, func(n string) bool { return strings.Contains(s, n) }) {
 		return s
 	}
@@ -297,7 +278,7 @@ var plainExt = regexp.MustCompile(`^\.[A-Za-z0-9]{1,8}$`)
 
 // pathWord gives equal paths equal words, and keeps the ending that says what
 // kind of file it is.
-func (r *redactor) pathWord(p string) string {
+func (r *Redactor) pathWord(p string) string {
 	n, ok := r.paths[p]
 	if !ok {
 		n = len(r.paths) + 1

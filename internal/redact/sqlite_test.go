@@ -1,4 +1,4 @@
-package runs
+package redact
 
 import (
 	"bytes"
@@ -97,11 +97,11 @@ func redactFile(t *testing.T, path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	must(t, err)
 	defer f.Close()
-	r := newRedactor()
-	if err := r.learnSQLite(f); err != nil {
+	r := New()
+	if err := r.LearnSQLite(f); err != nil {
 		return err
 	}
-	return r.sqlite(f)
+	return r.SQLite(f)
 }
 
 func TestRedactSQLite(t *testing.T) {
@@ -218,7 +218,7 @@ func TestRedactSQLiteDamaged(t *testing.T) {
 	good, err := os.ReadFile(path)
 	must(t, err)
 	bad := filepath.Join(t.TempDir(), "bad.sqlite")
-	for at := 16; at < len(good); at += 1 + len(good)/300 {
+	for at := 16; at < len(good); at += 1 + len(good)/60 {
 		for _, v := range []byte{0x00, 0xff} {
 			b := bytes.Clone(good)
 			copy(b[at:], []byte{v, v, v})
@@ -239,40 +239,6 @@ func FuzzRedactSQLite(f *testing.F) {
 		must(t, os.WriteFile(path, data, 0o644))
 		redactFile(t, path)
 	})
-}
-
-func TestPackRedactsTimeline(t *testing.T) {
-	r := packable(t, t.TempDir())
-	db, err := os.ReadFile(timelineDB(t, ""))
-	must(t, err)
-	must(t, r.reopenForTest(func() error {
-		return r.WriteFile("nsys/run.sqlite", db)
-	}))
-	// A secret known only from the timeline is removed from a log, too.
-	must(t, os.WriteFile(r.Path("nsys/stderr.log"), []byte("login with "+secretPlain+" on gpunode42 as trudy\n"), 0o644))
-	out := filepath.Join(t.TempDir(), "run"+PackExt)
-	_, err = Pack(ctx, r, out, PackOptions{Redact: true})
-	must(t, err)
-	whole := unzstd(t, out)
-	for _, s := range append(planted, "mallory") {
-		if bytes.Contains(whole, []byte(s)) {
-			t.Errorf("%q is left in the pack", s)
-		}
-	}
-	p := openPack(t, out)
-	if got := query(t, p.Path("nsys/run.sqlite"), "PRAGMA integrity_check"); got != "ok" {
-		t.Errorf("integrity check: %s", got)
-	}
-	if log, _ := os.ReadFile(p.Path("nsys/stderr.log")); string(log) != "login with [redacted] on redacted-host as redacted-user\n" {
-		t.Errorf("log reads %q", log)
-	}
-	// A timeline that still has a write-ahead log would be incomplete.
-	must(t, os.WriteFile(r.Path("nsys/run.sqlite-wal"), []byte("frames"), 0o644))
-	rep, err := Pack(ctx, r, out, PackOptions{Redact: true, Overwrite: true})
-	must(t, err)
-	if text := fmt.Sprint(rep.Omitted); !strings.Contains(text, "nsys/run.sqlite: part of it is still in its write-ahead log") {
-		t.Errorf("omitted: %s", text)
-	}
 }
 
 // The real thing: nsys with planted secrets in its environment.
@@ -367,5 +333,12 @@ func TestBlankEnvironments(t *testing.T) {
 	}
 	if _, err := BlankEnvironments(filepath.Join(t.TempDir(), "nosuch")); err == nil {
 		t.Error("a missing file is no error")
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package runs
+package redact
 
 import (
 	"strings"
@@ -55,13 +55,13 @@ func TestRedactVar(t *testing.T) {
 		{"MODEL", "meta-llama/Llama-3.1-8B-Instruct", ""},
 		{"KEYBOARD", "us", ""},
 	} {
-		got := RedactVar(c.name, c.value)
+		got := Variable(c.name, c.value)
 		want := c.want
 		if want == "" {
 			want = c.value
 		}
 		if got.Value != want || (got.Redacted != "") != (c.want != "") {
-			t.Errorf("RedactVar(%q, %q) = %+v, want %q", c.name, c.value, got, want)
+			t.Errorf("Variable(%q, %q) = %+v, want %q", c.name, c.value, got, want)
 		}
 	}
 }
@@ -111,22 +111,22 @@ func TestRedactRemote(t *testing.T) {
 		"ssh://git@git.example/x.git":          "ssh://git@git.example/x.git",
 		"":                                     "",
 	} {
-		if got := redactRemote(in); got != want {
-			t.Errorf("redactRemote(%q) = %q, want %q", in, got, want)
+		if got := Remote(in); got != want {
+			t.Errorf("Remote(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
 
-func testRedactor() *redactor {
-	r := newRedactor()
+func testRedactor() *Redactor {
+	r := New()
 	clear(r.hosts)
 	clear(r.users)
-	r.learnHost("node17.cluster.example")
-	r.learnHost("vm")
-	r.learnUser("mallory")
-	r.learnUser("root")
-	r.learnPath("/gpfs9/groups")
-	r.learnVar("DB_PASSWORD", "correct horse")
+	r.LearnHost("node17.cluster.example")
+	r.LearnHost("vm")
+	r.LearnUser("mallory")
+	r.LearnUser("root")
+	r.LearnPath("/gpfs9/groups")
+	r.LearnVar("DB_PASSWORD", "correct horse")
 	return r
 }
 
@@ -156,11 +156,11 @@ func TestRedactText(t *testing.T) {
 		{"https://docs.example.com/usr/guide", "https://docs.example.com/usr/guide"},
 	} {
 		r := testRedactor()
-		got := r.text(c.in)
+		got := r.Text(c.in)
 		if got != c.want {
 			t.Errorf("text(%q) = %q, want %q", c.in, got, c.want)
 		}
-		if again := r.text(got); again != got {
+		if again := r.Text(got); again != got {
 			t.Errorf("text is not stable: %q becomes %q", got, again)
 		}
 		same := testRedactor().sameLength(c.in)
@@ -182,7 +182,7 @@ func FuzzSameLength(f *testing.F) {
 		if got := r.sameLength(s); len(got) != len(s) {
 			t.Errorf("%d bytes became %d: %q, %q", len(s), len(got), s, got)
 		}
-		if got := r.text(s); strings.Contains(got, " mallory ") {
+		if got := r.Text(s); strings.Contains(got, " mallory ") {
 			t.Errorf("a name is left in %q", got)
 		}
 	})
@@ -190,21 +190,21 @@ func FuzzSameLength(f *testing.F) {
 
 func TestRedactJSON(t *testing.T) {
 	in := `{"a\u002f":"\/home\/mallory\/x","n":1.50,"e":1e400,"u":"\u00e9<>","s":"say \"mallory\""}`
-	got, err := testRedactor().json([]byte(in))
+	got, err := testRedactor().JSON([]byte(in))
 	must(t, err)
 	want := `{"a\u002f":"/redacted/1","n":1.50,"e":1e400,"u":"\u00e9<>","s":"say \"redacted-user\""}`
 	if string(got) != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	r := testRedactor()
-	r.learnUser("root")
-	got, err = r.json([]byte(`{"root" : null, "user":"root", "mallory":1}`))
+	r.LearnUser("root")
+	got, err = r.JSON([]byte(`{"root" : null, "user":"root", "mallory":1}`))
 	must(t, err)
 	if want := `{"root" : null, "user":"redacted-user", "redacted-user":1}`; string(got) != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	for _, bad := range []string{`{"a`, `"\x"`, `"\`} {
-		if _, err := testRedactor().json([]byte(bad)); err == nil {
+		if _, err := testRedactor().JSON([]byte(bad)); err == nil {
 			t.Errorf("%q was taken for JSON", bad)
 		}
 	}

@@ -1,4 +1,4 @@
-package runs
+package redact
 
 import (
 	"bytes"
@@ -12,7 +12,11 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/deepprof/deepprof/internal/ncurep"
 )
+
+const reportMagic = "NVR\x00"
 
 func field(b []byte, num protowire.Number, v string) []byte {
 	return protowire.AppendString(protowire.AppendTag(b, num, protowire.BytesType), v)
@@ -20,7 +24,7 @@ func field(b []byte, num protowire.Number, v string) []byte {
 
 // report builds a file of framed messages, each text in a message of its own.
 func report(texts ...string) string {
-	out := []byte(framedMagic)
+	out := []byte(reportMagic)
 	for _, s := range texts {
 		inner := field(nil, 8, s) // its tag is the letter B: it could go on a path
 		msg := field(field(nil, 1, string(inner)), 8, "in "+s)
@@ -33,7 +37,7 @@ func report(texts ...string) string {
 func TestEditFramed(t *testing.T) {
 	run := func(in string, edit func(string) string) (string, error) {
 		var out bytes.Buffer
-		err := editFramed(strings.NewReader(in), int64(len(in)), &out, edit)
+		err := ncurep.EditTexts(strings.NewReader(in), int64(len(in)), &out, edit)
 		return out.String(), err
 	}
 	same := func(s string) string { return s }
@@ -56,7 +60,7 @@ func TestEditFramed(t *testing.T) {
 	if again, err := run(got, same); err != nil || again != got {
 		t.Errorf("the edited report cannot be read: %v", err)
 	}
-	for _, bad := range []string{"", "NVR", "PK\x03\x04", in[:len(in)-1], in[:6], framedMagic + "\x02\x00\x00\x00\xff\xff"} {
+	for _, bad := range []string{"", "NVR", "PK\x03\x04", in[:len(in)-1], in[:6], reportMagic + "\x02\x00\x00\x00\xff\xff"} {
 		if _, err := run(bad, same); err == nil {
 			t.Errorf("%.20q was accepted", bad)
 		}
@@ -67,7 +71,7 @@ func FuzzEditFramed(f *testing.F) {
 	f.Add([]byte(report("/home/mallory/bin/toy", "x")))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var out bytes.Buffer
-		if editFramed(bytes.NewReader(data), int64(len(data)), &out, testRedactor().cleanString) == nil && out.Len() != len(data) {
+		if ncurep.EditTexts(bytes.NewReader(data), int64(len(data)), &out, testRedactor().cleanString) == nil && out.Len() != len(data) {
 			t.Errorf("%d bytes became %d", len(data), out.Len())
 		}
 	})
@@ -84,7 +88,7 @@ func TestRedactRealReport(t *testing.T) {
 	data, err := io.ReadAll(z)
 	must(t, err)
 	var out bytes.Buffer
-	must(t, editFramed(bytes.NewReader(data), int64(len(data)), &out, testRedactor().cleanString))
+	must(t, ncurep.EditTexts(bytes.NewReader(data), int64(len(data)), &out, testRedactor().cleanString))
 	if !bytes.Contains(data, []byte("/tmp/w")) || bytes.Contains(out.Bytes(), []byte("/tmp/w")) || out.Len() != len(data) {
 		t.Errorf("a path is left, or was never there")
 	}

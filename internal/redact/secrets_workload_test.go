@@ -1,4 +1,4 @@
-package runs
+package redact
 
 import (
 	"os"
