@@ -63,7 +63,7 @@ func (c *configFlags) compose(overrides []string) (*config.Config, error) {
 	}
 	composed, err := config.Compose(config.Options{
 		Sources: c.sources(), ConfigName: strings.TrimSuffix(c.name, ".yaml"), Overrides: overrides,
-		Env: os.LookupEnv, Cwd: cwd, JobName: "deepprof",
+		Env: os.LookupEnv, Cwd: cwd, JobName: "deepprof", Renames: plan.Renames,
 	})
 	var wrong *config.Error
 	if errors.As(err, &wrong) && wrong.Kind == "group-override-no-match" {
@@ -139,9 +139,7 @@ does that. Exit code 2 where composition fails.`,
 				if err != nil {
 					return usage(err)
 				}
-				for _, w := range composed.Warnings {
-					fmt.Fprintf(s.err, "warning: %s\n", w)
-				}
+				printWarnings(s, composed)
 				switch {
 				case *origin:
 					return showFormat(*asJSON).print(s, report.Values(originsOf(root)))
@@ -233,6 +231,7 @@ Exit code 2 where there is a problem.`,
 				if err != nil {
 					return usage(err)
 				}
+				printWarnings(s, composed)
 				doubts := plan.Doubts(root, p)
 				for _, doubt := range doubts {
 					fmt.Fprintf(s.err, "warning: %s\n", doubt)
@@ -245,6 +244,13 @@ Exit code 2 where there is a problem.`,
 				return err
 			}
 		},
+	}
+}
+
+// printWarnings says what composing found odd, such as keys under an old name.
+func printWarnings(s streams, composed *config.Config) {
+	for _, w := range composed.Warnings {
+		fmt.Fprintf(s.err, "warning: %s\n", w)
 	}
 }
 

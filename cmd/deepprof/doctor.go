@@ -34,6 +34,7 @@ for cannot work.`,
 				if err != nil {
 					return usage(err)
 				}
+				printWarnings(s, composed)
 				report, err := pipeline.Examine(ctx, pipeline.Options{Plan: p, Dir: dir.Path})
 				if err != nil {
 					return usage(err)

@@ -69,6 +69,7 @@ everything that was started.`,
 				if err != nil {
 					return usage(err)
 				}
+				printWarnings(s, composed)
 				sorted, err := categories(c.sources())
 				if err != nil {
 					return err

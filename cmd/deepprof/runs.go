@@ -19,6 +19,7 @@ import (
 	"github.com/deepprof/deepprof/internal/config"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/pipeline"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -184,7 +185,7 @@ func runsResumeCommand() command {
 				}
 				composed, err := config.Compose(config.Options{
 					Sources:    []config.Source{{Provider: "main", Path: dir, FS: os.DirFS(dir), Check: true}},
-					ConfigName: strings.TrimSuffix(runs.ConfigName, ".yaml"), JobName: "deepprof",
+					ConfigName: strings.TrimSuffix(runs.ConfigName, ".yaml"), JobName: "deepprof", Renames: plan.Renames,
 				})
 				if err != nil {
 					return usage(err)
@@ -194,6 +195,7 @@ func runsResumeCommand() command {
 					fmt.Fprintf(s.err, "note: the configuration of the run is not one of this version of deepprof; start a new run, or mend %s\n", filepath.Join(dir, runs.ConfigName))
 					return err
 				}
+				printWarnings(s, composed)
 				sorted, err := categories((&configFlags{}).sources())
 				if err != nil {
 					return err

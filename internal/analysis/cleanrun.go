@@ -79,7 +79,7 @@ func (a *analyzer) readWorkload(context.Context) error {
 		a.missing("baseline-stages", "a workload that ships with deepprof times its stages",
 			"the clean run was timed as a whole (%.3g s): the times of stages are those under the profiler, and its overhead on them is not known", a.alone)
 	default:
-		a.missing("no-baseline", "run with pipeline.baseline.enable=true",
+		a.missing("no-baseline", "run with pipeline.unprofiled.enable=true",
 			"there is no clean run: times are those under the profiler, and its overhead is not known")
 	}
 	if !a.alike() {

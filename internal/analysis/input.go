@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -112,8 +113,11 @@ func FromRun(dir string) (Input, error) {
 func (in *Input) configured() {
 	var c struct {
 		Pipeline struct {
-			Workload struct{ Kind string }
-			Baseline struct {
+			Workload   struct{ Kind string }
+			Unprofiled struct {
+				Limit float64 `yaml:"overhead_limit"`
+			}
+			Baseline struct { // the name of Unprofiled in older runs
 				Limit float64 `yaml:"overhead_limit"`
 			}
 			Nsys nsysCapture
@@ -128,7 +132,7 @@ func (in *Input) configured() {
 	if data, err := readFile(filepath.Join(in.Run, runs.ConfigName)); err == nil && yaml.Unmarshal(data, &c) == nil {
 		cli := &c.Pipeline.Ncu.CLI
 		in.Include, in.Exclude, in.kind = cli.Include, cli.Exclude, c.Pipeline.Workload.Kind
-		in.Thresholds.Overhead, in.capture = c.Pipeline.Baseline.Limit, c.Pipeline.Nsys
+		in.Thresholds.Overhead, in.capture = cmp.Or(c.Pipeline.Unprofiled.Limit, c.Pipeline.Baseline.Limit), c.Pipeline.Nsys
 		return
 	}
 	if in.Targets == "" {

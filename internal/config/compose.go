@@ -73,6 +73,7 @@ func compose(o Options, overrides []*override, job *sweepJob) (*Config, error) {
 	if err := refuseSweeps(overrides); err != nil {
 		return nil, err
 	}
+	c.renameOverrides()
 	cfg, err := c.build(false)
 	if err != nil {
 		return nil, err
@@ -267,6 +268,9 @@ func (c *composer) mergeList(list []resultDefault) (*Node, error) {
 		}
 		if err := c.searchPathIsPrimary(d, root); err != nil {
 			return nil, err
+		}
+		if err := c.renameKeys(root); err != nil {
+			return nil, c.mergeFailed(d, f, err)
 		}
 		if err := c.merge.mergeInto(full, root, false); err != nil {
 			return nil, c.mergeFailed(d, f, err)

@@ -24,6 +24,16 @@ type Options struct {
 	Cwd        string                           // absolute; where relative run directories start
 	JobName    string                           // hydra.job.name unless configured
 	OpenDir    func(path string) fs.FS          // opens a folder of hydra.searchpath; nil: os.DirFS
+	Renames    []Rename                         // keys that files and overrides may still call by an older name
+}
+
+// Rename is a key that has another name today. A key with a To is moved there
+// with a warning, in files and in overrides; one without is left to be refused
+// as unknown, with Advice as the next step.
+type Rename struct {
+	From   string // dotted key, with all that lies below it; of a group override, group or group@package
+	To     string // dotted key of today; "" where nothing takes its place one to one
+	Advice string // what to write instead; read only where To is ""
 }
 
 // Choice is the option chosen for a group.

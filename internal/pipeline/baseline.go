@@ -39,17 +39,17 @@ func (r *run) baseline(ctx context.Context) (capture.Outcome, error) {
 		out, errs := fmt.Sprintf("workload/stdout.%d.log", n), fmt.Sprintf("workload/stderr.%d.log", n)
 		return r.attempt(ctx, attempt{
 			stage: "baseline", command: command, shown: r.Plan.Pipeline.Workload.Command, stdout: out, stderr: errs,
-			timeout: r.Plan.Pipeline.Baseline.Timeout, judge: func(ended tool.Ended, err error) capture.Outcome {
+			timeout: r.Plan.Pipeline.Unprofiled.Timeout, judge: func(ended tool.Ended, err error) capture.Outcome {
 				return judgeBaseline(ended, err, r.store.Path(out), r.store.Path(errs))
 			},
 		})
 	})
 }
 
-// repeated does one thing pipeline.baseline.repeats times, until it fails.
+// repeated does one thing pipeline.unprofiled.repeats times, until it fails.
 func (r *run) repeated(do func(n int) (capture.Outcome, error)) (capture.Outcome, error) {
 	all := capture.Outcome{Kind: capture.Captured, What: "the workload ran to its end", Usable: true}
-	for i := range r.Plan.Pipeline.Baseline.Repeats {
+	for i := range r.Plan.Pipeline.Unprofiled.Repeats {
 		outcome, err := do(i + 1)
 		if err != nil || !outcome.Usable {
 			return outcome, err
@@ -131,7 +131,7 @@ func (r *run) workload() tool.Command {
 
 // judgeBaseline words the end of the baseline.
 func judgeBaseline(ended tool.Ended, err error, stdout, stderr string) capture.Outcome {
-	return judgeAlone(ended, err, stdout, stderr, "pipeline.baseline.timeout_s")
+	return judgeAlone(ended, err, stdout, stderr, "pipeline.unprofiled.timeout_s")
 }
 
 // judgeAlone words the end of a workload without a profiler. The error is that

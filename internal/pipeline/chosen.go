@@ -126,7 +126,7 @@ func (r *run) runsOfWorkload() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, how))
 		}
 	}
-	add(p.Baseline.Enable, max(1, p.Baseline.Repeats), "without a profiler")
+	add(p.Unprofiled.Enable, max(1, p.Unprofiled.Repeats), "without a profiler")
 	add(r.shipped() && p.DirectInference.Enable, 1, "for its predictions")
 	add(r.shipped() && p.TorchProfiler.Enable, 1, "under the torch profiler")
 	add(r.shipped() && p.StaticAnalysis.TorchFlopCounter, 1, "to count its FLOPs")
@@ -169,7 +169,7 @@ func (r *run) cleanTime() time.Duration {
 
 // once is the time of one of the repeated runs of the baseline.
 func (r *run) once(seconds float64) time.Duration {
-	return time.Duration(seconds / float64(max(1, r.Plan.Pipeline.Baseline.Repeats)) * float64(time.Second))
+	return time.Duration(seconds / float64(max(1, r.Plan.Pipeline.Unprofiled.Repeats)) * float64(time.Second))
 }
 
 // chosen is a counter capture of chosen launches under way.

@@ -358,7 +358,7 @@ type stageOf struct {
 func (r *run) stageList() []stageOf {
 	p := r.Plan.Pipeline
 	all := []stageOf{
-		{"baseline", p.Baseline.Enable, r.baseline},
+		{"baseline", p.Unprofiled.Enable, r.baseline},
 		{"direct_inference", p.DirectInference.Enable, r.directInference},
 		{"static_analysis", p.StaticAnalysis.Enable, r.staticAnalysis},
 		{"torch_profiler", p.TorchProfiler.Enable, r.torchProfiler},

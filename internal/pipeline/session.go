@@ -265,13 +265,13 @@ func (r *run) left(folder string) []string {
 // baselineSession runs the shipped program as it is configured, and puts its
 // metrics where they are looked for.
 func (r *run) baselineSession(ctx context.Context) (capture.Outcome, error) {
-	b := r.Plan.Pipeline.Baseline
+	b := r.Plan.Pipeline.Unprofiled
 	outcome, err := r.repeated(func(n int) (capture.Outcome, error) {
 		folder := "workload/" + workload.StageBaseline
 		if n > 1 {
 			folder += fmt.Sprintf("/run-%d", n)
 		}
-		return r.session(ctx, session{"baseline", workload.StageBaseline, folder, b.Timeout, "pipeline.baseline.timeout_s"})
+		return r.session(ctx, session{"baseline", workload.StageBaseline, folder, b.Timeout, "pipeline.unprofiled.timeout_s"})
 	})
 	return outcome, errors.Join(err, r.publish(ctx, "baseline", "workload/"+workload.StageBaseline, workload.MetricsName))
 }
@@ -364,7 +364,7 @@ func explainCapture(o *capture.Outcome, dir string) {
 func (r *run) alone() ([]string, error) {
 	p := r.Plan.Pipeline
 	if !r.shipped() {
-		if p.Baseline.Enable {
+		if p.Unprofiled.Enable {
 			return []string{r.line(r.workload())}, nil
 		}
 		return nil, nil
@@ -374,7 +374,7 @@ func (r *run) alone() ([]string, error) {
 		enable bool
 		stage  string
 	}{
-		{p.Baseline.Enable, workload.StageBaseline},
+		{p.Unprofiled.Enable, workload.StageBaseline},
 		{p.DirectInference.Enable, workload.StageDirect},
 		{p.TorchProfiler.Enable, workload.StageTorchProfiler},
 		{p.StaticAnalysis.TorchFlopCounter, workload.StageFlops},

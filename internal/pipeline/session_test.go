@@ -105,7 +105,7 @@ func TestSessions(t *testing.T) {
 	t.Setenv("FAKE_PREFILL", fmt.Sprint(prefill+prefill/500))
 	t.Setenv("FAKE_DECODE", fmt.Sprint(decode))
 	t.Setenv("FAKE_PARAMETERS", fmt.Sprint(parameters))
-	s := runSessions(t, append(alone, "pipeline.direct_inference.enable=true", "pipeline.static_analysis.torch_flop_counter=true", "pipeline.baseline.repeats=2")...)
+	s := runSessions(t, append(alone, "pipeline.direct_inference.enable=true", "pipeline.static_analysis.torch_flop_counter=true", "pipeline.unprofiled.repeats=2")...)
 	for _, name := range []string{"baseline", "static_analysis", "direct_inference", "torch_profiler", "torch_flops"} {
 		if st := stageOfSummary(t, s, name); st.State != runs.StateDone || st.Outcome.Kind != capture.Captured {
 			t.Errorf("%s: %s, %s", name, st.State, st.Outcome)
@@ -438,7 +438,7 @@ func TestProfiledSession(t *testing.T) {
 	}
 	overrides := []string{
 		"pipeline.nsys.path=" + filepath.Join(tools, "trixie/nsys"), "pipeline.nsys.trace=[nvtx]", "pipeline.ncu.enable=false",
-		"pipeline.baseline.enable=false", "pipeline.torch_profiler.enable=false",
+		"pipeline.unprofiled.enable=false", "pipeline.torch_profiler.enable=false",
 	}
 	do := func() *Summary {
 		o := sessions(t, overrides...)

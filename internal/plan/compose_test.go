@@ -33,6 +33,7 @@ func options(sources []config.Source, overrides []string) config.Options {
 		Now:        time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Cwd:        "/work",
 		JobName:    "deepprof",
+		Renames:    Renames,
 	}
 }
 

@@ -154,8 +154,8 @@ func (c ModelConfig) Given() bool { return c.File != "" || c.Values != nil }
 type Pipeline struct {
 	// Workload is the program to profile.
 	Workload Workload `key:"workload"`
-	// Baseline runs the workload unprofiled: the time that overhead is measured against.
-	Baseline Baseline `key:"baseline"`
+	// Unprofiled runs the workload without any profiler: the time that overhead is measured against.
+	Unprofiled Unprofiled `key:"unprofiled"`
 	// DirectInference runs the workload unprofiled for its predictions.
 	DirectInference DirectInference `key:"direct_inference"`
 	// TorchProfiler runs the workload once under torch.profiler.
@@ -194,13 +194,13 @@ type Workload struct {
 	Env map[string]string `key:"env"`
 }
 
-// Baseline runs the workload unprofiled: the time that overhead is measured against.
-type Baseline struct {
+// Unprofiled runs the workload without any profiler: the time that overhead is measured against.
+type Unprofiled struct {
 	// Enable turns the stage on.
 	Enable bool `key:"enable"`
 	// Repeats is the number of runs of the whole program.
 	Repeats int `key:"repeats" min:"1"`
-	// OverheadLimit is the share of the clean time (0.25 is 25 %) above which the report advises a lighter preset.
+	// OverheadLimit is the share of the unprofiled time (0.25 is 25 %) above which the report advises a lighter preset.
 	OverheadLimit float64 `key:"overhead_limit" above:"0"`
 	// Timeout ends the stage after this many seconds.
 	Timeout time.Duration `key:"timeout_s" above:"0" null:"no limit"`

@@ -230,10 +230,10 @@ func checkCommand(p *Plan, d *decoder) {
 
 func checkStages(p *Plan, d *decoder) {
 	pl := p.Pipeline
-	if pl.Baseline.Enable || pl.DirectInference.Enable || pl.TorchProfiler.Enable || pl.StaticAnalysis.Enable || pl.Nsys.Enable || pl.Ncu.Enable {
+	if pl.Unprofiled.Enable || pl.DirectInference.Enable || pl.TorchProfiler.Enable || pl.StaticAnalysis.Enable || pl.Nsys.Enable || pl.Ncu.Enable {
 		return
 	}
-	d.conflict([]string{"pipeline.nsys.enable", "pipeline.ncu.enable", "pipeline.baseline.enable", "pipeline.torch_profiler.enable",
+	d.conflict([]string{"pipeline.nsys.enable", "pipeline.ncu.enable", "pipeline.unprofiled.enable", "pipeline.torch_profiler.enable",
 		"pipeline.direct_inference.enable", "pipeline.static_analysis.enable"}, "every stage is turned off; enable at least one")
 }
 

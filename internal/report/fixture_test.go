@@ -98,7 +98,7 @@ func timelineOnly() *analysis.Result {
 	}
 	r.Roofline = analysis.Roofline{Why: "a roofline needs counters"}
 	r.Method = analysis.Method{}
-	r.Missing = []analysis.Note{{ID: "no-counters", Text: "there is no report of ncu", Next: "run with pipeline.ncu.enable=true"}, {ID: "no-clean-run", Text: "there was no run without a profiler", Next: "run with pipeline.baseline.enable=true"}}
+	r.Missing = []analysis.Note{{ID: "no-counters", Text: "there is no report of ncu", Next: "run with pipeline.ncu.enable=true"}, {ID: "no-clean-run", Text: "there was no run without a profiler", Next: "run with pipeline.unprofiled.enable=true"}}
 	return r
 }
 

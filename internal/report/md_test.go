@@ -254,7 +254,7 @@ func TestReportSaysWhatMatters(t *testing.T) {
 		{"a failed run says so", page(t, WriteReport, doubtful()), []string{"**The run was interrupted.**"}, nil},
 		{"no ranges", page(t, WriteReport, doubtful()), []string{"Regions: n/a", "no NVTX ranges"}, nil},
 		{"no counters", page(t, WriteKernels, timelineOnly()), []string{"a report of ncu with the section SpeedOfLight"}, []string{"DRAM bandwidth"}},
-		{"no clean run", page(t, WriteStakeholder, timelineOnly()), []string{"there was no run without a profiler. Next: run with pipeline.baseline.enable=true."}, nil},
+		{"no clean run", page(t, WriteStakeholder, timelineOnly()), []string{"there was no run without a profiler. Next: run with pipeline.unprofiled.enable=true."}, nil},
 		{"no timeline", page(t, WriteReport, countersOnly()), []string{"Busy and idle time: n/a", "there is no timeline. Next: capture one with nsys."}, []string{"| GPU busy               | 0"}},
 		{"operators without device time", page(t, WriteOperators, sample()), []string{"none[^1]", "It changes the shape alone"}, nil},
 		{"no operators", page(t, WriteOperators, timelineOnly()), []string{"Operators: n/a", "pipeline.torch_profiler.enable=true"}, nil},

@@ -61,7 +61,7 @@ func sampleStore(t *testing.T) string {
 	runAt(t, root, Manifest{
 		ID: idDone, Status: StatusDone, Label: "llama decode", Version: "1.0", Command: []string{"deepprof", "run"},
 		Created: at("2026-03-01T10:00:00Z"), Finished: ptr(at("2026-03-01T10:05:00Z")),
-		Stages: []Stage{{Name: "baseline", State: StateSkipped, Reason: "pipeline.baseline.enable is false"}, nsys(StateDone, good), {Name: "ncu", State: StateDone, Seconds: ptr(10.0)}},
+		Stages: []Stage{{Name: "baseline", State: StateSkipped, Reason: "pipeline.unprofiled.enable is false"}, nsys(StateDone, good), {Name: "ncu", State: StateDone, Seconds: ptr(10.0)}},
 	}, map[string]string{"nsys/run.nsys-rep": report, EnvName: `{"schema":1,"gpus":[{"index":0,"name":"NVIDIA H200"}]}`})
 	runAt(t, root, Manifest{
 		ID: idFailed, Status: StatusFailed, Label: "llama prefill", Reason: "nsys captured nothing",
