@@ -6,7 +6,7 @@ package workloads
 import "embed"
 
 // FS is the tree to unpack: main.py at its root, the package session beside
-// it. The tests of the programs are not part of it.
+// it, and in annotate what opens ranges in programs that have none. The tests of the programs are not part of it.
 //
-//go:embed main.py session/*.py
+//go:embed main.py session/*.py annotate/*.py
 var FS embed.FS

@@ -11,18 +11,20 @@ import (
 // TestTree holds what is unpacked against what lies here: a module that is
 // left out would fail only when a session imports it.
 func TestTree(t *testing.T) {
-	entries, err := os.ReadDir("session")
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := []string{"main.py"}
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".py") {
-			want = append(want, "session/"+e.Name())
+	for _, folder := range []string{"session", "annotate"} {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".py") {
+				want = append(want, folder+"/"+e.Name())
+			}
 		}
 	}
 	var got []string
-	err = fs.WalkDir(FS, ".", func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(FS, ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			got = append(got, path)
 		}

@@ -1,0 +1,250 @@
+"""Annotation of programs that know nothing of it: each test is a program in a process of its own."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ANNOTATE = HERE.parent / "annotate"
+STANDIN = HERE / "standin"
+
+MODEL = """
+import torch
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attn = torch.nn.Linear(8, 8)
+        self.mlp = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.mlp(self.attn(x))
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = torch.nn.Embedding(16, 8)
+        self.layers = torch.nn.ModuleList(Block() for _ in range(2))
+        self.head = torch.nn.Linear(8, 16)
+
+    def forward(self, ids):
+        x = self.embed(ids)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(x)
+
+torch.manual_seed(0)
+"""
+
+
+@unittest.skipUnless(shutil.which("cc"), "no C compiler for the library that stands in for NVTX")
+class AnnotateTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.built = tempfile.TemporaryDirectory()
+        cls.library = os.path.join(cls.built.name, "nvtxlog.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", cls.library, str(HERE / "nvtxlog.c")], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.built.cleanup()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.dir = pathlib.Path(folder.name)
+        (self.dir / "out").mkdir()
+
+    def run_program(self, program, *flags, path=(), **env):
+        """Runs a program; returns what it printed. The ranges are then in self.paths(), side records in self.records()."""
+        file = self.dir / "program.py"
+        file.write_text(textwrap.dedent(program))
+        full = dict(os.environ)
+        full.update(
+            PYTHONPATH=os.pathsep.join([str(ANNOTATE), *map(str, path)]),
+            PYTHONDONTWRITEBYTECODE="1",
+            DEEPPROF_ANNOTATE="auto",
+            DEEPPROF_ANNOTATE_OUT=str(self.dir / "out"),
+            DEEPPROF_NVTX_LIBRARY=self.library,
+            NVTX_LOG=str(self.dir / "log"),
+        )
+        full.update({k: str(v) for k, v in env.items()})
+        done = subprocess.run([sys.executable, *flags, str(file)], env=full, capture_output=True, text=True, cwd=self.dir)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def paths(self):
+        """The paths of all ranges in the order in which they were opened; every one was closed."""
+        log = self.dir / "log"
+        if not log.exists():
+            return []
+        stack, paths = [], []
+        for line in log.read_text().splitlines():
+            if line == "<":
+                stack.pop()
+            else:
+                stack.append(line)
+                paths.append("/".join(stack))
+        self.assertEqual(stack, [], "ranges are still open")
+        return paths
+
+    def records(self):
+        return [json.loads(line) for file in sorted((self.dir / "out").glob("*.jsonl")) for line in file.open()]
+
+    def test_a_loop_of_prefill_and_decode(self):
+        out = self.run_program(MODEL + """
+model = Model().eval()
+ids = torch.arange(5)[None]
+with torch.no_grad():
+    for _ in range(3):
+        ids = model(ids)[:, -1:].argmax(-1)
+print(ids.tolist())
+""")
+        paths = self.paths()
+        self.assertEqual(paths[:6], ["prefill", "prefill/Model", "prefill/Model/embed", "prefill/Model/layers.0",
+                                     "prefill/Model/layers.0/attn", "prefill/Model/layers.0/mlp"])
+        self.assertEqual(paths.count("decode/step/Model/layers.1/mlp"), 2)
+        steps = [r for r in self.records() if "step" in r]
+        self.assertEqual([(r["stage"], r["batch"], r["tokens"], r["cached"]) for r in steps],
+                         [("prefill", 1, 5, 0), ("decode", 1, 1, 5), ("decode", 1, 1, 6)])
+        told = {"/".join(r["range"]) for r in self.records() if "range" in r}
+        self.assertEqual(told, set(paths))
+        plain = self.run_program(pathlib.Path(self.dir / "program.py").read_text(), DEEPPROF_ANNOTATE="none")
+        self.assertEqual(out, plain)
+
+    def test_generate_of_transformers(self):
+        program = MODEL + """
+import transformers.generation.utils as utils
+
+class Chat(Model, utils.GenerationMixin):
+    pass
+
+model = Chat().eval()
+with torch.no_grad():
+    print(model.generate(torch.arange(4)[None], 3).tolist())
+torch.nn.Linear(8, 8)(torch.zeros(1, 8))
+"""
+        package = self.dir / "lib" / "transformers" / "generation"
+        package.mkdir(parents=True)
+        (package.parent / "__init__.py").write_text("")
+        (package / "__init__.py").write_text("")
+        (package / "utils.py").write_text("""
+import torch
+class GenerationMixin:
+    def generate(self, ids, n):
+        for _ in range(n):
+            ids = torch.cat([ids, self(ids)[:, -1:].argmax(-1)], 1)
+        return ids
+""")
+        self.run_program(program, path=[self.dir / "lib"])
+        paths = self.paths()
+        self.assertEqual(paths.count("prefill"), 1)
+        self.assertEqual(paths.count("decode"), 1)
+        self.assertEqual(paths.count("decode/step"), 2)
+        self.assertIn("decode/step/Chat/layers.1/attn", paths)
+        self.assertEqual(paths[-1], "Linear", "a call after generate() is outside its stages")
+
+    def test_training(self):
+        self.run_program(MODEL + """
+model = Model()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+model(torch.arange(5)[None]).sum().backward()
+optimizer.step()
+""")
+        paths = self.paths()
+        self.assertEqual(paths[0], "forward")
+        self.assertIn("forward/Model/head", paths)
+        self.assertIn("backward", paths)
+
+    def test_stages_alone_and_depth(self):
+        program = MODEL + """
+with torch.no_grad():
+    Model().eval()(torch.arange(5)[None])
+"""
+        self.run_program(program, DEEPPROF_ANNOTATE="stages")
+        self.assertEqual(self.paths(), ["prefill"])
+        (self.dir / "log").unlink()
+        self.run_program(program, DEEPPROF_ANNOTATE_DEPTH=2)
+        self.assertEqual(max(path.count("/") for path in self.paths()), 2)
+
+    def test_limit_of_ranges_a_pass(self):
+        self.run_program(MODEL + """
+model = Model().eval()
+with torch.no_grad():
+    for _ in range(4):
+        model(torch.arange(5)[None])
+""", DEEPPROF_ANNOTATE_LIMIT=5)
+        self.assertTrue(any("limited" in r for r in self.records()))
+        per_pass = "\n".join(self.paths()).split("prefill\n")
+        self.assertLess(len(per_pass[-1].splitlines()), len(per_pass[1].splitlines()))
+
+    def test_an_exception_closes_the_ranges(self):
+        self.run_program(MODEL + """
+model = Model().eval()
+for bad in (99, 1):
+    try:
+        model(torch.tensor([[bad, 1]]))
+    except IndexError:
+        pass
+""")
+        self.assertEqual(self.paths().count("prefill/Model"), 2)
+
+    def test_spawned_and_forked_processes(self):
+        self.run_program(MODEL + """
+import multiprocessing
+
+def work(n):
+    with torch.no_grad():
+        Model().eval()(torch.arange(5)[None])
+
+if __name__ == "__main__":
+    for method in ("spawn", "fork"):
+        process = multiprocessing.get_context(method).Process(target=work, args=(1,))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+""")
+        self.assertEqual(self.paths().count("prefill/Model/head"), 2)
+
+    def test_an_existing_sitecustomize_still_runs(self):
+        site = self.dir / "site"
+        site.mkdir()
+        (site / "sitecustomize.py").write_text("import builtins; builtins.hidden = 'ran'")
+        out = self.run_program("import torch, sitecustomize\nprint(hidden, sitecustomize.__file__)", path=[site])
+        self.assertEqual(out.split(), ["ran", str(site / "sitecustomize.py")])
+
+    def test_a_program_without_torch(self):
+        self.assertEqual(self.run_program("print(1)"), "1\n")
+        self.assertEqual(self.records(), [])
+
+    def test_isolated_python_is_told_by_silence(self):
+        """python -I does not look at PYTHONPATH: no side file tells the run that annotation did not get in."""
+        self.run_program("import torch", "-I")
+        self.assertEqual(self.records(), [])
+
+    def test_a_torch_without_nvtx_says_so(self):
+        self.run_program("import torch", DEEPPROF_NVTX_LIBRARY="")
+        self.assertEqual([r["off"] for r in self.records()], ["no-nvtx"])
+
+    def test_an_error_of_ours_does_not_reach_the_program(self):
+        self.run_program(MODEL + """
+class Odd(torch.nn.Module):
+    def named_modules(self, *args, **kwargs):
+        raise RuntimeError("not now")
+
+    def forward(self, x):
+        return x
+
+assert Odd()(1) == 1
+""")
+        self.assertTrue(any("not now" in r.get("warning", "") for r in self.records()))
+
+
+if __name__ == "__main__":
+    unittest.main()
