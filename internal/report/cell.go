@@ -120,12 +120,12 @@ func largest[T any](c *Column[T], rows []*T) float64 {
 	return most
 }
 
-// scales gives the unit of each column; those of one group share it.
+// scales gives the scale of each column; those of one group share it.
 func scales[T any](columns []Column[T], rows []*T) []scale {
 	most := make([]float64, len(columns))
 	groups := map[string]float64{}
 	for i := range columns {
-		if c := &columns[i]; c.Kind == Nanoseconds || c.Kind == Moment || c.Kind == Bytes || c.Kind == Operations {
+		if c := &columns[i]; c.Unit.scaled() {
 			most[i] = largest(c, rows)
 			groups[c.Group] = max(groups[c.Group], most[i])
 		}
@@ -135,22 +135,25 @@ func scales[T any](columns []Column[T], rows []*T) []scale {
 		if c.Group != "" {
 			most[i] = groups[c.Group]
 		}
-		switch c.Kind {
-		case Nanoseconds:
-			out[i] = scaleFor(timeScales, most[i])
-		case Moment:
-			out[i] = scaleFor(momentScales, most[i])
-		case Bytes:
-			out[i] = scaleFor(byteScales, most[i])
-		case Operations:
-			out[i] = scaleFor(flopScales, most[i])
-		case Percent:
-			out[i] = scale{divisor: 1, digits: 1}
-		default:
-			out[i] = scale{divisor: 1, digits: -1}
-		}
+		out[i] = c.scale(most[i])
 	}
 	return out
+}
+
+// scaled tells units of which a column has one scale.
+func (u Unit) scaled() bool { return len(units[u].scales) > 0 }
+
+// scale is how numbers up to most are written.
+func (c *Column[T]) scale(most float64) scale {
+	switch {
+	case c.Format == Moment:
+		return scaleFor(momentScales, most)
+	case c.Unit.scaled():
+		return scaleFor(units[c.Unit].scales, most)
+	case c.Unit == Percent:
+		return scale{divisor: 1, digits: 1}
+	}
+	return scale{divisor: 1, digits: -1}
 }
 
 // readable writes a column for people and returns its header and cells; none
@@ -158,9 +161,9 @@ func scales[T any](columns []Column[T], rows []*T) []scale {
 func readable[T any](c *Column[T], s scale, rows []*T, clip int) (header string, cells []string) {
 	header = c.title()
 	cells = make([]string, len(rows))
-	if c.Kind.left() {
+	if c.left() {
 		for i, r := range rows {
-			cells[i] = c.Kind.shorten(oneLine(plain(c.shown(r))), clip)
+			cells[i] = c.Format.shorten(oneLine(plain(c.shown(r))), clip)
 		}
 		return header, cells
 	}
@@ -175,6 +178,8 @@ func readable[T any](c *Column[T], s scale, rows []*T, clip int) (header string,
 			cells[i] = "-"
 		case !ok:
 			cells[i] = shorten(oneLine(plain(v)), clip)
+		case c.Unit == Share:
+			cells[i] = percentage(x)
 		case s.digits < 0:
 			cells[i] = brief(v, x)
 		default:
@@ -230,8 +235,8 @@ func oneLine(s string) string {
 
 // shorten makes a cell fit. Of words the first whole ones stay: half a number, or
 // the end of another sentence, would say something else.
-func (k Kind) shorten(s string, width int) string {
-	if k != Words || width < 1 || utf8.RuneCountInString(s) <= width {
+func (f Format) shorten(s string, width int) string {
+	if f != Words || width < 1 || utf8.RuneCountInString(s) <= width {
 		return shorten(s, width)
 	}
 	head := string([]rune(s)[:width-1])

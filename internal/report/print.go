@@ -15,6 +15,9 @@ type Printable interface {
 	Written() int
 	// First keeps the first n rows and counts the others as cut.
 	First(n int)
+	// SumUp lets a text that would have more than most rows sum them up, where the
+	// view says how. The rows are then not held.
+	SumUp(most int)
 	// Note puts texts before the notes of the table.
 	Note(texts ...string)
 }
@@ -49,6 +52,9 @@ func (t *Table[T]) First(n int) {
 		}
 	}
 }
+
+// SumUp implements Printable.
+func (t *Table[T]) SumUp(most int) { t.most = most }
 
 // Written implements Printable.
 func (t *Table[T]) Written() int { return t.written }

@@ -52,7 +52,7 @@ func schemas() (map[string]*jsonschema.Schema, error) {
 		rows  []reflect.Type // the kinds of row; any of them
 		about string
 	}{
-		{"kernels", []reflect.Type{reflect.TypeFor[LimitedKernelRow]()}, "deepprof show kernels --json"},
+		{"kernels", []reflect.Type{reflect.TypeFor[KernelRow]()}, "deepprof show kernels --json"},
 		{"regions", []reflect.Type{reflect.TypeFor[timeline.RegionRow]()}, "deepprof show regions --json"},
 		{"ranges", []reflect.Type{reflect.TypeFor[timeline.RangeRow]()}, "deepprof show ranges --json"},
 		{"launches", []reflect.Type{reflect.TypeFor[timeline.LaunchRow](), reflect.TypeFor[CountedLaunchRow]()}, "deepprof show launches --json; the first form of a row is of a timeline, the second of counters"},

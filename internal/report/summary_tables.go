@@ -39,17 +39,17 @@ func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
 		}
 		return 0
 	}
-	return &Table[row]{Rows: Slice(rows), Columns: []Column[row]{
-		{Name: "stage", Get: func(r *row) any { return shorten(r.name, 20) }},
-		{Name: "clean", Kind: Nanoseconds, Group: "t", Get: func(r *row) any { return r.clean }},
-		{Name: "nsys", Title: "under nsys", Kind: Nanoseconds, Group: "t", Get: func(r *row) any { return r.nsys }},
-		{Name: "busy", Title: "kernels run %", Kind: Percent, Minor: 1, Get: func(r *row) any { return r.busy }},
-		{Name: "mfu", Title: "MFU %", Kind: Percent, Minor: gives(4), Get: func(r *row) any { return r.mfu }},
-		{Name: "mfu_counted", Title: "MFU counted %", Kind: Percent, Minor: 2 + gives(4), Get: func(r *row) any { return r.mfuCounted }},
-		{Name: "mbu", Title: "MBU %", Kind: Percent, Minor: gives(5), Get: func(r *row) any { return r.mbu }},
-		{Name: "mbu_counted", Title: "MBU counted %", Kind: Percent, Minor: 3 + gives(4), Get: func(r *row) any { return r.mbuCounted }},
-		{Name: "bound", Title: "bound by", Get: func(r *row) any { return r.bound }},
-	}}
+	return &Table[row]{Rows: Slice(rows), View: View[row]{Columns: []Column[row]{
+		{Key: "stage", Value: func(r *row) any { return shorten(r.name, 20) }},
+		{Key: "clean", Unit: Nanoseconds, Group: "t", Value: func(r *row) any { return r.clean }},
+		{Key: "nsys", Title: "under nsys", Unit: Nanoseconds, Group: "t", Value: func(r *row) any { return r.nsys }},
+		{Key: "busy", Title: "kernels run", Unit: Percent, Priority: 1, Value: func(r *row) any { return r.busy }},
+		{Key: "mfu", Title: "MFU", Unit: Percent, Priority: gives(4), Value: func(r *row) any { return r.mfu }},
+		{Key: "mfu_counted", Title: "MFU counted", Unit: Percent, Priority: 2 + gives(4), Value: func(r *row) any { return r.mfuCounted }},
+		{Key: "mbu", Title: "MBU", Unit: Percent, Priority: gives(5), Value: func(r *row) any { return r.mbu }},
+		{Key: "mbu_counted", Title: "MBU counted", Unit: Percent, Priority: 3 + gives(4), Value: func(r *row) any { return r.mbuCounted }},
+		{Key: "bound", Title: "bound by", Value: func(r *row) any { return r.bound }},
+	}}}
 }
 
 // waits are the causes of idle time in a word or two.
@@ -117,14 +117,14 @@ func summaryKernels(r *analysis.Result, most, width int) *Table[summaryKernel] {
 		}
 		rows = append(rows, x)
 	}
-	return &Table[row]{Rows: Slice(rows), Columns: []Column[row]{
-		{Name: "time", Title: "time %", Kind: Percent, Get: func(r *row) any { return r.share }},
-		{Name: "total_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.ns }},
-		{Name: "calls", Kind: Count, Minor: yields(2), Get: func(r *row) any { return r.calls }},
-		{Name: "alone_ns", Title: "one under ncu", Kind: Nanoseconds, Get: func(r *row) any { return r.alone }},
-		{Name: "limiter", Title: "limited by", Kind: Words, Minor: yields(1), Get: func(r *row) any { return r.limiter }},
-		{Name: "kernel", Kind: Name, Get: func(r *row) any { return r.name }},
-	}}
+	return &Table[row]{Rows: Slice(rows), View: View[row]{Columns: []Column[row]{
+		{Key: "time", Title: "time", Unit: Percent, Value: func(r *row) any { return r.share }},
+		{Key: "total_ns", Unit: Nanoseconds, Value: func(r *row) any { return r.ns }},
+		{Key: "calls", Unit: Count, Priority: yields(2), Value: func(r *row) any { return r.calls }},
+		{Key: "alone_ns", Title: "one under ncu", Unit: Nanoseconds, Value: func(r *row) any { return r.alone }},
+		{Key: "limiter", Title: "limited by", Format: Words, Priority: yields(1), Value: func(r *row) any { return r.limiter }},
+		{Key: "kernel", Format: Name, Value: func(r *row) any { return r.name }},
+	}}}
 }
 
 // tableLines writes a table, cuts what still does not fit, and names in lines of

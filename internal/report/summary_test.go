@@ -126,7 +126,7 @@ func TestKernelsKeepLimiters(t *testing.T) {
 	if err := Kernels(rows, r, 0).WriteText(&b, 80); err != nil {
 		t.Fatal(err)
 	}
-	if head, _, _ := strings.Cut(b.String(), "\n"); !strings.Contains(head, "limited by") || strings.Contains(head, "mean") {
+	if head, _, _ := strings.Cut(b.String(), "\n"); !strings.Contains(head, "limiter") || strings.Contains(head, "mean") {
 		t.Errorf("got\n%s", b.String())
 	}
 }

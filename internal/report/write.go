@@ -27,8 +27,11 @@ const textCell = 160
 // left out, the least important first, and Footnotes names those; only an ID may
 // be longer. 0 keeps everything.
 func (t *Table[T]) WriteText(w io.Writer, width int) error {
-	rows := collect(t)
-	if len(rows) == 0 {
+	rows, groups := t.collect()
+	switch {
+	case groups != nil:
+		return t.writeGroups(w, width, groups)
+	case len(rows) == 0:
 		_, err := fmt.Fprintln(w, "no rows")
 		return err
 	}
@@ -40,6 +43,9 @@ func (t *Table[T]) WriteText(w io.Writer, width int) error {
 	if len(dropped) > 0 {
 		t.aside = append(t.aside, fmt.Sprintf("the terminal is too narrow for %s; %s has every column", strings.Join(dropped, ", "), cmp.Or(t.Everything, "--csv")))
 	}
+	if order := t.orderWords(); order != "" && len(rows) > 1 {
+		t.aside = append(t.aside, order)
+	}
 	if t.Legend != "" {
 		t.aside = append(t.aside, t.Legend)
 	}
@@ -49,18 +55,18 @@ func (t *Table[T]) WriteText(w io.Writer, width int) error {
 		for i := range columns {
 			text := get(i)
 			if width > 0 {
-				text = columns[i].Kind.shorten(text, widths[i])
+				text = columns[i].Format.shorten(text, widths[i])
 			}
 			pad := blanks[:max(0, widths[i]-utf8.RuneCountInString(text))]
 			last := i == len(columns)-1
-			if !columns[i].Kind.left() {
+			if !columns[i].left() {
 				out.WriteString(pad)
 			}
 			out.WriteString(text)
 			if last {
 				break
 			}
-			if columns[i].Kind.left() {
+			if columns[i].left() {
 				out.WriteString(pad)
 			}
 			out.WriteString("  ")
@@ -76,7 +82,7 @@ func (t *Table[T]) WriteText(w io.Writer, width int) error {
 
 // WriteMarkdown writes a table for a document, with its notes below it.
 func (t *Table[T]) WriteMarkdown(w io.Writer) error {
-	rows := collect(t)
+	rows := t.all()
 	out := bufio.NewWriter(w)
 	if len(rows) == 0 {
 		fmt.Fprintln(out, "No rows.")
@@ -89,7 +95,7 @@ func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 		fmt.Fprint(out, "|\n")
 		for i := range columns {
 			rule := "---"
-			if !columns[i].Kind.left() {
+			if !columns[i].left() {
 				rule = "---:"
 			}
 			fmt.Fprintf(out, "| %s ", rule)
@@ -97,7 +103,7 @@ func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 		fmt.Fprint(out, "|\n")
 		for r := range rows {
 			for i := range columns {
-				fmt.Fprintf(out, "| %s ", markdown(columns[i].Kind, cells[i][r]))
+				fmt.Fprintf(out, "| %s ", markdown(columns[i].Format, cells[i][r]))
 			}
 			fmt.Fprint(out, "|\n")
 		}
@@ -108,6 +114,9 @@ func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 	notes := t.notes()
 	if t.Legend != "" && len(rows) > 0 {
 		notes = append([]string{t.Legend}, notes...)
+	}
+	if order := t.orderWords(); order != "" && len(rows) > 1 {
+		notes = append([]string{order}, notes...)
 	}
 	for i, n := range notes {
 		if i == 0 {
@@ -126,7 +135,7 @@ func (t *Table[T]) WriteCSV(w io.Writer) error {
 		if i > 0 {
 			line = append(line, ',')
 		}
-		line = appendField(line, c.Name)
+		line = appendField(line, c.Key)
 	}
 	if _, err := out.Write(append(line, '\n')); err != nil {
 		return err
@@ -141,7 +150,7 @@ func (t *Table[T]) WriteCSV(w io.Writer) error {
 				if i > 0 {
 					line = append(line, ',')
 				}
-				line = appendField(line, plain(t.Columns[i].Get(row)))
+				line = appendField(line, plain(t.Columns[i].Value(row)))
 			}
 		}
 		if _, err := out.Write(append(line, '\n')); err != nil {
@@ -175,7 +184,7 @@ type appender interface {
 // are written as they come.
 func (t *Table[T]) WriteJSON(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	fmt.Fprintf(out, "{\"schema\": %q, \"schema_version\": %d, \"rows\": [", "deepprof."+t.Schema, t.Version)
+	fmt.Fprintf(out, "{\"schema\": %q, \"schema_version\": %d, \"rows\": [", "deepprof."+t.Name, Version)
 	var buf []byte
 	separator := "\n"
 	for row := range t.Rows {
@@ -187,7 +196,7 @@ func (t *Table[T]) WriteJSON(w io.Writer) error {
 		} else {
 			text, err := json.Marshal(row)
 			if err != nil {
-				return fmt.Errorf("write %s: %w", t.Schema, err)
+				return fmt.Errorf("write %s: %w", t.Name, err)
 			}
 			buf = append(buf, text...)
 		}
@@ -201,19 +210,10 @@ func (t *Table[T]) WriteJSON(w io.Writer) error {
 	}
 	text, err := json.Marshal(notes)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", t.Schema, err)
+		return fmt.Errorf("write %s: %w", t.Name, err)
 	}
 	fmt.Fprintf(out, "\n], \"rows_left_out\": %d, \"warnings\": %s}\n", t.Cut, text)
 	return out.Flush()
-}
-
-func collect[T any](t *Table[T]) []*T {
-	var rows []*T
-	for r := range t.Rows {
-		rows = append(rows, r)
-	}
-	t.written = len(rows)
-	return rows
 }
 
 func layout[T any](columns []Column[T], rows []*T, clip int) (headers []string, cells [][]string, widths []int) {
@@ -239,14 +239,15 @@ func fit[T any](columns []Column[T], headers []string, cells [][]string, widths 
 		return keep, nil
 	}
 	least := func(i, to int) int {
-		switch k := columns[i].Kind; {
-		case k == Name || k == Words || k == Text && to < narrowest:
+		switch f := columns[i].Format; {
+		case !columns[i].left():
+		case f == Name || f == Words || f == Text && to < narrowest:
 			return min(widths[i], max(to, utf8.RuneCountInString(headers[i])))
 		}
 		return widths[i]
 	}
 	for len(keep) > 1 && lineWidth(keep, func(i int) int { return least(i, narrowest) }) > width {
-		at := minor(columns, keep)
+		at := leastImportant(columns, keep)
 		if at < 0 {
 			break
 		}
@@ -259,9 +260,9 @@ func fit[T any](columns []Column[T], headers []string, cells [][]string, widths 
 	// The last resort: from the right, but for the first text, which says what a
 	// row is about.
 	for len(keep) > 1 && lineWidth(keep, func(i int) int { return least(i, to) }) > width {
-		subject := slices.IndexFunc(keep, func(i int) bool { return columns[i].Kind.left() })
+		subject := slices.IndexFunc(keep, func(i int) bool { return columns[i].left() })
 		at := len(keep) - 1
-		for at >= 0 && (at == subject || columns[keep[at]].Kind == ID) {
+		for at >= 0 && (at == subject || columns[keep[at]].Format == ID) {
 			at--
 		}
 		if at < 0 {
@@ -282,7 +283,7 @@ func fit[T any](columns []Column[T], headers []string, cells [][]string, widths 
 		}
 		widths[widest] = max(least(widest, to), widths[widest]-over)
 	}
-	if len(keep) == 1 && columns[keep[0]].Kind != ID {
+	if len(keep) == 1 && columns[keep[0]].Format != ID {
 		widths[keep[0]] = min(widths[keep[0]], width)
 	}
 	return keep, dropped
@@ -296,11 +297,11 @@ func lineWidth(keep []int, of func(int) int) int {
 	return total
 }
 
-// minor is the place in keep of the column that gives way first, or -1.
-func minor[T any](columns []Column[T], keep []int) int {
+// leastImportant is the place in keep of the column that gives way first, or -1.
+func leastImportant[T any](columns []Column[T], keep []int) int {
 	at := -1
 	for n, i := range keep {
-		if m := columns[i].Minor; m > 0 && (at < 0 || m >= columns[keep[at]].Minor) {
+		if m := columns[i].Priority; m > 0 && (at < 0 || m >= columns[keep[at]].Priority) {
 			at = n
 		}
 	}
@@ -316,8 +317,8 @@ func pick[E any](list []E, keep []int) []E {
 }
 
 // markdown escapes a cell as the pages of a report do.
-func markdown(k Kind, s string) string {
-	if k == Name && s != "" {
+func markdown(f Format, s string) string {
+	if f == Name && s != "" {
 		return code(s)
 	}
 	return prose(s)

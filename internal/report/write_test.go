@@ -88,11 +88,11 @@ func TestTablesInMarkdownStayTables(t *testing.T) {
 }
 
 func TestUnitsForPeople(t *testing.T) {
-	table := &Table[float64]{Rows: Slice([]float64{2.79e12, 4e9}), Columns: []Column[float64]{
-		{Name: "work", Kind: Operations, Get: func(x *float64) any { return *x }},
-		{Name: "weights_bytes", Kind: Bytes, Get: func(x *float64) any { return *x }},
-		{Name: "mean_ns", Kind: Nanoseconds, Get: func(x *float64) any { return *x / 1e8 }},
-	}}
+	table := &Table[float64]{Rows: Slice([]float64{2.79e12, 4e9}), View: View[float64]{Columns: []Column[float64]{
+		{Key: "work", Unit: FLOP, Value: func(x *float64) any { return *x }},
+		{Key: "weights_bytes", Unit: Bytes, Value: func(x *float64) any { return *x }},
+		{Key: "mean_ns", Unit: Nanoseconds, Value: func(x *float64) any { return *x / 1e8 }},
+	}}}
 	var text, rows bytes.Buffer
 	if err := table.WriteText(&text, 0); err != nil {
 		t.Fatal(err)

@@ -145,23 +145,27 @@ func plainValue(v metric.Value) any {
 	return v.Text()
 }
 
+// MetricView is one row a counter and launch. It streams: a report has hundreds of
+// thousands of them.
+var MetricView = View[MetricRow]{
+	Name: "metrics", Order: Order{Words: "the report"}, Groups: Groups{By: []string{"name", "unit"}, Of: "value"},
+	Columns: []Column[MetricRow]{
+		{Key: "report", Value: func(r *MetricRow) any { return r.Launch.Report }},
+		{Key: "launch", Unit: Count, Value: func(r *MetricRow) any { return r.Launch.ID }},
+		{Key: "kernel", Format: Name, Value: func(r *MetricRow) any { return r.Launch.Kernel }, Show: func(r *MetricRow) any { return r.Launch.short }},
+		{Key: "name", Title: "metric", Value: func(r *MetricRow) any { return r.Name }},
+		{Key: "value", Unit: Count, Value: func(r *MetricRow) any { return plainValue(r.Value) }},
+		{Key: "unit", Value: func(r *MetricRow) any { return r.Unit }},
+	},
+}
+
 // Metrics shows one row a counter and launch, of one report or of several.
 func Metrics(rows iter.Seq[*MetricRow], several bool, notes func() []string) Printable {
-	t := &Table[MetricRow]{
-		Schema: "metrics", Version: 1, Rows: rows, Notes: notes,
-		Columns: []Column[MetricRow]{
-			{Name: "report", Get: func(r *MetricRow) any { return r.Launch.Report }},
-			{Name: "launch", Kind: Count, Get: func(r *MetricRow) any { return r.Launch.ID }},
-			{Name: "kernel", Kind: Name, Get: func(r *MetricRow) any { return r.Launch.Kernel }, Show: func(r *MetricRow) any { return r.Launch.short }},
-			{Name: "name", Title: "metric", Get: func(r *MetricRow) any { return r.Name }},
-			{Name: "value", Kind: Count, Get: func(r *MetricRow) any { return plainValue(r.Value) }},
-			{Name: "unit", Get: func(r *MetricRow) any { return r.Unit }},
-		},
-	}
+	v := MetricView
 	if !several {
-		t.Columns = t.Columns[1:]
+		v = v.without("report")
 	}
-	return t
+	return v.table(rows, notes)
 }
 
 // A CountedLaunchRow is one launch or range that counters were taken of.
@@ -182,27 +186,31 @@ type CountedLaunchRow struct {
 	Metrics    int      `json:"metrics"`
 }
 
+// CountedLaunchView is the launches and ranges that counters were taken of.
+var CountedLaunchView = View[CountedLaunchRow]{
+	Name: "launches", Order: Order{Key: "id"}, Groups: Groups{By: []string{"short_name"}, Of: "duration_ns", Sum: true},
+	Columns: []Column[CountedLaunchRow]{
+		{Key: "id", Unit: Count, Value: func(r *CountedLaunchRow) any { return r.ID }},
+		{Key: "kind", Detail: true, Value: func(r *CountedLaunchRow) any { return r.Kind }},
+		{Key: "duration_ns", Unit: Nanoseconds, Value: func(r *CountedLaunchRow) any { return r.DurationNS }},
+		{Key: "grid", Priority: 5, Value: func(r *CountedLaunchRow) any { return r.Grid }},
+		{Key: "block", Priority: 6, Value: func(r *CountedLaunchRow) any { return r.Block }},
+		{Key: "process", Priority: 8, Unit: Count, Value: func(r *CountedLaunchRow) any { return r.Process }},
+		{Key: "device", Priority: 4, Unit: Count, Value: func(r *CountedLaunchRow) any { return r.Device }},
+		{Key: "context", Priority: 9, Unit: Count, Value: func(r *CountedLaunchRow) any { return r.Context }},
+		{Key: "stream", Priority: 3, Unit: Count, Value: func(r *CountedLaunchRow) any { return r.Stream }},
+		{Key: "metrics", Priority: 7, Unit: Count, Value: func(r *CountedLaunchRow) any { return r.Metrics }},
+		{Key: "short_name", Title: "kernel", Format: Name, Value: func(r *CountedLaunchRow) any { return r.ShortName }},
+		{Key: "nvtx", Priority: 2, Format: Name, Value: func(r *CountedLaunchRow) any { return r.NVTX }},
+		{Key: "kernel", Detail: true, Value: func(r *CountedLaunchRow) any { return r.Kernel }},
+	},
+}
+
 // CountedLaunches shows what counters were taken of.
 func CountedLaunches(rows []CountedLaunchRow, cut int, notes func() []string) Printable {
-	type row = CountedLaunchRow
-	return &Table[row]{
-		Schema: "launches", Version: 1, Rows: Slice(rows), Cut: cut, Notes: notes,
-		Columns: []Column[row]{
-			{Name: "id", Kind: Count, Get: func(r *row) any { return r.ID }},
-			{Name: "kind", Detail: true, Get: func(r *row) any { return r.Kind }},
-			{Name: "duration_ns", Kind: Nanoseconds, Get: func(r *row) any { return r.DurationNS }},
-			{Name: "grid", Minor: 5, Get: func(r *row) any { return r.Grid }},
-			{Name: "block", Minor: 6, Get: func(r *row) any { return r.Block }},
-			{Name: "process", Minor: 8, Kind: Count, Get: func(r *row) any { return r.Process }},
-			{Name: "device", Minor: 4, Kind: Count, Get: func(r *row) any { return r.Device }},
-			{Name: "context", Minor: 9, Kind: Count, Get: func(r *row) any { return r.Context }},
-			{Name: "stream", Minor: 3, Kind: Count, Get: func(r *row) any { return r.Stream }},
-			{Name: "metrics", Minor: 7, Kind: Count, Get: func(r *row) any { return r.Metrics }},
-			{Name: "short_name", Title: "kernel", Kind: Name, Get: func(r *row) any { return r.ShortName }},
-			{Name: "nvtx", Minor: 2, Kind: Name, Get: func(r *row) any { return r.NVTX }},
-			{Name: "kernel", Detail: true, Get: func(r *row) any { return r.Kernel }},
-		},
-	}
+	t := CountedLaunchView.table(Slice(rows), notes)
+	t.Cut = cut
+	return t
 }
 
 // A Fact is one thing known about a report.
@@ -212,14 +220,17 @@ type Fact struct {
 	Value   string `json:"value"`
 }
 
+// FactView is what made a report.
+var FactView = View[Fact]{
+	Name: "info",
+	Columns: []Column[Fact]{
+		{Key: "section", Value: func(r *Fact) any { return r.Section }},
+		{Key: "name", Value: func(r *Fact) any { return r.Name }},
+		{Key: "value", Format: Name, Value: func(r *Fact) any { return r.Value }},
+	},
+}
+
 // Facts shows what made a report.
 func Facts(rows []Fact, notes []string) Printable {
-	return &Table[Fact]{
-		Schema: "info", Version: 1, Rows: Slice(rows), Notes: func() []string { return notes },
-		Columns: []Column[Fact]{
-			{Name: "section", Get: func(r *Fact) any { return r.Section }},
-			{Name: "name", Get: func(r *Fact) any { return r.Name }},
-			{Name: "value", Kind: Name, Get: func(r *Fact) any { return r.Value }},
-		},
-	}
+	return FactView.table(Slice(rows), func() []string { return notes })
 }

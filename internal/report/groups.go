@@ -1,0 +1,136 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A group is the rows of a view that have the same value of some columns.
+type group struct {
+	by                 []string
+	rows               int64
+	total, least, most float64 // of the values that are there
+	values             int64
+}
+
+// groups sums rows up while they come: it holds one group for each value.
+type groups[T any] struct {
+	by   []*Column[T]
+	of   *Column[T]
+	list map[string]*group
+	rows int64
+}
+
+// all holds every row.
+func (t *Table[T]) all() []*T {
+	var rows []*T
+	for r := range t.Rows {
+		rows = append(rows, r)
+	}
+	t.written = len(rows)
+	return rows
+}
+
+// collect gives the rows or, where they are too many for a text, their groups.
+func (t *Table[T]) collect() ([]*T, *groups[T]) {
+	if t.most <= 0 || t.Groups.Of == "" {
+		return t.all(), nil
+	}
+	var rows []*T
+	var sums *groups[T]
+	for r := range t.Rows {
+		if sums == nil && len(rows) < t.most {
+			rows = append(rows, r)
+			continue
+		}
+		if sums == nil {
+			sums = t.newGroups(rows)
+			rows = nil
+		}
+		sums.add(r)
+	}
+	if sums == nil {
+		t.written = len(rows)
+		return rows, nil
+	}
+	t.written = int(sums.rows)
+	return nil, sums
+}
+
+func (t *Table[T]) newGroups(rows []*T) *groups[T] {
+	g := &groups[T]{of: t.column(t.Groups.Of), list: map[string]*group{}}
+	for _, key := range t.Groups.By {
+		g.by = append(g.by, t.column(key))
+	}
+	for _, r := range rows {
+		g.add(r)
+	}
+	return g
+}
+
+func (g *groups[T]) add(r *T) {
+	cells := make([]string, len(g.by))
+	for i, c := range g.by {
+		cells[i] = plain(c.shown(r))
+	}
+	key := strings.Join(cells, "\x00")
+	x := g.list[key]
+	if x == nil {
+		x = &group{by: cells, least: math.Inf(1), most: math.Inf(-1)}
+		g.list[key] = x
+	}
+	g.rows++
+	x.rows++
+	if v, ok := number(g.of.shown(r)); ok && !math.IsNaN(v) {
+		x.values++
+		x.total, x.least, x.most = x.total+v, min(x.least, v), max(x.most, v)
+	}
+}
+
+// writeGroups writes the sums in place of the rows, and says so.
+func (t *Table[T]) writeGroups(w io.Writer, width int, g *groups[T]) error {
+	v := View[*group]{Name: t.Name, Everything: "--all", Columns: []Column[*group]{{Key: "rows", Title: t.Name, Unit: Count, Value: func(x **group) any { return (*x).rows }}}}
+	unit := g.of.Unit
+	if units[unit].factor != 1 {
+		unit = Count // values are scaled already
+	}
+	number := func(key string, priority int, get func(*group) float64) {
+		v.Columns = append(v.Columns, Column[*group]{Key: key, Unit: unit, Group: "each", Priority: priority, Value: func(x **group) any {
+			if (*x).values == 0 {
+				return nil
+			}
+			return get(*x)
+		}})
+	}
+	if t.Groups.Sum {
+		number("total", 0, func(x *group) float64 { return x.total })
+		v.Columns[1].Group = ""
+	}
+	number("mean", 1, func(x *group) float64 { return x.total / float64(x.values) })
+	number("min", 2, func(x *group) float64 { return x.least })
+	number("max", 3, func(x *group) float64 { return x.most })
+	for i, c := range g.by {
+		v.Columns = append(v.Columns, Column[*group]{Key: c.Key, Title: c.title(), Format: c.Format, Value: func(x **group) any { return orNil((*x).by[i]) }})
+	}
+	rows := slices.SortedFunc(maps.Values(g.list), func(x, y *group) int {
+		if t.Groups.Sum && x.total != y.total {
+			return cmp.Compare(y.total, x.total)
+		}
+		return slices.Compare(x.by, y.by)
+	})
+	v.Order = Order{Key: t.Groups.By[0]}
+	if t.Groups.Sum {
+		v.Order = Order{Key: "total", Descending: true}
+	}
+	sums := v.table(Slice(rows), nil)
+	if err := sums.WriteText(w, width); err != nil {
+		return err
+	}
+	t.aside = append([]string{fmt.Sprintf("%s rows, summed up by %s; --all prints each, --top the first, --csv and --json have every column", thousands(g.rows), g.by[0].title())}, sums.aside...)
+	return nil
+}

@@ -1,0 +1,41 @@
+package report
+
+import "fmt"
+
+// A Check is one comparison with the vendor's tool.
+type Check struct {
+	What        string   `json:"what"`     // report of nsys, or page of ncu
+	Compared    int      `json:"compared"` // rows or cells of the vendor's
+	Skipped     string   `json:"skipped,omitempty"`
+	Differences int      `json:"differences"`
+	Details     []string `json:"details,omitempty"`
+	// NotCompared says what the comparison leaves out, and why.
+	NotCompared []string `json:"not_compared,omitempty"`
+}
+
+// CheckView is comparisons with the vendor's tools.
+var CheckView = View[Check]{
+	Name: "selfcheck", Everything: "--json",
+	Columns: []Column[Check]{
+		{Key: "what", Value: func(r *Check) any { return r.What }},
+		{Key: "compared", Unit: Count, Value: func(r *Check) any { return r.Compared }},
+		{Key: "differences", Unit: Count, Value: func(r *Check) any { return r.Differences }},
+		{Key: "skipped", Value: func(r *Check) any { return orNil(r.Skipped) }},
+	},
+}
+
+// Checks shows comparisons; each difference is a footnote.
+func Checks(rows []Check) Printable {
+	return CheckView.table(Slice(rows), func() []string {
+		var notes []string
+		for _, r := range rows {
+			for _, d := range r.Details {
+				notes = append(notes, fmt.Sprintf("%s: %s", r.What, d))
+			}
+			for _, n := range r.NotCompared {
+				notes = append(notes, fmt.Sprintf("%s, not compared: %s", r.What, n))
+			}
+		}
+		return notes
+	})
+}

@@ -1,0 +1,45 @@
+package report
+
+import "encoding/json"
+
+// A Value is one value of a configuration and where it was written.
+type Value struct {
+	Key    string          `json:"key"`
+	Value  json.RawMessage `json:"value"`
+	Origin string          `json:"origin"`
+}
+
+// ValueView is a configuration with the origin of each value.
+var ValueView = View[Value]{
+	Name: "config_values", Order: Order{Words: "the configuration"}, Everything: "--json",
+	Columns: []Column[Value]{
+		{Key: "key", Value: func(r *Value) any { return r.Key }},
+		{Key: "value", Format: Name, Value: func(r *Value) any { return string(r.Value) }},
+		{Key: "origin", Priority: 1, Value: func(r *Value) any { return r.Origin }},
+	},
+}
+
+// Values shows a configuration with the origin of each value.
+func Values(rows []Value) Printable { return ValueView.table(Slice(rows), nil) }
+
+// An Option is one file of a config group.
+type Option struct {
+	Group   string `json:"group"`
+	Option  string `json:"option"`
+	Comment string `json:"comment"`
+	File    string `json:"file"`
+}
+
+// OptionView is config groups with their options.
+var OptionView = View[Option]{
+	Name: "config_options", Order: Order{Key: "group"}, Everything: "--json",
+	Columns: []Column[Option]{
+		{Key: "group", Format: ID, Value: func(r *Option) any { return r.Group }},
+		{Key: "option", Format: ID, Value: func(r *Option) any { return r.Option }},
+		{Key: "comment", Title: "what it is for", Format: Words, Value: func(r *Option) any { return r.Comment }},
+		{Key: "file", Detail: true, Value: func(r *Option) any { return r.File }},
+	},
+}
+
+// Options shows config groups with their options.
+func Options(rows []Option) Printable { return OptionView.table(Slice(rows), nil) }

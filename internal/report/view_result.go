@@ -1,0 +1,335 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// A StageRow is one stage of a result. Times under nsys and the split are of
+// the timeline; shares are from 0 to 1.
+type StageRow struct {
+	Stage       string   `json:"stage"`
+	Region      string   `json:"region"` // path that it is measured by; empty for the whole
+	CleanMS     *float64 `json:"clean_ms"`
+	CleanStdMS  *float64 `json:"clean_std_ms"`
+	NsysMS      *float64 `json:"nsys_ms"`
+	Overhead    *float64 `json:"overhead"` // nsys over clean, minus 1
+	Passes      int      `json:"passes"`
+	TokensPS    *float64 `json:"tokens_per_s"`
+	WallNS      *int64   `json:"wall_ns"` // all passes of the timeline
+	BusyNS      *int64   `json:"gpu_busy_ns"`
+	IdleNS      *int64   `json:"gpu_idle_ns"`
+	LaunchBound *bool    `json:"launch_bound"`
+	GainNS      *int64   `json:"launch_gain_ns"` // what CUDA graphs or fusion save at most, of the clean time where there is one
+	MFU         *float64 `json:"mfu_analytic"`
+	MFUCounters *float64 `json:"mfu_counters"`
+	MBU         *float64 `json:"mbu_analytic"`
+	MBUCounters *float64 `json:"mbu_counters"`
+}
+
+const stagesLegend = "times are of one pass, but for wall, kernels run and no kernel runs, which are of all passes under nsys, and what graphs save, which is of all passes, clean where that was timed; copies count as time in which no kernel runs"
+
+// StageView is the stages of a result.
+var StageView = View[StageRow]{
+	Name: "stages", Order: Order{Words: "the program"}, Legend: stagesLegend,
+	Columns: []Column[StageRow]{
+		{Key: "stage", Value: func(r *StageRow) any { return r.Stage }},
+		{Key: "region", Detail: true, Value: func(r *StageRow) any { return r.Region }},
+		{Key: "clean_ms", Title: "clean", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMS }},
+		{Key: "clean_std_ms", Priority: 15, Title: "std", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanStdMS }},
+		{Key: "nsys_ms", Priority: 2, Title: "under nsys", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMS }},
+		{Key: "overhead", Priority: 8, Title: "overhead", Unit: Share, Value: func(r *StageRow) any { return r.Overhead }},
+		{Key: "passes", Priority: 13, Unit: Count, Value: func(r *StageRow) any { return r.Passes }},
+		{Key: "tokens_per_s", Priority: 7, Title: "tokens/s", Unit: Count, Value: func(r *StageRow) any { return r.TokensPS }},
+		{Key: "wall_ns", Title: "wall, all passes", Priority: 11, Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.WallNS }},
+		{Key: "gpu_busy_ns", Priority: 5, Title: "kernels run", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.BusyNS }},
+		{Key: "gpu_idle_ns", Priority: 12, Title: "no kernel runs", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.IdleNS }},
+		{Key: "launch_bound", Priority: 6, Title: "launch-bound", Value: func(r *StageRow) any { return yesNo(r.LaunchBound) }},
+		{Key: "launch_gain_ns", Priority: 14, Title: "graphs save at most", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.GainNS }},
+		{Key: "mfu_analytic", Priority: 3, Title: "MFU", Unit: Share, Value: func(r *StageRow) any { return r.MFU }},
+		{Key: "mfu_counters", Priority: 3, Title: "MFU counted", Unit: Share, Value: func(r *StageRow) any { return r.MFUCounters }},
+		{Key: "mbu_analytic", Priority: 4, Title: "MBU", Unit: Share, Value: func(r *StageRow) any { return r.MBU }},
+		{Key: "mbu_counters", Priority: 4, Title: "MBU counted", Unit: Share, Value: func(r *StageRow) any { return r.MBUCounters }},
+	},
+}
+
+// Stages shows the stages of a result.
+func Stages(r *analysis.Result) Printable {
+	rows := make([]StageRow, len(r.Stages))
+	for i := range r.Stages {
+		rows[i] = stageRow(&r.Stages[i])
+	}
+	return StageView.table(Slice(rows), func() []string { return stageNotes(r) })
+}
+
+func stageRow(s *analysis.Stage) StageRow {
+	row := StageRow{
+		Stage: s.Name, Region: s.Region, CleanMS: s.CleanMS, CleanStdMS: s.CleanStdMS, NsysMS: s.NsysMS, Overhead: s.Overhead, Passes: s.Passes, TokensPS: s.TokensPS,
+		MFU: utilised(s.MFU, "analytic"), MFUCounters: utilised(s.MFU, "counters"), MBU: utilised(s.MBU, "analytic"), MBUCounters: utilised(s.MBU, "counters"),
+	}
+	if p := &s.Split; p.WallNS > 0 {
+		row.WallNS, row.BusyNS, row.IdleNS, row.LaunchBound = &p.WallNS, &p.BusyNS, &p.IdleNS, &p.LaunchBound
+		if p.GainNS > 0 {
+			row.GainNS = cmp.Or(s.CleanGainNS, &p.GainNS)
+		}
+	}
+	return row
+}
+
+// utilised is the value found by a method; a contradiction is none.
+func utilised(list []analysis.Utilisation, method string) *float64 {
+	for i := range list {
+		if u := &list[i]; u.Method == method && !u.Contradiction {
+			return u.Value
+		}
+	}
+	return nil
+}
+
+// stageNotes are the reasons behind absent values.
+func stageNotes(r *analysis.Result) []string {
+	var notes []string
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		for _, list := range []struct {
+			name string
+			of   []analysis.Utilisation
+		}{{"MFU", s.MFU}, {"MBU", s.MBU}} {
+			for _, u := range list.of {
+				if u.Value == nil && u.Why != "" {
+					notes = append(notes, s.Name+", "+list.name+" from "+methodLabel(u.Method)+": "+u.Why)
+				}
+			}
+		}
+	}
+	return append(notes, missingNotes(r)...)
+}
+
+// missingNotes are what holds for every table of a result.
+func missingNotes(r *analysis.Result) []string {
+	var notes []string
+	if r.Source.Recorded {
+		notes = append(notes, RecordedRun)
+	}
+	if text := unfinished[r.Source.Status]; text != "" {
+		notes = append(notes, lowerFirst(text)+": what it had captured by then is shown")
+	}
+	for _, n := range append(r.Missing[:len(r.Missing):len(r.Missing)], warnings(r)...) {
+		text := n.Text
+		if n.Next != "" {
+			text += "; " + n.Next
+		}
+		notes = append(notes, text)
+	}
+	return notes
+}
+
+// scaled multiplies a value that may be absent.
+func scaled(p *float64, by float64) any {
+	if p == nil {
+		return nil
+	}
+	return *p * by
+}
+
+// inUse writes a share for people; what is not 0 does not read as 0.
+func inUse(p *float64) any {
+	if p == nil {
+		return nil
+	}
+	return percentage(*p * 100)
+}
+
+// yesNo writes a switch that may be absent.
+func yesNo(p *bool) any {
+	switch {
+	case p == nil:
+		return nil
+	case *p:
+		return "yes"
+	}
+	return "no"
+}
+
+// An OperatorRow is one operator of the torch profiler.
+type OperatorRow struct {
+	Name          string   `json:"name"`
+	Shapes        string   `json:"shapes"`
+	Calls         int64    `json:"calls"`
+	TotalDeviceUS float64  `json:"total_device_us"` // with the operators that it calls
+	SelfDeviceUS  float64  `json:"self_device_us"`
+	Share         *float64 `json:"share"` // of all self device time, 0 to 1
+	TotalCPUUS    float64  `json:"total_cpu_us"`
+	SelfCPUUS     float64  `json:"self_cpu_us"`
+	Limiter       string   `json:"limiter"` // of most of its kernels' time, where known
+	// LimiterShare and LimiterCoverage are of its kernels' time, 0 to 1: held back
+	// by the limiter, and with a verdict. Null without a limiter of linked kernels.
+	LimiterShare    *float64 `json:"limiter_share"`
+	LimiterCoverage *float64 `json:"limiter_coverage"`
+	MainKernel      string   `json:"main_kernel"` // that takes most of its time; "" where the recording does not tell
+	Through         string   `json:"through"`     // the operator that launches it, where that is another
+	Kernels         []string `json:"kernels"`
+	Why             string   `json:"why"` // its own device time is 0
+	onCPU           bool     // no operator of the result has device time
+}
+
+// device hides a device time where no operator has one.
+func (r *OperatorRow) device(us float64) any {
+	if r.onCPU {
+		return nil
+	}
+	return us * units[Microseconds].factor
+}
+
+// OperatorView is the operators of the torch profiler.
+var OperatorView = View[OperatorRow]{
+	Name: "operators", Order: Order{Key: "total_device_us", Descending: true}, Legend: "device self adds up and self % is of it; totals overlap",
+	Columns: []Column[OperatorRow]{
+		{Key: "share", Priority: 4, Title: "self", Unit: Share, Value: func(r *OperatorRow) any { return r.Share }},
+		{Key: "total_device_us", Title: "device total", Unit: Microseconds, Group: "device", Value: func(r *OperatorRow) any { return r.TotalDeviceUS }, Show: func(r *OperatorRow) any { return r.device(r.TotalDeviceUS) }},
+		{Key: "self_device_us", Priority: 5, Title: "device self", Unit: Microseconds, Group: "device", Value: func(r *OperatorRow) any { return r.SelfDeviceUS }, Show: func(r *OperatorRow) any { return r.device(r.SelfDeviceUS) }},
+		{Key: "total_cpu_us", Title: "CPU total", Priority: 7, Unit: Microseconds, Group: "cpu", Value: func(r *OperatorRow) any { return r.TotalCPUUS }},
+		{Key: "self_cpu_us", Title: "CPU self", Priority: 2, Unit: Microseconds, Group: "cpu", Value: func(r *OperatorRow) any { return r.SelfCPUUS }},
+		{Key: "calls", Priority: 3, Unit: Count, Value: func(r *OperatorRow) any { return r.Calls }},
+		{Key: "limiter", Priority: 8, Format: Words, Value: func(r *OperatorRow) any { return orNil(r.Limiter) }},
+		{Key: "limiter_share", Title: "limiter", Detail: true, Unit: Share, Value: func(r *OperatorRow) any { return r.LimiterShare }},
+		{Key: "limiter_coverage", Title: "counted", Detail: true, Unit: Share, Value: func(r *OperatorRow) any { return r.LimiterCoverage }},
+		{Key: "name", Title: "operator", Format: Name, Value: func(r *OperatorRow) any { return r.Name }},
+		{Key: "main_kernel", Priority: 6, Title: "main kernel", Format: Words, Value: func(r *OperatorRow) any { return orNil(r.MainKernel) }},
+		{Key: "through", Detail: true, Value: func(r *OperatorRow) any { return orNil(r.Through) }},
+		{Key: "shapes", Detail: true, Value: func(r *OperatorRow) any { return r.Shapes }},
+		{Key: "kernels", Detail: true, Value: func(r *OperatorRow) any { return r.Kernels }},
+		{Key: "why", Priority: 9, Title: "no device self because", Format: Words, Value: func(r *OperatorRow) any { return orNil(r.Why) }},
+	},
+}
+
+// Operators shows the operators of a result by total device time.
+func Operators(r *analysis.Result) Printable {
+	var whole float64
+	for i := range r.Operators {
+		whole += r.Operators[i].SelfDeviceUS
+	}
+	n := newNames(r)
+	onCPU := cpuOnly(r.Operators) && len(r.Operators) > 0
+	rows := make([]OperatorRow, 0, len(r.Operators))
+	for _, o := range byTotal(r.Operators) {
+		x := OperatorRow{onCPU: onCPU, Name: o.Name, Shapes: o.Shapes, Calls: o.Calls, TotalDeviceUS: o.TotalDeviceUS, SelfDeviceUS: o.SelfDeviceUS,
+			TotalCPUUS: o.TotalCPUUS, SelfCPUUS: o.SelfCPUUS, Kernels: append([]string{}, o.Kernels...), Why: o.Why}
+		if whole > 0 {
+			s := o.SelfDeviceUS / whole
+			x.Share = &s
+		}
+		x.Limiter = operatorLimiter(r, n, o)
+		if l := o.Limiter; l != nil {
+			x.Limiter = l.Label
+			if l.Kind != "" {
+				x.LimiterShare, x.LimiterCoverage = &l.Share, &l.Coverage
+			}
+		}
+		if len(o.Links) > 0 {
+			x.MainKernel, x.Through = linkName(n, &o.Links[0]), o.Links[0].By
+		}
+		rows = append(rows, x)
+	}
+	t := OperatorView.table(Slice(rows), func() []string { return operatorNotes(r) })
+	if onCPU {
+		t.Legend, t.Order.Key = "no operator has device time", "self_cpu_us"
+	}
+	return t
+}
+
+// operatorNotes say why there are no operators, where there are none.
+func operatorNotes(r *analysis.Result) []string {
+	notes := missingNotes(r)
+	told := slices.ContainsFunc(r.Missing, func(n analysis.Note) bool {
+		return strings.Contains(n.ID, "operator") || strings.Contains(n.ID, "torch")
+	})
+	if len(r.Operators) == 0 && !told {
+		notes = append([]string{"there are no operators: the torch profiler did not run, or the workload is not PyTorch; pipeline.torch_profiler.enable=true turns it on"}, notes...)
+	}
+	return notes
+}
+
+// A RooflineRow is one kernel against one compute roof and one memory level.
+type RooflineRow struct {
+	KernelID  string   `json:"kernel_id"`
+	Grid      [3]int64 `json:"grid"`
+	Block     [3]int64 `json:"block"`
+	Short     string   `json:"short_name"`
+	DType     string   `json:"dtype"`            // ID of the compute roof
+	Memory    string   `json:"memory"`           // dram, l2, l1
+	Intensity float64  `json:"flop_per_byte"`    //
+	FLOPS     float64  `json:"flop_per_s"`       // achieved
+	Roof      *float64 `json:"roof_flop_per_s"`  // of the data type
+	Bandwidth *float64 `json:"roof_byte_per_s"`  // of the memory level
+	Attained  float64  `json:"attained"`         // share of the lower of the two roofs, 0 to 1
+	NS        int64    `json:"kernel_total_ns"`  // in the timeline
+	Limiter   string   `json:"limiter"`          //
+	Kernel    string   `json:"kernel,omitempty"` // whole name
+
+	arithmetic, level string // labels of DType and Memory
+}
+
+// roofsLegend is said of roofs beside the points of several launches.
+const roofsLegend = "roofs are those of the longest counted launch; of roof is held against the limits at the clock of the kernel's own launch, so the two may differ by their clocks"
+
+// RooflineView is the points of the roofline.
+var RooflineView = View[RooflineRow]{
+	Name: "roofline", Order: Order{Key: "kernel_total_ns", Descending: true}, Legend: roofsLegend,
+	Columns: []Column[RooflineRow]{
+		{Key: "kernel_id", Detail: true, Value: func(r *RooflineRow) any { return r.KernelID }},
+		{Key: "dtype", Title: "arithmetic", Format: Words, Value: func(r *RooflineRow) any { return r.DType }, Show: func(r *RooflineRow) any { return r.arithmetic }},
+		{Key: "memory", Value: func(r *RooflineRow) any { return r.Memory }, Show: func(r *RooflineRow) any { return r.level }},
+		{Key: "flop_per_byte", Priority: 3, Title: "FLOP/B", Unit: Count, Value: func(r *RooflineRow) any { return r.Intensity }},
+		{Key: "flop_per_s", Priority: 2, Title: "GFLOP/s", Unit: FLOPPerSecond, Value: func(r *RooflineRow) any { return r.FLOPS }},
+		{Key: "roof_flop_per_s", Detail: true, Value: func(r *RooflineRow) any { return r.Roof }},
+		{Key: "roof_byte_per_s", Detail: true, Value: func(r *RooflineRow) any { return r.Bandwidth }},
+		{Key: "attained", Title: "of roof", Unit: Share, Value: func(r *RooflineRow) any { return r.Attained }},
+		{Key: "kernel_total_ns", Priority: 4, Title: "total", Unit: Nanoseconds, Value: func(r *RooflineRow) any { return r.NS }, Show: func(r *RooflineRow) any {
+			if r.NS == 0 { // the timeline has no launch of it
+				return nil
+			}
+			return r.NS
+		}},
+		{Key: "limiter", Priority: 5, Format: Words, Value: func(r *RooflineRow) any { return orNil(r.Limiter) }},
+		{Key: "grid", Priority: 6, Value: func(r *RooflineRow) any { return dims(r.Grid) }},
+		{Key: "block", Detail: true, Value: func(r *RooflineRow) any { return dims(r.Block) }},
+		{Key: "short_name", Title: "kernel", Format: Name, Value: func(r *RooflineRow) any { return r.Short }},
+		{Key: "kernel", Detail: true, Value: func(r *RooflineRow) any { return r.Kernel }},
+	},
+}
+
+// RooflinePoints shows the points of the roofline.
+func RooflinePoints(r *analysis.Result) Printable {
+	roofs := map[string]*float64{}
+	for i := range r.Roofline.Roofs {
+		roofs[r.Roofline.Roofs[i].ID] = &r.Roofline.Roofs[i].Value
+	}
+	n := newNames(r)
+	rows := make([]RooflineRow, len(r.Roofline.Points))
+	for i, p := range r.Roofline.Points {
+		rows[i] = RooflineRow{KernelID: p.Kernel, DType: p.DType, Memory: p.Memory, Intensity: p.Intensity, FLOPS: p.FLOPS, Attained: p.Attained, NS: p.NS,
+			Roof: roofs[p.DType], Bandwidth: roofs[p.Memory], arithmetic: roofLabel(r, p.DType), level: roofLabel(r, p.Memory)}
+		if k := n.find(p.Kernel); k >= 0 {
+			rows[i].Short, rows[i].Kernel, rows[i].Limiter = n.of(k), r.Kernels[k].Name, limiter(&r.Kernels[k].Limiter)
+			rows[i].Grid, rows[i].Block = r.Kernels[k].Grid, r.Kernels[k].Block
+		}
+	}
+	t := RooflineView.table(Slice(rows), func() []string {
+		var notes []string
+		if r.Scope != nil {
+			notes = append(notes, "total times are of "+r.Scope.Name)
+		}
+		if r.Roofline.Why != "" {
+			notes = append(notes, r.Roofline.Why)
+		}
+		return append(notes, missingNotes(r)...)
+	})
+	if len(rows) == 0 {
+		t.Legend = ""
+	}
+	return t
+}

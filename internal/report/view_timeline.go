@@ -1,0 +1,282 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// KernelView is one row a kernel, of a timeline or of counters.
+var KernelView = View[KernelRow]{
+	Name: "kernels", Order: Order{Key: "total_ns", Descending: true},
+	Columns: []Column[KernelRow]{
+		{Key: "time_pct", Title: "time", Unit: Percent, Value: func(r *KernelRow) any { return r.TimePct }},
+		{Key: "total_ns", Unit: Nanoseconds, Value: func(r *KernelRow) any { return r.TotalNS }},
+		{Key: "calls", Unit: Count, Value: func(r *KernelRow) any { return r.Calls }},
+		{Key: "mean_ns", Priority: 6, Unit: Nanoseconds, Group: "call", Value: func(r *KernelRow) any { return r.MeanNS }},
+		{Key: "median_ns", Priority: 8, Unit: Nanoseconds, Group: "call", Value: func(r *KernelRow) any { return r.MedianNS }},
+		{Key: "min_ns", Priority: 7, Unit: Nanoseconds, Group: "call", Value: func(r *KernelRow) any { return r.MinNS }},
+		{Key: "max_ns", Priority: 6, Unit: Nanoseconds, Group: "call", Value: func(r *KernelRow) any { return r.MaxNS }},
+		{Key: "stddev_ns", Priority: 9, Unit: Nanoseconds, Group: "call", Value: func(r *KernelRow) any { return r.StddevNS }},
+		{Key: "device", Priority: 1, Unit: Count, Value: func(r *KernelRow) any { return r.Device }},
+		{Key: "process", Priority: 2, Unit: Count, Value: func(r *KernelRow) any { return r.Process }},
+		{Key: "region", Format: Name, Value: func(r *KernelRow) any { return r.Region }},
+		{Key: "grid", Priority: 4, Value: func(r *KernelRow) any { return r.Grid }},
+		{Key: "block", Priority: 5, Value: func(r *KernelRow) any { return r.Block }},
+		{Key: "registers", Unit: Count, Detail: true, Value: func(r *KernelRow) any { return r.Registers }},
+		{Key: "static_shared_bytes", Unit: Bytes, Detail: true, Value: func(r *KernelRow) any { return r.StaticShared }},
+		{Key: "dynamic_shared_bytes", Unit: Bytes, Detail: true, Value: func(r *KernelRow) any { return r.DynamicShared }},
+		{Key: "limiter", Priority: 3, Format: Words, Value: func(r *KernelRow) any { return orNil(r.Limiter) }, Show: func(r *KernelRow) any { return orNil(r.brief) }},
+		{Key: "short_name", Title: "kernel", Format: Name, Value: func(r *KernelRow) any { return r.ShortName }, Show: func(r *KernelRow) any { return r.label }},
+		{Key: "name", Detail: true, Value: func(r *KernelRow) any { return r.Name }},
+	},
+}
+
+// A KernelRow is a kernel of a timeline with what the analysis of its run says
+// of it.
+type KernelRow struct {
+	timeline.KernelRow
+	Limiter string `json:"limiter,omitempty"` // of its longest grid and block; absent where nothing tells
+	brief   string // the same in few words, for a terminal
+	label   string // a short name that no other row has
+}
+
+// Kernels shows one row a kernel, the first top of them (0: all); names tell apart
+// what is shown and what is cut. The result of the analysis, where there is one,
+// says what limits them.
+func Kernels(rows timeline.Rows[timeline.KernelRow], result *analysis.Result, top int) Printable {
+	distinct := distinguish(rows.Rows)
+	if more := len(rows.Rows) - top; top > 0 && more > 0 {
+		rows.Rows, rows.Cut = rows.Rows[:top], rows.Cut+more
+	}
+	limit := limitersOf(result)
+	limited := timeline.Rows[KernelRow]{Cut: rows.Cut, Warnings: rows.Warnings}
+	for _, k := range rows.Rows {
+		full, brief := limit(&k)
+		limited.Rows = append(limited.Rows, KernelRow{k, full, brief, distinct[k.Name]})
+	}
+	v := KernelView
+	if result == nil {
+		v = v.without("limiter")
+	}
+	return tableOf(v, limited)
+}
+
+// tableOf makes a table of an answer of the timeline.
+func tableOf[T any](v View[T], rows timeline.Rows[T]) *Table[T] {
+	t := v.table(Slice(rows.Rows), func() []string { return rows.Warnings })
+	t.Cut = rows.Cut
+	return t
+}
+
+// streamOf makes a table of an answer that is made while it is written.
+func streamOf[T any](v View[T], s timeline.Stream[T]) *Table[T] {
+	t := v.table(s.Rows, func() []string { return s.Warnings })
+	t.Cut = s.Cut
+	return t
+}
+
+// limitersOf finds the limiter of a row: that of its grid and block, or of those
+// that take most time where the row has several. It is mostly that where it holds
+// for more than half of their time, and partly where it does not.
+func limitersOf(r *analysis.Result) func(*timeline.KernelRow) (full, brief string) {
+	if r == nil {
+		return func(*timeline.KernelRow) (string, string) { return "", "" }
+	}
+	groups := map[string][]*analysis.Kernel{} // by name, those of most time first
+	for i := range r.Kernels {
+		k := &r.Kernels[i]
+		groups[k.Name] = append(groups[k.Name], k)
+	}
+	return func(row *timeline.KernelRow) (full, brief string) {
+		same := slices.DeleteFunc(slices.Clone(groups[row.Name]), func(k *analysis.Kernel) bool {
+			return row.Grid != nil && widened(*row.Grid) != k.Grid || row.Block != nil && widened(*row.Block) != k.Block
+		})
+		if len(same) == 0 || limiter(&same[0].Limiter) == "" {
+			return "", ""
+		}
+		full, brief = limiter(&same[0].Limiter), limiterBrief(same[0])
+		var all, alike int64
+		for _, k := range same {
+			all += k.TotalNS
+			if k.Limiter.Kind == same[0].Limiter.Kind && k.Limiter.Label == same[0].Limiter.Label {
+				alike += k.TotalNS
+			}
+		}
+		switch {
+		case !slices.ContainsFunc(same, func(k *analysis.Kernel) bool { return limiter(&k.Limiter) != full }):
+			return full, brief
+		case 2*alike > all:
+			return "mostly " + full, "mostly " + brief
+		}
+		return "partly " + full, "partly " + brief
+	}
+}
+
+func widened(d [3]int32) [3]int64 { return [3]int64{int64(d[0]), int64(d[1]), int64(d[2])} }
+
+// distinguish gives each kernel of a table a name that no other row has.
+func distinguish(rows []timeline.KernelRow) map[string]string {
+	names := make([]string, len(rows))
+	for i := range rows {
+		names[i] = rows[i].Name
+	}
+	out := map[string]string{}
+	for i, short := range cxx.Distinguish(names) {
+		out[names[i]] = short
+	}
+	return out
+}
+
+// RegionView is one row a region path.
+var RegionView = View[timeline.RegionRow]{
+	Name: "regions", Order: Order{Key: "gpu_busy_ns", Descending: true},
+	Legend: "projected is from first to last GPU work launched inside; GPU busy is the part of it with kernels or copies, GPU idle the rest",
+	Columns: []Column[timeline.RegionRow]{
+		{Key: "path", Title: "region", Format: Name, Value: func(r *timeline.RegionRow) any { return r.Path }},
+		{Key: "name", Detail: true, Value: func(r *timeline.RegionRow) any { return r.Name }},
+		{Key: "domain", Detail: true, Value: func(r *timeline.RegionRow) any { return r.Domain }},
+		{Key: "style", Priority: 9, Value: func(r *timeline.RegionRow) any { return r.Style }},
+		{Key: "process", Priority: 2, Unit: Count, Value: func(r *timeline.RegionRow) any { return r.Process }},
+		{Key: "device", Priority: 1, Unit: Count, Value: func(r *timeline.RegionRow) any { return r.Device }},
+		{Key: "instances", Priority: 5, Unit: Count, Value: func(r *timeline.RegionRow) any { return r.Instances }},
+		{Key: "range_ns", Title: "wall", Unit: Nanoseconds, Group: "time", Value: func(r *timeline.RegionRow) any { return r.RangeNS }},
+		{Key: "gpu_projected_ns", Priority: 8, Title: "projected", Unit: Nanoseconds, Group: "time", Value: func(r *timeline.RegionRow) any { return r.ProjectedNS }},
+		{Key: "gpu_busy_ns", Priority: 3, Title: "GPU busy", Unit: Nanoseconds, Group: "time", Value: func(r *timeline.RegionRow) any { return r.BusyNS }},
+		{Key: "gpu_idle_ns", Priority: 7, Title: "GPU idle", Unit: Nanoseconds, Group: "time", Value: func(r *timeline.RegionRow) any { return r.IdleNS }},
+		{Key: "kernel_calls", Priority: 4, Title: "kernels", Unit: Count, Value: func(r *timeline.RegionRow) any { return r.KernelCalls }},
+		{Key: "kernel_calls_exclusive", Unit: Count, Detail: true, Value: func(r *timeline.RegionRow) any { return r.ExclusiveCalls }},
+		{Key: "kernel_ns_inclusive", Title: "kernel time", Unit: Nanoseconds, Group: "time", Value: func(r *timeline.RegionRow) any { return r.InclusiveNS }},
+		{Key: "kernel_ns_exclusive", Priority: 6, Title: "own", Unit: Nanoseconds, Group: "time", Value: func(r *timeline.RegionRow) any { return r.ExclusiveNS }},
+		{Key: "gpu_ops", Unit: Count, Detail: true, Value: func(r *timeline.RegionRow) any { return r.GPUOps }},
+		{Key: "copy_ns", Unit: Nanoseconds, Detail: true, Value: func(r *timeline.RegionRow) any { return r.CopyNS }},
+		{Key: "copy_bytes", Unit: Bytes, Detail: true, Value: func(r *timeline.RegionRow) any { return r.CopyBytes }},
+		{Key: "graph_launches", Unit: Count, Detail: true, Value: func(r *timeline.RegionRow) any { return r.GraphLaunches }},
+		{Key: "graph_ns", Unit: Nanoseconds, Detail: true, Value: func(r *timeline.RegionRow) any { return r.GraphNS }},
+		{Key: "range_gpu_busy_ns", Unit: Nanoseconds, Detail: true, Value: func(r *timeline.RegionRow) any { return r.WallBusyNS }},
+		{Key: "unclosed", Unit: Count, Detail: true, Value: func(r *timeline.RegionRow) any { return r.Unclosed }},
+		{Key: "depth", Unit: Count, Detail: true, Value: func(r *timeline.RegionRow) any { return r.Depth }},
+	},
+}
+
+// Regions shows one row a region path.
+func Regions(rows timeline.Rows[timeline.RegionRow]) Printable {
+	if slices.ContainsFunc(rows.Rows, func(r timeline.RegionRow) bool { return r.GraphLaunches > 0 }) {
+		rows.Warnings = append(rows.Warnings, "projected time leaves out CUDA graphs that were traced as a whole, as nsys does; GPU busy counts them")
+	}
+	return tableOf(RegionView, rows)
+}
+
+// RangeView is every instance of every range.
+var RangeView = View[timeline.RangeRow]{
+	Name: "ranges", Order: Order{Key: "start_ns"}, Groups: Groups{By: []string{"path"}, Of: "range_ns", Sum: true},
+	Columns: []Column[timeline.RangeRow]{
+		{Key: "id", Unit: Count, Value: func(r *timeline.RangeRow) any { return r.ID }},
+		{Key: "path", Title: "range", Format: Name, Value: func(r *timeline.RangeRow) any { return r.Path }},
+		{Key: "name", Detail: true, Value: func(r *timeline.RangeRow) any { return r.Name }},
+		{Key: "domain", Detail: true, Value: func(r *timeline.RangeRow) any { return r.Domain }},
+		{Key: "style", Priority: 9, Value: func(r *timeline.RangeRow) any { return r.Style }},
+		{Key: "process", Priority: 7, Unit: Count, Value: func(r *timeline.RangeRow) any { return r.Process }},
+		{Key: "thread", Priority: 8, Unit: Count, Value: func(r *timeline.RangeRow) any { return r.Thread }},
+		{Key: "depth", Unit: Count, Detail: true, Value: func(r *timeline.RangeRow) any { return r.Depth }},
+		{Key: "start_ns", Priority: 2, Unit: Nanoseconds, Format: Moment, Value: func(r *timeline.RangeRow) any { return r.StartNS }},
+		{Key: "end_ns", Unit: Nanoseconds, Format: Moment, Detail: true, Value: func(r *timeline.RangeRow) any { return r.EndNS }},
+		{Key: "range_ns", Title: "wall", Unit: Nanoseconds, Group: "time", Value: func(r *timeline.RangeRow) any { return r.RangeNS }},
+		{Key: "gpu_projected_start_ns", Unit: Nanoseconds, Format: Moment, Detail: true, Value: func(r *timeline.RangeRow) any { return r.ProjectedStart }},
+		{Key: "gpu_projected_ns", Priority: 6, Title: "projected", Unit: Nanoseconds, Group: "time", Value: func(r *timeline.RangeRow) any { return r.ProjectedNS }},
+		{Key: "gpu_busy_ns", Priority: 3, Title: "GPU busy", Unit: Nanoseconds, Group: "time", Value: func(r *timeline.RangeRow) any { return r.BusyNS }},
+		{Key: "gpu_idle_ns", Priority: 5, Title: "GPU idle", Unit: Nanoseconds, Group: "time", Value: func(r *timeline.RangeRow) any { return r.IdleNS }},
+		{Key: "kernel_calls", Priority: 4, Title: "kernels", Unit: Count, Value: func(r *timeline.RangeRow) any { return r.KernelCalls }},
+		{Key: "kernel_ns_inclusive", Priority: 1, Title: "kernel time", Unit: Nanoseconds, Group: "time", Value: func(r *timeline.RangeRow) any { return r.InclusiveNS }},
+		{Key: "kernel_ns_exclusive", Unit: Nanoseconds, Detail: true, Value: func(r *timeline.RangeRow) any { return r.ExclusiveNS }},
+		{Key: "gpu_ops", Unit: Count, Detail: true, Value: func(r *timeline.RangeRow) any { return r.GPUOps }},
+		{Key: "graph_launches", Unit: Count, Detail: true, Value: func(r *timeline.RangeRow) any { return r.GraphLaunches }},
+		{Key: "unclosed", Detail: true, Value: func(r *timeline.RangeRow) any { return r.Unclosed }},
+		{Key: "category", Detail: true, Value: func(r *timeline.RangeRow) any { return r.Category }},
+		{Key: "color", Detail: true, Value: func(r *timeline.RangeRow) any { return r.Color }},
+		{Key: "payload_type", Detail: true, Value: func(r *timeline.RangeRow) any { return r.PayloadType }},
+		{Key: "payload", Detail: true, Value: func(r *timeline.RangeRow) any { return r.Payload }},
+	},
+}
+
+// Ranges shows every instance of every range.
+func Ranges(rows timeline.Rows[timeline.RangeRow]) Printable { return tableOf(RangeView, rows) }
+
+// LaunchView is every execution of a kernel on a timeline.
+var LaunchView = View[timeline.LaunchRow]{
+	Name: "launches", Order: Order{Key: "start_ns"}, Groups: Groups{By: []string{"short_name"}, Of: "duration_ns", Sum: true},
+	Columns: []Column[timeline.LaunchRow]{
+		{Key: "id", Unit: Count, Value: func(r *timeline.LaunchRow) any { return r.ID }},
+		{Key: "start_ns", Priority: 2, Unit: Nanoseconds, Format: Moment, Value: func(r *timeline.LaunchRow) any { return r.StartNS }},
+		{Key: "duration_ns", Unit: Nanoseconds, Value: func(r *timeline.LaunchRow) any { return r.DurationNS }},
+		{Key: "grid", Priority: 6, Value: func(r *timeline.LaunchRow) any { return r.Grid }},
+		{Key: "block", Priority: 7, Value: func(r *timeline.LaunchRow) any { return r.Block }},
+		{Key: "process", Priority: 8, Unit: Count, Value: func(r *timeline.LaunchRow) any { return r.Process }},
+		{Key: "thread", Unit: Count, Detail: true, Value: func(r *timeline.LaunchRow) any { return r.Thread }},
+		{Key: "device", Priority: 5, Unit: Count, Value: func(r *timeline.LaunchRow) any { return r.Device }},
+		{Key: "context", Priority: 9, Unit: Count, Value: func(r *timeline.LaunchRow) any { return r.Context }},
+		{Key: "stream", Priority: 4, Unit: Count, Value: func(r *timeline.LaunchRow) any { return r.Stream }},
+		{Key: "short_name", Title: "kernel", Format: Name, Value: func(r *timeline.LaunchRow) any { return r.Short }},
+		{Key: "nvtx", Priority: 3, Format: Name, Value: func(r *timeline.LaunchRow) any { return r.NVTX }},
+		{Key: "nvtx_all", Detail: true, Value: func(r *timeline.LaunchRow) any { return r.NVTXAll }},
+		{Key: "launch_ns", Unit: Nanoseconds, Detail: true, Value: func(r *timeline.LaunchRow) any { return r.LaunchNS }},
+		{Key: "queue_ns", Unit: Nanoseconds, Detail: true, Value: func(r *timeline.LaunchRow) any { return r.QueueNS }},
+		{Key: "registers", Unit: Count, Detail: true, Value: func(r *timeline.LaunchRow) any { return r.Registers }},
+		{Key: "static_shared_bytes", Unit: Bytes, Detail: true, Value: func(r *timeline.LaunchRow) any { return r.StaticShared }},
+		{Key: "dynamic_shared_bytes", Unit: Bytes, Detail: true, Value: func(r *timeline.LaunchRow) any { return r.DynamicShared }},
+		{Key: "correlation", Unit: Count, Detail: true, Value: func(r *timeline.LaunchRow) any { return r.Correlation }},
+		{Key: "graph_node", Unit: Count, Detail: true, Value: func(r *timeline.LaunchRow) any { return r.GraphNode }},
+		{Key: "graph", Unit: Count, Detail: true, Value: func(r *timeline.LaunchRow) any { return r.Graph }},
+		{Key: "kernel", Detail: true, Value: func(r *timeline.LaunchRow) any { return r.Kernel }},
+	},
+}
+
+// Launches shows every execution of a kernel on a timeline.
+func Launches(rows timeline.Stream[timeline.LaunchRow]) Printable { return streamOf(LaunchView, rows) }
+
+// GapView is the times in which a device or a stream ran nothing.
+var GapView = View[timeline.GapRow]{
+	Name: "gaps", Order: Order{Key: "duration_ns", Descending: true}, Groups: Groups{By: []string{"nvtx"}, Of: "duration_ns", Sum: true},
+	Columns: []Column[timeline.GapRow]{
+		{Key: "device", Priority: 5, Unit: Count, Value: func(r *timeline.GapRow) any { return r.Device }},
+		{Key: "process", Priority: 9, Unit: Count, Value: func(r *timeline.GapRow) any { return r.Process }},
+		{Key: "context", Unit: Count, Detail: true, Value: func(r *timeline.GapRow) any { return r.Context }},
+		{Key: "stream", Priority: 6, Unit: Count, Value: func(r *timeline.GapRow) any { return r.Stream }},
+		{Key: "start_ns", Unit: Nanoseconds, Format: Moment, Value: func(r *timeline.GapRow) any { return r.StartNS }},
+		{Key: "end_ns", Unit: Nanoseconds, Format: Moment, Detail: true, Value: func(r *timeline.GapRow) any { return r.EndNS }},
+		{Key: "duration_ns", Title: "gap", Unit: Nanoseconds, Group: "gap", Value: func(r *timeline.GapRow) any { return r.DurationNS }},
+		{Key: "host_ns", Priority: 3, Title: "outside CUDA", Unit: Nanoseconds, Group: "gap", Value: func(r *timeline.GapRow) any { return r.HostNS }},
+		{Key: "calls", Priority: 2, Title: "CUDA calls in it", Format: Name, Value: func(r *timeline.GapRow) any { return gapCalls(r.Calls) }},
+		{Key: "nvtx", Priority: 4, Format: Name, Value: func(r *timeline.GapRow) any { return r.NVTX }},
+		{Key: "before", Priority: 7, Format: Name, Value: func(r *timeline.GapRow) any { return r.Before }},
+		{Key: "after", Priority: 8, Format: Name, Value: func(r *timeline.GapRow) any { return r.After }},
+	},
+}
+
+// Gaps shows the times in which a device or a stream ran nothing.
+func Gaps(rows timeline.Stream[timeline.GapRow]) Printable { return streamOf(GapView, rows) }
+
+func gapCalls(calls []timeline.GapCall) string {
+	parts := make([]string, len(calls))
+	for i, c := range calls {
+		parts[i] = fmt.Sprintf("%s %s", c.Name, fourDigits(time.Duration(c.NS)))
+		if c.Calls > 1 {
+			parts[i] = fmt.Sprintf("%d %s", c.Calls, parts[i])
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fourDigits rounds a duration to what a reader takes in.
+func fourDigits(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d/unit >= 10000 {
+		unit *= 10
+	}
+	return d.Round(unit)
+}
