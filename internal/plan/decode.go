@@ -58,6 +58,9 @@ func (d *decoder) mapping(path string, n *config.Node, dst reflect.Value) {
 	for _, f := range fields {
 		key := join(path, f.key)
 		child := n.Get(f.key)
+		if child == nil && f.absent {
+			continue
+		}
 		if child == nil {
 			missing = append(missing, f.key)
 			d.bad[key] = true

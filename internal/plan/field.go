@@ -18,6 +18,8 @@ type field struct {
 	split string
 	null  string // what null means; "" where null is not allowed
 	limit limits
+
+	absent bool // the key may be missing
 }
 
 // limits bound a number.
@@ -61,7 +63,7 @@ func fieldsOf(t reflect.Type) []field {
 	var out []field
 	for i := range t.NumField() {
 		sf := t.Field(i)
-		f := field{key: sf.Tag.Get("key"), index: i, typ: sf.Type, form: sf.Tag.Get("form"), split: sf.Tag.Get("split"), null: sf.Tag.Get("null")}
+		f := field{key: sf.Tag.Get("key"), index: i, typ: sf.Type, form: sf.Tag.Get("form"), split: sf.Tag.Get("split"), null: sf.Tag.Get("null"), absent: sf.Tag.Get("absent") != ""}
 		if f.key == "" {
 			panic(fmt.Sprintf("plan: field %s.%s has no key tag", t.Name(), sf.Name))
 		}

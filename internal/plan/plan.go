@@ -12,6 +12,7 @@
 //	form   what a string looks like; a rule checks it
 //	min, max, above   bounds of a number; above excludes the bound itself
 //	null   null is allowed, decodes to the zero value, and means this
+//	absent the key is newer than stored runs and users' files: where it is missing it has its zero value, which means this
 //	split  a string is taken as a list, cut at this character
 package plan
 

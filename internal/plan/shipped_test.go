@@ -44,8 +44,10 @@ var needs = map[string][]string{
 	"dataset=prompts":           {"dataset.root=/data"},
 }
 
+var shippedGroups = []string{"workload", "model", "dataset", "dataset/sampling", "pipeline/nsys", "pipeline/ncu", "pipeline/torch_profiler"}
+
 func TestEveryOptionDecodes(t *testing.T) {
-	for _, group := range []string{"workload", "model", "dataset", "dataset/sampling", "pipeline/nsys", "pipeline/ncu", "pipeline/torch_profiler"} {
+	for _, group := range shippedGroups {
 		for _, option := range shippedOptions(t, group) {
 			choice := group + "=" + option
 			mustDecode(t, append([]string{choice}, needs[choice]...)...)
