@@ -320,7 +320,7 @@ func runsStatsCommand() command {
 				if *asJSON {
 					return printJSON(s.out, stats)
 				}
-				t := report.StageStatistics(stats.Stages, texts(stats.Warnings))
+				t := report.StageStatistics(stats.Steps, texts(stats.Warnings))
 				if stats.Recorded > 0 {
 					t.Note(fmt.Sprintf("%d of %d runs are recordings that were played; they are not counted", stats.Recorded, stats.Runs))
 				}

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
@@ -64,12 +65,12 @@ func timeOf(m *workload.Metrics, stage string) (workload.Distribution, bool) {
 
 // readWorkload reads what the workload measured of itself.
 func (a *analyzer) readWorkload(context.Context) error {
-	for _, stage := range []string{workload.StageBaseline, workload.StageDirect} {
+	for _, stage := range []string{plan.StepUnprofiled, plan.StepDirectInference} {
 		if path := a.in.Metrics[stage]; path != "" && a.clean == nil {
 			a.clean = a.readMetrics(path)
 		}
 	}
-	if path := a.in.Metrics[workload.StageNsys]; path != "" {
+	if path := a.in.Metrics[plan.StepNsys]; path != "" {
 		a.profiled = a.readMetrics(path)
 	}
 	switch {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/pick"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -26,8 +27,8 @@ type Input struct {
 
 	Timeline string   // SQLite export or report of Nsight Systems
 	Counters []string // .ncu-rep, or CSV of ncu
-	// Metrics are the metrics.json of the workload by stage: baseline, direct,
-	// nsys, ncu.
+	// Metrics are the metrics.json of the workload by pipeline step: unprofiled,
+	// direct_inference, nsys, ncu.
 	Metrics   map[string]string
 	Operators string // operators.json of the torch profiler
 	Flops     string // flops.json
@@ -97,11 +98,11 @@ func FromRun(dir string) (Input, error) {
 	found, _ := filepath.Glob(filepath.Join(dir, "workload", "*", "metrics.json"))
 	for _, path := range found {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			in.Metrics[filepath.Base(filepath.Dir(path))] = path
+			in.Metrics[runs.StepName(filepath.Base(filepath.Dir(path)))] = path
 		}
 	}
 	in.Operators = firstMatch(dir, 0, "workload/torch_profiler/operators.json", "workload/*/operators.json")
-	in.Flops = firstMatch(dir, 0, "workload/flops.json", "workload/flops/flops.json")
+	in.Flops = firstMatch(dir, 0, "workload/flops.json", "workload/torch_flops/flops.json", "workload/flops/flops.json")
 	in.Targets = firstMatch(dir, 0, "targets.json")
 	in.configured()
 	return in, nil
@@ -201,10 +202,10 @@ func (in *Input) AddTimeline(path string) error {
 // addMetrics takes the metrics of a workload by the stage whose folder they lie
 // in; elsewhere they are those of a clean run.
 func (in *Input) addMetrics(path string) error {
-	stage := workload.StageBaseline
+	stage := plan.StepUnprofiled
 	if abs, err := filepath.Abs(path); err == nil {
-		switch dir := filepath.Base(filepath.Dir(abs)); dir {
-		case workload.StageDirect, workload.StageNsys, workload.StageNcu:
+		switch dir := runs.StepName(filepath.Base(filepath.Dir(abs))); dir {
+		case plan.StepDirectInference, plan.StepNsys, plan.StepNcu:
 			stage = dir
 		}
 	}

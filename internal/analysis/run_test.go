@@ -194,13 +194,13 @@ func TestOperators(t *testing.T) {
 
 // The commands and the state of a real run directory are taken over.
 func TestManifest(t *testing.T) {
-	run, err := runs.Create(t.TempDir(), runs.CreateOptions{Command: []string{"deepprof", "run"}, Stages: []string{"nsys"}})
+	run, err := runs.Create(t.TempDir(), runs.CreateOptions{Command: []string{"deepprof", "run"}, Steps: []string{"nsys"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := run.Update(func(m *runs.Manifest) error {
 		s := 2.5
-		m.Stages[0].Attempts = []runs.Attempt{{Command: []string{"nsys", "profile", "a b"}, Started: m.Created, Seconds: &s, Outcome: &runs.Outcome{Kind: "ok", Usable: true, Text: "captured"}}}
+		m.Steps[0].Attempts = []runs.Attempt{{Command: []string{"nsys", "profile", "a b"}, Started: m.Created, Seconds: &s, Outcome: &runs.Outcome{Kind: "ok", Usable: true, Text: "captured"}}}
 		return nil
 	}); err != nil {
 		t.Fatal(err)

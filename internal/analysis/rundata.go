@@ -15,6 +15,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -61,15 +62,15 @@ func (a *analyzer) readManifest() {
 		a.warn("run", "", "%s", w)
 	}
 	a.recorded = map[string]runs.File{}
-	for i := range m.Stages {
-		s := &m.Stages[i]
+	for i := range m.Steps {
+		s := &m.Steps[i]
 		for _, f := range s.Files() {
 			a.recorded[f.Path] = f
 		}
-		if s.Name == "baseline" && s.State == runs.StateDone {
+		if s.Name == plan.StepUnprofiled && s.State == runs.StateDone {
 			a.alone = meanSeconds(s.Attempts)
 		}
-		if last := s.Last(); s.Name == "ncu" && last != nil && last.Outcome != nil && !last.Outcome.Usable {
+		if last := s.Last(); s.Name == plan.StepNcu && last != nil && last.Outcome != nil && !last.Outcome.Usable {
 			a.noCounters = last.Outcome
 		}
 		for j, at := range s.Attempts {
@@ -86,9 +87,9 @@ func (a *analyzer) readManifest() {
 			if at.Outcome != nil {
 				c.Outcome = at.Outcome.Text
 				// What was doubtful in a try that another one replaced no longer is.
-				if s.Name == "baseline" || j == len(s.Attempts)-1 {
+				if s.Name == plan.StepUnprofiled || j == len(s.Attempts)-1 {
 					for _, w := range at.Outcome.Warnings {
-						a.captureWarning(s.Name, w)
+						a.captureWarning(s.Name, w.Text)
 					}
 				}
 			}

@@ -110,7 +110,7 @@ func TestStageOutsideScope(t *testing.T) {
 		t.Fatal(err)
 	}
 	in.Include = []string{"decode"}
-	in.Metrics = map[string]string{"baseline": filepath.Join(toyRun(t, "1.0", "0.125"), "workload/baseline/metrics.json")}
+	in.Metrics = map[string]string{"unprofiled": filepath.Join(toyRun(t, "1.0", "0.125"), "workload/baseline/metrics.json")}
 	r := analyzed(t, in)
 	checkScope(t, r)
 	p, want := stageNamed(t, r, "prefill"), stageNamed(t, whole, "prefill")

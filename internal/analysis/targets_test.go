@@ -43,7 +43,7 @@ func untold(r *Result, id, part string) *Note {
 // TestNothingMatched: where a typo kept ncu from starting, the report names the
 // typo and does not advise to turn on what is on.
 func TestNothingMatched(t *testing.T) {
-	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Stages: []string{"nsys", "ncu"}})
+	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []string{"nsys", "ncu"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +56,8 @@ func TestNothingMatched(t *testing.T) {
 	}
 	failed := runs.Outcome{Kind: "nothing matched", Text: "ncu was not started: no region is left", Next: "name a range that exists"}
 	for _, err := range []error{
-		store.StartStage("ncu"), store.StartAttempt("ncu", ""), store.EndAttempt("ncu", runs.Result{Outcome: failed}),
-		store.EndStage("ncu", runs.StateFailed, failed.Text),
+		store.StartStep("ncu"), store.StartAttempt("ncu", ""), store.EndAttempt("ncu", runs.Result{Outcome: failed}),
+		store.EndStep("ncu", runs.StateFailed, failed.Text),
 	} {
 		if err != nil {
 			t.Fatal(err)

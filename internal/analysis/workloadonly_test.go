@@ -112,7 +112,7 @@ func TestNothingInTheFiles(t *testing.T) {
 		t.Error("two files of one stage were accepted")
 	}
 	both, err := fromFiles(bad, filepath.Join(dir, "nsys", "metrics.json"))
-	if err != nil || both.Metrics["nsys"] == "" || both.Metrics["baseline"] != bad {
+	if err != nil || both.Metrics["nsys"] == "" || both.Metrics["unprofiled"] != bad {
 		t.Errorf("%+v, %v", both.Metrics, err)
 	}
 }

@@ -30,7 +30,7 @@ func (r *run) baseline(ctx context.Context) (capture.Outcome, error) {
 	}
 	program, missing := capture.FindTarget(r.Plan.Pipeline.Workload.Command, command.Dir, command.Env)
 	if missing != nil {
-		return *missing, r.refused("baseline", command, *missing)
+		return *missing, r.refused("unprofiled", command, *missing)
 	}
 	if found, err := exec.LookPath(command.Path); err != nil || found != program {
 		command.Path = program // by the PATH of the workload, not of this process
@@ -38,7 +38,7 @@ func (r *run) baseline(ctx context.Context) (capture.Outcome, error) {
 	return r.repeated(func(n int) (capture.Outcome, error) {
 		out, errs := fmt.Sprintf("workload/stdout.%d.log", n), fmt.Sprintf("workload/stderr.%d.log", n)
 		return r.attempt(ctx, attempt{
-			stage: "baseline", command: command, shown: r.Plan.Pipeline.Workload.Command, stdout: out, stderr: errs,
+			stage: "unprofiled", command: command, shown: r.Plan.Pipeline.Workload.Command, stdout: out, stderr: errs,
 			timeout: r.Plan.Pipeline.Unprofiled.Timeout, judge: func(ended tool.Ended, err error) capture.Outcome {
 				return judgeBaseline(ended, err, r.store.Path(out), r.store.Path(errs))
 			},

@@ -94,7 +94,7 @@ func (r *run) policy() pick.Policy {
 		p.KernelInclude, p.KernelBase, p.KernelKey = []string{c.KernelName}, c.KernelNameBase, "pipeline.ncu.ncu_cli.kernel_name"
 	}
 	if !r.wholeTimeline() {
-		p.Program, p.ProgramSource = r.cleanTime(), "baseline"
+		p.Program, p.ProgramSource = r.cleanTime(), "unprofiled"
 	}
 	return p
 }
@@ -154,13 +154,13 @@ func (r *run) wholeTimeline() bool {
 // where that is not known.
 func (r *run) cleanTime() time.Duration {
 	for _, s := range r.summary.Stages {
-		if s.Name == "baseline" && s.Seconds > 0 {
+		if s.Name == "unprofiled" && s.Seconds > 0 {
 			return r.once(s.Seconds)
 		}
 	}
 	if r.store != nil { // a run that goes on kept it
 		m := r.store.Manifest()
-		if s := m.Stage("baseline"); s != nil && s.State == runs.StateDone && s.Seconds != nil {
+		if s := m.Step("unprofiled"); s != nil && s.State == runs.StateDone && s.Seconds != nil {
 			return r.once(*s.Seconds)
 		}
 	}

@@ -82,14 +82,14 @@ func counting(t *testing.T, change func(*plan.Pipeline), scripts ...string) (*ru
 		}
 	}
 	write("run.sqlite", recordedTimeline(t, "toy"), 0o644)
-	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Stages: []string{"ncu"}})
+	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []string{"ncu"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(store.Path("ncu"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.StartStage("ncu"); err != nil {
+	if err := store.StartStep("ncu"); err != nil {
 		t.Fatal(err)
 	}
 	p := &plan.Plan{}
@@ -177,7 +177,7 @@ func argsOf(t *testing.T, dir string, n int) []string {
 func filesOf(r *run) []string {
 	var out []string
 	m := r.store.Manifest()
-	for _, a := range m.Stage("ncu").Attempts {
+	for _, a := range m.Step("ncu").Attempts {
 		for _, f := range a.Files {
 			out = append(out, f.Path)
 		}
@@ -208,7 +208,7 @@ func TestCountChosen(t *testing.T) {
 		t.Errorf("regions show %q", shown)
 	}
 	m := r.store.Manifest()
-	if n := len(m.Stage("ncu").Attempts); n != 1 {
+	if n := len(m.Step("ncu").Attempts); n != 1 {
 		t.Errorf("%d attempts in the manifest", n)
 	}
 	if files := filesOf(r); !slices.Equal(files, []string{"ncu/cmd.txt", "ncu/run.ncu-rep", "ncu/stderr.log", "ncu/stdout.log", "targets.json"}) {
@@ -321,7 +321,7 @@ func TestLogsOfAttempts(t *testing.T) {
 	}
 	m := r.store.Manifest()
 	var got [][]string
-	for _, a := range m.Stage("ncu").Attempts {
+	for _, a := range m.Step("ncu").Attempts {
 		var files []string
 		for _, f := range a.Files {
 			files = append(files, f.Path)
@@ -400,7 +400,7 @@ func TestUnmatchedAlone(t *testing.T) {
 			t.Errorf("%s: unmatched %+v", name, u)
 		}
 		m := r.store.Manifest()
-		if a := m.Stage("ncu").Last(); a == nil || a.Outcome == nil || a.Outcome.Usable || !slices.Equal(filesOf(r), []string{TargetsFile}) {
+		if a := m.Step("ncu").Last(); a == nil || a.Outcome == nil || a.Outcome.Usable || !slices.Equal(filesOf(r), []string{TargetsFile}) {
 			t.Errorf("%s: attempt %+v", name, a)
 		}
 	}

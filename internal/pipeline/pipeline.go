@@ -19,7 +19,6 @@ import (
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
-	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // Options say what to run and who watches.
@@ -155,7 +154,7 @@ func DryRun(ctx context.Context, o Options) ([]string, error) {
 		return nil, err
 	}
 	if p.Nsys.Enable {
-		if err := r.aim(workload.StageNsys); err != nil {
+		if err := r.aim(plan.StepNsys); err != nil {
 			return nil, err
 		}
 		c, err := r.nsysCommand(r.place("nsys/run"))
@@ -165,7 +164,7 @@ func DryRun(ctx context.Context, o Options) ([]string, error) {
 		lines = append(lines, r.line(c))
 	}
 	if p.Ncu.Enable {
-		if err := r.aim(workload.StageNcu); err != nil {
+		if err := r.aim(plan.StepNcu); err != nil {
 			return nil, err
 		}
 		c, err := r.ncuCommand(r.place("ncu/run"), nil)
@@ -358,20 +357,20 @@ type stageOf struct {
 func (r *run) stageList() []stageOf {
 	p := r.Plan.Pipeline
 	all := []stageOf{
-		{"baseline", p.Unprofiled.Enable, r.baseline},
+		{"unprofiled", p.Unprofiled.Enable, r.baseline},
 		{"direct_inference", p.DirectInference.Enable, r.directInference},
 		{"static_analysis", p.StaticAnalysis.Enable, r.staticAnalysis},
 		{"torch_profiler", p.TorchProfiler.Enable, r.torchProfiler},
 		{"torch_flops", p.StaticAnalysis.TorchFlopCounter, r.torchFlops},
-		{"nsys", p.Nsys.Enable, r.profiled(workload.StageNsys, r.captureTimeline)},
-		{"ncu", p.Ncu.Enable, r.profiled(workload.StageNcu, r.captureCounters)},
+		{"nsys", p.Nsys.Enable, r.profiled(plan.StepNsys, r.captureTimeline)},
+		{"ncu", p.Ncu.Enable, r.profiled(plan.StepNcu, r.captureCounters)},
 		{"report", true, r.report},
 	}
 	if r.shipped() {
 		return all
 	}
 	return slices.DeleteFunc(all, func(s stageOf) bool {
-		return !s.enable && !slices.Contains([]string{"baseline", "nsys", "ncu", "report"}, s.name)
+		return !s.enable && !slices.Contains([]string{"unprofiled", "nsys", "ncu", "report"}, s.name)
 	})
 }
 
@@ -382,7 +381,7 @@ func (r *run) stage(ctx context.Context, name string, enable bool, do func(conte
 	skip := func(reason string) error {
 		result.State, result.Reason = runs.StateSkipped, reason
 		r.summary.Stages = append(r.summary.Stages, result)
-		return r.store.SkipStage(name, reason)
+		return r.store.SkipStep(name, reason)
 	}
 	select {
 	case <-r.Interrupts: // since the stage before ended
@@ -407,7 +406,7 @@ func (r *run) stage(ctx context.Context, name string, enable bool, do func(conte
 			return err
 		}
 	}
-	if err := r.store.StartStage(name); err != nil {
+	if err := r.store.StartStep(name); err != nil {
 		return err
 	}
 	r.at.start(name, r.list)
@@ -433,14 +432,14 @@ func (r *run) stage(ctx context.Context, name string, enable bool, do func(conte
 	if err := r.recordVerdict(name, outcome); err != nil {
 		return err
 	}
-	return r.store.EndStage(name, result.State, result.Reason)
+	return r.store.EndStep(name, result.State, result.Reason)
 }
 
 // recordVerdict puts the verdict on a stage into its last attempt, where it says
 // more than that of the attempt alone.
 func (r *run) recordVerdict(name string, o capture.Outcome) error {
 	return r.store.Update(func(m *runs.Manifest) error {
-		a := m.Stage(name).Last()
+		a := m.Step(name).Last()
 		if a == nil || a.Outcome == nil {
 			return nil
 		}
@@ -475,7 +474,7 @@ func (r *run) setAside(name string) error {
 // it does not pass for one of what is captured now.
 func (r *run) setAsideReports() error {
 	m := r.store.Manifest()
-	s := m.Stage("report")
+	s := m.Step("report")
 	if s == nil {
 		return nil
 	}
@@ -495,7 +494,7 @@ func (r *run) folders(stage string) []string {
 	if r.shipped() {
 		return sessionFolders[stage]
 	}
-	return map[string][]string{"baseline": {"workload"}, "nsys": {"nsys"}, "ncu": {"ncu"}}[stage]
+	return map[string][]string{"unprofiled": {"workload"}, "nsys": {"nsys"}, "ncu": {"ncu"}}[stage]
 }
 
 // stateOf is the state of a stage by what came of it. A capture that was cut
@@ -517,7 +516,7 @@ func (r *run) failed() string {
 		switch {
 		case s.State == runs.StateInterrupted:
 			return "the run was interrupted"
-		case s.State == runs.StateFailed && (s.Name == "baseline" || s.Name == "direct_inference"):
+		case s.State == runs.StateFailed && (s.Name == "unprofiled" || s.Name == "direct_inference"):
 			return "the workload failed without a profiler"
 		}
 	}
@@ -588,7 +587,7 @@ func (r *run) prepareCaptures(ctx context.Context) (err error) {
 		if err := checkGate(p.Nsys); err != nil {
 			return err
 		}
-		if err := r.aim(workload.StageNsys); err != nil {
+		if err := r.aim(plan.StepNsys); err != nil {
 			return err
 		}
 		if _, err := r.nsysCommand(r.place("nsys/run")); err != nil {
@@ -605,7 +604,7 @@ func (r *run) prepareCaptures(ctx context.Context) (err error) {
 		if err != nil {
 			r.Say(fmt.Sprintf("warning: %s: its sets and sections could not be listed, so that a typo in them goes to ncu: %v", r.ncu, err))
 		}
-		if err := r.aim(workload.StageNcu); err != nil {
+		if err := r.aim(plan.StepNcu); err != nil {
 			return err
 		}
 		if err := r.checkNcu(); err != nil {
@@ -635,9 +634,9 @@ func (r *run) checkNcu() error {
 // create makes the run directory and writes what is known before the start.
 func (r *run) create(ctx context.Context) error {
 	parent, auto := plan.SplitRunDir(r.Dir)
-	o := runs.CreateOptions{Version: r.Version, Command: redactValues(redactArgs(r.Argv, r.secretEnv()), r.Plan.Pipeline.Workload.Env, r.secretEnv()), Stages: []string{"provenance"}, Label: r.label()}
+	o := runs.CreateOptions{Version: r.Version, Command: redactValues(redactArgs(r.Argv, r.secretEnv()), r.Plan.Pipeline.Workload.Env, r.secretEnv()), Steps: []string{"provenance"}, Label: r.label()}
 	for _, s := range r.stageList() {
-		o.Stages = append(o.Stages, s.name)
+		o.Steps = append(o.Steps, s.name)
 	}
 	if !auto {
 		o.Dir = parent

@@ -310,14 +310,14 @@ func TestMatcher(t *testing.T) {
 // TestInterruptBetweenStages: the next stage does not start, and a resumed run
 // does it.
 func TestInterruptBetweenStages(t *testing.T) {
-	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Stages: []string{"baseline", "nsys"}})
+	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []string{"unprofiled", "nsys"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	keys := make(chan os.Signal, 1)
 	keys <- os.Interrupt
 	r := &run{Options: Options{Interrupts: keys, Say: func(string) {}}, store: store, summary: &Summary{}}
-	for _, stage := range []string{"baseline", "nsys"} {
+	for _, stage := range []string{"unprofiled", "nsys"} {
 		err := r.stage(context.Background(), stage, stage == "nsys", func(context.Context) (capture.Outcome, error) {
 			t.Error("the stage was started")
 			return capture.Outcome{}, nil
@@ -330,7 +330,7 @@ func TestInterruptBetweenStages(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := store.Manifest()
-	if m.Status != runs.StatusInterrupted || r.summary.Status != runs.StatusInterrupted || m.Stage("nsys").State != runs.StatePending {
-		t.Errorf("run %s (%s), nsys %s", m.Status, r.summary.Status, m.Stage("nsys").State)
+	if m.Status != runs.StatusInterrupted || r.summary.Status != runs.StatusInterrupted || m.Step("nsys").State != runs.StatePending {
+		t.Errorf("run %s (%s), nsys %s", m.Status, r.summary.Status, m.Step("nsys").State)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // provenance records the machine, the configuration and the inputs.
 func (r *run) provenance(ctx context.Context) error {
 	const stage = "provenance"
-	if err := r.store.StartStage(stage); err != nil {
+	if err := r.store.StartStep(stage); err != nil {
 		return err
 	}
 	if err := r.store.StartAttempt(stage, ""); err != nil {
@@ -34,7 +34,7 @@ func (r *run) provenance(ctx context.Context) error {
 	if err := r.store.EndAttempt(stage, runs.Result{Outcome: written, Files: files}); err != nil {
 		return err
 	}
-	return r.store.EndStage(stage, runs.StateDone, "")
+	return r.store.EndStep(stage, runs.StateDone, "")
 }
 
 func (r *run) writeProvenance(ctx context.Context) error {
@@ -72,7 +72,7 @@ func (r *run) inputs(ctx context.Context) runs.Inputs {
 	w, model, data := r.Plan.Pipeline.Workload, r.Plan.Model, r.Plan.Dataset
 	command := w.Command
 	if r.shipped() { // that of a stage differs in its spec alone
-		_, command, _ = r.build(workload.StageBaseline, "workload/"+workload.StageBaseline)
+		_, command, _ = r.build(plan.StepUnprofiled, "workload/"+plan.StepUnprofiled)
 	}
 	in := runs.Inputs{Workload: runs.WorkloadInput{Command: command, Dir: r.dir, Start: r.start}, Missing: map[string]string{}}
 	if model.Path != "" {

@@ -24,11 +24,11 @@ func Replay(ctx context.Context, from *runs.Run, o Options) (*Summary, error) {
 	recorded := from.Manifest()
 	parent, auto := plan.SplitRunDir(r.Dir)
 	create := runs.CreateOptions{Version: r.Version, Command: r.Argv, Label: recorded.Label, Setting: "--output DIR"}
-	for _, s := range recorded.Stages {
-		create.Stages = append(create.Stages, s.Name)
+	for _, s := range recorded.Steps {
+		create.Steps = append(create.Steps, s.Name)
 	}
-	if !slices.Contains(create.Stages, "report") {
-		create.Stages = append(create.Stages, "report")
+	if !slices.Contains(create.Steps, "report") {
+		create.Steps = append(create.Steps, "report")
 	}
 	if !auto {
 		create.Dir = parent
@@ -44,7 +44,7 @@ func Replay(ctx context.Context, from *runs.Run, o Options) (*Summary, error) {
 	if err := r.store.Update(func(m *runs.Manifest) error { m.Recorded = &made; return nil }); err != nil {
 		return nil, err
 	}
-	for _, s := range recorded.Stages {
+	for _, s := range recorded.Steps {
 		if s.Name == "report" {
 			continue
 		}
@@ -66,7 +66,7 @@ func recordedAt(m runs.Manifest) time.Time {
 	if m.Recorded != nil {
 		return *m.Recorded
 	}
-	for _, s := range m.Stages {
+	for _, s := range m.Steps {
 		if s.Started != nil && s.Started.Before(at) {
 			at = *s.Started
 		}
@@ -75,7 +75,7 @@ func recordedAt(m runs.Manifest) time.Time {
 }
 
 // play takes one stage over from a recording.
-func (r *run) play(ctx context.Context, from *runs.Run, s runs.Stage) error {
+func (r *run) play(ctx context.Context, from *runs.Run, s runs.Step) error {
 	result := StageResult{Name: s.Name, State: s.State, Reason: s.Reason, Seconds: -1, Recorded: true}
 	took := ""
 	if s.Seconds != nil {
@@ -110,7 +110,7 @@ func (r *run) play(ctx context.Context, from *runs.Run, s runs.Stage) error {
 		r.Say(fmt.Sprintf("%s: recorded: %s%s", s.Name, result.Outcome.Kind, took))
 	}
 	return r.store.Update(func(m *runs.Manifest) error {
-		to := m.Stage(s.Name)
+		to := m.Step(s.Name)
 		if to == nil {
 			return fmt.Errorf("play %s: the run has no such stage", s.Name)
 		}
@@ -142,7 +142,7 @@ func (r *run) copy(ctx context.Context, from *runs.Run, f runs.File) (runs.File,
 func played(o runs.Outcome) capture.Outcome {
 	out := capture.Outcome{Kind: capture.Kind(o.Kind), Usable: o.Usable, What: o.Text, Evidence: o.Evidence, Cause: o.Cause, Next: o.Next}
 	for _, w := range o.Warnings {
-		out.Warnings = append(out.Warnings, capture.Warning{ID: "recorded", Text: w})
+		out.Warnings = append(out.Warnings, capture.Warning{ID: w.Code, Text: w.Text, Next: w.Next})
 	}
 	return out
 }

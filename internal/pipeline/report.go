@@ -79,7 +79,7 @@ func Rewrite(ctx context.Context, dir string, r *analysis.Result) ([]string, err
 		started := time.Now()
 		made, written = WriteResult(dir, r)
 		m := store.Manifest()
-		if s := m.Stage("report"); written != nil || s == nil || s.State != runs.StateDone {
+		if s := m.Step("report"); written != nil || s == nil || s.State != runs.StateDone {
 			return nil // nothing there vouches for the files
 		}
 		files, err := store.HashFiles(ctx, within(store, made)...)
@@ -89,7 +89,7 @@ func Rewrite(ctx context.Context, dir string, r *analysis.Result) ([]string, err
 		seconds := time.Since(started).Seconds()
 		outcome := runs.Outcome{Kind: string(capture.Captured), Usable: true, Text: "the reports were written again"}
 		return store.Update(func(m *runs.Manifest) error {
-			s := m.Stage("report")
+			s := m.Step("report")
 			for i := range s.Attempts {
 				s.Attempts[i].Files = nil // they are replaced
 			}

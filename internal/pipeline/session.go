@@ -17,6 +17,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/doctor"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
@@ -28,8 +29,8 @@ const programFolder = "workload/program"
 
 // sessionFolders are where the stages of a shipped program leave their files.
 var sessionFolders = map[string][]string{
-	"baseline": {"workload/baseline"}, "direct_inference": {"workload/direct"}, "torch_profiler": {"workload/torch_profiler"},
-	"torch_flops": {"workload/flops"}, "nsys": {"nsys", "workload/nsys"}, "ncu": {"ncu", "workload/ncu"},
+	"unprofiled": {"workload/unprofiled"}, "direct_inference": {"workload/direct_inference"}, "torch_profiler": {"workload/torch_profiler"},
+	"torch_flops": {"workload/torch_flops"}, "nsys": {"nsys", "workload/nsys"}, "ncu": {"ncu", "workload/ncu"},
 }
 
 // shipped tells whether the workload is a program of our own.
@@ -155,8 +156,8 @@ func (r *run) writeDeviations() error {
 	p := r.Plan.Pipeline
 	var stages []string
 	for stage, on := range map[string]bool{
-		workload.StageTorchProfiler: p.TorchProfiler.Enable, workload.StageFlops: p.StaticAnalysis.TorchFlopCounter,
-		workload.StageNsys: p.Nsys.Enable, workload.StageNcu: p.Ncu.Enable,
+		plan.StepTorchProfiler: p.TorchProfiler.Enable, plan.StepTorchFlops: p.StaticAnalysis.TorchFlopCounter,
+		plan.StepNsys: p.Nsys.Enable, plan.StepNcu: p.Ncu.Enable,
 	} {
 		if on {
 			stages = append(stages, stage)
@@ -208,9 +209,9 @@ func (r *run) session(ctx context.Context, s session) (capture.Outcome, error) {
 
 func modeOf(stage string) string {
 	switch stage {
-	case workload.StageTorchProfiler:
+	case plan.StepTorchProfiler:
 		return workload.ModeTorchProfiler
-	case workload.StageFlops:
+	case plan.StepTorchFlops:
 		return workload.ModeFlops
 	}
 	return workload.ModeTime
@@ -267,13 +268,13 @@ func (r *run) left(folder string) []string {
 func (r *run) baselineSession(ctx context.Context) (capture.Outcome, error) {
 	b := r.Plan.Pipeline.Unprofiled
 	outcome, err := r.repeated(func(n int) (capture.Outcome, error) {
-		folder := "workload/" + workload.StageBaseline
+		folder := "workload/" + plan.StepUnprofiled
 		if n > 1 {
 			folder += fmt.Sprintf("/run-%d", n)
 		}
-		return r.session(ctx, session{"baseline", workload.StageBaseline, folder, b.Timeout, "pipeline.unprofiled.timeout_s"})
+		return r.session(ctx, session{"unprofiled", plan.StepUnprofiled, folder, b.Timeout, "pipeline.unprofiled.timeout_s"})
 	})
-	return outcome, errors.Join(err, r.publish(ctx, "baseline", "workload/"+workload.StageBaseline, workload.MetricsName))
+	return outcome, errors.Join(err, r.publish(ctx, "unprofiled", "workload/"+plan.StepUnprofiled, workload.MetricsName))
 }
 
 // publish copies a file of a session to workload/ itself, where there is one.
@@ -292,8 +293,8 @@ func (r *run) publish(ctx context.Context, stage, folder, name string) error {
 }
 
 func (r *run) directInference(ctx context.Context) (capture.Outcome, error) {
-	d, folder := r.Plan.Pipeline.DirectInference, "workload/"+workload.StageDirect
-	outcome, err := r.session(ctx, session{"direct_inference", workload.StageDirect, folder, d.Timeout, "pipeline.direct_inference.timeout_s"})
+	d, folder := r.Plan.Pipeline.DirectInference, "workload/"+plan.StepDirectInference
+	outcome, err := r.session(ctx, session{"direct_inference", plan.StepDirectInference, folder, d.Timeout, "pipeline.direct_inference.timeout_s"})
 	names := []string{workload.PredictionsName}
 	if !exists(r.store.Path("workload/" + workload.MetricsName)) {
 		names = append(names, workload.MetricsName)
@@ -307,7 +308,7 @@ func (r *run) directInference(ctx context.Context) (capture.Outcome, error) {
 func (r *run) torchProfiler(ctx context.Context) (capture.Outcome, error) {
 	t := r.Plan.Pipeline.TorchProfiler
 	return r.session(ctx, session{
-		"torch_profiler", workload.StageTorchProfiler, "workload/" + workload.StageTorchProfiler, t.Timeout, "pipeline.torch_profiler.timeout_s",
+		"torch_profiler", plan.StepTorchProfiler, "workload/" + plan.StepTorchProfiler, t.Timeout, "pipeline.torch_profiler.timeout_s",
 	})
 }
 
@@ -340,7 +341,7 @@ func (r *run) enter(ctx context.Context, stage string, paths ...string) error {
 		return err
 	}
 	return r.store.Update(func(m *runs.Manifest) error {
-		if s := m.Stage(stage); s != nil && len(s.Attempts) > 0 {
+		if s := m.Step(stage); s != nil && len(s.Attempts) > 0 {
 			last := &s.Attempts[len(s.Attempts)-1]
 			last.Files = append(last.Files, files...)
 		}
@@ -374,10 +375,10 @@ func (r *run) alone() ([]string, error) {
 		enable bool
 		stage  string
 	}{
-		{p.Unprofiled.Enable, workload.StageBaseline},
-		{p.DirectInference.Enable, workload.StageDirect},
-		{p.TorchProfiler.Enable, workload.StageTorchProfiler},
-		{p.StaticAnalysis.TorchFlopCounter, workload.StageFlops},
+		{p.Unprofiled.Enable, plan.StepUnprofiled},
+		{p.DirectInference.Enable, plan.StepDirectInference},
+		{p.TorchProfiler.Enable, plan.StepTorchProfiler},
+		{p.StaticAnalysis.TorchFlopCounter, plan.StepTorchFlops},
 	} {
 		if !s.enable {
 			continue

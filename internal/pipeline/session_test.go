@@ -106,15 +106,15 @@ func TestSessions(t *testing.T) {
 	t.Setenv("FAKE_DECODE", fmt.Sprint(decode))
 	t.Setenv("FAKE_PARAMETERS", fmt.Sprint(parameters))
 	s := runSessions(t, append(alone, "pipeline.direct_inference.enable=true", "pipeline.static_analysis.torch_flop_counter=true", "pipeline.unprofiled.repeats=2")...)
-	for _, name := range []string{"baseline", "static_analysis", "direct_inference", "torch_profiler", "torch_flops"} {
+	for _, name := range []string{"unprofiled", "static_analysis", "direct_inference", "torch_profiler", "torch_flops"} {
 		if st := stageOfSummary(t, s, name); st.State != runs.StateDone || st.Outcome.Kind != capture.Captured {
 			t.Errorf("%s: %s, %s", name, st.State, st.Outcome)
 		}
 	}
 	for _, name := range []string{
 		"program/main.py", "program/session/run.py", "metrics.json", "predictions.jsonl", "flops.json", "flops_check.json", "deviations.json",
-		"baseline/cmd.txt", "baseline/stdout.log", "baseline/metrics.json", "baseline/run-2/metrics.json", "direct/metrics.json",
-		"torch_profiler/operators.json", "flops/flops.json",
+		"unprofiled/cmd.txt", "unprofiled/stdout.log", "unprofiled/metrics.json", "unprofiled/run-2/metrics.json", "direct_inference/metrics.json",
+		"torch_profiler/operators.json", "torch_flops/flops.json",
 	} {
 		if _, err := os.Stat(filepath.Join(s.Dir, "workload", name)); err != nil {
 			t.Error(err)
@@ -135,12 +135,12 @@ func TestSessions(t *testing.T) {
 	if spec.Infer.MaxNewTokens != 16 || spec.Infer.Repeats != 1 || spec.Device != "cpu" || spec.Out != filepath.Join(s.Dir, "workload/torch_profiler") {
 		t.Errorf("spec: %+v", spec)
 	}
-	text, err := os.ReadFile(filepath.Join(s.Dir, "workload/baseline/cmd.txt"))
+	text, err := os.ReadFile(filepath.Join(s.Dir, "workload/unprofiled/cmd.txt"))
 	if err != nil || !strings.Contains(string(text), "CUDA_VISIBLE_DEVICES='' ") || !strings.Contains(string(text), "main.py --spec ") {
 		t.Errorf("cmd.txt: %s, %v", text, err)
 	}
 	text, err = os.ReadFile(filepath.Join(s.Dir, runs.InputsName))
-	if err != nil || !strings.Contains(string(text), filepath.Join(s.Dir, "workload/baseline/spec.json")) {
+	if err != nil || !strings.Contains(string(text), filepath.Join(s.Dir, "workload/unprofiled/spec.json")) {
 		t.Errorf("inputs.yaml: %s, %v", text, err)
 	}
 	store, err := runs.Open(context.Background(), s.Dir)
@@ -176,7 +176,7 @@ func TestSessionFails(t *testing.T) {
 			t.Setenv("FAKE_FAILS", c.how)
 			t.Setenv("FAKE_PARTIAL", c.partial)
 			s := runSessions(t, alone...)
-			st := stageOfSummary(t, s, "baseline")
+			st := stageOfSummary(t, s, "unprofiled")
 			if st.State != runs.StateFailed || st.Outcome.Kind != c.kind || st.Outcome.Next == "" {
 				t.Errorf("%s, %s", st.State, st.Outcome.Explain())
 			}
@@ -191,7 +191,7 @@ func TestSessionFails(t *testing.T) {
 			if next := stageOfSummary(t, s, "torch_profiler"); next.State != runs.StateSkipped || !strings.Contains(next.Reason, "failed without a profiler") {
 				t.Errorf("torch_profiler: %s, %s", next.State, next.Reason)
 			}
-			if _, err := os.Stat(filepath.Join(s.Dir, "workload/baseline/stderr.log")); err != nil {
+			if _, err := os.Stat(filepath.Join(s.Dir, "workload/unprofiled/stderr.log")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -203,7 +203,7 @@ func TestLaterSessionFails(t *testing.T) {
 	t.Setenv("FAKE_FAILS", "exception")
 	t.Setenv("FAKE_FAILS_IN", "torch_profiler")
 	s := runSessions(t, alone...)
-	if st := stageOfSummary(t, s, "baseline"); st.State != runs.StateDone {
+	if st := stageOfSummary(t, s, "unprofiled"); st.State != runs.StateDone {
 		t.Errorf("baseline: %s", st.Outcome)
 	}
 	if st := stageOfSummary(t, s, "torch_profiler"); st.State != runs.StateFailed || st.Outcome.Kind != capture.WorkloadFailed {
@@ -284,11 +284,11 @@ func TestResumeSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st := stageOfSummary(t, s, "baseline"); st.State != runs.StateDone {
+	if st := stageOfSummary(t, s, "unprofiled"); st.State != runs.StateDone {
 		t.Errorf("baseline: %s", st.Outcome)
 	}
 	for _, name := range []string{"attempt-1/error.json", "metrics.json"} {
-		if _, err := os.Stat(filepath.Join(s.Dir, "workload/baseline", name)); err != nil {
+		if _, err := os.Stat(filepath.Join(s.Dir, "workload/unprofiled", name)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -358,7 +358,7 @@ func TestReplaySessions(t *testing.T) {
 	if err != nil || played.Result == nil {
 		t.Fatalf("%+v, %v", played, err)
 	}
-	for _, name := range []string{"workload/metrics.json", "workload/baseline/metrics.json", "workload/torch_profiler/operators.json", deviationsName} {
+	for _, name := range []string{"workload/metrics.json", "workload/unprofiled/metrics.json", "workload/torch_profiler/operators.json", deviationsName} {
 		if !exists(filepath.Join(played.Dir, name)) {
 			t.Errorf("the recording lacks %s", name)
 		}
@@ -422,7 +422,7 @@ func TestDryRunSessions(t *testing.T) {
 	if err != nil || len(lines) != 3 {
 		t.Fatalf("%q, %v", lines, err)
 	}
-	for i, stage := range []string{"baseline", "direct", "torch_profiler"} {
+	for i, stage := range []string{"unprofiled", "direct_inference", "torch_profiler"} {
 		if !strings.HasSuffix(lines[i], "/run/workload/"+stage+"/spec.json") {
 			t.Errorf("%s: %s", stage, lines[i])
 		}
@@ -475,7 +475,7 @@ func TestProfiledSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"workload/nsys/spec.json", "workload/nsys/metrics.json", deviationsName} {
-		if !slices.ContainsFunc(m.Stage("nsys").Files(), func(f runs.File) bool { return f.Path == name }) {
+		if !slices.ContainsFunc(m.Step("nsys").Files(), func(f runs.File) bool { return f.Path == name }) {
 			t.Errorf("the manifest does not know %s", name)
 		}
 	}

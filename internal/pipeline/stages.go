@@ -80,7 +80,7 @@ func (r *run) record(ctx context.Context, folder string, result capture.Result, 
 		}
 	}
 	return r.store.Update(func(m *runs.Manifest) error {
-		s := m.Stage(stage)
+		s := m.Step(stage)
 		for i, a := range result.Attempts {
 			code, seconds, outcome := a.Code, a.Seconds, record(a.Outcome)
 			command := a.Command
@@ -104,7 +104,7 @@ func exists(path string) bool {
 func record(o capture.Outcome) runs.Outcome {
 	out := runs.Outcome{Kind: string(o.Kind), Usable: o.Usable, Text: o.What, Evidence: o.Evidence, Cause: o.Cause, Next: o.Next}
 	for _, w := range o.Warnings {
-		out.Warnings = append(out.Warnings, w.Text)
+		out.Warnings = append(out.Warnings, runs.Note{Code: w.ID, Text: w.Text, Next: w.Next})
 	}
 	return out
 }

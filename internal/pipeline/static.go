@@ -130,8 +130,8 @@ func (r *run) shape(m *flops.Model, n ran) flops.Shape {
 
 // torchFlops counts again with torch's FlopCounterMode and compares.
 func (r *run) torchFlops(ctx context.Context) (capture.Outcome, error) {
-	folder := "workload/" + workload.StageFlops
-	outcome, err := r.session(ctx, session{"torch_flops", workload.StageFlops, folder, r.Plan.Pipeline.Unprofiled.Timeout, "pipeline.unprofiled.timeout_s"})
+	folder := "workload/" + plan.StepTorchFlops
+	outcome, err := r.session(ctx, session{"torch_flops", plan.StepTorchFlops, folder, r.Plan.Pipeline.Unprofiled.Timeout, "pipeline.unprofiled.timeout_s"})
 	if err != nil || !outcome.Usable {
 		return outcome, err
 	}

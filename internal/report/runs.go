@@ -29,7 +29,7 @@ func WriteRun(w io.Writer, d *runs.Detail) error {
 		fmt.Fprintf(&b, "GPU      %s\n", d.Summary.GPU)
 	}
 	fmt.Fprintf(&b, "command  %s\n", oneLine(shellescape.QuoteCommand(d.Command)))
-	for _, s := range d.Stages {
+	for _, s := range d.Steps {
 		fmt.Fprintf(&b, "\n%s: %s", s.Name, s.State)
 		if s.Seconds != nil {
 			fmt.Fprintf(&b, ", %s", elapsed(*s.Seconds*1e9))
@@ -38,7 +38,7 @@ func WriteRun(w io.Writer, d *runs.Detail) error {
 		if len(outcomes) > 1 {
 			fmt.Fprintf(&b, ", in %d processes", len(outcomes))
 		} else if s.Outcome != nil {
-			outcomes = []runs.Outcome{*s.Outcome}
+			outcomes = []runs.OutcomeRow{*s.Outcome}
 		}
 		if s.Attempts > max(len(outcomes), 1) {
 			fmt.Fprintf(&b, ", %d attempts", s.Attempts)
@@ -61,7 +61,7 @@ func WriteRun(w io.Writer, d *runs.Detail) error {
 			fmt.Fprintf(&b, "  %-9s %s\n", "reason", oneLine(s.Reason))
 		}
 		for _, f := range d.Files {
-			if f.Stage != s.Name {
+			if f.Step != s.Name {
 				continue
 			}
 			fmt.Fprintf(&b, "  %-9s %s, %d bytes", "file", f.Path, f.Size)

@@ -19,7 +19,7 @@ var RunView = View[runs.Summary]{
 		{Key: "bytes", Priority: 4, Title: "size", Unit: Bytes, Value: func(r *runs.Summary) any { return r.Bytes }},
 		{Key: "label", Format: Name, Value: func(r *runs.Summary) any { return r.Label }},
 		{Key: "gpu", Priority: 3, Value: func(r *runs.Summary) any { return r.GPU }},
-		{Key: "stages", Priority: 5, Value: func(r *runs.Summary) any { return steps(r.Stages) }},
+		{Key: "stages", Priority: 5, Value: func(r *runs.Summary) any { return steps(r.Steps) }},
 		{Key: "path", Detail: true, Value: func(r *runs.Summary) any { return r.Path }},
 		{Key: "note", Detail: true, Value: func(r *runs.Summary) any { return r.Note }},
 	},
@@ -38,7 +38,7 @@ func runStatus(r *runs.Summary) string {
 	return string(r.Status)
 }
 
-func steps(list []runs.Step) string {
+func steps(list []runs.StepState) string {
 	parts := make([]string, len(list))
 	for i, s := range list {
 		parts[i] = fmt.Sprintf("%s %s", s.Name, s.State)
@@ -47,17 +47,17 @@ func steps(list []runs.Step) string {
 }
 
 // StepView is how often the steps of runs succeed and how long they take.
-var StepView = View[runs.StageStats]{
+var StepView = View[runs.StepStats]{
 	Name: "run_stats", Order: Order{Words: "the pipeline"}, Everything: "--json",
-	Columns: []Column[runs.StageStats]{
-		{Key: "name", Title: "stage", Value: func(r *runs.StageStats) any { return r.Name }},
-		{Key: "ended", Priority: 4, Unit: Count, Value: func(r *runs.StageStats) any { return r.Ended }},
-		{Key: "done", Unit: Count, Value: func(r *runs.StageStats) any { return r.Done }},
-		{Key: "failed", Unit: Count, Value: func(r *runs.StageStats) any { return r.Failed }},
-		{Key: "interrupted", Priority: 7, Unit: Count, Value: func(r *runs.StageStats) any { return r.Interrupted }},
-		{Key: "skipped", Priority: 8, Unit: Count, Value: func(r *runs.StageStats) any { return r.Skipped }},
+	Columns: []Column[runs.StepStats]{
+		{Key: "name", Title: "stage", Value: func(r *runs.StepStats) any { return r.Name }},
+		{Key: "ended", Priority: 4, Unit: Count, Value: func(r *runs.StepStats) any { return r.Ended }},
+		{Key: "done", Unit: Count, Value: func(r *runs.StepStats) any { return r.Done }},
+		{Key: "failed", Unit: Count, Value: func(r *runs.StepStats) any { return r.Failed }},
+		{Key: "interrupted", Priority: 7, Unit: Count, Value: func(r *runs.StepStats) any { return r.Interrupted }},
+		{Key: "skipped", Priority: 8, Unit: Count, Value: func(r *runs.StepStats) any { return r.Skipped }},
 		{Key: "success_rate", Title: "success", Unit: Percent, Value: successRate},
-		{Key: "retried", Priority: 9, Unit: Count, Value: func(r *runs.StageStats) any { return r.Retried }},
+		{Key: "retried", Priority: 9, Unit: Count, Value: func(r *runs.StepStats) any { return r.Retried }},
 		{Key: "median_seconds", Title: "median", Unit: Seconds, Group: "time", Value: median},
 		{Key: "p90_seconds", Priority: 6, Title: "p90", Unit: Seconds, Group: "time", Value: p90},
 		{Key: "max_seconds", Priority: 5, Title: "max", Unit: Seconds, Group: "time", Value: longest},
@@ -65,27 +65,27 @@ var StepView = View[runs.StageStats]{
 }
 
 // StageStatistics shows how often steps succeed and how long they take.
-func StageStatistics(rows []runs.StageStats, notes []string) Printable {
+func StageStatistics(rows []runs.StepStats, notes []string) Printable {
 	return StepView.table(Slice(rows), func() []string { return notes })
 }
 
-func successRate(r *runs.StageStats) any {
+func successRate(r *runs.StepStats) any {
 	if r.SuccessRate == nil {
 		return nil
 	}
 	return 100 * *r.SuccessRate
 }
 
-func median(r *runs.StageStats) any {
+func median(r *runs.StepStats) any {
 	return secondsOf(r, func(s *runs.Spread) float64 { return s.Median })
 }
-func p90(r *runs.StageStats) any { return secondsOf(r, func(s *runs.Spread) float64 { return s.P90 }) }
-func longest(r *runs.StageStats) any {
+func p90(r *runs.StepStats) any { return secondsOf(r, func(s *runs.Spread) float64 { return s.P90 }) }
+func longest(r *runs.StepStats) any {
 	return secondsOf(r, func(s *runs.Spread) float64 { return s.Max })
 }
 
 // secondsOf is one number of how long a step took; nil where it was never timed.
-func secondsOf(r *runs.StageStats, get func(*runs.Spread) float64) any {
+func secondsOf(r *runs.StepStats, get func(*runs.Spread) float64) any {
 	if r.Seconds == nil {
 		return nil
 	}

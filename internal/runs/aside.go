@@ -17,11 +17,11 @@ var (
 	leftover = regexp.MustCompile(`^\.(?:export|deepprof|tmp)-`)
 )
 
-// SetAside moves what earlier attempts of a stage left in a folder of the run
-// into a folder attempt-N below it, before the stage is done again: if that
+// SetAside moves what earlier attempts of a step left in a folder of the run
+// into a folder attempt-N below it, before the step is done again: if that
 // fails, what there was is still there. The manifest follows the files. It
 // returns the new folder, "" where there was nothing to move.
-func (r *Run) SetAside(stage, folder string) (string, error) {
+func (r *Run) SetAside(step, folder string) (string, error) {
 	if !localPath(folder) {
 		return "", fmt.Errorf("set aside %q: the path leaves the run directory", folder)
 	}
@@ -54,10 +54,10 @@ func (r *Run) SetAside(stage, folder string) (string, error) {
 		n++
 		aside = path.Join(folder, fmt.Sprintf("attempt-%d", n))
 	}
-	return aside, r.moveAside(stage, folder, aside, names)
+	return aside, r.moveAside(step, folder, aside, names)
 }
 
-func (r *Run) moveAside(stage, folder, aside string, names []string) error {
+func (r *Run) moveAside(step, folder, aside string, names []string) error {
 	if err := os.Mkdir(r.Path(aside), 0o755); err != nil {
 		return fmt.Errorf("set aside %s: %w", folder, err)
 	}
@@ -66,7 +66,7 @@ func (r *Run) moveAside(stage, folder, aside string, names []string) error {
 			return fmt.Errorf("set aside %s: %w", folder, err)
 		}
 	}
-	return r.updateStage(stage, func(s *Stage) error {
+	return r.updateStep(step, func(s *Step) error {
 		for i := range s.Attempts {
 			files := s.Attempts[i].Files
 			for j := range files {
@@ -80,9 +80,9 @@ func (r *Run) moveAside(stage, folder, aside string, names []string) error {
 	})
 }
 
-// Move gives files of a stage other names, in the manifest too. What is not
+// Move gives files of a step other names, in the manifest too. What is not
 // there is passed over.
-func (r *Run) Move(stage string, to map[string]string) error {
+func (r *Run) Move(step string, to map[string]string) error {
 	for from, name := range to {
 		if !localPath(from) || !localPath(name) {
 			return fmt.Errorf("move %q to %q: the path leaves the run directory", from, name)
@@ -95,7 +95,7 @@ func (r *Run) Move(stage string, to map[string]string) error {
 			return fmt.Errorf("move %s: %w", from, err)
 		}
 	}
-	return r.updateStage(stage, func(s *Stage) error {
+	return r.updateStep(step, func(s *Step) error {
 		for i := range s.Attempts {
 			for j, f := range s.Attempts[i].Files {
 				if name := to[f.Path]; name != "" {

@@ -8,12 +8,12 @@ import (
 )
 
 func TestSetAside(t *testing.T) {
-	r := mustCreate(t, t.TempDir(), CreateOptions{Stages: []string{"nsys"}})
+	r := mustCreate(t, t.TempDir(), CreateOptions{Steps: []string{"nsys"}})
 	if aside, err := r.SetAside("nsys", "nsys"); aside != "" || err != nil {
 		t.Errorf("nothing there: %q, %v", aside, err)
 	}
 	for _, want := range []string{"nsys/attempt-1", "nsys/attempt-2"} {
-		must(t, r.StartStage("nsys"))
+		must(t, r.StartStep("nsys"))
 		must(t, r.WriteFile("nsys/run.nsys-rep", []byte(want)))
 		must(t, os.WriteFile(r.Path("nsys/.export-1"), nil, 0o600))
 		must(t, r.StartAttempt("nsys", ""))
@@ -30,7 +30,7 @@ func TestSetAside(t *testing.T) {
 	}
 	// Each attempt still names its own files, with their content.
 	m := r.Manifest()
-	for i, a := range m.Stage("nsys").Attempts {
+	for i, a := range m.Step("nsys").Attempts {
 		if len(a.Files) != 1 || !strings.HasPrefix(a.Files[0].Path, "nsys/attempt-") {
 			t.Fatalf("attempt %d: %+v", i, a.Files)
 		}

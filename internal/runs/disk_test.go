@@ -66,22 +66,22 @@ func TestFullDisk(t *testing.T) {
 	if !ok {
 		return
 	}
-	r := mustCreate(t, root, CreateOptions{Stages: []string{"nsys"}})
-	must(t, r.StartStage("nsys"))
+	r := mustCreate(t, root, CreateOptions{Steps: []string{"nsys"}})
+	must(t, r.StartStep("nsys"))
 	fill(t, filepath.Join(root, "filler"))
 
 	// The reserve carries the outcome onto the full disk.
-	must(t, r.EndStage("nsys", StateFailed, "disk full"))
+	must(t, r.EndStep("nsys", StateFailed, "disk full"))
 	m, err := ReadManifest(r.Dir())
-	if err != nil || m.Stage("nsys").Reason != "disk full" {
+	if err != nil || m.Step("nsys").Reason != "disk full" {
 		t.Fatalf("manifest on the full disk: %+v, %v", m, err)
 	}
 
 	// It is made again, so that the next change is carried as well.
 	fill(t, filepath.Join(root, "filler1"))
-	must(t, r.EndStage("nsys", StateFailed, strings.Repeat("\x00\x1b[31mdisk full", 200000)))
-	if m, err := ReadManifest(r.Dir()); err != nil || len(m.Stage("nsys").Reason) > 4*maxText || strings.ContainsAny(m.Stage("nsys").Reason, "\x00\x1b") {
-		t.Fatalf("words of a program on the full disk: %.300q, %v", m.Stage("nsys").Reason, err)
+	must(t, r.EndStep("nsys", StateFailed, strings.Repeat("\x00\x1b[31mdisk full", 200000)))
+	if m, err := ReadManifest(r.Dir()); err != nil || len(m.Step("nsys").Reason) > 4*maxText || strings.ContainsAny(m.Step("nsys").Reason, "\x00\x1b") {
+		t.Fatalf("words of a program on the full disk: %.300q, %v", m.Step("nsys").Reason, err)
 	}
 
 	// Without it the manifest keeps its last good content and the error says why.

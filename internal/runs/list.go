@@ -23,24 +23,24 @@ type Filter struct {
 
 // Summary is one row of `runs list`.
 type Summary struct {
-	ID      string    `json:"id"`
-	Path    string    `json:"path"`
-	Status  Status    `json:"status"`
-	Note    string    `json:"note,omitempty"`
-	Created time.Time `json:"created"`
-	Seconds *float64  `json:"seconds,omitempty"` // absent while it runs, or when it was cut off
-	Label   string    `json:"label,omitempty"`
-	GPU     string    `json:"gpu,omitempty"`
-	Stages  []Step    `json:"stages"`
-	Bytes   int64     `json:"bytes"`
-	Files   int       `json:"files"`
+	ID      string      `json:"id"`
+	Path    string      `json:"path"`
+	Status  Status      `json:"status"`
+	Note    string      `json:"note,omitempty"`
+	Created time.Time   `json:"created"`
+	Seconds *float64    `json:"seconds,omitempty"` // absent while it runs, or when it was cut off
+	Label   string      `json:"label,omitempty"`
+	GPU     string      `json:"gpu,omitempty"`
+	Steps   []StepState `json:"stages"`
+	Bytes   int64       `json:"bytes"`
+	Files   int         `json:"files"`
 	// Recorded is when the captures were made, where a recording was played:
 	// Created and Seconds are of the playing.
 	Recorded *time.Time `json:"recorded,omitempty"`
 }
 
-// Step is a stage in a row of `runs list`.
-type Step struct {
+// StepState is a step in a row of `runs list`.
+type StepState struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
 }
@@ -129,22 +129,22 @@ func (f Filter) keeps(r *Run) bool {
 func summarise(r *Run) Summary {
 	s := Summary{
 		ID: r.m.ID, Path: r.source, Status: r.Status(), Note: r.note, Created: r.m.Created,
-		Label: r.m.Label, GPU: gpuOf(r), Stages: []Step{}, Recorded: clonePtr(r.m.Recorded),
+		Label: r.m.Label, GPU: gpuOf(r), Steps: []StepState{}, Recorded: clonePtr(r.m.Recorded),
 	}
 	if r.m.Finished != nil {
 		sec := r.m.Finished.Sub(r.m.Created).Seconds()
 		s.Seconds = &sec
 	}
-	for i := range r.m.Stages {
-		s.Stages = append(s.Stages, Step{r.m.Stages[i].Name, r.m.Stages[i].seen(r.liveness, r.m.Status)})
+	for i := range r.m.Steps {
+		s.Steps = append(s.Steps, StepState{r.m.Steps[i].Name, r.m.Steps[i].seen(r.liveness, r.m.Status)})
 	}
 	s.Bytes, s.Files = dirSize(r.dir)
 	return s
 }
 
-// seen is the state to show: a stage left running by a process that is gone was
+// seen is the state to show: a step left running by a process that is gone was
 // interrupted.
-func (s *Stage) seen(l Liveness, run Status) State {
+func (s *Step) seen(l Liveness, run Status) State {
 	if s.State == StateRunning && (run != StatusRunning || l == Dead) {
 		return StateInterrupted
 	}
@@ -196,31 +196,48 @@ type Detail struct {
 	Command  []string    `json:"command,omitempty"`
 	Resumed  int         `json:"resumed,omitempty"`
 	Pack     *PackNote   `json:"pack,omitempty"`
-	Stages   []StageRow  `json:"stages"`
+	Steps    []StepRow   `json:"stages"`
 	Files    []FileRow   `json:"files"`
 	Resume   *ResumePlan `json:"resume,omitempty"` // present when the run is not done, nobody works in it and it is no recording that was played
 	Warnings []string    `json:"warnings,omitempty"`
 }
 
-// StageRow is one stage of `runs show`: its state and its last attempt.
-type StageRow struct {
+// StepRow is one step of `runs show`: its state and its last attempt.
+type StepRow struct {
 	Name     string   `json:"name"`
 	State    State    `json:"state"`
 	Reason   string   `json:"reason,omitempty"`
 	Seconds  *float64 `json:"seconds,omitempty"`
 	Attempts int      `json:"attempts"`
-	// Outcomes are those of several processes that each did a part of the stage,
+	// Outcomes are those of several processes that each did a part of the step,
 	// in order; absent where one did it.
-	Outcomes []Outcome `json:"outcomes,omitempty"`
-	ExitCode *int      `json:"exit_code,omitempty"`
-	Signal   string    `json:"signal,omitempty"`
-	Outcome  *Outcome  `json:"outcome,omitempty"`
-	Command  []string  `json:"command,omitempty"`
+	Outcomes []OutcomeRow `json:"outcomes,omitempty"`
+	ExitCode *int         `json:"exit_code,omitempty"`
+	Signal   string       `json:"signal,omitempty"`
+	Outcome  *OutcomeRow  `json:"outcome,omitempty"`
+	Command  []string     `json:"command,omitempty"`
 }
 
-// FileRow is one file that a stage stands on.
+// OutcomeRow is an Outcome with the texts of its warnings.
+type OutcomeRow struct {
+	Outcome
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+func outcomeRow(o *Outcome) *OutcomeRow {
+	if o == nil {
+		return nil
+	}
+	row := &OutcomeRow{Outcome: *o}
+	for _, w := range o.Warnings {
+		row.Warnings = append(row.Warnings, w.Text)
+	}
+	return row
+}
+
+// FileRow is one file that a step stands on.
 type FileRow struct {
-	Stage string `json:"stage"`
+	Step string `json:"stage"`
 	File
 	Problem string `json:"problem,omitempty"` // missing, or another size than recorded
 }
@@ -231,24 +248,24 @@ func Show(r *Run) Detail {
 	m := r.Manifest()
 	d := Detail{
 		Summary: summarise(r), Reason: m.Reason, Version: m.Version, Command: m.Command,
-		Resumed: m.Resumed, Pack: m.Pack, Stages: []StageRow{}, Files: []FileRow{}, Warnings: m.Warnings,
+		Resumed: m.Resumed, Pack: m.Pack, Steps: []StepRow{}, Files: []FileRow{}, Warnings: m.Warnings,
 	}
-	for i := range m.Stages {
-		s := &m.Stages[i]
-		row := StageRow{Name: s.Name, State: s.seen(r.liveness, m.Status), Reason: s.Reason, Seconds: s.Seconds, Attempts: len(s.Attempts)}
+	for i := range m.Steps {
+		s := &m.Steps[i]
+		row := StepRow{Name: s.Name, State: s.seen(r.liveness, m.Status), Reason: s.Reason, Seconds: s.Seconds, Attempts: len(s.Attempts)}
 		if a := s.Last(); a != nil {
-			row.ExitCode, row.Signal, row.Outcome, row.Command = a.ExitCode, a.Signal, a.Outcome, a.Command
+			row.ExitCode, row.Signal, row.Outcome, row.Command = a.ExitCode, a.Signal, outcomeRow(a.Outcome), a.Command
 		}
 		if parts := s.parts(); len(parts) > 1 {
 			for _, a := range parts {
 				if a.Outcome != nil {
-					row.Outcomes = append(row.Outcomes, *a.Outcome)
+					row.Outcomes = append(row.Outcomes, *outcomeRow(a.Outcome))
 				}
 			}
 		}
-		d.Stages = append(d.Stages, row)
+		d.Steps = append(d.Steps, row)
 		for _, f := range s.Files() {
-			d.Files = append(d.Files, FileRow{Stage: s.Name, File: f, Problem: sizeProblem(r, f)})
+			d.Files = append(d.Files, FileRow{Step: s.Name, File: f, Problem: sizeProblem(r, f)})
 		}
 	}
 	if st := d.Summary.Status; m.Recorded == nil && (st == StatusFailed || st == StatusInterrupted) {

@@ -47,11 +47,11 @@ func play(role, arg string) error {
 		}
 		return nil
 	case "hold": // make a run, say where, and stay in the middle of a stage
-		r, err := Create(arg, CreateOptions{Stages: []string{"baseline", "nsys", "ncu"}})
+		r, err := Create(arg, CreateOptions{Steps: []string{"baseline", "nsys", "ncu"}})
 		if err != nil {
 			return err
 		}
-		if err := holdStages(r); err != nil {
+		if err := holdSteps(r); err != nil {
 			return err
 		}
 		fmt.Println(r.Dir())
@@ -72,7 +72,7 @@ func play(role, arg string) error {
 	return fmt.Errorf("no role %q", role)
 }
 
-func holdStages(r *Run) error {
+func holdSteps(r *Run) error {
 	if err := r.WriteFile("workload/stdout.log", []byte("baseline ran\n")); err != nil {
 		return err
 	}
@@ -82,13 +82,13 @@ func holdStages(r *Run) error {
 	}
 	zero := 0
 	for _, step := range []func() error{
-		func() error { return r.StartStage("baseline") },
+		func() error { return r.StartStep("baseline") },
 		func() error { return r.StartAttempt("baseline", "/w", "./toy") },
 		func() error {
 			return r.EndAttempt("baseline", Result{ExitCode: &zero, Outcome: Outcome{Kind: "captured", Usable: true, Text: "ran"}, Files: files})
 		},
-		func() error { return r.EndStage("baseline", StateDone, "") },
-		func() error { return r.StartStage("nsys") },
+		func() error { return r.EndStep("baseline", StateDone, "") },
+		func() error { return r.StartStep("nsys") },
 		func() error { return r.StartAttempt("nsys", "/w", "nsys", "profile", "./toy") },
 	} {
 		if err := step(); err != nil {

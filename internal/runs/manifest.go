@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// SchemaVersion is the version of run.json that this package writes; it reads
-// this one and every earlier one.
-const SchemaVersion = 1
+// SchemaVersion is the version of run.json that this package writes. It reads
+// this one and every earlier one; see ParseManifest.
+const SchemaVersion = 2
 
 // maxManifest bounds how much of a foreign run.json is read.
 const maxManifest = 64 << 20
@@ -42,7 +42,7 @@ func (s Status) seen(l Liveness) Status {
 	return s
 }
 
-// State is the state of one stage.
+// State is the state of one step.
 type State string
 
 // Skipped means turned off or not needed; its reason says which.
@@ -72,7 +72,7 @@ type Manifest struct {
 	Reason   string     `json:"reason,omitempty" jsonschema:"why the run failed or was interrupted"`
 	Resumed  int        `json:"resumed,omitempty" jsonschema:"how often the run was resumed"`
 	Owner    Owner      `json:"owner" jsonschema:"the process that works or last worked in the run"`
-	Stages   []Stage    `json:"stages" jsonschema:"stages in the order they run"`
+	Steps    []Step     `json:"steps" jsonschema:"pipeline steps in the order they run"`
 	Warnings []string   `json:"warnings,omitempty" jsonschema:"doubts about the whole run"`
 	Recorded *time.Time `json:"recorded,omitempty" jsonschema:"when the captures were made, where they come from a recording"`
 	Pack     *PackNote  `json:"pack,omitempty" jsonschema:"present when this is a copy out of a pack: what packing changed"`
@@ -88,17 +88,17 @@ type Owner struct {
 	User   string `json:"user,omitempty" jsonschema:"login name"`
 }
 
-// Stage is one step of the pipeline.
-type Stage struct {
-	Name     string     `json:"name" jsonschema:"name of the stage, unique in the run"`
-	State    State      `json:"state" jsonschema:"state of the stage"`
-	Reason   string     `json:"reason,omitempty" jsonschema:"why the stage was skipped, failed or interrupted"`
-	Started  *time.Time `json:"started,omitempty" jsonschema:"when the stage started, UTC"`
-	Seconds  *float64   `json:"seconds,omitempty" jsonschema:"duration of the stage over all attempts and pauses between them; absent until it ends"`
+// Step is one step of the pipeline.
+type Step struct {
+	Name     string     `json:"name" jsonschema:"name of the step, unique in the run"`
+	State    State      `json:"state" jsonschema:"state of the step"`
+	Reason   string     `json:"reason,omitempty" jsonschema:"why the step was skipped, failed or interrupted"`
+	Started  *time.Time `json:"started,omitempty" jsonschema:"when the step started, UTC"`
+	Seconds  *float64   `json:"seconds,omitempty" jsonschema:"duration of the step over all attempts and pauses between them; absent until it ends"`
 	Attempts []Attempt  `json:"attempts,omitempty" jsonschema:"every attempt, in order"`
 }
 
-// Attempt is one try at a stage. A stage that starts no process has attempts
+// Attempt is one try at a step. A step that starts no process has attempts
 // without a command.
 type Attempt struct {
 	Command  []string  `json:"command,omitempty" jsonschema:"program and arguments as started"`
@@ -114,13 +114,32 @@ type Attempt struct {
 // Outcome is the judgement of an attempt. Usable says whether what it left can
 // be worked with; the exit code alone does not.
 type Outcome struct {
-	Kind     string   `json:"kind" jsonschema:"kind of outcome, for programs"`
-	Usable   bool     `json:"usable" jsonschema:"whether what the attempt left can be worked with"`
-	Text     string   `json:"text" jsonschema:"what happened"`
-	Evidence string   `json:"evidence,omitempty" jsonschema:"the line or fact it was decided from"`
-	Cause    string   `json:"cause,omitempty" jsonschema:"the likely cause"`
-	Next     string   `json:"next,omitempty" jsonschema:"what to do"`
-	Warnings []string `json:"warnings,omitempty" jsonschema:"doubts about what was captured"`
+	Kind     string `json:"kind" jsonschema:"kind of outcome, for programs"`
+	Usable   bool   `json:"usable" jsonschema:"whether what the attempt left can be worked with"`
+	Text     string `json:"text" jsonschema:"what happened"`
+	Evidence string `json:"evidence,omitempty" jsonschema:"the line or fact it was decided from"`
+	Cause    string `json:"cause,omitempty" jsonschema:"the likely cause"`
+	Next     string `json:"next,omitempty" jsonschema:"what to do"`
+	Warnings []Note `json:"warnings,omitempty" jsonschema:"doubts about what was captured"`
+}
+
+// A Note is a doubt about what an attempt captured. Programs go by Code; Text
+// is for people.
+type Note struct {
+	Code  string `json:"code,omitempty" jsonschema:"what kind of doubt, for programs; absent in runs of schema 1"`
+	Scope string `json:"scope,omitempty" jsonschema:"what it is about; absent for the whole capture"`
+	Text  string `json:"text" jsonschema:"what is doubtful"`
+	Next  string `json:"next,omitempty" jsonschema:"what to do about it"`
+}
+
+// UnmarshalJSON also takes the bare text of schema 1.
+func (n *Note) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte(`"`)) {
+		*n = Note{}
+		return json.Unmarshal(data, &n.Text)
+	}
+	type note Note
+	return json.Unmarshal(data, (*note)(n))
 }
 
 // File is a file of the run. Path is relative to the run directory, with
@@ -141,17 +160,17 @@ type PackNote struct {
 }
 
 // Last returns the last attempt, or nil.
-func (s *Stage) Last() *Attempt {
+func (s *Step) Last() *Attempt {
 	if len(s.Attempts) == 0 {
 		return nil
 	}
 	return &s.Attempts[len(s.Attempts)-1]
 }
 
-// parts are the attempts that each did a part of the stage, or did it again as
+// parts are the attempts that each did a part of the step, or did it again as
 // planned: the last, and those before it that were not done again because
 // something was wrong with them.
-func (s *Stage) parts() []*Attempt {
+func (s *Step) parts() []*Attempt {
 	var out []*Attempt
 	for i := range s.Attempts {
 		a := &s.Attempts[i]
@@ -164,8 +183,8 @@ func (s *Stage) parts() []*Attempt {
 	return out
 }
 
-// Files returns the files of the last attempt: those that the stage stands on.
-func (s *Stage) Files() []File {
+// Files returns the files of the last attempt: those that the step stands on.
+func (s *Step) Files() []File {
 	var out []File
 	for i := range s.Attempts {
 		for _, f := range s.Attempts[i].Files {
@@ -192,22 +211,22 @@ func setAside(path string) bool {
 	return false
 }
 
-// Stage returns the stage of that name, or nil.
-func (m *Manifest) Stage(name string) *Stage {
-	i := slices.IndexFunc(m.Stages, func(s Stage) bool { return s.Name == name })
+// Step returns the step of that name, or nil.
+func (m *Manifest) Step(name string) *Step {
+	i := slices.IndexFunc(m.Steps, func(s Step) bool { return s.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &m.Stages[i]
+	return &m.Steps[i]
 }
 
 func newManifest(id string, now time.Time, o CreateOptions) Manifest {
 	m := Manifest{
 		Schema: SchemaVersion, ID: id, Status: StatusRunning, Label: o.Label, Version: o.Version,
-		Command: slices.Clone(o.Command), Created: now.UTC(), Updated: now.UTC(), Owner: self(), Stages: []Stage{},
+		Command: slices.Clone(o.Command), Created: now.UTC(), Updated: now.UTC(), Owner: self(), Steps: []Step{},
 	}
-	for _, name := range o.Stages {
-		m.Stages = append(m.Stages, Stage{Name: name, State: StatePending})
+	for _, name := range o.Steps {
+		m.Steps = append(m.Steps, Step{Name: name, State: StatePending})
 	}
 	return m
 }
@@ -218,8 +237,8 @@ func (m *Manifest) clone() Manifest {
 	c.Warnings = slices.Clone(m.Warnings)
 	c.Finished = clonePtr(m.Finished)
 	c.Pack = clonePtr(m.Pack)
-	c.Stages = make([]Stage, len(m.Stages))
-	for i, s := range m.Stages {
+	c.Steps = make([]Step, len(m.Steps))
+	for i, s := range m.Steps {
 		s.Started, s.Seconds = clonePtr(s.Started), clonePtr(s.Seconds)
 		s.Attempts = slices.Clone(s.Attempts)
 		for j := range s.Attempts {
@@ -230,7 +249,7 @@ func (m *Manifest) clone() Manifest {
 				a.Outcome.Warnings = slices.Clone(a.Outcome.Warnings)
 			}
 		}
-		c.Stages[i] = s
+		c.Steps[i] = s
 	}
 	return c
 }
@@ -263,19 +282,19 @@ func (m *Manifest) Validate() error {
 		bad("created is missing")
 	}
 	seen := map[string]bool{}
-	for i := range m.Stages {
-		s := &m.Stages[i]
+	for i := range m.Steps {
+		s := &m.Steps[i]
 		if s.Name == "" || seen[s.Name] {
-			bad("stage %d: name %q is empty or used twice", i, s.Name)
+			bad("step %d: name %q is empty or used twice", i, s.Name)
 		}
 		seen[s.Name] = true
 		if !slices.Contains(States, s.State) {
-			bad("stage %s: state %q is not one of %v", s.Name, s.State, States)
+			bad("step %s: state %q is not one of %v", s.Name, s.State, States)
 		}
 		for _, a := range s.Attempts {
 			for _, f := range a.Files {
 				if !localPath(f.Path) || f.Size < 0 {
-					bad("stage %s: file %q (%d bytes) is not a path inside the run", s.Name, f.Path, f.Size)
+					bad("step %s: file %q (%d bytes) is not a path inside the run", s.Name, f.Path, f.Size)
 				}
 			}
 		}
@@ -301,20 +320,31 @@ func ReadManifest(dir string) (Manifest, error) {
 	return m, nil
 }
 
-// ParseManifest decodes and validates the content of a run.json.
+// ParseManifest decodes and validates the content of a run.json. One of an
+// earlier schema is returned in the form of this one.
 func ParseManifest(data []byte) (Manifest, error) {
-	var m Manifest
-	if len(bytes.TrimSpace(data)) == 0 {
-		return m, errors.New("the file is empty")
+	var file struct {
+		Manifest
+		Stages []Step `json:"stages"` // of schema 1
 	}
-	if err := json.Unmarshal(data, &m); err != nil {
+	m := &file.Manifest
+	if len(bytes.TrimSpace(data)) == 0 {
+		return *m, errors.New("the file is empty")
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return m, fmt.Errorf("line %d: %w", 1+bytes.Count(data[:min(int(syntax.Offset), len(data))], []byte("\n")), err)
+			return *m, fmt.Errorf("line %d: %w", 1+bytes.Count(data[:min(int(syntax.Offset), len(data))], []byte("\n")), err)
 		}
-		return m, err
+		return *m, err
 	}
-	return m, m.Validate()
+	if m.Schema == 1 {
+		m.Schema, m.Steps = SchemaVersion, file.Stages
+		for i := range m.Steps {
+			m.Steps[i].Name = StepName(m.Steps[i].Name)
+		}
+	}
+	return *m, m.Validate()
 }
 
 // readRegular reads a file of at most limit bytes, and refuses what is not a

@@ -139,12 +139,12 @@ func (r *Run) takeOver() error {
 		return fmt.Errorf("resume run %s: %w", r.dir, err)
 	}
 	return r.Update(func(m *Manifest) error {
-		for i := range m.Stages {
-			s := &m.Stages[i]
+		for i := range m.Steps {
+			s := &m.Steps[i]
 			if s.State != StateRunning {
 				continue
 			}
-			s.State, s.Reason = StateInterrupted, "its process ended while the stage ran"
+			s.State, s.Reason = StateInterrupted, "its process ended while the step ran"
 			if a := s.Last(); a != nil && a.Outcome == nil {
 				a.Outcome = &Outcome{Kind: string(StateInterrupted), Text: s.Reason}
 			}

@@ -273,8 +273,8 @@ func (p *packer) manifest(ctx context.Context, files map[string]File) (packEntry
 	m := p.run.Manifest()
 	m.Status = p.run.Status()
 	m.Pack = &PackNote{Created: p.index.Created, Stripped: p.o.StripCubins, Redacted: p.o.Redact}
-	for i := range m.Stages {
-		s := &m.Stages[i]
+	for i := range m.Steps {
+		s := &m.Steps[i]
 		s.State = s.seen(Dead, m.Status)
 		for j := range s.Attempts {
 			for k := range s.Attempts[j].Files {

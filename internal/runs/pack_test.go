@@ -39,7 +39,7 @@ func noise(n int) []byte {
 func packable(t *testing.T, root string) *Run {
 	t.Helper()
 	r := mustCreate(t, root, CreateOptions{Label: "packed", Command: []string{"deepprof", "run", "--", "/home/mallory/bin/toy", "--token", "hf_abcdefghijklmnopqrstuvwx"}})
-	must(t, r.StartStage("ncu"))
+	must(t, r.StartStep("ncu"))
 	must(t, r.StartAttempt("ncu", "/home/mallory/work", "ncu", "-o", "/scratch/exp/ncu"))
 	for rel, text := range map[string]string{
 		"ncu/k.ncu-rep":     report("/home/mallory/bin/toy", strings.Repeat("cubin", 100)),
@@ -57,7 +57,7 @@ func packable(t *testing.T, root string) *Run {
 	files, err := r.HashFiles(ctx, "ncu", "nsys")
 	must(t, err)
 	must(t, r.EndAttempt("ncu", Result{Outcome: Outcome{Kind: "captured", Usable: true, Text: "good"}, Files: files}))
-	must(t, r.EndStage("ncu", StateDone, ""))
+	must(t, r.EndStep("ncu", StateDone, ""))
 	must(t, r.Finish(StatusDone, ""))
 	return r
 }
@@ -159,7 +159,7 @@ func TestPackStrip(t *testing.T) {
 	}
 	p := openPack(t, out)
 	m := p.Manifest()
-	if f := m.Stage("ncu").Files()[1]; f.Path != "ncu/k.ncu-rep" || f.Size != 4 || f.Altered != "stripped" {
+	if f := m.Step("ncu").Files()[1]; f.Path != "ncu/k.ncu-rep" || f.Size != 4 || f.Altered != "stripped" {
 		t.Errorf("manifest of the pack lists %+v", f)
 	}
 	if bad, err := Verify(ctx, p); err != nil || len(bad) > 0 {

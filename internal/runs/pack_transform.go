@@ -137,7 +137,7 @@ func learnRun(r *redact.Redactor, run *Run) {
 	r.LearnHost(m.Owner.Host)
 	r.LearnUser(m.Owner.User)
 	r.LearnPath(run.dir)
-	for _, s := range m.Stages {
+	for _, s := range m.Steps {
 		for _, a := range s.Attempts {
 			r.LearnPath(a.Dir)
 		}

@@ -12,15 +12,15 @@ import (
 
 // ResumePlan says where a run goes on.
 type ResumePlan struct {
-	Kept     []string  `json:"kept"`                // stages that stand as they are
-	LastGood string    `json:"last_good,omitempty"` // last stage done with its files intact
-	Next     string    `json:"next,omitempty"`      // first stage to run; empty: nothing is left to do
+	Kept     []string  `json:"kept"`                // steps that stand as they are
+	LastGood string    `json:"last_good,omitempty"` // last step done with its files intact
+	Next     string    `json:"next,omitempty"`      // first step to run; empty: nothing is left to do
 	Redo     []string  `json:"redo"`                // Next and everything after it
-	Problems []Warning `json:"problems,omitempty"`  // files of a done stage that cannot be trusted
+	Problems []Warning `json:"problems,omitempty"`  // files of a done step that cannot be trusted
 }
 
-// PlanResume checks the files of every finished stage against size and hash and
-// returns the first stage that must run again. Stages stand on those before
+// PlanResume checks the files of every finished step against size and hash and
+// returns the first step that must run again. Steps stand on those before
 // them, so everything after it runs again too.
 func PlanResume(ctx context.Context, r *Run) (ResumePlan, error) {
 	m := r.Manifest()
@@ -30,13 +30,13 @@ func PlanResume(ctx context.Context, r *Run) (ResumePlan, error) {
 
 func planResume(m *Manifest, l Liveness, problem func(File) string) ResumePlan {
 	p := ResumePlan{Kept: []string{}, Redo: []string{}}
-	for i := range m.Stages {
-		s := &m.Stages[i]
+	for i := range m.Steps {
+		s := &m.Steps[i]
 		if p.Next != "" {
 			p.Redo = append(p.Redo, s.Name)
 			continue
 		}
-		bad := stageProblems(s, problem)
+		bad := stepProblems(s, problem)
 		p.Problems = append(p.Problems, bad...)
 		state := s.seen(l, m.Status)
 		if len(bad) > 0 || (state != StateDone && state != StateSkipped) {
@@ -52,7 +52,7 @@ func planResume(m *Manifest, l Liveness, problem func(File) string) ResumePlan {
 	return p
 }
 
-func stageProblems(s *Stage, problem func(File) string) []Warning {
+func stepProblems(s *Step, problem func(File) string) []Warning {
 	if s.State != StateDone {
 		return nil
 	}
@@ -65,14 +65,14 @@ func stageProblems(s *Stage, problem func(File) string) []Warning {
 	return bad
 }
 
-// Verify compares every file that a stage stands on with its recorded size and
+// Verify compares every file that a step stands on with its recorded size and
 // hash, and names those that differ. What packing left out is not there to be
 // compared.
 func Verify(ctx context.Context, r *Run) ([]Warning, error) {
 	m := r.Manifest()
 	var bad []Warning
-	for i := range m.Stages {
-		bad = append(bad, stageProblems(&m.Stages[i], func(f File) string {
+	for i := range m.Steps {
+		bad = append(bad, stepProblems(&m.Steps[i], func(f File) string {
 			if f.Omitted != "" {
 				return ""
 			}

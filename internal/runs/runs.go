@@ -68,7 +68,7 @@ type CreateOptions struct {
 	Label   string   // what the run measures, for people
 	Version string   // of the program that makes the run
 	Command []string // the command line that started it
-	Stages  []string // stages that will run, in order; each starts as pending
+	Steps   []string // steps that will run, in order; each starts as pending
 	Setting string   // how a person chooses the directory, for messages; empty: hydra.run.dir=DIR
 }
 

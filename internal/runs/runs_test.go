@@ -181,13 +181,13 @@ func TestDeadProcessIsRecognised(t *testing.T) {
 		t.Errorf("after its death: %s, %q", r.Status(), r.Note())
 	}
 	d := Show(r)
-	if d.Stages[1].State != StateInterrupted || d.Stages[2].State != StatePending {
-		t.Errorf("stages shown as %+v", d.Stages)
+	if d.Steps[1].State != StateInterrupted || d.Steps[2].State != StatePending {
+		t.Errorf("stages shown as %+v", d.Steps)
 	}
 	w, err := Reopen(ctx, dir)
 	must(t, err)
 	m := w.Manifest()
-	if m.Resumed != 1 || m.Owner.PID != os.Getpid() || m.Stages[1].State != StateInterrupted || m.Stages[1].Last().Outcome.Kind != "interrupted" {
+	if m.Resumed != 1 || m.Owner.PID != os.Getpid() || m.Steps[1].State != StateInterrupted || m.Steps[1].Last().Outcome.Kind != "interrupted" {
 		t.Errorf("resumed manifest: %+v", m)
 	}
 	must(t, w.Finish(StatusDone, ""))
@@ -254,7 +254,7 @@ func TestParseStart(t *testing.T) {
 }
 
 func TestManifestProblems(t *testing.T) {
-	good, err := json.Marshal(newManifest("20260101T000000Z-1-000000000000", time.Now(), CreateOptions{Stages: []string{"a"}}))
+	good, err := json.Marshal(newManifest("20260101T000000Z-1-000000000000", time.Now(), CreateOptions{Steps: []string{"a"}}))
 	must(t, err)
 	for name, c := range map[string]struct{ text, want string }{
 		"good":    {string(good), ""},
@@ -265,7 +265,7 @@ func TestManifestProblems(t *testing.T) {
 		"no id":   {strings.Replace(string(good), "20260101T", "", 1), "not a run id"},
 		"status":  {strings.Replace(string(good), `"running"`, `"fine"`, 1), `status "fine"`},
 		"state":   {strings.Replace(string(good), `"pending"`, `"fine"`, 1), `state "fine"`},
-		"twice":   {strings.Replace(string(good), `"stages":[`, `"stages":[{"name":"a","state":"done"},`, 1), "used twice"},
+		"twice":   {strings.Replace(string(good), `"steps":[`, `"steps":[{"name":"a","state":"done"},`, 1), "used twice"},
 		"escape": {strings.Replace(string(good), `"state":"pending"`,
 			`"state":"done","attempts":[{"started":"2026-01-01T00:00:00Z","files":[{"path":"../../etc/passwd","size":1,"sha256":""}]}]`, 1), "not a path inside the run"},
 		"array": {"[]", "cannot unmarshal"},
@@ -280,9 +280,9 @@ func TestManifestProblems(t *testing.T) {
 }
 
 func FuzzParseManifest(f *testing.F) {
-	good, _ := json.Marshal(newManifest("20260101T000000Z-1-000000000000", time.Now(), CreateOptions{Stages: []string{"a"}}))
+	good, _ := json.Marshal(newManifest("20260101T000000Z-1-000000000000", time.Now(), CreateOptions{Steps: []string{"a"}}))
 	f.Add(good)
-	f.Add([]byte(`{"stages":[{"attempts":[{"files":[{}]}]}]}`))
+	f.Add([]byte(`{"steps":[{"attempts":[{"files":[{}]}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := ParseManifest(data)
 		if err != nil {
@@ -306,12 +306,12 @@ func TestWriteFileStaysInside(t *testing.T) {
 	must(t, r.WriteFile("ncu/regions/report.json", []byte("{}")))
 }
 
-func TestStageMistakes(t *testing.T) {
+func TestStepMistakes(t *testing.T) {
 	r := mustCreate(t, t.TempDir(), CreateOptions{})
 	if err := r.StartAttempt("nsys", ""); err == nil {
 		t.Error("an attempt of a stage that does not exist was started")
 	}
-	must(t, r.StartStage("nsys"))
+	must(t, r.StartStep("nsys"))
 	if err := r.EndAttempt("nsys", Result{}); err == nil {
 		t.Error("an attempt that never started was ended")
 	}
@@ -324,7 +324,7 @@ func TestStageMistakes(t *testing.T) {
 	must(t, r.Finish(StatusFailed, "nsys said no"))
 	m, err := ReadManifest(r.Dir())
 	must(t, err)
-	if s := m.Stage("nsys"); s.State != StateFailed || s.Reason != "nsys said no" {
+	if s := m.Step("nsys"); s.State != StateFailed || s.Reason != "nsys said no" {
 		t.Errorf("a stage left running reads %+v", s)
 	}
 	if _, err := os.Stat(r.Path(reserveName)); !os.IsNotExist(err) {

@@ -68,7 +68,7 @@ func TestSchemas(t *testing.T) {
 		schema *jsonschema.Schema
 		file   string
 	}{
-		{"run.v1.json", schemaOf[Manifest](t, "deepprof run.json, version 1", "urn:deepprof:schema:run:v1"), r.Path(ManifestName)},
+		{"run.v2.json", schemaOf[Manifest](t, "deepprof run.json, version 2", "urn:deepprof:schema:run:v2"), r.Path(ManifestName)},
 		{"env.v1.json", schemaOf[Env](t, "deepprof env.json, version 1", "urn:deepprof:schema:env:v1"), r.Path(EnvName)},
 	} {
 		text, err := json.MarshalIndent(c.schema, "", "  ")

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// Stats is what `runs stats` prints: how often stages succeed and how long they
+// Stats is what `runs stats` prints: how often steps succeed and how long they
 // take, over all runs of a store.
 type Stats struct {
 	Runs     int            `json:"runs"`
-	Recorded int            `json:"recorded,omitempty"` // of these recordings that were played: nothing of them is counted in Stages
+	Recorded int            `json:"recorded,omitempty"` // of these recordings that were played: nothing of them is counted in Steps
 	Status   map[Status]int `json:"status"`
 	First    *time.Time     `json:"first,omitempty"`
 	Last     *time.Time     `json:"last,omitempty"`
 	Bytes    int64          `json:"bytes"`
-	Stages   []StageStats   `json:"stages"`
+	Steps    []StepStats    `json:"stages"`
 	Warnings []Warning      `json:"warnings,omitempty"`
 }
 
-// StageStats is one row of it. A stage that was skipped, is pending or still
+// StepStats is one row of it. A step that was skipped, is pending or still
 // runs counts neither for nor against the success rate.
-type StageStats struct {
+type StepStats struct {
 	Name        string         `json:"name"`
 	Ended       int            `json:"ended"` // done, failed and interrupted
 	Done        int            `json:"done"`
@@ -31,8 +31,8 @@ type StageStats struct {
 	Skipped     int            `json:"skipped"`
 	SuccessRate *float64       `json:"success_rate,omitempty"` // done / ended; absent when nothing ended
 	Attempts    int            `json:"attempts"`
-	Retried     int            `json:"retried"`           // stages of which something was done again
-	Seconds     *Spread        `json:"seconds,omitempty"` // of the stages that were done; absent when none was
+	Retried     int            `json:"retried"`           // steps of which something was done again
+	Seconds     *Spread        `json:"seconds,omitempty"` // of the steps that were done; absent when none was
 	Outcomes    map[string]int `json:"outcomes"`          // attempts by kind of outcome
 }
 
@@ -47,15 +47,15 @@ type Spread struct {
 	Total  float64 `json:"total"`
 }
 
-// StoreStats computes the statistics of a store. Stages come in the order of
+// StoreStats computes the statistics of a store. Steps come in the order of
 // the pipeline, as the runs list them.
 func StoreStats(root string, f Filter) (Stats, error) {
 	found, warnings, err := scan(root)
-	st := Stats{Status: map[Status]int{}, Stages: []StageStats{}, Warnings: warnings}
+	st := Stats{Status: map[Status]int{}, Steps: []StepStats{}, Warnings: warnings}
 	if err != nil {
 		return st, err
 	}
-	acc := map[string]*stageSum{}
+	acc := map[string]*stepSum{}
 	var order []string
 	for _, r := range found {
 		if !f.keeps(r) || (f.Limit > 0 && st.Runs >= f.Limit) {
@@ -66,11 +66,11 @@ func StoreStats(root string, f Filter) (Stats, error) {
 			st.Recorded++
 			continue
 		}
-		next := 0 // where a stage not seen before belongs
-		for i := range r.m.Stages {
-			s := &r.m.Stages[i]
+		next := 0 // where a step not seen before belongs
+		for i := range r.m.Steps {
+			s := &r.m.Steps[i]
 			if acc[s.Name] == nil {
-				acc[s.Name] = &stageSum{row: StageStats{Name: s.Name, Outcomes: map[string]int{}}}
+				acc[s.Name] = &stepSum{row: StepStats{Name: s.Name, Outcomes: map[string]int{}}}
 				order = slices.Insert(order, next, s.Name)
 			}
 			next = slices.Index(order, s.Name) + 1
@@ -78,7 +78,7 @@ func StoreStats(root string, f Filter) (Stats, error) {
 		}
 	}
 	for _, name := range order {
-		st.Stages = append(st.Stages, acc[name].finish())
+		st.Steps = append(st.Steps, acc[name].finish())
 	}
 	return st, nil
 }
@@ -97,12 +97,12 @@ func (st *Stats) addRun(r *Run) {
 	st.Bytes += n
 }
 
-type stageSum struct {
-	row     StageStats
+type stepSum struct {
+	row     StepStats
 	seconds []float64
 }
 
-func (a *stageSum) add(s *Stage, state State) {
+func (a *stepSum) add(s *Step, state State) {
 	row := &a.row
 	switch state {
 	case StateDone:
@@ -128,7 +128,7 @@ func (a *stageSum) add(s *Stage, state State) {
 	}
 }
 
-func (a *stageSum) finish() StageStats {
+func (a *stepSum) finish() StepStats {
 	row := a.row
 	row.Ended = row.Done + row.Failed + row.Interrupted
 	if row.Ended > 0 {

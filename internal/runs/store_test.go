@@ -45,8 +45,8 @@ func sampleStore(t *testing.T) string {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "runs")
 	report := "report bytes"
-	nsys := func(state State, attempts ...Attempt) Stage {
-		return Stage{Name: "nsys", State: state, Started: ptr(at("2026-03-01T10:00:10Z")), Seconds: ptr(36.5), Attempts: attempts}
+	nsys := func(state State, attempts ...Attempt) Step {
+		return Step{Name: "nsys", State: state, Started: ptr(at("2026-03-01T10:00:10Z")), Seconds: ptr(36.5), Attempts: attempts}
 	}
 	good := Attempt{
 		Command: []string{"nsys", "profile", "--output=run", "./toy"}, Dir: "/w", Started: at("2026-03-01T10:00:10Z"), Seconds: ptr(36.25), ExitCode: ptr(143),
@@ -61,18 +61,18 @@ func sampleStore(t *testing.T) string {
 	runAt(t, root, Manifest{
 		ID: idDone, Status: StatusDone, Label: "llama decode", Version: "1.0", Command: []string{"deepprof", "run"},
 		Created: at("2026-03-01T10:00:00Z"), Finished: ptr(at("2026-03-01T10:05:00Z")),
-		Stages: []Stage{{Name: "baseline", State: StateSkipped, Reason: "pipeline.unprofiled.enable is false"}, nsys(StateDone, good), {Name: "ncu", State: StateDone, Seconds: ptr(10.0)}},
+		Steps: []Step{{Name: "baseline", State: StateSkipped, Reason: "pipeline.unprofiled.enable is false"}, nsys(StateDone, good), {Name: "ncu", State: StateDone, Seconds: ptr(10.0)}},
 	}, map[string]string{"nsys/run.nsys-rep": report, EnvName: `{"schema":1,"gpus":[{"index":0,"name":"NVIDIA H200"}]}`})
 	runAt(t, root, Manifest{
 		ID: idFailed, Status: StatusFailed, Label: "llama prefill", Reason: "nsys captured nothing",
 		Created: at("2026-03-02T10:00:00Z"), Finished: ptr(at("2026-03-02T10:00:20Z")),
-		Stages: []Stage{nsys(StateFailed, busy, busy), {Name: "ncu", State: StatePending}}, Warnings: []string{"the clocks were held down"},
+		Steps: []Step{nsys(StateFailed, busy, busy), {Name: "ncu", State: StatePending}}, Warnings: []string{"the clocks were held down"},
 	}, nil)
 	// Its file is shorter than recorded.
 	runAt(t, root, Manifest{
 		ID: idKilled, Status: StatusRunning, Created: at("2026-03-03T10:00:00Z"),
-		Owner:  Owner{PID: 1, Start: 1 << 60, BootID: bootID()},
-		Stages: []Stage{nsys(StateDone, good), {Name: "ncu", State: StateRunning}},
+		Owner: Owner{PID: 1, Start: 1 << 60, BootID: bootID()},
+		Steps: []Step{nsys(StateDone, good), {Name: "ncu", State: StateRunning}},
 	}, map[string]string{"nsys/run.nsys-rep": "repo"})
 
 	must(t, os.Mkdir(filepath.Join(root, "notes"), 0o755))
@@ -134,16 +134,16 @@ func TestPartsAreNotRetries(t *testing.T) {
 		{"cut off", Attempt{}, 1},
 	} {
 		root := t.TempDir()
-		m := Manifest{ID: idDone, Status: StatusDone, Created: at("2026-03-01T10:00:00Z"), Stages: []Stage{{Name: "ncu", State: StateDone, Seconds: ptr(1.0), Attempts: []Attempt{c.before, good}}}}
+		m := Manifest{ID: idDone, Status: StatusDone, Created: at("2026-03-01T10:00:00Z"), Steps: []Step{{Name: "ncu", State: StateDone, Seconds: ptr(1.0), Attempts: []Attempt{c.before, good}}}}
 		runAt(t, root, m, nil)
 		st, err := StoreStats(root, Filter{})
 		must(t, err)
-		if got := st.Stages[0].Retried; got != c.retried {
+		if got := st.Steps[0].Retried; got != c.retried {
 			t.Errorf("%s: retried %d, want %d", c.name, got, c.retried)
 		}
 		r, err := Open(ctx, filepath.Join(root, idDone))
 		must(t, err)
-		if got := len(Show(r).Stages[0].Outcomes); got != 2*(1-c.retried) {
+		if got := len(Show(r).Steps[0].Outcomes); got != 2*(1-c.retried) {
 			t.Errorf("%s: %d outcomes", c.name, got)
 		}
 	}

@@ -39,8 +39,8 @@ func (m *Manifest) bound() {
 	for i := range m.Warnings {
 		m.Warnings[i] = Text(m.Warnings[i])
 	}
-	for i := range m.Stages {
-		s := &m.Stages[i]
+	for i := range m.Steps {
+		s := &m.Steps[i]
 		s.Reason = Text(s.Reason)
 		for j := range s.Attempts {
 			if o := s.Attempts[j].Outcome; o != nil {
@@ -55,6 +55,6 @@ func (o *Outcome) bound() {
 		*text = Text(*text)
 	}
 	for i := range o.Warnings {
-		o.Warnings[i] = Text(o.Warnings[i])
+		o.Warnings[i].Text, o.Warnings[i].Next = Text(o.Warnings[i].Text), Text(o.Warnings[i].Next)
 	}
 }

@@ -15,16 +15,6 @@ import (
 // Schema is the version of every file that passes between Go and Python.
 const Schema = 1
 
-// The stages that run a shipped program, by the name of their folder.
-const (
-	StageBaseline      = "baseline"
-	StageDirect        = "direct"
-	StageTorchProfiler = "torch_profiler"
-	StageFlops         = "flops"
-	StageNsys          = "nsys"
-	StageNcu           = "ncu"
-)
-
 // The modes of a program.
 const (
 	ModeTime          = "time"
@@ -34,8 +24,8 @@ const (
 )
 
 var modes = map[string]string{
-	StageBaseline: ModeTime, StageDirect: ModeTime, StageTorchProfiler: ModeTorchProfiler,
-	StageFlops: ModeFlops, StageNsys: ModeProfile, StageNcu: ModeProfile,
+	plan.StepUnprofiled: ModeTime, plan.StepDirectInference: ModeTime, plan.StepTorchProfiler: ModeTorchProfiler,
+	plan.StepTorchFlops: ModeFlops, plan.StepNsys: ModeProfile, plan.StepNcu: ModeProfile,
 }
 
 // Spec is what a program is told. Sections have the keys of the configuration,
@@ -161,7 +151,7 @@ func Build(p *plan.Plan, stage string, at Places) (spec Spec, argv, env []string
 			Seed: p.Infer.Seed, KVCache: p.Infer.KVCache, Compile: p.Infer.Compile, CUDAGraphs: p.Infer.CUDAGraphs, Warmup: p.Infer.Warmup, Repeats: p.Infer.Repeats,
 		},
 		Dataset: datasetOf(p.Dataset, at.Start), NVTX: NVTX{Sync: p.NVTX.Sync}, TorchProfiler: profilerOf(p.Pipeline.TorchProfiler),
-		Predictions: stage == StageDirect && p.Pipeline.DirectInference.Predictions,
+		Predictions: stage == plan.StepDirectInference && p.Pipeline.DirectInference.Predictions,
 	}
 	if p.Device == "cpu" {
 		spec.Device = "cpu"

@@ -48,7 +48,7 @@ func build(t testing.TB, stage string, overrides ...string) Spec {
 }
 
 func TestBuild(t *testing.T) {
-	spec, argv, env, err := Build(compose(t), StageBaseline, Places{Python: "/py", Program: "/p", Out: "/o", Start: "/home/u"})
+	spec, argv, env, err := Build(compose(t), plan.StepUnprofiled, Places{Python: "/py", Program: "/p", Out: "/o", Start: "/home/u"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,30 +81,30 @@ func TestBuildStages(t *testing.T) {
 		overrides   []string
 		check       func(Spec) bool
 	}{
-		{StageBaseline, ModeTime, nil, func(s Spec) bool { return s.Infer.Repeats == 10 && s.Dataset.Sampling.NumSamplesPerEpoch == nil }},
-		{StageDirect, ModeTime, nil, func(s Spec) bool { return s.Predictions && s.Infer.Repeats == 10 }},
-		{StageDirect, ModeTime, []string{"pipeline.direct_inference.predictions=false"}, func(s Spec) bool { return !s.Predictions }},
-		{StageNsys, ModeProfile, nil, func(s Spec) bool {
+		{plan.StepUnprofiled, ModeTime, nil, func(s Spec) bool { return s.Infer.Repeats == 10 && s.Dataset.Sampling.NumSamplesPerEpoch == nil }},
+		{plan.StepDirectInference, ModeTime, nil, func(s Spec) bool { return s.Predictions && s.Infer.Repeats == 10 }},
+		{plan.StepDirectInference, ModeTime, []string{"pipeline.direct_inference.predictions=false"}, func(s Spec) bool { return !s.Predictions }},
+		{plan.StepNsys, ModeProfile, nil, func(s Spec) bool {
 			return s.Infer.Repeats == 1 && *s.Dataset.Sampling.NumSamplesPerEpoch == 1 && s.Infer.MaxNewTokens == 32 && !s.TorchProfiler.Enable && !s.Predictions
 		}},
-		{StageNcu, ModeProfile, []string{"dataset.sampling.num_samples_per_epoch=4", "dataset.sampling.num_epochs=2"}, func(s Spec) bool {
+		{plan.StepNcu, ModeProfile, []string{"dataset.sampling.num_samples_per_epoch=4", "dataset.sampling.num_epochs=2"}, func(s Spec) bool {
 			return *s.Dataset.Sampling.NumSamplesPerEpoch == 4 && s.Dataset.Sampling.NumEpochs == 2
 		}},
-		{StageTorchProfiler, ModeTorchProfiler, nil, func(s Spec) bool { return s.Infer.MaxNewTokens == 16 && s.Infer.Repeats == 1 && s.TorchProfiler.Enable }},
-		{StageTorchProfiler, ModeTorchProfiler, []string{"infer.max_new_tokens=5"}, func(s Spec) bool { return s.Infer.MaxNewTokens == 5 }},
-		{StageFlops, ModeFlops, []string{"infer.kv_cache=static", "infer.cuda_graphs=true", "infer.compile=true"}, func(s Spec) bool {
+		{plan.StepTorchProfiler, ModeTorchProfiler, nil, func(s Spec) bool { return s.Infer.MaxNewTokens == 16 && s.Infer.Repeats == 1 && s.TorchProfiler.Enable }},
+		{plan.StepTorchProfiler, ModeTorchProfiler, []string{"infer.max_new_tokens=5"}, func(s Spec) bool { return s.Infer.MaxNewTokens == 5 }},
+		{plan.StepTorchFlops, ModeFlops, []string{"infer.kv_cache=static", "infer.cuda_graphs=true", "infer.compile=true"}, func(s Spec) bool {
 			return !s.Infer.CUDAGraphs && !s.Infer.Compile && s.Infer.KVCache == "static" && s.Infer.MaxNewTokens == 32
 		}},
-		{StageBaseline, ModeTime, []string{"model=pretrained", "model.path=weights"}, func(s Spec) bool { return *s.Model.Path == "/home/u/weights" && s.Model.Config == nil }},
-		{StageBaseline, ModeTime, []string{"model.config=some/config.json"}, func(s Spec) bool { return s.Model.Config == "/home/u/some/config.json" }},
-		{StageBaseline, ModeTime, []string{"dataset=prompts", "dataset.root=data", "dataset.subset_filelist=/abs/list"}, func(s Spec) bool {
+		{plan.StepUnprofiled, ModeTime, []string{"model=pretrained", "model.path=weights"}, func(s Spec) bool { return *s.Model.Path == "/home/u/weights" && s.Model.Config == nil }},
+		{plan.StepUnprofiled, ModeTime, []string{"model.config=some/config.json"}, func(s Spec) bool { return s.Model.Config == "/home/u/some/config.json" }},
+		{plan.StepUnprofiled, ModeTime, []string{"dataset=prompts", "dataset.root=data", "dataset.subset_filelist=/abs/list"}, func(s Spec) bool {
 			return *s.Dataset.Root == "/home/u/data" && *s.Dataset.SubsetFilelist == "/abs/list"
 		}},
-		{StageBaseline, ModeTime, []string{"workload=vlm"}, func(s Spec) bool {
+		{plan.StepUnprofiled, ModeTime, []string{"workload=vlm"}, func(s Spec) bool {
 			return s.Kind == "vlm" && *s.Model.ImageSize == 1024 && s.Model.StageHooks["sam"] == "model.vision_tower.sam_encoder"
 		}},
-		{StageBaseline, ModeTime, []string{"device=GPU-1234"}, func(s Spec) bool { return s.Device == "cuda:0" }},
-		{StageBaseline, ModeTime, []string{"device=cpu", "pipeline.nsys.enable=false", "pipeline.ncu.enable=false", "pipeline.torch_profiler.enable=false"}, func(s Spec) bool { return s.Device == "cpu" }},
+		{plan.StepUnprofiled, ModeTime, []string{"device=GPU-1234"}, func(s Spec) bool { return s.Device == "cuda:0" }},
+		{plan.StepUnprofiled, ModeTime, []string{"device=cpu", "pipeline.nsys.enable=false", "pipeline.ncu.enable=false", "pipeline.torch_profiler.enable=false"}, func(s Spec) bool { return s.Device == "cpu" }},
 	} {
 		if s := build(t, c.stage, c.overrides...); s.Mode != c.mode || s.Stage != c.stage || !c.check(s) {
 			t.Errorf("%s %q: %+v", c.stage, c.overrides, s)
@@ -115,7 +115,7 @@ func TestBuildStages(t *testing.T) {
 		t.Error("a stage that runs nothing was built")
 	}
 	p.Pipeline.Workload.Kind = plan.WorkloadCommand
-	if _, _, _, err := Build(p, StageBaseline, Places{}); err == nil {
+	if _, _, _, err := Build(p, plan.StepUnprofiled, Places{}); err == nil {
 		t.Error("a command was built")
 	}
 }
@@ -123,7 +123,7 @@ func TestBuildStages(t *testing.T) {
 // TestDeviations: what differs is listed, and only that; the list is what the
 // spec does.
 func TestDeviations(t *testing.T) {
-	if got := Deviations(compose(t), StageBaseline, StageDirect); got != nil {
+	if got := Deviations(compose(t), plan.StepUnprofiled, plan.StepDirectInference); got != nil {
 		t.Errorf("timed stages: %+v", got)
 	}
 	keys := func(p *plan.Plan, stage string) string {
@@ -140,13 +140,13 @@ func TestDeviations(t *testing.T) {
 		stage, want string
 		overrides   []string
 	}{
-		{StageNsys, "dataset.sampling.num_samples_per_epoch=1 infer.repeats=1 pipeline.torch_profiler.enable=false", nil},
-		{StageNcu, "", []string{"dataset.sampling.num_samples_per_epoch=2", "infer.repeats=1", "pipeline.torch_profiler.enable=false"}},
-		{StageNcu, "pipeline.static_analysis.torch_flop_counter=false pipeline.direct_inference.predictions=false",
+		{plan.StepNsys, "dataset.sampling.num_samples_per_epoch=1 infer.repeats=1 pipeline.torch_profiler.enable=false", nil},
+		{plan.StepNcu, "", []string{"dataset.sampling.num_samples_per_epoch=2", "infer.repeats=1", "pipeline.torch_profiler.enable=false"}},
+		{plan.StepNcu, "pipeline.static_analysis.torch_flop_counter=false pipeline.direct_inference.predictions=false",
 			[]string{"dataset.sampling.num_samples_per_epoch=2", "infer.repeats=1", "pipeline.torch_profiler.enable=false", "pipeline.static_analysis.torch_flop_counter=true", "pipeline.direct_inference.enable=true"}},
-		{StageTorchProfiler, "dataset.sampling.num_samples_per_epoch=1 infer.repeats=1 dataset.sampling.num_epochs=1 infer.max_new_tokens=16",
+		{plan.StepTorchProfiler, "dataset.sampling.num_samples_per_epoch=1 infer.repeats=1 dataset.sampling.num_epochs=1 infer.max_new_tokens=16",
 			[]string{"dataset.sampling.num_epochs=3"}},
-		{StageFlops, "infer.repeats=1 dataset.sampling.num_samples_per_epoch=1 infer.cuda_graphs=false",
+		{plan.StepTorchFlops, "infer.repeats=1 dataset.sampling.num_samples_per_epoch=1 infer.cuda_graphs=false",
 			[]string{"dataset.sampling.num_samples_per_epoch=9", "infer.kv_cache=static", "infer.cuda_graphs=true"}},
 	} {
 		if got := keys(compose(t, c.overrides...), c.stage); got != c.want {

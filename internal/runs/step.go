@@ -11,7 +11,21 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/plan"
 )
+
+// formerNames are the names of steps and of their folders in runs of schema 1.
+var formerNames = map[string]string{"baseline": plan.StepUnprofiled, "direct": plan.StepDirectInference, "flops": plan.StepTorchFlops}
+
+// StepName is the name of a step, or of the folder of its session, as this
+// version calls it.
+func StepName(name string) string {
+	if now := formerNames[name]; now != "" {
+		return now
+	}
+	return name
+}
 
 // Result is how an attempt ended.
 type Result struct {
@@ -21,14 +35,14 @@ type Result struct {
 	Files    []File // from HashFiles
 }
 
-// StartStage marks a stage as running, adding it if the run did not plan it. A
-// stage that is started again keeps its earlier attempts.
-func (r *Run) StartStage(name string) error {
+// StartStep marks a step as running, adding it if the run did not plan it. A
+// step that is started again keeps its earlier attempts.
+func (r *Run) StartStep(name string) error {
 	return r.Update(func(m *Manifest) error {
-		s := m.Stage(name)
+		s := m.Step(name)
 		if s == nil {
-			m.Stages = append(m.Stages, Stage{Name: name})
-			s = &m.Stages[len(m.Stages)-1]
+			m.Steps = append(m.Steps, Step{Name: name})
+			s = &m.Steps[len(m.Steps)-1]
 		}
 		now := time.Now().UTC()
 		s.State, s.Reason, s.Started, s.Seconds = StateRunning, "", &now, nil
@@ -38,19 +52,19 @@ func (r *Run) StartStage(name string) error {
 
 // StartAttempt records that a command is about to start, so that a crash leaves
 // a trace of what was under way.
-func (r *Run) StartAttempt(stage, dir string, command ...string) error {
-	return r.updateStage(stage, func(s *Stage) error {
+func (r *Run) StartAttempt(step, dir string, command ...string) error {
+	return r.updateStep(step, func(s *Step) error {
 		s.Attempts = append(s.Attempts, Attempt{Command: command, Dir: dir, Started: time.Now().UTC()})
 		return nil
 	})
 }
 
 // EndAttempt completes the attempt that StartAttempt began.
-func (r *Run) EndAttempt(stage string, res Result) error {
-	return r.updateStage(stage, func(s *Stage) error {
+func (r *Run) EndAttempt(step string, res Result) error {
+	return r.updateStep(step, func(s *Step) error {
 		a := s.Last()
 		if a == nil || a.Outcome != nil {
-			return fmt.Errorf("end attempt of stage %s: none is under way", stage)
+			return fmt.Errorf("end attempt of step %s: none is under way", step)
 		}
 		seconds := time.Since(a.Started).Seconds()
 		a.Seconds, a.ExitCode, a.Signal, a.Files = &seconds, res.ExitCode, res.Signal, res.Files
@@ -59,22 +73,22 @@ func (r *Run) EndAttempt(stage string, res Result) error {
 	})
 }
 
-// EndStage sets the final state of a stage. An attempt still under way is
+// EndStep sets the final state of a step. An attempt still under way is
 // closed with it.
-func (r *Run) EndStage(name string, state State, reason string) error {
-	return r.updateStage(name, func(s *Stage) error {
+func (r *Run) EndStep(name string, state State, reason string) error {
+	return r.updateStep(name, func(s *Step) error {
 		s.end(state, reason)
 		return nil
 	})
 }
 
-// SkipStage records that a stage will not run, and why.
-func (r *Run) SkipStage(name, reason string) error {
+// SkipStep records that a step will not run, and why.
+func (r *Run) SkipStep(name, reason string) error {
 	return r.Update(func(m *Manifest) error {
-		s := m.Stage(name)
+		s := m.Step(name)
 		if s == nil {
-			m.Stages = append(m.Stages, Stage{Name: name})
-			s = &m.Stages[len(m.Stages)-1]
+			m.Steps = append(m.Steps, Step{Name: name})
+			s = &m.Steps[len(m.Steps)-1]
 		}
 		s.State, s.Reason = StateSkipped, reason
 		return nil
@@ -89,7 +103,7 @@ func (r *Run) Warn(text string) error {
 	})
 }
 
-// Finish ends the run and releases its lock. Stages still running take the
+// Finish ends the run and releases its lock. Steps still running take the
 // state that belongs to status. The lock is released also when the last write
 // fails; the run then reads as interrupted.
 func (r *Run) Finish(status Status, reason string) error {
@@ -101,9 +115,9 @@ func (r *Run) Finish(status Status, reason string) error {
 		if status == StatusFailed {
 			left = StateFailed
 		}
-		for i := range m.Stages {
-			if m.Stages[i].State == StateRunning {
-				m.Stages[i].end(left, reason)
+		for i := range m.Steps {
+			if m.Steps[i].State == StateRunning {
+				m.Steps[i].end(left, reason)
 			}
 		}
 		now := time.Now().UTC()
@@ -126,17 +140,17 @@ func (r *Run) Abandon(before Manifest) error {
 	return errors.Join(err, r.Close())
 }
 
-func (r *Run) updateStage(name string, change func(*Stage) error) error {
+func (r *Run) updateStep(name string, change func(*Step) error) error {
 	return r.Update(func(m *Manifest) error {
-		s := m.Stage(name)
+		s := m.Step(name)
 		if s == nil {
-			return fmt.Errorf("update stage %q: the run has no such stage", name)
+			return fmt.Errorf("update step %q: the run has no such step", name)
 		}
 		return change(s)
 	})
 }
 
-func (s *Stage) end(state State, reason string) {
+func (s *Step) end(state State, reason string) {
 	s.State, s.Reason = state, reason
 	if s.Started != nil {
 		seconds := time.Since(*s.Started).Seconds()
