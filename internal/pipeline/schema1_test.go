@@ -55,7 +55,7 @@ func TestResumeSchema1(t *testing.T) {
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	composed, err := config.Compose(config.Options{
-		Sources: []config.Source{{Provider: "main", Path: dir, FS: os.DirFS(dir), Check: true}}, ConfigName: strings.TrimSuffix(runs.ConfigName, ".yaml"),
+		Sources: []config.Source{{Provider: "main", Path: dir, FS: os.DirFS(dir), Check: true}}, ConfigName: strings.TrimSuffix(runs.ConfigName, ".yaml"), Renames: plan.Renames,
 	})
 	if err != nil {
 		t.Fatal(err)

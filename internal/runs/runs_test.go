@@ -261,7 +261,7 @@ func TestManifestProblems(t *testing.T) {
 		"empty":   {"", "empty"},
 		"cut off": {string(good[:len(good)/2]), "line 1"},
 		"zeroes":  {strings.Repeat("\x00", 300), "line 1"},
-		"newer":   {strings.Replace(string(good), `"schema":1`, `"schema":9`, 1), "newer"},
+		"newer":   {strings.Replace(string(good), `"schema":2`, `"schema":9`, 1), "newer"},
 		"no id":   {strings.Replace(string(good), "20260101T", "", 1), "not a run id"},
 		"status":  {strings.Replace(string(good), `"running"`, `"fine"`, 1), `status "fine"`},
 		"state":   {strings.Replace(string(good), `"pending"`, `"fine"`, 1), `state "fine"`},
