@@ -158,11 +158,6 @@ type Options struct {
 	TempDir string // "" is TMPDIR, or /tmp
 }
 
-// Everything wants all that deepprof can do.
-func Everything() Options {
-	return Options{Timeline: true, Counters: true, CUDA: true, Torch: true}
-}
-
 // A check fills in the row that bears its name.
 type check struct {
 	id, name string

@@ -3,6 +3,7 @@ package ncurep
 import (
 	"bytes"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,4 +79,13 @@ func golden(t *testing.T, name string, got []byte) {
 		}
 	}
 	t.Fatalf("%s: got %d lines, want %d", name, len(g), len(w))
+}
+
+// Read reads a whole report from src.
+func Read(src io.ReaderAt, size int64, opts Options) (*Report, error) {
+	r, err := NewReader(src, size, opts)
+	if err != nil {
+		return nil, err
+	}
+	return r.report(), nil
 }

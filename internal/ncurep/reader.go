@@ -149,15 +149,6 @@ func ReadFile(path string, opts Options) (*Report, error) {
 	return r.report(), nil
 }
 
-// Read reads a whole report from src.
-func Read(src io.ReaderAt, size int64, opts Options) (*Report, error) {
-	r, err := NewReader(src, size, opts)
-	if err != nil {
-		return nil, err
-	}
-	return r.report(), nil
-}
-
 func (r *Reader) report() *Report {
 	rep := &Report{}
 	rep.Results = slices.AppendSeq(rep.Results, r.All())

@@ -238,9 +238,9 @@ func TestSelfCheckTakesEitherRounding(t *testing.T) {
 		{Name: "a", TotalNS: 167, Calls: 20, MeanNS: 8.4, MedianNS: 8, MinNS: 8, MaxNS: 9, StddevNS: 0.5, TimePct: 41.1},
 		{Name: "b", TotalNS: 239, Calls: 20, MeanNS: 12, MedianNS: 12, MinNS: 11, MaxNS: 12, StddevNS: 0.2, TimePct: 58.9},
 	}
-	for _, d := range []timeline.Dialect{{}, {Exact: true}} {
+	for _, d := range []statsDialect{{}, {Exact: true}} {
 		o := &ours{kernels: rows}
-		vendor := timeline.KernelReport(rows, d)
+		vendor := kernelReport(rows, d)
 		if mean := map[bool]string{false: "8.4", true: "8.3"}[d.Exact]; vendor.Rows[0][3] != mean {
 			t.Fatalf("mean %s, want %s", vendor.Rows[0][3], mean)
 		}

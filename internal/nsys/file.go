@@ -199,17 +199,7 @@ func (f *File) RangeRows(ctx context.Context, q timeline.Query) (timeline.Rows[t
 	return withWarnings(t.RangeRows(q), t), nil
 }
 
-// LaunchRows lists kernel launches.
-func (f *File) LaunchRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.LaunchRow], error) {
-	t, err := f.Timeline(ctx, Kernels|LaunchCalls|NVTX)
-	if err != nil {
-		return timeline.Rows[timeline.LaunchRow]{}, err
-	}
-	return withWarnings(t.LaunchRows(q), t), nil
-}
-
-// StreamLaunches lists kernel launches one by one, which takes a fraction of the
-// memory of LaunchRows.
+// StreamLaunches lists kernel launches one by one.
 func (f *File) StreamLaunches(ctx context.Context, q timeline.Query) (timeline.Stream[timeline.LaunchRow], error) {
 	t, err := f.Timeline(ctx, Kernels|LaunchCalls|NVTX)
 	if err != nil {
@@ -220,20 +210,9 @@ func (f *File) StreamLaunches(ctx context.Context, q timeline.Query) (timeline.S
 	return s, nil
 }
 
-// GapRows lists the times in which a GPU or a stream ran nothing. The CUDA calls
-// are gone through twice: for those that launched work, and for those that lie in
-// the gaps.
-func (f *File) GapRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.GapRow], error) {
-	gaps, calls, err := f.findGaps(ctx, q)
-	if err != nil {
-		return timeline.Rows[timeline.GapRow]{}, err
-	}
-	rows := gaps.Rows(calls)
-	rows.Warnings = slices.Concat(f.warnings, rows.Warnings)
-	return rows, nil
-}
-
-// StreamGaps is GapRows one by one: there can be more gaps than kernels.
+// StreamGaps lists the times in which a GPU or a stream ran nothing, one by one:
+// there can be more gaps than kernels. The CUDA calls are gone through twice: for
+// those that launched work, and for those that lie in the gaps.
 func (f *File) StreamGaps(ctx context.Context, q timeline.Query) (timeline.Stream[timeline.GapRow], error) {
 	gaps, calls, err := f.findGaps(ctx, q)
 	if err != nil {

@@ -2,14 +2,14 @@ package nsys
 
 import (
 	"compress/gzip"
+	"context"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"github.com/deepprof/deepprof/internal/timeline"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 func gunzip(t testing.TB, path string) []byte {
@@ -56,11 +56,40 @@ func openFile(t testing.TB, path string) *File {
 }
 
 // recorded gives the reports that nsys stats of a version printed of an export.
-func recorded(t *testing.T, path string) map[string]timeline.Report {
+func recorded(t *testing.T, path string) map[string]vendorTable {
 	t.Helper()
-	reports := map[string]timeline.Report{}
+	reports := map[string]vendorTable{}
 	for _, f := range txtar.Parse(gunzip(t, path)).Files {
 		reports[f.Name] = parseStats(string(f.Data))
 	}
 	return reports
+}
+
+// collect holds the rows of a stream.
+func collect[T any](s timeline.Stream[T]) timeline.Rows[T] {
+	rows := timeline.Rows[T]{Rows: []T{}, Cut: s.Cut, Warnings: s.Warnings}
+	for row := range s.Rows {
+		rows.Rows = append(rows.Rows, *row)
+	}
+	return rows
+}
+
+// launchRows are the launches of a file.
+func launchRows(t testing.TB, f *File, q timeline.Query) timeline.Rows[timeline.LaunchRow] {
+	t.Helper()
+	s, err := f.StreamLaunches(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return collect(s)
+}
+
+// gapRows are the gaps of a file.
+func gapRows(t testing.TB, f *File, q timeline.Query) timeline.Rows[timeline.GapRow] {
+	t.Helper()
+	s, err := f.StreamGaps(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return collect(s)
 }

@@ -41,13 +41,16 @@ func FuzzExport(f *testing.F) {
 		}
 		tl.RegionRows(timeline.Query{By: timeline.ByDevice | timeline.ByProcess})
 		tl.RangeRows(timeline.Query{})
-		tl.LaunchRows(timeline.Query{})
-		tl.GapRows(timeline.Query{Top: 10})
+		collect(tl.StreamLaunches(timeline.Query{}))
+		collect(tl.FindGaps(timeline.Query{Top: 10}).Stream(tl))
 		tl.Info()
-		tl.KernelShapeReport(timeline.Dialect{})
-		tl.RangeReport(timeline.Dialect{})
-		tl.ProjectionReport(timeline.Dialect{})
-		tl.KernelRangeReport(timeline.Dialect{})
+		for _, d := range []statsDialect{{}, {Colon: true, LastOfAll: true, Exact: true}} {
+			kernelShapeReport(tl, d)
+			rangeReport(tl, d)
+			projectionReport(tl, d)
+			projectionTrace(tl, d)
+			kernelRangeReport(tl, d)
+		}
 		stream, err := file.KernelRows(ctx, timeline.Query{})
 		if err != nil {
 			t.Fatal(err)

@@ -197,15 +197,12 @@ func TestTimesBeyondTheClock(t *testing.T) {
 	}
 	check("regions", regions.Warnings)
 	wantWarning(t, regions.Warnings, over)
-	launches, err := f().LaunchRows(ctx, timeline.Query{})
-	if err != nil || len(launches.Rows) != 4 || launches.Rows[0].DurationNS != most || launches.Rows[0].StartNS != least {
-		t.Fatalf("%+v, %v", launches.Rows, err)
+	launches := launchRows(t, f(), timeline.Query{})
+	if len(launches.Rows) != 4 || launches.Rows[0].DurationNS != most || launches.Rows[0].StartNS != least {
+		t.Fatalf("%+v", launches.Rows)
 	}
 	check("launches", launches.Warnings)
-	gaps, err := f().GapRows(ctx, timeline.Query{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gaps := gapRows(t, f(), timeline.Query{})
 	check("gaps", gaps.Warnings)
 	info, err := f().Info(ctx)
 	if err != nil || info.Devices[0].KernelNS != most || info.Devices[0].BusyNS != most {
@@ -236,9 +233,9 @@ func TestAbsentTablesAndColumns(t *testing.T) {
 	t.Run("kernels with little else", func(t *testing.T) {
 		f := openFile(t, makeFile(t, `CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, flavour TEXT)`,
 			`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 5, 'x')`))
-		rows, err := f.LaunchRows(ctx, timeline.Query{})
-		if err != nil || len(rows.Rows) != 1 || rows.Rows[0].DurationNS != 4 {
-			t.Errorf("%+v, %v", rows.Rows, err)
+		rows := launchRows(t, f, timeline.Query{})
+		if len(rows.Rows) != 1 || rows.Rows[0].DurationNS != 4 {
+			t.Errorf("%+v", rows.Rows)
 		}
 		wantWarning(t, rows.Warnings, "not known and not read: flavour")
 		wantWarning(t, rows.Warnings, "no CUDA calls were recorded")

@@ -25,9 +25,6 @@ type Check struct {
 	Differences []Difference
 }
 
-// Compared reports whether the vendor gave anything to compare with.
-func (c Check) Compared() bool { return c.Skipped == "" }
-
 // A Difference is a cell, or a whole row, on which both do not agree.
 type Difference struct {
 	Row    string `json:"row"`              // what the row is about
@@ -46,8 +43,8 @@ func (d Difference) String() string {
 // comparison is one report under the names it has had.
 type comparison struct {
 	old, name string // up to 2022, and since 2023
-	oldOurs   func(*ours) timeline.Report
-	ours      func(*ours) timeline.Report
+	oldOurs   func(*ours) vendorTable
+	ours      func(*ours) vendorTable
 	label     string // column that says what a row is about
 	oldLabel  string
 }
@@ -56,27 +53,27 @@ type comparison struct {
 type ours struct {
 	t       *timeline.Timeline
 	kernels []timeline.KernelRow
-	dialect timeline.Dialect
+	dialect statsDialect
 }
 
 var comparisons = []comparison{
 	{
 		old: "gpukernsum", name: "cuda_gpu_kern_sum", label: "Name",
-		oldOurs: func(o *ours) timeline.Report { return o.t.KernelShapeReport(o.dialect) },
-		ours:    func(o *ours) timeline.Report { return timeline.KernelReport(o.kernels, o.dialect) },
+		oldOurs: func(o *ours) vendorTable { return kernelShapeReport(o.t, o.dialect) },
+		ours:    func(o *ours) vendorTable { return kernelReport(o.kernels, o.dialect) },
 	},
 	{
 		old: "nvtxsum", name: "nvtx_sum", label: "Range",
-		ours: func(o *ours) timeline.Report { return o.t.RangeReport(o.dialect) },
+		ours: func(o *ours) vendorTable { return rangeReport(o.t, o.dialect) },
 	},
 	{
 		old: "nvtxgpuproj", name: "nvtx_gpu_proj_sum", label: "Range", oldLabel: "Name",
-		oldOurs: func(o *ours) timeline.Report { return o.t.ProjectionTrace(o.dialect) },
-		ours:    func(o *ours) timeline.Report { return o.t.ProjectionReport(o.dialect) },
+		oldOurs: func(o *ours) vendorTable { return projectionTrace(o.t, o.dialect) },
+		ours:    func(o *ours) vendorTable { return projectionReport(o.t, o.dialect) },
 	},
 	{
 		old: "nvtxkernsum", name: "nvtx_kern_sum", label: "NVTX Range",
-		ours: func(o *ours) timeline.Report { return o.t.KernelRangeReport(o.dialect) },
+		ours: func(o *ours) vendorTable { return kernelRangeReport(o.t, o.dialect) },
 	},
 }
 
@@ -110,7 +107,7 @@ func (f *File) SelfCheck(ctx context.Context, nsys tool.Tool) ([]Check, error) {
 
 func (f *File) compare(ctx context.Context, nsys tool.Tool, c comparison, o *ours, dir string) (Check, error) {
 	name := c.reportName(nsys.Version)
-	vendor, skipped, err := Stats(ctx, nsys, f.SQLite, name, dir)
+	vendor, skipped, err := runStats(ctx, nsys, f.SQLite, name, dir)
 	check := Check{Report: name, Rows: len(vendor.Rows), Skipped: skipped}
 	if err != nil || skipped != "" {
 		return check, err
@@ -128,7 +125,7 @@ func (c comparison) reportName(v tool.Version) string {
 
 // differences compares the vendor's report with ours as that version computes
 // it.
-func (c comparison) differences(v tool.Version, vendor timeline.Report, o *ours) []Difference {
+func (c comparison) differences(v tool.Version, vendor vendorTable, o *ours) []Difference {
 	compute, label := c.ours, c.label
 	if !v.AtLeast(2023, 1) {
 		emptyNone(vendor)
@@ -141,14 +138,14 @@ func (c comparison) differences(v tool.Version, vendor timeline.Report, o *ours)
 		}
 	}
 	o.dialect.Colon = o.dialect.Colon || hasColon(vendor)
-	differences := Compare(vendor, compute(o), label)
+	differences := compareTables(vendor, compute(o), label)
 	if len(differences) == 0 {
 		return nil
 	}
 	// How halves are rounded depends on the SQLite inside nsys, which no
 	// version number tells.
 	o.dialect.Exact = !o.dialect.Exact
-	if other := Compare(vendor, compute(o), label); len(other) < len(differences) {
+	if other := compareTables(vendor, compute(o), label); len(other) < len(differences) {
 		return other
 	}
 	o.dialect.Exact = !o.dialect.Exact
@@ -157,7 +154,7 @@ func (c comparison) differences(v tool.Version, vendor timeline.Report, o *ours)
 
 // emptyNone turns the word that 2022 prints for a missing value into the empty
 // cell of later versions.
-func emptyNone(r timeline.Report) {
+func emptyNone(r vendorTable) {
 	for _, row := range r.Rows {
 		for i, cell := range row {
 			if cell == "None" {
@@ -168,7 +165,7 @@ func emptyNone(r timeline.Report) {
 }
 
 // hasColon reports whether names of the default domain begin with a colon.
-func hasColon(r timeline.Report) bool {
+func hasColon(r vendorTable) bool {
 	at := slices.IndexFunc(r.Columns, func(c string) bool { return c == "Range" || c == "NVTX Range" })
 	return at >= 0 && slices.ContainsFunc(r.Rows, func(row []string) bool { return strings.HasPrefix(row[at], ":") })
 }
@@ -180,11 +177,11 @@ var (
 	statsFailed  = regexp.MustCompile(`(?m)^\s*(?:ERROR|Exportation error): (.*)$`)
 )
 
-// Stats runs one report of nsys stats on an SQLite file. skipped holds the
+// runStats runs one report of nsys stats on an SQLite file. skipped holds the
 // reason where nsys says that the file has no data for it, or fails on the data:
 // its scripts do so on names that are not valid UTF-8 and on domains that two
 // threads have created.
-func Stats(ctx context.Context, nsys tool.Tool, path, report, dir string) (r timeline.Report, skipped string, err error) {
+func runStats(ctx context.Context, nsys tool.Tool, path, report, dir string) (r vendorTable, skipped string, err error) {
 	base := filepath.Join(dir, "stats")
 	cmd := tool.Command{
 		Path: nsys.Path,
@@ -220,10 +217,10 @@ func lastLine(text string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// Compare gives the differences of two reports. Columns that ours does not
+// compareTables gives the differences of two reports. Columns that ours does not
 // have are left out; rows that the vendor orders by chance may stand in any
 // order.
-func Compare(vendor, ours timeline.Report, label string) []Difference {
+func compareTables(vendor, ours vendorTable, label string) []Difference {
 	if len(vendor.Columns) == 0 {
 		vendor.Columns = ours.Columns
 	}
@@ -305,7 +302,7 @@ func differ(vendor, ours [][]string, columns []string, label int) []Difference {
 
 // disorder finds the first row that stands elsewhere. Only reports that the
 // vendor orders by total time are held to it.
-func disorder(vendor, ours timeline.Report, label string) []Difference {
+func disorder(vendor, ours vendorTable, label string) []Difference {
 	if slices.Contains(ours.Columns, "Projected Start (ns)") {
 		return nil
 	}
@@ -319,9 +316,9 @@ func disorder(vendor, ours timeline.Report, label string) []Difference {
 	return nil
 }
 
-func keepColumns(r timeline.Report, columns []string) timeline.Report {
+func keepColumns(r vendorTable, columns []string) vendorTable {
 	var at []int
-	kept := timeline.Report{}
+	kept := vendorTable{}
 	for i, c := range r.Columns {
 		if slices.Contains(columns, c) {
 			at = append(at, i)

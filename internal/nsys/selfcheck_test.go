@@ -101,13 +101,13 @@ func realTools(t *testing.T) []tool.Tool {
 }
 
 func TestCompareFindsDifferences(t *testing.T) {
-	report := func(rows ...[]string) timeline.Report {
-		return timeline.Report{Columns: []string{"Total Time (ns)", "Avg (ns)", "Name"}, Rows: rows}
+	report := func(rows ...[]string) vendorTable {
+		return vendorTable{Columns: []string{"Total Time (ns)", "Avg (ns)", "Name"}, Rows: rows}
 	}
 	base := [][]string{{"10", "5.0", "a"}, {"6", "3.0", "b"}}
 	tests := []struct {
 		name string
-		ours timeline.Report
+		ours vendorTable
 		want []string
 	}{
 		{"equal", report(base...), nil},
@@ -115,7 +115,7 @@ func TestCompareFindsDifferences(t *testing.T) {
 		{"missing row", report(base[0]), []string{"b: nsys has the row 6,3.0,b, deepprof has not"}},
 		{"extra row", report(base[0], base[1], []string{"1", "1.0", "c"}), []string{"c: nsys has not, deepprof has the row 1,1.0,c"}},
 		{"order", report(base[1], base[0]), []string{`row 1, Name: nsys "a", deepprof "b"`}},
-		{"columns", timeline.Report{Columns: []string{"Name"}}, nil},
+		{"columns", vendorTable{Columns: []string{"Name"}}, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestCompareFindsDifferences(t *testing.T) {
 				test.want = []string{"columns: nsys , deepprof Name"}
 			}
 			var got []string
-			for _, d := range Compare(vendor, test.ours, "Name") {
+			for _, d := range compareTables(vendor, test.ours, "Name") {
 				got = append(got, d.String())
 			}
 			if !slices.Equal(got, test.want) {

@@ -16,8 +16,8 @@ var freeText = []string{"Name", "Range", "NVTX Range", "Kernel Name", "Operation
 // within cells are left as they are. What tells the cells apart is that only
 // names hold commas, and that a row has one at most at each end. A report
 // without rows is an empty file.
-func parseStats(data string) timeline.Report {
-	var r timeline.Report
+func parseStats(data string) vendorTable {
+	var r vendorTable
 	data = strings.ReplaceAll(data, "\r\n", "\n")
 	head, body, _ := strings.Cut(strings.TrimLeft(data, "\n"), "\n")
 	if head == "" {

@@ -68,12 +68,12 @@ func counted(t testing.TB, name string) []Counted {
 
 func countedIn(t testing.TB, data []byte) []Counted {
 	t.Helper()
-	rep, err := ncurep.Read(bytes.NewReader(data), int64(len(data)), ncurep.Options{})
+	rep, err := ncurep.NewReader(bytes.NewReader(data), int64(len(data)), ncurep.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out []Counted
-	for _, r := range rep.Results {
+	for r := range rep.All() {
 		out = append(out, FromResult(r))
 	}
 	return out

@@ -35,7 +35,7 @@ type Attribution struct {
 	rangeNode   []uint32 // path of each range
 	rangeParent []uint32 // range around each push/pop range, None at the bottom
 
-	calls    *correlator
+	calls    *Correlations
 	callSet  []uint32 // push/pop ranges around each launching call: index into sets; nil without such ranges
 	callOpen []uint32 // start/end ranges around it: index into opens; nil without such ranges
 	sets     lists    // innermost range of each stack
@@ -107,7 +107,7 @@ func (t *Timeline) Attribute() *Attribution {
 		index:       map[nodeKey]uint32{},
 		rangeNode:   make([]uint32, len(t.Ranges)),
 		rangeParent: make([]uint32, len(t.Ranges)),
-		calls:       t.correlate(),
+		calls:       t.Correlate(),
 		launchers:   make([]bool, len(t.Calls)),
 	}
 	t.eachOp(func(op Op) {
@@ -145,12 +145,12 @@ func (a *Attribution) state(call uint32) uint64 {
 
 // callOf is the call that launched op, or None.
 func (a *Attribution) callOf(op Op) uint32 {
-	return a.calls.call(a.t.Queues[op.Queue].Process, op.Correlation)
+	return a.calls.Call(a.t.Queues[op.Queue].Process, op.Correlation)
 }
 
 func (a *Attribution) kernelCall(i int) uint32 {
 	k := &a.t.Kernels[i]
-	return a.calls.call(a.t.Queues[k.Queue].Process, k.Correlation)
+	return a.calls.Call(a.t.Queues[k.Queue].Process, k.Correlation)
 }
 
 // launchOrder lists the launching calls by (group, start), where group is the

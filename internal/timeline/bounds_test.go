@@ -93,7 +93,7 @@ func TestScatteredCorrelations(t *testing.T) {
 			t.Errorf("warnings %q lack %q", rows.Warnings, want)
 		}
 	}
-	if tl.correlate().tables[0].bits != nil {
+	if tl.Correlate().tables[0].bits != nil {
 		t.Error("three ids take a table over all 32 bits")
 	}
 }

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// correlator finds the calls of a process by their correlation id.
-type correlator struct {
+// Correlations find the calls of a process by their correlation id, in the order
+// of their starts.
+type Correlations struct {
 	t      *Timeline
 	tables []idTable // by process
 	next   []uint32  // further call of the same process and id, in the order of their starts; nil without any
@@ -26,8 +27,9 @@ type idTable struct {
 	calls     []uint32 // by number of the id: its earliest call, or None
 }
 
-func (t *Timeline) correlate() *correlator {
-	c := &correlator{t: t, tables: make([]idTable, len(t.Processes))}
+// Correlate indexes the calls by process and correlation.
+func (t *Timeline) Correlate() *Correlations {
+	c := &Correlations{t: t, tables: make([]idTable, len(t.Processes))}
 	c.each(func(table *idTable, _, id uint32) {
 		if table.count == 0 {
 			table.low, table.high = id, id
@@ -49,7 +51,7 @@ func (t *Timeline) correlate() *correlator {
 }
 
 // each visits the calls that have a process and an id.
-func (c *correlator) each(f func(table *idTable, process, id uint32)) {
+func (c *Correlations) each(f func(table *idTable, process, id uint32)) {
 	for i := range c.t.Calls {
 		call := &c.t.Calls[i]
 		p := c.t.ThreadProcess(call.Thread)
@@ -59,7 +61,7 @@ func (c *correlator) each(f func(table *idTable, process, id uint32)) {
 	}
 }
 
-func (c *correlator) insert(i uint32) {
+func (c *Correlations) insert(i uint32) {
 	call := &c.t.Calls[i]
 	p := c.t.ThreadProcess(call.Thread)
 	if call.Correlation == NoCorrelation || int(p) >= len(c.tables) {
@@ -91,13 +93,13 @@ func (c *correlator) insert(i uint32) {
 	c.next[i], c.next[after] = c.next[after], i
 }
 
-func (c *correlator) before(a, b uint32) bool {
+func (c *Correlations) before(a, b uint32) bool {
 	x, y := &c.t.Calls[a], &c.t.Calls[b]
 	return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(a, b)) < 0
 }
 
-// call is the earliest call of the process with this id, or None.
-func (c *correlator) call(process, correlation uint32) uint32 {
+// Call is the earliest call of the process with this id, or None.
+func (c *Correlations) Call(process, correlation uint32) uint32 {
 	if correlation == NoCorrelation || int(process) >= len(c.tables) {
 		return None
 	}
@@ -108,8 +110,8 @@ func (c *correlator) call(process, correlation uint32) uint32 {
 	return None
 }
 
-// also is the call after i that shares its id, or None.
-func (c *correlator) also(i uint32) uint32 {
+// Next is the call after i that shares its id, or None.
+func (c *Correlations) Next(i uint32) uint32 {
 	if c.next == nil {
 		return None
 	}

@@ -79,16 +79,10 @@ func FuzzAttribution(f *testing.F) {
 		checkSums(t, tl)
 		tl.RegionRows(Query{By: ByDevice | ByProcess})
 		tl.RangeRows(Query{})
-		tl.LaunchRows(Query{Region: func(s nvtx.State) bool { return len(s.Open) == 0 }})
-		tl.GapRows(Query{})
+		launchRows(tl, Query{Region: func(s nvtx.State) bool { return len(s.Open) == 0 }})
+		gapRows(tl, Query{})
 		tl.KernelRows(Query{By: ByRegion | ByDevice | ByProcess | ByLaunchConfig})
 		tl.Info()
-		for _, d := range []Dialect{{}, {Colon: true, LastOfAll: true, Exact: true}} {
-			tl.RangeReport(d)
-			tl.ProjectionReport(d)
-			tl.ProjectionTrace(d)
-			tl.KernelRangeReport(d)
-		}
 	})
 }
 

@@ -21,12 +21,6 @@ type lane struct {
 	queue  uint32 // None for the device
 }
 
-// GapRows lists the gaps between pieces of GPU work: of each device, and of
-// each stream that has company on its device. The longest come first. A gap of
-// a device belongs to no process; with a process filter, other processes' work
-// does not end a gap.
-func (t *Timeline) GapRows(q Query) Rows[GapRow] { return t.FindGaps(q).Rows(t) }
-
 // Gaps are the gaps that a query chooses, longest first, before the calls that
 // filled them are known: there are far more calls than launches, and few of them
 // lie in a gap that is shown.
@@ -41,7 +35,10 @@ type Gaps struct {
 	sums  map[StringID]*GapCall
 }
 
-// FindGaps needs no calls but those that launched work.
+// FindGaps finds the gaps between pieces of GPU work: of each device, and of each
+// stream that has company on its device. A gap of a device belongs to no process;
+// with a process filter, other processes' work does not end a gap. It needs no
+// calls but those that launched work.
 func (t *Timeline) FindGaps(q Query) *Gaps {
 	g := &Gaps{a: t.Attribute(), q: q, busy: map[int64]*stretches{}, short: map[uint32]string{}, sums: map[StringID]*GapCall{}}
 	var inRegion func(call uint32) bool
@@ -91,19 +88,9 @@ func (g *Gaps) Reach(globalPid, start, end int64) bool {
 	return s != nil && s.overlap(start, end)
 }
 
-// Rows tells what filled the gaps. The calls, with their threads and names, are
-// those of another timeline of the same file: all calls, or all that Reach
-// accepts.
-func (g *Gaps) Rows(calls *Timeline) Rows[GapRow] {
-	s := g.Stream(calls)
-	rows := make([]GapRow, 0, s.Len)
-	for row := range s.Rows {
-		rows = append(rows, *row)
-	}
-	return Rows[GapRow]{Rows: rows, Cut: s.Cut, Warnings: s.Warnings}
-}
-
-// Stream is Rows for rows that are used one by one.
+// Stream tells what filled the gaps, one by one. The calls, with their threads and
+// names, are those of another timeline of the same file: all calls, or all that
+// Reach accepts.
 func (g *Gaps) Stream(calls *Timeline) Stream[GapRow] {
 	byThread := calls.callsByThread()
 	rows := func(yield func(*GapRow) bool) {

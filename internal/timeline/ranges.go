@@ -75,18 +75,8 @@ func (t *Timeline) categoryNames() map[categoryKey]string {
 	return names
 }
 
-// LaunchRows lists the kernels in the order in which they ran.
-func (t *Timeline) LaunchRows(q Query) Rows[LaunchRow] {
-	s := t.StreamLaunches(q)
-	rows := make([]LaunchRow, 0, s.Len)
-	for row := range s.Rows {
-		rows = append(rows, *row)
-	}
-	return Rows[LaunchRow]{Rows: rows, Cut: s.Cut, Warnings: s.Warnings}
-}
-
-// StreamLaunches is LaunchRows for rows that are used one by one: millions of
-// them take much more memory than what they are made from.
+// StreamLaunches gives the kernels in the order in which they ran, one by one:
+// millions of rows take much more memory than what they are made from.
 func (t *Timeline) StreamLaunches(q Query) Stream[LaunchRow] {
 	a := t.Attribute()
 	keep := t.kernelFilter(&q, a)

@@ -241,7 +241,7 @@ func TestLaunchAndRangeRows(t *testing.T) {
 		call 1.1 launch 20 22 9
 		kernel 1 late 60 70 9
 		kernel 1 lost 10 20 77`)
-	launches := tl.LaunchRows(Query{})
+	launches := launchRows(tl, Query{})
 	if len(launches.Rows) != 2 || launches.Rows[0].Kernel != "lost" || launches.Rows[0].NVTX != "" || launches.Rows[0].LaunchNS != nil {
 		t.Fatalf("got %+v", launches.Rows)
 	}
@@ -277,7 +277,7 @@ func TestGapRows(t *testing.T) {
 		kernel 1 c 100 110 1 stream=7
 		kernel 1 d 105 120 1 stream=7`)
 	var got []string
-	for _, g := range tl.GapRows(Query{}).Rows {
+	for _, g := range gapRows(tl, Query{}).Rows {
 		stream := "all"
 		if g.Stream != nil {
 			stream = fmt.Sprint(*g.Stream)
@@ -295,10 +295,10 @@ func TestGapRows(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if rows := tl.GapRows(Query{MinGap: 85}); len(rows.Rows) != 1 {
+	if rows := gapRows(tl, Query{MinGap: 85}); len(rows.Rows) != 1 {
 		t.Errorf("%d gaps of 85 ns or more", len(rows.Rows))
 	}
-	if rows := tl.GapRows(Query{Top: 1}); len(rows.Rows) != 1 || rows.Cut != 1 || rows.Rows[0].DurationNS != 90 {
+	if rows := gapRows(tl, Query{Top: 1}); len(rows.Rows) != 1 || rows.Cut != 1 || rows.Rows[0].DurationNS != 90 {
 		t.Errorf("top 1: %+v", rows)
 	}
 }

@@ -351,14 +351,16 @@ func (t *Timeline) ThreadProcess(thread uint32) uint32 {
 	return None
 }
 
-func (t *Timeline) threadGlobal(thread uint32) int64 {
+// ThreadGlobal is the globalTid of a thread; 0 where the thread is unknown.
+func (t *Timeline) ThreadGlobal(thread uint32) int64 {
 	if int(thread) < len(t.Threads) {
 		return t.Threads[thread].Global
 	}
 	return 0
 }
 
-func (t *Timeline) domainID(domain uint32) int64 {
+// DomainID is the number that its process gave a domain; 0 where it is unknown.
+func (t *Timeline) DomainID(domain uint32) int64 {
 	if int(domain) < len(t.Domains) {
 		return t.Domains[domain].ID
 	}

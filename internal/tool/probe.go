@@ -19,13 +19,6 @@ const (
 	Yes
 )
 
-func (a Answer) String() string {
-	return [...]string{"could not tell", "no", "yes"}[a]
-}
-
-// MarshalText writes the answer as a word.
-func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
 // Capabilities are what one installation can do, as it says itself. A nil
 // list was not answered; an empty one was.
 type Capabilities struct {
@@ -36,28 +29,6 @@ type Capabilities struct {
 	Traces   []string `json:"traces,omitempty"`   // nsys: values of --trace
 
 	sys System
-}
-
-// Option tells whether the tool knows an option, given as --name.
-func (c *Capabilities) Option(name string) Answer { return has(c.Options, name) }
-
-// Set tells whether ncu knows a section set.
-func (c *Capabilities) Set(name string) Answer { return has(c.Sets, name) }
-
-// Section tells whether ncu knows a section.
-func (c *Capabilities) Section(name string) Answer { return has(c.Sections, name) }
-
-// Trace tells whether nsys can trace an API.
-func (c *Capabilities) Trace(name string) Answer { return has(c.Traces, name) }
-
-func has(list []string, name string) Answer {
-	switch {
-	case list == nil:
-		return Unknown
-	case slices.Contains(list, name):
-		return Yes
-	}
-	return No
 }
 
 // probeTimeout bounds one question: the tools answer in a second, a query of

@@ -170,3 +170,29 @@ func TestRealTools(t *testing.T) {
 		}
 	}
 }
+
+func (a Answer) String() string {
+	return [...]string{"could not tell", "no", "yes"}[a]
+}
+
+// Option tells whether the tool knows an option, given as --name.
+func (c *Capabilities) Option(name string) Answer { return has(c.Options, name) }
+
+// Set tells whether ncu knows a section set.
+func (c *Capabilities) Set(name string) Answer { return has(c.Sets, name) }
+
+// Section tells whether ncu knows a section.
+func (c *Capabilities) Section(name string) Answer { return has(c.Sections, name) }
+
+// Trace tells whether nsys can trace an API.
+func (c *Capabilities) Trace(name string) Answer { return has(c.Traces, name) }
+
+func has(list []string, name string) Answer {
+	switch {
+	case list == nil:
+		return Unknown
+	case slices.Contains(list, name):
+		return Yes
+	}
+	return No
+}

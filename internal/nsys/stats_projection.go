@@ -1,36 +1,37 @@
-package timeline
+package nsys
 
 import (
 	"cmp"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // projection joins work to ranges the way the vendor's reports do: a range
 // holds a call of its own thread that lies within it, whatever its style and
 // domain, unless another thread closed the range.
 type projection struct {
-	t       *Timeline
-	calls   *correlator
-	dialect Dialect
-	names   []text   // by range
-	ends    []int64  // by range
-	within  []uint32 // by call: index into lists
-	lists   lists
+	t       *timeline.Timeline
+	calls   *timeline.Correlations
+	dialect statsDialect
+	names   []statsText // by range
+	ends    []int64     // by range
+	within  [][]uint32  // by call: the ranges that hold it; calls in a row share a list
 }
 
-func (t *Timeline) project(d Dialect) *projection {
+func project(t *timeline.Timeline, d statsDialect) *projection {
 	p := &projection{
-		t: t, calls: t.correlate(), dialect: d,
-		names: make([]text, len(t.Ranges)), ends: make([]int64, len(t.Ranges)), within: make([]uint32, len(t.Calls)),
+		t: t, calls: t.Correlate(), dialect: d,
+		names: make([]statsText, len(t.Ranges)), ends: make([]int64, len(t.Ranges)), within: make([][]uint32, len(t.Calls)),
 	}
 	last := t.LastRange.NS
 	if d.LastOfAll {
 		last = t.LastNVTX.NS
 	}
-	domains := t.domainTexts()
+	domains := newDomainTexts(t)
 	for i := range t.Ranges {
 		r := &t.Ranges[i]
-		p.names[i] = t.rangeNames(r, domains, d)[0]
+		p.names[i] = rangeNames(t, r, domains, d)[0]
 		p.ends[i] = r.End
 		if r.Unclosed {
 			p.ends[i] = last
@@ -40,7 +41,7 @@ func (t *Timeline) project(d Dialect) *projection {
 }
 
 // joined reports whether a range takes part in the join.
-func (p *projection) joined(i uint32) bool { return p.t.Ranges[i].EndThread == None }
+func (p *projection) joined(i uint32) bool { return p.t.Ranges[i].EndThread == timeline.None }
 
 // byThread gives the joined ranges of each thread: by start, longest first.
 func (p *projection) byThread() [][]uint32 {
@@ -72,7 +73,8 @@ func (p *projection) contain(marked []bool) {
 			return cmp.Or(cmp.Compare(p.t.Calls[x].Start, p.t.Calls[y].Start), cmp.Compare(x, y))
 		})
 		var open, current []uint32
-		next, last := 0, uint32(0)
+		var last []uint32
+		next := 0
 		for _, c := range list {
 			call := &p.t.Calls[c]
 			for next < len(ranges) && p.t.Ranges[ranges[next]].Start <= call.Start {
@@ -86,7 +88,9 @@ func (p *projection) contain(marked []bool) {
 					current = append(current, r)
 				}
 			}
-			last = p.lists.add(current, last)
+			if !slices.Equal(current, last) {
+				last = slices.Clone(current)
+			}
 			p.within[c] = last
 		}
 	}
@@ -95,14 +99,14 @@ func (p *projection) contain(marked []bool) {
 // eachCall visits every call joined to a piece of work: all that share its
 // process and correlation.
 func (p *projection) eachCall(process, correlation uint32, f func(call uint32)) {
-	for c := p.calls.call(process, correlation); c != None; c = p.calls.also(c) {
+	for c := p.calls.Call(process, correlation); c != timeline.None; c = p.calls.Next(c) {
 		f(c)
 	}
 }
 
-// KernelRangeReport is nvtx_kern_sum.
-func (t *Timeline) KernelRangeReport(d Dialect) Report {
-	p := t.project(d)
+// kernelRangeReport is nvtx_kern_sum.
+func kernelRangeReport(t *timeline.Timeline, d statsDialect) vendorTable {
+	p := project(t, d)
 	marked := make([]bool, len(t.Calls))
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
@@ -120,39 +124,39 @@ func (t *Timeline) KernelRangeReport(d Dialect) Report {
 			g.last = kernel
 			g.kernels++
 		}
-		if rng != None {
+		if rng != timeline.None {
 			g.ranges[rng] = true
 		}
 		g.sample.Add(t.Kernels[kernel].Duration())
 	}
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
-		key := kernelRangeKey{kernel: t.Functions[k.Function].Demangled, thread: None}
+		key := kernelRangeKey{kernel: t.Functions[k.Function].Demangled, thread: timeline.None}
 		joined := false
 		p.eachCall(t.Queues[k.Queue].Process, k.Correlation, func(c uint32) {
 			joined = true
 			key := key
 			key.thread = t.Calls[c].Thread
-			list := p.lists.get(p.within[c])
+			list := p.within[c]
 			if len(list) == 0 {
-				add(key, i, None)
+				add(key, i, timeline.None)
 			}
 			for _, r := range list {
-				key.name, key.style = p.names[r], text{t.Ranges[r].Kind.String(), true}
+				key.name, key.style = p.names[r], statsText{t.Ranges[r].Kind.String(), true}
 				add(key, i, r)
 			}
 		})
 		if !joined {
-			add(key, i, None)
+			add(key, i, timeline.None)
 		}
 	}
-	return t.kernelRangeRows(groups, d)
+	return kernelRangeRows(t, groups, d)
 }
 
 type kernelRangeKey struct {
 	thread      uint32
-	name, style text
-	kernel      StringID
+	name, style statsText
+	kernel      timeline.StringID
 }
 
 type kernelRange struct {
@@ -160,20 +164,20 @@ type kernelRange struct {
 	ranges  map[uint32]bool
 	kernels int64
 	last    int
-	sample  Sample
+	sample  timeline.Sample
 }
 
-func (t *Timeline) kernelRangeRows(groups map[kernelRangeKey]*kernelRange, d Dialect) Report {
+func kernelRangeRows(t *timeline.Timeline, groups map[kernelRangeKey]*kernelRange, d statsDialect) vendorTable {
 	order := make([]*kernelRange, 0, len(groups))
 	for _, g := range groups {
 		order = append(order, g)
 	}
 	ids := func(g *kernelRange) (pid, tid int) {
-		if g.key.thread == None {
+		if g.key.thread == timeline.None {
 			return -1, -1
 		}
-		global := t.threadGlobal(g.key.thread)
-		return PIDOf(global), TIDOf(global)
+		global := t.ThreadGlobal(g.key.thread)
+		return timeline.PIDOf(global), timeline.TIDOf(global)
 	}
 	slices.SortFunc(order, func(x, y *kernelRange) int {
 		xp, xt := ids(x)
@@ -183,7 +187,7 @@ func (t *Timeline) kernelRangeRows(groups map[kernelRangeKey]*kernelRange, d Dia
 			cmp.Compare(y.sample.Sum(), x.sample.Sum()),
 			x.key.style.compare(y.key.style), cmp.Compare(t.Name(x.key.kernel), t.Name(y.key.kernel)))
 	})
-	r := Report{Columns: []string{
+	r := vendorTable{Columns: []string{
 		"NVTX Range", "Style", "PID", "TID", "NVTX Inst", "Kern Inst", "Total Time (ns)",
 		"Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)", "Kernel Name",
 	}}

@@ -1,43 +1,45 @@
-package timeline
+package nsys
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// A Report is a table as nsys stats prints it, computed here, so that both can
+// A vendorTable is a table as nsys stats prints it, computed here, so that both can
 // be laid side by side cell by cell. An empty cell is a missing value.
-type Report struct {
+type vendorTable struct {
 	Columns []string
 	Rows    [][]string
 }
 
-// A Dialect is what differs between versions of nsys stats.
-type Dialect struct {
+// A statsDialect is what differs between versions of nsys stats.
+type statsDialect struct {
 	// Colon puts a colon before names in the default domain, as 2025 does.
 	Colon bool
 	// LastOfAll ends unclosed ranges at the last NVTX row of any kind, as 2022
 	// does in every report; later versions look at ranges only, save in the
 	// summary of ranges.
 	LastOfAll bool
-	// Exact rounds with RoundExact instead of Round1.
+	// Exact rounds with timeline.RoundExact instead of timeline.Round1.
 	Exact bool
 }
 
 // decimal prints a number rounded to one decimal.
-func (d Dialect) decimal(x float64) string {
+func (d statsDialect) decimal(x float64) string {
 	if d.Exact {
-		return decimal(RoundExact(x))
+		return decimal(timeline.RoundExact(x))
 	}
-	return decimal(Round1(x))
+	return decimal(timeline.Round1(x))
 }
 
-// KernelReport is cuda_gpu_kern_sum: rows as KernelRows gives them without
+// kernelReport is cuda_gpu_kern_sum: rows as KernelRows gives them without
 // filters or splits.
-func KernelReport(rows []KernelRow, d Dialect) Report {
-	r := Report{Columns: []string{"Time (%)", "Total Time (ns)", "Instances", "Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)", "Name"}}
+func kernelReport(rows []timeline.KernelRow, d statsDialect) vendorTable {
+	r := vendorTable{Columns: []string{"Time (%)", "Total Time (ns)", "Instances", "Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)", "Name"}}
 	var total float64
 	for _, k := range rows {
 		total += float64(k.TotalNS)
@@ -53,26 +55,26 @@ func KernelReport(rows []KernelRow, d Dialect) Report {
 	return r
 }
 
-// KernelShapeReport is cuda_gpu_kern_sum of 2022, one row per kernel and launch
+// kernelShapeReport is cuda_gpu_kern_sum of 2022, one row per kernel and launch
 // shape, ordered by total time alone.
-func (t *Timeline) KernelShapeReport(d Dialect) Report {
+func kernelShapeReport(t *timeline.Timeline, d statsDialect) vendorTable {
 	type key struct {
-		function    StringID
+		function    timeline.StringID
 		grid, block [3]int32
 	}
-	samples := map[key]*Sample{}
+	samples := map[key]*timeline.Sample{}
 	var total float64
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
 		c := &t.Configs[k.Config]
 		at := key{t.Functions[k.Function].Demangled, c.Grid, c.Block}
 		if samples[at] == nil {
-			samples[at] = &Sample{}
+			samples[at] = &timeline.Sample{}
 		}
 		samples[at].Add(k.Duration())
 		total += float64(k.Duration())
 	}
-	r := Report{Columns: []string{"Time (%)", "Total Time (ns)", "Instances", "Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)", "GridXYZ", "BlockXYZ", "Name"}}
+	r := vendorTable{Columns: []string{"Time (%)", "Total Time (ns)", "Instances", "Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)", "GridXYZ", "BlockXYZ", "Name"}}
 	sums := map[string]int64{}
 	for at, s := range samples {
 		row := append(percentCells(s, total, d),
@@ -90,7 +92,7 @@ func (t *Timeline) KernelShapeReport(d Dialect) Report {
 func rowKey(row []string) string { return fmt.Sprintf("%q", row) }
 
 // percentCells are the columns from the share of the total to the deviation.
-func percentCells(s *Sample, total float64, d Dialect) []string {
+func percentCells(s *timeline.Sample, total float64, d statsDialect) []string {
 	share := ""
 	if total != 0 {
 		share = d.decimal(float64(s.Sum()) * 100 / total)
@@ -106,14 +108,14 @@ func whole(n int64) string { return strconv.FormatInt(n, 10) }
 // decimal prints a number that is rounded already.
 func decimal(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
-// text is a string that may be missing, as a database has it. Missing sorts
+// statsText is a string that may be missing, as a database has it. Missing sorts
 // first.
-type text struct {
+type statsText struct {
 	s     string
 	valid bool
 }
 
-func (x text) compare(y text) int {
+func (x statsText) compare(y statsText) int {
 	if x.valid != y.valid {
 		if x.valid {
 			return 1
@@ -125,16 +127,16 @@ func (x text) compare(y text) int {
 
 // domainTexts finds the names of a domain as the reports join them: by the
 // lower 24 bits of the process, one per thread that created it.
-type domainTexts map[domainTextKey][]text
+type domainTexts map[domainTextKey][]statsText
 
 type domainTextKey struct {
 	pid int
 	id  int64
 }
 
-func (t *Timeline) domainTexts() domainTexts {
+func newDomainTexts(t *timeline.Timeline) domainTexts {
 	rows := slices.Clone(t.DomainRows)
-	slices.SortStableFunc(rows, func(x, y DomainRow) int {
+	slices.SortStableFunc(rows, func(x, y timeline.DomainRow) int {
 		return cmp.Or(cmp.Compare(x.Thread, y.Thread), cmp.Compare(x.Time, y.Time))
 	})
 	names := domainTexts{}
@@ -149,22 +151,22 @@ func (t *Timeline) domainTexts() domainTexts {
 		} else {
 			seen[k] = true
 		}
-		at := domainTextKey{PIDOf(t.threadGlobal(r.Thread)), r.ID}
-		names[at] = append(names[at], text{t.Name(r.Name), !r.Unnamed})
+		at := domainTextKey{timeline.PIDOf(t.ThreadGlobal(r.Thread)), r.ID}
+		names[at] = append(names[at], statsText{t.Name(r.Name), !r.Unnamed})
 	}
 	return names
 }
 
 // rangeNames gives the names that a range has in the reports: more than one
 // where several threads of the process created its domain.
-func (t *Timeline) rangeNames(r *Range, domains domainTexts, d Dialect) []text {
-	found := domains[domainTextKey{PIDOf(t.threadGlobal(r.Thread)), t.domainID(r.Domain)}]
-	names := make([]text, max(1, len(found)))
+func rangeNames(t *timeline.Timeline, r *timeline.Range, domains domainTexts, d statsDialect) []statsText {
+	found := domains[domainTextKey{timeline.PIDOf(t.ThreadGlobal(r.Thread)), t.DomainID(r.Domain)}]
+	names := make([]statsText, max(1, len(found)))
 	if r.Unnamed {
 		return names
 	}
 	for i := range names {
-		names[i] = text{t.Name(r.Name), true}
+		names[i] = statsText{t.Name(r.Name), true}
 		if i < len(found) && found[i].valid {
 			names[i].s = found[i].s + ":" + names[i].s
 		} else if d.Colon {
@@ -174,23 +176,23 @@ func (t *Timeline) rangeNames(r *Range, domains domainTexts, d Dialect) []text {
 	return names
 }
 
-// RangeReport is nvtx_sum.
-func (t *Timeline) RangeReport(d Dialect) Report {
+// rangeReport is nvtx_sum.
+func rangeReport(t *timeline.Timeline, d statsDialect) vendorTable {
 	type key struct {
-		name text
-		kind RangeKind
+		name statsText
+		kind timeline.RangeKind
 	}
 	type group struct {
 		key
-		sample Sample
+		sample timeline.Sample
 		calls  int64 // with those that have no duration
 	}
-	domains := t.domainTexts()
+	domains := newDomainTexts(t)
 	groups := map[key]*group{}
 	var total float64
 	for i := range t.Ranges {
 		r := &t.Ranges[i]
-		for _, name := range t.rangeNames(r, domains, d) {
+		for _, name := range rangeNames(t, r, domains, d) {
 			g := groups[key{name, r.Kind}]
 			if g == nil {
 				g = &group{key: key{name, r.Kind}}
@@ -198,8 +200,8 @@ func (t *Timeline) RangeReport(d Dialect) Report {
 			}
 			g.calls++
 			if !r.Unclosed || t.LastNVTX.Valid {
-				g.sample.Add(Since(r.Start, r.End))
-				total += float64(Since(r.Start, r.End))
+				g.sample.Add(timeline.Since(r.Start, r.End))
+				total += float64(timeline.Since(r.Start, r.End))
 			}
 		}
 	}
@@ -210,7 +212,7 @@ func (t *Timeline) RangeReport(d Dialect) Report {
 	slices.SortFunc(order, func(x, y *group) int {
 		return cmp.Or(cmp.Compare(y.sample.Sum(), x.sample.Sum()), x.name.compare(y.name), cmp.Compare(x.kind.String(), y.kind.String()))
 	})
-	r := Report{Columns: []string{"Time (%)", "Total Time (ns)", "Instances", "Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)", "Style", "Range"}}
+	r := vendorTable{Columns: []string{"Time (%)", "Total Time (ns)", "Instances", "Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)", "Style", "Range"}}
 	for _, g := range order {
 		cells := make([]string, 8)
 		if g.sample.Len() > 0 {

@@ -1,8 +1,10 @@
-package timeline
+package nsys
 
 import (
 	"cmp"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // projected is one range in the GPU projection.
@@ -26,8 +28,8 @@ func (p *projection) projectRanges() []*projected {
 	}
 	extents := make([]extent, len(t.Calls))
 	marked := make([]bool, len(t.Calls))
-	t.eachOp(func(op Op) {
-		if op.Kind == OpGraph {
+	t.EachOp(func(op timeline.Op) {
+		if op.Kind == timeline.OpGraph {
 			return
 		}
 		p.eachCall(t.Queues[op.Queue].Process, op.Correlation, func(c uint32) {
@@ -46,7 +48,7 @@ func (p *projection) projectRanges() []*projected {
 			continue
 		}
 		e := &extents[c]
-		for _, r := range p.lists.get(p.within[c]) {
+		for _, r := range p.within[c] {
 			j := found[r]
 			if j == nil {
 				j = &projected{rng: r, call: uint32(c), start: e.start, end: e.end}
@@ -71,8 +73,8 @@ func (p *projection) projectRanges() []*projected {
 // the range too: distinct correlations are counted.
 func (p *projection) countedBefore(call, rng uint32) bool {
 	c := &p.t.Calls[call]
-	for o := p.calls.call(p.t.ThreadProcess(c.Thread), c.Correlation); o != None && o != call; o = p.calls.also(o) {
-		if slices.Contains(p.lists.get(p.within[o]), rng) {
+	for o := p.calls.Call(p.t.ThreadProcess(c.Thread), c.Correlation); o != timeline.None && o != call; o = p.calls.Next(o) {
+		if slices.Contains(p.within[o], rng) {
 			return true
 		}
 	}
@@ -84,7 +86,7 @@ func (p *projection) countedBefore(call, rng uint32) bool {
 func (p *projection) tree(list []*projected, found map[uint32]*projected) {
 	parents := make([]uint32, len(p.t.Ranges))
 	for i := range parents {
-		parents[i] = None
+		parents[i] = timeline.None
 	}
 	for _, ranges := range p.byThread() {
 		p.threadTree(ranges, parents)
@@ -92,7 +94,7 @@ func (p *projection) tree(list []*projected, found map[uint32]*projected) {
 	levels := p.levels(parents)
 	for _, j := range list {
 		j.parent, j.level = parents[j.rng], levels[j.rng]
-		if j.parent != None && found[j.parent] != nil {
+		if j.parent != timeline.None && found[j.parent] != nil {
 			found[j.parent].children++
 		}
 	}
@@ -116,7 +118,7 @@ func (p *projection) threadTree(ranges, parents []uint32) {
 			}
 		} else {
 			for _, o := range open {
-				if best := parents[r]; p.ends[o] >= p.ends[r] && (best == None || p.shorter(o, best)) {
+				if best := parents[r]; p.ends[o] >= p.ends[r] && (best == timeline.None || p.shorter(o, best)) {
 					parents[r] = o
 				}
 			}
@@ -128,7 +130,7 @@ func (p *projection) threadTree(ranges, parents []uint32) {
 
 func (p *projection) shorter(x, y uint32) bool {
 	return cmp.Or(
-		cmp.Compare(Since(p.t.Ranges[x].Start, p.ends[x]), Since(p.t.Ranges[y].Start, p.ends[y])), cmp.Compare(x, y)) < 0
+		cmp.Compare(timeline.Since(p.t.Ranges[x].Start, p.ends[x]), timeline.Since(p.t.Ranges[y].Start, p.ends[y])), cmp.Compare(x, y)) < 0
 }
 
 // levels counts the steps to the outermost range, -1 where there is none.
@@ -142,14 +144,14 @@ func (p *projection) levels(parents []uint32) []int {
 	for i := range parents {
 		path = path[:0]
 		at := uint32(i)
-		for at != None && levels[at] == unknown {
+		for at != timeline.None && levels[at] == unknown {
 			levels[at] = walking
 			path = append(path, at)
 			at = parents[at]
 		}
 		base := 0
 		switch {
-		case at == None:
+		case at == timeline.None:
 		case levels[at] == walking || levels[at] == -1:
 			base = -1
 		default:
@@ -166,18 +168,17 @@ func (p *projection) levels(parents []uint32) []int {
 	return levels
 }
 
-// ProjectionReport is nvtx_gpu_proj_sum.
-func (t *Timeline) ProjectionReport(d Dialect) Report {
-	p := t.project(d)
+// projectionReport is nvtx_gpu_proj_sum.
+func projectionReport(t *timeline.Timeline, d statsDialect) vendorTable {
+	p := project(t, d)
 	type key struct {
-		name text
-		kind RangeKind
+		name statsText
+		kind timeline.RangeKind
 	}
 	type group struct {
 		key
-		sample                    Sample
-		rangeNS                   int64
-		over                      bool // no report of the vendor tells
+		sample                    timeline.Sample
+		ranges                    timeline.Sample
 		ops, children             int64
 		levels, levelled, members int64
 	}
@@ -193,8 +194,8 @@ func (t *Timeline) ProjectionReport(d Dialect) Report {
 			g = &group{key: k}
 			groups[k] = g
 		}
-		g.sample.Add(Since(j.start, j.end))
-		accrue(&g.rangeNS, Since(r.Start, p.ends[j.rng]), &g.over)
+		g.sample.Add(timeline.Since(j.start, j.end))
+		g.ranges.Add(timeline.Since(r.Start, p.ends[j.rng]))
 		g.ops += j.ops
 		g.children += j.children
 		g.members++
@@ -210,7 +211,7 @@ func (t *Timeline) ProjectionReport(d Dialect) Report {
 	slices.SortFunc(order, func(x, y *group) int {
 		return cmp.Or(cmp.Compare(y.sample.Sum(), x.sample.Sum()), x.name.compare(y.name), cmp.Compare(x.kind.String(), y.kind.String()))
 	})
-	report := Report{Columns: []string{
+	report := vendorTable{Columns: []string{
 		"Range", "Style", "Total Proj Time (ns)", "Total Range Time (ns)", "Range Instances", "Proj Avg (ns)", "Proj Med (ns)",
 		"Proj Min (ns)", "Proj Max (ns)", "Proj StdDev (ns)", "Total GPU Ops", "Avg GPU Ops", "Avg Range Lvl", "Avg Num Child",
 	}}
@@ -221,7 +222,7 @@ func (t *Timeline) ProjectionReport(d Dialect) Report {
 			level = d.decimal(float64(g.levels) / float64(g.levelled))
 		}
 		report.Rows = append(report.Rows, []string{
-			g.name.s, g.kind.String(), whole(s.Sum()), whole(g.rangeNS), whole(g.members),
+			g.name.s, g.kind.String(), whole(s.Sum()), whole(g.ranges.Sum()), whole(g.members),
 			d.decimal(s.Mean()), d.decimal(s.Median()), whole(s.Min()), whole(s.Max()), d.decimal(s.Stddev()),
 			whole(g.ops), d.decimal(float64(g.ops) / float64(g.members)), level,
 			d.decimal(float64(g.children) / float64(g.members)),
@@ -230,28 +231,28 @@ func (t *Timeline) ProjectionReport(d Dialect) Report {
 	return report
 }
 
-// ProjectionTrace is nvtxgpuproj of 2022 and nvtx_gpu_proj_trace after it,
+// projectionTrace is nvtxgpuproj of 2022 and nvtx_gpu_proj_trace after it,
 // without the columns that name rows of the file.
-func (t *Timeline) ProjectionTrace(d Dialect) Report {
-	p := t.project(d)
+func projectionTrace(t *timeline.Timeline, d statsDialect) vendorTable {
+	p := project(t, d)
 	list := p.projectRanges()
 	slices.SortStableFunc(list, func(x, y *projected) int {
-		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(Since(y.start, y.end), Since(x.start, x.end)))
+		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(timeline.Since(y.start, y.end), timeline.Since(x.start, x.end)))
 	})
-	report := Report{Columns: []string{
+	report := vendorTable{Columns: []string{
 		"Name", "Projected Start (ns)", "Projected Duration (ns)", "Orig Start (ns)", "Orig Duration (ns)",
 		"Style", "PID", "TID", "NumGPUOps", "Lvl", "NumChild",
 	}}
 	for _, j := range list {
 		r := &t.Ranges[j.rng]
-		global := t.threadGlobal(t.Calls[j.call].Thread)
+		global := t.ThreadGlobal(t.Calls[j.call].Thread)
 		level := ""
 		if j.level >= 0 {
 			level = whole(int64(j.level))
 		}
 		report.Rows = append(report.Rows, []string{
-			p.names[j.rng].s, whole(j.start), whole(Since(j.start, j.end)), whole(r.Start), whole(Since(r.Start, p.ends[j.rng])),
-			r.Kind.String(), whole(int64(PIDOf(global))), whole(int64(TIDOf(global))), whole(j.ops), level, whole(j.children),
+			p.names[j.rng].s, whole(j.start), whole(timeline.Since(j.start, j.end)), whole(r.Start), whole(timeline.Since(r.Start, p.ends[j.rng])),
+			r.Kind.String(), whole(int64(timeline.PIDOf(global))), whole(int64(timeline.TIDOf(global))), whole(j.ops), level, whole(j.children),
 		})
 	}
 	return report
