@@ -63,7 +63,7 @@ func (c *configFlags) compose(overrides []string) (*config.Config, error) {
 	}
 	composed, err := config.Compose(config.Options{
 		Sources: c.sources(), ConfigName: strings.TrimSuffix(c.name, ".yaml"), Overrides: overrides,
-		Env: os.LookupEnv, Cwd: cwd, JobName: "deepprof", Renames: plan.Renames,
+		Env: os.LookupEnv, Cwd: cwd, JobName: "deepprof", Renames: plan.Renames, JobEnv: plan.EnvKey,
 	})
 	var wrong *config.Error
 	if errors.As(err, &wrong) && wrong.Kind == "group-override-no-match" {
@@ -232,13 +232,9 @@ Exit code 2 where there is a problem.`,
 					return usage(err)
 				}
 				printWarnings(s, composed)
-				doubts := plan.Doubts(root, p)
-				for _, doubt := range doubts {
-					fmt.Fprintf(s.err, "warning: %s\n", doubt)
-				}
 				verdict := "no problems"
-				if len(doubts) > 0 {
-					verdict = "no errors, " + plural(len(doubts), "warning")
+				if n := printDoubts(s, plan.Doubts(root, p)) + len(composed.Warnings); n > 0 {
+					verdict = "no errors, " + plural(n, "warning")
 				}
 				_, err = fmt.Fprintln(s.out, verdict)
 				return err
@@ -252,6 +248,15 @@ func printWarnings(s streams, composed *config.Config) {
 	for _, w := range composed.Warnings {
 		fmt.Fprintf(s.err, "warning: %s\n", w)
 	}
+}
+
+// printDoubts says what of a sound plan is probably a mistake, and how much
+// that is.
+func printDoubts(s streams, doubts plan.Problems) int {
+	for _, doubt := range doubts {
+		fmt.Fprintf(s.err, "warning: %s\n", doubt)
+	}
+	return len(doubts)
 }
 
 // plan composes, resolves and decodes; every problem is in the error.

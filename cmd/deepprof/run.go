@@ -70,6 +70,7 @@ everything that was started.`,
 					return usage(err)
 				}
 				printWarnings(s, composed)
+				printDoubts(s, plan.Doubts(root, p))
 				sorted, err := categories(c.sources())
 				if err != nil {
 					return err

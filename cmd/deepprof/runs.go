@@ -185,7 +185,7 @@ func runsResumeCommand() command {
 				}
 				composed, err := config.Compose(config.Options{
 					Sources:    []config.Source{{Provider: "main", Path: dir, FS: os.DirFS(dir), Check: true}},
-					ConfigName: strings.TrimSuffix(runs.ConfigName, ".yaml"), JobName: "deepprof", Renames: plan.Renames,
+					ConfigName: strings.TrimSuffix(runs.ConfigName, ".yaml"), JobName: "deepprof", Renames: plan.Renames, JobEnv: plan.EnvKey,
 				})
 				if err != nil {
 					return usage(err)

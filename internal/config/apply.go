@@ -13,7 +13,9 @@ func (c *composer) apply(full *Node, o *override) error {
 	if o.hasPkg {
 		e := o.errorf("group-unknown-in-override",
 			"Override %s looks like a config group override, but config group '%s' does not exist.", o.line, o.key)
-		e.Hint = hintFor(o.key, c.allGroups())
+		if e.Hint = c.renameAdvice(o); e.Hint == "" {
+			e.Hint = hintFor(o.key, c.allGroups())
+		}
 		return e
 	}
 	if o.op == "~" {
@@ -79,7 +81,9 @@ func (c *composer) overrideFailed(o *override, err error) error {
 	switch {
 	case errors.As(err, &me) && me.kind == "unknown-key" && o.op == "=":
 		e := o.errorf("unknown-key", "Could not override '%s'.\nTo append to your config use +%s\n%s", o.key, o.line, me.text)
-		e.Hint = c.keyHint(o.key, me)
+		if e.Hint = c.renameAdvice(o); e.Hint == "" {
+			e.Hint = c.keyHint(o.key, me)
+		}
 		if i := strings.LastIndex(o.line[:max(o.valuePos-1, 0)], me.key); i >= 0 {
 			e.Column = i + 1
 		}

@@ -24,6 +24,7 @@ type Options struct {
 	Cwd        string                           // absolute; where relative run directories start
 	JobName    string                           // hydra.job.name unless configured
 	OpenDir    func(path string) fs.FS          // opens a folder of hydra.searchpath; nil: os.DirFS
+	JobEnv     string                           // dotted key of a mapping to which Resolve adds hydra.job.env_set; "" for none
 	Renames    []Rename                         // keys that files and overrides may still call by an older name
 }
 

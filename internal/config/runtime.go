@@ -240,7 +240,31 @@ func (c *Config) Resolve() (*Node, error) {
 	if _, err := c.Run(); err != nil {
 		return nil, err
 	}
-	return c.resolveTree(c.Root)
+	root, err := c.resolveTree(c.Root)
+	if err != nil {
+		return nil, err
+	}
+	return root, c.addJobEnv(root)
+}
+
+// addJobEnv adds the variables of hydra.job.env_set to the mapping that
+// Options.JobEnv names. Variables that the mapping has already stay.
+func (c *Config) addJobEnv(root *Node) error {
+	set := c.Hydra.Lookup("job.env_set")
+	target := root.Lookup(c.opts.JobEnv)
+	if c.opts.JobEnv == "" || set == nil || target == nil || target.kind != Map {
+		return nil
+	}
+	variables, err := c.resolveTree(set)
+	if err != nil {
+		return err
+	}
+	for _, e := range variables.entries {
+		if target.child(keyOf(e.Key)) == nil {
+			target.put(e.Key, e.Value)
+		}
+	}
+	return nil
 }
 
 // ResolveHydra returns the hydra node resolved, but for what only a sweep

@@ -34,8 +34,8 @@ type CaptureOptions struct {
 	// CaptureRange is the gate; "" is none.
 	CaptureRange string
 	// CaptureRangeEnd is what happens when the gate closes: none, stop,
-	// stop-shutdown, repeat, repeat:N, repeat-shutdown:N. "" is stop, because
-	// nsys's own default kills the program. Without a gate it is not used.
+	// stop-shutdown, repeat, repeat:N, repeat-shutdown:N. "" leaves it to nsys,
+	// whose default kills the program. Without a gate it is not used.
 	CaptureRangeEnd string
 	// NVTXCapture is the range that opens the gate: name, name@domain, name@*.
 	NVTXCapture string
@@ -193,11 +193,13 @@ func (o CaptureOptions) addGate(f *tool.Flags) (env []string) {
 			env = append(env, "NSYS_NVTX_PROFILER_REGISTER_ONLY=0")
 		}
 	}
-	end := or(o.CaptureRangeEnd, "stop")
-	if !rangeEnd.MatchString(end) {
-		f.Fail("capture_range_end: %q is none of none, stop, stop-shutdown, repeat, repeat:N, repeat-shutdown:N with N from 1", end)
+	if o.CaptureRangeEnd == "" {
+		return env
 	}
-	f.Set("capture-range-end", end)
+	if !rangeEnd.MatchString(o.CaptureRangeEnd) {
+		f.Fail("capture_range_end: %q is none of none, stop, stop-shutdown, repeat, repeat:N, repeat-shutdown:N with N from 1", o.CaptureRangeEnd)
+	}
+	f.Set("capture-range-end", o.CaptureRangeEnd)
 	return env
 }
 

@@ -50,8 +50,12 @@ func TestArgs(t *testing.T) {
 		{name: "graphs as a whole", set: func(o *CaptureOptions) { o.CUDAGraphTrace = "graph" }, with: []string{"--cuda-graph-trace=graph"}, drop: []string{"--cuda-graph-trace=node"}},
 		{name: "fork", set: func(o *CaptureOptions) { o.TraceForkBeforeExec = true }, with: []string{"--trace-fork-before-exec=true"}},
 		{name: "wait", set: func(o *CaptureOptions) { o.Wait = "all" }, with: []string{"--wait=all"}, drop: []string{"--wait=primary"}},
-		{name: "nvtx gate", set: func(o *CaptureOptions) { o.CaptureRange, o.NVTXCapture = "nvtx", "decode" },
-			with: []string{"--capture-range=nvtx", "--nvtx-capture=decode", "--capture-range-end=stop"}, drop: []string{"--capture-range=none"},
+		{name: "nvtx gate", set: func(o *CaptureOptions) {
+			o.CaptureRange, o.NVTXCapture, o.CaptureRangeEnd = "nvtx", "decode", "stop"
+		}, with: []string{"--capture-range=nvtx", "--nvtx-capture=decode", "--capture-range-end=stop"}, drop: []string{"--capture-range=none"},
+			env: []string{"NSYS_NVTX_PROFILER_REGISTER_ONLY=0"}},
+		{name: "gate whose end is left to nsys", set: func(o *CaptureOptions) { o.CaptureRange, o.NVTXCapture = "nvtx", "decode" },
+			with: []string{"--capture-range=nvtx", "--nvtx-capture=decode"}, drop: []string{"--capture-range=none"},
 			env: []string{"NSYS_NVTX_PROFILER_REGISTER_ONLY=0"}},
 		{name: "nvtx gate on registered strings", set: func(o *CaptureOptions) {
 			o.CaptureRange, o.NVTXCapture, o.NVTXRegisterOnly, o.CaptureRangeEnd = "nvtx", "decode@LLM", true, "none"

@@ -51,7 +51,7 @@ func (r *run) captureTimeline(ctx context.Context) (capture.Outcome, error) {
 	}
 	c := r.capture(capture.Nsys, command, "nsys/run", n.Timeout)
 	c.Gated = n.CaptureRange != plan.CaptureNone
-	c.EndsTarget = n.Duration > 0 || (c.Gated && strings.Contains(n.CaptureRangeEnd, "shutdown"))
+	c.EndsTarget = n.Duration > 0 || (c.Gated && (n.CaptureRangeEnd == "" || strings.Contains(n.CaptureRangeEnd, "shutdown")))
 	c.Expect = expectTimeline(n)
 	exports, got := map[string]string{}, map[string]int64{}
 	c.Check = func(ctx context.Context, report string) (*capture.Content, error) {

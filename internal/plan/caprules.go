@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/suggest"
 )
 
 // tracesCUDA tells whether the timeline will hold kernels.
@@ -24,20 +25,85 @@ func checkGate(p *Plan, d *decoder) {
 	}
 	gate := []string{"pipeline.nsys.capture_range", "pipeline.nsys.nvtx_capture"}
 	traced := []string{"pipeline.nsys.capture_range", "pipeline.nsys.trace"}
-	name, domain, hasDomain := cutDomain(n.NVTXCapture)
 	switch {
 	case n.CaptureRange == CaptureNVTX && n.NVTXCapture == "":
 		d.conflict(gate, "the gate would never open; name its range in pipeline.nsys.nvtx_capture")
 	case n.CaptureRange != CaptureNVTX && n.NVTXCapture != "":
 		d.conflict([]string{gate[1], gate[0]}, "has no effect without a gate; set pipeline.nsys.capture_range=nvtx, or nvtx_capture=null")
-	case n.NVTXCapture != "" && (name == "" || hasDomain && domain == ""):
-		d.conflict(gate[1:], "want name, name@domain or name@*, got %q", n.NVTXCapture)
 	}
 	if n.CaptureRange == CaptureNVTX && !n.tracesNVTX() {
 		d.conflict(traced, "a gate on an NVTX range needs nvtx in pipeline.nsys.trace")
 	}
 	if n.CaptureRange == CaptureCUDAProfilerAPI && !n.tracesCUDA() {
 		d.conflict(traced, "a gate on cudaProfilerStart needs cuda in pipeline.nsys.trace")
+	}
+}
+
+// checkGateName looks for forms of nvtx_capture that nsys takes without a word
+// and that then match no range, and for ranges that the session never opens.
+func checkGateName(p *Plan, d *decoder) {
+	n := p.Pipeline.Nsys
+	if !n.Enable || n.CaptureRange != CaptureNVTX || n.NVTXCapture == "" {
+		return
+	}
+	key := []string{"pipeline.nsys.nvtx_capture"}
+	text := n.NVTXCapture
+	name, domain, hasDomain := cutDomain(text)
+	pattern, isRegex := strings.CutPrefix(name, "regex:")
+	switch {
+	case strings.TrimSpace(name) == "" || hasDomain && strings.TrimSpace(domain) == "":
+		d.conflict(key, "want name, name@domain or name@*, got %q", shorten(text))
+	case isRegex:
+		d.conflict(key, "nsys takes no regular expressions here; write the whole name of one range, such as %s", shorten(plainPart(pattern)))
+	case strings.Trim(name, "'\"`") != name:
+		d.conflict(key, "nsys takes the quotes for part of the name; write %s", shorten(strings.Trim(text, "'\"`")))
+	case strings.ContainsAny(name, "*?"):
+		d.conflict(key, "nsys takes no patterns here; write the whole name of one range, such as %s (only the domain may be a star: %s@*)",
+			shorten(plainPart(name)), shorten(plainPart(name)))
+	default:
+		d.checkSessionRange(p, key[0], name, domain)
+	}
+}
+
+// plainPart is the longest beginning of a pattern that is plain text: the
+// likeliest name that was meant.
+func plainPart(pattern string) string {
+	pattern = strings.TrimLeft(pattern, "^(")
+	if i := strings.IndexAny(pattern, `*?.+[](){}|\^$`); i >= 0 {
+		pattern = pattern[:i]
+	}
+	if pattern = strings.TrimRight(pattern, "/"); pattern == "" {
+		return "prefill"
+	}
+	return pattern
+}
+
+// sessionRanges are the ranges that the shipped sessions open, besides the
+// labels of model.stage_hooks.
+var sessionRanges = map[string][]string{
+	WorkloadLLM:    {"prefill", "decode", "step"},
+	WorkloadVLM:    {"prefill", "decode", "step"},
+	WorkloadResNet: {"stem", "residual", "head"},
+}
+
+// checkSessionRange refuses a range that a shipped session never opens. Its
+// ranges are in the default domain; other domains belong to libraries.
+func (d *decoder) checkSessionRange(p *Plan, key, name, domain string) {
+	kind := p.Pipeline.Workload.Kind
+	known, shipped := sessionRanges[kind]
+	if !shipped || domain != "" && domain != "*" && domain != "default" {
+		return
+	}
+	if kind != WorkloadResNet {
+		known = slices.Concat(known, sortedKeys(p.Model.StageHooks))
+	}
+	switch {
+	case !slices.Contains(known, name):
+		d.conflict([]string{key, "pipeline.workload.kind"}, "the gate would never open: the %s session opens the ranges %s, not %q%s",
+			kind, strings.Join(known, ", "), shorten(name), suggest.DidYouMean(name, known))
+	case (name == "decode" || name == "step") && p.Infer.MaxNewTokens == 1:
+		d.conflict([]string{key, "infer.max_new_tokens"},
+			"the gate would never open: with one new token there is no decode; set infer.max_new_tokens to 2 or more, or pipeline.nsys.nvtx_capture=prefill")
 	}
 }
 
@@ -63,6 +129,7 @@ func checkGateEnd(p *Plan, d *decoder) {
 	key := []string{"pipeline.nsys.capture_range_end"}
 	m := gateEnd.FindStringSubmatch(text)
 	switch {
+	case text == "":
 	case m == nil && strings.HasPrefix(text, "repeat-shutdown"):
 		d.conflict(key, "repeat-shutdown needs a count: repeat-shutdown:N, got %q", shorten(text))
 	case m == nil:
@@ -116,6 +183,29 @@ func checkTimeline(p *Plan, d *decoder) {
 	}
 }
 
+// globForm gives the regular expression that an NVTX filter with stars in a
+// name was probably meant to be; "" where it has none. A star that stands alone
+// between two slashes is a quantifier of ncu's.
+func globForm(text string) string {
+	if strings.HasPrefix(text, "regex:") {
+		return ""
+	}
+	parts := strings.Split(strings.Trim(text, "/"), "/")
+	found := false
+	for i, part := range parts {
+		if part == "*" || part == "+" {
+			continue
+		}
+		plain := strings.ReplaceAll(part, `\*`, "")
+		found = found || strings.Contains(plain, "*")
+		parts[i] = strings.ReplaceAll(part, "*", ".*")
+	}
+	if !found {
+		return ""
+	}
+	return "regex:" + strings.Join(parts, "/") + "/"
+}
+
 func checkCounters(p *Plan, d *decoder) {
 	c := p.Pipeline.Ncu.CLI
 	if p.Pipeline.Ncu.Enable && c.Set == "" && len(c.Sections) == 0 && len(c.Metrics) == 0 {
@@ -144,8 +234,14 @@ func checkReplay(p *Plan, d *decoder) {
 func checkKernelFilters(p *Plan, d *decoder) {
 	c := p.Pipeline.Ncu.CLI
 	id, name := "pipeline.ncu.ncu_cli.kernel_id", "pipeline.ncu.ncu_cli.kernel_name"
-	if c.KernelName == "regex:" {
-		d.conflict([]string{name}, "an empty expression matches every kernel; use null for that")
+	if pattern, isRegex := strings.CutPrefix(c.KernelName, "regex:"); isRegex {
+		_, err := regexp.Compile(pattern)
+		switch {
+		case pattern == "":
+			d.conflict([]string{name}, "an empty expression matches every kernel; use null for that")
+		case err != nil:
+			d.conflict([]string{name}, "%v (look-around and back-references cannot be checked and are not accepted)", err)
+		}
 	}
 	if c.KernelID == "" {
 		return
@@ -172,6 +268,8 @@ func checkExpressions(p *Plan, d *decoder) {
 		}
 		if _, err := nvtx.Parse(text); err != nil {
 			d.failAt(key, key, "%v", err)
+		} else if form := globForm(text); form != "" {
+			d.failAt(key, key, "%q: ncu takes no globs and would look for a range with a star in its name; write %s", shorten(text), form)
 		}
 	}
 	for _, text := range c.NVTXInclude {

@@ -24,7 +24,7 @@ type Nsys struct {
 	// CaptureRange is the gate: what starts and ends the capture.
 	CaptureRange string `key:"capture_range" oneof:"none,nvtx,cudaProfilerApi"`
 	// CaptureRangeEnd is what happens when the gate closes.
-	CaptureRangeEnd string `key:"capture_range_end" form:"none, stop, stop-shutdown, repeat, repeat:N or repeat-shutdown:N"`
+	CaptureRangeEnd string `key:"capture_range_end" form:"none, stop, stop-shutdown, repeat, repeat:N or repeat-shutdown:N" null:"left to nsys, which then ends the program"`
 	// NVTXCapture is the range that opens the gate.
 	NVTXCapture string `key:"nvtx_capture" form:"name, name@domain or name@*" null:"no range"`
 	// NVTXDomainInclude are the NVTX domains to keep; empty keeps all; default is the default domain.
@@ -45,6 +45,8 @@ type Nsys struct {
 	Duration time.Duration `key:"duration" above:"0" null:"to the end of the program"`
 	// Timeout ends the stage after this many seconds.
 	Timeout time.Duration `key:"timeout_s" above:"0" null:"no limit"`
+	// StatsCSV also writes nsys/summary_*.csv into the run: the tables of nsys stats, made from the timeline.
+	StatsCSV bool `key:"stats_csv" absent:"no CSV"`
 	// ExtraArgs are further arguments of nsys profile, each written --name=value.
 	ExtraArgs []string `key:"extra_args"`
 }
@@ -60,6 +62,8 @@ type Ncu struct {
 	Pick Pick `key:"pick"`
 	// Timeout ends each ncu process after this many seconds.
 	Timeout time.Duration `key:"timeout_s" above:"0" null:"no limit"`
+	// RawCSV also writes ncu/raw.csv into the run: every metric of every counted launch.
+	RawCSV bool `key:"raw_csv" absent:"no CSV"`
 	// CLI holds what is passed to ncu.
 	CLI NcuCLI `key:"ncu_cli"`
 }

@@ -105,7 +105,15 @@ func (d *decoder) blame(path string, t reflect.Type) {
 
 func (d *decoder) unknown(path string, e config.Entry, fields []field) {
 	name := Flow(e.Key)
-	d.fail(join(path, name), e.Value, unknownKey+"%s", didYouMean(path, name, fields))
+	key := join(path, name)
+	if d.renamed(key, e.Value) {
+		return
+	}
+	if advice := renameAdvice(key); advice != "" {
+		d.fail(key, e.Value, unknownKey+" of the Python original; %s", advice)
+		return
+	}
+	d.fail(key, e.Value, unknownKey+"%s", didYouMean(path, name, fields))
 }
 
 // didYouMean looks for the key among its siblings, then for keys elsewhere

@@ -134,6 +134,8 @@ type Model struct {
 	AttnImplementation string `key:"attn_implementation" oneof:"sdpa,eager,flash_attention_2,flash_attention_3,flex_attention"`
 	// ImageSize is the edge of the square input image in pixels.
 	ImageSize int `key:"image_size" min:"1" null:"no images, or the processor of path decides"`
+	// TrustRemoteCode lets transformers run the Python code that lies in the folder of path.
+	TrustRemoteCode bool `key:"trust_remote_code" absent:"no code of the checkpoint is run"`
 	// StageHooks maps a label to the path of a module; each becomes a range inside prefill and decode.
 	StageHooks map[string]string `key:"stage_hooks"`
 }
@@ -191,7 +193,9 @@ type Workload struct {
 	Command []string `key:"command"`
 	// Cwd is the working directory of the program.
 	Cwd string `key:"cwd" null:"where deepprof was started"`
-	// Env holds variables on top of deepprof's own environment.
+	// Chdir runs the program in the folder of the run; relative paths of its command then begin there.
+	Chdir bool `key:"chdir" null:"false" absent:"false"`
+	// Env holds variables on top of deepprof's own environment, with those of hydra.job.env_set.
 	Env map[string]string `key:"env"`
 }
 

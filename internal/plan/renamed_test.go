@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -69,4 +72,49 @@ func TestRenamesLeadSomewhere(t *testing.T) {
 			t.Errorf("%s is a key of today", r.From)
 		}
 	}
+}
+
+// A key or group of the original without "+" is refused by composing, and the
+// error names the key of today.
+func TestKeysOfTheOriginal(t *testing.T) {
+	for override, today := range map[string]string{
+		"pipeline.nsys.gating_nvtx=true":                       "pipeline.nsys.capture_range",
+		"run.representative_max_new_tokens=8":                  "pipeline.torch_profiler.rep_max_new_tokens",
+		"run.stage1_repeats=3":                                 "infer.repeats",
+		"stage1_repeats=3":                                     "infer.repeats",
+		"runner@stage1_runner=stage1.default":                  "pipeline.STEP.enable",
+		"ncu=ncu.rtx3090.compute":                              "pipeline/ncu",
+		"profiling/ncu@pipeline.ncu=ncu.high":                  "pipeline/ncu",
+		"model/deepseek_ocr/infer@infer=deepseek_ocr.fast":     "infer.max_new_tokens",
+		"use_flash_attn=true":                                  "model.attn_implementation",
+		"pipeline.torch_profiler.enabled=true":                 "pipeline.torch_profiler.enable",
+		"pipeline.ncu.ncu_cli.nvtx.include='decode*'":          "pipeline.ncu.ncu_cli.nvtx_include",
+		"pipeline.direct_inference.output.prediction.save=yes": "pipeline.direct_inference.predictions",
+	} {
+		_, err := tryCompose(override)
+		var wrong *config.Error
+		if !errors.As(err, &wrong) || !strings.Contains(wrong.Hint, today) {
+			t.Errorf("%s: %v, want an error whose next step names %s", override, err, today)
+		}
+	}
+}
+
+// docs/migration.md has a row for every key of the table.
+func TestMigrationPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/migration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range Renames {
+		if row := fmt.Sprintf("| `%s` | %s |", r.From, migrationCell(r)); !strings.Contains(string(page), row) {
+			t.Errorf("docs/migration.md lacks the row\n%s", row)
+		}
+	}
+}
+
+func migrationCell(r config.Rename) string {
+	if r.To != "" {
+		return "`" + r.To + "`; the old name still works, with a warning"
+	}
+	return r.Advice
 }

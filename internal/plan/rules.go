@@ -22,6 +22,7 @@ var rules = []func(*Plan, *decoder){
 	checkTorchProfiler,
 	checkStaticAnalysis,
 	checkGate,
+	checkGateName,
 	checkGateEnd,
 	checkDomains,
 	checkTimeline,
@@ -139,6 +140,8 @@ func checkModel(p *Plan, d *decoder) {
 	m := p.Model
 	source := []string{"model.path", "model.config", "model.kind"}
 	switch {
+	case m.Kind == ModelNone && m.TrustRemoteCode:
+		d.conflict([]string{"model.trust_remote_code", "model.kind"}, "there is no model whose code could be run; choose one with model=pretrained model.path=...")
 	case m.Kind == ModelNone && (m.Path != "" || m.Config.Given()):
 		d.conflict(source, "model.kind none has neither model.path nor model.config; choose a model with model=...")
 	case m.Kind == ModelNone:
@@ -147,6 +150,9 @@ func checkModel(p *Plan, d *decoder) {
 		d.conflict(source, "a model comes from model.path or from model.config, not from both; set one of them to null")
 	case m.Path == "" && !m.Config.Given():
 		d.conflict(source, "a model needs model.path (a local folder) or model.config (random weights)")
+	case m.TrustRemoteCode && m.Path == "":
+		d.conflict([]string{"model.trust_remote_code", "model.path"},
+			"code is run from a local folder only; name it in model.path, or set model.trust_remote_code=false")
 	case m.Kind == ModelResNet && m.Path != "":
 		d.conflict(source, "the resnet workload builds its model from model.config; set model.path=null")
 	}
@@ -192,6 +198,10 @@ func checkWorkload(p *Plan, d *decoder) {
 			d.conflict([]string{"pipeline.workload.command", "pipeline.workload.kind"},
 				"the %s workload is a program of its own and takes no command; choose workload=command", w.Kind)
 		}
+	}
+	if w.Chdir && w.Cwd != "" {
+		d.conflict([]string{"pipeline.workload.cwd", "pipeline.workload.chdir"},
+			"hydra.job.chdir=true runs the workload in the folder of the run, so that pipeline.workload.cwd has no effect; set one of them")
 	}
 	for _, name := range sortedKeys(w.Env) {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(w.Env[name], "\x00") {
