@@ -165,7 +165,7 @@ func (f *File) KernelRows(ctx context.Context, q timeline.Query) (timeline.Rows[
 	if !q.NeedsRegions() {
 		return f.kernelStream(ctx, q)
 	}
-	t, err := f.Timeline(ctx, Kernels|LaunchCalls|NVTX)
+	t, err := f.attributable(ctx, Kernels|LaunchCalls|NVTX, q)
 	if err != nil {
 		return timeline.Rows[timeline.KernelRow]{}, err
 	}
@@ -181,9 +181,41 @@ func (f *File) exact() bool {
 	return err == nil && n >= 2025
 }
 
+// attributable reads what a query by regions needs. Where it asks for the
+// ranges of capture, a warning tells how much replayed work has none.
+func (f *File) attributable(ctx context.Context, parts Part, q timeline.Query) (*timeline.Timeline, error) {
+	if !q.Captured {
+		return f.Timeline(ctx, parts)
+	}
+	t, err := f.Timeline(ctx, parts|Graphs)
+	if err != nil {
+		return nil, err
+	}
+	c := t.Captured()
+	made := *c.Timeline
+	made.Warnings = append(slices.Clone(t.Warnings), capturedWarnings(c)...)
+	return &made, nil
+}
+
+// capturedWarnings say how much GPU time of CUDA graphs has no range of capture,
+// and what to change.
+func capturedWarnings(c *timeline.Captured) []string {
+	switch lost := c.Replayed.Count - c.Found.Count; {
+	case len(c.Graphs) > 0 && c.Replayed.Count == 0:
+		return []string{fmt.Sprintf("%d launches of CUDA graphs were traced as a whole, without their kernels: capture with pipeline.nsys.cuda_graph_trace=node", len(c.Graphs))}
+	case c.Replayed.Count == 0:
+		return []string{"no CUDA graph was replayed: the regions are those of the launches"}
+	case lost > 0 && c.NodeRows == 0:
+		return []string{fmt.Sprintf("%d pieces of work that CUDA graphs replayed (%.3f ms) have no range of capture, because the file does not tell of their nodes: capture with pipeline.nsys.cuda_graph_trace=node and a recent nsys", lost, float64(c.Replayed.NS)/1e6)}
+	case lost > 0:
+		return []string{fmt.Sprintf("%d of %d pieces of work that CUDA graphs replayed (%.3f of %.3f ms) have no range of capture: the rows of their nodes are missing", lost, c.Replayed.Count, float64(c.Replayed.NS-c.Found.NS)/1e6, float64(c.Replayed.NS)/1e6)}
+	}
+	return nil
+}
+
 // RegionRows sums NVTX ranges by path.
 func (f *File) RegionRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.RegionRow], error) {
-	t, err := f.Timeline(ctx, Regions)
+	t, err := f.attributable(ctx, Regions, q)
 	if err != nil {
 		return timeline.Rows[timeline.RegionRow]{}, err
 	}

@@ -64,6 +64,10 @@ type Query struct {
 	// gives it as its method Match.
 	Region func(nvtx.State) bool
 
+	// Captured counts work that a CUDA graph replayed to the ranges that were open
+	// when its node was captured, instead of those around the launch of the graph.
+	Captured bool
+
 	Devices   []int // CUDA device numbers; empty means all
 	Processes []int // process numbers; empty means all
 

@@ -1,0 +1,73 @@
+package nsys
+
+import (
+	"context"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// In graph_node a CUDA graph of 8 kernels is captured in a range `capture` and
+// replayed five times in `decode/step`.
+func TestCapturedRegions(t *testing.T) {
+	f := openExport(t, "graph_node")
+	ctx := context.Background()
+	launched, err := f.RegionRows(ctx, timeline.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	captured, err := f.RegionRows(ctx, timeline.Query{Captured: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernels := func(rows []timeline.RegionRow, path string) (n, ns int64) {
+		for _, r := range rows {
+			if r.Path == path {
+				return r.KernelCalls, r.InclusiveNS
+			}
+		}
+		return 0, 0
+	}
+	replayed, replayedNS := kernels(launched.Rows, "decode/step")
+	if replayed != 40 {
+		t.Fatalf("decode/step launches %d kernels, want 40", replayed)
+	}
+	before, beforeNS := kernels(launched.Rows, "capture")
+	if n, ns := kernels(captured.Rows, "capture"); n != before+40 || ns != beforeNS+replayedNS {
+		t.Errorf("captured in capture: %d kernels of %d ns, want %d of %d", n, ns, before+40, beforeNS+replayedNS)
+	}
+	if n, _ := kernels(captured.Rows, "decode/step"); n != 0 {
+		t.Errorf("%d replayed kernels are still counted to decode/step", n)
+	}
+}
+
+// Chains that are broken, or have no end, leave work outside every range and are
+// counted; ids of one process mean nothing in another.
+func TestCapturedBrokenChains(t *testing.T) {
+	tl := &timeline.Timeline{
+		Names:     []string{"", "a"},
+		Processes: []timeline.Process{{}, {}},
+		Threads:   []timeline.Thread{{Process: 0}, {Process: 1}},
+		Queues:    []timeline.Queue{{Process: 0}, {Process: 1}},
+		Ranges:    []timeline.Range{{Start: 0, End: 10, Name: 1, Thread: 0, EndThread: timeline.None}},
+		GraphNodes: []timeline.GraphNode{
+			{Time: 5, Node: 1, Thread: 0}, {Time: 20, Node: 2, Original: 1, Thread: 0}, // a clone of 1
+			{Time: 5, Node: 3, Original: 4, Thread: 0}, {Time: 5, Node: 4, Original: 3, Thread: 0}, // a circle
+		},
+		Kernels: []timeline.Kernel{
+			{Start: 100, End: 110, GraphNode: 2}, {Start: 110, End: 120, GraphNode: 3}, {Start: 120, End: 130, GraphNode: 9},
+			{Start: 130, End: 140, GraphNode: 2, Queue: 1},
+		},
+	}
+	c := tl.Captured()
+	if c.Replayed != (timeline.Replays{Count: 4, NS: 40}) || c.Found != (timeline.Replays{Count: 1, NS: 10}) {
+		t.Errorf("replayed %+v, found %+v", c.Replayed, c.Found)
+	}
+	at := c.Attribute()
+	if path := at.Path(at.KernelNode(0)); path != "a" {
+		t.Errorf("the clone was captured in %q", path)
+	}
+	if path := at.Path(at.KernelNode(3)); path != "" {
+		t.Errorf("a node of another process was captured in %q", path)
+	}
+}

@@ -1,0 +1,134 @@
+package timeline
+
+import "math"
+
+// A Captured is a timeline in which work that a CUDA graph replayed belongs to
+// the ranges that were open when its node was captured, instead of those open
+// when the graph was launched. All other work stands as it was.
+type Captured struct {
+	*Timeline
+
+	// Replayed is the work of graph nodes, Found the part of it whose capture is
+	// known. The rest is outside every range.
+	Replayed, Found Replays
+	// NodeRows is how many nodes the file tells of; 0 where graphs were traced as
+	// a whole, or not at all.
+	NodeRows int
+}
+
+// Replays counts pieces of work and their time on the GPU.
+type Replays struct {
+	Count int64 `json:"count"`
+	NS    int64 `json:"ns"`
+}
+
+func (r *Replays) add(start, end int64) {
+	r.Count++
+	r.NS += max(0, Since(start, end))
+}
+
+// Captured follows kernel, copy and set to the node that they replay, from a
+// clone to its original, and to the thread and moment at which that was
+// captured. Nodes are told apart by process, because their ids are its own.
+//
+// The result shares everything with t but calls and work: a call stands for the
+// creation of each node, so that attribution needs to know nothing of graphs.
+func (t *Timeline) Captured() *Captured {
+	c := &Captured{NodeRows: len(t.GraphNodes)}
+	made := *t
+	c.Timeline = &made
+	made.Calls = append(make([]Call, 0, len(t.Calls)+len(t.GraphNodes)), t.Calls...)
+	made.Kernels = append([]Kernel(nil), t.Kernels...)
+	made.Copies = append([]Copy(nil), t.Copies...)
+	made.Sets = append([]Set(nil), t.Sets...)
+	creations := newCreations(&made, t.GraphNodes)
+	move := func(node int64, queue uint32, start, end int64, correlation *uint32) {
+		if node == 0 {
+			return
+		}
+		c.Replayed.add(start, end)
+		id, ok := creations.correlation(t.Queues[queue].Process, node)
+		*correlation = id
+		if ok {
+			c.Found.add(start, end)
+		}
+	}
+	for i := range made.Kernels {
+		k := &made.Kernels[i]
+		move(k.GraphNode, k.Queue, k.Start, k.End, &k.Correlation)
+	}
+	for i := range made.Copies {
+		k := &made.Copies[i]
+		move(k.GraphNode, k.Queue, k.Start, k.End, &k.Correlation)
+	}
+	for i := range made.Sets {
+		k := &made.Sets[i]
+		move(k.GraphNode, k.Queue, k.Start, k.End, &k.Correlation)
+	}
+	return c
+}
+
+// creations hands out calls that stand for the creation of nodes.
+type creations struct {
+	t    *Timeline
+	rows map[nodeOf]int32 // index into nodes; the latest creation counts
+	// nodes are the rows of the file; ids of graphs are reused only after the
+	// graph is gone, and then the later capture is the one that is replayed.
+	nodes []GraphNode
+	made  map[nodeOf]uint32 // correlation of the call made for a node
+	next  []uint32          // by process: the next free correlation
+}
+
+type nodeOf struct {
+	process uint32
+	node    int64
+}
+
+func newCreations(t *Timeline, nodes []GraphNode) *creations {
+	c := &creations{t: t, nodes: nodes, rows: make(map[nodeOf]int32, len(nodes)), made: map[nodeOf]uint32{}, next: make([]uint32, len(t.Processes))}
+	for i := range nodes {
+		c.rows[nodeOf{t.ThreadProcess(nodes[i].Thread), nodes[i].Node}] = int32(i)
+	}
+	for i := range t.Calls {
+		call := &t.Calls[i]
+		if p := t.ThreadProcess(call.Thread); int(p) < len(c.next) && call.Correlation != NoCorrelation && call.Correlation >= c.next[p] {
+			c.next[p] = call.Correlation + 1
+		}
+	}
+	return c
+}
+
+// correlation is that of the call for the creation of a node; false where the
+// chain to it is broken.
+func (c *creations) correlation(process uint32, node int64) (uint32, bool) {
+	key := nodeOf{process, node}
+	if id, ok := c.made[key]; ok {
+		return id, id != NoCorrelation
+	}
+	id := uint32(NoCorrelation)
+	if row, ok := c.original(key); ok && int(process) < len(c.next) && c.next[process] < math.MaxUint32-1 {
+		id = c.next[process]
+		c.next[process]++
+		c.t.Calls = append(c.t.Calls, Call{Start: row.Time, End: row.Time, Correlation: id, Thread: row.Thread})
+	}
+	c.made[key] = id
+	return id, id != NoCorrelation
+}
+
+// original follows clones to the node that was captured. A chain that does not
+// end is broken.
+func (c *creations) original(key nodeOf) (*GraphNode, bool) {
+	for range 64 {
+		i, ok := c.rows[key]
+		if !ok {
+			return nil, false
+		}
+		row := &c.nodes[i]
+		next := nodeOf{key.process, row.Original}
+		if _, known := c.rows[next]; row.Original == 0 || !known {
+			return row, row.Original == 0
+		}
+		key = next
+	}
+	return nil, false
+}
