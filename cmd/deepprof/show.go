@@ -210,6 +210,8 @@ type viewFlags struct {
 	streams bool
 	region  string // the expression behind Query.Region
 	whole   bool   // also what lies outside the scope of a run
+	// captured counts replayed work to the ranges in which its graph was captured.
+	captured bool
 }
 
 func timelineView(name, short, example string, view viewer) command {
@@ -232,6 +234,9 @@ func timelineView(name, short, example string, view viewer) command {
 				fs.StringVar(&more.minGap, "min-gap", "1us", "leave out gaps shorter than `DURATION`")
 				fs.BoolVar(&more.streams, "streams", false, "also list the gaps of each stream that has company on its device")
 			}
+			if name == "kernels" || name == "regions" {
+				fs.BoolVar(&more.captured, "captured", false, "count work of CUDA graphs to the ranges that were open when it was captured, not to those around the launch of the graph")
+			}
 			if name == "kernels" || name == "launches" || name == "gaps" {
 				fs.BoolVar(&more.whole, "whole", false, "of a run that names regions show the whole timeline, not these regions alone")
 			}
@@ -245,7 +250,7 @@ func timelineView(name, short, example string, view viewer) command {
 						return usagef("--by: %w", err)
 					}
 				}
-				more.region = f.region
+				more.region, q.Captured = f.region, more.captured
 				path, err := named(args[0])
 				if err != nil {
 					return err

@@ -1,11 +1,13 @@
 """Opens an NVTX range around every call of a PyTorch module, in a program that nobody annotated.
 
-A range is named by the part of the module's qualified name that its caller's range does not say yet ("layers.3", "self_attn"), so that
-the path of the open ranges reads as the path of the module. Stages stand above them: prefill, decode and step of a generation, forward,
-backward and optimizer of training. Nothing here looks at the values of tensors or waits for the GPU.
+A range is named by the part of the module's qualified name that its caller's range does not say yet ("layers.3",
+"self_attn"), so that the path of the open ranges reads as the path of the module. Stages stand above them: prefill,
+decode and step of a generation, forward, backward and optimizer of training. Nothing here looks at the values of
+tensors or waits for the GPU.
 
-How it gets in: torch.nn.Module.__call__ is replaced once, when torch has been imported and before torch._dynamo is. Dynamo then takes
-ours for the original and goes straight to forward(), so that a compiled region has the same graphs as without annotation and is one range.
+How it gets in: torch.nn.Module.__call__ is replaced once, when torch has been imported and before torch._dynamo is.
+Dynamo then takes ours for the original and goes straight to forward(), so that a compiled region has the same graphs
+as without annotation and is one range.
 
 Settings come from the environment, which spawned and forked processes inherit:
     DEEPPROF_ANNOTATE        stages, modules, or auto (which is modules)
@@ -143,8 +145,10 @@ class Generation:
 
     def __init__(self, model):
         self.model = model
-        self.calls = 0
-        self.cached = 0
+        self.calls = 0  # of the model
+        self.cached = 0  # tokens
+        self.base = 0  # our ranges that were open before
+        self.running = False  # the model is being called
 
 
 class Annotator:
@@ -186,7 +190,7 @@ class Annotator:
     # Modules.
 
     def try_enter(self, module, args, kwargs):
-        """Opens the ranges of a call; False where that failed, and then nothing stays open and nothing is tried again."""
+        """Opens the ranges of a call; False where that failed: nothing stays open then, and nothing is tried again."""
         here = self.here
         if self.off:
             return False
@@ -226,6 +230,10 @@ class Annotator:
             self.pop()
         for _ in range(opened):
             self.pop()
+        generation = here.generation
+        if not here.modules and generation is not None and generation.running:
+            generation.running = False
+            self.push("sample")  # up to the next step: choosing the token is no module's work
         if not here.modules and here.ranges > self.limit and self.depth > 1:
             self.depth = min(self.depth, max(2, len(max(self.seen, key=len)))) - 1
             self.side.write(limited=here.ranges, depth=self.depth)
@@ -261,13 +269,14 @@ class Annotator:
     # Stages.
 
     def begin_outermost(self, module, args, kwargs):
-        """Opens the stage that an outermost call belongs to; returns how many ranges that were, to be closed with it."""
+        """Opens the stage of an outermost call; returns how many ranges that were, to be closed with the call."""
         here = self.here
         shape = token_shape(self.torch, args, kwargs)
         generation = here.generation
         if generation is not None:
             if module is generation.model or getattr(module, "_orig_mod", None) is generation.model:
                 self.next_step(generation, shape)
+                generation.running = True
             return 0
         if module.training and self.torch.is_grad_enabled():
             self.push("forward")
@@ -310,11 +319,10 @@ class Annotator:
         """The model of a generation is called: its first call is prefill, each later one a step of decode."""
         here = self.here
         batch, tokens = shape or (None, None)
+        self.close_to(generation.base + 1)  # "prepare", "sample", the step before
         if generation.calls == 1:
-            self.close_to(generation.base)
+            self.pop()
             self.push("decode")
-        elif generation.calls > 1:
-            self.close_to(generation.base + 1)
         if generation.calls:
             self.push("step")
         self.record("decode" if generation.calls else "prefill", batch, tokens, generation.cached)
@@ -335,6 +343,7 @@ class Annotator:
         generation.base = len(here.path)
         here.generation = generation
         self.push("prefill")
+        self.push("prepare")
         try:
             return call()
         finally:

@@ -1,7 +1,8 @@
 """Python runs this file at start, because deepprof put its folder on PYTHONPATH.
 
-It arranges for modules of PyTorch to be annotated once torch is imported, and then runs the sitecustomize that it hides, if there is one.
-It must never make a program fail: what goes wrong here is written to the side file and the program goes on without annotation.
+It arranges for modules of PyTorch to be annotated once torch is imported, and then runs the sitecustomize that it
+hides, if there is one. It must never make a program fail: what goes wrong here is written to the side file, and the
+program goes on without annotation.
 """
 
 import os

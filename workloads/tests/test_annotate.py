@@ -62,7 +62,7 @@ class AnnotateTest(unittest.TestCase):
         (self.dir / "out").mkdir()
 
     def run_program(self, program, *flags, path=(), **env):
-        """Runs a program; returns what it printed. The ranges are then in self.paths(), side records in self.records()."""
+        """Runs a program; returns what it printed. self.paths() and self.records() then tell what was annotated."""
         file = self.dir / "program.py"
         file.write_text(textwrap.dedent(program))
         full = dict(os.environ)
@@ -75,7 +75,9 @@ class AnnotateTest(unittest.TestCase):
             NVTX_LOG=str(self.dir / "log"),
         )
         full.update({k: str(v) for k, v in env.items()})
-        done = subprocess.run([sys.executable, *flags, str(file)], env=full, capture_output=True, text=True, cwd=self.dir)
+        done = subprocess.run(
+            [sys.executable, *flags, str(file)], env=full, capture_output=True, text=True, cwd=self.dir
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
@@ -95,31 +97,48 @@ class AnnotateTest(unittest.TestCase):
         return paths
 
     def records(self):
-        return [json.loads(line) for file in sorted((self.dir / "out").glob("*.jsonl")) for line in file.open()]
+        files = sorted((self.dir / "out").glob("*.jsonl"))
+        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
     def test_a_loop_of_prefill_and_decode(self):
-        out = self.run_program(MODEL + """
+        out = self.run_program(
+            MODEL
+            + """
 model = Model().eval()
 ids = torch.arange(5)[None]
 with torch.no_grad():
     for _ in range(3):
         ids = model(ids)[:, -1:].argmax(-1)
 print(ids.tolist())
-""")
+"""
+        )
         paths = self.paths()
-        self.assertEqual(paths[:6], ["prefill", "prefill/Model", "prefill/Model/embed", "prefill/Model/layers.0",
-                                     "prefill/Model/layers.0/attn", "prefill/Model/layers.0/mlp"])
+        self.assertEqual(
+            paths[:6],
+            [
+                "prefill",
+                "prefill/Model",
+                "prefill/Model/embed",
+                "prefill/Model/layers.0",
+                "prefill/Model/layers.0/attn",
+                "prefill/Model/layers.0/mlp",
+            ],
+        )
         self.assertEqual(paths.count("decode/step/Model/layers.1/mlp"), 2)
         steps = [r for r in self.records() if "step" in r]
-        self.assertEqual([(r["stage"], r["batch"], r["tokens"], r["cached"]) for r in steps],
-                         [("prefill", 1, 5, 0), ("decode", 1, 1, 5), ("decode", 1, 1, 6)])
+        self.assertEqual(
+            [(r["stage"], r["batch"], r["tokens"], r["cached"]) for r in steps],
+            [("prefill", 1, 5, 0), ("decode", 1, 1, 5), ("decode", 1, 1, 6)],
+        )
         told = {"/".join(r["range"]) for r in self.records() if "range" in r}
         self.assertEqual(told, set(paths))
         plain = self.run_program(pathlib.Path(self.dir / "program.py").read_text(), DEEPPROF_ANNOTATE="none")
         self.assertEqual(out, plain)
 
     def test_generate_of_transformers(self):
-        program = MODEL + """
+        program = (
+            MODEL
+            + """
 import transformers.generation.utils as utils
 
 class Chat(Model, utils.GenerationMixin):
@@ -130,43 +149,54 @@ with torch.no_grad():
     print(model.generate(torch.arange(4)[None], 3).tolist())
 torch.nn.Linear(8, 8)(torch.zeros(1, 8))
 """
+        )
         package = self.dir / "lib" / "transformers" / "generation"
         package.mkdir(parents=True)
         (package.parent / "__init__.py").write_text("")
         (package / "__init__.py").write_text("")
-        (package / "utils.py").write_text("""
+        (package / "utils.py").write_text(
+            """
 import torch
 class GenerationMixin:
     def generate(self, ids, n):
         for _ in range(n):
             ids = torch.cat([ids, self(ids)[:, -1:].argmax(-1)], 1)
         return ids
-""")
+"""
+        )
         self.run_program(program, path=[self.dir / "lib"])
         paths = self.paths()
         self.assertEqual(paths.count("prefill"), 1)
         self.assertEqual(paths.count("decode"), 1)
         self.assertEqual(paths.count("decode/step"), 2)
         self.assertIn("decode/step/Chat/layers.1/attn", paths)
+        self.assertEqual(paths[:3], ["prefill", "prefill/prepare", "prefill/Chat"])
+        self.assertEqual(paths.count("decode/step/sample"), 2)
         self.assertEqual(paths[-1], "Linear", "a call after generate() is outside its stages")
 
     def test_training(self):
-        self.run_program(MODEL + """
+        self.run_program(
+            MODEL
+            + """
 model = Model()
 optimizer = torch.optim.SGD(model.parameters(), 0.1)
 model(torch.arange(5)[None]).sum().backward()
 optimizer.step()
-""")
+"""
+        )
         paths = self.paths()
         self.assertEqual(paths[0], "forward")
         self.assertIn("forward/Model/head", paths)
         self.assertIn("backward", paths)
 
     def test_stages_alone_and_depth(self):
-        program = MODEL + """
+        program = (
+            MODEL
+            + """
 with torch.no_grad():
     Model().eval()(torch.arange(5)[None])
 """
+        )
         self.run_program(program, DEEPPROF_ANNOTATE="stages")
         self.assertEqual(self.paths(), ["prefill"])
         (self.dir / "log").unlink()
@@ -174,29 +204,38 @@ with torch.no_grad():
         self.assertEqual(max(path.count("/") for path in self.paths()), 2)
 
     def test_limit_of_ranges_a_pass(self):
-        self.run_program(MODEL + """
+        self.run_program(
+            MODEL
+            + """
 model = Model().eval()
 with torch.no_grad():
     for _ in range(4):
         model(torch.arange(5)[None])
-""", DEEPPROF_ANNOTATE_LIMIT=5)
+""",
+            DEEPPROF_ANNOTATE_LIMIT=5,
+        )
         self.assertTrue(any("limited" in r for r in self.records()))
         per_pass = "\n".join(self.paths()).split("prefill\n")
         self.assertLess(len(per_pass[-1].splitlines()), len(per_pass[1].splitlines()))
 
     def test_an_exception_closes_the_ranges(self):
-        self.run_program(MODEL + """
+        self.run_program(
+            MODEL
+            + """
 model = Model().eval()
 for bad in (99, 1):
     try:
         model(torch.tensor([[bad, 1]]))
     except IndexError:
         pass
-""")
+"""
+        )
         self.assertEqual(self.paths().count("prefill/Model"), 2)
 
     def test_spawned_and_forked_processes(self):
-        self.run_program(MODEL + """
+        self.run_program(
+            MODEL
+            + """
 import multiprocessing
 
 def work(n):
@@ -209,7 +248,8 @@ if __name__ == "__main__":
         process.start()
         process.join()
         assert process.exitcode == 0
-""")
+"""
+        )
         self.assertEqual(self.paths().count("prefill/Model/head"), 2)
 
     def test_an_existing_sitecustomize_still_runs(self):
@@ -233,7 +273,9 @@ if __name__ == "__main__":
         self.assertEqual([r["off"] for r in self.records()], ["no-nvtx"])
 
     def test_an_error_of_ours_does_not_reach_the_program(self):
-        self.run_program(MODEL + """
+        self.run_program(
+            MODEL
+            + """
 class Odd(torch.nn.Module):
     def named_modules(self, *args, **kwargs):
         raise RuntimeError("not now")
@@ -242,7 +284,8 @@ class Odd(torch.nn.Module):
         return x
 
 assert Odd()(1) == 1
-""")
+"""
+        )
         self.assertTrue(any("not now" in r.get("warning", "") for r in self.records()))
 
 
