@@ -33,6 +33,7 @@ func (c *configFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&c.path, "config-path", "", "compose from `DIR` instead of the tree that ships with deepprof")
 	f.StringVar(&c.dir, "config-dir", "", "add `DIR` to the search path: its files overlay the shipped ones")
 	f.StringVar(&c.name, "config-name", "config", "the primary config, `NAME`.yaml; empty for none")
+	takesEmpty(f, "config-name")
 }
 
 // sources is the search path; the first that has a file wins. A folder ./conf

@@ -394,6 +394,7 @@ several begin with the name of theirs.`,
 		setup: func(fs *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			var f showFlags
 			f.register(fs)
+			f.registerAll(fs)
 			metricRegex := fs.String("metric", "", "only metrics whose name matches `REGEX`")
 			instances := fs.Bool("instances", false, "with the values that a metric is made of (JSON and dump)")
 			dump := fs.Bool("dump", false, "print the parsed structure of a .ncu-rep; of filters it takes --metric")

@@ -30,8 +30,9 @@ gave nothing to compare with.`,
   deepprof selfcheck report.ncu-rep --ncu /opt/nvidia/nsight-compute/2025.3.1/ncu`,
 		args: exactly("PATH"),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
-			nsysPath := f.String("nsys", "", "the nsys to compare with; the newest that is found if empty")
-			ncuPath := f.String("ncu", "", "the ncu to compare with; the newest that is found if empty")
+			nsysPath := f.String("nsys", "", "the nsys to compare with; by default, or if empty, the newest that is found")
+			ncuPath := f.String("ncu", "", "the ncu to compare with; by default, or if empty, the newest that is found")
+			takesEmpty(f, "nsys", "ncu")
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(ctx context.Context, args []string) error {
 				path, err := named(args[0])

@@ -21,6 +21,8 @@ import (
 // showFlags are what every view of a report understands.
 type showFlags struct {
 	json, csv, md bool
+	noPager, all  bool
+	pages         bool // the command shows a view, which may be long
 	top           int
 	region        string
 	kernel        string
@@ -41,6 +43,13 @@ func (f *showFlags) registerFormats(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "print JSON: an object with a schema version and rows")
 	fs.BoolVar(&f.csv, "csv", false, "print CSV with every column and exact values")
 	fs.BoolVar(&f.md, "md", false, "print a Markdown table")
+	fs.BoolVar(&f.noPager, "no-pager", false, "print without a pager, also what is longer than the screen")
+	f.pages = true
+}
+
+// registerAll is for views that sum up rows by the thousand.
+func (f *showFlags) registerAll(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.all, "all", false, "print each row on a terminal, however many there are; others print each anyway")
 }
 
 func (f *showFlags) registerTop(fs *pflag.FlagSet) {
@@ -124,7 +133,7 @@ func (f *showFlags) print(s streams, t report.Printable) error {
 			return err
 		}
 	default:
-		if err := t.WriteText(s.out, terminalWidth(s.out)); err != nil {
+		if err := f.printText(s, t); err != nil {
 			return err
 		}
 	}
@@ -135,6 +144,23 @@ func (f *showFlags) print(s streams, t report.Printable) error {
 		fmt.Fprintf(s.err, "note: nothing passes %s\n", set)
 	}
 	return nil
+}
+
+// readableRows are those that a person goes through; a view with more sums them
+// up on a terminal.
+const readableRows = 1000
+
+// printText writes a table for people, through a pager where it may be long.
+func (f *showFlags) printText(s streams, t report.Printable) error {
+	width, height := terminalSize(s.out)
+	if height > 0 && !f.all && f.top == 0 {
+		t.SumUp(readableRows)
+	}
+	write := func(w io.Writer) error { return t.WriteText(w, width) }
+	if f.noPager || !f.pages {
+		return write(s.out)
+	}
+	return paged(s.out, write)
 }
 
 // terminalWidth is 0 where the output is no terminal: files and pipes get
@@ -236,6 +262,9 @@ func timelineView(name, short, example string, view viewer) command {
 			}
 			if name == "kernels" || name == "regions" {
 				fs.BoolVar(&more.captured, "captured", false, "count work of CUDA graphs to the ranges that were open when it was captured, not to those around the launch of the graph")
+			}
+			if name == "ranges" || name == "launches" || name == "gaps" {
+				f.registerAll(fs)
 			}
 			if name == "kernels" || name == "launches" || name == "gaps" {
 				fs.BoolVar(&more.whole, "whole", false, "of a run that names regions show the whole timeline, not these regions alone")
