@@ -209,6 +209,8 @@ func capturedWarnings(c *timeline.Captured) []string {
 		return []string{fmt.Sprintf("%d pieces of work that CUDA graphs replayed (%.3f ms) have no range of capture, because the file does not tell of their nodes: capture with pipeline.nsys.cuda_graph_trace=node and a recent nsys", lost, float64(c.Replayed.NS)/1e6)}
 	case lost > 0:
 		return []string{fmt.Sprintf("%d of %d pieces of work that CUDA graphs replayed (%.3f of %.3f ms) have no range of capture: the rows of their nodes are missing", lost, c.Replayed.Count, float64(c.Replayed.NS-c.Found.NS)/1e6, float64(c.Replayed.NS)/1e6)}
+	case c.Early.Count > 0:
+		return []string{fmt.Sprintf("%d of %d pieces of work that CUDA graphs replayed (%.3f of %.3f ms) were captured before this file begins, so their ranges are not in it: open a window before the graphs are captured", c.Early.Count, c.Replayed.Count, float64(c.Early.NS)/1e6, float64(c.Replayed.NS)/1e6)}
 	}
 	return nil
 }
