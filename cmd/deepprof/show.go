@@ -193,9 +193,9 @@ func showCommand() command {
 		long: `Show what a report of Nsight Systems or Nsight Compute holds. The files are read
 natively: no GPU, no driver and, but for .nsys-rep files, no vendor tool.
 
-PATH is an SQLite export, a .nsys-rep, a .ncu-rep, CSV of 'ncu --csv' or of
-'nsys stats --format csv', a run folder or a packed run, or a run of the store
-./runs by its id or as "latest".`,
+PATH is an SQLite export, a .nsys-rep, a .ncu-rep (each also compressed, .gz or
+.zst), CSV of 'ncu --csv' or of 'nsys stats --format csv', a run folder or a
+packed run, or a run of the store ./runs by its id or as "latest".`,
 		example: `  deepprof show kernels report.sqlite --top 10
   deepprof show kernels report.sqlite --region 'decode/' --by launch-config
   deepprof show regions report.sqlite

@@ -53,6 +53,7 @@ type File struct {
 	damage   []timeline.Damage // what is lost of what was read so far
 	tables   []timeline.TableCount
 	noted    map[string]bool
+	done     func() // removes what Close must; nil for nothing
 }
 
 // OpenSQLite opens an export. Open also takes reports.
@@ -134,7 +135,12 @@ func (f *File) recognise() error {
 func (f *File) Damaged() bool { return len(f.damage) > 0 }
 
 // Close releases the file.
-func (f *File) Close() error { return f.db.Close() }
+func (f *File) Close() error {
+	if f.done != nil {
+		defer f.done()
+	}
+	return f.db.Close()
+}
 
 // lose warns of a table that is gone, wholly or in part.
 func (f *File) lose(table, format string, args ...any) {
