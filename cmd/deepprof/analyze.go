@@ -158,6 +158,16 @@ func (a *analysisInput) scope(regions []string, whole bool) error {
 	return nil
 }
 
+// analyzeFiles makes the result of what a view is asked to show.
+func analyzeFiles(ctx context.Context, command string, paths []string) (*analysis.Result, error) {
+	in, err := openInput(ctx, command, paths)
+	if err != nil {
+		return nil, err
+	}
+	defer in.done()
+	return in.result(ctx)
+}
+
 func (a *analysisInput) result(ctx context.Context) (*analysis.Result, error) {
 	if a.drawn != "" {
 		return pipeline.ReadResult(a.drawn)

@@ -155,10 +155,6 @@ does that. Exit code 2 where composition fails.`,
 	}
 }
 
-// showFormat is the choice between a table and JSON of commands that have no
-// other format.
-func showFormat(asJSON bool) *showFlags { return &showFlags{json: asJSON} }
-
 // originsOf lists the values of a tree with the places they were written in.
 func originsOf(root *config.Node) []report.Value {
 	var rows []report.Value

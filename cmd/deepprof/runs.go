@@ -325,7 +325,7 @@ func runsStatsCommand() command {
 				if stats.Recorded > 0 {
 					t.Note(fmt.Sprintf("%d of %d runs are recordings that were played; they are not counted", stats.Recorded, stats.Runs))
 				}
-				return (&showFlags{}).print(s, t)
+				return showFormat(false).print(s, t)
 			}
 		},
 	}
