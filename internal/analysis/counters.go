@@ -1,15 +1,17 @@
 package analysis
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"os"
 	"slices"
 	"strings"
 
-	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/metric"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/pick"
@@ -85,12 +87,18 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 }
 
 func readReport(path string) (*ncurep.Report, error) {
-	f, err := format.Recognize(path)
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // to open a pipe would wait for its writer
+		return nil, fmt.Errorf("read counters: %s is no regular file", path)
+	}
+	head := make([]byte, 4)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read counters: %w", err)
 	}
+	n, _ := io.ReadFull(f, head)
+	f.Close()
 	opts := ncurep.Options{Rules: true, Sections: true, Metrics: wanted}
-	if f.Kind == format.NcuReport {
+	if n == 4 && bytes.Equal(head, []byte("NVR\x00")) {
 		return ncurep.ReadFile(path, opts)
 	}
 	rep, err := ncurep.ReadCSVFile(path)

@@ -42,10 +42,6 @@ type RecordedLine struct {
 	Text   string
 }
 
-// recordedHead is how much of a file a recording keeps: enough to tell its
-// format.
-const recordedHead = 32
-
 // A RecordedFile is a file as it was left: its first bytes, then zeros.
 type RecordedFile struct {
 	Name string
@@ -220,7 +216,7 @@ func (k *Recorder) Finish(c *Capture, ended tool.Ended, temp string, files []Fil
 		if !f.Fresh || f.Format == NotARegular {
 			continue
 		}
-		head := make([]byte, recordedHead)
+		head := make([]byte, headBytes)
 		if file, err := os.Open(f.Path); err == nil {
 			n, _ := file.Read(head)
 			head = head[:n]

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ncruces/go-strftime"
-
 	"github.com/deepprof/deepprof/internal/suggest"
 )
 
@@ -283,7 +281,7 @@ func resolveNow(c *call) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return literal(newText(strftime.Format(format, c.r.now))), nil
+	return literal(newText(strftime(c.r.now, format))), nil
 }
 
 func resolveHydra(c *call) (*Node, error) {

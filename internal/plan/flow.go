@@ -21,10 +21,14 @@ func Flow(n *config.Node) string {
 		b, _ := n.Bool()
 		return strconv.FormatBool(b)
 	case config.Int:
-		return n.Digits()
+		i, _ := n.BigInt()
+		return i.String()
 	case config.Float:
 		v, _ := n.Float()
 		return flowFloat(v)
+	case config.Bytes:
+		b, _ := n.Bytes()
+		return strconv.Quote(string(b))
 	case config.List:
 		var parts []string
 		for _, item := range n.Items() {
