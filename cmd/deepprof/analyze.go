@@ -17,6 +17,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/config"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/report"
@@ -33,8 +34,9 @@ roofline.svg, roofline.csv and ncu/regions. No GPU is needed and, but for
 
 PATH is a run folder or a packed run, a run of the store ./runs by its id or as
 "latest", or any of: one SQLite export or .nsys-rep, .ncu-rep files or CSV of
-ncu, metrics.json, operators.json, flops.json and targets.json. A result.json, or
-a folder that analyze wrote, is drawn again as it is.
+ncu, metrics.json, operators.json, flops.json and targets.json; reports may be
+compressed (.gz, .zst). A result.json, or a folder that analyze wrote, is drawn
+again as it is.
 
 A run that names regions (pipeline.ncu.ncu_cli.nvtx_include) is about their
 launches alone: kernels, opportunities and findings leave out loading and
@@ -156,6 +158,16 @@ func (a *analysisInput) scope(regions []string, whole bool) error {
 	return nil
 }
 
+// analyzeFiles makes the result of what a view is asked to show.
+func analyzeFiles(ctx context.Context, command string, paths []string) (*analysis.Result, error) {
+	in, err := openInput(ctx, command, paths)
+	if err != nil {
+		return nil, err
+	}
+	defer in.done()
+	return in.result(ctx)
+}
+
 func (a *analysisInput) result(ctx context.Context) (*analysis.Result, error) {
 	if a.drawn != "" {
 		return pipeline.ReadResult(a.drawn)
@@ -221,26 +233,22 @@ func (a *analysisInput) mayReplace(dir string) error {
 // openInput sorts the paths by what they hold. A run stands alone.
 func openInput(ctx context.Context, command string, paths []string) (*analysisInput, error) {
 	a := &analysisInput{command: command, done: func() {}}
-	a.folder = strings.TrimSuffix(filepath.Base(paths[0]), filepath.Ext(paths[0])) + ".deepprof"
+	a.folder = format.BaseName(paths[0]) + ".deepprof"
 	for _, path := range paths {
 		kind, err := sniff(path)
 		if err != nil {
 			return nil, err
 		}
 		a.names = append(a.names, filepath.Base(path))
-		switch name := filepath.Base(path); {
+		switch {
 		case kind == inputDirectory || kind == inputPack:
 			if len(paths) > 1 {
 				return nil, usagef("%s: %s is a run; it goes alone", command, path)
 			}
 			return openRun(ctx, command, path, kind)
-		case kind == inputTimeline:
-			err = a.in.AddTimeline(path)
-		case kind == inputCounters, kind == inputCSV && !strings.HasSuffix(name, ".json"):
-			a.in.Counters = append(a.in.Counters, path)
-		case name == pipeline.ResultFile && len(paths) > 1:
+		case kind == inputResult && len(paths) > 1:
 			return nil, usagef("%s: %s is an analysis already; it goes alone", command, path)
-		case name == pipeline.ResultFile:
+		case kind == inputResult:
 			a.drawn, a.folder = path, filepath.Dir(path)
 		default:
 			err = a.in.Add(path)

@@ -126,9 +126,21 @@ func helpOn(cc *cobra.Command, args []string) error {
 	return of.Help()
 }
 
+// emptyValue marks a flag for which the empty text is a value.
+const emptyValue = "deepprof_empty_value"
+
+// takesEmpty marks flags for which the empty text is a value.
+func takesEmpty(fs *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		if f := fs.Lookup(name); f != nil {
+			f.Annotations = map[string][]string{emptyValue: nil}
+		}
+	}
+}
+
 // notEmpty refuses a flag that was given the empty text, as an unset variable of
-// a shell does: it would read as a flag that was not given. Flags whose help says
-// what empty means take it.
+// a shell does: it would read as a flag that was not given. Flags marked with
+// takesEmpty take it.
 func notEmpty(cc *cobra.Command) error {
 	var name string
 	cc.Flags().Visit(func(f *pflag.Flag) {
@@ -139,7 +151,7 @@ func notEmpty(cc *cobra.Command) error {
 			}
 		}
 		for _, v := range values {
-			if strings.TrimSpace(v) == "" && !strings.Contains(f.Usage, "empty") {
+			if _, takes := f.Annotations[emptyValue]; strings.TrimSpace(v) == "" && !takes {
 				name = f.Name
 			}
 		}

@@ -33,6 +33,7 @@ func (c *configFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&c.path, "config-path", "", "compose from `DIR` instead of the tree that ships with deepprof")
 	f.StringVar(&c.dir, "config-dir", "", "add `DIR` to the search path: its files overlay the shipped ones")
 	f.StringVar(&c.name, "config-name", "config", "the primary config, `NAME`.yaml; empty for none")
+	takesEmpty(f, "config-name")
 }
 
 // sources is the search path; the first that has a file wins. A folder ./conf
@@ -153,10 +154,6 @@ does that. Exit code 2 where composition fails.`,
 		},
 	}
 }
-
-// showFormat is the choice between a table and JSON of commands that have no
-// other format.
-func showFormat(asJSON bool) *showFlags { return &showFlags{json: asJSON} }
 
 // originsOf lists the values of a tree with the places they were written in.
 func originsOf(root *config.Node) []report.Value {

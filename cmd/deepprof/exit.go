@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"syscall"
+
+	"github.com/deepprof/deepprof/internal/show"
 )
 
 // Exit codes, the same for every command.
@@ -47,6 +49,7 @@ func answerNo() error { return &failure{code: exitNo} }
 // the code to leave with.
 func exitCode(err error, stderr io.Writer) int {
 	var f *failure
+	var wrong *show.UsageError
 	switch {
 	case err == nil:
 		return 0
@@ -57,6 +60,9 @@ func exitCode(err error, stderr io.Writer) int {
 			fmt.Fprintf(stderr, "deepprof: %v\n", f.err)
 		}
 		return f.code
+	case errors.As(err, &wrong):
+		fmt.Fprintf(stderr, "deepprof: %v\n", err)
+		return exitUsage
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "deepprof: interrupted")
 		return exitInterrupted

@@ -263,7 +263,8 @@ func runsPackCommand() command {
 		args: exactly("RUN"),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			store := storeFlag(f)
-			out := f.StringP("output", "o", "", "the `FILE` to write; the run's name in the working directory if empty")
+			out := f.StringP("output", "o", "", "the `FILE` to write; by default, or if empty, the run's name in the working directory")
+			takesEmpty(f, "output")
 			strip := f.Bool("strip-cubins", false, "drop the binaries embedded in .ncu-rep files; ncu still opens them")
 			redact := f.Bool("redact", false, "remove paths, host and user names and the environment")
 			force := f.Bool("force", false, "overwrite FILE")
@@ -324,7 +325,7 @@ func runsStatsCommand() command {
 				if stats.Recorded > 0 {
 					t.Note(fmt.Sprintf("%d of %d runs are recordings that were played; they are not counted", stats.Recorded, stats.Runs))
 				}
-				return (&showFlags{}).print(s, t)
+				return showFormat(false).print(s, t)
 			}
 		},
 	}

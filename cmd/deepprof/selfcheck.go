@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/pflag"
 
-	"github.com/deepprof/deepprof/internal/ncurep"
-	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/report"
-	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/show"
 )
 
 func selfcheckCommand() command {
@@ -30,145 +26,26 @@ gave nothing to compare with.`,
   deepprof selfcheck report.ncu-rep --ncu /opt/nvidia/nsight-compute/2025.3.1/ncu`,
 		args: exactly("PATH"),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
-			nsysPath := f.String("nsys", "", "the nsys to compare with; the newest that is found if empty")
-			ncuPath := f.String("ncu", "", "the ncu to compare with; the newest that is found if empty")
+			nsysPath := f.String("nsys", "", "the nsys to compare with; by default, or if empty, the newest that is found")
+			ncuPath := f.String("ncu", "", "the ncu to compare with; by default, or if empty, the newest that is found")
+			takesEmpty(f, "nsys", "ncu")
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(ctx context.Context, args []string) error {
-				path, err := named(args[0])
-				if err != nil {
+				found, err := show.SelfCheck(ctx, args[0], *nsysPath, *ncuPath)
+				if found == nil {
 					return err
 				}
-				kind, err := sniff(path)
-				if err != nil {
-					return err
-				}
-				if kind == inputCSV {
-					if err := noReport("selfcheck", path); err != nil {
-						return err
-					}
-					return usagef("selfcheck %s: CSV is what the vendor printed; name the report that it was printed from", path)
-				}
-				vendors, checks, err := selfcheck(ctx, path, kind, *nsysPath, *ncuPath)
-				var ours *unreadError
-				var absent *tool.NotFoundError
-				switch {
-				case errors.As(err, &ours) && !errors.As(err, &absent):
-					return err
-				case err != nil && !errors.Is(err, context.Canceled):
-					return usagef("selfcheck %s: cannot tell: %w", path, err)
-				case err != nil:
-					return err
-				}
-				for _, v := range vendors {
+				for _, v := range found.Vendors {
 					fmt.Fprintf(s.err, "compared with %s\n", v)
 				}
-				if err := showFormat(*asJSON).print(s, report.Checks(checks)); err != nil {
+				if err := showFormat(*asJSON).print(s, report.Checks(found.Checks)); err != nil {
 					return err
 				}
-				for _, c := range checks {
-					if c.Differences > 0 {
-						return answerNo()
-					}
+				if err == nil && found.Differs() {
+					return answerNo()
 				}
-				if !slices.ContainsFunc(checks, func(c report.Check) bool { return c.Skipped == "" }) {
-					return usagef("selfcheck %s: cannot tell: %s gave nothing to compare with", path, vendors[0].Name)
-				}
-				return nil
+				return err
 			}
 		},
 	}
-}
-
-// An unreadError is a report that deepprof itself could not read.
-type unreadError struct{ err error }
-
-func (e *unreadError) Error() string { return e.err.Error() }
-func (e *unreadError) Unwrap() error { return e.err }
-
-// selfcheck compares a report, or all reports of a run.
-func selfcheck(ctx context.Context, path string, kind inputKind, nsysPath, ncuPath string) ([]tool.Tool, []report.Check, error) {
-	if kind == inputCounters {
-		vendor, check, err := checkCounters(ctx, path, ncuPath)
-		return []tool.Tool{vendor}, []report.Check{check}, err
-	}
-	f, src, err := openTimeline(ctx, path, "selfcheck")
-	if err != nil {
-		if counters, cerr := locate(ctx, path, inputCounters); cerr == nil && counters.dir != "" { // a run without a timeline
-			defer counters.done()
-			return checkReports(ctx, counters, ncuPath)
-		}
-		return nil, nil, &unreadError{err}
-	}
-	defer src.done()
-	vendor, checks, err := checkTimeline(ctx, f, nsysPath)
-	vendors := []tool.Tool{vendor}
-	if err != nil || src.dir == "" {
-		return vendors, checks, err
-	}
-	counters, err := find(src.dir, path, inputCounters)
-	if err != nil {
-		return vendors, checks, nil // a run may have none
-	}
-	more, reports, err := checkReports(ctx, &source{dir: src.dir, files: counters}, ncuPath)
-	if errors.Is(err, context.Canceled) {
-		return nil, nil, err
-	}
-	return append(vendors, more...), append(checks, reports...), nil
-}
-
-// checkReports compares the counters of a run. A report that cannot be compared
-// is skipped; it is an error where that are all.
-func checkReports(ctx context.Context, src *source, ncuPath string) (vendors []tool.Tool, checks []report.Check, err error) {
-	for _, file := range src.files {
-		vendor, check, cerr := checkCounters(ctx, file, ncuPath)
-		if errors.Is(cerr, context.Canceled) {
-			return nil, nil, cerr
-		}
-		if cerr != nil {
-			check.Skipped, err = cerr.Error(), cerr
-		} else if len(vendors) == 0 {
-			vendors = append(vendors, vendor)
-		}
-		check.What += " of " + within(src.dir, file)
-		checks = append(checks, check)
-	}
-	if len(vendors) > 0 {
-		err = nil
-	}
-	return vendors, checks, err
-}
-
-func checkTimeline(ctx context.Context, f *nsys.File, nsysPath string) (tool.Tool, []report.Check, error) {
-	vendor, err := tool.Find(ctx, tool.Spec{Name: tool.Nsys, Path: nsysPath})
-	if err != nil {
-		return vendor, nil, err
-	}
-	found, err := f.SelfCheck(ctx, vendor)
-	if err != nil {
-		return vendor, nil, err
-	}
-	var checks []report.Check
-	for _, c := range found {
-		checks = append(checks, report.Check{What: c.Report, Compared: c.Rows, Skipped: c.Skipped, Differences: len(c.Differences), Details: texts(c.Differences)})
-	}
-	return vendor, checks, nil
-}
-
-func checkCounters(ctx context.Context, path, ncuPath string) (tool.Tool, report.Check, error) {
-	check := report.Check{What: "raw page"}
-	r, err := ncurep.Open(path, ncurep.Options{})
-	if err != nil {
-		return tool.Tool{}, check, &unreadError{err}
-	}
-	r.Close()
-	vendor, err := tool.Find(ctx, tool.Spec{Name: tool.Ncu, Path: ncuPath})
-	if err != nil {
-		return vendor, check, err
-	}
-	c, err := ncurep.SelfCheck(ctx, path, vendor)
-	if err != nil {
-		return vendor, check, err
-	}
-	check.Compared, check.Differences, check.Details, check.NotCompared = c.Cells, len(c.Differences), texts(c.Differences), c.Notes()
-	return vendor, check, nil
 }

@@ -1,17 +1,15 @@
 package analysis
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/metric"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/pick"
@@ -87,18 +85,12 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 }
 
 func readReport(path string) (*ncurep.Report, error) {
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // to open a pipe would wait for its writer
-		return nil, fmt.Errorf("read counters: %s is no regular file", path)
-	}
-	head := make([]byte, 4)
-	f, err := os.Open(path)
+	f, err := format.Recognize(path)
 	if err != nil {
 		return nil, fmt.Errorf("read counters: %w", err)
 	}
-	n, _ := io.ReadFull(f, head)
-	f.Close()
 	opts := ncurep.Options{Rules: true, Sections: true, Metrics: wanted}
-	if n == 4 && bytes.Equal(head, []byte("NVR\x00")) {
+	if f.Kind == format.NcuReport {
 		return ncurep.ReadFile(path, opts)
 	}
 	rep, err := ncurep.ReadCSVFile(path)

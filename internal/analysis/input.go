@@ -10,11 +10,11 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
-	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // An Input names what to analyse. Everything is optional, but there must be a
@@ -81,31 +81,42 @@ func FromRun(dir string) (Input, error) {
 		return Input{}, fmt.Errorf("analyse run: %w", err)
 	}
 	in := Input{Run: dir, Metrics: map[string]string{}}
-	// An import or export that was killed leaves an empty file.
-	in.Timeline = firstMatch(dir, 1, "nsys/run.sqlite", "nsys/run.nsys-rep", "nsys/*.sqlite", "nsys/*.nsys-rep")
-	if in.Timeline != "" {
-		same, _ := filepath.Glob(filepath.Join(dir, "nsys", "*"+filepath.Ext(in.Timeline)))
-		in.unread = slices.DeleteFunc(same, func(path string) bool { return path == in.Timeline })
-	}
-	for _, pattern := range []string{"ncu/*.ncu-rep", "ncu/*/*.ncu-rep"} {
-		found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
-		in.Counters = append(in.Counters, slices.DeleteFunc(found, setAside)...)
-	}
+	in.findTimeline()
+	in.Counters = runs.Files(dir, runs.CountersFile)
 	if len(in.Counters) == 0 {
-		in.Counters, _ = filepath.Glob(filepath.Join(dir, "ncu", "*.csv"))
+		in.Counters = runs.Files(dir, runs.CountersCSVFile)
 	}
 	slices.Sort(in.Counters)
-	found, _ := filepath.Glob(filepath.Join(dir, "workload", "*", "metrics.json"))
-	for _, path := range found {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			in.Metrics[runs.StepName(filepath.Base(filepath.Dir(path)))] = path
-		}
+	for _, path := range runs.Files(dir, runs.MetricsFile) {
+		in.Metrics[runs.StepName(filepath.Base(filepath.Dir(path)))] = path
 	}
-	in.Operators = firstMatch(dir, 0, "workload/torch_profiler/operators.json", "workload/*/operators.json")
-	in.Flops = firstMatch(dir, 0, "workload/flops.json", "workload/torch_flops/flops.json", "workload/flops/flops.json")
-	in.Targets = firstMatch(dir, 0, "targets.json")
+	in.Operators = firstOf(runs.Files(dir, runs.OperatorsFile))
+	in.Flops = firstOf(runs.Files(dir, runs.FlopsFile))
+	in.Targets = firstOf(runs.Files(dir, runs.TargetsFile))
 	in.configured()
 	return in, nil
+}
+
+// findTimeline takes an export before a report, since it needs no vendor tool. An
+// import or export that was killed leaves an empty file.
+func (in *Input) findTimeline() {
+	for _, kind := range []runs.FileKind{runs.TimelineFile, runs.TimelineReportFile} {
+		found := slices.DeleteFunc(runs.Files(in.Run, kind), func(path string) bool {
+			info, err := os.Stat(path)
+			return err != nil || info.Size() == 0
+		})
+		if len(found) > 0 {
+			in.Timeline, in.unread = found[0], found[1:]
+			return
+		}
+	}
+}
+
+func firstOf(paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	return paths[0]
 }
 
 // configured takes from the configuration of a run what the analysis is about:
@@ -163,29 +174,28 @@ func (t *texts) UnmarshalYAML(n *yaml.Node) error {
 	return n.Decode((*[]string)(t))
 }
 
-// setAside tells the files of an attempt that was done again.
-func setAside(path string) bool {
-	return strings.HasPrefix(filepath.Base(filepath.Dir(path)), "attempt-")
-}
-
-// Add takes a file by its name. What a file of another name holds, a caller that
-// looks into it may set itself.
+// Add takes a file by what it holds. A table of CSV is taken for one of ncu; its
+// reader says so where it is not.
 func (in *Input) Add(path string) error {
-	switch name := strings.ToLower(filepath.Base(path)); {
-	case strings.HasSuffix(name, ".sqlite"), strings.HasSuffix(name, ".nsys-rep"), strings.HasSuffix(name, ".qdrep"):
+	f, err := format.Recognize(path)
+	if err != nil {
+		return fmt.Errorf("analyse: %w", err)
+	}
+	switch {
+	case f.Holds == format.Timeline:
 		return in.AddTimeline(path)
-	case strings.HasSuffix(name, ".ncu-rep"), strings.HasSuffix(name, ".csv"):
+	case f.Holds == format.Counters, f.Holds == format.Table, strings.HasSuffix(path, ".ncu-rep"):
 		in.Counters = append(in.Counters, path)
-	case name == workload.OperatorsName:
+	case f.Kind == format.Operators:
 		in.Operators = path
-	case name == workload.MetricsName:
+	case f.Kind == format.Metrics:
 		return in.addMetrics(path)
-	case strings.HasSuffix(name, "flops.json"):
+	case f.Kind == format.Flops:
 		in.Flops = path
-	case strings.HasSuffix(name, "targets.json"):
+	case f.Kind == format.Targets:
 		in.Targets = path
 	default:
-		return fmt.Errorf("analyse: %s is none of a run, .sqlite, .nsys-rep, .ncu-rep, CSV of ncu, result.json, metrics.json, operators.json, flops.json, targets.json", path)
+		return fmt.Errorf("analyse: %s is %s, and none of a run, .sqlite, .nsys-rep, .ncu-rep, CSV of ncu, result.json, metrics.json, operators.json, flops.json, targets.json", path, f.Description)
 	}
 	return nil
 }
@@ -217,20 +227,6 @@ func (in *Input) addMetrics(path string) error {
 	}
 	in.Metrics[stage] = path
 	return nil
-}
-
-// firstMatch is the first regular file of at least so many bytes.
-func firstMatch(dir string, least int64, patterns ...string) string {
-	for _, p := range patterns {
-		found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(p)))
-		slices.Sort(found)
-		for _, path := range found {
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() >= least {
-				return path
-			}
-		}
-	}
-	return ""
 }
 
 // readFile is os.ReadFile of a regular file: to open a pipe would wait for its

@@ -108,6 +108,14 @@ func TestNothingInTheFiles(t *testing.T) {
 	if _, err := Analyze(t0(), in); err == nil || !strings.Contains(err.Error(), "nothing to analyse in "+bad) {
 		t.Errorf("%v", err)
 	}
+	for _, folder := range []string{"other", "nsys"} {
+		if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, folder, "metrics.json"), []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if _, err := fromFiles(bad, filepath.Join(dir, "other", "metrics.json")); err == nil {
 		t.Error("two files of one stage were accepted")
 	}

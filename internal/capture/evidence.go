@@ -1,13 +1,13 @@
 package capture
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -96,25 +96,19 @@ type Diagnostic struct {
 
 func (d Diagnostic) serious() bool { return d.Level == "Warning" || d.Level == "Error" }
 
-// A Format is what the first bytes of a file say it is.
-type Format string
+// A Format is what the first bytes of a file say it is, or why there are none.
+type Format = format.Kind
 
 const (
-	EmptyFile    Format = "empty"
-	NsysReport   Format = "nsys-rep"
-	Stream       Format = "qdstrm"      // complete: can be imported
-	CutStream    Format = "qdstrm, cut" // the collection was cut: cannot
-	NcuReport    Format = "ncu-rep"
-	SQLite       Format = "sqlite"
-	OtherFile    Format = "other"
-	MissingFile  Format = "missing"
-	NotARegular  Format = "not a file"
-	headBytes           = 32
-	nsysMagic           = "NVIDIA Tegra Profiler Report "
-	ncuMagic            = "NVR\x00"
-	sqliteMagic         = "SQLite format 3\x00"
-	streamMagic         = "U3w[END]"
-	streamUndone        = "\x00\xff\x00\xff\x00\xff\x00\xff"
+	EmptyFile   = format.Empty
+	NsysReport  = format.NsysReport
+	Stream      = format.Stream    // complete: can be imported
+	CutStream   = format.CutStream // the collection was cut: cannot
+	NcuReport   = format.NcuReport
+	SQLite      = format.SQLite
+	OtherFile   = format.Unknown
+	MissingFile = Format("missing")
+	NotARegular = Format("not a file")
 )
 
 // A File is one file as it was found after the run.
@@ -144,33 +138,16 @@ func Sniff(path string, since time.Time) File {
 	return f
 }
 
+// sniffFormat looks at the start of a file.
 func sniffFormat(path string) Format {
 	r, err := os.Open(path)
 	if err != nil {
 		return OtherFile
 	}
 	defer r.Close()
-	head := make([]byte, headBytes)
-	n, err := io.ReadFull(r, head)
-	if n == 0 && err != nil {
-		return EmptyFile
-	}
-	return formatOf(head[:n])
-}
-
-func formatOf(head []byte) Format {
-	for _, m := range []struct {
-		magic  string
-		format Format
-	}{
-		{nsysMagic, NsysReport}, {ncuMagic, NcuReport}, {sqliteMagic, SQLite},
-		{streamMagic, Stream}, {streamUndone, CutStream},
-	} {
-		if bytes.HasPrefix(head, []byte(m.magic)) {
-			return m.format
-		}
-	}
-	return OtherFile
+	head := make([]byte, recordedHead)
+	n, _ := io.ReadFull(r, head)
+	return format.Of(head[:n])
 }
 
 const stderrMark = "--- stderr"

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -51,7 +52,7 @@ func TestReportOlderThanTheStart(t *testing.T) {
 	}
 	// What the output names elsewhere may have been there before.
 	old := filepath.Join(t.TempDir(), "old.nsys-rep")
-	if err := os.WriteFile(old, []byte(nsysMagic), 0o644); err != nil {
+	if err := os.WriteFile(old, []byte(format.NsysMagic), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	hour := time.Now().Add(-time.Hour)
@@ -239,11 +240,11 @@ func TestSweepTemp(t *testing.T) {
 	kept, leave := make()
 	keepTemp(kept)
 	stream, end := make()
-	if err := os.WriteFile(filepath.Join(stream, "nsys-report-1a.qdstrm"), []byte(streamMagic), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(stream, "nsys-report-1a.qdstrm"), []byte("U3w[END]"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cut, stop := make()
-	if err := os.WriteFile(filepath.Join(cut, "nsys-report-1a.qdstrm"), []byte(streamUndone), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(cut, "nsys-report-1a.qdstrm"), []byte("\x00\xff\x00\xff\x00\xff\x00\xff"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	used, quit := make()

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/sqlite"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -113,8 +115,8 @@ func TestSniff(t *testing.T) {
 		head string
 		want Format
 	}{
-		{nsysMagic + "1.", NsysReport}, {ncuMagic + "xx", NcuReport}, {streamMagic, Stream}, {streamUndone, CutStream},
-		{sqliteMagic, SQLite}, {"", EmptyFile}, {"old", OtherFile}, {"NVIDIA Tegra", OtherFile},
+		{format.NsysMagic + "1.", NsysReport}, {format.NcuMagic + "xx", NcuReport}, {"U3w[END]", Stream}, {"\x00\xff\x00\xff\x00\xff\x00\xff", CutStream},
+		{sqlite.Magic, SQLite}, {"", EmptyFile}, {"old", OtherFile}, {"NVIDIA Tegra", OtherFile},
 	} {
 		p := filepath.Join(dir, "f")
 		if err := os.WriteFile(p, []byte(k.head), 0o644); err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -80,13 +81,13 @@ func TestRecordingRoundTrip(t *testing.T) {
 	r := Recording{
 		Tool: Ncu, Note: "a note", Args: []string{"--set=full", "-o", "{output}"}, Exit: 9, OnInterrupt: 130, Hang: true,
 		Events: []RecordedLine{{0, false, "first"}, {1500 * time.Millisecond, true, "  -- not a part"}, {2 * time.Second, false, ""}},
-		Files:  []RecordedFile{{"{output}.ncu-rep", 100, []byte(ncuMagic)}},
+		Files:  []RecordedFile{{"{output}.ncu-rep", 100, []byte(format.NcuMagic)}},
 	}
 	back, err := ParseRecording(r.String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back.String() != r.String() || len(back.Events) != 3 || back.Events[1].At != 1500*time.Millisecond || string(back.Files[0].Head) != ncuMagic {
+	if back.String() != r.String() || len(back.Events) != 3 || back.Events[1].At != 1500*time.Millisecond || string(back.Files[0].Head) != format.NcuMagic {
 		t.Errorf("%s", back)
 	}
 	for _, bad := range []string{

@@ -42,6 +42,10 @@ type RecordedLine struct {
 	Text   string
 }
 
+// recordedHead is how much of a file a recording keeps: enough to tell its
+// format.
+const recordedHead = 32
+
 // A RecordedFile is a file as it was left: its first bytes, then zeros.
 type RecordedFile struct {
 	Name string
@@ -216,7 +220,7 @@ func (k *Recorder) Finish(c *Capture, ended tool.Ended, temp string, files []Fil
 		if !f.Fresh || f.Format == NotARegular {
 			continue
 		}
-		head := make([]byte, headBytes)
+		head := make([]byte, recordedHead)
 		if file, err := os.Open(f.Path); err == nil {
 			n, _ := file.Read(head)
 			head = head[:n]

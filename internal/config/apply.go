@@ -42,7 +42,7 @@ func (c *composer) apply(full *Node, o *override) error {
 	}
 	full.reparent()
 	if strings.HasPrefix(o.key, "hydra.") || o.key == "hydra" {
-		return c.hydraOverrideFits(full, o)
+		return c.checkHydraOverride(full, o)
 	}
 	return nil
 }
@@ -57,18 +57,16 @@ func (c *composer) allGroups() []string {
 	return names
 }
 
-func (c *composer) hydraOverrideFits(full *Node, o *override) error {
-	hydra := full.Get("hydra")
-	if hydra == nil || hydra.kind != Map {
-		return o.errorf("hydra-schema", "Error merging override %s\nthe hydra node must stay a mapping", o.line)
+// checkHydraOverride refuses an override that leaves the hydra node unusable.
+func (c *composer) checkHydraOverride(full *Node, o *override) error {
+	err := c.checkHydra(full.Get("hydra"))
+	var wrong *Error
+	if !errors.As(err, &wrong) {
+		return err
 	}
-	var se *schemaError
-	if err := c.types.check(hydra, "hydra", "HydraConf", true); errors.As(err, &se) {
-		e := o.errorf("hydra-schema", "Error merging override %s\n%s", o.line, se.text)
-		e.Column = o.valuePos + 1
-		return e
-	}
-	return nil
+	e := o.errorf(wrong.Kind, "Error merging override %s\n%s", o.line, wrong.Message)
+	e.Column, e.Hint = o.valuePos+1, wrong.Hint
+	return e
 }
 
 // overrideFailed words what went wrong with a value override.
@@ -186,21 +184,11 @@ func (c *composer) remove(full *Node, o *override) error {
 	if parent.kind == List {
 		return o.errorf("list-delete", "Could not delete from config. '%s' is an item of a list, and items cannot be deleted; set the whole list instead", o.key)
 	}
-	if class := c.typedParent(full, parent); class != "" {
-		return o.errorf("hydra-schema", "Error merging override %s\n%s (DictConfig) does not support deletion", o.line, class)
+	if (o.isHydra() || o.key == "hydra") && !strings.HasPrefix(o.key, "hydra.job.env_set.") {
+		return o.errorf("hydra-schema", "Error merging override %s\nkeys of the hydra node cannot be deleted", o.line)
 	}
 	parent.remove(nodeKey{String, parts[len(parts)-1]})
 	return nil
-}
-
-// typedParent names the class of a mapping of the hydra node whose keys are
-// fixed; "" for one whose keys are free.
-func (c *composer) typedParent(full, parent *Node) string {
-	f, ok := c.types.of(parent, full.Get("hydra"))
-	if !ok || f.kind != classField {
-		return ""
-	}
-	return f.class
 }
 
 // equal compares an override's value with the config's as Python would.

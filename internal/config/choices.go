@@ -93,7 +93,7 @@ func (g *groupOverrides) addGroup(o *override) error {
 		g.deletions[key] = d
 		return nil
 	case !isText && !value.isList:
-		e := o.errorf("group-value-type", "Config group override must be a string or a list. Got %s", elementType(&value))
+		e := o.errorf("group-value-type", "Config group override must be a string or a list. Got %s", value.typeName())
 		e.Column = o.valuePos + 1
 		e.Hint = fmt.Sprintf("quote the option to choose a file of that name, or remove the group with ~%s", key)
 		return e

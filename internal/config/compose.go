@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -19,7 +18,18 @@ func Compose(o Options) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compose(o, overrides, nil)
+	c := newComposer(o, overrides)
+	if err := c.checkSources(); err != nil {
+		return nil, err
+	}
+	if err := c.extendSearchPath(); err != nil {
+		return nil, c.repo.withLine(err)
+	}
+	if err := refuseSweeps(overrides); err != nil {
+		return nil, err
+	}
+	c.renameOverrides()
+	return c.build()
 }
 
 func parseOverrides(lines []string) ([]*override, error) {
@@ -41,7 +51,6 @@ type composer struct {
 	overrides []*override
 	resolve   *resolver
 	merge     *merger
-	types     hydraTypes
 	warnings  []string
 }
 
@@ -55,40 +64,20 @@ func newComposer(o Options, overrides []*override) *composer {
 	if o.OpenDir == nil {
 		o.OpenDir = os.DirFS
 	}
-	c := &composer{opts: o, overrides: overrides, types: hydraTypes{}}
+	c := &composer{opts: o, overrides: overrides}
 	c.repo = newRepo(append([]Source{hydraSource()}, o.Sources...))
 	c.resolve = &resolver{env: o.Env, now: o.Now, hydra: func() *Node { return nil }}
 	c.merge = &merger{resolve: c.resolve}
 	return c
 }
 
-func compose(o Options, overrides []*override, job *sweepJob) (*Config, error) {
-	c := newComposer(o, overrides)
-	if err := c.checkSources(); err != nil {
-		return nil, err
-	}
-	if err := c.extendSearchPath(); err != nil {
-		return nil, c.repo.withLine(err)
-	}
-	if err := refuseSweeps(overrides); err != nil {
-		return nil, err
-	}
-	c.renameOverrides()
-	cfg, err := c.build(false)
-	if err != nil {
-		return nil, err
-	}
-	cfg.sweep = job
-	return cfg, nil
-}
-
 // build makes the defaults list, merges it and applies the value overrides.
-func (c *composer) build(skipMissing bool) (*Config, error) {
+func (c *composer) build() (*Config, error) {
 	groups, err := newGroupOverrides(c.repo, c.overrides)
 	if err != nil {
 		return nil, err
 	}
-	b := &defaultsBuilder{repo: c.repo, overrides: groups, skipMiss: skipMissing, resolve: c.resolve}
+	b := &defaultsBuilder{repo: c.repo, overrides: groups, resolve: c.resolve}
 	list, err := b.build(c.opts.ConfigName)
 	if err != nil {
 		return nil, err
@@ -104,7 +93,7 @@ func (c *composer) build(skipMissing bool) (*Config, error) {
 		}
 	}
 	full.reparent()
-	cfg := &Config{full: full, types: c.types, repo: c.repo, opts: c.opts, Warnings: c.warnings}
+	cfg := &Config{full: full, repo: c.repo, opts: c.opts, Warnings: c.warnings}
 	c.describe(cfg, list, groups)
 	if err := c.setRuntime(cfg, groups); err != nil {
 		return nil, err
@@ -230,30 +219,9 @@ func (c *composer) addSource(path, provider string, item *Node) error {
 	return nil
 }
 
-// refuseSweeps names the ways out of a value that is a sweep.
-func refuseSweeps(overrides []*override) error {
-	for _, o := range overrides {
-		if o.value.sweep == nil {
-			continue
-		}
-		e := o.errorf("sweep-needs-multirun", "Sweep parameters '%s' requires --multirun", o.line)
-		if o.value.sweep.simple {
-			e.Message = fmt.Sprintf("Ambiguous value for argument '%s'\n"+
-				"1. To use it as a list, use key=[value1,value2]\n"+
-				"2. To use it as string, quote the value: key=\\'value1,value2\\'\n"+
-				"3. To sweep over it, add --multirun to your command line", o.line)
-		}
-		e.Column = o.valuePos + 1
-		e.Hint = "deepprof does not sweep yet: start one run per value"
-		return e
-	}
-	return nil
-}
-
 // mergeList merges the configs of the final list in order.
 func (c *composer) mergeList(list []resultDefault) (*Node, error) {
 	full := newMap()
-	c.resolve.typed, c.resolve.types = full, c.types
 	for _, d := range list {
 		f, err := c.repo.load(d.path)
 		if err != nil {
@@ -276,11 +244,8 @@ func (c *composer) mergeList(list []resultDefault) (*Node, error) {
 			return nil, c.mergeFailed(d, f, err)
 		}
 		full.reparent()
-		if o, ok := hydraOptions[d.path]; ok && f.source.Provider == "hydra" {
-			c.types[o.key] = o.class
-		}
-		if root.Get("hydra") != nil {
-			if err := c.hydraFits(d, full); err != nil {
+		if root.Get("hydra") != nil && f.source.Provider != "hydra" {
+			if err := c.checkHydra(root.Get("hydra")); err != nil {
 				return nil, err
 			}
 		}
@@ -308,39 +273,6 @@ func (c *composer) mergeFailed(d resultDefault, f *file, err error) error {
 	}
 	return &Error{Kind: kind, Message: fmt.Sprintf("In '%s': TypeError raised while composing config:\n%s", d.path, err), Origin: f.root.origin,
 		Hint: "a mapping cannot be merged with a list"}
-}
-
-func (c *composer) hydraFits(d resultDefault, full *Node) error {
-	hydra := full.Get("hydra")
-	if hydra.kind != Map {
-		return &Error{Kind: "hydra-schema", Origin: hydra.origin,
-			Message: fmt.Sprintf("In '%s': ValidationError raised while composing config:\nMerge error: %s is not a subclass of HydraConf. value: %s",
-				d.path, pyType(hydra), pyStr(hydra))}
-	}
-	err := c.types.check(hydra, "hydra", "HydraConf", false)
-	var se *schemaError
-	if errors.As(err, &se) {
-		e := &Error{Kind: "hydra-schema", Message: fmt.Sprintf("In '%s': %s raised while composing config:\n%s", d.path, se.class, se.text), Origin: se.node.origin}
-		if se.class == "ConfigKeyError" {
-			e.Hint = schemaHint(se.text)
-		}
-		return e
-	}
-	return err
-}
-
-// schemaHint suggests a key of the class that "Key 'x' not in 'Class'" names.
-func schemaHint(text string) string {
-	parts := strings.Split(text, "'")
-	if len(parts) < 4 {
-		return ""
-	}
-	var names []string
-	for name := range hydraSchema[parts[3]] {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return hintFor(parts[1], names)
 }
 
 // describe records the choices and the final list.

@@ -61,12 +61,10 @@ type Config struct {
 	Task     []string  // overrides of the job, in order
 	System   []string  // overrides of hydra itself, in order
 
-	full  *Node // Root and Hydra in one tree: what hydra's interpolations see
-	types hydraTypes
-	repo  *repo
-	opts  Options
-	run   *Run
-	sweep *sweepJob
+	full *Node // Root and Hydra in one tree: what hydra's interpolations see
+	repo *repo
+	opts Options
+	run  *Run
 }
 
 // Run is what the hydra node says about the directory of a run.

@@ -36,7 +36,6 @@ type resultDefault struct {
 type defaultsBuilder struct {
 	repo      *repo
 	overrides *groupOverrides
-	skipMiss  bool // sweeps: a group still to be chosen is no error yet
 	resolve   *resolver
 	warnings  []string
 	count     int
@@ -319,9 +318,6 @@ func (b *defaultsBuilder) setKnown(d *inputDefault) error {
 func (b *defaultsBuilder) missing(d *inputDefault) (stop bool, err error) {
 	if !strings.HasSuffix(d.configPath(), "???") {
 		return false, nil
-	}
-	if b.skipMiss {
-		return true, nil
 	}
 	if !d.isGroup {
 		return true, b.fail(d, "missing-config-default", "Missing ConfigDefault is not supported : %s", d.configPath())

@@ -1,14 +1,13 @@
 package config
 
 import (
-	"strings"
+	"math/big"
 	"testing"
 	"testing/fstest"
 	"time"
 )
 
-// FuzzOverride parses any argument; one that parses survives the way to text
-// and back.
+// FuzzOverride parses any argument.
 func FuzzOverride(f *testing.F) {
 	for _, s := range []string{"a=1", "+a.b={x: [1, 'y'], z: null}", "++g@p=x", "~a=1", "a=choice(1,2)", "a=range(1,5,0.5)",
 		`a='it\'s \\'`, "a=${b.${c}}", "a=1,2", "a=[", "a={", "=", "~", "a=\\,", "a=glob([x*],exclude=y)"} {
@@ -16,44 +15,13 @@ func FuzzOverride(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		o, err := parseOverride(line)
-		if err != nil {
-			if err.Error() == "" {
-				t.Fatal("an error without words")
-			}
-			return
-		}
-		if !o.hasValue || o.value.sweep != nil || looksTyped(o.value) {
-			return
-		}
-		text := strings.TrimPrefix(o.op, "=") + o.fullKey() + "=" + elementText(o.value)
-		again, err := parseOverride(text)
-		if err != nil {
-			t.Fatalf("%q becomes %q, which does not parse: %v", line, text, err)
-		}
-		first, second := o.value.node(Origin{}), again.value.node(Origin{})
-		if string(first.JSON(false)) != string(second.JSON(false)) {
-			t.Fatalf("%q becomes %q: %s, not %s", line, text, second.JSON(false), first.JSON(false))
+		switch {
+		case err != nil && err.Error() == "":
+			t.Fatal("an error without words")
+		case err == nil && o.hasValue && o.value.sweep == nil:
+			o.value.node(Origin{}).JSON(false)
 		}
 	})
-}
-
-// looksTyped tells whether a value holds a string that does not come back from
-// its escaped form: one that only the escapes keep from being something else,
-// or an interpolation with characters that cannot be escaped. Hydra's own does
-// not come back either.
-func looksTyped(e element) bool {
-	for _, item := range e.list {
-		if looksTyped(item) {
-			return true
-		}
-	}
-	for _, p := range e.dict {
-		if looksTyped(p.value) || looksTyped(element{scalar: p.key}) {
-			return true
-		}
-	}
-	return e.scalar != nil && e.scalar.kind == String && e.quote == 0 &&
-		(strings.ContainsAny(e.scalar.text, "$\\ \t") || e.scalar.text == "")
 }
 
 // FuzzInterpolation resolves any text within a small config.
@@ -67,7 +35,7 @@ func FuzzInterpolation(f *testing.F) {
 			t.Fatal("an error without words")
 		}
 		root := newMap()
-		root.putText("a", newInt(1))
+		root.putText("a", newInt(big.NewInt(1)))
 		list := newList()
 		list.push(newText("one"))
 		root.putText("l", list)
@@ -92,10 +60,6 @@ func FuzzYAML(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		// readYAML turns the parser's panics into errors; here they would count.
-		if _, err := (&yamlReader{file: "f"}).adaptYAML(data); err != nil && err.Error() == "" {
-			t.Fatal("an error without words")
-		}
 		tree := fstest.MapFS{"config.yaml": {Data: data}, "g/a.yaml": {Data: []byte("x: 1\n")}}
 		cfg, err := Compose(Options{Sources: []Source{{Provider: "main", Path: "conf", FS: tree}}, ConfigName: "config", Now: time.Unix(0, 0).UTC(), Cwd: "/"})
 		if err != nil {
@@ -104,7 +68,10 @@ func FuzzYAML(f *testing.F) {
 			}
 			return
 		}
-		cfg.Root.YAML()
+		back, err := readYAML("back", cfg.Root.YAML())
+		if err != nil || cfg.Root.Len() > 0 && string(back.JSON(false)) != string(cfg.Root.JSON(false)) {
+			t.Fatalf("YAML gives\n%s\nwhich reads back as %v (%v)", cfg.Root.YAML(), back, err)
+		}
 		if out, err := cfg.Resolve(); err == nil {
 			out.JSON(true)
 		}

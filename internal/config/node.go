@@ -1,7 +1,6 @@
 package config
 
 import (
-	"math/big"
 	"strconv"
 	"strings"
 )
@@ -15,12 +14,11 @@ const (
 	Int
 	Float
 	String
-	Bytes
 	Map
 	List
 )
 
-var kindNames = [...]string{"null", "bool", "int", "float", "string", "bytes", "map", "list"}
+var kindNames = [...]string{"null", "bool", "int", "float", "string", "map", "list"}
 
 // String names the kind as an error message does.
 func (k Kind) String() string {
@@ -53,7 +51,7 @@ func (o Origin) String() string {
 }
 
 // Entry is one key of a mapping with its value. Key is a scalar node; most
-// keys are strings, but YAML also allows 1, 2.5, true and bytes.
+// keys are strings, but YAML also allows 1, 2.5 and true.
 type Entry struct {
 	Key   *Node
 	Value *Node
@@ -63,11 +61,7 @@ type Entry struct {
 // Nodes that Compose and Resolve return must not be changed.
 type Node struct {
 	kind    Kind
-	boolean bool
-	integer int64    // where big is nil
-	big     *big.Int // an integer beyond int64
-	float   float64
-	text    string // String and Bytes
+	text    string // a scalar: true or false, decimal digits, Python's repr of a float, or the string itself
 	entries []Entry
 	index   map[nodeKey]int // entries by key; nil in small maps
 	items   []*Node
@@ -84,31 +78,31 @@ func (n *Node) Kind() Kind { return n.kind }
 func (n *Node) Origin() Origin { return n.origin }
 
 // Bool returns the value of a Bool.
-func (n *Node) Bool() (value, ok bool) { return n.boolean, n.kind == Bool }
+func (n *Node) Bool() (value, ok bool) { return n.text == "true", n.kind == Bool }
 
 // Int returns the value of an Int that fits 64 bits.
-func (n *Node) Int() (int64, bool) { return n.integer, n.kind == Int && n.big == nil }
+func (n *Node) Int() (int64, bool) {
+	i, err := strconv.ParseInt(n.text, 10, 64)
+	return i, n.kind == Int && err == nil
+}
 
-// BigInt returns the value of any Int.
-func (n *Node) BigInt() (*big.Int, bool) {
+// Digits returns the decimal digits of an Int of any size, "" for other kinds.
+func (n *Node) Digits() string {
 	if n.kind != Int {
-		return nil, false
+		return ""
 	}
-	if n.big != nil {
-		return new(big.Int).Set(n.big), true
-	}
-	return big.NewInt(n.integer), true
+	return n.text
 }
 
 // Float returns the value of a Float; an Int is no Float.
-func (n *Node) Float() (float64, bool) { return n.float, n.kind == Float }
+func (n *Node) Float() (float64, bool) {
+	f, _ := strconv.ParseFloat(n.text, 64) // the text of a Float always parses
+	return f, n.kind == Float
+}
 
 // Text returns the value of a String; of an unresolved interpolation it is the
 // text with the "${".
 func (n *Node) Text() (string, bool) { return n.text, n.kind == String }
-
-// Bytes returns the value of a !!binary scalar.
-func (n *Node) Bytes() ([]byte, bool) { return []byte(n.text), n.kind == Bytes }
 
 // Entries returns the keys and values of a Map in their order.
 func (n *Node) Entries() []Entry { return n.entries }

@@ -53,6 +53,14 @@ func (e element) node(origin Origin) *Node {
 	return n
 }
 
+// typeName names the type of a value as Python does.
+func (e element) typeName() string {
+	if e.scalar != nil {
+		return pyType(e.scalar)
+	}
+	return pyType(e.node(Origin{}))
+}
+
 var keyRules = []rule{
 	{tokEqual, padded('=', false, true)},
 	{tokTilde, oneOf("~")},

@@ -186,6 +186,7 @@ func (p *overrideParser) key(o *override) error {
 
 // value is an element, or several with commas between: a sweep.
 func (p *overrideParser) value() (element, error) {
+	start := p.peek().pos
 	first, err := p.element()
 	if err != nil || p.peek().typ != tokComma {
 		return first, err
@@ -193,15 +194,15 @@ func (p *overrideParser) value() (element, error) {
 	if first.sweep != nil {
 		return element{}, p.nestedSweep(0)
 	}
-	list := []element{first}
+	values := []string{p.line[start:p.peek().pos]}
 	for p.accept(tokComma) {
-		e, err := p.noSweep()
-		if err != nil {
+		start = p.peek().pos
+		if _, err := p.noSweep(); err != nil {
 			return element{}, err
 		}
-		list = append(list, e)
+		values = append(values, p.line[start:p.peek().pos])
 	}
-	return element{sweep: &sweep{kind: choiceSweep, simple: true, list: list}}, nil
+	return element{sweep: &sweep{values: values}}, nil
 }
 
 // noSweep parses an element of a list, a dictionary or a sweep, which cannot
@@ -353,31 +354,18 @@ func typed(t token) *Node {
 	return newText(t.text)
 }
 
+// parseInt reads digits that a grammar has accepted.
 func parseInt(s string) *Node {
-	s = strings.ReplaceAll(strings.TrimPrefix(s, "+"), "_", "")
-	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return newInt(i)
-	}
-	b, ok := new(big.Int).SetString(s, 10)
-	if !ok {
-		return newText(s)
-	}
-	return newBig(b)
+	n, _ := new(big.Int).SetString(strings.ReplaceAll(strings.TrimPrefix(s, "+"), "_", ""), 10)
+	return newInt(n)
 }
 
 // parseFloat reads a float as Python's float() does, for text that a grammar
 // has already accepted: out of range is infinite.
 func parseFloat(s string) float64 {
-	s = strings.ToLower(strings.ReplaceAll(s, "_", ""))
-	switch strings.TrimLeft(s, "+-") {
-	case "nan":
+	if strings.EqualFold(strings.TrimLeft(s, "+-"), "nan") {
 		return math.NaN()
-	case "inf":
-		if s[0] == '-' {
-			return math.Inf(-1)
-		}
-		return math.Inf(1)
 	}
-	f, _ := strconv.ParseFloat(s, 64)
+	f, _ := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
 	return f
 }

@@ -14,8 +14,6 @@ type resolver struct {
 	env    func(string) (string, bool)
 	now    time.Time
 	hydra  func() *Node // the hydra node; nil result where there is none yet
-	typed  *Node        // the tree whose hydra node has types; nil for none
-	types  hydraTypes
 	parsed map[string]*expr
 	warn   func(string) // nil: nobody listens
 	stack  []*Node      // interpolations being followed, the first outermost
@@ -95,51 +93,10 @@ func (r *resolver) deref(n *Node, memo map[*Node]bool) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v, err = r.fit(n, v); err != nil {
-		return nil, err
-	}
 	if v.parent == nil && v != n.root() {
 		v.parent = n.parent
 	}
 	return v, nil
-}
-
-// fit converts what an interpolation gave to the type that its place in the
-// hydra node has.
-func (r *resolver) fit(n, v *Node) (*Node, error) {
-	hydra := r.typed.Get("hydra")
-	if hydra == nil || n.root() != r.typed {
-		return v, nil
-	}
-	f, ok := r.types.of(n, hydra)
-	if !ok || !f.scalar() || v.kind == Null && f.optional() {
-		return v, nil
-	}
-	bad := func(format string, args ...any) (*Node, error) {
-		return nil, failed("hydra-schema", "While dereferencing interpolation '%s': %s\n    full_key: %s", n.text, fmt.Sprintf(format, args...), n.fullKey())
-	}
-	if v.kind == Null {
-		return bad("Incompatible value 'None' for field of type '%s'", f.python())
-	}
-	fitted, err := f.convert(v, configType(v))
-	if err != nil {
-		return bad("%s", err)
-	}
-	if fitted != v {
-		literal(fitted)
-	}
-	return fitted, nil
-}
-
-// configType is pyType, with omegaconf's names for maps and lists of the tree.
-func configType(n *Node) string {
-	switch {
-	case n.treeContainer() && n.kind == Map:
-		return "DictConfig"
-	case n.treeContainer():
-		return "ListConfig"
-	}
-	return pyType(n)
 }
 
 // literal marks a value that came out of a resolver: its text is not resolved
@@ -321,7 +278,7 @@ func (r *resolver) content(n *Node, active map[*Node]bool) (*Node, error) {
 		}
 		return c, nil
 	}
-	out := &Node{kind: v.kind, boolean: v.boolean, integer: v.integer, big: v.big, float: v.float, text: v.text, origin: n.origin}
+	out := &Node{kind: v.kind, text: v.text, origin: n.origin}
 	if !v.container() {
 		out.literal = v != n
 		return out, nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ncruces/go-strftime"
+
 	"github.com/deepprof/deepprof/internal/suggest"
 )
 
@@ -281,7 +283,7 @@ func resolveNow(c *call) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return literal(newText(strftime(c.r.now, format))), nil
+	return literal(newText(strftime.Format(format, c.r.now))), nil
 }
 
 func resolveHydra(c *call) (*Node, error) {

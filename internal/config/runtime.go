@@ -138,7 +138,7 @@ func (c *composer) overrideDirname(hydra *Node) (string, error) {
 // resolver makes one that sees this config: its hydra node, and the variables
 // that hydra.job.env_set adds.
 func (c *Config) resolver() *resolver {
-	r := &resolver{env: c.opts.Env, now: c.opts.Now, hydra: func() *Node { return c.Hydra }, typed: c.full, types: c.types}
+	r := &resolver{env: c.opts.Env, now: c.opts.Now, hydra: func() *Node { return c.Hydra }}
 	r.warn = func(text string) {
 		if !slices.Contains(c.Warnings, text) {
 			c.Warnings = append(c.Warnings, text)
@@ -147,7 +147,7 @@ func (c *Config) resolver() *resolver {
 	r.env = func(name string) (string, bool) {
 		if set := c.Hydra.Lookup("job.env_set"); c.run != nil && set != nil && set.kind == Map {
 			if n := set.Get(name); n != nil {
-				if v, err := (&resolver{env: c.opts.Env, now: c.opts.Now, hydra: r.hydra, typed: c.full, types: c.types}).deref(n, nil); err == nil {
+				if v, err := (&resolver{env: c.opts.Env, now: c.opts.Now, hydra: r.hydra}).deref(n, nil); err == nil {
 					return pyStr(v), true
 				}
 			}
@@ -178,17 +178,12 @@ func (c *Config) Run() (Run, error) {
 		}
 		return v, nil
 	}
-	key := "run.dir"
-	if c.sweep != nil {
-		key = "sweep.dir"
-		c.Hydra.Get("job").putText("num", newInt(int64(c.sweep.num)))
-		c.Hydra.Get("job").putText("id", newText(fmt.Sprint(c.sweep.num)))
-	}
+	const key = "run.dir"
 	dir, err := get(key)
 	if err != nil {
 		return Run{}, err
 	}
-	if dir.kind != String {
+	if dir.kind == Null || dir.container() {
 		origin := c.Hydra.origin
 		if n := c.Hydra.Lookup(key); n != nil {
 			origin = n.origin
@@ -196,14 +191,7 @@ func (c *Config) Run() (Run, error) {
 		return Run{}, c.repo.withLine(&Error{Kind: "run-dir-missing", Message: "hydra." + key + " is not set: the run has no directory",
 			Key: "hydra." + key, Origin: origin, Column: 1, Hint: "set hydra." + key + " to a folder, or leave it out for the default"})
 	}
-	run := Run{Dir: dir.text}
-	if c.sweep != nil {
-		sub, err := get("sweep.subdir")
-		if err != nil {
-			return Run{}, err
-		}
-		run.Dir = filepath.Join(run.Dir, pyStr(sub))
-	}
+	run := Run{Dir: pyStr(dir)}
 	run.Path = run.Dir
 	if !filepath.IsAbs(run.Path) {
 		run.Path = filepath.Join(c.opts.Cwd, run.Path)
@@ -214,7 +202,7 @@ func (c *Config) Run() (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	run.Chdir = chdir.kind == Bool && chdir.boolean
+	run.Chdir, _ = truth(chdir)
 	subdir, err := get("output_subdir")
 	if err != nil {
 		return Run{}, err

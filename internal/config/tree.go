@@ -1,13 +1,12 @@
 package config
 
 import (
-	"math"
 	"math/big"
 	"strconv"
 )
 
-// nodeKey identifies a key within a mapping. Numbers and booleans that are
-// equal in Python (1, 1.0 and true) are one key, as they are to omegaconf.
+// nodeKey identifies a key within a mapping: 1, 1.0, true and "1" are four
+// keys.
 type nodeKey struct {
 	kind Kind
 	text string
@@ -16,43 +15,16 @@ type nodeKey struct {
 // indexFrom is the size from which a mapping keeps an index of its keys.
 const indexFrom = 12
 
-func keyOf(n *Node) nodeKey {
-	switch n.kind {
-	case Bool:
-		if n.boolean {
-			return nodeKey{Int, "1"}
-		}
-		return nodeKey{Int, "0"}
-	case Int:
-		if n.big != nil {
-			return nodeKey{Int, n.big.String()}
-		}
-		return nodeKey{Int, strconv.FormatInt(n.integer, 10)}
-	case Float:
-		if n.float == math.Trunc(n.float) && !math.IsInf(n.float, 0) {
-			b, _ := big.NewFloat(n.float).Int(nil)
-			return nodeKey{Int, b.String()}
-		}
-		return nodeKey{Float, pyFloat(n.float)}
-	}
-	return nodeKey{n.kind, n.text}
-}
+func keyOf(n *Node) nodeKey { return nodeKey{n.kind, n.text} }
 
 func newMap() *Node             { return &Node{kind: Map} }
 func newList() *Node            { return &Node{kind: List} }
 func newNull() *Node            { return &Node{kind: Null} }
 func newText(s string) *Node    { return &Node{kind: String, text: s} }
-func newBool(b bool) *Node      { return &Node{kind: Bool, boolean: b} }
-func newInt(i int64) *Node      { return &Node{kind: Int, integer: i} }
-func newFloat(f float64) *Node  { return &Node{kind: Float, float: f} }
+func newBool(b bool) *Node      { return &Node{kind: Bool, text: strconv.FormatBool(b)} }
+func newInt(i *big.Int) *Node   { return &Node{kind: Int, text: i.String()} }
+func newFloat(f float64) *Node  { return &Node{kind: Float, text: pyFloat(f)} }
 func (n *Node) container() bool { return n.kind == Map || n.kind == List }
-
-func newBig(b *big.Int) *Node {
-	if b.IsInt64() {
-		return newInt(b.Int64())
-	}
-	return &Node{kind: Int, big: b}
-}
 
 func newTexts(texts []string) *Node {
 	list := newList()
@@ -194,15 +166,10 @@ func (n *Node) fullKey() string {
 	return path
 }
 
-// scalarEqual compares as Python does: 1 == 1.0 == True.
+// scalarEqual compares two scalars; an integer equals the float of its value.
 func scalarEqual(a, b *Node) bool {
-	if a.numeric() && b.numeric() {
-		if a.kind == Float && math.IsNaN(a.float) {
-			return false
-		}
-		return keyOf(a) == keyOf(b)
+	if a.kind == Float && b.kind == Int || a.kind == Int && b.kind == Float {
+		return parseFloat(a.text) == parseFloat(b.text)
 	}
-	return a.kind == b.kind && a.text == b.text
+	return keyOf(a) == keyOf(b)
 }
-
-func (n *Node) numeric() bool { return n.kind == Bool || n.kind == Int || n.kind == Float }

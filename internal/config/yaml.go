@@ -42,7 +42,6 @@ type yamlReader struct {
 	depth  int
 	active map[*yaml.Node]bool // anchors being expanded
 	inKey  bool                // interpolations are not looked for in keys
-	edits  []yamlEdit          // that the parsed text has and the file has not
 }
 
 // readYAML parses a file. An empty one is nil.
@@ -57,9 +56,6 @@ func readYAML(file string, data []byte) (n *Node, err error) {
 			n, err = nil, r.fail(0, 0, "the file cannot be parsed: %v", p)
 		}
 	}()
-	if data, err = r.adaptYAML(data); err != nil {
-		return nil, err
-	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
 	switch err := decoder.Decode(&doc); {
@@ -80,13 +76,7 @@ func readYAML(file string, data []byte) (n *Node, err error) {
 	if err := r.anchors(&doc, map[string]*yaml.Node{}); err != nil {
 		return nil, err
 	}
-	if n, err = r.node(doc.Content[0]); err != nil {
-		return nil, err
-	}
-	if err := r.refuseTabs(data, &doc); err != nil {
-		return nil, err
-	}
-	return n, nil
+	return r.node(doc.Content[0])
 }
 
 func invalidUTF8(data []byte) int {
@@ -107,7 +97,7 @@ func (r *yamlReader) fail(line, column int, format string, args ...any) *Error {
 	return &Error{
 		Kind:    "yaml-syntax",
 		Message: fmt.Sprintf(format, args...),
-		Origin:  Origin{File: r.file, Line: line, Column: r.column(line, column)},
+		Origin:  Origin{File: r.file, Line: line, Column: column},
 	}
 }
 
@@ -212,7 +202,7 @@ func (r *yamlReader) node(y *yaml.Node) (*Node, error) {
 			return nil, err
 		}
 	}
-	n.origin = Origin{File: r.file, Line: y.Line, Column: r.column(y.Line, y.Column)}
+	n.origin = Origin{File: r.file, Line: y.Line, Column: y.Column}
 	return n, nil
 }
 
@@ -260,7 +250,7 @@ func (r *yamlReader) scalar(y *yaml.Node) (*Node, error) {
 	n := scalarOf(tag, y.Value)
 	if n == nil {
 		switch tag {
-		case "!!int", "!!float", "!!bool", "!!binary":
+		case "!!int", "!!float", "!!bool":
 			return nil, r.at(y, "'%s' is no value for the tag '%s'", y.Value, tag)
 		}
 		return nil, r.unknownTag(y, tag)

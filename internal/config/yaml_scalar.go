@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/base64"
 	"errors"
 	"math/big"
 	"strconv"
@@ -49,17 +48,6 @@ func scalarOf(tag, s string) *Node {
 		return yamlFloat(s)
 	case "!!str", "!":
 		return newText(s)
-	case "!!binary":
-		text := strings.Map(func(r rune) rune {
-			if r == '\n' || r == ' ' || r == '\r' || r == '\t' {
-				return -1
-			}
-			return r
-		}, s)
-		data, err := base64.StdEncoding.DecodeString(text)
-		if err == nil {
-			return &Node{kind: Bytes, text: string(data)}
-		}
 	}
 	return nil
 }
@@ -116,7 +104,7 @@ func yamlInt(s string) *Node {
 	if negative {
 		n.Neg(n)
 	}
-	return newBig(n)
+	return newInt(n)
 }
 
 // floatOf reads a number as Python's float() does, which knows no hexadecimal.

@@ -8,8 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // Tolerance is how far a count may lie from torch's.
@@ -22,7 +20,7 @@ type Comparison struct {
 	Tolerance float64      `json:"tolerance"`
 	Agree     bool         `json:"agree"` // every stage within the tolerance
 	Stages    []Difference `json:"stages"`
-	Warnings  Facts        `json:"warnings,omitempty"`
+	Warnings  []string     `json:"warnings,omitempty"`
 }
 
 // A Difference is one stage, or a part of one that is a module of its own.
@@ -64,10 +62,7 @@ func Check(r Report, flopsJSON io.Reader) (Comparison, error) {
 	if err := d.Decode(&t); err != nil {
 		return Comparison{}, fmt.Errorf("read torch's FLOPs: %w", err)
 	}
-	c := Comparison{Schema: Schema, Tolerance: Tolerance, Agree: true}
-	for _, text := range t.Notes {
-		c.Warnings = append(c.Warnings, fact.New(OtherSource, fact.Vendor("text", text)))
-	}
+	c := Comparison{Schema: Schema, Tolerance: Tolerance, Agree: true, Warnings: t.Notes}
 	add := func(name string, ours int64, n json.Number) error {
 		torch, err := n.Int64()
 		if err != nil || torch < 0 {
@@ -92,14 +87,14 @@ func Check(r Report, flopsJSON io.Reader) (Comparison, error) {
 		}
 		stage, ok := t.Stages[whole]
 		if !ok {
-			c.Warnings = append(c.Warnings, fact.New(StageNotCounted, fact.Stage("stage", whole)))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("torch counted no stage %s", whole))
 			c.Agree = false
 			continue
 		}
 		n := stage.FLOPs
 		if s.Within != "" {
 			if n, ok = module(stage.ByModule, s.Module); !ok {
-				c.Warnings = append(c.Warnings, fact.New(ModuleNotCounted, fact.Name("module", s.Module)))
+				c.Warnings = append(c.Warnings, fmt.Sprintf("torch counted no module %s", s.Module))
 				continue
 			}
 		}

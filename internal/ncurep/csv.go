@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/metric"
 )
 
@@ -25,7 +25,7 @@ var ErrNoTable = errors.New("no table of ncu --csv found")
 
 // ReadCSVFile reads a page that `ncu --csv` printed.
 func ReadCSVFile(path string) (*Report, error) {
-	f, err := os.Open(path)
+	f, err := format.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open CSV: %w", err)
 	}

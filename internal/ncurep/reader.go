@@ -7,12 +7,15 @@ package ncurep
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/format"
 )
 
 // Bounds on what one length in a file may make the reader hold in memory.
@@ -22,7 +25,7 @@ const (
 )
 
 const (
-	magic        = "NVR\x00"
+	magic        = format.NcuMagic
 	knownVersion = 7
 )
 
@@ -78,28 +81,36 @@ type Reader struct {
 	expect  int // metrics of the previous result
 }
 
-// Open opens a report. The caller closes the Reader.
+// Open opens a report, also one that gzip or zstd has compressed. The caller
+// closes the Reader.
 func Open(path string, opts Options) (*Reader, error) {
-	st, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("open report: %w", err)
-	case st.IsDir():
-		return nil, fmt.Errorf("open report %s: is a directory", path)
-	case !st.Mode().IsRegular(): // to open a pipe would wait for its writer
-		return nil, fmt.Errorf("open report %s: it is no regular file", path)
-	}
-	f, err := os.Open(path)
+	plain, done, err := format.Plain(context.Background(), path)
 	if err != nil {
 		return nil, fmt.Errorf("open report: %w", err)
 	}
-	r, err := NewReader(f, st.Size(), opts)
+	defer done() // a temporary copy stays readable while it is open
+	f, err := os.Open(plain)
+	if err != nil {
+		return nil, fmt.Errorf("open report: %w", err)
+	}
+	r, err := newReaderOf(f, opts)
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("read report %s: %w", path, err)
 	}
 	r.closer = f
 	return r, nil
+}
+
+func newReaderOf(f *os.File, opts Options) (*Reader, error) {
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case st.IsDir():
+		return nil, errors.New("it is a directory")
+	}
+	return NewReader(f, st.Size(), opts)
 }
 
 // NewReader reads the headers of the report in src.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/metric"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -58,6 +59,11 @@ func (d Difference) String() string {
 // SelfCheck runs `ncu --import path --page raw --csv` with scaled and with
 // base units, and compares every cell with what is read natively.
 func SelfCheck(ctx context.Context, path string, ncu tool.Tool) (*Check, error) {
+	path, done, err := format.Plain(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	rep, err := ReadFile(path, Options{})
 	if err != nil {
 		return nil, err

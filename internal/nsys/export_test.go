@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -34,7 +35,7 @@ echo export >> ` + calls + "\n" + body + "\n"
 func fakeReport(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run.nsys-rep")
-	if err := os.WriteFile(path, []byte(reportMagic+"2023@4."+content), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(format.NsysMagic+"2023@4."+content), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -88,7 +89,7 @@ func TestExportCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(report, []byte(reportMagic+"2023@4."+"two"), 0o600); err != nil {
+	if err := os.WriteFile(report, []byte(format.NsysMagic+"2023@4."+"two"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chtimes(report, info.ModTime(), info.ModTime()); err != nil {

@@ -53,6 +53,7 @@ type File struct {
 	damage   []timeline.Damage // what is lost of what was read so far
 	tables   []timeline.TableCount
 	noted    map[string]bool
+	done     func() // removes what Close must; nil for nothing
 }
 
 // OpenSQLite opens an export. Open also takes reports.
@@ -134,7 +135,12 @@ func (f *File) recognise() error {
 func (f *File) Damaged() bool { return len(f.damage) > 0 }
 
 // Close releases the file.
-func (f *File) Close() error { return f.db.Close() }
+func (f *File) Close() error {
+	if f.done != nil {
+		defer f.done()
+	}
+	return f.db.Close()
+}
 
 // lose warns of a table that is gone, wholly or in part.
 func (f *File) lose(table, format string, args ...any) {
@@ -209,6 +215,8 @@ func capturedWarnings(c *timeline.Captured) []string {
 		return []string{fmt.Sprintf("%d pieces of work that CUDA graphs replayed (%.3f ms) have no range of capture, because the file does not tell of their nodes: capture with pipeline.nsys.cuda_graph_trace=node and a recent nsys", lost, float64(c.Replayed.NS)/1e6)}
 	case lost > 0:
 		return []string{fmt.Sprintf("%d of %d pieces of work that CUDA graphs replayed (%.3f of %.3f ms) have no range of capture: the rows of their nodes are missing", lost, c.Replayed.Count, float64(c.Replayed.NS-c.Found.NS)/1e6, float64(c.Replayed.NS)/1e6)}
+	case c.Early.Count > 0:
+		return []string{fmt.Sprintf("%d of %d pieces of work that CUDA graphs replayed (%.3f of %.3f ms) were captured before this file begins, so their ranges are not in it: open a window before the graphs are captured", c.Early.Count, c.Replayed.Count, float64(c.Early.NS)/1e6, float64(c.Replayed.NS)/1e6)}
 	}
 	return nil
 }

@@ -1,17 +1,17 @@
 package nsys
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"al.essio.dev/pkg/shellescape"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -27,93 +27,63 @@ type OpenOptions struct {
 	System   tool.System
 }
 
-// The kinds of files that are told apart by how they begin.
-var magics = []struct {
-	head string
-	kind string
-}{
-	{"SQLite format 3\x00", "sqlite"},
-	{reportMagic, "report"},
-	{"NVR\x00", "ncu"},
-	{"U3w[END]", "stream"},
-	{"\x00\xff\x00\xff\x00\xff\x00\xff", "unfinished"},
-	{"\x1f\x8b", "gzip"},
-	{"\x28\xb5\x2f\xfd", "zstd"},
-	{"PAR1", "parquet"},
-}
-
-const reportMagic = "NVIDIA Tegra Profiler Report "
-
-// Open opens an SQLite export, or a report (.nsys-rep, .qdrep) by way of one.
+// Open opens an SQLite export, or a report (.nsys-rep, .qdrep) by way of one. A
+// file that gzip or zstd has compressed is read through a temporary copy, which
+// Close removes.
 func Open(ctx context.Context, path string, o OpenOptions) (*File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
+	kind, err := format.Recognize(path)
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("open capture: %w", err)
-	}
-	if info.IsDir() {
+	case kind.Holds == format.Captures && kind.Kind != format.Pack:
 		return nil, directoryError(path)
+	case kind.Holds != format.Timeline:
+		return nil, fmt.Errorf("open %s: %w", path, kindError(kind))
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("open %s: it is no regular file", path)
-	}
-	kind, err := sniff(path)
+	plain, done, err := format.Plain(ctx, path)
 	if err != nil {
-		return nil, fmt.Errorf("open capture: %w", err)
+		return nil, err
 	}
-	switch kind {
-	case "sqlite":
-		return OpenSQLite(path)
-	case "report":
-		return openReport(ctx, path, o)
+	var f *File
+	if kind.Kind == format.SQLite {
+		f, err = OpenSQLite(plain)
+	} else {
+		f, err = openReport(ctx, plain, o)
 	}
-	return nil, fmt.Errorf("open %s: %w", path, kindError(kind, path, info.Size()))
+	if err != nil {
+		done()
+		return nil, err
+	}
+	f.Path, f.done = path, done
+	if f.SQLite == path {
+		f.SQLite = plain
+	}
+	return f, nil
 }
 
-func sniff(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	head := make([]byte, 64)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return "", err
-	}
-	for _, m := range magics {
-		if bytes.HasPrefix(head[:n], []byte(m.head)) {
-			return m.kind, nil
-		}
-	}
-	return "", nil
-}
-
-func kindError(kind, path string, size int64) error {
-	switch kind {
-	case "ncu":
+// kindError says what to do with a file that has no timeline.
+func kindError(f format.File) error {
+	switch f.Kind {
+	case format.NcuReport:
 		return errors.New("it is a report of Nsight Compute, which has no timeline; look at it with deepprof show metrics")
-	case "stream":
-		return fmt.Errorf("it is the raw stream of a capture that was never imported; run QdstrmImporter --input-file=%s, which Nsight Systems installs in its host folder, and open the .nsys-rep", shellescape.Quote(path))
-	case "unfinished":
+	case format.Stream:
+		return fmt.Errorf("it is the raw stream of a capture that was never imported; run QdstrmImporter --input-file=%s, which Nsight Systems installs in its host folder, and open the .nsys-rep", shellescape.Quote(f.Path))
+	case format.CutStream:
 		return errors.New("it is the raw stream of a capture that was cut off while it was written; nothing can read it, so capture again")
-	case "gzip":
-		return fmt.Errorf("it is compressed; run gunzip --keep %s and open the result", shellescape.Quote(path))
-	case "zstd":
-		return fmt.Errorf("it is compressed; run zstd -d %s and open the result", shellescape.Quote(path))
-	case "parquet":
-		return parquetError(path)
-	}
-	if size == 0 {
+	case format.Parquet:
+		return parquetError(f.Path)
+	case format.Empty:
 		return errors.New("it is empty; an export to a full disk leaves that")
 	}
-	if ext := strings.ToLower(filepath.Ext(path)); ext == ".nsys-rep" || ext == ".qdrep" {
-		return fmt.Errorf("it does not begin with %q: the report is damaged or not one of Nsight Systems", reportMagic)
+	if ext := strings.ToLower(filepath.Ext(f.Path)); ext == ".nsys-rep" || ext == ".qdrep" {
+		return fmt.Errorf("it does not begin with %q: the report is damaged or not one of Nsight Systems", format.NsysMagic)
 	}
-	return errors.New("it is neither an SQLite export (.sqlite) nor a report (.nsys-rep, .qdrep) of Nsight Systems")
+	return fmt.Errorf("it is %s, and neither an SQLite export (.sqlite) nor a report (.nsys-rep, .qdrep) of Nsight Systems", f.Description)
 }
 
 func directoryError(path string) error {
-	if found, _ := filepath.Glob(filepath.Join(path, "*.parquet")); len(found) > 0 {
+	entries, _ := os.ReadDir(path)
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return filepath.Ext(e.Name()) == ".parquet" }) {
 		return fmt.Errorf("open %s: %w", path, parquetError(path))
 	}
 	return fmt.Errorf("open %s: it is a directory; name the .sqlite, .nsys-rep or .qdrep in it", path)

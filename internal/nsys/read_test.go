@@ -279,7 +279,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"ncu report", write("x.ncu-rep", "NVR\x00abc"), "deepprof show metrics"},
 		{"raw stream", write("x.qdstrm", "U3w[END]..."), "QdstrmImporter"},
 		{"unfinished stream", write("y.qdstrm", "\x00\xff\x00\xff\x00\xff\x00\xff"), "capture again"},
-		{"compressed", write("x.sqlite.gz", "\x1f\x8b\x08"), "gunzip"},
+		{"compressed", write("x.sqlite.gz", "\x1f\x8b\x08"), "gzip data that cannot be read"},
 		{"another database", makeFile(t, `CREATE TABLE notes (x)`), "none of Nsight Systems"},
 	}
 	for _, test := range tests {

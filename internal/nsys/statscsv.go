@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/metric"
 )
 
@@ -83,7 +83,7 @@ func (t *StatsTable) Text(row int, column string) string {
 
 // ReadStatsCSVFile reads what `nsys stats --format csv` printed.
 func ReadStatsCSVFile(path string) ([]*StatsTable, error) {
-	f, err := os.Open(path)
+	f, err := format.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open CSV: %w", err)
 	}

@@ -237,7 +237,7 @@ func Resume(ctx context.Context, dir string, o Options) (*Summary, error) {
 		}
 	}
 	if slices.Contains(todo.Kept, "nsys") {
-		if made, _ := filepath.Glob(store.Path("nsys/*.sqlite")); len(made) == 1 {
+		if made := runs.Files(store.Dir(), runs.TimelineFile); len(made) == 1 {
 			r.timeline = made[0]
 		}
 	}

@@ -94,8 +94,7 @@ func (r *run) fixSeed() {
 	}
 	seed := rand.IntN(1 << 31)
 	if r.store != nil {
-		specs, _ := filepath.Glob(r.store.Path("workload/*/" + workload.SpecName))
-		for _, path := range specs {
+		for _, path := range runs.Files(r.store.Dir(), runs.SpecFile) {
 			var spec workload.Spec
 			if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &spec) == nil && spec.Dataset.Sampling.Seed != nil {
 				seed = *spec.Dataset.Sampling.Seed

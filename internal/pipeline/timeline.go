@@ -63,7 +63,7 @@ func (r *run) captureTimeline(ctx context.Context) (capture.Outcome, error) {
 		return r.diagnostics(ctx, report, exports)
 	}
 	result := capture.Run(ctx, c)
-	r.sweepExports()
+	r.store.SweepFolder("nsys")
 	var files []string
 	for _, report := range result.Reports {
 		files = append(files, report)
@@ -141,14 +141,6 @@ func gateAdvice(n plan.Nsys) string {
 		next += "; children that are forked without exec need pipeline.nsys.trace_fork_before_exec=true"
 	}
 	return next
-}
-
-// sweepExports removes what an export that was killed left half written.
-func (r *run) sweepExports() {
-	left, _ := filepath.Glob(filepath.Join(r.store.Path("nsys"), ".export-*"))
-	for _, path := range left {
-		_ = os.RemoveAll(path)
-	}
 }
 
 // checkTimeline exports a report into the run, takes the environments out of

@@ -21,14 +21,10 @@ func Flow(n *config.Node) string {
 		b, _ := n.Bool()
 		return strconv.FormatBool(b)
 	case config.Int:
-		i, _ := n.BigInt()
-		return i.String()
+		return n.Digits()
 	case config.Float:
 		v, _ := n.Float()
 		return flowFloat(v)
-	case config.Bytes:
-		b, _ := n.Bytes()
-		return strconv.Quote(string(b))
 	case config.List:
 		var parts []string
 		for _, item := range n.Items() {

@@ -17,6 +17,17 @@ var (
 	leftover = regexp.MustCompile(`^\.(?:export|deepprof|tmp)-`)
 )
 
+// SweepFolder removes what processes that were killed left half written in a
+// folder of the run.
+func (r *Run) SweepFolder(folder string) {
+	entries, _ := os.ReadDir(r.Path(folder))
+	for _, e := range entries {
+		if leftover.MatchString(e.Name()) {
+			_ = os.RemoveAll(filepath.Join(r.Path(folder), e.Name()))
+		}
+	}
+}
+
 // SetAside moves what earlier attempts of a step left in a folder of the run
 // into a folder attempt-N below it, before the step is done again: if that
 // fails, what there was is still there. The manifest follows the files. It

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"unicode/utf8"
 )
 
 const (
@@ -19,7 +18,8 @@ const (
 	maxPayload = 2_000_000_000
 )
 
-var magic = []byte("SQLite format 3\x00")
+// Magic begins every SQLite 3 file.
+const Magic = "SQLite format 3\x00"
 
 // textEncoding is the number that the header gives to an encoding.
 type textEncoding uint32
@@ -63,8 +63,8 @@ func readHeader(r io.ReaderAt, size int64) (header, error) {
 	if n, err := r.ReadAt(buf, 0); err != nil && n < len(buf) {
 		return header{}, fmt.Errorf("read header: %w", err)
 	}
-	if !bytes.HasPrefix(buf, magic) {
-		return header{}, fmt.Errorf("%w: it seems to be %s", ErrNotSQLite, sniff(buf))
+	if !bytes.HasPrefix(buf, []byte(Magic)) {
+		return header{}, fmt.Errorf("%w: it does not begin like one", ErrNotSQLite)
 	}
 	if len(buf) < headerSize {
 		return header{}, fmt.Errorf("%w: cut after %d bytes, inside the header", ErrNotSQLite, size)
@@ -100,47 +100,4 @@ func parseHeader(buf []byte) (header, error) {
 		return h, fmt.Errorf("damaged header: unknown text encoding %d", e)
 	}
 	return h, nil
-}
-
-// sniff names the kind of a file that is no SQLite database by its first bytes.
-func sniff(buf []byte) string {
-	for _, k := range []struct{ prefix, name string }{
-		{"NVR\x00", "an Nsight Compute report (.ncu-rep)"},
-		{"NVIDIA Tegra Profiler Report", "an Nsight Systems report: export it with `nsys export --type sqlite`"},
-		{"\x1f\x8b", "gzip data: decompress it first"},
-		{"\x28\xb5\x2f\xfd", "zstd data: decompress it first"},
-		{"PK\x03\x04", "a zip archive: unpack it first"},
-		{"\xfd7zXZ\x00", "xz data: decompress it first"},
-		{"PAR1", "a Parquet file"},
-		{"ARROW1", "an Arrow file"},
-		{"\x89HDF", "an HDF5 file"},
-		{"\x7fELF", "an ELF program"},
-		{"SQLite format ", "an SQLite database of an unknown version"},
-		{"** This file contains an SQLite 2", "an SQLite 2 database"},
-		{"{", "JSON text"},
-	} {
-		if bytes.HasPrefix(buf, []byte(k.prefix)) {
-			return k.name
-		}
-	}
-	switch {
-	case len(bytes.Trim(buf, "\x00")) == 0:
-		return "zero bytes: a database whose first page is not written yet, or a failed copy"
-	case isText(buf):
-		return "text"
-	}
-	return "unknown binary data (an encrypted SQLite database looks so too)"
-}
-
-func isText(buf []byte) bool {
-	// The end of the sample may fall inside a character.
-	for i := 0; i < utf8.UTFMax && len(buf) > 0 && !utf8.Valid(buf); i++ {
-		buf = buf[:len(buf)-1]
-	}
-	for _, c := range buf {
-		if c < ' ' && c != '\n' && c != '\r' && c != '\t' {
-			return false
-		}
-	}
-	return utf8.Valid(buf)
 }

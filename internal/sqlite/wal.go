@@ -88,7 +88,7 @@ func (db *DB) reloadHeader() error {
 	if err := db.readPage(1, page); err != nil {
 		return err
 	}
-	if !bytes.HasPrefix(page, magic) {
+	if !bytes.HasPrefix(page, []byte(Magic)) {
 		return fmt.Errorf("%w: page 1 in the write-ahead log is no header", ErrNotSQLite)
 	}
 	head, err := parseHeader(page)

@@ -9,8 +9,9 @@ type Captured struct {
 	*Timeline
 
 	// Replayed is the work of graph nodes, Found the part of it whose capture is
-	// known. The rest is outside every range.
-	Replayed, Found Replays
+	// known. The rest is outside every range. Early is the part of Found that was
+	// captured before the file begins, whose ranges only an earlier window has.
+	Replayed, Found, Early Replays
 	// NodeRows is how many nodes the file tells of; 0 where graphs were traced as
 	// a whole, or not at all.
 	NodeRows int
@@ -49,8 +50,12 @@ func (t *Timeline) Captured() *Captured {
 		c.Replayed.add(start, end)
 		id, ok := creations.correlation(t.Queues[queue].Process, node)
 		*correlation = id
-		if ok {
-			c.Found.add(start, end)
+		if !ok {
+			return
+		}
+		c.Found.add(start, end)
+		if creations.early[id] {
+			c.Early.add(start, end)
 		}
 	}
 	for i := range made.Kernels {
@@ -76,6 +81,7 @@ type creations struct {
 	// graph is gone, and then the later capture is the one that is replayed.
 	nodes []GraphNode
 	made  map[nodeOf]uint32 // correlation of the call made for a node
+	early map[uint32]bool   // correlations of nodes that were captured before the file begins
 	next  []uint32          // by process: the next free correlation
 }
 
@@ -85,7 +91,7 @@ type nodeOf struct {
 }
 
 func newCreations(t *Timeline, nodes []GraphNode) *creations {
-	c := &creations{t: t, nodes: nodes, rows: make(map[nodeOf]int32, len(nodes)), made: map[nodeOf]uint32{}, next: make([]uint32, len(t.Processes))}
+	c := &creations{t: t, nodes: nodes, rows: make(map[nodeOf]int32, len(nodes)), made: map[nodeOf]uint32{}, early: map[uint32]bool{}, next: make([]uint32, len(t.Processes))}
 	for i := range nodes {
 		c.rows[nodeOf{t.ThreadProcess(nodes[i].Thread), nodes[i].Node}] = int32(i)
 	}
@@ -109,6 +115,7 @@ func (c *creations) correlation(process uint32, node int64) (uint32, bool) {
 	if row, ok := c.original(key); ok && int(process) < len(c.next) && c.next[process] < math.MaxUint32-1 {
 		id = c.next[process]
 		c.next[process]++
+		c.early[id] = c.early[id] || row.Time < 0
 		c.t.Calls = append(c.t.Calls, Call{Start: row.Time, End: row.Time, Correlation: id, Thread: row.Thread})
 	}
 	c.made[key] = id

@@ -147,7 +147,7 @@ class Chat(Model, utils.GenerationMixin):
 model = Chat().eval()
 with torch.no_grad():
     print(model.generate(torch.arange(4)[None], 3).tolist())
-torch.nn.Linear(8, 8)(torch.zeros(1, 8))
+    torch.nn.Linear(8, 8)(torch.zeros(1, 8))
 """
         )
         package = self.dir / "lib" / "transformers" / "generation"

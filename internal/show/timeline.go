@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
-	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/pick"
@@ -46,7 +45,7 @@ type answer interface {
 }
 
 // viewTimeline answers a view with one of the questions that a file answers.
-func viewTimeline[T answer](ctx context.Context, path, view string, q timeline.Query, more *viewFlags,
+func viewTimeline[T answer](ctx context.Context, path, view string, q timeline.Query, more *Request,
 	ask func(*nsys.File, context.Context, timeline.Query) (T, error),
 	table func(T) report.Printable) (report.Printable, error) {
 	f, src, err := openTimeline(ctx, path, view)
@@ -67,7 +66,7 @@ func viewTimeline[T answer](ctx context.Context, path, view string, q timeline.Q
 		return nil, err
 	}
 	if answer.Count() == 0 {
-		if err := explainEmpty(ctx, f, more.region, answer.Notes()); err != nil {
+		if err := explainEmpty(ctx, f, more.Region, answer.Notes()); err != nil {
 			return nil, err
 		}
 	}
@@ -94,7 +93,7 @@ func explainEmpty(ctx context.Context, f *nsys.File, region string, warnings []s
 	return nil
 }
 
-func showKernels(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
+func showKernels(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	switch kind, err := sniff(path); {
 	case err != nil:
 		return nil, err
@@ -114,7 +113,7 @@ func showKernels(ctx context.Context, path string, q timeline.Query, more *viewF
 
 // kernelsOfRun shows the part of a run that its reports are about, with the
 // limiters that they have.
-func kernelsOfRun(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
+func kernelsOfRun(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	f, src, err := openTimeline(ctx, path, "kernels")
 	if err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func kernelsOfRun(ctx context.Context, path string, q timeline.Query, more *view
 		return nil, err
 	}
 	if len(rows.Rows) == 0 {
-		if err := explainEmpty(ctx, f, more.region, rows.Warnings); err != nil {
+		if err := explainEmpty(ctx, f, more.Region, rows.Warnings); err != nil {
 			return nil, err
 		}
 	}
@@ -143,7 +142,7 @@ func kernelsOfRun(ctx context.Context, path string, q timeline.Query, more *view
 // scope narrows a question to the part of a run that its reports are about, and
 // says so of what is shown. The result is that of the run; nil where there is
 // none, and lost is what a result that cannot be read takes away.
-func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, shown, lost string, more *viewFlags) (result *analysis.Result, about []string, err error) {
+func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, shown, lost string, more *Request) (result *analysis.Result, about []string, err error) {
 	if s.dir == "" {
 		return nil, nil, nil
 	}
@@ -155,9 +154,9 @@ func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, sho
 		return nil, about, nil
 	}
 	switch {
-	case result.Scope == nil || more.region != "":
+	case result.Scope == nil || more.Region != "":
 		return result, nil, nil
-	case more.whole:
+	case more.Whole:
 		return result, []string{fmt.Sprintf("the whole timeline, with loading and warm-up; the reports are about %s", result.Scope.Name)}, nil
 	}
 	q.Region, err = scopeMatch(ctx, f, result.Scope)
@@ -178,18 +177,18 @@ func scopeMatch(ctx context.Context, f *nsys.File, scope *analysis.Scope) (func(
 	return filters.Match, nil
 }
 
-func showRegions(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
+func showRegions(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	if q.By&^(timeline.ByDevice|timeline.ByProcess) != 0 {
 		return nil, usagef("show regions --by: regions are split by device and process only")
 	}
 	return viewTimeline(ctx, path, "regions", q, more, (*nsys.File).RegionRows, report.Regions)
 }
 
-func showRanges(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
+func showRanges(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	return viewTimeline(ctx, path, "ranges", q, more, (*nsys.File).RangeRows, report.Ranges)
 }
 
-func showLaunches(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
+func showLaunches(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	switch kind, err := sniff(path); {
 	case err != nil:
 		return nil, err
@@ -199,63 +198,11 @@ func showLaunches(ctx context.Context, path string, q timeline.Query, more *view
 	return viewTimeline(ctx, path, "launches", q, more, (*nsys.File).StreamLaunches, report.Launches)
 }
 
-func showGaps(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
-	d, err := time.ParseDuration(more.minGap)
+func showGaps(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
+	d, err := time.ParseDuration(more.MinGap)
 	if err != nil || d < 0 {
-		return nil, usagef("--min-gap %q: not a duration such as 500ns, 10us or 1ms", more.minGap)
+		return nil, usagef("--min-gap %q: not a duration such as 500ns, 10us or 1ms", more.MinGap)
 	}
-	q.MinGap, q.WholeDevices = d.Nanoseconds(), !more.streams
+	q.MinGap, q.WholeDevices = d.Nanoseconds(), !more.Streams
 	return viewTimeline(ctx, path, "gaps", q, more, (*nsys.File).StreamGaps, report.Gaps)
-}
-
-func showInfo(ctx context.Context, path string, _ timeline.Query, _ *viewFlags) (report.Printable, error) {
-	switch kind, err := sniff(path); {
-	case err != nil:
-		return nil, err
-	case kind == inputCounters:
-		return infoOfCounters(path)
-	}
-	f, src, err := openTimeline(ctx, path, "info")
-	if err != nil {
-		if counters, cerr := locate(ctx, path, inputCounters); cerr == nil && counters.dir != "" { // a run without a timeline
-			defer counters.done()
-			t := report.Facts(reportsOf(counters.dir, path), nil)
-			t.Note(counters.notes()...)
-			return t, nil
-		}
-		return nil, err
-	}
-	defer src.done()
-	info, err := f.Info(ctx)
-	if err != nil {
-		return nil, err
-	}
-	facts := report.TimelineFacts(&info)
-	if src.dir != "" {
-		facts = append(facts, reportsOf(src.dir, path)...)
-	}
-	t := report.Facts(facts, info.Warnings)
-	t.Note(src.notes()...)
-	return t, nil
-}
-
-// reportsOf lists the reports of counters of a run. A run may have none.
-func reportsOf(dir, path string) []report.Fact {
-	files, err := find(dir, path, inputCounters)
-	if err != nil {
-		return nil
-	}
-	var facts []report.Fact
-	for _, file := range files {
-		fact := report.Fact{Section: "counters", Name: within(dir, file)}
-		if r, err := ncurep.Open(file, ncurep.Options{NoMetrics: true}); err != nil {
-			fact.Value = err.Error()
-		} else {
-			info := r.Info()
-			r.Close()
-			fact.Value = fmt.Sprintf("%d bytes, results: %d", info.Size, info.Results)
-		}
-		facts = append(facts, fact)
-	}
-	return facts
 }

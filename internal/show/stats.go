@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 
 // kernelsOfCSV shows the kernel summary that 'nsys stats' printed, or sums the
 // launches of ncu's CSV.
-func kernelsOfCSV(ctx context.Context, path string, q timeline.Query, more *viewFlags) (report.Printable, error) {
+func kernelsOfCSV(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	tables, notStats := nsys.ReadStatsCSVFile(path)
 	at := slices.IndexFunc(tables, func(t *nsys.StatsTable) bool { return t.Report == "cuda_gpu_kern_sum" })
 	if at < 0 && notStats == nil {

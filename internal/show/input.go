@@ -1,18 +1,15 @@
-package main
+package show
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/pipeline"
@@ -20,76 +17,50 @@ import (
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
-// inputKind is what a path turned out to hold, judged by its content: people
-// rename files.
+// inputKind is what a path holds, as far as commands differ.
 type inputKind string
 
 const (
 	inputTimeline  inputKind = "timeline" // SQLite export, .nsys-rep or .qdrep
 	inputCounters  inputKind = "counters" // .ncu-rep
 	inputCSV       inputKind = "CSV"      // of ncu or of nsys stats
+	inputResult    inputKind = "result"
 	inputDirectory inputKind = "folder"
 	inputPack      inputKind = "packed run"
 	inputUnknown   inputKind = "unknown" // the reader that is asked says what is wrong
 )
 
-var magics = []struct {
-	magic string
-	kind  inputKind
-}{
-	{"SQLite format 3\x00", inputTimeline},
-	{"NVIDIA Tegra Profiler Report ", inputTimeline},
-	{"NVR\x00", inputCounters},
-	{"\x28\xb5\x2f\xfd", inputPack},
-}
-
-// inspect looks at a path before anything opens it: opening a pipe waits for its
-// writer, and no signal ends that. It is a folder or a regular file.
+// inspect looks at a path before anything opens it: it is a folder or a regular
+// file.
 func inspect(path string) (fs.FileInfo, error) {
-	st, err := os.Stat(path)
-	switch {
-	case err != nil:
+	st, err := format.Inspect(path)
+	if err != nil {
 		return nil, usage(err)
-	case st.Mode()&fs.ModeNamedPipe != 0:
-		return nil, usagef("read %s: it is a pipe, and reports are read from files; write it to one and name that", path)
-	case !st.IsDir() && !st.Mode().IsRegular():
-		return nil, usagef("read %s: it is no regular file; name a report, or a run", path)
 	}
 	return st, nil
 }
 
 // sniff tells what a path holds.
 func sniff(path string) (inputKind, error) {
-	st, err := inspect(path)
-	switch {
-	case err != nil:
-		return "", err
-	case st.IsDir():
-		return inputDirectory, nil
-	case st.Size() == 0:
-		return "", fmt.Errorf("read %s: the file is empty; the capture that should have written it failed", path)
-	}
-	f, err := os.Open(path)
+	f, err := format.Recognize(path)
 	if err != nil {
 		return "", usage(err)
 	}
-	defer f.Close()
-	head := make([]byte, 4096)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	head = head[:n]
-	for _, m := range magics {
-		if bytes.HasPrefix(head, []byte(m.magic)) {
-			return m.kind, nil
-		}
-	}
-	if !bytes.ContainsRune(head, 0) && bytes.ContainsRune(head, ',') && !isJSON(head) {
-		return inputCSV, nil
-	}
-	if strings.HasSuffix(path, ".ncu-rep") { // its reader says what is wrong
+	switch {
+	case f.Kind == format.Empty:
+		return "", fmt.Errorf("read %s: the file is empty; the capture that should have written it failed", path)
+	case f.Kind == format.Pack:
+		return inputPack, nil
+	case f.Kind == format.Result:
+		return inputResult, nil
+	case f.Holds == format.Captures:
+		return inputDirectory, nil
+	case f.Holds == format.Timeline:
+		return inputTimeline, nil
+	case f.Holds == format.Counters, f.Kind == format.Unknown && strings.HasSuffix(path, ".ncu-rep"): // its reader says what is wrong
 		return inputCounters, nil
+	case f.Holds == format.Table:
+		return inputCSV, nil
 	}
 	return inputUnknown, nil
 }
@@ -104,22 +75,6 @@ func noReport(command, path string) error {
 	}
 	return usagef("%s %s: the file is neither a report nor CSV of nsys or ncu; "+
 		"name an .sqlite, a .nsys-rep, an .ncu-rep, a run, or what 'nsys stats --format csv' or 'ncu --csv' printed", command, path)
-}
-
-// isJSON tells the beginning of a JSON document. What a program printed before
-// the rows of ncu may begin like one, but goes on as something else.
-func isJSON(head []byte) bool {
-	if text := bytes.TrimSpace(head); len(text) == 0 || text[0] != '{' && text[0] != '[' {
-		return false
-	}
-	d := json.NewDecoder(bytes.NewReader(head))
-	var first json.RawMessage
-	err := d.Decode(&first)
-	if err == nil {
-		_, err = d.Token()
-		return errors.Is(err, io.EOF)
-	}
-	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // named gives the path that a person means: a file or folder, or a run of the
@@ -231,43 +186,64 @@ func within(dir, file string) string {
 // a run all counters. Other candidates are the caller's to choose from. Messages
 // name the folder as path.
 func find(dir, path string, want inputKind) ([]string, error) {
-	var patterns []string
+	for _, found := range candidates(dir, want) {
+		switch {
+		case len(found) == 0:
+			continue
+		case len(found) > 1 && want != inputCounters:
+			return nil, usagef("%s holds several timelines; name one: %s", path, strings.Join(found, ", "))
+		case len(found) > 1 && filepath.Dir(found[0]) == filepath.Clean(dir):
+			return nil, usagef("%s holds several reports of counters; name one: %s", path, strings.Join(found, ", "))
+		}
+		for _, file := range found {
+			if _, err := inspect(file); err != nil {
+				return nil, err
+			}
+		}
+		return found, nil
+	}
+	return nil, notFound(dir, path, want)
+}
+
+// candidates are the files that a folder has of a kind, the preferred ones first.
+func candidates(dir string, want inputKind) [][]string {
 	switch want {
 	case inputTimeline:
-		patterns = []string{"nsys/*.sqlite", "nsys/*.nsys-rep", "*.sqlite", "*.nsys-rep"}
+		return [][]string{
+			runs.Files(dir, runs.TimelineFile), runs.Files(dir, runs.TimelineReportFile), ending(dir, ".sqlite"), ending(dir, ".nsys-rep"),
+		}
 	case inputCounters:
-		patterns = []string{"ncu/*.ncu-rep", "ncu/*/*.ncu-rep", "*.ncu-rep"}
-		if in, err := analysis.FromRun(dir); err == nil && len(in.Counters) > 0 && filepath.Ext(in.Counters[0]) == ".ncu-rep" {
-			for _, file := range in.Counters {
-				if _, err := inspect(file); err != nil {
-					return nil, err
-				}
-			}
-			return in.Counters, nil
+		return [][]string{runs.Files(dir, runs.CountersFile), ending(dir, ".ncu-rep")}
+	}
+	return nil
+}
+
+// ending lists what lies in a folder under names that end so, or so and the
+// ending of a compression.
+func ending(dir, ext string) []string {
+	entries, _ := os.ReadDir(dir)
+	var found []string
+	for _, e := range entries {
+		name := strings.TrimSuffix(strings.TrimSuffix(e.Name(), ".gz"), ".zst")
+		if strings.HasSuffix(name, ext) {
+			found = append(found, filepath.Join(dir, e.Name()))
 		}
 	}
-	for _, p := range patterns {
-		found, err := filepath.Glob(filepath.Join(dir, p))
-		if err != nil {
-			return nil, fmt.Errorf("look into %s: %w", path, err)
-		}
-		if len(found) > 1 {
-			return nil, usagef("%s holds several %s; name one: %s", path, p, strings.Join(found, ", "))
-		}
-		if len(found) == 1 {
-			_, err := inspect(found[0])
-			return found, err
-		}
-	}
-	if parquet, _ := filepath.Glob(filepath.Join(dir, "*.parquet")); len(parquet) > 0 {
-		return nil, usagef("%s is a Parquet export, which deepprof does not read; make an SQLite one: nsys export --type=sqlite REPORT.nsys-rep", path)
+	return found
+}
+
+// notFound says what a folder holds instead of what was wanted.
+func notFound(dir, path string, want inputKind) error {
+	if len(ending(dir, ".parquet")) > 0 {
+		return usagef("%s is a Parquet export, which deepprof does not read; make an SQLite one: nsys export --type=sqlite REPORT.nsys-rep", path)
 	}
 	if made, err := pipeline.ReadResult(filepath.Join(dir, pipeline.ResultFile)); err == nil && made.Source.Run == "" && len(made.Source.Files) > 0 {
 		var files []string
 		for _, f := range made.Source.Files {
 			files = append(files, f.Path)
 		}
-		return nil, usagef("%s holds an analysis and no %s; name what it was made from: %s", path, want, strings.Join(files, ", "))
+		return usagef("%s holds an analysis and no %s; name what it was made from: %s", path, want, strings.Join(files, ", "))
 	}
-	return nil, usagef("%s holds no %s (looked for %s)", path, want, strings.Join(patterns, ", "))
+	looked := map[inputKind]string{inputTimeline: "nsys/*.sqlite, nsys/*.nsys-rep, *.sqlite, *.nsys-rep", inputCounters: "ncu/*.ncu-rep, ncu/*/*.ncu-rep, *.ncu-rep"}[want]
+	return usagef("%s holds no %s (looked for %s)", path, want, looked)
 }

@@ -1,0 +1,172 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// YAML writes a tree in block style. Reading it back gives the same tree.
+func (n *Node) YAML() []byte {
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	e.CompactSeqIndent()
+	if err := e.Encode(yamlNode(n)); err != nil {
+		panic(err) // nodes are built here, and a buffer takes everything
+	}
+	e.Close()
+	return b.Bytes()
+}
+
+func yamlNode(n *Node) *yaml.Node {
+	switch n.kind {
+	case Map:
+		y := &yaml.Node{Kind: yaml.MappingNode}
+		for _, e := range n.entries {
+			y.Content = append(y.Content, yamlNode(e.Key), yamlNode(e.Value))
+		}
+		return y
+	case List:
+		y := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, item := range n.items {
+			y.Content = append(y.Content, yamlNode(item))
+		}
+		return y
+	case String:
+		return yamlText(n.text)
+	case Null:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}
+	case Float:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: yamlFloatText(n.text)}
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: n.text}
+}
+
+// yamlText quotes what would be read as something else than a string: by the
+// rules of YAML 1.1, which this package reads by, or of 1.2, which other tools
+// do.
+func yamlText(s string) *yaml.Node {
+	s = strings.ToValidUTF8(s, "\ufffd") // a variable of the environment may hold anything
+	y := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	switch {
+	case strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }), strings.HasPrefix(s, "\n"), strings.HasPrefix(s, " "):
+		y.Style = yaml.DoubleQuotedStyle
+	case strings.Contains(s, "\n"):
+		y.Style = yaml.LiteralStyle
+	case plainTag(s) != "!!str":
+		y.Style = yaml.SingleQuotedStyle
+	}
+	return y
+}
+
+// yamlFloatText writes a float so that YAML 1.1 reads it as one.
+func yamlFloatText(text string) string {
+	switch text {
+	case "nan", "inf":
+		return "." + text
+	case "-inf":
+		return "-.inf"
+	}
+	if !strings.Contains(text, ".") {
+		text = strings.Replace(text, "e", ".0e", 1)
+	}
+	return text
+}
+
+// JSON writes a tree in its canonical form: integers without and floats always
+// with a point or an exponent, {"$float": "nan"|"inf"|"-inf"}, {"$map": [[key,
+// value], ...]} for a mapping with a key that is no string. With indent each
+// entry has a line of its own.
+func (n *Node) JSON(indent bool) []byte {
+	var b bytes.Buffer
+	n.writeJSON(&b)
+	if !indent {
+		return b.Bytes()
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, b.Bytes(), "", "  "); err != nil {
+		panic(err) // the text was written here
+	}
+	out.WriteByte('\n')
+	return out.Bytes()
+}
+
+// MarshalJSON gives the canonical form on one line.
+func (n *Node) MarshalJSON() ([]byte, error) { return n.JSON(false), nil }
+
+func (n *Node) writeJSON(b *bytes.Buffer) {
+	switch n.kind {
+	case Null:
+		b.WriteString("null")
+	case Bool, Int:
+		b.WriteString(n.text)
+	case Float:
+		if f, _ := n.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
+			b.WriteString(`{"$float":"` + n.text + `"}`)
+		} else {
+			b.WriteString(n.text)
+		}
+	case String:
+		writeJSONText(b, n.text)
+	case List:
+		b.WriteByte('[')
+		for i, item := range n.items {
+			comma(b, i)
+			item.writeJSON(b)
+		}
+		b.WriteByte(']')
+	case Map:
+		n.writeJSONMap(b)
+	}
+}
+
+func (n *Node) writeJSONMap(b *bytes.Buffer) {
+	for _, e := range n.entries {
+		if e.Key.kind != String {
+			n.writeJSONPairs(b)
+			return
+		}
+	}
+	b.WriteByte('{')
+	for i, e := range n.entries {
+		comma(b, i)
+		writeJSONText(b, e.Key.text)
+		b.WriteByte(':')
+		e.Value.writeJSON(b)
+	}
+	b.WriteByte('}')
+}
+
+func (n *Node) writeJSONPairs(b *bytes.Buffer) {
+	b.WriteString(`{"$map":[`)
+	for i, e := range n.entries {
+		comma(b, i)
+		b.WriteByte('[')
+		e.Key.writeJSON(b)
+		b.WriteByte(',')
+		e.Value.writeJSON(b)
+		b.WriteByte(']')
+	}
+	b.WriteString("]}")
+}
+
+func comma(b *bytes.Buffer, i int) {
+	if i > 0 {
+		b.WriteByte(',')
+	}
+}
+
+// writeJSONText writes a string. A byte that is not UTF-8 becomes U+FFFD.
+func writeJSONText(b *bytes.Buffer, s string) {
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic(err) // a string can always be encoded
+	}
+	b.Truncate(b.Len() - 1) // the line feed that Encode adds
+}

@@ -1,0 +1,153 @@
+package runs
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// FileKind says what a file of a run is.
+type FileKind string
+
+const (
+	TimelineFile       FileKind = "timeline"        // SQLite export, the one that is read
+	TimelineReportFile FileKind = "timeline report" // the vendor's own file
+	CountersFile       FileKind = "counters"
+	CountersCSVFile    FileKind = "counters as CSV"
+	MetricsFile        FileKind = "metrics"   // of one step, in its folder
+	OperatorsFile      FileKind = "operators" // of the torch profiler
+	FlopsFile          FileKind = "flops"
+	TargetsFile        FileKind = "targets"
+	SpecFile           FileKind = "spec" // what a shipped program was told
+	CommandFile        FileKind = "command"
+	LogFile            FileKind = "log"
+	ResultFile         FileKind = "result"
+	PageFile           FileKind = "page" // made from the result
+	ProvenanceFile     FileKind = "provenance"
+)
+
+// layoutRow places the files of a kind in a run. Folder and Name are patterns of
+// path.Match, and are matched against names inside the run only: no pattern is
+// ever made from the path of a run. Earlier rows are preferred where one file of
+// a kind is wanted.
+type layoutRow struct {
+	Kind   FileKind
+	Folder string // "" is the run itself
+	Name   string
+	Step   string // that writes it; "" for several
+}
+
+var layout = []layoutRow{
+	{ProvenanceFile, "", "env.json", "provenance"},
+	{ProvenanceFile, "", "config.yaml", "provenance"},
+	{ProvenanceFile, "", "plan.json", "provenance"},
+	{ProvenanceFile, "", "inputs.yaml", "provenance"},
+	{TimelineFile, "nsys", "run.sqlite", "nsys"},
+	{TimelineFile, "nsys", "*.sqlite", "nsys"},
+	{TimelineReportFile, "nsys", "run.nsys-rep", "nsys"},
+	{TimelineReportFile, "nsys", "*.nsys-rep", "nsys"},
+	{CountersFile, "ncu", "*.ncu-rep", "ncu"},
+	{CountersFile, "ncu/*", "*.ncu-rep", "ncu"},
+	{CountersCSVFile, "ncu", "*.csv", "ncu"},
+	{MetricsFile, "workload/*", "metrics.json", ""},
+	{OperatorsFile, "workload/torch_profiler", "operators.json", "torch_profiler"},
+	{OperatorsFile, "workload/*", "operators.json", "torch_profiler"},
+	{FlopsFile, "workload", "flops.json", "static_analysis"},
+	{FlopsFile, "workload/torch_flops", "flops.json", "torch_flops"},
+	{FlopsFile, "workload/flops", "flops.json", "torch_flops"}, // before schema 2
+	{TargetsFile, "", "targets.json", "ncu"},
+	{SpecFile, "workload/*", "spec.json", ""},
+	{CommandFile, "*", "cmd.txt", ""},
+	{CommandFile, "*/*", "cmd.txt", ""},
+	{LogFile, "*", "*.log", ""},
+	{LogFile, "*/*", "*.log", ""},
+	{ResultFile, "", "result.json", "report"},
+	{PageFile, "", "*.md", "report"},
+	{PageFile, "", "report.html", "report"},
+	{PageFile, "", "roofline.*", "report"},
+}
+
+// row is the place of a name in the layout, or -1. Files that a later attempt
+// replaced have none.
+func row(rel string) int {
+	if setAside(rel) {
+		return -1
+	}
+	folder, name := path.Split(rel)
+	folder = strings.TrimSuffix(folder, "/")
+	return slices.IndexFunc(layout, func(r layoutRow) bool {
+		in, _ := path.Match(r.Folder, folder)
+		is, _ := path.Match(r.Name, name)
+		return in && is
+	})
+}
+
+// KindOf tells what a file is by its name inside a run; "" where the layout does
+// not know it.
+func KindOf(rel string) FileKind {
+	if i := row(rel); i >= 0 {
+		return layout[i].Kind
+	}
+	return ""
+}
+
+// Files lists the files of a kind in a run, with their paths: those that the
+// manifest has and that are still there, preferred ones first, then by name. For
+// a run whose manifest has none of the kind (an older one, one that was killed, a
+// folder without a manifest), it lists what lies where the layout puts them.
+// Empty files are listed. Of what is no plain file only counters are: their
+// reader refuses it by name.
+func Files(dir string, kind FileKind) []string {
+	var rels []string
+	if m, err := ReadManifest(dir); err == nil {
+		for i := range m.Steps {
+			for _, f := range m.Steps[i].Files() {
+				if f.Omitted == "" && KindOf(f.Path) == kind && listed(dir, f.Path, kind) {
+					rels = append(rels, f.Path)
+				}
+			}
+		}
+	}
+	if len(rels) == 0 {
+		rels = lying(dir, kind)
+	}
+	slices.SortFunc(rels, func(a, b string) int {
+		if c := row(a) - row(b); c != 0 {
+			return c
+		}
+		return strings.Compare(a, b)
+	})
+	rels = slices.Compact(rels)
+	for i, rel := range rels {
+		rels[i] = filepath.Join(dir, filepath.FromSlash(rel))
+	}
+	return rels
+}
+
+// lying lists the files of a kind by looking into the folders of the layout.
+func lying(dir string, kind FileKind) []string {
+	var rels []string
+	var look func(folder string, depth int)
+	look = func(folder string, depth int) {
+		entries, _ := os.ReadDir(filepath.Join(dir, filepath.FromSlash(folder)))
+		for _, e := range entries {
+			rel := path.Join(folder, e.Name())
+			switch {
+			case e.IsDir() && depth < 2:
+				look(rel, depth+1)
+			case !e.IsDir() && KindOf(rel) == kind && listed(dir, rel, kind):
+				rels = append(rels, rel)
+			}
+		}
+	}
+	look("", 0)
+	return rels
+}
+
+// listed follows links: a run may hold large files elsewhere.
+func listed(dir, rel string, kind FileKind) bool {
+	info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(rel)))
+	return err == nil && (info.Mode().IsRegular() || kind == CountersFile && !info.IsDir())
+}

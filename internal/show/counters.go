@@ -1,0 +1,306 @@
+package show
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// duration is the metric that holds how long a launch took under the profiler.
+const duration = "gpu__time_duration.sum"
+
+// A counted is a source of counted launches: reports that are streamed, or CSV.
+type counted struct {
+	*source
+	results  iter.Seq2[string, *ncurep.Result] // each with the name of its report, where there are several
+	seen     []nvtx.Seen                       // ranges that were open at a launch, collected by keeps
+	names    kernelNames                       // that --kernel left out, collected by keeps
+	kept     bool                              // keeps has let a launch pass
+	warnings func() []string
+	close    func()
+}
+
+// openCounters opens what a view of counters reads: of a run, all its reports.
+func openCounters(ctx context.Context, path, view string, opts ncurep.Options) (*counted, error) {
+	src, err := locate(ctx, path, inputCounters)
+	if err != nil {
+		return nil, err
+	}
+	switch src.kind {
+	case inputTimeline:
+		return nil, wrongInput(path, src.kind, view)
+	case inputCSV:
+		rep, err := ncurep.ReadCSVFile(path)
+		if err != nil {
+			return nil, cmp.Or(noReport("show "+view, path), err)
+		}
+		results := func(yield func(string, *ncurep.Result) bool) {
+			for _, r := range rep.Results {
+				if !yield("", r) {
+					return
+				}
+			}
+		}
+		return &counted{source: src, results: results, warnings: func() []string { return texts(rep.Warnings) }, close: src.done}, nil
+	}
+	return openReports(src, opts)
+}
+
+// openReports opens the reports of a source. One of several that cannot be read
+// is a warning.
+func openReports(src *source, opts ncurep.Options) (*counted, error) {
+	readers := make([]*ncurep.Reader, len(src.files)) // nil for one that cannot be read
+	var errs []error
+	c := &counted{source: src}
+	c.close = func() {
+		for _, r := range readers {
+			if r != nil {
+				r.Close()
+			}
+		}
+		src.done()
+	}
+	for i, file := range src.files {
+		var err error
+		if readers[i], err = ncurep.Open(file, opts); err != nil {
+			readers[i] = nil
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) == len(src.files) {
+		c.close()
+		return nil, errors.Join(errs...)
+	}
+	c.results = func(yield func(string, *ncurep.Result) bool) {
+		for i, r := range readers {
+			if r == nil {
+				continue
+			}
+			for result := range r.All() {
+				if !yield(src.name(i), result) {
+					return
+				}
+			}
+		}
+	}
+	c.warnings = func() []string {
+		var out []string
+		for _, err := range errs {
+			out = append(out, "left out: "+err.Error())
+		}
+		for i, r := range readers {
+			if r == nil {
+				continue
+			}
+			for _, text := range texts(r.Warnings()) {
+				if name := src.name(i); name != "" {
+					text = name + ": " + text
+				}
+				out = append(out, text)
+			}
+		}
+		return out
+	}
+	return c, nil
+}
+
+// texts words a list for people.
+func texts[T fmt.Stringer](list []T) []string {
+	var out []string
+	for _, x := range list {
+		out = append(out, x.String())
+	}
+	return out
+}
+
+// keeps tells whether a result passes the filters of a query.
+func (c *counted) keeps(r *ncurep.Result, q *timeline.Query) bool {
+	var state nvtx.State
+	if q.Region != nil {
+		state = stateOf(r.NVTX)
+		c.see(state)
+	}
+	switch {
+	case q.Kernel != nil && !q.Kernel.MatchString(r.Name()) && !q.Kernel.MatchString(r.MangledName) && !q.Kernel.MatchString(r.FunctionName):
+		c.names.add(r.Name())
+		return false
+	case len(q.Devices) > 0 && !slices.Contains(q.Devices, r.Device):
+		return false
+	case len(q.Processes) > 0 && !slices.Contains(q.Processes, int(r.Process.ID)):
+		return false
+	}
+	pass := q.Region == nil || q.Region(state)
+	c.kept = c.kept || pass
+	return pass
+}
+
+// see remembers the ranges that were open, for the answer to an expression
+// that matches none of them.
+func (c *counted) see(s nvtx.State) {
+	add := func(style nvtx.Style, stack []nvtx.Range) {
+		if !slices.ContainsFunc(c.seen, func(x nvtx.Seen) bool { return x.Style == style && slices.Equal(x.Stack, stack) }) {
+			c.seen = append(c.seen, nvtx.Seen{Style: style, Stack: stack})
+		}
+	}
+	for _, stack := range s.Stacks {
+		for i := range stack {
+			add(nvtx.PushPop, stack[:i+1])
+		}
+	}
+	for i := range s.Open {
+		add(nvtx.StartEnd, s.Open[i:i+1])
+	}
+}
+
+// explainEmpty refuses an expression that no range matches.
+func (c *counted) explainEmpty(rows int, region string) error {
+	if rows > 0 || region == "" {
+		return nil
+	}
+	if _, err := nvtx.Resolve([]string{region}, append([]nvtx.Seen{}, c.seen...)); err != nil {
+		return usagef("--region: %w", err)
+	}
+	return nil
+}
+
+// stateOf gives the ranges that were open at a launch in the form that filter
+// expressions are matched against.
+func stateOf(n ncurep.NVTX) nvtx.State {
+	domain := func(name string) string {
+		if name == nvtx.DefaultDomain {
+			return ""
+		}
+		return name
+	}
+	var s nvtx.State
+	for _, stack := range n.Stacks {
+		ranges := make([]nvtx.Range, len(stack.Ranges))
+		for i, r := range stack.Ranges {
+			ranges[i] = nvtx.Range{Name: r.Name, Domain: domain(stack.Domain)}
+		}
+		s.Stacks = append(s.Stacks, ranges)
+	}
+	for _, o := range n.Open {
+		s.Open = append(s.Open, nvtx.Range{Name: o.Name, Domain: domain(o.Domain)})
+	}
+	return s
+}
+
+func launchesOfCounters(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
+	c, err := openCounters(ctx, path, "launches", ncurep.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	var rows []report.CountedLaunchRow
+	cut := 0
+	for _, r := range c.results {
+		if !c.keeps(r, &q) {
+			continue
+		}
+		if q.Top > 0 && len(rows) == q.Top {
+			cut++
+			continue
+		}
+		rows = append(rows, countedLaunch(r))
+	}
+	if err := c.explainEmpty(len(rows), more.Region); err != nil {
+		return nil, err
+	}
+	return report.CountedLaunches(rows, cut, c.warnings), nil
+}
+
+// displayName tells ranges apart, which ncu all calls "range".
+func displayName(r *ncurep.Result) string {
+	if r.Kind == ncurep.Kernel {
+		return r.Name()
+	}
+	return strings.TrimSpace(r.Name() + " " + pathsOf(stateOf(r.NVTX)))
+}
+
+func countedLaunch(r *ncurep.Result) report.CountedLaunchRow {
+	row := report.CountedLaunchRow{
+		ID: r.ID, Kernel: r.Name(), ShortName: cxx.Short(displayName(r)), Kind: r.Kind.String(),
+		Grid: [3]uint64{r.Grid.X, r.Grid.Y, r.Grid.Z}, Block: [3]uint64{r.Block.X, r.Block.Y, r.Block.Z},
+		Context: r.ContextID, NVTX: pathsOf(stateOf(r.NVTX)), Process: r.Process.ID, Metrics: len(r.Metrics),
+	}
+	if r.HasStream {
+		row.Stream = &r.StreamID
+	}
+	if r.Device >= 0 {
+		row.Device = &r.Device
+	}
+	if v, ok := r.Value(duration); ok {
+		row.DurationNS = &v
+	}
+	return row
+}
+
+// pathsOf writes the open ranges as show regions does: one path a stack, then
+// the start/end ranges.
+func pathsOf(s nvtx.State) string {
+	var paths []string
+	for _, stack := range s.Stacks {
+		paths = append(paths, nvtx.Path(stack))
+	}
+	for _, r := range s.Open {
+		paths = append(paths, nvtx.Path([]nvtx.Range{r}))
+	}
+	return strings.Join(paths, "; ")
+}
+
+// kernelsOfCounters sums the durations that were measured under the profiler.
+func kernelsOfCounters(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
+	if q.By != 0 {
+		return nil, usagef("show kernels --by: counters are not split; name a timeline")
+	}
+	c, err := openCounters(ctx, path, "kernels", ncurep.Options{Metrics: func(name string) bool { return name == duration }})
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	groups := map[string]*timeline.KernelGroup{}
+	var order []*timeline.KernelGroup
+	without := 0
+	for _, r := range c.results {
+		if !c.keeps(r, &q) {
+			continue
+		}
+		ns, ok := r.Value(duration)
+		if !ok {
+			without++
+			continue
+		}
+		name := displayName(r)
+		g := groups[name]
+		if g == nil {
+			g = &timeline.KernelGroup{Name: name, Short: cxx.Short(name)}
+			groups[name] = g
+			order = append(order, g)
+		}
+		g.Sample.Add(int64(math.Round(ns)))
+	}
+	if err := c.explainEmpty(len(order)+without, more.Region); err != nil {
+		return nil, err
+	}
+	all := q
+	all.Top = 0 // names are told apart before rows are cut
+	rows := timeline.SumKernels(order, &all)
+	rows.Warnings = append(rows.Warnings, "durations were measured by Nsight Compute, launch by launch, with the clocks and caches it sets; a timeline tells what the program sees")
+	if without > 0 {
+		rows.Warnings = append(rows.Warnings, fmt.Sprintf("%d launches have no %s and are not counted; collect the section SpeedOfLight", without, duration))
+	}
+	rows.Warnings = append(rows.Warnings, c.warnings()...)
+	return report.Kernels(rows, nil, q.Top), nil
+}

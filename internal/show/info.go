@@ -1,0 +1,114 @@
+package show
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+func showInfo(ctx context.Context, path string, _ timeline.Query, _ *Request) (report.Printable, error) {
+	switch kind, err := sniff(path); {
+	case err != nil:
+		return nil, err
+	case kind == inputCounters:
+		return infoOfCounters(path)
+	}
+	f, src, err := openTimeline(ctx, path, "info")
+	if err != nil {
+		if counters, cerr := locate(ctx, path, inputCounters); cerr == nil && counters.dir != "" { // a run without a timeline
+			defer counters.done()
+			t := report.Facts(reportsOf(counters.dir, path), nil)
+			t.Note(counters.notes()...)
+			return t, nil
+		}
+		return nil, err
+	}
+	defer src.done()
+	info, err := f.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	facts := report.TimelineFacts(&info)
+	if src.dir != "" {
+		facts = append(facts, reportsOf(src.dir, path)...)
+	}
+	t := report.Facts(facts, info.Warnings)
+	t.Note(src.notes()...)
+	return t, nil
+}
+
+// reportsOf lists the reports of counters of a run. A run may have none.
+func reportsOf(dir, path string) []report.Fact {
+	files, err := find(dir, path, inputCounters)
+	if err != nil {
+		return nil
+	}
+	var facts []report.Fact
+	for _, file := range files {
+		fact := report.Fact{Section: "counters", Name: within(dir, file)}
+		if r, err := ncurep.Open(file, ncurep.Options{NoMetrics: true}); err != nil {
+			fact.Value = err.Error()
+		} else {
+			info := r.Info()
+			r.Close()
+			fact.Value = fmt.Sprintf("%d bytes, results: %d", info.Size, info.Results)
+		}
+		facts = append(facts, fact)
+	}
+	return facts
+}
+
+func infoOfCounters(path string) (report.Printable, error) {
+	r, err := ncurep.Open(path, ncurep.Options{NoMetrics: true})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	info := r.Info()
+	facts := []report.Fact{
+		{Section: "file", Name: "path", Value: path},
+		{Section: "file", Name: "bytes", Value: fmt.Sprint(info.Size)},
+		{Section: "file", Name: "container version", Value: fmt.Sprint(info.Version)},
+		{Section: "file", Name: "results", Value: fmt.Sprint(info.Results)},
+		{Section: "file", Name: "embedded cubins and sources", Value: fmt.Sprint(info.NumSource)},
+	}
+	facts = append(facts, sessionFacts(&info.Session)...)
+	for _, p := range info.Processes {
+		facts = append(facts, report.Fact{Section: "process", Name: fmt.Sprint(p.ID), Value: p.Name})
+	}
+	for range r.All() { // damage within results is found by visiting them
+	}
+	return report.Facts(facts, texts(r.Warnings())), nil
+}
+
+// sessionFacts lists what a report says about the session that made it.
+func sessionFacts(s *ncurep.Session) []report.Fact {
+	var facts []report.Fact
+	add := func(section, name, value string) {
+		if value != "" {
+			facts = append(facts, report.Fact{Section: section, Name: name, Value: value})
+		}
+	}
+	if s.CreationTime > 0 {
+		add("session", "created (UTC)", time.Unix(int64(s.CreationTime), 0).UTC().Format(time.DateTime))
+	}
+	add("session", "command line", s.CommandLine)
+	add("session", "executable", s.Executable)
+	add("session", "arguments", s.Arguments)
+	add("session", "working directory", s.WorkDirectory)
+	add("session", "comments", s.Comments)
+	for _, p := range s.Versions {
+		add("version", p.Name, p.Value)
+	}
+	for _, p := range s.Properties {
+		add("property", p.Name, p.Value)
+	}
+	for _, d := range s.Devices {
+		add("device", fmt.Sprint(d.ID), fmt.Sprintf("%s (%d attributes)", d.Name, len(d.Attributes)))
+	}
+	return facts
+}

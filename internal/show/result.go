@@ -1,0 +1,32 @@
+package show
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/pipeline"
+	"github.com/deepprof/deepprof/internal/report"
+)
+
+// ofResult is a table of the analysis of a run or of files. A run that has a
+// result is not analyzed again.
+func ofResult(name string, table func(*analysis.Result) report.Printable) func(context.Context, *Request) (*Answer, error) {
+	return func(ctx context.Context, r *Request) (*Answer, error) {
+		var result *analysis.Result
+		var err error
+		if len(r.Paths) == 1 {
+			result, err = pipeline.ReadResult(filepath.Join(r.Paths[0], pipeline.ResultFile))
+		}
+		if result == nil || err != nil {
+			if result, err = r.Analyze(ctx, "show "+name, r.Paths); err != nil {
+				return nil, err
+			}
+		}
+		t := table(result)
+		if r.Top > 0 {
+			t.First(r.Top)
+		}
+		return &Answer{Printable: t}, nil
+	}
+}

@@ -1,0 +1,198 @@
+// Package show answers the views of deepprof: it opens what a path names, takes
+// the rows of a view out of it and hands them to the declaration of the view in
+// internal/report. The table Views has everything that a command line, a REST
+// API or a tool for agents needs to offer them.
+package show
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/flops"
+	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// A View is one row of the table of views.
+type View struct {
+	Name    string
+	Short   string // one line of help
+	Long    string // what more there is to say; may be empty
+	Example string // command lines
+	Many    bool   // it takes several paths
+	Params  []Param
+	Tables  []report.Declared // columns of the answer, by kind of input
+	answer  func(context.Context, *Request) (*Answer, error)
+}
+
+// A Request is what is asked of a view. NewRequest has the defaults.
+type Request struct {
+	Paths []string // files, runs, or names of runs in the store ./runs
+
+	Top             int // rows to keep; 0 keeps all
+	Region          string
+	Kernel          string
+	Devices         []int
+	Processes       []int
+	By              string
+	MinGap          string
+	Streams         bool
+	Captured        bool
+	Whole           bool
+	Metric          string
+	Instances       bool
+	Dump, Raw       bool
+	Units           string
+	Shape           flops.Shape
+	Given           map[string]bool // names of the parameters that were given
+	Data            bool            // JSON, CSV or Markdown is asked for
+	Analyze         Analyzer        // for views of a result
+	metricsSeen     map[string]bool // names that --metric was held against
+	anyMetricPassed bool
+}
+
+// An Analyzer makes the result of files that have none. command is what was
+// asked for, for its messages.
+type Analyzer func(ctx context.Context, command string, paths []string) (*analysis.Result, error)
+
+// NewRequest has the defaults of all parameters.
+func NewRequest() *Request {
+	return &Request{MinGap: "1us", Units: "auto", Shape: flops.Shape{Prompt: 512, New: 32, Batch: 1, DType: "bf16"}, Given: map[string]bool{}}
+}
+
+// An Answer is a table, with what is around it.
+type Answer struct {
+	report.Printable
+	// Head stands above a table for people.
+	Head string
+	// Page writes the answer where it is no table; nil where it is.
+	Page func(io.Writer) error
+
+	after []func() ([]string, error)
+	close func()
+}
+
+// Close gives back what the answer reads from. Rows may be read while they are
+// written, so it comes last.
+func (a *Answer) Close() {
+	if a.close != nil {
+		a.close()
+	}
+}
+
+// After is what there is to say once the answer was written: notes, or that
+// nothing could be found and why.
+func (a *Answer) After() (notes []string, err error) {
+	for _, f := range a.after {
+		more, err := f()
+		if err != nil {
+			return notes, err
+		}
+		notes = append(notes, more...)
+	}
+	return notes, nil
+}
+
+// A UsageError is the caller's: a wrong parameter, or a path that does not hold
+// what the view shows.
+type UsageError struct{ err error }
+
+func (e *UsageError) Error() string { return e.err.Error() }
+func (e *UsageError) Unwrap() error { return e.err }
+
+func usage(err error) error { return &UsageError{err} }
+
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+
+// Answer answers the view.
+func (v *View) Answer(ctx context.Context, r *Request) (*Answer, error) {
+	if r.Top < 0 {
+		return nil, usagef("--top %d: a number of rows is not negative", r.Top)
+	}
+	if err := NameAll(r.Paths); err != nil {
+		return nil, err
+	}
+	a, err := v.answer(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if set := r.filters(); set != "" && a.Page == nil {
+		a.after = append([]func() ([]string, error){func() ([]string, error) {
+			if a.Written() > 0 {
+				return nil, nil
+			}
+			return []string{"nothing passes " + set}, nil
+		}}, a.after...)
+	}
+	return a, nil
+}
+
+// filters names the filters that are set.
+func (r *Request) filters() string {
+	var set []string
+	for _, x := range []struct {
+		name, value string
+		on          bool
+	}{
+		{"--region", r.Region, r.Region != ""}, {"--kernel", r.Kernel, r.Kernel != ""},
+		{"--device", fmt.Sprint(r.Devices), len(r.Devices) > 0}, {"--process", fmt.Sprint(r.Processes), len(r.Processes) > 0},
+	} {
+		if x.on {
+			set = append(set, x.name+" "+x.value)
+		}
+	}
+	return strings.Join(set, ", ")
+}
+
+// query translates the parameters of views of launches; everything wrong with
+// them is found here.
+func (r *Request) query() (timeline.Query, error) {
+	q := timeline.Query{Top: r.Top, Devices: r.Devices, Processes: r.Processes, Captured: r.Captured, Shorten: cxx.Short}
+	var err error
+	if r.Kernel != "" {
+		if q.Kernel, err = regexp.Compile(r.Kernel); err != nil {
+			return q, usagef("--kernel %q: %w", r.Kernel, err)
+		}
+	}
+	if r.Region != "" {
+		exprs, err := nvtx.ParseList(r.Region)
+		if err != nil {
+			return q, usagef("--region: %w", err)
+		}
+		q.Region = func(s nvtx.State) bool {
+			for _, e := range exprs {
+				if e.Match(s) {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	if r.By != "" {
+		if q.By, err = timeline.ParseBy(r.By); err != nil {
+			return q, usagef("--by: %w", err)
+		}
+	}
+	return q, nil
+}
+
+// wrongInput words the refusal of an input that lacks what a view shows.
+func wrongInput(path string, kind inputKind, view string) error {
+	if kind == inputCSV {
+		if err := noReport("show "+view, path); err != nil {
+			return err
+		}
+	}
+	need := map[inputKind]string{
+		inputCounters: "a timeline: name the .sqlite or .nsys-rep of an Nsight Systems capture",
+		inputTimeline: "counters: name the .ncu-rep of an Nsight Compute capture",
+		inputCSV:      "more than this CSV holds: name the report that it was printed from",
+	}[kind]
+	return usagef("show %s %s: %s", view, path, strings.TrimSpace("this view needs "+need))
+}

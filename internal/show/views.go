@@ -1,0 +1,113 @@
+package show
+
+import (
+	"context"
+
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// A Param is a parameter of views.
+type Param struct {
+	Name string
+	Help string // what stands between back quotes names the value
+	// Value is where a request holds it: a *string, *bool, *int, *int64 or *[]int.
+	Value func(*Request) any
+}
+
+// Parameters that several views have.
+var (
+	topParam     = Param{"top", "keep the first `N` rows; 0 keeps all", func(r *Request) any { return &r.Top }}
+	regionParam  = Param{"region", "only work launched inside NVTX ranges that match `EXPR`, in ncu's syntax; a;b means either", func(r *Request) any { return &r.Region }}
+	kernelParam  = Param{"kernel", "only kernels whose name matches `REGEX`", func(r *Request) any { return &r.Kernel }}
+	deviceParam  = Param{"device", "only these CUDA devices, by `index`", func(r *Request) any { return &r.Devices }}
+	processParam = Param{"process", "only these processes, by `pid`", func(r *Request) any { return &r.Processes }}
+
+	capturedParam = Param{"captured", "count work of CUDA graphs to the ranges that were open when it was captured, not to those around the launch of the graph", func(r *Request) any { return &r.Captured }}
+	wholeParam    = Param{"whole", "for a run that names regions show the whole timeline, not these regions alone", func(r *Request) any { return &r.Whole }}
+)
+
+// launchParams choose launches.
+func launchParams(more ...Param) []Param {
+	return append([]Param{topParam, regionParam, kernelParam, deviceParam, processParam}, more...)
+}
+
+func byParam(of string) Param {
+	return Param{"by", "split rows by `LIST` of " + of, func(r *Request) any { return &r.By }}
+}
+
+// Views is the table of views, in the order of the help.
+func Views() []View {
+	return []View{
+		{
+			Name: "kernels", Short: "Time by kernel: the numbers of 'nsys stats --report cuda_gpu_kern_sum'; for a run, those of its reports",
+			Example: "  deepprof show kernels report.sqlite --top 10\n  deepprof show kernels latest --top 10\n  deepprof show kernels report.sqlite --by region,launch-config --json",
+			Params:  launchParams(byParam("device, process, region, launch-config"), capturedParam, wholeParam),
+			Tables:  []report.Declared{report.KernelView}, answer: ofLaunches(showKernels),
+		},
+		{
+			Name: "regions", Short: "Time by NVTX region path: wall, GPU busy and idle, kernels with and without nested ranges",
+			Example: "  deepprof show regions report.sqlite\n  deepprof show regions report.sqlite --by process,device --md",
+			Params:  launchParams(byParam("device, process"), capturedParam),
+			Tables:  []report.Declared{report.RegionView}, answer: ofLaunches(showRegions),
+		},
+		{
+			Name: "ranges", Short: "Every instance of every NVTX range",
+			Example: "  deepprof show ranges report.sqlite --region 'decode/step/' --csv",
+			Params:  launchParams(),
+			Tables:  []report.Declared{report.RangeView}, answer: ofLaunches(showRanges),
+		},
+		{
+			Name: "launches", Short: "Every kernel launch, from a timeline or from counters",
+			Example: "  deepprof show launches report.sqlite --kernel gemm --top 20\n  deepprof show launches report.ncu-rep --json",
+			Params:  launchParams(wholeParam),
+			Tables:  []report.Declared{report.LaunchView, report.CountedLaunchView}, answer: ofLaunches(showLaunches),
+		},
+		{
+			Name: "gaps", Short: "Times in which the GPU ran nothing, and the CUDA calls that filled them",
+			Example: "  deepprof show gaps report.sqlite --min-gap 10us --top 20",
+			Params: launchParams(
+				Param{"min-gap", "leave out gaps shorter than `DURATION`", func(r *Request) any { return &r.MinGap }},
+				Param{"streams", "also list the gaps of each stream that shares its device with others", func(r *Request) any { return &r.Streams }},
+				wholeParam),
+			Tables: []report.Declared{report.GapView}, answer: ofLaunches(showGaps),
+		},
+		metricsView(),
+		{
+			Name: "stages", Many: true, Short: "Prefill, decode and other stages: unprofiled time, overhead, where the time goes, MFU and MBU",
+			Example: "  deepprof show stages latest\n  deepprof show stages report.sqlite report.ncu-rep --json",
+			Params:  []Param{topParam}, Tables: []report.Declared{report.StageView}, answer: ofResult("stages", report.Stages),
+		},
+		{
+			Name: "operators", Many: true, Short: "Operators of the torch profiler, with CPU and device time",
+			Example: "  deepprof show operators latest --md",
+			Params:  []Param{topParam}, Tables: []report.Declared{report.OperatorView}, answer: ofResult("operators", report.Operators),
+		},
+		{
+			Name: "roofline", Many: true, Short: "Each counted kernel against the roofs of its data types and memory levels",
+			Example: "  deepprof show roofline latest --csv > points.csv",
+			Params:  []Param{topParam}, Tables: []report.Declared{report.RooflineView}, answer: ofResult("roofline", report.RooflinePoints),
+		},
+		flopsView(),
+		{
+			Name: "info", Short: "What made the report: tool versions, machine, GPUs, processes, tables, warnings",
+			Example: "  deepprof show info report.sqlite\n  deepprof show info report.ncu-rep --json",
+			Tables:  []report.Declared{report.FactView}, answer: ofLaunches(showInfo),
+		},
+	}
+}
+
+// ofLaunches is a view of one path that is asked by a query.
+func ofLaunches(show func(context.Context, string, timeline.Query, *Request) (report.Printable, error)) func(context.Context, *Request) (*Answer, error) {
+	return func(ctx context.Context, r *Request) (*Answer, error) {
+		q, err := r.query()
+		if err != nil {
+			return nil, err
+		}
+		t, err := show(ctx, r.Paths[0], q, r)
+		if err != nil {
+			return nil, err
+		}
+		return &Answer{Printable: t}, nil
+	}
+}
