@@ -103,6 +103,9 @@ func readReport(path string) (*ncurep.Report, error) {
 // wanted leaves out what no decision and no page uses: the ends of a
 // distribution over units, and counts by instruction or place.
 func wanted(name string) bool {
+	if slices.Contains(causeCounters, name) {
+		return true
+	}
 	if attribute, ok := strings.CutPrefix(name, "device__attribute_"); ok {
 		switch attribute {
 		case "clock_rate", "compute_capability_major", "compute_capability_minor", "display_name":
@@ -119,21 +122,7 @@ func wanted(name string) bool {
 func (a *analyzer) takeReport(name string, rep *ncurep.Report) {
 	a.describeReport(rep)
 	for _, res := range rep.Results {
-		l := &launch{report: name, res: res, values: map[string]float64{}, texts: map[string]string{}}
-		for i := range res.Metrics {
-			m := &res.Metrics[i]
-			if x, ok := m.Value.Float64(); ok {
-				if !finite(x) { // as if it had not been measured
-					continue
-				}
-				if _, seen := l.values[m.Name]; !seen {
-					l.values[m.Name] = x
-				}
-			} else if text := m.Value.Text(); text != "" {
-				l.texts[m.Name] = text
-			}
-		}
-		l.fromDetails()
+		l := newLaunch(name, res)
 		if res.Kind != ncurep.Kernel {
 			a.ranges = append(a.ranges, l)
 			continue
@@ -142,6 +131,26 @@ func (a *analyzer) takeReport(name string, rep *ncurep.Report) {
 		i := a.kernelOf(l)
 		a.launches[i] = append(a.launches[i], l)
 	}
+}
+
+// newLaunch reads the values of a launch or range.
+func newLaunch(report string, res *ncurep.Result) *launch {
+	l := &launch{report: report, res: res, values: map[string]float64{}, texts: map[string]string{}}
+	for i := range res.Metrics {
+		m := &res.Metrics[i]
+		if x, ok := m.Value.Float64(); ok {
+			if !finite(x) { // as if it had not been measured
+				continue
+			}
+			if _, seen := l.values[m.Name]; !seen {
+				l.values[m.Name] = x
+			}
+		} else if text := m.Value.Text(); text != "" {
+			l.texts[m.Name] = text
+		}
+	}
+	l.fromDetails()
+	return l
 }
 
 func (a *analyzer) describeReport(rep *ncurep.Report) {

@@ -1,7 +1,7 @@
 package message
 
 // labels are the words for enumerated IDs, by domain.
-var labels = map[string]map[string]string{}
+var labels = causeLabels
 
 // Label is the word for an ID of a domain; the ID itself where there is none.
 func Label(domain, id string) string {

@@ -1,0 +1,453 @@
+package analysis
+
+import (
+	"math"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+// Sections of ncu that rules name where their counters are missing.
+const (
+	sectionTables = "MemoryWorkloadAnalysis_Tables"
+	sectionStalls = "WarpStateStats"
+	sectionLight  = "SpeedOfLight"
+	sectionLaunch = "LaunchStats"
+)
+
+var (
+	memoryLimits = []string{LimitDRAM, LimitL2, LimitL1, LimitMixed, LimitLatency, LimitOccupancy}
+	idleLimits   = []string{LimitSmall, LimitLatency, LimitOccupancy, LimitLaunch}
+	waitLimits   = []string{LimitLatency, LimitOccupancy}
+)
+
+// causeRules are tried in this order: first what keeps all units from working,
+// then what wastes the work of the unit that is busy, then what remains.
+var causeRules = []causeRule{
+	{code: CauseHostMemory, remedy: "copy-to-device", test: hostMemory},
+	{code: CauseAtomics, remedy: "aggregate-atomics", behind: []string{LimitL2, LimitL1, LimitLatency, LimitOccupancy, LimitSmall, LimitLaunch}, need: sectionTables, test: contendedAtomics},
+	{code: CauseSharedAtomics, remedy: "privatize-shared-atomics", behind: []string{LimitL1, LimitLatency, LimitOccupancy}, need: sectionTables, test: sharedAtomics},
+	{code: CauseFewBlocks, remedy: "more-blocks", behind: idleLimits, need: sectionLight, test: fewBlocks},
+	{code: CauseTailWave, remedy: "fill-last-wave", need: sectionLight, test: tailWave},
+	{code: CauseUnevenBlocks, remedy: "even-blocks", test: unevenBlocks},
+	{code: CauseSpills, remedy: "fewer-live-registers", behind: memoryLimits, need: sectionTables, test: spills},
+	{code: CauseLocalMemory, remedy: "static-indices", behind: memoryLimits, need: sectionTables, test: localMemory},
+	{code: CauseBankConflicts, remedy: "pad-shared-memory", behind: []string{LimitL1, LimitLatency, LimitOccupancy, LimitMixed}, need: sectionTables, test: bankConflicts},
+	{code: CauseUncoalesced, remedy: "coalesce", behind: memoryLimits, need: sectionTables, test: uncoalesced},
+	{code: CauseManyAtomics, remedy: "aggregate-atomics", behind: []string{LimitL2, LimitLatency}, test: manyAtomics},
+	{code: CauseBarriers, remedy: "fewer-barriers", behind: []string{LimitLatency, LimitOccupancy, LimitCompute, LimitL1}, need: sectionStalls, test: barriers},
+	{code: CauseICache, remedy: "smaller-code", behind: waitLimits, need: sectionStalls, test: instructionCache},
+	{code: CausePartialWarps, remedy: "whole-warps", behind: []string{LimitCompute, LimitMixed, LimitLatency}, need: sectionStalls, test: partialWarps},
+	{code: CauseDivergence, remedy: "converge", behind: []string{LimitCompute, LimitMixed, LimitLatency, LimitOccupancy}, need: sectionStalls, test: divergence},
+	{code: CauseTensorStarved, remedy: "stage-operands", behind: []string{LimitL1, LimitL2, LimitLatency, LimitOccupancy}, test: tensorStarved},
+	{code: CauseRegisters, remedy: "fewer-registers", behind: waitLimits, need: sectionLaunch, test: occupancyBy("launch__occupancy_limit_registers")},
+	{code: CauseSharedMemory, remedy: "less-shared-memory", behind: waitLimits, test: occupancyBy("launch__occupancy_limit_shared_mem")},
+	{code: CauseBlockSize, remedy: "other-block-size", behind: waitLimits, test: occupancyBy("launch__occupancy_limit_warps", "launch__occupancy_limit_blocks", "launch__occupancy_limit_barriers")},
+	{code: CauseFP64, remedy: "single-precision", behind: []string{LimitCompute}, test: busyPipe("fp64", "tensor_fp64")},
+	{code: CauseSpecial, remedy: "cheaper-functions", behind: []string{LimitCompute}, test: busyPipe("xu")},
+	{code: CauseInteger, remedy: "cheaper-indices", behind: []string{LimitCompute}, rest: true, test: busyPipe("int")},
+	{code: CauseLoadLatency, remedy: "more-loads-in-flight", behind: []string{LimitLatency, LimitOccupancy, LimitDRAM, LimitL2}, rest: true, test: loadLatency},
+	{code: CauseDependentMath, remedy: "independent-instructions", behind: waitLimits, rest: true, test: dependentMath},
+	{code: CauseL2Misses, remedy: "reorder-blocks", behind: []string{LimitDRAM}, need: sectionTables, test: l2Misses},
+	{code: CauseStreaming, remedy: "move-fewer-bytes", behind: []string{LimitDRAM, LimitL2}, need: sectionTables, rest: true, test: streaming},
+	{code: CauseSharedTraffic, remedy: "reuse-in-registers", behind: []string{LimitL1}, need: sectionTables, rest: true, test: sharedTraffic},
+	{code: CauseL1Traffic, remedy: "wider-loads", behind: []string{LimitL1}, rest: true, test: remains},
+	{code: CauseL2Traffic, remedy: "reuse-in-shared-memory", behind: []string{LimitL2}, rest: true, test: remains},
+	{code: CauseShortKernel, remedy: "fuse-launches", behind: []string{LimitLaunch}, rest: true, test: remains},
+	{code: CausePipeBusy, remedy: "less-arithmetic", behind: []string{LimitCompute, LimitMixed}, rest: true, test: remains},
+}
+
+// remains holds where no rule before it does: the level of the limiter is its
+// evidence.
+func remains(s *sight) (finding, answer) {
+	var f finding
+	if len(s.all) > 0 {
+		f.params = append(f.params, fact.Share("level", s.level(s.kind)))
+	}
+	return f, yes
+}
+
+// hostMemory: L2 is filled from the host over the bus.
+func hostMemory(s *sight) (finding, answer) {
+	v, ok := s.several(counterHostFill, counterDeviceFill)
+	if !ok || v[0] < s.th.HostFill || v[0] < s.th.Host*(v[0]+v[1]) {
+		return finding{}, no
+	}
+	return finding{[]fact.Param{fact.Share("part", v[0]/(v[0]+v[1]))},
+		[]CauseEvidence{reaches(counterHostFill, v[0], "%", s.th.HostFill), told(counterDeviceFill, v[1], "%")}}, yes
+}
+
+// contendedAtomics: one slice of L2 takes atomics most of the time while the
+// others have few.
+func contendedAtomics(s *sight) (finding, answer) {
+	if n, ok := s.sum(counterRed, counterAtom, counterCAS); ok && n == 0 {
+		return finding{}, no
+	}
+	v, ok := s.several(counterSliceMax, counterSliceAvg)
+	switch {
+	case !ok:
+		return finding{}, unknown
+	case v[0] < 100*s.th.Slice || v[0] < s.th.Skew*v[1]:
+		return finding{}, no
+	}
+	f := finding{params: []fact.Param{fact.Share("slice", share(v[0])), fact.Share("mean", share(v[1]))},
+		evidence: []CauseEvidence{reaches(counterSliceMax, v[0], "%", 100*s.th.Slice), stays(counterSliceAvg, v[1], "%", v[0]/s.th.Skew)}}
+	if n, ok := s.sum(counterRed, counterAtom, counterCAS); ok {
+		f.params = append(f.params, fact.Count("requests", int64(n)))
+	}
+	return f, yes
+}
+
+// sharedAtomics: threads of a warp add to the same words of shared memory, so that
+// an instruction takes several passes.
+func sharedAtomics(s *sight) (finding, answer) {
+	v, ok := s.several(counterAtomicPasses, counterSharedAtomics, counterPasses)
+	if !ok {
+		return finding{}, unknown
+	}
+	if v[1] <= 0 || v[2] <= 0 || v[0]/v[1] < s.th.Ways || v[0]/v[2] < s.th.Conflicts {
+		return finding{}, no
+	}
+	return finding{[]fact.Param{fact.Num("ways", fact.KindNumber, round(v[0]/v[1]))},
+		[]CauseEvidence{reaches(counterAtomicPasses, v[0], "passes", s.th.Ways*v[1]), told(counterSharedAtomics, v[1], "inst")}}, yes
+}
+
+func round(x float64) float64 { return math.Round(10*x) / 10 }
+
+// fewBlocks: the grid leaves SMs without work from the start, or gives each so few
+// warps that nothing hides latency.
+func fewBlocks(s *sight) (finding, answer) {
+	waves, ok := s.value(counterWaves[0])
+	if !ok {
+		return finding{}, unknown
+	}
+	if waves >= 1 {
+		return finding{}, no
+	}
+	f := finding{params: []fact.Param{fact.Share("wave", waves)}, evidence: []CauseEvidence{stays(counterWaves[0], waves, "waves", 1)}}
+	if v, ok := s.several(counterBlocks, counterSMs); ok {
+		f.params = append(f.params, fact.Count("blocks", int64(v[0])), fact.Count("sms", int64(v[1])))
+	}
+	counter, active, ok := s.active()
+	switch {
+	case !ok:
+		return finding{}, unknown
+	case active <= s.th.Active:
+		f.params = append(f.params, fact.Share("active", active))
+		f.evidence = append(f.evidence, stays(counter, 100*active, "% of the busiest SM", 100*s.th.Active))
+		return f, yes
+	case waves <= 1-s.th.Occupied && s.kind != LimitLaunch: // each SM has blocks, and room for as many again
+		return f, yes
+	}
+	return finding{}, no
+}
+
+// tailWave: the last wave of blocks fills a part of the GPU, and SMs wait for it.
+func tailWave(s *sight) (finding, answer) {
+	waves, ok := s.value(counterWaves[0])
+	if !ok || waves <= 1 {
+		return finding{}, no
+	}
+	full := waves / math.Ceil(waves)
+	counter, active, ok := s.active()
+	switch {
+	case full > s.th.Active:
+		return finding{}, no
+	case !ok:
+		return finding{}, unknown
+	case active > s.th.Active || active < full-(1-s.th.Active): // far less is no matter of the last wave
+		return finding{}, no
+	}
+	return finding{[]fact.Param{fact.Num("waves", fact.KindNumber, math.Round(100*waves)/100), fact.Share("active", active)},
+		[]CauseEvidence{stays(counterWaves[0], waves, "waves", s.th.Active*math.Ceil(waves)), stays(counter, 100*active, "% of the busiest SM", 100*s.th.Active)}}, yes
+}
+
+// unevenBlocks: SMs run out of work while others have some, and not for the last
+// wave: blocks differ in their work.
+func unevenBlocks(s *sight) (finding, answer) {
+	counter, active, ok := s.active()
+	if !ok || active > s.th.Active || s.durationNS() < 2*s.th.RampNS { // a short one is mostly start and end
+		return finding{}, no
+	}
+	return finding{[]fact.Param{fact.Share("active", active)}, []CauseEvidence{stays(counter, 100*active, "% of the busiest SM", 100*s.th.Active)}}, yes
+}
+
+func spills(s *sight) (finding, answer) {
+	n, ok := s.value(counterSpills)
+	f, a := localMemory(s)
+	if a == yes && (!ok || n <= 0) {
+		return finding{}, no
+	}
+	if a == yes {
+		f.evidence = append(f.evidence, reaches(counterSpills, n, "inst", 1))
+	}
+	return f, a
+}
+
+func localMemory(s *sight) (finding, answer) {
+	part, a := s.local()
+	if a != yes {
+		return finding{}, a
+	}
+	if part < s.th.Local {
+		return finding{}, no
+	}
+	return finding{[]fact.Param{fact.Share("part", part)}, []CauseEvidence{reaches("l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", 100*part, "% of L1's sectors, with stores", 100*s.th.Local)}}, yes
+}
+
+// bankConflicts: conflicts add passes through shared memory. Where no unit is at
+// its limit they matter if warps wait for shared memory.
+func bankConflicts(s *sight) (finding, answer) {
+	counter, part, ways, a := s.conflicts()
+	if a != yes || part < s.th.Conflicts {
+		return finding{}, a.tested()
+	}
+	if inL1, ok := s.sharedPart(); ok && part*inL1 < s.th.Conflicts && s.kind == LimitL1 {
+		return finding{}, no
+	}
+	if s.kind == LimitLatency || s.kind == LimitOccupancy {
+		if _, a := s.waits("short_scoreboard", "mio_throttle"); a != yes {
+			return finding{}, a
+		}
+	}
+	return finding{[]fact.Param{fact.Num("ways", fact.KindNumber, round(ways)), fact.Share("part", part)},
+		[]CauseEvidence{reaches(counter, 100*part, "% of the passes", 100*s.th.Conflicts)}}, yes
+}
+
+// tested keeps "unknown" and makes the rest a no.
+func (a answer) tested() answer {
+	if a == unknown {
+		return unknown
+	}
+	return no
+}
+
+// uncoalesced: memory moves at least twice the bytes that threads ask for. Where
+// no unit is at its limit it can be felt only if one works hard.
+func uncoalesced(s *sight) (finding, answer) {
+	level := s.kind
+	if level == LimitLatency || level == LimitOccupancy || level == LimitMixed {
+		level = LimitL1
+		if max(s.level(LimitDRAM), s.level(LimitL2), s.level(LimitL1)) < s.th.Busy {
+			return finding{}, no
+		}
+	}
+	counter, used, ok := s.used(level)
+	if !ok {
+		return finding{}, unknown
+	}
+	if used > s.th.Used {
+		return finding{}, no
+	}
+	bytes, _ := s.value(counter)
+	return finding{[]fact.Param{fact.Num("bytes", fact.KindNumber, round(bytes)), fact.Num("of", fact.KindNumber, sectorBytes), fact.Share("used", used),
+		fact.ID("access", "access", accessOf[counter])},
+		[]CauseEvidence{told(counter, bytes, "byte of 32"), stays(counterLoadSectors, 100*used, "% of the moved bytes", 100*s.th.Used)}}, yes
+}
+
+var accessOf = map[string]string{counterLoadUse: "load", counterStoreUse: "store"}
+
+// manyAtomics: atomics are much of what L2 is asked for, over many addresses.
+func manyAtomics(s *sight) (finding, answer) {
+	n, ok := s.sum(counterRed, counterAtom, counterCAS)
+	all, okAll := s.value(counterRequests)
+	if !ok || !okAll || all <= 0 || n/all < s.th.Atomics {
+		return finding{}, no
+	}
+	return finding{[]fact.Param{fact.Share("part", n/all)}, []CauseEvidence{reaches(counterRed, n, "request", s.th.Atomics*all)}}, yes
+}
+
+// barriers: warps wait for others of their block. A unit that is nearly always busy
+// all the same has enough to do.
+func barriers(s *sight) (finding, answer) {
+	if (s.kind == LimitCompute || s.kind == LimitL1) && s.level(s.kind) >= s.th.Full {
+		return finding{}, no
+	}
+	return s.stalledBy("barrier")
+}
+
+func instructionCache(s *sight) (finding, answer) { return s.stalledBy("no_instruction") }
+
+// stalledBy holds where the largest stall is one of some reasons.
+func (s *sight) stalledBy(reasons ...string) (finding, answer) {
+	st, a := s.waits(reasons...)
+	if a != yes {
+		return finding{}, a
+	}
+	return finding{[]fact.Param{fact.Share("stall", st.share), fact.ID("reason", "stall", st.reason)}, []CauseEvidence{st.evidence(s.th)}}, yes
+}
+
+// partialWarps: the last warp of each block is mostly empty.
+func partialWarps(s *sight) (finding, answer) {
+	fill := s.warpFill()
+	if fill > s.th.Threads {
+		return finding{}, no
+	}
+	threads, _ := s.value(counterBlockSize)
+	return finding{[]fact.Param{fact.Count("threads", int64(threads)), fact.Share("fill", fill)}, []CauseEvidence{stays(counterBlockSize, threads, "threads", 32*s.th.Threads)}}, yes
+}
+
+// divergence: instructions work for a part of a warp's threads. A kernel that
+// waits for memory would not run faster with all of them.
+func divergence(s *sight) (finding, answer) {
+	if s.kind != LimitCompute && s.kind != LimitMixed {
+		switch _, a := s.waits("long_scoreboard", "lg_throttle", "barrier", "drain"); a {
+		case yes:
+			return finding{}, no
+		case unknown:
+			return finding{}, unknown
+		}
+	}
+	threads, ok := s.value(counterThreads)
+	if !ok {
+		return finding{}, unknown
+	}
+	if threads > 32*s.th.Threads {
+		return finding{}, no
+	}
+	return finding{[]fact.Param{fact.Num("threads", fact.KindNumber, round(threads))}, []CauseEvidence{stays(counterThreads, threads, "of 32 threads", 32*s.th.Threads)}}, yes
+}
+
+// tensorStarved: the kernel's FLOPs are on the tensor pipe, which waits for its
+// operands: loads, caches or shared memory are busier than it is.
+func tensorStarved(s *sight) (finding, answer) {
+	work := s.tensorWork()
+	if work < s.th.Tensor {
+		return finding{}, no
+	}
+	level, counter := 0.0, ""
+	for _, r := range s.all {
+		if r.tensor() && r.level > level {
+			level, counter = r.level, r.counter
+		}
+	}
+	if counter == "" {
+		return finding{}, no
+	}
+	f := finding{[]fact.Param{fact.Share("tensor", level)}, []CauseEvidence{told(counter, 100*level, "%")}}
+	if s.kind == LimitLatency || s.kind == LimitOccupancy {
+		st, a := s.waits("long_scoreboard", "short_scoreboard", "mio_throttle", "lg_throttle")
+		if a != yes {
+			return finding{}, a
+		}
+		f.params = append(f.params, fact.Share("stall", st.share), fact.ID("reason", "stall", st.reason))
+		f.evidence = append(f.evidence, st.evidence(s.th))
+	}
+	return f, yes
+}
+
+// occupancyBy holds where few warps fit and one of some resources is the scarcest.
+// More warps help only one that waits, for its own data or instructions.
+func occupancyBy(resources ...string) func(*sight) (finding, answer) {
+	return func(s *sight) (finding, answer) {
+		fits, ok := s.value(counterTheoretical[0])
+		counter, blocks, okLimit := s.scarcest()
+		if !ok || !okLimit {
+			return finding{}, unknown
+		}
+		mine := false
+		for _, r := range resources {
+			mine = mine || r == counter
+		}
+		if !mine || fits > 100*s.th.Occupied || s.tensorWork() >= s.th.Tensor { // products keep the tensor pipe busy with few warps
+			return finding{}, no
+		}
+		if s.kind == LimitLatency && len(s.stalls()) == 0 {
+			return finding{}, unknown
+		}
+		f := finding{[]fact.Param{fact.Share("fits", fits/100), fact.Count("blocks", int64(blocks))},
+			[]CauseEvidence{stays(counterTheoretical[0], fits, "%", 100*s.th.Occupied), told(counter, blocks, "block")}}
+		for _, name := range []string{"launch__registers_per_thread", "launch__shared_mem_per_block", counterBlockSize} {
+			if v, ok := s.value(name); ok {
+				f.evidence = append(f.evidence, told(name, v, ""))
+				f.params = append(f.params, resourceParam(name, v))
+			}
+		}
+		return f, yes
+	}
+}
+
+func resourceParam(name string, v float64) fact.Param {
+	switch name {
+	case "launch__registers_per_thread":
+		return fact.Count("registers", int64(v))
+	case "launch__shared_mem_per_block":
+		return fact.Bytes("shared", v)
+	}
+	return fact.Count("threads", int64(v))
+}
+
+// busyPipe holds where one of some pipes is the busiest unit of the SM.
+func busyPipe(ids ...string) func(*sight) (finding, answer) {
+	return func(s *sight) (finding, answer) {
+		for _, id := range ids {
+			if counter, level := s.pipe(id); counter != "" && level >= s.level(LimitCompute) {
+				return finding{[]fact.Param{fact.Share("level", level)}, []CauseEvidence{told(counter, 100*level, "%")}}, yes
+			}
+		}
+		return finding{}, no
+	}
+}
+
+// loadLatency: warps wait for loads, and no unit is at its limit. A memory that is
+// only near to its limit could move more if more were asked of it at once.
+func loadLatency(s *sight) (finding, answer) {
+	if s.level(s.kind) >= s.th.Reached {
+		return finding{}, no
+	}
+	f, a := s.stalledBy("long_scoreboard", "lg_throttle")
+	if a == unknown && (s.kind == LimitDRAM || s.kind == LimitL2) {
+		return f, no
+	}
+	return f, a
+}
+
+func dependentMath(s *sight) (finding, answer) {
+	return s.stalledBy("wait", "short_scoreboard", "math_pipe_throttle", "branch_resolving", "dispatch_stall", "mio_throttle", "imc_miss")
+}
+
+// l2Misses: data is read again from L2, and more comes from DRAM than L2 can hold.
+func l2Misses(s *sight) (finding, answer) {
+	v, ok := s.several(counterL2Reads, counterDRAMRead)
+	if !ok {
+		return finding{}, unknown
+	}
+	holds, okSize := s.value(counterL2Bytes)
+	if v[0]*sectorBytes < s.th.Reuse*v[1] || v[1] <= 0 || okSize && v[1] <= holds {
+		return finding{}, no
+	}
+	reuse := v[0] * sectorBytes / v[1]
+	f := finding{[]fact.Param{fact.Num("reuse", fact.KindNumber, round(reuse)), fact.Bytes("read", v[1])},
+		[]CauseEvidence{reaches(counterL2Reads, v[0], "sector", s.th.Reuse*v[1]/sectorBytes), told(counterDRAMRead, v[1], "byte")}}
+	if okSize {
+		f.params = append(f.params, fact.Bytes("holds", holds))
+		f.evidence = append(f.evidence, told(counterL2Bytes, holds, "byte"))
+	}
+	return f, yes
+}
+
+// streaming: what DRAM moves is asked for once, or L2 holds all of it: no cache can
+// help. L2 can be busier than DRAM with it, because it keeps what is written.
+func streaming(s *sight) (finding, answer) {
+	v, ok := s.several(counterL2Reads, counterDRAMRead)
+	switch {
+	case !ok:
+		return finding{}, unknown
+	case s.kind == LimitL2 && v[0]*sectorBytes >= s.th.Reuse*v[1]:
+		return finding{}, no
+	}
+	return finding{[]fact.Param{fact.Share("level", s.level(s.kind)), fact.Bytes("read", v[1])},
+		[]CauseEvidence{told(counterL2Reads, v[0], "sector"), told(counterDRAMRead, v[1], "byte")}}, yes
+}
+
+// sharedTraffic: shared memory is what keeps L1 busy, without conflicts.
+func sharedTraffic(s *sight) (finding, answer) {
+	part, ok := s.sharedPart()
+	if !ok {
+		return finding{}, unknown
+	}
+	if part < s.th.Shared {
+		return finding{}, no
+	}
+	v, _ := s.value(counterDataShared)
+	return finding{[]fact.Param{fact.Share("part", part)}, []CauseEvidence{reaches(counterDataShared, v, "%", v*s.th.Shared/part)}}, yes
+}
