@@ -10,7 +10,7 @@ Dynamo then takes ours for the original and goes straight to forward(), so that 
 as without annotation and is one range.
 
 Settings come from the environment, which spawned and forked processes inherit:
-    DEEPPROF_ANNOTATE        stages, modules, or auto (which is modules)
+    DEEPPROF_ANNOTATE        stages, modules, or auto for both
     DEEPPROF_ANNOTATE_OUT    folder of the side files, one per process: PID.jsonl
     DEEPPROF_ANNOTATE_DEPTH  how deep modules are annotated, 0 for no limit
     DEEPPROF_ANNOTATE_LIMIT  how many ranges a pass may open; a deeper level is left out from the next pass on
@@ -159,6 +159,7 @@ class Annotator:
         self.nvtx = nvtx
         self.side = side
         self.modules = mode != "stages"
+        self.stages = mode != "modules"
         self.depth = depth or sys.maxsize
         self.limit = limit
         self.here = _Thread()
@@ -210,11 +211,11 @@ class Annotator:
 
     def enter(self, module, args, kwargs):
         here = self.here
+        opened = 0
         if not here.modules:
             here.ranges = 0
-            opened = self.begin_outermost(module, args, kwargs)
-        else:
-            opened = 0
+            if self.stages:
+                opened = self.begin_outermost(module, args, kwargs)
         name, below = self.name(module)
         pushed = self.modules and here.depth < self.depth
         here.modules.append((below, pushed, opened))
@@ -337,7 +338,7 @@ class Annotator:
     def generate(self, model, call):
         """Runs one generate(); one inside another belongs to the outer one."""
         here = self.here
-        if here.generation is not None or here.modules:
+        if here.generation is not None or here.modules or not self.stages:
             return call()
         generation = Generation(model)
         generation.base = len(here.path)
@@ -352,7 +353,7 @@ class Annotator:
 
     def stage(self, name, call):
         """Runs something of its own name, such as backward."""
-        if self.here.modules:
+        if self.here.modules or not self.stages:
             return call()
         self.push(name)
         try:
@@ -417,6 +418,8 @@ def _patch_training(torch, annotator):
     optim = getattr(torch, "optim", None)
     hooks = getattr(getattr(optim, "optimizer", None), "register_optimizer_step_pre_hook", None)
     if hooks is None:
+        return
+    if not annotator.stages:
         return
     hooks(lambda optimizer, args, kwargs: annotator.push("optimizer"))
     optim.optimizer.register_optimizer_step_post_hook(lambda optimizer, args, kwargs: annotator.pop())

@@ -200,6 +200,9 @@ with torch.no_grad():
         self.run_program(program, DEEPPROF_ANNOTATE="stages")
         self.assertEqual(self.paths(), ["prefill"])
         (self.dir / "log").unlink()
+        self.run_program(program, DEEPPROF_ANNOTATE="modules")
+        self.assertEqual(self.paths()[:2], ["Model", "Model/embed"])
+        (self.dir / "log").unlink()
         self.run_program(program, DEEPPROF_ANNOTATE_DEPTH=2)
         self.assertEqual(max(path.count("/") for path in self.paths()), 2)
 

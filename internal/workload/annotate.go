@@ -1,0 +1,172 @@
+package workload
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/deepprof/deepprof/workloads"
+)
+
+// An Annotation puts ranges into Python programs that import torch, without a
+// change of the program: a module on PYTHONPATH that workloads/annotate holds.
+type Annotation struct {
+	Mode  string // auto, stages or modules
+	Depth int    // of modules; 0 is no limit
+	Limit int    // ranges of a pass; 0 takes the module's own
+	Code  string // folder for the module
+	Out   string // folder for the side files
+}
+
+// Install writes the module and makes the folder of the side files.
+func (a Annotation) Install() error {
+	tree, err := fs.Sub(workloads.FS, "annotate")
+	if err != nil {
+		return err
+	}
+	if err := Unpack(tree, a.Code); err != nil {
+		return err
+	}
+	return os.MkdirAll(a.Out, 0o755)
+}
+
+// Env are the variables that a program needs; pythonPath is the value that
+// PYTHONPATH has without annotation.
+func (a Annotation) Env(pythonPath string) map[string]string {
+	path := a.Code
+	if pythonPath != "" {
+		path += string(filepath.ListSeparator) + pythonPath
+	}
+	env := map[string]string{"PYTHONPATH": path, "DEEPPROF_ANNOTATE": a.Mode, "DEEPPROF_ANNOTATE_OUT": a.Out}
+	if a.Depth > 0 {
+		env["DEEPPROF_ANNOTATE_DEPTH"] = strconv.Itoa(a.Depth)
+	}
+	if a.Limit > 0 {
+		env["DEEPPROF_ANNOTATE_LIMIT"] = strconv.Itoa(a.Limit)
+	}
+	return env
+}
+
+// Annotated is what the side files tell: which ranges deepprof opened, and the
+// shape of each step.
+type Annotated struct {
+	Processes []AnnotatedProcess `json:"processes"`
+}
+
+// An AnnotatedProcess is one that imported torch.
+type AnnotatedProcess struct {
+	PID    int             `json:"pid"`
+	Mode   string          `json:"mode,omitempty"`
+	Off    string          `json:"off,omitempty"` // why nothing was annotated: no-nvtx, error
+	Error  string          `json:"error,omitempty"`
+	Paths  [][]string      `json:"paths,omitempty"` // of the ranges, outermost first
+	Steps  []AnnotatedStep `json:"steps,omitempty"` // in the order in which they began
+	Depth  int             `json:"depth,omitempty"` // at which modules were cut off, because a pass had too many ranges; 0 where they were not
+	Ended  bool            `json:"ended"`           // it came to its end; a killed one did not
+	Broken int             `json:"broken,omitempty"`
+}
+
+// An AnnotatedStep is the outermost call of a model. Sizes are 0 where the call
+// did not show them.
+type AnnotatedStep struct {
+	Number int    `json:"step"`
+	Stage  string `json:"stage"` // prefill or decode
+	Batch  int64  `json:"batch"`
+	Tokens int64  `json:"tokens"` // of each sequence, in this call
+	Cached int64  `json:"cached"` // tokens before it
+}
+
+// annotateLine is one line of a side file.
+type annotateLine struct {
+	On      *string  `json:"on"`
+	Off     string   `json:"off"`
+	Error   string   `json:"error"`
+	Warning string   `json:"warning"`
+	Range   []string `json:"range"`
+	Step    *int     `json:"step"`
+	Stage   string   `json:"stage"`
+	Batch   int64    `json:"batch"`
+	Tokens  int64    `json:"tokens"`
+	Cached  int64    `json:"cached"`
+	Limited int64    `json:"limited"`
+	Depth   int      `json:"depth"`
+	Ended   bool     `json:"ended"`
+}
+
+// ReadAnnotated reads the side files in a folder. A folder without any, or none at
+// all, tells that annotation did not get into the program.
+func ReadAnnotated(dir string) (Annotated, error) {
+	var all Annotated
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return all, fmt.Errorf("read annotation: %w", err)
+	}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".jsonl")
+		pid, err := strconv.Atoi(name)
+		if !ok || err != nil {
+			continue
+		}
+		p, err := readAnnotatedProcess(filepath.Join(dir, e.Name()), pid)
+		if err != nil {
+			return all, err
+		}
+		all.Processes = append(all.Processes, p)
+	}
+	slices.SortFunc(all.Processes, func(a, b AnnotatedProcess) int { return a.PID - b.PID })
+	return all, nil
+}
+
+func readAnnotatedProcess(path string, pid int) (AnnotatedProcess, error) {
+	p := AnnotatedProcess{PID: pid}
+	f, err := os.Open(path)
+	if err != nil {
+		return p, fmt.Errorf("read annotation: %w", err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var l annotateLine
+		if json.Unmarshal(lines.Bytes(), &l) != nil { // the process was killed while it wrote
+			p.Broken++
+			continue
+		}
+		p.take(&l)
+	}
+	if err := lines.Err(); err != nil {
+		return p, fmt.Errorf("read annotation %s: %w", path, err)
+	}
+	return p, nil
+}
+
+func (p *AnnotatedProcess) take(l *annotateLine) {
+	switch {
+	case l.On != nil:
+		p.Mode = *l.On
+	case l.Off != "":
+		p.Off, p.Error = l.Off, l.Error
+	case l.Warning != "":
+		p.Error = l.Warning
+	case l.Range != nil:
+		p.Paths = append(p.Paths, l.Range)
+	case l.Step != nil:
+		p.Steps = append(p.Steps, AnnotatedStep{*l.Step, l.Stage, l.Batch, l.Tokens, l.Cached})
+	case l.Limited > 0:
+		p.Depth = l.Depth
+	case l.Ended:
+		p.Ended = true
+	}
+}
+
+// On reports whether a process was annotated.
+func (a Annotated) On() bool {
+	return slices.ContainsFunc(a.Processes, func(p AnnotatedProcess) bool { return p.Mode != "" && len(p.Paths) > 0 })
+}

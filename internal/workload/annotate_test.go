@@ -1,0 +1,66 @@
+package workload
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestAnnotationInstalls(t *testing.T) {
+	dir := t.TempDir()
+	a := Annotation{Mode: "auto", Depth: 3, Code: filepath.Join(dir, "code"), Out: filepath.Join(dir, "out")}
+	if err := a.Install(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"sitecustomize.py", "deepprof_annotate.py"} {
+		if _, err := os.Stat(filepath.Join(a.Code, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	env := a.Env("/lib")
+	if env["PYTHONPATH"] != a.Code+":/lib" || env["DEEPPROF_ANNOTATE_DEPTH"] != "3" || env["DEEPPROF_ANNOTATE"] != "auto" {
+		t.Errorf("environment %v", env)
+	}
+	if path := a.Env("")["PYTHONPATH"]; path != a.Code {
+		t.Errorf("PYTHONPATH %q", path)
+	}
+}
+
+func TestReadAnnotated(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// As workloads/annotate wrote it on an H200; the last line is one that a kill cut.
+	write("12.jsonl", `{"on":"auto","torch":"2.11.0+cu130","argv":["program.py"]}
+{"range":["prefill"]}
+{"step":0,"stage":"prefill","batch":1,"tokens":128,"cached":0}
+{"range":["prefill","LlamaForCausalLM"]}
+{"step":1,"stage":"decode","batch":1,"tokens":1,"cached":128}
+{"limited":30000,"depth":4}
+{"range":["dec`)
+	write("7.jsonl", `{"off":"no-nvtx"}`+"\n")
+	write("notes.txt", "x")
+	got, err := ReadAnnotated(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Processes) != 2 || !got.On() {
+		t.Fatalf("%+v", got)
+	}
+	if p := got.Processes[0]; p.PID != 7 || p.Off != "no-nvtx" {
+		t.Errorf("%+v", p)
+	}
+	p := got.Processes[1]
+	if p.Mode != "auto" || len(p.Paths) != 2 || p.Ended || p.Broken != 1 || p.Depth != 4 {
+		t.Errorf("%+v", p)
+	}
+	if len(p.Steps) != 2 || p.Steps[1] != (AnnotatedStep{1, "decode", 1, 1, 128}) {
+		t.Errorf("steps %+v", p.Steps)
+	}
+	if none, err := ReadAnnotated(filepath.Join(dir, "nowhere")); err != nil || none.On() {
+		t.Errorf("a folder that is not there: %+v, %v", none, err)
+	}
+}
