@@ -44,8 +44,8 @@ func (r Row) Lines() []string {
 	return lines
 }
 
-// Schema is the version of the JSON form of a Report.
-const Schema = 1
+// schema is the version of the JSON form of a Report.
+const schema = 1
 
 // A Report is the outcome of all checks, in a fixed order.
 type Report struct {
@@ -198,7 +198,7 @@ var checks = []check{
 func Check(ctx context.Context, o Options, h Host) Report {
 	e := newExam(o, h)
 	e.gather(ctx)
-	r := Report{Schema: Schema}
+	r := Report{Schema: schema}
 	for _, c := range checks {
 		f := c.look(ctx, e)
 		r.Rows = append(r.Rows, Row{Check: c.id, Name: c.name, Status: f.status, Evidence: f.evidence, Fix: f.fix})

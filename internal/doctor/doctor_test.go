@@ -490,7 +490,7 @@ func TestForms(t *testing.T) {
 		Blocked bool
 		Rows    []map[string]string
 	}
-	if err := json.Unmarshal(data, &back); err != nil || back.Schema != Schema || !back.Blocked || len(back.Rows) != len(checks) {
+	if err := json.Unmarshal(data, &back); err != nil || back.Schema != schema || !back.Blocked || len(back.Rows) != len(checks) {
 		t.Fatalf("%v %+v", err, back)
 	}
 	for _, row := range back.Rows {

@@ -60,7 +60,7 @@ func (c *Column) Append(dst []byte, v Value) []byte {
 		return append(dst, "0.000000"...)
 	case math.IsInf(c.max, 1):
 		return append(dst, "-nan"...)
-	case c.format.Release >= R2025 && c.factor == 1 && v.IsInteger():
+	case c.format.Release >= R2025 && c.factor == 1 && v.isInteger():
 		return strconv.AppendUint(dst, v.bits, 10)
 	}
 	x, _ := v.Float64()

@@ -125,14 +125,14 @@ func TestParseNumber(t *testing.T) {
 		{"1.234.567,89", LocaleC, ErrAmbiguous.Error()},
 		{"0.50", LocaleUnknown, "0.5"},
 		{"0,50", LocaleUnknown, "0.5"},
-		{"12,34,567", LocaleC, ErrNotNumber.Error()},
+		{"12,34,567", LocaleC, errNotNumber.Error()},
 		{"-5,000", LocaleC, "-5000"},
 		{"nan", LocaleUnknown, "NaN"},
 		{"18446744073709551615", LocaleC, "18446744073709551615"},
-		{"", LocaleC, ErrNotNumber.Error()},
-		{"-", LocaleC, ErrNotNumber.Error()},
-		{"CachePreferNone", LocaleC, ErrNotNumber.Error()},
-		{"(1, 2, 3)", LocaleC, ErrNotNumber.Error()},
+		{"", LocaleC, errNotNumber.Error()},
+		{"-", LocaleC, errNotNumber.Error()},
+		{"CachePreferNone", LocaleC, errNotNumber.Error()},
+		{"(1, 2, 3)", LocaleC, errNotNumber.Error()},
 	} {
 		v, err := ParseNumber(tt.cell, tt.locale)
 		got := v.String()

@@ -63,9 +63,9 @@ const (
 	LocaleMixed          // the table contradicts itself
 )
 
-// ErrNotNumber and ErrAmbiguous tell why a cell is no number.
+// errNotNumber and ErrAmbiguous tell why a cell is no number.
 var (
-	ErrNotNumber = errors.New("not a number")
+	errNotNumber = errors.New("not a number")
 	ErrAmbiguous = errors.New("ambiguous: the separator can stand for thousands or for decimals")
 )
 
@@ -116,7 +116,7 @@ func ParseNumber(cell string, l Locale) (Value, error) {
 	}
 	plain, dots, commas, ok := shape(cell)
 	if !ok {
-		return Value{}, ErrNotNumber
+		return Value{}, errNotNumber
 	}
 	if len(dots)+len(commas) == 0 || len(dots) == 1 && len(commas) == 0 && l == LocaleC {
 		return parsePlain(plain)
@@ -136,7 +136,7 @@ func ParseNumber(cell string, l Locale) (Value, error) {
 		return Value{}, ErrAmbiguous
 	}
 	if len(point) > 1 || len(seps) > 0 && !thousands(cutAt(cell, point), seps) {
-		return Value{}, ErrNotNumber
+		return Value{}, errNotNumber
 	}
 	plain = strings.ReplaceAll(cell, sep, "")
 	if l == LocaleComma {
@@ -158,7 +158,7 @@ func parsePlain(s string) (Value, error) {
 	}
 	x, err := strconv.ParseFloat(s, 64)
 	if err != nil {
-		return Value{}, ErrNotNumber
+		return Value{}, errNotNumber
 	}
 	return Float64(x), nil
 }

@@ -5,13 +5,13 @@ import "strings"
 // Unit returns the base unit of a metric by its name, as the newest known
 // release of Nsight Compute calls it: "ns", "byte", "%", "byte/s", "hz";
 // empty for a plain number.
-func Unit(name string) string { return UnitIn(name, Latest) }
+func Unit(name string) string { return unitIn(name, Latest) }
 
-// UnitIn returns the unit that a release prints for a metric in a report of
+// unitIn returns the unit that a release prints for a metric in a report of
 // --set full; Units tells that in a given report. Reports carry no units: ncu
 // takes them from a table of the chip's counters, from a table of its own
 // metrics, or guesses from words in the name, and so does this.
-func UnitIn(name string, r Release) string {
+func unitIn(name string, r Release) string {
 	if u, ok := ownUnit(name, r); ok {
 		return r.spell(u)
 	}

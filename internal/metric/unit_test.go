@@ -28,7 +28,7 @@ func TestUnitsOfAllCounters(t *testing.T) {
 	n, wrong := 0, 0
 	check := func(name string, r Release, want string) {
 		n++
-		if got := UnitIn(name, r); got != want && !known[name] {
+		if got := unitIn(name, r); got != want && !known[name] {
 			if wrong++; wrong <= 20 {
 				t.Errorf("%s in release %d: %q, ncu %q", name, r, got, want)
 			}
@@ -68,7 +68,7 @@ func TestUnitsOfOwnMetrics(t *testing.T) {
 		{"user_defined", "", ""},
 		{"", "", ""},
 	} {
-		if got := UnitIn(tt.name, R2024); got != tt.r2024 {
+		if got := unitIn(tt.name, R2024); got != tt.r2024 {
 			t.Errorf("%s in 2024: %q, want %q", tt.name, got, tt.r2024)
 		}
 		if got := Unit(tt.name); got != tt.r2025 {

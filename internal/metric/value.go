@@ -75,8 +75,8 @@ func (v Value) IsZero() bool { return v.kind == KindNone }
 // IsNumber reports whether Float64 has a meaning.
 func (v Value) IsNumber() bool { return v.kind >= KindFloat32 }
 
-// IsInteger reports whether the value was stored as an integer.
-func (v Value) IsInteger() bool { return v.kind == KindUint32 || v.kind == KindUint64 }
+// isInteger reports whether the value was stored as an integer.
+func (v Value) isInteger() bool { return v.kind == KindUint32 || v.kind == KindUint64 }
 
 // Float64 returns the number, and whether there is one. Integers above 2^53 are rounded.
 func (v Value) Float64() (float64, bool) {
@@ -92,7 +92,7 @@ func (v Value) Float64() (float64, bool) {
 }
 
 // Uint64 returns the integer, and whether the value was stored as one.
-func (v Value) Uint64() (uint64, bool) { return v.bits, v.IsInteger() }
+func (v Value) Uint64() (uint64, bool) { return v.bits, v.isInteger() }
 
 // Text returns the text of a string value, and the empty string for others.
 func (v Value) Text() string { return v.text }

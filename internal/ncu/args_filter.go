@@ -8,9 +8,9 @@ import (
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// MaxFilter is how long one kernel filter may become, in bytes. Nsight Compute
+// maxFilter is how long one kernel filter may become, in bytes. Nsight Compute
 // takes at least 120,000; this stays far from the 128 KiB of one argument.
-const MaxFilter = 32 << 10
+const maxFilter = 32 << 10
 
 // A Filter selects kernels by name in as many runs of ncu as the command line
 // makes necessary.
@@ -28,7 +28,7 @@ type Filter struct {
 // bytes; 0 means MaxFilter. A name that does not fit even alone is an error.
 func KernelFilter(names []string, max int) (Filter, error) {
 	if max <= 0 {
-		max = MaxFilter
+		max = maxFilter
 	}
 	var f Filter
 	var group []string
@@ -100,7 +100,7 @@ func dedup(names []string) []string {
 // pass the NVTX filter, and reads both parts as regular expressions.
 func KernelIDs(functions []string, numbers []int, max int) (string, error) {
 	if max <= 0 {
-		max = MaxFilter
+		max = maxFilter
 	}
 	functions, numbers = dedup(functions), slices.Clone(numbers)
 	slices.Sort(numbers)

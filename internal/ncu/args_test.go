@@ -196,7 +196,7 @@ func TestKernelFilter(t *testing.T) {
 	}
 	matched := map[string]int{}
 	for i, p := range f.Passes {
-		if len(p) > MaxFilter {
+		if len(p) > maxFilter {
 			t.Errorf("pass %d: %d bytes", i, len(p))
 		}
 		re := regexp.MustCompile(strings.TrimPrefix(p, "regex:"))
@@ -212,7 +212,7 @@ func TestKernelFilter(t *testing.T) {
 			t.Errorf("%q is in %d passes", n, matched[n])
 		}
 	}
-	for _, bad := range [][]string{{""}, {"a\x00"}, {strings.Repeat("x", MaxFilter)}} {
+	for _, bad := range [][]string{{""}, {"a\x00"}, {strings.Repeat("x", maxFilter)}} {
 		if _, err := KernelFilter(bad, 0); err == nil {
 			t.Errorf("%.20q is accepted", bad)
 		}

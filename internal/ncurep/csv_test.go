@@ -200,10 +200,10 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		var out bytes.Buffer
-		if err := FormatRawCSV(&out, rep, metric.Format{Release: metric.Latest}); err != nil {
+		if err := formatRawCSV(&out, rep, metric.Format{Release: metric.Latest}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Strip(bytes.NewReader(b), int64(len(b)), &out); err != nil && !errors.Is(err, ErrFormat) && !errors.Is(err, errShort) {
+		if _, err := Strip(bytes.NewReader(b), int64(len(b)), &out); err != nil && !errors.Is(err, errFormat) && !errors.Is(err, errShort) {
 			t.Fatal(err)
 		}
 	})

@@ -17,7 +17,7 @@ func Dump(w io.Writer, r *Reader) error {
 		d.result(res)
 	}
 	if r.opts.Sources {
-		for _, s := range r.Sources() {
+		for _, s := range r.sources() {
 			d.line(0, "source %d: %d bytes, binary %d, code %d, files %d, sm %d", s.Reference, s.Size, s.BinarySize, s.CodeSize, s.FilesSize, s.SMRevision)
 		}
 	}

@@ -24,7 +24,7 @@ func EditTexts(r io.ReaderAt, size int64, w io.Writer, edit func(string) string)
 	in := io.NewSectionReader(r, 0, size)
 	var head [4]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil || string(head[:]) != magic {
-		return ErrFormat
+		return errFormat
 	}
 	if _, err := w.Write(head[:]); err != nil {
 		return err

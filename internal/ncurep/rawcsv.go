@@ -33,12 +33,12 @@ func WriteRawCSV(w io.Writer, r *Reader, units string) error {
 	default:
 		return fmt.Errorf("print units %q: must be auto or base", units)
 	}
-	return FormatRawCSV(w, r.report(), f)
+	return formatRawCSV(w, r.report(), f)
 }
 
-// FormatRawCSV writes the raw page as the chosen release prints it. Names of
+// formatRawCSV writes the raw page as the chosen release prints it. Names of
 // kernels are those in the file, which releases from 2025 on shorten.
-func FormatRawCSV(w io.Writer, rep *Report, f metric.Format) error {
+func formatRawCSV(w io.Writer, rep *Report, f metric.Format) error {
 	t := newRawTable(rep, f)
 	out := bufio.NewWriterSize(w, 64<<10)
 	writeCells(out, t.header())

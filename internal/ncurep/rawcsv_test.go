@@ -39,7 +39,7 @@ func TestRawPageEqualsTheVendors(t *testing.T) {
 			}
 			if c.Guessed == 0 && c.Release < metric.R2025 {
 				var out bytes.Buffer
-				if err := FormatRawCSV(&out, rep, metric.Format{Release: c.Release, Base: units == "base"}); err != nil {
+				if err := formatRawCSV(&out, rep, metric.Format{Release: c.Release, Base: units == "base"}); err != nil {
 					t.Fatal(err)
 				}
 				if !bytes.Equal(out.Bytes(), fixture(t, name)) {
@@ -92,7 +92,7 @@ func TestUnitsDependOnTheReport(t *testing.T) {
 func TestRawPageWithSeparators(t *testing.T) {
 	rep := readBytes(t, fixture(t, "toy_full.ncu-rep"), Options{})
 	var got bytes.Buffer
-	if err := FormatRawCSV(&got, rep, metric.Format{Release: metric.R2025, Group: true}); err != nil {
+	if err := formatRawCSV(&got, rep, metric.Format{Release: metric.R2025, Group: true}); err != nil {
 		t.Fatal(err)
 	}
 	ours, theirs := rows(t, got.Bytes()), rows(t, fixture(t, "toy_full.2025.3.raw.csv"))

@@ -29,8 +29,8 @@ const (
 	knownVersion = 7
 )
 
-// ErrFormat is in the chain of errors about files that are no .ncu-rep at all.
-var ErrFormat = errors.New("not an Nsight Compute report")
+// errFormat is in the chain of errors about files that are no .ncu-rep at all.
+var errFormat = errors.New("not an Nsight Compute report")
 
 // Options choose what is decoded. The zero value reads launches and the
 // values of all metrics, which is what most callers want.
@@ -164,7 +164,7 @@ func (r *Reader) report() *Report {
 	rep := &Report{}
 	rep.Results = slices.AppendSeq(rep.Results, r.All())
 	if r.opts.Sources {
-		rep.Sources = r.Sources()
+		rep.Sources = r.sources()
 	}
 	rep.Info, rep.Warnings = r.info, r.warnings
 	rep.names = r.usedNames()
@@ -190,11 +190,11 @@ func (r *Reader) scan() error {
 	defer func() { c.ahead = windowSize }()
 	c.reset(0, r.info.Size)
 	if r.info.Size == 0 {
-		return fmt.Errorf("%w: the file is empty", ErrFormat)
+		return fmt.Errorf("%w: the file is empty", errFormat)
 	}
 	m, err := c.next(int64(len(magic)))
 	if err != nil || string(m) != magic {
-		return fmt.Errorf("%w: it does not start with NVR", ErrFormat)
+		return fmt.Errorf("%w: it does not start with NVR", errFormat)
 	}
 	if !r.fileHeader() {
 		return nil

@@ -141,8 +141,8 @@ func TestBadFiles(t *testing.T) {
 		err     error
 		warning string
 	}{
-		{"empty", nil, ErrFormat, ""},
-		{"other file", []byte("SQLite format 3\x00"), ErrFormat, ""},
+		{"empty", nil, errFormat, ""},
+		{"other file", []byte("SQLite format 3\x00"), errFormat, ""},
 		{"magic only", []byte("NVR\x00"), nil, "truncated"},
 		{"absurd header length", header(0xffffffff, 1, 2, 3), nil, "does not fit"},
 		{"damaged header", header(3, 0xff, 0xff, 0xff), nil, "damaged"},

@@ -2,9 +2,9 @@ package ncurep
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// Sources lists the embedded cubins and sources of a report by reading their
+// sources lists the embedded cubins and sources of a report by reading their
 // field headers only. It does not disturb Next.
-func (r *Reader) Sources() []Source {
+func (r *Reader) sources() []Source {
 	saved := r.at
 	defer func() { r.at = saved }()
 	var out []Source

@@ -26,7 +26,7 @@ func Strip(src io.ReaderAt, size int64, w io.Writer) (Stripped, error) {
 	c.reset(0, size)
 	head, err := c.next(int64(len(magic)) + 4)
 	if err != nil || string(head[:len(magic)]) != magic {
-		return st, fmt.Errorf("strip report: %w", ErrFormat)
+		return st, fmt.Errorf("strip report: %w", errFormat)
 	}
 	n := binary.LittleEndian.Uint32(head[len(magic):])
 	out.Write(head)

@@ -88,7 +88,7 @@ func stripSourceLines(b []byte) []byte {
 
 func TestStripBadInput(t *testing.T) {
 	var out bytes.Buffer
-	if _, err := Strip(bytes.NewReader([]byte("nonsense")), 8, &out); !errors.Is(err, ErrFormat) {
+	if _, err := Strip(bytes.NewReader([]byte("nonsense")), 8, &out); !errors.Is(err, errFormat) {
 		t.Errorf("nonsense: %v", err)
 	}
 	b := fixture(t, "toy_nest.ncu-rep")

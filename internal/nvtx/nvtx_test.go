@@ -171,10 +171,10 @@ func TestWrittenFormsInRealNcu(t *testing.T) {
 		var exprs []string
 		for _, s := range rec.States {
 			for _, stack := range s.Stacks {
-				exprs = append(exprs, Literal(stack[len(stack)-1], PushPop))
+				exprs = append(exprs, literal(stack[len(stack)-1], PushPop))
 			}
 			for _, r := range s.Open {
-				exprs = append(exprs, Literal(r, StartEnd))
+				exprs = append(exprs, literal(r, StartEnd))
 			}
 		}
 		slices.Sort(exprs)
@@ -292,7 +292,7 @@ func TestParseErrors(t *testing.T) {
 		{"a\x00b", 2, "NUL"},
 	} {
 		_, err := Parse(tt.expr)
-		var pe *ParseError
+		var pe *parseError
 		if !errors.As(err, &pe) {
 			t.Errorf("%q: error %v", tt.expr, err)
 			continue
@@ -495,7 +495,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, expr string) {
 		e, err := Parse(expr)
 		if err != nil {
-			var pe *ParseError
+			var pe *parseError
 			if !errors.As(err, &pe) || pe.Column < 1 || pe.Column > len([]rune(expr))+1 {
 				t.Fatalf("%q: %v", expr, err)
 			}
@@ -525,7 +525,7 @@ func FuzzLiteral(f *testing.F) {
 		}
 		r := Range{Name: name, Domain: domain}
 		for style, s := range map[Style]State{PushPop: {Stacks: [][]Range{{r}}}, StartEnd: {Open: []Range{r}}} {
-			text := Literal(r, style)
+			text := literal(r, style)
 			e, err := Parse(text)
 			if err != nil {
 				t.Fatalf("%+v is written as %q: %v", r, text, err)

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// A ParseError says what is wrong with an expression and where.
-type ParseError struct {
+// A parseError says what is wrong with an expression and where.
+type parseError struct {
 	Expr   string
 	Column int // 1 is the first character
 	Reason string
 }
 
-func (e *ParseError) Error() string {
+func (e *parseError) Error() string {
 	return fmt.Sprintf("parse nvtx expression %q: column %d: %s", e.Expr, e.Column, e.Reason)
 }
 
@@ -98,7 +98,7 @@ type char struct {
 // fail makes an error at a byte offset of the expression.
 func (p *parser) fail(offset int, format string, args ...any) error {
 	column := utf8.RuneCountInString(p.expr[:min(offset, len(p.expr))]) + 1
-	return &ParseError{Expr: p.expr, Column: column, Reason: fmt.Sprintf(format, args...)}
+	return &parseError{Expr: p.expr, Column: column, Reason: fmt.Sprintf(format, args...)}
 }
 
 // scan resolves escapes. A backslash before an ordinary character is itself;

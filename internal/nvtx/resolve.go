@@ -159,7 +159,7 @@ func exact(text string, seen []Seen) (Resolution, bool) {
 	for _, s := range []Style{PushPop, StartEnd} {
 		for _, k := range seen {
 			if g := k.Range(); k.Style == s && g.Name != "" && (g.String() == text || g.String() == name) {
-				r.Values = append(r.Values, Literal(g, s))
+				r.Values = append(r.Values, literal(g, s))
 				r.Styles = append(r.Styles, s)
 				break
 			}

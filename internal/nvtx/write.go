@@ -9,10 +9,10 @@ import (
 // backslash in front makes them ordinary.
 const operators = `@,[]/*+`
 
-// Escape writes a name so that an expression takes it literally. A name in
+// escape writes a name so that an expression takes it literally. A name in
 // which a backslash comes last, or before another backslash or an operator,
 // has no such spelling in Nsight Compute; Literal finds one for it too.
-func Escape(name string) string {
+func escape(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
 		if strings.IndexByte(operators, name[i]) >= 0 {
@@ -23,9 +23,9 @@ func Escape(name string) string {
 	return b.String()
 }
 
-// Literal writes the expression that selects exactly the range r. Style must
+// literal writes the expression that selects exactly the range r. Style must
 // be PushPop or StartEnd.
-func Literal(r Range, style Style) string {
+func literal(r Range, style Style) string {
 	e := Expr{style: style, steps: []step{{name: &pattern{text: r.Name}}}}
 	if r.Domain != "" {
 		e.domain = &pattern{text: r.Domain}
@@ -42,7 +42,7 @@ func (e *Expr) String() string {
 	if e.regex {
 		return e.write(true, func(p *pattern, _ Style) string { return p.text })
 	}
-	return e.write(false, func(p *pattern, _ Style) string { return Escape(p.text) })
+	return e.write(false, func(p *pattern, _ Style) string { return escape(p.text) })
 }
 
 // As returns the expression as one about push/pop or start/end ranges. Only

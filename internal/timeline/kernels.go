@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// A KernelKey is what kernel executions are grouped by. Fields that the query
+// A kernelKey is what kernel executions are grouped by. Fields that the query
 // does not split by are left zero.
-type KernelKey struct {
+type kernelKey struct {
 	Function uint32 // chosen by the caller
 	Device   int32
 	Process  uint32
@@ -32,13 +32,13 @@ func (t *Timeline) KernelRows(q Query) Rows[KernelRow] {
 		at = t.Attribute()
 	}
 	keep := t.kernelFilter(&q, at)
-	groups := map[KernelKey]*KernelGroup{}
+	groups := map[kernelKey]*KernelGroup{}
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
 		if !keep(i, k) {
 			continue
 		}
-		key := KernelKey{Function: k.Function}
+		key := kernelKey{Function: k.Function}
 		queue := &t.Queues[k.Queue]
 		if q.By&ByDevice != 0 {
 			key.Device = queue.Device
@@ -70,7 +70,7 @@ func (t *Timeline) KernelRows(q Query) Rows[KernelRow] {
 	return rows
 }
 
-func (t *Timeline) newGroup(key KernelKey, at *Attribution) *KernelGroup {
+func (t *Timeline) newGroup(key kernelKey, at *Attribution) *KernelGroup {
 	f := t.Functions[key.Function]
 	g := &KernelGroup{Name: t.Name(f.Demangled), Short: t.Name(f.Short), Device: int(key.Device)}
 	if int(key.Process) < len(t.Processes) {
@@ -155,7 +155,7 @@ func SumKernels(groups []*KernelGroup, q *Query) Rows[KernelRow] {
 		total += float64(g.Sample.Sum())
 		key := g.splitKey(q.By)
 		if first := joined[key]; first != nil {
-			first.Sample.Merge(&g.Sample)
+			first.Sample.merge(&g.Sample)
 			if g.Short < first.Short { // whatever the order of the groups
 				first.Short = g.Short
 			}

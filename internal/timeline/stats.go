@@ -37,8 +37,8 @@ func (s *Sample) addSum(ns int64) {
 	accrue(&s.sum, ns, &s.over)
 }
 
-// Merge adds all durations of o.
-func (s *Sample) Merge(o *Sample) {
+// merge adds all durations of o.
+func (s *Sample) merge(o *Sample) {
 	if o.Len() == 0 {
 		return
 	}

@@ -56,7 +56,7 @@ func TestSample(t *testing.T) {
 				part.Add(v)
 			}
 		}
-		s.Merge(&part)
+		s.merge(&part)
 		slices.Sort(all)
 		n := len(all)
 		median := float64(all[n/2])

@@ -9,8 +9,8 @@ import (
 // Limits of a command line on Linux. A single argument may hold 128 KiB with
 // its terminating zero, whatever the total.
 const (
-	MaxArg         = 128<<10 - 1
-	MaxCommandLine = 1 << 20 // well under the usual 2 MiB, which the environment shares
+	maxArg         = 128<<10 - 1
+	maxCommandLine = 1 << 20 // well under the usual 2 MiB, which the environment shares
 )
 
 // A Flags collects the options of a vendor tool in the one form that every
@@ -59,8 +59,8 @@ func (f *Flags) add(arg string) {
 	if strings.ContainsRune(arg, 0) {
 		f.Fail("%s: a NUL byte cannot be passed to a program", firstLine(arg))
 	}
-	if len(arg) > MaxArg {
-		f.Fail("%s: %d bytes, more than the %d that one argument can carry", firstLine(arg), len(arg), MaxArg)
+	if len(arg) > maxArg {
+		f.Fail("%s: %d bytes, more than the %d that one argument can carry", firstLine(arg), len(arg), maxArg)
 	}
 	f.args = append(f.args, arg)
 }
@@ -149,8 +149,8 @@ func (f *Flags) Args() ([]string, error) {
 	for _, a := range f.args {
 		size += len(a) + 1 + 8 // the pointer to it counts as well
 	}
-	if size > MaxCommandLine {
-		f.Fail("the whole command line is %d bytes, more than the %d that is safe", size, MaxCommandLine)
+	if size > maxCommandLine {
+		f.Fail("the whole command line is %d bytes, more than the %d that is safe", size, maxCommandLine)
 		return nil, f.err
 	}
 	return f.args, nil

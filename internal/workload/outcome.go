@@ -26,15 +26,15 @@ type Verdict struct {
 
 // Kinds of failure that error.json names.
 const (
-	MissingPackage = "missing_package"
-	MissingWeights = "missing_weights"
-	BadPath        = "bad_path"
-	BadDataset     = "dataset"
-	GPUIndex       = "gpu_index"
-	OutOfMemory    = "out_of_memory"
-	NoLogits       = "no_logits"
-	NoTokens       = "no_tokens"
-	Exception      = "exception"
+	missingPackage = "missing_package"
+	missingWeights = "missing_weights"
+	badPath        = "bad_path"
+	badDataset     = "dataset"
+	gpuIndex       = "gpu_index"
+	outOfMemory    = "out_of_memory"
+	noLogits       = "no_logits"
+	noTokens       = "no_tokens"
+	exception      = "exception"
 )
 
 // tracebackLines is how much of a traceback an outcome shows; error.json and
@@ -65,14 +65,14 @@ func Judge(exit tool.Exit, dir, mode string) Verdict {
 func (v Verdict) failed(f Failure, exit tool.Exit) Verdict {
 	v.Kind = f.Kind
 	if v.Kind == "" {
-		v.Kind = Exception
+		v.Kind = exception
 	}
 	v.What = "the session failed: " + tool.Quote(f.What)
 	if exit.OK() {
 		v.What += " (and yet its exit code was 0)"
 	}
 	v.Next = tool.Quote(f.Next)
-	if v.Kind == Exception || v.Kind == OutOfMemory { // the others say in words where they come from
+	if v.Kind == exception || v.Kind == outOfMemory { // the others say in words where they come from
 		lines := f.Traceback[max(0, len(f.Traceback)-tracebackLines):]
 		var kept []string
 		for _, line := range lines {

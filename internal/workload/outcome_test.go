@@ -132,9 +132,9 @@ func TestJudge(t *testing.T) {
 		says  string
 	}{
 		{"good", tool.Exit{}, ModeTime, map[string]string{MetricsName: goodMetrics}, true, "", "ran to its end"},
-		{"exception", bad, ModeTime, map[string]string{ErrorName: fails("exception")}, false, Exception, "b | c | d | Error: e"},
-		{"told in words", bad, ModeTime, map[string]string{ErrorName: fails("gpu_index")}, false, GPUIndex, "it broke"},
-		{"failure with exit 0", tool.Exit{}, ModeTime, map[string]string{ErrorName: fails("dataset"), MetricsName: goodMetrics}, false, BadDataset, "exit code was 0"},
+		{"exception", bad, ModeTime, map[string]string{ErrorName: fails("exception")}, false, exception, "b | c | d | Error: e"},
+		{"told in words", bad, ModeTime, map[string]string{ErrorName: fails("gpu_index")}, false, gpuIndex, "it broke"},
+		{"failure with exit 0", tool.Exit{}, ModeTime, map[string]string{ErrorName: fails("dataset"), MetricsName: goodMetrics}, false, badDataset, "exit code was 0"},
 		{"no word", bad, ModeTime, nil, false, "", "before it could say why"},
 		{"half a word", bad, ModeTime, map[string]string{ErrorName: `{"sch`}, false, "", "cannot be read"},
 		{"newer word", bad, ModeTime, map[string]string{ErrorName: `{"schema": 7}`}, false, "", "schema 7"},
@@ -177,9 +177,9 @@ func TestFindPython(t *testing.T) {
 		env        []string
 		want       string
 	}{
-		{DefaultPython, []string{path}, other},
-		{DefaultPython, []string{path, "VIRTUAL_ENV=" + filepath.Join(root, "venv")}, venv},
-		{DefaultPython, []string{path, "CONDA_PREFIX=" + filepath.Join(root, "conda")}, conda},
+		{defaultPython, []string{path}, other},
+		{defaultPython, []string{path, "VIRTUAL_ENV=" + filepath.Join(root, "venv")}, venv},
+		{defaultPython, []string{path, "CONDA_PREFIX=" + filepath.Join(root, "conda")}, conda},
 		{other, []string{path, "VIRTUAL_ENV=" + filepath.Join(root, "venv")}, other},
 		{"/nosuch/python", []string{path}, ""},
 	} {

@@ -8,15 +8,15 @@ import (
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// DefaultPython is what the shipped configuration names: whatever interpreter
+// defaultPython is what the shipped configuration names: whatever interpreter
 // is active.
-const DefaultPython = "python3"
+const defaultPython = "python3"
 
 // PythonPath is where to look for the interpreter, as tool.Spec takes it: ""
 // means the active environment (DEEPPROF_PYTHON, VIRTUAL_ENV, CONDA_PREFIX,
 // PATH, in this order).
 func PythonPath(configured string) string {
-	if configured == DefaultPython {
+	if configured == defaultPython {
 		return ""
 	}
 	return configured
