@@ -57,10 +57,7 @@ func (a *analyzer) stageWork() map[string]StageWork {
 				}
 			}
 			a.addImages(own)
-			a.res.Method.Assumptions = own.Assumptions
-			for _, text := range own.Warnings {
-				a.warn("flops", "", "FLOPs and bytes of the model: %s", text)
-			}
+			a.tellModel(own)
 			return work
 		}
 	}
@@ -125,8 +122,10 @@ func (a *analyzer) alike() bool {
 }
 
 // FromFLOPs takes over what package flops computed of a model whose matrix
-// products are in a data type. Parts of a stage are left out.
+// products are in a data type, or in that of its quantization. Parts of a stage
+// are left out.
 func FromFLOPs(r *flops.Report, dtype string) []StageWork {
+	dtype = cmp.Or(r.Model.Products, dtype)
 	var out []StageWork
 	for _, s := range r.Stages {
 		if s.Within == "" {

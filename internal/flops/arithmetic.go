@@ -50,6 +50,16 @@ func triangle(n, first, window int64) int64 {
 	return sum(mul(grow, first), mul(grow, max(grow-1, 0))/2, mul(n-grow, window))
 }
 
+// chunked is the number of pairs of n queries from the first on, each of which
+// sees the keys since the last multiple of size.
+func chunked(n, size int64) int64 {
+	if n <= 0 {
+		return 0
+	}
+	rest := n % size
+	return sum(mul(n/size, triangle(size, 1, 0)), triangle(rest, 1, 0))
+}
+
 // touched is the expected number of experts that tokens reach, each choosing
 // active of experts without preference.
 func touched(experts, active, tokens int64) float64 {

@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // Tolerance is how far a count may lie from torch's.
@@ -20,7 +22,7 @@ type Comparison struct {
 	Tolerance float64      `json:"tolerance"`
 	Agree     bool         `json:"agree"` // every stage within the tolerance
 	Stages    []Difference `json:"stages"`
-	Warnings  []string     `json:"warnings,omitempty"`
+	Warnings  Facts        `json:"warnings,omitempty"`
 }
 
 // A Difference is one stage, or a part of one that is a module of its own.
@@ -62,7 +64,10 @@ func Check(r Report, flopsJSON io.Reader) (Comparison, error) {
 	if err := d.Decode(&t); err != nil {
 		return Comparison{}, fmt.Errorf("read torch's FLOPs: %w", err)
 	}
-	c := Comparison{Schema: Schema, Tolerance: Tolerance, Agree: true, Warnings: t.Notes}
+	c := Comparison{Schema: Schema, Tolerance: Tolerance, Agree: true}
+	for _, text := range t.Notes {
+		c.Warnings = append(c.Warnings, fact.New(OtherSource, fact.Vendor("text", text)))
+	}
 	add := func(name string, ours int64, n json.Number) error {
 		torch, err := n.Int64()
 		if err != nil || torch < 0 {
@@ -87,14 +92,14 @@ func Check(r Report, flopsJSON io.Reader) (Comparison, error) {
 		}
 		stage, ok := t.Stages[whole]
 		if !ok {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("torch counted no stage %s", whole))
+			c.Warnings = append(c.Warnings, fact.New(StageNotCounted, fact.Stage("stage", whole)))
 			c.Agree = false
 			continue
 		}
 		n := stage.FLOPs
 		if s.Within != "" {
 			if n, ok = module(stage.ByModule, s.Module); !ok {
-				c.Warnings = append(c.Warnings, fmt.Sprintf("torch counted no module %s", s.Module))
+				c.Warnings = append(c.Warnings, fact.New(ModuleNotCounted, fact.Name("module", s.Module)))
 				continue
 			}
 		}

@@ -16,6 +16,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // maxConfig bounds the size of a config.json; real ones have a few kilobytes.
@@ -72,7 +74,8 @@ type object struct {
 	path     string // of the mapping, with a dot at its end; "" for the root
 	parent   *object
 	model    *Model
-	defaults map[string]any // transformers' own where a key is absent
+	defaults map[string]any  // transformers' own where a key is absent
+	read     map[string]bool // fields that were asked for
 	missing  []string
 	wrong    []string
 }
@@ -110,6 +113,7 @@ func (o *object) bad(key, format string, args ...any) {
 
 // child is a nested mapping; nil where there is none.
 func (o *object) child(key string) *object {
+	o.note(key)
 	v, ok := o.values[key]
 	if !ok || v == nil {
 		return nil
@@ -122,14 +126,23 @@ func (o *object) child(key string) *object {
 	return &object{values: values, path: o.path + key + ".", parent: o, model: o.model}
 }
 
+// note remembers that a field was asked for.
+func (o *object) note(key string) {
+	if o.read == nil {
+		o.read = map[string]bool{}
+	}
+	o.read[key] = true
+}
+
 // get gives a field, or what transformers takes where it is absent. A field
 // that is null is there, and nil.
 func (o *object) get(key string) (any, bool) {
+	o.note(key)
 	if v, ok := o.values[key]; ok {
 		return v, true
 	}
 	if v, ok := o.defaults[key]; ok {
-		o.model.assume("%s%s is not given: %v, the default of transformers", o.path, key, v)
+		o.model.assume(fact.New(FieldDefault, fact.Key("field", o.path+key), fact.Name("value", fmt.Sprint(v))))
 		return v, true
 	}
 	return nil, false
@@ -137,18 +150,38 @@ func (o *object) get(key string) (any, bool) {
 
 // has tells whether a field is there and not null.
 func (o *object) has(key string) bool {
+	o.note(key)
 	if v, ok := o.values[key]; ok {
 		return v != nil
 	}
 	return o.defaults[key] != nil
 }
 
+// first is the first of several names that a field is given under; "" for none.
+// A name that the file has goes before one with a default.
+func (o *object) first(keys ...string) string {
+	found := ""
+	for _, key := range keys {
+		o.note(key)
+	}
+	for _, key := range keys {
+		if !o.has(key) {
+			continue
+		}
+		if o.values[key] != nil {
+			return key
+		}
+		if found == "" {
+			found = key
+		}
+	}
+	return found
+}
+
 // need is a size that must be there, under any of its names.
 func (o *object) need(keys ...string) int64 {
-	for _, key := range keys {
-		if o.has(key) {
-			return o.size(key, 0)
-		}
+	if key := o.first(keys...); key != "" {
+		return o.size(key, 0)
 	}
 	r := o.root()
 	r.missing = append(r.missing, o.path+keys[0])
@@ -258,6 +291,27 @@ func (o *object) list(key string) []any {
 	return list
 }
 
+// sizeOf is a size under any of several names; def where none is given.
+func (o *object) sizeOf(def int64, keys ...string) int64 {
+	if key := o.first(keys...); key != "" {
+		return o.size(key, def)
+	}
+	return def
+}
+
+// sizeAt is a size, or one of a list with an entry for each layer.
+func (o *object) sizeAt(key string, layer int64) int64 {
+	if _, ok := o.values[key].([]any); !ok {
+		return o.size(key, 0)
+	}
+	list := o.sizes(key)
+	if layer >= int64(len(list)) {
+		o.bad(key, "%d entries, and there are more layers; give one for each", len(list))
+		return 1
+	}
+	return list[layer]
+}
+
 // sizes is a list of integers.
 func (o *object) sizes(key string) []int64 {
 	var out []int64
@@ -296,6 +350,7 @@ func (o *object) names(key string, layers int64) []string {
 
 // square is a size that may be given as a list of two equal ones.
 func (o *object) square(key string, def int64) int64 {
+	o.note(key)
 	if v, ok := o.values[key]; ok {
 		if list, ok := v.([]any); ok {
 			got := o.sizes(key)

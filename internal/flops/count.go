@@ -1,9 +1,11 @@
 package flops
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Shape is what a session runs.
@@ -12,8 +14,15 @@ type Shape struct {
 	Prompt int64 `json:"prompt"` // tokens of text in each
 	// New is the number of tokens to generate. The first comes out of prefill,
 	// so that decode runs New-1 passes.
-	New   int64  `json:"new"`
-	DType string `json:"dtype"` // of weights, activations and cache; "" for bf16
+	New int64 `json:"new"`
+	// DType is the type of activations, and of weights and cache that are not
+	// quantized; "" for that of the config, or bf16.
+	DType string `json:"dtype"`
+	// CacheDType is the type of the cache; "" for that of the config, or DType.
+	CacheDType string `json:"cache_dtype,omitempty"`
+	// Latent is how decode runs latent attention: Expanded or Absorbed; "" is
+	// Expanded, as transformers does.
+	Latent string `json:"latent,omitempty"`
 	// Images is the number of pictures in each sequence. Their tokens come on
 	// top of Prompt.
 	Images    int64 `json:"images,omitempty"`
@@ -26,6 +35,12 @@ type Shape struct {
 	AllLogits bool `json:"all_logits,omitempty"`
 }
 
+// Ways to run latent attention in decode.
+const (
+	Expanded = "expanded" // keys and values of the whole context are made anew
+	Absorbed = "absorbed" // the query is multiplied with kv_b_proj instead
+)
+
 // Steps is the number of decode passes.
 func (s Shape) Steps() int64 { return max(0, s.New-1) }
 
@@ -35,6 +50,23 @@ var bits = map[string]int64{
 	"fp8": 8, "int8": 8, "fp4": 4, "int4": 4,
 }
 
+var shortTypes = map[string]string{"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32", "float": "fp32"}
+
+// shortType is the name that is shown for a type.
+func shortType(name string) string {
+	name = strings.TrimPrefix(name, "torch.")
+	if short, ok := shortTypes[name]; ok {
+		return short
+	}
+	return name
+}
+
+// denseBytes is what an element of a type takes.
+func denseBytes(dtype string) float64 { return float64(bits[dtype]) / 8 }
+
+// cacheType is the type that keys and values are kept in.
+func (m *Model) cacheType(s Shape) string { return cmp.Or(s.CacheDType, m.kvType, s.DType) }
+
 // maxTokens bounds the tokens of a shape.
 const maxTokens = 1 << 40
 
@@ -43,10 +75,15 @@ func (s Shape) check(m *Model) (Shape, error) {
 		s.Batch = 1
 	}
 	if s.DType == "" {
-		s.DType = "bf16"
+		s.DType = cmp.Or(m.dtype, "bf16")
 	}
-	if bits[s.DType] == 0 {
-		return s, fmt.Errorf("count FLOPs: dtype %q is not known; want bf16, fp16, fp32, fp8, int8 or int4", s.DType)
+	for _, kind := range []string{s.DType, m.cacheType(s)} {
+		if bits[kind] == 0 {
+			return s, fmt.Errorf("count FLOPs: dtype %q is not known; want bf16, fp16, fp32, fp8, int8 or int4", kind)
+		}
+	}
+	if s.Latent != "" && s.Latent != Expanded && s.Latent != Absorbed {
+		return s, fmt.Errorf("count FLOPs: latent attention %q is not known; want %s or %s", s.Latent, Expanded, Absorbed)
 	}
 	for name, v := range map[string]int64{"batch": s.Batch, "prompt": s.Prompt, "new": s.New, "images": s.Images, "image size": s.ImageSize, "cache length": s.CacheLength} {
 		if v < 0 || v > maxTokens {
@@ -66,8 +103,12 @@ func (s Shape) check(m *Model) (Shape, error) {
 const (
 	Projections = "attention projections"
 	Expansion   = "latent expansion"
+	Absorption  = "latent absorption"
 	Scores      = "attention scores"
+	Convolution = "convolution"
+	StateUpdate = "state update"
 	MLP         = "mlp"
+	Side        = "side projections"
 	Router      = "router"
 	Experts     = "experts"
 	Shared      = "shared experts"
@@ -82,11 +123,14 @@ const (
 // tally collects what a part of a pass does.
 type tally struct {
 	parts   []Component
-	weights float64 // elements read
+	dense   float64 // bytes of a weight that is not quantized
+	weights float64 // bytes read
 	active  int64   // elements of activations read and written
 	spread  int64   // those of them that grow with the context
 	kvRead  int64
 	kvWrite int64
+	state   int64 // elements of recurrent states that a pass leaves behind
+	reads   bool  // a pass begins with states of an earlier one
 }
 
 func (t *tally) add(name string, needed, full int64) {
@@ -107,9 +151,12 @@ func (t *tally) matrix(name string, rows int64, list ...linear) {
 		n := mul(2, rows, l.in, l.out)
 		t.add(name, n, n)
 		t.active = sum(t.active, mul(rows, sum(l.in, l.out)))
-		t.weights += float64(l.params())
+		t.weights += l.bytes(t.dense)
 	}
 }
+
+// plain reads parameters that no matrix product uses.
+func (t *tally) plain(n int64) { t.weights += float64(n) * t.dense }
 
 // pairs multiplies queries with keys and probabilities with values.
 func (t *tally) pairs(heads, qk, v, needed, full int64) {
@@ -121,7 +168,7 @@ func (t *tally) conv(name string, batch int64, c conv) {
 	n := mul(2, batch, c.cells, c.kernel, c.kernel, c.in, c.out)
 	t.add(name, n, n)
 	t.active = sum(t.active, mul(batch, c.cells, sum(c.in, c.out)))
-	t.weights += float64(c.params())
+	t.plain(c.params())
 }
 
 // reach is how far the queries of one sequence see in a layer. pairs are of a
@@ -131,15 +178,15 @@ type reach struct{ pairs, fullPairs, keys, fullKeys int64 }
 
 // ofPass is the reach of one pass of rows new tokens, the first of which sees
 // first keys.
-func (s Shape) ofPass(rows, first int64) func(window int64) reach {
+func (s Shape) ofPass(rows, first int64) func(span) reach {
 	if rows == 1 {
 		return s.ofSteps(1, first)
 	}
 	last := first + rows - 1
-	return func(window int64) reach {
-		r := reach{pairs: triangle(rows, first, window), fullPairs: mul(rows, last), keys: last}
-		if window > 0 {
-			r.keys = min(last, sum(window, rows-1))
+	return func(p span) reach {
+		r := reach{pairs: p.pairs(rows, first), fullPairs: mul(rows, last), keys: last}
+		if p.window > 0 && !p.chunk {
+			r.keys = min(last, sum(p.window, rows-1))
 		}
 		// Attention over a prompt leaves out the free end of a static cache;
 		// what lies before attention is handed all of it.
@@ -150,10 +197,10 @@ func (s Shape) ofPass(rows, first int64) func(window int64) reach {
 
 // ofSteps is the reach of steps passes of one token, the first of which sees
 // first keys.
-func (s Shape) ofSteps(steps, first int64) func(window int64) reach {
-	return func(window int64) reach {
-		n := triangle(steps, first, window)
-		full := n
+func (s Shape) ofSteps(steps, first int64) func(span) reach {
+	return func(p span) reach {
+		n := p.pairs(steps, first)
+		full := triangle(steps, first, p.window) // transformers keeps a whole chunk
 		if s.CacheLength > 0 {
 			full = mul(steps, s.CacheLength)
 		}
@@ -163,67 +210,52 @@ func (s Shape) ofSteps(steps, first int64) func(window int64) reach {
 
 // pass is one forward pass of the decoder over rows new tokens in each of
 // batch sequences.
-func (d *decoder) pass(t *tally, s Shape, rows int64, of func(window int64) reach) {
+func (d *decoder) pass(t *tally, s Shape, rows int64, of func(span) reach) {
 	tokens := mul(s.Batch, rows)
-	t.active = sum(t.active, mul(2, tokens, d.hidden))
+	t.active = sum(t.active, mul(2, tokens, d.embed))
 	if !d.tied { // the head reads a tied matrix whole
-		t.weights += float64(mul(min(tokens, d.vocab), d.hidden))
+		t.plain(mul(min(tokens, d.vocab), d.embed))
 	}
-	t.weights += float64(mul(min(rows, d.positions), d.hidden))
+	t.plain(sum(mul(min(rows, d.positions), d.hidden), mul(min(tokens, d.perLayerRows), d.perLayer), d.norm, d.other))
+	t.matrix(Side, tokens, d.once...)
 	if d.rotary > 0 {
-		n := mul(2, d.rotary/2, rows)
+		n := mul(2, d.rotary/2, rows, d.rotaries)
 		t.add(Rotary, n, n)
 	}
 	for _, l := range d.layers {
-		a := l.attention
-		t.matrix(Projections, tokens, a.projections...)
-		t.attend(a, s.Batch, of(l.window))
-		t.active = sum(t.active, mul(tokens, a.heads, sum(a.qk, a.v)))
-		t.kvWrite = sum(t.kvWrite, mul(tokens, a.cached))
-		t.weights += float64(a.norms + l.norms)
+		if a := l.attention; a != nil {
+			t.matrix(Projections, tokens, a.projections...)
+			t.attend(a, s, rows, of(l.span))
+			if !a.borrowed {
+				t.kvWrite = sum(t.kvWrite, mul(tokens, a.cached))
+			}
+			t.plain(a.norms)
+		} else {
+			l.recurrent.pass(t, s.Batch, rows)
+		}
+		t.plain(l.norms)
 		t.matrix(MLP, tokens, l.mlp...)
+		t.matrix(Side, tokens, l.side...)
+		for _, x := range l.again {
+			n := mul(2, tokens, x.in, x.out)
+			t.add(Side, n, n)
+		}
 		if l.moe != nil {
 			l.moe.pass(t, tokens)
 		}
-	}
-	t.weights += float64(d.norm)
-}
-
-// attend takes keys and values out of the cache, expands them where they are
-// cached as a latent, and multiplies queries with them.
-func (t *tally) attend(a attention, batch int64, r reach) {
-	t.kvRead = sum(t.kvRead, mul(batch, r.keys, a.cached))
-	if l := a.expand; l != nil {
-		per := mul(2, batch, l.in, l.out)
-		t.add(Expansion, mul(per, r.keys), mul(per, r.fullKeys))
-		t.spread = sum(t.spread, mul(batch, r.keys, sum(l.out, a.expanded())))
-		t.weights += float64(l.params())
-	}
-	t.pairs(a.heads, a.qk, a.v, mul(batch, r.pairs), mul(batch, r.fullPairs))
-}
-
-func (x *moe) pass(t *tally, tokens int64) {
-	t.matrix(Router, tokens, x.router)
-	t.matrix(Shared, tokens, x.shared...)
-	rows := mul(tokens, x.active)
-	for _, l := range x.expert {
-		n := mul(2, rows, l.in, l.out)
-		t.add(Experts, n, n)
-		t.active = sum(t.active, mul(rows, sum(l.in, l.out)))
-		t.weights += touched(x.experts, x.active, tokens) * float64(l.params())
 	}
 }
 
 // logits runs the head over rows tokens of the whole batch.
 func (d *decoder) logits(t *tally, rows int64) {
-	t.matrix(Head, rows, linear{in: d.hidden, out: d.vocab, bias: d.headBias})
+	t.matrix(Head, rows, d.headLinear())
 }
 
 func (e encoder) pass(t *tally, batch int64) {
 	if e.patch.out > 0 {
 		t.conv(Patches, batch, e.patch)
 	}
-	t.weights += float64(e.other)
+	t.plain(e.other)
 	if e.rotary > 0 {
 		n := mul(2, e.rotary/2, e.blocks[0].rows)
 		t.add(Rotary, n, n)
@@ -240,7 +272,7 @@ func (e encoder) pass(t *tally, batch int64) {
 		}
 		t.active = sum(t.active, mul(2, rows, b.heads, b.dim))
 		t.matrix(MLP, mul(batch, b.plain), b.mlp...)
-		t.weights += float64(b.norms + b.relParams)
+		t.plain(sum(b.norms, b.relParams))
 	}
 	for _, c := range e.convs {
 		t.conv(Neck, batch, c)
@@ -265,14 +297,13 @@ func (m *Model) Count(s Shape) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	r := Report{Schema: Schema, Model: m.identity(s), Shape: shape{Shape: s}, Assumptions: append([]string{}, m.assumptions...), Warnings: slices.Clone(m.warnings)}
-	r.Assumptions = append(r.Assumptions, standing(m)...)
+	r := Report{Schema: Schema, Model: m.identity(s), Shape: shape{Shape: s}, Assumptions: append(slices.Clone(m.assumptions), m.standing(s)...), Warnings: slices.Clone(m.warnings)}
 	total := s.Prompt + mul(s.Images, at.ImageTokens())
 	if s.CacheLength > 0 && s.CacheLength < total+s.Steps() {
 		return Report{}, fmt.Errorf("count FLOPs: a static cache of %d tokens does not hold %d of prompt and %d of decode", s.CacheLength, total, s.Steps())
 	}
 	r.Shape.Tokens = total
-	prefill := &tally{}
+	prefill := &tally{dense: denseBytes(s.DType)}
 	r.Stages = append(r.Stages, Stage{Name: "prefill"})
 	if s.Images > 0 {
 		r.Stages = append(r.Stages, at.visionStages(s, prefill)...)
@@ -283,7 +314,7 @@ func (m *Model) Count(s Shape) (Report, error) {
 		rows = mul(s.Batch, total)
 	}
 	m.text.logits(prefill, rows)
-	r.Stages[0] = prefill.stage("prefill", s.DType)
+	r.Stages[0] = prefill.stage("prefill", s.DType, m.cacheType(s))
 	r.Stages[0].Tokens = mul(s.Batch, total)
 	r.Stages[0].Passes = 1
 	if s.Steps() > 0 {
@@ -304,9 +335,9 @@ func (m *Model) visionStages(s Shape, whole *tally) []Stage {
 	var out []Stage
 	images := mul(s.Batch, s.Images)
 	part := func(name, component, module string, do func(*tally)) {
-		t := &tally{}
+		t := &tally{dense: whole.dense}
 		do(t)
-		stage := t.stage(name, s.DType)
+		stage := t.stage(name, s.DType, s.DType)
 		stage.Within, stage.Module, stage.Passes = "prefill", module, 1
 		out = append(out, stage)
 		whole.add(component, stage.FLOPs, stage.Torch)
@@ -329,7 +360,7 @@ func (m *Model) visionStages(s Shape, whole *tally) []Stage {
 func (m *Model) decode(s Shape, prompt int64) Stage {
 	steps := s.Steps()
 	over := func(passes, first int64) *tally {
-		t := &tally{}
+		t := &tally{dense: denseBytes(s.DType), reads: true}
 		m.text.pass(t, s, 1, s.ofSteps(passes, first))
 		m.text.logits(t, s.Batch)
 		return t
@@ -341,11 +372,12 @@ func (m *Model) decode(s Shape, prompt int64) Stage {
 		}
 	}
 	whole.weights, whole.active = whole.weights*float64(steps), mul(whole.active, steps)
-	whole.kvWrite = mul(whole.kvWrite, steps)
-	stage := whole.stage("decode", s.DType)
+	whole.kvWrite, whole.state = mul(whole.kvWrite, steps), mul(whole.state, steps)
+	stage := whole.stage("decode", s.DType, m.cacheType(s))
 	stage.Tokens, stage.Passes = mul(s.Batch, steps), steps
+	stage.MeanContext = float64(prompt) + float64(steps+1)/2
 	for _, i := range milestones(steps) {
-		at := over(1, prompt+1+i).stage("", s.DType)
+		at := over(1, prompt+1+i).stage("", s.DType, m.cacheType(s))
 		stage.Growth = append(stage.Growth, Growth{Step: i + 1, Context: prompt + 1 + i, FLOPs: at.FLOPs, Torch: at.Torch, Bytes: at.Bytes.Total})
 	}
 	return stage

@@ -152,7 +152,7 @@ func TestWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.text.layers[0].window; got != window {
+		if got := m.text.layers[0].span.window; got != window {
 			t.Errorf("use_sliding_window %s: window %d", flag, got)
 		}
 	}
@@ -313,11 +313,11 @@ func TestUnknown(t *testing.T) {
 	}
 	equal(t, "counted as Llama", m.Parameters(), 8030261248)
 	r := count(t, m, Shape{Prompt: 1})
-	if len(r.Assumptions) == 0 || !strings.Contains(r.Assumptions[0], `"newmodel" is not known: counted as Llama`) {
-		t.Errorf("assumptions %q", r.Assumptions)
+	if len(r.Warnings) == 0 || !r.Warnings[0].Is(FamilyUnknown) || r.Warnings[0].Text("type") != "newmodel" || r.Warnings[0].Text("as") != "llama" {
+		t.Errorf("warnings %+v", r.Warnings)
 	}
 	tower := `{"model_type":"x","text_config":` + configs["Llama-3.2-1B"] + `,"vision_config":{"model_type":"clip_vision_model","hidden_size":64,"intermediate_size":64,"num_hidden_layers":1,"num_attention_heads":4}}`
-	if m, err = Parse(strings.NewReader(tower)); err != nil || m.ImageTokens() != 0 || !strings.Contains(strings.Join(m.warnings, ""), `"x" is not known`) {
+	if m, err = Parse(strings.NewReader(tower)); err != nil || m.ImageTokens() != 0 || len(m.warnings) != 1 || !m.warnings[0].Is(ProjectorUnknown) || m.warnings[0].Text("type") != "x" {
 		t.Errorf("a tower without its projector: %v, %+v", err, m)
 	}
 	m, err = Parse(strings.NewReader(`{"model_type":"x","text_config":` + configs["Llama-3.2-1B"] + `,"vision_config":{"model_type":"mystery"}}`))
@@ -325,8 +325,8 @@ func TestUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = count(t, m, Shape{Prompt: 1})
-	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], `"mystery"`) {
-		t.Errorf("warnings %q", r.Warnings)
+	if len(r.Warnings) != 1 || !r.Warnings[0].Is(VisionUnknown) || r.Warnings[0].Text("type") != "mystery" {
+		t.Errorf("warnings %+v", r.Warnings)
 	}
 	if _, err := m.Count(Shape{Prompt: 1, Images: 1}); err == nil {
 		t.Error("images of an unknown encoder were counted")
@@ -405,7 +405,7 @@ func TestRows(t *testing.T) {
 		t.Errorf("stages %s", got)
 	}
 	b, err := json.Marshal(r)
-	if err != nil || !strings.Contains(string(b), `"schema":1`) || !strings.Contains(string(b), `"batch":1,"prompt":4,"new":2,"dtype":"bf16","images":1,"tokens":261`) {
+	if err != nil || !strings.Contains(string(b), `"schema":2`) || !strings.Contains(string(b), `"batch":1,"prompt":4,"new":2,"dtype":"bf16","images":1,"tokens":261`) {
 		t.Errorf("%v: %.400s", err, b)
 	}
 }
@@ -421,7 +421,7 @@ func TestReadBack(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(*back, r) {
 		t.Errorf("%v:\n%+v\n%+v", err, back, r)
 	}
-	for _, bad := range []string{"", "{}", `{"schema":2}`, `{"schema":1,"stages":[]}`, `{"schema":1,"stages":{"a":1}}`} {
+	for _, bad := range []string{"", "{}", `{"schema":3}`, `{"schema":2}`, `{"schema":1,"stages":[]}`, `{"schema":1,"stages":{"a":1}}`} {
 		if _, err := Read(strings.NewReader(bad)); err == nil {
 			t.Errorf("%q was read", bad)
 		}

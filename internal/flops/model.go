@@ -2,8 +2,8 @@ package flops
 
 import (
 	"fmt"
-	"slices"
-	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // A Model is the arithmetic of one architecture.
@@ -13,31 +13,23 @@ type Model struct {
 	text      *decoder
 	vision    []encoder // in the order in which they run
 	projector *projector
-	extra     int64 // parameters that no matrix product uses, beside those of the parts
-	imageMark int64 // tokens that an image adds beside its features
+	extra     int64  // parameters that no matrix product uses, beside those of the parts
+	imageMark int64  // tokens that an image adds beside its features
+	dtype     string // that the config names; "" for none
+	kvType    string // of a quantized cache; "" where it has the type of the activations
+	quant     *quantization
 
 	raw         map[string]any // the config
-	assumptions []string
-	warnings    []string
-}
-
-// assume records what the config does not say, once.
-func (m *Model) assume(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(m.assumptions, text) {
-		m.assumptions = append(m.assumptions, text)
-	}
-}
-
-func (m *Model) warn(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(m.warnings, text) {
-		m.warnings = append(m.warnings, text)
-	}
+	assumptions []fact.Fact
+	warnings    []fact.Fact
 }
 
 // linear is a matrix of weights that each row of the input is multiplied with.
 type linear struct {
+	name    string // of the module inside its layer, as Llama names it; "" for vision
 	in, out int64
 	bias    bool
+	store   *scheme // how the weights are kept; nil for the type of the activations
 }
 
 func (l linear) params() int64 {
@@ -46,6 +38,19 @@ func (l linear) params() int64 {
 		n = sum(n, l.out)
 	}
 	return n
+}
+
+// bytes is what the weights take where an element that is not quantized takes
+// dense bytes.
+func (l linear) bytes(dense float64) float64 {
+	if l.store == nil {
+		return float64(l.params()) * dense
+	}
+	bias := 0.0
+	if l.bias {
+		bias = float64(l.out) * dense
+	}
+	return l.store.bytes(l.in, l.out) + bias
 }
 
 func params(list []linear) int64 {
@@ -59,57 +64,46 @@ func params(list []linear) int64 {
 // decoder is a causal language model: embedding, layers, norm, head.
 type decoder struct {
 	vocab, hidden int64
+	embed         int64 // width of the embedding; that of the layers but for a few models
 	positions     int64 // rows of a learned position embedding
 	rotary        int64 // dimensions that are rotated; 0 where none are
+	rotaries      int64 // tables of frequencies that a pass makes
+	perLayer      int64 // width of a second embedding, of perLayerRows rows
+	perLayerRows  int64
 	layers        []layer
-	norm          int64 // parameters of the last norm
+	once          []linear // run once a pass for each token, beside the layers
+	norm          int64    // parameters of the last norm
+	other         int64    // parameters that no matrix product uses
 	tied          bool
 	headBias      bool
+	headStore     *scheme
 }
 
 type layer struct {
-	attention attention
-	window    int64 // keys that a query sees at most; 0 for all
+	attention *attention // or recurrent
+	recurrent *recurrent
+	span      span
 	mlp       []linear
-	moe       *moe // instead of mlp
+	moe       *moe     // instead of mlp
+	side      []linear // further products of the layer
+	again     []linear // products with weights that are counted elsewhere, or with none
 	norms     int64
 }
 
-type attention struct {
-	kind          string // mha, gqa, mqa, mla
-	heads, shared int64  // of queries; of keys and values
-	qk, v         int64  // dimensions of a head
-	projections   []linear
-	norms         int64
-	cached        int64 // elements that transformers caches for a token
-	// expand makes keys and values out of what is cached, anew in each pass
-	// and for the whole context; nil where they are cached themselves.
-	expand *linear
+// A span is how far back a query of a layer sees: all keys, the last window, or
+// those since the last multiple of window.
+type span struct {
+	window int64 // 0 for all
+	chunk  bool
 }
 
-// expanded is the elements of a token's keys and values, as attention is
-// handed them.
-func (a attention) expanded() int64 {
-	if a.expand == nil {
-		return a.cached
+// pairs is the number of pairs of a query and a key for n queries, the first of
+// which has first keys before and with it.
+func (s span) pairs(n, first int64) int64 {
+	if s.chunk && s.window > 0 {
+		return chunked(first+n-1, s.window) - chunked(first-1, s.window)
 	}
-	return mul(a.heads, sum(a.qk, a.v))
-}
-
-// params leaves the norms out.
-func (a attention) params() int64 {
-	n := params(a.projections)
-	if a.expand != nil {
-		n = sum(n, a.expand.params())
-	}
-	return n
-}
-
-type moe struct {
-	router          linear
-	experts, active int64
-	expert          []linear
-	shared          []linear // run by every token
+	return triangle(n, first, s.window)
 }
 
 // build reads a whole config: a language model, or one with a text_config and
@@ -130,15 +124,8 @@ func (m *Model) build(root *object) {
 	if modelType == "" {
 		modelType = m.Type
 	}
-	f, known := familyOf(modelType)
-	switch {
-	case known:
-	case text.has("kv_lora_rank"):
-		f = family{latent: true}
-		m.assume("model_type %q is not known: counted as DeepSeek's latent attention, from the keys that are there", modelType)
-	default:
-		m.assume("model_type %q is not known: counted as Llama (gated MLP, RMS norms, biases only where attention_bias or mlp_bias say so), from the keys that are there", modelType)
-	}
+	f, known := m.familyOf(text, modelType)
+	text.flatten(f.nested...)
 	text.defaults = f.defaults
 	if text != root {
 		for _, key := range []string{"tie_word_embeddings", "vocab_size"} { // the outer one counts for the whole model
@@ -147,8 +134,47 @@ func (m *Model) build(root *object) {
 			}
 		}
 	}
+	m.readTypes(root, text)
 	m.text = readDecoder(text, f)
+	if len(root.wrong) > 0 || len(root.missing) > 0 {
+		return
+	}
 	m.readVision(root, text)
+	m.readQuantization(root, text)
+	m.checkFields(root, text, known)
+}
+
+// familyOf finds the row of a type. One that is not known is counted like the
+// family whose fields it has, and the report says so.
+func (m *Model) familyOf(text *object, modelType string) (family, bool) {
+	f, known := familyOf(modelType)
+	if known {
+		return f, true
+	}
+	as := "llama"
+	if text.has("kv_lora_rank") {
+		as, f = "deepseek_v3", family{latent: true}
+	}
+	m.warn(fact.New(FamilyUnknown, fact.Name("type", modelType), fact.Name("as", as)))
+	return f, false
+}
+
+// flatten takes the fields of nested mappings for fields of this one.
+func (o *object) flatten(keys ...string) {
+	for _, key := range keys {
+		c := o.child(key)
+		if c == nil {
+			continue
+		}
+		all := make(map[string]any, len(o.values)+len(c.values))
+		for k, v := range c.values {
+			all[k] = v
+		}
+		for k, v := range o.values {
+			all[k] = v
+		}
+		o.values = all
+	}
 }
 
 func withKey(m map[string]any, key string, v any) map[string]any {
@@ -161,207 +187,141 @@ func withKey(m map[string]any, key string, v any) map[string]any {
 	return out
 }
 
+// readTypes takes the data type that the weights were saved in.
+func (m *Model) readTypes(root, text *object) {
+	for _, o := range []*object{root, text} {
+		for _, key := range []string{"dtype", "torch_dtype"} {
+			if short := shortType(fmt.Sprint(o.values[key])); bits[short] > 0 && m.dtype == "" {
+				m.dtype = short
+			}
+		}
+	}
+}
+
 func readDecoder(o *object, f family) *decoder {
 	d := &decoder{
-		vocab: o.need("vocab_size"), hidden: o.need("hidden_size", "n_embd", "d_model"),
-		tied: o.flag("tie_word_embeddings", false),
+		vocab: o.need("vocab_size"), hidden: o.need("hidden_size", "n_embd", "d_model", "n_embed"),
+		tied: o.flag("tie_word_embeddings", false), headBias: f.headBias.of(o, false), rotaries: max(1, f.rotaries),
 	}
-	n := o.need("num_hidden_layers", "n_layer", "num_layers")
+	for _, key := range f.unused {
+		o.note(key)
+	}
+	d.embed = d.hidden
+	n := o.need("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 	if n < 1 || n > maxLayers {
 		o.bad("num_hidden_layers", "%d is not between 1 and %d", n, maxLayers)
 		return d
 	}
-	normSize := d.hidden
-	if f.layerNorm {
-		normSize = mul(2, d.hidden)
-	}
-	d.norm = normSize
-	a := readAttention(o, f, d.hidden)
-	if f.learned {
-		d.positions = o.need("max_position_embeddings", "n_positions")
-	} else {
-		d.rotary = rotaryDim(o, f, a)
-	}
-	dense := readMLP(o, f, d.hidden)
-	sparse := readMoE(o, d.hidden)
-	isSparse := sparseLayers(o, sparse != nil, n)
-	windows := windowLayers(o, f, n)
+	d.norm = f.norm.params(d.hidden)
+	spans, sparse := spanLayers(o, f, n), sparseLayers(o, f, n)
 	for i := range n {
-		l := layer{attention: a, window: windows(i), norms: mul(2, normSize)}
-		if f.norms > 0 {
-			l.norms = mul(f.norms, normSize)
+		l := layer{span: spans(i), norms: mul(f.normCount(o), f.norm.params(d.hidden))}
+		if l.recurrent = f.recurrent(o, i, d.hidden); l.recurrent == nil {
+			a := readAttention(o, f, d.hidden)
+			l.attention = &a
 		}
-		if isSparse(i) {
-			l.moe = sparse
-		} else {
-			if dense == nil {
-				dense = []linear{{in: d.hidden, out: o.need("intermediate_size", "n_inner")}}
-			}
-			l.mlp = dense
+		if sparse(i) {
+			l.moe = readMoE(o, f, d.hidden)
+		} else if !f.noMLP {
+			l.mlp = readMLP(o, f, d.hidden, i)
 		}
 		d.layers = append(d.layers, l)
+		if len(o.root().wrong) > 0 || len(o.root().missing) > 0 {
+			return d // one layer names what is missing
+		}
+	}
+	readPositions(o, f, d)
+	if f.adjust != nil {
+		f.adjust(o, d)
 	}
 	return d
 }
 
+func readPositions(o *object, f family, d *decoder) {
+	switch {
+	case f.positions == learned:
+		d.positions = sum(o.need("max_position_embeddings", "n_positions"), f.positionOffset)
+	case f.positions == rotated:
+		d.rotary = rotaryDim(o, f, d)
+	}
+}
+
 // rotaryDim: transformers multiplies positions with the frequencies of half
 // these dimensions, a product that torch counts.
-func rotaryDim(o *object, f family, a attention) int64 {
+func rotaryDim(o *object, f family, d *decoder) int64 {
 	if f.latent {
 		return o.size("qk_rope_head_dim", 64)
 	}
-	share := o.number("partial_rotary_factor", o.number("rotary_pct", 1))
+	dim := int64(0)
+	for _, l := range d.layers {
+		if l.attention != nil {
+			dim = l.attention.qk
+		}
+	}
+	from := o
+	if c := o.child("rope_parameters"); c != nil && c.has("partial_rotary_factor") {
+		from = c
+	}
+	share := from.number("partial_rotary_factor", o.number("rotary_pct", 1))
 	if share < 0 || share > 1 {
 		o.bad("partial_rotary_factor", "%v is not between 0 and 1", share)
 		share = 1
 	}
-	return int64(share * float64(a.qk))
+	return int64(share * float64(dim))
 }
 
-func readAttention(o *object, f family, hidden int64) attention {
-	heads := max(1, o.need("num_attention_heads", "n_head"))
-	bias := o.flag("attention_bias", false)
-	if f.latent {
-		return readLatent(o, hidden, heads, bias)
-	}
-	shared := o.size("num_key_value_heads", heads)
-	if shared < 1 || heads%shared != 0 {
-		o.bad("num_key_value_heads", "%d does not divide num_attention_heads, %d", shared, heads)
-		shared = heads
-	}
-	dim := o.size("head_dim", 0)
-	if dim == 0 {
-		dim = hidden / heads
-		if hidden%heads != 0 {
-			o.bad("hidden_size", "%d is not a multiple of num_attention_heads, %d, and there is no head_dim", hidden, heads)
-		}
-	}
-	qkv, out := bias || f.qkvBias, bias || f.outBias
-	a := attention{
-		kind: "gqa", heads: heads, shared: shared, qk: dim, v: dim,
-		projections: []linear{
-			{in: hidden, out: mul(heads, dim), bias: qkv},
-			{in: hidden, out: mul(shared, dim), bias: qkv},
-			{in: hidden, out: mul(shared, dim), bias: qkv},
-			{in: mul(heads, dim), out: hidden, bias: out},
-		},
-		cached: mul(2, shared, dim),
-	}
-	switch {
-	case shared == heads:
-		a.kind = "mha"
-	case shared == 1:
-		a.kind = "mqa"
-	}
-	switch {
-	case f.headNorm:
-		a.norms = mul(2, dim)
-	case f.wideNorm:
-		a.norms = sum(mul(heads, dim), mul(shared, dim))
-	}
-	return a
-}
-
-// readLatent is DeepSeek's attention: keys and values come out of a latent of
-// kv_lora_rank; a part of each key is rotated and shared by all heads.
-// transformers caches the latent and the rotated part, and expands all of it in
-// every pass.
-func readLatent(o *object, hidden, heads int64, bias bool) attention {
-	rank, rope := o.need("kv_lora_rank"), o.need("qk_rope_head_dim")
-	nope, v := o.need("qk_nope_head_dim"), o.need("v_head_dim")
-	qk := sum(nope, rope)
-	a := attention{
-		kind: "mla", heads: heads, shared: heads, qk: qk, v: v,
-		norms: rank, cached: sum(rank, rope), expand: &linear{in: rank, out: mul(heads, sum(nope, v))},
-	}
-	if q := o.size("q_lora_rank", 0); q > 0 {
-		a.projections = append(a.projections, linear{in: hidden, out: q, bias: bias}, linear{in: q, out: mul(heads, qk)})
-		a.norms = sum(a.norms, q)
+func readMLP(o *object, f family, hidden, layer int64) []linear {
+	size := int64(0)
+	if key := o.first("intermediate_size_mlp", "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", "block_ff_dim"); key != "" {
+		size = o.sizeAt(key, layer)
+	} else if f.plainMLP {
+		size = mul(o.sizeOf(4, "expansion_ratio"), hidden)
 	} else {
-		a.projections = append(a.projections, linear{in: hidden, out: mul(heads, qk)})
+		size = o.need("intermediate_size")
 	}
-	a.projections = append(a.projections,
-		linear{in: hidden, out: sum(rank, rope), bias: bias},
-		linear{in: mul(heads, v), out: hidden, bias: bias})
-	return a
+	return mlpOf("mlp", hidden, size, f.mlpBias.of(o, o.flag("mlp_bias", false)), f.plainMLP)
 }
 
-func readMLP(o *object, f family, hidden int64) []linear {
-	bias := f.mlpBias || o.flag("mlp_bias", false)
-	if f.plainMLP {
-		size := o.size("intermediate_size", o.size("n_inner", mul(4, hidden)))
-		return []linear{{hidden, size, bias}, {size, hidden, bias}}
+// mlpOf is a gate, up and down, or up and down alone.
+func mlpOf(name string, hidden, size int64, bias, plain bool) []linear {
+	out := []linear{
+		{name: name + ".gate_proj", in: hidden, out: size, bias: bias},
+		{name: name + ".up_proj", in: hidden, out: size, bias: bias},
+		{name: name + ".down_proj", in: size, out: hidden, bias: bias},
 	}
-	if !o.has("intermediate_size") {
-		return nil // needed only where a layer has no experts
+	if plain {
+		return out[1:]
 	}
-	return gated(hidden, o.size("intermediate_size", 0), bias)
+	return out
 }
 
-func gated(hidden, size int64, bias bool) []linear {
-	return []linear{{hidden, size, bias}, {hidden, size, bias}, {size, hidden, bias}}
-}
-
-// readMoE reads the experts under the names that the families give them; nil
-// where the model has none.
-func readMoE(o *object, hidden int64) *moe {
-	var experts int64
-	for _, key := range []string{"num_local_experts", "n_routed_experts", "num_experts"} {
-		if o.has(key) {
-			experts = o.size(key, 0)
-			break
-		}
-	}
-	if experts <= 1 {
-		return nil
-	}
-	size := o.size("moe_intermediate_size", 0)
-	if size == 0 {
-		size = o.need("intermediate_size", "moe_intermediate_size")
-	}
-	active := o.need("num_experts_per_tok", "moe_topk", "num_experts_per_token")
-	if active < 1 || active > experts {
-		o.bad("num_experts_per_tok", "%d of %d experts", active, experts)
-		active = 1
-	}
-	x := &moe{router: linear{in: hidden, out: experts}, experts: experts, active: active, expert: gated(hidden, size, false)}
-	if n := o.size("n_shared_experts", 0); n > 0 {
-		x.shared = gated(hidden, mul(n, size), o.flag("mlp_bias", false))
-	}
-	if n := o.size("shared_expert_intermediate_size", 0); n > 0 { // Qwen: with a gate of its own
-		x.shared = append(gated(hidden, n, false), linear{in: hidden, out: 1})
-	}
-	return x
-}
-
-// sparseLayers tells which layers have experts.
-func sparseLayers(o *object, any bool, n int64) func(int64) bool {
-	if !any {
-		return func(int64) bool { return false }
-	}
-	if types := o.names("mlp_layer_types", n); types != nil {
-		return func(i int64) bool { return types[i] == "sparse" }
-	}
-	first, freq := o.size("first_k_dense_replace", 0), max(1, o.size("moe_layer_freq", 1))
-	step, dense := max(1, o.size("decoder_sparse_step", 1)), o.sizes("mlp_only_layers")
-	return func(i int64) bool {
-		return i >= first && i%freq == 0 && (i+1)%step == 0 && !slices.Contains(dense, i)
-	}
-}
-
-// windowLayers gives the window of each layer, 0 for none.
-func windowLayers(o *object, f family, n int64) func(int64) int64 {
-	if !o.has("sliding_window") {
-		return func(int64) int64 { return 0 }
-	}
-	size := o.size("sliding_window", 0)
+// spanLayers gives the span of each layer.
+func spanLayers(o *object, f family, n int64) func(int64) span {
 	types := o.names("layer_types", n)
-	return func(i int64) int64 {
+	var window, chunk int64
+	if types != nil || f.window != nil { // else nothing says which layers have it
+		window = o.size("sliding_window", 0)
+	}
+	if types != nil || f.chunks != nil {
+		chunk = o.size("attention_chunk_size", 0)
+	}
+	return func(i int64) span {
+		kind := ""
 		switch {
-		case types != nil && strings.Contains(types[i], "sliding"), types == nil && f.window != nil && f.window(o, i):
-			return size
+		case types != nil:
+			kind = types[i]
+		case f.window != nil && f.window(o, i):
+			kind = "sliding_attention"
+		case f.chunks != nil && f.chunks(o, i):
+			kind = "chunked_attention"
 		}
-		return 0
+		switch kind {
+		case "sliding_attention":
+			return span{window: window}
+		case "chunked_attention":
+			return span{window: chunk, chunk: true}
+		}
+		return span{}
 	}
 }
 
@@ -369,7 +329,7 @@ func windowLayers(o *object, f family, n int64) func(int64) int64 {
 func (m *Model) Parameters() int64 {
 	n := m.extra
 	if m.text != nil {
-		n = sum(n, m.text.params())
+		n = sum(n, m.text.params(false))
 	}
 	for _, e := range m.vision {
 		n = sum(n, e.params())
@@ -382,48 +342,103 @@ func (m *Model) Parameters() int64 {
 
 // ActiveParameters is the number that a token of text passes through: with
 // experts only those chosen for it, and no vision.
-func (m *Model) ActiveParameters() int64 {
-	d := m.text
-	n := sum(d.embedding(), d.head(), d.norm)
-	for _, l := range d.layers {
-		n = sum(n, l.fixed())
-		if l.moe != nil {
-			n = sum(n, mul(l.moe.active, params(l.moe.expert)))
-		}
-	}
-	return n
+func (m *Model) ActiveParameters() int64 { return m.text.params(true) }
+
+// headLinear is the product that makes logits; its weights are those of the
+// embedding where they are tied.
+func (d *decoder) headLinear() linear {
+	return linear{name: headName, in: d.embed, out: d.vocab, bias: d.headBias, store: d.headStore}
 }
 
-func (d *decoder) embedding() int64 { return mul(sum(d.vocab, d.positions), d.hidden) }
-
-// head is the parameters of the head beside those of a tied embedding.
-func (d *decoder) head() int64 {
-	n := int64(0)
-	if !d.tied {
-		n = mul(d.vocab, d.hidden)
-	}
-	if d.headBias {
+// plain is the parameters that are never quantized and belong to no layer: the
+// embeddings, the last norm, and the head's bias where its weights are tied.
+func (d *decoder) plain() int64 {
+	n := sum(mul(d.vocab, d.embed), mul(d.positions, d.hidden), mul(d.perLayerRows, d.perLayer), d.norm, d.other)
+	if d.tied && d.headBias {
 		n = sum(n, d.vocab)
 	}
 	return n
 }
 
-func (d *decoder) params() int64 {
-	n := sum(d.embedding(), d.head(), d.norm)
+// params counts all parameters, or those that a token passes through.
+func (d *decoder) params(active bool) int64 {
+	n := sum(d.plain(), params(d.once))
+	if !d.tied {
+		n = sum(n, d.headLinear().params())
+	}
 	for _, l := range d.layers {
-		n = sum(n, l.fixed())
-		if l.moe != nil {
-			n = sum(n, mul(l.moe.experts, params(l.moe.expert)))
-		}
+		n = sum(n, l.plain())
+		l.linears(func(x linear, copies, used int64) {
+			if active {
+				copies = used
+			}
+			n = sum(n, mul(copies, x.params()))
+		})
 	}
 	return n
 }
 
-// fixed is the parameters that every token passes through.
-func (l layer) fixed() int64 {
-	n := sum(l.attention.params(), l.attention.norms, l.norms, params(l.mlp))
+// plain is the parameters of a layer beside its matrices.
+func (l layer) plain() int64 {
+	n := l.norms
+	if l.attention != nil {
+		n = sum(n, l.attention.norms)
+	}
+	if l.recurrent != nil {
+		n = sum(n, l.recurrent.params())
+	}
 	if l.moe != nil {
-		n = sum(n, l.moe.router.params(), params(l.moe.shared))
+		n = sum(n, l.moe.other)
+	}
+	return n
+}
+
+// linears walks the matrices of a layer with the number of copies of each, and
+// of those that a token uses.
+func (l layer) linears(visit func(x linear, copies, used int64)) {
+	l.edit(func(x *linear, copies, used int64) { visit(*x, copies, used) })
+}
+
+// edit is linears for a change of the matrices.
+func (l *layer) edit(visit func(x *linear, copies, used int64)) {
+	all := func(list []linear, copies, used int64) {
+		for i := range list {
+			visit(&list[i], copies, used)
+		}
+	}
+	if a := l.attention; a != nil {
+		all(a.projections, 1, 1)
+		if a.expand != nil {
+			visit(a.expand, 1, 1)
+		}
+	}
+	if l.recurrent != nil {
+		all(l.recurrent.projections, 1, 1)
+	}
+	all(l.mlp, 1, 1)
+	all(l.side, 1, 1)
+	if x := l.moe; x != nil {
+		visit(&x.router, 1, 1)
+		all(x.expert, x.experts, x.active)
+		all(x.shared, 1, 1)
+	}
+}
+
+// weightBytes is what all weights take, where an element that is not quantized
+// takes dense bytes.
+func (m *Model) weightBytes(dense float64) float64 {
+	d := m.text
+	rest := m.Parameters() - d.params(false)
+	n := float64(sum(rest, d.plain())) * dense
+	for _, x := range d.once {
+		n += x.bytes(dense)
+	}
+	if !d.tied {
+		n += d.headLinear().bytes(dense)
+	}
+	for _, l := range d.layers {
+		n += float64(l.plain()) * dense
+		l.linears(func(x linear, copies, _ int64) { n += float64(copies) * x.bytes(dense) })
 	}
 	return n
 }

@@ -7,10 +7,12 @@ import (
 	"io"
 	"maps"
 	"math"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // Schema is the version of a Report's JSON.
-const Schema = 1
+const Schema = 2
 
 // A Report is what a session computes and moves.
 type Report struct {
@@ -20,8 +22,34 @@ type Report struct {
 	Stages Stages   `json:"stages"` // prefill, its parts, decode
 	Cache  Cache    `json:"cache"`
 	// Assumptions say what the numbers rest on, Warnings what they lack.
-	Assumptions []string `json:"assumptions"`
-	Warnings    []string `json:"warnings,omitempty"`
+	Assumptions Facts `json:"assumptions"`
+	Warnings    Facts `json:"warnings,omitempty"`
+}
+
+// Facts are what is stated of a count. Reports of schema 1 hold sentences, which
+// are read as notes.
+type Facts []fact.Fact
+
+// UnmarshalJSON reads facts, and sentences of schema 1.
+func (f *Facts) UnmarshalJSON(text []byte) error {
+	var list []json.RawMessage
+	if err := json.Unmarshal(text, &list); err != nil {
+		return err
+	}
+	*f = nil
+	for _, raw := range list {
+		var sentence string
+		if json.Unmarshal(raw, &sentence) == nil {
+			*f = append(*f, fact.New(OtherSource, fact.Vendor("text", sentence)))
+			continue
+		}
+		var one fact.Fact
+		if err := json.Unmarshal(raw, &one); err != nil {
+			return err
+		}
+		*f = append(*f, one)
+	}
+	return nil
 }
 
 // shape is a Shape with what follows from it.
@@ -36,28 +64,35 @@ type Identity struct {
 	Parameters       int64  `json:"parameters"`
 	ActiveParameters int64  `json:"active_parameters"` // that a token of text passes through
 	WeightsBytes     int64  `json:"weights_bytes"`
-	Layers           int64  `json:"layers"`
-	Hidden           int64  `json:"hidden"`
-	Attention        string `json:"attention"` // mha, gqa, mqa or mla
-	Experts          int64  `json:"experts,omitempty"`
-	ActiveExperts    int64  `json:"active_experts,omitempty"`
-	TiedEmbeddings   bool   `json:"tied_embeddings"`
-	ImageTokens      int64  `json:"image_tokens,omitempty"` // of one picture
+	Quantization     string `json:"quantization,omitempty"` // quant_method of the weights
+	// Products is the type of most matrix products where weights and
+	// activations are quantized; "" is that of the shape.
+	Products       string `json:"products,omitempty"`
+	Layers         int64  `json:"layers"`
+	Hidden         int64  `json:"hidden"`
+	Attention      string `json:"attention"` // mha, gqa, mqa or mla; "" where no layer has it
+	Experts        int64  `json:"experts,omitempty"`
+	ActiveExperts  int64  `json:"active_experts,omitempty"`
+	TiedEmbeddings bool   `json:"tied_embeddings"`
+	ImageTokens    int64  `json:"image_tokens,omitempty"` // of one picture
 }
 
 // A Stage is one part of a session. FLOPs is the headline, Torch what
 // FlopCounterMode reports.
 type Stage struct {
-	Name       string      `json:"-"`
-	Within     string      `json:"within,omitempty"` // the stage that it is part of, and counted in
-	Module     string      `json:"module,omitempty"` // path of the module in transformers' model
-	Passes     int64       `json:"passes"`
-	Tokens     int64       `json:"tokens"` // new ones, of the whole batch
-	FLOPs      int64       `json:"flops"`
-	Torch      int64       `json:"flops_torch"`
-	Bytes      Bytes       `json:"bytes"`
-	Components []Component `json:"components"`
-	Growth     []Growth    `json:"growth,omitempty"` // of decode
+	Name   string `json:"-"`
+	Within string `json:"within,omitempty"` // the stage that it is part of, and counted in
+	Module string `json:"module,omitempty"` // path of the module in transformers' model
+	Passes int64  `json:"passes"`
+	Tokens int64  `json:"tokens"` // new ones, of the whole batch
+	// MeanContext is the mean number of keys that a token of decode sees
+	// without a window.
+	MeanContext float64     `json:"mean_context,omitempty"`
+	FLOPs       int64       `json:"flops"`
+	Torch       int64       `json:"flops_torch"`
+	Bytes       Bytes       `json:"bytes"`
+	Components  []Component `json:"components"`
+	Growth      []Growth    `json:"growth,omitempty"` // of decode
 }
 
 // Stages are in the order in which they run. In JSON they are an object by
@@ -115,8 +150,8 @@ func Read(r io.Reader) (*Report, error) {
 	if err := json.NewDecoder(io.LimitReader(r, maxConfig)).Decode(&out); err != nil {
 		return nil, fmt.Errorf("read FLOPs: %w", err)
 	}
-	if out.Schema != Schema || out.Model.Parameters == 0 {
-		return nil, fmt.Errorf("read FLOPs: schema %d and %d parameters; this version reads schema %d of its own counts", out.Schema, out.Model.Parameters, Schema)
+	if out.Schema < 1 || out.Schema > Schema || out.Model.Parameters == 0 {
+		return nil, fmt.Errorf("read FLOPs: schema %d and %d parameters; this version reads schemas 1 to %d of its own counts", out.Schema, out.Model.Parameters, Schema)
 	}
 	return &out, nil
 }
@@ -131,8 +166,8 @@ type Component struct {
 // Bytes is the least that a stage moves to and from the GPU's memory, each
 // matrix product on its own.
 type Bytes struct {
-	Weights     int64 `json:"weights"` // with the experts that are expected to be reached
-	CacheRead   int64 `json:"cache_read"`
+	Weights     int64 `json:"weights"`    // with the experts that are expected to be reached
+	CacheRead   int64 `json:"cache_read"` // keys and values, and recurrent states
 	CacheWrite  int64 `json:"cache_write"`
 	Activations int64 `json:"activations"`
 	Total       int64 `json:"total"`
@@ -153,6 +188,9 @@ type Cache struct {
 	// ExpandedBytesPerToken is what caching the keys and values of all heads
 	// would take; 0 where that is what is cached.
 	ExpandedBytesPerToken int64 `json:"expanded_bytes_per_token,omitempty"`
+	// StateBytes are the states of recurrent layers, whatever the context, for
+	// the whole batch.
+	StateBytes int64 `json:"state_bytes,omitempty"`
 	// PrefillBytes and EndBytes are for the whole batch, after prefill and
 	// after decode; sliding windows keep no more than the window.
 	PrefillBytes int64 `json:"prefill_bytes"`
@@ -180,6 +218,9 @@ type Row struct {
 	Cache       int64   `json:"cache_bytes,omitempty"`
 	Activations int64   `json:"activation_bytes,omitempty"`
 	PerByte     float64 `json:"flops_per_byte,omitempty"`
+	// Note is an assumption or a warning in words, in a row of its own whose
+	// Stage is the kind and whose Component is the code; only CSV has such rows.
+	Note string `json:"-"`
 }
 
 // Rows is the report as a table.
@@ -205,14 +246,18 @@ func (r *Report) Rows() []Row {
 	return out
 }
 
-func (t *tally) stage(name, dtype string) Stage {
+func (t *tally) stage(name, dtype, cache string) Stage {
 	s := Stage{Name: name, Components: t.parts}
 	for _, c := range t.parts {
 		s.FLOPs, s.Torch = sum(s.FLOPs, c.FLOPs), sum(s.Torch, c.Torch)
 	}
+	state := bytesOf(t.state, dtype)
 	s.Bytes = Bytes{
-		Weights: bytesOf(int64(math.Min(math.Round(t.weights), huge)), dtype), CacheRead: bytesOf(t.kvRead, dtype),
-		CacheWrite: bytesOf(t.kvWrite, dtype), Activations: bytesOf(sum(t.active, t.spread), dtype),
+		Weights: int64(math.Min(math.Round(t.weights), huge)), CacheRead: bytesOf(t.kvRead, cache),
+		CacheWrite: sum(bytesOf(t.kvWrite, cache), state), Activations: bytesOf(sum(t.active, t.spread), dtype),
+	}
+	if t.reads {
+		s.Bytes.CacheRead = sum(s.Bytes.CacheRead, state)
 	}
 	s.Bytes.Total = sum(s.Bytes.Weights, s.Bytes.CacheRead, s.Bytes.CacheWrite, s.Bytes.Activations)
 	return s
@@ -223,10 +268,16 @@ func bytesOf(elements int64, dtype string) int64 { return mul(elements, bits[dty
 func (m *Model) identity(s Shape) Identity {
 	d := m.text
 	id := Identity{
-		Type: m.Type, Parameters: m.Parameters(), ActiveParameters: m.ActiveParameters(), WeightsBytes: bytesOf(m.Parameters(), s.DType),
-		Layers: int64(len(d.layers)), Hidden: d.hidden, Attention: d.layers[0].attention.kind, TiedEmbeddings: d.tied, ImageTokens: m.ImageTokens(),
+		Type: m.Type, Parameters: m.Parameters(), ActiveParameters: m.ActiveParameters(), WeightsBytes: int64(math.Round(m.weightBytes(denseBytes(s.DType)))),
+		Layers: int64(len(d.layers)), Hidden: d.hidden, TiedEmbeddings: d.tied, ImageTokens: m.ImageTokens(), Products: m.products(),
+	}
+	if m.quant != nil {
+		id.Quantization = m.quant.method
 	}
 	for _, l := range d.layers {
+		if l.attention != nil {
+			id.Attention = l.attention.kind
+		}
 		if l.moe != nil {
 			id.Experts, id.ActiveExperts = l.moe.experts, l.moe.active
 		}
@@ -235,16 +286,23 @@ func (m *Model) identity(s Shape) Identity {
 }
 
 func (m *Model) cache(s Shape, prompt int64) Cache {
-	var token, expanded, filled, end int64
+	var token, expanded, filled, end, state int64
 	for _, l := range m.text.layers {
 		a := l.attention
+		if a == nil {
+			state = sum(state, l.recurrent.state)
+			continue
+		}
+		if a.borrowed {
+			continue
+		}
 		token = sum(token, a.cached)
 		if a.expand != nil {
 			expanded = sum(expanded, a.expanded())
 		}
 		keep := func(n int64) int64 {
-			if l.window > 0 {
-				n = min(n, l.window)
+			if l.span.window > 0 {
+				n = min(n, l.span.window)
 			}
 			if s.CacheLength > 0 {
 				n = s.CacheLength
@@ -253,28 +311,12 @@ func (m *Model) cache(s Shape, prompt int64) Cache {
 		}
 		filled, end = sum(filled, keep(prompt)), sum(end, keep(prompt+s.Steps()))
 	}
+	kind := m.cacheType(s)
+	fixed := bytesOf(mul(s.Batch, state), s.DType)
 	return Cache{
-		BytesPerToken: bytesOf(token, s.DType), ExpandedBytesPerToken: bytesOf(expanded, s.DType),
-		PrefillBytes: bytesOf(filled, s.DType), EndBytes: bytesOf(end, s.DType),
+		BytesPerToken: bytesOf(token, kind), ExpandedBytesPerToken: bytesOf(expanded, kind), StateBytes: fixed,
+		PrefillBytes: sum(bytesOf(filled, kind), fixed), EndBytes: sum(bytesOf(end, kind), fixed),
 	}
-}
-
-// standing are the assumptions that every report of a model rests on.
-func standing(m *Model) []string {
-	out := []string{
-		"FLOPs: a multiplication and an addition are two; norms, activations, softmax and rotations are not counted",
-		"headline: of causal attention the pairs below the diagonal and within a sliding window, as flash kernels execute it; flops_torch: the whole square, as torch's FlopCounterMode counts",
-		"bytes: weights once a pass, keys and values once a pass, inputs and outputs of each matrix product; attention scores stay on the chip",
-	}
-	if m.text.layers[0].attention.expand != nil {
-		out = append(out, "latent attention: the latent is cached and expanded for the whole context in every pass, as transformers does since it caches it; engines that absorb kv_b_proj into the query do less in decode")
-	}
-	for _, l := range m.text.layers {
-		if l.moe != nil {
-			return append(out, fmt.Sprintf("experts: each token chooses %d of %d without preference; trained routing reaches fewer", l.moe.active, l.moe.experts))
-		}
-	}
-	return out
 }
 
 // resized is the model for pictures of another size; its parameters are not

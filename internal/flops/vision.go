@@ -1,6 +1,10 @@
 package flops
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
 
 // encoder is one vision tower: a picture goes in, features come out.
 type encoder struct {
@@ -87,7 +91,7 @@ func (m *Model) readVision(root, text *object) {
 	case "sam_vision_model":
 		m.vision = append(m.vision, readSAM(v, tower))
 	default:
-		m.warn("the vision encoder (vision_config.model_type %q) is not known and not counted", kind)
+		m.warn(fact.New(VisionUnknown, fact.Name("type", kind)))
 		return
 	}
 	m.readProjector(root, v)
@@ -109,15 +113,15 @@ func (m *Model) readProjector(root, v *object) {
 			p.tokens++
 		}
 		bias := root.flag("multimodal_projector_bias", true)
-		p.layers = []linear{{mul(width, features), hidden, bias}, {hidden, hidden, bias}}
+		p.layers = []linear{lin(mul(width, features), hidden, bias), lin(hidden, hidden, bias)}
 	case "paligemma":
-		p.layers = []linear{{width, hidden, true}}
+		p.layers = []linear{lin(width, hidden, true)}
 	case "gemma3":
 		p.tokens = root.size("mm_tokens_per_image", 256)
-		p.layers, p.norm = []linear{{width, hidden, false}}, width
+		p.layers, p.norm = []linear{lin(width, hidden, false)}, width
 	default:
 		m.vision = nil
-		m.warn("the vision part of model_type %q is not known and not counted", m.Type)
+		m.warn(fact.New(ProjectorUnknown, fact.Name("type", m.Type)))
 		return
 	}
 	m.projector = p
@@ -129,6 +133,8 @@ func (o *object) sizesOrNil(key string) []any {
 	return list
 }
 
+func lin(in, out int64, bias bool) linear { return linear{in: in, out: out, bias: bias} }
+
 // vit gives the blocks of a plain vision transformer.
 func vit(o *object, tokens int64) []block {
 	hidden, heads := o.need("hidden_size"), max(1, o.need("num_attention_heads"))
@@ -137,11 +143,11 @@ func vit(o *object, tokens int64) []block {
 		o.bad("num_hidden_layers", "%d is more than %d", n, maxLayers)
 		return nil
 	}
-	same := linear{hidden, hidden, true}
+	same := lin(hidden, hidden, true)
 	b := block{
 		rows: tokens, groups: 1, per: tokens, plain: tokens, heads: heads, dim: hidden / heads,
 		qkv: []linear{same, same, same}, out: []linear{same},
-		mlp: []linear{{hidden, inner, true}, {inner, hidden, true}}, norms: mul(4, hidden),
+		mlp: []linear{lin(hidden, inner, true), lin(inner, hidden, true)}, norms: mul(4, hidden),
 	}
 	return slices.Repeat([]block{b}, int(n))
 }
@@ -176,8 +182,8 @@ func readSigLIP(o *object, module string) encoder {
 	}
 	if o.flag("vision_use_head", true) {
 		inner := o.need("intermediate_size")
-		same := linear{hidden, hidden, true}
-		e.pooled = []linear{same, same, same, same, {hidden, inner, true}, {inner, hidden, true}}
+		same := lin(hidden, hidden, true)
+		e.pooled = []linear{same, same, same, same, lin(hidden, inner, true), lin(inner, hidden, true)}
 		e.head = hidden
 		e.other = sum(e.other, mul(3, hidden)) // probe and norm
 	}
@@ -217,8 +223,8 @@ func readSAM(o *object, module string) encoder {
 	for i := range n {
 		b := block{
 			rows: cells, groups: 1, per: cells, plain: cells, heads: heads, dim: hidden / heads,
-			qkv: []linear{{hidden, mul(3, hidden), o.flag("qkv_bias", true)}}, out: []linear{{hidden, hidden, true}},
-			mlp: []linear{{hidden, inner, true}, {inner, hidden, true}}, norms: mul(4, hidden),
+			qkv: []linear{lin(hidden, mul(3, hidden), o.flag("qkv_bias", true))}, out: []linear{lin(hidden, hidden, true)},
+			mlp: []linear{lin(hidden, inner, true), lin(inner, hidden, true)}, norms: mul(4, hidden),
 		}
 		span := edge
 		if window > 0 && !slices.Contains(global, i) {
@@ -265,8 +271,8 @@ func (m *Model) readOCR2(v, sam *object) {
 	if s.tokens <= 144 {
 		queries = 144
 	}
-	a := readAttention(enc, family{qkvBias: true}, hidden)
-	mlp := gated(hidden, enc.need("intermediate_size"), false)
+	a := readAttention(enc, family{qkvBias: always}, hidden)
+	mlp := mlpOf("", hidden, enc.need("intermediate_size"), false, false)
 	rows := sum(s.tokens, queries)
 	b := block{
 		rows: rows, groups: 1, per: rows, plain: rows, heads: a.heads, dim: a.qk,
@@ -283,7 +289,7 @@ func (m *Model) readOCR2(v, sam *object) {
 	}
 	e.blocks = slices.Repeat([]block{b}, int(n))
 	m.vision = append(m.vision, e)
-	m.projector = &projector{module: "model.multi_modal_projector", tokens: queries, layers: []linear{{hidden, m.text.hidden, true}}}
+	m.projector = &projector{module: "model.multi_modal_projector", tokens: queries, layers: []linear{lin(hidden, m.text.hidden, true)}}
 	m.extra, m.imageMark = m.text.hidden, 1 // the separator behind an image
 }
 

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/flops"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/workload"
@@ -48,7 +50,7 @@ func (r *run) staticAnalysis(ctx context.Context) (capture.Outcome, error) {
 		}
 		for _, w := range report.Warnings {
 			outcome.Kind = capture.WithWarnings
-			outcome.Warnings = append(outcome.Warnings, capture.Warning{ID: "flops", Text: w})
+			outcome.Warnings = append(outcome.Warnings, capture.Warning{ID: "flops", Text: message.Text(w)})
 		}
 	}
 	return outcome, r.store.EndAttempt(stage, runs.Result{Outcome: record(outcome), Files: files})
@@ -96,12 +98,12 @@ func (r *run) count() (flops.Report, error) {
 	}
 	for _, s := range metrics.Samples {
 		if s.PromptTokens != metrics.Samples[0].PromptTokens || s.NewTokens != metrics.Samples[0].NewTokens {
-			report.Warnings = append(report.Warnings, fmt.Sprintf("samples differ in length; FLOPs are those of the first, %s", metrics.Samples[0].Input))
+			report.Warnings = append(report.Warnings, fact.New(flops.SamplesDiffer, fact.Name("input", metrics.Samples[0].Input)))
 			break
 		}
 	}
 	if n := metrics.Model.Parameters; n > 0 && n != report.Model.Parameters {
-		report.Warnings = append(report.Warnings, fmt.Sprintf("%d parameters were counted from the config, and the model that ran has %d: mistrust the FLOPs, or compare with pipeline.static_analysis.torch_flop_counter=true", report.Model.Parameters, n))
+		report.Warnings = append(report.Warnings, fact.New(flops.ParametersDiffer, fact.Count("counted", report.Model.Parameters), fact.Count("ran", n)))
 	}
 	return report, nil
 }
@@ -159,7 +161,7 @@ func (r *run) torchFlops(ctx context.Context) (capture.Outcome, error) {
 	}
 	for _, w := range compared.Warnings {
 		outcome.Kind = capture.WithWarnings
-		outcome.Warnings = append(outcome.Warnings, capture.Warning{ID: "flops", Text: w})
+		outcome.Warnings = append(outcome.Warnings, capture.Warning{ID: "flops", Text: message.Text(w)})
 	}
 	return outcome, nil
 }

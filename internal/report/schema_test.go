@@ -80,6 +80,12 @@ func schemas() (map[string]*jsonschema.Schema, error) {
 		}
 		out[s.name+".v1.json"] = envelope(s.name, s.about, row)
 	}
+	out["flops.v1.json"].Properties["notes"] = &jsonschema.Schema{Type: "array", Description: "warnings, and assumptions that the count rests on", Items: &jsonschema.Schema{
+		Type: "object", Required: []string{"kind", "code", "text"}, Properties: map[string]*jsonschema.Schema{
+			"kind": {Enum: []any{"warning", "assumption"}}, "code": {Type: "string"}, "text": {Type: "string"},
+			"params": {Type: "object", Description: "typed values: the kind, and the value"},
+		},
+	}}
 	result, err := jsonschema.For[analysis.Result](&jsonschema.ForOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("make the schema of result: %w", err)

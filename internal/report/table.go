@@ -14,6 +14,8 @@ type Table[T any] struct {
 	// Notes are what a reader must know to trust the rows. A function, because
 	// rows that are read while they are written give their notes at the end.
 	Notes func() []string
+	// Extra is further values of the JSON object, by key.
+	Extra map[string]any
 
 	most    int // rows that a text has before they are summed up; 0 is no limit
 	written int

@@ -1,6 +1,12 @@
 package report
 
-import "github.com/deepprof/deepprof/internal/flops"
+import (
+	"io"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/flops"
+	"github.com/deepprof/deepprof/internal/message"
+)
 
 // FLOPsView is the work of a model by stage and component.
 var FLOPsView = View[flops.Row]{
@@ -8,19 +14,92 @@ var FLOPsView = View[flops.Row]{
 	Columns: []Column[flops.Row]{
 		{Key: "stage", Value: func(r *flops.Row) any { return r.Stage }},
 		{Key: "component", Value: func(r *flops.Row) any { return r.Component }},
-		{Key: "flops", Title: "work", Unit: FLOP, Group: "work", Value: func(r *flops.Row) any { return r.FLOPs }},
-		{Key: "share", Unit: Share, Value: func(r *flops.Row) any { return r.Share }},
-		{Key: "flops_torch", Title: "as torch counts", Unit: FLOP, Group: "work", Priority: 1, Value: func(r *flops.Row) any { return r.Torch }},
+		{Key: "flops", Title: "work", Unit: FLOP, Group: "work", Value: func(r *flops.Row) any { return ofWork(r, r.FLOPs) }},
+		{Key: "share", Unit: Share, Value: func(r *flops.Row) any { return ofWork(r, r.Share) }},
+		{Key: "flops_torch", Title: "as torch counts", Unit: FLOP, Group: "work", Priority: 1, Value: func(r *flops.Row) any { return ofWork(r, r.Torch) }},
 		{Key: "weights_bytes", Priority: 3, Unit: Bytes, Group: "bytes", Value: func(r *flops.Row) any { return orNil(r.Weights) }},
 		{Key: "cache_bytes", Priority: 4, Title: "KV cache", Unit: Bytes, Group: "bytes", Value: func(r *flops.Row) any { return orNil(r.Cache) }},
 		{Key: "activation_bytes", Priority: 5, Title: "activations", Unit: Bytes, Group: "bytes", Value: func(r *flops.Row) any { return orNil(r.Activations) }},
 		{Key: "flops_per_byte", Priority: 2, Title: "FLOP/B", Unit: Count, Value: func(r *flops.Row) any { return orNil(r.PerByte) }},
+		{Key: "note", Format: Words, Detail: true, Value: func(r *flops.Row) any { return orNil(r.Note) }},
 	},
 }
 
-// FLOPs shows the work of a model by stage and component.
+// FLOPs shows the work of a model by stage and component, with what it rests on
+// and what it lacks in every format.
 func FLOPs(r *flops.Report) Printable {
-	return FLOPsView.table(Slice(r.Rows()), func() []string { return r.Warnings })
+	return &flopsTable{FLOPsView.table(Slice(r.Rows()), func() []string { return noteTexts(r.Warnings) }), r}
+}
+
+type flopsTable struct {
+	*Table[flops.Row]
+	report *flops.Report
+}
+
+// A modelNote is an assumption or a warning of a count.
+type modelNote struct {
+	Kind string `json:"kind"` // assumption or warning
+	fact.Fact
+	Text string `json:"text"`
+}
+
+func (t *flopsTable) modelNotes() []modelNote {
+	var out []modelNote
+	for _, k := range []struct {
+		kind  string
+		facts []fact.Fact
+	}{{"warning", t.report.Warnings}, {"assumption", t.report.Assumptions}} {
+		for _, f := range k.facts {
+			out = append(out, modelNote{k.kind, f, message.Text(f)})
+		}
+	}
+	return out
+}
+
+func noteTexts(facts []fact.Fact) []string {
+	var out []string
+	for _, f := range facts {
+		out = append(out, message.Text(f))
+	}
+	return out
+}
+
+// WriteJSON has warnings and assumptions beside the rows, as "notes".
+func (t *flopsTable) WriteJSON(w io.Writer) error {
+	t.Extra = map[string]any{"notes": t.modelNotes()}
+	return t.Table.WriteJSON(w)
+}
+
+// WriteCSV has a row for each of them, with its kind as the stage and its code as
+// the component.
+func (t *flopsTable) WriteCSV(w io.Writer) error {
+	rows := t.report.Rows()
+	for _, n := range t.modelNotes() {
+		rows = append(rows, flops.Row{Stage: n.Kind, Component: string(n.Code), Note: n.Text})
+	}
+	t.Rows = Slice(rows)
+	return t.Table.WriteCSV(w)
+}
+
+// WriteMarkdown lists the assumptions below the warnings.
+func (t *flopsTable) WriteMarkdown(w io.Writer) error {
+	own := t.Notes
+	t.Notes = func() []string { return append(own(), noteTexts(t.report.Assumptions)...) }
+	defer func() { t.Notes = own }()
+	return t.Table.WriteMarkdown(w)
+}
+
+// Footnotes implements Printable.
+func (t *flopsTable) Footnotes() []string {
+	return append(t.Table.Footnotes(), noteTexts(t.report.Assumptions)...)
+}
+
+// ofWork is nil for a row that is a note.
+func ofWork(r *flops.Row, v any) any {
+	if r.Note != "" {
+		return nil
+	}
+	return v
 }
 
 // orNil is nil for a value that stands for none.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -212,7 +213,14 @@ func (t *Table[T]) WriteJSON(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", t.Name, err)
 	}
-	fmt.Fprintf(out, "\n], \"rows_left_out\": %d, \"warnings\": %s}\n", t.Cut, text)
+	fmt.Fprintf(out, "\n], \"rows_left_out\": %d, \"warnings\": %s", t.Cut, text)
+	for _, key := range slices.Sorted(maps.Keys(t.Extra)) {
+		if text, err = json.Marshal(t.Extra[key]); err != nil {
+			return fmt.Errorf("write %s: %w", t.Name, err)
+		}
+		fmt.Fprintf(out, ", %q: %s", key, text)
+	}
+	fmt.Fprint(out, "}\n")
 	return out.Flush()
 }
 

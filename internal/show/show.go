@@ -63,7 +63,7 @@ type Analyzer func(ctx context.Context, command string, paths []string) (*analys
 
 // NewRequest has the defaults of all parameters.
 func NewRequest() *Request {
-	return &Request{MinGap: "1us", Units: "auto", Shape: flops.Shape{Prompt: 512, New: 32, Batch: 1, DType: "bf16"}, Given: map[string]bool{}}
+	return &Request{MinGap: "1us", Units: "auto", Shape: flops.Shape{Prompt: 512, New: 32, Batch: 1}, Given: map[string]bool{}}
 }
 
 // An Answer is a table, with what is around it.
