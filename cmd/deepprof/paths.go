@@ -13,6 +13,7 @@ const (
 	inputTimeline  = show.Timeline
 	inputCounters  = show.Counters
 	inputCSV       = show.CSV
+	inputResult    = show.Result
 	inputDirectory = show.Folder
 	inputPack      = show.Pack
 )

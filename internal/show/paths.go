@@ -8,6 +8,7 @@ const (
 	Timeline = inputTimeline
 	Counters = inputCounters
 	CSV      = inputCSV
+	Result   = inputResult
 	Folder   = inputDirectory
 	Pack     = inputPack
 )
