@@ -165,6 +165,14 @@ type Pipeline struct {
 	TorchProfiler TorchProfiler `key:"torch_profiler"`
 	// StaticAnalysis derives FLOPs and bytes from the model's config.
 	StaticAnalysis StaticAnalysis `key:"static_analysis"`
+	// Annotate says which ranges are opened in a Python program that imports torch, without a change of the program.
+	Annotate string `key:"annotate" oneof:"none,auto,stages,modules" absent:"none"`
+	// AnnotateDepth is how deep modules are annotated; 0 is all of them.
+	AnnotateDepth int `key:"annotate_depth" absent:"all of them" min:"0"`
+	// AnnotateLimit is how many ranges one pass may open before deeper modules are left out.
+	AnnotateLimit int `key:"annotate_limit" absent:"20000" min:"0"`
+	// AnnotateCost runs the workload once more, annotated and unprofiled, to measure what annotation costs.
+	AnnotateCost bool `key:"annotate_cost" absent:"false"`
 	// Nsys captures the timeline with Nsight Systems.
 	Nsys Nsys `key:"nsys"`
 	// Ncu counts chosen launches with Nsight Compute.
