@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,7 +22,7 @@ func (c *composer) apply(full *Node, o *override) error {
 	if o.op == "~" {
 		return c.remove(full, o)
 	}
-	value := o.value.node(o.origin())
+	value := o.value.clone()
 	if o.op == "+" {
 		old, err := c.resolve.selectValue(full, "."+o.key, selectOptions{throwFailure: true})
 		if err != nil {
@@ -167,8 +168,7 @@ func (c *composer) remove(full *Node, o *override) error {
 		}
 		return e
 	}
-	if o.hasValue {
-		value := o.value.node(o.origin())
+	if value := o.value; value != nil {
 		if value.kind != Null && !c.equal(value, old) {
 			return o.errorf("delete-mismatch", "Could not delete from config. The value of '%s' is %s and not %s.", o.key, pyStr(old), pyStr(value))
 		}
@@ -191,38 +191,13 @@ func (c *composer) remove(full *Node, o *override) error {
 	return nil
 }
 
-// equal compares an override's value with the config's as Python would.
+// equal compares an override's value with the resolved value of the config.
 func (c *composer) equal(a, b *Node) bool {
-	if b.Interpolation() {
-		if v, err := c.resolve.deref(b, nil); err == nil {
-			b = v
-		}
+	if v, err := c.resolve.content(b, map[*Node]bool{}); err == nil {
+		b = v
 	}
-	if a.kind != b.kind && (a.container() || b.container()) {
-		return false
-	}
-	switch a.kind {
-	case Map:
-		if len(a.entries) != len(b.entries) {
-			return false
-		}
-		for _, e := range a.entries {
-			v := b.child(keyOf(e.Key))
-			if v == nil || !c.equal(e.Value, v) {
-				return false
-			}
-		}
-		return true
-	case List:
-		if len(a.items) != len(b.items) {
-			return false
-		}
-		for i := range a.items {
-			if !c.equal(a.items[i], b.items[i]) {
-				return false
-			}
-		}
-		return true
+	if a.container() {
+		return bytes.Equal(a.JSON(false), b.JSON(false))
 	}
 	return scalarEqual(a, b)
 }

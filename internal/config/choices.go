@@ -41,10 +41,7 @@ func newGroupOverrides(r *repo, overrides []*override) (*groupOverrides, error) 
 		known: map[string]choice{}, perGroup: map[string][]string{},
 	}
 	for _, o := range overrides {
-		if o.value.sweep != nil {
-			continue
-		}
-		if o.value.isDict || !r.groupExists(o.key) {
+		if o.value != nil && o.value.kind == Map || !r.groupExists(o.key) {
 			g.values = append(g.values, o)
 			continue
 		}
@@ -69,46 +66,36 @@ func (o *override) errorf(kind, format string, args ...any) *Error {
 }
 
 func (g *groupOverrides) addGroup(o *override) error {
-	value := element{scalar: newNull()}
-	if o.hasValue {
-		value = o.value
+	value := o.value
+	if value == nil {
+		value = newNull()
 	}
-	isText := value.scalar != nil && value.scalar.kind == String
-	isNull := value.scalar != nil && value.scalar.kind == Null
 	key := o.fullKey()
 	switch {
 	case o.op == "++":
 		return o.errorf("group-force-add", "force-add of config groups is not supported: '%s'", o.line)
 	case o.op == "~":
-		if !isText && !isNull {
+		if value.kind != String && value.kind != Null {
 			return o.errorf("group-value-type", "Config group override deletion value must be a string : %s", o.line)
 		}
-		d := &deletion{hasName: isText, origin: o.origin()}
-		if isText {
-			d.name = value.scalar.text
-		}
+		d := &deletion{hasName: value.kind == String, name: value.text, origin: o.origin()}
 		if g.deletions[key] == nil {
 			g.delOrder = append(g.delOrder, key)
 		}
 		g.deletions[key] = d
 		return nil
-	case !isText && !value.isList:
-		e := o.errorf("group-value-type", "Config group override must be a string or a list. Got %s", value.typeName())
+	case value.kind != String && value.kind != List:
+		e := o.errorf("group-value-type", "Config group override must be a string or a list. Got %s", pyType(value))
 		e.Column = o.valuePos + 1
 		e.Hint = fmt.Sprintf("quote the option to choose a file of that name, or remove the group with ~%s", key)
 		return e
 	}
-	c := choice{}
-	if value.isList {
-		c.isList = true
-		for _, item := range value.list {
-			if item.scalar == nil || item.scalar.kind != String {
-				return o.errorf("group-value-type", "the options of a group are strings, '%s' holds another value", o.line)
-			}
-			c.options = append(c.options, item.scalar.text)
+	c := choice{name: value.text, isList: value.kind == List}
+	for _, item := range value.items {
+		if item.kind != String {
+			return o.errorf("group-value-type", "the options of a group are strings, '%s' holds another value", o.line)
 		}
-	} else {
-		c.name = value.scalar.text
+		c.options = append(c.options, item.text)
 	}
 	if o.op == "+" {
 		pkg := o.pkg
@@ -129,4 +116,18 @@ func (g *groupOverrides) set(key string, c choice, m *overrideMeta) {
 		g.order = append(g.order, key)
 	}
 	g.choices[key], g.meta[key] = c, m
+}
+
+// knownChoices gives what each group is set to, as a mapping in the order in
+// which the groups were met.
+func (g *groupOverrides) knownChoices() *Node {
+	choices := newMap()
+	for _, key := range g.knownKeys {
+		value := newText(g.known[key].name)
+		if g.known[key].null {
+			value = newNull()
+		}
+		choices.putText(key, value)
+	}
+	return choices
 }

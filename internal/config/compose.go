@@ -168,8 +168,8 @@ func (c *composer) extendSearchPath() error {
 		}
 	}
 	for _, o := range c.overrides {
-		if o.op == "=" && o.fullKey() == "hydra.searchpath" && o.value.sweep == nil {
-			path, provider = o.value.node(o.origin()), "hydra.searchpath in command-line"
+		if o.op == "=" && o.fullKey() == "hydra.searchpath" && o.sweep == nil {
+			path, provider = o.value, "hydra.searchpath in command-line"
 			if path.kind == Null {
 				path = nil
 			}

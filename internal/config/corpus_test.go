@@ -43,7 +43,6 @@ type corpusExpect struct {
 		Config  string `json:"config"`
 		Package string `json:"package"`
 	} `json:"defaults"`
-	Parsed    []json.RawMessage          `json:"parsed"`
 	Hydra     map[string]json.RawMessage `json:"hydra"`
 	JobCwd    string                     `json:"job_cwd"`
 	FilesMade []string                   `json:"files_made"`
@@ -209,9 +208,6 @@ func (r *corpusRun) problem() string {
 		return r.sweepProblem()
 	}
 	want := r.c.Expect
-	if p := r.parsedProblem(); p != "" {
-		return p
-	}
 	cfg, err := Compose(r.options)
 	if err != nil {
 		if !want.OK && want.Error.Stage != "compose" {
@@ -355,67 +351,6 @@ func (r *corpusRun) hydraProblem(cfg *Config) string {
 		}
 	}
 	return ""
-}
-
-func (r *corpusRun) parsedProblem() string {
-	if r.c.Expect.Parsed == nil {
-		return ""
-	}
-	overrides, err := parseOverrides(r.options.Overrides)
-	if err != nil {
-		return ""
-	}
-	for i, o := range overrides {
-		if o.value.sweep != nil {
-			continue // refused, whatever it would expand to
-		}
-		if got := parsedJSON(o); !r.sameJSON(got, r.c.Expect.Parsed[i]) {
-			return fmt.Sprintf("parsed %s, want %s", got, r.c.Expect.Parsed[i])
-		}
-	}
-	return ""
-}
-
-// parsedJSON shows an override as the corpus does.
-func parsedJSON(o *override) []byte {
-	m := newMap()
-	m.putText("op", newText(o.op))
-	m.putText("key", newText(o.key))
-	pkg := newNull()
-	if o.hasPkg {
-		pkg = newText(o.pkg)
-	}
-	m.putText("package", pkg)
-	typ, value := newNull(), newNull()
-	if o.hasValue {
-		typ, value = newText("ELEMENT"), elementNode(o.value)
-	}
-	m.putText("value_type", typ)
-	m.putText("value", value)
-	return m.JSON(false)
-}
-
-func elementNode(e element) *Node {
-	switch {
-	case e.quote != 0:
-		m := newMap()
-		m.putText("$quoted", newText(e.scalar.text))
-		m.putText("quote", newText(map[byte]string{'\'': "single", '"': "double"}[e.quote]))
-		return m
-	case e.isList:
-		list := newList()
-		for _, item := range e.list {
-			list.push(elementNode(item))
-		}
-		return list
-	case e.isDict:
-		m := newMap()
-		for _, p := range e.dict {
-			m.put(p.key, elementNode(p.value))
-		}
-		return m
-	}
-	return e.scalar
 }
 
 // sweepProblem performs the runs of a sweep one by one, as the error of a sweep

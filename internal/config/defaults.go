@@ -132,9 +132,8 @@ func (b *defaultsBuilder) expand(t *treeNode, isRoot, interpolated bool, depth i
 	if err := b.cycle(t, depth); err != nil {
 		return err
 	}
-	selfAdded := false
 	if len(defaults) > 0 || isRoot && len(b.overrides.appended) > 0 {
-		if defaults, selfAdded, err = b.ensureSelf(parent, defaults, content); err != nil {
+		if defaults, err = b.ensureSelf(parent, defaults, content); err != nil {
 			return err
 		}
 	}
@@ -144,7 +143,7 @@ func (b *defaultsBuilder) expand(t *treeNode, isRoot, interpolated bool, depth i
 	if err := b.collectOverrides(parent, defaults, interpolated); err != nil {
 		return err
 	}
-	return b.include(t, defaults, selfAdded, interpolated, depth)
+	return b.include(t, defaults, interpolated, depth)
 }
 
 func hasContent(root *Node) bool {
@@ -158,7 +157,7 @@ func hasContent(root *Node) bool {
 
 // ensureSelf adds "_self_" at the end of a list that does not say where the
 // file's own values go.
-func (b *defaultsBuilder) ensureSelf(parent *inputDefault, list []*inputDefault, content bool) ([]*inputDefault, bool, error) {
+func (b *defaultsBuilder) ensureSelf(parent *inputDefault, list []*inputDefault, content bool) ([]*inputDefault, error) {
 	hasSelf, hasOther := false, false
 	for _, d := range list {
 		if !d.override {
@@ -166,7 +165,7 @@ func (b *defaultsBuilder) ensureSelf(parent *inputDefault, list []*inputDefault,
 		}
 		if d.isSelf() {
 			if hasSelf {
-				return nil, false, b.fail(d, "defaults-duplicate-self", "Duplicate _self_ defined in %s", parent.configPath())
+				return nil, b.fail(d, "defaults-duplicate-self", "Duplicate _self_ defined in %s", parent.configPath())
 			}
 			hasSelf = true
 		}
@@ -178,7 +177,7 @@ func (b *defaultsBuilder) ensureSelf(parent *inputDefault, list []*inputDefault,
 		}
 		list = append(list, &inputDefault{path: "_self_", origin: parent.origin})
 	}
-	return list, !hasSelf, nil
+	return list, nil
 }
 
 // collectOverrides registers the "override" entries of a list. The first one
@@ -222,7 +221,7 @@ func defaultName(d *inputDefault) string {
 
 // include expands the entries from the last to the first, and those with
 // interpolations when all the others are known.
-func (b *defaultsBuilder) include(t *treeNode, list []*inputDefault, selfAdded, interpolated bool, depth int) error {
+func (b *defaultsBuilder) include(t *treeNode, list []*inputDefault, interpolated bool, depth int) error {
 	parent := t.node
 	add := func(d *inputDefault, inter bool) (*treeNode, error) {
 		child := &treeNode{node: d, parent: t}
@@ -275,7 +274,7 @@ func (b *defaultsBuilder) include(t *treeNode, list []*inputDefault, selfAdded, 
 			children = append(children, child)
 		}
 	}
-	if err := b.deferred(children, list, selfAdded, add); err != nil {
+	if err := b.deferred(children, add); err != nil {
 		return err
 	}
 	slices.Reverse(children)

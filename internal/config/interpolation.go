@@ -26,14 +26,12 @@ type expr struct {
 	keys  []*Node // exprDict
 	name  []*expr // exprCall: pieces of the resolver's name
 	args  []*expr // exprCall
-	gap   string  // source of a sequence in which an element is not there
 }
 
 type interpParser struct {
-	src    string
-	tokens []token
-	next   int
-	depth  int
+	tokenStream
+	src   string
+	depth int
 }
 
 // grammarError is a malformed interpolation; the place in the text is known,
@@ -135,24 +133,6 @@ func (p *interpParser) lex(mode lexMode) error {
 	}
 	p.tokens = append(p.tokens, token{tokEOF, "", len(p.src)})
 	return nil
-}
-
-func (p *interpParser) peek() token { return p.tokens[p.next] }
-
-func (p *interpParser) take() token {
-	t := p.tokens[p.next]
-	if t.typ != tokEOF {
-		p.next++
-	}
-	return t
-}
-
-func (p *interpParser) accept(typ tokenType) bool {
-	if p.peek().typ == typ {
-		p.take()
-		return true
-	}
-	return false
 }
 
 func (p *interpParser) unexpected(want string) error {
@@ -319,11 +299,11 @@ func (p *interpParser) call(start token) (*expr, error) {
 		return nil, p.unexpected("':'")
 	}
 	if p.peek().typ != tokBraceClose {
-		args, gap, err := p.sequence(tokBraceClose)
+		args, err := p.sequence(tokBraceClose)
 		if err != nil {
 			return nil, err
 		}
-		e.args, e.gap = args, gap
+		e.args = args
 	}
 	end := p.peek()
 	if !p.accept(tokBraceClose) {

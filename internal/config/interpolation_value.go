@@ -3,28 +3,20 @@ package config
 import "strings"
 
 // sequence parses elements with commas between; one that is not there is an
-// empty string, and then the source is returned too.
-func (p *interpParser) sequence(end tokenType) (items []*expr, gap string, err error) {
-	start, missing := p.peek().pos, false
+// empty string.
+func (p *interpParser) sequence(end tokenType) (items []*expr, err error) {
 	for {
-		if t := p.peek().typ; t == tokComma || t == end {
-			items = append(items, &expr{kind: exprValue, value: newText("")})
-			missing = true
-		} else {
-			e, err := p.element()
-			if err != nil {
-				return nil, "", err
+		e := &expr{kind: exprValue, value: newText("")}
+		if t := p.peek().typ; t != tokComma && t != end {
+			if e, err = p.element(); err != nil {
+				return nil, err
 			}
-			items = append(items, e)
 		}
+		items = append(items, e)
 		if !p.accept(tokComma) {
-			break
+			return items, nil
 		}
 	}
-	if missing {
-		gap = p.src[start:p.peek().pos]
-	}
-	return items, gap, nil
 }
 
 func (p *interpParser) element() (*expr, error) {
@@ -42,11 +34,11 @@ func (p *interpParser) element() (*expr, error) {
 		if p.accept(tokBracketClose) {
 			return e, nil
 		}
-		items, gap, err := p.sequence(tokBracketClose)
+		items, err := p.sequence(tokBracketClose)
 		if err != nil {
 			return nil, err
 		}
-		e.parts, e.gap = items, gap
+		e.parts = items
 		if !p.accept(tokBracketClose) {
 			return nil, p.unexpected("',' or ']'")
 		}
@@ -123,30 +115,20 @@ func (p *interpParser) primitive(isValue bool) (*expr, error) {
 	var single *Node
 	for {
 		t := p.peek()
-		switch t.typ {
-		case tokID, tokNull, tokInt, tokFloat, tokBool, tokUnquoted, tokEscape, tokSpace:
-			p.take()
-			single = typed(t)
-			parts = append(parts, &expr{kind: exprText, text: p.unescaped(t)})
+		if isValue && t.typ == tokInterOpen {
+			e, err := p.interpolation()
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, e)
 			continue
-		case tokColon:
-			if isValue {
-				p.take()
-				single = newText(t.text)
-				parts = append(parts, &expr{kind: exprText, text: t.text})
-				continue
-			}
-		case tokInterOpen:
-			if isValue {
-				e, err := p.interpolation()
-				if err != nil {
-					return nil, err
-				}
-				parts = append(parts, e)
-				continue
-			}
 		}
-		break
+		if !t.primitive() && !(isValue && t.typ == tokColon) {
+			break
+		}
+		p.take()
+		single = typed(t)
+		parts = append(parts, &expr{kind: exprText, text: p.unescaped(t)})
 	}
 	switch {
 	case len(parts) == 0:

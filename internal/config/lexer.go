@@ -1,6 +1,6 @@
 package config
 
-import "strings"
+import "regexp"
 
 // tokenType is shared by the two grammars: that of overrides and that of
 // interpolations. Both come from ANTLR lexers, so the longest match wins and
@@ -52,192 +52,89 @@ type token struct {
 	pos  int // byte offset
 }
 
-// rule matches a prefix and returns its length, 0 for none.
+// primitive tells whether a token can be part of an unquoted value.
+func (t token) primitive() bool {
+	switch t.typ {
+	case tokID, tokNull, tokInt, tokFloat, tokBool, tokUnquoted, tokEscape, tokSpace:
+		return true
+	}
+	return false
+}
+
+// tokenStream walks over tokens, of which the last is tokEOF.
+type tokenStream struct {
+	tokens []token
+	next   int
+}
+
+func (s *tokenStream) peek() token { return s.tokens[s.next] }
+
+// take returns the next token and passes it; the end is never passed.
+func (s *tokenStream) take() token {
+	t := s.tokens[s.next]
+	if t.typ != tokEOF {
+		s.next++
+	}
+	return t
+}
+
+// accept passes a token of the type, if it comes next.
+func (s *tokenStream) accept(typ tokenType) bool {
+	if s.peek().typ != typ {
+		return false
+	}
+	s.take()
+	return true
+}
+
+// rule matches a prefix of what is left.
 type rule struct {
-	typ   tokenType
-	match func(s string) int
+	typ     tokenType
+	pattern *regexp.Regexp
+}
+
+// match makes a rule of a pattern, of which the longest match counts.
+func match(typ tokenType, pattern string) rule {
+	re := regexp.MustCompile(`(?s)^(?:` + pattern + `)`)
+	re.Longest()
+	return rule{typ, re}
 }
 
 // longest applies the rules by ANTLR's law.
 func longest(rules []rule, s string) (tokenType, int) {
 	best, size := tokEOF, 0
 	for _, r := range rules {
-		if n := r.match(s); n > size {
+		if n := len(r.pattern.FindString(s)); n > size {
 			best, size = r.typ, n
 		}
 	}
 	return best, size
 }
 
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-func isBlank(c byte) bool  { return c == ' ' || c == '\t' }
+// Patterns that both grammars share.
+const (
+	blanks   = `[ \t]*`
+	name     = `[a-zA-Z_][a-zA-Z0-9_]*`
+	digits   = `[0-9](?:_?[0-9])*`
+	unsigned = `(?:0|[1-9](?:_?[0-9])*)`
+	exponent = `[eE][+-]?` + digits
+	float    = `[+-]?(?:` + unsigned + `\.(?:` + digits + `)?(?:` + exponent + `)?|\.` + digits + `(?:` + exponent + `)?|` + unsigned + exponent + `|(?i:inf|nan))`
+	escapes  = `(?:\\[\\()\[\]{}:=, \t])+` // characters that a backslash quotes in an unquoted value
+	unquoted = `[/\-\\+.$%*@?|]`
+)
 
-func blanks(s string) int {
-	n := 0
-	for n < len(s) && isBlank(s[n]) {
-		n++
-	}
-	return n
+// primitiveRules are the parts of an unquoted value.
+var primitiveRules = []rule{
+	match(tokFloat, float), match(tokInt, `[+-]?`+unsigned), match(tokBool, `(?i:true|false)`), match(tokNull, `(?i:null)`),
+	match(tokUnquoted, unquoted), match(tokID, name), match(tokEscape, escapes), match(tokSpace, `[ \t]+`),
 }
 
-// padded matches a character with optional blanks on the sides asked for.
-func padded(c byte, before, after bool) func(string) int {
-	return func(s string) int {
-		n := 0
-		if before {
-			n = blanks(s)
-		}
-		if n >= len(s) || s[n] != c {
-			return 0
-		}
-		n++
-		if after {
-			n += blanks(s[n:])
-		}
-		return n
-	}
-}
-
-func oneOf(chars string) func(string) int {
-	return func(s string) int {
-		if s != "" && strings.IndexByte(chars, s[0]) >= 0 {
-			return 1
-		}
-		return 0
-	}
-}
-
-func matchID(s string) int {
-	n := 0
-	for n < len(s) && (isLetter(s[n]) || s[n] == '_' || n > 0 && isDigit(s[n])) {
-		n++
-	}
-	return n
-}
-
-func matchKeySpecial(s string) int {
-	n := 0
-	for n < len(s) && (isLetter(s[n]) || s[n] == '_' || s[n] == '$' || n > 0 && (isDigit(s[n]) || s[n] == '-')) {
-		n++
-	}
-	return n
-}
-
-// matchUnsigned matches '0' or a number without a leading zero, with single
-// underscores between digits.
-func matchUnsigned(s string) int {
-	if s == "" || !isDigit(s[0]) {
-		return 0
-	}
-	if s[0] == '0' {
-		return 1
-	}
-	return matchDigits(s)
-}
-
-// matchDigits matches digits with single underscores between them.
-func matchDigits(s string) int {
-	n := 0
-	for n < len(s) {
-		switch {
-		case isDigit(s[n]):
-			n++
-		case s[n] == '_' && n > 0 && n+1 < len(s) && isDigit(s[n+1]):
-			n += 2
-		default:
-			return n
-		}
-	}
-	return n
-}
-
-func matchDotPath(s string) int {
-	part := func(s string) int { return max(matchKeySpecial(s), matchUnsigned(s)) }
-	n := part(s)
-	if n == 0 {
-		return 0
-	}
-	dots := 0
-	for n < len(s) && s[n] == '.' {
-		p := part(s[n+1:])
-		if p == 0 {
-			break
-		}
-		n += 1 + p
-		dots++
-	}
-	if dots == 0 {
-		return 0
-	}
-	return n
-}
-
+// sign is the length of the sign that a number begins with.
 func sign(s string) int {
 	if s != "" && (s[0] == '+' || s[0] == '-') {
 		return 1
 	}
 	return 0
-}
-
-func matchInt(s string) int {
-	n := sign(s)
-	if m := matchUnsigned(s[n:]); m > 0 {
-		return n + m
-	}
-	return 0
-}
-
-func matchFloat(s string) int {
-	n := sign(s)
-	s = s[n:]
-	if len(s) >= 3 && (strings.EqualFold(s[:3], "inf") || strings.EqualFold(s[:3], "nan")) {
-		return n + 3
-	}
-	whole := matchUnsigned(s)
-	point := 0
-	if whole < len(s) && s[whole] == '.' {
-		if fraction := matchDigits(s[whole+1:]); fraction > 0 || whole > 0 {
-			point = whole + 1 + fraction
-		}
-	}
-	best := point
-	for _, mantissa := range []int{whole, point} {
-		if mantissa == 0 || mantissa >= len(s) || s[mantissa]|0x20 != 'e' {
-			continue
-		}
-		e := mantissa + 1
-		e += sign(s[e:])
-		if d := matchDigits(s[e:]); d > 0 {
-			best = max(best, e+d)
-		}
-	}
-	if best == 0 {
-		return 0
-	}
-	return n + best
-}
-
-func word(words ...string) func(string) int {
-	return func(s string) int {
-		for _, w := range words {
-			if len(s) >= len(w) && strings.EqualFold(s[:len(w)], w) {
-				return len(w)
-			}
-		}
-		return 0
-	}
-}
-
-// escapable are the characters that a backslash quotes in an unquoted value.
-const escapable = "\\()[]{}:=, \t"
-
-func matchEscape(s string) int {
-	n := 0
-	for n+1 < len(s) && s[n] == '\\' && strings.IndexByte(escapable, s[n+1]) >= 0 {
-		n += 2
-	}
-	return n
 }
 
 // unescape drops every other character of a run of escapes.
@@ -248,5 +145,3 @@ func unescape(s string) string {
 	}
 	return string(b)
 }
-
-const unquotedChars = `/-\+.$%*@?|`

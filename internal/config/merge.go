@@ -90,7 +90,7 @@ func (m *merger) set(container *Node, key string, value *Node, structMode bool) 
 		return err
 	}
 	if container.kind == List {
-		i, ok := pyIndex(key)
+		i, ok := listIndex(key)
 		if !ok {
 			return &mergeError{kind: "list-index", text: fmt.Sprintf("'%s' is no index of a list", key)}
 		}
@@ -112,7 +112,7 @@ func (m *merger) set(container *Node, key string, value *Node, structMode bool) 
 // checkText refuses malformed interpolations anywhere in a value.
 func checkText(n *Node) error {
 	if n.kind == String && strings.Contains(n.text, "${") {
-		if err := checkInterpolation(n.text); err != nil {
+		if _, err := parseText(n.text); err != nil {
 			return &mergeError{kind: "interpolation-syntax", text: err.Error()}
 		}
 	}

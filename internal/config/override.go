@@ -1,129 +1,54 @@
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // override is one parsed command-line override.
 type override struct {
 	op       string // "=", "+", "++" or "~"
 	key      string // dotted path or group
-	pkg      string
+	pkg      string // behind the "@" of a group; read only where hasPkg is true
 	hasPkg   bool
-	hasValue bool // false for "~key"
-	value    element
-	line     string
-	keyPos   int // byte offset of the key in line
-	valuePos int // byte offset behind the "="
+	value    *Node  // nil for "~key" and for a sweep; every node has the override as its origin
+	sweep    *sweep // nil where there is a single value
+	line     string // as it was typed
+	keyPos   int    // byte offset of the key in line
+	valuePos int    // byte offset behind the "="
 }
 
-// element is a parsed value: a scalar, a list, a dictionary or a sweep.
-type element struct {
-	scalar *Node // nil where it is none
-	quote  byte  // of a quoted string: ' or "
-	list   []element
-	dict   []elementPair
-	isList bool
-	isDict bool
-	sweep  *sweep
-}
-
-type elementPair struct {
-	key   *Node
-	value element
-}
-
-// node turns an element that is no sweep into a tree.
-func (e element) node(origin Origin) *Node {
-	var n *Node
-	switch {
-	case e.isList:
-		n = newList()
-		for _, item := range e.list {
-			n.push(item.node(origin))
-		}
-	case e.isDict:
-		n = newMap()
-		for _, p := range e.dict {
-			n.put(p.key, p.value.node(origin))
-		}
-	default:
-		c := *e.scalar
-		n = &c
-	}
+// setOrigin gives a tree the origin of the override that it was typed in.
+func setOrigin(n *Node, origin Origin) {
 	n.origin = origin
-	return n
+	for _, e := range n.entries {
+		setOrigin(e.Value, origin)
+	}
+	for _, item := range n.items {
+		setOrigin(item, origin)
+	}
 }
 
-// typeName names the type of a value as Python does.
-func (e element) typeName() string {
-	if e.scalar != nil {
-		return pyType(e.scalar)
-	}
-	return pyType(e.node(Origin{}))
-}
+// Parts of a key: a$b-c, and numbers as indices of lists.
+const (
+	keySpecial = `[a-zA-Z_$][a-zA-Z0-9_$-]*`
+	keyPart    = `(?:` + keySpecial + `|` + unsigned + `)`
+)
 
 var keyRules = []rule{
-	{tokEqual, padded('=', false, true)},
-	{tokTilde, oneOf("~")},
-	{tokPlus, oneOf("+")},
-	{tokAt, oneOf("@")},
-	{tokColon, oneOf(":")},
-	{tokSlash, oneOf("/")},
-	{tokID, matchID},
-	{tokKeySpecial, matchKeySpecial},
-	{tokDotPath, matchDotPath},
+	match(tokEqual, `=`+blanks), match(tokTilde, `~`), match(tokPlus, `\+`), match(tokAt, `@`), match(tokColon, `:`), match(tokSlash, `/`),
+	match(tokID, name), match(tokKeySpecial, keySpecial), match(tokDotPath, keyPart+`(?:\.`+keyPart+`)+`),
 }
 
-var valueRules = []rule{
-	{tokParenOpen, padded('(', true, true)},
-	{tokComma, padded(',', true, true)},
-	{tokParenClose, padded(')', true, false)},
-	{tokBracketOpen, padded('[', false, true)},
-	{tokBracketClose, padded(']', true, false)},
-	{tokBraceOpen, padded('{', false, true)},
-	{tokBraceClose, padded('}', true, false)},
-	{tokColon, padded(':', true, true)},
-	{tokEqual, padded('=', true, true)},
-	{tokFloat, matchFloat},
-	{tokInt, matchInt},
-	{tokBool, word("true", "false")},
-	{tokNull, word("null")},
-	{tokUnquoted, oneOf(unquotedChars)},
-	{tokID, matchID},
-	{tokEscape, matchEscape},
-	{tokSpace, blanks},
-	{tokQuoted, matchQuoted},
-	{tokInterpolation, matchInterpolation},
-}
-
-// matchQuoted ends at the first own quote that follows an even number of
-// backslashes.
-func matchQuoted(s string) int {
-	if s == "" || s[0] != '\'' && s[0] != '"' {
-		return 0
-	}
-	slashes := 0
-	for i := 1; i < len(s); i++ {
-		switch {
-		case s[i] == '\\':
-			slashes++
-			continue
-		case s[i] == s[0] && slashes%2 == 0:
-			return i + 1
-		}
-		slashes = 0
-	}
-	return 0
-}
-
-func matchInterpolation(s string) int {
-	if !strings.HasPrefix(s, "${") {
-		return 0
-	}
-	if end := strings.IndexByte(s, '}'); end > 2 {
-		return end + 1
-	}
-	return 0
-}
+// A quoted value ends at the first own quote that follows an even number of
+// backslashes; an interpolation ends at the first brace.
+var valueRules = slices.Concat([]rule{
+	match(tokParenOpen, blanks+`\(`+blanks), match(tokComma, blanks+`,`+blanks), match(tokParenClose, blanks+`\)`),
+	match(tokBracketOpen, `\[`+blanks), match(tokBracketClose, blanks+`\]`), match(tokBraceOpen, `\{`+blanks), match(tokBraceClose, blanks+`\}`),
+	match(tokColon, blanks+`:`+blanks), match(tokEqual, blanks+`=`+blanks),
+}, primitiveRules, []rule{
+	match(tokQuoted, `'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"`), match(tokInterpolation, `\$\{[^}]+\}`),
+})
 
 // unquote takes the quotes off and unescapes the backslashes before quotes.
 func unquote(s string) string {

@@ -10,10 +10,9 @@ import (
 )
 
 type overrideParser struct {
-	line   string
-	tokens []token
-	next   int
-	depth  int
+	tokenStream
+	line  string
+	depth int
 }
 
 // maxNesting bounds the nesting of values in overrides, interpolations and
@@ -78,24 +77,6 @@ func (p *overrideParser) unexpectedChar(pos int, inValue bool) *Error {
 	return e
 }
 
-func (p *overrideParser) peek() token { return p.tokens[p.next] }
-
-func (p *overrideParser) take() token {
-	t := p.tokens[p.next]
-	if t.typ != tokEOF {
-		p.next++
-	}
-	return t
-}
-
-func (p *overrideParser) accept(typ tokenType) bool {
-	if p.peek().typ == typ {
-		p.take()
-		return true
-	}
-	return false
-}
-
 func (p *overrideParser) unexpected(want string) *Error {
 	t := p.peek()
 	if t.typ == tokEOF {
@@ -130,21 +111,20 @@ func (p *overrideParser) override() (*override, error) {
 		return nil, e
 	}
 	o.valuePos = p.take().pos + 1
-	o.hasValue = true
-	if p.peek().typ == tokEOF {
-		o.value = element{scalar: newText("")}
-		return o, nil
-	}
-	value, err := p.value()
-	if err != nil {
-		return nil, err
+	o.value = newText("")
+	if p.peek().typ != tokEOF {
+		if err := p.value(o); err != nil {
+			return nil, err
+		}
 	}
 	if p.peek().typ != tokEOF {
 		e := p.unexpected("the end of the override")
 		e.Hint = "quote the value, so that the quotes reach deepprof: 'key=\"value\"'"
 		return nil, e
 	}
-	o.value = value
+	if o.value != nil {
+		setOrigin(o.value, o.origin())
+	}
 	return o, nil
 }
 
@@ -184,36 +164,35 @@ func (p *overrideParser) key(o *override) error {
 	return nil
 }
 
-// value is an element, or several with commas between: a sweep.
-func (p *overrideParser) value() (element, error) {
+// value reads an element, or several with commas between: a sweep.
+func (p *overrideParser) value(o *override) (err error) {
+	o.value = nil
+	if p.isCall() {
+		if o.sweep, err = p.function(); err == nil && p.peek().typ == tokComma {
+			return p.nestedSweep(0)
+		}
+		return err
+	}
 	start := p.peek().pos
 	first, err := p.element()
 	if err != nil || p.peek().typ != tokComma {
-		return first, err
+		o.value = first
+		return err
 	}
-	if first.sweep != nil {
-		return element{}, p.nestedSweep(0)
-	}
-	values := []string{p.line[start:p.peek().pos]}
+	o.sweep = &sweep{values: []string{p.line[start:p.peek().pos]}}
 	for p.accept(tokComma) {
 		start = p.peek().pos
-		if _, err := p.noSweep(); err != nil {
-			return element{}, err
+		if _, err := p.element(); err != nil {
+			return err
 		}
-		values = append(values, p.line[start:p.peek().pos])
+		o.sweep.values = append(o.sweep.values, p.line[start:p.peek().pos])
 	}
-	return element{sweep: &sweep{values: values}}, nil
+	return nil
 }
 
-// noSweep parses an element of a list, a dictionary or a sweep, which cannot
-// itself be a sweep.
-func (p *overrideParser) noSweep() (element, error) {
-	pos := p.peek().pos
-	e, err := p.element()
-	if err == nil && e.sweep != nil {
-		return element{}, p.nestedSweep(pos)
-	}
-	return e, err
+// isCall tells whether name( comes next.
+func (p *overrideParser) isCall() bool {
+	return p.peek().typ == tokID && p.tokens[p.next+1].typ == tokParenOpen
 }
 
 func (p *overrideParser) nestedSweep(pos int) error {
@@ -222,109 +201,96 @@ func (p *overrideParser) nestedSweep(pos int) error {
 	return e
 }
 
-func (p *overrideParser) element() (element, error) {
+// element reads a list, a dictionary or a scalar.
+func (p *overrideParser) element() (*Node, error) {
 	p.depth++
 	defer func() { p.depth-- }()
-	if p.depth > maxNesting {
-		return element{}, p.fail(p.peek().pos, "the value is nested deeper than %d levels", maxNesting)
-	}
-	switch t := p.peek(); {
+	t := p.peek()
+	switch {
+	case p.depth > maxNesting:
+		return nil, p.fail(t.pos, "the value is nested deeper than %d levels", maxNesting)
 	case t.typ == tokBracketOpen:
-		return p.listValue()
+		list := newList()
+		return list, p.sequence(tokBracketClose, "']'", func() error {
+			item, err := p.element()
+			if err == nil {
+				list.push(item)
+			}
+			return err
+		})
 	case t.typ == tokBraceOpen:
-		return p.dictValue()
-	case t.typ == tokID && p.tokens[p.next+1].typ == tokParenOpen:
-		return p.function()
+		m := newMap()
+		return m, p.sequence(tokBraceClose, "'}'", func() error { return p.pair(m) })
+	case p.isCall():
+		if _, err := p.function(); err != nil {
+			return nil, err
+		}
+		return nil, p.nestedSweep(t.pos)
 	case t.typ == tokQuoted:
 		p.take()
-		return element{scalar: newText(unquote(t.text)), quote: t.text[0]}, nil
-	default:
-		return p.primitive("a value", func(t tokenType) bool { return t == tokColon || t == tokInterpolation })
+		return newText(unquote(t.text)), nil
+	}
+	return p.primitive("a value", func(t tokenType) bool { return t == tokColon || t == tokInterpolation })
+}
+
+// sequence reads items with commas between, from the opening bracket to the
+// closing one.
+func (p *overrideParser) sequence(end tokenType, closing string, item func() error) error {
+	p.take()
+	if p.accept(end) {
+		return nil
+	}
+	for {
+		if err := item(); err != nil {
+			return err
+		}
+		if p.accept(end) {
+			return nil
+		}
+		if !p.accept(tokComma) {
+			return p.unexpected("',' or " + closing)
+		}
 	}
 }
 
-func (p *overrideParser) listValue() (element, error) {
-	p.take()
-	e := element{isList: true}
-	if p.accept(tokBracketClose) {
-		return e, nil
+func (p *overrideParser) pair(m *Node) error {
+	key, err := p.primitive("a key, which is not quoted", func(tokenType) bool { return false })
+	if err != nil {
+		return err
 	}
-	for {
-		item, err := p.noSweep()
-		if err != nil {
-			return e, err
-		}
-		e.list = append(e.list, item)
-		if p.accept(tokBracketClose) {
-			return e, nil
-		}
-		if !p.accept(tokComma) {
-			return e, p.unexpected("',' or ']'")
-		}
+	if !p.accept(tokColon) {
+		return p.unexpected("':'")
 	}
-}
-
-func (p *overrideParser) dictValue() (element, error) {
-	p.take()
-	e := element{isDict: true}
-	if p.accept(tokBraceClose) {
-		return e, nil
+	value, err := p.element()
+	if err == nil {
+		m.put(key, value)
 	}
-	for {
-		key, err := p.primitive("a key, which is not quoted", func(tokenType) bool { return false })
-		if err != nil {
-			return e, err
-		}
-		if !p.accept(tokColon) {
-			return e, p.unexpected("':'")
-		}
-		value, err := p.noSweep()
-		if err != nil {
-			return e, err
-		}
-		e.dict = append(e.dict, elementPair{key.scalar, value})
-		if p.accept(tokBraceClose) {
-			return e, nil
-		}
-		if !p.accept(tokComma) {
-			return e, p.unexpected("',' or '}'")
-		}
-	}
+	return err
 }
 
 // primitive joins the tokens of an unquoted value. A single one keeps its
 // type; several make a string.
-func (p *overrideParser) primitive(want string, also func(tokenType) bool) (element, error) {
-	start := p.peek()
-	var parts []token
-	for {
-		t := p.peek()
-		switch t.typ {
-		case tokID, tokNull, tokInt, tokFloat, tokBool, tokUnquoted, tokEscape, tokSpace:
-		default:
-			if !also(t.typ) {
-				if len(parts) == 0 {
-					return element{}, p.unexpected(want)
-				}
-				return p.join(start, parts)
-			}
-		}
-		parts = append(parts, p.take())
+func (p *overrideParser) primitive(want string, also func(tokenType) bool) (*Node, error) {
+	start := p.next
+	for p.peek().primitive() || also(p.peek().typ) {
+		p.take()
 	}
-}
-
-func (p *overrideParser) join(start token, parts []token) (element, error) {
+	parts := p.tokens[start:p.next]
+	if len(parts) == 0 {
+		return nil, p.unexpected(want)
+	}
+	pos := parts[0].pos
 	if parts[0].typ == tokSpace {
 		parts = parts[1:]
 	}
 	if n := len(parts); n > 0 && parts[n-1].typ == tokSpace {
 		parts = parts[:n-1]
 	}
-	if len(parts) == 0 {
-		return element{}, p.fail(start.pos, "the value is all blanks")
-	}
-	if len(parts) == 1 {
-		return element{scalar: typed(parts[0])}, nil
+	switch len(parts) {
+	case 0:
+		return nil, p.fail(pos, "the value is all blanks")
+	case 1:
+		return typed(parts[0]), nil
 	}
 	var b strings.Builder
 	for _, t := range parts {
@@ -334,7 +300,7 @@ func (p *overrideParser) join(start token, parts []token) (element, error) {
 			b.WriteString(t.text)
 		}
 	}
-	return element{scalar: newText(b.String())}, nil
+	return newText(b.String()), nil
 }
 
 // typed gives a single token its value.

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,8 +16,7 @@ type resolver struct {
 	now    time.Time
 	hydra  func() *Node // the hydra node; nil result where there is none yet
 	parsed map[string]*expr
-	warn   func(string) // nil: nobody listens
-	stack  []*Node      // interpolations being followed, the first outermost
+	stack  []*Node // interpolations being followed, the first outermost
 	depth  int
 	steps  int
 }
@@ -32,7 +32,8 @@ const (
 type resolveError struct {
 	kind string
 	text string
-	err  error
+	hint string // the next step; "" where there is none
+	err  error  // cause, where it is another error
 }
 
 func (e *resolveError) Error() string { return e.text }
@@ -141,7 +142,6 @@ func (r *resolver) eval(e *expr, parent, node *Node, memo map[*Node]bool) (*Node
 		}
 		return literal(newText(b.String())), nil
 	case exprList:
-		r.warnOfGap(e)
 		list := newList()
 		for _, p := range e.parts {
 			v, err := r.eval(p, parent, node, memo)
@@ -163,13 +163,6 @@ func (r *resolver) eval(e *expr, parent, node *Node, memo map[*Node]bool) (*Node
 		}
 		m.literal = true
 		return m, nil
-	}
-}
-
-// warnOfGap tells of arguments that are not there and count as empty strings.
-func (r *resolver) warnOfGap(e *expr) {
-	if e.gap != "" && r.warn != nil {
-		r.warn(fmt.Sprintf("In the sequence `%s` some elements are missing: please replace them with empty quoted strings.", e.gap))
 	}
 }
 
@@ -218,7 +211,7 @@ func (r *resolver) evalNode(e *expr, parent, node *Node, memo map[*Node]bool) (*
 	}
 	if v == nil {
 		return nil, &resolveError{kind: "interpolation-key", text: fmt.Sprintf("Interpolation key '%s' not found", key),
-			err: &nearKey{key, nearestKey(root, key)}}
+			hint: nearestKey(root, key)}
 	}
 	for p := parent; p != nil; p = p.parent {
 		if p == v {
@@ -228,14 +221,6 @@ func (r *resolver) evalNode(e *expr, parent, node *Node, memo map[*Node]bool) (*
 	return v, nil
 }
 
-// nearKey carries the suggestion of a failed lookup.
-type nearKey struct {
-	key  string
-	near string
-}
-
-func (e *nearKey) Error() string { return e.key }
-
 // nearestKey words the keys that look like the one not found.
 func nearestKey(root *Node, key string) string {
 	parts := splitKey(key)
@@ -243,22 +228,11 @@ func nearestKey(root *Node, key string) string {
 	for i, part := range parts {
 		next, _ := selectOne(at, part, selectOptions{})
 		if next == nil || i == len(parts)-1 {
-			prefix := strings.Join(parts[:i], ".")
-			var names []string
-			for _, e := range at.entries {
-				if e.Key.kind == String {
-					names = append(names, e.Key.text)
-				}
+			near := suggest.Nearest(part, textKeys(at))
+			if len(near) == 0 {
+				return ""
 			}
-			for i, near := range suggest.Nearest(part, names) {
-				if i == 0 {
-					if prefix != "" {
-						near = prefix + "." + near
-					}
-					return "did you mean '" + near + "'?"
-				}
-			}
-			return ""
+			return "did you mean '" + strings.Join(append(slices.Clone(parts[:i]), near[0]), ".") + "'?"
 		}
 		at = next
 	}
@@ -320,17 +294,9 @@ func at(err error, n *Node) error {
 	if !errors.As(err, &re) {
 		re = &resolveError{kind: "interpolation-other", text: err.Error(), err: err}
 	}
-	e := &Error{Kind: re.kind, Message: re.text, Key: n.fullKey(), Origin: n.origin, Err: re.err}
+	e := &Error{Kind: re.kind, Message: re.text, Key: n.fullKey(), Origin: n.origin, Hint: re.hint, Err: re.err}
 	if e.Origin.Override != "" {
 		e.Column = strings.IndexByte(e.Origin.Override, '=') + 2
-	}
-	var near *nearKey
-	if errors.As(re.err, &near) {
-		e.Hint = near.near
-	}
-	var unknown *unknownResolver
-	if errors.As(re.err, &unknown) {
-		e.Hint = unknown.hint
 	}
 	return e
 }

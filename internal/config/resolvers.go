@@ -28,32 +28,13 @@ type resolverFunc struct {
 // resolverNames are the functions that an interpolation may call.
 var resolverNames = []string{"hydra", "now", "oc.create", "oc.decode", "oc.dict.keys", "oc.dict.values", "oc.env", "oc.select"}
 
-func findResolver(name string) (resolverFunc, bool) {
-	switch name {
-	case "oc.env":
-		return resolverFunc{1, 2, resolveEnv}, true
-	case "oc.select":
-		return resolverFunc{1, 2, resolveSelect}, true
-	case "oc.decode":
-		return resolverFunc{1, 1, resolveDecode}, true
-	case "oc.create":
-		return resolverFunc{1, 1, resolveCreate}, true
-	case "oc.dict.keys":
-		return resolverFunc{1, 1, resolveKeys}, true
-	case "oc.dict.values":
-		return resolverFunc{1, 1, resolveValues}, true
-	case "now":
-		return resolverFunc{1, 1, resolveNow}, true
-	case "hydra":
-		return resolverFunc{1, 1, resolveHydra}, true
-	}
-	return resolverFunc{}, false
+// findResolver finds a function by name; its fn is nil for an unknown one.
+func findResolver(name string) resolverFunc {
+	return map[string]resolverFunc{
+		"oc.env": {1, 2, resolveEnv}, "oc.select": {1, 2, resolveSelect}, "oc.decode": {1, 1, resolveDecode}, "oc.create": {1, 1, resolveCreate},
+		"oc.dict.keys": {1, 1, resolveKeys}, "oc.dict.values": {1, 1, resolveValues}, "now": {1, 1, resolveNow}, "hydra": {1, 1, resolveHydra},
+	}[name]
 }
-
-// unknownResolver carries the names that are known.
-type unknownResolver struct{ hint string }
-
-func (e *unknownResolver) Error() string { return e.hint }
 
 func (r *resolver) evalCall(e *expr, parent, node *Node, memo map[*Node]bool) (*Node, error) {
 	var names []string
@@ -68,7 +49,6 @@ func (r *resolver) evalCall(e *expr, parent, node *Node, memo map[*Node]bool) (*
 		}
 		names = append(names, v.text)
 	}
-	r.warnOfGap(e)
 	c := &call{r: r, name: strings.Join(names, "."), parent: parent, node: node, memo: memo}
 	for _, a := range e.args {
 		v, err := r.eval(a, parent, node, memo)
@@ -77,13 +57,13 @@ func (r *resolver) evalCall(e *expr, parent, node *Node, memo map[*Node]bool) (*
 		}
 		c.args = append(c.args, v)
 	}
-	f, ok := findResolver(c.name)
-	if !ok {
+	f := findResolver(c.name)
+	if f.fn == nil {
 		hint := "the resolvers are " + strings.Join(resolverNames, ", ")
 		if near := suggest.DidYouMean(c.name, resolverNames); near != "" {
 			hint = strings.TrimPrefix(near, "; ") + " " + hint
 		}
-		return nil, &resolveError{kind: "interpolation-resolver", text: "Unsupported interpolation type " + c.name, err: &unknownResolver{hint}}
+		return nil, &resolveError{kind: "interpolation-resolver", text: "Unsupported interpolation type " + c.name, hint: hint}
 	}
 	if len(c.args) < f.min || len(c.args) > f.max {
 		want := fmt.Sprint(f.min)

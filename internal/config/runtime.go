@@ -10,20 +10,6 @@ import (
 // setRuntime fills the hydra node with what is known of this run.
 func (c *composer) setRuntime(cfg *Config, groups *groupOverrides) error {
 	hydra := cfg.full.Get("hydra")
-	set := func(path string, value *Node) error {
-		if err := c.merge.update(hydra, path, value, true); err != nil {
-			return &Error{Kind: "hydra-schema", Message: fmt.Sprintf("set hydra.%s: %s", path, err), Origin: hydra.origin}
-		}
-		return nil
-	}
-	choices := newMap()
-	for _, key := range groups.knownKeys {
-		if ch := groups.known[key]; ch.null {
-			choices.putText(key, newNull())
-		} else {
-			choices.putText(key, newText(ch.name))
-		}
-	}
 	configName := newNull()
 	if c.opts.ConfigName != "" {
 		configName = newText(c.opts.ConfigName)
@@ -36,65 +22,35 @@ func (c *composer) setRuntime(cfg *Config, groups *groupOverrides) error {
 		m.putText("provider", newText(s.Provider))
 		sources.push(m)
 	}
-	steps := []struct {
+	dirname, err := c.overrideDirname(hydra)
+	if err != nil {
+		return err
+	}
+	known := []struct {
 		path  string
 		value *Node
 	}{
 		{"overrides.hydra", newTexts(cfg.System)},
 		{"overrides.task", newTexts(cfg.Task)},
-		{"runtime.choices", choices},
+		{"runtime.choices", groups.knownChoices()},
 		{"runtime.version", newText(hydraVersion)},
 		{"runtime.cwd", newText(c.opts.Cwd)},
 		{"runtime.config_sources", sources},
 		{"job.config_name", configName},
-	}
-	for _, s := range steps {
-		if err := set(s.path, s.value); err != nil {
-			return err
-		}
+		{"job.override_dirname", newText(dirname)},
 	}
 	if name := hydra.Lookup("job.name"); name == nil || name.Missing() {
-		if err := set("job.name", newText(c.opts.JobName)); err != nil {
-			return err
-		}
+		known = append(known, struct {
+			path  string
+			value *Node
+		}{"job.name", newText(c.opts.JobName)})
 	}
-	if mode := hydra.Get("mode"); mode == nil || mode.kind == Null {
-		if err := set("mode", newText("RUN")); err != nil {
-			return err
+	for _, k := range known {
+		if err := c.merge.update(hydra, k.path, k.value, true); err != nil {
+			return &Error{Kind: "hydra-schema", Message: fmt.Sprintf("set hydra.%s: %s", k.path, err), Origin: hydra.origin}
 		}
-	}
-	if err := c.copyEnv(hydra); err != nil {
-		return err
 	}
 	cfg.full.reparent()
-	dirname, err := c.overrideDirname(hydra)
-	if err != nil {
-		return err
-	}
-	if err := set("job.override_dirname", newText(dirname)); err != nil {
-		return err
-	}
-	cfg.full.reparent()
-	return nil
-}
-
-// copyEnv performs hydra.job.env_copy.
-func (c *composer) copyEnv(hydra *Node) error {
-	names, set := hydra.Lookup("job.env_copy"), hydra.Lookup("job.env_set")
-	if names == nil || set == nil || names.kind != List || set.kind != Map {
-		return nil
-	}
-	for _, item := range names.items {
-		n, err := c.resolve.deref(item, nil)
-		if err != nil {
-			return at(err, item)
-		}
-		value, ok := c.opts.Env(n.text)
-		if !ok {
-			return &Error{Kind: "interpolation-env", Message: fmt.Sprintf("hydra.job.env_copy: the environment variable '%s' is not set", n.text), Origin: item.origin}
-		}
-		set.putText(n.text, newText(value))
-	}
 	return nil
 }
 
@@ -139,11 +95,6 @@ func (c *composer) overrideDirname(hydra *Node) (string, error) {
 // that hydra.job.env_set adds.
 func (c *Config) resolver() *resolver {
 	r := &resolver{env: c.opts.Env, now: c.opts.Now, hydra: func() *Node { return c.Hydra }}
-	r.warn = func(text string) {
-		if !slices.Contains(c.Warnings, text) {
-			c.Warnings = append(c.Warnings, text)
-		}
-	}
 	r.env = func(name string) (string, bool) {
 		if set := c.Hydra.Lookup("job.env_set"); c.run != nil && set != nil && set.kind == Map {
 			if n := set.Get(name); n != nil {

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -96,7 +97,7 @@ func (n *Node) treeContainer() bool { return n.container() && !n.literal }
 func selectOne(c *Node, key string, o selectOptions) (*Node, error) {
 	var v *Node
 	if c.kind == List {
-		i, ok := pyIndex(key)
+		i, ok := listIndex(key)
 		switch {
 		case !ok && o.throwFailure:
 			return nil, &typeError{"TypeError", fmt.Sprintf("Index '%s' (str) is not an int", key)}
@@ -112,15 +113,10 @@ func selectOne(c *Node, key string, o selectOptions) (*Node, error) {
 	return v, nil
 }
 
-// pyIndex reads a list index as Python's int() does.
-func pyIndex(s string) (int, bool) {
-	s = strings.TrimSpace(s)
-	n := matchDigits(s[sign(s):])
-	if n == 0 || n != len(s)-sign(s) || len(s) > 18 {
-		return 0, false
-	}
-	i, ok := parseInt(s).Int()
-	return int(i), ok
+// listIndex reads the index of a list.
+func listIndex(s string) (int, bool) {
+	i, err := strconv.Atoi(strings.TrimSpace(s))
+	return i, err == nil
 }
 
 // selectNode follows a dotted path below root, through interpolations; nil

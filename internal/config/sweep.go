@@ -18,27 +18,27 @@ var sweepFunctions = []string{"choice", "glob", "interval", "range"}
 
 // function parses name(args). Calls that describe a sweep are recognized; the
 // others only rewrite a value, which can as well be written down.
-func (p *overrideParser) function() (element, error) {
+func (p *overrideParser) function() (*sweep, error) {
 	name := p.take()
 	p.take()
 	for first := true; !p.accept(tokParenClose); first = false {
 		if !first && !p.accept(tokComma) {
-			return element{}, p.unexpected("',' or ')'")
+			return nil, p.unexpected("',' or ')'")
 		}
 		if p.peek().typ == tokID && p.tokens[p.next+1].typ == tokEqual {
 			p.take()
 			p.take()
 		}
 		if _, err := p.element(); err != nil {
-			return element{}, err
+			return nil, err
 		}
 	}
 	if slices.Contains(sweepFunctions, name.text) {
-		return element{sweep: &sweep{}}, nil
+		return &sweep{}, nil
 	}
 	e := p.fail(name.pos, "the override function %s() is left out; write the value itself", name.text)
 	e.Kind = "override-function"
-	return element{}, e
+	return nil, e
 }
 
 func (o *override) isHydra() bool {
@@ -56,13 +56,13 @@ func sweepRuns(overrides []*override) ([][]string, error) {
 	values := map[string][]string{}
 	for _, o := range overrides {
 		switch {
-		case o.isHydra() && o.value.sweep != nil:
+		case o.isHydra() && o.sweep != nil:
 			e := o.errorf("sweep-over-hydra", "Sweeping over Hydra's configuration is not supported : '%s'", o.line)
 			e.Column = o.valuePos + 1
 			return nil, e
 		case o.isHydra():
 			continue
-		case o.value.sweep != nil && o.value.sweep.values == nil:
+		case o.sweep != nil && o.sweep.values == nil:
 			return nil, o.errorf("sweep-unsupported", "the runs of '%s' cannot be listed; write the values with commas between", o.line)
 		}
 		key := strings.TrimPrefix(o.op, "=") + o.fullKey()
@@ -70,9 +70,9 @@ func sweepRuns(overrides []*override) ([][]string, error) {
 			keys = append(keys, key)
 		}
 		values[key] = []string{o.line}
-		if o.value.sweep != nil {
+		if o.sweep != nil {
 			values[key] = nil
-			for _, v := range o.value.sweep.values {
+			for _, v := range o.sweep.values {
 				values[key] = append(values[key], key+"="+v)
 			}
 		}
@@ -95,11 +95,11 @@ func sweepRuns(overrides []*override) ([][]string, error) {
 // refuseSweeps names the ways out of a value that is a sweep.
 func refuseSweeps(overrides []*override) error {
 	for _, o := range overrides {
-		if o.value.sweep == nil {
+		if o.sweep == nil {
 			continue
 		}
 		e := o.errorf("sweep-needs-multirun", "Sweep parameters '%s' requires --multirun", o.line)
-		if o.value.sweep.values != nil {
+		if o.sweep.values != nil {
 			e.Message = fmt.Sprintf("Ambiguous value for argument '%s'\n"+
 				"1. To use it as a list, use key=[value1,value2]\n"+
 				"2. To use it as string, quote the value: key=\\'value1,value2\\'\n"+

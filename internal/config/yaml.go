@@ -256,7 +256,7 @@ func (r *yamlReader) scalar(y *yaml.Node) (*Node, error) {
 		return nil, r.unknownTag(y, tag)
 	}
 	if n.kind == String && !r.inKey && strings.Contains(n.text, "${") {
-		if err := checkInterpolation(n.text); err != nil {
+		if _, err := parseText(n.text); err != nil {
 			e := r.at(y, "%s", err)
 			e.Kind, e.Err = "interpolation-syntax", err
 			return nil, e

@@ -52,96 +52,50 @@ func scalarOf(tag, s string) *Node {
 	return nil
 }
 
-// intOf reads an integer as Python's int(text, base) does: blanks around it, a
-// sign, the prefix of the base and single underscores are allowed.
-func intOf(s string, base int) (*big.Int, bool) {
-	s = strings.TrimSpace(s)
-	digits := s[sign(s):]
-	if prefix := map[int]string{2: "0b", 8: "0o", 16: "0x"}[base]; prefix != "" && len(digits) > 2 && strings.EqualFold(digits[:2], prefix) {
-		digits = strings.TrimPrefix(digits[2:], "_")
-	}
-	if digits == "" || strings.IndexByte("+-_", digits[0]) >= 0 || strings.HasSuffix(digits, "_") || strings.Contains(digits, "__") {
-		return nil, false
-	}
-	n, ok := new(big.Int).SetString(strings.ReplaceAll(digits, "_", ""), base)
-	if ok && s[0] == '-' {
-		n.Neg(n)
-	}
-	return n, ok
-}
-
-// signed takes one sign off a number, as PyYAML does.
-func signed(s string) (text string, negative bool) {
-	return s[sign(s):], strings.HasPrefix(s, "-")
-}
-
+// yamlInt reads an integer of YAML 1.1: 0b101, 0x1f, 017 is octal, 1:30 is
+// ninety.
 func yamlInt(s string) *Node {
-	s, negative := signed(strings.ReplaceAll(s, "_", ""))
-	var n *big.Int
-	var ok bool
+	s = strings.ReplaceAll(s, "_", "")
+	digits, base := s[sign(s):], 10
 	switch {
-	case strings.HasPrefix(s, "0b"):
-		n, ok = intOf(s[2:], 2)
-	case strings.HasPrefix(s, "0x"):
-		n, ok = intOf(s[2:], 16)
-	case len(s) > 1 && s[0] == '0':
-		n, ok = intOf(s, 8)
-	case strings.Contains(s, ":"):
-		n, ok = new(big.Int), true
-		for part := range strings.SplitSeq(s, ":") {
-			digit, valid := intOf(part, 10)
-			if !valid {
-				return nil
-			}
-			n.Mul(n, big.NewInt(60)).Add(n, digit)
+	case strings.HasPrefix(digits, "0b"):
+		digits, base = digits[2:], 2
+	case strings.HasPrefix(digits, "0x"):
+		digits, base = digits[2:], 16
+	case len(digits) > 1 && digits[0] == '0':
+		base = 8
+	}
+	total := new(big.Int)
+	for part := range strings.SplitSeq(digits, ":") {
+		n, ok := new(big.Int).SetString(part, base)
+		if !ok {
+			return nil
 		}
-	default:
-		n, ok = intOf(s, 10)
+		total.Mul(total, big.NewInt(60)).Add(total, n)
 	}
-	if !ok {
-		return nil
+	if s[0] == '-' {
+		total.Neg(total)
 	}
-	if negative {
-		n.Neg(n)
-	}
-	return newInt(n)
+	return newInt(total)
 }
 
-// floatOf reads a number as Python's float() does, which knows no hexadecimal.
-func floatOf(s string) (float64, bool) {
-	s = strings.TrimSpace(s)
-	if strings.ContainsAny(s, "xXpP_") {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	return f, err == nil || errors.Is(err, strconv.ErrRange)
-}
-
+// yamlFloat reads a float of YAML 1.1: 1e3, .5, 1:30.5 is 90.5.
 func yamlFloat(s string) *Node {
-	s, negative := signed(strings.ToLower(strings.ReplaceAll(s, "_", "")))
-	factor := 1.0
-	if negative {
-		factor = -1
-	}
-	switch {
-	case s == ".inf":
-		return newFloat(factor * parseFloat("inf"))
-	case s == ".nan":
-		return newFloat(parseFloat("nan"))
-	case strings.Contains(s, ":"):
-		total := 0.0
-		for part := range strings.SplitSeq(s, ":") {
-			f, ok := floatOf(part)
-			if !ok {
-				return nil
-			}
-			total = total*60 + f
+	s = strings.ToLower(strings.ReplaceAll(s, "_", ""))
+	total := 0.0
+	for part := range strings.SplitSeq(s[sign(s):], ":") {
+		switch part {
+		case ".inf", ".nan":
+			part = part[1:]
 		}
-		return newFloat(factor * total)
+		f, err := strconv.ParseFloat(part, 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			return nil
+		}
+		total = total*60 + f
 	}
-	f, ok := floatOf(s)
-	if !ok {
-		return nil
+	if strings.HasPrefix(s, "-") {
+		total = -total
 	}
-	return newFloat(factor * f)
+	return newFloat(total)
 }
