@@ -11,6 +11,7 @@ const (
 	Result   = inputResult
 	Folder   = inputDirectory
 	Pack     = inputPack
+	Result   = inputResult
 )
 
 // Recognize tells what a path holds.
