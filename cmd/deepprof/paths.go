@@ -16,7 +16,6 @@ const (
 	inputResult    = show.Result
 	inputDirectory = show.Folder
 	inputPack      = show.Pack
-	inputResult    = show.Result
 )
 
 func sniff(path string) (inputKind, error) { return show.Recognize(path) }

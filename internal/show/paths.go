@@ -11,7 +11,6 @@ const (
 	Result   = inputResult
 	Folder   = inputDirectory
 	Pack     = inputPack
-	Result   = inputResult
 )
 
 // Recognize tells what a path holds.
