@@ -80,7 +80,7 @@ everything that was started.`,
 				o := pipeline.Options{
 					Categories: sorted,
 					Plan:       p, Config: root.YAML(), Dir: dir.Path, Version: readVersion().String(), Argv: os.Args, IgnoreBlockers: *ignore,
-					Interrupts: w.interrupts, Progress: w.progress, Say: w.say,
+					Interrupts: w.interrupts, Progress: w.progress, Say: w.say, Recording: *record,
 				}
 				if *dry {
 					lines, err := pipeline.DryRun(ctx, o)
@@ -89,55 +89,11 @@ everything that was started.`,
 					}
 					return ended(s, w, nil, err)
 				}
-				if *record != "" {
-					if err := os.MkdirAll(*record, 0o777); err != nil {
-						return usage(err)
-					}
-					count := map[string]int{}
-					o.Record = func(stage string, r capture.Recording) {
-						name := stage
-						if count[stage]++; count[stage] > 1 {
-							name += fmt.Sprintf(".%d", count[stage])
-						}
-						path := filepath.Join(*record, name+".rec")
-						if err := os.WriteFile(path, []byte(r.String()), 0o666); err != nil {
-							w.say(fmt.Sprintf("warning: %v", err))
-						}
-					}
-				}
 				summary, err := pipeline.Run(ctx, o)
-				if summary == nil || *record == "" {
-					return ended(s, w, summary, err)
-				}
-				packed := packRecording(ctx, s, summary, *record)
-				if err = ended(s, w, summary, err); err != nil && packed != nil {
-					fmt.Fprintf(s.err, "deepprof: no recording: %v\n", packed) // what went wrong first decides
-					return err
-				}
-				return errors.Join(err, packed)
+				return ended(s, w, summary, err)
 			}
 		},
 	}
-}
-
-// packRecording packs a run for 'deepprof demo --from', without what is the
-// machine's own business.
-func packRecording(ctx context.Context, s streams, summary *pipeline.Summary, dir string) error {
-	if summary.Status == runs.StatusInterrupted {
-		return errors.New("the run was interrupted; deepprof runs pack --strip-cubins --redact makes one of what there is")
-	}
-	r, err := runs.Open(ctx, summary.Dir)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	path := filepath.Join(dir, "recording"+runs.PackExt)
-	packed, err := runs.Pack(ctx, r, path, runs.PackOptions{StripCubins: true, Redact: true, Overwrite: true, Strip: stripCubins})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(s.err, "recording: %s, %d bytes\n", path, packed.Bytes)
-	return nil
 }
 
 // withCommand turns what stands after "--" into the overrides that make it the
@@ -187,16 +143,16 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 		return usage(err)
 	}
 	width := 9
-	for _, st := range summary.Stages {
+	for _, st := range summary.Steps {
 		width = max(width, len(st.Name))
 	}
 	var stages bytes.Buffer
 	p := stagePrinter{w: &stages, names: width, columns: terminalWidth(s.out), brief: summary.Result != nil}
-	shown := p.all(summary.Stages)
+	shown := p.all(summary.Steps)
 	if _, height := terminalSize(s.out); p.brief && height > 0 && report.Rows(stages.String(), p.columns) > height/4 {
 		stages.Reset() // the screen is for the report
 		p.tight = true
-		shown = p.all(summary.Stages)
+		shown = p.all(summary.Steps)
 	}
 	if summary.Result != nil {
 		stages.WriteString("\n")
@@ -252,7 +208,7 @@ func verdict(summary *pipeline.Summary) error {
 	if summary.Status == runs.StatusInterrupted {
 		return &failure{code: exitInterrupted}
 	}
-	for _, st := range summary.Stages {
+	for _, st := range summary.Steps {
 		switch {
 		case st.State != runs.StateFailed:
 		case st.Outcome.Kind == capture.WorkloadFailed, st.Outcome.Kind == capture.WorkloadCrashed, st.Outcome.Kind == capture.WorkloadMissing:

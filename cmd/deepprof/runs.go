@@ -180,22 +180,10 @@ func runsResumeCommand() command {
 				if m, err := runs.ReadManifest(dir); err == nil && m.Recorded != nil {
 					return usagef("runs resume %s: a recording that was played cannot go on; 'deepprof run' captures anew, 'deepprof analyze %s' reports on this one", args[0], args[0])
 				}
-				if _, err := os.Stat(filepath.Join(dir, runs.ConfigName)); err != nil {
-					return usagef("runs resume %s: a run goes on by the configuration that it was started with, and %w; start a new one", args[0], err)
-				}
-				composed, err := config.Compose(config.Options{
-					Sources:    []config.Source{{Provider: "main", Path: dir, FS: os.DirFS(dir), Check: true}},
-					ConfigName: strings.TrimSuffix(runs.ConfigName, ".yaml"), JobName: "deepprof", Renames: plan.Renames, JobEnv: plan.EnvKey,
-				})
+				p, err := planOfOldRun(s, dir)
 				if err != nil {
-					return usage(err)
-				}
-				p, err := decode(composed)
-				if err != nil {
-					fmt.Fprintf(s.err, "note: the configuration of the run is not one of this version of deepprof; start a new run, or mend %s\n", filepath.Join(dir, runs.ConfigName))
 					return err
 				}
-				printWarnings(s, composed)
 				sorted, err := categories((&configFlags{}).sources())
 				if err != nil {
 					return err
@@ -210,6 +198,31 @@ func runsResumeCommand() command {
 			}
 		},
 	}
+}
+
+// planOfOldRun makes the plan of a run that stores none from its configuration;
+// nil for one that stores its own.
+func planOfOldRun(s streams, dir string) (*plan.Plan, error) {
+	if _, err := os.Stat(filepath.Join(dir, runs.PlanName)); err == nil {
+		return nil, nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, runs.ConfigName)); err != nil {
+		return nil, usagef("runs resume %s: a run goes on by the configuration that it was started with, and %w; start a new one", dir, err)
+	}
+	composed, err := config.Compose(config.Options{
+		Sources:    []config.Source{{Provider: "main", Path: dir, FS: os.DirFS(dir), Check: true}},
+		ConfigName: strings.TrimSuffix(runs.ConfigName, ".yaml"), JobName: "deepprof", Renames: plan.Renames, JobEnv: plan.EnvKey,
+	})
+	if err != nil {
+		return nil, usage(err)
+	}
+	p, err := decode(composed)
+	if err != nil {
+		fmt.Fprintf(s.err, "note: the configuration of the run is not one of this version of deepprof; start a new run, or fix %s\n", filepath.Join(dir, runs.ConfigName))
+		return nil, err
+	}
+	printWarnings(s, composed)
+	return p, nil
 }
 
 func runsCleanCommand() command {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/pipeline"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -32,12 +33,12 @@ const (
 
 // all prints the stages and returns the warnings that it told of. In brief those
 // that went well have one row: they were told as they ended.
-func (p *stagePrinter) all(stages []pipeline.StageResult) (shown []string) {
+func (p *stagePrinter) all(stages []pipeline.StepResult) (shown []string) {
 	well, seconds, other := 0, 0.0, ""
 	played, then := 0, 0.0 // out of a recording, and the time that they took when it was made
 	for _, st := range stages {
 		switch {
-		case st.Name == "provenance" && st.State == runs.StateDone:
+		case st.Name == plan.StepProvenance && st.State == runs.StateDone:
 		case p.brief && st.State == runs.StateDone && len(st.Outcome.Warnings) == 0 && st.Recorded:
 			played++
 			then += max(0, st.Seconds)
@@ -72,7 +73,7 @@ func lasted(seconds float64) string {
 }
 
 // print prints one stage and returns the warnings that it told of.
-func (p *stagePrinter) print(st pipeline.StageResult) (shown []string) {
+func (p *stagePrinter) print(st pipeline.StepResult) (shown []string) {
 	o := st.Outcome
 	if st.State == runs.StateSkipped {
 		if !p.brief {

@@ -15,7 +15,7 @@ import (
 // warning once.
 func TestStageLines(t *testing.T) {
 	first := "the workload ended with exit code 7, which is not what a workload that did all of its work does"
-	st := pipeline.StageResult{Name: "nsys", State: runs.StateDone, Seconds: 1.5, Outcome: capture.Outcome{
+	st := pipeline.StepResult{Name: "nsys", State: runs.StateDone, Seconds: 1.5, Outcome: capture.Outcome{
 		Kind: capture.WithWarnings, What: "nsys ended with exit code 7 and left one good report", Evidence: first, Usable: true,
 		Warnings: []capture.Warning{{Text: first}, {Text: "second"}, {Text: "third"}, {Text: "fourth"}},
 	}}
@@ -41,23 +41,23 @@ func TestStageLines(t *testing.T) {
 	}
 	b.Reset()
 	p.tight = true
-	good := pipeline.StageResult{Name: "baseline", State: runs.StateDone, Seconds: 2, Outcome: capture.Outcome{Kind: capture.Captured, Usable: true}}
-	if shown := p.all([]pipeline.StageResult{good, st, good}); len(shown) != 4 || strings.Count(b.String(), "\n") != 4 || !strings.Contains(b.String(), "2 other stages done in 4.0 s\n") || !strings.Contains(b.String(), "warning: second\n") || !strings.Contains(b.String(), "3 warnings more, in the report") {
+	good := pipeline.StepResult{Name: "baseline", State: runs.StateDone, Seconds: 2, Outcome: capture.Outcome{Kind: capture.Captured, Usable: true}}
+	if shown := p.all([]pipeline.StepResult{good, st, good}); len(shown) != 4 || strings.Count(b.String(), "\n") != 4 || !strings.Contains(b.String(), "2 other stages done in 4.0 s\n") || !strings.Contains(b.String(), "warning: second\n") || !strings.Contains(b.String(), "3 warnings more, in the report") {
 		t.Errorf("%q:\n%s", shown, b.String())
 	}
 	b.Reset()
-	if p.all([]pipeline.StageResult{good, good}); b.String() != "2 stages done in 4.0 s\n" {
+	if p.all([]pipeline.StepResult{good, good}); b.String() != "2 stages done in 4.0 s\n" {
 		t.Errorf("what went well is\n%s", b.String())
 	}
 	b.Reset()
 	played := good
 	played.Recorded, played.Seconds = true, 60
-	if p.all([]pipeline.StageResult{played, played, good}); b.String() != "2 stages played (120 s when recorded), 1 stage done in 2.0 s\n" {
+	if p.all([]pipeline.StepResult{played, played, good}); b.String() != "2 stages played (120 s when recorded), 1 stage done in 2.0 s\n" {
 		t.Errorf("a recording: %s", b.String())
 	}
 	b.Reset()
 	narrow := stagePrinter{w: &b, names: 9, columns: 60, brief: true, tight: true}
-	if narrow.all([]pipeline.StageResult{st, played, played, good}); slices.ContainsFunc(strings.Split(b.String(), "\n"), func(line string) bool { return utf8.RuneCountInString(line) > 60 }) {
+	if narrow.all([]pipeline.StepResult{st, played, played, good}); slices.ContainsFunc(strings.Split(b.String(), "\n"), func(line string) bool { return utf8.RuneCountInString(line) > 60 }) {
 		t.Errorf("wider than 60:\n%s", b.String())
 	}
 	b.Reset()

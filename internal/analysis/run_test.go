@@ -194,7 +194,7 @@ func TestOperators(t *testing.T) {
 
 // The commands and the state of a real run directory are taken over.
 func TestManifest(t *testing.T) {
-	run, err := runs.Create(t.TempDir(), runs.CreateOptions{Command: []string{"deepprof", "run"}, Steps: []string{"nsys"}})
+	run, err := runs.Create(t.TempDir(), runs.CreateOptions{Command: []string{"deepprof", "run"}, Steps: []runs.Step{{Name: "nsys"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

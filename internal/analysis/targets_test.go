@@ -43,7 +43,7 @@ func untold(r *Result, id, part string) *Note {
 // TestNothingMatched: where a typo kept ncu from starting, the report names the
 // typo and does not advise to turn on what is on.
 func TestNothingMatched(t *testing.T) {
-	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []string{"nsys", "ncu"}})
+	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []runs.Step{{Name: "nsys"}, {Name: "ncu"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

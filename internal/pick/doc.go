@@ -4,6 +4,7 @@
 // are those that were meant, and the extrapolation of their counters over the
 // regions of the timeline.
 //
-// Nothing here starts a process or reads a file. docs/pick.md explains the
+// Nothing here starts a process: Counting has each started by its caller, and
+// reads the reports that come of it. docs/pick.md explains the
 // rules and the format of targets.json.
 package pick

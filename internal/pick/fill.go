@@ -248,6 +248,7 @@ func (c *choice) leftOut(limits Limits, isCounted map[int]bool) []LeftOut {
 	for why, groups := range byReason {
 		row := c.leftRow(why, groups)
 		row.Cut = c.barred[groups[0]] == "" // a limit is the only other reason
+		row.Collective = c.peers[groups[0]]
 		out = append(out, row)
 	}
 	slices.SortFunc(out, func(x, y LeftOut) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Reason, y.Reason)) })

@@ -142,14 +142,16 @@ type Launch struct {
 
 // LeftOut sums the launches that are not counted for one reason.
 type LeftOut struct {
-	Reason   string    `json:"reason"`
-	Cut      bool      `json:"cut,omitempty"` // by top_n, coverage or budget_s, not for what it is
-	Groups   int       `json:"groups,omitempty"`
-	Launches int       `json:"launches"`
-	NS       int64     `json:"ns"`
-	Share    float64   `json:"share"` // of the GPU time in the regions; of all GPU time for what lies outside
-	Kernels  []LeftRow `json:"kernels,omitempty"`
-	More     int       `json:"more,omitempty"` // kernels that are not listed
+	Reason string `json:"reason"`
+	Cut    bool   `json:"cut,omitempty"` // by top_n, coverage or budget_s, not for what it is
+	// Collective says that these kernels wait for a peer.
+	Collective bool      `json:"collective,omitempty"`
+	Groups     int       `json:"groups,omitempty"`
+	Launches   int       `json:"launches"`
+	NS         int64     `json:"ns"`
+	Share      float64   `json:"share"` // of the GPU time in the regions; of all GPU time for what lies outside
+	Kernels    []LeftRow `json:"kernels,omitempty"`
+	More       int       `json:"more,omitempty"` // kernels that are not listed
 }
 
 // Names lists the kernels with their shares, the longest first.

@@ -2,217 +2,135 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/ncurep"
-	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
-	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// ncuOptions are those of the configuration, without the choice of launches.
-func (r *run) ncuOptions(output string) ncu.Options {
-	c, w := r.Plan.Pipeline.Ncu.CLI, r.Plan.Pipeline.Workload
+// ncuOptions are those of the configuration, without output and the choice of
+// launches.
+func (j *job) ncuOptions(target []string) ncu.Options {
+	c := j.plan.Pipeline.Ncu.CLI
 	mode := c.ReplayMode
 	if mode == plan.ReplayAuto {
 		mode = plan.ReplayKernel
 	}
 	o := ncu.Options{
-		Output: output, Command: w.Command, ReplayMode: mode, Set: c.Set, Sections: c.Sections, Metrics: c.Metrics,
+		Command: target, ReplayMode: mode, Set: c.Set, Sections: c.Sections, Metrics: c.Metrics,
 		TargetProcesses: c.TargetProcesses, ClockControl: c.ClockControl, CacheControl: c.CacheControl,
 		WaitForProfilerStart: !c.ProfileFromStart, GraphProfiling: c.GraphProfiling, ConfigFile: c.ConfigFile, ExtraArgs: c.ExtraArgs,
 	}
-	if r.lists != nil {
-		o.KnownSets, o.KnownSections = r.lists.Sets, r.lists.Sections
+	if j.lists != nil {
+		o.KnownSets, o.KnownSections = j.lists.Sets, j.lists.Sections
 	}
 	return o
 }
 
-// ncuCommand builds the counter capture as the configuration says. Expressions
-// are resolved with the ranges that the timeline holds; seen is nil where there
-// is none.
-func (r *run) ncuCommand(output string, seen []nvtx.Seen) (tool.Command, error) {
-	o, err := r.asWritten(r.ncuOptions(output), seen)
+// ncuCommand is the counter capture as it is configured, before there is a
+// timeline.
+func ncuCommand(j *job) (tool.Command, error) {
+	target, err := j.target(plan.StepNcu)
 	if err != nil {
 		return tool.Command{}, err
 	}
-	return r.ncuLine(o)
-}
-
-// regionFilters are the NVTX filters of the configuration. What selects nothing
-// of the timeline is left out and named.
-func regionFilters(c plan.NcuCLI, seen []nvtx.Seen) (pick.Filters, error) {
-	if seen != nil {
-		return pick.ResolveFilters(c.NVTXInclude, c.NVTXExclude, seen)
-	}
-	include, err := nvtx.Resolve(c.NVTXInclude, nil)
-	if err != nil {
-		return pick.Filters{}, fmt.Errorf("pipeline.ncu.ncu_cli.nvtx_include: %w", err)
-	}
-	exclude, err := nvtx.Resolve(c.NVTXExclude, nil)
-	if err != nil {
-		return pick.Filters{}, fmt.Errorf("pipeline.ncu.ncu_cli.nvtx_exclude: %w", err)
-	}
-	return pick.Filters{Include: nvtx.Values(include), Exclude: nvtx.Values(exclude)}, nil
-}
-
-// asWritten adds the filters of the configuration.
-func (r *run) asWritten(o ncu.Options, seen []nvtx.Seen) (ncu.Options, error) {
-	c := r.Plan.Pipeline.Ncu.CLI
-	filters, err := regionFilters(c, seen)
-	if err != nil {
-		return o, err
-	}
-	o.NVTXInclude, o.NVTXExclude = filters.Include, filters.Exclude
-	o.KernelName, o.KernelNameBase, o.KernelID = c.KernelName, c.KernelNameBase, c.KernelID
-	o.LaunchSkip, o.LaunchCount, o.FilterMode = c.LaunchSkip, c.LaunchCount, c.FilterMode
-	if o.ReplayMode == plan.ReplayRange || o.ReplayMode == plan.ReplayAppRange { // launches are not chosen within a range
-		o.LaunchSkip, o.LaunchCount, o.FilterMode = 0, 0, ""
-	}
-	return o, nil
-}
-
-func (r *run) ncuLine(o ncu.Options) (tool.Command, error) {
-	args, env, err := ncu.Args(o, r.ncu.Version)
+	o, err := pick.AsWritten(j.ncuOptions(target), j.plan.Pipeline.Ncu.CLI)
 	if err != nil {
 		return tool.Command{}, err
 	}
-	return tool.Command{Path: r.ncu.Path, Args: args, Dir: r.dir, Env: tool.Environ(r.env, env...)}, nil
+	o.Output = j.place("ncu/run")
+	return j.ncuLine(o)
+}
+
+func (j *job) ncuLine(o ncu.Options) (tool.Command, error) {
+	args, env, err := ncu.Args(o, j.ncu.Version)
+	if err != nil {
+		return tool.Command{}, err
+	}
+	return tool.Command{Path: j.ncu.Path, Args: args, Dir: j.dir, Env: tool.Environ(j.env, env...)}, nil
 }
 
 // captureCounters counts the launches that pick chooses from the timeline;
 // where there is none, or the configuration names the launches itself, what the
 // configuration says.
-func (r *run) captureCounters(ctx context.Context) (capture.Outcome, error) {
-	t, err := r.readTimeline(ctx)
-	if err != nil {
-		return capture.Outcome{}, err
-	}
-	count := func() (capture.Outcome, error) { return r.countLaunches(ctx, t, nil) }
-	if r.Plan.Pipeline.Ncu.CLI.ReplayMode == plan.ReplayAuto {
-		count = func() (capture.Outcome, error) { return r.climb(ctx, t) }
-	}
-	if t == nil {
-		return count()
-	}
-	filters, err := regionFilters(r.Plan.Pipeline.Ncu.CLI, t.seen())
-	if err != nil {
-		return r.unmatched(ctx, nil, err)
-	}
-	for _, u := range filters.Unmatched {
-		r.Say("warning: " + u.String())
-	}
-	o, err := count()
-	warnUnmatched(&o, filters.Unmatched)
-	return o, err
-}
-
-// warnUnmatched tells of filters that select nothing in the verdict on a capture
-// by the others.
-func warnUnmatched(o *capture.Outcome, list []pick.Unmatched) {
-	if !o.Usable {
-		return
-	}
-	for i, u := range list { // first: it is what the user can mend
-		o.Warnings = slices.Insert(o.Warnings, i, capture.Warning{ID: "unmatched", Text: u.String()})
-		if o.Kind == capture.Captured {
-			o.Kind, o.Evidence = capture.WithWarnings, u.String()
+func captureCounters(ctx context.Context, j *job) (made, error) {
+	return profiled(ctx, j, plan.StepNcu, func(target []string) (capture.Outcome, error) {
+		p := j.plan.Pipeline
+		name := timelineOf(j.store.Manifest())
+		t, err := readTimeline(ctx, j.store, name)
+		if err != nil {
+			return capture.Outcome{}, err
 		}
-	}
-}
-
-// countLaunches counts single launches, or ranges where the configuration says
-// so. Steps are the replay modes that were tried before.
-func (r *run) countLaunches(ctx context.Context, t *traced, steps []pick.Step) (capture.Outcome, error) {
-	if why := r.notChoosing(t); why != "" {
-		if r.Plan.Pipeline.Ncu.Pick.Enable {
-			r.Say("note: pipeline.ncu.pick is not used: " + why)
+		counting := pick.Counting{
+			Nsys: p.Nsys, Ncu: p.Ncu, Shown: p.Regions, Base: j.ncuOptions(target), Version: j.ncu.Version, Program: j.unprofiledTime(),
+			Timeline: t, TimelineName: name, Dir: j.store.Dir(), Say: j.Say,
+			Count: func(ctx context.Context, r pick.Request) (capture.Outcome, error) {
+				return countWith(ctx, j, target, r)
+			},
+			Refused: func(o capture.Outcome) error { return refuse(j.store, plan.StepNcu, j.dir, o) },
+			Save:    func(t *pick.Targets) error { return saveTargets(j.store, t) },
 		}
-		return r.countAsWritten(ctx, t, steps)
-	}
-	return r.countChosen(ctx, t, steps)
+		o, err := counting.Do(ctx)
+		if err != nil || !exists(j.store.Path(pick.TargetsFile)) {
+			return o, err
+		}
+		return o, recordFiles(ctx, j.store, plan.StepNcu, pick.TargetsFile)
+	})
 }
 
-func (r *run) countAsWritten(ctx context.Context, t *traced, steps []pick.Step) (capture.Outcome, error) {
-	command, err := r.ncuCommand(r.store.Path("ncu/run"), t.seen())
-	if err != nil {
-		return r.unmatched(ctx, steps, err)
+// readTimeline reads what the timeline of the run tells about launches and
+// ranges; nil where there is none.
+func readTimeline(ctx context.Context, store *runs.Run, name string) (*pick.Traced, error) {
+	if name == "" {
+		return nil, nil
 	}
-	result, err := r.countWith(ctx, command, "ncu/run", r.launches(t.model(), t.seen()))
+	f, err := nsys.OpenSQLite(store.Path(name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := f.Timeline(ctx, nsys.Regions|nsys.Machine)
+	if err != nil {
+		return nil, err
+	}
+	return pick.Trace(t), nil
+}
+
+func saveTargets(store *runs.Run, t *pick.Targets) error {
+	text, err := t.JSON()
+	if err != nil {
+		return err
+	}
+	return store.WriteFile(pick.TargetsFile, text)
+}
+
+// countWith starts one process of ncu and records it.
+func countWith(ctx context.Context, j *job, target []string, r pick.Request) (capture.Outcome, error) {
+	cli := j.plan.Pipeline.Ncu.CLI
+	r.Options.Output = j.store.Path(r.Output)
+	command, err := j.ncuLine(r.Options)
 	if err != nil {
 		return capture.Outcome{}, err
 	}
-	return result.Outcome, r.writeSteps(ctx, t, steps, result.Outcome.Reports)
-}
-
-// unmatched tells filters that select nothing, which is a result, from an error.
-// Targets.json names them, and an attempt that started nothing holds the verdict.
-func (r *run) unmatched(ctx context.Context, steps []pick.Step, err error) (capture.Outcome, error) {
-	var nothing *pick.NothingError
-	if !errors.As(err, &nothing) {
-		return capture.Outcome{}, err
+	if err := os.MkdirAll(filepath.Dir(r.Options.Output), 0o777); err != nil {
+		return capture.Outcome{}, fmt.Errorf("make the folder of a report: %w", err)
 	}
-	o := capture.Outcome{
-		Kind: capture.NothingMatched, What: "ncu was not started: " + err.Error(), Cause: "no launch of the timeline is left to count",
-		Next: "widen the filters; deepprof show kernels " + r.store.Dir() + " lists what ran",
-	}
-	switch {
-	case nothing.Regions:
-		o.Cause, o.Next = "the timeline holds no such range", "name a range that exists; deepprof show regions "+r.store.Dir()+" lists them"
-	case nothing.Totals.Launches == 0 && nothing.Totals.GraphNS > 0:
-		o.Cause, o.Next = "CUDA graphs were traced as a whole", "set pipeline.nsys.cuda_graph_trace=node"
-	case nothing.Totals.Launches == 0:
-		o.Cause, o.Next = r.noKernels()
-	}
-	c := &chosen{r: r, targets: &pick.Targets{
-		Schema: pick.Schema, Timeline: relative(r.store.Dir(), r.timeline), Unmatched: nothing.Unmatched, Totals: nothing.Totals,
-		Groups: []pick.Group{}, Runs: []pick.Run{}, Ladder: steps, Regions: r.regionOptions(),
-	}}
-	if err := c.write(); err != nil {
-		return o, err
-	}
-	if err := r.store.StartAttempt("ncu", r.dir); err != nil {
-		return o, err
-	}
-	if err := r.store.EndAttempt("ncu", runs.Result{Outcome: record(o)}); err != nil {
-		return o, err
-	}
-	return o, c.enter(ctx)
-}
-
-// noKernels says why a timeline may hold no kernel: no filter of ncu's is to
-// blame.
-func (r *run) noKernels() (cause, next string) {
-	cause = "the program did not use CUDA, or nsys could not trace it (no driver, another profiler), or a process launched the kernels that it did not start"
-	next = "check that the program launches kernels itself; what a server launches for it shows where the server is profiled"
-	if !r.wholeTimeline() {
-		cause += ", or outside the part that was captured"
-		next += "; capture more with pipeline.nsys.capture_range, delay and duration"
-	}
-	if !r.Plan.Pipeline.Nsys.TraceForkBeforeExec {
-		cause += ", or in a child that was forked without exec"
-		next += "; children that are forked without exec need pipeline.nsys.trace_fork_before_exec=true"
-	}
-	return cause, next
-}
-
-// countWith makes one capture; output is its report within the run, without
-// extension.
-func (r *run) countWith(ctx context.Context, command tool.Command, output string, launches int) (capture.Result, error) {
-	cli := r.Plan.Pipeline.Ncu.CLI
-	c := r.capture(capture.Ncu, command, output, r.Plan.Pipeline.Ncu.Timeout)
-	c.KeepEnv = names(r.env) // ncu stores no environment
-	c.Expect.Tables = named(cli.Metrics)
-	c.Expect.Launches = launches
+	j.display.expected = r.Expected // the live line counts from the start of a process
+	c := j.capture(capture.Ncu, command, target, r.Output, j.plan.Pipeline.Ncu.Timeout)
+	c.KeepEnv = envNames(j.env) // ncu stores no environment
+	c.Expect.Tables = pick.Named(cli.Metrics)
+	c.Expect.Launches = r.Launches
 	got := map[string]int64{}
 	c.Check = func(_ context.Context, report string) (*capture.Content, error) {
 		content, err := checkCounters(report)
@@ -225,51 +143,21 @@ func (r *run) countWith(ctx context.Context, command tool.Command, output string
 		asked = []string{dataResults}
 	}
 	judgeMissing(&result, asked, got)
-	return result, r.record(ctx, path.Dir(output), result, append(slices.Clone(result.Reports), result.Kept...))
+	return result.Outcome, recordCapture(ctx, j.store, path.Dir(r.Output), j.dir, result, append(slices.Clone(result.Reports), result.Kept...))
+}
+
+// envNames are the names of the variables of an environment.
+func envNames(env []string) []string {
+	var out []string
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		out = append(out, name)
+	}
+	return out
 }
 
 // dataResults stands for the results of a counter report, whatever they hold.
 const dataResults = "results"
-
-// named are the metrics that stand for themselves; regex:, group: and
-// breakdown: stand for several.
-func named(metrics []string) []string {
-	return slices.DeleteFunc(slices.Clone(metrics), func(m string) bool { return strings.Contains(m, ":") })
-}
-
-// chips are the chips that a compute capability names without doubt; others
-// are shared by several that differ in their counters.
-var chips = map[string]string{"7.0": "gv100", "8.0": "ga100", "9.0": "gh100", "10.0": "gb100"}
-
-// checkMetrics refuses metrics that the GPU of this machine cannot count. Where
-// its chip, or the answer, cannot be told, the capture itself shows.
-func (r *run) checkMetrics(ctx context.Context) error {
-	metrics := named(r.Plan.Pipeline.Ncu.CLI.Metrics)
-	if len(metrics) == 0 || r.lists == nil {
-		return nil
-	}
-	smi, err := r.tools.Find(ctx, tool.Spec{Name: tool.NvidiaSMI})
-	if err != nil {
-		return nil
-	}
-	text, err := output(ctx, smi.Path, "--query-gpu=compute_cap", "--format=csv,noheader")
-	if err != nil {
-		return nil
-	}
-	caps := strings.Fields(string(text))
-	slices.Sort(caps)
-	if caps = slices.Compact(caps); len(caps) != 1 || chips[caps[0]] == "" {
-		return nil
-	}
-	chip := chips[caps[0]]
-	var problems []error
-	for _, m := range metrics {
-		if answer, err := r.lists.Metric(ctx, chip, m); err == nil && answer == tool.No {
-			problems = append(problems, fmt.Errorf("pipeline.ncu.ncu_cli.metrics: %s does not count %q on %s; ncu --query-metrics --chips %s lists what it does", r.ncu, m, chip, chip))
-		}
-	}
-	return errors.Join(problems...)
-}
 
 // checkCounters counts the results of a report, and the values of each metric:
 // ncu passes over metrics that it does not know.
@@ -301,61 +189,4 @@ func checkCounters(report string) (*capture.Content, error) {
 		return nil, fmt.Errorf("no result can be read: %s", content.Warnings[0])
 	}
 	return content, nil
-}
-
-// launches is how many launches ncu is to profile according to the timeline, 0
-// where that cannot be told: only part of the program was traced, or launches
-// are chosen by a rule of ncu's own.
-func (r *run) launches(t *timeline.Timeline, seen []nvtx.Seen) int {
-	n, c := r.Plan.Pipeline.Nsys, r.Plan.Pipeline.Ncu.CLI
-	whole := n.CaptureRange == plan.CaptureNone && n.Delay == 0 && n.Duration == 0
-	own := c.KernelName != "" || c.KernelID != "" || !c.ProfileFromStart || c.FilterMode == "per-gpu" || c.TargetProcesses != "all" || len(c.ExtraArgs) > 0
-	each := c.ReplayMode == plan.ReplayAuto || c.ReplayMode == plan.ReplayKernel || c.ReplayMode == plan.ReplayApplication
-	if t == nil || !whole || own || !each || len(t.Graphs) > 0 || c.GraphProfiling == "graph" {
-		return 0
-	}
-	region, err := matcher(c.NVTXInclude, c.NVTXExclude, seen)
-	if err != nil {
-		return 0
-	}
-	q := timeline.Query{Region: region}
-	split := c.FilterMode == "per-launch-config" // skip and count apply to each
-	if split {
-		q.By = timeline.ByLaunchConfig
-	}
-	window := func(calls int64) int64 {
-		calls = max(0, calls-int64(c.LaunchSkip))
-		if c.LaunchCount > 0 {
-			calls = min(calls, int64(c.LaunchCount))
-		}
-		return calls
-	}
-	// Configurations are shared by processes.
-	type config struct {
-		kernel      string
-		grid, block [3]int32
-		shared      int32
-	}
-	calls := map[config]int64{}
-	for _, row := range t.KernelRows(q).Rows {
-		var key config
-		if split {
-			key = config{row.Name, *row.Grid, *row.Block, *row.DynamicShared}
-		}
-		calls[key] += row.Calls
-	}
-	var total int64
-	for _, n := range calls {
-		total += window(n)
-	}
-	return int(total)
-}
-
-// matcher is the NVTX filter of ncu. It is nil where there is no filter.
-func matcher(include, exclude []string, seen []nvtx.Seen) (func(nvtx.State) bool, error) {
-	filters, err := pick.ResolveFilters(include, exclude, seen)
-	if err != nil || len(filters.Include)+len(filters.Exclude) == 0 {
-		return nil, err
-	}
-	return filters.Match, nil
 }

@@ -12,25 +12,24 @@ import (
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/doctor"
 	"github.com/deepprof/deepprof/internal/plan"
-	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // Examine makes every check that a run of the plan makes before it starts, and
 // starts nothing.
 func Examine(ctx context.Context, o Options) (doctor.Report, error) {
-	r := &run{Options: o, summary: &Summary{}}
-	r.Say = func(string) {}
-	if err := r.begin(""); err != nil {
+	o.Say = func(string) {}
+	j, err := newJob(o, "")
+	if err != nil {
 		return doctor.Report{}, err
 	}
-	report, err := r.examine(ctx)
+	report, err := j.examine(ctx)
 	if err != nil || report.HasBlocker() {
 		return report, err
 	}
 	row := doctor.Row{Check: "captures", Name: "captures as they are configured", Status: doctor.OK, Evidence: "the tools take what they will be told"}
-	if err = r.preparePrograms(ctx, report); err == nil {
-		err = r.prepareCaptures(ctx)
+	if err = j.findPython(ctx, report); err == nil {
+		err = prepareSteps(ctx, j)
 	}
 	if err != nil {
 		row.Status, row.Evidence, row.Fix = doctor.Blocker, err.Error(), "change the setting that it names"
@@ -41,22 +40,17 @@ func Examine(ctx context.Context, o Options) (doctor.Report, error) {
 }
 
 // examine looks at the machine, and at the files that the configuration names.
-func (r *run) examine(ctx context.Context) (doctor.Report, error) {
-	p := &r.Plan.Pipeline
-	p.Nsys.Path, p.Ncu.Path = r.program(p.Nsys.Path), r.program(p.Ncu.Path)
+func (j *job) examine(ctx context.Context) (doctor.Report, error) {
 	var err error
-	if r.env, err = workloadEnv(r.Plan); err != nil {
+	if j.env, err = workload.Environ(j.plan); err != nil {
 		return doctor.Report{}, err
 	}
-	if r.shipped() {
-		p.Workload.Python = r.program(p.Workload.Python)
-		r.env = tool.Environ(r.env, workload.Env...)
-	}
-	o := checks(r.Plan, r.Dir)
-	o.PythonEnv = r.env
-	report := doctor.Check(ctx, o, doctor.Host{Find: r.tools.Find})
-	report.Rows = append(report.Rows, r.commandRow())
-	report.Rows = append(report.Rows, r.inputRows()...)
+	o := checks(j.plan, j.Dir)
+	o.NsysPath, o.NcuPath, o.PythonPath = j.program(o.NsysPath), j.program(o.NcuPath), j.program(o.PythonPath)
+	o.PythonEnv = j.env
+	report := doctor.Check(ctx, o, doctor.Host{Find: j.finder.Find})
+	report.Rows = append(report.Rows, j.commandRow())
+	report.Rows = append(report.Rows, j.inputRows()...)
 	report.Blocked = report.HasBlocker()
 	return report, nil
 }
@@ -72,21 +66,21 @@ const (
 
 // commandRow is the check of the program of the workload and of the folder that
 // it starts in, as the system will look for them.
-func (r *run) commandRow() doctor.Row {
+func (j *job) commandRow() doctor.Row {
 	row := doctor.Row{Check: checkCommand, Name: "program of the workload", Status: doctor.OK}
-	info, err := os.Stat(r.dir)
+	info, err := os.Stat(j.dir)
 	if err == nil && !info.IsDir() {
-		err = &fs.PathError{Op: "stat", Path: r.dir, Err: syscall.ENOTDIR}
+		err = &fs.PathError{Op: "stat", Path: j.dir, Err: syscall.ENOTDIR}
 	}
 	if err != nil {
 		row.Status, row.Evidence, row.Fix = doctor.Blocker, fmt.Sprintf("pipeline.workload.cwd: %v", err), "name a folder that exists"
 		return row
 	}
-	if r.shipped() {
+	if workload.Shipped(j.plan) {
 		row.Status, row.Evidence = doctor.NotApplicable, "it ships with deepprof"
 		return row
 	}
-	program, missing := capture.FindTarget(r.Plan.Pipeline.Workload.Command, r.dir, r.env)
+	program, missing := capture.FindTarget(j.plan.Pipeline.Workload.Command, j.dir, j.env)
 	row.Evidence = program
 	if missing != nil {
 		row.Status, row.Evidence, row.Fix = doctor.Blocker, missing.Evidence, missing.Next
@@ -95,21 +89,21 @@ func (r *run) commandRow() doctor.Row {
 }
 
 // inputRows are the checks of model and dataset.
-func (r *run) inputRows() []doctor.Row {
-	if !r.shipped() {
+func (j *job) inputRows() []doctor.Row {
+	if !workload.Shipped(j.plan) {
 		return nil
 	}
 	rows := []doctor.Row{
 		{Check: checkModel, Name: "files of the model", Status: doctor.OK, Evidence: "random weights"},
 		{Check: checkDataset, Name: "files of the dataset", Status: doctor.OK, Evidence: "inputs are generated"},
 	}
-	if m := r.Plan.Model; m.Path != "" || m.Config.File != "" {
-		rows[0].Evidence = "they are there: " + r.abs(m.Path+m.Config.File)
+	if m := j.plan.Model; m.Path != "" || m.Config.File != "" {
+		rows[0].Evidence = "they are there: " + j.abs(m.Path+m.Config.File)
 	}
-	if root := r.Plan.Dataset.Root; root != "" {
-		rows[1].Evidence = "they are there: " + r.abs(root)
+	if root := j.plan.Dataset.Root; root != "" {
+		rows[1].Evidence = "they are there: " + j.abs(root)
 	}
-	for _, problem := range workload.CheckInputs(r.Plan, r.start) {
+	for _, problem := range workload.CheckInputs(j.plan, j.start) {
 		for i := range rows {
 			if rows[i].Check == problem.Section {
 				rows[i].Status, rows[i].Evidence, rows[i].Fix = doctor.Blocker, problem.What, problem.Next

@@ -3,78 +3,85 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
-// provenance records the machine, the configuration and the inputs.
-func (r *run) provenance(ctx context.Context) error {
-	const stage = "provenance"
-	if err := r.store.StartStep(stage); err != nil {
-		return err
+// envKey is the setting that gives the workload variables of its own.
+const envKey = "pipeline.workload.env"
+
+// secretEnv are the variables of the configuration whose values are not
+// recorded.
+func (j *job) secretEnv() []string {
+	var env []string
+	for name, value := range j.plan.Pipeline.Workload.Env {
+		env = append(env, name+"="+value)
 	}
-	if err := r.store.StartAttempt(stage, ""); err != nil {
-		return err
-	}
-	if err := r.writeProvenance(ctx); err != nil {
-		return err
-	}
-	files, err := r.store.HashFiles(ctx, runs.EnvName, runs.ConfigName, runs.InputsName)
-	if err != nil {
-		return err
-	}
-	written := runs.Outcome{Kind: "written", Usable: true, Text: "environment, configuration and inputs are recorded"}
-	if err := r.store.EndAttempt(stage, runs.Result{Outcome: written, Files: files}); err != nil {
-		return err
-	}
-	return r.store.EndStep(stage, runs.StateDone, "")
+	return redact.SecretNames(env)
 }
 
-func (r *run) writeProvenance(ctx context.Context) error {
+// recordOfPlan is what a run has from its first moment: the configuration as it
+// was composed, and the typed plan, without the values of secrets.
+func (j *job) recordOfPlan() (map[string][]byte, error) {
+	secret := j.secretEnv()
+	config, err := redact.YAML(j.Config, envKey, secret)
+	if err != nil {
+		return nil, err
+	}
+	p := *j.plan
+	p.Pipeline.Workload.Env = maps.Clone(p.Pipeline.Workload.Env)
+	for _, name := range secret {
+		p.Pipeline.Workload.Env[name] = redact.Mark
+	}
+	typed, err := plan.Marshal(&p)
+	return map[string][]byte{runs.ConfigName: config, runs.PlanName: typed}, err
+}
+
+// writeProvenance records the machine and the inputs.
+func writeProvenance(ctx context.Context, j *job) (made, error) {
 	c := runs.Collector{Output: output}
-	for _, t := range []tool.Tool{r.nsys, r.ncu} {
+	for _, t := range []tool.Tool{j.nsys, j.ncu} {
 		if t.Path != "" {
 			c.Tools = append(c.Tools, runs.ToolInfo{Name: t.Name, Path: t.Path, Version: t.Version.String(), Missing: t.Problem})
 		}
 	}
-	if t, err := r.tools.Find(ctx, tool.Spec{Name: tool.NvidiaSMI}); err == nil {
+	if t, err := j.finder.Find(ctx, tool.Spec{Name: tool.NvidiaSMI}); err == nil {
 		c.NvidiaSMI = t.Path
 	}
-	if t, err := r.tools.Find(ctx, tool.Spec{Name: tool.Python, Path: workload.PythonPath(r.Plan.Pipeline.Workload.Python)}); err == nil {
+	if t, err := j.finder.Find(ctx, tool.Spec{Name: tool.Python, Path: j.program(workload.PythonPath(j.plan.Pipeline.Workload.Python))}); err == nil {
 		c.Python = t.Path
 	}
 	if git, err := exec.LookPath("git"); err == nil {
 		c.Git = git
 	}
-	if err := r.store.WriteEnv(c.Collect(ctx)); err != nil {
-		return err
+	if err := j.store.WriteEnv(c.Collect(ctx)); err != nil {
+		return made{}, err
 	}
-	config, err := redactConfig(r.Config, r.secretEnv())
-	if err != nil {
-		return err
+	if err := j.store.WriteInputs(j.inputs(ctx)); err != nil {
+		return made{}, err
 	}
-	if err := r.store.WriteConfig(config); err != nil {
-		return err
-	}
-	return r.store.WriteInputs(r.inputs(ctx))
+	o := capture.Outcome{Kind: capture.Captured, Usable: true, What: "environment, configuration and inputs are recorded"}
+	files := slices.DeleteFunc([]string{runs.EnvName, runs.ConfigName, runs.PlanName, runs.InputsName}, func(name string) bool { return !exists(j.store.Path(name)) })
+	return made{Outcome: o}, recordWork(ctx, j.store, plan.StepProvenance, o, files...)
 }
 
 // inputs describes what the workload reads, as far as the configuration names
 // it. What cannot be described is named as missing: it does not stop a run.
-func (r *run) inputs(ctx context.Context) runs.Inputs {
-	w, model, data := r.Plan.Pipeline.Workload, r.Plan.Model, r.Plan.Dataset
-	command := w.Command
-	if r.shipped() { // that of a stage differs in its spec alone
-		_, command, _ = r.build(plan.StepUnprofiled, "workload/"+plan.StepUnprofiled)
-	}
-	in := runs.Inputs{Workload: runs.WorkloadInput{Command: command, Dir: r.dir, Start: r.start}, Missing: map[string]string{}}
+func (j *job) inputs(ctx context.Context) runs.Inputs {
+	model, data := j.plan.Model, j.plan.Dataset
+	command, _ := j.target(plan.StepUnprofiled) // that of other steps differs in its spec alone
+	in := runs.Inputs{Workload: runs.WorkloadInput{Command: command, Dir: j.dir, Start: j.start}, Missing: map[string]string{}}
 	if model.Path != "" {
 		m, err := runs.IdentifyModel(ctx, model.Path)
 		if err != nil {
@@ -105,39 +112,33 @@ func output(ctx context.Context, path string, args ...string) ([]byte, error) {
 	return stdout, err
 }
 
-// workloadEnv is the environment of the program: that of this process, the
-// variables of the configuration, and the device.
-func workloadEnv(p *plan.Plan) ([]string, error) {
-	var set []string
-	for name, value := range p.Pipeline.Workload.Env {
-		set = append(set, name+"="+value)
-	}
-	switch device, numbered := strings.CutPrefix(p.Device, "cuda:"); {
-	case p.Device == "all":
-	case p.Device == "cpu":
-		set = append(set, "CUDA_VISIBLE_DEVICES=")
-	case !numbered:
-		set = append(set, "CUDA_VISIBLE_DEVICES="+p.Device)
-	default:
-		visible, err := visibleDevice(os.Getenv("CUDA_VISIBLE_DEVICES"), device)
-		if err != nil {
-			return nil, err
-		}
-		set = append(set, "CUDA_VISIBLE_DEVICES="+visible)
-	}
-	return tool.Environ(os.Environ(), set...), nil
+// shellLine is a command to paste into a shell, without the values of secrets:
+// what the configuration sets of them is left out.
+func shellLine(c tool.Command) string {
+	c.Env = slices.DeleteFunc(slices.Clone(c.Env), func(kv string) bool {
+		name, value, _ := strings.Cut(kv, "=")
+		return redact.Secret(name, value)
+	})
+	return c.Line(os.Environ())
 }
 
-// visibleDevice gives the device of that index among those that are visible
-// already.
-func visibleDevice(visible, index string) (string, error) {
-	if visible == "" {
-		return index, nil
+// commandFile is cmd.txt of a program that runs without a profiler.
+func commandFile(c tool.Command) []byte {
+	return []byte(capture.Unrecorded(c.Env, redact.Secret) + shellLine(c) + "\n")
+}
+
+// noteSecrets says that a report cannot be given away: nsys stores the
+// environment of every process it sees, and cleaning that of the workload does
+// not help against it.
+func (j *job) noteSecrets(report string) {
+	found := redact.SecretNames(append(os.Environ(), j.env...))
+	if len(found) == 0 {
+		return
 	}
-	list := strings.Split(visible, ",")
-	var n int
-	if _, err := fmt.Sscanf(index, "%d", &n); err != nil || n < 0 || n >= len(list) {
-		return "", fmt.Errorf("device cuda:%s: CUDA_VISIBLE_DEVICES=%s shows %d devices", index, visible, len(list))
+	const most = 5
+	list := strings.Join(found[:min(most, len(found))], ", ")
+	if len(found) > most {
+		list += fmt.Sprintf(" and %d more", len(found)-most)
 	}
-	return strings.TrimSpace(list[n]), nil
+	j.Say(fmt.Sprintf("note: %s holds the environment of this machine's processes, perhaps with %s: do not publish it; 'deepprof runs pack --redact' leaves it out", filepath.Base(report), list))
 }

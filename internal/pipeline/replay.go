@@ -7,57 +7,74 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
-	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
-// Replay runs the pipeline over a recorded run: the stages that need a GPU take
+// Replay runs the pipeline over a recorded run: the steps that need a GPU take
 // what the recording holds, with its commands, outcomes and times, and what
 // follows them is computed now. Every page says that it was recorded.
 func Replay(ctx context.Context, from *runs.Run, o Options) (*Summary, error) {
-	r := &run{Options: o, summary: &Summary{Recorded: true}, recorded: true}
-	r.list = []stageOf{{"report", true, r.report}}
-	recorded := from.Manifest()
-	parent, auto := plan.SplitRunDir(r.Dir)
-	create := runs.CreateOptions{Version: r.Version, Command: r.Argv, Label: recorded.Label, Setting: "--output DIR"}
-	for _, s := range recorded.Steps {
-		create.Steps = append(create.Steps, s.Name)
+	o.Plan = &plan.Plan{}
+	j, err := newJob(o, "")
+	if err != nil {
+		return nil, err
 	}
-	if !slices.Contains(create.Steps, "report") {
-		create.Steps = append(create.Steps, "report")
+	last := table[len(table)-1] // the report, the only step that is done now
+	j.steps, j.played = []step{last}, true
+	if err := createPlayed(j, from.Manifest(), last); err != nil {
+		return nil, err
+	}
+	e := &execution{job: j, summary: &Summary{Dir: j.store.Dir(), Recorded: true}}
+	err = untilInterrupted(ctx, o.Interrupts, func(ctx context.Context) error { return e.play(ctx, from, last.name) })
+	switch {
+	case errors.Is(err, context.Canceled):
+		e.summary.Status = runs.StatusInterrupted
+		return e.summary, j.store.Finish(runs.StatusInterrupted, "interrupted while the recording was played")
+	case err != nil:
+		e.summary.Status = runs.StatusFailed
+		return e.summary, errors.Join(err, j.store.Finish(runs.StatusFailed, err.Error()))
+	}
+	return e.run(ctx)
+}
+
+// createPlayed makes the run that a recording is played into.
+func createPlayed(j *job, recording runs.Manifest, last step) error {
+	parent, auto := plan.SplitRunDir(j.Dir)
+	o := runs.CreateOptions{Version: j.Version, Command: j.Argv, Label: recording.Label, Start: j.start, Setting: "--output DIR", Steps: recording.Steps}
+	if recording.Step(last.name) == nil {
+		o.Steps = append(o.Steps, planned([]step{last})...)
 	}
 	if !auto {
-		create.Dir = parent
+		o.Dir = parent
 	}
 	var err error
-	if r.store, err = runs.Create(parent, create); err != nil {
-		return nil, err
+	if j.store, err = runs.Create(parent, o); err != nil {
+		return err
 	}
-	r.dir = r.store.Dir()
-	r.summary.Dir = r.store.Dir()
-	r.Say("run: " + r.store.Dir())
-	made := recordedAt(recorded)
-	if err := r.store.Update(func(m *runs.Manifest) error { m.Recorded = &made; return nil }); err != nil {
-		return nil, err
-	}
-	for _, s := range recorded.Steps {
-		if s.Name == "report" {
+	j.Say("run: " + j.store.Dir())
+	made := recordedAt(recording)
+	return j.store.Update(func(m *runs.Manifest) error { m.Recorded = &made; return nil })
+}
+
+// play takes every step over from a recording but the one that is done now.
+func (e *execution) play(ctx context.Context, from *runs.Run, but string) error {
+	for _, s := range from.Manifest().Steps {
+		if s.Name == but {
 			continue
 		}
-		if err := r.play(ctx, from, s); err != nil {
-			r.summary.Status = runs.StatusFailed
-			return r.summary, errors.Join(err, r.store.Finish(runs.StatusFailed, err.Error()))
+		if err := ctx.Err(); err != nil {
+			return err
 		}
+		result, err := playStep(ctx, e.job, from, s)
+		if err != nil {
+			return err
+		}
+		e.summary.Steps = append(e.summary.Steps, result)
 	}
-	if err := r.stage(ctx, r.list[0].name, r.list[0].enable, r.list[0].do); err != nil {
-		r.summary.Status = runs.StatusFailed
-		return r.summary, errors.Join(err, r.store.Finish(runs.StatusFailed, err.Error()))
-	}
-	return r.summary, r.finish()
+	return nil
 }
 
 // recordedAt is when the first capture of a recording was made.
@@ -74,9 +91,9 @@ func recordedAt(m runs.Manifest) time.Time {
 	return at
 }
 
-// play takes one stage over from a recording.
-func (r *run) play(ctx context.Context, from *runs.Run, s runs.Step) error {
-	result := StageResult{Name: s.Name, State: s.State, Reason: s.Reason, Seconds: -1, Recorded: true}
+// playStep takes one step over from a recording.
+func playStep(ctx context.Context, j *job, from *runs.Run, s runs.Step) (StepResult, error) {
+	result := StepResult{Name: s.Name, State: s.State, Reason: s.Reason, Seconds: -1, Recorded: true}
 	took := ""
 	if s.Seconds != nil {
 		result.Seconds = *s.Seconds
@@ -94,9 +111,9 @@ func (r *run) play(ctx context.Context, from *runs.Run, s runs.Step) error {
 			if last[f.Path] != i {
 				continue
 			}
-			made, err := r.copy(ctx, from, f)
+			made, err := playFile(ctx, j.store, from, f)
 			if err != nil {
-				return fmt.Errorf("play %s: %w", s.Name, err)
+				return result, fmt.Errorf("play %s: %w", s.Name, err)
 			}
 			files = append(files, made)
 		}
@@ -105,30 +122,29 @@ func (r *run) play(ctx context.Context, from *runs.Run, s runs.Step) error {
 			result.Outcome = played(*a.Outcome)
 		}
 	}
-	r.summary.Stages = append(r.summary.Stages, result)
-	if s.Name != "provenance" && s.State != runs.StateSkipped {
-		r.Say(fmt.Sprintf("%s: recorded: %s%s", s.Name, result.Outcome.Kind, took))
+	if s.Name != plan.StepProvenance && s.State != runs.StateSkipped {
+		j.Say(fmt.Sprintf("%s: recorded: %s%s", s.Name, result.Outcome.Kind, took))
 	}
-	return r.store.Update(func(m *runs.Manifest) error {
+	return result, j.store.Update(func(m *runs.Manifest) error {
 		to := m.Step(s.Name)
 		if to == nil {
-			return fmt.Errorf("play %s: the run has no such stage", s.Name)
+			return fmt.Errorf("play %s: the run has no such step", s.Name)
 		}
 		*to = s
 		return nil
 	})
 }
 
-// copy takes one file over from a recording. Stages share some; the hash tells
+// playFile takes one file over from a recording. Steps share some; the hash tells
 // whether it is the same.
-func (r *run) copy(ctx context.Context, from *runs.Run, f runs.File) (runs.File, error) {
+func playFile(ctx context.Context, store, from *runs.Run, f runs.File) (runs.File, error) {
 	if f.Omitted != "" {
 		return f, nil
 	}
-	if err := copyFile(r.store.Path(f.Path), from.Path(f.Path)); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := copyFile(store.Path(f.Path), from.Path(f.Path)); err != nil && !errors.Is(err, os.ErrExist) {
 		return f, err
 	}
-	made, err := r.store.HashFiles(ctx, f.Path)
+	made, err := store.HashFiles(ctx, f.Path)
 	if err != nil {
 		return f, err
 	}
@@ -136,15 +152,6 @@ func (r *run) copy(ctx context.Context, from *runs.Run, f runs.File) (runs.File,
 		return f, fmt.Errorf("%s is not the file that was recorded", f.Path)
 	}
 	return made[0], nil
-}
-
-// played translates the verdict of a manifest back.
-func played(o runs.Outcome) capture.Outcome {
-	out := capture.Outcome{Kind: capture.Kind(o.Kind), Usable: o.Usable, What: o.Text, Evidence: o.Evidence, Cause: o.Cause, Next: o.Next}
-	for _, w := range o.Warnings {
-		out.Warnings = append(out.Warnings, capture.Warning{ID: w.Code, Text: w.Text, Next: w.Next})
-	}
-	return out
 }
 
 func copyFile(to, from string) error {

@@ -13,7 +13,8 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
-	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/plan"
+	pages "github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/html"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -36,13 +37,13 @@ func WriteResult(dir string, r *analysis.Result) ([]string, error) {
 		return nil, fmt.Errorf("write %s: %w", ResultFile, err)
 	}
 	path := filepath.Join(dir, ResultFile)
-	if err := report.ReplaceFile(path, append(data, '\n')); err != nil {
+	if err := pages.ReplaceFile(path, append(data, '\n')); err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
 	made := []string{path}
-	pages, err := report.WriteAll(dir, r, report.WriteOptions{Pages: []report.Page{{Name: "report.html", Write: html.Write}}})
-	made = append(made, pages...)
-	regions, rerr := report.WriteRegionReports(filepath.Join(dir, regionsFolder), r)
+	written, err := pages.WriteAll(dir, r, pages.WriteOptions{Pages: []pages.Page{{Name: "report.html", Write: html.Write}}})
+	made = append(made, written...)
+	regions, rerr := pages.WriteRegionReports(filepath.Join(dir, regionsFolder), r)
 	made = append(made, regions...)
 	return made, errors.Join(err, rerr, removeStale(filepath.Join(dir, regionsFolder), made))
 }
@@ -79,7 +80,7 @@ func Rewrite(ctx context.Context, dir string, r *analysis.Result) ([]string, err
 		started := time.Now()
 		made, written = WriteResult(dir, r)
 		m := store.Manifest()
-		if s := m.Step("report"); written != nil || s == nil || s.State != runs.StateDone {
+		if s := m.Step(plan.StepReport); written != nil || s == nil || s.State != runs.StateDone {
 			return nil // nothing there vouches for the files
 		}
 		files, err := store.HashFiles(ctx, within(store, made)...)
@@ -89,7 +90,7 @@ func Rewrite(ctx context.Context, dir string, r *analysis.Result) ([]string, err
 		seconds := time.Since(started).Seconds()
 		outcome := runs.Outcome{Kind: string(capture.Captured), Usable: true, Text: "the reports were written again"}
 		return store.Update(func(m *runs.Manifest) error {
-			s := m.Step("report")
+			s := m.Step(plan.StepReport)
 			for i := range s.Attempts {
 				s.Attempts[i].Files = nil // they are replaced
 			}
@@ -103,21 +104,6 @@ func Rewrite(ctx context.Context, dir string, r *analysis.Result) ([]string, err
 		return WriteResult(dir, r)
 	}
 	return made, errors.Join(written, err)
-}
-
-// within gives paths by their place in a run.
-func within(store *runs.Run, paths []string) []string {
-	var out []string
-	for _, path := range paths {
-		abs, err := filepath.Abs(path)
-		if err != nil {
-			continue
-		}
-		if rel, err := filepath.Rel(store.Dir(), abs); err == nil && filepath.IsLocal(rel) {
-			out = append(out, filepath.ToSlash(rel))
-		}
-	}
-	return out
 }
 
 // ReadResult reads a result.json.
@@ -136,55 +122,66 @@ func ReadResult(path string) (*analysis.Result, error) {
 	return &r, nil
 }
 
-// captured tells whether the run holds anything to analyse.
-func (r *run) captured() bool {
-	in, err := analysis.FromRun(r.store.Dir())
+// captured tells whether a run holds anything to analyze.
+func captured(dir string) bool {
+	in, err := analysis.FromRun(dir)
 	return err == nil && !in.Empty()
 }
 
-// statusSoFar is how the run will end if nothing goes wrong any more.
-func (r *run) statusSoFar() runs.Status {
-	status, _ := r.status()
-	return status
-}
-
-// report is the last stage: it needs files only.
-func (r *run) report(ctx context.Context) (capture.Outcome, error) {
-	in, err := analysis.FromRun(r.store.Dir())
+// report is the last step: it needs files only.
+func report(ctx context.Context, j *job) (made, error) {
+	dir := j.store.Dir()
+	in, err := analysis.FromRun(dir)
 	if err != nil {
-		return capture.Outcome{}, err
+		return made{}, err
 	}
-	in.Version, in.Recorded, in.Status = r.Version, r.recorded, string(r.statusSoFar())
-	in.Categories = r.Categories
-	r.live("report: reading what was captured")
+	in.Version, in.Recorded, in.Status = j.Version, j.played, string(statusSoFar(j.store.Manifest()))
+	in.Categories = j.Categories
+	j.display.line("report: reading what was captured")
 	result, err := analysis.Analyze(ctx, in)
-	if err != nil {
-		return capture.Outcome{Kind: capture.Unknown, What: "no report was made", Evidence: err.Error(), Next: "deepprof analyze " + r.store.Dir()}, nil
+	if ctx.Err() != nil {
+		return made{}, ctx.Err()
 	}
-	r.live("report: writing")
-	made, err := WriteResult(r.store.Dir(), result)
+	if err != nil {
+		return made{Outcome: capture.Outcome{Kind: capture.Unknown, What: "no report was made", Evidence: err.Error(), Next: "deepprof analyze " + dir}}, nil
+	}
+	j.display.line("report: writing")
+	files, err := WriteResult(dir, result)
 	switch {
 	case runs.IsDiskFull(err):
-		return capture.Outcome{}, err
-	case err != nil && len(made) == 0, err != nil && filepath.Base(made[0]) != ResultFile:
-		return capture.Outcome{Kind: capture.Unknown, What: "the reports could not be written", Evidence: err.Error(), Next: "mend that, then deepprof analyze " + r.store.Dir()}, nil
+		return made{}, err
+	case err != nil && len(files) == 0, err != nil && filepath.Base(files[0]) != ResultFile:
+		return made{Outcome: capture.Outcome{Kind: capture.Unknown, What: "the reports could not be written", Evidence: err.Error(), Next: "fix that, then deepprof analyze " + dir}}, nil
 	}
-	r.summary.Result = result
 	o := capture.Outcome{Kind: capture.Captured, What: "the reports were written", Usable: true}
 	if err != nil {
 		o.Kind, o.Evidence = capture.WithWarnings, err.Error()
 	}
-	return o, r.recordReport(ctx, o, made)
+	if err := recordReport(ctx, j, o, files); err != nil {
+		return made{}, err
+	}
+	return made{Outcome: o, result: result}, nil
+}
+
+// statusSoFar is how a run will end by the steps that are done, if nothing goes
+// wrong any more.
+func statusSoFar(m runs.Manifest) runs.Status {
+	for i := range m.Steps {
+		if m.Steps[i].State == runs.StateFailed {
+			return runs.StatusFailed
+		}
+	}
+	return runs.StatusDone
 }
 
 // recordReport enters what was written into the manifest.
-func (r *run) recordReport(ctx context.Context, o capture.Outcome, made []string) error {
-	if err := r.store.StartAttempt("report", r.dir, "deepprof", "analyze", r.store.Dir()); err != nil {
+func recordReport(ctx context.Context, j *job, o capture.Outcome, files []string) error {
+	if err := j.store.StartAttempt(plan.StepReport, j.store.Dir(), "deepprof", "analyze", j.store.Dir()); err != nil {
 		return err
 	}
-	files, err := r.store.HashFiles(context.WithoutCancel(ctx), within(r.store, made)...)
+	hashed, err := j.store.HashFiles(context.WithoutCancel(ctx), within(j.store, files)...)
 	if err != nil {
 		return err
 	}
-	return r.store.EndAttempt("report", runs.Result{Outcome: record(o), Files: files})
+	return j.store.EndAttempt(plan.StepReport, runs.Result{Outcome: recorded(o), Files: hashed})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/deepprof/deepprof/internal/config"
 	"github.com/deepprof/deepprof/internal/flops"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -63,15 +64,15 @@ func runSessions(t *testing.T, overrides ...string) *Summary {
 	return s
 }
 
-func stageOfSummary(t *testing.T, s *Summary, name string) StageResult {
+func stepOf(t *testing.T, s *Summary, name string) StepResult {
 	t.Helper()
-	for _, st := range s.Stages {
+	for _, st := range s.Steps {
 		if st.Name == name {
 			return st
 		}
 	}
-	t.Fatalf("no stage %s in %+v", name, s.Stages)
-	return StageResult{}
+	t.Fatalf("no stage %s in %+v", name, s.Steps)
+	return StepResult{}
 }
 
 func readJSON(t *testing.T, path string, into any) {
@@ -107,7 +108,7 @@ func TestSessions(t *testing.T) {
 	t.Setenv("FAKE_PARAMETERS", fmt.Sprint(parameters))
 	s := runSessions(t, append(alone, "pipeline.direct_inference.enable=true", "pipeline.static_analysis.torch_flop_counter=true", "pipeline.unprofiled.repeats=2")...)
 	for _, name := range []string{"unprofiled", "static_analysis", "direct_inference", "torch_profiler", "torch_flops"} {
-		if st := stageOfSummary(t, s, name); st.State != runs.StateDone || st.Outcome.Kind != capture.Captured {
+		if st := stepOf(t, s, name); st.State != runs.StateDone || st.Outcome.Kind != capture.Captured {
 			t.Errorf("%s: %s, %s", name, st.State, st.Outcome)
 		}
 	}
@@ -176,7 +177,7 @@ func TestSessionFails(t *testing.T) {
 			t.Setenv("FAKE_FAILS", c.how)
 			t.Setenv("FAKE_PARTIAL", c.partial)
 			s := runSessions(t, alone...)
-			st := stageOfSummary(t, s, "unprofiled")
+			st := stepOf(t, s, "unprofiled")
 			if st.State != runs.StateFailed || st.Outcome.Kind != c.kind || st.Outcome.Next == "" {
 				t.Errorf("%s, %s", st.State, st.Outcome.Explain())
 			}
@@ -188,7 +189,7 @@ func TestSessionFails(t *testing.T) {
 			if kept := strings.Contains(st.Outcome.Cause, "metrics.json"); kept != (c.partial != "") {
 				t.Errorf("partial %q: cause %q", c.partial, st.Outcome.Cause)
 			}
-			if next := stageOfSummary(t, s, "torch_profiler"); next.State != runs.StateSkipped || !strings.Contains(next.Reason, "failed without a profiler") {
+			if next := stepOf(t, s, "torch_profiler"); next.State != runs.StateSkipped || !strings.Contains(next.Reason, "failed without a profiler") {
 				t.Errorf("torch_profiler: %s, %s", next.State, next.Reason)
 			}
 			if _, err := os.Stat(filepath.Join(s.Dir, "workload/unprofiled/stderr.log")); err != nil {
@@ -203,13 +204,13 @@ func TestLaterSessionFails(t *testing.T) {
 	t.Setenv("FAKE_FAILS", "exception")
 	t.Setenv("FAKE_FAILS_IN", "torch_profiler")
 	s := runSessions(t, alone...)
-	if st := stageOfSummary(t, s, "unprofiled"); st.State != runs.StateDone {
+	if st := stepOf(t, s, "unprofiled"); st.State != runs.StateDone {
 		t.Errorf("baseline: %s", st.Outcome)
 	}
-	if st := stageOfSummary(t, s, "torch_profiler"); st.State != runs.StateFailed || st.Outcome.Kind != capture.WorkloadFailed {
+	if st := stepOf(t, s, "torch_profiler"); st.State != runs.StateFailed || st.Outcome.Kind != capture.WorkloadFailed {
 		t.Errorf("torch_profiler: %s", st.Outcome)
 	}
-	if st := stageOfSummary(t, s, "static_analysis"); st.Outcome.Kind != capture.WithWarnings || !strings.Contains(st.Outcome.Warnings[0].Text, "the model that ran has 1") {
+	if st := stepOf(t, s, "static_analysis"); st.Outcome.Kind != capture.WithWarnings || !strings.Contains(st.Outcome.Warnings[0].Text, "the model that ran has 1") {
 		t.Errorf("static_analysis: %+v", st.Outcome)
 	}
 	if s.Status != runs.StatusFailed {
@@ -265,7 +266,7 @@ func TestImageFlops(t *testing.T) {
 // TestUncountable: a model whose FLOPs cannot be told costs no run.
 func TestUncountable(t *testing.T) {
 	s := runSessions(t, append(alone, "pipeline.torch_profiler.enable=false", "~model.config.hidden_size")...)
-	st := stageOfSummary(t, s, "static_analysis")
+	st := stepOf(t, s, "static_analysis")
 	if st.State != runs.StateDone || st.Outcome.Kind != capture.MissingData || !strings.Contains(st.Outcome.What, "no hidden_size") {
 		t.Errorf("%s: %s", st.State, st.Outcome)
 	}
@@ -284,13 +285,80 @@ func TestResumeSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st := stageOfSummary(t, s, "unprofiled"); st.State != runs.StateDone {
+	if st := stepOf(t, s, "unprofiled"); st.State != runs.StateDone {
 		t.Errorf("baseline: %s", st.Outcome)
 	}
 	for _, name := range []string{"attempt-1/error.json", "metrics.json"} {
 		if _, err := os.Stat(filepath.Join(s.Dir, "workload/unprofiled", name)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestResumeWhatIsNeeded: a step that failed is done again with what needs it,
+// and nothing else.
+func TestResumeWhatIsNeeded(t *testing.T) {
+	o := sessions(t, append(alone, "pipeline.static_analysis.torch_flop_counter=true", "dataset.sampling.randomize=true")...)
+	t.Setenv("FAKE_FAILS", "exception")
+	t.Setenv("FAKE_FAILS_IN", plan.StepTorchProfiler)
+	s, err := Run(context.Background(), o)
+	if err != nil || s.Status != runs.StatusFailed {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	t.Setenv("FAKE_FAILS", "")
+	o.Plan = nil // the run stores its own
+	if s, err = Resume(context.Background(), s.Dir, o); err != nil || s.Status != runs.StatusDone {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	m, err := runs.ReadManifest(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{plan.StepUnprofiled: 1, plan.StepTorchProfiler: 2, plan.StepTorchFlops: 1, plan.StepReport: 2} {
+		if n := len(m.Step(name).Attempts); n != want {
+			t.Errorf("%s has %d attempts, want %d", name, n, want)
+		}
+	}
+	var first, again workload.Spec
+	readJSON(t, filepath.Join(s.Dir, "workload/unprofiled/spec.json"), &first)
+	readJSON(t, filepath.Join(s.Dir, "workload/torch_profiler/spec.json"), &again)
+	if first.Dataset.Sampling.Seed == nil || *first.Dataset.Sampling.Seed != *again.Dataset.Sampling.Seed {
+		t.Errorf("seeds %v and %v", first.Dataset.Sampling.Seed, again.Dataset.Sampling.Seed)
+	}
+}
+
+// TestStoredPlan: the plan and the configuration are there before the name of
+// the run is told, and hold no secret.
+func TestStoredPlan(t *testing.T) {
+	o := sessions(t, append(alone, "+pipeline.workload.env={MY_PASSWORD: sesame, OTHER: plain}")...)
+	told := false
+	o.Say = func(line string) {
+		dir, ok := strings.CutPrefix(line, "run: ")
+		if !ok {
+			return
+		}
+		told = true
+		for _, name := range []string{runs.ConfigName, runs.PlanName} {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil || strings.Contains(string(text), "sesame") || !strings.Contains(string(text), "plain") {
+				t.Errorf("%s: %v: %s", name, err, text)
+			}
+		}
+	}
+	s, err := Run(context.Background(), o)
+	if err != nil || !told {
+		t.Fatalf("told %v: %v", told, err)
+	}
+	store, err := runs.Open(context.Background(), s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := store.ReadPlan()
+	if err != nil || p.Model.Name != o.Plan.Model.Name || p.Pipeline.Workload.Env["MY_PASSWORD"] != redact.Mark {
+		t.Errorf("plan %+v, %v", p, err)
+	}
+	if o.Plan.Pipeline.Workload.Env["MY_PASSWORD"] != "sesame" {
+		t.Error("the plan of the caller was changed")
 	}
 }
 
@@ -385,7 +453,7 @@ func TestUnwrittenReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st := stageOfSummary(t, s, "report"); st.State != runs.StateFailed || s.Result != nil || s.Status != runs.StatusFailed {
+	if st := stepOf(t, s, "report"); st.State != runs.StateFailed || s.Result != nil || s.Status != runs.StatusFailed {
 		t.Errorf("%s: %s; run %s", st.State, st.Outcome, s.Status)
 	}
 }
@@ -450,14 +518,14 @@ func TestProfiledSession(t *testing.T) {
 		return s
 	}
 	s := do()
-	st := stageOfSummary(t, s, "nsys")
+	st := stepOf(t, s, "nsys")
 	// On a busy machine the stand-in is over before nsys begins to collect.
 	for range 2 {
 		if st.Outcome.Kind != capture.NothingCollected {
 			break
 		}
 		s = do()
-		st = stageOfSummary(t, s, "nsys")
+		st = stepOf(t, s, "nsys")
 	}
 	if st.Outcome.Kind != capture.MissingData {
 		t.Errorf("%s", st.Outcome.Explain())
@@ -481,23 +549,7 @@ func TestProfiledSession(t *testing.T) {
 	}
 	t.Setenv("FAKE_FAILS", "no_logits")
 	s = do()
-	if st := stageOfSummary(t, s, "nsys"); st.State != runs.StateFailed || st.Outcome.Kind != capture.WorkloadFailed || !strings.Contains(st.Outcome.What, "something made up") {
+	if st := stepOf(t, s, "nsys"); st.State != runs.StateFailed || st.Outcome.Kind != capture.WorkloadFailed || !strings.Contains(st.Outcome.What, "something made up") {
 		t.Errorf("%s: %s", st.State, st.Outcome.Explain())
-	}
-}
-
-// Python alone does not tell what ran.
-func TestCommandLabel(t *testing.T) {
-	for command, want := range map[string]string{
-		"./prog -x 1":                        "prog",
-		"/usr/bin/python3 -u a/infer.py --n": "python3 infer.py",
-		"python3.12 -X dev -m pkg.mod --n 1": "python3.12 -m pkg.mod",
-		"python -c pass":                     "python -c",
-		"python3":                            "python3",
-		"python3 -m":                         "python3",
-	} {
-		if got := commandLabel(strings.Fields(command)); got != want {
-			t.Errorf("%s: got %q, want %q", command, got, want)
-		}
 	}
 }

@@ -4,79 +4,103 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/redact"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// nsysCommand builds the timeline capture; output has no extension.
-func (r *run) nsysCommand(output string) (tool.Command, error) {
-	n, w := r.Plan.Pipeline.Nsys, r.Plan.Pipeline.Workload
-	args, env, err := nsys.Args(nsys.CaptureOptions{
-		Output: output, Command: w.Command, Trace: n.Trace, Sample: n.Sample, CPUCtxSw: n.CPUCtxSw,
-		CaptureRange: n.CaptureRange, CaptureRangeEnd: n.CaptureRangeEnd, NVTXCapture: n.NVTXCapture, NVTXRegisterOnly: n.NVTXRegisterOnly,
-		NVTXDomainInclude: n.NVTXDomainInclude, NVTXDomainExclude: n.NVTXDomainExclude, CUDAGraphTrace: n.CUDAGraphTrace,
-		TraceForkBeforeExec: n.TraceForkBeforeExec, Wait: n.Wait, Delay: n.Delay, Duration: n.Duration, ExtraArgs: n.ExtraArgs,
-	}, r.nsys.Version)
+// nsysCommand is the timeline capture of the plan.
+func nsysCommand(j *job) (tool.Command, error) {
+	target, err := j.target(plan.StepNsys)
 	if err != nil {
 		return tool.Command{}, err
 	}
-	return tool.Command{Path: r.nsys.Path, Args: args, Dir: r.dir, Env: tool.Environ(r.env, env...)}, nil
+	return j.nsysCommand(target)
 }
 
-// checkGate refuses what nsys takes without a word and never matches.
-func checkGate(n plan.Nsys) error {
-	if strings.Count(strings.ReplaceAll(n.NVTXCapture, `\@`, ""), "@") > 1 {
-		return fmt.Errorf(`pipeline.nsys.nvtx_capture %q: a second "@"; the form is name or name@domain (write "\@" for the character)`, n.NVTXCapture)
-	}
-	return nil
-}
-
-func (r *run) captureTimeline(ctx context.Context) (capture.Outcome, error) {
-	n := r.Plan.Pipeline.Nsys
-	command, err := r.nsysCommand(r.store.Path("nsys/run"))
+func (j *job) nsysCommand(target []string) (tool.Command, error) {
+	n := j.plan.Pipeline.Nsys
+	args, env, err := nsys.Args(nsys.CaptureOptions{
+		Output: j.place("nsys/run"), Command: target, Trace: n.Trace, Sample: n.Sample, CPUCtxSw: n.CPUCtxSw,
+		CaptureRange: n.CaptureRange, CaptureRangeEnd: n.CaptureRangeEnd, NVTXCapture: n.NVTXCapture, NVTXRegisterOnly: n.NVTXRegisterOnly,
+		NVTXDomainInclude: n.NVTXDomainInclude, NVTXDomainExclude: n.NVTXDomainExclude, CUDAGraphTrace: n.CUDAGraphTrace,
+		TraceForkBeforeExec: n.TraceForkBeforeExec, Wait: n.Wait, Delay: n.Delay, Duration: n.Duration, ExtraArgs: n.ExtraArgs,
+	}, j.nsys.Version)
 	if err != nil {
-		return capture.Outcome{}, err
+		return tool.Command{}, err
 	}
-	if slices.Contains(n.Trace, "osrt") && n.CaptureRange == plan.CaptureNone {
-		r.Say("note: osrt records every call into the C library: a small Python program wrote 2.5 GB in three minutes; leave it out of pipeline.nsys.trace, or set a gate with pipeline.nsys.capture_range=nvtx")
+	return tool.Command{Path: j.nsys.Path, Args: args, Dir: j.dir, Env: tool.Environ(j.env, env...)}, nil
+}
+
+// capture fills in what both profilers share.
+func (j *job) capture(kind capture.Tool, command tool.Command, target []string, output string, timeout time.Duration) capture.Capture {
+	s := j.plan.Pipeline.Supervision
+	c := capture.Capture{
+		Tool: kind, Command: command, Output: j.store.Path(output), Target: target,
+		Limits: j.limits(timeout), Interrupts: j.Interrupts, Retries: s.Retries, Backoff: s.Backoff,
+		Secret: redact.Secret, KeepEnv: slices.Sorted(maps.Keys(j.plan.Pipeline.Workload.Env)),
+		Notice:   func(line string) { j.Say(string(kind) + ": " + line) },
+		Progress: func(p capture.Progress) { j.display.line(fmt.Sprintf("%s: %s", kind, p)) },
 	}
-	c := r.capture(capture.Nsys, command, "nsys/run", n.Timeout)
+	if j.record != nil {
+		c.Record = func(r capture.Recording) { j.record(kind, r) }
+	}
+	return c
+}
+
+// captureTimeline runs the workload under nsys, and exports its report.
+func captureTimeline(ctx context.Context, j *job) (made, error) {
+	return profiled(ctx, j, plan.StepNsys, func(target []string) (capture.Outcome, error) {
+		command, err := j.nsysCommand(target)
+		if err != nil {
+			return capture.Outcome{}, err
+		}
+		n := j.plan.Pipeline.Nsys
+		if slices.Contains(n.Trace, "osrt") && n.CaptureRange == plan.CaptureNone {
+			j.Say("note: osrt records every call into the C library: a small Python program wrote 2.5 GB in three minutes; leave it out of pipeline.nsys.trace, or set a gate with pipeline.nsys.capture_range=nvtx")
+		}
+		c := j.capture(capture.Nsys, command, target, "nsys/run", n.Timeout)
+		return captureNsys(ctx, j, c)
+	})
+}
+
+func captureNsys(ctx context.Context, j *job, c capture.Capture) (capture.Outcome, error) {
+	n := j.plan.Pipeline.Nsys
 	c.Gated = n.CaptureRange != plan.CaptureNone
 	c.EndsTarget = n.Duration > 0 || (c.Gated && (n.CaptureRangeEnd == "" || strings.Contains(n.CaptureRangeEnd, "shutdown")))
 	c.Expect = expectTimeline(n)
 	exports, got := map[string]string{}, map[string]int64{}
 	c.Check = func(ctx context.Context, report string) (*capture.Content, error) {
-		content, err := r.checkTimeline(ctx, report, exports)
+		content, err := checkTimeline(ctx, j, report, exports)
 		add(got, content)
 		return content, err
 	}
 	c.Diagnostics = func(ctx context.Context, report string) ([]capture.Diagnostic, error) {
-		return r.diagnostics(ctx, report, exports)
+		return diagnostics(ctx, j.nsys, report, exports)
 	}
 	result := capture.Run(ctx, c)
-	r.store.SweepFolder("nsys")
+	j.store.SweepFolder("nsys")
 	var files []string
 	for _, report := range result.Reports {
 		files = append(files, report)
 		if made := exports[report]; made != "" {
 			files = append(files, made)
-			r.timeline = made
 		}
 	}
-	if len(result.Reports) > 1 {
-		r.timeline = "" // which of several ranges is meant is not known
-	}
 	if len(result.Reports) > 0 {
-		r.warnSecrets(result.Reports[0])
+		j.noteSecrets(result.Reports[0])
 	}
 	if asked := askedTables(n); len(asked) > 0 {
 		judgeMissing(&result, asked, got)
@@ -84,7 +108,57 @@ func (r *run) captureTimeline(ctx context.Context) (capture.Outcome, error) {
 	if result.Outcome.Kind == capture.GateNeverOpened && n.CaptureRange == plan.CaptureNVTX {
 		setNext(&result, gateAdvice(n))
 	}
-	return result.Outcome, r.record(ctx, "nsys", result, append(files, result.Kept...))
+	return result.Outcome, recordCapture(ctx, j.store, "nsys", j.dir, result, append(files, result.Kept...))
+}
+
+// timelineOf is the export of the timeline that a run holds, "" where there is
+// none, or where there are several ranges and nothing says which is meant.
+func timelineOf(m runs.Manifest) string {
+	s, found := m.Step(plan.StepNsys), ""
+	if s == nil {
+		return ""
+	}
+	for _, f := range s.Files() {
+		switch {
+		case path.Ext(f.Path) != ".sqlite":
+		case found != "":
+			return ""
+		default:
+			found = f.Path
+		}
+	}
+	return found
+}
+
+// add sums what the reports of a capture hold.
+func add(got map[string]int64, content *capture.Content) {
+	if content == nil {
+		return
+	}
+	for name, n := range content.Rows {
+		got[name] += n
+	}
+}
+
+// judgeMissing tells a capture that lacks part of what was asked for from one
+// that has nothing of it: that one is not usable.
+func judgeMissing(result *capture.Result, asked []string, got map[string]int64) {
+	if result.Outcome.Kind != capture.MissingData || slices.ContainsFunc(asked, func(name string) bool { return got[name] > 0 }) {
+		return
+	}
+	result.Outcome.Usable = false
+	result.Outcome.What += ", which holds nothing of what was asked for"
+	if n := len(result.Attempts); n > 0 {
+		result.Attempts[n-1].Outcome = result.Outcome
+	}
+}
+
+// setNext gives better advice, in the manifest as on the screen.
+func setNext(result *capture.Result, next string) {
+	result.Outcome.Next = next
+	if n := len(result.Attempts); n > 0 {
+		result.Attempts[n-1].Outcome.Next = next
+	}
 }
 
 // Kinds of data in a timeline, as a person calls them.
@@ -145,14 +219,14 @@ func gateAdvice(n plan.Nsys) string {
 
 // checkTimeline exports a report into the run, takes the environments out of
 // the export, and counts what it holds.
-func (r *run) checkTimeline(ctx context.Context, report string, exports map[string]string) (*capture.Content, error) {
+func checkTimeline(ctx context.Context, j *job, report string, exports map[string]string) (*capture.Content, error) {
 	target := strings.TrimSuffix(report, filepath.Ext(report)) + ".sqlite"
-	if err := nsys.Export(ctx, r.nsys, report, target); err != nil {
+	if err := nsys.Export(ctx, j.nsys, report, target); err != nil {
 		return nil, err
 	}
 	exports[report] = target
 	content := &capture.Content{Rows: map[string]int64{}}
-	if err := appendLine(r.store.Path("nsys/cmd.txt"), nsys.ExportLine(r.nsys, report, target)); err != nil {
+	if err := appendLine(j.store.Path("nsys/cmd.txt"), nsys.ExportLine(j.nsys, report, target)); err != nil {
 		return nil, err
 	}
 	if _, err := redact.BlankEnvironments(target); err != nil {
@@ -163,7 +237,7 @@ func (r *run) checkTimeline(ctx context.Context, report string, exports map[stri
 		return nil, err
 	}
 	defer f.Close()
-	t, err := f.Timeline(ctx, r.traced())
+	t, err := f.Timeline(ctx, tracedParts(j.plan.Pipeline.Nsys.Trace))
 	if err != nil {
 		return nil, err
 	}
@@ -186,11 +260,11 @@ func appendLine(path, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// traced are the parts of a timeline that the configuration asked for: what was
+// tracedParts are the parts of a timeline that the configuration asked for: what was
 // not asked for is not missed.
-func (r *run) traced() nsys.Part {
+func tracedParts(trace []string) nsys.Part {
 	parts := nsys.Overhead
-	for _, api := range r.Plan.Pipeline.Nsys.Trace {
+	for _, api := range trace {
 		switch {
 		case strings.HasPrefix(api, "cuda"):
 			parts |= nsys.Kernels | nsys.Memory | nsys.Graphs | nsys.Syncs | nsys.Calls
@@ -203,21 +277,21 @@ func (r *run) traced() nsys.Part {
 
 // diagnostics gives the messages that nsys stored in its report. Exports of
 // older versions lack them; those are asked for a text export.
-func (r *run) diagnostics(ctx context.Context, report string, exports map[string]string) ([]capture.Diagnostic, error) {
+func diagnostics(ctx context.Context, t tool.Tool, report string, exports map[string]string) ([]capture.Diagnostic, error) {
 	f, err := nsys.OpenSQLite(exports[report])
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	if !f.Has("DIAGNOSTIC_EVENT") {
-		return capture.TextDiagnostics(r.nsys.Path)(ctx, report)
+		return capture.TextDiagnostics(t.Path)(ctx, report)
 	}
-	t, err := f.Timeline(ctx, nsys.Machine)
+	stored, err := f.Timeline(ctx, nsys.Machine)
 	if err != nil {
 		return nil, err
 	}
 	var out []capture.Diagnostic
-	for _, d := range t.Diagnostics {
+	for _, d := range stored.Diagnostics {
 		level := [...]string{0: "Verbose", 1: "Info", 2: "Warning", 3: "Error"}[min(max(d.Severity, 0), 3)]
 		out = append(out, capture.Diagnostic{Level: level, Text: d.Text})
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestSetAside(t *testing.T) {
-	r := mustCreate(t, t.TempDir(), CreateOptions{Steps: []string{"nsys"}})
+	r := mustCreate(t, t.TempDir(), CreateOptions{Steps: []Step{{Name: "nsys"}}})
 	if aside, err := r.SetAside("nsys", "nsys"); aside != "" || err != nil {
 		t.Errorf("nothing there: %q, %v", aside, err)
 	}

@@ -66,7 +66,7 @@ func TestFullDisk(t *testing.T) {
 	if !ok {
 		return
 	}
-	r := mustCreate(t, root, CreateOptions{Steps: []string{"nsys"}})
+	r := mustCreate(t, root, CreateOptions{Steps: []Step{{Name: "nsys"}}})
 	must(t, r.StartStep("nsys"))
 	fill(t, filepath.Join(root, "filler"))
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/deepprof/deepprof/internal/plan"
 )
 
 // Inputs is inputs.yaml: what was run, on what.
@@ -190,4 +192,20 @@ func describeBounded(ctx context.Context, path string) (InputFile, error) {
 	}
 	f, err := hashFile(ctx, path)
 	return inputFile(f), err
+}
+
+// ReadPlan reads plan.json; nil for a run of schema 1, which has none.
+func (r *Run) ReadPlan() (*plan.Plan, error) {
+	data, err := readRegular(r.Path(PlanName), maxManifest)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", r.Path(PlanName), err)
+	}
+	p, err := plan.Unmarshal(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Path(PlanName), err)
+	}
+	return p, nil
 }

@@ -42,7 +42,7 @@ func TestFiles(t *testing.T) {
 
 // TestFilesOfManifest: a report that somebody copied into a run is none of it.
 func TestFilesOfManifest(t *testing.T) {
-	r := mustCreate(t, t.TempDir(), CreateOptions{Steps: []string{"nsys"}})
+	r := mustCreate(t, t.TempDir(), CreateOptions{Steps: []Step{{Name: "nsys"}}})
 	must(t, r.WriteFile("nsys/mine.sqlite", []byte("x")))
 	must(t, r.StartStep("nsys"))
 	must(t, r.StartAttempt("nsys", "", "nsys"))

@@ -47,7 +47,7 @@ func play(role, arg string) error {
 		}
 		return nil
 	case "hold": // make a run, say where, and stay in the middle of a stage
-		r, err := Create(arg, CreateOptions{Steps: []string{"baseline", "nsys", "ncu"}})
+		r, err := Create(arg, CreateOptions{Steps: []Step{{Name: "baseline"}, {Name: "nsys"}, {Name: "ncu"}}})
 		if err != nil {
 			return err
 		}

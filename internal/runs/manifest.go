@@ -66,6 +66,7 @@ type Manifest struct {
 	Label    string     `json:"label,omitempty" jsonschema:"what the run measures, for people"`
 	Version  string     `json:"version,omitempty" jsonschema:"version of the program that made the run"`
 	Command  []string   `json:"command,omitempty" jsonschema:"command line that started the run"`
+	Start    string     `json:"start,omitempty" jsonschema:"folder that the run was started in; absent in runs of schema 1"`
 	Created  time.Time  `json:"created" jsonschema:"when the run was created, UTC"`
 	Updated  time.Time  `json:"updated" jsonschema:"when this file was last written, UTC"`
 	Finished *time.Time `json:"finished,omitempty" jsonschema:"when the run ended; absent while it runs or when its process was killed"`
@@ -91,6 +92,7 @@ type Owner struct {
 // Step is one step of the pipeline.
 type Step struct {
 	Name     string     `json:"name" jsonschema:"name of the step, unique in the run"`
+	Needs    []string   `json:"needs,omitempty" jsonschema:"steps whose files it reads: it is done again when one of them is"`
 	State    State      `json:"state" jsonschema:"state of the step"`
 	Reason   string     `json:"reason,omitempty" jsonschema:"why the step was skipped, failed or interrupted"`
 	Started  *time.Time `json:"started,omitempty" jsonschema:"when the step started, UTC"`
@@ -223,10 +225,10 @@ func (m *Manifest) Step(name string) *Step {
 func newManifest(id string, now time.Time, o CreateOptions) Manifest {
 	m := Manifest{
 		Schema: SchemaVersion, ID: id, Status: StatusRunning, Label: o.Label, Version: o.Version,
-		Command: slices.Clone(o.Command), Created: now.UTC(), Updated: now.UTC(), Owner: self(), Steps: []Step{},
+		Command: slices.Clone(o.Command), Start: o.Start, Created: now.UTC(), Updated: now.UTC(), Owner: self(), Steps: []Step{},
 	}
-	for _, name := range o.Steps {
-		m.Steps = append(m.Steps, Step{Name: name, State: StatePending})
+	for _, s := range o.Steps {
+		m.Steps = append(m.Steps, Step{Name: s.Name, Needs: slices.Clone(s.Needs), State: StatePending})
 	}
 	return m
 }
@@ -239,6 +241,7 @@ func (m *Manifest) clone() Manifest {
 	c.Pack = clonePtr(m.Pack)
 	c.Steps = make([]Step, len(m.Steps))
 	for i, s := range m.Steps {
+		s.Needs = slices.Clone(s.Needs)
 		s.Started, s.Seconds = clonePtr(s.Started), clonePtr(s.Seconds)
 		s.Attempts = slices.Clone(s.Attempts)
 		for j := range s.Attempts {
@@ -342,6 +345,9 @@ func ParseManifest(data []byte) (Manifest, error) {
 		m.Schema, m.Steps = SchemaVersion, file.Stages
 		for i := range m.Steps {
 			m.Steps[i].Name = StepName(m.Steps[i].Name)
+			for _, before := range m.Steps[:i] { // every step stood on those before it
+				m.Steps[i].Needs = append(m.Steps[i].Needs, before.Name)
+			}
 		}
 	}
 	return *m, m.Validate()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // ResumePlan says where a run goes on.
@@ -15,13 +16,13 @@ type ResumePlan struct {
 	Kept     []string  `json:"kept"`                // steps that stand as they are
 	LastGood string    `json:"last_good,omitempty"` // last step done with its files intact
 	Next     string    `json:"next,omitempty"`      // first step to run; empty: nothing is left to do
-	Redo     []string  `json:"redo"`                // Next and everything after it
+	Redo     []string  `json:"redo"`                // Next and every other step to run
 	Problems []Warning `json:"problems,omitempty"`  // files of a done step that cannot be trusted
 }
 
 // PlanResume checks the files of every finished step against size and hash and
-// returns the first step that must run again. Steps stand on those before
-// them, so everything after it runs again too.
+// returns what must run again: a step that is not done, or whose files are not
+// what it left, and every step that needs one of these.
 func PlanResume(ctx context.Context, r *Run) (ResumePlan, error) {
 	m := r.Manifest()
 	p := planResume(&m, r.liveness, func(f File) string { return contentProblem(ctx, r, f) })
@@ -32,22 +33,23 @@ func planResume(m *Manifest, l Liveness, problem func(File) string) ResumePlan {
 	p := ResumePlan{Kept: []string{}, Redo: []string{}}
 	for i := range m.Steps {
 		s := &m.Steps[i]
-		if p.Next != "" {
-			p.Redo = append(p.Redo, s.Name)
-			continue
-		}
 		bad := stepProblems(s, problem)
-		p.Problems = append(p.Problems, bad...)
 		state := s.seen(l, m.Status)
-		if len(bad) > 0 || (state != StateDone && state != StateSkipped) {
-			p.Next = s.Name
+		needed := slices.ContainsFunc(s.Needs, func(name string) bool { return slices.Contains(p.Redo, name) })
+		if needed || len(bad) > 0 || (state != StateDone && state != StateSkipped) {
 			p.Redo = append(p.Redo, s.Name)
+			if !needed {
+				p.Problems = append(p.Problems, bad...)
+			}
 			continue
 		}
 		p.Kept = append(p.Kept, s.Name)
 		if state == StateDone {
 			p.LastGood = s.Name
 		}
+	}
+	if len(p.Redo) > 0 {
+		p.Next = p.Redo[0]
 	}
 	return p
 }

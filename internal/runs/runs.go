@@ -36,6 +36,7 @@ const (
 	ManifestName = "run.json"
 	EnvName      = "env.json"
 	ConfigName   = "config.yaml"
+	PlanName     = "plan.json" // the typed plan, as package plan stores it
 	InputsName   = "inputs.yaml"
 
 	lockName    = ".lock"
@@ -68,8 +69,12 @@ type CreateOptions struct {
 	Label   string   // what the run measures, for people
 	Version string   // of the program that makes the run
 	Command []string // the command line that started it
-	Steps   []string // steps that will run, in order; each starts as pending
-	Setting string   // how a person chooses the directory, for messages; empty: hydra.run.dir=DIR
+	Steps   []Step   // steps of the run, in order; name and needs count, each starts as pending
+	Start   string   // folder that the run is started in
+	// Files are there as soon as the run is, by name within it: what a run that is
+	// cut off at once needs to be resumed.
+	Files   map[string][]byte
+	Setting string // how a person chooses the directory, for messages; empty: hydra.run.dir=DIR
 }
 
 func (o *CreateOptions) setting() string {
@@ -130,7 +135,7 @@ func Create(root string, o CreateOptions) (*Run, error) {
 		return nil, fmt.Errorf("create run in %s: %w; choose another place with %s", parent, err, o.setting())
 	}
 	tmp := filepath.Join(parent, tempPrefix+id)
-	r, err := build(tmp, dir, newManifest(id, now, o))
+	r, err := build(tmp, dir, newManifest(id, now, o), o.Files)
 	if err != nil {
 		os.RemoveAll(tmp)
 		return nil, fmt.Errorf("create run %s: %w; choose another place with %s", dir, err, o.setting())
@@ -141,7 +146,7 @@ func Create(root string, o CreateOptions) (*Run, error) {
 // build fills tmp and renames it to dir. rename(2) replaces an empty directory
 // and fails on any other, which makes two creators of one directory collide
 // safely.
-func build(tmp, dir string, m Manifest) (*Run, error) {
+func build(tmp, dir string, m Manifest, files map[string][]byte) (*Run, error) {
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		return nil, err
 	}
@@ -152,7 +157,7 @@ func build(tmp, dir string, m Manifest) (*Run, error) {
 		return nil, ErrRunning
 	}
 	r := &Run{dir: tmp, m: m, lock: lock, liveness: Alive}
-	if err := r.fill(); err != nil {
+	if err := r.fill(files); err != nil {
 		lock.Close()
 		return nil, err
 	}
@@ -165,9 +170,14 @@ func build(tmp, dir string, m Manifest) (*Run, error) {
 	return r, nil
 }
 
-func (r *Run) fill() error {
+func (r *Run) fill(files map[string][]byte) error {
 	if err := writeReserve(r.dir, reserveSize); err != nil {
 		return err
+	}
+	for name, data := range files {
+		if err := r.write(name, data); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
 	}
 	return r.save()
 }

@@ -254,7 +254,7 @@ func TestParseStart(t *testing.T) {
 }
 
 func TestManifestProblems(t *testing.T) {
-	good, err := json.Marshal(newManifest("20260101T000000Z-1-000000000000", time.Now(), CreateOptions{Steps: []string{"a"}}))
+	good, err := json.Marshal(newManifest("20260101T000000Z-1-000000000000", time.Now(), CreateOptions{Steps: []Step{{Name: "a"}}}))
 	must(t, err)
 	for name, c := range map[string]struct{ text, want string }{
 		"good":    {string(good), ""},
@@ -280,7 +280,7 @@ func TestManifestProblems(t *testing.T) {
 }
 
 func FuzzParseManifest(f *testing.F) {
-	good, _ := json.Marshal(newManifest("20260101T000000Z-1-000000000000", time.Now(), CreateOptions{Steps: []string{"a"}}))
+	good, _ := json.Marshal(newManifest("20260101T000000Z-1-000000000000", time.Now(), CreateOptions{Steps: []Step{{Name: "a"}}}))
 	f.Add(good)
 	f.Add([]byte(`{"steps":[{"attempts":[{"files":[{}]}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -28,6 +28,9 @@ var modes = map[string]string{
 	plan.StepTorchFlops: ModeFlops, plan.StepNsys: ModeProfile, plan.StepNcu: ModeProfile,
 }
 
+// ModeOf is the mode of a program in a step; "" where the step runs none.
+func ModeOf(step string) string { return modes[step] }
+
 // Spec is what a program is told. Sections have the keys of the configuration,
 // and null where that says null.
 type Spec struct {

@@ -16,8 +16,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/deepprof/deepprof/internal/capture"
-	"github.com/deepprof/deepprof/internal/metric"
-	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -65,7 +63,7 @@ exit 1
 
 // counting is a run with the timeline of the small CUDA program whose ncu does
 // what the scripts say: a report by name, or a text to execute.
-func counting(t *testing.T, change func(*plan.Pipeline), scripts ...string) (*run, string) {
+func counting(t *testing.T, change func(*plan.Pipeline), scripts ...string) (*job, string) {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name string, data []byte, mode os.FileMode) {
@@ -81,15 +79,17 @@ func counting(t *testing.T, change func(*plan.Pipeline), scripts ...string) (*ru
 			write(fmt.Sprintf("%d.ncu-rep", i+1), recordedCounters(t, s), 0o644)
 		}
 	}
-	write("run.sqlite", recordedTimeline(t, "toy"), 0o644)
-	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []string{"ncu"}})
+	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []runs.Step{{Name: plan.StepNsys}, {Name: plan.StepNcu}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(store.Path("ncu"), 0o777); err != nil {
+	if err := store.WriteFile("nsys/run.sqlite", recordedTimeline(t, "toy")); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.StartStep("ncu"); err != nil {
+	if err := recordWork(context.Background(), store, plan.StepNsys, capture.Outcome{}, "nsys/run.sqlite"); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.StartStep(plan.StepNcu); err != nil {
 		t.Fatal(err)
 	}
 	p := &plan.Plan{}
@@ -107,12 +107,12 @@ func counting(t *testing.T, change func(*plan.Pipeline), scripts ...string) (*ru
 			t.Log(said.String())
 		}
 	})
-	r := &run{
-		Options: Options{Plan: p, Progress: func(string) {}, Say: func(line string) { said.WriteString(line + "\n") }},
-		store:   store, ncu: tool.Tool{Name: tool.Ncu, Path: filepath.Join(dir, "ncu"), Version: tool.Version{Major: 2025, Minor: 3, Patch: 1}},
-		dir: dir, env: os.Environ(), summary: &Summary{}, timeline: filepath.Join(dir, "run.sqlite"),
+	j := &job{
+		Options: Options{Say: func(line string) { said.WriteString(line + "\n") }}, plan: p, store: store, display: &display{show: func(string) {}},
+		ncu: tool.Tool{Name: tool.Ncu, Path: filepath.Join(dir, "ncu"), Version: tool.Version{Major: 2025, Minor: 3, Patch: 1}},
+		dir: dir, env: os.Environ(),
 	}
-	return r, dir
+	return j, dir
 }
 
 func recordedCounters(t *testing.T, name string) []byte {
@@ -151,9 +151,9 @@ func recordedTimeline(t *testing.T, name string) []byte {
 	return data
 }
 
-func targetsOf(t *testing.T, r *run) *pick.Targets {
+func targetsOf(t *testing.T, r *job) *pick.Targets {
 	t.Helper()
-	text, err := os.ReadFile(r.store.Path(TargetsFile))
+	text, err := os.ReadFile(r.store.Path(pick.TargetsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func argsOf(t *testing.T, dir string, n int) []string {
 }
 
 // filesOf are the files in the manifest, each as often as it is there.
-func filesOf(r *run) []string {
+func filesOf(r *job) []string {
 	var out []string
 	m := r.store.Manifest()
 	for _, a := range m.Step("ncu").Attempts {
@@ -188,7 +188,7 @@ func filesOf(r *run) []string {
 
 func TestCountChosen(t *testing.T) {
 	r, dir := counting(t, func(*plan.Pipeline) {}, "toy_full")
-	o, err := r.captureCounters(context.Background())
+	o, err := captureCounters(context.Background(), r)
 	if err != nil || !o.Usable || len(o.Reports) != 1 {
 		t.Fatalf("%v: %s", err, o.Explain())
 	}
@@ -204,7 +204,7 @@ func TestCountChosen(t *testing.T) {
 		}
 	}
 	shown := targets.Regions.Metrics
-	if !slices.Contains(shown, "dram__bytes_read.sum") || len(shown) < 20 || len(shown) > mostMetrics || slices.ContainsFunc(shown, ofLaunch) {
+	if !slices.Contains(shown, "dram__bytes_read.sum") || len(shown) < 20 || len(shown) > 160 || slices.ContainsFunc(shown, func(m string) bool { return strings.HasPrefix(m, "launch__") }) {
 		t.Errorf("regions show %q", shown)
 	}
 	m := r.store.Manifest()
@@ -219,7 +219,7 @@ func TestCountChosen(t *testing.T) {
 // TestCountAgain: what a process missed is taken up once, in another way.
 func TestCountAgain(t *testing.T) {
 	r, dir := counting(t, func(*plan.Pipeline) {}, "toy_nest", "toy_full")
-	o, err := r.captureCounters(context.Background())
+	o, err := captureCounters(context.Background(), r)
 	if err != nil || !o.Usable || len(o.Reports) != 2 {
 		t.Fatalf("%v: %s", err, o.Explain())
 	}
@@ -239,7 +239,7 @@ func TestCountAgain(t *testing.T) {
 	}
 
 	r, _ = counting(t, func(*plan.Pipeline) {}, "toy_nest", "toy_nest", "toy_full")
-	if o, err = r.captureCounters(context.Background()); err != nil {
+	if o, err = captureCounters(context.Background(), r); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(targetsOf(t, r).Runs); n != 2 || o.Kind != capture.WithWarnings || !strings.Contains(o.Explain(), "were not counted") {
@@ -247,46 +247,11 @@ func TestCountAgain(t *testing.T) {
 	}
 }
 
-// TestMissedLaunches: a planned launch of a kernel that has another one counted is
-// named; that something was counted another way is said only where it was.
-func TestMissedLaunches(t *testing.T) {
-	r, _ := counting(t, func(*plan.Pipeline) {}, "toy_full")
-	c := &chosen{r: r, outcomes: []capture.Outcome{
-		{Usable: true, Kind: capture.Captured, Reports: []string{"run.ncu-rep"}},
-		{Kind: capture.NothingMatched, What: "ncu left no report"},
-	}}
-	c.targets = &pick.Targets{Groups: []pick.Group{{ID: "a", Kernel: "gemm_tile<32>"}}, Runs: []pick.Run{{Report: "ncu/run.ncu-rep"}, {}}, Verification: &pick.Verification{
-		Groups: 1, MissingLaunches: []pick.Planned{{Group: "a", Role: pick.RoleOther, Launch: pick.Launch{DurationNS: 18_720}}},
-	}}
-	said := func(id string) string {
-		o := c.outcome()
-		if !o.Usable || o.Kind != capture.WithWarnings {
-			t.Errorf("%s", o.Explain())
-		}
-		for _, w := range o.Warnings {
-			if w.ID == id {
-				return w.Text
-			}
-		}
-		return ""
-	}
-	if text := said("missed-launches"); !strings.Contains(text, "gemm_tile<32> of 18.7 µs (other duration)") {
-		t.Errorf("missed launches: %q", text)
-	}
-	if said("counted-nothing") == "" || said("another-way") != "" {
-		t.Error("a process that counted nothing is not told as what it is")
-	}
-	c.targets.Runs = append(c.targets.Runs, pick.Run{Retry: true, Report: "ncu/run3/run.ncu-rep"})
-	if said("another-way") == "" || said("counted-nothing") != "" {
-		t.Error("that it was counted another way is not told")
-	}
-}
-
 // TestCountedOthers: counters of launches that nobody chose are not what was
 // asked for.
 func TestCountedOthers(t *testing.T) {
 	r, _ := counting(t, func(*plan.Pipeline) {}, "llm_basic", "llm_basic")
-	o, err := r.captureCounters(context.Background())
+	o, err := captureCounters(context.Background(), r)
 	if err != nil || o.Usable || o.Kind != capture.NothingMatched || o.Next == "" {
 		t.Errorf("%v: %s", err, o.Explain())
 	}
@@ -301,7 +266,7 @@ func TestCutReport(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o, err := r.captureCounters(context.Background())
+	o, err := captureCounters(context.Background(), r)
 	if err != nil || o.Usable || o.Kind != capture.ReportUnreadable || !strings.Contains(o.Evidence, "truncated") || strings.Contains(o.What, "good") {
 		t.Errorf("%v: %s", err, o.Explain())
 	}
@@ -315,7 +280,7 @@ func TestLogsOfAttempts(t *testing.T) {
 	r, _ := counting(t, func(p *plan.Pipeline) {
 		p.Supervision.Retries, p.Supervision.Backoff = 1, time.Millisecond
 	}, busy, "toy_full")
-	o, err := r.captureCounters(context.Background())
+	o, err := captureCounters(context.Background(), r)
 	if err != nil || !o.Usable {
 		t.Fatalf("%v: %s", err, o.Explain())
 	}
@@ -340,7 +305,7 @@ func TestLogsOfAttempts(t *testing.T) {
 
 func TestCountFails(t *testing.T) {
 	r, dir := counting(t, func(*plan.Pipeline) {}, forbidden, "toy_full")
-	o, err := r.captureCounters(context.Background())
+	o, err := captureCounters(context.Background(), r)
 	if err != nil || o.Kind != capture.Permission || o.Usable {
 		t.Errorf("%v: %s", err, o.Explain())
 	}
@@ -348,15 +313,15 @@ func TestCountFails(t *testing.T) {
 		t.Error("ncu is started again without permission")
 	}
 	r, _ = counting(t, func(*plan.Pipeline) {}, noKernels, "toy_full")
-	if o, err = r.captureCounters(context.Background()); err != nil || !o.Usable || o.Kind != capture.WithWarnings {
+	if o, err = captureCounters(context.Background(), r); err != nil || !o.Usable || o.Kind != capture.WithWarnings {
 		t.Errorf("a first process without a match: %v: %s", err, o.Explain())
 	}
 	r, _ = counting(t, func(*plan.Pipeline) {}, "toy_nest", forbidden)
-	if o, err = r.captureCounters(context.Background()); err != nil || !o.Usable || o.Kind != capture.Partial {
+	if o, err = captureCounters(context.Background(), r); err != nil || !o.Usable || o.Kind != capture.Partial {
 		t.Errorf("a second process without permission: %v: %s", err, o.Explain())
 	}
 	r, _ = counting(t, func(*plan.Pipeline) {}, noKernels, noKernels)
-	if o, err = r.captureCounters(context.Background()); err != nil || o.Usable || o.Kind != capture.NothingMatched {
+	if o, err = captureCounters(context.Background(), r); err != nil || o.Usable || o.Kind != capture.NothingMatched {
 		t.Errorf("nothing in either way: %v: %s", err, o.Explain())
 	}
 	for name, change := range map[string]func(*plan.Pipeline){
@@ -365,25 +330,10 @@ func TestCountFails(t *testing.T) {
 		"no such kernel":            func(p *plan.Pipeline) { p.Ncu.CLI.KernelName = "nosuch" },
 	} {
 		r, dir := counting(t, change, "toy_full")
-		o, err := r.captureCounters(context.Background())
+		o, err := captureCounters(context.Background(), r)
 		if err != nil || o.Kind != capture.NothingMatched || o.Usable || o.Next == "" || exists(filepath.Join(dir, "args.1")) {
 			t.Errorf("%s: %v: %s", name, err, o.Explain())
 		}
-	}
-}
-
-// TestSayLeftOut: kernels that wait for a peer are named before ncu starts.
-func TestSayLeftOut(t *testing.T) {
-	r, _ := counting(t, func(*plan.Pipeline) {})
-	var said []string
-	r.Say = func(line string) { said = append(said, line) }
-	c := &chosen{r: r, targets: &pick.Targets{LeftOut: []pick.LeftOut{
-		{Reason: "waits for a peer", Launches: 1, Share: 0.25, Kernels: []pick.LeftRow{{Kernel: "ncclDevKernel_AllReduce", Share: 0.25}}},
-		{Reason: "top_n: the limit", Cut: true, Launches: 2, Kernels: []pick.LeftRow{{Kernel: "small"}}},
-	}}}
-	c.say()
-	if all := strings.Join(said, "\n"); !strings.Contains(all, "1 launch, 25.0 % of the GPU time in the regions: ncclDevKernel_AllReduce (25.0 %)") || strings.Contains(all, "small") {
-		t.Errorf("said %q", said)
 	}
 }
 
@@ -392,7 +342,7 @@ func TestSayLeftOut(t *testing.T) {
 func TestUnmatchedAlone(t *testing.T) {
 	for name, change := range modes() {
 		r, dir := counting(t, func(p *plan.Pipeline) { change(p); p.Ncu.CLI.NVTXInclude = []string{"decod"} }, "toy_full")
-		o, err := r.captureCounters(context.Background())
+		o, err := captureCounters(context.Background(), r)
 		if err != nil || o.Kind != capture.NothingMatched || exists(filepath.Join(dir, "args.1")) {
 			t.Errorf("%s: %v: %s", name, err, o.Explain())
 		}
@@ -400,12 +350,12 @@ func TestUnmatchedAlone(t *testing.T) {
 			t.Errorf("%s: unmatched %+v", name, u)
 		}
 		m := r.store.Manifest()
-		if a := m.Step("ncu").Last(); a == nil || a.Outcome == nil || a.Outcome.Usable || !slices.Equal(filesOf(r), []string{TargetsFile}) {
+		if a := m.Step("ncu").Last(); a == nil || a.Outcome == nil || a.Outcome.Usable || !slices.Equal(filesOf(r), []string{pick.TargetsFile}) {
 			t.Errorf("%s: attempt %+v", name, a)
 		}
 	}
 	r, _ := counting(t, func(p *plan.Pipeline) { p.Ncu.CLI.KernelName = "saxpi" }, "toy_full")
-	o, err := r.captureCounters(context.Background())
+	o, err := captureCounters(context.Background(), r)
 	if err != nil || !strings.Contains(o.What, `pipeline.ncu.ncu_cli.kernel_name "saxpi"`) {
 		t.Errorf("%v: %s", err, o.Explain())
 	}
@@ -429,7 +379,7 @@ func TestUnmatchedAmongOthers(t *testing.T) {
 				said++
 			}
 		}
-		o, err := r.captureCounters(context.Background())
+		o, err := captureCounters(context.Background(), r)
 		if err != nil || !o.Usable || o.Kind != capture.WithWarnings || said != 1 {
 			t.Errorf("%s: said %d times: %v: %s", name, said, err, o.Explain())
 			continue
@@ -467,7 +417,7 @@ func TestCountAsWritten(t *testing.T) {
 		},
 	} {
 		r, dir := counting(t, change, "toy_full")
-		o, err := r.captureCounters(context.Background())
+		o, err := captureCounters(context.Background(), r)
 		if err != nil || !o.Usable {
 			t.Errorf("%s: %v: %s", name, err, o.Explain())
 		}
@@ -479,8 +429,10 @@ func TestCountAsWritten(t *testing.T) {
 		}
 	}
 	r, _ := counting(t, func(*plan.Pipeline) {}, "toy_full")
-	r.timeline = ""
-	if o, err := r.captureCounters(context.Background()); err != nil || !o.Usable {
+	if err := r.store.Update(func(m *runs.Manifest) error { m.Step(plan.StepNsys).Attempts = nil; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := captureCounters(context.Background(), r); err != nil || !o.Usable {
 		t.Errorf("without a timeline: %v: %s", err, o.Explain())
 	}
 }
@@ -502,7 +454,7 @@ func TestClimb(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r, dir := counting(t, test.change, test.scripts...)
-			o, err := r.captureCounters(context.Background())
+			o, err := captureCounters(context.Background(), r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -520,19 +472,5 @@ func TestClimb(t *testing.T) {
 				t.Errorf("steps %v; want %v in %d starts", modes, test.modes, test.starts)
 			}
 		})
-	}
-}
-
-// A configured name may stand for several metrics: by regular expression, or for
-// all roll-ups.
-func TestMetricListFollowsTheConfiguration(t *testing.T) {
-	l := newMetricList([]string{"sm__cycles_active", "regex:^lts__cycles", "group:smsp__pcsamp", "dram__bytes.sum"})
-	r := &ncurep.Result{}
-	for _, name := range []string{"sm__cycles_active.sum", "sm__cycles_active_other.sum", "lts__cycles_active.avg", "dram__bytes.sum", "fe__cycles.sum"} {
-		r.Metrics = append(r.Metrics, ncurep.Metric{Name: name, Value: metric.Float64(1)})
-	}
-	l.add(r)
-	if got := strings.Join(l.list(), " "); got != "dram__bytes.sum sm__cycles_active.sum lts__cycles_active.avg" {
-		t.Error(got)
 	}
 }

@@ -1,4 +1,4 @@
-package pipeline
+package pick
 
 import (
 	"regexp"
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/ncurep"
-	"github.com/deepprof/deepprof/internal/pick"
 )
 
 // mostMetrics bounds what the report of a region shows: a full set holds more
@@ -29,7 +28,7 @@ type metricList struct {
 }
 
 func newMetricList(configured []string) *metricList {
-	l := &metricList{wanted: slices.Concat(named(configured), coreMetrics)}
+	l := &metricList{wanted: slices.Concat(Named(configured), coreMetrics)}
 	for _, text := range configured {
 		expr, isPattern := strings.CutPrefix(text, "regex:")
 		if !isPattern && !strings.ContainsAny(text, ".:") {
@@ -47,7 +46,7 @@ func newMetricList(configured []string) *metricList {
 func (l *metricList) add(r *ncurep.Result) {
 	for _, s := range r.Sections {
 		for _, m := range s.Header {
-			if ofLaunch(m.Name) || !pick.Meaningful(m.Name) || slices.Contains(l.wanted, m.Name) {
+			if ofLaunch(m.Name) || !Meaningful(m.Name) || slices.Contains(l.wanted, m.Name) {
 				continue
 			}
 			l.wanted = append(l.wanted, m.Name)
@@ -78,4 +77,10 @@ func (l *metricList) list() []string {
 		}
 	}
 	return slices.Compact(out)
+}
+
+// Named are the metrics that stand for themselves; regex:, group: and
+// breakdown: stand for several.
+func Named(metrics []string) []string {
+	return slices.DeleteFunc(slices.Clone(metrics), func(m string) bool { return strings.Contains(m, ":") })
 }

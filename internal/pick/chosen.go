@@ -1,0 +1,350 @@
+package pick
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// chosen is a counter capture of chosen launches under way.
+type chosen struct {
+	*Counting
+	targets  *Targets
+	metrics  *metricList
+	counted  []Counted
+	outcomes []capture.Outcome // of each process
+}
+
+// countChosen chooses launches, counts them in as few processes as possible,
+// verifies that they are the ones meant, and takes up once, in another way,
+// what was missed.
+func (c *Counting) countChosen(ctx context.Context, steps []Step) (capture.Outcome, error) {
+	x := &chosen{Counting: c, metrics: newMetricList(c.Ncu.CLI.Metrics)}
+	var err error
+	if x.targets, err = Choose(c.Timeline.launches, c.policy()); err != nil {
+		return c.unmatched(steps, err)
+	}
+	x.targets.Timeline = c.TimelineName
+	x.targets.Ladder, x.targets.Regions = steps, c.regionOptions()
+	x.announce()
+	if err := c.Save(x.targets); err != nil {
+		return capture.Outcome{}, err
+	}
+	if err := x.processes(ctx, 0); err != nil {
+		return capture.Outcome{}, err
+	}
+	if err := x.retry(ctx); err != nil {
+		return capture.Outcome{}, err
+	}
+	return x.outcome(), nil
+}
+
+// mostNamed is how many kernels a line on the screen names.
+const mostNamed = 5
+
+// announce tells what will be counted and what it will cost, before it starts.
+func (c *chosen) announce() {
+	t, n := c.targets, 0
+	for _, g := range t.Groups {
+		if g.Chosen {
+			n++
+		}
+	}
+	p := t.Predicted
+	processes := "one process"
+	if p.Processes > 1 {
+		processes = fmt.Sprintf("%d processes", p.Processes)
+	}
+	c.Say(fmt.Sprintf("ncu: %s for %s (by name, grid and block) in %s, about %.0f s; they stand for %.1f %% of the GPU time in the regions, %.1f %% of all",
+		plural(p.Launches, "launch", "launches"), plural(n, "kernel", "kernels"), processes, p.Seconds, 100*p.CoverageRegions, 100*p.CoverageAll))
+	for _, w := range t.Warnings {
+		c.Say("note: " + w)
+	}
+	share := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
+	for _, l := range t.LeftOut {
+		if l.Collective {
+			c.Say(fmt.Sprintf("note: left out: %s, %.1f %% of the GPU time in the regions: %s: %s", plural(l.Launches, "launch", "launches"), 100*l.Share, l.Names(mostNamed, share), l.Reason))
+		}
+	}
+}
+
+// processes starts the ncu processes from number first on and verifies after
+// each. A process that ended badly ends them where the next would end the same
+// way.
+func (c *chosen) processes(ctx context.Context, first int) error {
+	for i := first; i < len(c.targets.Runs); i++ {
+		run := &c.targets.Runs[i]
+		if v := c.targets.Verification; v != nil && !run.Needed(v) {
+			run.Skipped = "earlier processes counted its launches already"
+			continue
+		}
+		request := Request{
+			Options: run.Options(c.Base, c.targets), Output: "ncu/run", Launches: len(run.Planned),
+			Expected: time.Duration(run.Seconds * float64(time.Second)),
+		}
+		if i > 0 {
+			request.Output = fmt.Sprintf("ncu/run%d/run", i+1)
+		}
+		o, err := c.Count(ctx, request)
+		if err != nil {
+			return err
+		}
+		c.outcomes = append(c.outcomes, o)
+		if err := c.take(run, o); err != nil {
+			return err
+		}
+		if endsAll(o) {
+			break
+		}
+	}
+	return c.Save(c.targets)
+}
+
+// take reads what a process counted and verifies everything so far.
+func (c *chosen) take(run *Run, o capture.Outcome) error {
+	for _, report := range o.Reports {
+		run.Report = c.relative(report)
+		results, err := readCounted(report, run.Report, c.metrics)
+		if err != nil {
+			return err
+		}
+		c.counted = append(c.counted, results...)
+	}
+	c.targets.Regions.Metrics = c.metrics.list()
+	v, err := Verify(c.targets, c.counted, c.Timeline.launches)
+	if err != nil {
+		return err
+	}
+	c.targets.Verification = v
+	return nil
+}
+
+// retry takes up what was missed, once.
+func (c *chosen) retry(ctx context.Context) error {
+	v := c.targets.Verification
+	if v == nil || len(v.Missing) == 0 || len(c.outcomes) == 0 || endsAll(c.outcomes[len(c.outcomes)-1]) {
+		return nil
+	}
+	missing := slices.Clone(v.Missing)
+	for _, p := range v.MissingLaunches {
+		if p.Role == RoleTypical {
+			missing = append(missing, Missing{Group: p.Group})
+		}
+	}
+	more, err := Retry(c.targets, missing, c.Timeline.launches, c.policy())
+	if err != nil || len(more) == 0 {
+		return err
+	}
+	seconds := 0.0
+	for _, run := range more {
+		seconds += run.Seconds
+	}
+	c.Say(fmt.Sprintf("ncu: %s not counted; once more, by %s, about %.0f s", plural(len(missing), "of the chosen kernels was", "of the chosen kernels were"), more[0].Way, seconds))
+	first := len(c.targets.Runs)
+	c.targets.Runs = append(c.targets.Runs, more...)
+	return c.processes(ctx, first)
+}
+
+// endsAll tells whether another process of ncu would end the same way.
+func endsAll(o capture.Outcome) bool {
+	switch o.Kind {
+	case capture.NothingMatched, capture.NothingCollected:
+		return false
+	case capture.Interrupted, capture.TimedOut, capture.Stalled, capture.HungCollective:
+		return true
+	}
+	return !o.Usable
+}
+
+// outcome sums up the processes: good where all that was chosen was counted,
+// in whichever of them.
+func (c *chosen) outcome() capture.Outcome {
+	all, failed := joinOutcomes(c.outcomes)
+	v := c.targets.Verification
+	if v == nil || !all.Usable {
+		return all
+	}
+	if v.Groups == 0 {
+		all.Usable, all.Kind, all.What = false, capture.NothingMatched, "ncu counted launches, and none of them is one that was chosen"
+		all.Next = "compare " + TargetsFile + " with deepprof show launches " + c.Dir + "; the program may launch other kernels under ncu than under nsys"
+		return all
+	}
+	c.Say(fmt.Sprintf("ncu: counted launches stand for %.1f %% of the GPU time in the regions, %.1f %% of all", 100*v.CoverageRegions, 100*v.CoverageAll))
+	warn := func(id, text, next string) {
+		all.Warnings = append(all.Warnings, capture.Warning{ID: id, Text: text, Next: next})
+		if all.Kind == capture.Captured {
+			all.Kind, all.Evidence = capture.WithWarnings, text
+		}
+	}
+	for _, o := range failed {
+		if len(v.Missing) == 0 && !endsAll(o) {
+			if slices.ContainsFunc(c.targets.Runs, func(r Run) bool { return r.Retry && r.Report != "" }) {
+				warn("another-way", "counted in another way after a process that counted nothing: "+o.What, "")
+			} else {
+				warn("counted-nothing", "one process of ncu counted nothing: "+o.What, "")
+			}
+			continue
+		}
+		all = worse(all, o)
+	}
+	for _, w := range v.Warnings {
+		warn("verify", w, "compare "+TargetsFile+" with deepprof show launches")
+	}
+	c.warnMissing(v, warn)
+	return all
+}
+
+// warnMissing names what was chosen and not counted.
+func (c *chosen) warnMissing(v *Verification, warn func(id, text, next string)) {
+	if n := len(v.Missing); n > 0 {
+		var list []string
+		for _, m := range v.Missing[:min(n, mostNamed)] {
+			list = append(list, fmt.Sprintf("%s (%.1f %%)", m.Kernel, 100*m.Share))
+		}
+		warn("missed", fmt.Sprintf("%d of the chosen kernels were not counted, in either way: %s", n, strings.Join(list, ", ")),
+			"the program may launch other kernels under ncu than under nsys; "+TargetsFile+" has the details")
+	}
+	if n := len(v.MissingLaunches); n > 0 {
+		var list []string
+		for _, p := range v.MissingLaunches[:min(n, mostNamed)] {
+			list = append(list, fmt.Sprintf("%s of %.1f µs (%s)", c.kernelOf(p.Group), float64(p.DurationNS)/1e3, p.Role))
+		}
+		warn("missed-launches", fmt.Sprintf("%s not counted; other launches of these kernels stand for them, scaled by time: %s",
+			plural(n, "launch that was planned was", "launches that were planned were"), strings.Join(list, ", ")), TargetsFile+" has the details")
+	}
+}
+
+// kernelOf is the short name of a group.
+func (c *chosen) kernelOf(group string) string {
+	if g := c.targets.group(group); g != nil {
+		return g.Kernel
+	}
+	return group
+}
+
+// joinOutcomes joins what is usable; failed are the rest. Where nothing is
+// usable, it gives the first of them.
+func joinOutcomes(list []capture.Outcome) (all capture.Outcome, failed []capture.Outcome) {
+	for _, o := range list {
+		switch {
+		case !o.Usable:
+			failed = append(failed, o)
+		case all.Usable:
+			all = worse(all, o)
+		default:
+			all = o
+		}
+	}
+	if !all.Usable && len(failed) > 0 {
+		return failed[0], nil
+	}
+	return all, failed
+}
+
+// worse joins the verdicts of two processes: the report is usable if either is.
+func worse(x, y capture.Outcome) capture.Outcome {
+	bad, good := x, y
+	if x.OK() || !y.OK() && y.Kind == capture.Interrupted {
+		bad, good = y, x
+	}
+	out := bad
+	out.Usable = x.Usable || y.Usable
+	out.Reports = slices.Concat(x.Reports, y.Reports)
+	out.Warnings = slices.Concat(x.Warnings, y.Warnings)
+	if out.Usable && !bad.Usable && bad.Kind != capture.Interrupted {
+		out.Kind = capture.Partial
+		out.What = "one process of ncu failed and another did not: " + bad.What
+	}
+	if x.OK() && y.OK() && good.Kind == capture.WithWarnings {
+		out.Kind, out.Evidence = good.Kind, good.Evidence
+	}
+	return out
+}
+
+// readCounted reads the launches of a report; name is what messages call it.
+// Metrics, where it is not nil, learns what was collected.
+func readCounted(report, name string, metrics *metricList) ([]Counted, error) {
+	o := ncurep.Options{Sections: metrics != nil}
+	if metrics == nil {
+		o.Metrics = func(m string) bool {
+			return m == "gpu__time_duration.sum" || strings.HasSuffix(m, "__cycles_elapsed.avg.per_second")
+		}
+	}
+	rep, err := ncurep.ReadFile(report, o)
+	if err != nil {
+		return nil, err
+	}
+	var out []Counted
+	for _, result := range rep.Results {
+		if metrics != nil {
+			metrics.add(result)
+		}
+		c := FromResult(result)
+		c.Report = name
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// expectedLaunches is how many launches ncu is to profile according to the
+// timeline, 0 where that cannot be told: only part of the program was traced, or
+// launches are chosen by a rule of ncu's own.
+func (c *Counting) expectedLaunches() int {
+	if c.Timeline == nil {
+		return 0
+	}
+	return expectedLaunches(c.Nsys, c.Ncu.CLI, c.Timeline.timeline, func() (Filters, error) { return c.regionFilters() })
+}
+
+func expectedLaunches(n plan.Nsys, c plan.NcuCLI, t *timeline.Timeline, resolve func() (Filters, error)) int {
+	own := c.KernelName != "" || c.KernelID != "" || !c.ProfileFromStart || c.FilterMode == "per-gpu" || c.TargetProcesses != "all" || len(c.ExtraArgs) > 0
+	each := c.ReplayMode == plan.ReplayAuto || c.ReplayMode == plan.ReplayKernel || c.ReplayMode == plan.ReplayApplication
+	if !wholeProgram(n) || own || !each || len(t.Graphs) > 0 || c.GraphProfiling == "graph" {
+		return 0
+	}
+	filters, err := resolve()
+	if err != nil {
+		return 0
+	}
+	q := timeline.Query{}
+	if len(filters.Include)+len(filters.Exclude) > 0 {
+		q.Region = filters.Match
+	}
+	split := c.FilterMode == "per-launch-config" // skip and count apply to each
+	if split {
+		q.By = timeline.ByLaunchConfig
+	}
+	window := func(calls int64) int64 {
+		calls = max(0, calls-int64(c.LaunchSkip))
+		if c.LaunchCount > 0 {
+			calls = min(calls, int64(c.LaunchCount))
+		}
+		return calls
+	}
+	// Configurations are shared by processes.
+	type config struct {
+		kernel      string
+		grid, block [3]int32
+		shared      int32
+	}
+	calls := map[config]int64{}
+	for _, row := range t.KernelRows(q).Rows {
+		var key config
+		if split {
+			key = config{row.Name, *row.Grid, *row.Block, *row.DynamicShared}
+		}
+		calls[key] += row.Calls
+	}
+	var total int64
+	for _, n := range calls {
+		total += window(n)
+	}
+	return int(total)
+}

@@ -1,0 +1,382 @@
+package pick
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/ncu"
+	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/timeline"
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// TargetsFile is the name of the choice of launches in a run.
+const TargetsFile = "targets.json"
+
+// A Counting has the counters of a program taken, in as few processes of ncu as
+// possible. It decides what each process counts; Count starts them.
+type Counting struct {
+	Nsys    plan.Nsys // how the timeline was captured
+	Ncu     plan.Ncu
+	Shown   plan.Regions  // what reports of regions show
+	Base    ncu.Options   // of every process, without a choice of launches
+	Version tool.Version  // of ncu
+	Program time.Duration // one unprofiled run of the workload; 0 where that is not known
+
+	Timeline *Traced // nil where there is none
+	// TimelineName is what targets.json calls it.
+	TimelineName string
+	Dir          string // of the run: reports are named relative to it
+
+	// Count starts one process of ncu, Refused records that none is started.
+	Count   func(context.Context, Request) (capture.Outcome, error)
+	Refused func(capture.Outcome) error
+	Save    func(*Targets) error // replaces targets.json
+	Say     func(line string)
+}
+
+// A Request is one process of ncu.
+type Request struct {
+	Options  ncu.Options   // Output is left to the caller
+	Output   string        // of the report within the run, without extension
+	Launches int           // that it is to count; 0 where that is not known
+	Expected time.Duration // 0 where that is not known
+}
+
+// A Traced is a timeline with what is joined to it.
+type Traced struct {
+	timeline *timeline.Timeline
+	at       *timeline.Attribution
+	launches *Launches
+}
+
+// Trace joins a timeline, which needs its regions.
+func Trace(t *timeline.Timeline) *Traced {
+	at := t.Attribute()
+	return &Traced{t, at, Load(at)}
+}
+
+// seen are the ranges of the timeline, for expressions to be resolved; nil
+// where there is no timeline, which is not the same as one without ranges.
+func (t *Traced) seen() []nvtx.Seen {
+	if t == nil {
+		return nil
+	}
+	return append([]nvtx.Seen{}, t.at.Seen()...)
+}
+
+// Do counts what the configuration asks for. Filters that select nothing are a
+// result, not an error.
+func (c *Counting) Do(ctx context.Context) (capture.Outcome, error) {
+	count := func() (capture.Outcome, error) { return c.countLaunches(ctx, nil) }
+	if c.Ncu.CLI.ReplayMode == plan.ReplayAuto {
+		count = func() (capture.Outcome, error) { return c.countByLadder(ctx) }
+	}
+	if c.Timeline == nil {
+		return count()
+	}
+	filters, err := c.regionFilters()
+	if err != nil {
+		return c.unmatched(nil, err)
+	}
+	for _, u := range filters.Unmatched {
+		c.Say("warning: " + u.String())
+	}
+	o, err := count()
+	warnUnmatched(&o, filters.Unmatched)
+	return o, err
+}
+
+// warnUnmatched tells of filters that select nothing in the verdict on a capture
+// by the others.
+func warnUnmatched(o *capture.Outcome, list []Unmatched) {
+	if !o.Usable {
+		return
+	}
+	for i, u := range list { // first: it is what the user can fix
+		o.Warnings = slices.Insert(o.Warnings, i, capture.Warning{ID: "unmatched", Text: u.String()})
+		if o.Kind == capture.Captured {
+			o.Kind, o.Evidence = capture.WithWarnings, u.String()
+		}
+	}
+}
+
+// NotChoosing says why launches are not chosen from the timeline; "" where they
+// are.
+func NotChoosing(n plan.Ncu, timeline bool) string {
+	switch {
+	case !n.Pick.Enable:
+		return "it is turned off"
+	case !timeline:
+		return "there is no timeline to choose from; pipeline.ncu.ncu_cli alone decides"
+	case n.CLI.KernelID != "":
+		return "pipeline.ncu.ncu_cli.kernel_id names the launches"
+	case n.CLI.ReplayMode == plan.ReplayRange || n.CLI.ReplayMode == plan.ReplayAppRange:
+		return "replay_mode " + n.CLI.ReplayMode + " measures ranges as a whole"
+	case n.CLI.GraphProfiling == "graph":
+		return "graph_profiling graph measures CUDA graphs as a whole"
+	}
+	return ""
+}
+
+// PolicyOf is the choice as the configuration wants it. Program is as in
+// Counting.
+func PolicyOf(nsys plan.Nsys, n plan.Ncu, version tool.Version, program time.Duration) Policy {
+	c := n.CLI
+	p := Policy{
+		Include: c.NVTXInclude, Exclude: c.NVTXExclude, TopN: n.Pick.TopN, Coverage: n.Pick.Coverage, Budget: n.Pick.Budget,
+		Alike: n.Pick.Alike, Slowest: n.Pick.Slowest, Collectives: n.Pick.Collectives, Collect: Collect{Set: c.Set, Sections: c.Sections, Metrics: c.Metrics},
+		Version: version, RootOnly: c.TargetProcesses == "application-only", Partial: !wholeProgram(nsys) || !c.ProfileFromStart,
+	}
+	if c.KernelName != "" {
+		p.KernelInclude, p.KernelBase, p.KernelKey = []string{c.KernelName}, c.KernelNameBase, "pipeline.ncu.ncu_cli.kernel_name"
+	}
+	if !wholeProgram(nsys) {
+		p.Program, p.ProgramSource = program, "unprofiled run"
+	}
+	return p
+}
+
+// wholeProgram tells whether a timeline shows the program from its start to its
+// end.
+func wholeProgram(n plan.Nsys) bool {
+	return n.CaptureRange == plan.CaptureNone && n.Delay == 0 && n.Duration == 0
+}
+
+func (c *Counting) policy() Policy { return PolicyOf(c.Nsys, c.Ncu, c.Version, c.Program) }
+
+// regionOptions say what the reports of regions show.
+func (c *Counting) regionOptions() *RegionOptions {
+	return &RegionOptions{
+		Include: c.Ncu.CLI.NVTXInclude, Exclude: c.Ncu.CLI.NVTXExclude,
+		KernelInclude: c.Shown.KernelInclude, KernelExclude: c.Shown.KernelExclude, Aggregate: c.Shown.Aggregate,
+	}
+}
+
+// regionFilters are the NVTX filters of the configuration. What selects nothing
+// of the timeline is left out and named.
+func (c *Counting) regionFilters() (Filters, error) {
+	return configuredFilters(c.Ncu.CLI, c.Timeline.seen())
+}
+
+func configuredFilters(c plan.NcuCLI, seen []nvtx.Seen) (Filters, error) {
+	if seen != nil {
+		return ResolveFilters(c.NVTXInclude, c.NVTXExclude, seen)
+	}
+	include, err := nvtx.Resolve(c.NVTXInclude, nil)
+	if err != nil {
+		return Filters{}, fmt.Errorf("pipeline.ncu.ncu_cli.nvtx_include: %w", err)
+	}
+	exclude, err := nvtx.Resolve(c.NVTXExclude, nil)
+	if err != nil {
+		return Filters{}, fmt.Errorf("pipeline.ncu.ncu_cli.nvtx_exclude: %w", err)
+	}
+	return Filters{Include: nvtx.Values(include), Exclude: nvtx.Values(exclude)}, nil
+}
+
+// AsWritten adds the filters of the configuration to the options of ncu, as far
+// as they can be told without a timeline.
+func AsWritten(o ncu.Options, c plan.NcuCLI) (ncu.Options, error) { return asWritten(o, c, nil) }
+
+func asWritten(o ncu.Options, c plan.NcuCLI, seen []nvtx.Seen) (ncu.Options, error) {
+	filters, err := configuredFilters(c, seen)
+	if err != nil {
+		return o, err
+	}
+	o.NVTXInclude, o.NVTXExclude = filters.Include, filters.Exclude
+	o.KernelName, o.KernelNameBase, o.KernelID = c.KernelName, c.KernelNameBase, c.KernelID
+	o.LaunchSkip, o.LaunchCount, o.FilterMode = c.LaunchSkip, c.LaunchCount, c.FilterMode
+	if o.ReplayMode == plan.ReplayRange || o.ReplayMode == plan.ReplayAppRange { // launches are not chosen within a range
+		o.LaunchSkip, o.LaunchCount, o.FilterMode = 0, 0, ""
+	}
+	return o, nil
+}
+
+// countLaunches counts single launches, or ranges where the configuration says
+// so. Steps are the replay modes that were tried before.
+func (c *Counting) countLaunches(ctx context.Context, steps []Step) (capture.Outcome, error) {
+	if why := NotChoosing(c.Ncu, c.Timeline != nil); why != "" {
+		if c.Ncu.Pick.Enable {
+			c.Say("note: pipeline.ncu.pick is not used: " + why)
+		}
+		return c.countAsWritten(ctx, steps)
+	}
+	return c.countChosen(ctx, steps)
+}
+
+func (c *Counting) countAsWritten(ctx context.Context, steps []Step) (capture.Outcome, error) {
+	options, err := asWritten(c.Base, c.Ncu.CLI, c.Timeline.seen())
+	if err != nil {
+		return c.unmatched(steps, err)
+	}
+	o, err := c.Count(ctx, Request{Options: options, Output: "ncu/run", Launches: c.expectedLaunches()})
+	if err != nil {
+		return capture.Outcome{}, err
+	}
+	return o, c.saveSteps(steps, o.Reports)
+}
+
+// countByLadder walks the ladder of replay_mode auto: range, app-range, then
+// single launches, each step with its reason.
+func (c *Counting) countByLadder(ctx context.Context) (capture.Outcome, error) {
+	options, err := asWritten(c.Base, c.Ncu.CLI, c.Timeline.seen())
+	if err != nil {
+		return c.unmatched(nil, err)
+	}
+	ladder := c.ladder(options.NVTXInclude)
+	mode, steps := ladder.First()
+	c.saySteps(steps)
+	for mode != "" && mode != ncu.ReplayKernel {
+		o, err := c.countRanges(ctx, options, mode)
+		if err != nil {
+			return capture.Outcome{}, err
+		}
+		next, done, passed := ladder.Next(mode, o, unmeasured(options.NVTXInclude, o.Reports))
+		added := append([]Step{done}, passed...)
+		c.saySteps(added)
+		steps = append(steps, added...)
+		if next == "" {
+			return o, c.saveSteps(steps, o.Reports)
+		}
+		mode = next
+	}
+	last := Step{Mode: ncu.ReplayKernel, Tried: true, Outcome: "last step", Reason: "counters of single launches, joined to the regions by the timeline"}
+	return c.countLaunches(ctx, append(steps, last))
+}
+
+func (c *Counting) saySteps(steps []Step) {
+	for _, s := range steps {
+		c.Say(fmt.Sprintf("ncu: replay mode %s: %s", s.Mode, s.Reason))
+	}
+}
+
+// ladder says what the steps depend on.
+func (c *Counting) ladder(regions []string) Climb {
+	p := c.policy()
+	l := Climb{Version: c.Version, Regions: regions, Kernels: -1, Graphs: c.Ncu.CLI.GraphProfiling == "graph", Program: c.Program, Budget: p.Budget}
+	l.Passes, _ = p.Collect.Passes()
+	if c.Timeline == nil {
+		return l
+	}
+	if l.Program == 0 { // nothing shorter is known than the run under nsys
+		l.Program = time.Duration(c.Timeline.timeline.Session.DurationNS)
+	}
+	if survey, err := Survey(c.Timeline.launches, p.Include, p.Exclude); err == nil {
+		l.Kernels = survey.Totals.RegionLaunches
+	}
+	return l
+}
+
+// countRanges measures ranges as a whole in one mode.
+func (c *Counting) countRanges(ctx context.Context, o ncu.Options, mode string) (capture.Outcome, error) {
+	o.ReplayMode = mode
+	// Launches are not chosen within a range.
+	o.KernelName, o.KernelID, o.LaunchSkip, o.LaunchCount, o.FilterMode = "", "", 0, 0, ""
+	return c.Count(ctx, Request{Options: o, Output: "ncu/" + mode + "/run"})
+}
+
+// unmeasured are the expressions that select none of the ranges in the reports.
+func unmeasured(include, reports []string) []string {
+	var left []string
+	var results []Counted
+	for _, report := range reports {
+		got, err := readCounted(report, report, nil)
+		if err != nil {
+			return nil // the verdict on the capture says so
+		}
+		results = append(results, got...)
+	}
+	for _, text := range include {
+		e, err := nvtx.Parse(text)
+		if err != nil {
+			continue
+		}
+		e = e.As(nvtx.StartEnd)
+		if !slices.ContainsFunc(results, func(c Counted) bool { return e.Match(c.State) }) {
+			left = append(left, text)
+		}
+	}
+	return left
+}
+
+// saveSteps records the regions and the ladder where no launches are chosen.
+func (c *Counting) saveSteps(steps []Step, reports []string) error {
+	if c.Timeline == nil && len(steps) == 0 {
+		return nil
+	}
+	targets := &Targets{Schema: Schema}
+	if c.Timeline != nil {
+		p := c.policy()
+		var err error
+		if targets, err = Survey(c.Timeline.launches, p.Include, p.Exclude); err != nil {
+			return err
+		}
+		targets.Timeline = c.TimelineName
+	}
+	targets.Ladder, targets.Regions = steps, c.regionOptions()
+	metrics := newMetricList(c.Ncu.CLI.Metrics)
+	for _, report := range reports { // one that cannot be read is judged elsewhere
+		_, _ = readCounted(report, report, metrics)
+	}
+	targets.Regions.Metrics = metrics.list()
+	return c.Save(targets)
+}
+
+// unmatched tells filters that select nothing, which is a result, from an error.
+// Targets.json names them, and an attempt that started nothing holds the verdict.
+func (c *Counting) unmatched(steps []Step, err error) (capture.Outcome, error) {
+	var nothing *NothingError
+	if !errors.As(err, &nothing) {
+		return capture.Outcome{}, err
+	}
+	o := capture.Outcome{
+		Kind: capture.NothingMatched, What: "ncu was not started: " + err.Error(), Cause: "no launch of the timeline is left to count",
+		Next: "widen the filters; deepprof show kernels " + c.Dir + " lists what ran",
+	}
+	switch {
+	case nothing.Regions:
+		o.Cause, o.Next = "the timeline holds no such range", "name a range that exists; deepprof show regions "+c.Dir+" lists them"
+	case nothing.Totals.Launches == 0 && nothing.Totals.GraphNS > 0:
+		o.Cause, o.Next = "CUDA graphs were traced as a whole", "set pipeline.nsys.cuda_graph_trace=node"
+	case nothing.Totals.Launches == 0:
+		o.Cause, o.Next = noKernels(c.Nsys)
+	}
+	err = c.Save(&Targets{
+		Schema: Schema, Timeline: c.TimelineName, Unmatched: nothing.Unmatched, Totals: nothing.Totals,
+		Groups: []Group{}, Runs: []Run{}, Ladder: steps, Regions: c.regionOptions(),
+	})
+	if err != nil {
+		return o, err
+	}
+	return o, c.Refused(o)
+}
+
+// noKernels says why a timeline may hold no kernel: no filter of ncu's is to
+// blame.
+func noKernels(n plan.Nsys) (cause, next string) {
+	cause = "the program did not use CUDA, or nsys could not trace it (no driver, another profiler), or a process launched the kernels that it did not start"
+	next = "check that the program launches kernels itself; what a server launches for it shows where the server is profiled"
+	if !wholeProgram(n) {
+		cause += ", or outside the part that was captured"
+		next += "; capture more with pipeline.nsys.capture_range, delay and duration"
+	}
+	if !n.TraceForkBeforeExec {
+		cause += ", or in a child that was forked without exec"
+		next += "; children that are forked without exec need pipeline.nsys.trace_fork_before_exec=true"
+	}
+	return cause, next
+}
+
+// relative names a file within the run, or by its own path outside.
+func (c *Counting) relative(path string) string {
+	if rel, err := filepath.Rel(c.Dir, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}

@@ -1,0 +1,232 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
+)
+
+// An execution does the steps of a run, one after the other.
+type execution struct {
+	job     *job
+	summary *Summary
+	kept    []string // steps that stand as they are
+	resumed bool
+
+	interrupted bool // between steps
+}
+
+// run does every step and ends the run.
+func (e *execution) run(ctx context.Context) (*Summary, error) {
+	for _, s := range e.job.steps {
+		if slices.Contains(e.kept, s.name) {
+			if !s.quiet {
+				e.job.Say(s.name + ": kept")
+			}
+			continue
+		}
+		if err := e.step(ctx, s); err != nil {
+			e.summary.Status = runs.StatusFailed
+			return e.summary, errors.Join(err, e.job.store.Finish(runs.StatusFailed, err.Error()))
+		}
+	}
+	return e.summary, e.finish()
+}
+
+// finish ends the run as its steps ended.
+func (e *execution) finish() error {
+	status, reason := statusOf(e.summary.Steps)
+	if e.interrupted && status != runs.StatusInterrupted {
+		status, reason = runs.StatusInterrupted, "interrupted between two steps"
+	}
+	e.summary.Status, e.summary.Captured = status, captured(e.job.store.Dir())
+	return e.job.store.Finish(status, reason)
+}
+
+// step does one step and records what came of it. The error is that of the
+// record: a step that failed is a result.
+func (e *execution) step(ctx context.Context, s step) error {
+	result := StepResult{Name: s.name}
+	select {
+	case <-e.job.Interrupts: // since the step before ended
+		e.interrupted = true
+	default:
+	}
+	enabled := s.enabled(e.job.plan)
+	if enabled && (e.interrupted || e.stopped()) { // still to be done: it stays pending
+		result.State, result.Reason = runs.StateSkipped, "the run was interrupted"
+		e.summary.Steps = append(e.summary.Steps, result)
+		return nil
+	}
+	if reason := e.skips(s, enabled); reason != "" {
+		result.State, result.Reason = runs.StateSkipped, reason
+		e.summary.Steps = append(e.summary.Steps, result)
+		return e.job.store.SkipStep(s.name, reason)
+	}
+	if e.resumed {
+		if err := e.setAside(s); err != nil {
+			return err
+		}
+	}
+	if err := e.job.store.StartStep(s.name); err != nil {
+		return err
+	}
+	e.job.display.start(s, e.job.steps, e.job.plan, e.job.unprofiledTime())
+	if !s.quiet {
+		e.job.Say(s.name + ": started")
+	}
+	start := time.Now()
+	made, err := e.do(ctx, s)
+	result.Seconds = time.Since(start).Seconds()
+	result.Outcome = judged(ctx, made.Outcome, err)
+	if result.State = stateOf(result.Outcome); result.State != runs.StateDone {
+		result.Reason = result.Outcome.String()
+	}
+	if made.result != nil {
+		e.summary.Result = made.result
+	}
+	e.summary.Steps = append(e.summary.Steps, result)
+	if !s.quiet || result.State != runs.StateDone {
+		e.job.Say(fmt.Sprintf("%s: %s, %.1f s", s.name, result.Outcome.Kind, result.Seconds))
+	}
+	if err := recordVerdict(e.job.store, s.name, result.Outcome); err != nil {
+		return err
+	}
+	return e.job.store.EndStep(s.name, result.State, result.Reason)
+}
+
+// do runs a step, one that starts no workload until the first interrupt.
+func (e *execution) do(ctx context.Context, s step) (made made, err error) {
+	if !s.quick {
+		return s.run(ctx, e.job)
+	}
+	err = untilInterrupted(ctx, e.job.Interrupts, func(ctx context.Context) error {
+		made, err = s.run(ctx, e.job)
+		return err
+	})
+	return made, err
+}
+
+// judged is the outcome of a step whose error, where there is one, decides.
+func judged(ctx context.Context, o capture.Outcome, err error) capture.Outcome {
+	switch {
+	case ctx.Err() != nil, errors.Is(err, context.Canceled): // whatever it broke
+		return capture.Outcome{Kind: capture.Interrupted, What: "stopped by a signal", Usable: o.Usable, Reports: o.Reports}
+	case runs.IsDiskFull(err):
+		return capture.Outcome{Kind: capture.DiskFull, What: err.Error(), Next: "free space, or choose another place with hydra.run.dir=DIR"}
+	case err != nil:
+		return capture.Outcome{Kind: capture.Unknown, What: err.Error()}
+	}
+	return o
+}
+
+// skips says why a step is not done; "" where it is.
+func (e *execution) skips(s step, enabled bool) string {
+	switch {
+	case !enabled:
+		return "turned off"
+	case e.unproven():
+		return "the workload failed without a profiler"
+	case s.name == plan.StepReport && !captured(e.job.store.Dir()):
+		return "nothing was captured"
+	}
+	return ""
+}
+
+// stopped tells that a step was interrupted.
+func (e *execution) stopped() bool {
+	return slices.ContainsFunc(e.summary.Steps, func(r StepResult) bool { return r.State == runs.StateInterrupted })
+}
+
+// unproven tells that the workload cannot run at all.
+func (e *execution) unproven() bool {
+	return slices.ContainsFunc(e.summary.Steps, func(r StepResult) bool {
+		return r.State == runs.StateFailed && slices.ContainsFunc(e.job.steps, func(s step) bool { return s.name == r.Name && s.proves })
+	})
+}
+
+// stateOf is the state of a step by what came of it. A capture that was cut off
+// is not done, however good the part is that there is.
+func stateOf(o capture.Outcome) runs.State {
+	switch {
+	case o.Kind == capture.Interrupted:
+		return runs.StateInterrupted
+	case !o.Usable, o.Kind == capture.TimedOut, o.Kind == capture.Stalled, o.Kind == capture.HungCollective, o.Kind == capture.WorkloadFailed:
+		return runs.StateFailed
+	}
+	return runs.StateDone
+}
+
+// statusOf is how a run stands by its steps, and why.
+func statusOf(list []StepResult) (status runs.Status, reason string) {
+	status = runs.StatusDone
+	for _, s := range list {
+		switch s.State {
+		case runs.StateInterrupted:
+			return runs.StatusInterrupted, s.Reason
+		case runs.StateFailed:
+			if status == runs.StatusDone {
+				status, reason = runs.StatusFailed, s.Name+": "+s.Reason
+			}
+		}
+	}
+	return status, reason
+}
+
+// setAside keeps what earlier attempts of a step left, out of the way. Its files
+// outside go into its first folder before: the choice of launches stays with
+// the counters that were taken by it.
+func (e *execution) setAside(s step) error {
+	folders := s.folders(e.job.plan)
+	if len(folders) == 0 {
+		return nil
+	}
+	moves := map[string]string{}
+	for _, file := range s.makes.files {
+		moves[file] = folders[0] + "/" + file
+	}
+	if err := e.job.store.Move(s.name, moves); err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		aside, err := e.job.store.SetAside(s.name, folder)
+		if err != nil {
+			return err
+		}
+		if aside != "" {
+			e.job.Say(fmt.Sprintf("note: what %s left before is now in %s", s.name, e.job.store.Path(aside)))
+		}
+	}
+	return nil
+}
+
+// setAsideReports moves what an earlier analysis wrote out of the way, so that
+// it does not pass for one of what is captured now.
+func setAsideReports(store *runs.Run) error {
+	m := store.Manifest()
+	s := m.Step(plan.StepReport)
+	if s == nil {
+		return nil
+	}
+	n := 1
+	for exists(store.Path(fmt.Sprintf("report/attempt-%d", n))) {
+		n++
+	}
+	moves := map[string]string{}
+	for _, f := range s.Files() {
+		moves[f.Path] = fmt.Sprintf("report/attempt-%d/%s", n, f.Path)
+	}
+	return store.Move(plan.StepReport, moves)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,248 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/pick"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/redact"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/workload"
+)
+
+// A job is what every step is given: the plan, and what was found and made
+// before the first step. Steps read it and change nothing in it.
+type job struct {
+	Options
+	plan    *plan.Plan // a copy, complete: with the seed where the configuration leaves it open
+	steps   []step     // of the plan
+	store   *runs.Run  // nil before there is a run, and in a dry run
+	finder  tool.Finder
+	nsys    tool.Tool
+	ncu     tool.Tool
+	lists   *tool.Capabilities // what ncu knows; nil where it could not be told
+	python  tool.Tool          // of the shipped programs
+	start   string             // folder that relative paths of the configuration begin in
+	dir     string             // working directory of the workload
+	env     []string           // of the workload
+	dry     bool               // nothing is started
+	played  bool               // the captures come from a recording
+	record  func(capture.Tool, capture.Recording)
+	display *display
+}
+
+// newJob fixes what a plan leaves open; start is "" for the folder of this
+// process.
+func newJob(o Options, start string) (*job, error) {
+	if start == "" {
+		var err error
+		if start, err = os.Getwd(); err != nil {
+			return nil, fmt.Errorf("find the working directory: %w", err)
+		}
+	}
+	own := *o.Plan
+	if sampling := &own.Dataset.Sampling; sampling.Randomize && sampling.Seed == nil {
+		seed := rand.IntN(1 << 31) // every step shuffles alike
+		sampling.Seed = &seed
+	}
+	j := &job{Options: o, plan: &own, steps: stepsOf(&own), start: start, display: &display{show: o.Progress}}
+	j.dir = j.abs(own.Pipeline.Workload.Cwd)
+	var err error
+	j.record, err = recorder(o)
+	return j, err
+}
+
+// reopenJob is the job of a run that goes on, by what the run recorded of its
+// start.
+func reopenJob(o Options, store *runs.Run) (*job, error) {
+	stored, err := store.ReadPlan()
+	if err != nil {
+		return nil, err
+	}
+	if stored != nil {
+		o.Plan = stored
+	}
+	if o.Plan == nil {
+		return nil, fmt.Errorf("resume %s: it has no %s; start a new run", store.Dir(), runs.PlanName)
+	}
+	start := store.Manifest().Start
+	if start == "" { // schema 1
+		in, err := store.ReadInputs()
+		if err != nil {
+			return nil, err
+		}
+		start = in.Workload.Start
+		own := *o.Plan
+		own.Dataset.Sampling.Seed = cmp.Or(own.Dataset.Sampling.Seed, seedOf(store))
+		o.Plan = &own
+	}
+	j, err := newJob(o, start)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := os.Stat(j.dir); err != nil || !st.IsDir() {
+		return nil, fmt.Errorf("resume %s: the working directory of its workload, %s, is not there any more", store.Dir(), j.dir)
+	}
+	j.store, j.Dir = store, store.Dir()
+	return j, j.restoreSecrets()
+}
+
+// seedOf is the seed that the sessions of a run of schema 1 shuffled with, which
+// stores it in their specs alone; nil where there is none.
+func seedOf(store *runs.Run) *int {
+	for _, path := range runs.Files(store.Dir(), runs.SpecFile) {
+		var spec workload.Spec
+		if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &spec) == nil && spec.Dataset.Sampling.Seed != nil {
+			return spec.Dataset.Sampling.Seed
+		}
+	}
+	return nil
+}
+
+// restoreSecrets gives the plan the values that were not recorded: they must be
+// in the environment now.
+func (j *job) restoreSecrets() error {
+	env := maps.Clone(j.plan.Pipeline.Workload.Env)
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if env[name] != redact.Mark {
+			continue
+		}
+		value, ok := os.LookupEnv(name)
+		if !ok {
+			return fmt.Errorf("%s.%s is a secret and was not recorded; export %s before you resume", envKey, name, name)
+		}
+		env[name] = value
+	}
+	j.plan.Pipeline.Workload.Env = env
+	return nil
+}
+
+// create makes the run directory, with what is needed to resume it.
+func (j *job) create(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	files, err := j.recordOfPlan()
+	if err != nil {
+		return err
+	}
+	parent, auto := plan.SplitRunDir(j.Dir)
+	o := runs.CreateOptions{
+		Version: j.Version, Command: redact.Overrides(j.Argv, envKey, j.plan.Pipeline.Workload.Env, j.secretEnv()),
+		Steps: planned(j.steps), Label: workload.Label(j.plan), Start: j.start, Files: files,
+	}
+	if !auto {
+		o.Dir = parent
+	}
+	if j.store, err = runs.Create(parent, o); err != nil {
+		return err
+	}
+	j.Say("run: " + j.store.Dir())
+	return nil
+}
+
+// abs gives a path of the configuration a place: relative ones begin where the
+// run was started.
+func (j *job) abs(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(j.start, path)
+}
+
+// program is abs for a program, whose bare name is looked up in PATH.
+func (j *job) program(path string) string {
+	if !strings.Contains(path, "/") {
+		return path
+	}
+	return j.abs(path)
+}
+
+// place is where a file of the run will lie; the name of a run that is still to
+// be made is not known.
+func (j *job) place(rel string) string {
+	if j.store != nil {
+		return j.store.Path(rel)
+	}
+	dir := j.Dir
+	if parent, auto := plan.SplitRunDir(dir); auto {
+		dir = filepath.Join(parent, "RUN")
+	}
+	return filepath.Join(j.abs(dir), filepath.FromSlash(rel))
+}
+
+// unprofiledTime is how long one run of the workload took without a profiler; 0
+// where that is not known.
+func (j *job) unprofiledTime() time.Duration {
+	if j.store == nil {
+		return 0
+	}
+	m := j.store.Manifest()
+	s := m.Step(plan.StepUnprofiled)
+	if s == nil || s.State != runs.StateDone || s.Seconds == nil {
+		return 0
+	}
+	return time.Duration(*s.Seconds / float64(max(1, j.plan.Pipeline.Unprofiled.Repeats)) * float64(time.Second))
+}
+
+// limits bound a supervised program.
+func (j *job) limits(timeout time.Duration) tool.Limits {
+	s := j.plan.Pipeline.Supervision
+	return tool.Limits{Timeout: timeout, Stall: s.Stall, Grace: s.StopGrace}
+}
+
+// target is the program that a step profiles: the command of the user's, or the
+// session of the step.
+func (j *job) target(step string) ([]string, error) {
+	if !workload.Shipped(j.plan) {
+		return j.plan.Pipeline.Workload.Command, nil
+	}
+	_, argv, err := j.session(step, "workload/"+step)
+	return argv, err
+}
+
+// session is what the session of a step is told and started with.
+func (j *job) session(step, folder string) (workload.Spec, []string, error) {
+	python := j.python.Path
+	if python == "" {
+		python = j.program(j.plan.Pipeline.Workload.Python)
+	}
+	spec, argv, _, err := workload.Build(j.plan, step, workload.Places{Python: python, Program: j.place(programFolder), Out: j.place(folder), Start: j.start})
+	return spec, argv, err
+}
+
+// foretell says what counters will cost before there is a timeline, for a dry
+// run.
+func (j *job) foretell() {
+	j.Say("note: " + runsOfWorkload(j.steps, j.plan))
+	n := j.plan.Pipeline.Ncu
+	p := pick.PolicyOf(j.plan.Pipeline.Nsys, n, j.ncu.Version, 0)
+	switch choose := j.willChoose(); {
+	case !n.Enable:
+	case choose && n.CLI.ReplayMode == plan.ReplayAuto:
+		j.Say("note: ncu measures the ranges as a whole where it can, else launches that are chosen from the timeline, so that its filters will differ from the line shown: " + p.Foresee())
+	case choose:
+		j.Say("note: the launches that ncu counts are chosen from the timeline, so that its filters will differ from the line shown: " + p.Foresee())
+	default:
+		passes, _ := p.Collect.Passes()
+		j.Say(fmt.Sprintf("note: what ncu costs is not known before: nothing says how many launches or ranges the line shown selects; each is repeated about %d times", passes))
+	}
+}
+
+// willChoose tells whether launches will be chosen, as far as that shows before
+// there is a timeline.
+func (j *job) willChoose() bool {
+	return j.plan.Pipeline.Nsys.Enable && pick.NotChoosing(j.plan.Pipeline.Ncu, true) == ""
+}

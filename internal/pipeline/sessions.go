@@ -1,0 +1,338 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/workload"
+	"github.com/deepprof/deepprof/workloads"
+)
+
+// Files of sessions within a run.
+const (
+	programFolder  = "workload/program"          // the shipped programs
+	deviationsName = "workload/deviations.json"  // what the steps change of the configuration
+	flopsName      = "workload/flops.json"       // a flops.Report
+	flopsCheckName = "workload/flops_check.json" // a flops.Comparison
+)
+
+// unprofiledCommand is the workload as the unprofiled run starts it.
+func unprofiledCommand(j *job) (tool.Command, error) { return sessionCommand(plan.StepUnprofiled)(j) }
+
+// sessionCommand is the workload as a step without a profiler starts it.
+func sessionCommand(step string) func(*job) (tool.Command, error) {
+	return func(j *job) (tool.Command, error) {
+		argv, err := j.target(step)
+		if err != nil {
+			return tool.Command{}, err
+		}
+		return tool.Command{Path: argv[0], Args: argv[1:], Dir: j.dir, Env: j.env}, nil
+	}
+}
+
+// runUnprofiled runs the workload without a profiler: the time that overhead is
+// measured against, and the proof that the workload runs at all.
+func runUnprofiled(ctx context.Context, j *job) (made, error) {
+	u := j.plan.Pipeline.Unprofiled
+	one := func(n int) (capture.Outcome, error) {
+		folder := "workload/" + plan.StepUnprofiled
+		if n > 1 {
+			folder += fmt.Sprintf("/run-%d", n)
+		}
+		return runSession(ctx, j, plan.StepUnprofiled, folder, u.Timeout, "pipeline.unprofiled.timeout_s")
+	}
+	if !workload.Shipped(j.plan) {
+		var err error
+		if one, err = unprofiledProgram(ctx, j); err != nil {
+			return made{}, err
+		}
+	}
+	all := capture.Outcome{Kind: capture.Captured, What: "the workload ran to its end", Usable: true}
+	for i := range u.Repeats {
+		o, err := one(i + 1)
+		if err != nil || !o.Usable {
+			return made{Outcome: o}, errors.Join(err, publish(ctx, j.store, plan.StepUnprofiled, workload.MetricsName))
+		}
+		if o.Kind != all.Kind {
+			all = o
+		}
+	}
+	return made{Outcome: all}, publish(ctx, j.store, plan.StepUnprofiled, workload.MetricsName)
+}
+
+// unprofiledProgram prepares runs of a command of the user's by number.
+func unprofiledProgram(ctx context.Context, j *job) (func(n int) (capture.Outcome, error), error) {
+	shown := j.plan.Pipeline.Workload.Command
+	command := tool.Command{Path: shown[0], Args: shown[1:], Dir: j.dir, Env: j.env}
+	if err := j.store.WriteFile("workload/cmd.txt", commandFile(command)); err != nil {
+		return nil, err
+	}
+	program, missing := capture.FindTarget(shown, command.Dir, command.Env)
+	if missing != nil {
+		return func(int) (capture.Outcome, error) {
+			return *missing, refuse(j.store, plan.StepUnprofiled, j.dir, *missing, shown...)
+		}, nil
+	}
+	if found, err := exec.LookPath(command.Path); err != nil || found != program {
+		command.Path = program // by the PATH of the workload, not of this process
+	}
+	return func(n int) (capture.Outcome, error) {
+		return recordProgram(ctx, j.store, plan.StepUnprofiled, capture.Program{
+			Command: command, Stdout: j.store.Path(fmt.Sprintf("workload/stdout.%d.log", n)), Stderr: j.store.Path(fmt.Sprintf("workload/stderr.%d.log", n)),
+			Limits: j.limits(j.plan.Pipeline.Unprofiled.Timeout), LimitKey: "pipeline.unprofiled.timeout_s", Interrupts: j.Interrupts, Progress: j.elapsed(plan.StepUnprofiled),
+		}, shown, func(*capture.Outcome, *tool.Exit) {}, func() []string { return nil })
+	}, nil
+}
+
+// refuse records that a command was not started at all.
+func refuse(store *runs.Run, name, dir string, o capture.Outcome, command ...string) error {
+	if err := store.StartAttempt(name, dir, command...); err != nil {
+		return err
+	}
+	return store.EndAttempt(name, runs.Result{Outcome: recorded(o)})
+}
+
+// elapsed shows how long a step runs already.
+func (j *job) elapsed(name string) func(time.Duration) {
+	return func(d time.Duration) { j.display.line(fmt.Sprintf("%s: %s", name, d.Round(time.Second))) }
+}
+
+// ready writes what the session of a step needs and returns its command.
+func ready(j *job, step, folder string) ([]string, error) {
+	spec, argv, err := j.session(step, folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := workload.Unpack(workloads.FS, j.store.Path(programFolder)); err != nil {
+		return nil, err
+	}
+	if err := writeJSON(j.store, path.Join(folder, workload.SpecName), spec); err != nil {
+		return nil, err
+	}
+	return argv, writeDeviations(j)
+}
+
+// writeDeviations records what the steps change of the configuration.
+func writeDeviations(j *job) error {
+	var names []string
+	for _, s := range j.steps {
+		if len(s.makes.ofSession) > 0 && s.enabled(j.plan) {
+			names = append(names, s.name)
+		}
+	}
+	list := workload.Deviations(j.plan, names...)
+	if list == nil {
+		list = []workload.Deviation{}
+	}
+	return writeJSON(j.store, deviationsName, map[string]any{"schema": workload.Schema, "deviations": list})
+}
+
+func writeJSON(store *runs.Run, name string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return store.WriteFile(name, append(text, '\n'))
+}
+
+// runSession runs a shipped program without a profiler. Limit is the setting
+// that bounds its time.
+func runSession(ctx context.Context, j *job, step, folder string, timeout time.Duration, limit string) (capture.Outcome, error) {
+	argv, err := ready(j, step, folder)
+	if err != nil {
+		return capture.Outcome{}, err
+	}
+	command := tool.Command{Path: argv[0], Args: argv[1:], Dir: j.dir, Env: j.env}
+	if err := j.store.WriteFile(folder+"/cmd.txt", commandFile(command)); err != nil {
+		return capture.Outcome{}, err
+	}
+	dir := j.store.Path(folder)
+	p := capture.Program{
+		Command: command, Stdout: filepath.Join(dir, "stdout.log"), Stderr: filepath.Join(dir, "stderr.log"),
+		Limits: j.limits(timeout), LimitKey: limit, Interrupts: j.Interrupts, Progress: j.elapsed(step),
+	}
+	judge := func(o *capture.Outcome, exit *tool.Exit) {
+		stopped := o.Kind == capture.Interrupted || o.Kind == capture.TimedOut || o.Kind == capture.Stalled
+		if exit != nil && !stopped {
+			explain(o, workload.Judge(*exit, dir, workload.ModeOf(step)), dir)
+		}
+	}
+	return recordProgram(ctx, j.store, step, p, argv, judge, func() []string { return append(sessionFiles(j.store, folder), deviationsName) })
+}
+
+// explain puts what a session itself says of its end into the outcome.
+func explain(o *capture.Outcome, v workload.Verdict, dir string) {
+	for _, text := range v.Warnings {
+		o.Warnings = append(o.Warnings, capture.Warning{ID: "session", Text: text})
+		if o.Kind == capture.Captured {
+			o.Kind = capture.WithWarnings
+		}
+	}
+	if v.OK || v.Kind == "" && o.Kind == capture.WorkloadCrashed { // a signal says more than an exit code
+		return
+	}
+	o.Kind, o.What, o.Usable = capture.WorkloadFailed, v.What, false
+	if v.Evidence != "" {
+		o.Evidence = v.Evidence
+	}
+	o.Cause, o.Next = "", v.Next
+	if v.Kind != "" {
+		o.Evidence = v.Evidence
+		o.Cause = v.Kind
+	}
+	if v.Partial {
+		if o.Cause != "" {
+			o.Cause += "; "
+		}
+		o.Cause += "what was measured before it is in " + filepath.Join(dir, workload.MetricsName)
+	}
+}
+
+// explainCapture tells a session that failed under a profiler from a profiler
+// that failed. A capture of a session that failed stays readable.
+func explainCapture(o *capture.Outcome, dir string) {
+	failure, err := workload.ReadFailure(dir)
+	if err != nil || failure == nil || o.Kind == capture.Interrupted {
+		return
+	}
+	usable, reports := o.Usable, o.Reports
+	explain(o, workload.Judge(tool.Exit{Code: 1}, dir, workload.ModeProfile), dir)
+	o.Usable, o.Reports = usable, reports
+}
+
+// profiled has a capture run the workload of a step: a command of the user's, or
+// a session, whose own words explain what came of it.
+func profiled(ctx context.Context, j *job, step string, take func(target []string) (capture.Outcome, error)) (made, error) {
+	if !workload.Shipped(j.plan) {
+		o, err := take(j.plan.Pipeline.Workload.Command)
+		return made{Outcome: o}, err
+	}
+	folder := "workload/" + step
+	argv, err := ready(j, step, folder)
+	if err != nil {
+		return made{}, err
+	}
+	o, err := take(argv)
+	if err != nil {
+		return made{Outcome: o}, err
+	}
+	explainCapture(&o, j.store.Path(folder))
+	return made{Outcome: o}, recordFiles(ctx, j.store, step, append(sessionFiles(j.store, folder), deviationsName)...)
+}
+
+// sessionFiles are the files that a session wrote, as far as they are there.
+func sessionFiles(store *runs.Run, folder string) []string {
+	var out []string
+	for _, name := range []string{
+		workload.SpecName, "cmd.txt", workload.MetricsName, workload.OperatorsName, workload.FlopsName, workload.ErrorName,
+		workload.PredictionsName, workload.TraceName,
+	} {
+		if exists(store.Path(folder + "/" + name)) {
+			out = append(out, folder+"/"+name)
+		}
+	}
+	return out
+}
+
+// publish copies files of the session of a step to workload/ itself, as far as
+// they are there.
+func publish(ctx context.Context, store *runs.Run, step string, names ...string) error {
+	for _, name := range names {
+		text, err := os.ReadFile(store.Path("workload/" + step + "/" + name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("copy %s: %w", name, err)
+		}
+		if err := store.WriteFile("workload/"+name, text); err != nil {
+			return err
+		}
+		if err := recordFiles(ctx, store, step, "workload/"+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func runDirectInference(ctx context.Context, j *job) (made, error) {
+	const step = plan.StepDirectInference
+	o, err := runSession(ctx, j, step, "workload/"+step, j.plan.Pipeline.DirectInference.Timeout, "pipeline.direct_inference.timeout_s")
+	names := []string{workload.PredictionsName}
+	if !exists(j.store.Path("workload/" + workload.MetricsName)) {
+		names = append(names, workload.MetricsName)
+	}
+	return made{Outcome: o}, errors.Join(err, publish(ctx, j.store, step, names...))
+}
+
+func runTorchProfiler(ctx context.Context, j *job) (made, error) {
+	const step = plan.StepTorchProfiler
+	o, err := runSession(ctx, j, step, "workload/"+step, j.plan.Pipeline.TorchProfiler.Timeout, "pipeline.torch_profiler.timeout_s")
+	return made{Outcome: o}, err
+}
+
+// countFlops counts FLOPs and bytes from the model's config, for what the
+// unprofiled run had or else for what is configured. A model that cannot be
+// counted costs the MFU and not the run.
+func countFlops(ctx context.Context, j *job) (made, error) {
+	o := capture.Outcome{Kind: capture.Captured, What: "FLOPs and bytes are counted", Usable: true}
+	report, err := workload.CountFlops(j.plan, j.start, j.store.Path("workload"))
+	if err != nil {
+		o.Kind, o.What = capture.MissingData, "no FLOPs: "+err.Error()
+		o.Cause, o.Next = "the architecture of the model could not be read", "MFU will be missing; or set pipeline.static_analysis.enable=false"
+		return made{Outcome: o}, recordWork(ctx, j.store, plan.StepStaticAnalysis, o)
+	}
+	if err := writeJSON(j.store, flopsName, report); err != nil {
+		return made{}, err
+	}
+	warnFlops(&o, report.Warnings)
+	return made{Outcome: o}, recordWork(ctx, j.store, plan.StepStaticAnalysis, o, flopsName)
+}
+
+func warnFlops(o *capture.Outcome, list []fact.Fact) {
+	for _, w := range list {
+		o.Kind = capture.WithWarnings
+		o.Warnings = append(o.Warnings, capture.Warning{ID: string(w.Code), Text: message.Text(w), Next: message.Next(w)})
+	}
+}
+
+// runTorchFlops counts again with torch's FlopCounterMode and compares.
+func runTorchFlops(ctx context.Context, j *job) (made, error) {
+	const step, folder = plan.StepTorchFlops, "workload/" + plan.StepTorchFlops
+	o, err := runSession(ctx, j, step, folder, j.plan.Pipeline.Unprofiled.Timeout, "pipeline.unprofiled.timeout_s")
+	if err != nil || !o.Usable {
+		return made{Outcome: o}, err
+	}
+	compared, err := workload.CompareFlops(j.plan, j.start, j.store.Path(folder+"/"+workload.FlopsName))
+	if err != nil {
+		o.Kind, o.What = capture.MissingData, "torch's FLOPs could not be compared: "+err.Error()
+		return made{Outcome: o}, nil
+	}
+	if err := writeJSON(j.store, flopsCheckName, compared); err != nil {
+		return made{Outcome: o}, err
+	}
+	o.What = "FLOPs agree with torch's FlopCounterMode"
+	for _, d := range compared.Stages {
+		if !d.Agree {
+			o.What = "FLOPs do not agree with torch's FlopCounterMode"
+			o.Kind = capture.WithWarnings
+			o.Warnings = append(o.Warnings, capture.Warning{ID: "flops-differ", Text: fmt.Sprintf("%s: %d FLOPs from the config, %d by torch (%+.1f %%)", d.Stage, d.Ours, d.Torch, 100*d.Relative)})
+		}
+	}
+	warnFlops(&o, compared.Warnings)
+	return made{Outcome: o}, recordFiles(ctx, j.store, step, flopsCheckName)
+}

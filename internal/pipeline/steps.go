@@ -1,0 +1,130 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/workload"
+)
+
+// A step is a row of the table: one thing that a run does.
+type step struct {
+	name    string
+	enabled func(*plan.Plan) bool
+	session bool // only a workload that ships with deepprof has it
+	proves  bool // that the workload runs at all: where it fails, no later step runs
+	quick   bool // it starts no workload: the first interrupt ends it
+	quiet   bool // nobody is told where it goes well
+
+	needs []string // steps whose files it reads, or whose success it stands on
+	makes artifacts
+	cost  cost
+
+	// prepare finds what the step starts, and has its arguments checked, before
+	// the first step; nil where there is nothing to check. Command is what it
+	// starts, for a dry run; nil where it starts nothing.
+	prepare func(context.Context, *job) error
+	command func(*job) (tool.Command, error)
+	run     func(context.Context, *job) (made, error)
+}
+
+// made is what a step made, beside its files.
+type made struct {
+	capture.Outcome
+	result *analysis.Result // of the report
+}
+
+// artifacts are what a step writes, by names within the run.
+type artifacts struct {
+	ofCommand, ofSession []string // folders, by the kind of the workload
+	files                []string
+}
+
+// cost is how often a step runs the workload, and how, in words; nil for a step
+// that does not, or of which that is not known before.
+type cost struct {
+	runs func(*plan.Plan) int
+	how  string
+}
+
+func always(*plan.Plan) bool { return true }
+func once(*plan.Plan) int    { return 1 }
+
+// folders are where a step leaves its files.
+func (s *step) folders(p *plan.Plan) []string {
+	if workload.Shipped(p) {
+		return s.makes.ofSession
+	}
+	return s.makes.ofCommand
+}
+
+// stepsOf are the rows that a plan has, enabled or not: a command of the user's
+// has fewer than a program of our own.
+func stepsOf(p *plan.Plan) []step {
+	return slices.DeleteFunc(slices.Clone(table), func(s step) bool { return s.session && !workload.Shipped(p) && !s.enabled(p) })
+}
+
+// planned are rows as the manifest begins with them.
+func planned(list []step) []runs.Step {
+	var out []runs.Step
+	for _, s := range list {
+		out = append(out, runs.Step{Name: s.name, Needs: s.needs})
+	}
+	return out
+}
+
+// runsOfWorkload says how often the workload runs before ncu: what a run costs
+// at least.
+func runsOfWorkload(list []step, p *plan.Plan) string {
+	var parts []string
+	for _, s := range list {
+		if s.cost.runs != nil && s.enabled(p) {
+			parts = append(parts, fmt.Sprintf("%d %s", s.cost.runs(p), s.cost.how))
+		}
+	}
+	if len(parts) == 0 {
+		return "the workload does not run before ncu"
+	}
+	return "runs of the workload: " + strings.Join(parts, ", ") + "; how long one takes is not known before"
+}
+
+// A display shows where the run stands: the place of the step among those that
+// run, what it is doing, and how long it will take where that can be told.
+type display struct {
+	show     func(line string)
+	now, of  int
+	expected time.Duration // 0 where it is not known
+}
+
+// start moves on to a step of the list. A step that runs the workload once takes
+// about as long as the unprofiled run did; 0 is not known.
+func (d *display) start(s step, list []step, p *plan.Plan, unprofiled time.Duration) {
+	d.now, d.of, d.expected = 0, 0, 0
+	for _, other := range list {
+		if !other.enabled(p) || other.quiet {
+			continue
+		}
+		d.of++
+		if other.name == s.name {
+			d.now = d.of
+		}
+	}
+	if s.cost.runs != nil && s.name != plan.StepUnprofiled {
+		d.expected = unprofiled
+	}
+}
+
+func (d *display) line(text string) {
+	if d.expected > 0 {
+		text += fmt.Sprintf(", of about %s", d.expected.Round(time.Second))
+	}
+	d.show(fmt.Sprintf("[%d/%d] %s", d.now, d.of, text))
+}

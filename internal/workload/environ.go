@@ -1,0 +1,85 @@
+package workload
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// Environ is the environment of the program: that of this process, the variables
+// of the configuration, the device, and for a shipped program what it needs.
+func Environ(p *plan.Plan) ([]string, error) {
+	var set []string
+	for name, value := range p.Pipeline.Workload.Env {
+		set = append(set, name+"="+value)
+	}
+	switch device, numbered := strings.CutPrefix(p.Device, "cuda:"); {
+	case p.Device == "all":
+	case p.Device == "cpu":
+		set = append(set, "CUDA_VISIBLE_DEVICES=")
+	case !numbered:
+		set = append(set, "CUDA_VISIBLE_DEVICES="+p.Device)
+	default:
+		visible, err := visibleDevice(os.Getenv("CUDA_VISIBLE_DEVICES"), device)
+		if err != nil {
+			return nil, err
+		}
+		set = append(set, "CUDA_VISIBLE_DEVICES="+visible)
+	}
+	env := tool.Environ(os.Environ(), set...)
+	if Shipped(p) {
+		env = tool.Environ(env, Env...)
+	}
+	return env, nil
+}
+
+// visibleDevice gives the device of that index among those that are visible
+// already.
+func visibleDevice(visible, index string) (string, error) {
+	if visible == "" {
+		return index, nil
+	}
+	list := strings.Split(visible, ",")
+	var n int
+	if _, err := fmt.Sscanf(index, "%d", &n); err != nil || n < 0 || n >= len(list) {
+		return "", fmt.Errorf("device cuda:%s: CUDA_VISIBLE_DEVICES=%s shows %d devices", index, visible, len(list))
+	}
+	return strings.TrimSpace(list[n]), nil
+}
+
+// Label says in a few words what a plan measures.
+func Label(p *plan.Plan) string {
+	if Shipped(p) {
+		return p.Pipeline.Workload.Kind + " " + p.Model.Name
+	}
+	return commandLabel(p.Pipeline.Workload.Command)
+}
+
+var pythonName = regexp.MustCompile(`^python[0-9.]*$`)
+
+// commandLabel names a program, with the script or module of Python, which
+// alone tells one workload from another.
+func commandLabel(command []string) string {
+	name := filepath.Base(command[0])
+	if !pythonName.MatchString(name) {
+		return name
+	}
+	for i := 1; i < len(command); i++ {
+		switch arg := command[i]; {
+		case arg == "-m" && i+1 < len(command):
+			return name + " -m " + command[i+1]
+		case arg == "-c" || arg == "-":
+			return name + " " + arg
+		case arg == "-X" || arg == "-W":
+			i++ // with a value
+		case !strings.HasPrefix(arg, "-"):
+			return name + " " + filepath.Base(arg)
+		}
+	}
+	return name
+}
