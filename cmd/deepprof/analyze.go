@@ -18,6 +18,7 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/config"
 	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/report"
@@ -97,9 +98,9 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 				}
 				var told []string
 				for _, w := range result.Warnings {
-					if w.ID == analysis.ChangedFile {
-						fmt.Fprintln(s.err, report.Wrap(fmt.Sprintf("warning: %s; next: %s", w.Text, w.Next), terminalWidth(s.err), "  "))
-						told = append(told, w.Text)
+					if w.Is(analysis.ChangedFile) {
+						fmt.Fprintln(s.err, report.Wrap(fmt.Sprintf("warning: %s; next: %s", message.Text(w.Fact), message.Next(w.Fact)), terminalWidth(s.err), "  "))
+						told = append(told, message.Text(w.Fact))
 					}
 				}
 				if prints {

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
@@ -63,6 +65,23 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 	return a.res, nil
 }
 
+// An EmptyError says that the files hold nothing to analyze. Warnings say why,
+// where that is known.
+type EmptyError struct {
+	Files    []string
+	Warnings []Note
+}
+
+func (e *EmptyError) Error() string {
+	text := "there is nothing to analyze in " + strings.Join(e.Files, ", ")
+	for _, w := range e.Warnings {
+		if why := w.Text("error"); why != "" {
+			return text + ": " + why
+		}
+	}
+	return text + ": neither a launch nor a range, an operator or the time of a stage is in it"
+}
+
 // refuseNothing fails where nothing could be taken from the files.
 func (a *analyzer) refuseNothing(context.Context) error {
 	if a.tl != nil || len(a.counted)+len(a.ranges)+len(a.res.Operators) > 0 || a.clean != nil || a.profiled != nil {
@@ -72,62 +91,48 @@ func (a *analyzer) refuseNothing(context.Context) error {
 	if a.in.Operators != "" {
 		files = append(files, a.in.Operators)
 	}
-	why := "neither a launch nor a range, an operator or the time of a stage is in it"
-	if len(a.res.Warnings) > 0 {
-		why = a.res.Warnings[0].Text
-	}
-	return fmt.Errorf("there is nothing to analyse in %s: %s", strings.Join(files, ", "), why)
+	return &EmptyError{Files: files, Warnings: a.res.Warnings}
 }
 
-// mergeNotes keeps one of the remarks that say the same, as a stage that warned
-// and the file that it left do.
+// mergeNotes keeps one of the notes that say the same: a step that warned and
+// the file that it left often do, and the step's note is kept.
 func (a *analyzer) mergeNotes(context.Context) error {
-	for _, notes := range []*[]Note{&a.res.Warnings, &a.res.Missing} {
-		seen, captured := map[string]bool{}, map[string]bool{}
-		for _, n := range *notes {
-			if _, text := said(&n); n.ID == captureNote {
-				captured[text] = true
-			}
-		}
-		*notes = slices.DeleteFunc(*notes, func(n Note) bool {
-			_, text := said(&n)
-			again := seen[n.Text] || n.ID != captureNote && captured[text]
-			seen[n.Text] = true
-			return again
-		})
-	}
+	a.res.Warnings, a.res.Missing = merged(a.res.Warnings), merged(a.res.Missing)
 	for i := range a.res.Warnings {
-		n := &a.res.Warnings[i]
-		if by, text := said(n); by != "" {
-			n.Text = by + a.ofOneProcess(text) + text
-		}
+		a.ofOneProcess(&a.res.Warnings[i])
 	}
 	return nil
 }
 
-// said parts a warning of a capture, or of its file, into who says it and what;
-// by is "" for others.
-func said(n *Note) (by, text string) {
-	if text, ok := strings.CutPrefix(n.Text, "the profiler says: "); ok {
-		return "the profiler says: ", text
+func merged(notes []Note) []Note {
+	var out []Note
+	for i := range notes {
+		n := &notes[i]
+		again := slices.ContainsFunc(out, n.equalTo) ||
+			n.Code == timeline.CodeProfilerSays && slices.ContainsFunc(notes, func(m Note) bool { return m.Code == StepWarning && m.Text("text") == n.Text("text") })
+		if !again {
+			out = append(out, *n)
+		}
 	}
-	if stage, text, ok := strings.Cut(n.Text, ": "); ok && n.ID == captureNote {
-		return stage + ": ", text
-	}
-	return "", n.Text
+	return out
 }
 
-// ofOneProcess begins a message of nsys that is about one process where the
+// ofOneProcess marks a message of nsys that is about one process where the
 // timeline has from others what it misses.
-func (a *analyzer) ofOneProcess(text string) string {
-	switch {
-	case a.tl == nil:
-	case strings.HasPrefix(text, "No NVTX events collected") && len(a.tl.t.Ranges) > 0:
-		return "one process has no NVTX ranges, another has: "
-	case (strings.HasPrefix(text, "No CUDA events collected") || strings.HasPrefix(text, "CUDA profiling might have not been started")) && len(a.tl.t.Kernels) > 0:
-		return "one process did not use CUDA, another did: "
+func (a *analyzer) ofOneProcess(n *Note) {
+	if a.tl == nil || !n.Is(StepWarning, timeline.CodeProfilerSays) {
+		return
 	}
-	return ""
+	switch capture.Untraced(n.Text("text")) {
+	case "NVTX":
+		if len(a.tl.t.Ranges) > 0 {
+			n.Code = OneProcessNoRanges
+		}
+	case "CUDA":
+		if len(a.tl.t.Kernels) > 0 {
+			n.Code = OneProcessNoCUDA
+		}
+	}
 }
 
 // mergeFacts keeps one version of CUDA where the driver's and PyTorch's are the
@@ -204,12 +209,4 @@ func (a *analyzer) loadCategories(context.Context) error {
 	}
 	a.kinds = &kinds{a.categories, map[string]kind{}}
 	return nil
-}
-
-func (a *analyzer) warn(id, next, format string, args ...any) {
-	a.res.Warnings = append(a.res.Warnings, Note{ID: id, Text: fmt.Sprintf(format, args...), Next: next})
-}
-
-func (a *analyzer) missing(id, next, format string, args ...any) {
-	a.res.Missing = append(a.res.Missing, Note{ID: id, Text: fmt.Sprintf(format, args...), Next: next})
 }

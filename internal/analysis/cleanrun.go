@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -76,16 +77,15 @@ func (a *analyzer) readWorkload(context.Context) error {
 	switch {
 	case a.clean != nil || a.in.Timeline == "":
 	case a.alone > 0:
-		a.res.Method.Overhead = append(a.res.Method.Overhead, Fact{"the whole program without a profiler", fmt.Sprintf("%.3g s", a.alone)})
-		a.missing("baseline-stages", "a workload that ships with deepprof times its stages",
-			"the clean run was timed as a whole (%.3g s): the times of stages are those under the profiler, and its overhead on them is not known", a.alone)
+		a.res.Method.UnprofiledS = a.alone
+		a.missing(BaselineStages, fact.Seconds("time", a.alone))
 	default:
-		a.missing("no-baseline", "run with pipeline.unprofiled.enable=true",
-			"there is no clean run: times are those under the profiler, and its overhead is not known")
+		a.missing(NoBaseline)
 	}
 	if !a.alike() {
-		a.warn("shapes-differ", "run both with the same infer settings", "the clean run and the run under nsys have different shapes (batch %d and %d, prompt %d and %d, new tokens %d and %d): the overhead cannot be told",
-			a.clean.Plan.BatchSize, a.profiled.Plan.BatchSize, a.clean.Plan.PromptLength, a.profiled.Plan.PromptLength, a.clean.Plan.MaxNewTokens, a.profiled.Plan.MaxNewTokens)
+		x, y := &a.clean.Plan, &a.profiled.Plan
+		a.warn(ShapesDiffer, fact.Count("batch", x.BatchSize), fact.Count("batch_nsys", y.BatchSize), fact.Count("prompt", x.PromptLength),
+			fact.Count("prompt_nsys", y.PromptLength), fact.Count("new", x.MaxNewTokens), fact.Count("new_nsys", y.MaxNewTokens))
 	}
 	m := a.clean
 	if m == nil {
@@ -101,12 +101,12 @@ func (a *analyzer) readWorkload(context.Context) error {
 func (a *analyzer) readMetrics(path string) *workload.Metrics {
 	m, err := workload.ReadMetrics(filepath.Dir(path))
 	if err != nil {
-		a.warn("metrics", "", "%v", err)
+		a.unreadable(err)
 		return nil
 	}
 	a.addFile(path, "metrics")
 	if !m.Complete {
-		a.warn("metrics-incomplete", "", "%s was not finished: it holds the %d samples that were", a.in.rel(path), len(m.Samples))
+		a.warn(MetricsIncomplete, fact.File("file", a.in.rel(path)), fact.Count("n", len(m.Samples)))
 	}
 	return m
 }
@@ -294,9 +294,9 @@ func (a *analyzer) checkRecorded(f File) {
 	switch {
 	case !ok || was.Omitted != "":
 	case f.Bytes != was.Size:
-		a.warn(ChangedFile, "deepprof runs show RUN --verify names all that changed", "%s changed since it was captured (%d bytes, recorded with %d): the numbers are of what is there now", f.Path, f.Bytes, was.Size)
+		a.warn(ChangedFile, fact.File("file", f.Path), fact.Bytes("bytes", f.Bytes), fact.Bytes("recorded", was.Size))
 	case f.SHA256 != "" && f.SHA256 != was.SHA256:
-		a.warn(ChangedFile, "deepprof runs show RUN --verify names all that changed", "%s changed since it was captured (its hash is another): the numbers are of what is there now", f.Path)
+		a.warn(ChangedFile, fact.File("file", f.Path))
 	}
 }
 

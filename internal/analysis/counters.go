@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/metric"
 	"github.com/deepprof/deepprof/internal/ncurep"
@@ -56,12 +57,12 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 			if len(a.in.Counters) == 1 && a.in.onlyCounters() {
 				return err
 			}
-			a.warn("counters", "", "%v", err)
+			a.unreadable(err)
 			continue
 		}
 		a.addFile(path, "counters")
 		for _, w := range rep.Warnings {
-			a.warn("counters", "", "%s: %s", a.in.rel(path), w)
+			a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(ReportRemark, fact.File("file", a.in.rel(path)), fact.Vendor("text", w.String())), File: a.in.rel(path)})
 		}
 		a.takeReport(a.in.rel(path), rep)
 	}
@@ -72,14 +73,13 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 	switch {
 	case len(a.counted) > 0:
 	case len(a.in.Counters) > 0 && len(a.ranges) == 0:
-		a.missing("no-counters", "see the warnings; count again with pipeline.ncu.enable=true", "the reports of counters hold no launch and no range: what limits each kernel cannot be told")
+		a.missing(CountersEmpty)
 	case len(a.ranges) > 0:
-		a.missing("no-kernel-counters", "count launches: pipeline.ncu.ncu_cli.replay_mode=kernel",
-			"ranges were counted as a whole: what limits each kernel cannot be told")
+		a.missing(NoKernelCounters)
 	case a.noCounters != nil:
-		a.missing("no-counters", a.noCounters.Next, "what limits each kernel cannot be told, because no counters were taken: %s", a.noCounters.Text)
+		a.missing(CountersFailed, fact.Vendor("why", a.noCounters.Text), fact.Vendor("next", a.noCounters.Next))
 	default:
-		a.missing("no-counters", "run with pipeline.ncu.enable=true", "no counters were taken: what limits each kernel cannot be told")
+		a.missing(NoCounters)
 	}
 	return nil
 }
@@ -270,8 +270,7 @@ func (a *analyzer) rankCounted() {
 			a.res.Categories = append(a.res.Categories, CategoryTime{ID: c.ID, Label: c.Label})
 		}
 	}
-	a.missing("ncu-times", "capture a timeline with nsys",
-		"kernels are ordered by the time of their counted launches under ncu%s and not in a timeline: calls and total times are not known", a.underNcu())
+	a.missing(NcuTimes, a.underNcu()...)
 }
 
 // durationNS is the time of the launch under ncu, 0 where it was not measured.

@@ -207,11 +207,11 @@ func TestRegionTimesOfNcu(t *testing.T) {
 	if why != "" || len(c.Metrics) != 1 || c.Metrics[0].Name != "dram__bytes_read.sum" || c.Coverage != 0.4 {
 		t.Fatalf("%+v %s", c, why)
 	}
-	if !strings.Contains(c.Note, "50 % longer than in the timeline") || !strings.Contains(c.Note, "leave out 4 of its launches") {
+	if len(c.Note) != 2 || !c.Note[0].Is(launchesExcluded) || c.Note[0].Number("n") != 4 || !c.Note[1].Is(longerUnderNcu) || math.Abs(c.Note[1].Number("share")-0.5) > 1e-9 {
 		t.Error(c.Note)
 	}
 	whole := &pick.Region{Whole: &pick.WholeSums{Ranges: 2, Of: 20, Metrics: []pick.RegionMetric{{Name: "dram__bytes_read.sum", Value: 1}}}}
-	if c, _ = bare.regionCounters(whole, &Region{}); c.Coverage != 0.1 || !strings.Contains(c.Note, "2 of its 20 instances") {
+	if c, _ = bare.regionCounters(whole, &Region{}); c.Coverage != 0.1 || len(c.Note) != 1 || !c.Note[0].Is(rangesPartial) {
 		t.Errorf("%+v", c)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/gpu"
 )
 
@@ -169,7 +170,9 @@ func (a *analyzer) noteScaled() {
 			continue
 		}
 		if p := a.regionReport.Part(r.Path, r.Style, r.Domain, r.Process, r.Device); p != nil {
-			r.Counters.Note = joinWords(scaledWords(float64(p.Inclusive.ScaledNS), float64(p.Inclusive.KernelNS), "kernel time"), r.Counters.Note)
+			if scaled, all := float64(p.Inclusive.ScaledNS), float64(p.Inclusive.KernelNS); all > 0 && scaled/all >= worthTelling {
+				r.Counters.Note = append([]fact.Fact{fact.New(scaledTime, fact.Share("share", scaled/all))}, r.Counters.Note...)
+			}
 		}
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // mendTimeline is what to do about a damaged timeline.
@@ -21,16 +23,15 @@ func (e *lostError) Unwrap() error { return e.err }
 // judgeTimeline refuses a timeline that holds nothing of what it is read for: one
 // that lost all its kernels, and one without the regions that were asked for.
 func (a *analyzer) judgeTimeline(context.Context) error {
-	if at := slices.IndexFunc(a.res.Missing, func(n Note) bool { return n.ID == "no-timeline" }); at >= 0 && a.in.lost != nil {
+	if at := slices.IndexFunc(a.res.Missing, func(n Note) bool { return n.Is(NoTimeline) }); at >= 0 && a.in.lost != nil {
 		a.addFile(a.in.lostAt, "timeline")
-		a.warn("timeline", mendTimeline, "the timeline is damaged: %v", a.in.lost)
-		a.res.Missing[at] = Note{ID: "no-timeline", Next: mendTimeline,
-			Text: "nothing of the timeline's kernels could be read: times of kernels and regions, and gaps, are not known"}
+		a.warn(TimelineDamaged, fact.Vendor("error", a.in.lost.Error()))
+		a.res.Missing[at] = Note{Fact: fact.New(TimelineLost)}
 	}
 	if a.tl != nil && len(a.tl.t.Kernels)+len(a.tl.t.Graphs) == 0 && nsys.KernelsLost(a.tl.t.Damage) {
 		var texts []string
 		for _, d := range a.tl.t.Damage {
-			texts = append(texts, d.Text)
+			texts = append(texts, damageText(d))
 		}
 		return &lostError{fmt.Errorf("read %s: nothing of its kernels could be read: %s", a.in.Timeline, strings.Join(texts, "; "))}
 	}
@@ -46,11 +47,16 @@ func (a *analyzer) judgeTimeline(context.Context) error {
 	return nil
 }
 
+// damageText is the table that is damaged, and how.
+func damageText(d timeline.Damage) string {
+	return strings.Trim(d.Table+": "+d.What.Text("why")+d.What.Text("text"), ": ")
+}
+
 // findDamage tells before anything else that a part of the timeline is gone.
 func (a *analyzer) findDamage() {
 	switch {
 	case a.tl != nil && len(a.tl.t.Damage) > 0:
-		a.find("damaged", weightHigh, fmt.Sprintf("The timeline is damaged: %s. Every number is of what is left of it; %s.", a.tl.t.Damage[0].Text, mendTimeline),
+		a.find("damaged", weightHigh, fmt.Sprintf("The timeline is damaged: %s. Every number is of what is left of it; %s.", damageText(a.tl.t.Damage[0]), mendTimeline),
 			"A part of the recording is lost: times, counts and shares are of what is left of it and may be far from the truth.")
 	case a.in.lost != nil:
 		a.find("damaged", weightHigh, "The timeline is damaged, and nothing of its kernels could be read: their times are not known; "+mendTimeline+".",

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -56,16 +57,17 @@ func TestNoKernelIsAFinding(t *testing.T) {
 
 func TestNotesAreMerged(t *testing.T) {
 	a := &analyzer{res: newResult(Input{})}
-	a.warn("timeline", "", "twice")
-	a.warn("capture", "", "once")
-	a.warn("regions", "", "twice")
-	a.captureWarning("nsys", "of two stages")
-	a.captureWarning("ncu", "of two stages")
-	a.warn("counters", "", "of two stages")
+	a.warn(ClockDamaged)
+	a.warn(LanesCut, fact.Count("n", 1))
+	a.warn(ClockDamaged)
+	a.warn(LanesCut, fact.Count("n", 2))
+	a.captureWarning("nsys", "of two steps")
+	a.captureWarning("ncu", "of two steps")
+	a.warn(timeline.CodeProfilerSays, fact.Vendor("text", "of two steps"))
 	if err := a.mergeNotes(t0()); err != nil {
 		t.Fatal(err)
 	}
-	if n := a.res.Warnings; len(n) != 4 || n[0].ID != "timeline" || n[1].Text != "once" || n[2].Text != "nsys: of two stages" || n[3].Text != "ncu: of two stages" {
+	if n := a.res.Warnings; len(n) != 5 || !n[0].Is(ClockDamaged) || !n[1].Is(LanesCut) || !n[2].Is(LanesCut) || n[3].Step != "nsys" || n[4].Step != "ncu" {
 		t.Errorf("%+v", n)
 	}
 }
@@ -76,18 +78,18 @@ func TestWarningsOfOneProcess(t *testing.T) {
 	const text = "No CUDA events collected. Does the process use CUDA?"
 	for _, c := range []struct {
 		tl   *timeline.Timeline
-		want string
+		want fact.Code
 	}{
-		{scene{end: 10}.timeline(), "nsys: " + text},
-		{scene{end: 10, kernels: []sceneKernel{{1, 2, "k", -1, 0}}}.timeline(), "nsys: one process did not use CUDA, another did: " + text},
+		{scene{end: 10}.timeline(), StepWarning},
+		{scene{end: 10, kernels: []sceneKernel{{1, 2, "k", -1, 0}}}.timeline(), OneProcessNoCUDA},
 	} {
 		a := &analyzer{res: newResult(Input{}), tl: &timed{t: c.tl}}
 		a.captureWarning("nsys", text)
-		a.warn("timeline", "", "the profiler says: %s", text)
+		a.warn(timeline.CodeProfilerSays, fact.Vendor("text", text))
 		if err := a.mergeNotes(t0()); err != nil {
 			t.Fatal(err)
 		}
-		if n := a.res.Warnings; len(n) != 1 || n[0].Text != c.want {
+		if n := a.res.Warnings; len(n) != 1 || !n[0].Is(c.want) || n[0].Step != "nsys" || n[0].Text("text") != text {
 			t.Errorf("%+v, want %s", n, c.want)
 		}
 	}
@@ -261,7 +263,7 @@ func TestSetsAreNoCopies(t *testing.T) {
 func TestCaptureWarnings(t *testing.T) {
 	const head = "==WARNING== Unable to access the following "
 	for _, c := range []struct{ text, want string }{
-		{head + "3 metrics: ctc__rx_bytes_data_user.sum, ctc__rx_bytes_data_user.sum.per_second, ctc__tx_bytes_data_user.sum.pe...", "(ctc__rx_bytes_data_user, ctc__tx_bytes_data_user)"},
+		{head + "3 metrics: ctc__rx_bytes_data_user.sum, ctc__rx_bytes_data_user.sum.per_second, ctc__tx_bytes_data_user.sum.pe...", "ctc__rx_bytes_data_user, ctc__tx_bytes_data_user"},
 		{head + "2 metrics: ctc__rx_bytes_data_user.sum, dram__bytes_read.sum", ""},
 		{head + "9 metrics: ctc__rx_bytes_data_user.sum, ctc__tx_bytes...", ""},
 		{"the clock was not locked", ""},
@@ -269,9 +271,9 @@ func TestCaptureWarnings(t *testing.T) {
 		a := &analyzer{res: newResult(Input{})}
 		a.captureWarning("ncu", c.text)
 		switch {
-		case c.want == "" && (len(a.res.Missing) > 0 || !hasNote(a.res.Warnings, "capture")):
+		case c.want == "" && (len(a.res.Missing) > 0 || !hasNote(a.res.Warnings, StepWarning)):
 			t.Errorf("%s is no warning", c.text)
-		case c.want != "" && (len(a.res.Warnings) > 0 || len(a.res.Missing) != 1 || !strings.Contains(a.res.Missing[0].Text, c.want)):
+		case c.want != "" && (len(a.res.Warnings) > 0 || len(a.res.Missing) != 1 || strings.Join(a.res.Missing[0].Params["units"].List, ", ") != c.want):
 			t.Errorf("%s: %+v, %+v", c.text, a.res.Warnings, a.res.Missing)
 		}
 	}

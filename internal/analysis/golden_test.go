@@ -8,9 +8,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 )
+
+// pinned are the results that are compared as a whole; TestNumbers has the numbers
+// of all.
+var pinned = []string{"toy", "llm_scope"}
 
 // TestGolden analyses recorded captures. What is bulky is left out of the golden
 // files; checkResult looks at it.
@@ -41,6 +46,9 @@ func TestGolden(t *testing.T) {
 			var back Result
 			if err := json.Unmarshal(full, &back); err != nil {
 				t.Fatalf("result.json does not read back: %v", err)
+			}
+			if !slices.Contains(pinned, c.name) {
+				return
 			}
 			got := brief(t, &back)
 			path := filepath.Join("testdata", c.name+".golden.json")
@@ -176,7 +184,7 @@ func TestInputErrors(t *testing.T) {
 		t.Error("beside a timeline, a broken report is no warning")
 	}
 	r = analyzed(t, Input{Timeline: broken, Counters: []string{unpacked(t, toyCounters)}})
-	if !hasNote(r.Missing, "no-timeline") || len(r.Kernels) != 4 {
+	if !hasNote(r.Missing, TimelineUnreadable) || len(r.Kernels) != 4 {
 		t.Error("beside counters, a broken timeline is not named as missing")
 	}
 	if _, err := Analyze(context.Background(), Input{Timeline: broken}); err == nil {

@@ -170,15 +170,18 @@ func (a *analyzer) launchBoundText(s *Stage) string {
 
 // overheadWords compares the two times of a pass, by one clock.
 func overheadWords(s *Stage) string {
-	if s.CleanMS == nil || s.NsysMS == nil || s.Overhead == nil && s.OverheadWhy == "" {
+	if s.CleanMS == nil || s.NsysMS == nil || s.Overhead == nil && s.OverheadWhy == nil {
 		return ""
 	}
 	by := "By the NVTX range"
 	if s.NsysClock == clockOfWorkload {
 		by = "By its own clock"
 	}
-	over, _, _ := strings.Cut(s.OverheadWhy, ":")
-	if s.Overhead != nil {
+	over := "within the noise"
+	switch {
+	case s.OverheadWhy != nil && s.OverheadWhy.Is(FasterUnderNsys):
+		over = "not told"
+	case s.Overhead != nil:
 		over = fmt.Sprintf("%+.0f %%", *s.Overhead*100)
 	}
 	return fmt.Sprintf(" %s a pass takes %.3g ms clean and %.3g ms under nsys (%s).", by, *s.CleanMS, *s.NsysMS, over)

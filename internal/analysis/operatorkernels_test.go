@@ -133,7 +133,7 @@ func TestKernelsWithoutOperator(t *testing.T) {
  {"name":"k","kind":"kernel","calls":10,"device_self_us":`+c.kernel+`,"device_total_us":`+c.kernel+`}]}`, note)
 		said := 0
 		for _, n := range r.Warnings {
-			if strings.HasSuffix(n.Text, note) {
+			if n.Text("text") == note {
 				said++
 			}
 		}

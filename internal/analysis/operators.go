@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
@@ -44,13 +45,13 @@ var allocators = []string{"empty", "empty_like", "empty_strided", "resize_", "se
 func (a *analyzer) readOperators(context.Context) error {
 	if a.in.Operators == "" {
 		if a.res.Workload.Model != nil {
-			a.missing("no-operators", "run with pipeline.torch_profiler.enable=true", "the torch profiler did not run: there are no operators")
+			a.missing(NoOperators)
 		}
 		return nil
 	}
 	o, err := workload.ReadOperators(filepath.Dir(a.in.Operators))
 	if err != nil {
-		a.warn("operators", "", "%v", err)
+		a.unreadable(err)
 		return nil
 	}
 	a.addFile(a.in.Operators, "operators")
@@ -84,15 +85,14 @@ func (a *analyzer) readOperators(context.Context) error {
 	again := func(text string) bool { return !covered && o.Unlaunched != nil && text == o.Unlaunched.Note }
 	for _, n := range o.Notes {
 		if !again(n) {
-			a.warn("operators", "", "%s", n)
+			a.warn(OperatorsRemark, fact.Vendor("text", n))
 		}
 	}
 	a.res.Warnings = slices.DeleteFunc(a.res.Warnings, func(n Note) bool {
-		_, text := said(&n)
-		return n.ID == captureNote && again(text)
+		return n.Is(StepWarning) && again(n.Text("text"))
 	})
 	if device && linker == nil {
-		a.missing("operator-kernels", "run the torch profiler again with this version", "the recording of the torch profiler does not say which kernels an operator launched, so that operators have no limiter: it was made before that was recorded, or by a release of torch that does not tell")
+		a.missing(OperatorKernels)
 	}
 	slices.SortStableFunc(a.res.Operators, func(x, y Operator) int {
 		return cmp.Or(cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS), cmp.Compare(y.TotalDeviceUS, x.TotalDeviceUS),
@@ -100,7 +100,7 @@ func (a *analyzer) readOperators(context.Context) error {
 	})
 	if cut := len(a.res.Operators) - maxOperators; cut > 0 {
 		a.res.Operators = a.res.Operators[:maxOperators]
-		a.warn("operators-cut", "operators.json of the run has all", "%d operators with the least time are left out", cut)
+		a.warn(OperatorsCut, fact.Count("n", cut))
 	}
 	return nil
 }
@@ -137,8 +137,7 @@ func (a *analyzer) tellProfiled(p *Profiled, device bool) bool {
 	if !device || p.KernelUS <= 0 || p.OperatorUS >= operatorsSpeak*p.KernelUS {
 		return true
 	}
-	a.warn("operators-cover", "the kernels of the timeline hold all of it; run without CUDA graphs to see operators",
-		"the operators hold %.0f %% of the device time that the torch profiler saw: kernels launched by CUDA graphs have no operator", p.OperatorUS/p.KernelUS*100)
+	a.warn(OperatorsCover, fact.Share("share", p.OperatorUS/p.KernelUS))
 	return false
 }
 

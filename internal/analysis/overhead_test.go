@@ -3,9 +3,10 @@ package analysis
 import (
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -17,34 +18,29 @@ func TestOverhead(t *testing.T) {
 		name             string
 		clean, std, nsys float64
 		want             float64 // 0 is none
-		why, warning     string
+		why, warning     fact.Code
 	}{
 		{"clear", 10, 0.1, 12, 0.2, "", ""},
-		{"heavy", 10, 0.1, 15, 0.5, "", "overhead-x"},
+		{"heavy", 10, 0.1, 15, 0.5, "", OverheadHigh},
 		{"one clean pass", 10, 0, 12, 0.2, "", ""},
-		{"the clean run was slower", 10.308, 1.2, 8.717, 0, "no longer under nsys", "clean-slower-x"},
-		{"the clean run was far slower", 10, 0.1, 8, 0, "no profiler brings about", "clean-slower-x"},
-		{"a little slower", 10, 0.1, 9.9, 0, "no longer under nsys", ""},
-		{"within two deviations", 10, 1.5, 12.9, 0, "differ by as much", ""},
-		{"spread too far", 0.127, 0.182, 0.625, 0, "differ too much", "clean-spread-x"},
+		{"the clean run was slower", 10.308, 1.2, 8.717, 0, NoiseFaster, CleanMayBe},
+		{"the clean run was far slower", 10, 0.1, 8, 0, FasterUnderNsys, CleanSlower},
+		{"a little slower", 10, 0.1, 9.9, 0, NoiseFaster, ""},
+		{"within two deviations", 10, 1.5, 12.9, 0, NoiseWithin, ""},
+		{"spread too far", 0.127, 0.182, 0.625, 0, NoiseWide, CleanSpread},
 	} {
 		over, why := overheadOf(workload.Distribution{N: 3, Mean: &c.clean, Std: &c.std}, c.nsys)
-		if (over != nil) != (c.want > 0) || over != nil && (*over < c.want-1e-9 || *over > c.want+1e-9) || !strings.Contains(why, c.why) || (why == "") != (c.why == "") {
-			t.Errorf("%s: %v, %q", c.name, over, why)
+		if (over != nil) != (c.want > 0) || over != nil && (*over < c.want-1e-9 || *over > c.want+1e-9) || (why == nil) != (c.why == "") || why != nil && !why.Is(c.why) {
+			t.Errorf("%s: %v, %v", c.name, over, why)
 		}
 		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds}
 		a.res.Stages = []Stage{{Name: "x", CleanMS: &c.clean, CleanStdMS: &c.std, NsysMS: &c.nsys, Overhead: over, OverheadWhy: why}}
 		a.stageRegions = [][]uint32{nil}
 		a.tellOverhead()
-		fact := a.res.Method.Overhead[0].Value
-		reason, _, _ := strings.Cut(why, ":")
-		if (over == nil) != strings.HasSuffix(fact, reason) && reason != "" || (over == nil) == strings.HasSuffix(fact, "%") || strings.Contains(fact, "-") {
-			t.Errorf("%s: %s", c.name, fact)
-		}
 		switch {
 		case c.warning == "" && len(a.res.Warnings) > 0 || c.warning != "" && !hasNote(a.res.Warnings, c.warning):
 			t.Errorf("%s: %+v", c.name, a.res.Warnings)
-		case over == nil && len(a.res.Warnings) > 0 && strings.Contains(a.res.Warnings[0].Next, "light"):
+		case over == nil && hasNote(a.res.Warnings, OverheadHigh):
 			t.Errorf("%s: a lighter preset is advised for noise: %+v", c.name, a.res.Warnings)
 		}
 	}
@@ -56,22 +52,22 @@ func TestLighterPreset(t *testing.T) {
 	for _, c := range []struct {
 		graphs  int64
 		capture nsysCapture
-		want    string
+		want    fact.Fact
 	}{
-		{9, none, "use pipeline/nsys=light, which traces CUDA graphs as a whole"},
-		{0, none, "go by the clean times: no preset is lighter, as pipeline/nsys=light differs for CUDA graphs alone"},
-		{0, nsysCapture{}, "no preset is lighter"},
-		{0, nsysCapture{Graphs: "graph"}, "no preset is lighter than this"},
-		{0, nsysCapture{Trace: texts{"cuda", "nvtx", "osrt"}, Sample: "process-tree", Context: "process-tree", Graphs: "node"}, "use pipeline/nsys=default, which does without trace osrt, CPU sampling and context switches, and go by the clean times"},
-		{0, nsysCapture{Args: texts{"--cuda-memory-usage=true", "--cudabacktrace=none", "--stats=true"}}, "does without --cuda-memory-usage, and"},
-		{9, nsysCapture{Sample: "process-tree"}, "use pipeline/nsys=light"},
+		{9, none, fact.New(UseLight)},
+		{0, none, fact.New(lightNoBetter)},
+		{0, nsysCapture{}, fact.New(lightNoBetter)},
+		{0, nsysCapture{Graphs: "graph"}, fact.New(lightAlready)},
+		{0, nsysCapture{Trace: texts{"cuda", "nvtx", "osrt"}, Sample: "process-tree", Context: "process-tree", Graphs: "node"}, fact.New(UseDefault, fact.Names("costs", fact.KindKey, []string{"trace=osrt", "sample=process-tree", "cpuctxsw=process-tree"}))},
+		{0, nsysCapture{Args: texts{"--cuda-memory-usage=true", "--cudabacktrace=none", "--stats=true"}}, fact.New(UseDefault, fact.Names("costs", fact.KindKey, []string{"--cuda-memory-usage"}))},
+		{9, nsysCapture{Sample: "process-tree"}, fact.New(UseLight)},
 	} {
 		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, in: Input{capture: c.capture}}
 		a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5), Kernels: 10, GraphKernels: c.graphs}}
 		a.stageRegions = [][]uint32{nil}
 		a.tellOverhead()
-		if w := a.res.Warnings; len(w) != 1 || !strings.Contains(w[0].Next, c.want) {
-			t.Errorf("%+v, want %s", w, c.want)
+		if w := a.res.Warnings; len(w) != 1 || !slices.EqualFunc(w[0].Params["advice"].Facts, []fact.Fact{c.want}, fact.Fact.Equal) {
+			t.Errorf("%+v, want %v", w, c.want)
 		}
 	}
 }
@@ -83,7 +79,7 @@ func TestCleanPassTooShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := analyzed(t, in)
-	if !hasNote(r.Warnings, "clean-short-prefill") || hasNote(r.Warnings, "clean-short-decode") {
+	if i := slices.IndexFunc(r.Warnings, func(n Note) bool { return n.Is(CleanShort) }); i < 0 || r.Warnings[i].Stage != "prefill" {
 		t.Errorf("%+v", r.Warnings)
 	}
 }
@@ -105,7 +101,7 @@ func TestClockOfStages(t *testing.T) {
 		want  string
 	}{
 		{Stage{CleanMS: ptr(1.38), NsysMS: ptr(2.36), Overhead: ptr(0.71), NsysClock: clockOfWorkload}, " By its own clock a pass takes 1.38 ms clean and 2.36 ms under nsys (+71 %)."},
-		{Stage{CleanMS: ptr(1.38), NsysMS: ptr(1.2), OverheadWhy: Noise + ": it is", NsysClock: clockOfRange}, " By the NVTX range a pass takes 1.38 ms clean and 1.2 ms under nsys (within the noise)."},
+		{Stage{CleanMS: ptr(1.38), NsysMS: ptr(1.2), OverheadWhy: &fact.Fact{Code: NoiseFaster}, NsysClock: clockOfRange}, " By the NVTX range a pass takes 1.38 ms clean and 1.2 ms under nsys (within the noise)."},
 		{Stage{NsysMS: ptr(1.2), NsysClock: clockOfRange}, ""},
 	} {
 		if got := overheadWords(&c.stage); got != c.want {
@@ -131,7 +127,7 @@ func TestOverheadLimitOfTheRun(t *testing.T) {
 		a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5)}}
 		a.stageRegions = [][]uint32{nil}
 		a.tellOverhead()
-		if hasNote(a.res.Warnings, "overhead-x") != warned || a.res.Method.OverheadLimit != a.th.Overhead {
+		if hasNote(a.res.Warnings, OverheadHigh) != warned || a.res.Method.OverheadLimit != a.th.Overhead {
 			t.Errorf("%s: limit %g, warnings %+v", text, a.res.Method.OverheadLimit, a.res.Warnings)
 		}
 	}

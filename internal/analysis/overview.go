@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -30,7 +31,7 @@ func (a *analyzer) drawOverview() (finish func()) {
 		<-drawn
 		a.res.Overview = o
 		if cut > 0 {
-			a.warn("lanes-cut", "deepprof show launches lists the work of all of them", "%d of %d lanes of the overview, those with the least time, are left out", cut, cut+maxLanes)
+			a.warn(LanesCut, fact.Count("n", cut), fact.Count("of", cut+maxLanes))
 		}
 	}
 }

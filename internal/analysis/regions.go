@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -98,7 +99,7 @@ func (a *analyzer) regionOrder() []uint32 {
 	}
 	visit(0)
 	if cut := len(tl.regions) - len(order); cut > 0 {
-		a.warn("regions-cut", "use deepprof show regions to see all", "%d of %d region paths, those of the least time, are left out of the report", cut, len(tl.regions))
+		a.warn(RegionsCut, fact.Count("n", cut), fact.Count("of", len(tl.regions)))
 	}
 	return order
 }

@@ -3,9 +3,11 @@
 // report needs.
 package analysis
 
+import "github.com/deepprof/deepprof/internal/fact"
+
 // Schema is the version of Result. It grows when a field changes its meaning or
 // goes; new fields alone do not change it.
-const Schema = 1
+const Schema = 2
 
 // A Result is what a run, or a few files, tell: result.json. Every report is
 // made from it alone.
@@ -43,17 +45,6 @@ type Result struct {
 	Warnings []Note   `json:"warnings,omitempty"`
 	Missing  []Note   `json:"missing,omitempty"` // what could not be told, with the reason and what would tell it
 }
-
-// A Note is a remark with what to do about it.
-type Note struct {
-	ID   string `json:"id"` // stable, for example "no-counters"
-	Text string `json:"text"`
-	Next string `json:"next,omitempty"`
-}
-
-// ChangedFile is the ID of the warning that a file of a run is not the one that
-// was captured.
-const ChangedFile = "changed-file"
 
 // A Source is where the numbers come from.
 type Source struct {
@@ -222,11 +213,11 @@ type Stage struct {
 	Overhead  *float64 `json:"overhead,omitempty"` // nsys over clean, minus 1
 	// OverheadWhy says why Overhead is absent though both were timed: the
 	// difference lies within the noise.
-	OverheadWhy string   `json:"overhead_why,omitempty"`
-	Passes      int      `json:"passes,omitempty"`       // instances in the timeline
-	Sub         []SubMS  `json:"sub,omitempty"`          // parts of this stage, never added to it; clean where CleanMS is there, else under nsys
-	TokensPS    *float64 `json:"tokens_per_s,omitempty"` // clean
-	Split       Split    `json:"split"`                  // of all passes in the timeline
+	OverheadWhy *fact.Fact `json:"overhead_why,omitempty"`
+	Passes      int        `json:"passes,omitempty"`       // instances in the timeline
+	Sub         []SubMS    `json:"sub,omitempty"`          // parts of this stage, never added to it; clean where CleanMS is there, else under nsys
+	TokensPS    *float64   `json:"tokens_per_s,omitempty"` // clean
+	Split       Split      `json:"split"`                  // of all passes in the timeline
 	// CleanGainNS is Split.GainNS held against the clean time of the passes: no
 	// more than that leaves beside GPU work. Absent without a clean time, and
 	// where the stage is not launch-bound.
@@ -322,10 +313,10 @@ type Region struct {
 
 // RegionCounters are counters over the launches of a region.
 type RegionCounters struct {
-	Method   string         `json:"method"`   // kernel, range, app-range
-	Coverage float64        `json:"coverage"` // of the region's kernel time
-	Metrics  []RegionMetric `json:"metrics"`  // no times: those of ncu are not the timeline's
-	Note     string         `json:"note,omitempty"`
+	Method   string         `json:"method"`         // kernel, range, app-range
+	Coverage float64        `json:"coverage"`       // of the region's kernel time
+	Metrics  []RegionMetric `json:"metrics"`        // no times: those of ncu are not the timeline's
+	Note     []fact.Fact    `json:"note,omitempty"` // what limits their meaning
 	// ScaledNS is the counted time of launches that last much longer or shorter
 	// than any counted one: what adds up is scaled by their time. ElsewhereNS is
 	// that for which launches counted in other regions stand.
@@ -648,7 +639,9 @@ type Box struct {
 // Method is how it was measured.
 type Method struct {
 	Commands []StageCommand `json:"commands,omitempty"`
-	Overhead []Fact         `json:"overhead,omitempty"`
+	// UnprofiledS is how long the program took without a profiler, in seconds,
+	// where it was timed as a whole; 0 where that is not known.
+	UnprofiledS float64 `json:"unprofiled_s,omitempty"`
 	// OverheadLimit is the overhead above which a lighter capture is advised.
 	OverheadLimit float64     `json:"overhead_limit,omitempty"`
 	Deviations    []Deviation `json:"deviations,omitempty"`
@@ -657,7 +650,7 @@ type Method struct {
 	Clock         string      `json:"clock,omitempty"` // what the counters were taken under
 	Thresholds    []Fact      `json:"thresholds,omitempty"`
 	// Assumptions are what FLOPs and bytes by analysis of the model rest on.
-	Assumptions []string `json:"assumptions,omitempty"`
+	Assumptions []Note `json:"assumptions,omitempty"`
 }
 
 // StageCommand is what a stage ran.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/gpu"
 )
 
@@ -136,7 +137,7 @@ func (a *analyzer) gatherPoints() {
 	}
 	for _, p := range r.Points {
 		if p.Attained > 1.05 {
-			a.warn("above-roof", "look at the raw counters of the kernel", "kernel %s lies %.0f %% above its roof in %s over %s: a counter or a peak is wrong", p.Kernel, (p.Attained-1)*100, p.DType, p.Memory)
+			a.warn(AboveRoof, fact.Name("kernel", p.Kernel), fact.Share("share", p.Attained-1), fact.ID("dtype", "peak", p.DType), fact.ID("memory", "peak", p.Memory))
 		}
 	}
 }

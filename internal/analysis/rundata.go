@@ -4,17 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"al.essio.dev/pkg/shellescape"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/workload"
@@ -43,7 +44,7 @@ func (a *analyzer) readManifest() {
 		return
 	}
 	if err != nil {
-		a.warn("manifest", "", "%v", err)
+		a.unreadable(err)
 		return
 	}
 	if a.in.kind != "" && a.in.kind != "command" && len(m.Command) > 0 {
@@ -59,7 +60,7 @@ func (a *analyzer) readManifest() {
 		a.res.Source.Recorded, a.res.Source.Created = true, m.Recorded.UTC().Format(time.RFC3339)
 	}
 	for _, w := range m.Warnings {
-		a.warn("run", "", "%s", w)
+		a.warn(RunWarning, fact.Vendor("text", w))
 	}
 	a.recorded = map[string]runs.File{}
 	for i := range m.Steps {
@@ -98,40 +99,35 @@ func (a *analyzer) readManifest() {
 	}
 }
 
-// noMetrics is how ncu begins the list of counters that a machine does not have.
-var noMetrics = regexp.MustCompile(`Unable to access the following (\d+) metrics?: (.+)$`)
-
 // usedUnits begin the names of the counters that a decision or a roofline uses.
 var usedUnits = []string{"gpu__", "dram__", "lts__", "l1tex__", "sm__", "smsp__", "gpc__", "launch__", "device__", "derived__", "inst_", "sass__"}
 
-// captureNote is the ID of what a capture warned of; its text begins with the stage.
-const captureNote = "capture"
-
 // captureWarning takes over a warning of a capture. Counters that the machine does
 // not have and nothing here uses are no reason to doubt.
-func (a *analyzer) captureWarning(stage, text string) {
-	m := noMetrics.FindStringSubmatch(text)
-	if m == nil {
-		a.warn(captureNote, "", "%s: %s", stage, text)
+func (a *analyzer) captureWarning(step, text string) {
+	names, ok := capture.AbsentMetrics(text)
+	if ok && !slices.ContainsFunc(names, func(n string) bool { return n == "" || isUsed(n) }) {
+		units := unitsOf(names)
+		note := Note{Fact: fact.New(MetricsAbsent, fact.Name("step", step), fact.Count("n", len(names)), fact.Names("units", fact.KindMetric, units)), Step: step}
+		a.res.Missing = append(a.res.Missing, note)
 		return
 	}
-	var names []string
-	listed := strings.Split(m[2], ", ")
-	if strconv.Itoa(len(listed)) != m[1] { // cut off: what is not named may matter
-		a.warn(captureNote, "", "%s: %s", stage, text)
-		return
-	}
-	for _, name := range listed {
-		name, _, _ = strings.Cut(strings.TrimSpace(name), ".")
-		if name == "" || slices.ContainsFunc(usedUnits, func(u string) bool { return strings.HasPrefix(name, u) }) {
-			a.warn(captureNote, "", "%s: %s", stage, text)
-			return
+	a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(StepWarning, fact.Name("step", step), fact.Vendor("text", text)), Step: step})
+}
+
+func isUsed(counter string) bool {
+	return slices.ContainsFunc(usedUnits, func(u string) bool { return strings.HasPrefix(counter, u) })
+}
+
+// unitsOf are the counters without how they are summed, each once.
+func unitsOf(counters []string) []string {
+	var out []string
+	for _, name := range counters {
+		if name, _, _ = strings.Cut(name, "."); !slices.Contains(out, name) {
+			out = append(out, name)
 		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
 	}
-	a.missing("metrics-absent", "", "%s could not read %s counters that this machine does not have (%s); no verdict and no number here uses them", stage, m[1], strings.Join(names, ", "))
+	return out
 }
 
 // meanSeconds is how long the attempts of a stage took on average.
@@ -158,7 +154,7 @@ func (a *analyzer) readDeviations() {
 	switch err := readJSON(path, &file); {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
-		a.warn("deviations", "", "%v", err)
+		a.unreadable(err)
 	}
 	for _, d := range file.Deviations {
 		a.res.Method.Deviations = addDeviation(a.res.Method.Deviations, Deviation{d.Stage, d.Key, d.Configured, d.Used, d.Why})
@@ -192,13 +188,13 @@ func (a *analyzer) readEnv() {
 	data, err := readFile(filepath.Join(a.in.Run, "env.json"))
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
-			a.warn("environment", "", "%v", err)
+			a.unreadable(err)
 		}
 		return
 	}
 	var e runs.Env
 	if err := json.Unmarshal(data, &e); err != nil {
-		a.warn("environment", "", "read env.json: %v", err)
+		a.unreadable(fmt.Errorf("read env.json: %w", err))
 		return
 	}
 	env := &a.res.Environment
@@ -226,13 +222,13 @@ func (a *analyzer) readInputs() {
 	data, err := readFile(filepath.Join(a.in.Run, "inputs.yaml"))
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
-			a.warn("inputs", "", "%v", err)
+			a.unreadable(err)
 		}
 		return
 	}
 	var in runs.Inputs
 	if err := yaml.Unmarshal(data, &in); err != nil {
-		a.warn("inputs", "", "read inputs.yaml: %v", err)
+		a.unreadable(fmt.Errorf("read inputs.yaml: %w", err))
 		return
 	}
 	w := &a.res.Workload

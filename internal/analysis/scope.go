@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -31,30 +32,30 @@ func (a *analyzer) findScope() {
 	if len(in.Include) == 0 {
 		return
 	}
-	whole := func(format string, args ...any) {
-		a.asked = fmt.Errorf(format, args...)
-		a.warn("scope", "name regions of the timeline: deepprof show regions lists them",
-			"the whole timeline is counted, with loading and warm-up: %v", a.asked)
+	whole := func(why fact.Fact, err error) {
+		a.asked = err
+		a.warn(ScopeUnused, fact.Because("why", why))
 	}
+	include := fact.Names("include", fact.KindRegion, in.Include)
 	seen := append([]nvtx.Seen{}, a.tl.at.Seen()...)
 	filters, err := pick.ResolveFilters(in.Include, in.Exclude, seen)
 	var nothing *pick.NothingError
 	switch {
 	case errors.As(err, &nothing):
-		whole("none of the regions that were asked for (%s) is in it", strings.Join(in.Include, ", "))
+		whole(fact.New(scopeNoRegion, include), err)
 		if _, err := nvtx.Resolve(in.Include, seen); err != nil {
 			a.asked = err // with the nearest names
 		}
 		return
 	case err != nil:
-		whole("%w", err)
+		whole(fact.New(scopeInvalid, fact.Vendor("error", err.Error())), err)
 		return
 	}
 	a.unmatched(filters.Unmatched)
 	s := &scoped{match: a.tl.at.OpMatcher(filters.Match), kernels: make([]bool, len(a.tl.t.Kernels))}
 	launched := a.tl.mark(s)
 	if launched == 0 {
-		whole("no kernel was launched in the regions that were asked for (%s)", strings.Join(in.Include, ", "))
+		whole(fact.New(scopeNoKernel, include), fmt.Errorf("no kernel was launched in the regions that were asked for (%s)", strings.Join(in.Include, ", ")))
 		return
 	}
 	s.regions = a.tl.matching(s, filters.Match)

@@ -188,7 +188,7 @@ func TestScopeThatSelectsNothing(t *testing.T) {
 	whole := analyzeFiles(t, toyTimeline)
 	for _, include := range []string{"nosuch", "idle", "regex:("} {
 		r := scopedTo(t, []string{include}, nil, toyTimeline)
-		if r.Scope != nil || !hasNote(r.Warnings, "scope") || len(r.Kernels) != len(whole.Kernels) || r.Kernels[0].Calls != whole.Kernels[0].Calls {
+		if r.Scope != nil || !hasNote(r.Warnings, ScopeUnused) || len(r.Kernels) != len(whole.Kernels) || r.Kernels[0].Calls != whole.Kernels[0].Calls {
 			t.Errorf("%s: scope %+v, warnings %+v", include, r.Scope, r.Warnings)
 		}
 	}

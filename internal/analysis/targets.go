@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/pick"
 )
 
@@ -23,12 +24,12 @@ func (a *analyzer) readTargets(context.Context) error {
 			targets, err = pick.ParseTargets(data)
 		}
 		if err != nil {
-			a.warn("targets", "", "%v", err)
+			a.unreadable(err)
 		}
 	}
 	launches := pick.Load(a.tl.at)
 	if targets != nil && !targets.Fits(launches) {
-		a.warn("targets", "analyse the timeline that the choice was made from, or capture anew", "%s was made from another timeline than the one there is: why kernels were counted is not known, and counted launches are matched without it", a.in.rel(a.in.Targets))
+		a.warn(TargetsStale, fact.File("file", a.in.rel(a.in.Targets)))
 		targets = nil
 	}
 	if targets == nil {
@@ -57,7 +58,7 @@ func (a *analyzer) verify(targets *pick.Targets, launches *pick.Launches) error 
 		return err
 	}
 	for _, w := range v.Warnings {
-		a.warn("counters", "", "%s", w)
+		a.warn(VerifyRemark, fact.Vendor("text", w))
 	}
 	options := pick.RegionOptions{Metrics: regionMetrics, Aggregate: true}
 	if targets.Regions != nil {
@@ -113,11 +114,11 @@ func (a *analyzer) keepKernels(l *pick.Launches, o pick.RegionOptions) error {
 // unmatched names what the configuration asks for and the timeline lacks.
 func (a *analyzer) unmatched(list []pick.Unmatched) {
 	for _, u := range list {
-		next := ""
+		params := []fact.Param{fact.Key("key", u.Key), fact.Name("expr", u.Expr), fact.Vendor("why", u.Why)}
 		if len(u.Near) > 0 {
-			next = "did you mean " + strings.Join(u.Near, ", ") + "?"
+			params = append(params, fact.Names("near", fact.KindRegion, u.Near))
 		}
-		a.missing("unmatched", next, "%s %q: %s", u.Key, u.Expr, u.Why)
+		a.missing(Unmatched, params...)
 	}
 }
 
@@ -156,7 +157,7 @@ func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
 		}
 	}
 	for _, w := range t.Warnings {
-		a.warn("pick", "", "ncu: %s", w)
+		a.warn(PickRemark, fact.Vendor("text", w))
 	}
 	if a.in.Targets == "" { // ncu was told by hand what to count
 		p.Chosen = v.Groups
@@ -230,19 +231,20 @@ func (a *analyzer) clockOf(l *launch) float64 {
 	return hz
 }
 
-// underNcu is a clause on what ncu does to the launches that it counts.
-func (a *analyzer) underNcu() string {
+// underNcu is what ncu does to the launches that it counts, where it does
+// something.
+func (a *analyzer) underNcu() []fact.Param {
 	var does []string
 	if a.emptiesCaches() {
-		does = append(does, "empties the caches")
+		does = append(does, "empties-caches")
 	}
 	if slices.ContainsFunc(a.counted, func(l *launch) bool { return l.res.ClockLocked != nil && *l.res.ClockLocked }) {
-		does = append(does, "sets the clock")
+		does = append(does, "sets-clock")
 	}
 	if len(does) == 0 {
-		return ""
+		return nil
 	}
-	return ", which " + strings.Join(does, " and ") + ","
+	return []fact.Param{fact.IDs("does", "ncu-does", does)}
 }
 
 // emptiesCaches tells whether ncu was left to flush the caches before each pass, as
@@ -256,11 +258,11 @@ func (a *analyzer) emptiesCaches() bool {
 func (a *analyzer) reasons(t *pick.Targets) {
 	a.addFile(a.in.Targets, "targets")
 	for _, step := range t.Ladder {
-		text := step.Mode + ": " + step.Reason
+		params := []fact.Param{fact.Name("mode", step.Mode), fact.Vendor("reason", step.Reason)}
 		if step.Outcome != "" {
-			text = fmt.Sprintf("%s: %s; %s", step.Mode, step.Outcome, step.Reason)
+			params = append(params, fact.Vendor("outcome", step.Outcome))
 		}
-		a.res.Method.Ladder = append(a.res.Method.Ladder, Note{ID: "replay-" + step.Mode, Text: text})
+		a.res.Method.Ladder = append(a.res.Method.Ladder, Note{Fact: fact.New(ReplayMode, params...)})
 	}
 	a.unmatched(t.Unmatched)
 	for i := range t.Groups {
@@ -339,7 +341,7 @@ func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 		c := &RegionCounters{Method: a.rangeReplay(), Coverage: 1, Metrics: []RegionMetric{}}
 		if r.Whole.Of > 0 && r.Whole.Ranges < r.Whole.Of {
 			c.Coverage = float64(r.Whole.Ranges) / float64(r.Whole.Of)
-			c.Note = fmt.Sprintf("%d of its %d instances were measured, and nothing is added for the rest", r.Whole.Ranges, r.Whole.Of)
+			c.Note = []fact.Fact{fact.New(rangesPartial, fact.Count("n", r.Whole.Ranges), fact.Count("of", r.Whole.Of))}
 		}
 		for _, m := range r.Whole.Metrics {
 			if !finite(m.Value) {
@@ -358,10 +360,10 @@ func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 		}
 		s := &p.Inclusive
 		c := &RegionCounters{Method: "kernel", Coverage: covered(s), Metrics: shownMetrics(s.Metrics), ScaledNS: s.ScaledNS, ElsewhereNS: s.ElsewhereNS, Exclusive: exclusiveCounters(&p)}
-		c.Note = a.timesUnderNcu(s)
 		if n := p.Inclusive.ExcludedLaunches; n > 0 {
-			c.Note = joinWords(fmt.Sprintf("kernel patterns leave out %d of its launches", n), c.Note)
+			c.Note = append(c.Note, fact.New(launchesExcluded, fact.Count("n", n)))
 		}
+		c.Note = append(c.Note, a.timesUnderNcu(s)...)
 		return c, ""
 	}
 	why := r.Why
@@ -427,22 +429,22 @@ const slower = 0.1
 
 // timesUnderNcu compares the launches of a region under ncu with the same in the
 // timeline.
-func (a *analyzer) timesUnderNcu(s *pick.RegionSums) string {
+func (a *analyzer) timesUnderNcu(s *pick.RegionSums) []fact.Fact {
 	for _, m := range s.Metrics {
 		timeline := m.Coverage * float64(s.KernelNS)
 		if m.Name != "gpu__time_duration.sum" || timeline <= 0 {
 			continue
 		}
-		than := "longer"
+		code := longerUnderNcu
 		x := m.Value/timeline - 1
 		if x < 0 {
-			than = "less"
+			code = shorterUnderNcu
 		}
 		if math.Abs(x) > slower {
-			return fmt.Sprintf("under ncu%s these launches take %.0f %% %s than in the timeline: bytes of DRAM and shares of peaks are those under ncu", a.underNcu(), math.Abs(x)*100, than)
+			return []fact.Fact{fact.New(code, append(a.underNcu(), fact.Share("share", math.Abs(x)))...)}
 		}
 	}
-	return ""
+	return nil
 }
 
 func same(x, y *int) bool {

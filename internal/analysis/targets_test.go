@@ -3,9 +3,11 @@ package analysis
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -30,10 +32,10 @@ func analyzedRun(t *testing.T, dir string) *Result {
 	return analyzed(t, in)
 }
 
-// untold finds a note by its id and a part of its text.
-func untold(r *Result, id, part string) *Note {
+// untold finds a note by its code and the value of a parameter.
+func untold(r *Result, code fact.Code, key, value string) *Note {
 	for i, n := range r.Missing {
-		if n.ID == id && strings.Contains(n.Text, part) {
+		if n.Code == code && n.Text(key) == value {
 			return &r.Missing[i]
 		}
 	}
@@ -65,10 +67,10 @@ func TestNothingMatched(t *testing.T) {
 	}
 	writeTargets(t, store.Dir(), &pick.Targets{Schema: pick.Schema, Unmatched: []pick.Unmatched{{Key: "nvtx_include", Expr: "decod", Why: "no such range", Near: []string{"decode"}}}})
 	r := analyzedRun(t, store.Dir())
-	if n := untold(r, "unmatched", `nvtx_include "decod"`); n == nil || !strings.Contains(n.Next, "decode") {
+	if n := untold(r, Unmatched, "expr", "decod"); n == nil || n.Text("key") != "nvtx_include" || !slices.Contains(n.Params["near"].List, "decode") {
 		t.Errorf("missing %+v", r.Missing)
 	}
-	if n := untold(r, "no-counters", "ncu was not started"); n == nil || n.Next != failed.Next {
+	if n := untold(r, CountersFailed, "why", failed.Text); n == nil || n.Text("next") != failed.Next {
 		t.Errorf("missing %+v", r.Missing)
 	}
 }
@@ -85,10 +87,10 @@ func TestRegionPatterns(t *testing.T) {
 		},
 	})
 	r := analyzedRun(t, dir)
-	if n := untold(r, "unmatched", `pipeline.regions.kernel_include "saxpi"`); n == nil || !strings.Contains(n.Next, "saxpy") {
+	if n := untold(r, Unmatched, "expr", "saxpi"); n == nil || !slices.Contains(n.Params["near"].List, "saxpy") {
 		t.Errorf("missing %+v", r.Missing)
 	}
-	if untold(r, "unmatched", `pipeline.regions.kernel_exclude "regex:nosuch"`) == nil {
+	if untold(r, Unmatched, "expr", "regex:nosuch") == nil {
 		t.Errorf("missing %+v", r.Missing)
 	}
 	p := r.Method.Picked

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -58,11 +59,11 @@ type callTime struct{ calls, ns int64 }
 
 func (a *analyzer) readTimeline(ctx context.Context) error {
 	if a.in.Timeline == "" {
-		unknown := "times, regions, stages and gaps"
+		unknown := []string{"times", "regions", "stages", "gaps"}
 		if len(a.in.Metrics) > 0 {
-			unknown = "times of kernels and regions, and gaps"
+			unknown = []string{"kernel-times", "region-times", "gaps"}
 		}
-		a.missing("no-timeline", "capture one with nsys (pipeline.nsys.enable=true), or analyse the run that has one", "there is no timeline: %s are not known", unknown)
+		a.missing(NoTimeline, fact.IDs("unknown", "quantity", unknown))
 		a.timedStages()
 		return nil
 	}
@@ -71,24 +72,23 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 		if len(a.in.Counters)+len(a.in.Metrics) == 0 && a.in.Operators == "" || ctx.Err() != nil {
 			return err
 		}
-		a.missing("no-timeline", "", "the timeline cannot be read, so that times of kernels and regions, and gaps, are not known: %v", err)
+		a.missing(TimelineUnreadable, fact.Vendor("error", err.Error()))
 		a.timedStages()
 		return nil
 	}
 	a.addFile(a.in.Timeline, "timeline")
 	if n := len(a.in.unread); n > 0 {
-		a.warn("timelines", "deepprof analyze "+a.in.rel(a.in.unread[0]), "the run has %d timelines: this is about %s alone", n+1, a.in.rel(a.in.Timeline))
+		a.warn(SeveralTimelines, fact.Count("n", n+1), fact.File("file", a.in.rel(a.in.Timeline)), fact.File("other", a.in.rel(a.in.unread[0])))
 	}
 	idle := len(t.Kernels)+len(t.Graphs) == 0
 	for _, w := range t.Warnings {
-		if idle && strings.HasPrefix(w, "no CUDA") {
-			continue // said below, with what it means
+		if idle && w.Is(timeline.CodeNoKernels, timeline.CodeNoCalls) {
+			continue // NoKernels says what it means
 		}
-		a.warn("timeline", "", "%s", w)
+		a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(a.in.Timeline)})
 	}
 	if idle {
-		a.missing("no-kernels", "check that the program uses the GPU and that nsys traced cuda",
-			"the timeline holds no kernel: nothing ran on a GPU while it was captured, or CUDA was not traced")
+		a.missing(NoKernels)
 	}
 	return a.takeTimeline(ctx, t)
 }
@@ -107,10 +107,10 @@ func (a *analyzer) openTimeline(ctx context.Context) (*timeline.Timeline, error)
 func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error {
 	a.tl = a.newTimed(t)
 	if timeline.Since(a.tl.lo, a.tl.hi) > maxSpan {
-		a.warn("clock", "capture again", "the events of the timeline lie years apart: its clock is damaged, and sums of times are not to be trusted")
+		a.warn(ClockDamaged)
 	}
 	for _, w := range a.tl.at.Warnings {
-		a.warn("regions", "", "%s", w)
+		a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(a.in.Timeline)})
 	}
 	a.environmentOf(t)
 	a.findScope()

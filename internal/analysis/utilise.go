@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/flops"
 	"github.com/deepprof/deepprof/internal/gpu"
 )
@@ -67,7 +68,7 @@ func (a *analyzer) stageWork() map[string]StageWork {
 		} `json:"stages"`
 	}
 	if err := readJSON(a.in.Flops, &counted); err != nil {
-		a.warn("flops", "", "%v", err)
+		a.unreadable(err)
 		return work
 	}
 	a.addFile(a.in.Flops, "flops")
@@ -325,7 +326,7 @@ func (a *analyzer) executedLess(s *Stage, counted *stageCounts) {
 			u.Why = joinWords(text, u.Why)
 		}
 	}
-	a.warn("executed-less", "a pipeline.ncu.pick.alike nearer to 1 counts launches of more durations; a larger pick.coverage counts more kernels", "In %s %s. MFU by counters is too low there.", s.Name, text)
+	a.warnStage(s.Name, ExecutedLess, fact.Share("share", share), fact.Share("coverage", counted.opsCover))
 }
 
 // timesWords writes a factor for people.

@@ -1,9 +1,11 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncurep"
 )
 
@@ -35,15 +37,15 @@ func TestUnderNcu(t *testing.T) {
 	for _, c := range []struct {
 		locked  *bool
 		command string
-		want    string
+		want    []string
 	}{
-		{&yes, "ncu --set=full prog", ", which empties the caches and sets the clock,"},
-		{&no, "ncu --clock-control=none prog", ", which empties the caches,"},
-		{nil, "ncu --clock-control=none --cache-control=none prog", ""},
+		{&yes, "ncu --set=full prog", []string{"ncu-does:empties-caches", "ncu-does:sets-clock"}},
+		{&no, "ncu --clock-control=none prog", []string{"ncu-does:empties-caches"}},
+		{nil, "ncu --clock-control=none --cache-control=none prog", nil},
 	} {
 		a := &analyzer{res: newResult(Input{}), counted: []*launch{{res: &ncurep.Result{ClockLocked: c.locked}}}}
 		a.res.Method.Commands = []StageCommand{{Stage: "nsys", Command: "nsys --cache-control=none"}, {Stage: "ncu", Command: c.command}}
-		if got := a.underNcu(); got != c.want {
+		if got := fact.New("x", a.underNcu()...).Params["does"].List; !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.command, got, c.want)
 		}
 	}

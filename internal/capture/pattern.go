@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -149,6 +150,37 @@ func groups(text string, at []int) []string {
 		g = append(g, text[at[i]:at[i+1]])
 	}
 	return g
+}
+
+// Untraced is what nsys says that a process did not let it trace, for example
+// "CUDA" or "NVTX"; "" for any other message.
+func Untraced(text string) string {
+	rows := Patterns()
+	for i := range rows {
+		if p := &rows[i]; p.ID == "diag_no_events" || p.ID == "diag_not_started" {
+			if m := p.Regexp.FindStringSubmatch(text); m != nil {
+				return m[1]
+			}
+		}
+	}
+	return ""
+}
+
+// absentMetrics is how ncu lists the counters that a machine does not have.
+var absentMetrics = regexp.MustCompile(`Unable to access the following (\d+) metrics?: (.+)$`)
+
+// AbsentMetrics are the counters that a message of ncu lists as absent. It is
+// false for any other message, and for a list that was cut short.
+func AbsentMetrics(text string) ([]string, bool) {
+	m := absentMetrics.FindStringSubmatch(text)
+	if m == nil {
+		return nil, false
+	}
+	names := strings.Split(m[2], ", ")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names, strconv.Itoa(len(names)) == m[1]
 }
 
 // lineAt is the line in which a match begins, or the whole match where that

@@ -1,12 +1,15 @@
 package message
 
-// labels are the words for enumerated IDs, by domain.
-var labels = causeLabels
+// labels are the words for enumerated IDs, by domain; a domain stands in one
+// table, beside the words of its area.
+var labels = []map[string]map[string]string{causeLabels, analysisLabels}
 
 // Label is the word for an ID of a domain; the ID itself where there is none.
 func Label(domain, id string) string {
-	if s, ok := labels[domain][id]; ok && !codesOnly {
-		return s
+	for _, table := range labels {
+		if s, ok := table[domain][id]; ok && !codesOnly {
+			return s
+		}
 	}
 	return id
 }

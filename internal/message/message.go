@@ -28,7 +28,7 @@ type words struct {
 }
 
 // tables has one table per area of the program; a code stands in one of them.
-var tables = []map[fact.Code]words{causes, modelWords}
+var tables = []map[fact.Code]words{causes, modelWords, ofTimeline, ofAnalysis}
 
 func find(code fact.Code) (words, bool) {
 	for _, t := range tables {
@@ -71,6 +71,18 @@ func Next(f fact.Fact) string {
 		return ""
 	}
 	return say(f, func(w words) string { return w.Next })
+}
+
+// Texts are several facts, each with what to do about it.
+func Texts(facts []fact.Fact) []string {
+	all := make([]string, len(facts))
+	for i, f := range facts {
+		all[i] = Text(f)
+		if next := Next(f); next != "" {
+			all[i] += "; " + next
+		}
+	}
+	return all
 }
 
 // Join says several facts in one line.

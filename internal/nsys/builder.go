@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -116,10 +117,10 @@ func (o *odd) join(other odd) {
 
 func (f *File) noteOdd(o odd, what string) {
 	if o.negative > 0 {
-		f.warn("%d %s end before they start: they are kept as they are", o.negative, what)
+		f.warn(timeline.CodeEndsEarly, fact.Count("n", o.negative), fact.ID("what", "event", what))
 	}
 	if o.endless > 0 {
-		f.warn("%d %s last longer than 64 bits can tell: they count as the longest time there is", o.endless, what)
+		f.warn(timeline.CodeEndless, fact.Count("n", o.endless), fact.ID("what", "event", what))
 	}
 }
 

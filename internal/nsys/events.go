@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -240,7 +241,7 @@ func (b *builder) nvtx(ctx context.Context) error {
 		}
 	}
 	if unclosed > 0 {
-		b.f.warn("%d NVTX ranges were never closed: their time is counted to the last NVTX event", unclosed)
+		b.f.warn(timeline.CodeUnclosed, fact.Count("n", unclosed))
 	}
 	return b.jsonPayloads(ctx)
 }

@@ -74,7 +74,7 @@ func TestExportCache(t *testing.T) {
 			t.Errorf("%d kernels, %v", len(rows.Rows), err)
 		}
 		if len(rows.Warnings) > 0 || f.Damaged() {
-			t.Errorf("warnings %q of a good export", rows.Warnings)
+			t.Errorf("warnings %v of a good export", rows.Warnings)
 		}
 		if got := exports(t, calls); got != want {
 			t.Errorf("%d exports so far, want %d", got, want)
@@ -151,7 +151,7 @@ func TestReadersOfOneExport(t *testing.T) {
 	for _, f := range []*File{first, second} {
 		tl, err := f.Timeline(ctx, Everything)
 		if err != nil || f.Damaged() {
-			t.Errorf("damaged: %q, %v", tl.Warnings, err)
+			t.Errorf("damaged: %v, %v", tl.Warnings, err)
 		}
 	}
 	used, err := os.Stat(lockOf(first.SQLite))

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/sqlite"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -49,7 +50,7 @@ type File struct {
 	tool, schema string // what exported the file, and the layout it says it has
 
 	db       *sqlite.DB
-	warnings []string
+	warnings []fact.Fact
 	damage   []timeline.Damage // what is lost of what was read so far
 	tables   []timeline.TableCount
 	noted    map[string]bool
@@ -68,10 +69,10 @@ func OpenSQLite(path string) (*File, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	for _, w := range db.Warnings() {
-		f.warn("%s", w)
+		f.warn(timeline.CodeFile, fact.Vendor("text", w))
 	}
 	for _, d := range db.Damage() {
-		f.lose(d.Part, "%s", d.Text)
+		f.lose(d.Part, fact.New(timeline.CodeFile, fact.Vendor("text", d.Text)))
 	}
 	if err := f.readVersions(); err != nil {
 		db.Close()
@@ -105,7 +106,7 @@ func (f *File) readVersions() error {
 		}
 	}
 	if major, _, _ := strings.Cut(f.schema, "."); f.schema != "" && major != schemaMajor {
-		f.warn("the export has schema %s and this reader knows %s.x: what it does not know is left out", f.schema, schemaMajor)
+		f.warn(timeline.CodeSchema, fact.Name("schema", f.schema), fact.Name("known", schemaMajor))
 	}
 	f.tables = nil
 	return nil
@@ -143,17 +144,18 @@ func (f *File) Close() error {
 }
 
 // lose warns of a table that is gone, wholly or in part.
-func (f *File) lose(table, format string, args ...any) {
-	d := timeline.Damage{Table: table, Text: fmt.Sprintf(format, args...)}
-	f.warn("%s", d.Text)
-	if !slices.Contains(f.damage, d) {
-		f.damage = append(f.damage, d)
+func (f *File) lose(table string, what fact.Fact) {
+	f.note(what)
+	if !slices.ContainsFunc(f.damage, func(d timeline.Damage) bool { return d.Table == table && d.What.Equal(what) }) {
+		f.damage = append(f.damage, timeline.Damage{Table: table, What: what})
 	}
 }
 
-func (f *File) warn(format string, args ...any) {
-	w := fmt.Sprintf(format, args...)
-	if !slices.Contains(f.warnings, w) {
+func (f *File) warn(code fact.Code, params ...fact.Param) { f.note(fact.New(code, params...)) }
+
+// note keeps a warning once.
+func (f *File) note(w fact.Fact) {
+	if !slices.ContainsFunc(f.warnings, w.Equal) {
 		f.warnings = append(f.warnings, w)
 	}
 }
@@ -205,18 +207,22 @@ func (f *File) attributable(ctx context.Context, parts Part, q timeline.Query) (
 
 // capturedWarnings say how much GPU time of CUDA graphs has no range of capture,
 // and what to change.
-func capturedWarnings(c *timeline.Captured) []string {
+func capturedWarnings(c *timeline.Captured) []fact.Fact {
+	of := []fact.Param{fact.Count("of", c.Replayed.Count), fact.NS("of_time", c.Replayed.NS)}
+	one := func(code fact.Code, params ...fact.Param) []fact.Fact {
+		return []fact.Fact{fact.New(code, append(params, of...)...)}
+	}
 	switch lost := c.Replayed.Count - c.Found.Count; {
 	case len(c.Graphs) > 0 && c.Replayed.Count == 0:
-		return []string{fmt.Sprintf("%d launches of CUDA graphs were traced as a whole, without their kernels: capture with pipeline.nsys.cuda_graph_trace=node", len(c.Graphs))}
+		return []fact.Fact{fact.New(timeline.CodeCaptureWhole, fact.Count("n", len(c.Graphs)))}
 	case c.Replayed.Count == 0:
-		return []string{"no CUDA graph was replayed: the regions are those of the launches"}
+		return []fact.Fact{fact.New(timeline.CodeCaptureNone)}
 	case lost > 0 && c.NodeRows == 0:
-		return []string{fmt.Sprintf("%d pieces of work that CUDA graphs replayed (%.3f ms) have no range of capture, because the file does not tell of their nodes: capture with pipeline.nsys.cuda_graph_trace=node and a recent nsys", lost, float64(c.Replayed.NS)/1e6)}
+		return one(timeline.CodeCaptureNoNodes, fact.Count("n", lost))
 	case lost > 0:
-		return []string{fmt.Sprintf("%d of %d pieces of work that CUDA graphs replayed (%.3f of %.3f ms) have no range of capture: the rows of their nodes are missing", lost, c.Replayed.Count, float64(c.Replayed.NS-c.Found.NS)/1e6, float64(c.Replayed.NS)/1e6)}
+		return one(timeline.CodeCaptureLost, fact.Count("n", lost), fact.NS("time", c.Replayed.NS-c.Found.NS))
 	case c.Early.Count > 0:
-		return []string{fmt.Sprintf("%d of %d pieces of work that CUDA graphs replayed (%.3f of %.3f ms) were captured before this file begins, so their ranges are not in it: open a window before the graphs are captured", c.Early.Count, c.Replayed.Count, float64(c.Early.NS)/1e6, float64(c.Replayed.NS)/1e6)}
+		return one(timeline.CodeCaptureEarly, fact.Count("n", c.Early.Count), fact.NS("time", c.Early.NS))
 	}
 	return nil
 }
@@ -334,18 +340,18 @@ func (f *File) noteAbsent(parts Part) {
 	for _, a := range []struct {
 		part  Part
 		table string
-		what  string
+		code  fact.Code
 	}{
-		{Kernels, tableKernel, "no CUDA kernels were recorded"},
-		{Calls | LaunchCalls | CallCounts, tableRuntime, "no CUDA calls were recorded: work cannot be joined to NVTX ranges"},
-		{NVTX, tableNVTX, "no NVTX ranges were recorded"},
+		{Kernels, tableKernel, timeline.CodeNoKernels},
+		{Calls | LaunchCalls | CallCounts, tableRuntime, timeline.CodeNoCalls},
+		{NVTX, tableNVTX, timeline.CodeNoRanges},
 	} {
 		if parts&a.part != 0 && !f.Has(a.table) {
-			f.warn("%s (the file has no table %s)", a.what, a.table)
+			f.warn(a.code, fact.Name("table", a.table))
 		}
 	}
 	if parts&Kernels != 0 && f.Has(tableGraphTrace) {
-		f.warn("CUDA graphs were traced as a whole: the kernels in them are missing; capture with --cuda-graph-trace=node to have them")
+		f.warn(timeline.CodeGraphsWhole)
 	}
 }
 

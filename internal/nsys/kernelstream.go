@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -164,7 +165,7 @@ func (f *File) nameGroups(ctx context.Context, shares []*stream, q *timeline.Que
 		}
 	}
 	if missing > 0 {
-		f.warn("%d kernel names refer to no entry of StringIds: their number stands for them", missing)
+		f.warn(timeline.CodeNamesMissing, fact.Count("n", missing))
 	}
 	var groups []*timeline.KernelGroup
 	for _, s := range shares {

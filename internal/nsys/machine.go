@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -122,7 +123,7 @@ func (b *builder) diagnostics(ctx context.Context) error {
 			Text: r.text(0), Time: r.int(1), Severity: int(r.int(2)), Source: int(r.int(3)),
 		})
 		if r.int(2) >= severityWarning {
-			b.f.warn("the profiler says: %s", strings.TrimSpace(r.text(0)))
+			b.f.warn(timeline.CodeProfilerSays, fact.Vendor("text", strings.TrimSpace(r.text(0))))
 		}
 		return true
 	})

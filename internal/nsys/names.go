@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -58,7 +59,7 @@ func (b *builder) resolve(ctx context.Context) error {
 		return err
 	}
 	if missing := len(wanted) - len(texts); missing > 0 && !b.again {
-		b.f.warn("%d names refer to no entry of StringIds: their number stands for them", missing)
+		b.f.warn(timeline.CodeNamesMissing, fact.Count("n", missing))
 	}
 	t := b.t
 	numbers := map[string]timeline.StringID{}

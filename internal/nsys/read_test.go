@@ -12,6 +12,8 @@ import (
 
 	sqlite3 "github.com/ncruces/go-sqlite3"
 
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -47,11 +49,26 @@ func makeFile(t testing.TB, statements ...string) string {
 	return path
 }
 
-func wantWarning(t *testing.T, warnings []string, want string) {
+// wantWarning looks for a code, and for a parameter's value as people read it
+// where one is given.
+func wantWarning(t *testing.T, warnings []fact.Fact, code fact.Code, values ...string) {
 	t.Helper()
-	if !slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, want) }) {
-		t.Errorf("warnings %q lack %q", warnings, want)
+	if !slices.ContainsFunc(warnings, func(w fact.Fact) bool { return w.Is(code) && hasValues(w, values) }) {
+		t.Errorf("warnings %v lack %s %q", warnings, code, values)
 	}
+}
+
+func hasValues(w fact.Fact, values []string) bool {
+	for _, want := range values {
+		found := false
+		for _, v := range w.Params {
+			found = found || strings.Contains(message.Value(v), want)
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
 }
 
 func TestBadKernels(t *testing.T) {
@@ -79,9 +96,9 @@ func TestBadKernels(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		wantWarning(t, rows.Warnings, "2 rows have no usable time")
-		wantWarning(t, rows.Warnings, "end before they start")
-		wantWarning(t, rows.Warnings, "refer to no entry of StringIds")
+		wantWarning(t, rows.Warnings, timeline.CodeRowsSkipped, "2")
+		wantWarning(t, rows.Warnings, timeline.CodeEndsEarly)
+		wantWarning(t, rows.Warnings, timeline.CodeNamesMissing)
 	}
 }
 
@@ -116,7 +133,7 @@ func TestBadRangesAndCalls(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
-	for _, w := range []string{"1 rows have no usable time", "never closed", "1 pieces of GPU work have no launching call", "refer to no entry"} {
+	for _, w := range []fact.Code{timeline.CodeRowsSkipped, timeline.CodeUnclosed, timeline.CodeNoLaunchCall, timeline.CodeNamesMissing} {
 		wantWarning(t, rows.Warnings, w)
 	}
 }
@@ -141,7 +158,7 @@ func TestNamesThatLeadNowhere(t *testing.T) {
 		if want := []string{"#7 #6 2", "#5 #6 1"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		wantWarning(t, rows.Warnings, "refer to no entry of StringIds: their number stands for them")
+		wantWarning(t, rows.Warnings, timeline.CodeNamesMissing)
 	}
 	regions, err := f.RegionRows(ctx, timeline.Query{})
 	if err != nil || len(regions.Rows) != 2 || regions.Rows[0].Path != "#8" || regions.Rows[1].Path != "text" {
@@ -164,17 +181,17 @@ func TestTimesBeyondTheClock(t *testing.T) {
 		`INSERT INTO NVTX_EVENTS VALUES (0, 100, 59, 'a', 16777217, NULL, NULL, 0)`)
 	ctx := context.Background()
 	f := func() *File { return openFile(t, path) }
-	check := func(view string, warnings []string) {
+	check := func(view string, warnings []fact.Fact) {
 		t.Helper()
-		for _, want := range []string{"1 %s end before they start", "1 %s last longer than 64 bits can tell"} {
+		for _, want := range []fact.Code{timeline.CodeEndsEarly, timeline.CodeEndless} {
 			what := "events"
 			if view == "kernels" {
 				what = view
 			}
-			wantWarning(t, warnings, fmt.Sprintf(want, what))
+			wantWarning(t, warnings, want, "1", what)
 		}
 	}
-	const over = "sums of times are larger than 64 bits hold"
+	const over = timeline.CodeOverflow
 	for _, q := range []timeline.Query{{}, {By: timeline.ByProcess}} {
 		kernels, err := f().KernelRows(ctx, q)
 		if err != nil || len(kernels.Rows) != 3 {
@@ -219,7 +236,7 @@ func TestAbsentTablesAndColumns(t *testing.T) {
 		if err != nil || len(rows.Rows) != 0 {
 			t.Errorf("%d rows, %v", len(rows.Rows), err)
 		}
-		wantWarning(t, rows.Warnings, "no CUDA kernels were recorded")
+		wantWarning(t, rows.Warnings, timeline.CodeNoKernels)
 	})
 	t.Run("kernels without times", func(t *testing.T) {
 		f := openFile(t, makeFile(t, `CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (begin INTEGER, end INTEGER, demangledName INTEGER)`))
@@ -227,8 +244,8 @@ func TestAbsentTablesAndColumns(t *testing.T) {
 		if err != nil || len(rows.Rows) != 0 {
 			t.Errorf("%d rows, %v", len(rows.Rows), err)
 		}
-		wantWarning(t, rows.Warnings, "lacks the column start")
-		wantWarning(t, rows.Warnings, "1 columns that are not known and not read: begin")
+		wantWarning(t, rows.Warnings, timeline.CodeColumnMissing, "start")
+		wantWarning(t, rows.Warnings, timeline.CodeColumnsUnknown, "begin")
 	})
 	t.Run("kernels with little else", func(t *testing.T) {
 		f := openFile(t, makeFile(t, `CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, flavour TEXT)`,
@@ -237,8 +254,8 @@ func TestAbsentTablesAndColumns(t *testing.T) {
 		if len(rows.Rows) != 1 || rows.Rows[0].DurationNS != 4 {
 			t.Errorf("%+v", rows.Rows)
 		}
-		wantWarning(t, rows.Warnings, "not known and not read: flavour")
-		wantWarning(t, rows.Warnings, "no CUDA calls were recorded")
+		wantWarning(t, rows.Warnings, timeline.CodeColumnsUnknown, "flavour")
+		wantWarning(t, rows.Warnings, timeline.CodeNoCalls)
 	})
 	t.Run("known versions have no unknown columns", func(t *testing.T) {
 		for _, name := range []string{"toy", "graph_node", "graph_whole", "multi_node", "llm", "nvtx_2022", "nvtx_2023"} {
@@ -247,8 +264,8 @@ func TestAbsentTablesAndColumns(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, w := range tl.Warnings {
-				if strings.Contains(w, "not known") || strings.Contains(w, "lacks") || strings.Contains(w, "skipped") {
-					t.Errorf("%s: %s", name, w)
+				if w.Is(timeline.CodeColumnsUnknown, timeline.CodeColumnMissing, timeline.CodeRowsSkipped) {
+					t.Errorf("%s: %v", name, w)
 				}
 			}
 		}
@@ -314,7 +331,7 @@ func TestTruncatedExport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantWarning(t, tl.Warnings, "the file is cut")
+		wantWarning(t, tl.Warnings, timeline.CodeFile, "the file is cut")
 		f.Close()
 	}
 }
@@ -421,8 +438,8 @@ func TestNewerSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantWarning(t, info.Warnings, "schema 4.1.0 and this reader knows 3.x")
-	wantWarning(t, info.Warnings, "the profiler says: events were dropped")
+	wantWarning(t, info.Warnings, timeline.CodeSchema, "4.1.0", "3")
+	wantWarning(t, info.Warnings, timeline.CodeProfilerSays, "events were dropped")
 	if info.Source.Tool != "2031.1" || len(info.Diagnostics) != 2 || len(info.Warnings) != 5 {
 		t.Errorf("info %+v", info)
 	}

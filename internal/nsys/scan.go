@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/sqlite"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -88,7 +89,7 @@ func scanTable[T any](ctx context.Context, f *File, l layout, workers int, fn fu
 	}
 	columns, at, missing := match(table, &l)
 	if len(missing) > 0 {
-		f.warn("table %s lacks the column %s: it is not read", l.table, strings.Join(missing, ", "))
+		f.warn(timeline.CodeColumnMissing, fact.Name("table", l.table), fact.Names("columns", fact.KindName, missing))
 		return nil, nil
 	}
 	states := make([]*T, sqlite.Workers(workers))
@@ -115,10 +116,10 @@ func scanTable[T any](ctx context.Context, f *File, l layout, workers int, fn fu
 	count.Skipped += nonsense
 	f.tables = append(f.tables, count)
 	if nonsense > 0 {
-		f.warn("table %s: %d rows have no usable time or key: they are skipped", l.table, nonsense)
+		f.warn(timeline.CodeRowsSkipped, fact.Name("table", l.table), fact.Count("n", nonsense))
 	}
 	if stats.Damaged() {
-		f.lose(l.table, "table %s is damaged: %s", l.table, stats.String())
+		f.lose(l.table, fact.New(timeline.CodeTableDamaged, fact.Name("table", l.table), fact.Vendor("why", stats.String())))
 	}
 	return states, nil
 }
@@ -127,7 +128,7 @@ func scanTable[T any](ctx context.Context, f *File, l layout, workers int, fn fu
 // not absent, and the rest of the file is still worth reading.
 func (f *File) table(name string) (*sqlite.Table, bool) {
 	if why := f.db.Unreadable(name); why != "" {
-		f.lose(name, "table %s cannot be read: %s", name, why)
+		f.lose(name, fact.New(timeline.CodeTableLost, fact.Name("table", name), fact.Vendor("why", why)))
 		return nil, false
 	}
 	return f.db.Table(name)
@@ -167,7 +168,7 @@ func (f *File) noteUnknown(l layout) {
 		}
 	}
 	if len(unknown) > 0 {
-		f.warn("table %s has %d columns that are not known and not read: %s", l.table, len(unknown), strings.Join(unknown, ", "))
+		f.warn(timeline.CodeColumnsUnknown, fact.Name("table", l.table), fact.Count("n", len(unknown)), fact.Names("columns", fact.KindName, unknown))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/redact"
@@ -241,7 +242,7 @@ func checkTimeline(ctx context.Context, j *job, report string, exports map[strin
 	if err != nil {
 		return nil, err
 	}
-	content.Warnings = append(content.Warnings, t.Warnings...)
+	content.Warnings = append(content.Warnings, message.Texts(t.Warnings)...)
 	for _, table := range t.Tables {
 		content.Rows[table.Name] = table.Rows
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 func at(x float64) *float64 { return &x }
@@ -72,10 +73,13 @@ func sample() *analysis.Result {
 			{ID: "gemm", Weight: "medium", Text: "cutlass_80_wmma takes 64.0 % of kernel time", Plain: "One kind of multiplication takes most of the GPU's time"}},
 		Method: analysis.Method{Commands: []analysis.StageCommand{{Stage: "nsys", Command: "nsys profile -t cuda,nvtx python main.py", Seconds: 12.34, Outcome: "ok"}},
 			Deviations: []analysis.Deviation{{Key: "dataset.sampling.epochs", Configured: "3", Used: "1", Why: "one pass is enough under a profiler"}},
-			Ladder:     []analysis.Note{{ID: "range", Text: "PyTorch calls cudaStreamSynchronize inside the range"}, {ID: "kernel", Text: "used"}},
-			Picked:     &analysis.Picked{Groups: 40, Chosen: 12, Counted: 12, Coverage: 0.962, CoverageAll: 0.91, LeftOut: []string{"ncclDevKernel_AllReduce"}, CutOff: []string{"top_n: the limit of 12 groups was reached before: 40 launches, 2.1 % of GPU time: small (1.2 %), 3 more"}, PredictedSec: 30, ActualSec: 28},
-			Clock:      "the base clock that ncu locks"},
-		Warnings: []analysis.Note{{ID: "dropped", Text: "nsys dropped 12 events", Next: "raise the buffer size"}},
+			Ladder: []analysis.Note{
+				{Fact: fact.New(analysis.ReplayMode, fact.Name("mode", "range"), fact.Vendor("reason", "PyTorch calls cudaStreamSynchronize inside the range"))},
+				{Fact: fact.New(analysis.ReplayMode, fact.Name("mode", "kernel"), fact.Vendor("reason", "used"))},
+			},
+			Picked: &analysis.Picked{Groups: 40, Chosen: 12, Counted: 12, Coverage: 0.962, CoverageAll: 0.91, LeftOut: []string{"ncclDevKernel_AllReduce"}, CutOff: []string{"top_n: the limit of 12 groups was reached before: 40 launches, 2.1 % of GPU time: small (1.2 %), 3 more"}, PredictedSec: 30, ActualSec: 28},
+			Clock:  "the base clock that ncu locks"},
+		Warnings: []analysis.Note{{Fact: fact.New(analysis.ClockDamaged)}},
 	}
 }
 
@@ -98,7 +102,7 @@ func timelineOnly() *analysis.Result {
 	}
 	r.Roofline = analysis.Roofline{Why: "a roofline needs counters"}
 	r.Method = analysis.Method{}
-	r.Missing = []analysis.Note{{ID: "no-counters", Text: "there is no report of ncu", Next: "run with pipeline.ncu.enable=true"}, {ID: "no-clean-run", Text: "there was no run without a profiler", Next: "run with pipeline.unprofiled.enable=true"}}
+	r.Missing = []analysis.Note{{Fact: fact.New(analysis.NoCounters)}, {Fact: fact.New(analysis.NoBaseline)}}
 	return r
 }
 
@@ -108,6 +112,6 @@ func countersOnly() *analysis.Result {
 	r.Stages, r.Regions, r.Operators, r.Findings, r.Opportunities = nil, nil, nil, nil, nil
 	r.Totals = analysis.Totals{KernelNS: r.Totals.KernelNS, Launches: 3, KernelNames: 3}
 	r.Environment.Nsys, r.Method.Picked, r.Method.Commands = "", nil, nil
-	r.Missing = []analysis.Note{{ID: "no-timeline", Text: "there is no timeline", Next: "capture one with nsys"}}
+	r.Missing = []analysis.Note{{Fact: fact.New(analysis.NoTimeline, fact.IDs("unknown", "quantity", []string{"times"}))}}
 	return r
 }

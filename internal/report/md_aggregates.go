@@ -56,7 +56,7 @@ func aggregateValues(a *analysis.Aggregate, values ...float64) (unit string, sca
 // aggregates writes the measures of the clean run, where there is one.
 func (d *doc) aggregates(r *analysis.Result) {
 	if len(r.Totals.Aggregates) == 0 {
-		d.line("Clean run: %s%s", absent, d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", "clean", "baseline", "metrics")))
+		d.line("Clean run: %s%s", absent, d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", withoutUnprofiled...)))
 		return
 	}
 	g := newGrid("Clean run", "Unit", ">Repeats", ">Mean", ">Std", ">Min", ">p50", ">p90", ">p99", ">Max")
@@ -87,7 +87,7 @@ func (d *doc) aggregates(r *analysis.Result) {
 // totals writes the sums over the timeline.
 func (d *doc) totals(r *analysis.Result) {
 	t := &r.Totals
-	if !hasTimeline(r) {
+	if !r.HasTimeline() {
 		d.line("Timeline: %s%s", absent, d.note(noTimeline(r, "There is no timeline, so wall time, idle time and calls are not known.")))
 		return
 	}
@@ -101,7 +101,7 @@ func (d *doc) totals(r *analysis.Result) {
 	}
 	timed := func(name string, ns int64) {
 		if ns == 0 && t.WallNS == 0 {
-			g.add(name, absent+d.note(missing(r, "There is no timeline.", "timeline")), absent)
+			g.add(name, absent+d.note(missing(r, "There is no timeline.", withoutTimeline...)), absent)
 			return
 		}
 		g.add(name, elapsed(float64(ns)), share(ns))

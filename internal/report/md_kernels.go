@@ -24,7 +24,7 @@ func WriteKernels(w io.Writer, r *analysis.Result) error {
 	d := newDoc("Kernels", r)
 	d.scope(r)
 	if len(r.Kernels) == 0 {
-		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", "kernel", "timeline", "gpu")))
+		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", withoutKernels...)))
 		return d.writeTo(w, r)
 	}
 	if slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) }) {
@@ -117,7 +117,7 @@ func (d *doc) kernelTable(r *analysis.Result, n *names, most int) {
 // categories writes the kernel time by category, and the names that no rule
 // knows.
 func (d *doc) categories(r *analysis.Result) {
-	if len(r.Categories) == 0 || !hasTimeline(r) {
+	if len(r.Categories) == 0 || !r.HasTimeline() {
 		d.line("Time by category: %s%s", absent, d.note(noTimeline(r, "There are no kernels to sort into categories.")))
 		return
 	}

@@ -8,34 +8,30 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
-// missing finds the reason that the result gives for a value that is absent, by
-// parts of its ID; otherwise, in Markdown, is the reason where it gives none.
-func missing(r *analysis.Result, otherwise string, parts ...string) string {
-	for _, part := range parts {
-		for _, n := range r.Missing {
-			if strings.Contains(n.ID, part) {
-				return noteText(n)
-			}
-		}
+// Codes of what is missing, by what a reader looks for.
+var (
+	withoutTimeline   = []fact.Code{analysis.NoTimeline, analysis.TimelineUnreadable, analysis.TimelineLost}
+	withoutKernels    = append([]fact.Code{analysis.NoKernels}, withoutTimeline...)
+	withoutUnprofiled = []fact.Code{analysis.NoBaseline, analysis.BaselineStages}
+	withoutCounters   = []fact.Code{analysis.NoCounters, analysis.CountersFailed, analysis.CountersEmpty, analysis.NoKernelCounters}
+	withoutOperators  = []fact.Code{analysis.NoOperators}
+)
+
+// missing is the reason that the result gives with one of the codes for a value
+// that is absent; otherwise, in Markdown, is the reason where it gives none.
+func missing(r *analysis.Result, otherwise string, codes ...fact.Code) string {
+	if n, ok := r.Why(codes...); ok {
+		return noteText(n)
 	}
 	return otherwise
 }
 
-// hasTimeline tells whether times, calls and launches mean anything.
-func hasTimeline(r *analysis.Result) bool {
-	for _, n := range r.Missing {
-		if n.ID == "no-timeline" {
-			return false
-		}
-	}
-	return r.Totals.WallNS > 0 || r.Totals.Launches > 0
-}
-
 // noTimeline is the reason for what only a timeline tells.
 func noTimeline(r *analysis.Result, otherwise string) string {
-	return missing(r, otherwise, "no-timeline", "no-kernels", "timeline")
+	return missing(r, otherwise, append(withoutTimeline[:len(withoutTimeline):len(withoutTimeline)], analysis.NoKernels)...)
 }
 
 // untimed tells that the timeline holds no launch of a kernel.
@@ -51,29 +47,6 @@ func underNcu(r *analysis.Result, k *analysis.Kernel) string {
 		return none + " Under ncu is one launch alone, as ncu replays it, at the clock that it sets: not the time it takes in the program."
 	}
 	return none
-}
-
-// warnings are those of the result, each once: what a stage warned of is often
-// found again when its files are read.
-func warnings(r *analysis.Result) []analysis.Note {
-	var out []analysis.Note
-	seen := map[string]bool{}
-	for _, n := range r.Warnings {
-		seen[n.Text] = false
-	}
-	for _, n := range r.Warnings {
-		text := n.Text
-		if _, rest, ok := strings.Cut(text, ": "); ok {
-			if _, twice := seen[rest]; twice {
-				text = rest
-			}
-		}
-		if !seen[text] {
-			seen[text] = true
-			out = append(out, n)
-		}
-	}
-	return out
 }
 
 // names resolves kernels by the ways in which other parts of a result refer to

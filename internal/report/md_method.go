@@ -23,7 +23,7 @@ func (d *doc) method(r *analysis.Result) {
 		d.line("### Replay modes tried")
 		items := make([]string, len(r.Method.Ladder))
 		for i, n := range r.Method.Ladder {
-			items[i] = code(n.ID) + ": " + noteText(n)
+			items[i] = noteText(n)
 		}
 		d.numbered(items)
 	}
@@ -38,8 +38,8 @@ func (d *doc) method(r *analysis.Result) {
 	if len(r.Method.Assumptions) > 0 {
 		d.line("### Assumptions about the model's work")
 		items := make([]string, len(r.Method.Assumptions))
-		for i, text := range r.Method.Assumptions {
-			items[i] = prose(sentence(text))
+		for i, n := range r.Method.Assumptions {
+			items[i] = noteText(n)
 		}
 		d.list(items)
 	}
@@ -51,7 +51,7 @@ func (d *doc) method(r *analysis.Result) {
 
 func (d *doc) commands(r *analysis.Result) {
 	if len(r.Method.Commands) == 0 {
-		d.line("%s%s", absent, d.note(missing(r, "The files were analysed without the run that made them, so its commands are not known.", "command", "run")))
+		d.line("%s%s", absent, d.note(missing(r, "The files were analysed without the run that made them, so its commands are not known.")))
 		return
 	}
 	var b strings.Builder
@@ -73,7 +73,7 @@ func (d *doc) overhead(r *analysis.Result) {
 	var slowed, next []string
 	for i := range r.Stages {
 		s := &r.Stages[i]
-		if s.Overhead == nil && s.OverheadWhy == "" {
+		if s.Overhead == nil && s.OverheadWhy == nil {
 			continue
 		}
 		over := untold(s)
@@ -91,17 +91,14 @@ func (d *doc) overhead(r *analysis.Result) {
 	if len(g.rows) > 0 {
 		d.table(g)
 	} else {
-		d.line("Clean against nsys: %s%s", absent, d.note(missing(r, "It needs the same stage timed without a profiler and under nsys.", "overhead", "clean", "baseline")))
+		d.line("Clean against nsys: %s%s", absent, d.note(missing(r, "It needs the same stage timed without a profiler and under nsys.", withoutUnprofiled...)))
 	}
 	if len(slowed) > 0 {
 		d.line("**Over %s in %s.** %s", limitText(r), strings.Join(slowed, ", "), strings.Join(next, " "))
 	}
 	var items []string
-	for _, f := range r.Method.Overhead {
-		if slices.ContainsFunc(r.Stages, func(s analysis.Stage) bool { return s.Name == f.Name && s.Overhead != nil }) {
-			continue // in the table
-		}
-		items = append(items, prose(f.Name)+": "+prose(f.Value))
+	if s := r.Method.UnprofiledS; s > 0 {
+		items = append(items, "The whole program without a profiler: "+elapsed(s*1e9))
 	}
 	if r.Method.Clock != "" {
 		items = append(items, "Counters were taken under: "+prose(sentence(r.Method.Clock)))
@@ -112,7 +109,7 @@ func (d *doc) overhead(r *analysis.Result) {
 func (d *doc) coverage(r *analysis.Result) {
 	p := r.Method.Picked
 	if p == nil {
-		text := missing(r, "No choice of launches is recorded.", "counters", "picked", "target")
+		text := missing(r, "No choice of launches is recorded.", withoutCounters...)
 		if counted(r) > 0 {
 			d.line("%s of %s have counters; the choice was made outside of deepprof.", plural(counted(r), "kernel"), thousands(int64(len(r.Kernels))))
 			return
@@ -187,7 +184,7 @@ func (d *doc) untold(r *analysis.Result) {
 	}
 	var items []string
 	for _, n := range r.Missing {
-		items = append(items, code(n.ID)+": "+noteText(n))
+		items = append(items, code(string(n.Code))+": "+noteText(n))
 	}
 	d.list(items)
 }

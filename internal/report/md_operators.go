@@ -40,7 +40,7 @@ func (d *doc) profiled(r *analysis.Result) {
 }
 
 func (d *doc) noOperators(r *analysis.Result) {
-	d.line("Operators: %s%s", absent, d.note(missing(r, "The torch profiler did not run, or the workload is not PyTorch; `pipeline.torch_profiler.enable=true` turns it on.", "operator", "torch")))
+	d.line("Operators: %s%s", absent, d.note(missing(r, "The torch profiler did not run, or the workload is not PyTorch; `pipeline.torch_profiler.enable=true` turns it on.", withoutOperators...)))
 }
 
 // cpuOnly tells that no operator has device time, so that the time of the CPU
@@ -162,7 +162,7 @@ func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 	}
 	d.table(g)
 	if untold {
-		d.line("Limiter: %s%s", absent, d.note(missing(r, noLimiter(ops[:shown]), "operator-kernels")))
+		d.line("Limiter: %s%s", absent, d.note(missing(r, noLimiter(ops[:shown]), analysis.OperatorKernels)))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // linkedSample has synthetic links from operators to kernels.
@@ -80,9 +81,9 @@ func TestLinkedOperatorsWithoutCounters(t *testing.T) {
 		o := &r.Operators[i]
 		o.Limiter, o.Links = nil, nil
 	}
-	r.Missing = append(r.Missing, analysis.Note{ID: "operator-kernels", Text: "the recording has no links"})
+	r.Missing = append(r.Missing, analysis.Note{Fact: fact.New(analysis.OperatorKernels)})
 	text = page(t, WriteOperators, r)
-	if strings.Contains(text, "Main kernel") || !strings.Contains(text, "Limiter: n/a[^") || !strings.Contains(strings.ToLower(text), "the recording has no links") {
+	if strings.Contains(text, "Main kernel") || !strings.Contains(text, "Limiter: n/a[^") || !strings.Contains(strings.ToLower(text), "which kernels an operator launched") {
 		t.Error(text)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // RegionsSchema is the version of ncu/regions/report.json.
@@ -158,7 +159,7 @@ func writeRegionIndex(w io.Writer, r *analysis.Result, index *RegionIndex) error
 		d.line("## Replay modes tried")
 		var items []string
 		for _, n := range r.Method.Ladder {
-			items = append(items, code(n.ID)+": "+noteText(n))
+			items = append(items, noteText(n))
 		}
 		d.numbered(items)
 	}
@@ -232,7 +233,7 @@ func (d *doc) regionFacts(r *analysis.Result, g *analysis.Region) {
 	if part, in := inScope(r, g); r.Scope != nil && in {
 		ns, whole, of = part, r.Scope.KernelNS, "the kernel time of "+prose(r.Scope.Name)
 	}
-	if hasTimeline(r) && whole > 0 {
+	if r.HasTimeline() && whole > 0 {
 		d.line("%s of %s. Limiter: %s.", percent(float64(ns)/float64(whole)), of, prose(regionLimiter(r, g)))
 	}
 }
@@ -246,8 +247,8 @@ func (d *doc) regionCounters(g *analysis.Region) {
 	if g.Counters.Coverage < 0.9995 {
 		partial = " Sums are over the kernels that were counted; the others are not in them."
 	}
-	if g.Counters.Note != "" {
-		partial += " " + prose(upperFirst(sentence(g.Counters.Note)))
+	if len(g.Counters.Note) > 0 {
+		partial += " " + prose(upperFirst(sentence(message.Join(g.Counters.Note))))
 	} else {
 		partial += " They hold for the work as ncu replays it, by default with flushed caches, so traffic to memory may be more than in the program."
 	}

@@ -53,11 +53,11 @@ func WriteRegions(w io.Writer, r *analysis.Result) error {
 }
 
 func (d *doc) noRegions(r *analysis.Result) {
-	if !hasTimeline(r) {
+	if !r.HasTimeline() {
 		d.line("Regions: %s%s", absent, d.note(noTimeline(r, "There is no timeline.")))
 		return
 	}
-	d.line("Regions: %s%s", absent, d.note(missing(r, "The timeline holds no NVTX ranges; mark the parts of the program with ranges, for example `torch.cuda.nvtx.range_push(\"prefill\")`.", "region", "nvtx", "timeline")))
+	d.line("Regions: %s%s", absent, d.note(missing(r, "The timeline holds no NVTX ranges; mark the parts of the program with ranges, for example `torch.cuda.nvtx.range_push(\"prefill\")`.")))
 }
 
 // inPart tells whether a part of a region's kernel time lies in the scope.

@@ -12,6 +12,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // WriteReport writes report.md: everything that the performance engineer needs,
@@ -63,7 +64,7 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 
 	d.line("## Top kernels")
 	if len(r.Kernels) == 0 {
-		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", "kernel", "timeline", "gpu")))
+		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", withoutKernels...)))
 	} else {
 		d.kernelTable(r, n, topKernels)
 		d.line("All, with the counters behind each verdict: [kernels.md](kernels.md).")
@@ -105,7 +106,7 @@ func (d *doc) about(r *analysis.Result) {
 
 // warned counts the warnings and gives each its footnote.
 func (d *doc) warned(r *analysis.Result) {
-	list := warnings(r)
+	list := r.Warnings
 	if len(list) == 0 {
 		return
 	}
@@ -176,7 +177,7 @@ func plural(n int, what string) string {
 // findings writes what matters most, as a numbered list.
 func (d *doc) findings(r *analysis.Result, text func(*analysis.Finding) string, most int) {
 	if len(r.Findings) == 0 {
-		d.line("The analysis makes no finding.%s", d.note(missing(r, "What was captured supports no statement about where time could be saved.", "finding", "timeline", "no-kernels", "counters")))
+		d.line("The analysis makes no finding.%s", d.note(missing(r, "What was captured supports no statement about where time could be saved.", slices.Concat(withoutTimeline, []fact.Code{analysis.NoKernels}, withoutCounters)...)))
 		return
 	}
 	var items []string
@@ -213,7 +214,7 @@ func (d *doc) modelWork(r *analysis.Result) {
 // opportunities writes changes with the most that each can save.
 func (d *doc) opportunities(r *analysis.Result, n *names) {
 	if len(r.Opportunities) == 0 {
-		d.line("None found.%s", d.note(missing(r, "Nothing that was captured points to a change that would save time.", "opportunit", "counters")))
+		d.line("None found.%s", d.note(missing(r, "Nothing that was captured points to a change that would save time.", withoutCounters...)))
 		return
 	}
 	whole := analysed(r).name

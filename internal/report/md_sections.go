@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"al.essio.dev/pkg/shellescape"
@@ -16,7 +17,7 @@ func (d *doc) environment(r *analysis.Result) {
 	g := newGrid("What", "Value")
 	row := func(name, value string, id string) {
 		if value == "" {
-			g.add(name, absent+d.note(missing(r, "The captures do not hold it.", id, "environment")))
+			g.add(name, absent+d.note(missing(r, "The captures do not hold it.")))
 			return
 		}
 		g.add(name, prose(value))
@@ -151,7 +152,7 @@ func whichClock(p *analysis.Peak, otherwise string) string {
 // utilisation writes MFU or MBU of the stages.
 func (d *doc) utilisation(r *analysis.Result, name string, of func(*analysis.Stage) []analysis.Utilisation) {
 	g := newGrid("Stage", "From", ">"+name, ">Achieved", ">Peak", "Peak of", ">Clock", ">Over", ">Coverage")
-	why := missing(r, "It needs the work of the model, or counters, and the time of the stage.", strings.ToLower(name), "utilisation", "flops", "counters", "timeline")
+	why := missing(r, "It needs the work of the model, or counters, and the time of the stage.", slices.Concat(withoutCounters, withoutTimeline)...)
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		if len(of(s)) == 0 {
@@ -259,7 +260,7 @@ func (d *doc) peaks(r *analysis.Result) {
 		if why != "" {
 			why = prose(sentence(why))
 		} else {
-			why = missing(r, "It needs counters that hold the peaks of this chip.", "roofline", "counters")
+			why = missing(r, "It needs counters that hold the peaks of this chip.", withoutCounters...)
 		}
 		d.line("Roofline: %s%s", absent, d.note(why))
 		return

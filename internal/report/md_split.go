@@ -37,7 +37,7 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 		known = append(known, namedSplit{"whole timeline", r.Totals.Split})
 	}
 	if len(known) == 0 {
-		d.line("Busy and idle time: %s%s", absent, d.note(missing(r, "There is no timeline, so it is not known when the GPU worked and when it waited.", "timeline")))
+		d.line("Busy and idle time: %s%s", absent, d.note(missing(r, "There is no timeline, so it is not known when the GPU worked and when it waited.", withoutTimeline...)))
 		return
 	}
 	d.list(bound)

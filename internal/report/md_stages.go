@@ -3,10 +3,12 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // overheadLimit is the overhead above which a lighter capture is advised.
@@ -14,7 +16,7 @@ func overheadLimit(r *analysis.Result) float64 {
 	if limit := r.Method.OverheadLimit; limit > 0 {
 		return limit
 	}
-	return analysis.DefaultThresholds.Overhead // results of before do not say
+	return analysis.DefaultThresholds.Overhead // older results lack it
 }
 
 func limitText(r *analysis.Result) string {
@@ -28,29 +30,34 @@ func heavy(r *analysis.Result, s *analysis.Stage) bool {
 
 // untold stands in the place of an overhead that cannot be told.
 func untold(s *analysis.Stage) string {
-	if strings.HasPrefix(s.OverheadWhy, analysis.Noise) {
-		return "within noise"
+	if s.OverheadWhy == nil {
+		return absent
 	}
-	return "not told"
+	return message.Short(*s.OverheadWhy)
+}
+
+// preset tells whether a lighter preset of nsys is advised for a stage.
+func preset(r *analysis.Result, s *analysis.Stage) bool {
+	return slices.ContainsFunc(r.Warnings, func(n analysis.Note) bool {
+		advice := n.Params["advice"].Facts
+		return n.Is(analysis.OverheadHigh) && n.Stage == s.Name && len(advice) > 0 && advice[0].Is(analysis.UseLight, analysis.UseDefault)
+	})
 }
 
 // lighter is what to do about a stage that the timeline slowed too much.
 func lighter(r *analysis.Result, s *analysis.Stage) string {
 	for _, n := range r.Warnings {
-		if n.ID == overheadID(s) && n.Next != "" {
-			return n.Next
+		if n.Is(analysis.OverheadHigh) && n.Stage == s.Name {
+			return message.Next(n.Fact)
 		}
 	}
-	return "go by the clean times"
+	return "go by the times of the unprofiled run"
 }
-
-// overheadID is that of the warning about the overhead of a stage.
-func overheadID(s *analysis.Stage) string { return "overhead-" + s.Name }
 
 // stages writes the time of each stage, clean and under nsys.
 func (d *doc) stages(r *analysis.Result) {
 	if len(r.Stages) == 0 {
-		d.line("Stages: %s%s", absent, d.note(missing(r, "Neither a timeline nor the times of the workload tell where a stage begins and ends.", "no-timeline", "no-kernels", "stage", "timeline")))
+		d.line("Stages: %s%s", absent, d.note(missing(r, "Neither a timeline nor the times of the workload tell where a stage begins and ends.", append(withoutTimeline[:3:3], analysis.NoKernels)...)))
 		return
 	}
 	n := len(r.Stages)
@@ -74,18 +81,18 @@ func (d *doc) stages(r *analysis.Result) {
 		s := &r.Stages[i]
 		clean, nsys, over, tokens, busy := cells[i], cells[2*n+i], absent, "", absent
 		if s.CleanMS == nil {
-			clean += d.note(missing(r, "This stage has no time without a profiler.", "clean", "baseline", "metrics"))
+			clean += d.note(missing(r, "This stage has no time without a profiler.", withoutUnprofiled...))
 		}
 		if s.NsysMS == nil {
-			nsys += d.note(missing(r, "This stage is not in a timeline.", "timeline"))
+			nsys += d.note(missing(r, "This stage is not in a timeline.", withoutTimeline...))
 		}
 		if s.Overhead != nil {
 			over = percent(*s.Overhead)
 			if heavy(r, s) {
 				over = "**" + over + "**" + d.slowed(r, s)
 			}
-		} else if s.OverheadWhy != "" {
-			over = untold(s) + d.note(prose(upperFirst(sentence(s.OverheadWhy))))
+		} else if s.OverheadWhy != nil {
+			over = untold(s) + d.note(prose(upperFirst(sentence(message.Text(*s.OverheadWhy)))))
 		}
 		if s.TokensPS != nil {
 			tokens = significant(*s.TokensPS)
@@ -140,7 +147,7 @@ func ownClock(r *analysis.Result) string {
 // slowed refers to the warning about the overhead of a stage.
 func (d *doc) slowed(r *analysis.Result, s *analysis.Stage) string {
 	for _, n := range r.Warnings {
-		if n.ID == overheadID(s) {
+		if n.Is(analysis.OverheadHigh) && n.Stage == s.Name {
 			return d.remark(n)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 const (
@@ -91,10 +92,10 @@ func (d *doc) plainAggregates(r *analysis.Result) {
 		g.add(prose(aggregateLabel(a)), value, fmt.Sprintf("mean of %s without a profiler", plural(a.N, aggregateOf(a))))
 	}
 	if len(r.Totals.Aggregates) == 0 {
-		g.add("Times without a profiler", absent+d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", "clean", "baseline", "metrics")), "")
+		g.add("Times without a profiler", absent+d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", withoutUnprofiled...)), "")
 	}
 	p := analysed(r)
-	if hasTimeline(r) && p.wall > 0 {
+	if r.HasTimeline() && p.wall > 0 {
 		what := "under the profiler, from first to last event"
 		if r.Scope != nil {
 			what = fmt.Sprintf("under the profiler, in %s; the whole recording takes %s", prose(p.name), elapsed(float64(r.Totals.WallNS)))
@@ -104,7 +105,7 @@ func (d *doc) plainAggregates(r *analysis.Result) {
 	} else {
 		g.add("GPU at work", absent+d.note(noTimeline(r, "There is no timeline, so idle time is not known.")), "")
 	}
-	if !hasTimeline(r) {
+	if !r.HasTimeline() {
 		g.add("Kernels launched", absent+d.note(noTimeline(r, "There is no timeline, so launches are not known.")), "")
 		d.table(g)
 		return
@@ -133,13 +134,13 @@ func (d *doc) plainStages(r *analysis.Result) {
 		if s.CleanMS != nil {
 			clean = elapsed(ms(s.CleanMS))
 		} else {
-			clean += d.note(missing(r, "This stage has no time without a profiler.", "clean", "baseline", "metrics"))
+			clean += d.note(missing(r, "This stage has no time without a profiler.", withoutUnprofiled...))
 		}
 		if s.NsysMS != nil {
 			nsys = elapsed(ms(s.NsysMS))
 		}
-		if s.OverheadWhy != "" {
-			nsys += d.note(prose(upperFirst(sentence(s.OverheadWhy))))
+		if s.OverheadWhy != nil {
+			nsys += d.note(prose(upperFirst(sentence(message.Text(*s.OverheadWhy)))))
 		}
 		if heavy(r, s) {
 			nsys += d.slowed(r, s)
@@ -160,9 +161,9 @@ func (d *doc) plainStages(r *analysis.Result) {
 func (d *doc) holdUp(r *analysis.Result, s *analysis.Stage) string {
 	switch {
 	case s.Split.WallNS <= 0 && s.NsysMS != nil:
-		return absent + d.note(missing(r, "The timeline of this stage has no work of a GPU.", "no-kernels"))
+		return absent + d.note(missing(r, "The timeline of this stage has no work of a GPU.", analysis.NoKernels))
 	case s.Split.WallNS <= 0:
-		return absent + d.note(missing(r, "There is no timeline of this stage.", "timeline"))
+		return absent + d.note(missing(r, "There is no timeline of this stage.", withoutTimeline...))
 	case s.Split.LaunchBound:
 		return "the CPU cannot hand out work fast enough"
 	}
@@ -200,7 +201,7 @@ func (d *doc) plainMFU(r *analysis.Result) {
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		if len(s.MFU)+len(s.MBU) == 0 {
-			why := d.note(missing(r, "It needs the work of the model, or counters, and the time of the stage.", "mfu", "utilisation", "flops", "counters", "timeline"))
+			why := d.note(missing(r, "It needs the work of the model, or counters, and the time of the stage.", slices.Concat(withoutCounters, withoutTimeline)...))
 			g.add(code(s.Name), "", absent+why, "", absent+why, "")
 		}
 		for _, method := range methods(s) {
@@ -225,7 +226,7 @@ func (d *doc) plainMFU(r *analysis.Result) {
 		g.drop(h)
 	}
 	if len(g.rows) == 0 {
-		d.line("MFU: %s%s", absent, d.note(missing(r, "It needs the work of the model, or counters, and the time of a stage.", "mfu", "utilisation", "flops", "counters")))
+		d.line("MFU: %s%s", absent, d.note(missing(r, "It needs the work of the model, or counters, and the time of a stage.", withoutCounters...)))
 		return
 	}
 	d.table(g)
@@ -299,7 +300,7 @@ func (d *doc) plainOperators(r *analysis.Result) {
 
 func (d *doc) plainKernels(r *analysis.Result) {
 	if len(r.Kernels) == 0 {
-		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", "kernel", "timeline", "gpu")))
+		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", withoutKernels...)))
 		return
 	}
 	n := newNames(r)
@@ -313,7 +314,7 @@ func (d *doc) plainKernels(r *analysis.Result) {
 		}
 		held := ""
 		if counted(r) == 0 { // one reason for all
-			held = absent + d.note(missing(r, "No counters were taken of any kernel.", "no-counters"))
+			held = absent + d.note(missing(r, "No counters were taken of any kernel.", withoutCounters...))
 		} else {
 			held = d.limiterCell(k, reasons)
 		}

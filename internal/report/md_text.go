@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // longestName is what a Markdown page shows of a name; some templates fill
@@ -206,9 +207,9 @@ func (d *doc) note(text string) string {
 func (d *doc) remark(n analysis.Note) string { return d.note(noteText(n)) }
 
 func noteText(n analysis.Note) string {
-	text := sentence(n.Text)
-	if n.Next != "" {
-		text += " Next: " + sentence(n.Next)
+	text := sentence(message.Text(n.Fact))
+	if next := message.Next(n.Fact); next != "" {
+		text += " Next: " + sentence(next)
 	}
 	return prose(text)
 }

@@ -33,8 +33,8 @@ func TestResultTables(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				golden(t, filepath.Join("testdata", "golden", name, "show_"+table.name+".txt"), text.Bytes())
-				golden(t, filepath.Join("testdata", "golden", name, "show_"+table.name+".csv"), rows.Bytes())
+				pinned(t, name, "show_"+table.name+".txt", text.Bytes())
+				pinned(t, name, "show_"+table.name+".csv", rows.Bytes())
 				lines, err := csv.NewReader(&rows).ReadAll()
 				if err != nil {
 					t.Fatal(err)
@@ -83,7 +83,7 @@ func TestResultSchemasArePublished(t *testing.T) {
 		{"roofline", "deepprof show roofline --json", reflect.TypeFor[RooflineRow]()},
 		{"ncu_regions", "", reflect.TypeFor[RegionIndex]()},
 	} {
-		schema, err := jsonschema.ForType(s.row, &jsonschema.ForOptions{})
+		schema, err := jsonschema.ForType(s.row, withFacts)
 		if err != nil {
 			t.Fatal(err)
 		}

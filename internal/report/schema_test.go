@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/flops"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -43,6 +44,12 @@ func TestSchemasArePublished(t *testing.T) {
 	}
 }
 
+// withFacts describes the parameters of a fact, which may hold further facts:
+// each is an object of one kind with its value.
+var withFacts = &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[fact.Params](): {Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "object", MinProperties: jsonschema.Ptr(1), MaxProperties: jsonschema.Ptr(1)}},
+}}
+
 // schemas are the JSON schemas of all tables, by file name, made from the types
 // of the rows.
 func schemas() (map[string]*jsonschema.Schema, error) {
@@ -67,7 +74,7 @@ func schemas() (map[string]*jsonschema.Schema, error) {
 		if len(s.rows) > 0 {
 			var forms []*jsonschema.Schema
 			for _, t := range s.rows {
-				form, err := jsonschema.ForType(t, &jsonschema.ForOptions{})
+				form, err := jsonschema.ForType(t, withFacts)
 				if err != nil {
 					return nil, fmt.Errorf("make the schema of %s: %w", s.name, err)
 				}
@@ -86,12 +93,12 @@ func schemas() (map[string]*jsonschema.Schema, error) {
 			"params": {Type: "object", Description: "typed values: the kind, and the value"},
 		},
 	}}
-	result, err := jsonschema.For[analysis.Result](&jsonschema.ForOptions{})
+	result, err := jsonschema.For[analysis.Result](withFacts)
 	if err != nil {
 		return nil, fmt.Errorf("make the schema of result: %w", err)
 	}
 	result.Schema, result.Title, result.Description = "https://json-schema.org/draft/2020-12/schema", "deepprof.result", "result.json of a run; deepprof analyze --json"
-	out["result.v1.json"] = result
+	out["result.v2.json"] = result
 	return out, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // SummaryOptions fit a summary to a terminal.
@@ -141,7 +142,7 @@ func summaryTitle(r *analysis.Result, o SummaryOptions) []string {
 		title = "deepprof"
 	}
 	numbers := ""
-	if p := analysed(r); r.Scope == nil && hasTimeline(r) && p.wall > 0 {
+	if p := analysed(r); r.Scope == nil && r.HasTimeline() && p.wall > 0 {
 		numbers = fmt.Sprintf("%s under nsys, GPU busy %s, %s launches", elapsed(float64(p.wall)), percent(p.busyShare(r)), thousands(p.launches))
 	}
 	if both := title + ": " + numbers; numbers == "" || utf8.RuneCountInString(both) <= o.Width {
@@ -195,8 +196,8 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 	} {
 		n := len(notes.list)
 		if n > 0 {
-			text := notes.head + oneLine(notes.list[0].Text)
-			if next := oneLine(notes.list[0].Next); next != "" {
+			text := notes.head + oneLine(message.Short(notes.list[0].Fact))
+			if next := oneLine(message.Next(notes.list[0].Fact)); next != "" {
 				text += "; next: " + next
 			}
 			if lines := whole(text, o.Width, "  ", notes.most); lines != nil {
@@ -231,7 +232,7 @@ func summaryHeavy(r *analysis.Result, o SummaryOptions, most int) []string {
 	for i := range r.Stages {
 		if s := &r.Stages[i]; heavy(r, s) {
 			slowed = append(slowed, fmt.Sprintf("%s %s", oneLine(s.Name), percent(*s.Overhead)))
-			if do := oneLine(lighter(r, s)); next == "" || strings.HasPrefix(do, "use ") { // a preset is the run's
+			if do := oneLine(lighter(r, s)); next == "" || preset(r, s) { // a preset is the run's
 				next = do
 			}
 		}
@@ -247,14 +248,16 @@ func summaryHeavy(r *analysis.Result, o SummaryOptions, most int) []string {
 
 // withoutHeavy leaves out the warnings that summaryHeavy tells.
 func withoutHeavy(r *analysis.Result) []analysis.Note {
-	return slices.DeleteFunc(warnings(r), func(n analysis.Note) bool {
-		return slices.ContainsFunc(r.Stages, func(s analysis.Stage) bool { return heavy(r, &s) && n.ID == overheadID(&s) })
+	return slices.DeleteFunc(slices.Clone(r.Warnings), func(n analysis.Note) bool {
+		return slices.ContainsFunc(r.Stages, func(s analysis.Stage) bool { return heavy(r, &s) && n.Is(analysis.OverheadHigh) && n.Stage == s.Name })
 	})
 }
 
 // unshown are the notes that the screen does not have yet.
 func (o *SummaryOptions) unshown(notes []analysis.Note) []analysis.Note {
 	return slices.DeleteFunc(slices.Clone(notes), func(n analysis.Note) bool {
-		return slices.ContainsFunc(o.Shown, func(s string) bool { return s != "" && (strings.HasSuffix(n.Text, s) || strings.HasPrefix(s, n.Text)) })
+		return slices.ContainsFunc(o.Shown, func(s string) bool {
+			return s != "" && (s == n.Text("text") || s == n.Text("why") || s == message.Text(n.Fact))
+		})
 	})
 }

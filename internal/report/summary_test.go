@@ -3,12 +3,13 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -39,7 +40,7 @@ func TestSummaryFitsTheScreen(t *testing.T) {
 				t.Errorf("%s: the last line is %q", name, lines[len(lines)-1])
 			}
 			if width == 80 || width == 120 && name == "llm" {
-				golden(t, filepath.Join("testdata", "golden", name, fmt.Sprintf("summary_%d.txt", width)), b.Bytes())
+				pinned(t, name, fmt.Sprintf("summary_%d.txt", width), b.Bytes())
 			}
 		}
 	}
@@ -60,7 +61,7 @@ func TestSummarySays(t *testing.T) {
 	}
 	both := doubtful()
 	both.Stages[1].Overhead = at(0.5)
-	both.Warnings = append(both.Warnings, analysis.Note{ID: "overhead-decode", Text: "decode took 50 % longer under nsys than clean", Next: "go by the clean times"})
+	both.Warnings = append(both.Warnings, analysis.Note{Stage: "decode", Fact: fact.New(analysis.OverheadHigh, fact.Stage("stage", "decode"), fact.Share("overhead", 0.5), fact.Because("advice", fact.New("use-clean-times")))})
 	b.Reset()
 	if err := Summary(&b, both, SummaryOptions{}); err != nil {
 		t.Fatal(err)
@@ -68,9 +69,9 @@ func TestSummarySays(t *testing.T) {
 	if !strings.Contains(b.String(), "nsys slowed prefill 38.4 %, decode 50.0 %: use pipeline/nsys=light") {
 		t.Errorf("a preset that helps one of the stages is not named:\n%s", b.String())
 	}
-	shown := []string{warnings(doubtful())[0].Text}
+	shown := []string{message.Text(doubtful().Warnings[0].Fact)}
 	for _, n := range doubtful().Missing {
-		shown = append(shown, n.Text+"; and how to mend it")
+		shown = append(shown, message.Text(n.Fact))
 	}
 	b.Reset()
 	if err := Summary(&b, doubtful(), SummaryOptions{Shown: shown}); err != nil {
@@ -140,7 +141,7 @@ func TestSummaryIsWhole(t *testing.T) {
 		{ID: "b", Text: "prefill is launch-bound too, and a sentence about it goes on for so long that two lines do not hold it, though three do. It ends."},
 		{ID: "c", Text: "A third one " + strings.Repeat("that has no end ", 30)},
 	}
-	r.Warnings = []analysis.Note{{ID: "w", Text: "the clean run of prefill was slower than the profiled one, which took 15 % less time: the host was disturbed", Next: "repeat on a quiet machine"}}
+	r.Warnings = []analysis.Note{{Fact: fact.New(analysis.CleanSlower, fact.Stage("stage", "prefill"), fact.Share("less", 0.15), fact.NS("mean", 1e6), fact.NS("nsys", 8.5e5)), Stage: "prefill"}}
 	r.Missing = nil
 	for _, height := range []int{21, 24, 60} {
 		var b bytes.Buffer

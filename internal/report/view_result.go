@@ -2,10 +2,9 @@ package report
 
 import (
 	"cmp"
-	"slices"
-	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // A StageRow is one stage of a result. Times under nsys and the split are of
@@ -117,10 +116,10 @@ func missingNotes(r *analysis.Result) []string {
 	if text := unfinished[r.Source.Status]; text != "" {
 		notes = append(notes, lowerFirst(text)+": what it had captured by then is shown")
 	}
-	for _, n := range append(r.Missing[:len(r.Missing):len(r.Missing)], warnings(r)...) {
-		text := n.Text
-		if n.Next != "" {
-			text += "; " + n.Next
+	for _, n := range append(r.Missing[:len(r.Missing):len(r.Missing)], r.Warnings...) {
+		text := message.Text(n.Fact)
+		if next := message.Next(n.Fact); next != "" {
+			text += "; " + next
 		}
 		notes = append(notes, text)
 	}
@@ -244,9 +243,7 @@ func Operators(r *analysis.Result) Printable {
 // operatorNotes say why there are no operators, where there are none.
 func operatorNotes(r *analysis.Result) []string {
 	notes := missingNotes(r)
-	told := slices.ContainsFunc(r.Missing, func(n analysis.Note) bool {
-		return strings.Contains(n.ID, "operator") || strings.Contains(n.ID, "torch")
-	})
+	told := r.Lacks(analysis.NoOperators, analysis.OperatorKernels)
 	if len(r.Operators) == 0 && !told {
 		notes = append([]string{"there are no operators: the torch profiler did not run, or the workload is not PyTorch; pipeline.torch_profiler.enable=true turns it on"}, notes...)
 	}

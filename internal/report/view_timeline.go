@@ -8,8 +8,13 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
+
+// codeNoGraphs tells that projected times lack CUDA graphs.
+const codeNoGraphs fact.Code = "view-projected-without-graphs"
 
 // KernelView is one row a kernel, of a timeline or of counters.
 var KernelView = View[KernelRow]{
@@ -69,14 +74,14 @@ func Kernels(rows timeline.Rows[timeline.KernelRow], result *analysis.Result, to
 
 // tableOf makes a table of an answer of the timeline.
 func tableOf[T any](v View[T], rows timeline.Rows[T]) *Table[T] {
-	t := v.table(Slice(rows.Rows), func() []string { return rows.Warnings })
+	t := v.table(Slice(rows.Rows), func() []string { return message.Texts(rows.Warnings) })
 	t.Cut = rows.Cut
 	return t
 }
 
 // streamOf makes a table of an answer that is made while it is written.
 func streamOf[T any](v View[T], s timeline.Stream[T]) *Table[T] {
-	t := v.table(s.Rows, func() []string { return s.Warnings })
+	t := v.table(s.Rows, func() []string { return message.Texts(s.Warnings) })
 	t.Cut = s.Cut
 	return t
 }
@@ -167,7 +172,7 @@ var RegionView = View[timeline.RegionRow]{
 // Regions shows one row a region path.
 func Regions(rows timeline.Rows[timeline.RegionRow]) Printable {
 	if slices.ContainsFunc(rows.Rows, func(r timeline.RegionRow) bool { return r.GraphLaunches > 0 }) {
-		rows.Warnings = append(rows.Warnings, "projected time leaves out CUDA graphs that were traced as a whole, as nsys does; GPU busy counts them")
+		rows.Warnings = append(rows.Warnings, fact.New(codeNoGraphs))
 	}
 	return tableOf(RegionView, rows)
 }

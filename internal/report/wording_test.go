@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -53,7 +54,7 @@ func TestOwnClock(t *testing.T) {
 
 func TestOverheadWithinTheNoise(t *testing.T) {
 	r := sample()
-	r.Stages[0].Overhead, r.Stages[0].OverheadWhy = nil, "within the noise: it took no longer under nsys than clean (8.12 ms)"
+	r.Stages[0].Overhead, r.Stages[0].OverheadWhy = nil, &fact.Fact{Code: analysis.NoiseFaster, Params: fact.New("", fact.NS("mean", 8.12e6)).Params}
 	text := page(t, WriteReport, r)
 	checkMarkdown(t, text)
 	if !strings.Contains(text, "| within noise[^") || !strings.Contains(text, ": Within the noise: it took no longer") {

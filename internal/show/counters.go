@@ -297,10 +297,11 @@ func kernelsOfCounters(ctx context.Context, path string, q timeline.Query, more 
 	all := q
 	all.Top = 0 // names are told apart before rows are cut
 	rows := timeline.SumKernels(order, &all)
-	rows.Warnings = append(rows.Warnings, "durations were measured by Nsight Compute, launch by launch, with the clocks and caches it sets; a timeline tells what the program sees")
+	notes := []string{"durations were measured by Nsight Compute, launch by launch, with the clocks and caches it sets; a timeline tells what the program sees"}
 	if without > 0 {
-		rows.Warnings = append(rows.Warnings, fmt.Sprintf("%d launches have no %s and are not counted; collect the section SpeedOfLight", without, duration))
+		notes = append(notes, fmt.Sprintf("%d launches have no %s and are not counted; collect the section SpeedOfLight", without, duration))
 	}
-	rows.Warnings = append(rows.Warnings, c.warnings()...)
-	return report.Kernels(rows, nil, q.Top), nil
+	t := report.Kernels(rows, nil, q.Top)
+	t.Note(append(notes, c.warnings()...)...)
+	return t, nil
 }

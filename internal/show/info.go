@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -36,7 +37,7 @@ func showInfo(ctx context.Context, path string, _ timeline.Query, _ *Request) (r
 	if src.dir != "" {
 		facts = append(facts, reportsOf(src.dir, path)...)
 	}
-	t := report.Facts(facts, info.Warnings)
+	t := report.Facts(facts, message.Texts(info.Warnings))
 	t.Note(src.notes()...)
 	return t, nil
 }

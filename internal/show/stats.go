@@ -50,7 +50,8 @@ func extent(text string) *[3]int32 {
 }
 
 func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Printable, error) {
-	rows := timeline.Rows[timeline.KernelRow]{Warnings: texts(t.Warnings)}
+	var rows timeline.Rows[timeline.KernelRow]
+	notes := texts(t.Warnings)
 	for _, need := range []string{"name", "total_ns", "instances", "mean_ns", "median_ns", "min_ns", "max_ns", "stddev_ns", "time_pct"} {
 		if t.Column(need) < 0 {
 			return nil, fmt.Errorf("read %s: the summary has no column for %s, which every release since 2021 prints", path, need)
@@ -64,7 +65,7 @@ func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Pri
 		number := func(column string) float64 {
 			x, ok := t.Number(i, column)
 			if !ok {
-				rows.Warnings = append(rows.Warnings, fmt.Sprintf("line %d: no number for %s", t.Rows[i].Line, column))
+				notes = append(notes, fmt.Sprintf("line %d: no number for %s", t.Rows[i].Line, column))
 			}
 			return x
 		}
@@ -77,5 +78,7 @@ func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Pri
 		rows.Rows = append(rows.Rows, row)
 	}
 	slices.SortStableFunc(rows.Rows, func(a, b timeline.KernelRow) int { return cmp.Compare(b.TotalNS, a.TotalNS) })
-	return report.Kernels(rows, nil, q.Top), nil
+	out := report.Kernels(rows, nil, q.Top)
+	out.Note(notes...)
+	return out, nil
 }

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/pick"
@@ -41,7 +42,7 @@ func openTimeline(ctx context.Context, path, view string) (*nsys.File, *source, 
 // An answer of a file may be in memory or made while it is read.
 type answer interface {
 	Count() int
-	Notes() []string
+	Notes() []fact.Fact
 }
 
 // viewTimeline answers a view with one of the questions that a file answers.
@@ -77,7 +78,7 @@ func viewTimeline[T answer](ctx context.Context, path, view string, q timeline.Q
 
 // explainEmpty says why there is nothing to show where that is an error: an
 // expression that no range matches, or a file that lost all of it.
-func explainEmpty(ctx context.Context, f *nsys.File, region string, warnings []string) error {
+func explainEmpty(ctx context.Context, f *nsys.File, region string, warnings []fact.Fact) error {
 	if region != "" {
 		t, err := f.Timeline(ctx, nsys.Regions)
 		if err != nil {
@@ -88,7 +89,7 @@ func explainEmpty(ctx context.Context, f *nsys.File, region string, warnings []s
 		}
 	}
 	if f.Damaged() {
-		return fmt.Errorf("read %s: nothing of this could be read: %s", f.Path, strings.Join(warnings, "; "))
+		return fmt.Errorf("read %s: nothing of this could be read: %s", f.Path, message.Join(warnings))
 	}
 	return nil
 }

@@ -3,9 +3,9 @@ package timeline
 import (
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nvtx"
 )
 
@@ -25,7 +25,7 @@ const foldedName = "..."
 // An Attribution tells which NVTX ranges were open around the call that
 // launched each piece of GPU work. The rules are in docs/regions.md.
 type Attribution struct {
-	Warnings []string
+	Warnings []fact.Fact
 
 	t     *Timeline
 	nodes []node // region paths; nodes[0] is outside every range
@@ -367,15 +367,15 @@ func (a *Attribution) kernelMatcher(match func(nvtx.State) bool) func(i int) boo
 }
 
 func (a *Attribution) warn() {
-	add := func(n int64, format string) {
+	add := func(n int64, code fact.Code, params ...fact.Param) {
 		if n > 0 {
-			a.Warnings = append(a.Warnings, fmt.Sprintf(format, n))
+			a.Warnings = append(a.Warnings, fact.New(code, append(params, fact.Count("n", n))...))
 		}
 	}
-	add(a.lost.noCall, "%d pieces of GPU work have no launching call in the file: they count as outside every range")
-	add(a.lost.deep, fmt.Sprintf("%%d ranges are nested deeper than %d levels: they count as one level called %q", maxDepth, foldedName))
-	add(a.lost.stacks, fmt.Sprintf("%%d open ranges were left out where more than %d domains are open around one launch", maxStacks))
-	add(a.lost.open, "%d open start/end ranges were left out of launches that lie in too many of them")
-	add(a.lost.held, fmt.Sprintf("%%d start/end ranges were given up because more than %d of a process are open at a time", maxHeld))
-	add(int64(a.calls.shared), "%d CUDA calls share their correlation id with an earlier call of the process: the earliest counts as the launch")
+	add(a.lost.noCall, CodeNoLaunchCall)
+	add(a.lost.deep, CodeDeepRanges, fact.Count("most", maxDepth), fact.Name("name", foldedName))
+	add(a.lost.stacks, CodeManyDomains, fact.Count("most", maxStacks))
+	add(a.lost.open, CodeManyOpen)
+	add(a.lost.held, CodeManyHeld, fact.Count("most", maxHeld))
+	add(int64(a.calls.shared), CodeSharedCalls)
 }

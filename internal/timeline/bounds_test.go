@@ -1,9 +1,11 @@
 package timeline
 
 import (
-	"strings"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // TestDeepStack: ranges without end upon one another cost a bounded amount per
@@ -33,8 +35,8 @@ func TestDeepStack(t *testing.T) {
 	if instances != n || exclusive != 10 {
 		t.Errorf("%d instances, %d ns", instances, exclusive)
 	}
-	if !strings.Contains(strings.Join(rows.Warnings, "\n"), "nested deeper than 256 levels") {
-		t.Errorf("warnings %q", rows.Warnings)
+	if !slices.ContainsFunc(rows.Warnings, func(w fact.Fact) bool { return w.Is(CodeDeepRanges) && w.Number("most") == 256 }) {
+		t.Errorf("warnings %v", rows.Warnings)
 	}
 	if d := time.Since(begin); d > 20*time.Second {
 		t.Errorf("it took %v", d)
@@ -88,9 +90,9 @@ func TestScatteredCorrelations(t *testing.T) {
 	if len(rows.Rows) != 1 || rows.Rows[0].InclusiveNS != 7 {
 		t.Errorf("got %+v", rows.Rows)
 	}
-	for _, want := range []string{"1 pieces of GPU work have no launching call", "1 CUDA calls share their correlation id"} {
-		if !strings.Contains(strings.Join(rows.Warnings, "\n"), want) {
-			t.Errorf("warnings %q lack %q", rows.Warnings, want)
+	for _, want := range []fact.Code{CodeNoLaunchCall, CodeSharedCalls} {
+		if !slices.ContainsFunc(rows.Warnings, fact.New(want, fact.Count("n", 1)).Equal) {
+			t.Errorf("warnings %v lack %s", rows.Warnings, want)
 		}
 	}
 	if tl.Correlate().tables[0].bits != nil {

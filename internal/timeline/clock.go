@@ -35,5 +35,3 @@ func accrue(sum *int64, n int64, over *bool) {
 	}
 	*sum = s
 }
-
-const overWarning = "sums of times are larger than 64 bits hold: they stand at the largest number there is"

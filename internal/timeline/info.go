@@ -3,6 +3,8 @@ package timeline
 import (
 	"cmp"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // Info is what a file is and holds.
@@ -19,7 +21,7 @@ type Info struct {
 	Tables      []TableCount  `json:"tables"`
 	OverheadNS  int64         `json:"profiler_overhead_ns"` // sum over threads
 	Diagnostics []Diagnostic  `json:"diagnostics,omitempty"`
-	Warnings    []string      `json:"warnings,omitempty"`
+	Warnings    []fact.Fact   `json:"warnings,omitempty"`
 }
 
 // Counts are the numbers of events that were read.
@@ -100,7 +102,7 @@ func (t *Timeline) Info() Info {
 	info.Processes = t.processInfo()
 	info.Devices = t.deviceInfo(&over)
 	if over {
-		info.Warnings = append(slices.Clone(info.Warnings), overWarning)
+		info.Warnings = append(slices.Clone(info.Warnings), fact.New(CodeOverflow))
 	}
 	return info
 }

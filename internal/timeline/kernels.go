@@ -3,6 +3,8 @@ package timeline
 import (
 	"cmp"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // A kernelKey is what kernel executions are grouped by. Fields that the query
@@ -183,7 +185,7 @@ func SumKernels(groups []*KernelGroup, q *Query) Rows[KernelRow] {
 	}
 	sums := Rows[KernelRow]{Rows: rows, Cut: cut.Cut}
 	if over {
-		sums.Warnings = []string{overWarning}
+		sums.Warnings = []fact.Fact{fact.New(CodeOverflow)}
 	}
 	return sums
 }

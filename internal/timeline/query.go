@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nvtx"
 )
 
@@ -104,7 +105,7 @@ type Rows[T any] struct {
 	Rows []T
 	// Cut is the number of rows that Query.Top left out.
 	Cut      int
-	Warnings []string
+	Warnings []fact.Fact
 }
 
 // A Stream is an answer whose rows are made while they are asked for; each may
@@ -113,20 +114,20 @@ type Stream[T any] struct {
 	Rows     iter.Seq[*T]
 	Len      int // rows that come
 	Cut      int // rows that Query.Top left out
-	Warnings []string
+	Warnings []fact.Fact
 }
 
 // Count is the number of rows.
 func (r Rows[T]) Count() int { return len(r.Rows) }
 
 // Notes are the warnings.
-func (r Rows[T]) Notes() []string { return r.Warnings }
+func (r Rows[T]) Notes() []fact.Fact { return r.Warnings }
 
 // Count is the number of rows that come.
 func (s Stream[T]) Count() int { return s.Len }
 
 // Notes are the warnings.
-func (s Stream[T]) Notes() []string { return s.Warnings }
+func (s Stream[T]) Notes() []fact.Fact { return s.Warnings }
 
 func cutTop[T any](rows []T, top int) Rows[T] {
 	r := Rows[T]{Rows: rows}

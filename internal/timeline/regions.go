@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // use is what a range, or a region, had of the GPU.
@@ -230,7 +232,7 @@ func (a *Attribution) regionRows(q Query) Rows[RegionRow] {
 	slices.SortStableFunc(rows, compareRegions)
 	out := cutTop(rows, q.Top)
 	if over {
-		out.Warnings = append(out.Warnings, overWarning)
+		out.Warnings = append(out.Warnings, fact.New(CodeOverflow))
 	}
 	return out
 }

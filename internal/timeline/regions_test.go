@@ -249,8 +249,8 @@ func TestLaunchAndRangeRows(t *testing.T) {
 	if late.ID != 1 || late.NVTX != "D@d" || *late.QueueNS != 40 || *late.Thread != 1 || !slices.Equal(late.NVTXAll, []string{"a", "D@d", "s"}) {
 		t.Errorf("got %+v", late)
 	}
-	if len(launches.Warnings) != 1 || !strings.Contains(launches.Warnings[0], "1 pieces of GPU work have no launching call") {
-		t.Errorf("warnings %q", launches.Warnings)
+	if len(launches.Warnings) != 1 || !launches.Warnings[0].Is(CodeNoLaunchCall) {
+		t.Errorf("warnings %v", launches.Warnings)
 	}
 	ranges := tl.RangeRows(Query{})
 	if len(ranges.Rows) != 3 {

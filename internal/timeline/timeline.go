@@ -6,6 +6,8 @@
 // All times are nanoseconds on the clock of the capture.
 package timeline
 
+import "github.com/deepprof/deepprof/internal/fact"
+
 import "math"
 
 // A Timeline holds the parts of a capture that its reader was asked for. Events
@@ -50,15 +52,18 @@ type Timeline struct {
 	Tables      []TableCount
 	Session     Session
 
-	// Warnings name what was absent, damaged or doubtful, for people.
-	Warnings []string
+	// Warnings are what was absent, damaged or doubtful.
+	Warnings []fact.Fact
 	// Damage are those of the warnings that tell of a part that is gone: what is
 	// not there may have been there.
 	Damage []Damage
 }
 
 // Damage is a part of the file that is gone: a table of it, or "" for its end.
-type Damage struct{ Table, Text string }
+type Damage struct {
+	Table string
+	What  fact.Fact
+}
 
 // Time is a timestamp that may be absent.
 type Time struct {

@@ -252,7 +252,7 @@ function Head(p: { model: Model }) {
           <Tile name="GPU busy" value={percent(part.busy / (part.wall * devices))} note={`kernels and copies, ${time(part.busy / devices)}${devices > 1 ? " a GPU" : ""} of wall time`} />
         )}
         {timed && <Tile name="Kernel launches" value={count(part.launches)} note={scope ? `${count(part.names)} names; ${count(scope.outside_launches)} outside` : `${count(part.names)} names`} />}
-        {!timed && <Tile name="Wall time, GPU busy, launches" value="n/a" note={untold?.id === "no-kernels" ? "no GPU work was recorded" : "there is no timeline"} />}
+        {!timed && <Tile name="Wall time, GPU busy, launches" value="n/a" note={untold?.code === "no-kernels" ? "no GPU work was recorded" : "there is no timeline"} />}
         {!timed && p.model.kernels.length > 0 && <Tile name="Kernels counted" value={count(p.model.kernels.filter((k) => k.counted).length)} note="by ncu" />}
         {timed && !scope && (totals.sets ?? 0) > 0 && <Tile name="Memory sets" value={count(totals.sets)} note={`${bytes(totals.set_bytes)}, ${time(totals.set_ns)}`} />}
         {timed && !scope && totals.copies > 0 && <Tile name="Copies" value={count(totals.copies)} note={`${bytes(totals.copy_bytes)}, ${time(totals.copy_ns)}`} />}

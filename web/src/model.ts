@@ -16,6 +16,9 @@ export interface Told {
   full: string[]; // the names that it may stand for
 }
 
+/** Codes of a result without a timeline. */
+const noTimeline = ["no-timeline", "timeline-unreadable", "timeline-lost"];
+
 /** The result with the look-ups that its parts share. */
 export class Model {
   readonly palette: Palette;
@@ -69,7 +72,7 @@ export class Model {
   /** Whether times, calls and launches mean anything. */
   get timed(): boolean {
     const { missing, totals } = this.result;
-    return !list(missing).some((n) => n.id === "no-timeline") && (totals.wall_ns > 0 || totals.launches > 0);
+    return !list(missing).some((n) => noTimeline.includes(n.code)) && (totals.wall_ns > 0 || totals.launches > 0);
   }
 
   /** What kernels, findings and opportunities are about: the scope, or all. */
@@ -82,7 +85,7 @@ export class Model {
   /** Why what only a timeline tells is absent. */
   get untold(): Note | undefined {
     const missing = list(this.result.missing);
-    return missing.find((n) => n.id === "no-timeline") ?? missing.find((n) => n.id === "no-kernels");
+    return missing.find((n) => noTimeline.includes(n.code)) ?? missing.find((n) => n.code === "no-kernels");
   }
 
   /** The command of the workload; of a recording not the call that plays it. */
@@ -98,20 +101,6 @@ export class Model {
     if (workload.model?.name) return workload.model.name;
     if (this.command.length > 0) return command(this.command);
     return list(source.files)[0]?.path.split(/[\\/]/).at(-1) || source.run || "Profile";
-  }
-
-  /** Each warning once: what a stage warned of is often found again when its files are read. */
-  get warnings(): Note[] {
-    const all = list(this.result.warnings);
-    const texts = new Set(all.map((n) => n.text));
-    const said = new Set<string>();
-    return all.filter((n) => {
-      const rest = n.text.slice(n.text.indexOf(": ") + 2);
-      const text = n.text.includes(": ") && texts.has(rest) ? rest : n.text;
-      if (said.has(text)) return false;
-      said.add(text);
-      return true;
-    });
   }
 
   /** The label of a peak. */

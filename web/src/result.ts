@@ -96,6 +96,7 @@ export interface Stage {
   nsys_clock?: string;
   overhead?: number;
   overhead_why?: string;
+  overhead_why_short?: string;
   passes?: number;
   sub?: SubMS[] | null;
   tokens_per_s?: number;
@@ -243,20 +244,23 @@ export interface Overview {
 
 export interface Method {
   commands?: StageCommand[] | null;
-  overhead?: Fact[] | null;
+  unprofiled_s?: number;
   overhead_limit?: number;
   deviations?: Deviation[] | null;
   ladder?: Note[] | null;
   picked?: Picked;
   clock?: string;
   thresholds?: Fact[] | null;
-  assumptions?: string[] | null;
+  assumptions?: Note[] | null;
 }
 
 export interface Note {
-  id: string;
+  code: string;
   text: string;
   next?: string;
+  step?: string;
+  stage?: string;
+  file?: string;
 }
 
 export interface File {

@@ -330,12 +330,7 @@ export function Method() {
         </>
       )}
       {m.clock && <p>Clock of the counters: {m.clock}</p>}
-      {list(m.overhead).length > 0 && (
-        <>
-          <h3>Overhead</h3>
-          <Facts facts={list(m.overhead)} />
-        </>
-      )}
+      {m.unprofiled_s && <p>The whole program without a profiler: {seconds(m.unprofiled_s)}.</p>}
       {list(m.deviations).length > 0 && (
         <>
           <h3>Settings that profiling required to be different</h3>
@@ -406,7 +401,8 @@ export function Method() {
 }
 
 export function Doubts() {
-  const { result, warnings } = useModel();
+  const { result } = useModel();
+  const warnings = list(result.warnings);
   const missing = list(result.missing);
   if (warnings.length + missing.length === 0) return null;
   return (
@@ -424,7 +420,7 @@ function Notes(p: { title: string; notes: Note[] }) {
       <h3>{p.title}</h3>
       <ul class="notes">
         {p.notes.map((n, i) => (
-          <li key={i} id={`note-${n.id}`}>
+          <li key={i} id={`note-${n.code}`}>
             {sentence(n.text)}
             {n.next && <span class="next">Next: {n.next}</span>}
           </li>

@@ -158,7 +158,7 @@ function Timings(p: { stages: Stage[] }) {
                 <th scope="row" title={s.name}>{s.name}</th>
                 {clean && <td class="num">{s.clean_ms != null ? `${milliseconds(s.clean_ms)}${s.clean_std_ms != null ? ` ± ${milliseconds(s.clean_std_ms)}` : ""}` : "–"}</td>}
                 <td class="num">{s.nsys_ms != null ? milliseconds(s.nsys_ms) : "–"}</td>
-                {clean && <td class="num">{s.overhead != null ? percent(s.overhead) : s.overhead_why ? <span title={s.overhead_why}>{s.overhead_why.startsWith("within the noise") ? "within noise" : "not told"}</span> : "–"}</td>}
+                {clean && <td class="num">{s.overhead != null ? percent(s.overhead) : s.overhead_why ? <span title={s.overhead_why}>{s.overhead_why_short ?? "not told"}</span> : "–"}</td>}
                 {tokens && <td class="num">{s.tokens_per_s != null ? digits(s.tokens_per_s) : "–"}</td>}
                 {work && <td class="num">{s.flops != null ? prefixed(s.flops, "FLOP") : "–"}</td>}
                 {work && <td class="num">{s.bytes != null ? bytes(s.bytes) : "–"}</td>}

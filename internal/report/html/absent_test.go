@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // countersOnly is what a report of ncu alone gives.
@@ -13,7 +14,7 @@ func countersOnly() *analysis.Result {
 	r.Source.Run, r.Workload = "", analysis.Workload{}
 	r.Source.Files = []analysis.File{{Path: "reports/llm.ncu-rep", Kind: "counters"}}
 	r.Totals, r.Stages, r.Regions, r.Operators, r.Overview = analysis.Totals{}, nil, nil, nil, analysis.Overview{}
-	r.Missing = []analysis.Note{{ID: "no-timeline", Text: "there is no timeline: times are not known", Next: "capture one with nsys"}}
+	r.Missing = []analysis.Note{{Fact: fact.New(analysis.NoTimeline, fact.IDs("unknown", "quantity", []string{"times"}))}}
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
 		k.Untimed, k.Calls, k.TotalNS, k.MeanNS, k.MedianNS, k.MinNS, k.MaxNS, k.Share, k.Stages, k.Histogram = true, 0, 0, 0, 0, 0, 0, 0, nil, nil
@@ -40,7 +41,7 @@ func TestWithoutATimelineNothingIsZero(t *testing.T) {
 	}
 	for selector, want := range map[string]string{
 		"#totals":  "n/a there is no timeline",
-		"#regions": "Regions: n/a. There is no timeline: times are not known. Next: capture one with nsys.",
+		"#regions": "Regions: n/a. There is no timeline: times are not known. Next: capture one with nsys",
 		"#kernels": "Under ncu",
 	} {
 		if got := p.text(selector); !strings.Contains(strings.ReplaceAll(got, "\u00a0", " "), want) {
@@ -58,8 +59,8 @@ func TestFailedRunSaysSo(t *testing.T) {
 	r := &analysis.Result{Schema: analysis.Schema}
 	r.Source.Run, r.Source.Status = "20261115T081227Z-5655-de397dc70337", "failed"
 	r.Workload.Kind, r.Workload.Command = "command", []string{"sh", "-c", `echo "it's"; exit 3`}
-	r.Missing = []analysis.Note{{ID: "no-kernels", Text: "the timeline holds no kernel"}}
-	r.Warnings = []analysis.Note{{ID: "capture", Text: "nsys: no kernels were recorded"}, {ID: "timeline", Text: "no kernels were recorded"}}
+	r.Missing = []analysis.Note{{Fact: fact.New(analysis.NoKernels)}}
+	r.Warnings = []analysis.Note{{Fact: fact.New(analysis.StepWarning, fact.Name("step", "nsys"), fact.Vendor("text", "no kernels were recorded")), Step: "nsys"}}
 	p := open(t, r)
 	if got := p.text(".head .unfinished"); !strings.Contains(got, "The run failed.") {
 		t.Errorf("banner: %s", got)

@@ -11,7 +11,12 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/fact"
 )
+
+// pageReduced is the warning that the page has less detail than the result. most,
+// kept, of, dropped
+const pageReduced fact.Code = "page-reduced"
 
 const (
 	// plainLimit is the size up to which the Result stays readable JSON in the
@@ -86,6 +91,9 @@ func encode(r *analysis.Result, named []string) (packed, error) {
 	if err != nil {
 		return packed{}, fmt.Errorf("write HTML report: encode result: %w", err)
 	}
+	if plain, err = withWords(plain); err != nil {
+		return packed{}, fmt.Errorf("write HTML report: %w", err)
+	}
 	if len(plain) <= plainLimit {
 		return packed{encoding: "json", text: string(plain), result: r}, nil
 	}
@@ -123,11 +131,8 @@ func reduce(r *analysis.Result, keep int) *analysis.Result {
 	small.Operators = r.Operators[:min(len(r.Operators), rows)]
 	small.Roofline.Points = r.Roofline.Points[:min(len(r.Roofline.Points), rows)]
 	small.Overview = coarser(r.Overview, max(4*keep, 250))
-	small.Warnings = append(slices.Clone(r.Warnings), analysis.Note{
-		ID:   "page-reduced",
-		Text: fmt.Sprintf("This page was kept under %d MB: counters and histograms of all but the first %d of %d kernels, %d kernels at the end of the table, and detail of regions, operators and timeline are left out.", MaxBytes/1_000_000, keep, len(r.Kernels), dropped),
-		Next: "result.json holds everything",
-	})
+	small.Warnings = append(slices.Clone(r.Warnings), analysis.Note{Fact: fact.New(pageReduced,
+		fact.Bytes("most", MaxBytes), fact.Count("kept", keep), fact.Count("of", len(r.Kernels)), fact.Count("dropped", dropped))})
 	return &small
 }
 

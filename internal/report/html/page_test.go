@@ -34,7 +34,7 @@ func TestOpens(t *testing.T) {
 	for selector, want := range map[string]string{
 		"#utilisation":   "contradiction (121.0 %)",
 		"#opportunities": "310 ms at most",
-		"#doubts":        "2 rows of the timeline refer to nothing",
+		"#doubts":        "2 of 9 lanes",
 		"#method":        "Of 77 groups of kernel, grid and block 26 were chosen and 26 counted",
 		"#environment":   "1,235,814,400",
 	} {

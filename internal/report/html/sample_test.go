@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // hostile is a kernel name that would run if it ever became markup.
@@ -69,15 +70,15 @@ func sample() *analysis.Result {
 			{ID: "hostile", Weight: "low", Text: "A kernel is named " + hostile},
 		},
 		Method: analysis.Method{
-			Commands:   []analysis.StageCommand{{Stage: "nsys", Command: "nsys profile --trace=cuda,nvtx -o timeline python3 main.py", Seconds: 41.2, Outcome: "done"}},
-			Overhead:   []analysis.Fact{{Name: "nsys", Value: "4.1 %"}},
-			Deviations: []analysis.Deviation{{Key: "infer.epochs", Configured: "3", Used: "1", Why: "one epoch is enough for a timeline"}},
-			Ladder:     []analysis.Note{{ID: "kernel-replay", Text: "kernel replay worked"}},
-			Picked:     &analysis.Picked{Groups: 77, Chosen: 26, Counted: 26, Coverage: 0.93, CoverageAll: 0.88, PredictedSec: 120, ActualSec: 98, LeftOut: []string{"ncclKernel_AllReduce"}},
-			Clock:      "locked to base", Thresholds: []analysis.Fact{{Name: "a limit is reached at", Value: "60 % of its peak"}},
+			Commands:    []analysis.StageCommand{{Stage: "nsys", Command: "nsys profile --trace=cuda,nvtx -o timeline python3 main.py", Seconds: 41.2, Outcome: "done"}},
+			UnprofiledS: 12.5,
+			Deviations:  []analysis.Deviation{{Key: "infer.epochs", Configured: "3", Used: "1", Why: "one epoch is enough for a timeline"}},
+			Ladder:      []analysis.Note{{Fact: fact.New(analysis.ReplayMode, fact.Name("mode", "kernel"), fact.Vendor("reason", "kernel replay worked"))}},
+			Picked:      &analysis.Picked{Groups: 77, Chosen: 26, Counted: 26, Coverage: 0.93, CoverageAll: 0.88, PredictedSec: 120, ActualSec: 98, LeftOut: []string{"ncclKernel_AllReduce"}},
+			Clock:       "locked to base", Thresholds: []analysis.Fact{{Name: "a limit is reached at", Value: "60 % of its peak"}},
 		},
-		Warnings: []analysis.Note{{ID: "dropped", Text: "2 rows of the timeline refer to nothing", Next: "see docs/timeline.md"}},
-		Missing:  []analysis.Note{{ID: "no-flops", Text: "analytic FLOPs are not known for this family", Next: "run with pipeline.flops.enable=true"}},
+		Warnings: []analysis.Note{{Fact: fact.New(analysis.LanesCut, fact.Count("n", 2), fact.Count("of", 9))}},
+		Missing:  []analysis.Note{{Fact: fact.New(analysis.NoBaseline)}},
 	}
 	for _, k := range r.Kernels {
 		r.Roofline.Points = append(r.Roofline.Points, k.Point...)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 var update = flag.Bool("update", false, "write generated files instead of comparing them")
@@ -43,12 +44,22 @@ func typeScript(root reflect.Type) string {
 	for i := 0; i < len(queue); i++ {
 		fmt.Fprintf(&out, "\nexport interface %s {\n", queue[i].Name())
 		for _, f := range reflect.VisibleFields(queue[i]) {
+			switch {
+			case f.Anonymous:
+				continue // its fields follow
+			case f.Type == reflect.TypeFor[fact.Params](): // the page gets words in their place
+				out.WriteString("  text: string;\n  next?: string;\n")
+				continue
+			}
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			optional := ""
 			if strings.Contains(options, "omitempty") {
 				optional = "?"
 			}
 			fmt.Fprintf(&out, "  %s%s: %s;\n", name, optional, tsType(f.Type, &queue))
+			if f.Type == reflect.TypeFor[*fact.Fact]() {
+				fmt.Fprintf(&out, "  %s_short?: string;\n", name)
+			}
 		}
 		out.WriteString("}\n")
 	}
@@ -56,6 +67,9 @@ func typeScript(root reflect.Type) string {
 }
 
 func tsType(t reflect.Type, queue *[]reflect.Type) string {
+	if t == reflect.TypeFor[fact.Fact]() || t == reflect.TypeFor[[]fact.Fact]() {
+		return "string"
+	}
 	switch t.Kind() {
 	case reflect.String:
 		return "string"

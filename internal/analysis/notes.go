@@ -1,0 +1,132 @@
+package analysis
+
+import "github.com/deepprof/deepprof/internal/fact"
+
+// Codes of warnings and of missing values. internal/message has their words; a
+// comment names the parameters.
+const (
+	NoTimeline         fact.Code = "no-timeline"         // unknown
+	TimelineUnreadable fact.Code = "timeline-unreadable" // error
+	TimelineLost       fact.Code = "timeline-lost"       //
+	NoKernels          fact.Code = "no-kernels"          //
+	NoBaseline         fact.Code = "no-baseline"         //
+	BaselineStages     fact.Code = "baseline-stages"     // time
+	NoCounters         fact.Code = "no-counters"         //
+	CountersFailed     fact.Code = "counters-failed"     // why, next
+	CountersEmpty      fact.Code = "counters-empty"      //
+	NoKernelCounters   fact.Code = "no-kernel-counters"  //
+	NcuTimes           fact.Code = "ncu-times"           // does
+	MetricsAbsent      fact.Code = "metrics-absent"      // n, units
+	NoOperators        fact.Code = "no-operators"        //
+	OperatorKernels    fact.Code = "operator-kernels"    //
+	Unmatched          fact.Code = "unmatched"           // key, expr, why, near
+
+	// ChangedFile is the warning that a file of a run is not the one that was
+	// captured. file, bytes, recorded; the sizes are absent where they are equal
+	// and the hash is another.
+	ChangedFile        fact.Code = "changed-file"
+	SeveralTimelines   fact.Code = "timelines"          // n, file, other
+	TimelineDamaged    fact.Code = "timeline-damaged"   // error
+	ClockDamaged       fact.Code = "clock-damaged"      //
+	ScopeUnused        fact.Code = "scope-unused"       // why
+	FileUnreadable     fact.Code = "file-unreadable"    // error
+	RunWarning         fact.Code = "run-warning"        // text
+	StepWarning        fact.Code = "step-warning"       // text
+	OneProcessNoRanges fact.Code = "one-process-ranges" // text
+	OneProcessNoCUDA   fact.Code = "one-process-cuda"   // text
+	ShapesDiffer       fact.Code = "shapes-differ"      // batch, batch_nsys, prompt, prompt_nsys, new, new_nsys
+	MetricsIncomplete  fact.Code = "metrics-incomplete" // file, n
+	TargetsStale       fact.Code = "targets-stale"      // file
+	ReportRemark       fact.Code = "report-remark"      // file, text
+	VerifyRemark       fact.Code = "verify-remark"      // text
+	PickRemark         fact.Code = "pick-remark"        // text
+	OperatorsRemark    fact.Code = "operators-remark"   // text
+	OperatorsCut       fact.Code = "operators-cut"      // n
+	OperatorsCover     fact.Code = "operators-cover"    // share
+	LanesCut           fact.Code = "lanes-cut"          // n, of
+	RegionsCut         fact.Code = "regions-cut"        // n, of
+	AboveRoof          fact.Code = "above-roof"         // kernel, share, dtype, memory
+	ExecutedLess       fact.Code = "executed-less"      // stage, share, coverage
+
+	// OverheadHigh tells that a stage took longer under nsys than the limit
+	// allows. stage, overhead, advice
+	OverheadHigh  fact.Code = "overhead"
+	CleanShort    fact.Code = "clean-short"     // stage, clean, busy
+	CleanSlower   fact.Code = "clean-slower"    // stage, less, mean, std, nsys
+	CleanMayBe    fact.Code = "clean-uncertain" // stage, less, mean, std, nsys
+	CleanSpread   fact.Code = "clean-spread"    // stage, mean, std
+	UseLight      fact.Code = "use-nsys-light"
+	UseDefault    fact.Code = "use-nsys-default" // costs
+	onlyClean     fact.Code = "use-clean-times"
+	lightAlready  fact.Code = "nsys-light-already"
+	lightNoBetter fact.Code = "nsys-light-no-better"
+
+	// ReplayMode is a step of the ladder of replay modes. mode, outcome, reason
+	ReplayMode fact.Code = "replay-mode"
+
+	// What limits the meaning of the counters of a region.
+	rangesPartial    fact.Code = "ranges-partial"    // n, of
+	launchesExcluded fact.Code = "launches-excluded" // n
+	longerUnderNcu   fact.Code = "longer-under-ncu"  // share, does
+	shorterUnderNcu  fact.Code = "shorter-under-ncu" // share, does
+	scaledTime       fact.Code = "scaled-time"       // share
+
+	// Why a scope was not found.
+	scopeNoRegion fact.Code = "scope-no-region" // include
+	scopeNoKernel fact.Code = "scope-no-kernel" // include
+	scopeInvalid  fact.Code = "scope-invalid"   // error
+)
+
+// A Note is a fact of the result with the part of the run that it is about.
+type Note struct {
+	fact.Fact
+	Step  string `json:"step,omitempty"`  // pipeline step, by its name in the manifest
+	Stage string `json:"stage,omitempty"` // of the workload
+	File  string `json:"file,omitempty"`  // relative to the run
+}
+
+func (n *Note) equalTo(m Note) bool {
+	return n.Step == m.Step && n.Stage == m.Stage && n.File == m.File && n.Fact.Equal(m.Fact)
+}
+
+func (a *analyzer) warn(code fact.Code, params ...fact.Param) {
+	a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(code, params...)})
+}
+
+// warnStage warns of a stage of the workload.
+func (a *analyzer) warnStage(stage string, code fact.Code, params ...fact.Param) {
+	params = append(params, fact.Stage("stage", stage))
+	a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(code, params...), Stage: stage})
+}
+
+func (a *analyzer) missing(code fact.Code, params ...fact.Param) {
+	a.res.Missing = append(a.res.Missing, Note{Fact: fact.New(code, params...)})
+}
+
+// unreadable warns of a file that is there and cannot be used.
+func (a *analyzer) unreadable(err error) { a.warn(FileUnreadable, fact.Vendor("error", err.Error())) }
+
+// HasTimeline tells whether the times, calls and launches of a result mean
+// anything.
+func (r *Result) HasTimeline() bool {
+	return !r.Lacks(NoTimeline, TimelineUnreadable, TimelineLost) && (r.Totals.WallNS > 0 || r.Totals.Launches > 0)
+}
+
+// Lacks tells whether the result says with one of the codes that something is
+// missing.
+func (r *Result) Lacks(codes ...fact.Code) bool {
+	_, ok := r.Why(codes...)
+	return ok
+}
+
+// Why is the note on what is missing with the first of the codes that there is.
+func (r *Result) Why(codes ...fact.Code) (Note, bool) {
+	for _, c := range codes {
+		for _, n := range r.Missing {
+			if n.Code == c {
+				return n, true
+			}
+		}
+	}
+	return Note{}, false
+}

@@ -1,0 +1,107 @@
+package message
+
+import "github.com/deepprof/deepprof/internal/fact"
+
+const (
+	repairTimeline = "copy the file again, or export or capture again"
+	repeatQuiet    = "repeat on a quiet machine, with more passes (infer.repeats)"
+	useClean       = "go by the times of the unprofiled run"
+)
+
+var analysisLabels = map[string]map[string]string{
+	// What is not known without a timeline.
+	"quantity": {"times": "times", "regions": "regions", "stages": "stages", "gaps": "gaps", "kernel-times": "times of kernels", "region-times": "times of regions"},
+	// What ncu does to the launches that it counts.
+	"ncu-does": {"empties-caches": "empties the caches", "sets-clock": "sets the clock"},
+	// Kinds of GPU work and calls of a timeline.
+	"event": {"events": "events", "kernels": "kernels"},
+}
+
+// ofAnalysis are the words for warnings and missing values of a result.
+var ofAnalysis = map[fact.Code]words{
+	"no-timeline": {Text: "there is no timeline: {unknown} are not known",
+		Next: "capture one with nsys (pipeline.nsys.enable=true), or analyze the run that has one"},
+	"timeline-unreadable": {Text: "the timeline cannot be read, so times of kernels and regions, and gaps, are not known: {error}"},
+	"timeline-lost":       {Text: "nothing of the timeline's kernels could be read: times of kernels and regions, and gaps, are not known", Next: repairTimeline},
+	"no-kernels": {Text: "the timeline holds no kernel: nothing ran on a GPU while it was captured, or CUDA was not traced",
+		Next: "check that the program uses the GPU and that nsys traced cuda"},
+	"no-baseline": {Text: "there is no unprofiled run: times are those under the profiler, and its overhead is not known", Next: "run with pipeline.unprofiled.enable=true"},
+	"baseline-stages": {Text: "the unprofiled run was timed as a whole ({time}): the times of stages are those under the profiler, and its overhead on them is not known",
+		Next: "a workload that ships with deepprof times its stages"},
+	"no-counters":        {Text: "no counters were taken: what limits each kernel cannot be told", Next: "run with pipeline.ncu.enable=true"},
+	"counters-failed":    {Text: "what limits each kernel cannot be told, because no counters were taken: {why}", Next: "[{next}]"},
+	"counters-empty":     {Text: "the reports of counters hold no launch and no range: what limits each kernel cannot be told", Next: "see the warnings; count again with pipeline.ncu.enable=true"},
+	"no-kernel-counters": {Text: "ranges were counted as a whole: what limits each kernel cannot be told", Next: "count launches: pipeline.ncu.ncu_cli.replay_mode=kernel"},
+	"ncu-times": {Text: "kernels are ordered by the time of their counted launches under ncu[, which {does},] and not in a timeline: launches and total times are not known",
+		Next: "capture a timeline with nsys"},
+	"metrics-absent": {Text: "{step} could not read {n:counter|counters} that this machine does not have ({units}); no verdict and no number here uses them"},
+	"no-operators":   {Text: "the torch profiler did not run: there are no operators", Next: "run with pipeline.torch_profiler.enable=true"},
+	"operator-kernels": {Text: "the recording of the torch profiler does not say which kernels an operator launched, so operators have no limiter: it was made before that was recorded, or by a release of torch that does not tell",
+		Next: "run the torch profiler again with this version"},
+	"unmatched": {Text: "{key} {expr}: {why}", Next: "[did you mean {near}?]"},
+
+	"changed-file": {Text: "{file} changed since it was captured[ ({bytes}, recorded with {recorded})]: the numbers are of what is there now",
+		Next: "deepprof runs show RUN --verify names all that changed"},
+	"timelines":        {Text: "the run has {n} timelines: this is about {file} alone", Next: "deepprof analyze {other}"},
+	"timeline-damaged": {Text: "the timeline is damaged: {error}", Next: repairTimeline},
+	"clock-damaged":    {Text: "the events of the timeline lie years apart: its clock is damaged, and sums of times cannot be trusted", Next: "capture again"},
+	"scope-unused":     {Text: "the whole timeline is counted, with loading and warm-up: {why}", Next: "name regions of the timeline: deepprof show regions lists them"},
+	"scope-no-region":  {Text: "none of the regions that were asked for ({include}) is in it"},
+	"scope-no-kernel":  {Text: "no kernel was launched in the regions that were asked for ({include})"},
+	"scope-invalid":    {Text: "{error}"},
+	"file-unreadable":  {Text: "{error}"},
+	"run-warning":      {Text: "{text}"},
+	"step-warning":     {Text: "{step}: {text}"},
+
+	"one-process-ranges": {Text: "one process has no NVTX ranges, another has: {text}"},
+	"one-process-cuda":   {Text: "one process did not use CUDA, another did: {text}"},
+	"shapes-differ": {Text: "the unprofiled run and the run under nsys have different shapes (batch {batch} and {batch_nsys}, prompt {prompt} and {prompt_nsys}, new tokens {new} and {new_nsys}): the overhead cannot be told",
+		Next: "run both with the same infer settings"},
+	"metrics-incomplete": {Text: "{file} was not finished: it holds {n:sample|samples}"},
+	"targets-stale": {Text: "{file} was made from another timeline than the one there is: why kernels were counted is not known, and counted launches are matched without it",
+		Next: "analyze the timeline that the choice was made from, or capture again"},
+	"report-remark":    {Text: "{file}: {text}"},
+	"verify-remark":    {Text: "{text}"},
+	"pick-remark":      {Text: "ncu: {text}"},
+	"operators-remark": {Text: "{text}"},
+	"operators-cut":    {Text: "{n:operator|operators} with the least time are left out", Next: "operators.json of the run has all"},
+	"operators-cover": {Text: "the operators hold {share} of the device time that the torch profiler saw: kernels launched by CUDA graphs have no operator",
+		Next: "the kernels of the timeline hold all of it; run without CUDA graphs to see operators"},
+	"lanes-cut":   {Text: "{n} of {of} lanes of the overview, those with the least time, are left out", Next: "deepprof show launches lists the work of all of them"},
+	"regions-cut": {Text: "{n} of {of} region paths, those with the least time, are left out of the report", Next: "use deepprof show regions to see all"},
+	"above-roof":  {Text: "kernel {kernel} lies {share} above its roof in {dtype} over {memory}: a counter or a peak is wrong", Next: "look at the raw counters of the kernel"},
+	"executed-less": {Text: "in {stage} the counters hold {share} of the model's FLOPs while they cover {coverage} of the GPU time: launches of one kernel and grid differ in their work, FLOPs lie in kernels that were not counted, or the model's arithmetic is of more than ran; MFU by counters is too low there",
+		Next: "a pipeline.ncu.pick.alike nearer to 1 counts launches of more durations; a larger pick.coverage counts more kernels"},
+
+	"overhead": {Text: "{stage} took {overhead} longer under nsys than unprofiled: gaps in the timeline are larger than in the unprofiled run", Next: "{advice}"},
+	"clean-short": {Text: "an unprofiled pass of {stage} took {clean}, but its kernels run for {busy} under nsys: the two do not do the same, and savings are held against the time under nsys",
+		Next: "check that both runs do the same"},
+	"clean-slower": {Text: "the unprofiled run of {stage} was slower than the profiled one, which took {less} less time ({mean}[ ± {std}] unprofiled, {nsys} under nsys): the host was disturbed, and what rests on the unprofiled time, such as MFU and MBU, looks worse than it is",
+		Short: "the unprofiled run of {stage} was slower than the profiled one, which took {less} less time: the host was disturbed",
+		Next:  repeatQuiet},
+	"clean-uncertain": {Text: "the mean of the unprofiled times of {stage} ({mean}[ ± {std}]) lies above the time under nsys ({nsys}), which took {less} less: they differ from pass to pass, and what rests on their mean, such as MFU and MBU, may look worse than it is",
+		Short: "the unprofiled times of {stage} differ from pass to pass, and their mean ({mean}[ ± {std}]) lies above the time under nsys ({nsys})",
+		Next:  repeatQuiet},
+	"clean-spread": {Text: "the unprofiled times of {stage} differ too much from pass to pass ({mean}[ ± {std}]) to tell the overhead of nsys, and what rests on their mean is as uncertain",
+		Next: repeatQuiet},
+	"page-reduced": {Text: "this page was kept under {most}: counters and histograms of all but the first {kept} of {of} kernels, {dropped} kernels at the end of the table, and detail of regions, operators and timeline are left out",
+		Next: "result.json holds everything"},
+	"replay-mode": {Text: "{mode}: [{outcome}; ]{reason}"},
+
+	"ranges-partial":    {Text: "{n} of its {of} instances were measured, and nothing is added for the rest"},
+	"launches-excluded": {Text: "kernel patterns leave out {n} of its launches"},
+	"longer-under-ncu":  {Text: "under ncu[, which {does},] these launches take {share} longer than in the timeline: bytes of DRAM and shares of peaks are those under ncu"},
+	"shorter-under-ncu": {Text: "under ncu[, which {does},] these launches take {share} less than in the timeline: bytes of DRAM and shares of peaks are those under ncu"},
+	"scaled-time":       {Text: "{share} of its GPU time is that of launches which last much longer or shorter than those counted of the same kernel, grid and block: their counts are taken in proportion to time"},
+
+	"faster-under-nsys": {Text: "not told: it took less time under nsys ({nsys}) than unprofiled ({mean}[ ± {std}]), which no profiler causes", Short: "not told"},
+	"noise-not-slower":  {Text: "within the noise: it took no longer under nsys than unprofiled ({mean}[ ± {std}])", Short: "within noise"},
+	"noise-wide":        {Text: "within the noise: its unprofiled times differ too much ({mean}[ ± {std}])", Short: "within noise"},
+	"noise-within":      {Text: "within the noise: it took {share} longer under nsys, and its unprofiled times differ by as much ({mean}[ ± {std}])", Short: "within noise"},
+
+	"use-nsys-light":       {Text: "use pipeline/nsys=light, which traces CUDA graphs as a whole, and " + useClean},
+	"use-nsys-default":     {Text: "use pipeline/nsys=default, which does without {costs}, and " + useClean},
+	"use-clean-times":      {Text: useClean},
+	"nsys-light-already":   {Text: useClean + ": no preset is lighter than this, which is that of pipeline/nsys=light"},
+	"nsys-light-no-better": {Text: useClean + ": no preset is lighter, as pipeline/nsys=light differs for CUDA graphs alone"},
+}
