@@ -94,7 +94,6 @@ func (c *composer) build() (*Config, error) {
 	}
 	full.reparent()
 	cfg := &Config{full: full, repo: c.repo, opts: c.opts, Warnings: c.warnings}
-	c.describe(cfg, list, groups)
 	if err := c.setRuntime(cfg, groups); err != nil {
 		return nil, err
 	}
@@ -273,27 +272,4 @@ func (c *composer) mergeFailed(d resultDefault, f *file, err error) error {
 	}
 	return &Error{Kind: kind, Message: fmt.Sprintf("In '%s': TypeError raised while composing config:\n%s", d.path, err), Origin: f.root.origin,
 		Hint: "a mapping cannot be merged with a list"}
-}
-
-// describe records the choices and the final list.
-func (c *composer) describe(cfg *Config, list []resultDefault, groups *groupOverrides) {
-	for _, key := range groups.knownKeys {
-		if ch := groups.known[key]; !strings.HasPrefix(key, "hydra/") {
-			cfg.Choices = append(cfg.Choices, Choice{Group: key, Option: ch.name, Null: ch.null})
-		}
-	}
-	for _, d := range list {
-		f := c.repo.loaded[d.path]
-		if f == nil || f.source.Provider == "hydra" {
-			continue
-		}
-		cfg.Defaults = append(cfg.Defaults, Default{Config: d.path, Package: d.pkg, File: f.display})
-	}
-	for _, o := range c.overrides {
-		if o.isHydra() {
-			cfg.System = append(cfg.System, o.line)
-		} else {
-			cfg.Task = append(cfg.Task, o.line)
-		}
-	}
 }

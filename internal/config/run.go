@@ -1,0 +1,174 @@
+package config
+
+import (
+	"path/filepath"
+)
+
+// Run is what the hydra node says about the folder of a run.
+type Run struct {
+	Path   string            // hydra.run.dir, made absolute from Options.Cwd
+	Record map[string][]byte // files that hydra.output_subdir asks for, by their path within the run; nil for none
+}
+
+// resolver makes one that sees this config: its hydra node, and the variables
+// that hydra.job.env_set adds.
+func (c *Config) resolver() *resolver {
+	r := &resolver{env: c.opts.Env, now: c.opts.Now, hydra: func() *Node { return c.Hydra }}
+	plain := *r
+	r.env = func(name string) (string, bool) {
+		if n := c.Hydra.Lookup("job.env_set").Get(name); c.run != nil && n != nil {
+			if v, err := plain.deref(n, nil); err == nil {
+				return pyStr(v), true
+			}
+		}
+		return c.opts.Env(name)
+	}
+	return r
+}
+
+// hydraValue resolves a value of the hydra node; null where it is not there.
+func (c *Config) hydraValue(path string) (*Node, error) {
+	v, err := c.resolver().selectValue(c.Hydra, "."+path, selectOptions{throwFailure: true})
+	if err != nil {
+		n := c.Hydra.Lookup(path)
+		if n == nil {
+			n = c.Hydra
+		}
+		return nil, c.repo.withLine(at(err, n))
+	}
+	if v == nil {
+		v = newNull()
+	}
+	return v, nil
+}
+
+// Run resolves hydra.run.dir and what goes with it, and makes
+// hydra.runtime.output_dir known to interpolations. Later calls return the same
+// Run.
+func (c *Config) Run() (Run, error) {
+	if c.run != nil {
+		return *c.run, nil
+	}
+	dir, err := c.hydraValue("run.dir")
+	if err != nil {
+		return Run{}, err
+	}
+	if dir.kind == Null || dir.container() {
+		e := &Error{Kind: "run-dir-missing", Message: "hydra.run.dir is not set: the run has no directory", Key: "hydra.run.dir",
+			Origin: c.Hydra.origin, Column: 1, Hint: "set hydra.run.dir to a folder, or leave it out for the default"}
+		if n := c.Hydra.Lookup("run.dir"); n != nil {
+			e.Origin = n.origin
+		}
+		return Run{}, c.repo.withLine(e)
+	}
+	run := Run{Path: filepath.Clean(pyStr(dir))}
+	if !filepath.IsAbs(run.Path) {
+		run.Path = filepath.Join(c.opts.Cwd, run.Path)
+	}
+	c.Hydra.Get("runtime").putText("output_dir", newText(run.Path))
+	if run.Record, err = c.record(); err != nil {
+		return Run{}, err
+	}
+	for _, e := range c.Hydra.Lookup("job.env_set").Entries() {
+		if _, err := c.hydraValue("job.env_set." + pyStr(e.Key)); err != nil {
+			return Run{}, err
+		}
+	}
+	c.run = &run
+	return run, nil
+}
+
+// record makes the files that Hydra writes into hydra.output_subdir.
+func (c *Config) record() (map[string][]byte, error) {
+	subdir, err := c.hydraValue("output_subdir")
+	if err != nil || subdir.kind == Null {
+		return nil, err
+	}
+	hydra := newMap()
+	hydra.putText("hydra", c.Hydra.clone())
+	return map[string][]byte{
+		filepath.Join(pyStr(subdir), "config.yaml"):    c.Root.YAML(),
+		filepath.Join(pyStr(subdir), "hydra.yaml"):     hydra.YAML(),
+		filepath.Join(pyStr(subdir), "overrides.yaml"): newTexts(c.task).YAML(),
+	}, nil
+}
+
+// Resolve returns the job's config with all interpolations resolved, in key
+// order. The run directory is resolved first: a config that cannot name it
+// cannot run.
+func (c *Config) Resolve() (*Node, error) {
+	if _, err := c.Run(); err != nil {
+		return nil, err
+	}
+	root, err := c.resolveTree(c.Root)
+	if err != nil {
+		return nil, err
+	}
+	return root, c.addJobEnv(root)
+}
+
+func (c *Config) resolveTree(root *Node) (*Node, error) {
+	out, err := c.resolver().content(root, map[*Node]bool{})
+	if err != nil {
+		return nil, c.repo.withLine(at(err, root))
+	}
+	return out, nil
+}
+
+// addJobEnv adds the variables of hydra.job.env_set to the mapping that
+// Options.JobEnv names. Variables that the mapping has already stay.
+func (c *Config) addJobEnv(root *Node) error {
+	set, target := c.Hydra.Lookup("job.env_set"), root.Lookup(c.opts.JobEnv)
+	if c.opts.JobEnv == "" || set == nil || target == nil || target.kind != Map {
+		return nil
+	}
+	variables, err := c.resolveTree(set)
+	if err != nil {
+		return err
+	}
+	for _, e := range variables.entries {
+		if target.child(keyOf(e.Key)) == nil {
+			target.put(e.Key, e.Value)
+		}
+	}
+	return nil
+}
+
+// View gives the composed config for people: as written or resolved, without
+// or with the hydra node, which then comes first as Hydra prints it. Values of
+// the hydra node that cannot be resolved, such as those that only a sweep has,
+// stay as they were written.
+func (c *Config) View(resolve, hydra bool) (*Node, error) {
+	root, own := c.Root, c.Hydra
+	if resolve {
+		var err error
+		if root, err = c.Resolve(); err != nil {
+			return nil, err
+		}
+		own = c.resolver().lenient(c.Hydra)
+	}
+	if !hydra {
+		return root, nil
+	}
+	all := newMap()
+	all.entries = append([]Entry{{Key: newText("hydra"), Value: own}}, root.entries...)
+	return all, nil
+}
+
+// lenient resolves what it can.
+func (r *resolver) lenient(n *Node) *Node {
+	if !n.container() {
+		if v, err := r.deref(n, nil); err == nil && !v.container() {
+			return &Node{kind: v.kind, text: v.text, origin: n.origin}
+		}
+		return n.clone()
+	}
+	out := &Node{kind: n.kind, origin: n.origin}
+	for _, e := range n.entries {
+		out.put(e.Key, r.lenient(e.Value))
+	}
+	for _, item := range n.items {
+		out.push(r.lenient(item))
+	}
+	return out
+}
