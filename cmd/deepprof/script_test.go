@@ -51,6 +51,8 @@ func TestScripts(t *testing.T) {
 			switch cond { // what not every machine can have
 			case "nsight": // real tools
 				return os.Getenv("DEEPPROF_NSIGHT") != "", nil
+			case "torch": // of Debian's Python
+				return exec.Command("/usr/bin/python3", "-c", "import torch").Run() == nil, nil
 			case "namespace": // a tmpfs of one's own
 				return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt").Run() == nil, nil
 			}

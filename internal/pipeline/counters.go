@@ -58,7 +58,7 @@ func (j *job) ncuLine(o ncu.Options) (tool.Command, error) {
 	if err != nil {
 		return tool.Command{}, err
 	}
-	return tool.Command{Path: j.ncu.Path, Args: args, Dir: j.dir, Env: tool.Environ(j.env, env...)}, nil
+	return tool.Command{Path: j.ncu.Path, Args: args, Dir: j.dir, Env: tool.Environ(j.env, append(env, j.annotateEnv(plan.StepNcu)...)...)}, nil
 }
 
 // captureCounters counts the launches that pick chooses from the timeline;

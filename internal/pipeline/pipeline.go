@@ -15,6 +15,7 @@ import (
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // table is everything that a run does, in order. Runs, dry runs, resumed runs,
@@ -29,6 +30,11 @@ var table = []step{
 		makes: artifacts{ofCommand: []string{"workload"}, ofSession: []string{"workload/" + plan.StepUnprofiled}},
 		run:   runUnprofiled, command: unprofiledCommand,
 		cost: cost{runs: func(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }, how: "without a profiler"},
+	},
+	{
+		name: plan.StepAnnotateCost, enabled: func(p *plan.Plan) bool { return p.Pipeline.AnnotateCost && !workload.Shipped(p) }, session: true,
+		needs: []string{plan.StepUnprofiled}, makes: artifacts{ofCommand: []string{annotateFolder + "/" + plan.StepAnnotateCost}},
+		run: measureAnnotation, cost: cost{runs: func(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }, how: "with annotation alone"},
 	},
 	{
 		name: plan.StepDirectInference, enabled: func(p *plan.Plan) bool { return p.Pipeline.DirectInference.Enable }, proves: true, session: true,
@@ -56,14 +62,14 @@ var table = []step{
 	{
 		name: plan.StepNsys, enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference},
-		makes:   artifacts{ofCommand: []string{"nsys"}, ofSession: []string{"nsys", "workload/" + plan.StepNsys}},
+		makes:   artifacts{ofCommand: []string{"nsys", annotateFolder + "/" + plan.StepNsys}, ofSession: []string{"nsys", "workload/" + plan.StepNsys}},
 		prepare: prepareNsys, run: captureTimeline, command: nsysCommand,
 		cost: cost{runs: once, how: "under nsys, and then the export of its report"},
 	},
 	{
 		name: plan.StepNcu, enabled: func(p *plan.Plan) bool { return p.Pipeline.Ncu.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys},
-		makes:   artifacts{ofCommand: []string{"ncu"}, ofSession: []string{"ncu", "workload/" + plan.StepNcu}, files: []string{pick.TargetsFile}},
+		makes:   artifacts{ofCommand: []string{"ncu", annotateFolder + "/" + plan.StepNcu}, ofSession: []string{"ncu", "workload/" + plan.StepNcu}, files: []string{pick.TargetsFile}},
 		prepare: prepareNcu, run: captureCounters, command: ncuCommand,
 	},
 	{

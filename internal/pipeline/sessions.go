@@ -56,46 +56,51 @@ func runUnprofiled(ctx context.Context, j *job) (made, error) {
 		return runSession(ctx, j, plan.StepUnprofiled, folder, u.Timeout, "pipeline.unprofiled.timeout_s")
 	}
 	if !workload.Shipped(j.plan) {
-		var err error
-		if one, err = unprofiledProgram(ctx, j); err != nil {
-			return made{}, err
-		}
+		return runProgram(ctx, j, plan.StepUnprofiled, "workload", j.env)
 	}
+	o, err := repeatedly(u.Repeats, one)
+	return made{Outcome: o}, errors.Join(err, publish(ctx, j.store, plan.StepUnprofiled, workload.MetricsName))
+}
+
+// repeatedly runs a program some times, until it fails. The outcome is the first
+// that is not plain success.
+func repeatedly(times int, one func(n int) (capture.Outcome, error)) (capture.Outcome, error) {
 	all := capture.Outcome{Kind: capture.Captured, What: "the workload ran to its end", Usable: true}
-	for i := range u.Repeats {
+	for i := range times {
 		o, err := one(i + 1)
 		if err != nil || !o.Usable {
-			return made{Outcome: o}, errors.Join(err, publish(ctx, j.store, plan.StepUnprofiled, workload.MetricsName))
+			return o, err
 		}
 		if o.Kind != all.Kind {
 			all = o
 		}
 	}
-	return made{Outcome: all}, publish(ctx, j.store, plan.StepUnprofiled, workload.MetricsName)
+	return all, nil
 }
 
-// unprofiledProgram prepares runs of a command of the user's by number.
-func unprofiledProgram(ctx context.Context, j *job) (func(n int) (capture.Outcome, error), error) {
+// runProgram runs a command of the user's without a profiler, as often as the
+// unprofiled run is to be repeated.
+func runProgram(ctx context.Context, j *job, step, folder string, env []string) (made, error) {
+	u := j.plan.Pipeline.Unprofiled
 	shown := j.plan.Pipeline.Workload.Command
-	command := tool.Command{Path: shown[0], Args: shown[1:], Dir: j.dir, Env: j.env}
-	if err := j.store.WriteFile("workload/cmd.txt", commandFile(command)); err != nil {
-		return nil, err
+	command := tool.Command{Path: shown[0], Args: shown[1:], Dir: j.dir, Env: env}
+	if err := j.store.WriteFile(folder+"/cmd.txt", commandFile(command)); err != nil {
+		return made{}, err
 	}
 	program, missing := capture.FindTarget(shown, command.Dir, command.Env)
 	if missing != nil {
-		return func(int) (capture.Outcome, error) {
-			return *missing, refuse(j.store, plan.StepUnprofiled, j.dir, *missing, shown...)
-		}, nil
+		return made{Outcome: *missing}, refuse(j.store, step, j.dir, *missing, shown...)
 	}
 	if found, err := exec.LookPath(command.Path); err != nil || found != program {
 		command.Path = program // by the PATH of the workload, not of this process
 	}
-	return func(n int) (capture.Outcome, error) {
-		return recordProgram(ctx, j.store, plan.StepUnprofiled, capture.Program{
-			Command: command, Stdout: j.store.Path(fmt.Sprintf("workload/stdout.%d.log", n)), Stderr: j.store.Path(fmt.Sprintf("workload/stderr.%d.log", n)),
-			Limits: j.limits(j.plan.Pipeline.Unprofiled.Timeout), LimitKey: "pipeline.unprofiled.timeout_s", Interrupts: j.Interrupts, Progress: j.elapsed(plan.StepUnprofiled),
+	o, err := repeatedly(u.Repeats, func(n int) (capture.Outcome, error) {
+		return recordProgram(ctx, j.store, step, capture.Program{
+			Command: command, Stdout: j.store.Path(fmt.Sprintf("%s/stdout.%d.log", folder, n)), Stderr: j.store.Path(fmt.Sprintf("%s/stderr.%d.log", folder, n)),
+			Limits: j.limits(u.Timeout), LimitKey: "pipeline.unprofiled.timeout_s", Interrupts: j.Interrupts, Progress: j.elapsed(step),
 		}, shown, func(*capture.Outcome, *tool.Exit) {}, func() []string { return nil })
-	}, nil
+	})
+	return made{Outcome: o}, err
 }
 
 // refuse records that a command was not started at all.
@@ -218,7 +223,7 @@ func explainCapture(o *capture.Outcome, dir string) {
 // a session, whose own words explain what came of it.
 func profiled(ctx context.Context, j *job, step string, take func(target []string) (capture.Outcome, error)) (made, error) {
 	if !workload.Shipped(j.plan) {
-		o, err := take(j.plan.Pipeline.Workload.Command)
+		o, err := annotated(ctx, j, step, func() (capture.Outcome, error) { return take(j.plan.Pipeline.Workload.Command) })
 		return made{Outcome: o}, err
 	}
 	folder := "workload/" + step

@@ -42,7 +42,7 @@ func (j *job) nsysCommand(target []string) (tool.Command, error) {
 	if err != nil {
 		return tool.Command{}, err
 	}
-	return tool.Command{Path: j.nsys.Path, Args: args, Dir: j.dir, Env: tool.Environ(j.env, env...)}, nil
+	return tool.Command{Path: j.nsys.Path, Args: args, Dir: j.dir, Env: tool.Environ(j.env, append(env, j.annotateEnv(plan.StepNsys)...)...)}, nil
 }
 
 // capture fills in what both profilers share.
@@ -63,14 +63,14 @@ func (j *job) capture(kind capture.Tool, command tool.Command, target []string, 
 
 // captureTimeline runs the workload under nsys, and exports its report.
 func captureTimeline(ctx context.Context, j *job) (made, error) {
+	n := j.plan.Pipeline.Nsys
+	if slices.Contains(n.Trace, "osrt") && n.CaptureRange == plan.CaptureNone {
+		j.Say("note: osrt records every call into the C library: a small Python program wrote 2.5 GB in three minutes; leave it out of pipeline.nsys.trace, or set a gate with pipeline.nsys.capture_range=nvtx")
+	}
 	return profiled(ctx, j, plan.StepNsys, func(target []string) (capture.Outcome, error) {
 		command, err := j.nsysCommand(target)
 		if err != nil {
 			return capture.Outcome{}, err
-		}
-		n := j.plan.Pipeline.Nsys
-		if slices.Contains(n.Trace, "osrt") && n.CaptureRange == plan.CaptureNone {
-			j.Say("note: osrt records every call into the C library: a small Python program wrote 2.5 GB in three minutes; leave it out of pipeline.nsys.trace, or set a gate with pipeline.nsys.capture_range=nvtx")
 		}
 		c := j.capture(capture.Nsys, command, target, "nsys/run", n.Timeout)
 		return captureNsys(ctx, j, c)

@@ -6,6 +6,7 @@ package plan
 const (
 	StepProvenance      = "provenance"
 	StepUnprofiled      = "unprofiled"
+	StepAnnotateCost    = "annotate_cost"
 	StepDirectInference = "direct_inference"
 	StepStaticAnalysis  = "static_analysis"
 	StepTorchProfiler   = "torch_profiler"

@@ -23,6 +23,7 @@ const (
 	SpecFile           FileKind = "spec" // what a shipped program was told
 	CommandFile        FileKind = "command"
 	LogFile            FileKind = "log"
+	AnnotationFile     FileKind = "annotation" // what a process tells of the ranges that were opened in it
 	ResultFile         FileKind = "result"
 	PageFile           FileKind = "page" // made from the result
 	ProvenanceFile     FileKind = "provenance"
@@ -61,6 +62,7 @@ var layout = []layoutRow{
 	{SpecFile, "workload/*", "spec.json", ""},
 	{CommandFile, "*", "cmd.txt", ""},
 	{CommandFile, "*/*", "cmd.txt", ""},
+	{AnnotationFile, "annotate/*", "*.jsonl", ""},
 	{LogFile, "*", "*.log", ""},
 	{LogFile, "*/*", "*.log", ""},
 	{ResultFile, "", "result.json", "report"},

@@ -1,0 +1,111 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/workload"
+)
+
+// annotateFolder holds the module that annotates, and below it a folder of side
+// files for each step. annotateOff is there once annotation made the workload
+// fail: later steps go without it.
+const (
+	annotateFolder = "annotate"
+	annotateOff    = annotateFolder + "/off.txt"
+)
+
+// annotation is what a step puts into the workload; nil for none. The programs
+// that ship with deepprof have ranges of their own.
+func (j *job) annotation(step string) *workload.Annotation {
+	p := j.plan.Pipeline
+	if p.Annotate == "" || p.Annotate == "none" || workload.Shipped(j.plan) || j.store != nil && exists(j.store.Path(annotateOff)) {
+		return nil
+	}
+	return &workload.Annotation{
+		Mode: p.Annotate, Depth: p.AnnotateDepth, Limit: p.AnnotateLimit,
+		Code: j.place(annotateFolder), Out: j.place(annotateFolder + "/" + step),
+	}
+}
+
+// annotateEnv are the variables that annotation adds to those of a step.
+func (j *job) annotateEnv(step string) []string {
+	a := j.annotation(step)
+	if a == nil {
+		return nil
+	}
+	pythonPath := ""
+	for _, kv := range j.env {
+		if value, ok := strings.CutPrefix(kv, "PYTHONPATH="); ok {
+			pythonPath = value
+		}
+	}
+	var set []string
+	for name, value := range a.Env(pythonPath) {
+		set = append(set, name+"="+value)
+	}
+	slices.Sort(set)
+	return set
+}
+
+// annotated runs a step with annotation. Where the workload fails with it, though
+// it ran to its end without a profiler, the step is done again without it.
+func annotated(ctx context.Context, j *job, step string, take func() (capture.Outcome, error)) (capture.Outcome, error) {
+	a := j.annotation(step)
+	if a == nil {
+		return take()
+	}
+	if err := a.Install(); err != nil {
+		return capture.Outcome{}, err
+	}
+	o, err := take()
+	failed := o.Kind == capture.WorkloadFailed || o.Kind == capture.MissingData && !o.Usable // it ended before it did anything
+	if err == nil && failed && j.unprofiledTime() > 0 && ctx.Err() == nil {
+		j.Say(fmt.Sprintf("%s: the workload failed with annotation, and not without it: it is run again without", step))
+		if err := os.WriteFile(j.store.Path(annotateOff), []byte(step+": "+o.String()+"\n"), 0o644); err != nil {
+			return o, err
+		}
+		if _, err := j.store.SetAside(step, step); err != nil {
+			return o, err
+		}
+		o, err = take()
+	}
+	return o, errors.Join(err, recordFiles(ctx, j.store, step, annotateFiles(j, step)...))
+}
+
+// annotateFiles are the side files of a step.
+func annotateFiles(j *job, step string) []string {
+	folder := path.Join(annotateFolder, step)
+	entries, _ := os.ReadDir(j.store.Path(folder)) // absent where no process imported torch
+	var files []string
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			files = append(files, path.Join(folder, e.Name()))
+		}
+	}
+	if exists(j.store.Path(annotateOff)) {
+		files = append(files, annotateOff)
+	}
+	return files
+}
+
+// measureAnnotation runs the workload annotated and without a profiler, as often
+// as it ran without annotation.
+func measureAnnotation(ctx context.Context, j *job) (made, error) {
+	a := j.annotation(plan.StepAnnotateCost)
+	if a == nil {
+		return made{Outcome: capture.Outcome{Kind: capture.Captured, Usable: true}}, nil
+	}
+	if err := a.Install(); err != nil {
+		return made{}, err
+	}
+	return runProgram(ctx, j, plan.StepAnnotateCost, annotateFolder+"/"+plan.StepAnnotateCost, tool.Environ(j.env, j.annotateEnv(plan.StepAnnotateCost)...))
+}
