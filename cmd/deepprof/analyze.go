@@ -36,7 +36,9 @@ roofline.svg, roofline.csv and ncu/regions. No GPU is needed and, but for
 PATH is a run folder or a packed run, a run of the store ./runs by its id or as
 "latest", or any of: one SQLite export or .nsys-rep, .ncu-rep files or CSV of
 ncu, metrics.json, operators.json, flops.json and targets.json; reports may be
-compressed (.gz, .zst). A result.json, or a folder that analyze wrote, is drawn
+compressed (.gz, .zst). A model's config.json, with --prompt and --new, gives MFU
+and MBU of a program of your own: of its regions prefill and decode, or of those
+that --prefill-region and --decode-region name. A result.json, or a folder that analyze wrote, is drawn
 again as it is.
 
 A run that names regions (pipeline.ncu.ncu_cli.nvtx_include) is about their
@@ -50,6 +52,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 		example: `  deepprof analyze latest
   deepprof analyze report.sqlite report.ncu-rep
   deepprof analyze report.sqlite --region prefill --region decode
+  deepprof analyze report.sqlite report.ncu-rep config.json --prompt 512 --new 32
   deepprof analyze report.sqlite --output out && xdg-open out/report.html
   deepprof analyze out --output redrawn`,
 		args: atLeast("PATH"),
@@ -58,6 +61,8 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 			asJSON := f.Bool("json", false, "print the result as JSON and write nothing")
 			regions := f.StringArray("region", nil, "count the launches of the NVTX regions `EXPR` alone; may be given again")
 			whole := f.Bool("whole", false, "count the whole timeline, also where the run names regions")
+			var model modelFlags
+			model.register(f)
 			var rules configFlags
 			f.StringVar(&rules.dir, "config-dir", "", "sort kernels by the categories.rules of `DIR` first, then by those of ./conf and the shipped ones")
 			return func(ctx context.Context, args []string) error {
@@ -73,6 +78,9 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 				}
 				defer in.done()
 				in.rules = rules
+				if err := model.count(f, in); err != nil {
+					return err
+				}
 				if err := in.scope(*regions, *whole); err != nil {
 					return err
 				}
@@ -179,6 +187,10 @@ func (a *analysisInput) result(ctx context.Context) (*analysis.Result, error) {
 	}
 	result, err := analysis.Analyze(ctx, a.in)
 	var scope *analysis.ScopeError
+	var unused *analysis.UnusedError
+	if errors.As(err, &unused) {
+		return nil, usagef("%s: %w", cmp.Or(a.command, "analyze"), unused)
+	}
 	if errors.As(err, &scope) {
 		return nil, usagef("analyze %s: --region: %w", a.in.Timeline, scope)
 	}

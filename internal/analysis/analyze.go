@@ -21,6 +21,9 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 	if in.Empty() {
 		return nil, errors.New("analyse: there is neither a timeline nor a report of counters nor what a workload measured; give a run, an .sqlite or .nsys-rep, or an .ncu-rep")
 	}
+	if err := in.checkModel(); err != nil {
+		return nil, err
+	}
 	res, err := analyze(ctx, in)
 	var lost *lostError
 	if errors.As(err, &lost) {

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/deepprof/deepprof/internal/flops"
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/pick"
@@ -33,6 +34,7 @@ type Input struct {
 	Operators string // operators.json of the torch profiler
 	Flops     string // flops.json
 	Targets   string // targets.json
+	Model     string // config.json of the model; CountModel counts its work
 
 	// Include and Exclude are NVTX filters: the analysis is about the launches
 	// that they select. Without an Include it is about the whole timeline.
@@ -45,7 +47,9 @@ type Input struct {
 	Work       []StageWork // the analytic side of MFU and MBU
 	Thresholds Thresholds  // zero fields take the defaults
 
-	capture nsysCapture // as configured; empty where that is not known
+	counted *flops.Report // of Model
+	regions ModelRegions  // that hold its work
+	capture nsysCapture   // as configured; empty where that is not known
 
 	kind   string   // of a session that ships with deepprof
 	unread []string // timelines of a repeated capture beside the one that is read
@@ -190,12 +194,16 @@ func (in *Input) Add(path string) error {
 		in.Operators = path
 	case f.Kind == format.Metrics:
 		return in.addMetrics(path)
+	case f.Kind == format.Flops && in.Model != "":
+		return fmt.Errorf("analyse: %s and %s both give the work of the model; name one", in.Model, path)
 	case f.Kind == format.Flops:
 		in.Flops = path
+	case f.Kind == format.ModelConfig:
+		return in.addModel(path)
 	case f.Kind == format.Targets:
 		in.Targets = path
 	default:
-		return fmt.Errorf("analyse: %s is %s, and none of a run, .sqlite, .nsys-rep, .ncu-rep, CSV of ncu, result.json, metrics.json, operators.json, flops.json, targets.json", path, f.Description)
+		return fmt.Errorf("analyse: %s is %s, and none of a run, .sqlite, .nsys-rep, .ncu-rep, CSV of ncu, result.json, metrics.json, operators.json, flops.json, targets.json, config.json of a model", path, f.Description)
 	}
 	return nil
 }

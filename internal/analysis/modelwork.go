@@ -1,13 +1,218 @@
 package analysis
 
-import "github.com/deepprof/deepprof/internal/flops"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/flops"
+)
+
+// Stages of a model's work, as package flops names them.
+const (
+	prefillStage = "prefill"
+	decodeStage  = "decode"
+	// generateStage is a region around both.
+	generateStage = "generate"
+)
+
+// ModelRegions are the regions of a timeline that hold a model's work. An empty
+// one is found by its name.
+type ModelRegions struct{ Prefill, Decode string }
+
+// CountModel reads the config.json that Add took and counts what a session of a
+// shape does, for the analysis of a program that says nothing of its model.
+func (in *Input) CountModel(shape flops.Shape, regions ModelRegions) error {
+	file, err := os.Open(in.Model)
+	if err != nil {
+		return fmt.Errorf("read model config: %w", err)
+	}
+	defer file.Close()
+	m, err := flops.Parse(file)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", in.Model, err)
+	}
+	r, err := m.Count(shape)
+	if err != nil {
+		return fmt.Errorf("count %s: %w", in.Model, err)
+	}
+	in.counted, in.regions = &r, regions
+	return nil
+}
+
+// An UnusedError says that a file was given and nothing of it could be used.
+type UnusedError struct {
+	Path   string
+	Stages []string // of the timeline; none where there is no timeline
+}
+
+func (e *UnusedError) Error() string {
+	if len(e.Stages) == 0 {
+		return fmt.Sprintf("%s is not used: there is no timeline with the time of its stages; give one beside it", e.Path)
+	}
+	return fmt.Sprintf("%s is not used: the timeline has no region for prefill or decode, only %s; mark them with NVTX ranges, or name them with --prefill-region and --decode-region",
+		e.Path, strings.Join(e.Stages, ", "))
+}
+
+// countedWork gives the stages of the timeline the work that was counted from
+// the model's config.
+func (a *analyzer) countedWork(work map[string]StageWork) error {
+	r := a.in.counted
+	a.addFile(a.in.Model, "model config")
+	a.tellModel(r)
+	a.describeModel(r)
+	own := map[string]StageWork{}
+	for _, w := range FromFLOPs(r, r.Shape.DType) {
+		own[w.Stage] = w
+	}
+	used := false
+	add := func(s *Stage, w StageWork) {
+		w.Stage = s.Name
+		if _, ok := work[s.Name]; !ok {
+			work[s.Name] = w
+		}
+		used = true
+	}
+	prefill, decode := a.modelStage(prefillStage, a.in.regions.Prefill), a.modelStage(decodeStage, a.in.regions.Decode)
+	if prefill != nil {
+		add(prefill, own[prefillStage])
+	}
+	if decode != nil && own[decodeStage].Stage != "" {
+		if share := a.decodeShare(r, prefill, decode); share > 0 {
+			w := own[decodeStage]
+			w.FLOPs, w.Bytes = w.FLOPs*share, w.Bytes*share
+			add(decode, w)
+		}
+	}
+	if whole := a.modelStage(generateStage, ""); whole != nil && prefill == nil && decode == nil {
+		w := own[prefillStage]
+		w.FLOPs, w.Bytes = w.FLOPs+own[decodeStage].FLOPs, w.Bytes+own[decodeStage].Bytes
+		add(whole, w)
+	}
+	if used || prefill != nil || decode != nil {
+		return nil
+	}
+	e := &UnusedError{Path: a.in.Model}
+	for _, s := range a.res.Stages {
+		e.Stages = append(e.Stages, s.Name)
+	}
+	return e
+}
+
+// modelStage is the stage that a person named, else the one of that name, else
+// the only one with the name in its own; nil where there is none.
+func (a *analyzer) modelStage(name, asked string) *Stage {
+	want := cmp.Or(asked, name)
+	var near []*Stage
+	for i := range a.res.Stages {
+		s := &a.res.Stages[i]
+		switch {
+		case s.Name == want || s.Region == want:
+			return s
+		case asked == "" && strings.Contains(strings.ToLower(s.Name), name):
+			near = append(near, s)
+		}
+	}
+	if len(near) == 1 {
+		return near[0]
+	}
+	return nil
+}
+
+// decodeShare is the part of the decode of a generation that a range of the stage
+// holds: all of it, or one step; 0 where the number of ranges fits neither.
+func (a *analyzer) decodeShare(r *flops.Report, prefill, decode *Stage) float64 {
+	steps, generations := int(r.Shape.Steps()), 1
+	if prefill != nil && prefill.Passes > 0 {
+		generations = prefill.Passes
+	}
+	switch decode.Passes {
+	case generations:
+		return 1
+	case generations * steps:
+		d, _ := r.Stage(decodeStage)
+		a.tellFact(fact.New(flops.StepRanges, fact.Count("steps", steps), fact.Num("context", fact.KindNumber, d.MeanContext)), true)
+		return 1 / float64(steps)
+	}
+	a.tellFact(fact.New(flops.RangesDiffer, fact.Count("ranges", decode.Passes), fact.Count("generations", generations), fact.Count("steps", steps)), false)
+	return 0
+}
 
 // tellModel takes over what a count of the model rests on and what it lacks.
 func (a *analyzer) tellModel(r *flops.Report) {
 	for _, f := range r.Assumptions {
-		a.res.Method.Assumptions = append(a.res.Method.Assumptions, Note{Fact: f})
+		a.tellFact(f, true)
 	}
 	for _, f := range r.Warnings {
-		a.res.Warnings = append(a.res.Warnings, Note{Fact: f, File: a.in.rel(a.in.Flops)})
+		a.tellFact(f, false)
 	}
+}
+
+// tellFact states an assumption, or warns.
+func (a *analyzer) tellFact(f fact.Fact, assumption bool) {
+	if assumption {
+		a.res.Method.Assumptions = append(a.res.Method.Assumptions, Note{Fact: f})
+		return
+	}
+	a.res.Warnings = append(a.res.Warnings, Note{Fact: f, File: a.in.rel(cmp.Or(a.in.Model, a.in.Flops))})
+}
+
+// describeModel fills in the identity and the shape that the program did not
+// tell.
+func (a *analyzer) describeModel(r *flops.Report) {
+	w := &a.res.Workload
+	if w.Model == nil {
+		w.Model = &Model{
+			Family: r.Model.Type, Parameters: r.Model.Parameters, WeightsBytes: r.Model.WeightsBytes, Layers: int(r.Model.Layers),
+			DType: r.Shape.DType, Attention: r.Model.Attention,
+		}
+	}
+	if len(w.Shape) > 0 {
+		return
+	}
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{{"batch size", r.Shape.Batch}, {promptLength, r.Shape.Prompt}, {"new tokens", r.Shape.New}} {
+		w.Shape = append(w.Shape, Fact{n.name, strconv.FormatInt(n.value, 10)})
+	}
+	a.addImages(r)
+}
+
+// addModel takes a model's config.json; there is one at most, and no other count
+// beside it.
+func (in *Input) addModel(path string) error {
+	switch {
+	case in.Model != "":
+		return fmt.Errorf("analyse: %s and %s are both configs of a model; name one", in.Model, path)
+	case in.Flops != "":
+		return fmt.Errorf("analyse: %s and %s both give the work of the model; name one", in.Flops, path)
+	}
+	in.Model = path
+	return nil
+}
+
+// checkModel refuses a config.json whose work was not counted.
+func (in *Input) checkModel() error {
+	if in.Model == "" || in.counted != nil {
+		return nil
+	}
+	return errors.New("count " + in.Model + ": the shape of the session is not given")
+}
+
+// unusedFlops refuses a flops.json that was given by name and fits no stage.
+func (a *analyzer) unusedFlops(work map[string]StageWork) error {
+	if a.in.Flops == "" || a.in.Run != "" || slices.ContainsFunc(a.res.Stages, func(s Stage) bool { return work[s.Name].Stage != "" }) {
+		return nil
+	}
+	e := &UnusedError{Path: a.in.Flops}
+	for _, s := range a.res.Stages {
+		e.Stages = append(e.Stages, s.Name)
+	}
+	return e
 }

@@ -19,6 +19,14 @@ import (
 // model's arithmetic over the clean time, and by counters over the region.
 func (a *analyzer) utilise(context.Context) error {
 	work := a.stageWork()
+	if a.in.counted != nil {
+		if err := a.countedWork(work); err != nil {
+			return err
+		}
+	}
+	if err := a.unusedFlops(work); err != nil {
+		return err
+	}
 	for i := range a.res.Stages {
 		s := &a.res.Stages[i]
 		seconds, note := a.secondsOf(s)

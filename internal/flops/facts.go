@@ -21,6 +21,7 @@ const (
 	Quantized       fact.Code = "flops-quantized"        // {method}: {quantized} of {weights} are stored at {bits}
 	VisionDense     fact.Code = "flops-vision-dense"     // the vision part is taken as not quantized
 	CacheType       fact.Code = "flops-cache-type"       // the cache is kept in {type}
+	StepRanges      fact.Code = "flops-step-ranges"      // a range of decode is one of {steps}, at the mean {context}
 	OtherSource     fact.Code = "flops-note"             // {text} of an older version, or of torch
 )
 
@@ -34,6 +35,7 @@ const (
 	ProjectorUnknown    fact.Code = "flops-projector-unknown"    // the vision part of {type} is not counted
 	SamplesDiffer       fact.Code = "flops-samples-differ"       // counted for {input} alone
 	ParametersDiffer    fact.Code = "flops-parameters-differ"    // {counted} here, {ran} in the model that ran
+	RangesDiffer        fact.Code = "flops-ranges-differ"        // {ranges} of decode fit neither {generations} nor {steps} of each
 	StageNotCounted     fact.Code = "flops-stage-not-counted"    // torch has no {stage}
 	ModuleNotCounted    fact.Code = "flops-module-not-counted"   // torch has no {module}
 )
@@ -41,8 +43,8 @@ const (
 // Codes are all that a count can state.
 var Codes = []fact.Code{
 	MultiplyAdd, CausalPairs, LeastBytes, LatentExpanded, LatentAbsorbed, UniformExperts, StateRecurrence, FieldDefault, FieldsUnused,
-	ExtraLayers, Quantized, VisionDense, CacheType, OtherSource, FamilyUnknown, FieldsUnknown, QuantizationUnknown, ModulesUnknown,
-	VisionUnknown, ProjectorUnknown, SamplesDiffer, ParametersDiffer, StageNotCounted, ModuleNotCounted,
+	ExtraLayers, Quantized, VisionDense, CacheType, StepRanges, OtherSource, FamilyUnknown, FieldsUnknown, QuantizationUnknown, ModulesUnknown,
+	VisionUnknown, ProjectorUnknown, SamplesDiffer, ParametersDiffer, RangesDiffer, StageNotCounted, ModuleNotCounted,
 }
 
 // assume records what the config does not say, once.

@@ -21,6 +21,7 @@ var modelWords = map[fact.Code]words{
 	flops.Quantized:       {Text: "{method}: {share} of the parameters are stored at {bits} bits each, with scales and zero points; the rest is {type}; all weights take {bytes}"},
 	flops.VisionDense:     {Text: "The vision part is counted as not quantized"},
 	flops.CacheType:       {Text: "The KV cache is kept in {type}"},
+	flops.StepRanges:      {Text: "A range of decode is one step: its work is the mean over {steps:step|steps}, at a context of {context} tokens"},
 	flops.OtherSource:     {Text: "{text}"},
 
 	flops.FamilyUnknown: {Text: "model_type {type} is not known: it is counted like {as}, from the fields that are there, and may be wrong",
@@ -33,6 +34,8 @@ var modelWords = map[fact.Code]words{
 	flops.SamplesDiffer:       {Text: "Samples differ in length; FLOPs are those of the first, {input}"},
 	flops.ParametersDiffer: {Text: "{counted:parameter|parameters} were counted from the config, and the model that ran has {ran}: do not trust the FLOPs",
 		Next: "compare with pipeline.static_analysis.torch_flop_counter=true"},
+	flops.RangesDiffer: {Text: "Decode has {ranges:range|ranges}, which fits neither one for each of {generations:generation|generations} nor one for each of {steps:step|steps}: its work is not known",
+		Next: "give the --new that the program ran with"},
 	flops.StageNotCounted:  {Text: "torch counted no stage {stage}"},
 	flops.ModuleNotCounted: {Text: "torch counted no module {module}"},
 }
