@@ -65,7 +65,7 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 	c.keep(&a, &e, temp, r)
 	for _, name := range removed {
 		if !o.OK() {
-			a.Outcome.Warnings = append(a.Outcome.Warnings, Warning{"secret", name + " was kept from the workload: nsys would store it in the report", "name it in pipeline.workload.env if the workload needs it"})
+			a.Outcome.Warnings = append(a.Outcome.Warnings, Warning{ID: "secret", Text: name + " was kept from the workload: nsys would store it in the report", Next: "name it in pipeline.workload.env if the workload needs it"})
 		}
 	}
 	return a
@@ -79,10 +79,10 @@ func (c *Capture) freeSessions() []Warning {
 	removed, err := tool.ClearStuckSessions()
 	var notes []Warning
 	for _, path := range removed {
-		notes = append(notes, Warning{"sessions-freed", path + " was left locked by an nsys that was killed, and blocked every start; it was removed", ""})
+		notes = append(notes, Warning{ID: "sessions-freed", Text: path + " was left locked by an nsys that was killed, and blocked every start; it was removed"})
 	}
 	if err != nil {
-		notes = append(notes, Warning{"sessions-stuck", err.Error() + ": left by an nsys that was killed, it may block this one", "have its owner remove it"})
+		notes = append(notes, Warning{ID: "sessions-stuck", Text: err.Error() + ": left by an nsys that was killed, it may block this one", Next: "have its owner remove it"})
 	}
 	return notes
 }
@@ -247,19 +247,19 @@ func (c *Capture) settle(ctx context.Context, a *Attempt, e *Evidence, ended too
 		from := elsewhere[0].Path
 		if err := move(from, c.want()); err != nil {
 			r.Kept = append(r.Kept, from)
-			o.Warnings = append(o.Warnings, Warning{"not-moved", err.Error(), "take the report from " + from})
+			o.Warnings = append(o.Warnings, Warning{ID: "not-moved", Text: err.Error(), Next: "take the report from " + from})
 			return o
 		}
-		notes = append(notes, Warning{"moved", "the report was written to " + from + " and moved into place", ""})
+		notes = append(notes, Warning{ID: "moved", Text: "the report was written to " + from + " and moved into place"})
 	}
 	if len(o.Reports) == 0 && len(o.Streams) > 0 {
 		err := c.rescue(ctx, o.Streams[0], ended.Real)
 		if err != nil {
-			o.Warnings = append(o.Warnings, Warning{"not-imported", err.Error(), "import it later: QdstrmImporter -i FILE.qdstrm -o FILE.nsys-rep, of the same version as nsys"})
+			o.Warnings = append(o.Warnings, Warning{ID: "not-imported", Text: err.Error(), Next: "import it later: QdstrmImporter -i FILE.qdstrm -o FILE.nsys-rep, of the same version as nsys"})
 			return o
 		}
 		a.Rescued = true
-		notes = append(notes, Warning{"rescued", "nsys left a raw stream; it was imported in a second step", o.Next})
+		notes = append(notes, Warning{ID: "rescued", Text: "nsys left a raw stream; it was imported in a second step", Next: o.Next})
 	}
 	if len(notes) == 0 {
 		r.Reports = o.Reports

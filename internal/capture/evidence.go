@@ -79,6 +79,7 @@ type Evidence struct {
 type Expect struct {
 	Reports  int      // for repeat:N; 0 means one
 	Tables   []string // names that Content.Rows must have with at least one row
+	Named    []string // names whose absence in Content.Rows is a warning
 	Launches int      // profiled launches or ranges; 0 means at least one
 }
 

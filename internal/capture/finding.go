@@ -53,7 +53,7 @@ var beforeWorkload = map[Kind]bool{WorkloadMissing: true, StartFailed: true, Tem
 func (o *Outcome) warn(e *Evidence, found []Finding, but string) {
 	o.Warnings = warnings(e, found, but)
 	for _, path := range o.Stale {
-		o.Warnings = append(o.Warnings, Warning{"stale", path + " is from an earlier run", "do not read it as the result of this one"})
+		o.Warnings = append(o.Warnings, Warning{ID: "stale", Text: path + " is from an earlier run", Next: "do not read it as the result of this one"})
 	}
 }
 
@@ -71,29 +71,35 @@ func warnings(e *Evidence, found []Finding, but string) []Warning {
 		if next == "" && f.Kind != WithWarnings { // whose advice is to read this
 			next = advice[f.Kind].next
 		}
-		list = append(list, Warning{f.ID, f.Line, next})
+		list = append(list, Warning{ID: f.ID, Text: f.Line, Next: next})
 	}
 	for _, d := range e.Diagnostics {
 		known := func(w Warning) bool { return w.Text == d.Text }
 		if d.serious() && !slices.ContainsFunc(list, known) {
-			list = append(list, Warning{"diagnostic", d.Text, ""})
+			list = append(list, Warning{ID: "diagnostic", Text: d.Text})
 		}
 	}
 	if len(e.Left) > 0 {
-		list = append(list, Warning{"left", "still running after the profiler and ended: " + strings.Join(e.Left, ", "), "make the workload end its processes, or let it react to SIGTERM"})
+		list = append(list, Warning{ID: "left", Text: "still running after the profiler and ended: " + strings.Join(e.Left, ", "), Next: "make the workload end its processes, or let it react to SIGTERM"})
+	}
+	for _, name := range e.Expect.absent(e.Content) {
+		list = append(list, Warning{
+			ID: "trace-empty", Scope: name, Text: name + " was to be recorded, and the timeline holds none",
+			Next: "check that the workload uses it in a process that nsys follows, or do not ask for it",
+		})
 	}
 	here, _ := e.good()
 	if n := e.Expect.Reports; n > 0 && len(here) > 0 {
 		if len(here) < n {
-			list = append(list, Warning{"fewer-reports", plural(len(here), "report") + " of " + plural(n, "range") + " expected", "the range was entered less often than the capture was to repeat"})
+			list = append(list, Warning{ID: "fewer-reports", Text: plural(len(here), "report") + " of " + plural(n, "range") + " expected", Next: "the range was entered less often than the capture was to repeat"})
 		}
 	}
 	if e.Content != nil {
 		for _, w := range e.Content.Warnings {
-			list = append(list, Warning{"reader", w, ""})
+			list = append(list, Warning{ID: "reader", Text: w})
 		}
 		if n := e.Expect.Launches; e.Tool == Ncu && n > 0 && e.Content.Launches < n && e.Content.Launches > 0 {
-			list = append(list, Warning{"fewer-launches", plural(e.Content.Launches, "result") + " of " + plural(n, "launch") + " expected", "the workload launched fewer of them than the timeline showed"})
+			list = append(list, Warning{ID: "fewer-launches", Text: plural(e.Content.Launches, "result") + " of " + plural(n, "launch") + " expected", Next: "the workload launched fewer of them than the timeline showed"})
 		}
 	}
 	return list

@@ -52,7 +52,7 @@ func (c *Capture) followForks(ctx context.Context, r *Result) {
 	first := *r
 	aside, err := putAside(c.Output)
 	if err != nil {
-		r.Outcome.Warnings = append(r.Outcome.Warnings, Warning{"not-followed", "forked children were not traced in a second try: " + err.Error(), first.Outcome.Next})
+		r.Outcome.Warnings = append(r.Outcome.Warnings, Warning{ID: "not-followed", Text: "forked children were not traced in a second try: " + err.Error(), Next: first.Outcome.Next})
 		return
 	}
 	why := first.Outcome.Evidence + ": " + first.Outcome.Cause
@@ -66,7 +66,7 @@ func (c *Capture) followForks(ctx context.Context, r *Result) {
 		second.Attempts[i].Reason = why
 	}
 	*r = second
-	note := Warning{"forks-followed", "forked children were traced in a second try (" + forkSetting + "), because " + why, "set " + forkSetting + " to spare the first one"}
+	note := Warning{ID: "forks-followed", Text: "forked children were traced in a second try (" + forkSetting + "), because " + why, Next: "set " + forkSetting + " to spare the first one"}
 	if o := second.Outcome; !o.Usable || (o.lacks && o.Kind != MissingData) {
 		c.takeBack(r, first, aside)
 		return
@@ -100,11 +100,11 @@ func (c *Capture) takeBack(r *Result, first Result, aside string) {
 	if failed.Kind == Interrupted {
 		r.Outcome.Kind, r.Outcome.Evidence = Interrupted, failed.Evidence
 	}
-	r.Outcome.Warnings = append([]Warning{{"forks-not-followed", "a second try with --" + forkOption + "=true brought nothing more: " + failed.String(), failed.Next}}, r.Outcome.Warnings...)
+	r.Outcome.Warnings = append([]Warning{{ID: "forks-not-followed", Text: "a second try with --" + forkOption + "=true brought nothing more: " + failed.String(), Next: failed.Next}}, r.Outcome.Warnings...)
 	if err := putBack(aside, c.Output); err != nil {
 		r.Outcome.Usable, r.Reports, r.Outcome.Reports = false, nil, nil
 		r.Kept = append(r.Kept, aside)
-		r.Outcome.Warnings = append(r.Outcome.Warnings, Warning{"not-moved", err.Error(), "take the report of the first try from " + aside})
+		r.Outcome.Warnings = append(r.Outcome.Warnings, Warning{ID: "not-moved", Text: err.Error(), Next: "take the report of the first try from " + aside})
 	}
 }
 

@@ -144,7 +144,7 @@ func (o *Outcome) judgeConversion(e *Evidence, found []Finding, here []File) {
 		o.Evidence = or(o.Evidence, o.Stale[0])
 	case fail != nil && fail.Kind == NoRows && statsRows(e.Stdout):
 		o.verdict(WithWarnings, fail)
-		o.Warnings = append(o.Warnings, Warning{fail.ID, fail.Line, ""})
+		o.Warnings = append(o.Warnings, Warning{ID: fail.ID, Text: fail.Line})
 	case fail != nil:
 		o.verdict(fail.Kind, fail)
 	case e.Code != 0:
@@ -182,7 +182,7 @@ func (o *Outcome) stopped(e *Evidence, found []Finding) {
 		o.Evidence = last
 	}
 	if e.NotOpened {
-		o.Warnings = append(o.Warnings, Warning{"not-opened", "the report was not opened: the user would not wait", "resume the run, or give the report to deepprof, to read it"})
+		o.Warnings = append(o.Warnings, Warning{ID: "not-opened", Text: "the report was not opened: the user would not wait", Next: "resume the run, or give the report to deepprof, to read it"})
 		o.Evidence = or(o.Evidence, "while the report was read")
 	}
 }
@@ -285,14 +285,14 @@ func (e *Evidence) endedAsAsked(found []Finding) bool {
 func (o *Outcome) warnUnseen(e *Evidence, found []Finding) {
 	switch {
 	case e.Tool == Ncu && !has(found, "ncu_report"):
-		o.Warnings = append(o.Warnings, Warning{"unannounced", "ncu did not say that the report is complete", "look at the number of results in it"})
+		o.Warnings = append(o.Warnings, Warning{ID: "unannounced", Text: "ncu did not say that the report is complete", Next: "look at the number of results in it"})
 	case e.Tool == Nsys && e.Gated && !has(found, "gate_opened"):
-		o.Warnings = append(o.Warnings, Warning{"gate-unseen", "nsys did not say that the gate opened", "check that the report covers the range"})
+		o.Warnings = append(o.Warnings, Warning{ID: "gate-unseen", Text: "nsys did not say that the gate opened", Next: "check that the report covers the range"})
 	}
 }
 
 func (o *Outcome) warnExit(e *Evidence, found []Finding) {
-	w := Warning{"exit", "the workload ended with exit code " + fmt.Sprint(e.Code), "the report is complete; look at the workload's output"}
+	w := Warning{ID: "exit", Text: "the workload ended with exit code " + fmt.Sprint(e.Code), Next: "the report is complete; look at the workload's output"}
 	switch {
 	case e.Killer != 0:
 		w.Text = fmt.Sprintf("%s itself was ended by %s; the report was written by what was left of it", e.Tool, exitText(e))

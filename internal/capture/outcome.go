@@ -35,9 +35,10 @@ type Outcome struct {
 
 // A Warning rides on an outcome.
 type Warning struct {
-	ID   string `json:"id"` // of the pattern, or a word for what the engine noticed
-	Text string `json:"text"`
-	Next string `json:"next,omitempty"`
+	ID    string `json:"id"` // of the pattern, or a word for what the engine noticed
+	Text  string `json:"text"`
+	Next  string `json:"next,omitempty"`
+	Scope string `json:"scope,omitempty"` // what it is about; "" is the whole capture
 }
 
 // OK reports whether the run did what was asked: a good report, complete.

@@ -98,9 +98,7 @@ func (o *Outcome) warnLeft(list []tool.Process) {
 		left = append(left, p.String())
 	}
 	o.Kind, o.Evidence = WithWarnings, "it left processes"
-	o.Warnings = append(o.Warnings, Warning{
-		ID: "left", Text: "still running after the workload and ended: " + strings.Join(left, ", "), Next: "make the workload end its processes",
-	})
+	o.Warnings = append(o.Warnings, Warning{ID: "left", Text: "still running after the workload and ended: " + strings.Join(left, ", "), Next: "make the workload end its processes"})
 }
 
 // signalOf is the signal that ended a program, also where a shell around it

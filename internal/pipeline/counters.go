@@ -11,7 +11,6 @@ import (
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/ncu"
-	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
@@ -133,16 +132,16 @@ func countWith(ctx context.Context, j *job, target []string, r pick.Request) (ca
 	c.Expect.Launches = r.Launches
 	got := map[string]int64{}
 	c.Check = func(_ context.Context, report string) (*capture.Content, error) {
-		content, err := checkCounters(report)
+		content, err := capture.CheckCounters(report)
 		add(got, content)
 		return content, err
 	}
 	result := capture.Run(ctx, c)
 	asked := c.Expect.Tables
 	if cli.Set != "" || len(cli.Sections) > 0 || len(asked) < len(cli.Metrics) || len(asked) == 0 {
-		asked = []string{dataResults}
+		asked = []string{capture.DataResults}
 	}
-	judgeMissing(&result, asked, got)
+	result.JudgeMissing(asked, got)
 	return result.Outcome, recordCapture(ctx, j.store, path.Dir(r.Output), j.dir, result, append(slices.Clone(result.Reports), result.Kept...))
 }
 
@@ -154,39 +153,4 @@ func envNames(env []string) []string {
 		out = append(out, name)
 	}
 	return out
-}
-
-// dataResults stands for the results of a counter report, whatever they hold.
-const dataResults = "results"
-
-// checkCounters counts the results of a report, and the values of each metric:
-// ncu passes over metrics that it does not know.
-func checkCounters(report string) (*capture.Content, error) {
-	r, err := ncurep.Open(report, ncurep.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	content := &capture.Content{Rows: map[string]int64{}}
-	for result := range r.All() {
-		content.Launches++
-		content.Rows[dataResults]++
-		for i := range result.Metrics {
-			m := &result.Metrics[i]
-			if m.Value.IsZero() && m.NumInstances == 0 {
-				continue
-			}
-			content.Rows[m.Name]++
-			if base, _, rolled := strings.Cut(m.Name, "."); rolled {
-				content.Rows[base]++ // a metric may be asked for without its roll-up
-			}
-		}
-	}
-	for _, w := range r.Warnings() {
-		content.Warnings = append(content.Warnings, w.String())
-	}
-	if content.Launches == 0 && len(content.Warnings) > 0 { // a report without results is damaged, not empty
-		return nil, fmt.Errorf("no result can be read: %s", content.Warnings[0])
-	}
-	return content, nil
 }

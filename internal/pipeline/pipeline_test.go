@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/capture"
@@ -44,55 +43,6 @@ func TestStateOf(t *testing.T) {
 		if got := stateOf(capture.Outcome{Kind: c.kind, Usable: c.usable}); got != c.want {
 			t.Errorf("%s, usable %v: %s, want %s", c.kind, c.usable, got, c.want)
 		}
-	}
-}
-
-func TestExpectTimeline(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		nsys   plan.Nsys
-		n      int
-		tables []string
-	}{
-		{"nvtx alone", plan.Nsys{Trace: []string{"nvtx"}, CaptureRange: plan.CaptureNone}, 0, []string{dataRanges}},
-		{"both", plan.Nsys{Trace: []string{"cuda", "nvtx"}, CaptureRange: plan.CaptureNone}, 0, []string{dataKernels}},
-		{"a domain", plan.Nsys{Trace: []string{"cuda", "nvtx"}, NVTXDomainInclude: []string{"x"}, CaptureRange: plan.CaptureNone}, 0, []string{dataKernels, dataRanges}},
-		{"repeat", plan.Nsys{Trace: []string{"osrt"}, CaptureRange: plan.CaptureNVTX, CaptureRangeEnd: "repeat:5"}, 5, nil},
-		{"repeat and end", plan.Nsys{Trace: []string{"osrt"}, CaptureRange: plan.CaptureNVTX, CaptureRangeEnd: "repeat-shutdown:2"}, 2, nil},
-		{"no gate", plan.Nsys{Trace: []string{"osrt"}, CaptureRange: plan.CaptureNone, CaptureRangeEnd: "repeat:5"}, 0, nil},
-	} {
-		if got := expectTimeline(c.nsys); got.Reports != c.n || !slices.Equal(got.Tables, c.tables) {
-			t.Errorf("%s: %+v", c.name, got)
-		}
-	}
-	if got := askedTables(plan.Nsys{Trace: []string{"nvtx", "osrt"}}); got != nil {
-		t.Errorf("what is not counted: %q", got)
-	}
-}
-
-func TestJudgeMissing(t *testing.T) {
-	result := func() *capture.Result {
-		o := capture.Outcome{Kind: capture.MissingData, Usable: true}
-		return &capture.Result{Outcome: o, Attempts: []capture.Attempt{{Outcome: o}}}
-	}
-	for _, c := range []struct {
-		got    map[string]int64
-		usable bool
-	}{
-		{map[string]int64{"a": 1}, true},
-		{map[string]int64{"a": 0, "other": 9}, false},
-		{nil, false},
-	} {
-		r := result()
-		judgeMissing(r, []string{"a", "b"}, c.got)
-		if r.Outcome.Usable != c.usable || r.Attempts[0].Outcome.Usable != c.usable {
-			t.Errorf("%v: usable %v", c.got, r.Outcome.Usable)
-		}
-	}
-	r := result()
-	r.Outcome.Kind = capture.WithWarnings
-	if judgeMissing(r, []string{"a"}, nil); !r.Outcome.Usable {
-		t.Error("another verdict was changed")
 	}
 }
 

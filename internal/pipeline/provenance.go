@@ -68,39 +68,14 @@ func writeProvenance(ctx context.Context, j *job) (made, error) {
 	if err := j.store.WriteEnv(c.Collect(ctx)); err != nil {
 		return made{}, err
 	}
-	if err := j.store.WriteInputs(j.inputs(ctx)); err != nil {
+	command, _ := j.target(plan.StepUnprofiled) // that of other steps differs in its spec alone
+	in := runs.DescribeInputs(ctx, runs.WorkloadInput{Command: command, Dir: j.dir, Start: j.start}, j.plan.Model, j.plan.Dataset)
+	if err := j.store.WriteInputs(in); err != nil {
 		return made{}, err
 	}
 	o := capture.Outcome{Kind: capture.Captured, Usable: true, What: "environment, configuration and inputs are recorded"}
 	files := slices.DeleteFunc([]string{runs.EnvName, runs.ConfigName, runs.PlanName, runs.InputsName}, func(name string) bool { return !exists(j.store.Path(name)) })
 	return made{Outcome: o}, recordWork(ctx, j.store, plan.StepProvenance, o, files...)
-}
-
-// inputs describes what the workload reads, as far as the configuration names
-// it. What cannot be described is named as missing: it does not stop a run.
-func (j *job) inputs(ctx context.Context) runs.Inputs {
-	model, data := j.plan.Model, j.plan.Dataset
-	command, _ := j.target(plan.StepUnprofiled) // that of other steps differs in its spec alone
-	in := runs.Inputs{Workload: runs.WorkloadInput{Command: command, Dir: j.dir, Start: j.start}, Missing: map[string]string{}}
-	if model.Path != "" {
-		m, err := runs.IdentifyModel(ctx, model.Path)
-		if err != nil {
-			in.Missing["model"] = err.Error()
-		} else {
-			m.Name, m.Dtype = model.Name, model.DType
-			in.Model = &m
-		}
-	}
-	paths := []string{data.SubsetFilelist, data.Root}
-	for _, path := range slices.DeleteFunc(paths, func(p string) bool { return p == "" }) {
-		files, err := runs.DescribeFiles(ctx, path)
-		if err != nil {
-			in.Missing["dataset "+path] = err.Error()
-			continue
-		}
-		in.Datasets = append(in.Datasets, files...)
-	}
-	return in
 }
 
 // output runs a program for what it prints.

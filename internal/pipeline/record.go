@@ -22,7 +22,7 @@ import (
 func recorded(o capture.Outcome) runs.Outcome {
 	out := runs.Outcome{Kind: string(o.Kind), Usable: o.Usable, Text: o.What, Evidence: o.Evidence, Cause: o.Cause, Next: o.Next}
 	for _, w := range o.Warnings {
-		out.Warnings = append(out.Warnings, runs.Note{Code: w.ID, Text: w.Text, Next: w.Next})
+		out.Warnings = append(out.Warnings, runs.Note{Code: w.ID, Scope: w.Scope, Text: w.Text, Next: w.Next})
 	}
 	return out
 }
@@ -31,7 +31,7 @@ func recorded(o capture.Outcome) runs.Outcome {
 func played(o runs.Outcome) capture.Outcome {
 	out := capture.Outcome{Kind: capture.Kind(o.Kind), Usable: o.Usable, What: o.Text, Evidence: o.Evidence, Cause: o.Cause, Next: o.Next}
 	for _, w := range o.Warnings {
-		out.Warnings = append(out.Warnings, capture.Warning{ID: w.Code, Text: w.Text, Next: w.Next})
+		out.Warnings = append(out.Warnings, capture.Warning{ID: w.Code, Scope: w.Scope, Text: w.Text, Next: w.Next})
 	}
 	return out
 }

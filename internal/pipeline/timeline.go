@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -81,7 +80,7 @@ func captureNsys(ctx context.Context, j *job, c capture.Capture) (capture.Outcom
 	n := j.plan.Pipeline.Nsys
 	c.Gated = n.CaptureRange != plan.CaptureNone
 	c.EndsTarget = n.Duration > 0 || (c.Gated && (n.CaptureRangeEnd == "" || strings.Contains(n.CaptureRangeEnd, "shutdown")))
-	c.Expect = expectTimeline(n)
+	c.Expect = capture.ExpectTimeline(n)
 	exports, got := map[string]string{}, map[string]int64{}
 	c.Check = func(ctx context.Context, report string) (*capture.Content, error) {
 		content, err := checkTimeline(ctx, j, report, exports)
@@ -89,7 +88,7 @@ func captureNsys(ctx context.Context, j *job, c capture.Capture) (capture.Outcom
 		return content, err
 	}
 	c.Diagnostics = func(ctx context.Context, report string) ([]capture.Diagnostic, error) {
-		return diagnostics(ctx, j.nsys, report, exports)
+		return capture.StoredDiagnostics(ctx, j.nsys.Path, report, exports[report])
 	}
 	result := capture.Run(ctx, c)
 	j.store.SweepFolder("nsys")
@@ -103,11 +102,9 @@ func captureNsys(ctx context.Context, j *job, c capture.Capture) (capture.Outcom
 	if len(result.Reports) > 0 {
 		j.noteSecrets(result.Reports[0])
 	}
-	if asked := askedTables(n); len(asked) > 0 {
-		judgeMissing(&result, asked, got)
-	}
+	result.JudgeMissing(capture.AskedTables(n), got)
 	if result.Outcome.Kind == capture.GateNeverOpened && n.CaptureRange == plan.CaptureNVTX {
-		setNext(&result, gateAdvice(n))
+		result.SetNext(capture.GateAdvice(n))
 	}
 	return result.Outcome, recordCapture(ctx, j.store, "nsys", j.dir, result, append(files, result.Kept...))
 }
@@ -141,83 +138,6 @@ func add(got map[string]int64, content *capture.Content) {
 	}
 }
 
-// judgeMissing tells a capture that lacks part of what was asked for from one
-// that has nothing of it: that one is not usable.
-func judgeMissing(result *capture.Result, asked []string, got map[string]int64) {
-	if result.Outcome.Kind != capture.MissingData || slices.ContainsFunc(asked, func(name string) bool { return got[name] > 0 }) {
-		return
-	}
-	result.Outcome.Usable = false
-	result.Outcome.What += ", which holds nothing of what was asked for"
-	if n := len(result.Attempts); n > 0 {
-		result.Attempts[n-1].Outcome = result.Outcome
-	}
-}
-
-// setNext gives better advice, in the manifest as on the screen.
-func setNext(result *capture.Result, next string) {
-	result.Outcome.Next = next
-	if n := len(result.Attempts); n > 0 {
-		result.Attempts[n-1].Outcome.Next = next
-	}
-}
-
-// Kinds of data in a timeline, as a person calls them.
-const (
-	dataKernels = "CUDA kernels"
-	dataRanges  = "NVTX ranges"
-)
-
-// expectTimeline says what the capture must bring to be what was asked for. A
-// program need not have ranges, unless they are all that was asked for or a
-// domain was named.
-func expectTimeline(n plan.Nsys) capture.Expect {
-	e := capture.Expect{}
-	if _, count, ok := strings.Cut(n.CaptureRangeEnd, ":"); ok && n.CaptureRange != plan.CaptureNone {
-		e.Reports, _ = strconv.Atoi(count) // nsys.Args has checked it
-	}
-	cuda := slices.ContainsFunc(n.Trace, func(api string) bool { return strings.HasPrefix(api, "cuda") })
-	if cuda {
-		e.Tables = append(e.Tables, dataKernels)
-	}
-	if slices.Contains(n.Trace, "nvtx") && (len(n.Trace) == 1 || len(n.NVTXDomainInclude) > 0) {
-		e.Tables = append(e.Tables, dataRanges)
-	}
-	return e
-}
-
-// askedTables are the kinds of data of which a good timeline has at least one;
-// none where something was asked for that is not counted.
-func askedTables(n plan.Nsys) []string {
-	var out []string
-	for _, api := range n.Trace {
-		switch {
-		case strings.HasPrefix(api, "cuda"):
-			out = append(out, dataKernels)
-		case api == "nvtx":
-			out = append(out, dataRanges)
-		default:
-			return nil
-		}
-	}
-	if (n.Sample != "" && n.Sample != "none") || (n.CPUCtxSw != "" && n.CPUCtxSw != "none") {
-		return nil
-	}
-	return out
-}
-
-// gateAdvice names what may still keep the gate shut.
-func gateAdvice(n plan.Nsys) string {
-	next := "check name, domain and case of the range in pipeline.nsys.nvtx_capture"
-	if n.NVTXRegisterOnly {
-		next += "; strings that the program does not register need pipeline.nsys.nvtx_register_only=false"
-	}
-	if !n.TraceForkBeforeExec {
-		next += "; children that are forked without exec need pipeline.nsys.trace_fork_before_exec=true"
-	}
-	return next
-}
-
 // checkTimeline exports a report into the run, takes the environments out of
 // the export, and counts what it holds.
 func checkTimeline(ctx context.Context, j *job, report string, exports map[string]string) (*capture.Content, error) {
@@ -246,8 +166,13 @@ func checkTimeline(ctx context.Context, j *job, report string, exports map[strin
 	for _, table := range t.Tables {
 		content.Rows[table.Name] = table.Rows
 	}
-	content.Rows[dataKernels] = int64(len(t.Kernels) + len(t.Graphs))
-	content.Rows[dataRanges] = int64(len(t.Ranges))
+	content.Rows[capture.DataKernels] = int64(len(t.Kernels) + len(t.Graphs))
+	content.Rows[capture.DataRanges] = int64(len(t.Ranges))
+	for _, name := range capture.AskedTables(j.plan.Pipeline.Nsys) {
+		if f.Traced(name) {
+			content.Rows[name]++
+		}
+	}
 	return content, nil
 }
 
@@ -274,27 +199,4 @@ func tracedParts(trace []string) nsys.Part {
 		}
 	}
 	return parts
-}
-
-// diagnostics gives the messages that nsys stored in its report. Exports of
-// older versions lack them; those are asked for a text export.
-func diagnostics(ctx context.Context, t tool.Tool, report string, exports map[string]string) ([]capture.Diagnostic, error) {
-	f, err := nsys.OpenSQLite(exports[report])
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if !f.Has("DIAGNOSTIC_EVENT") {
-		return capture.TextDiagnostics(t.Path)(ctx, report)
-	}
-	stored, err := f.Timeline(ctx, nsys.Machine)
-	if err != nil {
-		return nil, err
-	}
-	var out []capture.Diagnostic
-	for _, d := range stored.Diagnostics {
-		level := [...]string{0: "Verbose", 1: "Info", 2: "Warning", 3: "Error"}[min(max(d.Severity, 0), 3)]
-		out = append(out, capture.Diagnostic{Level: level, Text: d.Text})
-	}
-	return out, nil
 }

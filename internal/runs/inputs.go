@@ -55,6 +55,33 @@ type ModelInput struct {
 // InputsSchemaVersion is the version of inputs.yaml that this package writes.
 const InputsSchemaVersion = 1
 
+// DescribeInputs describes what the workload reads, as far as the configuration
+// names it. What cannot be described is named as missing.
+func DescribeInputs(ctx context.Context, w WorkloadInput, model plan.Model, data plan.Dataset) Inputs {
+	in := Inputs{Workload: w, Missing: map[string]string{}}
+	if model.Path != "" {
+		m, err := IdentifyModel(ctx, model.Path)
+		if err != nil {
+			in.Missing["model"] = err.Error()
+		} else {
+			m.Name, m.Dtype = model.Name, model.DType
+			in.Model = &m
+		}
+	}
+	for _, path := range []string{data.SubsetFilelist, data.Root} {
+		if path == "" {
+			continue
+		}
+		files, err := DescribeFiles(ctx, path)
+		if err != nil {
+			in.Missing["dataset "+path] = err.Error()
+			continue
+		}
+		in.Datasets = append(in.Datasets, files...)
+	}
+	return in
+}
+
 // WriteInputs writes inputs.yaml.
 func (r *Run) WriteInputs(in Inputs) error {
 	in.Schema = InputsSchemaVersion
