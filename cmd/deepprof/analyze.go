@@ -22,6 +22,7 @@ import (
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
@@ -114,8 +115,8 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 				if prints {
 					return json.NewEncoder(s.out).Encode(result)
 				}
-				_, before := os.Stat(filepath.Join(dir, pipeline.ResultFile))
-				write := pipeline.WriteResult
+				_, before := os.Stat(filepath.Join(dir, folder.ResultFile))
+				write := folder.Write
 				if dir == in.folder { // perhaps a run
 					write = func(dir string, r *analysis.Result) ([]string, error) { return pipeline.Rewrite(ctx, dir, r) }
 				}
@@ -179,7 +180,7 @@ func analyzeFiles(ctx context.Context, command string, paths []string) (*analysi
 
 func (a *analysisInput) result(ctx context.Context) (*analysis.Result, error) {
 	if a.drawn != "" {
-		return pipeline.ReadResult(a.drawn)
+		return folder.Read(a.drawn)
 	}
 	var err error
 	if a.in.Categories, err = categories(a.rules.sources()); err != nil {
@@ -223,7 +224,7 @@ func (a *analysisInput) mayReplace(dir string) error {
 	if a.drawn != "" || dir == a.in.Run {
 		return nil
 	}
-	before, err := pipeline.ReadResult(filepath.Join(dir, pipeline.ResultFile))
+	before, err := folder.Read(filepath.Join(dir, folder.ResultFile))
 	if err != nil {
 		return nil // there is none that anybody could read
 	}
@@ -287,7 +288,7 @@ func openRun(ctx context.Context, command, path string, kind inputKind) (*analys
 		a.folder = strings.TrimSuffix(filepath.Base(path), runs.PackExt) + ".deepprof"
 	}
 	in, err := analysis.FromRun(dir)
-	if drawn := filepath.Join(dir, pipeline.ResultFile); err == nil && in.Empty() && isFile(drawn) {
+	if drawn := filepath.Join(dir, folder.ResultFile); err == nil && in.Empty() && isFile(drawn) {
 		a.drawn = drawn // what analyze wrote
 		return a, nil
 	}
@@ -323,7 +324,7 @@ func mayWrite(dir, own string) error {
 	case err != nil:
 		return usage(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, pipeline.ResultFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, folder.ResultFile)); err == nil {
 		return nil
 	}
 	return usagef("analyze: %s is a folder with other files in it; name another with --output", dir)

@@ -1,84 +1,26 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/plan"
-	pages "github.com/deepprof/deepprof/internal/report"
-	"github.com/deepprof/deepprof/internal/report/html"
+	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
-// ResultFile is the name of the analysis in a run.
-const ResultFile = "result.json"
-
-// regionsFolder holds the reports of regions.
-var regionsFolder = filepath.Join("ncu", "regions")
-
-// WriteResult writes an analysis and every report that is made from it into a
-// folder, and returns their paths. What can be written is, whatever else fails.
-// What an earlier analysis left there and this one does not have is removed.
-func WriteResult(dir string, r *analysis.Result) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("write reports: %w", err)
-	}
-	data, err := json.Marshal(r)
-	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", ResultFile, err)
-	}
-	path := filepath.Join(dir, ResultFile)
-	if err := pages.ReplaceFile(path, append(data, '\n')); err != nil {
-		return nil, fmt.Errorf("write %s: %w", path, err)
-	}
-	made := []string{path}
-	written, err := pages.WriteAll(dir, r, pages.WriteOptions{Pages: []pages.Page{{Name: "report.html", Write: html.Write}}})
-	made = append(made, written...)
-	regions, rerr := pages.WriteRegionReports(filepath.Join(dir, regionsFolder), r)
-	made = append(made, regions...)
-	return made, errors.Join(err, rerr, removeStale(filepath.Join(dir, regionsFolder), made))
-}
-
-// removeStale removes the reports of regions that an analysis does not know.
-// The other reports have the same names each time.
-func removeStale(dir string, made []string) error {
-	folders, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	errs := []error{err}
-	for _, f := range folders {
-		folder := filepath.Join(dir, f.Name())
-		if !f.IsDir() || slices.Contains(made, filepath.Join(folder, "report.json")) || slices.Contains(made, filepath.Join(folder, "report.md")) {
-			continue
-		}
-		for _, name := range []string{"report.json", "report.md"} {
-			if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-				errs = append(errs, fmt.Errorf("remove what an earlier analysis left: %w", err))
-			}
-		}
-		_ = os.Remove(folder) // one that holds files of somebody else's stays
-	}
-	return errors.Join(errs...)
-}
-
-// Rewrite is WriteResult for a run, whose manifest learns of the new files. In a
-// run that cannot be changed, because it goes on for example, it is WriteResult.
+// Rewrite is folder.Write for a run, whose manifest learns of the new files. In a
+// run that cannot be changed, because it goes on for example, it is folder.Write.
 func Rewrite(ctx context.Context, dir string, r *analysis.Result) ([]string, error) {
 	var made []string
 	var written error
 	err := runs.Amend(ctx, dir, func(store *runs.Run) error {
 		started := time.Now()
-		made, written = WriteResult(dir, r)
+		made, written = folder.Write(dir, r)
 		m := store.Manifest()
 		if s := m.Step(plan.StepReport); written != nil || s == nil || s.State != runs.StateDone {
 			return nil // nothing there vouches for the files
@@ -101,25 +43,9 @@ func Rewrite(ctx context.Context, dir string, r *analysis.Result) ([]string, err
 		})
 	})
 	if made == nil && written == nil {
-		return WriteResult(dir, r)
+		return folder.Write(dir, r)
 	}
 	return made, errors.Join(written, err)
-}
-
-// ReadResult reads a result.json.
-func ReadResult(path string) (*analysis.Result, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var r analysis.Result
-	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&r); err != nil {
-		return nil, fmt.Errorf("read %s: %w; make it again with deepprof analyze", path, err)
-	}
-	if r.Schema < 1 || r.Schema > analysis.Schema {
-		return nil, fmt.Errorf("read %s: schema %d; this deepprof knows up to %d", path, r.Schema, analysis.Schema)
-	}
-	return &r, nil
 }
 
 // captured tells whether a run holds anything to analyze.
@@ -146,11 +72,11 @@ func report(ctx context.Context, j *job) (made, error) {
 		return made{Outcome: capture.Outcome{Kind: capture.Unknown, What: "no report was made", Evidence: err.Error(), Next: "deepprof analyze " + dir}}, nil
 	}
 	j.display.line("report: writing")
-	files, err := WriteResult(dir, result)
+	files, err := folder.Write(dir, result)
 	switch {
 	case runs.IsDiskFull(err):
 		return made{}, err
-	case err != nil && len(files) == 0, err != nil && filepath.Base(files[0]) != ResultFile:
+	case err != nil && len(files) == 0, err != nil && filepath.Base(files[0]) != folder.ResultFile:
 		return made{Outcome: capture.Outcome{Kind: capture.Unknown, What: "the reports could not be written", Evidence: err.Error(), Next: "fix that, then deepprof analyze " + dir}}, nil
 	}
 	o := capture.Outcome{Kind: capture.Captured, What: "the reports were written", Usable: true}

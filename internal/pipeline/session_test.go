@@ -18,6 +18,7 @@ import (
 	"github.com/deepprof/deepprof/internal/flops"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/redact"
+	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -383,7 +384,7 @@ func TestResumeLeavesNothingStale(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	after, err := runs.ReadManifest(s.Dir)
-	if err != nil || after.Status != before.Status || after.Reason != before.Reason || after.Resumed != before.Resumed || !exists(filepath.Join(s.Dir, ResultFile)) {
+	if err != nil || after.Status != before.Status || after.Reason != before.Reason || after.Resumed != before.Resumed || !exists(filepath.Join(s.Dir, folder.ResultFile)) {
 		t.Errorf("a refused resume left %+v, %v", after, err)
 	}
 	t.Setenv("FAKE_MISSING", "")
@@ -444,7 +445,7 @@ func TestUnwrittenReport(t *testing.T) {
 	o := sessions(t, alone...)
 	o.Say = func(line string) {
 		if line == "report: started" { // a folder where the result should go
-			if err := os.MkdirAll(filepath.Join(o.Dir, ResultFile, "x"), 0o777); err != nil {
+			if err := os.MkdirAll(filepath.Join(o.Dir, folder.ResultFile, "x"), 0o777); err != nil {
 				t.Error(err)
 			}
 		}
@@ -462,7 +463,7 @@ func TestUnwrittenReport(t *testing.T) {
 // and the manifest knows its files.
 func TestRewrite(t *testing.T) {
 	s := runSessions(t, alone...)
-	stale := filepath.Join(s.Dir, regionsFolder, "gone", "report.md")
+	stale := filepath.Join(s.Dir, "ncu/regions", "gone", "report.md")
 	if err := os.MkdirAll(filepath.Dir(stale), 0o777); err != nil {
 		t.Fatal(err)
 	}

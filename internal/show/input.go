@@ -12,8 +12,8 @@ import (
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nsys"
-	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
@@ -237,7 +237,7 @@ func notFound(dir, path string, want inputKind) error {
 	if len(ending(dir, ".parquet")) > 0 {
 		return usagef("%s is a Parquet export, which deepprof does not read; make an SQLite one: nsys export --type=sqlite REPORT.nsys-rep", path)
 	}
-	if made, err := pipeline.ReadResult(filepath.Join(dir, pipeline.ResultFile)); err == nil && made.Source.Run == "" && len(made.Source.Files) > 0 {
+	if made, err := folder.Read(filepath.Join(dir, folder.ResultFile)); err == nil && made.Source.Run == "" && len(made.Source.Files) > 0 {
 		var files []string
 		for _, f := range made.Source.Files {
 			files = append(files, f.Path)

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 
 	"github.com/deepprof/deepprof/internal/analysis"
-	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/report/folder"
 )
 
 // ofResult is a table of the analysis of a run or of files. A run that has a
@@ -16,7 +16,7 @@ func ofResult(name string, table func(*analysis.Result) report.Printable) func(c
 		var result *analysis.Result
 		var err error
 		if len(r.Paths) == 1 {
-			result, err = pipeline.ReadResult(filepath.Join(r.Paths[0], pipeline.ResultFile))
+			result, err = folder.Read(filepath.Join(r.Paths[0], folder.ResultFile))
 		}
 		if result == nil || err != nil {
 			if result, err = r.Analyze(ctx, "show "+name, r.Paths); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/pick"
-	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -147,7 +147,7 @@ func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, sho
 	if s.dir == "" {
 		return nil, nil, nil
 	}
-	result, err = pipeline.ReadResult(filepath.Join(s.dir, pipeline.ResultFile))
+	result, err = folder.Read(filepath.Join(s.dir, folder.ResultFile))
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) { // captures that were never analysed have none
 			about = append(about, fmt.Sprintf("the whole timeline%s: %v", lost, err))

@@ -1,0 +1,85 @@
+// Package folder owns a folder of reports: result.json and every page that is
+// made from it, as a run or an analysis of files holds them.
+package folder
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/report/html"
+)
+
+// ResultFile is the name of the analysis in a run.
+const ResultFile = "result.json"
+
+// regionsFolder holds the reports of regions.
+var regionsFolder = filepath.Join("ncu", "regions")
+
+// Write writes an analysis and every report that is made from it into a
+// folder, and returns their paths. What can be written is, whatever else fails.
+// What an earlier analysis left there and this one does not have is removed.
+func Write(dir string, r *analysis.Result) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("write reports: %w", err)
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", ResultFile, err)
+	}
+	path := filepath.Join(dir, ResultFile)
+	if err := report.ReplaceFile(path, append(data, '\n')); err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	made := []string{path}
+	written, err := report.WriteAll(dir, r, report.WriteOptions{Pages: []report.Page{{Name: "report.html", Write: html.Write}}})
+	made = append(made, written...)
+	regions, rerr := report.WriteRegionReports(filepath.Join(dir, regionsFolder), r)
+	made = append(made, regions...)
+	return made, errors.Join(err, rerr, removeStale(filepath.Join(dir, regionsFolder), made))
+}
+
+// removeStale removes the reports of regions that an analysis does not know.
+// The other reports have the same names each time.
+func removeStale(dir string, made []string) error {
+	folders, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	errs := []error{err}
+	for _, f := range folders {
+		folder := filepath.Join(dir, f.Name())
+		if !f.IsDir() || slices.Contains(made, filepath.Join(folder, "report.json")) || slices.Contains(made, filepath.Join(folder, "report.md")) {
+			continue
+		}
+		for _, name := range []string{"report.json", "report.md"} {
+			if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				errs = append(errs, fmt.Errorf("remove what an earlier analysis left: %w", err))
+			}
+		}
+		_ = os.Remove(folder) // one that holds files of somebody else's stays
+	}
+	return errors.Join(errs...)
+}
+
+// Read reads a result.json.
+func Read(path string) (*analysis.Result, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var r analysis.Result
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&r); err != nil {
+		return nil, fmt.Errorf("read %s: %w; make it again with deepprof analyze", path, err)
+	}
+	if r.Schema < 1 || r.Schema > analysis.Schema {
+		return nil, fmt.Errorf("read %s: schema %d; this deepprof knows up to %d", path, r.Schema, analysis.Schema)
+	}
+	return &r, nil
+}
