@@ -79,7 +79,7 @@ everything that was started.`,
 				defer w.stop()
 				o := pipeline.Options{
 					Categories: sorted,
-					Plan:       p, Config: root.YAML(), Dir: dir.Path, Version: readVersion().String(), Argv: os.Args, IgnoreBlockers: *ignore,
+					Plan:       p, Config: root.YAML(), Files: dir.Record, Dir: dir.Path, Version: readVersion().String(), Argv: os.Args, IgnoreBlockers: *ignore,
 					Interrupts: w.interrupts, Progress: w.progress, Say: w.say, Recording: *record,
 				}
 				if *dry {

@@ -84,6 +84,11 @@ func (c *Config) record() (map[string][]byte, error) {
 	if err != nil || subdir.kind == Null {
 		return nil, err
 	}
+	if folder := filepath.Clean(pyStr(subdir)); subdir.container() || folder == "." || !filepath.IsLocal(folder) {
+		e := &Error{Kind: "hydra-schema", Message: "hydra.output_subdir must name a folder within the run, it is " + pyStr(subdir),
+			Key: "hydra.output_subdir", Origin: subdir.origin, Hint: "write .hydra, or null for none"}
+		return nil, c.repo.withLine(e)
+	}
 	hydra := newMap()
 	hydra.putText("hydra", c.Hydra.clone())
 	return map[string][]byte{

@@ -68,9 +68,13 @@ const (
 // it starts in, as the system will look for them.
 func (j *job) commandRow() doctor.Row {
 	row := doctor.Row{Check: checkCommand, Name: "program of the workload", Status: doctor.OK}
-	info, err := os.Stat(j.dir)
+	dir := j.dir
+	if j.plan.Pipeline.Workload.Chdir && j.store == nil { // the run is still to be made
+		dir = j.start
+	}
+	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
-		err = &fs.PathError{Op: "stat", Path: j.dir, Err: syscall.ENOTDIR}
+		err = &fs.PathError{Op: "stat", Path: dir, Err: syscall.ENOTDIR}
 	}
 	if err != nil {
 		row.Status, row.Evidence, row.Fix = doctor.Blocker, fmt.Sprintf("pipeline.workload.cwd: %v", err), "name a folder that exists"
@@ -80,7 +84,7 @@ func (j *job) commandRow() doctor.Row {
 		row.Status, row.Evidence = doctor.NotApplicable, "it ships with deepprof"
 		return row
 	}
-	program, missing := capture.FindTarget(j.plan.Pipeline.Workload.Command, j.dir, j.env)
+	program, missing := capture.FindTarget(j.plan.Pipeline.Workload.Command, dir, j.env)
 	row.Evidence = program
 	if missing != nil {
 		row.Status, row.Evidence, row.Fix = doctor.Blocker, missing.Evidence, missing.Next

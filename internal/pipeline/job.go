@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -58,7 +59,11 @@ func newJob(o Options, start string) (*job, error) {
 		sampling.Seed = &seed
 	}
 	j := &job{Options: o, plan: &own, steps: stepsOf(&own), start: start, display: &display{show: o.Progress}}
-	j.dir = j.abs(own.Pipeline.Workload.Cwd)
+	if w := &own.Pipeline.Workload; w.Chdir && len(w.Command) > 0 { // the program is found where it was typed
+		w.Command = slices.Clone(w.Command)
+		w.Command[0] = j.program(w.Command[0])
+	}
+	j.dir = j.workingDir()
 	var err error
 	j.record, err = recorder(o)
 	return j, err
@@ -92,10 +97,11 @@ func reopenJob(o Options, store *runs.Run) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.store, j.Dir = store, store.Dir()
+	j.dir = j.workingDir()
 	if st, err := os.Stat(j.dir); err != nil || !st.IsDir() {
 		return nil, fmt.Errorf("resume %s: the working directory of its workload, %s, is not there any more", store.Dir(), j.dir)
 	}
-	j.store, j.Dir = store, store.Dir()
 	return j, j.restoreSecrets()
 }
 
@@ -149,8 +155,21 @@ func (j *job) create(ctx context.Context) error {
 	if j.store, err = runs.Create(parent, o); err != nil {
 		return err
 	}
+	j.dir = j.workingDir()
 	j.Say("run: " + j.store.Dir())
+	if err := j.writeFiles(); err != nil {
+		return errors.Join(err, j.store.Finish(runs.StatusFailed, err.Error()))
+	}
 	return nil
+}
+
+// workingDir is where the workload runs: the folder of the run where
+// hydra.job.chdir asks for it.
+func (j *job) workingDir() string {
+	if j.plan.Pipeline.Workload.Chdir {
+		return filepath.Clean(j.place(""))
+	}
+	return j.abs(j.plan.Pipeline.Workload.Cwd)
 }
 
 // abs gives a path of the configuration a place: relative ones begin where the

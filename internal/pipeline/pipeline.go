@@ -83,8 +83,11 @@ var table = []step{
 
 // Options say what to run and who watches.
 type Options struct {
-	Plan    *plan.Plan
-	Config  []byte   // composed and resolved, for the record
+	Plan   *plan.Plan
+	Config []byte // composed and resolved, for the record
+	// Files are further files that the run begins with, by name within it: what
+	// hydra.output_subdir asks for. Values of secrets are taken out of them.
+	Files   map[string][]byte
 	Dir     string   // hydra.run.dir: a run directory, or "auto" in a store
 	Version string   // of this program
 	Argv    []string // the command line that started the run, for the record

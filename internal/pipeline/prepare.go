@@ -139,6 +139,10 @@ func prepareNcu(ctx context.Context, j *job) (err error) {
 	if j.ncu, err = j.find(ctx, tool.Ncu, j.plan.Pipeline.Ncu.Path); err != nil {
 		return err
 	}
+	var fellBack bool
+	if j.plan.Pipeline.Ncu, fellBack = j.plan.Pipeline.Ncu.Fit(ncu.PerLaunchConfig(j.ncu.Version)); fellBack && !j.willChoose() {
+		j.Say(fmt.Sprintf("note: %s cannot count launches per configuration (2022.4 and newer can); the first %d launches are counted instead", j.ncu, j.plan.Pipeline.Ncu.CLI.LaunchCount))
+	}
 	if filepath.IsAbs(j.ncu.Path) {
 		if j.lists, err = tool.Probe(ctx, j.ncu, tool.System{}); err != nil {
 			j.Say(fmt.Sprintf("warning: %s: its sets and sections could not be listed, so that a typo in them goes to ncu: %v", j.ncu, err))

@@ -48,6 +48,18 @@ func (j *job) recordOfPlan() (map[string][]byte, error) {
 	return map[string][]byte{runs.ConfigName: config, runs.PlanName: typed}, err
 }
 
+// writeFiles writes the further files of the run, without the values of
+// secrets.
+func (j *job) writeFiles() error {
+	for name, text := range j.Files {
+		clean := redact.Overrides([]string{string(text)}, envKey, j.plan.Pipeline.Workload.Env, j.secretEnv())[0]
+		if err := j.store.WriteFile(name, []byte(clean)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // writeProvenance records the machine and the inputs.
 func writeProvenance(ctx context.Context, j *job) (made, error) {
 	c := runs.Collector{Output: output}

@@ -119,8 +119,8 @@ type NcuCLI struct {
 	LaunchSkip int `key:"launch_skip" min:"0"`
 	// LaunchCount is the number of matching launches to count.
 	LaunchCount int `key:"launch_count" min:"1" null:"all of them"`
-	// FilterMode is what skip and count apply to.
-	FilterMode string `key:"filter_mode" oneof:"global,per-gpu,per-launch-config"`
+	// FilterMode is what skip and count apply to; auto is per-launch-config where ncu has it, else global.
+	FilterMode string `key:"filter_mode" oneof:"auto,global,per-gpu,per-launch-config"`
 	// TargetProcesses are the processes to profile.
 	TargetProcesses string `key:"target_processes" oneof:"all,application-only"`
 	// ClockControl locks the GPU clocks while counting, or leaves them.

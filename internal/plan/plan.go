@@ -201,7 +201,7 @@ type Workload struct {
 	Command []string `key:"command"`
 	// Cwd is the working directory of the program.
 	Cwd string `key:"cwd" null:"where deepprof was started"`
-	// Chdir runs the program in the folder of the run; relative paths of its command then begin there.
+	// Chdir runs the program in the folder of the run; relative paths in its arguments then begin there.
 	Chdir bool `key:"chdir" null:"false" absent:"false"`
 	// Env holds variables on top of deepprof's own environment, with those of hydra.job.env_set.
 	Env map[string]string `key:"env"`

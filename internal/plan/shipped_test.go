@@ -93,7 +93,7 @@ func TestDefaults(t *testing.T) {
 		{"graph trace", nsys.CUDAGraphTrace, "node"},
 		{"timeout", nsys.Timeout, time.Hour},
 		{"replay", cli.ReplayMode, ReplayKernel},
-		{"filter mode", cli.FilterMode, "per-launch-config"},
+		{"filter mode", cli.FilterMode, "auto"},
 		{"launch count", cli.LaunchCount, 1},
 		{"target processes", cli.TargetProcesses, "all"},
 		{"ncu config file", cli.ConfigFile, ""},
