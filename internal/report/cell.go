@@ -22,6 +22,7 @@ var (
 	momentScales = []scale{{"s", 1e9, 6}, {"ms", 1e6, 3}, {"µs", 1e3, 3}, {"ns", 1, 1}}
 	byteScales   = []scale{{"TB", 1e12, 3}, {"GB", 1e9, 3}, {"MB", 1e6, 3}, {"kB", 1e3, 3}, {"B", 1, 0}}
 	flopScales   = []scale{{"PFLOP", 1e15, 3}, {"TFLOP", 1e12, 3}, {"GFLOP", 1e9, 3}, {"MFLOP", 1e6, 3}, {"kFLOP", 1e3, 3}, {"FLOP", 1, 0}}
+	rateScales   = []scale{{"TFLOP/s", 1e12, 3}, {"GFLOP/s", 1e9, 3}, {"MFLOP/s", 1e6, 3}, {"FLOP/s", 1, 0}}
 )
 
 // scaleFor picks the largest unit in which the largest value has two digits, so
@@ -167,7 +168,11 @@ func readable[T any](c *Column[T], s scale, rows []*T, clip int) (header string,
 		}
 		return header, cells
 	}
-	if s.unit != "" {
+	switch steps := units[c.Unit].scales; {
+	case s.unit == "":
+	case header == steps[len(steps)-1].unit: // the title is the unit
+		header = s.unit
+	default:
 		header += " (" + s.unit + ")"
 	}
 	for i, r := range rows {

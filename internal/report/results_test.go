@@ -33,8 +33,10 @@ func TestResultTables(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				pinned(t, name, "show_"+table.name+".txt", text.Bytes())
-				pinned(t, name, "show_"+table.name+".csv", rows.Bytes())
+				if name == "llm" { // a real capture; of the others facts are compared
+					pinned(t, name, "show_"+table.name+".txt", text.Bytes())
+					pinned(t, name, "show_"+table.name+".csv", rows.Bytes())
+				}
 				lines, err := csv.NewReader(&rows).ReadAll()
 				if err != nil {
 					t.Fatal(err)

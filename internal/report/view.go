@@ -32,6 +32,7 @@ const Version = 1
 type Column[Row any] struct {
 	Key    string // header in CSV; the key in JSON is that of the row's own tag
 	Title  string // header for people; Key without its unit if empty
+	Help   string // what the column means, where the title does not say it all
 	Unit   Unit
 	Format Format
 	// Value is what CSV holds; nil is an absent value.
@@ -81,7 +82,7 @@ var units = [...]struct {
 	Seconds:       {name: "s", suffix: "_seconds", factor: 1e9, scales: timeScales},
 	Bytes:         {name: "byte", suffix: "_bytes", factor: 1, scales: byteScales},
 	FLOP:          {name: "flop", factor: 1, scales: flopScales},
-	FLOPPerSecond: {name: "flop/s", factor: 1e-9},
+	FLOPPerSecond: {name: "flop/s", factor: 1, scales: rateScales},
 	Percent:       {name: "percent", suffix: "_pct", factor: 1},
 	Share:         {name: "share", factor: 100},
 }
@@ -183,6 +184,7 @@ func (v *View[Row]) orderWords() string {
 type ColumnInfo struct {
 	Key      string `json:"key"`
 	Title    string `json:"title"`
+	Help     string `json:"help,omitempty"`
 	Unit     string `json:"unit,omitempty"` // of the values in JSON and CSV
 	Format   string `json:"format,omitempty"`
 	Align    string `json:"align"`              // left or right
@@ -208,7 +210,7 @@ func (v View[Row]) Info() ViewInfo {
 		if c.left() {
 			align = "left"
 		}
-		info.Columns = append(info.Columns, ColumnInfo{c.Key, c.title(), units[c.Unit].name, formatNames[c.Format], align, c.Priority, c.Detail})
+		info.Columns = append(info.Columns, ColumnInfo{c.Key, c.title(), c.Help, units[c.Unit].name, formatNames[c.Format], align, c.Priority, c.Detail})
 	}
 	return info
 }
@@ -221,6 +223,6 @@ type Declared interface{ Info() ViewInfo }
 func Views() []Declared {
 	return []Declared{
 		KernelView, RegionView, RangeView, LaunchView, CountedLaunchView, GapView, MetricView, StageView, OperatorView, RooflineView,
-		FLOPsView, FactView, RunView, StepView, ValueView, OptionView, CheckView,
+		FLOPsView, FactView, ResultKernelView, CategoryView, RunView, StepView, ValueView, OptionView, CheckView,
 	}
 }

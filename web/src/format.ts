@@ -118,7 +118,10 @@ export function rate(value: number, unit: string): string {
 export function metric(value: number, unit: string | undefined): string {
   switch ((unit ?? "").toLowerCase()) {
     case "":
+    case "count":
       return plain(value);
+    case "share":
+      return percent(value);
     case "%":
     case "percent":
       return `${digits(value)}${gap}%`;

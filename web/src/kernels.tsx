@@ -1,6 +1,6 @@
-import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
+import { columnsOf } from "./columns";
 import { count, plural, shares, time } from "./format";
 import { list } from "./list";
 import { untimed, useModel, type Model } from "./model";
@@ -9,9 +9,9 @@ import type { CategoryTime, Kernel } from "./result";
 import { openKernel } from "./route";
 import { DataTable, type Column } from "./table";
 
-/** How much of its limit a kernel uses, or NaN. */
-function level(k: Kernel): number {
-  return k.limiter.kind ? (k.limiter.level ?? NaN) : NaN;
+/** How much of its limit a kernel uses. */
+function level(k: Kernel): number | undefined {
+  return k.limiter.kind ? k.limiter.level : undefined;
 }
 
 /** The columns, with bars of shares as long as the largest share allows. */
@@ -20,12 +20,10 @@ function columnsFor(model: Model): Column<Kernel>[] {
   const most = kernels.reduce((m, k) => Math.max(m, k.share), 0);
   const times = kernels.some((k) => !untimed(k));
   const alone = kernels.some(untimed);
-  const absent = <span class="quiet" title="No launch of this kernel is in the timeline, or in the scope">n/a</span>;
-  const timed = (cell: (k: Kernel) => ComponentChildren) => (k: Kernel) => (untimed(k) ? absent : cell(k));
-  const columns: Column<Kernel>[] = [
-    {
-      id: "kernel",
-      head: "Kernel",
+  const timed = (k: Kernel, value: number) => (untimed(k) ? undefined : value);
+  const columns = columnsOf<Kernel>(model.result.views["kernels"], {
+    short: {
+      value: (k) => model.label(k),
       cell: (k) => (
         <span class="kernel-name">
           <KernelLink kernel={k} inRow />
@@ -37,30 +35,18 @@ function columnsFor(model: Model): Column<Kernel>[] {
           </span>
         </span>
       ),
-      key: (k) => model.label(k),
     },
-    { id: "calls", head: "Calls", width: 4.7, num: true, cell: timed((k) => count(k.calls)), key: (k) => k.calls },
-    { id: "total", head: "Total", title: "Total time", width: 5.5, num: true, cell: timed((k) => time(k.total_ns)), key: (k) => k.total_ns },
-    { id: "mean", head: "Mean", title: "Mean time", width: 5.5, num: true, cell: timed((k) => time(k.mean_ns)), key: (k) => k.mean_ns },
-    { id: "share", head: "Share", title: "Share of kernel time", width: 7.7, num: true, cell: timed((k) => <Meter share={k.share} most={most} />), key: (k) => k.share },
-    {
-      id: "alone",
-      head: "Under ncu",
-      title: "One launch alone, as ncu replays it: not the time it takes in the program",
-      width: 7,
-      num: true,
-      cell: (k) => (k.counted?.duration_ns && untimed(k) ? time(k.counted.duration_ns) : ""),
-      key: (k) => (untimed(k) ? (k.counted?.duration_ns ?? 0) : 0),
-    },
-    { id: "limiter", head: "Limiter", width: 10, cell: (k) => <LimiterName kernel={k} />, key: (k) => k.limiter.label || "~" },
-    {
-      id: "level",
-      head: "Of limit",
-      title: "How much of its limit is in use",
+    calls: { value: (k) => timed(k, k.calls), width: 6.9 },
+    total_ns: { value: (k) => timed(k, k.total_ns), width: 6.6 },
+    mean_ns: { value: (k) => timed(k, k.mean_ns), width: 5.5 },
+    share: { value: (k) => timed(k, k.share), width: 7.7, cell: (k) => (untimed(k) ? <span class="quiet">n/a</span> : <Meter share={k.share} most={most} />) },
+    ncu_ns: { value: (k) => (untimed(k) ? k.counted?.duration_ns : undefined), width: 7, cell: (k) => (k.counted?.duration_ns && untimed(k) ? time(k.counted.duration_ns) : "") },
+    limiter: { value: (k) => k.limiter.label || "~", width: 10, cell: (k) => <LimiterName kernel={k} /> },
+    level: {
+      value: level,
       width: 6.4,
-      num: true,
       cell: (k) =>
-        Number.isNaN(level(k)) ? (
+        level(k) === undefined ? (
           <span class="quiet">–</span>
         ) : (
           <span class="level">
@@ -68,10 +54,9 @@ function columnsFor(model: Model): Column<Kernel>[] {
             {k.limiter.kind === "small" && <span class="quiet">of one wave</span>}
           </span>
         ),
-      key: level,
     },
-  ];
-  return columns.filter((c) => (times || !["calls", "total", "mean", "share"].includes(c.id)) && (alone || c.id !== "alone"));
+  });
+  return columns.filter((c) => (times || !["calls", "total_ns", "mean_ns", "share"].includes(c.id)) && (alone || c.id !== "ncu_ns"));
 }
 
 export function Kernels() {
@@ -170,7 +155,7 @@ export function Kernels() {
       <p class="quiet" id="kernel-count">
         {rows.length === model.kernels.length ? `${plural(rows.length, "kernel")} by grid and block` : `${count(rows.length)} of ${plural(model.kernels.length, "kernel")} by grid and block`}{times ? `, ${time(rows.reduce((sum, k) => sum + k.total_ns, 0))} of GPU time` : ""}
       </p>
-      <DataTable id="kernel-table" caption="Kernels" rows={rows} columns={columns} rowKey={(k) => k.id} sort={times ? "total" : "alone"} open={(k) => openKernel(k.id)} minWidth={60} rowHeight={50} empty="No kernel matches." />
+      <DataTable id="kernel-table" caption="Kernels" rows={rows} columns={columns} rowKey={(k) => k.id} sort={times ? "total_ns" : "ncu_ns"} open={(k) => openKernel(k.id)} minWidth={60} rowHeight={50} empty="No kernel matches." />
       {unmatched.length > 0 && (
         <details>
           <summary>{unmatched.length === 1 ? "1 name that matches" : `${count(unmatched.length)} names that match`} no category rule</summary>

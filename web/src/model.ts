@@ -1,13 +1,15 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
+import type { View } from "./columns";
 import { command } from "./format";
 import type { Kernel, Note, Result } from "./result";
 import { list } from "./list";
 import { Palette } from "./palette";
 
-/** What the page carries: the result, and names that tell kernels apart where the short ones do not. */
+/** What the page carries: the result, the columns of its tables, and names that tell kernels apart where the short ones do not. */
 export interface Carried extends Result {
   kernel_labels?: string[];
+  views: Record<string, View>;
 }
 
 /** A kernel as the timeline names it. */

@@ -1,4 +1,5 @@
-import { count, percent, sentence, stop, time } from "./format";
+import { columnsOf, type View } from "./columns";
+import { count, percent, sentence, stop } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
 import { Breakable, KernelLink, Section, Shortened } from "./parts";
@@ -51,18 +52,21 @@ function MainKernel(p: { of: Operator }) {
   );
 }
 
-const us = (v: number) => time(v * 1e3);
-const operatorColumns: Column<Operator & { key: number }>[] = [
-  { id: "name", head: "Operator", wrap: true, cell: (o) => <span class="mono few-lines" title={o.name}><Breakable text={o.name} /></span>, key: (o) => o.name },
-  { id: "calls", head: "Calls", width: 4.2, num: true, cell: (o) => count(o.calls), key: (o) => o.calls },
-  { id: "selfdev", head: "Self GPU", width: 5, num: true, cell: (o) => us(o.self_device_us), key: (o) => o.self_device_us },
-  { id: "totaldev", head: "Total GPU", width: 5, num: true, cell: (o) => us(o.total_device_us), key: (o) => o.total_device_us },
-  { id: "selfcpu", head: "Self CPU", width: 5, num: true, cell: (o) => us(o.self_cpu_us), key: (o) => o.self_cpu_us },
-  { id: "totalcpu", head: "Total CPU", width: 5, num: true, cell: (o) => us(o.total_cpu_us), key: (o) => o.total_cpu_us },
-  { id: "limiter", head: "Limiter", title: "What holds back more of the time of its kernels than anything else", width: 11, wrap: true, cell: (o) => <OperatorLimit of={o} />, key: (o) => o.limiter?.label || "~" },
-  { id: "main", head: "Main kernel, remarks", width: 18.2, wrap: true, cell: (o) => <MainKernel of={o} />, key: (o) => list(o.links)[0]?.name ?? "~" },
-  { id: "why", head: "Shapes, kernels, remarks", width: 20, wrap: true, cell: (o) => <span class="quiet few-lines" title={remarks(o)}>{brief(o)}</span> },
-];
+type Row = Operator & { key: number };
+
+function columnsFor(view: View | undefined): Column<Row>[] {
+  return columnsOf<Row>(view, {
+    name: { value: (o) => o.name, wrap: true, cell: (o) => <span class="mono few-lines" title={o.name}><Breakable text={o.name} /></span> },
+    calls: { value: (o) => o.calls, width: 4.2 },
+    self_device_us: { value: (o) => o.self_device_us, width: 5 },
+    total_device_us: { value: (o) => o.total_device_us, width: 5 },
+    self_cpu_us: { value: (o) => o.self_cpu_us, width: 5 },
+    total_cpu_us: { value: (o) => o.total_cpu_us, width: 5 },
+    limiter: { value: (o) => o.limiter?.label || "~", width: 11, wrap: true, cell: (o) => <OperatorLimit of={o} /> },
+    main_kernel: { value: (o) => list(o.links)[0]?.name ?? "~", width: 18.2, wrap: true, cell: (o) => <MainKernel of={o} /> },
+    remarks: { value: remarks, width: 20, wrap: true, sorts: false, cell: (o) => <span class="quiet few-lines" title={remarks(o)}>{brief(o)}</span> },
+  });
+}
 
 export function Operators() {
   const { result } = useModel();
@@ -71,7 +75,9 @@ export function Operators() {
   const cpuOnly = rows.every((o) => o.total_device_us === 0 && o.self_device_us === 0);
   const linked = rows.some((o) => list(o.links).length > 0);
   const limited = rows.some((o) => o.limiter?.kind);
-  const columns = operatorColumns.filter((c) => (!cpuOnly || !c.id.endsWith("dev")) && (linked ? c.id !== "why" : c.id !== "main") && (c.id !== "limiter" || (linked && limited))).map((c) => (c.id === "main" && !limited ? { ...c, width: 25 } : c));
+  const columns = columnsFor(result.views["operators"])
+    .filter((c) => (!cpuOnly || !c.id.endsWith("device_us")) && (linked ? c.id !== "remarks" : c.id !== "main_kernel") && (c.id !== "limiter" || (linked && limited)))
+    .map((c) => (c.id === "main_kernel" && !limited ? { ...c, width: 25 } : c));
   const unlimited = rows.find((o) => o.limiter?.why)?.limiter?.why;
   const lead = [
     "From the torch profiler.",
@@ -83,7 +89,7 @@ export function Operators() {
   ];
   return (
     <Section id="operators" title="Operators" lead={lead.filter(Boolean).join(" ")}>
-      <DataTable id="operator-table" caption="Operators" rows={rows} columns={columns} rowKey={(o) => o.key} sort={cpuOnly ? "selfcpu" : "totaldev"} minWidth={linked ? 62 : 60} rowHeight={linked ? 46 : undefined} />
+      <DataTable id="operator-table" caption="Operators" rows={rows} columns={columns} rowKey={(o) => o.key} sort={cpuOnly ? "self_cpu_us" : "total_device_us"} minWidth={linked ? 62 : 60} rowHeight={linked ? 46 : undefined} />
     </Section>
   );
 }

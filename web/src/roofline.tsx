@@ -1,6 +1,7 @@
 import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
+import { columnsOf } from "./columns";
 import { digits, percent, prefixed, rate, time } from "./format";
 import { list } from "./list";
 import { useModel, type Model } from "./model";
@@ -361,18 +362,18 @@ function PointTable(p: { points: Point[] }) {
       caption="Points of the roofline"
       rows={rows}
       rowKey={(r) => r.i}
-      sort="time"
+      sort="kernel_total_ns"
       minWidth={52}
       open={(r) => openKernel(r.point.kernel)}
-      columns={[
-        { id: "kernel", head: "Kernel", cell: (r) => (r.kernel ? <KernelLink kernel={r.kernel} inRow /> : r.point.kernel), key: (r) => (r.kernel ? model.label(r.kernel) : r.point.kernel) },
-        { id: "dtype", head: "Data type", width: 10, cell: (r) => labelOf(roofs, r.point.dtype), key: (r) => r.point.dtype },
-        { id: "memory", head: "Memory", width: 6, cell: (r) => levelNames[r.point.memory] ?? r.point.memory, key: (r) => r.point.memory },
-        { id: "intensity", head: "FLOP/B", width: 6, num: true, cell: (r) => digits(r.point.intensity), key: (r) => r.point.intensity },
-        { id: "flops", head: "Achieved", width: 9, num: true, cell: (r) => rate(r.point.flops, "flop/s"), key: (r) => r.point.flops },
-        { id: "attained", head: "Of roof", width: 6, num: true, cell: (r) => percent(r.point.attained), key: (r) => r.point.attained },
-        { id: "time", head: "Time", width: 6, num: true, cell: (r) => (r.point.ns > 0 ? time(r.point.ns) : <span class="quiet">n/a</span>), key: (r) => r.point.ns },
-      ]}
+      columns={columnsOf<(typeof rows)[number]>(model.result.views["roofline"], {
+        short_name: { value: (r) => (r.kernel ? model.label(r.kernel) : r.point.kernel), cell: (r) => (r.kernel ? <KernelLink kernel={r.kernel} inRow /> : r.point.kernel) },
+        dtype: { value: (r) => labelOf(roofs, r.point.dtype), width: 10 },
+        memory: { value: (r) => levelNames[r.point.memory] ?? r.point.memory, width: 6 },
+        flop_per_byte: { value: (r) => r.point.intensity, width: 6 },
+        flop_per_s: { value: (r) => r.point.flops, width: 9 },
+        attained: { value: (r) => r.point.attained, width: 6 },
+        kernel_total_ns: { value: (r) => (r.point.ns > 0 ? r.point.ns : undefined), width: 6 },
+      })}
     />
   );
 }

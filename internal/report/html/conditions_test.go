@@ -103,7 +103,7 @@ func TestLarge(t *testing.T) {
 	}
 	eval[chromedp.Void](p, `document.querySelector("#kernel-table").scrollTop = 1e9`)
 	p.wait(`!!document.querySelector('#kernel-table tr[data-row="5999"]')`)
-	p.click(`#kernel-table button[data-sort=kernel]`)
+	p.click(`#kernel-table button[data-sort=short]`)
 	p.wait(`document.querySelector("#kernel-table").scrollTop === 0 && ` + firstKernel + `.startsWith("kernel_0000")`)
 	p.focus(`#kernel-table tr[data-row="0"]`)
 	p.press(kb.End)

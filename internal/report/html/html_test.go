@@ -15,6 +15,7 @@ import (
 	"compress/gzip"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/report"
 )
 
 func write(t *testing.T, r *analysis.Result) string {
@@ -70,7 +71,7 @@ func TestWriteCarriesTheResult(t *testing.T) {
 			if encoding != test.encoding {
 				t.Errorf("encoded as %s, want %s", encoding, test.encoding)
 			}
-			want, err := json.Marshal(carried{test.result, labels(test.result.Kernels)})
+			want, err := json.Marshal(carried{test.result, report.PageViews(), labels(test.result.Kernels)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/cxx"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/report"
 )
 
 // pageReduced is the warning that the page has less detail than the result. most,
@@ -35,10 +36,12 @@ type packed struct {
 }
 
 // carried is what the page holds: the Result, and for each kernel whose short
-// name another shares, that name with the words in which they differ.
+// name another shares, that name with the words in which they differ, and the
+// columns of its tables.
 type carried struct {
 	*analysis.Result
-	Labels []string `json:"kernel_labels,omitempty"`
+	Views  map[string]report.ViewInfo `json:"views"`
+	Labels []string                   `json:"kernel_labels,omitempty"`
 }
 
 // labels gives the names that tell kernels apart, as in the Markdown reports, or
@@ -87,7 +90,7 @@ func pack(r *analysis.Result, room int) (packed, error) {
 func encode(r *analysis.Result, named []string) (packed, error) {
 	// Marshal writes <, >, &, U+2028 and U+2029 as escapes, so that no string
 	// can end the script element that holds it.
-	plain, err := json.Marshal(carried{r, named[:min(len(named), len(r.Kernels))]})
+	plain, err := json.Marshal(carried{r, report.PageViews(), named[:min(len(named), len(r.Kernels))]})
 	if err != nil {
 		return packed{}, fmt.Errorf("write HTML report: encode result: %w", err)
 	}

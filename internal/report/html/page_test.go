@@ -164,13 +164,13 @@ func TestSort(t *testing.T) {
 	}
 	p.click(`#kernel-table button[data-sort=calls]`)
 	p.wait(firstKernel + `.startsWith("vectorized")`)
-	if got := eval[string](p, `document.querySelector("#kernel-table th[aria-sort]").textContent + document.querySelector("#kernel-table th[aria-sort]").ariaSort`); got != "Calls▼descending" {
+	if got := eval[string](p, `document.querySelector("#kernel-table th[aria-sort]").textContent + document.querySelector("#kernel-table th[aria-sort]").ariaSort`); got != "Launches▼descending" {
 		t.Errorf("sorted column: %s", got)
 	}
 	p.focus(`#kernel-table button[data-sort=calls]`)
 	p.press(kb.Enter)
 	p.wait(firstKernel + `.startsWith("evil")`)
-	p.wait(`document.querySelector("#live").textContent === "Kernels: sorted by Calls, ascending"`)
+	p.wait(`document.querySelector("#live").textContent === "Kernels: sorted by Launches, ascending"`)
 }
 
 func TestSearch(t *testing.T) {
