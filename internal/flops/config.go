@@ -76,6 +76,7 @@ type object struct {
 	model    *Model
 	defaults map[string]any  // transformers' own where a key is absent
 	read     map[string]bool // fields that were asked for
+	told     map[string]bool // defaults that were taken, and stated
 	missing  []string
 	wrong    []string
 }
@@ -142,7 +143,13 @@ func (o *object) get(key string) (any, bool) {
 		return v, true
 	}
 	if v, ok := o.defaults[key]; ok {
-		o.model.assume(fact.New(FieldDefault, fact.Key("field", o.path+key), fact.Name("value", fmt.Sprint(v))))
+		if !o.told[key] { // every layer asks
+			if o.told == nil {
+				o.told = map[string]bool{}
+			}
+			o.told[key] = true
+			o.model.assume(fact.New(FieldDefault, fact.Key("field", o.path+key), fact.Name("value", fmt.Sprint(v))))
+		}
 		return v, true
 	}
 	return nil, false

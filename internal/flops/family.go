@@ -171,6 +171,9 @@ type values = map[string]any
 
 var tied = values{"tie_word_embeddings": true}
 
+// mambaUnused repeat other fields, or choose kernels.
+var mambaUnused = []string{"d_inner", "fused_add_norm", "rms_norm", "ssm_cfg", "pad_vocab_size_multiple"}
+
 // families are the model types that are counted exactly, each held against the
 // class of transformers by TestFamilies.
 var families = map[string]family{
@@ -195,7 +198,7 @@ var families = map[string]family{
 	"qwen2":     {qkvBias: always, outBias: never, window: upperLayers},
 	"qwen2_moe": {qkvBias: key("qkv_bias", true), outBias: never, window: upperLayers, defaults: values{"num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632}},
 	"qwen3":     {attentionNorm: headNorm, window: upperLayers, defaults: values{"head_dim": 128}},
-	"qwen3_moe": {attentionNorm: headNorm, window: ifAsked, defaults: values{"num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768}},
+	"qwen3_moe": {unused: []string{"max_window_layers"}, attentionNorm: headNorm, window: ifAsked, defaults: values{"num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768}},
 	"qwen3_next": {gatedQuery: true, attentionNorm: headNorm, recurs: linearLayers, state: deltaNet, defaults: values{"head_dim": 256, "partial_rotary_factor": 0.25, "num_experts": 512,
 		"num_experts_per_tok": 10, "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512, "linear_num_key_heads": 16, "linear_key_head_dim": 128,
 		"linear_num_value_heads": 32, "linear_value_head_dim": 128}},
@@ -242,8 +245,8 @@ var families = map[string]family{
 	"kimi_linear": {unused: []string{"mla_use_nope"}, latent: true, positions: unplaced, recurs: linearLayers, state: kimiDelta, defaults: values{"kv_lora_rank": 512, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128,
 		"num_experts": 256, "num_experts_per_token": 8, "num_shared_experts": 1, "moe_intermediate_size": 1024, "first_k_dense_replace": 1}},
 
-	"mamba":        {noMLP: true, norms: 1, positions: unplaced, recurs: everyLayerIs, state: mamba(false), defaults: tied},
-	"falcon_mamba": {noMLP: true, norms: 1, positions: unplaced, recurs: everyLayerIs, state: mamba(false), defaults: tied},
+	"mamba":        {noMLP: true, norms: 1, positions: unplaced, recurs: everyLayerIs, state: mamba(false), unused: mambaUnused, defaults: tied},
+	"falcon_mamba": {noMLP: true, norms: 1, positions: unplaced, recurs: everyLayerIs, state: mamba(false), unused: mambaUnused, defaults: tied},
 	"mamba2":       {noMLP: true, norms: 1, positions: unplaced, recurs: everyLayerIs, state: mamba2, unused: []string{"head_dim"}},
 	"jamba":        {positions: unplaced, recurs: outsidePeriod, state: mamba(true), defaults: values{"expert_layer_period": 2, "expert_layer_offset": 1, "num_experts": 16, "num_experts_per_tok": 2, "mamba_expand": 2}},
 	"bamba":        {recurs: unlisted("attn_layer_indices"), state: mamba2, defaults: values{"mamba_d_state": 256}},
@@ -276,7 +279,7 @@ func apertus(_ *object, d *decoder) {
 // opt: the embedding may be narrower than the layers, with a matrix on each
 // side of them, and the last norm is absent where norms come after.
 func opt(o *object, d *decoder) {
-	if !o.flag("do_layer_norm_before", true) {
+	if !o.flag("do_layer_norm_before", true) || o.flag("_remove_final_layer_norm", false) {
 		d.norm = 0
 	}
 	if d.embed = o.size("word_embed_proj_dim", d.hidden); d.embed != d.hidden {

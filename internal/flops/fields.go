@@ -12,8 +12,8 @@ import (
 // counted: names of tokens, activations, scales, losses, dropout, positions, and
 // what concerns loading, training and sampling.
 var harmless = regexp.MustCompile(`^(` +
-	`_.*|architectures|auto_map|transformers_version|(torch_)?dtype|model_type|name_or_path|id2label|label2id|task_specific_params|tokenizer_class|language|` +
-	`.*_token_(id|ids|index)|.*_token|.*(dropout|pdrop|_drop|drop_rate).*|.*(eps|epsilon)|.*(init|std|initializer).*|.*coef.*|.*loss.*|.*_alpha|` +
+	`_.*|architectures|auto_map|transformers_version|(torch_)?dtype|model_type|name_or_path|id2label|label2id|task_specific_params|tokenizer_class|language|prefix|` +
+	`.*_token_(id|ids|index)|.*_token|.*drop.*|.*(eps|epsilon)|.*(init|std|initializer).*|.*coef.*|.*loss.*|.*_alpha|` +
 	`(rope|rotary)_.*|.*rope_(theta|scaling|freq.*|type|interleave.*|parameters|local.*)|.*_theta|original_max_position_embeddings|max_position_embeddings|n_positions|n_ctx|max_seq_len|seq_length|.*model_max_length|` +
 	`.*(act|activation|act_fn|activation_function|hidden_act)|.*activation.*|.*softcap.*|.*(scale|scaling|multiplier|factor|temperature|scalar|clip|clamp|limit)|scale_.*|query_pre_attn_scalar|` +
 	`use_cache|output_.*|return_dict|pruned_heads|is_(decoder|encoder_decoder)|gradient_checkpointing|pretraining_tp|ep_size|tp_.*|.*_plan|` +

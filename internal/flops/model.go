@@ -300,7 +300,7 @@ func spanLayers(o *object, f family, n int64) func(int64) span {
 	types := o.names("layer_types", n)
 	var window, chunk int64
 	if types != nil || f.window != nil { // else nothing says which layers have it
-		window = o.size("sliding_window", 0)
+		window = o.sizeOf(0, "sliding_window", "sliding_window_size")
 	}
 	if types != nil || f.chunks != nil {
 		chunk = o.size("attention_chunk_size", 0)
