@@ -30,7 +30,7 @@ const (
 	FamilyUnknown       fact.Code = "flops-family-unknown"       // {type} is counted like {as}
 	FieldsUnknown       fact.Code = "flops-fields-unknown"       // {fields} of an unknown family
 	QuantizationUnknown fact.Code = "flops-quantization-unknown" // {method}: weights are counted in {type}
-	ModulesUnknown      fact.Code = "flops-modules-unknown"      // {modules} that are not quantized match nothing
+	ModulesUnknown      fact.Code = "flops-modules-unknown"      // {modules} that the quantization names match nothing
 	VisionUnknown       fact.Code = "flops-vision-unknown"       // an encoder of {type} is not counted
 	ProjectorUnknown    fact.Code = "flops-projector-unknown"    // the vision part of {type} is not counted
 	SamplesDiffer       fact.Code = "flops-samples-differ"       // counted for {input} alone

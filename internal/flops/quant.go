@@ -48,13 +48,13 @@ func (s scheme) bytes(in, out int64) float64 {
 type quantization struct {
 	method  string
 	targets []target
-	skip    []string // modules that are not quantized, as the config names them
-	head    bool     // the head is quantized as well
-	only    string   // quantize modules with this in their name alone; "" for all
+	skip    []modulePattern // that are not quantized
+	head    bool            // the head is quantized as well
+	only    string          // quantize modules with this in their name alone; "" for all
 }
 
 type target struct {
-	modules []string // as the config names them; nil for all
+	modules []modulePattern // nil for all
 	scheme  scheme
 }
 
@@ -133,7 +133,7 @@ func readBnB(o *object, q *quantization) bool {
 			s.scale = 8 + 32.0/256
 		}
 	}
-	q.skip = append(q.skip, o.strings("llm_int8_skip_modules")...)
+	q.skip = append(q.skip, o.modules("llm_int8_skip_modules")...)
 	q.all(s)
 	return true
 }
@@ -158,7 +158,7 @@ func readCompressed(o *object, q *quantization) bool {
 		if a := g.child("input_activations"); a != nil {
 			s.products = productsOf(a)
 		}
-		q.targets = append(q.targets, target{targetModules(g.strings("targets")), s})
+		q.targets = append(q.targets, target{targetModules(g), s})
 	}
 	return true
 }
@@ -200,11 +200,11 @@ func productsOf(a *object) string {
 }
 
 // targetModules is nil where the targets are all matrices.
-func targetModules(names []string) []string {
-	if len(names) == 0 || slices.Contains(names, "Linear") {
+func targetModules(group *object) []modulePattern {
+	if slices.Contains(group.strings("targets"), "Linear") {
 		return nil
 	}
-	return names
+	return group.modules("targets")
 }
 
 var aoBits = regexp.MustCompile(`^(u?int|float)(\d)`)
@@ -255,7 +255,7 @@ func readModelOpt(o *object, q *quantization) bool {
 	if c := o.child("quantization"); c != nil {
 		o = c
 	}
-	q.skip = append(q.skip, o.strings("exclude_modules")...)
+	q.skip = append(q.skip, o.modules("exclude_modules")...)
 	switch algorithm := strings.ToUpper(o.text("quant_algo", "")); {
 	case algorithm == "" && o.has("config_groups"):
 		return readCompressed(o, q)
@@ -292,7 +292,7 @@ func (m *Model) readQuantization(root, text *object) {
 		q.method = "bitsandbytes"
 	}
 	for _, key := range []string{"modules_to_not_convert", "ignore", "ignored_layers"} {
-		q.skip = append(q.skip, o.strings(key)...)
+		q.skip = append(q.skip, o.modules(key)...)
 	}
 	m.kvType = cacheTypeOf(o)
 	read := quantizers[q.method]
@@ -341,29 +341,57 @@ func (d *decoder) quantize(q *quantization) {
 
 // schemeOf is how a module is quantized; nil where it is not.
 func (q *quantization) schemeOf(path string) *scheme {
-	if !strings.Contains(path, q.only) || slices.ContainsFunc(q.skip, func(name string) bool { return names(name, path) }) {
+	means := func(m modulePattern) bool { return m.means(path) }
+	if !strings.Contains(path, q.only) || slices.ContainsFunc(q.skip, means) {
 		return nil
 	}
 	for i, t := range q.targets {
-		if t.modules == nil || slices.ContainsFunc(t.modules, func(name string) bool { return names(name, path) }) {
+		if t.modules == nil || slices.ContainsFunc(t.modules, means) {
 			return &q.targets[i].scheme
 		}
 	}
 	return nil
 }
 
-// names tells whether an entry of a config means a module: a regular expression
-// after "re:", a pattern with stars, or whole parts of the path.
-func names(entry, path string) bool {
-	if expr, ok := strings.CutPrefix(entry, "re:"); ok {
-		re, err := regexp.Compile("^(?:" + expr + ")")
-		return err == nil && re.MatchString(path)
+// A modulePattern is an entry of a config that means one or several modules: a regular
+// expression after "re:", a pattern with stars, or whole parts of a path.
+type modulePattern struct {
+	entry string
+	re    *regexp.Regexp // nil where parts of the path decide
+}
+
+// modules is a list of such entries.
+func (o *object) modules(key string) []modulePattern {
+	var out []modulePattern
+	for _, entry := range o.strings(key) {
+		m := modulePattern{entry: entry}
+		expr, ok := strings.CutPrefix(entry, "re:")
+		switch {
+		case ok:
+			expr = "^(?:" + expr + ")"
+		case strings.Contains(entry, "*"):
+			expr = `(?:^|\.)` + strings.ReplaceAll(regexp.QuoteMeta(entry), `\*`, `.*`) + `(?:\.|$)`
+		default:
+			expr = ""
+		}
+		if expr != "" {
+			re, err := regexp.Compile(expr)
+			if err != nil {
+				o.bad(key, "%q is no pattern: %v", entry, err)
+				continue
+			}
+			m.re = re
+		}
+		out = append(out, m)
 	}
-	if strings.Contains(entry, "*") {
-		re, err := regexp.Compile("(?:^|\\.)" + strings.ReplaceAll(regexp.QuoteMeta(entry), `\*`, `.*`) + "(?:\\.|$)")
-		return err == nil && re.MatchString(path)
+	return out
+}
+
+func (m modulePattern) means(path string) bool {
+	if m.re != nil {
+		return m.re.MatchString(path)
 	}
-	return strings.Contains("."+path+".", "."+strings.Trim(entry, ".")+".")
+	return strings.Contains("."+path+".", "."+strings.Trim(m.entry, ".")+".")
 }
 
 // elsewhere matches modules that are not counted as quantized whatever a config
@@ -373,21 +401,25 @@ var elsewhere = regexp.MustCompile(`(?i)embed|norm|router|(^|\.)gate($|\*)|share
 // unmatched are the entries that name nothing of the model.
 func (m *Model) unmatched(q *quantization) []string {
 	var out []string
-	for _, entry := range q.skip {
-		if !elsewhere.MatchString(entry) && !m.text.has(entry) && !slices.Contains(out, entry) {
-			out = append(out, entry)
+	entries := slices.Clone(q.skip)
+	for _, t := range q.targets {
+		entries = append(entries, t.modules...)
+	}
+	for _, x := range entries {
+		if !elsewhere.MatchString(x.entry) && !m.text.has(x) && !slices.Contains(out, x.entry) {
+			out = append(out, x.entry)
 		}
 	}
 	return out
 }
 
-// has tells whether an entry of a config means a matrix of the model. A layer
+// has tells whether an entry means a matrix of the model. A layer
 // behind the last is one for multi-token prediction.
-func (d *decoder) has(entry string) bool {
-	found := names(entry, fmt.Sprintf("model.layers.%d.", len(d.layers)))
+func (d *decoder) has(m modulePattern) bool {
+	found := m.means(fmt.Sprintf("model.layers.%d.", len(d.layers)))
 	for i := range d.layers {
 		prefix := fmt.Sprintf("model.layers.%d.", i)
-		d.layers[i].linears(func(x linear, _, _ int64) { found = found || names(entry, prefix+x.name) })
+		d.layers[i].linears(func(x linear, _, _ int64) { found = found || m.means(prefix+x.name) })
 	}
 	return found
 }

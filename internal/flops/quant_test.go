@@ -168,7 +168,11 @@ func TestQuantizationNotUnderstood(t *testing.T) {
 			t.Errorf("%s: %+v", config, r.Warnings)
 		}
 	}
-	r := count(t, quantized(t, "real/Llama-3-8B", `{"quant_method":"awq","modules_to_not_convert":["block.wizard","lm_head","model.layers.3.self_attn"]}`), Shape{Prompt: 8})
+	r := count(t, quantized(t, "real/Llama-3-8B", `{"quant_method":"compressed-tensors","config_groups":{"a":{"targets":["FusedMoE"],"weights":{"num_bits":8,"strategy":"channel"}}}}`), Shape{Prompt: 8})
+	if len(r.Warnings) != 1 || !r.Warnings[0].Is(ModulesUnknown) {
+		t.Errorf("targets that match nothing: %+v", r.Warnings)
+	}
+	r = count(t, quantized(t, "real/Llama-3-8B", `{"quant_method":"awq","modules_to_not_convert":["block.wizard","lm_head","model.layers.3.self_attn"]}`), Shape{Prompt: 8})
 	if len(r.Warnings) != 1 || !r.Warnings[0].Is(ModulesUnknown) || len(r.Warnings[0].Params["modules"].List) != 1 {
 		t.Errorf("%+v", r.Warnings)
 	}

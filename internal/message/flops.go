@@ -28,7 +28,7 @@ var modelWords = map[fact.Code]words{
 		Next: "compare with pipeline.static_analysis.torch_flop_counter=true"},
 	flops.FieldsUnknown:       {Text: "These fields of the config were not understood, and may change the work: {fields}"},
 	flops.QuantizationUnknown: {Text: "The quantization {method} is not known: its weights are counted as if they were not quantized"},
-	flops.ModulesUnknown:      {Text: "Modules that the config leaves unquantized match nothing that is counted: {modules}"},
+	flops.ModulesUnknown:      {Text: "Modules that the quantization of the config names match nothing that is counted: {modules}"},
 	flops.VisionUnknown:       {Text: "The vision encoder (vision_config.model_type {type}) is not known and not counted"},
 	flops.ProjectorUnknown:    {Text: "The vision part of model_type {type} is not known and not counted"},
 	flops.SamplesDiffer:       {Text: "Samples differ in length; FLOPs are those of the first, {input}"},
