@@ -54,6 +54,8 @@ type composer struct {
 	warnings  []string
 }
 
+// newComposer fills in what Options leaves open. Hydra's own tree is the first
+// source.
 func newComposer(o Options, overrides []*override) *composer {
 	if o.Env == nil {
 		o.Env = func(string) (string, bool) { return "", false }
@@ -197,6 +199,8 @@ func (c *composer) extendSearchPath() error {
 	return nil
 }
 
+// addSource adds a folder of hydra.searchpath behind the other sources. A folder
+// that is not there is a warning, as in Hydra.
 func (c *composer) addSource(path, provider string, item *Node) error {
 	scheme, rest, found := strings.Cut(path, "://")
 	if found && scheme != "file" {
@@ -252,6 +256,8 @@ func (c *composer) mergeList(list []resultDefault) (*Node, error) {
 	return full, nil
 }
 
+// searchPathIsPrimary refuses a search path in any other than the primary config:
+// it would come too late.
 func (c *composer) searchPathIsPrimary(d resultDefault, root *Node) error {
 	if d.primary || strings.HasPrefix(d.path, "hydra/config") || root.kind != Map {
 		return nil
@@ -264,6 +270,7 @@ func (c *composer) searchPathIsPrimary(d resultDefault, root *Node) error {
 		Message: fmt.Sprintf("In '%s': Overriding hydra.searchpath is only supported from the primary config", d.path)}
 }
 
+// mergeFailed names the file that could not be merged into those before it.
 func (c *composer) mergeFailed(d resultDefault, f *file, err error) error {
 	kind := "merge-type"
 	var me *mergeError

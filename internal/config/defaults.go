@@ -41,6 +41,7 @@ type defaultsBuilder struct {
 	count     int
 }
 
+// fail makes an error that points at an entry of a defaults list.
 func (b *defaultsBuilder) fail(d *inputDefault, kind, format string, args ...any) *Error {
 	e := &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Origin: d.origin}
 	if d.origin.Override != "" {
@@ -146,6 +147,7 @@ func (b *defaultsBuilder) expand(t *treeNode, isRoot, interpolated bool, depth i
 	return b.include(t, defaults, interpolated, depth)
 }
 
+// hasContent tells whether a config has values besides its defaults list.
 func hasContent(root *Node) bool {
 	for _, e := range root.entries {
 		if !e.Value.Missing() {
@@ -282,6 +284,8 @@ func (b *defaultsBuilder) include(t *treeNode, list []*inputDefault, interpolate
 	return nil
 }
 
+// deleted tells whether the command line leaves a group out, and notes that the
+// deletion was used.
 func (b *defaultsBuilder) deleted(d *inputDefault) bool {
 	if !d.isGroup {
 		return false
@@ -294,6 +298,8 @@ func (b *defaultsBuilder) deleted(d *inputDefault) bool {
 	return true
 }
 
+// setKnown records the choice of a group. Two different choices for one group are
+// an error: only "override" may change one.
 func (b *defaultsBuilder) setKnown(d *inputDefault) error {
 	if !d.isGroup {
 		return nil

@@ -27,6 +27,7 @@ func (b *defaultsBuilder) deferred(children []*treeNode, add func(*inputDefault,
 	return nil
 }
 
+// resolveName replaces an interpolation in an entry by the choices that are known.
 func (b *defaultsBuilder) resolveName(d *inputDefault, choices *Node) error {
 	text := d.path
 	if d.isGroup {

@@ -56,6 +56,7 @@ func (r *repo) allGroups() []Group {
 
 var packageLine = regexp.MustCompile(`^#\s*@`)
 
+// option describes a config for people, by the first comment of its file.
 func (r *repo) option(configPath, name string) Option {
 	o := Option{Name: name}
 	source := r.find(configPath)

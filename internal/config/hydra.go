@@ -74,6 +74,7 @@ func (c *composer) checkHydra(hydra *Node) error {
 	return nil
 }
 
+// checkHydraKeys compares the keys of a mapping with those that are known.
 func checkHydraKeys(n, keys *Node, path string) error {
 	for _, e := range n.entries {
 		key := path + "." + pyStr(e.Key)
@@ -99,6 +100,7 @@ func checkHydraKeys(n, keys *Node, path string) error {
 	return nil
 }
 
+// makeText turns a number or boolean into the string that Hydra declares.
 func makeText(n *Node) {
 	if !n.container() && n.kind != Null {
 		n.kind, n.text = String, pyStr(n)

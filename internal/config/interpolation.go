@@ -28,6 +28,7 @@ type expr struct {
 	args  []*expr // exprCall
 }
 
+// interpParser reads the tokens of one string with interpolations.
 type interpParser struct {
 	tokenStream
 	src   string
@@ -87,6 +88,8 @@ func (p *interpParser) fail(pos int, text string) error {
 	return &grammarError{text, p.src, pos}
 }
 
+// lex splits the source into tokens. What a character means depends on the modes
+// that are open around it.
 func (p *interpParser) lex(mode lexMode) error {
 	var stack []lexMode
 	for pos := 0; pos < len(p.src); {
@@ -240,6 +243,7 @@ func (p *interpParser) interpolation() (*expr, error) {
 	}
 }
 
+// configKey reads one part of a path, which may itself be an interpolation.
 func (p *interpParser) configKey() (*expr, error) {
 	switch t := p.peek(); t.typ {
 	case tokInterOpen:
@@ -275,6 +279,7 @@ func (p *interpParser) isCall() bool {
 	return false
 }
 
+// call reads ${name:args} from behind its opening.
 func (p *interpParser) call(start token) (*expr, error) {
 	e := &expr{kind: exprCall}
 	for {

@@ -19,6 +19,7 @@ func (p *interpParser) sequence(end tokenType) (items []*expr, err error) {
 	}
 }
 
+// element reads one argument of a resolver: quoted, a list, a dictionary or plain.
 func (p *interpParser) element() (*expr, error) {
 	p.depth++
 	defer func() { p.depth-- }()
@@ -49,6 +50,7 @@ func (p *interpParser) element() (*expr, error) {
 	return p.primitive(true)
 }
 
+// quoted reads a string in quotes, in which interpolations still count.
 func (p *interpParser) quoted() (*expr, error) {
 	p.take()
 	if p.accept(tokQuoteClose) {
@@ -110,6 +112,9 @@ func (e *expr) joined() string {
 	return b.String()
 }
 
+// primitive reads an unquoted value. A single token keeps its type; several, and
+// interpolations among them, make a string. Keys of dictionaries (isValue false)
+// hold no interpolations.
 func (p *interpParser) primitive(isValue bool) (*expr, error) {
 	var parts []*expr
 	var single *Node

@@ -46,6 +46,7 @@ const (
 	tokQuotedEscape
 )
 
+// token is a piece of an override or of a string with interpolations.
 type token struct {
 	typ  tokenType
 	text string

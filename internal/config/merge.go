@@ -58,6 +58,8 @@ func (m *merger) mergeInto(dest, src *Node, structMode bool) error {
 	return nil
 }
 
+// mergeKey merges one key. Mappings and lists merge, everything else is replaced;
+// src becomes part of dest.
 func (m *merger) mergeKey(dest, key, src *Node, structMode bool) error {
 	old := dest.child(keyOf(key))
 	if old != nil && old.Interpolation() {

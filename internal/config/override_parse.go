@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 )
 
+// overrideParser reads the tokens of one override.
 type overrideParser struct {
 	tokenStream
 	line  string
@@ -31,6 +32,7 @@ func parseOverride(line string) (*override, error) {
 	return p.override()
 }
 
+// fail makes a syntax error; pos is a byte offset in the line.
 func (p *overrideParser) fail(pos int, format string, args ...any) *Error {
 	e := &Error{
 		Kind:    "override-syntax",
@@ -44,6 +46,8 @@ func (p *overrideParser) fail(pos int, format string, args ...any) *Error {
 	return e
 }
 
+// lex splits the line into tokens: those of a key up to the first "=", those of a
+// value behind it.
 func (p *overrideParser) lex() error {
 	rules := keyRules
 	for pos := 0; pos < len(p.line); {
@@ -85,6 +89,7 @@ func (p *overrideParser) unexpected(want string) *Error {
 	return p.fail(t.pos, "unexpected '%s', expecting %s", t.text, want)
 }
 
+// override reads the whole line.
 func (p *overrideParser) override() (*override, error) {
 	o := &override{op: "=", line: p.line}
 	switch {
@@ -128,6 +133,7 @@ func (p *overrideParser) override() (*override, error) {
 	return o, nil
 }
 
+// key reads a dotted key or group/sub, and @package where there is one.
 func (p *overrideParser) key(o *override) error {
 	switch t := p.peek(); t.typ {
 	case tokID:
@@ -253,6 +259,7 @@ func (p *overrideParser) sequence(end tokenType, closing string, item func() err
 	}
 }
 
+// pair reads one entry of a dictionary.
 func (p *overrideParser) pair(m *Node) error {
 	key, err := p.primitive("a key, which is not quoted", func(tokenType) bool { return false })
 	if err != nil {

@@ -41,6 +41,7 @@ func (c *composer) renameKeys(root *Node) error {
 	return nil
 }
 
+// warnRenamed tells the user the name of today, once for each place.
 func (c *composer) warnRenamed(r Rename, where Origin) {
 	c.warnings = append(c.warnings, fmt.Sprintf("%s: %s is called %s today; the old name still works", where, r.From, r.To))
 }

@@ -16,9 +16,9 @@ import (
 
 // repo finds config files on the search path and reads each once.
 type repo struct {
-	sources []Source
-	loaded  map[string]*file
-	groups  map[string]bool
+	sources []Source          // in order: the first that has a file wins
+	loaded  map[string]*file  // by config path; nil where no source has it
+	groups  map[string]bool   // whether a folder of that name exists
 	lines   map[string][]byte // text by display path, for carets
 }
 
@@ -27,10 +27,10 @@ type file struct {
 	path     string // without extension
 	source   Source
 	display  string
-	root     *Node // a Map or List; never nil
-	header   string
+	root     *Node  // a Map or List; never nil
+	header   string // package of the "# @package" line; read only where hasHdr is true
 	hasHdr   bool
-	defaults []*inputDefault
+	defaults []*inputDefault // the list of the file, which is not in root any more
 }
 
 func newRepo(sources []Source) *repo {
@@ -101,6 +101,7 @@ func (r *repo) load(configPath string) (*file, error) {
 	return f, nil
 }
 
+// displayPath is how a file is named in errors and origins.
 func displayPath(s Source, name string) string {
 	if s.Path == "" {
 		return name
@@ -108,6 +109,8 @@ func displayPath(s Source, name string) string {
 	return path.Join(s.Path, name)
 }
 
+// read loads a file: its header, its tree and its defaults list, which leaves the
+// tree.
 func (r *repo) read(source Source, configPath string) (*file, error) {
 	name, _ := fsPath(fileName(configPath))
 	f := &file{path: configPath, source: source, display: displayPath(source, name)}
@@ -249,6 +252,8 @@ func isDir(s Source, p string, e fs.DirEntry) bool {
 	return err == nil && info.IsDir()
 }
 
+// list collects names of a group's folder over all sources, sorted and without
+// copies.
 func (r *repo) list(group string, pick func(dir string, e fs.DirEntry, s Source) (string, bool)) []string {
 	dir, ok := fsPath(group)
 	if !ok {

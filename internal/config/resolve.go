@@ -48,6 +48,7 @@ func raised(class, format string, args ...any) error {
 	return failed("interpolation-other", class+" raised while resolving interpolation: "+format, args...)
 }
 
+// parse reads a string with interpolations; each string is parsed once.
 func (r *resolver) parse(text string) (*expr, error) {
 	if e := r.parsed[text]; e != nil {
 		return e, nil
@@ -113,6 +114,8 @@ func literal(n *Node) *Node {
 	return n
 }
 
+// eval computes an expression that stands in node, which lies in parent. The
+// result may be a node of the tree itself: callers do not change it.
 func (r *resolver) eval(e *expr, parent, node *Node, memo map[*Node]bool) (*Node, error) {
 	switch e.kind {
 	case exprText:

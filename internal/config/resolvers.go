@@ -20,6 +20,7 @@ type call struct {
 	memo   map[*Node]bool
 }
 
+// resolverFunc is what an interpolation can call.
 type resolverFunc struct {
 	min, max int // number of arguments
 	fn       func(c *call) (*Node, error)
@@ -36,6 +37,8 @@ func findResolver(name string) resolverFunc {
 	}[name]
 }
 
+// evalCall evaluates ${name:args}. Arguments come first, as in omegaconf: one that
+// fails is an error even where the resolver would not have needed it.
 func (r *resolver) evalCall(e *expr, parent, node *Node, memo map[*Node]bool) (*Node, error) {
 	var names []string
 	for _, p := range e.name {
@@ -82,6 +85,7 @@ func (c *call) text(i int) (string, error) {
 	return c.args[i].text, nil
 }
 
+// resolveEnv is oc.env: always a string, null only as a default.
 func resolveEnv(c *call) (*Node, error) {
 	name, err := c.text(0)
 	if err != nil {
@@ -119,6 +123,8 @@ func (r *resolver) selectValue(container *Node, key string, o selectOptions) (*N
 	return v, nil
 }
 
+// resolveSelect is oc.select: the default counts for what is absent or ???, not
+// for null.
 func resolveSelect(c *call) (*Node, error) {
 	key, err := c.text(0)
 	if err != nil {
@@ -136,6 +142,7 @@ func resolveSelect(c *call) (*Node, error) {
 	return newNull(), nil
 }
 
+// resolveDecode is oc.decode: it reads a string as an override's value would be.
 func resolveDecode(c *call) (*Node, error) {
 	if c.args[0].kind == Null {
 		return newNull(), nil
@@ -202,6 +209,7 @@ func plant(n *Node) {
 	}
 }
 
+// dict finds the mapping that oc.dict.keys and oc.dict.values are about.
 func (c *call) dict() (*Node, string, error) {
 	key, err := c.text(0)
 	if err != nil {
@@ -226,6 +234,7 @@ func (c *call) dict() (*Node, string, error) {
 	return v, key, nil
 }
 
+// resolveKeys is oc.dict.keys.
 func resolveKeys(c *call) (*Node, error) {
 	d, _, err := c.dict()
 	if err != nil {
@@ -240,6 +249,8 @@ func resolveKeys(c *call) (*Node, error) {
 	return list, nil
 }
 
+// resolveValues is oc.dict.values: a list of interpolations, so that later changes
+// of the mapping count.
 func resolveValues(c *call) (*Node, error) {
 	d, key, err := c.dict()
 	if err != nil {
@@ -258,6 +269,7 @@ func resolveValues(c *call) (*Node, error) {
 	return list, nil
 }
 
+// resolveNow is now: one moment for the whole configuration.
 func resolveNow(c *call) (*Node, error) {
 	format, err := c.text(0)
 	if err != nil {
@@ -266,6 +278,7 @@ func resolveNow(c *call) (*Node, error) {
 	return literal(newText(strftime.Format(format, c.r.now))), nil
 }
 
+// resolveHydra is hydra: a value of the hydra node, null where it has none.
 func resolveHydra(c *call) (*Node, error) {
 	path, err := c.text(0)
 	if err != nil {

@@ -112,6 +112,7 @@ func (c *Config) Resolve() (*Node, error) {
 	return root, c.addJobEnv(root)
 }
 
+// resolveTree resolves everything below a node, with the place in errors.
 func (c *Config) resolveTree(root *Node) (*Node, error) {
 	out, err := c.resolver().content(root, map[*Node]bool{})
 	if err != nil {

@@ -65,11 +65,13 @@ func splitKey(key string) []string {
 	return parts
 }
 
+// selectOptions says what is an error on the way to a value.
 type selectOptions struct {
 	throwMissing bool // a "???" on the way is an error
 	throwFailure bool // a failed interpolation on the way is an error
 }
 
+// missingError is a "???" where a value was needed.
 type missingError struct{ key string }
 
 func (e *missingError) Error() string { return "Missing mandatory value: " + e.key }
@@ -82,6 +84,8 @@ type typeError struct {
 
 func (e *typeError) Error() string { return e.text }
 
+// wrapTypeError gives a typeError that an interpolation met the words of
+// omegaconf.
 func wrapTypeError(err error) error {
 	if te, ok := err.(*typeError); ok {
 		return &resolveError{kind: "interpolation-other", text: te.class + " raised while resolving interpolation: " + te.text, err: err}

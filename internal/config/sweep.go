@@ -41,6 +41,7 @@ func (p *overrideParser) function() (*sweep, error) {
 	return nil, e
 }
 
+// isHydra tells whether an override is about hydra itself, not about the job.
 func (o *override) isHydra() bool {
 	return strings.HasPrefix(o.key, "hydra.") || strings.HasPrefix(o.key, "hydra/")
 }

@@ -34,6 +34,8 @@ func newTexts(texts []string) *Node {
 	return list
 }
 
+// find gives the place of a key, -1 where it is not there. Large mappings keep an
+// index, so that a file of any size is read in linear time.
 func (n *Node) find(k nodeKey) int {
 	if len(n.entries) < indexFrom {
 		for i, e := range n.entries {
@@ -55,6 +57,7 @@ func (n *Node) find(k nodeKey) int {
 	return -1
 }
 
+// child gives the value of a key, nil where it is not there.
 func (n *Node) child(k nodeKey) *Node {
 	if i := n.find(k); i >= 0 {
 		return n.entries[i].Value

@@ -23,6 +23,7 @@ func (n *Node) YAML() []byte {
 	return b.Bytes()
 }
 
+// yamlNode builds the tree that the YAML library writes.
 func yamlNode(n *Node) *yaml.Node {
 	switch n.kind {
 	case Map:

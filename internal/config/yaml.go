@@ -79,6 +79,7 @@ func readYAML(file string, data []byte) (n *Node, err error) {
 	return r.node(doc.Content[0])
 }
 
+// invalidUTF8 gives the offset of the first byte that is not UTF-8, -1 for none.
 func invalidUTF8(data []byte) int {
 	if utf8.Valid(data) {
 		return -1
@@ -160,6 +161,8 @@ func (r *yamlReader) at(y *yaml.Node, format string, args ...any) *Error {
 	return r.fail(y.Line, y.Column, format, args...)
 }
 
+// node turns a node of the YAML library into one of ours. Aliases are expanded:
+// the count of nodes keeps a few lines from growing into millions of values.
 func (r *yamlReader) node(y *yaml.Node) (*Node, error) {
 	r.depth++
 	defer func() { r.depth-- }()
@@ -224,6 +227,7 @@ func (r *yamlReader) anchors(y *yaml.Node, seen map[string]*yaml.Node) error {
 	return nil
 }
 
+// explicitTag is the tag that was written, "" for none.
 func explicitTag(y *yaml.Node) string {
 	if y.Style&yaml.TaggedStyle == 0 {
 		return ""
@@ -235,6 +239,9 @@ func (r *yamlReader) unknownTag(y *yaml.Node, tag string) *Error {
 	return r.at(y, "could not determine a constructor for the tag '%s'", tag)
 }
 
+// scalar reads a scalar by its tag or, unquoted and without a tag, by its text.
+// Interpolations are parsed at once, so that a malformed one is found in the file
+// that holds it.
 func (r *yamlReader) scalar(y *yaml.Node) (*Node, error) {
 	tag := explicitTag(y)
 	if tag == "" {
@@ -265,6 +272,7 @@ func (r *yamlReader) scalar(y *yaml.Node) (*Node, error) {
 	return n, nil
 }
 
+// mapping reads a mapping with its merge keys.
 func (r *yamlReader) mapping(y *yaml.Node) (*Node, error) {
 	if tag := explicitTag(y); tag != "" && tag != "!!map" {
 		return nil, r.unknownTag(y, tag)
@@ -301,6 +309,7 @@ func (r *yamlReader) mapping(y *yaml.Node) (*Node, error) {
 	return n, nil
 }
 
+// duplicates refuses a key that stands twice in one mapping.
 func (r *yamlReader) duplicates(y *yaml.Node) error {
 	seen := make(map[string]*yaml.Node, len(y.Content)/2)
 	for i := 0; i+1 < len(y.Content); i += 2 {
@@ -321,6 +330,7 @@ func (r *yamlReader) duplicates(y *yaml.Node) error {
 	return nil
 }
 
+// scalarTag is the tag of a scalar, explicit or by its style and text.
 func scalarTag(y *yaml.Node) string {
 	if tag := explicitTag(y); tag != "" {
 		return tag
@@ -357,6 +367,8 @@ func (r *yamlReader) flatten(y *yaml.Node, depth int) ([][2]*yaml.Node, error) {
 	return append(merged, own...), nil
 }
 
+// merged gives the entries of the mapping or mappings behind a merge key. Of
+// several the first wins, so that it comes last.
 func (r *yamlReader) merged(value *yaml.Node, depth int) ([][2]*yaml.Node, error) {
 	if value.Kind == yaml.AliasNode {
 		value = value.Alias

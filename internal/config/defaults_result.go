@@ -17,6 +17,7 @@ func collect(t *treeNode, list []resultDefault) []resultDefault {
 	return list
 }
 
+// appendResult adds the config of a leaf, unless it was deleted or left open.
 func appendResult(t *treeNode, list []resultDefault) []resultDefault {
 	d, self := t.node, false
 	if d.deleted || d.isMissing() {
@@ -35,6 +36,7 @@ func appendResult(t *treeNode, list []resultDefault) []resultDefault {
 	return append(list, r)
 }
 
+// noDuplicates refuses a group that was included twice with the same choice.
 func (b *defaultsBuilder) noDuplicates(list []resultDefault) error {
 	seen := map[string]bool{}
 	for _, r := range list {

@@ -23,10 +23,10 @@ type inputDefault struct {
 	baseDir   string // group of the file that holds the list
 	parentPkg string // package of that file
 
-	primary  bool
-	optional bool
-	override bool
-	deleted  bool
+	primary  bool // the config that the run was started with
+	optional bool // a config that does not exist is no error
+	override bool // changes the choice of a group that stands elsewhere
+	deleted  bool // left out by the command line, or optional and absent
 	external bool // added by +group=option
 	origin   Origin
 }
@@ -39,6 +39,7 @@ type choice struct {
 	isList  bool
 }
 
+// String writes a choice as Hydra's messages do.
 func (c choice) String() string {
 	switch {
 	case c.isList:
@@ -49,6 +50,7 @@ func (c choice) String() string {
 	return c.name
 }
 
+// isSelf tells whether the entry stands for the file that holds the list.
 func (d *inputDefault) isSelf() bool {
 	if d.isGroup {
 		return d.choice.name == "_self_"
@@ -64,6 +66,7 @@ func (d *inputDefault) setParent(baseDir, pkg string) {
 	}
 }
 
+// groupPath is the folder of the config, from the root of the search path.
 func (d *inputDefault) groupPath() string {
 	if d.isGroup {
 		if g, absolute := strings.CutPrefix(d.group, "/"); absolute || d.external || d.baseDir == "" {
@@ -85,6 +88,8 @@ func (d *inputDefault) groupPath() string {
 	return d.baseDir + "/" + group
 }
 
+// configPath is the file of the config without its extension, from the root of
+// the search path.
 func (d *inputDefault) configPath() string {
 	if d.isGroup {
 		return d.groupPath() + "/" + d.choice.String()
@@ -104,10 +109,13 @@ func (d *inputDefault) name() (string, bool) {
 	return d.path[strings.LastIndexByte(d.path, '/')+1:], true
 }
 
+// defaultPackage is the package of a config whose entry and header say nothing:
+// the path of its group.
 func (d *inputDefault) defaultPackage() string {
 	return strings.ReplaceAll(d.groupPath(), "/", ".")
 }
 
+// setHeader takes the package of a file's header, which is always absolute.
 func (d *inputDefault) setHeader(header string) {
 	d.hasHeader = true
 	switch {
@@ -155,6 +163,8 @@ func (d *inputDefault) finalPackage(useHeader bool) string {
 	return pkg
 }
 
+// overrideKey is how the command line refers to the entry: the group, with its
+// package where that is not the default one.
 func (d *inputDefault) overrideKey() string {
 	key, final := d.groupPath(), d.finalPackage(false)
 	if d.defaultPackage() == final {
@@ -207,6 +217,8 @@ func (r *repo) invalidDefault(n *Node, format string, args ...any) *Error {
 	return &Error{Kind: "defaults-invalid", Message: fmt.Sprintf(format, args...), Origin: n.origin}
 }
 
+// splitPackage cuts name@package. What follows a colon in the package is an old
+// form of renaming and is ignored, as in Hydra.
 func splitPackage(s string) (name, pkg string, hasPkg bool) {
 	name, pkg, hasPkg = strings.Cut(s, "@")
 	pkg, _, _ = strings.Cut(pkg, ":")
@@ -216,6 +228,8 @@ func splitPackage(s string) (name, pkg string, hasPkg bool) {
 	return name, pkg, hasPkg
 }
 
+// parseDefault reads one entry of a defaults list: a config, or a group with its
+// choice.
 func (r *repo) parseDefault(f *file, item *Node) (*inputDefault, error) {
 	d := &inputDefault{}
 	switch item.kind {
@@ -279,6 +293,7 @@ func (r *repo) keywords(d *inputDefault, item *Node, words string) error {
 	return nil
 }
 
+// parseChoice reads the option, the options or the null of a group.
 func (r *repo) parseChoice(d *inputDefault, value *Node) error {
 	switch value.kind {
 	case Null:

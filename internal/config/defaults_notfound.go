@@ -6,6 +6,7 @@ import (
 	"strings"
 )
 
+// notFound words a config that no source has, with the options there are.
 func (b *defaultsBuilder) notFound(t *treeNode) error {
 	d := t.node
 	if d.primary {

@@ -7,25 +7,29 @@ import (
 // groupOverrides are the choices made for groups by the command line and by
 // "override" entries, and what became of them.
 type groupOverrides struct {
-	choices   map[string]choice
-	meta      map[string]*overrideMeta
-	order     []string // keys of choices in the order they were made
-	appended  []*inputDefault
-	values    []*override // overrides of values, in order
-	deletions map[string]*deletion
-	delOrder  []string
-	known     map[string]choice
-	knownKeys []string
-	perGroup  map[string][]string // override keys seen of a group
+	choices   map[string]choice        // by override key
+	meta      map[string]*overrideMeta // of each choice
+	order     []string                 // keys of choices in the order they were made
+	appended  []*inputDefault          // "+group=option": they come last in the primary's list
+	values    []*override              // overrides of values, in order
+	deletions map[string]*deletion     // by override key
+	delOrder  []string                 // keys of deletions in the order they were made
+	known     map[string]choice        // what the defaults lists came to, by override key
+	knownKeys []string                 // keys of known in the order they were met
+	perGroup  map[string][]string      // override keys seen of a group
 }
 
+// overrideMeta says where a choice of a group was made, and whether the defaults
+// lists have that group.
 type overrideMeta struct {
-	external bool
-	from     string // config path of the file that holds the override
+	external bool   // made on the command line
+	from     string // config path of the file that holds the override; "" where external
 	origin   Origin
-	used     bool
+	used     bool // a defaults list has the group
 }
 
+// deletion is "~group" or "~group=name": a group to leave out of the defaults
+// lists. Without hasName any option is left out.
 type deletion struct {
 	name    string
 	hasName bool
@@ -54,6 +58,7 @@ func newGroupOverrides(r *repo, overrides []*override) (*groupOverrides, error) 
 
 func (o *override) origin() Origin { return Origin{Override: o.line} }
 
+// fullKey is the key with its package, as it is typed: group@package.
 func (o *override) fullKey() string {
 	if o.hasPkg {
 		return o.key + "@" + o.pkg
@@ -61,10 +66,12 @@ func (o *override) fullKey() string {
 	return o.key
 }
 
+// errorf makes an error that points at the key of the override.
 func (o *override) errorf(kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Key: o.key, Origin: o.origin(), Column: o.keyPos + 1}
 }
 
+// addGroup files an override of a group as a choice, an addition or a deletion.
 func (g *groupOverrides) addGroup(o *override) error {
 	value := o.value
 	if value == nil {
@@ -111,6 +118,7 @@ func (g *groupOverrides) addGroup(o *override) error {
 	return nil
 }
 
+// set makes a choice for a group; a later one replaces it in its place.
 func (g *groupOverrides) set(key string, c choice, m *overrideMeta) {
 	if _, ok := g.choices[key]; !ok {
 		g.order = append(g.order, key)
