@@ -23,11 +23,11 @@ type launch struct {
 	values map[string]float64
 	texts  map[string]string
 
-	medianNS float64 // of its kernel in the timeline, 0 without one
-	lastsNS  float64 // it, or launches like it, in the timeline; 0 where that is not known
-	typical  bool    // it is the one that was planned to be
-	doubt    string  // why it may not be what the timeline has
-	alike    int     // kernels of the timeline that its name fits, where they are several
+	medianNS float64    // of its kernel in the timeline, 0 without one
+	lastsNS  float64    // it, or launches like it, in the timeline; 0 where that is not known
+	typical  bool       // it is the one that was planned to be
+	doubt    *fact.Fact // why it may not be what the timeline has
+	alike    int        // kernels of the timeline that its name fits, where they are several
 }
 
 // value of a counter; false where it was not measured.
@@ -186,7 +186,7 @@ func (a *analyzer) chooseSpeakers() {
 // that was planned as typical, else the one of median duration, so that a first
 // or disturbed launch does not. Launches in doubt speak only where all are.
 func speaker(list []*launch, ns float64) *launch {
-	order := only(list, func(l *launch) bool { return l.doubt == "" })
+	order := only(list, func(l *launch) bool { return l.doubt == nil })
 	most := 0
 	for _, l := range order {
 		most = max(most, l.richness())
@@ -287,13 +287,15 @@ func (a *analyzer) attach(i int, l *launch, others int) {
 	k.Counted.Others, k.Counted.TimelineNS, k.Counted.ClockHz = others, l.lastsNS, a.clockOf(l)
 	k.Untimed = k.Calls == 0
 	if k.Untimed && a.tl != nil {
-		k.Counted.Verified, k.Counted.Note = false, "the timeline has no launch of this kernel with this grid and block"
+		k.Counted.Verified = false
+		note := fact.New(countedNotInTimeline)
 		if a.scope != nil {
-			k.Counted.Note = "no launch of this kernel with this grid and block lies in " + a.whole()
+			note = fact.New(countedNotInScope)
 		}
 		if l.alike > 1 {
-			k.Counted.Note = fmt.Sprintf("its name fits %d kernels of the timeline with this grid and block; an .ncu-rep in place of CSV tells them apart", l.alike)
+			note = fact.New(countedAmbiguous, fact.Count("n", l.alike))
 		}
+		k.Counted.Note = []fact.Fact{note}
 	}
 	if w, ok := l.value("launch__waves_per_multiprocessor"); ok {
 		k.Waves = w

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/gpu"
 	"github.com/deepprof/deepprof/internal/metric"
 	"github.com/deepprof/deepprof/internal/ncurep"
@@ -91,12 +92,12 @@ func TestSpeaker(t *testing.T) {
 	if c := a.res.Kernels[0].Counted; c.Launch != 1 || c.Others != 2 {
 		t.Errorf("%+v", c)
 	}
-	a.counted[1].doubt = "it took 9 ns"
+	a.counted[1].doubt = &fact.Fact{Code: "match-duration"}
 	if a.chooseSpeakers(); a.res.Kernels[0].Counted.Launch == 1 {
 		t.Error("a launch in doubt speaks beside others")
 	}
 	for _, l := range a.counted {
-		l.doubt = "it took 9 ns"
+		l.doubt = &fact.Fact{Code: "match-duration"}
 	}
 	a.chooseSpeakers()
 	if err := a.judge(t0()); err != nil {
@@ -189,10 +190,10 @@ func TestAbstainReasons(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	a.chosen = map[string]bool{"k1": true}
-	if v := a.abstain(&Kernel{ID: "k1", Reason: "rank 3; the launch at the median duration is counted"}); !strings.Contains(v.Why, "was chosen") || strings.Contains(v.Why, "is counted") {
+	if v := a.abstain(&Kernel{ID: "k1", Reason: &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "rank 3; the launch at the median duration is counted"}}}}); !strings.Contains(v.Why, "was chosen") || strings.Contains(v.Why, "is counted") {
 		t.Errorf("chosen and not counted: %q", v.Why)
 	}
-	if v := a.abstain(&Kernel{Reason: "coverage: 95 % was reached before"}); v.Why != "no launch of this kernel was counted (coverage: 95 % was reached before)" {
+	if v := a.abstain(&Kernel{Reason: &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "coverage: 95 % was reached before"}}}}); v.Why != "no launch of this kernel was counted (coverage: 95 % was reached before)" {
 		t.Errorf("%+v", v)
 	}
 }
@@ -204,8 +205,8 @@ func TestRegionTimesOfNcu(t *testing.T) {
 		{Name: "derived_tempMetric4", Value: math.NaN()}, {Name: "dram__bytes_read.sum", Value: 64, How: "sum"},
 	}}}}}
 	c, why := bare.regionCounters(row, &Region{})
-	if why != "" || len(c.Metrics) != 1 || c.Metrics[0].Name != "dram__bytes_read.sum" || c.Coverage != 0.4 {
-		t.Fatalf("%+v %s", c, why)
+	if why != nil || len(c.Metrics) != 1 || c.Metrics[0].Name != "dram__bytes_read.sum" || c.Coverage != 0.4 {
+		t.Fatalf("%+v %v", c, why)
 	}
 	if len(c.Note) != 2 || !c.Note[0].Is(launchesExcluded) || c.Note[0].Number("n") != 4 || !c.Note[1].Is(longerUnderNcu) || math.Abs(c.Note[1].Number("share")-0.5) > 1e-9 {
 		t.Error(c.Note)

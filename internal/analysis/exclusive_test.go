@@ -110,8 +110,8 @@ func TestExclusiveCounters(t *testing.T) {
 	} {
 		row := &pick.Region{Parts: []pick.RegionPart{{Scope: "aggregate"}, {Scope: "process", Process: &process, Inclusive: c.inclusive, Exclusive: c.exclusive}}}
 		got, why := bare.regionCounters(row, &Region{Process: &process})
-		if why != "" || !reflect.DeepEqual(got.Exclusive, c.want) {
-			t.Errorf("%s: %+v %s, want %+v", c.name, got.Exclusive, why, c.want)
+		if why != nil || !reflect.DeepEqual(got.Exclusive, c.want) {
+			t.Errorf("%v: %+v %v, want %+v", c.name, got.Exclusive, why, c.want)
 		}
 	}
 	whole := &pick.Region{Whole: &pick.WholeSums{Ranges: 1, Of: 1, Metrics: read(1)}, Parts: []pick.RegionPart{{Inclusive: all, Exclusive: pick.RegionSums{Launches: 4}}}}

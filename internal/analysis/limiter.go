@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/gpu"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // The kinds of limiter.
@@ -32,8 +33,8 @@ func (a *analyzer) judge(context.Context) error {
 			k.Limiter = a.abstain(k)
 			continue
 		}
-		if l.doubt != "" {
-			k.Limiter = Limiter{Label: "in doubt", Why: "the launch that was counted is left out: " + l.doubt, Need: "counters of a launch like those in the timeline"}
+		if l.doubt != nil {
+			k.Limiter = Limiter{Label: "in doubt", Why: "the launch that was counted is left out: " + message.Text(*l.doubt), Need: "counters of a launch like those in the timeline"}
 			delete(a.launchOf, i)
 			continue
 		}
@@ -60,8 +61,8 @@ func (a *analyzer) abstain(k *Kernel) Limiter {
 	switch {
 	case a.chosen[k.ID]:
 		out.Why = "this kernel was chosen to be counted, but no counters of it came back"
-	case k.Reason != "":
-		out.Why += " (" + k.Reason + ")"
+	case k.Reason != nil:
+		out.Why += " (" + message.Text(*k.Reason) + ")"
 	}
 	blocks := k.Grid[0] * k.Grid[1] * k.Grid[2]
 	if len(a.res.Environment.GPUs) == 0 || blocks <= 0 {

@@ -71,6 +71,23 @@ const (
 	shorterUnderNcu  fact.Code = "shorter-under-ncu" // share, does
 	scaledTime       fact.Code = "scaled-time"       // share
 
+	// LeftOut is launches that were not counted for one reason. reason, launches,
+	// share, kernels, more
+	LeftOut     fact.Code = "left-out"
+	KernelShare fact.Code = "kernel-share" // kernel, share
+
+	// Why a region has no counters.
+	regionNoCounters  fact.Code = "region-no-counters"
+	regionNotMeasured fact.Code = "region-not-measured"
+	regionNotSummed   fact.Code = "region-not-summed"
+	regionNotCounted  fact.Code = "region-not-counted"
+
+	// What is doubtful about a counted launch.
+	countedNotInTimeline fact.Code = "counted-not-in-timeline"
+	countedNotInScope    fact.Code = "counted-not-in-scope"
+	countedAlike         fact.Code = "counted-alike"     // calls, of, share
+	countedAmbiguous     fact.Code = "counted-ambiguous" // n
+
 	// Why a scope was not found.
 	scopeNoRegion fact.Code = "scope-no-region" // include
 	scopeNoKernel fact.Code = "scope-no-kernel" // include
@@ -84,6 +101,8 @@ type Note struct {
 	Stage string `json:"stage,omitempty"` // of the workload
 	File  string `json:"file,omitempty"`  // relative to the run
 }
+
+func ptrTo(f fact.Fact) *fact.Fact { return &f }
 
 func (n *Note) equalTo(m Note) bool {
 	return n.Step == m.Step && n.Stage == m.Stage && n.File == m.File && n.Fact.Equal(m.Fact)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // A part is the launches of a kernel that last about as long as a counted one.
@@ -61,7 +63,7 @@ func (k *Kernel) notTypical(l *launch, like part) {
 		return
 	}
 	text := fmt.Sprintf("%d of %d, %s of the kernel's time", like.calls, k.Calls, shareText(float64(like.ns)/float64(max(1, k.TotalNS))))
-	k.Counted.Note = joinWords(k.Counted.Note, "launches that last about as long: "+text)
+	k.Counted.Note = append(k.Counted.Note, fact.New(countedAlike, fact.Count("calls", like.calls), fact.Count("of", k.Calls), fact.Share("share", float64(like.ns)/float64(max(1, k.TotalNS)))))
 	if k.Limiter.Kind != "" && k.Limiter.Kind != LimitLaunch { // that one is about the median
 		k.Limiter.Why += fmt.Sprintf(". The verdict holds for launches of %s: %s", duration(int64(l.lastsNS)), text)
 	}
@@ -88,7 +90,7 @@ func (a *analyzer) durations(k int) []*launch {
 	left := slices.Clone(a.launches[k])
 	for {
 		like := out[len(out)-1].lastsNS
-		left = slices.DeleteFunc(left, func(l *launch) bool { return l.doubt != "" || l.lastsNS <= 0 || alike(l.lastsNS, like) })
+		left = slices.DeleteFunc(left, func(l *launch) bool { return l.doubt != nil || l.lastsNS <= 0 || alike(l.lastsNS, like) })
 		if len(left) == 0 {
 			return out
 		}

@@ -308,7 +308,7 @@ type Region struct {
 	// nothing in it was counted.
 	Counters *RegionCounters `json:"counters,omitempty"`
 	Top      []RegionKernel  `json:"top,omitempty"` // kernels inside, by time
-	Why      string          `json:"why,omitempty"` // why it was not counted
+	Why      *fact.Fact      `json:"why,omitempty"` // why it was not counted
 }
 
 // RegionCounters are counters over the launches of a region.
@@ -384,9 +384,9 @@ type Kernel struct {
 	DynamicShared int32   `json:"dynamic_shared_bytes,omitempty"`
 	Waves         float64 `json:"waves,omitempty"` // of blocks over the GPU
 
-	Reason  string   `json:"reason,omitempty"` // why it was, or was not, counted
-	Counted *Counted `json:"counted,omitempty"`
-	Limiter Limiter  `json:"limiter"`
+	Reason  *fact.Fact `json:"reason,omitempty"` // why it was, or was not, counted
+	Counted *Counted   `json:"counted,omitempty"`
+	Limiter Limiter    `json:"limiter"`
 	// OtherLimiters are the verdicts on counted launches that last longer or
 	// shorter than those which Limiter is about, where they are others.
 	OtherLimiters []OtherLimiter `json:"other_limiters,omitempty"`
@@ -426,13 +426,13 @@ type Histogram struct {
 
 // Counted is what ncu counted of one launch of a kernel.
 type Counted struct {
-	Report     string  `json:"report"` // file
-	Launch     int     `json:"launch"` // ID in it
-	DurationNS float64 `json:"duration_ns,omitempty"`
-	ClockHz    float64 `json:"clock_hz,omitempty"`
-	Passes     int     `json:"passes,omitempty"`
-	Verified   bool    `json:"verified"` // it is the launch that was meant
-	Note       string  `json:"note,omitempty"`
+	Report     string      `json:"report"` // file
+	Launch     int         `json:"launch"` // ID in it
+	DurationNS float64     `json:"duration_ns,omitempty"`
+	ClockHz    float64     `json:"clock_hz,omitempty"`
+	Passes     int         `json:"passes,omitempty"`
+	Verified   bool        `json:"verified"`       // it is the launch that was meant
+	Note       []fact.Fact `json:"note,omitempty"` // what is doubtful about it
 	// TimelineNS is how long the launch, or launches like it, last in the timeline;
 	// 0 where that is not known.
 	TimelineNS float64     `json:"timeline_ns,omitempty"`
@@ -686,8 +686,8 @@ type Picked struct {
 	// ByRegion is the coverage of each region that was asked for, where there
 	// are several.
 	ByRegion     []RegionCoverage `json:"by_region,omitempty"`
-	LeftOut      []string         `json:"left_out,omitempty"` // collectives and the like
-	CutOff       []string         `json:"cut_off,omitempty"`  // by top_n, coverage or the budget
+	LeftOut      []Note           `json:"left_out,omitempty"` // collectives and the like
+	CutOff       []Note           `json:"cut_off,omitempty"`  // by top_n, coverage or the budget
 	PredictedSec float64          `json:"predicted_s,omitempty"`
 	ActualSec    float64          `json:"actual_s,omitempty"`
 }

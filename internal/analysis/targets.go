@@ -74,8 +74,8 @@ func (a *analyzer) verify(targets *pick.Targets, launches *pick.Launches) error 
 		}
 		l := a.counted[m.Result]
 		l.lastsNS, l.typical = float64(lasting[m.Result]), m.Role == pick.RoleTypical
-		if m.Verdict == pick.Doubtful {
-			l.doubt = m.Why
+		if m.Verdict == pick.Doubtful && m.Why != nil {
+			l.doubt = &m.Why.Fact
 		}
 	}
 	a.chooseSpeakers()
@@ -135,7 +135,10 @@ func (a *analyzer) mark(m pick.Match) {
 		c := a.res.Kernels[i].Counted
 		c.Verified = m.Verdict == pick.Sound || m.Verdict == pick.Unexpected
 		if m.Verdict != pick.Sound && l.alike < 2 && (a.in.Targets != "" || m.Verdict != pick.Unexpected) {
-			c.Note = m.Why
+			c.Note = nil
+			if m.Why != nil {
+				c.Note = []fact.Fact{m.Why.Fact}
+			}
 		}
 		return
 	}
@@ -168,14 +171,10 @@ func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
 		}
 	}
 	for _, l := range t.LeftOut {
-		text := fmt.Sprintf("%s: %s, %s of GPU time", l.Reason, launches(int64(l.Launches)), shareText(l.Share))
-		if names := l.Names(leftNames, shareText); names != "" {
-			text += ": " + names
-		}
-		if l.Cut {
-			p.CutOff = append(p.CutOff, text)
+		if n := leftOut(&l); l.Cut {
+			p.CutOff = append(p.CutOff, n)
 		} else {
-			p.LeftOut = append(p.LeftOut, text)
+			p.LeftOut = append(p.LeftOut, n)
 		}
 	}
 	for _, c := range a.res.Method.Commands {
@@ -185,6 +184,22 @@ func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
 	}
 	a.res.Method.Picked = p
 	a.res.Method.Clock = a.clockWords()
+}
+
+// leftOut is what was not counted for one reason, with its longest kernels.
+func leftOut(l *pick.LeftOut) Note {
+	params := []fact.Param{fact.Because("reason", l.Reason.Fact), fact.Count("launches", l.Launches), fact.Share("share", l.Share)}
+	var kernels []fact.Fact
+	for _, k := range l.Kernels[:min(len(l.Kernels), leftNames)] {
+		kernels = append(kernels, fact.New(KernelShare, fact.Kernel("kernel", k.Kernel), fact.Share("share", k.Share)))
+	}
+	if len(kernels) > 0 {
+		params = append(params, fact.Because("kernels", kernels...))
+		if more := len(l.Kernels) - len(kernels) + l.More; more > 0 {
+			params = append(params, fact.Count("more", more))
+		}
+	}
+	return Note{Fact: fact.New(LeftOut, params...)}
 }
 
 // clockWords says what the counters were taken under.
@@ -258,9 +273,9 @@ func (a *analyzer) emptiesCaches() bool {
 func (a *analyzer) reasons(t *pick.Targets) {
 	a.addFile(a.in.Targets, "targets")
 	for _, step := range t.Ladder {
-		params := []fact.Param{fact.Name("mode", step.Mode), fact.Vendor("reason", step.Reason)}
+		params := []fact.Param{fact.Name("mode", step.Mode), fact.Because("reason", step.Reason.Fact)}
 		if step.Outcome != "" {
-			params = append(params, fact.Vendor("outcome", step.Outcome))
+			params = append(params, fact.ID("outcome", "outcome", step.Outcome))
 		}
 		a.res.Method.Ladder = append(a.res.Method.Ladder, Note{Fact: fact.New(ReplayMode, params...)})
 	}
@@ -269,26 +284,26 @@ func (a *analyzer) reasons(t *pick.Targets) {
 		g := &t.Groups[i]
 		key := kernelKey{g.Demangled, wide(g.Grid), wide(g.Block)}
 		if k, ok := a.byKey[key]; ok {
-			a.res.Kernels[k].Reason = g.Why()
+			a.res.Kernels[k].Reason = &g.Reason.Fact
 			a.chosen[a.res.Kernels[k].ID] = g.Chosen
 			continue
 		}
 		for k := range a.res.Kernels {
 			row := &a.res.Kernels[k]
 			if row.Grid == key.grid && row.Block == key.block && row.Mangled != "" && row.Mangled == g.Mangled {
-				row.Reason = g.Why()
+				row.Reason = &g.Reason.Fact
 				a.chosen[row.ID] = g.Chosen
 			}
 		}
 	}
-	left := map[string]string{}
-	for _, l := range t.LeftOut {
-		for _, k := range l.Kernels {
-			left[k.Kernel] = l.Reason
+	left := map[string]*fact.Fact{}
+	for i := range t.LeftOut {
+		for _, k := range t.LeftOut[i].Kernels {
+			left[k.Kernel] = &t.LeftOut[i].Reason.Fact
 		}
 	}
 	for i := range a.res.Kernels {
-		if k := &a.res.Kernels[i]; k.Reason == "" {
+		if k := &a.res.Kernels[i]; k.Reason == nil {
 			k.Reason = left[k.Short]
 		}
 	}
@@ -307,7 +322,7 @@ var regionMetrics = []string{
 func (a *analyzer) countRegions(context.Context) error {
 	if a.regionReport == nil {
 		for i := range a.res.Regions {
-			a.res.Regions[i].Why = "no counters were taken"
+			a.res.Regions[i].Why = ptrTo(fact.New(regionNoCounters))
 		}
 		return nil
 	}
@@ -325,18 +340,18 @@ func (a *analyzer) countRegions(context.Context) error {
 		}
 		r := rows[key{out.Path, style, out.Domain}]
 		if r == nil {
-			out.Why = "not among the regions that were measured"
+			out.Why = ptrTo(fact.New(regionNotMeasured))
 			continue
 		}
 		out.Counters, out.Why = a.regionCounters(r, out)
 		if a.partsOnly && out.Counters == nil && out.Process == nil && out.Device == nil && len(r.Parts) > 1 {
-			out.Why = "pipeline.regions.aggregate is off: its rows by process and device have the counters"
+			out.Why = ptrTo(fact.New(regionNotSummed))
 		}
 	}
 	return nil
 }
 
-func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters, string) {
+func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters, *fact.Fact) {
 	if r.Whole != nil && out.Process == nil && out.Device == nil {
 		c := &RegionCounters{Method: a.rangeReplay(), Coverage: 1, Metrics: []RegionMetric{}}
 		if r.Whole.Of > 0 && r.Whole.Ranges < r.Whole.Of {
@@ -349,7 +364,7 @@ func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 			}
 			c.Metrics = append(c.Metrics, RegionMetric{Name: m.Name, Unit: m.Unit, Value: m.Value, How: m.How})
 		}
-		return c, ""
+		return c, nil
 	}
 	for _, p := range r.Parts {
 		if !same(p.Process, out.Process) || !same(p.Device, out.Device) {
@@ -364,13 +379,12 @@ func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 			c.Note = append(c.Note, fact.New(launchesExcluded, fact.Count("n", n)))
 		}
 		c.Note = append(c.Note, a.timesUnderNcu(s)...)
-		return c, ""
+		return c, nil
 	}
-	why := r.Why
-	if why == "" {
-		why = "none of its kernels was counted"
+	if r.Why == nil {
+		return nil, ptrTo(fact.New(regionNotCounted))
 	}
-	return nil, why
+	return nil, &r.Why.Fact
 }
 
 // rangeReplay is the mode that whole ranges were counted in: that of the last

@@ -28,7 +28,7 @@ type words struct {
 }
 
 // tables has one table per area of the program; a code stands in one of them.
-var tables = []map[fact.Code]words{causes, modelWords, ofTimeline, ofAnalysis}
+var tables = []map[fact.Code]words{causes, modelWords, ofTimeline, ofAnalysis, ofPick}
 
 func find(code fact.Code) (words, bool) {
 	for _, t := range tables {

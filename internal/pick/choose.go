@@ -20,7 +20,7 @@ type choice struct {
 	cost   costModel
 
 	members [][]int     // by group: its launches that pass the NVTX filter
-	barred  []string    // by group: why it cannot be chosen, "" if it can
+	barred  []Reason    // by group: why it cannot be chosen, "" if it can
 	peers   []bool      // by group: it is barred because its kernel waits for a peer
 	ranked  []int       // groups that can be chosen, by time
 	totalNS []int64     // by group, within the regions
@@ -116,20 +116,20 @@ func (c *choice) sort(kernels *selection) {
 			c.totalNS[g] += l.launches[i].ns
 		}
 	}
-	c.barred, c.peers = make([]string, len(l.groups)), make([]bool, len(l.groups))
-	reasons, waits := map[*names]string{}, map[*names]bool{}
+	c.barred, c.peers = make([]Reason, len(l.groups)), make([]bool, len(l.groups))
+	reasons, waits := map[*names]Reason{}, map[*names]bool{}
 	for g := range l.groups {
 		n := l.groups[g].names
 		why, known := reasons[n]
 		if !known {
 			why = kernels.keep(n)
-			if waits[n] = why == "" && !c.p.Collectives && n.collective(); waits[n] {
-				why = "waits for a peer: replayed alone it would hang; pipeline.ncu.pick.collectives=true counts it in a program with one rank"
+			if waits[n] = why.IsZero() && !c.p.Collectives && n.collective(); waits[n] {
+				why = because(waitsForPeer)
 			}
 			reasons[n] = why
 		}
 		c.barred[g], c.peers[g] = why, waits[n]
-		if why == "" && len(c.members[g]) > 0 {
+		if why.IsZero() && len(c.members[g]) > 0 {
 			c.ranked = append(c.ranked, g)
 			c.totals.EligibleNS += c.totalNS[g]
 			for r := range c.regions {

@@ -48,7 +48,7 @@ func TestChooseDecode(t *testing.T) {
 	}
 	last := int64(math.MaxInt64)
 	for i, g := range got.Groups {
-		if g.Reason == "" || g.Typical.ID == 0 || g.Mangled == "" {
+		if g.Reason.IsZero() || g.Typical.ID == 0 || g.Mangled == "" {
 			t.Errorf("group %d lacks a reason, launch or name: %+v", i, g)
 		}
 		if g.Chosen && g.TotalNS > last {
@@ -61,10 +61,10 @@ func TestChooseDecode(t *testing.T) {
 		sum += g.TotalNS
 	}
 	for _, o := range got.LeftOut {
-		if o.Reason == "" {
+		if o.Reason.IsZero() {
 			t.Error("something is left out without a reason")
 		}
-		if !strings.HasPrefix(o.Reason, "outside") {
+		if !o.Reason.Is(outsideRegions) {
 			sum += o.NS
 		}
 	}
@@ -242,7 +242,7 @@ func TestCollectivesAreLeftOutAndNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Groups) != 1 || len(got.LeftOut) != 1 || got.LeftOut[0].Launches != 2 || got.LeftOut[0].Share != 0.4 || !strings.Contains(got.LeftOut[0].Reason, "peer") {
+	if len(got.Groups) != 1 || len(got.LeftOut) != 1 || got.LeftOut[0].Launches != 2 || got.LeftOut[0].Share != 0.4 || !got.LeftOut[0].Reason.Is(waitsForPeer) {
 		t.Errorf("%d groups, left out %+v", len(got.Groups), got.LeftOut)
 	}
 	if got.Predicted.CoverageRegions != 0.6 {

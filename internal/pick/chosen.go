@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -70,7 +71,7 @@ func (c *chosen) announce() {
 	share := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 	for _, l := range t.LeftOut {
 		if l.Collective {
-			c.Say(fmt.Sprintf("note: left out: %s, %.1f %% of the GPU time in the regions: %s: %s", plural(l.Launches, "launch", "launches"), 100*l.Share, l.Names(mostNamed, share), l.Reason))
+			c.Say(fmt.Sprintf("note: left out: %s, %.1f %% of the GPU time in the regions: %s: %s", plural(l.Launches, "launch", "launches"), 100*l.Share, l.Names(mostNamed, share), message.Text(l.Reason.Fact)))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/plan"
@@ -246,13 +247,13 @@ func (c *Counting) countByLadder(ctx context.Context) (capture.Outcome, error) {
 		}
 		mode = next
 	}
-	last := Step{Mode: ncu.ReplayKernel, Tried: true, Outcome: "last step", Reason: "counters of single launches, joined to the regions by the timeline"}
+	last := Step{Mode: ncu.ReplayKernel, Tried: true, Outcome: "last step", Reason: because(stepLast)}
 	return c.countLaunches(ctx, append(steps, last))
 }
 
 func (c *Counting) saySteps(steps []Step) {
 	for _, s := range steps {
-		c.Say(fmt.Sprintf("ncu: replay mode %s: %s", s.Mode, s.Reason))
+		c.Say(fmt.Sprintf("ncu: replay mode %s: %s", s.Mode, message.Text(s.Reason.Fact)))
 	}
 }
 

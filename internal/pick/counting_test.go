@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/metric"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/plan"
@@ -81,8 +82,8 @@ func TestMissedLaunches(t *testing.T) {
 func TestAnnounceCollectives(t *testing.T) {
 	var said []string
 	c := &chosen{Counting: &Counting{Say: func(line string) { said = append(said, line) }}, targets: &Targets{LeftOut: []LeftOut{
-		{Reason: "any words", Collective: true, Launches: 1, Share: 0.25, Kernels: []LeftRow{{Kernel: "ncclDevKernel_AllReduce", Share: 0.25}}},
-		{Reason: "top_n: the limit", Cut: true, Launches: 2, Kernels: []LeftRow{{Kernel: "small"}}},
+		{Reason: because(waitsForPeer), Collective: true, Launches: 1, Share: 0.25, Kernels: []LeftRow{{Kernel: "ncclDevKernel_AllReduce", Share: 0.25}}},
+		{Reason: because(limitTopN, fact.Count("n", 1)), Cut: true, Launches: 2, Kernels: []LeftRow{{Kernel: "small"}}},
 	}}}
 	c.announce()
 	if all := strings.Join(said, "\n"); !strings.Contains(all, "1 launch, 25.0 % of the GPU time in the regions: ncclDevKernel_AllReduce (25.0 %)") || strings.Contains(all, "small") {

@@ -177,7 +177,7 @@ func (c *choice) lacks(r *regionTime, counted map[int]bool) bool {
 // within adds up the time of the counted groups that can be chosen.
 func (c *choice) within(times []int64, counted map[int]bool) (sum int64) {
 	for g := range counted {
-		if c.barred[g] == "" {
+		if c.barred[g].IsZero() {
 			sum += times[g]
 		}
 	}

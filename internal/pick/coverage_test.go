@@ -2,6 +2,7 @@ package pick
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -88,15 +89,15 @@ func TestRegionsAreServedInOrder(t *testing.T) {
 	var order []string
 	for _, g := range got.Groups {
 		order = append(order, g.Function)
-		if of := strings.HasPrefix(g.Function, "prefill"); of != strings.HasPrefix(g.Reason, "to cover 95 % of prefill: ") || !of && !strings.HasPrefix(g.Reason, "rank ") {
-			t.Errorf("%s: %s", g.Function, g.Reason)
+		if of := strings.HasPrefix(g.Function, "prefill"); of != (g.Reason.Is(chosenByRegion) && g.Reason.Text("region") == "prefill" && g.Reason.Number("enough") == 0.95) || !of && !g.Reason.Is(chosenByRank) {
+			t.Errorf("%s: %+v", g.Function, g.Reason)
 		}
 	}
 	if want := []string{"shared", "decode", "prefill0", "prefill1", "prefill2", "prefill3", "prefill4", "prefill5", "prefill6"}; !slices.Equal(order, want) {
 		t.Errorf("order %q", order)
 	}
-	if reason := got.Groups[2].Reason; !strings.Contains(reason, "21.6 % of it") || !strings.Contains(reason, "27.0 % of prefill are covered") {
-		t.Errorf("reason %q", reason)
+	if reason := got.Groups[2].Reason; math.Round(1000*reason.Number("of_region")) != 216 || math.Round(1000*reason.Number("covered")) != 270 {
+		t.Errorf("reason %+v", reason)
 	}
 }
 
@@ -155,16 +156,18 @@ func TestCoverageReachedWords(t *testing.T) {
 	l := load(t, "llm")
 	for _, test := range []struct {
 		include []string
-		want    string
+		each    bool // the limit is spoken of each region
 	}{
-		{nil, "coverage: 80 % of the GPU time was reached before"},
-		{[]string{"prefill", "decode"}, "coverage: 80 % of the GPU time of each region was reached before"},
+		{nil, false},
+		{[]string{"prefill", "decode"}, true},
 	} {
 		got, err := Choose(l, Policy{Include: test.include, Coverage: 0.8})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Limits.Reached != "coverage" || !slices.ContainsFunc(got.LeftOut, func(o LeftOut) bool { return o.Reason == test.want }) {
+		if got.Limits.Reached != "coverage" || !slices.ContainsFunc(got.LeftOut, func(o LeftOut) bool {
+			return o.Reason.Is(limitCoverage) && o.Reason.Number("share") == 0.8 && (o.Reason.Text("each_region") != "") == test.each
+		}) {
 			t.Errorf("%v: %+v", test.include, got.LeftOut)
 		}
 	}

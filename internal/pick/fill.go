@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // mostKernels is how many kernels a row of LeftOut lists.
@@ -58,14 +60,15 @@ func (c *choice) fill(t *Targets, chosen []step, plan *translation) {
 
 // reason says why a group was taken; have and haveIn are what is covered with
 // it, of everything and of each region.
-func (c *choice) reason(s step, rank int, have int64, haveIn []int64) string {
-	of, launches := percent(c.totalNS[s.group], c.totals.RegionNS), plural(len(c.members[s.group]), "launch", "launches")
+func (c *choice) reason(s step, rank int, have int64, haveIn []int64) Reason {
+	of := fact.Share("share", share(c.totalNS[s.group], c.totals.RegionNS))
+	launches := fact.Count("launches", len(c.members[s.group]))
 	if s.region < 0 {
-		return fmt.Sprintf("rank %d by GPU time: %s of the chosen regions in %s; with it %s are covered", rank, of, launches, percent(have, c.totals.RegionNS))
+		return because(chosenByRank, fact.Count("rank", rank), of, launches, fact.Share("covered", share(have, c.totals.RegionNS)))
 	}
 	r := &c.regions[s.region]
-	return fmt.Sprintf("to cover %g %% of %s: %s of it, %s of the chosen regions, in %s; with it %s of %s are covered",
-		100*c.enough(), r.name(), percent(r.groups[s.group], r.ns), of, launches, percent(haveIn[s.region], r.ns), r.name())
+	return because(chosenByRegion, fact.Share("enough", c.enough()), fact.Region("region", r.name()), fact.Share("of_region", share(r.groups[s.group], r.ns)), of, launches,
+		fact.Share("covered", share(haveIn[s.region], r.ns)))
 }
 
 // along adds the groups that are counted because the filters let them through,
@@ -79,9 +82,9 @@ func (c *choice) along(t *Targets, isChosen, isCounted map[int]bool) int64 {
 		}
 		rank++
 		row := c.group(g, rank)
-		row.Reason = "not chosen by its own time; counted along because the filter lets it through"
-		if why := c.barred[g]; why != "" {
-			row.Reason += " (" + why + ")"
+		row.Reason = because(countedAlong)
+		if why := c.barred[g]; !why.IsZero() {
+			row.Reason = because(countedAlong, fact.Because("why", why.Fact))
 		}
 		t.Groups = append(t.Groups, row)
 		sum += c.totalNS[g]
@@ -103,27 +106,9 @@ func (c *choice) byTime() []int {
 	return out
 }
 
-// What explainRoles adds to the reason of a group, with a form of earlier versions.
-const (
-	atMedian   = "; its launch at the median duration is counted"
-	nearMedian = "; a launch near the median duration is counted"
-	offMedian  = "; the launch counted is of the same configuration but not typical"
-	wasNear    = "; a launch within a tenth of the median duration is counted"
-)
-
-// Why is the reason without what is said of the launches: which of them it holds
-// for, only their Match tells.
-func (g *Group) Why() string {
-	why := g.Reason
-	for _, words := range []string{atMedian, nearMedian, offMedian, wasNear} {
-		why, _, _ = strings.Cut(why, words)
-	}
-	return why
-}
-
 // explainRoles says for each chosen group which of its launches is counted.
 func (c *choice) explainRoles(t *Targets) {
-	roles, others := map[string]Planned{}, map[string][]string{}
+	roles, others := map[string]Planned{}, map[string][]string{} // others in nanoseconds
 	for _, r := range t.Runs {
 		for _, p := range r.Planned {
 			if p.Role == RoleOther {
@@ -141,17 +126,19 @@ func (c *choice) explainRoles(t *Targets) {
 		if !ok || !g.Chosen {
 			continue
 		}
+		times := []fact.Param{fact.NS("time", p.DurationNS), fact.NS("median", g.MedianNS)}
+		if list := others[g.ID]; len(list) > 0 {
+			times = append(times, fact.Names("others", fact.KindName, list))
+		}
+		code := offMedian
 		switch {
 		case p.ID == g.Typical.ID:
-			g.Reason += atMedian
+			code = atMedian
 		case p.Role == RoleTypical:
-			g.Reason += fmt.Sprintf("%s (%d ns, median %d ns)", nearMedian, p.DurationNS, g.MedianNS)
-		default:
-			g.Reason += fmt.Sprintf("%s (%d ns, median %d ns)", offMedian, p.DurationNS, g.MedianNS)
+			code = nearMedian
 		}
-		if list := others[g.ID]; len(list) > 0 {
-			g.Reason += "; and of its launches that last longer or shorter: " + strings.Join(list, ", ")
-		}
+		counts := because(code, times...)
+		g.Counts = &counts
 	}
 }
 
@@ -233,55 +220,62 @@ func joinNotes(notes ...string) string {
 
 // leftOut sums what is not counted, by reason, the largest first.
 func (c *choice) leftOut(limits Limits, isCounted map[int]bool) []LeftOut {
-	byReason := map[string][]int{}
+	var why []Reason
+	var groups [][]int // beside why
 	for _, g := range c.byTime() {
 		if isCounted[g] {
 			continue
 		}
-		why := c.barred[g]
-		if why == "" {
-			why = limitReason(limits, len(c.regions) > 0)
+		r := c.barred[g]
+		if r.IsZero() {
+			r = limitReason(limits, len(c.regions) > 0)
 		}
-		byReason[why] = append(byReason[why], g)
+		at := slices.IndexFunc(why, func(x Reason) bool { return x.Equal(r.Fact) })
+		if at < 0 {
+			at, why, groups = len(why), append(why, r), append(groups, nil)
+		}
+		groups[at] = append(groups[at], g)
 	}
 	var out []LeftOut
-	for why, groups := range byReason {
-		row := c.leftRow(why, groups)
-		row.Cut = c.barred[groups[0]] == "" // a limit is the only other reason
-		row.Collective = c.peers[groups[0]]
+	for i := range why {
+		row := c.leftRow(why[i], groups[i])
+		row.Cut = c.barred[groups[i][0]].IsZero() // a limit is the only other reason
+		row.Collective = c.peers[groups[i][0]]
 		out = append(out, row)
 	}
-	slices.SortFunc(out, func(x, y LeftOut) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Reason, y.Reason)) })
+	slices.SortFunc(out, func(x, y LeftOut) int {
+		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Reason.Code, y.Reason.Code))
+	})
 	if c.totals.RegionGraphNS > 0 {
 		out = append(out, LeftOut{
-			Reason: "CUDA graphs that were traced as a whole: their kernels are not known; trace them with pipeline.nsys.cuda_graph_trace=node",
+			Reason: because(graphsWhole),
 			NS:     c.totals.RegionGraphNS, Share: share(c.totals.RegionGraphNS, c.totals.RegionNS+c.totals.RegionGraphNS),
 		})
 	}
 	if n := c.totals.Launches - c.totals.RegionLaunches; n > 0 {
 		ns := c.totals.KernelNS - c.totals.RegionNS
-		out = append(out, LeftOut{Reason: "outside the chosen regions; the share is of all GPU time", Launches: n, NS: ns, Share: share(ns, c.totals.KernelNS+c.totals.GraphNS)})
+		out = append(out, LeftOut{Reason: because(outsideRegions), Launches: n, NS: ns, Share: share(ns, c.totals.KernelNS+c.totals.GraphNS)})
 	}
 	return out
 }
 
-func limitReason(l Limits, regions bool) string {
+func limitReason(l Limits, regions bool) Reason {
 	switch l.Reached {
 	case "top_n":
-		return fmt.Sprintf("top_n: the limit of %d groups was reached before", l.TopN)
+		return because(limitTopN, fact.Count("n", l.TopN))
 	case "coverage":
-		of := ""
+		params := []fact.Param{fact.Share("share", l.Coverage)}
 		if regions {
-			of = " of each region"
+			params = append(params, fact.ID("each_region", "scope-of-limit", "each"))
 		}
-		return fmt.Sprintf("coverage: %g %% of the GPU time%s was reached before", 100*l.Coverage, of)
+		return because(limitCoverage, params...)
 	case "budget_s":
-		return fmt.Sprintf("budget_s: with it the predicted time would exceed %g s", l.BudgetS)
+		return because(limitBudget, fact.Seconds("time", l.BudgetS))
 	}
-	return "no way to count it was found"
+	return because(noWayToCount)
 }
 
-func (c *choice) leftRow(why string, groups []int) LeftOut {
+func (c *choice) leftRow(why Reason, groups []int) LeftOut {
 	row := LeftOut{Reason: why, Groups: len(groups)}
 	kernels := map[*names]*LeftRow{}
 	var order []*LeftRow

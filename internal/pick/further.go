@@ -50,7 +50,7 @@ func (c *choice) modes(plan *translation) ([]scope, []mode) {
 	scopes := c.scopes()
 	var out []mode
 	for g := range c.l.groups {
-		if len(picked[g]) == 0 || c.barred[g] != "" {
+		if len(picked[g]) == 0 || !c.barred[g].IsZero() {
 			continue
 		}
 		var unlike []int

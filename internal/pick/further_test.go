@@ -1,6 +1,7 @@
 package pick
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,11 +72,11 @@ func TestFurtherLaunches(t *testing.T) {
 					t.Errorf("other durations %v, not %v", others, c.others)
 				}
 			}
-			if reason := got.Groups[0].Reason; strings.Contains(reason, "longer or shorter: 19300 ns") != (len(c.others) > 0) {
-				t.Errorf("reason %q", reason)
+			if counts := got.Groups[0].Counts; counts == nil || slices.Contains(counts.Params["others"].List, "19300 ns") != (len(c.others) > 0) {
+				t.Errorf("counts %+v", counts)
 			}
-			if why := got.Groups[0].Why(); !strings.HasSuffix(why, "are covered") || !strings.HasPrefix(got.Groups[0].Reason, why+"; ") {
-				t.Errorf("why the group: %q", why)
+			if why := got.Groups[0].Reason; !why.Is(chosenByRank, chosenByRegion) {
+				t.Errorf("why the group: %+v", why)
 			}
 			if said := strings.Join(got.Warnings, "\n"); c.warn == "" && said != "" || !strings.Contains(said, c.warn) {
 				t.Errorf("warnings %q", said)
@@ -207,23 +208,15 @@ func TestDurationsTellProcessesApart(t *testing.T) {
 	}
 }
 
-// What is said of launches is no reason of a group, also where an earlier version
-// said it.
-func TestWhyAGroup(t *testing.T) {
-	for _, said := range []string{
-		"; its launch at the median duration is counted",
-		"; a launch within a tenth of the median duration is counted (992 ns, median 832 ns)",
-		"; a launch near the median duration is counted (992 ns, median 832 ns)",
-		"; the launch counted is of the same configuration but not typical (3232 ns, median 1760 ns); and of its launches that last longer or shorter: 6656 ns, 1568 ns",
-	} {
-		why := "rank 10 by GPU time: 3.2 % of the chosen regions in 528 launches; with it 62.9 % are covered"
-		if g := (Group{Reason: why + said}); g.Why() != why {
-			t.Errorf("%q", g.Why())
-		}
+// targets.json of earlier versions has texts for reasons.
+func TestReasonOfAnEarlierVersion(t *testing.T) {
+	const text = "rank 10 by GPU time: 3.2 % of the chosen regions in 528 launches; with it 62.9 % are covered"
+	got, err := ParseTargets([]byte(`{"schema":1,"groups":[{"reason":"` + text + `"}],"left_out":[{"reason":""}],"ladder":[{"mode":"range","reason":"it hung"}]}`))
+	if err != nil {
+		t.Fatal(err)
 	}
-	along := Group{Reason: "not chosen by its own time; counted along because the filter lets it through"}
-	if along.Why() != along.Reason {
-		t.Errorf("%q", along.Why())
+	if r := got.Groups[0].Reason; !r.Is(ReasonText) || r.Text("text") != text || !got.LeftOut[0].Reason.IsZero() || got.Ladder[0].Reason.Text("text") != "it hung" {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -24,7 +24,7 @@ func Regions(l *Launches, results []Counted, v *Verification, o RegionOptions) (
 	}
 	j.take()
 	for i := range l.groups {
-		j.kept = append(j.kept, kernels.keep(l.groups[i].names) == "")
+		j.kept = append(j.kept, kernels.keep(l.groups[i].names).IsZero())
 	}
 	j.add()
 	r := &RegionReport{Schema: RegionSchema, Timeline: l.t.Source.Path, Regions: j.regions(), Unmatched: append(j.unmatched, kernels.unmatched(l.knownKernels())...), stands: j.stands}
@@ -249,13 +249,13 @@ func (j *joiner) judge(r *Region, kernels int, graphNS int64) {
 	case counted:
 		r.Measured = ByLaunches
 	case kernels == 0 && graphNS > 0:
-		r.Measured, r.Why = NotAtAll, "it launched CUDA graphs that were traced as a whole: their kernels are not known"
+		r.Measured, r.Why = NotAtAll, why(regionGraphs)
 	case kernels == 0:
-		r.Measured, r.Why = NotAtAll, "it is empty: no kernel was launched in it"
+		r.Measured, r.Why = NotAtAll, why(regionEmpty)
 	case len(j.results) == 0:
-		r.Measured, r.Why = NotAtAll, "nothing was counted"
+		r.Measured, r.Why = NotAtAll, why(regionNothing)
 	default:
-		r.Measured, r.Why = NotAtAll, "none of its kernels was counted"
+		r.Measured, r.Why = NotAtAll, why(regionNoneOfIt)
 	}
 }
 

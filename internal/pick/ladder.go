@@ -1,10 +1,10 @@
 package pick
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -15,7 +15,7 @@ type Step struct {
 	Mode    string `json:"mode"` // range, app-range or kernel
 	Tried   bool   `json:"tried"`
 	Outcome string `json:"outcome,omitempty"` // verdict on the capture, where it was tried
-	Reason  string `json:"reason"`            // why it was left, or why it is the answer
+	Reason  Reason `json:"reason"`            // why it was left, or why it is the answer
 }
 
 // A Climb is what the ladder needs to know of the run.
@@ -34,17 +34,17 @@ type Climb struct {
 
 // First is the mode to begin with, after the steps that cannot work.
 func (c Climb) First() (mode string, passed []Step) {
-	pass := func(mode, reason string) { passed = append(passed, Step{Mode: mode, Reason: reason}) }
+	pass := func(mode string, code fact.Code) { passed = append(passed, Step{Mode: mode, Reason: because(code)}) }
 	switch {
 	case len(c.Regions) == 0:
-		pass(ncu.ReplayRange, "no region is named that could be measured as a whole")
-		pass(ncu.ReplayAppRange, "no region is named that could be measured as a whole")
+		pass(ncu.ReplayRange, stepNoRegion)
+		pass(ncu.ReplayAppRange, stepNoRegion)
 	case c.Graphs:
-		pass(ncu.ReplayRange, "CUDA graphs as a whole need kernel replay")
-		pass(ncu.ReplayAppRange, "CUDA graphs as a whole need kernel replay")
+		pass(ncu.ReplayRange, stepGraphs)
+		pass(ncu.ReplayAppRange, stepGraphs)
 	case c.Kernels == 0:
-		pass(ncu.ReplayRange, "the timeline holds no kernel in the regions: there is nothing to measure")
-		pass(ncu.ReplayAppRange, "the timeline holds no kernel in the regions: there is nothing to measure")
+		pass(ncu.ReplayRange, stepNoKernel)
+		pass(ncu.ReplayAppRange, stepNoKernel)
 	default:
 		return ncu.ReplayRange, nil
 	}
@@ -52,39 +52,39 @@ func (c Climb) First() (mode string, passed []Step) {
 }
 
 // hopeless are verdicts that no replay mode changes.
-var hopeless = map[capture.Kind]string{
-	capture.Interrupted:       "the run was interrupted",
-	capture.Permission:        "no mode may read the counters",
-	capture.CountersHeld:      "no mode gets the counters while another program holds them",
-	capture.LockHeld:          "another profiler is running",
-	capture.NoDriver:          "there is no driver",
-	capture.DriverMismatch:    "driver and profiler do not fit together",
-	capture.UnsupportedDevice: "ncu cannot profile this GPU",
-	capture.DiskFull:          "the disk is full",
-	capture.TempUnusable:      "the temporary directory cannot be used",
-	capture.BrokenInstall:     "ncu is not installed properly",
-	capture.OutputUnwritable:  "the report cannot be written",
-	capture.OutputExists:      "the report cannot be written",
-	capture.WorkloadMissing:   "the workload cannot be started",
-	capture.WorkloadFailed:    "the workload fails by itself",
-	capture.ProfilerConflict:  "another profiler is in the way",
+var hopeless = map[capture.Kind]bool{
+	capture.Interrupted:       true,
+	capture.Permission:        true,
+	capture.CountersHeld:      true,
+	capture.LockHeld:          true,
+	capture.NoDriver:          true,
+	capture.DriverMismatch:    true,
+	capture.UnsupportedDevice: true,
+	capture.DiskFull:          true,
+	capture.TempUnusable:      true,
+	capture.BrokenInstall:     true,
+	capture.OutputUnwritable:  true,
+	capture.OutputExists:      true,
+	capture.WorkloadMissing:   true,
+	capture.WorkloadFailed:    true,
+	capture.ProfilerConflict:  true,
 }
 
-// reasons say why a verdict leads to the next mode.
-var reasons = map[capture.Kind]string{
-	capture.UnsupportedAPI:    "the range calls a CUDA function that ncu cannot record and replay",
-	capture.DeviceMemory:      "no memory is left on the GPU to save what the range changes",
-	capture.NotDeterministic:  "the passes of the program launched different kernels",
-	capture.HungCollective:    "a kernel waits for a peer",
-	capture.GraphNotSupported: "ncu ignored launches in this mode",
-	capture.NothingMatched:    "ncu found no range of that name with kernels in it",
-	capture.NothingCollected:  "ncu measured no range",
-	capture.MissingData:       "the report lacks what was asked for",
-	capture.TimedOut:          "it took longer than the time limit",
-	capture.Stalled:           "it hung",
-	capture.ToolCrashed:       "ncu crashed",
-	capture.WorkloadCrashed:   "the workload crashed under it",
-	capture.ReportUnreadable:  "its report cannot be read",
+// leads are the verdicts that lead to the next mode for a reason of their own.
+var leads = map[capture.Kind]bool{
+	capture.UnsupportedAPI:    true,
+	capture.DeviceMemory:      true,
+	capture.NotDeterministic:  true,
+	capture.HungCollective:    true,
+	capture.GraphNotSupported: true,
+	capture.NothingMatched:    true,
+	capture.NothingCollected:  true,
+	capture.MissingData:       true,
+	capture.TimedOut:          true,
+	capture.Stalled:           true,
+	capture.ToolCrashed:       true,
+	capture.WorkloadCrashed:   true,
+	capture.ReportUnreadable:  true,
 }
 
 // Next says what to try after a mode, given what came of it: another mode, or
@@ -93,28 +93,30 @@ var reasons = map[capture.Kind]string{
 // capture, however good, does not hold.
 func (c Climb) Next(mode string, o capture.Outcome, unmeasured []string) (next string, done Step, passed []Step) {
 	done = Step{Mode: mode, Tried: true, Outcome: string(o.Kind)}
-	if why := hopeless[o.Kind]; why != "" {
-		done.Reason = why
+	kind := fact.ID("kind", "replay-verdict", string(o.Kind))
+	if hopeless[o.Kind] {
+		done.Reason = because(stepHopeless, kind)
 		return "", done, nil
 	}
 	if o.Usable && o.Kind != capture.MissingData && len(unmeasured) == 0 {
-		done.Reason = "it measured what was asked for"
+		done.Reason = because(stepMeasured)
 		return "", done, nil
 	}
-	switch {
-	case reasons[o.Kind] != "":
-		done.Reason = reasons[o.Kind]
-	case len(unmeasured) > 0 && o.Usable:
-		done.Reason = fmt.Sprintf("it did not measure %q", unmeasured)
-	default:
-		done.Reason = "it failed: " + o.What
-	}
+	var evidence []fact.Param
 	if o.Evidence != "" {
-		done.Reason += " (" + o.Evidence + ")"
+		evidence = []fact.Param{fact.Vendor("evidence", o.Evidence)}
+	}
+	switch {
+	case leads[o.Kind]:
+		done.Reason = because(stepVerdict, append(evidence, kind)...)
+	case len(unmeasured) > 0 && o.Usable:
+		done.Reason = because(stepUnmeasured, append(evidence, fact.Names("regions", fact.KindRegion, unmeasured))...)
+	default:
+		done.Reason = because(stepFailed, append(evidence, fact.Vendor("what", o.What))...)
 	}
 	switch mode {
 	case ncu.ReplayRange:
-		if why := c.noAppRange(); why != "" {
+		if why := c.noAppRange(); !why.IsZero() {
 			return ncu.ReplayKernel, done, []Step{{Mode: ncu.ReplayAppRange, Reason: why}}
 		}
 		return ncu.ReplayAppRange, done, nil
@@ -124,15 +126,15 @@ func (c Climb) Next(mode string, o capture.Outcome, unmeasured []string) (next s
 	return "", done, nil
 }
 
-// noAppRange says why app-range replay is passed over; "" where it is not.
-func (c Climb) noAppRange() string {
+// noAppRange says why app-range replay is passed over; zero where it is not.
+func (c Climb) noAppRange() Reason {
 	if !ncu.AppRange(c.Version) {
-		return fmt.Sprintf("ncu %s has no app-range replay", c.Version)
+		return because(stepNoAppRange, fact.Name("version", c.Version.String()))
 	}
 	// A run of the program for each pass.
 	cost := time.Duration(c.Passes) * (c.Program + startSeconds*time.Second)
 	if c.Budget > 0 && c.Program > 0 && cost > c.Budget {
-		return fmt.Sprintf("it runs the whole program once for each of about %d passes: %.0f s, more than the budget of %.0f s", c.Passes, cost.Seconds(), c.Budget.Seconds())
+		return because(stepOverBudget, fact.Count("passes", c.Passes), fact.NS("time", cost), fact.NS("budget", c.Budget))
 	}
-	return ""
+	return Reason{}
 }

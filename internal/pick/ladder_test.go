@@ -2,11 +2,11 @@ package pick
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -23,17 +23,17 @@ func TestLadder(t *testing.T) {
 		unmeasured []string
 		tried      []string
 		passed     []string
-		reason     string // of the last step that was left or passed over
+		reason     fact.Code // of the last step that was left or passed over
 	}{
-		{"range works", climb, []capture.Outcome{{Kind: capture.Captured, Usable: true}}, nil, []string{"range"}, nil, "measured what was asked for"},
-		{"PyTorch", climb, []capture.Outcome{{Kind: capture.UnsupportedAPI, Evidence: "cuKernelSetAttribute"}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "app-range"}, nil, "measured what was asked for"},
-		{"nothing but kernels", climb, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.NotDeterministic}, {Kind: capture.WithWarnings, Usable: true}}, nil, []string{"range", "app-range", "kernel"}, nil, "measured"},
-		{"old ncu", old, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "kernel"}, []string{"app-range"}, "measured"},
-		{"app-range over the budget", rich, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "kernel"}, []string{"app-range"}, "measured"},
-		{"no permission", climb, []capture.Outcome{{Kind: capture.Permission}}, nil, []string{"range"}, nil, "counters"},
-		{"interrupted with a report", climb, []capture.Outcome{{Kind: capture.Interrupted, Usable: true}}, nil, []string{"range"}, nil, "interrupted"},
-		{"kernel replay fails too", climb, []capture.Outcome{{Kind: capture.Unknown, What: "x"}, {Kind: capture.Unknown, What: "y"}, {Kind: capture.HungCollective}}, nil, []string{"range", "app-range", "kernel"}, nil, "peer"},
-		{"part of the regions", climb, []capture.Outcome{{Kind: capture.Captured, Usable: true}, {Kind: capture.Captured, Usable: true}, {Kind: capture.Captured, Usable: true}}, []string{"decode/"}, []string{"range", "app-range", "kernel"}, nil, "did not measure"},
+		{"range works", climb, []capture.Outcome{{Kind: capture.Captured, Usable: true}}, nil, []string{"range"}, nil, stepMeasured},
+		{"PyTorch", climb, []capture.Outcome{{Kind: capture.UnsupportedAPI, Evidence: "cuKernelSetAttribute"}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "app-range"}, nil, stepMeasured},
+		{"nothing but kernels", climb, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.NotDeterministic}, {Kind: capture.WithWarnings, Usable: true}}, nil, []string{"range", "app-range", "kernel"}, nil, stepMeasured},
+		{"old ncu", old, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "kernel"}, []string{"app-range"}, stepMeasured},
+		{"app-range over the budget", rich, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "kernel"}, []string{"app-range"}, stepMeasured},
+		{"no permission", climb, []capture.Outcome{{Kind: capture.Permission}}, nil, []string{"range"}, nil, stepHopeless},
+		{"interrupted with a report", climb, []capture.Outcome{{Kind: capture.Interrupted, Usable: true}}, nil, []string{"range"}, nil, stepHopeless},
+		{"kernel replay fails too", climb, []capture.Outcome{{Kind: capture.Unknown, What: "x"}, {Kind: capture.Unknown, What: "y"}, {Kind: capture.HungCollective}}, nil, []string{"range", "app-range", "kernel"}, nil, stepVerdict},
+		{"part of the regions", climb, []capture.Outcome{{Kind: capture.Captured, Usable: true}, {Kind: capture.Captured, Usable: true}, {Kind: capture.Captured, Usable: true}}, []string{"decode/"}, []string{"range", "app-range", "kernel"}, nil, stepUnmeasured},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			mode, steps := test.climb.First()
@@ -50,7 +50,7 @@ func TestLadder(t *testing.T) {
 				t.Errorf("the ladder goes on with %s", mode)
 			}
 			for _, s := range steps {
-				if s.Reason == "" || s.Tried != (s.Outcome != "") {
+				if s.Reason.IsZero() || s.Tried != (s.Outcome != "") {
 					t.Errorf("step %+v", s)
 				}
 				if s.Tried {
@@ -59,7 +59,7 @@ func TestLadder(t *testing.T) {
 					passed = append(passed, s.Mode)
 				}
 			}
-			if !slices.Equal(tried, test.tried) || !slices.Equal(passed, test.passed) || !strings.Contains(steps[len(steps)-1].Reason, test.reason) {
+			if !slices.Equal(tried, test.tried) || !slices.Equal(passed, test.passed) || !steps[len(steps)-1].Reason.Is(test.reason) {
 				t.Errorf("tried %v, passed over %v, last: %+v", tried, passed, steps[len(steps)-1])
 			}
 		})

@@ -146,7 +146,7 @@ func (l *Launches) Keeps(include, exclude []string) (func(kernel int) bool, erro
 	}
 	kept := make([]bool, len(l.names))
 	for i := range l.names {
-		kept[i] = kernels.keep(&l.names[i]) == ""
+		kept[i] = kernels.keep(&l.names[i]).IsZero()
 	}
 	return func(kernel int) bool { return kept[l.t.Kernels[kernel].Function] }, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/suggest"
 )
 
@@ -119,15 +120,15 @@ func newSelection(includeKey, excludeKey, base string, include, exclude []string
 	return &selection{in, ex}, nil
 }
 
-// keep gives "" for a kernel that is kept, else why it is not.
-func (s *selection) keep(n *names) string {
+// keep gives zero for a kernel that is kept, else why it is not.
+func (s *selection) keep(n *names) Reason {
 	switch {
 	case s.exclude.match(n):
-		return "excluded by " + s.exclude.key
+		return because(excludedBy, fact.Key("key", s.exclude.key))
 	case len(s.include.list) > 0 && !s.include.match(n):
-		return "not among " + s.include.key
+		return because(notAmong, fact.Key("key", s.include.key))
 	}
-	return ""
+	return Reason{}
 }
 
 func (s *selection) unmatched(known []string) []Unmatched {

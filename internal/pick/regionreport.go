@@ -97,8 +97,8 @@ type Region struct {
 	Instances int    `json:"instances"`
 	RangeNS   int64  `json:"range_ns"` // on the host, added up
 
-	Measured string `json:"measured"`      // launches, range or none
-	Why      string `json:"why,omitempty"` // where it was not measured
+	Measured string  `json:"measured"`      // launches, range or none
+	Why      *Reason `json:"why,omitempty"` // where it was not measured
 
 	Whole *WholeSums   `json:"whole,omitempty"` // of ranges measured as a whole
 	Parts []RegionPart `json:"parts"`

@@ -100,8 +100,9 @@ type Group struct {
 
 	Regions []RegionShare `json:"regions"`
 
-	Chosen bool   `json:"chosen"`
-	Reason string `json:"reason"`
+	Chosen bool    `json:"chosen"`
+	Reason Reason  `json:"reason"`
+	Counts *Reason `json:"counts,omitempty"` // which of its launches is counted, where it was chosen
 
 	Typical Launch  `json:"typical"`
 	Slowest *Launch `json:"slowest,omitempty"` // where it was asked for
@@ -142,7 +143,7 @@ type Launch struct {
 
 // LeftOut sums the launches that are not counted for one reason.
 type LeftOut struct {
-	Reason string `json:"reason"`
+	Reason Reason `json:"reason"`
 	Cut    bool   `json:"cut,omitempty"` // by top_n, coverage or budget_s, not for what it is
 	// Collective says that these kernels wait for a peer.
 	Collective bool      `json:"collective,omitempty"`

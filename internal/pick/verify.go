@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // A Verification says which of the launches that were to be counted were, and
@@ -40,15 +41,15 @@ const (
 
 // A Match is the place of one counted launch in the timeline.
 type Match struct {
-	Result  int    `json:"result"` // index into the results given
-	Report  string `json:"report,omitempty"`
-	ID      int    `json:"id"`
-	Kernel  string `json:"kernel"`
-	Group   string `json:"group,omitempty"` // id
-	Launch  int    `json:"launch,omitempty"`
-	Role    string `json:"role,omitempty"`
-	Verdict string `json:"verdict"`
-	Why     string `json:"why,omitempty"`
+	Result  int     `json:"result"` // index into the results given
+	Report  string  `json:"report,omitempty"`
+	ID      int     `json:"id"`
+	Kernel  string  `json:"kernel"`
+	Group   string  `json:"group,omitempty"` // id
+	Launch  int     `json:"launch,omitempty"`
+	Role    string  `json:"role,omitempty"`
+	Verdict string  `json:"verdict"`
+	Why     *Reason `json:"why,omitempty"`
 
 	DurationNS   int64 `json:"duration_ns,omitempty"`    // under ncu
 	TimelineNS   int64 `json:"timeline_ns,omitempty"`    // of the planned launch, else the median of the group
@@ -172,12 +173,12 @@ func (v *verifier) find(c *Counted) int {
 func (v *verifier) place(i int, c *Counted) Match {
 	m := Match{Result: i, Report: c.Report, ID: c.ID, Kernel: cmp.Or(c.Demangled, c.Function, c.Mangled), DurationNS: c.DurationNS}
 	if c.Whole {
-		m.Verdict, m.Why = Unexpected, "a range or graph measured as a whole"
+		m.Verdict, m.Why = Unexpected, why(matchWhole)
 		return m
 	}
 	g := v.find(c)
 	if g < 0 {
-		m.Verdict, m.Why = Unknown, "the timeline has no launch of this kernel with this grid and block"
+		m.Verdict, m.Why = Unknown, why(matchUnknown)
 		return m
 	}
 	def := &v.l.groups[g]
@@ -190,16 +191,16 @@ func (v *verifier) place(i int, c *Counted) Match {
 	m.Verdict = Sound
 	switch {
 	case c.HasState && !v.filter.all() && !v.filter.match(c.State):
-		m.Verdict, m.Why = Doubtful, fmt.Sprintf("it was launched in %s, outside the chosen regions", quoteAll(c.Paths()))
+		m.Verdict, m.Why = Doubtful, why(matchOutside, fact.Names("regions", fact.KindRegion, c.Paths()))
 	case c.DurationNS > 0 && !v.reasonable(c, m.TimelineNS):
-		m.Verdict, m.Why = Doubtful, fmt.Sprintf("it took %d ns under ncu, %d ns in the timeline", c.DurationNS, m.TimelineNS)
+		m.Verdict, m.Why = Doubtful, why(matchDuration, fact.NS("ncu", c.DurationNS), fact.NS("timeline", m.TimelineNS))
 	case !ok:
-		m.Verdict, m.Why = Unexpected, "of a configuration or number of launches that was not planned"
+		m.Verdict, m.Why = Unexpected, why(matchUnplanned)
 		if v.t.group(def.id) != nil {
-			m.Why = "more launches of this group than planned"
+			m.Why = why(matchMore)
 		}
 	case c.HasState && !m.RegionInPlan:
-		m.Why = fmt.Sprintf("planned in %s, counted in %s: another launch of the same configuration", quoteAll(v.paths(p.ID)), quoteAll(c.Paths()))
+		m.Why = why(matchElsewhere, fact.Names("planned", fact.KindRegion, v.paths(p.ID)), fact.Names("counted", fact.KindRegion, c.Paths()))
 	}
 	return m
 }

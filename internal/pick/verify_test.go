@@ -366,7 +366,7 @@ func TestVerifyCSV(t *testing.T) {
 	}
 	for _, m := range v.Matches {
 		if m.Verdict == Unknown {
-			t.Errorf("%s: %s", m.Kernel, m.Why)
+			t.Errorf("%s: %v", m.Kernel, m.Why)
 		}
 	}
 	if len(v.Matches) != 31 || v.CoverageAll < 0.99 {

@@ -464,7 +464,7 @@ func TestClimb(t *testing.T) {
 			var modes []string
 			for _, s := range targetsOf(t, r).Ladder {
 				modes = append(modes, s.Mode)
-				if s.Reason == "" {
+				if s.Reason.IsZero() {
 					t.Errorf("%s without a reason", s.Mode)
 				}
 			}

@@ -17,7 +17,7 @@ func sample() *analysis.Result {
 		ID: "k1", Name: "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_128x2_tn_align8>(T1::Params)", Short: "cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_128x2_tn_align8",
 		Grid: [3]int64{64, 2, 1}, Block: [3]int64{32, 1, 1}, Category: "gemm", Calls: 160, TotalNS: 6_400_000, MeanNS: 40_000, MedianNS: 39_900, MinNS: 38_000, MaxNS: 45_000, Share: 0.64,
 		Stages: []analysis.StageTime{{Stage: "decode", Calls: 160, NS: 6_400_000}}, Registers: 80, DynamicShared: 49152, Waves: 0.48,
-		Reason:  "64.0 % of the GPU time of decode; the launch at the median",
+		Reason:  said("64.0 % of the GPU time of decode; the launch at the median"),
 		Counted: &analysis.Counted{Report: "ncu/run.ncu-rep", Launch: 3, DurationNS: 41_000, ClockHz: 1.59e9, Passes: 38, Verified: true, Rules: []analysis.RuleWords{{Rule: "SOLBottleneck", Title: "Small Grid", Text: "This kernel grid is too small to fill the available resources on this device.", Kind: "optimization", Speedup: at(47.2)}, {Rule: "X", Text: "fine", Kind: "ok"}}},
 		Limiter: analysis.Limiter{Kind: "small", Label: "too little work", Level: at(0.48), Why: "128 blocks fill less than one wave of 132 SMs", Evidence: []analysis.Evidence{{Metric: "launch__waves_per_multiprocessor", Value: 0.48, Threshold: "less than 1"}}},
 		Point:   []analysis.Point{{Kernel: "k1", DType: "tensor_bf16", Memory: "dram", Intensity: 1.98, FLOPS: 3.1e12, Attained: 0.327, NS: 6_400_000}},
@@ -25,7 +25,7 @@ func sample() *analysis.Result {
 	norm := analysis.Kernel{
 		ID: "k2", Name: "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float, true>(int, float, const T1 *)", Short: "vectorized_layer_norm_kernel",
 		Grid: [3]int64{256, 1, 1}, Block: [3]int64{32, 4, 1}, Category: "norm", Calls: 170, TotalNS: 2_600_000, MeanNS: 15_294.1, MedianNS: 15_000, MinNS: 14_000, MaxNS: 21_000, Share: 0.26,
-		Reason: "left out: coverage of 95 % was reached", Limiter: analysis.Limiter{Why: "no launch of it was counted", Need: "the section SpeedOfLight of one launch"},
+		Reason: said("left out: coverage of 95 % was reached"), Limiter: analysis.Limiter{Why: "no launch of it was counted", Need: "the section SpeedOfLight of one launch"},
 	}
 	add := analysis.Kernel{
 		ID: "k3", Name: "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>>(int, T2, T3)", Short: "vectorized_elementwise_kernel",
@@ -58,7 +58,7 @@ func sample() *analysis.Result {
 		Regions: []analysis.Region{
 			{Path: "decode", Name: "decode", Parent: -1, Instances: 1, WallNS: 80_000_000, ProjectedNS: 79_000_000, Kernels: 160, KernelNS: 6_400_000, SelfKernels: 0, Split: decode, Top: []analysis.RegionKernel{{Kernel: 0, Calls: 160, NS: 6_400_000}},
 				Counters: &analysis.RegionCounters{Method: "kernel", Coverage: 0.982, Metrics: []analysis.RegionMetric{{Name: "dram__bytes.sum", Unit: "byte", Value: 1.9e10, How: "sum"}}}},
-			{Path: "decode/step", Name: "step", Parent: 0, Depth: 1, Instances: 8, WallNS: 79_000_000, ProjectedNS: 78_000_000, Kernels: 160, KernelNS: 6_400_000, SelfKernels: 160, SelfNS: 6_400_000, Split: decode, Why: "no launch of it was counted"},
+			{Path: "decode/step", Name: "step", Parent: 0, Depth: 1, Instances: 8, WallNS: 79_000_000, ProjectedNS: 78_000_000, Kernels: 160, KernelNS: 6_400_000, SelfKernels: 160, SelfNS: 6_400_000, Split: decode, Why: said("no launch of it was counted")},
 			{Path: "prefill", Name: "prefill", Parent: -1, Instances: 1, WallNS: 10_000_000, ProjectedNS: 9_000_000, Kernels: 20, KernelNS: 2_600_000, SelfKernels: 20, SelfNS: 2_600_000, Split: prefill, Top: []analysis.RegionKernel{{Kernel: 2, Calls: 10, NS: 1_000_000}, {Kernel: 1, Calls: 10, NS: 1_600_000}}},
 		},
 		Kernels: []analysis.Kernel{gemm, norm, add},
@@ -77,7 +77,7 @@ func sample() *analysis.Result {
 				{Fact: fact.New(analysis.ReplayMode, fact.Name("mode", "range"), fact.Vendor("reason", "PyTorch calls cudaStreamSynchronize inside the range"))},
 				{Fact: fact.New(analysis.ReplayMode, fact.Name("mode", "kernel"), fact.Vendor("reason", "used"))},
 			},
-			Picked: &analysis.Picked{Groups: 40, Chosen: 12, Counted: 12, Coverage: 0.962, CoverageAll: 0.91, LeftOut: []string{"ncclDevKernel_AllReduce"}, CutOff: []string{"top_n: the limit of 12 groups was reached before: 40 launches, 2.1 % of GPU time: small (1.2 %), 3 more"}, PredictedSec: 30, ActualSec: 28},
+			Picked: &analysis.Picked{Groups: 40, Chosen: 12, Counted: 12, Coverage: 0.962, CoverageAll: 0.91, LeftOut: []analysis.Note{{Fact: fact.New(analysis.LeftOut, fact.Because("reason", fact.New("waits-for-peer")), fact.Count("launches", 3), fact.Share("share", 0.021), fact.Because("kernels", fact.New(analysis.KernelShare, fact.Kernel("kernel", "ncclDevKernel_AllReduce"), fact.Share("share", 0.012))))}}, CutOff: []analysis.Note{{Fact: fact.New(analysis.LeftOut, fact.Because("reason", fact.New("limit-top-n", fact.Count("n", 12))), fact.Count("launches", 40), fact.Share("share", 0.021), fact.Because("kernels", fact.New(analysis.KernelShare, fact.Kernel("kernel", "small"), fact.Share("share", 0.012))))}}, PredictedSec: 30, ActualSec: 28},
 			Clock:  "the base clock that ncu locks"},
 		Warnings: []analysis.Note{{Fact: fact.New(analysis.ClockDamaged)}},
 	}
@@ -94,11 +94,11 @@ func timelineOnly() *analysis.Result {
 	}
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
-		k.Counted, k.Point, k.Reason = nil, nil, ""
+		k.Counted, k.Point, k.Reason = nil, nil, said("")
 		k.Limiter = analysis.Limiter{Why: "no counters were taken", Need: "a report of ncu with the section SpeedOfLight"}
 	}
 	for i := range r.Regions {
-		r.Regions[i].Counters, r.Regions[i].Why = nil, "no counters were taken"
+		r.Regions[i].Counters, r.Regions[i].Why = nil, said("no counters were taken")
 	}
 	r.Roofline = analysis.Roofline{Why: "a roofline needs counters"}
 	r.Method = analysis.Method{}
@@ -114,4 +114,10 @@ func countersOnly() *analysis.Result {
 	r.Environment.Nsys, r.Method.Picked, r.Method.Commands = "", nil, nil
 	r.Missing = []analysis.Note{{Fact: fact.New(analysis.NoTimeline, fact.IDs("unknown", "quantity", []string{"times"}))}}
 	return r
+}
+
+// said is a reason in the words of an earlier version.
+func said(text string) *fact.Fact {
+	f := fact.New("pick-text", fact.Vendor("text", text))
+	return &f
 }

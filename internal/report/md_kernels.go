@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // How many kernels a page shows. result.json has all of them.
@@ -224,7 +225,10 @@ func resources(k *analysis.Kernel) string {
 func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 	c := k.Counted
 	if c == nil {
-		why := k.Reason
+		why := ""
+		if k.Reason != nil {
+			why = message.Text(*k.Reason)
+		}
 		if why == "" && counted(r) > 0 {
 			why = "the reports of ncu hold no launch of it"
 		} else if why == "" {
@@ -249,11 +253,11 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 		text += "; such launches last " + elapsed(c.TimelineNS) + " in the timeline"
 	}
 	text += "."
-	if c.Note != "" {
-		text += " " + prose(upperFirst(sentence(c.Note)))
+	if len(c.Note) > 0 {
+		text += " " + prose(upperFirst(sentence(message.Join(c.Note))))
 	}
-	if k.Reason != "" {
-		text += " Why this kernel: " + prose(sentence(k.Reason))
+	if k.Reason != nil {
+		text += " Why this kernel: " + prose(sentence(message.Text(*k.Reason)))
 	}
 	rules, more := rulesThatMatter(c.Rules)
 	items := []string{text}

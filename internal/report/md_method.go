@@ -142,13 +142,13 @@ func (d *doc) coverage(r *analysis.Result) {
 }
 
 // uncounted lists launches without counters under their own heading.
-func (d *doc) uncounted(heading string, list []string) {
+func (d *doc) uncounted(heading string, list []analysis.Note) {
 	if len(list) == 0 {
 		return
 	}
 	names := make([]string, len(list))
 	for i, n := range list {
-		names[i] = prose(sentence(n))
+		names[i] = noteText(n)
 	}
 	d.line("%s", heading)
 	d.list(names)

@@ -180,8 +180,8 @@ func (d *doc) notCounted(g *analysis.Region) string {
 
 func whyNotCounted(g *analysis.Region) string {
 	switch {
-	case g.Why != "":
-		return g.Why
+	case g.Why != nil:
+		return message.Text(*g.Why)
 	case g.Kernels == 0:
 		return "it launched no kernel"
 	}

@@ -157,7 +157,7 @@ func scoped() *analysis.Result {
 	r.Totals.Aggregates = append(r.Totals.Aggregates,
 		analysis.Aggregate{Name: "token_ms", Unit: "ms", N: 93, Mean: 1.062, Std: 0.00203, Min: 1.06, P50: 1.06, P90: 1.06, P99: 1.07, Max: 1.07},
 		analysis.Aggregate{Name: "peak_memory_bytes", Unit: "byte", N: 5, Mean: 1_121_001_472, Min: 1_121_001_472, P50: 1_121_001_472, P90: 1_121_001_472, P99: 1_121_001_472, Max: 1_121_001_472})
-	r.Regions = append(r.Regions, analysis.Region{Path: "warm up", Name: "warm up", Parent: -1, Instances: 1, WallNS: 200_000_000, ProjectedNS: 190_000_000, Kernels: 2000, KernelNS: 40_000_000, SelfKernels: 2000, SelfNS: 40_000_000, Why: "no launch of it was counted"})
+	r.Regions = append(r.Regions, analysis.Region{Path: "warm up", Name: "warm up", Parent: -1, Instances: 1, WallNS: 200_000_000, ProjectedNS: 190_000_000, Kernels: 2000, KernelNS: 40_000_000, SelfKernels: 2000, SelfNS: 40_000_000, Why: said("no launch of it was counted")})
 	r.Method.Deviations = []analysis.Deviation{{Stage: "nsys, ncu", Key: "infer.repeats", Configured: "3", Used: "1", Why: "one pass shows every launch"}}
 	return r
 }

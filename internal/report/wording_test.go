@@ -201,7 +201,7 @@ func TestKernelsHaveTheLimitersOfTheResult(t *testing.T) {
 func TestKernelEntry(t *testing.T) {
 	r := sample()
 	k := &r.Kernels[2]
-	k.Counted = &analysis.Counted{Report: "ncu/run2/run.ncu-rep", Launch: 3, DurationNS: 2_912, TimelineNS: 1_568, Verified: true, Note: "launches that last about as long: 1 of 10, 3.9 % of the kernel's time"}
+	k.Counted = &analysis.Counted{Report: "ncu/run2/run.ncu-rep", Launch: 3, DurationNS: 2_912, TimelineNS: 1_568, Verified: true, Note: []fact.Fact{fact.New("counted-alike", fact.Count("calls", 1), fact.Count("of", 10), fact.Share("share", 0.039))}}
 	k.Limiter = analysis.Limiter{Kind: "latency", Label: "latency", Level: at(0.49), Why: "no unit is busy: warps wait", Need: "the section WarpStateStats of ncu, which has what they wait for"}
 	k.OtherLimiters = []analysis.OtherLimiter{{Report: "ncu/run.ncu-rep", Launch: 1, TimelineNS: 18_720, Calls: 8, Share: 0.508, Limiter: analysis.Limiter{Kind: "l2", Label: "L2 cache", Level: at(0.65), Why: "L2 cache is in use at 65 % of its peak"}}}
 	k.Point, k.NoPoint = nil, "it executes no floating-point operations"

@@ -132,6 +132,7 @@ export interface Region {
   counters?: RegionCounters;
   top?: RegionKernel[] | null;
   why?: string;
+  why_short?: string;
 }
 
 export interface Kernel {
@@ -158,6 +159,7 @@ export interface Kernel {
   dynamic_shared_bytes?: number;
   waves?: number;
   reason?: string;
+  reason_short?: string;
   counted?: Counted;
   limiter: Limiter;
   other_limiters?: OtherLimiter[] | null;
@@ -481,8 +483,8 @@ export interface Picked {
   coverage: number;
   coverage_all: number;
   by_region?: RegionCoverage[] | null;
-  left_out?: string[] | null;
-  cut_off?: string[] | null;
+  left_out?: Note[] | null;
+  cut_off?: Note[] | null;
   predicted_s?: number;
   actual_s?: number;
 }

@@ -325,8 +325,8 @@ export function Method() {
             {picked.actual_s ? ` It took ${seconds(picked.actual_s)}` : ""}
             {picked.actual_s && picked.predicted_s ? `, predicted ${seconds(picked.predicted_s)}.` : picked.actual_s ? "." : ""}
           </p>
-          {list(picked.left_out).length > 0 && <p class="quiet">Left out: {list(picked.left_out).join("; ")}</p>}
-          {list(picked.cut_off).length > 0 && <p class="quiet">Cut off by a limit of the choice: {list(picked.cut_off).join("; ")}</p>}
+          {list(picked.left_out).length > 0 && <p class="quiet">Left out: {list(picked.left_out).map((n) => n.text).join("; ")}</p>}
+          {list(picked.cut_off).length > 0 && <p class="quiet">Cut off by a limit of the choice: {list(picked.cut_off).map((n) => n.text).join("; ")}</p>}
         </>
       )}
       {m.clock && <p>Clock of the counters: {m.clock}</p>}

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // Choosing a lane leaves the view where it is: at a box that begins in it, at
@@ -155,7 +156,7 @@ func TestOtherLimiters(t *testing.T) {
 	k := &r.Kernels[0]
 	k.OtherLimiters = []analysis.OtherLimiter{{Report: "ncu/run2/run.ncu-rep", Launch: 1, TimelineNS: 18_720, Calls: 8, Share: 0.508,
 		Limiter: analysis.Limiter{Kind: "l2", Label: "L2 cache", Level: ptr(0.65), Why: "L2 cache is in use at 65 % of its peak"}}}
-	k.Counted.TimelineNS, k.Counted.Note, k.Reason = 9_152, "launches that last about as long: 1 of 10, 3.9 % of the kernel's time", "rank 24 by GPU time"
+	k.Counted.TimelineNS, k.Counted.Note, k.Reason = 9_152, []fact.Fact{fact.New("counted-alike", fact.Count("calls", 1), fact.Count("of", 10), fact.Share("share", 0.039))}, &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "rank 24 by GPU time"}}}
 	k.Point, k.NoPoint = nil, "it executes no floating-point operations"
 	p := open(t, r)
 	eval[chromedp.Void](p, `location.hash = "#/kernel/k-gemm"`)

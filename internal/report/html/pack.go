@@ -15,6 +15,9 @@ import (
 	"github.com/deepprof/deepprof/internal/report"
 )
 
+// countersLeftOut tells that the page lacks the counters of a kernel.
+const countersLeftOut fact.Code = "page-counters-left-out"
+
 // pageReduced is the warning that the page has less detail than the result. most,
 // kept, of, dropped
 const pageReduced fact.Code = "page-reduced"
@@ -123,7 +126,7 @@ func reduce(r *analysis.Result, keep int) *analysis.Result {
 		if k.Counted != nil {
 			c := *k.Counted
 			c.Metrics, c.Rules = nil, nil
-			c.Note = "left out of this page to keep it small; result.json has the counters"
+			c.Note = []fact.Fact{fact.New(countersLeftOut)}
 			k.Counted = &c
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // notes are the keys whose facts stay objects, with text and next beside the
 // code. Elsewhere a fact becomes its text, and a list of facts one text.
-var notes = []string{"warnings", "missing", "ladder", "assumptions"}
+var notes = []string{"warnings", "missing", "ladder", "assumptions", "left_out", "cut_off"}
 
 // withWords puts the words into a result, because the page has none of its own.
 // Beside a fact whose short form is another, KEY_short holds that.

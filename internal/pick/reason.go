@@ -1,0 +1,82 @@
+package pick
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+// Codes of why something is counted, left out or doubted. internal/message has
+// their words; a comment names the parameters.
+const (
+	ReasonText fact.Code = "pick-text" // text: a reason of an earlier version, in its words
+
+	chosenByRank   fact.Code = "chosen-by-rank"   // rank, share, launches, covered
+	chosenByRegion fact.Code = "chosen-by-region" // enough, region, of_region, share, launches, covered
+	countedAlong   fact.Code = "counted-along"    // why
+
+	atMedian   fact.Code = "counted-at-median"   // others
+	nearMedian fact.Code = "counted-near-median" // time, median, others
+	offMedian  fact.Code = "counted-off-median"  // time, median, others
+
+	waitsForPeer   fact.Code = "waits-for-peer"
+	excludedBy     fact.Code = "excluded-by"     // key
+	notAmong       fact.Code = "not-among"       // key
+	limitTopN      fact.Code = "limit-top-n"     // n
+	limitCoverage  fact.Code = "limit-coverage"  // share, each_region
+	limitBudget    fact.Code = "limit-budget"    // time
+	noWayToCount   fact.Code = "no-way-to-count" //
+	graphsWhole    fact.Code = "left-graphs-whole"
+	outsideRegions fact.Code = "left-outside-regions"
+
+	stepNoRegion   fact.Code = "replay-no-region"
+	stepGraphs     fact.Code = "replay-graphs-whole"
+	stepNoKernel   fact.Code = "replay-no-kernel"
+	stepMeasured   fact.Code = "replay-measured"
+	stepUnmeasured fact.Code = "replay-unmeasured"   // regions, evidence
+	stepVerdict    fact.Code = "replay-verdict"      // kind, evidence
+	stepHopeless   fact.Code = "replay-hopeless"     // kind
+	stepFailed     fact.Code = "replay-failed"       // what, evidence
+	stepNoAppRange fact.Code = "replay-no-app-range" // version
+	stepOverBudget fact.Code = "replay-over-budget"  // passes, time, budget
+	stepLast       fact.Code = "replay-last"
+
+	matchWhole     fact.Code = "match-whole"
+	matchUnknown   fact.Code = "match-unknown"
+	matchOutside   fact.Code = "match-outside"  // regions
+	matchDuration  fact.Code = "match-duration" // ncu, timeline
+	matchUnplanned fact.Code = "match-unplanned"
+	matchMore      fact.Code = "match-more"
+	matchElsewhere fact.Code = "match-elsewhere" // planned, counted
+
+	regionGraphs   fact.Code = "region-graphs-whole"
+	regionEmpty    fact.Code = "region-empty"
+	regionNothing  fact.Code = "region-nothing-counted"
+	regionNoneOfIt fact.Code = "region-not-counted"
+)
+
+// A Reason is a fact. targets.json of earlier versions holds a text in its place.
+type Reason struct{ fact.Fact }
+
+func because(code fact.Code, params ...fact.Param) Reason { return Reason{fact.New(code, params...)} }
+
+func why(code fact.Code, params ...fact.Param) *Reason {
+	r := because(code, params...)
+	return &r
+}
+
+// UnmarshalJSON reads a fact, or the text of an earlier version.
+func (r *Reason) UnmarshalJSON(data []byte) error {
+	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte(`"`)) {
+		return json.Unmarshal(data, &r.Fact)
+	}
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	if *r = (Reason{}); text != "" {
+		*r = because(ReasonText, fact.Vendor("text", text))
+	}
+	return nil
+}
