@@ -203,7 +203,7 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// verdict is the exit code of a run: the first stage that went wrong decides.
+// verdict is the exit code of a run: the first step that went wrong decides.
 func verdict(summary *pipeline.Summary) error {
 	if summary.Status == runs.StatusInterrupted {
 		return &failure{code: exitInterrupted}
@@ -211,7 +211,8 @@ func verdict(summary *pipeline.Summary) error {
 	for _, st := range summary.Steps {
 		switch {
 		case st.State != runs.StateFailed:
-		case st.Outcome.Kind == capture.WorkloadFailed, st.Outcome.Kind == capture.WorkloadCrashed, st.Outcome.Kind == capture.WorkloadMissing:
+		case st.Outcome.Kind == capture.WorkloadFailed, st.Outcome.Kind == capture.WorkloadCrashed, st.Outcome.Kind == capture.WorkloadMissing,
+			st.Outcome.Usable && st.Outcome.CutShort():
 			return &failure{code: exitWorkload}
 		default:
 			return &failure{code: exitNothing}

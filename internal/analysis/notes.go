@@ -36,17 +36,23 @@ const (
 	OneProcessNoCUDA   fact.Code = "one-process-cuda"   // text
 	ShapesDiffer       fact.Code = "shapes-differ"      // batch, batch_nsys, prompt, prompt_nsys, new, new_nsys
 	MetricsIncomplete  fact.Code = "metrics-incomplete" // file, n
-	TargetsStale       fact.Code = "targets-stale"      // file
-	ReportRemark       fact.Code = "report-remark"      // file, text
-	VerifyRemark       fact.Code = "verify-remark"      // text
-	PickRemark         fact.Code = "pick-remark"        // text
-	OperatorsRemark    fact.Code = "operators-remark"   // text
-	OperatorsCut       fact.Code = "operators-cut"      // n
-	OperatorsCover     fact.Code = "operators-cover"    // share
-	LanesCut           fact.Code = "lanes-cut"          // n, of
-	RegionsCut         fact.Code = "regions-cut"        // n, of
-	AboveRoof          fact.Code = "above-roof"         // kernel, share, dtype, memory
-	ExecutedLess       fact.Code = "executed-less"      // stage, share, coverage
+
+	// CutShort is the warning that the workload did not run to its end under a
+	// profiler: it comes first. step, how; ran and unprofiled, the time that the
+	// capture took at most and that an unprofiled run takes, where both are known.
+	CutShort        fact.Code = "cut-short"
+	CutShortTimed   fact.Code = "cut-short-timed"
+	TargetsStale    fact.Code = "targets-stale"    // file
+	ReportRemark    fact.Code = "report-remark"    // file, text
+	VerifyRemark    fact.Code = "verify-remark"    // text
+	PickRemark      fact.Code = "pick-remark"      // text
+	OperatorsRemark fact.Code = "operators-remark" // text
+	OperatorsCut    fact.Code = "operators-cut"    // n
+	OperatorsCover  fact.Code = "operators-cover"  // share
+	LanesCut        fact.Code = "lanes-cut"        // n, of
+	RegionsCut      fact.Code = "regions-cut"      // n, of
+	AboveRoof       fact.Code = "above-roof"       // kernel, share, dtype, memory
+	ExecutedLess    fact.Code = "executed-less"    // stage, share, coverage
 
 	// OverheadHigh tells that a stage took longer under nsys than the limit
 	// allows. stage, overhead, advice

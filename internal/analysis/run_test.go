@@ -216,6 +216,44 @@ func TestManifest(t *testing.T) {
 	}
 }
 
+// A workload that failed under a profiler is the first thing that is told, with
+// how much is missing where that is known.
+func TestCutShort(t *testing.T) {
+	for _, c := range []struct {
+		kind string
+		ran  float64
+		want fact.Code
+	}{
+		{"workload failed", 2, CutShortTimed}, {"workload crashed", 9, CutShort}, {"disk full", 2, CutShortTimed}, {"captured with warnings", 2, ""},
+	} {
+		run, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []runs.Step{{Name: "unprofiled"}, {Name: "nsys"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Update(func(m *runs.Manifest) error {
+			alone := 8.0
+			m.Warnings = []string{"another"}
+			m.Steps[0].State = runs.StateDone
+			m.Steps[0].Attempts = []runs.Attempt{{Started: m.Created, Seconds: &alone, Outcome: &runs.Outcome{Kind: "captured", Usable: true}}}
+			m.Steps[1].Attempts = []runs.Attempt{{Started: m.Created, Seconds: &c.ran, Outcome: &runs.Outcome{Kind: c.kind, Usable: true, Evidence: "exit code 1"}}}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r := analyzed(t, Input{Run: run.Dir(), Timeline: unpacked(t, toyTimeline)})
+		if err := run.Close(); err != nil {
+			t.Fatal(err)
+		}
+		first := r.Warnings[0].Fact
+		if c.want == "" && first.Is(CutShort, CutShortTimed) || c.want != "" && !first.Is(c.want) {
+			t.Errorf("%s: first warning %+v", c.kind, first)
+		}
+		if c.want == CutShortTimed && (first.Number("ran") != 2e9 || first.Number("unprofiled") != 8e9) {
+			t.Errorf("%s: %+v", c.kind, first)
+		}
+	}
+}
+
 // A capture of several windows leaves a timeline each: the result says which one
 // it is about.
 func TestRepeatedCapture(t *testing.T) {

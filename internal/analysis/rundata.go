@@ -96,7 +96,24 @@ func (a *analyzer) readManifest() {
 			}
 			a.res.Method.Commands = append(a.res.Method.Commands, c)
 		}
+		a.noteCut(s)
 	}
+}
+
+// noteCut warns, before anything else, of a workload that a profiler saw only a
+// part of.
+func (a *analyzer) noteCut(s *runs.Step) {
+	last := s.Last()
+	if s.Name != plan.StepNsys && s.Name != plan.StepNcu || last == nil || last.Outcome == nil || !last.Outcome.Usable || !capture.CutShort(capture.Kind(last.Outcome.Kind)) {
+		return
+	}
+	params := []fact.Param{fact.Name("step", s.Name), fact.Vendor("how", last.Outcome.Evidence)}
+	code := CutShort
+	if a.alone > 0 && s.Name == plan.StepNsys && last.Seconds != nil && *last.Seconds < a.alone {
+		code = CutShortTimed
+		params = append(params, fact.Seconds("ran", *last.Seconds), fact.Seconds("unprofiled", a.alone))
+	}
+	a.res.Warnings = slices.Insert(a.res.Warnings, 0, Note{Fact: fact.New(code, params...)})
 }
 
 // usedUnits begin the names of the counters that a decision or a roofline uses.

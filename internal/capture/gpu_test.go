@@ -57,7 +57,7 @@ func TestGPU(t *testing.T) {
 		{"ncu-unknown-section", []string{"--section", "NoSuch"}, nil, nil, ToolUsage, 0},
 		{"ncu-unknown-set", []string{"--set", "nosuch"}, nil, nil, MissingData, 1},
 		{"ncu-exit-7", []string{"--launch-count", "1"}, then("exit 7"), nil, WithWarnings, 1},
-		{"ncu-segfault", []string{"--launch-count", "1"}, then("kill -SEGV $$"), nil, Partial, 1},
+		{"ncu-segfault", []string{"--launch-count", "1"}, then("kill -SEGV $$"), nil, WorkloadCrashed, 1},
 		{"ncu-timed-out", []string{"--set", "full"}, then("sleep 60"), func(_ *testing.T, c *Capture) { c.Limits.Timeout = 15 * time.Second }, TimedOut, 1},
 	} {
 		t.Run(k.name, func(t *testing.T) {

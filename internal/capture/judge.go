@@ -49,12 +49,11 @@ func (o *Outcome) judgeReport(e *Evidence, found []Finding, here []File) {
 	case len(here) == 0:
 		o.verdict(OutputElsewhere, firstOf(found, "file_exists", "cannot_create"))
 		o.Evidence = or(o.Evidence, o.Reports[0])
-	case e.LowSpace != "" && e.segfault():
+	case e.LowSpace != "" && e.workloadFailed(found):
 		o.verdict(DiskFull, nil)
 		o.Evidence = e.LowSpace + " was nearly full, " + exitText(e)
-	case e.workloadSignal() != 0 && !e.endedAsAsked(found):
-		o.verdict(Partial, nil)
-		o.Evidence = exitText(e)
+	case e.workloadFailed(found):
+		o.cutShort(e)
 	case missing != "":
 		f := firstOf(found, "diag_driver", "cupti_two_clients", "diag_not_started", "diag_no_events")
 		o.verdict(MissingData, f)
@@ -73,6 +72,25 @@ func (o *Outcome) judgeReport(e *Evidence, found []Finding, here []File) {
 	default:
 		o.Kind = Captured
 	}
+}
+
+// workloadFailed: the workload did not end as it should, and nobody asked it to.
+func (e *Evidence) workloadFailed(found []Finding) bool {
+	return e.Code != 0 && e.Killer == 0 && !e.endedAsAsked(found)
+}
+
+// cutShort: the report is good, and the workload failed under the profiler: what
+// it would have done is not in it.
+func (o *Outcome) cutShort(e *Evidence) {
+	kind := WorkloadFailed
+	if e.workloadSignal() != 0 {
+		kind = WorkloadCrashed
+	}
+	o.verdict(kind, nil)
+	o.Evidence = exitText(e)
+	o.Cause = "the workload did not run to its end under the profiler; what it would have done after is missing"
+	o.Next = "read the workload's output; fix the workload and run again for a whole capture"
+	o.Warnings = append([]Warning{{ID: "exit", Text: "the workload ended with " + exitText(e), Next: o.Next}}, o.Warnings...)
 }
 
 // judgeNothing: a profiler left no good report. Why?

@@ -44,6 +44,13 @@ type Warning struct {
 // OK reports whether the run did what was asked: a good report, complete.
 func (o Outcome) OK() bool { return o.Kind == Captured || o.Kind == WithWarnings }
 
+// CutShort reports whether the workload did not run to its end, so that what it
+// would have done is missing, however good the report is.
+func (o Outcome) CutShort() bool { return CutShort(o.Kind) }
+
+// CutShort is Outcome.CutShort for a kind that was stored.
+func CutShort(k Kind) bool { return k == WorkloadFailed || k == WorkloadCrashed || k == DiskFull }
+
 // String is one line: the verdict, what happened and the evidence. Of an
 // interrupted one what happened is the verdict.
 func (o Outcome) String() string {

@@ -85,8 +85,8 @@ func TestRecorded(t *testing.T) {
 		{"nsys-stop-shutdown-importer", shutdown, ImporterBroken, 0, []string{"not-imported"}},
 		{"nsys-importer-unknown", nil, ImporterBroken, 0, []string{"not-imported"}},
 		{"nsys-exists", nil, WithWarnings, 1, []string{"moved", "file_exists"}},
-		{"nsys-exit-7", nil, WithWarnings, 1, []string{"exit"}},
-		{"nsys-interrupted", nil, Partial, 1, nil}, // somebody else interrupted it
+		{"nsys-exit-7", nil, WorkloadFailed, 1, []string{"exit"}},
+		{"nsys-interrupted", nil, WorkloadCrashed, 1, nil}, // somebody else interrupted it
 		{"ncu-nvtx-no-slash", nil, NothingMatched, 0, nil},
 		{"ncu-kernel-replay", nil, Captured, 1, nil},
 		{"ncu-range-unsupported-api", nil, UnsupportedAPI, 0, nil},
@@ -100,7 +100,7 @@ func TestRecorded(t *testing.T) {
 				return &Content{Launches: 4, Rows: map[string]int64{"launch__grid_size": 4}}, nil
 			}
 		}, MissingData, 1, nil},
-		{"ncu-exit-7", nil, WithWarnings, 1, []string{"exit"}},
+		{"ncu-exit-7", nil, WorkloadFailed, 1, []string{"exit"}},
 		{"ncu-interrupted", nil, WithWarnings, 1, nil},
 		{"ncu-unknown-section", nil, ToolUsage, 0, nil},
 		{"ncu-output-folder-missing", nil, OutputUnwritable, 0, nil},

@@ -57,6 +57,8 @@ var ofAnalysis = map[fact.Code]words{
 	"one-process-cuda":   {Text: "one process did not use CUDA, another did: {text}"},
 	"shapes-differ": {Text: "the unprofiled run and the run under nsys have different shapes (batch {batch} and {batch_nsys}, prompt {prompt} and {prompt_nsys}, new tokens {new} and {new_nsys}): the overhead cannot be told",
 		Next: "run both with the same infer settings"},
+	"cut-short":          {Text: "the workload failed under {step} ({how}): what it would have done after is missing", Next: "read the output of the workload in the folder of the step; fix it and run again"},
+	"cut-short-timed":    {Text: "the workload failed under {step} ({how}): the capture took {ran}, an unprofiled run {unprofiled}, and the rest is missing", Next: "read the output of the workload in the folder of the step; fix it and run again"},
 	"metrics-incomplete": {Text: "{file} was not finished: it holds {n:sample|samples}"},
 	"targets-stale": {Text: "{file} was made from another timeline than the one there is: why kernels were counted is not known, and counted launches are matched without it",
 		Next: "analyze the timeline that the choice was made from, or capture again"},

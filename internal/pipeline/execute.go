@@ -158,7 +158,7 @@ func stateOf(o capture.Outcome) runs.State {
 	switch {
 	case o.Kind == capture.Interrupted:
 		return runs.StateInterrupted
-	case !o.Usable, o.Kind == capture.TimedOut, o.Kind == capture.Stalled, o.Kind == capture.HungCollective, o.Kind == capture.WorkloadFailed:
+	case !o.Usable, o.Kind == capture.TimedOut, o.Kind == capture.Stalled, o.Kind == capture.HungCollective, o.CutShort():
 		return runs.StateFailed
 	}
 	return runs.StateDone
