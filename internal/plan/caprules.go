@@ -87,7 +87,8 @@ var sessionRanges = map[string][]string{
 }
 
 // checkSessionRange refuses a range that a shipped session never opens. Its
-// ranges are in the default domain; other domains belong to libraries.
+// ranges are in the default domain; other domains belong to libraries. The
+// paths of modules, which have dots, are opened by annotation.
 func (d *decoder) checkSessionRange(p *Plan, key, name, domain string) {
 	kind := p.Pipeline.Workload.Kind
 	known, shipped := sessionRanges[kind]
@@ -97,7 +98,9 @@ func (d *decoder) checkSessionRange(p *Plan, key, name, domain string) {
 	if kind != WorkloadResNet {
 		known = slices.Concat(known, sortedKeys(p.Model.StageHooks))
 	}
+	modules := p.Pipeline.Annotate == "auto" || p.Pipeline.Annotate == "modules"
 	switch {
+	case modules && strings.Contains(name, "."):
 	case !slices.Contains(known, name):
 		d.conflict([]string{key, "pipeline.workload.kind"}, "the gate would never open: the %s session opens the ranges %s, not %q%s",
 			kind, strings.Join(known, ", "), shorten(name), suggest.DidYouMean(name, known))

@@ -3,9 +3,9 @@ package plan
 // The values of filter_mode. Auto stands for per-launch-config where ncu has
 // it, from 2022.4 on, and for global where not.
 const (
-	FilterAuto            = "auto"
-	FilterGlobal          = "global"
-	FilterPerLaunchConfig = "per-launch-config"
+	filterAuto            = "auto"
+	filterGlobal          = "global"
+	filterPerLaunchConfig = "per-launch-config"
 )
 
 // Fit settles what filter_mode auto means for the ncu that is installed. Without
@@ -13,14 +13,14 @@ const (
 // the first launches are counted instead, as many as pick.top_n; fellBack then
 // tells the caller to say so. Other values of filter_mode stay as they are.
 func (n Ncu) Fit(perLaunchConfig bool) (fitted Ncu, fellBack bool) {
-	if n.CLI.FilterMode != FilterAuto {
+	if n.CLI.FilterMode != filterAuto {
 		return n, false
 	}
-	n.CLI.FilterMode = FilterPerLaunchConfig
+	n.CLI.FilterMode = filterPerLaunchConfig
 	if perLaunchConfig {
 		return n, false
 	}
-	n.CLI.FilterMode = FilterGlobal
+	n.CLI.FilterMode = filterGlobal
 	if n.CLI.LaunchCount > 0 {
 		n.CLI.LaunchCount = max(n.CLI.LaunchCount, n.Pick.TopN)
 	}

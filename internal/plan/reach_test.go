@@ -47,3 +47,12 @@ func TestEndOfTheGate(t *testing.T) {
 		t.Errorf("the defaults: %v", found)
 	}
 }
+
+// A gate may name what annotation opens, and ranges of libraries' domains.
+func TestGatesThatMayOpen(t *testing.T) {
+	for _, gate := range []string{"prefill", "step@*", "decode@default", "model.layers.0.self_attn", "ncclAllReduce@NCCL", `a\@b@NCCL`} {
+		mustDecode(t, "pipeline.nsys.capture_range=nvtx", "pipeline.nsys.nvtx_capture='"+gate+"'")
+	}
+	mustDecode(t, "+model.stage_hooks.attention=model.layers.0.self_attn", "pipeline.nsys.capture_range=nvtx", "pipeline.nsys.nvtx_capture=attention")
+	mustDecode(t, "workload=command", "pipeline.workload.command=[./app]", "pipeline.nsys.capture_range=nvtx", "pipeline.nsys.nvtx_capture=anything")
+}
