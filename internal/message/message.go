@@ -39,9 +39,15 @@ func find(code fact.Code) (words, bool) {
 	return words{}, false
 }
 
-// codesOnly makes every message its code, for the test that nothing depends on
-// words.
 var codesOnly bool
+
+// CodesOnly makes every message its code, and every label its ID, until restore
+// is called. It is for tests that nothing depends on words; no other goroutine
+// may word a fact meanwhile.
+func CodesOnly() (restore func()) {
+	codesOnly = true
+	return func() { codesOnly = false }
+}
 
 // Known reports whether there are words for a code.
 func Known(code fact.Code) bool {
