@@ -336,8 +336,9 @@ func takesEscapes() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM
 // summarise prints one screen, of which some rows are used already, partly by
 // warnings, and the path of the report.
 func summarise(s streams, r *analysis.Result, path string, used int, shown []string) error {
-	o := report.SummaryOptions{Report: path, Shown: shown}
-	if width, height := terminalSize(s.out); height > 0 {
+	width, height := terminalSize(s.out)
+	o := report.SummaryOptions{Report: path, Shown: shown, Log: height == 0}
+	if height > 0 {
 		o.Width, o.Height, o.Bold = width, max(height-used, 1), takesEscapes()
 	}
 	if err := report.Summary(s.out, r, o); err != nil {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,12 +14,15 @@ import (
 
 // SummaryOptions fit a summary to a terminal.
 type SummaryOptions struct {
-	Width  int    // columns; 0 means 80
+	Width  int    // columns; 0 means 80, and 120 in a log
 	Height int    // lines; 0 means 24
 	Bold   bool   // the terminal takes escape sequences
 	Report string // path of the report to open; "" leaves the line out
 	// Shown are warnings that the screen has already.
 	Shown []string
+	// Log is for a pipe or a log, which has no last line: every finding and every
+	// note stands there, whole. Height means nothing then.
+	Log bool
 }
 
 const (
@@ -46,9 +50,18 @@ var screenfuls = []screenful{
 	{[...]int{4, 0, 0}, 0, 0, 0, 1, true}, {[...]int{3, 0, 0}, 0, 0, 0, 1, true}, {[...]int{2, 0, 0}, 0, 0, 0, 1, true}, {[...]int{1, 0, 0}, 0, 0, 0, 1, true},
 }
 
+// everything is what a log gets.
+var everything = screenful{[...]int{noLimit, noLimit, noLimit}, noLimit, noLimit, mostKernels, noLimit, false}
+
+// noLimit is more lines than any text has.
+const noLimit = math.MaxInt32
+
 // Summary writes one screen: the findings that matter, the stages, the kernels
 // and where the report is.
 func Summary(w io.Writer, r *analysis.Result, o SummaryOptions) error {
+	if o.Width <= 0 && o.Log {
+		o.Width = 120 // room for names
+	}
 	if o.Width <= 0 {
 		o.Width = 80
 	}
@@ -56,8 +69,12 @@ func Summary(w io.Writer, r *analysis.Result, o SummaryOptions) error {
 		o.Height = 24
 	}
 	o.Width = max(o.Width, 40)
+	tries := screenfuls
+	if o.Log {
+		o.Height, tries = noLimit, []screenful{everything}
+	}
 	var lines []string
-	for _, f := range screenfuls {
+	for _, f := range tries {
 		var err error
 		if lines, err = summaryScreen(r, o, f); err != nil {
 			return err
@@ -160,16 +177,21 @@ func summaryLines(r *analysis.Result, o SummaryOptions, f screenful) (out []stri
 	if len(r.Findings) == 0 {
 		return wrap("No finding: what was captured supports no statement about where time could be saved.", o.Width, "", f.findings[0]), 0
 	}
-	for i := range r.Findings[:min(len(r.Findings), summaryFindings)] {
+	shown := min(len(r.Findings), summaryFindings)
+	if o.Log {
+		shown = len(r.Findings)
+	}
+	for i := range r.Findings[:shown] {
+		most := f.findings[min(i, summaryFindings-1)]
 		text := sentence(oneLine(r.Findings[i].Text))
 		if f.brief {
 			text = sentences(text, 2)
 		}
-		if i > 0 && whole(sentences(text, 1), o.Width-3, "", f.findings[i]) == nil {
+		if i > 0 && whole(sentences(text, 1), o.Width-3, "", most) == nil {
 			break
 		}
 		told++
-		for j, line := range wrapSentences(text, o.Width-3, f.findings[i]) {
+		for j, line := range wrapSentences(text, o.Width-3, most) {
 			mark := "   "
 			if j == 0 {
 				mark = bold(fmt.Sprintf("%d. ", i+1), o.Bold)
@@ -198,15 +220,17 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 		{"not measured: ", "thing not measured", "things not measured", f.missing, o.unshown(r.Missing)},
 	} {
 		n := len(notes.list)
-		if n > 0 {
-			text := notes.head + oneLine(message.Short(notes.list[0].Fact))
-			if next := oneLine(message.Next(notes.list[0].Fact)); next != "" {
-				text += "; next: " + next
+		for i := range notes.list {
+			lines := summaryNote(notes.head, &notes.list[i], o.Width, notes.most)
+			if lines == nil {
+				break
 			}
-			if lines := whole(text, o.Width, "  ", notes.most); lines != nil {
-				out = append(out, lines...)
-				n--
+			out = append(out, lines...)
+			if n--; i == 0 {
 				notes.one, notes.many = "more "+notes.one, "more "+notes.many
+			}
+			if !o.Log {
+				break
 			}
 		}
 		switch {
@@ -226,6 +250,15 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 		out = append([]string{""}, out...)
 	}
 	return out
+}
+
+// summaryNote is a note with what to do about it, nil where it does not fit.
+func summaryNote(head string, n *analysis.Note, width, most int) []string {
+	text := head + oneLine(message.Short(n.Fact))
+	if next := oneLine(message.Next(n.Fact)); next != "" {
+		text += "; next: " + next
+	}
+	return whole(text, width, "  ", most)
 }
 
 // summaryHeavy tells of stages that nsys slowed too much, and what to do.

@@ -119,11 +119,11 @@ func summaryKernels(r *analysis.Result, most, width int) *Table[summaryKernel] {
 	}
 	return &Table[row]{Rows: Slice(rows), View: View[row]{Columns: []Column[row]{
 		{Key: "time", Title: "time", Unit: Percent, Value: func(r *row) any { return r.share }},
-		{Key: "total_ns", Unit: Nanoseconds, Value: func(r *row) any { return r.ns }},
-		{Key: "calls", Unit: Count, Priority: yields(2), Value: func(r *row) any { return r.calls }},
+		{Key: "total_ns", Title: "time", Unit: Nanoseconds, Value: func(r *row) any { return r.ns }},
+		{Key: "calls", Title: "launches", Unit: Count, Priority: yields(2), Value: func(r *row) any { return r.calls }},
 		{Key: "alone_ns", Title: "one under ncu", Unit: Nanoseconds, Value: func(r *row) any { return r.alone }},
-		{Key: "limiter", Title: "limited by", Format: Words, Priority: yields(1), Value: func(r *row) any { return r.limiter }},
-		{Key: "kernel", Format: Name, Value: func(r *row) any { return r.name }},
+		{Key: "limiter", Format: Words, Priority: yields(1), Value: func(r *row) any { return r.limiter }},
+		{Key: "kernel", Title: "kernel, by GPU time", Format: Name, Value: func(r *row) any { return r.name }},
 	}}}
 }
 

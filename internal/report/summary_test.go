@@ -104,7 +104,7 @@ func TestSummaryIsNarrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
-	for _, s := range []string{RecordedRun, "time % total (µs) kernel ", "(too narrow for calls, limited by; see the report)"} {
+	for _, s := range []string{RecordedRun, "time % time (µs) kernel, by GPU time", "(too narrow for launches, limiter; see the report)"} {
 		if !strings.Contains(text, s) {
 			t.Errorf("%q is not in\n%s", s, b.String())
 		}
@@ -188,5 +188,27 @@ func TestWrap(t *testing.T) {
 	}
 	if got := wrap(strings.Repeat("x", 50), 10, "", 3); len(got) != 1 || utf8.RuneCountInString(got[0]) != 10 {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A log has no last line: every finding and every note stands there.
+func TestALogGetsEverything(t *testing.T) {
+	r := sample()
+	for i := range 5 {
+		r.Findings = append(r.Findings, r.Findings[0])
+		r.Warnings = append(r.Warnings, analysis.Note{Fact: fact.New(fact.Code(fmt.Sprintf("unknown-%d", i)))})
+	}
+	var b bytes.Buffer
+	if err := Summary(&b, r, SummaryOptions{Log: true, Report: "r.html"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("\n%d. ", len(r.Findings)); !strings.Contains(b.String(), want) {
+		t.Errorf("not every finding is there:\n%s", b.String())
+	}
+	if n := strings.Count(b.String(), "warning: "); n != len(r.Warnings) {
+		t.Errorf("%d of %d warnings:\n%s", n, len(r.Warnings), b.String())
+	}
+	if strings.Contains(b.String(), "in the report: ") {
+		t.Errorf("something is left to the report:\n%s", b.String())
 	}
 }
