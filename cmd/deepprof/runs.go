@@ -280,6 +280,7 @@ func runsPackCommand() command {
 			takesEmpty(f, "output")
 			strip := f.Bool("strip-cubins", false, "drop the binaries embedded in .ncu-rep files; ncu still opens them")
 			redact := f.Bool("redact", false, "remove paths, host and user names and the environment")
+			reports := f.Bool("with-nsys-rep", false, "pack .nsys-rep files too and print what is in them: the environment in them cannot be removed")
 			force := f.Bool("force", false, "overwrite FILE")
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(ctx context.Context, args []string) error {
@@ -289,7 +290,7 @@ func runsPackCommand() command {
 						target = r.ID() + runs.PackExt
 					}
 					packed, err := runs.Pack(ctx, r, target, runs.PackOptions{
-						StripCubins: *strip, Redact: *redact, Overwrite: *force, Strip: stripCubins,
+						StripCubins: *strip, Redact: *redact, NsysReports: *reports, Overwrite: *force, Strip: stripCubins,
 					})
 					if errors.Is(err, runs.ErrExists) || errors.Is(err, os.ErrExist) {
 						return usagef("runs pack: %w; --force overwrites it", err)

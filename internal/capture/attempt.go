@@ -63,10 +63,9 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 	a.Outcome = o
 	a.Outcome.Warnings = append(a.Outcome.Warnings, freed...)
 	c.keep(&a, &e, temp, r)
-	for _, name := range removed {
-		if !o.OK() {
-			a.Outcome.Warnings = append(a.Outcome.Warnings, Warning{ID: "secret", Text: name + " was kept from the workload: nsys would store it in the report", Next: "name it in pipeline.workload.env if the workload needs it"})
-		}
+	if len(removed) > 0 && !o.OK() {
+		a.Outcome.Warnings = append(a.Outcome.Warnings, Warning{ID: "secret", Text: "kept from the workload, since nsys would store it in its report: " + strings.Join(removed, ", "),
+			Next: "name what the workload needs in pipeline.workload.pass_env"})
 	}
 	return a
 }

@@ -72,7 +72,7 @@ func newJob(o Options, start string) (*job, error) {
 // reopenJob is the job of a run that goes on, by what the run recorded of its
 // start.
 func reopenJob(o Options, store *runs.Run) (*job, error) {
-	stored, err := store.ReadPlan()
+	stored, err := store.ReadExactPlan()
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,11 @@ func reopenJob(o Options, store *runs.Run) (*job, error) {
 	if st, err := os.Stat(j.dir); err != nil || !st.IsDir() {
 		return nil, fmt.Errorf("resume %s: the working directory of its workload, %s, is not there any more", store.Dir(), j.dir)
 	}
-	return j, j.restoreSecrets()
+	if err := j.restoreSecrets(); err != nil {
+		return nil, err
+	}
+	store.Hide(j.secrets())
+	return j, nil
 }
 
 // seedOf is the seed that the sessions of a run of schema 1 shuffled with, which
@@ -144,10 +148,11 @@ func (j *job) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	secrets := j.secrets()
 	parent, auto := plan.SplitRunDir(j.Dir)
 	o := runs.CreateOptions{
 		Version: j.Version, Command: redact.Overrides(j.Argv, envKey, j.plan.Pipeline.Workload.Env, j.secretEnv()),
-		Steps: planned(j.steps), Label: workload.Label(j.plan), Start: j.start, Files: files,
+		Steps: planned(j.steps), Label: secrets.Text(workload.Label(j.plan)), Start: j.start, Files: files, Secrets: secrets,
 	}
 	if !auto {
 		o.Dir = parent

@@ -31,6 +31,19 @@ func (j *job) secretEnv() []string {
 	return redact.SecretNames(env)
 }
 
+// secrets are the values that the run must not show: of the environment, the
+// command line, the configuration and the variables of the workload.
+func (j *job) secrets() *redact.Values {
+	v := redact.NewValues(append(os.Environ(), j.env...))
+	v.LearnArgs(j.Argv)
+	v.LearnArgs(j.plan.Pipeline.Workload.Command)
+	v.LearnConfig(j.Config)
+	for name, value := range j.plan.Pipeline.Workload.Env {
+		v.LearnVar(name, value)
+	}
+	return v
+}
+
 // recordOfPlan is what a run has from its first moment: the configuration as it
 // was composed, and the typed plan, without the values of secrets.
 func (j *job) recordOfPlan() (map[string][]byte, error) {
@@ -127,5 +140,5 @@ func (j *job) noteSecrets(report string) {
 	if len(found) > most {
 		list += fmt.Sprintf(" and %d more", len(found)-most)
 	}
-	j.Say(fmt.Sprintf("note: %s holds the environment of this machine's processes, perhaps with %s: do not publish it; 'deepprof runs pack --redact' leaves it out", filepath.Base(report), list))
+	j.Say(fmt.Sprintf("note: %s holds the environment of this machine's processes, perhaps with %s: do not publish it; 'deepprof runs pack' leaves it out", filepath.Base(report), list))
 }

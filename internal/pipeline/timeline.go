@@ -50,12 +50,19 @@ func (j *job) capture(kind capture.Tool, command tool.Command, target []string, 
 	c := capture.Capture{
 		Tool: kind, Command: command, Output: j.store.Path(output), Target: target,
 		Limits: j.limits(timeout), Interrupts: j.Interrupts, Retries: s.Retries, Backoff: s.Backoff,
-		Secret: redact.Secret, KeepEnv: slices.Sorted(maps.Keys(j.plan.Pipeline.Workload.Env)),
+		Secret: redact.Secret, KeepEnv: append(slices.Sorted(maps.Keys(j.plan.Pipeline.Workload.Env)), j.plan.Pipeline.Workload.PassEnv...),
 		Notice:   func(line string) { j.Say(string(kind) + ": " + line) },
 		Progress: func(p capture.Progress) { j.display.line(fmt.Sprintf("%s: %s", kind, p)) },
 	}
 	if j.record != nil {
-		c.Record = func(r capture.Recording) { j.record(kind, r) }
+		secrets := j.secrets()
+		c.Record = func(r capture.Recording) {
+			r.Args = secrets.Args(r.Args)
+			for i := range r.Events {
+				r.Events[i].Text = secrets.Clean(r.Events[i].Text)
+			}
+			j.record(kind, r)
+		}
 	}
 	return c
 }

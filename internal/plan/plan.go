@@ -205,6 +205,8 @@ type Workload struct {
 	Chdir bool `key:"chdir" null:"false" absent:"false"`
 	// Env holds variables on top of deepprof's own environment, with those of hydra.job.env_set.
 	Env map[string]string `key:"env"`
+	// PassEnv names variables that look like secrets and that the workload gets under nsys all the same; nsys stores them in its report.
+	PassEnv []string `key:"pass_env" absent:"none"`
 }
 
 // Unprofiled runs the workload without any profiler: the time that overhead is measured against.

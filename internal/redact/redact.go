@@ -5,7 +5,6 @@ package redact
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"os/user"
 	"path"
@@ -43,7 +42,7 @@ var commonNames = []string{
 type Redactor struct {
 	hosts   map[string]bool
 	users   map[string]bool
-	secrets map[string]bool // values, literally
+	secrets *Values
 	roots   map[string]bool
 	paths   map[string]int // number given to each path
 
@@ -51,13 +50,12 @@ type Redactor struct {
 	pathRE  *regexp.Regexp
 	nameRE  *regexp.Regexp // nil when no name is known
 	names   []string       // long names
-	literal []string       // secrets, the longest first
 	builtOK bool
 }
 
 // New returns a Redactor that knows this machine and user.
 func New() *Redactor {
-	r := &Redactor{hosts: map[string]bool{}, users: map[string]bool{}, secrets: map[string]bool{}, roots: map[string]bool{}, paths: map[string]int{}}
+	r := &Redactor{hosts: map[string]bool{}, users: map[string]bool{}, secrets: NewValues(nil), roots: map[string]bool{}, paths: map[string]int{}}
 	for _, d := range fileRoots {
 		r.roots[d] = true
 	}
@@ -112,6 +110,13 @@ func (r *Redactor) LearnPath(p string) {
 	r.builtOK = false
 }
 
+// LearnValues takes the secrets of a run.
+func (r *Redactor) LearnValues(v *Values) {
+	for value := range v.known {
+		r.secrets.add(value)
+	}
+}
+
 // LearnVar takes what an environment variable gives away. Only values that
 // would be removed from env.json are secrets: PATH and HOME hold ordinary words.
 func (r *Redactor) LearnVar(name, value string) {
@@ -125,10 +130,7 @@ func (r *Redactor) LearnVar(name, value string) {
 	for _, p := range strings.Split(value, ":") {
 		r.LearnPath(p)
 	}
-	if v := Variable(name, value); v.Value == Mark && len(value) >= 6 {
-		r.secrets[value] = true
-		r.builtOK = false
-	}
+	r.secrets.LearnVar(name, value)
 }
 
 // build compiles what was learnt.
@@ -147,7 +149,6 @@ func (r *Redactor) build() {
 	r.pathRE = regexp.MustCompile(`(^|[^A-Za-z0-9_./~-]|\bfile://|(?:^|\s)-[A-Za-z]|\x1b\[[0-9;]*[A-Za-z])((?:/(?:` + strings.Join(roots, "|") + `)|~[A-Za-z0-9_-]*)(?:/[^\s/"'<>|:;,()\[\]{}\x00-\x1f*?\\&]+)+/?|[A-Za-z]:\\[^\s"'<>|;,()\x00-\x1f*?]+|/(?:home|Users|root)\b)`)
 	r.names = r.longNames()
 	r.nameRE = nameRegexp(r.names)
-	r.literal = slices.SortedFunc(maps.Keys(r.secrets), longestFirst)
 	r.builtOK = true
 }
 
@@ -190,10 +191,7 @@ func (r *Redactor) Text(s string) string {
 	if mark := r.wholeName(s); mark != "" {
 		return mark
 	}
-	for _, secret := range r.literal {
-		s = strings.ReplaceAll(s, secret, Mark)
-	}
-	s = Secrets(s)
+	s = Secrets(r.secrets.Text(s))
 	s = r.replacePaths(s, r.pathWord)
 	return r.replaceNames(s, func(name string) string {
 		if r.hosts[name] {
@@ -210,12 +208,14 @@ func (r *Redactor) sameLength(s string) string {
 		return fillWord("redacted", len(s))
 	}
 	blot := func(m string) string { return fillWord("redacted", len(m)) }
-	for _, secret := range r.literal {
-		s = strings.ReplaceAll(s, secret, blot(secret))
+	if r.secrets.In([]byte(s)) {
+		text := []byte(s)
+		r.secrets.finder().overwrite(text)
+		s = string(text)
 	}
 	for _, f := range secretForms {
 		if f.hinted(s) {
-			s = f.re.ReplaceAllStringFunc(s, blot)
+			s = f.replace(s, blot)
 		}
 	}
 	if redactURLs(s) != s {

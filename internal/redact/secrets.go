@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/base64"
 	"math"
 	"net/url"
 	"regexp"
@@ -55,22 +56,35 @@ type secretForm struct {
 	what  string
 	hints []string
 	re    *regexp.Regexp
+	group int // of the expression that is the secret; 0 is all of it
 }
 
 // secretForms are values that are secrets wherever they stand. They are also
 // applied to text and commands when a pack is redacted.
 var secretForms = []secretForm{
-	{"a private key", []string{"-----BEGIN"}, regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`)},
-	{"a Hugging Face token", []string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{20,}`)},
-	{"a GitHub token", []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`)},
-	{"a GitLab token", []string{"gl"}, regexp.MustCompile(`\bgl(?:pat|ptt|dt|rt|cbt)-[A-Za-z0-9_-]{16,}`)},
-	{"an API key", []string{"sk-", "rk-", "pk-", "sk_", "rk_", "nvapi-"}, regexp.MustCompile(`\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}|\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}|\bnvapi-[A-Za-z0-9_-]{20,}`)},
-	{"a Slack token", []string{"xox"}, regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`)},
-	{"an AWS key", []string{"AKIA", "ASIA", "AROA"}, regexp.MustCompile(`\b(?:AKIA|ASIA|AROA)[0-9A-Z]{16}\b`)},
-	{"a Google key", []string{"AIza", "ya29."}, regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{35}|\bya29\.[0-9A-Za-z_-]{20,}`)},
-	{"a JSON web token", []string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`)},
-	{"a login of a host", []string{"@"}, regexp.MustCompile(`^[^\s/@:'"<>]+:[^\s/@'"<>]+@[^\s/@:]+(?::\d+)?(?:/\S*)?$`)},
-	{"an authorization header", []string{"earer", "asic", "EARER", "ASIC"}, regexp.MustCompile(`\b(?:[Bb]earer|[Bb]asic|BEARER|BASIC)[ =:]+[A-Za-z0-9._~+/=-]{12,}`)},
+	{"a private key", []string{"-----BEGIN"}, regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`), 0},
+	{"a Hugging Face token", []string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{20,}`), 0},
+	{"a GitHub token", []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`), 0},
+	{"a GitLab token", []string{"gl"}, regexp.MustCompile(`\bgl(?:pat|ptt|dt|rt|cbt)-[A-Za-z0-9_-]{16,}`), 0},
+	{"an API key", []string{"sk-", "rk-", "pk-", "sk_", "rk_", "nvapi-"}, regexp.MustCompile(`\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}|\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}|\bnvapi-[A-Za-z0-9_-]{20,}`), 0},
+	{"a Slack token", []string{"xox"}, regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`), 0},
+	{"an AWS key", []string{"AKIA", "ASIA", "AROA"}, regexp.MustCompile(`\b(?:AKIA|ASIA|AROA)[0-9A-Z]{16}\b`), 0},
+	{"a Google key", []string{"AIza", "ya29."}, regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{35}|\bya29\.[0-9A-Za-z_-]{20,}`), 0},
+	{"a JSON web token", []string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), 0},
+	{"a login of a host", []string{"@"}, regexp.MustCompile(`^[^\s/@:'"<>]+:[^\s/@'"<>]+@[^\s/@:]+(?::\d+)?(?:/\S*)?$`), 0},
+	{"an authorization header", []string{"earer", "asic", "EARER", "ASIC"}, regexp.MustCompile(`\b(?:[Bb]earer|[Bb]asic|BEARER|BASIC)[ =:]+[A-Za-z0-9._~+/=-]{12,}`), 0},
+	{"a SendGrid key", []string{"SG."}, regexp.MustCompile(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`), 0},
+	{"a token of a Telegram bot", []string{":"}, regexp.MustCompile(`\b(?:bot)?[0-9]{8,10}:[A-Za-z0-9_-]{35}\b`), 0},
+	{"a Discord token", []string{"."}, regexp.MustCompile(`\b(?:[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}|mfa\.[A-Za-z0-9_-]{60,})`), 0},
+	{"a Discord or Slack webhook", []string{"/webhooks/", "hooks.slack.com/"}, regexp.MustCompile(`(?:discord(?:app)?\.com/api/webhooks/[0-9]+/|hooks\.slack\.com/(?:services|workflows)/)([A-Za-z0-9_/-]{16,})`), 1},
+	{"a Vault token", []string{"hvs.", "hvb.", "hvr."}, regexp.MustCompile(`\bhv[sbr]\.[A-Za-z0-9_-]{20,}`), 0},
+	{"an age key", []string{"AGE-SECRET-KEY-"}, regexp.MustCompile(`\bAGE-SECRET-KEY-1[0-9A-Za-z]{20,}`), 0},
+	{"a password in JSON", []string{"\"pass", "\"pwd", "\"secret", "\"token", "\"api", "\"client_secret", "\"access", "\"private", "\"refresh"}, regexp.MustCompile(`(?i)"(?:password|passwd|passphrase|pwd|secret|client_secret|token|access_token|refresh_token|api_?key|private_key|secret_key|access_key)"\s*:\s*"((?:[^"\\]|\\.)+)"`), 1},
+	{"a password of a connection string", []string{"wd=", "WD=", "assword=", "ASSWORD=", "ccountKey=", "ccessKey=", "ccessSignature="}, regexp.MustCompile(`(?i)(?:^|[;\s"'{])(?:pwd|password|accountkey|sharedaccesskey|sharedaccesssignature)\s*=\s*(\{[^}]+\}|[^;\s"']+)`), 1},
+	{"a token of a kubeconfig", []string{"token: ", "-data: "}, regexp.MustCompile(`(?m)^\s*(?:token|client-key-data):\s+["']?([A-Za-z0-9._~+/=-]{16,})`), 1},
+	{"a password of a netrc", []string{"password "}, regexp.MustCompile(`\b(?:machine\s+\S+|login\s+\S+)\s+(?:account\s+\S+\s+)?password\s+(\S+)`), 1},
+	{"an npm or PyPI token", []string{"npm_", "pypi-"}, regexp.MustCompile(`\bnpm_[A-Za-z0-9]{30,}|\bpypi-[A-Za-z0-9_-]{32,}`), 0},
+	{"a token of a cloud or registry", []string{"dop_v1_", "shpat_", "dapi", "lin_api_", "figd_", "dckr_pat_", "glsa_", "sq0", "EAAC", "r8_", "gsk_", "xai-", "wandb_v1_"}, regexp.MustCompile(`\b(?:dop_v1_[a-f0-9]{40,}|shpat_[a-fA-F0-9]{32}|dapi[a-f0-9]{32}|lin_api_[A-Za-z0-9]{32,}|figd_[A-Za-z0-9_-]{30,}|dckr_pat_[A-Za-z0-9_-]{20,}|glsa_[A-Za-z0-9_]{32,}|sq0[a-z]{3}-[A-Za-z0-9_-]{22,}|r8_[A-Za-z0-9]{30,}|gsk_[A-Za-z0-9]{30,}|xai-[A-Za-z0-9]{30,}|wandb_v1_[A-Za-z0-9_]{30,})`), 0},
 }
 
 var (
@@ -78,6 +92,7 @@ var (
 	urlQuery  = regexp.MustCompile(`(?i)([?&](?:access_?token|token|api_?key|key|sig|signature|x-amz-signature|x-amz-credential|x-amz-security-token|password|secret|code)=)[^\s&;'"<>]+`)
 	uuidValue = regexp.MustCompile(`(?i)^(?:(?:GPU|MIG)-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?:$|[,/:])`)
 	hexValue  = regexp.MustCompile(`^(?:[0-9a-f]{32,}|[0-9A-F]{32,})$`)
+	login     = regexp.MustCompile(`^[A-Za-z0-9_.@+-]{2,}:[\x21-\x7e]{3,}$`)
 	opaque    = regexp.MustCompile(`^[A-Za-z0-9+/_=-]{24,}$`)
 )
 
@@ -137,7 +152,7 @@ func Secret(name, value string) bool {
 func Secrets(text string) string {
 	for _, f := range secretForms {
 		if f.hinted(text) {
-			text = f.re.ReplaceAllLiteralString(text, Mark)
+			text = f.replace(text, func(string) string { return Mark })
 		}
 	}
 	return redactURLs(text)
@@ -145,6 +160,21 @@ func Secrets(text string) string {
 
 func (f secretForm) hinted(s string) bool {
 	return slices.ContainsFunc(f.hints, func(h string) bool { return strings.Contains(s, h) })
+}
+
+// replace puts word(secret) in the place of each secret of the form.
+func (f secretForm) replace(s string, word func(string) string) string {
+	var b strings.Builder
+	last := 0
+	for _, m := range f.re.FindAllStringSubmatchIndex(s, -1) {
+		from, to := m[2*f.group], m[2*f.group+1]
+		if strings.Contains(s[from:to], Mark) {
+			continue
+		}
+		b.WriteString(s[last:from] + word(s[from:to]))
+		last = to
+	}
+	return b.String() + s[last:]
 }
 
 func (f secretForm) in(s string) bool { return f.hinted(s) && f.re.MatchString(s) }
@@ -205,6 +235,9 @@ func opaqueValue(name, value string) string {
 	if hexValue.MatchString(value) {
 		return "the value is a long hexadecimal number"
 	}
+	if encodedLogin(value) {
+		return "the value is a login in base64"
+	}
 	if !opaque.MatchString(value) || strings.HasPrefix(value, "/") || strings.Count(value, "/") > 3 {
 		return ""
 	}
@@ -212,6 +245,15 @@ func opaqueValue(name, value string) string {
 		return "the value looks random, as keys do"
 	}
 	return ""
+}
+
+// encodedLogin tells base64 of user:password, as HTTP and registries take it.
+func encodedLogin(value string) bool {
+	if len(value) < 8 || len(value) > 512 {
+		return false
+	}
+	plain, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
+	return err == nil && login.Match(plain)
 }
 
 // entropy is Shannon's, in bits a character.

@@ -14,6 +14,12 @@ import (
 // JSON redacts the strings of a JSON text, keys included, and leaves every
 // other byte, numbers above all, as it is.
 func (r *Redactor) JSON(data []byte) ([]byte, error) {
+	return editJSON(data, r.Text)
+}
+
+// editJSON passes the strings of a JSON text through edit. A key that is an
+// ordinary word names nobody and stays.
+func editJSON(data []byte, edit func(string) string) ([]byte, error) {
 	var out bytes.Buffer
 	for i := 0; i < len(data); {
 		start := bytes.IndexByte(data[i:], '"')
@@ -31,9 +37,8 @@ func (r *Redactor) JSON(data []byte) ([]byte, error) {
 		if err := json.Unmarshal(data[start:end], &s); err != nil {
 			return nil, fmt.Errorf("byte %d: %w", start, err)
 		}
-		// A key that is an ordinary word names nobody.
 		key := bytes.HasPrefix(bytes.TrimLeft(data[end:], " \t\r\n"), []byte(":")) && slices.Contains(commonNames, s)
-		if clean := r.Text(s); clean != s && !key {
+		if clean := edit(s); clean != s && !key {
 			b, err := json.Marshal(clean)
 			if err != nil {
 				return nil, err
@@ -95,10 +100,8 @@ func (r *Redactor) File(name string, data []byte) (clean []byte, err error) {
 // does not count; the neighbouring part shows it whole.
 func (r *Redactor) leftover(data []byte, cutBefore, cutAfter bool) string {
 	r.build()
-	for _, secret := range r.literal {
-		if bytes.Contains(data, []byte(secret)) {
-			return "a secret known from the run is still in it"
-		}
+	if r.secrets.In(data) {
+		return "a secret known from the run is still in it"
 	}
 	for _, n := range r.names {
 		for at := 0; ; {

@@ -222,17 +222,28 @@ func describeBounded(ctx context.Context, path string) (InputFile, error) {
 }
 
 // ReadPlan reads plan.json; nil for a run of schema 1, which has none.
-func (r *Run) ReadPlan() (*plan.Plan, error) {
-	data, err := readRegular(r.Path(PlanName), maxManifest)
+func (r *Run) ReadPlan() (*plan.Plan, error) { return r.readPlan(PlanName) }
+
+// ReadExactPlan is ReadPlan with the secrets of command lines, for resume. Only
+// the owner of a run that has any can read them.
+func (r *Run) ReadExactPlan() (*plan.Plan, error) {
+	if p, err := r.readPlan(PrivateName); err != nil || p != nil {
+		return p, err
+	}
+	return r.ReadPlan()
+}
+
+func (r *Run) readPlan(name string) (*plan.Plan, error) {
+	data, err := readRegular(r.Path(name), maxManifest)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", r.Path(PlanName), err)
+		return nil, fmt.Errorf("read %s: %w", r.Path(name), err)
 	}
 	p, err := plan.Unmarshal(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Path(PlanName), err)
+		return nil, fmt.Errorf("%s: %w", r.Path(name), err)
 	}
 	return p, nil
 }

@@ -44,6 +44,9 @@ type PackOptions struct {
 	StripCubins bool
 	Redact      bool
 	Overwrite   bool
+	// NsysReports packs the raw files of Nsight Systems too, which cannot be
+	// cleaned. Their notes say what is in them.
+	NsysReports bool
 	// Strip writes an .ncu-rep without its embedded binaries; needed for StripCubins.
 	Strip func(r io.ReaderAt, size int64, w io.Writer) error
 }
@@ -87,7 +90,7 @@ func Pack(ctx context.Context, r *Run, out string, o PackOptions) (PackReport, e
 		return fail(unwritable(filepath.Dir(out), err))
 	}
 	defer os.RemoveAll(tmp)
-	p := &packer{run: r, o: o, tmp: tmp, rep: &rep}
+	p := &packer{run: r, o: o, tmp: tmp, rep: &rep, secrets: secretsOf(r)}
 	index, err := p.prepare(ctx)
 	if err != nil {
 		return fail(err)
@@ -120,12 +123,13 @@ func unwritable(dir string, err error) error {
 }
 
 type packer struct {
-	run   *Run
-	o     PackOptions
-	tmp   string
-	red   *redact.Redactor // nil without Redact
-	rep   *PackReport
-	index PackIndex
+	run     *Run
+	o       PackOptions
+	tmp     string
+	red     *redact.Redactor // nil without Redact
+	secrets *redact.Values
+	rep     *PackReport
+	index   PackIndex
 }
 
 // prepare makes the changed copies and hashes everything.
@@ -141,6 +145,7 @@ func (p *packer) prepare(ctx context.Context) (PackIndex, error) {
 	if p.o.Redact {
 		p.red = redact.New()
 		learnRun(p.red, p.run)
+		p.red.LearnValues(p.secrets)
 		p.learn(rels)
 	}
 	renamed := map[string]File{} // by the path in the run
@@ -295,6 +300,9 @@ func (p *packer) manifest(ctx context.Context, files map[string]File) (packEntry
 		m.Owner = Owner{}
 	}
 	data, err := json.MarshalIndent(m, "", "  ")
+	if err == nil {
+		data, err = p.secrets.JSON(data)
+	}
 	if err == nil && p.red != nil {
 		data, err = p.red.JSON(data)
 	}

@@ -13,6 +13,7 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,7 +75,7 @@ func TestPackRoundTrip(t *testing.T) {
 	r := packable(t, t.TempDir())
 	must(t, os.Symlink("/etc/passwd", r.Path("ncu/link")))
 	out := filepath.Join(t.TempDir(), "run"+PackExt)
-	rep, err := Pack(ctx, r, out, PackOptions{})
+	rep, err := Pack(ctx, r, out, PackOptions{NsysReports: true})
 	must(t, err)
 	if rep.Files != 9 || len(rep.Omitted) != 1 || rep.Omitted[0].Path != "ncu/link" || rep.Bytes <= 0 {
 		t.Errorf("report %+v", rep)
@@ -104,16 +105,16 @@ func TestPackRoundTrip(t *testing.T) {
 		}
 		must(t, p.Close())
 	}
-	if _, err := Pack(ctx, r, out, PackOptions{}); err == nil {
+	if _, err := Pack(ctx, r, out, PackOptions{NsysReports: true}); err == nil {
 		t.Error("an existing pack was overwritten unasked")
 	}
-	if _, err := Pack(ctx, r, out, PackOptions{Overwrite: true}); err != nil {
+	if _, err := Pack(ctx, r, out, PackOptions{Overwrite: true, NsysReports: true}); err != nil {
 		t.Error(err)
 	}
 	// A pack of a pack is the same run.
 	p := openPack(t, out)
 	again := filepath.Join(t.TempDir(), "again"+PackExt)
-	rep, err = Pack(ctx, p, again, PackOptions{})
+	rep, err = Pack(ctx, p, again, PackOptions{NsysReports: true})
 	if err != nil || rep.Files != 9 {
 		t.Errorf("pack of a pack: %+v, %v", rep, err)
 	}
@@ -422,4 +423,26 @@ func report(texts ...string) string {
 		out = append(binary.LittleEndian.AppendUint32(out, uint32(len(msg))), msg...)
 	}
 	return string(out)
+}
+
+// TestPackRawReports: a report that cannot be cleaned is left out unless it is
+// asked for, and what is in it is told.
+func TestPackRawReports(t *testing.T) {
+	r := packable(t, t.TempDir())
+	var raw []byte
+	for _, kv := range []string{"HF_TOKEN=hf_" + made(90, 30), "LANG=C"} {
+		raw = append(append(raw, 0x0a, byte(len(kv))), kv...)
+	}
+	must(t, os.WriteFile(r.Path("nsys/run.nsys-rep"), append([]byte("NVIDIA Tegra Profiler Report 1."), raw...), 0o644))
+	out := filepath.Join(t.TempDir(), "run"+PackExt)
+	rep, err := Pack(ctx, r, out, PackOptions{})
+	must(t, err)
+	if !slices.ContainsFunc(rep.Omitted, func(w Warning) bool { return w.Path == "nsys/run.nsys-rep" }) || bytes.Contains(unzstd(t, out), raw) {
+		t.Errorf("omitted: %v", rep.Omitted)
+	}
+	rep, err = Pack(ctx, r, out, PackOptions{NsysReports: true, Overwrite: true})
+	must(t, err)
+	if len(rep.Notes) != 1 || !strings.Contains(rep.Notes[0].Text, "HF_TOKEN, LANG") || !strings.Contains(rep.Notes[0].Text, "secrets: HF_TOKEN") || !bytes.Contains(unzstd(t, out), raw) {
+		t.Errorf("notes: %v", rep.Notes)
+	}
 }

@@ -18,16 +18,15 @@ const maxTextFile = 512 << 20
 // transform makes a changed copy of a file where the options ask for one.
 func (p *packer) transform(rel string) (src, altered, omitted string, err error) {
 	src = p.run.Path(rel)
-	ext := strings.ToLower(filepath.Ext(rel))
-	if ext == ".ncu-rep" {
+	if redact.Cannot(rel) {
+		return p.rawReport(rel, src)
+	}
+	if strings.ToLower(filepath.Ext(rel)) == ".ncu-rep" {
 		return p.transformNCU(rel, src)
 	}
-	if p.red == nil {
-		return src, "", "", nil
-	}
 	switch {
-	case ext == ".nsys-rep" || ext == ".qdstrm":
-		return "", "", "it holds the environment of the machine in a form that cannot be cleaned; its SQLite export can", nil
+	case p.red == nil:
+		return p.hide(src)
 	case isSQLite(rel):
 		return p.cleanSQLite(rel, src)
 	}
@@ -50,6 +49,62 @@ func (p *packer) transform(rel string) (src, altered, omitted string, err error)
 	}
 	dst := p.spool()
 	return dst, "redacted", "", os.WriteFile(dst, clean, 0o644)
+}
+
+// rawReport leaves the raw files of Nsight Systems out, unless they are asked for.
+func (p *packer) rawReport(rel, src string) (path, altered, omitted string, err error) {
+	if !p.o.NsysReports {
+		return "", "", "it holds the environment of the machine in a form that cannot be cleaned; its SQLite export can", nil
+	}
+	names, secret, err := redact.Inventory(src)
+	if err != nil {
+		return "", "", "", err
+	}
+	note := fmt.Sprintf("packed as it is: it holds the command line, names of the host and the user, and %d environment variables", len(names))
+	if len(names) > 0 {
+		note += ": " + strings.Join(names, ", ")
+	}
+	if len(secret) > 0 {
+		note += "; these look like secrets: " + strings.Join(secret, ", ")
+	}
+	p.index.Notes = append(p.index.Notes, Warning{rel, note})
+	return src, "", "", nil
+}
+
+// hide makes a copy without the secrets of the run where a file has any: a run
+// that was killed may still have them.
+func (p *packer) hide(src string) (path, altered, omitted string, err error) {
+	in, err := os.Open(src)
+	if err != nil {
+		return "", "", "", err
+	}
+	found, err := p.secrets.InFile(in)
+	in.Close()
+	if err != nil || !found {
+		return src, "", "", err
+	}
+	dst := p.spool() + filepath.Ext(src) // the name tells how it is cleaned
+	out, err := os.Create(dst)
+	if err != nil {
+		return "", "", "", err
+	}
+	if err := errors.Join(copyFile(out, src), out.Close()); err != nil {
+		return "", "", "", err
+	}
+	if _, err := p.secrets.CleanFile(dst); err != nil {
+		return "", "", "it cannot be cleaned: " + err.Error(), nil
+	}
+	return dst, "secrets removed", "", nil
+}
+
+// secretsOf are the values that a pack of a run must not have: of this
+// environment, and of the command that only the run's owner can read.
+func secretsOf(r *Run) *redact.Values {
+	v := redact.NewValues(os.Environ())
+	if exact, err := readRegular(r.Path(PrivateName), maxManifest); err == nil {
+		v.LearnConfig(exact) // JSON is YAML
+	}
+	return v
 }
 
 // spool names a fresh file for a changed copy.
@@ -101,7 +156,11 @@ func (p *packer) transformNCU(rel, src string) (dst, altered, omitted string, er
 		}
 	}
 	if p.red == nil {
-		return dst, strings.Join(done, ", "), "", nil
+		hidden, altered, omitted, err := p.hide(dst)
+		if altered != "" {
+			done = append(done, altered)
+		}
+		return hidden, strings.Join(done, ", "), omitted, err
 	}
 	out := p.spool() + "r"
 	err = rewrite(dst, out, p.red.NcuReport)

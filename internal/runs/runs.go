@@ -13,6 +13,7 @@
 package runs
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -29,6 +30,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/deepprof/deepprof/internal/redact"
 )
 
 // Names inside a run directory.
@@ -38,6 +41,10 @@ const (
 	ConfigName   = "config.yaml"
 	PlanName     = "plan.json" // the typed plan, as package plan stores it
 	InputsName   = "inputs.yaml"
+	// PrivateName is the exact plan, which resume needs, where PlanName does not
+	// show all of it. Only its owner can read it; no pack, recording, report or
+	// manifest has it.
+	PrivateName = "private.json"
 
 	lockName    = ".lock"
 	reserveName = ".reserve"
@@ -74,7 +81,8 @@ type CreateOptions struct {
 	// Files are there as soon as the run is, by name within it: what a run that is
 	// cut off at once needs to be resumed.
 	Files   map[string][]byte
-	Setting string // how a person chooses the directory, for messages; empty: hydra.run.dir=DIR
+	Secrets *redact.Values // removed from everything that is written into the run; nil for none
+	Setting string         // how a person chooses the directory, for messages; empty: hydra.run.dir=DIR
 }
 
 func (o *CreateOptions) setting() string {
@@ -94,6 +102,7 @@ type Run struct {
 	liveness Liveness
 	note     string
 	cleanup  func() error
+	secrets  *redact.Values // removed from every file that is written or entered
 }
 
 var idPattern = regexp.MustCompile(`^\d{8}T\d{6}Z-\d+-[0-9a-f]{12}$`)
@@ -135,7 +144,7 @@ func Create(root string, o CreateOptions) (*Run, error) {
 		return nil, fmt.Errorf("create run in %s: %w; choose another place with %s", parent, err, o.setting())
 	}
 	tmp := filepath.Join(parent, tempPrefix+id)
-	r, err := build(tmp, dir, newManifest(id, now, o), o.Files)
+	r, err := build(tmp, dir, newManifest(id, now, o), o)
 	if err != nil {
 		os.RemoveAll(tmp)
 		return nil, fmt.Errorf("create run %s: %w; choose another place with %s", dir, err, o.setting())
@@ -146,7 +155,7 @@ func Create(root string, o CreateOptions) (*Run, error) {
 // build fills tmp and renames it to dir. rename(2) replaces an empty directory
 // and fails on any other, which makes two creators of one directory collide
 // safely.
-func build(tmp, dir string, m Manifest, files map[string][]byte) (*Run, error) {
+func build(tmp, dir string, m Manifest, o CreateOptions) (*Run, error) {
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		return nil, err
 	}
@@ -156,8 +165,8 @@ func build(tmp, dir string, m Manifest, files map[string][]byte) (*Run, error) {
 	} else if !ok {
 		return nil, ErrRunning
 	}
-	r := &Run{dir: tmp, m: m, lock: lock, liveness: Alive}
-	if err := r.fill(files); err != nil {
+	r := &Run{dir: tmp, m: m, lock: lock, liveness: Alive, secrets: o.Secrets}
+	if err := r.fill(o.Files); err != nil {
 		lock.Close()
 		return nil, err
 	}
@@ -174,8 +183,15 @@ func (r *Run) fill(files map[string][]byte) error {
 	if err := writeReserve(r.dir, reserveSize); err != nil {
 		return err
 	}
-	for name, data := range files {
-		if err := r.write(name, data); err != nil {
+	for name, exact := range files {
+		data, err := r.secrets.Content(name, exact)
+		if err == nil {
+			err = r.write(name, data)
+		}
+		if err == nil && name == PlanName && !bytes.Equal(data, exact) {
+			err = r.writePrivate(exact)
+		}
+		if err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
@@ -275,7 +291,10 @@ func (r *Run) Update(change func(*Manifest) error) error {
 
 func (r *Run) save() error {
 	r.m.Updated = time.Now().UTC()
-	data, err := json.MarshalIndent(r.m, "", "  ")
+	data, err := json.MarshalIndent(r.shown(), "", "  ")
+	if err == nil {
+		data, err = r.secrets.JSON(data)
+	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", ManifestName, err)
 	}
@@ -286,6 +305,22 @@ func (r *Run) save() error {
 		r.keepReserve(2 * int64(len(data)))
 	}
 	return nil
+}
+
+// shown is the manifest as it is written: command lines without their secrets.
+func (r *Run) shown() Manifest {
+	if r.secrets == nil {
+		return r.m
+	}
+	m := r.m.clone()
+	m.Command = r.secrets.Args(m.Command)
+	for i := range m.Steps {
+		for j := range m.Steps[i].Attempts {
+			a := &m.Steps[i].Attempts[j]
+			a.Command = r.secrets.Args(a.Command)
+		}
+	}
+	return m
 }
 
 // keepReserve makes sure, as far as the disk allows, that the next manifest can
@@ -324,7 +359,11 @@ func (r *Run) WriteFile(rel string, data []byte) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.write(rel, data); err != nil {
+	data, err := r.secrets.Content(rel, data)
+	if err == nil {
+		err = r.write(rel, data)
+	}
+	if err != nil {
 		return fmt.Errorf("write %s: %w", r.Path(rel), err)
 	}
 	return nil

@@ -161,8 +161,8 @@ func (s *Step) end(state State, reason string) {
 	}
 }
 
-// HashFiles describes files of the run for the manifest. A folder stands for
-// every plain file below it.
+// HashFiles describes files of the run for the manifest, after it has removed the
+// secrets that the run knows. A folder stands for every plain file below it.
 func (r *Run) HashFiles(ctx context.Context, rels ...string) ([]File, error) {
 	var files []File
 	for _, rel := range rels {
@@ -177,6 +177,11 @@ func (r *Run) HashFiles(ctx context.Context, rels ...string) ([]File, error) {
 			name, err := filepath.Rel(r.dir, p)
 			if err != nil {
 				return files, fmt.Errorf("hash %s: %w", p, err)
+			}
+			if r.Writable() {
+				if _, err := r.secrets.CleanFile(p); err != nil {
+					return files, err
+				}
 			}
 			f, err := hashFile(ctx, p)
 			if err != nil {
@@ -206,7 +211,7 @@ func plainFiles(path string) ([]string, error) {
 }
 
 func internalName(name string) bool {
-	return name == lockName || name == reserveName || strings.HasPrefix(name, tempPrefix)
+	return name == lockName || name == reserveName || name == PrivateName || strings.HasPrefix(name, tempPrefix)
 }
 
 func hashFile(ctx context.Context, path string) (File, error) {

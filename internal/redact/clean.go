@@ -1,0 +1,293 @@
+package redact
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/sqlite"
+)
+
+// maxRewrite bounds the files that are read whole; larger ones are overwritten in
+// place.
+const maxRewrite = 64 << 20
+
+// Cannot tells a file that deepprof cannot clean: the raw files of Nsight Systems
+// are compressed in parts that nobody has described.
+func Cannot(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return ext == ".nsys-rep" || ext == ".qdrep" || ext == ".qdstrm"
+}
+
+// CleanFile removes the known values from a file in place, in every encoding, and
+// from logs also what has the form of a secret. It returns whether it changed
+// anything; files that Cannot names stay as they are.
+func (v *Values) CleanFile(path string) (bool, error) {
+	if v == nil || Cannot(path) {
+		return false, nil
+	}
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return false, err
+	}
+	changed, err := v.cleanKind(path, info)
+	if err != nil {
+		return changed, fmt.Errorf("remove secrets from %s: %w", path, err)
+	}
+	return changed, nil
+}
+
+func (v *Values) cleanKind(path string, info os.FileInfo) (bool, error) {
+	f, err := format.Recognize(path)
+	switch {
+	case errors.Is(err, format.ErrHoles) || errors.Is(err, format.ErrPath):
+		return v.overwrite(path)
+	case err != nil:
+		return false, err
+	case f.Kind == format.SQLite && f.Compression == "":
+		return v.cleanSQLite(path)
+	case f.Kind == format.NcuReport && f.Compression == "", info.Size() > maxRewrite:
+		return v.overwrite(path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return false, err
+	}
+	clean, err := v.Content(path, data)
+	if err != nil || bytes.Equal(clean, data) {
+		return false, err
+	}
+	return true, replaceFile(path, clean, info.Mode().Perm())
+}
+
+// Content is CleanFile for what a file is to hold.
+func (v *Values) Content(name string, data []byte) ([]byte, error) {
+	if v == nil {
+		return data, nil
+	}
+	switch ext := strings.ToLower(filepath.Ext(name)); {
+	case ext == ".gz":
+		return v.cleanGzip(name, data)
+	case ext == ".json":
+		if clean, err := editJSON(data, v.Clean); err == nil {
+			return clean, nil
+		}
+		return []byte(v.Clean(string(data))), nil
+	case ext == ".yaml" && isText(data):
+		return v.yaml(data), nil
+	case filepath.Base(name) == "cmd.txt" && isText(data):
+		return []byte(strings.Join(v.Args(strings.SplitAfter(string(data), "\n")), "")), nil
+	case slices.Contains([]string{".log", ".txt", ".md", ".csv", ".html", ".svg"}, ext) && isText(data):
+		if ext == ".log" || ext == ".txt" {
+			return []byte(v.Clean(string(data))), nil
+		}
+		return []byte(v.Text(string(data))), nil
+	}
+	if !v.In(data) {
+		return data, nil
+	}
+	if isText(data) {
+		return []byte(v.Text(string(data))), nil
+	}
+	data = bytes.Clone(data)
+	v.finder().overwrite(data)
+	return data, nil
+}
+
+// yaml cleans the scalars of YAML, and lists as command lines. Text without
+// secrets stays as it is, byte for byte.
+func (v *Values) yaml(data []byte) []byte {
+	var doc yaml.Node
+	if yaml.Unmarshal(data, &doc) != nil {
+		return []byte(v.Clean(string(data)))
+	}
+	if !v.cleanNode(&doc) {
+		return data
+	}
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := errors.Join(e.Encode(&doc), e.Close()); err != nil {
+		return []byte(v.Clean(string(data)))
+	}
+	return b.Bytes()
+}
+
+func (v *Values) cleanNode(n *yaml.Node) (changed bool) {
+	set := func(n *yaml.Node, clean string) {
+		if clean != n.Value {
+			*n = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: clean, Style: yaml.DoubleQuotedStyle}
+			changed = true
+		}
+	}
+	if n.Kind == yaml.ScalarNode {
+		set(n, v.Clean(n.Value))
+		return changed
+	}
+	if n.Kind == yaml.SequenceNode && !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return c.Kind != yaml.ScalarNode }) {
+		args := make([]string, len(n.Content))
+		for i, c := range n.Content {
+			args[i] = c.Value
+		}
+		for i, clean := range v.Args(args) {
+			set(n.Content[i], clean)
+		}
+		return changed
+	}
+	for _, c := range n.Content {
+		changed = v.cleanNode(c) || changed
+	}
+	return changed
+}
+
+// Clean removes the known values and what has the form of a secret.
+func (v *Values) Clean(s string) string { return Secrets(v.Text(s)) }
+
+func (v *Values) cleanGzip(name string, data []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return data, nil // it is no such file; its bytes are searched elsewhere
+	}
+	plain, err := io.ReadAll(io.LimitReader(z, 16*maxRewrite))
+	if err != nil || !v.In(plain) {
+		return data, nil
+	}
+	clean, err := v.Content(strings.TrimSuffix(name, ".gz"), plain)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, err = w.Write(clean)
+	return out.Bytes(), errors.Join(err, w.Close())
+}
+
+// cleanSQLite edits the texts of the tables that have any, since a long text lies
+// on several pages, and then what is left of values elsewhere in the file.
+func (v *Values) cleanSQLite(path string) (bool, error) {
+	if len(v.known) == 0 {
+		return false, nil
+	}
+	changed := false
+	if with, err := textTables(path); err == nil {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			return false, err
+		}
+		// A file that cannot be edited so, since it is damaged or an index has the
+		// text, is overwritten below.
+		_ = sqlite.EditTables(f, func(table string) bool { return slices.Contains(with, table) }, func(_ string, texts [][]byte) bool {
+			found := false
+			for _, t := range texts {
+				found = v.finder().overwrite(t) > 0 || found
+			}
+			changed = changed || found
+			return found
+		})
+		if err := f.Close(); err != nil {
+			return changed, err
+		}
+	}
+	more, err := v.overwrite(path)
+	return changed || more, err
+}
+
+// textTables are the tables that have a column for texts or blobs. The others,
+// which have the launches, may be gigabytes.
+func textTables(path string) ([]string, error) {
+	db, err := sqlite.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	var out []string
+	for _, t := range db.Tables() {
+		if slices.ContainsFunc(t.Columns, func(c sqlite.Column) bool {
+			kind := strings.ToUpper(c.Type)
+			return kind == "" || strings.Contains(kind, "TEXT") || strings.Contains(kind, "CHAR") || strings.Contains(kind, "BLOB")
+		}) {
+			out = append(out, t.Name)
+		}
+	}
+	return out, nil
+}
+
+// overwrite blots the values out in place, in windows that overlap.
+func (v *Values) overwrite(path string) (bool, error) {
+	if len(v.known) == 0 {
+		return false, nil
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return false, err
+	}
+	n, err := v.finder().overwriteFile(f)
+	return n > 0, errors.Join(err, f.Close())
+}
+
+// InFile tells whether a known value is in a file.
+func (v *Values) InFile(r io.ReaderAt) (bool, error) {
+	if v == nil || len(v.known) == 0 {
+		return false, nil
+	}
+	const window = 4 << 20
+	buf := make([]byte, window+v.finder().longest+1)
+	for at := int64(0); ; at += window {
+		n, err := r.ReadAt(buf, at)
+		if v.In(buf[:n]) {
+			return true, nil
+		}
+		if err == io.EOF {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+func (f *finder) overwriteFile(file *os.File) (int, error) {
+	const window = 4 << 20
+	overlap := f.longest + 1
+	buf := make([]byte, window+overlap)
+	found := 0
+	for at := int64(0); ; at += window {
+		n, err := file.ReadAt(buf, at)
+		if err != nil && err != io.EOF {
+			return found, err
+		}
+		if k := f.overwrite(buf[:n]); k > 0 {
+			found += k
+			if _, err := file.WriteAt(buf[:n], at); err != nil {
+				return found, err
+			}
+		}
+		if err == io.EOF {
+			return found, nil
+		}
+	}
+}
+
+func replaceFile(path string, data []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-clean-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
