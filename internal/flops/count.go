@@ -289,6 +289,7 @@ func (e encoder) pass(t *tally, batch int64) {
 // Count derives what a session computes and moves. The error says what of the
 // shape cannot be.
 func (m *Model) Count(s Shape) (Report, error) {
+	taken := s.DType == ""
 	s, err := s.check(m)
 	if err != nil {
 		return Report{}, err
@@ -298,6 +299,9 @@ func (m *Model) Count(s Shape) (Report, error) {
 		return Report{}, err
 	}
 	r := Report{Schema: Schema, Model: m.identity(s), Shape: shape{Shape: s}, Assumptions: append(slices.Clone(m.assumptions), m.standing(s)...), Warnings: slices.Clone(m.warnings)}
+	if taken {
+		r.Assumptions = append(r.Assumptions, m.typeTaken(s.DType))
+	}
 	total := s.Prompt + mul(s.Images, at.ImageTokens())
 	if s.CacheLength > 0 && s.CacheLength < total+s.Steps() {
 		return Report{}, fmt.Errorf("count FLOPs: a static cache of %d tokens does not hold %d of prompt and %d of decode", s.CacheLength, total, s.Steps())

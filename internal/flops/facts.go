@@ -20,6 +20,7 @@ const (
 	ExtraLayers     fact.Code = "flops-extra-layers"     // {layers} for multi-token prediction, not run
 	Quantized       fact.Code = "flops-quantized"        // {method}: {quantized} of {weights} are stored at {bits}
 	VisionDense     fact.Code = "flops-vision-dense"     // the vision part is taken as not quantized
+	TypeTaken       fact.Code = "flops-type-taken"       // no data type was asked for: {type} of {source}
 	CacheType       fact.Code = "flops-cache-type"       // the cache is kept in {type}
 	StepRanges      fact.Code = "flops-step-ranges"      // a range of decode is one of {steps}, at the mean {context}
 	OtherSource     fact.Code = "flops-note"             // {text} of an older version, or of torch
@@ -43,7 +44,7 @@ const (
 // Codes are all that a count can state.
 var Codes = []fact.Code{
 	MultiplyAdd, CausalPairs, LeastBytes, LatentExpanded, LatentAbsorbed, UniformExperts, StateRecurrence, FieldDefault, FieldsUnused,
-	ExtraLayers, Quantized, VisionDense, CacheType, StepRanges, OtherSource, FamilyUnknown, FieldsUnknown, QuantizationUnknown, ModulesUnknown,
+	ExtraLayers, Quantized, VisionDense, TypeTaken, CacheType, StepRanges, OtherSource, FamilyUnknown, FieldsUnknown, QuantizationUnknown, ModulesUnknown,
 	VisionUnknown, ProjectorUnknown, SamplesDiffer, ParametersDiffer, RangesDiffer, StageNotCounted, ModuleNotCounted,
 }
 
@@ -82,4 +83,13 @@ func (m *Model) standing(s Shape) []fact.Fact {
 		out = append(out, fact.New(CacheType, fact.Name("type", kind)))
 	}
 	return append(out, m.quantization(s)...)
+}
+
+// typeTaken states where a data type comes from that nobody asked for.
+func (m *Model) typeTaken(dtype string) fact.Fact {
+	source := "default"
+	if m.dtype != "" {
+		source = "config"
+	}
+	return fact.New(TypeTaken, fact.Name("type", dtype), fact.ID("source", "dtype-source", source))
 }

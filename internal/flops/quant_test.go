@@ -155,6 +155,22 @@ func TestCacheType(t *testing.T) {
 	}
 }
 
+// TestTypeTaken: without a type, that of the config counts, else bf16; it is stated.
+func TestTypeTaken(t *testing.T) {
+	for name, want := range map[string][2]string{"real/gemma-2-9b": {"fp32", "config"}, "real/opt-6.7b": {"fp16", "config"}, "real/gemma-2b": {"bf16", "default"}} {
+		r := count(t, fixture(t, name), Shape{Prompt: 8, New: 3})
+		if stated := r.Assumptions[len(r.Assumptions)-1]; r.Shape.DType != want[0] || !stated.Is(TypeTaken) || stated.Text("source") != "dtype-source:"+want[1] {
+			t.Errorf("%s: %s, %+v", name, r.Shape.DType, stated)
+		}
+		if d := stage(t, r, "decode"); d.MeanContext != 9.5 || d.Passes != 2 {
+			t.Errorf("mean context %v over %d passes", d.MeanContext, d.Passes)
+		}
+		if asked := count(t, fixture(t, name), Shape{Prompt: 8, DType: "fp8"}); hasCode(asked.Assumptions, TypeTaken) {
+			t.Errorf("%+v", asked.Assumptions)
+		}
+	}
+}
+
 // TestQuantizationNotUnderstood: what is not known is named, and counted dense.
 func TestQuantizationNotUnderstood(t *testing.T) {
 	plain := count(t, fixture(t, "real/Llama-3-8B"), Shape{Prompt: 8})

@@ -20,6 +20,7 @@ var modelWords = map[fact.Code]words{
 	flops.ExtraLayers:     {Text: "{layers:layer|layers} for multi-token prediction are not counted: plain decoding does not run them"},
 	flops.Quantized:       {Text: "{method}: {share} of the parameters are stored at {bits} bits each, with scales and zero points; the rest is {type}; all weights take {bytes}"},
 	flops.VisionDense:     {Text: "The vision part is counted as not quantized"},
+	flops.TypeTaken:       {Text: "The data type was not given: {type}, {source}"},
 	flops.CacheType:       {Text: "The KV cache is kept in {type}"},
 	flops.StepRanges:      {Text: "A range of decode is one step: its work is the mean over {steps:step|steps}, at a context of {context} tokens"},
 	flops.OtherSource:     {Text: "{text}"},
@@ -38,4 +39,8 @@ var modelWords = map[fact.Code]words{
 		Next: "give the --new that the program ran with"},
 	flops.StageNotCounted:  {Text: "torch counted no stage {stage}"},
 	flops.ModuleNotCounted: {Text: "torch counted no module {module}"},
+}
+
+var modelLabels = map[string]map[string]string{
+	"dtype-source": {"config": "as the config names it", "default": "the usual one"},
 }
