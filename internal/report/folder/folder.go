@@ -68,18 +68,20 @@ func removeStale(dir string, made []string) error {
 	return errors.Join(errs...)
 }
 
-// Read reads a result.json.
+// Read reads a result.json of this version. One of another schema is refused:
+// the captures of its run are analyzed again.
 func Read(path string) (*analysis.Result, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
+	var head struct{ Schema int }
+	if err := json.Unmarshal(data, &head); err == nil && head.Schema != analysis.Schema {
+		return nil, fmt.Errorf("read %s: it has schema %d and this deepprof knows %d; make it again with deepprof analyze on the run or its captures", path, head.Schema, analysis.Schema)
+	}
 	var r analysis.Result
 	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&r); err != nil {
 		return nil, fmt.Errorf("read %s: %w; make it again with deepprof analyze", path, err)
-	}
-	if r.Schema < 1 || r.Schema > analysis.Schema {
-		return nil, fmt.Errorf("read %s: schema %d; this deepprof knows up to %d", path, r.Schema, analysis.Schema)
 	}
 	return &r, nil
 }
