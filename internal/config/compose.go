@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/suggest"
 )
 
 // Compose reads the primary config and what its defaults lists include, merges
@@ -144,7 +146,7 @@ func nearDirs(dir string) string {
 			names = append(names, filepath.Join(parent, e.Name()))
 		}
 	}
-	return hintFor(dir, names)
+	return suggest.Question(dir, names)
 }
 
 // extendSearchPath adds the folders of hydra.searchpath, which only the

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/deepprof/deepprof/internal/suggest"
 )
 
 // Limits on the tree of defaults lists: a file may include others any number
@@ -350,10 +348,4 @@ func (b *defaultsBuilder) cycle(t *treeNode, depth int) error {
 			maxDefaultsDepth, strings.Join(chain[:min(len(chain), 6)], " -> "))
 	}
 	return nil
-}
-
-// hintFor words the nearest names for the last line of an error.
-func hintFor(name string, candidates []string) string {
-	text := suggest.DidYouMean(name, candidates)
-	return strings.TrimPrefix(text, "; ")
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/suggest"
 )
 
 // notFound words a config that no source has, with the options there are.
@@ -51,5 +53,5 @@ func (r *repo) hint(configPath, name string, options []string) string {
 			}
 		}
 	}
-	return hintFor(name, options)
+	return suggest.Question(name, options)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/suggest"
 )
 
 // collect flattens a tree into merge order.
@@ -79,7 +81,7 @@ func (b *defaultsBuilder) allUsed() error {
 			e.Message = fmt.Sprintf("In '%s': %s", meta.from, msg)
 		}
 		if len(choices) == 0 {
-			e.Hint = hintFor(key, g.knownKeys)
+			e.Hint = suggest.Question(key, g.knownKeys)
 		}
 		return b.repo.withLine(e)
 	}
@@ -90,7 +92,7 @@ func (b *defaultsBuilder) allUsed() error {
 				desc += "=" + d.name
 			}
 			return &Error{Kind: "group-delete-no-match", Message: fmt.Sprintf("Could not delete '%s'. No match in the defaults list", desc),
-				Key: key, Origin: d.origin, Column: 2, Hint: hintFor(key, g.knownKeys)}
+				Key: key, Origin: d.origin, Column: 2, Hint: suggest.Question(key, g.knownKeys)}
 		}
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/suggest"
 )
 
 //go:embed all:hydra
@@ -82,7 +84,7 @@ func checkHydraKeys(n, keys *Node, path string) error {
 		switch {
 		case known == nil:
 			return &Error{Kind: "hydra-schema", Key: key, Origin: e.Value.origin, Message: fmt.Sprintf("Key '%s' not in '%s'", pyStr(e.Key), path),
-				Hint: hintFor(pyStr(e.Key), textKeys(keys))}
+				Hint: suggest.Question(pyStr(e.Key), textKeys(keys))}
 		case known.kind == String && key != "hydra.job.num":
 			makeText(e.Value)
 		case key == "hydra.job.env_set":

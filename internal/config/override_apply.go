@@ -15,7 +15,7 @@ func (c *composer) apply(full *Node, o *override) error {
 		e := o.errorf("group-unknown-in-override",
 			"Override %s looks like a config group override, but config group '%s' does not exist.", o.line, o.key)
 		if e.Hint = c.renameAdvice(o); e.Hint == "" {
-			e.Hint = hintFor(o.key, c.allGroups())
+			e.Hint = suggest.Question(o.key, c.allGroups())
 		}
 		return e
 	}

@@ -63,8 +63,8 @@ func (r *resolver) evalCall(e *expr, parent, node *Node, memo map[*Node]bool) (*
 	f := findResolver(c.name)
 	if f.fn == nil {
 		hint := "the resolvers are " + strings.Join(resolverNames, ", ")
-		if near := suggest.DidYouMean(c.name, resolverNames); near != "" {
-			hint = strings.TrimPrefix(near, "; ") + " " + hint
+		if near := suggest.Question(c.name, resolverNames); near != "" {
+			hint = near + " " + hint
 		}
 		return nil, &resolveError{kind: "interpolation-resolver", text: "Unsupported interpolation type " + c.name, hint: hint}
 	}

@@ -110,10 +110,16 @@ func (d *decoder) unknown(path string, e config.Entry, fields []field) {
 		return
 	}
 	if advice := renameAdvice(key); advice != "" {
-		d.fail(key, e.Value, unknownKey+" of the Python original; %s", advice)
+		d.failUnknown(key, e.Value, " of the Python original; "+advice)
 		return
 	}
-	d.fail(key, e.Value, unknownKey+"%s", didYouMean(path, name, fields))
+	d.failUnknown(key, e.Value, didYouMean(path, name, fields))
+}
+
+// failUnknown reports a key that does not exist; more ends the message.
+func (d *decoder) failUnknown(key string, n *config.Node, more string) {
+	d.fail(key, n, "unknown key%s", more)
+	d.problems[len(d.problems)-1].unknownKey = true
 }
 
 // didYouMean looks for the key among its siblings, then for keys elsewhere

@@ -13,6 +13,8 @@ type Problem struct {
 	Key     string        // dotted key of the value to blame
 	Origin  config.Origin // where that value was written, or its mapping where the key is absent
 	Message string        // what is wrong and what to do about it
+
+	unknownKey bool // the key does not exist
 }
 
 // String gives the place, the key and the message on one line.
@@ -48,9 +50,6 @@ func (ps Problems) Err() error {
 	return ps
 }
 
-// unknownKey begins the message about a key that does not exist.
-const unknownKey = "unknown key"
-
 func (ps Problems) sort() {
 	class := func(o config.Origin) int {
 		switch {
@@ -62,7 +61,7 @@ func (ps Problems) sort() {
 		return 2
 	}
 	unknown := func(p Problem) int { // what was mistyped explains what is missing
-		if strings.HasPrefix(p.Message, unknownKey) {
+		if p.unknownKey {
 			return 0
 		}
 		return 1

@@ -83,7 +83,7 @@ func (d *decoder) renamed(key string, n *config.Node) bool {
 			return true
 		}
 		if advice := renameAdvice(at); advice != "" {
-			d.fail(at, below, unknownKey+" of the Python original; %s", advice)
+			d.failUnknown(at, below, " of the Python original; "+advice)
 			found = true
 		}
 		return false

@@ -45,6 +45,14 @@ func Nearest(name string, candidates []string) []string {
 // DidYouMean words Nearest for the end of an error message: "; did you mean
 // a or b?", or "" where nothing is close.
 func DidYouMean(name string, candidates []string) string {
+	if question := Question(name, candidates); question != "" {
+		return "; " + question
+	}
+	return ""
+}
+
+// Question is DidYouMean for a line of its own: "did you mean a or b?".
+func Question(name string, candidates []string) string {
 	near := Nearest(name, candidates)
 	if len(near) == 0 {
 		return ""
@@ -56,5 +64,5 @@ func DidYouMean(name string, candidates []string) string {
 	if n := len(near); n > 1 {
 		text = strings.Join(near[:n-1], ", ") + " or " + near[n-1]
 	}
-	return "; did you mean " + text + "?"
+	return "did you mean " + text + "?"
 }
