@@ -157,7 +157,7 @@ func viewCommand(v show.View) command {
 				return err
 			}
 			fs.Visit(func(f *pflag.Flag) { r.Given[f.Name] = true })
-			r.Paths, r.Data, o.whole = args, o.json || o.csv || o.md, r.Top > 0
+			r.Paths, r.Data, r.Grouped, o.whole = args, o.json || o.csv || o.md, !o.json && !o.csv, r.Top > 0
 			a, err := v.Answer(ctx, r)
 			if err != nil {
 				return err

@@ -166,6 +166,12 @@ var RegionView = View[timeline.RegionRow]{
 		{Key: "range_gpu_busy_ns", Unit: Nanoseconds, Detail: true, Value: func(r *timeline.RegionRow) any { return r.WallBusyNS }},
 		{Key: "unclosed", Unit: Count, Detail: true, Value: func(r *timeline.RegionRow) any { return r.Unclosed }},
 		{Key: "depth", Unit: Count, Detail: true, Value: func(r *timeline.RegionRow) any { return r.Depth }},
+		{Key: "group", Detail: true, Value: func(r *timeline.RegionRow) any { return r.Group }},
+		{Key: "range_median_ns", Title: "median", Priority: 10, Unit: Nanoseconds, Group: "time", Value: func(r *timeline.RegionRow) any { return r.MedianNS }},
+		{Key: "range_min_ns", Title: "min", Priority: 12, Unit: Nanoseconds, Group: "time", Value: func(r *timeline.RegionRow) any { return r.MinNS }},
+		{Key: "range_max_ns", Title: "max", Priority: 11, Unit: Nanoseconds, Group: "time", Value: func(r *timeline.RegionRow) any { return r.MaxNS }},
+		{Key: "async_instances", Title: "async", Priority: 14, Unit: Count, Value: func(r *timeline.RegionRow) any { return r.Async }},
+		{Key: "outliers", Priority: 13, Unit: Count, Value: func(r *timeline.RegionRow) any { return r.Outliers }},
 	},
 }
 

@@ -52,6 +52,7 @@ type Request struct {
 	Shape           flops.Shape
 	Given           map[string]bool // names of the parameters that were given
 	Data            bool            // JSON, CSV or Markdown is asked for
+	Grouped         bool            // for people: regions that differ by a number alone are one row
 	Analyze         Analyzer        // for views of a result
 	metricsSeen     map[string]bool // names that --metric was held against
 	anyMetricPassed bool

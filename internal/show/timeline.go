@@ -182,6 +182,7 @@ func showRegions(ctx context.Context, path string, q timeline.Query, more *Reque
 	if q.By&^(timeline.ByDevice|timeline.ByProcess) != 0 {
 		return nil, usagef("show regions --by: regions are split by device and process only")
 	}
+	q.Grouped = more.Grouped
 	return viewTimeline(ctx, path, "regions", q, more, (*nsys.File).RegionRows, report.Regions)
 }
 

@@ -65,6 +65,9 @@ type Query struct {
 	// gives it as its method Match.
 	Region func(nvtx.State) bool
 
+	// Grouped makes one row of the regions whose names differ by generated ids or
+	// by a number alone.
+	Grouped bool
 	// Captured counts work that a CUDA graph replayed to the ranges that were open
 	// when its node was captured, instead of those around the launch of the graph.
 	Captured bool

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/nvtx"
 )
 
 // use is what a range, or a region, had of the GPU.
@@ -268,7 +269,9 @@ func (a *Attribution) regionsOf(q *Query, over *bool) []RegionRow {
 	u := a.measure(t.opFilter(q, a))
 	matches := a.nodeFilter(q)
 	rows := map[regionKey]*RegionRow{}
+	lasted := map[regionKey][]int64{}
 	var order []regionKey
+	groups, first := a.groupPaths()
 	for i := range t.Ranges {
 		r := &t.Ranges[i]
 		id := a.rangeNode[i]
@@ -277,6 +280,9 @@ func (a *Attribution) regionsOf(q *Query, over *bool) []RegionRow {
 		if !matches[id] || !q.wantProcess(t.pid(process)) || q.By&ByDevice != 0 && work == nil {
 			continue
 		}
+		if q.Grouped {
+			id = first[id]
+		}
 		key := regionKey{node: id}
 		if q.By&ByProcess != 0 {
 			key.process = process
@@ -284,11 +290,15 @@ func (a *Attribution) regionsOf(q *Query, over *bool) []RegionRow {
 		row := rows[key]
 		if row == nil {
 			row = a.newRegion(id, q, process)
+			if row.Group = groups[id]; q.Grouped {
+				row.Path = row.Group
+			}
 			rows[key] = row
 			order = append(order, key)
 		}
 		row.Instances++
 		accrue(&row.RangeNS, Since(r.Start, r.End), over)
+		lasted[key] = append(lasted[key], Since(r.Start, r.End))
 		if r.Unclosed {
 			row.Unclosed++
 		}
@@ -297,6 +307,9 @@ func (a *Attribution) regionsOf(q *Query, over *bool) []RegionRow {
 		}
 		if work != nil {
 			row.credit(work, over)
+			if work.workEnd > r.End {
+				row.Async++
+			}
 		}
 		if same := u.same[uint32(i)]; same != nil {
 			accrue(&row.SameThread.ProjectedNS, same.projection(), over)
@@ -308,15 +321,58 @@ func (a *Attribution) regionsOf(q *Query, over *bool) []RegionRow {
 		if q.By&ByProcess == 0 {
 			key.process = 0
 		}
+		if q.Grouped {
+			key.node = first[key.node]
+		}
 		if row := rows[key]; row != nil {
 			row.creditOnce(n, over)
 		}
 	}
 	out := make([]RegionRow, 0, len(order))
 	for _, key := range order {
+		rows[key].spread(lasted[key])
 		out = append(out, *rows[key])
 	}
 	return out
+}
+
+// spread tells how long single instances lasted.
+func (row *RegionRow) spread(ns []int64) {
+	slices.Sort(ns)
+	row.MinNS, row.MedianNS, row.MaxNS = ns[0], ns[len(ns)/2], ns[len(ns)-1]
+	for _, n := range ns {
+		if n > 2*row.MedianNS {
+			row.Outliers++
+		}
+	}
+}
+
+// groupPaths gives each region the path of its group, in which ids are taken out
+// and numbers that count instances are "#", and the first region of that group.
+func (a *Attribution) groupPaths() (paths []string, first []uint32) {
+	var g nvtx.Grouper
+	for id := 1; id < len(a.nodes); id++ {
+		g.Add(a.Path(a.nodes[id].parent), a.nodeName(uint32(id)))
+	}
+	type group struct {
+		path string
+		kind RangeKind
+	}
+	paths, first = make([]string, len(a.nodes)), make([]uint32, len(a.nodes))
+	seen := map[group]uint32{}
+	stacks := make([][]nvtx.Range, len(a.nodes))
+	for id := 1; id < len(a.nodes); id++ { // a parent has the lower number
+		n := &a.nodes[id]
+		name := g.Group(a.Path(n.parent), a.nodeName(uint32(id)))
+		stacks[id] = append(slices.Clip(stacks[n.parent]), nvtx.Range{Name: name, Domain: a.t.Name(n.key.domain)})
+		paths[id] = nvtx.Path(stacks[id])
+		key := group{paths[id], n.key.kind}
+		if _, ok := seen[key]; !ok {
+			seen[key] = uint32(id)
+		}
+		first[id] = seen[key]
+	}
+	return paths, first
 }
 
 // credit adds the work of one instance. What a start/end region has of it is

@@ -302,3 +302,38 @@ func TestGapRows(t *testing.T) {
 		t.Errorf("top 1: %+v", rows)
 	}
 }
+
+// Ranges that differ by a number alone are one group with its spread; a range
+// that only launches is asynchronous.
+func TestRegionGroups(t *testing.T) {
+	tl := &Timeline{Names: []string{"", "decode"}, Domains: []Domain{{Process: None}}, Processes: []Process{{}}, Threads: []Thread{{}}, Queues: []Queue{{}},
+		Functions: []Function{{}}, Configs: []LaunchConfig{{}}}
+	add := func(start, end int64, name string) {
+		tl.Names = append(tl.Names, name)
+		tl.Ranges = append(tl.Ranges, Range{Start: start, End: end, Name: StringID(len(tl.Names) - 1), EndThread: None, Payload: None})
+	}
+	tl.Ranges = append(tl.Ranges, Range{Start: 0, End: 10_000, Name: 1, EndThread: None, Payload: None})
+	for i := range int64(8) {
+		length := int64(100)
+		if i == 5 {
+			length = 900
+		}
+		add(i*1000, i*1000+length, "step"+string(rune('0'+i)))
+		tl.Calls = append(tl.Calls, Call{Start: i*1000 + 1, End: i*1000 + 2, Correlation: uint32(i)})
+		tl.Kernels = append(tl.Kernels, Kernel{Start: i*1000 + 50, End: i*1000 + 150, Correlation: uint32(i)})
+	}
+	if rows := tl.RegionRows(Query{}).Rows; len(rows) != 9 || rows[1].Group != "decode/step#" {
+		t.Fatalf("%d rows, the second of group %q", len(rows), rows[1].Group)
+	}
+	rows := tl.RegionRows(Query{Grouped: true}).Rows
+	if len(rows) != 2 || rows[1].Path != "decode/step#" {
+		t.Fatalf("grouped: %+v", rows)
+	}
+	step := rows[1]
+	if step.Instances != 8 || step.KernelCalls != 8 || step.MinNS != 100 || step.MedianNS != 100 || step.MaxNS != 900 || step.Outliers != 1 {
+		t.Errorf("%+v", step)
+	}
+	if step.Async != 7 || rows[0].Async != 0 {
+		t.Errorf("asynchronous: %d steps, %d of decode", step.Async, rows[0].Async)
+	}
+}

@@ -51,6 +51,20 @@ type RegionRow struct {
 	Unclosed       int64 `json:"unclosed"`          // instances that were never closed
 	Depth          int   `json:"depth"`             // 0 for an outermost range
 
+	// Group is the path without ids of operators, and with "#" for numbers that
+	// count instances: decode/step# for decode/step12.
+	Group string `json:"group"`
+	// How long single instances lasted on the host; Outliers took more than twice
+	// the median.
+	MinNS    int64 `json:"range_min_ns"`
+	MedianNS int64 `json:"range_median_ns"`
+	MaxNS    int64 `json:"range_max_ns"`
+	Outliers int64 `json:"outliers"`
+	// Async counts the instances that were closed before the work that they
+	// launched had ended. Their wall time is the host's alone: work is held
+	// against the projected time.
+	Async int64 `json:"async_instances"`
+
 	// SameThread is set for start/end regions.
 	SameThread *SameThread `json:"same_thread,omitempty"`
 
