@@ -150,10 +150,22 @@ type Totals struct {
 	Sets        int64 `json:"sets"` // of memory
 	SetNS       int64 `json:"set_ns"`
 	SetBytes    int64 `json:"set_bytes"`
+	// Devices are the GPUs that ran anything.
+	Devices []DeviceBusy `json:"devices,omitempty"`
+	// Communication is absent where no kernel of that category ran.
+	Communication *Communication `json:"communication,omitempty"`
 	// Split is that of the whole timeline; absent without one.
 	Split *Split `json:"split,omitempty"`
 	// Of the clean run, where there is one.
 	Aggregates []Aggregate `json:"aggregates,omitempty"`
+}
+
+// DeviceBusy is what one GPU did over the whole timeline.
+type DeviceBusy struct {
+	Device   int   `json:"device"`
+	BusyNS   int64 `json:"busy_ns"` // union of its work
+	KernelNS int64 `json:"kernel_ns"`
+	Launches int64 `json:"launches"`
 }
 
 // A Scope is the launches of the regions that a run names: what they do is

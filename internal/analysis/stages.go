@@ -3,6 +3,8 @@ package analysis
 import (
 	"cmp"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/nvtx"
 )
 
 // stageNames are the phases that workloads are known to mark.
@@ -32,8 +34,12 @@ func (a *analyzer) pickStages() {
 		}
 	}
 	if len(a.res.Stages) == 0 {
-		for _, i := range a.largestOutermost() {
-			a.addStage(a.res.Regions[i].Path, []int{i})
+		for _, group := range a.mostlyStages(a.ownStages()) {
+			name := a.res.Regions[group[0]].Path
+			if len(group) > 1 {
+				name = a.groupName(group)
+			}
+			a.addStage(name, group)
 		}
 	}
 	if len(a.res.Stages) == 0 && a.res.Totals.Split != nil {
@@ -102,18 +108,66 @@ func (a *analyzer) outermost(name string) []int {
 	return list
 }
 
-func (a *analyzer) largestOutermost() []int {
-	var list []int
-	for i := range a.regionIDs {
-		if a.res.Regions[i].Depth == 0 && a.res.Regions[i].Kernels > 0 {
-			list = append(list, i)
+// mostlyStages keeps regions of the program as its stages only where they hold at
+// least half of the GPU time: ranges of a library around little of it are none.
+func (a *analyzer) mostlyStages(list [][]int) [][]int {
+	var in int64
+	for _, group := range list {
+		for _, i := range group {
+			in += a.res.Regions[i].KernelNS
 		}
 	}
-	slices.SortStableFunc(list, func(x, y int) int { return cmp.Compare(a.res.Regions[y].WallNS, a.res.Regions[x].WallNS) })
+	if 2*in < a.res.Totals.KernelNS {
+		return nil
+	}
+	return list
+}
+
+// groupName is what the names of several regions have in common.
+func (a *analyzer) groupName(regions []int) string {
+	var names nvtx.Grouper
+	for _, i := range regions {
+		names.Add("", a.res.Regions[i].Name)
+	}
+	return names.Group("", a.res.Regions[regions[0]].Name)
+}
+
+// ownStages are the outermost regions that hold kernels, those that differ by an
+// id or a number alone as one, largest first and then in their order. Operators
+// are no stages.
+func (a *analyzer) ownStages() [][]int {
+	var names nvtx.Grouper
+	var outermost []int
+	for i := range a.regionIDs {
+		if r := &a.res.Regions[i]; r.Depth == 0 && r.Kernels > 0 && !nvtx.IsOperator(r.Name) {
+			outermost = append(outermost, i)
+			names.Add("", r.Name)
+		}
+	}
+	byName := map[string]int{}
+	var list [][]int
+	for _, i := range outermost {
+		r := &a.res.Regions[i]
+		key := r.Domain + "\x00" + names.Group("", r.Name)
+		at, ok := byName[key]
+		if !ok {
+			at = len(list)
+			byName[key] = at
+			list = append(list, nil)
+		}
+		list[at] = append(list[at], i)
+	}
+	wall := func(group []int) (ns int64) {
+		for _, i := range group {
+			ns += a.res.Regions[i].WallNS
+		}
+		return ns
+	}
+	slices.SortStableFunc(list, func(x, y []int) int { return cmp.Compare(wall(y), wall(x)) })
 	if len(list) > maxStages {
 		list = list[:maxStages]
 	}
-	slices.Sort(list)
+	slices.SortFunc(list, func(x, y []int) int { return cmp.Compare(x[0], y[0]) })
 	return list
 }
 

@@ -308,6 +308,7 @@ func (a *analyzer) sumTotals() {
 	var first, last int64
 	for i, d := range info.Devices {
 		tot.BusyNS += d.BusyNS
+		tot.Devices = append(tot.Devices, DeviceBusy{d.Device, d.BusyNS, d.KernelNS, int64(d.Kernels)})
 		if i == 0 {
 			first, last = d.FirstNS, d.LastNS
 		}
@@ -326,6 +327,7 @@ func (a *analyzer) sumTotals() {
 		tot.SetNS += max(0, timeline.Since(t.Sets[i].Start, t.Sets[i].End))
 		tot.SetBytes += t.Sets[i].Bytes
 	}
+	tot.Communication = a.communication()
 	tot.Copies, tot.Sets = int64(len(t.Copies)), int64(len(t.Sets))
 	ns := make([]int64, tl.p.categories+int(causes))
 	tl.painting(workKey{-1, -1}).split(tl.lo, tl.hi, ns)

@@ -26,10 +26,10 @@ func WithoutIDs(name string) string {
 }
 
 // operatorName is how autograd and the profilers of PyTorch call operators.
-var operatorName = regexp.MustCompile(`^(?:aten|prim|c10d|nccl|torch_\w+|autograd|_C\w*|vllm|sgl_kernel)::[\w.]+`)
+var operatorName = regexp.MustCompile(`^(?:aten|prim|c10d|nccl|FSDP2?|DDP|torch_\w+|autograd|_C\w*|vllm|sgl_kernel)::[\w.]+`)
 
-// IsOperator tells the range of an operator of PyTorch: its name has a namespace,
-// or ids of autograd.
+// IsOperator tells the range of an operator or of a wrapper of PyTorch: its name
+// has a namespace of theirs, or ids of autograd.
 func IsOperator(name string) bool {
 	return operatorName.MatchString(name) || strings.Contains(name, ", op_id = ")
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -27,7 +28,21 @@ func analysed(r *analysis.Result) part {
 // busyShare is the part of the wall time in which a GPU ran kernels or copies,
 // on average over the GPUs.
 func (p part) busyShare(r *analysis.Result) float64 {
-	return float64(p.busy) / (float64(p.wall) * float64(max(1, len(r.Environment.GPUs))))
+	return float64(p.busy) / (float64(p.wall) * float64(max(1, len(r.Totals.Devices), min(1, len(r.Environment.GPUs)))))
+}
+
+// busySpread tells how busy single GPUs were where there are several.
+func busySpread(r *analysis.Result) string {
+	list := r.Totals.Devices
+	if len(list) < 2 || r.Totals.WallNS <= 0 {
+		return ""
+	}
+	least, most := list[0].BusyNS, list[0].BusyNS
+	for _, d := range list {
+		least, most = min(least, d.BusyNS), max(most, d.BusyNS)
+	}
+	share := func(ns int64) string { return percent(float64(ns) / float64(r.Totals.WallNS)) }
+	return fmt.Sprintf(" (mean of %d GPUs, %s to %s)", len(list), share(least), share(most))
 }
 
 // scope says what the numbers of a page are about, where that is not everything.

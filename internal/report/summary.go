@@ -163,7 +163,7 @@ func summaryTitle(r *analysis.Result, o SummaryOptions) []string {
 	}
 	numbers := ""
 	if p := analysed(r); r.Scope == nil && r.HasTimeline() && p.wall > 0 {
-		numbers = fmt.Sprintf("%s under nsys, GPU busy %s, %s launches", elapsed(float64(p.wall)), percent(p.busyShare(r)), thousands(p.launches))
+		numbers = fmt.Sprintf("%s under nsys, GPU busy %s%s, %s launches", elapsed(float64(p.wall)), percent(p.busyShare(r)), busySpread(r), thousands(p.launches))
 	}
 	if both := title + ": " + numbers; numbers == "" || utf8.RuneCountInString(both) <= o.Width {
 		return []string{bold(shorten(strings.TrimSuffix(both, ": "), o.Width), o.Bold)}
