@@ -1,10 +1,11 @@
 package analysis
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // The runs that a saving is held against.
@@ -84,21 +85,17 @@ func (a *analyzer) span() (ns int64, times string) {
 	return ns, times
 }
 
-// boundText says which times a bound of idle time rests on.
-func (a *analyzer) boundText(s *Stage) string {
+// boundFact says which times a bound of idle time rests on.
+func (a *analyzer) boundFact(s *Stage) fact.Fact {
 	clean, ok := a.cleanNS(s)
 	if !ok {
-		return " Times are those under nsys, in which gaps are larger than without it."
+		return fact.New(codeTimesNsys)
 	}
-	passes := "a clean pass takes"
-	if s.Passes > 1 {
-		passes = fmt.Sprintf("%d clean passes take", s.Passes)
-	}
-	how := "but no more than a clean run has"
+	code := codeTimesCapped
 	if clean-s.Split.BusyNS > s.Split.IdleNS {
-		how = "scaled to the clean run, which was slower"
+		code = codeTimesScaled
 	}
-	return fmt.Sprintf(" The gaps are those under nsys, %s: %s %s, and kernels run for %s of it.", how, passes, duration(clean), duration(s.Split.BusyNS))
+	return fact.New(code, fact.Count("passes", s.Passes), fact.NS("clean", clean), fact.NS("busy", s.Split.BusyNS))
 }
 
 // usesTorch tells whether advice for PyTorch fits what was run.
@@ -111,9 +108,9 @@ func (a *analyzer) usesTorch() bool {
 }
 
 // advice chooses what fits the program.
-func (a *analyzer) advice(torch, other string) string {
+func (a *analyzer) advice(code fact.Code) []fact.Fact {
 	if a.usesTorch() {
-		return torch
+		code = forTorch(code)
 	}
-	return other
+	return because(code)
 }

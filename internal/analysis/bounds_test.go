@@ -2,11 +2,16 @@ package analysis
 
 import (
 	"math"
-	"strings"
+	"slices"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
+
+func hasFact(list []fact.Fact, code fact.Code) bool {
+	return slices.ContainsFunc(list, func(f fact.Fact) bool { return f.Code == code })
+}
 
 func ptr(x float64) *float64 { return &x }
 
@@ -19,23 +24,23 @@ func TestBounds(t *testing.T) {
 		passes           int
 		wall, busy, gaps int64 // under nsys
 		want             int64
-		says             string
+		says             fact.Code
 	}{
-		{"larger than a clean pass has", ptr(245), 1, 291 * ms, 28 * ms, 260 * ms, 217 * ms, "a clean pass takes 245.0 ms"},
-		{"smaller", ptr(245), 1, 291 * ms, 28 * ms, 20 * ms, 20 * ms, "no more than a clean run has"},
-		{"several passes", ptr(10), 3, 60 * ms, 6 * ms, 50 * ms, 24 * ms, "3 clean passes take 30.0 ms"},
-		{"the clean run was slower", ptr(11), 1, 6 * ms, ms, 4 * ms, 8 * ms, "scaled to the clean run"},
-		{"kernels fill the clean pass", ptr(9.8), 1, 12 * ms, 10 * ms, 2 * ms, 0, "no more"},
-		{"no clean run", nil, 1, 12 * ms, 2 * ms, 10 * ms, 10 * ms, "Times are those under nsys"},
-		{"a clean run of something else", ptr(1), 1, 12 * ms, 5 * ms, 7 * ms, 7 * ms, "Times are those under nsys"},
+		{"larger than a clean pass has", ptr(245), 1, 291 * ms, 28 * ms, 260 * ms, 217 * ms, codeTimesCapped},
+		{"smaller", ptr(245), 1, 291 * ms, 28 * ms, 20 * ms, 20 * ms, codeTimesCapped},
+		{"several passes", ptr(10), 3, 60 * ms, 6 * ms, 50 * ms, 24 * ms, codeTimesCapped},
+		{"the clean run was slower", ptr(11), 1, 6 * ms, ms, 4 * ms, 8 * ms, codeTimesScaled},
+		{"kernels fill the clean pass", ptr(9.8), 1, 12 * ms, 10 * ms, 2 * ms, 0, codeTimesCapped},
+		{"no clean run", nil, 1, 12 * ms, 2 * ms, 10 * ms, 10 * ms, codeTimesNsys},
+		{"a clean run of something else", ptr(1), 1, 12 * ms, 5 * ms, 7 * ms, 7 * ms, codeTimesNsys},
 	} {
 		a := &analyzer{res: newResult(Input{})}
 		s := &Stage{Name: "x", CleanMS: c.clean, Passes: c.passes, Split: Split{WallNS: c.wall, BusyNS: c.busy, IdleNS: c.wall - c.busy}}
 		if got := a.bounded(s, c.gaps); got != c.want {
 			t.Errorf("%s: at most %d ns, want %d", c.name, got, c.want)
 		}
-		if text := a.boundText(s); !strings.Contains(text, c.says) {
-			t.Errorf("%s: %s", c.name, text)
+		if f := a.boundFact(s); f.Code != c.says || f.Number("passes") > 0 && f.Number("clean") != *c.clean*float64(c.passes)*1e6 {
+			t.Errorf("%s: %+v", c.name, f)
 		}
 	}
 }
@@ -45,17 +50,21 @@ func TestBounds(t *testing.T) {
 func TestPlainSharesHaveOneBase(t *testing.T) {
 	const us = 1_000
 	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds}
-	split := Split{WallNS: 8_795 * us, BusyNS: 1_696 * us, IdleNS: 7_099 * us, LaunchBound: true, GainNS: 6_936 * us}
+	split := Split{WallNS: 8_795 * us, BusyNS: 1_696 * us, IdleNS: 7_099 * us, LaunchBound: true, LaunchNS: 6_936 * us, Idle: []TimePart{{ID: "launch", NS: 6_936 * us}, {ID: "sync", NS: 163 * us}}}
 	a.res.Stages = []Stage{{Name: "prefill", Passes: 1, CleanMS: ptr(10.308), Split: split}, {Name: "decode", Passes: 1, Split: split}}
 	a.stageRegions = [][]uint32{nil, nil}
 	a.cleanShares()
 	a.findLaunchBound()
-	for name, want := range map[string]string{
-		"prefill": "Without the profiler, the GPU works only 16.5 % of the time of prefill. For up to 81.6 % of it, it waits for the program on the host to hand it work, and for 1.9 % for other reasons.",
-		"decode":  "Under the profiler, the GPU works only 19.3 % of the time of decode. For 78.9 % of it, it waits for the program on the host to hand it work, and for 1.9 % for other reasons.",
-	} {
-		if f := findingNamed(a.res, "launch-bound-"+name); f == nil || !strings.HasPrefix(f.Plain, want) {
-			t.Errorf("%s: %+v", name, f)
+	for name, times := range map[string]string{"prefill": "times:clean", "decode": "times:nsys"} {
+		f := findingNamed(a.res, "launch-bound-"+name)
+		if f == nil || f.Text("times") != times {
+			t.Fatalf("%s: %+v", name, f)
+		}
+		if sum := f.Number("of_busy") + f.Number("of_waits") + f.Number("of_rest"); math.Abs(sum-1) > 1e-9 {
+			t.Errorf("%s: the shares add up to %g: %+v", name, sum, f)
+		}
+		if s := stageNamed(t, a.res, name); s.LaunchGain == nil || s.LaunchGain.OfNS != int64(f.Number("of")) || "times:"+s.LaunchGain.Times != times {
+			t.Errorf("%s: the bound is of another time: %+v", name, s.LaunchGain)
 		}
 	}
 	if s := a.res.Stages; s[0].CleanBusy == nil || math.Abs(*s[0].CleanBusy-0.1645) > 1e-4 || s[1].CleanBusy != nil {
@@ -82,7 +91,7 @@ func TestSavingsWithinCleanTime(t *testing.T) {
 		}
 		found = true
 		want := float64(230_000 - d.Split.BusyNS) // two passes of 0.115 ms
-		if math.Abs(o.Seconds*1e9-want) > 1 || math.Abs(*o.StageGain-want/230_000) > 1e-9 || !strings.Contains(o.Assumption, "2 clean passes take 230.0 \u00b5s") {
+		if math.Abs(o.Seconds*1e9-want) > 1 || math.Abs(*o.StageGain-want/230_000) > 1e-9 || !hasFact(o.Assumes, codeTimesCapped) {
 			t.Errorf("%+v, want %g ns", o, want)
 		}
 	}
@@ -97,7 +106,8 @@ func TestStageGainOfKernels(t *testing.T) {
 	a.res.Totals.WallNS, a.res.Totals.KernelNS = 10_000, 2_500
 	a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 2_000, BusyNS: 2_000}}}
 	a.stageRegions = [][]uint32{nil}
-	a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: 2_500, Calls: 25, Attained: ptr(0.9), Stages: []StageTime{{"gemm", 20, 2_000}}}}
+	a.launchOf = map[int]*launch{0: synthetic(nil)}
+	a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: 2_500, Calls: 25, Attained: ptr(0.9), AttainedOf: "dram", Limiter: Limiter{Kind: LimitDRAM}, Stages: []StageTime{{"gemm", 20, 2_000}}}}
 	a.roofSavings()
 	o := a.res.Opportunities[0]
 	if math.Abs(o.Seconds-250e-9) > 1e-15 || o.Stage != "gemm" || math.Abs(*o.StageGain-0.1) > 1e-9 {
@@ -123,10 +133,10 @@ func TestBetweenNodes(t *testing.T) {
 		name  string
 		nodes bool
 		want  map[string]int64
-		title string
+		title fact.Code
 	}{
-		{"nodes of graphs", true, map[string]int64{"gemm": 400, "elementwise": 200, "launch": 400, "graph": 200, "python": 1_400}, "Close the gaps between the CUDA graphs of r0"},
-		{"kernels of one call that is no graph", false, map[string]int64{"gemm": 400, "elementwise": 200, "launch": 600, "python": 1_400}, "Close the gaps between launches in r0"},
+		{"nodes of graphs", true, map[string]int64{"gemm": 400, "elementwise": 200, "launch": 400, "graph": 200, "python": 1_400}, codeCloseGraphGaps},
+		{"kernels of one call that is no graph", false, map[string]int64{"gemm": 400, "elementwise": 200, "launch": 600, "python": 1_400}, codeCloseGaps},
 	} {
 		tl := graphScene().timeline()
 		for i := range tl.Kernels {
@@ -142,52 +152,51 @@ func TestBetweenNodes(t *testing.T) {
 				t.Errorf("%s: %s %d ns, want %d", c.name, id, got[id], ns)
 			}
 		}
-		if s.Split.GainNS != c.want["launch"]+c.want["python"] || s.Kernels != 6 || (s.GraphKernels == 6) != c.nodes || s.fromGraphs() != c.nodes {
-			t.Errorf("%s: gain %d, %d of %d kernels from graphs", c.name, s.Split.GainNS, s.GraphKernels, s.Kernels)
+		if s.Split.LaunchNS != c.want["launch"]+c.want["python"] || s.Kernels != 6 || (s.GraphKernels == 6) != c.nodes || s.fromGraphs() != c.nodes {
+			t.Errorf("%s: gain %d, %d of %d kernels from graphs", c.name, s.Split.LaunchNS, s.GraphKernels, s.Kernels)
 		}
 		for _, o := range r.Opportunities {
 			switch o.ID {
 			case "gaps-launch-r0":
-				if o.Title != c.title || strings.Contains(o.How, "cuda_graph_trace=graph") != c.nodes || strings.Contains(o.How, "Capture the steady part") == c.nodes {
-					t.Errorf("%s: %s: %s", c.name, o.Title, o.How)
+				if o.Title.Code != c.title || hasFact(o.How, codeHowNodesTraced) != c.nodes || hasFact(o.How, codeHowGraph) == c.nodes {
+					t.Errorf("%s: %+v: %+v", c.name, o.Title, o.How)
 				}
 			case "gaps-graph-r0":
-				if !c.nodes || math.Abs(o.Seconds-200e-9) > 1e-15 || !strings.Contains(o.Title, "fewer nodes") {
+				if !c.nodes || math.Abs(o.Seconds-200e-9) > 1e-15 || o.Title.Code != codeFewerNodes {
 					t.Errorf("%s: %+v", c.name, o)
 				}
 			}
 		}
-		if f := findingNamed(r, "launch-bound-r0"); f == nil || strings.Contains(f.Text, "CUDA graphs or fusion can gain") == c.nodes {
+		if f := findingNamed(r, "launch-bound-r0"); f == nil || hasFact(f.Params["more"].Facts, codeGraphsGain) == c.nodes {
 			t.Errorf("%s: %+v", c.name, f)
 		}
 	}
 }
 
-// Chains need two kernels that differ, and one that computes.
+// Chains need two launches, and one that computes; gaps between them count.
 func TestChains(t *testing.T) {
 	type link struct {
-		kernel   uint32
-		ns       int64
-		computes bool
+		start, end int64
+		computes   bool
 	}
 	for _, c := range []struct {
-		name  string
-		links []link
-		want  int64
+		name      string
+		links     []link
+		fuses     bool
+		sum, gaps int64
 	}{
-		{"two that differ", []link{{1, 100, true}, {2, 40, false}}, 40},
-		{"one in a loop", []link{{1, 100, true}, {1, 100, true}, {1, 100, true}}, 0},
-		{"a loop within a chain counts once", []link{{1, 100, true}, {1, 90, true}, {2, 40, true}}, 40},
-		{"one that comes again", []link{{1, 100, true}, {2, 40, true}, {1, 100, true}}, 140},
-		{"copies alone", []link{{1, 100, false}, {2, 40, false}}, 0},
-		{"one alone", []link{{1, 100, true}}, 0},
+		{"two", []link{{0, 100, true}, {130, 170, false}}, true, 140, 30},
+		{"one in a loop", []link{{0, 100, true}, {100, 200, true}, {210, 310, true}}, true, 300, 10},
+		{"copies alone", []link{{0, 100, false}, {100, 140, false}}, false, 140, 0},
+		{"one alone", []link{{0, 100, true}}, false, 100, 0},
+		{"one that begins before the other ends", []link{{0, 100, true}, {90, 140, true}}, true, 150, 0},
 	} {
 		var x chain
-		for _, l := range c.links {
-			x.fuse(l.kernel, l.ns, l.computes)
+		for i, l := range c.links {
+			x.add(uint32(i), l.start, l.end, 1_000, l.computes)
 		}
-		if got := x.saves(); got != c.want {
-			t.Errorf("%s: saves %d, want %d", c.name, got, c.want)
+		if x.fuses() != c.fuses || x.sum != c.sum || x.gaps != c.gaps {
+			t.Errorf("%s: %+v", c.name, x)
 		}
 	}
 }
@@ -201,8 +210,8 @@ func TestAdviceFitsTheProgram(t *testing.T) {
 	}{{"relu", false}, {"at::native::relu", true}} {
 		s.kernels = []sceneKernel{{0, 100, c.name, 0, 0}, {100, 400, "gelu", 0, 0}}
 		for _, o := range take(t, s.timeline(), Thresholds{}).Opportunities {
-			if o.Kind == "fusion" && strings.Contains(o.How, "torch") != c.torch {
-				t.Errorf("%s: %s", c.name, o.How)
+			if o.Kind == "fusion" && hasFact(o.How, forTorch(codeHowFuse)) != c.torch {
+				t.Errorf("%s: %+v", c.name, o.How)
 			}
 		}
 	}
@@ -223,7 +232,7 @@ func TestLayoutConversions(t *testing.T) {
 	}
 	for _, o := range r.Opportunities {
 		if o.ID == "copies-layout" {
-			if math.Abs(o.Seconds-150e-9) > 1e-15 || o.Stage != "r0" || math.Abs(*o.StageGain-0.15) > 1e-9 || !strings.Contains(o.Title, "channels_last") {
+			if math.Abs(o.Seconds-150e-9) > 1e-15 || o.Stage != "r0" || math.Abs(*o.StageGain-0.15) > 1e-9 || o.Title.Code != codeKeepLayout {
 				t.Errorf("%+v", o)
 			}
 			return

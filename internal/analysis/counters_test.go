@@ -76,7 +76,7 @@ func TestNotANumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := &a.res.Kernels[0]
-	if k.Limiter.Kind != "" || !strings.Contains(k.Limiter.Why, "it was counted, but the report lacks") {
+	if k.Limiter.Kind != "" || !hasFact(k.Limiter.Why, codeCountersLack) {
 		t.Errorf("%+v", k.Limiter)
 	}
 	if _, err := json.Marshal(a.res); err != nil {
@@ -103,7 +103,7 @@ func TestSpeaker(t *testing.T) {
 	if err := a.judge(t0()); err != nil {
 		t.Fatal(err)
 	}
-	if k := &a.res.Kernels[0]; k.Limiter.Kind != "" || !strings.Contains(k.Limiter.Why, "it took 9 ns") || a.launchOf[0] != nil || k.Attained != nil {
+	if k := &a.res.Kernels[0]; k.Limiter.Kind != "" || len(k.Limiter.Why[0].Params["doubt"].Facts) != 1 || a.launchOf[0] != nil || k.Attained != nil {
 		t.Errorf("%+v", k)
 	}
 }
@@ -182,18 +182,18 @@ func TestAmbiguousName(t *testing.T) {
 // Never counted and counted without what tells are different reasons.
 func TestAbstainReasons(t *testing.T) {
 	a := &analyzer{res: newResult(Input{})}
-	if v := a.abstain(&Kernel{}); v.Why != "no counters were taken of any kernel" {
+	if v := a.abstain(&Kernel{}); v.Why[0].Code != codeNothingCounted {
 		t.Errorf("%+v", v)
 	}
 	a.counted = []*launch{synthetic(nil)}
-	if v := a.abstain(&Kernel{}); v.Why != "no launch of this kernel was counted" {
+	if v := a.abstain(&Kernel{}); v.Why[0].Code != codeNotCounted {
 		t.Errorf("%+v", v)
 	}
 	a.chosen = map[string]bool{"k1": true}
-	if v := a.abstain(&Kernel{ID: "k1", Reason: &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "rank 3; the launch at the median duration is counted"}}}}); !strings.Contains(v.Why, "was chosen") || strings.Contains(v.Why, "is counted") {
-		t.Errorf("chosen and not counted: %q", v.Why)
+	if v := a.abstain(&Kernel{ID: "k1", Reason: &fact.Fact{Code: "picked"}}); v.Why[0].Code != codeCountersLost {
+		t.Errorf("chosen and not counted: %+v", v.Why)
 	}
-	if v := a.abstain(&Kernel{Reason: &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "coverage: 95 % was reached before"}}}}); v.Why != "no launch of this kernel was counted (coverage: 95 % was reached before)" {
+	if v := a.abstain(&Kernel{Reason: &fact.Fact{Code: "coverage-reached"}}); v.Why[0].Code != codeNotCounted || !hasFact(v.Why[0].Params["why"].Facts, "coverage-reached") {
 		t.Errorf("%+v", v)
 	}
 }
@@ -238,25 +238,25 @@ func TestCoverageOfEachQuantity(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	s := &a.res.Stages[0]
-	a.analytic(s, 0, StageWork{Stage: "all", FLOPs: 1e6, DType: "float32"}, 1e-6, "", c)
-	if u := s.MFU[0]; u.Peak.ID != string(gpu.TensorTF32) || !strings.Contains(u.Why, "tf32") {
+	a.analytic(s, 0, StageWork{Stage: "all", FLOPs: 1e6, DType: "float32"}, 1e-6, nil, c)
+	if u := s.MFU[0]; u.Peak.ID != string(gpu.TensorTF32) || !hasFact(u.Why, codeRanAsTF32) {
 		t.Errorf("a float32 model whose products ran as tf32: %+v", u)
 	}
-	a.fromCounters(s, 0, 1e-6, "", c)
-	if u := s.MFU[1]; u.Value == nil || *u.Coverage != 0.6 || !strings.Contains(u.Why, "cover 60 %") {
+	a.fromCounters(s, 0, 1e-6, nil, c)
+	if u := s.HFU[0]; u.Value == nil || *u.Coverage != 0.6 || u.Why[0].Code != codeCoverPart || u.Why[0].Number("share") != 0.6 {
 		t.Errorf("%+v", u)
 	}
-	if u := s.MBU[0]; u.Value == nil || strings.Contains(u.Why, "bound") || !strings.Contains(u.Why, "empties the caches") {
+	if u := s.MBU[0]; u.Value == nil || !hasFact(u.Why, codeCachesFlushed) {
 		t.Errorf("%+v", u)
 	}
 	a.findUtilisation()
 	f := findingNamed(a.res, "utilisation-all")
-	if f == nil || len(a.res.Findings) != 1 || !strings.HasPrefix(f.Text, "In the program the MFU is 0.10 %") || !strings.Contains(f.Text, ", and the MBU is about ") || !strings.Contains(f.Plain, "of the arithmetic and about ") {
+	if f == nil || len(a.res.Findings) != 1 || f.Text("stage") != "" || len(f.Params["values"].Facts) != 2 || math.Abs(f.Params["values"].Facts[0].Number("value")-0.001) > 1e-9 || f.Params["values"].Facts[1].Code != codeUsedAbout {
 		t.Errorf("%+v", a.res.Findings)
 	}
 	a.launchOf = map[int]*launch{1: basic}
-	if a.fromCounters(s, 0, 1e-6, "", a.countStage(0)); s.MFU[2].Value != nil || !strings.Contains(s.MFU[2].Why, "none of its kernels") {
-		t.Errorf("%+v", s.MFU[2])
+	if a.fromCounters(s, 0, 1e-6, nil, a.countStage(0)); s.HFU[1].Value != nil || s.HFU[1].Why[0].Code != codeCoverNone {
+		t.Errorf("%+v", s.HFU[1])
 	}
 }
 
@@ -266,16 +266,16 @@ func TestNothingComputed(t *testing.T) {
 	for _, op := range []string{"fadd", "fmul", "ffma", "dadd", "dmul", "dfma", "hadd", "hmul", "hfma"} {
 		values["smsp__sass_thread_inst_executed_op_"+op+"_pred_on.sum"] = 0
 	}
-	for cover, want := range map[int64]string{100: "its kernels execute no floating-point operations", 60: "those of its kernels that were counted, 60 % of its kernel time, execute no floating-point operations"} {
+	for cover, want := range map[int64]float64{100: 0, 60: 0.6} {
 		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, tl: &timed{}, launchOf: map[int]*launch{0: synthetic(values)}, stageRegions: [][]uint32{nil}}
 		a.res.Kernels = []Kernel{{Calls: 1, TotalNS: cover}, {Calls: 1, TotalNS: 100 - cover}}
 		a.res.Stages = []Stage{{Name: "copy", Passes: 1}}
 		s := &a.res.Stages[0]
-		a.fromCounters(s, 0, 1e-6, "over the time under nsys", a.countStage(0))
-		if len(s.MFU) != 1 || s.MFU[0].Value != nil || s.MFU[0].Why != want {
-			t.Errorf("%+v, want %q", s.MFU, want)
+		a.fromCounters(s, 0, 1e-6, because(codeOverNsys), a.countStage(0))
+		if len(s.HFU) != 1 || s.HFU[0].Value != nil || s.HFU[0].Why[0].Code != codeNoFloats || s.HFU[0].Why[0].Number("share") != want {
+			t.Errorf("%+v, want %g", s.HFU, want)
 		}
-		if a.place(&a.res.Kernels[0], a.launchOf[0]); len(a.res.Kernels[0].Point) > 0 || a.res.Kernels[0].NoPoint != "it executes no floating-point operations" {
+		if a.place(&a.res.Kernels[0], a.launchOf[0]); len(a.res.Kernels[0].Point) > 0 || a.res.Kernels[0].NoPoint.Code != codeNoFLOPs {
 			t.Errorf("%+v", a.res.Kernels[0])
 		}
 	}

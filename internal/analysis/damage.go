@@ -56,10 +56,8 @@ func damageText(d timeline.Damage) string {
 func (a *analyzer) findDamage() {
 	switch {
 	case a.tl != nil && len(a.tl.t.Damage) > 0:
-		a.find("damaged", weightHigh, fmt.Sprintf("The timeline is damaged: %s. Every number is of what is left of it; %s.", damageText(a.tl.t.Damage[0]), mendTimeline),
-			"A part of the recording is lost: times, counts and shares are of what is left of it and may be far from the truth.")
+		a.find("damaged", weightHigh, codeDamaged, fact.Vendor("damage", damageText(a.tl.t.Damage[0])))
 	case a.in.lost != nil:
-		a.find("damaged", weightHigh, "The timeline is damaged, and nothing of its kernels could be read: their times are not known; "+mendTimeline+".",
-			"The recording of the times is lost: what is said here rests on other measurements.")
+		a.find("damaged", weightHigh, codeLost)
 	}
 }

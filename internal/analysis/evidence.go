@@ -27,23 +27,22 @@ var (
 // A pipe of an SM with the counters that tell how busy it is.
 type pipe struct {
 	id       string
-	label    string
 	counters []string
 }
 
 const ofElapsed = ".avg.pct_of_peak_sustained_elapsed"
 
 var pipes = []pipe{
-	{"tensor", "tensor pipe", []string{"sm__pipe_tensor_cycles_active" + ofElapsed, "sm__pipe_tensor_op_hmma_cycles_active" + ofElapsed,
+	{"tensor", []string{"sm__pipe_tensor_cycles_active" + ofElapsed, "sm__pipe_tensor_op_hmma_cycles_active" + ofElapsed,
 		"sm__inst_executed_pipe_tensor" + ofElapsed, "sm__inst_executed_pipe_tensor_op_hmma" + ofElapsed}},
-	{"tensor_int", "tensor pipe (int8)", []string{"sm__pipe_tensor_op_imma_cycles_active" + ofElapsed, "sm__inst_executed_pipe_tensor_op_imma" + ofElapsed}},
-	{"tensor_fp64", "tensor pipe (fp64)", []string{"sm__pipe_tensor_op_dmma_cycles_active" + ofElapsed, "sm__inst_executed_pipe_tensor_op_dmma" + ofElapsed}},
-	{"fp32", "FP32 pipe", []string{"sm__pipe_fma_cycles_active" + ofElapsed, "sm__inst_executed_pipe_fma" + ofElapsed}},
-	{"fp64", "FP64 pipe", []string{"sm__pipe_fp64_cycles_active" + ofElapsed, "sm__inst_executed_pipe_fp64" + ofElapsed}},
-	{"fp16", "FP16 pipe", []string{"sm__inst_executed_pipe_fp16" + ofElapsed}},
-	{"fp16", "FP16 pipe", []string{"sm__inst_executed_pipe_fma_type_fp16" + ofElapsed}},
-	{"int", "INT and logic pipe", []string{"sm__pipe_alu_cycles_active" + ofElapsed, "sm__inst_executed_pipe_alu" + ofElapsed}},
-	{"xu", "special function pipe", []string{"sm__inst_executed_pipe_xu" + ofElapsed}},
+	{"tensor_int", []string{"sm__pipe_tensor_op_imma_cycles_active" + ofElapsed, "sm__inst_executed_pipe_tensor_op_imma" + ofElapsed}},
+	{"tensor_fp64", []string{"sm__pipe_tensor_op_dmma_cycles_active" + ofElapsed, "sm__inst_executed_pipe_tensor_op_dmma" + ofElapsed}},
+	{"fp32", []string{"sm__pipe_fma_cycles_active" + ofElapsed, "sm__inst_executed_pipe_fma" + ofElapsed}},
+	{"fp64", []string{"sm__pipe_fp64_cycles_active" + ofElapsed, "sm__inst_executed_pipe_fp64" + ofElapsed}},
+	{"fp16", []string{"sm__inst_executed_pipe_fp16" + ofElapsed}},
+	{"fp16", []string{"sm__inst_executed_pipe_fma_type_fp16" + ofElapsed}},
+	{"int", []string{"sm__pipe_alu_cycles_active" + ofElapsed, "sm__inst_executed_pipe_alu" + ofElapsed}},
+	{"xu", []string{"sm__inst_executed_pipe_xu" + ofElapsed}},
 }
 
 // stallPrefix and stallSuffix stand around the reason in the names of stalls.
@@ -51,26 +50,6 @@ const (
 	stallPrefix = "smsp__average_warps_issue_stalled_"
 	stallSuffix = "_per_issue_active.ratio"
 )
-
-var stallWords = map[string]string{
-	"long_scoreboard":    "waiting for data from L2 or DRAM",
-	"short_scoreboard":   "waiting for shared memory or special functions",
-	"wait":               "fixed latency between dependent instructions",
-	"barrier":            "waiting at a barrier of the block",
-	"math_pipe_throttle": "the math pipe is full",
-	"mio_throttle":       "the queue to shared memory and special functions is full",
-	"lg_throttle":        "the queue to local and global memory is full",
-	"tex_throttle":       "the queue to the texture unit is full",
-	"no_instruction":     "waiting for instructions",
-	"imc_miss":           "waiting for constants",
-	"branch_resolving":   "waiting for a branch",
-	"dispatch_stall":     "the dispatcher waits",
-	"drain":              "waiting for stores at the end",
-	"membar":             "waiting at a memory barrier",
-	"gmma":               "waiting for tensor operations",
-	"sleeping":           "sleeping",
-	"misc":               "other reasons",
-}
 
 // stall is the reason that warps wait for most, other than for their turn.
 func (l *launch) stall() (reason, counter string, share float64, ok bool) {
@@ -96,23 +75,23 @@ func (l *launch) stall() (reason, counter string, share float64, ok bool) {
 }
 
 // occupancyLimits are the resources that bound the blocks on an SM.
-var occupancyLimits = []struct{ name, words string }{
+var occupancyLimits = []struct{ name, resource string }{
 	{"launch__occupancy_limit_registers", "registers"},
-	{"launch__occupancy_limit_shared_mem", "shared memory"},
-	{"launch__occupancy_limit_warps", "warps of a block"},
-	{"launch__occupancy_limit_blocks", "blocks on an SM"},
+	{"launch__occupancy_limit_shared_mem", "shared_memory"},
+	{"launch__occupancy_limit_warps", "warps"},
+	{"launch__occupancy_limit_blocks", "blocks"},
 	{"launch__occupancy_limit_barriers", "barriers"},
 }
 
 // occupancyLimit is the scarcest resource with its limit in blocks. Registers
 // and shared memory go before the size of the block where they are as scarce.
-func (l *launch) occupancyLimit() (words, counter string, blocks float64, ok bool) {
+func (l *launch) occupancyLimit() (resource, counter string, blocks float64, ok bool) {
 	for _, limit := range occupancyLimits {
 		if v, have := l.value(limit.name); have && (!ok || v < blocks) {
-			words, counter, blocks, ok = limit.words, limit.name, v, true
+			resource, counter, blocks, ok = limit.resource, limit.name, v, true
 		}
 	}
-	return words, counter, blocks, ok
+	return resource, counter, blocks, ok
 }
 
 // decisive are the counters shown beside a verdict where the report has no

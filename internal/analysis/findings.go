@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -18,7 +17,7 @@ const (
 	weightLow    = "low"
 )
 
-// conclude writes the findings, those that matter most first.
+// conclude states the findings, those that matter most first.
 func (a *analyzer) conclude(context.Context) error {
 	a.cleanShares()
 	a.tellOverhead()
@@ -41,14 +40,9 @@ func (a *analyzer) conclude(context.Context) error {
 	return nil
 }
 
-func (a *analyzer) find(id, weight, text, plain string) {
-	begin := func(s string) string { // names of programs stay as they are
-		if strings.HasPrefix(s, "the program ") {
-			return "T" + s[1:]
-		}
-		return s
-	}
-	a.res.Findings = append(a.res.Findings, Finding{ID: id, Weight: weight, Text: begin(text), Plain: begin(plain)})
+// find adds a finding. The ID tells apart findings of one code.
+func (a *analyzer) find(id, weight string, code fact.Code, params ...fact.Param) {
+	a.res.Findings = append(a.res.Findings, Finding{ID: id, Weight: weight, Fact: fact.New(code, params...)})
 }
 
 // duration writes nanoseconds for people.
@@ -64,19 +58,20 @@ func duration(ns int64) string {
 	return fmt.Sprintf("%d ns", ns) // below 0 only in damaged files
 }
 
-func shareOf(part, whole int64) string {
+// ratio is a part of a whole, 0 where the whole is nothing.
+func ratio(part, whole int64) float64 {
 	if whole <= 0 {
-		return "0 %"
+		return 0
 	}
-	return shareText(float64(part) / float64(whole))
+	return float64(part) / float64(whole)
 }
 
-// words name a stage within a sentence.
-func (s *Stage) words() string {
+// param names the stage; the whole program is "".
+func (s *Stage) param() fact.Param {
 	if s.whole() {
-		return "the program"
+		return fact.Stage("stage", "")
 	}
-	return s.Name
+	return fact.Stage("stage", s.Name)
 }
 
 // whole tells the stage that stands for a program without ranges.
@@ -99,64 +94,82 @@ func (s *Split) idle(id string) int64 {
 	return 0
 }
 
+// idleCodes are the waits for something other than launches that are told.
+var idleCodes = []struct {
+	id   string
+	code fact.Code
+}{{"sync", codeIdleSync}, {"copy", codeIdleCopy}, {"alloc", codeIdleAlloc}, {"call", codeIdleCall}}
+
 // findIdle tells of a stage that waits for something other than launches.
 func (a *analyzer) findIdle() {
 	for _, s := range a.stagesInScope() {
 		if s.Split.LaunchBound || s.Split.WallNS == 0 {
 			continue
 		}
-		for _, c := range []struct{ id, words, plain string }{
-			{"sync", "the host waits in synchronisation while the GPU has nothing to run", "waits for results before handing out more work"},
-			{"copy", "memory is copied while no kernel runs", "moves data between the host and the GPU"},
-			{"alloc", "memory is allocated or released while the GPU is idle", "asks for memory"},
-			{"call", "CUDA calls other than launches" + callWords(a.otherCalls(s)) + " run while the GPU is idle", "makes calls other than handing out work"},
-		} {
-			if ns := s.Split.idle(c.id); 10*ns >= s.Split.WallNS {
-				a.find(c.id+"-"+s.Name, weightMedium,
-					fmt.Sprintf("In %s of %s (%s, under nsys) %s.", shareOf(ns, s.Split.WallNS), s.words(), duration(ns), c.words),
-					fmt.Sprintf("In %s of %s, as measured under the profiler, the GPU stands still while the program %s.", shareOf(ns, s.Split.WallNS), s.words(), c.plain))
+		for _, c := range idleCodes {
+			ns := s.Split.idle(c.id)
+			if 10*ns < s.Split.WallNS {
+				continue
 			}
+			params := []fact.Param{s.param(), fact.Share("share", ratio(ns, s.Split.WallNS)), fact.NS("ns", ns), fact.NS("of", s.Split.WallNS)}
+			if calls := a.otherCalls(s); c.code == codeIdleCall && len(calls) > 0 {
+				params = append(params, fact.Name("call", calls[0].name))
+			}
+			a.find(c.id+"-"+s.Name, weightMedium, c.code, params...)
 		}
 	}
 }
 
-// findLargest tells where kernel time goes and what limits the first kernel.
+// base names what shares of GPU time are of.
+func (a *analyzer) base() fact.Param {
+	if n, _ := a.wholeGraphs(); n > 0 {
+		return fact.ID("base", "base", "gpu_time_outside_graphs")
+	}
+	return fact.ID("base", "base", "gpu_time")
+}
+
+// findLargest tells where GPU time goes and what limits the largest kernel.
 func (a *analyzer) findLargest() {
 	a.findWholeGraphs()
 	switch {
 	case a.tl != nil && len(a.tl.t.Kernels)+len(a.tl.t.Graphs) == 0:
-		a.find("no-kernels", weightHigh, "No kernel ran on a GPU while the timeline was captured, or CUDA was not traced: nothing can be said of the GPU.",
-			"The capture shows no work on a GPU. Either the program did not use it, or the capture did not see it.")
+		a.find("no-kernels", weightHigh, codeNoKernels)
 		return
 	case len(a.res.Categories) == 0 || len(a.res.Kernels) == 0 || a.kernelNS() <= 0:
 		a.findCounted()
 		return
 	}
 	c := &a.res.Categories[0]
-	of, plainOf := "kernel time", "the GPU's working time"
-	if n, _ := a.wholeGraphs(); n > 0 {
-		of, plainOf = "kernel time outside CUDA graphs", "the GPU's working time outside CUDA graphs"
+	code := codeLargestPart
+	if c.Share > 0.5 {
+		code = codeLargestHalf
 	}
-	most := "Most of"
-	if c.Share <= 0.5 {
-		most = "The largest part of"
-	}
-	label := strings.ToLower(c.Label)
-	if c.ID == OtherCategory {
-		label = "work of no known kind"
-	}
-	a.find("largest", weightMedium, fmt.Sprintf("%s takes %.0f %% of %s (%s); %s.", c.Label, c.Share*100, of, duration(c.NS), a.largestKernel()),
-		fmt.Sprintf("%s %s, %.0f %%, is %s.", most, plainOf, c.Share*100, label))
-	a.findLimits(of)
+	a.find("largest", weightMedium, code, fact.Name("category", c.Label), fact.Share("share", c.Share), fact.NS("ns", c.NS), fact.NS("of", a.kernelNS()), a.base(),
+		fact.Because("more", a.largestKernel()))
+	a.findLimits()
 }
 
-// largestKernel names the kernel of the most time, all its launch shapes
-// together, and what limits the largest of them.
-func (a *analyzer) largestKernel() string {
+// limiterParam names a limiter: its units, or its kind where that says all.
+func limiterParam(key string, k *Kernel) fact.Param {
+	l := &k.Limiter
+	switch {
+	case len(l.Units) > 0:
+		return fact.IDs(key, "unit", l.Units)
+	case l.Kind != "":
+		return fact.ID(key, "limiter", l.Kind)
+	case k.Counted != nil:
+		return fact.ID(key, "limiter", "no_verdict")
+	}
+	return fact.ID(key, "limiter", "not_counted")
+}
+
+// largestKernel names the kernel of the most time, all its grids together, and
+// what limits the largest of them.
+func (a *analyzer) largestKernel() fact.Fact {
 	type sum struct {
-		share  float64
-		shapes int
-		first  int
+		share float64
+		grids int
+		first int
 	}
 	byName := map[string]*sum{}
 	best := ""
@@ -171,7 +184,7 @@ func (a *analyzer) largestKernel() string {
 			byName[k.Name] = n
 		}
 		n.share += k.Share
-		n.shapes++
+		n.grids++
 	}
 	for i := range a.res.Kernels { // in the order of rows, so that ties are told apart
 		name := a.res.Kernels[i].Name
@@ -181,33 +194,23 @@ func (a *analyzer) largestKernel() string {
 	}
 	n := byName[best]
 	k := &a.res.Kernels[n.first]
-	text, which := fmt.Sprintf("the largest kernel is %s with %.0f %%", k.Short, n.share*100), "it"
-	if n.shapes > 1 {
-		text += fmt.Sprintf(" in %d grids and blocks", n.shapes)
-		which = fmt.Sprintf("its largest grid (%s, %.0f %%)", extent(k.Grid), k.Share*100)
+	params := []fact.Param{fact.Kernel("kernel", k.Short), fact.Share("share", n.share), a.base()}
+	if n.grids == 1 {
+		return fact.New(codeLargestKernel, append(params, limiterParam("limiter", k))...)
 	}
-	switch {
-	case k.Limiter.Kind != "":
-		return text + fmt.Sprintf("; %s is limited by %s", which, k.Limiter.Label)
-	case k.Counted != nil:
-		return text + fmt.Sprintf("; %s was counted, but its counters do not tell what limits it", which)
-	}
-	return text + fmt.Sprintf("; what limits %s was not counted", which)
+	return fact.New(codeLargestKernel, append(params, fact.Count("grids", n.grids), fact.Name("grid", extent(k.Grid)), fact.Share("grid_share", k.Share), limiterParam("grid_limiter", k))...)
 }
 
 // findWholeGraphs tells of CUDA graphs whose kernels are not known.
 func (a *analyzer) findWholeGraphs() {
-	n, ns := a.wholeGraphs()
-	if n == 0 {
-		return
+	if n, ns := a.wholeGraphs(); n > 0 {
+		a.find("graphs-whole", weightMedium, codeGraphsWhole, fact.Count("n", n), fact.NS("ns", ns))
 	}
-	a.find("graphs-whole", weightMedium, fmt.Sprintf("%s of CUDA graphs ran for %s, traced as a whole: kernel times, their shares and the opportunities of kernels leave them out. Capture with pipeline.nsys.cuda_graph_trace=node to see into them.", launches(int64(n)), duration(ns)),
-		fmt.Sprintf("The GPU spent %s on work whose parts this capture does not show; statements about kernels leave it out.", duration(ns)))
 }
 
 // wholeGraphs are the CUDA graphs in the scope that were traced as a whole.
 func (a *analyzer) wholeGraphs() (n int, ns int64) {
-	if a.tl == nil {
+	if a.tl == nil || a.tl.t == nil {
 		return 0, 0
 	}
 	for i := range a.tl.t.Graphs {
@@ -221,8 +224,11 @@ func (a *analyzer) wholeGraphs() (n int, ns int64) {
 	return n, ns
 }
 
+// limitKinds are all, in the order in which ties are decided.
+var limitKinds = []string{LimitDRAM, LimitL2, LimitL1, LimitCompute, LimitLatency, LimitOccupancy, LimitSmall, LimitLaunch, LimitMixed}
+
 // findLimits sums what limits the counted kernels.
-func (a *analyzer) findLimits(of string) {
+func (a *analyzer) findLimits() {
 	var byKind = map[string]int64{}
 	var covered int64
 	for i := range a.res.Kernels {
@@ -233,7 +239,7 @@ func (a *analyzer) findLimits(of string) {
 		}
 	}
 	best := ""
-	for _, kind := range []string{LimitDRAM, LimitL2, LimitL1, LimitCompute, LimitLatency, LimitOccupancy, LimitSmall, LimitLaunch, LimitMixed} {
+	for _, kind := range limitKinds {
 		if byKind[kind] > byKind[best] {
 			best = kind
 		}
@@ -241,17 +247,11 @@ func (a *analyzer) findLimits(of string) {
 	if best == "" {
 		return
 	}
-	share := shareOf(byKind[best], covered)
-	plain := fmt.Sprintf("Where it was measured, the GPU's work is mostly held back by %s.", limitWords[best])
+	code := codeLimitedMostly
 	if 2*byKind[best] <= covered {
-		plain = fmt.Sprintf("Where it was measured, what holds the GPU's work back differs from kernel to kernel; most often (%s of the time) it is %s.", share, limitWords[best])
+		code = codeLimitedOften
 	}
-	a.find("limiter", weightLow, fmt.Sprintf("Of the counted kernel time (%s of %s), %s is held back by %s.", shareOf(covered, a.kernelNS()), of, share, limitWords[best]), plain)
-}
-
-var limitWords = map[string]string{
-	LimitDRAM: "the bandwidth of GPU memory", LimitL2: "the L2 cache", LimitL1: "L1 cache and shared memory", LimitCompute: "the units that compute", LimitLatency: "latency",
-	LimitOccupancy: "occupancy", LimitSmall: "too little work per launch", LimitLaunch: "launch overhead", LimitMixed: "several limits at once",
+	a.find("limiter", weightLow, code, fact.Share("covered", ratio(covered, a.kernelNS())), a.base(), fact.Share("share", ratio(byKind[best], covered)), fact.ID("kind", "limits", best))
 }
 
 // findCounted speaks of reports of counters without a timeline.
@@ -259,10 +259,17 @@ func (a *analyzer) findCounted() {
 	for i := range a.res.Kernels {
 		k := &a.res.Kernels[i]
 		if k.Limiter.Kind != "" && k.Counted != nil && len(a.res.Findings) < 3 {
-			a.find("kernel-"+k.ID, weightMedium, fmt.Sprintf("%s is limited by %s: %s.", k.Short, k.Limiter.Label, k.Limiter.Why),
-				fmt.Sprintf("The kernel %s is held back by %s.", k.Short, limitWords[k.Limiter.Kind]))
+			a.find("kernel-"+k.ID, weightMedium, codeKernelLimited, fact.Kernel("kernel", k.Short), limiterParam("limiter", k), fact.ID("kind", "limits", k.Limiter.Kind), fact.Because("why", k.Limiter.Why...))
 		}
 	}
+}
+
+// scopeParam names the part of the timeline that savings are of.
+func (a *analyzer) scopeParam() fact.Param {
+	if s := a.res.Scope; s != nil {
+		return fact.Names("scope", fact.KindRegion, s.Regions)
+	}
+	return fact.ID("scope", "base", "timeline")
 }
 
 // findSaving names the change that could save most and, where that is what a
@@ -272,21 +279,14 @@ func (a *analyzer) findSaving() {
 	if len(list) == 0 {
 		return
 	}
-	span, times := a.span()
-	whole, of := a.whole(), "the time observed"
-	if a.res.Scope != nil {
-		of = a.res.Scope.Name
+	say := func(id, weight string, code fact.Code, o *Opportunity) {
+		params := []fact.Param{fact.Because("change", o.Title), fact.Seconds("gain", o.Seconds), fact.Share("share", o.Seconds*1e9/float64(o.OfNS)), fact.NS("of", o.OfNS), a.scopeParam(), timesParam(o.Times)}
+		if o.Estimate != nil {
+			params = append(params, fact.Seconds("estimate", *o.Estimate))
+		}
+		a.find(id, weight, code, params...)
 	}
-	if times == timesClean {
-		whole += " without the profiler"
-	}
-	say := func(id, weight string, o *Opportunity, text, plain string) {
-		title := strings.ToLower(o.Title[:1]) + o.Title[1:]
-		ns := int64(math.Round(o.Seconds * 1e9))
-		a.find(id, weight, fmt.Sprintf("%s: %s, at most %s of the %s of %s.", text, title, duration(ns), duration(span), whole),
-			fmt.Sprintf("%s: %s (up to %s, %s of %s).", plain, title, duration(ns), shareOf(ns, span), of))
-	}
-	say("first-saving", weightMedium, &list[0], "The largest single opportunity", "The change that could save most")
+	say("first-saving", weightMedium, codeFirstSaving, &list[0])
 	told := func(o Opportunity) bool {
 		return (o.Kind == "gaps" || o.Kind == "host") && slices.ContainsFunc(a.res.Stages, func(s Stage) bool { return s.Name == o.Stage && s.Split.LaunchBound })
 	}
@@ -294,26 +294,29 @@ func (a *analyzer) findSaving() {
 		return
 	}
 	if at := slices.IndexFunc(list, func(o Opportunity) bool { return !told(o) }); at > 0 {
-		say("next-saving", weightLow, &list[at], "The largest beside the waits of launch-bound stages", "Beside the waits for the host, the change that could save most")
+		say("next-saving", weightLow, codeNextSaving, &list[at])
 	}
+}
+
+// measures are the utilizations of a stage by their name.
+func (s *Stage) measures() []measure {
+	return []measure{{"MFU", s.MFU}, {"HFU", s.HFU}, {"MBU", s.MBU}}
+}
+
+type measure struct {
+	name string
+	list []Utilisation
 }
 
 // findContradictions tells of values that cannot be.
 func (a *analyzer) findContradictions() {
 	for i := range a.res.Stages {
 		s := &a.res.Stages[i]
-		for _, kind := range []struct {
-			name string
-			list []Utilisation
-		}{{"mfu", s.MFU}, {"mbu", s.MBU}} {
-			for _, u := range kind.list {
+		for _, m := range s.measures() {
+			for _, u := range m.list {
 				if u.Contradiction {
-					from := "the counters"
-					if u.Method == "analytic" {
-						from = "the work of the model"
-					}
-					a.find("contradiction-"+s.Name+"-"+kind.name+"-"+u.Method, weightHigh, fmt.Sprintf("The %s of %s from %s (of %s) contradicts itself: %s.", strings.ToUpper(kind.name), s.words(), from, u.Peak.Label, u.Why),
-						fmt.Sprintf("One efficiency figure of %s (%s) came out impossible and is not shown; the inputs need a check.", s.Name, strings.ToUpper(kind.name)))
+					a.find("contradiction-"+s.Name+"-"+m.name+"-"+u.Method, weightHigh, codeContradiction, fact.Name("measure", m.name), s.param(),
+						fact.ID("method", "method", u.Method), fact.ID("peak", "peak", u.Peak.ID), fact.Share("raw", *u.Raw))
 				}
 			}
 		}

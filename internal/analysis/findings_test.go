@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -9,28 +10,28 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// Both wordings of the first saving are of the first opportunity.
+// The savings of the findings are those of the opportunities.
 func TestSavingOfTheFindings(t *testing.T) {
 	r := analyzeFiles(t, llmTimeline, llmCounters)
 	first := r.Opportunities[0]
 	f := findingNamed(r, "first-saving")
-	title := strings.ToLower(first.Title[:1]) + first.Title[1:]
-	if first.Kind != "host" || f == nil || !strings.Contains(f.Text, title+", at most 435.8 ms of the 4.07 s") || !strings.Contains(f.Plain, title+" (up to 435.8 ms, 10.7 % of the time observed)") {
+	if first.Kind != "host" || f == nil || !f.Params["change"].Facts[0].Equal(first.Title) || f.Number("gain") != first.Seconds*1e9 || f.Number("of") != float64(first.OfNS) {
 		t.Errorf("%+v of %+v", f, first)
 	}
 	next := findingNamed(r, "next-saving")
-	if next == nil || !strings.Contains(next.Text, "load before decode the code that it uses, at most 13.7 ms") || !strings.Contains(next.Plain, "load before decode") {
+	if next == nil || !next.Params["change"].Facts[0].Is(codeFuseChains) || next.Number("estimate") >= next.Number("gain") {
 		t.Errorf("%+v", next)
 	}
 	for _, o := range r.Opportunities {
-		if (strings.HasPrefix(o.Title, "Load") || strings.Contains(o.Title, "fewer CUDA calls")) != (o.Kind == "calls") || strings.HasPrefix(o.Title, "Allocate") != (o.Kind == "alloc") {
-			t.Errorf("%s is of kind %s", o.Title, o.Kind)
+		if o.Title.Is(codeLoadBefore, codeLoadLess) != (o.Kind == "calls") || o.Title.Is(codeAllocBefore, codeAllocLess) != (o.Kind == "alloc") {
+			t.Errorf("%+v is of kind %s", o.Title, o.Kind)
 		}
 	}
-	if f := findingNamed(r, "outside-stages"); f == nil || !strings.Contains(f.Text, "87.0 % of the timeline (3.54 s of 4.07 s) lies outside the stages (prefill, decode)") || !strings.Contains(f.Text, "attn with 1.90 s, launch-bound") {
+	if f := findingNamed(r, "outside-stages"); f == nil || f.Text("region") != "attn" || f.Text("region_bound") == "" || !slices.Equal(f.Params["stages"].List, []string{"prefill", "decode"}) {
 		t.Errorf("%+v", f)
 	}
-	if f := findingNamed(r, "largest"); !strings.Contains(f.Text, "with 16 % in 2 grids and blocks; what limits its largest grid (4x22x1, 9 %) was not counted") || !strings.HasPrefix(f.Plain, "The largest part of the GPU's working time, 46 %") {
+	f = findingNamed(r, "largest")
+	if k := f.Params["more"].Facts[0]; f.Code != codeLargestPart || k.Number("grids") != 2 || k.Text("grid") != "4x22x1" || k.Text("grid_limiter") != "limiter:not_counted" {
 		t.Errorf("%+v", f)
 	}
 }
@@ -40,10 +41,10 @@ func TestGraphsAreNoKernelTime(t *testing.T) {
 	tl := s.timeline()
 	tl.Graphs = []timeline.GraphLaunch{{Start: 200, End: 1200, Correlation: 2}}
 	r := take(t, tl, Thresholds{})
-	if f := findingNamed(r, "largest"); f == nil || !strings.Contains(f.Text, "of kernel time outside CUDA graphs") || !strings.Contains(f.Plain, "outside CUDA graphs") {
+	if f := findingNamed(r, "largest"); f == nil || f.Text("base") != "base:gpu_time_outside_graphs" {
 		t.Errorf("%+v", f)
 	}
-	if f := findingNamed(r, "graphs-whole"); f == nil || !strings.Contains(f.Text, "1 launch of CUDA graphs ran for 1.0 \u00b5s") {
+	if f := findingNamed(r, "graphs-whole"); f == nil || f.Number("n") != 1 || f.Number("ns") != 1000 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -119,15 +120,12 @@ func TestWorthwhile(t *testing.T) {
 	}
 }
 
-// A limit that holds back less than half is not called the main one.
-func TestLimiterWords(t *testing.T) {
+// A limit of less than half of the time is not called the main one.
+func TestMainLimiter(t *testing.T) {
 	for _, c := range []struct {
 		l2, dram int64
-		want     string
-	}{
-		{60, 40, "mostly held back by the L2 cache"},
-		{28, 27, "most often (28.0 % of the time) it is the L2 cache"},
-	} {
+		want     fact.Code
+	}{{60, 40, codeLimitedMostly}, {28, 27, codeLimitedOften}} {
 		a := &analyzer{res: newResult(Input{})}
 		a.res.Totals.KernelNS = 100
 		a.res.Kernels = []Kernel{{TotalNS: c.l2, Limiter: Limiter{Kind: LimitL2}}, {TotalNS: c.dram, Limiter: Limiter{Kind: LimitDRAM}}, {TotalNS: 100 - c.l2 - c.dram, Limiter: Limiter{Kind: LimitMixed}}}
@@ -135,9 +133,8 @@ func TestLimiterWords(t *testing.T) {
 			a.res.Kernels = append(a.res.Kernels, Kernel{TotalNS: 20, Limiter: Limiter{Kind: LimitSmall}})
 			a.res.Kernels[2].TotalNS -= 20
 		}
-		a.findLimits("kernel time")
-		f := findingNamed(a.res, "limiter")
-		if f == nil || !strings.Contains(f.Plain, c.want) || !strings.HasPrefix(f.Text, "Of the counted kernel time (100.0 % of kernel time), ") {
+		a.findLimits()
+		if f := findingNamed(a.res, "limiter"); f == nil || f.Code != c.want || f.Text("kind") != "limits:l2" || f.Number("share") != float64(c.l2)/100 || f.Number("covered") != 1 {
 			t.Errorf("%+v, want %s", f, c.want)
 		}
 	}
@@ -161,7 +158,7 @@ func TestOrderOfStages(t *testing.T) {
 	s.launch(1_000, 100, 85, 500) // r1: busy, 50,000 ns
 	s.ranges, s.end = [][2]int64{{0, 1_000}, {1_000, 51_000}}, 51_000
 	r := take(t, s.timeline(), Thresholds{})
-	if f := r.Findings; len(f) < 2 || f[0].ID != "main-r1" || f[1].ID != "launch-bound-r0" || f[1].Weight != weightMedium || !strings.Contains(f[0].Text, "r1 takes 98.0 % of the time of all stages. In r1 a kernel runs for 42.5 \u00b5s: 85.0 %") {
+	if f := r.Findings; len(f) < 2 || f[0].ID != "main-r1" || f[1].ID != "launch-bound-r0" || f[1].Weight != weightMedium || f[0].Code != codeStageIdle || f[0].Number("busy") != 42_500 || f[0].Number("busy_share") != 0.85 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -174,7 +171,7 @@ func TestMainStageComesFirst(t *testing.T) {
 	s.launch(10_000, 1_000, 985, 30) // r1: busy, 30 \u00b5s
 	s.ranges, s.end = [][2]int64{{0, 10_000}, {10_000, 40_000}}, 40_000
 	f := take(t, s.timeline(), Thresholds{}).Findings
-	if len(f) < 2 || f[0].ID != "main-r1" || f[0].Weight != weightHigh || f[1].ID != "launch-bound-r0" || f[1].Weight != weightHigh || !strings.Contains(f[1].Plain, "For r0, a faster GPU would help little") {
+	if len(f) < 2 || f[0].ID != "main-r1" || f[0].Weight != weightHigh || f[1].ID != "launch-bound-r0" || f[1].Weight != weightHigh || f[1].Code != codeLaunchBound {
 		t.Errorf("%+v", f)
 	}
 }
@@ -190,15 +187,15 @@ func TestIdleProgram(t *testing.T) {
 	}
 	s.calls = append(s.calls, sceneCall{0, 50_000, "cuLibraryLoadData", 0})
 	r := take(t, s.timeline(), Thresholds{})
-	if f := r.Findings[0]; f.ID != "main-all" || f.Weight != weightHigh || !strings.HasPrefix(f.Text, "In the program a kernel runs for 200 ns: 0.020 % of its 1.0 ms under nsys. The rest is idle; most of that, under nsys, has no launch under way") {
+	if f := r.Findings[0]; f.ID != "main-all" || f.Weight != weightHigh || f.Code != codeStageIdle || f.Text("stage") != "" || f.Number("busy") != 200 || f.Text("cause") != "idle:none" {
 		t.Errorf("%+v", f)
 	}
 	if s := r.Stages[0]; s.NsysMS == nil || *s.NsysMS != 1 {
 		t.Errorf("%+v", s)
 	}
 	for _, o := range r.Opportunities {
-		if strings.Contains(o.Title, " all") || strings.Contains(o.Title, "efore the program") {
-			t.Errorf("%s", o.Title)
+		if o.Title.Text("stage") != "" || o.Title.Is(codeLoadBefore, codeAllocBefore, codeHostOut) {
+			t.Errorf("%+v", o.Title)
 		}
 	}
 }
@@ -206,7 +203,7 @@ func TestIdleProgram(t *testing.T) {
 // Tables give one pass; a finding says of how many its time is.
 func TestFindingsNameThePasses(t *testing.T) {
 	r := analyzeFiles(t, toyTimeline, toyCounters)
-	if f := findingNamed(r, "main-prefill"); f == nil || !strings.Contains(f.Text, " in 2 passes under nsys") {
+	if f := findingNamed(r, "main-prefill"); f == nil || f.Number("passes") != 2 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -239,13 +236,15 @@ func TestClockOfTheRun(t *testing.T) {
 		{"another speed in the timeline", 1.61e9, 1000, 800, false},
 	} {
 		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds}
-		a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 10_000, BusyNS: 9_000}, MFU: []Utilisation{{Method: "counters", Value: ptr(0.75), Peak: Peak{Label: "bf16 tensor, dense", Unit: "flop/s", ClockHz: 1.98e9}}}}}
+		peak := Peak{ID: "tensor_bf16", Unit: "flop/s", Value: 1000, ClockHz: 1.98e9}
+		a.res.Environment.GPUs = []GPU{{Peaks: []Peak{peak}}}
+		a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 10_000, BusyNS: 9_000}, HFU: []Utilisation{{Method: methodCounters, Value: ptr(0.75), Achieved: 750, Peak: peak}}}}
 		a.stageRegions = [][]uint32{nil}
 		a.res.Kernels = []Kernel{{MedianNS: c.in, Stages: []StageTime{{"gemm", 9, 8_900}}, Counted: &Counted{ClockHz: c.hz, DurationNS: c.counted}}}
 		a.findUtilisation()
-		f := a.res.Findings[0]
-		if strings.Contains(f.Text, "1.61 GHz of 1.98 GHz: held against the peak at that clock, the MFU is 92.2 %") != c.want || strings.Contains(f.Plain, "highest clock") != c.want {
-			t.Errorf("%s: %+v", c.name, f)
+		more := a.res.Findings[0].Params["more"].Facts
+		if hasFact(more, codeClockReached) != c.want || c.want && (math.Abs(more[0].Number("value")-0.9224) > 1e-3 || more[0].Text("measure") != "measure:HFU") {
+			t.Errorf("%s: %+v", c.name, a.res.Findings)
 		}
 	}
 }

@@ -4,103 +4,163 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// The categories whose neighbours can be one kernel: a chain of them holds at
-// least one that computes.
+// The categories of which advice depends.
 const (
 	categoryElementwise = "elementwise"
 	categoryCopy        = "copy_cast"
 )
 
-// A chain is a run of kernels that could be one.
+// fusible are the categories whose neighbors in a stream can be one kernel:
+// work on each value, and reductions over rows such as those of RMSNorm.
+var fusible = map[string]bool{categoryElementwise: true, categoryCopy: true, "reduction": true, "normalisation": true, "softmax": true, "position": true, "quantisation": true}
+
+// A chain is a run of launches in a stream that could be one kernel.
 type chain struct {
-	inside       uint32 // range around it
-	last         uint32 // kernel that it ends in
-	n            int64
-	sum, longest int64
-	computes     bool
+	stage        int   // index of the stage that it is in; -1 outside
+	n            int64 // launches
+	sum, longest int64 // their durations
+	gaps         int64 // between them
+	short        int64 // of these, what is no long stretch of host code
+	end          int64 // of the last
+	computes     bool  // one of them does more than copy
+	times        map[uint32]int64
 }
 
-// fuse adds a kernel. One that follows itself is taken for a loop over other
-// data, and counts once.
-func (c *chain) fuse(kernel uint32, ns int64, computes bool) {
-	if c.n > 0 && c.last == kernel {
+// add takes up a launch from start to end.
+func (c *chain) add(kernel uint32, start, end, long int64, computes bool) {
+	ns := max(0, timeline.Since(start, end))
+	if c.n > 0 {
+		gap := max(0, timeline.Since(c.end, start))
+		c.gaps += gap
+		if gap < long {
+			c.short += gap
+		}
+		c.end = max(c.end, end)
+	} else {
+		c.end, c.times = end, map[uint32]int64{}
+	}
+	c.n, c.sum, c.longest, c.computes = c.n+1, c.sum+ns, max(c.longest, ns), c.computes || computes
+	c.times[kernel] += ns
+}
+
+// fuses tells whether there is anything to fuse.
+func (c *chain) fuses() bool { return c.n > 1 && c.computes }
+
+// chainSums are the chains of one stage.
+type chainSums struct{ chains, launches, gpuNS, longestNS, gapsNS, shortNS int64 }
+
+func (x *chainSums) add(c *chain) {
+	x.chains++
+	x.launches += c.n
+	x.gpuNS += c.sum
+	x.longestNS += c.longest
+	x.gapsNS += c.gaps
+	x.shortNS += c.short
+}
+
+// fusionSavings finds chains of kernels that follow each other in a stream, with
+// no other work between them. Fused, a chain is one kernel and its launches and
+// gaps but one go. How short that kernel can be is not known, so that the bound is
+// all of their time; the estimate lets it last as long as the longest of them and
+// leaves long stretches of host code in place.
+func (a *analyzer) fusionSavings() {
+	sums, times := a.chains()
+	var all chainSums
+	var saved, likely float64
+	for stage, x := range sums {
+		all.chains, all.launches, all.gpuNS, all.gapsNS = all.chains+x.chains, all.launches+x.launches, all.gpuNS+x.gpuNS, all.gapsNS+x.gapsNS
+		gaps, short := x.gapsNS, x.shortNS
+		if stage >= 0 {
+			gaps, short = a.bounded(&a.res.Stages[stage], gaps), a.bounded(&a.res.Stages[stage], short)
+		}
+		saved += float64(x.gpuNS + gaps)
+		likely += float64(x.gpuNS - x.longestNS + short)
+	}
+	if saved < worth*float64(a.kernelNS()) || all.chains == 0 {
 		return
 	}
-	c.last, c.n, c.sum, c.longest, c.computes = kernel, c.n+1, c.sum+ns, max(c.longest, ns), c.computes || computes
+	estimate := likely / 1e9
+	a.save(Opportunity{
+		ID: "fusion-elementwise", Kind: "fusion", Title: fact.New(codeFuseChains), Kernels: a.longest(times, 5), Estimate: &estimate,
+		Evidence: []Evidence{
+			{Of: fact.New(codeChains), Value: float64(all.chains)},
+			{Of: fact.New(codeChainKernels), Value: float64(all.launches)},
+			{Of: fact.New(codeChainLength), Value: float64(all.launches) / float64(all.chains)},
+			{Of: fact.New(codeChainTime), Value: float64(all.gpuNS) / 1e6, Unit: "ms"},
+			{Of: fact.New(codeChainGaps), Value: float64(all.gapsNS) / 1e6, Unit: "ms"},
+		},
+		Assumes: because(codeAssumeFusion),
+		How:     a.advice(codeHowFuse),
+	}, saved, nil, 0)
 }
 
-// saves is what the chain takes beyond the longest of its kernels.
-func (c *chain) saves() int64 {
-	if c.n < 2 || !c.computes {
-		return 0
-	}
-	return c.sum - c.longest
-}
-
-// fusionSavings finds runs of elementwise kernels, with copies and casts between
-// them, that follow each other in a stream within one instance of a range, with
-// no other work between: fused, they are taken to last as long as the longest of
-// them.
-func (a *analyzer) fusionSavings() {
+// chains sums the chains in the scope by stage, -1 for those outside any, with
+// the time of each kernel in them.
+func (a *analyzer) chains() (map[int]*chainSums, map[uint32]int64) {
 	tl := a.tl
+	sums, times := map[int]*chainSums{}, map[uint32]int64{}
 	open := make([]chain, len(tl.t.Queues))
-	var saved, chains, kernels int64
-	times := map[uint32]int64{}
-	held := make([]map[uint32]int64, len(open)) // times of the kernels of each open chain
-	closeChain := func(queue uint32) {
+	finish := func(queue uint32) {
 		c := &open[queue]
-		if c.n > 1 && c.computes {
-			saved += c.saves()
-			chains++
-			kernels += c.n
-			for k, ns := range held[queue] {
+		if c.fuses() {
+			if sums[c.stage] == nil {
+				sums[c.stage] = &chainSums{}
+			}
+			sums[c.stage].add(c)
+			for k, ns := range c.times {
 				times[k] += ns
 			}
 		}
 		*c = chain{}
-		clear(held[queue])
 	}
+	stageOf := a.stageOfWork()
 	tl.t.ByStart(func(op timeline.Op) {
 		category := ""
 		if op.Kind == timeline.OpKernel && a.inScope(op.Index) {
 			category = a.res.Kernels[tl.kernel[op.Index]].Category
 		}
-		if category != categoryElementwise && category != categoryCopy {
-			closeChain(op.Queue)
+		if !fusible[category] {
+			finish(op.Queue)
 			return
 		}
-		inside := tl.innermost(op)
-		if c := &open[op.Queue]; c.n > 0 && c.inside != inside {
-			closeChain(op.Queue)
+		stage := stageOf(op)
+		if c := &open[op.Queue]; c.n > 0 && c.stage != stage {
+			finish(op.Queue)
 		}
-		ns := max(0, timeline.Since(op.Start, op.End))
-		open[op.Queue].inside = inside
-		open[op.Queue].fuse(tl.kernel[op.Index], ns, category == categoryElementwise)
-		if held[op.Queue] == nil {
-			held[op.Queue] = map[uint32]int64{}
-		}
-		held[op.Queue][tl.kernel[op.Index]] += ns
+		open[op.Queue].stage = stage
+		open[op.Queue].add(tl.kernel[op.Index], op.Start, op.End, a.th.HostGap.Nanoseconds(), category != categoryCopy)
 	})
 	for i := range open {
-		closeChain(uint32(i))
+		finish(uint32(i))
 	}
-	if float64(saved) < worth*float64(a.kernelNS()) {
-		return
+	return sums, times
+}
+
+// stageOfWork tells the stage that launched work, -1 where none did.
+func (a *analyzer) stageOfWork() func(timeline.Op) int {
+	of := map[uint32]int{}
+	for i, regions := range a.stageRegions {
+		for _, id := range regions {
+			for _, r := range a.tl.instances[id] {
+				of[r] = i
+			}
+		}
 	}
-	a.save(Opportunity{
-		ID: "fusion-elementwise", Kind: "fusion", Title: "Fuse chains of elementwise, copy and cast kernels", Kernels: a.longest(times, 5),
-		Evidence: []Evidence{
-			{Metric: "chains of elementwise, copy and cast kernels", Value: float64(chains)},
-			{Metric: "kernels in them", Value: float64(kernels)},
-			{Metric: "mean length", Value: float64(kernels) / float64(max(1, chains)), Unit: "kernels"},
-		},
-		Assumption: "Kernels that follow each other in a stream within one instance of a range and with no other work between become one that takes as long as the longest of them; one that follows itself counts once. What only feeds or unpacks the others, as casts do, may save more than that; launches saved come on top and are counted with the gaps.",
-		How: a.advice("Use torch.compile, or fused kernels of a library (RMSNorm, rotary embedding, SwiGLU).",
-			"Write one kernel that does the work of a chain, so that values stay in registers between its steps."),
-	}, float64(saved), nil, 0)
+	return func(op timeline.Op) int {
+		stage := -1
+		if call := a.tl.at.Launch(op); call != timeline.None && len(of) > 0 {
+			a.tl.at.RangesAround(call, func(r uint32) {
+				if i, ok := of[r]; ok {
+					stage = i
+				}
+			})
+		}
+		return stage
+	}
 }
 
 // categoryLayout is that of conversions between NCHW and NHWC.
@@ -135,33 +195,15 @@ func (a *analyzer) layoutSavings() {
 		}
 	}
 	a.save(Opportunity{
-		ID: "copies-layout", Kind: "copies", Title: "Avoid layout conversions (channels_last)", Kernels: a.longest(times, 5),
+		ID: "copies-layout", Kind: "copies", Title: fact.New(codeKeepLayout), Kernels: a.longest(times, 5),
 		Evidence: []Evidence{
-			{Metric: "time of kernels that convert between NCHW and NHWC", Value: float64(ns) / 1e6, Unit: "ms"},
-			{Metric: "share of kernel time", Value: float64(ns) / float64(max(1, a.kernelNS())) * 100, Unit: "%"},
-			{Metric: "calls", Value: float64(calls)},
+			{Of: fact.New(codeLayoutTime), Value: float64(ns) / 1e6, Unit: "ms"},
+			{Of: fact.New(codeLayoutShare), Value: float64(ns) / float64(max(1, a.kernelNS())) * 100, Unit: "%"},
+			{Of: fact.New(codeCalls), Value: float64(calls)},
 		},
-		Assumption: "Every conversion between NCHW and NHWC goes, and no other kernel becomes slower.",
-		How: a.advice("Run the model and its input in channels_last (model.to(memory_format=torch.channels_last), the same for the input): convolutions on tensor cores work in NHWC and need no conversion then.",
-			"Keep tensors in NHWC from the input on: convolutions on tensor cores work in it and need no conversion then."),
+		Assumes: because(codeAssumeLayout),
+		How:     a.advice(codeHowLayout),
 	}, float64(ns), stage, float64(part))
-}
-
-// innermost is the range around the launch of work that opened last; None without
-// one.
-func (tl *timed) innermost(op timeline.Op) uint32 {
-	var best uint32 = timeline.None
-	call := tl.at.Launch(op)
-	if call == timeline.None {
-		return best
-	}
-	tl.at.RangesAround(call, func(r uint32) {
-		if best == timeline.None || tl.t.Ranges[r].Start > tl.t.Ranges[best].Start ||
-			tl.t.Ranges[r].Start == tl.t.Ranges[best].Start && r > best {
-			best = r
-		}
-	})
-	return best
 }
 
 // longest names the kernels with the most time.

@@ -2,16 +2,17 @@ package analysis
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // highShare is the part of all stages that the waits of a launch-bound stage must
 // be for it to come before all else.
 const highShare = 0.1
 
-// stagesNS is how long the stages take together, clean where that is known.
+// stagesNS is how long the stages take together, unprofiled where that is known.
 func (a *analyzer) stagesNS(list []*Stage) (total int64) {
 	for _, s := range list {
 		ns, _ := a.stageNS(s)
@@ -38,54 +39,56 @@ func (a *analyzer) findMain() {
 		return
 	}
 	sp := &s.Split
-	ns, clean := a.stageNS(s)
-	text, plain, weight := "", "", weightMedium
+	ns, times := a.timesOf(s)
+	params := append(s.busyParams(), fact.NS("of", ns), timesParam(times))
+	weight := weightMedium
 	if len(list) > 1 {
 		all := a.stagesNS(list)
 		if 2*ns >= all {
 			weight = weightHigh
 		}
-		share := shareOf(ns, all)
-		text = fmt.Sprintf("%s takes %s of the time of all stages. ", s.Name, share)
-		plain = fmt.Sprintf("%s takes %s of the time of all stages. ", s.Name, share)
+		params = append(params, fact.Share("share", ratio(ns, all)))
 	}
-	busy := sp.BusyNS
-	share := shareOf(busy, sp.WallNS)
-	when := "Under the profiler"
-	text += fmt.Sprintf("In %s a kernel runs for %s: %s of its %s under nsys", s.words(), duration(busy), share, duration(sp.WallNS)+inPasses(s))
-	if clean {
-		when = "Without the profiler"
-		busy = min(busy, ns)
-		share = shareOf(busy, ns)
-		text += fmt.Sprintf(", %s of its %s without the profiler", share, duration(ns))
-	}
-	text += "."
+	busy := min(sp.BusyNS, ns)
+	params = append(params, fact.Share("of_share", ratio(busy, ns)))
 	if idle := ns - busy; 10*idle >= ns && len(sp.Idle) > 0 {
-		why := sp.Idle[0]
 		if 2*idle >= ns {
 			weight = weightHigh
 		}
-		is := "is " + strings.ToLower(why.Label[:1]) + why.Label[1:]
-		if why.ID == causeParts[causeNone].ID {
-			is = "has no launch under way"
-		}
-		text += fmt.Sprintf(" The rest is idle; most of that, under nsys, %s (%s).", is, duration(why.NS))
-		plain += fmt.Sprintf("%s, the GPU works %s of the time of %s and waits in the rest.", when, share, s.words())
+		params = append(params, fact.ID("cause", "idle", sp.Idle[0].ID), fact.NS("cause_ns", sp.Idle[0].NS))
 		if s.whole() {
-			text += " NVTX ranges around its parts would tell which of them waits."
-			plain += " Starting and loading are part of that time."
+			params = append(params, fact.Because("more", fact.New(codeProgramRanges)))
 		}
-	} else {
-		text += " The kernels decide how long it takes."
-		plain += fmt.Sprintf("%s, the GPU works %s of the time of %s: how long it takes is decided by the work itself.", when, share, s.words())
-		if k := a.mainKernel(s); k != nil && k.Limiter.Kind != "" {
-			plain += fmt.Sprintf(" Most of that work is held back by %s.", limitWords[k.Limiter.Kind])
-		}
+		a.find("main-"+s.Name, weight, codeStageIdle, params...)
+		return
 	}
-	a.find("main-"+s.Name, weight, text, plain)
+	if k := a.mainKernel(s); k != nil && k.Limiter.Kind != "" {
+		params = append(params, fact.ID("limits", "limits", k.Limiter.Kind))
+	}
+	a.find("main-"+s.Name, weight, codeStageBusy, params...)
 }
 
-// mainKernel is the one that takes more than half of the kernel time of a stage,
+// busyParams say how long kernels run in a stage, under nsys.
+func (s *Stage) busyParams() []fact.Param {
+	params := []fact.Param{s.param(), fact.NS("busy", s.Split.BusyNS), fact.Share("busy_share", ratio(s.Split.BusyNS, s.Split.WallNS)), fact.NS("wall", s.Split.WallNS)}
+	if s.Passes > 1 { // tables give one
+		params = append(params, fact.Count("passes", s.Passes))
+	}
+	return params
+}
+
+// timesOf is the time of a stage and the run that it is of.
+func (a *analyzer) timesOf(s *Stage) (ns int64, times string) {
+	ns, clean := a.stageNS(s)
+	if clean {
+		return ns, timesClean
+	}
+	return ns, timesNsys
+}
+
+func timesParam(times string) fact.Param { return fact.ID("times", "times", times) }
+
+// mainKernel is the one that takes more than half of the GPU time of a stage,
 // nil where none does.
 func (a *analyzer) mainKernel(s *Stage) *Kernel {
 	for i := range a.res.Kernels {
@@ -94,14 +97,6 @@ func (a *analyzer) mainKernel(s *Stage) *Kernel {
 		}
 	}
 	return nil
-}
-
-// inPasses says that a time is that of several passes: tables give one.
-func inPasses(s *Stage) string {
-	if s.Passes > 1 {
-		return fmt.Sprintf(" in %d passes", s.Passes)
-	}
-	return ""
 }
 
 func (a *analyzer) longer(x, y *Stage) bool {
@@ -118,91 +113,87 @@ func (a *analyzer) findLaunchBound() {
 	for _, s := range list {
 		if s.Split.LaunchBound {
 			bound = append(bound, s)
-			if _, ok := a.cleanNS(s); ok {
-				gain := a.bounded(s, s.Split.GainNS)
-				s.CleanGainNS = &gain
-			}
+			of, times := a.timesOf(s)
+			s.LaunchGain = &Bound{NS: a.launchGain(s).NS, OfNS: of, Times: times}
 		}
 	}
-	loses := func(s *Stage) int64 { return a.bounded(s, s.Split.GainNS+s.Split.idle("host")) }
-	slices.SortStableFunc(bound, func(x, y *Stage) int { return cmp.Compare(loses(y), loses(x)) })
+	slices.SortStableFunc(bound, func(x, y *Stage) int { return cmp.Compare(a.hostWaits(y), a.hostWaits(x)) })
 	all := a.stagesNS(list)
 	for _, s := range bound {
 		weight := weightHigh
-		if float64(loses(s)) < highShare*float64(all) {
+		if float64(a.hostWaits(s)) < highShare*float64(all) {
 			weight = weightMedium
 		}
-		a.find("launch-bound-"+s.Name, weight, a.launchBoundText(s), a.launchBoundPlain(s, loses(s)))
+		a.find("launch-bound-"+s.Name, weight, codeLaunchBound, a.launchBoundParams(s)...)
 	}
 }
 
-func (a *analyzer) launchBoundText(s *Stage) string {
-	sp := &s.Split
-	host := sp.idle("host")
-	text := fmt.Sprintf("%s is launch-bound: under nsys a kernel runs in %s of its %s, and the GPU waits for the host in %s.", s.words(), shareOf(sp.BusyNS, sp.WallNS), duration(sp.WallNS)+inPasses(s), shareOf(sp.GainNS+host, sp.WallNS))
-	what := "CUDA graphs or fusion"
-	if s.fromGraphs() {
-		what = "Launching its CUDA graphs ahead"
-	}
-	ns, clean := a.stageNS(s)
-	gain := a.bounded(s, sp.GainNS)
-	text += fmt.Sprintf(" %s can gain at most %s, %s of the ", what, duration(gain), shareOf(gain, ns))
-	switch {
-	case !clean:
-		text += "stage under nsys."
-	case s.Passes > 1:
-		text += fmt.Sprintf("%s that its %d passes take without the profiler.", duration(ns), s.Passes)
-	default:
-		text += fmt.Sprintf("%s that it takes without the profiler.", duration(ns))
-	}
-	if host > 0 {
-		text += fmt.Sprintf(" %s of the waits are stretches of more than %s without a CUDA call%s: work of the host that must leave the loop.", duration(host), duration(a.th.HostGap.Nanoseconds()), a.whereHost(s))
-	}
-	if clean && 2*sp.BusyNS > ns {
-		text += " Without the profiler a kernel runs in more than half of the time: many of these waits are the profiler's."
-	}
-	text += " Counters of its kernels cannot help before the gaps are gone."
-	if a.overlap(s) {
-		text += " Instances of the stage run at the same time, and their times are added up."
-	}
-	return text + overheadWords(s)
+// hostWaits is the most that a stage can lose to waits for the host: launch gaps
+// and long stretches of host code.
+func (a *analyzer) hostWaits(s *Stage) int64 {
+	ns, _ := a.stageNS(s)
+	return min(ns, a.launchGain(s).NS+a.bounded(s, s.Split.idle("host")))
 }
 
-// overheadWords compares the two times of a pass, by one clock.
-func overheadWords(s *Stage) string {
-	if s.CleanMS == nil || s.NsysMS == nil || s.Overhead == nil && s.OverheadWhy == nil {
-		return ""
-	}
-	by := "By the NVTX range"
-	if s.NsysClock == clockOfWorkload {
-		by = "By its own clock"
-	}
-	over := "within the noise"
-	switch {
-	case s.OverheadWhy != nil && s.OverheadWhy.Is(FasterUnderNsys):
-		over = "not told"
-	case s.Overhead != nil:
-		over = fmt.Sprintf("%+.0f %%", *s.Overhead*100)
-	}
-	return fmt.Sprintf(" %s a pass takes %.3g ms clean and %.3g ms under nsys (%s).", by, *s.CleanMS, *s.NsysMS, over)
-}
-
-func (a *analyzer) launchBoundPlain(s *Stage, loses int64) string {
-	ns, clean := a.stageNS(s)
-	when, upTo := "Under the profiler", ""
-	if clean {
-		when, upTo = "Without the profiler", "up to "
-	}
+func (a *analyzer) launchBoundParams(s *Stage) []fact.Param {
+	ns, times := a.timesOf(s)
+	loses := a.hostWaits(s)
 	busy := min(s.Split.BusyNS, ns)
-	text := fmt.Sprintf("%s, the GPU works only %s of the time of %s. For %s%s of it, it waits for the program on the host to hand it work", when, shareOf(busy, ns), s.words(), upTo, shareOf(loses, ns))
+	params := append(s.busyParams(), fact.Share("wait_share", ratio(s.Split.LaunchNS+s.Split.idle("host"), s.Split.WallNS)),
+		timesParam(times), fact.NS("of", ns), fact.Share("of_busy", ratio(busy, ns)), fact.Share("of_waits", ratio(loses, ns)), fact.NS("left", ns-loses))
 	if rest := ns - busy - loses; 1000*rest >= ns {
-		text += fmt.Sprintf(", and for %s for other reasons", shareOf(rest, ns))
+		params = append(params, fact.Share("of_rest", ratio(rest, ns)))
 	}
-	return text + fmt.Sprintf(". For %s, a faster GPU would help little; removing the waits for the host could shorten it from %s to about %s at best.", s.words(), duration(ns)+inPasses(s), duration(ns-loses))
+	return append(params, fact.Because("more", a.aboutLaunchBound(s)...))
+}
+
+// aboutLaunchBound is what to know of a launch-bound stage.
+func (a *analyzer) aboutLaunchBound(s *Stage) []fact.Fact {
+	ns, times := a.timesOf(s)
+	gain := a.launchGain(s).NS
+	code := codeGraphsGain
+	if s.fromGraphs() {
+		code = codeAheadGain
+	}
+	params := []fact.Param{fact.NS("gain", gain), fact.Share("share", ratio(gain, ns)), fact.NS("of", ns), timesParam(times)}
+	if s.Passes > 1 {
+		params = append(params, fact.Count("passes", s.Passes))
+	}
+	more := []fact.Fact{fact.New(code, params...)}
+	if host := s.Split.idle("host"); host > 0 {
+		params := []fact.Param{fact.NS("host", host), fact.NS("longer", a.th.HostGap.Nanoseconds())}
+		if where := a.whereHost(s); where != "" {
+			params = append(params, fact.Region("region", where))
+		}
+		more = append(more, fact.New(codeHostStretches, params...))
+	}
+	if _, clean := a.stageNS(s); clean && 2*s.Split.BusyNS > ns {
+		more = append(more, fact.New(codeProfilerWaits))
+	}
+	more = append(more, fact.New(codeLaunchesFirst))
+	if a.overlap(s) {
+		more = append(more, fact.New(codeStageOverlaps))
+	}
+	if f, ok := s.passTimes(); ok {
+		more = append(more, f)
+	}
+	return more
+}
+
+// passTimes compares the two times of a pass, by one clock.
+func (s *Stage) passTimes() (fact.Fact, bool) {
+	if s.CleanMS == nil || s.NsysMS == nil || s.Overhead == nil && s.OverheadWhy == nil {
+		return fact.Fact{}, false
+	}
+	params := []fact.Param{fact.ID("clock", "clock", s.NsysClock), fact.NS("clean", *s.CleanMS*1e6), fact.NS("nsys", *s.NsysMS*1e6)}
+	if s.Overhead != nil && (s.OverheadWhy == nil || !s.OverheadWhy.Is(FasterUnderNsys)) {
+		params = append(params, fact.Share("overhead", *s.Overhead))
+	}
+	return fact.New(codePassTimes, params...), true
 }
 
 // whereHost names the deepest region within the stage that has most of its long
-// host stretches.
+// host stretches; "" where none has.
 func (a *analyzer) whereHost(s *Stage) string {
 	best, total := "", s.Split.idle("host")
 	for i := range a.regionIDs {
@@ -211,8 +202,58 @@ func (a *analyzer) whereHost(s *Stage) string {
 			best = r.Path
 		}
 	}
-	if best == "" {
-		return ""
+	return best
+}
+
+// A gain is the most that closing the launch gaps of a stage can save.
+type gain struct {
+	NS      int64 // of the time of the stage that stageNS gives
+	Streams int64 // of it what kernels of several streams could then run beside each other
+}
+
+// launchGain bounds the change "close the launch gaps" once, for every finding,
+// table and opportunity. Kernels last as long as they do and keep their order in
+// each stream; idle time in which the host launches, runs code between launches
+// or makes other CUDA calls goes. What waits for the host no longer may overlap
+// across streams, but no stage is shorter than the kernels of its busiest stream.
+func (a *analyzer) launchGain(s *Stage) gain {
+	once := a.idleOnce(s)
+	closed := once["launch"] + once["python"] + once["call"] - a.loading(s)
+	streams := max(0, s.Split.BusyNS-a.busiestStream(s))
+	ns, _ := a.stageNS(s)
+	return gain{min(ns, a.bounded(s, closed)+streams), streams}
+}
+
+// busiestStream is how long kernels of the busiest stream run in a stage; all of
+// its busy time where nothing tells streams apart.
+func (a *analyzer) busiestStream(s *Stage) int64 {
+	regions := a.regionsOf(s)
+	if a.tl == nil || a.tl.t == nil || len(regions) == 0 {
+		return s.Split.BusyNS
 	}
-	return " in " + best
+	moments := a.tl.joined(regions, -1)
+	busy, reach := map[uint32]int64{}, map[uint32]int64{}
+	at := 0
+	for i := range a.tl.work {
+		w := &a.tl.work[i]
+		for at < len(moments) && moments[at].end <= w.start {
+			at++
+		}
+		if w.label == copyLabel {
+			continue
+		}
+		q := a.tl.queues[i]
+		for j := at; j < len(moments) && moments[j].start < w.end; j++ {
+			from, to := max(w.start, moments[j].start, reach[q]), min(w.end, moments[j].end)
+			if from < to {
+				busy[q] += to - from
+				reach[q] = to
+			}
+		}
+	}
+	var most int64
+	for _, ns := range busy {
+		most = max(most, ns)
+	}
+	return most
 }

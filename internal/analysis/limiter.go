@@ -3,12 +3,11 @@ package analysis
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/gpu"
-	"github.com/deepprof/deepprof/internal/message"
 )
 
 // The kinds of limiter.
@@ -24,6 +23,14 @@ const (
 	LimitMixed     = "mixed"
 )
 
+// Units that are neither a memory level nor a data type.
+const (
+	unitTensor  = "tensor"
+	unitIssue   = "issue"
+	unitSM      = "sm"      // a unit of the SM that is no math pipe
+	unitCompute = "compute" // a pipe that is not known
+)
+
 // judge decides what limits each kernel and places it on the roofline.
 func (a *analyzer) judge(context.Context) error {
 	for i := range a.res.Kernels {
@@ -34,7 +41,7 @@ func (a *analyzer) judge(context.Context) error {
 			continue
 		}
 		if l.doubt != nil {
-			k.Limiter = Limiter{Label: "in doubt", Why: "the launch that was counted is left out: " + message.Text(*l.doubt), Need: "counters of a launch like those in the timeline"}
+			k.Limiter = Limiter{Why: because(codeLaunchDoubt, fact.Because("doubt", *l.doubt)), Need: fact.New(codeNeedLaunch)}
 			delete(a.launchOf, i)
 			continue
 		}
@@ -48,79 +55,99 @@ func (a *analyzer) judge(context.Context) error {
 	return nil
 }
 
+// because is a list of one fact.
+func because(code fact.Code, params ...fact.Param) []fact.Fact {
+	return []fact.Fact{fact.New(code, params...)}
+}
+
+// needSections names sections of ncu that would tell, and a set that has them.
+func needSections(set string, sections ...string) fact.Fact {
+	params := []fact.Param{fact.Names("sections", fact.KindName, sections)}
+	if set != "" {
+		params = append(params, fact.Name("set", set))
+	}
+	return fact.New(codeNeedSections, params...)
+}
+
 // abstain says why nothing can be said of a kernel that was not counted.
 func (a *analyzer) abstain(k *Kernel) Limiter {
-	out := Limiter{Label: "not counted", Why: "no launch of this kernel was counted", Need: "counters of one of its launches (the sections SpeedOfLight, LaunchStats, Occupancy and WarpStateStats of ncu)"}
-	switch {
-	case len(a.counted) > 0:
-	case len(a.ranges) > 0:
-		out.Why = "ranges were counted as a whole, not this kernel"
-	default:
-		out.Why = "no counters were taken of any kernel"
-	}
+	code := codeNotCounted
 	switch {
 	case a.chosen[k.ID]:
-		out.Why = "this kernel was chosen to be counted, but no counters of it came back"
-	case k.Reason != nil:
-		out.Why += " (" + message.Text(*k.Reason) + ")"
+		code = codeCountersLost
+	case len(a.counted) > 0:
+	case len(a.ranges) > 0:
+		code = codeOnlyRanges
+	default:
+		code = codeNothingCounted
 	}
+	var why []fact.Param
+	if k.Reason != nil && code != codeCountersLost {
+		why = append(why, fact.Because("why", *k.Reason))
+	}
+	out := Limiter{Why: because(code, why...), Need: needSections("", "SpeedOfLight", "LaunchStats", "Occupancy", "WarpStateStats")}
 	blocks := k.Grid[0] * k.Grid[1] * k.Grid[2]
 	if len(a.res.Environment.GPUs) == 0 || blocks <= 0 {
 		return out
 	}
 	if sms := a.res.Environment.GPUs[0].SMs; sms > 0 && blocks < int64(sms) {
-		out.Why += fmt.Sprintf("; its grid has fewer blocks (%d) than the GPU has SMs (%d)", blocks, sms)
-		out.Evidence = []Evidence{{Metric: "grid blocks", Value: float64(blocks), Threshold: fmt.Sprintf("fewer than %d SMs", sms)}}
+		out.Why = append(out.Why, fact.New(codeFewBlocks, fact.Count("blocks", blocks), fact.Count("sms", sms)))
+		out.Evidence = []Evidence{{Of: fact.New(codeGridBlocks), Value: float64(blocks), Threshold: fact.New(codeBelow, fact.Count("value", sms))}}
 	}
 	return out
 }
 
 // A reading is a limit with how much of it is in use.
 type reading struct {
-	kind, label, detail, counter string
-	level                        float64 // 0 to 1
+	kind, unit, counter string
+	level               float64 // 0 to 1
 }
 
-func (r reading) evidence(threshold string) Evidence {
+func (r reading) evidence(threshold fact.Fact) Evidence {
 	return Evidence{Metric: r.counter, Value: r.level * 100, Unit: "%", Threshold: threshold}
 }
+
+// atLeast and below are thresholds in shares of a peak.
+func atLeast(share float64) fact.Fact { return fact.New(codeAtLeast, fact.Share("value", share)) }
+func below(share float64) fact.Fact   { return fact.New(codeBelow, fact.Share("value", share)) }
+
+func unitParam(key, id string) fact.Param { return fact.ID(key, "unit", id) }
 
 // decide is the decision of docs/limiter.md.
 func decide(l *launch, th Thresholds) Limiter {
 	all, missing := l.readings()
 	if missing != "" {
-		return Limiter{Label: "not told", Why: "it was counted, but the report lacks what a decision needs: " + missing, Need: "the section SpeedOfLight of ncu (--section SpeedOfLight, or --set basic)"}
+		return Limiter{Why: because(codeCountersLack, fact.Metric("counter", missing)), Need: needSections("basic", "SpeedOfLight")}
 	}
-	atLeast := "at least " + percent(th.Saturated)
 	if full := above(all, th.Saturated); len(full) > 0 {
-		return saturated(full, all, atLeast)
+		return saturated(full, all, atLeast(th.Saturated))
 	}
-	below := func() []Evidence {
+	unreached := func() []Evidence {
 		var list []Evidence
 		for _, r := range all {
 			if r.kind != LimitCompute || r == busiestPipe(all) {
-				list = append(list, r.evidence("below "+percent(th.Saturated)))
+				list = append(list, r.evidence(below(th.Saturated)))
 			}
 		}
 		return list
 	}
 	if v, ok := l.tooSmall(th); ok {
-		v.Evidence = append(v.Evidence, below()...)
+		v.Evidence = append(v.Evidence, unreached()...)
 		return v
 	}
 	if v, ok := l.tooShort(th); ok {
-		v.Evidence = append(v.Evidence, below()...)
+		v.Evidence = append(v.Evidence, unreached()...)
 		return v
 	}
 	if near := slices.DeleteFunc(above(all, th.Near), reading.unnamed); len(near) > 0 {
 		return nearest(near, th)
 	}
 	if v, ok := l.lowOccupancy(th); ok {
-		v.Evidence = append(v.Evidence, below()...)
+		v.Evidence = append(v.Evidence, unreached()...)
 		return v
 	}
 	v := l.latency(th)
-	v.Evidence = append(v.Evidence, below()...)
+	v.Evidence = append(v.Evidence, unreached()...)
 	return v
 }
 
@@ -128,10 +155,10 @@ func decide(l *launch, th Thresholds) Limiter {
 // the report lacks.
 func (l *launch) readings() (all []reading, missing string) {
 	for _, m := range []struct {
-		kind, label string
-		counters    []string
+		kind     string
+		counters []string
 	}{
-		{LimitDRAM, "DRAM bandwidth", counterDRAM}, {LimitL2, "L2 cache", counterL2}, {LimitL1, "L1 cache or shared memory", counterL1},
+		{LimitDRAM, counterDRAM}, {LimitL2, counterL2}, {LimitL1, counterL1},
 	} {
 		name, v, ok := l.first(m.counters...)
 		if !ok && m.kind == LimitL1 {
@@ -142,7 +169,7 @@ func (l *launch) readings() (all []reading, missing string) {
 		if !ok {
 			return nil, m.counters[0]
 		}
-		all = append(all, reading{kind: m.kind, label: m.label, counter: name, level: share(v)})
+		all = append(all, reading{m.kind, m.kind, name, share(v)})
 	}
 	if _, active := l.value(counterL1Active); !active && !slices.ContainsFunc(all, func(r reading) bool { return r.kind == LimitL1 }) {
 		return nil, counterL1[0]
@@ -154,20 +181,18 @@ func (l *launch) readings() (all []reading, missing string) {
 			continue
 		}
 		any, busiest = true, max(busiest, share(v))
-		label, detail := p.label, p.id
-		if p.id == "tensor" {
-			if dtype, ok := l.tensorType(); ok {
-				label, detail = "tensor pipe ("+dtype.Short()+")", string(dtype)
-			}
+		unit := p.id
+		if dtype, ok := l.tensorType(); ok && unit == unitTensor {
+			unit = string(dtype)
 		}
-		all = append(all, reading{LimitCompute, label, detail, name, share(v)})
+		all = append(all, reading{LimitCompute, unit, name, share(v)})
 	}
 	sm, v, ok := l.first(counterSM...)
 	switch {
 	case !any && !ok:
 		return nil, counterSM[0]
 	case !any: // without the breakdown only the busiest of an SM's units is known
-		all = append(all, reading{kind: LimitCompute, label: "compute (which pipe is not known)", counter: sm, level: share(v)})
+		all = append(all, reading{LimitCompute, unitCompute, sm, share(v)})
 	case ok && share(v) > busiest+apart:
 		all = append(all, l.otherUnit(sm, share(v)))
 	}
@@ -177,9 +202,9 @@ func (l *launch) readings() (all []reading, missing string) {
 
 // unnamed tells a unit of the SM that is no pipe: it is named where it is reached,
 // and being near to it says less than what warps wait for.
-func (r reading) unnamed() bool { return r.detail == "issue" || r.detail == "sm" }
+func (r reading) unnamed() bool { return r.unit == unitIssue || r.unit == unitSM }
 
-func (r reading) tensor() bool { return strings.HasPrefix(r.detail, "tensor") }
+func (r reading) tensor() bool { return strings.HasPrefix(r.unit, unitTensor) }
 
 // share is a percentage of a peak as a share. Counters of several passes can come
 // out slightly above the peak.
@@ -205,9 +230,9 @@ func (l *launch) otherUnit(counter string, level float64) reading {
 		issue, ok = active, true
 	}
 	if ok && issue/100 >= level-sameUnit {
-		return reading{LimitCompute, "instruction issue", "issue", counter, level}
+		return reading{LimitCompute, unitIssue, counter, level}
 	}
-	return reading{LimitCompute, "a unit of the SM other than its math pipes", "sm", counter, level}
+	return reading{LimitCompute, unitSM, counter, level}
 }
 
 // tensorType is the type that the tensor pipe worked in.
@@ -246,11 +271,11 @@ const feeds = 0.1
 // saturated names the limit that is reached. All traffic of DRAM passes L2, so
 // that a busy L2 under a busy DRAM says nothing of its own; nor does L1 beside a
 // tensor pipe that is as busy, because its operands are read from shared memory.
-func saturated(full, all []reading, threshold string) Limiter {
+func saturated(full, all []reading, threshold fact.Fact) Limiter {
 	dram := slices.IndexFunc(full, func(r reading) bool { return r.kind == LimitDRAM })
 	pipe := slices.IndexFunc(full, func(r reading) bool { return r.kind == LimitCompute })
 	if dram >= 0 && pipe >= 0 {
-		return mixed([]reading{full[dram], full[pipe]}, threshold, "both reached")
+		return mixed([]reading{full[dram], full[pipe]}, threshold, codeUnitsReached)
 	}
 	top := full[0]
 	switch {
@@ -259,30 +284,30 @@ func saturated(full, all []reading, threshold string) Limiter {
 	case top.kind == LimitL1 && pipe >= 0 && full[pipe].tensor() && full[pipe].level >= top.level-feeds:
 		top = full[pipe]
 	}
-	v := Limiter{Kind: top.kind, Label: top.label, Detail: top.detail, Level: &top.level, Evidence: []Evidence{top.evidence(threshold)},
-		Why: fmt.Sprintf("%s is in use at %s of its peak", top.label, percentOf(top.level))}
+	v := top.limiter(threshold, codeUnitUsed)
 	for _, r := range all {
 		if r.kind != top.kind && (r.kind != LimitCompute || r == busiestPipe(all)) {
-			v.Evidence = append(v.Evidence, r.evidence(""))
+			v.Evidence = append(v.Evidence, r.evidence(fact.Fact{}))
 		}
 	}
 	return v
 }
 
-func percentOf(level float64) string { return fmt.Sprintf("%.0f %%", level*100) }
+// limiter is the verdict that names one unit.
+func (r reading) limiter(threshold fact.Fact, why fact.Code) Limiter {
+	return Limiter{Kind: r.kind, Units: []string{r.unit}, Level: &r.level, Evidence: []Evidence{r.evidence(threshold)},
+		Why: because(why, unitParam("unit", r.unit), fact.Share("level", r.level))}
+}
 
-func mixed(list []reading, threshold, how string) Limiter {
-	v := Limiter{Kind: LimitMixed, Label: list[0].label + " and " + list[1].label, Detail: list[0].kind + ", " + list[1].kind, Level: &list[0].level,
-		Why: fmt.Sprintf("%s (%s) and %s (%s) are %s", list[0].label, percentOf(list[0].level), list[1].label, percentOf(list[1].level), how)}
-	for _, r := range list {
-		v.Evidence = append(v.Evidence, r.evidence(threshold))
-	}
-	return v
+func mixed(list []reading, threshold fact.Fact, why fact.Code) Limiter {
+	x, y := list[0], list[1]
+	return Limiter{Kind: LimitMixed, Units: []string{x.unit, y.unit}, Level: &x.level, Evidence: []Evidence{x.evidence(threshold), y.evidence(threshold)},
+		Why: because(why, unitParam("unit", x.unit), fact.Share("level", x.level), unitParam("other", y.unit), fact.Share("other_level", y.level))}
 }
 
 // nearest names the limits that are near where none is reached.
 func nearest(near []reading, th Thresholds) Limiter {
-	threshold := "at least " + percent(th.Near)
+	threshold := atLeast(th.Near)
 	var kinds []reading
 	for _, r := range near {
 		if !slices.ContainsFunc(kinds, func(k reading) bool { return k.kind == r.kind }) {
@@ -294,11 +319,9 @@ func nearest(near []reading, th Thresholds) Limiter {
 		kinds = slices.DeleteFunc(kinds, func(r reading) bool { return r.kind == LimitL2 })
 	}
 	if len(kinds) > 1 {
-		return mixed(kinds[:2], threshold, "both near their peaks and neither is reached")
+		return mixed(kinds[:2], threshold, codeUnitsNear)
 	}
-	top := kinds[0]
-	return Limiter{Kind: top.kind, Label: top.label, Detail: top.detail, Level: &top.level, Evidence: []Evidence{top.evidence(threshold)},
-		Why: fmt.Sprintf("%s is the nearest limit, in use at %s of its peak", top.label, percentOf(top.level))}
+	return kinds[0].limiter(threshold, codeUnitNearest)
 }
 
 // tooSmall: less than a wave of blocks.
@@ -307,15 +330,10 @@ func (l *launch) tooSmall(th Thresholds) (Limiter, bool) {
 	if !ok || waves >= th.SmallWaves {
 		return Limiter{}, false
 	}
-	part := fmt.Sprintf("%.2g", waves)
-	if waves < 0.005 { // CSV has two decimals
-		part = "less than 0.01"
-	}
-	v := Limiter{Kind: LimitSmall, Label: "too little work", Detail: part + " waves",
-		Evidence: []Evidence{{Metric: counterWaves[0], Value: waves, Threshold: fmt.Sprintf("below %g", th.SmallWaves)}},
-		Why:      fmt.Sprintf("its blocks fill %s of a wave, so that parts of the GPU have nothing to do", part)}
+	v := Limiter{Kind: LimitSmall, Why: because(codeTinyGrid),
+		Evidence: []Evidence{{Metric: counterWaves[0], Value: waves, Threshold: fact.New(codeBelow, fact.Num("value", fact.KindNumber, th.SmallWaves))}}}
 	if level := waves; level > 0 { // 0 is what CSV rounds less than 0.005 to
-		v.Level = &level
+		v.Level, v.Why = &level, because(codeSmallGrid, fact.Share("waves", waves))
 	}
 	return v, true
 }
@@ -324,14 +342,16 @@ func (l *launch) tooSmall(th Thresholds) (Limiter, bool) {
 func (l *launch) tooShort(th Thresholds) (Limiter, bool) {
 	name, ns, ok := l.first("gpu__time_duration.sum", "gpu__time_duration.avg")
 	if l.medianNS > 0 { // ncu stretches short kernels
-		name, ns, ok = "median duration in the timeline", l.medianNS, true
+		name, ns, ok = "", l.medianNS, true
 	}
 	if !ok || ns >= th.ShortNS {
 		return Limiter{}, false
 	}
-	return Limiter{Kind: LimitLaunch, Label: "launch overhead", Detail: fmt.Sprintf("%.0f ns", ns),
-		Evidence: []Evidence{{Metric: name, Value: ns, Unit: "ns", Threshold: fmt.Sprintf("below %.0f ns", th.ShortNS)}},
-		Why:      "it runs no longer than launching it takes"}, true
+	e := Evidence{Metric: name, Value: ns, Unit: "ns", Threshold: fact.New(codeBelow, fact.NS("value", th.ShortNS))}
+	if name == "" {
+		e.Of = fact.New(codeMedianNS)
+	}
+	return Limiter{Kind: LimitLaunch, Evidence: []Evidence{e}, Why: because(codeShortKernel)}, true
 }
 
 // issue is how much the schedulers issue, of all cycles where that was counted,
@@ -344,19 +364,19 @@ func (l *launch) issue() (counter string, percent float64, ok bool) {
 func (l *launch) lowOccupancy(th Thresholds) (Limiter, bool) {
 	theoretical, ok := l.value(counterTheoretical[0])
 	issueName, issue, okIssue := l.issue()
-	words, counter, blocks, okLimit := l.occupancyLimit()
+	resource, counter, blocks, okLimit := l.occupancyLimit()
 	if !ok || !okLimit || theoretical/100 >= th.Occupancy || okIssue && issue/100 >= th.IssueActive {
 		return Limiter{}, false
 	}
 	level := theoretical / 100
-	v := Limiter{Kind: LimitOccupancy, Label: "occupancy", Detail: words, Level: &level,
+	v := Limiter{Kind: LimitOccupancy, Detail: resource, Level: &level,
 		Evidence: []Evidence{
-			{Metric: counterTheoretical[0], Value: theoretical, Unit: "%", Threshold: "below " + percent(th.Occupancy)},
-			{Metric: counter, Value: blocks, Unit: "block", Threshold: "the scarcest"},
+			{Metric: counterTheoretical[0], Value: theoretical, Unit: "%", Threshold: below(th.Occupancy)},
+			{Metric: counter, Value: blocks, Unit: "block", Threshold: fact.New(codeScarcest)},
 		},
-		Why: fmt.Sprintf("%s let only %.0f %% of the warps fit that an SM could hold, too few to hide latency", words, theoretical)}
+		Why: because(codeFewWarps, fact.ID("resource", "resource", resource), fact.Share("share", level))}
 	if okIssue {
-		v.Evidence = append(v.Evidence, Evidence{Metric: issueName, Value: issue, Unit: "%", Threshold: "below " + percent(th.IssueActive)})
+		v.Evidence = append(v.Evidence, Evidence{Metric: issueName, Value: issue, Unit: "%", Threshold: below(th.IssueActive)})
 	}
 	if achieved, ok := l.value(counterOccupancy[0]); ok {
 		v.Evidence = append(v.Evidence, Evidence{Metric: counterOccupancy[0], Value: achieved, Unit: "%"})
@@ -368,13 +388,10 @@ func (l *launch) lowOccupancy(th Thresholds) (Limiter, bool) {
 // time, issuing itself is the limit.
 func (l *launch) latency(th Thresholds) Limiter {
 	if name, issue, ok := l.first(counterIssue...); ok && issue/100 >= th.IssueActive {
-		level := share(issue)
-		return Limiter{Kind: LimitCompute, Label: "instruction issue", Detail: "issue", Level: &level,
-			Evidence: []Evidence{{Metric: name, Value: issue, Unit: "%", Threshold: "at least " + percent(th.IssueActive)}},
-			Why:      fmt.Sprintf("the schedulers issue in %.0f %% of cycles, more than any single pipe is used", issue)}
+		return reading{LimitCompute, unitIssue, name, share(issue)}.limiter(atLeast(th.IssueActive), codeIssueBusy)
 	}
 	name, issue, ok := l.issue()
-	v := Limiter{Kind: LimitLatency, Label: "latency", Why: "no unit is busy: warps wait"}
+	v := Limiter{Kind: LimitLatency, Why: because(codeNoUnitBusy)}
 	if ok {
 		level := share(issue)
 		v.Level = &level
@@ -383,17 +400,13 @@ func (l *launch) latency(th Thresholds) Limiter {
 	reason, counter, share, found := l.stall()
 	if !found {
 		if !ok {
-			return Limiter{Label: "not told", Why: "it was counted and no unit is busy, but the report has neither waves, occupancy nor stalls", Need: "the sections LaunchStats, Occupancy and WarpStateStats of ncu"}
+			return Limiter{Why: because(codeNothingTold), Need: needSections("", "LaunchStats", "Occupancy", "WarpStateStats")}
 		}
-		v.Need = "the section WarpStateStats of ncu, which has what they wait for"
+		v.Need = needSections("", "WarpStateStats")
 		return v
 	}
 	v.Detail = reason
-	words := stallWords[reason]
-	if words == "" {
-		words = reason
-	}
-	v.Why = fmt.Sprintf("no unit is busy; %.0f %% of the time of a warp goes to one stall: %s", share*100, words)
-	v.Evidence = append(v.Evidence, Evidence{Metric: counter, Value: l.values[counter], Unit: "cycles per issue", Threshold: "the largest"})
+	v.Why = because(codeStalled, fact.ID("stall", "stall", reason), fact.Share("share", share))
+	v.Evidence = append(v.Evidence, Evidence{Metric: counter, Value: l.values[counter], Unit: "cycles per issue", Threshold: fact.New(codeLargest)})
 	return v
 }

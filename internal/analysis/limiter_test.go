@@ -1,9 +1,12 @@
 package analysis
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/gpu"
 	"github.com/deepprof/deepprof/internal/ncurep"
 )
@@ -34,51 +37,51 @@ func TestDecide(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		values       map[string]float64
-		kind, detail string
-		words        string
+		kind, detail string // detail: the units, or else what the kind is about
+		why          fact.Code
 	}{
-		{"a copy", use(90, 85, 20, nil), LimitDRAM, "", "DRAM bandwidth is in use at 90 %"},
-		{"L2 under DRAM says nothing of its own", use(62, 95, 20, nil), LimitDRAM, "", ""},
-		{"L2", use(20, 75, 30, nil), LimitL2, "", ""},
-		{"L1 or shared memory", use(5, 20, 85, nil), LimitL1, "", ""},
+		{"a copy", use(90, 85, 20, nil), LimitDRAM, "dram", codeUnitUsed},
+		{"L2 under DRAM says nothing of its own", use(62, 95, 20, nil), LimitDRAM, "dram", codeUnitUsed},
+		{"L2", use(20, 75, 30, nil), LimitL2, "l2", codeUnitUsed},
+		{"L1 or shared memory", use(5, 20, 85, nil), LimitL1, "l1", codeUnitUsed},
 		{"tensor pipe with its type", use(30, 50, 70, map[string]float64{
 			tensor: 88, "sm__ops_path_tensor_src_bf16_dst_fp32.sum": 1e12, "sm__ops_path_tensor_src_fp16.sum": 1e6,
-		}), LimitCompute, "tensor_bf16", "tensor pipe (bf16)"},
+		}), LimitCompute, "tensor_bf16", codeUnitUsed},
 		{"a bf16 product of 8192 on an H200, as ncu counted it", use(20.8, 49.2, 94.6, map[string]float64{
 			tensor: 93.5, "sm__ops_path_tensor_src_bf16_dst_fp32.sum": 1.1e12,
-		}), LimitCompute, "tensor_bf16", "tensor pipe (bf16)"},
-		{"L1 far above the tensor pipe", use(20, 40, 95, map[string]float64{tensor: 70}), LimitL1, "", ""},
-		{"tensor pipe, type not counted", use(30, 50, 40, map[string]float64{tensor: 88}), LimitCompute, "tensor", "tensor pipe"},
-		{"FP32", use(10, 10, 10, map[string]float64{"sm__pipe_fma_cycles_active" + ofElapsed: 75}), LimitCompute, "fp32", "FP32 pipe"},
-		{"FP64", use(10, 10, 10, map[string]float64{"sm__pipe_fp64_cycles_active" + ofElapsed: 75}), LimitCompute, "fp64", "FP64 pipe"},
-		{"INT", use(10, 10, 10, map[string]float64{"sm__pipe_alu_cycles_active" + ofElapsed: 75}), LimitCompute, "int", "INT"},
-		{"special functions", use(10, 10, 10, map[string]float64{"sm__inst_executed_pipe_xu" + ofElapsed: 75}), LimitCompute, "xu", "special function"},
-		{"DRAM and a pipe", use(70, 70, 10, map[string]float64{tensor: 65}), LimitMixed, "dram, compute", "both reached"},
-		{"two limits near, none reached", use(55, 40, 52, nil), LimitMixed, "dram, l1", "near"},
-		{"one limit near", use(55, 58, 20, nil), LimitDRAM, "", "nearest"},
-		{"less than a wave", use(20, 20, 20, map[string]float64{counterWaves[0]: 0.24}), LimitSmall, "0.24 waves", "of a wave"},
-		{"less than a wave, and DRAM reached all the same", use(75, 78, 14, map[string]float64{counterWaves[0]: 0.95}), LimitDRAM, "", ""},
-		{"no longer than its launch", use(20, 20, 20, map[string]float64{"gpu__time_duration.sum": 1500}), LimitLaunch, "1500 ns", ""},
+		}), LimitCompute, "tensor_bf16", codeUnitUsed},
+		{"L1 far above the tensor pipe", use(20, 40, 95, map[string]float64{tensor: 70}), LimitL1, "l1", codeUnitUsed},
+		{"tensor pipe, type not counted", use(30, 50, 40, map[string]float64{tensor: 88}), LimitCompute, "tensor", codeUnitUsed},
+		{"FP32", use(10, 10, 10, map[string]float64{"sm__pipe_fma_cycles_active" + ofElapsed: 75}), LimitCompute, "fp32", codeUnitUsed},
+		{"FP64", use(10, 10, 10, map[string]float64{"sm__pipe_fp64_cycles_active" + ofElapsed: 75}), LimitCompute, "fp64", codeUnitUsed},
+		{"INT", use(10, 10, 10, map[string]float64{"sm__pipe_alu_cycles_active" + ofElapsed: 75}), LimitCompute, "int", codeUnitUsed},
+		{"special functions", use(10, 10, 10, map[string]float64{"sm__inst_executed_pipe_xu" + ofElapsed: 75}), LimitCompute, "xu", codeUnitUsed},
+		{"DRAM and a pipe", use(70, 70, 10, map[string]float64{tensor: 65}), LimitMixed, "dram tensor", codeUnitsReached},
+		{"two limits near, none reached", use(55, 40, 52, nil), LimitMixed, "dram l1", codeUnitsNear},
+		{"one limit near", use(55, 58, 20, nil), LimitDRAM, "dram", codeUnitNearest},
+		{"less than a wave", use(20, 20, 20, map[string]float64{counterWaves[0]: 0.24}), LimitSmall, "", codeSmallGrid},
+		{"less than a wave, and DRAM reached all the same", use(75, 78, 14, map[string]float64{counterWaves[0]: 0.95}), LimitDRAM, "dram", codeUnitUsed},
+		{"no longer than its launch", use(20, 20, 20, map[string]float64{"gpu__time_duration.sum": 1500}), LimitLaunch, "", codeShortKernel},
 		{"occupancy with its limit", use(30, 30, 30, map[string]float64{
 			counterTheoretical[0]: 25, counterOccupancy[0]: 22, "launch__occupancy_limit_registers": 2, "launch__occupancy_limit_shared_mem": 8, "launch__occupancy_limit_warps": 8,
-		}), LimitOccupancy, "registers", "registers let only 25 %"},
+		}), LimitOccupancy, "registers", codeFewWarps},
 		{"latency with its stall", use(30, 30, 30, map[string]float64{
 			stall("long_scoreboard"): 12, stall("wait"): 2, stall("selected"): 1, stall("not_selected"): 30,
-		}), LimitLatency, "long_scoreboard", "waiting for data from L2 or DRAM"},
-		{"low occupancy of warps that would fit is latency", use(30, 30, 30, map[string]float64{counterOccupancy[0]: 20, stall("barrier"): 5}), LimitLatency, "barrier", "barrier"},
-		{"issue", use(30, 30, 30, map[string]float64{counterIssue[0]: 70}), LimitCompute, "issue", "schedulers"},
-		{"issue as the busiest unit of the SM", use(30, 30, 30, map[string]float64{counterSM[0]: 71, counterIssueActive: 74}), LimitCompute, "issue", "instruction issue"},
-		{"issue of active cycles alone is none of all", use(30, 30, 30, map[string]float64{counterIssueActive: 90, stall("wait"): 5}), LimitLatency, "wait", ""},
-		{"issue near its peak is still latency", use(30, 30, 30, map[string]float64{counterSM[0]: 55, counterIssueActive: 62, stall("wait"): 5}), LimitLatency, "wait", ""},
-		{"a unit of the SM that is no math pipe", use(10, 10, 10, map[string]float64{counterSM[0]: 95, "sm__inst_executed_pipe_xu" + ofElapsed: 3}), LimitCompute, "sm", "other than its math pipes"},
-		{"half precision under its other name", use(10, 10, 10, map[string]float64{"sm__inst_executed_pipe_fp16" + ofElapsed: 0, "sm__inst_executed_pipe_fma_type_fp16" + ofElapsed: 80}), LimitCompute, "fp16", "FP16 pipe"},
+		}), LimitLatency, "long_scoreboard", codeStalled},
+		{"low occupancy of warps that would fit is latency", use(30, 30, 30, map[string]float64{counterOccupancy[0]: 20, stall("barrier"): 5}), LimitLatency, "barrier", codeStalled},
+		{"issue", use(30, 30, 30, map[string]float64{counterIssue[0]: 70}), LimitCompute, "issue", codeIssueBusy},
+		{"issue as the busiest unit of the SM", use(30, 30, 30, map[string]float64{counterSM[0]: 71, counterIssueActive: 74}), LimitCompute, "issue", codeUnitUsed},
+		{"issue of active cycles alone is none of all", use(30, 30, 30, map[string]float64{counterIssueActive: 90, stall("wait"): 5}), LimitLatency, "wait", codeStalled},
+		{"issue near its peak is still latency", use(30, 30, 30, map[string]float64{counterSM[0]: 55, counterIssueActive: 62, stall("wait"): 5}), LimitLatency, "wait", codeStalled},
+		{"a unit of the SM that is no math pipe", use(10, 10, 10, map[string]float64{counterSM[0]: 95, "sm__inst_executed_pipe_xu" + ofElapsed: 3}), LimitCompute, "sm", codeUnitUsed},
+		{"half precision under its other name", use(10, 10, 10, map[string]float64{"sm__inst_executed_pipe_fp16" + ofElapsed: 0, "sm__inst_executed_pipe_fma_type_fp16" + ofElapsed: 80}), LimitCompute, "fp16", codeUnitUsed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := decide(synthetic(c.values), DefaultThresholds)
-			if v.Kind != c.kind || v.Detail != c.detail || !strings.Contains(v.Why+v.Label, c.words) {
-				t.Errorf("got %s (%s) %q, want %s (%s) with %q", v.Kind, v.Detail, v.Label+": "+v.Why, c.kind, c.detail, c.words)
+			if detail := cmp.Or(strings.Join(v.Units, " "), v.Detail); v.Kind != c.kind || detail != c.detail || v.Why[0].Code != c.why {
+				t.Errorf("got %s (%s): %+v, want %s (%s): %s", v.Kind, detail, v.Why, c.kind, c.detail, c.why)
 			}
-			if len(v.Evidence) == 0 || v.Why == "" {
+			if len(v.Evidence) == 0 {
 				t.Error("a verdict without evidence")
 			}
 			for _, e := range v.Evidence {
@@ -106,7 +109,7 @@ func TestL1OfActiveCycles(t *testing.T) {
 		t.Errorf("the busiest memory unit is neither DRAM nor L2: %+v", v)
 	}
 	v = decide(synthetic(use(20, 25, 104, nil)), DefaultThresholds)
-	if v.Kind != LimitL1 || *v.Level > 1 || strings.Contains(v.Why, "104") {
+	if v.Kind != LimitL1 || *v.Level > 1 || v.Why[0].Number("level") > 1 {
 		t.Errorf("more than the peak: %+v", v)
 	}
 }
@@ -121,8 +124,8 @@ func TestAttained(t *testing.T) {
 	}))
 	k := &Kernel{Limiter: decide(l, a.th)}
 	a.place(k, l)
-	if k.Limiter.Kind != LimitL2 || *k.Attained != 0.75 || k.AttainedOf != "l2" || !strings.Contains(k.Limiter.Why, "are 23 % of its bandwidth") || !strings.Contains(k.Limiter.Why, "Memory Throughput (49 %)") {
-		t.Errorf("%v of %s, %s", *k.Attained, k.AttainedOf, k.Limiter.Why)
+	if k.Limiter.Kind != LimitL2 || *k.Attained != 0.75 || k.AttainedOf != "l2" || !hasFact(k.Limiter.Why, codeUnitBusierL2) || k.Limiter.Why[1].Number("share") != 0.23 || !hasFact(k.Limiter.Why, codeRulesDiffer) {
+		t.Errorf("%v of %s, %+v", *k.Attained, k.AttainedOf, k.Limiter.Why)
 	}
 	if k.AttainedMetric != counterL2[0] {
 		t.Errorf("the share of L2 is by %q", k.AttainedMetric)
@@ -156,14 +159,14 @@ func TestAbstain(t *testing.T) {
 	}{
 		{"nothing", map[string]float64{}, "SpeedOfLight"},
 		{"only DRAM", map[string]float64{counterDRAM[0]: 90}, "SpeedOfLight"},
-		{"speed of light alone, nothing busy", map[string]float64{counterDRAM[0]: 5, counterL2[0]: 5, counterL1[0]: 5, counterSM[0]: 5, "gpu__time_duration.sum": 9000}, "LaunchStats, Occupancy and WarpStateStats"},
+		{"speed of light alone, nothing busy", map[string]float64{counterDRAM[0]: 5, counterL2[0]: 5, counterL1[0]: 5, counterSM[0]: 5, "gpu__time_duration.sum": 9000}, "LaunchStats Occupancy WarpStateStats"},
 	} {
-		if v := decide(synthetic(c.values), DefaultThresholds); v.Kind != "" || !strings.Contains(v.Need, c.need) || v.Why == "" {
+		if v := decide(synthetic(c.values), DefaultThresholds); v.Kind != "" || strings.Join(v.Need.Params["sections"].List, " ") != c.need || len(v.Why) == 0 {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 	}
 	// A stall is not known, but that it is latency is.
-	if v := decide(synthetic(use(5, 5, 5, nil)), DefaultThresholds); v.Kind != LimitLatency || !strings.Contains(v.Need, "WarpStateStats") {
+	if v := decide(synthetic(use(5, 5, 5, nil)), DefaultThresholds); v.Kind != LimitLatency || !slices.Equal(v.Need.Params["sections"].List, []string{"WarpStateStats"}) {
 		t.Errorf("latency without stalls: %+v", v)
 	}
 }
@@ -196,7 +199,7 @@ func TestHandChecked(t *testing.T) {
 		}
 	}
 	decode := stageNamed(t, llm, "decode")
-	if !decode.Split.LaunchBound || decode.Split.BusyNS*100 > decode.Split.WallNS || decode.Split.GainNS < 68e6 || decode.Split.GainNS > 69e6 || decode.Split.idle("host") < 435e6 {
+	if !decode.Split.LaunchBound || decode.Split.BusyNS*100 > decode.Split.WallNS || decode.Split.LaunchNS < 68e6 || decode.Split.LaunchNS > 69e6 || decode.Split.idle("host") < 435e6 {
 		t.Errorf("decode: %+v", decode.Split)
 	}
 	if llm.Findings[0].ID != "launch-bound-decode" {
@@ -254,7 +257,7 @@ func TestSyntheticGEMM(t *testing.T) {
 		"dram__bytes.sum.peak_sustained": 1504, "dram__cycles_elapsed.avg.per_second": 3.2e9,
 	})
 	l := synthetic(values)
-	if v := decide(l, DefaultThresholds); v.Kind != LimitCompute || v.Label != "tensor pipe (bf16)" {
+	if v := decide(l, DefaultThresholds); v.Kind != LimitCompute || !slices.Equal(v.Units, []string{"tensor_bf16"}) {
 		t.Errorf("%+v", v)
 	}
 	d := l.counts()

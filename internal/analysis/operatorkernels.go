@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
@@ -169,7 +170,7 @@ func (o *Operator) through() string {
 // with several grids is divided as it is in the timeline, because torch does not
 // tell grids apart.
 func (l *linker) limiter(links []workload.OperatorKernel, rest float64) *OperatorLimiter {
-	type verdict struct{ kind, label string }
+	type verdict struct{ kind, units string } // units with commas
 	sums := map[verdict]float64{}
 	total, told, found, copies := rest, 0.0, 0.0, 0.0
 	for _, k := range links {
@@ -188,36 +189,44 @@ func (l *linker) limiter(links []workload.OperatorKernel, rest float64) *Operato
 			found += part
 			if v := &l.kernels[i].Limiter; v.Kind != "" {
 				told += part
-				sums[verdict{v.Kind, v.Label}] += part
+				sums[verdict{v.Kind, strings.Join(v.Units, ",")}] += part
 			}
 		}
 	}
 	var best verdict
 	for v, us := range sums {
-		if most := sums[best]; us > most || us == most && (best.kind == "" || v.label < best.label) {
+		if most := sums[best]; us > most || us == most && (best.kind == "" || cmp.Or(cmp.Compare(v.kind, best.kind), cmp.Compare(v.units, best.units)) < 0) {
 			best = v
 		}
 	}
 	if best.kind == "" || total <= 0 {
 		return &OperatorLimiter{Why: l.abstain(total, found, copies)}
 	}
-	return &OperatorLimiter{Kind: best.kind, Label: best.label, Share: min(1, sums[best]/total), Coverage: min(1, told/total)}
+	return &OperatorLimiter{Kind: best.kind, Units: splitUnits(best.units), Share: min(1, sums[best]/total), Coverage: min(1, told/total)}
 }
 
-func (l *linker) abstain(total, found, copies float64) string {
+func splitUnits(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ",")
+}
+
+// abstain is why the kernels of an operator have no verdict together.
+func (l *linker) abstain(total, found, copies float64) fact.Fact {
 	switch {
 	case total <= 0:
-		return "its kernels have no time"
+		return fact.New(codeOpNoTime)
 	case copies >= total:
-		return "its device time is copies or fills, which have no limiter"
+		return fact.New(codeOpCopies)
 	case len(l.kernels) == 0:
-		return "there is neither a timeline nor a report of counters"
+		return fact.New(codeOpNothing)
 	case found == 0:
-		return "its kernels are neither in what was measured of the timeline nor in the counters"
+		return fact.New(codeOpNotSeen)
 	case !l.counted:
-		return "no counters were taken of any kernel"
+		return fact.New(codeOpNotCounted)
 	}
-	return "none of its kernels has a verdict: they were not counted, or not enough of them was"
+	return fact.New(codeOpNoVerdict)
 }
 
 // isCopy tells the names that torch gives to copies and fills.

@@ -2,10 +2,10 @@ package analysis
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -112,55 +112,44 @@ func callName(name string) string {
 	return name[:at]
 }
 
-// callChange is what to do about other CUDA calls of a stage: load code before it
-// where they load, else make fewer of them.
-func (a *analyzer) callChange(s *Stage, list []otherCall) idleSaving {
+// loading is the idle time of a stage in calls that load code, where that is
+// enough to do something about; else 0.
+func (a *analyzer) loading(s *Stage) int64 {
 	var loading, all int64
-	for _, c := range list {
+	for _, c := range a.otherCalls(s) {
 		all += c.ns
 		if c.loads {
 			loading += c.ns
 		}
 	}
-	fewer := idleSaving{"calls", "call", "Make fewer CUDA calls beside the launches of %s", "No CUDA call beside launches, copies, allocation and synchronisation is made while the GPU is idle.",
-		a.advice("They come with launches: capture the steady part in a CUDA graph, or let torch.compile (mode reduce-overhead) do so; fewer and larger kernels make fewer of them.",
-			"Ask for attributes and names once and keep them; capture the steady part in a CUDA graph, or launch fewer kernels."),
-		[]string{"call"}}
-	if s.fromGraphs() {
-		fewer.how = "Ask for attributes and names once and keep them; record events only where something waits for them."
+	if float64(loading) < loads*float64(all) {
+		return 0
 	}
-	if all == 0 || float64(loading) < loads*float64(all) {
-		return fewer
+	return min(loading, s.Split.idle("call"))
+}
+
+// loadSaving loads code before a stage. Other CUDA calls go with the launches.
+func (a *analyzer) loadSaving(s *Stage) {
+	ns := a.loading(s)
+	if ns == 0 {
+		return
 	}
-	load := idleSaving{"calls", "call", "Load before %s the code that it uses", "Loading of code, and the other CUDA calls beside launches, happen before.",
-		"Warm up with the same shapes; set CUDA_MODULE_LOADING=EAGER to load kernels at start.", []string{"call"}}
+	title, how := codeLoadBefore, codeHowLoad
 	if s.whole() { // nothing comes before it
-		load.title, load.assumption = "Load less code in %s", "No code is loaded, and no other CUDA call beside launches is made, while the GPU is idle."
-		load.how = "Load fewer libraries and kernels, and do more work in one process."
+		title, how = codeLoadLess, codeHowLoadLess
 	}
-	if 2*loading < all && !s.whole() {
-		load.title = "Load code before %s, and make fewer CUDA calls in it"
-		load.how += " For the other calls: " + strings.ToLower(fewer.how[:1]) + fewer.how[1:]
-	}
-	return load
+	evidence := append(s.idleEvidence("call"), callEvidence(a.otherCalls(s))...)
+	a.saveIdle(s, Opportunity{ID: "calls-call-" + s.Name, Kind: "calls", Title: fact.New(title, s.param()), How: because(how), Assumes: because(codeAssumeLoad), Evidence: evidence}, a.bounded(s, ns))
 }
 
 // callEvidence are the calls that take most.
 func callEvidence(list []otherCall) (out []Evidence) {
 	for _, c := range list[:min(len(list), namedCalls)] {
-		what := c.name
+		code := codeIdleIn
 		if c.lazy {
-			what = "long calls of " + c.name + ", which load code lazily"
+			code = codeIdleInLazy
 		}
-		out = append(out, Evidence{Metric: "idle under nsys in " + what, Value: float64(c.ns) / 1e6, Unit: "ms"})
+		out = append(out, Evidence{Of: fact.New(code, fact.Name("call", c.name)), Value: float64(c.ns) / 1e6, Unit: "ms"})
 	}
 	return out
-}
-
-// callWords names the call that takes most, within a sentence.
-func callWords(list []otherCall) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", most of the time %s,", list[0].name)
 }

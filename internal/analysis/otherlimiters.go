@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -62,10 +61,10 @@ func (k *Kernel) notTypical(l *launch, like part) {
 	if k.MedianNS <= 0 || alike(l.lastsNS, k.MedianNS) {
 		return
 	}
-	text := fmt.Sprintf("%d of %d, %s of the kernel's time", like.calls, k.Calls, shareText(float64(like.ns)/float64(max(1, k.TotalNS))))
 	k.Counted.Note = append(k.Counted.Note, fact.New(countedAlike, fact.Count("calls", like.calls), fact.Count("of", k.Calls), fact.Share("share", float64(like.ns)/float64(max(1, k.TotalNS)))))
 	if k.Limiter.Kind != "" && k.Limiter.Kind != LimitLaunch { // that one is about the median
-		k.Limiter.Why += fmt.Sprintf(". The verdict holds for launches of %s: %s", duration(int64(l.lastsNS)), text)
+		k.Limiter.Why = append(k.Limiter.Why, fact.New(codeVerdictHolds, fact.NS("lasts", l.lastsNS), fact.Count("calls", like.calls), fact.Count("of", k.Calls),
+			fact.Share("share", float64(like.ns)/float64(max(1, k.TotalNS)))))
 	}
 }
 
@@ -74,7 +73,7 @@ func (k *Kernel) notTypical(l *launch, like part) {
 func (a *analyzer) judgeOther(k *Kernel, l *launch, like part) {
 	l.medianNS = l.lastsNS
 	o := OtherLimiter{Report: l.report, Launch: l.res.ID, TimelineNS: l.lastsNS, Calls: like.calls, Share: float64(like.ns) / float64(max(1, k.TotalNS)), Limiter: decide(l, a.th)}
-	if o.Share >= worthTelling && o.Limiter.Kind != "" && (o.Limiter.Kind != k.Limiter.Kind || o.Limiter.Label != k.Limiter.Label) {
+	if o.Share >= worthTelling && o.Limiter.Kind != "" && !o.Limiter.Same(&k.Limiter) {
 		k.OtherLimiters = append(k.OtherLimiters, o)
 	}
 }

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/pick"
@@ -83,7 +82,7 @@ func TestNotTypical(t *testing.T) {
 	if !k.Counted.Verified || len(k.Counted.Note) != 1 || !k.Counted.Note[0].Is(countedAlike) || k.Counted.Note[0].Number("calls") != 1 || k.Counted.Note[0].Number("of") != 4 {
 		t.Errorf("%+v", k.Counted)
 	}
-	if k.Limiter.Kind != LimitLatency || !strings.Contains(k.Limiter.Why, ". The verdict holds for launches of 8.5 \u00b5s: 1 of 4, 11.0 % of the kernel's time") {
+	if k.Limiter.Kind != LimitLatency || k.Limiter.Why[1].Code != codeVerdictHolds || k.Limiter.Why[1].Number("lasts") != 8_500 || k.Limiter.Why[1].Number("calls") != 1 {
 		t.Errorf("%+v", k.Limiter)
 	}
 	if top := a.res.Regions[0].Top; top[0].BasisNS != 8_500 || top[1].BasisNS != 0 {
@@ -100,7 +99,7 @@ func TestShortElsewhere(t *testing.T) {
 	if err := a.judge(t0()); err != nil {
 		t.Fatal(err)
 	}
-	if k := &a.res.Kernels[0]; k.Limiter.Kind != LimitLaunch || strings.Contains(k.Limiter.Why, "verdict holds") {
+	if k := &a.res.Kernels[0]; k.Limiter.Kind != LimitLaunch || hasFact(k.Limiter.Why, codeVerdictHolds) {
 		t.Errorf("%+v", k.Limiter)
 	}
 	if row := a.res.Regions[0].Top[0]; row.BasisNS != 1_760 {

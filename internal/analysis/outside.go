@@ -1,9 +1,10 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // farOutside is the share of the timeline outside the stages that is told.
@@ -33,22 +34,17 @@ func (a *analyzer) findOutside() {
 			kernels -= s.NS
 		}
 	}
-	text := fmt.Sprintf("%s of the timeline (%s of %s) lies outside the stages (%s)", shareOf(outside, wall), duration(outside), duration(wall), strings.Join(names, ", "))
+	params := []fact.Param{fact.Share("share", ratio(outside, wall)), fact.NS("outside", outside), fact.NS("of", wall), fact.Names("stages", fact.KindStage, names)}
 	if kernels > 0 {
-		text += fmt.Sprintf(", with %s of kernel time", duration(kernels))
+		params = append(params, fact.NS("gpu_time", kernels))
 	}
 	if r := a.largestOutside(); r != nil {
-		text += fmt.Sprintf("; the largest region there is %s with %s", r.Path, duration(r.WallNS))
+		params = append(params, fact.Region("region", r.Path), fact.NS("region_ns", r.WallNS))
 		if r.Split.LaunchBound {
-			text += ", launch-bound"
+			params = append(params, fact.ID("region_bound", "bound", "launch"))
 		}
 	}
-	are := strings.Join(names, " or ")
-	if len(names) > 3 {
-		are = "any of the stages"
-	}
-	a.find("outside-stages", weightLow, text+". Savings are held against the whole timeline.",
-		fmt.Sprintf("%s of the recorded time is not %s but what comes before, between and after, such as starting, loading and warming up.", shareOf(outside, wall), are))
+	a.find("outside-stages", weightLow, codeOutsideStages, params...)
 }
 
 // largestOutside is the outermost region of the most time that is no stage and
@@ -72,24 +68,23 @@ func (a *analyzer) largestOutside() *Region {
 // findCleanTimes speaks of what the workload measured of itself where there is
 // no timeline.
 func (a *analyzer) findCleanTimes() {
-	var parts []string
+	var parts []fact.Fact
 	var total float64
 	for i := range a.res.Stages {
 		if ms := a.res.Stages[i].CleanMS; ms != nil {
-			parts = append(parts, fmt.Sprintf("%s %s", a.res.Stages[i].Name, duration(int64(*ms*1e6))))
+			parts = append(parts, fact.New(codeStageTime, a.res.Stages[i].param(), fact.NS("ns", *ms*1e6)))
 			total += *ms
 		}
 	}
 	if len(parts) > 0 {
-		text := fmt.Sprintf("One pass takes %s without a profiler: %s.", duration(int64(total*1e6)), strings.Join(parts, ", "))
-		a.find("clean-times", weightMedium, text, text)
+		a.find("clean-times", weightMedium, codeCleanTimes, fact.NS("total", total*1e6), fact.Because("times", parts...))
 	}
 	var self float64
 	var best *Operator
 	device := slices.ContainsFunc(a.res.Operators, func(o Operator) bool { return o.SelfDeviceUS > 0 })
-	where := "the CPU"
+	where := "cpu"
 	if device {
-		where = "the GPU"
+		where = "gpu"
 	}
 	for i := range a.res.Operators {
 		o := &a.res.Operators[i]
@@ -99,9 +94,9 @@ func (a *analyzer) findCleanTimes() {
 		}
 	}
 	if best != nil && self > 0 {
-		text := fmt.Sprintf("Of the operators, %s takes the most time of its own on %s: %s of %s (%.0f %%), in %d calls.", best.Name, where,
-			duration(int64(best.self(device)*1e3)), duration(int64(self*1e3)), best.self(device)/self*100, best.Calls)
-		a.find("largest-operator", weightLow, text, text)
+		own := best.self(device)
+		a.find("largest-operator", weightLow, codeLargestOperator, fact.Name("operator", best.Name), fact.ID("where", "where", where),
+			fact.NS("ns", own*1e3), fact.NS("of", self*1e3), fact.Share("share", own/self), fact.Count("n", best.Calls))
 	}
 }
 

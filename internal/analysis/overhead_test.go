@@ -97,15 +97,17 @@ func TestClockOfStages(t *testing.T) {
 		t.Errorf("%v by %s", *s.NsysMS, s.NsysClock)
 	}
 	for _, c := range []struct {
-		stage Stage
-		want  string
+		stage    Stage
+		told     bool
+		overhead float64 // 0 within the noise
 	}{
-		{Stage{CleanMS: ptr(1.38), NsysMS: ptr(2.36), Overhead: ptr(0.71), NsysClock: clockOfWorkload}, " By its own clock a pass takes 1.38 ms clean and 2.36 ms under nsys (+71 %)."},
-		{Stage{CleanMS: ptr(1.38), NsysMS: ptr(1.2), OverheadWhy: &fact.Fact{Code: NoiseFaster}, NsysClock: clockOfRange}, " By the NVTX range a pass takes 1.38 ms clean and 1.2 ms under nsys (within the noise)."},
-		{Stage{NsysMS: ptr(1.2), NsysClock: clockOfRange}, ""},
+		{Stage{CleanMS: ptr(1.38), NsysMS: ptr(2.36), Overhead: ptr(0.71), NsysClock: clockOfWorkload}, true, 0.71},
+		{Stage{CleanMS: ptr(1.38), NsysMS: ptr(1.2), OverheadWhy: &fact.Fact{Code: NoiseFaster}, NsysClock: clockOfRange}, true, 0},
+		{Stage{NsysMS: ptr(1.2), NsysClock: clockOfRange}, false, 0},
 	} {
-		if got := overheadWords(&c.stage); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
+		f, told := c.stage.passTimes()
+		if told != c.told || f.Number("overhead") != c.overhead || told && (f.Text("clock") != "clock:"+c.stage.NsysClock || f.Number("clean") != *c.stage.CleanMS*1e6) {
+			t.Errorf("%+v, want %+v", f, c)
 		}
 	}
 }

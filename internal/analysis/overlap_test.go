@@ -37,7 +37,7 @@ func TestFusionEnds(t *testing.T) {
 	s := scene{
 		calls: []sceneCall{{0, 1, "cudaLaunchKernel", 0}, {2, 3, "cudaLaunchKernel", 0}, {12, 13, "cudaLaunchKernel", 0}},
 		kernels: []sceneKernel{
-			{100, 200, "relu", 0, 0}, {200, 300, "relu", 1, 0}, // one instance: fused
+			{100, 200, "relu", 0, 0}, {200, 300, "relu", 1, 0}, // fused, with the first of the next instance
 			{300, 400, "relu", 2, 0}, {450, 550, "relu", 2, 0}, // the next, with a copy between
 		},
 		copies: []sceneKernel{{400, 450, "", 2, 0}}, end: 1000,
@@ -48,7 +48,7 @@ func TestFusionEnds(t *testing.T) {
 		tl.Ranges = append(tl.Ranges, timeline.Range{Start: at[0], End: at[1], Name: timeline.StringID(len(tl.Names) - 1), EndThread: timeline.None, Payload: timeline.None})
 	}
 	for _, o := range take(t, tl, Thresholds{}).Opportunities {
-		if o.Kind == "fusion" && (o.Evidence[0].Value != 1 || o.Evidence[1].Value != 2) {
+		if o.Kind == "fusion" && (o.Evidence[0].Value != 1 || o.Evidence[1].Value != 3) {
 			t.Errorf("%+v", o.Evidence)
 		}
 	}

@@ -200,8 +200,8 @@ func TestLaunchBound(t *testing.T) {
 	s.ranges, s.end = [][2]int64{{0, 94_000}}, 94_000
 	r := take(t, s.timeline(), Thresholds{})
 	sp := r.Stages[0].Split
-	if !sp.LaunchBound || sp.GainNS != 84_000 {
-		t.Errorf("launch-bound %v, gain %d; want true, 84000", sp.LaunchBound, sp.GainNS)
+	if !sp.LaunchBound || sp.LaunchNS != 84_000 {
+		t.Errorf("launch-bound %v, gain %d; want true, 84000", sp.LaunchBound, sp.LaunchNS)
 	}
 	if len(r.Findings) == 0 || r.Findings[0].ID != "launch-bound-r0" {
 		t.Errorf("the first finding is not that the stage is launch-bound: %+v", r.Findings)
@@ -213,7 +213,7 @@ func TestLaunchBound(t *testing.T) {
 		s.kernels = append(s.kernels, sceneKernel{1000 + i*1000, 2000 + i*1000, "gemm", int(i), 0})
 	}
 	s.end = 11_000
-	if sp := take(t, s.timeline(), Thresholds{}).Totals.Split; sp.LaunchBound || sp.GainNS != 0 {
+	if sp := take(t, s.timeline(), Thresholds{}).Totals.Split; sp.LaunchBound || sp.LaunchNS != 0 {
 		t.Errorf("busy throughout and yet launch-bound: %+v", sp)
 	}
 }
@@ -284,8 +284,8 @@ func checkResult(t *testing.T, name string, r *Result) {
 		if busy != s.BusyNS || idle != s.IdleNS || busy+idle != s.WallNS || s.WallNS != wall {
 			t.Errorf("%s: %s: %d busy of parts %d, %d idle of parts %d, wall %d, want %d", name, where, s.BusyNS, busy, s.IdleNS, idle, s.WallNS, wall)
 		}
-		if s.GainNS > s.IdleNS || s.GainNS > 0 && !s.LaunchBound {
-			t.Errorf("%s: %s: gain %d of %d idle, launch-bound %v", name, where, s.GainNS, s.IdleNS, s.LaunchBound)
+		if s.LaunchNS > s.IdleNS || s.LaunchNS > 0 && !s.LaunchBound {
+			t.Errorf("%s: %s: gain %d of %d idle, launch-bound %v", name, where, s.LaunchNS, s.IdleNS, s.LaunchBound)
 		}
 	}
 	if r.Totals.Split != nil {
@@ -337,7 +337,7 @@ func checkResult(t *testing.T, name string, r *Result) {
 		t.Errorf("%s: kernels %d ns, categories %d ns; %d calls of %d launches", name, kernels, categories, calls, launches)
 	}
 	for _, o := range r.Opportunities {
-		if o.Seconds <= 0 || o.Seconds > float64(r.Totals.WallNS)/1e9 || o.Assumption == "" || o.How == "" || o.Speedup != 0 && o.Speedup < 1 {
+		if o.Seconds <= 0 || o.Seconds > float64(r.Totals.WallNS)/1e9 || len(o.Assumes) == 0 || len(o.How) == 0 || o.Speedup != 0 && o.Speedup < 1 {
 			t.Errorf("%s: opportunity %+v", name, o)
 		}
 	}

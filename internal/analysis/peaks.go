@@ -164,6 +164,17 @@ func (g *GPU) peak(id string) (Peak, bool) {
 	return Peak{}, false
 }
 
+// published is the dense peak that the data sheet of the GPU states, which
+// published MFU is of; the peak itself where no data sheet is known.
+func (g *GPU) published(p Peak) Peak {
+	sheet, ok := gpu.Sheet(g.Name)
+	v := sheet.Dense[gpu.DType(p.ID)]
+	if !ok || v <= 0 {
+		return p
+	}
+	return Peak{ID: p.ID, Label: p.Label, Value: v, Unit: p.Unit, Published: true, Basis: sheet.Source}
+}
+
 // roofs are the limits beside a launch, at the clock that it ran at.
 func roofs(l *launch) []Peak {
 	flops, bytes := l.limits()

@@ -3,7 +3,11 @@
 // report needs.
 package analysis
 
-import "github.com/deepprof/deepprof/internal/fact"
+import (
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
 
 // Schema is the version of Result. It grows when a field changes its meaning or
 // goes; new fields alone do not change it.
@@ -112,6 +116,10 @@ type Peak struct {
 	// the device or a table, and Basis names it.
 	Measured bool   `json:"measured"`
 	Basis    string `json:"basis"`
+	// GPUs is how many of them the value is of, where several.
+	GPUs int `json:"gpus,omitempty"`
+	// Published: what the data sheet of the GPU states.
+	Published bool `json:"published,omitempty"`
 }
 
 // Workload is what was run.
@@ -230,10 +238,10 @@ type Stage struct {
 	Sub         []SubMS    `json:"sub,omitempty"`          // parts of this stage, never added to it; clean where CleanMS is there, else under nsys
 	TokensPS    *float64   `json:"tokens_per_s,omitempty"` // clean
 	Split       Split      `json:"split"`                  // of all passes in the timeline
-	// CleanGainNS is Split.GainNS held against the clean time of the passes: no
-	// more than that leaves beside GPU work. Absent without a clean time, and
+	// LaunchGain is the most that closing the launch gaps can save: the one bound
+	// of that change, the same in every finding, table and opportunity. Absent
 	// where the stage is not launch-bound.
-	CleanGainNS *int64 `json:"clean_gain_ns,omitempty"`
+	LaunchGain *Bound `json:"launch_gain,omitempty"`
 	// CleanBusy is the share of the clean time in which a kernel runs, from 0 to 1:
 	// Split.BusyNS of the clean time of the passes. Absent without one.
 	CleanBusy *float64 `json:"clean_busy,omitempty"`
@@ -242,7 +250,10 @@ type Stage struct {
 	Kernels      int64 `json:"kernels,omitempty"`
 	GraphKernels int64 `json:"graph_kernels,omitempty"`
 
+	// MFU counts the FLOPs of the model, HFU those that the hardware executed, with
+	// the padding of tiles; MBU bytes of memory. Each is held against the peak.
 	MFU []Utilisation `json:"mfu,omitempty"`
+	HFU []Utilisation `json:"hfu,omitempty"`
 	MBU []Utilisation `json:"mbu,omitempty"`
 	// FLOPs and Bytes of one pass by analysis of the model.
 	FLOPs *float64 `json:"flops,omitempty"`
@@ -264,9 +275,17 @@ type Split struct {
 	Idle   []TimePart `json:"idle"` // by cause: launch, graph, python, host, call, sync, copy, alloc, none
 	// LaunchBound: the GPU waits for the host more than it works.
 	LaunchBound bool `json:"launch_bound"`
-	// GainNS is what CUDA graphs or fusion could save at most where it is
-	// launch-bound; long stretches of host code are not part of it.
-	GainNS int64 `json:"gain_ns,omitempty"`
+	// LaunchNS is how long the GPU waited for launches, and for host code between
+	// them, where that is launch-bound. It is measured under nsys, not a bound of
+	// what a change can save; the key is that of older results.
+	LaunchNS int64 `json:"gain_ns,omitempty"`
+}
+
+// A Bound is the most that a change can save.
+type Bound struct {
+	NS    int64  `json:"ns"`
+	OfNS  int64  `json:"of_ns"` // the time that it is held against, of all passes
+	Times string `json:"times"` // of which run that time is: clean or nsys
 }
 
 // A TimePart is a named share of time.
@@ -278,10 +297,10 @@ type TimePart struct {
 
 // A Utilisation is achieved work over the peak.
 type Utilisation struct {
-	// Method: analytic (model's FLOPs or bytes over the clean time) or counters
-	// (counted work extrapolated over the region).
+	// Method: analytic (model's FLOPs or bytes over the unprofiled time) or
+	// counters (counted work extrapolated over the region).
 	Method   string   `json:"method"`
-	Value    *float64 `json:"value,omitempty"`    // 0 to 1; absent with Why
+	Value    *float64 `json:"value,omitempty"`    // share of Peak; absent with Why. A GPU that clocks higher than its data sheet can exceed 1
 	Achieved float64  `json:"achieved,omitempty"` // per second
 	Peak     Peak     `json:"peak"`
 	Seconds  float64  `json:"seconds,omitempty"`  // the time it is over
@@ -290,7 +309,12 @@ type Utilisation struct {
 	// on is wrong. Value is absent then and Raw holds the number.
 	Contradiction bool     `json:"contradiction,omitempty"`
 	Raw           *float64 `json:"raw,omitempty"`
-	Why           string   `json:"why,omitempty"`
+	// Roof is the same limit at the clock that the counted kernels ran at, and
+	// OfRoof the share of it, 0 to 1; absent without counters, and for bytes.
+	Roof   *Peak    `json:"roof,omitempty"`
+	OfRoof *float64 `json:"of_roof,omitempty"`
+	// Why are the reasons for which Value is absent, and what to know of it.
+	Why []fact.Fact `json:"why,omitempty"`
 }
 
 // A Region is an NVTX region path with everything inside it.
@@ -402,8 +426,8 @@ type Kernel struct {
 	// OtherLimiters are the verdicts on counted launches that last longer or
 	// shorter than those which Limiter is about, where they are others.
 	OtherLimiters []OtherLimiter `json:"other_limiters,omitempty"`
-	Point         []Point        `json:"points,omitempty"`   // on the roofline
-	NoPoint       string         `json:"no_point,omitempty"` // why it was counted and has none; "" where it has, or FLOPs were not counted
+	Point         []Point        `json:"points,omitempty"`  // on the roofline
+	NoPoint       fact.Fact      `json:"no_point,omitzero"` // why it was counted and has none; zero where it has, or FLOPs were not counted
 	// Attained is the share of its duration that the kernel would take if its
 	// busiest limit worked at the peak; AttainedOf names that limit: the ID of
 	// a peak, or of a pipe that has none (int, xu, tensor, issue, sm). Absent
@@ -474,18 +498,28 @@ type RuleWords struct {
 	Local   bool     `json:"local,omitempty"`   // the estimate is not of the whole kernel
 }
 
-// A Limiter is what holds a kernel back. docs/limiter.md has the decision.
+// A Limiter is what limits a kernel. docs/limiter.md has the decision.
 type Limiter struct {
 	// Kind: dram, l2, l1, compute, latency, occupancy, small, launch, mixed, or
-	// "" where it abstains.
-	Kind     string     `json:"kind"`
-	Label    string     `json:"label"`              // "DRAM bandwidth", "tensor pipe (bf16)", "too little work"
-	Detail   string     `json:"detail,omitempty"`   // pipe, dominant stall, limit of occupancy
-	Level    *float64   `json:"level,omitempty"`    // 0 to 1: share of that limit in use
-	Evidence []Evidence `json:"evidence,omitempty"` // the counters that it rests on
-	Why      string     `json:"why"`                // a sentence
-	Need     string     `json:"need,omitempty"`     // what would tell, where it abstains
+	// "" where there is no verdict.
+	Kind string `json:"kind"`
+	// Units are the units that it names: dram, l2, l1, a pipe (tensor, tensor_int,
+	// fp32, fp64, fp16, int, xu), a type of the tensor pipe (tensor_bf16), issue,
+	// sm (a unit of the SM that is no math pipe) or compute (a pipe that is not
+	// known). Two where it is mixed; none where the kind says all.
+	Units []string `json:"units"`
+	// Detail is, for latency, what warps wait for most, by ncu's name of the
+	// stall; for occupancy the resource: registers, shared_memory, warps, blocks,
+	// barriers.
+	Detail   string      `json:"detail,omitempty"`
+	Level    *float64    `json:"level,omitempty"`    // 0 to 1: share of that limit in use; of a wave where it is small
+	Evidence []Evidence  `json:"evidence,omitempty"` // the counters that it rests on
+	Why      []fact.Fact `json:"why"`                // the verdict first, then what to know of it
+	Need     fact.Fact   `json:"need,omitzero"`      // what would tell, or tell more
 }
+
+// Same tells whether two verdicts name the same limit.
+func (l *Limiter) Same(m *Limiter) bool { return l.Kind == m.Kind && slices.Equal(l.Units, m.Units) }
 
 // An OtherLimiter is what limits some launches of a kernel.
 type OtherLimiter struct {
@@ -499,10 +533,11 @@ type OtherLimiter struct {
 
 // Evidence is a value with the threshold that it was held against.
 type Evidence struct {
-	Metric    string  `json:"metric"`
-	Value     float64 `json:"value"`
-	Unit      string  `json:"unit,omitempty"`
-	Threshold string  `json:"threshold,omitempty"` // "at least 60 %"
+	Metric    string    `json:"metric,omitempty"` // name of a counter; absent where Of says what the value is
+	Of        fact.Fact `json:"of,omitzero"`
+	Value     float64   `json:"value"`
+	Unit      string    `json:"unit,omitempty"`
+	Threshold fact.Fact `json:"threshold,omitzero"` // at-least or below a value; largest, scarcest; zero where it decides nothing
 }
 
 // A CategoryTime sums the kernels of one category. Without a timeline it holds
@@ -557,11 +592,11 @@ type OperatorRest struct {
 // An OperatorLimiter is what holds back more of the time of an operator's kernels
 // than anything else.
 type OperatorLimiter struct {
-	Kind     string  `json:"kind"`          // as in Limiter; "" where it abstains
-	Label    string  `json:"label"`         // "" where it abstains
-	Share    float64 `json:"share"`         // of the time of its kernels: held back by this
-	Coverage float64 `json:"coverage"`      // of the same: kernels with a verdict
-	Why      string  `json:"why,omitempty"` // why it abstains
+	Kind     string    `json:"kind"`         // as in Limiter; "" without a verdict
+	Units    []string  `json:"units"`        // as in Limiter
+	Share    float64   `json:"share"`        // of the time of its kernels: limited by this
+	Coverage float64   `json:"coverage"`     // of the same: kernels with a verdict
+	Why      fact.Fact `json:"why,omitzero"` // why there is no verdict
 }
 
 // Profiled is the pass that the torch profiler watched.
@@ -575,9 +610,9 @@ type Profiled struct {
 
 // A Roofline holds roofs and points. Points name their roofs.
 type Roofline struct {
-	Roofs  []Peak  `json:"roofs"`
-	Points []Point `json:"points"`
-	Why    string  `json:"why,omitempty"` // why there is none
+	Roofs  []Peak    `json:"roofs"`
+	Points []Point   `json:"points"`
+	Why    fact.Fact `json:"why,omitzero"` // why there is none
 }
 
 // A Point is a kernel against one compute roof and one memory level.
@@ -593,27 +628,27 @@ type Point struct {
 
 // An Opportunity is a change and the most that it can save.
 type Opportunity struct {
-	ID         string     `json:"id"`
-	Kind       string     `json:"kind"` // roofline, gaps, host, alloc, calls, fusion, copies, occupancy, sync
-	Title      string     `json:"title"`
-	Stage      string     `json:"stage,omitempty"`
-	Kernels    []string   `json:"kernels,omitempty"`    // IDs
-	Seconds    float64    `json:"seconds"`              // upper bound over the scope, or the whole run
-	Speedup    float64    `json:"speedup"`              // of the same, by Amdahl: 1.25 is 25 % faster
-	OfNS       int64      `json:"of_ns"`                // the time that both are held against
-	Times      string     `json:"times"`                // of which run that time is: clean (stages at their clean times) or nsys
-	StageGain  *float64   `json:"stage_gain,omitempty"` // share of the stage's time
-	Evidence   []Evidence `json:"evidence"`
-	Assumption string     `json:"assumption"`
-	How        string     `json:"how"` // what to do
+	ID        string      `json:"id"`
+	Kind      string      `json:"kind"`  // roofline, gaps, host, alloc, calls, fusion, copies, occupancy, sync
+	Title     fact.Fact   `json:"title"` // the change
+	Stage     string      `json:"stage,omitempty"`
+	Kernels   []string    `json:"kernels,omitempty"`    // IDs
+	Seconds   float64     `json:"seconds"`              // upper bound over the scope, or the whole run
+	Estimate  *float64    `json:"estimate_s,omitempty"` // what is likely, where that is far below the bound
+	Speedup   float64     `json:"speedup"`              // by the bound and Amdahl: 1.25 is 25 % faster
+	OfNS      int64       `json:"of_ns"`                // the time that both are held against
+	Times     string      `json:"times"`                // of which run that time is: clean (stages at their unprofiled times) or nsys
+	StageGain *float64    `json:"stage_gain,omitempty"` // share of the stage's time
+	Evidence  []Evidence  `json:"evidence"`
+	Assumes   []fact.Fact `json:"assumption"` // what the bound rests on
+	How       []fact.Fact `json:"how"`        // what to do
 }
 
-// A Finding is a sentence that a reader must not miss.
+// A Finding is a fact that a reader must not miss.
 type Finding struct {
-	ID     string `json:"id"`
+	ID     string `json:"id"`     // stable: the code, with the stage or kernel that it is about
 	Weight string `json:"weight"` // high, medium, low
-	Text   string `json:"text"`
-	Plain  string `json:"plain"` // the same for readers who do not know GPUs
+	fact.Fact
 }
 
 // An Overview is the timeline, aggregated so that it can be drawn.

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -22,13 +21,14 @@ func (a *analyzer) place(k *Kernel, l *launch) {
 	if share, by, counter := l.attained(d, flops, bytes); share > 0 {
 		k.Attained, k.AttainedOf, k.AttainedMetric = &share, by, counter
 	}
-	k.Limiter.Why += usedOtherwise(&k.Limiter, d, bytes) + l.rulesOtherwise(&k.Limiter)
+	k.Limiter.usedOtherwise(d, bytes)
+	l.rulesOtherwise(&k.Limiter)
 	var total float64
 	for _, n := range d.flops {
 		total += n
 	}
 	if total == 0 && d.computed() {
-		k.NoPoint = "it executes no floating-point operations"
+		k.NoPoint = fact.New(codeNoFLOPs)
 	}
 	for _, dtype := range gpu.DTypes {
 		n := d.flops[dtype]
@@ -70,13 +70,13 @@ func (l *launch) attained(d *done, flops map[gpu.DType]limit, bytes map[string]l
 		}
 		most, by, counter = r.level, r.kind, r.counter
 		if r.kind == LimitCompute {
-			by = r.detail
+			by = r.unit
 		}
 	}
 	// The SM as a whole is read beside its pipes where it is clearly busier.
 	if name, v, ok := l.first(counterSM...); ok && share(v) > most+sameUnit {
 		other := l.otherUnit(name, share(v))
-		most, by, counter = other.level, other.detail, other.counter
+		most, by, counter = other.level, other.unit, other.counter
 	}
 	return most, by, counter
 }
@@ -88,34 +88,30 @@ const sameUnit = 0.01
 // which is worth an explanation, in shares of the peak.
 const apart = 0.1
 
-// movedWords says what the bytes of a level leave out.
-var movedWords = map[string]string{
-	LimitL2: "the bytes that it hands to the SMs, its point on the roofline, are %s of its bandwidth; what is written, filled from DRAM or looked up keeps it busy besides",
-	LimitL1: "the bytes of its point on the roofline, which leave out shared memory, are %s of its bandwidth; shared memory, stores, bank conflicts and scattered access keep it busy besides",
-}
+// movedLess says of a level what its bytes leave out.
+var movedLess = map[string]fact.Code{LimitL2: codeUnitBusierL2, LimitL1: codeUnitBusierL1}
 
 // usedOtherwise explains a unit that is busier than the bytes of its roofline.
-func usedOtherwise(v *Limiter, d *done, bytes map[string]limit) string {
-	words, peak := movedWords[v.Kind], bytes[v.Kind]
-	if words == "" || v.Level == nil || peak.rate <= 0 || d.seconds <= 0 || d.bytes[v.Kind] <= 0 {
-		return ""
+func (v *Limiter) usedOtherwise(d *done, bytes map[string]limit) {
+	code, peak := movedLess[v.Kind], bytes[v.Kind]
+	if code == "" || v.Level == nil || peak.rate <= 0 || d.seconds <= 0 || d.bytes[v.Kind] <= 0 {
+		return
 	}
 	moved := d.bytes[v.Kind] / d.seconds / peak.rate
-	if *v.Level-moved < apart {
-		return ""
+	if *v.Level-moved >= apart {
+		v.Why = append(v.Why, fact.New(code, fact.Share("share", moved)))
 	}
-	return ". That is how busy the unit is: " + fmt.Sprintf(words, percentOf(moved))
 }
 
 // rulesOtherwise explains an L2 that is busier than the sum on which NVIDIA's
 // rules rest.
-func (l *launch) rulesOtherwise(v *Limiter) string {
+func (l *launch) rulesOtherwise(v *Limiter) {
 	memory, ok := l.value(counterMemory)
 	if v.Kind != LimitL2 || v.Level == nil || !ok || *v.Level-memory/100 < apart {
-		return ""
+		return
 	}
 	v.Evidence = append(v.Evidence, Evidence{Metric: counterMemory, Value: memory, Unit: "%"})
-	return fmt.Sprintf(". NVIDIA's rules rest on ncu's Memory Throughput (%.0f %%), which leaves out what L2 does within itself, and may say otherwise", memory)
+	v.Why = append(v.Why, fact.New(codeRulesDiffer, fact.Share("share", memory/100)))
 }
 
 func (a *analyzer) gatherPoints() {
@@ -127,13 +123,13 @@ func (a *analyzer) gatherPoints() {
 	switch {
 	case len(r.Points) > 0:
 	case len(a.counted) == 0 && len(a.ranges) > 0:
-		r.Why = "ranges were counted as a whole, and no kernel"
+		r.Why = fact.New(codeNoRoofRanges)
 	case len(a.counted) == 0:
-		r.Why = "no counters were taken"
+		r.Why = fact.New(codeNoRoofCounters)
 	case len(r.Roofs) == 0:
-		r.Why = "the counters hold no peaks; ncu's sections SpeedOfLight_HierarchicalSingleRooflineChart and the like (--set roofline or full) have them"
+		r.Why = fact.New(codeNoRoofPeaks)
 	default:
-		r.Why = "no counted kernel computed in a floating-point type, or its operations were not counted; --set roofline or full counts them"
+		r.Why = fact.New(codeNoRoofFLOPs)
 	}
 	for _, p := range r.Points {
 		if p.Attained > 1.05 {

@@ -3,11 +3,9 @@ package analysis
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/deepprof/deepprof/internal/gpu"
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 const (
@@ -24,9 +22,6 @@ const (
 	// out what would make all of it small.
 	worthOfScope = 0.005
 )
-
-// alone is part of every assumption: the bounds overlap.
-const alone = " This bound stands on its own: it may overlap with the others, so that they do not add up."
 
 // findSavings lists what could be gained at most, by seconds of the scope.
 func (a *analyzer) findSavings(context.Context) error {
@@ -85,7 +80,7 @@ func (a *analyzer) save(o Opportunity, ns float64, stage *Stage, inStage float64
 		g := min(1, inStage/float64(of))
 		o.StageGain = &g
 	}
-	o.Assumption += alone
+	o.Assumes = append(o.Assumes, fact.New(codeAlone))
 	if o.Evidence == nil {
 		o.Evidence = []Evidence{}
 	}
@@ -94,173 +89,212 @@ func (a *analyzer) save(o Opportunity, ns float64, stage *Stage, inStage float64
 
 // An idleSaving is a change that takes away idle time of some causes.
 type idleSaving struct {
-	kind, id, title, assumption, how string
-	causes                           []string
+	kind, id      string
+	title, assume fact.Code
+	how           []fact.Fact
+	causes        []string
 }
 
-// tracesNodes is what to know of gaps where CUDA graphs were traced node by node.
-const tracesNodes = " Part of this time is nsys, which traces every node: pipeline.nsys.cuda_graph_trace=graph is the lighter capture."
-
-// idleChanges are the changes that fit a stage, but for its other CUDA calls.
+// idleChanges are the changes that fit a stage, but for its launch gaps.
 func (a *analyzer) idleChanges(s *Stage) []idleSaving {
-	gaps := idleSaving{"gaps", "launch", "Close the gaps between launches in %s", "All time in which the GPU waited for the next launch goes, as if every launch had been queued in time.",
-		a.advice("Capture the steady part in a CUDA graph, or let torch.compile (mode reduce-overhead) do so; fuse small kernels.",
-			"Capture the steady part in a CUDA graph, launch ahead of the GPU, or fuse small kernels."),
-		[]string{"launch", "python"}}
-	if s.fromGraphs() {
-		gaps.title = "Close the gaps between the CUDA graphs of %s"
-		gaps.assumption = "All time in which the GPU waited for the next graph goes, as if every graph had been launched before the one in front of it ended."
-		gaps.how = "Its kernels come from CUDA graphs already: launch the next graph before the present one ends, without waiting for a result between, or capture several steps in one."
-		if s.GraphKernels > 0 {
-			gaps.how += tracesNodes
-		}
-	}
-	// Nothing comes before the program.
-	out, before := "Take the host's work out of %s", "Allocate before %s"
-	if s.whole() {
-		out, before = "Do less on the host in %s while the GPU waits", "Allocate less often in %s"
+	out, before := codeHostOut, codeAllocBefore
+	if s.whole() { // nothing comes before the program
+		out, before = codeHostLess, codeAllocLess
 	}
 	return []idleSaving{
-		gaps,
-		{"gaps", "graph", "Give the CUDA graphs of %s fewer nodes", "All time between the nodes of a graph goes, as if each graph were one kernel.",
-			"Fuse kernels, so that a graph has fewer of them, before it is captured." + tracesNodes,
-			[]string{"graph"}},
-		{"host", "host", out, "Every long stretch of host code without a CUDA call, while the GPU waits, goes.",
-			a.advice("Find what runs there (a sampling profiler, or pipeline.torch_profiler.with_stack=true): planning and compiling for each new shape, data handling, logging. Do it before the loop, cache it, or keep shapes fixed (a static KV cache).",
-				"Find what runs there with a sampling profiler: planning, data handling, logging. Do it before the loop, cache it, or do it on a thread of its own."),
-			[]string{"host"}},
-		{"sync", "sync", "Wait less in %s", "Every wait of the host in which the GPU had nothing to run goes.",
-			a.advice("Remove .item(), .cpu(), print and explicit synchronisation from the loop; keep sampling on the GPU; launch ahead.",
-				"Remove synchronisation from the loop, keep on the GPU what decides over the next launch, and launch ahead."),
-			[]string{"sync"}},
-		{"copies", "copy", "Avoid or overlap the copies and sets in %s", "Every copy or set of memory during which no kernel ran is avoided or runs beside kernels.",
-			a.advice("Keep data on the GPU, use pinned memory and non_blocking copies on a stream of their own, and prefetch.",
-				"Keep data on the GPU, use pinned memory and asynchronous copies on a stream of their own, and prefetch."),
-			[]string{"copy"}},
-		{"alloc", "alloc", before, "No allocation or release happens while the GPU is idle.",
-			a.advice("Allocate once before, use the caching allocator or static buffers; watch for empty_cache.", "Allocate once before, or from a pool (cudaMallocAsync)."),
-			[]string{"alloc"}},
+		{"gaps", "graph", codeFewerNodes, codeAssumeNodes, []fact.Fact{fact.New(codeHowFuseNodes), fact.New(codeHowNodesTraced)}, []string{"graph"}},
+		{"host", "host", out, codeAssumeHost, a.advice(codeHowHost), []string{"host"}},
+		{"sync", "sync", codeWaitLess, codeAssumeSync, a.advice(codeHowSync), []string{"sync"}},
+		{"copies", "copy", codeFewerCopies, codeAssumeCopies, a.advice(codeHowCopies), []string{"copy"}},
+		{"alloc", "alloc", before, codeAssumeAlloc, a.advice(codeHowAlloc), []string{"alloc"}},
 	}
 }
 
-// idleSavings are the idle parts of a stage, no longer than a clean run has them.
+// idleSavings are the idle parts of a stage, no longer than its unprofiled run has
+// them.
 func (a *analyzer) idleSavings(s *Stage) {
+	a.gapSaving(s)
+	a.loadSaving(s)
 	once := a.idleOnce(s)
-	whole, clean := a.stageNS(s)
-	calls := a.otherCalls(s)
-	for _, c := range append(a.idleChanges(s), a.callChange(s, calls)) {
+	for _, c := range a.idleChanges(s) {
 		var ns int64
-		var evidence []Evidence
-		for _, p := range s.Split.Idle {
-			if slices.Contains(c.causes, p.ID) {
-				ns += once[p.ID]
-				evidence = append(evidence, Evidence{Metric: "idle under nsys: " + strings.ToLower(p.Label[:1]) + p.Label[1:], Value: float64(p.NS) / 1e6, Unit: "ms"})
-			}
+		for _, id := range c.causes {
+			ns += once[id]
 		}
-		ns = a.bounded(s, ns)
-		if float64(ns) < worth*float64(whole) {
-			continue
-		}
-		if c.kind == "calls" {
-			evidence = append(evidence, callEvidence(calls)...)
-		}
-		evidence = append(evidence, Evidence{Metric: "wall time of " + s.words() + " under nsys", Value: float64(s.Split.WallNS) / 1e6, Unit: "ms"})
-		if clean {
-			evidence = append(evidence, Evidence{Metric: "clean time of " + s.words(), Value: float64(whole) / 1e6, Unit: "ms"})
-		}
-		if clean || c.kind == "gaps" {
-			evidence = append(evidence, Evidence{Metric: "a kernel runs in " + s.words() + " under nsys", Value: float64(s.Split.BusyNS) / 1e6, Unit: "ms"})
-		}
-		a.save(Opportunity{ID: c.kind + "-" + c.id + "-" + s.Name, Kind: c.kind, Title: fmt.Sprintf(c.title, s.words()), Evidence: evidence, Assumption: c.assumption + a.boundText(s), How: c.how},
-			float64(ns), s, float64(ns))
+		a.saveIdle(s, Opportunity{ID: c.kind + "-" + c.id + "-" + s.Name, Kind: c.kind, Title: fact.New(c.title, s.param()), How: c.how, Assumes: because(c.assume), Evidence: s.idleEvidence(c.causes...)}, a.bounded(s, ns))
 	}
 }
 
-// roofSavings bring single kernels to the peak of their busiest limit.
+// gapSaving closes the launch gaps of a stage.
+func (a *analyzer) gapSaving(s *Stage) {
+	title, assume, how := codeCloseGaps, codeAssumeGaps, a.advice(codeHowGraph)
+	if s.fromGraphs() {
+		title, assume, how = codeCloseGraphGaps, codeAssumeGraphGaps, because(codeHowNextGraph)
+		if s.GraphKernels > 0 {
+			how = append(how, fact.New(codeHowNodesTraced))
+		}
+	}
+	g := a.launchGain(s)
+	o := Opportunity{ID: "gaps-launch-" + s.Name, Kind: "gaps", Title: fact.New(title, s.param()), How: how, Assumes: because(assume), Evidence: s.idleEvidence("launch", "python", "call")}
+	if g.Streams > 0 {
+		o.Assumes = append(o.Assumes, fact.New(codeAssumeOverlap, fact.NS("ns", g.Streams)))
+	}
+	a.saveIdle(s, o, g.NS)
+}
+
+// idleEvidence is the idle time of some causes under nsys.
+func (s *Stage) idleEvidence(causes ...string) (out []Evidence) {
+	for _, p := range s.Split.Idle {
+		if slices.Contains(causes, p.ID) {
+			out = append(out, Evidence{Of: fact.New(codeIdleFor, fact.ID("cause", "idle", p.ID)), Value: float64(p.NS) / 1e6, Unit: "ms"})
+		}
+	}
+	return out
+}
+
+// saveIdle adds a saving of idle time, with the times of the stage that it rests
+// on, where it is worth it.
+func (a *analyzer) saveIdle(s *Stage, o Opportunity, ns int64) {
+	whole, clean := a.stageNS(s)
+	if float64(ns) < worth*float64(whole) {
+		return
+	}
+	o.Evidence = append(o.Evidence, Evidence{Of: fact.New(codeWallNsys, s.param()), Value: float64(s.Split.WallNS) / 1e6, Unit: "ms"})
+	if clean {
+		o.Evidence = append(o.Evidence, Evidence{Of: fact.New(codeWallClean, s.param()), Value: float64(whole) / 1e6, Unit: "ms"})
+	}
+	o.Evidence = append(o.Evidence, Evidence{Of: fact.New(codeKernelsRun, s.param()), Value: float64(s.Split.BusyNS) / 1e6, Unit: "ms"})
+	o.Assumes = append(o.Assumes, a.boundFact(s))
+	a.save(o, float64(ns), s, float64(ns))
+}
+
+// roofSavings bring single kernels to the peak of the limit that their advice
+// leaves in place.
 func (a *analyzer) roofSavings() {
 	type candidate struct {
 		kernel int
 		ns     float64
+		advice roofAdvice
 	}
 	var list []candidate
 	for i := range a.res.Kernels {
 		k := &a.res.Kernels[i]
-		if k.Attained == nil || k.TotalNS == 0 || *k.Attained >= 1 {
+		advice, ok := a.roofAdvice(k, a.launchOf[i])
+		if !ok || k.TotalNS == 0 || advice.rest >= 1 {
 			continue
 		}
-		if ns := float64(k.TotalNS) * (1 - *k.Attained); ns >= worth*float64(a.kernelNS()) {
-			list = append(list, candidate{i, ns})
+		if ns := float64(k.TotalNS) * (1 - advice.rest); ns >= worth*float64(a.kernelNS()) {
+			list = append(list, candidate{i, ns, advice})
 		}
 	}
 	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(y.ns, x.ns) })
 	for _, c := range list[:min(len(list), maxRoofSavings)] {
 		k := &a.res.Kernels[c.kernel]
 		stage, share := a.mainStage(k)
-		how := "Look at its limiter: " + k.Limiter.Label + "."
-		if hint := roofHints[k.Limiter.Kind]; hint != "" {
-			how += " " + hint
-		}
 		a.save(Opportunity{
-			ID: "roofline-" + k.ID, Kind: "roofline", Title: "Bring " + a.apart(c.kernel) + " to the peak of its busiest limit", Kernels: []string{k.ID},
+			ID: "roofline-" + k.ID, Kind: "roofline", Title: fact.New(c.advice.title, append(a.kernelParams(c.kernel), fact.ID("unit", "peak", c.advice.unit))...), Kernels: []string{k.ID},
 			Evidence: []Evidence{
-				{Metric: "share of its busiest limit in use (" + limitName(k.AttainedOf) + ", by " + cmp.Or(k.AttainedMetric, workOverPeak(k.AttainedOf)) + ")", Value: *k.Attained * 100, Unit: "%"},
-				{Metric: "total time in " + a.whole(), Value: float64(k.TotalNS) / 1e6, Unit: "ms"},
-				{Metric: "calls", Value: float64(k.Calls)},
+				{Of: fact.New(codeUnitShare, fact.ID("unit", "peak", c.advice.unit), c.advice.by), Value: c.advice.rest * 100, Unit: "%"},
+				{Of: fact.New(codeTotalTime, a.scopeParam()), Value: float64(k.TotalNS) / 1e6, Unit: "ms"},
+				{Of: fact.New(codeCalls), Value: float64(k.Calls)},
 			},
-			Assumption: "The kernel does the same work and moves the same bytes at the peak of its busiest limit; all its launches are like the one counted.",
-			How:        how,
+			Assumes: because(c.advice.assume, fact.ID("unit", "peak", c.advice.unit)),
+			How:     []fact.Fact{fact.New(codeHowLimiter, limiterParam("limiter", k)), fact.New(c.advice.how)},
 		}, c.ns, stage, c.ns*share)
 	}
 }
 
-// apart names a kernel, with its grid where another has the same name.
-func (a *analyzer) apart(kernel int) string {
+// A roofAdvice is what to do about a kernel, and the share of its time that is
+// left whoever does it.
+type roofAdvice struct {
+	title, assume, how fact.Code
+	rest               float64 // 0 to 1, of its duration
+	unit               string  // that needs this time at its peak
+	by                 fact.Param
+}
+
+// hows are the advice by limiter that leaves the work of the kernel as it is: its
+// bound is the busiest unit. Launch overhead and occupancy have changes of their
+// own.
+var hows = map[string]fact.Code{LimitSmall: codeHowSmall, LimitLatency: codeHowLatency, LimitDRAM: codeHowDRAM, LimitCompute: codeHowCompute, LimitMixed: codeHowMixed}
+
+// roofAdvice chooses what to do about a kernel. Better reuse takes bytes away from
+// every level of the memory, so that what it leaves is the arithmetic.
+func (a *analyzer) roofAdvice(k *Kernel, l *launch) (roofAdvice, bool) {
+	if k.Attained == nil || l == nil {
+		return roofAdvice{}, false
+	}
+	reach := roofAdvice{codeReachPeak, codeAssumePeak, hows[k.Limiter.Kind], *k.Attained, k.AttainedOf, attainedBy(k)}
+	switch k.Limiter.Kind {
+	case LimitLaunch, LimitOccupancy, "":
+		return roofAdvice{}, false
+	case LimitL1, LimitL2:
+		if !l.reuses(k) {
+			reach.how = codeHowStream
+			return reach, true
+		}
+		rest, unit := l.arithmetic()
+		how := codeHowL1
+		if k.Limiter.Kind == LimitL2 {
+			how = codeHowL2
+		}
+		return roofAdvice{codeReachNextRoof, codeAssumeNextRoof, how, rest, unit, fact.ID("work", "work", "flops")}, unit != ""
+	}
+	return reach, reach.how != ""
+}
+
+// attainedBy is the counter, or the work, that the busiest unit is known by.
+func attainedBy(k *Kernel) fact.Param {
+	switch {
+	case k.AttainedMetric != "":
+		return fact.Metric("counter", k.AttainedMetric)
+	case slices.Contains(levels, k.AttainedOf):
+		return fact.ID("work", "work", "bytes")
+	}
+	return fact.ID("work", "work", "flops")
+}
+
+// streams are the categories whose kernels use each value once.
+var streams = []string{categoryElementwise, categoryCopy, categoryLayout, "reduction", "normalisation", "random"}
+
+// reuses tells whether better reuse can take bytes away from a kernel: one that
+// computes nothing, or writes a quarter of what it reads or more, passes data
+// through once.
+func (l *launch) reuses(k *Kernel) bool {
+	if slices.Contains(streams, k.Category) {
+		return false
+	}
+	d := l.counts()
+	if d.computed() && len(d.flops) == 0 {
+		return false
+	}
+	read, okRead := l.value("lts__t_sectors_op_read.sum")
+	written, okWritten := l.value("lts__t_sectors_op_write.sum")
+	return !okRead || !okWritten || 4*written < read
+}
+
+// arithmetic is the share of its time in which a launch would do its arithmetic at
+// the peak of its busiest type; no unit where that is not known.
+func (l *launch) arithmetic() (rest float64, unit string) {
+	d := l.counts()
+	flops, _ := l.limits()
+	if !d.computed() {
+		return 0, ""
+	}
+	least, unit := d.bound(flops, nil)
+	return least / d.seconds, unit
+}
+
+// kernelParams name a kernel, with its grid where another has the same name.
+func (a *analyzer) kernelParams(kernel int) []fact.Param {
 	k := &a.res.Kernels[kernel]
+	params := []fact.Param{fact.Kernel("kernel", k.Short)}
 	for i := range a.res.Kernels {
 		if i != kernel && a.res.Kernels[i].Short == k.Short {
-			return fmt.Sprintf("%s (grid %s)", k.Short, extent(k.Grid))
+			return append(params, fact.Name("grid", extent(k.Grid)))
 		}
 	}
-	return k.Short
-}
-
-// limitName is the ID of a limit for people.
-func limitName(id string) string {
-	switch id {
-	case levelL1:
-		return "L1 cache or shared memory"
-	case levelDRAM, levelL2:
-		return levelLabels[id]
-	case "issue":
-		return "instruction issue"
-	case "sm", "":
-		return "units of the SM"
-	}
-	for _, p := range pipes {
-		if p.id == id {
-			return p.label
-		}
-	}
-	return gpu.DType(id).Label()
-}
-
-// workOverPeak says what a share of a limit is where no counter gives it.
-func workOverPeak(id string) string {
-	if slices.Contains(levels, id) {
-		return "bytes moved"
-	}
-	return "FLOPs done"
-}
-
-var roofHints = map[string]string{
-	LimitSmall:     "More work per launch (a larger batch, split-K, fused neighbours) fills the GPU.",
-	LimitLatency:   "More independent work per warp, or more warps, hide the stall.",
-	LimitOccupancy: "Fewer registers or less shared memory per block let more warps fit.",
-	LimitL1:        "Better reuse in registers and fewer bank conflicts relieve it.",
-	LimitL2:        "Larger tiles and better locality relieve it.",
-	LimitDRAM:      "It is near the memory's roof; only moving fewer bytes helps further.",
-	LimitCompute:   "It is near the pipe's roof; only less arithmetic or a smaller data type helps further.",
-	LimitLaunch:    "Fusing it with its neighbours saves the launch.",
+	return params
 }
 
 // mainStage is the stage in which a kernel spends most, with the share of its
@@ -297,10 +331,10 @@ func (a *analyzer) occupancySavings() {
 		}
 		stage, share := a.mainStage(k)
 		a.save(Opportunity{
-			ID: "occupancy-" + k.ID, Kind: "occupancy", Title: "Lift the occupancy limit of " + a.apart(i), Kernels: []string{k.ID},
-			Evidence:   k.Limiter.Evidence,
-			Assumption: "Speed grows with the warps that fit, up to a full SM and no further than the roofline.",
-			How:        "Its occupancy is limited by " + k.Limiter.Detail + ": use less of it per block, or another block size.",
+			ID: "occupancy-" + k.ID, Kind: "occupancy", Title: fact.New(codeLiftOccupancy, a.kernelParams(i)...), Kernels: []string{k.ID},
+			Evidence: slices.Clone(k.Limiter.Evidence),
+			Assumes:  because(codeAssumeOccupancy),
+			How:      because(codeHowResource, fact.ID("resource", "resource", k.Limiter.Detail)),
 		}, ns, stage, ns*share)
 	}
 }

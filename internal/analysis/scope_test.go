@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/gpu"
 )
 
@@ -97,7 +98,7 @@ func TestScope(t *testing.T) {
 	if findingNamed(r, "outside-stages") != nil || findingNamed(whole, "outside-stages") == nil {
 		t.Error("what lies outside is told by the scope alone")
 	}
-	if f := findingNamed(r, "first-saving"); f == nil || !strings.Contains(f.Text, "of the 530.6 ms of prefill and decode") {
+	if f := findingNamed(r, "first-saving"); f == nil || math.Abs(f.Number("of")-530.6e6) > 1e5 || !slices.Equal(f.Params["scope"].List, []string{"prefill", "decode"}) {
 		t.Errorf("%+v", f)
 	}
 }
@@ -117,19 +118,19 @@ func TestStageOutsideScope(t *testing.T) {
 	if len(r.Stages) != 2 || p.Split.BusyNS != want.Split.BusyNS {
 		t.Fatalf("stages %+v", r.Stages)
 	}
-	for i := range p.MFU {
-		if u, w := &p.MFU[i], &want.MFU[i]; u.Method == "counters" && math.Abs(*u.Coverage-*w.Coverage) > 1e-9 {
+	for i := range p.HFU {
+		if u, w := &p.HFU[i], &want.HFU[i]; u.Method == "counters" && math.Abs(*u.Coverage-*w.Coverage) > 1e-9 {
 			t.Errorf("coverage of prefill is %g, was %g", *u.Coverage, *w.Coverage)
 		}
 	}
 	for _, f := range r.Findings {
 		if strings.HasSuffix(f.ID, "-prefill") {
-			t.Errorf("a finding about what lies outside: %s", f.Text)
+			t.Errorf("a finding about what lies outside: %+v", f)
 		}
 	}
 	for _, o := range r.Opportunities {
 		if o.Stage == "prefill" {
-			t.Errorf("an opportunity outside: %s", o.Title)
+			t.Errorf("an opportunity outside: %+v", o.Title)
 		}
 	}
 }
@@ -278,30 +279,30 @@ func TestExecutedMoreThanNeeded(t *testing.T) {
 	for _, c := range []struct {
 		dtype gpu.DType
 		times float64
-		want  string
+		want  fact.Code
 	}{
-		{gpu.TensorBF16, 11, "the kernels execute at least 11 times the model's FLOPs: tensor cores compute whole tiles"},
-		{gpu.FP32, 1.5, "the kernels execute at least 1.5 times the model's FLOPs: work that the model's arithmetic does not hold"},
+		{gpu.TensorBF16, 11, codeExecutedPadding},
+		{gpu.FP32, 1.5, codeExecutedMore},
 		{gpu.TensorBF16, 1.2, ""},
 		{gpu.TensorBF16, 0.5, ""},
 	} {
 		a := &analyzer{th: DefaultThresholds, res: &Result{}}
 		needed, value, cover := 1e9, 0.5, 0.7
-		a.res.Stages = []Stage{{Name: "decode", Passes: 2, FLOPs: &needed, MFU: []Utilisation{
-			{Method: "analytic", Value: &value}, {Method: "counters", Value: &value, Coverage: &cover, Why: "partial"},
-		}}}
+		a.res.Stages = []Stage{{Name: "decode", Passes: 2, FLOPs: &needed, MFU: []Utilisation{{Method: "analytic", Value: &value}},
+			HFU: []Utilisation{{Method: "counters", Value: &value, Coverage: &cover, Why: because("partial")}}}}
 		a.executed(&a.res.Stages[0], &stageCounts{ops: map[gpu.DType]float64{c.dtype: 2 * needed * c.times}, opsCover: cover})
-		mfu, f := a.res.Stages[0].MFU, findingNamed(a.res, "executed-decode")
+		s, f := &a.res.Stages[0], findingNamed(a.res, "executed-decode")
+		why := s.HFU[0].Why
+		if len(s.MFU[0].Why) > 0 || why[len(why)-1].Code != "partial" {
+			t.Errorf("%g times: %+v and %+v", c.times, s.MFU, s.HFU)
+		}
 		if c.want == "" {
-			if f != nil || mfu[1].Why != "partial" {
-				t.Errorf("%g times: %+v, %q", c.times, f, mfu[1].Why)
+			if f != nil || len(why) != 1 {
+				t.Errorf("%g times: %+v, %+v", c.times, f, why)
 			}
 			continue
 		}
-		if mfu[0].Why != "" || !strings.HasPrefix(mfu[1].Why, c.want) || !strings.HasSuffix(mfu[1].Why, "; partial") {
-			t.Errorf("%g times: %q and %q", c.times, mfu[0].Why, mfu[1].Why)
-		}
-		if f == nil || !strings.Contains(f.Text, c.want) || !strings.Contains(f.Plain, "times the arithmetic") {
+		if f == nil || f.Code != c.want || f.Number("factor") != c.times || f.Number("counted") != cover || !why[0].Equal(f.Fact) {
 			t.Errorf("%g times: %+v", c.times, f)
 		}
 	}

@@ -295,7 +295,7 @@ func (a *analyzer) split(ns []int64) Split {
 	// and no fusion shortens it.
 	waiting := launching + ns[categories+int(causeHost)]
 	if waiting > s.BusyNS && float64(waiting) >= a.th.LaunchBound*float64(s.WallNS) && s.BusyNS > 0 {
-		s.LaunchBound, s.GainNS = true, launching
+		s.LaunchBound, s.LaunchNS = true, launching
 	}
 	return s
 }

@@ -3,54 +3,70 @@ package analysis
 import (
 	"fmt"
 	"math"
-	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // findUtilisation tells how much of the GPU each stage uses: arithmetic and
 // memory together.
 func (a *analyzer) findUtilisation() {
 	for _, s := range a.stagesInScope() {
-		var texts, plains []string
-		for _, u := range []struct {
-			name, plain string
-			list        []Utilisation
-		}{{"MFU", "arithmetic", s.MFU}, {"MBU", "memory bandwidth", s.MBU}} {
-			x := firstValue(u.list)
-			if x == nil {
-				continue
+		var values []fact.Fact
+		for _, m := range s.told() {
+			if x := firstValue(m.list); x != nil {
+				values = append(values, a.usedShare(m.name, x))
 			}
-			about := ""
-			if x.Coverage != nil && *x.Coverage < a.th.Covered {
-				about = "at least "
-			}
-			if x.Coverage != nil && u.name == "MBU" { // flushed caches add to the bytes
-				about = "about "
-			}
-			if shareText(*x.Value) == tooLittle {
-				about = ""
-			}
-			of := x.Peak.Label
-			if x.Peak.ClockHz > 0 && x.Peak.Unit == "flop/s" {
-				of += fmt.Sprintf(" at %.2f GHz", x.Peak.ClockHz/1e9)
-			}
-			texts = append(texts, fmt.Sprintf("%s is %s%s (%s, of %s)", u.name, about, shareText(*x.Value), x.Method, of))
-			plains = append(plains, fmt.Sprintf("%s%s of the %s", about, shareText(*x.Value), u.plain))
 		}
-		if len(texts) == 0 {
+		if len(values) == 0 {
 			continue
 		}
-		text := fmt.Sprintf("In %s the %s.", s.words(), strings.Join(texts, ", and the "))
-		plain := fmt.Sprintf("%s uses %s that the GPU could give.", s.words(), strings.Join(plains, " and "))
+		params := []fact.Param{s.param(), fact.Because("values", values...)}
+		var more []fact.Fact
 		if ns, _ := a.stageNS(s); s.Split.LaunchBound && 2*s.Split.BusyNS < ns {
-			text += " It is launch-bound: the GPU is idle most of the time."
-			plain += " The GPU stands still most of the time."
+			more = append(more, fact.New(codeIdleMostly))
 		}
-		if more, morePlain := a.clockReached(s); more != "" {
-			text += " " + more
-			plain += " " + morePlain
+		if f, ok := a.clockReached(s); ok {
+			more = append(more, f)
 		}
-		a.find("utilisation-"+s.Name, weightLow, text, plain)
+		if len(more) > 0 {
+			params = append(params, fact.Because("more", more...))
+		}
+		a.find("utilisation-"+s.Name, weightLow, codeUtilization, params...)
 	}
+}
+
+// told are the measures that a finding names: HFU where nothing gives MFU.
+func (s *Stage) told() []measure {
+	arithmetic := measure{"MFU", s.MFU}
+	if firstValue(s.MFU) == nil {
+		arithmetic = measure{"HFU", s.HFU}
+	}
+	return []measure{arithmetic, {"MBU", s.MBU}}
+}
+
+// usedShare is one measure with its peak.
+func (a *analyzer) usedShare(name string, u *Utilisation) fact.Fact {
+	code := codeUsedShare
+	switch {
+	case u.Coverage == nil:
+	case name == "MBU": // flushed caches add to the bytes
+		code = codeUsedAbout
+	case *u.Coverage < a.th.Covered:
+		code = codeUsedAtLeast
+	}
+	f := fact.New(code, fact.ID("measure", "measure", name), fact.Share("value", *u.Value), fact.ID("method", "method", u.Method), fact.ID("peak", "peak", u.Peak.ID), fact.Num("of", peakKind(u.Peak.Unit), u.Peak.Value))
+	if u.OfRoof != nil {
+		f.Params["roof_value"] = fact.Value{Kind: fact.KindShare, Number: *u.OfRoof}
+		f.Params["clock"] = fact.Value{Kind: fact.KindHertz, Number: u.Roof.ClockHz}
+	}
+	return f
+}
+
+func peakKind(unit string) fact.Kind {
+	if unit == "flop/s" {
+		return fact.KindFLOPsPS
+	}
+	return fact.KindBytesPS
 }
 
 func firstValue(list []Utilisation) *Utilisation {
@@ -87,14 +103,16 @@ const (
 	sameSpeed = 0.05 // difference of the counted duration from the timeline's that speaks for one clock
 )
 
-// clockReached explains an MFU that is held against a clock which the GPU did not
-// reach. The clock is known while ncu counted; where the kernel took as long in
+// clockReached explains a utilization where the GPU did not reach its highest
+// clock. The clock is known while ncu counted; where the kernel took as long in
 // the timeline, it ran at it there.
-func (a *analyzer) clockReached(s *Stage) (text, plain string) {
-	u := firstValue(s.MFU)
-	if u == nil || u.Peak.ClockHz <= 0 || u.Peak.Unit != "flop/s" {
-		return "", ""
+func (a *analyzer) clockReached(s *Stage) (fact.Fact, bool) {
+	arithmetic := s.told()[0]
+	u := firstValue(arithmetic.list)
+	if u == nil || u.Peak.Unit != "flop/s" {
+		return fact.Fact{}, false
 	}
+	highest := a.highestOf(u.Peak.ID)
 	for i := range a.res.Kernels {
 		k := &a.res.Kernels[i]
 		in := stageTime(k, s.Name)
@@ -102,18 +120,27 @@ func (a *analyzer) clockReached(s *Stage) (text, plain string) {
 			continue // not what the stage consists of
 		}
 		c := k.Counted
-		if c == nil || c.ClockHz <= 0 || c.ClockHz >= lowClock*u.Peak.ClockHz || k.MedianNS <= 0 || math.Abs(c.DurationNS/k.MedianNS-1) > sameSpeed {
-			return "", ""
+		if c == nil || c.ClockHz <= 0 || highest.ClockHz <= 0 || c.ClockHz >= lowClock*highest.ClockHz || k.MedianNS <= 0 || math.Abs(c.DurationNS/k.MedianNS-1) > sameSpeed {
+			return fact.Fact{}, false
 		}
-		at := *u.Value * u.Peak.ClockHz / c.ClockHz
+		at := u.Achieved / (highest.Value * c.ClockHz / highest.ClockHz)
 		if at > 1 {
-			return "", ""
+			return fact.Fact{}, false
 		}
-		clocks := fmt.Sprintf("%.2f GHz of %.2f GHz", c.ClockHz/1e9, u.Peak.ClockHz/1e9)
-		return fmt.Sprintf("Its main kernel ran at %s: held against the peak at that clock, the MFU is %s.", clocks, shareText(at)),
-			fmt.Sprintf("The GPU did not run at its highest clock (%s); of the arithmetic that it could give at this one, %s is used.", clocks, shareText(at))
+		return fact.New(codeClockReached, fact.Num("clock", fact.KindHertz, c.ClockHz), fact.Num("highest", fact.KindHertz, highest.ClockHz),
+			fact.ID("measure", "measure", arithmetic.name), fact.Share("value", at)), true
 	}
-	return "", ""
+	return fact.Fact{}, false
+}
+
+// highestOf is a peak at the highest clock of the device.
+func (a *analyzer) highestOf(id string) Peak {
+	for i := range a.res.Environment.GPUs {
+		if p, ok := a.res.Environment.GPUs[i].peak(id); ok {
+			return p
+		}
+	}
+	return Peak{}
 }
 
 func stageTime(k *Kernel, stage string) int64 {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/flops"
@@ -33,7 +32,7 @@ func (a *analyzer) utilise(context.Context) error {
 		counted := a.countStage(i)
 		a.analytic(s, i, work[s.Name], seconds, note, counted)
 		if !a.alike() { // the timeline's passes are of another size than the clean ones
-			seconds, note = float64(s.Split.WallNS)/float64(max(1, s.Passes))/1e9, "over the time under nsys, because the clean run had another shape"
+			seconds, note = float64(s.Split.WallNS)/float64(max(1, s.Passes))/1e9, because(codeOverNsysShape)
 		}
 		a.fromCounters(s, i, seconds, note, counted)
 		a.executed(s, counted)
@@ -104,21 +103,21 @@ func (a *analyzer) addImages(r *flops.Report) {
 	w.Shape = slices.Insert(w.Shape, at+1, facts...)
 }
 
-// secondsOf is the time of one pass, with a note where it is not clean.
-func (a *analyzer) secondsOf(s *Stage) (float64, string) {
-	note := "over the time under nsys, because there is no clean run"
+// secondsOf is the time of one pass, with a note where it is not unprofiled.
+func (a *analyzer) secondsOf(s *Stage) (float64, []fact.Fact) {
+	note := because(codeOverNsys)
 	if a.alone > 0 {
-		note = "over the time under nsys, because the clean run has no time of this stage"
+		note = because(codeOverNsysStage)
 	}
 	switch {
 	case s.CleanMS != nil:
-		return *s.CleanMS / 1e3, ""
+		return *s.CleanMS / 1e3, nil
 	case s.NsysMS != nil:
 		return *s.NsysMS / 1e3, note
 	case s.Passes > 0 && s.Split.WallNS > 0:
 		return float64(s.Split.WallNS) / float64(s.Passes) / 1e9, note
 	}
-	return 0, ""
+	return 0, nil
 }
 
 // alike tells whether a pass of the clean run does what one under nsys does.
@@ -144,60 +143,75 @@ func FromFLOPs(r *flops.Report, dtype string) []StageWork {
 	return out
 }
 
-func (a *analyzer) analytic(s *Stage, index int, w StageWork, seconds float64, note string, counted *stageCounts) {
+// analytic holds the model's work against the peaks.
+func (a *analyzer) analytic(s *Stage, index int, w StageWork, seconds float64, note []fact.Fact, counted *stageCounts) {
 	if w.Stage == "" {
 		return
 	}
 	if w.FLOPs > 0 {
 		s.FLOPs = &w.FLOPs
 		dtype, ok := gpu.Parse(w.DType)
-		u := Utilisation{Method: "analytic", Seconds: seconds, Why: note}
+		u := Utilisation{Method: methodAnalytic, Seconds: seconds, Why: note}
 		if !ok {
-			u.Why = fmt.Sprintf("the data type %q has no peak", w.DType)
+			u.Why = because(codeNoTypePeak, fact.Name("dtype", w.DType))
 		}
 		if dtype == gpu.FP32 && counted != nil && counted.ops[gpu.TensorTF32] > counted.ops[gpu.FP32] {
 			dtype = gpu.TensorTF32
-			u.Why = joinWords("the counters show that its products ran on tensor cores as tf32", u.Why)
+			u.Why = slices.Concat(because(codeRanAsTF32), u.Why)
 		}
 		s.MFU = append(s.MFU, a.utilisation(u, w.FLOPs, string(dtype), index))
 	}
 	if w.Bytes > 0 {
 		s.Bytes = &w.Bytes
-		s.MBU = append(s.MBU, a.utilisation(Utilisation{Method: "analytic", Seconds: seconds, Why: note}, w.Bytes, levelDRAM, index))
+		s.MBU = append(s.MBU, a.utilisation(Utilisation{Method: methodAnalytic, Seconds: seconds, Why: note}, w.Bytes, levelDRAM, index))
 	}
 }
 
-// utilisation divides work by time and peak. Over 100 % is no result but a
-// contradiction.
+// utilisation divides work by time and peak. More than the GPU can do is no result
+// but a contradiction.
 func (a *analyzer) utilisation(u Utilisation, amount float64, peakID string, stage int) Utilisation {
 	if len(a.res.Environment.GPUs) == 0 {
-		u.Why = "neither a timeline nor counters name the GPU, so that its peak is not known"
+		u.Why = because(codeNoGPU)
 		return u
 	}
 	used := a.stageGPUs(stage)
-	peak, ok := used[0].peak(peakID)
+	highest, ok := used[0].peak(peakID)
+	peak := used[0].published(highest)
 	if n := len(used); n > 1 {
+		highest.Value *= float64(n)
 		peak.Value *= float64(n)
-		peak.Label = fmt.Sprintf("%s, %d GPUs", peak.Label, n)
+		peak.GPUs = n
 	}
 	switch {
 	case u.Seconds <= 0:
-		u.Why = "the time of the stage is not known"
+		u.Why = because(codeNoStageTime)
 	case !ok:
-		if u.Why == "" {
-			u.Why = fmt.Sprintf("no peak is known for %s on this GPU; counters of one launch (--set roofline or full) would tell", peakID)
+		if len(u.Why) == 0 {
+			u.Why = because(codeNoPeak, fact.ID("peak", "peak", peakID))
 		}
 	default:
 		u.Peak, u.Achieved = peak, amount/u.Seconds
 		value := u.Achieved / peak.Value
-		if value > 1 {
+		if u.Achieved > highest.Value {
 			u.Contradiction, u.Raw = true, &value
-			u.Why = joinWords(fmt.Sprintf("it comes out at %.0f %% of a peak that cannot be exceeded: the work, the time or the peak is wrong", value*100), u.Why)
+			u.Why = slices.Concat(because(codeOverPeak, fact.Share("raw", value)), u.Why)
 			return u
 		}
 		u.Value = &value
+		a.besideRoof(&u, peakID, len(used))
 	}
 	return u
+}
+
+// besideRoof holds the same work against the roof at the clock that ncu saw.
+func (a *analyzer) besideRoof(u *Utilisation, id string, gpus int) {
+	for _, roof := range a.res.Roofline.Roofs {
+		if roof.ID == id && roof.Value > 0 && roof.Unit == "flop/s" {
+			share := u.Achieved / roof.Value / float64(gpus)
+			roof.Value *= float64(gpus)
+			u.Roof, u.OfRoof = &roof, &share
+		}
+	}
 }
 
 // stageGPUs are the GPUs that a stage gave work to; the first where that is not
@@ -231,48 +245,64 @@ func (a *analyzer) usesGPU(stage, device int) bool {
 	return false
 }
 
-// fromCounters holds what was counted against the peaks.
-func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note string, counted *stageCounts) {
+// fromCounters holds what was counted against the peaks: HFU and MBU.
+func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note []fact.Fact, counted *stageCounts) {
 	if counted == nil {
 		return
 	}
 	// Where too little was counted, it says so in place of a value.
 	base := func(coverage float64, what string) (u Utilisation, enough bool) {
-		u = Utilisation{Method: "counters", Seconds: seconds, Coverage: &coverage, Why: note}
+		u = Utilisation{Method: methodCounters, Seconds: seconds, Coverage: &coverage, Why: note}
+		of := fact.ID("what", "work", what)
 		switch {
+		case coverage == 0:
+			u.Why = because(codeCoverNone, of)
+			return u, false
 		case coverage < a.th.Spoken:
-			u.Why = fmt.Sprintf("the counters of %s cover only %.0f %% of its kernel time; pipeline.ncu.pick.coverage=0.95 counts more of its kernels, pipeline/ncu=high more of each", what, coverage*100)
-			if coverage == 0 {
-				u.Why = fmt.Sprintf("the %s of none of its kernels were counted; count them with --set full", what)
-			}
+			u.Why = because(codeCoverTooLow, of, fact.Share("share", coverage))
 			return u, false
 		case coverage < a.th.Covered:
-			u.Why = joinWords(fmt.Sprintf("the counters cover %.0f %% of its kernel time, and nothing is added for the rest", coverage*100), note)
+			u.Why = slices.Concat(because(codeCoverPart, fact.Share("share", coverage)), note)
 		}
 		return u, true
 	}
-	if u, enough := base(counted.opsCover, "FLOPs"); !enough {
-		s.MFU = append(s.MFU, u)
+	if u, enough := base(counted.opsCover, "flops"); !enough {
+		s.HFU = append(s.HFU, u)
 	} else if dtype, ok := mostOf(counted.ops); !ok {
-		u.Why = "its kernels execute no floating-point operations"
+		u.Why = because(codeNoFloats)
 		if counted.opsCover < a.th.Covered {
-			u.Why = fmt.Sprintf("those of its kernels that were counted, %.0f %% of its kernel time, execute no floating-point operations", counted.opsCover*100)
+			u.Why = because(codeNoFloats, fact.Share("share", counted.opsCover))
 		}
-		s.MFU = append(s.MFU, u)
+		s.HFU = append(s.HFU, u)
 	} else {
-		u.Why = joinWords(u.Why, scaledWords(counted.opsScaled, counted.allOps(), "arithmetic"))
-		s.MFU = append(s.MFU, a.utilisation(u, counted.ops[dtype]/float64(s.Passes), string(dtype), index))
+		u.Why = slices.Concat(u.Why, scaledFact(counted.opsScaled, counted.allOps(), "flops"))
+		s.HFU = append(s.HFU, a.utilisation(u, counted.ops[dtype]/float64(s.Passes), string(dtype), index))
 	}
 	if u, enough := base(counted.bytesCover, "bytes"); !enough {
 		s.MBU = append(s.MBU, u)
 	} else if counted.bytes > 0 {
-		u.Why = joinWords(u.Why, scaledWords(counted.bytesScaled, counted.bytes, "traffic"))
+		u.Why = slices.Concat(u.Why, scaledFact(counted.bytesScaled, counted.bytes, "bytes"))
 		if a.emptiesCaches() {
-			u.Why = joinWords(u.Why, flushed)
+			u.Why = slices.Concat(u.Why, because(codeCachesFlushed))
 		}
 		s.MBU = append(s.MBU, a.utilisation(u, counted.bytes/float64(s.Passes), levelDRAM, index))
 	}
 }
+
+// scaledFact tells how much of the counted work is taken in proportion to time,
+// where that is worth telling.
+func scaledFact(part, whole float64, what string) []fact.Fact {
+	if whole <= 0 || part/whole < worthTelling {
+		return nil
+	}
+	return because(codeScaledPart, fact.ID("what", "work", what), fact.Share("share", part/whole))
+}
+
+// The methods of a utilization.
+const (
+	methodAnalytic = "analytic" // the model's arithmetic
+	methodCounters = "counters"
+)
 
 const (
 	// executesMore is how many times the FLOPs of the model the kernels must
@@ -298,25 +328,26 @@ func (a *analyzer) executed(s *Stage, counted *stageCounts) {
 	if times < executesMore {
 		return
 	}
-	why := "work that the model's arithmetic does not hold, such as recomputation, counts here"
-	plain := "work that the model does not ask for"
-	if strings.HasPrefix(string(dtype), "tensor_") {
-		why = "tensor cores compute whole tiles, so that the padding of products with few rows counts here"
-		plain = "padding, because its matrices have fewer rows than the GPU's units work on at once"
+	code := codeExecutedMore
+	if dtype.Tensor() {
+		code = codeExecutedPadding
 	}
-	factor := timesWords(times)
+	f := fact.New(code, s.param(), fact.Num("factor", fact.KindFactor, times))
 	if counted.opsCover < a.th.Covered {
-		factor = "at least " + factor
+		f.Params["counted"] = fact.Value{Kind: fact.KindShare, Number: counted.opsCover}
 	}
-	text := fmt.Sprintf("the kernels execute %s times the model's FLOPs", factor)
-	for i := range s.MFU {
-		if u := &s.MFU[i]; u.Method == "counters" && u.Value != nil {
-			u.Why = joinWords(text+": "+why, u.Why)
-		}
-	}
+	s.explainHFU(f)
 	if slices.Contains(a.stagesInScope(), s) {
-		a.find("executed-"+s.Name, weightLow, fmt.Sprintf("In %s %s: %s. The MFU of the model is that of useful work.", s.Name, text, why),
-			fmt.Sprintf("In %s the GPU does %s times the arithmetic that the model needs: the rest is %s.", s.Name, factor, plain))
+		a.res.Findings = append(a.res.Findings, Finding{ID: "executed-" + s.Name, Weight: weightLow, Fact: f})
+	}
+}
+
+// explainHFU puts a reason before those of the HFU.
+func (s *Stage) explainHFU(f fact.Fact) {
+	for i := range s.HFU {
+		if u := &s.HFU[i]; u.Value != nil {
+			u.Why = slices.Concat([]fact.Fact{f}, u.Why)
+		}
 	}
 }
 
@@ -327,26 +358,9 @@ func (a *analyzer) executedLess(s *Stage, counted *stageCounts) {
 	if share >= executesLess || counted.opsCover < nearlyAll {
 		return
 	}
-	text := fmt.Sprintf("the counters hold %.0f %% of the model's FLOPs while they cover %.0f %% of the kernel time: launches of one kernel and grid differ in their work, FLOPs lie in kernels that were not counted, or the model's arithmetic is of more than ran",
-		share*100, counted.opsCover*100)
-	for i := range s.MFU {
-		if u := &s.MFU[i]; u.Method == "counters" && u.Value != nil {
-			u.Why = joinWords(text, u.Why)
-		}
-	}
+	s.explainHFU(fact.New(codeFewerThanModel, fact.Share("share", share), fact.Share("coverage", counted.opsCover)))
 	a.warnStage(s.Name, ExecutedLess, fact.Share("share", share), fact.Share("coverage", counted.opsCover))
 }
-
-// timesWords writes a factor for people.
-func timesWords(x float64) string {
-	if x >= 10 {
-		return fmt.Sprintf("%.0f", x)
-	}
-	return fmt.Sprintf("%.1f", x)
-}
-
-// flushed is why bytes of DRAM from counters are no bound of those in the run.
-const flushed = "before each launch that it counts ncu empties the caches, so that data which stays in L2 in the run counts as DRAM traffic here"
 
 func mostOf(ops map[gpu.DType]float64) (gpu.DType, bool) {
 	types := slices.SortedFunc(maps.Keys(ops), func(x, y gpu.DType) int {

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/gpu"
@@ -72,8 +71,8 @@ func TestCountsGoByTimeWhereLaunchesDiffer(t *testing.T) {
 	}
 	s := &a.res.Stages[0]
 	a.res.Environment.GPUs = []GPU{{Peaks: []Peak{{ID: "dram", Value: 1e15}, {ID: "tensor_bf16", Value: 1e18}}}}
-	if a.fromCounters(s, 0, 1e-3, "", c); len(s.MFU) != 1 || !strings.Contains(s.MFU[0].Why, "51 % of its arithmetic") || !strings.Contains(s.MBU[0].Why, "51 % of its traffic") {
-		t.Fatalf("%+v", s.MFU)
+	if a.fromCounters(s, 0, 1e-3, nil, c); len(s.HFU) != 1 || len(s.MFU) != 0 || !hasFact(s.HFU[0].Why, codeScaledPart) || math.Abs(s.HFU[0].Why[0].Number("share")-0.512) > 1e-3 || !hasFact(s.MBU[0].Why, codeScaledPart) {
+		t.Fatalf("%+v", s.HFU)
 	}
 	a.noteScaled()
 	if n := a.res.Regions[0].Counters.Note; len(n) == 0 || !n[0].Is(scaledTime) || n[0].Number("share") < 0.505 || n[0].Number("share") > 0.515 {
@@ -94,13 +93,13 @@ func TestFewerFLOPsThanTheModel(t *testing.T) {
 		model := test.model * c.ops[gpu.TensorBF16] / float64(s.Passes)
 		s.FLOPs = &model
 		value := 0.1
-		s.MFU = []Utilisation{{Method: "analytic", Value: &value}, {Method: "counters", Value: &value}}
+		s.MFU, s.HFU = []Utilisation{{Method: "analytic", Value: &value}}, []Utilisation{{Method: "counters", Value: &value}}
 		a.executed(s, c)
 		warned := false
 		for _, w := range a.res.Warnings {
 			warned = warned || w.Is(ExecutedLess) && w.Stage != ""
 		}
-		if warned != test.told || strings.Contains(s.MFU[1].Why, "of the model's FLOPs while") != test.told || s.MFU[0].Why != "" {
+		if warned != test.told || hasFact(s.HFU[0].Why, codeFewerThanModel) != test.told || len(s.MFU[0].Why) > 0 {
 			t.Errorf("%+v: warned %v, %+v", test, warned, s.MFU)
 		}
 	}

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -65,14 +64,14 @@ func TestRangeReplay(t *testing.T) {
 // A stage without a clean time says whether there was a clean run at all.
 func TestSecondsOfAStage(t *testing.T) {
 	s := &Stage{NsysMS: ptr(2)}
-	if _, note := (&analyzer{}).secondsOf(s); !strings.Contains(note, "there is no clean run") {
+	if _, note := (&analyzer{}).secondsOf(s); !hasFact(note, codeOverNsys) {
 		t.Error(note)
 	}
-	if _, note := (&analyzer{alone: 4.3}).secondsOf(s); !strings.Contains(note, "has no time of this stage") {
+	if _, note := (&analyzer{alone: 4.3}).secondsOf(s); !hasFact(note, codeOverNsysStage) {
 		t.Error(note)
 	}
 	s.CleanMS = ptr(1)
-	if seconds, note := (&analyzer{}).secondsOf(s); seconds != 0.001 || note != "" {
+	if seconds, note := (&analyzer{}).secondsOf(s); seconds != 0.001 || note != nil {
 		t.Error(seconds, note)
 	}
 }

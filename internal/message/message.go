@@ -6,6 +6,7 @@
 // written by its kind: a duration as "207.6 ms", a share as "89 %".
 //
 //	{n:launch|launches}   a count with its noun, in the right number
+//	{more.}               facts as sentences, each with its full stop
 //	[ because {why}]      left out where a parameter in the brackets is absent
 //	{{ }} [[ ]]           a brace, a bracket
 package message
@@ -28,7 +29,7 @@ type words struct {
 }
 
 // tables has one table per area of the program; a code stands in one of them.
-var tables = []map[fact.Code]words{causes, modelWords, ofTimeline, ofAnalysis, ofPick}
+var tables = []map[fact.Code]words{causes, modelWords, ofTimeline, ofAnalysis, ofPick, limiterWords, evidenceWords, findingWords, utilizationWords, changeWords, assumptionWords, adviceWords}
 
 func find(code fact.Code) (words, bool) {
 	for _, t := range tables {
@@ -115,7 +116,34 @@ func say(f fact.Fact, pick func(words) string) string {
 	if !ok || codesOnly {
 		return raw(f)
 	}
-	return expand(pick(w), f.Params)
+	s := expander{f.Params, pick}.expand(pick(w))
+	if strings.HasPrefix(s, wholeProgram+" ") { // names of stages stay as they are
+		return "T" + s[1:]
+	}
+	return s
+}
+
+// Sentences says several facts, each as a sentence.
+func Sentences(facts []fact.Fact) string {
+	return sentences(facts, func(w words) string { return w.Text })
+}
+
+func sentences(facts []fact.Fact, pick func(words) string) string {
+	all := make([]string, 0, len(facts))
+	for _, f := range facts {
+		if s := say(f, pick); s != "" {
+			all = append(all, stop(s))
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// stop ends a sentence.
+func stop(s string) string {
+	if strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
 }
 
 // raw is a fact without words: one of a newer version, or of a test.
@@ -135,16 +163,23 @@ func raw(f fact.Fact) string {
 	return b.String()
 }
 
+// An expander fills templates with the parameters of a fact. Facts among them are
+// said in the variant that it picks.
+type expander struct {
+	params fact.Params
+	pick   func(words) string
+}
+
 // expand fills a template. A parameter that is absent outside brackets is shown
 // as its name in braces, so that a wrong template is seen; a test walks them.
-func expand(t string, p fact.Params) string {
-	s, _ := fill(&t, p, false)
+func (e expander) expand(t string) string {
+	s, _ := e.fill(&t, false)
 	return s
 }
 
 // fill expands up to the end, or to the bracket that closes; whole tells that
 // every parameter was there.
-func fill(t *string, p fact.Params, inside bool) (s string, whole bool) {
+func (e expander) fill(t *string, inside bool) (s string, whole bool) {
 	var b strings.Builder
 	whole = true
 	for *t != "" {
@@ -167,11 +202,11 @@ func fill(t *string, p fact.Params, inside bool) (s string, whole bool) {
 		case '{':
 			name, after, _ := strings.Cut(*t, "}")
 			*t = after
-			said, ok := param(name, p)
+			said, ok := e.param(name)
 			whole = whole && ok
 			b.WriteString(said)
 		case '[':
-			if part, ok := fill(t, p, true); ok {
+			if part, ok := e.fill(t, true); ok {
 				b.WriteString(part)
 			}
 		case ']':
@@ -186,14 +221,17 @@ func fill(t *string, p fact.Params, inside bool) (s string, whole bool) {
 	return b.String(), whole
 }
 
-// param writes "gain", or "n:launch|launches".
-func param(name string, p fact.Params) (string, bool) {
+// param writes "gain", "n:launch|launches" or "more.".
+func (e expander) param(name string) (string, bool) {
+	name, whole := strings.CutSuffix(name, ".")
 	key, nouns, counted := strings.Cut(name, ":")
-	v, ok := p[key]
-	if !ok {
+	v, ok := e.params[key]
+	switch {
+	case !ok:
 		return "{" + key + "}", false
-	}
-	if !counted {
+	case whole:
+		return sentences(v.Facts, e.pick), true
+	case !counted:
 		return Value(v), true
 	}
 	one, many, _ := strings.Cut(nouns, "|")

@@ -16,7 +16,7 @@ func TestExpand(t *testing.T) {
 		{"{{a}} [[b", "{a} [b"},
 		{"{nosuch}", "{nosuch}"},
 	} {
-		if got := expand(c.template, p); got != c.want {
+		if got := (expander{params: p}).expand(c.template); got != c.want {
 			t.Errorf("%q gave %q, want %q", c.template, got, c.want)
 		}
 	}

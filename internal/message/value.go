@@ -38,11 +38,14 @@ func Value(v fact.Value) string {
 	return name(v.Kind, v.Text)
 }
 
+// wholeProgram names the stage of a program without ranges.
+const wholeProgram = "the program"
+
 func name(k fact.Kind, s string) string {
 	switch k {
 	case fact.KindStage:
 		if s == "" {
-			return "the program"
+			return wholeProgram
 		}
 	case fact.KindID:
 		domain, id, _ := strings.Cut(s, ":")

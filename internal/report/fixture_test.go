@@ -19,24 +19,24 @@ func sample() *analysis.Result {
 		Stages: []analysis.StageTime{{Stage: "decode", Calls: 160, NS: 6_400_000}}, Registers: 80, DynamicShared: 49152, Waves: 0.48,
 		Reason:  said("64.0 % of the GPU time of decode; the launch at the median"),
 		Counted: &analysis.Counted{Report: "ncu/run.ncu-rep", Launch: 3, DurationNS: 41_000, ClockHz: 1.59e9, Passes: 38, Verified: true, Rules: []analysis.RuleWords{{Rule: "SOLBottleneck", Title: "Small Grid", Text: "This kernel grid is too small to fill the available resources on this device.", Kind: "optimization", Speedup: at(47.2)}, {Rule: "X", Text: "fine", Kind: "ok"}}},
-		Limiter: analysis.Limiter{Kind: "small", Label: "too little work", Level: at(0.48), Why: "128 blocks fill less than one wave of 132 SMs", Evidence: []analysis.Evidence{{Metric: "launch__waves_per_multiprocessor", Value: 0.48, Threshold: "less than 1"}}},
+		Limiter: analysis.Limiter{Kind: "small", Level: at(0.48), Why: facts("128 blocks fill less than one wave of 132 SMs"), Evidence: []analysis.Evidence{{Metric: "launch__waves_per_multiprocessor", Value: 0.48, Threshold: says("less than 1")}}},
 		Point:   []analysis.Point{{Kernel: "k1", DType: "tensor_bf16", Memory: "dram", Intensity: 1.98, FLOPS: 3.1e12, Attained: 0.327, NS: 6_400_000}},
 	}
 	norm := analysis.Kernel{
 		ID: "k2", Name: "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float, true>(int, float, const T1 *)", Short: "vectorized_layer_norm_kernel",
 		Grid: [3]int64{256, 1, 1}, Block: [3]int64{32, 4, 1}, Category: "norm", Calls: 170, TotalNS: 2_600_000, MeanNS: 15_294.1, MedianNS: 15_000, MinNS: 14_000, MaxNS: 21_000, Share: 0.26,
-		Reason: said("left out: coverage of 95 % was reached"), Limiter: analysis.Limiter{Why: "no launch of it was counted", Need: "the section SpeedOfLight of one launch"},
+		Reason: said("left out: coverage of 95 % was reached"), Limiter: analysis.Limiter{Why: facts("no launch of it was counted"), Need: says("the section SpeedOfLight of one launch")},
 	}
 	add := analysis.Kernel{
 		ID: "k3", Name: "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>>(int, T2, T3)", Short: "vectorized_elementwise_kernel",
 		Grid: [3]int64{1024, 1, 1}, Block: [3]int64{128, 1, 1}, Category: "elementwise", Calls: 10, TotalNS: 1_000_000, MeanNS: 100_000, MedianNS: 100_000, MinNS: 99_000, MaxNS: 101_000, Share: 0.1,
 		Counted: &analysis.Counted{Report: "ncu/run.ncu-rep", Launch: 4, Verified: true},
-		Limiter: analysis.Limiter{Kind: "dram", Label: "DRAM bandwidth", Level: at(0.9), Why: "4.3 TB/s of 4.8 TB/s", Evidence: []analysis.Evidence{{Metric: "dram__bytes.sum.per_second", Value: 4.3e12, Unit: "byte/s", Threshold: "at least 80 % of the peak"}}},
+		Limiter: analysis.Limiter{Kind: "dram", Units: []string{"dram"}, Level: at(0.9), Why: facts("4.3 TB/s of 4.8 TB/s"), Evidence: []analysis.Evidence{{Metric: "dram__bytes.sum.per_second", Value: 4.3e12, Unit: "byte/s", Threshold: says("at least 80 % of the peak")}}},
 	}
 	prefill := analysis.Split{WallNS: 10_000_000, BusyNS: 6_666_667, IdleNS: 3_333_333,
 		Busy: []analysis.TimePart{{ID: "gemm", Label: "GEMM", NS: 4_444_445}, {ID: "norm", Label: "normalisation", NS: 2_222_222}},
 		Idle: []analysis.TimePart{{ID: "launch", Label: "launch calls", NS: 1_111_111}, {ID: "python", Label: "CPU between launches", NS: 1_111_111}, {ID: "sync", Label: "synchronisation", NS: 1_111_111}}}
-	decode := analysis.Split{WallNS: 80_000_000, BusyNS: 8_000_000, IdleNS: 72_000_000, LaunchBound: true, GainNS: 70_000_000,
+	decode := analysis.Split{WallNS: 80_000_000, BusyNS: 8_000_000, IdleNS: 72_000_000, LaunchBound: true, LaunchNS: 70_000_000,
 		Busy: []analysis.TimePart{{ID: "gemm", Label: "GEMM", NS: 7_990_000}, {ID: "sampling", Label: "sampling", NS: 10_000}},
 		Idle: []analysis.TimePart{{ID: "python", Label: "CPU between launches", NS: 60_000_000}, {ID: "launch", Label: "launch calls", NS: 10_000_000}, {ID: "sync", Label: "synchronisation", NS: 2_000_000}}}
 	return &analysis.Result{
@@ -50,9 +50,10 @@ func sample() *analysis.Result {
 			Aggregates: []analysis.Aggregate{{Name: "prefill_ms", Unit: "ms", N: 5, Mean: 8.1234, Std: 0.02, Min: 8.1, P50: 8.12, P90: 8.15, P99: 8.16, Max: 8.16}, {Name: "tokens_per_s", Unit: "tokens/s", N: 5, Mean: 412.3, Std: 3, Min: 409, P50: 412, P90: 416, P99: 416, Max: 416}}},
 		Stages: []analysis.Stage{
 			{Name: "prefill", Region: "prefill", CleanMS: at(8.1234), CleanStdMS: at(0.02), NsysMS: at(10), Overhead: at(0.231), Passes: 1, Split: prefill,
-				MFU: []analysis.Utilisation{{Method: "analytic", Value: at(0.41), Achieved: 343e12, Peak: peak, Seconds: 0.0081234}, {Method: "counters", Value: at(0.405), Achieved: 338e12, Peak: peak, Seconds: 0.0081234, Coverage: at(0.962)}},
-				MBU: []analysis.Utilisation{{Method: "analytic", Peak: dram, Why: "the bytes of this model are not known"}}, FLOPs: at(2.79e12)},
-			{Name: "decode", Region: "decode", CleanMS: at(70), CleanStdMS: at(1), NsysMS: at(80), Overhead: at(0.143), Passes: 1, TokensPS: at(412.3), Split: decode,
+				MFU: []analysis.Utilisation{{Method: "analytic", Value: at(0.41), Achieved: 343e12, Peak: peak, Seconds: 0.0081234}},
+				HFU: []analysis.Utilisation{{Method: "counters", Value: at(0.405), Achieved: 338e12, Peak: peak, Seconds: 0.0081234, Coverage: at(0.962)}},
+				MBU: []analysis.Utilisation{{Method: "analytic", Peak: dram, Why: facts("the bytes of this model are not known")}}, FLOPs: at(2.79e12)},
+			{Name: "decode", Region: "decode", CleanMS: at(70), CleanStdMS: at(1), NsysMS: at(80), Overhead: at(0.143), Passes: 1, TokensPS: at(412.3), Split: decode, LaunchGain: &analysis.Bound{NS: 70_000_000, OfNS: 80_000_000, Times: "nsys"},
 				MFU: []analysis.Utilisation{{Method: "analytic", Value: at(0.0012), Achieved: 1e12, Peak: peak, Seconds: 0.07}}},
 		},
 		Regions: []analysis.Region{
@@ -67,10 +68,10 @@ func sample() *analysis.Result {
 		Operators: []analysis.Operator{{Name: "aten::linear", Calls: 160, SelfCPUUS: 900, TotalCPUUS: 4000, TotalDeviceUS: 6400, Kernels: []string{"k1"}}, {Name: "aten::mm", Calls: 160, SelfCPUUS: 2900, TotalCPUUS: 3000, SelfDeviceUS: 6400, TotalDeviceUS: 6400, Kernels: []string{"k1"}},
 			{Name: "aten::view", Calls: 999, SelfCPUUS: 100, TotalCPUUS: 100, Why: "it changes the shape alone and launches no kernel"}},
 		Roofline: analysis.Roofline{Roofs: []analysis.Peak{peak, dram, table}, Points: gemm.Point},
-		Opportunities: []analysis.Opportunity{{ID: "gaps-decode", Kind: "gaps", Title: "Capture decode in a CUDA graph", Stage: "decode", Seconds: 0.07, Speedup: 4.5, StageGain: at(0.875), Evidence: []analysis.Evidence{{Metric: "idle time before launches", Value: 0.07, Unit: "s"}},
-			Assumption: "the GPU never waits for a launch", How: "capture one step with torch.cuda.graph"}},
-		Findings: []analysis.Finding{{ID: "launch-bound", Weight: "high", Text: "decode is launch-bound: the GPU idles 90.0 % of its time", Plain: "While it writes its answer, the GPU waits for the CPU nine tenths of the time"},
-			{ID: "gemm", Weight: "medium", Text: "cutlass_80_wmma takes 64.0 % of kernel time", Plain: "One kind of multiplication takes most of the GPU's time"}},
+		Opportunities: []analysis.Opportunity{{ID: "gaps-decode", Kind: "gaps", Title: says("Capture decode in a CUDA graph"), Stage: "decode", Seconds: 0.07, Speedup: 4.5, StageGain: at(0.875), Evidence: []analysis.Evidence{{Of: says("idle time before launches"), Value: 0.07, Unit: "s"}},
+			Assumes: facts("the GPU never waits for a launch"), How: facts("capture one step with torch.cuda.graph")}},
+		Findings: []analysis.Finding{{ID: "launch-bound", Weight: "high", Fact: says("decode is launch-bound: the GPU idles 90.0 % of its time")},
+			{ID: "gemm", Weight: "medium", Fact: says("cutlass_80_wmma takes 64.0 % of kernel time")}},
 		Method: analysis.Method{Commands: []analysis.StageCommand{{Stage: "nsys", Command: "nsys profile -t cuda,nvtx python main.py", Seconds: 12.34, Outcome: "ok"}},
 			Deviations: []analysis.Deviation{{Key: "dataset.sampling.epochs", Configured: "3", Used: "1", Why: "one pass is enough under a profiler"}},
 			Ladder: []analysis.Note{
@@ -95,12 +96,12 @@ func timelineOnly() *analysis.Result {
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
 		k.Counted, k.Point, k.Reason = nil, nil, said("")
-		k.Limiter = analysis.Limiter{Why: "no counters were taken", Need: "a report of ncu with the section SpeedOfLight"}
+		k.Limiter = analysis.Limiter{Why: facts("no counters were taken"), Need: says("a report of ncu with the section SpeedOfLight")}
 	}
 	for i := range r.Regions {
 		r.Regions[i].Counters, r.Regions[i].Why = nil, said("no counters were taken")
 	}
-	r.Roofline = analysis.Roofline{Why: "a roofline needs counters"}
+	r.Roofline = analysis.Roofline{Why: says("a roofline needs counters")}
 	r.Method = analysis.Method{}
 	r.Missing = []analysis.Note{{Fact: fact.New(analysis.NoCounters)}, {Fact: fact.New(analysis.NoBaseline)}}
 	return r

@@ -179,7 +179,7 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 	}
 	for _, o := range k.OtherLimiters {
 		add("Launches of about %s (%s, %s of its time): **%s.** %s By launch %d of %s.", elapsed(o.TimelineNS), plural(int(o.Calls), "call"), percent(o.Share),
-			prose(limiter(&o.Limiter)), prose(upperFirst(sentence(o.Limiter.Why))), o.Launch, code(o.Report))
+			prose(limiter(&o.Limiter)), prose(upperFirst(message.Sentences(o.Limiter.Why))), o.Launch, code(o.Report))
 	}
 	if k.Attained != nil {
 		add("Busiest unit: %s", busiest(r, k))
@@ -187,8 +187,8 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 	for _, p := range k.Point {
 		add("Roofline, %s against the bytes of %s: %s FLOP/B, %s, %s of what that allows", prose(roofLabel(r, p.DType)), prose(roofLabel(r, p.Memory)), significant(p.Intensity), rate(p.FLOPS, "flop/s"), percent(p.Attained))
 	}
-	if k.NoPoint != "" {
-		add("Roofline: %s, because %s", absent, prose(k.NoPoint))
+	if !k.NoPoint.IsZero() {
+		add("Roofline: %s, because %s", absent, prose(message.Text(k.NoPoint)))
 	}
 	d.list(append(items, countedItems(r, k)...))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/cxx"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // Codes of what is missing, by what a reader looks for.
@@ -124,16 +125,12 @@ func limiter(l *analysis.Limiter) string {
 	if l.Kind == "" {
 		return ""
 	}
-	text := l.Label
-	if text == "" {
-		text = l.Kind
-	}
-	if l.Kind == "small" && l.Level != nil { // the detail is the same in waves
+	text := message.Limiter(l.Kind, l.Units)
+	if l.Kind == "small" && l.Level != nil {
 		return text + " (" + waveShare(*l.Level) + " of one wave)"
 	}
-	named := l.Kind == "compute" || l.Kind == "mixed" // the label has the pipe, or both limits; the detail their IDs
-	if l.Detail != "" && !named && !strings.Contains(strings.ToLower(text), strings.ToLower(l.Detail)) {
-		text += ", " + l.Detail
+	if l.Detail != "" {
+		text += ", " + message.LimiterDetail(l.Kind, l.Detail)
 	}
 	if l.Level != nil {
 		text += fmt.Sprintf(" (%.0f %%)", *l.Level*100)
@@ -167,11 +164,11 @@ func limiterBrief(k *analysis.Kernel) string {
 
 // abstained is why a limiter says nothing, and what would tell.
 func abstained(l *analysis.Limiter) string {
-	need := sentence(l.Need)
+	need := sentence(message.Text(l.Need))
 	if need != "" {
 		need = "To tell: " + need
 	}
-	return strings.TrimSpace(sentence(l.Why) + " " + need)
+	return strings.TrimSpace(message.Sentences(l.Why) + " " + need)
 }
 
 // manyNotes is how many footnotes the limiters of one page may fill.
@@ -227,9 +224,13 @@ func ms(p *float64) float64 {
 func evidence(list []analysis.Evidence) string {
 	parts := make([]string, len(list))
 	for i, e := range list {
-		parts[i] = code(e.Metric) + " = " + measured(e.Value, e.Unit)
-		if e.Threshold != "" {
-			parts[i] += " (" + prose(e.Threshold) + ")"
+		what := prose(message.Text(e.Of))
+		if e.Metric != "" {
+			what = code(e.Metric)
+		}
+		parts[i] = what + " = " + measured(e.Value, e.Unit)
+		if !e.Threshold.IsZero() {
+			parts[i] += " (" + prose(message.Text(e.Threshold)) + ")"
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 const (
@@ -173,8 +174,8 @@ func linked(ops []*analysis.Operator) bool {
 // noLimiter is why none of the operators has a limiter.
 func noLimiter(ops []*analysis.Operator) string {
 	for _, o := range ops {
-		if o.Limiter != nil && o.Limiter.Why != "" {
-			return prose("No operator has a limiter; of " + o.Name + ": " + sentence(o.Limiter.Why))
+		if o.Limiter != nil && !o.Limiter.Why.IsZero() {
+			return prose("No operator has a limiter; of " + o.Name + ": " + sentence(message.Text(o.Limiter.Why)))
 		}
 	}
 	return "The torch profiler names no kernel of these operators, or none of those was counted."
@@ -251,7 +252,7 @@ func operatorLimiter(r *analysis.Result, n *names, o *analysis.Operator) string 
 // how much of that was counted, where they are not all of it.
 func limiterShares(l *analysis.OperatorLimiter) string {
 	const all = 0.995
-	text := cmp.Or(l.Label, l.Kind)
+	text := message.Limiter(l.Kind, l.Units)
 	switch {
 	case l.Kind == "":
 		return ""
@@ -270,8 +271,8 @@ func (d *doc) operatorLimiter(r *analysis.Result, n *names, o *analysis.Operator
 	switch {
 	case text != "":
 		return prose(text)
-	case told && o.Limiter != nil && o.Limiter.Why != "":
-		return absent + d.note(prose("No verdict on the limiter: "+sentence(o.Limiter.Why)))
+	case told && o.Limiter != nil && !o.Limiter.Why.IsZero():
+		return absent + d.note(prose("No verdict on the limiter: "+sentence(message.Text(o.Limiter.Why))))
 	case told && o.Limiter == nil && len(o.Kernels) == 0:
 		return absent + d.note("The torch profiler linked no kernel to it.")
 	}

@@ -16,13 +16,13 @@ func linkedSample() *analysis.Result {
 	own.Own, own.By = true, ""
 	r.Operators = []analysis.Operator{
 		{Name: "aten::linear", Calls: 160, TotalDeviceUS: 6400, Links: []analysis.OperatorKernel{gemm}, Why: "it launches nothing itself: it runs cutlass_80_wmma through aten::mm",
-			Limiter: &analysis.OperatorLimiter{Kind: "compute", Label: "tensor pipe (bf16)", Share: 0.9375, Coverage: 0.96}},
+			Limiter: &analysis.OperatorLimiter{Kind: "compute", Units: []string{"tensor_bf16"}, Share: 0.9375, Coverage: 0.96}},
 		{Name: "aten::mm", Calls: 160, SelfDeviceUS: 6400, TotalDeviceUS: 6400, Links: []analysis.OperatorKernel{own, {Name: "other|kernel", Calls: 1, US: 400, Own: true}},
-			Limiter: &analysis.OperatorLimiter{Kind: "compute", Label: "tensor pipe (bf16)", Share: 0.9375, Coverage: 1}},
+			Limiter: &analysis.OperatorLimiter{Kind: "compute", Units: []string{"tensor_bf16"}, Share: 0.9375, Coverage: 1}},
 		{Name: "aten::sum", Calls: 1, SelfDeviceUS: 90, TotalDeviceUS: 90, Links: []analysis.OperatorKernel{{Name: "reduce|kernel", Calls: 1, US: 90, Own: true}},
-			Limiter: &analysis.OperatorLimiter{Kind: "small", Label: "too little work", Share: 1, Coverage: 1}},
+			Limiter: &analysis.OperatorLimiter{Kind: "small", Share: 1, Coverage: 1}},
 		{Name: "aten::copy_", Calls: 1, SelfDeviceUS: 7, TotalDeviceUS: 7, Links: []analysis.OperatorKernel{{Name: "Memcpy DtoH", Calls: 1, US: 7, Own: true}},
-			Limiter: &analysis.OperatorLimiter{Why: "its device time is copies or fills, which have no limiter"}},
+			Limiter: &analysis.OperatorLimiter{Why: says("its device time is copies or fills, which have no limiter")}},
 		{Name: "aten::lost", Calls: 1, SelfDeviceUS: 5, TotalDeviceUS: 5},
 		{Name: "aten::view", Calls: 9, Why: "it only describes memory anew; no kernel runs"},
 	}
@@ -70,7 +70,7 @@ func TestLinkedOperatorsWithoutCounters(t *testing.T) {
 	r := linkedSample()
 	for i := range r.Operators {
 		if r.Operators[i].Limiter != nil {
-			r.Operators[i].Limiter = &analysis.OperatorLimiter{Why: "no counters were taken of any kernel"}
+			r.Operators[i].Limiter = &analysis.OperatorLimiter{Why: says("no counters were taken of any kernel")}
 		}
 	}
 	text := page(t, WriteOperators, r)

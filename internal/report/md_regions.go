@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 const (
@@ -151,10 +152,7 @@ func regionLimiter(r *analysis.Result, g *analysis.Region) string {
 		if l.Kind == "" || k.BasisNS > 0 {
 			continue
 		}
-		label := l.Label
-		if label == "" {
-			label = l.Kind
-		}
+		label := message.Limiter(l.Kind, l.Units)
 		if _, ok := byLabel[label]; !ok {
 			labels = append(labels, label)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // WriteReport writes report.md: everything that the performance engineer needs,
@@ -24,7 +25,7 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 	n := newNames(r)
 
 	d.line("## Findings")
-	d.findings(r, func(f *analysis.Finding) string { return f.Text }, len(r.Findings))
+	d.findings(r, func(f *analysis.Finding) string { return message.Text(f.Fact) }, len(r.Findings))
 
 	d.line("## Environment")
 	d.environment(r)
@@ -42,6 +43,7 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 	d.line("## MFU and MBU")
 	d.line("Share of the GPU's peak that the stage reaches, for arithmetic (MFU) and for memory traffic (MBU). Peaks are dense, that is without structured sparsity.")
 	d.utilisation(r, "MFU", func(s *analysis.Stage) []analysis.Utilisation { return s.MFU })
+	d.utilisation(r, "HFU", func(s *analysis.Stage) []analysis.Utilisation { return s.HFU })
 	d.utilisation(r, "MBU", func(s *analysis.Stage) []analysis.Utilisation { return s.MBU })
 	d.clocks(r)
 	d.modelWork(r)
@@ -183,11 +185,7 @@ func (d *doc) findings(r *analysis.Result, text func(*analysis.Finding) string, 
 	var items []string
 	for i := range r.Findings[:min(most, len(r.Findings))] {
 		f := &r.Findings[i]
-		words := text(f)
-		if words == "" {
-			words = f.Text
-		}
-		items = append(items, prose(sentence(words)))
+		items = append(items, prose(sentence(text(f))))
 	}
 	d.numbered(items)
 }
@@ -240,7 +238,7 @@ func (d *doc) opportunities(r *analysis.Result, n *names) {
 		if o.Stage != "" {
 			stage = code(o.Stage)
 		}
-		g.add(fmt.Sprint(i+1), prose(o.Title), stage, cells[i], run, gain)
+		g.add(fmt.Sprint(i+1), prose(message.Text(o.Title)), stage, cells[i], run, gain)
 	}
 	g.drop("Stage")
 	g.drop("Of the stage")
@@ -274,20 +272,23 @@ func savedOf(o *analysis.Opportunity) string {
 
 func (d *doc) opportunity(r *analysis.Result, n *names, i int) {
 	o := &r.Opportunities[i]
-	d.line("### %d. %s", i+1, prose(o.Title))
+	d.line("### %d. %s", i+1, prose(message.Text(o.Title)))
 	bound := "Upper bound: " + elapsed(o.Seconds*1e9) + savedOf(o)
 	if o.Speedup >= 1 {
 		bound += fmt.Sprintf("; %s would be %sx as fast (Amdahl)", prose(analysed(r).name), strconv.FormatFloat(o.Speedup, 'f', 3, 64))
 	}
 	items := []string{bound}
-	if o.How != "" {
-		items = append(items, "What to do: "+prose(sentence(o.How)))
+	if o.Estimate != nil {
+		items = append(items, "Likely: about "+elapsed(*o.Estimate*1e9))
+	}
+	if len(o.How) > 0 {
+		items = append(items, "What to do: "+prose(message.Sentences(o.How)))
 	}
 	if len(o.Evidence) > 0 {
 		items = append(items, "Evidence: "+evidence(o.Evidence))
 	}
-	if o.Assumption != "" {
-		items = append(items, "Assumption: "+prose(sentence(o.Assumption)))
+	if len(o.Assumes) > 0 {
+		items = append(items, "Assumption: "+prose(message.Sentences(o.Assumes)))
 	}
 	if len(o.Kernels) > 0 {
 		items = append(items, "Kernels: "+kernelRefs(n, o.Kernels, 5))

@@ -9,6 +9,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // environment writes the machine and what ran on it.
@@ -129,7 +130,7 @@ func (g *grid) drop(head string) {
 // they differ.
 func (d *doc) clocks(r *analysis.Result) {
 	for i := range r.Stages {
-		for _, u := range r.Stages[i].MFU {
+		for _, u := range append(r.Stages[i].MFU, r.Stages[i].HFU...) {
 			for _, roof := range r.Roofline.Roofs {
 				if roof.ID != u.Peak.ID || roof.ClockHz <= 0 || u.Peak.ClockHz <= 0 || math.Abs(roof.ClockHz/u.Peak.ClockHz-1) < 0.001 {
 					continue
@@ -151,20 +152,20 @@ func whichClock(p *analysis.Peak, otherwise string) string {
 
 // utilisation writes MFU or MBU of the stages.
 func (d *doc) utilisation(r *analysis.Result, name string, of func(*analysis.Stage) []analysis.Utilisation) {
-	g := newGrid("Stage", "From", ">"+name, ">Achieved", ">Peak", "Peak of", ">Clock", ">Over", ">Coverage")
+	g := newGrid("Stage", "From", ">"+name, ">Achieved", ">Peak", "Peak of", ">Clock", ">Of the roof", ">Over", ">Coverage")
 	why := missing(r, "It needs the work of the model, or counters, and the time of the stage.", slices.Concat(withoutCounters, withoutTimeline)...)
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		if len(of(s)) == 0 {
-			g.add(code(s.Name), "", absent+d.note(why), "", "", "", "", "", "")
+			g.add(code(s.Name), "", absent+d.note(why), "", "", "", "", "", "", "")
 		}
 		for _, u := range of(s) {
 			g.add(code(s.Name), prose(methodLabel(u.Method)), d.utilisationValue(&u), positive(u.Achieved, func(x float64) string { return rate(x, u.Peak.Unit) }),
-				positive(u.Peak.Value, func(x float64) string { return rate(x, u.Peak.Unit) }), d.peakLabel(&u.Peak), positive(u.Peak.ClockHz, clock),
+				positive(u.Peak.Value, func(x float64) string { return rate(x, u.Peak.Unit) }), d.peakLabel(&u.Peak), positive(u.Peak.ClockHz, clock), ofRoof(&u),
 				positive(u.Seconds, func(x float64) string { return elapsed(x * 1e9) }), share(u.Coverage))
 		}
 	}
-	for _, h := range []string{"From", "Achieved", "Peak", "Peak of", "Clock", "Over", "Coverage"} {
+	for _, h := range []string{"From", "Achieved", "Peak", "Peak of", "Clock", "Of the roof", "Over", "Coverage"} {
 		g.drop(h)
 	}
 	if len(g.rows) == 0 {
@@ -184,27 +185,27 @@ func methodLabel(m string) string {
 	return m
 }
 
-// utilisationValue writes a share of the peak, and never one over 100 %.
+// ofRoof writes the share of the roof at the clock that the kernels ran at.
+func ofRoof(u *analysis.Utilisation) string {
+	if u.OfRoof == nil {
+		return ""
+	}
+	return percent(*u.OfRoof) + " at " + clock(u.Roof.ClockHz)
+}
+
+// utilisationValue writes a share of the peak.
 func (d *doc) utilisationValue(u *analysis.Utilisation) string {
 	switch {
-	case u.Contradiction || u.Value != nil && *u.Value > 1:
-		text := "It came out over 100 %, which cannot be"
-		raw := u.Raw
-		if raw == nil {
-			raw = u.Value
-		}
-		if raw != nil {
-			text = fmt.Sprintf("It came out as %s, which cannot be", percent(*raw))
-		}
-		return "**contradiction**" + d.note(text+": something that it rests on is wrong. "+prose(sentence(u.Why)))
+	case u.Contradiction:
+		return "**contradiction**" + d.note(prose(upperFirst(sentence(message.Join(u.Why)))))
 	case u.Value == nil:
-		why := u.Why
+		why := message.Join(u.Why)
 		if why == "" {
 			why = "the result gives no reason"
 		}
 		return absent + d.note(prose(upperFirst(sentence(why))))
 	}
-	return percent(*u.Value) + d.note(prose(upperFirst(sentence(u.Why))))
+	return percent(*u.Value) + d.note(prose(upperFirst(sentence(message.Join(u.Why)))))
 }
 
 // peakLabel names a peak; one that was not measured says where it is from.
@@ -215,6 +216,9 @@ func (d *doc) peakLabel(p *analysis.Peak) string {
 	}
 	if label == "" {
 		return ""
+	}
+	if p.Published {
+		return prose(label) + d.note("Published MFU is of the dense peak of the data sheet, and so is this: "+prose(sentence(p.Basis)))
 	}
 	if !p.Measured {
 		basis := p.Basis
@@ -256,10 +260,8 @@ func (d *doc) peaks(r *analysis.Result) {
 		g.add(prose(label), rate(p.Value, p.Unit), positive(p.ClockHz, clock), measured, prose(p.Basis))
 	}
 	if len(g.rows) == 0 {
-		why := r.Roofline.Why
-		if why != "" {
-			why = prose(sentence(why))
-		} else {
+		why := prose(sentence(message.Text(r.Roofline.Why)))
+		if why == "" {
 			why = missing(r, "It needs counters that hold the peaks of this chip.", withoutCounters...)
 		}
 		d.line("Roofline: %s%s", absent, d.note(why))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // widestSplit is how many stages stand side by side; more go into further
@@ -55,41 +56,35 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 func launchBound(name string, s *analysis.Split, gain string) string {
 	text := fmt.Sprintf("**%s is launch-bound**: under nsys the GPU waits for the CPU to launch work %s of the time and works %s of it, so faster kernels alone will not help.",
 		code(name), percent(float64(launchWait(s))/float64(s.WallNS)), percent(float64(s.BusyNS)/float64(s.WallNS)))
-	if s.GainNS > 0 {
+	if s.LaunchNS > 0 {
 		if host := idlePart(s, "host"); host > 0 {
 			text += fmt.Sprintf(" %s of that are long stretches of host code without a CUDA call.", elapsed(float64(host)))
 		}
-		text += " Closing these gaps could save at most " + gain + "."
+		if gain != "" {
+			text += " Closing the launch gaps could save at most " + gain + "."
+		}
 	}
 	return text
 }
 
-// gain is what a launch-bound stage could save at most, of the clean time where
-// that is known.
+// gain is what a launch-bound stage could save at most.
 func gain(s *analysis.Stage) string {
-	if s.CleanGainNS != nil && s.CleanMS != nil && *s.CleanMS > 0 {
-		return saving(float64(*s.CleanGainNS), ms(s.CleanMS)*float64(max(s.Passes, 1)), "clean")
+	b := s.LaunchGain
+	if b == nil || b.OfNS <= 0 {
+		return ""
 	}
-	return gainUnderNsys(&s.Split)
+	return fmt.Sprintf("%s of %s %s (%s)", elapsed(float64(b.NS)), elapsed(float64(b.OfNS)), message.Label("times", b.Times), percent(float64(b.NS)/float64(b.OfNS)))
 }
 
-// gainOfRegion is the same of a region, which may be a stage.
+// gainOfRegion is the same of a region that is a stage; the bound is made of
+// stages alone.
 func gainOfRegion(r *analysis.Result, g *analysis.Region) string {
 	for i := range r.Stages {
 		if s := &r.Stages[i]; s.Name == g.Path && s.Split.WallNS == g.Split.WallNS {
 			return gain(s)
 		}
 	}
-	return gainUnderNsys(&g.Split)
-}
-
-// gainUnderNsys is the same of the timeline.
-func gainUnderNsys(s *analysis.Split) string {
-	return saving(float64(s.GainNS), float64(s.WallNS), "under nsys")
-}
-
-func saving(saved, whole float64, when string) string {
-	return fmt.Sprintf("%s of %s %s (%s)", elapsed(saved), elapsed(whole), when, percent(saved/whole))
+	return ""
 }
 
 // idlePart is the idle time of one cause.

@@ -48,20 +48,17 @@ func WriteStakeholder(w io.Writer, r *analysis.Result) error {
 
 	d.line("## Findings")
 	d.findings(r, plainText, pageFindings)
-	told := slices.ContainsFunc(r.Findings[:min(len(r.Findings), pageFindings)], func(f analysis.Finding) bool { return f.ID == "first-saving" })
+	told := slices.ContainsFunc(r.Findings[:min(len(r.Findings), pageFindings)], func(f analysis.Finding) bool { return f.Code == "first-saving" })
 	if len(r.Opportunities) > 0 && !told {
 		o := &r.Opportunities[0]
-		d.line("The largest possible saving: %s, at most %s%s.", prose(lowerFirst(strings.TrimSuffix(o.Title, "."))), elapsed(o.Seconds*1e9)+savedOf(o), ofRun(r, o.Speedup))
+		d.line("The largest possible saving: %s, at most %s%s.", prose(message.Short(o.Title)), elapsed(o.Seconds*1e9)+savedOf(o), ofRun(r, o.Speedup))
 	}
 	d.line("Numbers with their evidence: [report.md](report.md).")
 	return d.writeTo(w, r)
 }
 
 func plainText(f *analysis.Finding) string {
-	if f.Plain != "" {
-		return f.Plain
-	}
-	return f.Text
+	return message.Plain(f.Fact)
 }
 
 // ofRun says how much of the whole run, or of the scope, a saving is.
@@ -196,17 +193,17 @@ func partLabel(p analysis.TimePart) string {
 }
 
 func (d *doc) plainMFU(r *analysis.Result) {
-	d.line("How much of what the GPU can do at most is used: its arithmetic (MFU) and its memory bandwidth (MBU).")
-	g := newGrid("Stage", "From", ">MFU", "Peak", ">MBU", "Peak ")
+	d.line("How much of what the GPU can do at most is used: its arithmetic and its memory bandwidth (MBU). MFU counts the arithmetic that the model needs, HFU, from counters, what the GPU executed.")
+	g := newGrid("Stage", "From", ">MFU or HFU", "Peak", ">MBU", "Peak ")
 	for i := range r.Stages {
 		s := &r.Stages[i]
-		if len(s.MFU)+len(s.MBU) == 0 {
+		if len(arithmetic(s))+len(s.MBU) == 0 {
 			why := d.note(missing(r, "It needs the work of the model, or counters, and the time of the stage.", slices.Concat(withoutCounters, withoutTimeline)...))
 			g.add(code(s.Name), "", absent+why, "", absent+why, "")
 		}
 		for _, method := range methods(s) {
 			line := []string{code(s.Name), prose(methodLabel(method))}
-			for _, list := range [][]analysis.Utilisation{s.MFU, s.MBU} {
+			for _, list := range [][]analysis.Utilisation{arithmetic(s), s.MBU} {
 				value, peak := "", ""
 				for j := range list {
 					if u := &list[j]; u.Method == method {
@@ -232,11 +229,14 @@ func (d *doc) plainMFU(r *analysis.Result) {
 	d.table(g)
 }
 
+// arithmetic is the MFU of a stage by its model, and the HFU by counters.
+func arithmetic(s *analysis.Stage) []analysis.Utilisation { return slices.Concat(s.MFU, s.HFU) }
+
 // methods are the ways in which a stage's utilisation was found, in order.
 func methods(s *analysis.Stage) []string {
 	var out []string
 	seen := map[string]bool{}
-	for _, list := range [][]analysis.Utilisation{s.MFU, s.MBU} {
+	for _, list := range [][]analysis.Utilisation{arithmetic(s), s.MBU} {
 		for _, u := range list {
 			if !seen[u.Method] {
 				seen[u.Method] = true

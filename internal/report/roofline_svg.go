@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // The roofline plot in pixels: the frame and the room around it.
@@ -42,7 +43,7 @@ func RooflineSVG(w io.Writer, r *analysis.Result) error {
 	fmt.Fprintf(&b, "<desc id=\"d\">%s</desc>\n", escapeXML(p.describe(r)))
 	b.WriteString(roofStyle)
 	if p == nil {
-		fmt.Fprintf(&b, "<text x=\"40\" y=\"60\">No roofline: %s.</text>\n", escapeXML(r.Roofline.Why))
+		fmt.Fprintf(&b, "<text x=\"40\" y=\"60\">No roofline: %s.</text>\n", escapeXML(message.Text(r.Roofline.Why)))
 	} else {
 		p.draw(&b)
 	}
@@ -123,7 +124,7 @@ func (p *roofPlot) y(log float64) float64 {
 
 func (p *roofPlot) describe(r *analysis.Result) string {
 	if p == nil {
-		return "There is no roofline: " + r.Roofline.Why
+		return "There is no roofline: " + message.Text(r.Roofline.Why)
 	}
 	return fmt.Sprintf("%d points of kernels by arithmetic intensity (FLOP per byte) and achieved FLOP per second, below the roofs that ncu reports for this GPU.", len(p.points))
 }

@@ -60,7 +60,7 @@ func TestRooflineSVG(t *testing.T) {
 
 func TestRooflineSVGWithoutPoints(t *testing.T) {
 	var b bytes.Buffer
-	r := &analysis.Result{Roofline: analysis.Roofline{Why: "no <counters> were taken"}}
+	r := &analysis.Result{Roofline: analysis.Roofline{Why: says("no <counters> were taken")}}
 	if err := RooflineSVG(&b, r); err != nil {
 		t.Fatal(err)
 	}

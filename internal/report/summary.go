@@ -183,7 +183,7 @@ func summaryLines(r *analysis.Result, o SummaryOptions, f screenful) (out []stri
 	}
 	for i := range r.Findings[:shown] {
 		most := f.findings[min(i, summaryFindings-1)]
-		text := sentence(oneLine(r.Findings[i].Text))
+		text := sentence(oneLine(message.Text(r.Findings[i].Fact)))
 		if f.brief {
 			text = sentences(text, 2)
 		}

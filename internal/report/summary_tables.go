@@ -22,7 +22,7 @@ func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		x := row{name: s.Name, clean: scaled(s.CleanMS, 1e6), nsys: scaled(s.NsysMS, 1e6), bound: "-"}
-		x.mfu, x.mfuCounted = best(s.MFU)
+		x.mfu, x.mfuCounted = best(arithmetic(s))
 		x.mbu, x.mbuCounted = best(s.MBU)
 		if p := &s.Split; p.WallNS > 0 {
 			x.busy = percentage(float64(p.BusyNS) / float64(p.WallNS) * 100)
@@ -45,7 +45,7 @@ func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
 		{Key: "nsys", Title: "under nsys", Unit: Nanoseconds, Group: "t", Value: func(r *row) any { return r.nsys }},
 		{Key: "busy", Title: "kernels run", Unit: Percent, Priority: 1, Value: func(r *row) any { return r.busy }},
 		{Key: "mfu", Title: "MFU", Unit: Percent, Priority: gives(4), Value: func(r *row) any { return r.mfu }},
-		{Key: "mfu_counted", Title: "MFU counted", Unit: Percent, Priority: 2 + gives(4), Value: func(r *row) any { return r.mfuCounted }},
+		{Key: "mfu_counted", Title: "HFU", Unit: Percent, Priority: 2 + gives(4), Value: func(r *row) any { return r.mfuCounted }},
 		{Key: "mbu", Title: "MBU", Unit: Percent, Priority: gives(5), Value: func(r *row) any { return r.mbu }},
 		{Key: "mbu_counted", Title: "MBU counted", Unit: Percent, Priority: 3 + gives(4), Value: func(r *row) any { return r.mbuCounted }},
 		{Key: "bound", Title: "bound by", Value: func(r *row) any { return r.bound }},

@@ -18,7 +18,7 @@ func TestSummaryFitsTheScreen(t *testing.T) {
 	all := cases(t)
 	wordy := sample()
 	for i := range wordy.Findings {
-		wordy.Findings[i].Text = long
+		wordy.Findings[i].Fact = says(long)
 	}
 	all["wordy"] = wordy
 	for name, r := range all {
@@ -137,9 +137,9 @@ func TestKernelsKeepLimiters(t *testing.T) {
 func TestSummaryIsWhole(t *testing.T) {
 	r := sample()
 	r.Findings = []analysis.Finding{
-		{ID: "a", Text: "decode is launch-bound: under nsys a kernel runs in 9.5 % of its 291.2 ms, and the GPU waits for the host in 89.4 %. CUDA graphs or fusion can gain at most 217.8 ms, 88.7 % of the 245.4 ms that it takes without the profiler. Counters of its kernels cannot help before the gaps are gone. By its own clock a pass takes 245 ms clean."},
-		{ID: "b", Text: "prefill is launch-bound too, and a sentence about it goes on for so long that two lines do not hold it, though three do. It ends."},
-		{ID: "c", Text: "A third one " + strings.Repeat("that has no end ", 30)},
+		{ID: "a", Fact: says("decode is launch-bound: under nsys a kernel runs in 9.5 % of its 291.2 ms, and the GPU waits for the host in 89.4 %. CUDA graphs or fusion can gain at most 217.8 ms, 88.7 % of the 245.4 ms that it takes without the profiler. Counters of its kernels cannot help before the gaps are gone. By its own clock a pass takes 245 ms clean.")},
+		{ID: "b", Fact: says("prefill is launch-bound too, and a sentence about it goes on for so long that two lines do not hold it, though three do. It ends.")},
+		{ID: "c", Fact: says("A third one " + strings.Repeat("that has no end ", 30))},
 	}
 	r.Warnings = []analysis.Note{{Fact: fact.New(analysis.CleanSlower, fact.Stage("stage", "prefill"), fact.Share("less", 0.15), fact.NS("mean", 1e6), fact.NS("nsys", 8.5e5)), Stage: "prefill"}}
 	r.Missing = nil
@@ -168,15 +168,19 @@ func TestSummaryIsWhole(t *testing.T) {
 func TestSummaryTitlesCounted(t *testing.T) {
 	value := 0.00088
 	r := sample()
-	r.Stages = []analysis.Stage{{Name: "decode", MFU: []analysis.Utilisation{{Method: "counters", Value: &value}}}}
-	for _, c := range []struct{ method, title string }{{"counters", "MFU counted %"}, {"analytic", "MFU %"}} {
-		r.Stages[0].MFU[0].Method = c.method
+	counted := []analysis.Utilisation{{Method: "counters", Value: &value}}
+	model := []analysis.Utilisation{{Method: "analytic", Value: &value}}
+	for _, c := range []struct {
+		stage analysis.Stage
+		title string
+	}{{analysis.Stage{Name: "decode", HFU: counted}, "HFU %"}, {analysis.Stage{Name: "decode", MFU: model}, "MFU %"}} {
+		r.Stages = []analysis.Stage{c.stage}
 		var b bytes.Buffer
 		if err := Summary(&b, r, SummaryOptions{Width: 100}); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(b.String(), c.title) || strings.Contains(b.String(), "MFU counted %") != (c.method == "counters") || !strings.Contains(b.String(), "0.088") {
-			t.Errorf("%s:\n%s", c.method, b.String())
+		if !strings.Contains(b.String(), c.title) || strings.Contains(b.String(), "HFU %") != (c.title == "HFU %") || !strings.Contains(b.String(), "0.088") {
+			t.Errorf("%s:\n%s", c.title, b.String())
 		}
 	}
 }

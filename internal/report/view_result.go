@@ -1,8 +1,6 @@
 package report
 
 import (
-	"cmp"
-
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
 )
@@ -22,7 +20,7 @@ type StageRow struct {
 	BusyNS      *int64   `json:"gpu_busy_ns"`
 	IdleNS      *int64   `json:"gpu_idle_ns"`
 	LaunchBound *bool    `json:"launch_bound"`
-	GainNS      *int64   `json:"launch_gain_ns"` // what CUDA graphs or fusion save at most, of the clean time where there is one
+	GainNS      *int64   `json:"launch_gain_ns"` // what closing the launch gaps saves at most, of the unprofiled time where there is one
 	MFU         *float64 `json:"mfu_analytic"`
 	MFUCounters *float64 `json:"mfu_counters"`
 	MBU         *float64 `json:"mbu_analytic"`
@@ -47,9 +45,9 @@ var StageView = View[StageRow]{
 		{Key: "gpu_busy_ns", Priority: 5, Title: "kernels run", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.BusyNS }},
 		{Key: "gpu_idle_ns", Priority: 12, Title: "no kernel runs", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.IdleNS }},
 		{Key: "launch_bound", Priority: 6, Title: "launch-bound", Value: func(r *StageRow) any { return yesNo(r.LaunchBound) }},
-		{Key: "launch_gain_ns", Priority: 14, Title: "graphs save at most", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.GainNS }},
+		{Key: "launch_gain_ns", Priority: 14, Title: "closing launch gaps saves at most", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.GainNS }},
 		{Key: "mfu_analytic", Priority: 3, Title: "MFU", Unit: Share, Value: func(r *StageRow) any { return r.MFU }},
-		{Key: "mfu_counters", Priority: 3, Title: "MFU counted", Unit: Share, Value: func(r *StageRow) any { return r.MFUCounters }},
+		{Key: "mfu_counters", Priority: 3, Title: "HFU", Unit: Share, Value: func(r *StageRow) any { return r.MFUCounters }},
 		{Key: "mbu_analytic", Priority: 4, Title: "MBU", Unit: Share, Value: func(r *StageRow) any { return r.MBU }},
 		{Key: "mbu_counters", Priority: 4, Title: "MBU counted", Unit: Share, Value: func(r *StageRow) any { return r.MBUCounters }},
 	},
@@ -67,12 +65,12 @@ func Stages(r *analysis.Result) Printable {
 func stageRow(s *analysis.Stage) StageRow {
 	row := StageRow{
 		Stage: s.Name, Region: s.Region, CleanMS: s.CleanMS, CleanStdMS: s.CleanStdMS, NsysMS: s.NsysMS, Overhead: s.Overhead, Passes: s.Passes, TokensPS: s.TokensPS,
-		MFU: utilised(s.MFU, "analytic"), MFUCounters: utilised(s.MFU, "counters"), MBU: utilised(s.MBU, "analytic"), MBUCounters: utilised(s.MBU, "counters"),
+		MFU: utilised(s.MFU, "analytic"), MFUCounters: utilised(s.HFU, "counters"), MBU: utilised(s.MBU, "analytic"), MBUCounters: utilised(s.MBU, "counters"),
 	}
 	if p := &s.Split; p.WallNS > 0 {
 		row.WallNS, row.BusyNS, row.IdleNS, row.LaunchBound = &p.WallNS, &p.BusyNS, &p.IdleNS, &p.LaunchBound
-		if p.GainNS > 0 {
-			row.GainNS = cmp.Or(s.CleanGainNS, &p.GainNS)
+		if s.LaunchGain != nil {
+			row.GainNS = &s.LaunchGain.NS
 		}
 	}
 	return row
@@ -96,10 +94,10 @@ func stageNotes(r *analysis.Result) []string {
 		for _, list := range []struct {
 			name string
 			of   []analysis.Utilisation
-		}{{"MFU", s.MFU}, {"MBU", s.MBU}} {
+		}{{"MFU", s.MFU}, {"HFU", s.HFU}, {"MBU", s.MBU}} {
 			for _, u := range list.of {
-				if u.Value == nil && u.Why != "" {
-					notes = append(notes, s.Name+", "+list.name+" from "+methodLabel(u.Method)+": "+u.Why)
+				if u.Value == nil && len(u.Why) > 0 {
+					notes = append(notes, s.Name+", "+list.name+" from "+methodLabel(u.Method)+": "+message.Join(u.Why))
 				}
 			}
 		}
@@ -223,7 +221,7 @@ func Operators(r *analysis.Result) Printable {
 		}
 		x.Limiter = operatorLimiter(r, n, o)
 		if l := o.Limiter; l != nil {
-			x.Limiter = l.Label
+			x.Limiter = message.Limiter(l.Kind, l.Units)
 			if l.Kind != "" {
 				x.LimiterShare, x.LimiterCoverage = &l.Share, &l.Coverage
 			}
@@ -320,8 +318,8 @@ func RooflinePoints(r *analysis.Result) Printable {
 		if r.Scope != nil {
 			notes = append(notes, "total times are of "+r.Scope.Name)
 		}
-		if r.Roofline.Why != "" {
-			notes = append(notes, r.Roofline.Why)
+		if why := message.Text(r.Roofline.Why); why != "" {
+			notes = append(notes, why)
 		}
 		return append(notes, missingNotes(r)...)
 	})

@@ -109,7 +109,7 @@ func limitersOf(r *analysis.Result) func(*timeline.KernelRow) (full, brief strin
 		var all, alike int64
 		for _, k := range same {
 			all += k.TotalNS
-			if k.Limiter.Kind == same[0].Limiter.Kind && k.Limiter.Label == same[0].Limiter.Label {
+			if k.Limiter.Same(&same[0].Limiter) {
 				alike += k.TotalNS
 			}
 		}

@@ -17,10 +17,10 @@ func TestLimiterHasNoIDs(t *testing.T) {
 		l    analysis.Limiter
 		want string
 	}{
-		{analysis.Limiter{Kind: "compute", Label: "tensor pipe (bf16)", Detail: "tensor_bf16", Level: at(0.93)}, "tensor pipe (bf16) (93 %)"},
-		{analysis.Limiter{Kind: "mixed", Label: "DRAM bandwidth and L2 cache", Detail: "dram, l2", Level: at(0.7)}, "DRAM bandwidth and L2 cache (70 %)"},
-		{analysis.Limiter{Kind: "latency", Label: "latency", Detail: "long scoreboard", Level: at(0.4)}, "latency, long scoreboard (40 %)"},
-		{analysis.Limiter{Kind: "small", Label: "too little work", Detail: "0.0019 waves", Level: at(0.0019)}, "too little work (0.19 % of one wave)"},
+		{analysis.Limiter{Kind: "compute", Units: []string{"tensor_bf16"}, Level: at(0.93)}, "tensor pipe (bf16) (93 %)"},
+		{analysis.Limiter{Kind: "mixed", Units: []string{"dram", "l2"}, Level: at(0.7)}, "DRAM bandwidth and L2 cache (70 %)"},
+		{analysis.Limiter{Kind: "latency", Detail: "long_scoreboard", Level: at(0.4)}, "latency, waiting for data from L2 or DRAM (40 %)"},
+		{analysis.Limiter{Kind: "small", Level: at(0.0019)}, "too little work (0.19 % of one wave)"},
 		{analysis.Limiter{}, ""},
 	} {
 		if got := limiter(&c.l); got != c.want {
@@ -66,8 +66,8 @@ func TestOverheadWithinTheNoise(t *testing.T) {
 func TestGainIsOfTheCleanTime(t *testing.T) {
 	r := sample()
 	saved := int64(62_000_000)
-	r.Stages[1].CleanGainNS = &saved
-	if text := page(t, WriteReport, r); !strings.Contains(text, "at most 62.0 ms of 70.0 ms clean (88.6 %)") {
+	r.Stages[1].LaunchGain = &analysis.Bound{NS: saved, OfNS: 70_000_000, Times: "clean"}
+	if text := page(t, WriteReport, r); !strings.Contains(text, "at most 62.0 ms of 70.0 ms in the unprofiled run (88.6 %)") {
 		t.Errorf("the bound is not of the clean time:\n%s", text)
 	}
 }
@@ -158,7 +158,7 @@ func TestBoundBy(t *testing.T) {
 func TestKernelsHaveTheLimitersOfTheResult(t *testing.T) {
 	r := sample()
 	small := r.Kernels[0]
-	small.ID, small.Grid, small.Limiter = "k9", [3]int64{1, 1, 1}, analysis.Limiter{Kind: "launch", Label: "launch overhead"}
+	small.ID, small.Grid, small.Limiter = "k9", [3]int64{1, 1, 1}, analysis.Limiter{Kind: "launch"}
 	small.TotalNS--
 	r.Kernels = append(r.Kernels, small)
 	rows := timeline.Rows[timeline.KernelRow]{Rows: []timeline.KernelRow{
@@ -202,9 +202,9 @@ func TestKernelEntry(t *testing.T) {
 	r := sample()
 	k := &r.Kernels[2]
 	k.Counted = &analysis.Counted{Report: "ncu/run2/run.ncu-rep", Launch: 3, DurationNS: 2_912, TimelineNS: 1_568, Verified: true, Note: []fact.Fact{fact.New("counted-alike", fact.Count("calls", 1), fact.Count("of", 10), fact.Share("share", 0.039))}}
-	k.Limiter = analysis.Limiter{Kind: "latency", Label: "latency", Level: at(0.49), Why: "no unit is busy: warps wait", Need: "the section WarpStateStats of ncu, which has what they wait for"}
-	k.OtherLimiters = []analysis.OtherLimiter{{Report: "ncu/run.ncu-rep", Launch: 1, TimelineNS: 18_720, Calls: 8, Share: 0.508, Limiter: analysis.Limiter{Kind: "l2", Label: "L2 cache", Level: at(0.65), Why: "L2 cache is in use at 65 % of its peak"}}}
-	k.Point, k.NoPoint = nil, "it executes no floating-point operations"
+	k.Limiter = analysis.Limiter{Kind: "latency", Level: at(0.49), Why: facts("no unit is busy: warps wait"), Need: says("the section WarpStateStats of ncu, which has what they wait for")}
+	k.OtherLimiters = []analysis.OtherLimiter{{Report: "ncu/run.ncu-rep", Launch: 1, TimelineNS: 18_720, Calls: 8, Share: 0.508, Limiter: analysis.Limiter{Kind: "l2", Units: []string{"l2"}, Level: at(0.65), Why: facts("L2 cache is in use at 65 % of its peak")}}}
+	k.Point, k.NoPoint = nil, says("it executes no floating-point operations")
 	got := page(t, WriteKernels, r)
 	checkMarkdown(t, got)
 	for _, want := range []string{

@@ -147,7 +147,7 @@ function Limiter(p: { kernel: Kernel }) {
       {l.kind ? (
         <p class="verdict">
           <strong>{l.label}</strong>
-          {l.detail && !named.includes(l.kind) && !l.label.toLowerCase().includes(l.detail.toLowerCase()) && <span class="quiet"> {l.detail}</span>}
+          {l.detail && <span class="quiet"> {l.detail}</span>}
           {l.level != null && <Meter share={l.level} label={`${levelText(l)} ${l.kind === "small" ? "of one wave" : "in use"}`} />}
         </p>
       ) : (
@@ -182,13 +182,10 @@ function measuredBy(k: Kernel): string {
   const counter = unitCounters[unit];
   if (!counter) return "";
   const same = (percent: number) => Math.abs(percent / 100 - share) < 1e-6;
-  const found = list(k.limiter.evidence).find((e) => counter.test(e.metric) && same(e.value))?.metric ?? list(k.counted?.metrics).find((m) => counter.test(m.name) && same(m.value))?.name;
+  const found = list(k.limiter.evidence).find((e) => counter.test(e.metric ?? "") && same(e.value))?.metric ?? list(k.counted?.metrics).find((m) => counter.test(m.name) && same(m.value))?.name;
   if (!found) return ` (${moved[unit]})`;
   return ` (${found.split(".")[0]}: how busy the unit is, with all that it does${list(k.points).some((q) => q.memory === unit) ? `; the roofline counts the ${moved[unit]} alone` : ""})`;
 }
-
-/** Verdicts whose label says all; their detail is in IDs. */
-const named = ["small", "compute", "mixed"];
 
 function Launch(p: { kernel: Kernel }) {
   const k = p.kernel;

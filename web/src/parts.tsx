@@ -159,8 +159,8 @@ export function EvidenceList(p: { items: Evidence[] | null | undefined }) {
       <tbody>
         {items.map((e, i) => (
           <tr key={i}>
-            <th scope="row" class={/\s/.test(e.metric) ? undefined : "mono"}>
-              <Breakable text={e.metric} />
+            <th scope="row" class={e.metric ? "mono" : undefined}>
+              <Breakable text={e.metric || e.of || ""} />
             </th>
             <td class="num">{metric(e.value, e.unit)}</td>
             {held && <td class={(e.threshold?.length ?? 0) < 16 ? "short" : undefined}>{e.threshold}</td>}

@@ -314,7 +314,7 @@ function Detail(p: { node: Node | null }) {
       {r.split.launch_bound && (
         <p class="callout">
           <strong>Launch-bound.</strong>
-          {r.split.gain_ns ? ` At most ${time(r.split.gain_ns)} to gain.` : ""}
+          {r.split.gain_ns ? ` The GPU waits ${time(r.split.gain_ns)} for launches there, under nsys.` : ""}
         </p>
       )}
       {r.split.wall_ns > 0 && <SplitBar split={r.split} />}

@@ -101,11 +101,12 @@ export interface Stage {
   sub?: SubMS[] | null;
   tokens_per_s?: number;
   split: Split;
-  clean_gain_ns?: number;
+  launch_gain?: Bound;
   clean_busy?: number;
   kernels?: number;
   graph_kernels?: number;
   mfu?: Utilisation[] | null;
+  hfu?: Utilisation[] | null;
   mbu?: Utilisation[] | null;
   flops?: number;
   bytes?: number;
@@ -221,6 +222,7 @@ export interface Opportunity {
   stage?: string;
   kernels?: string[] | null;
   seconds: number;
+  estimate_s?: number;
   speedup: number;
   of_ns: number;
   times: string;
@@ -231,10 +233,12 @@ export interface Opportunity {
 }
 
 export interface Finding {
+  text: string;
+  plain?: string;
+  next?: string;
   id: string;
   weight: string;
-  text: string;
-  plain: string;
+  code: string;
 }
 
 export interface Overview {
@@ -257,9 +261,10 @@ export interface Method {
 }
 
 export interface Note {
-  code: string;
   text: string;
+  plain?: string;
   next?: string;
+  code: string;
   step?: string;
   stage?: string;
   file?: string;
@@ -326,6 +331,12 @@ export interface SubMS {
   ms: number;
 }
 
+export interface Bound {
+  ns: number;
+  of_ns: number;
+  times: string;
+}
+
 export interface Utilisation {
   method: string;
   value?: number;
@@ -335,6 +346,8 @@ export interface Utilisation {
   coverage?: number;
   contradiction?: boolean;
   raw?: number;
+  roof?: Peak;
+  of_roof?: number;
   why?: string;
 }
 
@@ -381,8 +394,9 @@ export interface Counted {
 }
 
 export interface Limiter {
-  kind: string;
   label: string;
+  kind: string;
+  units: string[] | null;
   detail?: string;
   level?: number;
   evidence?: Evidence[] | null;
@@ -425,8 +439,9 @@ export interface OperatorRest {
 }
 
 export interface OperatorLimiter {
-  kind: string;
   label: string;
+  kind: string;
+  units: string[] | null;
   share: number;
   coverage: number;
   why?: string;
@@ -441,10 +456,13 @@ export interface Peak {
   clock?: string;
   measured: boolean;
   basis: string;
+  gpus?: number;
+  published?: boolean;
 }
 
 export interface Evidence {
-  metric: string;
+  metric?: string;
+  of?: string;
   value: number;
   unit?: string;
   threshold?: string;

@@ -58,11 +58,12 @@ export function UtilisationTable() {
   const { result } = useModel();
   const rows: UtilisationRow[] = list(result.stages).flatMap((stage) => [
     ...list(stage.mfu).map((u) => ({ stage, kind: "MFU", u })),
+    ...list(stage.hfu).map((u) => ({ stage, kind: "HFU", u })),
     ...list(stage.mbu).map((u) => ({ stage, kind: "MBU", u })),
   ]);
   if (rows.length === 0) return null;
   return (
-    <Section id="utilisation" title="MFU and MBU" lead="Work achieved over the peak of this GPU: floating-point operations (MFU) and memory traffic (MBU).">
+    <Section id="utilisation" title="MFU, HFU and MBU" lead="Work achieved over the peak of this GPU: the model's floating-point operations (MFU), those that the hardware executed (HFU) and memory traffic (MBU).">
       <div class="scroll" role="region" aria-label="MFU and MBU" tabIndex={0}>
         <table class="data utilisation">
           <caption class="unseen">MFU and MBU per stage</caption>
@@ -187,6 +188,7 @@ export function Opportunities() {
                 <p class="quiet">
                   {percent(1 - 1 / Math.max(1, o.speedup))} of {model.part.name}
                   {o.of_ns > 0 && runs[o.times] ? `, ${time(o.of_ns)} ${runs[o.times]}` : ""}
+                  {o.estimate_s != null ? `; likely about ${seconds(o.estimate_s)}` : ""}
                   {o.speedup >= 1.01 ? `, which would be up to ${digits(o.speedup)} times as fast` : ""}
                   {o.stage && o.stage_gain != null ? `; ${percent(o.stage_gain)} of ${o.stage}` : o.stage ? `; in ${o.stage}` : ""}
                 </p>

@@ -3,7 +3,7 @@ import { list } from "./list";
 import { useModel } from "./model";
 import { Absent, Section, Swatch } from "./parts";
 import { inkOn } from "./palette";
-import type { Aggregate, Split, Stage } from "./result";
+import type { Bound, Aggregate, Split, Stage } from "./result";
 
 interface Part {
   id: string;
@@ -90,11 +90,9 @@ function listed(names: string[]): string {
   return names.length > 4 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
 }
 
-/** What a launch-bound stage could save at most, of the clean time where that is known. */
-function gain(s: Stage): string {
-  const of = (saved: number, whole: number, when: string) => `${time(saved)} of ${time(whole)} ${when} (${percent(saved / Math.max(1, whole))})`;
-  if (s.clean_gain_ns != null && s.clean_ms) return of(s.clean_gain_ns, s.clean_ms * 1e6 * (s.passes || 1), "clean");
-  return of(s.split.gain_ns ?? 0, s.split.wall_ns, "under nsys");
+/** What a launch-bound stage could save at most. */
+function gain(b: Bound): string {
+  return `${time(b.ns)} of ${time(b.of_ns)} ${b.times === "clean" ? "in the unprofiled run" : "under nsys"} (${percent(b.ns / Math.max(1, b.of_ns))})`;
 }
 
 function StageSplit(p: { stage: Stage }) {
@@ -110,7 +108,7 @@ function StageSplit(p: { stage: Stage }) {
       {split.launch_bound && (
         <p class="callout" role="note">
           <strong>Launch-bound.</strong> The GPU waits for the host more than it works.
-          {split.gain_ns ? ` Closing these gaps could save at most ${gain(p.stage)}.` : ""} Counters of single kernels matter less until this is solved.
+          {p.stage.launch_gain ? ` Closing the launch gaps could save at most ${gain(p.stage.launch_gain)}.` : ""} Fix the launch gaps first; tuning kernels will not help yet.
         </p>
       )}
       <p class="numbers">

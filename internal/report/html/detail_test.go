@@ -155,9 +155,9 @@ func TestOtherLimiters(t *testing.T) {
 	r := sample()
 	k := &r.Kernels[0]
 	k.OtherLimiters = []analysis.OtherLimiter{{Report: "ncu/run2/run.ncu-rep", Launch: 1, TimelineNS: 18_720, Calls: 8, Share: 0.508,
-		Limiter: analysis.Limiter{Kind: "l2", Label: "L2 cache", Level: ptr(0.65), Why: "L2 cache is in use at 65 % of its peak"}}}
+		Limiter: analysis.Limiter{Kind: "l2", Units: []string{"l2"}, Level: ptr(0.65), Why: facts("L2 cache is in use at 65 % of its peak")}}}
 	k.Counted.TimelineNS, k.Counted.Note, k.Reason = 9_152, []fact.Fact{fact.New("counted-alike", fact.Count("calls", 1), fact.Count("of", 10), fact.Share("share", 0.039))}, &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "rank 24 by GPU time"}}}
-	k.Point, k.NoPoint = nil, "it executes no floating-point operations"
+	k.Point, k.NoPoint = nil, says("it executes no floating-point operations")
 	p := open(t, r)
 	eval[chromedp.Void](p, `location.hash = "#/kernel/k-gemm"`)
 	p.wait(`!!document.querySelector("#kernel-page")`)

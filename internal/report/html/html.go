@@ -21,6 +21,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 //go:generate go test -run TestTypesFollowResult . -update
@@ -28,7 +29,7 @@ import (
 //go:embed page.html assets/app.js assets/app.css assets/licences.txt
 var assets embed.FS
 
-var pageTemplate = template.Must(template.ParseFS(assets, "page.html"))
+var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{"text": func(f analysis.Finding) string { return message.Text(f.Fact) }}).ParseFS(assets, "page.html"))
 
 // MaxBytes is the size that no report exceeds: small enough to be mailed.
 const MaxBytes = 5_000_000

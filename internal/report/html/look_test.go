@@ -155,7 +155,7 @@ func TestLongCommand(t *testing.T) {
 // than its column, labels of slopes on each other.
 func TestSmallThings(t *testing.T) {
 	r := sample()
-	r.Findings = []analysis.Finding{{ID: "a", Weight: "high", Text: "decode is launch-bound: at most 184.0 ms of 232.5 ms, 88.1 % of it, at 4.8 TB/s"}}
+	r.Findings = []analysis.Finding{{ID: "a", Weight: "high", Fact: says("decode is launch-bound: at most 184.0 ms of 232.5 ms, 88.1 % of it, at 4.8 TB/s")}}
 	r.Kernels[0].Limiter.Kind, r.Kernels[0].Limiter.Level = "small", ptr(0.61)
 	p := open(t, r)
 	p.do(chromedp.EmulateViewport(1280, 900))

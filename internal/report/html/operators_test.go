@@ -55,7 +55,7 @@ func TestOperatorRowsAreLow(t *testing.T) {
 	}
 
 	for i := range r.Operators {
-		r.Operators[i].Limiter = &analysis.OperatorLimiter{Why: "no counters were taken of any kernel"}
+		r.Operators[i].Limiter = &analysis.OperatorLimiter{Why: says("no counters were taken of any kernel")}
 	}
 	p = open(t, r)
 	if got := p.text("#operators"); strings.Contains(got, "Limiter") || !strings.Contains(got, "Main kernel") || !strings.Contains(got, "What limits them is not known: no counters were taken of any kernel.") {

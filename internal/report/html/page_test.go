@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 const firstKernel = `document.querySelector("#kernel-table tbody tr[data-row='0'] a").textContent`
@@ -54,14 +55,14 @@ func TestOpensWithNothing(t *testing.T) {
 // A finding is said once: in technical words, or in plain ones on request.
 func TestFindingsInPlainWords(t *testing.T) {
 	r := sample()
-	r.Findings = []analysis.Finding{{ID: "a", Weight: "high", Text: "decode is launch-bound: 9.5 %", Plain: "The GPU waits."}, {ID: "b", Weight: "low", Text: "no other words"}}
+	r.Findings = []analysis.Finding{{ID: "a", Weight: "high", Fact: fact.New("no-kernels-seen")}, {ID: "b", Weight: "low", Fact: says("no other words")}}
 	p := open(t, r)
-	if got := p.text(".findings"); !strings.Contains(got, "launch-bound") || strings.Contains(got, "waits") {
+	if got := p.text(".findings"); !strings.Contains(got, "CUDA was not traced") {
 		t.Errorf("technical words: %s", got)
 	}
 	p.click("#plainly")
-	p.wait(`document.querySelector(".finding-text").textContent === "The GPU waits."`)
-	if got := p.text(".findings"); strings.Contains(got, "launch-bound") || !strings.Contains(got, "no other words") {
+	p.wait(`document.querySelector(".finding-text").textContent.startsWith("The capture shows no work")`)
+	if got := p.text(".findings"); strings.Contains(got, "CUDA was not traced") || !strings.Contains(got, "no other words") {
 		t.Errorf("plain words: %s", got)
 	}
 }
@@ -111,7 +112,7 @@ func TestRecordingIsNotCalledBundled(t *testing.T) {
 func TestPeakThatWasNotMeasured(t *testing.T) {
 	r := sample()
 	peak := analysis.Peak{ID: "dram", Label: "DRAM", Value: 4.81e12, Unit: "byte/s", Basis: "device properties recorded by nsys: memory clock x bus width"}
-	r.Stages[0].MBU = []analysis.Utilisation{{Method: "analytic", Value: ptr(6.6e-8), Achieved: 317e3, Peak: peak, Seconds: 1, Why: "over the time under nsys"}, {Method: "counters", Value: ptr(0.1), Peak: peak, Why: "over the time under nsys"}}
+	r.Stages[0].MBU = []analysis.Utilisation{{Method: "analytic", Value: ptr(6.6e-8), Achieved: 317e3, Peak: peak, Seconds: 1, Why: facts("over the time under nsys")}, {Method: "counters", Value: ptr(0.1), Peak: peak, Why: facts("over the time under nsys")}}
 	r.Roofline.Roofs[0] = peak
 	p := open(t, r)
 	const row = `[...document.querySelectorAll("#utilisation tr")].find(e => e.textContent.includes("317"))`

@@ -49,25 +49,25 @@ func sample() *analysis.Result {
 		Operators: []analysis.Operator{
 			{Name: "aten::mm", Shapes: "[[512, 2048], [2048, 8192]]", Calls: 112, SelfCPUUS: 1500, TotalCPUUS: 1800, SelfDeviceUS: 9400, TotalDeviceUS: 9400,
 				Links:   []analysis.OperatorKernel{{Kernel: "k-gemm", Name: "nvjet_tst", Calls: 112, US: 9000, Own: true}, {Name: "splitKreduce_kernel", Calls: 10, US: 400, Own: true}},
-				Limiter: &analysis.OperatorLimiter{Kind: "compute", Label: "tensor pipe (bf16)", Share: 0.957, Coverage: 0.957}},
+				Limiter: &analysis.OperatorLimiter{Kind: "compute", Units: []string{"tensor_bf16"}, Share: 0.957, Coverage: 0.957}},
 			{Name: "aten::linear", Calls: 112, SelfCPUUS: 400, TotalCPUUS: 2600, TotalDeviceUS: 9400, Why: "it launches nothing itself: it runs nvjet_tst through aten::mm",
 				Links:   []analysis.OperatorKernel{{Kernel: "k-gemm", Name: "nvjet_tst", Calls: 112, US: 9000, By: "aten::mm"}},
-				Limiter: &analysis.OperatorLimiter{Kind: "compute", Label: "tensor pipe (bf16)", Share: 1, Coverage: 1}},
+				Limiter: &analysis.OperatorLimiter{Kind: "compute", Units: []string{"tensor_bf16"}, Share: 1, Coverage: 1}},
 		},
 		Opportunities: []analysis.Opportunity{{
-			ID: "gaps-decode", Kind: "gaps", Title: "Remove the gaps between launches in decode", Stage: "decode", Seconds: 0.31, Speedup: 2.4, StageGain: ptr(0.78),
-			Kernels:    []string{"k-gemm"},
-			Evidence:   []analysis.Evidence{{Metric: "idle in launch calls and Python", Value: 78, Unit: "%", Threshold: "more than busy"}},
-			Assumption: "every gap can be removed and no kernel gets slower",
-			How:        "Capture the decode step in a CUDA graph, or compile it with mode reduce-overhead.",
+			ID: "gaps-decode", Kind: "gaps", Title: says("Remove the gaps between launches in decode"), Stage: "decode", Seconds: 0.31, Speedup: 2.4, StageGain: ptr(0.78),
+			Kernels:  []string{"k-gemm"},
+			Evidence: []analysis.Evidence{{Of: says("idle in launch calls and Python"), Value: 78, Unit: "%", Threshold: says("more than busy")}},
+			Assumes:  facts("every gap can be removed and no kernel gets slower"),
+			How:      facts("Capture the decode step in a CUDA graph, or compile it with mode reduce-overhead."),
 		}, {
-			ID: "roof-copy", Kind: "roofline", Title: "Bring the copy kernels to the DRAM roof", Seconds: 0.012, Speedup: 1.03,
-			Evidence: []analysis.Evidence{{Metric: "dram__throughput.avg.pct_of_peak_sustained_elapsed", Value: 71, Unit: "%"}}, Assumption: "traffic stays the same", How: "Fuse the cast into the producer.",
+			ID: "roof-copy", Kind: "roofline", Title: says("Bring the copy kernels to the DRAM roof"), Seconds: 0.012, Speedup: 1.03,
+			Evidence: []analysis.Evidence{{Metric: "dram__throughput.avg.pct_of_peak_sustained_elapsed", Value: 71, Unit: "%"}}, Assumes: facts("traffic stays the same"), How: facts("Fuse the cast into the producer."),
 		}},
 		Findings: []analysis.Finding{
-			{ID: "launch-bound", Weight: "high", Text: "decode is launch-bound: the GPU is idle 78 % of the time because launches come too slowly; CUDA graphs would save at most 310 ms.", Plain: "While generating text the GPU mostly waits for the program that feeds it."},
-			{ID: "gemm", Weight: "medium", Text: "prefill spends 61 % of its GPU time in matrix multiplication at 78 % of the bf16 tensor roof.", Plain: "Reading the prompt uses the GPU well."},
-			{ID: "hostile", Weight: "low", Text: "A kernel is named " + hostile},
+			{ID: "launch-bound", Weight: "high", Fact: says("decode is launch-bound: the GPU is idle 78 % of the time because launches come too slowly; CUDA graphs would save at most 310 ms.")},
+			{ID: "gemm", Weight: "medium", Fact: says("prefill spends 61 % of its GPU time in matrix multiplication at 78 % of the bf16 tensor roof.")},
+			{ID: "hostile", Weight: "low", Fact: says("A kernel is named " + hostile)},
 		},
 		Method: analysis.Method{
 			Commands:    []analysis.StageCommand{{Stage: "nsys", Command: "nsys profile --trace=cuda,nvtx -o timeline python3 main.py", Seconds: 41.2, Outcome: "done"}},
@@ -116,7 +116,7 @@ func sampleSplit(wall, gemm, launch int64) analysis.Split {
 	s.Idle = append(s.Idle, analysis.TimePart{ID: "none", Label: "Nothing to do", NS: rest})
 	s.LaunchBound = launch > s.BusyNS
 	if s.LaunchBound {
-		s.GainNS = launch + launch/2
+		s.LaunchNS = launch + launch/2
 	}
 	return s
 }
@@ -129,14 +129,14 @@ func sampleStages() []analysis.Stage {
 			Sub: []analysis.SubMS{{Name: "embed", MS: 0.4}}, Split: sampleSplit(22_100_000, 13_000_000, 1_000_000),
 			MFU: []analysis.Utilisation{
 				{Method: "analytic", Value: ptr(0.61), Achieved: 6.03e14, Peak: p[3], Seconds: 0.0212},
-				{Method: "counters", Value: ptr(0.6), Achieved: 5.95e14, Peak: p[3], Seconds: 0.0212, Coverage: ptr(0.93)},
 			},
-			MBU: []analysis.Utilisation{{Method: "analytic", Peak: p[0], Contradiction: true, Raw: ptr(1.21), Why: "bytes counted twice"}},
+			HFU: []analysis.Utilisation{{Method: "counters", Value: ptr(0.6), Achieved: 5.95e14, Peak: p[3], Seconds: 0.0212, Coverage: ptr(0.93)}},
+			MBU: []analysis.Utilisation{{Method: "analytic", Peak: p[0], Contradiction: true, Raw: ptr(1.21), Why: facts("bytes counted twice")}},
 		},
 		{
 			Name: "decode", Region: "decode", CleanMS: ptr(488.0), CleanStdMS: ptr(4.0), NsysMS: ptr(521.0), Overhead: ptr(0.067), Passes: 1, TokensPS: ptr(131.0),
-			Split: sampleSplit(498_000_000, 60_000_000, 240_000_000),
-			MBU:   []analysis.Utilisation{{Method: "analytic", Value: ptr(0.07), Achieved: 3.24e11, Peak: p[0], Seconds: 0.488}},
+			Split: sampleSplit(498_000_000, 60_000_000, 240_000_000), LaunchGain: &analysis.Bound{NS: 360_000_000, OfNS: 488_000_000, Times: "clean"},
+			MBU: []analysis.Utilisation{{Method: "analytic", Value: ptr(0.07), Achieved: 3.24e11, Peak: p[0], Seconds: 0.488}},
 		},
 	}
 }
@@ -179,7 +179,7 @@ func sampleKernels() []analysis.Kernel {
 			Stages:    []analysis.StageTime{{Stage: "prefill", Calls: 100, NS: 9_000_000}, {Stage: "decode", Calls: 12, NS: 400_000}},
 			Histogram: &analysis.Histogram{Bounds: []float64{80_000, 84_000, 88_000, 92_000, 96_000, 100_000}, Counts: []int64{71, 30, 8, 2, 1}},
 			Reason:    &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "most GPU time"}}}, Counted: counted,
-			Limiter:  analysis.Limiter{Kind: "compute", Label: "tensor pipe (bf16)", Detail: "sm__pipe_tensor_op_hmma", Level: ptr(0.81), Why: "The tensor pipe is busy in 81 % of the cycles and no memory level comes near that.", Evidence: []analysis.Evidence{{Metric: "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", Value: 81.4, Unit: "%", Threshold: "at least 60 %"}}},
+			Limiter:  analysis.Limiter{Kind: "compute", Units: []string{"tensor_bf16"}, Level: ptr(0.81), Why: facts("The tensor pipe is busy in 81 % of the cycles and no memory level comes near that."), Evidence: []analysis.Evidence{{Metric: "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", Value: 81.4, Unit: "%", Threshold: says("at least 60 %")}}},
 			Attained: ptr(0.79), AttainedOf: "tensor_bf16",
 			Point: []analysis.Point{
 				{Kernel: "k-gemm", DType: "tensor_bf16", Memory: "dram", Intensity: 512, FLOPS: 7.8e14, Attained: 0.79, NS: 9_400_000},
@@ -190,20 +190,20 @@ func sampleKernels() []analysis.Kernel {
 			ID: "k-attn", Name: "void flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>, false>(Flash_fwd_params)", Short: "flash_fwd_kernel<64, 128>", Grid: [3]int64{4, 1, 32}, Block: [3]int64{128, 1, 1}, Category: "attention",
 			Calls: 16, TotalNS: 3_000_000, MeanNS: 187_500, MedianNS: 187_000, MinNS: 180_000, MaxNS: 199_000, Share: 0.2, Stages: []analysis.StageTime{{Stage: "prefill", Calls: 16, NS: 3_000_000}},
 			Reason: &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "second by time"}}}, Counted: counted,
-			Limiter: analysis.Limiter{Kind: "latency", Label: "latency", Detail: "long scoreboard", Why: "No limit is reached; warps wait for memory."},
+			Limiter: analysis.Limiter{Kind: "latency", Detail: "long_scoreboard", Why: facts("No limit is reached; warps wait for memory.")},
 			Point:   []analysis.Point{{Kernel: "k-attn", DType: "tensor_bf16", Memory: "dram", Intensity: 90, FLOPS: 2.1e14, Attained: 0.49, NS: 3_000_000}},
 		},
 		{
 			ID: "k-elem", Name: "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1>>(int, at::native::FillFunctor<float>, std::array<char*, 1>)", Short: "vectorized_elementwise_kernel<4, FillFunctor<float>>", Mangled: "_ZN2at6native29vectorized_elementwise_kernelILi4E", Grid: [3]int64{64, 1, 1}, Block: [3]int64{128, 1, 1}, Category: "elementwise",
 			Calls: 640, TotalNS: 2_000_000, MeanNS: 3125, MedianNS: 3000, MinNS: 1800, MaxNS: 9000, Share: 0.12, Stages: []analysis.StageTime{{Stage: "decode", Calls: 640, NS: 2_000_000}},
 			Reason:  &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "counted for its share"}}},
-			Limiter: analysis.Limiter{Kind: "small", Label: "too little work", Why: "Its grid fills less than one wave.", Evidence: []analysis.Evidence{{Metric: "waves", Value: 0.12, Threshold: "less than 1"}}},
+			Limiter: analysis.Limiter{Kind: "small", Why: facts("Its grid fills less than one wave."), Evidence: []analysis.Evidence{{Metric: "waves", Value: 0.12, Threshold: says("less than 1")}}},
 			Point:   []analysis.Point{{Kernel: "k-elem", DType: "fp32", Memory: "dram", Intensity: 0.12, FLOPS: 3.1e10, Attained: 0.05, NS: 2_000_000}},
 		},
 		{
 			ID: "k-evil", Name: hostile, Short: hostile, Grid: [3]int64{1, 1, 1}, Block: [3]int64{32, 1, 1}, Category: "other",
 			Calls: 3, TotalNS: 1_000_000, MeanNS: 333_333, MedianNS: 333_333, MinNS: 1, MaxNS: 900_000, Share: 0.08, Reason: &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "not chosen: too little time"}}},
-			Limiter: analysis.Limiter{Need: "section SpeedOfLight", Why: "It was not counted."},
+			Limiter: analysis.Limiter{Need: says("section SpeedOfLight"), Why: facts("It was not counted.")},
 		},
 	}
 }

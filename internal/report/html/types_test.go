@@ -43,17 +43,14 @@ func typeScript(root reflect.Type) string {
 	queue := []reflect.Type{root}
 	for i := 0; i < len(queue); i++ {
 		fmt.Fprintf(&out, "\nexport interface %s {\n", queue[i].Name())
+		out.WriteString(wordsOf(queue[i]))
 		for _, f := range reflect.VisibleFields(queue[i]) {
-			switch {
-			case f.Anonymous:
-				continue // its fields follow
-			case f.Type == reflect.TypeFor[fact.Params](): // the page gets words in their place
-				out.WriteString("  text: string;\n  next?: string;\n")
+			if f.Anonymous || f.Type == reflect.TypeFor[fact.Params]() { // the page gets words in their place
 				continue
 			}
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			optional := ""
-			if strings.Contains(options, "omitempty") {
+			if strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero") {
 				optional = "?"
 			}
 			fmt.Fprintf(&out, "  %s%s: %s;\n", name, optional, tsType(f.Type, &queue))
@@ -64,6 +61,17 @@ func typeScript(root reflect.Type) string {
 		out.WriteString("}\n")
 	}
 	return out.String()
+}
+
+// wordsOf are the fields that message.Words adds to objects of a type.
+func wordsOf(t reflect.Type) string {
+	if _, ok := t.FieldByName("Units"); ok {
+		return "  label: string;\n"
+	}
+	if f, ok := t.FieldByName("Code"); ok && f.Type == reflect.TypeFor[fact.Code]() {
+		return "  text: string;\n  plain?: string;\n  next?: string;\n"
+	}
+	return ""
 }
 
 func tsType(t reflect.Type, queue *[]reflect.Type) string {

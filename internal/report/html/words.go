@@ -12,7 +12,10 @@ import (
 
 // notes are the keys whose facts stay objects, with text and next beside the
 // code. Elsewhere a fact becomes its text, and a list of facts one text.
-var notes = []string{"warnings", "missing", "ladder", "assumptions", "left_out", "cut_off"}
+var notes = []string{"findings", "warnings", "missing", "ladder", "assumptions", "left_out", "cut_off"}
+
+// prose are the keys whose facts become sentences, not a list.
+var prose = []string{"how", "assumption"}
 
 // withWords puts the words into a result, because the page has none of its own.
 // Beside a fact whose short form is another, KEY_short holds that.
@@ -28,6 +31,7 @@ func withWords(result []byte) ([]byte, error) {
 }
 
 func wordObject(x map[string]any) {
+	wordLimiter(x)
 	for key, v := range x {
 		switch v := v.(type) {
 		case map[string]any:
@@ -58,7 +62,7 @@ func wordList(key string, list []any) any {
 				wordObject(v)
 			case slices.Contains(notes, key):
 				delete(v, "params")
-				v["text"] = message.Text(f)
+				v["text"], v["plain"] = message.Text(f), message.Plain(f)
 				if next := message.Next(f); next != "" {
 					v["next"] = next
 				}
@@ -67,10 +71,35 @@ func wordList(key string, list []any) any {
 			}
 		}
 	}
-	if len(facts) > 0 && len(facts) == len(list) {
-		return message.Join(facts)
+	switch {
+	case len(facts) == 0 || len(facts) < len(list):
+		return list
+	case slices.Contains(prose, key):
+		return message.Sentences(facts)
 	}
-	return list
+	return message.Join(facts)
+}
+
+// wordLimiter names the limiter in an object that is one.
+func wordLimiter(x map[string]any) {
+	list, ok := x["units"]
+	if !ok {
+		return
+	}
+	var units []string
+	if all, ok := list.([]any); ok {
+		for _, u := range all {
+			units = append(units, fmt.Sprint(u))
+		}
+	}
+	kind, _ := x["kind"].(string)
+	x["label"] = message.Limiter(kind, units)
+	if detail, ok := x["detail"].(string); ok {
+		x["detail"] = message.LimiterDetail(kind, detail)
+	}
+	if why, ok := x["why"].([]any); ok {
+		x["why"] = wordList("how", why)
+	}
 }
 
 // factOf is the fact in an object that has a code.

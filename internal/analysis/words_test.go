@@ -1,0 +1,83 @@
+package analysis
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
+)
+
+// Every code that this package declares has words.
+func TestCodesHaveWords(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "codes.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	ast.Inspect(file, func(node ast.Node) bool {
+		lit, ok := node.(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			return true
+		}
+		code, err := strconv.Unquote(lit.Value)
+		if err != nil || strings.HasPrefix(code, "-") || strings.Contains(code, "/") { // a suffix, an import
+			return true
+		}
+		n++
+		if !message.Known(fact.Code(code)) && !message.Known(forTorch(fact.Code(code))) {
+			t.Errorf("%s has no words", code)
+		}
+		return true
+	})
+	if n < 100 {
+		t.Errorf("only %d codes were found", n)
+	}
+}
+
+// The facts of real results fill their templates, and result.json holds no
+// sentence that this package could have written.
+func TestFactsFillTheirTemplates(t *testing.T) {
+	for _, fixtures := range [][]string{{llmTimeline, llmCounters}, {toyTimeline, toyCounters}, {toyTimeline}, {toyCounters}} {
+		r := analyzeFiles(t, fixtures...)
+		var all []fact.Fact
+		for i := range r.Findings {
+			all = append(all, r.Findings[i].Fact)
+		}
+		for _, o := range r.Opportunities {
+			all = append(append(append(all, o.Title), o.Assumes...), o.How...)
+			for _, e := range o.Evidence {
+				all = append(all, e.Of, e.Threshold)
+			}
+		}
+		for i := range r.Kernels {
+			l := &r.Kernels[i].Limiter
+			all = append(append(all, l.Why...), l.Need, r.Kernels[i].NoPoint)
+			for _, e := range l.Evidence {
+				all = append(all, e.Of, e.Threshold)
+			}
+		}
+		for _, s := range r.Stages {
+			for _, m := range s.measures() {
+				for _, u := range m.list {
+					all = append(all, u.Why...)
+				}
+			}
+		}
+		for _, f := range all {
+			for _, text := range []string{message.Text(f), message.Plain(f), message.Short(f)} {
+				if strings.ContainsAny(text, "{}") || strings.Contains(text, ".. ") || strings.Contains(text, "  ") {
+					t.Errorf("%+v reads %q", f, text)
+				}
+			}
+			if data, err := json.Marshal(f.Params); err != nil || strings.Contains(string(data), ". ") {
+				t.Errorf("a sentence among the parameters: %s", data)
+			}
+		}
+	}
+}

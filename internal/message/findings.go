@@ -1,0 +1,160 @@
+package message
+
+import "github.com/deepprof/deepprof/internal/fact"
+
+var findingLabels = map[string]map[string]string{
+	"base":    {"gpu_time": "GPU time", "gpu_time_outside_graphs": "GPU time outside CUDA graphs", "timeline": "the timeline"},
+	"times":   {"clean": "in the unprofiled run", "nsys": "under nsys"},
+	"clock":   {"workload": "its own clock", "range": "the NVTX range"},
+	"where":   {"cpu": "the CPU", "gpu": "the GPU"},
+	"bound":   {"launch": "launch-bound"},
+	"method":  {"analytic": "by the model's work", "counters": "by counters"},
+	"measure": {"MFU": "MFU", "HFU": "HFU", "MBU": "MBU"},
+	"uses":    {"MFU": "arithmetic", "HFU": "arithmetic", "MBU": "memory bandwidth"},
+	"work":    {"flops": "FLOPs", "bytes": "bytes"},
+	"idle": {
+		"none": "no launch is under way", "python": "host code between CUDA calls", "host": "long stretches of host code", "launch": "launch calls and their latency",
+		"graph": "gaps between the nodes of CUDA graphs", "call": "other CUDA calls", "sync": "waiting in synchronization", "copy": "memory copies and sets", "alloc": "allocation",
+	},
+}
+
+// findingWords are the findings, and the sentences that follow in them.
+var findingWords = map[fact.Code]words{
+	"damaged-timeline": {
+		Text:  "The timeline is damaged: {damage}. Every number is of what is left of it. Copy the file again, or export or capture again.",
+		Plain: "A part of the recording is lost: times, counts and shares are of what is left of it and may be far from the truth.",
+	},
+	"lost-timeline": {
+		Text:  "The timeline is damaged, and none of its kernels could be read: their times are not known. Copy the file again, or export or capture again.",
+		Plain: "The recording of the times is lost: what is said here rests on other measurements.",
+	},
+	"contradiction": {
+		Text:  "The {measure} of {stage} {method} contradicts itself: it comes out at {raw} of the peak ({peak}), more than the GPU can do. The work, the time or the peak is wrong.",
+		Plain: "One efficiency figure of {stage} ({measure}) came out impossible and is not shown; check its inputs.",
+	},
+	"stage-busy": {
+		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage} for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}] under nsys, {of_share} of its {of} {times}. The kernels decide how long it takes.",
+		Plain: "[{stage} takes {share} of the time of all stages. ]The GPU works {of_share} of the time of {stage} ({times}): the work itself decides how long it takes.[ Most of that work is limited by {limits}.]",
+	},
+	"stage-idle": {
+		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage} for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}] under nsys, {of_share} of its {of} {times}. The GPU is idle in the rest; the main cause under nsys: {cause} ({cause_ns}).[ {more.}]",
+		Plain: "[{stage} takes {share} of the time of all stages. ]The GPU works {of_share} of the time of {stage} ({times}) and waits in the rest.[ {more.}]",
+	},
+	"program-without-ranges": {
+		Text:  "NVTX ranges around its parts would tell which of them waits",
+		Plain: "Starting and loading are part of that time",
+	},
+	"launch-bound": {
+		Text: "{stage} is launch-bound: under nsys kernels run in {busy_share} of its {wall}[ in {passes:pass|passes}], and the GPU waits for the host in {wait_share}.[ {more.}]",
+		Plain: "The GPU works only {of_busy} of the time of {stage} ({times}). For up to {of_waits} of it, it waits for the program on the host to hand it work[, and for {of_rest} for other reasons]. " +
+			"A faster GPU would help {stage} little; without the waits it could take {left} in place of {of}[ for {passes:pass|passes}], at best.",
+	},
+	"graphs-gain":       {Text: "CUDA graphs can save at most {gain}, {share} of its {of}[ in {passes:pass|passes}] {times}"},
+	"launch-ahead-gain": {Text: "Launching its CUDA graphs ahead can save at most {gain}, {share} of its {of}[ in {passes:pass|passes}] {times}"},
+	"host-stretches":    {Text: "{host} of the waits are stretches of more than {longer} without a CUDA call[ in {region}]: move that work of the host out of the loop"},
+	"profiler-waits":    {Text: "In the unprofiled run kernels take more than half of the time: many of these waits come from the profiler"},
+	"launches-first":    {Text: "Fix the launch gaps first; tuning kernels will not help yet"},
+	"stage-overlaps":    {Text: "Instances of the stage run at the same time, and their times are added up"},
+	"pass-times":        {Text: "By {clock}, a pass takes {clean} in the unprofiled run and {nsys} under nsys[ ({overhead} more)]"},
+
+	"idle-sync": {
+		Text:  "In {share} of {stage} ({ns} of {of} under nsys) the host waits in synchronization while the GPU has nothing to run.",
+		Plain: "In {share} of {stage} (measured under the profiler) the GPU is idle while the program waits for results before it hands out more work.",
+	},
+	"idle-copy": {
+		Text:  "In {share} of {stage} ({ns} of {of} under nsys) memory is copied while no kernel runs.",
+		Plain: "In {share} of {stage} (measured under the profiler) the GPU only moves data between the host and its memory.",
+	},
+	"idle-alloc": {
+		Text:  "In {share} of {stage} ({ns} of {of} under nsys) memory is allocated or released while the GPU is idle.",
+		Plain: "In {share} of {stage} (measured under the profiler) the GPU is idle while the program asks for memory.",
+	},
+	"idle-call": {
+		Text:  "In {share} of {stage} ({ns} of {of} under nsys) CUDA calls other than launches run while the GPU is idle[; most of that time is in {call}].",
+		Plain: "In {share} of {stage} (measured under the profiler) the GPU is idle while the program makes calls other than handing out work.",
+	},
+	"outside-stages": {
+		Text:  "{share} of the timeline ({outside} of {of}) is outside the stages ({stages})[, with {gpu_time} of GPU time][; the largest region there is {region} with {region_ns}][, {region_bound}]. Savings are held against the whole timeline.",
+		Plain: "{share} of the recorded time is not in {stages} but before, between and after: starting, loading and warming up.",
+	},
+	"unprofiled-times": {Text: "One pass takes {total} in the unprofiled run: {times}."},
+	"stage-time":       {Text: "{stage} {ns}"},
+	"largest-operator": {Text: "Of the operators, {operator} takes the most time of its own on {where}: {ns} of {of} ({share}), in {n:call|calls}."},
+	"largest-category": {
+		Text:  "{category} takes {share} of {base} ({ns} of {of}). {more.}",
+		Plain: "The largest part of the GPU's working time, {share}, is this kind of work: {category}.",
+	},
+	"largest-category-half": {
+		Text:  "{category} takes {share} of {base} ({ns} of {of}). {more.}",
+		Plain: "Most of the GPU's working time, {share}, is this kind of work: {category}.",
+	},
+	"largest-kernel": {Text: "The largest kernel is {kernel} with {share} of {base}[; limiter: {limiter}][ in {grids:grid|grids}][; limiter of its largest grid ({grid}, {grid_share}): {grid_limiter}]"},
+	"graphs-whole": {
+		Text:  "{n:CUDA graph launch|CUDA graph launches} ran for {ns}, traced as a whole: times of kernels, their shares and their opportunities leave them out. Capture with pipeline.nsys.cuda_graph_trace=node to see into them.",
+		Plain: "The GPU spent {ns} on work whose parts this capture does not show; statements about kernels leave it out.",
+	},
+	"no-kernels-seen": {
+		Text:  "No kernel ran on a GPU while the timeline was captured, or CUDA was not traced: nothing can be said of the GPU.",
+		Plain: "The capture shows no work on a GPU. Either the program did not use it, or the capture did not see it.",
+	},
+	"limited-mostly": {
+		Text:  "{share} of the counted GPU time is limited by {kind} (counted: {covered} of {base}).",
+		Plain: "Where it was measured, the GPU's work is mostly limited by {kind}.",
+	},
+	"limited-most-often": {
+		Text:  "{share} of the counted GPU time is limited by {kind} (counted: {covered} of {base}).",
+		Plain: "Where it was measured, the limit differs from kernel to kernel; most often ({share} of the time) it is {kind}.",
+	},
+	"kernel-limited": {
+		Text:  "{kernel} is limited by {limiter}. {why.}",
+		Plain: "The kernel {kernel} is limited by {kind}.",
+	},
+	"first-saving": {
+		Text:  "Largest saving: {change}, at most {gain} of the {of} ({share}) of {scope} {times}[; likely about {estimate}].",
+		Plain: "The change that could save most: {change} (up to {gain}, {share} of the {of} of {scope}).",
+	},
+	"next-saving": {
+		Text:  "Next largest saving: {change}, at most {gain} of the {of} ({share}) of {scope} {times}[; likely about {estimate}].",
+		Plain: "Beside the waits for the host, the change that could save most: {change} (up to {gain}, {share} of the {of} of {scope}).",
+	},
+	"utilization": {
+		Text:  "Utilization of {stage}: {values}.[ {more.}]",
+		Plain: "Of what the GPU can do, {stage} uses {values}.[ {more.}]",
+	},
+	"used-share":    {Text: "{measure} {value} of {of} ({peak}, {method})[; {roof_value} of the roof at {clock}]"},
+	"used-about":    {Text: "{measure} about {value} of {of} ({peak}, {method})"},
+	"used-at-least": {Text: "{measure} at least {value} of {of} ({peak}, {method})[; {roof_value} of the roof at {clock}]"},
+	"idle-mostly":   {Text: "It is launch-bound: the GPU is idle most of the time"},
+	"clock-reached": {
+		Text:  "Its main kernel ran at {clock} of {highest}: of the peak at that clock, {measure} is {value}",
+		Plain: "The GPU ran at {clock}, not at its highest clock of {highest}; of what it can do at this one, {value} is used",
+	},
+	"executed-more": {
+		Text:  "In {stage} the kernels execute [at least, with {counted} counted, ]{factor} the model's FLOPs: work that the model's arithmetic does not hold, such as recomputation. MFU counts the model's FLOPs, HFU the executed ones.",
+		Plain: "In {stage} the GPU does {factor} the arithmetic that the model needs.",
+	},
+	"executed-padding": {
+		Text:  "In {stage} the kernels execute [at least, with {counted} counted, ]{factor} the model's FLOPs: tensor cores compute whole tiles, so that products with few rows are padded. MFU counts the model's FLOPs, HFU the executed ones.",
+		Plain: "In {stage} the GPU does {factor} the arithmetic that the model needs: the rest is padding, because its matrices have fewer rows than the GPU's units work on at once.",
+	},
+}
+
+// utilizationWords are what to know of MFU, HFU and MBU.
+var utilizationWords = map[fact.Code]words{
+	"over-nsys-no-unprofiled": {Text: "over the time under nsys, because there is no unprofiled run"},
+	"over-nsys-no-stage-time": {Text: "over the time under nsys, because the unprofiled run has no time of this stage"},
+	"over-nsys-other-shape":   {Text: "over the time under nsys, because the unprofiled run had another shape"},
+	"dtype-without-peak":      {Text: "the data type {dtype} has no peak"},
+	"ran-as-tf32":             {Text: "the counters show that its products ran on tensor cores as tf32"},
+	"gpu-not-named":           {Text: "neither a timeline nor counters name the GPU, so that its peak is not known"},
+	"stage-time-unknown":      {Text: "the time of the stage is not known"},
+	"peak-unknown":            {Text: "no peak is known for {peak} on this GPU; counters of one launch (--set roofline or full) would tell"},
+	"above-the-peak":          {Text: "it comes out at {raw} of a peak that cannot be exceeded: the work, the time or the peak is wrong"},
+	"coverage-too-low":        {Text: "the counters of {what} cover only {share} of its GPU time; pipeline.ncu.pick.coverage=0.95 counts more of its kernels, pipeline/ncu=high more of each"},
+	"coverage-none":           {Text: "the {what} of none of its kernels were counted; count them with --set full"},
+	"coverage-part":           {Text: "the counters cover {share} of its GPU time, and nothing is added for the rest"},
+	"no-float-work":           {Text: "its kernels[, as far as counted ({share} of its GPU time),] execute no floating-point operations"},
+	"scaled-by-time":          {Text: "{share} of its {what} are of launches that last much longer or shorter than those counted of the same kernel, grid and block: their counts are taken in proportion to time"},
+	"caches-flushed":          {Text: "before each launch that it counts, ncu empties the caches, so that data which stays in L2 in the run counts as DRAM traffic here"},
+	"fewer-flops-than-model":  {Text: "the counters hold {share} of the model's FLOPs while they cover {coverage} of the GPU time: launches of one kernel and grid differ in their work, FLOPs are in kernels that were not counted, or the model's arithmetic is of more than ran"},
+}
