@@ -57,14 +57,14 @@ func (w Warning) String() string { return w.Path + ": " + w.Text }
 // directory that ought to be a run and cannot be read as one. Other things in the store are
 // left alone. A store that does not exist yet is empty.
 func List(root string, f Filter) ([]Summary, []Warning, error) {
-	found, warnings, err := scan(root)
+	found, warnings, err := summaries(root)
 	if err != nil {
 		return nil, warnings, err
 	}
 	out := []Summary{}
-	for _, r := range found {
-		if f.keeps(r) {
-			out = append(out, summarise(r))
+	for _, s := range found {
+		if f.keeps(s.Status, s.Created, s.Label) {
+			out = append(out, s)
 		}
 	}
 	if f.Limit > 0 && len(out) > f.Limit {
@@ -93,16 +93,12 @@ func scan(root string) ([]*Run, []Warning, error) {
 			continue
 		}
 		path := filepath.Join(root, e.Name())
-		r, err := openDir(path)
-		switch {
-		case err == nil:
+		r, warning := openListed(path, e.Name())
+		if warning != nil {
+			warnings = append(warnings, *warning)
+		}
+		if r != nil {
 			found = append(found, r)
-		case errors.Is(err, fs.ErrNotExist):
-			// Removed while we looked.
-		case errors.Is(err, ErrNotRun) && !ValidID(e.Name()):
-			// Somebody else's folder.
-		default:
-			warnings = append(warnings, Warning{path, strings.TrimPrefix(err.Error(), "open run: ")})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b *Run) int {
@@ -114,16 +110,16 @@ func scan(root string) ([]*Run, []Warning, error) {
 	return found, warnings, nil
 }
 
-func (f Filter) keeps(r *Run) bool {
+func (f Filter) keeps(status Status, created time.Time, label string) bool {
 	switch {
-	case len(f.Status) > 0 && !slices.Contains(f.Status, r.Status()):
+	case len(f.Status) > 0 && !slices.Contains(f.Status, status):
 		return false
-	case !f.Since.IsZero() && r.m.Created.Before(f.Since):
+	case !f.Since.IsZero() && created.Before(f.Since):
 		return false
-	case !f.Until.IsZero() && !r.m.Created.Before(f.Until):
+	case !f.Until.IsZero() && !created.Before(f.Until):
 		return false
 	}
-	return strings.Contains(strings.ToLower(r.m.Label), strings.ToLower(f.Label))
+	return strings.Contains(strings.ToLower(label), strings.ToLower(f.Label))
 }
 
 func summarise(r *Run) Summary {

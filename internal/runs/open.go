@@ -219,23 +219,6 @@ func idsIn(root string) []string {
 	return ids
 }
 
-// newest picks by the manifest's time, which is finer than the id's and also
-// right for run directories with names of the user's.
-func newest(root string, names []string) (string, error) {
-	var best string
-	var when time.Time
-	for _, n := range names {
-		m, err := ReadManifest(filepath.Join(root, n))
-		if err == nil && m.Created.After(when) {
-			best, when = filepath.Join(root, n), m.Created
-		}
-	}
-	if best == "" {
-		return "", fmt.Errorf("find the latest run: %s holds no run", root)
-	}
-	return best, nil
-}
-
 // isRunName tells names that may be a run from the store's own temporary ones.
 func isRunName(name string) bool {
 	return !strings.HasPrefix(name, tempPrefix) && !strings.HasPrefix(name, trashPrefix)

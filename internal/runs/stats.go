@@ -58,7 +58,7 @@ func StoreStats(root string, f Filter) (Stats, error) {
 	acc := map[string]*stepSum{}
 	var order []string
 	for _, r := range found {
-		if !f.keeps(r) || (f.Limit > 0 && st.Runs >= f.Limit) {
+		if !f.keeps(r.Status(), r.m.Created, r.m.Label) || (f.Limit > 0 && st.Runs >= f.Limit) {
 			continue
 		}
 		st.addRun(r)

@@ -17,20 +17,19 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/deepprof/deepprof/internal/format"
 )
 
 // UnpackOptions bounds what a pack may do to this machine.
 type UnpackOptions struct {
 	CacheDir string // where packs are unpacked; empty: the user's cache folder
-	MaxBytes int64  // of all files together; 0: DefaultMaxBytes
+	MaxBytes int64  // of all files together; 0: what format.MaxUnpacked gives
 	MaxFiles int    // 0: DefaultMaxFiles
 }
 
-// Limits of a pack unless the caller sets others.
-const (
-	DefaultMaxBytes = 64 << 30
-	DefaultMaxFiles = 100_000
-)
+// DefaultMaxFiles is the limit of a pack unless the caller sets another.
+const DefaultMaxFiles = 100_000
 
 // packIndexCopy is the pack's index beside the unpacked files; with it a later
 // use checks them.
@@ -43,20 +42,26 @@ const cacheAge = 30 * 24 * time.Hour
 // reading. Where the cache cannot be written it uses a temporary folder that
 // Close removes.
 func unpack(ctx context.Context, path string, o UnpackOptions) (*Run, error) {
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = DefaultMaxBytes
-	}
 	if o.MaxFiles <= 0 {
 		o.MaxFiles = DefaultMaxFiles
 	}
-	if err := checkMagic(path); err != nil {
-		return nil, err
-	}
-	sum, err := hashFile(ctx, path)
+	f, err := format.Recognize(path)
 	if err != nil {
 		return nil, err
 	}
+	if f.Kind != format.Pack {
+		return nil, ErrNotRun
+	}
 	cache, temporary, err := cacheFolder(o.CacheDir)
+	if err != nil {
+		return nil, err
+	}
+	if o.MaxBytes <= 0 {
+		if o.MaxBytes, err = format.MaxUnpacked(cache, f.Size); err != nil {
+			return nil, err
+		}
+	}
+	sum, err := hashFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -87,19 +92,6 @@ func unpack(ctx context.Context, path string, o UnpackOptions) (*Run, error) {
 		pruneCache(cache, target)
 	}
 	return r, nil
-}
-
-func checkMagic(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	var b [4]byte
-	if _, err := io.ReadFull(f, b[:]); err != nil || string(b[:]) != "\x28\xb5\x2f\xfd" {
-		return ErrNotRun
-	}
-	return nil
 }
 
 func cacheFolder(dir string) (cache string, temporary bool, err error) {
@@ -182,7 +174,7 @@ func extract(ctx context.Context, path, dir string, o UnpackOptions) error {
 	}
 	defer root.Close()
 	t := tar.NewReader(z)
-	index, err := readIndex(t, o)
+	index, err := readPackIndex(t, o)
 	if err != nil {
 		return err
 	}
@@ -203,8 +195,8 @@ func extract(ctx context.Context, path, dir string, o UnpackOptions) error {
 	return writeFileAtomic(filepath.Join(dir, packIndexCopy), data)
 }
 
-// readIndex reads the first member and checks it before anything is written.
-func readIndex(t *tar.Reader, o UnpackOptions) (PackIndex, error) {
+// readPackIndex reads the first member and checks it before anything is written.
+func readPackIndex(t *tar.Reader, o UnpackOptions) (PackIndex, error) {
 	var index PackIndex
 	h, err := t.Next()
 	if err != nil || h.Name != packIndex || h.Typeflag != tar.TypeReg {
@@ -233,7 +225,7 @@ func readIndex(t *tar.Reader, o UnpackOptions) (PackIndex, error) {
 		}
 		seen[f.Path] = true
 		if f.Size < 0 || f.Size > o.MaxBytes-total {
-			return index, fmt.Errorf("its files take more than the limit of %d bytes", o.MaxBytes)
+			return index, fmt.Errorf("%w: its files take more than %d bytes, the limit for a pack of its size on this disk", format.ErrTooLarge, o.MaxBytes)
 		}
 		total += f.Size
 	}

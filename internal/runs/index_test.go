@@ -1,0 +1,126 @@
+package runs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/format"
+)
+
+// manyRuns makes a store of n finished runs, a second apart.
+func manyRuns(t *testing.T, n int) string {
+	t.Helper()
+	root := t.TempDir()
+	for i := range n {
+		writeRun(t, root, i, fmt.Sprintf("run %d", i))
+	}
+	return root
+}
+
+func writeRun(t *testing.T, root string, i int, label string) {
+	t.Helper()
+	created := at("2026-01-01T00:00:00Z").Add(time.Duration(i) * time.Second)
+	id := fmt.Sprintf("%s-1-%012x", created.Format("20060102T150405Z"), i)
+	data, err := json.Marshal(Manifest{Schema: SchemaVersion, ID: id, Status: StatusDone, Label: label, Created: created, Finished: &created, Steps: []Step{}})
+	must(t, err)
+	dir := filepath.Join(root, id)
+	must(t, os.MkdirAll(dir, 0o755))
+	must(t, writeFileAtomic(filepath.Join(dir, ManifestName), data))
+}
+
+func listing(t *testing.T, root string) []byte {
+	t.Helper()
+	rows, warnings, err := List(root, Filter{})
+	must(t, err)
+	if len(warnings) > 0 {
+		t.Errorf("warnings: %v", warnings)
+	}
+	data, err := json.Marshal(rows)
+	must(t, err)
+	return data
+}
+
+// TestIndex: the index changes nothing that List shows, whatever becomes of the
+// runs or of itself.
+func TestIndex(t *testing.T) {
+	root := manyRuns(t, indexedRuns+20)
+	check := func(what string) {
+		t.Helper()
+		with := listing(t, root)
+		must(t, os.RemoveAll(filepath.Join(root, indexName)))
+		if without := listing(t, root); !bytes.Equal(with, without) {
+			t.Errorf("%s: the index changes the list:\n%.300s\n%.300s", what, with, without)
+		}
+	}
+	listing(t, root)
+	if _, err := os.Stat(filepath.Join(root, indexName)); err != nil {
+		t.Fatal("no index was written")
+	}
+	check("untouched")
+	writeRun(t, root, 5, "renamed")
+	check("a changed run")
+	must(t, os.RemoveAll(filepath.Join(root, "20260101T000007Z-1-000000000007")))
+	check("a run that is gone")
+	writeRun(t, root, 5000, "new")
+	check("a new run")
+	must(t, os.WriteFile(filepath.Join(root, indexName), []byte(`{"schema":1,"rows":{"x":{}}`), 0o644))
+	check("a damaged index")
+	dir, err := Resolve(root, "latest")
+	if err != nil || filepath.Base(dir) != "20260101T012320Z-1-000000001388" {
+		t.Errorf("latest is %s, %v", dir, err)
+	}
+}
+
+// TestIndexIsUsed: a run whose manifest did not change is not opened again.
+func TestIndexIsUsed(t *testing.T) {
+	root := manyRuns(t, indexedRuns)
+	listing(t, root)
+	x := readIndex(root)
+	name := "20260101T000003Z-1-000000000003"
+	row := x.Rows[name]
+	row.Summary.Label = "from the index"
+	x.Rows[name] = row
+	data, err := json.Marshal(x)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(root, indexName), data, 0o644))
+	if !bytes.Contains(listing(t, root), []byte("from the index")) {
+		t.Error("the index was not read")
+	}
+}
+
+// TestPackBomb: a pack that would become far larger than packs do is refused
+// before anything is written.
+func TestPackBomb(t *testing.T) {
+	files := []File{{Path: ManifestName, Size: 10, SHA256: sha("x")}, {Path: "nsys/run.sqlite", Size: 4 << 30, SHA256: sha("x")}}
+	path := forge(t, PackIndex{Schema: PackSchemaVersion, ID: "x", Files: files})
+	if _, err := OpenWith(ctx, path, UnpackOptions{CacheDir: t.TempDir()}); !errors.Is(err, format.ErrTooLarge) {
+		t.Errorf("%v", err)
+	}
+}
+
+// BenchmarkList10000 is the store that `runs list` must show within half a
+// second.
+func BenchmarkList10000(b *testing.B) {
+	root := b.TempDir()
+	for i := range 10000 {
+		created := at("2026-01-01T00:00:00Z").Add(time.Duration(i) * time.Second)
+		id := fmt.Sprintf("%s-1-%012x", created.Format("20060102T150405Z"), i)
+		data, _ := json.Marshal(Manifest{Schema: SchemaVersion, ID: id, Status: StatusDone, Created: created, Steps: []Step{}})
+		os.MkdirAll(filepath.Join(root, id), 0o755)
+		if err := os.WriteFile(filepath.Join(root, id, ManifestName), data, 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	List(root, Filter{})
+	for b.Loop() {
+		if rows, _, err := List(root, Filter{}); err != nil || len(rows) != 10000 {
+			b.Fatal(len(rows), err)
+		}
+	}
+}
