@@ -8,9 +8,6 @@ import (
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// openLimit bounds the reading of finished reports: it may start nsys export.
-const openLimit = 15 * time.Minute
-
 // open lets our readers look into the good reports. A capture that was stopped
 // is read all the same, until the user asks to stop for the second time: then the
 // reports stay as they are, unopened.
@@ -67,8 +64,7 @@ const repeatWindow = 100 * time.Millisecond
 // with it must be called when the reading is over; it notes in the evidence that
 // there were requests.
 func (c *Capture) untilInsisted(ctx context.Context, e *Evidence) (context.Context, func()) {
-	limited, stop := context.WithTimeout(context.WithoutCancel(ctx), openLimit)
-	reading, cancel := context.WithCancelCause(limited)
+	reading, cancel := context.WithCancelCause(tool.WithLimits(context.WithoutCancel(ctx), c.Limits)) // it may start nsys export
 	if e.requests >= 2 {
 		cancel(errInsisted)
 	}
@@ -104,7 +100,6 @@ func (c *Capture) untilInsisted(ctx context.Context, e *Evidence) (context.Conte
 		close(over)
 		<-ended
 		cancel(nil)
-		stop()
 		if requests > e.requests && e.Stopped == tool.NotStopped {
 			e.Stopped, e.LastLine = tool.Interrupted, ""
 		}

@@ -12,9 +12,6 @@ import (
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// importLimit bounds an import by hand; the importer hangs on some input.
-const importLimit = 15 * time.Minute
-
 // rescue imports a raw stream that nsys itself could not import.
 func (c *Capture) rescue(ctx context.Context, stream, nsys string) error {
 	if f := Sniff(stream, time.Time{}); f.Format != Stream {
@@ -24,7 +21,7 @@ func (c *Capture) rescue(ctx context.Context, stream, nsys string) error {
 	if err != nil {
 		return err
 	}
-	return Import(ctx, importer, stream, c.want())
+	return Import(tool.WithLimits(ctx, c.Limits), importer, stream, c.want()) // the importer hangs on some input
 }
 
 // importer finds QdstrmImporter where nsys looks for it.
@@ -54,8 +51,6 @@ func (c *Capture) importer(nsys string) (string, error) {
 // of the version that wrote the stream. It first asks the importer for its
 // version, because the dynamic loader then names a missing library.
 func Import(ctx context.Context, importer, stream, report string) error {
-	ctx, cancel := context.WithTimeout(ctx, importLimit)
-	defer cancel()
 	env := tool.Environ(os.Environ(), "LC_ALL=C")
 	_, stderr, exit, err := tool.Output(ctx, tool.Command{Path: importer, Args: []string{"--version"}, Env: env})
 	if err != nil {

@@ -224,7 +224,11 @@ func (j *job) unprofiledTime() time.Duration {
 // limits bound a supervised program.
 func (j *job) limits(timeout time.Duration) tool.Limits {
 	s := j.plan.Pipeline.Supervision
-	return tool.Limits{Timeout: timeout, Stall: s.Stall, Grace: s.StopGrace}
+	l := tool.Limits{Timeout: timeout, Stall: s.Stall, Grace: s.StopGrace, Finish: timeout}
+	if timeout == 0 { // null is no limit, in any phase
+		l.Finish = -1
+	}
+	return l
 }
 
 // target is the program that a step profiles: the command of the user's, or the

@@ -148,6 +148,7 @@ func (c Command) Run(ctx context.Context) (Exit, error) {
 	if err := ctx.Err(); err != nil {
 		return Exit{Code: -1}, fmt.Errorf("run %s: %w", filepath.Base(c.Path), err)
 	}
+	ctx, watch := limited(ctx)
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
@@ -160,6 +161,7 @@ func (c Command) Run(ctx context.Context) (Exit, error) {
 	}
 	exit.PID = cmd.Process.Pid
 
+	defer watch(exit.PID)()
 	stop := context.AfterFunc(ctx, func() { killGroup(exit.PID) })
 	stopped := false
 	if settles {

@@ -3,6 +3,7 @@ package tool
 import (
 	"errors"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -10,7 +11,22 @@ import (
 // settles says that settle can wait for a process without reaping it.
 const settles = true
 
-func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// ownGroup also ends the process with this one: nobody waits for its answer then.
+func ownGroup() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// groupCPU is the CPU time that the live processes of a group have used.
+func groupCPU(pgid int) time.Duration {
+	var sum time.Duration
+	table, _ := processTable()
+	for _, p := range table {
+		if p.pgid == pgid {
+			sum += p.cpu
+		}
+	}
+	return sum
+}
 
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 

@@ -5,6 +5,7 @@ package tool
 import (
 	"os"
 	"syscall"
+	"time"
 )
 
 // Elsewhere only short questions are asked of tools; captures need Linux.
@@ -19,3 +20,7 @@ func killGroup(pid int) {
 }
 
 func settle(int) {}
+
+// groupCPU cannot be told here: the answer always differs, so that nothing
+// counts as stalled.
+func groupCPU(int) time.Duration { return time.Duration(time.Now().UnixNano()) }

@@ -100,8 +100,8 @@ func (s *supervisor) start() error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, stdout, stderr
 	// A session of its own keeps the terminal's Ctrl-C away from the profiler.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if s.guard, err = startGuard(s.job.Profiler, s.limits.Grace); err != nil {
-		cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM // second best, where there is no /bin/sh
+	if s.guard, err = startGuard(); err != nil {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM // second best, where this executable is gone
 	}
 
 	started := make(chan error, 1)
@@ -113,7 +113,7 @@ func (s *supervisor) start() error {
 		return fmt.Errorf("start %s: %w", c.Path, startError(err))
 	}
 	if s.guard != nil {
-		s.guard.watch(s.job.Profiler, s.tree.root)
+		s.guard.watch(s.job.Profiler, s.tree, s.limits.Grace)
 	}
 	s.began = time.Now()
 	s.lastOut, s.lastBusy = s.began, s.began

@@ -76,13 +76,16 @@ func (s *supervisor) enforce(now time.Time) {
 		}
 		s.ended.TargetEnded = true
 		s.killAll()
-	case reporting:
-	case s.requests > 0:
-		grace := s.limits.Grace
-		if s.generating {
-			grace += max(s.limits.Finish, 0)
+	case reporting && s.requests == 0:
+		if over(s.limits.Stall, min(quiet, now.Sub(s.lastBusy))) {
+			s.ask(Stalled)
 		}
-		if over(grace, now.Sub(s.asked)) {
+	case reporting, s.requests > 0 && s.generating: // a report takes its time, but not without a sign of life
+		if over(s.limits.Grace, min(now.Sub(s.asked), quiet, now.Sub(s.lastBusy))) {
+			s.killAll()
+		}
+	case s.requests > 0:
+		if over(s.limits.Grace, now.Sub(s.asked)) {
 			s.killAll()
 		}
 	case over(s.limits.Timeout, spent):

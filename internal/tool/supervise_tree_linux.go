@@ -37,16 +37,19 @@ func startTree(cmd *exec.Cmd, marker string) (*tree, error) {
 	}
 	sid, _ := unix.Getsid(0)
 	root := cmd.Process.Pid
-	t := &tree{
-		root: root, marker: marker, self: os.Getpid(), ownSID: sid,
-		known: map[int]proc{}, ever: map[int]uint64{}, sessions: map[int]bool{root: true},
-		peak: map[int]time.Duration{},
-	}
+	t := newTree(root, marker, os.Getpid(), sid)
 	if active.trees == nil {
 		active.trees = map[*tree]bool{}
 	}
 	active.trees[t] = true
 	return t, nil
+}
+
+func newTree(root int, marker string, self, ownSID int) *tree {
+	return &tree{
+		root: root, marker: marker, self: self, ownSID: ownSID,
+		known: map[int]proc{}, ever: map[int]uint64{}, sessions: map[int]bool{root: true}, peak: map[int]time.Duration{},
+	}
 }
 
 func (t *tree) forget() {
