@@ -5,7 +5,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 4s
 export CGO_ENABLED := 0
 
-.PHONY: build demo test unit python web fuzz lint bench docs nsight packages clean
+.PHONY: build demo test unit python web fuzz torture lint bench docs nsight packages clean
 
 build: ## bin/deepprof, static
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/deepprof ./cmd/deepprof
@@ -27,6 +27,9 @@ web: ## the program of report.html, bundled from web/ into internal/report/html/
 
 fuzz: ## every fuzz target, FUZZTIME each
 	scripts/fuzz $(FUZZTIME)
+
+torture: ## 500 kills at random moments; the unit tests do a few
+	scripts/torture
 
 lint: packages ## gofmt, go vet, staticcheck; black and flake8
 	@unformatted=$$(gofmt -l cmd internal conf bench workloads recordings); [ -z "$$unformatted" ] || { echo "not gofmt-ed: $$unformatted" >&2; exit 1; }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/recordings"
@@ -49,27 +50,24 @@ recording; the analysis and the reports are made now, by the same code as in
 
 // openRecording opens a packed run, the bundled one where path is "".
 func openRecording(ctx context.Context, path string) (*runs.Run, func(), error) {
-	remove := func() {}
 	if path == "" {
-		f, err := os.CreateTemp("", "deepprof-demo-*"+runs.PackExt)
+		f, err := os.CreateTemp("", format.TempName("demo")+"*"+runs.PackExt)
 		if err != nil {
 			return nil, nil, fmt.Errorf("unpack the recording: %w", err)
 		}
-		remove = func() { os.Remove(f.Name()) }
+		defer os.Remove(f.Name()) // it is unpacked by then
 		_, err = f.Write(recordings.LLM)
 		if cerr := f.Close(); err == nil {
 			err = cerr
 		}
 		if err != nil {
-			remove()
 			return nil, nil, fmt.Errorf("unpack the recording: %w", err)
 		}
 		path = f.Name()
 	}
 	r, err := runs.Open(ctx, path)
 	if err != nil {
-		remove()
 		return nil, nil, usage(err)
 	}
-	return r, func() { r.Close(); remove() }, nil
+	return r, func() { r.Close() }, nil
 }

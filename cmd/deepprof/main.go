@@ -5,12 +5,14 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"syscall"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	code := exitCode(run(ctx, os.Args[1:], os.Stdout, os.Stderr), os.Stderr)
+	if code != 0 && ctx.Err() != nil { // whatever the interrupt broke
+		code = exitInterrupted
+	}
 	stop()
 	os.Exit(code)
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -83,7 +84,7 @@ func TextDiagnostics(nsys string) func(ctx context.Context, report string) ([]Di
 		if info.Size() > maxTextExport {
 			return nil, fmt.Errorf("the report is larger than %s", size(maxTextExport))
 		}
-		dir, err := os.MkdirTemp("", "deepprof-diag-")
+		dir, err := os.MkdirTemp("", format.TempName("diag"))
 		if err != nil {
 			return nil, err
 		}

@@ -162,7 +162,7 @@ func TestPlain(t *testing.T) {
 // TestPlainSweeps: the copy of a process that was killed goes with the next one.
 func TestPlainSweeps(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	dead := filepath.Join(os.TempDir(), tempPrefix+"2147483646-x")
+	dead := filepath.Join(os.TempDir(), tempPrefix+"plain-2147483646-x")
 	if err := os.Mkdir(dead, 0o700); err != nil {
 		t.Fatal(err)
 	}

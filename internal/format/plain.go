@@ -165,21 +165,32 @@ func (c contextReader) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// tempPrefix begins the names of folders that hold decompressed files; the id of
-// the process follows.
-const tempPrefix = "deepprof-plain-"
+// tempPrefix begins the names of temporary folders and files; a word for what
+// they hold and the id of the process follow.
+const tempPrefix = "deepprof-"
 
-// tempFolder makes a private folder, and removes those of processes that were
-// killed.
-func tempFolder() (string, error) {
+// TempName is a pattern for os.MkdirTemp and os.CreateTemp whose results
+// SweepTemp removes once this process is gone.
+func TempName(what string) string { return fmt.Sprintf("%s%s-%d-", tempPrefix, what, os.Getpid()) }
+
+// SweepTemp removes what processes that were killed left under names of TempName.
+func SweepTemp() {
 	root := os.TempDir()
 	entries, _ := os.ReadDir(root)
 	for _, e := range entries {
 		rest, ours := strings.CutPrefix(e.Name(), tempPrefix)
-		pid, _, _ := strings.Cut(rest, "-")
-		if n, err := strconv.Atoi(pid); ours && err == nil && n > 0 && errors.Is(unix.Kill(n, 0), unix.ESRCH) {
+		parts := strings.Split(rest, "-")
+		if !ours || len(parts) < 3 {
+			continue
+		}
+		if n, err := strconv.Atoi(parts[1]); err == nil && n > 0 && errors.Is(unix.Kill(n, 0), unix.ESRCH) {
 			os.RemoveAll(filepath.Join(root, e.Name()))
 		}
 	}
-	return os.MkdirTemp(root, fmt.Sprintf("%s%d-", tempPrefix, os.Getpid()))
+}
+
+// tempFolder makes a private folder.
+func tempFolder() (string, error) {
+	SweepTemp()
+	return os.MkdirTemp("", TempName("plain"))
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // Filter narrows List. The zero value keeps everything.
@@ -73,6 +75,25 @@ func List(root string, f Filter) ([]Summary, []Warning, error) {
 	return out, warnings, nil
 }
 
+// sweepHalfMade removes runs that their creator was killed over before they had
+// a name: nobody holds their lock. One that is younger than a second may not
+// have it yet.
+func sweepHalfMade(root string, entries []os.DirEntry) {
+	for _, e := range entries {
+		id, half := strings.CutPrefix(e.Name(), tempPrefix)
+		info, err := e.Info()
+		if !half || !ValidID(id) || err != nil || time.Since(info.ModTime()) < time.Second {
+			continue
+		}
+		dir := filepath.Join(root, e.Name())
+		lock := flock.New(filepath.Join(dir, lockName))
+		if ok, err := lock.TryLock(); err == nil && ok {
+			os.RemoveAll(dir)
+			lock.Close()
+		}
+	}
+}
+
 // scan opens every run of a store, newest first.
 func scan(root string) ([]*Run, []Warning, error) {
 	if root == "" {
@@ -85,6 +106,7 @@ func scan(root string) ([]*Run, []Warning, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("list runs: %w", err)
 	}
+	sweepHalfMade(root, entries)
 	var found []*Run
 	warnings := []Warning{}
 	for _, e := range entries {

@@ -107,7 +107,7 @@ func cacheFolder(dir string) (cache string, temporary bool, err error) {
 			return dir, false, nil
 		}
 	}
-	cache, err = os.MkdirTemp("", "deepprof-pack-*")
+	cache, err = os.MkdirTemp("", format.TempName("pack"))
 	return cache, true, err
 }
 
