@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+DEADCODE := golang.org/x/tools/cmd/deadcode@v0.50.0
 FUZZTIME ?= 4s
 export CGO_ENABLED := 0
 
@@ -31,10 +32,11 @@ fuzz: ## every fuzz target, FUZZTIME each
 torture: ## 500 kills at random moments; the unit tests do a few
 	scripts/torture
 
-lint: packages ## gofmt, go vet, staticcheck; black and flake8
+lint: packages ## gofmt, go vet, staticcheck, deadcode; black and flake8
 	@unformatted=$$(gofmt -l cmd internal conf bench workloads recordings); [ -z "$$unformatted" ] || { echo "not gofmt-ed: $$unformatted" >&2; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+	scripts/deadcode $(GO) $(DEADCODE)
 	scripts/python lint
 
 bench: build nsight ## ratios against the vendor's tools, measured in one run

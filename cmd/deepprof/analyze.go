@@ -24,6 +24,7 @@ import (
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/show"
 )
 
 func analyzeCommand() command {
@@ -67,7 +68,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 			var rules configFlags
 			f.StringVar(&rules.dir, "config-dir", "", "sort kernels by the categories.rules of `DIR` first, then by those of ./conf and the shipped ones")
 			return func(ctx context.Context, args []string) error {
-				if err := nameAll(args); err != nil {
+				if err := show.NameAll(args); err != nil {
 					return err
 				}
 				if st, err := os.Stat(rules.dir); rules.dir != "" && (err != nil || !st.IsDir()) {
@@ -196,7 +197,7 @@ func (a *analysisInput) result(ctx context.Context) (*analysis.Result, error) {
 		return nil, usagef("analyze %s: --region: %w", a.in.Timeline, scope)
 	}
 	if errors.Is(err, ncurep.ErrNoTable) {
-		err = cmp.Or(noReport(a.command, a.in.Counters[0]), err)
+		err = cmp.Or(show.NoReport(a.command, a.in.Counters[0]), err)
 	}
 	return result, err
 }
@@ -249,20 +250,20 @@ func openInput(ctx context.Context, command string, paths []string) (*analysisIn
 	a := &analysisInput{command: command, done: func() {}}
 	a.folder = format.BaseName(paths[0]) + ".deepprof"
 	for _, path := range paths {
-		kind, err := sniff(path)
+		kind, err := show.Recognize(path)
 		if err != nil {
 			return nil, err
 		}
 		a.names = append(a.names, filepath.Base(path))
 		switch {
-		case kind == inputDirectory || kind == inputPack:
+		case kind == show.Folder || kind == show.Pack:
 			if len(paths) > 1 {
 				return nil, usagef("%s: %s is a run; it goes alone", command, path)
 			}
 			return openRun(ctx, command, path, kind)
-		case kind == inputResult && len(paths) > 1:
+		case kind == show.Result && len(paths) > 1:
 			return nil, usagef("%s: %s is an analysis already; it goes alone", command, path)
-		case kind == inputResult:
+		case kind == show.Result:
 			a.drawn, a.folder = path, filepath.Dir(path)
 		default:
 			err = a.in.Add(path)
@@ -276,10 +277,10 @@ func openInput(ctx context.Context, command string, paths []string) (*analysisIn
 }
 
 // openRun takes a run, or a folder that holds reports.
-func openRun(ctx context.Context, command, path string, kind inputKind) (*analysisInput, error) {
+func openRun(ctx context.Context, command, path string, kind show.Kind) (*analysisInput, error) {
 	a := &analysisInput{folder: path, done: func() {}}
 	dir := path
-	if kind == inputPack {
+	if kind == show.Pack {
 		r, err := runs.Open(ctx, path)
 		if err != nil {
 			return nil, err

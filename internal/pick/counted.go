@@ -102,13 +102,3 @@ func (c *Counted) Paths() []string {
 	}
 	return out
 }
-
-// Metric looks a value up by its name.
-func (c *Counted) Metric(name string) (MetricValue, bool) {
-	for _, m := range c.Metrics {
-		if m.Name == name {
-			return m, true
-		}
-	}
-	return MetricValue{}, false
-}

@@ -203,3 +203,13 @@ func TestScaledRegionsAddUp(t *testing.T) {
 		t.Errorf("part %+v", p)
 	}
 }
+
+// Metric looks a value up by its name.
+func (c *Counted) Metric(name string) (MetricValue, bool) {
+	for _, m := range c.Metrics {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return MetricValue{}, false
+}

@@ -254,13 +254,6 @@ func sorted(list []string) []string {
 	return slices.Compact(out)
 }
 
-func quoteAll(paths []string) string {
-	if len(paths) == 0 {
-		return "no range"
-	}
-	return fmt.Sprintf("%q", paths)
-}
-
 // reasonable compares durations. Under ncu caches are cold and clocks are
 // locked, to a base that is up to twice below the boost of the timeline, and
 // its timer adds a microsecond or two; a launch that is twice as fast, or

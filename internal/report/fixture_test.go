@@ -1,6 +1,8 @@
 package report
 
 import (
+	"io"
+
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
 )
@@ -121,4 +123,9 @@ func countersOnly() *analysis.Result {
 func said(text string) *fact.Fact {
 	f := fact.New("pick-text", fact.Vendor("text", text))
 	return &f
+}
+
+// regionPage writes the report of one region.
+func regionPage(w io.Writer, r *analysis.Result, index int) error {
+	return writeRegion(w, r, newNames(r), index)
 }

@@ -188,14 +188,6 @@ func whyNotCounted(g *analysis.Region) string {
 	return "none of its launches was counted"
 }
 
-// WriteRegion writes the report of one region of the result.
-func WriteRegion(w io.Writer, r *analysis.Result, index int) error {
-	if index < 0 || index >= len(r.Regions) {
-		return fmt.Errorf("write region: there is no region %d among %d", index, len(r.Regions))
-	}
-	return writeRegion(w, r, newNames(r), index)
-}
-
 func writeRegion(w io.Writer, r *analysis.Result, n *names, index int) error {
 	g := &r.Regions[index]
 	d := newDoc("Region "+code(g.Path), r)

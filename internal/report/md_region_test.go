@@ -26,14 +26,14 @@ func nestedCounters() *analysis.Result {
 func TestExclusiveBesideInclusive(t *testing.T) {
 	r := nestedCounters()
 	var b strings.Builder
-	if err := WriteRegion(&b, r, 0); err != nil {
+	if err := regionPage(&b, r, 0); err != nil {
 		t.Fatal(err)
 	}
 	checkMarkdown(t, b.String())
 	golden(t, filepath.Join("testdata", "golden", "nested", "region.md"), []byte(b.String()))
 	r.Regions[0].Counters.Exclusive = nil
 	b.Reset()
-	if err := WriteRegion(&b, r, 0); err != nil {
+	if err := regionPage(&b, r, 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.String(); !strings.Contains(got, " Value | Over the region |") {
@@ -44,7 +44,7 @@ func TestExclusiveBesideInclusive(t *testing.T) {
 	r.Regions[0].Parent, r.Regions[0].Depth = 0, 1
 	r.Regions = []analysis.Region{outer, r.Regions[0]}
 	b.Reset()
-	if err := WriteRegion(&b, r, 0); err != nil {
+	if err := regionPage(&b, r, 0); err != nil {
 		t.Fatal(err)
 	}
 	_, section, ok := strings.Cut(b.String(), "## Nested: `decode`")

@@ -217,12 +217,3 @@ func (v View[Row]) Info() ViewInfo {
 
 // A Declared is a view without the type of its rows.
 type Declared interface{ Info() ViewInfo }
-
-// Views are all declarations, by name. Launches of a timeline and of counters
-// have different rows.
-func Views() []Declared {
-	return []Declared{
-		KernelView, RegionView, RangeView, LaunchView, CountedLaunchView, GapView, MetricView, StageView, OperatorView, RooflineView,
-		FLOPsView, FactView, ResultKernelView, CategoryView, RunView, StepView, ValueView, OptionView, CheckView,
-	}
-}

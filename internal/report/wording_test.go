@@ -227,7 +227,7 @@ func TestVerdictOfOtherLaunches(t *testing.T) {
 	g.Split.LaunchBound = false
 	g.Top = []analysis.RegionKernel{{Kernel: 0, Calls: 32, NS: 132_800, BasisNS: 1_760}, {Kernel: 2, Calls: 1, NS: 100_000}}
 	var b strings.Builder
-	if err := WriteRegion(&b, r, 0); err != nil {
+	if err := regionPage(&b, r, 0); err != nil {
 		t.Fatal(err)
 	}
 	checkMarkdown(t, b.String())

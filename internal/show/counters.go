@@ -33,17 +33,17 @@ type counted struct {
 
 // openCounters opens what a view of counters reads: of a run, all its reports.
 func openCounters(ctx context.Context, path, view string, opts ncurep.Options) (*counted, error) {
-	src, err := locate(ctx, path, inputCounters)
+	src, err := locate(ctx, path, Counters)
 	if err != nil {
 		return nil, err
 	}
 	switch src.kind {
-	case inputTimeline:
+	case Timeline:
 		return nil, wrongInput(path, src.kind, view)
-	case inputCSV:
+	case CSV:
 		rep, err := ncurep.ReadCSVFile(path)
 		if err != nil {
-			return nil, cmp.Or(noReport("show "+view, path), err)
+			return nil, cmp.Or(NoReport("show "+view, path), err)
 		}
 		results := func(yield func(string, *ncurep.Result) bool) {
 			for _, r := range rep.Results {

@@ -78,12 +78,12 @@ func showFLOPs(ctx context.Context, req *Request) (*Answer, error) {
 
 // flopsOfRun reads what a run counted; nil where path is no run.
 func flopsOfRun(ctx context.Context, path string) (*flops.Report, []string, error) {
-	kind, err := sniff(path)
+	kind, err := Recognize(path)
 	dir := path
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case kind == inputPack:
+	case kind == Pack:
 		r, err := runs.Open(ctx, path)
 		if err != nil {
 			return nil, nil, err

@@ -12,15 +12,15 @@ import (
 )
 
 func showInfo(ctx context.Context, path string, _ timeline.Query, _ *Request) (report.Printable, error) {
-	switch kind, err := sniff(path); {
+	switch kind, err := Recognize(path); {
 	case err != nil:
 		return nil, err
-	case kind == inputCounters:
+	case kind == Counters:
 		return infoOfCounters(path)
 	}
 	f, src, err := openTimeline(ctx, path, "info")
 	if err != nil {
-		if counters, cerr := locate(ctx, path, inputCounters); cerr == nil && counters.dir != "" { // a run without a timeline
+		if counters, cerr := locate(ctx, path, Counters); cerr == nil && counters.dir != "" { // a run without a timeline
 			defer counters.done()
 			t := report.Facts(reportsOf(counters.dir, path), nil)
 			t.Note(counters.notes()...)
@@ -44,7 +44,7 @@ func showInfo(ctx context.Context, path string, _ timeline.Query, _ *Request) (r
 
 // reportsOf lists the reports of counters of a run. A run may have none.
 func reportsOf(dir, path string) []report.Fact {
-	files, err := find(dir, path, inputCounters)
+	files, err := find(dir, path, Counters)
 	if err != nil {
 		return nil
 	}

@@ -17,17 +17,18 @@ import (
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
-// inputKind is what a path holds, as far as commands differ.
-type inputKind string
+// Kind is what a path holds, as far as commands differ.
+type Kind string
 
+// Kinds of input.
 const (
-	inputTimeline  inputKind = "timeline" // SQLite export, .nsys-rep or .qdrep
-	inputCounters  inputKind = "counters" // .ncu-rep
-	inputCSV       inputKind = "CSV"      // of ncu or of nsys stats
-	inputResult    inputKind = "result"
-	inputDirectory inputKind = "folder"
-	inputPack      inputKind = "packed run"
-	inputUnknown   inputKind = "unknown" // the reader that is asked says what is wrong
+	Timeline Kind = "timeline" // SQLite export, .nsys-rep or .qdrep
+	Counters Kind = "counters" // .ncu-rep
+	CSV      Kind = "CSV"      // of ncu or of nsys stats
+	Result   Kind = "result"
+	Folder   Kind = "folder"
+	Pack     Kind = "packed run"
+	Unknown  Kind = "unknown" // the reader that is asked says what is wrong
 )
 
 // inspect looks at a path before anything opens it: it is a folder or a regular
@@ -40,8 +41,8 @@ func inspect(path string) (fs.FileInfo, error) {
 	return st, nil
 }
 
-// sniff tells what a path holds.
-func sniff(path string) (inputKind, error) {
+// Recognize tells what a path holds.
+func Recognize(path string) (Kind, error) {
 	f, err := format.Recognize(path)
 	if err != nil {
 		return "", usage(err)
@@ -50,23 +51,23 @@ func sniff(path string) (inputKind, error) {
 	case f.Kind == format.Empty:
 		return "", fmt.Errorf("read %s: the file is empty; the capture that should have written it failed", path)
 	case f.Kind == format.Pack:
-		return inputPack, nil
+		return Pack, nil
 	case f.Kind == format.Result:
-		return inputResult, nil
+		return Result, nil
 	case f.Holds == format.Captures:
-		return inputDirectory, nil
+		return Folder, nil
 	case f.Holds == format.Timeline:
-		return inputTimeline, nil
+		return Timeline, nil
 	case f.Holds == format.Counters, f.Kind == format.Unknown && strings.HasSuffix(path, ".ncu-rep"): // its reader says what is wrong
-		return inputCounters, nil
+		return Counters, nil
 	case f.Holds == format.Table:
-		return inputCSV, nil
+		return CSV, nil
 	}
-	return inputUnknown, nil
+	return Unknown, nil
 }
 
-// noReport refuses a text that has commas, and is of no tool; nil for CSV of one.
-func noReport(command, path string) error {
+// NoReport refuses a text that has commas, and is of no tool; nil for CSV of one.
+func NoReport(command, path string) error {
 	if _, err := ncurep.ReadCSVFile(path); !errors.Is(err, ncurep.ErrNoTable) {
 		return nil
 	}
@@ -77,9 +78,9 @@ func noReport(command, path string) error {
 		"name an .sqlite, a .nsys-rep, an .ncu-rep, a run, or what 'nsys stats --format csv' or 'ncu --csv' printed", command, path)
 }
 
-// named gives the path that a person means: a file or folder, or a run of the
+// Named gives the path that a person means: a file or folder, or a run of the
 // store ./runs by its id or as "latest".
-func named(path string) (string, error) {
+func Named(path string) (string, error) {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return path, nil
 	}
@@ -93,10 +94,10 @@ func named(path string) (string, error) {
 	return path, nil
 }
 
-// nameAll is named for each of several.
-func nameAll(paths []string) (err error) {
+// NameAll is Named for each of several.
+func NameAll(paths []string) (err error) {
 	for i := range paths {
-		if paths[i], err = named(paths[i]); err != nil {
+		if paths[i], err = Named(paths[i]); err != nil {
 			return err
 		}
 	}
@@ -105,23 +106,23 @@ func nameAll(paths []string) (err error) {
 
 // A source is what a view reads: a file, or those of a run.
 type source struct {
-	kind  inputKind // of the files
-	files []string  // one, but for the counters of a run
-	dir   string    // the folder or the unpacked run that holds them; "" for a file that was named
-	done  func()    // gives it back
+	kind  Kind     // of the files
+	files []string // one, but for the counters of a run
+	dir   string   // the folder or the unpacked run that holds them; "" for a file that was named
+	done  func()   // gives it back
 }
 
 // locate gives what a view reads: path itself, or what a run folder or a packed
 // run holds. The caller calls done when it has read it.
-func locate(ctx context.Context, path string, want inputKind) (*source, error) {
-	kind, err := sniff(path)
+func locate(ctx context.Context, path string, want Kind) (*source, error) {
+	kind, err := Recognize(path)
 	s := &source{kind: kind, files: []string{path}, done: func() {}}
 	switch {
 	case err != nil:
 		return nil, err
-	case kind == inputDirectory:
+	case kind == Folder:
 		s.dir = path
-	case kind == inputPack:
+	case kind == Pack:
 		r, err := runs.Open(ctx, path)
 		if err != nil {
 			return nil, err
@@ -185,12 +186,12 @@ func within(dir, file string) string {
 // find gives the files of a run folder, or of any folder, that a view reads: of
 // a run all counters. Other candidates are the caller's to choose from. Messages
 // name the folder as path.
-func find(dir, path string, want inputKind) ([]string, error) {
+func find(dir, path string, want Kind) ([]string, error) {
 	for _, found := range candidates(dir, want) {
 		switch {
 		case len(found) == 0:
 			continue
-		case len(found) > 1 && want != inputCounters:
+		case len(found) > 1 && want != Counters:
 			return nil, usagef("%s holds several timelines; name one: %s", path, strings.Join(found, ", "))
 		case len(found) > 1 && filepath.Dir(found[0]) == filepath.Clean(dir):
 			return nil, usagef("%s holds several reports of counters; name one: %s", path, strings.Join(found, ", "))
@@ -206,13 +207,13 @@ func find(dir, path string, want inputKind) ([]string, error) {
 }
 
 // candidates are the files that a folder has of a kind, the preferred ones first.
-func candidates(dir string, want inputKind) [][]string {
+func candidates(dir string, want Kind) [][]string {
 	switch want {
-	case inputTimeline:
+	case Timeline:
 		return [][]string{
 			runs.Files(dir, runs.TimelineFile), runs.Files(dir, runs.TimelineReportFile), ending(dir, ".sqlite"), ending(dir, ".nsys-rep"),
 		}
-	case inputCounters:
+	case Counters:
 		return [][]string{runs.Files(dir, runs.CountersFile), ending(dir, ".ncu-rep")}
 	}
 	return nil
@@ -233,7 +234,7 @@ func ending(dir, ext string) []string {
 }
 
 // notFound says what a folder holds instead of what was wanted.
-func notFound(dir, path string, want inputKind) error {
+func notFound(dir, path string, want Kind) error {
 	if len(ending(dir, ".parquet")) > 0 {
 		return usagef("%s is a Parquet export, which deepprof does not read; make an SQLite one: nsys export --type=sqlite REPORT.nsys-rep", path)
 	}
@@ -244,6 +245,6 @@ func notFound(dir, path string, want inputKind) error {
 		}
 		return usagef("%s holds an analysis and no %s; name what it was made from: %s", path, want, strings.Join(files, ", "))
 	}
-	looked := map[inputKind]string{inputTimeline: "nsys/*.sqlite, nsys/*.nsys-rep, *.sqlite, *.nsys-rep", inputCounters: "ncu/*.ncu-rep, ncu/*/*.ncu-rep, *.ncu-rep"}[want]
+	looked := map[Kind]string{Timeline: "nsys/*.sqlite, nsys/*.nsys-rep, *.sqlite, *.nsys-rep", Counters: "ncu/*.ncu-rep, ncu/*/*.ncu-rep, *.ncu-rep"}[want]
 	return usagef("%s holds no %s (looked for %s)", path, want, looked)
 }

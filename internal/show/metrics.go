@@ -173,11 +173,11 @@ func metricRows(c *counted, q *timeline.Query, opts ncurep.Options) iter.Seq[*re
 // openReport opens a .ncu-rep itself: no other input holds what --dump and --raw
 // print, and several reports do not make one page.
 func openReport(ctx context.Context, path, view string, opts ncurep.Options) (r *ncurep.Reader, done func(), err error) {
-	src, err := locate(ctx, path, inputCounters)
+	src, err := locate(ctx, path, Counters)
 	if err != nil {
 		return nil, nil, err
 	}
-	if src.kind == inputTimeline || src.kind == inputCSV {
+	if src.kind == Timeline || src.kind == CSV {
 		return nil, nil, wrongInput(path, src.kind, view)
 	}
 	file, err := src.one(path, "show "+view)

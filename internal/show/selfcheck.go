@@ -27,16 +27,16 @@ func (c *Comparison) Differs() bool {
 // It cannot tell, which is a UsageError, where no tool gave anything to compare
 // with.
 func SelfCheck(ctx context.Context, path, nsysPath, ncuPath string) (*Comparison, error) {
-	path, err := named(path)
+	path, err := Named(path)
 	if err != nil {
 		return nil, err
 	}
-	kind, err := sniff(path)
+	kind, err := Recognize(path)
 	if err != nil {
 		return nil, err
 	}
-	if kind == inputCSV {
-		if err := noReport("selfcheck", path); err != nil {
+	if kind == CSV {
+		if err := NoReport("selfcheck", path); err != nil {
 			return nil, err
 		}
 		return nil, usagef("selfcheck %s: CSV is what the vendor printed; name the report that it was printed from", path)
@@ -66,14 +66,14 @@ func (e *unreadError) Error() string { return e.err.Error() }
 func (e *unreadError) Unwrap() error { return e.err }
 
 // selfcheck compares a report, or all reports of a run.
-func selfcheck(ctx context.Context, path string, kind inputKind, nsysPath, ncuPath string) ([]tool.Tool, []report.Check, error) {
-	if kind == inputCounters {
+func selfcheck(ctx context.Context, path string, kind Kind, nsysPath, ncuPath string) ([]tool.Tool, []report.Check, error) {
+	if kind == Counters {
 		vendor, check, err := checkCounters(ctx, path, ncuPath)
 		return []tool.Tool{vendor}, []report.Check{check}, err
 	}
 	f, src, err := openTimeline(ctx, path, "selfcheck")
 	if err != nil {
-		if counters, cerr := locate(ctx, path, inputCounters); cerr == nil && counters.dir != "" { // a run without a timeline
+		if counters, cerr := locate(ctx, path, Counters); cerr == nil && counters.dir != "" { // a run without a timeline
 			defer counters.done()
 			return checkReports(ctx, counters, ncuPath)
 		}
@@ -85,7 +85,7 @@ func selfcheck(ctx context.Context, path string, kind inputKind, nsysPath, ncuPa
 	if err != nil || src.dir == "" {
 		return vendors, checks, err
 	}
-	counters, err := find(src.dir, path, inputCounters)
+	counters, err := find(src.dir, path, Counters)
 	if err != nil {
 		return vendors, checks, nil // a run may have none
 	}

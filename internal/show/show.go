@@ -184,16 +184,16 @@ func (r *Request) query() (timeline.Query, error) {
 }
 
 // wrongInput words the refusal of an input that lacks what a view shows.
-func wrongInput(path string, kind inputKind, view string) error {
-	if kind == inputCSV {
-		if err := noReport("show "+view, path); err != nil {
+func wrongInput(path string, kind Kind, view string) error {
+	if kind == CSV {
+		if err := NoReport("show "+view, path); err != nil {
 			return err
 		}
 	}
-	need := map[inputKind]string{
-		inputCounters: "a timeline: name the .sqlite or .nsys-rep of an Nsight Systems capture",
-		inputTimeline: "counters: name the .ncu-rep of an Nsight Compute capture",
-		inputCSV:      "more than this CSV holds: name the report that it was printed from",
+	need := map[Kind]string{
+		Counters: "a timeline: name the .sqlite or .nsys-rep of an Nsight Systems capture",
+		Timeline: "counters: name the .ncu-rep of an Nsight Compute capture",
+		CSV:      "more than this CSV holds: name the report that it was printed from",
 	}[kind]
 	return usagef("show %s %s: %s", view, path, strings.TrimSpace("this view needs "+need))
 }

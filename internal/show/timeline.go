@@ -22,11 +22,11 @@ import (
 // openTimeline opens what a view of the timeline reads; done of the source gives
 // it back.
 func openTimeline(ctx context.Context, path, view string) (*nsys.File, *source, error) {
-	src, err := locate(ctx, path, inputTimeline)
+	src, err := locate(ctx, path, Timeline)
 	if err != nil {
 		return nil, nil, err
 	}
-	if src.kind == inputCounters || src.kind == inputCSV {
+	if src.kind == Counters || src.kind == CSV {
 		return nil, nil, wrongInput(path, src.kind, view)
 	}
 	f, err := nsys.Open(ctx, src.files[0], nsys.OpenOptions{})
@@ -95,14 +95,14 @@ func explainEmpty(ctx context.Context, f *nsys.File, region string, warnings []f
 }
 
 func showKernels(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
-	switch kind, err := sniff(path); {
+	switch kind, err := Recognize(path); {
 	case err != nil:
 		return nil, err
-	case kind == inputCSV:
+	case kind == CSV:
 		return kernelsOfCSV(ctx, path, q, more)
-	case kind == inputCounters:
+	case kind == Counters:
 		return kernelsOfCounters(ctx, path, q, more)
-	case kind == inputDirectory, kind == inputPack:
+	case kind == Folder, kind == Pack:
 		return kernelsOfRun(ctx, path, q, more)
 	}
 	top := q.Top
@@ -191,10 +191,10 @@ func showRanges(ctx context.Context, path string, q timeline.Query, more *Reques
 }
 
 func showLaunches(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
-	switch kind, err := sniff(path); {
+	switch kind, err := Recognize(path); {
 	case err != nil:
 		return nil, err
-	case kind == inputCounters, kind == inputCSV:
+	case kind == Counters, kind == CSV:
 		return launchesOfCounters(ctx, path, q, more)
 	}
 	return viewTimeline(ctx, path, "launches", q, more, (*nsys.File).StreamLaunches, report.Launches)

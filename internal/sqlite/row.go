@@ -18,10 +18,6 @@ const (
 	Blob
 )
 
-func (t Type) String() string {
-	return [...]string{"null", "integer", "float", "text", "blob"}[t]
-}
-
 // Row is one row inside a scan. It and the slices it returns are valid only
 // until the callback returns. The index of its methods is the position in the
 // list of columns that was given to Scan.

@@ -117,9 +117,6 @@ func (db *DB) Close() error {
 	return err
 }
 
-// Path is the name that the database was opened by.
-func (db *DB) Path() string { return db.path }
-
 // Size is the length of the main database file in bytes at Open.
 func (db *DB) Size() int64 { return db.size }
 
