@@ -2,10 +2,8 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/doctor"
@@ -163,39 +161,9 @@ func prepareNcu(ctx context.Context, j *job) (err error) {
 	if _, _, err = ncu.Args(o, j.ncu.Version); err != nil {
 		return err
 	}
-	return j.checkMetrics(ctx)
-}
-
-// chips are the chips that a compute capability names without doubt; others
-// are shared by several that differ in their counters.
-var chips = map[string]string{"7.0": "gv100", "8.0": "ga100", "9.0": "gh100", "10.0": "gb100"}
-
-// checkMetrics refuses metrics that the GPU of this machine cannot count. Where
-// its chip, or the answer, cannot be told, the capture itself shows.
-func (j *job) checkMetrics(ctx context.Context) error {
 	metrics := pick.Named(j.plan.Pipeline.Ncu.CLI.Metrics)
-	if len(metrics) == 0 || j.lists == nil {
-		return nil
+	if smi, err := j.finder.Find(ctx, tool.Spec{Name: tool.NvidiaSMI}); err == nil && j.lists != nil && len(metrics) > 0 {
+		return j.lists.CheckMetrics(ctx, smi, "pipeline.ncu.ncu_cli.metrics", metrics)
 	}
-	smi, err := j.finder.Find(ctx, tool.Spec{Name: tool.NvidiaSMI})
-	if err != nil {
-		return nil
-	}
-	text, err := output(ctx, smi.Path, "--query-gpu=compute_cap", "--format=csv,noheader")
-	if err != nil {
-		return nil
-	}
-	caps := strings.Fields(string(text))
-	slices.Sort(caps)
-	if caps = slices.Compact(caps); len(caps) != 1 || chips[caps[0]] == "" {
-		return nil
-	}
-	chip := chips[caps[0]]
-	var problems []error
-	for _, m := range metrics {
-		if answer, err := j.lists.Metric(ctx, chip, m); err == nil && answer == tool.No {
-			problems = append(problems, fmt.Errorf("pipeline.ncu.ncu_cli.metrics: %s does not count %q on %s; ncu --query-metrics --chips %s lists what it does", j.ncu, m, chip, chip))
-		}
-	}
-	return errors.Join(problems...)
+	return nil
 }
