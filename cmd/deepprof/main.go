@@ -9,7 +9,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
-	code := exitCode(run(ctx, os.Args[1:], os.Stdout, os.Stderr), os.Stderr)
+	out, err := onScreen(os.Stdout), onScreen(os.Stderr)
+	code := exitCode(run(ctx, os.Args[1:], out, err), err)
 	if code != 0 && ctx.Err() != nil { // whatever the interrupt broke
 		code = exitInterrupted
 	}

@@ -20,7 +20,8 @@ func paged(out io.Writer, write func(io.Writer) error) error {
 		return write(out)
 	}
 	pager := exec.Command("sh", "-c", command)
-	pager.Stdout, pager.Stderr = out, os.Stderr
+	terminal, _ := fileOf(out)
+	pager.Stdout, pager.Stderr = terminal, os.Stderr
 	pager.Env = os.Environ()
 	if _, set := os.LookupEnv("LESS"); !set {
 		pager.Env = tool.Environ(pager.Env, "LESS=FRX")
@@ -32,7 +33,7 @@ func paged(out io.Writer, write func(io.Writer) error) error {
 	if err := pager.Start(); err != nil {
 		return write(out)
 	}
-	err = write(in)
+	err = write(harmlessWriter{in})
 	if errors.Is(err, syscall.EPIPE) {
 		err = nil // the reader has left
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -19,6 +18,7 @@ type output struct {
 	json, csv, md bool
 	noPager, all  bool
 	pages         bool // the command shows a view, which may be long
+	raw           bool // CSV as it is
 	whole         bool // a number of rows was asked for: nothing is summed up
 }
 
@@ -58,6 +58,9 @@ func (o *output) print(s streams, t report.Printable) error {
 	case o.md:
 		return t.WriteMarkdown(s.out)
 	case o.csv:
+		if r, ok := t.(interface{ Raw() }); ok && o.raw {
+			r.Raw()
+		}
 		if err := t.WriteCSV(s.out); err != nil {
 			return err
 		}
@@ -106,7 +109,7 @@ const screenRows = 24
 // terminalSize is 0, 0 where the output is no terminal; one that does not know
 // its width has 0, which cuts nothing.
 func terminalSize(w io.Writer) (width, height int) {
-	f, ok := w.(*os.File)
+	f, ok := fileOf(w)
 	if !ok {
 		return 0, 0
 	}
@@ -151,6 +154,9 @@ func viewCommand(v show.View) command {
 		r.Analyze = analyzeFiles
 		for _, p := range v.Params {
 			registerParam(fs, p, r)
+		}
+		if fs.Lookup("raw") == nil { // that of show metrics prints ncu's own page
+			fs.BoolVar(&o.raw, "raw", false, "with --csv: print texts that a spreadsheet takes for formulas as they are, without an apostrophe")
 		}
 		return func(ctx context.Context, args []string) error {
 			if err := o.check(); err != nil {

@@ -18,7 +18,8 @@ import (
 // A watcher shows progress on a terminal and passes Ctrl-C on.
 type watcher struct {
 	w          io.Writer
-	live       bool // a line that is rewritten makes sense
+	terminal   io.Writer // behind w, for sequences of our own
+	live       bool      // a line that is rewritten makes sense
 	width      int
 	shown      bool
 	signals    chan os.Signal
@@ -50,7 +51,8 @@ func newWatcher(ctx context.Context, w io.Writer) (*watcher, context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	x := &watcher{w: w, signals: make(chan os.Signal, 4), interrupts: make(chan os.Signal, 4)}
 	// The line needs a terminal that can go back, not colour.
-	if f, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
+	if f, ok := fileOf(w); ok && os.Getenv("TERM") != "dumb" {
+		x.terminal = f
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			if width <= 0 {
 				width = 80 // a terminal that does not tell
@@ -101,13 +103,14 @@ func (x *watcher) progress(line string) {
 	} else {
 		line = string(r)
 	}
-	fmt.Fprintf(x.w, "\r\033[K%s", line)
+	io.WriteString(x.terminal, "\r\033[K")
+	io.WriteString(x.w, line)
 	x.shown = true
 }
 
 func (x *watcher) clear() {
 	if x.shown {
-		fmt.Fprint(x.w, "\r\033[K")
+		io.WriteString(x.terminal, "\r\033[K")
 		x.shown = false
 	}
 }

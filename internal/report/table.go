@@ -19,6 +19,7 @@ type Table[T any] struct {
 
 	most    int // rows that a text has before they are summed up; 0 is no limit
 	written int
+	raw     bool     // CSV without protection against formulas
 	aside   []string // what the text that was written leaves unsaid
 	dropped []string // columns that it had no room for
 }

@@ -27,11 +27,11 @@ func NewMetricLaunch(report string, id int, kernel string) *MetricLaunch {
 	b, c := []byte(`{`), []byte(nil)
 	if report != "" {
 		b = append(appendString(append(b, `"report":`...), report), ',')
-		c = append(appendField(c, report), ',')
+		c = append(appendCell(c, report), ',')
 	}
 	b = strconv.AppendInt(append(b, `"launch":`...), int64(id), 10)
 	b = appendString(append(b, `,"kernel":`...), kernel)
-	c = appendField(append(strconv.AppendInt(c, int64(id), 10), ','), kernel)
+	c = appendCell(append(strconv.AppendInt(c, int64(id), 10), ','), kernel)
 	return &MetricLaunch{report, id, kernel, cxx.Short(kernel), append(b, `,"name":`...), append(c, ',')}
 }
 
@@ -76,13 +76,13 @@ func (r *MetricRow) AppendJSON(b []byte) []byte {
 // AppendCSV writes the row by hand.
 func (r *MetricRow) AppendCSV(b []byte) []byte {
 	b = append(b, r.Launch.csv...)
-	b = append(appendField(b, r.Name), ',')
+	b = append(appendCell(b, r.Name), ',')
 	if u, ok := r.Value.Uint64(); ok {
 		b = strconv.AppendUint(b, u, 10)
 	} else if f, ok := r.Value.Float64(); ok {
 		b = strconv.AppendFloat(b, f, 'f', -1, 64)
 	} else {
-		b = appendField(b, r.Value.Text())
+		b = appendCell(b, r.Value.Text())
 	}
 	return appendField(append(b, ','), r.Unit)
 }

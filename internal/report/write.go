@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -128,8 +129,17 @@ func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 	return out.Flush()
 }
 
-// WriteCSV writes every column with its exact values.
+// Raw makes WriteCSV write texts that a spreadsheet takes for formulas as they
+// are.
+func (t *Table[T]) Raw() { t.raw = true }
+
+// WriteCSV writes every column with its exact values; see Raw for texts that
+// begin like a formula.
 func (t *Table[T]) WriteCSV(w io.Writer) error {
+	cell := appendCell
+	if t.raw {
+		cell = appendField
+	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	var line []byte
 	for i, c := range t.Columns {
@@ -151,7 +161,7 @@ func (t *Table[T]) WriteCSV(w io.Writer) error {
 				if i > 0 {
 					line = append(line, ',')
 				}
-				line = appendField(line, plain(t.Columns[i].Value(row)))
+				line = cell(line, plain(t.Columns[i].Value(row)))
 			}
 		}
 		if _, err := out.Write(append(line, '\n')); err != nil {
@@ -159,6 +169,17 @@ func (t *Table[T]) WriteCSV(w io.Writer) error {
 		}
 	}
 	return out.Flush()
+}
+
+// appendCell is appendField for a value. A text that a spreadsheet would take for
+// a formula gets an apostrophe before it; numbers stay as they are.
+func appendCell(b []byte, s string) []byte {
+	if s != "" && strings.IndexByte("=+-@\t\r", s[0]) >= 0 {
+		if _, err := strconv.ParseFloat(s, 64); err != nil {
+			s = "'" + s
+		}
+	}
+	return appendField(b, s)
 }
 
 // appendField writes a field as RFC 4180 asks for it.

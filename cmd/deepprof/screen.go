@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// screen is a terminal that text of others cannot control: names of runs, GPUs
+// and kernels may hold anything. What would move the cursor, change the terminal
+// or turn the direction of text is written as an escape that can be read. Only
+// line feeds, tabs and the two sequences for bold text pass.
+type screen struct{ file *os.File }
+
+// onScreen wraps a file that is a terminal; others are written as they are.
+func onScreen(f *os.File) io.Writer {
+	if term.IsTerminal(int(f.Fd())) {
+		return &screen{f}
+	}
+	return f
+}
+
+// fileOf is the file behind a stream, where there is one.
+func fileOf(w io.Writer) (*os.File, bool) {
+	if s, ok := w.(*screen); ok {
+		return s.file, true
+	}
+	f, ok := w.(*os.File)
+	return f, ok
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(s.file, harmless(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// harmlessWriter is what a pager reads from.
+type harmlessWriter struct{ w io.Writer }
+
+func (h harmlessWriter) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(h.w, harmless(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+var boldSequences = []string{"\x1b[1m", "\x1b[0m"}
+
+// harmless writes control and direction characters as escapes.
+func harmless(s string) string {
+	if strings.IndexFunc(s, controls) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+next:
+	for len(s) > 0 {
+		for _, seq := range boldSequences {
+			if strings.HasPrefix(s, seq) {
+				b.WriteString(seq)
+				s = s[len(seq):]
+				continue next
+			}
+		}
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case controls(r) && r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case controls(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// controls tells characters that act on a terminal or on the order of text.
+func controls(r rune) bool {
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029')
+}
