@@ -173,30 +173,26 @@ func TestBetweenNodes(t *testing.T) {
 	}
 }
 
-// Chains need two launches, and one that computes; gaps between them count.
+// Chains need two launches, and one that computes; what they save is the longest
+// way through the host and the GPU.
 func TestChains(t *testing.T) {
-	type link struct {
-		start, end int64
-		computes   bool
-	}
 	for _, c := range []struct {
-		name      string
-		links     []link
-		fuses     bool
-		sum, gaps int64
+		name  string
+		links []link
+		fuses bool
+		saves int64
 	}{
-		{"two", []link{{0, 100, true}, {130, 170, false}}, true, 140, 30},
-		{"one in a loop", []link{{0, 100, true}, {100, 200, true}, {210, 310, true}}, true, 300, 10},
-		{"copies alone", []link{{0, 100, false}, {100, 140, false}}, false, 140, 0},
-		{"one alone", []link{{0, 100, true}}, false, 100, 0},
-		{"one that begins before the other ends", []link{{0, 100, true}, {90, 140, true}}, true, 150, 0},
+		{"kernels back to back", []link{{0, 100, 200, 0, 5, true}, {1, 200, 240, 5, 10, false}}, true, 145},
+		{"the host is slower", []link{{0, 10, 20, 0, 5, true}, {1, 110, 120, 100, 105, true}}, true, 115},
+		{"copies alone", []link{{0, 0, 100, 0, 1, false}, {1, 100, 140, 1, 2, false}}, false, 141},
+		{"one alone", []link{{0, 10, 110, 0, 10, true}}, false, 110},
 	} {
 		var x chain
-		for i, l := range c.links {
-			x.add(uint32(i), l.start, l.end, 1_000, l.computes)
+		for _, l := range c.links {
+			x.add(l, 1_000)
 		}
-		if x.fuses() != c.fuses || x.sum != c.sum || x.gaps != c.gaps {
-			t.Errorf("%s: %+v", c.name, x)
+		if x.fuses() != c.fuses || x.saves() != c.saves {
+			t.Errorf("%s: saves %d of %+v", c.name, x.saves(), x)
 		}
 	}
 }

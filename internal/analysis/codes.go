@@ -168,6 +168,8 @@ const (
 	codeTimesNsys       fact.Code = "bound-nsys"
 	codeTimesCapped     fact.Code = "bound-unprofiled" // passes, clean, busy
 	codeTimesScaled     fact.Code = "bound-scaled"     // the same
+	codeOnlyIdle        fact.Code = "only-idle-goes"
+	codePadded          fact.Code = "point-padded" // stage, factor
 	codeAlone           fact.Code = "bounds-overlap"
 
 	codeHowGraph       fact.Code = "how-graph"

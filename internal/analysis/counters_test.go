@@ -337,6 +337,8 @@ func TestPackedHalfMoves(t *testing.T) {
 		{"the same as sums", 0, 0, 720_896, 592_000, false, 0},
 		{"little beside FMA", 0, 0, 3_200_000, 500_000, true, 4 * 3_200_000},
 		{"sums and products", 320_000, 320_000, 0, 400_000, true, 2 * 640_000},
+		{"--set roofline, which does not count all instructions: FMA alone", 0, 0, 720_896, 0, true, 0},
+		{"--set roofline: sums and products", 320_000, 320_000, 0, 0, true, 2 * 640_000},
 		{"few sums among others", 3_200, 0, 0, 400_000, true, 0},
 	} {
 		const seconds, hz = 1e-3, 1e9

@@ -280,7 +280,7 @@ func (a *analyzer) findSaving() {
 		return
 	}
 	say := func(id, weight string, code fact.Code, o *Opportunity) {
-		params := []fact.Param{fact.Because("change", o.Title), fact.Seconds("gain", o.Seconds), fact.Share("share", o.Seconds*1e9/float64(o.OfNS)), fact.NS("of", o.OfNS), a.scopeParam(), timesParam(o.Times)}
+		params := []fact.Param{fact.Because("change", o.Title), fact.Seconds("gain", o.Seconds), fact.Share("share", o.Seconds*1e9/float64(o.OfNS)), fact.NS("of", o.OfNS), a.scopeParam(), timesParam(o.Times), o.boundParam()}
 		if o.Estimate != nil {
 			params = append(params, fact.Seconds("estimate", *o.Estimate))
 		}
@@ -296,6 +296,14 @@ func (a *analyzer) findSaving() {
 	if at := slices.IndexFunc(list, func(o Opportunity) bool { return !told(o) }); at > 0 {
 		say("next-saving", weightLow, codeNextSaving, &list[at])
 	}
+}
+
+// boundParam tells a proven bound from an estimate.
+func (o *Opportunity) boundParam() fact.Param {
+	if o.Estimated {
+		return fact.ID("bound", "saving", "estimate")
+	}
+	return fact.ID("bound", "saving", "bound")
 }
 
 // measures are the utilizations of a stage by their name.

@@ -23,67 +23,81 @@ type chain struct {
 	stage        int   // index of the stage that it is in; -1 outside
 	n            int64 // launches
 	sum, longest int64 // their durations
-	gaps         int64 // between them
-	short        int64 // of these, what is no long stretch of host code
-	end          int64 // of the last
+	first        int64 // when the host began the first launch
+	host         int64 // from then until it had made the last
+	longestPath  int64 // see saves
+	short        int64 // gaps between them that are no long stretch of host code
+	end          int64 // of the last kernel
 	computes     bool  // one of them does more than copy
 	times        map[uint32]int64
 }
 
-// add takes up a launch from start to end.
-func (c *chain) add(kernel uint32, start, end, long int64, computes bool) {
-	ns := max(0, timeline.Since(start, end))
-	if c.n > 0 {
-		gap := max(0, timeline.Since(c.end, start))
-		c.gaps += gap
-		if gap < long {
-			c.short += gap
-		}
-		c.end = max(c.end, end)
-	} else {
-		c.end, c.times = end, map[uint32]int64{}
-	}
-	c.n, c.sum, c.longest, c.computes = c.n+1, c.sum+ns, max(c.longest, ns), c.computes || computes
-	c.times[kernel] += ns
+// A link is one launch of a chain.
+type link struct {
+	kernel               uint32
+	start, end           int64 // on the GPU
+	launchFrom, launched int64 // on the host; start of the kernel where no call is known
+	computes             bool
 }
+
+// add takes up a launch. Gaps as long as long are host code that stays.
+func (c *chain) add(l link, long int64) {
+	ns := max(0, timeline.Since(l.start, l.end))
+	if c.n == 0 {
+		c.first, c.end, c.times = l.launchFrom, l.start, map[uint32]int64{}
+	}
+	if gap := max(0, timeline.Since(c.end, l.start)); gap < long {
+		c.short += gap
+	}
+	c.host = max(c.host, timeline.Since(c.first, l.launched))
+	c.longestPath = max(c.longestPath+ns, max(0, timeline.Since(c.first, l.launched))+ns)
+	c.end = max(c.end, l.end)
+	c.n, c.sum, c.longest, c.computes = c.n+1, c.sum+ns, max(c.longest, ns), c.computes || l.computes
+	c.times[l.kernel] += ns
+}
+
+// saves is the most that making one kernel of the chain can save. Time is lost on
+// a path through the host, which makes the first launches, and then through the
+// kernels of the rest: no path through the chain is longer.
+func (c *chain) saves() int64 { return max(c.longestPath, c.host) }
 
 // fuses tells whether there is anything to fuse.
 func (c *chain) fuses() bool { return c.n > 1 && c.computes }
 
 // chainSums are the chains of one stage.
-type chainSums struct{ chains, launches, gpuNS, longestNS, gapsNS, shortNS int64 }
+type chainSums struct{ chains, launches, gpuNS, longestNS, pathNS, shortNS int64 }
 
 func (x *chainSums) add(c *chain) {
 	x.chains++
 	x.launches += c.n
 	x.gpuNS += c.sum
 	x.longestNS += c.longest
-	x.gapsNS += c.gaps
+	x.pathNS += c.saves()
 	x.shortNS += c.short
 }
 
 // fusionSavings finds chains of kernels that follow each other in a stream, with
-// no other work between them. Fused, a chain is one kernel and its launches and
-// gaps but one go. How short that kernel can be is not known, so that the bound is
-// all of their time; the estimate lets it last as long as the longest of them and
-// leaves long stretches of host code in place.
+// no other work between them. Fused, a chain is one kernel with one launch. How
+// short that kernel can be is not known, so that the bound lets it take no time;
+// the estimate lets it last as long as the longest of them, and leaves long
+// stretches of host code in place.
 func (a *analyzer) fusionSavings() {
 	sums, times := a.chains()
 	var all chainSums
 	var saved, likely float64
 	for stage, x := range sums {
-		all.chains, all.launches, all.gpuNS, all.gapsNS = all.chains+x.chains, all.launches+x.launches, all.gpuNS+x.gpuNS, all.gapsNS+x.gapsNS
-		gaps, short := x.gapsNS, x.shortNS
-		if stage >= 0 {
-			gaps, short = a.bounded(&a.res.Stages[stage], gaps), a.bounded(&a.res.Stages[stage], short)
+		all.chains, all.launches, all.gpuNS, all.pathNS = all.chains+x.chains, all.launches+x.launches, all.gpuNS+x.gpuNS, all.pathNS+x.pathNS
+		host, short := x.pathNS-x.gpuNS, x.shortNS
+		if stage >= 0 { // no more than the unprofiled run has beside kernels
+			host, short = a.bounded(&a.res.Stages[stage], host), a.bounded(&a.res.Stages[stage], short)
 		}
-		saved += float64(x.gpuNS + gaps)
+		saved += float64(x.gpuNS + host)
 		likely += float64(x.gpuNS - x.longestNS + short)
 	}
 	if saved < worth*float64(a.kernelNS()) || all.chains == 0 {
 		return
 	}
-	estimate := likely / 1e9
+	estimate := min(likely, saved) / 1e9
 	a.save(Opportunity{
 		ID: "fusion-elementwise", Kind: "fusion", Title: fact.New(codeFuseChains), Kernels: a.longest(times, 5), Estimate: &estimate,
 		Evidence: []Evidence{
@@ -91,7 +105,7 @@ func (a *analyzer) fusionSavings() {
 			{Of: fact.New(codeChainKernels), Value: float64(all.launches)},
 			{Of: fact.New(codeChainLength), Value: float64(all.launches) / float64(all.chains)},
 			{Of: fact.New(codeChainTime), Value: float64(all.gpuNS) / 1e6, Unit: "ms"},
-			{Of: fact.New(codeChainGaps), Value: float64(all.gapsNS) / 1e6, Unit: "ms"},
+			{Of: fact.New(codeChainGaps), Value: float64(all.pathNS) / 1e6, Unit: "ms"},
 		},
 		Assumes: because(codeAssumeFusion),
 		How:     a.advice(codeHowFuse),
@@ -132,7 +146,11 @@ func (a *analyzer) chains() (map[int]*chainSums, map[uint32]int64) {
 			finish(op.Queue)
 		}
 		open[op.Queue].stage = stage
-		open[op.Queue].add(tl.kernel[op.Index], op.Start, op.End, a.th.HostGap.Nanoseconds(), category != categoryCopy)
+		l := link{tl.kernel[op.Index], op.Start, op.End, op.Start, op.Start, category != categoryCopy}
+		if call := tl.at.Launch(op); call != timeline.None {
+			l.launchFrom, l.launched = tl.t.Calls[call].Start, tl.t.Calls[call].End
+		}
+		open[op.Queue].add(l, a.th.HostGap.Nanoseconds())
 	})
 	for i := range open {
 		finish(uint32(i))

@@ -139,7 +139,7 @@ func (a *analyzer) loadSaving(s *Stage) {
 		title, how = codeLoadLess, codeHowLoadLess
 	}
 	evidence := append(s.idleEvidence("call"), callEvidence(a.otherCalls(s))...)
-	a.saveIdle(s, Opportunity{ID: "calls-call-" + s.Name, Kind: "calls", Title: fact.New(title, s.param()), How: because(how), Assumes: because(codeAssumeLoad), Evidence: evidence}, a.bounded(s, ns))
+	a.saveIdle(s, Opportunity{ID: "calls-call-" + s.Name, Kind: "calls", Title: fact.New(title, s.param()), How: because(how), Assumes: because(codeAssumeLoad), Evidence: evidence, Estimated: true}, a.bounded(s, ns))
 }
 
 // callEvidence are the calls that take most.

@@ -428,6 +428,9 @@ type Kernel struct {
 	OtherLimiters []OtherLimiter `json:"other_limiters,omitempty"`
 	Point         []Point        `json:"points,omitempty"`  // on the roofline
 	NoPoint       fact.Fact      `json:"no_point,omitzero"` // why it was counted and has none; zero where it has, or FLOPs were not counted
+	// PointNote is what to know of the points: padding, where the stage of the
+	// kernel executes many times the model's FLOPs.
+	PointNote fact.Fact `json:"points_note,omitzero"`
 	// Attained is the share of its duration that the kernel would take if its
 	// busiest limit worked at the peak; AttainedOf names that limit: the ID of
 	// a peak, or of a pipe that has none (int, xu, tensor, issue, sm). Absent
@@ -628,13 +631,16 @@ type Point struct {
 
 // An Opportunity is a change and the most that it can save.
 type Opportunity struct {
-	ID        string      `json:"id"`
-	Kind      string      `json:"kind"`  // roofline, gaps, host, alloc, calls, fusion, copies, occupancy, sync
-	Title     fact.Fact   `json:"title"` // the change
-	Stage     string      `json:"stage,omitempty"`
-	Kernels   []string    `json:"kernels,omitempty"`    // IDs
-	Seconds   float64     `json:"seconds"`              // upper bound over the scope, or the whole run
-	Estimate  *float64    `json:"estimate_s,omitempty"` // what is likely, where that is far below the bound
+	ID       string    `json:"id"`
+	Kind     string    `json:"kind"`  // roofline, gaps, host, alloc, calls, fusion, copies, occupancy, sync
+	Title    fact.Fact `json:"title"` // the change
+	Stage    string    `json:"stage,omitempty"`
+	Kernels  []string  `json:"kernels,omitempty"`    // IDs
+	Seconds  float64   `json:"seconds"`              // upper bound over the scope, or the whole run
+	Estimate *float64  `json:"estimate_s,omitempty"` // what is likely, where that is far below the bound
+	// Estimated: Seconds is the idle time of the cause, no proven bound: work of the
+	// host that is hidden behind kernels now may come to light, or the reverse.
+	Estimated bool        `json:"estimated,omitempty"`
 	Speedup   float64     `json:"speedup"`              // by the bound and Amdahl: 1.25 is 25 % faster
 	OfNS      int64       `json:"of_ns"`                // the time that both are held against
 	Times     string      `json:"times"`                // of which run that time is: clean (stages at their unprofiled times) or nsys

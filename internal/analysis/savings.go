@@ -121,7 +121,7 @@ func (a *analyzer) idleSavings(s *Stage) {
 		for _, id := range c.causes {
 			ns += once[id]
 		}
-		a.saveIdle(s, Opportunity{ID: c.kind + "-" + c.id + "-" + s.Name, Kind: c.kind, Title: fact.New(c.title, s.param()), How: c.how, Assumes: because(c.assume), Evidence: s.idleEvidence(c.causes...)}, a.bounded(s, ns))
+		a.saveIdle(s, Opportunity{ID: c.kind + "-" + c.id + "-" + s.Name, Kind: c.kind, Title: fact.New(c.title, s.param()), How: c.how, Assumes: because(c.assume), Evidence: s.idleEvidence(c.causes...), Estimated: true}, a.bounded(s, ns))
 	}
 }
 
@@ -133,6 +133,11 @@ func (a *analyzer) gapSaving(s *Stage) {
 		if s.GraphKernels > 0 {
 			how = append(how, fact.New(codeHowNodesTraced))
 		}
+	}
+	once := a.idleOnce(s)
+	whole, _ := a.stageNS(s)
+	if closes := once["launch"] + once["python"] + once["call"] - a.loading(s); float64(closes) < worth*float64(whole) {
+		return
 	}
 	g := a.launchGain(s)
 	o := Opportunity{ID: "gaps-launch-" + s.Name, Kind: "gaps", Title: fact.New(title, s.param()), How: how, Assumes: because(assume), Evidence: s.idleEvidence("launch", "python", "call")}
@@ -165,6 +170,9 @@ func (a *analyzer) saveIdle(s *Stage, o Opportunity, ns int64) {
 	}
 	o.Evidence = append(o.Evidence, Evidence{Of: fact.New(codeKernelsRun, s.param()), Value: float64(s.Split.BusyNS) / 1e6, Unit: "ms"})
 	o.Assumes = append(o.Assumes, a.boundFact(s))
+	if o.Estimated {
+		o.Assumes = append(o.Assumes, fact.New(codeOnlyIdle))
+	}
 	a.save(o, float64(ns), s, float64(ns))
 }
 

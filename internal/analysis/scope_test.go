@@ -290,6 +290,7 @@ func TestExecutedMoreThanNeeded(t *testing.T) {
 		needed, value, cover := 1e9, 0.5, 0.7
 		a.res.Stages = []Stage{{Name: "decode", Passes: 2, FLOPs: &needed, MFU: []Utilisation{{Method: "analytic", Value: &value}},
 			HFU: []Utilisation{{Method: "counters", Value: &value, Coverage: &cover, Why: because("partial")}}}}
+		a.res.Kernels = []Kernel{{TotalNS: 10, Stages: []StageTime{{"decode", 1, 10}}, Point: []Point{{DType: "tensor_bf16"}}}}
 		a.executed(&a.res.Stages[0], &stageCounts{ops: map[gpu.DType]float64{c.dtype: 2 * needed * c.times}, opsCover: cover})
 		s, f := &a.res.Stages[0], findingNamed(a.res, "executed-decode")
 		why := s.HFU[0].Why
@@ -301,6 +302,9 @@ func TestExecutedMoreThanNeeded(t *testing.T) {
 				t.Errorf("%g times: %+v, %+v", c.times, f, why)
 			}
 			continue
+		}
+		if tensor := c.want == codeExecutedPadding; a.res.Kernels[0].PointNote.IsZero() == tensor {
+			t.Errorf("%g times: beside the points of its kernel stands %+v", c.times, a.res.Kernels[0].PointNote)
 		}
 		if f == nil || f.Code != c.want || f.Number("factor") != c.times || f.Number("counted") != cover || !why[0].Equal(f.Fact) {
 			t.Errorf("%g times: %+v", c.times, f)

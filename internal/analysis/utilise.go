@@ -337,8 +337,23 @@ func (a *analyzer) executed(s *Stage, counted *stageCounts) {
 		f.Params["counted"] = fact.Value{Kind: fact.KindShare, Number: counted.opsCover}
 	}
 	s.explainHFU(f)
+	if code == codeExecutedPadding {
+		a.notePadding(s, times)
+	}
 	if slices.Contains(a.stagesInScope(), s) {
 		a.res.Findings = append(a.res.Findings, Finding{ID: "executed-" + s.Name, Weight: weightLow, Fact: f})
+	}
+}
+
+// notePadding says beside the tensor points of the kernels of a stage that tiles
+// are padded: a point counts what was executed.
+func (a *analyzer) notePadding(s *Stage, times float64) {
+	for i := range a.res.Kernels {
+		k := &a.res.Kernels[i]
+		tensor := slices.ContainsFunc(k.Point, func(p Point) bool { return gpu.DType(p.DType).Tensor() })
+		if tensor && 2*stageTime(k, s.Name) >= k.TotalNS {
+			k.PointNote = fact.New(codePadded, s.param(), fact.Num("factor", fact.KindFactor, times))
+		}
 	}
 }
 

@@ -183,17 +183,28 @@ const (
 // in the captures of an H200, every one an FMA.
 func (l *launch) movesOnly(seconds float64) bool {
 	_, all, ok := l.first("smsp__inst_executed.sum", "inst_executed")
-	if !ok || all <= 0 {
-		return false
-	}
 	add, _ := l.threadOps("hadd", seconds)
 	mul, _ := l.threadOps("hmul", seconds)
 	fma, _ := l.threadOps("hfma", seconds)
+	if !ok || all <= 0 { // --set roofline does not count all instructions
+		return add+mul == 0 && l.ofHalfPeak(fma, seconds) < fmaMovesShare
+	}
 	share := (add + mul + fma) / 32 / all // of warps
 	if add+mul == 0 {
 		return share < fmaMovesShare
 	}
 	return share < movesShare
+}
+
+// ofHalfPeak is the share of what the pipes can do in packed half FMAs that a launch
+// executed; 0 where the peak is not known.
+func (l *launch) ofHalfPeak(fma, seconds float64) float64 {
+	peak, ok := l.value("sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained")
+	hz, clocked := l.smClock()
+	if !ok || !clocked || peak <= 0 || hz <= 0 || seconds <= 0 {
+		return 0
+	}
+	return fma / (peak * hz * seconds)
 }
 
 func (l *launch) traffic(d *done) {

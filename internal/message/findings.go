@@ -4,6 +4,7 @@ import "github.com/deepprof/deepprof/internal/fact"
 
 var findingLabels = map[string]map[string]string{
 	"base":    {"gpu_time": "GPU time", "gpu_time_outside_graphs": "GPU time outside CUDA graphs", "timeline": "the timeline"},
+	"saving":  {"bound": "at most", "estimate": "about"},
 	"times":   {"clean": "in the unprofiled run", "nsys": "under nsys"},
 	"clock":   {"workload": "its own clock", "range": "the NVTX range"},
 	"where":   {"cpu": "the CPU", "gpu": "the GPU"},
@@ -110,12 +111,12 @@ var findingWords = map[fact.Code]words{
 		Plain: "The kernel {kernel} is limited by {kind}.",
 	},
 	"first-saving": {
-		Text:  "Largest saving: {change}, at most {gain} of the {of} ({share}) of {scope} {times}[; likely about {estimate}].",
-		Plain: "The change that could save most: {change} (up to {gain}, {share} of the {of} of {scope}).",
+		Text:  "Largest saving: {change}, {bound} {gain} of the {of} ({share}) of {scope} {times}[; likely about {estimate}].",
+		Plain: "The change that could save most: {change} ({bound} {gain}, {share} of the {of} of {scope}).",
 	},
 	"next-saving": {
-		Text:  "Next largest saving: {change}, at most {gain} of the {of} ({share}) of {scope} {times}[; likely about {estimate}].",
-		Plain: "Beside the waits for the host, the change that could save most: {change} (up to {gain}, {share} of the {of} of {scope}).",
+		Text:  "Next largest saving: {change}, {bound} {gain} of the {of} ({share}) of {scope} {times}[; likely about {estimate}].",
+		Plain: "Beside the waits for the host, the change that could save most: {change} ({bound} {gain}, {share} of the {of} of {scope}).",
 	},
 	"utilization": {
 		Text:  "Utilization of {stage}: {values}.[ {more.}]",

@@ -91,6 +91,7 @@ var limiterWords = map[fact.Code]words{
 	"l1-busier-than-moves":  {Text: "That is how busy the unit is. The bytes of its point on the roofline leave out shared memory and are {share} of its bandwidth; shared memory, stores, bank conflicts and scattered access keep it busy too"},
 	"rules-leave-out-l2":    {Text: "NVIDIA's rules use ncu's Memory Throughput ({share}), which leaves out work inside L2, and may say otherwise"},
 	"verdict-holds-for":     {Text: "The verdict holds for launches of {lasts}: {calls} of {of}, {share} of the kernel's GPU time"},
+	"point-padded":          {Text: "its points count executed FLOPs, with the padding of tiles: the kernels of {stage} execute {factor} the model's FLOPs"},
 	"no-flops":              {Text: "it executes no floating-point operations"},
 	"roofline-ranges":       {Text: "ranges were counted as a whole, and no kernel"},
 	"roofline-no-counters":  {Text: "no counters were taken"},
@@ -127,7 +128,7 @@ var evidenceWords = map[fact.Code]words{
 	"chain-launches":    {Text: "launches in them"},
 	"chain-length":      {Text: "launches per chain, mean"},
 	"chain-gpu-time":    {Text: "GPU time of the chains"},
-	"chain-gaps":        {Text: "gaps between their launches, under nsys"},
+	"chain-gaps":        {Text: "longest way through the chains, over the host and the GPU, under nsys"},
 	"layout-time":       {Text: "GPU time of kernels that convert between NCHW and NHWC"},
 	"layout-share":      {Text: "share of GPU time"},
 }

@@ -33,7 +33,7 @@ var changeWords = map[fact.Code]words{
 
 // assumptionWords say what a bound rests on.
 var assumptionWords = map[fact.Code]words{
-	"assume-gaps":       {Text: "Every kernel stays, lasts as long and keeps its place in its stream. The GPU waits no more for launches, for host code between them, or for the other CUDA calls that come with them."},
+	"assume-gaps":       {Text: "Every kernel stays, lasts as long and keeps its place in its stream. The host launches in no time: launches, the code between them and the other CUDA calls that come with them go. The busiest stream, and what the host still does (long stretches of code, allocation, synchronization), are not shortened."},
 	"assume-graph-gaps": {Text: "Every kernel stays, lasts as long and keeps its place in its stream. The GPU waits no more for the next graph, as if each graph had been launched before the one in front of it ended."},
 	"assume-streams":    {Text: "Kernels of several streams may then run at the same time: {ns} of the bound is for that. The busiest stream alone is not shortened."},
 	"assume-nodes":      {Text: "All time between the nodes of a graph goes, as if each graph were one kernel."},
@@ -45,11 +45,12 @@ var assumptionWords = map[fact.Code]words{
 	"assume-peak":       {Text: "The kernel does the same work and moves the same bytes, with {unit} at its peak; all its launches are like the counted one."},
 	"assume-next-roof":  {Text: "Reuse takes bytes away from every memory level, so that its roofs move. What stays is the arithmetic, at the peak of {unit}; all launches are like the counted one."},
 	"assume-occupancy":  {Text: "Speed grows at most with the warps that fit, up to a full SM, and not beyond the busiest unit."},
-	"assume-fusion":     {Text: "Kernels that follow each other in a stream, with no other work between, become one kernel. How short that kernel can be is not known, so that the bound is all their GPU time and the gaps between them; the estimate lets it last as long as the longest of them."},
+	"assume-fusion":     {Text: "Kernels that follow each other in a stream, with no other work between, become one kernel with one launch. How short that kernel can be is not known, so that the bound lets it take no time; the estimate lets it last as long as the longest of them."},
 	"assume-layout":     {Text: "Every conversion between NCHW and NHWC goes, and no other kernel becomes slower."},
 	"bound-nsys":        {Text: "Times are those under nsys, where gaps are longer than in an unprofiled run."},
 	"bound-unprofiled":  {Text: "The gaps are those under nsys, but no more than the unprofiled run has: {passes:pass takes|passes take} {clean} there, and kernels run for {busy} of it."},
 	"bound-scaled":      {Text: "The gaps are those under nsys, scaled to the unprofiled run, which was slower: {passes:pass takes|passes take} {clean} there, and kernels run for {busy} of it."},
+	"only-idle-goes":    {Text: "This is an estimate: the idle time of this cause. Work of the host that kernels hide now may come to light, or the reverse."},
 	"bounds-overlap":    {Text: "This bound stands alone: it may overlap with the others, so do not add them up."},
 }
 

@@ -187,6 +187,9 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 	for _, p := range k.Point {
 		add("Roofline, %s against the bytes of %s: %s FLOP/B, %s, %s of what that allows", prose(roofLabel(r, p.DType)), prose(roofLabel(r, p.Memory)), significant(p.Intensity), rate(p.FLOPS, "flop/s"), percent(p.Attained))
 	}
+	if !k.PointNote.IsZero() {
+		add("Padding: %s", prose(message.Text(k.PointNote)))
+	}
 	if !k.NoPoint.IsZero() {
 		add("Roofline: %s, because %s", absent, prose(message.Text(k.NoPoint)))
 	}

@@ -216,7 +216,7 @@ func (d *doc) opportunities(r *analysis.Result, n *names) {
 		return
 	}
 	whole := analysed(r).name
-	d.line("Ranked by seconds of %s%s. Each is an upper bound under its own assumption; they overlap, so they do not add up.", prose(whole), heldAgainst(r))
+	d.line("Ranked by seconds of %s%s. Each is an upper bound under its own assumption, unless it is called an estimate; they overlap, so they do not add up.", prose(whole), heldAgainst(r))
 	ns := make([]float64, len(r.Opportunities))
 	for i, o := range r.Opportunities {
 		ns[i] = o.Seconds * 1e9
@@ -226,7 +226,7 @@ func (d *doc) opportunities(r *analysis.Result, n *names) {
 	if r.Scope != nil {
 		of = "Of the scope"
 	}
-	g := newGrid(">#", "Change", "Stage", ">Saves at most ("+unit+")", ">"+of, ">Of the stage")
+	g := newGrid(">#", "Change", "Stage", "Bound", ">Saves ("+unit+")", ">"+of, ">Of the stage")
 	for i, o := range r.Opportunities {
 		run, gain, stage := absent, "", ""
 		if o.Speedup >= 1 {
@@ -238,7 +238,7 @@ func (d *doc) opportunities(r *analysis.Result, n *names) {
 		if o.Stage != "" {
 			stage = code(o.Stage)
 		}
-		g.add(fmt.Sprint(i+1), prose(message.Text(o.Title)), stage, cells[i], run, gain)
+		g.add(fmt.Sprint(i+1), prose(message.Text(o.Title)), stage, message.Label("saving", boundOf(&o)), cells[i], run, gain)
 	}
 	g.drop("Stage")
 	g.drop("Of the stage")
@@ -246,6 +246,14 @@ func (d *doc) opportunities(r *analysis.Result, n *names) {
 	for i := range r.Opportunities {
 		d.opportunity(r, n, i)
 	}
+}
+
+// boundOf tells a proven bound from an estimate.
+func boundOf(o *analysis.Opportunity) string {
+	if o.Estimated {
+		return "estimate"
+	}
+	return "bound"
 }
 
 // timesOf are the runs whose times opportunities are held against.
@@ -273,7 +281,11 @@ func savedOf(o *analysis.Opportunity) string {
 func (d *doc) opportunity(r *analysis.Result, n *names, i int) {
 	o := &r.Opportunities[i]
 	d.line("### %d. %s", i+1, prose(message.Text(o.Title)))
-	bound := "Upper bound: " + elapsed(o.Seconds*1e9) + savedOf(o)
+	bound := "Upper bound: "
+	if o.Estimated {
+		bound = "Estimate: "
+	}
+	bound += elapsed(o.Seconds*1e9) + savedOf(o)
 	if o.Speedup >= 1 {
 		bound += fmt.Sprintf("; %s would be %sx as fast (Amdahl)", prose(analysed(r).name), strconv.FormatFloat(o.Speedup, 'f', 3, 64))
 	}

@@ -113,6 +113,7 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
                   </li>
                 ))}
               </ul>
+              {k.points_note && <p class="quiet">{stop(sentence(k.points_note))}</p>}
             </section>
           )}
           {k.histogram && (

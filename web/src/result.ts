@@ -64,6 +64,8 @@ export interface Totals {
   sets: number;
   set_ns: number;
   set_bytes: number;
+  devices?: DeviceBusy[] | null;
+  communication?: Communication;
   split?: Split;
   aggregates?: Aggregate[] | null;
 }
@@ -166,6 +168,7 @@ export interface Kernel {
   other_limiters?: OtherLimiter[] | null;
   points?: Point[] | null;
   no_point?: string;
+  points_note?: string;
   attained?: number;
   attained_of?: string;
   attained_metric?: string;
@@ -223,6 +226,7 @@ export interface Opportunity {
   kernels?: string[] | null;
   seconds: number;
   estimate_s?: number;
+  estimated?: boolean;
   speedup: number;
   of_ns: number;
   times: string;
@@ -301,6 +305,20 @@ export interface Model {
   dtype?: string;
   attention?: string;
   kv_cache?: string;
+}
+
+export interface DeviceBusy {
+  device: number;
+  busy_ns: number;
+  kernel_ns: number;
+  launches: number;
+}
+
+export interface Communication {
+  launches: number;
+  ns: number;
+  exposed_ns: number;
+  overlapped_ns: number;
 }
 
 export interface Split {

@@ -178,7 +178,7 @@ export function Opportunities() {
             <li key={o.id} class="opportunity">
               <div class="gain">
                 <b>{seconds(o.seconds)}</b>
-                <span class="quiet">at most</span>
+                <span class="quiet">{o.estimated ? "about" : "at most"}</span>
                 <span class="meter-bar" aria-hidden="true">
                   <span style={{ width: `${(o.seconds / most) * 100}%` }} />
                 </span>
