@@ -15,6 +15,7 @@ const (
 	causeSync                // waiting in a synchronising call
 	causeCopy                // copies ran, or were being asked for
 	causeAlloc               // allocation or release of memory
+	causeOthers              // work of other regions ran; in the split of a region or a stage alone
 	causeNone                // no launch was under way
 	causes
 )
@@ -28,6 +29,7 @@ var causeParts = [causes]TimePart{
 	causeSync:   {ID: "sync", Label: "Waiting in synchronisation"},
 	causeCopy:   {ID: "copy", Label: "Memory copies and sets"},
 	causeAlloc:  {ID: "alloc", Label: "Allocation"},
+	causeOthers: {ID: "others", Label: "Work of other regions"},
 	causeNone:   {ID: "none", Label: "Nothing to do"},
 }
 

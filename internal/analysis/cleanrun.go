@@ -211,10 +211,18 @@ func or0(x *float64) float64 {
 	return *x
 }
 
+// spreadBy takes over what the workload says of its passes; nil where it says less.
+func spreadBy(d workload.Distribution) *Spread {
+	if d.P50 == nil || d.Min == nil || d.Max == nil {
+		return nil
+	}
+	return &Spread{N: d.N, MedianMS: *d.P50, MinMS: *d.Min, MaxMS: *d.Max, StdMS: or0(d.Std)}
+}
+
 // cleanTimes adds to a stage what the clean run says of it.
 func (a *analyzer) cleanTimes(s *Stage) {
 	if p, ok := timeOf(a.profiled, s.Name); ok {
-		s.NsysMS, s.NsysClock = p.Mean, clockOfWorkload
+		s.NsysMS, s.NsysClock, s.NsysTimes = p.Mean, clockOfWorkload, spreadBy(p)
 	}
 	c, ok := timeOf(a.clean, s.Name)
 	if s.Name == "prefill" {
@@ -226,7 +234,7 @@ func (a *analyzer) cleanTimes(s *Stage) {
 	if !ok {
 		return
 	}
-	s.CleanMS, s.CleanStdMS = c.Mean, c.Std
+	s.CleanMS, s.CleanStdMS, s.CleanTimes = c.Mean, c.Std, spreadBy(c)
 	if s.NsysMS != nil && *c.Mean > 0 && a.alike() {
 		s.Overhead, s.OverheadWhy = overheadOf(c, *s.NsysMS)
 	}

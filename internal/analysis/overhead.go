@@ -12,6 +12,7 @@ import (
 const (
 	clockOfWorkload = "workload"
 	clockOfRange    = "range"
+	clockOfGPU      = "gpu"
 )
 
 const (

@@ -35,7 +35,8 @@ func (tl *timed) union(regions []uint32, process int) int64 {
 // overlap tells of a stage whose instances run at the same time.
 func (a *analyzer) overlap(s *Stage) bool {
 	regions := a.regionsOf(s)
-	return len(regions) > 0 && a.tl.union(regions, -1) < s.Split.WallNS
+	async := s.Synchronous != nil && !*s.Synchronous // its split is a union already
+	return len(regions) > 0 && !async && a.tl.union(regions, -1) < s.Split.WallNS
 }
 
 func (a *analyzer) regionsOf(s *Stage) []uint32 {

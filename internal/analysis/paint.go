@@ -40,6 +40,15 @@ func (p *palette) paint(work iter.Seq[*stint], lo, hi int64) *painting {
 	return b.out
 }
 
+// paintWork is paint for when work runs alone: why none does is not asked.
+func (p *palette) paintWork(work iter.Seq[*stint], lo, hi int64) *painting {
+	b := &painter{p: p, out: &painting{labels: p.categories + int(causes), call: p.of(causeCall), end: max(lo, hi)}, at: lo, hi: hi,
+		active: make([]int32, p.categories), workOnly: true}
+	b.run(work)
+	b.out.sum()
+	return b.out
+}
+
 type painter struct {
 	p       *palette
 	out     *painting
@@ -52,6 +61,8 @@ type painter struct {
 	last    uint32          // call that launched the work which began last
 	begun   map[uint32]bool // launches of graphs of which a node began
 	called  []int           // calls of each thread that began
+
+	workOnly bool // idle time has no cause
 }
 
 // An endHeap has the work that ends first on top.
@@ -79,7 +90,7 @@ func (b *painter) run(work iter.Seq[*stint]) {
 		b.change(w, 1)
 		heap.Push(&b.running, w)
 		b.last = w.call
-		if w.node && w.call != timeline.None {
+		if !b.workOnly && w.node && w.call != timeline.None {
 			b.begun[w.call] = true
 		}
 	}
@@ -171,7 +182,7 @@ func (b *painter) idle(t int64, after *stint) {
 	if after != nil {
 		call = after.call
 	}
-	if call == timeline.None {
+	if call == timeline.None || b.workOnly {
 		b.out.add(b.at, b.p.of(causeNone))
 		return
 	}

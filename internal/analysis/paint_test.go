@@ -294,7 +294,13 @@ func checkResult(t *testing.T, name string, r *Result) {
 	for i := range r.Regions {
 		g := &r.Regions[i]
 		if r.Totals.Split != nil {
-			split("region "+g.Path, &g.Split, g.WallNS)
+			wall := g.WallNS
+			if g.Synchronous != nil && !*g.Synchronous { // the time of its work
+				if wall = g.Split.WallNS; wall > g.ProjectedNS && g.ProjectedNS > 0 { // which leaves out whole graphs
+					t.Errorf("%s: region %s: work of %d ns in spans of %d ns", name, g.Path, wall, g.ProjectedNS)
+				}
+			}
+			split("region "+g.Path, &g.Split, wall)
 		} else if g.Split.WallNS != 0 {
 			t.Errorf("%s: region %s is divided, the whole is not", name, g.Path)
 		}

@@ -143,10 +143,18 @@ func (a *analyzer) regionRows(order []uint32, by timeline.By, only workKey) {
 	for _, r := range tl.at.RegionRows(q).Rows {
 		rows[regionRef{r.Path, r.Domain, r.Style}] = r
 	}
+	if only == (workKey{-1, -1}) {
+		wanted := map[uint32]bool{}
+		for _, id := range order {
+			row, ok := rows[tl.refOf(id)]
+			wanted[id] = ok && ofOthers(&row)
+		}
+		tl.collectOwn(wanted)
+	}
 	place := map[uint32]int{}
 	for _, id := range order {
 		region := &tl.regions[id-1]
-		row, ok := rows[regionRef{region.Path, region.Domain, region.Kind.String()}]
+		row, ok := rows[tl.refOf(id)]
 		if !ok {
 			continue
 		}
@@ -154,13 +162,14 @@ func (a *analyzer) regionRows(order []uint32, by timeline.By, only workKey) {
 			Path: region.Path, Name: region.Name, Parent: -1, Depth: region.Depth, Style: strings.ToLower(region.Kind.String()), Domain: region.Domain,
 			Instances: row.Instances, ProjectedNS: row.ProjectedNS,
 			Kernels: row.KernelCalls, KernelNS: row.InclusiveNS, SelfKernels: row.ExclusiveCalls, SelfNS: row.ExclusiveNS,
-			Split: a.split(tl.splitOf(id, only)), Process: row.Process, Device: row.Device,
+			Split: a.split(tl.splitOf([]uint32{id}, only, row.Async > 0)), Process: row.Process, Device: row.Device,
+			WallNS: tl.openNS(id, only), Synchronous: synchronous(row.GPUOps+row.GraphLaunches, row.Async), AsyncInstances: row.Async,
+			Group: row.Group, MinNS: row.MinNS, MedianNS: row.MedianNS, MaxNS: row.MaxNS, Outliers: row.Outliers,
 		}
 		if a.scope != nil {
 			ns := tl.inScopeNS(id, only)
 			out.ScopeNS = &ns
 		}
-		out.WallNS = out.Split.WallNS // ranges that end before they start count nothing in either
 		if parent, ok := place[region.Parent]; ok {
 			out.Parent = parent
 		}
@@ -183,27 +192,34 @@ func (tl *timed) inScopeNS(id uint32, only workKey) (ns int64) {
 	return ns
 }
 
-// splitOf adds up the instances of a region. Each is split by the work of its
-// own process.
-func (tl *timed) splitOf(id uint32, only workKey) []int64 {
-	ns := make([]int64, tl.p.categories+int(causes))
-	var used []bool
-	if only.device >= 0 {
-		used = tl.rangesOf(only.device)
+// refOf is how the rows of a timeline name a region.
+func (tl *timed) refOf(id uint32) regionRef {
+	r := &tl.regions[id-1]
+	return regionRef{r.Path, r.Domain, r.Kind.String()}
+}
+
+// openNS is how long the instances of a region were open on the host; one that
+// ends before it starts counts nothing.
+func (tl *timed) openNS(id uint32, only workKey) (ns int64) {
+	tl.eachOf(id, only, func(i uint32, _ int) {
+		if r := &tl.t.Ranges[i]; r.End > r.Start {
+			ns += timeline.Since(r.Start, r.End)
+		}
+	})
+	return ns
+}
+
+// splitOf adds up the instances of regions, each by the work of its own process.
+// Async says that an instance closes before its work has ended.
+func (tl *timed) splitOf(ids []uint32, only workKey, async bool) []int64 {
+	if async || slices.ContainsFunc(ids, func(id uint32) bool { return tl.own.work[id] != nil }) {
+		return tl.ownSplit(ids, only, async)
 	}
-	for _, i := range tl.instances[id] {
-		if used != nil && !used[i] {
-			continue
-		}
-		r := &tl.t.Ranges[i]
-		process := int(tl.t.ThreadProcess(r.Thread))
-		if process >= len(tl.t.Processes) {
-			process = -1
-		}
-		if only.process >= 0 && process != only.process {
-			continue
-		}
-		tl.painting(workKey{process, only.device}).split(r.Start, r.End, ns)
+	ns := make([]int64, tl.p.categories+int(causes))
+	for _, id := range ids {
+		tl.eachOf(id, only, func(i uint32, process int) {
+			tl.painting(workKey{process, only.device}).split(tl.t.Ranges[i].Start, tl.t.Ranges[i].End, ns)
+		})
 	}
 	return ns
 }

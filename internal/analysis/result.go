@@ -227,10 +227,21 @@ type Stage struct {
 	CleanStdMS *float64 `json:"clean_std_ms,omitempty"`
 	NsysMS     *float64 `json:"nsys_ms,omitempty"` // mean per pass, under nsys
 	// NsysClock is what NsysMS was measured by: "workload", its own clock as for
-	// CleanMS, or "range", the NVTX range as for Split, which is longer by
-	// starting and synchronising.
-	NsysClock string   `json:"nsys_clock,omitempty"`
-	Overhead  *float64 `json:"overhead,omitempty"` // nsys over clean, minus 1
+	// CleanMS; "range", the NVTX range as for Split, which is longer by starting
+	// and synchronizing; or "gpu", from the first to the last work of a pass on the
+	// GPU, because ranges were closed before their work had ended.
+	NsysClock string `json:"nsys_clock,omitempty"`
+	// HostMS is how long the host kept a pass open under nsys, the mean; absent
+	// without a range.
+	HostMS *float64 `json:"host_ms,omitempty"`
+	// CleanTimes and NsysTimes are how the passes behind CleanMS and NsysMS differ.
+	CleanTimes *Spread `json:"clean_times,omitempty"`
+	NsysTimes  *Spread `json:"nsys_times,omitempty"`
+	// Synchronous: every pass stayed open until the work that it launched had
+	// ended. Where it is false, Split is of the time in which that work ran (the
+	// union of the passes' projected spans). Absent without GPU work.
+	Synchronous *bool    `json:"synchronous,omitempty"`
+	Overhead    *float64 `json:"overhead,omitempty"` // nsys over clean, minus 1
 	// OverheadWhy says why Overhead is absent though both were timed: the
 	// difference lies within the noise.
 	OverheadWhy *fact.Fact `json:"overhead_why,omitempty"`
@@ -260,19 +271,29 @@ type Stage struct {
 	Bytes *float64 `json:"bytes,omitempty"`
 }
 
+// A Spread is how the times of passes differ.
+type Spread struct {
+	N        int     `json:"n"`
+	MedianMS float64 `json:"median_ms"`
+	MinMS    float64 `json:"min_ms"`
+	MaxMS    float64 `json:"max_ms"`
+	StdMS    float64 `json:"std_ms"` // of a sample; 0 for one pass
+}
+
 // A SubMS is a part of a stage, such as a vision encoder within prefill.
 type SubMS struct {
 	Name string  `json:"name"`
 	MS   float64 `json:"ms"`
 }
 
-// A Split divides wall time: the parts of Busy and Idle add up to it.
+// A Split divides wall time: the parts of Busy and Idle add up to it. That of a
+// region or a stage is by its own work.
 type Split struct {
 	WallNS int64      `json:"wall_ns"`
 	BusyNS int64      `json:"busy_ns"`
 	IdleNS int64      `json:"idle_ns"`
 	Busy   []TimePart `json:"busy"` // by kernel category; concurrent work is shared out
-	Idle   []TimePart `json:"idle"` // by cause: launch, graph, python, host, call, sync, copy, alloc, none
+	Idle   []TimePart `json:"idle"` // by cause: launch, graph, python, host, call, sync, copy, alloc, others (work of other regions runs), none
 	// LaunchBound: the GPU waits for the host more than it works.
 	LaunchBound bool `json:"launch_bound"`
 	// LaunchNS is how long the GPU waited for launches, and for host code between
@@ -329,13 +350,27 @@ type Region struct {
 	Domain  string `json:"domain,omitempty"`
 
 	Instances   int64 `json:"instances"`
-	WallNS      int64 `json:"wall_ns"`
+	WallNS      int64 `json:"wall_ns"`      // on the host, summed
 	ProjectedNS int64 `json:"projected_ns"` // first to last GPU work launched inside, summed
 	Kernels     int64 `json:"kernels"`
 	KernelNS    int64 `json:"kernel_ns"`
 	SelfKernels int64 `json:"self_kernels"` // outside nested ranges
 	SelfNS      int64 `json:"self_kernel_ns"`
 	Split       Split `json:"split"`
+	// Synchronous: every instance stayed open until the work that it launched had
+	// ended; AsyncInstances did not. Where it is false, WallNS is the host's time
+	// alone, and Split is of the time in which the work ran: the union of the
+	// projected spans. Absent without GPU work.
+	Synchronous    *bool `json:"synchronous,omitempty"`
+	AsyncInstances int64 `json:"async_instances,omitempty"`
+	// Group is the path without generated ids and with "#" for numbers that count
+	// instances: regions of one group repeat each other.
+	Group string `json:"group,omitempty"`
+	// How long single instances were open; Outliers took more than twice the median.
+	MinNS    int64 `json:"min_ns,omitempty"`
+	MedianNS int64 `json:"median_ns,omitempty"`
+	MaxNS    int64 `json:"max_ns,omitempty"`
+	Outliers int64 `json:"outliers,omitempty"`
 	// ScopeNS is the part of KernelNS that lies in the scope; absent where there
 	// is no scope.
 	ScopeNS *int64 `json:"scope_kernel_ns,omitempty"`

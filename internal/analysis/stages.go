@@ -174,8 +174,7 @@ func (a *analyzer) ownStages() [][]int {
 func (a *analyzer) addStage(name string, regions []int) {
 	s := Stage{Name: name, Region: a.res.Regions[regions[0]].Path}
 	var ids []uint32
-	var wall int64
-	ns := make([]int64, a.tl.p.categories+int(causes))
+	var wall, async, ops int64
 	for _, i := range regions {
 		r := &a.res.Regions[i]
 		if len(regions) > 1 {
@@ -184,20 +183,55 @@ func (a *analyzer) addStage(name string, regions []int) {
 		ids = append(ids, a.regionIDs[i])
 		s.Passes += int(r.Instances)
 		wall += r.WallNS
+		async += r.AsyncInstances
+		if r.Synchronous != nil {
+			ops++
+		}
 		s.Kernels += r.Kernels
 		s.GraphKernels += a.tl.nodes[a.regionIDs[i]]
-		for l, n := range a.tl.splitOf(a.regionIDs[i], workKey{-1, -1}) {
-			ns[l] += n
-		}
 	}
-	s.Split = a.split(ns)
-	if s.Passes > 0 {
-		ms := float64(wall) / float64(s.Passes) / 1e6
-		s.NsysMS, s.NsysClock = &ms, clockOfRange
-	}
+	s.Synchronous = synchronous(ops, async)
+	a.wantOwn(ids, async > 0)
+	s.Split = a.split(a.tl.splitOf(ids, workKey{-1, -1}, async > 0))
+	a.passTimes(&s, ids, wall, async > 0)
 	a.cleanTimes(&s)
 	a.res.Stages = append(a.res.Stages, s)
 	a.stageRegions = append(a.stageRegions, ids)
+}
+
+// wantOwn sees to it that the own work of all regions of a stage is known where
+// one of them closes early.
+func (a *analyzer) wantOwn(ids []uint32, async bool) {
+	known := func(id uint32) bool { return a.tl.own.work[id] != nil }
+	if !async && !slices.ContainsFunc(ids, known) {
+		return
+	}
+	wanted := map[uint32]bool{}
+	for id := range a.tl.own.work {
+		wanted[id] = true
+	}
+	before := len(wanted)
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	if len(wanted) > before {
+		a.tl.collectOwn(wanted)
+	}
+}
+
+// passTimes tells how long the passes of a stage took: on the host where it is
+// synchronous, and else on the GPU, from the first to the last work of a pass.
+func (a *analyzer) passTimes(s *Stage, ids []uint32, wall int64, async bool) {
+	if s.Passes == 0 {
+		return
+	}
+	host := float64(wall) / float64(s.Passes) / 1e6
+	ms, clock := host, clockOfRange
+	if async {
+		ms, clock = float64(s.Split.WallNS)/float64(s.Passes)/1e6, clockOfGPU
+	}
+	s.NsysMS, s.NsysClock, s.HostMS = &ms, clock, &host
+	s.NsysTimes = spreadOf(a.tl.lasted(ids, async))
 }
 
 // stageTimes tells each kernel's time within each stage, of what is in the scope.

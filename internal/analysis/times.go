@@ -42,6 +42,7 @@ type timed struct {
 	inScope   map[regionGroup]*callTime // of the launches in the scope alone
 	scopeNS   map[queueOf]int64         // kernel time in the scope
 	onDevice  map[int][]bool
+	own       ownWork
 	nodes     map[uint32]int64 // kernels in each region that nodes of CUDA graphs launched
 }
 
@@ -229,9 +230,7 @@ func (tl *timed) painting(key workKey) *painting {
 func (tl *timed) workOf(key workKey) iter.Seq[*stint] {
 	return func(yield func(*stint) bool) {
 		for i := range tl.work {
-			q := &tl.t.Queues[tl.queues[i]]
-			chosen := (key.process < 0 || int(q.Process) == key.process) && (key.device < 0 || int(q.Device) == key.device)
-			if chosen && !yield(&tl.work[i]) {
+			if key.chooses(&tl.t.Queues[tl.queues[i]]) && !yield(&tl.work[i]) {
 				return
 			}
 		}

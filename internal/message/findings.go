@@ -15,7 +15,7 @@ var findingLabels = map[string]map[string]string{
 	"work":    {"flops": "FLOPs", "bytes": "bytes"},
 	"idle": {
 		"none": "no launch is under way", "python": "host code between CUDA calls", "host": "long stretches of host code", "launch": "launch calls and their latency",
-		"graph": "gaps between the nodes of CUDA graphs", "call": "other CUDA calls", "sync": "waiting in synchronization", "copy": "memory copies and sets", "alloc": "allocation",
+		"graph": "gaps between the nodes of CUDA graphs", "call": "other CUDA calls", "sync": "waiting in synchronization", "copy": "memory copies and sets", "alloc": "allocation", "others": "work of other regions",
 	},
 }
 

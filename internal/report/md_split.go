@@ -176,7 +176,11 @@ func splitRows(splits []*analysis.Split) []splitRow {
 		row.label = "idle: " + row.label
 		rows = append(rows, row)
 	}
-	rows = append(rows, sum("No kernel runs", func(s *analysis.Split) int64 { return s.IdleNS }))
+	none := "No kernel runs"
+	if slices.ContainsFunc(splits, func(s *analysis.Split) bool { return idlePart(s, "others") > 0 }) {
+		none = "No kernel of its own runs"
+	}
+	rows = append(rows, sum(none, func(s *analysis.Split) int64 { return s.IdleNS }))
 	return append(rows, sum("Wall time", func(s *analysis.Split) int64 { return s.WallNS }))
 }
 

@@ -54,7 +54,7 @@ func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
 
 // waits are the causes of idle time in a word or two.
 var waits = map[string]string{
-	"launch": "launches", "graph": "graph nodes", "python": "host code", "host": "host code", "call": "CUDA calls", "sync": "synchronisation", "copy": "copies", "alloc": "allocation", "none": "no work given",
+	"launch": "launches", "graph": "graph nodes", "python": "host code", "host": "host code", "call": "CUDA calls", "sync": "synchronisation", "copy": "copies", "alloc": "allocation", "others": "work of other regions", "none": "no work given",
 }
 
 // boundBy says what a stage spends most of its time on: launches, work, or the

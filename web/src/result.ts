@@ -96,6 +96,10 @@ export interface Stage {
   clean_std_ms?: number;
   nsys_ms?: number;
   nsys_clock?: string;
+  host_ms?: number;
+  clean_times?: Spread;
+  nsys_times?: Spread;
+  synchronous?: boolean;
   overhead?: number;
   overhead_why?: string;
   overhead_why_short?: string;
@@ -131,6 +135,13 @@ export interface Region {
   self_kernels: number;
   self_kernel_ns: number;
   split: Split;
+  synchronous?: boolean;
+  async_instances?: number;
+  group?: string;
+  min_ns?: number;
+  median_ns?: number;
+  max_ns?: number;
+  outliers?: number;
   scope_kernel_ns?: number;
   counters?: RegionCounters;
   top?: RegionKernel[] | null;
@@ -342,6 +353,14 @@ export interface Aggregate {
   p90: number;
   p99: number;
   max: number;
+}
+
+export interface Spread {
+  n: number;
+  median_ms: number;
+  min_ms: number;
+  max_ms: number;
+  std_ms: number;
 }
 
 export interface SubMS {

@@ -1,0 +1,231 @@
+package analysis
+
+import (
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// ownWork is the GPU work that regions launched, for those regions that it
+// matters for: regions that close before their work has ended, and regions during
+// which work of others ran.
+type ownWork struct {
+	work  map[uint32][]uint32 // of each such region: indexes into timed.work, by start
+	spans []moment            // of each range: from the first to the last of its work
+}
+
+// collectOwn goes through all work once.
+func (tl *timed) collectOwn(wanted map[uint32]bool) {
+	tl.own = ownWork{work: map[uint32][]uint32{}, spans: make([]moment, len(tl.t.Ranges))}
+	for i := range tl.work {
+		w := &tl.work[i]
+		tl.at.RangesAround(w.call, func(r uint32) {
+			id := tl.at.RangeNode(int(r))
+			if !wanted[id] {
+				return
+			}
+			if list := tl.own.work[id]; len(list) == 0 || list[len(list)-1] != uint32(i) {
+				tl.own.work[id] = append(list, uint32(i))
+			}
+			tl.own.spans[r].hold(w)
+		})
+	}
+}
+
+// hold widens a stretch to a piece of work; an empty one becomes that.
+func (m *moment) hold(w *stint) {
+	if *m == (moment{}) {
+		*m = moment{w.start, w.end}
+	}
+	m.start, m.end = min(m.start, w.start), max(m.end, w.end)
+}
+
+// spansOn are the spans of ranges by the work of one device, of all where it is
+// negative.
+func (tl *timed) spansOn(device int, ids []uint32) func(r uint32) moment {
+	if device < 0 {
+		return func(r uint32) moment { return tl.own.spans[r] }
+	}
+	spans := map[uint32]moment{}
+	for _, id := range ids {
+		for _, i := range tl.own.work[id] {
+			if int(tl.t.Queues[tl.queues[i]].Device) == device {
+				tl.at.RangesAround(tl.work[i].call, func(r uint32) {
+					m := spans[r]
+					m.hold(&tl.work[i])
+					spans[r] = m
+				})
+			}
+		}
+	}
+	return func(r uint32) moment { return spans[r] }
+}
+
+// ofOthers tells a region that needs its own work told from that of others.
+func ofOthers(row *timeline.RegionRow) bool { return row.Async > 0 || row.BusyNS != row.WallBusyNS }
+
+// synchronous tells whether all instances of regions with this many of them
+// closing early stayed open until their work had ended; nil where there is none.
+func synchronous(ops, async int64) *bool {
+	if ops == 0 {
+		return nil
+	}
+	yes := async == 0
+	return &yes
+}
+
+// ownSplit divides the time of regions by their own work; while that of others
+// runs alone, the time is theirs. The time of a region that is synchronous is
+// that of its instances, and of another one the union of its projected spans:
+// from the first to the last work of an instance.
+func (tl *timed) ownSplit(ids []uint32, only workKey, async bool) []int64 {
+	ns := make([]int64, tl.p.categories+int(causes))
+	windows := map[int][]moment{}
+	var span func(r uint32) moment
+	if async {
+		span = tl.spansOn(only.device, ids)
+	}
+	for _, id := range ids {
+		tl.eachOf(id, only, func(i uint32, process int) {
+			m := moment{tl.t.Ranges[i].Start, tl.t.Ranges[i].End}
+			if async {
+				m = span(i)
+			}
+			if m.start < m.end {
+				windows[process] = append(windows[process], m)
+			}
+		})
+	}
+	for process, list := range windows {
+		if async {
+			list = disjoint(list)
+		}
+		tl.addOwn(ids, workKey{process, tl.oneDevice(ids, workKey{process, only.device})}, list, ns)
+	}
+	return ns
+}
+
+// addOwn adds the split of stretches of time by the work of regions in a process.
+func (tl *timed) addOwn(ids []uint32, key workKey, windows []moment, ns []int64) {
+	all, own := make([]int64, len(ns)), make([]int64, len(ns))
+	everything := tl.painting(key)
+	mine := tl.p.paintWork(tl.ownOf(ids, key), tl.lo, tl.hi)
+	for _, m := range windows {
+		everything.split(m.start, m.end, all)
+		mine.split(m.start, m.end, own)
+	}
+	for l := range ns {
+		if l >= tl.p.categories {
+			ns[l] += all[l]
+			continue
+		}
+		ns[l] += own[l]
+		ns[tl.p.of(causeOthers)] += all[l] - own[l]
+	}
+}
+
+// ownOf goes through the work of regions by start, each piece once.
+func (tl *timed) ownOf(ids []uint32, key workKey) iter.Seq[*stint] {
+	var list []uint32
+	for _, id := range ids {
+		list = append(list, tl.own.work[id]...)
+	}
+	if len(ids) > 1 {
+		slices.Sort(list)
+		list = slices.Compact(list)
+	}
+	return func(yield func(*stint) bool) {
+		for _, i := range list {
+			if key.chooses(&tl.t.Queues[tl.queues[i]]) && !yield(&tl.work[i]) {
+				return
+			}
+		}
+	}
+}
+
+// oneDevice is the only device that regions use, so that what others do is not
+// held against them; -1 where they use several.
+func (tl *timed) oneDevice(ids []uint32, key workKey) int {
+	if key.device >= 0 || len(tl.devices()) < 2 {
+		return key.device
+	}
+	device := -1
+	for _, id := range ids {
+		for _, i := range tl.own.work[id] {
+			q := &tl.t.Queues[tl.queues[i]]
+			switch {
+			case !key.chooses(q) || device == int(q.Device):
+			case device < 0:
+				device = int(q.Device)
+			default:
+				return -1
+			}
+		}
+	}
+	return device
+}
+
+// chooses tells whether work of a queue is meant.
+func (key workKey) chooses(q *timeline.Queue) bool {
+	return (key.process < 0 || int(q.Process) == key.process) && (key.device < 0 || int(q.Device) == key.device)
+}
+
+// eachOf visits the instances of a region that are meant, with their process.
+func (tl *timed) eachOf(id uint32, only workKey, visit func(i uint32, process int)) {
+	var used []bool
+	if only.device >= 0 {
+		used = tl.rangesOf(only.device)
+	}
+	for _, i := range tl.instances[id] {
+		process := int(tl.t.ThreadProcess(tl.t.Ranges[i].Thread))
+		if process >= len(tl.t.Processes) {
+			process = -1
+		}
+		if (used == nil || used[i]) && (only.process < 0 || process == only.process) {
+			visit(i, process)
+		}
+	}
+}
+
+// lasted is how long each instance of regions took: on the host, or from its
+// first to its last work where they are not synchronous.
+func (tl *timed) lasted(ids []uint32, async bool) (ns []int64) {
+	for _, id := range ids {
+		tl.eachOf(id, workKey{-1, -1}, func(i uint32, _ int) {
+			start, end := tl.t.Ranges[i].Start, tl.t.Ranges[i].End
+			if async {
+				start, end = tl.own.spans[i].start, tl.own.spans[i].end
+			}
+			if end > start {
+				ns = append(ns, timeline.Since(start, end))
+			}
+		})
+	}
+	return ns
+}
+
+// spreadOf is nil without values.
+func spreadOf(ns []int64) *Spread {
+	if len(ns) == 0 {
+		return nil
+	}
+	slices.Sort(ns)
+	n := float64(len(ns))
+	var mean, squares float64
+	for _, x := range ns {
+		mean += float64(x) / 1e6 / n
+	}
+	for _, x := range ns {
+		squares += (float64(x)/1e6 - mean) * (float64(x)/1e6 - mean)
+	}
+	s := &Spread{N: len(ns), MinMS: float64(ns[0]) / 1e6, MaxMS: float64(ns[len(ns)-1]) / 1e6, MedianMS: float64(ns[len(ns)/2]) / 1e6}
+	if len(ns)%2 == 0 {
+		s.MedianMS = (s.MedianMS + float64(ns[len(ns)/2-1])/1e6) / 2
+	}
+	if len(ns) > 1 {
+		s.StdMS = math.Sqrt(squares / (n - 1))
+	}
+	return s
+}
