@@ -148,6 +148,9 @@ func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, sho
 		return nil, nil, nil
 	}
 	result, err = folder.Read(filepath.Join(s.dir, folder.ResultFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && more.Analyze != nil { // an older deepprof wrote it
+		result, err = more.Analyze(ctx, "show", []string{s.dir})
+	}
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) { // captures that were never analysed have none
 			about = append(about, fmt.Sprintf("the whole timeline%s: %v", lost, err))
