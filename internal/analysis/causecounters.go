@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -9,8 +10,8 @@ import (
 
 // causeThresholds are what the rules hold values against.
 type causeThresholds struct {
-	// Used: share of the moved bytes that threads asked for. At half, traffic could
-	// be halved; a misaligned copy (80 %) stays above.
+	// Used: share of the moved bytes that threads asked for. Every second word of what
+	// is read, all of what is written: 67 %. A misaligned copy (80 %) stays above.
 	Used float64
 	// Conflicts: share of the passes through shared memory that bank conflicts
 	// add. Two-way conflicts on every access are 50 %; ones on a store per tile a few.
@@ -22,9 +23,14 @@ type causeThresholds struct {
 	// address lives in one slice, which takes an integer in 1.2 cycles (83 %) and a
 	// float in 3 (33 %).
 	Slice float64
+	// SliceAlone: the same where atomics are much of what L2 is asked for, nearly all
+	// of them for one slice, and no unit is busy: slower atomics, as of doubles.
+	SliceAlone float64
 	// Skew: how much busier that slice is than the mean, from which few addresses
 	// are hit. Even traffic stays within 1.3.
 	Skew float64
+	// SkewAlone: one address stays near the number of slices, 94 in an H200.
+	SkewAlone float64
 	// Atomics: share of the requests to L2 that are atomics, from which they are
 	// its work.
 	Atomics float64
@@ -50,6 +56,8 @@ type causeThresholds struct {
 	Stall float64
 	// Tensor: share of the FLOPs on the tensor pipe from which that is the kernel's work.
 	Tensor float64
+	// Starved: share of the tensor pipe in use above which it does not starve.
+	Starved float64
 	// Occupied: share of the warps of an SM that fit, above which more would gain little.
 	Occupied float64
 	// Shared: share of L1's passes that are for shared memory, from which it is its work.
@@ -59,15 +67,16 @@ type causeThresholds struct {
 	Busy float64
 	// Reached: share of a unit in use from which it is at its limit, that of the limiter.
 	Reached float64
-	// Full: share of a unit in use from which what warps wait for costs nothing.
+	// Full: share of a unit in use from which what warps wait for costs nothing; also
+	// how far the tensor pipe must stay below what feeds it to starve.
 	Full float64
 	// RampNS: start and end of a kernel, in which no SM works yet or any more.
 	RampNS float64
 }
 
 var causeLimits = causeThresholds{
-	Used: 0.5, Conflicts: 0.3, Ways: 4, Slice: 0.25, Skew: 3, Atomics: 0.3, Threads: 0.65, Active: 0.8, Local: 0.3, Host: 0.05, HostFill: 0.2,
-	Reuse: 1.25, Stall: 0.3, Tensor: 0.5, Occupied: 0.5, Shared: 0.5, Busy: 0.3, Reached: DefaultThresholds.Saturated, Full: 0.75, RampNS: 2500,
+	Used: 0.7, Conflicts: 0.3, Ways: 4, Slice: 0.25, SliceAlone: 0.08, Skew: 3, SkewAlone: 10, Atomics: 0.3, Threads: 0.65, Active: 0.8, Local: 0.3, Host: 0.05, HostFill: 0.2,
+	Reuse: 1.25, Stall: 0.3, Tensor: 0.5, Starved: 0.5, Occupied: 0.5, Shared: 0.5, Busy: 0.3, Reached: DefaultThresholds.Saturated, Full: 0.75, RampNS: 2500,
 }
 
 // Counters of causes beside those of evidence.go.
@@ -103,6 +112,8 @@ const (
 	counterStoreUse     = "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio"
 	counterLoadSectors  = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 	counterStoreSectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"
+	counterLoads        = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
+	counterStores       = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"
 	counterLoadMisses   = "l1tex__m_xbar2l1tex_read_sectors_mem_lg_op_ld.sum"
 	counterDRAMRead     = "dram__bytes_read.sum"
 	counterL2Reads      = "lts__t_sectors_srcunit_tex_op_read.sum"
@@ -180,10 +191,11 @@ type stallShare struct {
 	share           float64
 }
 
-func (s *sight) stalls() []stallShare {
+func (l *launch) stalls() []stallShare {
 	total := 0.0
 	var out []stallShare
-	for name, v := range s.values {
+	for _, name := range slices.Sorted(maps.Keys(l.values)) { // in one order, so that the sum is the same to the last digit
+		v := l.values[name]
 		r, found := strings.CutPrefix(name, stallPrefix)
 		r, ends := strings.CutSuffix(r, stallSuffix)
 		if !found || !ends || strings.HasSuffix(r, "_not_issued") {
@@ -238,7 +250,11 @@ func (s *sight) used(kind string) (counter string, share float64, ok bool) {
 	}
 	loads, stores := sectors[0], sectors[1]
 	moved := s.movedSectors(kind, loads)
-	asked, askedStores := min(load/sectorBytes*loads, moved), store/sectorBytes*stores
+	asked, askedStores := load/sectorBytes*loads, store/sectorBytes*stores
+	if v, ok := s.several(counterLoads, counterStores); ok && kind == LimitL1 { // an access of one word by all threads takes one sector at least
+		asked, askedStores = max(asked, v[0]), max(askedStores, v[1])
+	}
+	asked, askedStores = min(asked, moved), min(askedStores, stores)
 	if moved+stores <= 0 {
 		return counterLoadUse, 1, true
 	}

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math"
+	"slices"
 
 	"github.com/deepprof/deepprof/internal/fact"
 )
@@ -32,13 +33,14 @@ var causeRules = []causeRule{
 	{code: CauseSpills, remedy: "fewer-live-registers", behind: memoryLimits, need: sectionTables, test: spills},
 	{code: CauseLocalMemory, remedy: "static-indices", behind: memoryLimits, need: sectionTables, test: localMemory},
 	{code: CauseBankConflicts, remedy: "pad-shared-memory", behind: []string{LimitL1, LimitLatency, LimitOccupancy, LimitMixed}, need: sectionTables, test: bankConflicts},
+	{code: CauseTensorStarved, remedy: "stage-operands", behind: []string{LimitL1, LimitL2, LimitLatency, LimitOccupancy}, test: tensorStarved},
 	{code: CauseUncoalesced, remedy: "coalesce", behind: memoryLimits, need: sectionTables, test: uncoalesced},
 	{code: CauseManyAtomics, remedy: "aggregate-atomics", behind: []string{LimitL2, LimitLatency}, test: manyAtomics},
 	{code: CauseBarriers, remedy: "fewer-barriers", behind: []string{LimitLatency, LimitOccupancy, LimitCompute, LimitL1}, need: sectionStalls, test: barriers},
 	{code: CauseICache, remedy: "smaller-code", behind: waitLimits, need: sectionStalls, test: instructionCache},
 	{code: CausePartialWarps, remedy: "whole-warps", behind: []string{LimitCompute, LimitMixed, LimitLatency}, need: sectionStalls, test: partialWarps},
 	{code: CauseDivergence, remedy: "converge", behind: []string{LimitCompute, LimitMixed, LimitLatency, LimitOccupancy}, need: sectionStalls, test: divergence},
-	{code: CauseTensorStarved, remedy: "stage-operands", behind: []string{LimitL1, LimitL2, LimitLatency, LimitOccupancy}, test: tensorStarved},
+	{code: CauseFewBlocks, remedy: "more-blocks", behind: waitLimits, rest: true, test: fewWarps},
 	{code: CauseRegisters, remedy: "fewer-registers", behind: waitLimits, need: sectionLaunch, test: occupancyBy("launch__occupancy_limit_registers")},
 	{code: CauseSharedMemory, remedy: "less-shared-memory", behind: waitLimits, test: occupancyBy("launch__occupancy_limit_shared_mem")},
 	{code: CauseBlockSize, remedy: "other-block-size", behind: waitLimits, test: occupancyBy("launch__occupancy_limit_warps", "launch__occupancy_limit_blocks", "launch__occupancy_limit_barriers")},
@@ -59,11 +61,15 @@ var causeRules = []causeRule{
 // remains holds where no rule before it does: the level of the limiter is its
 // evidence.
 func remains(s *sight) (finding, answer) {
-	var f finding
-	if len(s.all) > 0 {
-		f.params = append(f.params, fact.Share("level", s.level(s.kind)))
+	for _, r := range s.all {
+		if r.kind == s.kind || s.kind == LimitMixed {
+			return finding{[]fact.Param{fact.Share("level", r.level)}, []CauseEvidence{told(r.counter, 100*r.level, "%")}}, yes
+		}
 	}
-	return f, yes
+	if name, ns, ok := s.first("gpu__time_duration.sum", "gpu__time_duration.avg"); ok && s.kind == LimitLaunch {
+		return finding{evidence: []CauseEvidence{told(name, ns, "ns")}}, yes
+	}
+	return finding{}, yes
 }
 
 // hostMemory: L2 is filled from the host over the bus.
@@ -86,15 +92,27 @@ func contendedAtomics(s *sight) (finding, answer) {
 	switch {
 	case !ok:
 		return finding{}, unknown
-	case v[0] < 100*s.th.Slice || v[0] < s.th.Skew*v[1]:
+	}
+	least, skew := s.th.Slice, s.th.Skew
+	if s.onlyAtomics() {
+		least, skew = s.th.SliceAlone, s.th.SkewAlone
+	}
+	if v[0] < 100*least || v[0] < skew*v[1] {
 		return finding{}, no
 	}
 	f := finding{params: []fact.Param{fact.Share("slice", share(v[0])), fact.Share("mean", share(v[1]))},
-		evidence: []CauseEvidence{reaches(counterSliceMax, v[0], "%", 100*s.th.Slice), stays(counterSliceAvg, v[1], "%", v[0]/s.th.Skew)}}
+		evidence: []CauseEvidence{reaches(counterSliceMax, v[0], "%", 100*least), stays(counterSliceAvg, v[1], "%", v[0]/skew)}}
 	if n, ok := s.sum(counterRed, counterAtom, counterCAS); ok {
 		f.params = append(f.params, fact.Count("requests", int64(n)))
 	}
 	return f, yes
+}
+
+// onlyAtomics tells that atomics are much of what L2 is asked for, and that no unit
+// is busy.
+func (s *sight) onlyAtomics() bool {
+	_, a := manyAtomics(s)
+	return a == yes && !slices.ContainsFunc(s.all, func(r reading) bool { return r.level >= s.th.Busy })
 }
 
 // sharedAtomics: threads of a warp add to the same words of shared memory, so that
@@ -107,14 +125,13 @@ func sharedAtomics(s *sight) (finding, answer) {
 	if v[1] <= 0 || v[2] <= 0 || v[0]/v[1] < s.th.Ways || v[0]/v[2] < s.th.Conflicts {
 		return finding{}, no
 	}
-	return finding{[]fact.Param{fact.Num("ways", fact.KindNumber, round(v[0]/v[1]))},
+	return finding{[]fact.Param{fact.Num("ways", fact.KindNumber, math.Round(v[0]/v[1]))},
 		[]CauseEvidence{reaches(counterAtomicPasses, v[0], "passes", s.th.Ways*v[1]), told(counterSharedAtomics, v[1], "inst")}}, yes
 }
 
 func round(x float64) float64 { return math.Round(10*x) / 10 }
 
-// fewBlocks: the grid leaves SMs without work from the start, or gives each so few
-// warps that nothing hides latency.
+// fewBlocks: the grid leaves SMs without work from the start.
 func fewBlocks(s *sight) (finding, answer) {
 	waves, ok := s.value(counterWaves[0])
 	if !ok {
@@ -135,10 +152,21 @@ func fewBlocks(s *sight) (finding, answer) {
 		f.params = append(f.params, fact.Share("active", active))
 		f.evidence = append(f.evidence, stays(counter, 100*active, "% of the busiest SM", 100*s.th.Active))
 		return f, yes
-	case waves <= 1-s.th.Occupied && s.kind != LimitLaunch: // each SM has blocks, and room for as many again
-		return f, yes
 	}
 	return finding{}, no
+}
+
+// fewWarps: every SM has blocks, and room for as many again that the grid lacks.
+func fewWarps(s *sight) (finding, answer) {
+	waves, ok := s.value(counterWaves[0])
+	if !ok || waves > 1-s.th.Occupied {
+		return finding{}, no
+	}
+	f := finding{params: []fact.Param{fact.Share("wave", waves)}, evidence: []CauseEvidence{stays(counterWaves[0], waves, "waves", 1-s.th.Occupied)}}
+	if v, ok := s.several(counterBlocks, counterSMs); ok {
+		f.params = append(f.params, fact.Count("blocks", int64(v[0])), fact.Count("sms", int64(v[1])))
+	}
+	return f, yes
 }
 
 // tailWave: the last wave of blocks fills a part of the GPU, and SMs wait for it.
@@ -209,7 +237,7 @@ func bankConflicts(s *sight) (finding, answer) {
 			return finding{}, a
 		}
 	}
-	return finding{[]fact.Param{fact.Num("ways", fact.KindNumber, round(ways)), fact.Share("part", part)},
+	return finding{[]fact.Param{fact.Num("ways", fact.KindNumber, math.Round(ways)), fact.Share("part", part)},
 		[]CauseEvidence{reaches(counter, 100*part, "% of the passes", 100*s.th.Conflicts)}}, yes
 }
 
@@ -308,7 +336,7 @@ func divergence(s *sight) (finding, answer) {
 }
 
 // tensorStarved: the kernel's FLOPs are on the tensor pipe, which waits for its
-// operands: loads, caches or shared memory are busier than it is.
+// operands: loads, caches or shared memory are much busier than it is.
 func tensorStarved(s *sight) (finding, answer) {
 	work := s.tensorWork()
 	if work < s.th.Tensor {
@@ -320,12 +348,16 @@ func tensorStarved(s *sight) (finding, answer) {
 			level, counter = r.level, r.counter
 		}
 	}
-	if counter == "" {
+	most := min(s.th.Starved, s.th.Full*max(s.level(LimitL1), s.level(LimitL2)))
+	if s.kind == LimitLatency || s.kind == LimitOccupancy {
+		most = s.th.Starved
+	}
+	if counter == "" || level > most {
 		return finding{}, no
 	}
-	f := finding{[]fact.Param{fact.Share("tensor", level)}, []CauseEvidence{told(counter, 100*level, "%")}}
+	f := finding{[]fact.Param{fact.Share("tensor", level)}, []CauseEvidence{stays(counter, 100*level, "%", 100*most)}}
 	if s.kind == LimitLatency || s.kind == LimitOccupancy {
-		st, a := s.waits("long_scoreboard", "short_scoreboard", "mio_throttle", "lg_throttle")
+		st, a := s.waits("long_scoreboard", "short_scoreboard", "mio_throttle", "lg_throttle", "barrier")
 		if a != yes {
 			return finding{}, a
 		}

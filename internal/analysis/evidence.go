@@ -1,7 +1,5 @@
 package analysis
 
-import "strings"
-
 // The counters that decide what limits a kernel: percentages of peak over the
 // whole duration, unless they say otherwise. Where a release of ncu has another
 // name for a value, the first that is there counts.
@@ -53,25 +51,11 @@ const (
 
 // stall is the reason that warps wait for most, other than for their turn.
 func (l *launch) stall() (reason, counter string, share float64, ok bool) {
-	total, most := 0.0, 0.0
-	for name, v := range l.values {
-		r, found := strings.CutPrefix(name, stallPrefix)
-		r, ends := strings.CutSuffix(r, stallSuffix)
-		if !found || !ends || strings.HasSuffix(r, "_not_issued") {
-			continue
-		}
-		total += v
-		if r == "selected" || r == "not_selected" {
-			continue
-		}
-		if v > most || v == most && r < reason {
-			most, reason, counter = v, r, name
-		}
-	}
-	if total <= 0 || reason == "" {
+	all := l.stalls()
+	if len(all) == 0 {
 		return "", "", 0, false
 	}
-	return reason, counter, most / total, true
+	return all[0].reason, all[0].counter, all[0].share, true
 }
 
 // occupancyLimits are the resources that bound the blocks on an SM.

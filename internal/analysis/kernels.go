@@ -122,6 +122,13 @@ func (k *Kernel) measure(ns []int64, total int64) {
 	k.MinNS, k.MaxNS = ns[0], ns[len(ns)-1]
 	k.MeanNS = float64(k.TotalNS) / float64(len(ns))
 	k.MedianNS = (float64(ns[(len(ns)-1)/2]) + float64(ns[len(ns)/2])) / 2
+	if len(ns) > 1 {
+		sum := 0.0
+		for _, d := range ns {
+			sum += (float64(d) - k.MeanNS) * (float64(d) - k.MeanNS)
+		}
+		k.StddevNS = math.Sqrt(sum / float64(len(ns)-1))
+	}
 	if total > 0 {
 		k.Share = float64(k.TotalNS) / float64(total)
 	}

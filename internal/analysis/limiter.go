@@ -47,6 +47,7 @@ func (a *analyzer) judge(context.Context) error {
 		}
 		l.medianNS = k.MedianNS
 		k.Limiter = decide(l, a.th)
+		k.Limiter.Cause = causeOf(l, k.Limiter.Kind)
 		a.place(k, l)
 	}
 	a.judgeDurations()
@@ -130,6 +131,10 @@ func decide(l *launch, th Thresholds) Limiter {
 			}
 		}
 		return list
+	}
+	if v, ok := l.busySlice(); ok {
+		v.Evidence = append(v.Evidence, unreached()...)
+		return v
 	}
 	if v, ok := l.tooSmall(th); ok {
 		v.Evidence = append(v.Evidence, unreached()...)
@@ -324,10 +329,10 @@ func nearest(near []reading, th Thresholds) Limiter {
 	return kinds[0].limiter(threshold, codeUnitNearest)
 }
 
-// tooSmall: less than a wave of blocks.
+// tooSmall: less than a wave of blocks, and SMs that have none.
 func (l *launch) tooSmall(th Thresholds) (Limiter, bool) {
 	waves, ok := l.value(counterWaves[0])
-	if !ok || waves >= th.SmallWaves {
+	if !ok || waves >= th.SmallWaves || !l.idles() {
 		return Limiter{}, false
 	}
 	v := Limiter{Kind: LimitSmall, Why: because(codeTinyGrid),

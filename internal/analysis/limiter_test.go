@@ -59,7 +59,9 @@ func TestDecide(t *testing.T) {
 		{"DRAM and a pipe", use(70, 70, 10, map[string]float64{tensor: 65}), LimitMixed, "dram tensor", codeUnitsReached},
 		{"two limits near, none reached", use(55, 40, 52, nil), LimitMixed, "dram l1", codeUnitsNear},
 		{"one limit near", use(55, 58, 20, nil), LimitDRAM, "dram", codeUnitNearest},
-		{"less than a wave", use(20, 20, 20, map[string]float64{counterWaves[0]: 0.24}), LimitSmall, "", codeSmallGrid},
+		{"less than a wave, and SMs that idle", use(20, 20, 20, map[string]float64{counterWaves[0]: 0.24, counterActiveAvg: 24, counterActiveMax: 100}), LimitSmall, "", codeSmallGrid},
+		{"less than a wave, and every SM works", use(20, 20, 20, map[string]float64{counterWaves[0]: 0.24, counterActiveAvg: 97, counterActiveMax: 100}), LimitLatency, "", codeNoUnitBusy},
+		{"atomics in one slice of L2, however small the grid", use(1, 1, 1, map[string]float64{counterWaves[0]: 0.03, counterActiveAvg: 20, counterActiveMax: 100, counterSliceMax: 33, counterSliceAvg: 0.4}), LimitL2, unitAtomics, codeBusySlice},
 		{"less than a wave, and DRAM reached all the same", use(75, 78, 14, map[string]float64{counterWaves[0]: 0.95}), LimitDRAM, "dram", codeUnitUsed},
 		{"no longer than its launch", use(20, 20, 20, map[string]float64{"gpu__time_duration.sum": 1500}), LimitLaunch, "", codeShortKernel},
 		{"occupancy with its limit", use(30, 30, 30, map[string]float64{
@@ -101,7 +103,7 @@ func TestL1OfActiveCycles(t *testing.T) {
 		v[counterL1Active], v[counterMemory] = 235, memory
 		return v
 	}
-	if v := decide(synthetic(basic(26, map[string]float64{counterWaves[0]: 0.1})), DefaultThresholds); v.Kind != LimitSmall {
+	if v := decide(synthetic(basic(26, map[string]float64{counterWaves[0]: 0.1, counterActiveAvg: 10, counterActiveMax: 100})), DefaultThresholds); v.Kind != LimitSmall {
 		t.Errorf("%+v", v)
 	}
 	v := decide(synthetic(basic(81, nil)), DefaultThresholds)
@@ -187,8 +189,8 @@ func TestHandChecked(t *testing.T) {
 		{llm, "sdpa_sm80_flash_fprop", LimitSmall, [2]float64{0.03, 0.031}},  // 8 blocks
 		{toy, "gemm_tile<(int)32>", LimitL1, [2]float64{0.85, 0.87}},         // tiles in shared memory
 		{toy, "gemm_tile<(int)16>", LimitL1, [2]float64{0.88, 0.90}},
-		{toy, "saxpy", LimitL2, [2]float64{0.70, 0.80}}, // 33 MB lie in the cache
-		{toy, "reduce_sum", LimitSmall, [2]float64{0.24, 0.25}},
+		{toy, "saxpy", LimitL2, [2]float64{0.70, 0.80}},          // 33 MB lie in the cache
+		{toy, "reduce_sum", LimitLatency, [2]float64{0.01, 0.1}}, // two blocks on every SM
 	} {
 		k := kernelNamed(t, c.r, c.name)
 		if k.Limiter.Kind != c.kind || k.Limiter.Level == nil || *k.Limiter.Level < c.level[0] || *k.Limiter.Level > c.level[1] {

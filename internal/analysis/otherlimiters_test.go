@@ -32,7 +32,7 @@ func (a *analyzer) count(lasts float64, values map[string]float64) {
 // beside that of the kernel, with the time of those like them.
 func TestOtherLimiters(t *testing.T) {
 	a := timedKernel(9_000, 9_200, 9_300, 9_300, 19_000, 19_400, 40_000)
-	waves := map[string]float64{counterWaves[0]: 0.97, "gpu__time_duration.sum": 9_700}
+	waves := map[string]float64{counterWaves[0]: 0.5, counterActiveAvg: 50, counterActiveMax: 100, "gpu__time_duration.sum": 9_700}
 	a.count(9_200, use(20, 53, 20, waves))
 	a.count(19_000, use(20, 65, 20, map[string]float64{counterWaves[0]: 0.97, "gpu__time_duration.sum": 20_000}))
 	a.chooseSpeakers()

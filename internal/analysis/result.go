@@ -446,7 +446,8 @@ type Kernel struct {
 	MedianNS  float64     `json:"median_ns"`
 	MinNS     int64       `json:"min_ns"`
 	MaxNS     int64       `json:"max_ns"`
-	Share     float64     `json:"share"` // of kernel time in the scope
+	StddevNS  float64     `json:"stddev_ns"` // of a sample; 0 for one call
+	Share     float64     `json:"share"`     // of kernel time in the scope
 	Stages    []StageTime `json:"stages,omitempty"`
 	Histogram *Histogram  `json:"histogram,omitempty"` // of durations
 
@@ -554,6 +555,7 @@ type Limiter struct {
 	Evidence []Evidence  `json:"evidence,omitempty"` // the counters that it rests on
 	Why      []fact.Fact `json:"why"`                // the verdict first, then what to know of it
 	Need     fact.Fact   `json:"need,omitzero"`      // what would tell, or tell more
+	Cause    *Cause      `json:"cause,omitempty"`    // why that is the limit; absent without a verdict
 }
 
 // Same tells whether two verdicts name the same limit.

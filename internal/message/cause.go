@@ -8,7 +8,7 @@ var causes = map[fact.Code]words{
 		Text: "uncoalesced access: {access} use {bytes} of every {of} bytes that memory moves for them ({used} of all bytes moved are used)",
 		Next: "Let neighboring threads access neighboring addresses: another layout, or a transpose through shared memory"},
 	"bank-conflicts": {Short: "bank conflicts, {ways}-way",
-		Text: "shared-memory bank conflicts: an access takes {ways} passes for each one that it needs; conflicts are {part} of all passes",
+		Text: "{ways}-way bank conflicts of shared memory: an access takes {ways} passes for each one that it needs, and {part} of all passes are conflicts",
 		Next: "Pad rows by a word, or swizzle the index"},
 	"contended-atomics": {Short: "atomics on few addresses",
 		Text: "atomics on few addresses: they wait for each other in one slice of L2, which takes them in {slice} of its cycles; the mean over all slices is {mean}",
@@ -71,7 +71,7 @@ var causes = map[fact.Code]words{
 		Text: "the tensor pipe is starved by loads: it works {tensor} of the time and waits for its operands[; {stall} of a warp's time goes to one stall: {reason}]",
 		Next: "Load tiles ahead into shared memory (asynchronous copies, several stages), and reuse them in larger tiles"},
 	"load-latency": {Short: "latency of dependent loads",
-		Text: "latency of loads: {stall} of a warp's time goes to waiting for them, and too few are under way at once",
+		Text: "latency of dependent loads: {stall} of a warp's time goes to waiting for loads, and too few are under way at once",
 		Next: "Issue several independent loads before the first use (unroll, wider loads, asynchronous copies)"},
 	"barriers": {Short: "waiting on barriers",
 		Text: "waiting on barriers: {stall} of a warp's time goes to waiting for other warps of its block",
@@ -94,6 +94,8 @@ var causes = map[fact.Code]words{
 	"short-kernel": {Short: "short kernel",
 		Text: "a short kernel: it ends before the GPU is filled",
 		Next: "Fuse it with its neighbors, or launch it from a CUDA graph"},
+	"l2-slice-atomics":     {Text: "One slice of L2 takes atomics in {slice} of its cycles; the mean over all slices is {mean}"},
+	"cause-unknown":        {Text: "none of those that deepprof knows"},
 	"cause-needs-sections": {Text: "not told; these sections of ncu would tell: {sections}"},
 	"useful-work": {Short: "useful work",
 		Text: "useful work: the unit does what the kernel asks of it; nothing that wastes it was found",
@@ -101,7 +103,7 @@ var causes = map[fact.Code]words{
 }
 
 // Cause is a cause with what to do about it, in one line. Without a cause it names
-// the sections of ncu that would tell; "" where there are none.
+// the sections of ncu that would tell.
 func Cause(cause fact.Fact, need []string) string {
 	switch {
 	case !cause.IsZero():
@@ -109,7 +111,7 @@ func Cause(cause fact.Fact, need []string) string {
 	case len(need) > 0:
 		return Text(fact.New("cause-needs-sections", fact.Names("sections", fact.KindName, need))) + "."
 	}
-	return ""
+	return Text(fact.New("cause-unknown")) + "."
 }
 
 var causeLabels = map[string]map[string]string{"access": {"load": "loads", "store": "stores"}}

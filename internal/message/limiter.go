@@ -41,7 +41,7 @@ var limiterLabels = map[string]map[string]string{
 		"occupancy": "occupancy", "small": "too little work per launch", "launch": "launch overhead", "mixed": "several units at once",
 	},
 	"unit": {
-		"dram": "DRAM bandwidth", "l2": "L2 cache", "l1": "L1 cache or shared memory", "tensor": "tensor pipe", "tensor_int": "tensor pipe (int8)",
+		"dram": "DRAM bandwidth", "l2": "L2 cache", "l2_atomics": "atomics in one slice of L2", "l1": "L1 cache or shared memory", "tensor": "tensor pipe", "tensor_int": "tensor pipe (int8)",
 		"tensor_bf16": "tensor pipe (bf16)", "tensor_fp16": "tensor pipe (fp16)", "tensor_tf32": "tensor pipe (tf32)", "tensor_fp8": "tensor pipe (fp8)",
 		"tensor_int8": "tensor pipe (int8)", "tensor_fp64": "tensor pipe (fp64)", "fp32": "FP32 pipe", "fp64": "FP64 pipe", "fp16": "FP16 pipe",
 		"int": "INT and logic pipe", "xu": "special function pipe", "issue": "instruction issue", "sm": "a unit of the SM other than its math pipes",

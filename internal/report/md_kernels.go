@@ -177,6 +177,9 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 	if len(k.Limiter.Evidence) > 0 {
 		add("Evidence: %s", evidence(k.Limiter.Evidence))
 	}
+	if c := k.Limiter.Cause; c != nil {
+		add("Cause: %s", prose(message.Cause(c.Fact, c.Need)))
+	}
 	for _, o := range k.OtherLimiters {
 		add("Launches of about %s (%s, %s of its time): **%s.** %s By launch %d of %s.", elapsed(o.TimelineNS), plural(int(o.Calls), "call"), percent(o.Share),
 			prose(limiter(&o.Limiter)), prose(upperFirst(message.Sentences(o.Limiter.Why))), o.Launch, code(o.Report))

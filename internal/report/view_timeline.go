@@ -36,7 +36,8 @@ var KernelView = View[KernelRow]{
 		{Key: "registers", Unit: Count, Detail: true, Value: func(r *KernelRow) any { return r.Registers }},
 		{Key: "static_shared_bytes", Unit: Bytes, Detail: true, Value: func(r *KernelRow) any { return r.StaticShared }},
 		{Key: "dynamic_shared_bytes", Unit: Bytes, Detail: true, Value: func(r *KernelRow) any { return r.DynamicShared }},
-		{Key: "limiter", Priority: 3, Format: Words, Value: func(r *KernelRow) any { return orNil(r.Limiter) }, Show: func(r *KernelRow) any { return orNil(r.brief) }},
+		{Key: "limiter", Priority: 3, Format: Words, Value: func(r *KernelRow) any { return orNil(r.Limiter) }, Show: func(r *KernelRow) any { return orNil(r.limiter) }},
+		{Key: "cause", Priority: 3, Format: Words, Value: func(r *KernelRow) any { return orNil(r.Cause) }, Show: func(r *KernelRow) any { return orNil(r.cause) }},
 		{Key: "short_name", Title: "kernel", Format: Name, Value: func(r *KernelRow) any { return r.ShortName }, Show: func(r *KernelRow) any { return r.label }},
 		{Key: "name", Detail: true, Value: func(r *KernelRow) any { return r.Name }},
 	},
@@ -46,9 +47,13 @@ var KernelView = View[KernelRow]{
 // of it.
 type KernelRow struct {
 	timeline.KernelRow
-	Limiter string `json:"limiter,omitempty"` // of its longest grid and block; absent where nothing tells
-	brief   string // the same in few words, for a terminal
-	label   string // a short name that no other row has
+	// The codes of its limiter and of the cause behind it, of the grid and block
+	// that takes most time; absent where nothing tells.
+	Limiter string `json:"limiter,omitempty"`
+	Cause   string `json:"cause,omitempty"`
+
+	limiter, cause string // the same in words, for a terminal
+	label          string // a short name that no other row has
 }
 
 // Kernels shows one row a kernel, the first top of them (0: all); names tell apart
@@ -62,12 +67,13 @@ func Kernels(rows timeline.Rows[timeline.KernelRow], result *analysis.Result, to
 	limit := limitersOf(result)
 	limited := timeline.Rows[KernelRow]{Cut: rows.Cut, Warnings: rows.Warnings}
 	for _, k := range rows.Rows {
-		full, brief := limit(&k)
-		limited.Rows = append(limited.Rows, KernelRow{k, full, brief, distinct[k.Name]})
+		row := KernelRow{KernelRow: k, label: distinct[k.Name]}
+		limit(&row)
+		limited.Rows = append(limited.Rows, row)
 	}
 	v := KernelView
 	if result == nil {
-		v = v.without("limiter")
+		v = v.without("limiter", "cause")
 	}
 	return tableOf(v, limited)
 }
@@ -86,41 +92,51 @@ func streamOf[T any](v View[T], s timeline.Stream[T]) *Table[T] {
 	return t
 }
 
-// limitersOf finds the limiter of a row: that of its grid and block, or of those
-// that take most time where the row has several. It is mostly that where it holds
-// for more than half of their time, and partly where it does not.
-func limitersOf(r *analysis.Result) func(*timeline.KernelRow) (full, brief string) {
+// limitersOf tells the limiter and the cause of a row: those of its grid and block,
+// or of those that take most time where the row has several. In words it is mostly
+// that where it holds for more than half of their time, and partly where it does not.
+func limitersOf(r *analysis.Result) func(*KernelRow) {
 	if r == nil {
-		return func(*timeline.KernelRow) (string, string) { return "", "" }
+		return func(*KernelRow) {}
 	}
 	groups := map[string][]*analysis.Kernel{} // by name, those of most time first
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
 		groups[k.Name] = append(groups[k.Name], k)
 	}
-	return func(row *timeline.KernelRow) (full, brief string) {
+	return func(row *KernelRow) {
 		same := slices.DeleteFunc(slices.Clone(groups[row.Name]), func(k *analysis.Kernel) bool {
 			return row.Grid != nil && widened(*row.Grid) != k.Grid || row.Block != nil && widened(*row.Block) != k.Block
 		})
 		if len(same) == 0 || limiter(&same[0].Limiter) == "" {
-			return "", ""
+			return
 		}
-		full, brief = limiter(&same[0].Limiter), limiterBrief(same[0])
-		var all, alike int64
-		for _, k := range same {
-			all += k.TotalNS
-			if k.Limiter.Same(&same[0].Limiter) {
-				alike += k.TotalNS
-			}
+		l := &same[0].Limiter
+		row.Limiter, row.limiter = l.Kind, shareOfSame(same)+limiterBrief(same[0])
+		if l.Cause != nil {
+			row.Cause, row.cause = string(l.Cause.Code), message.Short(l.Cause.Fact)
 		}
-		switch {
-		case !slices.ContainsFunc(same, func(k *analysis.Kernel) bool { return limiter(&k.Limiter) != full }):
-			return full, brief
-		case 2*alike > all:
-			return "mostly " + full, "mostly " + brief
-		}
-		return "partly " + full, "partly " + brief
 	}
+}
+
+// shareOfSame says for how much of the time of some kernels the limiter of the
+// first holds.
+func shareOfSame(same []*analysis.Kernel) string {
+	full := limiter(&same[0].Limiter)
+	var all, alike int64
+	for _, k := range same {
+		all += k.TotalNS
+		if k.Limiter.Same(&same[0].Limiter) {
+			alike += k.TotalNS
+		}
+	}
+	switch {
+	case !slices.ContainsFunc(same, func(k *analysis.Kernel) bool { return limiter(&k.Limiter) != full }):
+		return ""
+	case 2*alike > all:
+		return "mostly "
+	}
+	return "partly "
 }
 
 func widened(d [3]int32) [3]int64 { return [3]int64{int64(d[0]), int64(d[1]), int64(d[2])} }

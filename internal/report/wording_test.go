@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -166,20 +167,28 @@ func TestKernelsHaveTheLimitersOfTheResult(t *testing.T) {
 		{Name: r.Kernels[0].Name, ShortName: "b", TotalNS: 8, Calls: 1, Grid: &[3]int32{1, 1, 1}, Block: &[3]int32{32, 1, 1}},
 		{Name: r.Kernels[1].Name, ShortName: "c", TotalNS: 7, Calls: 1}, {Name: "unknown", ShortName: "d", TotalNS: 6, Calls: 1},
 	}}
-	var b bytes.Buffer
-	if err := Kernels(rows, r, 0).WriteCSV(&b); err != nil {
-		t.Fatal(err)
+	r.Kernels[0].Limiter.Cause = &analysis.Cause{Fact: fact.New(analysis.CauseFewBlocks, fact.Share("wave", 0.48))}
+	written := func() (csv, text string) {
+		var c, w bytes.Buffer
+		if err := errors.Join(Kernels(rows, r, 0).WriteCSV(&c), Kernels(rows, r, 0).WriteText(&w, 200)); err != nil {
+			t.Fatal(err)
+		}
+		return c.String(), w.String()
 	}
-	for _, want := range []string{",mostly too little work (48 % of one wave),a,", ",launch overhead,b,", ",,c,", ",,d,"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("%q is not in\n%s", want, b.String())
+	csv, text := written()
+	for _, want := range []string{",small,too-few-blocks,a,", ",launch,,b,", ",,,c,", ",,,d,"} {
+		if !strings.Contains(csv, want) {
+			t.Errorf("%q is not in\n%s", want, csv)
 		}
 	}
-	r.Kernels = append(r.Kernels, small) // twice as long as that of most time
-	b.Reset()
-	if err := Kernels(rows, r, 0).WriteCSV(&b); err != nil || !strings.Contains(b.String(), ",partly too little work (48 % of one wave),a,") {
-		t.Errorf("%v: mostly is more than a half:\n%s", err, b.String())
+	if !strings.Contains(text, "mostly work for 48 % of a wave") {
+		t.Errorf("in words:\n%s", text)
 	}
+	r.Kernels = append(r.Kernels, small) // twice as long as that of most time
+	if _, text := written(); !strings.Contains(text, "partly work for 48 % of a wave") {
+		t.Errorf("mostly is more than a half:\n%s", text)
+	}
+	var b bytes.Buffer
 	*r.Kernels[0].Limiter.Level = 0.0014
 	for _, width := range []int{80, 100, 120} {
 		b.Reset()

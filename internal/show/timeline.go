@@ -102,7 +102,10 @@ func showKernels(ctx context.Context, path string, q timeline.Query, more *Reque
 		return kernelsOfCSV(ctx, path, q, more)
 	case kind == Counters:
 		return kernelsOfCounters(ctx, path, q, more)
-	case kind == Folder, kind == Pack:
+	case kind == Folder, kind == Result, kind == Pack:
+		if t, ok := kernelsOfAnalysis(path, q, more); ok {
+			return t, nil
+		}
 		return kernelsOfRun(ctx, path, q, more)
 	}
 	top := q.Top

@@ -157,6 +157,11 @@ function Limiter(p: { kernel: Kernel }) {
         </p>
       )}
       {l.why && <p>{stop(sentence(l.why))}</p>}
+      {l.cause && (
+        <p class="cause">
+          <strong>Cause:</strong> {l.cause.text ? `${stop(l.cause.text)} ${stop(l.cause.next ?? "")}` : `not told; ncu's sections that would tell: ${list(l.cause.need).join(", ")}`}
+        </p>
+      )}
       {list(p.kernel.other_limiters).map((o) => (
         <p key={o.timeline_ns} class="other-limiter">
           Launches of about {time(o.timeline_ns)} ({count(o.calls)} {o.calls === 1 ? "call" : "calls"}, {percent(o.share)} of its time): <strong>{o.limiter.label}</strong>

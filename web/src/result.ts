@@ -165,6 +165,7 @@ export interface Kernel {
   median_ns: number;
   min_ns: number;
   max_ns: number;
+  stddev_ns: number;
   share: number;
   stages?: StageTime[] | null;
   histogram?: Histogram;
@@ -439,6 +440,7 @@ export interface Limiter {
   evidence?: Evidence[] | null;
   why: string;
   need?: string;
+  cause?: Cause;
 }
 
 export interface OtherLimiter {
@@ -581,6 +583,16 @@ export interface RuleWords {
   local?: boolean;
 }
 
+export interface Cause {
+  text: string;
+  plain?: string;
+  next?: string;
+  code: string;
+  evidence?: CauseEvidence[] | null;
+  remedy?: string;
+  need?: string[] | null;
+}
+
 export interface Box {
   s: number;
   l: number;
@@ -592,4 +604,12 @@ export interface Box {
 export interface RegionCoverage {
   region: string;
   coverage: number;
+}
+
+export interface CauseEvidence {
+  metric: string;
+  value: number;
+  unit?: string;
+  relation?: string;
+  threshold?: number;
 }

@@ -1,0 +1,68 @@
+package show
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/report/folder"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// kernelsOfAnalysis shows the kernels of a folder, or a result.json, that holds an
+// analysis of files and not the files; false where path is something else. It has
+// sums alone, so that a question about regions, devices or processes is not for it.
+func kernelsOfAnalysis(path string, q timeline.Query, more *Request) (report.Printable, bool) {
+	if filepath.Base(path) != folder.ResultFile {
+		path = filepath.Join(path, folder.ResultFile)
+	}
+	r, err := folder.Read(path)
+	asks := more.Region != "" || more.By != "" || len(q.Devices)+len(q.Processes) > 0
+	if err != nil || r.Source.Run != "" || asks {
+		return nil, false
+	}
+	rows, untimed := timeline.Rows[timeline.KernelRow]{}, true
+	for i := range r.Kernels {
+		untimed = untimed && r.Kernels[i].Calls == 0
+		if k := &r.Kernels[i]; q.Kernel == nil || q.Kernel.MatchString(k.Name) || q.Kernel.MatchString(k.Short) {
+			rows.Rows = append(rows.Rows, kernelRow(k))
+		}
+	}
+	if all := total(rows.Rows); untimed && all > 0 {
+		for i := range rows.Rows {
+			rows.Rows[i].TimePct = 100 * float64(rows.Rows[i].TotalNS) / float64(all)
+		}
+	}
+	slices.SortStableFunc(rows.Rows, func(x, y timeline.KernelRow) int { return int(y.TotalNS - x.TotalNS) })
+	t := report.Kernels(rows, r, q.Top)
+	if untimed {
+		t.Note("times are those of one launch each under ncu")
+	}
+	return t, true
+}
+
+// kernelRow is a kernel of an analysis. Without a timeline it has the launch that
+// was counted, with its duration under ncu.
+func kernelRow(k *analysis.Kernel) timeline.KernelRow {
+	grid, block := narrowed(k.Grid), narrowed(k.Block)
+	row := timeline.KernelRow{Name: k.Name, ShortName: k.Short, TotalNS: k.TotalNS, Calls: k.Calls, MeanNS: k.MeanNS, MedianNS: k.MedianNS,
+		MinNS: k.MinNS, MaxNS: k.MaxNS, StddevNS: k.StddevNS, TimePct: 100 * k.Share, Grid: &grid, Block: &block}
+	if k.Registers > 0 { // a timeline told
+		row.Registers, row.StaticShared, row.DynamicShared = &k.Registers, &k.StaticShared, &k.DynamicShared
+	}
+	if k.Calls == 0 && k.Counted != nil {
+		ns := int64(k.Counted.DurationNS)
+		row.Calls, row.TotalNS, row.MeanNS, row.MedianNS, row.MinNS, row.MaxNS = 1, ns, k.Counted.DurationNS, k.Counted.DurationNS, ns, ns
+	}
+	return row
+}
+
+func total(rows []timeline.KernelRow) (ns int64) {
+	for i := range rows {
+		ns += rows[i].TotalNS
+	}
+	return ns
+}
+
+func narrowed(d [3]int64) [3]int32 { return [3]int32{int32(d[0]), int32(d[1]), int32(d[2])} }
