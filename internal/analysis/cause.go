@@ -60,6 +60,7 @@ const (
 	CauseSpecial       fact.Code = "special-functions"
 	CauseInteger       fact.Code = "integer-arithmetic"
 	CauseICache        fact.Code = "instruction-cache"
+	CauseConstants     fact.Code = "constant-memory" // threads of a warp read different constants
 	CauseDependentMath fact.Code = "dependent-instructions"
 	CauseShortKernel   fact.Code = "short-kernel"
 	CausePipeBusy      fact.Code = "useful-work" // the pipe does what was asked of it

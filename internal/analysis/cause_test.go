@@ -62,7 +62,7 @@ func TestCausesOfKnownKernels(t *testing.T) {
 // TestFewerCountersNameNoOtherCause: a report of fewer sections names the same
 // cause as one of all, or none and what would tell.
 func TestFewerCountersNameNoOtherCause(t *testing.T) {
-	for fewer, all := range map[string]string{"default.ncu-rep.zst": "full.ncu-rep.zst"} {
+	for fewer, all := range map[string]string{"default.ncu-rep.zst": "full.ncu-rep.zst", "unseen-more.ncu-rep.zst": "unseen.ncu-rep.zst"} {
 		want := judged(t, all)
 		for kernel, v := range judged(t, fewer) {
 			switch c := v.Cause; {
@@ -84,7 +84,7 @@ func calm(dram, l2, l1 float64, more map[string]float64) map[string]float64 {
 		counterActiveAvg: 98_000, counterActiveMax: 100_000, counterElapsed: 102_000, counterBlocks: 21_120, counterSMs: 132, counterBlockSize: 256, counterL2Bytes: 60e6,
 		counterSliceMax: 0, counterSliceAvg: 0, counterRed: 0, counterAtom: 0, counterCAS: 0, counterRequests: 1e6,
 		counterSharedAtomics: 0, counterAtomicPasses: 0, counterPasses: 0, counterConflicts: 0, counterDataPipe: l1, counterDataShared: 0,
-		counterThreads: 32, counterPredOn: 31, counterLoadUse: 32, counterStoreUse: 32, counterLoadSectors: 8e6, counterStoreSectors: 8e6, counterLoadMisses: 8e6,
+		counterThreads: 32, counterPredOn: 31, counterLoadUse: 32, counterStoreUse: 32, counterLoadSectors: 8e6, counterStoreSectors: 8e6, counterLoadMisses: 8e6, counterLoads: 2e6, counterStores: 2e6,
 		counterL2Reads: 8e6, counterDRAMRead: 256e6, counterLocalLoads: 0, counterLocalStores: 0,
 		"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum": 0, "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum": 0,
 		counterHostFill: 0, counterDeviceFill: dram / 2, "launch__occupancy_limit_registers": 8, "launch__occupancy_limit_shared_mem": 32,
@@ -127,6 +127,8 @@ func TestCausesThatFool(t *testing.T) {
 		{"every thread loads from a line of its own", calm(5, 20, 80, map[string]float64{counterLoadUse: 4, counterLoads: 25e4, counterStores: 0, counterStoreSectors: 0}), LimitL1, CauseUncoalesced},
 		{"every second word is read and all are written", calm(85, 70, 20, map[string]float64{counterLoadUse: 16, counterStoreSectors: 4e6}), LimitDRAM, CauseUncoalesced},
 		{"one block on each SM, which waits at barriers", calm(5, 5, 5, map[string]float64{counterWaves[0]: 0.5, counterBlocks: 132, stall("barrier"): 20}), LimitLatency, CauseBarriers},
+		{"threads of a warp read different constants", calm(1, 1, 1, map[string]float64{counterSM[0]: 65, counterConstants: 65, stall("mio_throttle"): 50}), LimitCompute, CauseConstants},
+		{"a unit of the SM that is not known", calm(1, 1, 1, map[string]float64{counterSM[0]: 65}), LimitCompute, ""},
 		{"97 % of a wave", calm(20, 20, 20, map[string]float64{counterWaves[0]: 0.97, counterBlocks: 256}), LimitLatency, CauseLoadLatency},
 		{"fewer blocks than SMs", calm(5, 5, 5, map[string]float64{counterWaves[0]: 0.06, counterBlocks: 64, counterActiveAvg: 48e3}), LimitSmall, CauseFewBlocks},
 		{"each SM has a block and room for three more", calm(20, 20, 20, map[string]float64{counterWaves[0]: 0.25, counterBlocks: 264}), LimitLatency, CauseFewBlocks},

@@ -52,6 +52,10 @@ type causeThresholds struct {
 	// Reuse: bytes that SMs read from L2 for each byte that L2 reads from DRAM, from
 	// which data is used again. 1 is a copy.
 	Reuse float64
+	// Constants: share of the cycles in which the cache of indexed constants takes
+	// requests. A warp that reads one constant takes one request; kernels of short
+	// blocks, which read their arguments, reach 30 %.
+	Constants float64
 	// Stall: share of a warp's time in the largest stall, from which it is named.
 	Stall float64
 	// Tensor: share of the FLOPs on the tensor pipe from which that is the kernel's work.
@@ -76,7 +80,7 @@ type causeThresholds struct {
 
 var causeLimits = causeThresholds{
 	Used: 0.7, Conflicts: 0.3, Ways: 4, Slice: 0.25, SliceAlone: 0.08, Skew: 3, SkewAlone: 10, Atomics: 0.3, Threads: 0.65, Active: 0.8, Local: 0.3, Host: 0.05, HostFill: 0.2,
-	Reuse: 1.25, Stall: 0.3, Tensor: 0.5, Starved: 0.5, Occupied: 0.5, Shared: 0.5, Busy: 0.3, Reached: DefaultThresholds.Saturated, Full: 0.75, RampNS: 2500,
+	Reuse: 1.25, Constants: 0.5, Stall: 0.3, Tensor: 0.5, Starved: 0.5, Occupied: 0.5, Shared: 0.5, Busy: 0.3, Reached: DefaultThresholds.Saturated, Full: 0.75, RampNS: 2500,
 }
 
 // Counters of causes beside those of evidence.go.
@@ -104,6 +108,8 @@ const (
 	counterPassesSource  = "memory_l1_wavefronts_shared"
 	counterDataPipe      = "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"
 	counterDataShared    = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.pct_of_peak_sustained_elapsed"
+
+	counterConstants = "idc__request_cycles_active.avg.pct_of_peak_sustained_elapsed"
 
 	counterThreads = "smsp__thread_inst_executed_per_inst_executed.ratio"
 	counterPredOn  = "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio"
@@ -249,9 +255,16 @@ func (s *sight) used(kind string) (counter string, share float64, ok bool) {
 		return "", 0, false
 	}
 	loads, stores := sectors[0], sectors[1]
-	moved := s.movedSectors(kind, loads)
+	moved, ok := s.movedSectors(kind, loads)
+	if !ok {
+		return "", 0, false
+	}
 	asked, askedStores := load/sectorBytes*loads, store/sectorBytes*stores
-	if v, ok := s.several(counterLoads, counterStores); ok && kind == LimitL1 { // an access of one word by all threads takes one sector at least
+	if kind == LimitL1 { // an access of one word by all threads takes one sector at least
+		v, ok := s.several(counterLoads, counterStores)
+		if !ok {
+			return "", 0, false
+		}
 		asked, askedStores = max(asked, v[0]), max(askedStores, v[1])
 	}
 	asked, askedStores = min(asked, moved), min(askedStores, stores)
@@ -267,17 +280,20 @@ func (s *sight) used(kind string) (counter string, share float64, ok bool) {
 
 // movedSectors are the sectors that global loads moved into a level of memory. Of
 // what DRAM reads they have the part that they have of what L2 is asked for: bulk
-// copies (TMA) read beside them.
-func (s *sight) movedSectors(kind string, asked float64) float64 {
+// copies (TMA) and atomics read beside them. False where atomics were not counted
+// in sectors.
+func (s *sight) movedSectors(kind string, asked float64) (float64, bool) {
 	misses, ok := s.value(counterLoadMisses)
 	if !ok || kind == LimitL1 {
-		return asked
+		return asked, true
 	}
-	if v, ok := s.several(counterDRAMRead, counterL2Reads); ok && kind == LimitDRAM && v[1] > 0 {
-		atomics, _ := s.sum("lts__t_sectors_srcunit_tex_op_red.sum", "lts__t_sectors_srcunit_tex_op_atom.sum") // read what they change
-		return v[0] / sectorBytes * min(1, misses/(v[1]+atomics))
+	v, ok := s.several(counterDRAMRead, counterL2Reads)
+	if !ok || kind != LimitDRAM || v[1] <= 0 {
+		return misses, true
 	}
-	return misses
+	requests, _ := s.sum(counterRed, counterAtom, counterCAS)
+	atomics, counted := s.sum("lts__t_sectors_srcunit_tex_op_red.sum", "lts__t_sectors_srcunit_tex_op_atom.sum")
+	return v[0] / sectorBytes * min(1, misses/(v[1]+atomics)), counted || requests == 0
 }
 
 // conflicts are the passes through shared memory that bank conflicts add, as a

@@ -38,6 +38,7 @@ var causeRules = []causeRule{
 	{code: CauseManyAtomics, remedy: "aggregate-atomics", behind: []string{LimitL2, LimitLatency}, test: manyAtomics},
 	{code: CauseBarriers, remedy: "fewer-barriers", behind: []string{LimitLatency, LimitOccupancy, LimitCompute, LimitL1}, need: sectionStalls, test: barriers},
 	{code: CauseICache, remedy: "smaller-code", behind: waitLimits, need: sectionStalls, test: instructionCache},
+	{code: CauseConstants, remedy: "constants-to-memory", behind: []string{LimitCompute, LimitMixed, LimitLatency, LimitOccupancy}, test: constants},
 	{code: CausePartialWarps, remedy: "whole-warps", behind: []string{LimitCompute, LimitMixed, LimitLatency}, need: sectionStalls, test: partialWarps},
 	{code: CauseDivergence, remedy: "converge", behind: []string{LimitCompute, LimitMixed, LimitLatency, LimitOccupancy}, need: sectionStalls, test: divergence},
 	{code: CauseFewBlocks, remedy: "more-blocks", behind: waitLimits, rest: true, test: fewWarps},
@@ -55,7 +56,7 @@ var causeRules = []causeRule{
 	{code: CauseL1Traffic, remedy: "wider-loads", behind: []string{LimitL1}, rest: true, test: remains},
 	{code: CauseL2Traffic, remedy: "reuse-in-shared-memory", behind: []string{LimitL2}, rest: true, test: remains},
 	{code: CauseShortKernel, remedy: "fuse-launches", behind: []string{LimitLaunch}, rest: true, test: remains},
-	{code: CausePipeBusy, remedy: "less-arithmetic", behind: []string{LimitCompute, LimitMixed}, rest: true, test: remains},
+	{code: CausePipeBusy, remedy: "less-arithmetic", behind: []string{LimitCompute, LimitMixed}, rest: true, test: pipeBusy},
 }
 
 // remains holds where no rule before it does: the level of the limiter is its
@@ -302,6 +303,23 @@ func (s *sight) stalledBy(reasons ...string) (finding, answer) {
 		return finding{}, a
 	}
 	return finding{[]fact.Param{fact.Share("stall", st.share), fact.ID("reason", "stall", st.reason)}, []CauseEvidence{st.evidence(s.th)}}, yes
+}
+
+// constants: threads of a warp read different constants, one after the other.
+func constants(s *sight) (finding, answer) {
+	v, ok := s.value(counterConstants)
+	if !ok || v < 100*s.th.Constants {
+		return finding{}, no
+	}
+	return finding{[]fact.Param{fact.Share("level", share(v))}, []CauseEvidence{reaches(counterConstants, v, "%", 100*s.th.Constants)}}, yes
+}
+
+// pipeBusy: the unit does its work. Of a unit that is not known nothing is said.
+func pipeBusy(s *sight) (finding, answer) {
+	if s.kind == LimitCompute && busiestPipe(s.all).unit == unitSM {
+		return finding{}, no
+	}
+	return remains(s)
 }
 
 // partialWarps: the last warp of each block is mostly empty.
