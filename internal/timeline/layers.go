@@ -1,0 +1,218 @@
+package timeline
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A LayerRow is the work of one module of a model within a stage: of one place in
+// all layers (layers.*.mlp.down_proj), or of one module where rows are not
+// merged. The rows of a stage add up to its GPU time.
+type LayerRow struct {
+	Stage string `json:"stage"` // outermost range
+	// Layer is the path of the module below the stage and its steps, with dots;
+	// "" is work of the stage in no module.
+	Layer    string `json:"layer"`
+	Modules  int    `json:"modules"`   // that the row stands for
+	Calls    int64  `json:"instances"` // of the modules
+	Launches int64  `json:"launches"`
+	// NS is the GPU time of kernels launched by the module itself, outside nested
+	// ones; InclusiveNS has those of nested modules too.
+	NS          int64   `json:"gpu_ns"`
+	InclusiveNS int64   `json:"gpu_ns_inclusive"`
+	Share       float64 `json:"share"`       // of the GPU time of the stage, 0 to 1
+	Passes      int64   `json:"passes"`      // instances of the stage
+	Steps       int64   `json:"steps"`       // of the stage; 0 where it has none
+	PerStepNS   float64 `json:"per_step_ns"` // NS over steps, else over passes
+	paths       []string
+}
+
+// Paths are the regions that the row stands for.
+func (r *LayerRow) Paths() []string { return r.paths }
+
+// stepName is that of the ranges around one token: of ours, of numbered ones.
+var stepName = regexp.MustCompile(`^step#?\d*$`)
+
+var layerIndex = regexp.MustCompile(`\.\d+`)
+
+// Layers sums regions by stage and place in the model. With each, every module
+// has a row of its own. Rows are those of RegionRows, not grouped.
+func Layers(rows []RegionRow, each bool) []LayerRow {
+	type key struct{ stage, layer string }
+	type stage struct{ ns, passes, steps int64 }
+	stages := map[string]*stage{}
+	byKey := map[key]*LayerRow{}
+	var order []key
+	for i := range rows {
+		r := &rows[i]
+		parts := strings.Split(r.Path, "/")
+		s := stages[parts[0]]
+		if s == nil {
+			s = &stage{}
+			stages[parts[0]] = s
+		}
+		isStep := len(parts) == 2 && stepName.MatchString(parts[1])
+		switch {
+		case len(parts) == 1:
+			s.ns += r.InclusiveNS
+			s.passes += r.Instances
+		case isStep:
+			s.steps += r.Instances
+		}
+		if r.KernelCalls == 0 && len(parts) > 1 {
+			continue
+		}
+		k := key{parts[0], layerOf(parts[1:], each)}
+		row := byKey[k]
+		if row == nil {
+			row = &LayerRow{Stage: k.stage, Layer: k.layer}
+			byKey[k] = row
+			order = append(order, k)
+		}
+		row.paths = append(row.paths, r.Path)
+		row.NS += r.ExclusiveNS
+		row.Launches += r.ExclusiveCalls
+		if k.layer != "" {
+			row.Modules++
+			row.Calls += r.Instances
+			row.InclusiveNS += r.InclusiveNS
+		}
+	}
+	out := make([]LayerRow, 0, len(order))
+	for _, k := range order {
+		row, s := byKey[k], stages[k.stage]
+		if row.NS == 0 && row.InclusiveNS == 0 {
+			continue
+		}
+		row.Passes, row.Steps = s.passes, s.steps
+		if s.ns > 0 {
+			row.Share = float64(row.NS) / float64(s.ns)
+		}
+		if n := cmp.Or(s.steps, s.passes); n > 0 {
+			row.PerStepNS = float64(row.NS) / float64(n)
+		}
+		out = append(out, *row)
+	}
+	slices.SortStableFunc(out, func(x, y LayerRow) int {
+		return cmp.Or(cmp.Compare(stages[y.Stage].ns, stages[x.Stage].ns), cmp.Compare(x.Stage, y.Stage), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Layer, y.Layer))
+	})
+	return out
+}
+
+// layerOf is the place of a module by the parts of its path below the stage.
+func layerOf(parts []string, each bool) string {
+	if len(parts) > 0 && stepName.MatchString(parts[0]) {
+		parts = parts[1:]
+	}
+	layer := strings.Join(parts, ".")
+	if !each {
+		layer = layerIndex.ReplaceAllString(layer, ".*")
+	}
+	return layer
+}
+
+// A StepRow is one step of a stage: the work for one token, or for one batch of
+// tokens.
+type StepRow struct {
+	Stage    string `json:"stage"`
+	Step     int    `json:"step"` // in the order of the file, from 0
+	StartNS  int64  `json:"start_ns"`
+	StepNS   int64  `json:"step_ns"`  // of the range
+	BusyNS   int64  `json:"busy_ns"`  // its work ran, as far as known
+	GPUNS    int64  `json:"gpu_ns"`   // GPU time of its kernels
+	Launches int64  `json:"launches"` //
+	// GapNS is the time between the end of the step before, in the same stage, and
+	// the start of this one; absent for the first of a pass.
+	GapNS *int64 `json:"gap_before_ns,omitempty"`
+	// Sizes of the step where the program was annotated.
+	Batch  *int64 `json:"batch,omitempty"`
+	Tokens *int64 `json:"tokens,omitempty"`
+	Cached *int64 `json:"cached,omitempty"`
+}
+
+// Steps lists the ranges that are steps. Rows are those of RangeRows.
+func Steps(rows []RangeRow) []StepRow {
+	var ranges []*RangeRow
+	for i := range rows {
+		if stepName.MatchString(rows[i].Name) && rows[i].Depth > 0 {
+			ranges = append(ranges, &rows[i])
+		}
+	}
+	slices.SortStableFunc(ranges, func(x, y *RangeRow) int { return cmp.Compare(x.StartNS, y.StartNS) })
+	type lane struct {
+		stage           string
+		process, thread int
+	}
+	last := map[lane]*RangeRow{}
+	var out []StepRow
+	for i, r := range ranges {
+		stage := strings.TrimSuffix(strings.TrimSuffix(r.Path, r.Name), "/")
+		s := StepRow{Stage: stage, Step: i, StartNS: r.StartNS, StepNS: r.RangeNS, BusyNS: r.BusyNS, GPUNS: r.InclusiveNS, Launches: r.KernelCalls}
+		at := lane{stage, r.Process, r.Thread}
+		if before := last[at]; before != nil && r.StartNS >= before.EndNS {
+			gap := r.StartNS - before.EndNS
+			s.GapNS = &gap
+		}
+		last[at] = r
+		out = append(out, s)
+	}
+	return out
+}
+
+// A StepGroup is the distribution of the steps of a stage.
+type StepGroup struct {
+	Stage       string `json:"stage"`
+	Steps       int    `json:"steps"`
+	MedianNS    int64  `json:"step_median_ns"`
+	MinNS       int64  `json:"step_min_ns"`
+	MaxNS       int64  `json:"step_max_ns"`
+	P90NS       int64  `json:"step_p90_ns"`
+	GPUMedianNS int64  `json:"gpu_median_ns"`
+	GapMedianNS *int64 `json:"gap_before_median_ns,omitempty"`
+	GapMaxNS    *int64 `json:"gap_before_max_ns,omitempty"`
+	Launches    int64  `json:"launches_median"`
+	Slowest     []int  `json:"slowest"` // numbers of the slowest steps, slowest first
+}
+
+// GroupSteps sums steps up by stage.
+func GroupSteps(steps []StepRow) []StepGroup {
+	var out []StepGroup
+	byStage := map[string][]StepRow{}
+	for _, s := range steps {
+		if byStage[s.Stage] == nil {
+			out = append(out, StepGroup{Stage: s.Stage})
+		}
+		byStage[s.Stage] = append(byStage[s.Stage], s)
+	}
+	sorted := func(list []StepRow, get func(*StepRow) *int64) []int64 {
+		var all []int64
+		for i := range list {
+			if v := get(&list[i]); v != nil {
+				all = append(all, *v)
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	for i := range out {
+		g := &out[i]
+		list := byStage[g.Stage]
+		g.Steps = len(list)
+		times := sorted(list, func(s *StepRow) *int64 { return &s.StepNS })
+		g.MinNS, g.MedianNS, g.P90NS, g.MaxNS = times[0], times[len(times)/2], times[len(times)*9/10], times[len(times)-1]
+		gpu := sorted(list, func(s *StepRow) *int64 { return &s.GPUNS })
+		g.GPUMedianNS = gpu[len(gpu)/2]
+		launches := sorted(list, func(s *StepRow) *int64 { return &s.Launches })
+		g.Launches = launches[len(launches)/2]
+		if gaps := sorted(list, func(s *StepRow) *int64 { return s.GapNS }); len(gaps) > 0 {
+			g.GapMedianNS, g.GapMaxNS = &gaps[len(gaps)/2], &gaps[len(gaps)-1]
+		}
+		slices.SortStableFunc(list, func(x, y StepRow) int { return cmp.Compare(y.StepNS, x.StepNS) })
+		for _, s := range list[:min(3, len(list))] {
+			g.Slowest = append(g.Slowest, s.Step)
+		}
+	}
+	return out
+}
