@@ -163,7 +163,7 @@ func viewCommand(v show.View) command {
 				return err
 			}
 			fs.Visit(func(f *pflag.Flag) { r.Given[f.Name] = true })
-			r.Paths, r.Data, r.Grouped, o.whole = args, o.json || o.csv || o.md, !o.json && !o.csv, r.Top > 0
+			r.Paths, r.Data, r.Grouped, r.All, o.whole = args, o.json || o.csv || o.md, !o.json && !o.csv, o.all, r.Top > 0
 			a, err := v.Answer(ctx, r)
 			if err != nil {
 				return err

@@ -166,6 +166,12 @@ func (f *File) Has(table string) bool {
 	return ok || f.db.Unreadable(table) != ""
 }
 
+// HasGraphNodes reports whether the file tells when nodes of CUDA graphs were
+// captured.
+func (f *File) HasGraphNodes() bool {
+	return slices.ContainsFunc(nodeLayouts, func(l layout) bool { return f.Has(l.table) })
+}
+
 // KernelRows summarises kernels. It reads nothing but kernels and their names
 // unless the query asks for regions.
 func (f *File) KernelRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.KernelRow], error) {

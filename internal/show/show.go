@@ -44,6 +44,7 @@ type Request struct {
 	MinGap          string
 	Streams         bool
 	Captured        bool
+	All             bool // each layer or step, not their sums
 	Whole           bool
 	Metric          string
 	Instances       bool

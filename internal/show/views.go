@@ -52,6 +52,18 @@ func Views() []View {
 			Tables:  []report.Declared{report.RegionView}, answer: ofLaunches(showRegions),
 		},
 		{
+			Name: "layers", Short: "GPU time by module of the model: one row a place in all layers, or each module with --all",
+			Example: "  deepprof show layers latest\n  deepprof show layers report.sqlite --all --csv",
+			Params:  launchParams(),
+			Tables:  []report.Declared{report.LayerView}, answer: ofLaunches(showLayers),
+		},
+		{
+			Name: "steps", Short: "Steps of decode and other loops: distribution of step time, GPU time and gaps; each step with --all",
+			Example: "  deepprof show steps latest\n  deepprof show steps latest --all",
+			Params:  launchParams(),
+			Tables:  []report.Declared{report.ModelStepView, report.StepGroupView}, answer: ofLaunches(showSteps),
+		},
+		{
 			Name: "ranges", Short: "Every instance of every NVTX range",
 			Example: "  deepprof show ranges report.sqlite --region 'decode/step/' --csv",
 			Params:  launchParams(),

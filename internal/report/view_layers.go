@@ -1,0 +1,95 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// A LayerLine is a row of layers with what its kernels are limited by, which only
+// a result tells.
+type LayerLine struct {
+	timeline.LayerRow
+	Limiter string `json:"limiter,omitempty"` // code of the limiter of most of its counted time; "" where nothing of it was counted
+}
+
+// LayerView is one row a place in the model, or a module.
+var LayerView = View[LayerLine]{
+	Name: "layers", Order: Order{Key: "gpu_ns", Descending: true}, Everything: "--all",
+	Legend: "GPU time is that of kernels which a module launched outside nested modules, so that the rows of a stage add up to it; the row without a layer is work in no module",
+	Columns: []Column[LayerLine]{
+		{Key: "stage", Value: func(r *LayerLine) any { return r.Stage }},
+		{Key: "layer", Format: Name, Value: func(r *LayerLine) any { return r.Layer }, Show: func(r *LayerLine) any { return orNone(r.Layer) }},
+		{Key: "modules", Priority: 5, Unit: Count, Value: func(r *LayerLine) any { return r.Modules }},
+		{Key: "instances", Unit: Count, Detail: true, Value: func(r *LayerLine) any { return r.Calls }},
+		{Key: "launches", Priority: 3, Unit: Count, Value: func(r *LayerLine) any { return r.Launches }},
+		{Key: "gpu_ns", Title: "GPU time", Unit: Nanoseconds, Group: "time", Value: func(r *LayerLine) any { return r.NS }},
+		{Key: "gpu_ns_inclusive", Title: "with nested", Priority: 6, Unit: Nanoseconds, Group: "time", Value: func(r *LayerLine) any { return r.InclusiveNS }},
+		{Key: "share", Title: "of stage", Priority: 1, Unit: Percent, Value: func(r *LayerLine) any { return r.Share }, Show: func(r *LayerLine) any { return 100 * r.Share }},
+		{Key: "per_step_ns", Title: "per step", Priority: 2, Unit: Nanoseconds, Group: "step", Value: func(r *LayerLine) any { return orNil(r.PerStepNS) }},
+		{Key: "steps", Unit: Count, Detail: true, Value: func(r *LayerLine) any { return r.Steps }},
+		{Key: "passes", Unit: Count, Detail: true, Value: func(r *LayerLine) any { return r.Passes }},
+		{Key: "limiter", Priority: 4, Value: func(r *LayerLine) any { return orNil(r.Limiter) }},
+	},
+}
+
+func orNone(layer string) string {
+	if layer == "" {
+		return "(in no module)"
+	}
+	return layer
+}
+
+// Layers shows the modules of a model.
+func Layers(rows []LayerLine, notes []string) Printable {
+	return LayerView.table(Slice(rows), func() []string { return notes })
+}
+
+// ModelStepView is every step of a model.
+var ModelStepView = View[timeline.StepRow]{
+	Name: "steps", Order: Order{Key: "step"},
+	Columns: []Column[timeline.StepRow]{
+		{Key: "stage", Value: func(r *timeline.StepRow) any { return r.Stage }},
+		{Key: "step", Unit: Count, Value: func(r *timeline.StepRow) any { return r.Step }},
+		{Key: "start_ns", Priority: 5, Unit: Nanoseconds, Format: Moment, Value: func(r *timeline.StepRow) any { return r.StartNS }},
+		{Key: "step_ns", Title: "step", Unit: Nanoseconds, Group: "time", Value: func(r *timeline.StepRow) any { return r.StepNS }},
+		{Key: "gpu_ns", Title: "GPU time", Priority: 1, Unit: Nanoseconds, Group: "time", Value: func(r *timeline.StepRow) any { return r.GPUNS }},
+		{Key: "busy_ns", Title: "GPU busy", Priority: 6, Unit: Nanoseconds, Group: "time", Value: func(r *timeline.StepRow) any { return r.BusyNS }},
+		{Key: "gap_before_ns", Title: "gap before", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(r *timeline.StepRow) any { return r.GapNS }},
+		{Key: "launches", Priority: 3, Unit: Count, Value: func(r *timeline.StepRow) any { return r.Launches }},
+		{Key: "batch", Priority: 7, Unit: Count, Value: func(r *timeline.StepRow) any { return r.Batch }},
+		{Key: "tokens", Priority: 8, Unit: Count, Value: func(r *timeline.StepRow) any { return r.Tokens }},
+		{Key: "cached", Priority: 9, Unit: Count, Value: func(r *timeline.StepRow) any { return r.Cached }},
+	},
+}
+
+// Steps shows each step.
+func Steps(rows []timeline.StepRow, notes []string) Printable {
+	return ModelStepView.table(Slice(rows), func() []string { return notes })
+}
+
+// StepGroupView is the distribution of the steps of each stage.
+var StepGroupView = View[timeline.StepGroup]{
+	Name: "steps_by_stage", Order: Order{Key: "stage"}, Everything: "--all",
+	Columns: []Column[timeline.StepGroup]{
+		{Key: "stage", Value: func(r *timeline.StepGroup) any { return r.Stage }},
+		{Key: "steps", Unit: Count, Value: func(r *timeline.StepGroup) any { return r.Steps }},
+		{Key: "step_median_ns", Title: "median", Unit: Nanoseconds, Group: "time", Value: func(r *timeline.StepGroup) any { return r.MedianNS }},
+		{Key: "step_min_ns", Title: "min", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(r *timeline.StepGroup) any { return r.MinNS }},
+		{Key: "step_p90_ns", Title: "p90", Priority: 3, Unit: Nanoseconds, Group: "time", Value: func(r *timeline.StepGroup) any { return r.P90NS }},
+		{Key: "step_max_ns", Title: "max", Priority: 1, Unit: Nanoseconds, Group: "time", Value: func(r *timeline.StepGroup) any { return r.MaxNS }},
+		{Key: "gpu_median_ns", Title: "GPU time, median", Unit: Nanoseconds, Group: "time", Value: func(r *timeline.StepGroup) any { return r.GPUMedianNS }},
+		{Key: "gap_before_median_ns", Title: "gap before, median", Priority: 4, Unit: Nanoseconds, Group: "time", Value: func(r *timeline.StepGroup) any { return r.GapMedianNS }},
+		{Key: "gap_before_max_ns", Title: "gap before, max", Priority: 6, Unit: Nanoseconds, Group: "time", Value: func(r *timeline.StepGroup) any { return r.GapMaxNS }},
+		{Key: "launches_median", Title: "launches", Priority: 5, Unit: Count, Value: func(r *timeline.StepGroup) any { return r.Launches }},
+		{Key: "slowest", Title: "slowest steps", Priority: 7, Value: func(r *timeline.StepGroup) any {
+			return strings.ReplaceAll(strings.Trim(fmt.Sprint(r.Slowest), "[]"), " ", ", ")
+		}},
+	},
+}
+
+// StepGroups shows the distribution of steps.
+func StepGroups(rows []timeline.StepGroup, notes []string) Printable {
+	return StepGroupView.table(Slice(rows), func() []string { return notes })
+}

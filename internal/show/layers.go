@@ -1,0 +1,143 @@
+package show
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/deepprof/deepprof/internal/message"
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/report/folder"
+	"github.com/deepprof/deepprof/internal/timeline"
+	"github.com/deepprof/deepprof/internal/workload"
+)
+
+// showLayers shows the modules of a model. Work that a CUDA graph replayed counts
+// where it was captured.
+func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) (report.Printable, error) {
+	f, src, err := openTimeline(ctx, path, "layers")
+	if err != nil {
+		return nil, err
+	}
+	defer src.done()
+	q.Captured = f.HasGraphNodes()
+	q.Top = 0
+	rows, err := f.RegionRows(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	layers := timeline.Layers(rows.Rows, r.All)
+	limiters := limitersOf(src)
+	var lines []report.LayerLine
+	for _, l := range layers[:topOf(len(layers), r.Top)] {
+		if q.Captured { // replays are no instances of the range in which they were captured
+			l.Steps, l.PerStepNS = 0, 0
+		}
+		lines = append(lines, report.LayerLine{LayerRow: l, Limiter: limiters.of(l.Paths())})
+	}
+	notes := src.notes()
+	for _, w := range rows.Warnings {
+		notes = append(notes, message.Text(w))
+	}
+	return report.Layers(lines, notes), nil
+}
+
+func topOf(n, top int) int {
+	if top > 0 {
+		return min(n, top)
+	}
+	return n
+}
+
+// limiters are the verdicts of a run by region and kernel.
+type limiters map[string]map[string]int64 // region: limiter: GPU time in ns
+
+// limitersOf takes them from the result of a run; none without one.
+func limitersOf(src *source) limiters {
+	if src.dir == "" {
+		return nil
+	}
+	res, err := folder.Read(filepath.Join(src.dir, folder.ResultFile))
+	if err != nil {
+		return nil
+	}
+	out := limiters{}
+	for _, g := range res.Regions {
+		for _, k := range g.Top {
+			if k.Kernel < 0 || k.Kernel >= len(res.Kernels) {
+				continue
+			}
+			if kind := string(res.Kernels[k.Kernel].Limiter.Kind); kind != "" {
+				if out[g.Path] == nil {
+					out[g.Path] = map[string]int64{}
+				}
+				out[g.Path][kind] += k.NS
+			}
+		}
+	}
+	return out
+}
+
+// of is the limiter of most of the counted time in some regions.
+func (l limiters) of(paths []string) string {
+	sums := map[string]int64{}
+	for _, path := range paths {
+		for kind, ns := range l[path] {
+			sums[kind] += ns
+		}
+	}
+	best := ""
+	for kind, ns := range sums {
+		if best == "" || ns > sums[best] || ns == sums[best] && kind < best {
+			best = kind
+		}
+	}
+	return best
+}
+
+// showSteps shows the distribution of steps, or each of them.
+func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (report.Printable, error) {
+	f, src, err := openTimeline(ctx, path, "steps")
+	if err != nil {
+		return nil, err
+	}
+	defer src.done()
+	q.Top = 0
+	rows, err := f.RangeRows(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	steps := timeline.Steps(rows.Rows)
+	notes := src.notes()
+	if len(steps) == 0 {
+		notes = append(notes, "no range is called step: annotate the program (pipeline.annotate=auto), or see show ranges")
+	}
+	addSizes(steps, src)
+	if !r.All && !r.Data {
+		return report.StepGroups(timeline.GroupSteps(steps), notes), nil
+	}
+	return report.Steps(steps[:topOf(len(steps), r.Top)], notes), nil
+}
+
+// addSizes gives steps the sizes that annotation told, where there are as many of
+// them as steps of decode in the timeline.
+func addSizes(steps []timeline.StepRow, src *source) {
+	if src.dir == "" {
+		return
+	}
+	told, err := workload.ReadAnnotated(filepath.Join(src.dir, "annotate", "nsys"))
+	if err != nil || len(told.Processes) != 1 {
+		return
+	}
+	var decode []workload.AnnotatedStep
+	for _, s := range told.Processes[0].Steps {
+		if s.Stage == "decode" {
+			decode = append(decode, s)
+		}
+	}
+	if len(decode) != len(steps) {
+		return
+	}
+	for i := range steps {
+		steps[i].Batch, steps[i].Tokens, steps[i].Cached = &decode[i].Batch, &decode[i].Tokens, &decode[i].Cached
+	}
+}
