@@ -7,31 +7,39 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // siblings lists the files that a run named base leaves: reports, numbered
 // reports, exports, raw streams and tables.
 func siblings(base string) []string {
+	dir, name := filepath.Dir(base), filepath.Base(base)
+	entries, _ := os.ReadDir(dir) // a folder that is not there holds nothing
 	var all []string
-	for _, tail := range []string{
-		".nsys-rep", ".[0-9]*.nsys-rep", ".qdrep", ".qdstrm", ".[0-9]*.qdstrm", ".sqlite", ".[0-9]*.sqlite",
-		".ncu-rep", "_*.csv",
-	} {
-		found, _ := filepath.Glob(globEscape(base) + tail)
-		all = append(all, found...)
+	for _, e := range entries {
+		if tail, ok := strings.CutPrefix(e.Name(), name); ok && isTail(tail) {
+			all = append(all, filepath.Join(dir, e.Name()))
+		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return all
 }
 
-// globEscape makes every character of a path stand for itself.
-func globEscape(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+// isTail tells whether a profiler ends the name of a file so.
+func isTail(tail string) bool {
+	return slices.ContainsFunc([]string{
+		".nsys-rep", ".[0-9]*.nsys-rep", ".qdrep", ".qdstrm", ".[0-9]*.qdstrm", ".sqlite", ".[0-9]*.sqlite",
+		".ncu-rep", "_*.csv",
+	}, func(pattern string) bool {
+		ok, _ := path.Match(pattern, tail)
+		return ok
+	})
 }
 
 // removeOld takes the files of an earlier run away: the profilers keep, reuse
@@ -61,8 +69,7 @@ func look(base, temp, stdout string, since time.Time) []File {
 		paths = append(paths, m[1])
 	}
 	if temp != "" {
-		left, _ := filepath.Glob(filepath.Join(globEscape(temp), "nsys-report-*"))
-		paths = append(paths, left...)
+		paths = append(paths, tool.Match(temp, "nsys-report-*")...)
 	}
 	ours := siblings(base)
 	mine := func(path string) bool {

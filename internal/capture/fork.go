@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // nsys does not look into children that are forked and go on without exec,
@@ -135,11 +137,7 @@ func putBack(dir, base string) error {
 	if err := removeOld(base); err != nil {
 		return err
 	}
-	left, err := filepath.Glob(globEscape(dir) + "/*")
-	if err != nil {
-		return err
-	}
-	if err := moveAll(left, filepath.Dir(base)); err != nil {
+	if err := moveAll(tool.Match(dir, "*"), filepath.Dir(base)); err != nil {
 		return err
 	}
 	return os.Remove(dir)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 const (
@@ -71,8 +73,7 @@ func keepTemp(dir string) { _ = os.Remove(filepath.Join(dir, tempLock)) }
 // sweepTemp removes the temporary directories of runs that died, save those that
 // hold a stream or a report and those that a profiler still works in.
 func sweepTemp(root string) {
-	dirs, _ := filepath.Glob(filepath.Join(globEscape(root), tempPrefix+"*"))
-	for _, dir := range dirs {
+	for _, dir := range tool.Match(root, tempPrefix+"*") {
 		f, err := os.Open(filepath.Join(dir, tempLock))
 		if err != nil {
 			continue
@@ -86,8 +87,7 @@ func sweepTemp(root string) {
 }
 
 func holdsData(dir string) bool {
-	found, _ := filepath.Glob(filepath.Join(globEscape(dir), "nsys-report-*"))
-	for _, path := range found {
+	for _, path := range tool.Match(dir, "nsys-report-*") {
 		if f := sniffFormat(path); f == Stream || f == NsysReport {
 			return true
 		}
@@ -98,9 +98,8 @@ func holdsData(dir string) bool {
 // tempInUse reports whether a process was started with this TMPDIR: nsys may
 // finish its report after the run has died.
 func tempInUse(dir string) bool {
-	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
 	want := []byte("TMPDIR=" + dir)
-	for _, path := range environs {
+	for _, path := range tool.Match("/proc", "[0-9]*/environ") {
 		env, err := os.ReadFile(path)
 		if err != nil {
 			continue

@@ -87,7 +87,7 @@ func dotted(s string) tool.Version {
 var nvrm = regexp.MustCompile(`(?m)^NVRM version:.*?\s(\d+\.\d+(?:\.\d+)?)\s`)
 
 func checkGPU(_ context.Context, e *exam) finding {
-	devices := e.glob("/dev/nvidia[0-9]*")
+	devices := e.gpuNodes()
 	text, err := e.read("/proc/driver/nvidia/version")
 	module := err == nil
 	if m := nvrm.FindStringSubmatch(text); m != nil {
@@ -177,7 +177,7 @@ func (e *exam) noGPU() (finding, bool) {
 	switch {
 	case len(e.gpus) > 0:
 		return finding{}, false
-	case e.wantsGPU() && len(e.glob("/dev/nvidia[0-9]*")) > 0:
+	case e.wantsGPU() && len(e.gpuNodes()) > 0:
 		return unknown("make nvidia-smi work", "nvidia-smi does not describe the GPU"), true
 	}
 	return notApplicable("no GPU"), true

@@ -80,10 +80,8 @@ func (h Host) exists(p string) bool {
 	return err == nil
 }
 
-func (h Host) glob(pattern string) []string {
-	matches, _ := filepath.Glob(h.path(pattern))
-	return matches
-}
+// gpuNodes lists the device nodes of GPUs.
+func (h Host) gpuNodes() []string { return tool.Match(h.path("/dev"), "nvidia[0-9]*") }
 
 // ask runs a program and returns its output, or why there is none.
 func (h Host) ask(ctx context.Context, path string, args ...string) (string, error) {

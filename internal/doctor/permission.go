@@ -84,7 +84,7 @@ func checkCounters(_ context.Context, e *exam) finding {
 	}
 	text, err := e.read("/proc/driver/nvidia/params")
 	if err != nil {
-		if !e.exists("/proc/driver/nvidia/version") && len(e.glob("/dev/nvidia[0-9]*")) == 0 {
+		if !e.exists("/proc/driver/nvidia/version") && len(e.gpuNodes()) == 0 {
 			return notApplicable("no driver")
 		}
 		return unknown("run ncu on a small program: it says ERR_NVGPUCTRPERM where permission lacks", "/proc/driver/nvidia/params cannot be read: %v", err)

@@ -118,11 +118,8 @@ func fingerprint(path string) (string, error) {
 			stamp(h, string(m))
 		}
 		dir := filepath.Dir(path)
-		for _, pattern := range []string{"target/*/ncu", "../target-linux-*/nsys"} {
-			matches, _ := filepath.Glob(filepath.Join(dir, pattern))
-			for _, m := range matches {
-				stamp(h, m)
-			}
+		for _, m := range append(Match(dir, "target/*/ncu"), Match(filepath.Dir(dir), "target-linux-*/nsys")...) {
+			stamp(h, m)
 		}
 	}
 	if _, err := io.Copy(h, r); err != nil {

@@ -121,7 +121,7 @@ func findConfigured(ctx context.Context, s Spec, known place) (Tool, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		tried = nil
 		for _, sub := range known.inside {
-			matches, _ := filepath.Glob(filepath.Join(path, sub))
+			matches := Match(path, sub)
 			tried = append(tried, filepath.Join(path, sub))
 			if i := slices.IndexFunc(matches, executable); i >= 0 {
 				path = matches[i]
@@ -159,8 +159,7 @@ func candidates(s Spec, known place) (found []Tool, tried []string) {
 		if dir := sys.getenv(v); dir != "" {
 			tried = append(tried, "$"+v)
 			for _, sub := range known.inside {
-				matches, _ := filepath.Glob(filepath.Join(dir, sub))
-				for _, m := range matches {
+				for _, m := range Match(dir, sub) {
 					add(m, FromEnv)
 				}
 			}
@@ -175,9 +174,8 @@ func candidates(s Spec, known place) (found []Tool, tried []string) {
 		}
 	}
 	for _, pattern := range known.install {
-		matches, _ := filepath.Glob(filepath.Join("/", sys.Root, pattern))
 		tried = append(tried, "/"+pattern)
-		for _, m := range matches {
+		for _, m := range Match(filepath.Join("/", sys.Root), pattern) {
 			add(m, FromInstall)
 		}
 	}

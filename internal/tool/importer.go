@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 )
 
@@ -16,13 +17,11 @@ import (
 func Importer(nsys Tool) string {
 	for _, real := range launched(nsys.Real) {
 		dir := filepath.Dir(real)
-		for _, pattern := range []string{"../host-linux-*/QdstrmImporter", "../linux-desktop-*/QdstrmImporter", "QdstrmImporter"} {
-			matches, _ := filepath.Glob(filepath.Join(dir, pattern))
-			for _, m := range matches {
-				if executable(m) {
-					return m
-				}
-			}
+		found := Match(filepath.Dir(dir), "host-linux-*/QdstrmImporter")
+		found = append(found, Match(filepath.Dir(dir), "linux-desktop-*/QdstrmImporter")...)
+		found = append(found, filepath.Join(dir, "QdstrmImporter"))
+		if i := slices.IndexFunc(found, executable); i >= 0 {
+			return found[i]
 		}
 	}
 	return ""

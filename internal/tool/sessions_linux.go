@@ -33,7 +33,7 @@ func ClearStuckSessions() (removed []string, err error) {
 // failed.". A table in use is none of them. Root is "/" save in tests.
 func StuckSessions(root string) []string {
 	shm, proc := filepath.Join(root, "dev/shm"), filepath.Join(root, "proc")
-	tables, _ := filepath.Glob(filepath.Join(shm, "NSys-[0-9]*"))
+	tables := Match(shm, "NSys-[0-9]*")
 	return slices.DeleteFunc(tables, func(table string) bool { return inUse(table, shm, proc) })
 }
 
@@ -44,8 +44,7 @@ const startTime = 5 * time.Second
 // inUse reports whether a process works with the table: an agent that has got
 // past the lock, which its instance file shows, or one that only just started.
 func inUse(table, shm, proc string) bool {
-	maps, _ := filepath.Glob(filepath.Join(proc, "[0-9]*", "maps"))
-	for _, path := range maps {
+	for _, path := range Match(proc, "[0-9]*/maps") {
 		if !mentions(path, table) {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // An InputProblem is a file or folder of the configuration that a session could
@@ -62,7 +63,7 @@ func checkFolder(path string) *InputProblem {
 	if isFile(filepath.Join(path, weightsIndex)) {
 		return checkShards(path)
 	}
-	if found, _ := filepath.Glob(escapeGlob(path) + "/*.safetensors"); len(found) == 0 {
+	if len(tool.Match(path, "*.safetensors")) == 0 {
 		return &InputProblem{
 			What: fmt.Sprintf("model.path: %s has a config.json and no *.safetensors", path),
 			Next: "download the weights, convert other formats with save_pretrained, or profile the shape alone with random weights: model.path=null model.config=" + config,
@@ -223,10 +224,6 @@ func notFolder(path string) string {
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
-}
-
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
 // several names the first n.

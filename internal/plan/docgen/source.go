@@ -13,15 +13,14 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // structComments reads the doc comments of package plan: for each dotted key
 // what its struct field says, with the field's name replaced by the key's.
 func structComments(dir string) (map[string]string, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		return nil, err
-	}
+	files := tool.Match(dir, "*.go")
 	types := map[string]*ast.StructType{}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
