@@ -89,6 +89,8 @@ const (
 	counterActiveMax = "sm__cycles_active.max"
 	counterElapsed   = "sm__cycles_elapsed.max"
 	counterSMs       = "launch__sm_count"
+	counterMajor     = "device__attribute_compute_capability_major"
+	counterClockRate = "device__attribute_clock_rate" // kHz
 	counterBlocks    = "launch__grid_size"
 	counterBlockSize = "launch__block_size"
 	counterL2Bytes   = "device__attribute_l2_cache_size"

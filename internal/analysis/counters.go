@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -121,8 +122,12 @@ func wanted(name string) bool {
 
 func (a *analyzer) takeReport(name string, rep *ncurep.Report) {
 	a.describeReport(rep)
+	impossible := map[string]int{} // launches by counter
 	for _, res := range rep.Results {
 		l := newLaunch(name, res)
+		for _, counter := range l.dropImpossible() {
+			impossible[counter]++
+		}
 		if res.Kind != ncurep.Kernel {
 			a.ranges = append(a.ranges, l)
 			continue
@@ -131,6 +136,30 @@ func (a *analyzer) takeReport(name string, rep *ncurep.Report) {
 		i := a.kernelOf(l)
 		a.launches[i] = append(a.launches[i], l)
 	}
+	for _, counter := range slices.Sorted(maps.Keys(impossible)) {
+		a.warn(CounterImpossible, fact.Metric("counter", counter), fact.Count("n", impossible[counter]), fact.File("file", name))
+	}
+}
+
+// alwaysPositive are the counters that no launch on any GPU can have at 0 or
+// below.
+var alwaysPositive = []string{
+	counterSMs, counterMajor, counterClockRate, "gpu__time_duration.sum",
+	"sm__cycles_elapsed.avg.per_second", "smsp__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second",
+	"dram__cycles_elapsed.avg.per_second", "lts__cycles_elapsed.avg.per_second",
+}
+
+// dropImpossible takes out what cannot be, as if it had not been measured, and
+// names it.
+func (l *launch) dropImpossible() []string {
+	var dropped []string
+	for _, name := range alwaysPositive {
+		if v, ok := l.values[name]; ok && v <= 0 {
+			delete(l.values, name)
+			dropped = append(dropped, name)
+		}
+	}
+	return dropped
 }
 
 // newLaunch reads the values of a launch or range.

@@ -357,3 +357,27 @@ func TestPackedHalfMoves(t *testing.T) {
 		}
 	}
 }
+
+// Counters that no GPU can have are absent, with a warning each. The report is
+// synthetic.
+func TestImpossibleCounters(t *testing.T) {
+	a := counting(t, counterReport(
+		map[string]float64{counterSMs: 0, counterMajor: 0, counterClockRate: -1980000, "sm__cycles_elapsed.avg.per_second": -1, "gpu__time_duration.sum": 90_000}))
+	a.gpusFromCounters()
+	if g := a.res.Environment.GPUs; len(g) != 1 || g[0].SMs != 0 || g[0].Compute != "" {
+		t.Errorf("GPUs %+v", g)
+	}
+	if hz := a.highestClock(0); hz != 0 {
+		t.Errorf("highest clock %g Hz", hz)
+	}
+	var said []string
+	for _, w := range a.res.Warnings {
+		if w.Is(CounterImpossible) && w.Number("n") == 1 {
+			said = append(said, w.Text("counter"))
+		}
+	}
+	want := []string{counterClockRate, counterMajor, counterSMs, "sm__cycles_elapsed.avg.per_second"}
+	if !slices.Equal(said, want) {
+		t.Errorf("warned of %q, want %q", said, want)
+	}
+}

@@ -30,6 +30,7 @@ const (
 	ClockDamaged       fact.Code = "clock-damaged"      //
 	ScopeUnused        fact.Code = "scope-unused"       // why
 	FileUnreadable     fact.Code = "file-unreadable"    // error
+	CounterImpossible  fact.Code = "counter-impossible" // counter, n, file
 	RunWarning         fact.Code = "run-warning"        // text
 	StepWarning        fact.Code = "step-warning"       // text
 	OneProcessNoRanges fact.Code = "one-process-ranges" // text

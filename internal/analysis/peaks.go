@@ -70,8 +70,8 @@ func (a *analyzer) gpusFromCounters() {
 		}
 		known[device] = true
 		g := GPU{Device: device, Peaks: []Peak{}}
-		g.SMs = int(l.values["launch__sm_count"])
-		if major, ok := l.value("device__attribute_compute_capability_major"); ok {
+		g.SMs = int(l.values[counterSMs])
+		if major, ok := l.value(counterMajor); ok {
 			g.Compute = fmt.Sprintf("%d.%d", int(major), int(l.values["device__attribute_compute_capability_minor"]))
 		}
 		if text := l.texts["device__attribute_display_name"]; text != "" {
@@ -92,7 +92,7 @@ func (a *analyzer) highestClock(device int) float64 {
 		}
 	}
 	for _, l := range a.counted {
-		if khz, ok := l.value("device__attribute_clock_rate"); ok && max(0, l.res.Device) == device {
+		if khz, ok := l.value(counterClockRate); ok && max(0, l.res.Device) == device {
 			return khz * 1000
 		}
 	}

@@ -11,6 +11,7 @@ var ofTimeline = map[fact.Code]words{
 	"timeline-column-missing":       {Text: "table {table} lacks the column {columns}: it is not read"},
 	"timeline-columns-unknown":      {Text: "table {table} has {n:unknown column|unknown columns} that are not read: {columns}"},
 	"timeline-rows-skipped":         {Text: "table {table}: {n:row has|rows have} no usable time or key and are skipped"},
+	"timeline-gpu-impossible":       {Text: "table {table} gives GPU {gpu} an impossible {column} ({value}): it counts as unknown"},
 	"timeline-names-missing":        {Text: "{n:name refers|names refer} to no entry of StringIds: numbers stand for them"},
 	"timeline-ends-early":           {Text: "{n} {what} end before they start: they are kept as they are"},
 	"timeline-endless":              {Text: "{n} {what} last longer than 64 bits can tell: they count as the longest time there is"},

@@ -2,6 +2,8 @@ package nsys
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -52,14 +54,32 @@ var gpuLayout = layout{
 
 func (b *builder) gpus(ctx context.Context) error {
 	_, err := scanTable(ctx, b.f, gpuLayout, 1, func(_ *struct{}, r row) bool {
-		b.t.GPUs = append(b.t.GPUs, timeline.GPU{
+		g := timeline.GPU{
 			ID: int(r.int(0)), Name: r.text(1), Chip: r.text(2), UUID: r.text(3), Bus: r.text(4),
-			SMs: int(r.int(5)), MemoryBytes: r.int(6), MemoryBandwidth: r.int(7), ClockHz: r.int(8),
-			L2Bytes: r.int(9), ComputeMajor: int(r.int(10)), ComputeMinor: int(r.int(11)), CUDADevice: int(r.int(12)),
-		})
+			SMs: int(b.possible(r, 5, 1, 1<<16)), MemoryBytes: b.possible(r, 6, 0, 1<<50), MemoryBandwidth: b.possible(r, 7, 0, 1<<50),
+			ClockHz: b.possible(r, 8, 1, 1e11), L2Bytes: b.possible(r, 9, 0, 1<<40),
+			ComputeMajor: int(b.possible(r, 10, 1, 1000)), CUDADevice: int(r.int(12)),
+		}
+		if g.ComputeMajor > 0 {
+			g.ComputeMinor = int(b.possible(r, 11, 0, 1000))
+		}
+		b.t.GPUs = append(b.t.GPUs, g)
 		return true
 	})
 	return err
+}
+
+// possible is column i of a GPU where it lies between the least and the most
+// that any GPU can have. Otherwise it is 0, which stands for absent, with a
+// warning. Where least is 0, the exporter writes 0 for what it does not know.
+func (b *builder) possible(r row, i int, least, most int64) int64 {
+	v := r.int(i)
+	if r.null(i) || v >= least && v <= most {
+		return v
+	}
+	column := slices.Concat(gpuLayout.need, gpuLayout.want)[i]
+	b.f.warn(timeline.CodeGPUImpossible, fact.Name("table", gpuLayout.table), fact.Count("gpu", r.int(0)), fact.Name("column", column), fact.Name("value", strconv.FormatInt(v, 10)))
+	return 0
 }
 
 var systemLayout = layout{table: "TARGET_INFO_SYSTEM_ENV", need: []string{"name", "value"}}

@@ -470,3 +470,32 @@ func TestInfo(t *testing.T) {
 		}
 	}
 }
+
+// Values that no GPU can have are absent, with a warning each. The table is
+// synthetic.
+func TestImpossibleGPU(t *testing.T) {
+	path := makeFile(t, `CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT)`, `CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, smCount INTEGER, totalMemory INTEGER, memoryBandwidth INTEGER, clockRate INTEGER, l2CacheSize INTEGER, computeMajor INTEGER, computeMinor INTEGER, cuDevice INTEGER)`,
+		`INSERT INTO TARGET_INFO_GPU VALUES (0, 'broken', 0, -1, -2, -1980000000, -3, 0, 0, 0), (1, 'sound', 132, 0, 0, 1980000000, 0, 9, 0, 1)`)
+	info, err := openFile(t, path).Info(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (timeline.GPU{Name: "broken"}); len(info.GPUs) != 2 || info.GPUs[0] != want {
+		t.Errorf("GPUs %+v, want the first %+v", info.GPUs, want)
+	}
+	if g := info.GPUs[1]; g.SMs != 132 || g.ClockHz != 1_980_000_000 || g.ComputeMajor != 9 {
+		t.Errorf("the sound GPU became %+v", g)
+	}
+	said := 0
+	for _, w := range info.Warnings {
+		if w.Is(timeline.CodeGPUImpossible) {
+			said++
+		}
+	}
+	for _, column := range []string{"smCount", "totalMemory", "memoryBandwidth", "clockRate", "l2CacheSize", "computeMajor"} {
+		wantWarning(t, info.Warnings, timeline.CodeGPUImpossible, column)
+	}
+	if said != 6 {
+		t.Errorf("%d warnings of impossible values, want 6", said)
+	}
+}

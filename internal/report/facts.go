@@ -26,8 +26,7 @@ func TimelineFacts(info *timeline.Info) []Fact {
 	add("session", "events span", time.Duration(info.Session.LastNS-info.Session.FirstNS))
 	add("session", "profiler overhead, all threads", time.Duration(info.OverheadNS))
 	for _, g := range info.GPUs {
-		add("GPU", fmt.Sprint(g.ID), fmt.Sprintf("%s, %d SMs, compute %d.%d, %.1f GB, %.0f GB/s", g.Name, g.SMs, g.ComputeMajor, g.ComputeMinor,
-			float64(g.MemoryBytes)/1e9, float64(g.MemoryBandwidth)/1e9))
+		add("GPU", fmt.Sprint(g.ID), gpuFacts(g))
 	}
 	for _, d := range info.Devices {
 		add("device", fmt.Sprint(d.Device), fmt.Sprintf("%d kernels on %d streams, %v of kernels, busy %v of %v", d.Kernels, d.Streams,
@@ -67,4 +66,19 @@ func TimelineFacts(info *timeline.Info) []Fact {
 		add("diagnostic", [...]string{1: "information", 2: "warning", 3: "error"}[min(max(d.Severity, 1), 3)], d.Text)
 	}
 	return facts
+}
+
+// gpuFacts describes a GPU by what its timeline tells: 0 stands for unknown.
+func gpuFacts(g timeline.GPU) string {
+	parts := []string{g.Name}
+	tell := func(known bool, format string, values ...any) {
+		if known {
+			parts = append(parts, fmt.Sprintf(format, values...))
+		}
+	}
+	tell(g.SMs > 0, "%d SMs", g.SMs)
+	tell(g.ComputeMajor > 0, "compute %d.%d", g.ComputeMajor, g.ComputeMinor)
+	tell(g.MemoryBytes > 0, "%.1f GB", float64(g.MemoryBytes)/1e9)
+	tell(g.MemoryBandwidth > 0, "%.0f GB/s", float64(g.MemoryBandwidth)/1e9)
+	return strings.Join(parts, ", ")
 }

@@ -11,6 +11,7 @@ const (
 	CodeColumnMissing  fact.Code = "timeline-column-missing"  // table, columns
 	CodeColumnsUnknown fact.Code = "timeline-columns-unknown" // table, n, columns
 	CodeRowsSkipped    fact.Code = "timeline-rows-skipped"    // table, n
+	CodeGPUImpossible  fact.Code = "timeline-gpu-impossible"  // table, gpu, column, value
 	CodeNamesMissing   fact.Code = "timeline-names-missing"   // n
 	CodeEndsEarly      fact.Code = "timeline-ends-early"      // n, what
 	CodeEndless        fact.Code = "timeline-endless"         // n, what
