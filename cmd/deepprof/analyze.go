@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -116,6 +118,9 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 				if prints {
 					return json.NewEncoder(s.out).Encode(result)
 				}
+				if in.drawn == "" {
+					result.Source.Origin = in.origin
+				}
 				_, before := os.Stat(filepath.Join(dir, folder.ResultFile))
 				write := folder.Write
 				if dir == in.folder { // perhaps a run
@@ -147,6 +152,7 @@ type analysisInput struct {
 	drawn  string   // a result.json that is taken as it is
 	folder string   // where the reports belong
 	names  []string // of the files, as the result has them
+	origin string   // of files and packed runs: see analysis.Source
 	rules  configFlags
 	// command is what was typed, for messages.
 	command string
@@ -220,7 +226,7 @@ func categories(sources []config.Source) (*analysis.Categories, error) {
 
 // mayReplace refuses to replace the analysis of other files in a folder that
 // nobody named: report.sqlite and report.ncu-rep both belong into
-// report.deepprof. Whoever adds a file, or has made one anew, means that folder.
+// report.deepprof, and so do the files of that name in other folders. Whoever adds a file, or has made one anew, means that folder.
 func (a *analysisInput) mayReplace(dir string) error {
 	if a.drawn != "" || dir == a.in.Run {
 		return nil
@@ -237,6 +243,8 @@ func (a *analysisInput) mayReplace(dir string) error {
 	}
 	of := strings.Join(files, ", ")
 	switch packed := a.in.Run != ""; {
+	case before.Source.Origin != "" && before.Source.Origin != a.origin:
+		of += " in another folder"
 	case before.Source.Run != "" && !packed:
 		of = "a packed run"
 	case before.Source.Run != "" || !packed && !others:
@@ -245,10 +253,23 @@ func (a *analysisInput) mayReplace(dir string) error {
 	return usagef("analyze: %s holds the analysis of %s; name another folder with --output DIR, or that one to replace it", dir, of)
 }
 
+// originOf is a digest of the folder that a file lies in.
+func originOf(path string) string {
+	dir := filepath.Dir(path)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return hex.EncodeToString(sum[:8])
+}
+
 // openInput sorts the paths by what they hold. A run stands alone.
 func openInput(ctx context.Context, command string, paths []string) (*analysisInput, error) {
 	a := &analysisInput{command: command, done: func() {}}
-	a.folder = format.BaseName(paths[0]) + ".deepprof"
+	a.folder, a.origin = format.BaseName(paths[0])+".deepprof", originOf(paths[0])
 	for _, path := range paths {
 		kind, err := show.Recognize(path)
 		if err != nil {
@@ -286,7 +307,7 @@ func openRun(ctx context.Context, command, path string, kind show.Kind) (*analys
 			return nil, err
 		}
 		dir, a.done = r.Dir(), func() { r.Close() }
-		a.folder = strings.TrimSuffix(filepath.Base(path), runs.PackExt) + ".deepprof"
+		a.folder, a.origin = strings.TrimSuffix(filepath.Base(path), runs.PackExt)+".deepprof", originOf(path)
 	}
 	in, err := analysis.FromRun(dir)
 	if drawn := filepath.Join(dir, folder.ResultFile); err == nil && in.Empty() && isFile(drawn) {

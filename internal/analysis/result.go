@@ -56,7 +56,10 @@ type Source struct {
 	Created  string `json:"created,omitempty"`  // RFC 3339
 	Status   string `json:"status,omitempty"`   // of the run: done, failed, interrupted
 	Recorded bool   `json:"recorded,omitempty"` // a recording, not this machine
-	Files    []File `json:"files"`
+	// Origin stands for the folder of the first file: a digest, since a path may
+	// name a person. Absent in runs and in older results.
+	Origin string `json:"origin,omitempty"`
+	Files  []File `json:"files"`
 }
 
 // A File is an input of the analysis.
