@@ -20,17 +20,17 @@ const (
 	causes
 )
 
-var causeParts = [causes]TimePart{
-	causeLaunch: {ID: "launch", Label: "Launch calls and latency"},
-	causeGraph:  {ID: "graph", Label: "Between nodes of a CUDA graph"},
-	causePython: {ID: "python", Label: "Host code between CUDA calls"},
-	causeHost:   {ID: "host", Label: "Long host stretches without a CUDA call"},
-	causeCall:   {ID: "call", Label: "Other CUDA calls"},
-	causeSync:   {ID: "sync", Label: "Waiting in synchronisation"},
-	causeCopy:   {ID: "copy", Label: "Memory copies and sets"},
-	causeAlloc:  {ID: "alloc", Label: "Allocation"},
-	causeOthers: {ID: "others", Label: "Work of other regions"},
-	causeNone:   {ID: "none", Label: "Nothing to do"},
+var causeIDs = [causes]string{
+	causeLaunch: "launch",
+	causeGraph:  "graph",
+	causePython: "python",
+	causeHost:   "host",
+	causeCall:   "call",
+	causeSync:   "sync",
+	causeCopy:   "copy",
+	causeAlloc:  "alloc",
+	causeOthers: "others",
+	causeNone:   "none",
 }
 
 // callCause tells by its name what a CUDA call is for. Names end in a version

@@ -111,8 +111,11 @@ func (a *analyzer) readMetrics(path string) *workload.Metrics {
 	return m
 }
 
-// promptLength names the tokens of text in a prompt.
-const promptLength = "prompt length"
+// IDs of the shape that are asked for by name.
+const (
+	promptLength = "prompt_length" // tokens of text in a prompt
+	newTokens    = "new_tokens"
+)
 
 func (a *analyzer) describeWorkload(m *workload.Metrics) {
 	w := &a.res.Workload
@@ -126,15 +129,15 @@ func (a *analyzer) describeWorkload(m *workload.Metrics) {
 		name  string
 		value int
 	}{
-		{"batch size", m.Plan.BatchSize}, {promptLength, m.Plan.PromptLength}, {"new tokens", m.Plan.MaxNewTokens},
-		{"epochs", m.Plan.Epochs}, {"samples", m.Plan.Samples}, {"repeats", m.Plan.Repeats}, {"warm-up passes", m.Plan.Warmup},
+		{"batch_size", m.Plan.BatchSize}, {promptLength, m.Plan.PromptLength}, {newTokens, m.Plan.MaxNewTokens},
+		{"epochs", m.Plan.Epochs}, {"samples", m.Plan.Samples}, {"repeats", m.Plan.Repeats}, {"warmup_passes", m.Plan.Warmup},
 	} {
-		text := n.name == promptLength || n.name == "new tokens"
+		text := n.name == promptLength || n.name == newTokens
 		if n.value > 0 && !(text && m.Kind == "resnet") { // the plan has them for every session
 			w.Shape = append(w.Shape, Fact{n.name, strconv.Itoa(n.value)})
 		}
 	}
-	w.Shape = append(w.Shape, Fact{"torch.compile", yesNo(f.Compile)}, Fact{"CUDA graphs", yesNo(f.CUDAGraphs)})
+	w.Shape = append(w.Shape, Fact{"torch_compile", yesNo(f.Compile)}, Fact{"cuda_graphs", yesNo(f.CUDAGraphs)})
 	for _, s := range []Fact{
 		{"Python", m.Software.Python}, {"PyTorch", m.Software.Torch}, {"CUDA", m.Software.CUDA},
 		{"cuDNN", cudnnVersion(m.Software.CUDNN)}, {"Transformers", m.Software.Transformers},
@@ -302,7 +305,7 @@ func (a *analyzer) checkRecorded(f File) {
 	switch {
 	case !ok || was.Omitted != "":
 	case f.Bytes != was.Size:
-		a.warn(ChangedFile, fact.File("file", f.Path), fact.Bytes("bytes", f.Bytes), fact.Bytes("recorded", was.Size))
+		a.warn(ChangedFile, fact.File("file", f.Path), fact.Count("bytes", f.Bytes), fact.Count("recorded", was.Size))
 	case f.SHA256 != "" && f.SHA256 != was.SHA256:
 		a.warn(ChangedFile, fact.File("file", f.Path))
 	}

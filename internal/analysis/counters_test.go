@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -141,25 +140,27 @@ func TestSpeakerLastsAsInTheTimeline(t *testing.T) {
 
 // A clock above the highest of the device was not measured, and one value is no
 // span.
-func TestClockWords(t *testing.T) {
+func TestCountersClock(t *testing.T) {
+	hz := func(key string, x float64) fact.Param { return fact.Num(key, fact.KindHertz, x) }
+	free := fact.ID("lock", "clock-lock", "free")
 	at := func(hz float64) *launch {
 		return &launch{res: &ncurep.Result{}, values: map[string]float64{"sm__cycles_elapsed.avg.per_second": hz}}
 	}
 	for _, c := range []struct {
 		hz   []float64
-		want string
+		want fact.Fact
 	}{
-		{[]float64{1.9399e9, 2.1827e9}, "SM clock 1.94 GHz while counting, not locked"},
-		{[]float64{1.961e9, 1.962e9}, "SM clock 1.96 GHz while counting, not locked"},
-		{[]float64{1.7e9, 1.98e9}, "SM clock 1.70 to 1.98 GHz while counting, not locked"},
-		{[]float64{2.2e9}, ""},
+		{[]float64{1.9399e9, 2.1827e9}, fact.New(CountersClock, hz("low", 1.9399e9), free)},
+		{[]float64{1.961e9, 1.962e9}, fact.New(CountersClock, hz("low", 1.961e9), free)},
+		{[]float64{1.7e9, 1.98e9}, fact.New(CountersClock, hz("low", 1.7e9), hz("high", 1.98e9), free)},
+		{[]float64{2.2e9}, fact.Fact{}},
 	} {
 		a := &analyzer{tl: &timed{t: &timeline.Timeline{GPUs: []timeline.GPU{{ClockHz: 1_980_000_000}}}}}
 		for _, hz := range c.hz {
 			a.counted = append(a.counted, at(hz))
 		}
-		if got := a.clockWords(); got != c.want {
-			t.Errorf("%v: %q, want %q", c.hz, got, c.want)
+		if got := a.countersClock(); !got.Equal(c.want) {
+			t.Errorf("%v: %v, want %v", c.hz, got, c.want)
 		}
 	}
 }
@@ -311,12 +312,12 @@ func TestGPUsOfAStage(t *testing.T) {
 func TestClocksOfPeaks(t *testing.T) {
 	r := analyzeFiles(t, toyTimeline, toyCounters)
 	for _, p := range r.Environment.GPUs[0].Peaks {
-		if p.Unit == "flop/s" && (p.Clock != "1.98 GHz, the highest clock of the device" || strings.Contains(p.Basis, "cycles_elapsed")) {
+		if p.Unit == "flop/s" && (!p.Clock.Is(highestClock) || p.Clock.Number("hz") != 1.98e9 || !p.Basis.Is(basisCounterClock)) {
 			t.Errorf("%+v", p)
 		}
 	}
 	for _, p := range r.Roofline.Roofs {
-		if p.Unit == "flop/s" && !strings.HasSuffix(p.Clock, " GHz, the clock while ncu counted") {
+		if p.Unit == "flop/s" && !p.Clock.Is(countingClock) {
 			t.Errorf("%+v", p)
 		}
 	}

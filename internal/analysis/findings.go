@@ -3,7 +3,6 @@ package analysis
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -43,19 +42,6 @@ func (a *analyzer) conclude(context.Context) error {
 // find adds a finding. The ID tells apart findings of one code.
 func (a *analyzer) find(id, weight string, code fact.Code, params ...fact.Param) {
 	a.res.Findings = append(a.res.Findings, Finding{ID: id, Weight: weight, Fact: fact.New(code, params...)})
-}
-
-// duration writes nanoseconds for people.
-func duration(ns int64) string {
-	switch x := float64(ns); {
-	case x >= 1e9:
-		return fmt.Sprintf("%.2f s", x/1e9)
-	case x >= 1e6:
-		return fmt.Sprintf("%.1f ms", x/1e6)
-	case x >= 1e3:
-		return fmt.Sprintf("%.1f \u00b5s", x/1e3)
-	}
-	return fmt.Sprintf("%d ns", ns) // below 0 only in damaged files
 }
 
 // ratio is a part of a whole, 0 where the whole is nothing.

@@ -208,22 +208,6 @@ func TestFindingsNameThePasses(t *testing.T) {
 	}
 }
 
-// Host code is called Python only where the program is one.
-func TestHostCodeIsPythonInPythonAlone(t *testing.T) {
-	for name, want := range map[string]bool{"/usr/bin/python3.12": true, "a.out": false} {
-		s := scene{calls: []sceneCall{{0, 10, "cudaLaunchKernel", 0}, {100, 110, "cudaLaunchKernel", 0}}, kernels: []sceneKernel{{10, 20, "gemm", 0, 0}, {110, 120, "gemm", 1, 0}}, end: 200}
-		tl := s.timeline()
-		tl.Names = append(tl.Names, name)
-		tl.Processes[0].Name = timeline.StringID(len(tl.Names) - 1)
-		split := take(t, tl, Thresholds{}).Totals.Split
-		if !slices.ContainsFunc(split.Idle, func(p TimePart) bool {
-			return p.ID == "python" && strings.HasSuffix(p.Label, "(Python)") == want
-		}) {
-			t.Errorf("%s: %+v", name, split.Idle)
-		}
-	}
-}
-
 // MFU is explained where the GPU did not reach the clock of the peak.
 func TestClockOfTheRun(t *testing.T) {
 	for _, c := range []struct {

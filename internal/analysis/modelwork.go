@@ -178,7 +178,7 @@ func (a *analyzer) describeModel(r *flops.Report) {
 	for _, n := range []struct {
 		name  string
 		value int64
-	}{{"batch size", r.Shape.Batch}, {promptLength, r.Shape.Prompt}, {"new tokens", r.Shape.New}} {
+	}{{"batch_size", r.Shape.Batch}, {promptLength, r.Shape.Prompt}, {newTokens, r.Shape.New}} {
 		w.Shape = append(w.Shape, Fact{n.name, strconv.FormatInt(n.value, 10)})
 	}
 	a.addImages(r)

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -143,8 +142,8 @@ func (l *linker) link(o *Operator, r *workload.Operator) {
 	}
 }
 
-// through says what runs for an operator that launches nothing itself.
-func (o *Operator) through() string {
+// through is what runs for an operator that launches nothing itself.
+func (o *Operator) through() fact.Fact {
 	main, total, others := &o.Links[0], 0.0, int64(len(o.Links)-1)
 	for i := range o.Links {
 		total += o.Links[i].US
@@ -152,18 +151,14 @@ func (o *Operator) through() string {
 	if m := o.LinksMore; m != nil {
 		total, others = total+m.US, others+m.Kernels
 	}
-	by := main.By
-	if by == "" {
-		by = "the operators that it calls"
+	params := []fact.Param{fact.Kernel("kernel", main.Name)}
+	if main.By != "" {
+		params = append(params, fact.Name("by", main.By))
 	}
-	text := fmt.Sprintf("it launches nothing itself: it runs %s through %s", main.Name, by)
-	switch {
-	case total <= 0 || others == 0:
-		return text
-	case others == 1:
-		return text + fmt.Sprintf(" for %.0f %% of its device time, and one kernel more", main.US/total*100)
+	if total > 0 && others > 0 {
+		params = append(params, fact.Share("share", main.US/total), fact.Count("more", others))
 	}
-	return text + fmt.Sprintf(" for %.0f %% of its device time, and %d kernels more", main.US/total*100, others)
+	return fact.New(OperatorThrough, params...)
 }
 
 // limiter is what holds back more of the time of the kernels than anything else. The time of a name

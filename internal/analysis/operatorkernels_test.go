@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
@@ -62,22 +63,23 @@ func TestOperatorKernels(t *testing.T) {
 		name, label     string
 		share, coverage float64
 		links           int
-		main, by, why   string
+		main, by        string
+		why             fact.Fact
 	}{
 		{"aten::linear", limits["gemm_tile<32>"], 0.5, 0.8, 3, "gemm_tile<32>", "aten::mm",
-			"it launches nothing itself: it runs gemm_tile<32> through aten::mm for 50 % of its device time, and 2 kernels more"},
-		{"aten::mm", limits["gemm_tile<32>"], 0.5, 0.8, 2, "gemm_tile<32>", "", ""},
-		{"aten::sum", limits["reduce_sum"], 1, 1, 1, "reduce_sum", "", ""},
-		{"aten::copy_", "", 0, 0, 1, "Memcpy DtoH", "", ""},
-		{"aten::other", "", 0, 0, 1, "gemm_tile<64>", "", ""},
+			fact.New(OperatorThrough, fact.Kernel("kernel", "gemm_tile<32>"), fact.Name("by", "aten::mm"), fact.Share("share", 0.5), fact.Count("more", 2))},
+		{"aten::mm", limits["gemm_tile<32>"], 0.5, 0.8, 2, "gemm_tile<32>", "", fact.Fact{}},
+		{"aten::sum", limits["reduce_sum"], 1, 1, 1, "reduce_sum", "", fact.Fact{}},
+		{"aten::copy_", "", 0, 0, 1, "Memcpy DtoH", "", fact.Fact{}},
+		{"aten::other", "", 0, 0, 1, "gemm_tile<64>", "", fact.Fact{}},
 	} {
 		o := operatorNamed(t, r, c.name)
 		l := o.Limiter
 		if l == nil || l.Kind != c.label || !near(l.Share, c.share) || !near(l.Coverage, c.coverage) || l.Why.IsZero() != (l.Kind != "") {
 			t.Errorf("%s: limiter %+v, want %q %g of %g", c.name, l, c.label, c.share, c.coverage)
 		}
-		if len(o.Links) != c.links || o.Links[0].Name != c.main || o.Links[0].By != c.by || o.Why != c.why || len(o.Kernels) != c.links {
-			t.Errorf("%s: links %+v, kernels %v, why %q", c.name, o.Links, o.Kernels, o.Why)
+		if len(o.Links) != c.links || o.Links[0].Name != c.main || o.Links[0].By != c.by || !o.Why.Equal(c.why) || len(o.Kernels) != c.links {
+			t.Errorf("%s: links %+v, kernels %v, why %v", c.name, o.Links, o.Kernels, o.Why)
 		}
 	}
 	if w := operatorNamed(t, r, "aten::copy_").Limiter.Why; w.Code != codeOpCopies {
@@ -89,7 +91,7 @@ func TestOperatorKernels(t *testing.T) {
 	if m := operatorNamed(t, r, "aten::mm").LinksMore; m == nil || *m != (OperatorRest{1, 4, 20}) {
 		t.Errorf("more: %+v", m)
 	}
-	if o := operatorNamed(t, r, "aten::matmul"); o.Limiter != nil || o.Links != nil || !strings.Contains(o.Why, "linked no kernel") || len(o.Kernels) == 0 {
+	if o := operatorNamed(t, r, "aten::matmul"); o.Limiter != nil || o.Links != nil || !o.Why.Is(OperatorOtherNames) || len(o.Kernels) == 0 {
 		t.Errorf("no device time: %+v", o)
 	}
 	id := operatorNamed(t, r, "aten::mm").Links[0].Kernel
@@ -102,7 +104,7 @@ func TestOperatorKernels(t *testing.T) {
 func TestOperatorsWithoutLinks(t *testing.T) {
 	r := linkedRun(t, operatorsText)
 	o := operatorNamed(t, r, "aten::linear")
-	if o.Limiter != nil || o.Links != nil || !strings.Contains(o.Why, "the operators that it calls do") || !hasNote(r.Missing, "operator-kernels") {
+	if o.Limiter != nil || o.Links != nil || !o.Why.Is(OperatorCalls) || !hasNote(r.Missing, "operator-kernels") {
 		t.Errorf("%+v, missing %+v", o, r.Missing)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -120,17 +119,13 @@ const operatorsSpeak = 0.5
 func (a *analyzer) tellProfiled(p *Profiled, device bool) bool {
 	switch {
 	case !device && a.cpuOnly:
-		p.Text = "The torch profiler watched the CPU alone: operators have no device time."
+		p.Text = because(ProfiledCPUOnly)
 	case !device:
-		p.Text = "The torch profiler recorded no device time."
+		p.Text = because(ProfiledNoDevice)
 	default:
-		p.Text = fmt.Sprintf("The operators have %s of device time of their own", microseconds(p.OperatorUS))
-		if p.KernelUS > 0 {
-			p.Text += fmt.Sprintf(", %.0f %% of the %s that the torch profiler saw on the GPU", min(1, p.OperatorUS/p.KernelUS)*100, microseconds(p.KernelUS))
-		}
-		p.Text += p.pass() + "."
+		p.Text = because(ProfiledOperators, p.covers()...)
 		if ns := a.kernelNS(); a.tl != nil && ns > 0 {
-			p.Text += fmt.Sprintf(" Beside them, kernels take %s in %s%s.", duration(ns), a.whole(), a.passText())
+			p.Text = append(p.Text, fact.New(ProfiledBeside, append(a.passParam(), fact.NS("time", ns), a.scopeParam())...))
 		}
 	}
 	a.res.Profiled = p
@@ -141,24 +136,36 @@ func (a *analyzer) tellProfiled(p *Profiled, device bool) bool {
 	return false
 }
 
-// pass says how much the profiler watched.
-func (p *Profiled) pass() string {
-	switch {
-	case p.NewTokens > 0 && p.PromptTokens > 0:
-		return fmt.Sprintf(", in a pass of %d prompt tokens and %d new ones", p.PromptTokens, p.NewTokens)
-	case p.NewTokens > 0:
-		return fmt.Sprintf(", in a pass of %d new tokens", p.NewTokens)
+// Codes of what the operators cover.
+const (
+	ProfiledCPUOnly   fact.Code = "profiled-cpu-only"
+	ProfiledNoDevice  fact.Code = "profiled-no-device"
+	ProfiledOperators fact.Code = "profiled-operators" // time; share and of where kernels were listed; prompt, new
+	ProfiledBeside    fact.Code = "profiled-beside"    // time, scope, new
+)
+
+// covers is what the operators hold, and how much the profiler watched.
+func (p *Profiled) covers() []fact.Param {
+	list := []fact.Param{fact.NS("time", p.OperatorUS*1e3)}
+	if p.KernelUS > 0 {
+		list = append(list, fact.Share("share", min(1, p.OperatorUS/p.KernelUS)), fact.NS("of", p.KernelUS*1e3))
 	}
-	return ""
+	if p.NewTokens > 0 {
+		list = append(list, fact.Count("new", p.NewTokens))
+		if p.PromptTokens > 0 {
+			list = append(list, fact.Count("prompt", p.PromptTokens))
+		}
+	}
+	return list
 }
 
-// passText says how much a pass in the timeline does.
-func (a *analyzer) passText() string {
+// passParam is how many tokens a pass in the timeline makes, where it makes any.
+func (a *analyzer) passParam() []fact.Param {
 	m := cmp.Or(a.profiled, a.clean)
 	if m == nil || m.Plan.MaxNewTokens <= 0 || m.Kind == "resnet" {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf(", with %d new tokens", m.Plan.MaxNewTokens)
+	return []fact.Param{fact.Count("new", m.Plan.MaxNewTokens)}
 }
 
 func shapesText(shapes any) string {
@@ -175,25 +182,39 @@ func shapesText(shapes any) string {
 	return string(data)
 }
 
+// Codes of why an operator has no device time of its own.
+const (
+	OperatorCalls      fact.Code = "operator-calls-others"
+	OperatorThrough    fact.Code = "operator-runs-through" // kernel; by, share and more where known
+	OperatorCPUOnly    fact.Code = "operator-cpu-only"
+	OperatorNoDevice   fact.Code = "operator-no-device-time"
+	OperatorAllocates  fact.Code = "operator-allocates"
+	OperatorView       fact.Code = "operator-view"
+	OperatorOnHost     fact.Code = "operator-on-host" // self, total
+	OperatorNoneAlike  fact.Code = "operator-none-alike"
+	OperatorOtherNames fact.Code = "operator-other-names" // category, time
+	OperatorUnlinked   fact.Code = "operator-unlinked"
+)
+
 // whyZero explains an operator without device time of its own.
-func (a *analyzer) whyZero(o *Operator, deviceSeen bool) (string, []string) {
+func (a *analyzer) whyZero(o *Operator, deviceSeen bool) (fact.Fact, []string) {
 	name := strings.ToLower(o.Name)
 	base := name[strings.LastIndex(name, ":")+1:]
 	switch {
 	case o.TotalDeviceUS > 0:
-		return "it launches nothing itself; the operators that it calls do", nil
+		return fact.New(OperatorCalls), nil
 	case !deviceSeen && a.cpuOnly:
-		return "only the CPU was profiled", nil
+		return fact.New(OperatorCPUOnly), nil
 	case !deviceSeen:
-		return "the profiler recorded no device time at all", nil
+		return fact.New(OperatorNoDevice), nil
 	case slices.Contains(allocators, base):
-		return "it only allocates memory", nil
+		return fact.New(OperatorAllocates), nil
 	case slices.ContainsFunc(views, func(v string) bool { return "::"+base == v || base == v }):
-		return "it only describes memory anew; no kernel runs", nil
+		return fact.New(OperatorView), nil
 	}
 	category := operatorCategory(name)
 	if category == "" {
-		return fmt.Sprintf("it launched no kernel: it works on the host, %s of its own and %s with what it calls", microseconds(o.SelfCPUUS), microseconds(o.TotalCPUUS)), nil
+		return fact.New(OperatorOnHost, fact.NS("self", o.SelfCPUUS*1e3), fact.NS("total", o.TotalCPUUS*1e3)), nil
 	}
 	var names []string
 	for i := range a.res.Kernels {
@@ -203,17 +224,15 @@ func (a *analyzer) whyZero(o *Operator, deviceSeen bool) (string, []string) {
 		}
 	}
 	if len(names) == 0 {
-		return "it launched no kernel, and the timeline has none of its kind", nil
+		return fact.New(OperatorNoneAlike), nil
 	}
 	for i := range a.res.Categories {
 		if c := &a.res.Categories[i]; c.ID == category {
-			return fmt.Sprintf("the profiler linked no kernel to it; kernels of its kind (%s) ran for %s in the timeline, launched under other names", c.Label, duration(c.NS)), names
+			return fact.New(OperatorOtherNames, fact.Name("category", c.Label), fact.NS("time", c.NS)), names
 		}
 	}
-	return "the profiler linked no kernel to it", names
+	return fact.New(OperatorUnlinked), names
 }
-
-func microseconds(us float64) string { return duration(int64(us * 1e3)) }
 
 func operatorCategory(name string) string {
 	for _, c := range operatorCategories {

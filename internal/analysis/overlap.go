@@ -65,8 +65,8 @@ func (a *analyzer) idleOnce(s *Stage) map[string]int64 {
 		for _, m := range a.tl.joined(regions, process) {
 			a.tl.painting(workKey{process, -1}).split(m.start, m.end, ns)
 		}
-		for c, part := range causeParts {
-			out[part.ID] += ns[a.tl.p.categories+c]
+		for c, id := range causeIDs {
+			out[id] += ns[a.tl.p.categories+c]
 		}
 	}
 	most := a.tl.union(regions, -1)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/gpu"
 )
 
@@ -118,16 +119,16 @@ func (a *analyzer) peaksOf(g *GPU) {
 	}
 	arch, known := gpu.Lookup(g.Compute)
 	for _, dtype := range gpu.DTypes {
-		peak := Peak{ID: string(dtype), Label: dtype.Label(), Unit: "flop/s"}
+		peak := Peak{ID: string(dtype), Unit: "flop/s"}
 		if p, ok := flops[dtype]; ok {
 			peak = p.compute(dtype)
 			if hz > 0 && p.perCycle > 0 {
-				peak.Value, peak.ClockHz, peak.Clock = p.perCycle*hz, hz, clockText(hz, highestClock)
-				peak.Basis = "ncu: " + p.counter + " x the highest clock of the device"
+				peak.Value, peak.ClockHz, peak.Clock = p.perCycle*hz, hz, clockFact(hz, highestClock)
+				peak.Basis = fact.New(basisCounterClock, fact.Metric("counter", p.counter))
 			}
 		} else if v, ok := arch.Peak(dtype, g.SMs, hz); known && ok {
-			peak.Value, peak.ClockHz, peak.Clock = v, hz, clockText(hz, highestClock)
-			peak.Basis = "table: " + arch.Source + ", operations per SM and cycle, at the highest clock of the device"
+			peak.Value, peak.ClockHz, peak.Clock = v, hz, clockFact(hz, highestClock)
+			peak.Basis = fact.New(basisTable, fact.Name("source", arch.Source))
 		} else {
 			continue
 		}
@@ -146,9 +147,8 @@ func (a *analyzer) memoryFromProperties(g *GPU) {
 				hz = 0
 			}
 			g.Peaks = append(g.Peaks, Peak{
-				ID: levelDRAM, Label: levelLabels[levelDRAM], Value: float64(have.MemoryBandwidth), Unit: "byte/s",
-				ClockHz: float64(hz), Clock: clockText(float64(hz), highestMemory),
-				Basis: "device properties recorded by nsys: memory clock x bus width",
+				ID: levelDRAM, Value: float64(have.MemoryBandwidth), Unit: "byte/s",
+				ClockHz: float64(hz), Clock: clockFact(float64(hz), highestMemory), Basis: fact.New(basisProperties),
 			})
 		}
 	}
@@ -172,7 +172,7 @@ func (g *GPU) published(p Peak) Peak {
 	if !ok || v <= 0 {
 		return p
 	}
-	return Peak{ID: p.ID, Label: p.Label, Value: v, Unit: p.Unit, Published: true, Basis: sheet.Source}
+	return Peak{ID: p.ID, Value: v, Unit: p.Unit, Published: true, Basis: fact.New(basisSheet, fact.Name("source", sheet.Source))}
 }
 
 // roofs are the limits beside a launch, at the clock that it ran at.
@@ -194,17 +194,26 @@ func roofs(l *launch) []Peak {
 
 // The clocks that a peak may hold at.
 const (
-	highestClock  = "the highest clock of the device"
-	countingClock = "the clock while ncu counted"
-	memoryClock   = "the clock of the memory while ncu counted"
-	highestMemory = "the highest clock of the memory"
+	highestClock  fact.Code = "clock-highest"         // hz
+	countingClock fact.Code = "clock-counting"        // hz
+	memoryClock   fact.Code = "clock-memory-counting" // hz
+	highestMemory fact.Code = "clock-memory-highest"  // hz
 )
 
-func clockText(hz float64, which string) string {
+// What a peak rests on.
+const (
+	basisCounter      fact.Code = "peak-counter"       // formula
+	basisCounterClock fact.Code = "peak-counter-clock" // counter
+	basisTable        fact.Code = "peak-table"         // source
+	basisSheet        fact.Code = "peak-sheet"         // source
+	basisProperties   fact.Code = "peak-properties"
+)
+
+func clockFact(hz float64, which fact.Code) fact.Fact {
 	if hz <= 0 {
-		return ""
+		return fact.Fact{}
 	}
-	return fmt.Sprintf("%.2f GHz, %s", hz/1e9, which)
+	return fact.New(which, fact.Num("hz", fact.KindHertz, hz))
 }
 
 // memory is the limit as the peak of a memory level, at the clock while it was
@@ -214,10 +223,10 @@ func (p limit) memory(level string) Peak {
 	if level == levelDRAM {
 		which = memoryClock
 	}
-	return Peak{ID: level, Label: levelLabels[level], Value: p.rate, Unit: "byte/s", ClockHz: p.hz, Clock: clockText(p.hz, which), Measured: true, Basis: "ncu: " + p.basis}
+	return Peak{ID: level, Value: p.rate, Unit: "byte/s", ClockHz: p.hz, Clock: clockFact(p.hz, which), Measured: true, Basis: fact.New(basisCounter, fact.Metric("formula", p.basis))}
 }
 
 // compute is the limit as the peak of a type, at the clock while it was counted.
 func (p limit) compute(dtype gpu.DType) Peak {
-	return Peak{ID: string(dtype), Label: dtype.Label(), Value: p.rate, Unit: "flop/s", ClockHz: p.hz, Clock: clockText(p.hz, countingClock), Measured: true, Basis: "ncu: " + p.basis}
+	return Peak{ID: string(dtype), Value: p.rate, Unit: "flop/s", ClockHz: p.hz, Clock: clockFact(p.hz, countingClock), Measured: true, Basis: fact.New(basisCounter, fact.Metric("formula", p.basis))}
 }

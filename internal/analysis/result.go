@@ -105,7 +105,6 @@ type Peak struct {
 	// ID: dram, l2, l1, or a data type with its pipe: tensor_fp16, tensor_bf16,
 	// tensor_tf32, tensor_fp8, tensor_int8, tensor_fp64, fp64, fp32, fp16.
 	ID    string  `json:"id"`
-	Label string  `json:"label"` // "bf16 tensor, dense"
 	Value float64 `json:"value"` // per second
 	Unit  string  `json:"unit"`  // flop/s or byte/s
 	// ClockHz is the clock that the value holds at; 0 where it does not depend
@@ -114,11 +113,11 @@ type Peak struct {
 	// Clock says which clock that is, to be shown beside the value: MFU and MBU
 	// are held against the highest of the device, the roofline against the one
 	// at which ncu counted.
-	Clock string `json:"clock,omitempty"`
+	Clock fact.Fact `json:"clock,omitzero"`
 	// Measured: from ncu's counters of this chip. Otherwise from properties of
 	// the device or a table, and Basis names it.
-	Measured bool   `json:"measured"`
-	Basis    string `json:"basis"`
+	Measured bool      `json:"measured"`
+	Basis    fact.Fact `json:"basis,omitzero"`
 	// GPUs is how many of them the value is of, where several.
 	GPUs int `json:"gpus,omitempty"`
 	// Published: what the data sheet of the GPU states.
@@ -130,7 +129,8 @@ type Workload struct {
 	Kind    string   `json:"kind,omitempty"` // llm, vlm, resnet, command
 	Command []string `json:"command,omitempty"`
 	Model   *Model   `json:"model,omitempty"`
-	Shape   []Fact   `json:"shape,omitempty"` // batch size, prompt length, new tokens, ...
+	// Shape has the IDs batch_size, prompt_length, new_tokens and others as names.
+	Shape []Fact `json:"shape,omitempty"`
 }
 
 // Model is the identity of a model.
@@ -183,13 +183,13 @@ type DeviceBusy struct {
 // counted, and loading, warm-up and what else lies outside is not. Stages and
 // regions have times of their own.
 type Scope struct {
-	Expressions []string `json:"expressions"` // NVTX filters as configured
-	Exclude     []string `json:"exclude,omitempty"`
-	Regions     []string `json:"regions"`  // paths of the outermost regions that they select
-	Name        string   `json:"name"`     // "prefill and decode"
-	Text        string   `json:"text"`     // a sentence that says what is counted and what is not
-	StartNS     int64    `json:"start_ns"` // of its first instance, from the start of the overview
-	EndNS       int64    `json:"end_ns"`   // of its last work
+	Expressions []string  `json:"expressions"` // NVTX filters as configured
+	Exclude     []string  `json:"exclude,omitempty"`
+	Regions     []string  `json:"regions"`  // paths of the outermost regions that they select
+	Name        fact.Fact `json:"name"`     // prefill and decode
+	Text        fact.Fact `json:"text"`     // what is counted and what is not
+	StartNS     int64     `json:"start_ns"` // of its first instance, from the start of the overview
+	EndNS       int64     `json:"end_ns"`   // of its last work
 
 	// WallNS is the union of the instances and of the GPU work that they launched,
 	// which may end later.
@@ -315,7 +315,7 @@ type Bound struct {
 // A TimePart is a named share of time.
 type TimePart struct {
 	ID    string `json:"id"`
-	Label string `json:"label"`
+	Label string `json:"label,omitempty"` // of a category, as its rules name it; causes have none
 	NS    int64  `json:"ns"`
 }
 
@@ -605,8 +605,8 @@ type Operator struct {
 	TotalDeviceUS float64 `json:"total_device_us"`
 	// Kernels are the short names of Links, or, of an operator without any device
 	// time, kernels of its kind.
-	Kernels []string `json:"kernels,omitempty"`
-	Why     string   `json:"why,omitempty"` // why its own device time is 0
+	Kernels []string  `json:"kernels,omitempty"`
+	Why     fact.Fact `json:"why,omitzero"` // why its own device time is 0
 	// Links are the kernels that took most of its time, launched by itself or by
 	// the operators that it calls; LinksMore sums the others. Both and Limiter are
 	// absent where it ran none, and where the recording does not tell.
@@ -644,11 +644,11 @@ type OperatorLimiter struct {
 
 // Profiled is the pass that the torch profiler watched.
 type Profiled struct {
-	PromptTokens int64   `json:"prompt_tokens,omitempty"`
-	NewTokens    int64   `json:"new_tokens,omitempty"`
-	OperatorUS   float64 `json:"operator_us"` // self device time of all operators
-	KernelUS     float64 `json:"kernel_us"`   // device time of all kernels that it saw; 0 where it listed none
-	Text         string  `json:"text"`        // a sentence that says what the operators cover
+	PromptTokens int64       `json:"prompt_tokens,omitempty"`
+	NewTokens    int64       `json:"new_tokens,omitempty"`
+	OperatorUS   float64     `json:"operator_us"` // self device time of all operators
+	KernelUS     float64     `json:"kernel_us"`   // device time of all kernels that it saw; 0 where it listed none
+	Text         []fact.Fact `json:"text"`        // what the operators cover
 }
 
 // A Roofline holds roofs and points. Points name their roofs.
@@ -740,8 +740,8 @@ type Method struct {
 	Deviations    []Deviation `json:"deviations,omitempty"`
 	Ladder        []Note      `json:"ladder,omitempty"` // replay modes tried, with reasons
 	Picked        *Picked     `json:"picked,omitempty"`
-	Clock         string      `json:"clock,omitempty"` // what the counters were taken under
-	Thresholds    []Fact      `json:"thresholds,omitempty"`
+	Clock         fact.Fact   `json:"clock,omitzero"` // what the counters were taken under
+	Thresholds    []fact.Fact `json:"thresholds,omitempty"`
 	// Assumptions are what FLOPs and bytes by analysis of the model rest on.
 	Assumptions []Note `json:"assumptions,omitempty"`
 }
@@ -756,11 +756,11 @@ type StageCommand struct {
 
 // A Deviation is a setting that profiling required to be different.
 type Deviation struct {
-	Stage      string `json:"stage,omitempty"` // stages that it applied to, with commas
-	Key        string `json:"key"`
-	Configured string `json:"configured"`
-	Used       string `json:"used"`
-	Why        string `json:"why"`
+	Stage      string      `json:"stage,omitempty"` // stages that it applied to, with commas
+	Key        string      `json:"key"`
+	Configured string      `json:"configured"`
+	Used       string      `json:"used"`
+	Why        []fact.Fact `json:"why"`
 }
 
 // A RegionCoverage is how much of the GPU time of a region was counted.

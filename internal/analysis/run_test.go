@@ -176,16 +176,16 @@ func TestOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := analyzed(t, in)
-	if len(r.Operators) != 6 || r.Operators[0].Name != "aten::mm" || r.Operators[0].Why != "" {
+	if len(r.Operators) != 6 || r.Operators[0].Name != "aten::mm" || !r.Operators[0].Why.IsZero() {
 		t.Fatalf("operators %+v", r.Operators)
 	}
-	for name, want := range map[string]string{
-		"aten::linear": "the operators that it calls do", "aten::matmul": "linked no kernel to it", "aten::view": "describes memory",
-		"aten::empty": "allocates", "aten::_local_scalar_dense": "host",
+	for name, want := range map[string]fact.Code{
+		"aten::linear": OperatorCalls, "aten::matmul": OperatorOtherNames, "aten::view": OperatorView,
+		"aten::empty": OperatorAllocates, "aten::_local_scalar_dense": OperatorOnHost,
 	} {
 		for _, o := range r.Operators {
-			if o.Name == name && !strings.Contains(o.Why, want) {
-				t.Errorf("%s: %q, want %q", name, o.Why, want)
+			if o.Name == name && !o.Why.Is(want) {
+				t.Errorf("%s: %v, want %q", name, o.Why, want)
 			}
 			if o.Name == "aten::matmul" && (len(o.Kernels) == 0 || !strings.Contains(o.Kernels[0], "gemm_tile")) {
 				t.Errorf("aten::matmul is explained through %v", o.Kernels)

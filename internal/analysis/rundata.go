@@ -178,8 +178,7 @@ func (a *analyzer) readDeviations() {
 	}
 }
 
-// addDeviation names the stages of one change together. Of reasons of which one
-// says more than the other it keeps that.
+// addDeviation names the stages of one change together, with all reasons.
 func addDeviation(list []Deviation, d Deviation) []Deviation {
 	for i := range list {
 		have := &list[i]
@@ -189,12 +188,10 @@ func addDeviation(list []Deviation, d Deviation) []Deviation {
 		if !slices.Contains(strings.Split(have.Stage, ", "), d.Stage) {
 			have.Stage = strings.Trim(have.Stage+", "+d.Stage, ", ")
 		}
-		switch {
-		case strings.Contains(have.Why, d.Why):
-		case strings.Contains(d.Why, have.Why):
-			have.Why = d.Why
-		default:
-			have.Why = joinWords(have.Why, d.Why)
+		for _, why := range d.Why {
+			if !slices.ContainsFunc(have.Why, why.Equal) {
+				have.Why = append(have.Why, why)
+			}
 		}
 		return list
 	}

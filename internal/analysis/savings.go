@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
 )
@@ -33,7 +34,7 @@ func (a *analyzer) findSavings(context.Context) error {
 		a.idleSavings(s)
 	}
 	if s := a.res.Scope; len(stages) == 0 && s != nil && s.Split != nil {
-		a.idleSavings(&Stage{Name: s.Name, Split: *s.Split})
+		a.idleSavings(&Stage{Name: strings.Join(s.Regions, ", "), Split: *s.Split})
 	}
 	a.roofSavings()
 	a.fusionSavings()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -238,14 +237,6 @@ func (a *analyzer) kernelNS() int64 {
 	return a.res.Totals.KernelNS
 }
 
-// whole names what is analysed.
-func (a *analyzer) whole() string {
-	if s := a.res.Scope; s != nil {
-		return s.Name
-	}
-	return "the timeline"
-}
-
 // sumScope describes the scope.
 func (a *analyzer) sumScope() {
 	if a.scope == nil {
@@ -285,7 +276,7 @@ func (a *analyzer) sumScope() {
 	for _, list := range tl.workByDevice() {
 		s.BusyNS += common(list, a.scope.moments)
 	}
-	s.Text = scopeText(s, a.res.Totals.WallNS)
+	s.Text = s.describe(a.res.Totals.WallNS)
 	a.res.Scope = s
 }
 
@@ -307,41 +298,31 @@ func (tl *timed) workByDevice() map[int32][]moment {
 // maxScopeNames is how many regions the name of a scope lists.
 const maxScopeNames = 4
 
-func scopeName(regions []string) string {
-	if n := len(regions); n > maxScopeNames {
-		return fmt.Sprintf("%s and %d more regions", strings.Join(regions[:maxScopeNames-1], ", "), n-maxScopeNames+1)
+func scopeName(regions []string) fact.Fact {
+	n := len(regions)
+	if n > maxScopeNames {
+		listed := regions[:maxScopeNames-1]
+		return fact.New(ScopeNameMore, fact.Names("regions", fact.KindRegion, listed), fact.Count("more", n-len(listed)))
 	}
-	return listWords(regions)
+	return fact.New(ScopeName, fact.Names("regions", fact.KindRegion, regions))
 }
 
-// listWords writes "a, b and c".
-func listWords(names []string) string {
-	n := len(names)
-	if n < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-}
-
-// scopeText says what is counted and what is not.
-func scopeText(s *Scope, wall int64) string {
-	text := fmt.Sprintf("%s: %s of a timeline of %s", s.Name, duration(s.WallNS), duration(wall))
+// describe says what is counted and what is not.
+func (s *Scope) describe(wall int64) fact.Fact {
+	params := []fact.Param{fact.Because("name", s.Name), fact.NS("time", s.WallNS), fact.NS("of", wall)}
 	if s.OutsideLaunches == 0 {
-		return text + "; no kernel ran outside."
+		return fact.New(ScopeWhole, params...)
 	}
-	return text + fmt.Sprintf("; %s of kernel time in %s outside (such as loading and warm-up) are not counted below.", duration(s.OutsideKernelNS), launches(s.OutsideLaunches))
+	return fact.New(ScopePart, append(params, fact.NS("outside", s.OutsideKernelNS), fact.Count("launches", s.OutsideLaunches))...)
 }
 
-func launches(n int64) string {
-	if n == 1 {
-		return "1 launch"
-	}
-	digits := strconv.FormatInt(n, 10)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits + " launches"
-}
+// Codes of a scope.
+const (
+	ScopeName     fact.Code = "scope-name"      // regions
+	ScopeNameMore fact.Code = "scope-name-more" // regions, more
+	ScopeWhole    fact.Code = "scope-whole"     // name, time, of: no kernel ran outside
+	ScopePart     fact.Code = "scope-part"      // name, time, of, outside, launches
+)
 
 // stagesInScope are the stages that findings and savings speak of: those within
 // the scope.

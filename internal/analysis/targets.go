@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -183,7 +182,7 @@ func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
 		}
 	}
 	a.res.Method.Picked = p
-	a.res.Method.Clock = a.clockWords()
+	a.res.Method.Clock = a.countersClock()
 }
 
 // leftOut is what was not counted for one reason, with its longest kernels.
@@ -202,8 +201,8 @@ func leftOut(l *pick.LeftOut) Note {
 	return Note{Fact: fact.New(LeftOut, params...)}
 }
 
-// clockWords says what the counters were taken under.
-func (a *analyzer) clockWords() string {
+// countersClock is what the counters were taken under.
+func (a *analyzer) countersClock() fact.Fact {
 	low, high, locked := 0.0, 0.0, 0
 	for _, l := range a.counted {
 		if hz := a.clockOf(l); hz > 0 {
@@ -217,21 +216,26 @@ func (a *analyzer) clockWords() string {
 		}
 	}
 	if high == 0 {
-		return ""
+		return fact.Fact{}
 	}
-	from, to := fmt.Sprintf("%.2f", low/1e9), fmt.Sprintf("%.2f GHz", high/1e9)
-	if to != from+" GHz" {
-		to = from + " to " + to
+	params := []fact.Param{fact.Num("low", fact.KindHertz, low)}
+	if high-low >= clockStep {
+		params = append(params, fact.Num("high", fact.KindHertz, high))
 	}
-	words := "SM clock " + to + " while counting"
 	switch {
 	case locked == len(a.counted):
-		words += ", locked by ncu"
+		params = append(params, fact.ID("lock", "clock-lock", "locked"))
 	case locked == 0:
-		words += ", not locked"
+		params = append(params, fact.ID("lock", "clock-lock", "free"))
 	}
-	return words
+	return fact.New(CountersClock, params...)
 }
+
+// CountersClock is the clock of the SMs while counters were taken. low, high, lock
+const CountersClock fact.Code = "counters-clock"
+
+// clockStep is the difference in Hz from which two clocks are told apart.
+const clockStep = 1e7
 
 // clockSlack is how far a clock may come out above the highest of the device.
 const clockSlack = 1.001

@@ -1,8 +1,9 @@
 package analysis
 
 import (
-	"strconv"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // Thresholds are what the decisions hold values against. docs/limiter.md and
@@ -45,26 +46,31 @@ func (t Thresholds) withDefaults() Thresholds {
 	return t
 }
 
-func percent(x float64) string { return strconv.FormatFloat(x*100, 'g', 4, 64) + " %" }
+// Codes of the thresholds, in the order to show.
+const (
+	thresholdReached  fact.Code = "threshold-reached"   // share
+	thresholdNear     fact.Code = "threshold-near"      // share
+	thresholdSmall    fact.Code = "threshold-small"     // waves
+	thresholdShort    fact.Code = "threshold-short"     // time
+	thresholdOccupied fact.Code = "threshold-occupancy" // share
+	thresholdIssue    fact.Code = "threshold-issue"     // share
+	thresholdLaunch   fact.Code = "threshold-launch"    // share
+	thresholdCovered  fact.Code = "threshold-covered"   // share, least
+	thresholdOverhead fact.Code = "threshold-overhead"  // share
+	thresholdHostGap  fact.Code = "threshold-host-gap"  // time
+)
 
-func waves(n float64) string {
-	if n == 1 {
-		return "1 wave of blocks"
-	}
-	return strconv.FormatFloat(n, 'g', 4, 64) + " waves of blocks"
-}
-
-func (t Thresholds) facts() []Fact {
-	return []Fact{
-		{"a limit is reached at", percent(t.Saturated) + " of its peak"},
-		{"several limits are near from", percent(t.Near) + " of their peaks"},
-		{"too little work below", waves(t.SmallWaves)},
-		{"launch overhead below", strconv.FormatFloat(t.ShortNS, 'g', 6, 64) + " ns of duration"},
-		{"occupancy is low where fewer warps fit than", percent(t.Occupancy) + " of those of an SM"},
-		{"issue is low below", percent(t.IssueActive) + " of cycles"},
-		{"a stage is launch-bound from", percent(t.LaunchBound) + " of wall time spent on launching, and more than the GPU works"},
-		{"counters speak for a region from", percent(t.Covered) + " of its kernel time; below " + percent(t.Spoken) + " they say nothing of its utilisation"},
-		{"a lighter capture is advised above", percent(t.Overhead) + " of overhead"},
-		{"a host stretch is long from", duration(t.HostGap.Nanoseconds()) + " without a CUDA call"},
+func (t Thresholds) facts() []fact.Fact {
+	return []fact.Fact{
+		fact.New(thresholdReached, fact.Share("share", t.Saturated)),
+		fact.New(thresholdNear, fact.Share("share", t.Near)),
+		fact.New(thresholdSmall, fact.Num("waves", fact.KindNumber, t.SmallWaves)),
+		fact.New(thresholdShort, fact.NS("time", t.ShortNS)),
+		fact.New(thresholdOccupied, fact.Share("share", t.Occupancy)),
+		fact.New(thresholdIssue, fact.Share("share", t.IssueActive)),
+		fact.New(thresholdLaunch, fact.Share("share", t.LaunchBound)),
+		fact.New(thresholdCovered, fact.Share("share", t.Covered), fact.Share("least", t.Spoken)),
+		fact.New(thresholdOverhead, fact.Share("share", t.Overhead)),
+		fact.New(thresholdHostGap, fact.NS("time", t.HostGap.Nanoseconds())),
 	}
 }

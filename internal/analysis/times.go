@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +31,6 @@ type timed struct {
 	kernel []uint32 // group of each kernel: index into Result.Kernels after sorting, or noKernel
 	lo, hi int64
 	only   int // the one process that used a GPU; -1 where there are several
-	python bool
 
 	whole     func() *painting // of all work; it is made in the background
 	paintings map[workKey]*painting
@@ -116,7 +114,7 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 	a.environmentOf(t)
 	a.findScope()
 	overview := a.drawOverview() // beside the other steps
-	for _, step := range []func(){a.groupKernels, a.findPython, a.countInRegions, a.sumTotals, a.sumScope, a.sumRegions, a.pickStages, overview} {
+	for _, step := range []func(){a.groupKernels, a.countInRegions, a.sumTotals, a.sumScope, a.sumRegions, a.pickStages, overview} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -257,14 +255,6 @@ func (tl *timed) processes() []int {
 	return tl.used(func(q *timeline.Queue) int { return int(q.Process) })
 }
 
-// findPython tells whether host code is that of a Python program.
-func (a *analyzer) findPython() {
-	t := a.tl.t
-	a.tl.python = a.usesTorch() || slices.ContainsFunc(a.tl.processes(), func(i int) bool {
-		return i < len(t.Processes) && strings.HasPrefix(path.Base(t.Names[t.Processes[i].Name]), "python")
-	})
-}
-
 // split makes a Split of the time of each label.
 func (a *analyzer) split(ns []int64) Split {
 	s := Split{Busy: []TimePart{}, Idle: []TimePart{}}
@@ -275,13 +265,9 @@ func (a *analyzer) split(ns []int64) Split {
 			s.BusyNS += ns[i]
 		}
 	}
-	for i, part := range causeParts {
+	for i, id := range causeIDs {
 		if n := ns[categories+i]; n != 0 {
-			part.NS = n
-			if cause(i) == causePython && a.tl.python {
-				part.Label += " (Python)"
-			}
-			s.Idle = append(s.Idle, part)
+			s.Idle = append(s.Idle, TimePart{ID: id, NS: n})
 			s.IdleNS += n
 		}
 	}

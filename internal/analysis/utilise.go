@@ -3,7 +3,6 @@ package analysis
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -97,9 +96,9 @@ func (a *analyzer) addImages(r *flops.Report) {
 	}
 	facts := []Fact{{"images", strconv.FormatInt(r.Shape.Images, 10)}}
 	if r.Shape.ImageSize > 0 {
-		facts = append(facts, Fact{"image size", fmt.Sprintf("%d px", r.Shape.ImageSize)})
+		facts = append(facts, Fact{"image_size_px", strconv.FormatInt(r.Shape.ImageSize, 10)})
 	}
-	facts = append(facts, Fact{"prompt tokens with images", strconv.FormatInt(r.Shape.Tokens, 10)})
+	facts = append(facts, Fact{"prompt_tokens_with_images", strconv.FormatInt(r.Shape.Tokens, 10)})
 	w.Shape = slices.Insert(w.Shape, at+1, facts...)
 }
 
@@ -385,11 +384,4 @@ func mostOf(ops map[gpu.DType]float64) (gpu.DType, bool) {
 		return "", false
 	}
 	return types[0], true
-}
-
-func joinWords(x, y string) string {
-	if x == "" || y == "" {
-		return x + y
-	}
-	return x + "; " + y
 }

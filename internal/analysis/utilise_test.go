@@ -136,9 +136,9 @@ func TestShapeOfImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &analyzer{res: newResult(Input{}), in: Input{Flops: path}}
-	a.res.Workload.Shape = []Fact{{"batch size", "1"}, {promptLength, "16"}, {"new tokens", "32"}}
+	a.res.Workload.Shape = []Fact{{"batch_size", "1"}, {promptLength, "16"}, {"new_tokens", "32"}}
 	a.stageWork()
-	want := []Fact{{"batch size", "1"}, {promptLength, "16"}, {"images", "1"}, {"image size", "1024 px"}, {"prompt tokens with images", "273"}, {"new tokens", "32"}}
+	want := []Fact{{"batch_size", "1"}, {promptLength, "16"}, {"images", "1"}, {"image_size_px", "1024"}, {"prompt_tokens_with_images", "273"}, {"new_tokens", "32"}}
 	if !slices.Equal(a.res.Workload.Shape, want) || len(a.res.Method.Assumptions) != 1 {
 		t.Errorf("%+v, %+v, %+v", a.res.Workload.Shape, a.res.Method.Assumptions, a.res.Warnings)
 	}

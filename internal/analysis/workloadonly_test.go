@@ -3,9 +3,11 @@ package analysis
 import (
 	"encoding/json"
 	"errors"
+	"github.com/deepprof/deepprof/internal/fact"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -58,7 +60,7 @@ func TestOperatorsOfTheCPU(t *testing.T) {
 	}
 	r := analyzed(t, Input{Operators: path})
 	for i, name := range []string{"aten::mm", "aten::conv2d", "aten::relu"} {
-		if o := r.Operators[i]; o.Name != name || o.Why != "only the CPU was profiled" || o.TotalCPUUS == 0 {
+		if o := r.Operators[i]; o.Name != name || !o.Why.Is(OperatorCPUOnly) || o.TotalCPUUS == 0 {
 			t.Errorf("row %d: %+v", i, o)
 		}
 	}
@@ -70,16 +72,17 @@ func TestOperatorsOfTheCPU(t *testing.T) {
 // What the profiler does for itself is no operator, and the result says what the
 // operators cover.
 func TestOperatorsCover(t *testing.T) {
+	prompt, tokens := fact.Count("prompt", 512), fact.Count("new", 16)
 	const row = `{"name":"NAME","kind":"KIND","calls":1,"cpu_self_us":9,"cpu_total_us":9,"device_self_us":TIME,"device_total_us":TIME}`
 	for _, c := range []struct {
 		name, operator, kernel string
-		text                   string
+		want                   fact.Fact
 		warned                 bool
 	}{
-		{"all of it", "50", "50", "have 50.0 \u00b5s of device time of their own, 100 % of the 50.0 \u00b5s that the torch profiler saw on the GPU, in a pass of 512 prompt tokens and 16 new ones.", false},
-		{"graphs", "10", "100", "10 % of the 100.0 \u00b5s", true},
-		{"no kernels listed", "10", "0", "have 10.0 \u00b5s of device time of their own, in a pass", false},
-		{"no device time", "0", "0", "recorded no device time", false},
+		{"all of it", "50", "50", fact.New(ProfiledOperators, fact.NS("time", 50e3), fact.Share("share", 1), fact.NS("of", 50e3), prompt, tokens), false},
+		{"graphs", "10", "100", fact.New(ProfiledOperators, fact.NS("time", 10e3), fact.Share("share", 0.1), fact.NS("of", 100e3), prompt, tokens), true},
+		{"no kernels listed", "10", "0", fact.New(ProfiledOperators, fact.NS("time", 10e3), prompt, tokens), false},
+		{"no device time", "0", "0", fact.New(ProfiledNoDevice), false},
 	} {
 		path := filepath.Join(t.TempDir(), "operators.json")
 		var rows []string
@@ -90,7 +93,7 @@ func TestOperatorsCover(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := analyzed(t, Input{Operators: path})
-		if len(r.Operators) != 1 || r.Profiled == nil || !strings.Contains(r.Profiled.Text, c.text) || hasNote(r.Warnings, "operators-cover") != c.warned {
+		if len(r.Operators) != 1 || r.Profiled == nil || !slices.EqualFunc(r.Profiled.Text, []fact.Fact{c.want}, fact.Fact.Equal) || hasNote(r.Warnings, "operators-cover") != c.warned {
 			t.Errorf("%s: %d operators, %+v, warnings %+v", c.name, len(r.Operators), r.Profiled, r.Warnings)
 		}
 	}

@@ -41,7 +41,7 @@ var ofAnalysis = map[fact.Code]words{
 		Next: "run the torch profiler again with this version"},
 	"unmatched": {Text: "{key} {expr}: {why}", Next: "[did you mean {near}?]"},
 
-	"changed-file": {Text: "{file} changed since it was captured[ ({bytes}, recorded with {recorded})]: the numbers are of what is there now",
+	"changed-file": {Text: "{file} changed since it was captured[ ({bytes:byte|bytes}, recorded with {recorded})]: the numbers are of what is there now",
 		Next: "deepprof runs show RUN --verify names all that changed"},
 	"timelines":        {Text: "the run has {n} timelines: this is about {file} alone", Next: "deepprof analyze {other}"},
 	"timeline-damaged": {Text: "the timeline is damaged: {error}", Next: repairTimeline},

@@ -4,7 +4,6 @@ import "github.com/deepprof/deepprof/internal/fact"
 
 // ofPick are the words for the choice of launches to count.
 var ofPick = map[fact.Code]words{
-	"pick-text": {Text: "{text}"},
 
 	"chosen-by-rank":   {Text: "rank {rank} by GPU time: {share} of the chosen regions in {launches:launch|launches}; with it {covered} are covered"},
 	"chosen-by-region": {Text: "to cover {enough} of {region}: {of_region} of it, {share} of the chosen regions, in {launches:launch|launches}; with it {covered} of {region} are covered"},

@@ -1,6 +1,7 @@
 package pick
 
 import (
+	"github.com/deepprof/deepprof/internal/fact"
 	"slices"
 	"strings"
 	"testing"
@@ -215,7 +216,7 @@ func TestReasonOfAnEarlierVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := got.Groups[0].Reason; !r.Is(ReasonText) || r.Text("text") != text || !got.LeftOut[0].Reason.IsZero() || got.Ladder[0].Reason.Text("text") != "it hung" {
+	if r := got.Groups[0].Reason; !r.Is(fact.Text) || r.Text("text") != text || !got.LeftOut[0].Reason.IsZero() || got.Ladder[0].Reason.Text("text") != "it hung" {
 		t.Errorf("%+v", got)
 	}
 }

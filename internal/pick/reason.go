@@ -1,17 +1,12 @@
 package pick
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // Codes of why something is counted, left out or doubted. internal/message has
 // their words; a comment names the parameters.
 const (
-	ReasonText fact.Code = "pick-text" // text: a reason of an earlier version, in its words
-
 	chosenByRank   fact.Code = "chosen-by-rank"   // rank, share, launches, covered
 	chosenByRegion fact.Code = "chosen-by-region" // enough, region, of_region, share, launches, covered
 	countedAlong   fact.Code = "counted-along"    // why
@@ -57,26 +52,13 @@ const (
 )
 
 // A Reason is a fact. targets.json of earlier versions holds a text in its place.
-type Reason struct{ fact.Fact }
+type Reason = fact.Stored
 
-func because(code fact.Code, params ...fact.Param) Reason { return Reason{fact.New(code, params...)} }
+func because(code fact.Code, params ...fact.Param) Reason {
+	return Reason{Fact: fact.New(code, params...)}
+}
 
 func why(code fact.Code, params ...fact.Param) *Reason {
 	r := because(code, params...)
 	return &r
-}
-
-// UnmarshalJSON reads a fact, or the text of an earlier version.
-func (r *Reason) UnmarshalJSON(data []byte) error {
-	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte(`"`)) {
-		return json.Unmarshal(data, &r.Fact)
-	}
-	var text string
-	if err := json.Unmarshal(data, &text); err != nil {
-		return err
-	}
-	if *r = (Reason{}); text != "" {
-		*r = because(ReasonText, fact.Vendor("text", text))
-	}
-	return nil
 }

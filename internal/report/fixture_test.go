@@ -12,9 +12,9 @@ func at(x float64) *float64 { return &x }
 // sample is a small result with every part filled: two stages, of which decode
 // waits for launches.
 func sample() *analysis.Result {
-	peak := analysis.Peak{ID: "tensor_bf16", Label: "bf16 tensor, dense", Value: 836.6e12, Unit: "flop/s", ClockHz: 1.59e9, Measured: true, Basis: "ncu at its clock"}
-	dram := analysis.Peak{ID: "dram", Label: "DRAM", Value: 4.8e12, Unit: "byte/s", Measured: true, Basis: "ncu"}
-	table := analysis.Peak{ID: "tensor_fp8", Label: "fp8 tensor, dense", Value: 1979e12, Unit: "flop/s", ClockHz: 1.83e9, Basis: "NVIDIA H200 data sheet"}
+	peak := analysis.Peak{ID: "tensor_bf16", Value: 836.6e12, Unit: "flop/s", ClockHz: 1.59e9, Measured: true, Basis: says("ncu at its clock")}
+	dram := analysis.Peak{ID: "dram", Value: 4.8e12, Unit: "byte/s", Measured: true, Basis: says("ncu")}
+	table := analysis.Peak{ID: "tensor_fp8", Value: 1979e12, Unit: "flop/s", ClockHz: 1.83e9, Basis: says("NVIDIA H200 data sheet")}
 	gemm := analysis.Kernel{
 		ID: "k1", Name: "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_128x2_tn_align8>(T1::Params)", Short: "cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_128x2_tn_align8",
 		Grid: [3]int64{64, 2, 1}, Block: [3]int64{32, 1, 1}, Category: "gemm", Calls: 160, TotalNS: 6_400_000, MeanNS: 40_000, MedianNS: 39_900, MinNS: 38_000, MaxNS: 45_000, Share: 0.64,
@@ -37,17 +37,17 @@ func sample() *analysis.Result {
 	}
 	prefill := analysis.Split{WallNS: 10_000_000, BusyNS: 6_666_667, IdleNS: 3_333_333,
 		Busy: []analysis.TimePart{{ID: "gemm", Label: "GEMM", NS: 4_444_445}, {ID: "norm", Label: "normalisation", NS: 2_222_222}},
-		Idle: []analysis.TimePart{{ID: "launch", Label: "launch calls", NS: 1_111_111}, {ID: "python", Label: "CPU between launches", NS: 1_111_111}, {ID: "sync", Label: "synchronisation", NS: 1_111_111}}}
+		Idle: []analysis.TimePart{{ID: "launch", NS: 1_111_111}, {ID: "python", NS: 1_111_111}, {ID: "sync", NS: 1_111_111}}}
 	decode := analysis.Split{WallNS: 80_000_000, BusyNS: 8_000_000, IdleNS: 72_000_000, LaunchBound: true, LaunchNS: 70_000_000,
 		Busy: []analysis.TimePart{{ID: "gemm", Label: "GEMM", NS: 7_990_000}, {ID: "sampling", Label: "sampling", NS: 10_000}},
-		Idle: []analysis.TimePart{{ID: "python", Label: "CPU between launches", NS: 60_000_000}, {ID: "launch", Label: "launch calls", NS: 10_000_000}, {ID: "sync", Label: "synchronisation", NS: 2_000_000}}}
+		Idle: []analysis.TimePart{{ID: "python", NS: 60_000_000}, {ID: "launch", NS: 10_000_000}, {ID: "sync", NS: 2_000_000}}}
 	return &analysis.Result{
 		Schema: analysis.Schema, Version: "0.5.0",
 		Source: analysis.Source{Run: "20261115T040110Z-4711-9f86d081884c", Created: "2026-11-15T04:01:10Z", Status: "done", Files: []analysis.File{{Path: "nsys/run.sqlite", Kind: "timeline", Bytes: 1_234_567, SHA256: "ab12"}}},
 		Environment: analysis.Environment{GPUs: []analysis.GPU{{Name: "NVIDIA H200", Chip: "GH100", Compute: "9.0", SMs: 132, MemoryBytes: 150_754_820_096, Peaks: []analysis.Peak{peak, dram, table}}},
 			Driver: "580.159", CUDA: "13.0", Nsys: "2025.3.1", Ncu: "2025.3.1", Software: []analysis.Fact{{Name: "PyTorch", Value: "2.11"}}},
 		Workload: analysis.Workload{Kind: "llm", Model: &analysis.Model{Name: "llama_small", Family: "llama", Parameters: 1_236_000_000, WeightsBytes: 2_472_000_000, Layers: 8, DType: "bf16", Attention: "sdpa"},
-			Shape: []analysis.Fact{{Name: "batch size", Value: "2"}, {Name: "prompt length", Value: "128"}}},
+			Shape: []analysis.Fact{{Name: "batch_size", Value: "2"}, {Name: "prompt_length", Value: "128"}}},
 		Totals: analysis.Totals{WallNS: 90_000_000, GPUSpanNS: 89_000_000, BusyNS: 14_666_667, KernelNS: 10_000_000, CopyNS: 120_000, Launches: 340, KernelNames: 3, Copies: 12, CopyBytes: 4_096_000,
 			Aggregates: []analysis.Aggregate{{Name: "prefill_ms", Unit: "ms", N: 5, Mean: 8.1234, Std: 0.02, Min: 8.1, P50: 8.12, P90: 8.15, P99: 8.16, Max: 8.16}, {Name: "tokens_per_s", Unit: "tokens/s", N: 5, Mean: 412.3, Std: 3, Min: 409, P50: 412, P90: 416, P99: 416, Max: 416}}},
 		Stages: []analysis.Stage{
@@ -68,20 +68,20 @@ func sample() *analysis.Result {
 		Categories: []analysis.CategoryTime{{ID: "gemm", Label: "GEMM", NS: 6_400_000, Calls: 160, Share: 0.64}, {ID: "norm", Label: "normalisation", NS: 2_600_000, Calls: 170, Share: 0.26},
 			{ID: "elementwise", Label: "elementwise", NS: 1_000_000, Calls: 10, Share: 0.1}},
 		Operators: []analysis.Operator{{Name: "aten::linear", Calls: 160, SelfCPUUS: 900, TotalCPUUS: 4000, TotalDeviceUS: 6400, Kernels: []string{"k1"}}, {Name: "aten::mm", Calls: 160, SelfCPUUS: 2900, TotalCPUUS: 3000, SelfDeviceUS: 6400, TotalDeviceUS: 6400, Kernels: []string{"k1"}},
-			{Name: "aten::view", Calls: 999, SelfCPUUS: 100, TotalCPUUS: 100, Why: "it changes the shape alone and launches no kernel"}},
+			{Name: "aten::view", Calls: 999, SelfCPUUS: 100, TotalCPUUS: 100, Why: says("it changes the shape alone and launches no kernel")}},
 		Roofline: analysis.Roofline{Roofs: []analysis.Peak{peak, dram, table}, Points: gemm.Point},
 		Opportunities: []analysis.Opportunity{{ID: "gaps-decode", Kind: "gaps", Title: says("Capture decode in a CUDA graph"), Stage: "decode", Seconds: 0.07, Speedup: 4.5, StageGain: at(0.875), Evidence: []analysis.Evidence{{Of: says("idle time before launches"), Value: 0.07, Unit: "s"}},
 			Assumes: facts("the GPU never waits for a launch"), How: facts("capture one step with torch.cuda.graph")}},
 		Findings: []analysis.Finding{{ID: "launch-bound", Weight: "high", Fact: says("decode is launch-bound: the GPU idles 90.0 % of its time")},
 			{ID: "gemm", Weight: "medium", Fact: says("cutlass_80_wmma takes 64.0 % of kernel time")}},
 		Method: analysis.Method{Commands: []analysis.StageCommand{{Stage: "nsys", Command: "nsys profile -t cuda,nvtx python main.py", Seconds: 12.34, Outcome: "ok"}},
-			Deviations: []analysis.Deviation{{Key: "dataset.sampling.epochs", Configured: "3", Used: "1", Why: "one pass is enough under a profiler"}},
+			Deviations: []analysis.Deviation{{Key: "dataset.sampling.epochs", Configured: "3", Used: "1", Why: facts("one pass is enough under a profiler")}},
 			Ladder: []analysis.Note{
 				{Fact: fact.New(analysis.ReplayMode, fact.Name("mode", "range"), fact.Vendor("reason", "PyTorch calls cudaStreamSynchronize inside the range"))},
 				{Fact: fact.New(analysis.ReplayMode, fact.Name("mode", "kernel"), fact.Vendor("reason", "used"))},
 			},
 			Picked: &analysis.Picked{Groups: 40, Chosen: 12, Counted: 12, Coverage: 0.962, CoverageAll: 0.91, LeftOut: []analysis.Note{{Fact: fact.New(analysis.LeftOut, fact.Because("reason", fact.New("waits-for-peer")), fact.Count("launches", 3), fact.Share("share", 0.021), fact.Because("kernels", fact.New(analysis.KernelShare, fact.Kernel("kernel", "ncclDevKernel_AllReduce"), fact.Share("share", 0.012))))}}, CutOff: []analysis.Note{{Fact: fact.New(analysis.LeftOut, fact.Because("reason", fact.New("limit-top-n", fact.Count("n", 12))), fact.Count("launches", 40), fact.Share("share", 0.021), fact.Because("kernels", fact.New(analysis.KernelShare, fact.Kernel("kernel", "small"), fact.Share("share", 0.012))))}}, PredictedSec: 30, ActualSec: 28},
-			Clock:  "the base clock that ncu locks"},
+			Clock:  says("the base clock that ncu locks")},
 		Warnings: []analysis.Note{{Fact: fact.New(analysis.ClockDamaged)}},
 	}
 }
@@ -121,7 +121,7 @@ func countersOnly() *analysis.Result {
 
 // said is a reason in the words of an earlier version.
 func said(text string) *fact.Fact {
-	f := fact.New("pick-text", fact.Vendor("text", text))
+	f := fact.New(fact.Text, fact.Vendor("text", text))
 	return &f
 }
 

@@ -337,12 +337,7 @@ func endShort(s string, most int) string {
 }
 
 func roofLabel(r *analysis.Result, id string) string {
-	for _, p := range r.Roofline.Roofs {
-		if p.ID == id && p.Label != "" {
-			return p.Label
-		}
-	}
-	return id
+	return message.Label("peak", id)
 }
 
 // fullNames lists the names of the kernels that have no entry.

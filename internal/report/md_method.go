@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // method writes how the numbers came about, so that a reader can repeat and
@@ -29,11 +30,11 @@ func (d *doc) method(r *analysis.Result) {
 	}
 	if len(r.Method.Thresholds) > 0 {
 		d.line("### Thresholds of the verdicts")
-		g := newGrid("Threshold", "Value")
-		for _, f := range r.Method.Thresholds {
-			g.add(prose(f.Name), prose(f.Value))
+		items := make([]string, len(r.Method.Thresholds))
+		for i, f := range r.Method.Thresholds {
+			items[i] = prose(upperFirst(message.Text(f)))
 		}
-		d.table(g)
+		d.list(items)
 	}
 	if len(r.Method.Assumptions) > 0 {
 		d.line("### Assumptions about the model's work")
@@ -100,8 +101,8 @@ func (d *doc) overhead(r *analysis.Result) {
 	if s := r.Method.UnprofiledS; s > 0 {
 		items = append(items, "The whole program without a profiler: "+elapsed(s*1e9))
 	}
-	if r.Method.Clock != "" {
-		items = append(items, "Counters were taken under: "+prose(sentence(r.Method.Clock)))
+	if clock := message.Text(r.Method.Clock); clock != "" {
+		items = append(items, "Counters were taken under: "+prose(sentence(clock)))
 	}
 	d.list(items)
 }
@@ -171,7 +172,7 @@ func (d *doc) deviations(r *analysis.Result) {
 	}
 	g := newGrid("Setting", "Stages", "Configured", "Used", "Why")
 	for _, x := range r.Method.Deviations {
-		g.add(code(x.Key), prose(x.Stage), code(x.Configured), code(x.Used), prose(x.Why))
+		g.add(code(x.Key), prose(x.Stage), code(x.Configured), code(x.Used), prose(message.Join(x.Why)))
 	}
 	g.drop("Stages")
 	d.table(g)

@@ -35,8 +35,8 @@ func WriteOperators(w io.Writer, r *analysis.Result) error {
 
 // profiled says what the operators cover.
 func (d *doc) profiled(r *analysis.Result) {
-	if r.Profiled != nil && r.Profiled.Text != "" {
-		d.line("%s", prose(upperFirst(sentence(r.Profiled.Text))))
+	if r.Profiled != nil && len(r.Profiled.Text) > 0 {
+		d.line("%s", prose(message.Sentences(r.Profiled.Text)))
 	}
 }
 
@@ -73,8 +73,8 @@ func byOwn(ops []*analysis.Operator) []*analysis.Operator {
 // onlyCPU is said of shares where no operator has device time.
 func (d *doc) onlyCPU(ops []analysis.Operator) string {
 	why := "the torch profiler attributes no device time to any operator"
-	if ops[0].Why != "" && !slices.ContainsFunc(ops, func(o analysis.Operator) bool { return o.Why != ops[0].Why }) {
-		why = ops[0].Why
+	if same := ops[0].Why; !same.IsZero() && !slices.ContainsFunc(ops, func(o analysis.Operator) bool { return !o.Why.Equal(same) }) {
+		why = message.Text(same)
 	}
 	return d.note(prose("No operator has device time: " + sentence(why) + " Shares are of all self CPU time."))
 }
@@ -218,8 +218,8 @@ func (g *grid) forget(head string) bool {
 }
 
 func noDeviceTime(o *analysis.Operator) string {
-	if o.Why != "" {
-		return o.Why
+	if !o.Why.IsZero() {
+		return message.Text(o.Why)
 	}
 	return "the torch profiler attributes no device time to it"
 }

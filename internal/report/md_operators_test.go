@@ -15,7 +15,7 @@ func linkedSample() *analysis.Result {
 	own := gemm
 	own.Own, own.By = true, ""
 	r.Operators = []analysis.Operator{
-		{Name: "aten::linear", Calls: 160, TotalDeviceUS: 6400, Links: []analysis.OperatorKernel{gemm}, Why: "it launches nothing itself: it runs cutlass_80_wmma through aten::mm",
+		{Name: "aten::linear", Calls: 160, TotalDeviceUS: 6400, Links: []analysis.OperatorKernel{gemm}, Why: says("it launches nothing itself: it runs cutlass_80_wmma through aten::mm"),
 			Limiter: &analysis.OperatorLimiter{Kind: "compute", Units: []string{"tensor_bf16"}, Share: 0.9375, Coverage: 0.96}},
 		{Name: "aten::mm", Calls: 160, SelfDeviceUS: 6400, TotalDeviceUS: 6400, Links: []analysis.OperatorKernel{own, {Name: "other|kernel", Calls: 1, US: 400, Own: true}},
 			Limiter: &analysis.OperatorLimiter{Kind: "compute", Units: []string{"tensor_bf16"}, Share: 0.9375, Coverage: 1}},
@@ -24,7 +24,7 @@ func linkedSample() *analysis.Result {
 		{Name: "aten::copy_", Calls: 1, SelfDeviceUS: 7, TotalDeviceUS: 7, Links: []analysis.OperatorKernel{{Name: "Memcpy DtoH", Calls: 1, US: 7, Own: true}},
 			Limiter: &analysis.OperatorLimiter{Why: says("its device time is copies or fills, which have no limiter")}},
 		{Name: "aten::lost", Calls: 1, SelfDeviceUS: 5, TotalDeviceUS: 5},
-		{Name: "aten::view", Calls: 9, Why: "it only describes memory anew; no kernel runs"},
+		{Name: "aten::view", Calls: 9, Why: says("it only describes memory anew; no kernel runs")},
 	}
 	return r
 }

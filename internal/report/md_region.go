@@ -223,7 +223,7 @@ func (d *doc) regionFacts(r *analysis.Result, g *analysis.Region) {
 	d.table(t)
 	ns, whole, of := g.KernelNS, r.Totals.KernelNS, "all kernel time"
 	if part, in := inScope(r, g); r.Scope != nil && in {
-		ns, whole, of = part, r.Scope.KernelNS, "the kernel time of "+prose(r.Scope.Name)
+		ns, whole, of = part, r.Scope.KernelNS, "the kernel time of "+prose(message.Text(r.Scope.Name))
 	}
 	if r.HasTimeline() && whole > 0 {
 		d.line("%s of %s. Limiter: %s.", percent(float64(ns)/float64(whole)), of, prose(regionLimiter(r, g)))

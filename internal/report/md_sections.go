@@ -46,7 +46,7 @@ func (d *doc) environment(r *analysis.Result) {
 		g.add("Model", prose(modelText(w.Model)))
 	}
 	for _, f := range w.Shape {
-		g.add(prose(factName(f.Name)), prose(f.Value))
+		g.add(prose(factName(message.Label("shape", f.Name))), prose(f.Value))
 	}
 	if c := ranCommand(r); len(c) > 0 {
 		g.add("Command", code(shellescape.QuoteCommand(c)))
@@ -144,8 +144,8 @@ func (d *doc) clocks(r *analysis.Result) {
 }
 
 func whichClock(p *analysis.Peak, otherwise string) string {
-	if p.Clock != "" {
-		return p.Clock
+	if !p.Clock.IsZero() {
+		return message.Text(p.Clock)
 	}
 	return clock(p.ClockHz) + ", " + otherwise
 }
@@ -210,18 +210,15 @@ func (d *doc) utilisationValue(u *analysis.Utilisation) string {
 
 // peakLabel names a peak; one that was not measured says where it is from.
 func (d *doc) peakLabel(p *analysis.Peak) string {
-	label := p.Label
-	if label == "" {
-		label = p.ID
-	}
+	label := message.Label("peak", p.ID)
 	if label == "" {
 		return ""
 	}
 	if p.Published {
-		return prose(label) + d.note("Published MFU is of the dense peak of the data sheet, and so is this: "+prose(sentence(p.Basis)))
+		return prose(label) + d.note("Published MFU is of the dense peak of the data sheet, and so is this: "+prose(sentence(message.Text(p.Basis))))
 	}
 	if !p.Measured {
-		basis := p.Basis
+		basis := message.Text(p.Basis)
 		if basis == "" {
 			basis = "a table of published values"
 		}
@@ -249,15 +246,11 @@ func share(p *float64) string {
 func (d *doc) peaks(r *analysis.Result) {
 	g := newGrid("Limit", ">Peak", ">Clock", "Measured", "Basis")
 	for _, p := range r.Roofline.Roofs {
-		label := p.Label
-		if label == "" {
-			label = p.ID
-		}
 		measured := "yes"
 		if !p.Measured {
 			measured = "**no**"
 		}
-		g.add(prose(label), rate(p.Value, p.Unit), positive(p.ClockHz, clock), measured, prose(p.Basis))
+		g.add(prose(message.Label("peak", p.ID)), rate(p.Value, p.Unit), positive(p.ClockHz, clock), measured, prose(message.Text(p.Basis)))
 	}
 	if len(g.rows) == 0 {
 		why := prose(sentence(message.Text(r.Roofline.Why)))

@@ -193,13 +193,9 @@ func partRows(splits []*analysis.Split, parts func(*analysis.Split) []analysis.T
 		for _, p := range parts(s) {
 			at, ok := index[p.ID]
 			if !ok {
-				label := p.Label
-				if label == "" {
-					label = p.ID
-				}
 				at = len(rows)
 				index[p.ID] = at
-				rows = append(rows, splitRow{label: prose(label), ns: make([]int64, len(splits))})
+				rows = append(rows, splitRow{label: prose(upperFirst(message.Part(p.ID, p.Label))), ns: make([]int64, len(splits))})
 			}
 			rows[at].ns[i] += p.NS
 		}

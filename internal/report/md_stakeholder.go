@@ -185,12 +185,7 @@ func (d *doc) holdUp(r *analysis.Result, s *analysis.Stage) string {
 	return "the GPU's work, mostly " + prose(lowerFirst(partLabel(most)))
 }
 
-func partLabel(p analysis.TimePart) string {
-	if p.Label != "" {
-		return p.Label
-	}
-	return p.ID
-}
+func partLabel(p analysis.TimePart) string { return message.Part(p.ID, p.Label) }
 
 func (d *doc) plainMFU(r *analysis.Result) {
 	d.line("How much of what the GPU can do at most is used: its arithmetic and its memory bandwidth (MBU). MFU counts the arithmetic that the model needs, HFU, from counters, what the GPU executed.")

@@ -149,16 +149,16 @@ func scoped() *analysis.Result {
 	r := sample()
 	split := analysis.Split{WallNS: 90_000_000, BusyNS: 14_666_667, IdleNS: 75_333_333, LaunchBound: true, LaunchNS: 72_222_222,
 		Busy: []analysis.TimePart{{ID: "gemm", Label: "GEMM", NS: 12_434_445}, {ID: "norm", Label: "normalisation", NS: 2_222_222}, {ID: "sampling", Label: "sampling", NS: 10_000}},
-		Idle: []analysis.TimePart{{ID: "python", Label: "CPU between launches", NS: 61_111_111}, {ID: "launch", Label: "launch calls", NS: 11_111_111}, {ID: "sync", Label: "synchronisation", NS: 3_111_111}}}
-	r.Scope = &analysis.Scope{Expressions: []string{"prefill", "decode"}, Regions: []string{"prefill", "decode"}, Name: "prefill and decode",
-		Text:    "prefill and decode: 90.0 ms of a timeline of 5.00 s; 40.0 ms of kernel time in 2,000 launches outside (such as loading and warm-up) are not counted below.",
+		Idle: []analysis.TimePart{{ID: "python", NS: 61_111_111}, {ID: "launch", NS: 11_111_111}, {ID: "sync", NS: 3_111_111}}}
+	r.Scope = &analysis.Scope{Expressions: []string{"prefill", "decode"}, Regions: []string{"prefill", "decode"}, Name: says("prefill and decode"),
+		Text:    says("prefill and decode: 90.0 ms of a timeline of 5.00 s; 40.0 ms of kernel time in 2,000 launches outside (such as loading and warm-up) are not counted below."),
 		StartNS: 4_000_000_000, EndNS: 4_090_000_000, WallNS: 90_000_000, BusyNS: 14_700_000, KernelNS: 10_000_000, Launches: 340, KernelNames: 3, OutsideKernelNS: 40_000_000, OutsideLaunches: 2000, Split: &split}
 	r.Totals.WallNS, r.Totals.KernelNS, r.Totals.Launches, r.Totals.KernelNames, r.Totals.BusyNS = 5_000_000_000, 50_000_000, 2340, 5, 55_000_000
 	r.Totals.Aggregates = append(r.Totals.Aggregates,
 		analysis.Aggregate{Name: "token_ms", Unit: "ms", N: 93, Mean: 1.062, Std: 0.00203, Min: 1.06, P50: 1.06, P90: 1.06, P99: 1.07, Max: 1.07},
 		analysis.Aggregate{Name: "peak_memory_bytes", Unit: "byte", N: 5, Mean: 1_121_001_472, Min: 1_121_001_472, P50: 1_121_001_472, P90: 1_121_001_472, P99: 1_121_001_472, Max: 1_121_001_472})
 	r.Regions = append(r.Regions, analysis.Region{Path: "warm up", Name: "warm up", Parent: -1, Instances: 1, WallNS: 200_000_000, ProjectedNS: 190_000_000, Kernels: 2000, KernelNS: 40_000_000, SelfKernels: 2000, SelfNS: 40_000_000, Why: said("no launch of it was counted")})
-	r.Method.Deviations = []analysis.Deviation{{Stage: "nsys, ncu", Key: "infer.repeats", Configured: "3", Used: "1", Why: "one pass shows every launch"}}
+	r.Method.Deviations = []analysis.Deviation{{Stage: "nsys, ncu", Key: "infer.repeats", Configured: "3", Used: "1", Why: facts("one pass shows every launch")}}
 	return r
 }
 

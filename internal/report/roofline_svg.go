@@ -186,10 +186,10 @@ func (p *roofPlot) legend(b *bytes.Buffer) {
 	flops := slices.Clone(p.flops)
 	slices.SortStableFunc(flops, func(a, c analysis.Peak) int { return cmp.Compare(c.Value, a.Value) })
 	for _, f := range flops {
-		line("", fmt.Sprintf("%s %sFLOP/s%s", f.Label, roofRate(f.Value), unmeasured(f)))
+		line("", fmt.Sprintf("%s %sFLOP/s%s", message.Label("peak", f.ID), roofRate(f.Value), unmeasured(f)))
 	}
 	for _, m := range p.bytes {
-		line(m.ID, fmt.Sprintf("%s %sB/s%s", m.Label, roofRate(m.Value), unmeasured(m)))
+		line(m.ID, fmt.Sprintf("%s %sB/s%s", message.Label("peak", m.ID), roofRate(m.Value), unmeasured(m)))
 	}
 	if p.cut > 0 {
 		line("", fmt.Sprintf("%d points of the least time are left out", p.cut))

@@ -16,9 +16,9 @@ func rooflineResult() *analysis.Result {
 		Kernels: []analysis.Kernel{{ID: "k1", Short: `gemm<"&'\x01>`}, {ID: "k2", Short: "copy"}},
 		Roofline: analysis.Roofline{
 			Roofs: []analysis.Peak{
-				{ID: "dram", Label: "DRAM", Value: 4.8e12, Unit: "byte/s", Measured: true},
-				{ID: "tensor_bf16", Label: "bf16 tensor, dense", Value: 9.9e14, Unit: "flop/s"},
-				{ID: "fp64", Label: "fp64", Value: 3e13, Unit: "flop/s", Measured: true},
+				{ID: "dram", Value: 4.8e12, Unit: "byte/s", Measured: true},
+				{ID: "tensor_bf16", Value: 9.9e14, Unit: "flop/s"},
+				{ID: "fp64", Value: 3e13, Unit: "flop/s", Measured: true},
 			},
 			Points: []analysis.Point{
 				{Kernel: "k1", DType: "tensor_bf16", Memory: "dram", Intensity: 900, FLOPS: 7.8e14, Attained: 0.79, NS: 1000},

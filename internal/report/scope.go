@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // A part is what kernels, findings and opportunities are about: the scope of a
@@ -19,7 +20,7 @@ type part struct {
 
 func analysed(r *analysis.Result) part {
 	if s := r.Scope; s != nil {
-		return part{s.Name, s.WallNS, s.BusyNS, s.KernelNS, s.Launches, int64(s.KernelNames), s.Split, s.OutsideKernelNS, s.OutsideLaunches}
+		return part{message.Text(s.Name), s.WallNS, s.BusyNS, s.KernelNS, s.Launches, int64(s.KernelNames), s.Split, s.OutsideKernelNS, s.OutsideLaunches}
 	}
 	t := &r.Totals
 	return part{name: "the whole timeline", wall: t.WallNS, busy: t.BusyNS, kernel: t.KernelNS, launches: t.Launches, kernelNames: int64(t.KernelNames), split: t.Split}
@@ -48,7 +49,7 @@ func busySpread(r *analysis.Result) string {
 // scope says what the numbers of a page are about, where that is not everything.
 func (d *doc) scope(r *analysis.Result) {
 	if r.Scope != nil {
-		d.line("**Scope:** %s", prose(r.Scope.Text))
+		d.line("**Scope:** %s", prose(message.Text(r.Scope.Text)))
 	}
 }
 

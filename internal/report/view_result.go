@@ -214,7 +214,7 @@ func Operators(r *analysis.Result) Printable {
 	rows := make([]OperatorRow, 0, len(r.Operators))
 	for _, o := range byTotal(r.Operators) {
 		x := OperatorRow{onCPU: onCPU, Name: o.Name, Shapes: o.Shapes, Calls: o.Calls, TotalDeviceUS: o.TotalDeviceUS, SelfDeviceUS: o.SelfDeviceUS,
-			TotalCPUUS: o.TotalCPUUS, SelfCPUUS: o.SelfCPUUS, Kernels: append([]string{}, o.Kernels...), Why: o.Why}
+			TotalCPUUS: o.TotalCPUUS, SelfCPUUS: o.SelfCPUUS, Kernels: append([]string{}, o.Kernels...), Why: message.Text(o.Why)}
 		if whole > 0 {
 			s := o.SelfDeviceUS / whole
 			x.Share = &s
@@ -316,7 +316,7 @@ func RooflinePoints(r *analysis.Result) Printable {
 	t := RooflineView.table(Slice(rows), func() []string {
 		var notes []string
 		if r.Scope != nil {
-			notes = append(notes, "total times are of "+r.Scope.Name)
+			notes = append(notes, "total times are of "+message.Text(r.Scope.Name))
 		}
 		if why := message.Text(r.Roofline.Why); why != "" {
 			notes = append(notes, why)

@@ -134,7 +134,7 @@ func TestOneMeaningOfGPUBusy(t *testing.T) {
 func TestOperatorsWithoutDeviceTime(t *testing.T) {
 	r := sample()
 	for i := range r.Operators {
-		r.Operators[i].TotalDeviceUS, r.Operators[i].SelfDeviceUS, r.Operators[i].Why = 0, 0, "it ran on the CPU"
+		r.Operators[i].TotalDeviceUS, r.Operators[i].SelfDeviceUS, r.Operators[i].Why = 0, 0, says("it ran on the CPU")
 	}
 	text := page(t, WriteOperators, r)
 	checkMarkdown(t, text)

@@ -164,10 +164,10 @@ func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, sho
 	case result.Scope == nil || more.Region != "":
 		return result, nil, nil
 	case more.Whole:
-		return result, []string{fmt.Sprintf("the whole timeline, with loading and warm-up; the reports are about %s", result.Scope.Name)}, nil
+		return result, []string{fmt.Sprintf("the whole timeline, with loading and warm-up; the reports are about %s", message.Text(result.Scope.Name))}, nil
 	}
 	q.Region, err = scopeMatch(ctx, f, result.Scope)
-	return result, []string{fmt.Sprintf("the %s of %s alone, which the reports are about; --whole shows the whole timeline", shown, result.Scope.Name)}, err
+	return result, []string{fmt.Sprintf("the %s of %s alone, which the reports are about; --whole shows the whole timeline", shown, message.Text(result.Scope.Name))}, err
 }
 
 // scopeMatch tells launches of the scope of an analysis, by the filters that it
@@ -179,7 +179,7 @@ func scopeMatch(ctx context.Context, f *nsys.File, scope *analysis.Scope) (func(
 	}
 	filters, err := pick.ResolveFilters(scope.Expressions, scope.Exclude, append([]nvtx.Seen{}, t.Attribute().Seen()...))
 	if err != nil {
-		return nil, fmt.Errorf("find %s in %s: %w; --whole shows everything", scope.Name, f.Path, err)
+		return nil, fmt.Errorf("find %s in %s: %w; --whole shows everything", message.Text(scope.Name), f.Path, err)
 	}
 	return filters.Match, nil
 }

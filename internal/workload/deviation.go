@@ -3,16 +3,38 @@ package workload
 import (
 	"strconv"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 )
 
 // A Deviation is a setting that a stage does not use as it is configured.
 type Deviation struct {
-	Stage      string `json:"stage"`
-	Key        string `json:"key"`
-	Configured string `json:"configured"`
-	Used       string `json:"used"`
-	Why        string `json:"why"`
+	Stage      string          `json:"stage"`
+	Key        string          `json:"key"`
+	Configured string          `json:"configured"`
+	Used       string          `json:"used"`
+	Why        fact.StoredList `json:"why"`
+}
+
+// Why a stage needs a setting to be different.
+const (
+	firstSample    fact.Code = "deviates-first-sample"
+	onePass        fact.Code = "deviates-one-pass"
+	sameLaunches   fact.Code = "deviates-same-launches"
+	oneProfiler    fact.Code = "deviates-one-profiler"
+	countedApart   fact.Code = "deviates-counted-apart"
+	notProfiled    fact.Code = "deviates-not-profiled"
+	boundedTokens  fact.Code = "deviates-bounded-tokens"
+	graphUncounted fact.Code = "deviates-graph-uncounted"
+	fusedUncounted fact.Code = "deviates-fused-uncounted"
+)
+
+func reasons(codes []fact.Code) fact.StoredList {
+	out := make(fact.StoredList, len(codes))
+	for i, c := range codes {
+		out[i] = fact.New(c)
+	}
+	return out
 }
 
 // change is a deviation with its effect on the spec.
@@ -40,45 +62,39 @@ func changes(p *plan.Plan, stage string) []change {
 		return nil
 	}
 	var out []change
-	add := func(key, configured, used, why string, apply func(*Spec)) {
+	add := func(key, configured, used string, apply func(*Spec), why ...fact.Code) {
 		if configured == used {
 			return
 		}
 		if apply == nil {
 			apply = func(*Spec) {}
 		}
-		out = append(out, change{Deviation{stage, key, configured, used, why}, apply})
+		out = append(out, change{Deviation{stage, key, configured, used, reasons(why)}, apply})
 	}
 	s, t := p.Dataset.Sampling, p.Pipeline.TorchProfiler
-	const one, few = 1, "one pass shows every launch, and a profiled pass costs many times a clean one"
+	const one = 1
 	if s.NumSamplesPerEpoch == 0 {
-		add("dataset.sampling.num_samples_per_epoch", "null", "1", "of all samples the first one stands for the rest; a number in the configuration is kept",
-			func(spec *Spec) { n := one; spec.Dataset.Sampling.NumSamplesPerEpoch = &n })
+		add("dataset.sampling.num_samples_per_epoch", "null", "1", func(spec *Spec) { n := one; spec.Dataset.Sampling.NumSamplesPerEpoch = &n }, firstSample)
 	}
 	repeats := strconv.Itoa(p.Infer.Repeats)
 	if mode == ModeProfile {
-		add("infer.repeats", repeats, "1", few+"; nsys and ncu must see the same launches", func(spec *Spec) { spec.Infer.Repeats = one })
-		add("pipeline.torch_profiler.enable", strconv.FormatBool(t.Enable), "false", "CUPTI serves one profiler in a process; torch.profiler has a pass of its own",
-			func(spec *Spec) { spec.TorchProfiler.Enable = false })
-		add("pipeline.static_analysis.torch_flop_counter", strconv.FormatBool(p.Pipeline.StaticAnalysis.TorchFlopCounter), "false",
-			"counting changes the operators that run; it has a pass of its own", nil)
-		add("pipeline.direct_inference.predictions", strconv.FormatBool(p.Pipeline.DirectInference.Enable && p.Pipeline.DirectInference.Predictions), "false",
-			"writing predictions is not part of what is profiled", nil)
+		add("infer.repeats", repeats, "1", func(spec *Spec) { spec.Infer.Repeats = one }, onePass, sameLaunches)
+		add("pipeline.torch_profiler.enable", strconv.FormatBool(t.Enable), "false", func(spec *Spec) { spec.TorchProfiler.Enable = false }, oneProfiler)
+		add("pipeline.static_analysis.torch_flop_counter", strconv.FormatBool(p.Pipeline.StaticAnalysis.TorchFlopCounter), "false", nil, countedApart)
+		add("pipeline.direct_inference.predictions", strconv.FormatBool(p.Pipeline.DirectInference.Enable && p.Pipeline.DirectInference.Predictions), "false", nil, notProfiled)
 		return out
 	}
-	add("infer.repeats", repeats, "1", few, func(spec *Spec) { spec.Infer.Repeats = one })
-	add("dataset.sampling.num_epochs", strconv.Itoa(s.NumEpochs), "1", few, func(spec *Spec) { spec.Dataset.Sampling.NumEpochs = one })
+	add("infer.repeats", repeats, "1", func(spec *Spec) { spec.Infer.Repeats = one }, onePass)
+	add("dataset.sampling.num_epochs", strconv.Itoa(s.NumEpochs), "1", func(spec *Spec) { spec.Dataset.Sampling.NumEpochs = one }, onePass)
 	if s.NumSamplesPerEpoch > 0 {
-		add("dataset.sampling.num_samples_per_epoch", strconv.Itoa(s.NumSamplesPerEpoch), "1", few,
-			func(spec *Spec) { n := one; spec.Dataset.Sampling.NumSamplesPerEpoch = &n })
+		add("dataset.sampling.num_samples_per_epoch", strconv.Itoa(s.NumSamplesPerEpoch), "1", func(spec *Spec) { n := one; spec.Dataset.Sampling.NumSamplesPerEpoch = &n }, onePass)
 	}
 	if mode == ModeTorchProfiler && t.RepMaxNewTokens < p.Infer.MaxNewTokens {
-		add("infer.max_new_tokens", strconv.Itoa(p.Infer.MaxNewTokens), strconv.Itoa(t.RepMaxNewTokens), "pipeline.torch_profiler.rep_max_new_tokens bounds the pass",
-			func(spec *Spec) { spec.Infer.MaxNewTokens = t.RepMaxNewTokens })
+		add("infer.max_new_tokens", strconv.Itoa(p.Infer.MaxNewTokens), strconv.Itoa(t.RepMaxNewTokens), func(spec *Spec) { spec.Infer.MaxNewTokens = t.RepMaxNewTokens }, boundedTokens)
 	}
 	if mode == ModeFlops {
-		add("infer.cuda_graphs", strconv.FormatBool(p.Infer.CUDAGraphs), "false", "a replayed graph has no operators to count", func(spec *Spec) { spec.Infer.CUDAGraphs = false })
-		add("infer.compile", strconv.FormatBool(p.Infer.Compile), "false", "fused operators are not counted", func(spec *Spec) { spec.Infer.Compile = false })
+		add("infer.cuda_graphs", strconv.FormatBool(p.Infer.CUDAGraphs), "false", func(spec *Spec) { spec.Infer.CUDAGraphs = false }, graphUncounted)
+		add("infer.compile", strconv.FormatBool(p.Infer.Compile), "false", func(spec *Spec) { spec.Infer.Compile = false }, fusedUncounted)
 	}
 	return out
 }

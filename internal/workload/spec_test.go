@@ -129,7 +129,7 @@ func TestDeviations(t *testing.T) {
 	keys := func(p *plan.Plan, stage string) string {
 		var out []string
 		for _, d := range Deviations(p, stage) {
-			if d.Stage != stage || d.Configured == d.Used || d.Why == "" {
+			if d.Stage != stage || d.Configured == d.Used || len(d.Why) == 0 {
 				t.Errorf("%+v", d)
 			}
 			out = append(out, d.Key+"="+d.Used)

@@ -272,7 +272,7 @@ export interface Method {
   ladder?: Note[] | null;
   picked?: Picked;
   clock?: string;
-  thresholds?: Fact[] | null;
+  thresholds?: string;
   assumptions?: Note[] | null;
 }
 
@@ -487,14 +487,14 @@ export interface OperatorLimiter {
 }
 
 export interface Peak {
-  id: string;
   label: string;
+  id: string;
   value: number;
   unit: string;
   clock_hz?: number;
   clock?: string;
   measured: boolean;
-  basis: string;
+  basis?: string;
   gpus?: number;
   published?: boolean;
 }
@@ -548,7 +548,7 @@ export interface Picked {
 
 export interface TimePart {
   id: string;
-  label: string;
+  label?: string;
   ns: number;
 }
 

@@ -86,7 +86,7 @@ func TestSharesAreRounded(t *testing.T) {
 	r.Stages = r.Stages[:1]
 	r.Stages[0].Split = analysis.Split{WallNS: 10_000_000, BusyNS: 6_666_667, IdleNS: 3_333_333,
 		Busy: []analysis.TimePart{{ID: "gemm", Label: "GEMM", NS: 4_444_445}, {ID: "norm", Label: "Norm", NS: 2_222_222}},
-		Idle: []analysis.TimePart{{ID: "launch", Label: "A", NS: 1_111_111}, {ID: "python", Label: "B", NS: 1_111_111}, {ID: "sync", Label: "C", NS: 1_111_111}}}
+		Idle: []analysis.TimePart{{ID: "launch", NS: 1_111_111}, {ID: "python", NS: 1_111_111}, {ID: "sync", NS: 1_111_111}}}
 	p := open(t, r)
 	got := eval[string](p, `[...document.querySelectorAll("article.stage .legend b")].map((b) => b.textContent.replace("\u00a0", " ")).join(", ")`)
 	if want := "44.4 %, 22.2 %, 11.1 %, 11.1 %, 11.1 %"; got != want {

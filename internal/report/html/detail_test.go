@@ -23,7 +23,7 @@ func TestLanesKeepTheView(t *testing.T) {
 		{Kind: "kernel", Label: "stream 7", Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 1_000_000, Len: 10_000, Name: 3}, {Start: 104_203_517, Len: 359_000, Name: 4}}},
 		{Kind: "copy", Label: "copies", Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 99_000_000, Len: 10_000, Name: 7}, {Start: 400_000_000, Len: 10_000, Name: 7}}},
 	}
-	r.Scope = &analysis.Scope{Name: "prefill", StartNS: 100_000_000, EndNS: 110_000_000, WallNS: 10_000_000}
+	r.Scope = &analysis.Scope{Name: says("prefill"), StartNS: 100_000_000, EndNS: 110_000_000, WallNS: 10_000_000}
 	p := open(t, r)
 	const shown = `document.querySelector("#timeline-range").textContent`
 	before := eval[string](p, shown)
@@ -156,7 +156,7 @@ func TestOtherLimiters(t *testing.T) {
 	k := &r.Kernels[0]
 	k.OtherLimiters = []analysis.OtherLimiter{{Report: "ncu/run2/run.ncu-rep", Launch: 1, TimelineNS: 18_720, Calls: 8, Share: 0.508,
 		Limiter: analysis.Limiter{Kind: "l2", Units: []string{"l2"}, Level: ptr(0.65), Why: facts("L2 cache is in use at 65 % of its peak")}}}
-	k.Counted.TimelineNS, k.Counted.Note, k.Reason = 9_152, []fact.Fact{fact.New("counted-alike", fact.Count("calls", 1), fact.Count("of", 10), fact.Share("share", 0.039))}, &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "rank 24 by GPU time"}}}
+	k.Counted.TimelineNS, k.Counted.Note, k.Reason = 9_152, []fact.Fact{fact.New("counted-alike", fact.Count("calls", 1), fact.Count("of", 10), fact.Share("share", 0.039))}, &fact.Fact{Code: fact.Text, Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "rank 24 by GPU time"}}}
 	k.Point, k.NoPoint = nil, says("it executes no floating-point operations")
 	p := open(t, r)
 	eval[chromedp.Void](p, `location.hash = "#/kernel/k-gemm"`)

@@ -59,7 +59,7 @@ func TestNamesOutsideTheScope(t *testing.T) {
 	attention := r.Kernels[1]
 	r.Overview.Names = []string{attention.Short}
 	r.Overview.Lanes = []analysis.Lane{{Kind: "kernel", Label: "stream 7", Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 0, Len: 1_000_000, Name: 0}, {Start: 102_000_000, Len: 1_000_000, Name: 0}}}}
-	r.Scope = &analysis.Scope{Name: "prefill", StartNS: 100_000_000, EndNS: 110_000_000, WallNS: 10_000_000}
+	r.Scope = &analysis.Scope{Name: says("prefill"), StartNS: 100_000_000, EndNS: 110_000_000, WallNS: 10_000_000}
 	p := open(t, r)
 	p.focus("#timeline-canvas")
 	p.press(kb.ArrowDown)
@@ -74,7 +74,7 @@ func TestTablesFit(t *testing.T) {
 	r := sample()
 	const basis = "ncu: sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off.sum.peak_sustained x sm__cycles_elapsed.avg.per_second"
 	for i := range r.Roofline.Roofs {
-		r.Roofline.Roofs[i].Basis = basis
+		r.Roofline.Roofs[i].Basis = says(basis)
 	}
 	group := "/opt/" + strings.Repeat("environments/", 5) + "bin/python3.12 (31415926)"
 	for i := range r.Overview.Lanes {
@@ -82,7 +82,7 @@ func TestTablesFit(t *testing.T) {
 	}
 	r.Overview.Names[7] = strings.Repeat("cudaLaunchKernelExC", 12)
 	r.Source.Files[0].Path = strings.Repeat("folder/", 30) + "timeline.sqlite"
-	r.Method.Deviations = []analysis.Deviation{{Key: "dataset.sampling.num_samples_per_epoch", Stage: "ncu, nsys, torch_profiler", Configured: "null", Used: "1", Why: strings.Repeat("of all samples one stands for the rest ", 5)}}
+	r.Method.Deviations = []analysis.Deviation{{Key: "dataset.sampling.num_samples_per_epoch", Stage: "ncu, nsys, torch_profiler", Configured: "null", Used: "1", Why: facts(strings.Repeat("of all samples one stands for the rest ", 5))}}
 	p := open(t, r)
 	p.do(chromedp.EmulateViewport(1280, 900))
 	eval[chromedp.Void](p, unfold)
@@ -113,8 +113,8 @@ func TestSettingsKeepTheirWords(t *testing.T) {
 	r := sample()
 	why := strings.Repeat("one pass shows every launch, and a profiled pass costs many times a clean one ", 2)
 	r.Method.Deviations = []analysis.Deviation{
-		{Key: "dataset.sampling.num_samples_per_epoch", Stage: "nsys, torch_profiler", Configured: "null", Used: "1", Why: why},
-		{Key: "pipeline.torch_profiler.enable", Stage: "ncu, nsys", Configured: "true", Used: "false", Why: why},
+		{Key: "dataset.sampling.num_samples_per_epoch", Stage: "nsys, torch_profiler", Configured: "null", Used: "1", Why: facts(why)},
+		{Key: "pipeline.torch_profiler.enable", Stage: "ncu, nsys", Configured: "true", Used: "false", Why: facts(why)},
 	}
 	p := open(t, r)
 	p.do(chromedp.EmulateViewport(1280, 900))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 const firstKernel = `document.querySelector("#kernel-table tbody tr[data-row='0'] a").textContent`
@@ -111,7 +112,7 @@ func TestRecordingIsNotCalledBundled(t *testing.T) {
 // What a peak is from is said by its basis, which need not be a table.
 func TestPeakThatWasNotMeasured(t *testing.T) {
 	r := sample()
-	peak := analysis.Peak{ID: "dram", Label: "DRAM", Value: 4.81e12, Unit: "byte/s", Basis: "device properties recorded by nsys: memory clock x bus width"}
+	peak := analysis.Peak{ID: "dram", Value: 4.81e12, Unit: "byte/s", Basis: says("device properties recorded by nsys: memory clock x bus width")}
 	r.Stages[0].MBU = []analysis.Utilisation{{Method: "analytic", Value: ptr(6.6e-8), Achieved: 317e3, Peak: peak, Seconds: 1, Why: facts("over the time under nsys")}, {Method: "counters", Value: ptr(0.1), Peak: peak, Why: facts("over the time under nsys")}}
 	r.Roofline.Roofs[0] = peak
 	p := open(t, r)
@@ -119,10 +120,10 @@ func TestPeakThatWasNotMeasured(t *testing.T) {
 	if got := eval[string](p, row+`.querySelector(".tag").textContent`); got != "not measured" {
 		t.Errorf("tag: %s", got)
 	}
-	if got := eval[string](p, row+`.querySelector("[title]:has(.tag)").title`); got != peak.Basis {
+	if got := eval[string](p, row+`.querySelector("[title]:has(.tag)").title`); got != message.Text(peak.Basis) {
 		t.Errorf("title: %s", got)
 	}
-	if got := eval[string](p, `document.querySelector(".roofs").textContent`); !strings.Contains(got, "not measured "+peak.Basis) {
+	if got := eval[string](p, `document.querySelector(".roofs").textContent`); !strings.Contains(got, "not measured "+message.Text(peak.Basis)) {
 		t.Errorf("roofs: %s", got)
 	}
 	if got := eval[string](p, row+`.querySelector(".meter-text").textContent`); got != "<0.001\u00a0%" {

@@ -15,11 +15,11 @@ func ptr[T any](v T) *T { return &v }
 func peaks() []analysis.Peak {
 	const clock = 1.755e9
 	return []analysis.Peak{
-		{ID: "dram", Label: "DRAM", Value: 4.81e12, Unit: "byte/s", Measured: true, Basis: "dram__bytes.sum.peak_sustained of this chip"},
-		{ID: "l2", Label: "L2", Value: 1.15e13, Unit: "byte/s", ClockHz: clock, Measured: true, Basis: "lts__t_bytes.sum.peak_sustained"},
-		{ID: "l1", Label: "L1", Value: 2.97e13, Unit: "byte/s", ClockHz: clock, Measured: true, Basis: "l1tex__t_bytes.sum.peak_sustained"},
-		{ID: "tensor_bf16", Label: "bf16 tensor, dense", Value: 9.89e14, Unit: "flop/s", ClockHz: clock, Measured: true, Basis: "sm__ops_path_tensor peak"},
-		{ID: "fp32", Label: "fp32", Value: 5.93e13, Unit: "flop/s", ClockHz: clock, Measured: false, Basis: "table of GH100"},
+		{ID: "dram", Value: 4.81e12, Unit: "byte/s", Measured: true, Basis: says("dram__bytes.sum.peak_sustained of this chip")},
+		{ID: "l2", Value: 1.15e13, Unit: "byte/s", ClockHz: clock, Measured: true, Basis: says("lts__t_bytes.sum.peak_sustained")},
+		{ID: "l1", Value: 2.97e13, Unit: "byte/s", ClockHz: clock, Measured: true, Basis: says("l1tex__t_bytes.sum.peak_sustained")},
+		{ID: "tensor_bf16", Value: 9.89e14, Unit: "flop/s", ClockHz: clock, Measured: true, Basis: says("sm__ops_path_tensor peak")},
+		{ID: "fp32", Value: 5.93e13, Unit: "flop/s", ClockHz: clock, Measured: false, Basis: says("table of GH100")},
 	}
 }
 
@@ -40,7 +40,7 @@ func sample() *analysis.Result {
 		Workload: analysis.Workload{
 			Kind: "llm", Command: []string{"python3", "main.py", "--spec", "spec.json"},
 			Model: &analysis.Model{Name: "random-llama-1b", Family: "llama", Parameters: 1_235_814_400, WeightsBytes: 2_471_628_800, Layers: 16, DType: "bf16", Attention: "sdpa", KVCache: "dynamic"},
-			Shape: []analysis.Fact{{Name: "batch", Value: "1"}, {Name: "prompt", Value: "512"}, {Name: "new tokens", Value: "64"}},
+			Shape: []analysis.Fact{{Name: "batch", Value: "1"}, {Name: "prompt", Value: "512"}, {Name: "new_tokens", Value: "64"}},
 		},
 		Kernels: sampleKernels(),
 		Roofline: analysis.Roofline{
@@ -50,7 +50,7 @@ func sample() *analysis.Result {
 			{Name: "aten::mm", Shapes: "[[512, 2048], [2048, 8192]]", Calls: 112, SelfCPUUS: 1500, TotalCPUUS: 1800, SelfDeviceUS: 9400, TotalDeviceUS: 9400,
 				Links:   []analysis.OperatorKernel{{Kernel: "k-gemm", Name: "nvjet_tst", Calls: 112, US: 9000, Own: true}, {Name: "splitKreduce_kernel", Calls: 10, US: 400, Own: true}},
 				Limiter: &analysis.OperatorLimiter{Kind: "compute", Units: []string{"tensor_bf16"}, Share: 0.957, Coverage: 0.957}},
-			{Name: "aten::linear", Calls: 112, SelfCPUUS: 400, TotalCPUUS: 2600, TotalDeviceUS: 9400, Why: "it launches nothing itself: it runs nvjet_tst through aten::mm",
+			{Name: "aten::linear", Calls: 112, SelfCPUUS: 400, TotalCPUUS: 2600, TotalDeviceUS: 9400, Why: says("it launches nothing itself: it runs nvjet_tst through aten::mm"),
 				Links:   []analysis.OperatorKernel{{Kernel: "k-gemm", Name: "nvjet_tst", Calls: 112, US: 9000, By: "aten::mm"}},
 				Limiter: &analysis.OperatorLimiter{Kind: "compute", Units: []string{"tensor_bf16"}, Share: 1, Coverage: 1}},
 		},
@@ -72,10 +72,10 @@ func sample() *analysis.Result {
 		Method: analysis.Method{
 			Commands:    []analysis.StageCommand{{Stage: "nsys", Command: "nsys profile --trace=cuda,nvtx -o timeline python3 main.py", Seconds: 41.2, Outcome: "done"}},
 			UnprofiledS: 12.5,
-			Deviations:  []analysis.Deviation{{Key: "infer.epochs", Configured: "3", Used: "1", Why: "one epoch is enough for a timeline"}},
+			Deviations:  []analysis.Deviation{{Key: "infer.epochs", Configured: "3", Used: "1", Why: facts("one epoch is enough for a timeline")}},
 			Ladder:      []analysis.Note{{Fact: fact.New(analysis.ReplayMode, fact.Name("mode", "kernel"), fact.Vendor("reason", "kernel replay worked"))}},
 			Picked:      &analysis.Picked{Groups: 77, Chosen: 26, Counted: 26, Coverage: 0.93, CoverageAll: 0.88, PredictedSec: 120, ActualSec: 98, LeftOut: []analysis.Note{{Fact: fact.New(analysis.LeftOut, fact.Because("reason", fact.New("waits-for-peer")), fact.Count("launches", 3), fact.Share("share", 0.021), fact.Because("kernels", fact.New(analysis.KernelShare, fact.Kernel("kernel", "ncclKernel_AllReduce"), fact.Share("share", 0.012))))}}},
-			Clock:       "locked to base", Thresholds: []analysis.Fact{{Name: "a limit is reached at", Value: "60 % of its peak"}},
+			Clock:       says("locked to base"), Thresholds: facts("a limit is reached at 60 % of its peak"),
 		},
 		Warnings: []analysis.Note{{Fact: fact.New(analysis.LanesCut, fact.Count("n", 2), fact.Count("of", 9))}},
 		Missing:  []analysis.Note{{Fact: fact.New(analysis.NoBaseline)}},
@@ -103,7 +103,7 @@ func sampleSplit(wall, gemm, launch int64) analysis.Split {
 	s := analysis.Split{
 		WallNS: wall,
 		Busy:   []analysis.TimePart{{ID: "gemm", Label: "Matrix multiplication", NS: gemm}, {ID: "attention", Label: "Attention", NS: gemm / 4}, {ID: "elementwise", Label: "Elementwise", NS: gemm / 5}},
-		Idle:   []analysis.TimePart{{ID: "launch", Label: "Launch calls and latency", NS: launch}, {ID: "python", Label: "Python between CUDA calls", NS: launch / 2}, {ID: "sync", Label: "Waiting in synchronisation", NS: launch / 8}},
+		Idle:   []analysis.TimePart{{ID: "launch", NS: launch}, {ID: "python", NS: launch / 2}, {ID: "sync", NS: launch / 8}},
 	}
 	for _, p := range s.Busy {
 		s.BusyNS += p.NS
@@ -113,7 +113,7 @@ func sampleSplit(wall, gemm, launch int64) analysis.Split {
 	for _, p := range s.Idle {
 		rest -= p.NS
 	}
-	s.Idle = append(s.Idle, analysis.TimePart{ID: "none", Label: "Nothing to do", NS: rest})
+	s.Idle = append(s.Idle, analysis.TimePart{ID: "none", NS: rest})
 	s.LaunchBound = launch > s.BusyNS
 	if s.LaunchBound {
 		s.LaunchNS = launch + launch/2
@@ -144,7 +144,7 @@ func sampleStages() []analysis.Stage {
 func sampleRegions() []analysis.Region {
 	regions := []analysis.Region{
 		{Path: "prefill", Name: "prefill", Parent: -1, Instances: 1, WallNS: 22_100_000, ProjectedNS: 21_000_000, Kernels: 400, KernelNS: 18_850_000, SelfKernels: 2, SelfNS: 10_000, Split: sampleSplit(22_100_000, 13_000_000, 1_000_000)},
-		{Path: "decode", Name: "decode", Parent: -1, Instances: 1, WallNS: 498_000_000, ProjectedNS: 490_000_000, Kernels: 2000, KernelNS: 87_000_000, Split: sampleSplit(498_000_000, 60_000_000, 240_000_000), Why: &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "decode was left out"}}}},
+		{Path: "decode", Name: "decode", Parent: -1, Instances: 1, WallNS: 498_000_000, ProjectedNS: 490_000_000, Kernels: 2000, KernelNS: 87_000_000, Split: sampleSplit(498_000_000, 60_000_000, 240_000_000), Why: &fact.Fact{Code: fact.Text, Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "decode was left out"}}}},
 	}
 	for i, part := range []string{"attn", "mlp", "lm_head"} {
 		ns := int64(6_000_000 / (i + 1))
@@ -178,7 +178,7 @@ func sampleKernels() []analysis.Kernel {
 			Calls: 112, TotalNS: 9_400_000, MeanNS: 83_900, MedianNS: 83_500, MinNS: 80_100, MaxNS: 99_000, Share: 0.6, Registers: 168, DynamicShared: 233_472, Waves: 1,
 			Stages:    []analysis.StageTime{{Stage: "prefill", Calls: 100, NS: 9_000_000}, {Stage: "decode", Calls: 12, NS: 400_000}},
 			Histogram: &analysis.Histogram{Bounds: []float64{80_000, 84_000, 88_000, 92_000, 96_000, 100_000}, Counts: []int64{71, 30, 8, 2, 1}},
-			Reason:    &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "most GPU time"}}}, Counted: counted,
+			Reason:    &fact.Fact{Code: fact.Text, Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "most GPU time"}}}, Counted: counted,
 			Limiter:  analysis.Limiter{Kind: "compute", Units: []string{"tensor_bf16"}, Level: ptr(0.81), Why: facts("The tensor pipe is busy in 81 % of the cycles and no memory level comes near that."), Evidence: []analysis.Evidence{{Metric: "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", Value: 81.4, Unit: "%", Threshold: says("at least 60 %")}}},
 			Attained: ptr(0.79), AttainedOf: "tensor_bf16",
 			Point: []analysis.Point{
@@ -189,20 +189,20 @@ func sampleKernels() []analysis.Kernel {
 		{
 			ID: "k-attn", Name: "void flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>, false>(Flash_fwd_params)", Short: "flash_fwd_kernel<64, 128>", Grid: [3]int64{4, 1, 32}, Block: [3]int64{128, 1, 1}, Category: "attention",
 			Calls: 16, TotalNS: 3_000_000, MeanNS: 187_500, MedianNS: 187_000, MinNS: 180_000, MaxNS: 199_000, Share: 0.2, Stages: []analysis.StageTime{{Stage: "prefill", Calls: 16, NS: 3_000_000}},
-			Reason: &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "second by time"}}}, Counted: counted,
+			Reason: &fact.Fact{Code: fact.Text, Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "second by time"}}}, Counted: counted,
 			Limiter: analysis.Limiter{Kind: "latency", Detail: "long_scoreboard", Why: facts("No limit is reached; warps wait for memory.")},
 			Point:   []analysis.Point{{Kernel: "k-attn", DType: "tensor_bf16", Memory: "dram", Intensity: 90, FLOPS: 2.1e14, Attained: 0.49, NS: 3_000_000}},
 		},
 		{
 			ID: "k-elem", Name: "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1>>(int, at::native::FillFunctor<float>, std::array<char*, 1>)", Short: "vectorized_elementwise_kernel<4, FillFunctor<float>>", Mangled: "_ZN2at6native29vectorized_elementwise_kernelILi4E", Grid: [3]int64{64, 1, 1}, Block: [3]int64{128, 1, 1}, Category: "elementwise",
 			Calls: 640, TotalNS: 2_000_000, MeanNS: 3125, MedianNS: 3000, MinNS: 1800, MaxNS: 9000, Share: 0.12, Stages: []analysis.StageTime{{Stage: "decode", Calls: 640, NS: 2_000_000}},
-			Reason:  &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "counted for its share"}}},
+			Reason:  &fact.Fact{Code: fact.Text, Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "counted for its share"}}},
 			Limiter: analysis.Limiter{Kind: "small", Why: facts("Its grid fills less than one wave."), Evidence: []analysis.Evidence{{Metric: "waves", Value: 0.12, Threshold: says("less than 1")}}},
 			Point:   []analysis.Point{{Kernel: "k-elem", DType: "fp32", Memory: "dram", Intensity: 0.12, FLOPS: 3.1e10, Attained: 0.05, NS: 2_000_000}},
 		},
 		{
 			ID: "k-evil", Name: hostile, Short: hostile, Grid: [3]int64{1, 1, 1}, Block: [3]int64{32, 1, 1}, Category: "other",
-			Calls: 3, TotalNS: 1_000_000, MeanNS: 333_333, MedianNS: 333_333, MinNS: 1, MaxNS: 900_000, Share: 0.08, Reason: &fact.Fact{Code: "pick-text", Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "not chosen: too little time"}}},
+			Calls: 3, TotalNS: 1_000_000, MeanNS: 333_333, MedianNS: 333_333, MinNS: 1, MaxNS: 900_000, Share: 0.08, Reason: &fact.Fact{Code: fact.Text, Params: fact.Params{"text": {Kind: fact.KindVendor, Text: "not chosen: too little time"}}},
 			Limiter: analysis.Limiter{Need: says("section SpeedOfLight"), Why: facts("It was not counted.")},
 		},
 	}

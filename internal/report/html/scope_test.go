@@ -14,8 +14,8 @@ func TestScope(t *testing.T) {
 	r := sample()
 	split := sampleSplit(40_000_000, 13_000_000, 1_000_000)
 	r.Scope = &analysis.Scope{
-		Expressions: []string{"prefill"}, Regions: []string{"prefill"}, Name: "prefill " + hostile,
-		Text:    "prefill " + hostile + ": 40.0 ms of a timeline of 520.0 ms; 100.0 ms of kernel time in 2,000 launches outside (such as loading and warm-up) are not counted below.",
+		Expressions: []string{"prefill"}, Regions: []string{"prefill"}, Name: says("prefill " + hostile),
+		Text:    says("prefill " + hostile + ": 40.0 ms of a timeline of 520.0 ms; 100.0 ms of kernel time in 2,000 launches outside (such as loading and warm-up) are not counted below."),
 		StartNS: 100_000_000, EndNS: 140_000_000, WallNS: 40_000_000, BusyNS: 30_000_000, KernelNS: 28_000_000, Launches: 454, KernelNames: 4,
 		OutsideKernelNS: 100_000_000, OutsideLaunches: 2000, Split: &split,
 	}

@@ -65,6 +65,9 @@ func typeScript(root reflect.Type) string {
 
 // wordsOf are the fields that message.Words adds to objects of a type.
 func wordsOf(t reflect.Type) string {
+	if t == reflect.TypeFor[analysis.Peak]() {
+		return "  label: string;\n"
+	}
 	if _, ok := t.FieldByName("Units"); ok {
 		return "  label: string;\n"
 	}

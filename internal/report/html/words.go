@@ -15,7 +15,7 @@ import (
 var notes = []string{"findings", "warnings", "missing", "ladder", "assumptions", "left_out", "cut_off"}
 
 // prose are the keys whose facts become sentences, not a list.
-var prose = []string{"how", "assumption"}
+var prose = []string{"how", "assumption", "text"}
 
 // withWords puts the words into a result, because the page has none of its own.
 // Beside a fact whose short form is another, KEY_short holds that.
@@ -32,6 +32,7 @@ func withWords(result []byte) ([]byte, error) {
 
 func wordObject(x map[string]any) {
 	wordLimiter(x)
+	wordPeak(x)
 	for key, v := range x {
 		switch v := v.(type) {
 		case map[string]any:
@@ -59,6 +60,7 @@ func wordList(key string, list []any) any {
 			f, ok := factOf(v)
 			switch {
 			case !ok:
+				wordRow(key, v)
 				wordObject(v)
 			case slices.Contains(notes, key):
 				delete(v, "params")
@@ -99,6 +101,26 @@ func wordLimiter(x map[string]any) {
 	}
 	if why, ok := x["why"].([]any); ok {
 		x["why"] = wordList("how", why)
+	}
+}
+
+// wordPeak names the limit of a GPU in an object that is one.
+func wordPeak(x map[string]any) {
+	if _, ok := x["measured"]; ok {
+		id, _ := x["id"].(string)
+		x["label"] = message.Label("peak", id)
+	}
+}
+
+// wordRow names what the rows of some lists have an ID for.
+func wordRow(list string, x map[string]any) {
+	switch list {
+	case "shape":
+		id, _ := x["name"].(string)
+		x["name"] = message.Label("shape", id)
+	case "idle":
+		id, _ := x["id"].(string)
+		x["label"] = message.Part(id, "")
 	}
 }
 

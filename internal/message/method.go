@@ -1,0 +1,80 @@
+package message
+
+import "github.com/deepprof/deepprof/internal/fact"
+
+// methodWords say what was measured, and how.
+var methodWords = map[fact.Code]words{
+	fact.Text: {Text: "{text}"},
+
+	"scope-name":      {Text: "{regions}"},
+	"scope-name-more": {Text: "{regions}, and {more:more region|more regions}"},
+	"scope-whole":     {Text: "{name}: {time} of a timeline of {of}; no kernel ran outside."},
+	"scope-part":      {Text: "{name}: {time} of a timeline of {of}; {outside} of kernel time in {launches:launch|launches} outside (such as loading and warm-up) are not counted below."},
+
+	"clock-highest":         {Text: "{hz}, the highest clock of the device"},
+	"clock-counting":        {Text: "{hz}, the clock while ncu counted"},
+	"clock-memory-counting": {Text: "{hz}, the clock of the memory while ncu counted"},
+	"clock-memory-highest":  {Text: "{hz}, the highest clock of the memory"},
+	"counters-clock":        {Text: "SM clock {low}[ to {high}] while counting[, {lock}]"},
+
+	"peak-counter":       {Text: "ncu: {formula}"},
+	"peak-counter-clock": {Text: "ncu: {counter} x the highest clock of the device"},
+	"peak-table":         {Text: "table: {source}, operations per SM and cycle, at the highest clock of the device"},
+	"peak-sheet":         {Text: "{source}"},
+	"peak-properties":    {Text: "device properties recorded by nsys: memory clock x bus width"},
+
+	"threshold-reached":   {Text: "a limit is reached at {share} of its peak"},
+	"threshold-near":      {Text: "several limits are near from {share} of their peaks"},
+	"threshold-small":     {Text: "there is too little work below {waves} waves of blocks"},
+	"threshold-short":     {Text: "launching costs as much as running below a duration of {time}"},
+	"threshold-occupancy": {Text: "occupancy is low where fewer warps fit than {share} of those of an SM"},
+	"threshold-issue":     {Text: "issue is low below {share} of cycles"},
+	"threshold-launch":    {Text: "a stage is launch-bound from {share} of wall time spent on launching, where that is more than the GPU works"},
+	"threshold-covered":   {Text: "counters speak for a region from {share} of its GPU time; below {least} they say nothing of its utilization"},
+	"threshold-overhead":  {Text: "a lighter capture is advised above {share} of overhead"},
+	"threshold-host-gap":  {Text: "a stretch of host code is long from {time} without a CUDA call"},
+
+	"profiled-cpu-only":  {Text: "The torch profiler watched the CPU alone: operators have no device time"},
+	"profiled-no-device": {Text: "The torch profiler recorded no device time"},
+	"profiled-operators": {Text: "The operators have {time} of device time of their own[, {share} of the {of} that the torch profiler saw on the GPU][, in a pass of [{prompt} prompt tokens and ]{new} new tokens]"},
+	"profiled-beside":    {Text: "Beside them, kernels take {time} in {scope}[, with {new} new tokens]"},
+
+	"operator-calls-others":   {Text: "it launches nothing itself; the operators that it calls do"},
+	"operator-runs-through":   {Text: "it launches nothing itself: it runs {kernel}[ through {by}][ for {share} of its device time, and {more:more kernel|more kernels}]"},
+	"operator-cpu-only":       {Text: "only the CPU was profiled"},
+	"operator-no-device-time": {Text: "the profiler recorded no device time at all"},
+	"operator-allocates":      {Text: "it only allocates memory"},
+	"operator-view":           {Text: "it only describes memory anew; no kernel runs"},
+	"operator-on-host":        {Text: "it launched no kernel: it works on the host, {self} of its own and {total} with what it calls"},
+	"operator-none-alike":     {Text: "it launched no kernel, and the timeline has none of its kind"},
+	"operator-other-names":    {Text: "the profiler linked no kernel to it; kernels of its kind ({category}) ran for {time} in the timeline, launched under other names"},
+	"operator-unlinked":       {Text: "the profiler linked no kernel to it"},
+
+	"deviates-first-sample":    {Text: "of all samples the first one stands for the rest; a number in the configuration is kept"},
+	"deviates-one-pass":        {Text: "one pass shows every launch, and a profiled pass costs many times an unprofiled one"},
+	"deviates-same-launches":   {Text: "nsys and ncu must see the same launches"},
+	"deviates-one-profiler":    {Text: "CUPTI serves one profiler in a process; torch.profiler has a pass of its own"},
+	"deviates-counted-apart":   {Text: "counting changes the operators that run; it has a pass of its own"},
+	"deviates-not-profiled":    {Text: "writing predictions is not part of what is profiled"},
+	"deviates-bounded-tokens":  {Text: "pipeline.torch_profiler.rep_max_new_tokens bounds the pass"},
+	"deviates-graph-uncounted": {Text: "a replayed graph has no operators to count"},
+	"deviates-fused-uncounted": {Text: "fused operators are not counted"},
+}
+
+var methodLabels = map[string]map[string]string{
+	"clock-lock": {"locked": "locked by ncu", "free": "not locked"},
+	// What a workload was given.
+	"shape": {
+		"batch_size": "batch size", "prompt_length": "prompt length", "new_tokens": "new tokens", "warmup_passes": "warm-up passes", "image_size_px": "image size (px)",
+		"prompt_tokens_with_images": "prompt tokens with images", "torch_compile": "torch.compile", "cuda_graphs": "CUDA graphs",
+	},
+}
+
+// Part is the name of a part of time: a category has a label of its own, a cause
+// of idle time only its ID.
+func Part(id, label string) string {
+	if label != "" {
+		return label
+	}
+	return Label("idle", id)
+}
