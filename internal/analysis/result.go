@@ -751,7 +751,7 @@ type StageCommand struct {
 	Stage   string  `json:"stage"`
 	Command string  `json:"command"`
 	Seconds float64 `json:"seconds,omitempty"`
-	Outcome string  `json:"outcome,omitempty"`
+	Outcome string  `json:"outcome,omitempty"` // verdict on it, a capture.Kind
 }
 
 // A Deviation is a setting that profiling required to be different.

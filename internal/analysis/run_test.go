@@ -202,7 +202,7 @@ func TestManifest(t *testing.T) {
 	}
 	if err := run.Update(func(m *runs.Manifest) error {
 		s := 2.5
-		m.Steps[0].Attempts = []runs.Attempt{{Command: []string{"nsys", "profile", "a b"}, Started: m.Created, Seconds: &s, Outcome: &runs.Outcome{Kind: "ok", Usable: true, Text: "captured"}}}
+		m.Steps[0].Attempts = []runs.Attempt{{Command: []string{"nsys", "profile", "a b"}, Started: m.Created, Seconds: &s, Outcome: &runs.Outcome{Kind: "captured", Usable: true, Text: "nsys ended"}}}
 		return nil
 	}); err != nil {
 		t.Fatal(err)

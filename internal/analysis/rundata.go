@@ -86,7 +86,7 @@ func (a *analyzer) readManifest() {
 				c.Seconds = *at.Seconds
 			}
 			if at.Outcome != nil {
-				c.Outcome = at.Outcome.Text
+				c.Outcome = at.Outcome.Kind
 				// What was doubtful in a try that another one replaced no longer is.
 				if s.Name == plan.StepUnprofiled || j == len(s.Attempts)-1 {
 					for _, w := range at.Outcome.Warnings {

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -79,5 +80,76 @@ func TestFactsFillTheirTemplates(t *testing.T) {
 				t.Errorf("a sentence among the parameters: %s", data)
 			}
 		}
+	}
+}
+
+// named are the keys of a result whose values are names, commands, paths, units
+// or formulas, and may have a space in them.
+var named = []string{
+	"name", "short", "mangled", "path", "group", "region", "regions", "expressions", "exclude", "kernel", "kernels", "stage", "file", "files", "key",
+	"metric", "unit", "counter", "section", "label", "cpu", "os", "ncu", "nsys", "driver", "cuda", "host", "value", "command", "configured", "used",
+	"shapes", "by", "names", "unmatched", "report", "outcome", "id",
+	"rules", "text_of_vendor", "vendor", // text of NVIDIA's tools, of the workload or of the system
+}
+
+// checkNoEnglish fails for a string with a space under any other key.
+func checkNoEnglish(t *testing.T, r *Result) {
+	t.Helper()
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree any
+	if err := json.Unmarshal(data, &tree); err != nil {
+		t.Fatal(err)
+	}
+	eachText(tree, "", func(place, text string) {
+		if strings.Contains(text, " ") {
+			t.Errorf("%s holds the text %q", place, text)
+		}
+	})
+}
+
+// eachText visits the strings outside of named keys.
+func eachText(x any, place string, visit func(place, text string)) {
+	switch x := x.(type) {
+	case map[string]any:
+		for key, v := range x {
+			if !slices.Contains(named, key) || !holdsText(v) && key != "rules" {
+				eachText(v, place+"."+key, visit)
+			}
+		}
+	case []any:
+		for _, v := range x {
+			eachText(v, place, visit)
+		}
+	case string:
+		visit(place, x)
+	}
+}
+
+// holdsText tells strings and lists of them from objects, which are looked into.
+func holdsText(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return true
+	case []any:
+		return len(v) == 0 || holdsText(v[0])
+	}
+	return false
+}
+
+// The check itself finds a sentence, and lets names be.
+func TestCheckOfEnglish(t *testing.T) {
+	var found []string
+	tree := map[string]any{"name": "a kernel", "why": "it was left out", "kernels": []any{map[string]any{"name": "void f(int)", "no_point": "it has none"}}}
+	eachText(tree, "", func(place, text string) {
+		if strings.Contains(text, " ") {
+			found = append(found, place)
+		}
+	})
+	slices.Sort(found)
+	if !slices.Equal(found, []string{".kernels.no_point", ".why"}) {
+		t.Errorf("found %v", found)
 	}
 }
