@@ -52,7 +52,7 @@ func Clean(plan CleanPlan, dryRun bool) (CleanReport, error) {
 	if plan.Now.IsZero() {
 		plan.Now = time.Now()
 	}
-	found, warnings, err := scan(plan.Root)
+	found, warnings, err := summaries(plan.Root)
 	if err != nil {
 		return rep, err
 	}
@@ -63,23 +63,22 @@ func Clean(plan CleanPlan, dryRun bool) (CleanReport, error) {
 		rep.Kept = append(rep.Kept, Kept{ID: filepath.Base(w.Path), Path: w.Path, Reason: "left alone: " + w.Text})
 	}
 	rep.Kept = append(rep.Kept, foreign(plan.Root, found, warnings)...)
-	for i, r := range found {
-		s := summarise(r)
+	for i, s := range found {
 		if !plan.matches(s, i) {
 			rep.Others++
 			continue
 		}
-		clean1(&rep, r, s, dryRun)
+		clean1(&rep, s, dryRun)
 	}
 	return rep, nil
 }
 
 // foreign names everything in the store that is no run: it is not touched.
-func foreign(root string, found []*Run, warnings []Warning) []Kept {
+func foreign(root string, found []Summary, warnings []Warning) []Kept {
 	root = nonEmpty(root, DefaultRoot)
-	known := map[string]bool{}
-	for _, r := range found {
-		known[filepath.Base(r.source)] = true
+	known := map[string]bool{indexName: true}
+	for _, s := range found {
+		known[filepath.Base(s.Path)] = true
 	}
 	for _, w := range warnings {
 		known[filepath.Base(w.Path)] = true
@@ -108,8 +107,17 @@ func (p CleanPlan) matches(s Summary, rank int) bool {
 		(p.LargerThan <= 0 || s.Bytes > p.LargerThan)
 }
 
-func clean1(rep *CleanReport, r *Run, s Summary, dryRun bool) {
-	if s.Status == StatusRunning {
+// clean1 looks at the run again: since the list was made it may have gone, or
+// been resumed.
+func clean1(rep *CleanReport, s Summary, dryRun bool) {
+	r, warning := openListed(s.Path, s.ID)
+	if warning != nil {
+		rep.Failed = append(rep.Failed, *warning)
+	}
+	if r == nil {
+		return
+	}
+	if r.Status() == StatusRunning {
 		rep.Kept = append(rep.Kept, Kept{s.ID, s.Path, nonEmpty(r.note, "it is running")})
 		return
 	}

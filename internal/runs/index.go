@@ -87,6 +87,7 @@ func summaries(root string) ([]Summary, []Warning, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("list runs: %w", err)
 	}
+	sweepHalfMade(abs, entries)
 	old, next := index{}, index{Schema: indexSchema, Rows: map[string]indexRow{}}
 	if len(entries) >= indexedRuns {
 		old = readIndex(abs)

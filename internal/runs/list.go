@@ -81,8 +81,10 @@ func List(root string, f Filter) ([]Summary, []Warning, error) {
 func sweepHalfMade(root string, entries []os.DirEntry) {
 	for _, e := range entries {
 		id, half := strings.CutPrefix(e.Name(), tempPrefix)
-		info, err := e.Info()
-		if !half || !ValidID(id) || err != nil || time.Since(info.ModTime()) < time.Second {
+		if !half || !ValidID(id) {
+			continue
+		}
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < time.Second {
 			continue
 		}
 		dir := filepath.Join(root, e.Name())
@@ -92,44 +94,6 @@ func sweepHalfMade(root string, entries []os.DirEntry) {
 			lock.Close()
 		}
 	}
-}
-
-// scan opens every run of a store, newest first.
-func scan(root string) ([]*Run, []Warning, error) {
-	if root == "" {
-		root = DefaultRoot
-	}
-	entries, err := os.ReadDir(root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("list runs: %w", err)
-	}
-	sweepHalfMade(root, entries)
-	var found []*Run
-	warnings := []Warning{}
-	for _, e := range entries {
-		// Links are not followed: what they point to is listed, and cleaned, where it is.
-		if !e.IsDir() || !isRunName(e.Name()) {
-			continue
-		}
-		path := filepath.Join(root, e.Name())
-		r, warning := openListed(path, e.Name())
-		if warning != nil {
-			warnings = append(warnings, *warning)
-		}
-		if r != nil {
-			found = append(found, r)
-		}
-	}
-	slices.SortStableFunc(found, func(a, b *Run) int {
-		if c := b.m.Created.Compare(a.m.Created); c != 0 {
-			return c
-		}
-		return strings.Compare(b.m.ID, a.m.ID)
-	})
-	return found, warnings, nil
 }
 
 func (f Filter) keeps(status Status, created time.Time, label string) bool {

@@ -50,18 +50,25 @@ type Spread struct {
 // StoreStats computes the statistics of a store. Steps come in the order of
 // the pipeline, as the runs list them.
 func StoreStats(root string, f Filter) (Stats, error) {
-	found, warnings, err := scan(root)
+	found, warnings, err := summaries(root)
 	st := Stats{Status: map[Status]int{}, Steps: []StepStats{}, Warnings: warnings}
 	if err != nil {
 		return st, err
 	}
 	acc := map[string]*stepSum{}
 	var order []string
-	for _, r := range found {
-		if !f.keeps(r.Status(), r.m.Created, r.m.Label) || (f.Limit > 0 && st.Runs >= f.Limit) {
+	for _, sum := range found {
+		if !f.keeps(sum.Status, sum.Created, sum.Label) || (f.Limit > 0 && st.Runs >= f.Limit) {
 			continue
 		}
-		st.addRun(r)
+		r, warning := openListed(sum.Path, sum.ID) // the list does not have the attempts
+		if warning != nil {
+			st.Warnings = append(st.Warnings, *warning)
+		}
+		if r == nil {
+			continue
+		}
+		st.addRun(sum)
 		if r.m.Recorded != nil { // its times are of another machine
 			st.Recorded++
 			continue
@@ -83,18 +90,17 @@ func StoreStats(root string, f Filter) (Stats, error) {
 	return st, nil
 }
 
-func (st *Stats) addRun(r *Run) {
+func (st *Stats) addRun(s Summary) {
 	st.Runs++
-	st.Status[r.Status()]++
-	created := r.m.Created
+	st.Status[s.Status]++
+	created := s.Created
 	if st.First == nil || created.Before(*st.First) {
 		st.First = &created
 	}
 	if st.Last == nil || created.After(*st.Last) {
 		st.Last = &created
 	}
-	n, _ := dirSize(r.dir)
-	st.Bytes += n
+	st.Bytes += s.Bytes
 }
 
 type stepSum struct {

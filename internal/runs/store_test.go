@@ -1,7 +1,9 @@
 package runs
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -315,6 +317,46 @@ func TestCleanSpares(t *testing.T) {
 		if _, err := Clean(bad, true); err == nil {
 			t.Errorf("plan %+v was accepted", bad)
 		}
+	}
+}
+
+// TestCleanAndPackDuringCaptures: runs that living processes work in stay as
+// they are, also in a store with an index; the others go.
+func TestCleanAndPackDuringCaptures(t *testing.T) {
+	const running = 50
+	root := manyRuns(t, indexedRuns)
+	held := map[string][]byte{}
+	for range running {
+		_, dir := startChild(t, "hold", root)
+		data, err := os.ReadFile(filepath.Join(dir, ManifestName))
+		must(t, err)
+		held[dir] = data
+	}
+	if _, _, err := List(root, Filter{}); err != nil { // writes the index
+		t.Fatal(err)
+	}
+	for dir := range held {
+		r, err := Open(ctx, dir)
+		must(t, err)
+		if _, err := Pack(ctx, r, filepath.Join(t.TempDir(), "x"+PackExt), PackOptions{}); !errors.Is(err, ErrRunning) {
+			t.Errorf("pack of a run that is written: %v", err)
+		}
+		must(t, r.Close())
+	}
+	rep, err := Clean(CleanPlan{Root: root, Keep: ptr(0)}, false)
+	must(t, err)
+	if len(rep.Removed) != indexedRuns || len(rep.Kept) != running || len(rep.Failed) > 0 {
+		t.Errorf("removed %d, kept %d, failed %v; want %d, %d, none", len(rep.Removed), len(rep.Kept), rep.Failed, indexedRuns, running)
+	}
+	for dir, was := range held {
+		if now, err := os.ReadFile(filepath.Join(dir, ManifestName)); err != nil || !bytes.Equal(now, was) {
+			t.Errorf("%s changed while it was written: %v", dir, err)
+		}
+	}
+	st, err := StoreStats(root, Filter{})
+	must(t, err)
+	if st.Status[StatusRunning] != running || st.Runs != running {
+		t.Errorf("stats %+v", st)
 	}
 }
 
