@@ -110,7 +110,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 				}
 				var told []string
 				for _, w := range result.Warnings {
-					if w.Is(analysis.ChangedFile) {
+					if w.Is(analysis.ChangedFile, analysis.OtherCapture) {
 						fmt.Fprintln(s.err, report.Wrap(fmt.Sprintf("warning: %s; next: %s", message.Text(w.Fact), message.Next(w.Fact)), terminalWidth(s.err), "  "))
 						told = append(told, message.Text(w.Fact))
 					}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/pick"
@@ -195,6 +196,7 @@ type analyzer struct {
 	clean        *workload.Metrics    // of the clean run
 	profiled     *workload.Metrics    // of the run under nsys
 	recorded     map[string]runs.File // of the manifest, by path
+	captured     [2]time.Time         // from the first start to the last end of nsys in the run; zero where that is not known
 	noCounters   *runs.Outcome        // why ncu failed, nil where it did not
 	regionReport *pick.RegionReport
 	partsOnly    bool // regions have counters by process and device, not over all of them

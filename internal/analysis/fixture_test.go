@@ -52,6 +52,7 @@ func unpacked(t testing.TB, path string) string {
 const (
 	llmTimeline = "../../testdata/h200/llm.sqlite.gz"
 	llmCounters = "../../testdata/h200/llm.ncu-rep.gz"
+	toyBegan    = "2026-11-15T01:18:29" // UTC, as toyTimeline says
 	toyTimeline = "../nsys/testdata/exports/toy.sqlite.gz"
 	toyCounters = "../ncurep/testdata/toy_full.ncu-rep.zst"
 )

@@ -24,11 +24,14 @@ const (
 	// ChangedFile is the warning that a file of a run is not the one that was
 	// captured. file, bytes, recorded; the sizes are absent where they are equal
 	// and the hash is another.
-	ChangedFile        fact.Code = "changed-file"
-	SeveralTimelines   fact.Code = "timelines"          // n, file, other
-	TimelineDamaged    fact.Code = "timeline-damaged"   // error
-	ClockDamaged       fact.Code = "clock-damaged"      //
-	ScopeUnused        fact.Code = "scope-unused"       // why
+	ChangedFile      fact.Code = "changed-file"
+	SeveralTimelines fact.Code = "timelines"        // n, file, other
+	TimelineDamaged  fact.Code = "timeline-damaged" // error
+	ClockDamaged     fact.Code = "clock-damaged"    //
+	ScopeUnused      fact.Code = "scope-unused"     // why
+	// OtherCapture is the warning that the timeline of a run was captured at
+	// another time than the run. began and ran, in RFC 3339
+	OtherCapture       fact.Code = "other-capture"
 	FileUnreadable     fact.Code = "file-unreadable"    // error
 	CounterImpossible  fact.Code = "counter-impossible" // counter, n, file
 	RunWarning         fact.Code = "run-warning"        // text

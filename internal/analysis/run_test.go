@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -251,6 +252,37 @@ func TestCutShort(t *testing.T) {
 		}
 		if c.want == CutShortTimed && (first.Number("ran") != 2e9 || first.Number("unprofiled") != 8e9) {
 			t.Errorf("%s: %+v", c.kind, first)
+		}
+	}
+}
+
+// The time of a capture tells a report that was copied in.
+func TestOtherCapture(t *testing.T) {
+	info, err := time.Parse("2006-01-02T15:04:05", toyBegan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		started time.Time
+		want    bool
+	}{{info.Add(-5 * time.Second), false}, {info.Add(time.Hour), true}, {info.Add(-time.Hour), true}} {
+		run, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []runs.Step{{Name: "nsys"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seconds := 30.0
+		if err := run.Update(func(m *runs.Manifest) error {
+			m.Steps[0].Attempts = []runs.Attempt{{Started: c.started, Seconds: &seconds, Outcome: &runs.Outcome{Kind: "captured", Usable: true}}}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r := analyzed(t, Input{Run: run.Dir(), Timeline: unpacked(t, toyTimeline)})
+		if err := run.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if hasNote(r.Warnings, OtherCapture) != c.want {
+			t.Errorf("nsys ran at %s, the capture began at %s: warnings %+v", c.started, info, r.Warnings)
 		}
 	}
 }

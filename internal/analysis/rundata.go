@@ -97,6 +97,42 @@ func (a *analyzer) readManifest() {
 			a.res.Method.Commands = append(a.res.Method.Commands, c)
 		}
 		a.noteCut(s)
+		if s.Name == plan.StepNsys {
+			a.captured = spanOf(s.Attempts)
+		}
+	}
+}
+
+// spanOf is the time from the start of the first attempt to the end of the last;
+// zero where one has no end.
+func spanOf(attempts []runs.Attempt) (span [2]time.Time) {
+	for _, at := range attempts {
+		if at.Seconds == nil {
+			return [2]time.Time{}
+		}
+		if end := at.Started.Add(time.Duration(*at.Seconds * float64(time.Second))); end.After(span[1]) {
+			span[1] = end
+		}
+		if span[0].IsZero() || at.Started.Before(span[0]) {
+			span[0] = at.Started
+		}
+	}
+	return span
+}
+
+// captureSlack is how far the clock of a capture may be from that of the run.
+const captureSlack = time.Minute
+
+// checkCaptureTime warns of a timeline that was not captured while nsys ran in
+// this run: a report of another run that was copied in, whatever its hash and
+// the time of its file say.
+func (a *analyzer) checkCaptureTime(began string) {
+	at, err := time.Parse("2006-01-02T15:04:05", began)
+	if err != nil || a.captured[0].IsZero() {
+		return
+	}
+	if at.Before(a.captured[0].Add(-captureSlack)) || at.After(a.captured[1].Add(captureSlack)) {
+		a.warn(OtherCapture, fact.Name("began", at.Format(time.RFC3339)), fact.Name("ran", a.captured[0].UTC().Format(time.RFC3339)))
 	}
 }
 

@@ -112,6 +112,7 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 		a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(a.in.Timeline)})
 	}
 	a.environmentOf(t)
+	a.checkCaptureTime(t.Session.StartUTC)
 	a.findScope()
 	overview := a.drawOverview() // beside the other steps
 	for _, step := range []func(){a.groupKernels, a.countInRegions, a.sumTotals, a.sumScope, a.sumRegions, a.pickStages, overview} {

@@ -335,6 +335,18 @@ func TestFullDiskInOtherWords(t *testing.T) {
 	}
 }
 
+// TestFullDiskBesideAReport: a capture on a disk that filled up is doubted, also
+// where the workload went on to its end.
+func TestFullDiskBesideAReport(t *testing.T) {
+	good := []File{{Path: "/w/r.nsys-rep", Size: 9, Format: NsysReport, Fresh: true}}
+	for code, want := range map[int]Kind{139: DiskFull, 0: WithWarnings} {
+		o := Judge(Evidence{Tool: Nsys, Want: "/w/r.nsys-rep", Code: code, LowSpace: "/tmp", Files: good})
+		if o.Kind != want || !o.Usable || o.CutShort() != (code != 0) || len(o.Warnings) == 0 || o.Warnings[0].ID != "low_space" {
+			t.Errorf("code %d: %s, want %s; warnings %+v", code, o.Kind, want, o.Warnings)
+		}
+	}
+}
+
 // TestEvidenceIsFitToShow: whatever the workload prints, the verdict stays short
 // and does nothing to a terminal.
 func TestEvidenceIsFitToShow(t *testing.T) {

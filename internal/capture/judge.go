@@ -41,6 +41,9 @@ func Judge(e Evidence) Outcome {
 func (o *Outcome) judgeReport(e *Evidence, found []Finding, here []File) {
 	o.warn(e, found, "")
 	o.warnUnseen(e, found)
+	if e.LowSpace != "" {
+		o.Warnings = append([]Warning{{ID: "low_space", Text: e.LowSpace + " was nearly full during the run: the end of the capture may be missing", Next: advice[DiskFull].next}}, o.Warnings...)
+	}
 	missing := e.missing()
 	o.lacks = missing != ""
 	switch {

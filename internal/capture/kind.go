@@ -70,6 +70,7 @@ const (
 	Stalled        Kind = "stalled"
 	HungCollective Kind = "hung collective"
 	Interrupted    Kind = "interrupted"
+	RunRemoved     Kind = "run removed"
 	Unknown        Kind = "unknown failure"
 )
 
@@ -121,6 +122,7 @@ var advice = map[Kind]struct{ cause, next string }{
 	Stalled:           {"nothing was printed and no CPU time was used for too long", "run the workload alone; it may wait for input, a lock or another process"},
 	HungCollective:    {"a collective waits for ranks that ncu holds back", "exclude nccl kernels, use app-range replay, or profile one rank alone"},
 	Interrupted:       {"the run was stopped by a signal", "run again for a whole capture"},
+	RunRemoved:        {"somebody removed the folder of the run, or put another in its place, while the run went on", "run again; keep the workload and scripts that clean up out of the run store"},
 	Unknown:           {"the output matches nothing known", "read the logs"},
 }
 

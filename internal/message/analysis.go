@@ -34,6 +34,7 @@ var ofAnalysis = map[fact.Code]words{
 	"no-kernel-counters": {Text: "ranges were counted as a whole: what limits each kernel cannot be told", Next: "count launches: pipeline.ncu.ncu_cli.replay_mode=kernel"},
 	"ncu-times": {Text: "kernels are ordered by the time of their counted launches under ncu[, which {does},] and not in a timeline: launches and total times are not known",
 		Next: "capture a timeline with nsys"},
+	"other-capture":      {Text: "the timeline was captured at {began}, but nsys ran at {ran} in this run: the report is of another run", Next: "run again, or analyze the report by itself"},
 	"counter-impossible": {Text: "{file} has an impossible {counter} (0 or less) in {n:launch|launches}: it counts as not measured", Next: "count again"},
 	"metrics-absent":     {Text: "{step} could not read {n:counter|counters} that this machine does not have ({units}); no verdict and no number here uses them"},
 	"no-operators":       {Text: "the torch profiler did not run: there are no operators", Next: "run with pipeline.torch_profiler.enable=true"},

@@ -121,6 +121,8 @@ func judged(ctx context.Context, o capture.Outcome, err error) capture.Outcome {
 		return capture.Outcome{Kind: capture.Interrupted, What: "stopped by a signal", Usable: o.Usable, Reports: o.Reports}
 	case runs.IsDiskFull(err):
 		return capture.Outcome{Kind: capture.DiskFull, What: err.Error(), Next: "free space, or choose another place with hydra.run.dir=DIR"}
+	case errors.Is(err, runs.ErrGone):
+		return capture.Outcome{Kind: capture.RunRemoved, What: err.Error()}
 	case err != nil:
 		return capture.Outcome{Kind: capture.Unknown, What: err.Error()}
 	}

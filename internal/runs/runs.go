@@ -65,6 +65,9 @@ var (
 	ErrNotRun = errors.New("not a run directory or pack")
 	// ErrRunning means that another process works in the run.
 	ErrRunning = errors.New("another process is working in this run")
+	// ErrGone means that somebody removed the folder of a run that this process
+	// works in.
+	ErrGone = errors.New("the folder of the run was removed while the run went on")
 	// ErrExists means that the directory asked for already holds something.
 	ErrExists = errors.New("already exists and is not empty")
 )
@@ -298,6 +301,9 @@ func (r *Run) save() error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", ManifestName, err)
 	}
+	if r.gone() {
+		return fmt.Errorf("write %s: %w", r.Path(ManifestName), ErrGone)
+	}
 	if err := r.write(ManifestName, append(data, '\n')); err != nil {
 		return fmt.Errorf("write %s: %w", r.Path(ManifestName), err)
 	}
@@ -331,6 +337,20 @@ func (r *Run) keepReserve(need int64) {
 		return
 	}
 	_ = writeReserve(r.dir, need)
+}
+
+// gone tells whether the folder of the run was removed, or another one stands in
+// its place: the lock that this process holds is not in it.
+func (r *Run) gone() bool {
+	if r.lock == nil {
+		return false
+	}
+	held, err := r.lock.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(r.Path(lockName))
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(held, there)
 }
 
 // write replaces a file of the run. On a full disk it gives up the reserve and

@@ -165,6 +165,9 @@ func (s *Step) end(state State, reason string) {
 // secrets that the run knows. A folder stands for every plain file below it.
 func (r *Run) HashFiles(ctx context.Context, rels ...string) ([]File, error) {
 	var files []File
+	if r.gone() {
+		return nil, fmt.Errorf("hash files of %s: %w", r.dir, ErrGone)
+	}
 	for _, rel := range rels {
 		if !localPath(rel) {
 			return files, fmt.Errorf("hash %q: the path leaves the run directory", rel)
