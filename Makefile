@@ -6,7 +6,7 @@ DEADCODE := golang.org/x/tools/cmd/deadcode@v0.50.0
 FUZZTIME ?= 4s
 export CGO_ENABLED := 0
 
-.PHONY: build demo test unit python web fuzz torture lint bench docs nsight packages clean
+.PHONY: build demo test unit python web fuzz torture vulncheck lint bench docs nsight packages clean
 
 build: ## bin/deepprof, static
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/deepprof ./cmd/deepprof
@@ -29,8 +29,11 @@ web: ## the program of report.html, bundled from web/ into internal/report/html/
 fuzz: ## every fuzz target, FUZZTIME each
 	scripts/fuzz $(FUZZTIME)
 
-torture: ## 500 kills at random moments; the unit tests do a few
+torture: ## 500 kills at random moments and 1,000 recorded runs in one process; the unit tests do a few
 	scripts/torture
+
+vulncheck: ## known vulnerabilities of the dependencies; needs vuln.go.dev
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@latest ./...
 
 lint: packages ## gofmt, go vet, staticcheck, deadcode; black and flake8
 	@unformatted=$$(gofmt -l cmd internal conf bench workloads recordings); [ -z "$$unformatted" ] || { echo "not gofmt-ed: $$unformatted" >&2; exit 1; }

@@ -53,6 +53,8 @@ func TestScripts(t *testing.T) {
 				return os.Getenv("DEEPPROF_NSIGHT") != "", nil
 			case "torch": // of Debian's Python
 				return exec.Command("/usr/bin/python3", "-c", "import torch").Run() == nil, nil
+			case "network": // a namespace without interfaces
+				return exec.Command("unshare", "-rn", "true").Run() == nil, nil
 			case "namespace": // a tmpfs of one's own
 				return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt").Run() == nil, nil
 			}
