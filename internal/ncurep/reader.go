@@ -172,6 +172,17 @@ func (r *Reader) report() *Report {
 	return rep
 }
 
+// Lost are the warnings that tell of results or parts of them that were not read;
+// complete once Next returned io.EOF.
+func (r *Reader) Lost() []Warning { return lostOf(r.warnings) }
+
+// Lost are the warnings that tell of something that was not read.
+func (r *Report) Lost() []Warning { return lostOf(r.Warnings) }
+
+func lostOf(list []Warning) []Warning {
+	return slices.DeleteFunc(slices.Clone(list), func(w Warning) bool { return w.Lost == 0 })
+}
+
 func (r *Reader) warn(at, lost int64, format string, args ...any) {
 	const enough = 100 // a file of noise must not fill memory with complaints
 	if len(r.warnings) == enough {
@@ -289,7 +300,7 @@ func (r *Reader) blockHeader() bool {
 		r.blocks = append(r.blocks, b)
 	}
 	if b.have < b.size {
-		r.warn(b.at, b.have, "truncated: a block of %d results and %d sources announces %d bytes, of which the file has %d",
+		r.warn(b.at, b.size-b.have, "truncated: a block of %d results and %d sources announces %d bytes, of which the file has %d",
 			b.results(), b.sources, b.size, b.have)
 		return false
 	}

@@ -52,6 +52,7 @@ type File struct {
 	db       *sqlite.DB
 	warnings []fact.Fact
 	damage   []timeline.Damage // what is lost of what was read so far
+	absent   bool              // a table that was asked for is not there
 	tables   []timeline.TableCount
 	noted    map[string]bool
 	done     func() // removes what Close must; nil for nothing
@@ -108,7 +109,7 @@ func (f *File) readVersions() error {
 	if major, _, _ := strings.Cut(f.schema, "."); f.schema != "" && major != schemaMajor {
 		f.warn(timeline.CodeSchema, fact.Name("schema", f.schema), fact.Name("known", schemaMajor))
 	}
-	f.tables = nil
+	f.tables, f.absent = nil, false // of the two layouts one is never there
 	return nil
 }
 
@@ -134,6 +135,19 @@ func (f *File) recognise() error {
 // Damaged reports whether part of what was read so far is lost; the warnings
 // say what.
 func (f *File) Damaged() bool { return len(f.damage) > 0 }
+
+// Lost is what the answers so far may lack: tables that they were read from and
+// that are cut or damaged. Where the list of tables is damaged, a table that is
+// not there may have been. A file that is cut behind all of them has lost nothing.
+func (f *File) Lost() []timeline.Damage {
+	var out []timeline.Damage
+	for _, d := range f.damage {
+		if d.Table != "" && (d.Table != sqlite.Schema || f.absent) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
 
 // Close releases the file.
 func (f *File) Close() error {

@@ -131,7 +131,9 @@ func (f *File) table(name string) (*sqlite.Table, bool) {
 		f.lose(name, fact.New(timeline.CodeTableLost, fact.Name("table", name), fact.Vendor("why", why)))
 		return nil, false
 	}
-	return f.db.Table(name)
+	t, ok := f.db.Table(name)
+	f.absent = f.absent || !ok
+	return t, ok
 }
 
 // match finds the columns of a layout in the table. Columns that no known

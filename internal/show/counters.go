@@ -32,7 +32,7 @@ type counted struct {
 }
 
 // openCounters opens what a view of counters reads: of a run, all its reports.
-func openCounters(ctx context.Context, path, view string, opts ncurep.Options) (*counted, error) {
+func openCounters(ctx context.Context, path, view string, opts ncurep.Options, more *Request) (*counted, error) {
 	src, err := locate(ctx, path, Counters)
 	if err != nil {
 		return nil, err
@@ -54,12 +54,12 @@ func openCounters(ctx context.Context, path, view string, opts ncurep.Options) (
 		}
 		return &counted{source: src, results: results, warnings: func() []string { return texts(rep.Warnings) }, close: src.done}, nil
 	}
-	return openReports(src, opts)
+	return openReports(src, opts, more)
 }
 
 // openReports opens the reports of a source. One of several that cannot be read
 // is a warning.
-func openReports(src *source, opts ncurep.Options) (*counted, error) {
+func openReports(src *source, opts ncurep.Options, more *Request) (*counted, error) {
 	readers := make([]*ncurep.Reader, len(src.files)) // nil for one that cannot be read
 	var errs []error
 	c := &counted{source: src}
@@ -94,6 +94,18 @@ func openReports(src *source, opts ncurep.Options) (*counted, error) {
 			}
 		}
 	}
+	more.losses = append(more.losses, func() []string {
+		var out []string
+		for _, err := range errs {
+			out = append(out, err.Error())
+		}
+		for _, r := range readers {
+			if r != nil {
+				out = append(out, texts(r.Lost())...)
+			}
+		}
+		return out
+	})
 	c.warnings = func() []string {
 		var out []string
 		for _, err := range errs {
@@ -198,7 +210,7 @@ func stateOf(n ncurep.NVTX) nvtx.State {
 }
 
 func launchesOfCounters(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
-	c, err := openCounters(ctx, path, "launches", ncurep.Options{})
+	c, err := openCounters(ctx, path, "launches", ncurep.Options{}, more)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +277,7 @@ func kernelsOfCounters(ctx context.Context, path string, q timeline.Query, more 
 	if q.By != 0 {
 		return nil, usagef("show kernels --by: counters are not split; name a timeline")
 	}
-	c, err := openCounters(ctx, path, "kernels", ncurep.Options{Metrics: func(name string) bool { return name == duration }})
+	c, err := openCounters(ctx, path, "kernels", ncurep.Options{Metrics: func(name string) bool { return name == duration }}, more)
 	if err != nil {
 		return nil, err
 	}

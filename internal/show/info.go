@@ -11,14 +11,14 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-func showInfo(ctx context.Context, path string, _ timeline.Query, _ *Request) (report.Printable, error) {
+func showInfo(ctx context.Context, path string, _ timeline.Query, more *Request) (report.Printable, error) {
 	switch kind, err := Recognize(path); {
 	case err != nil:
 		return nil, err
 	case kind == Counters:
-		return infoOfCounters(path)
+		return infoOfCounters(path, more)
 	}
-	f, src, err := openTimeline(ctx, path, "info")
+	f, src, err := openTimeline(ctx, path, "info", more)
 	if err != nil {
 		if counters, cerr := locate(ctx, path, Counters); cerr == nil && counters.dir != "" { // a run without a timeline
 			defer counters.done()
@@ -63,7 +63,7 @@ func reportsOf(dir, path string) []report.Fact {
 	return facts
 }
 
-func infoOfCounters(path string) (report.Printable, error) {
+func infoOfCounters(path string, more *Request) (report.Printable, error) {
 	r, err := ncurep.Open(path, ncurep.Options{NoMetrics: true})
 	if err != nil {
 		return nil, err
@@ -83,6 +83,7 @@ func infoOfCounters(path string) (report.Printable, error) {
 	}
 	for range r.All() { // damage within results is found by visiting them
 	}
+	more.losses = append(more.losses, func() []string { return texts(r.Lost()) })
 	return report.Facts(facts, texts(r.Warnings())), nil
 }
 

@@ -65,12 +65,12 @@ func showMetrics(ctx context.Context, r *Request) (*Answer, error) {
 		if err := r.unfiltered("dump", "region", "kernel", "device", "process", "top"); err != nil {
 			return nil, err
 		}
-		return dumpReport(ctx, path, opts)
+		return r.dump(ctx, path, opts)
 	case r.Raw:
 		if err := r.unfiltered("raw", "region", "kernel", "device", "process", "top", "metric", "instances"); err != nil {
 			return nil, err
 		}
-		return rawPage(ctx, path, r.Units)
+		return r.rawPage(ctx, path)
 	}
 	return r.metricTable(ctx, path, q, opts)
 }
@@ -94,7 +94,7 @@ func (r *Request) metricFilter() (func(string) bool, error) {
 }
 
 func (r *Request) metricTable(ctx context.Context, path string, q timeline.Query, opts ncurep.Options) (*Answer, error) {
-	c, err := openCounters(ctx, path, "metrics", opts)
+	c, err := openCounters(ctx, path, "metrics", opts, r)
 	if err != nil {
 		return nil, err
 	}
@@ -191,18 +191,20 @@ func openReport(ctx context.Context, path, view string, opts ncurep.Options) (r 
 	return r, func() { r.Close(); src.done() }, nil
 }
 
-// dumpReport prints everything that was read of one report.
-func dumpReport(ctx context.Context, path string, opts ncurep.Options) (*Answer, error) {
+// dump prints everything that was read of one report.
+func (more *Request) dump(ctx context.Context, path string, opts ncurep.Options) (*Answer, error) {
 	opts.Rules, opts.Sections, opts.Sources = true, true, true
 	r, done, err := openReport(ctx, path, "metrics --dump", opts)
 	if err != nil {
 		return nil, err
 	}
+	more.losses = append(more.losses, func() []string { return texts(r.Lost()) })
 	return &Answer{Page: func(w io.Writer) error { return ncurep.Dump(w, r) }, close: done}, nil
 }
 
 // rawPage prints the raw page of ncu.
-func rawPage(ctx context.Context, path, units string) (*Answer, error) {
+func (more *Request) rawPage(ctx context.Context, path string) (*Answer, error) {
+	units := more.Units
 	if units != "auto" && units != "base" {
 		return nil, usagef("--print-units %q: must be auto or base", units)
 	}
@@ -210,6 +212,7 @@ func rawPage(ctx context.Context, path, units string) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	more.losses = append(more.losses, func() []string { return texts(r.Lost()) })
 	a := &Answer{Page: func(w io.Writer) error { return ncurep.WriteRawCSV(w, r, units) }, close: done}
 	a.after = append(a.after, func() ([]string, error) { return texts(r.Warnings()), nil })
 	return a, nil

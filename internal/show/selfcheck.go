@@ -71,7 +71,7 @@ func selfcheck(ctx context.Context, path string, kind Kind, nsysPath, ncuPath st
 		vendor, check, err := checkCounters(ctx, path, ncuPath)
 		return []tool.Tool{vendor}, []report.Check{check}, err
 	}
-	f, src, err := openTimeline(ctx, path, "selfcheck")
+	f, src, err := openTimeline(ctx, path, "selfcheck", &Request{})
 	if err != nil {
 		if counters, cerr := locate(ctx, path, Counters); cerr == nil && counters.dir != "" { // a run without a timeline
 			defer counters.done()

@@ -14,6 +14,8 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/cxx"
 	"github.com/deepprof/deepprof/internal/flops"
+	"github.com/deepprof/deepprof/internal/message"
+	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -51,12 +53,47 @@ type Request struct {
 	Dump, Raw       bool
 	Units           string
 	Shape           flops.Shape
+	Partial         bool            // what is left of a damaged file is enough
 	Given           map[string]bool // names of the parameters that were given
 	Data            bool            // JSON, CSV or Markdown is asked for
 	Grouped         bool            // for people: regions that differ by a number alone are one row
 	Analyze         Analyzer        // for views of a result
 	metricsSeen     map[string]bool // names that --metric was held against
 	anyMetricPassed bool
+	losses          []func() []string // what the answer lacks of a damaged file, asked once it was written
+}
+
+// A PartialError says that an answer lacks what a damaged file lost.
+type PartialError struct {
+	Path string
+	Lost []string
+}
+
+func (e *PartialError) Error() string {
+	return fmt.Sprintf("read %s: a part of it is lost, and what is printed is of the rest: %s; copy, export or capture it again, or take the rest with --partial", e.Path, strings.Join(e.Lost, "; "))
+}
+
+// whole fails where the answer lacks something of the files.
+func (r *Request) whole() ([]string, error) {
+	var lost []string
+	for _, f := range r.losses {
+		lost = append(lost, f()...)
+	}
+	if len(lost) == 0 || r.Partial {
+		return nil, nil
+	}
+	return nil, &PartialError{strings.Join(r.Paths, ", "), lost}
+}
+
+// lacks notes what the answers of a timeline lack.
+func (r *Request) lacks(f *nsys.File) {
+	r.losses = append(r.losses, func() []string {
+		var out []string
+		for _, d := range f.Lost() {
+			out = append(out, message.Text(d.What))
+		}
+		return out
+	})
 }
 
 // An Analyzer makes the result of files that have none. command is what was
@@ -132,6 +169,7 @@ func (v *View) Answer(ctx context.Context, r *Request) (*Answer, error) {
 			return []string{"nothing passes " + set}, nil
 		}}, a.after...)
 	}
+	a.after = append(a.after, r.whole)
 	return a, nil
 }
 

@@ -21,7 +21,7 @@ import (
 
 // openTimeline opens what a view of the timeline reads; done of the source gives
 // it back.
-func openTimeline(ctx context.Context, path, view string) (*nsys.File, *source, error) {
+func openTimeline(ctx context.Context, path, view string, more *Request) (*nsys.File, *source, error) {
 	src, err := locate(ctx, path, Timeline)
 	if err != nil {
 		return nil, nil, err
@@ -36,6 +36,7 @@ func openTimeline(ctx context.Context, path, view string) (*nsys.File, *source, 
 		return nil, nil, err
 	}
 	src.done = func() { f.Close(); release() }
+	more.lacks(f)
 	return f, src, nil
 }
 
@@ -49,7 +50,7 @@ type answer interface {
 func viewTimeline[T answer](ctx context.Context, path, view string, q timeline.Query, more *Request,
 	ask func(*nsys.File, context.Context, timeline.Query) (T, error),
 	table func(T) report.Printable) (report.Printable, error) {
-	f, src, err := openTimeline(ctx, path, view)
+	f, src, err := openTimeline(ctx, path, view, more)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func viewTimeline[T answer](ctx context.Context, path, view string, q timeline.Q
 		return nil, err
 	}
 	if answer.Count() == 0 {
-		if err := explainEmpty(ctx, f, more.Region, answer.Notes()); err != nil {
+		if err := explainEmpty(ctx, f, more, answer.Notes()); err != nil {
 			return nil, err
 		}
 	}
@@ -78,18 +79,22 @@ func viewTimeline[T answer](ctx context.Context, path, view string, q timeline.Q
 
 // explainEmpty says why there is nothing to show where that is an error: an
 // expression that no range matches, or a file that lost all of it.
-func explainEmpty(ctx context.Context, f *nsys.File, region string, warnings []fact.Fact) error {
-	if region != "" {
-		t, err := f.Timeline(ctx, nsys.Regions)
-		if err != nil {
-			return err
+func explainEmpty(ctx context.Context, f *nsys.File, more *Request, warnings []fact.Fact) error {
+	if len(f.Lost()) > 0 {
+		if more.Partial {
+			return nil
 		}
-		if _, err := nvtx.Resolve([]string{region}, t.Attribute().Seen()); err != nil {
-			return usagef("--region: %w", err)
-		}
-	}
-	if f.Damaged() {
 		return fmt.Errorf("read %s: nothing of this could be read: %s", f.Path, message.Join(warnings))
+	}
+	if more.Region == "" {
+		return nil
+	}
+	t, err := f.Timeline(ctx, nsys.Regions)
+	if err != nil {
+		return err
+	}
+	if _, err := nvtx.Resolve([]string{more.Region}, t.Attribute().Seen()); err != nil {
+		return usagef("--region: %w", err)
 	}
 	return nil
 }
@@ -118,7 +123,7 @@ func showKernels(ctx context.Context, path string, q timeline.Query, more *Reque
 // kernelsOfRun shows the part of a run that its reports are about, with the
 // limiters that they have.
 func kernelsOfRun(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
-	f, src, err := openTimeline(ctx, path, "kernels")
+	f, src, err := openTimeline(ctx, path, "kernels", more)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +139,7 @@ func kernelsOfRun(ctx context.Context, path string, q timeline.Query, more *Requ
 		return nil, err
 	}
 	if len(rows.Rows) == 0 {
-		if err := explainEmpty(ctx, f, more.Region, rows.Warnings); err != nil {
+		if err := explainEmpty(ctx, f, more, rows.Warnings); err != nil {
 			return nil, err
 		}
 	}

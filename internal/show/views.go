@@ -23,13 +23,15 @@ var (
 	deviceParam  = Param{"device", "only these CUDA devices, by `index`", func(r *Request) any { return &r.Devices }}
 	processParam = Param{"process", "only these processes, by `pid`", func(r *Request) any { return &r.Processes }}
 
+	partialParam = Param{"partial", "take what is left of a damaged file: the exit code is 0, not 4", func(r *Request) any { return &r.Partial }}
+
 	capturedParam = Param{"captured", "count work of CUDA graphs to the ranges that were open when it was captured, not to those around the launch of the graph", func(r *Request) any { return &r.Captured }}
 	wholeParam    = Param{"whole", "for a run that names regions show the whole timeline, not these regions alone", func(r *Request) any { return &r.Whole }}
 )
 
 // launchParams choose launches.
 func launchParams(more ...Param) []Param {
-	return append([]Param{topParam, regionParam, kernelParam, deviceParam, processParam}, more...)
+	return append([]Param{topParam, regionParam, kernelParam, deviceParam, processParam, partialParam}, more...)
 }
 
 func byParam(of string) Param {
@@ -88,22 +90,23 @@ func Views() []View {
 		{
 			Name: "stages", Many: true, Short: "Prefill, decode and other stages: unprofiled time, overhead, where the time goes, MFU and MBU",
 			Example: "  deepprof show stages latest\n  deepprof show stages report.sqlite report.ncu-rep --json",
-			Params:  []Param{topParam}, Tables: []report.Declared{report.StageView}, answer: ofResult("stages", report.Stages),
+			Params:  []Param{topParam, partialParam}, Tables: []report.Declared{report.StageView}, answer: ofResult("stages", report.Stages),
 		},
 		{
 			Name: "operators", Many: true, Short: "Operators of the torch profiler, with CPU and device time",
 			Example: "  deepprof show operators latest --md",
-			Params:  []Param{topParam}, Tables: []report.Declared{report.OperatorView}, answer: ofResult("operators", report.Operators),
+			Params:  []Param{topParam, partialParam}, Tables: []report.Declared{report.OperatorView}, answer: ofResult("operators", report.Operators),
 		},
 		{
 			Name: "roofline", Many: true, Short: "Each counted kernel against the roofs of its data types and memory levels",
 			Example: "  deepprof show roofline latest --csv > points.csv",
-			Params:  []Param{topParam}, Tables: []report.Declared{report.RooflineView}, answer: ofResult("roofline", report.RooflinePoints),
+			Params:  []Param{topParam, partialParam}, Tables: []report.Declared{report.RooflineView}, answer: ofResult("roofline", report.RooflinePoints),
 		},
 		flopsView(),
 		{
 			Name: "info", Short: "What made the report: tool versions, machine, GPUs, processes, tables, warnings",
 			Example: "  deepprof show info report.sqlite\n  deepprof show info report.ncu-rep --json",
+			Params:  []Param{partialParam},
 			Tables:  []report.Declared{report.FactView}, answer: ofLaunches(showInfo),
 		},
 	}
