@@ -49,6 +49,10 @@ A run that names regions (pipeline.ncu.ncu_cli.nvtx_include) is about their
 launches alone: kernels, opportunities and findings leave out loading and
 warm-up. --region names others, also for files, and --whole counts everything.
 
+Where an input cannot be read, or a part of it is lost, the reports are of the
+rest, their first lines say so, and the exit code is 4; --partial makes it 0.
+Counters of another program than the timeline stand by themselves.
+
 The reports go into the run. For files, and for a packed run, they go into the
 folder NAME.deepprof, where NAME is that of the first; --output names another.
 What an earlier analysis wrote there is replaced; a folder with other files in it
@@ -65,6 +69,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 			asJSON := f.Bool("json", false, "print the result as JSON and write nothing")
 			regions := f.StringArray("region", nil, "count the launches of the NVTX regions `EXPR` alone; may be given again")
 			whole := f.Bool("whole", false, "count the whole timeline, also where the run names regions")
+			partial := f.Bool("partial", false, "take what is left where an input is damaged or cannot be read: the exit code is 0, not 4")
 			var model modelFlags
 			model.register(f)
 			var rules configFlags
@@ -116,7 +121,10 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 					}
 				}
 				if prints {
-					return json.NewEncoder(s.out).Encode(result)
+					for _, n := range result.FirstNotes() {
+						fmt.Fprintln(s.err, "warning: "+message.Text(n.Fact))
+					}
+					return cmp.Or(json.NewEncoder(s.out).Encode(result), incomplete(result, *partial))
 				}
 				if in.drawn == "" {
 					result.Source.Origin = in.origin
@@ -140,10 +148,20 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 					return err
 				}
 				_, err = fmt.Fprintln(s.out, last)
-				return err
+				return cmp.Or(err, incomplete(result, *partial))
 			}
 		},
 	}
+}
+
+// incomplete fails where an input was lost, wholly or in part, and nobody said
+// that the rest is enough.
+func incomplete(r *analysis.Result, partial bool) error {
+	lost := r.Incomplete()
+	if len(lost) == 0 || partial {
+		return nil
+	}
+	return &failure{exitNothing, fmt.Errorf("analyze: %s; take the rest with --partial", message.Text(lost[0].Fact))}
 }
 
 // An analysisInput is what the arguments of analyze name.

@@ -188,7 +188,8 @@ type analyzer struct {
 	regionIDs    []uint32
 	stageRegions [][]uint32
 
-	counted      []*launch            // launches with counters
+	counted      []*launch            // launches with counters, of the program of the timeline
+	foreign      int                  // launches with counters of another program
 	launches     map[int][]*launch    // of each kernel
 	launchOf     map[int]*launch      // the one that speaks for a kernel
 	chosen       map[string]bool      // kernels of the plan, by ID

@@ -28,6 +28,7 @@ type launch struct {
 	lastsNS  float64    // it, or launches like it, in the timeline; 0 where that is not known
 	typical  bool       // it is the one that was planned to be
 	doubt    *fact.Fact // why it may not be what the timeline has
+	foreign  bool       // it is of another program than the timeline
 	alike    int        // kernels of the timeline that its name fits, where they are several
 }
 
@@ -58,21 +59,25 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 			if len(a.in.Counters) == 1 && a.in.onlyCounters() {
 				return err
 			}
-			a.unreadable(err)
+			a.loseInput(path, InputUnreadable, fact.Vendor("error", err.Error()))
 			continue
 		}
 		a.addFile(path, "counters")
+		if lost := rep.Lost(); len(lost) > 0 {
+			a.loseInput(path, InputLost, fact.Vendor("lost", lost[0].String()))
+		}
 		for _, w := range rep.Warnings {
 			a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(ReportRemark, fact.File("file", a.in.rel(path)), fact.Vendor("text", w.String())), File: a.in.rel(path)})
 		}
 		a.takeReport(a.in.rel(path), rep)
 	}
+	a.listElsewhere()
 	if a.tl == nil {
 		a.rankCounted()
 	}
 	a.chooseSpeakers()
 	switch {
-	case len(a.counted) > 0:
+	case len(a.counted) > 0 || a.foreign > 0:
 	case len(a.in.Counters) > 0 && len(a.ranges) == 0:
 		a.missing(CountersEmpty)
 	case len(a.ranges) > 0:
@@ -122,6 +127,10 @@ func wanted(name string) bool {
 
 func (a *analyzer) takeReport(name string, rep *ncurep.Report) {
 	a.describeReport(rep)
+	if a.fitReport(name, rep) == otherProgram {
+		a.takeForeign(name, rep)
+		return
+	}
 	impossible := map[string]int{} // launches by counter
 	for _, res := range rep.Results {
 		l := newLaunch(name, res)
@@ -320,6 +329,9 @@ func (a *analyzer) attach(i int, l *launch, others int) {
 		note := fact.New(countedNotInTimeline)
 		if a.scope != nil {
 			note = fact.New(countedNotInScope)
+		}
+		if l.foreign {
+			note = fact.New(countedOtherProgram, fact.File("file", l.report))
 		}
 		if l.alike > 1 {
 			note = fact.New(countedAmbiguous, fact.Count("n", l.alike))

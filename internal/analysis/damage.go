@@ -26,6 +26,7 @@ func (a *analyzer) judgeTimeline(context.Context) error {
 	if at := slices.IndexFunc(a.res.Missing, func(n Note) bool { return n.Is(NoTimeline) }); at >= 0 && a.in.lost != nil {
 		a.addFile(a.in.lostAt, "timeline")
 		a.warn(TimelineDamaged, fact.Vendor("error", a.in.lost.Error()))
+		a.loseInput(a.in.lostAt, InputUnreadable, fact.Vendor("error", a.in.lost.Error()))
 		a.res.Missing[at] = Note{Fact: fact.New(TimelineLost)}
 	}
 	if a.tl != nil && len(a.tl.t.Kernels)+len(a.tl.t.Graphs) == 0 && nsys.KernelsLost(a.tl.t.Damage) {

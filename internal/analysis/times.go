@@ -66,16 +66,20 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 		a.timedStages()
 		return nil
 	}
-	t, err := a.openTimeline(ctx)
+	t, lost, err := a.openTimeline(ctx)
 	if err != nil {
 		if len(a.in.Counters)+len(a.in.Metrics) == 0 && a.in.Operators == "" || ctx.Err() != nil {
 			return err
 		}
 		a.missing(TimelineUnreadable, fact.Vendor("error", err.Error()))
+		a.loseInput(a.in.Timeline, InputUnreadable, fact.Vendor("error", err.Error()))
 		a.timedStages()
 		return nil
 	}
 	a.addFile(a.in.Timeline, "timeline")
+	if len(lost) > 0 {
+		a.loseInput(a.in.Timeline, InputLost, fact.Vendor("lost", damageText(lost[0])))
+	}
 	if n := len(a.in.unread); n > 0 {
 		a.warn(SeveralTimelines, fact.Count("n", n+1), fact.File("file", a.in.rel(a.in.Timeline)), fact.File("other", a.in.rel(a.in.unread[0])))
 	}
@@ -92,14 +96,16 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 	return a.takeTimeline(ctx, t)
 }
 
-func (a *analyzer) openTimeline(ctx context.Context) (*timeline.Timeline, error) {
+// openTimeline reads the timeline, and tells what is lost of it.
+func (a *analyzer) openTimeline(ctx context.Context) (*timeline.Timeline, []timeline.Damage, error) {
 	f, err := nsys.Open(ctx, a.in.Timeline, a.in.Nsys)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	f.Workers = a.in.Workers
-	return f.Timeline(ctx, nsys.Everything)
+	t, err := f.Timeline(ctx, nsys.Everything)
+	return t, f.Lost(), err
 }
 
 // takeTimeline does what a timeline allows.

@@ -3,6 +3,7 @@ package message
 import "github.com/deepprof/deepprof/internal/fact"
 
 const (
+	repairInput    = "copy the file again, or capture again; --partial takes the rest"
 	repairTimeline = "copy the file again, or export or capture again"
 	repeatQuiet    = "repeat on a quiet machine, with more passes (infer.repeats)"
 	useClean       = "go by the times of the unprofiled run"
@@ -52,8 +53,14 @@ var ofAnalysis = map[fact.Code]words{
 	"scope-no-kernel":  {Text: "no kernel was launched in the regions that were asked for ({include})"},
 	"scope-invalid":    {Text: "{error}"},
 	"file-unreadable":  {Text: "{error}"},
-	"run-warning":      {Text: "{text}"},
-	"step-warning":     {Text: "{step}: {text}"},
+	"input-unreadable": {Text: "{file} cannot be read, and the numbers are of the other files: {error}", Next: repairInput},
+	"input-lost":       {Text: "a part of {file} is lost, and the numbers are of the rest: {lost}", Next: repairInput},
+	"programs-differ": {Text: "{file} holds counters of another program ({counters}) than the timeline ({timeline}): they stand by themselves, and nothing is taken from one to the other; of {of:counted kernel|counted kernels} the timeline has {n} with that grid and block",
+		Next: "analyze each file alone, or capture both of one program"},
+	"arguments-differ":   {Text: "{file} was counted with other arguments ({counters}) than the timeline ({timeline}): counters are joined by kernel, grid and block, and stand for no other launch"},
+	"counters-elsewhere": {Text: "{n} of {of} counted kernels are not in the timeline with their grid and block, and stand for nothing in it: {kernels}"},
+	"run-warning":        {Text: "{text}"},
+	"step-warning":       {Text: "{step}: {text}"},
 
 	"one-process-ranges": {Text: "one process has no NVTX ranges, another has: {text}"},
 	"one-process-cuda":   {Text: "one process did not use CUDA, another did: {text}"},
@@ -104,6 +111,7 @@ var ofAnalysis = map[fact.Code]words{
 	"region-no-counters":      {Text: "no counters were taken"},
 	"region-not-measured":     {Text: "not among the regions that were measured"},
 	"region-not-summed":       {Text: "pipeline.regions.aggregate is off: its rows by process and device have the counters"},
+	"counted-other-program":   {Text: "{file} is of another program than the timeline"},
 	"counted-not-in-timeline": {Text: "the timeline has no launch of this kernel with this grid and block"},
 	"counted-not-in-scope":    {Text: "no launch of this kernel with this grid and block lies in the scope"},
 	"counted-alike":           {Text: "launches that last about as long: {calls} of {of}, {share} of the kernel's time"},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -120,15 +119,10 @@ func newDoc(title string, r *analysis.Result) *doc {
 	if text := unfinished[r.Source.Status]; text != "" {
 		d.line("> **%s.** What it had captured by then is shown; the rest is missing.", text)
 	}
-	for _, n := range cutShort(r) {
-		d.line("> **The workload did not run to its end.** %s", prose(message.Text(n.Fact)))
+	for _, n := range r.FirstNotes() {
+		d.line("> **Warning.** %s", prose(message.Text(n.Fact)))
 	}
 	return d
-}
-
-// cutShort are the warnings that the workload did not run to its end.
-func cutShort(r *analysis.Result) []analysis.Note {
-	return slices.DeleteFunc(slices.Clone(r.Warnings), func(n analysis.Note) bool { return !n.Fact.Is(analysis.CutShort, analysis.CutShortTimed) })
 }
 
 // titled adds what ran to the title of a page.

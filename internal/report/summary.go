@@ -97,7 +97,7 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 	if text := unfinished[r.Source.Status]; text != "" {
 		lines = append(lines, wrap(lowerFirst(text)+": what it had captured by then is shown", o.Width, "  ", sentenceLines)...)
 	}
-	for _, n := range cutShort(r) {
+	for _, n := range r.FirstNotes() {
 		lines = append(lines, wrap(message.Text(n.Fact), o.Width, "  ", sentenceLines)...)
 	}
 	lines = append(lines, summaryScope(r, o.Width, f.scope)...)

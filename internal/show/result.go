@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/folder"
 )
@@ -23,6 +24,13 @@ func ofResult(name string, table func(*analysis.Result) report.Printable) func(c
 				return nil, err
 			}
 		}
+		r.losses = append(r.losses, func() []string {
+			var out []string
+			for _, n := range result.Incomplete() {
+				out = append(out, message.Text(n.Fact))
+			}
+			return out
+		})
 		t := table(result)
 		if r.Top > 0 {
 			t.First(r.Top)

@@ -1,0 +1,288 @@
+package analysis
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/redact"
+)
+
+// Codes of what inputs lack, and of inputs that do not fit together.
+// internal/message has their words; a comment names the parameters.
+const (
+	// InputLost tells that a part of an input is lost, InputUnreadable that all of
+	// it is: the numbers are of the rest. file, lost; file, error
+	InputLost       fact.Code = "input-lost"
+	InputUnreadable fact.Code = "input-unreadable"
+	// ProgramsDiffer tells that counters are of another program than the timeline:
+	// they stand by themselves. file, counters, timeline, n, of
+	ProgramsDiffer fact.Code = "programs-differ"
+	// ArgumentsDiffer tells that the program was counted with other arguments than
+	// it was timed with. file, counters, timeline
+	ArgumentsDiffer fact.Code = "arguments-differ"
+	// CountersElsewhere lists the kernels that were counted with a grid and block
+	// that the timeline does not have. n, of, kernels
+	CountersElsewhere fact.Code = "counters-elsewhere"
+
+	countedOtherProgram fact.Code = "counted-other-program" // file
+)
+
+// FirstNotes are the warnings that a reader must have seen before any number.
+func (r *Result) FirstNotes() []Note {
+	return r.warningsOf(CutShort, CutShortTimed, InputUnreadable, InputLost, ProgramsDiffer)
+}
+
+// Incomplete are the warnings of inputs that are lost, wholly or in part.
+func (r *Result) Incomplete() []Note { return r.warningsOf(InputUnreadable, InputLost) }
+
+func (r *Result) warningsOf(codes ...fact.Code) []Note {
+	return slices.DeleteFunc(slices.Clone(r.Warnings), func(n Note) bool { return !n.Is(codes...) })
+}
+
+// loseInput warns, before anything else, that a file, or a part of it, is lost.
+func (a *analyzer) loseInput(path string, code fact.Code, why fact.Param) {
+	note := Note{Fact: fact.New(code, fact.File("file", a.in.rel(path)), why), File: a.in.rel(path)}
+	a.res.Warnings = slices.Insert(a.res.Warnings, 0, note)
+}
+
+// A program is what a capture says of the program that it is of.
+type program struct {
+	command   []string // with its arguments; nil where that is not known
+	processes []string // base names, versions taken off: python
+}
+
+// interpreters run a program that is among their arguments.
+var interpreters = []string{"python", "bash", "sh", "node", "julia", "perl", "ruby"}
+
+// baseProgram is the name of a program without its folder and its version:
+// python for /usr/bin/python3.12.
+func baseProgram(name string) string {
+	base := path.Base(name)
+	for _, i := range interpreters {
+		if rest, ok := strings.CutPrefix(base, i); ok && strings.Trim(rest, "0123456789.") == "" {
+			return i
+		}
+	}
+	return base
+}
+
+// removed tells a path that redaction put in the place of another.
+func removed(name string) bool { return redact.Removed(path.Base(name)) }
+
+func firstWord(command string) string {
+	word, _, _ := strings.Cut(command, " ")
+	return word
+}
+
+// script is what an interpreter was told to run; "" for other programs.
+func (p *program) script() string {
+	if len(p.command) == 0 || !slices.Contains(interpreters, baseProgram(p.command[0])) {
+		return ""
+	}
+	for _, arg := range p.command[1:] {
+		if !strings.HasPrefix(arg, "-") && !removed(arg) {
+			return path.Base(arg)
+		}
+	}
+	return ""
+}
+
+// timedProgram is the program of the timeline.
+func (a *analyzer) timedProgram() program {
+	t := a.tl.t
+	var p program
+	if !removed(firstWord(t.Source.Command)) {
+		p.command = strings.Fields(t.Source.Command)
+	}
+	for _, process := range t.Processes {
+		if name := firstWord(t.Names[process.Name]); name != "" && !removed(name) {
+			p.processes = append(p.processes, baseProgram(name))
+		}
+	}
+	return p
+}
+
+// countedProgram is the program of a report. Its command line begins with ncu and
+// the options of that; the program is the first word behind them that is the
+// program of the timeline, or has the name of a process.
+func countedProgram(rep *ncurep.Report, timed *program) program {
+	var p program
+	for _, process := range rep.Info.Processes {
+		if !removed(process.Name) {
+			p.processes = append(p.processes, baseProgram(process.Name))
+		}
+	}
+	if s := &rep.Info.Session; s.Executable != "" {
+		p.command = append([]string{s.Executable}, strings.Fields(s.Arguments)...)
+		return p
+	}
+	names := slices.Clone(p.processes)
+	if len(timed.command) > 0 {
+		names = append(names, baseProgram(timed.command[0]))
+	}
+	words := strings.Fields(rep.Info.Session.CommandLine)
+	for i := 1; i < len(words); i++ {
+		if words[i-1] != "-o" && words[i-1] != "--export" && slices.Contains(names, baseProgram(words[i])) {
+			p.command = words[i:]
+			break
+		}
+	}
+	return p
+}
+
+// A fit is how the counters of a report and the timeline go together.
+type fit int
+
+const (
+	fits           fit = iota // nothing tells that they do not
+	otherArguments            // of the program
+	otherProgram
+)
+
+// compare judges by names of programs. Those of processes alone prove nothing,
+// since a program may give itself another; shared is the part of the counted
+// kernels that the timeline has with their grid and block, and same that of
+// those whose name it has.
+func (p *program) compare(timed *program, shared, same float64) fit {
+	known := len(p.command) > 0 && len(timed.command) > 0
+	apart := len(p.processes) > 0 && len(timed.processes) > 0 && !slices.ContainsFunc(p.processes, func(n string) bool { return slices.Contains(timed.processes, n) })
+	script, other := p.script(), timed.script()
+	switch {
+	case apart && (!known || baseProgram(p.command[0]) != baseProgram(timed.command[0])):
+		return otherProgram
+	case script != other && script != "" && other != "" && shared < 0.5:
+		return otherProgram
+	case !known && same == 0:
+		return otherProgram
+	case known && !slices.Equal(p.arguments(), timed.arguments()):
+		return otherArguments
+	}
+	return fits
+}
+
+// arguments are those of the program, with the base name of a script.
+func (p *program) arguments() []string {
+	args, script := slices.Clone(p.command[1:]), p.script()
+	for i := range args {
+		if script != "" && path.Base(args[i]) == script {
+			args[i] = script
+			break
+		}
+	}
+	return args
+}
+
+// fitReport compares a report with the timeline, and warns where they do not go
+// together.
+func (a *analyzer) fitReport(name string, rep *ncurep.Report) fit {
+	if a.tl == nil || a.recorded != nil { // a run started both
+		return fits
+	}
+	timed := a.timedProgram()
+	if len(timed.command) == 0 && len(a.tl.t.Damage) > 0 { // names may be lost
+		return fits
+	}
+	counted := countedProgram(rep, &timed)
+	of, shared, same := a.sharedKernels(rep)
+	if of == 0 { // ranges tell by their program alone
+		shared, same = 1, 1
+	}
+	found := counted.compare(&timed, float64(shared)/float64(max(of, 1)), float64(same)/float64(max(of, 1)))
+	params := []fact.Param{fact.File("file", name), fact.Name("counters", counted.text()), fact.Name("timeline", timed.text())}
+	switch found {
+	case otherProgram:
+		params = append(params, fact.Count("n", shared), fact.Count("of", of))
+		a.res.Warnings = slices.Insert(a.res.Warnings, 0, Note{Fact: fact.New(ProgramsDiffer, params...), File: name})
+	case otherArguments:
+		a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(ArgumentsDiffer, params...), File: name})
+	}
+	return found
+}
+
+func (p *program) text() string {
+	if len(p.command) > 0 {
+		return strings.Join(p.command, " ")
+	}
+	return strings.Join(p.processes, ", ")
+}
+
+// sharedKernels counts the kernels of a report, each grid and block by itself,
+// those of them that the timeline has, and those whose name it has.
+func (a *analyzer) sharedKernels(rep *ncurep.Report) (of, shared, same int) {
+	short := map[string]bool{}
+	for i := range a.tl.t.Functions {
+		short[a.kinds.of(fullName(a.tl.t, a.tl.t.Functions[i])).short] = true
+	}
+	seen := map[kernelKey]bool{}
+	for _, res := range rep.Results {
+		key := kernelKey{res.Name(), dims(res.Grid), dims(res.Block)}
+		if res.Kind != ncurep.Kernel || seen[key] {
+			continue
+		}
+		seen[key] = true
+		of++
+		if short[a.kinds.of(key.name).short] {
+			same++
+		}
+		if _, ok := a.byKey[key]; ok {
+			shared++
+		} else if _, ok := a.sameKernel(&launch{res: res}, key); ok {
+			shared++
+		}
+	}
+	return of, shared, same
+}
+
+// takeForeign keeps the launches of another program as kernels of their own,
+// which have counters and no time.
+func (a *analyzer) takeForeign(name string, rep *ncurep.Report) {
+	rows := map[kernelKey]int{}
+	for _, res := range rep.Results {
+		if res.Kind != ncurep.Kernel {
+			continue
+		}
+		key := kernelKey{res.Name(), dims(res.Grid), dims(res.Block)}
+		i, ok := rows[key]
+		if !ok {
+			row := a.newKernel(key)
+			row.ID, row.Mangled = row.ID+"@"+name, res.MangledName
+			a.res.Kernels = append(a.res.Kernels, row)
+			i = len(a.res.Kernels) - 1
+			rows[key] = i
+		}
+		l := newLaunch(name, res)
+		l.foreign = true
+		a.foreign++
+		a.launches[i] = append(a.launches[i], l)
+	}
+}
+
+// listElsewhere names the kernels that were counted and are not in the timeline
+// with their grid and block.
+func (a *analyzer) listElsewhere() {
+	if a.tl == nil {
+		return
+	}
+	var names []string
+	n, of := 0, 0
+	for i := range a.res.Kernels {
+		k := &a.res.Kernels[i]
+		if len(a.launches[i]) == 0 || a.launches[i][0].foreign {
+			continue
+		}
+		of++
+		if k.Calls > 0 {
+			continue
+		}
+		n++
+		if !slices.Contains(names, k.Short) && len(names) < leftNames {
+			names = append(names, k.Short)
+		}
+	}
+	if n > 0 {
+		a.warn(CountersElsewhere, fact.Count("n", n), fact.Count("of", of), fact.Names("kernels", fact.KindKernel, names))
+	}
+}
