@@ -27,6 +27,10 @@ const (
 	// that the timeline does not have. n, of, kernels
 	CountersElsewhere fact.Code = "counters-elsewhere"
 
+	// RegionUncovered tells of a region of which less was counted than was asked
+	// for. region, coverage, goal, why
+	RegionUncovered fact.Code = "region-uncovered"
+
 	countedOtherProgram fact.Code = "counted-other-program" // file
 )
 

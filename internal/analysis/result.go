@@ -765,8 +765,9 @@ type Deviation struct {
 
 // A RegionCoverage is how much of the GPU time of a region was counted.
 type RegionCoverage struct {
-	Region   string  `json:"region"` // as it was asked for
-	Coverage float64 `json:"coverage"`
+	Region   string     `json:"region"` // as it was asked for, or the path of an outermost one
+	Coverage float64    `json:"coverage"`
+	Why      *fact.Fact `json:"why,omitempty"` // what keeps it below the goal
 }
 
 // Picked sums up the choice of launches to count.
@@ -776,8 +777,8 @@ type Picked struct {
 	Counted     int     `json:"counted"`      //
 	Coverage    float64 `json:"coverage"`     // of GPU time in the chosen regions
 	CoverageAll float64 `json:"coverage_all"` // of all GPU time
-	// ByRegion is the coverage of each region that was asked for, where there
-	// are several.
+	// ByRegion is the coverage of each region that was asked for and of each
+	// outermost one, where there are several.
 	ByRegion     []RegionCoverage `json:"by_region,omitempty"`
 	LeftOut      []Note           `json:"left_out,omitempty"` // collectives and the like
 	CutOff       []Note           `json:"cut_off,omitempty"`  // by top_n, coverage or the budget

@@ -155,7 +155,12 @@ func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
 	}
 	if len(v.CoverageByRegion) > 1 {
 		for _, r := range v.CoverageByRegion {
-			p.ByRegion = append(p.ByRegion, RegionCoverage{strings.TrimSuffix(r.Expr, "/"), r.Coverage})
+			row := RegionCoverage{Region: strings.TrimSuffix(r.Expr, "/"), Coverage: r.Coverage}
+			if r.Why != nil {
+				row.Why = &r.Why.Fact
+				a.warn(RegionUncovered, fact.Region("region", row.Region), fact.Share("coverage", r.Coverage), fact.Share("goal", t.Limits.Coverage), fact.Because("why", r.Why.Fact))
+			}
+			p.ByRegion = append(p.ByRegion, row)
 		}
 	}
 	for _, w := range t.Warnings {

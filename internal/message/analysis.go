@@ -54,6 +54,7 @@ var ofAnalysis = map[fact.Code]words{
 	"scope-invalid":    {Text: "{error}"},
 	"file-unreadable":  {Text: "{error}"},
 	"input-unreadable": {Text: "{file} cannot be read, and the numbers are of the other files: {error}", Next: repairInput},
+	"region-uncovered": {Text: "of the GPU time of {region} {coverage} was counted, less than the {goal} asked for: {why}"},
 	"input-lost":       {Text: "a part of {file} is lost, and the numbers are of the rest: {lost}", Next: repairInput},
 	"programs-differ": {Text: "{file} holds counters of another program ({counters}) than the timeline ({timeline}): they stand by themselves, and nothing is taken from one to the other; of {of:counted kernel|counted kernels} the timeline has {n} with that grid and block",
 		Next: "analyze each file alone, or capture both of one program"},

@@ -43,10 +43,11 @@ var ofPick = map[fact.Code]words{
 	"match-more":      {Text: "more launches of this group than planned"},
 	"match-elsewhere": {Text: "planned in {planned}, counted in {counted}: another launch of the same configuration"},
 
-	"region-graphs-whole":    {Text: "it launched CUDA graphs that were traced as a whole: their kernels are not known"},
-	"region-empty":           {Text: "it is empty: no kernel was launched in it"},
-	"region-nothing-counted": {Text: "nothing was counted"},
-	"region-not-counted":     {Text: "none of its kernels was counted"},
+	"region-graphs-whole":      {Text: "it launched CUDA graphs that were traced as a whole: their kernels are not known"},
+	"region-empty":             {Text: "it is empty: no kernel was launched in it"},
+	"region-nothing-counted":   {Text: "nothing was counted"},
+	"region-less-than-planned": {Text: "ncu did not count all that was planned, {planned} of its GPU time"},
+	"region-not-counted":       {Text: "none of its kernels was counted"},
 }
 
 var pickLabels = map[string]map[string]string{

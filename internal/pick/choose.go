@@ -26,7 +26,7 @@ type choice struct {
 	totalNS []int64     // by group, within the regions
 	medians map[int]int // by group, as far as asked for: its typical launch
 	totals  Totals
-	regions []regionTime // by include expression
+	regions []regionTime // include expressions, then outermost regions
 	plain   bool         // names go by function alone
 
 	numberings map[string]*numbering // by the form of the names, as far as asked for
@@ -80,7 +80,6 @@ func Choose(l *Launches, p Policy) (*Targets, error) {
 	plan, guessed := c.refine(groupsIn(steps), plan)
 	c.fill(t, steps, plan)
 	t.Warnings = append(t.Warnings, c.warnings(plan)...)
-	t.Warnings = append(t.Warnings, c.short(reached, plan)...)
 	t.Warnings = append(t.Warnings, guessed...)
 	return t, nil
 }
@@ -101,7 +100,7 @@ func (c *choice) pass() {
 		c.totals.RegionNS += e.ns
 	}
 	c.totals.GraphNS, c.totals.RegionGraphNS = l.graphTime(&regionFilter{}), l.graphTime(c.filter)
-	c.regions = l.regionTimes(c.filter, c.in)
+	c.regions = l.allRegions(c.filter, c.in)
 }
 
 // sort puts the launches into groups and ranks those that can be chosen by

@@ -2,7 +2,6 @@ package pick
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,18 +9,24 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// A RegionCoverage is how much of the GPU time under one include expression
-// counted launches stand for.
+// A RegionCoverage is how much of the GPU time under one include expression, or
+// in one outermost region, counted launches stand for.
 type RegionCoverage struct {
-	Expr     string  `json:"expr"` // as in nvtx_include
+	Expr     string  `json:"expr"` // as in nvtx_include; the path of an outermost region
 	NS       int64   `json:"ns"`   // GPU time that passes the filters under it
 	Coverage float64 `json:"coverage"`
+	// Outermost tells an outermost region that no include expression stands for.
+	// Those whose names differ by generated ids or a running number are one.
+	Outermost bool `json:"outermost,omitempty"`
+	// Why says what keeps the coverage below the one asked for.
+	Why *Reason `json:"why,omitempty"`
 }
 
-// regionTime is the GPU time that one include expression selects and no exclude
-// takes away. Expressions may overlap.
+// regionTime is the GPU time that one include expression selects, or that one
+// outermost region holds, and no exclude takes away. They may overlap.
 type regionTime struct {
 	expr        string
+	outermost   bool // no include expression
 	ns, graphNS int64
 	groups      []int64 // by group
 	in          []bool  // by launch
@@ -45,6 +50,78 @@ func (l *Launches) regionTimes(f *regionFilter, in []bool) []regionTime {
 		}
 	}
 	return out
+}
+
+// mostOutermost is for how many outermost regions, those with the most time,
+// coverage is kept: a program may open one for each request.
+const mostOutermost = 64
+
+// allRegions are the include expressions and the outermost regions that hold
+// other launches than each of those.
+func (l *Launches) allRegions(f *regionFilter, in []bool) []regionTime {
+	out := l.regionTimes(f, in)
+	named := len(out)
+	for _, r := range l.outermost(in) {
+		if !slices.ContainsFunc(out[:named], func(x regionTime) bool { return slices.Equal(x.in, r.in) }) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// outermost adds up GPU time for each outermost region, by time. Ranges of
+// operators are none.
+func (l *Launches) outermost(in []bool) []regionTime {
+	names := l.outermostNames()
+	byName, around := map[string]*regionTime{}, l.around()
+	var list []*regionTime
+	for i := range l.launches {
+		e := &l.launches[i]
+		if !in[i] {
+			continue
+		}
+		_, all := around(e.kernel)
+		for _, node := range all {
+			name := names[node]
+			if name == "" {
+				continue
+			}
+			r := byName[name]
+			if r == nil {
+				r = &regionTime{expr: name, outermost: true, groups: make([]int64, len(l.groups)), in: make([]bool, len(l.launches))}
+				byName[name] = r
+				list = append(list, r)
+			}
+			if !r.in[i] {
+				r.in[i] = true
+				r.ns += e.ns
+				r.groups[e.group] += e.ns
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(x, y *regionTime) int { return cmp.Compare(y.ns, x.ns) })
+	var out []regionTime
+	for _, r := range list[:min(len(list), mostOutermost)] {
+		out = append(out, *r)
+	}
+	return out
+}
+
+// outermostNames are the names of outermost regions by their ID.
+func (l *Launches) outermostNames() map[uint32]string {
+	names, nodes := map[uint32]string{}, l.at.Regions()
+	var g nvtx.Grouper
+	for _, n := range nodes {
+		if n.Parent == 0 {
+			g.Add("", n.Path)
+		}
+	}
+	for _, n := range nodes {
+		if n.Parent == 0 && !nvtx.IsOperator(n.Name) {
+			names[n.ID] = g.Group("", n.Path)
+		}
+	}
+	return names
 }
 
 // graphTime is the GPU time under the filter of CUDA graphs that were traced as
@@ -75,7 +152,7 @@ func coverageOf(regions []regionTime, counted func(group int) bool) []RegionCove
 				have += ns
 			}
 		}
-		out = append(out, RegionCoverage{Expr: r.expr, NS: r.ns + r.graphNS, Coverage: share(have, r.ns+r.graphNS)})
+		out = append(out, RegionCoverage{Expr: r.expr, NS: r.ns + r.graphNS, Coverage: share(have, r.ns+r.graphNS), Outermost: r.outermost})
 	}
 	return out
 }
@@ -184,19 +261,38 @@ func (c *choice) within(times []int64, counted map[int]bool) (sum int64) {
 	return sum
 }
 
-// short names the regions of which less is counted than was asked for, where a
-// limit is why.
-func (c *choice) short(reached string, plan *translation) []string {
-	if reached != "top_n" && reached != "budget_s" {
-		return nil
-	}
-	counted := plan.groups(c)
-	var out []string
-	for i := range c.regions {
-		if r := &c.regions[i]; c.lacks(r, counted) {
-			out = append(out, fmt.Sprintf("%s: the launches to count stand for %s of its GPU time, less than the %g %% asked for: %s ended the choice",
-				r.name(), percent(c.within(r.groups, counted), r.ns+r.graphNS), 100*c.enough(), reached))
+// explain says of each region of which less is counted than was asked for what
+// keeps the rest out: graphs without kernels, kernels that are not to be counted,
+// or a limit.
+func (c *choice) explain(rows []RegionCoverage, limits Limits, counted map[int]bool) {
+	for i := range rows {
+		row, r := &rows[i], &c.regions[i]
+		if row.NS == 0 || row.Coverage >= c.enough() {
+			continue
+		}
+		reason := limitReason(limits, true)
+		switch {
+		case c.lacks(r, counted):
+		case r.graphNS > 0:
+			reason = because(graphsWhole)
+		default:
+			reason = c.mostBarred(r)
+		}
+		if !reason.IsZero() {
+			row.Why = &reason
 		}
 	}
-	return out
+}
+
+// mostBarred is why the group with the most time in a region of all that cannot be
+// chosen is not.
+func (c *choice) mostBarred(r *regionTime) Reason {
+	var why Reason
+	most := int64(0)
+	for g, ns := range r.groups {
+		if ns > most && !c.barred[g].IsZero() {
+			why, most = c.barred[g], ns
+		}
+	}
+	return why
 }

@@ -1,12 +1,15 @@
 package pick
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // unequal is a program whose decode takes most of the time: eight kernels of a
@@ -35,16 +38,17 @@ func unequal() *Launches {
 func TestCoverageOfEachRegion(t *testing.T) {
 	l := unequal()
 	for _, test := range []struct {
-		name     string
-		policy   Policy
-		chosen   int
-		reached  string
-		prefill  float64 // covered at least
-		below    float64
-		warnings int
+		name    string
+		policy  Policy
+		chosen  int
+		reached string
+		prefill float64 // covered at least
+		below   float64
+		short   int // regions that a limit keeps from the goal
 	}{
 		{"one region", Policy{Include: []string{"decode"}, Coverage: 0.95}, 2, "all", 0, 1, 0},
-		{"no region", Policy{Coverage: 0.95}, 2, "coverage", 0, 1, 0},
+		{"no region", Policy{Coverage: 0.95}, 9, "coverage", 0.95, 1.01, 0}, // each outermost one
+		{"no region, top_n", Policy{Coverage: 0.95, TopN: 4}, 4, "top_n", 0.3, 0.5, 1},
 		{"both", Policy{Include: []string{"prefill", "decode"}, Coverage: 0.95}, 9, "coverage", 0.95, 1.01, 0},
 		{"less of both", Policy{Include: []string{"prefill", "decode"}, Coverage: 0.7}, 6, "coverage", 0.7, 0.8, 0},
 		{"top_n", Policy{Include: []string{"prefill", "decode"}, Coverage: 0.95, TopN: 4}, 4, "top_n", 0.3, 0.5, 1},
@@ -61,19 +65,22 @@ func TestCoverageOfEachRegion(t *testing.T) {
 			if len(got.Groups) != test.chosen || got.Limits.Reached != test.reached {
 				t.Errorf("%d groups, %s; want %d, %s", len(got.Groups), got.Limits.Reached, test.chosen, test.reached)
 			}
-			if len(got.Predicted.CoverageByRegion) != len(test.policy.Include) {
+			if want := cmp.Or(len(test.policy.Include), 2); len(got.Predicted.CoverageByRegion) != want {
 				t.Errorf("regions %+v", got.Predicted.CoverageByRegion)
 			}
 			for _, r := range got.Predicted.CoverageByRegion {
-				if r.Expr == "prefill/" && (r.Coverage < test.prefill || r.Coverage >= test.below || r.NS != 185000) {
+				if strings.TrimSuffix(r.Expr, "/") == "prefill" && (r.Coverage < test.prefill || r.Coverage >= test.below || r.NS != 185000) {
 					t.Errorf("%+v, want %g to %g", r, test.prefill, test.below)
 				}
 			}
-			warned := slices.DeleteFunc(slices.Clone(got.Warnings), func(w string) bool {
-				return !strings.HasPrefix(w, "prefill: ") || !strings.Contains(w, "less than the 95 % asked for: "+test.reached)
-			})
-			if len(warned) != test.warnings {
-				t.Errorf("warnings %q", got.Warnings)
+			short := 0
+			for _, r := range got.Predicted.CoverageByRegion {
+				if r.Why != nil && r.Why.Is(map[string]fact.Code{"top_n": limitTopN, "budget_s": limitBudget}[test.reached]) {
+					short++
+				}
+			}
+			if short != test.short {
+				t.Errorf("regions %+v", got.Predicted.CoverageByRegion)
 			}
 		})
 	}
@@ -146,7 +153,7 @@ func TestOlderTargets(t *testing.T) {
 		t.Fatal(err)
 	}
 	v, err := Verify(old, resultsOf(l, plannedIDs(&old.Runs[0])), l)
-	if want := []RegionCoverage{{"prefill/", 185000, 1}, {"decode/", 20000000, 1}}; err != nil || !slices.Equal(v.CoverageByRegion, want) {
+	if want := []RegionCoverage{{Expr: "prefill/", NS: 185000, Coverage: 1}, {Expr: "decode/", NS: 20000000, Coverage: 1}}; err != nil || !slices.Equal(v.CoverageByRegion, want) {
 		t.Errorf("%+v, %v", v.CoverageByRegion, err)
 	}
 }
@@ -158,7 +165,7 @@ func TestCoverageReachedWords(t *testing.T) {
 		include []string
 		each    bool // the limit is spoken of each region
 	}{
-		{nil, false},
+		{nil, true}, // of each outermost one
 		{[]string{"prefill", "decode"}, true},
 	} {
 		got, err := Choose(l, Policy{Include: test.include, Coverage: 0.8})

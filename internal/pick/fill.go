@@ -55,6 +55,7 @@ func (c *choice) fill(t *Targets, chosen []step, plan *translation) {
 	p.CoverageRegions = share(have, c.totals.RegionNS+c.totals.RegionGraphNS)
 	p.CoverageAll = share(have, c.totals.KernelNS+c.totals.GraphNS)
 	p.CoverageByRegion = coverageOf(c.regions, func(g int) bool { return isCounted[g] })
+	c.explain(p.CoverageByRegion, t.Limits, isCounted)
 	p.OffTypical = share(plan.offNS, c.totals.RegionNS)
 }
 

@@ -28,12 +28,14 @@ type scope struct {
 func (s *scope) guessed() float64 { return share(s.guessedNS, s.countedNS) }
 
 func (c *choice) scopes() []scope {
-	if len(c.regions) == 0 {
-		return []scope{{name: "the program", in: c.in}}
-	}
 	var out []scope
 	for i := range c.regions {
-		out = append(out, scope{name: c.regions[i].name(), in: c.regions[i].in})
+		if r := &c.regions[i]; !r.outermost {
+			out = append(out, scope{name: r.name(), in: r.in})
+		}
+	}
+	if len(out) == 0 {
+		return []scope{{name: "the program", in: c.in}}
 	}
 	return out
 }

@@ -49,6 +49,7 @@ const (
 	regionEmpty    fact.Code = "region-empty"
 	regionNothing  fact.Code = "region-nothing-counted"
 	regionNoneOfIt fact.Code = "region-not-counted"
+	regionLess     fact.Code = "region-less-than-planned" // planned
 )
 
 // A Reason is a fact. targets.json of earlier versions holds a text in its place.

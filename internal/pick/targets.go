@@ -261,7 +261,8 @@ type Prediction struct {
 	EverySeconds    float64 `json:"every_launch_seconds"`
 	CoverageRegions float64 `json:"coverage_regions"` // share of the GPU time in the regions
 	CoverageAll     float64 `json:"coverage_all"`     // share of all GPU time
-	// CoverageByRegion has a row for each include expression.
+	// CoverageByRegion has a row for each include expression and each outermost
+	// region.
 	CoverageByRegion []RegionCoverage `json:"coverage_by_region,omitempty"`
 	OffTypical       float64          `json:"off_typical"` // share of the GPU time in the regions that a launch away from the median stands for
 }

@@ -24,8 +24,8 @@ type Verification struct {
 	CoverageRegions float64 `json:"coverage_regions"` // share of the GPU time in the chosen regions
 	CoverageAll     float64 `json:"coverage_all"`
 	CoveredNS       int64   `json:"covered_ns"` // in the chosen regions
-	// CoverageByRegion has a row for each include expression; absent in files of
-	// earlier versions and where no region was chosen.
+	// CoverageByRegion has a row for each include expression and each outermost
+	// region; absent in files of earlier versions and without ranges.
 	CoverageByRegion []RegionCoverage `json:"coverage_by_region,omitempty"`
 
 	Warnings []string `json:"warnings,omitempty"`
@@ -332,7 +332,8 @@ func (v *verifier) coverage() {
 	}
 	o.CoverageRegions = share(o.CoveredNS, v.t.Totals.RegionNS+v.t.Totals.RegionGraphNS)
 	o.CoverageAll = share(o.CoveredNS, v.t.Totals.KernelNS+v.t.Totals.GraphNS)
-	o.CoverageByRegion = coverageOf(v.l.regionTimes(v.filter, v.in), func(g int) bool { return got[v.l.groups[g].id] })
+	o.CoverageByRegion = coverageOf(v.l.allRegions(v.filter, v.in), func(g int) bool { return got[v.l.groups[g].id] })
+	v.explain()
 	counts := map[string]int{}
 	for _, m := range o.Matches {
 		counts[m.Verdict]++
@@ -342,6 +343,26 @@ func (v *verifier) coverage() {
 	}
 	if n := counts[Doubtful]; n > 0 {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("%s and left out", plural(n, "counted launch is doubtful", "counted launches are doubtful")))
+	}
+}
+
+// explain says of each region of which less was counted than was asked for why:
+// as the choice foresaw, or because what was planned was not met.
+func (v *verifier) explain() {
+	goal := v.t.Limits.Coverage
+	if goal <= 0 || goal > 1 {
+		return
+	}
+	for i := range v.out.CoverageByRegion {
+		row := &v.out.CoverageByRegion[i]
+		at := slices.IndexFunc(v.t.Predicted.CoverageByRegion, func(p RegionCoverage) bool { return p.Expr == row.Expr })
+		switch {
+		case row.NS == 0 || row.Coverage >= goal || at < 0:
+		case row.Coverage < v.t.Predicted.CoverageByRegion[at].Coverage:
+			row.Why = why(regionLess, fact.Share("planned", v.t.Predicted.CoverageByRegion[at].Coverage))
+		default:
+			row.Why = v.t.Predicted.CoverageByRegion[at].Why
+		}
 	}
 }
 

@@ -128,7 +128,11 @@ func (d *doc) coverage(r *analysis.Result) {
 	g.add(counted, thousands(int64(p.Counted)))
 	g.add("Coverage of GPU time in the chosen regions", percent(p.Coverage))
 	for _, region := range p.ByRegion {
-		g.add("of it in "+code(region.Region), percent(region.Coverage))
+		covered := percent(region.Coverage)
+		if region.Why != nil {
+			covered += d.note(message.Text(*region.Why))
+		}
+		g.add("of it in "+code(region.Region), covered)
 	}
 	g.add("Coverage of all GPU time", percent(p.CoverageAll))
 	if p.PredictedSec > 0 {
