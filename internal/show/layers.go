@@ -14,7 +14,7 @@ import (
 // showLayers shows the modules of a model. Work that a CUDA graph replayed counts
 // where it was captured.
 func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) (report.Printable, error) {
-	f, src, err := openTimeline(ctx, path, "layers")
+	f, src, err := openTimeline(ctx, path, "layers", r)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (l limiters) of(paths []string) string {
 
 // showSteps shows the distribution of steps, or each of them.
 func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (report.Printable, error) {
-	f, src, err := openTimeline(ctx, path, "steps")
+	f, src, err := openTimeline(ctx, path, "steps", r)
 	if err != nil {
 		return nil, err
 	}
