@@ -37,7 +37,7 @@ report.md, stakeholder_summary.md, kernels.md, operators.md, regions.md,
 roofline.svg, roofline.csv and ncu/regions. No GPU is needed and, but for
 .nsys-rep files, no vendor tool.
 
-PATH is a run folder or a packed run, a run of the store ./runs by its id or as
+PATH is a run folder, any folder with a timeline and counters, a packed run, a run of the store ./runs by its id or as
 "latest", or any of: one SQLite export or .nsys-rep, .ncu-rep files or CSV of
 ncu, metrics.json, operators.json, flops.json and targets.json; reports may be
 compressed (.gz, .zst). A model's config.json, with --prompt and --new, gives MFU
@@ -332,8 +332,14 @@ func openRun(ctx context.Context, command, path string, kind show.Kind) (*analys
 		a.drawn = drawn // what analyze wrote
 		return a, nil
 	}
+	if err == nil && in.Empty() && kind == show.Folder {
+		if in, err = analysis.FromFolder(dir); err != nil {
+			err = usage(err)
+		}
+		a.folder = folderName(path) + ".deepprof" // somebody else's folder is not filled with reports
+	}
 	if err == nil && in.Empty() {
-		err = usagef("%s: %s holds neither a timeline nor counters (looked for nsys/*.sqlite, nsys/*.nsys-rep, ncu/*.ncu-rep)", command, path)
+		err = usagef("%s: %s holds neither a timeline nor counters (looked for nsys/*.sqlite, nsys/*.nsys-rep, ncu/*.ncu-rep, *.sqlite, *.nsys-rep, *.ncu-rep)", command, path)
 	}
 	if err != nil {
 		a.done()
@@ -342,6 +348,14 @@ func openRun(ctx context.Context, command, path string, kind show.Kind) (*analys
 	in.Version = readVersion().String()
 	a.in = in
 	return a, nil
+}
+
+// folderName is the name of a folder, also of ".".
+func folderName(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return filepath.Base(path)
 }
 
 func isFile(path string) bool {

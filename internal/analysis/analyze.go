@@ -53,9 +53,10 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 		a.utilise,       // MFU and MBU
 		a.readOperators, // of the torch profiler
 		a.refuseNothing, // where no file held anything
-		a.findSavings,   // opportunities
-		a.conclude,      // findings
-		a.trim,          // to what a report can hold
+		func(context.Context) error { return a.refuseUnused() }, // a file that was named
+		a.findSavings, // opportunities
+		a.conclude,    // findings
+		a.trim,        // to what a report can hold
 		a.mergeNotes,
 		a.mergeFacts,
 	} {

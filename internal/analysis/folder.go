@@ -1,0 +1,81 @@
+package analysis
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/format"
+)
+
+// FromFolder finds the inputs among the files of a folder that is no run, by what
+// they hold: a timeline, of which an export goes before its report, and all reports
+// of counters; CSV of ncu where there are none. Compressed files count. The input
+// is empty where the folder has none of them.
+func FromFolder(dir string) (Input, error) {
+	var in Input
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return in, fmt.Errorf("analyze folder: %w", err)
+	}
+	var exports, reports, tables []string
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		f, err := format.Recognize(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return in, fmt.Errorf("analyze folder: %w", err)
+		}
+		switch f.Kind {
+		case format.SQLite:
+			exports = append(exports, f.Path)
+		case format.NsysReport:
+			reports = append(reports, f.Path)
+		case format.NcuReport:
+			in.Counters = append(in.Counters, f.Path)
+		case format.NcuCSV:
+			tables = append(tables, f.Path)
+		}
+	}
+	if len(in.Counters) == 0 {
+		in.Counters = tables
+	}
+	timelines := append(exports, slices.DeleteFunc(reports, func(report string) bool {
+		return slices.ContainsFunc(exports, func(e string) bool { return format.BaseName(e) == format.BaseName(report) })
+	})...)
+	if len(timelines) > 1 {
+		return in, fmt.Errorf("analyze folder: %s holds several timelines; name one, with its counters: %s", dir, strings.Join(timelines, ", "))
+	}
+	in.Timeline = firstOf(timelines)
+	return in, nil
+}
+
+// refuseUnused fails where a file was given by name and nothing of it is in the
+// result.
+func (a *analyzer) refuseUnused() error {
+	if a.in.Run != "" {
+		return nil
+	}
+	given := []string{a.in.Targets, a.in.Operators}
+	for _, path := range a.in.Metrics {
+		given = append(given, path)
+	}
+	slices.Sort(given)
+	for _, path := range given {
+		if path == "" || slices.ContainsFunc(a.res.Source.Files, func(f File) bool { return f.Path == a.in.rel(path) }) {
+			continue
+		}
+		e := &UnusedError{Path: path, Why: "nothing of it fits the other files"}
+		if path == a.in.Targets {
+			e.Why = "it was made from another timeline; give the one that it was made from"
+		}
+		if broken := a.res.warningsOf(FileUnreadable); len(broken) == 1 {
+			e.Why = broken[0].Text("error")
+		}
+		return e
+	}
+	return nil
+}
