@@ -29,6 +29,7 @@ export interface Source {
   created?: string;
   status?: string;
   recorded?: boolean;
+  origin?: string;
   files: File[] | null;
 }
 
@@ -272,7 +273,7 @@ export interface Method {
   ladder?: Note[] | null;
   picked?: Picked;
   clock?: string;
-  thresholds?: string;
+  thresholds?: Fact[] | null;
   assumptions?: Note[] | null;
 }
 

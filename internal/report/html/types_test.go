@@ -53,7 +53,11 @@ func typeScript(root reflect.Type) string {
 			if strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero") {
 				optional = "?"
 			}
-			fmt.Fprintf(&out, "  %s%s: %s;\n", name, optional, tsType(f.Type, &queue))
+			typ := f.Type
+			if name == "thresholds" { // the page gets rows with a name
+				typ = reflect.TypeFor[[]analysis.Fact]()
+			}
+			fmt.Fprintf(&out, "  %s%s: %s;\n", name, optional, tsType(typ, &queue))
 			if f.Type == reflect.TypeFor[*fact.Fact]() {
 				fmt.Fprintf(&out, "  %s_short?: string;\n", name)
 			}

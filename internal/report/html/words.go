@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 )
@@ -76,6 +77,12 @@ func wordList(key string, list []any) any {
 	switch {
 	case len(facts) == 0 || len(facts) < len(list):
 		return list
+	case key == "thresholds":
+		rows := make([]analysis.Fact, len(facts)) // the page shows a table
+		for i, f := range facts {
+			rows[i] = analysis.Fact{Name: message.Short(f), Value: message.Text(f)}
+		}
+		return rows
 	case slices.Contains(prose, key):
 		return message.Sentences(facts)
 	}
