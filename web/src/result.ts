@@ -495,7 +495,7 @@ export interface Peak {
   clock_hz?: number;
   clock?: string;
   measured: boolean;
-  basis?: string;
+  basis: string;
   gpus?: number;
   published?: boolean;
 }

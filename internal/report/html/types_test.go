@@ -50,7 +50,8 @@ func typeScript(root reflect.Type) string {
 			}
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			optional := ""
-			if strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero") {
+			always := name == "basis" && queue[i] == reflect.TypeFor[analysis.Peak]()
+			if !always && (strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")) {
 				optional = "?"
 			}
 			typ := f.Type

@@ -116,6 +116,9 @@ func wordPeak(x map[string]any) {
 	if _, ok := x["measured"]; ok {
 		id, _ := x["id"].(string)
 		x["label"] = message.Label("peak", id)
+		if _, ok := x["basis"]; !ok {
+			x["basis"] = ""
+		}
 	}
 }
 
