@@ -47,9 +47,11 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 		a.judgeTimeline, // whether it is whole and has what was asked for
 		a.readCounters,  // joined to kernels
 		a.readTargets,   // why launches were counted
+		a.regionsOfNcu,  // where there is no timeline
 		a.findPeaks,     // what the GPU can do
 		a.judge,         // limiter and roofline of each kernel
 		a.countRegions,  // counters over regions
+		a.judgeRanges,   // limiter and roofline of regions measured as a whole
 		a.utilise,       // MFU and MBU
 		a.readOperators, // of the torch profiler
 		a.refuseNothing, // where no file held anything

@@ -99,6 +99,7 @@ const (
 	codeNoKernels       fact.Code = "no-kernels-seen"        //
 	codeLimitedMostly   fact.Code = "limited-mostly"         // covered, base, share, kind
 	codeLimitedOften    fact.Code = "limited-most-often"     // the same
+	codeRegionLimited   fact.Code = "region-limited"         // region, limiter, kind, why, ranges, ns
 	codeKernelLimited   fact.Code = "kernel-limited"         // kernel, limiter, kind, why
 	codeFirstSaving     fact.Code = "first-saving"           // change, gain, share, of, scope, times
 	codeNextSaving      fact.Code = "next-saving"            // the same

@@ -27,6 +27,7 @@ func (a *analyzer) conclude(context.Context) error {
 	a.findIdle()
 	a.findOutside()
 	a.findLargest()
+	a.findRanges()
 	a.findSaving()
 	a.findUtilisation()
 	if a.tl == nil {
@@ -137,12 +138,9 @@ func (a *analyzer) findLargest() {
 
 // limiterParam names a limiter: its units, or its kind where that says all.
 func limiterParam(key string, k *Kernel) fact.Param {
-	l := &k.Limiter
 	switch {
-	case len(l.Units) > 0:
-		return fact.IDs(key, "unit", l.Units)
-	case l.Kind != "":
-		return fact.ID(key, "limiter", l.Kind)
+	case len(k.Limiter.Units) > 0 || k.Limiter.Kind != "":
+		return k.Limiter.param(key)
 	case k.Counted != nil:
 		return fact.ID(key, "limiter", "no_verdict")
 	}

@@ -15,6 +15,7 @@ const (
 	CountersFailed     fact.Code = "counters-failed"     // why, next
 	CountersEmpty      fact.Code = "counters-empty"      //
 	NoKernelCounters   fact.Code = "no-kernel-counters"  //
+	RegionsUnderNcu    fact.Code = "regions-under-ncu"   // does
 	NcuTimes           fact.Code = "ncu-times"           // does
 	MetricsAbsent      fact.Code = "metrics-absent"      // n, units
 	NoOperators        fact.Code = "no-operators"        //

@@ -32,7 +32,7 @@ func (a *analyzer) bestLaunch(device int) *launch {
 		flops, bytes := l.limits()
 		return len(flops) + len(bytes), l.values["gpu__time_duration.sum"]
 	}
-	for _, l := range a.counted {
+	for _, l := range a.measured() {
 		if device >= 0 && l.res.Device >= 0 && l.res.Device != device {
 			continue
 		}
@@ -64,7 +64,7 @@ func (a *analyzer) gpusFromCounters() {
 	for _, g := range a.res.Environment.GPUs {
 		known[g.Device] = true
 	}
-	for _, l := range a.counted {
+	for _, l := range a.measured() {
 		device := max(0, l.res.Device)
 		if known[device] {
 			continue
@@ -92,7 +92,7 @@ func (a *analyzer) highestClock(device int) float64 {
 			}
 		}
 	}
-	for _, l := range a.counted {
+	for _, l := range a.measured() {
 		if khz, ok := l.value(counterClockRate); ok && max(0, l.res.Device) == device {
 			return khz * 1000
 		}

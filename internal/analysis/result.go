@@ -352,6 +352,11 @@ type Region struct {
 	Style   string `json:"style,omitempty"` // pushpop or startend
 	Domain  string `json:"domain,omitempty"`
 
+	// Times is "ncu" where there is no timeline: then Instances, Kernels, KernelNS
+	// and the like count what ncu measured, at its times, and ProjectedNS is the
+	// time of ranges that it measured as a whole. Wall and idle times are not known.
+	Times string `json:"times,omitempty"`
+
 	Instances   int64 `json:"instances"`
 	WallNS      int64 `json:"wall_ns"`      // on the host, summed
 	ProjectedNS int64 `json:"projected_ns"` // first to last GPU work launched inside, summed
@@ -396,6 +401,10 @@ type RegionCounters struct {
 	// that for which launches counted in other regions stand.
 	ScaledNS    int64 `json:"scaled_ns,omitempty"`
 	ElsewhereNS int64 `json:"elsewhere_ns,omitempty"`
+	// Limiter and Point are of the range of median duration where ranges were
+	// measured as a whole; absent otherwise. A Point names no kernel.
+	Limiter *Limiter `json:"limiter,omitempty"`
+	Point   []Point  `json:"point,omitempty"`
 	// Exclusive holds the launches outside nested regions. It is absent where all
 	// launches are, where none is, and for a range that was measured as a whole.
 	Exclusive *ExclusiveCounters `json:"exclusive,omitempty"`

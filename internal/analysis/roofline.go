@@ -30,22 +30,9 @@ func (a *analyzer) place(k *Kernel, l *launch) {
 	if total == 0 && d.computed() {
 		k.NoPoint = fact.New(codeNoFLOPs)
 	}
-	for _, dtype := range gpu.DTypes {
-		n := d.flops[dtype]
-		roof, ok := flops[dtype]
-		if !ok || n < minorShare*total || n == 0 {
-			continue
-		}
-		for _, level := range levels {
-			moved := d.bytes[level]
-			bandwidth, ok := bytes[level]
-			if !ok || moved <= 0 {
-				continue
-			}
-			p := Point{Kernel: k.ID, DType: string(dtype), Memory: level, Intensity: n / moved, FLOPS: n / d.seconds, NS: k.TotalNS}
-			p.Attained = p.FLOPS / min(roof.rate, p.Intensity*bandwidth.rate)
-			k.Point = append(k.Point, p)
-		}
+	k.Point = d.points(flops, bytes)
+	for i := range k.Point {
+		k.Point[i].Kernel, k.Point[i].NS = k.ID, k.TotalNS
 	}
 }
 

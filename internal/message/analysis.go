@@ -33,6 +33,8 @@ var ofAnalysis = map[fact.Code]words{
 	"counters-failed":    {Text: "what limits each kernel cannot be told, because no counters were taken: {why}", Next: "[{next}]"},
 	"counters-empty":     {Text: "the reports of counters hold no launch and no range: what limits each kernel cannot be told", Next: "see the warnings; count again with pipeline.ncu.enable=true"},
 	"no-kernel-counters": {Text: "ranges were counted as a whole: what limits each kernel cannot be told", Next: "count launches: pipeline.ncu.ncu_cli.replay_mode=kernel"},
+	"regions-under-ncu": {Text: "regions are made of what ncu counted: their launches, ranges and times are those under ncu[, which {does},] and what it did not count is not in them",
+		Next: "capture a timeline with nsys"},
 	"ncu-times": {Text: "kernels are ordered by the time of their counted launches under ncu[, which {does},] and not in a timeline: launches and total times are not known",
 		Next: "capture a timeline with nsys"},
 	"other-capture":      {Text: "the timeline was captured at {began}, but nsys ran at {ran} in this run: the report is of another run", Next: "run again, or analyze the report by itself"},

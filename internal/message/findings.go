@@ -106,6 +106,10 @@ var findingWords = map[fact.Code]words{
 		Text:  "{share} of the counted GPU time is limited by {kind} (counted: {covered} of {base}).",
 		Plain: "Where it was measured, the limit differs from kernel to kernel; most often ({share} of the time) it is {kind}.",
 	},
+	"region-limited": {
+		Text:  "{region} is limited by {limiter} ({ranges:range|ranges} measured as a whole, {ns} under ncu). {why.}",
+		Plain: "The part {region} is limited by {kind}.",
+	},
 	"kernel-limited": {
 		Text:  "{kernel} is limited by {limiter}. {why.}",
 		Plain: "The kernel {kernel} is limited by {kind}.",

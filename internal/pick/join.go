@@ -151,8 +151,8 @@ func (l *Launches) alone() bool {
 	return true
 }
 
-// enclosing are the paths of all regions around a result.
-func (c *Counted) enclosing() map[string]bool {
+// Enclosing are the paths of all regions around a result.
+func (c *Counted) Enclosing() map[string]bool {
 	out := map[string]bool{}
 	for _, s := range c.State.Stacks {
 		for depth := range s {

@@ -56,7 +56,7 @@ func TestRegionsOfEveryLaunch(t *testing.T) {
 		want := map[string]float64{}
 		launches := 0
 		for i := range all {
-			if !all[i].enclosing()[path] {
+			if !all[i].Enclosing()[path] {
 				continue
 			}
 			launches++

@@ -55,7 +55,7 @@ var ranks = map[string]int{RoleTypical: 4, RoleSame: 3, RoleOther: 3, RoleAlong:
 func stand(l *Launches, results []Counted, v *Verification) *standing {
 	s := &standing{l: l, groups: map[int][]speaker{}, where: make([]map[string]bool, len(results)), within: make([]map[string]bool, len(results)), known: map[standKey][]speaker{}}
 	for i := range results {
-		s.where[i], s.within[i] = results[i].enclosing(), map[string]bool{}
+		s.where[i], s.within[i] = results[i].Enclosing(), map[string]bool{}
 		for _, path := range results[i].Paths() {
 			s.within[i][path] = true
 		}

@@ -26,6 +26,18 @@ func (j *joiner) whole(r *Region, graphs int) {
 	for _, i := range list {
 		w.NS += j.results[i].DurationNS
 	}
+	w.Metrics, w.Absent = j.metricsOf(list, w.Of, "no measured range has it")
+	r.Whole = w
+}
+
+// metricsOf sums the metrics of results or takes their mean, weighted by their
+// durations where any is known. Coverage is by number, of at least as many as
+// there are; absent is why a metric that none has is not there.
+func (j *joiner) metricsOf(list []int, of int, absent string) (out []RegionMetric, missing []Absent) {
+	var ns int64
+	for _, i := range list {
+		ns += j.results[i].DurationNS
+	}
 	for _, name := range j.metrics {
 		m := RegionMetric{Name: name, Unit: j.units[name], How: HowMean}
 		if Additive(name, m.Unit) {
@@ -40,21 +52,21 @@ func (j *joiner) whole(r *Region, graphs int) {
 			}
 			n++
 			by := 1.0
-			if m.How == HowMean && w.NS > 0 {
+			if m.How == HowMean && ns > 0 {
 				by = float64(j.results[i].DurationNS)
 			}
 			m.Value += v * by
 			weight += by
 		}
 		if n == 0 {
-			w.Absent = append(w.Absent, Absent{name, "no measured range has it"})
+			missing = append(missing, Absent{name, absent})
 			continue
 		}
 		if m.How == HowMean && weight > 0 {
 			m.Value /= weight
 		}
-		m.Coverage = float64(n) / float64(max(w.Of, n))
-		w.Metrics = append(w.Metrics, m)
+		m.Coverage = float64(n) / float64(max(of, n))
+		out = append(out, m)
 	}
-	r.Whole = w
+	return out, missing
 }

@@ -131,6 +131,10 @@ func writeRegionIndex(w io.Writer, r *analysis.Result, index *RegionIndex) error
 		d.noRegions(r)
 		return d.writeTo(w, r)
 	}
+	if underNcuAlone(r) {
+		d.ncuRegions(r)
+		return d.writeTo(w, r)
+	}
 	d.line("Counters of single launches, joined to the timeline and extrapolated over every launch of a region. Coverage is the share of the region's kernel time whose kernels were counted; a region without counters says why, and nothing is filled in.")
 	var ns []float64
 	for i := range index.Regions {
@@ -194,13 +198,18 @@ func writeRegion(w io.Writer, r *analysis.Result, n *names, index int) error {
 	if g.Split.WallNS > 0 && g.Split.LaunchBound {
 		d.line("%s", launchBound(g.Name, &g.Split, gainOfRegion(r, g)))
 	}
-	d.regionFacts(r, g)
+	if g.Times == "ncu" {
+		d.ncuRegionFacts(r, g)
+	} else {
+		d.regionFacts(r, g)
+	}
 	if g.Split.WallNS > 0 {
 		d.line("## Where the time goes")
 		d.splitTable([]namedSplit{{code(shorten(oneLine(g.Name), 40)), &g.Split}})
 	}
 	d.line("## Counters")
 	d.regionCounters(g)
+	d.rangeRoofline(g)
 	d.line("## Kernels")
 	d.regionKernels(r, n, g)
 	d.nested(r, index)
@@ -251,7 +260,11 @@ func (d *doc) regionCounters(g *analysis.Region) {
 	if x := g.Counters.Exclusive; x != nil {
 		own = fmt.Sprintf(", and %s of that outside nested regions", percent(x.Coverage))
 	}
-	d.line("Measured by %s; coverage %s of the region's kernel time%s.%s", prose(replayLabel(g.Counters.Method)), percent(g.Counters.Coverage), own, partial)
+	if g.Times == "ncu" {
+		d.line("Measured by %s; how much of the region that is, is not known without a timeline.%s", prose(replayLabel(g.Counters.Method)), partial)
+	} else {
+		d.line("Measured by %s; coverage %s of the region's kernel time%s.%s", prose(replayLabel(g.Counters.Method)), percent(g.Counters.Coverage), own, partial)
+	}
 	if len(g.Counters.Metrics) == 0 {
 		d.line("The configuration shows no metric of regions.")
 		return
@@ -308,7 +321,9 @@ func replayLabel(method string) string {
 
 func (d *doc) regionKernels(r *analysis.Result, n *names, g *analysis.Region) {
 	if len(g.Top) == 0 {
-		if g.Kernels == 0 {
+		if g.Counters != nil && g.Counters.Method != "kernel" && g.Times == "ncu" {
+			d.line("Ranges were measured as a whole: the kernels in them are not known.")
+		} else if g.Kernels == 0 {
 			d.line("It launched no kernel.")
 		} else {
 			d.line("The result lists none of its %s launches.", thousands(g.Kernels))
@@ -352,6 +367,11 @@ func (d *doc) nested(r *analysis.Result, index int) {
 			continue
 		}
 		d.line("## Nested: %s", code(g.Name))
+		if g.Times == "ncu" {
+			d.ncuRegionFacts(r, g)
+			d.regionCounters(g)
+			continue
+		}
 		launches := thousands(g.Kernels) + " launches"
 		if g.Kernels == 1 {
 			launches = "1 launch"

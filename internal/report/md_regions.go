@@ -24,6 +24,10 @@ func WriteRegions(w io.Writer, r *analysis.Result) error {
 		d.noRegions(r)
 		return d.writeTo(w, r)
 	}
+	if underNcuAlone(r) {
+		d.ncuRegions(r)
+		return d.writeTo(w, r)
+	}
 	d.scope(r)
 	of, outside := "all kernel time", ""
 	if r.Scope != nil {
@@ -139,7 +143,10 @@ func regionLimiter(r *analysis.Result, g *analysis.Region) string {
 	if g.Split.LaunchBound {
 		return "launch-bound"
 	}
-	if g.Kernels == 0 {
+	if whole, ok := wholeLimiter(g); ok {
+		return whole
+	}
+	if g.Kernels == 0 && g.Times == "" {
 		return "no GPU work"
 	}
 	byLabel := map[string]int64{}

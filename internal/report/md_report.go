@@ -75,6 +75,8 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 	d.line("## Regions")
 	if len(r.Regions) == 0 {
 		d.noRegions(r)
+	} else if underNcuAlone(r) {
+		d.ncuRegions(r)
 	} else {
 		d.regionTable(r, topRegions, func(g *analysis.Region) bool { return g.Process == nil && g.Device == nil })
 		d.line("All, with their nesting: [regions.md](regions.md).")

@@ -1,0 +1,197 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/gpu"
+	"github.com/deepprof/deepprof/internal/pick"
+)
+
+// timesOfNcu is Region.Times where there is no timeline.
+const timesOfNcu = "ncu"
+
+// regionsOfNcu makes regions of the ranges around what ncu counted, where there
+// is no timeline.
+func (a *analyzer) regionsOfNcu(context.Context) error {
+	if a.tl != nil || len(a.counted)+len(a.ranges) == 0 {
+		return nil
+	}
+	var results []pick.Counted
+	for _, l := range slices.Concat(a.counted, a.ranges) {
+		c := pick.FromResult(l.res)
+		c.Report = l.report
+		results = append(results, c)
+	}
+	report := pick.CountedRegions(results, pick.RegionOptions{Metrics: regionMetrics, Aggregate: true})
+	if len(report.Regions) == 0 {
+		return nil
+	}
+	a.regionReport = report
+	a.ncuRegionRows(report)
+	a.ncuTopKernels()
+	if at := slices.IndexFunc(a.res.Missing, func(n Note) bool { return n.Is(NoTimeline) }); at >= 0 && a.in.onlyCounters() {
+		a.res.Missing[at] = Note{Fact: fact.New(NoTimeline, fact.IDs("unknown", "quantity", []string{"times", "stages", "gaps"}))}
+	}
+	a.missing(RegionsUnderNcu, a.underNcu()...)
+	return nil
+}
+
+func (a *analyzer) ncuRegionRows(report *pick.RegionReport) {
+	type key struct{ path, domain, style string }
+	place := map[key]int{}
+	for i := range report.Regions {
+		r := &report.Regions[i]
+		out := Region{
+			Path: r.Path, Name: r.Name, Parent: -1, Depth: r.Depth, Style: strings.ToLower(r.Style), Domain: r.Domain,
+			Instances: int64(r.Instances), Times: timesOfNcu, Split: Split{Busy: []TimePart{}, Idle: []TimePart{}},
+		}
+		if parent, ok := place[key{r.Parent, r.Domain, r.Style}]; ok && r.Parent != "" {
+			out.Parent = parent
+		}
+		if r.Whole != nil {
+			out.ProjectedNS = r.Whole.NS
+		}
+		for _, p := range r.Parts {
+			out.Kernels, out.KernelNS = int64(p.Inclusive.Launches), p.Inclusive.KernelNS
+			out.SelfKernels, out.SelfNS = int64(p.Exclusive.Launches), p.Exclusive.KernelNS
+		}
+		place[key{r.Path, r.Domain, r.Style}] = len(a.res.Regions)
+		a.res.Regions = append(a.res.Regions, out)
+	}
+}
+
+// ncuTopKernels names the kernels of each region by the time of their counted
+// launches under ncu.
+func (a *analyzer) ncuTopKernels() {
+	byPath := map[string][]int{}
+	for i := range a.res.Regions {
+		byPath[a.res.Regions[i].Path] = append(byPath[a.res.Regions[i].Path], i)
+	}
+	for k := range a.res.Kernels {
+		sums := map[int]*RegionKernel{}
+		for _, l := range a.launches[k] {
+			c := pick.FromResult(l.res)
+			for path := range c.Enclosing() {
+				for _, i := range byPath[path] {
+					if sums[i] == nil {
+						sums[i] = &RegionKernel{Kernel: k}
+					}
+					sums[i].Calls++
+					sums[i].NS += int64(l.durationNS())
+				}
+			}
+		}
+		for i, row := range sums {
+			a.res.Regions[i].Top = append(a.res.Regions[i].Top, *row)
+		}
+	}
+	for i := range a.res.Regions {
+		top := a.res.Regions[i].Top
+		slices.SortFunc(top, func(x, y RegionKernel) int {
+			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Kernel, y.Kernel))
+		})
+		a.res.Regions[i].Top = top[:min(len(top), maxTop)]
+	}
+}
+
+// judgeRanges decides what limits each region that ncu measured as a whole, and
+// places it on the roofline: by its range of median duration.
+func (a *analyzer) judgeRanges(context.Context) error {
+	byPath := map[string][]*launch{}
+	for _, l := range a.ranges {
+		c := pick.FromResult(l.res)
+		if c.Graph {
+			continue
+		}
+		for _, path := range c.Paths() {
+			byPath[path] = append(byPath[path], l)
+		}
+	}
+	for i := range a.res.Regions {
+		r := &a.res.Regions[i]
+		list := byPath[r.Path]
+		if len(list) == 0 || r.Counters == nil || r.Counters.Method == "kernel" {
+			continue
+		}
+		l := speaker(list, 0)
+		limiter := decide(l, a.th)
+		r.Counters.Limiter = &limiter
+		r.Counters.Point = rangePoints(l)
+	}
+	return nil
+}
+
+// rangePoints are the points of a range on the roofline; they name no kernel.
+func rangePoints(l *launch) []Point {
+	d := l.counts()
+	flops, bytes := l.limits()
+	return d.points(flops, bytes)
+}
+
+// points has one for each type that was computed in and each memory level that
+// was counted.
+func (d *done) points(flops map[gpu.DType]limit, bytes map[string]limit) []Point {
+	var total float64
+	for _, n := range d.flops {
+		total += n
+	}
+	var list []Point
+	for _, dtype := range gpu.DTypes {
+		n := d.flops[dtype]
+		roof, ok := flops[dtype]
+		if !ok || n < minorShare*total || n == 0 {
+			continue
+		}
+		for _, level := range levels {
+			moved := d.bytes[level]
+			bandwidth, ok := bytes[level]
+			if !ok || moved <= 0 {
+				continue
+			}
+			p := Point{DType: string(dtype), Memory: level, Intensity: n / moved, FLOPS: n / d.seconds, NS: int64(d.seconds * 1e9)}
+			p.Attained = p.FLOPS / min(roof.rate, p.Intensity*bandwidth.rate)
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// findRanges tells what limits the regions that were measured as a whole, the
+// longest first, where no timeline says more.
+func (a *analyzer) findRanges() {
+	if a.tl != nil {
+		return
+	}
+	var list []*Region
+	for i := range a.res.Regions {
+		if c := a.res.Regions[i].Counters; c != nil && c.Limiter != nil && c.Limiter.Kind != "" {
+			list = append(list, &a.res.Regions[i])
+		}
+	}
+	slices.SortStableFunc(list, func(x, y *Region) int { return cmp.Compare(y.ProjectedNS, x.ProjectedNS) })
+	for _, r := range list[:min(len(list), 3)] {
+		l := r.Counters.Limiter
+		a.find("region-"+r.Path, weightMedium, codeRegionLimited, fact.Region("region", r.Path), l.param("limiter"), fact.ID("kind", "limits", l.Kind), fact.Because("why", l.Why...),
+			fact.Count("ranges", r.Instances), fact.NS("ns", r.ProjectedNS))
+	}
+}
+
+// param names what limits; the limiter has a kind.
+func (l *Limiter) param(key string) fact.Param {
+	if len(l.Units) > 0 {
+		return fact.IDs(key, "unit", l.Units)
+	}
+	return fact.ID(key, "limiter", l.Kind)
+}
+
+// measured are the launches with counters, or the ranges where no launch has.
+func (a *analyzer) measured() []*launch {
+	if len(a.counted) > 0 {
+		return a.counted
+	}
+	return a.ranges
+}

@@ -1,0 +1,92 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
+)
+
+// underNcuAlone tells that regions are made of what ncu counted: there is no
+// timeline, and every count and time is one under ncu.
+func underNcuAlone(r *analysis.Result) bool {
+	return slices.ContainsFunc(r.Regions, func(g analysis.Region) bool { return g.Times == "ncu" })
+}
+
+// regionNcuTime is what ncu took for the ranges or launches of a region.
+func regionNcuTime(g *analysis.Region) int64 { return max(g.KernelNS, g.ProjectedNS) }
+
+// ncuRegions writes regions that ncu alone tells of. Wall times, idle times and
+// shares are not known, and have no column.
+func (d *doc) ncuRegions(r *analysis.Result) {
+	d.line("There is no timeline: these are the NVTX ranges around what ncu counted. Ranges, launches and times are those under ncu; how much of the program that is, is not known.")
+	var ns []float64
+	for i := range r.Regions {
+		ns = append(ns, float64(regionNcuTime(&r.Regions[i])))
+	}
+	unit, cells := times(ns)
+	t := newGrid("Region", ">Ranges under ncu", ">Launches under ncu", ">Time under ncu ("+unit+")", "Measured by", "Limiter")
+	for i := range r.Regions {
+		g := &r.Regions[i]
+		how := absent
+		if g.Counters != nil {
+			how = prose(replayLabel(g.Counters.Method))
+		} else {
+			how = d.notCounted(g)
+		}
+		t.add(code(g.Path), nonZero(g.Instances), nonZero(g.Kernels), cells[i], how, prose(regionLimiter(r, g)))
+	}
+	t.drop("Ranges under ncu")
+	t.drop("Launches under ncu")
+	d.table(t)
+}
+
+func nonZero(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return thousands(n)
+}
+
+// ncuRegionFacts are the counts and times of a region under ncu.
+func (d *doc) ncuRegionFacts(r *analysis.Result, g *analysis.Region) {
+	t := newGrid("Under ncu", ">Inclusive", ">Exclusive of nested regions")
+	if g.Instances > 0 {
+		t.add("Ranges measured as a whole", thousands(g.Instances), "")
+		t.add("Their time", elapsed(float64(g.ProjectedNS)), "")
+	}
+	if g.Kernels > 0 {
+		t.add("Counted launches", thousands(g.Kernels), thousands(g.SelfKernels))
+		t.add("Their time", elapsed(float64(g.KernelNS)), elapsed(float64(g.SelfNS)))
+	}
+	d.table(t)
+	d.line("Limiter: %s.", prose(regionLimiter(r, g)))
+}
+
+// wholeLimiter is the limiter of ranges that were measured as a whole.
+func wholeLimiter(g *analysis.Region) (string, bool) {
+	if g.Counters == nil || g.Counters.Limiter == nil || g.Counters.Limiter.Kind == "" {
+		return "", false
+	}
+	l := g.Counters.Limiter
+	return message.Limiter(l.Kind, l.Units), true
+}
+
+// rangeRoofline places a region that was measured as a whole on the roofline.
+func (d *doc) rangeRoofline(g *analysis.Region) {
+	if g.Counters == nil || g.Counters.Limiter == nil {
+		return
+	}
+	if why := g.Counters.Limiter.Why; len(why) > 0 {
+		d.line("%s", prose(upperFirst(sentence(message.Join(why)))))
+	}
+	if len(g.Counters.Point) == 0 {
+		return
+	}
+	t := newGrid("Type", "Memory", ">FLOP per byte", ">FLOP/s", ">Of the roof")
+	for _, p := range g.Counters.Point {
+		t.add(prose(p.DType), prose(p.Memory), fmt.Sprintf("%.3g", p.Intensity), measured(p.FLOPS, "flop/s"), percent(p.Attained))
+	}
+	d.table(t)
+}
