@@ -114,6 +114,9 @@ func ReadStatsCSV(r io.Reader) ([]*StatsTable, error) {
 		return nil, fmt.Errorf("line %d: %w", line+1, err)
 	}
 	if len(s.tables) == 0 {
+		if len(s.nearly) > 0 {
+			return nil, &UnknownColumnsError{Found: s.nearly, Expected: statsExpected}
+		}
 		return nil, fmt.Errorf("%w: print one with `nsys stats --report cuda_gpu_kern_sum --format csv FILE`", ErrNoStats)
 	}
 	if rows > maxStatsRows {
@@ -123,8 +126,24 @@ func ReadStatsCSV(r io.Reader) ([]*StatsTable, error) {
 	return s.tables, nil
 }
 
+// An UnknownColumnsError is a table whose header is almost one of nsys stats. It
+// has ErrNoStats in its chain.
+type UnknownColumnsError struct {
+	Found, Expected []string
+}
+
+func (e *UnknownColumnsError) Error() string {
+	return fmt.Sprintf("%v: the columns are %s; expected are %s, or their older names", ErrNoStats, strings.Join(e.Found, ", "), strings.Join(e.Expected, ", "))
+}
+
+func (e *UnknownColumnsError) Unwrap() error { return ErrNoStats }
+
+// statsExpected are the columns of cuda_gpu_kern_sum.
+var statsExpected = []string{"Time (%)", "Total Time (ns)", "Instances", "Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)", "Name"}
+
 type statsScanner struct {
 	tables  []*StatsTable
+	nearly  []string // the first line that has some columns of a header, but too few
 	open    *StatsTable
 	records []statsRecord
 }
@@ -148,6 +167,8 @@ func (s *statsScanner) take(line int, text string) bool {
 			s.finish()
 			s.open = &StatsTable{Columns: columns, Report: statsReport(columns)}
 			return false
+		} else if s.nearly == nil && nearlyHeader(columns) {
+			s.nearly = cells
 		}
 	}
 	if s.open == nil {
@@ -261,6 +282,7 @@ var statsNames = map[string]struct {
 	"total time": {"total_ns", true}, "total": {"total_ns", true}, "total proj time": {"total_proj_ns", true},
 	"total range time": {"total_range_ns", true},
 	"instances":        {"instances", true}, "num calls": {"instances", true}, "count": {"instances", true},
+	"invocations": {"instances", true}, "launches": {"instances", true}, "duration": {"total_ns", true}, "total duration": {"total_ns", true}, "mean": {"mean_ns", true},
 	"calls": {"instances", true}, "range instances": {"instances", true}, "nvtx inst": {"range_instances", true},
 	"kern inst": {"instances", true}, "operations": {"instances", true},
 	"avg": {"mean_ns", true}, "average": {"mean_ns", true}, "proj avg": {"mean_ns", true},
@@ -268,7 +290,7 @@ var statsNames = map[string]struct {
 	"min": {"min_ns", true}, "minimum": {"min_ns", true}, "proj min": {"min_ns", true},
 	"max": {"max_ns", true}, "maximum": {"max_ns", true}, "proj max": {"max_ns", true},
 	"stddev": {"stddev_ns", true}, "proj stddev": {"stddev_ns", true},
-	"name": {"name", false}, "kernel name": {"kernel", false}, "operation": {"name", false},
+	"name": {"name", false}, "function name": {"name", false}, "function": {"name", false}, "api name": {"name", false}, "kernel name": {"kernel", false}, "operation": {"name", false},
 	"range": {"range", false}, "nvtx range": {"range", false}, "style": {"style", false},
 	"pid": {"pid", true}, "tid": {"tid", true},
 	"total gpu ops": {"gpu_ops", true}, "avg gpu ops": {"mean_gpu_ops", true}, "avg range lvl": {"mean_level", true},
@@ -294,7 +316,27 @@ func statsHeader(cells []string) ([]StatsColumn, bool) {
 			numbers++
 		}
 	}
+	// "Kernel Name" is beside a range in nvtx_kern_sum, and else another word for
+	// "Name".
+	named := func(name string) int {
+		return slices.IndexFunc(columns, func(c StatsColumn) bool { return c.Name == name })
+	}
+	if at := named("kernel"); at >= 0 && named("range") < 0 && named("name") < 0 {
+		columns[at].Name = "name"
+	}
 	return columns, known >= 3 && numbers >= 2 && known*2 >= len(cells)
+}
+
+// nearlyHeader tells a line that may be meant as a header: two cells or more with
+// known names.
+func nearlyHeader(columns []StatsColumn) bool {
+	known := 0
+	for _, c := range columns {
+		if c.Name != c.Header {
+			known++
+		}
+	}
+	return known >= 2
 }
 
 func statsColumn(header string) StatsColumn {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -169,4 +170,22 @@ func FuzzStatsCSV(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Synthetic: names of columns that other tools and releases use.
+func TestStatsCSVSynonyms(t *testing.T) {
+	for _, name := range []string{"Name", "Kernel Name", "Function Name"} {
+		tables, err := ReadStatsCSV(strings.NewReader("Time (%),Total Time (ns),Instances,Avg (ns)," + name + "\n1.0,5,1,5.0,k\n"))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if tab := tables[0]; tab.Report != "cuda_gpu_kern_sum" || tab.Text(0, "name") != "k" {
+			t.Errorf("%s: report %q, name %q", name, tab.Report, tab.Text(0, "name"))
+		}
+	}
+	_, err := ReadStatsCSV(strings.NewReader("Percent,Total Time (ns),How many,Name\n1.0,5,1,k\n"))
+	var unknown *UnknownColumnsError
+	if !errors.As(err, &unknown) || !errors.Is(err, ErrNoStats) || !slices.Contains(unknown.Found, "How many") || !slices.Contains(unknown.Expected, "Instances") {
+		t.Errorf("error %v", err)
+	}
 }

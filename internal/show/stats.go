@@ -28,7 +28,8 @@ func kernelsOfCSV(ctx context.Context, path string, q timeline.Query, more *Requ
 	}
 	if at < 0 {
 		t, notCounters := kernelsOfCounters(ctx, path, q, more)
-		if !errors.Is(notStats, nsys.ErrNoStats) && notCounters != nil {
+		var columns *nsys.UnknownColumnsError
+		if notCounters != nil && (errors.As(notStats, &columns) || !errors.Is(notStats, nsys.ErrNoStats)) {
 			return nil, notStats
 		}
 		return t, notCounters
@@ -49,12 +50,21 @@ func extent(text string) *[3]int32 {
 	return &d
 }
 
+// headers are the columns as they are printed.
+func headers(t *nsys.StatsTable) []string {
+	var out []string
+	for _, c := range t.Columns {
+		out = append(out, c.Header)
+	}
+	return out
+}
+
 func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Printable, error) {
 	var rows timeline.Rows[timeline.KernelRow]
 	notes := texts(t.Warnings)
 	for _, need := range []string{"name", "total_ns", "instances", "mean_ns", "median_ns", "min_ns", "max_ns", "stddev_ns", "time_pct"} {
 		if t.Column(need) < 0 {
-			return nil, fmt.Errorf("read %s: the summary has no column for %s, which every release since 2021 prints", path, need)
+			return nil, fmt.Errorf("read %s: the summary has no column for %s, which every release since 2021 prints; it has %s", path, need, strings.Join(headers(t), ", "))
 		}
 	}
 	for i := range t.Rows {
