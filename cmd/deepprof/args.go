@@ -27,6 +27,14 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// atMostOne takes one argument or none.
+func atMostOne(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("unexpected argument %q", args[1])
+	}
+	return nil
+}
+
 // atLeast wants one argument or more.
 func atLeast(name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {

@@ -272,11 +272,13 @@ func runsCleanCommand() command {
 
 func runsPackCommand() command {
 	return command{
-		use: "pack RUN", short: "Pack a run into one file that every command opens", example: "  deepprof runs pack latest -o run.deepprof.tar.zst\n  deepprof runs pack latest --strip-cubins --redact",
-		args: exactly("RUN"),
+		use: "pack [RUN]", short: "Pack a run into one file that every command opens, or all old runs", example: "  deepprof runs pack latest -o run.deepprof.tar.zst\n  deepprof runs pack latest --strip-cubins --redact\n  deepprof runs pack --older-than 7d --remove",
+		args: atMostOne,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			store := storeFlag(f)
-			out := f.StringP("output", "o", "", "the `FILE` to write; by default, or if empty, the run's name in the working directory")
+			out := f.StringP("output", "o", "", "the `FILE` to write; by default, or if empty, the run's name in the working directory. With --older-than the folder of the packs, by default the store")
+			older := f.String("older-than", "", "pack every run of the store created longer ago than this, such as 12h or 7d")
+			remove := f.Bool("remove", false, "with --older-than: delete the folder of each run after its pack was unpacked and checked; .nsys-rep files are packed too")
 			takesEmpty(f, "output")
 			strip := f.Bool("strip-cubins", false, "drop the binaries embedded in .ncu-rep files; ncu still opens them")
 			redact := f.Bool("redact", false, "remove paths, host and user names and the environment")
@@ -284,14 +286,24 @@ func runsPackCommand() command {
 			force := f.Bool("force", false, "overwrite FILE")
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(ctx context.Context, args []string) error {
+				options := runs.PackOptions{StripCubins: *strip, Redact: *redact, NsysReports: *reports, Overwrite: *force, Strip: stripCubins}
+				switch {
+				case len(args) == 0 && *older == "":
+					return usagef("runs pack: RUN is missing; or pack all old runs with --older-than")
+				case len(args) > 0 && (*older != "" || *remove):
+					return usagef("runs pack %s: --older-than and --remove are for all old runs of the store; name no run", args[0])
+				case *older != "":
+					if err := hasStore(f, *store); err != nil {
+						return err
+					}
+					return packOld(ctx, s, *store, *older, *out, *remove, *asJSON, options)
+				}
 				return withRun(ctx, *store, args[0], func(r *runs.Run) error {
 					target := *out
 					if target == "" {
 						target = r.ID() + runs.PackExt
 					}
-					packed, err := runs.Pack(ctx, r, target, runs.PackOptions{
-						StripCubins: *strip, Redact: *redact, NsysReports: *reports, Overwrite: *force, Strip: stripCubins,
-					})
+					packed, err := runs.Pack(ctx, r, target, options)
 					if errors.Is(err, runs.ErrExists) || errors.Is(err, os.ErrExist) {
 						return usagef("runs pack: %w; --force overwrites it", err)
 					}
@@ -309,6 +321,27 @@ func runsPackCommand() command {
 			}
 		},
 	}
+}
+
+// packOld packs the old runs of a store. With remove nothing but what --redact
+// takes out may be lost, so that .nsys-rep files are packed.
+func packOld(ctx context.Context, s streams, store, older, into string, remove, asJSON bool, o runs.PackOptions) error {
+	age, err := parseAge(older)
+	if err != nil {
+		return usagef("--older-than: %w", err)
+	}
+	if into == "" {
+		into = store
+	}
+	o.NsysReports = o.NsysReports || remove && !o.Redact
+	done, err := runs.PackOld(ctx, runs.CleanPlan{Root: store, OlderThan: age}, into, remove, o)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(s.out, done)
+	}
+	return report.WritePackedRuns(s.out, &done)
 }
 
 // stripCubins drops the binaries embedded in a report.

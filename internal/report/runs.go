@@ -122,3 +122,22 @@ func WritePacked(w io.Writer, r *runs.PackReport) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// WritePackedRuns writes what became of the old runs of a store.
+func WritePackedRuns(w io.Writer, r *runs.PackedRuns) error {
+	for i := range r.Packs {
+		if err := WritePacked(w, &r.Packs[i]); err != nil {
+			return err
+		}
+	}
+	var b strings.Builder
+	for _, path := range r.Removed {
+		fmt.Fprintf(&b, "removed %s\n", path)
+	}
+	for _, k := range r.Kept {
+		fmt.Fprintf(&b, "kept %s: %s\n", k.Path, k.Reason)
+	}
+	fmt.Fprintf(&b, "%s packed, %s removed, %.1f MB freed; %s not old enough\n", many(int64(len(r.Packs)), "run"), many(int64(len(r.Removed)), "folder"), float64(r.Bytes)/1e6, many(int64(r.Others), "run"))
+	_, err := io.WriteString(w, b.String())
+	return err
+}

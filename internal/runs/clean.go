@@ -126,7 +126,7 @@ func clean1(rep *CleanReport, s Summary, dryRun bool) {
 		return
 	}
 	if !dryRun {
-		err := remove(r)
+		err := deleteRun(r)
 		if errors.Is(err, ErrRunning) {
 			rep.Kept = append(rep.Kept, Kept{s.ID, s.Path, "it was taken up again"})
 			return
@@ -140,10 +140,10 @@ func clean1(rep *CleanReport, s Summary, dryRun bool) {
 	rep.Bytes += s.Bytes
 }
 
-// remove takes the run's lock, so that nobody resumes it meanwhile, moves the
+// deleteRun takes the run's lock, so that nobody resumes it meanwhile, moves the
 // directory out of sight in one step, and deletes it there: a deletion that
 // stops half way leaves no half run.
-func remove(r *Run) error {
+func deleteRun(r *Run) error {
 	lock := flock.New(r.Path(lockName))
 	ok, err := lock.TryLock()
 	if err == nil && !ok {
