@@ -64,7 +64,7 @@ func (j *job) ncuLine(o ncu.Options) (tool.Command, error) {
 // where there is none, or the configuration names the launches itself, what the
 // configuration says.
 func captureCounters(ctx context.Context, j *job) (made, error) {
-	return profiled(ctx, j, plan.StepNcu, func(target []string) (capture.Outcome, error) {
+	m, err := profiled(ctx, j, plan.StepNcu, func(target []string) (capture.Outcome, error) {
 		p := j.plan.Pipeline
 		name := timelineOf(j.store.Manifest())
 		t, err := readTimeline(ctx, j.store, name)
@@ -86,6 +86,10 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 		}
 		return o, recordFiles(ctx, j.store, plan.StepNcu, pick.TargetsFile)
 	})
+	if err != nil || !j.plan.Pipeline.Ncu.RawCSV || !m.Usable {
+		return m, err
+	}
+	return m, exportCounters(ctx, j)
 }
 
 // readTimeline reads what the timeline of the run tells about launches and

@@ -73,7 +73,7 @@ func captureTimeline(ctx context.Context, j *job) (made, error) {
 	if slices.Contains(n.Trace, "osrt") && n.CaptureRange == plan.CaptureNone {
 		j.Say("note: osrt records every call into the C library: a small Python program wrote 2.5 GB in three minutes; leave it out of pipeline.nsys.trace, or set a gate with pipeline.nsys.capture_range=nvtx")
 	}
-	return profiled(ctx, j, plan.StepNsys, func(target []string) (capture.Outcome, error) {
+	m, err := profiled(ctx, j, plan.StepNsys, func(target []string) (capture.Outcome, error) {
 		command, err := j.nsysCommand(target)
 		if err != nil {
 			return capture.Outcome{}, err
@@ -81,6 +81,10 @@ func captureTimeline(ctx context.Context, j *job) (made, error) {
 		c := j.capture(capture.Nsys, command, target, "nsys/run", n.Timeout)
 		return captureNsys(ctx, j, c)
 	})
+	if err != nil || !n.StatsCSV || !m.Usable {
+		return m, err
+	}
+	return m, exportTimeline(ctx, j)
 }
 
 func captureNsys(ctx context.Context, j *job, c capture.Capture) (capture.Outcome, error) {

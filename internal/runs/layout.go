@@ -14,6 +14,7 @@ type FileKind string
 const (
 	TimelineFile       FileKind = "timeline"        // SQLite export, the one that is read
 	TimelineReportFile FileKind = "timeline report" // the vendor's own file
+	SummaryFile        FileKind = "summary"         // a table of the timeline as CSV
 	CountersFile       FileKind = "counters"
 	CountersCSVFile    FileKind = "counters as CSV"
 	MetricsFile        FileKind = "metrics"   // of one step, in its folder
@@ -47,6 +48,7 @@ var layout = []layoutRow{
 	{ProvenanceFile, "", "inputs.yaml", "provenance"},
 	{TimelineFile, "nsys", "run.sqlite", "nsys"},
 	{TimelineFile, "nsys", "*.sqlite", "nsys"},
+	{SummaryFile, "nsys", "summary_*.csv", "nsys"},
 	{TimelineReportFile, "nsys", "run.nsys-rep", "nsys"},
 	{TimelineReportFile, "nsys", "*.nsys-rep", "nsys"},
 	{CountersFile, "ncu", "*.ncu-rep", "ncu"},
