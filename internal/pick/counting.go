@@ -220,6 +220,9 @@ func (c *Counting) countAsWritten(ctx context.Context, steps []Step) (capture.Ou
 	if err != nil {
 		return capture.Outcome{}, err
 	}
+	if o, err = c.countAgain(ctx, options, o); err != nil {
+		return capture.Outcome{}, err
+	}
 	return o, c.saveSteps(steps, o.Reports)
 }
 

@@ -44,7 +44,7 @@ func recordVerdict(store *runs.Run, name string, o capture.Outcome) error {
 		if a == nil || a.Outcome == nil {
 			return nil
 		}
-		if verdict := recorded(o); verdict.Kind != a.Outcome.Kind || verdict.Usable != a.Outcome.Usable || len(verdict.Warnings) > len(a.Outcome.Warnings) {
+		if verdict := recorded(o); verdict.Kind != a.Outcome.Kind || verdict.Usable != a.Outcome.Usable || verdict.Next != a.Outcome.Next || len(verdict.Warnings) > len(a.Outcome.Warnings) {
 			a.Outcome = &verdict
 		}
 		return nil

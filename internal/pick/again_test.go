@@ -1,0 +1,72 @@
+package pick
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/ncu"
+	"github.com/deepprof/deepprof/internal/plan"
+)
+
+func TestCountAgainInTheOtherForm(t *testing.T) {
+	none := capture.Outcome{Kind: capture.NothingMatched}
+	good := capture.Outcome{Kind: capture.Captured, Usable: true, Reports: []string{"x"}}
+	for _, tt := range []struct {
+		name    string
+		include []string
+		mode    string
+		traced  *Traced
+		second  capture.Outcome
+		want    []string // includes of the second attempt
+		runs    int
+		kind    capture.Kind
+	}{
+		{"push/pop", []string{"decode"}, plan.ReplayRange, nil, good, []string{"decode/"}, 2, capture.WithWarnings},
+		{"start/end", []string{"decode/"}, plan.ReplayAppRange, nil, none, []string{"decode"}, 2, capture.NothingMatched},
+		{"nested", []string{"a/b/"}, plan.ReplayRange, nil, good, nil, 1, capture.NothingMatched},
+		{"nested launches", []string{"a/b/"}, plan.ReplayKernel, nil, good, nil, 2, capture.WithWarnings},
+		{"no filter", nil, plan.ReplayKernel, nil, good, nil, 1, capture.NothingMatched},
+		{"timeline", []string{"decode"}, plan.ReplayKernel, &Traced{}, good, nil, 1, capture.NothingMatched},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var requests []Request
+			c := &Counting{Timeline: tt.traced, Say: func(string) {}, Count: func(_ context.Context, r Request) (capture.Outcome, error) {
+				requests = append(requests, r)
+				return tt.second, nil
+			}}
+			o, err := c.countAgain(context.Background(), ncu.Options{NVTXInclude: tt.include, ReplayMode: tt.mode, LaunchCount: 5}, none)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(requests) != tt.runs-1 || o.Kind != tt.kind {
+				t.Fatalf("%d more attempts, %s; want %d, %s", len(requests), o.Kind, tt.runs-1, tt.kind)
+			}
+			if len(requests) > 0 && !slices.Equal(requests[0].Options.NVTXInclude, tt.want) {
+				t.Errorf("second include %q, want %q", requests[0].Options.NVTXInclude, tt.want)
+			}
+			if o.Usable && (len(o.Warnings) == 0 || o.Warnings[0].ID != "filter-changed") {
+				t.Errorf("the outcome does not say what was tried: %+v", o)
+			}
+			if !o.Usable && (o.Cause == "" || o.Next == "") {
+				t.Errorf("no advice: %+v", o)
+			}
+		})
+	}
+}
+
+// Each mode has advice of its own, with and without a timeline.
+func TestAdviceDiffers(t *testing.T) {
+	seen := map[string]bool{}
+	for _, mode := range []string{plan.ReplayKernel, plan.ReplayRange, plan.ReplayAppRange} {
+		for _, timeline := range []bool{true, false} {
+			o := capture.Outcome{Kind: capture.NothingMatched}
+			advise(&o, mode, timeline, "")
+			if seen[o.Next] || o.Next == "" {
+				t.Errorf("%s, timeline %v: advice %q", mode, timeline, o.Next)
+			}
+			seen[o.Next] = true
+		}
+	}
+}
