@@ -138,6 +138,7 @@ packed run, or a run of the store ./runs by its id or as "latest".`,
 	for _, v := range show.Views() {
 		c.sub = append(c.sub, viewCommand(v))
 	}
+	c.sub = append(c.sub, showSectionsCommand())
 	return c
 }
 

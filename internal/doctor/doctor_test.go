@@ -410,8 +410,8 @@ func TestChecks(t *testing.T) {
 		{"gpus", "a device that is there", func(p *patient) { p.opts.Device = "cuda:0" }, OK, "one", ""},
 		{"gpus", "a device that is not there", func(p *patient) { p.opts.Device = "cuda:7" }, Blocker, "device=cuda:7, and the last one is cuda:0", "device=cuda:N"},
 
-		{"nvtx", "package", func(p *patient) { p.says(`{"torch": "x", "torch_cuda": "", "nvtx": "0.2.13"}`) }, OK, "package nvtx 0.2.13", ""},
-		{"nvtx", "missing", func(p *patient) { p.says(`{"torch": "x", "torch_cuda": ""}`) }, Warning, "no stages", "pip install nvtx"},
+		{"nvtx", "package", func(p *patient) { p.says(`{"torch": "x", "torch_cuda": "", "nvtx": "0.2.13"}`) }, Warning, "torch.cuda.nvtx", "torch"},
+		{"nvtx", "missing", func(p *patient) { p.says(`{"torch": "x", "torch_cuda": ""}`) }, Warning, "no stages", "torch"},
 		{"nvtx", "python fails", func(p *patient) { p.says("rubbish") }, Unknown, "", ""},
 		{"nvtx", "no python", func(p *patient) { delete(p.tools, tool.Python) }, NotApplicable, "", ""},
 		{"nvtx", "not wanted", func(p *patient) { p.opts.Torch = false }, NotApplicable, "", ""},

@@ -156,7 +156,7 @@ func checkNVTX(_ context.Context, e *exam) finding {
 	case m.TorchNVTX && m.TorchCUDA != "":
 		return ok("torch.cuda.nvtx")
 	case m.NVTX != "":
-		return ok("package nvtx %s", m.NVTX)
+		return warning(e.install("torch"), "the package nvtx %s is there, but the sessions use torch.cuda.nvtx, which needs a PyTorch with CUDA: no stages in the timeline", m.NVTX)
 	}
-	return warning(e.python.Path+" -m pip install nvtx", "neither torch.cuda.nvtx nor the package nvtx: no stages in the timeline")
+	return warning(e.install("torch"), "no torch.cuda.nvtx, which the sessions use and which needs a PyTorch with CUDA: no stages in the timeline")
 }

@@ -162,7 +162,7 @@ func (o Options) addWhat(f *tool.Flags) {
 	}
 	for _, s := range o.Sections {
 		if o.KnownSections != nil && !strings.HasPrefix(s, "regex:") && !slices.Contains(o.KnownSections, s) {
-			f.Fail("sections: ncu %s has no section %q%s", f.Version, s, suggest.DidYouMean(s, o.KnownSections))
+			f.Fail("sections: ncu %s has no section %q%s; it has %s", f.Version, s, suggest.DidYouMean(s, o.KnownSections), strings.Join(o.KnownSections, ", "))
 		}
 	}
 	f.Repeat("section", o.Sections)

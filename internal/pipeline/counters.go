@@ -86,8 +86,14 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 		}
 		return o, recordFiles(ctx, j.store, plan.StepNcu, pick.TargetsFile)
 	})
-	if err != nil || !j.plan.Pipeline.Ncu.RawCSV || !m.Usable {
+	if err != nil {
 		return m, err
+	}
+	if err := listSections(ctx, j); err != nil {
+		return m, err
+	}
+	if !j.plan.Pipeline.Ncu.RawCSV || !m.Usable {
+		return m, nil
 	}
 	return m, exportCounters(ctx, j)
 }

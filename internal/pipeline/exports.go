@@ -10,6 +10,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	reports "github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -97,6 +98,9 @@ func exportCounters(ctx context.Context, j *job) error {
 func writeExport(store *runs.Run, name string, write func(io.Writer) error) (err error) {
 	fail := func(err error) error { return fmt.Errorf("write %s: %w", name, err) }
 	path := store.Path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return fail(err)
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".export-*")
 	if err != nil {
 		return fail(err)
@@ -109,4 +113,23 @@ func writeExport(store *runs.Run, name string, write func(io.Writer) error) (err
 		return fail(err)
 	}
 	return nil
+}
+
+// sectionsName is the list of what the ncu of the run could have counted.
+const sectionsName = "ncu/sections.txt"
+
+// listSections writes the sets and sections of ncu with their cost into the run,
+// where ncu could list them.
+func listSections(ctx context.Context, j *job) error {
+	if j.lists == nil {
+		return nil
+	}
+	err := writeExport(j.store, sectionsName, func(w io.Writer) error {
+		return pick.WriteSectionCosts(w, j.ncu.String(), pick.SectionCosts(j.lists.Sets, j.lists.Sections))
+	})
+	if err != nil {
+		j.Say(fmt.Sprintf("note: %v", err))
+		return nil
+	}
+	return recordFiles(ctx, j.store, plan.StepNcu, sectionsName)
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 func csvRows(t *testing.T, j *job, name string) [][]string {
@@ -33,11 +35,16 @@ func recordedFile(j *job, step, name string) bool {
 func TestRawCSVOfCounters(t *testing.T) {
 	for _, asked := range []bool{true, false} {
 		j, _ := counting(t, func(p *plan.Pipeline) { p.Ncu.RawCSV = asked }, "toy_full", "toy_full", "toy_full", "toy_full")
+		j.lists = &tool.Capabilities{Sets: []string{"full"}, Sections: []string{"LaunchStats"}}
 		if _, err := captureCounters(context.Background(), j); err != nil {
 			t.Fatal(err)
 		}
 		if recordedFile(j, plan.StepNcu, "ncu/raw.csv") != asked {
 			t.Fatalf("raw_csv=%v, but recorded is %v", asked, !asked)
+		}
+		text, err := os.ReadFile(j.store.Path("ncu/sections.txt"))
+		if err != nil || !bytes.Contains(text, []byte("LaunchStats")) || !recordedFile(j, plan.StepNcu, "ncu/sections.txt") {
+			t.Errorf("sections.txt: %v %s", err, text)
 		}
 		if asked {
 			if rows := csvRows(t, j, "ncu/raw.csv"); len(rows) != 2+31 { // names, units, launches

@@ -54,6 +54,7 @@ var layout = []layoutRow{
 	{CountersFile, "ncu", "*.ncu-rep", "ncu"},
 	{CountersFile, "ncu/*", "*.ncu-rep", "ncu"},
 	{CountersCSVFile, "ncu", "*.csv", "ncu"},
+	{LogFile, "ncu", "sections.txt", "ncu"},
 	{MetricsFile, "workload/*", "metrics.json", ""},
 	{OperatorsFile, "workload/torch_profiler", "operators.json", "torch_profiler"},
 	{OperatorsFile, "workload/*", "operators.json", "torch_profiler"},
