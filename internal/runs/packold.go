@@ -27,23 +27,22 @@ func PackOld(ctx context.Context, plan CleanPlan, into string, remove bool, o Pa
 	if plan.Now.IsZero() {
 		plan.Now = time.Now()
 	}
-	found, warnings, err := scan(plan.Root)
+	found, warnings, err := summaries(plan.Root)
 	if err != nil {
 		return rep, err
 	}
 	for _, w := range warnings {
 		rep.Kept = append(rep.Kept, Kept{ID: filepath.Base(w.Path), Path: w.Path, Reason: "left alone: " + w.Text})
 	}
-	for i, r := range found {
+	for i, s := range found {
 		if err := ctx.Err(); err != nil {
 			return rep, err
 		}
-		s := summarise(r)
-		if fi, err := os.Stat(r.source); err != nil || !fi.IsDir() || !plan.matches(s, i) {
+		if fi, err := os.Stat(s.Path); err != nil || !fi.IsDir() || !plan.matches(s, i) {
 			rep.Others++
 			continue
 		}
-		if err := rep.pack(ctx, r, s, filepath.Join(into, r.ID()+PackExt), remove, o); err != nil {
+		if err := rep.pack(ctx, s, filepath.Join(into, s.ID+PackExt), remove, o); err != nil {
 			rep.Kept = append(rep.Kept, Kept{s.ID, s.Path, err.Error()})
 		}
 	}
@@ -51,7 +50,11 @@ func PackOld(ctx context.Context, plan CleanPlan, into string, remove bool, o Pa
 }
 
 // pack packs one run. The error says why its folder stays.
-func (rep *PackedRuns) pack(ctx context.Context, r *Run, s Summary, out string, remove bool, o PackOptions) error {
+func (rep *PackedRuns) pack(ctx context.Context, s Summary, out string, remove bool, o PackOptions) error {
+	r, err := openDir(s.Path)
+	if err != nil {
+		return err
+	}
 	if held, _ := lockHeld(r.dir); held || s.Status == StatusRunning {
 		return errors.New("it is or may be running")
 	}
