@@ -104,6 +104,46 @@ func TestPackBomb(t *testing.T) {
 	}
 }
 
+// TestPartOfPack: what a view does not need is neither written nor checked, and
+// what it needs is.
+func TestPartOfPack(t *testing.T) {
+	r := mustCreate(t, t.TempDir(), CreateOptions{})
+	for _, name := range []string{"ncu/run.ncu-rep", "nsys/run.sqlite", "workload/stdout.log"} {
+		must(t, r.WriteFile(name, bytes.Repeat([]byte(name), 1000)))
+	}
+	must(t, r.Finish(StatusDone, ""))
+	out := filepath.Join(t.TempDir(), "x"+PackExt)
+	_, err := Pack(ctx, r, out, PackOptions{})
+	must(t, err)
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	part, err := OpenWith(ctx, out, UnpackOptions{Only: []FileKind{CountersFile}})
+	must(t, err)
+	if got := Files(part.Dir(), CountersFile); len(got) != 1 {
+		t.Errorf("counters %v", got)
+	}
+	if n, files := dirSize(part.Dir()); files != 2 {
+		t.Errorf("%d files of %d bytes, want the manifest and the counters", files, n)
+	}
+	must(t, part.Close())
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	// The limit is on what is written.
+	if _, err := OpenWith(ctx, out, UnpackOptions{MaxBytes: 1000, Only: []FileKind{CountersFile}}); !errors.Is(err, format.ErrTooLarge) {
+		t.Errorf("over the limit: %v", err)
+	}
+	whole, err := os.ReadFile(out)
+	must(t, err)
+	must(t, os.WriteFile(out, whole[:len(whole)/2], 0o644))
+	if _, err := OpenWith(ctx, out, UnpackOptions{Only: []FileKind{CountersFile}}); err == nil {
+		t.Error("half a pack was opened")
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
 // BenchmarkList10000 is the store that `runs list` must show within half a
 // second.
 func BenchmarkList10000(b *testing.B) {

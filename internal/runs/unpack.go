@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,15 @@ type UnpackOptions struct {
 	CacheDir string // where packs are unpacked; empty: the user's cache folder
 	MaxBytes int64  // of all files together; 0: what format.MaxUnpacked gives
 	MaxFiles int    // 0: DefaultMaxFiles
+	// Only names the kinds of files that are needed, beside the manifest: the
+	// others are neither written nor checked, what comes after the last of them
+	// is not read, and Close removes them all. Empty: the whole pack.
+	Only []FileKind
+}
+
+// wants tells whether a file of a pack is needed.
+func (o *UnpackOptions) wants(f File) bool {
+	return len(o.Only) == 0 || f.Path == ManifestName || slices.Contains(o.Only, KindOf(f.Path))
 }
 
 // DefaultMaxFiles is the limit of a pack unless the caller sets another.
@@ -51,6 +61,9 @@ func unpack(ctx context.Context, path string, o UnpackOptions) (*Run, error) {
 	}
 	if f.Kind != format.Pack {
 		return nil, ErrNotRun
+	}
+	if len(o.Only) > 0 {
+		return unpackPart(ctx, path, f.Size, o)
 	}
 	cache, temporary, err := cacheFolder(o.CacheDir)
 	if err != nil {
@@ -90,6 +103,32 @@ func unpack(ctx context.Context, path string, o UnpackOptions) (*Run, error) {
 		now := time.Now()
 		os.Chtimes(target, now, now)
 		pruneCache(cache, target)
+	}
+	return r, nil
+}
+
+// unpackPart streams the files that are needed into a temporary folder.
+func unpackPart(ctx context.Context, path string, size int64, o UnpackOptions) (*Run, error) {
+	dir, err := os.MkdirTemp("", format.TempName("pack"))
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes, err = format.MaxUnpacked(dir, size)
+	}
+	if err == nil {
+		err = extract(ctx, path, dir, o)
+	}
+	if err == nil {
+		r, err = openDir(dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	r.cleanup = func() error { return os.RemoveAll(dir) }
+	if r.source, err = filepath.Abs(path); err != nil {
+		r.source = path
 	}
 	return r, nil
 }
@@ -178,10 +217,17 @@ func extract(ctx context.Context, path, dir string, o UnpackOptions) error {
 	if err != nil {
 		return err
 	}
-	for _, want := range index.Files {
-		if err := extractMember(t, root, want); err != nil {
+	last := len(index.Files) - 1
+	for last >= 0 && !o.wants(index.Files[last]) {
+		last--
+	}
+	for _, want := range index.Files[:last+1] {
+		if err := extractMember(t, root, want, o.wants(want)); err != nil {
 			return fmt.Errorf("%s: %w", want.Path, err)
 		}
+	}
+	if len(o.Only) > 0 {
+		return nil
 	}
 	if h, err := t.Next(); err == nil {
 		return fmt.Errorf("%q is not in the pack's index", h.Name)
@@ -224,6 +270,9 @@ func readPackIndex(t *tar.Reader, o UnpackOptions) (PackIndex, error) {
 			return index, fmt.Errorf("%q is listed twice", f.Path)
 		}
 		seen[f.Path] = true
+		if f.Size >= 0 && !o.wants(f) {
+			continue
+		}
 		if f.Size < 0 || f.Size > o.MaxBytes-total {
 			return index, fmt.Errorf("%w: its files take more than %d bytes, the limit for a pack of its size on this disk", format.ErrTooLarge, o.MaxBytes)
 		}
@@ -235,7 +284,9 @@ func readPackIndex(t *tar.Reader, o UnpackOptions) (PackIndex, error) {
 	return index, nil
 }
 
-func extractMember(t *tar.Reader, root *os.Root, want File) error {
+// extractMember reads the next member, which must be the one that the index
+// lists, and writes it if it is needed.
+func extractMember(t *tar.Reader, root *os.Root, want File, needed bool) error {
 	h, err := t.Next()
 	if err == io.EOF {
 		return errors.New("the pack ends before this file: it is cut off")
@@ -245,6 +296,9 @@ func extractMember(t *tar.Reader, root *os.Root, want File) error {
 	}
 	if h.Name != packRoot+want.Path || h.Typeflag != tar.TypeReg || h.Size != want.Size {
 		return fmt.Errorf("the pack holds %q (%d bytes) in its place", h.Name, h.Size)
+	}
+	if !needed {
+		return nil
 	}
 	name := filepath.FromSlash(want.Path)
 	if dir := filepath.Dir(name); dir != "." {

@@ -112,6 +112,9 @@ type source struct {
 	done  func()   // gives it back
 }
 
+// packed are the files of a packed run that a view reads.
+var packed = map[Kind][]runs.FileKind{Timeline: {runs.TimelineFile, runs.TimelineReportFile}, Counters: {runs.CountersFile}}
+
 // locate gives what a view reads: path itself, or what a run folder or a packed
 // run holds. The caller calls done when it has read it.
 func locate(ctx context.Context, path string, want Kind) (*source, error) {
@@ -123,7 +126,7 @@ func locate(ctx context.Context, path string, want Kind) (*source, error) {
 	case kind == Folder:
 		s.dir = path
 	case kind == Pack:
-		r, err := runs.Open(ctx, path)
+		r, err := runs.OpenWith(ctx, path, runs.UnpackOptions{Only: packed[want]})
 		if err != nil {
 			return nil, err
 		}
