@@ -47,7 +47,10 @@ again as it is.
 
 A run that names regions (pipeline.ncu.ncu_cli.nvtx_include) is about their
 launches alone: kernels, opportunities and findings leave out loading and
-warm-up. --region names others, also for files, and --whole counts everything.
+warm-up. --region names others, also for files. Where no regions are named, the
+stages, or the outermost regions that hold most of the GPU time, are counted; in a
+timeline without any range, the sequence of kernels that repeats. --whole counts
+everything.
 
 Where an input cannot be read, or a part of it is lost, the reports are of the
 rest, their first lines say so, and the exit code is 4; --partial makes it 0.
@@ -68,7 +71,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 			output := f.StringP("output", "o", "", "write into `DIR`")
 			asJSON := f.Bool("json", false, "print the result as JSON and write nothing")
 			regions := f.StringArray("region", nil, "count the launches of the NVTX regions `EXPR` alone; may be given again")
-			whole := f.Bool("whole", false, "count the whole timeline, also where the run names regions")
+			whole := f.Bool("whole", false, "count the whole timeline, not the stages or the regions of the run alone")
 			partial := f.Bool("partial", false, "take what is left where an input is damaged or cannot be read: the exit code is 0, not 4")
 			var model modelFlags
 			model.register(f)
@@ -189,7 +192,7 @@ func (a *analysisInput) scope(regions []string, whole bool) error {
 	case a.in.Timeline == "":
 		return usagef("analyze: --region and --whole choose from a timeline, and there is none")
 	}
-	a.in.Include, a.in.Exclude, a.in.Asked = regions, nil, len(regions) > 0
+	a.in.Include, a.in.Exclude, a.in.Asked, a.in.DefaultScope = regions, nil, len(regions) > 0, false
 	return nil
 }
 
@@ -311,7 +314,7 @@ func openInput(ctx context.Context, command string, paths []string) (*analysisIn
 			return nil, usage(err)
 		}
 	}
-	a.in.Version = readVersion().String()
+	a.in.Version, a.in.DefaultScope = readVersion().String(), true
 	return a, nil
 }
 
@@ -345,7 +348,7 @@ func openRun(ctx context.Context, command, path string, kind show.Kind) (*analys
 		a.done()
 		return nil, err
 	}
-	in.Version = readVersion().String()
+	in.Version, in.DefaultScope = readVersion().String(), true
 	a.in = in
 	return a, nil
 }

@@ -37,8 +37,11 @@ type Input struct {
 	Model     string // config.json of the model; CountModel counts its work
 
 	// Include and Exclude are NVTX filters: the analysis is about the launches
-	// that they select. Without an Include it is about the whole timeline.
+	// that they select. Without an Include it is about the whole timeline, or with
+	// DefaultScope about its main regions (timeline.MainRegions); where there are no
+	// ranges at all, what repeats is detected then.
 	Include, Exclude []string
+	DefaultScope     bool
 	// Asked tells that a person asked for the Include just now: where it selects
 	// nothing, the analysis is refused with a ScopeError and not widened.
 	Asked bool

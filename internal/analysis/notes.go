@@ -33,6 +33,7 @@ const (
 	// OtherCapture is the warning that the timeline of a run was captured at
 	// another time than the run. began and ran, in RFC 3339
 	OtherCapture       fact.Code = "other-capture"
+	PhasesDetected     fact.Code = "phases-detected"    // before, n, kernels, median, min, max
 	FileUnreadable     fact.Code = "file-unreadable"    // error
 	CounterImpossible  fact.Code = "counter-impossible" // counter, n, file
 	RunWarning         fact.Code = "run-warning"        // text

@@ -164,7 +164,7 @@ func (a *analyzer) regionRows(order []uint32, by timeline.By, only workKey) {
 			Kernels: row.KernelCalls, KernelNS: row.InclusiveNS, SelfKernels: row.ExclusiveCalls, SelfNS: row.ExclusiveNS,
 			Split: a.split(tl.splitOf([]uint32{id}, only, row.Async > 0)), Process: row.Process, Device: row.Device,
 			WallNS: tl.openNS(id, only), Synchronous: synchronous(row.GPUOps+row.GraphLaunches, row.Async), AsyncInstances: row.Async,
-			Group: row.Group, MinNS: row.MinNS, MedianNS: row.MedianNS, MaxNS: row.MaxNS, Outliers: row.Outliers,
+			Source: a.sourceOf(region), Group: row.Group, MinNS: row.MinNS, MedianNS: row.MedianNS, MaxNS: row.MaxNS, Outliers: row.Outliers,
 		}
 		if a.scope != nil {
 			ns := tl.inScopeNS(id, only)

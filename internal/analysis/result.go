@@ -183,13 +183,16 @@ type DeviceBusy struct {
 // counted, and loading, warm-up and what else lies outside is not. Stages and
 // regions have times of their own.
 type Scope struct {
-	Expressions []string  `json:"expressions"` // NVTX filters as configured
-	Exclude     []string  `json:"exclude,omitempty"`
-	Regions     []string  `json:"regions"`  // paths of the outermost regions that they select
-	Name        fact.Fact `json:"name"`     // prefill and decode
-	Text        fact.Fact `json:"text"`     // what is counted and what is not
-	StartNS     int64     `json:"start_ns"` // of its first instance, from the start of the overview
-	EndNS       int64     `json:"end_ns"`   // of its last work
+	Expressions []string `json:"expressions"` // NVTX filters as configured
+	Exclude     []string `json:"exclude,omitempty"`
+	// Default: nobody named regions, and these are what the program is about: its
+	// stages, its outermost regions, or what was detected to repeat.
+	Default bool      `json:"default,omitempty"`
+	Regions []string  `json:"regions"`  // paths of the outermost regions that they select
+	Name    fact.Fact `json:"name"`     // prefill and decode
+	Text    fact.Fact `json:"text"`     // what is counted and what is not
+	StartNS int64     `json:"start_ns"` // of its first instance, from the start of the overview
+	EndNS   int64     `json:"end_ns"`   // of its last work
 
 	// WallNS is the union of the instances and of the GPU work that they launched,
 	// which may end later.
@@ -350,7 +353,10 @@ type Region struct {
 	Process *int   `json:"process,omitempty"` // set in rows per process
 	Device  *int   `json:"device,omitempty"`
 	Style   string `json:"style,omitempty"` // pushpop or startend
-	Domain  string `json:"domain,omitempty"`
+	// Source says who made it: program, injected (deepprof run put it around
+	// modules and stages) or detected (found in what repeats; nobody marked it).
+	Source string `json:"source,omitempty"`
+	Domain string `json:"domain,omitempty"`
 
 	// Times is "ncu" where there is no timeline: then Instances, Kernels, KernelNS
 	// and the like count what ncu measured, at its times, and ProjectedNS is the

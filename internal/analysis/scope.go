@@ -29,6 +29,7 @@ const noKernel = ^uint32(0)
 func (a *analyzer) findScope() {
 	in := &a.in
 	if len(in.Include) == 0 {
+		a.defaultScope()
 		return
 	}
 	whole := func(why fact.Fact, err error) {
@@ -243,7 +244,10 @@ func (a *analyzer) sumScope() {
 		return
 	}
 	tl := a.tl
-	s := &Scope{Expressions: a.in.Include, Exclude: a.in.Exclude, Regions: []string{}}
+	s := &Scope{Expressions: a.in.Include, Exclude: a.in.Exclude, Regions: []string{}, Default: len(a.in.Include) == 0}
+	if s.Default {
+		s.Expressions = []string{}
+	}
 	for _, id := range a.scope.regions {
 		if path := tl.regions[id-1].Path; !slices.Contains(s.Regions, path) {
 			s.Regions = append(s.Regions, path)

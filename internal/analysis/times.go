@@ -110,6 +110,7 @@ func (a *analyzer) openTimeline(ctx context.Context) (*timeline.Timeline, []time
 
 // takeTimeline does what a timeline allows.
 func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error {
+	t = a.detectPhases(t)
 	a.tl = a.newTimed(t)
 	if timeline.Since(a.tl.lo, a.tl.hi) > maxSpan {
 		a.warn(ClockDamaged)

@@ -16,7 +16,8 @@ type choice struct {
 	l      *Launches
 	p      Policy
 	filter *regionFilter
-	in     []bool // by launch: passes the NVTX filter
+	in     []bool // by launch: passes the NVTX filter and is what the program is about
+	seen   []bool // by launch: ncu's filter lets it through
 	cost   costModel
 
 	members [][]int     // by group: its launches that pass the NVTX filter
@@ -87,13 +88,14 @@ func Choose(l *Launches, p Policy) (*Targets, error) {
 // pass applies the NVTX filter.
 func (c *choice) pass() {
 	l := c.l
-	c.in = make([]bool, len(l.launches))
-	match := l.at.KernelMatcher(c.filter.match)
+	c.in, c.seen = make([]bool, len(l.launches)), make([]bool, len(l.launches))
+	match, main := l.at.KernelMatcher(c.filter.match), c.main()
 	for i := range l.launches {
 		e := &l.launches[i]
 		c.totals.Launches++
 		c.totals.KernelNS += e.ns
-		if c.in[i] = c.filter.all() || match(e.kernel); !c.in[i] {
+		c.seen[i] = c.filter.all() || match(e.kernel)
+		if c.in[i] = c.seen[i] && main(e.kernel); !c.in[i] {
 			continue
 		}
 		c.totals.RegionLaunches++
@@ -101,6 +103,20 @@ func (c *choice) pass() {
 	}
 	c.totals.GraphNS, c.totals.RegionGraphNS = l.graphTime(&regionFilter{}), l.graphTime(c.filter)
 	c.regions = l.allRegions(c.filter, c.in)
+}
+
+// main tells the launches that the program is about; all where regions are named,
+// or the program has none that hold most of its time.
+func (c *choice) main() func(kernel int) bool {
+	var regions []uint32
+	if c.p.MainRegions && c.filter.all() {
+		regions = c.l.at.MainRegions()
+	}
+	if len(regions) == 0 {
+		return func(int) bool { return true }
+	}
+	in := c.l.at.InRegions(regions)
+	return func(kernel int) bool { return in(c.l.at.KernelLaunch(kernel)) }
 }
 
 // sort puts the launches into groups and ranks those that can be chosen by

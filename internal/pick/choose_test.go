@@ -496,3 +496,30 @@ func TestNeeded(t *testing.T) {
 		t.Error("a launch away from the median is no typical one")
 	}
 }
+
+// Where no regions are named, what runs outside the stages is not worth counting.
+func TestMainRegionsAreChosenFrom(t *testing.T) {
+	l := load(t, "llm")
+	p := defaults()
+	all, err := Choose(l, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.MainRegions = true
+	got, err := Choose(l, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPlan(t, l, got)
+	if got.Totals.RegionLaunches >= all.Totals.RegionLaunches || got.Totals.Launches != all.Totals.Launches || len(got.Include) > 0 {
+		t.Errorf("%d of %d launches, include %v", got.Totals.RegionLaunches, got.Totals.Launches, got.Include)
+	}
+	p.Include = []string{"prefill", "decode"}
+	named, err := Choose(l, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if named.Totals.RegionNS != got.Totals.RegionNS {
+		t.Errorf("%d ns in the main regions, %d in prefill and decode", got.Totals.RegionNS, named.Totals.RegionNS)
+	}
+}

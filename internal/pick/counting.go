@@ -131,7 +131,7 @@ func NotChoosing(n plan.Ncu, timeline bool) string {
 func PolicyOf(nsys plan.Nsys, n plan.Ncu, version tool.Version, program time.Duration) Policy {
 	c := n.CLI
 	p := Policy{
-		Include: c.NVTXInclude, Exclude: c.NVTXExclude, TopN: n.Pick.TopN, Coverage: n.Pick.Coverage, Budget: n.Pick.Budget,
+		Include: c.NVTXInclude, Exclude: c.NVTXExclude, MainRegions: true, TopN: n.Pick.TopN, Coverage: n.Pick.Coverage, Budget: n.Pick.Budget,
 		Alike: n.Pick.Alike, Slowest: n.Pick.Slowest, Collectives: n.Pick.Collectives, Collect: Collect{Set: c.Set, Sections: c.Sections, Metrics: c.Metrics},
 		Version: version, RootOnly: c.TargetProcesses == "application-only", Partial: !wholeProgram(nsys) || !c.ProfileFromStart,
 	}

@@ -35,7 +35,7 @@ func (c *choice) numbering(base string) *numbering {
 	n := &numbering{base: base, of: make([]int32, len(c.l.launches)), orderly: map[nameKey]int32{}}
 	counts, thread := map[nameKey]int32{}, map[nameKey]uint32{}
 	for i := range c.l.launches {
-		if !c.in[i] {
+		if !c.seen[i] {
 			continue
 		}
 		e, key := &c.l.launches[i], c.nameKey(i, base)
@@ -185,7 +185,7 @@ func (c *choice) numbersOf(base string, named map[string]bool) *numbers {
 		pass[i] = named[c.l.names[i].in(base)]
 	}
 	for i := range c.l.launches {
-		if c.in[i] && pass[c.l.launches[i].function] {
+		if c.seen[i] && pass[c.l.launches[i].function] {
 			n.at[n.of[i]] = append(n.at[n.of[i]], i)
 		}
 	}

@@ -12,6 +12,10 @@ type Policy struct {
 	// Include and Exclude are NVTX expressions as a person writes them. A launch
 	// counts if any include and no exclude selects it; no include selects all.
 	Include, Exclude []string
+	// MainRegions: without an include, launches outside the main regions of the
+	// program (timeline.MainRegions) are not worth counting. ncu sees them still, so
+	// that numbers of launches go by all of them.
+	MainRegions bool
 	// KernelInclude and KernelExclude are names, or regex:...; exclude goes
 	// first. KernelBase limits them to one form of the name (function, demangled
 	// or mangled); "" compares with each form.

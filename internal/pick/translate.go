@@ -238,6 +238,9 @@ func (c *choice) roleOf(launch int, chosen map[int]bool) string {
 // isTypical tells whether a launch lies near the median of its group.
 func (c *choice) isTypical(launch int) bool {
 	e := &c.l.launches[launch]
+	if len(c.members[e.group]) == 0 { // outside what the program is about
+		return false
+	}
 	median := c.l.launches[c.median(e.group)].ns
 	d := e.ns - median
 	return max(d, -d) <= typicalSlack(median)
@@ -360,7 +363,7 @@ func (c *choice) firstLaunches(groups []int) (*translation, error) {
 		met := map[int]bool{}
 		for at := range c.l.launches {
 			e := &c.l.launches[at]
-			if !c.in[at] || !slices.Contains(f.Names[i], c.l.names[e.function].in(base)) {
+			if !c.seen[at] || !slices.Contains(f.Names[i], c.l.names[e.function].in(base)) {
 				continue
 			}
 			r.picks = append(r.picks, planned{at, c.roleOf(at, chosen)})

@@ -35,7 +35,7 @@ func (c *choice) windows(groups []int, base string, named map[string]bool) *wind
 	index, place := map[configKey]int{}, map[int]int{} // place: the last of a group in any sequence, from 1
 	for i := range c.l.launches {
 		e := &c.l.launches[i]
-		if !c.in[i] || !pass[e.function] {
+		if !c.seen[i] || !pass[e.function] {
 			continue
 		}
 		k := &c.l.groups[e.group].key

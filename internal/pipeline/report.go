@@ -62,7 +62,7 @@ func report(ctx context.Context, j *job) (made, error) {
 		return made{}, err
 	}
 	in.Version, in.Recorded, in.Status = j.Version, j.played, string(statusSoFar(j.store.Manifest()))
-	in.Categories = j.Categories
+	in.Categories, in.DefaultScope = j.Categories, true
 	j.display.line("report: reading what was captured")
 	result, err := analysis.Analyze(ctx, in)
 	if ctx.Err() != nil {

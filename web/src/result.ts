@@ -74,6 +74,7 @@ export interface Totals {
 export interface Scope {
   expressions: string[] | null;
   exclude?: string[] | null;
+  default?: boolean;
   regions: string[] | null;
   name: string;
   text: string;
@@ -127,6 +128,7 @@ export interface Region {
   process?: number;
   device?: number;
   style?: string;
+  source?: string;
   domain?: string;
   instances: number;
   wall_ns: number;

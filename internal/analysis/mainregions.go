@@ -1,0 +1,101 @@
+package analysis
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/timeline"
+	"github.com/deepprof/deepprof/internal/workload"
+)
+
+// defaultScope takes what the program is about where nobody named regions.
+func (a *analyzer) defaultScope() {
+	if !a.in.DefaultScope {
+		return
+	}
+	main := a.tl.at.MainRegions()
+	if len(main) == 0 {
+		return
+	}
+	in := a.tl.at.InRegions(main)
+	s := &scoped{regions: main, kernels: make([]bool, len(a.tl.t.Kernels)), match: func(op timeline.Op) bool { return in(a.tl.at.Launch(op)) }}
+	if a.tl.mark(s) == 0 {
+		return
+	}
+	s.moments = a.tl.momentsOf(s, func(nvtx.State) bool { return true })
+	a.scope = s
+}
+
+// detectPhases gives a timeline without any range those of what repeats in it.
+func (a *analyzer) detectPhases(t *timeline.Timeline) *timeline.Timeline {
+	if !a.in.DefaultScope || len(t.Ranges) > 0 || len(a.in.Include) > 0 {
+		return t
+	}
+	made, p := t.WithPhases()
+	if p.Period == 0 {
+		return t
+	}
+	a.warn(PhasesDetected, PhaseParams(&p)...)
+	return made
+}
+
+// PhaseParams are the parameters of PhasesDetected: the kernels before, the
+// repetitions, their kernels, and how long one takes.
+func PhaseParams(p *timeline.Phases) []fact.Param {
+	var ns []int64
+	for i := range p.Repetitions {
+		ns = append(ns, timeline.Since(p.Repetitions[i].Start, p.Repetitions[i].End))
+	}
+	slices.Sort(ns)
+	return []fact.Param{fact.Count("before", p.Before), fact.Count("n", len(ns)), fact.Count("kernels", p.Period),
+		fact.NS("median", ns[len(ns)/2]), fact.NS("min", ns[0]), fact.NS("max", ns[len(ns)-1])}
+}
+
+// annotateFolder of a run has a folder of side files for each step (runs.AnnotationFile).
+const annotateFolder = "annotate"
+
+// Sources of a region.
+const (
+	sourceProgram  = "program"
+	sourceInjected = "injected"
+	sourceDetected = "detected"
+)
+
+func (a *analyzer) sourceOf(r *timeline.Region) string {
+	switch {
+	case r.Domain == timeline.DetectedDomain:
+		return sourceDetected
+	case a.injected()[r.Path]:
+		return sourceInjected
+	}
+	return sourceProgram
+}
+
+// injected are the paths of the ranges that deepprof opened in the run under
+// nsys; none without a run.
+func (a *analyzer) injected() map[string]bool {
+	if a.injectedPaths != nil {
+		return a.injectedPaths
+	}
+	a.injectedPaths = map[string]bool{}
+	if a.in.Run == "" {
+		return a.injectedPaths
+	}
+	told, err := workload.ReadAnnotated(filepath.Join(a.in.Run, annotateFolder, plan.StepNsys))
+	if err != nil {
+		a.unreadable(err)
+	}
+	for _, p := range told.Processes {
+		for _, names := range p.Paths {
+			stack := make([]nvtx.Range, len(names))
+			for i, name := range names {
+				stack[i].Name = name
+			}
+			a.injectedPaths[nvtx.Path(stack)] = true
+		}
+	}
+	return a.injectedPaths
+}

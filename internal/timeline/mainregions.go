@@ -1,0 +1,138 @@
+package timeline
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/deepprof/deepprof/internal/nvtx"
+)
+
+// stageNames are the phases of inference that programs and deepprof mark.
+var stageNames = []string{"prefill", "decode"}
+
+// beside are words in names of ranges around what a program does before its work:
+// it never comes again in the same form.
+var beside = []string{"load", "warm", "init", "compil", "setup", "capture", "autotun", "benchmark"}
+
+// MainRegions are the regions that a program is about, by their numbers: prefill
+// and decode, or what was detected to repeat, or else the outermost regions with
+// kernels where they hold most of the kernel time after loading. Loading, warm-up
+// and compilation are none of them; nil is the whole timeline.
+func (a *Attribution) MainRegions() []uint32 {
+	kernelNS := a.kernelTimes()
+	if list := a.named(kernelNS, stageNames); len(list) > 0 {
+		return list
+	}
+	if list := a.named(kernelNS, []string{DetectedRepeat}); len(list) > 0 && a.nodeDomain(list[0]) == DetectedDomain {
+		return list
+	}
+	var list []uint32
+	for id := uint32(1); int(id) < len(a.nodes); id++ {
+		if name := a.nodeName(id); a.nodes[id].parent == 0 && kernelNS[id] > 0 && !isBeside(name) && !nvtx.IsOperator(name) {
+			list = append(list, id)
+		}
+	}
+	if !a.holdMost(list) {
+		return nil
+	}
+	return list
+}
+
+// kernelTimes is the kernel time of each region, with that of nested ones.
+func (a *Attribution) kernelTimes() []int64 {
+	ns := make([]int64, len(a.nodes))
+	around := a.Around()
+	for i := range a.t.Kernels {
+		_, all := around(i)
+		for _, id := range all {
+			ns[id] += max(0, a.t.Kernels[i].Duration())
+		}
+	}
+	return ns
+}
+
+// named lists the regions of these names that lie least deep, each name by itself,
+// and in nothing that comes beside the work.
+func (a *Attribution) named(kernelNS []int64, names []string) (list []uint32) {
+	for _, name := range names {
+		var found []uint32
+		depth := 0
+		for id := uint32(1); int(id) < len(a.nodes); id++ {
+			n := &a.nodes[id]
+			if a.nodeName(id) != name || kernelNS[id] == 0 || a.insideBeside(n.parent) {
+				continue
+			}
+			if len(found) == 0 || n.depth < depth {
+				found, depth = nil, n.depth
+			}
+			if n.depth == depth {
+				found = append(found, id)
+			}
+		}
+		list = append(list, found...)
+	}
+	return list
+}
+
+func (a *Attribution) insideBeside(id uint32) bool {
+	for ; id != 0; id = a.nodes[id].parent {
+		if isBeside(a.nodeName(id)) {
+			return true
+		}
+	}
+	return false
+}
+
+func isBeside(name string) bool {
+	words := strings.FieldsFunc(strings.ToLower(name), func(c rune) bool { return !unicode.IsLetter(c) })
+	return name == DetectedSetUp || slices.ContainsFunc(words, func(w string) bool {
+		return slices.ContainsFunc(beside, func(b string) bool { return strings.HasPrefix(w, b) })
+	})
+}
+
+func (a *Attribution) nodeDomain(id uint32) string { return a.t.Name(a.nodes[id].key.domain) }
+
+// holdMost tells whether regions hold at least half of the kernel time from their
+// first kernel on.
+func (a *Attribution) holdMost(list []uint32) bool {
+	if len(list) == 0 {
+		return false
+	}
+	inside := a.InRegions(list)
+	first := int64(0)
+	found := false
+	for i := range a.t.Kernels {
+		if k := &a.t.Kernels[i]; inside(a.kernelCall(i)) && (!found || k.Start < first) {
+			first, found = k.Start, true
+		}
+	}
+	var in, all int64
+	for i := range a.t.Kernels {
+		k := &a.t.Kernels[i]
+		if k.Start < first {
+			continue
+		}
+		all += max(0, k.Duration())
+		if inside(a.kernelCall(i)) {
+			in += max(0, k.Duration())
+		}
+	}
+	return found && 2*in >= all
+}
+
+// InRegions tells whether a launching call, by its index, lies in one of the
+// regions.
+func (a *Attribution) InRegions(list []uint32) func(call uint32) bool {
+	in := make([]bool, len(a.nodes))
+	for _, id := range list {
+		in[id] = true
+	}
+	return func(call uint32) (found bool) {
+		a.RangesAround(call, func(r uint32) { found = found || in[a.rangeNode[r]] })
+		return found
+	}
+}
+
+// KernelLaunch is the call that launched a kernel, by its index, or None.
+func (a *Attribution) KernelLaunch(kernel int) uint32 { return a.kernelCall(kernel) }
