@@ -76,7 +76,7 @@ func (d *doc) stages(r *analysis.Result) {
 	if text := ownClock(r); text != "" {
 		under += d.note(text)
 	}
-	g := newGrid("Stage", "NVTX region", ">Clean ("+unit+")", ">Std ("+unit+")", under, ">Overhead", ">Passes", ">Tokens/s, clean", ">A kernel runs, under nsys")
+	g := newGrid("Stage", "NVTX region", ">Clean ("+unit+")", ">Std ("+unit+")", under, ">Median, min to max", ">Overhead", ">Passes", ">Tokens/s, clean", ">A kernel runs, under nsys")
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		clean, nsys, over, tokens, busy := cells[i], cells[2*n+i], absent, "", absent
@@ -110,13 +110,22 @@ func (d *doc) stages(r *analysis.Result) {
 		} else if s.Region != s.Name && s.Region != "" {
 			region = code(s.Region)
 		}
-		g.add(code(s.Name), region, clean, std, nsys, over, strconv.Itoa(s.Passes), tokens, busy)
+		g.add(code(s.Name), region, clean, std, nsys, rangeOf(s.NsysTimes), over, strconv.Itoa(s.Passes), tokens, busy)
 	}
 	g.drop("NVTX region")
 	g.drop("Std (" + unit + ")")
 	g.drop("Tokens/s, clean")
+	g.drop("Median, min to max")
 	d.table(g)
 	d.subStages(r)
+}
+
+// rangeOf tells how the passes of a stage differ; "" for one pass.
+func rangeOf(t *analysis.Spread) string {
+	if t == nil || t.N < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s to %s", elapsed(t.MedianMS*1e6), elapsed(t.MinMS*1e6), elapsed(t.MaxMS*1e6))
 }
 
 // sameClock is how far the time of a stage under nsys may be from that of its

@@ -11,6 +11,7 @@ import (
 type summaryStage struct {
 	name                             string
 	clean, nsys, busy                any
+	passes, low, high                any // of the times under nsys, where there are several
 	mfu, mfuCounted, mbu, mbuCounted any
 	bound                            string
 }
@@ -19,9 +20,17 @@ type summaryStage struct {
 func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
 	type row = summaryStage
 	var rows []row
+	clean, nsys := "clean", "under nsys"
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		x := row{name: s.Name, clean: scaled(s.CleanMS, 1e6), nsys: scaled(s.NsysMS, 1e6), bound: "-"}
+		if t := s.CleanTimes; t != nil && t.N > 1 {
+			x.clean, clean = t.MedianMS*1e6, "clean, median"
+		}
+		if t := s.NsysTimes; t != nil && t.N > 1 {
+			nsys = "under nsys, median"
+			x.nsys, x.passes, x.low, x.high = t.MedianMS*1e6, t.N, t.MinMS*1e6, t.MaxMS*1e6
+		}
 		x.mfu, x.mfuCounted = best(arithmetic(s))
 		x.mbu, x.mbuCounted = best(s.MBU)
 		if p := &s.Split; p.WallNS > 0 {
@@ -41,8 +50,11 @@ func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
 	}
 	return &Table[row]{Rows: Slice(rows), View: View[row]{Columns: []Column[row]{
 		{Key: "stage", Value: func(r *row) any { return shorten(r.name, 20) }},
-		{Key: "clean", Unit: Nanoseconds, Group: "t", Value: func(r *row) any { return r.clean }},
-		{Key: "nsys", Title: "under nsys", Unit: Nanoseconds, Group: "t", Value: func(r *row) any { return r.nsys }},
+		{Key: "clean", Title: clean, Unit: Nanoseconds, Group: "t", Value: func(r *row) any { return r.clean }},
+		{Key: "nsys", Title: nsys, Unit: Nanoseconds, Group: "t", Value: func(r *row) any { return r.nsys }},
+		{Key: "low", Title: "min", Unit: Nanoseconds, Group: "t", Priority: 7, Value: func(r *row) any { return r.low }},
+		{Key: "high", Title: "max", Unit: Nanoseconds, Group: "t", Priority: 7, Value: func(r *row) any { return r.high }},
+		{Key: "passes", Unit: Count, Priority: 8, Value: func(r *row) any { return r.passes }},
 		{Key: "busy", Title: "kernels run", Unit: Percent, Priority: 1, Value: func(r *row) any { return r.busy }},
 		{Key: "mfu", Title: "MFU", Unit: Percent, Priority: gives(4), Value: func(r *row) any { return r.mfu }},
 		{Key: "mfu_counted", Title: "HFU", Unit: Percent, Priority: 2 + gives(4), Value: func(r *row) any { return r.mfuCounted }},

@@ -15,6 +15,15 @@ type StageRow struct {
 	NsysMS      *float64 `json:"nsys_ms"`
 	Overhead    *float64 `json:"overhead"` // nsys over clean, minus 1
 	Passes      int      `json:"passes"`
+	NsysMedian  *float64 `json:"nsys_median_ms"` // of the passes behind nsys_ms
+	NsysMin     *float64 `json:"nsys_min_ms"`
+	NsysMax     *float64 `json:"nsys_max_ms"`
+	NsysStd     *float64 `json:"nsys_std_ms"` // 0 for one pass
+	CleanMedian *float64 `json:"clean_median_ms"`
+	CleanMin    *float64 `json:"clean_min_ms"`
+	CleanMax    *float64 `json:"clean_max_ms"`
+	HostMS      *float64 `json:"host_ms"`     // how long the host kept a pass open under nsys
+	Synchronous *bool    `json:"synchronous"` // every pass stayed open until its work had ended
 	TokensPS    *float64 `json:"tokens_per_s"`
 	WallNS      *int64   `json:"wall_ns"` // all passes of the timeline
 	BusyNS      *int64   `json:"gpu_busy_ns"`
@@ -27,7 +36,7 @@ type StageRow struct {
 	MBUCounters *float64 `json:"mbu_counters"`
 }
 
-const stagesLegend = "times are of one pass, but for wall, kernels run and no kernel runs, which are of all passes under nsys, and what graphs save, which is of all passes, clean where that was timed; copies count as time in which no kernel runs"
+const stagesLegend = "times are of one pass, clean and under nsys the mean, and median, min, max and spread (standard deviation) of the passes under nsys; columns of all passes say so, and so does what graphs save; a stage that is not synchronous closes before its work ends: its time is that of its work on the GPU, and host is how long the range was open; copies count as time in which no kernel runs"
 
 // StageView is the stages of a result.
 var StageView = View[StageRow]{
@@ -40,10 +49,19 @@ var StageView = View[StageRow]{
 		{Key: "nsys_ms", Priority: 2, Title: "under nsys", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMS }},
 		{Key: "overhead", Priority: 8, Title: "overhead", Unit: Share, Value: func(r *StageRow) any { return r.Overhead }},
 		{Key: "passes", Priority: 13, Unit: Count, Value: func(r *StageRow) any { return r.Passes }},
+		{Key: "nsys_median_ms", Priority: 9, Title: "median", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMedian }},
+		{Key: "nsys_min_ms", Priority: 9, Title: "min", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMin }},
+		{Key: "nsys_max_ms", Priority: 9, Title: "max", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMax }},
+		{Key: "nsys_std_ms", Priority: 16, Title: "spread", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysStd }},
+		{Key: "clean_median_ms", Detail: true, Title: "clean median", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMedian }},
+		{Key: "clean_min_ms", Detail: true, Title: "clean min", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMin }},
+		{Key: "clean_max_ms", Detail: true, Title: "clean max", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMax }},
+		{Key: "host_ms", Priority: 17, Title: "host", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.HostMS }},
+		{Key: "synchronous", Priority: 17, Title: "synchronous", Value: func(r *StageRow) any { return yesNo(r.Synchronous) }},
 		{Key: "tokens_per_s", Priority: 7, Title: "tokens/s", Unit: Count, Value: func(r *StageRow) any { return r.TokensPS }},
-		{Key: "wall_ns", Title: "wall, all passes", Priority: 11, Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.WallNS }},
-		{Key: "gpu_busy_ns", Priority: 5, Title: "kernels run", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.BusyNS }},
-		{Key: "gpu_idle_ns", Priority: 12, Title: "no kernel runs", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.IdleNS }},
+		{Key: "wall_ns", Title: "all passes: wall", Priority: 11, Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.WallNS }},
+		{Key: "gpu_busy_ns", Priority: 5, Title: "all passes: kernels run", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.BusyNS }},
+		{Key: "gpu_idle_ns", Priority: 12, Title: "all passes: no kernel runs", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.IdleNS }},
 		{Key: "launch_bound", Priority: 6, Title: "launch-bound", Value: func(r *StageRow) any { return yesNo(r.LaunchBound) }},
 		{Key: "launch_gain_ns", Priority: 14, Title: "closing launch gaps saves at most", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.GainNS }},
 		{Key: "mfu_analytic", Priority: 3, Title: "MFU", Unit: Share, Value: func(r *StageRow) any { return r.MFU }},
@@ -66,6 +84,13 @@ func stageRow(s *analysis.Stage) StageRow {
 	row := StageRow{
 		Stage: s.Name, Region: s.Region, CleanMS: s.CleanMS, CleanStdMS: s.CleanStdMS, NsysMS: s.NsysMS, Overhead: s.Overhead, Passes: s.Passes, TokensPS: s.TokensPS,
 		MFU: utilised(s.MFU, "analytic"), MFUCounters: utilised(s.HFU, "counters"), MBU: utilised(s.MBU, "analytic"), MBUCounters: utilised(s.MBU, "counters"),
+	}
+	row.HostMS, row.Synchronous = s.HostMS, s.Synchronous
+	if t := s.NsysTimes; t != nil {
+		row.NsysMedian, row.NsysMin, row.NsysMax, row.NsysStd = &t.MedianMS, &t.MinMS, &t.MaxMS, &t.StdMS
+	}
+	if t := s.CleanTimes; t != nil {
+		row.CleanMedian, row.CleanMin, row.CleanMax = &t.MedianMS, &t.MinMS, &t.MaxMS
 	}
 	if p := &s.Split; p.WallNS > 0 {
 		row.WallNS, row.BusyNS, row.IdleNS, row.LaunchBound = &p.WallNS, &p.BusyNS, &p.IdleNS, &p.LaunchBound
