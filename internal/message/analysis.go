@@ -51,7 +51,7 @@ var ofAnalysis = map[fact.Code]words{
 	"timeline-damaged": {Text: "the timeline is damaged: {error}", Next: repairTimeline},
 	"clock-damaged":    {Text: "the events of the timeline lie years apart: its clock is damaged, and sums of times cannot be trusted", Next: "capture again"},
 	"scope-unused":     {Text: "the whole timeline is counted, with loading and warm-up: {why}", Next: "name regions of the timeline: deepprof show regions lists them"},
-	"phases-detected": {Text: "the timeline has no ranges; what repeats was detected: {before:launch|launches} of set-up, then {n:repetition|repetitions} of a sequence of {kernels:kernel|kernels}, {median} each ({min} to {max})", Next: "mark the stages with NVTX ranges to have them by name"},
+	"phases-detected":  {Text: "the timeline has no ranges; what repeats was detected: {before:launch|launches} of set-up, then {n:repetition|repetitions} of a sequence of {kernels:kernel|kernels}, {median} each ({min} to {max})", Next: "mark the stages with NVTX ranges to have them by name"},
 	"scope-no-region":  {Text: "none of the regions that were asked for ({include}) is in it"},
 	"scope-no-kernel":  {Text: "no kernel was launched in the regions that were asked for ({include})"},
 	"scope-invalid":    {Text: "{error}"},
