@@ -607,6 +607,8 @@ export interface Box {
 export interface RegionCoverage {
   region: string;
   coverage: number;
+  why?: string;
+  why_short?: string;
 }
 
 export interface CauseEvidence {
