@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -150,14 +149,6 @@ func (a *analyzer) standing(stage int) map[int][]stood {
 
 // worthTelling is the share from which it is told that counts go by time.
 const worthTelling = 0.01
-
-// scaledWords tells of what, and how much of it, counts go by time.
-func scaledWords(part, whole float64, what string) string {
-	if whole <= 0 || part/whole < worthTelling {
-		return ""
-	}
-	return fmt.Sprintf("%.0f %% of its %s is that of launches which last much longer or shorter than those counted of the same kernel, grid and block: their counts are taken in proportion to time", part/whole*100, what)
-}
 
 // noteScaled tells of each region how much of its counters is taken by time.
 func (a *analyzer) noteScaled() {

@@ -11,9 +11,6 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// mendTimeline is what to do about a damaged timeline.
-const mendTimeline = "copy the file again, or export or capture again"
-
 // A lostError is a timeline of which nothing is left that can be analysed.
 type lostError struct{ err error }
 

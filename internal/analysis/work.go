@@ -18,10 +18,6 @@ const (
 
 var levels = []string{levelDRAM, levelL2, levelL1}
 
-// What L1 hands out of shared memory is in no byte counter, but keeps the unit
-// busy.
-var levelLabels = map[string]string{levelDRAM: "DRAM", levelL2: "L2 cache", levelL1: "L1 cache"}
-
 // done is what a counted launch did.
 type done struct {
 	seconds float64
