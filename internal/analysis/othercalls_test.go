@@ -45,12 +45,3 @@ func TestOtherCalls(t *testing.T) {
 		}
 	}
 }
-
-// The shares of findings have the digits of the tables.
-func TestShareText(t *testing.T) {
-	for x, want := range map[float64]string{0: "0.0 %", 0.000003: "<0.001 %", 0.0000996: "0.010 %", 0.000084: "0.0084 %", 0.0001: "0.010 %", 0.000103: "0.010 %", 0.00099: "0.099 %", 0.001: "0.10 %", 0.0088: "0.88 %", 0.034: "3.4 %", 1: "100.0 %"} {
-		if got := shareText(x); got != want {
-			t.Errorf("%v: %q, want %q", x, got, want)
-		}
-	}
-}

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -76,26 +75,6 @@ func firstValue(list []Utilisation) *Utilisation {
 		}
 	}
 	return nil
-}
-
-// tooLittle is what a share reads as that would round to nothing.
-const tooLittle = "<0.001 %"
-
-// shareText writes a share with the digits of the tables: one decimal, and two
-// significant digits below 1 %.
-func shareText(x float64) string {
-	digits := 1
-	switch p := x * 100; {
-	case p > 0 && p < 0.001:
-		return tooLittle
-	case p > 0 && p < 0.00995:
-		digits = 4
-	case p > 0 && p < 0.0995:
-		digits = 3
-	case p > 0 && p < 0.995:
-		digits = 2
-	}
-	return fmt.Sprintf("%.*f %%", digits, x*100)
 }
 
 const (

@@ -107,10 +107,6 @@ var formats = []Format{
 	{Kind: Unknown, Description: "data of an unknown format", match: func(*sample) bool { return true }},
 }
 
-// Formats lists every format that can be told by content, in the order in which
-// they are tried.
-func Formats() []Format { return slices.Clone(formats) }
-
 // headBytes is how much of a file is looked at.
 const headBytes = 64 << 10
 

@@ -85,7 +85,7 @@ func TestRecognize(t *testing.T) {
 
 // TestFormatsAreTested: a new row needs a sample above.
 func TestFormatsAreTested(t *testing.T) {
-	for _, f := range Formats() {
+	for _, f := range formats {
 		if _, ok := heads[f.Kind]; !ok && f.Kind != Pack {
 			t.Errorf("no sample of %s", f.Kind)
 		}

@@ -132,10 +132,6 @@ func (f *File) recognise() error {
 	return nil
 }
 
-// Damaged reports whether part of what was read so far is lost; the warnings
-// say what.
-func (f *File) Damaged() bool { return len(f.damage) > 0 }
-
 // Lost is what the answers so far may lack: tables that they were read from and
 // that are cut or damaged. Where the list of tables is damaged, a table that is
 // not there may have been. A file that is cut behind all of them has lost nothing.

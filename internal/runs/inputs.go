@@ -107,16 +107,6 @@ func (r *Run) ReadInputs() (Inputs, error) {
 	return in, nil
 }
 
-// WriteConfig writes config.yaml: the configuration, composed and resolved. It
-// refuses what is not YAML, because a run must be repeatable from it.
-func (r *Run) WriteConfig(text []byte) error {
-	var v any
-	if err := yaml.Unmarshal(text, &v); err != nil {
-		return fmt.Errorf("write %s: %w", ConfigName, err)
-	}
-	return r.WriteFile(ConfigName, text)
-}
-
 // DescribeFiles hashes files, or all plain files below folders, that the
 // workload reads.
 func DescribeFiles(ctx context.Context, paths ...string) ([]InputFile, error) {

@@ -220,9 +220,6 @@ func renameNew(tmp, dir string) error {
 // pack was unpacked.
 func (r *Run) Dir() string { return r.dir }
 
-// Source is what the run was opened from: its directory, or the pack file.
-func (r *Run) Source() string { return r.source }
-
 // ID is the run's identity; it stays the same in a pack or a copy.
 func (r *Run) ID() string { return r.m.ID }
 
@@ -250,9 +247,6 @@ func (r *Run) Status() Status {
 	defer r.mu.Unlock()
 	return r.m.Status.seen(r.liveness)
 }
-
-// Note says how the status was decided where it is not simply the manifest's.
-func (r *Run) Note() string { return r.note }
 
 // Close gives back what the run holds: the lock, or the temporary folder that a
 // pack was unpacked into. A run closed without Finish reads as interrupted.

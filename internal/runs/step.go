@@ -95,14 +95,6 @@ func (r *Run) SkipStep(name, reason string) error {
 	})
 }
 
-// Warn adds a doubt about the whole run.
-func (r *Run) Warn(text string) error {
-	return r.Update(func(m *Manifest) error {
-		m.Warnings = append(m.Warnings, text)
-		return nil
-	})
-}
-
 // Finish ends the run and releases its lock. Steps still running take the
 // state that belongs to status. The lock is released also when the last write
 // fails; the run then reads as interrupted.

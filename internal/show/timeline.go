@@ -156,7 +156,8 @@ func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, sho
 		return nil, nil, nil
 	}
 	result, err = folder.Read(filepath.Join(s.dir, folder.ResultFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && more.Analyze != nil { // an older deepprof wrote it
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && more.Analyze != nil { // damaged, or of an older deepprof
+		about = append(about, fmt.Sprintf("its captures were analyzed again: %v", err))
 		result, err = more.Analyze(ctx, "show", []string{s.dir})
 	}
 	if err != nil {
@@ -167,12 +168,12 @@ func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, sho
 	}
 	switch {
 	case result.Scope == nil || more.Region != "":
-		return result, nil, nil
+		return result, about, nil
 	case more.Whole:
-		return result, []string{fmt.Sprintf("the whole timeline, with loading and warm-up; the reports are about %s", message.Text(result.Scope.Name))}, nil
+		return result, append(about, fmt.Sprintf("the whole timeline, with loading and warm-up; the reports are about %s", message.Text(result.Scope.Name))), nil
 	}
 	q.Region, err = scopeMatch(ctx, f, result.Scope)
-	return result, []string{fmt.Sprintf("the %s of %s alone, which the reports are about; --whole shows the whole timeline", shown, message.Text(result.Scope.Name))}, err
+	return result, append(about, fmt.Sprintf("the %s of %s alone, which the reports are about; --whole shows the whole timeline", shown, message.Text(result.Scope.Name))), err
 }
 
 // scopeMatch tells launches of the scope of an analysis, by the filters that it

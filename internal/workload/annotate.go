@@ -165,8 +165,3 @@ func (p *AnnotatedProcess) take(l *annotateLine) {
 		p.Ended = true
 	}
 }
-
-// On reports whether a process was annotated.
-func (a Annotated) On() bool {
-	return slices.ContainsFunc(a.Processes, func(p AnnotatedProcess) bool { return p.Mode != "" && len(p.Paths) > 0 })
-}
