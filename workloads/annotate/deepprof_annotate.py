@@ -128,16 +128,44 @@ def nvtx_backend(torch):
     return nvtx
 
 
-class _Thread(threading.local):
+class _Node:
+    """A range that is, or was, open at one place: its name, and the nodes below it.
+
+    Modules find their node by identity, so that a call of a known module costs one look-up.
+    """
+
+    __slots__ = ("name", "path", "by_name", "by_module", "ref", "names", "at", "pushed")
+
+    def __init__(self, name, path):
+        self.name = name
+        self.path = path
+        self.by_name = {}
+        self.by_module = {}  # id(module) -> node
+        self.ref = None  # of the module; ids are used again
+        self.names = None  # id(module) -> qualified name, of all modules below the root
+        self.at = ""  # qualified name of the module itself
+        self.pushed = True
+
+
+class _State:
     """What is open on a thread."""
 
-    def __init__(self):
-        self.modules = []  # (qualified name, or None for a root; names below it; whether a range was pushed)
-        self.depth = 0  # of modules
+    __slots__ = ("nodes", "modules", "opened", "ranges", "generation", "busy")
+
+    def __init__(self, root):
+        self.nodes = [root]  # open ranges of ours, and modules that are too deep for one
+        self.modules = 0  # open ones
+        self.opened = 0  # ranges of the stage around the outermost module, closed with it
         self.ranges = 0  # pushed since the outermost module was entered
-        self.path = []  # of the open ranges that are ours
         self.generation = None
         self.busy = False
+
+
+class _Thread(threading.local):
+    """The state of each thread."""
+
+    def __init__(self, root):
+        self.state = _State(root)
 
 
 class Generation:
@@ -156,17 +184,19 @@ class Annotator:
 
     def __init__(self, torch, nvtx, side, mode, depth, limit):
         self.torch = torch
-        self.nvtx = nvtx
+        native = getattr(nvtx, "_nvtx", None)  # without the wrapper of torch.cuda.nvtx
+        self.range_push = getattr(native, "rangePushA", None) or nvtx.range_push
+        self.range_pop = getattr(native, "rangePop", None) or nvtx.range_pop
         self.side = side
         self.modules = mode != "stages"
         self.stages = mode != "modules"
         self.depth = depth or sys.maxsize
         self.limit = limit
-        self.here = _Thread()
+        self.here = _Thread(_Node("", ()))
         self.names = weakref.WeakKeyDictionary()  # root module -> {id(module): qualified name}
         self.loops = weakref.WeakKeyDictionary()  # root module -> tokens in its cache by its own calls
-        self.seen = set()  # paths that were told
         self.steps = 0
+        self.deepest = 0  # modules nested in each other
         self.off = False  # after an error of ours
         self.denoisers = {}  # class -> whether its forward() takes a timestep
         compiler = getattr(torch, "compiler", None)
@@ -175,84 +205,121 @@ class Annotator:
     # Ranges.
 
     def push(self, name):
-        here = self.here
-        self.nvtx.range_push(name)
-        here.path.append(name)
-        here.ranges += 1
-        path = tuple(here.path)
-        if path not in self.seen:
-            self.seen.add(path)
-            self.side.write(range=list(path))
+        state = self.here.state
+        above = state.nodes[-1]
+        node = above.by_name.get(name)
+        if node is None:
+            node = above.by_name[name] = self.new_node(above, name)
+        state.nodes.append(node)
+        state.ranges += 1
+        self.range_push(name)
+
+    def new_node(self, above, name):
+        node = _Node(name, above.path + (name,))
+        self.side.write(range=list(node.path))
+        return node
 
     def pop(self):
-        self.here.path.pop()
-        self.nvtx.range_pop()
+        if self.here.state.nodes.pop().pushed:
+            self.range_pop()
 
     # Modules.
 
     def try_enter(self, module, args, kwargs):
         """Opens the ranges of a call; False where that failed: nothing stays open then, and nothing is tried again."""
-        here = self.here
-        if self.off:
+        state = self.here.state
+        if state.modules:
+            node = state.nodes[-1].by_module.get(id(module))
+            if node is not None and node.ref() is module:  # the usual case
+                state.nodes.append(node)
+                state.modules += 1
+                if node.pushed:
+                    state.ranges += 1
+                    self.range_push(node.name)
+                return True
+        if self.off or state.busy:
             return False
-        ranges, modules = len(here.path), len(here.modules)
-        here.busy = True
+        depth, modules = len(state.nodes), state.modules
+        state.busy = True
         try:
-            self.enter(module, args, kwargs)
+            self.enter(state, module, args, kwargs)
             return True
         except Exception as error:
             self.off = True
             self.side.write(warning="%s: %s" % (type(error).__name__, error))
-            self.close_to(ranges)
-            del here.modules[modules:]
+            self.close_to(depth)
+            state.modules = modules
             return False
         finally:
-            here.busy = False
+            state.busy = False
 
-    def enter(self, module, args, kwargs):
-        here = self.here
-        opened = 0
-        if not here.modules:
-            here.ranges = 0
-            if self.stages:
-                opened = self.begin_outermost(module, args, kwargs)
-        name, below = self.name(module)
-        pushed = self.modules and here.depth < self.depth
-        here.modules.append((below, pushed, opened))
-        here.depth += 1
-        if pushed:
-            self.push(name)
+    def enter(self, state, module, args, kwargs):
+        if not state.modules:
+            state.ranges = 0
+            state.opened = self.begin_outermost(state, module, args, kwargs) if self.stages else 0
+        above = state.nodes[-1]
+        node = above.by_module.get(id(module))
+        if node is None or node.ref() is not module:
+            node = self.module_node(state, above, module)
+            above.by_module[id(module)] = node
+        state.nodes.append(node)
+        state.modules += 1
+        self.deepest = max(self.deepest, state.modules)
+        if node.pushed:
+            state.ranges += 1
+            self.range_push(node.name)
 
     def leave(self):
-        here = self.here
-        _, pushed, opened = here.modules.pop()
-        here.depth -= 1
-        if pushed:
+        state = self.here.state
+        if state.nodes.pop().pushed:
+            self.range_pop()
+        state.modules -= 1
+        if state.modules:
+            return
+        for _ in range(state.opened):
             self.pop()
-        for _ in range(opened):
-            self.pop()
-        generation = here.generation
-        if not here.modules and generation is not None and generation.running:
+        state.opened = 0
+        generation = state.generation
+        if generation is not None and generation.running:
             generation.running = False
             self.push("sample")  # up to the next step: choosing the token is no module's work
-        if not here.modules and here.ranges > self.limit and self.depth > 1:
-            self.depth = min(self.depth, max(2, len(max(self.seen, key=len)))) - 1
-            self.side.write(limited=here.ranges, depth=self.depth)
+        if state.ranges > self.limit and self.depth > 1:
+            self.depth = min(self.depth, max(2, self.deepest)) - 1
+            self.forget(self.here.state.nodes[0])
+            self.side.write(limited=state.ranges, depth=self.depth)
 
-    def name(self, module):
-        """The name of a range for a module under the open ones, and the names of all modules below its root."""
-        here = self.here
-        for below, _, _ in reversed(here.modules):
-            full = below["names"].get(id(module))
-            if full is None:
+    def forget(self, node):
+        """Lets every module be looked at again, after the depth has changed."""
+        node.by_module = {}
+        for below in node.by_name.values():
+            self.forget(below)
+
+    def module_node(self, state, above, module):
+        """The node of a module below the open ones."""
+        name, names, at = self.name(state, module)
+        pushed = self.modules and state.modules < self.depth
+        if pushed:
+            known = above.by_name.get(name)
+            node = known if known is not None and known.ref is None else None
+            if node is None:
+                node = self.new_node(above, name) if known is None else _Node(name, known.path)
+            above.by_name.setdefault(name, node)
+        else:
+            node = _Node(name, above.path)
+            node.pushed = False
+        node.ref, node.names, node.at = weakref.ref(module), names, at
+        return node
+
+    def name(self, state, module):
+        """The name of a range for a module, the names of all modules below its root, and its own."""
+        for above in reversed(state.nodes):
+            full = above.names and above.names.get(id(module))
+            if not full:
                 continue
-            above = below["at"]
-            if not above:
-                return full, {"names": below["names"], "at": full}
-            if full.startswith(above + "."):
-                return full[len(above) + 1 :], {"names": below["names"], "at": full}
-            return full, {"names": below["names"], "at": full}
-        return self.root_name(module), {"names": self.names_of(module), "at": ""}
+            if above.at and full.startswith(above.at + "."):
+                return full[len(above.at) + 1 :], above.names, full
+            return full, above.names, full
+        return self.root_name(module), self.names_of(module), ""
 
     def root_name(self, module):
         return type(getattr(module, "_orig_mod", module)).__name__  # of torch.compile(module): the module
@@ -269,11 +336,10 @@ class Annotator:
 
     # Stages.
 
-    def begin_outermost(self, module, args, kwargs):
+    def begin_outermost(self, state, module, args, kwargs):
         """Opens the stage of an outermost call; returns how many ranges that were, to be closed with the call."""
-        here = self.here
         shape = token_shape(self.torch, args, kwargs)
-        generation = here.generation
+        generation = state.generation
         if generation is not None:
             if module is generation.model or getattr(module, "_orig_mod", None) is generation.model:
                 self.next_step(generation, shape)
@@ -318,7 +384,6 @@ class Annotator:
 
     def next_step(self, generation, shape):
         """The model of a generation is called: its first call is prefill, each later one a step of decode."""
-        here = self.here
         batch, tokens = shape or (None, None)
         self.close_to(generation.base + 1)  # "prepare", "sample", the step before
         if generation.calls == 1:
@@ -329,31 +394,31 @@ class Annotator:
         self.record("decode" if generation.calls else "prefill", batch, tokens, generation.cached)
         generation.cached += tokens or 0
         generation.calls += 1
-        here.ranges = 0
+        self.here.state.ranges = 0
 
     def close_to(self, depth):
-        while len(self.here.path) > depth:
+        while len(self.here.state.nodes) > depth:
             self.pop()
 
     def generate(self, model, call):
         """Runs one generate(); one inside another belongs to the outer one."""
-        here = self.here
-        if here.generation is not None or here.modules or not self.stages:
+        state = self.here.state
+        if state.generation is not None or state.modules or not self.stages:
             return call()
         generation = Generation(model)
-        generation.base = len(here.path)
-        here.generation = generation
+        generation.base = len(state.nodes)
+        state.generation = generation
         self.push("prefill")
         self.push("prepare")
         try:
             return call()
         finally:
-            here.generation = None
+            state.generation = None
             self.close_to(generation.base)
 
     def stage(self, name, call):
         """Runs something of its own name, such as backward."""
-        if self.here.modules or not self.stages:
+        if self.here.state.modules or not self.stages:
             return call()
         self.push(name)
         try:
@@ -384,16 +449,15 @@ def token_shape(torch, args, kwargs):
 def _patch_module(torch, annotator):
     module = torch.nn.Module
     original = module.__call__
-    compiling = annotator.compiling
-    here = annotator.here
+    compiling, enter, leave = annotator.compiling, annotator.try_enter, annotator.leave
 
     def call(self, *args, **kwargs):
-        if compiling() or here.busy or not annotator.try_enter(self, args, kwargs):
+        if compiling() or not enter(self, args, kwargs):
             return original(self, *args, **kwargs)
         try:
             return original(self, *args, **kwargs)
         finally:
-            annotator.leave()
+            leave()
 
     call.__name__, call.__qualname__, call.__doc__ = "__call__", "Module.__call__", original.__doc__
     module.__call__ = call
