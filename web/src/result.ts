@@ -130,6 +130,7 @@ export interface Region {
   style?: string;
   source?: string;
   domain?: string;
+  times?: string;
   instances: number;
   wall_ns: number;
   projected_ns: number;
@@ -399,6 +400,8 @@ export interface RegionCounters {
   note?: string;
   scaled_ns?: number;
   elsewhere_ns?: number;
+  limiter?: Limiter;
+  point?: Point[] | null;
   exclusive?: ExclusiveCounters;
 }
 
