@@ -1,0 +1,366 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+// A Kernel is all launches of one kernel with the same grid and block, within the
+// scope.
+type Kernel struct {
+	ID       string   `json:"id"` // stable within the result, safe in a URL
+	Name     string   `json:"name"`
+	Short    string   `json:"short"`
+	Mangled  string   `json:"mangled,omitempty"`
+	Grid     [3]int64 `json:"grid"`
+	Block    [3]int64 `json:"block"`
+	Category string   `json:"category"` // ID of a category; "other" where no rule matched
+	Rule     string   `json:"rule,omitempty"`
+
+	// Untimed: the scope has no launch of it, or there is no timeline. Calls,
+	// the times and Share are 0 then and mean nothing; Counted.DurationNS is
+	// what ncu measured.
+	Untimed   bool        `json:"untimed,omitempty"`
+	Calls     int64       `json:"calls"`
+	TotalNS   int64       `json:"total_ns"`
+	MeanNS    float64     `json:"mean_ns"`
+	MedianNS  float64     `json:"median_ns"`
+	MinNS     int64       `json:"min_ns"`
+	MaxNS     int64       `json:"max_ns"`
+	StddevNS  float64     `json:"stddev_ns"` // of a sample; 0 for one call
+	Share     float64     `json:"share"`     // of kernel time in the scope
+	Stages    []StageTime `json:"stages,omitempty"`
+	Histogram *Histogram  `json:"histogram,omitempty"` // of durations
+
+	Registers     int32   `json:"registers,omitempty"`
+	StaticShared  int32   `json:"static_shared_bytes,omitempty"`
+	DynamicShared int32   `json:"dynamic_shared_bytes,omitempty"`
+	Waves         float64 `json:"waves,omitempty"` // of blocks over the GPU
+
+	Reason  *fact.Fact `json:"reason,omitempty"` // why it was, or was not, counted
+	Counted *Counted   `json:"counted,omitempty"`
+	Limiter Limiter    `json:"limiter"`
+	// OtherLimiters are the verdicts on counted launches that last longer or
+	// shorter than those which Limiter is about, where they are others.
+	OtherLimiters []OtherLimiter `json:"other_limiters,omitempty"`
+	Point         []Point        `json:"points,omitempty"`  // on the roofline
+	NoPoint       fact.Fact      `json:"no_point,omitzero"` // why it was counted and has none; zero where it has, or FLOPs were not counted
+	// PointNote is what to know of the points: padding, where the stage of the
+	// kernel executes many times the model's FLOPs.
+	PointNote fact.Fact `json:"points_note,omitzero"`
+	// Attained is the share of its duration that the kernel would take if its
+	// busiest limit worked at the peak; AttainedOf names that limit: the ID of
+	// a peak, or of a pipe that has none (int, xu, tensor, issue, sm). Absent
+	// without the counters.
+	Attained   *float64 `json:"attained,omitempty"`
+	AttainedOf string   `json:"attained_of,omitempty"`
+	// AttainedMetric is the counter that Attained is, how busy a unit is, which is
+	// more than its bytes or FLOPs; "" where Attained is these over their peak, as
+	// on the roofline.
+	AttainedMetric string `json:"attained_metric,omitempty"`
+}
+
+// Rest sums the kernels of the least time where there are too many to list.
+type Rest struct {
+	Kernels int   `json:"kernels"`
+	Calls   int64 `json:"calls"`
+	NS      int64 `json:"ns"`
+}
+
+// StageTime is the time of a kernel within a stage.
+type StageTime struct {
+	Stage string `json:"stage"`
+	Calls int64  `json:"calls"`
+	NS    int64  `json:"ns"`
+}
+
+// A Histogram has Counts[i] values from Bounds[i] up to Bounds[i+1].
+type Histogram struct {
+	Bounds []float64 `json:"bounds"`
+	Counts []int64   `json:"counts"`
+}
+
+// Counted is what ncu counted of one launch of a kernel.
+type Counted struct {
+	Report     string      `json:"report"` // file
+	Launch     int         `json:"launch"` // ID in it
+	DurationNS float64     `json:"duration_ns,omitempty"`
+	ClockHz    float64     `json:"clock_hz,omitempty"`
+	Passes     int         `json:"passes,omitempty"`
+	Verified   bool        `json:"verified"`       // it is the launch that was meant
+	Note       []fact.Fact `json:"note,omitempty"` // what is doubtful about it
+	// TimelineNS is how long the launch, or launches like it, last in the timeline;
+	// 0 where that is not known.
+	TimelineNS float64     `json:"timeline_ns,omitempty"`
+	Others     int         `json:"others,omitempty"` // further launches of the same kernel, grid and block that were counted
+	Metrics    []Metric    `json:"metrics"`          // those that the report shows, by section
+	Rules      []RuleWords `json:"rules,omitempty"`
+}
+
+// A Metric is a counter as measured.
+type Metric struct {
+	Section string  `json:"section,omitempty"`
+	Name    string  `json:"name"`
+	Label   string  `json:"label,omitempty"`
+	Unit    string  `json:"unit,omitempty"`
+	Value   float64 `json:"value"`
+	Text    string  `json:"text,omitempty"` // in place of Value
+}
+
+// RuleWords is what a rule of NVIDIA's says.
+type RuleWords struct {
+	Rule    string   `json:"rule"`
+	Section string   `json:"section,omitempty"`
+	Title   string   `json:"title,omitempty"`
+	Text    string   `json:"text"`
+	Kind    string   `json:"kind"`              // ok, warning, error, optimization
+	Speedup *float64 `json:"speedup,omitempty"` // estimated, in percent
+	Local   bool     `json:"local,omitempty"`   // the estimate is not of the whole kernel
+}
+
+// A Limiter is what limits a kernel. docs/limiter.md has the decision.
+type Limiter struct {
+	// Kind: dram, l2, l1, compute, latency, occupancy, small, launch, mixed, or
+	// "" where there is no verdict.
+	Kind string `json:"kind"`
+	// Units are the units that it names: dram, l2, l1, a pipe (tensor, tensor_int,
+	// fp32, fp64, fp16, int, xu), a type of the tensor pipe (tensor_bf16), issue,
+	// sm (a unit of the SM that is no math pipe) or compute (a pipe that is not
+	// known). Two where it is mixed; none where the kind says all.
+	Units []string `json:"units"`
+	// Detail is, for latency, what warps wait for most, by ncu's name of the
+	// stall; for occupancy the resource: registers, shared_memory, warps, blocks,
+	// barriers.
+	Detail   string      `json:"detail,omitempty"`
+	Level    *float64    `json:"level,omitempty"`    // 0 to 1: share of that limit in use; of a wave where it is small
+	Evidence []Evidence  `json:"evidence,omitempty"` // the counters that it rests on
+	Why      []fact.Fact `json:"why"`                // the verdict first, then what to know of it
+	Need     fact.Fact   `json:"need,omitzero"`      // what would tell, or tell more
+	Cause    *Cause      `json:"cause,omitempty"`    // why that is the limit; absent without a verdict
+}
+
+// Same tells whether two verdicts name the same limit.
+func (l *Limiter) Same(m *Limiter) bool { return l.Kind == m.Kind && slices.Equal(l.Units, m.Units) }
+
+// An OtherLimiter is what limits some launches of a kernel.
+type OtherLimiter struct {
+	Report     string  `json:"report"` // file
+	Launch     int     `json:"launch"` // ID in it, the one that speaks for them
+	TimelineNS float64 `json:"timeline_ns"`
+	Calls      int64   `json:"calls"` // launches that last about as long
+	Share      float64 `json:"share"` // of the time of the kernel
+	Limiter    Limiter `json:"limiter"`
+}
+
+// Evidence is a value with the threshold that it was held against.
+type Evidence struct {
+	Metric    string    `json:"metric,omitempty"` // name of a counter; absent where Of says what the value is
+	Of        fact.Fact `json:"of,omitzero"`
+	Value     float64   `json:"value"`
+	Unit      string    `json:"unit,omitempty"`
+	Threshold fact.Fact `json:"threshold,omitzero"` // at-least or below a value; largest, scarcest; zero where it decides nothing
+}
+
+// A CategoryTime sums the kernels of one category. Without a timeline it holds
+// the label alone.
+type CategoryTime struct {
+	ID      string   `json:"id"`
+	Label   string   `json:"label"`
+	NS      int64    `json:"ns"`
+	Calls   int64    `json:"calls"`
+	Share   float64  `json:"share"`
+	Unnamed []string `json:"unmatched,omitempty"` // names without a rule, in category "other"
+}
+
+// An Operator is a row of the torch profiler.
+type Operator struct {
+	Name          string  `json:"name"`
+	Shapes        string  `json:"shapes,omitempty"`
+	Calls         int64   `json:"calls"`
+	SelfCPUUS     float64 `json:"self_cpu_us"`
+	TotalCPUUS    float64 `json:"total_cpu_us"`
+	SelfDeviceUS  float64 `json:"self_device_us"`
+	TotalDeviceUS float64 `json:"total_device_us"`
+	// Kernels are the short names of Links, or, of an operator without any device
+	// time, kernels of its kind.
+	Kernels []string  `json:"kernels,omitempty"`
+	Why     fact.Fact `json:"why,omitzero"` // why its own device time is 0
+	// Links are the kernels that took most of its time, launched by itself or by
+	// the operators that it calls; LinksMore sums the others. Both and Limiter are
+	// absent where it ran none, and where the recording does not tell.
+	Links     []OperatorKernel `json:"links,omitempty"`
+	LinksMore *OperatorRest    `json:"links_more,omitempty"`
+	Limiter   *OperatorLimiter `json:"limiter,omitempty"`
+}
+
+// An OperatorKernel is the work of a kernel, copy or fill for an operator.
+type OperatorKernel struct {
+	Kernel string  `json:"kernel,omitempty"` // ID of the row that takes most time of those with this name; absent where none has it
+	Name   string  `json:"name"`             // short
+	Calls  int64   `json:"calls"`
+	US     float64 `json:"us"`           // under the torch profiler
+	Own    bool    `json:"own"`          // launched by the operator itself
+	By     string  `json:"by,omitempty"` // the operator that launched it, where that is another
+}
+
+// OperatorRest sums kernels of an operator.
+type OperatorRest struct {
+	Kernels int64   `json:"kernels"`
+	Calls   int64   `json:"calls"`
+	US      float64 `json:"us"`
+}
+
+// An OperatorLimiter is what holds back more of the time of an operator's kernels
+// than anything else.
+type OperatorLimiter struct {
+	Kind     string    `json:"kind"`         // as in Limiter; "" without a verdict
+	Units    []string  `json:"units"`        // as in Limiter
+	Share    float64   `json:"share"`        // of the time of its kernels: limited by this
+	Coverage float64   `json:"coverage"`     // of the same: kernels with a verdict
+	Why      fact.Fact `json:"why,omitzero"` // why there is no verdict
+}
+
+// Profiled is the pass that the torch profiler watched.
+type Profiled struct {
+	PromptTokens int64       `json:"prompt_tokens,omitempty"`
+	NewTokens    int64       `json:"new_tokens,omitempty"`
+	OperatorUS   float64     `json:"operator_us"` // self device time of all operators
+	KernelUS     float64     `json:"kernel_us"`   // device time of all kernels that it saw; 0 where it listed none
+	Text         []fact.Fact `json:"text"`        // what the operators cover
+}
+
+// A Roofline holds roofs and points. Points name their roofs.
+type Roofline struct {
+	Roofs  []Peak    `json:"roofs"`
+	Points []Point   `json:"points"`
+	Why    fact.Fact `json:"why,omitzero"` // why there is none
+}
+
+// A Point is a kernel against one compute roof and one memory level.
+type Point struct {
+	Kernel    string  `json:"kernel"` // ID
+	DType     string  `json:"dtype"`  // ID of the compute roof
+	Memory    string  `json:"memory"` // dram, l2, l1
+	Intensity float64 `json:"intensity"`
+	FLOPS     float64 `json:"flops"`    // achieved, per second
+	Attained  float64 `json:"attained"` // share of min(roof, intensity x bandwidth)
+	NS        int64   `json:"ns"`       // total time of the kernel in the scope
+}
+
+// An Opportunity is a change and the most that it can save.
+type Opportunity struct {
+	ID       string    `json:"id"`
+	Kind     string    `json:"kind"`  // roofline, gaps, host, alloc, calls, fusion, copies, occupancy, sync
+	Title    fact.Fact `json:"title"` // the change
+	Stage    string    `json:"stage,omitempty"`
+	Kernels  []string  `json:"kernels,omitempty"`    // IDs
+	Seconds  float64   `json:"seconds"`              // upper bound over the scope, or the whole run
+	Estimate *float64  `json:"estimate_s,omitempty"` // what is likely, where that is far below the bound
+	// Estimated: Seconds is the idle time of the cause, no proven bound: work of the
+	// host that is hidden behind kernels now may come to light, or the reverse.
+	Estimated bool        `json:"estimated,omitempty"`
+	Speedup   float64     `json:"speedup"`              // by the bound and Amdahl: 1.25 is 25 % faster
+	OfNS      int64       `json:"of_ns"`                // the time that both are held against
+	Times     string      `json:"times"`                // of which run that time is: clean (stages at their unprofiled times) or nsys
+	StageGain *float64    `json:"stage_gain,omitempty"` // share of the stage's time
+	Evidence  []Evidence  `json:"evidence"`
+	Assumes   []fact.Fact `json:"assumption"` // what the bound rests on
+	How       []fact.Fact `json:"how"`        // what to do
+}
+
+// A Finding is a fact that a reader must not miss.
+type Finding struct {
+	ID     string `json:"id"`     // stable: the code, with the stage or kernel that it is about
+	Weight string `json:"weight"` // high, medium, low
+	fact.Fact
+}
+
+// An Overview is the timeline, aggregated so that it can be drawn.
+type Overview struct {
+	StartNS int64    `json:"start_ns"`
+	EndNS   int64    `json:"end_ns"`
+	Names   []string `json:"names"` // of boxes
+	Lanes   []Lane   `json:"lanes"`
+}
+
+// A Lane is a row of the timeline: NVTX ranges of a thread and depth, or the
+// work of a stream.
+type Lane struct {
+	Kind   string `json:"kind"`  // nvtx, kernel, copy, api
+	Label  string `json:"label"` // "GPU 0 stream 7", "python (123) NVTX"
+	Group  string `json:"group"` // process or device that it belongs to
+	Depth  int    `json:"depth,omitempty"`
+	Exact  bool   `json:"exact"`            // boxes are events, not sums
+	Events int64  `json:"events"`           // that the lane stands for
+	BinNS  int64  `json:"bin_ns,omitempty"` // width of a bin where not exact; those of the scope are finer
+	// Boxes are sorted by start. In a lane of sums, several events that are
+	// closer than BinNS form one box with their busy time.
+	Boxes []Box `json:"boxes"`
+}
+
+// A Box is an event, or several.
+type Box struct {
+	Start int64 `json:"s"` // from Overview.StartNS
+	Len   int64 `json:"l"`
+	Name  int   `json:"n"`           // index into Overview.Names
+	Count int64 `json:"c,omitempty"` // events, where more than one
+	Busy  int64 `json:"b,omitempty"` // ns in which one of them ran, where Count is set
+}
+
+// Method is how it was measured.
+type Method struct {
+	Commands []StageCommand `json:"commands,omitempty"`
+	// UnprofiledS is how long the program took without a profiler, in seconds,
+	// where it was timed as a whole; 0 where that is not known.
+	UnprofiledS float64 `json:"unprofiled_s,omitempty"`
+	// OverheadLimit is the overhead above which a lighter capture is advised.
+	OverheadLimit float64     `json:"overhead_limit,omitempty"`
+	Deviations    []Deviation `json:"deviations,omitempty"`
+	Ladder        []Note      `json:"ladder,omitempty"` // replay modes tried, with reasons
+	Picked        *Picked     `json:"picked,omitempty"`
+	Clock         fact.Fact   `json:"clock,omitzero"` // what the counters were taken under
+	Thresholds    []fact.Fact `json:"thresholds,omitempty"`
+	// Assumptions are what FLOPs and bytes by analysis of the model rest on.
+	Assumptions []Note `json:"assumptions,omitempty"`
+}
+
+// StageCommand is what a stage ran.
+type StageCommand struct {
+	Stage   string  `json:"stage"`
+	Command string  `json:"command"`
+	Seconds float64 `json:"seconds,omitempty"`
+	Outcome string  `json:"outcome,omitempty"` // verdict on it, a capture.Kind
+}
+
+// A Deviation is a setting that profiling required to be different.
+type Deviation struct {
+	Stage      string      `json:"stage,omitempty"` // stages that it applied to, with commas
+	Key        string      `json:"key"`
+	Configured string      `json:"configured"`
+	Used       string      `json:"used"`
+	Why        []fact.Fact `json:"why"`
+}
+
+// A RegionCoverage is how much of the GPU time of a region was counted.
+type RegionCoverage struct {
+	Region   string     `json:"region"` // as it was asked for, or the path of an outermost one
+	Coverage float64    `json:"coverage"`
+	Why      *fact.Fact `json:"why,omitempty"` // what keeps it below the goal
+}
+
+// Picked sums up the choice of launches to count.
+type Picked struct {
+	Groups      int     `json:"groups"`       // kernel, grid and block
+	Chosen      int     `json:"chosen"`       //
+	Counted     int     `json:"counted"`      //
+	Coverage    float64 `json:"coverage"`     // of GPU time in the chosen regions
+	CoverageAll float64 `json:"coverage_all"` // of all GPU time
+	// ByRegion is the coverage of each region that was asked for and of each
+	// outermost one, where there are several.
+	ByRegion     []RegionCoverage `json:"by_region,omitempty"`
+	LeftOut      []Note           `json:"left_out,omitempty"` // collectives and the like
+	CutOff       []Note           `json:"cut_off,omitempty"`  // by top_n, coverage or the budget
+	PredictedSec float64          `json:"predicted_s,omitempty"`
+	ActualSec    float64          `json:"actual_s,omitempty"`
+}
