@@ -7,6 +7,7 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -54,9 +55,6 @@ func PhaseParams(p *timeline.Phases) []fact.Param {
 		fact.NS("median", ns[len(ns)/2]), fact.NS("min", ns[0]), fact.NS("max", ns[len(ns)-1])}
 }
 
-// annotateFolder of a run has a folder of side files for each step (runs.AnnotationFile).
-const annotateFolder = "annotate"
-
 // Sources of a region.
 const (
 	sourceProgram  = "program"
@@ -84,7 +82,7 @@ func (a *analyzer) injected() map[string]bool {
 	if a.in.Run == "" {
 		return a.injectedPaths
 	}
-	told, err := workload.ReadAnnotated(filepath.Join(a.in.Run, annotateFolder, plan.StepNsys))
+	told, err := workload.ReadAnnotated(filepath.Join(a.in.Run, runs.AnnotateFolder, plan.StepNsys))
 	if err != nil {
 		a.unreadable(err)
 	}

@@ -25,3 +25,20 @@ func Path(stack []Range) string {
 	}
 	return path
 }
+
+// SplitPath parts a region path at the slashes between names. The parts are as
+// they stand in the path, with their escapes; the first has the domain.
+func SplitPath(path string) []string {
+	var parts []string
+	start := 0
+	for i := 0; i < len(path); i++ {
+		switch path[i] {
+		case '\\':
+			i++ // what is escaped belongs to the name
+		case '/':
+			parts = append(parts, path[start:i])
+			start = i + 1
+		}
+	}
+	return append(parts, path[start:])
+}

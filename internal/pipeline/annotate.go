@@ -11,17 +11,14 @@ import (
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
-// annotateFolder holds the module that annotates, and below it a folder of side
-// files for each step. annotateOff is there once annotation made the workload
-// fail: later steps go without it.
-const (
-	annotateFolder = "annotate"
-	annotateOff    = annotateFolder + "/off.txt"
-)
+// annotateOff is there once annotation made the workload fail: later steps go
+// without it.
+const annotateOff = runs.AnnotateFolder + "/off.txt"
 
 // annotation is what a step puts into the workload; nil for none. The programs
 // that ship with deepprof have ranges of their own.
@@ -32,7 +29,7 @@ func (j *job) annotation(step string) *workload.Annotation {
 	}
 	return &workload.Annotation{
 		Mode: p.Annotate, Depth: p.AnnotateDepth, Limit: p.AnnotateLimit,
-		Code: j.place(annotateFolder), Out: j.place(annotateFolder + "/" + step),
+		Code: j.place(runs.AnnotateFolder), Out: j.place(runs.AnnotateFolder + "/" + step),
 	}
 }
 
@@ -83,7 +80,7 @@ func annotated(ctx context.Context, j *job, step string, take func() (capture.Ou
 
 // annotateFiles are the side files of a step.
 func annotateFiles(j *job, step string) []string {
-	folder := path.Join(annotateFolder, step)
+	folder := path.Join(runs.AnnotateFolder, step)
 	entries, _ := os.ReadDir(j.store.Path(folder)) // absent where no process imported torch
 	var files []string
 	for _, e := range entries {
@@ -107,5 +104,5 @@ func measureAnnotation(ctx context.Context, j *job) (made, error) {
 	if err := a.Install(); err != nil {
 		return made{}, err
 	}
-	return runProgram(ctx, j, plan.StepAnnotateCost, annotateFolder+"/"+plan.StepAnnotateCost, tool.Environ(j.env, j.annotateEnv(plan.StepAnnotateCost)...))
+	return runProgram(ctx, j, plan.StepAnnotateCost, runs.AnnotateFolder+"/"+plan.StepAnnotateCost, tool.Environ(j.env, j.annotateEnv(plan.StepAnnotateCost)...))
 }

@@ -33,7 +33,7 @@ var table = []step{
 	},
 	{
 		name: plan.StepAnnotateCost, enabled: func(p *plan.Plan) bool { return p.Pipeline.AnnotateCost && !workload.Shipped(p) }, session: true,
-		needs: []string{plan.StepUnprofiled}, makes: artifacts{ofCommand: []string{annotateFolder + "/" + plan.StepAnnotateCost}},
+		needs: []string{plan.StepUnprofiled}, makes: artifacts{ofCommand: []string{runs.AnnotateFolder + "/" + plan.StepAnnotateCost}},
 		run: measureAnnotation, cost: cost{runs: func(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }, how: "with annotation alone"},
 	},
 	{
@@ -62,14 +62,14 @@ var table = []step{
 	{
 		name: plan.StepNsys, enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference},
-		makes:   artifacts{ofCommand: []string{"nsys", annotateFolder + "/" + plan.StepNsys}, ofSession: []string{"nsys", "workload/" + plan.StepNsys}},
+		makes:   artifacts{ofCommand: []string{"nsys", runs.AnnotateFolder + "/" + plan.StepNsys}, ofSession: []string{"nsys", "workload/" + plan.StepNsys}},
 		prepare: prepareNsys, run: captureTimeline, command: nsysCommand,
 		cost: cost{runs: once, how: "under nsys, and then the export of its report"},
 	},
 	{
 		name: plan.StepNcu, enabled: func(p *plan.Plan) bool { return p.Pipeline.Ncu.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys},
-		makes:   artifacts{ofCommand: []string{"ncu", annotateFolder + "/" + plan.StepNcu}, ofSession: []string{"ncu", "workload/" + plan.StepNcu}, files: []string{pick.TargetsFile}},
+		makes:   artifacts{ofCommand: []string{"ncu", runs.AnnotateFolder + "/" + plan.StepNcu}, ofSession: []string{"ncu", "workload/" + plan.StepNcu}, files: []string{pick.TargetsFile}},
 		prepare: prepareNcu, run: captureCounters, command: ncuCommand,
 	},
 	{

@@ -149,7 +149,7 @@ func ownClock(r *analysis.Result) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "By the session's own clock, from the first to the last mark of a pass, as the clean time is. The NVTX range, which *Where the time goes* divides, also holds what the program does around these marks, such as starting and synchronising. A pass of the range under nsys: " +
+	return "By the session's own clock, from the first to the last mark of a pass, as the unprofiled time is. The NVTX range, which *Where the time goes* divides, also holds what the program does around these marks, such as starting and synchronizing. A pass of the range under nsys: " +
 		strings.Join(parts, ", ") + "."
 }
 

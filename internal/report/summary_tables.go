@@ -20,12 +20,12 @@ type summaryStage struct {
 func summaryStages(r *analysis.Result, width int) *Table[summaryStage] {
 	type row = summaryStage
 	var rows []row
-	clean, nsys := "clean", "under nsys"
+	clean, nsys := "unprofiled", "under nsys"
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		x := row{name: s.Name, clean: scaled(s.CleanMS, 1e6), nsys: scaled(s.NsysMS, 1e6), bound: "-"}
 		if t := s.CleanTimes; t != nil && t.N > 1 {
-			x.clean, clean = t.MedianMS*1e6, "clean, median"
+			x.clean, clean = t.MedianMS*1e6, "unprofiled, median"
 		}
 		if t := s.NsysTimes; t != nil && t.N > 1 {
 			nsys = "under nsys, median"

@@ -17,7 +17,7 @@ type LayerLine struct {
 // LayerView is one row a place in the model, or a module.
 var LayerView = View[LayerLine]{
 	Name: "layers", Order: Order{Key: "gpu_ns", Descending: true}, Everything: "--all",
-	Legend: "GPU time is that of kernels which a module launched outside nested modules, so that the rows of a stage add up to it; the row without a layer is work in no module",
+	Legend: "GPU time is that of kernels which a module launched outside nested modules, so that the rows of a stage add up to it; the row without a layer is work in no module; the limiter is that of most of the counted time with nested modules",
 	Columns: []Column[LayerLine]{
 		{Key: "stage", Value: func(r *LayerLine) any { return r.Stage }},
 		{Key: "layer", Format: Name, Value: func(r *LayerLine) any { return r.Layer }, Show: func(r *LayerLine) any { return orNone(r.Layer) }},

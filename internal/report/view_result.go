@@ -36,7 +36,7 @@ type StageRow struct {
 	MBUCounters *float64 `json:"mbu_counters"`
 }
 
-const stagesLegend = "times are of one pass, clean and under nsys the mean, and median, min, max and spread (standard deviation) of the passes under nsys; columns of all passes say so, and so does what graphs save; a stage that is not synchronous closes before its work ends: its time is that of its work on the GPU, and host is how long the range was open; copies count as time in which no kernel runs"
+const stagesLegend = "times are of one pass, unprofiled and under nsys the mean, and median, min, max and spread (standard deviation) of the passes under nsys; columns of all passes say so, and so does what graphs save; a stage that is not synchronous closes before its work ends: its time is that of its work on the GPU, and host is how long the range was open; copies count as time in which no kernel runs"
 
 // StageView is the stages of a result.
 var StageView = View[StageRow]{

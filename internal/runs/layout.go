@@ -30,6 +30,10 @@ const (
 	ProvenanceFile     FileKind = "provenance"
 )
 
+// AnnotateFolder holds the module that annotates programs, and below it a folder
+// of side files for each step.
+const AnnotateFolder = "annotate"
+
 // layoutRow places the files of a kind in a run. Folder and Name are patterns of
 // path.Match, and are matched against names inside the run only: no pattern is
 // ever made from the path of a run. Earlier rows are preferred where one file of
@@ -65,7 +69,7 @@ var layout = []layoutRow{
 	{SpecFile, "workload/*", "spec.json", ""},
 	{CommandFile, "*", "cmd.txt", ""},
 	{CommandFile, "*/*", "cmd.txt", ""},
-	{AnnotationFile, "annotate/*", "*.jsonl", ""},
+	{AnnotationFile, AnnotateFolder + "/*", "*.jsonl", ""},
 	{LogFile, "*", "*.log", ""},
 	{LogFile, "*/*", "*.log", ""},
 	{ResultFile, "", "result.json", "report"},

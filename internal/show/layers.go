@@ -2,11 +2,17 @@ package show
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"path/filepath"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/folder"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -26,7 +32,11 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 		return nil, err
 	}
 	layers := timeline.Layers(rows.Rows, r.All)
-	limiters := limitersOf(src)
+	notes := src.notes()
+	limiters, err := limitersOf(src)
+	if err != nil {
+		notes = append(notes, fmt.Sprintf("without limiters: %v", err))
+	}
 	var lines []report.LayerLine
 	for _, l := range layers[:topOf(len(layers), r.Top)] {
 		if q.Captured { // replays are no instances of the range in which they were captured
@@ -34,11 +44,14 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 		}
 		lines = append(lines, report.LayerLine{LayerRow: l, Limiter: limiters.of(l.Paths())})
 	}
-	notes := src.notes()
-	for _, w := range rows.Warnings {
+	return report.Layers(lines, withWarnings(notes, rows.Warnings)), nil
+}
+
+func withWarnings(notes []string, warnings []fact.Fact) []string {
+	for _, w := range warnings {
 		notes = append(notes, message.Text(w))
 	}
-	return report.Layers(lines, notes), nil
+	return notes
 }
 
 func topOf(n, top int) int {
@@ -52,13 +65,16 @@ func topOf(n, top int) int {
 type limiters map[string]map[string]int64 // region: limiter: GPU time in ns
 
 // limitersOf takes them from the result of a run; none without one.
-func limitersOf(src *source) limiters {
+func limitersOf(src *source) (limiters, error) {
 	if src.dir == "" {
-		return nil
+		return nil, nil
 	}
 	res, err := folder.Read(filepath.Join(src.dir, folder.ResultFile))
+	if errors.Is(err, fs.ErrNotExist) { // captures that were never analyzed
+		return nil, nil
+	}
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	out := limiters{}
 	for _, g := range res.Regions {
@@ -74,7 +90,7 @@ func limitersOf(src *source) limiters {
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // of is the limiter of most of the counted time in some regions.
@@ -111,7 +127,10 @@ func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (
 	if len(steps) == 0 {
 		notes = append(notes, "no range is called step: annotate the program (pipeline.annotate=auto), or see show ranges")
 	}
-	addSizes(steps, src)
+	if err := addSizes(steps, src); err != nil {
+		notes = append(notes, fmt.Sprintf("without batch, tokens and cache length: %v", err))
+	}
+	notes = withWarnings(notes, rows.Warnings)
 	if !r.All && !r.Data {
 		return report.StepGroups(timeline.GroupSteps(steps), notes), nil
 	}
@@ -120,13 +139,13 @@ func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (
 
 // addSizes gives steps the sizes that annotation told, where there are as many of
 // them as steps of decode in the timeline.
-func addSizes(steps []timeline.StepRow, src *source) {
+func addSizes(steps []timeline.StepRow, src *source) error {
 	if src.dir == "" {
-		return
+		return nil
 	}
-	told, err := workload.ReadAnnotated(filepath.Join(src.dir, "annotate", "nsys"))
+	told, err := workload.ReadAnnotated(filepath.Join(src.dir, runs.AnnotateFolder, plan.StepNsys))
 	if err != nil || len(told.Processes) != 1 {
-		return
+		return err
 	}
 	var decode []workload.AnnotatedStep
 	for _, s := range told.Processes[0].Steps {
@@ -135,9 +154,10 @@ func addSizes(steps []timeline.StepRow, src *source) {
 		}
 	}
 	if len(decode) != len(steps) {
-		return
+		return nil
 	}
 	for i := range steps {
 		steps[i].Batch, steps[i].Tokens, steps[i].Cached = &decode[i].Batch, &decode[i].Tokens, &decode[i].Cached
 	}
+	return nil
 }

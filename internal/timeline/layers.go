@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/nvtx"
 )
 
 // A LayerRow is the work of one module of a model within a stage: of one place in
@@ -47,7 +49,7 @@ func Layers(rows []RegionRow, each bool) []LayerRow {
 	var order []key
 	for i := range rows {
 		r := &rows[i]
-		parts := strings.Split(r.Path, "/")
+		parts := nvtx.SplitPath(r.Path)
 		s := stages[parts[0]]
 		if s == nil {
 			s = &stage{}
@@ -148,7 +150,8 @@ func Steps(rows []RangeRow) []StepRow {
 	last := map[lane]*RangeRow{}
 	var out []StepRow
 	for i, r := range ranges {
-		stage := strings.TrimSuffix(strings.TrimSuffix(r.Path, r.Name), "/")
+		parts := nvtx.SplitPath(r.Path)
+		stage := strings.Join(parts[:len(parts)-1], "/")
 		s := StepRow{Stage: stage, Step: i, StartNS: r.StartNS, StepNS: r.RangeNS, BusyNS: r.BusyNS, GPUNS: r.InclusiveNS, Launches: r.KernelCalls}
 		at := lane{stage, r.Process, r.Thread}
 		if before := last[at]; before != nil && r.StartNS >= before.EndNS {

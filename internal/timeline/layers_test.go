@@ -18,6 +18,8 @@ func TestLayersAddUp(t *testing.T) {
 		region("decode/step/Llama/model/layers.1", 4, 5, 500, 1, 150),
 		region("decode/step/Llama/model/layers.1/mlp", 4, 4, 350, 4, 350),
 		region("prefill", 2, 3, 90, 3, 90),
+		region(`read\/parse`, 1, 2, 70, 0, 0), // one range whose name has a slash
+		region(`read\/parse/Llama`, 1, 2, 70, 2, 70),
 		region("idle", 1, 0, 0, 0, 0),
 	}
 	for _, each := range []bool{false, true} {
@@ -33,6 +35,9 @@ func TestLayersAddUp(t *testing.T) {
 		}
 		if r := byLayer["decode "]; r.NS != 100 || r.Steps != 4 || r.PerStepNS != 25 {
 			t.Errorf("in no module: %+v", r)
+		}
+		if r := byLayer[`read\/parse Llama`]; r.NS != 70 || sums[`read\/parse`] != 70 {
+			t.Errorf("a name with a slash: %+v, sums %v", r, sums)
 		}
 		if _, merged := byLayer["decode Llama.model.layers.*.mlp"]; merged == each {
 			t.Errorf("each %v: %v", each, byLayer)
