@@ -147,7 +147,7 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 		width = max(width, len(st.Name))
 	}
 	var stages bytes.Buffer
-	p := stagePrinter{w: &stages, names: width, columns: terminalWidth(s.out), brief: summary.Result != nil}
+	p := stepPrinter{w: &stages, names: width, columns: terminalWidth(s.out), brief: summary.Result != nil}
 	shown := p.all(summary.Steps)
 	if _, height := terminalSize(s.out); p.brief && height > 0 && report.Rows(stages.String(), p.columns) > height/4 {
 		stages.Reset() // the screen is for the report

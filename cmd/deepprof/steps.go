@@ -13,9 +13,9 @@ import (
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
-// A stagePrinter prints what came of stages, in brief where a report tells the
+// A stepPrinter prints what came of pipeline steps, in brief where a report tells the
 // rest.
-type stagePrinter struct {
+type stepPrinter struct {
 	w       io.Writer
 	names   int // width of the names
 	columns int // of the terminal; 0 is none
@@ -23,7 +23,7 @@ type stagePrinter struct {
 	tight   bool // briefer still: a row for each line
 }
 
-// Of a stage in brief.
+// Of a step in brief.
 const (
 	briefRows     = 2 // of one line
 	warningRows   = 3 // of one warning, which stands there whole or not at all
@@ -31,12 +31,12 @@ const (
 	tightWarnings = 2
 )
 
-// all prints the stages and returns the warnings that it told of. In brief those
+// all prints the steps and returns the warnings that it told of. In brief those
 // that went well have one row: they were told as they ended.
-func (p *stagePrinter) all(stages []pipeline.StepResult) (shown []string) {
+func (p *stepPrinter) all(steps []pipeline.StepResult) (shown []string) {
 	well, seconds, other := 0, 0.0, ""
 	played, then := 0, 0.0 // out of a recording, and the time that they took when it was made
-	for _, st := range stages {
+	for _, st := range steps {
 		switch {
 		case st.Name == plan.StepProvenance && st.State == runs.StateDone:
 		case p.brief && st.State == runs.StateDone && len(st.Outcome.Warnings) == 0 && st.Recorded:
@@ -53,10 +53,10 @@ func (p *stagePrinter) all(stages []pipeline.StepResult) (shown []string) {
 	}
 	var told []string
 	if played > 0 {
-		told = append(told, fmt.Sprintf("%s played (%s when recorded)", plural(played, other+"stage"), lasted(then)))
+		told = append(told, fmt.Sprintf("%s played (%s when recorded)", plural(played, other+"step"), lasted(then)))
 	}
 	if well > 0 {
-		told = append(told, fmt.Sprintf("%s done in %s", plural(well, other+"stage"), lasted(seconds)))
+		told = append(told, fmt.Sprintf("%s done in %s", plural(well, other+"step"), lasted(seconds)))
 	}
 	if len(told) > 0 {
 		fmt.Fprintln(p.w, report.Wrap(strings.Join(told, ", "), p.columns, "  "))
@@ -72,8 +72,8 @@ func lasted(seconds float64) string {
 	return fmt.Sprintf("%.0f s", seconds)
 }
 
-// print prints one stage and returns the warnings that it told of.
-func (p *stagePrinter) print(st pipeline.StepResult) (shown []string) {
+// print prints one step and returns the warnings that it told of.
+func (p *stepPrinter) print(st pipeline.StepResult) (shown []string) {
 	o := st.Outcome
 	if st.State == runs.StateSkipped {
 		if !p.brief {
@@ -106,7 +106,7 @@ func (p *stagePrinter) print(st pipeline.StepResult) (shown []string) {
 
 // warnings prints warnings with what to do about them. In brief on a terminal
 // those that are too long or too many are counted.
-func (p *stagePrinter) warnings(list []capture.Warning) {
+func (p *stepPrinter) warnings(list []capture.Warning) {
 	most, rows := briefWarnings, warningRows
 	if p.tight {
 		most, rows = tightWarnings, 1
@@ -137,9 +137,9 @@ func (p *stagePrinter) warnings(list []capture.Warning) {
 }
 
 // line prints a text beside the name of a stage.
-func (p *stagePrinter) line(name, text string) { io.WriteString(p.w, p.text(name, text)) }
+func (p *stepPrinter) line(name, text string) { io.WriteString(p.w, p.text(name, text)) }
 
-func (p *stagePrinter) text(name, text string) string {
+func (p *stepPrinter) text(name, text string) string {
 	head := fmt.Sprintf("%-*s ", p.names, name)
 	switch indent := strings.Repeat(" ", len(head)); {
 	case p.tight:

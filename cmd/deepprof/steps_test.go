@@ -20,7 +20,7 @@ func TestStageLines(t *testing.T) {
 		Warnings: []capture.Warning{{Text: first}, {Text: "second"}, {Text: "third"}, {Text: "fourth"}},
 	}}
 	var b strings.Builder
-	p := stagePrinter{w: &b, names: 9, columns: 60, brief: true}
+	p := stepPrinter{w: &b, names: 9, columns: 60, brief: true}
 	shown := p.print(st)
 	if len(shown) != 4 || shown[0] != first { // told or counted
 		t.Errorf("shown %q", shown)
@@ -42,21 +42,21 @@ func TestStageLines(t *testing.T) {
 	b.Reset()
 	p.tight = true
 	good := pipeline.StepResult{Name: "baseline", State: runs.StateDone, Seconds: 2, Outcome: capture.Outcome{Kind: capture.Captured, Usable: true}}
-	if shown := p.all([]pipeline.StepResult{good, st, good}); len(shown) != 4 || strings.Count(b.String(), "\n") != 4 || !strings.Contains(b.String(), "2 other stages done in 4.0 s\n") || !strings.Contains(b.String(), "warning: second\n") || !strings.Contains(b.String(), "3 warnings more, in the report") {
+	if shown := p.all([]pipeline.StepResult{good, st, good}); len(shown) != 4 || strings.Count(b.String(), "\n") != 4 || !strings.Contains(b.String(), "2 other steps done in 4.0 s\n") || !strings.Contains(b.String(), "warning: second\n") || !strings.Contains(b.String(), "3 warnings more, in the report") {
 		t.Errorf("%q:\n%s", shown, b.String())
 	}
 	b.Reset()
-	if p.all([]pipeline.StepResult{good, good}); b.String() != "2 stages done in 4.0 s\n" {
+	if p.all([]pipeline.StepResult{good, good}); b.String() != "2 steps done in 4.0 s\n" {
 		t.Errorf("what went well is\n%s", b.String())
 	}
 	b.Reset()
 	played := good
 	played.Recorded, played.Seconds = true, 60
-	if p.all([]pipeline.StepResult{played, played, good}); b.String() != "2 stages played (120 s when recorded), 1 stage done in 2.0 s\n" {
+	if p.all([]pipeline.StepResult{played, played, good}); b.String() != "2 steps played (120 s when recorded), 1 step done in 2.0 s\n" {
 		t.Errorf("a recording: %s", b.String())
 	}
 	b.Reset()
-	narrow := stagePrinter{w: &b, names: 9, columns: 60, brief: true, tight: true}
+	narrow := stepPrinter{w: &b, names: 9, columns: 60, brief: true, tight: true}
 	if narrow.all([]pipeline.StepResult{st, played, played, good}); slices.ContainsFunc(strings.Split(b.String(), "\n"), func(line string) bool { return utf8.RuneCountInString(line) > 60 }) {
 		t.Errorf("wider than 60:\n%s", b.String())
 	}
@@ -68,7 +68,7 @@ func TestStageLines(t *testing.T) {
 		t.Errorf("a warning without its next step:\n%s", b.String())
 	}
 	b.Reset()
-	p = stagePrinter{w: &b, names: 9} // no terminal: nothing is wrapped or left out
+	p = stepPrinter{w: &b, names: 9} // no terminal: nothing is wrapped or left out
 	if shown := p.print(st); len(shown) != 4 || strings.Count(b.String(), "\n") != 5 {
 		t.Errorf("%q:\n%s", shown, b.String())
 	}
