@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
 )
 
 // Where nobody names regions, the stages are the scope and warm-up lies outside.
@@ -78,7 +79,7 @@ func TestDetectedPhasesAreTheDefaultScope(t *testing.T) {
 
 func TestInjectedRegionsAreMarked(t *testing.T) {
 	dir := toyRun(t, "1", "0.1")
-	folder := filepath.Join(dir, annotateFolder, plan.StepNsys)
+	folder := filepath.Join(dir, runs.AnnotateFolder, plan.StepNsys)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
