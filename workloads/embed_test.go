@@ -12,7 +12,7 @@ import (
 // left out would fail only when a session imports it.
 func TestTree(t *testing.T) {
 	want := []string{"main.py"}
-	for _, folder := range []string{"session", "annotate"} {
+	for _, folder := range []string{"session", "annotate", "llm_server"} {
 		entries, err := os.ReadDir(folder)
 		if err != nil {
 			t.Fatal(err)
