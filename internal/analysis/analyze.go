@@ -61,6 +61,7 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 		a.trim,        // to what a report can hold
 		a.mergeNotes,
 		a.mergeFacts,
+		func(context.Context) error { a.res.Derive(); return nil },
 	} {
 		if err := ctx.Err(); err != nil {
 			return nil, err

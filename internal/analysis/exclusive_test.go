@@ -88,10 +88,10 @@ func addsUp(t *testing.T, r *Result, index int, within float64) {
 // TestExclusiveCounters: they are there where launches in and outside nested
 // regions differ, also where none outside was counted.
 func TestExclusiveCounters(t *testing.T) {
-	read := func(v float64) []pick.RegionMetric {
-		return []pick.RegionMetric{{Name: "gpu__time_duration.sum", Value: 7, How: pick.HowSum}, {Name: "dram__bytes_read.sum", Unit: "byte", Value: v, How: pick.HowSum}}
+	read := func(v, coverage float64) []pick.RegionMetric {
+		return []pick.RegionMetric{{Name: "gpu__time_duration.sum", Value: 7, How: pick.HowSum}, {Name: "dram__bytes_read.sum", Unit: "byte", Value: v, How: pick.HowSum, Coverage: coverage}}
 	}
-	all := pick.RegionSums{Launches: 10, KernelNS: 1000, Coverage: 0.9, Metrics: read(64)}
+	all := pick.RegionSums{Launches: 10, KernelNS: 1000, Coverage: 0.9, Metrics: read(64, 0.9)}
 	patterned := all
 	patterned.Launches, patterned.ExcludedLaunches = 6, 4
 	process := 7
@@ -103,10 +103,10 @@ func TestExclusiveCounters(t *testing.T) {
 	}{
 		{"no nested region", all, all, nil},
 		{"all nested", all, pick.RegionSums{}, nil},
-		{"some nested", all, pick.RegionSums{Launches: 4, KernelNS: 400, Coverage: 0.8, Metrics: read(24)}, &ExclusiveCounters{0.8, []RegionMetric{{"dram__bytes_read.sum", "byte", 24, pick.HowSum}}}},
+		{"some nested", all, pick.RegionSums{Launches: 4, KernelNS: 400, Coverage: 0.8, Metrics: read(24, 0.6)}, &ExclusiveCounters{0.8, []RegionMetric{{"dram__bytes_read.sum", "byte", 24, pick.HowSum, new(0.6)}}}},
 		{"outside not counted", all, pick.RegionSums{Launches: 4, KernelNS: 400}, &ExclusiveCounters{0, []RegionMetric{}}},
 		{"outside left out by patterns", patterned, pick.RegionSums{ExcludedLaunches: 4, ExcludedNS: 400}, &ExclusiveCounters{0, []RegionMetric{}}},
-		{"half of it left out", patterned, pick.RegionSums{Launches: 2, KernelNS: 200, ExcludedLaunches: 2, ExcludedNS: 200, Coverage: 1, Metrics: read(8)}, &ExclusiveCounters{0.5, []RegionMetric{{"dram__bytes_read.sum", "byte", 8, pick.HowSum}}}},
+		{"half of it left out", patterned, pick.RegionSums{Launches: 2, KernelNS: 200, ExcludedLaunches: 2, ExcludedNS: 200, Coverage: 1, Metrics: read(8, 1)}, &ExclusiveCounters{0.5, []RegionMetric{{"dram__bytes_read.sum", "byte", 8, pick.HowSum, nil}}}},
 	} {
 		row := &pick.Region{Parts: []pick.RegionPart{{Scope: "aggregate"}, {Scope: "process", Process: &process, Inclusive: c.inclusive, Exclusive: c.exclusive}}}
 		got, why := bare.regionCounters(row, &Region{Process: &process})
@@ -114,7 +114,7 @@ func TestExclusiveCounters(t *testing.T) {
 			t.Errorf("%v: %+v %v, want %+v", c.name, got.Exclusive, why, c.want)
 		}
 	}
-	whole := &pick.Region{Whole: &pick.WholeSums{Ranges: 1, Of: 1, Metrics: read(1)}, Parts: []pick.RegionPart{{Inclusive: all, Exclusive: pick.RegionSums{Launches: 4}}}}
+	whole := &pick.Region{Whole: &pick.WholeSums{Ranges: 1, Of: 1, Metrics: read(1, 1)}, Parts: []pick.RegionPart{{Inclusive: all, Exclusive: pick.RegionSums{Launches: 4}}}}
 	if got, _ := bare.regionCounters(whole, &Region{}); got.Exclusive != nil {
 		t.Errorf("a range that was measured as a whole was divided: %+v", got.Exclusive)
 	}

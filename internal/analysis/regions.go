@@ -54,6 +54,7 @@ func (a *analyzer) sumRegions() {
 		}
 	}
 	a.topKernels()
+	a.groupRegions()
 }
 
 func count(sums map[regionGroup]*callTime, key regionGroup, ns int64) {

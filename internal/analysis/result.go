@@ -27,12 +27,16 @@ type Result struct {
 	// opportunities and findings are about; absent where that is all of it.
 	Scope *Scope `json:"scope,omitempty"`
 
-	Stages     []Stage        `json:"stages"`                 // in the order of the workload
-	Regions    []Region       `json:"regions"`                // parents before children
-	Kernels    []Kernel       `json:"kernels"`                // by total time; without a timeline by time under ncu
-	Rest       *Rest          `json:"kernels_rest,omitempty"` // kernels that are not listed
-	Categories []CategoryTime `json:"categories"`             // by total time
-	Operators  []Operator     `json:"operators,omitempty"`
+	Stages  []Stage  `json:"stages"`  // in the order of the workload
+	Regions []Region `json:"regions"` // parents before children
+	// RegionGroups sum the regions that repeat each other, such as step0 to step31:
+	// Path is the group, Members are its regions. Absent where every region stands
+	// for itself, and for rows of one process or device.
+	RegionGroups []Region       `json:"region_groups,omitempty"`
+	Kernels      []Kernel       `json:"kernels"`                // by total time; without a timeline by time under ncu
+	Rest         *Rest          `json:"kernels_rest,omitempty"` // kernels that are not listed
+	Categories   []CategoryTime `json:"categories"`             // by total time
+	Operators    []Operator     `json:"operators,omitempty"`
 	// Profiled says what the operators were taken from; absent without them.
 	Profiled *Profiled `json:"operators_profiled,omitempty"`
 
@@ -145,18 +149,21 @@ type Model struct {
 // a timeline, which Missing tells as "no-timeline", its sums are 0 and mean
 // nothing.
 type Totals struct {
-	WallNS      int64 `json:"wall_ns"`     // first to last event of the workload
-	GPUSpanNS   int64 `json:"gpu_span_ns"` // first to last GPU work
-	BusyNS      int64 `json:"busy_ns"`     // union of all GPU work, summed over devices
-	KernelNS    int64 `json:"kernel_ns"`
-	CopyNS      int64 `json:"copy_ns"` // of copies, without sets
-	Launches    int64 `json:"launches"`
-	KernelNames int   `json:"kernel_names"`
-	Copies      int64 `json:"copies"`
-	CopyBytes   int64 `json:"copy_bytes"`
-	Sets        int64 `json:"sets"` // of memory
-	SetNS       int64 `json:"set_ns"`
-	SetBytes    int64 `json:"set_bytes"`
+	WallNS    int64 `json:"wall_ns"`     // first to last event of the workload
+	GPUSpanNS int64 `json:"gpu_span_ns"` // first to last GPU work
+	BusyNS    int64 `json:"busy_ns"`     // union of all GPU work, summed over devices
+	// BusyShare is the share of the wall time in which a GPU worked, the mean over
+	// the GPUs that ran anything; absent without a timeline.
+	BusyShare   *float64 `json:"busy_share,omitempty"`
+	KernelNS    int64    `json:"kernel_ns"`
+	CopyNS      int64    `json:"copy_ns"` // of copies, without sets
+	Launches    int64    `json:"launches"`
+	KernelNames int      `json:"kernel_names"`
+	Copies      int64    `json:"copies"`
+	CopyBytes   int64    `json:"copy_bytes"`
+	Sets        int64    `json:"sets"` // of memory
+	SetNS       int64    `json:"set_ns"`
+	SetBytes    int64    `json:"set_bytes"`
 	// Devices are the GPUs that ran anything.
 	Devices []DeviceBusy `json:"devices,omitempty"`
 	// Communication is absent where no kernel of that category ran.
@@ -169,10 +176,11 @@ type Totals struct {
 
 // DeviceBusy is what one GPU did over the whole timeline.
 type DeviceBusy struct {
-	Device   int   `json:"device"`
-	BusyNS   int64 `json:"busy_ns"` // union of its work
-	KernelNS int64 `json:"kernel_ns"`
-	Launches int64 `json:"launches"`
+	Device   int      `json:"device"`
+	BusyNS   int64    `json:"busy_ns"`         // union of its work
+	Share    *float64 `json:"share,omitempty"` // BusyNS of the wall time
+	KernelNS int64    `json:"kernel_ns"`
+	Launches int64    `json:"launches"`
 }
 
 // A Scope is the launches of the regions that a run names: what they do is
@@ -192,14 +200,15 @@ type Scope struct {
 
 	// WallNS is the union of the instances and of the GPU work that they launched,
 	// which may end later.
-	WallNS          int64  `json:"wall_ns"`
-	BusyNS          int64  `json:"busy_ns"` // GPU work within that time, summed over devices
-	KernelNS        int64  `json:"kernel_ns"`
-	Launches        int64  `json:"launches"`
-	KernelNames     int    `json:"kernel_names"`
-	OutsideKernelNS int64  `json:"outside_kernel_ns"`
-	OutsideLaunches int64  `json:"outside_launches"`
-	Split           *Split `json:"split,omitempty"` // of the wall time
+	WallNS          int64    `json:"wall_ns"`
+	BusyNS          int64    `json:"busy_ns"`              // GPU work within that time, summed over devices
+	BusyShare       *float64 `json:"busy_share,omitempty"` // as in Totals
+	KernelNS        int64    `json:"kernel_ns"`
+	Launches        int64    `json:"launches"`
+	KernelNames     int      `json:"kernel_names"`
+	OutsideKernelNS int64    `json:"outside_kernel_ns"`
+	OutsideLaunches int64    `json:"outside_launches"`
+	Split           *Split   `json:"split,omitempty"` // of the wall time
 }
 
 // An Aggregate is one measure over the repeats of the clean run.
@@ -236,6 +245,9 @@ type Stage struct {
 	// HostMS is how long the host kept a pass open under nsys, the mean; absent
 	// without a range.
 	HostMS *float64 `json:"host_ms,omitempty"`
+	// RangeMS is the mean time of a pass by its NVTX range, where NsysMS is by
+	// another clock and the two differ.
+	RangeMS *float64 `json:"range_ms,omitempty"`
 	// CleanTimes and NsysTimes are how the passes behind CleanMS and NsysMS differ.
 	CleanTimes *Spread `json:"clean_times,omitempty"`
 	NsysTimes  *Spread `json:"nsys_times,omitempty"`
@@ -244,6 +256,8 @@ type Stage struct {
 	// union of the passes' projected spans). Absent without GPU work.
 	Synchronous *bool    `json:"synchronous,omitempty"`
 	Overhead    *float64 `json:"overhead,omitempty"` // nsys over clean, minus 1
+	// OverheadHigh: Overhead is above Method.OverheadLimit.
+	OverheadHigh bool `json:"overhead_high,omitempty"`
 	// OverheadWhy says why Overhead is absent though both were timed: the
 	// difference lies within the noise.
 	OverheadWhy *fact.Fact `json:"overhead_why,omitempty"`
@@ -302,6 +316,11 @@ type Split struct {
 	// them, where that is launch-bound. It is measured under nsys, not a bound of
 	// what a change can save; the key is that of older results.
 	LaunchNS int64 `json:"gain_ns,omitempty"`
+	// HostNS is how long the GPU waited for the host: for launches, for code between
+	// them and for long stretches of host code.
+	HostNS int64 `json:"host_ns,omitempty"`
+	// Limiter is what decides how long it takes; absent without wall time.
+	Limiter *TimeLimiter `json:"limiter,omitempty"`
 }
 
 // A Bound is the most that a change can save.
@@ -384,6 +403,17 @@ type Region struct {
 	// ScopeNS is the part of KernelNS that lies in the scope; absent where there
 	// is no scope.
 	ScopeNS *int64 `json:"scope_kernel_ns,omitempty"`
+	// Share is ScopeNS of the GPU time of the scope, or KernelNS of all GPU time
+	// where there is no scope; absent outside the scope and without a timeline.
+	Share *float64 `json:"share,omitempty"`
+	// Limiter is what holds back most of the GPU time, or launch-bound.
+	Limiter *RegionLimiter `json:"limiter,omitempty"`
+	// Coverage is the share of KernelNS that was counted; absent where nothing was.
+	Coverage *float64 `json:"coverage,omitempty"`
+	// Members are the indexes of the regions that a group sums, and Slowest is the
+	// path of the one with the longest instance; absent in a region by itself.
+	Members []int  `json:"members,omitempty"`
+	Slowest string `json:"slowest,omitempty"`
 
 	// Counters extrapolated over the launches of the region; absent where
 	// nothing in it was counted.
@@ -403,6 +433,10 @@ type RegionCounters struct {
 	// that for which launches counted in other regions stand.
 	ScaledNS    int64 `json:"scaled_ns,omitempty"`
 	ElsewhereNS int64 `json:"elsewhere_ns,omitempty"`
+	// Partial: Coverage leaves out more than rounding does. Elsewhere is ElsewhereNS
+	// of the counted time, where it is worth telling.
+	Partial   bool     `json:"partial,omitempty"`
+	Elsewhere *float64 `json:"elsewhere,omitempty"`
 	// Limiter and Point are of the range of median duration where ranges were
 	// measured as a whole; absent otherwise. A Point names no kernel.
 	Limiter *Limiter `json:"limiter,omitempty"`
@@ -426,6 +460,9 @@ type RegionMetric struct {
 	Unit  string  `json:"unit,omitempty"`
 	Value float64 `json:"value"`
 	How   string  `json:"how"` // sum or mean (weighted by time)
+	// Coverage is the share of the GPU time whose launches have this counter, where
+	// it is not that of all counters of the region.
+	Coverage *float64 `json:"coverage,omitempty"`
 }
 
 // A RegionKernel refers to Result.Kernels.

@@ -63,9 +63,10 @@ type Kernel struct {
 
 // Rest sums the kernels of the least time where there are too many to list.
 type Rest struct {
-	Kernels int   `json:"kernels"`
-	Calls   int64 `json:"calls"`
-	NS      int64 `json:"ns"`
+	Kernels int      `json:"kernels"`
+	Calls   int64    `json:"calls"`
+	NS      int64    `json:"ns"`
+	Share   *float64 `json:"share,omitempty"` // of the GPU time that the shares of kernels are of
 }
 
 // StageTime is the time of a kernel within a stage.
@@ -182,6 +183,9 @@ type Operator struct {
 	TotalCPUUS    float64 `json:"total_cpu_us"`
 	SelfDeviceUS  float64 `json:"self_device_us"`
 	TotalDeviceUS float64 `json:"total_device_us"`
+	// Share is its self device time of that of all operators; of the self CPU time
+	// where none has device time.
+	Share *float64 `json:"share,omitempty"`
 	// Kernels are the short names of Links, or, of an operator without any device
 	// time, kernels of its kind.
 	Kernels []string  `json:"kernels,omitempty"`
@@ -235,6 +239,8 @@ type Roofline struct {
 	Roofs  []Peak    `json:"roofs"`
 	Points []Point   `json:"points"`
 	Why    fact.Fact `json:"why,omitzero"` // why there is none
+	// Clocks are those of MFU and of the roofs where they differ.
+	Clocks *ClockPair `json:"clocks,omitempty"`
 }
 
 // A Point is a kernel against one compute roof and one memory level.
@@ -287,13 +293,16 @@ type Overview struct {
 // A Lane is a row of the timeline: NVTX ranges of a thread and depth, or the
 // work of a stream.
 type Lane struct {
-	Kind   string `json:"kind"`  // nvtx, kernel, copy, api
-	Label  string `json:"label"` // "GPU 0 stream 7", "python (123) NVTX"
-	Group  string `json:"group"` // process or device that it belongs to
-	Depth  int    `json:"depth,omitempty"`
-	Exact  bool   `json:"exact"`            // boxes are events, not sums
-	Events int64  `json:"events"`           // that the lane stands for
-	BinNS  int64  `json:"bin_ns,omitempty"` // width of a bin where not exact; those of the scope are finer
+	Kind   string    `json:"kind"`  // nvtx, kernel, copy, api
+	Label  string    `json:"label"` // "GPU 0 stream 7", "python (123) NVTX"
+	Group  string    `json:"group"` // process or device that it belongs to
+	Depth  int       `json:"depth,omitempty"`
+	Exact  bool      `json:"exact"`             // boxes are events, not sums
+	Events int64     `json:"events"`            // that the lane stands for
+	BinNS  int64     `json:"bin_ns,omitempty"`  // width of a bin where not exact; those of the scope are finer
+	BusyNS int64     `json:"busy_ns,omitempty"` // of its boxes
+	Share  *float64  `json:"share,omitempty"`   // BusyNS of the timeline
+	Top    []LaneTop `json:"top,omitempty"`     // names that take the most time
 	// Boxes are sorted by start. In a lane of sums, several events that are
 	// closer than BinNS form one box with their busy time.
 	Boxes []Box `json:"boxes"`

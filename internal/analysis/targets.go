@@ -383,7 +383,7 @@ func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 			break
 		}
 		s := &p.Inclusive
-		c := &RegionCounters{Method: "kernel", Coverage: covered(s), Metrics: shownMetrics(s.Metrics), ScaledNS: s.ScaledNS, ElsewhereNS: s.ElsewhereNS, Exclusive: exclusiveCounters(&p)}
+		c := &RegionCounters{Method: "kernel", Coverage: covered(s), Metrics: shownMetrics(s), ScaledNS: s.ScaledNS, ElsewhereNS: s.ElsewhereNS, Exclusive: exclusiveCounters(&p)}
 		if n := p.Inclusive.ExcludedLaunches; n > 0 {
 			c.Note = append(c.Note, fact.New(launchesExcluded, fact.Count("n", n)))
 		}
@@ -417,7 +417,7 @@ func exclusiveCounters(p *pick.RegionPart) *ExclusiveCounters {
 	if own == 0 || own == p.Inclusive.Launches+p.Inclusive.ExcludedLaunches {
 		return nil
 	}
-	return &ExclusiveCounters{Coverage: covered(&p.Exclusive), Metrics: shownMetrics(p.Exclusive.Metrics)}
+	return &ExclusiveCounters{Coverage: covered(&p.Exclusive), Metrics: shownMetrics(&p.Exclusive)}
 }
 
 // covered is the share of all kernel time, also of what patterns leave out.
@@ -429,13 +429,18 @@ func covered(s *pick.RegionSums) float64 {
 	return s.Coverage * float64(s.KernelNS) / float64(all)
 }
 
-func shownMetrics(list []pick.RegionMetric) []RegionMetric {
+// shownMetrics have a coverage of their own where it is not that of the region.
+func shownMetrics(s *pick.RegionSums) []RegionMetric {
 	out := []RegionMetric{}
-	for _, m := range list {
+	for _, m := range s.Metrics {
 		if timeOfNcu(m.Name) || !finite(m.Value) {
 			continue
 		}
-		out = append(out, RegionMetric{Name: m.Name, Unit: m.Unit, Value: m.Value, How: m.How})
+		row := RegionMetric{Name: m.Name, Unit: m.Unit, Value: m.Value, How: m.How}
+		if math.Abs(m.Coverage-s.Coverage) >= 1-wholly {
+			row.Coverage = new(m.Coverage)
+		}
+		out = append(out, row)
 	}
 	return out
 }

@@ -301,7 +301,7 @@ func (a *analyzer) sumTotals() {
 	var first, last int64
 	for i, d := range info.Devices {
 		tot.BusyNS += d.BusyNS
-		tot.Devices = append(tot.Devices, DeviceBusy{d.Device, d.BusyNS, d.KernelNS, int64(d.Kernels)})
+		tot.Devices = append(tot.Devices, DeviceBusy{Device: d.Device, BusyNS: d.BusyNS, KernelNS: d.KernelNS, Launches: int64(d.Kernels)})
 		if i == 0 {
 			first, last = d.FirstNS, d.LastNS
 		}

@@ -86,7 +86,7 @@ func TestFactsFillTheirTemplates(t *testing.T) {
 // named are the keys of a result whose values are names, commands, paths, units
 // or formulas, and may have a space in them.
 var named = []string{
-	"name", "short", "mangled", "path", "group", "region", "regions", "expressions", "exclude", "kernel", "kernels", "stage", "file", "files", "key",
+	"name", "short", "mangled", "path", "group", "slowest", "region", "regions", "expressions", "exclude", "kernel", "kernels", "stage", "file", "files", "key",
 	"metric", "unit", "counter", "section", "label", "cpu", "os", "ncu", "nsys", "driver", "cuda", "host", "value", "command", "configured", "used",
 	"shapes", "by", "names", "unmatched", "report", "outcome", "id",
 	"rules", "text_of_vendor", "vendor", // text of NVIDIA's tools, of the workload or of the system

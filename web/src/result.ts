@@ -10,6 +10,7 @@ export interface Result {
   scope?: Scope;
   stages: Stage[] | null;
   regions: Region[] | null;
+  region_groups?: Region[] | null;
   kernels: Kernel[] | null;
   kernels_rest?: Rest;
   categories: CategoryTime[] | null;
@@ -56,6 +57,7 @@ export interface Totals {
   wall_ns: number;
   gpu_span_ns: number;
   busy_ns: number;
+  busy_share?: number;
   kernel_ns: number;
   copy_ns: number;
   launches: number;
@@ -82,6 +84,7 @@ export interface Scope {
   end_ns: number;
   wall_ns: number;
   busy_ns: number;
+  busy_share?: number;
   kernel_ns: number;
   launches: number;
   kernel_names: number;
@@ -99,10 +102,12 @@ export interface Stage {
   nsys_ms?: number;
   nsys_clock?: string;
   host_ms?: number;
+  range_ms?: number;
   clean_times?: Spread;
   nsys_times?: Spread;
   synchronous?: boolean;
   overhead?: number;
+  overhead_high?: boolean;
   overhead_why?: string;
   overhead_why_short?: string;
   passes?: number;
@@ -147,6 +152,11 @@ export interface Region {
   max_ns?: number;
   outliers?: number;
   scope_kernel_ns?: number;
+  share?: number;
+  limiter?: RegionLimiter;
+  coverage?: number;
+  members?: number[] | null;
+  slowest?: string;
   counters?: RegionCounters;
   top?: RegionKernel[] | null;
   why?: string;
@@ -194,6 +204,7 @@ export interface Rest {
   kernels: number;
   calls: number;
   ns: number;
+  share?: number;
 }
 
 export interface CategoryTime {
@@ -213,6 +224,7 @@ export interface Operator {
   total_cpu_us: number;
   self_device_us: number;
   total_device_us: number;
+  share?: number;
   kernels?: string[] | null;
   why?: string;
   links?: OperatorKernel[] | null;
@@ -232,6 +244,7 @@ export interface Roofline {
   roofs: Peak[] | null;
   points: Point[] | null;
   why?: string;
+  clocks?: ClockPair;
 }
 
 export interface Opportunity {
@@ -326,6 +339,7 @@ export interface Model {
 export interface DeviceBusy {
   device: number;
   busy_ns: number;
+  share?: number;
   kernel_ns: number;
   launches: number;
 }
@@ -345,6 +359,8 @@ export interface Split {
   idle: TimePart[] | null;
   launch_bound: boolean;
   gain_ns?: number;
+  host_ns?: number;
+  limiter?: TimeLimiter;
 }
 
 export interface Aggregate {
@@ -393,6 +409,13 @@ export interface Utilisation {
   why?: string;
 }
 
+export interface RegionLimiter {
+  label: string;
+  kind: string;
+  units: string[] | null;
+  share?: number;
+}
+
 export interface RegionCounters {
   method: string;
   coverage: number;
@@ -400,6 +423,8 @@ export interface RegionCounters {
   note?: string;
   scaled_ns?: number;
   elsewhere_ns?: number;
+  partial?: boolean;
+  elsewhere?: number;
   limiter?: Limiter;
   point?: Point[] | null;
   exclusive?: ExclusiveCounters;
@@ -505,6 +530,11 @@ export interface Peak {
   published?: boolean;
 }
 
+export interface ClockPair {
+  peak: Peak;
+  roof: Peak;
+}
+
 export interface Evidence {
   metric?: string;
   of?: string;
@@ -521,6 +551,9 @@ export interface Lane {
   exact: boolean;
   events: number;
   bin_ns?: number;
+  busy_ns?: number;
+  share?: number;
+  top?: LaneTop[] | null;
   boxes: Box[] | null;
 }
 
@@ -558,11 +591,18 @@ export interface TimePart {
   ns: number;
 }
 
+export interface TimeLimiter {
+  kind: string;
+  part?: string;
+  label?: string;
+}
+
 export interface RegionMetric {
   name: string;
   unit?: string;
   value: number;
   how: string;
+  coverage?: number;
 }
 
 export interface ExclusiveCounters {
@@ -597,6 +637,11 @@ export interface Cause {
   evidence?: CauseEvidence[] | null;
   remedy?: string;
   need?: string[] | null;
+}
+
+export interface LaneTop {
+  n: number;
+  ns: number;
 }
 
 export interface Box {

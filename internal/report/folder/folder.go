@@ -83,5 +83,6 @@ func Read(path string) (*analysis.Result, error) {
 	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&r); err != nil {
 		return nil, fmt.Errorf("read %s: %w; make it again with deepprof analyze", path, err)
 	}
+	r.Derive() // older results lack what later versions derive
 	return &r, nil
 }

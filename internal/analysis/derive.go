@@ -1,0 +1,352 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+// A TimeLimiter is what decides how long a stage, a region or a program takes.
+type TimeLimiter struct {
+	// Kind: launch (launch-bound), idle (no kernel runs most of the time, and not
+	// for launches) or work (kernels run at least half of the time).
+	Kind string `json:"kind"`
+	// Part is the ID of the largest part: of the causes where it is idle, of the
+	// categories where it is work; "" where it is launch-bound.
+	Part  string `json:"part,omitempty"`
+	Label string `json:"label,omitempty"` // of a category, as its rules name it
+}
+
+// Kinds of what limits time.
+const (
+	TimeLaunch = "launch"
+	TimeIdle   = "idle"
+	TimeWork   = "work"
+)
+
+// A RegionLimiter is what holds back more of the GPU time of a region than
+// anything else.
+type RegionLimiter struct {
+	// Kind is as in Limiter; launch-bound where the GPU waits for the host more
+	// than it works, none where the region has no GPU work, "" without a verdict.
+	Kind  string   `json:"kind"`
+	Units []string `json:"units"`           // as in Limiter
+	Share float64  `json:"share,omitempty"` // of the GPU time of the region; 0 where the verdict is on the whole of it
+}
+
+// Kinds of region limiters that no kernel has.
+const (
+	RegionLaunchBound = "launch-bound"
+	RegionNoWork      = "none"
+)
+
+// A ClockPair is a limit at the clock that MFU is held against, and at the one that
+// the roofline is drawn at.
+type ClockPair struct {
+	Peak Peak `json:"peak"`
+	Roof Peak `json:"roof"`
+}
+
+// A LaneTop is a name in a lane with the time that it takes there.
+type LaneTop struct {
+	Name int   `json:"n"` // index into Overview.Names
+	NS   int64 `json:"ns"`
+}
+
+const (
+	sameClock = 0.001  // times and clocks that differ by less are the same
+	wholly    = 0.9995 // coverage from which nothing worth telling is left out
+	elsewhere = 0.01   // share of launches counted in other regions that is told
+	laneTops  = 3      // names of a lane that are told
+
+)
+
+// Derive fills what follows from the other fields, so that no renderer computes or
+// decides: limiters of stages and regions, shares, sums and what is worth telling.
+// Analyze calls it last; for a result that was read, whoever reads it does. It may
+// be called again after a change.
+func (r *Result) Derive() {
+	r.deriveTotals()
+	for i := range r.Stages {
+		r.deriveStage(&r.Stages[i])
+	}
+	for i := range r.Regions {
+		r.deriveRegion(&r.Regions[i])
+	}
+	for i := range r.RegionGroups {
+		r.deriveGroup(&r.RegionGroups[i])
+	}
+	r.deriveOperators()
+	r.Roofline.Clocks = r.clockPair()
+	for i := range r.Overview.Lanes {
+		r.Overview.Lanes[i].derive(r.Overview.EndNS - r.Overview.StartNS)
+	}
+}
+
+func (r *Result) deriveTotals() {
+	t := &r.Totals
+	gpus := max(1, len(t.Devices))
+	t.BusyShare = shareOf(t.BusyNS, t.WallNS*int64(gpus))
+	for i := range t.Devices {
+		t.Devices[i].Share = shareOf(t.Devices[i].BusyNS, t.WallNS)
+	}
+	t.Split.derive()
+	if s := r.Scope; s != nil {
+		s.BusyShare = shareOf(s.BusyNS, s.WallNS*int64(gpus))
+		s.Split.derive()
+	}
+}
+
+// shareOf is absent where there is no whole.
+func shareOf(part, whole int64) *float64 {
+	if whole <= 0 {
+		return nil
+	}
+	return new(float64(part) / float64(whole))
+}
+
+func (s *Split) derive() {
+	if s == nil || s.WallNS <= 0 {
+		return
+	}
+	switch idle, busy := largestPart(s.Idle), largestPart(s.Busy); {
+	case s.LaunchBound:
+		s.Limiter = &TimeLimiter{Kind: TimeLaunch}
+	case s.IdleNS > s.BusyNS:
+		s.Limiter = &TimeLimiter{Kind: TimeIdle, Part: idle.ID}
+	default:
+		s.Limiter = &TimeLimiter{Kind: TimeWork, Part: busy.ID, Label: busy.Label}
+	}
+	s.HostNS = s.idle("launch") + s.idle("python") + s.idle("host")
+}
+
+func largestPart(parts []TimePart) (most TimePart) {
+	for _, p := range parts {
+		if p.NS > most.NS {
+			most = p
+		}
+	}
+	return most
+}
+
+func (r *Result) deriveStage(s *Stage) {
+	s.Split.derive()
+	limit := cmp.Or(r.Method.OverheadLimit, DefaultThresholds.Overhead) // older results lack it
+	s.OverheadHigh = s.Overhead != nil && *s.Overhead > limit
+	s.RangeMS = nil
+	if s.NsysMS == nil || s.NsysClock == clockOfRange || s.Passes <= 0 || s.Split.WallNS <= 0 {
+		return
+	}
+	if ms := float64(s.Split.WallNS) / float64(s.Passes) / 1e6; math.Abs(ms-*s.NsysMS) > sameClock*ms {
+		s.RangeMS = &ms
+	}
+}
+
+func (r *Result) deriveRegion(g *Region) {
+	g.Split.derive()
+	g.Limiter = r.regionLimiter(g)
+	g.Share = nil
+	if ns, in := r.InScope(g); in && g.Times == "" {
+		g.Share = shareOf(ns, r.kernelNS())
+	}
+	c := g.Counters
+	if c == nil {
+		return
+	}
+	g.Coverage = &c.Coverage
+	c.Partial = c.Coverage < wholly
+	c.Elsewhere = nil
+	if x := float64(c.ElsewhereNS) / max(1, c.Coverage*float64(g.KernelNS)); x >= elsewhere {
+		c.Elsewhere = new(min(1, x))
+	}
+}
+
+// kernelNS is the GPU time that shares are of: that of the scope, or all.
+func (r *Result) kernelNS() int64 {
+	if r.Scope != nil {
+		return r.Scope.KernelNS
+	}
+	return r.Totals.KernelNS
+}
+
+// InScope is the GPU time of a region that lies in the scope, and whether it has
+// any part in it: a range of another domain can do so with some of its instances.
+func (r *Result) InScope(g *Region) (ns int64, in bool) {
+	switch {
+	case r.Scope == nil:
+		return g.KernelNS, true
+	case g.ScopeNS != nil && g.KernelNS > 0:
+		return *g.ScopeNS, *g.ScopeNS > 0
+	}
+	in = slices.ContainsFunc(r.Scope.Regions, func(path string) bool { return g.Path == path || strings.HasPrefix(g.Path, path+"/") })
+	if !in {
+		return 0, false
+	}
+	return g.KernelNS, true
+}
+
+// regionLimiter names what holds a region back: the host, or that which limits
+// most of its GPU time, without verdicts that rest on launches unlike its own.
+func (r *Result) regionLimiter(g *Region) *RegionLimiter {
+	switch c := g.Counters; {
+	case g.Split.LaunchBound:
+		return &RegionLimiter{Kind: RegionLaunchBound, Units: []string{}}
+	case c != nil && c.Limiter != nil && c.Limiter.Kind != "":
+		return &RegionLimiter{Kind: c.Limiter.Kind, Units: c.Limiter.Units}
+	case g.Kernels == 0 && g.Times == "":
+		return &RegionLimiter{Kind: RegionNoWork, Units: []string{}}
+	}
+	var sums []RegionLimiter
+	var ns []int64
+	for _, k := range g.Top {
+		if k.Kernel < 0 || k.Kernel >= len(r.Kernels) || k.BasisNS > 0 {
+			continue
+		}
+		l := &r.Kernels[k.Kernel].Limiter
+		if l.Kind == "" {
+			continue
+		}
+		at := slices.IndexFunc(sums, func(x RegionLimiter) bool { return x.Kind == l.Kind && slices.Equal(x.Units, l.Units) })
+		if at < 0 {
+			at, sums, ns = len(sums), append(sums, RegionLimiter{Kind: l.Kind, Units: l.Units}), append(ns, 0)
+		}
+		ns[at] += k.NS
+	}
+	if len(sums) == 0 || g.KernelNS <= 0 {
+		return &RegionLimiter{Units: []string{}}
+	}
+	most := 0
+	for i := range ns {
+		if ns[i] > ns[most] {
+			most = i
+		}
+	}
+	sums[most].Share = float64(ns[most]) / float64(g.KernelNS)
+	return &sums[most]
+}
+
+// deriveOperators gives each operator its share of all self time: of the device,
+// or of the CPU where no operator has any of the device.
+func (r *Result) deriveOperators() {
+	whole := 0.0
+	for i := range r.Operators {
+		whole += r.Operators[i].selfUS(r.OnlyCPU())
+	}
+	for i := range r.Operators {
+		o := &r.Operators[i]
+		if o.Share = nil; whole > 0 {
+			o.Share = new(o.selfUS(r.OnlyCPU()) / whole)
+		}
+	}
+}
+
+func (o *Operator) selfUS(cpu bool) float64 {
+	if cpu {
+		return o.SelfCPUUS
+	}
+	return o.SelfDeviceUS
+}
+
+// OnlyCPU tells that no operator has device time, so that the time of the CPU is
+// all there is to compare.
+func (r *Result) OnlyCPU() bool {
+	return !slices.ContainsFunc(r.Operators, func(o Operator) bool { return o.TotalDeviceUS > 0 || o.SelfDeviceUS > 0 })
+}
+
+// clockPair is the first limit of which MFU and the roofline have different clocks;
+// nil where none has.
+func (r *Result) clockPair() *ClockPair {
+	for i := range r.Stages {
+		for _, u := range slices.Concat(r.Stages[i].MFU, r.Stages[i].HFU) {
+			for _, roof := range r.Roofline.Roofs {
+				if roof.ID == u.Peak.ID && roof.ClockHz > 0 && u.Peak.ClockHz > 0 && math.Abs(roof.ClockHz/u.Peak.ClockHz-1) >= sameClock {
+					return &ClockPair{u.Peak, roof}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// derive sums the boxes of a lane by name.
+func (l *Lane) derive(span int64) {
+	l.BusyNS, l.Top = 0, nil
+	byName := map[int]int64{}
+	for _, b := range l.Boxes {
+		ns := b.Len
+		if b.Count > 1 {
+			ns = b.Busy
+		}
+		l.BusyNS += ns
+		byName[b.Name] += ns
+	}
+	for name, ns := range byName {
+		l.Top = append(l.Top, LaneTop{name, ns})
+	}
+	slices.SortFunc(l.Top, func(x, y LaneTop) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Name, y.Name)) })
+	l.Top = l.Top[:min(len(l.Top), laneTops)]
+	l.Share = shareOf(l.BusyNS, span)
+}
+
+// KernelsAfter sums the kernels that are not among the first n, with those that the
+// result does not list; nil where there are none. Share is of the GPU time.
+func (r *Result) KernelsAfter(n int) *Rest {
+	rest := Rest{}
+	if r.Rest != nil {
+		rest = *r.Rest
+	}
+	for i := n; i < len(r.Kernels); i++ {
+		rest.Kernels++
+		rest.Calls += r.Kernels[i].Calls
+		rest.NS += r.Kernels[i].TotalNS
+	}
+	if rest.Kernels == 0 {
+		return nil
+	}
+	rest.Share = shareOf(rest.NS, r.kernelNS())
+	return &rest
+}
+
+// LimiterOf is the kernel that takes most time of some of one name, which are
+// sorted by that, and whether its limiter holds for all of their time, most of it
+// or a part. It is nil where the first has no verdict.
+func LimiterOf(same []*Kernel) (k *Kernel, holds fact.Code) {
+	if len(same) == 0 || same[0].Limiter.Kind == "" {
+		return nil, ""
+	}
+	first := &same[0].Limiter
+	var all, alike int64
+	for _, k := range same {
+		all += k.TotalNS
+		if k.Limiter.Same(first) {
+			alike += k.TotalNS
+		}
+	}
+	switch {
+	case !slices.ContainsFunc(same, func(k *Kernel) bool {
+		return !k.Limiter.Same(first) || k.Limiter.Detail != first.Detail || !sameLevel(k.Limiter.Level, first.Level)
+	}):
+		return same[0], HoldsForAll
+	case 2*alike > all:
+		return same[0], HoldsMostly
+	}
+	return same[0], HoldsPartly
+}
+
+// How far the limiter of one kernel holds for others of its name.
+const (
+	HoldsForAll fact.Code = "all"
+	HoldsMostly fact.Code = "mostly"
+	HoldsPartly fact.Code = "partly"
+)
+
+// sameLevel compares as tables show them.
+func sameLevel(x, y *float64) bool {
+	if x == nil || y == nil {
+		return x == y
+	}
+	return math.Round(*x*1000) == math.Round(*y*1000)
+}
