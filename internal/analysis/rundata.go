@@ -287,7 +287,7 @@ func (a *analyzer) readInputs() {
 	}
 	w.Kind = "command"
 	if in.Workload.Name != "" {
-		w.Kind = strings.TrimPrefix(in.Workload.Name, "deepprof/")
+		w.Kind = strings.TrimPrefix(in.Workload.Name, runs.ShippedPrefix)
 	}
 	if in.Model != nil && in.Model.Name != "" {
 		w.Model = &Model{Name: in.Model.Name, DType: in.Model.Dtype}

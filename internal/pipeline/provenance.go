@@ -94,13 +94,21 @@ func writeProvenance(ctx context.Context, j *job) (made, error) {
 		return made{}, err
 	}
 	command, _ := j.target(plan.StepUnprofiled) // that of other steps differs in its spec alone
-	in := runs.DescribeInputs(ctx, runs.WorkloadInput{Command: command, Dir: j.dir, Start: j.start}, j.plan.Model, j.plan.Dataset)
+	w := runs.WorkloadInput{Command: command, Dir: j.dir, Start: j.start}
+	if workload.Shipped(j.plan) {
+		w.Name = runs.ShippedPrefix + j.plan.Pipeline.Workload.Kind
+	}
+	files, filesErr := workload.DatasetFiles(j.plan.Dataset, j.start)
+	in := runs.DescribeInputs(ctx, w, j.plan, files)
+	if filesErr != nil {
+		in.Missing["dataset"] = filesErr.Error()
+	}
 	if err := j.store.WriteInputs(in); err != nil {
 		return made{}, err
 	}
 	o := capture.Outcome{Kind: capture.Captured, Usable: true, What: "environment, configuration and inputs are recorded"}
-	files := slices.DeleteFunc([]string{runs.EnvName, runs.ConfigName, runs.PlanName, runs.InputsName}, func(name string) bool { return !exists(j.store.Path(name)) })
-	return made{Outcome: o}, recordWork(ctx, j.store, plan.StepProvenance, o, files...)
+	wrote := slices.DeleteFunc([]string{runs.EnvName, runs.ConfigName, runs.PlanName, runs.InputsName}, func(name string) bool { return !exists(j.store.Path(name)) })
+	return made{Outcome: o}, recordWork(ctx, j.store, plan.StepProvenance, o, wrote...)
 }
 
 // output runs a program for what it prints.

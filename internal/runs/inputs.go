@@ -21,10 +21,15 @@ import (
 type Inputs struct {
 	Schema   int               `yaml:"schema"`
 	Workload WorkloadInput     `yaml:"workload"`
-	Datasets []InputFile       `yaml:"datasets,omitempty"`
+	Datasets []InputFile       `yaml:"datasets,omitempty"` // the list of files, if any, and the files that samples are taken from
+	Dataset  *DatasetInput     `yaml:"dataset,omitempty"`  // how samples are taken; of a shipped workload only
+	Infer    *InferInput       `yaml:"infer,omitempty"`    // of a shipped workload only
 	Model    *ModelInput       `yaml:"model,omitempty"`
 	Missing  map[string]string `yaml:"missing,omitempty"` // what could not be determined, and why
 }
+
+// ShippedPrefix begins the name of a shipped workload in inputs.yaml.
+const ShippedPrefix = "deepprof/"
 
 // WorkloadInput is the program that is profiled.
 type WorkloadInput struct {
@@ -41,45 +46,117 @@ type InputFile struct {
 	SHA256 string `yaml:"sha256,omitempty"` // absent only where it says so
 }
 
+// DatasetInput says which samples are run. Keys are those of the configuration.
+type DatasetInput struct {
+	Name              string `yaml:"name"`
+	SyntheticSamples  int    `yaml:"synthetic_samples,omitempty"` // generated inputs; 0 where files are read
+	Epochs            int    `yaml:"num_epochs"`
+	SamplesPerEpoch   int    `yaml:"num_samples_per_epoch,omitempty"` // 0: all
+	Randomize         bool   `yaml:"randomize"`
+	RandomizationSeed *int   `yaml:"seed,omitempty"` // of the order; absent without randomize
+}
+
+// InferInput is what the model is asked to do. Keys are those of the configuration.
+type InferInput struct {
+	BatchSize    int     `yaml:"batch_size"`
+	Prompt       string  `yaml:"prompt,omitempty"`        // absent: random tokens
+	PromptLength int     `yaml:"prompt_length,omitempty"` // of random tokens
+	MaxNewTokens int     `yaml:"max_new_tokens,omitempty"`
+	IgnoreEOS    bool    `yaml:"ignore_eos,omitempty"`
+	DoSample     bool    `yaml:"do_sample,omitempty"`
+	Temperature  float64 `yaml:"temperature,omitempty"` // this and the two below: with do_sample only
+	TopK         int     `yaml:"top_k,omitempty"`
+	TopP         float64 `yaml:"top_p,omitempty"`
+	Seed         int     `yaml:"seed"` // of random weights, prompts and token sampling
+}
+
 // ModelInput identifies a model. Identity is the same for equal models in
 // different places: see IdentifyModel.
 type ModelInput struct {
-	Name     string      `yaml:"name,omitempty"`     // as configured: a hub name, or a folder
-	Revision string      `yaml:"revision,omitempty"` // of the hub
-	Random   bool        `yaml:"random,omitempty"`   // weights are random, made from a configuration
-	Dtype    string      `yaml:"dtype,omitempty"`
-	Identity string      `yaml:"identity,omitempty"`
-	Files    []InputFile `yaml:"files,omitempty"` // sha256 is absent for files too large to hash
+	Name            string         `yaml:"name,omitempty"`     // as configured: a hub name, or a folder
+	Revision        string         `yaml:"revision,omitempty"` // of the hub
+	Path            string         `yaml:"path,omitempty"`     // the folder, absolute
+	Random          bool           `yaml:"random,omitempty"`   // weights are random, made from a configuration
+	Config          map[string]any `yaml:"config,omitempty"`   // of random weights, where the configuration gives the fields themselves
+	TrustRemoteCode bool           `yaml:"trust_remote_code,omitempty"`
+	Dtype           string         `yaml:"dtype,omitempty"`
+	Identity        string         `yaml:"identity,omitempty"`
+	Files           []InputFile    `yaml:"files,omitempty"` // sha256 is absent for files too large to hash
 }
 
 // InputsSchemaVersion is the version of inputs.yaml that this package writes.
 const InputsSchemaVersion = 1
 
 // DescribeInputs describes what the workload reads, as far as the configuration
-// names it. What cannot be described is named as missing.
-func DescribeInputs(ctx context.Context, w WorkloadInput, model plan.Model, data plan.Dataset) Inputs {
+// names it. What cannot be described is named as missing. A shipped workload has
+// a name in w, and takes its samples from files; relative paths begin at w.Start.
+func DescribeInputs(ctx context.Context, w WorkloadInput, p *plan.Plan, files []string) Inputs {
 	in := Inputs{Workload: w, Missing: map[string]string{}}
-	if model.Path != "" {
-		m, err := IdentifyModel(ctx, model.Path)
-		if err != nil {
-			in.Missing["model"] = err.Error()
-		} else {
-			m.Name, m.Dtype = model.Name, model.DType
-			in.Model = &m
-		}
+	in.describeModel(ctx, p.Model)
+	if list := p.Dataset.SubsetFilelist; list != "" {
+		files = append([]string{w.abs(list)}, files...)
 	}
-	for _, path := range []string{data.SubsetFilelist, data.Root} {
-		if path == "" {
-			continue
-		}
-		files, err := DescribeFiles(ctx, path)
-		if err != nil {
-			in.Missing["dataset "+path] = err.Error()
-			continue
-		}
-		in.Datasets = append(in.Datasets, files...)
+	var err error
+	if in.Datasets, err = DescribeFiles(ctx, files...); err != nil {
+		in.Missing["dataset"] = err.Error()
+	}
+	if w.Name != "" {
+		in.Dataset, in.Infer = describeDataset(p.Dataset), describeInfer(p)
 	}
 	return in
+}
+
+func (w WorkloadInput) abs(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(w.Start, path)
+}
+
+func (in *Inputs) describeModel(ctx context.Context, model plan.Model) {
+	m := ModelInput{Random: true, Config: model.Config.Values}
+	var err error
+	switch {
+	case model.Path != "":
+		m, err = IdentifyModel(ctx, in.Workload.abs(model.Path))
+		m.Path = in.Workload.abs(model.Path)
+	case model.Config.File != "":
+		m.Files, err = DescribeFiles(ctx, in.Workload.abs(model.Config.File))
+	case model.Config.Values == nil:
+		return
+	}
+	if err != nil {
+		in.Missing["model"] = err.Error()
+	}
+	m.Name, m.Dtype, m.TrustRemoteCode = model.Name, model.DType, model.TrustRemoteCode
+	in.Model = &m
+}
+
+func describeDataset(d plan.Dataset) *DatasetInput {
+	out := &DatasetInput{Name: d.Name, Epochs: d.Sampling.NumEpochs, SamplesPerEpoch: d.Sampling.NumSamplesPerEpoch, Randomize: d.Sampling.Randomize}
+	if d.Root == "" {
+		out.SyntheticSamples = d.Synthetic.NumSamples
+	}
+	if d.Sampling.Randomize {
+		out.RandomizationSeed = d.Sampling.Seed
+	}
+	return out
+}
+
+func describeInfer(p *plan.Plan) *InferInput {
+	i := p.Infer
+	out := &InferInput{BatchSize: i.BatchSize, Seed: i.Seed}
+	if p.Pipeline.Workload.Kind == plan.WorkloadResNet {
+		return out // it decodes nothing
+	}
+	out.Prompt, out.MaxNewTokens, out.IgnoreEOS = i.Prompt, i.MaxNewTokens, i.IgnoreEOS
+	if i.Prompt == "" && (p.Dataset.Root == "" || p.Pipeline.Workload.Kind == plan.WorkloadVLM) {
+		out.PromptLength = i.PromptLength
+	}
+	if i.DoSample {
+		out.DoSample, out.Temperature, out.TopK, out.TopP = true, i.Temperature, i.TopK, i.TopP
+	}
+	return out
 }
 
 // WriteInputs writes inputs.yaml.

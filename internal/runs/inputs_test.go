@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/deepprof/deepprof/internal/plan"
 )
 
 func TestInputs(t *testing.T) {
@@ -39,6 +41,46 @@ func TestInputs(t *testing.T) {
 	}
 	if b, _ := os.ReadFile(r.Path(ConfigName)); string(b) != "a: 1\n" {
 		t.Errorf("config.yaml reads %q", b)
+	}
+}
+
+// What a shipped workload reads is listed, and nothing else: the list and its
+// files, the model's fields or folder, the settings of prompts.
+func TestDescribeInputs(t *testing.T) {
+	start := t.TempDir()
+	for name, text := range map[string]string{"files.list": "a.txt\n", "data/a.txt": "a", "m/config.json": "{}", "m/model.safetensors": "w"} {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(start, name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(start, name), []byte(text), 0o644))
+	}
+	seed := 7
+	p := &plan.Plan{
+		Model:   plan.Model{Name: "m", DType: "bf16", Config: plan.ModelConfig{Values: map[string]any{"model_type": "llama"}}},
+		Dataset: plan.Dataset{Name: "d", Root: "data", SubsetFilelist: "files.list", Sampling: plan.Sampling{NumEpochs: 1, Randomize: true, Seed: &seed}},
+		Infer:   plan.Infer{BatchSize: 2, Prompt: "Say it.", PromptLength: 9, MaxNewTokens: 5, TopP: 0.5, Seed: 3},
+	}
+	p.Pipeline.Workload.Kind = plan.WorkloadLLM
+	w := WorkloadInput{Name: ShippedPrefix + plan.WorkloadLLM, Start: start}
+	in := DescribeInputs(ctx, w, p, []string{filepath.Join(start, "data", "a.txt")})
+	if len(in.Datasets) != 2 || in.Datasets[0].Path != filepath.Join(start, "files.list") || in.Datasets[1].SHA256 != sha("a") || len(in.Missing) > 0 {
+		t.Errorf("files %+v, missing %v", in.Datasets, in.Missing)
+	}
+	if m := in.Model; m == nil || !m.Random || m.Config["model_type"] != "llama" || m.Files != nil {
+		t.Errorf("a model of fields: %+v", in.Model)
+	}
+	if i := in.Infer; i == nil || i.Prompt != "Say it." || i.PromptLength != 0 || i.TopP != 0 || i.BatchSize != 2 || i.Seed != 3 || *in.Dataset.RandomizationSeed != 7 {
+		t.Errorf("settings %+v, %+v", in.Infer, in.Dataset)
+	}
+	p.Model = plan.Model{Name: "m", Path: "m", TrustRemoteCode: true}
+	if m := DescribeInputs(ctx, w, p, nil).Model; m == nil || m.Random || m.Path != filepath.Join(start, "m") || len(m.Files) != 2 || m.Files[1].SHA256 != sha("w") || !m.TrustRemoteCode {
+		t.Errorf("a folder: %+v", m)
+	}
+	p.Model = plan.Model{Config: plan.ModelConfig{File: "m/config.json"}}
+	if m := DescribeInputs(ctx, w, p, nil).Model; m == nil || !m.Random || len(m.Files) != 1 || m.Files[0].SHA256 != sha("{}") {
+		t.Errorf("a config file: %+v", m)
+	}
+	p.Model, w.Name = plan.Model{}, ""
+	if in := DescribeInputs(ctx, w, p, nil); in.Model != nil || in.Infer != nil || in.Dataset != nil {
+		t.Errorf("a command of the user's: %+v", in)
 	}
 }
 

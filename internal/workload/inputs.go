@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,8 +126,8 @@ func checkDataset(d plan.Dataset, root, list string) *InputProblem {
 		return checkList(root, list)
 	}
 	for _, pattern := range d.FallbackPatterns {
-		if anyMatch(root, strings.Split(filepath.ToSlash(filepath.Clean(pattern)), "/"), 0) {
-			return nil
+		for range matches(root, patternParts(pattern), 0) {
+			return nil // an unreadable pattern too: the session judges it
 		}
 	}
 	return &InputProblem{
@@ -136,32 +137,16 @@ func checkDataset(d plan.Dataset, root, list string) *InputProblem {
 }
 
 func checkList(root, list string) *InputProblem {
-	f, err := os.Open(list)
-	if err != nil {
-		return &InputProblem{What: fmt.Sprintf("dataset.subset_filelist: %v", err), Next: "give a text file with one path a line"}
-	}
-	defer f.Close()
-	var bad []string
-	total := 0
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		total++
-		if path := abs(line, root); !isFile(path) {
-			bad = append(bad, path)
-		}
-	}
-	switch err := lines.Err(); {
+	files, err := listedFiles(root, list)
+	bad := slices.DeleteFunc(slices.Clone(files), isFile)
+	switch {
 	case err != nil:
-		return &InputProblem{What: fmt.Sprintf("dataset.subset_filelist: read %s: %v", list, err), Next: "give a text file with one path a line"}
-	case total == 0:
+		return &InputProblem{What: fmt.Sprintf("dataset.subset_filelist: %v", err), Next: "give a text file with one path a line"}
+	case len(files) == 0:
 		return &InputProblem{What: fmt.Sprintf("dataset.subset_filelist: %s names no file", list), Next: "put one path on each line"}
 	case len(bad) > 0:
 		return &InputProblem{
-			What: fmt.Sprintf("dataset.subset_filelist: %d of the %d files in %s are not there: %s", len(bad), total, list, several(bad, 10)),
+			What: fmt.Sprintf("dataset.subset_filelist: %d of the %d files in %s are not there: %s", len(bad), len(files), list, several(bad, 10)),
 			Next: "correct the list, or restore the files",
 		}
 	}
@@ -171,41 +156,103 @@ func checkList(root, list string) *InputProblem {
 // deepest bounds the search where links lead in circles, as the kernel does.
 const deepest = 40
 
-// anyMatch tells whether a file matches a pattern as Python's glob takes it:
-// "**" is any number of folders, and names that begin with a dot are meant only
-// where the pattern says so.
-func anyMatch(dir string, pattern []string, depth int) bool {
+// matches yields the files below dir that match a pattern as Python's glob takes
+// it: "**" is any number of folders, and names that begin with a dot are meant
+// only where the pattern says so. A file can come twice. A pattern that cannot be
+// read here yields an error; the session judges it.
+func matches(dir string, pattern []string, depth int) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) { walkMatches(dir, pattern, depth, yield) }
+}
+
+// walkMatches returns false when yield asked to stop.
+func walkMatches(dir string, pattern []string, depth int, yield func(string, error) bool) bool {
 	if len(pattern) == 0 {
-		return isFile(dir)
+		return !isFile(dir) || yield(dir, nil)
 	}
 	first, rest := pattern[0], pattern[1:]
 	if !strings.ContainsAny(first, "*?[") {
-		return anyMatch(filepath.Join(dir, first), rest, depth)
+		return walkMatches(filepath.Join(dir, first), rest, depth, yield)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || depth > deepest {
-		return false
-	}
-	if first == "**" && len(rest) > 0 && anyMatch(dir, rest, depth) {
 		return true
 	}
+	if first == "**" && len(rest) > 0 && !walkMatches(dir, rest, depth, yield) {
+		return false
+	}
 	for _, e := range entries {
-		name := e.Name()
-		if strings.HasPrefix(name, ".") && !strings.HasPrefix(first, ".") {
+		if strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(first, ".") {
 			continue
 		}
-		path := filepath.Join(dir, name)
-		if first == "**" {
-			if len(rest) == 0 && isFile(path) || notFolder(path) == "" && anyMatch(path, pattern, depth+1) {
-				return true
-			}
-			continue
-		}
-		if ok, err := filepath.Match(strings.ReplaceAll(first, "[!", "[^"), name); err != nil || ok && anyMatch(path, rest, depth+1) {
-			return true // a pattern that is read otherwise here is the session's to judge
+		if !matchEntry(filepath.Join(dir, e.Name()), pattern, depth, yield) {
+			return false
 		}
 	}
-	return false
+	return true
+}
+
+func matchEntry(path string, pattern []string, depth int, yield func(string, error) bool) bool {
+	first, rest := pattern[0], pattern[1:]
+	if first == "**" {
+		if len(rest) == 0 && isFile(path) {
+			return yield(path, nil)
+		}
+		return notFolder(path) != "" || walkMatches(path, pattern, depth+1, yield)
+	}
+	ok, err := filepath.Match(strings.ReplaceAll(first, "[!", "[^"), filepath.Base(path))
+	if err != nil {
+		return yield("", fmt.Errorf("pattern %q: %w", first, err))
+	}
+	return !ok || walkMatches(path, rest, depth+1, yield)
+}
+
+func patternParts(pattern string) []string {
+	return strings.Split(filepath.ToSlash(filepath.Clean(pattern)), "/")
+}
+
+// DatasetFiles are the files that a session takes its samples from: those of the
+// list in its order, else those that match the patterns, sorted. Relative paths
+// begin at start. None for generated inputs.
+func DatasetFiles(d plan.Dataset, start string) ([]string, error) {
+	root := abs(d.Root, start)
+	if root == "" {
+		return nil, nil
+	}
+	if d.SubsetFilelist != "" {
+		return listedFiles(root, abs(d.SubsetFilelist, start))
+	}
+	var out []string
+	for _, pattern := range d.FallbackPatterns {
+		for path, err := range matches(root, patternParts(pattern), 0) {
+			if err != nil {
+				return nil, fmt.Errorf("list the files of %s: %w", root, err)
+			}
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// listedFiles reads a list of files: one path a line, relative to root or
+// absolute, "#" begins a comment.
+func listedFiles(root, list string) ([]string, error) {
+	f, err := os.Open(list)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []string
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if line := strings.TrimSpace(lines.Text()); line != "" && !strings.HasPrefix(line, "#") {
+			out = append(out, abs(line, root))
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read %s: %w", list, err)
+	}
+	return out, nil
 }
 
 // notFolder says what is wrong with a folder, "" for nothing.

@@ -76,6 +76,20 @@ func TestCheckInputs(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", name, got, c.want)
 		}
 	}
+	for name, c := range map[string]struct {
+		data plan.Dataset
+		want string
+	}{
+		"generated":    {plan.Dataset{}, ""},
+		"a list":       {plan.Dataset{Root: "data", SubsetFilelist: "some.list", FallbackPatterns: []string{"**"}}, "data/a.txt data/sub/deep/b.png"},
+		"two patterns": {plan.Dataset{Root: "data", FallbackPatterns: []string{"*/deep/*.png", "*.txt", "a*"}}, "data/a.txt data/sub/deep/b.png"},
+		"hidden ones":  {plan.Dataset{Root: "data", FallbackPatterns: []string{".hidden/*"}}, "data/.hidden/c.jpg"},
+	} {
+		got, err := DatasetFiles(c.data, dir)
+		if all := strings.ReplaceAll(strings.Join(got, " "), dir+"/", ""); err != nil || all != c.want {
+			t.Errorf("files of %s: %q, want %q (%v)", name, all, c.want, err)
+		}
+	}
 	both := model("nosuch")
 	both.Dataset.Root = "neither"
 	both.Pipeline.Workload.Kind = plan.WorkloadVLM

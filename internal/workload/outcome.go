@@ -28,6 +28,7 @@ type Verdict struct {
 const (
 	missingPackage = "missing_package"
 	missingWeights = "missing_weights"
+	untrustedCode  = "untrusted_code"
 	badPath        = "bad_path"
 	badDataset     = "dataset"
 	gpuIndex       = "gpu_index"

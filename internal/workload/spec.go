@@ -58,6 +58,7 @@ type Model struct {
 	DType              string            `json:"dtype"`
 	AttnImplementation string            `json:"attn_implementation"`
 	ImageSize          *int              `json:"image_size"`
+	TrustRemoteCode    bool              `json:"trust_remote_code"`
 	StageHooks         map[string]string `json:"stage_hooks"`
 }
 
@@ -174,7 +175,7 @@ func Shipped(p *plan.Plan) bool {
 func modelOf(m plan.Model, start string) Model {
 	out := Model{
 		Name: m.Name, Kind: m.Kind, Path: given(abs(m.Path, start)), DType: m.DType, AttnImplementation: m.AttnImplementation,
-		StageHooks: m.StageHooks,
+		StageHooks: m.StageHooks, TrustRemoteCode: m.TrustRemoteCode,
 	}
 	switch {
 	case m.Config.File != "":

@@ -9,6 +9,7 @@ SCHEMA = 1
 
 MISSING_PACKAGE = "missing_package"
 MISSING_WEIGHTS = "missing_weights"
+UNTRUSTED_CODE = "untrusted_code"
 BAD_PATH = "bad_path"
 DATASET = "dataset"
 GPU_INDEX = "gpu_index"

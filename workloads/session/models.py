@@ -215,7 +215,23 @@ def _check_shards(path, index):
         )
 
 
-def _auto_class(transformers, kind):
+def _own_code(path, name="config.json"):
+    """The classes that the folder brings along, by the automatic class that stands for them: auto_map of the file."""
+    try:
+        with open(os.path.join(path, name), encoding="utf-8") as file:
+            found = json.load(file).get("auto_map")
+    except (OSError, ValueError, AttributeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _auto_class(transformers, kind, own=()):
+    """`own` are the automatic classes for which the folder brings code that may be run.
+
+    The first DeepSeek-OCR, for one, is registered as AutoModel alone.
+    """
+    if own and not any(name in own for name in _AUTO_CLASSES[kind]) and "AutoModel" in own:
+        return transformers.AutoModel
     for name in _AUTO_CLASSES[kind]:
         found = getattr(transformers, name, None)
         if found is not None:
@@ -235,18 +251,26 @@ def _dtype_argument(transformers, dtype):
 
 def _from_folder(torch, transformers, spec, kind):
     path = spec["path"]
+    trusted = bool(spec.get("trust_remote_code"))
+    own = _own_code(path)
     try:
-        model, loading = _auto_class(transformers, kind).from_pretrained(
+        model, loading = _auto_class(transformers, kind, own if trusted else ()).from_pretrained(
             path,
             local_files_only=True,
+            # Never left out: transformers would ask on the terminal.
+            trust_remote_code=trusted,
             use_safetensors=True,
             attn_implementation=spec["attn_implementation"],
             output_loading_info=True,
             **_dtype_argument(transformers, dtype_of(torch, spec["dtype"])),
         )
     except ImportError as problem:
+        if trusted and own:
+            raise failure.missing_package(_package_of(problem), problem, f"the code in {path} needs it") from problem
         raise _missing_attention(spec, problem) from problem
     except Exception as problem:
+        if own and not trusted and isinstance(problem, (ValueError, KeyError)):
+            raise _untrusted(path, _flat(own.values())) from problem
         # A file cut short is an error of the safetensors package, which has no common base with OSError.
         if not isinstance(problem, OSError) and type(problem).__name__ != "SafetensorError":
             raise
@@ -255,9 +279,25 @@ def _from_folder(torch, transformers, spec, kind):
             f"load the model in {path}: {failure.first_line(problem)}",
             "check that config.json and the weights belong together and are whole",
         ) from problem
-    processor = _optional(transformers, "AutoProcessor", path) if kind == IMAGE_TEXT else None
-    tokenizer = getattr(processor, "tokenizer", None) or _optional(transformers, "AutoTokenizer", path)
+    processor = _optional(transformers, "AutoProcessor", path, trusted) if kind == IMAGE_TEXT else None
+    tokenizer = getattr(processor, "tokenizer", None) or _optional(transformers, "AutoTokenizer", path, trusted)
     return Loaded(torch, model, spec, processor, tokenizer, _missing_keys(loading))
+
+
+def _untrusted(path, classes):
+    files = sorted({str(name).split(".")[0].split("--")[-1] + ".py" for name in classes})
+    return SessionError(
+        failure.UNTRUSTED_CODE,
+        f"model.path: {path} brings its own code ({', '.join(files)}), and this transformers has no class for it",
+        "read that code, then let it run with your rights: model.trust_remote_code=true",
+    )
+
+
+def _package_of(problem):
+    """The package that an ImportError is about, as transformers or Python names it."""
+    found = re.search(r"not found in your environment: ([\w-]+)|requires the (\w+) library", str(problem))
+    name = next(filter(None, found.groups())) if found else getattr(problem, "name", None)
+    return (name or "a further package").lower()
 
 
 def _missing_keys(loading):
@@ -270,17 +310,28 @@ _PROCESSOR_FILES = ["processor_config.json", "preprocessor_config.json", "image_
 _TOKENIZER_FILES = ["tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "vocab.txt"]
 
 
-def _optional(transformers, auto_class, path):
+def _optional(transformers, auto_class, path, trusted):
     """The processor or tokenizer of the folder; None where the folder has no files for one."""
     wanted = _PROCESSOR_FILES if auto_class == "AutoProcessor" else _TOKENIZER_FILES
     if not any(os.path.isfile(os.path.join(path, name)) for name in wanted):
         return None
     try:
-        return getattr(transformers, auto_class).from_pretrained(path, local_files_only=True)
+        return getattr(transformers, auto_class).from_pretrained(
+            path, local_files_only=True, trust_remote_code=trusted
+        )
     except ImportError as problem:
-        missing = re.search(r"requires the (\w+) library", str(problem))
-        package = missing.group(1) if missing else (getattr(problem, "name", None) or "a further package")
-        raise failure.missing_package(package.lower(), problem, f"{auto_class} of {path} needs it") from problem
+        raise failure.missing_package(_package_of(problem), problem, f"{auto_class} of {path} needs it") from problem
+    except ValueError as problem:
+        classes = [_own_code(path, name).get(auto_class) for name in [*wanted, "config.json"] if name.endswith(".json")]
+        if trusted or not any(classes):
+            raise
+        raise _untrusted(path, _flat(classes)) from problem
+
+
+def _flat(classes):
+    """Names of classes; auto_map gives a tokenizer as a pair, slow and fast."""
+    for names in classes:
+        yield from (name for name in (names if isinstance(names, list) else [names]) if name)
 
 
 def read_config(config):

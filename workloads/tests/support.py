@@ -35,6 +35,7 @@ SPEC = {
         "dtype": "fp32",
         "attn_implementation": "sdpa",
         "image_size": None,
+        "trust_remote_code": False,
         "stage_hooks": {},
     },
     "infer": {

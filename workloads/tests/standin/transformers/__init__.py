@@ -4,6 +4,7 @@ It is not transformers and shares no code with it: tiny models on real torch, wi
 signatures of transformers 5.17 for what the sessions call, and nothing else. Real models are run on a GPU.
 """
 
+import importlib.util
 import json
 import os
 
@@ -25,6 +26,28 @@ class AutoConfig:
         if model_type not in CONFIGS:
             raise ValueError(f"Unrecognized model identifier: {model_type}. Should contain one of {', '.join(CONFIGS)}")
         return TinyConfig(model_type=model_type, **kwargs)
+
+
+def _own_class(path, fields, auto_class, trust_remote_code):
+    """The class that auto_map names, from the folder's own file; None where the folder brings none.
+
+    As transformers does it: without trust a class of its own is taken where it has one, else it refuses.
+    """
+    named = fields.get("auto_map", {}).get(auto_class)
+    if named is None:
+        return None
+    if not trust_remote_code:
+        if fields.get("model_type") in CONFIGS:
+            return None
+        raise ValueError(
+            f"The repository {path} contains custom code which must be executed to correctly load the model. "
+            "Please pass the argument `trust_remote_code=True` to allow custom code to be run."
+        )
+    module, name = named.split(".")
+    spec = importlib.util.spec_from_file_location(module, os.path.join(path, module + ".py"))
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return getattr(loaded, name)
 
 
 class SafetensorError(Exception):
@@ -53,8 +76,10 @@ class _AutoModel:
         dtype=None,
         attn_implementation=None,
         output_loading_info=False,
+        trust_remote_code=None,
     ):
         assert local_files_only and use_safetensors
+        assert trust_remote_code is not None, "transformers would ask on the terminal"
         with open(os.path.join(path, "config.json"), encoding="utf-8") as file:
             fields = json.load(file)
         for name in os.listdir(path):
@@ -63,8 +88,17 @@ class _AutoModel:
             if name.startswith("cut"):
                 raise SafetensorError("Error while deserializing header: incomplete metadata, file not fully covered")
         missing = set(fields.pop("missing_keys", []))
+        own = _own_class(path, fields, cls.__name__, trust_remote_code)
+        fields.pop("auto_map", None)
+        if own is not None:
+            model = own(TinyConfig(**fields)).to(dtype or torch.float32)
+            return (model, {"missing_keys": missing}) if output_loading_info else model
         model = cls.from_config(AutoConfig.for_model(**fields), dtype=dtype, attn_implementation=attn_implementation)
         return (model, {"missing_keys": missing}) if output_loading_info else model
+
+
+class AutoModel(_AutoModel):
+    kind = "bare"
 
 
 class AutoModelForCausalLM(_AutoModel):
@@ -87,8 +121,15 @@ class _Tokenizer:
 
 class AutoTokenizer:
     @classmethod
-    def from_pretrained(cls, path, *, local_files_only=False):
-        assert local_files_only
+    def from_pretrained(cls, path, *, local_files_only=False, trust_remote_code=None):
+        assert local_files_only and trust_remote_code is not None
+        name = os.path.join(path, "tokenizer_config.json")
+        if os.path.exists(name) and os.path.getsize(name) > 0:
+            with open(name, encoding="utf-8") as file:
+                fields = json.load(file)
+            own = fields.get("auto_map", {}).get(cls.__name__)
+            if own is not None:
+                return _own_class(path, {"auto_map": {cls.__name__: own[0]}}, cls.__name__, trust_remote_code)()
         return _Tokenizer()
 
 
@@ -113,8 +154,8 @@ class _Processor:
 
 class AutoProcessor:
     @classmethod
-    def from_pretrained(cls, path, *, local_files_only=False):
-        assert local_files_only
+    def from_pretrained(cls, path, *, local_files_only=False, trust_remote_code=None):
+        assert local_files_only and trust_remote_code is not None
         if os.path.exists(os.path.join(path, "needs_torchvision")):
             raise ImportError("Processor requires the Torchvision library but it was not found in your environment.")
         return _Processor(63)
