@@ -27,7 +27,7 @@ func showSectionsCommand() command {
 				if err != nil {
 					return err
 				}
-				costs := pick.SectionCosts(lists.Sets, lists.Sections)
+				costs := pick.SectionCosts(lists.Sets, lists.Sections, lists.SetMetrics)
 				if *asJSON {
 					return printJSON(s.out, costs)
 				}

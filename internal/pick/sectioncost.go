@@ -3,6 +3,7 @@ package pick
 import (
 	"fmt"
 	"io"
+	"math"
 	"text/tabwriter"
 )
 
@@ -12,6 +13,10 @@ type SectionCost struct {
 	Kind   string `json:"kind"` // set or section
 	Name   string `json:"name"`
 	Passes int    `json:"passes"`
+	// Seconds is what a launch then takes.
+	Seconds float64 `json:"seconds"`
+	// Metrics is how many ncu says that a set collects; 0 where it does not say.
+	Metrics int `json:"estimated_metrics,omitempty"`
 	// Guess is set where the model does not know the set or section by name and
 	// takes a common cost.
 	Guess bool `json:"guess,omitempty"`
@@ -19,18 +24,21 @@ type SectionCost struct {
 
 // SectionCosts estimates the cost of the sets and sections of an ncu, in the
 // order given. The numbers are those of the cost model: Nsight Compute 2025.3 on
-// an H200, other GPUs differ.
-func SectionCosts(sets, sections []string) []SectionCost {
+// an H200, other GPUs differ. Metrics are by the name of a set.
+func SectionCosts(sets, sections []string, metrics map[string]int) []SectionCost {
 	var out []SectionCost
+	add := func(kind, name string, known bool, c Collect) {
+		n, _ := c.Passes()
+		out = append(out, SectionCost{Kind: kind, Name: name, Passes: n, Seconds: math.Round(float64(n)*secondsPerPass*100) / 100, Guess: !known})
+	}
 	for _, name := range sets {
 		_, known := setPasses[name]
-		n, _ := Collect{Set: name}.Passes()
-		out = append(out, SectionCost{"set", name, n, !known})
+		add("set", name, known, Collect{Set: name})
+		out[len(out)-1].Metrics = metrics[name]
 	}
 	for _, name := range sections {
 		_, known := sectionPasses[name]
-		n, _ := Collect{Sections: []string{name}}.Passes()
-		out = append(out, SectionCost{"section", name, n, !known})
+		add("section", name, known, Collect{Sections: []string{name}})
 	}
 	return out
 }
@@ -38,17 +46,20 @@ func SectionCosts(sets, sections []string) []SectionCost {
 // WriteSectionCosts writes the costs as a text. Tool names the ncu that has the
 // sets and sections.
 func WriteSectionCosts(w io.Writer, tool string, list []SectionCost) error {
-	if _, err := fmt.Fprintf(w, "Sets and sections of %s, with the passes that each launch takes (estimated; at about %.2f s a pass)\n\n", tool, secondsPerPass); err != nil {
+	if _, err := fmt.Fprintf(w, "Sets and sections of %s, with what each launch costs (estimated: passes on an H200, %.2f s each)\n\n", tool, secondsPerPass); err != nil {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "kind\tname\tpasses")
+	fmt.Fprintln(t, "kind\tname\tmetrics\tpasses\ts a launch\t")
 	for _, c := range list {
-		passes := fmt.Sprint(c.Passes)
-		if c.Guess {
-			passes += " (not known by name)"
+		metrics, note := "-", ""
+		if c.Metrics > 0 {
+			metrics = fmt.Sprint(c.Metrics)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", c.Kind, c.Name, passes)
+		if c.Guess {
+			note = "not known by name: a common cost"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%.2f\t%s\n", c.Kind, c.Name, metrics, c.Passes, c.Seconds, note)
 	}
 	return t.Flush()
 }

@@ -20,7 +20,7 @@ import (
 type cache struct{ dir string } // "" keeps nothing
 
 // cacheFormat is part of every file; another number is not read.
-const cacheFormat = 1
+const cacheFormat = 2
 
 // An entry is what is known of one binary.
 type entry struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -27,6 +28,9 @@ type Capabilities struct {
 	Sets     []string `json:"sets,omitempty"`     // ncu: section sets
 	Sections []string `json:"sections,omitempty"` // ncu: section identifiers
 	Traces   []string `json:"traces,omitempty"`   // nsys: values of --trace
+
+	// SetMetrics is how many metrics a set collects, as ncu estimates it.
+	SetMetrics map[string]int `json:"set_metrics,omitempty"`
 
 	sys System
 }
@@ -60,7 +64,10 @@ func Probe(ctx context.Context, t Tool, sys System) (*Capabilities, error) {
 		c.Traces = ask(helpTraces, "profile", "--help")
 	case Ncu:
 		c.Options = ask(helpOptions, "--help")
-		c.Sets = ask(tableNames, "--list-sets")
+		c.Sets = ask(func(text string) []string {
+			c.SetMetrics = estimatedMetrics(text)
+			return tableNames(text)
+		}, "--list-sets")
 		c.Sections = ask(tableNames, "--list-sections")
 	default:
 		return nil, fmt.Errorf("probe %s: only nsys and ncu are asked what they can do", t.Name)
@@ -120,7 +127,7 @@ func (s System) ask(ctx context.Context, t Tool, args ...string) (string, error)
 		return "", fmt.Errorf("probe %s: %s: %s: %s", t.Name, question, exit, firstLine(string(errs)+string(out)))
 	}
 	text := string(out)
-	if args[len(args)-1] != "--help" {
+	if slices.Contains(args, "--query-metrics") {
 		text = shorten(text)
 	}
 	if keyErr == nil && !t.Version.IsZero() {
@@ -192,6 +199,22 @@ func tableNames(text string) []string {
 		default:
 			name, _, _ := strings.Cut(line, " ")
 			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// estimatedMetrics are the numbers in the last column of ncu's table of sets, by
+// the name in the first.
+func estimatedMetrics(text string) map[string]int {
+	out := map[string]int{}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) < 3 || line[0] == ' ' {
+			continue
+		}
+		if n, err := strconv.Atoi(words[len(words)-1]); err == nil {
+			out[words[0]] = n
 		}
 	}
 	return out

@@ -69,6 +69,9 @@ func TestProbe(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "--list-sections: exit code 1: no such question") {
 		t.Errorf("error %v", err)
 	}
+	if c.SetMetrics["basic"] != 213 || c.SetMetrics["detailed"] != 906 || len(c.SetMetrics) != 2 {
+		t.Errorf("metrics of sets: %v", c.SetMetrics)
+	}
 	for what, got := range map[string]Answer{
 		"yes option": c.Option("--kernel-name"), "yes help": c.Option("--help"), "no option": c.Option("--not-an-option"), "no seen": c.Option("--hostname"),
 		"yes set": c.Set("detailed"), "no set": c.Set("full"), "could not tell section": c.Section("LaunchStats"),
