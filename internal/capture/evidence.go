@@ -224,6 +224,12 @@ func (e *Evidence) atWant(path string) bool {
 	return ok && strings.HasSuffix(path, ext) && mid != "" && strings.Trim(mid, "0123456789") == ""
 }
 
+// oldName reports whether path is the file asked for under the name that nsys
+// before 2021.4 gives it.
+func (e *Evidence) oldName(path string) bool {
+	return path == strings.TrimSuffix(e.Want, filepath.Ext(e.Want))+".qdrep"
+}
+
 // beside reports whether path is another file of the same name: the SQLite
 // export or the raw stream of a report.
 func (e *Evidence) beside(path string) bool {

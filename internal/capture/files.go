@@ -57,7 +57,7 @@ func removeOld(base string) error {
 
 // generated finds the paths that nsys lists under "Generated:", and ncu after
 // "Report:".
-var generated = regexp.MustCompile(`(?m)^(?:[ \t]+|==PROF== Report: )(/.*\.(?:nsys-rep|qdstrm|ncu-rep))\s*$`)
+var generated = regexp.MustCompile(`(?m)^(?:[ \t]+|==PROF== Report: )(/.*\.(?:nsys-rep|qdrep|qdstrm|ncu-rep))\s*$`)
 
 // look gathers every file that the run may have produced: those of the name
 // asked for, those that its output names, and what lies in TMPDIR. Nothing stood

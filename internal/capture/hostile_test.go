@@ -387,3 +387,18 @@ func TestSecretsOfTheEnvironment(t *testing.T) {
 		t.Errorf("removed %v, env %v", removed, env)
 	}
 }
+
+// A report under the name of an older nsys is used, and its name is the cause,
+// not a folder that could not be written to.
+func TestOldReportName(t *testing.T) {
+	judge := func(path string) Outcome {
+		return Judge(Evidence{Tool: Nsys, Want: "/w/r.nsys-rep", Files: []File{{Path: path, Size: 9, Format: NsysReport, Fresh: true}}})
+	}
+	old, elsewhere := judge("/w/r.qdrep"), judge("/tmp/nsys-report-1.nsys-rep")
+	if old.Kind != OutputElsewhere || !old.Usable || old.Cause == elsewhere.Cause || !strings.Contains(old.Cause, "2021.4") {
+		t.Errorf("%+v", old)
+	}
+	if elsewhere.Kind != OutputElsewhere || elsewhere.Cause != advice[OutputElsewhere].cause {
+		t.Errorf("%+v", elsewhere)
+	}
+}

@@ -52,6 +52,10 @@ func (o *Outcome) judgeReport(e *Evidence, found []Finding, here []File) {
 	case len(here) == 0:
 		o.verdict(OutputElsewhere, firstOf(found, "file_exists", "cannot_create"))
 		o.Evidence = or(o.Evidence, o.Reports[0])
+		if e.oldName(o.Reports[0]) {
+			o.Cause = "nsys before 2021.4 ends the names of its reports in .qdrep"
+			o.Next = "the report is read where it lies; deepprof was tried with nsys 2022.4 and newer"
+		}
 	case e.LowSpace != "" && e.workloadFailed(found):
 		o.verdict(DiskFull, nil)
 		o.Evidence = e.LowSpace + " was nearly full, " + exitText(e)

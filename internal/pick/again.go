@@ -16,20 +16,20 @@ const rangePage = "docs/range-replay.md"
 // countAgain follows up a capture as written that profiled nothing: it gives
 // advice that fits and, where no timeline tells which ranges there are, counts
 // once more with the includes in their other form, or else without them. The
-// outcome says what was tried.
-func (c *Counting) countAgain(ctx context.Context, o ncu.Options, first capture.Outcome) (capture.Outcome, error) {
+// outcome says what was tried; the options are those that it came of.
+func (c *Counting) countAgain(ctx context.Context, o ncu.Options, first capture.Outcome) (capture.Outcome, ncu.Options, error) {
 	if first.Kind != capture.NothingMatched {
-		return first, nil
+		return first, o, nil
 	}
 	again, tried := c.otherFilter(o)
 	if tried == "" {
 		advise(&first, o.ReplayMode, c.Timeline != nil, "")
-		return first, nil
+		return first, o, nil
 	}
 	c.Say("ncu: nothing was profiled; once more " + tried)
 	second, err := c.Count(ctx, Request{Options: again, Output: "ncu/again/run"})
 	if err != nil {
-		return capture.Outcome{}, err
+		return capture.Outcome{}, o, err
 	}
 	switch {
 	case second.Usable:
@@ -41,7 +41,22 @@ func (c *Counting) countAgain(ctx context.Context, o ncu.Options, first capture.
 	case second.Kind == capture.NothingMatched:
 		advise(&second, o.ReplayMode, false, tried)
 	}
-	return second, nil
+	return second, again, nil
+}
+
+// adviseLadder adds the replay modes that were tried before to the advice after
+// the last one.
+func adviseLadder(o *capture.Outcome, steps []Step) {
+	var tried []string
+	for _, s := range steps {
+		if s.Tried && s.Mode != plan.ReplayKernel {
+			tried = append(tried, s.Mode)
+		}
+	}
+	if o.Kind == capture.NothingMatched && len(tried) > 0 {
+		o.Cause += "; replay modes tried before: " + strings.Join(tried, ", ")
+		o.Next += "; " + rangePage + " lists what a range needs to be measured as a whole"
+	}
 }
 
 // otherFilter is a filter that may select what the one as written did not, and
@@ -54,7 +69,7 @@ func (c *Counting) otherFilter(o ncu.Options) (ncu.Options, string) {
 	}
 	var other []string
 	for _, text := range o.NVTXInclude {
-		if form := otherForm(text); form != "" {
+		if form := otherForm(text); form != "" && !slices.Contains(o.NVTXInclude, form) {
 			other = append(other, form)
 		}
 	}

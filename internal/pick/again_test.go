@@ -2,12 +2,16 @@ package pick
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 func TestCountAgainInTheOtherForm(t *testing.T) {
@@ -27,6 +31,7 @@ func TestCountAgainInTheOtherForm(t *testing.T) {
 		{"start/end", []string{"decode/"}, plan.ReplayAppRange, nil, none, []string{"decode"}, 2, capture.NothingMatched},
 		{"nested", []string{"a/b/"}, plan.ReplayRange, nil, good, nil, 1, capture.NothingMatched},
 		{"nested launches", []string{"a/b/"}, plan.ReplayKernel, nil, good, nil, 2, capture.WithWarnings},
+		{"both forms", []string{"decode/", "decode"}, plan.ReplayRange, nil, good, nil, 1, capture.NothingMatched},
 		{"no filter", nil, plan.ReplayKernel, nil, good, nil, 1, capture.NothingMatched},
 		{"timeline", []string{"decode"}, plan.ReplayKernel, &Traced{}, good, nil, 1, capture.NothingMatched},
 	} {
@@ -36,7 +41,7 @@ func TestCountAgainInTheOtherForm(t *testing.T) {
 				requests = append(requests, r)
 				return tt.second, nil
 			}}
-			o, err := c.countAgain(context.Background(), ncu.Options{NVTXInclude: tt.include, ReplayMode: tt.mode, LaunchCount: 5}, none)
+			o, used, err := c.countAgain(context.Background(), ncu.Options{NVTXInclude: tt.include, ReplayMode: tt.mode, LaunchCount: 5}, none)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,6 +50,9 @@ func TestCountAgainInTheOtherForm(t *testing.T) {
 			}
 			if len(requests) > 0 && !slices.Equal(requests[0].Options.NVTXInclude, tt.want) {
 				t.Errorf("second include %q, want %q", requests[0].Options.NVTXInclude, tt.want)
+			}
+			if o.Usable && !slices.Equal(used.NVTXInclude, tt.want) {
+				t.Errorf("it came of %q, want %q", used.NVTXInclude, tt.want)
 			}
 			if o.Usable && (len(o.Warnings) == 0 || o.Warnings[0].ID != "filter-changed") {
 				t.Errorf("the outcome does not say what was tried: %+v", o)
@@ -68,5 +76,46 @@ func TestAdviceDiffers(t *testing.T) {
 			}
 			seen[o.Next] = true
 		}
+	}
+}
+
+// replay_mode auto without a timeline looks for the other form of the include in
+// its first mode, and tells at the end which modes it tried.
+func TestLadderWithoutTimeline(t *testing.T) {
+	for _, include := range []string{"decode", "decode/"} {
+		var asked []string
+		c := &Counting{
+			Base: ncu.Options{ReplayMode: plan.ReplayKernel}, Version: tool.V(2025, 3, 1), Say: func(string) {}, Save: func(*Targets) error { return nil },
+			Count: func(_ context.Context, r Request) (capture.Outcome, error) {
+				asked = append(asked, r.Options.ReplayMode+" "+strings.Join(r.Options.NVTXInclude, " "))
+				return capture.Outcome{Kind: capture.NothingMatched}, nil
+			},
+		}
+		c.Ncu.CLI = plan.NcuCLI{ReplayMode: plan.ReplayAuto, NVTXInclude: []string{include}}
+		o, err := c.Do(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"range decode/ decode", "app-range decode/ decode", "kernel decode/ decode"}
+		if include == "decode/" { // as ncu takes it: one form
+			want = []string{"range decode/", "range decode", "app-range decode/", "kernel decode/", "kernel decode"}
+		}
+		if !slices.Equal(asked, want) {
+			t.Errorf("%s: asked for %q", include, asked)
+		}
+		if o.Kind != capture.NothingMatched || !strings.Contains(o.Cause, "range, app-range") {
+			t.Errorf("%s: %+v", include, o)
+		}
+	}
+}
+
+// One form of a name is enough where both were asked for.
+func TestUnmeasuredForms(t *testing.T) {
+	report := filepath.Join(t.TempDir(), "toy_range.ncu-rep")
+	if err := os.WriteFile(report, plainReport(t, "toy_range"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := unmeasured([]string{"prefill/", "prefill", "nosuch/", "nosuch"}, []string{report}); !slices.Equal(got, []string{"nosuch/", "nosuch"}) {
+		t.Errorf("unmeasured %q", got)
 	}
 }

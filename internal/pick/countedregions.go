@@ -44,7 +44,7 @@ type openRegion struct {
 
 func (k openRegion) region() Region {
 	style := k.kind.String()
-	return Region{Path: k.path, Name: k.name, Domain: k.domain, Style: style, Parent: k.parent, Depth: k.depth, Folder: Folder(k.path, style), Parts: []RegionPart{}}
+	return Region{Path: k.path, Name: k.name, Domain: k.domain, Style: style, Parent: k.parent, Depth: k.depth, Parts: []RegionPart{}}
 }
 
 // insideRegion are the results inside a region, by index: launches with and

@@ -220,9 +220,10 @@ func (c *Counting) countAsWritten(ctx context.Context, steps []Step) (capture.Ou
 	if err != nil {
 		return capture.Outcome{}, err
 	}
-	if o, err = c.countAgain(ctx, options, o); err != nil {
+	if o, _, err = c.countAgain(ctx, options, o); err != nil {
 		return capture.Outcome{}, err
 	}
+	adviseLadder(&o, steps)
 	return o, c.saveSteps(steps, o.Reports)
 }
 
@@ -236,10 +237,17 @@ func (c *Counting) countByLadder(ctx context.Context) (capture.Outcome, error) {
 	ladder := c.ladder(options.NVTXInclude)
 	mode, steps := ladder.First()
 	c.saySteps(steps)
-	for mode != "" && mode != ncu.ReplayKernel {
-		o, err := c.countRanges(ctx, options, mode)
+	for first := true; mode != "" && mode != ncu.ReplayKernel; first = false {
+		ranges := asRanges(options, mode)
+		o, err := c.Count(ctx, Request{Options: ranges, Output: "ncu/" + mode + "/run"})
+		if err == nil && first { // one form of the include fits all modes: it is looked for once
+			o, ranges, err = c.countAgain(ctx, ranges, o)
+		}
 		if err != nil {
 			return capture.Outcome{}, err
+		}
+		if o.Usable {
+			options.NVTXInclude = ranges.NVTXInclude
 		}
 		next, done, passed := ladder.Next(mode, o, unmeasured(options.NVTXInclude, o.Reports))
 		added := append([]Step{done}, passed...)
@@ -277,15 +285,16 @@ func (c *Counting) ladder(regions []string) Climb {
 	return l
 }
 
-// countRanges measures ranges as a whole in one mode.
-func (c *Counting) countRanges(ctx context.Context, o ncu.Options, mode string) (capture.Outcome, error) {
+// asRanges are the options that measure ranges as a whole in one mode.
+func asRanges(o ncu.Options, mode string) ncu.Options {
 	o.ReplayMode = mode
 	// Launches are not chosen within a range.
 	o.KernelName, o.KernelID, o.LaunchSkip, o.LaunchCount, o.FilterMode = "", "", 0, 0, ""
-	return c.Count(ctx, Request{Options: o, Output: "ncu/" + mode + "/run"})
+	return o
 }
 
 // unmeasured are the expressions that select none of the ranges in the reports.
+// Without a timeline both forms of a name are asked for, of which one is enough.
 func unmeasured(include, reports []string) []string {
 	var left []string
 	var results []Counted
@@ -296,13 +305,17 @@ func unmeasured(include, reports []string) []string {
 		}
 		results = append(results, got...)
 	}
-	for _, text := range include {
+	measured := func(text string) bool {
 		e, err := nvtx.Parse(text)
 		if err != nil {
-			continue
+			return false
 		}
 		e = e.As(nvtx.StartEnd)
-		if !slices.ContainsFunc(results, func(c Counted) bool { return e.Match(c.State) }) {
+		return slices.ContainsFunc(results, func(c Counted) bool { return e.Match(c.State) })
+	}
+	for _, text := range include {
+		form := otherForm(text)
+		if !measured(text) && !(form != "" && slices.Contains(include, form) && measured(form)) {
 			left = append(left, text)
 		}
 	}

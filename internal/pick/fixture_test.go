@@ -50,6 +50,11 @@ func load(t testing.TB, name string) *Launches {
 // counted reads the launches of a recorded counter report.
 func counted(t testing.TB, name string) []Counted {
 	t.Helper()
+	return countedIn(t, plainReport(t, name))
+}
+
+func plainReport(t testing.TB, name string) []byte {
+	t.Helper()
 	packed, err := os.ReadFile(filepath.Join("..", "ncurep", "testdata", name+".ncu-rep.zst"))
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +68,7 @@ func counted(t testing.TB, name string) []Counted {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return countedIn(t, data)
+	return data
 }
 
 func countedIn(t testing.TB, data []byte) []Counted {

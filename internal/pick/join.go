@@ -229,7 +229,7 @@ func (j *joiner) regions() []Region {
 		row := rows[[2]string{n.Path, n.Kind.String()}]
 		r := Region{
 			Path: n.Path, Name: n.Name, Domain: n.Domain, Style: n.Kind.String(), Parent: paths[n.Parent], Depth: n.Depth,
-			Folder: Folder(n.Path, n.Kind.String()), Instances: int(row.Instances), RangeNS: row.RangeNS,
+			Instances: int(row.Instances), RangeNS: row.RangeNS,
 		}
 		j.parts(&r, n.ID)
 		j.whole(&r, int(row.GraphLaunches))

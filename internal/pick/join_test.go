@@ -128,12 +128,7 @@ func TestRegionsAddUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		folders := map[string]string{}
 		for _, g := range r.Regions {
-			if old, ok := folders[strings.ToLower(g.Folder)]; ok {
-				t.Errorf("%s: %q and %q share the folder %s", name, old, g.Path, g.Folder)
-			}
-			folders[strings.ToLower(g.Folder)] = g.Path
 			if g.Measured != NotAtAll || g.Why == nil {
 				t.Errorf("%s: %s was measured by nothing: %s", name, g.Path, g.Measured)
 			}
@@ -348,28 +343,6 @@ func TestAdditive(t *testing.T) {
 		if got := Additive(name, test.unit); got != test.want {
 			t.Errorf("Additive(%q, %q) = %v", name, test.unit, got)
 		}
-	}
-}
-
-func TestFolder(t *testing.T) {
-	seen := map[string]string{}
-	for _, path := range []string{"prefill", "Prefill", "decode/step", "decode_step", "../../etc", "", ".", "con", "a b", "a_b", "é", "/", strings.Repeat("x", 300), strings.Repeat("x", 301), "decode-0123456789", "LLM@step", "report"} {
-		for _, style := range []string{"PushPop", "StartEnd"} {
-			name := Folder(path, style)
-			if old, ok := seen[name]; ok {
-				t.Errorf("%q and %q share %s", old, path, name)
-			}
-			seen[name] = path
-			if !plainFolder.MatchString(name) || len(name) > 80 || reserved.MatchString(name) {
-				t.Errorf("%q has the folder %q", path, name)
-			}
-			if name != Folder(path, style) {
-				t.Errorf("the folder of %q changes", path)
-			}
-		}
-	}
-	if got := Folder("prefill", "PushPop"); got != "prefill" {
-		t.Errorf("a plain name becomes %q", got)
 	}
 }
 

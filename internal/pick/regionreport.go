@@ -93,7 +93,6 @@ type Region struct {
 	Style     string `json:"style"`
 	Parent    string `json:"parent,omitempty"`
 	Depth     int    `json:"depth"`
-	Folder    string `json:"folder"` // under ncu/regions
 	Instances int    `json:"instances"`
 	RangeNS   int64  `json:"range_ns"` // on the host, added up
 

@@ -67,11 +67,35 @@ func (j *job) capture(kind capture.Tool, command tool.Command, target []string, 
 	return c
 }
 
+// longCapture is the length from which a timeline costs more than it tells: it
+// holds the same steps again and again.
+const longCapture = 5 * time.Minute
+
+const shorten = "captures over five minutes are large and slow to read: record a range of the program (pipeline.nsys.capture_range=nvtx pipeline.nsys.nvtx_capture=NAME), " +
+	"or a window of time (pipeline.nsys.delay=SECONDS pipeline.nsys.duration=SECONDS), or let the workload do less"
+
+// expectedCapture is the time that a timeline of a program will cover, by the
+// time that the program takes without a profiler; 0 where that is unknown or a
+// gate decides.
+func expectedCapture(n plan.Nsys, program time.Duration) time.Duration {
+	if n.CaptureRange != plan.CaptureNone {
+		return 0
+	}
+	rest := max(0, program-n.Delay)
+	if n.Duration > 0 {
+		return min(rest, n.Duration)
+	}
+	return rest
+}
+
 // captureTimeline runs the workload under nsys, and exports its report.
 func captureTimeline(ctx context.Context, j *job) (made, error) {
 	n := j.plan.Pipeline.Nsys
 	if slices.Contains(n.Trace, "osrt") && n.CaptureRange == plan.CaptureNone {
 		j.Say("note: osrt records every call into the C library: a small Python program wrote 2.5 GB in three minutes; leave it out of pipeline.nsys.trace, or set a gate with pipeline.nsys.capture_range=nvtx")
+	}
+	if took := expectedCapture(n, j.unprofiledTime()); took > longCapture {
+		j.Say(fmt.Sprintf("warning: the timeline will cover about %s; %s", took.Round(time.Second), shorten))
 	}
 	m, err := profiled(ctx, j, plan.StepNsys, func(target []string) (capture.Outcome, error) {
 		command, err := j.nsysCommand(target)
@@ -176,6 +200,9 @@ func checkTimeline(ctx context.Context, j *job, report string, exports map[strin
 	content.Warnings = append(content.Warnings, message.Texts(t.Warnings)...)
 	for _, table := range t.Tables {
 		content.Rows[table.Name] = table.Rows
+	}
+	if took := t.Span(); took > longCapture {
+		content.Warnings = append(content.Warnings, fmt.Sprintf("the timeline covers %s; %s", took.Round(time.Second), shorten))
 	}
 	content.Rows[capture.DataKernels] = int64(len(t.Kernels) + len(t.Graphs))
 	content.Rows[capture.DataRanges] = int64(len(t.Ranges))

@@ -3,6 +3,7 @@ package timeline
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/deepprof/deepprof/internal/fact"
 )
@@ -105,6 +106,26 @@ func (t *Timeline) Info() Info {
 		info.Warnings = append(slices.Clone(info.Warnings), fact.New(CodeOverflow))
 	}
 	return info
+}
+
+// Span is the time from the first to the last thing on the timeline: work of a
+// GPU, or a range of the program. 0 for an empty one.
+func (t *Timeline) Span() time.Duration {
+	var first, last int64
+	some := false
+	cover := func(start, end int64) {
+		if !some {
+			first, last, some = start, end, true
+		}
+		first, last = min(first, start), max(last, end)
+	}
+	t.eachOp(func(o Op) { cover(o.Start, o.End) })
+	for i := range t.Ranges {
+		if !t.Ranges[i].Unclosed {
+			cover(t.Ranges[i].Start, t.Ranges[i].End)
+		}
+	}
+	return time.Duration(max(0, Since(first, last)))
 }
 
 // nodeLaunches counts the launches of graphs that were traced node by node: all

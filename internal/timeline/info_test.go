@@ -19,3 +19,17 @@ func TestGraphLaunches(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// The span is that of work and closed ranges, also before the zero of the clock.
+func TestSpan(t *testing.T) {
+	tl := &Timeline{
+		Kernels: []Kernel{{Start: -50, End: -20}},
+		Ranges:  []Range{{Start: -100, End: -90}, {Start: -95, End: 1000, Unclosed: true}},
+	}
+	if got := tl.Span(); got != 80 {
+		t.Errorf("span %d, want 80", got)
+	}
+	if got := new(Timeline).Span(); got != 0 {
+		t.Errorf("an empty timeline spans %d", got)
+	}
+}
