@@ -19,27 +19,32 @@ func indexCalls(t *timeline.Timeline, hostGap int64) *callIndex {
 	x := &callIndex{t: t, hostGap: hostGap, causes: make([]cause, len(t.Names)), threads: make([][]uint32, len(t.Threads))}
 	known := make([]bool, len(t.Names))
 	count := make([]int, len(t.Threads))
-	for i := range t.Calls {
-		c := &t.Calls[i]
-		if int(c.Name) < len(known) && !known[c.Name] {
-			known[c.Name] = true
-			x.causes[c.Name] = callCause(t.Names[c.Name])
+	sites := t.Calls.Sites()
+	for _, s := range sites {
+		if int(s.Name) < len(known) && !known[s.Name] {
+			known[s.Name] = true
+			x.causes[s.Name] = callCause(t.Names[s.Name])
 		}
-		if int(c.Thread) < len(count) {
-			count[c.Thread]++
+	}
+	calls := uint32(t.Calls.Len())
+	for i := range calls {
+		if th := t.Calls.Thread(i); int(th) < len(count) {
+			count[th]++
 		}
 	}
 	for th, n := range count {
 		x.threads[th] = make([]uint32, 0, n)
 	}
-	for i := range t.Calls {
-		if th := t.Calls[i].Thread; int(th) < len(x.threads) {
-			x.threads[th] = append(x.threads[th], uint32(i))
+	for i := range calls {
+		if th := t.Calls.Thread(i); int(th) < len(x.threads) {
+			x.threads[th] = append(x.threads[th], i)
 		}
 	}
 	byStart := func(a, b uint32) int {
-		p, q := &t.Calls[a], &t.Calls[b]
-		return cmp.Or(cmp.Compare(p.Start, q.Start), cmp.Compare(q.End, p.End), cmp.Compare(a, b))
+		if p, q := t.Calls.Start(a), t.Calls.Start(b); p != q {
+			return cmp.Compare(p, q)
+		}
+		return cmp.Or(cmp.Compare(t.Calls.End(b), t.Calls.End(a)), cmp.Compare(a, b))
 	}
 	for th, list := range x.threads {
 		if !slices.IsSortedFunc(list, byStart) {
@@ -56,8 +61,8 @@ func outer(t *timeline.Timeline, list []uint32) []uint32 {
 	kept := list[:0]
 	var end int64
 	for _, c := range list {
-		if len(kept) == 0 || t.Calls[c].End > end {
-			end = t.Calls[c].End
+		if last := t.Calls.End(c); len(kept) == 0 || last > end {
+			end = last
 			kept = append(kept, c)
 		}
 	}
@@ -65,7 +70,7 @@ func outer(t *timeline.Timeline, list []uint32) []uint32 {
 }
 
 func (x *callIndex) cause(call uint32) cause {
-	if name := x.t.Calls[call].Name; int(name) < len(x.causes) {
+	if name := x.t.Calls.Name(call); int(name) < len(x.causes) {
 		return x.causes[name]
 	}
 	return causeCall
@@ -83,20 +88,20 @@ func (x *callIndex) walk(begun []int, thread uint32, from, to int64, piece func(
 		piece(from, to, causeNone, timeline.None)
 		return
 	}
-	list, calls := x.threads[thread], x.t.Calls
-	for begun[thread] < len(list) && calls[list[begun[thread]]].Start <= from {
+	list, calls := x.threads[thread], &x.t.Calls
+	for begun[thread] < len(list) && calls.Start(list[begun[thread]]) <= from {
 		begun[thread]++
 	}
 	first := begun[thread]
-	for first > 0 && calls[list[first-1]].End > from {
+	for first > 0 && calls.End(list[first-1]) > from {
 		first--
 	}
 	at, ended, any := from, int64(0), false
 	if first > 0 {
-		ended, any = calls[list[first-1]].End, true
+		ended, any = calls.End(list[first-1]), true
 	}
 	for j := first; j < len(list) && at < to; j++ {
-		c := &calls[list[j]]
+		c := calls.At(list[j])
 		if c.End <= at || c.End <= c.Start { // over, or damaged
 			if !any || c.End > ended {
 				ended, any = c.End, true

@@ -148,7 +148,7 @@ func (a *analyzer) chains() (map[int]*chainSums, map[uint32]int64) {
 		open[op.Queue].stage = stage
 		l := link{tl.kernel[op.Index], op.Start, op.End, op.Start, op.Start, category != categoryCopy}
 		if call := tl.at.Launch(op); call != timeline.None {
-			l.launchFrom, l.launched = tl.t.Calls[call].Start, tl.t.Calls[call].End
+			l.launchFrom, l.launched = tl.t.Calls.Start(call), tl.t.Calls.End(call)
 		}
 		open[op.Queue].add(l, a.th.HostGap.Nanoseconds())
 	})

@@ -185,9 +185,9 @@ func (tl *timed) callLanes(group processGroup) laneSource {
 	t := tl.t
 	lanes := make([]*lane, len(t.Threads)+1) // the last is for a thread that is not known
 	return laneSource{
-		n: len(t.Calls),
+		n: t.Calls.Len(),
 		lane: func(i uint32) *lane {
-			thread := t.Calls[i].Thread
+			thread := t.Calls.Thread(i)
 			at := min(int(thread), len(lanes)-1)
 			if lanes[at] == nil {
 				name, pid := group(t.ThreadProcess(thread))
@@ -198,8 +198,8 @@ func (tl *timed) callLanes(group processGroup) laneSource {
 			}
 			return lanes[at]
 		},
-		span: func(i uint32) moment { return forward(t.Calls[i].Start, t.Calls[i].End) },
-		name: func(i uint32) string { return t.Name(t.Calls[i].Name) },
+		span: func(i uint32) moment { return forward(t.Calls.Start(i), t.Calls.End(i)) },
+		name: func(i uint32) string { return t.Name(t.Calls.Name(i)) },
 	}
 }
 

@@ -194,11 +194,11 @@ func (b *painter) idle(t int64, after *stint) {
 	until := t
 	if after != nil {
 		since = b.p.since(call)
-		until = min(t, max(b.at, calls.t.Calls[call].End))
+		until = min(t, max(b.at, calls.t.Calls.End(call)))
 	}
-	calls.walk(b.called, calls.t.Calls[call].Thread, b.at, until, func(start, end int64, c cause, in uint32) {
+	calls.walk(b.called, calls.t.Calls.Thread(call), b.at, until, func(start, end int64, c cause, in uint32) {
 		if c == causeCall {
-			b.out.addCall(start, calls.t.Calls[in].Name)
+			b.out.addCall(start, calls.t.Calls.Name(in))
 			return
 		}
 		if c != causeHost || start >= since {

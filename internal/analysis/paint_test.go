@@ -51,7 +51,7 @@ func (s scene) timeline() *timeline.Timeline {
 		return timeline.StringID(len(t.Names) - 1)
 	}
 	for i, c := range s.calls {
-		t.Calls = append(t.Calls, timeline.Call{Start: c.start, End: c.end, Name: name(c.name), Thread: c.thread, Correlation: uint32(i + 1)})
+		t.Calls.Add(timeline.Call{Start: c.start, End: c.end, Name: name(c.name), Thread: c.thread, Correlation: uint32(i + 1)})
 	}
 	functions := map[string]uint32{}
 	correlation := func(call int) uint32 {

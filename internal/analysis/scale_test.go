@@ -38,9 +38,8 @@ func large(n int) *timeline.Timeline {
 		if i%20 == 0 {
 			add(5, at, at+20*every-200)
 		}
-		t.Calls = append(t.Calls,
-			timeline.Call{Start: at + 300, End: at + 600, Name: 2, Correlation: uint32(2*i + 1)},
-			timeline.Call{Start: at + 1000, End: at + 4000, Name: 1, Correlation: uint32(2*i + 2)})
+		t.Calls.Add(timeline.Call{Start: at + 300, End: at + 600, Name: 2, Correlation: uint32(2*i + 1)})
+		t.Calls.Add(timeline.Call{Start: at + 1000, End: at + 4000, Name: 1, Correlation: uint32(2*i + 2)})
 		t.Kernels = append(t.Kernels, timeline.Kernel{
 			Start: at + 5000, End: at + 6500 + int64(i*7919%4000), Correlation: uint32(2*i + 2), Function: uint32(i % 120), Config: uint32(i / 5000 % 50), Queue: uint32(i % 2),
 		})

@@ -217,7 +217,8 @@ func recordedProgram(a *analyzer, m moment) []action {
 		kernels[t.Kernels[i].Correlation] = append(kernels[t.Kernels[i].Correlation], i)
 	}
 	launches := map[uint32]int{}
-	for _, c := range t.Calls {
+	for i := range uint32(t.Calls.Len()) {
+		c := t.Calls.At(i)
 		if c.Start >= m.start && c.Start < m.end && len(kernels[c.Correlation]) > 0 {
 			launches[c.Thread]++
 		}
@@ -237,7 +238,8 @@ func recordedProgram(a *analyzer, m moment) []action {
 			out = append(out, action{what: "code", ns: ns})
 		}
 	}
-	for _, c := range t.Calls {
+	for i := range uint32(t.Calls.Len()) {
+		c := t.Calls.At(i)
 		if c.Thread != thread || c.Start < at || c.Start >= m.end {
 			continue
 		}

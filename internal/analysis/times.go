@@ -213,7 +213,7 @@ func (tl *timed) since(call uint32) int64 {
 	if start, ok := tl.at.OpenSince(call); ok {
 		return start
 	}
-	return tl.t.Calls[call].Start
+	return tl.t.Calls.Start(call)
 }
 
 // painting labels time by the work of a process, a device, or all.

@@ -14,12 +14,37 @@ var callLayout = layout{
 	known: []string{"eventClass", "callchainId", "returnValue"},
 }
 
-// callShare is one worker's share of the CUDA calls.
+// callShare is one worker's share of the CUDA calls, in columns.
 type callShare struct {
 	span
-	calls   bag[timeline.Call]
-	names   interner[int64]
-	threads interner[int64]
+	start       bag[int64]
+	length      bag[uint32]
+	correlation bag[uint32]
+	site        bag[uint32]
+	sites       interner[callSite]
+	ends        map[uint32]int64 // by call of the share: ends that length does not hold
+	n           uint32
+}
+
+// callSite is what many calls have in common: who calls what.
+type callSite struct{ globalTid, name int64 }
+
+func (s callSite) hash() uint32 { return uint32(s.globalTid)*31 + uint32(s.name) }
+
+func (s *callShare) add(start, end int64, correlation uint32, site callSite) {
+	length, ok := timeline.CallLength(start, end)
+	if !ok {
+		if s.ends == nil {
+			s.ends = map[uint32]int64{}
+		}
+		s.ends[s.n] = end
+	}
+	s.n++
+	s.span.add(start, end)
+	s.start.add(start)
+	s.length.add(length)
+	s.correlation.add(correlation)
+	s.site.add(s.sites.cached(site, site.hash()))
 }
 
 // calls reads the CUDA calls: all of them, or those that launched work that
@@ -27,10 +52,10 @@ type callShare struct {
 func (b *builder) calls(ctx context.Context, launching bool) error {
 	b.f.noteUnknown(callLayout)
 	if !launching {
-		return b.callsThat(ctx, func(row, int64, uint32) bool { return true }, true)
+		return b.callsThat(ctx, func(*ints, int64, uint32) bool { return true }, true)
 	}
 	wanted := b.launched()
-	return b.callsThat(ctx, func(_ row, globalPid int64, correlation uint32) bool {
+	return b.callsThat(ctx, func(_ *ints, globalPid int64, correlation uint32) bool {
 		return wanted.has(globalPid, correlation)
 	}, false)
 }
@@ -40,8 +65,8 @@ func (b *builder) calls(ctx context.Context, launching bool) error {
 func (f *File) callsWithin(ctx context.Context, keep func(globalPid, start, end int64) bool) (*timeline.Timeline, error) {
 	b := newBuilder(f)
 	b.again = true
-	err := b.callsThat(ctx, func(r row, globalPid int64, _ uint32) bool {
-		return keep(globalPid, r.int(0), r.int(1))
+	err := b.callsThat(ctx, func(r *ints, globalPid int64, _ uint32) bool {
+		return keep(globalPid, r.Int[0], r.Int[1])
 	}, false)
 	if err == nil {
 		err = b.finish(ctx)
@@ -53,47 +78,56 @@ func (f *File) callsWithin(ctx context.Context, keep func(globalPid, start, end 
 	return b.t, nil
 }
 
-func (b *builder) callsThat(ctx context.Context, keep func(r row, globalPid int64, correlation uint32) bool, count bool) error {
-	shares, err := scanTable(ctx, b.f, callLayout, b.f.Workers, func(s *callShare, r row) bool {
-		if !r.whole(0) || !r.whole(1) {
+func (b *builder) callsThat(ctx context.Context, keep func(r *ints, globalPid int64, correlation uint32) bool, count bool) error {
+	shares, err := scanInts(ctx, b.f, callLayout, fresh[callShare], func(s *callShare, r *ints) bool {
+		if !r.timed() {
 			return false
 		}
-		globalTid, correlation := r.int(2), r.id(3, timeline.NoCorrelation)
-		if !keep(r, timeline.ProcessOf(globalTid), correlation) {
-			return true
+		globalTid, correlation := r.Int[2], r.id(3, timeline.NoCorrelation)
+		if keep(r, timeline.ProcessOf(globalTid), correlation) {
+			s.add(r.Int[0], r.Int[1], correlation, callSite{globalTid, r.stringID(4)})
 		}
-		c := timeline.Call{
-			Start: r.int(0), End: r.int(1), Correlation: correlation,
-			Thread: s.threads.id(globalTid), Name: timeline.StringID(s.names.id(r.stringID(4))),
-		}
-		s.span.add(c.Start, c.End)
-		s.calls.add(c)
 		return true
 	})
 	if err != nil {
 		return err
 	}
-	var bags []*bag[timeline.Call]
-	for _, s := range shares {
-		names := make([]timeline.StringID, len(s.names.list))
-		for j, id := range s.names.list {
-			names[j] = b.string(id)
-		}
-		threads := make([]uint32, len(s.threads.list))
-		for j, global := range s.threads.list {
-			threads[j] = b.thread(global)
-		}
-		s.calls.each(func(c *timeline.Call) {
-			c.Name, c.Thread = names[c.Name], threads[c.Thread]
-			if count {
-				b.countCalls(c.Thread, 1)
-			}
-		})
-		b.cover(s.span)
-		bags = append(bags, &s.calls)
-	}
-	b.t.Calls = pour(bags)
+	b.joinCalls(shares, count)
 	return nil
+}
+
+// joinCalls puts the columns of the workers together and gives sites their names
+// and threads.
+func (b *builder) joinCalls(shares []*callShare, count bool) {
+	var all interner[timeline.CallSite]
+	var starts []*bag[int64]
+	var lengths, correlations, sites []*bag[uint32]
+	ends := map[uint32]int64{}
+	before := uint32(0)
+	for _, s := range shares {
+		to := make([]uint32, len(s.sites.list))
+		for i, site := range s.sites.list {
+			to[i] = all.id(timeline.CallSite{Name: b.string(site.name), Thread: b.thread(site.globalTid)})
+		}
+		calls := make([]int64, len(to))
+		s.site.each(func(site *uint32) {
+			calls[*site]++
+			*site = to[*site]
+		})
+		for i, n := range calls {
+			if count {
+				b.countCalls(all.list[to[i]].Thread, n)
+			}
+		}
+		for call, end := range s.ends {
+			ends[before+call] = end
+		}
+		before += s.n
+		b.cover(s.span)
+		starts, lengths = append(starts, &s.start), append(lengths, &s.length)
+		correlations, sites = append(correlations, &s.correlation), append(sites, &s.site)
+	}
+	b.t.Calls = timeline.MakeCalls(pour(starts), pour(lengths), pour(correlations), pour(sites), all.list, ends)
 }
 
 // callCounts counts the CUDA calls of each thread without keeping them.
@@ -104,12 +138,12 @@ func (b *builder) callCounts(ctx context.Context) error {
 		threads interner[int64]
 		counts  []int64
 	}
-	shares, err := scanTable(ctx, b.f, callLayout, b.f.Workers, func(s *share, r row) bool {
-		if !r.whole(0) || !r.whole(1) {
+	shares, err := scanInts(ctx, b.f, callLayout, fresh[share], func(s *share, r *ints) bool {
+		if !r.timed() {
 			return false
 		}
-		s.span.add(r.int(0), r.int(1))
-		id := s.threads.id(r.int(2))
+		s.span.add(r.Int[0], r.Int[1])
+		id := s.threads.id(r.Int[2])
 		if int(id) == len(s.counts) {
 			s.counts = append(s.counts, 0)
 		}

@@ -183,8 +183,8 @@ func TestWorkersAgree(t *testing.T) {
 	}
 	one, oneRows := read(1)
 	many, manyRows := read(4)
-	if len(one.Kernels) != 60000 || len(one.Calls) != 60000 || len(one.Ranges) != 60000 {
-		t.Fatalf("%d kernels, %d calls, %d ranges", len(one.Kernels), len(one.Calls), len(one.Ranges))
+	if len(one.Kernels) != 60000 || one.Calls.Len() != 60000 || len(one.Ranges) != 60000 {
+		t.Fatalf("%d kernels, %d calls, %d ranges", len(one.Kernels), one.Calls.Len(), len(one.Ranges))
 	}
 	for i := range one.Kernels {
 		a, b := one.Kernels[i], many.Kernels[i]

@@ -31,6 +31,7 @@ const (
 	NVTX             // ranges, marks, domains, categories
 	Machine          // processes, threads, GPUs, system, diagnostics
 	Overhead         // time taken by the profiler
+	KernelTimes      // kernels without their names and launch configurations
 
 	// Regions is what NVTX attribution needs.
 	Regions = Kernels | Memory | Graphs | LaunchCalls | NVTX
@@ -243,9 +244,18 @@ func capturedWarnings(c *timeline.Captured) []fact.Fact {
 	return nil
 }
 
+// regionsFor is what a query about ranges needs: names of kernels only where it
+// goes by them.
+func regionsFor(q timeline.Query) Part {
+	if q.Kernel != nil {
+		return Regions
+	}
+	return Regions&^Kernels | KernelTimes
+}
+
 // RegionRows sums NVTX ranges by path.
 func (f *File) RegionRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.RegionRow], error) {
-	t, err := f.attributable(ctx, Regions, q)
+	t, err := f.attributable(ctx, regionsFor(q), q)
 	if err != nil {
 		return timeline.Rows[timeline.RegionRow]{}, err
 	}
@@ -254,7 +264,7 @@ func (f *File) RegionRows(ctx context.Context, q timeline.Query) (timeline.Rows[
 
 // RangeRows lists the instances of NVTX ranges.
 func (f *File) RangeRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.RangeRow], error) {
-	t, err := f.Timeline(ctx, Regions)
+	t, err := f.Timeline(ctx, regionsFor(q))
 	if err != nil {
 		return timeline.Rows[timeline.RangeRow]{}, err
 	}
@@ -307,7 +317,7 @@ func (f *File) Timeline(ctx context.Context, parts Part) (*timeline.Timeline, er
 		part Part
 		read func(context.Context) error
 	}{
-		{Kernels, b.kernels},
+		{Kernels | KernelTimes, func(ctx context.Context) error { return b.kernels(ctx, parts&Kernels != 0) }},
 		{Memory, b.copies},
 		{Memory, b.sets},
 		{Graphs, b.graphs},
@@ -358,7 +368,7 @@ func (f *File) noteAbsent(parts Part) {
 		table string
 		code  fact.Code
 	}{
-		{Kernels, tableKernel, timeline.CodeNoKernels},
+		{Kernels | KernelTimes, tableKernel, timeline.CodeNoKernels},
 		{Calls | LaunchCalls | CallCounts, tableRuntime, timeline.CodeNoCalls},
 		{NVTX, tableNVTX, timeline.CodeNoRanges},
 	} {
@@ -366,7 +376,7 @@ func (f *File) noteAbsent(parts Part) {
 			f.warn(a.code, fact.Name("table", a.table))
 		}
 	}
-	if parts&Kernels != 0 && f.Has(tableGraphTrace) {
+	if parts&(Kernels|KernelTimes) != 0 && f.Has(tableGraphTrace) {
 		f.warn(timeline.CodeGraphsWhole)
 	}
 }

@@ -2,6 +2,7 @@ package nsys
 
 import (
 	"context"
+	"slices"
 
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -33,15 +34,6 @@ const (
 	colOwn // first column of the table's own
 )
 
-func (r row) queue() queue {
-	return queue{
-		globalPid: r.int(colProcess), device: r.small(colDevice), context: r.small(colContext),
-		stream: r.small(colStream), green: r.small(colGreen),
-	}
-}
-
-func (r row) correlation() uint32 { return r.id(colCorrelation, timeline.NoCorrelation) }
-
 func (r row) timed() bool { return r.whole(colStart) && r.whole(colEnd) }
 
 func workLayout(table string, own, known []string) layout {
@@ -56,38 +48,60 @@ var kernelLayout = workLayout(tableKernel,
 	},
 	[]string{"launchType", "cacheConfig", "localMemoryTotal", "gridId", "sharedMemoryLimitConfig"})
 
+// plainKernelLayout has no names and no launch configurations.
+var plainKernelLayout = workLayout(tableKernel, []string{"graphNodeId"}, nil)
+
 // work is one worker's share of a table of GPU work.
 type work[T any] struct {
 	span
-	events    bag[T]
+	events    []T // a part of all
+	all       []T // of all workers
+	at, room  int // where the part begins, and how long it may be
 	queues    interner[queue]
 	functions interner[function]
 	configs   interner[timeline.LaunchConfig]
 }
 
-func (b *builder) kernels(ctx context.Context) error {
+// kernels reads the executions of kernels; without their shapes, names and launch
+// configurations stay unknown.
+func (b *builder) kernels(ctx context.Context, shapes bool) error {
 	b.f.noteUnknown(kernelLayout)
-	shares, err := scanTable(ctx, b.f, kernelLayout, b.f.Workers, func(s *work[timeline.Kernel], r row) bool {
+	l, node := kernelLayout, colOwn+14
+	if !shapes {
+		l, node = plainKernelLayout, colOwn
+	}
+	shares, err := scanInts(ctx, b.f, l, reserve[timeline.Kernel], func(s *work[timeline.Kernel], r *ints) bool {
 		if !r.timed() {
 			return false
 		}
 		k := timeline.Kernel{
-			Start: r.int(colStart), End: r.int(colEnd), Correlation: r.correlation(),
-			Queue: s.queues.id(r.queue()), Function: s.functions.id(r.function()), Config: s.configs.id(r.config()),
-			GraphNode: r.int(colOwn + 14),
+			Start: r.Int[colStart], End: r.Int[colEnd], Correlation: r.correlation(),
+			Queue: s.queue(r), GraphNode: r.Int[node],
+		}
+		if shapes {
+			f, c := r.function(), r.config()
+			k.Function = s.functions.cached(f, uint32(f.demangled))
+			k.Config = s.configs.cached(c, uint32(f.demangled)+uint32(c.Grid[0])*7+uint32(c.Grid[1])*31+uint32(c.Grid[2])*127+uint32(c.Block[0]))
 		}
 		s.span.add(k.Start, k.End)
-		s.events.add(k)
+		s.events = append(s.events, k)
 		return true
 	})
 	if err != nil {
 		return err
 	}
+	if !shapes {
+		b.functions.id(function{noString, noString, noString}) // that of all kernels
+		b.configs.id(timeline.LaunchConfig{})
+		b.t.Kernels = joinWork(b, shares, func(k *timeline.Kernel) *uint32 { return &k.Queue })
+		return nil
+	}
 	for _, s := range shares {
 		functions, configs := s.functions.into(&b.functions), s.configs.into(&b.configs)
-		s.events.each(func(k *timeline.Kernel) {
+		for i := range s.events {
+			k := &s.events[i]
 			k.Function, k.Config = functions[k.Function], configs[k.Config]
-		})
+		}
 	}
 	b.t.Kernels = joinWork(b, shares, func(k *timeline.Kernel) *uint32 { return &k.Queue })
 	return nil
@@ -95,17 +109,67 @@ func (b *builder) kernels(ctx context.Context) error {
 
 // joinWork puts the shares of the workers together and renumbers their queues.
 func joinWork[T any](b *builder, shares []*work[T], queueOf func(*T) *uint32) []T {
-	var bags []*bag[T]
 	for _, s := range shares {
 		queues := s.queues.into(&b.queues)
-		s.events.each(func(e *T) {
-			at := queueOf(e)
-			*at = queues[*at]
-		})
+		if !slices.Equal(queues, upTo(len(queues))) {
+			for i := range s.events {
+				at := queueOf(&s.events[i])
+				*at = queues[*at]
+			}
+		}
 		b.cover(s.span)
-		bags = append(bags, &s.events)
 	}
-	return pour(bags)
+	return joined(shares)
+}
+
+// joined is the events of all workers in one slice.
+func joined[T any](shares []*work[T]) []T {
+	var all []T
+	var parts [][]T
+	moved := false
+	for _, s := range shares {
+		parts = append(parts, s.events)
+		moved = moved || len(s.events) > s.room // the file changed while it was read
+	}
+	if moved {
+		return slices.Concat(parts...)
+	}
+	for _, s := range shares {
+		if len(all) == s.at { // the workers before left no row out
+			all = s.all[:s.at+len(s.events)]
+		} else {
+			all = append(all, s.events...) // they move down
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// upTo are the numbers below n.
+func upTo(n int) []uint32 {
+	list := make([]uint32, n)
+	for i := range list {
+		list[i] = uint32(i)
+	}
+	return list
+}
+
+// reserve gives the workers parts of one slice, so that their events need not be
+// moved.
+func reserve[T any](workers int, count func() []int) []*work[T] {
+	rows, total := count(), 0
+	for _, n := range rows {
+		total += n
+	}
+	all, at := make([]T, total), 0
+	shares := fresh[work[T]](workers, count)
+	for w, n := range rows {
+		*shares[w] = work[T]{all: all, at: at, room: n, events: all[at : at : at+n]}
+		at += n
+	}
+	return shares
 }
 
 func (r row) stringID(i int) int64 {
@@ -115,11 +179,11 @@ func (r row) stringID(i int) int64 {
 	return r.int(i)
 }
 
-func (r row) function() function {
+func (r *ints) function() function {
 	return function{r.stringID(colOwn), r.stringID(colOwn + 1), r.stringID(colOwn + 2)}
 }
 
-func (r row) config() timeline.LaunchConfig {
+func (r *ints) config() timeline.LaunchConfig {
 	const at = colOwn + 3
 	return timeline.LaunchConfig{
 		Grid:  [3]int32{r.small(at), r.small(at + 1), r.small(at + 2)},
@@ -136,17 +200,17 @@ var copyLayout = workLayout(tableCopy,
 
 func (b *builder) copies(ctx context.Context) error {
 	b.f.noteUnknown(copyLayout)
-	shares, err := scanTable(ctx, b.f, copyLayout, b.f.Workers, func(s *work[timeline.Copy], r row) bool {
+	shares, err := scanInts(ctx, b.f, copyLayout, reserve[timeline.Copy], func(s *work[timeline.Copy], r *ints) bool {
 		if !r.timed() {
 			return false
 		}
 		c := timeline.Copy{
-			Start: r.int(colStart), End: r.int(colEnd), Correlation: r.correlation(), Queue: s.queues.id(r.queue()),
-			Bytes: r.int(colOwn), Kind: uint8(r.int(colOwn + 1)), From: uint8(r.int(colOwn + 2)), To: uint8(r.int(colOwn + 3)),
-			GraphNode: r.int(colOwn + 4),
+			Start: r.Int[colStart], End: r.Int[colEnd], Correlation: r.correlation(), Queue: s.queue(r),
+			Bytes: r.Int[colOwn], Kind: uint8(r.Int[colOwn+1]), From: uint8(r.Int[colOwn+2]), To: uint8(r.Int[colOwn+3]),
+			GraphNode: r.Int[colOwn+4],
 		}
 		s.span.add(c.Start, c.End)
-		s.events.add(c)
+		s.events = append(s.events, c)
 		return true
 	})
 	b.t.Copies = joinWork(b, shares, func(e *timeline.Copy) *uint32 { return &e.Queue })
@@ -157,16 +221,16 @@ var setLayout = workLayout(tableSet, []string{"bytes", "value", "graphNodeId"}, 
 
 func (b *builder) sets(ctx context.Context) error {
 	b.f.noteUnknown(setLayout)
-	shares, err := scanTable(ctx, b.f, setLayout, b.f.Workers, func(s *work[timeline.Set], r row) bool {
+	shares, err := scanInts(ctx, b.f, setLayout, reserve[timeline.Set], func(s *work[timeline.Set], r *ints) bool {
 		if !r.timed() {
 			return false
 		}
 		m := timeline.Set{
-			Start: r.int(colStart), End: r.int(colEnd), Correlation: r.correlation(), Queue: s.queues.id(r.queue()),
-			Bytes: r.int(colOwn), Value: uint32(r.int(colOwn + 1)), GraphNode: r.int(colOwn + 2),
+			Start: r.Int[colStart], End: r.Int[colEnd], Correlation: r.correlation(), Queue: s.queue(r),
+			Bytes: r.Int[colOwn], Value: uint32(r.Int[colOwn+1]), GraphNode: r.Int[colOwn+2],
 		}
 		s.span.add(m.Start, m.End)
-		s.events.add(m)
+		s.events = append(s.events, m)
 		return true
 	})
 	b.t.Sets = joinWork(b, shares, func(e *timeline.Set) *uint32 { return &e.Queue })
@@ -185,16 +249,16 @@ var (
 
 func (b *builder) graphs(ctx context.Context) error {
 	b.f.noteUnknown(graphLayout)
-	shares, err := scanTable(ctx, b.f, graphLayout, b.f.Workers, func(s *work[timeline.GraphLaunch], r row) bool {
+	shares, err := scanInts(ctx, b.f, graphLayout, reserve[timeline.GraphLaunch], func(s *work[timeline.GraphLaunch], r *ints) bool {
 		if !r.timed() {
 			return false
 		}
 		g := timeline.GraphLaunch{
-			Start: r.int(colStart), End: r.int(colEnd), Correlation: r.correlation(), Queue: s.queues.id(r.queue()),
-			Graph: r.int(colOwn), Exec: r.int(colOwn + 1),
+			Start: r.Int[colStart], End: r.Int[colEnd], Correlation: r.correlation(), Queue: s.queue(r),
+			Graph: r.Int[colOwn], Exec: r.Int[colOwn+1],
 		}
 		s.span.add(g.Start, g.End)
-		s.events.add(g)
+		s.events = append(s.events, g)
 		return true
 	})
 	if err != nil {
@@ -202,6 +266,12 @@ func (b *builder) graphs(ctx context.Context) error {
 	}
 	b.t.Graphs = joinWork(b, shares, func(e *timeline.GraphLaunch) *uint32 { return &e.Queue })
 	return b.graphNodes(ctx)
+}
+
+// queue numbers the queue of a row. Rows of one queue follow each other mostly.
+func (s *work[T]) queue(r *ints) uint32 {
+	q := r.queue()
+	return s.queues.cached(q, uint32(q.stream)+31*uint32(q.device)+uint32(q.globalPid>>24))
 }
 
 func (b *builder) graphNodes(ctx context.Context) error {
@@ -231,16 +301,16 @@ var syncLayout = workLayout(tableSync, []string{"syncType"}, []string{"eventId",
 
 func (b *builder) syncs(ctx context.Context) error {
 	b.f.noteUnknown(syncLayout)
-	shares, err := scanTable(ctx, b.f, syncLayout, b.f.Workers, func(s *work[timeline.Sync], r row) bool {
+	shares, err := scanInts(ctx, b.f, syncLayout, reserve[timeline.Sync], func(s *work[timeline.Sync], r *ints) bool {
 		if !r.timed() {
 			return false
 		}
 		y := timeline.Sync{
-			Start: r.int(colStart), End: r.int(colEnd), Correlation: r.correlation(), Queue: s.queues.id(r.queue()),
-			Kind: uint32(r.int(colOwn)),
+			Start: r.Int[colStart], End: r.Int[colEnd], Correlation: r.correlation(), Queue: s.queue(r),
+			Kind: uint32(r.Int[colOwn]),
 		}
 		s.span.add(y.Start, y.End)
-		s.events.add(y)
+		s.events = append(s.events, y)
 		return true
 	})
 	b.t.Syncs = joinWork(b, shares, func(e *timeline.Sync) *uint32 { return &e.Queue })

@@ -99,9 +99,7 @@ func (b *builder) renumber(to []timeline.StringID) {
 		f := &t.Functions[i]
 		f.Demangled, f.Short, f.Mangled = to[f.Demangled], to[f.Short], to[f.Mangled]
 	}
-	for i := range t.Calls {
-		t.Calls[i].Name = to[t.Calls[i].Name]
-	}
+	t.Calls.Rename(to)
 	for i := range t.Ranges {
 		t.Ranges[i].Name = to[t.Ranges[i].Name]
 	}

@@ -458,8 +458,8 @@ func TestInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := tl.Info(); all.Counts != c || len(tl.Calls) != c.Calls {
-		t.Errorf("counted %+v, read %+v and %d calls", c, all.Counts, len(tl.Calls))
+	if all := tl.Info(); all.Counts != c || tl.Calls.Len() != c.Calls {
+		t.Errorf("counted %+v, read %+v and %d calls", c, all.Counts, tl.Calls.Len())
 	}
 	if len(info.Devices) != 1 || info.Devices[0].KernelNS != 610689 || info.Devices[0].Streams < 2 {
 		t.Errorf("devices %+v", info.Devices)

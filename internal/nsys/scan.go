@@ -79,19 +79,52 @@ func (r row) id(i int, none uint32) uint32 {
 	return uint32(v)
 }
 
+// ints is a row of numbers seen through a layout: columns that the table lacks read
+// as NULL.
+type ints sqlite.Ints
+
+func (v *ints) null(i int) bool  { return (*sqlite.Ints)(v).Null(i) }
+func (v *ints) whole(i int) bool { return (*sqlite.Ints)(v).Whole(i) }
+
+// small is column i as a 32-bit number; what does not fit is clamped.
+func (v *ints) small(i int) int32 { return int32(min(max(v.Int[i], -1<<31), 1<<31-1)) }
+
+// id is column i as an unsigned 32-bit id, or none where it is absent or no
+// such number.
+func (v *ints) id(i int, none uint32) uint32 {
+	if n := v.Int[i]; n>>32 == 0 && !v.null(i) {
+		return uint32(n)
+	}
+	return none
+}
+
+func (v *ints) stringID(i int) int64 {
+	if !v.whole(i) {
+		return noString
+	}
+	return v.Int[i]
+}
+
+func (v *ints) queue() queue {
+	return queue{
+		globalPid: v.Int[colProcess], device: v.small(colDevice), context: v.small(colContext),
+		stream: v.small(colStream), green: v.small(colGreen),
+	}
+}
+
+func (v *ints) correlation() uint32 { return v.id(colCorrelation, timeline.NoCorrelation) }
+
+func (v *ints) timed() bool { return v.whole(colStart) && v.whole(colEnd) }
+
 // scanTable streams a table into one state per worker and returns the states
 // in the order of the rows. A table that is absent, or lacks a needed column,
 // gives none. fn reports false for a row that makes no sense; it is counted.
 func scanTable[T any](ctx context.Context, f *File, l layout, workers int, fn func(*T, row) bool) ([]*T, error) {
-	table, ok := f.table(l.table)
-	if !ok {
+	table, columns, at := f.columns(&l)
+	if table == nil {
 		return nil, nil
 	}
-	columns, at, missing := match(table, &l)
-	if len(missing) > 0 {
-		f.warn(timeline.CodeColumnMissing, fact.Name("table", l.table), fact.Names("columns", fact.KindName, missing))
-		return nil, nil
-	}
+	columns = slices.DeleteFunc(columns, func(name string) bool { return name == "" })
 	states := make([]*T, sqlite.Workers(workers))
 	bad := make([]int64, len(states))
 	stats, err := f.db.Scan(ctx, table, columns, workers, func(w int, r *sqlite.Row) error {
@@ -106,7 +139,64 @@ func scanTable[T any](ctx context.Context, f *File, l layout, workers int, fn fu
 	if err != nil {
 		return nil, fmt.Errorf("read table %s: %w", l.table, err)
 	}
-	states = slices.DeleteFunc(states, func(s *T) bool { return s == nil })
+	f.count(&l, stats, bad)
+	return slices.DeleteFunc(states, func(s *T) bool { return s == nil }), nil
+}
+
+// scanInts is scanTable for the tables that hold millions of rows, of which numbers
+// alone are read. Begin makes the state of each worker; count gives the most rows
+// that each will see.
+func scanInts[T any](ctx context.Context, f *File, l layout, begin func(workers int, count func() []int) []*T, fn func(*T, *ints) bool) ([]*T, error) {
+	table, columns, _ := f.columns(&l)
+	if table == nil {
+		return nil, nil
+	}
+	var states []*T
+	var bad []int64
+	prepare := func(workers int, count func() []int) {
+		states, bad = begin(workers, count), make([]int64, workers)
+	}
+	stats, err := f.db.ScanInts(ctx, table, columns, f.Workers, prepare, func(w int, v *sqlite.Ints) error {
+		if !fn(states[w], (*ints)(v)) {
+			bad[w]++
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read table %s: %w", l.table, err)
+	}
+	f.count(&l, stats, bad)
+	return states, nil
+}
+
+// fresh makes a state for each worker, whatever it will see.
+func fresh[T any](workers int, _ func() []int) []*T {
+	states := make([]*T, workers)
+	for w := range states {
+		states[w] = new(T)
+	}
+	return states
+}
+
+// columns finds the columns of a layout: "" for one that the table lacks, and the
+// place of each of the others among those that are there. It warns of a table that
+// lacks what its rows mean nothing without, and gives none then.
+func (f *File) columns(l *layout) (table *sqlite.Table, columns []string, at []int) {
+	table, ok := f.table(l.table)
+	if !ok {
+		return nil, nil, nil
+	}
+	columns, at, missing := match(table, l)
+	if len(missing) > 0 {
+		f.warn(timeline.CodeColumnMissing, fact.Name("table", l.table), fact.Names("columns", fact.KindName, missing))
+		return nil, nil, nil
+	}
+	return table, columns, at
+}
+
+// count notes what came of reading a table; bad are the rows of each worker that
+// make no sense.
+func (f *File) count(l *layout, stats sqlite.ScanStats, bad []int64) {
 	count := timeline.TableCount{Name: l.table, Rows: stats.Rows, Skipped: stats.BadRows}
 	var nonsense int64
 	for _, n := range bad {
@@ -121,7 +211,6 @@ func scanTable[T any](ctx context.Context, f *File, l layout, workers int, fn fu
 	if stats.Damaged() {
 		f.lose(l.table, fact.New(timeline.CodeTableDamaged, fact.Name("table", l.table), fact.Vendor("why", stats.String())))
 	}
-	return states, nil
 }
 
 // table finds a table that can be read. One that is there but cannot is lost,
@@ -136,19 +225,18 @@ func (f *File) table(name string) (*sqlite.Table, bool) {
 	return t, ok
 }
 
-// match finds the columns of a layout in the table. Columns that no known
-// version has are noted once.
+// match finds the columns of a layout in the table.
 func match(table *sqlite.Table, l *layout) (columns []string, at []int, missing []string) {
+	present := 0
 	for i, name := range slices.Concat(l.need, l.want) {
-		switch {
-		case table.Has(name):
-			at = append(at, len(columns))
-			columns = append(columns, name)
-		case i < len(l.need):
+		if table.Has(name) {
+			at, columns = append(at, present), append(columns, name)
+			present++
+			continue
+		}
+		at, columns = append(at, -1), append(columns, "")
+		if i < len(l.need) {
 			missing = append(missing, name)
-			at = append(at, -1)
-		default:
-			at = append(at, -1)
 		}
 	}
 	return columns, at, missing
@@ -181,6 +269,7 @@ type interner[K comparable] struct {
 	list   []K
 	last   K
 	lastID uint32
+	places []uint32 // of cached: number + 1 of a key by its hash
 }
 
 func (in *interner[K]) id(key K) uint32 {
@@ -199,6 +288,26 @@ func (in *interner[K]) id(key K) uint32 {
 	in.last, in.lastID = key, id
 	return id
 }
+
+// cached is id for keys that come in turns: those of the same hash share a place in
+// which the last of them is tried first.
+func (in *interner[K]) cached(key K, hash uint32) uint32 {
+	if in.places == nil {
+		in.places = make([]uint32, cachePlaces)
+	}
+	at := &in.places[(hash*0x9E3779B1)>>(32-cacheBits)]
+	if *at > 0 && in.list[*at-1] == key {
+		return *at - 1
+	}
+	id := in.id(key)
+	*at = id + 1
+	return id
+}
+
+const (
+	cacheBits   = 10
+	cachePlaces = 1 << cacheBits
+)
 
 // into numbers the keys of in within all and gives the new number of each.
 func (in *interner[K]) into(all *interner[K]) []uint32 {

@@ -26,8 +26,8 @@ func (p *projection) projectRanges() []*projected {
 		start, end int64
 		any        bool
 	}
-	extents := make([]extent, len(t.Calls))
-	marked := make([]bool, len(t.Calls))
+	extents := make([]extent, t.Calls.Len())
+	marked := make([]bool, t.Calls.Len())
 	t.EachOp(func(op timeline.Op) {
 		if op.Kind == timeline.OpGraph {
 			return
@@ -43,7 +43,7 @@ func (p *projection) projectRanges() []*projected {
 	})
 	p.contain(marked)
 	found := map[uint32]*projected{}
-	for c := range t.Calls {
+	for c := range uint32(t.Calls.Len()) {
 		if !marked[c] {
 			continue
 		}
@@ -72,7 +72,7 @@ func (p *projection) projectRanges() []*projected {
 // countedBefore reports whether an earlier call of the same correlation lies in
 // the range too: distinct correlations are counted.
 func (p *projection) countedBefore(call, rng uint32) bool {
-	c := &p.t.Calls[call]
+	c := p.t.Calls.At(call)
 	for o := p.calls.Call(p.t.ThreadProcess(c.Thread), c.Correlation); o != timeline.None && o != call; o = p.calls.Next(o) {
 		if slices.Contains(p.within[o], rng) {
 			return true
@@ -245,7 +245,7 @@ func projectionTrace(t *timeline.Timeline, d statsDialect) vendorTable {
 	}}
 	for _, j := range list {
 		r := &t.Ranges[j.rng]
-		global := t.ThreadGlobal(t.Calls[j.call].Thread)
+		global := t.ThreadGlobal(t.Calls.Thread(j.call))
 		level := ""
 		if j.level >= 0 {
 			level = whole(int64(j.level))

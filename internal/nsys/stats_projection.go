@@ -22,7 +22,7 @@ type projection struct {
 func project(t *timeline.Timeline, d statsDialect) *projection {
 	p := &projection{
 		t: t, calls: t.Correlate(), dialect: d,
-		names: make([]statsText, len(t.Ranges)), ends: make([]int64, len(t.Ranges)), within: make([][]uint32, len(t.Calls)),
+		names: make([]statsText, len(t.Ranges)), ends: make([]int64, len(t.Ranges)), within: make([][]uint32, t.Calls.Len()),
 	}
 	last := t.LastRange.NS
 	if d.LastOfAll {
@@ -63,20 +63,20 @@ func (p *projection) byThread() [][]uint32 {
 func (p *projection) contain(marked []bool) {
 	calls := make([][]uint32, len(p.t.Threads))
 	for i, m := range marked {
-		if th := p.t.Calls[i].Thread; m && int(th) < len(calls) {
+		if th := p.t.Calls.Thread(uint32(i)); m && int(th) < len(calls) {
 			calls[th] = append(calls[th], uint32(i))
 		}
 	}
 	for th, ranges := range p.byThread() {
 		list := calls[th]
 		slices.SortFunc(list, func(x, y uint32) int {
-			return cmp.Or(cmp.Compare(p.t.Calls[x].Start, p.t.Calls[y].Start), cmp.Compare(x, y))
+			return cmp.Or(cmp.Compare(p.t.Calls.Start(x), p.t.Calls.Start(y)), cmp.Compare(x, y))
 		})
 		var open, current []uint32
 		var last []uint32
 		next := 0
 		for _, c := range list {
-			call := &p.t.Calls[c]
+			call := p.t.Calls.At(c)
 			for next < len(ranges) && p.t.Ranges[ranges[next]].Start <= call.Start {
 				open = append(open, ranges[next])
 				next++
@@ -107,7 +107,7 @@ func (p *projection) eachCall(process, correlation uint32, f func(call uint32)) 
 // kernelRangeReport is nvtx_kern_sum.
 func kernelRangeReport(t *timeline.Timeline, d statsDialect) vendorTable {
 	p := project(t, d)
-	marked := make([]bool, len(t.Calls))
+	marked := make([]bool, t.Calls.Len())
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
 		p.eachCall(t.Queues[k.Queue].Process, k.Correlation, func(c uint32) { marked[c] = true })
@@ -136,7 +136,7 @@ func kernelRangeReport(t *timeline.Timeline, d statsDialect) vendorTable {
 		p.eachCall(t.Queues[k.Queue].Process, k.Correlation, func(c uint32) {
 			joined = true
 			key := key
-			key.thread = t.Calls[c].Thread
+			key.thread = t.Calls.Thread(c)
 			list := p.within[c]
 			if len(list) == 0 {
 				add(key, i, timeline.None)

@@ -80,7 +80,7 @@ func (b *builder) config(grid, block [3]int32, shared int32) uint32 {
 func (b *builder) launch(thread, queue, function, config uint32, ns int64) {
 	b.now += 100
 	b.ids++
-	b.t.Calls = append(b.t.Calls, timeline.Call{Start: b.now, End: b.now + 10, Correlation: b.ids, Thread: thread})
+	b.t.Calls.Add(timeline.Call{Start: b.now, End: b.now + 10, Correlation: b.ids, Thread: thread})
 	start := b.now + 50
 	b.t.Kernels = append(b.t.Kernels, timeline.Kernel{Start: start, End: start + ns, Correlation: b.ids, Function: function, Config: config, Queue: queue})
 }

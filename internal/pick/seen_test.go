@@ -210,7 +210,7 @@ func configsProgram(fork bool) *Launches {
 func (b *builder) replay(thread, queue, config uint32, functions ...uint32) {
 	b.now += 100
 	b.ids++
-	b.t.Calls = append(b.t.Calls, timeline.Call{Start: b.now, End: b.now + 10, Correlation: b.ids, Thread: thread})
+	b.t.Calls.Add(timeline.Call{Start: b.now, End: b.now + 10, Correlation: b.ids, Thread: thread})
 	for i, f := range functions {
 		start := b.now + 50 + int64(i)*3000
 		b.t.Kernels = append(b.t.Kernels, timeline.Kernel{Start: start, End: start + 2500, Correlation: b.ids, Function: f, Config: config, Queue: queue, GraphNode: 1<<32 + int64(i) + 1})

@@ -34,6 +34,9 @@ func FuzzFile(f *testing.F) {
 			if err == nil && stats.Rows > int64(len(data)+len(log))/2 {
 				t.Fatalf("%d rows from %d bytes", stats.Rows, len(data)+len(log))
 			}
+			if err == nil {
+				sameInts(t, db, table, names)
+			}
 		}
 	})
 }

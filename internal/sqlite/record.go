@@ -13,10 +13,17 @@ type plan struct {
 	// cell that receives it; columns that are not asked for share a spare cell
 	// after the others, which spares a branch a column.
 	want []uint16
+
+	// Where a row is decoded into Ints: the place of each column there, and of each
+	// stored column up to the last that is asked for, MaxInts for none; the columns
+	// that are always NULL; those that hold floats; and whether none is the rowid.
+	place, places []uint8
+	absent, reals uint32
+	plain         bool
 }
 
 func newPlan(table *Table, names []string, encoding textEncoding) (*plan, error) {
-	p := &plan{encoding: encoding}
+	p := &plan{encoding: encoding, plain: true}
 	spare := uint16(len(names))
 	for i, name := range names {
 		c, ok := table.Column(name)
@@ -45,6 +52,9 @@ func newPlan(table *Table, names []string, encoding textEncoding) (*plan, error)
 
 func (p *plan) newRow() *Row {
 	r := &Row{plan: p, cells: make([]cell, len(p.columns)+1)}
+	if p.place != nil {
+		r.ints = &Ints{}
+	}
 	for i, c := range p.columns {
 		if c.rowID {
 			r.cells[i].serial = serialRowID

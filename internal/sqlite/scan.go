@@ -40,24 +40,27 @@ func (db *DB) scanShares(ctx context.Context, p *plan, leaves []uint32, n int, f
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	shares := make([]ScanStats, n)
+	inShares(n, func(w int) {
+		s := newScanner(db, p, func(r *Row) error { return fn(w, r) })
+		if err := s.scan(ctx, leaves[len(leaves)*w/n:len(leaves)*(w+1)/n]); err != nil {
+			cancel(err)
+		}
+		shares[w] = s.stats
+	})
+	return shares, context.Cause(ctx)
+}
+
+// inShares runs n workers and waits for them.
+func inShares(n int, work func(worker int)) {
+	if n == 1 {
+		work(0)
+		return
+	}
 	var group sync.WaitGroup
 	for w := range n {
-		share := leaves[len(leaves)*w/n : len(leaves)*(w+1)/n]
-		s := newScanner(db, p, func(r *Row) error { return fn(w, r) })
-		work := func() {
-			if err := s.scan(ctx, share); err != nil {
-				cancel(err)
-			}
-			shares[w] = s.stats
-		}
-		if n == 1 {
-			work()
-		} else {
-			group.Go(work)
-		}
+		group.Go(func() { work(w) })
 	}
 	group.Wait()
-	return shares, context.Cause(ctx)
 }
 
 // scanner is the state of one worker.
@@ -170,6 +173,9 @@ func (s *scanner) cell(buf []byte, at int) (cause string) {
 	if end > usable {
 		return "it runs over the end of the page"
 	}
+	if row.ints != nil {
+		return row.plan.decodeInts(row.ints, row, buf[at:end+slack], int(length))
+	}
 	_, cause = row.plan.decode(row.cells, buf[at:end], int(length))
 	row.body = buf[at : end+slack]
 	return cause
@@ -208,6 +214,9 @@ func (s *scanner) spilled(buf []byte, at int, length uint64) (cause string) {
 	// decode has checked that no value goes beyond it.
 	row.overflow = append(row.overflow, make([]byte, slack)...)
 	row.body = row.overflow
+	if row.ints != nil {
+		row.plan.take(row.ints, row)
+	}
 	return ""
 }
 

@@ -132,6 +132,21 @@ func TestShapes(t *testing.T) {
 		for _, layout := range layouts {
 			t.Run(shape.name+"/"+layout.name, func(t *testing.T) {
 				path := create(t, append([]string{layout.pragma}, shape.sql...)...)
+				db, err := Open(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer db.Close()
+				for i := range db.Tables() {
+					table := &db.Tables()[i]
+					var names []string
+					for _, c := range table.Columns {
+						if !c.computed {
+							names = append(names, c.Name)
+						}
+					}
+					sameInts(t, db, table, names)
+				}
 				if rows := compare(t, path); rows < shape.rows {
 					t.Errorf("SQLite itself has %d rows, the shape needs %d", rows, shape.rows)
 				}

@@ -84,7 +84,7 @@ func (a *Attribution) KernelCall(kernel int) (Call, bool) {
 	if call == None {
 		return Call{}, false
 	}
-	return a.t.Calls[call], true
+	return a.t.Calls.At(call), true
 }
 
 // KernelMatcher tells for each kernel whether match holds of what was open

@@ -24,10 +24,11 @@ func TestAround(t *testing.T) {
 			{Start: 15, End: 30, Name: 3, EndThread: None, Payload: None, Kind: StartEnd},
 			{Start: 16, End: 31, Name: 3, EndThread: None, Payload: None, Kind: StartEnd},
 		},
-		Calls:   []Call{{Start: 20, End: 21, Correlation: 1}, {Start: 50, End: 51, Correlation: 2}},
 		Kernels: []Kernel{{Start: 25, End: 26, Correlation: 1}, {Start: 60, End: 61, Correlation: 2}, {Start: 70, End: 71, Correlation: 3}},
 		Graphs:  []GraphLaunch{{Start: 62, End: 63, Correlation: 2}},
 	}
+	tl.Calls.Add(Call{Start: 20, End: 21, Correlation: 1})
+	tl.Calls.Add(Call{Start: 50, End: 51, Correlation: 2})
 	a := tl.Attribute()
 	paths := map[uint32]string{}
 	for _, r := range a.Regions() {

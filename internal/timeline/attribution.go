@@ -3,7 +3,10 @@ package timeline
 import (
 	"cmp"
 	"encoding/binary"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nvtx"
@@ -41,8 +44,9 @@ type Attribution struct {
 	sets     lists    // innermost range of each stack
 	opens    lists    // every open start/end range
 
-	launchers []bool // calls that launched work
-	lost      struct{ deep, stacks, open, held, noCall int64 }
+	kernelCalls []uint32 // by kernel: the call that launched it, or None
+	setNodes    []uint32 // by set: the region of callNode, as far as asked for; 0 is not yet
+	lost        struct{ deep, stacks, open, held, noCall int64 }
 }
 
 // A node is one region path.
@@ -107,20 +111,49 @@ func (t *Timeline) Attribute() *Attribution {
 		index:       map[nodeKey]uint32{},
 		rangeNode:   make([]uint32, len(t.Ranges)),
 		rangeParent: make([]uint32, len(t.Ranges)),
-		calls:       t.Correlate(),
-		launchers:   make([]bool, len(t.Calls)),
+		calls:       t.correlateLaunches(),
 	}
-	t.eachOp(func(op Op) {
-		if c := a.callOf(op); c != None {
-			a.launchers[c] = true
-		} else {
-			a.lost.noCall++
-		}
-	})
+	a.joinKernels()
 	a.pushPop()
 	a.startEnd()
 	a.warn()
 	return a
+}
+
+// joinKernels finds the call of each kernel. Every view asks for it several times.
+func (a *Attribution) joinKernels() {
+	kernels := a.t.Kernels
+	a.kernelCalls = make([]uint32, len(kernels))
+	var lost atomic.Int64
+	inParallel(len(kernels), func(from, to int) {
+		n := int64(0)
+		for i := from; i < to; i++ {
+			k := &kernels[i]
+			call := a.calls.Call(a.t.Queues[k.Queue].Process, k.Correlation)
+			if call == None {
+				n++
+			}
+			a.kernelCalls[i] = call
+		}
+		lost.Add(n)
+	})
+	for i := len(kernels); i < a.t.Ops(); i++ {
+		if a.callOf(a.t.Op(i)) == None {
+			lost.Add(1)
+		}
+	}
+	a.lost.noCall = lost.Load()
+}
+
+// inParallel cuts n items into a part for each core, and no more than pay.
+func inParallel(n int, do func(from, to int)) {
+	const least = 1 << 14
+	parts := max(1, min(runtime.GOMAXPROCS(0), n/least))
+	var group sync.WaitGroup
+	for p := range parts {
+		group.Go(func() { do(n*p/parts, n*(p+1)/parts) })
+	}
+	group.Wait()
 }
 
 // innermost lists the innermost push/pop range of each stack around a launching
@@ -145,22 +178,25 @@ func (a *Attribution) state(call uint32) uint64 {
 
 // callOf is the call that launched op, or None.
 func (a *Attribution) callOf(op Op) uint32 {
+	if op.Kind == OpKernel {
+		return a.kernelCalls[op.Index]
+	}
 	return a.calls.Call(a.t.Queues[op.Queue].Process, op.Correlation)
 }
 
-func (a *Attribution) kernelCall(i int) uint32 {
-	k := &a.t.Kernels[i]
-	return a.calls.Call(a.t.Queues[k.Queue].Process, k.Correlation)
-}
+func (a *Attribution) kernelCall(i int) uint32 { return a.kernelCalls[i] }
 
 // launchOrder lists the launching calls by (group, start), where group is the
 // thread or the process.
 func (a *Attribution) launchOrder(group func(thread uint32) uint32) []uint32 {
-	calls := a.t.Calls
+	calls := &a.t.Calls
 	byStart := a.launchesByStart()
+	if len(byStart) == 0 || !a.severalGroups(group) {
+		return byStart
+	}
 	// Groups are few and numbered from 0; the unknown one comes last.
 	groups := max(len(a.t.Threads), len(a.t.Processes))
-	bucket := func(call uint32) int { return min(int(group(calls[call].Thread)), groups) }
+	bucket := func(call uint32) int { return min(int(group(calls.Thread(call))), groups) }
 	begins := make([]int, groups+2)
 	for _, c := range byStart {
 		begins[bucket(c)+1]++
@@ -177,21 +213,19 @@ func (a *Attribution) launchOrder(group func(thread uint32) uint32) []uint32 {
 	return order
 }
 
+// severalGroups tells whether calls are of threads in more than one group.
+func (a *Attribution) severalGroups(group func(thread uint32) uint32) bool {
+	sites := a.t.Calls.sites
+	return slices.ContainsFunc(sites, func(s CallSite) bool { return group(s.Thread) != group(sites[0].Thread) })
+}
+
 // launchesByStart lists the launching calls.
 func (a *Attribution) launchesByStart() []uint32 {
-	n := 0
-	for _, launched := range a.launchers {
-		if launched {
-			n++
-		}
+	order := a.calls.list()
+	if !slices.IsSorted(order) {
+		slices.Sort(order)
 	}
-	order := make([]uint32, 0, n)
-	for i, launched := range a.launchers {
-		if launched {
-			order = append(order, uint32(i))
-		}
-	}
-	SortByStart(order, func(c uint32) int64 { return a.t.Calls[c].Start })
+	SortByStart(order, a.t.Calls.Start)
 	return order
 }
 
@@ -244,7 +278,23 @@ func (a *Attribution) KernelNode(i int) uint32 {
 	return a.callNode(call)
 }
 
+// callNode is the region of a launching call. Calls between the same ranges follow
+// each other, so that the answer is kept.
 func (a *Attribution) callNode(call uint32) uint32 {
+	if a.callSet == nil || a.callSet[call] == 0 {
+		return a.nodeAround(call)
+	}
+	set := a.callSet[call]
+	if a.setNodes == nil {
+		a.setNodes = make([]uint32, len(a.sets.ends)+1)
+	}
+	if a.setNodes[set] == 0 { // no range has region 0
+		a.setNodes[set] = a.nodeAround(call)
+	}
+	return a.setNodes[set]
+}
+
+func (a *Attribution) nodeAround(call uint32) uint32 {
 	list := a.innermost(call)
 	if len(list) == 0 {
 		list = a.openAround(call)

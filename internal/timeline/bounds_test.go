@@ -55,7 +55,7 @@ func TestStaggered(t *testing.T) {
 		tl.Ranges = append(tl.Ranges, Range{Start: i, End: i + 10*n, Name: 1, EndThread: None, Payload: None})
 		tl.Ranges = append(tl.Ranges, Range{Start: i, End: i + 10*n, Name: 1, EndThread: None, Payload: None, Kind: StartEnd})
 	}
-	tl.Calls = []Call{{Start: 5 * n, End: 5*n + 1, Correlation: 1}}
+	tl.Calls.Add(Call{Start: 5 * n, End: 5*n + 1, Correlation: 1})
 	tl.Queues = []Queue{{}}
 	tl.Functions, tl.Configs = []Function{{}}, []LaunchConfig{{}}
 	tl.Kernels = []Kernel{{Start: 5 * n, End: 5*n + 7, Correlation: 1}}

@@ -38,7 +38,7 @@ func (t *Timeline) Captured() *Captured {
 	c := &Captured{NodeRows: len(t.GraphNodes)}
 	made := *t
 	c.Timeline = &made
-	made.Calls = append(make([]Call, 0, len(t.Calls)+len(t.GraphNodes)), t.Calls...)
+	made.Calls = t.Calls.clone(len(t.GraphNodes))
 	made.Kernels = append([]Kernel(nil), t.Kernels...)
 	made.Copies = append([]Copy(nil), t.Copies...)
 	made.Sets = append([]Set(nil), t.Sets...)
@@ -95,10 +95,10 @@ func newCreations(t *Timeline, nodes []GraphNode) *creations {
 	for i := range nodes {
 		c.rows[nodeOf{t.ThreadProcess(nodes[i].Thread), nodes[i].Node}] = int32(i)
 	}
-	for i := range t.Calls {
-		call := &t.Calls[i]
-		if p := t.ThreadProcess(call.Thread); int(p) < len(c.next) && call.Correlation != NoCorrelation && call.Correlation >= c.next[p] {
-			c.next[p] = call.Correlation + 1
+	for i := range uint32(t.Calls.Len()) {
+		id := t.Calls.Correlation(i)
+		if p := t.ThreadProcess(t.Calls.Thread(i)); int(p) < len(c.next) && id != NoCorrelation && id >= c.next[p] {
+			c.next[p] = id + 1
 		}
 	}
 	return c
@@ -116,7 +116,7 @@ func (c *creations) correlation(process uint32, node int64) (uint32, bool) {
 		id = c.next[process]
 		c.next[process]++
 		c.early[id] = c.early[id] || row.Time < 0
-		c.t.Calls = append(c.t.Calls, Call{Start: row.Time, End: row.Time, Correlation: id, Thread: row.Thread})
+		c.t.Calls.Add(Call{Start: row.Time, End: row.Time, Correlation: id, Thread: row.Thread})
 	}
 	c.made[key] = id
 	return id, id != NoCorrelation

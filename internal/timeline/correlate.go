@@ -29,6 +29,20 @@ type idTable struct {
 
 // Correlate indexes the calls by process and correlation.
 func (t *Timeline) Correlate() *Correlations {
+	c := t.correlate(nil)
+	for i := range uint32(t.Calls.Len()) {
+		c.chain(i)
+	}
+	return c
+}
+
+// correlateLaunches indexes only the calls that launched work, the earliest of
+// each id: most calls launch nothing.
+func (t *Timeline) correlateLaunches() *Correlations { return t.correlate(t.eachOp) }
+
+// correlate indexes the earliest call of each id: of all of them, or of those that
+// work has.
+func (t *Timeline) correlate(work func(func(Op))) *Correlations {
 	c := &Correlations{t: t, tables: make([]idTable, len(t.Processes))}
 	c.each(func(table *idTable, _, id uint32) {
 		if table.count == 0 {
@@ -42,49 +56,70 @@ func (t *Timeline) Correlate() *Correlations {
 	}
 	c.each(func(table *idTable, _, id uint32) { table.put(id) })
 	for p := range c.tables {
-		c.tables[p].close()
+		c.shared += int(c.tables[p].count) - c.tables[p].distinct()
 	}
-	for i := range t.Calls {
-		c.insert(uint32(i))
+	if work != nil {
+		c.keepLaunched(work)
 	}
+	for p := range c.tables {
+		c.tables[p].assign()
+	}
+	c.each(func(table *idTable, i, id uint32) {
+		if at := table.number(id); at >= 0 && (table.calls[at] == None || c.before(i, table.calls[at])) {
+			table.calls[at] = i
+		}
+	})
 	return c
 }
 
+// keepLaunched drops the ids that no work has.
+func (c *Correlations) keepLaunched(work func(func(Op))) {
+	launched := make([]idTable, len(c.tables))
+	for p := range launched {
+		all := &c.tables[p]
+		launched[p] = idTable{low: all.low, high: all.high, count: all.count}
+		launched[p].open()
+	}
+	work(func(op Op) {
+		if p := c.t.Queues[op.Queue].Process; int(p) < len(launched) {
+			if t := &launched[p]; t.count > 0 && op.Correlation >= t.low && op.Correlation <= t.high {
+				t.put(op.Correlation)
+			}
+		}
+	})
+	for p := range launched {
+		c.tables[p].intersect(&launched[p])
+	}
+}
+
 // each visits the calls that have a process and an id.
-func (c *Correlations) each(f func(table *idTable, process, id uint32)) {
-	for i := range c.t.Calls {
-		call := &c.t.Calls[i]
-		p := c.t.ThreadProcess(call.Thread)
-		if call.Correlation != NoCorrelation && int(p) < len(c.tables) {
-			f(&c.tables[p], p, call.Correlation)
+func (c *Correlations) each(f func(table *idTable, call, id uint32)) {
+	calls := &c.t.Calls
+	tables := make([]*idTable, len(calls.sites)) // by site
+	for i, s := range calls.sites {
+		if p := c.t.ThreadProcess(s.Thread); int(p) < len(c.tables) {
+			tables[i] = &c.tables[p]
+		}
+	}
+	for i, id := range calls.correlation {
+		if table := tables[calls.site[i]]; table != nil && id != NoCorrelation {
+			f(table, uint32(i), id)
 		}
 	}
 }
 
-func (c *Correlations) insert(i uint32) {
-	call := &c.t.Calls[i]
-	p := c.t.ThreadProcess(call.Thread)
-	if call.Correlation == NoCorrelation || int(p) >= len(c.tables) {
+// chain links a call to the others of its id.
+func (c *Correlations) chain(i uint32) {
+	id, p := c.t.Calls.Correlation(i), c.t.ThreadProcess(c.t.Calls.Thread(i))
+	first := c.Call(p, id)
+	if first == None || first == i {
 		return
 	}
-	table := &c.tables[p]
-	at := table.number(call.Correlation)
-	first := table.calls[at]
-	if first == None {
-		table.calls[at] = i
-		return
-	}
-	c.shared++
 	if c.next == nil {
-		c.next = make([]uint32, len(c.t.Calls))
+		c.next = make([]uint32, c.t.Calls.Len())
 		for j := range c.next {
 			c.next[j] = None
 		}
-	}
-	if c.before(i, first) {
-		c.next[i] = first
-		table.calls[at] = i
-		return
 	}
 	after := first
 	for c.next[after] != None && !c.before(i, c.next[after]) {
@@ -94,8 +129,7 @@ func (c *Correlations) insert(i uint32) {
 }
 
 func (c *Correlations) before(a, b uint32) bool {
-	x, y := &c.t.Calls[a], &c.t.Calls[b]
-	return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(a, b)) < 0
+	return cmp.Or(cmp.Compare(c.t.Calls.Start(a), c.t.Calls.Start(b)), cmp.Compare(a, b)) < 0
 }
 
 // Call is the earliest call of the process with this id, or None.
@@ -108,6 +142,15 @@ func (c *Correlations) Call(process, correlation uint32) uint32 {
 		return table.calls[at]
 	}
 	return None
+}
+
+// list gives the earliest call of each id, process by process.
+func (c *Correlations) list() []uint32 {
+	var lists [][]uint32
+	for p := range c.tables {
+		lists = append(lists, c.tables[p].calls)
+	}
+	return slices.Concat(lists...)
 }
 
 // Next is the call after i that shares its id, or None.
@@ -140,14 +183,37 @@ func (t *idTable) put(id uint32) {
 	t.bits[at/64] |= 1 << (at % 64)
 }
 
-// close numbers the ids that were put.
-func (t *idTable) close() {
-	ids := 0
+// distinct is how many ids were put.
+func (t *idTable) distinct() int {
 	if t.bits == nil {
 		slices.Sort(t.sorted)
 		t.sorted = slices.Compact(t.sorted)
-		ids = len(t.sorted)
+		return len(t.sorted)
 	}
+	n := 0
+	for _, word := range t.bits {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// intersect keeps the ids that o, of the same bounds, has too.
+func (t *idTable) intersect(o *idTable) {
+	for i := range t.bits {
+		t.bits[i] &= o.bits[i]
+	}
+	if t.bits == nil {
+		o.distinct()
+		t.sorted = slices.DeleteFunc(t.sorted, func(id uint32) bool {
+			_, found := slices.BinarySearch(o.sorted, id)
+			return !found
+		})
+	}
+}
+
+// assign numbers the ids that were put, from 0.
+func (t *idTable) assign() {
+	ids := len(t.sorted)
 	t.before = make([]uint32, len(t.bits))
 	for i, word := range t.bits {
 		t.before[i] = uint32(ids)

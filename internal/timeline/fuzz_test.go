@@ -39,7 +39,7 @@ func decode(data []byte) *Timeline {
 			t.Ranges = append(t.Ranges, r)
 			t.LastNVTX = Time{max(t.LastNVTX.NS, r.End), true}
 		case 4, 5:
-			t.Calls = append(t.Calls, Call{Start: start, End: start + int64(b%8), Thread: uint32(c % 5), Correlation: uint32(d % 32), Name: StringID(e)})
+			t.Calls.Add(Call{Start: start, End: start + int64(b%8), Thread: uint32(c % 5), Correlation: uint32(d % 32), Name: StringID(e)})
 		case 6:
 			t.Kernels = append(t.Kernels, Kernel{Start: start, End: end, Queue: uint32(c % 4), Correlation: uint32(d % 32), Function: uint32(e % 2)})
 		case 7:
@@ -68,8 +68,9 @@ func FuzzAttribution(f *testing.F) {
 		}
 		tl := decode(data)
 		a := tl.Attribute()
-		for c := range tl.Calls {
-			if a.launchers[c] {
+		launched := a.calls.list()
+		for c := range uint32(tl.Calls.Len()) {
+			if slices.Contains(launched, c) {
 				checkCall(t, tl, a, uint32(c))
 			}
 		}
@@ -94,7 +95,7 @@ func after(tl *Timeline, x, y uint32) int {
 }
 
 func checkCall(t *testing.T, tl *Timeline, a *Attribution, c uint32) {
-	call := &tl.Calls[c]
+	call := tl.Calls.At(c)
 	inner := map[uint32]uint32{} // by domain
 	var open []uint32
 	for i := range tl.Ranges {
@@ -121,11 +122,11 @@ func checkCall(t *testing.T, tl *Timeline, a *Attribution, c uint32) {
 	}
 	slices.SortFunc(want, func(x, y uint32) int { return cmp.Compare(tl.Ranges[x].Domain, tl.Ranges[y].Domain) })
 	if got := a.innermost(c); !slices.Equal(got, want) {
-		t.Fatalf("call %+v lies in push/pop ranges %v, want %v of %+v", *call, got, want, tl.Ranges)
+		t.Fatalf("call %+v lies in push/pop ranges %v, want %v of %+v", call, got, want, tl.Ranges)
 	}
 	got := slices.Sorted(slices.Values(a.openAround(c)))
 	if !slices.Equal(got, open) {
-		t.Fatalf("call %+v lies in start/end ranges %v, want %v of %+v", *call, got, open, tl.Ranges)
+		t.Fatalf("call %+v lies in start/end ranges %v, want %v of %+v", call, got, open, tl.Ranges)
 	}
 }
 

@@ -213,22 +213,22 @@ type threadCalls struct {
 
 func (t *Timeline) callsByThread() []threadCalls {
 	threads := make([]threadCalls, len(t.Threads))
-	for i := range t.Calls {
-		if th := t.Calls[i].Thread; int(th) < len(threads) {
-			threads[th].order = append(threads[th].order, uint32(i))
+	for i := range uint32(t.Calls.Len()) {
+		if th := t.Calls.Thread(i); int(th) < len(threads) {
+			threads[th].order = append(threads[th].order, i)
 		}
 	}
 	for i := range threads {
 		order := threads[i].order
 		compare := func(x, y uint32) int {
-			return cmp.Or(cmp.Compare(t.Calls[x].Start, t.Calls[y].Start), cmp.Compare(x, y))
+			return cmp.Or(cmp.Compare(t.Calls.Start(x), t.Calls.Start(y)), cmp.Compare(x, y))
 		}
 		if !slices.IsSortedFunc(order, compare) {
 			slices.SortFunc(order, compare)
 		}
 		latest := make([]int64, len(order))
 		for j, c := range order {
-			latest[j] = t.Calls[c].End
+			latest[j] = t.Calls.End(c)
 			if j > 0 {
 				latest[j] = max(latest[j], latest[j-1])
 			}
@@ -242,12 +242,12 @@ func (t *Timeline) callsByThread() []threadCalls {
 func (c *threadCalls) each(t *Timeline, start, end int64, f func(call *Call)) {
 	first := sort.Search(len(c.maxEnd), func(i int) bool { return c.maxEnd[i] > start })
 	for _, i := range c.order[first:] {
-		call := &t.Calls[i]
+		call := t.Calls.At(i)
 		if call.Start >= end {
 			return
 		}
 		if call.End > start {
-			f(call)
+			f(&call)
 		}
 	}
 }
@@ -271,7 +271,7 @@ func (g *Gaps) row(x gap, calls *Timeline, threads []threadCalls) GapRow {
 	launcher, known := int64(0), false
 	if launch != None {
 		row.NVTX = g.a.Path(g.a.callNode(launch))
-		if th := t.Calls[launch].Thread; int(th) < len(t.Threads) {
+		if th := t.Calls.Thread(launch); int(th) < len(t.Threads) {
 			launcher, known = t.Threads[th].Global, true
 		}
 	}

@@ -467,7 +467,7 @@ func (b *phaseRanges) add(name StringID, kernels []uint32) {
 		if c == None {
 			continue
 		}
-		call := &b.t.Calls[c]
+		call := b.t.Calls.At(c)
 		r, ok := spans[call.Thread]
 		if !ok {
 			r = Range{Start: call.Start, End: call.End, Name: name, Domain: uint32(len(b.t.Domains) - 1), Thread: call.Thread, EndThread: None, Payload: None, Kind: PushPop}

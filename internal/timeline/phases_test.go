@@ -20,7 +20,7 @@ func launches(symbols []uint32) *Timeline {
 	t.Configs = []LaunchConfig{{Grid: [3]int32{1, 1, 1}, Block: [3]int32{32, 1, 1}}}
 	for i, s := range symbols {
 		at := int64(i) * 100
-		t.Calls = append(t.Calls, Call{Start: at, End: at + 10, Correlation: uint32(i)})
+		t.Calls.Add(Call{Start: at, End: at + 10, Correlation: uint32(i)})
 		t.Kernels = append(t.Kernels, Kernel{Start: at + 20, End: at + 80, Correlation: uint32(i), Function: s})
 	}
 	return t

@@ -143,7 +143,7 @@ func (w *launchWriter) row(i int) *LaunchRow {
 	if call == None {
 		return row
 	}
-	at := &t.Calls[call]
+	at := t.Calls.At(call)
 	r.launch, r.wait = at.Start, Since(at.Start, k.Start)
 	row.LaunchNS, row.QueueNS = &r.launch, &r.wait
 	if int(at.Thread) < len(t.Threads) {

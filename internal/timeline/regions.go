@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nvtx"
@@ -70,24 +71,14 @@ type usage struct {
 	uses []use
 	once map[regionKey]*use // start/end regions: work counts once, however many instances are open
 	same map[uint32]*use    // by start/end range: what its own thread launched
-	busy []intervals        // by process
 }
 
 // measure goes through the work that keep accepts and credits it to the ranges
 // around its launch.
 func (a *Attribution) measure(keep func(Op) bool) *usage {
-	u := &usage{a: a, slot: make([]uint32, len(a.t.Ranges)), once: map[regionKey]*use{}, same: map[uint32]*use{}, busy: make([]intervals, len(a.t.Processes))}
+	u := &usage{a: a, slot: make([]uint32, len(a.t.Ranges)), once: map[regionKey]*use{}, same: map[uint32]*use{}}
 	for i := range u.slot {
 		u.slot[i] = None
-	}
-	most := make([]int, len(u.busy)) // stretches of each process
-	a.t.eachOp(func(op Op) {
-		if process := a.t.Queues[op.Queue].Process; int(process) < len(most) && keep(op) {
-			most[process]++
-		}
-	})
-	for p, n := range most {
-		u.busy[p] = intervals{start: make([]int64, 0, n), before: make([]uint64, 0, n)}
 	}
 	a.t.ByStart(func(op Op) {
 		if keep(op) {
@@ -99,10 +90,6 @@ func (a *Attribution) measure(keep func(Op) bool) *usage {
 
 func (u *usage) credit(op Op) {
 	a := u.a
-	process := a.t.Queues[op.Queue].Process
-	if int(process) < len(u.busy) {
-		u.busy[process].add(op.Start, op.End)
-	}
 	call := a.callOf(op)
 	if call == None {
 		return
@@ -116,14 +103,14 @@ func (u *usage) credit(op Op) {
 	open := a.openAround(call)
 	for i, r := range open {
 		u.of(r).add(op, bytes, true)
-		if rng := &a.t.Ranges[r]; rng.EndThread == None && rng.Thread == a.t.Calls[call].Thread {
+		if rng := &a.t.Ranges[r]; rng.EndThread == None && rng.Thread == a.t.Calls.Thread(call) {
 			addTo(u.same, r).add(op, bytes, true)
 		}
 		id := a.rangeNode[r]
 		if slices.ContainsFunc(open[:i], func(o uint32) bool { return a.rangeNode[o] == id }) {
 			continue
 		}
-		addTo(u.once, regionKey{id, process}).add(op, bytes, true)
+		addTo(u.once, regionKey{id, a.t.Queues[op.Queue].Process}).add(op, bytes, true)
 	}
 }
 
@@ -266,7 +253,12 @@ type regionKey struct {
 // counts only the instances that used the device.
 func (a *Attribution) regionsOf(q *Query, over *bool) []RegionRow {
 	t := a.t
-	u := a.measure(t.opFilter(q, a))
+	keep := t.opFilter(q, a)
+	var busy []int64
+	var beside sync.WaitGroup
+	beside.Go(func() { busy = t.busyWithin(keep) })
+	u := a.measure(keep)
+	beside.Wait()
 	matches := a.nodeFilter(q)
 	rows := map[regionKey]*RegionRow{}
 	lasted := map[regionKey][]int64{}
@@ -302,9 +294,7 @@ func (a *Attribution) regionsOf(q *Query, over *bool) []RegionRow {
 		if r.Unclosed {
 			row.Unclosed++
 		}
-		if int(process) < len(u.busy) {
-			accrue(&row.WallBusyNS, u.busy[process].within(r.Start, r.End), over)
-		}
+		accrue(&row.WallBusyNS, busy[i], over)
 		if work != nil {
 			row.credit(work, over)
 			if work.workEnd > r.End {

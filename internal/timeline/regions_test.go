@@ -319,7 +319,7 @@ func TestRegionGroups(t *testing.T) {
 			length = 900
 		}
 		add(i*1000, i*1000+length, "step"+string(rune('0'+i)))
-		tl.Calls = append(tl.Calls, Call{Start: i*1000 + 1, End: i*1000 + 2, Correlation: uint32(i)})
+		tl.Calls.Add(Call{Start: i*1000 + 1, End: i*1000 + 2, Correlation: uint32(i)})
 		tl.Kernels = append(tl.Kernels, Kernel{Start: i*1000 + 50, End: i*1000 + 150, Correlation: uint32(i)})
 	}
 	if rows := tl.RegionRows(Query{}).Rows; len(rows) != 9 || rows[1].Group != "decode/step#" {

@@ -64,7 +64,7 @@ func (a *Attribution) pushPop() {
 	if len(ranges) == 0 {
 		return
 	}
-	a.callSet = make([]uint32, len(a.t.Calls))
+	a.callSet = make([]uint32, a.t.Calls.Len())
 	calls := a.launchOrder(byThread)
 	for len(ranges) > 0 {
 		thread := a.t.Ranges[ranges[0]].Thread
@@ -73,10 +73,10 @@ func (a *Attribution) pushPop() {
 			n++
 		}
 		first, found := slices.BinarySearchFunc(calls, thread, func(c, thread uint32) int {
-			return cmp.Compare(a.t.Calls[c].Thread, thread)
+			return cmp.Compare(a.t.Calls.Thread(c), thread)
 		})
 		last := first
-		for found && last < len(calls) && a.t.Calls[calls[last]].Thread == thread {
+		for found && last < len(calls) && a.t.Calls.Thread(calls[last]) == thread {
 			last++
 		}
 		a.sweepThread(ranges[:n], calls[first:last])
@@ -108,12 +108,12 @@ func (a *Attribution) sweepThread(ranges, calls []uint32) {
 		}
 	}
 	for _, c := range calls {
-		call := &a.t.Calls[c]
+		call := a.t.Calls.At(c)
 		advance(call.Start)
 		current = current[:0]
 		keep := active[:0]
 		for _, n := range active {
-			r := n.around(all, call)
+			r := n.around(all, &call)
 			n.active = len(n.ranges) > 0
 			if n.active {
 				keep = append(keep, n)
@@ -168,7 +168,7 @@ func (a *Attribution) startEnd() {
 	if len(ranges) == 0 {
 		return
 	}
-	a.callOpen = make([]uint32, len(a.t.Calls))
+	a.callOpen = make([]uint32, a.t.Calls.Len())
 	all := a.t.Ranges
 	for _, r := range ranges {
 		a.rangeParent[r] = None
@@ -178,7 +178,7 @@ func (a *Attribution) startEnd() {
 	last, next := uint32(0), 0
 	process := uint32(None)
 	for _, c := range a.launchOrder(a.t.ThreadProcess) {
-		call := &a.t.Calls[c]
+		call := a.t.Calls.At(c)
 		if p := a.t.ThreadProcess(call.Thread); p != process {
 			process, open = p, open[:0]
 			for next < len(ranges) && a.t.ThreadProcess(all[ranges[next]].Thread) < p {

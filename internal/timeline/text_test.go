@@ -72,7 +72,7 @@ func (p *parser) line(f []string) error {
 		}
 		t.Ranges = append(t.Ranges, r)
 	case "call":
-		t.Calls = append(t.Calls, Call{
+		t.Calls.Add(Call{
 			Thread: p.thread(f[1]), Name: p.name(f[2]), Start: number(f[3]), End: number(f[4]), Correlation: uint32(number(f[5])),
 		})
 	case "kernel":

@@ -29,7 +29,7 @@ type Timeline struct {
 	Sets    []Set
 	Graphs  []GraphLaunch // only where kernels of CUDA graphs were not traced one by one
 	Syncs   []Sync
-	Calls   []Call
+	Calls   Calls
 	Ranges  []Range
 	Marks   []Mark
 
@@ -172,14 +172,6 @@ type Sync struct {
 	Correlation uint32
 	Queue       uint32
 	Kind        uint32 // 1 event, 2 stream waits for event, 3 stream, 4 context
-}
-
-// A Call is one call of the CUDA runtime or driver API.
-type Call struct {
-	Start, End  int64
-	Correlation uint32
-	Name        StringID
-	Thread      uint32
 }
 
 // RangeKind is the way a range was opened and closed.

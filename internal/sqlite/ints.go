@@ -1,0 +1,195 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// MaxInts is the most columns that ScanInts reads.
+const MaxInts = 32
+
+// Ints is one row of ScanInts. It is valid until the callback returns.
+type Ints struct {
+	// Int is each column as Row.Int gives it.
+	Int         [MaxInts]int64
+	null, whole uint32 // a bit for each column
+}
+
+// Null reports whether column i is NULL.
+func (v *Ints) Null(i int) bool { return v.null>>uint(i)&1 != 0 }
+
+// Whole reports whether column i holds an integer.
+func (v *Ints) Whole(i int) bool { return v.whole>>uint(i)&1 != 0 }
+
+// ScanInts is Scan for tables of numbers, of which the largest tables consist: it
+// decodes every column at once. A column "" reads as NULL. Before the first row,
+// begin is told how many workers there are; count gives how many rows the share of
+// each has at most.
+func (db *DB) ScanInts(ctx context.Context, table *Table, columns []string, workers int, begin func(workers int, count func() []int), fn func(worker int, v *Ints) error) (ScanStats, error) {
+	var stats ScanStats
+	if table.refuse != "" {
+		return stats, fmt.Errorf("scan table %s of %s: %s", table.Name, db.path, table.refuse)
+	}
+	if len(columns) > MaxInts {
+		return stats, fmt.Errorf("scan table %s of %s: %d columns of numbers are more than %d", table.Name, db.path, len(columns), MaxInts)
+	}
+	names := slices.DeleteFunc(slices.Clone(columns), func(name string) bool { return name == "" })
+	p, err := newPlan(table, names, db.head.encoding)
+	if err != nil {
+		return stats, fmt.Errorf("scan %s: %w", db.path, err)
+	}
+	p.asInts(columns)
+	leaves := db.leaves(table.root, &stats)
+	n := max(1, min(Workers(workers), len(leaves)/minShare))
+	begin(n, func() []int { return db.countRows(leaves, n) })
+	shares, err := db.scanShares(ctx, p, leaves, n, func(w int, r *Row) error { return fn(w, r.ints) })
+	for i := range shares {
+		stats.add(shares[i])
+	}
+	stats.Changed = db.changed()
+	return stats, err
+}
+
+// countRows adds up the cells of the leaves of each share, by their headers alone.
+func (db *DB) countRows(leaves []uint32, n int) []int {
+	counts := make([]int, n)
+	inShares(n, func(w int) {
+		var head [headerSize + 8]byte
+		for _, page := range leaves[len(leaves)*w/n : len(leaves)*(w+1)/n] {
+			file, at := db.file, db.offset(page)
+			if off, ok := db.inWAL(page); ok {
+				file, at = db.wal.file, off
+			}
+			start := bodyStart(page)
+			if page == 0 || page > db.pages || readFull(file, head[:start+8], at) != nil || head[start] != leafPage {
+				continue
+			}
+			if cells := int(binary.BigEndian.Uint16(head[start+3:])); start+8+2*cells <= db.head.usable {
+				counts[w] += cells
+			}
+		}
+	})
+	return counts
+}
+
+// asInts makes the plan decode into Ints.
+func (p *plan) asInts(columns []string) {
+	spare := len(p.columns)
+	p.place = make([]uint8, spare+1)
+	p.place[spare] = MaxInts
+	at := 0
+	for i, name := range columns {
+		if name == "" {
+			p.absent |= 1 << uint(i)
+			continue
+		}
+		p.place[at] = uint8(i)
+		if p.columns[at].real {
+			p.reals |= 1 << uint(i)
+		}
+		p.plain = p.plain && !p.columns[at].rowID
+		at++
+	}
+	p.places = make([]uint8, len(p.want))
+	for i, to := range p.want {
+		p.places[i] = p.place[to]
+	}
+}
+
+// decodeInts reads the wanted columns of a record of size bytes; data goes on for
+// slack bytes behind it.
+func (p *plan) decodeInts(v *Ints, row *Row, data []byte, size int) (cause string) {
+	head, pos := varint(data[:size])
+	if pos == 0 || head < uint64(pos) || head > uint64(size) {
+		return "the header of the record does not fit"
+	}
+	h, off := data[:head], int(head)
+	null, whole := p.absent, uint32(0)
+	for _, to := range p.places {
+		if pos >= len(h) {
+			return p.fillInts(v, row, data, size) // it is older than a column
+		}
+		serial := h[pos]
+		pos++
+		if serial-1 >= 6 {
+			switch serial {
+			case 0:
+				null |= 1 << to
+				if to < MaxInts {
+					v.Int[to] = 0
+				}
+				continue
+			case 8, 9:
+				if to < MaxInts {
+					v.Int[to] = int64(serial - 8)
+					whole |= 1 << to
+				}
+				continue
+			}
+			if to == MaxInts { // a text or a float that nobody asked for
+				v, n := varint(h[pos-1:])
+				if n == 0 || v > 2*maxPayload+13 {
+					return "a type in the record is out of range"
+				}
+				pos += n - 1
+				off = min(off+int(serialLen(v)), math.MaxInt32)
+				continue
+			}
+			return p.fillInts(v, row, data, size)
+		}
+		if off > size {
+			return "the values are longer than the record"
+		}
+		word := binary.BigEndian.Uint64(data[off:])
+		off += int(serialSize[serial])
+		if to < MaxInts {
+			v.Int[to] = int64(word) >> (intShift[serial&7] & 63)
+			whole |= 1 << to
+		}
+	}
+	if off > size {
+		return "the values are longer than the record"
+	}
+	v.null, v.whole = null, whole&^p.reals
+	if !p.plain {
+		p.fillRowIDs(v, row)
+	}
+	return ""
+}
+
+// fillInts goes the way of Row for records that hold more than integers.
+func (p *plan) fillInts(v *Ints, row *Row, data []byte, size int) (cause string) {
+	if _, cause = p.decode(row.cells, data[:size], size); cause != "" {
+		return cause
+	}
+	row.body = data
+	p.take(v, row)
+	return ""
+}
+
+// take copies the columns of a decoded row.
+func (p *plan) take(v *Ints, row *Row) {
+	v.null, v.whole = p.absent, 0
+	for i := range p.columns {
+		to := p.place[i]
+		v.Int[to] = row.Int(i)
+		switch row.Type(i) {
+		case Null:
+			v.null |= 1 << to
+		case Integer:
+			v.whole |= 1 << to
+		}
+	}
+}
+
+func (p *plan) fillRowIDs(v *Ints, row *Row) {
+	for i, c := range p.columns {
+		if c.rowID {
+			v.Int[p.place[i]] = row.rowID
+			v.whole |= 1 << p.place[i]
+		}
+	}
+}

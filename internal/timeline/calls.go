@@ -1,0 +1,131 @@
+package timeline
+
+import "math"
+
+// A Call is one call of the CUDA runtime or driver API.
+type Call struct {
+	Start, End  int64
+	Correlation uint32
+	Name        StringID
+	Thread      uint32
+}
+
+// Calls are the CUDA calls of a timeline, in the order of the file. There are
+// several for each kernel, so that they are kept as columns: 20 bytes a call. The
+// zero value has none.
+type Calls struct {
+	start       []int64
+	length      []uint32 // elsewhere where the end does not lie within 32 bits after the start
+	correlation []uint32
+	site        []uint32 // index into sites
+	sites       []CallSite
+	ends        map[uint32]int64 // by call, those that are elsewhere
+	known       map[CallSite]uint32
+}
+
+// A CallSite is what many calls have in common.
+type CallSite struct {
+	Name   StringID
+	Thread uint32
+}
+
+// elsewhere stands for a length that 32 bits do not hold.
+const elsewhere = math.MaxUint32
+
+// CallLength is the column that holds how long a call took; false where End must
+// be told beside it.
+func CallLength(start, end int64) (uint32, bool) {
+	if d := uint64(end) - uint64(start); d < elsewhere && end >= start {
+		return uint32(d), true
+	}
+	return elsewhere, false
+}
+
+// MakeCalls takes columns of equal length over. Ends has, by call, the ends that
+// CallLength could not hold.
+func MakeCalls(start []int64, length, correlation, site []uint32, sites []CallSite, ends map[uint32]int64) Calls {
+	return Calls{start: start, length: length, correlation: correlation, site: site, sites: sites, ends: ends}
+}
+
+// Add appends a call.
+func (c *Calls) Add(call Call) {
+	n := uint32(len(c.start))
+	length, ok := CallLength(call.Start, call.End)
+	if !ok {
+		if c.ends == nil {
+			c.ends = map[uint32]int64{}
+		}
+		c.ends[n] = call.End
+	}
+	c.start, c.length = append(c.start, call.Start), append(c.length, length)
+	c.correlation, c.site = append(c.correlation, call.Correlation), append(c.site, c.siteOf(CallSite{call.Name, call.Thread}))
+}
+
+func (c *Calls) siteOf(s CallSite) uint32 {
+	if c.known == nil {
+		c.known = map[CallSite]uint32{}
+		for i, known := range c.sites {
+			c.known[known] = uint32(i)
+		}
+	}
+	at, ok := c.known[s]
+	if !ok {
+		at = uint32(len(c.sites))
+		c.sites, c.known[s] = append(c.sites, s), at
+	}
+	return at
+}
+
+// clone copies the columns, with room for more.
+func (c *Calls) clone(more int) Calls {
+	room := func(column []uint32) []uint32 {
+		return append(make([]uint32, 0, len(column)+more), column...)
+	}
+	made := MakeCalls(append(make([]int64, 0, len(c.start)+more), c.start...), room(c.length), room(c.correlation), room(c.site), append([]CallSite(nil), c.sites...), map[uint32]int64{})
+	for call, end := range c.ends {
+		made.ends[call] = end
+	}
+	return made
+}
+
+// Len is the number of calls.
+func (c *Calls) Len() int { return len(c.start) }
+
+// At is call i.
+func (c *Calls) At(i uint32) Call {
+	s := c.sites[c.site[i]]
+	return Call{c.start[i], c.End(i), c.correlation[i], s.Name, s.Thread}
+}
+
+// Start is when call i began.
+func (c *Calls) Start(i uint32) int64 { return c.start[i] }
+
+// End is when call i returned.
+func (c *Calls) End(i uint32) int64 {
+	if n := c.length[i]; n != elsewhere {
+		return c.start[i] + int64(n)
+	}
+	return c.ends[i]
+}
+
+// Correlation is the id that call i shares with the work that it launched.
+func (c *Calls) Correlation(i uint32) uint32 { return c.correlation[i] }
+
+// Thread is the one that made call i.
+func (c *Calls) Thread(i uint32) uint32 { return c.sites[c.site[i]].Thread }
+
+// Name is that of call i.
+func (c *Calls) Name(i uint32) StringID { return c.sites[c.site[i]].Name }
+
+// Site is the number of what call i has in common with others; Sites lists them.
+func (c *Calls) Site(i uint32) uint32 { return c.site[i] }
+
+// Sites lists what calls have in common, by number.
+func (c *Calls) Sites() []CallSite { return c.sites }
+
+// Rename gives every name its new number.
+func (c *Calls) Rename(to []StringID) {
+	for i := range c.sites {
+		c.sites[i].Name = to[c.sites[i].Name]
+	}
+}
