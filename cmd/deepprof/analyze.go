@@ -189,7 +189,7 @@ func (a *analysisInput) scope(regions []string, whole bool) error {
 		return usagef("analyze: --region and --whole exclude each other")
 	case a.drawn != "":
 		return usagef("analyze: %s is drawn as it is; give the run, or the timeline, with --region or --whole", a.drawn)
-	case a.in.Timeline == "":
+	case len(a.in.Timelines) == 0:
 		return usagef("analyze: --region and --whole choose from a timeline, and there is none")
 	}
 	a.in.Include, a.in.Exclude, a.in.Asked, a.in.DefaultScope = regions, nil, len(regions) > 0, false
@@ -221,7 +221,7 @@ func (a *analysisInput) result(ctx context.Context) (*analysis.Result, error) {
 		return nil, usagef("%s: %w", cmp.Or(a.command, "analyze"), unused)
 	}
 	if errors.As(err, &scope) {
-		return nil, usagef("analyze %s: --region: %w", a.in.Timeline, scope)
+		return nil, usagef("analyze %s: --region: %w", a.in.Timelines[0], scope)
 	}
 	if errors.Is(err, ncurep.ErrNoTable) {
 		err = cmp.Or(show.NoReport(a.command, a.in.Counters[0]), err)

@@ -25,16 +25,19 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 	if err := in.checkModel(); err != nil {
 		return nil, err
 	}
-	res, err := analyze(ctx, in)
-	var lost *lostError
-	if errors.As(err, &lost) {
-		in.Timeline, in.lostAt, in.lost = "", in.Timeline, lost.err
-		if in.Empty() {
+	in.Timelines = in.Ordered()
+	for {
+		res, err := analyze(ctx, in)
+		var lost *lostError
+		if !errors.As(err, &lost) {
+			return res, err
+		}
+		in.lost = append(in.lost, lostTimeline{in.timeline(), lost.err})
+		if in.Timelines = in.Timelines[1:]; in.Empty() {
 			return nil, fmt.Errorf("analyse: %w", lost.err)
 		}
-		return analyze(ctx, in) // of the rest
+		// The rest is analyzed.
 	}
-	return res, err
 }
 
 func analyze(ctx context.Context, in Input) (*Result, error) {
@@ -45,6 +48,7 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 		a.readWorkload,  // clean times, model
 		a.readTimeline,  // totals, kernels, regions, stages, overview
 		a.judgeTimeline, // whether it is whole and has what was asked for
+		a.readOthers,    // where there are several timelines
 		a.readCounters,  // joined to kernels
 		a.readTargets,   // why launches were counted
 		a.regionsOfNcu,  // where there is no timeline
@@ -183,6 +187,7 @@ type analyzer struct {
 	categories *Categories
 	kinds      *kinds
 
+	brief bool              // a further timeline, of which no overview is drawn
 	tl    *timed            // nil without a timeline
 	scope *scoped           // nil for the whole timeline
 	asked error             // why there is no scope

@@ -75,7 +75,7 @@ func (a *analyzer) readWorkload(context.Context) error {
 		a.profiled = a.readMetrics(path)
 	}
 	switch {
-	case a.clean != nil || a.in.Timeline == "":
+	case a.clean != nil || len(a.in.Timelines) == 0:
 	case a.alone > 0:
 		a.res.Method.UnprofiledS = a.alone
 		a.missing(BaselineStages, fact.Seconds("time", a.alone))
@@ -151,7 +151,7 @@ func (a *analyzer) describeWorkload(m *workload.Metrics) {
 
 // unseenGPU is the GPU that the workload names where no capture describes it.
 func (a *analyzer) unseenGPU(m *workload.Metrics) string {
-	if a.in.Timeline != "" || len(a.in.Counters) > 0 {
+	if len(a.in.Timelines) > 0 || len(a.in.Counters) > 0 {
 		return ""
 	}
 	return m.Software.GPU
@@ -293,6 +293,9 @@ func (a *analyzer) addFile(path, kind string) {
 	file := File{Path: a.in.rel(path), Kind: kind, Bytes: info.Size()}
 	if info.Size() <= maxHashed {
 		file.SHA256 = hashOf(path)
+	}
+	if id := a.in.Identity(path); !id.IsZero() {
+		file.Of = &id
 	}
 	a.res.Source.Files = append(a.res.Source.Files, file)
 	a.checkRecorded(file)

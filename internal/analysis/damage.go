@@ -20,25 +20,27 @@ func (e *lostError) Unwrap() error { return e.err }
 // judgeTimeline refuses a timeline that holds nothing of what it is read for: one
 // that lost all its kernels, and one without the regions that were asked for.
 func (a *analyzer) judgeTimeline(context.Context) error {
-	if at := slices.IndexFunc(a.res.Missing, func(n Note) bool { return n.Is(NoTimeline) }); at >= 0 && a.in.lost != nil {
-		a.addFile(a.in.lostAt, "timeline")
-		a.warn(TimelineDamaged, fact.Vendor("error", a.in.lost.Error()))
-		a.loseInput(a.in.lostAt, InputUnreadable, fact.Vendor("error", a.in.lost.Error()))
-		a.res.Missing[at] = Note{Fact: fact.New(TimelineLost)}
+	for _, lost := range a.in.lost {
+		a.addFile(lost.path, "timeline")
+		a.warn(TimelineDamaged, fact.Vendor("error", lost.err.Error()))
+		a.loseInput(lost.path, InputUnreadable, fact.Vendor("error", lost.err.Error()))
+		if at := slices.IndexFunc(a.res.Missing, func(n Note) bool { return n.Is(NoTimeline) }); at >= 0 {
+			a.res.Missing[at] = Note{Fact: fact.New(TimelineLost)}
+		}
 	}
 	if a.tl != nil && len(a.tl.t.Kernels)+len(a.tl.t.Graphs) == 0 && nsys.KernelsLost(a.tl.t.Damage) {
 		var texts []string
 		for _, d := range a.tl.t.Damage {
 			texts = append(texts, damageText(d))
 		}
-		return &lostError{fmt.Errorf("read %s: nothing of its kernels could be read: %s", a.in.Timeline, strings.Join(texts, "; "))}
+		return &lostError{fmt.Errorf("read %s: nothing of its kernels could be read: %s", a.in.timeline(), strings.Join(texts, "; "))}
 	}
 	switch {
 	case !a.in.Asked:
-	case a.tl == nil && a.in.lost != nil:
-		return a.in.lost
+	case a.tl == nil && len(a.in.lost) > 0:
+		return a.in.lost[0].err
 	case a.tl == nil:
-		return fmt.Errorf("the regions %s are looked for in the timeline: %s cannot be read", strings.Join(a.in.Include, ", "), a.in.Timeline)
+		return fmt.Errorf("the regions %s are looked for in the timeline: %s cannot be read", strings.Join(a.in.Include, ", "), a.in.timeline())
 	case a.scope == nil:
 		return &ScopeError{a.asked}
 	}
@@ -55,7 +57,7 @@ func (a *analyzer) findDamage() {
 	switch {
 	case a.tl != nil && len(a.tl.t.Damage) > 0:
 		a.find("damaged", weightHigh, codeDamaged, fact.Vendor("damage", damageText(a.tl.t.Damage[0])))
-	case a.in.lost != nil:
+	case a.tl == nil && len(a.in.lost) > 0:
 		a.find("damaged", weightHigh, codeLost)
 	}
 }

@@ -22,7 +22,7 @@ func warned(r *Result, code fact.Code) *Note {
 
 // TestOtherProgram: counters of another program stand by themselves.
 func TestOtherProgram(t *testing.T) {
-	r := analyzed(t, Input{Timeline: unpacked(t, toyTimeline), Counters: []string{unpacked(t, graphCounters)}})
+	r := analyzed(t, Input{Timelines: []string{unpacked(t, toyTimeline)}, Counters: []string{unpacked(t, graphCounters)}})
 	if len(r.Warnings) == 0 || !r.Warnings[0].Is(ProgramsDiffer) || r.Warnings[0].Text("timeline") != "./toy" || r.Warnings[0].Text("counters") != "python3 graph.py" {
 		t.Fatalf("warnings %v", r.Warnings)
 	}
@@ -51,7 +51,7 @@ func TestOtherProgram(t *testing.T) {
 // TestOtherArguments: counters of fewer tokens join by kernel, grid and block, and
 // the rest is listed.
 func TestOtherArguments(t *testing.T) {
-	r := analyzed(t, Input{Timeline: unpacked(t, llmTimeline), Counters: []string{unpacked(t, llmCounters)}})
+	r := analyzed(t, Input{Timelines: []string{unpacked(t, llmTimeline)}, Counters: []string{unpacked(t, llmCounters)}})
 	if warned(r, ArgumentsDiffer) == nil || warned(r, ProgramsDiffer) != nil {
 		t.Errorf("warnings %v", r.Warnings)
 	}
@@ -71,7 +71,7 @@ func TestOtherArguments(t *testing.T) {
 	case untimed == 0 && n != nil, untimed > 0 && (n == nil || n.Number("n") != float64(untimed)):
 		t.Errorf("%d kernels are not in the timeline, listed %v", untimed, n)
 	}
-	same := analyzed(t, Input{Timeline: unpacked(t, toyTimeline), Counters: []string{unpacked(t, toyCounters)}})
+	same := analyzed(t, Input{Timelines: []string{unpacked(t, toyTimeline)}, Counters: []string{unpacked(t, toyCounters)}})
 	if warned(same, ArgumentsDiffer) != nil || warned(same, ProgramsDiffer) != nil || warned(same, CountersElsewhere) != nil {
 		t.Errorf("one program: warnings %v", same.Warnings)
 	}
@@ -104,7 +104,7 @@ func TestComparePrograms(t *testing.T) {
 // the numbers of the whole.
 func TestTruncatedInputs(t *testing.T) {
 	timeline, counters := unpacked(t, toyTimeline), unpacked(t, "../ncurep/testdata/toy_nest.ncu-rep.zst")
-	whole := analyzed(t, Input{Timeline: timeline, Counters: []string{counters}})
+	whole := analyzed(t, Input{Timelines: []string{timeline}, Counters: []string{counters}})
 	if len(whole.Incomplete()) > 0 {
 		t.Fatalf("whole files lack %v", whole.Incomplete())
 	}
@@ -118,9 +118,9 @@ func TestTruncatedInputs(t *testing.T) {
 			if err := os.WriteFile(path, data[:len(data)*at/8], 0o600); err != nil {
 				t.Fatal(err)
 			}
-			in := Input{Timeline: path, Counters: []string{counters}}
+			in := Input{Timelines: []string{path}, Counters: []string{counters}}
 			if cut == counters {
-				in = Input{Timeline: timeline, Counters: []string{path}}
+				in = Input{Timelines: []string{timeline}, Counters: []string{path}}
 			}
 			r, err := Analyze(context.Background(), in)
 			if err != nil {

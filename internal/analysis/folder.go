@@ -5,14 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/deepprof/deepprof/internal/format"
 )
 
 // FromFolder finds the inputs among the files of a folder that is no run, by what
-// they hold: a timeline, of which an export goes before its report, and all reports
-// of counters; CSV of ncu where there are none. Compressed files count. The input
+// they hold: timelines, of which an export goes before its report, and reports of
+// counters; CSV of ncu where there are none. Compressed files count. The input
 // is empty where the folder has none of them.
 func FromFolder(dir string) (Input, error) {
 	var in Input
@@ -43,13 +42,7 @@ func FromFolder(dir string) (Input, error) {
 	if len(in.Counters) == 0 {
 		in.Counters = tables
 	}
-	timelines := append(exports, slices.DeleteFunc(reports, func(report string) bool {
-		return slices.ContainsFunc(exports, func(e string) bool { return format.BaseName(e) == format.BaseName(report) })
-	})...)
-	if len(timelines) > 1 {
-		return in, fmt.Errorf("analyze folder: %s holds several timelines; name one, with its counters: %s", dir, strings.Join(timelines, ", "))
-	}
-	in.Timeline = firstOf(timelines)
+	in.Timelines = withoutExported(exports, reports)
 	return in, nil
 }
 

@@ -21,7 +21,7 @@ func TestFromFolder(t *testing.T) {
 		}
 	}
 	in, err := FromFolder(dir)
-	if err != nil || filepath.Base(in.Timeline) != "a.sqlite.gz" || len(in.Counters) != 1 {
+	if err != nil || filepath.Base(in.timeline()) != "a.sqlite.gz" || len(in.Counters) != 1 {
 		t.Fatalf("%+v, %v", in, err)
 	}
 	if r := analyzed(t, in); r.Totals.Launches != 31 || r.Kernels[0].Counted == nil {

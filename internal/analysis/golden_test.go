@@ -179,20 +179,20 @@ func TestInputErrors(t *testing.T) {
 	if _, err := Analyze(context.Background(), Input{Counters: []string{broken}}); err == nil {
 		t.Error("a broken report alone was analysed without an error")
 	}
-	r := analyzed(t, Input{Timeline: unpacked(t, toyTimeline), Counters: []string{broken}})
+	r := analyzed(t, Input{Timelines: []string{unpacked(t, toyTimeline)}, Counters: []string{broken}})
 	if len(r.Warnings) == 0 || len(r.Kernels) != 4 {
 		t.Error("beside a timeline, a broken report is no warning")
 	}
-	r = analyzed(t, Input{Timeline: broken, Counters: []string{unpacked(t, toyCounters)}})
+	r = analyzed(t, Input{Timelines: []string{broken}, Counters: []string{unpacked(t, toyCounters)}})
 	if !hasNote(r.Missing, TimelineUnreadable) || len(r.Kernels) != 4 {
 		t.Error("beside counters, a broken timeline is not named as missing")
 	}
-	if _, err := Analyze(context.Background(), Input{Timeline: broken}); err == nil {
+	if _, err := Analyze(context.Background(), Input{Timelines: []string{broken}}); err == nil {
 		t.Error("a broken timeline alone was analysed without an error")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Analyze(ctx, Input{Timeline: unpacked(t, toyTimeline)}); err == nil {
+	if _, err := Analyze(ctx, Input{Timelines: []string{unpacked(t, toyTimeline)}}); err == nil {
 		t.Error("an analysis that was given up ended without an error")
 	}
 }

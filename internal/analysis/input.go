@@ -16,6 +16,7 @@ import (
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // An Input names what to analyse. Everything is optional, but there must be a
@@ -26,8 +27,14 @@ type Input struct {
 	Recorded bool   // a recording; runs that were played say so themselves
 	Status   string // of the run, where the manifest does not tell yet
 
-	Timeline string   // SQLite export or report of Nsight Systems
-	Counters []string // .ncu-rep, or CSV of ncu
+	// Timelines are SQLite exports or reports of Nsight Systems. Where there are
+	// several, Analyze puts them in order; the details of the result are about the
+	// first, and Result.Timelines has a row for each.
+	Timelines []string
+	Counters  []string // .ncu-rep, or CSV of ncu
+	// Identities tell timelines and reports of counters apart, by path, as far as
+	// whoever made them recorded it. The files tell the rest.
+	Identities map[string]timeline.Identity
 	// Metrics are the metrics.json of the workload by pipeline step: unprofiled,
 	// direct_inference, nsys, ncu.
 	Metrics   map[string]string
@@ -54,10 +61,8 @@ type Input struct {
 	regions ModelRegions  // that hold its work
 	capture nsysCapture   // as configured; empty where that is not known
 
-	kind   string   // of a session that ships with deepprof
-	unread []string // timelines of a repeated capture beside the one that is read
-	lostAt string   // the timeline of which nothing can be used
-	lost   error    // what became of the timeline, where nothing of it can be used
+	kind string         // of a session that ships with deepprof
+	lost []lostTimeline // timelines of which nothing can be used
 
 	Nsys    nsys.OpenOptions // how a .nsys-rep is exported
 	Workers int              // goroutines that read; 0 takes one per core
@@ -71,14 +76,23 @@ type StageWork struct {
 	DType string  `json:"dtype"`           // of the matrix products: bf16, fp16, tf32, fp32, fp64, fp8, int8
 }
 
+// A lostTimeline is a timeline of which nothing can be used, and why.
+type lostTimeline struct {
+	path string
+	err  error
+}
+
+// timeline is the one that the details are about; "" without any.
+func (in *Input) timeline() string { return firstOf(in.Timelines) }
+
 // onlyCounters tells that reports of counters are all there is.
 func (in *Input) onlyCounters() bool {
-	return in.Timeline == "" && len(in.Metrics) == 0 && in.Operators == ""
+	return len(in.Timelines) == 0 && len(in.Metrics) == 0 && in.Operators == ""
 }
 
 // Empty tells that there is nothing to analyse.
 func (in *Input) Empty() bool {
-	return in.Timeline == "" && len(in.Counters) == 0 && len(in.Metrics) == 0 && in.Operators == ""
+	return len(in.Timelines) == 0 && len(in.Counters) == 0 && len(in.Metrics) == 0 && in.Operators == ""
 }
 
 // FromRun finds the inputs in a run directory. What a run does not have stays
@@ -88,7 +102,8 @@ func FromRun(dir string) (Input, error) {
 		return Input{}, fmt.Errorf("analyse run: %w", err)
 	}
 	in := Input{Run: dir, Metrics: map[string]string{}}
-	in.findTimeline()
+	in.Identities = runs.Identities(dir)
+	in.findTimelines()
 	in.Counters = runs.Files(dir, runs.CountersFile)
 	if len(in.Counters) == 0 {
 		in.Counters = runs.Files(dir, runs.CountersCSVFile)
@@ -104,19 +119,26 @@ func FromRun(dir string) (Input, error) {
 	return in, nil
 }
 
-// findTimeline takes an export before a report, since it needs no vendor tool. An
-// import or export that was killed leaves an empty file.
-func (in *Input) findTimeline() {
-	for _, kind := range []runs.FileKind{runs.TimelineFile, runs.TimelineReportFile} {
-		found := slices.DeleteFunc(runs.Files(in.Run, kind), func(path string) bool {
-			info, err := os.Stat(path)
-			return err != nil || info.Size() == 0
-		})
-		if len(found) > 0 {
-			in.Timeline, in.unread = found[0], found[1:]
-			return
-		}
-	}
+// findTimelines takes an export before its report, since it needs no vendor tool.
+// An import or export that was killed leaves an empty file.
+func (in *Input) findTimelines() {
+	exports, reports := filled(runs.Files(in.Run, runs.TimelineFile)), filled(runs.Files(in.Run, runs.TimelineReportFile))
+	in.Timelines = withoutExported(exports, reports)
+}
+
+// filled are the files that hold anything.
+func filled(paths []string) []string {
+	return slices.DeleteFunc(paths, func(path string) bool {
+		info, err := os.Stat(path)
+		return err != nil || info.Size() == 0
+	})
+}
+
+// withoutExported are all exports, and the reports that were not exported.
+func withoutExported(exports, reports []string) []string {
+	return append(exports, slices.DeleteFunc(reports, func(report string) bool {
+		return slices.ContainsFunc(exports, func(e string) bool { return format.BaseName(e) == format.BaseName(report) })
+	})...)
 }
 
 func firstOf(paths []string) string {
@@ -190,7 +212,10 @@ func (in *Input) Add(path string) error {
 	}
 	switch {
 	case f.Holds == format.Timeline:
-		return in.AddTimeline(path)
+		if slices.Contains(in.Timelines, path) {
+			return fmt.Errorf("analyze: %s is named twice", path)
+		}
+		in.Timelines = append(in.Timelines, path)
 	case f.Holds == format.Counters, f.Holds == format.Table, strings.HasSuffix(path, ".ncu-rep"):
 		in.Counters = append(in.Counters, path)
 	case f.Kind == format.Operators:
@@ -208,15 +233,6 @@ func (in *Input) Add(path string) error {
 	default:
 		return fmt.Errorf("analyse: %s is %s, and none of a run, .sqlite, .nsys-rep, .ncu-rep, CSV of ncu, result.json, metrics.json, operators.json, flops.json, targets.json, config.json of a model", path, f.Description)
 	}
-	return nil
-}
-
-// AddTimeline takes a timeline; there is one at most.
-func (in *Input) AddTimeline(path string) error {
-	if in.Timeline != "" {
-		return fmt.Errorf("analyse: %s and %s are both timelines; name one", in.Timeline, path)
-	}
-	in.Timeline = path
 	return nil
 }
 

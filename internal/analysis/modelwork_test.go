@@ -90,7 +90,7 @@ func TestModelNotUsed(t *testing.T) {
 	if err := alone.Add(writeConfig(t)); err == nil {
 		t.Error("two configs were taken")
 	}
-	alone.Timeline = in.Timeline
+	alone.Timelines = in.Timelines
 	if _, err := Analyze(context.Background(), alone); err == nil {
 		t.Error("a config without a shape was taken")
 	}

@@ -25,8 +25,10 @@ const (
 	// ChangedFile is the warning that a file of a run is not the one that was
 	// captured. file, bytes, recorded; the sizes are absent where they are equal
 	// and the hash is another.
-	ChangedFile      fact.Code = "changed-file"
-	SeveralTimelines fact.Code = "timelines"        // n, file, other
+	ChangedFile fact.Code = "changed-file"
+	// SeveralTimelines tells which of several timelines the details are about. n,
+	// file
+	SeveralTimelines fact.Code = "timelines"
 	TimelineDamaged  fact.Code = "timeline-damaged" // error
 	ClockDamaged     fact.Code = "clock-damaged"    //
 	ScopeUnused      fact.Code = "scope-unused"     // why

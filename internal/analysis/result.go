@@ -3,7 +3,10 @@
 // report needs.
 package analysis
 
-import "github.com/deepprof/deepprof/internal/fact"
+import (
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
 
 // Schema is the version of Result. It grows when a field changes its meaning or
 // goes; new fields alone do not change it.
@@ -44,6 +47,11 @@ type Result struct {
 	Opportunities []Opportunity `json:"opportunities"` // by seconds that they could save
 	Findings      []Finding     `json:"findings"`      // what matters, most important first
 
+	// Parts are the timelines, where there are several, or the processes of a job
+	// in one; Across sums them up. Both are absent otherwise.
+	Parts  []Part  `json:"parts,omitempty"`
+	Across *Across `json:"across,omitempty"`
+
 	Overview Overview `json:"overview"`
 	Method   Method   `json:"method"`
 	Warnings []Note   `json:"warnings,omitempty"`
@@ -68,6 +76,9 @@ type File struct {
 	Kind   string `json:"kind"` // timeline, counters, metrics, operators, flops
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256,omitempty"`
+	// Of tells it apart from other timelines or reports of counters, as far as its
+	// run or its name does; Result.Parts has what timelines tell of themselves.
+	Of *timeline.Identity `json:"of,omitempty"`
 }
 
 // Environment is the machine as the captures recorded it.

@@ -208,7 +208,7 @@ func TestManifest(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	in := Input{Run: run.Dir(), Timeline: unpacked(t, toyTimeline)}
+	in := Input{Run: run.Dir(), Timelines: []string{unpacked(t, toyTimeline)}}
 	r := analyzed(t, in)
 	if err := run.Close(); err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestCutShort(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		r := analyzed(t, Input{Run: run.Dir(), Timeline: unpacked(t, toyTimeline)})
+		r := analyzed(t, Input{Run: run.Dir(), Timelines: []string{unpacked(t, toyTimeline)}})
 		if err := run.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func TestOtherCapture(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		r := analyzed(t, Input{Run: run.Dir(), Timeline: unpacked(t, toyTimeline)})
+		r := analyzed(t, Input{Run: run.Dir(), Timelines: []string{unpacked(t, toyTimeline)}})
 		if err := run.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +311,7 @@ func TestRepeatedCapture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if filepath.Base(in.Timeline) != "run.1.sqlite" || !hasNote(r.Warnings, "timelines") {
-		t.Errorf("%s is read, warnings %+v", in.Timeline, r.Warnings)
+	if filepath.Base(in.timeline()) != "run.1.sqlite" || !hasNote(r.Warnings, "timelines") {
+		t.Errorf("%s is read, warnings %+v", in.Timelines, r.Warnings)
 	}
 }

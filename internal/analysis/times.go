@@ -57,7 +57,7 @@ type queueOf struct{ region, queue uint32 }
 type callTime struct{ calls, ns int64 }
 
 func (a *analyzer) readTimeline(ctx context.Context) error {
-	if a.in.Timeline == "" {
+	if len(a.in.Timelines) == 0 {
 		unknown := []string{"times", "regions", "stages", "gaps"}
 		if len(a.in.Metrics) > 0 {
 			unknown = []string{"kernel-times", "region-times", "gaps"}
@@ -67,28 +67,28 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 		return nil
 	}
 	t, lost, err := a.openTimeline(ctx)
+	if err != nil && len(a.in.Timelines) > 1 && ctx.Err() == nil {
+		return &lostError{err}
+	}
 	if err != nil {
 		if len(a.in.Counters)+len(a.in.Metrics) == 0 && a.in.Operators == "" || ctx.Err() != nil {
 			return err
 		}
 		a.missing(TimelineUnreadable, fact.Vendor("error", err.Error()))
-		a.loseInput(a.in.Timeline, InputUnreadable, fact.Vendor("error", err.Error()))
+		a.loseInput(a.in.timeline(), InputUnreadable, fact.Vendor("error", err.Error()))
 		a.timedStages()
 		return nil
 	}
-	a.addFile(a.in.Timeline, "timeline")
+	a.addFile(a.in.timeline(), "timeline")
 	if len(lost) > 0 {
-		a.loseInput(a.in.Timeline, InputLost, fact.Vendor("lost", damageText(lost[0])))
-	}
-	if n := len(a.in.unread); n > 0 {
-		a.warn(SeveralTimelines, fact.Count("n", n+1), fact.File("file", a.in.rel(a.in.Timeline)), fact.File("other", a.in.rel(a.in.unread[0])))
+		a.loseInput(a.in.timeline(), InputLost, fact.Vendor("lost", damageText(lost[0])))
 	}
 	idle := len(t.Kernels)+len(t.Graphs) == 0
 	for _, w := range t.Warnings {
 		if idle && w.Is(timeline.CodeNoKernels, timeline.CodeNoCalls) {
 			continue // NoKernels says what it means
 		}
-		a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(a.in.Timeline)})
+		a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(a.in.timeline())})
 	}
 	if idle {
 		a.missing(NoKernels)
@@ -98,7 +98,7 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 
 // openTimeline reads the timeline, and tells what is lost of it.
 func (a *analyzer) openTimeline(ctx context.Context) (*timeline.Timeline, []timeline.Damage, error) {
-	f, err := nsys.Open(ctx, a.in.Timeline, a.in.Nsys)
+	f, err := nsys.Open(ctx, a.in.timeline(), a.in.Nsys)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -116,12 +116,15 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 		a.warn(ClockDamaged)
 	}
 	for _, w := range a.tl.at.Warnings {
-		a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(a.in.Timeline)})
+		a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(a.in.timeline())})
 	}
 	a.environmentOf(t)
 	a.checkCaptureTime(t.Session.StartUTC)
 	a.findScope()
-	overview := a.drawOverview() // beside the other steps
+	overview := func() {}
+	if !a.brief {
+		overview = a.drawOverview() // beside the other steps
+	}
 	for _, step := range []func(){a.groupKernels, a.countInRegions, a.sumTotals, a.sumScope, a.sumRegions, a.pickStages, overview} {
 		if err := ctx.Err(); err != nil {
 			return err

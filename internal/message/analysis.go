@@ -47,7 +47,7 @@ var ofAnalysis = map[fact.Code]words{
 
 	"changed-file": {Text: "{file} changed since it was captured[ ({bytes:byte|bytes}, recorded with {recorded})]: the numbers are of what is there now",
 		Next: "deepprof runs show RUN --verify names all that changed"},
-	"timelines":        {Text: "the run has {n} timelines: this is about {file} alone", Next: "deepprof analyze {other}"},
+	"timelines":        {Text: "there are {n} timelines: kernels, regions, stages and findings are about {file}", Next: "deepprof show ranks has all of them"},
 	"timeline-damaged": {Text: "the timeline is damaged: {error}", Next: repairTimeline},
 	"clock-damaged":    {Text: "the events of the timeline lie years apart: its clock is damaged, and sums of times cannot be trusted", Next: "capture again"},
 	"scope-unused":     {Text: "the whole timeline is counted, with loading and warm-up: {why}", Next: "name regions of the timeline: deepprof show regions lists them"},

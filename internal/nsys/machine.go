@@ -106,13 +106,16 @@ func (b *builder) system(ctx context.Context) error {
 
 var captureLayout = layout{table: "META_DATA_CAPTURE", need: []string{"name", "value"}}
 
-// meta reads how the capture was made, save for the environment of the
-// workload, which the same table holds.
+// meta reads how the capture was made. Of the environment of the workload, which
+// the same table holds, it takes the place in a job alone.
 func (b *builder) meta(ctx context.Context) error {
 	command := map[string]string{}
 	_, err := scanTable(ctx, b.f, captureLayout, 1, func(_ *struct{}, r row) bool {
 		name := r.text(0)
 		if strings.Contains(name, "ENVIRONMENT") {
+			if variable, value, _ := strings.Cut(r.text(1), "="); timeline.IsRankVariable(variable) {
+				b.t.Launcher = append(b.t.Launcher, timeline.Property{Name: variable, Value: strings.Trim(value, `"`)})
+			}
 			return true
 		}
 		value := r.text(1)
@@ -152,7 +155,7 @@ func (b *builder) diagnostics(ctx context.Context) error {
 
 var (
 	detailLayout = layout{table: "ANALYSIS_DETAILS", need: []string{"duration"}}
-	startLayout  = layout{table: "TARGET_INFO_SESSION_START_TIME", want: []string{"utcTime"}}
+	startLayout  = layout{table: "TARGET_INFO_SESSION_START_TIME", want: []string{"utcTime", "utcEpochNs", "systemClockNs"}}
 )
 
 func (b *builder) session(ctx context.Context) error {
@@ -165,7 +168,7 @@ func (b *builder) session(ctx context.Context) error {
 	}
 	_, err = scanTable(ctx, b.f, startLayout, 1, func(_ *struct{}, r row) bool {
 		if b.t.Session.StartUTC == "" {
-			b.t.Session.StartUTC = r.text(0)
+			b.t.Session.StartUTC, b.t.Session.EpochNS, b.t.Session.ClockNS = r.text(0), r.int(1), r.int(2)
 		}
 		return true
 	})

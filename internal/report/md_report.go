@@ -37,6 +37,8 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 	d.line("## Per-stage timings")
 	d.stages(r)
 
+	d.ranks(r)
+
 	d.line("## Where the time goes")
 	d.whereTimeGoes(r)
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // FileKind says what a file of a run is.
@@ -133,6 +135,24 @@ func Files(dir string, kind FileKind) []string {
 		rels[i] = filepath.Join(dir, filepath.FromSlash(rel))
 	}
 	return rels
+}
+
+// Identities are those that the manifest records of the files of a run, by their
+// paths.
+func Identities(dir string) map[string]timeline.Identity {
+	m, err := ReadManifest(dir)
+	if err != nil {
+		return nil
+	}
+	all := map[string]timeline.Identity{}
+	for i := range m.Steps {
+		for _, f := range m.Steps[i].Files() {
+			if f.Of != nil {
+				all[filepath.Join(dir, filepath.FromSlash(f.Path))] = *f.Of
+			}
+		}
+	}
+	return all
 }
 
 // lying lists the files of a kind by looking into the folders of the layout.

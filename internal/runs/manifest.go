@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // SchemaVersion is the version of run.json that this package writes. It reads
@@ -152,6 +154,8 @@ type File struct {
 	SHA256  string `json:"sha256" jsonschema:"SHA-256 of the content, lower-case hex"`
 	Altered string `json:"altered,omitempty" jsonschema:"what packing changed in the file; size and hash are those of the changed file"`
 	Omitted string `json:"omitted,omitempty" jsonschema:"why packing left the file out"`
+	// Of tells timelines and reports of counters of one run apart.
+	Of *timeline.Identity `json:"of,omitempty" jsonschema:"rank, host, window or repeat that the file is of; absent where a run has one"`
 }
 
 // PackNote records what packing changed.

@@ -1,15 +1,19 @@
 package show
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/report"
@@ -110,6 +114,30 @@ type source struct {
 	files []string // one, but for the counters of a run
 	dir   string   // the folder or the unpacked run that holds them; "" for a file that was named
 	done  func()   // gives it back
+	said  []string // which of several files is read
+}
+
+// choose leaves the timeline of a rank, by its number, or of a file, by its name;
+// "" takes the one that the details of the result are about.
+func (s *source) choose(part string) error {
+	if len(s.files) == 1 && part == "" {
+		return nil
+	}
+	in := analysis.Input{Timelines: s.files, Counters: runs.Files(s.dir, runs.CountersFile), Identities: runs.Identities(s.dir)}
+	all := in.Ordered()
+	names := make([]string, len(all))
+	for i, file := range all {
+		names[i] = within(s.dir, file)
+		id := in.Identity(file)
+		if part == "" || part == names[i] || part == filepath.Base(file) || id.Rank != nil && part == strconv.Itoa(*id.Rank) {
+			s.files = all[i : i+1]
+			if len(all) > 1 {
+				s.said = []string{fmt.Sprintf("of %d timelines this shows %s; --part takes another: its rank or its file", len(all), cmp.Or(message.Identity(id), within(s.dir, file)))}
+			}
+			return nil
+		}
+	}
+	return usagef("--part %q: there are the timelines %s", part, strings.Join(names, ", "))
 }
 
 // packed are the files of a packed run that a view reads.
@@ -145,12 +173,12 @@ func locate(ctx context.Context, path string, want Kind) (*source, error) {
 // notes are what holds for every view of a run.
 func (s *source) notes() []string {
 	if s.dir == "" {
-		return nil
+		return s.said
 	}
 	if m, err := runs.ReadManifest(s.dir); err == nil && m.Recorded != nil {
-		return []string{report.RecordedRun}
+		return append([]string{report.RecordedRun}, s.said...)
 	}
-	return nil
+	return s.said
 }
 
 // one is the file of a source for what takes no more than one.
@@ -186,17 +214,14 @@ func within(dir, file string) string {
 	return filepath.ToSlash(name)
 }
 
-// find gives the files of a run folder, or of any folder, that a view reads: of
-// a run all counters. Other candidates are the caller's to choose from. Messages
-// name the folder as path.
+// find gives the files of a run folder, or of any folder, that a view reads: all
+// timelines, and of a run all counters. Messages name the folder as path.
 func find(dir, path string, want Kind) ([]string, error) {
 	for _, found := range candidates(dir, want) {
 		switch {
 		case len(found) == 0:
 			continue
-		case len(found) > 1 && want != Counters:
-			return nil, usagef("%s holds several timelines; name one: %s", path, strings.Join(found, ", "))
-		case len(found) > 1 && filepath.Dir(found[0]) == filepath.Clean(dir):
+		case len(found) > 1 && want == Counters && filepath.Dir(found[0]) == filepath.Clean(dir):
 			return nil, usagef("%s holds several reports of counters; name one: %s", path, strings.Join(found, ", "))
 		}
 		for _, file := range found {

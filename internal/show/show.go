@@ -43,6 +43,7 @@ type Request struct {
 	Devices         []int
 	Processes       []int
 	By              string
+	Part            string // of several timelines: a rank or the name of a file
 	MinGap          string
 	Streams         bool
 	Captured        bool

@@ -29,6 +29,10 @@ func openTimeline(ctx context.Context, path, view string, more *Request) (*nsys.
 	if src.kind == Counters || src.kind == CSV {
 		return nil, nil, wrongInput(path, src.kind, view)
 	}
+	if err := src.choose(more.Part); err != nil {
+		src.done()
+		return nil, nil, err
+	}
 	f, err := nsys.Open(ctx, src.files[0], nsys.OpenOptions{})
 	release := src.done
 	if err != nil {

@@ -23,6 +23,8 @@ var (
 	deviceParam  = Param{"device", "only these CUDA devices, by `index`", func(r *Request) any { return &r.Devices }}
 	processParam = Param{"process", "only these processes, by `pid`", func(r *Request) any { return &r.Processes }}
 
+	partParam = Param{"part", "of several timelines, the one of this `RANK`, or with this file name", func(r *Request) any { return &r.Part }}
+
 	partialParam = Param{"partial", "take what is left of a damaged file: the exit code is 0, not 4", func(r *Request) any { return &r.Partial }}
 
 	capturedParam = Param{"captured", "count work of CUDA graphs to the ranges that were open when it was captured, not to those around the launch of the graph", func(r *Request) any { return &r.Captured }}
@@ -31,7 +33,7 @@ var (
 
 // launchParams choose launches.
 func launchParams(more ...Param) []Param {
-	return append([]Param{topParam, regionParam, kernelParam, deviceParam, processParam, partialParam}, more...)
+	return append([]Param{topParam, regionParam, kernelParam, deviceParam, processParam, partParam, partialParam}, more...)
 }
 
 func byParam(of string) Param {
@@ -102,11 +104,12 @@ func Views() []View {
 			Example: "  deepprof show roofline latest --csv > points.csv",
 			Params:  []Param{topParam, partialParam}, Tables: []report.Declared{report.RooflineView}, answer: ofResult("roofline", report.RooflinePoints),
 		},
+		ranksView(),
 		flopsView(),
 		{
 			Name: "info", Short: "What made the report: tool versions, machine, GPUs, processes, tables, warnings",
 			Example: "  deepprof show info report.sqlite\n  deepprof show info report.ncu-rep --json",
-			Params:  []Param{partialParam},
+			Params:  []Param{partParam, partialParam},
 			Tables:  []report.Declared{report.FactView}, answer: ofLaunches(showInfo),
 		},
 	}

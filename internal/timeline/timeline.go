@@ -47,6 +47,7 @@ type Timeline struct {
 	GPUs        []GPU
 	System      []Property
 	Capture     []Property
+	Launcher    []Property // variables by which a launcher told the program its rank
 	Overhead    []Overhead
 	Diagnostics []Diagnostic
 	Tables      []TableCount
@@ -313,10 +314,14 @@ type TableCount struct {
 
 // Session is the time of the capture.
 type Session struct {
-	StartUTC   string `json:"start_utc,omitempty"`
-	DurationNS int64  `json:"duration_ns,omitempty"`
-	FirstNS    int64  `json:"first_ns"` // earliest and latest event that was read
-	LastNS     int64  `json:"last_ns"`
+	StartUTC string `json:"start_utc,omitempty"`
+	// EpochNS is the time in UTC, in nanoseconds since 1970, at which the clock of
+	// the capture stood at ClockNS; 0 where the file does not tell.
+	EpochNS    int64 `json:"-"`
+	ClockNS    int64 `json:"-"`
+	DurationNS int64 `json:"duration_ns,omitempty"`
+	FirstNS    int64 `json:"first_ns"` // earliest and latest event that was read
+	LastNS     int64 `json:"last_ns"`
 }
 
 // Name resolves a string reference; one that leads nowhere is "".

@@ -19,6 +19,8 @@ export interface Result {
   roofline: Roofline;
   opportunities: Opportunity[] | null;
   findings: Finding[] | null;
+  parts?: Part[] | null;
+  across?: Across;
   overview: Overview;
   method: Method;
   warnings?: Note[] | null;
@@ -274,6 +276,32 @@ export interface Finding {
   code: string;
 }
 
+export interface Part {
+  file: string;
+  of: Identity;
+  details?: boolean;
+  lost?: string;
+  lost_short?: string;
+  start_utc?: string;
+  wall_ns: number;
+  busy_ns: number;
+  kernel_ns: number;
+  copy_ns: number;
+  launches: number;
+  communication?: Communication;
+  stages: PartStage[] | null;
+  over_median?: number;
+}
+
+export interface Across {
+  by: string[] | null;
+  parts: number;
+  times: Distribution[] | null;
+  stages: Distribution[] | null;
+  kernels: KernelAcross[] | null;
+  kernels_cut?: number;
+}
+
 export interface Overview {
   start_ns: number;
   end_ns: number;
@@ -308,6 +336,7 @@ export interface File {
   kind: string;
   bytes: number;
   sha256?: string;
+  of?: Identity;
 }
 
 export interface GPU {
@@ -541,6 +570,50 @@ export interface Evidence {
   value: number;
   unit?: string;
   threshold?: string;
+}
+
+export interface Identity {
+  rank?: number;
+  local?: number;
+  world?: number;
+  host?: string;
+  process?: number;
+  device?: number;
+  window?: number;
+  repeat?: number;
+}
+
+export interface PartStage {
+  stage: string;
+  passes: number;
+  wall_ns: number;
+  pass_ns: number;
+  over_median?: number;
+  busy_ns?: number;
+  launches?: number;
+}
+
+export interface Distribution {
+  name: string;
+  n: number;
+  sum_ns: number;
+  min_ns: number;
+  median_ns: number;
+  max_ns: number;
+  std_ns: number;
+  least: number;
+  most: number;
+}
+
+export interface KernelAcross {
+  name: string;
+  category: string;
+  parts: number;
+  launches: number;
+  sum_ns: number;
+  min_ns: number;
+  max_ns: number;
+  most: number;
 }
 
 export interface Lane {

@@ -1,0 +1,363 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// maxAcross bounds Across.Kernels.
+const maxAcross = 200
+
+// A recording is what is kept of a timeline after it was read: its row, and what
+// relates it to the others.
+type recording struct {
+	row     Part
+	path    string
+	command string
+	tool    string // version of nsys
+	epoch   int64  // see timeline.Session
+	clock   int64
+	lo, hi  int64 // first and last event
+	kernels map[string]*callTime
+}
+
+// utc is a time of the part in nanoseconds since 1970.
+func (p *recording) utc(t int64) int64 { return p.epoch + t - p.clock }
+
+// likeness is the share of the kernels of both, by name, that both have; 1 where
+// neither has any.
+func (p *recording) likeness(other *recording) float64 {
+	both := 0
+	for name := range p.kernels {
+		if other.kernels[name] != nil {
+			both++
+		}
+	}
+	all := len(p.kernels) + len(other.kernels) - both
+	if all == 0 {
+		return 1
+	}
+	return float64(both) / float64(all)
+}
+
+// readOthers reads the timelines beside the first, one at a time, and sums up
+// all of them.
+func (a *analyzer) readOthers(ctx context.Context) error {
+	if a.tl == nil || len(a.in.Timelines)+len(a.in.lost) < 2 {
+		return nil
+	}
+	parts := []*recording{a.part(a.in.timeline())}
+	parts[0].row.Details = true
+	for _, path := range a.in.Timelines[1:] {
+		p, err := a.survey(ctx, path)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			a.loseInput(path, InputUnreadable, fact.Vendor("error", err.Error()))
+			p = a.lostPart(path, err)
+		}
+		parts = append(parts, p)
+	}
+	for _, l := range a.in.lost {
+		parts = append(parts, a.lostPart(l.path, l.err))
+	}
+	a.warn(SeveralTimelines, fact.Count("n", len(parts)), fact.File("file", a.in.rel(a.in.timeline())))
+	a.takeParts(parts)
+	return nil
+}
+
+// takeParts puts parts into the result.
+func (a *analyzer) takeParts(parts []*recording) {
+	numberParts(parts)
+	slices.SortStableFunc(parts, func(x, y *recording) int { return x.row.Of.Compare(y.row.Of) })
+	a.res.Across = a.across(parts)
+	for _, p := range parts {
+		p.row.hold(a.res.Across)
+		a.res.Parts = append(a.res.Parts, p.row)
+	}
+}
+
+// hold compares a part with the median of all.
+func (p *Part) hold(x *Across) {
+	over := func(ns int64, d *Distribution) *float64 {
+		if d.N < 2 || d.MedianNS <= 0 || p.Lost != nil {
+			return nil
+		}
+		share := float64(ns)/float64(d.MedianNS) - 1
+		return &share
+	}
+	for i := range x.Times {
+		if x.Times[i].Name == "wall" {
+			p.OverMedian = over(p.WallNS, &x.Times[i])
+		}
+	}
+	for i := range p.Stages {
+		for j := range x.Stages {
+			if s := &p.Stages[i]; s.Stage == x.Stages[j].Name && s.Passes > 0 {
+				s.OverMedian = over(s.PassNS, &x.Stages[j])
+			}
+		}
+	}
+}
+
+func (a *analyzer) lostPart(path string, err error) *recording {
+	return &recording{path: path, row: Part{
+		File: a.in.rel(path), Of: a.in.Identity(path), Stages: []PartStage{}, Lost: ptrTo(fact.New(InputUnreadable, fact.File("file", a.in.rel(path)), fact.Vendor("error", err.Error()))),
+	}}
+}
+
+// survey reads a further timeline by the rules of the first: the same scope, the
+// same stages. Of what it finds doubtful it tells nothing that the first told.
+func (a *analyzer) survey(ctx context.Context, path string) (*recording, error) {
+	in := a.in
+	in.Timelines, in.Counters, in.lost = []string{path}, nil, nil
+	b := &analyzer{in: in, th: a.th, res: newResult(in), categories: a.categories, kinds: a.kinds, clean: a.clean, brief: true}
+	t, lost, err := b.openTimeline(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.addFile(path, "timeline")
+	if len(lost) > 0 {
+		a.loseInput(path, InputLost, fact.Vendor("lost", damageText(lost[0])))
+	}
+	for _, w := range t.Warnings {
+		if !slices.ContainsFunc(a.res.Warnings, func(n Note) bool { return n.Fact.Equal(w) }) {
+			a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(path)})
+		}
+	}
+	if err := b.takeTimeline(ctx, t); err != nil {
+		return nil, err
+	}
+	return b.part(path), nil
+}
+
+// part is what is kept of the timeline that the analyzer has read.
+func (a *analyzer) part(path string) *recording {
+	t, tot := a.tl.t, &a.res.Totals
+	p := &recording{
+		path: path, command: t.Source.Command, tool: t.Source.Tool, epoch: t.Session.EpochNS, clock: t.Session.ClockNS, lo: a.tl.lo, hi: a.tl.hi,
+		kernels: a.kernelTimes(),
+		row: Part{
+			File: a.in.rel(path), Of: a.in.identityOf(path, t), StartUTC: t.Session.StartUTC,
+			WallNS: tot.WallNS, BusyNS: tot.BusyNS, KernelNS: tot.KernelNS, CopyNS: tot.CopyNS, Launches: tot.Launches, Communication: tot.Communication,
+			Stages: []PartStage{},
+		},
+	}
+	for i := range a.res.Stages {
+		p.row.Stages = append(p.row.Stages, a.res.Stages[i].time())
+	}
+	return p
+}
+
+// time is that of all passes of the stage by the clock of the timeline.
+func (s *Stage) time() PartStage {
+	t := PartStage{Stage: s.Name, Passes: s.Passes, WallNS: s.Split.WallNS, Launches: s.Kernels}
+	switch {
+	case s.Split.WallNS > 0:
+		t.BusyNS = &s.Split.BusyNS
+	case s.HostMS != nil:
+		t.WallNS = int64(math.Round(*s.HostMS * float64(s.Passes) * 1e6))
+	}
+	if t.Passes > 0 {
+		t.PassNS = t.WallNS / int64(t.Passes)
+	}
+	return t
+}
+
+// kernelTimes sums the whole timeline by name of kernel.
+func (a *analyzer) kernelTimes() map[string]*callTime {
+	t := a.tl.t
+	byFunction := make([]callTime, len(t.Functions))
+	for i := range t.Kernels {
+		c := &byFunction[t.Kernels[i].Function]
+		c.calls++
+		c.ns += max(0, t.Kernels[i].Duration())
+	}
+	all := map[string]*callTime{}
+	for i, c := range byFunction {
+		if c.calls == 0 {
+			continue
+		}
+		name := fullName(t, t.Functions[i])
+		if all[name] == nil {
+			all[name] = &callTime{}
+		}
+		all[name].calls += c.calls
+		all[name].ns += c.ns
+	}
+	return all
+}
+
+// across sums up the parts that could be read; their order is that of
+// Result.Parts.
+func (a *analyzer) across(parts []*recording) *Across {
+	x := &Across{By: toldBy(parts), Times: []Distribution{}, Stages: []Distribution{}}
+	for _, p := range parts {
+		if p.row.Lost == nil {
+			x.Parts++
+		}
+	}
+	for _, m := range measures {
+		if d, ok := distribution(m.name, parts, m.of); ok {
+			x.Times = append(x.Times, d)
+		}
+	}
+	for _, name := range stageNamesOf(parts) {
+		d, _ := distribution(name, parts, func(p *Part) (int64, bool) { return p.passTime(name) })
+		x.Stages = append(x.Stages, d)
+	}
+	x.Kernels = a.kernelsAcross(parts)
+	if n := len(x.Kernels) - maxAcross; n > 0 {
+		x.Kernels, x.KernelsCut = x.Kernels[:maxAcross], n
+	}
+	return x
+}
+
+// measures are the numbers of a part that are summed up.
+var measures = []struct {
+	name string
+	of   func(*Part) (int64, bool)
+}{
+	{"wall", func(p *Part) (int64, bool) { return p.WallNS, true }},
+	{"busy", func(p *Part) (int64, bool) { return p.BusyNS, p.Launches > 0 || p.BusyNS > 0 }},
+	{"kernels", func(p *Part) (int64, bool) { return p.KernelNS, p.Launches > 0 }},
+	{"copies", func(p *Part) (int64, bool) { return p.CopyNS, p.CopyNS > 0 }},
+	{"communication", func(p *Part) (int64, bool) {
+		if p.Communication == nil {
+			return 0, false
+		}
+		return p.Communication.NS, true
+	}},
+	{"exposed", func(p *Part) (int64, bool) {
+		if p.Communication == nil {
+			return 0, false
+		}
+		return p.Communication.ExposedNS, true
+	}},
+}
+
+// passTime is the mean time of one pass of a stage.
+func (p *Part) passTime(stage string) (int64, bool) {
+	for i := range p.Stages {
+		if s := &p.Stages[i]; s.Stage == stage && s.Passes > 0 {
+			return s.PassNS, true
+		}
+	}
+	return 0, false
+}
+
+// stageNamesOf lists the stages of all parts, in the order of the first part that
+// has them.
+func stageNamesOf(parts []*recording) []string {
+	var names []string
+	for _, p := range parts {
+		for _, s := range p.row.Stages {
+			if s.Passes > 0 && !slices.Contains(names, s.Stage) {
+				names = append(names, s.Stage)
+			}
+		}
+	}
+	return names
+}
+
+// distribution of a number over the parts that have it.
+func distribution(name string, parts []*recording, of func(*Part) (int64, bool)) (Distribution, bool) {
+	d := Distribution{Name: name, MinNS: math.MaxInt64, MaxNS: math.MinInt64}
+	var all []int64
+	for i, p := range parts {
+		if p.row.Lost != nil {
+			continue
+		}
+		ns, ok := of(&p.row)
+		if !ok {
+			continue
+		}
+		all = append(all, ns)
+		d.SumNS += ns
+		if ns < d.MinNS {
+			d.MinNS, d.Least = ns, i
+		}
+		if ns > d.MaxNS {
+			d.MaxNS, d.Most = ns, i
+		}
+	}
+	if d.N = len(all); d.N == 0 {
+		return d, false
+	}
+	slices.Sort(all)
+	d.MedianNS = (all[(d.N-1)/2] + all[d.N/2]) / 2
+	d.StdNS = sampleStd(all, float64(d.SumNS)/float64(d.N))
+	return d, true
+}
+
+func sampleStd(all []int64, mean float64) float64 {
+	if len(all) < 2 {
+		return 0
+	}
+	sum := 0.0
+	for _, x := range all {
+		sum += (float64(x) - mean) * (float64(x) - mean)
+	}
+	return math.Sqrt(sum / float64(len(all)-1))
+}
+
+// toldBy is what differs between parts.
+func toldBy(parts []*recording) []string {
+	var by []string
+	for _, d := range []struct {
+		name string
+		of   func(*timeline.Identity) int
+	}{
+		{"rank", func(id *timeline.Identity) int {
+			if id.Rank == nil {
+				return -1
+			}
+			return *id.Rank
+		}},
+		{"window", func(id *timeline.Identity) int { return id.Window }},
+		{"repeat", func(id *timeline.Identity) int { return id.Repeat }},
+	} {
+		first := d.of(&parts[0].row.Of)
+		if slices.ContainsFunc(parts, func(p *recording) bool { return d.of(&p.row.Of) != first }) {
+			by = append(by, d.name)
+		}
+	}
+	if len(by) == 0 {
+		by = []string{"file"}
+	}
+	return by
+}
+
+// kernelsAcross sums kernels by name, those with the most time first.
+func (a *analyzer) kernelsAcross(parts []*recording) []KernelAcross {
+	rows := map[string]*KernelAcross{}
+	for i, p := range parts {
+		for name, c := range p.kernels {
+			k := rows[name]
+			if k == nil {
+				k = &KernelAcross{Name: name, Category: a.categories.List[a.kinds.of(name).category].ID, MinNS: c.ns, MaxNS: -1}
+				rows[name] = k
+			}
+			k.Parts++
+			k.Launches += c.calls
+			k.SumNS += c.ns
+			k.MinNS = min(k.MinNS, c.ns)
+			if c.ns > k.MaxNS {
+				k.MaxNS, k.Most = c.ns, i
+			}
+		}
+	}
+	list := make([]KernelAcross, 0, len(rows))
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		list = append(list, *rows[name])
+	}
+	slices.SortStableFunc(list, func(x, y KernelAcross) int { return cmp.Compare(y.SumNS, x.SumNS) })
+	return list
+}

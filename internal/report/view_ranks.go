@@ -1,0 +1,241 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
+)
+
+// A RankRow is one of several timelines. Numbers are null where it could not be
+// read.
+type RankRow struct {
+	Part     string   `json:"part"` // what tells it apart, in words
+	Rank     *int     `json:"rank"`
+	Host     string   `json:"host"`
+	Process  int      `json:"process"` // pid; 0 where there are several
+	Device   *int     `json:"device"`  // null where there are several
+	Window   int      `json:"window"`  // from 1; 0 for none
+	Repeat   int      `json:"repeat"`  // from 1; 0 for none
+	WallNS   *int64   `json:"wall_ns"`
+	BusyNS   *int64   `json:"gpu_busy_ns"` // summed over devices
+	KernelNS *int64   `json:"kernel_ns"`
+	CopyNS   *int64   `json:"copy_ns"`
+	Launches *int64   `json:"launches"`
+	CommNS   *int64   `json:"communication_ns"` // union of kernels that exchange data
+	Exposed  *int64   `json:"exposed_ns"`       // and no other kernel runs
+	Slower   *float64 `json:"over_median"`      // wall time over that of the median part, minus 1
+	Details  bool     `json:"details"`          // other views of the result are about this one
+	File     string   `json:"file"`
+	Lost     string   `json:"lost"` // why there are no numbers
+}
+
+// RankView is the parts of a result.
+var RankView = View[RankRow]{
+	Name: "ranks", Order: Order{Words: "rank, window and repeat"},
+	Legend: "times are of each part alone; --by measure sums them up, --by stage and --by kernel divide them",
+	Columns: []Column[RankRow]{
+		{Key: "part", Value: func(r *RankRow) any { return r.Part }},
+		{Key: "rank", Detail: true, Unit: Count, Value: func(r *RankRow) any { return r.Rank }},
+		{Key: "host", Detail: true, Value: func(r *RankRow) any { return r.Host }},
+		{Key: "process", Detail: true, Unit: Count, Value: func(r *RankRow) any { return orNil(r.Process) }},
+		{Key: "device", Priority: 8, Unit: Count, Value: func(r *RankRow) any { return r.Device }},
+		{Key: "window", Detail: true, Unit: Count, Value: func(r *RankRow) any { return orNil(r.Window) }},
+		{Key: "repeat", Detail: true, Unit: Count, Value: func(r *RankRow) any { return orNil(r.Repeat) }},
+		{Key: "wall_ns", Unit: Nanoseconds, Group: "time", Value: func(r *RankRow) any { return r.WallNS }},
+		{Key: "gpu_busy_ns", Title: "GPU busy", Priority: 1, Unit: Nanoseconds, Group: "time", Value: func(r *RankRow) any { return r.BusyNS }},
+		{Key: "kernel_ns", Title: "GPU time", Priority: 4, Unit: Nanoseconds, Group: "time", Value: func(r *RankRow) any { return r.KernelNS }},
+		{Key: "copy_ns", Title: "copies", Priority: 7, Unit: Nanoseconds, Group: "time", Value: func(r *RankRow) any { return r.CopyNS }},
+		{Key: "launches", Priority: 5, Unit: Count, Value: func(r *RankRow) any { return r.Launches }},
+		{Key: "communication_ns", Title: "communication", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(r *RankRow) any { return r.CommNS }},
+		{Key: "exposed_ns", Title: "exposed", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(r *RankRow) any { return r.Exposed }},
+		{Key: "over_median", Title: "over median", Priority: 3, Unit: Share, Value: func(r *RankRow) any { return r.Slower }},
+		{Key: "details", Detail: true, Value: func(r *RankRow) any { return r.Details }},
+		{Key: "file", Priority: 6, Format: ID, Value: func(r *RankRow) any { return r.File }},
+		{Key: "lost", Priority: 9, Title: "not read because", Format: Words, Value: func(r *RankRow) any { return orNil(r.Lost) }},
+	},
+}
+
+// Ranks shows the parts of a result.
+func Ranks(r *analysis.Result) Printable {
+	rows := make([]RankRow, len(r.Parts))
+	for i := range r.Parts {
+		rows[i] = rankRow(r, i)
+	}
+	return RankView.table(Slice(rows), func() []string { return rankNotes(r) })
+}
+
+func rankRow(r *analysis.Result, i int) RankRow {
+	p := &r.Parts[i]
+	row := RankRow{
+		Part: partName(r, i), Rank: p.Of.Rank, Host: p.Of.Host, Process: p.Of.Process, Device: p.Of.Device, Window: p.Of.Window, Repeat: p.Of.Repeat,
+		Details: p.Details, File: p.File,
+	}
+	if p.Lost != nil {
+		row.Lost = message.Text(*p.Lost)
+		return row
+	}
+	row.WallNS, row.Slower = &p.WallNS, p.OverMedian
+	if p.Launches > 0 || p.BusyNS > 0 {
+		row.BusyNS, row.KernelNS, row.CopyNS, row.Launches = &p.BusyNS, &p.KernelNS, &p.CopyNS, &p.Launches
+	}
+	if c := p.Communication; c != nil {
+		row.CommNS, row.Exposed = &c.NS, &c.ExposedNS
+	}
+	return row
+}
+
+// partName is what a part is called in tables: its identity, else its file.
+func partName(r *analysis.Result, i int) string {
+	return cmp.Or(message.Identity(r.Parts[i].Of), r.Parts[i].File)
+}
+
+// rankNotes say why there are no parts.
+func rankNotes(r *analysis.Result) []string {
+	notes := missingNotes(r)
+	if len(r.Parts) == 0 {
+		notes = append([]string{"there is one timeline of one process: ranks, windows and repeats need several; name several files, or a folder of them"}, notes...)
+	}
+	return notes
+}
+
+// A RankStageRow is one stage of one part.
+type RankStageRow struct {
+	Part     string `json:"part"`
+	Rank     *int   `json:"rank"`
+	Host     string `json:"host"`
+	Window   int    `json:"window"`
+	Repeat   int    `json:"repeat"`
+	Stage    string `json:"stage"`
+	Passes   int    `json:"passes"`
+	PassNS   int64  `json:"pass_ns"` // mean of a pass
+	WallNS   int64  `json:"wall_ns"` // of all passes
+	BusyNS   *int64 `json:"gpu_busy_ns"`
+	Launches int64  `json:"launches"`
+	// Slower is the mean pass over that of the median part, minus 1.
+	Slower *float64 `json:"over_median"`
+}
+
+// RankStageView is the matrix of parts and stages, a row a cell.
+var RankStageView = View[RankStageRow]{
+	Name: "rank_stages", Order: Order{Words: "stage, then rank, window and repeat"},
+	Columns: []Column[RankStageRow]{
+		{Key: "stage", Value: func(r *RankStageRow) any { return r.Stage }},
+		{Key: "part", Value: func(r *RankStageRow) any { return r.Part }},
+		{Key: "rank", Detail: true, Unit: Count, Value: func(r *RankStageRow) any { return r.Rank }},
+		{Key: "host", Detail: true, Value: func(r *RankStageRow) any { return r.Host }},
+		{Key: "window", Detail: true, Unit: Count, Value: func(r *RankStageRow) any { return orNil(r.Window) }},
+		{Key: "repeat", Detail: true, Unit: Count, Value: func(r *RankStageRow) any { return orNil(r.Repeat) }},
+		{Key: "passes", Priority: 3, Unit: Count, Value: func(r *RankStageRow) any { return r.Passes }},
+		{Key: "pass_ns", Title: "mean pass", Unit: Nanoseconds, Group: "time", Value: func(r *RankStageRow) any { return r.PassNS }},
+		{Key: "wall_ns", Title: "all passes", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(r *RankStageRow) any { return r.WallNS }},
+		{Key: "gpu_busy_ns", Title: "GPU busy", Priority: 4, Unit: Nanoseconds, Group: "time", Value: func(r *RankStageRow) any { return r.BusyNS }},
+		{Key: "launches", Priority: 5, Unit: Count, Value: func(r *RankStageRow) any { return r.Launches }},
+		{Key: "over_median", Title: "over median", Priority: 1, Unit: Share, Value: func(r *RankStageRow) any { return r.Slower }},
+	},
+}
+
+// RankStages shows the matrix of parts and stages.
+func RankStages(r *analysis.Result) Printable {
+	var rows []RankStageRow
+	if r.Across != nil {
+		for _, d := range r.Across.Stages {
+			for i := range r.Parts {
+				p := &r.Parts[i]
+				for _, s := range p.Stages {
+					if s.Stage == d.Name {
+						rows = append(rows, RankStageRow{
+							Part: partName(r, i), Rank: p.Of.Rank, Host: p.Of.Host, Window: p.Of.Window, Repeat: p.Of.Repeat,
+							Stage: s.Stage, Passes: s.Passes, PassNS: s.PassNS, WallNS: s.WallNS, BusyNS: s.BusyNS, Launches: s.Launches, Slower: s.OverMedian,
+						})
+					}
+				}
+			}
+		}
+	}
+	return RankStageView.table(Slice(rows), func() []string { return rankNotes(r) })
+}
+
+// A RankMeasureRow is one number over all parts.
+type RankMeasureRow struct {
+	Measure string `json:"measure"` // of whole parts: wall, busy, ...; or the mean pass of a stage
+	Stage   string `json:"stage"`   // "" for whole parts
+	analysis.Distribution
+	Fastest string `json:"least_part"`
+	Slowest string `json:"most_part"`
+}
+
+// RankMeasureView is what is summed up over parts.
+var RankMeasureView = View[RankMeasureRow]{
+	Name: "rank_measures", Order: Order{Words: "measure, then stage"},
+	Legend: "each number is over the parts, one value a part; the sum adds them up",
+	Columns: []Column[RankMeasureRow]{
+		{Key: "measure", Value: func(r *RankMeasureRow) any { return r.Measure }},
+		{Key: "stage", Value: func(r *RankMeasureRow) any { return r.Stage }},
+		{Key: "n", Title: "parts", Unit: Count, Value: func(r *RankMeasureRow) any { return r.N }},
+		{Key: "sum_ns", Priority: 1, Unit: Nanoseconds, Value: func(r *RankMeasureRow) any { return r.SumNS }},
+		{Key: "min_ns", Unit: Nanoseconds, Group: "time", Value: func(r *RankMeasureRow) any { return r.MinNS }},
+		{Key: "median_ns", Unit: Nanoseconds, Group: "time", Value: func(r *RankMeasureRow) any { return r.MedianNS }},
+		{Key: "max_ns", Unit: Nanoseconds, Group: "time", Value: func(r *RankMeasureRow) any { return r.MaxNS }},
+		{Key: "std_ns", Title: "spread", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(r *RankMeasureRow) any { return r.StdNS }},
+		{Key: "least_part", Title: "least", Priority: 4, Value: func(r *RankMeasureRow) any { return r.Fastest }},
+		{Key: "most_part", Title: "most", Priority: 3, Value: func(r *RankMeasureRow) any { return r.Slowest }},
+	},
+}
+
+// RankMeasures shows what is summed up over parts.
+func RankMeasures(r *analysis.Result) Printable {
+	var rows []RankMeasureRow
+	add := func(measure, stage string, d analysis.Distribution) {
+		rows = append(rows, RankMeasureRow{Measure: measure, Stage: stage, Distribution: d, Fastest: partName(r, d.Least), Slowest: partName(r, d.Most)})
+	}
+	if r.Across != nil {
+		for _, d := range r.Across.Times {
+			add(d.Name, "", d)
+		}
+		for _, d := range r.Across.Stages {
+			add("mean pass", d.Name, d)
+		}
+	}
+	return RankMeasureView.table(Slice(rows), func() []string { return rankNotes(r) })
+}
+
+// A RankKernelRow is one kernel over all parts.
+type RankKernelRow struct {
+	analysis.KernelAcross
+	MostPart string `json:"most_part"`
+	of       int    // parts there are
+}
+
+// RankKernelView is the kernels of all parts.
+var RankKernelView = View[RankKernelRow]{
+	Name: "rank_kernels", Order: Order{Key: "sum_ns", Descending: true}, Legend: "launches and the sum add up all parts; min and max are of single parts that launched the kernel",
+	Columns: []Column[RankKernelRow]{
+		{Key: "sum_ns", Title: "sum", Unit: Nanoseconds, Value: func(r *RankKernelRow) any { return r.SumNS }},
+		{Key: "launches", Priority: 3, Unit: Count, Value: func(r *RankKernelRow) any { return r.Launches }},
+		{Key: "parts", Priority: 2, Value: func(r *RankKernelRow) any { return r.Parts }, Show: func(r *RankKernelRow) any { return fmt.Sprintf("%d of %d", r.Parts, r.of) }},
+		{Key: "min_ns", Priority: 4, Unit: Nanoseconds, Group: "part", Value: func(r *RankKernelRow) any { return r.MinNS }},
+		{Key: "max_ns", Priority: 1, Unit: Nanoseconds, Group: "part", Value: func(r *RankKernelRow) any { return r.MaxNS }},
+		{Key: "most_part", Title: "most", Priority: 5, Value: func(r *RankKernelRow) any { return r.MostPart }},
+		{Key: "category", Priority: 6, Value: func(r *RankKernelRow) any { return r.Category }},
+		{Key: "name", Title: "kernel", Format: Name, Value: func(r *RankKernelRow) any { return r.Name }},
+	},
+}
+
+// RankKernels shows the kernels of all parts.
+func RankKernels(r *analysis.Result) Printable {
+	var rows []RankKernelRow
+	if r.Across != nil {
+		for _, k := range r.Across.Kernels {
+			rows = append(rows, RankKernelRow{KernelAcross: k, MostPart: partName(r, k.Most), of: r.Across.Parts})
+		}
+	}
+	return RankKernelView.table(Slice(rows), func() []string {
+		notes := rankNotes(r)
+		if r.Across != nil && r.Across.KernelsCut > 0 {
+			notes = append(notes, fmt.Sprintf("%d kernels with less time are not listed", r.Across.KernelsCut))
+		}
+		return notes
+	})
+}

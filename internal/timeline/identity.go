@@ -1,0 +1,190 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// An Identity tells a timeline, or a report of counters, from the others of its
+// run. Fields that are not known are absent.
+type Identity struct {
+	Rank  *int `json:"rank,omitempty"`  // of the process in its job, from 0
+	Local *int `json:"local,omitempty"` // of the process on its host, from 0
+	World int  `json:"world,omitempty"` // processes of the job
+	// Host is the node that it ran on, by the name that the scheduler or the
+	// system gives it.
+	Host    string `json:"host,omitempty"`
+	Process int    `json:"process,omitempty"` // pid
+	Device  *int   `json:"device,omitempty"`  // where it used one GPU only
+	Window  int    `json:"window,omitempty"`  // of its process, from 1
+	Repeat  int    `json:"repeat,omitempty"`  // of the same program, from 1
+}
+
+// IsZero reports whether nothing is known.
+func (id Identity) IsZero() bool { return id == Identity{} }
+
+// Or takes from another source what this one does not tell.
+func (id Identity) Or(other Identity) Identity {
+	return Identity{
+		Rank: cmp.Or(id.Rank, other.Rank), Local: cmp.Or(id.Local, other.Local), World: cmp.Or(id.World, other.World),
+		Host: cmp.Or(id.Host, other.Host), Process: cmp.Or(id.Process, other.Process), Device: cmp.Or(id.Device, other.Device),
+		Window: cmp.Or(id.Window, other.Window), Repeat: cmp.Or(id.Repeat, other.Repeat),
+	}
+}
+
+// Compare orders by rank, window and repeat; those without a rank come last.
+func (id Identity) Compare(other Identity) int {
+	return cmp.Or(comparePlaces(id.Rank, other.Rank), cmp.Compare(id.Window, other.Window), cmp.Compare(id.Repeat, other.Repeat))
+}
+
+func comparePlaces(x, y *int) int {
+	switch {
+	case x == nil && y == nil:
+		return 0
+	case x == nil:
+		return 1
+	case y == nil:
+		return -1
+	}
+	return cmp.Compare(*x, *y)
+}
+
+// A rankVariables row names the variables by which a launcher tells a process
+// its place.
+type rankVariables struct{ rank, local, world string }
+
+// launcherVariables are those of torchrun, Open MPI, MPICH and Slurm. Earlier
+// rows go first: a job step of Slurm may hold the ranks of another launcher,
+// which then all have the variables of the one step.
+var launcherVariables = []rankVariables{
+	{"RANK", "LOCAL_RANK", "WORLD_SIZE"},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"},
+	{"PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE"},
+	{"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"},
+}
+
+// nodeVariable names the node under Slurm, which may run several on one host.
+const nodeVariable = "SLURMD_NODENAME"
+
+// IsRankVariable tells the variables that IdentityOf reads.
+func IsRankVariable(name string) bool {
+	for _, v := range launcherVariables {
+		if name == v.rank || name == v.local || name == v.world {
+			return true
+		}
+	}
+	return name == nodeVariable
+}
+
+// IdentityOf is the place of a process by the variables that its launcher set.
+func IdentityOf(variable func(name string) string) Identity {
+	id := Identity{Host: variable(nodeVariable)}
+	for _, v := range launcherVariables {
+		if id.Rank = place(variable(v.rank)); id.Rank != nil {
+			id.Local = place(variable(v.local))
+			if world := place(variable(v.world)); world != nil {
+				id.World = *world
+			}
+			break
+		}
+	}
+	return id
+}
+
+func place(text string) *int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > 1<<24 {
+		return nil
+	}
+	return &n
+}
+
+// FileName is the name, without its ending, under which a run stores the
+// timeline of a rank; IdentityOfName reads it.
+func (id Identity) FileName() string {
+	if id.Rank == nil {
+		return fmt.Sprintf("process%d.%s", id.Process, id.Host)
+	}
+	return fmt.Sprintf("rank%d.%s", *id.Rank, id.Host)
+}
+
+var (
+	ownName    = regexp.MustCompile(`^rank(\d+)\.([^.]+)(?:\.(\d+))?$`)
+	rankInName = regexp.MustCompile(`(?i)(?:^|[^a-z])rank[-_=.]?(\d+)`)
+)
+
+// IdentityOfName reads what the base name of a file tells, without its endings:
+// "rank3.node1", or any name with "rank3" in it. Bare numbers tell nothing: they
+// may count ranks as well as windows.
+func IdentityOfName(base string) Identity {
+	if m := ownName.FindStringSubmatch(base); m != nil {
+		id := Identity{Rank: place(m[1]), Host: m[2]}
+		id.Window, _ = strconv.Atoi(m[3])
+		return id
+	}
+	if m := rankInName.FindStringSubmatch(base); m != nil {
+		return Identity{Rank: place(m[1])}
+	}
+	return Identity{}
+}
+
+// trailingNumber is the number at the end of a name: 3 for report.3 and
+// report_3.
+var trailingNumber = regexp.MustCompile(`[._-](\d+)$`)
+
+// NumberInName is the number at the end of the base name of a file, which counts
+// ranks, windows or repeats.
+func NumberInName(base string) (int, bool) {
+	m := trailingNumber.FindStringSubmatch(base)
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(m[1])
+	return n, err == nil
+}
+
+// Identity is what the timeline tells of itself: the variables of its launcher
+// where the file still has them, its host, and the process and the device where
+// there is one only that used a GPU.
+func (t *Timeline) Identity() Identity {
+	id := IdentityOf(func(name string) string {
+		for _, p := range t.Launcher {
+			if p.Name == name {
+				return p.Value
+			}
+		}
+		return ""
+	})
+	if id.Host == "" {
+		for _, p := range t.System {
+			if p.Name == "Hostname" {
+				id.Host = p.Value
+			}
+		}
+	}
+	used := map[uint32]bool{}
+	devices := map[int32]bool{}
+	t.eachOp(func(op Op) {
+		used[t.Queues[op.Queue].Process] = true
+		devices[t.Queues[op.Queue].Device] = true
+	})
+	if len(used) == 0 { // a program of the CPU
+		for i := range t.Ranges {
+			used[t.ThreadProcess(t.Ranges[i].Thread)] = true
+		}
+	}
+	for p := range used {
+		if len(used) == 1 && int(p) < len(t.Processes) {
+			id.Process = t.Processes[p].PID
+		}
+	}
+	for d := range devices {
+		if len(devices) == 1 {
+			device := int(d)
+			id.Device = &device
+		}
+	}
+	return id
+}
