@@ -119,7 +119,7 @@ type RankStageRow struct {
 
 // RankStageView is the matrix of parts and stages, a row a cell.
 var RankStageView = View[RankStageRow]{
-	Name: "rank_stages", Order: Order{Words: "stage, then rank, window and repeat"},
+	Name: "ranks", Order: Order{Words: "stage, then rank, window and repeat"},
 	Columns: []Column[RankStageRow]{
 		{Key: "stage", Value: func(r *RankStageRow) any { return r.Stage }},
 		{Key: "part", Value: func(r *RankStageRow) any { return r.Part }},
@@ -168,7 +168,7 @@ type RankMeasureRow struct {
 
 // RankMeasureView is what is summed up over parts.
 var RankMeasureView = View[RankMeasureRow]{
-	Name: "rank_measures", Order: Order{Words: "measure, then stage"},
+	Name: "ranks", Order: Order{Words: "measure, then stage"},
 	Legend: "each number is over the parts, one value a part; the sum adds them up",
 	Columns: []Column[RankMeasureRow]{
 		{Key: "measure", Value: func(r *RankMeasureRow) any { return r.Measure }},
@@ -210,7 +210,7 @@ type RankKernelRow struct {
 
 // RankKernelView is the kernels of all parts.
 var RankKernelView = View[RankKernelRow]{
-	Name: "rank_kernels", Order: Order{Key: "sum_ns", Descending: true}, Legend: "launches and the sum add up all parts; min and max are of single parts that launched the kernel",
+	Name: "ranks", Order: Order{Key: "sum_ns", Descending: true}, Legend: "launches and the sum add up all parts; min and max are of single parts that launched the kernel",
 	Columns: []Column[RankKernelRow]{
 		{Key: "sum_ns", Title: "sum", Unit: Nanoseconds, Value: func(r *RankKernelRow) any { return r.SumNS }},
 		{Key: "launches", Priority: 3, Unit: Count, Value: func(r *RankKernelRow) any { return r.Launches }},
