@@ -57,6 +57,7 @@ var methodWords = map[fact.Code]words{
 	"deviates-counted-apart":   {Text: "counting changes the operators that run; it has a pass of its own"},
 	"deviates-not-profiled":    {Text: "writing predictions is not part of what is profiled"},
 	"deviates-bounded-tokens":  {Text: "pipeline.torch_profiler.rep_max_new_tokens bounds the pass"},
+	"deviates-brief-warmup":    {Text: "Nsight Compute takes longer for each launch the more launches came before; the counted ranges begin behind the warm-up"},
 	"deviates-graph-uncounted": {Text: "a replayed graph has no operators to count"},
 	"deviates-fused-uncounted": {Text: "fused operators are not counted"},
 }

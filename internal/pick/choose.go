@@ -206,6 +206,15 @@ func (c *choice) afford(steps []step, limit float64) ([]step, *translation, erro
 	return steps[:low], best, nil
 }
 
+// before is how many launches come before those that can be counted, as far as
+// the program makes them under ncu too.
+func (c *choice) before() int {
+	if c.p.BriefStart {
+		return 0
+	}
+	return max(0, slices.Index(c.in, true))
+}
+
 // price fixes the cost model.
 func (c *choice) price(t *Targets, passes int) {
 	program, source := c.p.Program, c.p.ProgramSource
@@ -216,7 +225,7 @@ func (c *choice) price(t *Targets, passes int) {
 		program = time.Duration(max(0, c.l.t.Session.LastNS-c.l.t.Session.FirstNS))
 		source = "the first to the last event of the timeline"
 	}
-	c.cost = costModel{passes: passes, program: program.Seconds()}
+	c.cost = costModel{passes: passes, program: program.Seconds(), before: c.before()}
 	t.Predicted.ProgramSeconds, t.Predicted.ProgramSource = round3(program.Seconds()), source
 	every := c.cost.process()
 	for i := range c.l.launches {

@@ -8,13 +8,16 @@ import (
 )
 
 // The model of what counting costs, from PyTorch processes under Nsight Compute
-// 2025.3.1 on H200 machines: 0.05 s a pass on one host, 0.08 to 0.1 s on a slower
-// one. --set basic is 10 passes, full 38; roofline with launch statistics,
-// occupancy and memory is 18.
+// 2025.3.1 on H200 machines. A pass takes longer the more launches the program
+// made before: 18 passes took 0.62 s after 600 launches, 0.65 s after 2,200 and
+// 1.1 to 1.7 s after 23,000. --set basic is 10 passes, full 38; roofline with
+// launch statistics, occupancy and memory is 18.
 const (
-	secondsPerPass = 0.08
-	slowerInPass   = 3.0 // a kernel in a pass against the timeline: lower clocks, its memory saved and restored
-	startSeconds   = 3.0 // of one ncu process beside the program: injection, modules, the report
+	secondsPerPass = 0.035
+	slowerByLaunch = 1.8e-6 // seconds of a pass, for each launch before
+	usualBefore    = 23_000 // launches of two passes of a small Llama, 32 tokens each: where nothing is known
+	slowerInPass   = 3.0    // a kernel in a pass against the timeline: lower clocks, its memory saved and restored
+	startSeconds   = 3.0    // of one ncu process beside the program: injection, modules, the report
 )
 
 // setPasses are the passes of the section sets.
@@ -100,12 +103,13 @@ func (c Collect) metricPasses() int {
 type costModel struct {
 	passes  int
 	program float64 // one run of the program
+	before  int     // launches that the program makes before the first that can be counted
 }
 
 // launch predicts the seconds of one launch that takes ns on the GPU: the fixed
 // price of each pass, and the kernel itself.
 func (m *costModel) launch(ns int64) float64 {
-	return float64(m.passes) * (secondsPerPass + slowerInPass*float64(ns)/1e9)
+	return float64(m.passes) * (secondsPerPass + slowerByLaunch*float64(m.before) + slowerInPass*float64(ns)/1e9)
 }
 
 // process is the price of one more ncu process.
@@ -126,7 +130,10 @@ func share(part, whole int64) float64 {
 // where it is not known.
 func (p *Policy) Foresee() string {
 	passes, basis := p.Collect.Passes()
-	m := costModel{passes: passes, program: p.Program.Seconds()}
+	m := costModel{passes: passes, program: p.Program.Seconds(), before: usualBefore}
+	if p.BriefStart {
+		m.before = 0
+	}
 	each := m.launch(0)
 	text := fmt.Sprintf("about %.1f s a launch (%s)", each, basis)
 	launches := p.TopN

@@ -29,6 +29,8 @@ type Counting struct {
 	Base    ncu.Options   // of every process, without a choice of launches
 	Version tool.Version  // of ncu
 	Program time.Duration // one unprofiled run of the workload; 0 where that is not known
+	// BriefStart: see Policy.
+	BriefStart bool
 
 	Timeline *Traced // nil where there is none
 	// TimelineName is what targets.json calls it.
@@ -150,7 +152,11 @@ func wholeProgram(n plan.Nsys) bool {
 	return n.CaptureRange == plan.CaptureNone && n.Delay == 0 && n.Duration == 0
 }
 
-func (c *Counting) policy() Policy { return PolicyOf(c.Nsys, c.Ncu, c.Version, c.Program) }
+func (c *Counting) policy() Policy {
+	p := PolicyOf(c.Nsys, c.Ncu, c.Version, c.Program)
+	p.BriefStart = c.BriefStart
+	return p
+}
 
 // regionOptions say what the reports of regions show.
 func (c *Counting) regionOptions() *RegionOptions {

@@ -41,6 +41,10 @@ type Policy struct {
 	Program       time.Duration
 	ProgramSource string
 
+	// BriefStart says that the program does little before its regions when it runs
+	// under ncu, whatever the timeline shows there.
+	BriefStart bool
+
 	// Partial says that the timeline shows only part of the program, so that
 	// launches cannot be numbered from its start.
 	Partial bool

@@ -28,7 +28,7 @@ func Retry(t *Targets, missing []Missing, l *Launches, p Policy) ([]Run, error) 
 	c := newChoice(l, p, filter)
 	c.pass()
 	c.sort(kernels)
-	c.cost = costModel{passes: t.Predicted.PassesPerLaunch, program: t.Predicted.ProgramSeconds}
+	c.cost = costModel{passes: t.Predicted.PassesPerLaunch, program: t.Predicted.ProgramSeconds, before: c.before()}
 	var groups []int
 	for g := range l.groups {
 		if slices.ContainsFunc(missing, func(m Missing) bool { return m.Group == l.groups[g].id }) && len(c.members[g]) > 0 {

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -25,6 +26,7 @@ const (
 	countedApart   fact.Code = "deviates-counted-apart"
 	notProfiled    fact.Code = "deviates-not-profiled"
 	boundedTokens  fact.Code = "deviates-bounded-tokens"
+	briefWarmup    fact.Code = "deviates-brief-warmup"
 	graphUncounted fact.Code = "deviates-graph-uncounted"
 	fusedUncounted fact.Code = "deviates-fused-uncounted"
 )
@@ -35,6 +37,19 @@ func reasons(codes []fact.Code) fact.StoredList {
 		out[i] = fact.New(c)
 	}
 	return out
+}
+
+// briefTokens are enough to run every part of a model once: a prefill, and two
+// steps with a cache.
+const briefTokens = 3
+
+// BriefWarmup tells that a session warms up briefly under ncu, which takes the
+// longer for a launch the more launches came before. It must not shift what is
+// counted: launches are chosen inside ranges that the warm-up does not open, and
+// a compiler has shapes to see first.
+func BriefWarmup(p *plan.Plan) bool {
+	n := p.Pipeline.Ncu
+	return Shipped(p) && p.Pipeline.Nsys.Enable && n.Pick.Enable && len(n.CLI.NVTXInclude) > 0 && p.Infer.Warmup > 0 && !p.Infer.Compile
 }
 
 // change is a deviation with its effect on the spec.
@@ -77,6 +92,12 @@ func changes(p *plan.Plan, stage string) []change {
 		add("dataset.sampling.num_samples_per_epoch", "null", "1", func(spec *Spec) { n := one; spec.Dataset.Sampling.NumSamplesPerEpoch = &n }, firstSample)
 	}
 	repeats := strconv.Itoa(p.Infer.Repeats)
+	if stage == plan.StepNcu && BriefWarmup(p) {
+		add("infer.warmup", strconv.Itoa(p.Infer.Warmup), fmt.Sprintf("1 pass, %d tokens", briefTokens), func(spec *Spec) {
+			tokens := briefTokens
+			spec.Infer.Warmup, spec.Infer.WarmTokens = one, &tokens
+		}, briefWarmup)
+	}
 	if mode == ModeProfile {
 		add("infer.repeats", repeats, "1", func(spec *Spec) { spec.Infer.Repeats = one }, onePass, sameLaunches)
 		add("pipeline.torch_profiler.enable", strconv.FormatBool(t.Enable), "false", func(spec *Spec) { spec.TorchProfiler.Enable = false }, oneProfiler)

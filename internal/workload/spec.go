@@ -47,6 +47,9 @@ type Spec struct {
 	NVTX          NVTX          `json:"nvtx"`
 	TorchProfiler TorchProfiler `json:"torch_profiler"`
 	Predictions   bool          `json:"predictions"`
+	// Then is a session under torch.profiler that follows in the same process, with
+	// the model that is loaded and warm. Only a timed session has one.
+	Then *Spec `json:"then,omitempty"`
 }
 
 // Model is the section of the same name.
@@ -78,6 +81,7 @@ type Infer struct {
 	Compile      bool    `json:"compile"`
 	CUDAGraphs   bool    `json:"cuda_graphs"`
 	Warmup       int     `json:"warmup"`
+	WarmTokens   *int    `json:"warm_tokens,omitempty"` // at most so many in a pass of the warm-up; absent is no limit
 	Repeats      int     `json:"repeats"`
 }
 

@@ -141,9 +141,10 @@ func TestDeviations(t *testing.T) {
 		overrides   []string
 	}{
 		{plan.StepNsys, "dataset.sampling.num_samples_per_epoch=1 infer.repeats=1 pipeline.torch_profiler.enable=false", nil},
-		{plan.StepNcu, "", []string{"dataset.sampling.num_samples_per_epoch=2", "infer.repeats=1", "pipeline.torch_profiler.enable=false"}},
+		{plan.StepNcu, "", []string{"dataset.sampling.num_samples_per_epoch=2", "infer.repeats=1", "pipeline.torch_profiler.enable=false", "infer.warmup=0"}},
+		{plan.StepNcu, "infer.warmup=1 pass, 3 tokens", []string{"dataset.sampling.num_samples_per_epoch=2", "infer.repeats=1", "pipeline.torch_profiler.enable=false"}},
 		{plan.StepNcu, "pipeline.static_analysis.torch_flop_counter=false pipeline.direct_inference.predictions=false",
-			[]string{"dataset.sampling.num_samples_per_epoch=2", "infer.repeats=1", "pipeline.torch_profiler.enable=false", "pipeline.static_analysis.torch_flop_counter=true", "pipeline.direct_inference.enable=true"}},
+			[]string{"dataset.sampling.num_samples_per_epoch=2", "infer.repeats=1", "pipeline.torch_profiler.enable=false", "pipeline.static_analysis.torch_flop_counter=true", "pipeline.direct_inference.enable=true", "infer.compile=true"}},
 		{plan.StepTorchProfiler, "dataset.sampling.num_samples_per_epoch=1 infer.repeats=1 dataset.sampling.num_epochs=1 infer.max_new_tokens=16",
 			[]string{"dataset.sampling.num_epochs=3"}},
 		{plan.StepTorchFlops, "infer.repeats=1 dataset.sampling.num_samples_per_epoch=1 infer.cuda_graphs=false",

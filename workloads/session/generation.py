@@ -80,20 +80,22 @@ class Generation:
     def warm_up(self, inputs, others, quiet):
         """Everything that happens once: libraries, kernels, compilation, graphs. `quiet` are ranges without NVTX.
 
-        `others` are inputs of further shapes, for which a compiler may have to work again.
+        `others` are inputs of further shapes, for which a compiler may have to work again. Passes are as long as those
+        that are measured, unless the spec bounds their tokens.
         """
+        tokens = self.infer.get("warm_tokens")
         if self.infer["compile"] and self.cache.kind == "static":
             # A cache that is allocated inside compiled code has no fixed address.
             with self.no_gradients():
                 self.prefill(inputs, self.cache.fresh(), self.loaded.model)
         for _ in range(self.infer["warmup"]):
-            self.run(inputs, quiet)
+            self.run(inputs, quiet, tokens)
         if self.infer["compile"]:
             for other in others:
                 self.run(other(), quiet)
         if self.infer["cuda_graphs"] and self.limit > 1:
             self.capture(inputs)
-            self.run(inputs, quiet)
+            self.run(inputs, quiet, tokens)
         quiet.take_hooked()
         self.clock.synchronize()
 

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-from session import failure, flopcount, metrics, models, operators, ranges
+from session import data, failure, flopcount, metrics, models, operators, ranges
 from session.llm import LlmSession
 from session.resnet import ResnetSession
 from session.timing import Clock
@@ -77,6 +77,8 @@ def read_spec(path):
         raise ValueError(f"mode {spec['mode']!r} is none of {', '.join(MODES)}")
     if spec["mode"] == "torch_profiler" and not spec.get("torch_profiler"):
         raise ValueError("lacks torch_profiler")
+    if spec.get("then") and (spec["mode"] != "time" or spec["then"].get("mode") != "torch_profiler"):
+        raise ValueError("only a timed session can be followed, and only by one under torch.profiler")
     for key in ("batch_size", "max_new_tokens", "repeats"):
         value = spec["infer"].get(key)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
@@ -113,13 +115,41 @@ def run(spec, say):
     say("warm up")
     session.warm_up(ranges.Ranges(ranges.Silent(), context.clock, sync))
     if spec["mode"] == "torch_profiler":
-        record = operators.profile(context, session, session.device_inputs(first), backend)
-        book.add(dict(epoch=0, sample=0, repeat=0, input=first.name, **record))
+        profile_operators(context, session, book, first, backend)
     else:
         measure(context, session, book)
     session.refuse_nothing(book.samples)
     book.write(complete=True)
     say(f"done: {len(book.samples)} passes")
+    if spec.get("then"):
+        follow(context, session, backend, spec["then"])
+
+
+def follow(context, session, backend, spec):
+    """Profiles the model that is loaded and warm, behind everything that was timed. Whatever goes wrong here belongs to
+    the second session: its folder gets the error, and the first one has succeeded."""
+    warm = session.plan.used()
+    try:
+        os.makedirs(spec["out"], exist_ok=True)
+        remove_earlier(spec["out"])
+        operators.refuse_second_profiler(os.environ)
+        context = Context(context.torch, spec, context.say)
+        session.plan = data.plan_of(len(session.samples), context.dataset["sampling"])
+        index = session.plan.used()[0]
+        if index not in warm:
+            context.say("the pass under torch.profiler needs another sample: it gets a process of its own")
+            return
+        book = metrics.Metrics(spec["out"], header(context, session))
+        profile_operators(context, session, book, session.samples[index], backend)
+        book.write(complete=True)
+        context.say("done: one pass under torch.profiler")
+    except Exception as error:
+        failure.report(error, spec["out"], sys.stderr)
+
+
+def profile_operators(context, session, book, sample, backend):
+    record = operators.profile(context, session, session.device_inputs(sample), backend)
+    book.add(dict(epoch=0, sample=0, repeat=0, input=sample.name, **record))
 
 
 def note_doubts(context, session):

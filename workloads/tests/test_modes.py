@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import gzip
+import io
 import json
 import os
 import time
@@ -11,7 +12,7 @@ from unittest import mock
 
 import torch
 
-from session import flopcount, generation, models, operators
+from session import data, flopcount, generation, models, operators
 from tests.support import SessionCase, resnet_spec, spec_with, transformers, vlm_spec
 
 
@@ -38,6 +39,43 @@ class ProfilerTest(SessionCase):
         names = {event.get("name") for event in events}
         self.assertTrue({"prefill", "step", "aten::linear"} <= names)
         self.assertFalse(os.path.exists(os.path.join(self.out, "trace.json")))
+
+    def followed(self, **changes):
+        out = os.path.join(self.out, "operators")
+        return out, spec_with(predictions=False, then=dict(spec_with(mode="torch_profiler", **changes), out=out))
+
+    def test_behind_the_timed_passes_of_one_process(self):
+        out, spec = self.followed()
+        metrics = self.succeed(spec)
+        self.assertEqual((metrics["mode"], metrics["complete"], len(metrics["samples"])), ("time", True, 2))
+        second = self.load("operators/metrics.json")
+        self.assertEqual((second["mode"], second["complete"], len(second["samples"])), ("torch_profiler", True, 1))
+        self.assertEqual(second["samples"][0]["new_tokens"], 2)
+        self.assertTrue(self.load("operators/operators.json")["operators"])
+        self.assertFalse(os.path.exists(os.path.join(self.out, "operators.json")))
+
+    def test_failure_behind_the_timed_passes_is_that_of_the_second_session(self):
+        out, spec = self.followed()
+        broken = mock.patch.object(torch.profiler, "profile", side_effect=RuntimeError("no CUPTI"))
+        with broken, contextlib.redirect_stderr(io.StringIO()):
+            metrics = self.succeed(spec)
+        self.assertTrue(metrics["complete"])
+        self.assertIn("no CUPTI", self.load("operators/error.json")["what"])
+        self.assertFalse(os.path.exists(os.path.join(out, "operators.json")))
+
+    def test_another_sample_needs_another_process(self):
+        out, spec = self.followed(dataset__sampling__num_samples_per_epoch=1)
+        spec["dataset"]["synthetic"]["num_samples"] = 2
+        spec["then"]["dataset"]["synthetic"]["num_samples"] = 2
+        spec["dataset"]["sampling"].update(num_samples_per_epoch=1)
+        with mock.patch("session.data.plan_of", side_effect=[data.Plan([[0]], None), data.Plan([[1]], None)]):
+            self.succeed(spec)
+        self.assertFalse(os.path.exists(os.path.join(out, "operators.json")))
+
+    def test_only_a_timed_session_is_followed(self):
+        out, spec = self.followed()
+        self.assertEqual(self.run_session(dict(spec, mode="profile")), 2)
+        self.assertIn("timed", self.stderr)
 
     def test_shapes_and_memory_when_asked(self):
         options = dict(

@@ -24,6 +24,10 @@ class LlmTest(SessionCase):
         one_pass = ["prefill"] + 3 * ["decode/step"]
         self.assertEqual(self.recorder.places(), 8 * [""] + one_pass)
 
+    def test_the_warm_up_can_be_brief(self):
+        self.succeed(spec_with(infer__warmup=1, infer__warm_tokens=2, infer__repeats=1))
+        self.assertEqual(self.recorder.places(), 2 * [""] + ["prefill"] + 3 * ["decode/step"])
+
     def test_tokens_are_chosen_inside_the_steps_and_the_first_one_between_the_stages(self):
         places = []
         choose = Chooser.__call__
