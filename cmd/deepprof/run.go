@@ -36,17 +36,21 @@ What each capture gave is judged by what it produced, not by exit codes;
 everything lands in a run directory with the exact commands, logs, environment
 and hashes.
 
-Ctrl-C asks the profiler to finish and keeps its report; a second one kills
+After the timeline the findings that need no counters are on the screen and in
+report.html; counters refine them. --first-answer stops there, and so does Ctrl-C,
+which asks a profiler to finish and keeps its report; a second one kills
 everything that was started.`,
 		example: `  deepprof run
   deepprof run model=llama_8b infer.max_new_tokens=64
   deepprof run -- python3 infer.py
+  deepprof run --first-answer -- python3 infer.py
   deepprof run pipeline.ncu.enable=false -- ./train --steps 10
   deepprof run pipeline/ncu=memory pipeline.ncu.ncu_cli.nvtx_include=[decode] -- python3 infer.py`,
 		complete: c.complete,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			c.register(f)
 			ignore := f.Bool("ignore-blockers", false, "run in spite of what 'deepprof doctor' calls a blocker")
+			first := f.Bool("first-answer", false, "stop after the timeline, without counters: the same as pipeline.ncu.enable=false")
 			dry := f.Bool("dry-run", false, "print the commands and start nothing")
 			record := f.String("record", "", "also make a recording in `DIR` that can be played without a GPU: the packed run, and what each profiler printed")
 			return func(ctx context.Context, args []string) error {
@@ -57,7 +61,11 @@ everything that was started.`,
 				if f.ArgsLenAtDash() == len(args) {
 					return usagef("run: no command stands after --; leave -- out to profile a workload that ships with deepprof")
 				}
-				p, composed, err := c.plan(withCommand(f, args))
+				overrides := withCommand(f, args)
+				if *first {
+					overrides = append(overrides, "pipeline.ncu.enable=false")
+				}
+				p, composed, err := c.plan(overrides)
 				if err != nil {
 					return err
 				}

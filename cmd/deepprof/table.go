@@ -7,8 +7,6 @@ func commands() []command {
 		demoCommand(),
 		analyzeCommand(),
 		showCommand(),
-		compareCommand(),
-		baselineCommand(),
 		runsCommand(),
 		doctorCommand(),
 		selfcheckCommand(),

@@ -33,11 +33,30 @@ func (a *analyzer) conclude(context.Context) error {
 	if a.tl == nil {
 		a.findCleanTimes()
 	}
+	if a.in.Preliminary {
+		a.tellPreliminary()
+	}
 	order := []string{weightHigh, weightMedium, weightLow}
 	slices.SortStableFunc(a.res.Findings, func(x, y Finding) int {
 		return cmp.Compare(slices.Index(order, x.Weight), slices.Index(order, y.Weight))
 	})
 	return nil
+}
+
+// tellPreliminary says what is still to come, and for which stages it does not
+// matter: those that wait for the host, whatever their kernels are limited by.
+func (a *analyzer) tellPreliminary() {
+	a.res.Preliminary = true
+	a.warn(Preliminary)
+	var waiting []string
+	for i := range a.res.Stages {
+		if s := &a.res.Stages[i]; s.Split.LaunchBound && !s.whole() {
+			waiting = append(waiting, s.Name)
+		}
+	}
+	if len(waiting) > 0 {
+		a.warn(CountersKeepAdvice, fact.Names("stages", fact.KindStage, waiting))
+	}
 }
 
 // find adds a finding. The ID tells apart findings of one code.

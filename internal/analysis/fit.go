@@ -27,6 +27,11 @@ const (
 	// that the timeline does not have. n, of, kernels
 	CountersElsewhere fact.Code = "counters-elsewhere"
 
+	// Preliminary tells that counters are still to come; CountersKeepAdvice, that
+	// they will not change what to do about launch-bound stages. -; stages
+	Preliminary        fact.Code = "preliminary"
+	CountersKeepAdvice fact.Code = "counters-keep-advice"
+
 	// RegionUncovered tells of a region of which less was counted than was asked
 	// for. region, coverage, goal, why
 	RegionUncovered fact.Code = "region-uncovered"
@@ -36,7 +41,7 @@ const (
 
 // FirstNotes are the warnings that a reader must have seen before any number.
 func (r *Result) FirstNotes() []Note {
-	return r.warningsOf(CutShort, CutShortTimed, InputUnreadable, InputLost, ProgramsDiffer)
+	return r.warningsOf(Preliminary, CountersKeepAdvice, CutShort, CutShortTimed, InputUnreadable, InputLost, ProgramsDiffer)
 }
 
 // Incomplete are the warnings of inputs that are lost, wholly or in part.

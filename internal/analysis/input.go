@@ -27,6 +27,9 @@ type Input struct {
 	Recorded bool   // a recording; runs that were played say so themselves
 	Status   string // of the run, where the manifest does not tell yet
 
+	// Preliminary tells that counters are still to come: the result says so first.
+	Preliminary bool
+
 	// Timelines are SQLite exports or reports of Nsight Systems. Where there are
 	// several, Analyze puts them in order; the details of the result are about the
 	// first, and Result.Timelines has a row for each.

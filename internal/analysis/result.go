@@ -22,6 +22,9 @@ type Result struct {
 	Schema  int    `json:"schema"`
 	Version string `json:"deepprof_version,omitempty"` // of the program that analysed
 
+	// Preliminary results were made before the counters were taken.
+	Preliminary bool `json:"preliminary,omitempty"`
+
 	Source      Source      `json:"source"`
 	Environment Environment `json:"environment"`
 	Workload    Workload    `json:"workload"`

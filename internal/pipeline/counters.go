@@ -16,6 +16,7 @@ import (
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // ncuOptions are those of the configuration, without output and the choice of
@@ -72,7 +73,7 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 			return capture.Outcome{}, err
 		}
 		counting := pick.Counting{
-			Nsys: p.Nsys, Ncu: p.Ncu, Shown: p.Regions, Base: j.ncuOptions(target), Version: j.ncu.Version, Program: j.unprofiledTime(),
+			Nsys: p.Nsys, Ncu: p.Ncu, Shown: p.Regions, Base: j.ncuOptions(target), Version: j.ncu.Version, Program: j.unprofiledTime(), BriefStart: workload.BriefWarmup(j.plan),
 			Timeline: t, TimelineName: name, Dir: j.store.Dir(), Say: j.Say,
 			Count: func(ctx context.Context, r pick.Request) (capture.Outcome, error) {
 				return countWith(ctx, j, target, r)

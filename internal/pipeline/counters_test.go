@@ -79,7 +79,7 @@ func counting(t *testing.T, change func(*plan.Pipeline), scripts ...string) (*jo
 			write(fmt.Sprintf("%d.ncu-rep", i+1), recordedCounters(t, s), 0o644)
 		}
 	}
-	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []runs.Step{{Name: plan.StepNsys}, {Name: plan.StepNcu}}})
+	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []runs.Step{{Name: plan.StepNsys}, {Name: plan.StepFirstAnswer}, {Name: plan.StepNcu}, {Name: plan.StepReport}}})
 	if err != nil {
 		t.Fatal(err)
 	}

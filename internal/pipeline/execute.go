@@ -136,7 +136,7 @@ func (e *execution) skips(s step, enabled bool) string {
 		return "turned off"
 	case e.unproven():
 		return "the workload failed without a profiler"
-	case s.name == plan.StepReport && !captured(e.job.store.Dir()):
+	case (s.name == plan.StepReport || s.name == plan.StepFirstAnswer) && !captured(e.job.store.Dir()):
 		return "nothing was captured"
 	}
 	return ""

@@ -237,7 +237,7 @@ func (j *job) target(step string) ([]string, error) {
 	if !workload.Shipped(j.plan) {
 		return j.plan.Pipeline.Workload.Command, nil
 	}
-	_, argv, err := j.session(step, "workload/"+step)
+	_, argv, err := j.session(step, sessionFolder(step))
 	return argv, err
 }
 
@@ -257,6 +257,7 @@ func (j *job) foretell() {
 	j.Say("note: " + runsOfWorkload(j.steps, j.plan))
 	n := j.plan.Pipeline.Ncu
 	p := pick.PolicyOf(j.plan.Pipeline.Nsys, n, j.ncu.Version, 0)
+	p.BriefStart = workload.BriefWarmup(j.plan)
 	switch choose := j.willChoose(); {
 	case !n.Enable:
 	case choose && n.CLI.ReplayMode == plan.ReplayAuto:

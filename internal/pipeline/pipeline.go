@@ -26,7 +26,7 @@ var table = []step{
 		makes: artifacts{files: []string{runs.EnvName, runs.InputsName}},
 	},
 	{
-		name: plan.StepUnprofiled, enabled: func(p *plan.Plan) bool { return p.Pipeline.Unprofiled.Enable }, proves: true,
+		name: plan.StepUnprofiled, tells: "times without a profiler", enabled: func(p *plan.Plan) bool { return p.Pipeline.Unprofiled.Enable }, proves: true,
 		makes: artifacts{ofCommand: []string{"workload"}, ofSession: []string{"workload/" + plan.StepUnprofiled}},
 		run:   runUnprofiled, command: unprofiledCommand,
 		cost: cost{runs: func(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }, how: "without a profiler"},
@@ -37,7 +37,7 @@ var table = []step{
 		run: measureAnnotation, cost: cost{runs: func(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }, how: "with annotation alone"},
 	},
 	{
-		name: plan.StepDirectInference, enabled: func(p *plan.Plan) bool { return p.Pipeline.DirectInference.Enable }, proves: true, session: true,
+		name: plan.StepDirectInference, tells: "predictions", enabled: func(p *plan.Plan) bool { return p.Pipeline.DirectInference.Enable }, proves: true, session: true,
 		needs: []string{plan.StepUnprofiled},
 		makes: artifacts{ofSession: []string{"workload/" + plan.StepDirectInference}},
 		run:   runDirectInference, command: sessionCommand(plan.StepDirectInference), cost: cost{runs: once, how: "for its predictions"},
@@ -48,10 +48,10 @@ var table = []step{
 		makes: artifacts{files: []string{flopsName}}, run: countFlops,
 	},
 	{
-		name: plan.StepTorchProfiler, enabled: func(p *plan.Plan) bool { return p.Pipeline.TorchProfiler.Enable }, session: true,
+		name: plan.StepTorchProfiler, tells: "operators", enabled: func(p *plan.Plan) bool { return p.Pipeline.TorchProfiler.Enable }, session: true,
 		needs: []string{plan.StepUnprofiled, plan.StepDirectInference},
 		makes: artifacts{ofSession: []string{"workload/" + plan.StepTorchProfiler}},
-		run:   runTorchProfiler, command: sessionCommand(plan.StepTorchProfiler), cost: cost{runs: once, how: "under the torch profiler"},
+		run:   runTorchProfiler, command: operatorsCommand, cost: cost{runs: operatorRuns, how: "under the torch profiler"},
 	},
 	{
 		name: plan.StepTorchFlops, enabled: func(p *plan.Plan) bool { return p.Pipeline.StaticAnalysis.TorchFlopCounter }, session: true,
@@ -60,14 +60,18 @@ var table = []step{
 		run:   runTorchFlops, command: sessionCommand(plan.StepTorchFlops), cost: cost{runs: once, how: "to count its FLOPs"},
 	},
 	{
-		name: plan.StepNsys, enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable },
+		name: plan.StepNsys, tells: "where the time goes", enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference},
 		makes:   artifacts{ofCommand: []string{"nsys", runs.AnnotateFolder + "/" + plan.StepNsys}, ofSession: []string{"nsys", "workload/" + plan.StepNsys}},
 		prepare: prepareNsys, run: captureTimeline, command: nsysCommand,
 		cost: cost{runs: once, how: "under nsys, and then the export of its report"},
 	},
 	{
-		name: plan.StepNcu, enabled: func(p *plan.Plan) bool { return p.Pipeline.Ncu.Enable },
+		name: plan.StepFirstAnswer, enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable && p.Pipeline.Ncu.Enable }, quick: true, quiet: true,
+		needs: []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys}, run: firstAnswer,
+	},
+	{
+		name: plan.StepNcu, tells: "what limits each kernel", enabled: func(p *plan.Plan) bool { return p.Pipeline.Ncu.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys},
 		makes:   artifacts{ofCommand: []string{"ncu", runs.AnnotateFolder + "/" + plan.StepNcu}, ofSession: []string{"ncu", "workload/" + plan.StepNcu}, files: []string{pick.TargetsFile}},
 		prepare: prepareNcu, run: captureCounters, command: ncuCommand,
@@ -177,7 +181,9 @@ func DryRun(ctx context.Context, o Options) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, shellLine(c))
+		if c.Path != "" {
+			lines = append(lines, shellLine(c))
+		}
 	}
 	j.foretell()
 	if blocked != nil {

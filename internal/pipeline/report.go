@@ -3,11 +3,13 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -54,15 +56,40 @@ func captured(dir string) bool {
 	return err == nil && !in.Empty()
 }
 
+// firstFindings are how many findings of the first answer the screen shows.
+const firstFindings = 3
+
+// firstAnswer reports on the timeline before counters are taken: who stops the
+// run after that has a whole report. That it could not be made costs nothing.
+func firstAnswer(ctx context.Context, j *job) (made, error) {
+	m, err := writeReport(ctx, j, plan.StepFirstAnswer)
+	if err != nil || m.result == nil {
+		return made{Outcome: capture.Outcome{Kind: capture.WithWarnings, What: "there is no first answer", Evidence: m.Evidence, Usable: true}}, err
+	}
+	j.Say(fmt.Sprintf("first answer after %.0f s, without counters: %s", time.Since(j.store.Manifest().Created).Seconds(), j.store.Path(folder.PageFile)))
+	for i, f := range m.result.Findings[:min(firstFindings, len(m.result.Findings))] {
+		j.Say(fmt.Sprintf("  %d. %s", i+1, message.Short(f.Fact)))
+	}
+	for _, n := range m.result.FirstNotes() {
+		j.Say("  " + message.Text(n.Fact))
+	}
+	return m, nil
+}
+
 // report is the last step: it needs files only.
 func report(ctx context.Context, j *job) (made, error) {
+	return writeReport(ctx, j, plan.StepReport)
+}
+
+// writeReport analyzes what a run holds and writes the reports, as a step.
+func writeReport(ctx context.Context, j *job, step string) (made, error) {
 	dir := j.store.Dir()
 	in, err := analysis.FromRun(dir)
 	if err != nil {
 		return made{}, err
 	}
 	in.Version, in.Recorded, in.Status = j.Version, j.played, string(statusSoFar(j.store.Manifest()))
-	in.Categories, in.DefaultScope = j.Categories, true
+	in.Categories, in.DefaultScope, in.Preliminary = j.Categories, true, step == plan.StepFirstAnswer
 	j.display.line("report: reading what was captured")
 	result, err := analysis.Analyze(ctx, in)
 	if ctx.Err() != nil {
@@ -83,7 +110,7 @@ func report(ctx context.Context, j *job) (made, error) {
 	if err != nil {
 		o.Kind, o.Evidence = capture.WithWarnings, err.Error()
 	}
-	if err := recordReport(ctx, j, o, files); err != nil {
+	if err := recordReport(ctx, j, step, o, files); err != nil {
 		return made{}, err
 	}
 	return made{Outcome: o, result: result}, nil
@@ -100,14 +127,26 @@ func statusSoFar(m runs.Manifest) runs.Status {
 	return runs.StatusDone
 }
 
-// recordReport enters what was written into the manifest.
-func recordReport(ctx context.Context, j *job, o capture.Outcome, files []string) error {
-	if err := j.store.StartAttempt(plan.StepReport, j.store.Dir(), "deepprof", "analyze", j.store.Dir()); err != nil {
+// recordReport enters what was written into the manifest. The files of the first
+// answer are replaced by those of the report.
+func recordReport(ctx context.Context, j *job, step string, o capture.Outcome, files []string) error {
+	err := j.store.Update(func(m *runs.Manifest) error {
+		if first := m.Step(plan.StepFirstAnswer); first != nil && step == plan.StepReport {
+			for i := range first.Attempts {
+				first.Attempts[i].Files = nil
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := j.store.StartAttempt(step, j.store.Dir(), "deepprof", "analyze", j.store.Dir()); err != nil {
 		return err
 	}
 	hashed, err := j.store.HashFiles(context.WithoutCancel(ctx), within(j.store, files)...)
 	if err != nil {
 		return err
 	}
-	return j.store.EndAttempt(plan.StepReport, runs.Result{Outcome: recorded(o), Files: hashed})
+	return j.store.EndAttempt(step, runs.Result{Outcome: recorded(o), Files: hashed})
 }

@@ -486,12 +486,40 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
+// TestOperatorsFollow: operators come from the process of the unprofiled run, or
+// from one of their own where that one did not get to them.
+func TestOperatorsFollow(t *testing.T) {
+	for follows, started := range map[string]bool{"well": false, "crash": true, "": true} {
+		t.Run("follows "+follows, func(t *testing.T) {
+			t.Setenv("FAKE_FOLLOWS", follows)
+			s, err := Run(context.Background(), sessions(t, alone...))
+			if err != nil || s.Status != runs.StatusDone {
+				t.Fatalf("%+v, %v", s, err)
+			}
+			m, err := runs.ReadManifest(s.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			step := m.Step(plan.StepTorchProfiler)
+			if len(step.Attempts) != 1 || (len(step.Attempts[0].Command) > 0) != started {
+				t.Errorf("attempts %+v", step.Attempts)
+			}
+			if !slices.ContainsFunc(step.Files(), func(f runs.File) bool { return f.Path == "workload/torch_profiler/operators.json" }) {
+				t.Errorf("files %+v", step.Files())
+			}
+			if s.Result == nil || len(s.Result.Operators) == 0 {
+				t.Error("the report has no operators")
+			}
+		})
+	}
+}
+
 func TestDryRunSessions(t *testing.T) {
 	lines, err := DryRun(context.Background(), sessions(t, append(alone, "pipeline.direct_inference.enable=true")...))
-	if err != nil || len(lines) != 3 {
+	if err != nil || len(lines) != 2 { // operators follow the unprofiled run
 		t.Fatalf("%q, %v", lines, err)
 	}
-	for i, stage := range []string{"unprofiled", "direct_inference", "torch_profiler"} {
+	for i, stage := range []string{"unprofiled", "direct_inference"} {
 		if !strings.HasSuffix(lines[i], "/run/workload/"+stage+"/spec.json") {
 			t.Errorf("%s: %s", stage, lines[i])
 		}

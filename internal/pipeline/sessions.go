@@ -30,6 +30,9 @@ const (
 	flopsCheckName = "workload/flops_check.json" // a flops.Comparison
 )
 
+// sessionFolder is where the session of a step writes.
+func sessionFolder(step string) string { return "workload/" + step }
+
 // unprofiledCommand is the workload as the unprofiled run starts it.
 func unprofiledCommand(j *job) (tool.Command, error) { return sessionCommand(plan.StepUnprofiled)(j) }
 
@@ -53,7 +56,11 @@ func runUnprofiled(ctx context.Context, j *job) (made, error) {
 		if n > 1 {
 			folder += fmt.Sprintf("/run-%d", n)
 		}
-		return runSession(ctx, j, plan.StepUnprofiled, folder, u.Timeout, "pipeline.unprofiled.timeout_s")
+		then := ""
+		if n == u.Repeats && operatorsFollow(j.plan) {
+			then = plan.StepTorchProfiler
+		}
+		return runSession(ctx, j, plan.StepUnprofiled, folder, then, u.Timeout, "pipeline.unprofiled.timeout_s")
 	}
 	if !workload.Shipped(j.plan) {
 		return runProgram(ctx, j, plan.StepUnprofiled, "workload", j.env)
@@ -116,11 +123,19 @@ func (j *job) elapsed(name string) func(time.Duration) {
 	return func(d time.Duration) { j.display.line(fmt.Sprintf("%s: %s", name, d.Round(time.Second))) }
 }
 
-// ready writes what the session of a step needs and returns its command.
-func ready(j *job, step, folder string) ([]string, error) {
+// ready writes what the session of a step needs and returns its command. Then is
+// a step whose session follows in the same process; "" is none.
+func ready(j *job, step, folder, then string) ([]string, error) {
 	spec, argv, err := j.session(step, folder)
 	if err != nil {
 		return nil, err
+	}
+	if then != "" {
+		second, _, err := j.session(then, sessionFolder(then))
+		if err != nil {
+			return nil, err
+		}
+		spec.Then = &second
 	}
 	if err := workload.Unpack(workloads.FS, j.store.Path(programFolder)); err != nil {
 		return nil, err
@@ -155,9 +170,9 @@ func writeJSON(store *runs.Run, name string, value any) error {
 }
 
 // runSession runs a shipped program without a profiler. Limit is the setting
-// that bounds its time.
-func runSession(ctx context.Context, j *job, step, folder string, timeout time.Duration, limit string) (capture.Outcome, error) {
-	argv, err := ready(j, step, folder)
+// that bounds its time; then is as in ready.
+func runSession(ctx context.Context, j *job, step, folder, then string, timeout time.Duration, limit string) (capture.Outcome, error) {
+	argv, err := ready(j, step, folder, then)
 	if err != nil {
 		return capture.Outcome{}, err
 	}
@@ -171,6 +186,11 @@ func runSession(ctx context.Context, j *job, step, folder string, timeout time.D
 		Limits: j.limits(timeout), LimitKey: limit, Interrupts: j.Interrupts, Progress: j.elapsed(step),
 	}
 	judge := func(o *capture.Outcome, exit *tool.Exit) {
+		if m, err := workload.ReadMetrics(dir); then != "" && err == nil && m.Complete && o.Kind != capture.Interrupted {
+			// Whatever happened after that happened to the session that follows.
+			o.Usable, o.Kind = true, capture.Captured
+			exit = &tool.Exit{}
+		}
 		stopped := o.Kind == capture.Interrupted || o.Kind == capture.TimedOut || o.Kind == capture.Stalled
 		if exit != nil && !stopped {
 			explain(o, workload.Judge(*exit, dir, workload.ModeOf(step)), dir)
@@ -226,8 +246,8 @@ func profiled(ctx context.Context, j *job, step string, take func(target []strin
 		o, err := annotated(ctx, j, step, func() (capture.Outcome, error) { return take(j.plan.Pipeline.Workload.Command) })
 		return made{Outcome: o}, err
 	}
-	folder := "workload/" + step
-	argv, err := ready(j, step, folder)
+	folder := sessionFolder(step)
+	argv, err := ready(j, step, folder, "")
 	if err != nil {
 		return made{}, err
 	}
@@ -276,7 +296,7 @@ func publish(ctx context.Context, store *runs.Run, step string, names ...string)
 
 func runDirectInference(ctx context.Context, j *job) (made, error) {
 	const step = plan.StepDirectInference
-	o, err := runSession(ctx, j, step, "workload/"+step, j.plan.Pipeline.DirectInference.Timeout, "pipeline.direct_inference.timeout_s")
+	o, err := runSession(ctx, j, step, sessionFolder(step), "", j.plan.Pipeline.DirectInference.Timeout, "pipeline.direct_inference.timeout_s")
 	names := []string{workload.PredictionsName}
 	if !exists(j.store.Path("workload/" + workload.MetricsName)) {
 		names = append(names, workload.MetricsName)
@@ -284,9 +304,37 @@ func runDirectInference(ctx context.Context, j *job) (made, error) {
 	return made{Outcome: o}, errors.Join(err, publish(ctx, j.store, step, names...))
 }
 
+// operatorsFollow tells that the pass under torch.profiler is the last thing that
+// the process of the unprofiled run does, which saves loading the model again.
+func operatorsFollow(p *plan.Plan) bool {
+	return workload.Shipped(p) && p.Pipeline.Unprofiled.Enable && p.Pipeline.TorchProfiler.Enable
+}
+
+func operatorRuns(p *plan.Plan) int {
+	if operatorsFollow(p) {
+		return 0
+	}
+	return 1
+}
+
+func operatorsCommand(j *job) (tool.Command, error) {
+	if operatorsFollow(j.plan) {
+		return tool.Command{}, nil
+	}
+	return sessionCommand(plan.StepTorchProfiler)(j)
+}
+
+// runTorchProfiler takes what followed the unprofiled run; where that is not
+// good, the session gets a process of its own.
 func runTorchProfiler(ctx context.Context, j *job) (made, error) {
 	const step = plan.StepTorchProfiler
-	o, err := runSession(ctx, j, step, "workload/"+step, j.plan.Pipeline.TorchProfiler.Timeout, "pipeline.torch_profiler.timeout_s")
+	folder := sessionFolder(step)
+	if v := workload.Judge(tool.Exit{}, j.store.Path(folder), workload.ModeTorchProfiler); v.OK && operatorsFollow(j.plan) {
+		o := capture.Outcome{Kind: capture.Captured, What: "operators were taken at the end of the unprofiled run", Usable: true}
+		explain(&o, v, j.store.Path(folder))
+		return made{Outcome: o}, recordWork(ctx, j.store, step, o, sessionFiles(j.store, folder)...)
+	}
+	o, err := runSession(ctx, j, step, folder, "", j.plan.Pipeline.TorchProfiler.Timeout, "pipeline.torch_profiler.timeout_s")
 	return made{Outcome: o}, err
 }
 
@@ -318,7 +366,7 @@ func warnFlops(o *capture.Outcome, list []fact.Fact) {
 // runTorchFlops counts again with torch's FlopCounterMode and compares.
 func runTorchFlops(ctx context.Context, j *job) (made, error) {
 	const step, folder = plan.StepTorchFlops, "workload/" + plan.StepTorchFlops
-	o, err := runSession(ctx, j, step, folder, j.plan.Pipeline.Unprofiled.Timeout, "pipeline.unprofiled.timeout_s")
+	o, err := runSession(ctx, j, step, folder, "", j.plan.Pipeline.Unprofiled.Timeout, "pipeline.unprofiled.timeout_s")
 	if err != nil || !o.Usable {
 		return made{Outcome: o}, err
 	}

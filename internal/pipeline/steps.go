@@ -19,10 +19,11 @@ import (
 type step struct {
 	name    string
 	enabled func(*plan.Plan) bool
-	session bool // only a workload that ships with deepprof has it
-	proves  bool // that the workload runs at all: where it fails, no later step runs
-	quick   bool // it starts no workload: the first interrupt ends it
-	quiet   bool // nobody is told where it goes well
+	session bool   // only a workload that ships with deepprof has it
+	proves  bool   // that the workload runs at all: where it fails, no later step runs
+	quick   bool   // it starts no workload: the first interrupt ends it
+	quiet   bool   // nobody is told where it goes well
+	tells   string // what will be known when it is done, for the live line
 
 	needs []string // steps whose files it reads, or whose success it stands on
 	makes artifacts
@@ -32,7 +33,7 @@ type step struct {
 	// the first step; nil where there is nothing to check. Command is what it
 	// starts, for a dry run; nil where it starts nothing.
 	prepare func(context.Context, *job) error
-	command func(*job) (tool.Command, error)
+	command func(*job) (tool.Command, error) // zero where another step's process does it
 	run     func(context.Context, *job) (made, error)
 }
 
@@ -86,7 +87,7 @@ func planned(list []step) []runs.Step {
 func runsOfWorkload(list []step, p *plan.Plan) string {
 	var parts []string
 	for _, s := range list {
-		if s.cost.runs != nil && s.enabled(p) {
+		if s.cost.runs != nil && s.enabled(p) && s.cost.runs(p) > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", s.cost.runs(p), s.cost.how))
 		}
 	}
@@ -102,12 +103,13 @@ type display struct {
 	show     func(line string)
 	now, of  int
 	expected time.Duration // 0 where it is not known
+	tells    string        // of the step
 }
 
 // start moves on to a step of the list. A step that runs the workload once takes
 // about as long as the unprofiled run did; 0 is not known.
 func (d *display) start(s step, list []step, p *plan.Plan, unprofiled time.Duration) {
-	d.now, d.of, d.expected = 0, 0, 0
+	d.now, d.of, d.expected, d.tells = 0, 0, 0, s.tells
 	for _, other := range list {
 		if !other.enabled(p) || other.quiet {
 			continue
@@ -125,6 +127,9 @@ func (d *display) start(s step, list []step, p *plan.Plan, unprofiled time.Durat
 func (d *display) line(text string) {
 	if d.expected > 0 {
 		text += fmt.Sprintf(", of about %s", d.expected.Round(time.Second))
+	}
+	if d.tells != "" {
+		text += "; next: " + d.tells
 	}
 	d.show(fmt.Sprintf("[%d/%d] %s", d.now, d.of, text))
 }

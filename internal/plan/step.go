@@ -12,6 +12,7 @@ const (
 	StepTorchProfiler   = "torch_profiler"
 	StepTorchFlops      = "torch_flops"
 	StepNsys            = "nsys"
+	StepFirstAnswer     = "first_answer"
 	StepNcu             = "ncu"
 	StepReport          = "report"
 )

@@ -19,6 +19,9 @@ import (
 // ResultFile is the name of the analysis in a run.
 const ResultFile = "result.json"
 
+// PageFile is the name of the report for a browser.
+const PageFile = "report.html"
+
 // regionsFolder holds the reports of regions.
 var regionsFolder = filepath.Join("ncu", "regions")
 
@@ -38,7 +41,7 @@ func Write(dir string, r *analysis.Result) ([]string, error) {
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
 	made := []string{path}
-	written, err := report.WriteAll(dir, r, report.WriteOptions{Pages: []report.Page{{Name: "report.html", Write: html.Write}}})
+	written, err := report.WriteAll(dir, r, report.WriteOptions{Pages: []report.Page{{Name: PageFile, Write: html.Write}}})
 	made = append(made, written...)
 	regions, rerr := report.WriteRegionReports(filepath.Join(dir, regionsFolder), r)
 	made = append(made, regions...)
@@ -68,16 +71,6 @@ func removeStale(dir string, made []string) error {
 	return errors.Join(errs...)
 }
 
-// A SchemaError refuses a result of another schema.
-type SchemaError struct {
-	Path string
-	Have int
-}
-
-func (e *SchemaError) Error() string {
-	return fmt.Sprintf("read %s: it has schema %d and this deepprof knows %d; make it again with deepprof analyze on the run or its captures", e.Path, e.Have, analysis.Schema)
-}
-
 // Read reads a result.json of this version. One of another schema is refused:
 // the captures of its run are analyzed again.
 func Read(path string) (*analysis.Result, error) {
@@ -87,7 +80,7 @@ func Read(path string) (*analysis.Result, error) {
 	}
 	var head struct{ Schema int }
 	if err := json.Unmarshal(data, &head); err == nil && head.Schema != analysis.Schema {
-		return nil, &SchemaError{path, head.Schema}
+		return nil, fmt.Errorf("read %s: it has schema %d and this deepprof knows %d; make it again with deepprof analyze on the run or its captures", path, head.Schema, analysis.Schema)
 	}
 	var r analysis.Result
 	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&r); err != nil {
