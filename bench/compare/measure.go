@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -88,9 +87,7 @@ func once(ctx context.Context, c command, stdout io.Writer) (sample, error) {
 		return sample{}, fmt.Errorf("%v: %s", err, firstLine(stderr))
 	}
 	s := sample{wall: took, cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		s.rss = int64(usage.Maxrss) * 1024
-	}
+	s.rss = peakBytes(cmd.ProcessState)
 	return s, nil
 }
 

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/sys/unix"
 )
 
 // ErrNotFile is in the chain of errors about pipes, devices and sockets: opening
@@ -125,24 +123,7 @@ func checkHoles(f *os.File, size int64) error {
 	if size < sparseBytes {
 		return nil
 	}
-	fd, written := int(f.Fd()), int64(0)
-	for at, steps := int64(0), 0; at < size; steps++ {
-		data, err := unix.Seek(fd, at, unix.SEEK_DATA)
-		if err != nil { // no data behind at, or a file system that does not tell
-			if errors.Is(err, unix.ENXIO) {
-				break
-			}
-			written = size
-			break
-		}
-		hole, err := unix.Seek(fd, data, unix.SEEK_HOLE)
-		if err != nil || steps == 1000 {
-			written = size
-			break
-		}
-		written += hole - data
-		at = hole
-	}
+	written := writtenBytes(f, size)
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}

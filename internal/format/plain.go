@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
-	"golang.org/x/sys/unix"
 )
 
 // compression is a way to wrap a file.
@@ -67,11 +66,11 @@ const (
 // most four fifths of the free space, and at most a thousand times its size.
 func MaxUnpacked(dir string, packed int64) (int64, error) {
 	most := max(int64(freeRatio), maxRatio*min(packed, 1<<50/maxRatio))
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
+	free, err := freeSpace(dir)
+	if err != nil {
 		return 0, fmt.Errorf("ask for the free space of %s: %w", dir, err)
 	}
-	return min(most, int64(st.Bavail)*int64(st.Bsize)/5*4), nil
+	return min(most, free/5*4), nil
 }
 
 // Plain gives the path of the uncompressed content: path itself, or a temporary
@@ -183,7 +182,7 @@ func SweepTemp() {
 		if !ours || len(parts) < 3 {
 			continue
 		}
-		if n, err := strconv.Atoi(parts[1]); err == nil && n > 0 && errors.Is(unix.Kill(n, 0), unix.ESRCH) {
+		if n, err := strconv.Atoi(parts[1]); err == nil && n > 0 && gone(n) {
 			os.RemoveAll(filepath.Join(root, e.Name()))
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 )
 
 // indexName is a cache of what List shows, in the store. Nothing depends on it: a
@@ -50,11 +49,7 @@ func stampOf(dir string) (stamp, bool) {
 	if err != nil {
 		return stamp{}, false
 	}
-	s := stamp{Size: m.Size(), Time: m.ModTime().UnixNano(), Folder: d.ModTime().UnixNano()}
-	if st, ok := m.Sys().(*syscall.Stat_t); ok {
-		s.Inode = st.Ino
-	}
-	return s, true
+	return stamp{Inode: inode(m), Size: m.Size(), Time: m.ModTime().UnixNano(), Folder: d.ModTime().UnixNano()}, true
 }
 
 func readIndex(root string) index {

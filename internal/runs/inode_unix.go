@@ -1,0 +1,15 @@
+//go:build unix
+
+package runs
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+func inode(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Ino)
+	}
+	return 0
+}
