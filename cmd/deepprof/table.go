@@ -7,6 +7,7 @@ func commands() []command {
 		demoCommand(),
 		analyzeCommand(),
 		showCommand(),
+		exportCommand(),
 		runsCommand(),
 		doctorCommand(),
 		selfcheckCommand(),

@@ -24,6 +24,11 @@ type kernelKey struct {
 	grid, block [3]int64
 }
 
+// KernelID is Kernel.ID: the same for a kernel, grid and block in every run.
+func KernelID(name string, grid, block [3]int32) string {
+	return kernelKey{name, wide(grid), wide(block)}.id()
+}
+
 func (k kernelKey) id() string {
 	h := sha256.Sum256(fmt.Appendf(nil, "%s\x00%v\x00%v", k.name, k.grid, k.block))
 	return "k" + hex.EncodeToString(h[:6])

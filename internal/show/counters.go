@@ -140,7 +140,7 @@ func texts[T fmt.Stringer](list []T) []string {
 func (c *counted) keeps(r *ncurep.Result, q *timeline.Query) bool {
 	var state nvtx.State
 	if q.Region != nil {
-		state = stateOf(r.NVTX)
+		state = r.NVTX.State()
 		c.see(state)
 	}
 	switch {
@@ -186,29 +186,6 @@ func (c *counted) explainEmpty(rows int, region string) error {
 	return nil
 }
 
-// stateOf gives the ranges that were open at a launch in the form that filter
-// expressions are matched against.
-func stateOf(n ncurep.NVTX) nvtx.State {
-	domain := func(name string) string {
-		if name == nvtx.DefaultDomain {
-			return ""
-		}
-		return name
-	}
-	var s nvtx.State
-	for _, stack := range n.Stacks {
-		ranges := make([]nvtx.Range, len(stack.Ranges))
-		for i, r := range stack.Ranges {
-			ranges[i] = nvtx.Range{Name: r.Name, Domain: domain(stack.Domain)}
-		}
-		s.Stacks = append(s.Stacks, ranges)
-	}
-	for _, o := range n.Open {
-		s.Open = append(s.Open, nvtx.Range{Name: o.Name, Domain: domain(o.Domain)})
-	}
-	return s
-}
-
 func launchesOfCounters(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	c, err := openCounters(ctx, path, "launches", ncurep.Options{}, more)
 	if err != nil {
@@ -238,14 +215,14 @@ func displayName(r *ncurep.Result) string {
 	if r.Kind == ncurep.Kernel {
 		return r.Name()
 	}
-	return strings.TrimSpace(r.Name() + " " + pathsOf(stateOf(r.NVTX)))
+	return strings.TrimSpace(r.Name() + " " + r.NVTX.State().Paths())
 }
 
 func countedLaunch(r *ncurep.Result) report.CountedLaunchRow {
 	row := report.CountedLaunchRow{
 		ID: r.ID, Kernel: r.Name(), ShortName: cxx.Short(displayName(r)), Kind: r.Kind.String(),
 		Grid: [3]uint64{r.Grid.X, r.Grid.Y, r.Grid.Z}, Block: [3]uint64{r.Block.X, r.Block.Y, r.Block.Z},
-		Context: r.ContextID, NVTX: pathsOf(stateOf(r.NVTX)), Process: r.Process.ID, Metrics: len(r.Metrics),
+		Context: r.ContextID, NVTX: r.NVTX.State().Paths(), Process: r.Process.ID, Metrics: len(r.Metrics),
 	}
 	if r.HasStream {
 		row.Stream = &r.StreamID
@@ -257,19 +234,6 @@ func countedLaunch(r *ncurep.Result) report.CountedLaunchRow {
 		row.DurationNS = &v
 	}
 	return row
-}
-
-// pathsOf writes the open ranges as show regions does: one path a stack, then
-// the start/end ranges.
-func pathsOf(s nvtx.State) string {
-	var paths []string
-	for _, stack := range s.Stacks {
-		paths = append(paths, nvtx.Path(stack))
-	}
-	for _, r := range s.Open {
-		paths = append(paths, nvtx.Path([]nvtx.Range{r}))
-	}
-	return strings.Join(paths, "; ")
 }
 
 // kernelsOfCounters sums the durations that were measured under the profiler.

@@ -1,0 +1,223 @@
+// Package export writes what was captured in the formats of other tools: pprof,
+// Perfetto, CSV, Parquet, OpenMetrics, Go benchmarks and JSON. An export covers
+// the whole input unless a region is named.
+//
+// It decides what goes where in those formats. The numbers are made by
+// packages timeline and analysis, and columns are those of the views in package
+// report. docs/exports.md describes the files.
+package export
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// A Source is what is exported.
+type Source struct {
+	// Run is the key of every table: the name of the run, or of the first file.
+	Run string
+	// Dir is the folder that names of files are relative to; "" for files that
+	// were named one by one.
+	Dir       string
+	Timelines []string // SQLite exports or reports of Nsight Systems
+	Counters  []string // .ncu-rep, or CSV of ncu
+	// Result analyzes the source: the whole of it, or its region.
+	Result func(context.Context) (*analysis.Result, error)
+	// Region is an NVTX expression; "" takes everything.
+	Region  string
+	Nsys    nsys.OpenOptions
+	Partial bool // what is left of damaged files is enough
+	// Version is that of this program.
+	Version string
+}
+
+// A Format is one way to export.
+type Format struct {
+	Name  string
+	Short string // one line of help
+	Long  string
+	// Needs names what a source must have: "timeline", or "" for anything.
+	Needs string
+	// Folder: several tables are written, each into a file of a folder.
+	Folder bool
+	write  func(context.Context, *Source, io.Writer) (notes []string, err error)
+	// codec writes one table; of formats that have tables.
+	codec codec
+}
+
+// Formats lists all formats.
+func Formats() []Format {
+	return []Format{
+		{Name: "pprof", Needs: "timeline", write: writePprof,
+			Short: "GPU time by region and kernel, for go tool pprof",
+			Long: `Write a profile for 'go tool pprof'. The stack of a sample is the path of regions,
+layers and operators around the launch, and the kernel. Sample types are gpu_time
+(nanoseconds, the default), launches and, where kernels were counted, dram_bytes
+and flops. Samples have the labels device, stream and process.`},
+		{Name: "perfetto", Needs: "timeline", write: writePerfetto,
+			Short: "The timeline for ui.perfetto.dev",
+			Long: `Write a native trace of Perfetto: processes and threads with their NVTX ranges and
+CUDA calls, kernels and copies on the streams of each GPU, an arrow from each call
+to what it launched, and metrics that were sampled. Kernels and calls are streamed,
+so that a capture of millions needs little memory.`},
+		{Name: "csv", Folder: true, codec: csvCodec{},
+			Short: "Tidy tables as CSV",
+			Long:  tablesHelp("CSV")},
+		{Name: "parquet", Folder: true, codec: parquetCodec{},
+			Short: "Tidy tables as Parquet, for DuckDB, pandas and the like",
+			Long:  tablesHelp("Parquet")},
+		{Name: "openmetrics", write: writeOpenMetrics,
+			Short: "Numbers of stages and kernels as OpenMetrics text, for Prometheus",
+			Long: `Write the times of stages, regions and kernels, utilization and totals as
+OpenMetrics text. Prometheus reads it through the textfile collector of its
+node_exporter; every sample has the label run.`},
+		{Name: "bench", write: writeBench,
+			Short: "Times of stages as Go benchmark results, for benchstat",
+			Long: `Write the times of stages and kernels in the format of Go benchmarks, which benchstat
+reads. A line is the mean over one process; put the exports of several runs into one
+file each side for benchstat to compare.`},
+		{Name: "json", write: writeJSON,
+			Short: "The result of the analysis as JSON",
+			Long: `Write the whole result of the analysis as JSON; docs/schemas has its schema
+(result). 'deepprof show VIEW --json' prints single tables.`},
+	}
+}
+
+// A UsageError is the caller's: something that the source does not have.
+type UsageError struct{ err error }
+
+func (e *UsageError) Error() string { return e.err.Error() }
+func (e *UsageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
+
+// A LostError refuses to export what is left of a damaged file.
+type LostError struct {
+	Path string
+	Lost []string
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("read %s: a part of it is lost: %s; copy, export or capture it again, or export the rest with --partial", e.Path, strings.Join(e.Lost, "; "))
+}
+
+// check refuses a source that lacks what the format shows.
+func (f *Format) check(s *Source) error {
+	if f.Needs == "timeline" && len(s.Timelines) == 0 {
+		return usagef("export %s %s: this format needs a timeline: name a run that has one, or the .sqlite or .nsys-rep of an Nsight Systems capture", f.Name, s.Run)
+	}
+	return nil
+}
+
+// Write exports to a stream; the format must not be one of several tables.
+func (f *Format) Write(ctx context.Context, s *Source, w io.Writer) (notes []string, err error) {
+	if err := f.check(s); err != nil {
+		return nil, err
+	}
+	out := bufio.NewWriterSize(w, 1<<20)
+	notes, err = f.write(ctx, s, out)
+	return notes, errors.Join(err, out.Flush())
+}
+
+// WriteFile exports to a file, which appears only when it is whole.
+func (f *Format) WriteFile(ctx context.Context, s *Source, path string) (notes []string, err error) {
+	err = replaceFile(path, func(w io.Writer) error {
+		notes, err = f.Write(ctx, s, w)
+		return err
+	})
+	return notes, err
+}
+
+// replaceFile writes a file beside its place and moves it there once all of it is
+// on the disk. What is no plain file, such as /dev/stdout, is written to as it is.
+func replaceFile(path string, write func(io.Writer) error) error {
+	if info, err := os.Stat(path); err == nil {
+		switch {
+		case info.IsDir():
+			return usagef("write %s: it is a folder; name a file", path)
+		case !info.Mode().IsRegular():
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				return &UsageError{err}
+			}
+			return errors.Join(write(f), f.Close())
+		}
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return usagef("write %s: %w", path, err)
+	}
+	defer os.Remove(f.Name()) // fails after the rename, which is fine
+	err = write(f)
+	if err == nil {
+		err = errors.Join(f.Chmod(0o644), f.Sync())
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// eachTimeline opens the timelines one after the other. name is "" where there is
+// only one.
+func (s *Source) eachTimeline(ctx context.Context, visit func(name string, f *nsys.File) error) (notes []string, err error) {
+	for _, path := range s.Timelines {
+		f, err := nsys.Open(ctx, path, s.Nsys)
+		if err != nil {
+			return notes, err
+		}
+		err = visit(s.relative(path), f)
+		gone := lost(f)
+		if notes = append(notes, gone...); len(gone) > 0 && !s.Partial && err == nil {
+			err = &LostError{path, gone}
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return notes, err
+		}
+	}
+	return notes, nil
+}
+
+// relative is the name of a file within the source, with slashes.
+func (s *Source) relative(path string) string {
+	if s.Dir != "" {
+		if rel, err := filepath.Rel(s.Dir, path); err == nil {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return filepath.Base(path)
+}
+
+// regionMatch gives the filter of the source over launches, nil without a region.
+// A region that no range of the timeline matches is refused.
+func (s *Source) regionMatch(at *timeline.Attribution) (func(nvtx.State) bool, error) {
+	if s.Region == "" {
+		return nil, nil
+	}
+	exprs, err := nvtx.ParseList(s.Region)
+	if err != nil {
+		return nil, usagef("--region: %w", err)
+	}
+	if _, err := nvtx.Resolve([]string{s.Region}, at.Seen()); err != nil {
+		return nil, usagef("--region: %w", err)
+	}
+	return matchAny(exprs), nil
+}
+
+func matchAny(exprs []*nvtx.Expr) func(nvtx.State) bool {
+	return func(state nvtx.State) bool {
+		return slices.ContainsFunc(exprs, func(e *nvtx.Expr) bool { return e.Match(state) })
+	}
+}
