@@ -107,16 +107,13 @@ func exportSource(ctx context.Context, name string, args []string, region string
 		regions = []string{region}
 	}
 	if in.drawn == "" || region != "" { // a result is taken as it is
-		if err := in.scope(regions, region == ""); err != nil && (in.in.Timeline != "" || region != "") {
+		if err := in.scope(regions, region == ""); err != nil && (len(in.in.Timelines) > 0 || region != "") {
 			in.done()
 			return nil, nil, err
 		}
 	}
 	src := &export.Source{
-		Run: filepath.Base(cmp.Or(in.in.Run, args[0])), Dir: in.in.Run, Counters: in.in.Counters, Region: region, Version: readVersion().String(),
-	}
-	if in.in.Timeline != "" {
-		src.Timelines = []string{in.in.Timeline}
+		Run: filepath.Base(cmp.Or(in.in.Run, args[0])), Dir: in.in.Run, Timelines: in.in.Timelines, Counters: in.in.Counters, Region: region, Version: readVersion().String(),
 	}
 	var result *analysis.Result
 	src.Result = func(ctx context.Context) (*analysis.Result, error) {

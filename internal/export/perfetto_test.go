@@ -273,7 +273,7 @@ func TestPerfettoHoldsTheTimeline(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := source(name)
 			tl, got := readTimeline(t, s), view(t, exported(t, "perfetto", s))
-			if want := tl.Ops() + len(tl.Calls) + len(tl.Ranges) + len(tl.Overhead); len(got.slices) != want {
+			if want := tl.Ops() + tl.Calls.Len() + len(tl.Ranges) + len(tl.Overhead); len(got.slices) != want {
 				t.Errorf("%d slices, want %d", len(got.slices), want)
 			}
 			at := tl.Attribute()
@@ -371,4 +371,3 @@ func TestLanesNest(t *testing.T) {
 		}
 	}
 }
-

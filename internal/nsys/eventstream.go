@@ -32,9 +32,9 @@ func (f *File) Events(ctx context.Context) (*Events, error) {
 		}
 	}
 	for i, id := range names {
-		e.calls[id] = b.t.Calls[i].Name
+		e.calls[id] = b.t.Calls.Name(uint32(i))
 	}
-	b.t.Calls = nil
+	b.t.Calls = timeline.Calls{}
 	f.noteAbsent(Kernels | Calls | NVTX)
 	b.t.Tables, f.tables = onePerTable(f.tables), nil
 	b.t.Warnings, b.t.Damage = f.warnings, f.damage
@@ -45,14 +45,13 @@ func (f *File) Events(ctx context.Context) (*Events, error) {
 // kernelTables numbers what kernels refer to.
 func (b *builder) kernelTables(ctx context.Context) error {
 	b.f.noteUnknown(kernelLayout)
-	shares, err := scanTable(ctx, b.f, kernelLayout, b.f.Workers, func(s *work[struct{}], r row) bool {
+	shares, err := scanInts(ctx, b.f, kernelLayout, fresh[work[struct{}]], func(s *work[struct{}], r *ints) bool {
 		if !r.timed() {
 			return false
 		}
-		s.span.add(r.int(colStart), r.int(colEnd))
-		s.queues.id(r.queue())
-		s.functions.id(r.function())
-		s.configs.id(r.config())
+		s.span.add(r.Int[colStart], r.Int[colEnd])
+		s.queue(r)
+		s.shape(r)
 		return true
 	})
 	for _, s := range shares {
@@ -64,29 +63,40 @@ func (b *builder) kernelTables(ctx context.Context) error {
 	return err
 }
 
+// shape numbers the names and the launch configuration of a kernel.
+func (s *work[T]) shape(r *ints) (function, config uint32) {
+	f, c := r.function(), r.config()
+	return s.functions.cached(f, uint32(f.demangled)),
+		s.configs.cached(c, uint32(f.demangled)+uint32(c.Grid[0])*7+uint32(c.Grid[1])*31+uint32(c.Grid[2])*127+uint32(c.Block[0]))
+}
+
 // callTables numbers the threads of the CUDA calls, and leaves one call for each
 // of their names, whose number in the file it returns.
 func (b *builder) callTables(ctx context.Context) (names []int64, err error) {
 	b.f.noteUnknown(callLayout)
-	shares, err := scanTable(ctx, b.f, callLayout, b.f.Workers, func(s *callShare, r row) bool {
-		if !r.whole(0) || !r.whole(1) {
+	type share struct {
+		span
+		sites interner[callSite]
+	}
+	shares, err := scanInts(ctx, b.f, callLayout, fresh[share], func(s *share, r *ints) bool {
+		if !r.timed() {
 			return false
 		}
-		s.span.add(r.int(0), r.int(1))
-		s.threads.id(r.int(2))
-		s.names.id(r.stringID(4))
+		s.span.add(r.Int[colStart], r.Int[colEnd])
+		site := callSite{r.Int[2], r.stringID(4)}
+		s.sites.cached(site, site.hash())
 		return true
 	})
 	var all interner[int64]
 	for _, s := range shares {
-		s.names.into(&all)
-		for _, global := range s.threads.list {
-			b.thread(global)
+		for _, site := range s.sites.list {
+			b.thread(site.globalTid)
+			all.id(site.name)
 		}
 		b.cover(s.span)
 	}
 	for _, id := range all.list {
-		b.t.Calls = append(b.t.Calls, timeline.Call{Name: b.string(id)})
+		b.t.Calls.Add(timeline.Call{Name: b.string(id)})
 	}
 	return all.list, err
 }
@@ -94,17 +104,14 @@ func (b *builder) callTables(ctx context.Context) (names []int64, err error) {
 // EachKernel goes through the kernels in the order of the file; n counts them
 // from 0. The kernel is valid until fn returns.
 func (e *Events) EachKernel(ctx context.Context, fn func(n int, k *timeline.Kernel) error) error {
-	b, n := e.b, 0
+	s, n := work[struct{}]{queues: e.b.queues, functions: e.b.functions, configs: e.b.configs}, 0
 	var k timeline.Kernel
-	return e.f.eachRow(ctx, kernelLayout, func(r row) (bool, error) {
+	return e.f.eachRow(ctx, kernelLayout, func(r *ints) (bool, error) {
 		if !r.timed() {
 			return false, nil
 		}
-		k = timeline.Kernel{
-			Start: r.int(colStart), End: r.int(colEnd), Correlation: r.correlation(),
-			Queue: b.queues.id(r.queue()), Function: b.functions.id(r.function()), Config: b.configs.id(r.config()),
-			GraphNode: r.int(colOwn + 14),
-		}
+		k = timeline.Kernel{Start: r.Int[colStart], End: r.Int[colEnd], Correlation: r.correlation(), Queue: s.queue(r), GraphNode: r.Int[colOwn+14]}
+		k.Function, k.Config = s.shape(r)
 		n++
 		return true, fn(n-1, &k)
 	})
@@ -114,25 +121,27 @@ func (e *Events) EachKernel(ctx context.Context, fn func(n int, k *timeline.Kern
 // valid until fn returns.
 func (e *Events) EachCall(ctx context.Context, fn func(c *timeline.Call) error) error {
 	var c timeline.Call
-	return e.f.eachRow(ctx, callLayout, func(r row) (bool, error) {
-		if !r.whole(0) || !r.whole(1) {
+	return e.f.eachRow(ctx, callLayout, func(r *ints) (bool, error) {
+		if !r.timed() {
 			return false, nil
 		}
 		c = timeline.Call{
-			Start: r.int(0), End: r.int(1), Correlation: r.id(3, timeline.NoCorrelation),
-			Thread: e.b.thread(r.int(2)), Name: e.calls[r.stringID(4)],
+			Start: r.Int[colStart], End: r.Int[colEnd], Correlation: r.id(3, timeline.NoCorrelation),
+			Thread: e.b.thread(r.Int[2]), Name: e.calls[r.stringID(4)],
 		}
 		return true, fn(&c)
 	})
 }
 
-// eachRow goes through a table in the order of its rows. fn reports false for a
-// row that makes no sense; an error of it ends the scan.
-func (f *File) eachRow(ctx context.Context, l layout, fn func(row) (bool, error)) error {
+// eachRow goes through a table of numbers in the order of its rows. fn reports
+// false for a row that makes no sense; an error of it ends the scan.
+func (f *File) eachRow(ctx context.Context, l layout, fn func(*ints) (bool, error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	defer func(n int) { f.Workers = n }(f.Workers)
+	f.Workers = 1
 	var failed error
-	_, err := scanTable(ctx, f, l, 1, func(_ *struct{}, r row) bool {
+	_, err := scanInts(ctx, f, l, fresh[struct{}], func(_ *struct{}, r *ints) bool {
 		if failed != nil {
 			return true
 		}

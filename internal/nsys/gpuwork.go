@@ -79,9 +79,7 @@ func (b *builder) kernels(ctx context.Context, shapes bool) error {
 			Queue: s.queue(r), GraphNode: r.Int[node],
 		}
 		if shapes {
-			f, c := r.function(), r.config()
-			k.Function = s.functions.cached(f, uint32(f.demangled))
-			k.Config = s.configs.cached(c, uint32(f.demangled)+uint32(c.Grid[0])*7+uint32(c.Grid[1])*31+uint32(c.Grid[2])*127+uint32(c.Block[0]))
+			k.Function, k.Config = s.shape(r)
 		}
 		s.span.add(k.Start, k.End)
 		s.events = append(s.events, k)

@@ -28,12 +28,12 @@ func (f *File) EachSample(ctx context.Context, fn func(*timeline.MetricSample) e
 		return fmt.Errorf("read %s: %w", f.SQLite, err)
 	}
 	var s timeline.MetricSample
-	return f.eachRow(ctx, sampleLayout, func(r row) (bool, error) {
-		if !r.whole(0) || r.null(3) {
+	return f.eachRow(ctx, sampleLayout, func(r *ints) (bool, error) {
+		if !r.whole(0) || !r.whole(3) {
 			return false, nil
 		}
-		key := sampleKey{r.int(1), r.int(2)}
-		s = timeline.MetricSample{Time: r.int(0), Source: key.source, Metric: names[key], Value: r.float(3)}
+		key := sampleKey{r.Int[1], r.Int[2]}
+		s = timeline.MetricSample{Time: r.Int[0], Source: key.source, Metric: names[key], Value: float64(r.Int[3])}
 		if s.Metric == "" {
 			s.Metric = placeholder(key.metric)
 		}
