@@ -1,0 +1,198 @@
+// Package load drives an LLM server with OpenAI-compatible endpoints and
+// measures what its clients see. It owns the requests that are sent, the moment
+// of each token, and the statistics of any interval of them.
+package load
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Options say what to send.
+type Options struct {
+	URL    string // of the server: http://host:port
+	Chat   bool   // /v1/chat/completions instead of /v1/completions
+	Model  string // name of the model in each request
+	Prompt Dist   // tokens of a prompt
+	Output Dist   // tokens of an answer
+	// Concurrency is the number of clients that each wait for their answer (closed
+	// loop). Rate, where it is above 0, sends requests at random moments, so many a
+	// second, whether answers came or not (open loop); Concurrency is then the
+	// largest number of open requests, and 0 is no limit.
+	Concurrency int
+	Rate        float64
+	Seed        uint64
+	// Vocabulary bounds the token ids of prompts. 0 sends words instead, about one
+	// token each, as chat always does.
+	Vocabulary int
+	IgnoreEOS  bool          // ask for an answer of full length
+	Timeout    time.Duration // of one request; 0 is none
+	Requests   int           // to send; 0 goes on until the context ends
+}
+
+// A Request is what came of one request. Moments are nanoseconds since the start
+// of the load, 0 where it did not come to that.
+type Request struct {
+	Sent   int64   `json:"sent_ns"`
+	Tokens []int64 `json:"tokens_ns,omitempty"` // arrival of each piece of the answer
+	End    int64   `json:"end_ns"`
+	Prompt int     `json:"prompt_tokens"`
+	// Output is the number of tokens by the server's own count, or else of pieces.
+	Output int    `json:"output_tokens"`
+	Error  string `json:"error,omitempty"` // an ErrorKind, "" for a good answer
+	Detail string `json:"detail,omitempty"`
+}
+
+// A Load is one that runs.
+type Load struct {
+	o      Options
+	client *http.Client
+	began  time.Time
+	done   chan struct{}
+	cancel context.CancelFunc
+
+	mu       sync.Mutex
+	finished []Request
+	open     map[*Request]bool
+	sent     int
+}
+
+// Start begins to send. Stop, or the end of the context, ends it.
+func Start(ctx context.Context, o Options) *Load {
+	ctx, cancel := context.WithCancel(ctx)
+	l := &Load{o: o, began: time.Now(), done: make(chan struct{}), cancel: cancel, open: map[*Request]bool{}}
+	l.client = &http.Client{Transport: &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		MaxIdleConnsPerHost: 4096, DisableCompression: true,
+	}}
+	go func() {
+		defer close(l.done)
+		defer cancel()
+		if o.Rate > 0 {
+			l.openLoop(ctx)
+		} else {
+			l.closedLoop(ctx)
+		}
+		l.client.CloseIdleConnections()
+	}()
+	return l
+}
+
+// Done is closed once nothing is sent any more and every answer has ended.
+func (l *Load) Done() <-chan struct{} { return l.done }
+
+// Stop ends the load; open requests are dropped, and are not errors.
+func (l *Load) Stop() {
+	l.cancel()
+	<-l.done
+}
+
+// Now is the moment on the clock of the requests.
+func (l *Load) Now() int64 { return int64(time.Since(l.began)) }
+
+// Requests are those that ended, and those that are open as far as they came.
+func (l *Load) Requests() []Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := append([]Request(nil), l.finished...)
+	for r := range l.open {
+		one := *r
+		one.Tokens = append([]int64(nil), r.Tokens...)
+		out = append(out, one)
+	}
+	return out
+}
+
+// shape is what one request asks for.
+type shape struct {
+	prompt, output int
+	seed           uint64
+}
+
+// next draws the shape of the next request; false where all were sent. The n-th
+// request of a seed is always the same, whoever sends it.
+func (l *Load) next() (shape, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.o.Requests > 0 && l.sent >= l.o.Requests {
+		return shape{}, false
+	}
+	n := uint64(l.sent)
+	l.sent++
+	r := rand.New(rand.NewPCG(l.o.Seed, n))
+	return shape{l.o.Prompt.draw(r), l.o.Output.draw(r), r.Uint64()}, true
+}
+
+// retryPause keeps a client from flooding a server that refuses everything.
+const retryPause = 100 * time.Millisecond
+
+func (l *Load) closedLoop(ctx context.Context) {
+	var wg sync.WaitGroup
+	for range max(1, l.o.Concurrency) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				s, ok := l.next()
+				if !ok {
+					return
+				}
+				if l.one(ctx, s) != "" {
+					pause(ctx, retryPause)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (l *Load) openLoop(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	r := rand.New(rand.NewPCG(l.o.Seed, 1<<63))
+	at := time.Now()
+	for {
+		at = at.Add(time.Duration(r.ExpFloat64() / l.o.Rate * float64(time.Second)))
+		pause(ctx, time.Until(at))
+		if ctx.Err() != nil {
+			return
+		}
+		s, ok := l.next()
+		if !ok {
+			return
+		}
+		if l.full() {
+			l.finish(&Request{Sent: l.Now(), End: l.Now(), Prompt: s.prompt, Error: ErrorDropped})
+			continue
+		}
+		wg.Go(func() { l.one(ctx, s) })
+	}
+}
+
+// full tells that the open loop may have no further request open.
+func (l *Load) full() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.o.Concurrency > 0 && len(l.open) >= l.o.Concurrency
+}
+
+func (l *Load) finish(r *Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, r)
+	l.finished = append(l.finished, *r)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
