@@ -173,6 +173,8 @@ type Pipeline struct {
 	AnnotateLimit int `key:"annotate_limit" absent:"20000" min:"0"`
 	// AnnotateCost runs the workload once more, annotated and unprofiled, to measure what annotation costs.
 	AnnotateCost bool `key:"annotate_cost" absent:"false"`
+	// Server says how a server is profiled, of workload kind server only.
+	Server Server `key:"server" absent:"the workload is no server"`
 	// Nsys captures the timeline with Nsight Systems.
 	Nsys Nsys `key:"nsys"`
 	// Ncu counts chosen launches with Nsight Compute.
@@ -189,15 +191,16 @@ const (
 	WorkloadVLM     = "vlm"
 	WorkloadResNet  = "resnet"
 	WorkloadCommand = "command"
+	WorkloadServer  = "server"
 )
 
 // Workload is the program to profile.
 type Workload struct {
-	// Kind is a program that ships with deepprof, or command.
-	Kind string `key:"kind" oneof:"llm,vlm,resnet,command"`
+	// Kind is a program that ships with deepprof, a command, or a server.
+	Kind string `key:"kind" oneof:"llm,vlm,resnet,command,server"`
 	// Python is the interpreter of the shipped programs: a name to look up in PATH, or a path.
 	Python string `key:"python"`
-	// Command is the program and its arguments, of kind command only.
+	// Command is the program and its arguments, of kind command and server only.
 	Command []string `key:"command"`
 	// Cwd is the working directory of the program.
 	Cwd string `key:"cwd" null:"where deepprof was started"`

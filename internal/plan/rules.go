@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/engine"
 )
 
 // rules check what one key alone cannot show. Each sees the whole plan; keys
@@ -18,6 +20,7 @@ var rules = []func(*Plan, *decoder){
 	checkStageHooks,
 	checkWorkload,
 	checkCommand,
+	checkServer,
 	checkStages,
 	checkTorchProfiler,
 	checkStaticAnalysis,
@@ -212,7 +215,7 @@ func checkWorkload(p *Plan, d *decoder) {
 
 func checkCommand(p *Plan, d *decoder) {
 	w := p.Pipeline.Workload
-	if w.Kind != WorkloadCommand {
+	if w.Kind != WorkloadCommand && (w.Kind != WorkloadServer || p.Pipeline.Server.Engine == engine.LLMServer) {
 		return
 	}
 	const key = "pipeline.workload.command"

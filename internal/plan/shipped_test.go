@@ -33,6 +33,12 @@ func shippedOptions(t *testing.T, group string) []string {
 // needs is what an option leaves to the user, and the workload that it fits.
 var needs = map[string][]string{
 	"workload=command":          {"pipeline.workload.command=[./app]"},
+	"workload=server":           {"pipeline.workload.command=[./app]"},
+	"workload=vllm":             {"pipeline.workload.command=[./app]"},
+	"workload=sglang":           {"pipeline.workload.command=[./app]"},
+	"workload=trtllm":           {"pipeline.workload.command=[./app]"},
+	"workload=dynamo":           {"pipeline.workload.command=[./app]"},
+	"workload=llamacpp":         {"pipeline.workload.command=[./app]"},
 	"model=none":                {"workload=command", "pipeline.workload.command=[./app]"},
 	"model=pretrained":          {"model.path=/models/llama"},
 	"model=pretrained_vlm":      {"model.path=/models/ocr", "workload=vlm"},
@@ -65,7 +71,7 @@ func TestEveryCombinationOfPresetsDecodes(t *testing.T) {
 				}
 			}
 		}
-		if workload == WorkloadCommand {
+		if len(needs["workload="+workload]) > 0 || workload == "llm_server" { // commands, and a server
 			continue
 		}
 		for _, torch := range shippedOptions(t, "pipeline/torch_profiler") {

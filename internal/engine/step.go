@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"regexp"
+	"strconv"
+)
+
+// A Step is what the name of a step says about its batch.
+type Step struct {
+	Kind StepKind
+	// Context is the number of prompts, ContextTokens their tokens, Generation the
+	// number of sequences that decode, GenerationTokens their tokens (more than one
+	// each with speculative decoding). -1 is not told by the name.
+	Context, ContextTokens, Generation, GenerationTokens int
+}
+
+// A StepKind is what a step computes.
+type StepKind string
+
+const (
+	Prefill StepKind = "prefill"
+	Decode  StepKind = "decode"
+	Mixed   StepKind = "mixed"
+	Empty   StepKind = "empty" // a step without work: it polls
+	Unknown StepKind = "step"  // the name does not tell
+)
+
+// stepForm is how an engine writes the name of a step. The groups are N prompts,
+// T tokens of them, M sequences that decode, U tokens of them.
+type stepForm struct {
+	pattern *regexp.Regexp
+	kind    StepKind // where the groups do not decide it
+}
+
+var stepForms = []stepForm{
+	// vLLM; newer ones write the sizes as sq128sk256
+	{pattern: regexp.MustCompile(`^execute_(?:\d+_)?context_(?P<N>\d+)\((?:sq)?(?P<T>\d+)(?:sk\w+)?\)_generation_(?P<M>\d+)\((?:sq)?(?P<U>\d+)(?:sk\w+)?\)$`)},
+	// TensorRT-LLM; the number of the step and the tokens came later
+	{pattern: regexp.MustCompile(`^\[Executor\] _forward_step(?: \d+)?: (?P<N>\d+) ctx reqs, (?:(?P<T>\d+) ctx tokens, )?(?P<M>\d+) gen reqs$`)},
+	// SGLang
+	{pattern: regexp.MustCompile(`^step\[DECODE bs=(?P<M>\d+)(?: toks=(?P<U>\d+))?\]$`), kind: Decode},
+	{pattern: regexp.MustCompile(`^step\[EXTEND bs=(?P<N>\d+)(?: toks=(?P<T>\d+))?\]$`), kind: Prefill},
+	{pattern: regexp.MustCompile(`^step\[MIXED bs=\d+(?: toks=\d+)?\]$`), kind: Mixed},
+	{pattern: regexp.MustCompile(`^scheduler\.run_batch$`), kind: Unknown},
+}
+
+// ParseStep reads the name of a step; false where no engine writes it so.
+func ParseStep(name string) (Step, bool) {
+	for _, f := range stepForms {
+		if m := f.pattern.FindStringSubmatch(name); m != nil {
+			return f.read(m), true
+		}
+	}
+	return Step{}, false
+}
+
+func (f *stepForm) read(m []string) Step {
+	number := func(group string) int {
+		i := f.pattern.SubexpIndex(group)
+		if i < 0 || m[i] == "" {
+			return -1
+		}
+		n, err := strconv.Atoi(m[i])
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	s := Step{Kind: f.kind, Context: number("N"), ContextTokens: number("T"), Generation: number("M"), GenerationTokens: number("U")}
+	switch f.kind {
+	case Decode:
+		s.Context, s.ContextTokens = 0, 0
+	case Prefill:
+		s.Generation, s.GenerationTokens = 0, 0
+	case "":
+		s.Kind = kindOf(s.Context, s.Generation)
+	}
+	if s.GenerationTokens < 0 && s.Generation >= 0 {
+		s.GenerationTokens = s.Generation
+	}
+	return s
+}
+
+func kindOf(context, generation int) StepKind {
+	switch {
+	case context > 0 && generation > 0:
+		return Mixed
+	case context > 0:
+		return Prefill
+	case generation > 0:
+		return Decode
+	}
+	return Empty
+}
+
+// Batch is the number of sequences in the step, -1 where the name does not tell.
+func (s Step) Batch() int {
+	if s.Context < 0 || s.Generation < 0 {
+		return -1
+	}
+	return s.Context + s.Generation
+}
