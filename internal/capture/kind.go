@@ -40,6 +40,11 @@ const (
 	WorkloadFailed  Kind = "workload failed"
 	WorkloadCrashed Kind = "workload crashed"
 	WorkloadMissing Kind = "workload missing"
+	// Of a server and its load.
+	NotReady    Kind = "server not ready"
+	PortTaken   Kind = "port taken"
+	LoadFailed  Kind = "load failed"
+	SessionLost Kind = "session lost"
 )
 
 // Verdicts on the machine and the installation.
@@ -100,6 +105,10 @@ var advice = map[Kind]struct{ cause, next string }{
 	WorkloadFailed:    {"the workload ended with an error of its own", "run it alone and read its output"},
 	WorkloadCrashed:   {"a signal ended the workload", "run it alone; if it only crashes under the profiler, check the free space of TMPDIR and the profiler's version"},
 	WorkloadMissing:   {"the program to profile does not exist or cannot be executed", "check path, permissions and the interpreter in its first line"},
+	NotReady:          {"the server runs and does not serve requests yet, or the check asks the wrong place", "read its log; raise pipeline.server.ready_timeout_s, or name another check with pipeline.server.ready"},
+	PortTaken:         {"another process listens on the port of the server, possibly one of an earlier run", "end that process, or choose another port"},
+	LoadFailed:        {"the requests failed, or the load command ended before the last window", "read the evidence; try one request by hand; see pipeline.server.load"},
+	SessionLost:       {"the background process of nsys is gone: it was killed, or another nsys ended its session", "run again; end no nsys process while windows are taken"},
 	Permission:        {"the user may not read GPU performance counters", "run as root or with CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0"},
 	CountersHeld:      {"DCGM or another profiler holds the counters", "dcgmi profile --pause, or end the other profiler"},
 	LockHeld:          {"the lock file belongs to another user or process", "wait for the other run, or use a private TMPDIR if alone on the GPU"},

@@ -109,3 +109,10 @@ func (o *Outcome) verdict(k Kind, f *Finding) {
 		o.Next = f.Next
 	}
 }
+
+// Verdict is an outcome of a kind, with the advice of the kind.
+func Verdict(k Kind, what string) Outcome {
+	o := Outcome{What: tool.Quote(what)}
+	o.verdict(k, nil)
+	return o
+}

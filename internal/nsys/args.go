@@ -109,6 +109,8 @@ func Args(o CaptureOptions, v tool.Version) (args, env []string, err error) {
 	f := &tool.Flags{Tool: "nsys", Version: v}
 	f.Word("profile")
 	o.addTrace(f)
+	o.addSampling(f)
+	o.addGraphs(f)
 	env = append([]string{"LC_ALL=C"}, o.addGate(f)...)
 	o.addDomains(f)
 	o.addWindow(f)
@@ -133,13 +135,10 @@ func (o CaptureOptions) addTrace(f *tool.Flags) {
 		}
 	}
 	f.Set("trace", strings.Join(o.Trace, ","))
-	scopes := []string{"none", "process-tree", "system-wide"}
-	for _, s := range []struct{ name, value string }{{"sample", o.Sample}, {"cpuctxsw", o.CPUCtxSw}} {
-		value := or(s.value, "none")
-		if f.OneOf(s.name, value, scopes...) {
-			f.Set(s.name, value)
-		}
-	}
+}
+
+// addGraphs says what is traced of CUDA graphs and of children.
+func (o CaptureOptions) addGraphs(f *tool.Flags) {
 	if o.tracesCUDA() {
 		value := or(o.CUDAGraphTrace, "node")
 		if !graphTrace.MatchString(value) {
@@ -157,6 +156,15 @@ func (o CaptureOptions) addTrace(f *tool.Flags) {
 	}
 	if wait := or(o.Wait, "primary"); f.OneOf("wait", wait, "primary", "all") {
 		f.Set("wait", wait)
+	}
+}
+
+func (o CaptureOptions) addSampling(f *tool.Flags) {
+	for _, s := range []struct{ name, value string }{{"sample", o.Sample}, {"cpuctxsw", o.CPUCtxSw}} {
+		value := or(s.value, "none")
+		if f.OneOf(s.name, value, "none", "process-tree", "system-wide") {
+			f.Set(s.name, value)
+		}
 	}
 }
 

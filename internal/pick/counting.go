@@ -33,6 +33,7 @@ type Counting struct {
 	BriefStart bool
 
 	Timeline *Traced // nil where there is none
+	Window   bool    // the timeline shows a window of the program
 	// TimelineName is what targets.json calls it.
 	TimelineName string
 	Dir          string // of the run: reports are named relative to it
@@ -155,6 +156,7 @@ func wholeProgram(n plan.Nsys) bool {
 func (c *Counting) policy() Policy {
 	p := PolicyOf(c.Nsys, c.Ncu, c.Version, c.Program)
 	p.BriefStart = c.BriefStart
+	p.Partial = p.Partial || c.Window
 	return p
 }
 

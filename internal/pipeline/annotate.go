@@ -34,13 +34,16 @@ func (j *job) annotation(step string) *workload.Annotation {
 }
 
 // annotateEnv are the variables that annotation adds to those of a step.
-func (j *job) annotateEnv(step string) []string {
+func (j *job) annotateEnv(step string) []string { return j.annotateOver(j.env, step) }
+
+// annotateOver is annotateEnv for another environment than that of the workload.
+func (j *job) annotateOver(env []string, step string) []string {
 	a := j.annotation(step)
 	if a == nil {
 		return nil
 	}
 	pythonPath := ""
-	for _, kv := range j.env {
+	for _, kv := range env {
 		if value, ok := strings.CutPrefix(kv, "PYTHONPATH="); ok {
 			pythonPath = value
 		}

@@ -32,6 +32,10 @@ func (j *job) ncuOptions(target []string) ncu.Options {
 		TargetProcesses: c.TargetProcesses, ClockControl: c.ClockControl, CacheControl: c.CacheControl,
 		WaitForProfilerStart: !c.ProfileFromStart, GraphProfiling: c.GraphProfiling, ConfigFile: c.ConfigFile, ExtraArgs: c.ExtraArgs,
 	}
+	if workload.Serves(j.plan) {
+		e, _ := j.serverLine()
+		o.WaitForProfilerStart = o.WaitForProfilerStart || e.Profile != nil
+	}
 	if j.lists != nil {
 		o.KnownSets, o.KnownSections = j.lists.Sets, j.lists.Sections
 	}
@@ -58,7 +62,12 @@ func (j *job) ncuLine(o ncu.Options) (tool.Command, error) {
 	if err != nil {
 		return tool.Command{}, err
 	}
-	return tool.Command{Path: j.ncu.Path, Args: args, Dir: j.dir, Env: tool.Environ(j.env, append(env, j.annotateEnv(plan.StepNcu)...)...)}, nil
+	base := j.env
+	if workload.Serves(j.plan) {
+		_, server := j.serverLine()
+		base = server.Env
+	}
+	return tool.Command{Path: j.ncu.Path, Args: args, Dir: j.dir, Env: tool.Environ(base, append(env, j.annotateOver(base, plan.StepNcu)...)...)}, nil
 }
 
 // captureCounters counts the launches that pick chooses from the timeline;
@@ -68,15 +77,23 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 	m, err := profiled(ctx, j, plan.StepNcu, func(target []string) (capture.Outcome, error) {
 		p := j.plan.Pipeline
 		name := timelineOf(j.store.Manifest())
+		if workload.Serves(j.plan) {
+			name = windowTimeline(j.store)
+		}
 		t, err := readTimeline(ctx, j.store, name)
 		if err != nil {
 			return capture.Outcome{}, err
 		}
 		counting := pick.Counting{
 			Nsys: p.Nsys, Ncu: p.Ncu, Shown: p.Regions, Base: j.ncuOptions(target), Version: j.ncu.Version, Program: j.unprofiledTime(), BriefStart: workload.BriefWarmup(j.plan),
-			Timeline: t, TimelineName: name, Dir: j.store.Dir(), Say: j.Say,
+			Timeline: t, TimelineName: name, Window: workload.Serves(j.plan), Dir: j.store.Dir(), Say: j.Say,
 			Count: func(ctx context.Context, r pick.Request) (capture.Outcome, error) {
-				return countWith(ctx, j, target, r)
+				if !workload.Serves(j.plan) {
+					return countWith(ctx, j, target, r, nil)
+				}
+				return countServer(ctx, j, r.Launches, func(ctx context.Context, tell func(capture.Progress)) (capture.Outcome, error) {
+					return countWith(ctx, j, target, r, tell)
+				})
 			},
 			Refused: func(o capture.Outcome) error { return refuse(j.store, plan.StepNcu, j.dir, o) },
 			Save:    func(t *pick.Targets) error { return saveTargets(j.store, t) },
@@ -125,8 +142,9 @@ func saveTargets(store *runs.Run, t *pick.Targets) error {
 	return store.WriteFile(pick.TargetsFile, text)
 }
 
-// countWith starts one process of ncu and records it.
-func countWith(ctx context.Context, j *job, target []string, r pick.Request) (capture.Outcome, error) {
+// countWith starts one process of ncu and records it. Tell hears how far it is;
+// nil for nobody.
+func countWith(ctx context.Context, j *job, target []string, r pick.Request, tell func(capture.Progress)) (capture.Outcome, error) {
 	cli := j.plan.Pipeline.Ncu.CLI
 	r.Options.Output = j.store.Path(r.Output)
 	command, err := j.ncuLine(r.Options)
@@ -138,7 +156,15 @@ func countWith(ctx context.Context, j *job, target []string, r pick.Request) (ca
 	}
 	j.display.expected = r.Expected // the live line counts from the start of a process
 	c := j.capture(capture.Ncu, command, target, r.Output, j.plan.Pipeline.Ncu.Timeout)
-	c.KeepEnv = envNames(j.env) // ncu stores no environment
+	if tell != nil {
+		c.Retries = 0 // who drives the server does so once
+		show := c.Progress
+		c.Progress = func(p capture.Progress) {
+			tell(p)
+			show(p)
+		}
+	}
+	c.KeepEnv = envNames(command.Env) // ncu stores no environment
 	c.Expect.Tables = pick.Named(cli.Metrics)
 	c.Expect.Launches = r.Launches
 	got := map[string]int64{}

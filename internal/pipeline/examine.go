@@ -80,7 +80,7 @@ func (j *job) commandRow() doctor.Row {
 		row.Status, row.Evidence, row.Fix = doctor.Blocker, fmt.Sprintf("pipeline.workload.cwd: %v", err), "name a folder that exists"
 		return row
 	}
-	if workload.Shipped(j.plan) {
+	if workload.Shipped(j.plan) || workload.ShipsServer(j.plan) {
 		row.Status, row.Evidence = doctor.NotApplicable, "it ships with deepprof"
 		return row
 	}
@@ -119,12 +119,12 @@ func (j *job) inputRows() []doctor.Row {
 
 // checks says what the machine must be able to do for a plan.
 func checks(p *plan.Plan, runDir string) doctor.Options {
-	nsys, ncu, shipped := p.Pipeline.Nsys, p.Pipeline.Ncu, workload.Shipped(p)
+	nsys, ncu, shipped := p.Pipeline.Nsys, p.Pipeline.Ncu, workload.Shipped(p) || workload.ShipsServer(p)
 	parent, _ := plan.SplitRunDir(runDir)
 	cuda := slices.ContainsFunc(nsys.Trace, func(api string) bool { return strings.HasPrefix(api, "cuda") })
 	return doctor.Options{
 		Timeline: nsys.Enable, Counters: ncu.Enable, Sample: nsys.Sample,
-		CUDA:  ncu.Enable || nsys.Enable && cuda || shipped && p.Device != "cpu",
+		CUDA:  ncu.Enable || nsys.Enable && cuda || shipped && p.Device != "cpu" && (!workload.ShipsServer(p) || p.Pipeline.Server.LLMServer.Device != "cpu"),
 		Torch: shipped, Packages: workload.Needs(p), Device: p.Device,
 		NsysPath: nsys.Path, NcuPath: ncu.Path, PythonPath: workload.PythonPath(p.Pipeline.Workload.Python), RunDir: parent,
 	}

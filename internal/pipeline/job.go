@@ -234,6 +234,9 @@ func (j *job) limits(timeout time.Duration) tool.Limits {
 // target is the program that a step profiles: the command of the user's, or the
 // session of the step.
 func (j *job) target(step string) ([]string, error) {
+	if workload.Serves(j.plan) {
+		return j.serverArgv(), nil
+	}
 	if !workload.Shipped(j.plan) {
 		return j.plan.Pipeline.Workload.Command, nil
 	}
@@ -243,12 +246,13 @@ func (j *job) target(step string) ([]string, error) {
 
 // session is what the session of a step is told and started with.
 func (j *job) session(step, folder string) (workload.Spec, []string, error) {
-	python := j.python.Path
-	if python == "" {
-		python = j.program(j.plan.Pipeline.Workload.Python)
-	}
-	spec, argv, _, err := workload.Build(j.plan, step, workload.Places{Python: python, Program: j.place(programFolder), Out: j.place(folder), Start: j.start})
+	spec, argv, _, err := workload.Build(j.plan, step, workload.Places{Python: j.pythonPath(), Program: j.place(programFolder), Out: j.place(folder), Start: j.start})
 	return spec, argv, err
+}
+
+// pythonPath is the interpreter of the shipped programs.
+func (j *job) pythonPath() string {
+	return cmp.Or(j.python.Path, j.program(j.plan.Pipeline.Workload.Python))
 }
 
 // foretell says what counters will cost before there is a timeline, for a dry

@@ -27,8 +27,8 @@ var table = []step{
 	},
 	{
 		name: plan.StepUnprofiled, tells: "times without a profiler", enabled: func(p *plan.Plan) bool { return p.Pipeline.Unprofiled.Enable }, proves: true,
-		makes: artifacts{ofCommand: []string{"workload"}, ofSession: []string{"workload/" + plan.StepUnprofiled}},
-		run:   runUnprofiled, command: unprofiledCommand,
+		makes: artifacts{ofCommand: []string{"workload"}, ofSession: []string{"workload/" + plan.StepUnprofiled}, ofServer: []string{serverFolder(plan.StepUnprofiled)}},
+		run:   byKind(runUnprofiled, serveUnprofiled), command: commandsOf(lone(unprofiledCommand), serverCommands),
 		cost: cost{runs: func(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }, how: "without a profiler"},
 	},
 	{
@@ -40,7 +40,7 @@ var table = []step{
 		name: plan.StepDirectInference, tells: "predictions", enabled: func(p *plan.Plan) bool { return p.Pipeline.DirectInference.Enable }, proves: true, session: true,
 		needs: []string{plan.StepUnprofiled},
 		makes: artifacts{ofSession: []string{"workload/" + plan.StepDirectInference}},
-		run:   runDirectInference, command: sessionCommand(plan.StepDirectInference), cost: cost{runs: once, how: "for its predictions"},
+		run:   runDirectInference, command: lone(sessionCommand(plan.StepDirectInference)), cost: cost{runs: once, how: "for its predictions"},
 	},
 	{
 		name: plan.StepStaticAnalysis, enabled: func(p *plan.Plan) bool { return p.Pipeline.StaticAnalysis.Enable }, session: true, quick: true,
@@ -51,19 +51,19 @@ var table = []step{
 		name: plan.StepTorchProfiler, tells: "operators", enabled: func(p *plan.Plan) bool { return p.Pipeline.TorchProfiler.Enable }, session: true,
 		needs: []string{plan.StepUnprofiled, plan.StepDirectInference},
 		makes: artifacts{ofSession: []string{"workload/" + plan.StepTorchProfiler}},
-		run:   runTorchProfiler, command: operatorsCommand, cost: cost{runs: operatorRuns, how: "under the torch profiler"},
+		run:   runTorchProfiler, command: lone(operatorsCommand), cost: cost{runs: operatorRuns, how: "under the torch profiler"},
 	},
 	{
 		name: plan.StepTorchFlops, enabled: func(p *plan.Plan) bool { return p.Pipeline.StaticAnalysis.TorchFlopCounter }, session: true,
 		needs: []string{plan.StepUnprofiled, plan.StepDirectInference},
 		makes: artifacts{ofSession: []string{"workload/" + plan.StepTorchFlops}, files: []string{flopsCheckName}},
-		run:   runTorchFlops, command: sessionCommand(plan.StepTorchFlops), cost: cost{runs: once, how: "to count its FLOPs"},
+		run:   runTorchFlops, command: lone(sessionCommand(plan.StepTorchFlops)), cost: cost{runs: once, how: "to count its FLOPs"},
 	},
 	{
 		name: plan.StepNsys, tells: "where the time goes", enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference},
-		makes:   artifacts{ofCommand: []string{"nsys", runs.AnnotateFolder + "/" + plan.StepNsys}, ofSession: []string{"nsys", "workload/" + plan.StepNsys}},
-		prepare: prepareNsys, run: captureTimeline, command: nsysCommand,
+		makes:   artifacts{ofCommand: []string{"nsys", runs.AnnotateFolder + "/" + plan.StepNsys}, ofSession: []string{"nsys", "workload/" + plan.StepNsys}, ofServer: []string{"nsys", serverFolder(plan.StepNsys), runs.AnnotateFolder + "/" + plan.StepNsys}},
+		prepare: prepareNsys, run: byKind(captureTimeline, serveWindows), command: commandsOf(lone(nsysCommand), sessionCommands),
 		cost: cost{runs: once, how: "under nsys, and then the export of its report"},
 	},
 	{
@@ -73,8 +73,8 @@ var table = []step{
 	{
 		name: plan.StepNcu, tells: "what limits each kernel", enabled: func(p *plan.Plan) bool { return p.Pipeline.Ncu.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys},
-		makes:   artifacts{ofCommand: []string{"ncu", runs.AnnotateFolder + "/" + plan.StepNcu}, ofSession: []string{"ncu", "workload/" + plan.StepNcu}, files: []string{pick.TargetsFile}},
-		prepare: prepareNcu, run: captureCounters, command: ncuCommand,
+		makes:   artifacts{ofCommand: []string{"ncu", runs.AnnotateFolder + "/" + plan.StepNcu}, ofSession: []string{"ncu", "workload/" + plan.StepNcu}, ofServer: []string{"ncu", serverFolder(plan.StepNcu), runs.AnnotateFolder + "/" + plan.StepNcu}, files: []string{pick.TargetsFile}},
+		prepare: prepareNcu, run: captureCounters, command: lone(ncuCommand),
 	},
 	{
 		name: plan.StepReport, enabled: always, quick: true, run: report,
@@ -177,11 +177,11 @@ func DryRun(ctx context.Context, o Options) ([]string, error) {
 		if s.command == nil || !s.enabled(j.plan) {
 			continue
 		}
-		c, err := s.command(j)
+		commands, err := s.command(j)
 		if err != nil {
 			return nil, err
 		}
-		if c.Path != "" {
+		for _, c := range commands {
 			lines = append(lines, shellLine(c))
 		}
 	}

@@ -84,7 +84,7 @@ func prepareSteps(ctx context.Context, j *job) error {
 
 // findPython finds the interpreter of a shipped program.
 func (j *job) findPython(ctx context.Context, report doctor.Report) error {
-	if !workload.Shipped(j.plan) {
+	if !workload.Shipped(j.plan) && !workload.ShipsServer(j.plan) {
 		return nil
 	}
 	var err error
@@ -117,6 +117,10 @@ func prepareNsys(ctx context.Context, j *job) (err error) {
 		return err
 	}
 	if err := checkGate(n); err != nil {
+		return err
+	}
+	if workload.Serves(j.plan) {
+		_, err = sessionCommands(j)
 		return err
 	}
 	_, err = nsysCommand(j)

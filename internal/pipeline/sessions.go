@@ -243,7 +243,11 @@ func explainCapture(o *capture.Outcome, dir string) {
 // a session, whose own words explain what came of it.
 func profiled(ctx context.Context, j *job, step string, take func(target []string) (capture.Outcome, error)) (made, error) {
 	if !workload.Shipped(j.plan) {
-		o, err := annotated(ctx, j, step, func() (capture.Outcome, error) { return take(j.plan.Pipeline.Workload.Command) })
+		target, err := j.target(step)
+		if err != nil {
+			return made{}, err
+		}
+		o, err := annotated(ctx, j, step, func() (capture.Outcome, error) { return take(target) })
 		return made{Outcome: o}, err
 	}
 	folder := sessionFolder(step)

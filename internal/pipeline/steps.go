@@ -33,7 +33,7 @@ type step struct {
 	// the first step; nil where there is nothing to check. Command is what it
 	// starts, for a dry run; nil where it starts nothing.
 	prepare func(context.Context, *job) error
-	command func(*job) (tool.Command, error) // zero where another step's process does it
+	command func(*job) ([]tool.Command, error) // none where another step's process does it
 	run     func(context.Context, *job) (made, error)
 }
 
@@ -45,8 +45,8 @@ type made struct {
 
 // artifacts are what a step writes, by names within the run.
 type artifacts struct {
-	ofCommand, ofSession []string // folders, by the kind of the workload
-	files                []string
+	ofCommand, ofSession, ofServer []string // folders, by the kind of the workload
+	files                          []string
 }
 
 // cost is how often a step runs the workload, and how, in words; nil for a step
@@ -61,10 +61,24 @@ func once(*plan.Plan) int    { return 1 }
 
 // folders are where a step leaves its files.
 func (s *step) folders(p *plan.Plan) []string {
-	if workload.Shipped(p) {
+	switch {
+	case workload.Shipped(p):
 		return s.makes.ofSession
+	case workload.Serves(p):
+		return s.makes.ofServer
 	}
 	return s.makes.ofCommand
+}
+
+// lone are the commands of a step that starts one at most.
+func lone(build func(*job) (tool.Command, error)) func(*job) ([]tool.Command, error) {
+	return func(j *job) ([]tool.Command, error) {
+		c, err := build(j)
+		if err != nil || c.Path == "" {
+			return nil, err
+		}
+		return []tool.Command{c}, nil
+	}
 }
 
 // stepsOf are the rows that a plan has, enabled or not: a command of the user's

@@ -31,17 +31,21 @@ func nsysCommand(j *job) (tool.Command, error) {
 }
 
 func (j *job) nsysCommand(target []string) (tool.Command, error) {
-	n := j.plan.Pipeline.Nsys
-	args, env, err := nsys.Args(nsys.CaptureOptions{
-		Output: j.place("nsys/run"), Command: target, Trace: n.Trace, Sample: n.Sample, CPUCtxSw: n.CPUCtxSw,
-		CaptureRange: n.CaptureRange, CaptureRangeEnd: n.CaptureRangeEnd, NVTXCapture: n.NVTXCapture, NVTXRegisterOnly: n.NVTXRegisterOnly,
-		NVTXDomainInclude: n.NVTXDomainInclude, NVTXDomainExclude: n.NVTXDomainExclude, CUDAGraphTrace: n.CUDAGraphTrace,
-		TraceForkBeforeExec: n.TraceForkBeforeExec, Wait: n.Wait, Delay: n.Delay, Duration: n.Duration, ExtraArgs: n.ExtraArgs,
-	}, j.nsys.Version)
+	args, env, err := nsys.Args(j.nsysOptions(target), j.nsys.Version)
 	if err != nil {
 		return tool.Command{}, err
 	}
 	return tool.Command{Path: j.nsys.Path, Args: args, Dir: j.dir, Env: tool.Environ(j.env, append(env, j.annotateEnv(plan.StepNsys)...)...)}, nil
+}
+
+func (j *job) nsysOptions(target []string) nsys.CaptureOptions {
+	n := j.plan.Pipeline.Nsys
+	return nsys.CaptureOptions{
+		Output: j.place("nsys/run"), Command: target, Trace: n.Trace, Sample: n.Sample, CPUCtxSw: n.CPUCtxSw,
+		CaptureRange: n.CaptureRange, CaptureRangeEnd: n.CaptureRangeEnd, NVTXCapture: n.NVTXCapture, NVTXRegisterOnly: n.NVTXRegisterOnly,
+		NVTXDomainInclude: n.NVTXDomainInclude, NVTXDomainExclude: n.NVTXDomainExclude, CUDAGraphTrace: n.CUDAGraphTrace,
+		TraceForkBeforeExec: n.TraceForkBeforeExec, Wait: n.Wait, Delay: n.Delay, Duration: n.Duration, ExtraArgs: n.ExtraArgs,
+	}
 }
 
 // capture fills in what both profilers share.

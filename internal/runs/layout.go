@@ -30,7 +30,13 @@ const (
 	ResultFile         FileKind = "result"
 	PageFile           FileKind = "page" // made from the result
 	ProvenanceFile     FileKind = "provenance"
+	StartupFile        FileKind = "startup"  // a timeline of the start of a server, in which CUDA graphs are captured
+	WindowsFile        FileKind = "windows"  // of a server: what its clients saw in each
+	RequestsFile       FileKind = "requests" // of a server, one a line
 )
+
+// ServerFolder holds a folder for each step that starts a server.
+const ServerFolder = "server"
 
 // AnnotateFolder holds the module that annotates programs, and below it a folder
 // of side files for each step.
@@ -53,6 +59,7 @@ var layout = []layoutRow{
 	{ProvenanceFile, "", "plan.json", "provenance"},
 	{ProvenanceFile, "", "inputs.yaml", "provenance"},
 	{TimelineFile, "nsys", "run.sqlite", "nsys"},
+	{StartupFile, "nsys", "startup.sqlite", "nsys"},
 	{TimelineFile, "nsys", "*.sqlite", "nsys"},
 	{SummaryFile, "nsys", "summary_*.csv", "nsys"},
 	{TimelineReportFile, "nsys", "run.nsys-rep", "nsys"},
@@ -68,6 +75,8 @@ var layout = []layoutRow{
 	{FlopsFile, "workload/torch_flops", "flops.json", "torch_flops"},
 	{FlopsFile, "workload/flops", "flops.json", "torch_flops"}, // before schema 2
 	{TargetsFile, "", "targets.json", "ncu"},
+	{WindowsFile, ServerFolder + "/*", "windows.json", ""},
+	{RequestsFile, ServerFolder + "/*", "requests.jsonl", ""},
 	{SpecFile, "workload/*", "spec.json", ""},
 	{CommandFile, "*", "cmd.txt", ""},
 	{CommandFile, "*/*", "cmd.txt", ""},

@@ -3,6 +3,7 @@ package tool
 import (
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -27,6 +28,9 @@ type Job struct {
 	//         that does not pass signals on
 	//   ""    SIGINT to the process group
 	Profiler string
+
+	// Signal asks a plain program to finish; 0 is SIGINT.
+	Signal syscall.Signal
 
 	Limits Limits
 

@@ -17,3 +17,6 @@ func ClearStuckSessions() ([]string, error) { return nil, nil }
 
 // StuckSessions finds nothing here.
 func StuckSessions(string) []string { return nil }
+
+// PortHolder finds nobody here.
+func PortHolder(int) (Process, bool) { return Process{}, false }

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"syscall"
 	"time"
@@ -65,7 +66,7 @@ func (s *supervisor) killAll() {
 func (s *supervisor) enforce(now time.Time) {
 	if s.pending && s.maySignal(now) {
 		s.pending = false
-		s.signal(syscall.SIGINT)
+		s.signal(cmp.Or(s.job.Signal, syscall.SIGINT))
 	}
 	spent, quiet := now.Sub(s.began), now.Sub(s.lastOut)
 	reporting := s.ended.TargetSeen && !s.targetGone.IsZero()

@@ -57,6 +57,9 @@ func Label(p *plan.Plan) string {
 	if Shipped(p) {
 		return p.Pipeline.Workload.Kind + " " + p.Model.Name
 	}
+	if ShipsServer(p) {
+		return p.Pipeline.Server.Engine + " " + p.Model.Name
+	}
 	return commandLabel(p.Pipeline.Workload.Command)
 }
 

@@ -1,0 +1,102 @@
+package load
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// RecordSchema is the version of windows.json.
+const RecordSchema = 1
+
+// Names of the files in which a step of a run leaves what it measured.
+const (
+	RecordName   = "windows.json"   // a Record
+	RequestsName = "requests.jsonl" // a Request a line
+)
+
+// A Record is what came of one start of a server.
+type Record struct {
+	Schema int      `json:"schema"`
+	Engine string   `json:"engine"`
+	Load   string   `json:"load"` // client, command or none
+	Shape  *Shape   `json:"shape,omitempty"`
+	Steady bool     `json:"steady"`  // before the first window
+	Ready  float64  `json:"ready_s"` // from the start until it served requests
+	Warmup float64  `json:"warmup_s"`
+	Window []Window `json:"windows"`
+}
+
+// Shape is what the client sent.
+type Shape struct {
+	Endpoint    string  `json:"endpoint"`
+	Model       string  `json:"model"`
+	Concurrency int     `json:"concurrency"`
+	Rate        float64 `json:"rate,omitempty"` // 0 for a closed loop
+	Prompt      string  `json:"prompt"`
+	Output      string  `json:"output"`
+	Seed        int     `json:"seed"`
+}
+
+// A WindowKind says what was on while a window was measured.
+type WindowKind string
+
+const (
+	Unprofiled WindowKind = "unprofiled" // no nsys at all
+	Idle       WindowKind = "idle"       // a session that collects nothing
+	Profiled   WindowKind = "profiled"   // a session that collects
+	Counted    WindowKind = "counted"    // ncu replays launches: no time of it says anything
+	Startup    WindowKind = "startup"    // a session that collects, before the server was ready
+)
+
+// A Window is an interval of a server.
+type Window struct {
+	Name string     `json:"name"`
+	Kind WindowKind `json:"kind"`
+	From int64      `json:"from_ns"` // on the clock of the load
+	To   int64      `json:"to_ns"`
+	// Stats is nil where no client of deepprof's own drove the server.
+	Stats *Stats `json:"stats,omitempty"`
+	// Report is the timeline of a profiled window without its extension, by its
+	// name within the run.
+	Report string `json:"report,omitempty"`
+	Cut    bool   `json:"cut,omitempty"` // it ended before its time
+	// CacheUse is the used share of the key-value cache at the end of the window,
+	// Memory the peak of GPU memory in bytes, by the server's own count.
+	CacheUse *float64 `json:"cache_use,omitempty"`
+	Memory   *float64 `json:"memory_peak_bytes,omitempty"`
+}
+
+// ReadRecord reads a windows.json.
+func ReadRecord(path string) (*Record, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the windows of a server: %w", err)
+	}
+	var r Record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if r.Schema < 1 || r.Schema > RecordSchema {
+		return nil, fmt.Errorf("read %s: schema %d is not known, this version reads %d; use a newer deepprof", path, r.Schema, RecordSchema)
+	}
+	return &r, nil
+}
+
+// WriteRequests writes requests, one a line.
+func WriteRequests(path string, list []Request) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	e := json.NewEncoder(w)
+	for i := range list {
+		if err := e.Encode(&list[i]); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+	return errors.Join(w.Flush(), f.Close())
+}

@@ -1,0 +1,164 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/load"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/serving"
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// A counted drives the server while ncu counts its launches: requests wait for
+// each counted launch, and nothing but the server's own end ends ncu.
+type counted struct {
+	*served
+	wanted int // launches; 0 where that is not known
+	done   atomic.Int64
+	why    string // it ended without a word of ncu's; "" where it went its way
+}
+
+// quietTime is how long no launch may be counted under load before none is
+// expected any more.
+const quietTime = 30 * time.Second
+
+// countServer has ncu count launches of a server: take starts ncu and returns
+// when it has ended.
+func countServer(ctx context.Context, j *job, launches int, take func(context.Context, func(capture.Progress)) (capture.Outcome, error)) (capture.Outcome, error) {
+	s, err := newServed(j, plan.StepNcu)
+	if err != nil {
+		return capture.Outcome{}, err
+	}
+	if holder, taken := serving.Taken(ctx, s.url); taken {
+		o := capture.Verdict(capture.PortTaken, "somebody answers at "+serving.Address(s.url)+" before the server was started")
+		o.Evidence = holder
+		return o, refuse(j.store, plan.StepNcu, j.dir, o)
+	}
+	c := &counted{served: s, wanted: launches}
+	driving, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.follow(driving)
+	}()
+	o, err := take(ctx, func(p capture.Progress) {
+		if p.Stage == capture.Profiling {
+			c.done.Store(int64(p.Done))
+		}
+	})
+	cancel()
+	<-ended
+	c.finishCounting(&o)
+	return o, err
+}
+
+// follow drives the server and ends it once everything is counted.
+func (c *counted) follow(ctx context.Context) {
+	p := c.plan.Pipeline.Server
+	if err := c.untilReady(ctx, p.ReadyTimeout); err != nil {
+		c.why = err.Error()
+		c.end(ctx)
+		return
+	}
+	if err := c.drive(ctx, p.CountersTime); err != nil {
+		c.why = err.Error()
+		c.end(ctx)
+		return
+	}
+	defer func() {
+		if c.load != nil {
+			c.load.Stop()
+		}
+		if c.loader != nil {
+			c.loader.Stop()
+		}
+	}()
+	start, stop, own := c.engine.ProfileURLs(c.url)
+	if own {
+		c.switchProfiler(ctx, start, c.engine.Profile.Body)
+	}
+	c.untilCounted(ctx, p.CountersTime)
+	if own {
+		c.switchProfiler(ctx, stop, "")
+	}
+	c.end(ctx)
+}
+
+// untilReady waits until the server answers; ncu's own end cancels the context.
+func (c *counted) untilReady(ctx context.Context, limit time.Duration) error {
+	probe := c.probe()
+	if strings.HasPrefix(probe, "log:") { // its output goes to ncu's log
+		probe = "tcp:" + serving.Address(c.url)
+	}
+	return serving.Ready(ctx, probe, limit)
+}
+
+// switchProfiler calls an endpoint of the server. The answer may wait for ncu.
+func (c *counted) switchProfiler(ctx context.Context, url, body string) {
+	status, said, err := serving.Call(ctx, http.MethodPost, url, body, time.Minute)
+	if ctx.Err() == nil && (err != nil || status != http.StatusOK) {
+		c.Say(fmt.Sprintf("warning: POST %s: HTTP %d %v %s", url, status, err, tool.Quote(said)))
+	}
+}
+
+// untilCounted waits until ncu has what it was asked for, nothing more comes, or
+// the time is over.
+func (c *counted) untilCounted(ctx context.Context, limit time.Duration) {
+	last, since := int64(-1), time.Now()
+	for until := time.Now().Add(limit); time.Now().Before(until) && ctx.Err() == nil; {
+		select {
+		case <-ctx.Done():
+		case <-time.After(250 * time.Millisecond):
+		}
+		now := c.done.Load()
+		if now != last {
+			last, since = now, time.Now()
+		}
+		if c.wanted > 0 && now >= int64(c.wanted) || now > 0 && time.Since(since) > quietTime {
+			return
+		}
+	}
+}
+
+// end sends SIGTERM to the server, after which ncu writes its report and ends.
+// The server is found by the port that it listens on: ncu starts it, and a
+// signal to ncu would cut the report.
+func (c *counted) end(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
+	address := serving.Address(c.url)
+	port, err := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:])
+	if err != nil {
+		return
+	}
+	if p, ok := tool.PortHolder(port); ok {
+		if process, err := os.FindProcess(p.PID); err == nil {
+			_ = process.Signal(syscall.SIGTERM)
+		}
+	}
+}
+
+// finishCounting adds what the requests showed to the verdict on ncu.
+func (c *counted) finishCounting(o *capture.Outcome) {
+	if c.why != "" && o.Kind != capture.Interrupted {
+		o.Warnings = append(o.Warnings, capture.Warning{ID: "server", Text: "under ncu: " + tool.Quote(c.why), Next: "raise pipeline.server.ready_timeout_s"})
+	}
+	if c.load == nil {
+		return
+	}
+	stats := load.Between(c.load.Requests(), 0, c.load.Now(), load.Target{})
+	c.record.Window = append(c.record.Window, load.Window{Name: "counters", Kind: load.Counted, To: c.load.Now(), Stats: &stats})
+	if err := writeJSON(c.store, serverFolder(c.step)+"/"+load.RecordName, c.record); err != nil {
+		c.Say("warning: " + err.Error())
+	}
+}

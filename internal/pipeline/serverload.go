@@ -1,0 +1,220 @@
+package pipeline
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/load"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/serving"
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// errLoad says that the load has ended or fails; its text is the evidence.
+var errLoad = errors.New("the load failed")
+
+// drive starts what sends requests. Under ncu requests may take as long as the
+// counting itself.
+func (s *served) drive(ctx context.Context, timeout time.Duration) error {
+	l := s.plan.Pipeline.Server.Load
+	switch l.Kind {
+	case plan.LoadNone:
+		s.Say(s.step + ": waiting for traffic from outside at " + s.url)
+		return nil
+	case plan.LoadCommand:
+		folder := s.store.Path(serverFolder(s.step))
+		s.loader = serving.Start(ctx, serving.Options{
+			Command: tool.Command{Path: l.Command[0], Args: l.Command[1:], Dir: s.dir, Env: s.env}, Stop: s.plan.Pipeline.Server.Stop,
+			Stdout: filepath.Join(folder, "load.stdout.log"), Stderr: filepath.Join(folder, "load.stderr.log"),
+		})
+		return nil
+	}
+	o, err := s.clientOptions(ctx)
+	if err != nil {
+		return err
+	}
+	o.Timeout = timeout
+	s.record.Shape = &load.Shape{Endpoint: l.Endpoint, Model: o.Model, Concurrency: l.Concurrency, Rate: l.Rate, Prompt: l.Prompt, Output: l.Output, Seed: l.Seed}
+	s.load = load.Start(ctx, o)
+	return nil
+}
+
+func (s *served) clientOptions(ctx context.Context) (load.Options, error) {
+	l := s.plan.Pipeline.Server.Load
+	prompt, err := load.ParseDist(l.Prompt)
+	if err != nil {
+		return load.Options{}, err
+	}
+	output, err := load.ParseDist(l.Output)
+	if err != nil {
+		return load.Options{}, err
+	}
+	o := load.Options{
+		URL: s.url, Chat: l.Endpoint == "chat", Model: l.Model, Prompt: prompt, Output: output, Concurrency: l.Concurrency, Rate: l.Rate,
+		Seed: uint64(l.Seed), Vocabulary: l.Vocabulary, IgnoreEOS: l.IgnoreEOS,
+	}
+	if o.Model == "" {
+		o.Model, err = s.firstModel(ctx)
+	}
+	return o, err
+}
+
+// firstModel asks the server which model it has.
+func (s *served) firstModel(ctx context.Context) (string, error) {
+	status, text, err := serving.Call(ctx, http.MethodGet, strings.TrimSuffix(s.url, "/")+"/v1/models", "", 10*time.Second)
+	var list struct{ Data []struct{ ID string } }
+	if err == nil && status == http.StatusOK {
+		err = json.Unmarshal([]byte(text), &list)
+	}
+	if err != nil || len(list.Data) == 0 {
+		return "", fmt.Errorf("%w: %s/v1/models lists no model (HTTP %d); name it with pipeline.server.load.model", errLoad, s.url, status)
+	}
+	return list.Data[0].ID, nil
+}
+
+// healthy tells that the server lives and that the load goes on.
+func (s *served) healthy() error {
+	if s.server.Died() || !s.server.Alive() {
+		return errors.New("the server has ended")
+	}
+	if s.loader != nil && !s.loader.Alive() {
+		ended, err := s.loader.Result()
+		if err != nil {
+			return fmt.Errorf("%w: %w", errLoad, err)
+		}
+		said := strings.Join(s.loader.Said(), "\n")
+		return fmt.Errorf("%w: the command ended with %s before the last window: %s", errLoad, ended.Exit, said[strings.LastIndexByte(said, '\n')+1:])
+	}
+	return nil
+}
+
+// hold waits for a time in which the server and the load must go on.
+func (s *served) hold(ctx context.Context, d time.Duration, done func() bool) error {
+	for until := time.Now().Add(d); time.Now().Before(until); {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(min(50*time.Millisecond, time.Until(until))):
+		}
+		if err := s.healthy(); err != nil {
+			return err
+		}
+		if done != nil && done() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// warmUp drives the server until what its clients see holds still.
+func (s *served) warmUp(ctx context.Context) error {
+	p := s.plan.Pipeline.Server
+	began := time.Now()
+	defer func() { s.record.Warmup = time.Since(began).Seconds() }()
+	if s.load == nil {
+		return s.hold(ctx, p.Warmup, nil)
+	}
+	const interval = time.Second
+	var stats []load.Stats
+	for time.Since(began) < p.WarmupLimit {
+		from := s.load.Now()
+		if err := s.hold(ctx, interval, nil); err != nil {
+			return err
+		}
+		stats = append(stats, load.Between(s.load.Requests(), from, s.load.Now(), load.Target{}))
+		if n := len(stats); time.Since(began) >= p.Warmup && n > 2 && load.Steady(stats[n-2], stats[n-1], p.Steady) && load.Steady(stats[n-3], stats[n-1], p.Steady) {
+			s.record.Steady = true
+			return nil
+		}
+	}
+	all := load.Between(s.load.Requests(), 0, s.load.Now(), load.Target{})
+	if all.Tokens == 0 {
+		return fmt.Errorf("%w: no answer in %s, %d errors %v: %s", errLoad, p.WarmupLimit, all.Errors, all.ErrorKinds, all.Sample)
+	}
+	s.warn("not-steady", fmt.Sprintf("the load was not steady after %s: the windows may differ for other reasons than profiling", p.WarmupLimit), "raise pipeline.server.warmup_limit_s, or choose equal lengths of prompts and answers")
+	return nil
+}
+
+// failedLoad judges an error of a window or of the warm-up.
+func (s *served) failedLoad(ctx context.Context, err error) {
+	if errors.Is(err, errLoad) && ctx.Err() == nil && !s.server.Died() {
+		o := capture.Verdict(capture.LoadFailed, "the load failed")
+		o.Evidence = tool.Quote(strings.TrimPrefix(err.Error(), errLoad.Error()+": "))
+		s.fail(o)
+		return
+	}
+	s.failed(ctx, err)
+}
+
+// target is what a good request meets.
+func (s *served) target() load.Target {
+	l := s.plan.Pipeline.Server.Load
+	return load.Target{TTFT: int64(l.TTFT), TPOT: int64(l.TPOT)}
+}
+
+// measure holds a window open and notes what the clients saw in it.
+func (s *served) measure(ctx context.Context, name string, kind load.WindowKind, d time.Duration, report string) error {
+	w := load.Window{Name: name, Kind: kind, Report: report}
+	began := time.Now()
+	var done func() bool
+	if s.load != nil {
+		w.From = s.load.Now()
+		if n := s.plan.Pipeline.Server.WindowRequests; n > 0 && kind == load.Profiled {
+			done = func() bool { return load.Between(s.load.Requests(), w.From, s.load.Now(), load.Target{}).Requests >= n }
+		}
+	}
+	err := s.hold(ctx, d, done)
+	w.Cut = err != nil
+	if w.To = int64(time.Since(began)); s.load != nil {
+		w.To = s.load.Now()
+		stats := load.Between(s.load.Requests(), w.From, w.To, s.target())
+		w.Stats = &stats
+		s.judgeRequests(name, stats)
+	}
+	if err == nil {
+		w.CacheUse, w.Memory = s.gauge(ctx, s.engine.CacheMetric), s.gauge(ctx, s.engine.MemoryMetric)
+	}
+	s.record.Window = append(s.record.Window, w)
+	return err
+}
+
+// judgeRequests warns of requests that failed in a window.
+func (s *served) judgeRequests(name string, stats load.Stats) {
+	if stats.Errors > 0 {
+		s.warn("request-errors", fmt.Sprintf("%s: %d of %d requests failed %v: %s", name, stats.Errors, stats.Errors+stats.Requests, stats.ErrorKinds, tool.Quote(stats.Sample)), "read the log of the server; lower the load, or raise pipeline.server.load.timeout_s")
+	}
+	if stats.Tokens == 0 {
+		s.warn("no-tokens", name+": no token came in this window", "make the window longer")
+	}
+}
+
+// gauge reads a value of /metrics; nil where there is none.
+func (s *served) gauge(ctx context.Context, name string) *float64 {
+	if name == "" {
+		return nil
+	}
+	status, text, err := serving.Call(ctx, http.MethodGet, strings.TrimSuffix(s.url, "/")+"/metrics", "", 5*time.Second)
+	if err != nil || status != http.StatusOK {
+		return nil
+	}
+	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
+		key, value, ok := strings.Cut(lines.Text(), " ")
+		if i := strings.IndexByte(key, '{'); i >= 0 { // labels may hold spaces
+			key = key[:i]
+			value = lines.Text()[strings.LastIndexByte(lines.Text(), ' ')+1:]
+		}
+		if v, err := strconv.ParseFloat(strings.TrimSpace(value), 64); ok && err == nil && key == name {
+			return &v
+		}
+	}
+	return nil
+}

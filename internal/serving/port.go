@@ -1,0 +1,54 @@
+package serving
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// Address is host and port of a URL.
+func Address(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// Taken tells that somebody answers at the address of a URL before the server is
+// started, and who: "" where that cannot be told.
+func Taken(ctx context.Context, text string) (holder string, taken bool) {
+	address := Address(text)
+	if dial(ctx, address) != nil {
+		return "", false
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", true
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return "", true
+	}
+	if p, ok := tool.PortHolder(number); ok {
+		return p.String(), true
+	}
+	return "", true
+}
+
+func dial(ctx context.Context, address string) error {
+	d := net.Dialer{Timeout: time.Second}
+	c, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}

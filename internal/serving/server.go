@@ -1,0 +1,259 @@
+// Package serving runs a server that is to be profiled: it starts it, waits until
+// it serves requests, drives its session of Nsight Systems window by window, and
+// ends it with everything that it has started. What it measures is in package
+// load, what it knows about engines in package engine.
+package serving
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// Options say what to start.
+type Options struct {
+	Command        tool.Command
+	Stdout, Stderr string // logs
+	Stop           time.Duration
+	OnTick         func(time.Duration) // elapsed; nil for nobody
+}
+
+// maxLog bounds what a server may print before it is ended: it goes to the disk
+// of the run.
+const maxLog = 1 << 30
+
+// A Server is one that was started.
+type Server struct {
+	o      Options
+	cancel context.CancelFunc // asks it to end, then kills it
+	ended  chan struct{}
+	result tool.Ended
+	err    error // it could not be started
+
+	mu      sync.Mutex
+	lines   []string // the last few
+	waiting string   // text that a line is waited for, "" for none
+	seen    bool
+	flooded bool
+	stopped bool // on purpose
+}
+
+// Start starts a server and returns at once; whether it could be started shows
+// in Ended.
+func Start(ctx context.Context, o Options) *Server {
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s := &Server{o: o, cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(s.ended)
+		s.result, s.err = tool.Supervise(own, tool.Job{
+			Command: o.Command, Stdout: o.Stdout, Stderr: o.Stderr, Signal: syscall.SIGTERM,
+			Limits: tool.Limits{Grace: o.Stop, Settle: o.Stop}, OnLine: s.line, OnTick: s.tick,
+		})
+	}()
+	return s
+}
+
+// Ended is closed once the server and all that it started are gone.
+func (s *Server) Ended() <-chan struct{} { return s.ended }
+
+// Result is how it ended; the error is that of its start. Only after Ended.
+func (s *Server) Result() (tool.Ended, error) { return s.result, s.err }
+
+// Alive tells whether it still runs.
+func (s *Server) Alive() bool {
+	select {
+	case <-s.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// Stop asks the server to end by SIGTERM, kills what is left after Options.Stop,
+// and returns when all is gone.
+func (s *Server) Stop() {
+	s.expect()
+	s.cancel()
+	<-s.ended
+}
+
+// expect notes that the end which comes is wanted.
+func (s *Server) expect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Alive() {
+		s.stopped = true
+	}
+}
+
+// Died tells whether it ended by itself.
+func (s *Server) Died() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.stopped && !s.Alive()
+}
+
+// Flooded tells that it was ended because its log grew without end.
+func (s *Server) Flooded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flooded
+}
+
+// Said are the last lines that it printed.
+func (s *Server) Said() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.lines...)
+}
+
+const keptLines = 20
+
+func (s *Server) line(l tool.Line) {
+	text := tool.Quote(l.Text)
+	if text == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, text)
+	if len(s.lines) > keptLines {
+		s.lines = s.lines[len(s.lines)-keptLines:]
+	}
+	if s.waiting != "" && strings.Contains(l.Text, s.waiting) {
+		s.seen = true
+	}
+}
+
+func (s *Server) tick(t tool.Tick) {
+	if s.o.OnTick != nil {
+		s.o.OnTick(t.Elapsed)
+	}
+	for _, path := range []string{s.o.Stdout, s.o.Stderr} {
+		if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
+			s.mu.Lock()
+			s.flooded = true
+			s.mu.Unlock()
+			s.cancel()
+		}
+	}
+}
+
+// A NotReady says why a server serves no requests.
+type NotReady struct {
+	Died   bool          // it ended
+	Waited time.Duration // how long it was waited for
+	Probe  string        // what was asked
+	Answer string        // what came of the last attempt
+}
+
+func (e *NotReady) Error() string {
+	if e.Died {
+		return "wait for the server: it ended"
+	}
+	return fmt.Sprintf("wait for the server: %s after %s: %s", e.Probe, e.Waited.Round(time.Second), e.Answer)
+}
+
+// probeEvery is how often it is asked whether it is ready.
+const probeEvery = 100 * time.Millisecond
+
+// Ready waits until the server serves requests. Probe is a URL that answers 200,
+// tcp:HOST:PORT or log:TEXT. The error is a NotReady, or that of the context.
+func (s *Server) Ready(ctx context.Context, probe string, limit time.Duration) error {
+	ask := ask(probe)
+	if text, ok := strings.CutPrefix(probe, "log:"); ok {
+		ask = s.printed(text)
+	}
+	return await(ctx, probe, ask, limit, s.ended)
+}
+
+// Ready is Server.Ready for a server that somebody else has started, and for
+// probes other than log:TEXT.
+func Ready(ctx context.Context, probe string, limit time.Duration) error {
+	return await(ctx, probe, ask(probe), limit, nil)
+}
+
+// A question tells whether a server is ready, and what it answered.
+type question func(context.Context) (string, bool)
+
+func await(ctx context.Context, probe string, ask question, limit time.Duration, ended <-chan struct{}) error {
+	for began := time.Now(); ; {
+		select {
+		case <-ended:
+			return &NotReady{Died: true, Waited: time.Since(began), Probe: probe}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(probeEvery):
+		}
+		answer, ok := ask(ctx)
+		if ok {
+			return nil
+		}
+		if time.Since(began) > limit {
+			return &NotReady{Waited: time.Since(began), Probe: probe, Answer: answer}
+		}
+	}
+}
+
+// printed asks for a line of the output.
+func (s *Server) printed(text string) question {
+	s.mu.Lock()
+	s.waiting = text
+	for _, line := range s.lines {
+		s.seen = s.seen || strings.Contains(line, text)
+	}
+	s.mu.Unlock()
+	return func(context.Context) (string, bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return "no line of its output holds the text", s.seen
+	}
+}
+
+// ask is the question of a URL or an address.
+func ask(probe string) question {
+	if address, ok := strings.CutPrefix(probe, "tcp:"); ok {
+		return func(ctx context.Context) (string, bool) {
+			err := dial(ctx, address)
+			return fmt.Sprint(err), err == nil
+		}
+	}
+	return func(ctx context.Context) (string, bool) {
+		status, body, err := Call(ctx, http.MethodGet, probe, "", 5*time.Second)
+		if err != nil {
+			return err.Error(), false
+		}
+		return fmt.Sprintf("HTTP %d %s", status, tool.Quote(body)), status == http.StatusOK
+	}
+}
+
+// client speaks to servers on this machine: no proxy, no connection that is kept.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+// Call sends one request and gives the status and the beginning of the answer.
+func Call(ctx context.Context, method, url, body string, limit time.Duration) (int, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	return resp.StatusCode, strings.TrimSpace(string(text)), err
+}

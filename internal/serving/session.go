@@ -1,0 +1,102 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// ErrSessionLost says that nsys does not know the session any more.
+var ErrSessionLost = errors.New("nsys has lost the session")
+
+// A Session drives the windows of one server.
+type Session struct {
+	nsys.Session
+	Program string       // nsys
+	Env     []string     // that of the launch: sessions live in its TMPDIR
+	Log     func(string) // receives each command and what it printed
+	Limit   time.Duration
+}
+
+// Start begins a window with that report. It returns when nsys collects.
+func (s *Session) Start(ctx context.Context, output string) error {
+	// Without the session, nsys would make an empty one and report success.
+	if err := s.want(ctx, nsys.SessionLaunched); err != nil {
+		return err
+	}
+	args, err := s.Session.Start(output)
+	if err != nil {
+		return err
+	}
+	if err := s.run(ctx, args); err != nil {
+		return err
+	}
+	return s.want(ctx, nsys.SessionCollecting)
+}
+
+// Stop ends a window; its report is written when it returns.
+func (s *Session) Stop(ctx context.Context) error {
+	err := s.run(ctx, s.Session.Stop())
+	if err != nil && s.want(ctx, nsys.SessionCollecting) != nil {
+		return errors.Join(ErrSessionLost, err)
+	}
+	return err
+}
+
+// Launched waits until the session is there and nothing is collected.
+func (s *Session) Launched(ctx context.Context, server *Server, limit time.Duration) error {
+	for began := time.Now(); ; {
+		err := s.want(ctx, nsys.SessionLaunched)
+		if err == nil || ctx.Err() != nil || !server.Alive() || time.Since(began) > limit {
+			return err
+		}
+		select {
+		case <-time.After(probeEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Shutdown ends the session, which sends SIGTERM to the server.
+func (s *Session) Shutdown(ctx context.Context, server *Server) error {
+	server.expect()
+	return s.run(ctx, s.Session.Shutdown())
+}
+
+// want checks the state of the session.
+func (s *Session) want(ctx context.Context, state string) error {
+	out, _, _, err := tool.Output(ctx, tool.Command{Path: s.Program, Args: s.List(), Env: s.Env})
+	if err != nil {
+		return fmt.Errorf("list the sessions of nsys: %w", err)
+	}
+	switch is := s.State(string(out)); is {
+	case state:
+		return nil
+	case "":
+		return ErrSessionLost
+	default:
+		return fmt.Errorf("the session is in state %s, not %s", is, state)
+	}
+}
+
+func (s *Session) run(ctx context.Context, args []string) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Limit)
+	defer cancel()
+	c := tool.Command{Path: s.Program, Args: args, Env: s.Env}
+	out, errs, exit, err := tool.Output(ctx, c)
+	said := strings.TrimSpace(string(errs) + string(out))
+	s.Log("$ " + c.String() + "\n" + said)
+	switch {
+	case err != nil:
+		return fmt.Errorf("nsys %s: %w", args[0], err)
+	case !exit.OK():
+		last := said[strings.LastIndexByte(said, '\n')+1:]
+		return fmt.Errorf("nsys %s: %s: %s", args[0], exit, tool.Quote(last))
+	}
+	return nil
+}
