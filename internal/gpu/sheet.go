@@ -25,18 +25,35 @@ func tera(bf16, fp16, tf32, fp8, int8, tensor64, fp32, fp64 float64) map[DType]f
 	return out
 }
 
+// sheets holds only numbers that were found again in NVIDIA's publication or in a
+// transcript of it (November 2026); what could not be confirmed is absent, and MFU
+// then says that no data sheet is known. Rates that NVIDIA prints with sparsity are
+// halved. Publications:
+//
+//   - Blackwell: "NVIDIA Blackwell Architecture Technical Brief", individual GPU
+//     specifications of HGX B200 and GB200 NVL72 (4.5 and 5 PFLOPS of BF16 with sparsity)
+//   - Hopper: "NVIDIA H100 Tensor Core GPU Architecture" (white paper), tables of H100
+//     SXM5 and PCIe; data sheets of H100 NVL, H200 SXM (1,979 TFLOPS of BF16 with
+//     sparsity) and H200 NVL (1,671)
+//   - Ada: "NVIDIA Ada GPU Architecture" v2.02, appendix A, "with FP32 Accumulate", v2.1
+//     for L4 and L40; data sheets of L4, L40 and L40S
+//   - Ampere: data sheets of A100, A30, A40 and A10; "NVIDIA Ampere GA102 GPU
+//     Architecture", tables of RTX A6000, RTX 3090 and RTX 3080
+//   - GeForce of Blackwell: "NVIDIA RTX Blackwell GPU Architecture", table 3
+//   - Volta, Turing: data sheets of V100 (update r5) and T4
 var sheets = []DataSheet{
 	//                                              bf16   fp16   tf32   fp8    int8   t64   fp32  fp64
-	{[]string{"B200"}, tera(2250, 2250, 1125, 4500, 4500, 37, 75, 37), "NVIDIA HGX B200 data sheet, one of eight GPUs, half of the rates with sparsity"},
-	{[]string{"GH200"}, tera(989.4, 989.4, 494.7, 1978.9, 1978.9, 66.9, 66.9, 33.5), "NVIDIA GH200 Grace Hopper data sheet, half of the rates with sparsity"},
+	{[]string{"B200"}, tera(2250, 2250, 1100, 4500, 4500, 37, 75, 37), "NVIDIA Blackwell technical brief, HGX B200, half of the rates with sparsity"},
+	{[]string{"GB200"}, tera(2500, 2500, 1250, 5000, 5000, 40, 80, 40), "NVIDIA Blackwell technical brief, GB200 NVL72, half of the rates with sparsity"},
+	{[]string{"GH200"}, tera(989.4, 989.4, 0, 0, 0, 0, 66.9, 33.5), "NVIDIA H100 white paper, SXM5: the GPU of GH200 has the same 132 SMs and clock"},
 	{[]string{"H200"}, tera(989.4, 989.4, 494.7, 1978.9, 1978.9, 66.9, 66.9, 33.5), "NVIDIA H200 data sheet (SXM), half of the rates with sparsity"},
-	{[]string{"H200 NVL"}, tera(835.5, 835.5, 417.5, 1670.5, 1670.5, 60, 60, 30), "NVIDIA H200 data sheet (NVL), half of the rates with sparsity"},
+	{[]string{"H200 NVL"}, tera(835.5, 835.5, 0, 0, 0, 0, 0, 30), "NVIDIA H200 data sheet (NVL), half of the rates with sparsity"},
 	{[]string{"H100 80GB HBM3", "H100 SXM5"}, tera(989.4, 989.4, 494.7, 1978.9, 1978.9, 66.9, 66.9, 33.5), "NVIDIA H100 white paper, H100 SXM5"},
 	{[]string{"H100 PCIe"}, tera(756, 756, 378, 1513, 1513, 51.2, 51.2, 25.6), "NVIDIA H100 white paper, H100 PCIe"},
-	{[]string{"H100 NVL"}, tera(835.5, 835.5, 417.5, 1670.5, 1670.5, 60, 60, 30), "NVIDIA H100 data sheet (NVL), half of the rates with sparsity"},
+	{[]string{"H100 NVL"}, tera(835.5, 835.5, 0, 0, 0, 0, 0, 0), "NVIDIA H100 data sheet (NVL), half of the rates with sparsity"},
 	{[]string{"H20"}, tera(148, 148, 74, 296, 296, 1, 44, 1), "NVIDIA H20 specifications"},
 	{[]string{"A100-SXM4", "A100-SXM", "A100-PCIE", "A100 80GB PCIe", "A100 PCIe"}, tera(312, 312, 156, 0, 624, 19.5, 19.5, 9.7), "NVIDIA A100 data sheet"},
-	{[]string{"A30"}, tera(165, 165, 82, 0, 330, 10.3, 10.3, 5.2), "NVIDIA A30 data sheet"},
+	{[]string{"A30"}, tera(165, 165, 82, 0, 0, 0, 0, 0), "NVIDIA A30 data sheet"},
 	{[]string{"A40"}, tera(149.7, 149.7, 74.8, 0, 299.3, 0, 37.4, 0), "NVIDIA A40 data sheet"},
 	{[]string{"A10"}, tera(125, 125, 62.5, 0, 250, 0, 31.2, 0), "NVIDIA A10 data sheet"},
 	{[]string{"L4"}, tera(121, 121, 60, 242.5, 242.5, 0, 30.3, 0), "NVIDIA L4 data sheet, half of the rates with sparsity"},
@@ -46,16 +63,12 @@ var sheets = []DataSheet{
 	{[]string{"V100-PCIE"}, tera(0, 112, 0, 0, 0, 0, 14, 7), "NVIDIA V100 data sheet (PCIe)"},
 	{[]string{"V100S-PCIE"}, tera(0, 130, 0, 0, 0, 0, 16.4, 8.2), "NVIDIA V100 data sheet (V100S)"},
 	{[]string{"T4"}, tera(0, 65, 0, 0, 130, 0, 8.1, 0), "NVIDIA T4 data sheet"},
-	{[]string{"RTX 6000 Ada Generation"}, tera(364.2, 364.2, 182.1, 728.5, 728.5, 0, 91.1, 0), "NVIDIA RTX 6000 Ada data sheet, half of the rates with sparsity"},
 	{[]string{"RTX A6000"}, tera(154.8, 154.8, 77.4, 0, 309.7, 0, 38.7, 0), "NVIDIA GA102 white paper, RTX A6000"},
-	{[]string{"RTX 5090"}, tera(209.5, 209.5, 104.8, 419, 838, 0, 104.8, 0), "NVIDIA RTX Blackwell white paper, RTX 5090"},
-	{[]string{"RTX 5080"}, tera(112.6, 112.6, 56.3, 225.1, 450.2, 0, 56.3, 0), "NVIDIA RTX Blackwell white paper, RTX 5080"},
+	{[]string{"RTX 5090"}, tera(209.5, 209.5, 0, 419, 838, 0, 104.8, 0), "NVIDIA RTX Blackwell white paper, RTX 5090"},
 	{[]string{"RTX 4090"}, tera(165.2, 165.2, 82.6, 330.3, 660.6, 0, 82.6, 0), "NVIDIA Ada white paper, RTX 4090"},
-	{[]string{"RTX 4080"}, tera(97.5, 97.5, 48.7, 194.9, 389.9, 0, 48.7, 0), "NVIDIA Ada white paper, RTX 4080"},
-	{[]string{"RTX 3090 Ti"}, tera(80, 80, 40, 0, 320, 0, 40, 0), "NVIDIA Ada white paper, RTX 3090 Ti"},
+	{[]string{"RTX 4080"}, tera(97.5, 97.5, 48.7, 0, 389.9, 0, 48.7, 0), "NVIDIA Ada white paper, RTX 4080"},
 	{[]string{"RTX 3090"}, tera(71, 71, 35.6, 0, 284, 0, 35.6, 0), "NVIDIA GA102 white paper, RTX 3090"},
 	{[]string{"RTX 3080"}, tera(59.5, 59.5, 29.8, 0, 238, 0, 29.8, 0), "NVIDIA GA102 white paper, RTX 3080"},
-	{[]string{"RTX 2080 Ti"}, tera(0, 53.8, 0, 0, 215.2, 0, 13.4, 0), "NVIDIA Turing white paper, RTX 2080 Ti"},
 }
 
 // memorySize ends the name of a device that comes with several.
