@@ -1,6 +1,11 @@
 package analysis
 
-import "github.com/deepprof/deepprof/internal/timeline"
+import (
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
 
 // communicationCategory is the ID of collectives and other exchanges between
 // GPUs in conf/categories.rules.
@@ -17,12 +22,32 @@ type Communication struct {
 
 // communication measures it over the whole timeline; nil where there is none.
 func (a *analyzer) communication() *Communication {
+	comm := a.communicationKernels()
+	if !slices.Contains(comm, true) {
+		return nil
+	}
+	c, _ := a.communicationOf(comm, func(timeline.Op) bool { return true })
+	if c.Launches == 0 {
+		return nil
+	}
+	return &c
+}
+
+// communicationKernels are the functions of the timeline that exchange data
+// between GPUs, by index.
+func (a *analyzer) communicationKernels() []bool {
 	t := a.tl.t
 	comm := make([]bool, len(t.Functions))
 	for i, f := range t.Functions {
 		comm[i] = a.categories.List[a.kinds.of(t.Name(f.Demangled)).category].ID == communicationCategory
 	}
-	c := &Communication{}
+	return comm
+}
+
+// communicationOf measures the communication among some work, and on how many
+// GPUs it ran. Every other kernel covers it, of whatever part of the program.
+func (a *analyzer) communicationOf(comm []bool, among func(timeline.Op) bool) (c Communication, devices int) {
+	t := a.tl.t
 	byDevice := map[int32]*exchange{}
 	t.ByStart(func(op timeline.Op) {
 		if op.Kind != timeline.OpKernel {
@@ -34,22 +59,46 @@ func (a *analyzer) communication() *Communication {
 			x = &exchange{}
 			byDevice[device] = x
 		}
-		if comm[t.Kernels[op.Index].Function] {
+		switch {
+		case !comm[t.Kernels[op.Index].Function]:
+			x.add(&x.other, &x.comm, op.Start, op.End)
+		case among(op):
 			c.Launches++
 			x.add(&x.comm, &x.other, op.Start, op.End)
-		} else {
-			x.add(&x.other, &x.comm, op.Start, op.End)
 		}
 	})
-	if c.Launches == 0 {
-		return nil
-	}
 	for _, x := range byDevice {
 		c.NS += x.comm.ns
 		c.OverlappedNS += x.both
+		if x.comm.ns > 0 {
+			devices++
+		}
 	}
 	c.ExposedNS = c.NS - c.OverlappedNS
-	return c
+	return c, devices
+}
+
+// exposedShare is the part of a stage from which exposed communication is told.
+const exposedShare = 0.05
+
+// findExposed tells of stages in which GPUs only exchange data: times are the
+// mean of the GPUs that do.
+func (a *analyzer) findExposed() {
+	if a.tl == nil || a.tl.t == nil || a.res.Totals.Communication == nil {
+		return
+	}
+	comm := a.communicationKernels()
+	for _, s := range a.stagesInScope() {
+		c, devices := a.communicationOf(comm, a.launchedIn(s))
+		if devices == 0 || s.Split.WallNS == 0 {
+			continue
+		}
+		exposed := c.ExposedNS / int64(devices)
+		if share := ratio(exposed, s.Split.WallNS); share >= exposedShare {
+			a.find("communication-"+s.Name, weightMedium, codeExposed, s.param(), fact.NS("exposed", exposed), fact.Share("share", share), fact.NS("of", s.Split.WallNS),
+				fact.NS("all", c.NS/int64(devices)), fact.Share("overlapped", ratio(c.OverlappedNS, c.NS)), fact.Count("n", c.Launches), fact.Count("gpus", devices))
+		}
+	}
 }
 
 // exchange follows two unions of intervals, both filled in the order of starts,

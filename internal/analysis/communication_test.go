@@ -32,3 +32,33 @@ func TestExchange(t *testing.T) {
 		})
 	}
 }
+
+// Two GPUs (a synthetic timeline): in the first stage a collective runs alone for a
+// tenth of the time on each, in the second it runs beside a product.
+func TestExposedCommunication(t *testing.T) {
+	call := func(at int64) sceneCall { return sceneCall{at, at + 1, "cudaLaunchKernel", 0} }
+	s := scene{
+		calls: []sceneCall{call(0), call(1), call(2), call(3), call(1000), call(1001), call(1002), call(1003)},
+		kernels: []sceneKernel{
+			{10, 810, "gemm", 0, 0}, {10, 810, "gemm", 1, 1}, {810, 920, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 2, 0}, {810, 900, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 3, 1},
+			{1010, 1910, "gemm", 4, 0}, {1010, 1910, "gemm", 5, 1}, {1100, 1300, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 6, 2}, {1100, 1300, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 7, 1},
+		},
+		ranges: [][2]int64{{0, 1000}, {1000, 2000}}, end: 2000,
+	}
+	tl := s.timeline()
+	tl.Queues[1].Device = 1
+	r := take(t, tl, Thresholds{})
+	f := findingNamed(r, "communication-r0")
+	if f == nil || f.Number("exposed") != 100 || f.Number("of") != 1000 || f.Number("gpus") != 2 || f.Number("n") != 2 || f.Number("overlapped") != 0 {
+		t.Errorf("alone: %+v", f)
+	}
+	if f := findingNamed(r, "communication-r1"); f != nil {
+		t.Errorf("beside a product: %+v", f)
+	}
+	if c := r.Totals.Communication; c == nil || c.ExposedNS != 200 || c.OverlappedNS != 400 || c.Launches != 4 {
+		t.Errorf("in all: %+v", c)
+	}
+	if f := findingNamed(r, "main-r0"); f != nil && f.Number("gpus") != 2 {
+		t.Errorf("GPUs of a stage: %+v", f)
+	}
+}

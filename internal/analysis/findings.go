@@ -25,6 +25,7 @@ func (a *analyzer) conclude(context.Context) error {
 	a.findMain()
 	a.findLaunchBound()
 	a.findIdle()
+	a.findExposed()
 	a.findOutside()
 	a.findLargest()
 	a.findRanges()

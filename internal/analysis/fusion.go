@@ -220,7 +220,7 @@ func (a *analyzer) layoutSavings() {
 			{Of: fact.New(codeCalls), Value: float64(calls)},
 		},
 		Assumes: because(codeAssumeLayout),
-		How:     a.advice(codeHowLayout),
+		How:     a.advice(codeHowLayout), Estimated: true, // the launches go too
 	}, float64(ns), stage, float64(part))
 }
 

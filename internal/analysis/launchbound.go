@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // highShare is the part of all stages that the waits of a launch-bound stage must
@@ -41,6 +42,12 @@ func (a *analyzer) findMain() {
 	sp := &s.Split
 	ns, times := a.timesOf(s)
 	params := append(s.busyParams(), fact.NS("of", ns), timesParam(times))
+	if times == timesClean {
+		params = append(params, fact.NS("clean", ns))
+	}
+	if n := a.gpusOf(s); n > 1 {
+		params = append(params, fact.Count("gpus", n))
+	}
 	weight := weightMedium
 	if len(list) > 1 {
 		all := a.stagesNS(list)
@@ -66,6 +73,32 @@ func (a *analyzer) findMain() {
 		params = append(params, fact.ID("limits", "limits", k.Limiter.Kind))
 	}
 	a.find("main-"+s.Name, weight, codeStageBusy, params...)
+}
+
+// gpusOf is how many GPUs run kernels of a stage.
+func (a *analyzer) gpusOf(s *Stage) int {
+	if a.tl == nil || a.tl.t == nil || len(a.tl.devices()) < 2 {
+		return 1
+	}
+	among := a.launchedIn(s)
+	used := map[int32]bool{}
+	a.tl.t.EachOp(func(op timeline.Op) {
+		if device := a.tl.t.Queues[op.Queue].Device; op.Kind == timeline.OpKernel && !used[device] && among(op) {
+			used[device] = true
+		}
+	})
+	return max(1, len(used))
+}
+
+// launchedIn tells whether a stage launched a piece of work; the whole program
+// launched all.
+func (a *analyzer) launchedIn(s *Stage) func(timeline.Op) bool {
+	regions := a.regionsOf(s)
+	if len(regions) == 0 {
+		return func(timeline.Op) bool { return true }
+	}
+	in := a.tl.at.InRegions(regions)
+	return func(op timeline.Op) bool { return in(a.tl.at.Launch(op)) }
 }
 
 // busyParams say how long kernels run in a stage, under nsys.

@@ -263,8 +263,8 @@ type Opportunity struct {
 	Kernels  []string  `json:"kernels,omitempty"`    // IDs
 	Seconds  float64   `json:"seconds"`              // upper bound over the scope, or the whole run
 	Estimate *float64  `json:"estimate_s,omitempty"` // what is likely, where that is far below the bound
-	// Estimated: Seconds is the idle time of the cause, no proven bound: work of the
-	// host that is hidden behind kernels now may come to light, or the reverse.
+	// Estimated: Seconds is no proven bound. Of idle time it is that of the cause: work
+	// of the host that is hidden behind kernels now may come to light, or the reverse.
 	Estimated bool        `json:"estimated,omitempty"`
 	Speedup   float64     `json:"speedup"`              // by the bound and Amdahl: 1.25 is 25 % faster
 	OfNS      int64       `json:"of_ns"`                // the time that both are held against

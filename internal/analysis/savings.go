@@ -208,7 +208,7 @@ func (a *analyzer) roofSavings() {
 				{Of: fact.New(codeCalls), Value: float64(k.Calls)},
 			},
 			Assumes: because(c.advice.assume, fact.ID("unit", "peak", c.advice.unit)),
-			How:     []fact.Fact{fact.New(codeHowLimiter, limiterParam("limiter", k)), fact.New(c.advice.how)},
+			How:     []fact.Fact{fact.New(codeHowLimiter, limiterParam("limiter", k)), fact.New(c.advice.how)}, Estimated: c.advice.estimated,
 		}, c.ns, stage, c.ns*share)
 	}
 }
@@ -220,6 +220,7 @@ type roofAdvice struct {
 	rest               float64 // 0 to 1, of its duration
 	unit               string  // that needs this time at its peak
 	by                 fact.Param
+	estimated          bool // the change may leave less: rest is no bound
 }
 
 // hows are the advice by limiter that leaves the work of the kernel as it is: its
@@ -233,10 +234,16 @@ func (a *analyzer) roofAdvice(k *Kernel, l *launch) (roofAdvice, bool) {
 	if k.Attained == nil || l == nil {
 		return roofAdvice{}, false
 	}
-	reach := roofAdvice{codeReachPeak, codeAssumePeak, hows[k.Limiter.Kind], *k.Attained, k.AttainedOf, attainedBy(k)}
+	reach := roofAdvice{title: codeReachPeak, assume: codeAssumePeak, how: hows[k.Limiter.Kind], rest: *k.Attained, unit: k.AttainedOf, by: attainedBy(k)}
 	switch k.Limiter.Kind {
 	case LimitLaunch, LimitOccupancy, "":
 		return roofAdvice{}, false
+	case LimitDRAM, LimitL1, LimitL2:
+		if k.Limiter.wastesBytes() {
+			return reach.fewerBytes(l), true
+		}
+	}
+	switch k.Limiter.Kind {
 	case LimitL1, LimitL2:
 		if !l.reuses(k) {
 			reach.how = codeHowStream
@@ -247,9 +254,30 @@ func (a *analyzer) roofAdvice(k *Kernel, l *launch) (roofAdvice, bool) {
 		if k.Limiter.Kind == LimitL2 {
 			how = codeHowL2
 		}
-		return roofAdvice{codeReachNextRoof, codeAssumeNextRoof, how, rest, unit, fact.ID("work", "work", "flops")}, unit != ""
+		return roofAdvice{title: codeReachNextRoof, assume: codeAssumeNextRoof, how: how, rest: rest, unit: unit, by: fact.ID("work", "work", "flops")}, unit != ""
 	}
 	return reach, reach.how != ""
+}
+
+// wasteful are the causes whose remedy takes bytes away from the busiest memory.
+var wasteful = []fact.Code{CauseUncoalesced, CauseSpills, CauseLocalMemory, CauseL2Misses}
+
+func (v *Limiter) wastesBytes() bool {
+	return v.Cause != nil && slices.Contains(wasteful, v.Cause.Code)
+}
+
+// fewerBytes is the advice for a kernel that moves bytes in vain: they may go, so
+// that the arithmetic is left. Of one that computes nothing no bound is known, and
+// the time at the peak of its busiest unit is an estimate.
+func (r roofAdvice) fewerBytes(l *launch) roofAdvice {
+	r.how = codeHowFewerBytes
+	rest, unit := l.arithmetic()
+	if unit == "" {
+		r.estimated = true
+		return r
+	}
+	r.title, r.assume, r.rest, r.unit, r.by = codeFewerBytes, codeAssumeFewerBytes, rest, unit, fact.ID("work", "work", "flops")
+	return r
 }
 
 // attainedBy is the counter, or the work, that the busiest unit is known by.
@@ -343,7 +371,7 @@ func (a *analyzer) occupancySavings() {
 			ID: "occupancy-" + k.ID, Kind: "occupancy", Title: fact.New(codeLiftOccupancy, a.kernelParams(i)...), Kernels: []string{k.ID},
 			Evidence: slices.Clone(k.Limiter.Evidence),
 			Assumes:  because(codeAssumeOccupancy),
-			How:      because(codeHowResource, fact.ID("resource", "resource", k.Limiter.Detail)),
+			How:      because(codeHowResource, fact.ID("resource", "resource", k.Limiter.Detail)), Estimated: true,
 		}, ns, stage, ns*share)
 	}
 }

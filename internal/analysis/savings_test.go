@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -110,5 +111,58 @@ func TestRooflinePoints(t *testing.T) {
 		if p.Attained <= 0 || p.Attained > 1 {
 			t.Errorf("point above its roof: %+v", p)
 		}
+	}
+}
+
+// A kernel that moves bytes in vain is bounded by its arithmetic: whatever part of
+// its bytes an implementation drops, it saves no more. Where nothing is computed,
+// occupancy is lifted or conversions of layout go, the saving is an estimate.
+func TestWastedBytesAreNoBound(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for n := range 2_000 {
+		seconds, peak := 1e-3*(0.1+rng.Float64()), 60e12
+		flops, dram := rng.Float64()*0.6, 0.5+0.5*rng.Float64() // shares of the time at the peaks
+		l := synthetic(map[string]float64{
+			"gpu__time_duration.sum": seconds * 1e9, "sm__cycles_elapsed.avg.per_second": 1e9, "sm__ops_path_tensor_src_bf16_dst_fp32_sparsity_off.sum": 0,
+			"sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained": peak / 2 / 1e9,
+			"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum":              flops * seconds * peak / 2,
+			"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum":              0, "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum": 0,
+			"smsp__sass_thread_inst_executed_op_dadd_pred_on.sum": 0, "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum": 0, "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum": 0,
+			"smsp__sass_thread_inst_executed_op_hadd_pred_on.sum": 0, "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum": 0, "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum": 0,
+		})
+		a := &analyzer{res: newResult(Input{}), tl: &timed{}, launchOf: map[int]*launch{0: l}}
+		ns := int64(seconds * 1e9)
+		a.res.Totals.WallNS, a.res.Totals.KernelNS = 2*ns, ns
+		cause := &Cause{Fact: fact.New(CauseUncoalesced)}
+		a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: ns, Calls: 1, Attained: &dram, AttainedOf: levelDRAM, Limiter: Limiter{Kind: LimitDRAM, Cause: cause}}}
+		a.roofSavings()
+		if len(a.res.Opportunities) != 1 {
+			t.Fatalf("%d: %+v", n, a.res.Opportunities)
+		}
+		o := a.res.Opportunities[0]
+		if o.Estimated || o.Title.Code != codeFewerBytes {
+			t.Fatalf("%d: %+v", n, o)
+		}
+		after := max(flops, dram*rng.Float64()) + 0.1*rng.Float64() // of an implementation with fewer bytes
+		if saved := seconds * (1 - after); saved > o.Seconds+1e-9 {
+			t.Fatalf("%d: saves %g, the bound is %g", n, saved, o.Seconds)
+		}
+	}
+	a := &analyzer{res: newResult(Input{}), tl: &timed{}, launchOf: map[int]*launch{0: synthetic(nil)}}
+	half := 0.5
+	a.res.Totals.WallNS, a.res.Totals.KernelNS = 2_000, 1_000
+	a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: 1_000, Calls: 1, Category: categoryLayout, Attained: &half, AttainedOf: levelDRAM,
+		Limiter: Limiter{Kind: LimitDRAM, Cause: &Cause{Fact: fact.New(CauseUncoalesced)}}}}
+	a.roofSavings()
+	a.layoutSavings()
+	a.res.Kernels[0].Limiter = Limiter{Kind: LimitOccupancy, Level: &half}
+	a.occupancySavings()
+	for _, o := range a.res.Opportunities {
+		if !o.Estimated {
+			t.Errorf("%s is called a bound", o.ID)
+		}
+	}
+	if len(a.res.Opportunities) != 3 {
+		t.Errorf("%+v", a.res.Opportunities)
 	}
 }

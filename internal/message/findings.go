@@ -34,11 +34,11 @@ var findingWords = map[fact.Code]words{
 		Plain: "One efficiency figure of {stage} ({measure}) came out impossible and is not shown; check its inputs.",
 	},
 	"stage-busy": {
-		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage} for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}] under nsys, {of_share} of its {of} {times}. The kernels decide how long it takes.",
+		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage}[ on at least one of its {gpus} GPUs] for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}] under nsys[, {of_share} of its {clean} in the unprofiled run]. The kernels decide how long it takes.",
 		Plain: "[{stage} takes {share} of the time of all stages. ]The GPU works {of_share} of the time of {stage} ({times}): the work itself decides how long it takes.[ Most of that work is limited by {limits}.]",
 	},
 	"stage-idle": {
-		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage} for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}] under nsys, {of_share} of its {of} {times}. The GPU is idle in the rest; the main cause under nsys: {cause} ({cause_ns}).[ {more.}]",
+		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage}[ on at least one of its {gpus} GPUs] for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}] under nsys[, {of_share} of its {clean} in the unprofiled run]. The GPU is idle in the rest; the main cause under nsys: {cause} ({cause_ns}).[ {more.}]",
 		Plain: "[{stage} takes {share} of the time of all stages. ]The GPU works {of_share} of the time of {stage} ({times}) and waits in the rest.[ {more.}]",
 	},
 	"program-without-ranges": {
@@ -73,6 +73,10 @@ var findingWords = map[fact.Code]words{
 	"idle-call": {
 		Text:  "In {share} of {stage} ({ns} of {of} under nsys) CUDA calls other than launches run while the GPU is idle[; most of that time is in {call}].",
 		Plain: "In {share} of {stage} (measured under the profiler) the GPU is idle while the program makes calls other than handing out work.",
+	},
+	"exposed-communication": {
+		Text:  "In {share} of {stage} ({exposed} of {of} under nsys, the mean of {gpus:GPU|GPUs}) only communication kernels run. {overlapped} of the {all} of communication runs beside other kernels ({n:launch|launches}).",
+		Plain: "In {share} of {stage} (measured under the profiler) the GPUs only exchange data with each other.",
 	},
 	"outside-stages": {
 		Text:  "{share} of the timeline ({outside} of {of}) is outside the stages ({stages})[, with {gpu_time} of GPU time][; the largest region there is {region} with {region_ns}][, {region_bound}]. Savings are held against the whole timeline.",
