@@ -216,3 +216,18 @@ func TestCausesHaveTheirNumbers(t *testing.T) {
 		}
 	}
 }
+
+// With the sections of the default preset a result says that causes are missing;
+// with all sections it does not.
+func TestUntoldCauses(t *testing.T) {
+	for report, want := range map[string]bool{"default": true, "full": false} {
+		r := analyzeFiles(t, causeFixtures+report+".ncu-rep.zst")
+		at := slices.IndexFunc(r.Missing, func(n Note) bool { return n.Is(CausesUntold) })
+		if (at >= 0) != want {
+			t.Errorf("%s: %+v", report, r.Missing)
+		}
+		if at >= 0 && (r.Missing[at].Number("n") < 20 || r.Missing[at].Number("of") < 40) {
+			t.Errorf("%s: %+v", report, r.Missing[at])
+		}
+	}
+}

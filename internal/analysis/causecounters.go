@@ -41,6 +41,8 @@ type causeThresholds struct {
 	// Active: share of the time in which an average SM has work, compared with the
 	// busiest SM. Even grids of several waves stay above 0.9.
 	Active float64
+	// Tail: the same for the last wave of blocks, which is named from a cost of 15 % on.
+	Tail float64
 	// Local: share of the accesses through L1 that go to local memory.
 	Local float64
 	// Host: share of what fills L2 that comes over the bus from the host, which is
@@ -79,7 +81,7 @@ type causeThresholds struct {
 }
 
 var causeLimits = causeThresholds{
-	Used: 0.7, Conflicts: 0.3, Ways: 4, Slice: 0.25, SliceAlone: 0.08, Skew: 3, SkewAlone: 10, Atomics: 0.3, Threads: 0.65, Active: 0.8, Local: 0.3, Host: 0.05, HostFill: 0.2,
+	Used: 0.7, Conflicts: 0.3, Ways: 4, Slice: 0.25, SliceAlone: 0.08, Skew: 3, SkewAlone: 10, Atomics: 0.3, Threads: 0.65, Active: 0.8, Tail: 0.85, Local: 0.3, Host: 0.05, HostFill: 0.2,
 	Reuse: 1.25, Constants: 0.5, Stall: 0.3, Tensor: 0.5, Starved: 0.5, Occupied: 0.5, Shared: 0.5, Busy: 0.3, Reached: DefaultThresholds.Saturated, Full: 0.75, RampNS: 2500,
 }
 

@@ -179,15 +179,15 @@ func tailWave(s *sight) (finding, answer) {
 	full := waves / math.Ceil(waves)
 	counter, active, ok := s.active()
 	switch {
-	case full > s.th.Active:
+	case full > s.th.Tail:
 		return finding{}, no
 	case !ok:
 		return finding{}, unknown
-	case active > s.th.Active || active < full-(1-s.th.Active): // far less is no matter of the last wave
+	case active > s.th.Tail || active < full-(1-s.th.Active): // far less is no matter of the last wave
 		return finding{}, no
 	}
 	return finding{[]fact.Param{fact.Num("waves", fact.KindNumber, math.Round(100*waves)/100), fact.Share("active", active)},
-		[]CauseEvidence{stays(counterWaves[0], waves, "waves", s.th.Active*math.Ceil(waves)), stays(counter, 100*active, "% of the busiest SM", 100*s.th.Active)}}, yes
+		[]CauseEvidence{stays(counterWaves[0], waves, "waves", s.th.Tail*math.Ceil(waves)), stays(counter, 100*active, "% of the busiest SM", 100*s.th.Tail)}}, yes
 }
 
 // unevenBlocks: SMs run out of work while others have some, and not for the last

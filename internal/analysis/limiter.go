@@ -53,7 +53,35 @@ func (a *analyzer) judge(context.Context) error {
 	a.judgeDurations()
 	a.judgeRegions()
 	a.gatherPoints()
+	a.untoldCauses()
 	return nil
+}
+
+// untoldCauses says of how many kernels with a limiter the counters do not tell the
+// cause, and what would.
+func (a *analyzer) untoldCauses() {
+	var n, of int
+	var sections []string
+	for i := range a.res.Kernels {
+		v := &a.res.Kernels[i].Limiter
+		if v.Kind == "" || v.Cause == nil {
+			continue
+		}
+		of++
+		if v.Cause.Code != "" || len(v.Cause.Need) == 0 {
+			continue
+		}
+		n++
+		for _, s := range v.Cause.Need {
+			if !slices.Contains(sections, s) {
+				sections = append(sections, s)
+			}
+		}
+	}
+	if n > 0 {
+		slices.Sort(sections)
+		a.missing(CausesUntold, fact.Count("n", n), fact.Count("of", of), fact.Names("sections", fact.KindName, sections))
+	}
 }
 
 // because is a list of one fact.

@@ -2,9 +2,7 @@ package analysis
 
 import (
 	"path/filepath"
-	"slices"
 
-	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -30,29 +28,17 @@ func (a *analyzer) defaultScope() {
 	a.scope = s
 }
 
-// detectPhases gives a timeline without any range those of what repeats in it.
+// detectPhases gives a timeline without any range those of what repeats in it. A
+// damaged one may have lost its own.
 func (a *analyzer) detectPhases(t *timeline.Timeline) *timeline.Timeline {
-	if !a.in.DefaultScope || len(t.Ranges) > 0 || len(a.in.Include) > 0 {
+	if !a.in.DefaultScope || len(t.Ranges) > 0 || len(a.in.Include) > 0 || len(t.Damage) > 0 {
 		return t
 	}
 	made, p := t.WithPhases()
-	if p.Period == 0 {
-		return t
+	if p.Period > 0 {
+		a.res.Warnings = append(a.res.Warnings, Note{Fact: p.Fact()})
 	}
-	a.warn(PhasesDetected, PhaseParams(&p)...)
 	return made
-}
-
-// PhaseParams are the parameters of PhasesDetected: the kernels before, the
-// repetitions, their kernels, and how long one takes.
-func PhaseParams(p *timeline.Phases) []fact.Param {
-	var ns []int64
-	for i := range p.Repetitions {
-		ns = append(ns, timeline.Since(p.Repetitions[i].Start, p.Repetitions[i].End))
-	}
-	slices.Sort(ns)
-	return []fact.Param{fact.Count("before", p.Before), fact.Count("n", len(ns)), fact.Count("kernels", p.Period),
-		fact.NS("median", ns[len(ns)/2]), fact.NS("min", ns[0]), fact.NS("max", ns[len(ns)-1])}
 }
 
 // Sources of a region.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // Where nobody names regions, the stages are the scope and warm-up lies outside.
@@ -25,6 +26,14 @@ func TestStagesAreTheDefaultScope(t *testing.T) {
 	s := r.Scope
 	if s == nil || !s.Default || !slices.Equal(s.Regions, []string{"prefill", "decode"}) || s.Launches != 28 || s.OutsideLaunches != 3 {
 		t.Fatalf("scope %+v", s)
+	}
+	beside := s.Text.Params["parts"].Facts
+	var ns float64
+	for _, f := range beside {
+		ns += f.Number("ns")
+	}
+	if len(beside) == 0 || int64(ns) != s.OutsideKernelNS {
+		t.Errorf("outside the scope: %+v, together %g of %d ns", beside, ns, s.OutsideKernelNS)
 	}
 }
 
@@ -57,7 +66,7 @@ func TestDetectedPhasesAreTheDefaultScope(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := a.res
-	i := slices.IndexFunc(r.Warnings, func(n Note) bool { return n.Code == PhasesDetected })
+	i := slices.IndexFunc(r.Warnings, func(n Note) bool { return n.Code == timeline.CodePhases })
 	if i < 0 {
 		t.Fatal("nobody is told that phases were detected")
 	}

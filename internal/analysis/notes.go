@@ -19,6 +19,7 @@ const (
 	NcuTimes           fact.Code = "ncu-times"           // does
 	MetricsAbsent      fact.Code = "metrics-absent"      // n, units
 	NoOperators        fact.Code = "no-operators"        //
+	CausesUntold       fact.Code = "causes-untold"       // n, of, sections
 	OperatorKernels    fact.Code = "operator-kernels"    //
 	Unmatched          fact.Code = "unmatched"           // key, expr, why, near
 
@@ -35,7 +36,6 @@ const (
 	// OtherCapture is the warning that the timeline of a run was captured at
 	// another time than the run. began and ran, in RFC 3339
 	OtherCapture       fact.Code = "other-capture"
-	PhasesDetected     fact.Code = "phases-detected"    // before, n, kernels, median, min, max
 	FileUnreadable     fact.Code = "file-unreadable"    // error
 	CounterImpossible  fact.Code = "counter-impossible" // counter, n, file
 	RunWarning         fact.Code = "run-warning"        // text

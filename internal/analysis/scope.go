@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -280,7 +281,7 @@ func (a *analyzer) sumScope() {
 	for _, list := range tl.workByDevice() {
 		s.BusyNS += common(list, a.scope.moments)
 	}
-	s.Text = s.describe(a.res.Totals.WallNS)
+	s.Text = s.describe(a.res.Totals.WallNS, a.beside())
 	a.res.Scope = s
 }
 
@@ -312,12 +313,56 @@ func scopeName(regions []string) fact.Fact {
 }
 
 // describe says what is counted and what is not.
-func (s *Scope) describe(wall int64) fact.Fact {
+func (s *Scope) describe(wall int64, beside []fact.Fact) fact.Fact {
 	params := []fact.Param{fact.Because("name", s.Name), fact.NS("time", s.WallNS), fact.NS("of", wall)}
 	if s.OutsideLaunches == 0 {
 		return fact.New(ScopeWhole, params...)
 	}
-	return fact.New(ScopePart, append(params, fact.NS("outside", s.OutsideKernelNS), fact.Count("launches", s.OutsideLaunches))...)
+	return fact.New(ScopePart, append(params, fact.NS("outside", s.OutsideKernelNS), fact.Count("launches", s.OutsideLaunches), fact.Because("parts", beside...))...)
+}
+
+// maxBeside is how many regions outside the scope are named.
+const maxBeside = 4
+
+// beside says which regions the GPU time outside the scope is in, the most first:
+// loading, warm-up, compilation. A region around the scope is not one of them, but
+// what else lies in it is.
+func (a *analyzer) beside() []fact.Fact {
+	tl := a.tl
+	around := map[uint32]bool{}
+	for _, id := range a.scope.regions {
+		for id = tl.regions[id-1].Parent; id != 0; id = tl.regions[id-1].Parent {
+			around[id] = true
+		}
+	}
+	byPath := map[string]int64{}
+	for i := range tl.t.Kernels {
+		if a.scope.kernels[i] {
+			continue
+		}
+		path := ""
+		for id := tl.at.KernelNode(i); id != 0 && !around[id]; id = tl.regions[id-1].Parent {
+			path = tl.regions[id-1].Path
+		}
+		byPath[path] += max(0, tl.t.Kernels[i].Duration())
+	}
+	paths := slices.SortedFunc(maps.Keys(byPath), func(x, y string) int { return cmp.Or(cmp.Compare(byPath[y], byPath[x]), cmp.Compare(x, y)) })
+	var parts []fact.Fact
+	for _, path := range paths[:min(len(paths), maxBeside)] {
+		if path == "" {
+			parts = append(parts, fact.New(BesideNone, fact.NS("ns", byPath[path])))
+			continue
+		}
+		parts = append(parts, fact.New(BesideRegion, fact.Region("region", path), fact.NS("ns", byPath[path])))
+	}
+	if rest := paths[len(parts):]; len(rest) > 0 {
+		var ns int64
+		for _, path := range rest {
+			ns += byPath[path]
+		}
+		parts = append(parts, fact.New(BesideMore, fact.Count("n", len(rest)), fact.NS("ns", ns)))
+	}
+	return parts
 }
 
 // Codes of a scope.
@@ -325,7 +370,10 @@ const (
 	ScopeName     fact.Code = "scope-name"      // regions
 	ScopeNameMore fact.Code = "scope-name-more" // regions, more
 	ScopeWhole    fact.Code = "scope-whole"     // name, time, of: no kernel ran outside
-	ScopePart     fact.Code = "scope-part"      // name, time, of, outside, launches
+	ScopePart     fact.Code = "scope-part"      // name, time, of, outside, launches, parts
+	BesideRegion  fact.Code = "beside-region"   // region, ns
+	BesideNone    fact.Code = "beside-no-range" // ns
+	BesideMore    fact.Code = "beside-more"     // n, ns
 )
 
 // stagesInScope are the stages that findings and savings speak of: those within

@@ -157,13 +157,13 @@ func (a *analyzer) ownStages() [][]int {
 		}
 		list[at] = append(list[at], i)
 	}
-	wall := func(group []int) (ns int64) {
+	took := func(group []int) (ns int64) { // of one that only launches on the GPU
 		for _, i := range group {
-			ns += a.res.Regions[i].WallNS
+			ns += a.res.Regions[i].Split.WallNS
 		}
 		return ns
 	}
-	slices.SortStableFunc(list, func(x, y []int) int { return cmp.Compare(wall(y), wall(x)) })
+	slices.SortStableFunc(list, func(x, y []int) int { return cmp.Compare(took(y), took(x)) })
 	if len(list) > maxStages {
 		list = list[:maxStages]
 	}

@@ -30,6 +30,7 @@ var ofAnalysis = map[fact.Code]words{
 	"baseline-stages": {Text: "the unprofiled run was timed as a whole ({time}): the times of stages are those under the profiler, and its overhead on them is not known",
 		Next: "a workload that ships with deepprof times its stages"},
 	"no-counters":        {Text: "no counters were taken: what limits each kernel cannot be told", Next: "run with pipeline.ncu.enable=true"},
+	"causes-untold":      {Text: "the counters tell what limits a kernel, but for {n} of {of} kernels not why (sections {sections} were not counted)", Next: "count again with pipeline/ncu=causes, about a third more time a launch"},
 	"counters-failed":    {Text: "what limits each kernel cannot be told, because no counters were taken: {why}", Next: "[{next}]"},
 	"counters-empty":     {Text: "the reports of counters hold no launch and no range: what limits each kernel cannot be told", Next: "see the warnings; count again with pipeline.ncu.enable=true"},
 	"no-kernel-counters": {Text: "ranges were counted as a whole: what limits each kernel cannot be told", Next: "count launches: pipeline.ncu.ncu_cli.replay_mode=kernel"},

@@ -9,7 +9,10 @@ var methodWords = map[fact.Code]words{
 	"scope-name":      {Text: "{regions}"},
 	"scope-name-more": {Text: "{regions}, and {more:more region|more regions}"},
 	"scope-whole":     {Text: "{name}: {time} of a timeline of {of}; no kernel ran outside."},
-	"scope-part":      {Text: "{name}: {time} of a timeline of {of}; {outside} of kernel time in {launches:launch|launches} outside (such as loading and warm-up) are not counted below."},
+	"scope-part":      {Text: "{name}: {time} of a timeline of {of}; {outside} of GPU time in {launches:launch|launches} outside are not counted below[: {parts}]."},
+	"beside-region":   {Text: "{region} {ns}"},
+	"beside-no-range": {Text: "in no range {ns}"},
+	"beside-more":     {Text: "{n:other region|other regions} {ns}"},
 
 	"clock-highest":         {Text: "{hz}, the highest clock of the device"},
 	"clock-counting":        {Text: "{hz}, the clock while ncu counted"},

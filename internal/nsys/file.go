@@ -210,7 +210,11 @@ func (f *File) exact() bool {
 // ranges of capture, a warning tells how much replayed work has none.
 func (f *File) attributable(ctx context.Context, parts Part, q timeline.Query) (*timeline.Timeline, error) {
 	if !q.Captured {
-		return f.Timeline(ctx, parts)
+		t, err := f.Timeline(ctx, parts)
+		if err != nil {
+			return nil, err
+		}
+		return f.detected(t, q), nil
 	}
 	t, err := f.Timeline(ctx, parts|Graphs)
 	if err != nil {
@@ -220,6 +224,19 @@ func (f *File) attributable(ctx context.Context, parts Part, q timeline.Query) (
 	made := *c.Timeline
 	made.Warnings = append(slices.Clone(t.Warnings), capturedWarnings(c)...)
 	return &made, nil
+}
+
+// detected is the timeline with ranges of what repeats where the query asks for
+// them and there are no others. A damaged file may have lost its own.
+func (f *File) detected(t *timeline.Timeline, q timeline.Query) *timeline.Timeline {
+	if !q.Detect || len(t.Ranges) > 0 || len(f.Lost()) > 0 {
+		return t
+	}
+	made, p := t.WithPhases()
+	if p.Period > 0 {
+		made.Warnings = append(slices.Clone(t.Warnings), p.Fact())
+	}
+	return made
 }
 
 // capturedWarnings say how much GPU time of CUDA graphs has no range of capture,
@@ -268,6 +285,7 @@ func (f *File) RangeRows(ctx context.Context, q timeline.Query) (timeline.Rows[t
 	if err != nil {
 		return timeline.Rows[timeline.RangeRow]{}, err
 	}
+	t = f.detected(t, q)
 	return withWarnings(t.RangeRows(q), t), nil
 }
 

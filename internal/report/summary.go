@@ -146,6 +146,9 @@ func summaryScope(r *analysis.Result, width, most int) []string {
 		thousands(p.launches) + " launches",
 		fmt.Sprintf("%s launches (%s) outside are not counted", thousands(p.outsideCalls), elapsed(float64(p.outsideNS))),
 	}
+	if beside := r.Scope.Text.Params["parts"].Facts; len(beside) > 0 {
+		parts = append(parts, "outside: "+strings.Join(message.Texts(beside), ", "))
+	}
 	for n := len(parts); n > 1; n-- {
 		if lines := whole(strings.Join(parts[:n], "; "), width, "  ", most); lines != nil {
 			return lines

@@ -104,6 +104,7 @@ func explainEmpty(ctx context.Context, f *nsys.File, more *Request, warnings []f
 }
 
 func showKernels(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
+	q.Detect = true
 	switch kind, err := Recognize(path); {
 	case err != nil:
 		return nil, err
@@ -198,11 +199,12 @@ func showRegions(ctx context.Context, path string, q timeline.Query, more *Reque
 	if q.By&^(timeline.ByDevice|timeline.ByProcess) != 0 {
 		return nil, usagef("show regions --by: regions are split by device and process only")
 	}
-	q.Grouped = more.Grouped
+	q.Grouped, q.Detect = more.Grouped, true
 	return viewTimeline(ctx, path, "regions", q, more, (*nsys.File).RegionRows, report.Regions)
 }
 
 func showRanges(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
+	q.Detect = true
 	return viewTimeline(ctx, path, "ranges", q, more, (*nsys.File).RangeRows, report.Ranges)
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // Phases are what repeats in the launches of one process, found without any
@@ -403,6 +405,18 @@ func (p *Phases) count() {
 	p.Before = p.Repetitions[0].First
 	p.After = len(p.kernels) - 1 - p.Repetitions[n-1].Last
 	p.Between = len(p.kernels) - covered - p.Before - p.After
+}
+
+// Fact says what was detected: the kernels before, the repetitions, their
+// kernels, and how long one takes. There is a repetition.
+func (p *Phases) Fact() fact.Fact {
+	var ns []int64
+	for i := range p.Repetitions {
+		ns = append(ns, Since(p.Repetitions[i].Start, p.Repetitions[i].End))
+	}
+	slices.Sort(ns)
+	return fact.New(CodePhases, fact.Count("before", p.Before), fact.Count("n", len(ns)), fact.Count("kernels", p.Period),
+		fact.NS("median", ns[len(ns)/2]), fact.NS("min", ns[0]), fact.NS("max", ns[len(ns)-1]))
 }
 
 // Names of the ranges that stand for what was detected, and their domain, which

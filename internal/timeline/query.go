@@ -68,6 +68,9 @@ type Query struct {
 	// Grouped makes one row of the regions whose names differ by generated ids or
 	// by a number alone.
 	Grouped bool
+	// Detect makes ranges of what repeats in the launches where the file has no
+	// range, and says so.
+	Detect bool
 	// Captured counts work that a CUDA graph replayed to the ranges that were open
 	// when its node was captured, instead of those around the launch of the graph.
 	Captured bool
