@@ -20,7 +20,7 @@ func TestDetectedRegions(t *testing.T) {
 	launch := func(function uint32) {
 		n := uint32(len(tl.Kernels))
 		at := int64(n) * 1000
-		tl.Calls = append(tl.Calls, timeline.Call{Start: at, End: at + 100, Name: 1, Correlation: n + 1})
+		tl.Calls.Add(timeline.Call{Start: at, End: at + 100, Name: 1, Correlation: n + 1})
 		tl.Kernels = append(tl.Kernels, timeline.Kernel{Start: at + 200, End: at + 900, Function: function, Correlation: n + 1})
 	}
 	for i := range uint32(4) {
