@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/serving"
+	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 	"github.com/deepprof/deepprof/workloads"
@@ -267,5 +269,23 @@ func (s *served) finish(ctx context.Context, good string, files ...string) (made
 	if err != nil {
 		return made{Outcome: s.outcome}, err
 	}
+	for i := range hashed {
+		hashed[i].Of = s.windowOf(hashed[i].Path)
+	}
 	return made{Outcome: s.outcome}, s.store.EndAttempt(s.step, runs.Result{Outcome: recorded(s.outcome), Files: hashed})
+}
+
+// windowOf is the window that a timeline is of, counted among those under load;
+// nil for any other file.
+func (s *served) windowOf(file string) *timeline.Identity {
+	n := 0
+	for _, w := range s.record.Window {
+		if w.Kind != load.Profiled {
+			continue
+		}
+		if n++; w.Report != "" && strings.TrimSuffix(file, path.Ext(file)) == w.Report {
+			return &timeline.Identity{Window: n}
+		}
+	}
+	return nil
 }
