@@ -20,7 +20,7 @@ func (a *analyzer) defaultScope() {
 		return
 	}
 	in := a.tl.at.InRegions(main)
-	s := &scoped{regions: main, kernels: make([]bool, len(a.tl.t.Kernels)), match: func(op timeline.Op) bool { return in(a.tl.at.Launch(op)) }}
+	s := &scoped{regions: main, kernels: make([]bool, len(a.tl.t.Kernels)), match: func(op timeline.Op) bool { return in[a.tl.at.OpPlace(op)] }}
 	if a.tl.mark(s) == 0 {
 		return
 	}

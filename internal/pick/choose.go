@@ -20,7 +20,7 @@ type choice struct {
 	seen   []bool // by launch: ncu's filter lets it through
 	cost   costModel
 
-	members [][]int     // by group: its launches that pass the NVTX filter
+	members [][]uint32  // by group: its launches that pass the NVTX filter
 	barred  []Reason    // by group: why it cannot be chosen, "" if it can
 	peers   []bool      // by group: it is barred because its kernel waits for a peer
 	ranked  []int       // groups that can be chosen, by time
@@ -88,18 +88,18 @@ func Choose(l *Launches, p Policy) (*Targets, error) {
 // pass applies the NVTX filter.
 func (c *choice) pass() {
 	l := c.l
-	c.in, c.seen = make([]bool, len(l.launches)), make([]bool, len(l.launches))
+	c.in, c.seen = make([]bool, l.len()), make([]bool, l.len())
 	match, main := l.at.KernelMatcher(c.filter.match), c.main()
-	for i := range l.launches {
-		e := &l.launches[i]
+	for i, kernel := range l.kernels {
+		ns := l.ns(i)
 		c.totals.Launches++
-		c.totals.KernelNS += e.ns
-		c.seen[i] = c.filter.all() || match(e.kernel)
-		if c.in[i] = c.seen[i] && main(e.kernel); !c.in[i] {
+		c.totals.KernelNS += ns
+		c.seen[i] = c.filter.all() || match(int(kernel))
+		if c.in[i] = c.seen[i] && main(int(kernel)); !c.in[i] {
 			continue
 		}
 		c.totals.RegionLaunches++
-		c.totals.RegionNS += e.ns
+		c.totals.RegionNS += ns
 	}
 	c.totals.GraphNS, c.totals.RegionGraphNS = l.graphTime(&regionFilter{}), l.graphTime(c.filter)
 	c.regions = l.allRegions(c.filter, c.in)
@@ -116,19 +116,17 @@ func (c *choice) main() func(kernel int) bool {
 		return func(int) bool { return true }
 	}
 	in := c.l.at.InRegions(regions)
-	return func(kernel int) bool { return in(c.l.at.KernelLaunch(kernel)) }
+	return func(kernel int) bool { return in[c.l.at.KernelPlace(kernel)] }
 }
 
 // sort puts the launches into groups and ranks those that can be chosen by
 // total time, the rarer first among equals.
 func (c *choice) sort(kernels *selection) {
 	l := c.l
-	c.members, c.totalNS = make([][]int, len(l.groups)), make([]int64, len(l.groups))
-	for i := range l.launches {
-		if c.in[i] {
-			g := l.launches[i].group
-			c.members[g] = append(c.members[g], i)
-			c.totalNS[g] += l.launches[i].ns
+	c.members, c.totalNS = l.members(c.in), make([]int64, len(l.groups))
+	for g, members := range c.members {
+		for _, i := range members {
+			c.totalNS[g] += l.ns(int(i))
 		}
 	}
 	c.barred, c.peers = make([]Reason, len(l.groups)), make([]bool, len(l.groups))
@@ -228,9 +226,9 @@ func (c *choice) price(t *Targets, passes int) {
 	c.cost = costModel{passes: passes, program: program.Seconds(), before: c.before()}
 	t.Predicted.ProgramSeconds, t.Predicted.ProgramSource = round3(program.Seconds()), source
 	every := c.cost.process()
-	for i := range c.l.launches {
+	for i := range c.l.len() {
 		if c.in[i] {
-			every += c.cost.launch(c.l.launches[i].ns)
+			every += c.cost.launch(c.l.ns(i))
 		}
 	}
 	t.Predicted.EverySeconds = round3(every)

@@ -39,10 +39,10 @@ func (l *Launches) regionTimes(f *regionFilter, in []bool) []regionTime {
 	out := make([]regionTime, len(f.in))
 	for r, e := range f.in {
 		one := &regionFilter{in: []*nvtx.Expr{e}, ex: f.ex}
-		out[r] = regionTime{expr: f.include[r], groups: make([]int64, len(l.groups)), in: make([]bool, len(l.launches)), graphNS: l.graphTime(one)}
+		out[r] = regionTime{expr: f.include[r], groups: make([]int64, len(l.groups)), in: make([]bool, l.len()), graphNS: l.graphTime(one)}
 		match := l.at.KernelMatcher(one.match)
-		for i := range l.launches {
-			if e := &l.launches[i]; in[i] && match(e.kernel) {
+		for i := range l.len() {
+			if e := l.launch(i); in[i] && match(e.kernel) {
 				out[r].in[i] = true
 				out[r].ns += e.ns
 				out[r].groups[e.group] += e.ns
@@ -73,30 +73,38 @@ func (l *Launches) allRegions(f *regionFilter, in []bool) []regionTime {
 // operators are none.
 func (l *Launches) outermost(in []bool) []regionTime {
 	names := l.outermostNames()
-	byName, around := map[string]*regionTime{}, l.around()
+	byName, places := map[string]*regionTime{}, l.at.Places()
 	var list []*regionTime
-	for i := range l.launches {
-		e := &l.launches[i]
+	at := make([][]*regionTime, len(places)) // by place, once it was met
+	met := make([]bool, len(places))
+	for i, kernel := range l.kernels {
 		if !in[i] {
 			continue
 		}
-		_, all := around(e.kernel)
-		for _, node := range all {
-			name := names[node]
-			if name == "" {
-				continue
+		p := l.at.KernelPlace(int(kernel))
+		if !met[p] {
+			met[p] = true
+			for _, node := range places[p].All {
+				name := names[node]
+				if name == "" {
+					continue
+				}
+				r := byName[name]
+				if r == nil {
+					r = &regionTime{expr: name, outermost: true, groups: make([]int64, len(l.groups)), in: make([]bool, l.len())}
+					byName[name] = r
+					list = append(list, r)
+				}
+				if !slices.Contains(at[p], r) {
+					at[p] = append(at[p], r)
+				}
 			}
-			r := byName[name]
-			if r == nil {
-				r = &regionTime{expr: name, outermost: true, groups: make([]int64, len(l.groups)), in: make([]bool, len(l.launches))}
-				byName[name] = r
-				list = append(list, r)
-			}
-			if !r.in[i] {
-				r.in[i] = true
-				r.ns += e.ns
-				r.groups[e.group] += e.ns
-			}
+		}
+		ns := l.ns(i)
+		for _, r := range at[p] {
+			r.in[i] = true
+			r.ns += ns
+			r.groups[l.groupsOf[i]] += ns
 		}
 	}
 	slices.SortStableFunc(list, func(x, y *regionTime) int { return cmp.Compare(y.ns, x.ns) })

@@ -37,7 +37,7 @@ func (c *choice) fill(t *Targets, chosen []step, plan *translation) {
 	for i := range plan.runs {
 		r := &plan.runs[i]
 		for _, p := range r.picks {
-			g := c.l.launches[p.launch].group
+			g := c.l.group(p.launch)
 			r.Planned = append(r.Planned, Planned{Group: c.l.groups[g].id, Role: p.role, Launch: c.launch(p.launch)})
 			isCounted[g] = true
 		}
@@ -144,7 +144,7 @@ func (c *choice) explainRoles(t *Targets) {
 }
 
 func (c *choice) launch(i int) Launch {
-	out := c.l.describe(&c.l.launches[i])
+	out := c.l.describe(c.l.launch(i))
 	if c.p.Partial {
 		return out
 	}
@@ -167,25 +167,34 @@ func (c *choice) group(g, rank int) Group {
 	}
 	row.MedianNS = row.Typical.DurationNS
 	regions := map[string]*RegionShare{}
+	queues := map[uint32]bool{}
+	byNode := map[uint32]*RegionShare{}
 	for n, i := range c.members[g] {
-		e := &c.l.launches[i]
-		k := &c.l.t.Kernels[e.kernel]
+		kernel := int(c.l.kernels[i])
+		k, ns := &c.l.t.Kernels[kernel], c.l.ns(int(i))
 		if n == 0 {
-			row.MinNS, row.MaxNS = e.ns, e.ns
+			row.MinNS, row.MaxNS = ns, ns
 		}
-		row.MinNS, row.MaxNS = min(row.MinNS, e.ns), max(row.MaxNS, e.ns)
-		row.Processes, row.Devices = append(row.Processes, c.l.pid(e.process)), append(row.Devices, int(c.l.t.Queues[k.Queue].Device))
+		row.MinNS, row.MaxNS = min(row.MinNS, ns), max(row.MaxNS, ns)
+		queues[k.Queue] = true
 		if k.GraphNode != 0 {
 			row.InGraphs++
 		}
-		path := c.l.at.Path(c.l.at.KernelNode(e.kernel))
-		r := regions[path]
+		node := c.l.at.KernelNode(kernel)
+		r := byNode[node]
 		if r == nil {
-			r = &RegionShare{Path: path}
-			regions[path] = r
+			path := c.l.at.Path(node)
+			if r = regions[path]; r == nil {
+				r = &RegionShare{Path: path}
+				regions[path] = r
+			}
+			byNode[node] = r
 		}
 		r.Launches++
-		r.NS += e.ns
+		r.NS += ns
+	}
+	for q := range queues {
+		row.Processes, row.Devices = append(row.Processes, c.l.pid(c.l.t.Queues[q].Process)), append(row.Devices, int(c.l.t.Queues[q].Device))
 	}
 	row.Processes, row.Devices = unique(row.Processes), unique(row.Devices)
 	for _, r := range regions {
@@ -318,7 +327,7 @@ func (c *choice) warnings(plan *translation) []string {
 	nodes := 0
 	for _, r := range plan.runs {
 		for _, p := range r.picks {
-			if c.l.t.Kernels[c.l.launches[p.launch].kernel].GraphNode != 0 {
+			if c.l.t.Kernels[c.l.launch(p.launch).kernel].GraphNode != 0 {
 				nodes++
 			}
 		}
@@ -327,9 +336,9 @@ func (c *choice) warnings(plan *translation) []string {
 		out = append(out, fmt.Sprintf("%s: ncu counts each node by itself, one after the other", plural(nodes, "of the launches to count is a node of a CUDA graph", "of the launches to count are nodes of CUDA graphs")))
 	}
 	processes := map[uint32]bool{}
-	for i := range c.l.launches {
+	for i := range c.l.len() {
 		if c.in[i] {
-			processes[c.l.launches[i].process] = true
+			processes[c.l.launch(i).process] = true
 		}
 	}
 	switch {

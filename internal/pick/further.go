@@ -45,7 +45,7 @@ func (c *choice) modes(plan *translation) ([]scope, []mode) {
 	picked := map[int][]int64{}
 	for _, r := range plan.runs {
 		for _, p := range r.picks {
-			e := &c.l.launches[p.launch]
+			e := c.l.launch(p.launch)
 			picked[e.group] = append(picked[e.group], e.ns)
 		}
 	}
@@ -57,14 +57,14 @@ func (c *choice) modes(plan *translation) ([]scope, []mode) {
 		}
 		var unlike []int
 		for _, i := range c.members[g] {
-			ns := c.l.launches[i].ns
+			ns := c.l.ns(int(i))
 			for s := range scopes {
 				if scopes[s].in[i] {
 					scopes[s].countedNS += ns
 				}
 			}
 			if !slices.ContainsFunc(picked[g], func(other int64) bool { return Alike(ns, other) }) {
-				unlike = append(unlike, i)
+				unlike = append(unlike, int(i))
 			}
 		}
 		out = append(out, c.modesOf(g, unlike, scopes)...)
@@ -75,14 +75,14 @@ func (c *choice) modes(plan *translation) ([]scope, []mode) {
 // modesOf parts launches of a group by their duration, and adds their time to
 // what is guessed.
 func (c *choice) modesOf(g int, launches []int, scopes []scope) []mode {
-	slices.SortStableFunc(launches, func(x, y int) int { return cmp.Compare(c.l.launches[x].ns, c.l.launches[y].ns) })
+	slices.SortStableFunc(launches, func(x, y int) int { return cmp.Compare(c.l.ns(x), c.l.ns(y)) })
 	var out []mode
 	for len(launches) > 0 {
-		median := c.l.launches[launches[(len(launches)-1)/2]].ns
+		median := c.l.ns(launches[(len(launches)-1)/2])
 		m := mode{group: g, ns: make([]int64, len(scopes))}
 		var rest []int
 		for _, i := range launches {
-			ns := c.l.launches[i].ns
+			ns := c.l.ns(i)
 			if !Alike(ns, median) {
 				rest = append(rest, i)
 				continue
@@ -98,7 +98,7 @@ func (c *choice) modesOf(g int, launches []int, scopes []scope) []mode {
 			}
 		}
 		slices.SortStableFunc(m.near, func(x, y int) int {
-			away := func(i int) int64 { return max(c.l.launches[i].ns-median, median-c.l.launches[i].ns) }
+			away := func(i int) int64 { return max(c.l.ns(i)-median, median-c.l.ns(i)) }
 			return cmp.Or(cmp.Compare(away(x), away(y)), cmp.Compare(x, y))
 		})
 		m.near = slices.Clone(m.near[:min(len(m.near), refineAccept)])

@@ -138,9 +138,9 @@ func checkPlan(t *testing.T, l *Launches, targets *Targets) {
 			t.Fatalf("run %d (%s, skip %d, count %d, %s%s): ncu counts %v, planned %v", i, r.Way, r.LaunchSkip, r.LaunchCount, r.KernelID, r.KernelName, ids, want)
 		}
 		for _, id := range ids {
-			for at := range l.launches {
-				if l.launches[at].kernel == id-1 {
-					got[l.groups[l.launches[at].group].id] = true
+			for at := range l.len() {
+				if l.launch(at).kernel == id-1 {
+					got[l.groups[l.group(at)].id] = true
 				}
 			}
 		}

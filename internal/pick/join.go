@@ -47,6 +47,7 @@ type joiner struct {
 
 	sums   map[partKey]*partSum
 	byNode map[uint32][]partKey // inclusive ones
+	alone  bool                 // one process launched everything, on one device: its parts are the same
 }
 
 // partKey is one region, or its part in a process or device, with or without
@@ -138,15 +139,15 @@ func Meaningful(name string) bool {
 
 // alone tells whether one process launched everything, on one device.
 func (l *Launches) alone() bool {
-	var process uint32
-	var device int32
-	for i := range l.launches {
-		e := &l.launches[i]
-		d := l.t.Queues[l.t.Kernels[e.kernel].Queue].Device
-		if i > 0 && (uint32(e.process) != process || d != device) {
+	var first *timeline.Queue
+	for i := range l.t.Kernels {
+		q := &l.t.Queues[l.t.Kernels[i].Queue]
+		if first == nil {
+			first = q
+		}
+		if q != first && (q.Process != first.Process || q.Device != first.Device) {
 			return false
 		}
-		process, device = uint32(e.process), d
 	}
 	return true
 }
@@ -167,51 +168,92 @@ func (c *Counted) Enclosing() map[string]bool {
 
 // add credits each launch of the timeline to the regions around it.
 func (j *joiner) add() {
-	j.sums, j.byNode = map[partKey]*partSum{}, map[uint32][]partKey{}
-	around := j.l.around()
-	for i := range j.l.launches {
-		e := &j.l.launches[i]
-		own, all := around(e.kernel)
-		device := int(j.l.t.Queues[j.l.t.Kernels[e.kernel].Queue].Device)
-		for _, node := range all {
-			if !j.shown[node] {
-				continue
+	j.sums, j.byNode, j.alone = map[partKey]*partSum{}, map[uint32][]partKey{}, j.l.alone()
+	type from struct{ place, group, queue uint32 }
+	known := map[from][]account{}
+	var last from
+	var accounts []account
+	for i, kernel := range j.l.kernels {
+		k := &j.l.t.Kernels[kernel]
+		f := from{j.l.at.KernelPlace(int(kernel)), j.l.groupsOf[i], k.Queue}
+		if f != last || i == 0 {
+			var ok bool
+			if accounts, ok = known[f]; !ok {
+				accounts = j.accounts(f.place, int(f.group), &j.l.t.Queues[f.queue])
+				known[f] = accounts
 			}
-			j.credit(e, node, device, false)
-			if slices.Contains(own, node) {
-				j.credit(e, node, device, true)
-			}
+			last = f
+		}
+		ns := max(0, k.Duration())
+		for a := range accounts {
+			accounts[a].add(ns)
 		}
 	}
 }
 
-func (j *joiner) credit(e *launch, node uint32, device int, exclusive bool) {
-	keys := []partKey{{node, scopeProcess, j.l.pid(e.process), exclusive}, {node, scopeDevice, device, exclusive}}
+// An account is where launches of one group, place and queue are added up: a part
+// of a region.
+type account struct {
+	part     *partSum
+	group    *groupSum // nil where patterns leave the group out
+	speakers []speaker
+}
+
+func (a *account) add(ns int64) {
+	if a.group == nil {
+		a.part.cut++
+		a.part.cutNS += ns
+		return
+	}
+	a.group.add(ns, a.speakers)
+}
+
+// accounts lists where launches of a group are added up.
+func (j *joiner) accounts(place uint32, group int, q *timeline.Queue) (out []account) {
+	p := &j.l.at.Places()[place]
+	for _, node := range p.All {
+		if !j.shown[node] {
+			continue
+		}
+		out = append(out, j.accountsOf(node, group, q, false)...)
+		if slices.Contains(p.Own, node) {
+			out = append(out, j.accountsOf(node, group, q, true)...)
+		}
+	}
+	return out
+}
+
+func (j *joiner) accountsOf(node uint32, group int, q *timeline.Queue, exclusive bool) (out []account) {
+	keys := []partKey{{node, scopeProcess, j.l.pid(q.Process), exclusive}, {node, scopeDevice, int(q.Device), exclusive}}
 	if j.o.Aggregate {
 		keys = append(keys, partKey{node, scopeAll, 0, exclusive})
 	}
-	speakers := j.stands.of(e.group, j.nodes[node-1].Path, exclusive)
-	for _, k := range keys {
+	speakers := j.stands.of(group, j.nodes[node-1].Path, exclusive)
+	for n, k := range keys {
 		s := j.sums[k]
 		if s == nil {
 			s = &partSum{groups: map[int]*groupSum{}}
+			if j.alone && n > 0 { // the only process is the only device
+				s = j.sums[keys[0]]
+			}
 			j.sums[k] = s
 			if !exclusive {
 				j.byNode[node] = append(j.byNode[node], k)
 			}
 		}
-		if !j.kept[e.group] {
-			s.cut++
-			s.cutNS += e.ns
+		if j.alone && n > 0 {
 			continue
 		}
-		g := s.groups[e.group]
-		if g == nil {
-			g = &groupSum{by: make([]weight, len(speakers))}
-			s.groups[e.group] = g
+		a := account{part: s, speakers: speakers}
+		if j.kept[group] {
+			if a.group = s.groups[group]; a.group == nil {
+				a.group = &groupSum{by: make([]weight, len(speakers))}
+				s.groups[group] = a.group
+			}
 		}
-		g.add(e.ns, speakers)
+		out = append(out, a)
 	}
+	return out
 }
 
 func (j *joiner) regions() []Region {

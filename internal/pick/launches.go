@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 
 	"github.com/deepprof/deepprof/internal/cxx"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -18,12 +17,11 @@ type Launches struct {
 	t        *timeline.Timeline
 	at       *timeline.Attribution
 	names    []names  // by timeline function
-	launches []launch // by the launching call, over all processes
+	kernels  []uint32 // of the timeline, by the launching call, over all processes
+	groupsOf []uint32 // by launch
 	groups   []group
 	byKey    map[groupKey]int
 	models   bool // more than one model of GPU
-
-	regionsOf func(kernel int) (own, all []uint32)
 }
 
 // names are the forms of a kernel's name. Nsight Systems and Nsight Compute
@@ -36,15 +34,14 @@ type names struct {
 	short     string // for people
 }
 
+// A launch is one of the launches, as they are asked for.
 type launch struct {
 	kernel   int // index into the timeline
 	group    int
-	function int32 // index into the timeline's functions
+	function uint32 // index into the timeline's functions
 	process  uint32
-	thread   uint32 // that launched it; timeline.None where the call is not known
-	shared   int32  // dynamic shared memory, which is part of ncu's launch configuration
+	shared   int32 // dynamic shared memory, which is part of ncu's launch configuration
 	ns       int64
-	called   int64
 }
 
 type groupKey struct {
@@ -67,25 +64,92 @@ func Load(at *timeline.Attribution) *Launches {
 	for i, f := range t.Functions {
 		l.names[i] = nameForms(t.Name(f.Mangled), t.Name(f.Demangled), t.Name(f.Short))
 	}
-	model := l.gpuModels()
-	l.launches = make([]launch, len(t.Kernels))
+	l.sort()
+	return l
+}
+
+// sort orders the launches by their calls, then as they began, and groups them.
+func (l *Launches) sort() {
+	t, model := l.t, l.gpuModels()
+	type shape struct{ function, config, queue uint32 }
+	known := map[shape]uint32{}
+	groups := make([]uint32, len(t.Kernels)) // by kernel
+	l.kernels = make([]uint32, len(t.Kernels))
+	var last shape
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
-		q, c := &t.Queues[k.Queue], &t.Configs[k.Config]
-		e := launch{kernel: i, function: int32(k.Function), process: q.Process, thread: timeline.None, shared: c.DynamicShared, ns: max(0, k.Duration()), called: k.Start}
-		if call, ok := at.KernelCall(i); ok {
-			e.called, e.thread = call.Start, call.Thread
+		l.kernels[i] = uint32(i)
+		s := shape{k.Function, k.Config, k.Queue}
+		if i > 0 && s == last {
+			groups[i] = groups[i-1]
+			continue
 		}
-		e.group = l.groupOf(groupKey{l.names[k.Function].ident, c.Grid, c.Block, model[q.Device]}, &l.names[k.Function])
-		l.launches[i] = e
+		g, ok := known[s]
+		if !ok {
+			c := &t.Configs[k.Config]
+			g = uint32(l.groupOf(groupKey{l.names[k.Function].ident, c.Grid, c.Block, model[t.Queues[k.Queue].Device]}, &l.names[k.Function]))
+			known[s] = g
+		}
+		groups[i], last = g, s
 	}
-	slices.SortStableFunc(l.launches, func(x, y launch) int {
-		return cmp.Or(
-			cmp.Compare(x.called, y.called),
-			cmp.Compare(t.Kernels[x.kernel].Start, t.Kernels[y.kernel].Start),
-			cmp.Compare(x.kernel, y.kernel))
+	timeline.SortByStart(l.kernels, func(i uint32) int64 { return t.Kernels[i].Start })
+	timeline.SortByStart(l.kernels, func(i uint32) int64 {
+		if call := l.at.KernelLaunch(int(i)); call != timeline.None {
+			return t.Calls.Start(call)
+		}
+		return t.Kernels[i].Start
 	})
-	return l
+	l.groupsOf = make([]uint32, len(groups))
+	for at, i := range l.kernels {
+		l.groupsOf[at] = groups[i]
+	}
+}
+
+func (l *Launches) len() int { return len(l.kernels) }
+
+// launch is that at a place of the order.
+func (l *Launches) launch(at int) launch {
+	kernel := l.kernels[at]
+	k := &l.t.Kernels[kernel]
+	return launch{
+		kernel: int(kernel), group: int(l.groupsOf[at]), function: k.Function, process: l.t.Queues[k.Queue].Process,
+		shared: l.t.Configs[k.Config].DynamicShared, ns: max(0, k.Duration()),
+	}
+}
+
+// members lists the launches of each group, in order; those that in tells of, all
+// where it is nil.
+func (l *Launches) members(in []bool) [][]uint32 {
+	counts := make([]int, len(l.groups))
+	for i, g := range l.groupsOf {
+		if in == nil || in[i] {
+			counts[g]++
+		}
+	}
+	out := make([][]uint32, len(l.groups))
+	for g, n := range counts {
+		out[g] = make([]uint32, 0, n)
+	}
+	for i, g := range l.groupsOf {
+		if in == nil || in[i] {
+			out[g] = append(out[g], uint32(i))
+		}
+	}
+	return out
+}
+
+// ns is the duration of a launch.
+func (l *Launches) ns(at int) int64 { return max(0, l.t.Kernels[l.kernels[at]].Duration()) }
+
+// group is that of a launch.
+func (l *Launches) group(at int) int { return int(l.groupsOf[at]) }
+
+// thread is the one that made a launch; timeline.None where the call is not known.
+func (l *Launches) thread(at int) uint32 {
+	if call := l.at.KernelLaunch(int(l.kernels[at])); call != timeline.None {
+		return l.t.Calls.Thread(call)
+	}
+	return timeline.None
 }
 
 func nameForms(mangled, demangled, short string) names {
@@ -159,20 +223,11 @@ func (l *Launches) pid(process uint32) int {
 }
 
 // describe gives a launch for people; its numbers are left to the caller.
-func (l *Launches) describe(e *launch) Launch {
+func (l *Launches) describe(e launch) Launch {
 	k := &l.t.Kernels[e.kernel]
 	q := &l.t.Queues[k.Queue]
 	return Launch{
 		ID: e.kernel + 1, DurationNS: e.ns, Region: l.at.Path(l.at.KernelNode(e.kernel)), Process: l.pid(e.process),
 		Device: int(q.Device), Context: int(q.Context), Stream: int(q.Stream), Graph: k.GraphID(),
 	}
-}
-
-// around gives the regions around the launch of a kernel; see
-// timeline.Attribution.Around.
-func (l *Launches) around() func(kernel int) (own, all []uint32) {
-	if l.regionsOf == nil {
-		l.regionsOf = l.at.Around()
-	}
-	return l.regionsOf
 }

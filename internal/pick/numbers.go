@@ -32,19 +32,19 @@ func (c *choice) numbering(base string) *numbering {
 	if n := c.numberings[base]; n != nil {
 		return n
 	}
-	n := &numbering{base: base, of: make([]int32, len(c.l.launches)), orderly: map[nameKey]int32{}}
+	n := &numbering{base: base, of: make([]int32, c.l.len()), orderly: map[nameKey]int32{}}
 	counts, thread := map[nameKey]int32{}, map[nameKey]uint32{}
-	for i := range c.l.launches {
+	for i := range c.l.len() {
 		if !c.seen[i] {
 			continue
 		}
-		e, key := &c.l.launches[i], c.nameKey(i, base)
+		by, key := c.l.thread(i), c.nameKey(i, base)
 		counts[key]++
 		n.of[i] = counts[key]
 		if counts[key] == 1 {
-			thread[key] = e.thread
+			thread[key] = by
 		}
-		if thread[key] == e.thread && n.orderly[key] == counts[key]-1 {
+		if thread[key] == by && n.orderly[key] == counts[key]-1 {
 			n.orderly[key] = counts[key]
 		}
 	}
@@ -53,7 +53,7 @@ func (c *choice) numbering(base string) *numbering {
 }
 
 func (c *choice) nameKey(launch int, base string) nameKey {
-	e := &c.l.launches[launch]
+	e := c.l.launch(launch)
 	return nameKey{e.process, c.l.names[e.function].in(base)}
 }
 
@@ -76,8 +76,11 @@ func (c *choice) typicalWants(groups []int) []want {
 	for _, g := range groups {
 		w := want{group: g}
 		for _, i := range c.members[g] {
-			if len(w.accept) < maxAccept && c.isTypical(i) {
-				w.accept = append(w.accept, i)
+			if len(w.accept) == maxAccept {
+				break
+			}
+			if c.isTypical(int(i)) {
+				w.accept = append(w.accept, int(i))
 			}
 		}
 		out = append(out, w)
@@ -184,8 +187,8 @@ func (c *choice) numbersOf(base string, named map[string]bool) *numbers {
 	for i := range c.l.names {
 		pass[i] = named[c.l.names[i].in(base)]
 	}
-	for i := range c.l.launches {
-		if c.seen[i] && pass[c.l.launches[i].function] {
+	for i := range c.l.len() {
+		if c.seen[i] && pass[c.l.launch(i).function] {
 			n.at[n.of[i]] = append(n.at[n.of[i]], i)
 		}
 	}
@@ -205,7 +208,7 @@ func (n *numbers) launches(list []int) []int {
 func (n *numbers) price(number int32) float64 {
 	sum := 0.0
 	for _, i := range n.at[number] {
-		sum += n.c.cost.launch(n.c.l.launches[i].ns)
+		sum += n.c.cost.launch(n.c.l.ns(i))
 	}
 	return sum
 }

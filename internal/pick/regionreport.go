@@ -29,7 +29,7 @@ func (r *RegionReport) Stand(kernel int, path string, fn func(result int, amount
 	if s == nil || kernel < 0 || kernel >= len(s.groupOf) {
 		return
 	}
-	list := s.of(s.groupOf[kernel], path, false)
+	list := s.of(int(s.groupOf[kernel]), path, false)
 	weigh(list, max(0, s.l.t.Kernels[kernel].Duration()), func(i int, part, times float64) {
 		for _, result := range list[i].results {
 			fn(result, part*times/float64(len(list[i].results)), times != 1)

@@ -36,33 +36,34 @@ type speaker struct {
 // standing tells which results stand for which launches of the timeline.
 type standing struct {
 	l       *Launches
-	groups  map[int][]speaker // none of them here
-	where   []map[string]bool // by result: the regions around it
-	within  []map[string]bool // by result: the innermost of them
-	groupOf []int             // by kernel of the timeline
-	known   map[standKey][]speaker
+	groups  map[int][]speaker        // none of them here
+	where   []map[string]bool        // by result: the regions around it
+	within  []map[string]bool        // by result: the innermost of them
+	groupOf []uint32                 // by kernel of the timeline
+	known   map[standKey][][]speaker // by group; nil as long as nobody asked
+	last    standKey                 // those of one region are asked for in a row
+	ofLast  [][]speaker
 }
 
 type standKey struct {
-	group int
-	path  string
-	own   bool
+	path string
+	own  bool
 }
 
 // ranks prefer typical launches, and any to the slowest.
 var ranks = map[string]int{RoleTypical: 4, RoleSame: 3, RoleOther: 3, RoleAlong: 3, "": 2, RoleSlowest: 1}
 
 func stand(l *Launches, results []Counted, v *Verification) *standing {
-	s := &standing{l: l, groups: map[int][]speaker{}, where: make([]map[string]bool, len(results)), within: make([]map[string]bool, len(results)), known: map[standKey][]speaker{}}
+	s := &standing{l: l, groups: map[int][]speaker{}, where: make([]map[string]bool, len(results)), within: make([]map[string]bool, len(results)), known: map[standKey][][]speaker{}}
 	for i := range results {
 		s.where[i], s.within[i] = results[i].Enclosing(), map[string]bool{}
 		for _, path := range results[i].Paths() {
 			s.within[i][path] = true
 		}
 	}
-	s.groupOf = make([]int, len(l.launches))
-	for i := range l.launches {
-		s.groupOf[l.launches[i].kernel] = l.launches[i].group
+	s.groupOf = make([]uint32, l.len())
+	for i, kernel := range l.kernels {
+		s.groupOf[kernel] = l.groupsOf[i]
 	}
 	ids := map[string]int{}
 	for g := range l.groups {
@@ -94,15 +95,23 @@ func addSpeaker(list []speaker, add speaker) []speaker {
 // rank. For the launches outside nested regions (own), what was counted in
 // nested ones is from elsewhere.
 func (s *standing) of(g int, path string, own bool) []speaker {
-	key := standKey{g, path, own}
-	if list, ok := s.known[key]; ok {
+	key := standKey{path, own}
+	if s.ofLast == nil || key != s.last {
+		byGroup, ok := s.known[key]
+		if !ok {
+			byGroup = make([][]speaker, len(s.l.groups))
+			s.known[key] = byGroup
+		}
+		s.last, s.ofLast = key, byGroup
+	}
+	if list := s.ofLast[g]; list != nil {
 		return list
 	}
 	where := s.where
 	if own {
 		where = s.within
 	}
-	var list []speaker
+	list := []speaker{}
 	for _, p := range s.groups[g] {
 		for _, r := range p.results {
 			list = addSpeaker(list, speaker{results: []int{r}, ns: p.ns, rank: p.rank, here: where[r][path]})
@@ -117,7 +126,7 @@ func (s *standing) of(g int, path string, own bool) []speaker {
 		}
 		return cmp.Compare(y.rank, x.rank)
 	})
-	s.known[key] = list
+	s.ofLast[g] = list
 	return list
 }
 
@@ -170,7 +179,7 @@ func ratio(ns, other int64) float64 {
 // groupTimes finds how long counted launches lasted in the timeline.
 type groupTimes struct {
 	s       *standing
-	members map[int][]*launch  // by group
+	members [][]uint32         // by group: its launches
 	sorted  map[string][]int64 // durations by group and regions
 }
 
@@ -209,16 +218,17 @@ func (t *groupTimes) durations(g int, c *Counted) []int64 {
 		return list
 	}
 	if t.members == nil {
-		t.members, t.sorted = map[int][]*launch{}, map[string][]int64{}
-		for i := range t.s.l.launches {
-			e := &t.s.l.launches[i]
-			t.members[e.group] = append(t.members[e.group], e)
-		}
+		t.members, t.sorted = t.s.l.members(nil), map[string][]int64{}
+	}
+	l := t.s.l
+	here := make([]bool, len(l.at.Places())) // by place: its regions are those of the result
+	for i, p := range l.at.Places() {
+		here[i] = !c.HasState || strings.Join(sorted(l.pathsOf(p.Own)), "\n") == regions
 	}
 	var list []int64
-	for _, e := range t.members[g] {
-		if !c.HasState || strings.Join(sorted(t.s.l.paths(e.kernel)), "\n") == regions {
-			list = append(list, e.ns)
+	for _, i := range t.members[g] {
+		if here[l.at.KernelPlace(int(l.kernels[i]))] {
+			list = append(list, l.ns(int(i)))
 		}
 	}
 	slices.Sort(list)
@@ -231,8 +241,10 @@ func middle(list []int64) int64 { return list[(len(list)-1)/2] }
 
 // paths are the regions around the launch of a kernel, one for each stack.
 func (l *Launches) paths(kernel int) []string {
-	own, _ := l.around()(kernel)
-	var out []string
+	return l.pathsOf(l.at.Places()[l.at.KernelPlace(kernel)].Own)
+}
+
+func (l *Launches) pathsOf(own []uint32) (out []string) {
 	for _, node := range own {
 		out = append(out, l.at.Path(node))
 	}

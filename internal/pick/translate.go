@@ -156,7 +156,7 @@ func (t *translation) groups(c *choice) map[int]bool {
 	out := map[int]bool{}
 	for _, r := range t.runs {
 		for _, p := range r.picks {
-			out[c.l.launches[p.launch].group] = true
+			out[c.l.group(p.launch)] = true
 		}
 	}
 	return out
@@ -170,7 +170,7 @@ func (c *choice) settle(t *translation) {
 		r := &t.runs[i]
 		r.Seconds = c.cost.process()
 		for _, p := range r.picks {
-			e := &c.l.launches[p.launch]
+			e := c.l.launch(p.launch)
 			r.Seconds += c.cost.launch(e.ns)
 			typical[e.group] = typical[e.group] || c.isTypical(p.launch)
 		}
@@ -227,7 +227,7 @@ func plural(n int, one, many string) string {
 // roleOf names the part a launch has in its group.
 func (c *choice) roleOf(launch int, chosen map[int]bool) string {
 	switch {
-	case !chosen[c.l.launches[launch].group]:
+	case !chosen[c.l.group(launch)]:
 		return RoleAlong
 	case c.isTypical(launch):
 		return RoleTypical
@@ -237,11 +237,11 @@ func (c *choice) roleOf(launch int, chosen map[int]bool) string {
 
 // isTypical tells whether a launch lies near the median of its group.
 func (c *choice) isTypical(launch int) bool {
-	e := &c.l.launches[launch]
+	e := c.l.launch(launch)
 	if len(c.members[e.group]) == 0 { // outside what the program is about
 		return false
 	}
-	median := c.l.launches[c.median(e.group)].ns
+	median := c.l.ns(c.median(e.group))
 	d := e.ns - median
 	return max(d, -d) <= typicalSlack(median)
 }
@@ -252,20 +252,21 @@ func (c *choice) median(g int) int {
 	if at, ok := c.medians[g]; ok {
 		return at
 	}
-	order := slices.Clone(c.members[g])
-	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(c.l.launches[x].ns, c.l.launches[y].ns) })
-	at := (len(order) - 1) / 2
-	for at > 0 && c.l.launches[order[at-1]].ns == c.l.launches[order[at]].ns {
-		at--
+	var ns []int64
+	for _, i := range c.members[g] {
+		ns = append(ns, c.l.ns(int(i)))
 	}
-	c.medians[g] = order[at]
-	return order[at]
+	slices.Sort(ns)
+	median := ns[(len(ns)-1)/2]
+	at := slices.IndexFunc(c.members[g], func(i uint32) bool { return c.l.ns(int(i)) == median })
+	c.medians[g] = int(c.members[g][at])
+	return c.medians[g]
 }
 
 func (c *choice) slowest(g int) int {
-	return slices.MaxFunc(c.members[g], func(x, y int) int {
-		return cmp.Or(cmp.Compare(c.l.launches[x].ns, c.l.launches[y].ns), cmp.Compare(y, x))
-	})
+	return int(slices.MaxFunc(c.members[g], func(x, y uint32) int {
+		return cmp.Or(cmp.Compare(c.l.ns(int(x)), c.l.ns(int(y))), cmp.Compare(y, x))
+	}))
 }
 
 // The forms of a name that ncu compares, of which both tools know the same
@@ -361,8 +362,8 @@ func (c *choice) firstLaunches(groups []int) (*translation, error) {
 	for i, pass := range f.Passes {
 		r := runPlan{Run: Run{Way: WayFirst, KernelName: pass, KernelNameBase: base, FilterMode: "global", Note: f.Note}}
 		met := map[int]bool{}
-		for at := range c.l.launches {
-			e := &c.l.launches[at]
+		for at := range c.l.len() {
+			e := c.l.launch(at)
 			if !c.seen[at] || !slices.Contains(f.Names[i], c.l.names[e.function].in(base)) {
 				continue
 			}

@@ -114,19 +114,21 @@ type looseKey struct {
 
 func (v *verifier) index() {
 	l := v.l
-	v.in, v.totalNS, v.medians, v.loose = make([]bool, len(l.launches)), make([]int64, len(l.groups)), make([]int64, len(l.groups)), map[looseKey]int{}
+	v.in, v.totalNS, v.medians, v.loose = make([]bool, l.len()), make([]int64, len(l.groups)), make([]int64, len(l.groups)), map[looseKey]int{}
 	match := l.at.KernelMatcher(v.filter.match)
-	durations := make([][]int64, len(l.groups))
-	for i := range l.launches {
-		e := &l.launches[i]
-		durations[e.group] = append(durations[e.group], e.ns)
-		if v.in[i] = v.filter.all() || match(e.kernel); v.in[i] {
-			v.totalNS[e.group] += e.ns
+	for i, kernel := range l.kernels {
+		if v.in[i] = v.filter.all() || match(int(kernel)); v.in[i] {
+			v.totalNS[l.groupsOf[i]] += l.ns(i)
 		}
 	}
-	for g := range l.groups {
-		slices.Sort(durations[g])
-		v.medians[g] = durations[g][(len(durations[g])-1)/2]
+	var durations []int64
+	for g, members := range l.members(nil) {
+		durations = durations[:0]
+		for _, i := range members {
+			durations = append(durations, l.ns(int(i)))
+		}
+		slices.Sort(durations)
+		v.medians[g] = durations[(len(durations)-1)/2]
 		k := l.groups[g].key
 		n := l.groups[g].names
 		list := []string{n.function, n.demangled, n.short}

@@ -84,8 +84,8 @@ func results(t *testing.T, l *Launches, targets *Targets, all []Counted) []Count
 
 func TestVerifyToy(t *testing.T) {
 	l, all := load(t, "toy"), counted(t, "toy_full")
-	if len(all) != len(l.launches) {
-		t.Fatalf("%d results, %d launches", len(all), len(l.launches))
+	if len(all) != l.len() {
+		t.Fatalf("%d results, %d launches", len(all), l.len())
 	}
 	for _, p := range []Policy{{}, {Slowest: true}, {Include: []string{"prefill"}}, {Include: []string{"decode"}}, {Include: []string{"LLM@step"}}, {Include: []string{"prefill/attention"}, Version: tool.Version{Major: 2022, Minor: 3}}} {
 		targets, err := Choose(l, p)

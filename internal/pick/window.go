@@ -33,8 +33,8 @@ func (c *choice) windows(groups []int, base string, named map[string]bool) *wind
 		pass[i] = named[c.l.names[i].in(base)]
 	}
 	index, place := map[configKey]int{}, map[int]int{} // place: the last of a group in any sequence, from 1
-	for i := range c.l.launches {
-		e := &c.l.launches[i]
+	for i := range c.l.len() {
+		e := c.l.launch(i)
 		if !c.seen[i] || !pass[e.function] {
 			continue
 		}
@@ -96,7 +96,7 @@ func (w *windows) take(skip, count int) *window {
 			continue
 		}
 		for _, i := range seq[skip:min(skip+count, len(seq))] {
-			e := &c.l.launches[i]
+			e := c.l.launch(i)
 			got.taken = append(got.taken, i)
 			got.worth += c.cost.launch(e.ns)
 			typical[e.group] = typical[e.group] || c.isTypical(i)

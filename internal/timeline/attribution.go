@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"cmp"
-	"encoding/binary"
 	"runtime"
 	"slices"
 	"sync"
@@ -45,6 +44,7 @@ type Attribution struct {
 	opens    lists    // every open start/end range
 
 	kernelCalls []uint32 // by kernel: the call that launched it, or None
+	places      *places
 	setNodes    []uint32 // by set: the region of callNode, as far as asked for; 0 is not yet
 	lost        struct{ deep, stacks, open, held, noCall int64 }
 }
@@ -370,50 +370,6 @@ func (a *Attribution) callState(call uint32) nvtx.State {
 		}
 	}
 	return s
-}
-
-// callMatcher asks match once per distinct set of open regions.
-func (a *Attribution) callMatcher(match func(nvtx.State) bool) func(call uint32) bool {
-	answers := map[string]bool{}
-	lists := map[uint64]bool{}
-	var key []byte
-	return func(call uint32) bool {
-		if call == None {
-			return match(nvtx.State{})
-		}
-		pair := a.state(call)
-		if answer, ok := lists[pair]; ok {
-			return answer
-		}
-		key = a.stateKey(key[:0], call)
-		answer, ok := answers[string(key)]
-		if !ok {
-			answer = match(a.callState(call))
-			answers[string(key)] = answer
-		}
-		lists[pair] = answer
-		return answer
-	}
-}
-
-func (a *Attribution) stateKey(key []byte, call uint32) []byte {
-	for _, r := range a.innermost(call) {
-		key = binary.LittleEndian.AppendUint32(key, a.rangeNode[r])
-	}
-	var open []uint32
-	for _, r := range a.openAround(call) {
-		open = append(open, a.rangeNode[r])
-	}
-	slices.Sort(open)
-	for _, id := range slices.Compact(open) {
-		key = binary.LittleEndian.AppendUint32(key, id)
-	}
-	return key
-}
-
-func (a *Attribution) kernelMatcher(match func(nvtx.State) bool) func(i int) bool {
-	byCall := a.callMatcher(match)
-	return func(i int) bool { return byCall(a.kernelCall(i)) }
 }
 
 func (a *Attribution) warn() {

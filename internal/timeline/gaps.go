@@ -41,13 +41,13 @@ type Gaps struct {
 // calls but those that launched work.
 func (t *Timeline) FindGaps(q Query) *Gaps {
 	g := &Gaps{a: t.Attribute(), q: q, busy: map[int64]*stretches{}, short: map[uint32]string{}, sums: map[StringID]*GapCall{}}
-	var inRegion func(call uint32) bool
+	var inRegion func(Op) bool
 	if q.Region != nil {
-		inRegion = g.a.callMatcher(q.Region)
+		inRegion = g.a.OpMatcher(q.Region)
 	}
 	best := gapHeap{}
 	t.findGaps(&q, func(x gap) {
-		if inRegion != nil && !inRegion(g.a.callOf(t.op(x.after))) {
+		if inRegion != nil && !inRegion(t.op(x.after)) {
 			return
 		}
 		if q.Top == 0 || len(best) < q.Top {

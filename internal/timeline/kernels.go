@@ -98,7 +98,7 @@ func (t *Timeline) kernelFilter(q *Query, at *Attribution) func(int, *Kernel) bo
 	queues := t.queueFilter(q)
 	var inRegion func(int) bool
 	if q.Region != nil {
-		inRegion = at.kernelMatcher(q.Region)
+		inRegion = at.KernelMatcher(q.Region)
 	}
 	return func(i int, k *Kernel) bool {
 		return functions[k.Function] && queues[k.Queue] && (inRegion == nil || inRegion(i))

@@ -41,12 +41,14 @@ func (a *Attribution) MainRegions() []uint32 {
 
 // kernelTimes is the kernel time of each region, with that of nested ones.
 func (a *Attribution) kernelTimes() []int64 {
-	ns := make([]int64, len(a.nodes))
-	around := a.Around()
+	at := make([]int64, len(a.Places()))
 	for i := range a.t.Kernels {
-		_, all := around(i)
-		for _, id := range all {
-			ns[id] += max(0, a.t.Kernels[i].Duration())
+		at[a.places.kernel[i]] += max(0, a.t.Kernels[i].Duration())
+	}
+	ns := make([]int64, len(a.nodes))
+	for p := range at {
+		for _, id := range a.places.list[p].All {
+			ns[id] += at[p]
 		}
 	}
 	return ns
@@ -103,7 +105,7 @@ func (a *Attribution) holdMost(list []uint32) bool {
 	first := int64(0)
 	found := false
 	for i := range a.t.Kernels {
-		if k := &a.t.Kernels[i]; inside(a.kernelCall(i)) && (!found || k.Start < first) {
+		if k := &a.t.Kernels[i]; inside[a.places.kernel[i]] && (!found || k.Start < first) {
 			first, found = k.Start, true
 		}
 	}
@@ -114,25 +116,9 @@ func (a *Attribution) holdMost(list []uint32) bool {
 			continue
 		}
 		all += max(0, k.Duration())
-		if inside(a.kernelCall(i)) {
+		if inside[a.places.kernel[i]] {
 			in += max(0, k.Duration())
 		}
 	}
 	return found && 2*in >= all
 }
-
-// InRegions tells whether a launching call, by its index, lies in one of the
-// regions.
-func (a *Attribution) InRegions(list []uint32) func(call uint32) bool {
-	in := make([]bool, len(a.nodes))
-	for _, id := range list {
-		in[id] = true
-	}
-	return func(call uint32) (found bool) {
-		a.RangesAround(call, func(r uint32) { found = found || in[a.rangeNode[r]] })
-		return found
-	}
-}
-
-// KernelLaunch is the call that launched a kernel, by its index, or None.
-func (a *Attribution) KernelLaunch(kernel int) uint32 { return a.kernelCall(kernel) }

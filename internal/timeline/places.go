@@ -1,0 +1,186 @@
+package timeline
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/nvtx"
+)
+
+// A Place is a set of regions that were open together around launches. Launches
+// have few places, however many instances of ranges there are, so that what goes by
+// region is best summed by place first.
+type Place struct {
+	// Own are the regions with no range nested in them around the launch, one for
+	// each stack and every open start/end region; All are these and what encloses
+	// them. Both are sorted.
+	Own, All []uint32
+	state    nvtx.State
+}
+
+// places numbers the places of a timeline.
+type places struct {
+	list   []Place
+	byKey  map[string]uint32
+	bySet  []uint32          // by set: place + 1, where there are no start/end ranges
+	byPair map[uint64]uint32 // by state, where there are
+	kernel []uint32          // of each kernel
+	key    []byte
+}
+
+// outside is the place of work that was launched in no region, or of which the call
+// is not known.
+const outside = 0
+
+// Places lists the places by their number. Place 0 is outside every region.
+func (a *Attribution) Places() []Place {
+	a.findPlaces()
+	return a.places.list
+}
+
+// KernelPlace is where a kernel was launched.
+func (a *Attribution) KernelPlace(kernel int) uint32 {
+	a.findPlaces()
+	return a.places.kernel[kernel]
+}
+
+// OpPlace is where any work was launched.
+func (a *Attribution) OpPlace(op Op) uint32 {
+	a.findPlaces()
+	if op.Kind == OpKernel {
+		return a.places.kernel[op.Index]
+	}
+	return a.callPlace(a.callOf(op))
+}
+
+// findPlaces gives every kernel and all other work its place, once.
+func (a *Attribution) findPlaces() {
+	if a.places != nil {
+		return
+	}
+	p := &places{list: []Place{{}}, byKey: map[string]uint32{"": outside}, byPair: map[uint64]uint32{}}
+	a.places = p
+	p.bySet = make([]uint32, len(a.sets.ends)+1)
+	p.kernel = make([]uint32, len(a.kernelCalls))
+	for i, call := range a.kernelCalls {
+		p.kernel[i] = a.callPlace(call)
+	}
+	for i := len(a.kernelCalls); i < a.t.Ops(); i++ {
+		a.callPlace(a.callOf(a.t.Op(i)))
+	}
+}
+
+func (a *Attribution) callPlace(call uint32) uint32 {
+	p := a.places
+	switch {
+	case call == None:
+		return outside
+	case a.callOpen == nil && a.callSet == nil:
+		return outside
+	case a.callOpen == nil:
+		at := &p.bySet[a.callSet[call]]
+		if *at == 0 {
+			*at = a.newPlace(call) + 1
+		}
+		return *at - 1
+	}
+	state := a.state(call)
+	place, ok := p.byPair[state]
+	if !ok {
+		place = a.newPlace(call)
+		p.byPair[state] = place
+	}
+	return place
+}
+
+// newPlace numbers what was open around a call by its regions.
+func (a *Attribution) newPlace(call uint32) uint32 {
+	p := a.places
+	p.key = a.stateKey(p.key[:0], call)
+	if id, ok := p.byKey[string(p.key)]; ok {
+		return id
+	}
+	id := uint32(len(p.list))
+	place := Place{state: a.callState(call)}
+	place.Own, place.All = a.regionsAround(call)
+	p.list, p.byKey[string(p.key)] = append(p.list, place), id
+	return id
+}
+
+// stateKey tells states apart: innermost regions stack by stack, then the open
+// start/end regions.
+func (a *Attribution) stateKey(key []byte, call uint32) []byte {
+	stacks := a.innermost(call)
+	for _, r := range stacks {
+		key = binary.LittleEndian.AppendUint32(key, a.rangeNode[r])
+	}
+	var open []uint32
+	for _, r := range a.openAround(call) {
+		open = append(open, a.rangeNode[r])
+	}
+	slices.Sort(open)
+	for _, id := range slices.Compact(open) {
+		key = binary.LittleEndian.AppendUint32(key, id)
+	}
+	if len(open) > 0 {
+		key = append(key, byte(len(stacks))) // of at most maxStacks
+	}
+	return key
+}
+
+// placeMatcher asks match once for each place.
+func (a *Attribution) placeMatcher(match func(nvtx.State) bool) []bool {
+	answers := make([]bool, len(a.Places()))
+	for i := range answers {
+		answers[i] = match(a.places.list[i].state)
+	}
+	return answers
+}
+
+// InRegions tells for each place whether it lies in one of the regions.
+func (a *Attribution) InRegions(list []uint32) []bool {
+	in := make([]bool, len(a.Places()))
+	for i := range in {
+		in[i] = slices.ContainsFunc(a.places.list[i].All, func(id uint32) bool { return slices.Contains(list, id) })
+	}
+	return in
+}
+
+// KernelMatcher tells for each kernel whether match holds of what was open around
+// its launch. Match is asked once for each place.
+func (a *Attribution) KernelMatcher(match func(nvtx.State) bool) func(kernel int) bool {
+	answers := a.placeMatcher(match)
+	return func(kernel int) bool { return answers[a.places.kernel[kernel]] }
+}
+
+// OpMatcher is KernelMatcher for any piece of GPU work.
+func (a *Attribution) OpMatcher(match func(nvtx.State) bool) func(Op) bool {
+	answers := a.placeMatcher(match)
+	return func(op Op) bool { return answers[a.OpPlace(op)] }
+}
+
+// Around gives the regions that a kernel was launched in; see Place. Both lists are
+// shared between kernels and must not be changed.
+func (a *Attribution) Around() func(kernel int) (own, all []uint32) {
+	list := a.Places()
+	return func(kernel int) ([]uint32, []uint32) {
+		p := &list[a.places.kernel[kernel]]
+		return p.Own, p.All
+	}
+}
+
+func (a *Attribution) regionsAround(call uint32) (own, all []uint32) {
+	for _, r := range a.innermost(call) {
+		id := a.rangeNode[r]
+		own = append(own, id)
+		for ; id != 0; id = a.nodes[id].parent {
+			all = append(all, id)
+		}
+	}
+	for _, r := range a.openAround(call) {
+		own, all = append(own, a.rangeNode[r]), append(all, a.rangeNode[r])
+	}
+	slices.Sort(own)
+	slices.Sort(all)
+	return slices.Compact(own), slices.Compact(all)
+}
