@@ -41,7 +41,7 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 }
 
 func analyze(ctx context.Context, in Input) (*Result, error) {
-	a := &analyzer{in: in, th: in.Thresholds.withDefaults(), res: newResult(in), launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
+	a := &analyzer{in: in, th: in.Thresholds.withDefaults(), res: newResult(in), launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}, gains: map[*Stage]gain{}, others: map[*Stage][]otherCall{}}
 	for _, step := range []func(context.Context) error{
 		a.loadCategories,
 		a.readRun,       // manifest, environment, inputs
@@ -209,9 +209,11 @@ type analyzer struct {
 	captured      [2]time.Time         // from the first start to the last end of nsys in the run; zero where that is not known
 	noCounters    *runs.Outcome        // why ncu failed, nil where it did not
 	regionReport  *pick.RegionReport
-	partsOnly     bool            // regions have counters by process and device, not over all of them
-	cpuOnly       bool            // the torch profiler saw no device
-	injectedPaths map[string]bool // of ranges, as far as asked for
+	partsOnly     bool                   // regions have counters by process and device, not over all of them
+	cpuOnly       bool                   // the torch profiler saw no device
+	injectedPaths map[string]bool        // of ranges, as far as asked for
+	gains         map[*Stage]gain        // of stages, as far as asked for
+	others        map[*Stage][]otherCall // the same
 }
 
 func (a *analyzer) loadCategories(context.Context) error {

@@ -98,7 +98,7 @@ func (a *analyzer) launchedIn(s *Stage) func(timeline.Op) bool {
 		return func(timeline.Op) bool { return true }
 	}
 	in := a.tl.at.InRegions(regions)
-	return func(op timeline.Op) bool { return in(a.tl.at.Launch(op)) }
+	return func(op timeline.Op) bool { return in[a.tl.at.OpPlace(op)] }
 }
 
 // busyParams say how long kernels run in a stage, under nsys.
@@ -251,6 +251,15 @@ type gain struct {
 // host still does: long stretches of code, allocation, loading, synchronization.
 // What of that is hidden behind kernels now may be hidden then, and the reverse.
 func (a *analyzer) launchGain(s *Stage) gain {
+	if g, ok := a.gains[s]; ok {
+		return g
+	}
+	g := a.findLaunchGain(s)
+	a.gains[s] = g
+	return g
+}
+
+func (a *analyzer) findLaunchGain(s *Stage) gain {
 	once := a.idleOnce(s)
 	busiest, streams := a.busiestStream(s)
 	kept := once["host"] + once["alloc"] + once["none"] + a.loading(s)
@@ -290,7 +299,7 @@ func (a *analyzer) busiestStream(s *Stage) (most int64, streams int) {
 	case a.scope != nil:
 		moments = a.scope.moments
 	}
-	busy, reach := map[uint32]int64{}, map[uint32]int64{}
+	busy, reach, began := make([]int64, len(a.tl.t.Queues)), make([]int64, len(a.tl.t.Queues)), make([]bool, len(a.tl.t.Queues))
 	at := 0
 	for i := range a.tl.work {
 		w, q := &a.tl.work[i], a.tl.queues[i]
@@ -299,17 +308,20 @@ func (a *analyzer) busiestStream(s *Stage) (most int64, streams int) {
 		}
 		for j := at; j < len(moments) && moments[j].start < w.end; j++ {
 			from, to := max(w.start, moments[j].start), min(w.end, moments[j].end)
-			if end, ok := reach[q]; ok {
-				from = max(from, end)
+			if began[q] {
+				from = max(from, reach[q])
 			}
 			if from < to {
 				busy[q] += to - from
-				reach[q] = to
+				reach[q], began[q] = to, true
 			}
 		}
 	}
-	for _, ns := range busy {
-		most = max(most, ns)
+	for q, ns := range busy {
+		if began[q] {
+			most = max(most, ns)
+			streams++
+		}
 	}
-	return most, len(busy)
+	return most, streams
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 const (
@@ -40,11 +39,20 @@ type otherCall struct {
 // own, by call, the longest first. Moments that instances of the stage share count
 // once.
 func (a *analyzer) otherCalls(s *Stage) []otherCall {
-	tl := a.tl
-	if tl == nil || tl.t == nil {
+	if a.tl == nil || a.tl.t == nil {
 		return nil
 	}
-	byName := map[callKind]int64{}
+	list, ok := a.others[s]
+	if !ok {
+		list = a.findOtherCalls(s)
+		a.others[s] = list
+	}
+	return list
+}
+
+func (a *analyzer) findOtherCalls(s *Stage) []otherCall {
+	tl := a.tl
+	byName := make([][2]int64, len(tl.t.Names)+1) // short and long calls; the last is for names that are not known
 	add := func(process int, moments []moment) {
 		p := tl.painting(workKey{process, -1})
 		for _, m := range moments {
@@ -62,14 +70,19 @@ func (a *analyzer) otherCalls(s *Stage) []otherCall {
 		add(-1, []moment{{tl.lo, tl.hi}})
 	}
 	sums := map[otherCall]int64{} // versions of a call are one
-	for kind, ns := range byName {
-		c := otherCall{name: "a CUDA call without a name"}
-		if int(kind.name) < len(tl.t.Names) {
-			c.name = callName(tl.t.Names[kind.name])
+	for name, times := range byName {
+		for long, ns := range times {
+			if ns == 0 {
+				continue
+			}
+			c := otherCall{name: "a CUDA call without a name"}
+			if name < len(tl.t.Names) {
+				c.name = callName(tl.t.Names[name])
+			}
+			c.lazy = long == 1 && strings.Contains(c.name, "Attribute")
+			c.loads = c.lazy || isLoad(c.name)
+			sums[c] += ns
 		}
-		c.lazy = kind.long && strings.Contains(c.name, "Attribute")
-		c.loads = c.lazy || isLoad(c.name)
-		sums[c] += ns
 	}
 	list := make([]otherCall, 0, len(sums))
 	for c, ns := range sums {
@@ -80,13 +93,9 @@ func (a *analyzer) otherCalls(s *Stage) []otherCall {
 	return list
 }
 
-type callKind struct {
-	name timeline.StringID
-	long bool
-}
-
-// callsWithin adds the time of each call within a stretch.
-func (p *painting) callsWithin(m moment, into map[callKind]int64) {
+// callsWithin adds the time of each call within a stretch, by its name and whether
+// it is long.
+func (p *painting) callsWithin(m moment, into [][2]int64) {
 	for i := max(0, p.find(m.start)); i < len(p.blocks) && p.blocks[i].start < m.end; i++ {
 		b := p.blocks[i]
 		names := p.calls[b.calls:]
@@ -97,7 +106,11 @@ func (p *painting) callsWithin(m moment, into map[callKind]int64) {
 			start, end, name := b.startOf(j), p.pieceEnd(i, j), names[0]
 			names = names[1:]
 			if from, to := max(start, m.start), min(end, m.end); from < to {
-				into[callKind{name, end-start >= longAttribute}] += to - from
+				long := 0
+				if end-start >= longAttribute {
+					long = 1
+				}
+				into[min(int(name), len(into)-1)][long] += to - from
 			}
 		}
 	}

@@ -17,18 +17,44 @@ const (
 // countInRegions sums the launches of each kernel in each region.
 func (a *analyzer) countInRegions() {
 	tl := a.tl
+	type from struct {
+		place, kernel, queue uint32
+		inScope              bool
+	}
+	type launched struct {
+		callTime
+		nodes int64
+	}
+	sums := map[from]*launched{}
+	var last from
+	var sum *launched
 	for i := range tl.t.Kernels {
-		_, all := tl.around(i)
-		ns := max(0, tl.t.Kernels[i].Duration())
-		for _, id := range all {
-			key := regionGroup{id, tl.kernel[i]}
-			count(tl.inRegion, key, ns)
-			if tl.t.Kernels[i].GraphNode != 0 {
-				tl.nodes[id]++
+		k := &tl.t.Kernels[i]
+		f := from{tl.at.KernelPlace(i), tl.kernel[i], k.Queue, a.scope != nil && a.scope.kernels[i]}
+		if sum == nil || f != last {
+			if sum = sums[f]; sum == nil {
+				sum = &launched{}
+				sums[f] = sum
 			}
-			if a.scope != nil && a.scope.kernels[i] {
-				count(tl.inScope, key, ns)
-				tl.scopeNS[queueOf{id, tl.t.Kernels[i].Queue}] += ns
+			last = f
+		}
+		sum.calls++
+		sum.ns += max(0, k.Duration())
+		if k.GraphNode != 0 {
+			sum.nodes++
+		}
+	}
+	places := tl.at.Places()
+	for f, s := range sums {
+		for _, id := range places[f.place].All {
+			key := regionGroup{id, f.kernel}
+			count(tl.inRegion, key, s.callTime)
+			if s.nodes > 0 {
+				tl.nodes[id] += s.nodes
+			}
+			if f.inScope {
+				count(tl.inScope, key, s.callTime)
+				tl.scopeNS[queueOf{id, f.queue}] += s.ns
 			}
 		}
 	}
@@ -57,14 +83,14 @@ func (a *analyzer) sumRegions() {
 	a.groupRegions()
 }
 
-func count(sums map[regionGroup]*callTime, key regionGroup, ns int64) {
+func count(sums map[regionGroup]*callTime, key regionGroup, more callTime) {
 	c := sums[key]
 	if c == nil {
 		c = &callTime{}
 		sums[key] = c
 	}
-	c.calls++
-	c.ns += ns
+	c.calls += more.calls
+	c.ns += more.ns
 }
 
 // regionOrder lists region IDs, each before what is nested in it and otherwise

@@ -150,14 +150,32 @@ func (tl *timed) momentsOf(s *scoped, match func(nvtx.State) bool) []moment {
 	for thread, list := range open {
 		all = append(all, without(disjoint(list), disjoint(closed[thread]))...)
 	}
-	tl.t.EachOp(func(op timeline.Op) {
-		if s.match(op) {
-			if m := tl.clip(op.Start, op.End); m.start < m.end {
-				all = append(all, m)
-			}
+	all = disjoint(all)
+	return disjoint(append(all, tl.beyond(s, all)...))
+}
+
+// beyond is when work of the scope ran outside stretches of time, which are in
+// order: there is much work, and little of it outlasts its region.
+func (tl *timed) beyond(s *scoped, open []moment) (out []moment) {
+	at := 0
+	tl.t.ByStart(func(op timeline.Op) {
+		if !s.match(op) {
+			return
 		}
+		m := tl.clip(op.Start, op.End)
+		for at < len(open) && open[at].end < m.start {
+			at++
+		}
+		if m.start >= m.end || at < len(open) && open[at].start <= m.start && m.end <= open[at].end {
+			return
+		}
+		if n := len(out); n > 0 && m.start <= out[n-1].end {
+			out[n-1].end = max(out[n-1].end, m.end)
+			return
+		}
+		out = append(out, m)
 	})
-	return disjoint(all)
+	return out
 }
 
 func (tl *timed) clip(start, end int64) moment { return moment{max(start, tl.lo), min(end, tl.hi)} }
@@ -203,22 +221,6 @@ func without(list, cut []moment) []moment {
 		}
 	}
 	return out
-}
-
-// common is how long two lists of stretches have in common; both are disjoint
-// and in order.
-func common(x, y []moment) (ns int64) {
-	for i, j := 0, 0; i < len(x) && j < len(y); {
-		if start, end := max(x[i].start, y[j].start), min(x[i].end, y[j].end); start < end {
-			ns += timeline.Since(start, end)
-		}
-		if x[i].end < y[j].end {
-			i++
-		} else {
-			j++
-		}
-	}
-	return ns
 }
 
 // inScope tells whether a kernel of the timeline counts.
@@ -278,26 +280,50 @@ func (a *analyzer) sumScope() {
 	}
 	split := a.split(parts)
 	s.Split = &split
-	for _, list := range tl.workByDevice() {
-		s.BusyNS += common(list, a.scope.moments)
-	}
+	s.BusyNS = tl.busyWithin(a.scope.moments)
 	s.Text = s.describe(a.res.Totals.WallNS, a.beside())
 	a.res.Scope = s
 }
 
-// workByDevice is when each device worked.
-func (tl *timed) workByDevice() map[int32][]moment {
-	out := map[int32][]moment{}
-	for i, w := range tl.work {
-		if m := tl.clip(w.start, w.end); m.start < m.end {
-			d := tl.t.Queues[tl.queues[i]].Device
-			out[d] = append(out[d], m)
+// busyWithin is how long devices worked within stretches of time, which are in
+// order, added up over the devices.
+func (tl *timed) busyWithin(moments []moment) (ns int64) {
+	type device struct {
+		reach int64 // until when its work is counted
+		began bool
+		at    int // the first stretch that is not over
+	}
+	devices := map[int32]*device{}
+	byQueue := make([]*device, len(tl.t.Queues))
+	for q := range byQueue {
+		number := tl.t.Queues[q].Device
+		if devices[number] == nil {
+			devices[number] = &device{}
+		}
+		byQueue[q] = devices[number]
+	}
+	for i := range tl.work {
+		m, d := tl.clip(tl.work[i].start, tl.work[i].end), byQueue[tl.queues[i]]
+		if d.began {
+			m.start = max(m.start, d.reach)
+		}
+		if m.start >= m.end {
+			continue
+		}
+		d.reach, d.began = m.end, true
+		for d.at < len(moments) && moments[d.at].end <= m.start {
+			d.at++
+		}
+		for _, o := range moments[d.at:] {
+			if o.start >= m.end {
+				break
+			}
+			if start, end := max(m.start, o.start), min(m.end, o.end); start < end {
+				ns += timeline.Since(start, end)
+			}
 		}
 	}
-	for d := range out {
-		out[d] = disjoint(out[d])
-	}
-	return out
+	return ns
 }
 
 // maxScopeNames is how many regions the name of a scope lists.

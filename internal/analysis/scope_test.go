@@ -11,6 +11,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/gpu"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 func scopedTo(t *testing.T, include, exclude []string, fixtures ...string) *Result {
@@ -239,8 +240,12 @@ func TestMoments(t *testing.T) {
 	if got := without(list, []moment{{5, 8}, {20, 55}, {58, 99}}); !slices.Equal(got, []moment{{0, 5}, {8, 20}, {55, 58}}) {
 		t.Errorf("without %v", got)
 	}
-	if got := common(list, []moment{{5, 8}, {20, 55}, {58, 99}}); got != 3+10+5+2 {
-		t.Errorf("common %d", got)
+	tl := &timed{t: &timeline.Timeline{Queues: []timeline.Queue{{Device: 1}, {Device: 1}, {Device: 2}}}, hi: 100}
+	for i, m := range []moment{{0, 10}, {5, 20}, {5, 12}, {15, 30}, {50, 60}} { // devices 1, 1, 2, 1, 2
+		tl.work, tl.queues = append(tl.work, stint{start: m.start, end: m.end}), append(tl.queues, []uint32{0, 1, 2, 0, 2}[i])
+	}
+	if got := tl.busyWithin([]moment{{5, 8}, {20, 55}, {58, 99}}); got != 3+10+3+5+2 {
+		t.Errorf("busy for %d", got)
 	}
 }
 

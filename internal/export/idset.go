@@ -56,7 +56,7 @@ func regionOf(ctx context.Context, s *Source, f *nsys.File) (*regionIDs, error) 
 		return nil, err
 	}
 	r := &regionIDs{calls: idSet{}, processes: map[int64]uint64{}, ranges: map[int]bool{}}
-	in := at.Matching(match)
+	in := at.OpMatcher(match)
 	t.EachOp(func(op timeline.Op) {
 		if process := t.Queues[op.Queue].Process; op.Correlation != timeline.NoCorrelation && in(op) {
 			r.calls.add(r.key(t.Processes[process].Global, op.Correlation))

@@ -133,9 +133,13 @@ func (t *Timeline) Span() time.Duration {
 func (t *Timeline) nodeLaunches() int {
 	type launch struct{ process, correlation uint32 }
 	seen := map[launch]bool{}
+	var last launch // kernels of one launch follow each other
 	add := func(node int64, queue, correlation uint32) {
-		if node != 0 && correlation != NoCorrelation {
-			seen[launch{t.Queues[queue].Process, correlation}] = true
+		if node == 0 || correlation == NoCorrelation {
+			return
+		}
+		if l := (launch{t.Queues[queue].Process, correlation}); l != last || len(seen) == 0 {
+			seen[l], last = true, l
 		}
 	}
 	for i := range t.Kernels {
@@ -186,15 +190,19 @@ func (t *Timeline) deviceInfo(over *bool) []DeviceInfo {
 		streams map[uint32]bool
 	}
 	devices := map[int32]*device{}
+	byQueue := make([]*device, len(t.Queues)) // nil before its first work
 	t.ByStart(func(op Op) {
-		number := t.Queues[op.Queue].Device
-		d := devices[number]
+		d := byQueue[op.Queue]
 		if d == nil {
-			d = &device{DeviceInfo: DeviceInfo{Device: int(number), FirstNS: op.Start, LastNS: op.End}, streams: map[uint32]bool{}}
-			devices[number] = d
+			number := t.Queues[op.Queue].Device
+			if d = devices[number]; d == nil {
+				d = &device{DeviceInfo: DeviceInfo{Device: int(number), FirstNS: op.Start, LastNS: op.End}, streams: map[uint32]bool{}}
+				devices[number] = d
+			}
+			d.streams[op.Queue] = true
+			byQueue[op.Queue] = d
 		}
 		d.FirstNS, d.LastNS = min(d.FirstNS, op.Start), max(d.LastNS, op.End)
-		d.streams[op.Queue] = true
 		d.work.add(op, 0, false)
 	})
 	var list []DeviceInfo

@@ -1,7 +1,5 @@
 package timeline
 
-import "github.com/deepprof/deepprof/internal/nvtx"
-
 // RangeNode is the region path of range i, by its number.
 func (a *Attribution) RangeNode(i int) uint32 { return a.rangeNode[i] }
 
@@ -52,9 +50,3 @@ func (a *Attribution) RegionRows(q Query) Rows[RegionRow] { return a.regionRows(
 
 // EachOp visits all GPU work, kind by kind, in the order of the file.
 func (t *Timeline) EachOp(visit func(Op)) { t.eachOp(visit) }
-
-// Matching tells the work that was launched while match holds.
-func (a *Attribution) Matching(match func(nvtx.State) bool) func(Op) bool {
-	byCall := a.callMatcher(match)
-	return func(op Op) bool { return byCall(a.callOf(op)) }
-}
