@@ -8,6 +8,8 @@ func commands() []command {
 		analyzeCommand(),
 		showCommand(),
 		exportCommand(),
+		compareCommand(),
+		baselineCommand(),
 		runsCommand(),
 		doctorCommand(),
 		selfcheckCommand(),

@@ -37,6 +37,9 @@ func (r *LayerRow) Paths() []string { return r.paths }
 // stepName is that of the ranges around one token: of ours, of numbered ones.
 var stepName = regexp.MustCompile(`^step#?\d*$`)
 
+// IsStep tells whether a range of this name is a step.
+func IsStep(name string) bool { return stepName.MatchString(name) }
+
 var layerIndex = regexp.MustCompile(`\.\d+`)
 
 // Layers sums regions by stage and place in the model. With each, every module

@@ -71,6 +71,16 @@ func removeStale(dir string, made []string) error {
 	return errors.Join(errs...)
 }
 
+// A SchemaError refuses a result of another schema.
+type SchemaError struct {
+	Path string
+	Have int
+}
+
+func (e *SchemaError) Error() string {
+	return fmt.Sprintf("read %s: it has schema %d and this deepprof knows %d; make it again with deepprof analyze on the run or its captures", e.Path, e.Have, analysis.Schema)
+}
+
 // Read reads a result.json of this version. One of another schema is refused:
 // the captures of its run are analyzed again.
 func Read(path string) (*analysis.Result, error) {
@@ -80,7 +90,7 @@ func Read(path string) (*analysis.Result, error) {
 	}
 	var head struct{ Schema int }
 	if err := json.Unmarshal(data, &head); err == nil && head.Schema != analysis.Schema {
-		return nil, fmt.Errorf("read %s: it has schema %d and this deepprof knows %d; make it again with deepprof analyze on the run or its captures", path, head.Schema, analysis.Schema)
+		return nil, &SchemaError{path, head.Schema}
 	}
 	var r analysis.Result
 	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&r); err != nil {

@@ -1,0 +1,375 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/compare"
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/show"
+)
+
+func compareCommand() command {
+	return command{
+		use: "compare [BASE NEW | --base RUN... --new RUN... | --self RUN... | --run N [OVERRIDE...] -- CMD_A --- CMD_B]", short: "Say what is faster or slower between two sides, how sure that is, and where it comes from",
+		long: `Compare two sides. A side is a run, several runs, a packed run, files that nsys
+and ncu wrote (joined by commas where they belong together), or a baseline that
+'deepprof baseline set' named. Each process is one sample: a run that was made
+with pipeline.repeats=N has N of them, and --base and --new may be repeated.
+
+First the circumstances that differ are listed with what they forbid to conclude.
+Then every stage, region, layer, step, kernel and operator, MFU and MBU: old, new,
+the change with its interval, and a verdict: faster, slower, no change (within
+--min-effect), or cannot tell, with the number of repetitions that would tell. One
+process a side is always "cannot tell", except for what has no noise: launches,
+kernels, bytes. The parts of a waterfall add up to the change of the total.
+
+--gate RULE limits a change: KIND:NAME.METRIC < LIMIT, where the limit is the change
+from BASE, +3% relative or 0 absolute; FILE.yaml holds several under the key rules.
+A rule passes if the whole interval keeps it and fails if the whole interval breaks
+it. Exit codes: 0 every rule passes, 1 a rule fails, 2 it cannot tell, or the input
+cannot be compared. Without a gate the exit code is 0 once both sides were compared.
+
+--run N runs two commands N times each, in the order A B B A, and compares them.
+--self measures how far runs of one program differ and suggests limits.`,
+		example: `  deepprof compare base.deepprof.tar.zst new.deepprof.tar.zst
+  deepprof compare --base r1 --base r2 --base r3 --new n1 --new n2 --new n3 --md
+  deepprof compare main latest --gate 'stage:decode.time < +3%' --gate 'launches:decode <= 0'
+  deepprof compare before.sqlite after.sqlite --all
+  deepprof compare --run 5 -- ./old --- ./new
+  deepprof compare --self r1 r2 r3 r4 r5`,
+		args: cobra.ArbitraryArgs,
+		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			c := &comparing{flags: f, streams: s}
+			c.register()
+			return c.run
+		},
+	}
+}
+
+// comparing is a call of compare.
+type comparing struct {
+	flags   *pflag.FlagSet
+	streams streams
+	config  configFlags
+
+	base, fresh, gates    []string
+	effect, store         string
+	self, all             bool
+	json, csv, md, github bool
+	junit, gitlab         string
+	repeats               int
+	ignore                bool
+	options               compare.Options
+}
+
+func (c *comparing) register() {
+	f := c.flags
+	f.StringArrayVar(&c.base, "base", nil, "a `RUN` of the base side; may be repeated")
+	f.StringArrayVar(&c.fresh, "new", nil, "a `RUN` of the new side; may be repeated")
+	f.StringArrayVar(&c.gates, "gate", nil, "a `RULE` that limits a change, or a YAML file of rules; may be repeated")
+	f.StringVar(&c.effect, "min-effect", "2%", "smaller `CHANGES` do not count")
+	f.BoolVar(&c.self, "self", false, "measure the noise of several runs of one program and suggest limits")
+	f.IntVar(&c.repeats, "run", 0, "run the commands after -- and --- `N` times each, in turns, and compare them")
+	f.BoolVar(&c.ignore, "ignore-blockers", false, "with --run: run in spite of what 'deepprof doctor' calls a blocker")
+	f.BoolVar(&c.all, "all", false, "every row, not those of the largest changes")
+	f.BoolVar(&c.json, "json", false, "print JSON")
+	f.BoolVar(&c.csv, "csv", false, "print every value as CSV")
+	f.BoolVar(&c.md, "md", false, "print Markdown that fits a comment on a pull request")
+	f.StringVar(&c.junit, "junit", "", "also write the rules as JUnit XML to `FILE`")
+	f.StringVar(&c.gitlab, "gitlab", "", "also write rules that did not pass as a GitLab code quality report to `FILE`")
+	f.BoolVar(&c.github, "github", false, "also print rules that did not pass as annotations of GitHub Actions")
+	f.BoolVar(&c.options.Partial, "partial", false, "take runs that did not end, and what is left of damaged captures")
+	f.BoolVar(&c.options.AcrossGPUs, "across-gpus", false, "compare sides that ran on different GPUs")
+	f.Uint64Var(&c.options.Seed, "seed", 0, "of the bootstrap `N`")
+	c.store = runs.DefaultRoot
+	f.StringVar(&c.store, "store", runs.DefaultRoot, "the `DIR` that holds runs and baselines")
+	f.StringVar(&c.config.dir, "config-dir", "", "with --run: compose from the configuration in `DIR`, ./conf and the shipped one")
+}
+
+// run does what was asked for. Everything that is wrong ends with exit code 2
+// before anything is written.
+func (c *comparing) run(ctx context.Context, args []string) error {
+	rules, err := c.check(args)
+	if err != nil {
+		return err
+	}
+	loader := &show.SideLoader{Store: c.store, Analyze: func(ctx context.Context, paths []string) (*analysis.Result, error) {
+		return analyzeFiles(ctx, "compare", paths)
+	}}
+	if c.self {
+		side, err := loader.Side(ctx, args)
+		if err != nil {
+			return cannotCompare(err)
+		}
+		noise, err := compare.Self(side, c.options)
+		if err != nil {
+			return usage(err)
+		}
+		return c.printNoise(noise)
+	}
+	base, fresh, err := c.sides(ctx, loader, args)
+	if err != nil {
+		return cannotCompare(err)
+	}
+	made, err := compare.Compare(base, fresh, c.options)
+	if err != nil {
+		return usage(err)
+	}
+	if len(rules) > 0 {
+		if err := made.Apply(rules); err != nil {
+			return usage(err)
+		}
+	}
+	if err := c.write(made); err != nil {
+		return err
+	}
+	if err := c.print(made); err != nil {
+		return err
+	}
+	return gateExit(made.Gate)
+}
+
+// cannotCompare makes what a reader could not read the caller's error, whatever
+// its own exit code elsewhere.
+func cannotCompare(err error) error {
+	var f *failure
+	if errors.Is(err, context.Canceled) || errors.As(err, &f) && f.code != exitNothing {
+		return err
+	}
+	return usage(err)
+}
+
+func gateExit(g *compare.Gate) error {
+	switch {
+	case g == nil || g.Outcome == compare.Pass:
+		return nil
+	case g.Outcome == compare.Fail:
+		return answerNo()
+	}
+	return &failure{code: exitUsage}
+}
+
+// check reads the flags and the rules.
+func (c *comparing) check(args []string) ([]compare.Rule, error) {
+	percent := strings.TrimSuffix(c.effect, "%")
+	effect, err := strconv.ParseFloat(percent, 64)
+	if percent != c.effect {
+		effect /= 100
+	}
+	if err != nil || !(effect > 0 && effect < 1) {
+		return nil, usagef("compare: --min-effect %s is no share between 0 and 1; write it like 2%%", c.effect)
+	}
+	c.options.MinEffect = effect
+	if n := count(c.json, c.csv, c.md); n > 1 {
+		return nil, usagef("compare: --json, --csv and --md exclude each other")
+	}
+	sides := len(c.base) > 0 || len(c.fresh) > 0
+	switch {
+	case c.repeats < 0:
+		return nil, usagef("compare: --run %d is no number of repetitions", c.repeats)
+	case c.self && (sides || c.repeats > 0 || len(c.gates) > 0):
+		return nil, usagef("compare: --self measures one side; it goes without --base, --new, --run and --gate")
+	case c.repeats > 0 && sides:
+		return nil, usagef("compare: --run makes both sides; it goes without --base and --new")
+	case c.self && len(args) < 1:
+		return nil, usagef("compare: --self needs runs of one program")
+	case c.self || c.repeats > 0:
+	case sides && (len(c.base) == 0 || len(c.fresh) == 0):
+		return nil, usagef("compare: a side is empty; give both --base and --new")
+	case sides && len(args) > 0:
+		return nil, usagef("compare: %q stands beside --base and --new; give it as one of them", args[0])
+	case !sides && len(args) != 2:
+		return nil, usagef("compare: %d sides are given, and two are compared: deepprof compare BASE NEW; several runs of a side are given with --base and --new", len(args))
+	}
+	return c.rules()
+}
+
+func count(flags ...bool) (n int) {
+	for _, f := range flags {
+		if f {
+			n++
+		}
+	}
+	return n
+}
+
+// rules reads those of the command line and of files.
+func (c *comparing) rules() ([]compare.Rule, error) {
+	var rules []compare.Rule
+	for _, text := range c.gates {
+		if strings.HasSuffix(text, ".yaml") || strings.HasSuffix(text, ".yml") {
+			data, err := os.ReadFile(text)
+			if err != nil {
+				return nil, usagef("compare --gate: %w", err)
+			}
+			more, err := compare.ParseRules(data)
+			if err != nil {
+				return nil, usagef("compare --gate %s: %w", text, err)
+			}
+			rules = append(rules, more...)
+			continue
+		}
+		rule, err := compare.ParseRule(text)
+		if err != nil {
+			return nil, usagef("compare --gate: %w", err)
+		}
+		rules = append(rules, rule)
+	}
+	return rules, nil
+}
+
+// sides reads both, or runs them.
+func (c *comparing) sides(ctx context.Context, l *show.SideLoader, args []string) (base, fresh []compare.Run, err error) {
+	a, b := c.base, c.fresh
+	if len(args) == 2 {
+		a, b = args[:1], args[1:]
+	}
+	if base, err = l.Side(ctx, a); err != nil {
+		return nil, nil, err
+	}
+	fresh, err = l.Side(ctx, b)
+	return base, fresh, err
+}
+
+// write writes the files that were asked for.
+func (c *comparing) write(made *compare.Comparison) error {
+	for _, f := range []struct {
+		path string
+		make func(io.Writer) error
+	}{
+		{c.junit, func(w io.Writer) error { return report.GateJUnit(w, made) }},
+		{c.gitlab, func(w io.Writer) error { return report.GateGitLab(w, made) }},
+	} {
+		if f.path == "" {
+			continue
+		}
+		var out bytes.Buffer
+		if err := f.make(&out); err != nil {
+			return err
+		}
+		if err := report.ReplaceFile(f.path, out.Bytes()); err != nil {
+			return usagef("write %s: %w", f.path, err)
+		}
+	}
+	return nil
+}
+
+func (c *comparing) print(made *compare.Comparison) error {
+	if c.github {
+		if err := report.GateGitHub(c.streams.err, made); err != nil {
+			return err
+		}
+	}
+	switch out := c.streams.out; {
+	case c.json:
+		return printJSON(out, made)
+	case c.csv:
+		return report.CompareRows(made).WriteCSV(out)
+	case c.md:
+		return report.CompareMarkdown(out, made)
+	default:
+		return report.CompareText(out, made, report.CompareOptions{Width: terminalWidth(out), All: c.all})
+	}
+}
+
+func (c *comparing) printNoise(n *compare.SelfNoise) error {
+	if c.json {
+		return printJSON(c.streams.out, n)
+	}
+	t := report.CompareNoise(n)
+	switch {
+	case c.csv:
+		return t.WriteCSV(c.streams.out)
+	case c.md:
+		return t.WriteMarkdown(c.streams.out)
+	}
+	err := t.WriteText(c.streams.out, terminalWidth(c.streams.out))
+	printLines(c.streams, "note: ", t.Footnotes())
+	return err
+}
+
+// baselineCommand keeps sides under names.
+func baselineCommand() command {
+	return command{
+		use: "baseline", short: "Keep runs under a name, to compare with later",
+		example: "  deepprof baseline set main latest\n  deepprof compare main latest\n  deepprof baseline list\n  deepprof baseline rm main",
+		sub: []command{
+			{
+				use: "set NAME RUN...", short: "Keep the results of runs as a baseline; it outlives the runs", args: atLeast("NAME"),
+				setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+					store := storeFlag(f)
+					return func(ctx context.Context, args []string) error { return setBaseline(ctx, s, *store, args) }
+				},
+			},
+			{
+				use: "list", short: "List baselines", args: noArgs,
+				setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+					store := storeFlag(f)
+					return func(context.Context, []string) error { return listBaselines(s, *store) }
+				},
+			},
+			{
+				use: "rm NAME", short: "Forget a baseline", args: exactly("NAME"),
+				setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+					store := storeFlag(f)
+					return func(_ context.Context, args []string) error {
+						if err := compare.RemoveBaseline(*store, args[0]); err != nil {
+							return usage(err)
+						}
+						return nil
+					}
+				},
+			},
+		},
+	}
+}
+
+func setBaseline(ctx context.Context, s streams, store string, args []string) error {
+	if len(args) < 2 {
+		return usagef("baseline set %s: RUN is missing", args[0])
+	}
+	loader := &show.SideLoader{Store: store, Analyze: func(ctx context.Context, paths []string) (*analysis.Result, error) {
+		return analyzeFiles(ctx, "baseline set", paths)
+	}}
+	side, err := loader.Side(ctx, args[1:])
+	if err != nil {
+		return cannotCompare(err)
+	}
+	path, err := compare.SetBaseline(store, args[0], side)
+	if err != nil {
+		return usage(err)
+	}
+	_, err = fmt.Fprintf(s.out, "%s: %s, in %s\n", args[0], cmp.Or(map[int]string{1: "1 process"}[len(side)], fmt.Sprintf("%d processes", len(side))), path)
+	return err
+}
+
+func listBaselines(s streams, store string) error {
+	names, err := compare.Baselines(store)
+	if err != nil {
+		return usage(err)
+	}
+	rows := make([]report.BaselineLine, 0, len(names))
+	for _, name := range names {
+		b, err := compare.NamedBaseline(store, name)
+		if err != nil {
+			return usage(err)
+		}
+		rows = append(rows, report.NewBaselineLine(name, b))
+	}
+	slices.SortFunc(rows, func(x, y report.BaselineLine) int { return strings.Compare(x.Name, y.Name) })
+	return report.BaselineLines(rows).WriteText(s.out, terminalWidth(s.out))
+}

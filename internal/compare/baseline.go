@@ -1,0 +1,169 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/suggest"
+)
+
+// BaselineExt is the end of the name of a baseline file.
+const BaselineExt = ".baseline.zst"
+
+// baselineFolder holds the baselines of a store of runs. They are copies: cleaning
+// the store does not touch them.
+const baselineFolder = ".baselines"
+
+// maxBaseline bounds what a baseline unpacks to.
+const maxBaseline = 1 << 30
+
+// A Baseline is a side under a name, to compare with later.
+type Baseline struct {
+	Schema  int       `json:"schema"`
+	Created time.Time `json:"created"`
+	Runs    []Run     `json:"runs"`
+}
+
+// baselineNames are the characters of a name, so that it is also that of a file.
+func validName(name string) error {
+	ok := name != "" && name[0] != '.' && !strings.ContainsFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r))
+	})
+	if !ok {
+		return fmt.Errorf("baseline %q: a name has letters, digits, '.', '_' and '-'", name)
+	}
+	return nil
+}
+
+func baselinePath(store, name string) string {
+	return filepath.Join(store, baselineFolder, name+BaselineExt)
+}
+
+// EncodeBaseline packs runs into the content of a baseline file.
+func EncodeBaseline(b Baseline) ([]byte, error) {
+	b.Schema = Schema
+	text, err := json.Marshal(b)
+	if err != nil {
+		return nil, fmt.Errorf("write baseline: %w", err)
+	}
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
+	if err != nil {
+		return nil, fmt.Errorf("write baseline: %w", err)
+	}
+	defer enc.Close()
+	return enc.EncodeAll(text, nil), nil
+}
+
+// SetBaseline keeps runs under a name, and returns the file.
+func SetBaseline(store, name string, side []Run) (string, error) {
+	if err := validName(name); err != nil {
+		return "", err
+	}
+	data, err := EncodeBaseline(Baseline{Created: time.Now().UTC(), Runs: side})
+	if err != nil {
+		return "", err
+	}
+	path := baselinePath(store, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return "", fmt.Errorf("write baseline: %w", err)
+	}
+	tmp := path + ".tmp"
+	if err := os.WriteFile(tmp, data, 0o666); err != nil {
+		return "", fmt.Errorf("write baseline: %w", err)
+	}
+	return path, os.Rename(tmp, path)
+}
+
+// ReadBaseline reads a baseline file.
+func ReadBaseline(path string) (*Baseline, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read baseline: %w", err)
+	}
+	b, err := DecodeBaseline(data)
+	if err != nil {
+		return nil, fmt.Errorf("read baseline %s: %w; set it again with deepprof baseline set", path, err)
+	}
+	return b, nil
+}
+
+// DecodeBaseline reads what EncodeBaseline wrote.
+func DecodeBaseline(data []byte) (*Baseline, error) {
+	dec, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderMaxMemory(maxBaseline), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	defer dec.Close()
+	text, err := io.ReadAll(io.LimitReader(dec, maxBaseline))
+	if err != nil {
+		return nil, err
+	}
+	var b Baseline
+	if err := json.Unmarshal(text, &b); err != nil {
+		return nil, err
+	}
+	if b.Schema != Schema {
+		return nil, fmt.Errorf("it has schema %d and this deepprof knows %d", b.Schema, Schema)
+	}
+	for i := range b.Runs {
+		if r := b.Runs[i].Result; r != nil && r.Schema != analysis.Schema {
+			return nil, fmt.Errorf("a result in it has schema %d and this deepprof knows %d", r.Schema, analysis.Schema)
+		}
+	}
+	return &b, nil
+}
+
+// Baselines are the names of the baselines of a store.
+func Baselines(store string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(store, baselineFolder))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list baselines: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), BaselineExt); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// NamedBaseline reads a baseline of a store; nil where there is none of this name.
+func NamedBaseline(store, name string) (*Baseline, error) {
+	if validName(name) != nil {
+		return nil, nil
+	}
+	path := baselinePath(store, name)
+	if _, err := os.Stat(path); err != nil {
+		return nil, nil
+	}
+	return ReadBaseline(path)
+}
+
+// RemoveBaseline forgets a baseline.
+func RemoveBaseline(store, name string) error {
+	if err := validName(name); err != nil {
+		return err
+	}
+	err := os.Remove(baselinePath(store, name))
+	if errors.Is(err, os.ErrNotExist) {
+		names, _ := Baselines(store)
+		return fmt.Errorf("remove baseline %s: there is none%s", name, suggest.DidYouMean(name, names))
+	}
+	return err
+}

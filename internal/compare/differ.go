@@ -1,0 +1,313 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+// A Claim is something that a difference of circumstances forbids to conclude.
+type Claim string
+
+// Claims. Cause forbids no verdict: the change is real, but the program need not
+// be what made it.
+const (
+	ClaimCause   Claim = "cause"
+	ClaimTimes   Claim = "times"   // every verdict on a time or rate
+	ClaimWall    Claim = "wall"    // on wall times under nsys
+	ClaimTotals  Claim = "totals"  // on what adds up over the whole: kernels, layers, operators
+	ClaimRegions Claim = "regions" // on regions, layers and steps
+	ClaimKernels Claim = "kernels" // on kernels and launches
+)
+
+// Differ are the circumstances in which the sides differ.
+type Differ []Difference
+
+// A Difference is one of them.
+type Difference struct {
+	fact.Fact
+	Forbids []Claim `json:"forbids"`
+}
+
+// forbids is the difference that forbids a verdict on a row; zero where none does.
+func (d Differ) forbids(r *Row) fact.Fact {
+	for _, x := range d {
+		if slices.ContainsFunc(x.Forbids, func(c Claim) bool { return c.covers(r) }) {
+			return fact.New(Forbidden, fact.Because("why", x.Fact))
+		}
+	}
+	return fact.Fact{}
+}
+
+// covers tells whether a verdict on the row is a claim of this sort.
+func (c Claim) covers(r *Row) bool {
+	switch c {
+	case ClaimTimes:
+		return !metrics[r.Metric].counted
+	case ClaimWall:
+		return r.Clock == UnderNsys
+	case ClaimTotals:
+		whole := r.Kind == Total || r.Kind == Kernel && r.Metric != LaunchTime || r.Kind == Layer || r.Kind == Operator || r.Kind == Region && r.Metric == Launches || r.Kind == Step && r.Metric == Launches
+		return whole && r.Clock != Unprofiled
+	case ClaimRegions:
+		return r.Kind == Region || r.Kind == Layer || r.Kind == Step
+	case ClaimKernels:
+		return r.Kind == Kernel || r.Metric == Launches || r.Metric == Kernels
+	}
+	return false
+}
+
+// throttledShare is the share of samples in which clocks were held down from which
+// times no longer tell.
+const throttledShare = 0.1
+
+// clockApart is by how much the clocks of two sides may differ, relative.
+const clockApart = 0.02
+
+// circumstances are what has to be the same on both sides, with what it forbids
+// where it is not. What a run does not tell is no difference.
+var circumstances = []struct {
+	code    fact.Code
+	of      func(*Run) string
+	forbids []Claim
+}{
+	{OtherGPU, gpuNames, []Claim{ClaimCause}},
+	{OtherDriver, func(r *Run) string { return r.Result.Environment.Driver }, []Claim{ClaimCause}},
+	{OtherCUDA, func(r *Run) string { return r.Result.Environment.CUDA }, []Claim{ClaimCause}},
+	{OtherCPU, func(r *Run) string { return r.Result.Environment.CPU }, []Claim{ClaimCause}},
+	{OtherNsys, func(r *Run) string { return r.Result.Environment.Nsys }, []Claim{ClaimWall}},
+	{OtherNcu, func(r *Run) string { return r.Result.Environment.Ncu }, nil},
+	{OtherSoftware, software, []Claim{ClaimCause}},
+	{OtherModel, modelOf, []Claim{ClaimTimes, ClaimTotals}},
+	{OtherInputs, shapeOf, []Claim{ClaimTimes, ClaimTotals}},
+	{OtherAnnotation, annotation, []Claim{ClaimRegions, ClaimWall}},
+	{OtherScope, scopeOf, []Claim{ClaimTotals}},
+	{OtherPasses, passesOf, []Claim{ClaimTotals}},
+	{OtherTrace, traceOf, []Claim{ClaimKernels, ClaimTotals}},
+}
+
+// differ lists what differs between the sides, and within one.
+func differ(base, fresh []Run) Differ {
+	d := Differ{}
+	for _, c := range circumstances {
+		a, b := values(base, c.of), values(fresh, c.of)
+		if len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
+			d = append(d, Difference{fact.New(c.code, fact.Names("base", fact.KindName, a), fact.Names("new", fact.KindName, b)), c.forbids})
+		}
+	}
+	return append(append(d, configDiffer(base, fresh)...), conditionsDiffer(base, fresh)...)
+}
+
+// values are those of a side without repetition, as far as they are known.
+func values(side []Run, of func(*Run) string) []string {
+	seen := map[string]bool{}
+	for i := range side {
+		if side[i].Result == nil {
+			continue
+		}
+		if v := of(&side[i]); v != "" {
+			seen[v] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+func gpuNames(r *Run) string {
+	var names []string
+	for _, g := range r.Result.Environment.GPUs {
+		names = append(names, g.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+func software(r *Run) string { return factList(r.Result.Environment.Software) }
+
+func factList(list []analysis.Fact) string {
+	var all []string
+	for _, f := range list {
+		all = append(all, f.Name+" "+f.Value)
+	}
+	return strings.Join(all, ", ")
+}
+
+// modelOf names what makes a model another one; how it is run is no part of it.
+func modelOf(r *Run) string {
+	m := r.Result.Workload.Model
+	if m == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s, %d parameters, %d layers", m.Name, m.Parameters, m.Layers)
+}
+
+func shapeOf(r *Run) string { return factList(r.Result.Workload.Shape) }
+
+// annotation says who made the regions.
+func annotation(r *Run) string {
+	seen := map[string]bool{}
+	for i := range r.Result.Regions {
+		if s := r.Result.Regions[i].Source; s != "" {
+			seen[s] = true
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(seen)), ", ")
+}
+
+func scopeOf(r *Run) string {
+	if r.Result.Scope == nil {
+		return ""
+	}
+	return strings.Join(r.Result.Scope.Regions, ", ")
+}
+
+func passesOf(r *Run) string {
+	var all []string
+	for i := range r.Result.Stages {
+		if st := &r.Result.Stages[i]; st.Passes > 0 {
+			all = append(all, fmt.Sprintf("%s %d", st.Name, st.Passes))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func traceOf(r *Run) string { return r.Config["pipeline.nsys.cuda_graph_trace"] }
+
+// places of a configuration that differ between any two runs, or that no number
+// depends on.
+var ignored = []string{"hydra.", "pipeline.supervision.", "pipeline.unprofiled.timeout_s"}
+
+// configDiffer lists the settings that differ. They forbid nothing: a changed
+// setting is most often what the comparison is about.
+func configDiffer(base, fresh []Run) Differ {
+	if base[0].Config == nil || fresh[0].Config == nil {
+		return nil
+	}
+	a, b := base[0].Config, fresh[0].Config
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
+	var d Differ
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		if a[k] != b[k] && !slices.ContainsFunc(ignored, func(p string) bool { return strings.HasPrefix(k, p) }) {
+			d = append(d, Difference{fact.New(OtherSetting, fact.Key("key", k), fact.Name("base", orNone(a[k])), fact.Name("new", orNone(b[k]))), []Claim{}})
+		}
+	}
+	return d
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// conditionsDiffer tells of throttling, and of clocks that are apart.
+func conditionsDiffer(base, fresh []Run) Differ {
+	var d Differ
+	for _, side := range []struct {
+		name string
+		runs []Run
+	}{{"base", base}, {"new", fresh}} {
+		if n, all, reasons := throttled(side.runs); all > 0 && float64(n) >= throttledShare*float64(all) {
+			d = append(d, Difference{fact.New(Throttled, fact.ID("side", "compare.side", side.name), fact.Share("share", float64(n)/float64(all)), fact.Names("reasons", fact.KindName, reasons)), []Claim{ClaimTimes}})
+		}
+	}
+	a, b := medianClock(base), medianClock(fresh)
+	if a > 0 && b > 0 && math.Abs(b/a-1) > clockApart {
+		d = append(d, Difference{fact.New(OtherClocks, fact.Num("base", fact.KindHertz, a*1e6), fact.Num("new", fact.KindHertz, b*1e6)), []Claim{ClaimCause}})
+	}
+	return d
+}
+
+func throttled(side []Run) (n, all int, reasons []string) {
+	seen := map[string]bool{}
+	for _, r := range side {
+		if c := r.Conditions; c != nil {
+			n, all = n+c.Throttled, all+c.Samples
+			for _, why := range c.Reasons {
+				seen[why] = true
+			}
+		}
+	}
+	return n, all, slices.Sorted(maps.Keys(seen))
+}
+
+func medianClock(side []Run) float64 {
+	var all []float64
+	for _, r := range side {
+		if r.Conditions != nil && r.Conditions.ClockMHz > 0 {
+			all = append(all, r.Conditions.ClockMHz)
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	return median(all)
+}
+
+// comparable says why two sides cannot be compared at all.
+func comparable(base, fresh []Run, o Options) error {
+	if len(base) == 0 || len(fresh) == 0 {
+		return errors.New("compare: a side holds no run")
+	}
+	for _, r := range slices.Concat(base, fresh) {
+		if err := r.usable(o); err != nil {
+			return err
+		}
+	}
+	a, b := values(base, gpuNames), values(fresh, gpuNames)
+	if len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) && !o.AcrossGPUs {
+		return fmt.Errorf("compare: the sides ran on different GPUs: %s and %s; take runs of one kind of GPU, or pass --across-gpus to compare the machines", strings.Join(a, "; "), strings.Join(b, "; "))
+	}
+	return nil
+}
+
+// usable says what is wrong with a run.
+func (r *Run) usable(o Options) error {
+	if r.Result == nil {
+		if r.Wall > 0 {
+			return nil
+		}
+		return fmt.Errorf("compare %s: nothing was measured", r.Name)
+	}
+	if s := r.Result.Source.Status; s != "" && s != "done" && !o.Partial {
+		return fmt.Errorf("compare %s: the run is %s, not done; finish it with 'deepprof runs resume', or take what there is with --partial", r.Name, s)
+	}
+	if lost := r.Result.Incomplete(); len(lost) > 0 && !o.Partial {
+		return fmt.Errorf("compare %s: a part of its captures is lost (%s); capture it again, or take the rest with --partial", r.Name, lost[0].Code)
+	}
+	if r.Result.Totals.Launches == 0 && r.Result.Totals.WallNS == 0 && len(r.Result.Stages) == 0 {
+		return fmt.Errorf("compare %s: it has no timeline and no times of the workload; counters alone say nothing about speed", r.Name)
+	}
+	return nil
+}
+
+// sound refuses values that no measurement gives, and sides with nothing in common.
+func sound(rows []Row, pairs []pair) error {
+	common := 0
+	for i := range rows {
+		r := &rows[i]
+		for _, v := range slices.Concat(r.BaseSamples, r.NewSamples) {
+			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+				return fmt.Errorf("compare: %s %s %s is %g in a run: the result is damaged; make it again with deepprof analyze", r.Kind, r.Name, r.Metric, v)
+			}
+		}
+		if len(r.BaseSamples) > 0 && len(r.NewSamples) > 0 {
+			common++
+		}
+	}
+	both := slices.ContainsFunc(pairs, func(p pair) bool { return p.base != nil }) && slices.ContainsFunc(pairs, func(p pair) bool { return p.fresh != nil })
+	if both && !slices.ContainsFunc(pairs, func(p pair) bool { return p.base != nil && p.fresh != nil }) {
+		return errors.New("compare: the sides have no kernel in common: they ran different programs")
+	}
+	if common == 0 {
+		return errors.New("compare: the sides have nothing in common that was measured on both")
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package compare
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+// A Line is one thing for people: what matters most of it, with its launches.
+type Line struct {
+	*Row
+	Launches *Row // nil where they are not known
+	// Delta is the change of Row in its unit; 0 where a side lacks the value.
+	Delta float64
+}
+
+// told are the metrics that have lines of their own.
+var told = []Metric{Time, Share, Throughput, Rate, Value, Memory}
+
+// Lines are the things of a kind, by the size of their change; stages keep the
+// order of the workload.
+func (c *Comparison) Lines(kind Kind) []Line {
+	var lines []Line
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		gpu := r.Metric == GPUTime && (kind == Total || kind == Stage)
+		if r.Kind != kind || !slices.Contains(told, r.Metric) && !gpu {
+			continue
+		}
+		l := Line{Row: r, Delta: value(r.New) - value(r.Base)}
+		if r.Metric == Time || gpu {
+			l.Launches = c.find(Key{kind, r.Name, Launches})
+		}
+		lines = append(lines, l)
+	}
+	if kind != Total && kind != Stage && kind != MFU && kind != MBU {
+		slices.SortStableFunc(lines, func(x, y Line) int { return cmp.Compare(math.Abs(y.Delta), math.Abs(x.Delta)) })
+	}
+	return lines
+}
+
+func (c *Comparison) find(k Key) *Row {
+	for i := range c.Rows {
+		if c.Rows[i].Key == k {
+			return &c.Rows[i]
+		}
+	}
+	return nil
+}
+
+// Said is the verdict on a row as a fact.
+func (r *Row) Said() fact.Fact {
+	switch r.Verdict {
+	case Faster:
+		return fact.New(SaidFaster)
+	case Slower:
+		return fact.New(SaidSlower)
+	case NoChange:
+		return fact.New(SaidNoChange)
+	case More:
+		return fact.New(SaidMore)
+	case Fewer:
+		return fact.New(SaidFewer)
+	}
+	switch {
+	case r.Status == OnlyNew:
+		return fact.New(SaidNew)
+	case r.Status == Gone:
+		return fact.New(SaidGone)
+	case r.Need >= mostRepeats:
+		return fact.New(SaidNeedsMany, fact.Count("most", mostRepeats))
+	case r.Need > 0:
+		return fact.New(SaidNeeds, fact.Count("need", r.Need))
+	}
+	return fact.New(SaidCannotTell)
+}
+
+// Headline is what came of the whole: the verdict on its time.
+func (c *Comparison) Headline() fact.Fact {
+	r := c.find(Key{Total, "", Time})
+	if r == nil || r.Change == nil {
+		return fact.New(HeadNothing)
+	}
+	p := []fact.Param{fact.NS("base", *r.Base), fact.NS("new", *r.New), fact.Share("change", math.Abs(*r.Change)), fact.ID("clock", "compare.clock", string(r.Clock))}
+	if r.Low != nil {
+		p = append(p, fact.Share("low", *r.Low), fact.Share("high", *r.High))
+	}
+	switch r.Verdict {
+	case Faster:
+		return fact.New(HeadFaster, p...)
+	case Slower:
+		return fact.New(HeadSlower, p...)
+	case NoChange:
+		return fact.New(HeadNoChange, append(p, fact.Share("within", c.Settings.MinEffect))...)
+	}
+	return fact.New(HeadCannotTell, append(p, fact.Because("why", r.Why))...)
+}

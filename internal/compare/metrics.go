@@ -1,0 +1,76 @@
+package compare
+
+import "slices"
+
+// A Key names a value that is compared.
+type Key struct {
+	Kind   Kind   `json:"kind"`
+	Name   string `json:"name"` // "" for totals
+	Metric Metric `json:"metric"`
+}
+
+// A Kind is what a value is about.
+type Kind string
+
+// Kinds, in the order in which they are shown.
+const (
+	Total    Kind = "total"
+	Stage    Kind = "stage"
+	MFU      Kind = "mfu" // of a stage
+	MBU      Kind = "mbu"
+	Workload Kind = "workload" // what the program measured of itself
+	Step     Kind = "step"
+	Layer    Kind = "layer" // STAGE/place in the model
+	Region   Kind = "region"
+	Operator Kind = "operator"
+	Kernel   Kind = "kernel"
+)
+
+// kinds are all of them, in order.
+var kinds = []Kind{Total, Stage, MFU, MBU, Workload, Step, Layer, Region, Operator, Kernel}
+
+func kindOrder(k Kind) int { return slices.Index(kinds, k) }
+
+// A Metric is which value of a thing.
+type Metric string
+
+// Metrics. A time is wall time, by the clock of its row; of kernels, layers and
+// operators it is GPU time.
+const (
+	Time       Metric = "time"
+	GPUTime    Metric = "gpu_time"
+	LaunchTime Metric = "launch_time" // GPU time of one launch, the mean
+	Launches   Metric = "launches"
+	Kernels    Metric = "kernels" // names
+	CopyBytes  Metric = "copy_bytes"
+	Throughput Metric = "tokens_per_s"
+	Share      Metric = "share" // of the peak
+	Value      Metric = "value" // of Workload, lower is better
+	Rate       Metric = "rate"  // of Workload, higher is better
+	Memory     Metric = "bytes" // at the peak
+	ModelFLOPs Metric = "model_flops"
+	ModelBytes Metric = "model_bytes"
+)
+
+var metrics = map[Metric]struct {
+	unit           string
+	counted        bool // without noise where the runs of a side agree
+	higherIsBetter bool
+}{
+	Time: {unit: "ns"}, GPUTime: {unit: "ns"}, LaunchTime: {unit: "ns"},
+	Launches: {unit: "count", counted: true}, Kernels: {unit: "count", counted: true}, CopyBytes: {unit: "byte", counted: true},
+	Throughput: {unit: "1/s", higherIsBetter: true}, Share: {unit: "share", higherIsBetter: true},
+	Value: {unit: ""}, Rate: {unit: "1/s", higherIsBetter: true}, Memory: {unit: "byte", counted: true},
+	ModelFLOPs: {unit: "flop", counted: true}, ModelBytes: {unit: "byte", counted: true},
+}
+
+// A Clock is what a time was measured by.
+type Clock string
+
+// Clocks, the one to prefer first.
+const (
+	Unprofiled Clock = "unprofiled" // the workload's own, without a profiler
+	UnderNsys  Clock = "nsys"       // wall time under nsys
+	OnGPU      Clock = "gpu"        // durations of GPU work in the timeline
+	Torch      Clock = "torch"      // under the torch profiler
+)

@@ -1,0 +1,62 @@
+package compare
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// ParseRules reads a YAML file of rules:
+//
+//	rules:
+//	  - stage:decode.time < +3%
+//	  - rule: kernel:regex:gemm.*.time < +10%
+//	    name: matrix products
+func ParseRules(data []byte) ([]Rule, error) {
+	var file struct {
+		Rules []yaml.Node `yaml:"rules"`
+	}
+	var top map[string]yaml.Node
+	if err := yaml.Unmarshal(data, &top); err != nil {
+		return nil, err
+	}
+	for key := range top {
+		if key != "rules" {
+			return nil, fmt.Errorf("unknown key %q%s", key, hint(key, []string{"rules"}))
+		}
+	}
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		return nil, err
+	}
+	if len(file.Rules) == 0 {
+		return nil, fmt.Errorf("it holds no rules; list them under the key rules")
+	}
+	var rules []Rule
+	for _, n := range file.Rules {
+		rule, err := ruleOf(&n)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n.Line, err)
+		}
+		rules = append(rules, rule)
+	}
+	return rules, nil
+}
+
+// ruleOf reads a rule, alone or with a name.
+func ruleOf(n *yaml.Node) (Rule, error) {
+	if n.Kind == yaml.ScalarNode {
+		return ParseRule(n.Value)
+	}
+	var m map[string]string
+	if err := n.Decode(&m); err != nil {
+		return Rule{}, err
+	}
+	for key := range m {
+		if key != "rule" && key != "name" {
+			return Rule{}, fmt.Errorf("unknown key %q%s", key, hint(key, []string{"rule", "name"}))
+		}
+	}
+	rule, err := ParseRule(m["rule"])
+	rule.Name = m["name"]
+	return rule, err
+}

@@ -1,0 +1,71 @@
+package message
+
+import "github.com/deepprof/deepprof/internal/fact"
+
+// compareLabels are the words for the IDs of comparisons.
+var compareLabels = map[string]map[string]string{
+	"compare.clock":  {"unprofiled": "unprofiled", "nsys": "under nsys", "gpu": "GPU time", "torch": "under the torch profiler", "": ""},
+	"compare.side":   {"base": "the base side", "new": "the new side"},
+	"compare.status": {"new": "new", "gone": "gone", "common": "", "renamed": "renamed", "reconfigured": "other grids or blocks"},
+	"compare.claim": {
+		"cause":   "that the program made the difference: it may be this",
+		"times":   "any verdict on times and rates",
+		"wall":    "verdicts on wall times under nsys",
+		"totals":  "verdicts on totals: kernels, layers, operators",
+		"regions": "verdicts on regions, layers and steps",
+		"kernels": "verdicts on kernels and launches",
+	},
+	"compare.kind": {"total": "total", "stage": "stages", "mfu": "MFU", "mbu": "MBU", "workload": "measured by the workload", "step": "steps",
+		"layer": "layers", "region": "regions", "operator": "operators", "kernel": "kernels", "request": "requests"},
+	"compare.metric": {"time": "", "gpu_time": "GPU time", "share": "", "tokens_per_s": "tokens/s", "rate": "per second", "value": "", "bytes": "memory",
+		"launches": "launches", "launch_time": "time of a launch", "kernels": "kernels", "copy_bytes": "bytes copied", "model_flops": "FLOPs of the model", "model_bytes": "bytes of the model"},
+	"compare.outcome": {"pass": "pass", "fail": "FAIL", "cannot-tell": "cannot tell"},
+	"compare.fall":    {"time": "wall time", "gpu_time": "GPU time by kernel", "operators": "GPU time by operator"},
+	"compare.part":    {"busy": "GPU busy", "idle": "GPU idle", "kernel": "kernel", "operator": "operator", "region": "region", "rest": "kernels that are not listed", "outside": "launched in no operator", "others": "others", "sum": "sum"},
+}
+
+// compareWords are what comparisons say.
+var compareWords = map[fact.Code]words{
+	"compare-one-sample":   {Text: "one process a side: how far processes differ is not known", Next: "repeat: deepprof compare --run 5, pipeline.repeats=5, or several --base and --new"},
+	"compare-too-few":      {Text: "{have:process|processes} a side are too few; {need} would tell"},
+	"compare-one-sided":    {Text: "only one side has it ({status})"},
+	"compare-not-positive": {Text: "a sample is 0, so there is no ratio"},
+	"compare-forbidden":    {Text: "the sides differ: {why}"},
+
+	"compare-other-gpu":        {Text: "GPU: {base} against {new}"},
+	"compare-other-driver":     {Text: "driver: {base} against {new}"},
+	"compare-other-cuda":       {Text: "CUDA: {base} against {new}"},
+	"compare-other-cpu":        {Text: "CPU: {base} against {new}"},
+	"compare-other-nsys":       {Text: "nsys: {base} against {new}"},
+	"compare-other-ncu":        {Text: "ncu: {base} against {new}"},
+	"compare-other-software":   {Text: "software: {base} against {new}"},
+	"compare-other-model":      {Text: "model: {base} against {new}"},
+	"compare-other-inputs":     {Text: "inputs: {base} against {new}"},
+	"compare-other-annotation": {Text: "regions made by: {base} against {new}"},
+	"compare-other-scope":      {Text: "regions that are counted: {base} against {new}"},
+	"compare-other-passes":     {Text: "passes in the timeline: {base} against {new}"},
+	"compare-other-trace":      {Text: "trace of CUDA graphs: {base} against {new}"},
+	"compare-other-setting":    {Text: "setting {key}: {base} against {new}"},
+	"compare-other-clocks":     {Text: "clock of the SMs: {base} against {new}"},
+	"compare-throttled":        {Text: "{side} was throttled in {share} of the samples[: {reasons}]", Next: "let the GPU cool, or lock its clocks (nvidia-smi -lgc), and measure again"},
+
+	"compare-rule-no-interval": {Text: "it cannot be evaluated: {why}"},
+	"compare-rule-no-base":     {Text: "the base side lacks it, so there is no relative change"},
+
+	"compare-said-faster":      {Text: "faster"},
+	"compare-said-slower":      {Text: "slower"},
+	"compare-said-no-change":   {Text: "no change"},
+	"compare-said-more":        {Text: "more"},
+	"compare-said-fewer":       {Text: "fewer"},
+	"compare-said-new":         {Text: "new"},
+	"compare-said-gone":        {Text: "gone"},
+	"compare-said-needs":       {Text: "cannot tell (needs {need} a side)"},
+	"compare-said-needs-many":  {Text: "cannot tell (needs over {most} a side)"},
+	"compare-said-cannot-tell": {Text: "cannot tell"},
+
+	"compare-head-faster":      {Text: "faster by {change}: {base} to {new} {clock}[ (between {low} and {high})]"},
+	"compare-head-slower":      {Text: "slower by {change}: {base} to {new} {clock}[ (between {low} and {high})]"},
+	"compare-head-no-change":   {Text: "no change within {within}: {base} to {new} {clock}[ (between {low} and {high})]"},
+	"compare-head-cannot-tell": {Text: "cannot tell whether it is faster: {base} to {new} {clock}[ (between {low} and {high})]; {why}"},
+	"compare-head-nothing":     {Text: "no time of the whole was measured on both sides"},
+}

@@ -1,0 +1,162 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/compare"
+	"github.com/deepprof/deepprof/internal/message"
+)
+
+// CompareOptions are how a comparison is written for people.
+type CompareOptions struct {
+	Width int  // of the terminal; 0 is no limit
+	All   bool // every row, not those of the largest changes
+}
+
+// Rows of a table that people get unless they ask for all.
+const (
+	compareTop  = 10
+	compareFall = 8
+)
+
+// firstKinds are the kinds that everybody needs; the others are details.
+var (
+	firstKinds  = []compare.Kind{compare.Total, compare.Stage, compare.MFU, compare.MBU, compare.Workload}
+	detailKinds = []compare.Kind{compare.Step, compare.Layer, compare.Region, compare.Operator, compare.Kernel}
+)
+
+// CompareText writes a comparison for a terminal.
+func CompareText(w io.Writer, c *compare.Comparison, o CompareOptions) error {
+	p := &comparePrinter{w: w, c: c, o: o}
+	p.line(strings.ToUpper(message.Text(c.Headline())[:1]) + message.Text(c.Headline())[1:])
+	p.line(sides(c))
+	p.differences(func(text string) { p.line("  " + text) })
+	for _, k := range firstKinds {
+		p.table(k)
+	}
+	for i := range c.Falls {
+		p.fall(&c.Falls[i])
+	}
+	for _, k := range detailKinds {
+		p.table(k)
+	}
+	if c.Gate != nil {
+		p.line("")
+		p.line("gate: " + message.Label("compare.outcome", string(c.Gate.Outcome)))
+		p.print(GateView.table(Slice(gateLines(c.Gate)), nil))
+	}
+	return p.err
+}
+
+// A comparePrinter writes for a terminal; err is the first that came.
+type comparePrinter struct {
+	w   io.Writer
+	c   *compare.Comparison
+	o   CompareOptions
+	err error
+}
+
+func (p *comparePrinter) line(text string) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintln(p.w, Wrap(text, p.o.Width, "  "))
+	}
+}
+
+func (p *comparePrinter) print(t Printable) {
+	if p.err == nil {
+		p.err = t.WriteText(p.w, p.o.Width)
+	}
+}
+
+// sides names what is compared.
+func sides(c *compare.Comparison) string {
+	return fmt.Sprintf("base: %s; new: %s; changes under %s do not count", sideWords(&c.Base), sideWords(&c.New), message.Share(c.Settings.MinEffect))
+}
+
+func sideWords(s *compare.Side) string {
+	if len(s.Runs) == 1 {
+		return s.Runs[0].Name
+	}
+	return fmt.Sprintf("%d runs (%s, ...)", len(s.Runs), s.Runs[0].Name)
+}
+
+// differences tells in which circumstances the sides differ, and what that
+// forbids.
+func (p *comparePrinter) differences(say func(string)) {
+	for i, d := range p.c.Differ {
+		if i == 0 {
+			p.line("the sides differ:")
+		}
+		say(differenceWords(&d))
+	}
+}
+
+func differenceWords(d *compare.Difference) string {
+	text := message.Text(d.Fact)
+	if len(d.Forbids) == 0 {
+		return text
+	}
+	claims := make([]string, len(d.Forbids))
+	for i, c := range d.Forbids {
+		claims[i] = message.Label("compare.claim", string(c))
+	}
+	return text + "; forbids " + message.And(claims)
+}
+
+// table writes the things of a kind, a table for each unit.
+func (p *comparePrinter) table(kind compare.Kind) {
+	for _, t := range compareTables(p.c, kind, p.o.All) {
+		p.line("")
+		p.print(t.table)
+		if t.more > 0 {
+			p.line(fmt.Sprintf("%d more, with smaller changes: --all shows them", t.more))
+		}
+	}
+}
+
+// A compareTable is a table with the number of rows that it leaves out.
+type compareTable struct {
+	table Printable
+	more  int
+}
+
+// compareTables are the tables of a kind, one for each unit.
+func compareTables(c *compare.Comparison, kind compare.Kind, all bool) []compareTable {
+	byUnit := map[string][]compare.Line{}
+	var order []string
+	for _, l := range c.Lines(kind) {
+		if byUnit[l.Unit] == nil {
+			order = append(order, l.Unit)
+		}
+		byUnit[l.Unit] = append(byUnit[l.Unit], l)
+	}
+	var out []compareTable
+	for _, unit := range order {
+		lines, more := byUnit[unit], 0
+		if !all && len(lines) > compareTop {
+			lines, more = lines[:compareTop], len(lines)-compareTop
+		}
+		out = append(out, compareTable{diffView(kind, compareUnits[unit]).table(Slice(lines), nil), more})
+	}
+	return out
+}
+
+// fall writes a waterfall with its sum.
+func (p *comparePrinter) fall(f *compare.Fall) {
+	p.line("")
+	p.line("where the change comes from, " + fallName(f) + ":")
+	most := compareFall
+	if p.o.All {
+		most = len(f.Parts)
+	}
+	p.print(FallView.table(Slice(f.Summed(most)), nil))
+}
+
+func fallName(f *compare.Fall) string {
+	if stage, ok := strings.CutPrefix(f.Of, "stage:"); ok {
+		return "wall time of " + stage
+	}
+	return message.Label("compare.fall", f.Of)
+}

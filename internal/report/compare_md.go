@@ -1,0 +1,75 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/deepprof/deepprof/internal/compare"
+	"github.com/deepprof/deepprof/internal/message"
+)
+
+// CompareMarkdown writes a comparison for a comment on a pull request: what
+// everybody needs first, the details folded.
+func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
+	out := bufio.NewWriter(w)
+	m := &markdownPrinter{out: out, c: c}
+	fmt.Fprintf(out, "### deepprof: %s\n\n", prose(message.Text(c.Headline())))
+	fmt.Fprintf(out, "%s\n", prose(sides(c)))
+	if c.Gate != nil {
+		fmt.Fprintf(out, "\n**Gate: %s**\n\n", prose(message.Label("compare.outcome", string(c.Gate.Outcome))))
+		m.write(GateView.table(Slice(gateLines(c.Gate)), nil))
+	}
+	m.tables(false, compare.Stage, compare.MFU, compare.MBU)
+	if len(c.Differ) > 0 {
+		m.fold(fmt.Sprintf("the sides differ in %s", plural(len(c.Differ), "circumstance")), func() {
+			for i := range c.Differ {
+				fmt.Fprintf(out, "- %s\n", prose(differenceWords(&c.Differ[i])))
+			}
+		})
+	}
+	for i := range c.Falls {
+		f := &c.Falls[i]
+		m.fold("where the change comes from: "+fallName(f), func() { m.write(FallView.table(Slice(f.Summed(compareFall)), nil)) })
+	}
+	for _, k := range append([]compare.Kind{compare.Total, compare.Workload}, detailKinds...) {
+		if len(c.Lines(k)) > 0 {
+			m.fold(message.Label("compare.kind", string(k)), func() { m.tables(false, k) })
+		}
+	}
+	if m.err != nil {
+		return m.err
+	}
+	return out.Flush()
+}
+
+type markdownPrinter struct {
+	out *bufio.Writer
+	c   *compare.Comparison
+	err error
+}
+
+func (m *markdownPrinter) write(t Printable) {
+	if m.err == nil {
+		m.err = t.WriteMarkdown(m.out)
+	}
+}
+
+func (m *markdownPrinter) tables(all bool, kinds ...compare.Kind) {
+	for _, k := range kinds {
+		for _, t := range compareTables(m.c, k, all) {
+			fmt.Fprintln(m.out)
+			m.write(t.table)
+			if t.more > 0 {
+				fmt.Fprintf(m.out, "\n%d more, with smaller changes.\n", t.more)
+			}
+		}
+	}
+}
+
+// fold hides details behind a line.
+func (m *markdownPrinter) fold(title string, body func()) {
+	fmt.Fprintf(m.out, "\n<details><summary>%s</summary>\n\n", prose(title))
+	body()
+	fmt.Fprint(m.out, "\n</details>\n")
+}

@@ -1,0 +1,231 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/deepprof/deepprof/internal/compare"
+	"github.com/deepprof/deepprof/internal/message"
+)
+
+// compareUnits are the units of values that are compared.
+var compareUnits = map[string]Unit{"ns": Nanoseconds, "count": Count, "byte": Bytes, "share": Share, "flop": FLOP, "1/s": Count, "": Count}
+
+// diffView is one table of a comparison: things of one kind, with values of one
+// unit.
+func diffView(kind compare.Kind, unit Unit) View[compare.Line] {
+	return View[compare.Line]{
+		Name: "compare_" + string(kind), Everything: "--csv",
+		Columns: []Column[compare.Line]{
+			{Key: "name", Title: string(kind), Format: Name, Value: func(r *compare.Line) any { return lineName(r) }},
+			{Key: "base", Unit: unit, Group: "value", Value: func(r *compare.Line) any { return r.Base }},
+			{Key: "new", Unit: unit, Group: "value", Value: func(r *compare.Line) any { return r.New }},
+			{Key: "change", Unit: Share, Value: func(r *compare.Line) any { return r.Change }},
+			{Key: "interval", Priority: 2, Title: "between, %", Value: func(r *compare.Line) any { return interval(r.Low, r.High) }},
+			{Key: "verdict", Format: Words, Value: func(r *compare.Line) any { return message.Short(r.Said()) }},
+			{Key: "launches_base", Priority: 4, Title: "launches", Unit: Count, Value: func(r *compare.Line) any { return launches(r, false) }},
+			{Key: "launches_new", Priority: 4, Title: "then", Unit: Count, Value: func(r *compare.Line) any { return launches(r, true) }},
+			{Key: "status", Priority: 3, Value: func(r *compare.Line) any { return orNil(message.Label("compare.status", string(r.Status))) }},
+			{Key: "was", Priority: 5, Format: Name, Value: func(r *compare.Line) any { return orNil(r.Was) }},
+			{Key: "clock", Priority: 6, Title: "time is", Value: func(r *compare.Line) any { return orNil(message.Label("compare.clock", string(r.Clock))) }},
+		},
+	}
+}
+
+// lineName names a thing, and the value where that is not its time.
+func lineName(r *compare.Line) string {
+	name, of := r.Name, message.Label("compare.metric", string(r.Metric))
+	if name == "" {
+		name = message.Label("compare.kind", string(r.Kind))
+	}
+	if of != "" {
+		return name + ", " + of
+	}
+	return name
+}
+
+func launches(r *compare.Line, fresh bool) any {
+	switch {
+	case r.Launches == nil:
+		return nil
+	case fresh:
+		return r.Launches.New
+	}
+	return r.Launches.Base
+}
+
+// interval writes relative bounds in percent.
+func interval(low, high *float64) any {
+	if low == nil || high == nil {
+		return nil
+	}
+	return signed(*low) + " to " + signed(*high)
+}
+
+func signed(x float64) string {
+	digits := 1
+	if math.Abs(x) >= 0.1 {
+		digits = 0
+	} else if math.Abs(x) < 0.01 {
+		digits = 2
+	}
+	return fmt.Sprintf("%+.*f", digits, 100*x)
+}
+
+// CompareRowView is every value of a comparison, for CSV.
+var CompareRowView = View[compare.Row]{
+	Name: "compare", Everything: "--csv",
+	Columns: []Column[compare.Row]{
+		{Key: "kind", Value: func(r *compare.Row) any { return string(r.Kind) }},
+		{Key: "name", Format: Name, Value: func(r *compare.Row) any { return r.Name }},
+		{Key: "metric", Value: func(r *compare.Row) any { return string(r.Metric) }},
+		{Key: "unit", Value: func(r *compare.Row) any { return r.Unit }},
+		{Key: "clock", Value: func(r *compare.Row) any { return string(r.Clock) }},
+		{Key: "status", Value: func(r *compare.Row) any { return string(r.Status) }},
+		{Key: "was", Value: func(r *compare.Row) any { return r.Was }},
+		{Key: "base", Unit: Count, Value: func(r *compare.Row) any { return r.Base }},
+		{Key: "new", Unit: Count, Value: func(r *compare.Row) any { return r.New }},
+		{Key: "change", Unit: Share, Value: func(r *compare.Row) any { return r.Change }},
+		{Key: "low", Unit: Share, Value: func(r *compare.Row) any { return r.Low }},
+		{Key: "high", Unit: Share, Value: func(r *compare.Row) any { return r.High }},
+		{Key: "noise", Unit: Share, Value: func(r *compare.Row) any { return r.Noise }},
+		{Key: "p", Unit: Count, Value: func(r *compare.Row) any { return r.P }},
+		{Key: "verdict", Value: func(r *compare.Row) any { return string(r.Verdict) }},
+		{Key: "need", Unit: Count, Value: func(r *compare.Row) any { return r.Need }},
+		{Key: "base_n", Unit: Count, Value: func(r *compare.Row) any { return len(r.BaseSamples) }},
+		{Key: "new_n", Unit: Count, Value: func(r *compare.Row) any { return len(r.NewSamples) }},
+	},
+}
+
+// CompareRows are all values of a comparison.
+func CompareRows(c *compare.Comparison) Printable {
+	return CompareRowView.table(Slice(c.Rows), nil)
+}
+
+// FallView is where the change of a total comes from.
+var FallView = View[compare.FallPart]{
+	Name: "compare_waterfall", Everything: "--json",
+	Columns: []Column[compare.FallPart]{
+		{Key: "part", Format: Name, Value: func(r *compare.FallPart) any { return partName(r) }},
+		{Key: "base_ns", Unit: Nanoseconds, Group: "time", Value: func(r *compare.FallPart) any { return r.BaseNS }},
+		{Key: "new_ns", Unit: Nanoseconds, Group: "time", Value: func(r *compare.FallPart) any { return r.NewNS }},
+		{Key: "delta_ns", Title: "change", Unit: Nanoseconds, Group: "time", Value: func(r *compare.FallPart) any { return r.DeltaNS }},
+		{Key: "launches_ns", Priority: 2, Title: "by launches", Unit: Nanoseconds, Group: "time", Value: func(r *compare.FallPart) any { return r.LaunchesNS }},
+		{Key: "duration_ns", Priority: 2, Title: "by duration", Unit: Nanoseconds, Group: "time", Value: func(r *compare.FallPart) any { return r.DurationNS }},
+		{Key: "was", Priority: 3, Format: Name, Value: func(r *compare.FallPart) any { return orNil(r.Was) }},
+	},
+}
+
+func partName(p *compare.FallPart) string {
+	switch p.Kind {
+	case "busy", "idle": // a category has no label here, and stays as it is
+		return message.Label("compare.part", p.Kind) + ": " + message.Label(p.Kind, p.Name)
+	case "rest", "outside", "others", "sum":
+		return message.Label("compare.part", p.Kind)
+	}
+	return p.Name
+}
+
+// GateView is what came of the rules.
+var GateView = View[GateLine]{
+	Name: "compare_gate", Everything: "--json",
+	Columns: []Column[GateLine]{
+		{Key: "outcome", Value: func(r *GateLine) any { return message.Label("compare.outcome", string(r.Outcome)) }},
+		{Key: "rule", Format: Name, Value: func(r *GateLine) any { return r.Rule }},
+		{Key: "about", Format: Name, Value: func(r *GateLine) any { return r.Name }},
+		{Key: "change", Value: func(r *GateLine) any { return orNil(r.Change) }},
+		{Key: "between", Priority: 1, Value: func(r *GateLine) any { return orNil(r.Between) }},
+		{Key: "why", Priority: 2, Format: Words, Value: func(r *GateLine) any { return orNil(r.Why) }},
+	},
+}
+
+// A GateLine is one check of a rule.
+type GateLine struct {
+	Outcome                          compare.Outcome
+	Rule, Name, Change, Between, Why string
+}
+
+// gateLines are the checks of all rules; of a rule about many things those that
+// did not pass, and otherwise the first.
+func gateLines(g *compare.Gate) []GateLine {
+	var lines []GateLine
+	for i := range g.Rules {
+		r := &g.Rules[i]
+		for j := range r.Checks {
+			if c := &r.Checks[j]; c.Outcome == r.Outcome && (c.Outcome != compare.Pass || j == 0) {
+				lines = append(lines, gateLine(r, c))
+			}
+		}
+	}
+	return lines
+}
+
+func gateLine(r *compare.RuleResult, c *compare.Check) GateLine {
+	l := GateLine{Outcome: c.Outcome, Rule: r.Rule, Name: c.Name, Why: message.Text(c.Why)}
+	if r.Name != "" {
+		l.Rule = r.Name + ": " + r.Rule
+	}
+	if len(r.Checks) > 1 && c.Outcome == compare.Pass {
+		l.Name = fmt.Sprintf("%d values", len(r.Checks))
+		return l
+	}
+	write := func(x float64) string { return signed(x) + " %" }
+	if !r.Relative {
+		write = func(x float64) string { return fmt.Sprintf("%+g %s", x, c.Unit) }
+	}
+	if c.Change != nil {
+		l.Change, l.Between = write(*c.Change), write(*c.Low)+" to "+write(*c.High)
+	}
+	return l
+}
+
+// NoiseView is how much runs of one program differ.
+var NoiseView = View[compare.Noise]{
+	Name: "compare_noise", Everything: "--json",
+	Columns: []Column[compare.Noise]{
+		{Key: "kind", Value: func(r *compare.Noise) any { return string(r.Kind) }},
+		{Key: "name", Format: Name, Value: func(r *compare.Noise) any { return r.Name }},
+		{Key: "metric", Priority: 2, Value: func(r *compare.Noise) any { return string(r.Metric) }},
+		{Key: "spread", Unit: Share, Value: func(r *compare.Noise) any { return r.Spread }},
+		{Key: "halves", Priority: 3, Unit: Share, Value: func(r *compare.Noise) any { return r.Halves }},
+		{Key: "rule", Title: "rule that such noise keeps", Format: ID, Value: func(r *compare.Noise) any { return r.Rule }},
+	},
+}
+
+// CompareNoise shows the noise of runs of one program.
+func CompareNoise(n *compare.SelfNoise) Printable {
+	return NoiseView.table(Slice(n.Rows), func() []string {
+		return []string{fmt.Sprintf("measured over %d runs: spread is the deviation between processes, halves is by how much two halves of the runs differ", len(n.Runs.Runs))}
+	})
+}
+
+// A BaselineLine is a baseline.
+type BaselineLine struct {
+	Name    string
+	Runs    int
+	Created string
+	Of      string // its first run
+}
+
+// NewBaselineLine describes a baseline.
+func NewBaselineLine(name string, b *compare.Baseline) BaselineLine {
+	l := BaselineLine{Name: name, Runs: len(b.Runs), Created: b.Created.Format("2006-01-02 15:04")}
+	if len(b.Runs) > 0 {
+		l.Of = b.Runs[0].Name
+	}
+	return l
+}
+
+// BaselineView is the baselines of a store.
+var BaselineView = View[BaselineLine]{
+	Name: "baselines", Order: Order{Key: "name"},
+	Columns: []Column[BaselineLine]{
+		{Key: "name", Format: ID, Value: func(r *BaselineLine) any { return r.Name }},
+		{Key: "processes", Unit: Count, Value: func(r *BaselineLine) any { return r.Runs }},
+		{Key: "set", Value: func(r *BaselineLine) any { return r.Created }},
+		{Key: "of", Format: Name, Value: func(r *BaselineLine) any { return r.Of }},
+	},
+}
+
+// BaselineLines shows baselines.
+func BaselineLines(rows []BaselineLine) Printable { return BaselineView.table(Slice(rows), nil) }

@@ -1,0 +1,111 @@
+package runs
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// ConditionsName is the file of a run with the clocks, power and throttle reasons
+// of its GPUs while its steps ran.
+const ConditionsName = "conditions.csv"
+
+// A Condition is one sample of one GPU. A value that nvidia-smi did not tell is
+// NaN.
+type Condition struct {
+	Time        time.Time
+	Step        string // that ran
+	GPU         int    // index
+	ClockSM     float64
+	ClockMem    float64 // both in MHz
+	PowerW      float64
+	TempC       float64
+	Utilization float64 // 0 to 100: share of the time in which a kernel ran
+	Reasons     uint64  // bits of clocks_event_reasons.active
+	// Throttled names the reasons that change results, joined by '+'; "" where none
+	// does.
+	Throttled string
+}
+
+// ConditionColumns is the header of the file.
+var ConditionColumns = []string{"time", "step", "gpu", "clock_sm_mhz", "clock_mem_mhz", "power_w", "temperature_c", "utilization_pct", "reasons", "throttled"}
+
+// Record is the sample as a row of the file.
+func (c *Condition) Record() []string {
+	num := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	return []string{c.Time.UTC().Format(time.RFC3339Nano), c.Step, strconv.Itoa(c.GPU), num(c.ClockSM), num(c.ClockMem), num(c.PowerW), num(c.TempC), num(c.Utilization), fmt.Sprintf("0x%x", c.Reasons), c.Throttled}
+}
+
+// ReadConditions reads the samples of a run; none where it has none.
+func ReadConditions(dir string) ([]Condition, error) {
+	f, err := os.Open(filepath.Join(dir, ConditionsName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read conditions: %w", err)
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.FieldsPerRecord, r.ReuseRecord = len(ConditionColumns), true
+	var out []Condition
+	for line := 0; ; line++ {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) || errors.Is(err, csv.ErrFieldCount) { // a run that was killed leaves half a line
+			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read conditions %s: %w", f.Name(), err)
+		}
+		if line == 0 {
+			continue
+		}
+		c, err := condition(row)
+		if err != nil {
+			return nil, fmt.Errorf("read conditions %s line %d: %w", f.Name(), line+1, err)
+		}
+		out = append(out, c)
+	}
+}
+
+func condition(row []string) (c Condition, err error) {
+	if c.Time, err = time.Parse(time.RFC3339Nano, row[0]); err != nil {
+		return c, err
+	}
+	if c.GPU, err = strconv.Atoi(row[2]); err != nil {
+		return c, err
+	}
+	for i, to := range []*float64{&c.ClockSM, &c.ClockMem, &c.PowerW, &c.TempC, &c.Utilization} {
+		if *to, err = strconv.ParseFloat(row[3+i], 64); err != nil {
+			return c, err
+		}
+	}
+	if c.Reasons, err = strconv.ParseUint(row[8], 0, 64); err != nil {
+		return c, err
+	}
+	c.Step, c.Throttled = row[1], row[9]
+	return c, nil
+}
+
+// repeatsFolder holds the further processes of a run, each a run of its own.
+const repeatsFolder = "repeats"
+
+// RepeatDir is the folder of a further process within a run, from 2 on.
+func RepeatDir(n int) string { return repeatsFolder + "/" + strconv.Itoa(n) }
+
+// Repeats are the folders of the further processes of a run, in order.
+func Repeats(dir string) []string {
+	var out []string
+	for n := 2; ; n++ {
+		path := filepath.Join(dir, filepath.FromSlash(RepeatDir(n)))
+		if _, err := os.Stat(filepath.Join(path, ManifestName)); err != nil {
+			return out
+		}
+		out = append(out, path)
+	}
+}

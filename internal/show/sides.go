@@ -1,0 +1,160 @@
+package show
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/compare"
+	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/report/folder"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/suggest"
+)
+
+// A SideLoader reads the sides of a comparison.
+type SideLoader struct {
+	Store string // of runs and baselines
+	// Analyze makes the result of paths that have none.
+	Analyze func(ctx context.Context, paths []string) (*analysis.Result, error)
+}
+
+// Side reads one side: each argument is a baseline by name or file, a run, a
+// pack, or files of nsys and ncu joined by commas. Every run and every repeat of a
+// run is one sample.
+func (l *SideLoader) Side(ctx context.Context, args []string) ([]compare.Run, error) {
+	var side []compare.Run
+	for _, arg := range args {
+		more, err := l.one(ctx, arg)
+		if err != nil {
+			return nil, err
+		}
+		side = append(side, more...)
+	}
+	return side, nil
+}
+
+func (l *SideLoader) one(ctx context.Context, arg string) ([]compare.Run, error) {
+	if _, err := os.Stat(arg); errors.Is(err, os.ErrNotExist) {
+		b, err := compare.NamedBaseline(l.Store, arg)
+		if err != nil {
+			return nil, err
+		}
+		if b != nil {
+			return b.Runs, nil
+		}
+		return l.missing(ctx, arg)
+	}
+	if strings.HasSuffix(arg, compare.BaselineExt) {
+		b, err := compare.ReadBaseline(arg)
+		if err != nil {
+			return nil, err
+		}
+		return b.Runs, nil
+	}
+	return l.path(ctx, arg)
+}
+
+// missing takes a run of the store, or several files in one argument.
+func (l *SideLoader) missing(ctx context.Context, arg string) ([]compare.Run, error) {
+	dir, err := runs.Resolve(l.Store, arg)
+	switch {
+	case err == nil:
+		return l.run(ctx, arg, dir)
+	case !strings.Contains(arg, ","):
+		names, _ := compare.Baselines(l.Store)
+		return nil, fmt.Errorf("compare %s: there is no such file, run or baseline%s", arg, suggest.DidYouMean(arg, names))
+	}
+	result, err := l.Analyze(ctx, strings.Split(arg, ","))
+	if err != nil {
+		return nil, err
+	}
+	return []compare.Run{{Name: arg, Result: result}}, nil
+}
+
+func (l *SideLoader) path(ctx context.Context, path string) ([]compare.Run, error) {
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		if _, err := runs.ReadManifest(path); err == nil {
+			return l.run(ctx, path, path)
+		} else if !errors.Is(err, runs.ErrNotRun) {
+			return nil, err // of a newer schema, or damaged
+		}
+	} else if f, err := format.Recognize(path); err == nil && f.Kind == format.Pack {
+		r, err := runs.Open(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return l.run(ctx, path, r.Dir())
+	}
+	result, err := l.Analyze(ctx, []string{path})
+	if err != nil {
+		return nil, err
+	}
+	return []compare.Run{{Name: path, Result: result}}, nil
+}
+
+// run reads a run and its repeats.
+func (l *SideLoader) run(ctx context.Context, name, dir string) ([]compare.Run, error) {
+	first, err := l.process(ctx, name, dir)
+	if err != nil {
+		return nil, err
+	}
+	side := []compare.Run{first}
+	for _, repeat := range runs.Repeats(dir) {
+		r, err := l.process(ctx, fmt.Sprintf("%s, repeat %s", name, filepath.Base(repeat)), repeat)
+		if err != nil {
+			return nil, err
+		}
+		side = append(side, r)
+	}
+	return side, nil
+}
+
+// process reads one process of a run.
+func (l *SideLoader) process(ctx context.Context, name, dir string) (compare.Run, error) {
+	r := compare.Run{Name: name, Config: readConfig(filepath.Join(dir, runs.ConfigName))}
+	var err error
+	if r.Result, err = folder.Read(filepath.Join(dir, folder.ResultFile)); err != nil {
+		var newer *folder.SchemaError
+		if errors.As(err, &newer) && newer.Have > analysis.Schema {
+			return r, err
+		}
+		if r.Result, err = l.Analyze(ctx, []string{dir}); err != nil {
+			return r, err
+		}
+	}
+	samples, err := runs.ReadConditions(dir)
+	r.Conditions = compare.Summarize(samples)
+	return r, err
+}
+
+// readConfig is the configuration of a run by dotted key; nil where it cannot be
+// read.
+func readConfig(path string) map[string]string {
+	data, err := os.ReadFile(path)
+	var tree map[string]any
+	if err != nil || yaml.Unmarshal(data, &tree) != nil {
+		return nil
+	}
+	out := map[string]string{}
+	flatten("", tree, out)
+	return out
+}
+
+func flatten(prefix string, value any, out map[string]string) {
+	tree, ok := value.(map[string]any)
+	if !ok {
+		out[strings.TrimSuffix(prefix, ".")] = fmt.Sprint(value)
+		return
+	}
+	for k, v := range tree {
+		flatten(prefix+k+".", v, out)
+	}
+}
