@@ -106,7 +106,7 @@ func CompareRows(c *compare.Comparison) Printable {
 var FallView = View[compare.FallPart]{
 	Name: "compare_waterfall", Everything: "--json",
 	Columns: []Column[compare.FallPart]{
-		{Key: "part", Format: Name, Value: func(r *compare.FallPart) any { return partName(r) }},
+		{Key: "part", Format: Name, Value: func(r *compare.FallPart) any { return fallPartName(r) }},
 		{Key: "base_ns", Unit: Nanoseconds, Group: "time", Value: func(r *compare.FallPart) any { return r.BaseNS }},
 		{Key: "new_ns", Unit: Nanoseconds, Group: "time", Value: func(r *compare.FallPart) any { return r.NewNS }},
 		{Key: "delta_ns", Title: "change", Unit: Nanoseconds, Group: "time", Value: func(r *compare.FallPart) any { return r.DeltaNS }},
@@ -116,7 +116,7 @@ var FallView = View[compare.FallPart]{
 	},
 }
 
-func partName(p *compare.FallPart) string {
+func fallPartName(p *compare.FallPart) string {
 	switch p.Kind {
 	case "busy", "idle": // a category has no label here, and stays as it is
 		return message.Label("compare.part", p.Kind) + ": " + message.Label(p.Kind, p.Name)
