@@ -6,7 +6,7 @@ DEADCODE := golang.org/x/tools/cmd/deadcode@v0.50.0
 FUZZTIME ?= 4s
 export CGO_ENABLED := 0
 
-.PHONY: build demo test unit python web fuzz torture vulncheck lint bench docs nsight packages clean
+.PHONY: build demo test unit python web fuzz torture vulncheck lint targets release bench docs nsight packages clean
 
 build: ## bin/deepprof, static
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/deepprof ./cmd/deepprof
@@ -14,7 +14,7 @@ build: ## bin/deepprof, static
 demo: build ## the pipeline over a recorded session of a real H200, and its report; no GPU needed
 	@bin/deepprof demo
 
-test: lint unit python fuzz ## everything CI runs
+test: lint targets unit python fuzz ## everything CI runs
 
 # One package at a time: real profilers and a browser take the machine for theirs.
 unit: build nsight packages
@@ -42,6 +42,12 @@ lint: packages ## gofmt, go vet, staticcheck, deadcode; black and flake8
 	scripts/deadcode $(GO) $(DEADCODE)
 	scripts/python lint
 
+targets: ## the program for every system that is released
+	GO=$(GO) scripts/release --check
+
+release: ## dist/: archives, .deb, .rpm and checksums
+	GO=$(GO) scripts/release
+
 bench: build nsight ## ratios against the vendor's tools, measured in one run
 	DEEPPROF_NSIGHT=$$(scripts/nsight --where) bench/run.sh
 
@@ -55,4 +61,4 @@ packages: ## torch, a linter and a browser from Debian, for tests that need them
 	@scripts/packages
 
 clean:
-	rm -rf bin
+	rm -rf bin dist

@@ -17,5 +17,6 @@ func commands() []command {
 		versionCommand(),
 		completionCommand(),
 		playCommand(),
+		manCommand(),
 	}
 }
