@@ -7,6 +7,8 @@ func commands() []command {
 		demoCommand(),
 		analyzeCommand(),
 		showCommand(),
+		compareCommand(),
+		baselineCommand(),
 		exportCommand(),
 		compareCommand(),
 		baselineCommand(),
