@@ -95,9 +95,8 @@ func (c *comparing) register() {
 	f.BoolVar(&c.options.Partial, "partial", false, "take runs that did not end, and what is left of damaged captures")
 	f.BoolVar(&c.options.AcrossGPUs, "across-gpus", false, "compare sides that ran on different GPUs")
 	f.Uint64Var(&c.options.Seed, "seed", 0, "of the bootstrap `N`")
-	c.store = runs.DefaultRoot
 	f.StringVar(&c.store, "store", runs.DefaultRoot, "the `DIR` that holds runs and baselines")
-	f.StringVar(&c.config.dir, "config-dir", "", "with --run: compose from the configuration in `DIR`, ./conf and the shipped one")
+	c.config.register(f)
 }
 
 // run does what was asked for. Everything that is wrong ends with exit code 2
@@ -234,6 +233,9 @@ func (c *comparing) rules() ([]compare.Rule, error) {
 
 // sides reads both, or runs them.
 func (c *comparing) sides(ctx context.Context, l *show.SideLoader, args []string) (base, fresh []compare.Run, err error) {
+	if c.repeats > 0 {
+		return c.measure(ctx, l, args)
+	}
 	a, b := c.base, c.fresh
 	if len(args) == 2 {
 		a, b = args[:1], args[1:]

@@ -285,9 +285,9 @@ func (r *Row) decide(o Options, tests int, d Differ) {
 	switch why := d.forbids(r); {
 	case !why.IsZero():
 		r.Why = why
-	case r.Exact():
+	case r.Exact() && (r.both() || r.structural()):
 		r.decideExact()
-	case len(r.BaseSamples) == 0 || len(r.NewSamples) == 0:
+	case !r.both():
 		r.Why = fact.New(OneSided, fact.ID("status", "compare.status", string(r.Status)))
 	case min(len(r.BaseSamples), len(r.NewSamples)) < 2:
 		r.Why, r.Need = fact.New(OneSample), pilotRepeats
@@ -297,6 +297,12 @@ func (r *Row) decide(o Options, tests int, d Differ) {
 		r.decideTested(o, tests)
 	}
 }
+
+func (r *Row) both() bool { return len(r.BaseSamples) > 0 && len(r.NewSamples) > 0 }
+
+// structural tells what a program has or has not: where a side lacks it, it did not
+// run there. Other values are missing because nobody measured them.
+func (r *Row) structural() bool { return kindOrder(r.Kind) >= kindOrder(Step) }
 
 func (r *Row) decideExact() {
 	x, y := value(r.Base), value(r.New)
@@ -317,13 +323,14 @@ func (r *Row) decideTested(o Options, tests int) {
 	e := r.est
 	apart := math.Log1p(o.effect())
 	n := min(len(r.BaseSamples), len(r.NewSamples))
+	enough := len(r.BaseSamples)+len(r.NewSamples) >= 2*leastRepeats
 	switch least := max(apart, e.floor); {
-	case n >= leastRepeats && *r.P <= o.alpha() && (e.low > 0 || e.high < 0) && math.Abs(e.change) >= least:
+	case enough && *r.P <= o.alpha() && (e.low > 0 || e.high < 0) && math.Abs(e.change) >= least:
 		r.Verdict = Slower
 		if (e.change < 0) != metrics[r.Metric].higherIsBetter {
 			r.Verdict = Faster
 		}
-	case n >= leastRepeats && e.low >= -apart && e.high <= apart:
+	case enough && e.low >= -apart && e.high <= apart:
 		r.Verdict = NoChange
 	default:
 		r.Need = e.repeats(o, n, tests)

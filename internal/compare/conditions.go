@@ -5,31 +5,36 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
-// Summarize sums up the samples of a run in which a GPU was at work; nil without
-// any sample.
+// Summarize sums up the samples of a run in which a GPU was at work; nil where it
+// was at work in none.
 func Summarize(samples []runs.Condition) *Conditions {
-	if len(samples) == 0 {
-		return nil
-	}
-	c, reasons := &Conditions{Samples: len(samples)}, map[string]bool{}
+	c, reasons := &Conditions{}, map[string]bool{}
 	var clocks, power []float64
 	for i := range samples {
 		s := &samples[i]
+		if s.Utilization <= 0 || s.Step == plan.StepNcu { // idle, or under clocks that ncu may lock
+			continue
+		}
+		c.Samples++
 		if s.Throttled != "" {
 			c.Throttled++
 			for _, why := range strings.Split(s.Throttled, "+") {
 				reasons[why] = true
 			}
 		}
-		if s.Utilization > 0 && s.ClockSM > 0 {
+		if s.ClockSM > 0 {
 			clocks = append(clocks, s.ClockSM)
 		}
-		if s.Utilization > 0 && s.PowerW > 0 {
+		if s.PowerW > 0 {
 			power = append(power, s.PowerW)
 		}
+	}
+	if c.Samples == 0 {
+		return nil
 	}
 	c.Reasons = slices.Sorted(maps.Keys(reasons))
 	if len(clocks) > 0 {

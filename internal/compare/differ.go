@@ -146,7 +146,12 @@ func modelOf(r *Run) string {
 	return fmt.Sprintf("%s, %d parameters, %d layers", m.Name, m.Parameters, m.Layers)
 }
 
-func shapeOf(r *Run) string { return factList(r.Result.Workload.Shape) }
+// howRun are the facts of a shape that say how a model is run, not what it is given.
+var howRun = []string{"repeats", "warmup_passes", "torch_compile", "cuda_graphs"}
+
+func shapeOf(r *Run) string {
+	return factList(slices.DeleteFunc(slices.Clone(r.Result.Workload.Shape), func(f analysis.Fact) bool { return slices.Contains(howRun, f.Name) }))
+}
 
 // annotation says who made the regions.
 func annotation(r *Run) string {

@@ -116,8 +116,12 @@ func sameConfigs(a, b *kernelSum) bool {
 	return maps.EqualFunc(a.configs, b.configs, func([]launched, []launched) bool { return true })
 }
 
-// enoughAlike is the similarity from which two names are taken for one kernel.
-const enoughAlike = 0.6
+// enoughAlike is the similarity from which two kernels are taken for one, and
+// enoughOfName that of their names alone.
+const (
+	enoughAlike  = 0.6
+	enoughOfName = 0.4
+)
 
 // matchAlike pairs what only one side has.
 func matchAlike(gone, added []*kernelSum) []pair {
@@ -153,14 +157,14 @@ func matchAlike(gone, added []*kernelSum) []pair {
 }
 
 // similarity is how much two kernels look like one under two names, 0 to 1: by the
-// words of their names, how they are launched, and where. What is launched in the
-// same places, as often, for the same kind of work, is taken for the same whatever
-// its name.
+// words of their names, how they are launched, and where. A library has many
+// kernels for a matrix product: what is launched in the same places, as often, is
+// taken for the same whatever its name.
 func similarity(x, y *kernelSum) float64 {
 	if x.category != y.category {
 		return 0
 	}
-	name, places := overlap(tokens(x.name), tokens(y.name)), overlap(x.places, y.places)
+	name, places := overlap(tokens(cxx.Short(x.name)), tokens(cxx.Short(y.name))), overlap(x.places, y.places)
 	launch := 0.0
 	if blocks := overlap(blocksOf(x), blocksOf(y)); blocks > 0 {
 		launch = 0.5 * blocks
@@ -169,8 +173,11 @@ func similarity(x, y *kernelSum) float64 {
 	if often {
 		launch += 0.5
 	}
-	s := 0.5*name + 0.25*launch + 0.25*places
-	if often && places == 1 && len(x.places) > 1 {
+	s := 0.0
+	if name >= enoughOfName {
+		s = 0.5*name + 0.25*launch + 0.25*places
+	}
+	if often && places == 1 && (x.category == "gemm" || x.category == "attention") {
 		s = max(s, enoughAlike)
 	}
 	return s

@@ -26,7 +26,7 @@ func (c *Comparison) Lines(kind Kind) []Line {
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		gpu := r.Metric == GPUTime && (kind == Total || kind == Stage)
-		if r.Kind != kind || !slices.Contains(told, r.Metric) && !gpu {
+		if r.Kind != kind || !slices.Contains(told, r.Metric) && !gpu || !r.both() && !r.structural() {
 			continue
 		}
 		l := Line{Row: r, Delta: value(r.New) - value(r.Base)}

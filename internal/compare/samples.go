@@ -176,8 +176,8 @@ func (s *samples) addStages(r *analysis.Result) {
 		if st.Bytes != nil {
 			s.add(Key{Stage, st.Name, ModelBytes}, "", *st.Bytes, weight)
 		}
-		s.addUse(MFU, st.Name, st.MFU, weight)
-		s.addUse(MBU, st.Name, st.MBU, weight)
+		s.addUse(MFU, st, st.MFU, weight)
+		s.addUse(MBU, st, st.MBU, weight)
 	}
 	for _, a := range r.Totals.Aggregates {
 		s.addAggregate(&a)
@@ -185,10 +185,14 @@ func (s *samples) addStages(r *analysis.Result) {
 }
 
 // addUse takes the analytic value, which is there without counters.
-func (s *samples) addUse(kind Kind, stage string, list []analysis.Utilisation, weight float64) {
+func (s *samples) addUse(kind Kind, st *analysis.Stage, list []analysis.Utilisation, weight float64) {
+	clock := UnderNsys
+	if st.CleanMS != nil {
+		clock = Unprofiled
+	}
 	for _, u := range list {
 		if u.Method == "analytic" && u.Value != nil && !u.Contradiction {
-			s.add(Key{kind, stage, Share}, Unprofiled, *u.Value, weight)
+			s.add(Key{kind, st.Name, Share}, clock, *u.Value, weight)
 		}
 	}
 }

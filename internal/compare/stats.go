@@ -30,7 +30,7 @@ const resamples = 1000
 
 // Numbers of repetitions that are proposed.
 const (
-	leastRepeats = 3   // below it no verdict is given, however alike two samples are
+	leastRepeats = 3   // on average; below it no verdict is given, however alike samples are
 	pilotRepeats = 5   // where nothing tells how large the noise is
 	mostRepeats  = 100 // beyond it another way to measure is needed
 )

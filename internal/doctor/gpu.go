@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	chips "github.com/deepprof/deepprof/internal/gpu"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -251,16 +252,6 @@ func checkUse(_ context.Context, e *exam) finding {
 	return ok("no other process uses it")
 }
 
-// throttleReasons are the bits of clocks_throttle_reasons.active that change
-// results; idle (1), application clocks (2) and sync boost (16) do not.
-var throttleReasons = []struct {
-	bit  uint64
-	name string
-}{
-	{0x04, "software power cap"}, {0x08, "hardware slowdown"}, {0x20, "software thermal slowdown"},
-	{0x40, "hardware thermal slowdown"}, {0x80, "hardware power brake"}, {0x100, "display clocks"},
-}
-
 func checkClocks(_ context.Context, e *exam) finding {
 	if f, none := e.noGPU(); none {
 		return f
@@ -270,10 +261,8 @@ func checkClocks(_ context.Context, e *exam) finding {
 	for _, g := range e.gpus {
 		seen = append(seen, fmt.Sprintf("GPU %s %s of %s, %s C", g.index, g.smClock, g.maxClock, g.temperature))
 		known = known && g.throttleKnown
-		for _, r := range throttleReasons {
-			if g.throttle&r.bit != 0 {
-				slow = append(slow, fmt.Sprintf("GPU %s: %s", g.index, r.name))
-			}
+		for _, why := range chips.Throttled(g.throttle) {
+			slow = append(slow, fmt.Sprintf("GPU %s: %s", g.index, why))
 		}
 	}
 	switch {

@@ -105,6 +105,9 @@ func (e *execution) step(ctx context.Context, s step) error {
 // do runs a step, one that starts no workload until the first interrupt.
 func (e *execution) do(ctx context.Context, s step) (made made, err error) {
 	if !s.quick {
+		if s.name != plan.StepRepeats { // whose runs sample themselves
+			defer e.job.sampleConditions(ctx, s.name)()
+		}
 		return s.run(ctx, e.job)
 	}
 	err = untilInterrupted(ctx, e.job.Interrupts, func(ctx context.Context) error {

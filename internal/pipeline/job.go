@@ -42,6 +42,8 @@ type job struct {
 	played  bool               // the captures come from a recording
 	record  func(capture.Tool, capture.Recording)
 	display *display
+	// again makes a run of its own: Run, which the table of steps must not name.
+	again func(context.Context, Options) (*Summary, error)
 }
 
 // newJob fixes what a plan leaves open; start is "" for the folder of this

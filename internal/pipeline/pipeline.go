@@ -71,6 +71,11 @@ var table = []step{
 		needs: []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys}, run: firstAnswer,
 	},
 	{
+		name: plan.StepRepeats, enabled: func(p *plan.Plan) bool { return p.Pipeline.Repeats > 1 },
+		needs: []string{plan.StepUnprofiled, plan.StepNsys}, makes: artifacts{ofCommand: []string{plan.StepRepeats}, ofSession: []string{plan.StepRepeats}, ofServer: []string{plan.StepRepeats}},
+		run: runRepeats, cost: cost{runs: func(p *plan.Plan) int { return 2 * (p.Pipeline.Repeats - 1) }, how: "to repeat the unprofiled run and the timeline"},
+	},
+	{
 		name: plan.StepNcu, tells: "what limits each kernel", enabled: func(p *plan.Plan) bool { return p.Pipeline.Ncu.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys},
 		makes:   artifacts{ofCommand: []string{"ncu", runs.AnnotateFolder + "/" + plan.StepNcu}, ofSession: []string{"ncu", "workload/" + plan.StepNcu}, ofServer: []string{"ncu", serverFolder(plan.StepNcu), runs.AnnotateFolder + "/" + plan.StepNcu}, files: []string{pick.TargetsFile}},
@@ -141,6 +146,7 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.again = Run
 	err = untilInterrupted(ctx, o.Interrupts, func(ctx context.Context) error {
 		if err := prepare(ctx, j); err != nil {
 			return err
@@ -217,6 +223,7 @@ func Resume(ctx context.Context, dir string, o Options) (*Summary, error) {
 		if j, err = reopenJob(o, store); err != nil || todo.Next == "" {
 			return err
 		}
+		j.again = Run
 		return prepare(ctx, j)
 	})
 	if err != nil {

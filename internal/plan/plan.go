@@ -175,6 +175,8 @@ type Pipeline struct {
 	AnnotateCost bool `key:"annotate_cost" absent:"false"`
 	// Server says how a server is profiled, of workload kind server only.
 	Server Server `key:"server" absent:"the workload is no server"`
+	// Repeats is how many processes measure: the unprofiled run and the timeline are made this often, each time in new ones.
+	Repeats int `key:"repeats" absent:"1" min:"1" max:"100"`
 	// Nsys captures the timeline with Nsight Systems.
 	Nsys Nsys `key:"nsys"`
 	// Ncu counts chosen launches with Nsight Compute.

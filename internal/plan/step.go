@@ -13,6 +13,7 @@ const (
 	StepTorchFlops      = "torch_flops"
 	StepNsys            = "nsys"
 	StepFirstAnswer     = "first_answer"
+	StepRepeats         = "repeats"
 	StepNcu             = "ncu"
 	StepReport          = "report"
 )

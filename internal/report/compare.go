@@ -37,7 +37,9 @@ func CompareText(w io.Writer, c *compare.Comparison, o CompareOptions) error {
 		p.table(k)
 	}
 	for i := range c.Falls {
-		p.fall(&c.Falls[i])
+		if f := &c.Falls[i]; o.All || !strings.HasPrefix(f.Of, "stage:") {
+			p.fall(f)
+		}
 	}
 	for _, k := range detailKinds {
 		p.table(k)

@@ -30,9 +30,10 @@ const (
 	ResultFile         FileKind = "result"
 	PageFile           FileKind = "page" // made from the result
 	ProvenanceFile     FileKind = "provenance"
-	StartupFile        FileKind = "startup"  // a timeline of the start of a server, in which CUDA graphs are captured
-	WindowsFile        FileKind = "windows"  // of a server: what its clients saw in each
-	RequestsFile       FileKind = "requests" // of a server, one a line
+	StartupFile        FileKind = "startup"    // a timeline of the start of a server, in which CUDA graphs are captured
+	WindowsFile        FileKind = "windows"    // of a server: what its clients saw in each
+	RequestsFile       FileKind = "requests"   // of a server, one a line
+	ConditionsFile     FileKind = "conditions" // clocks, power and throttling meanwhile
 )
 
 // ServerFolder holds a folder for each step that starts a server.
@@ -83,6 +84,7 @@ var layout = []layoutRow{
 	{AnnotationFile, AnnotateFolder + "/*", "*.jsonl", ""},
 	{LogFile, "*", "*.log", ""},
 	{LogFile, "*/*", "*.log", ""},
+	{ConditionsFile, "", ConditionsName, ""},
 	{ResultFile, "", "result.json", "report"},
 	{PageFile, "", "*.md", "report"},
 	{PageFile, "", "report.html", "report"},

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/compare"
+	"github.com/deepprof/deepprof/internal/pipeline"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/show"
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// between parts the two commands of --run.
+const between = "---"
+
+// measure runs two commands in turns, A B B A, so that a machine that warms up or
+// is loaded for a while treats both alike, and gives what was measured.
+func (c *comparing) measure(ctx context.Context, l *show.SideLoader, args []string) (base, fresh []compare.Run, err error) {
+	overrides, a, b, err := c.commands(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	settings := append([]string{"pipeline.ncu.enable=false"}, c.timelines(ctx)...)
+	w, ctx := newWatcher(ctx, c.streams.err)
+	defer w.stop()
+	for i := range 2 * c.repeats {
+		isNew := i%4 == 1 || i%4 == 2
+		command, side, name := a, &base, "A"
+		if isNew {
+			command, side, name = b, &fresh, "B"
+		}
+		w.say(fmt.Sprintf("%s, run %d of %d", name, len(*side)+1, c.repeats))
+		more, err := c.once(ctx, l, w, slices.Concat(plan.CommandOverrides(command), settings, overrides))
+		if err != nil {
+			return nil, nil, err
+		}
+		*side = append(*side, more...)
+	}
+	w.clear()
+	return base, fresh, nil
+}
+
+// commands parts what stands after -- into the two commands.
+func (c *comparing) commands(args []string) (overrides, a, b []string, err error) {
+	dash := c.flags.ArgsLenAtDash()
+	if dash < 0 {
+		return nil, nil, nil, usagef("compare --run: the commands stand after --: deepprof compare --run %d -- CMD_A --- CMD_B", c.repeats)
+	}
+	overrides, rest := args[:dash], args[dash:]
+	at := slices.Index(rest, between)
+	if at <= 0 || at == len(rest)-1 {
+		return nil, nil, nil, usagef("compare --run: two commands are needed, parted by ---: deepprof compare --run %d -- CMD_A --- CMD_B", c.repeats)
+	}
+	if i := slices.IndexFunc(overrides, func(o string) bool { return !strings.ContainsAny(o, "=~") }); i >= 0 {
+		return nil, nil, nil, usagef("compare --run: %q is no override; commands go after --", overrides[i])
+	}
+	return overrides, rest[:at], rest[at+1:], nil
+}
+
+// timelines turns the timeline off where there is no nsys: wall times are compared
+// then. Without a driver CUDA is not traced, and a program's own ranges are.
+func (c *comparing) timelines(ctx context.Context) []string {
+	var finder tool.Finder
+	if _, err := finder.Find(ctx, tool.Spec{Name: tool.Nsys}); err != nil {
+		fmt.Fprintln(c.streams.err, "note: nsys is not installed: wall times alone are compared")
+		return []string{"pipeline.nsys.enable=false"}
+	}
+	if _, err := finder.Find(ctx, tool.Spec{Name: tool.NvidiaSMI}); err != nil {
+		c.ignore = true
+		return []string{"pipeline.nsys.trace=[nvtx]"}
+	}
+	return nil
+}
+
+// once makes one run and reads it.
+func (c *comparing) once(ctx context.Context, l *show.SideLoader, w *watcher, overrides []string) ([]compare.Run, error) {
+	p, composed, err := c.config.plan(overrides)
+	if err != nil {
+		return nil, err
+	}
+	root, err := composed.Resolve()
+	if err != nil {
+		return nil, usage(err)
+	}
+	dir, err := composed.Run()
+	if err != nil {
+		return nil, usage(err)
+	}
+	summary, err := pipeline.Run(ctx, pipeline.Options{
+		Plan: p, Config: root.YAML(), Files: dir.Record, Dir: dir.Path, Version: readVersion().String(), Argv: os.Args, IgnoreBlockers: c.ignore,
+		Interrupts: w.interrupts, Progress: w.progress, Say: w.say,
+	})
+	if err != nil || summary == nil {
+		return nil, errors.Join(ended(c.streams, w, summary, err), err)
+	}
+	if err := verdict(summary); err != nil {
+		return nil, fmt.Errorf("compare --run: %s did not end well (%s): see %s: %w", strings.Join(p.Pipeline.Workload.Command, " "), summary.Status, summary.Dir, err)
+	}
+	return measured(ctx, l, summary.Dir)
+}
+
+// measured reads a run; one without a timeline has the times of its processes.
+func measured(ctx context.Context, l *show.SideLoader, dir string) ([]compare.Run, error) {
+	m, err := runs.ReadManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	if s := m.Step(plan.StepNsys); s != nil && s.State == runs.StateDone {
+		return l.Side(ctx, []string{dir})
+	}
+	var side []compare.Run
+	if s := m.Step(plan.StepUnprofiled); s != nil {
+		for _, at := range s.Attempts {
+			if at.Seconds != nil {
+				side = append(side, compare.Run{Name: dir, Wall: *at.Seconds})
+			}
+		}
+	}
+	if len(side) == 0 {
+		return nil, fmt.Errorf("compare %s: nothing was timed; set pipeline.unprofiled.enable=true", dir)
+	}
+	return side, nil
+}

@@ -1,0 +1,50 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
+)
+
+// runRepeats makes the unprofiled run and the timeline again in new processes. Each
+// repeat is a run of its own within the run, so that everything that reads a run
+// reads a repeat.
+func runRepeats(ctx context.Context, j *job) (made, error) {
+	o := capture.Outcome{Kind: capture.Captured, What: "the unprofiled run and the timeline were repeated", Usable: true}
+	for n := 2; n <= j.plan.Pipeline.Repeats; n++ {
+		summary, err := j.again(ctx, j.repeat(n))
+		if err != nil {
+			return made{Outcome: o}, err
+		}
+		switch summary.Status {
+		case runs.StatusDone:
+		case runs.StatusInterrupted:
+			o.Kind, o.What, o.Usable = capture.Interrupted, fmt.Sprintf("repeat %d was interrupted", n), false
+			return made{Outcome: o}, nil
+		default:
+			o.Kind, o.What, o.Usable = capture.WorkloadFailed, fmt.Sprintf("repeat %d failed: see %s", n, summary.Dir), false
+			return made{Outcome: o}, nil
+		}
+	}
+	return made{Outcome: o}, recordWork(ctx, j.store, plan.StepRepeats, o)
+}
+
+// repeat is the job of the n-th process: what is repeated and nothing else.
+func (j *job) repeat(n int) Options {
+	p := *j.plan
+	p.Pipeline.Repeats, p.Pipeline.Ncu.Enable, p.Pipeline.TorchProfiler.Enable, p.Pipeline.DirectInference.Enable = 1, false, false, false
+	p.Pipeline.AnnotateCost, p.Pipeline.StaticAnalysis.TorchFlopCounter = false, false
+	o := j.Options
+	o.Plan, o.Dir, o.Recording, o.Files = &p, j.store.Path(runs.RepeatDir(n)), "", nil
+	head := fmt.Sprintf("repeat %d of %d: ", n, j.plan.Pipeline.Repeats)
+	if j.Say != nil {
+		o.Say = func(line string) { j.Say(head + line) }
+	}
+	if j.Progress != nil {
+		o.Progress = func(line string) { j.Progress(head + line) }
+	}
+	return o
+}
