@@ -40,7 +40,7 @@ type FallPart struct {
 
 // falls makes all of them, as far as the runs have what they need.
 func falls(base, fresh []Run, pairs []pair) []Fall {
-	var out []Fall
+	out := []Fall{}
 	add := func(f Fall, ok bool) {
 		if ok {
 			out = append(out, f)

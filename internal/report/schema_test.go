@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/compare"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/flops"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -99,6 +100,12 @@ func schemas() (map[string]*jsonschema.Schema, error) {
 	}
 	result.Schema, result.Title, result.Description = "https://json-schema.org/draft/2020-12/schema", "deepprof.result", "result.json of a run; deepprof analyze --json"
 	out["result.v2.json"] = result
+	compared, err := jsonschema.For[compare.Comparison](withFacts)
+	if err != nil {
+		return nil, fmt.Errorf("make the schema of compare: %w", err)
+	}
+	compared.Schema, compared.Title, compared.Description = "https://json-schema.org/draft/2020-12/schema", "deepprof.compare", "deepprof compare --json"
+	out["compare.v1.json"] = compared
 	return out, nil
 }
 
