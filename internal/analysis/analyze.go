@@ -187,6 +187,7 @@ type analyzer struct {
 	categories *Categories
 	kinds      *kinds
 
+	ofJob []Finding         // about the ranks of a job
 	brief bool              // a further timeline, of which no overview is drawn
 	tl    *timed            // nil without a timeline
 	scope *scoped           // nil for the whole timeline

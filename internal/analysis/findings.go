@@ -37,6 +37,7 @@ func (a *analyzer) conclude(context.Context) error {
 	if a.in.Preliminary {
 		a.tellPreliminary()
 	}
+	a.res.Findings = append(a.ofJob, a.res.Findings...)
 	order := []string{weightHigh, weightMedium, weightLow}
 	slices.SortStableFunc(a.res.Findings, func(x, y Finding) int {
 		return cmp.Compare(slices.Index(order, x.Weight), slices.Index(order, y.Weight))

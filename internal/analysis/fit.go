@@ -99,6 +99,15 @@ func (p *program) script() string {
 	return ""
 }
 
+// name is the program without its folder, and the script of an interpreter; ""
+// where no command is known.
+func (p *program) name() string {
+	if len(p.command) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(baseProgram(p.command[0]) + " " + p.script())
+}
+
 // timedProgram is the program of the timeline.
 func (a *analyzer) timedProgram() program {
 	t := a.tl.t

@@ -25,6 +25,11 @@ type recording struct {
 	clock   int64
 	lo, hi  int64 // first and last event
 	kernels map[string]*callTime
+
+	program   string // base name, and script of an interpreter
+	exchanges []exchange1
+	source    string // of the exchanges: kernels or ranges
+	kinds     map[string]*kindTime
 }
 
 // utc is a time of the part in nanoseconds since 1970.
@@ -49,8 +54,15 @@ func (p *recording) likeness(other *recording) float64 {
 // readOthers reads the timelines beside the first, one at a time, and sums up
 // all of them.
 func (a *analyzer) readOthers(ctx context.Context) error {
-	if a.tl == nil || len(a.in.Timelines)+len(a.in.lost) < 2 {
+	switch {
+	case a.tl == nil:
 		return nil
+	case len(a.in.Timelines)+len(a.in.lost) < 2:
+		parts, err := a.jobProcesses(ctx)
+		if len(parts) > 1 {
+			a.takeParts(parts)
+		}
+		return err
 	}
 	parts := []*recording{a.part(a.in.timeline())}
 	parts[0].row.Details = true
@@ -82,6 +94,7 @@ func (a *analyzer) takeParts(parts []*recording) {
 		p.row.hold(a.res.Across)
 		a.res.Parts = append(a.res.Parts, p.row)
 	}
+	a.judgeJob(parts)
 }
 
 // hold compares a part with the median of all.
@@ -116,9 +129,7 @@ func (a *analyzer) lostPart(path string, err error) *recording {
 // survey reads a further timeline by the rules of the first: the same scope, the
 // same stages. Of what it finds doubtful it tells nothing that the first told.
 func (a *analyzer) survey(ctx context.Context, path string) (*recording, error) {
-	in := a.in
-	in.Timelines, in.Counters, in.lost = []string{path}, nil, nil
-	b := &analyzer{in: in, th: a.th, res: newResult(in), categories: a.categories, kinds: a.kinds, clean: a.clean, brief: true}
+	b := a.further(path)
 	t, lost, err := b.openTimeline(ctx)
 	if err != nil {
 		return nil, err
@@ -138,6 +149,13 @@ func (a *analyzer) survey(ctx context.Context, path string) (*recording, error) 
 	return b.part(path), nil
 }
 
+// further is an analyzer of a further timeline, or of a part of one.
+func (a *analyzer) further(path string) *analyzer {
+	in := a.in
+	in.Timelines, in.Counters, in.lost = []string{path}, nil, nil
+	return &analyzer{in: in, th: a.th, res: newResult(in), categories: a.categories, kinds: a.kinds, clean: a.clean, brief: true}
+}
+
 // part is what is kept of the timeline that the analyzer has read.
 func (a *analyzer) part(path string) *recording {
 	t, tot := a.tl.t, &a.res.Totals
@@ -150,6 +168,10 @@ func (a *analyzer) part(path string) *recording {
 			Stages: []PartStage{},
 		},
 	}
+	program := a.timedProgram()
+	p.program = program.name()
+	p.exchanges, p.source = a.exchanges()
+	p.kinds = a.kindTimes(p.exchanges, p.source)
 	for i := range a.res.Stages {
 		p.row.Stages = append(p.row.Stages, a.res.Stages[i].time())
 	}
@@ -311,6 +333,9 @@ func sampleStd(all []int64, mean float64) float64 {
 // toldBy is what differs between parts.
 func toldBy(parts []*recording) []string {
 	var by []string
+	if len(parts) > 1 && parts[0].path == parts[1].path { // processes of one timeline
+		return []string{"process"}
+	}
 	for _, d := range []struct {
 		name string
 		of   func(*timeline.Identity) int

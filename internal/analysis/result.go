@@ -54,6 +54,8 @@ type Result struct {
 	// in one; Across sums them up. Both are absent otherwise.
 	Parts  []Part  `json:"parts,omitempty"`
 	Across *Across `json:"across,omitempty"`
+	// Job is what ranks tell together; absent where parts are no ranks.
+	Job *Job `json:"job,omitempty"`
 
 	Overview Overview `json:"overview"`
 	Method   Method   `json:"method"`

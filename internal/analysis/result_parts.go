@@ -46,8 +46,8 @@ type PartStage struct {
 
 // Across sums up the parts that could be read.
 type Across struct {
-	// By is what tells the parts apart: rank, window, repeat; file where nothing
-	// else does.
+	// By is what tells the parts apart: rank, process, window, repeat; file where
+	// nothing else does.
 	By    []string `json:"by"`
 	Parts int      `json:"parts"`
 	// Times are distributions of numbers of parts: wall, busy, kernels, copies,

@@ -40,6 +40,54 @@ func (d *doc) ranks(r *analysis.Result) {
 		d.line("%d more are not listed.", n)
 	}
 	d.rankStages(r)
+	d.job(r)
+}
+
+// job writes what ranks exchange, and who waits for whom.
+func (d *doc) job(r *analysis.Result) {
+	if r.Job == nil {
+		return
+	}
+	if len(r.Job.Collectives) > 0 {
+		t := newGrid("Collective", ">Launches", ">Time (ms)", ">Exposed (ms)", ">Matched", ">Transfer (ms)", ">Wait (ms)", ">Bus (GB/s)")
+		for _, c := range r.Job.Collectives {
+			t.add(prose(message.Label("collective", c.Kind)), strconv.FormatInt(c.Launches, 10), millis(&c.NS), strings.TrimPrefix(millis(c.ExposedNS), absent),
+				strconv.Itoa(c.Matched), millis(&c.TransferNS), millis(&c.WaitNS), busBandwidth(c.BusBandwidth))
+		}
+		t.drop("Exposed (ms)")
+		t.drop("Bus (GB/s)")
+		d.line("Exchanges between ranks, summed over ranks. %s.", upperFirst(message.Text(r.Job.Clock.Text())))
+		d.table(t)
+	}
+	if len(r.Job.Waits) == 0 {
+		return
+	}
+	t := newGrid("Rank", ">Transfer (ms)", ">Wait (ms)", ">Late", ">Late by (ms)", "Took longer for")
+	for _, w := range r.Job.Waits[:min(len(r.Job.Waits), maxRankRows)] {
+		t.add(prose(partName(r, w.Part)), millis(&w.TransferNS), millis(&w.WaitNS), strconv.Itoa(w.Late), millis(&w.LateNS), prose(meanwhile(w.Meanwhile)))
+	}
+	t.drop("Took longer for")
+	d.table(t)
+}
+
+func busBandwidth(perSecond *float64) string {
+	if perSecond == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*perSecond/1e9, 'f', 1, 64)
+}
+
+// meanwhile names what a rank took longer for.
+func meanwhile(parts []analysis.TimePart) string {
+	var list []string
+	for _, p := range parts {
+		name := p.Label
+		if name == "" {
+			name = message.Label("idle", p.ID)
+		}
+		list = append(list, name+" ("+millis(&p.NS)+" ms)")
+	}
+	return strings.Join(list, ", ")
 }
 
 // rankStages writes the matrix of parts and stages.

@@ -26,6 +26,9 @@ type RankRow struct {
 	CommNS   *int64   `json:"communication_ns"` // union of kernels that exchange data
 	Exposed  *int64   `json:"exposed_ns"`       // and no other kernel runs
 	Slower   *float64 `json:"over_median"`      // wall time over that of the median part, minus 1
+	WaitNS   *int64   `json:"wait_ns"`          // in matched collectives, for the last rank
+	Late     *int     `json:"late"`             // matched collectives that it came last to
+	LateNS   *int64   `json:"late_ns"`          // how much later than the median of the others, summed
 	Details  bool     `json:"details"`          // other views of the result are about this one
 	File     string   `json:"file"`
 	Lost     string   `json:"lost"` // why there are no numbers
@@ -34,7 +37,7 @@ type RankRow struct {
 // RankView is the parts of a result.
 var RankView = View[RankRow]{
 	Name: "ranks", Order: Order{Words: "rank, window and repeat"},
-	Legend: "times are of each part alone; --by measure sums them up, --by stage and --by kernel divide them",
+	Legend: "times are of each part alone; --by measure sums them up, --by stage, --by kernel and --by collective divide them; a rank is late where it enters a collective last",
 	Columns: []Column[RankRow]{
 		{Key: "part", Value: func(r *RankRow) any { return r.Part }},
 		{Key: "rank", Detail: true, Unit: Count, Value: func(r *RankRow) any { return r.Rank }},
@@ -51,6 +54,9 @@ var RankView = View[RankRow]{
 		{Key: "communication_ns", Title: "communication", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(r *RankRow) any { return r.CommNS }},
 		{Key: "exposed_ns", Title: "exposed", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(r *RankRow) any { return r.Exposed }},
 		{Key: "over_median", Title: "over median", Priority: 3, Unit: Share, Value: func(r *RankRow) any { return r.Slower }},
+		{Key: "wait_ns", Title: "waits", Priority: 3, Unit: Nanoseconds, Group: "time", Value: func(r *RankRow) any { return r.WaitNS }},
+		{Key: "late", Title: "late", Priority: 3, Unit: Count, Value: func(r *RankRow) any { return r.Late }},
+		{Key: "late_ns", Title: "late by", Priority: 3, Unit: Nanoseconds, Group: "time", Value: func(r *RankRow) any { return r.LateNS }},
 		{Key: "details", Detail: true, Value: func(r *RankRow) any { return r.Details }},
 		{Key: "file", Priority: 6, Format: ID, Value: func(r *RankRow) any { return r.File }},
 		{Key: "lost", Priority: 9, Title: "not read because", Format: Words, Value: func(r *RankRow) any { return orNil(r.Lost) }},
@@ -83,6 +89,13 @@ func rankRow(r *analysis.Result, i int) RankRow {
 	if c := p.Communication; c != nil {
 		row.CommNS, row.Exposed = &c.NS, &c.ExposedNS
 	}
+	if r.Job != nil {
+		for j := range r.Job.Waits {
+			if w := &r.Job.Waits[j]; w.Part == i {
+				row.WaitNS, row.Late, row.LateNS = &w.WaitNS, &w.Late, &w.LateNS
+			}
+		}
+	}
 	return row
 }
 
@@ -91,9 +104,12 @@ func partName(r *analysis.Result, i int) string {
 	return cmp.Or(message.Identity(r.Parts[i].Of), r.Parts[i].File)
 }
 
-// rankNotes say why there are no parts.
+// rankNotes say why there are no parts, and how the clocks of ranks agree.
 func rankNotes(r *analysis.Result) []string {
 	notes := missingNotes(r)
+	if r.Job != nil {
+		notes = append(clockNotes(r), notes...)
+	}
 	if len(r.Parts) == 0 {
 		notes = append([]string{"there is one timeline of one process: ranks, windows and repeats need several; name several files, or a folder of them"}, notes...)
 	}

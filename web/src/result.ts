@@ -21,6 +21,7 @@ export interface Result {
   findings: Finding[] | null;
   parts?: Part[] | null;
   across?: Across;
+  job?: Job;
   overview: Overview;
   method: Method;
   warnings?: Note[] | null;
@@ -300,6 +301,19 @@ export interface Across {
   stages: Distribution[] | null;
   kernels: KernelAcross[] | null;
   kernels_cut?: number;
+}
+
+export interface Job {
+  world?: number;
+  missing?: number[] | null;
+  nodes?: Node[] | null;
+  clock: Clock;
+  collectives: Collective[] | null;
+  waits?: RankWait[] | null;
+  matched: number;
+  unmatched?: number;
+  why?: string;
+  why_short?: string;
 }
 
 export interface Overview {
@@ -614,6 +628,47 @@ export interface KernelAcross {
   min_ns: number;
   max_ns: number;
   most: number;
+}
+
+export interface Node {
+  host: string;
+  ranks: number[] | null;
+  wall_ns: number;
+  busy_ns: number;
+  kernel_ns: number;
+  launches: number;
+  communication_ns: number;
+  exposed_ns: number;
+  slowest: number;
+}
+
+export interface Clock {
+  method: string;
+  uncertainty_ns?: number;
+  offsets_ns?: number[] | null;
+}
+
+export interface Collective {
+  kind: string;
+  source: string;
+  ranks: number;
+  launches: number;
+  ns: number;
+  exposed_ns?: number;
+  matched: number;
+  transfer_ns: number;
+  wait_ns: number;
+  bytes?: number;
+  bus_bandwidth?: number;
+}
+
+export interface RankWait {
+  part: number;
+  transfer_ns: number;
+  wait_ns: number;
+  late: number;
+  late_ns: number;
+  meanwhile?: TimePart[] | null;
 }
 
 export interface Lane {

@@ -1,0 +1,286 @@
+package analysis
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// collectiveKinds tells the kind of an exchange by the name of a kernel or of a
+// range, in lower case without underscores. Earlier rows win: "allreduce" holds
+// "reduce".
+var collectiveKinds = []struct {
+	kind  string
+	match *regexp.Regexp
+}{
+	{"reduce_scatter", regexp.MustCompile(`reducescatter`)},
+	{"all_gather", regexp.MustCompile(`allgather`)},
+	{"all_to_all", regexp.MustCompile(`alltoall`)},
+	{"all_reduce", regexp.MustCompile(`allreduce|crossdevicereduce|(one|two)shot|multimem`)},
+	{"broadcast", regexp.MustCompile(`broadcast|bcast`)},
+	{"barrier", regexp.MustCompile(`barrier`)},
+	{"send_recv", regexp.MustCompile(`sendrecv|ncclsend|ncclrecv|mpi(i?send|i?recv)|^(nccl|gloo|mpi):(send|recv)`)},
+	{"reduce", regexp.MustCompile(`reduce`)},
+}
+
+// leavesTogether are the kinds that no rank can leave before the last one has
+// entered, so that all leave at about the same time.
+var leavesTogether = map[string]bool{"reduce_scatter": true, "all_gather": true, "all_to_all": true, "all_reduce": true, "barrier": true}
+
+// kindOfCollective is the kind by name; "other" where the name does not tell.
+func kindOfCollective(name string) string {
+	name = strings.ReplaceAll(strings.ToLower(name), "_", "")
+	for _, k := range collectiveKinds {
+		if k.match.MatchString(name) {
+			return k.kind
+		}
+	}
+	return "other"
+}
+
+// hostCollective matches the ranges by which libraries and programs mark an
+// exchange on the host: "gloo:all_reduce", "MPI_Allreduce", "all_reduce".
+var hostCollective = regexp.MustCompile(`(?i)^((nccl|gloo|mpi|ucc|xccl|c10d):+\w+|MPI_[A-Z]\w+|(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|barrier)_?)(,.*)?$`)
+
+// An exchange1 is one launch of an exchange in one rank, by the clock of its part.
+type exchange1 struct {
+	kind       string
+	queue      uint32 // stream, or thread of a range
+	start, end int64
+	bytes      float64    // 0 where that is not known
+	before     int64      // end of the exchange before it, or start of the part
+	meanwhile  []TimePart // since then, by category, cause of idle time, or region of the host; in no order
+}
+
+// exchanges lists the exchanges of the timeline by start: kernels of that
+// category, or where there are none, ranges of the host that say so.
+func (a *analyzer) exchanges() (list []exchange1, source string) {
+	comm := a.communicationKernels()
+	t := a.tl.t
+	for i := range t.Kernels {
+		k := &t.Kernels[i]
+		if !comm[k.Function] {
+			continue
+		}
+		kind, bytes := a.collectiveOf(i)
+		list = append(list, exchange1{kind: kind, queue: k.Queue, start: k.Start, end: max(k.Start, k.End), bytes: bytes})
+	}
+	source = "kernels"
+	if len(list) == 0 {
+		list, source = a.hostExchanges(), "ranges"
+	}
+	slices.SortStableFunc(list, func(x, y exchange1) int { return cmp.Compare(x.start, y.start) })
+	a.tellMeanwhile(list, source)
+	return list, source
+}
+
+// collectiveOf is the kind of a kernel, and the size of its message. A kernel
+// that sends and receives may be a part of a collective: the ranges around its
+// launch tell.
+func (a *analyzer) collectiveOf(kernel int) (kind string, bytes float64) {
+	t := a.tl.t
+	kind = kindOfCollective(t.KernelName(&t.Kernels[kernel]))
+	call := a.tl.at.Launch(t.Op(kernel))
+	if call == timeline.None {
+		return kind, 0
+	}
+	a.tl.at.RangesAround(call, func(r uint32) {
+		name := t.Name(t.Ranges[r].Name)
+		if k := kindOfCollective(name); kind == "send_recv" && k != "other" && hostCollective.MatchString(name) {
+			kind = k
+		}
+		if bytes == 0 {
+			bytes = messageBytes(t, &t.Ranges[r])
+		}
+	})
+	return kind, bytes
+}
+
+// messageBytes is the size that a range of NCCL has in its payload; 0 without one.
+func messageBytes(t *timeline.Timeline, r *timeline.Range) float64 {
+	if r.Payload == timeline.None || int(r.Payload) >= len(t.Payloads) || t.Payloads[r.Payload].Type != "json" {
+		return 0
+	}
+	var fields map[string]any
+	if json.Unmarshal([]byte(t.Payloads[r.Payload].Value), &fields) != nil {
+		return 0
+	}
+	for name, value := range fields {
+		if n, ok := value.(float64); ok && n > 0 && strings.EqualFold(name, "Message size [bytes]") {
+			return n
+		}
+	}
+	return 0
+}
+
+// hostExchanges are the outermost ranges that mark an exchange, by thread.
+func (a *analyzer) hostExchanges() []exchange1 {
+	t := a.tl.t
+	var list []exchange1
+	known := map[timeline.StringID]string{}
+	for i := range t.Ranges {
+		r := &t.Ranges[i]
+		kind, ok := known[r.Name]
+		if !ok {
+			if name := t.Name(r.Name); hostCollective.MatchString(name) {
+				kind = kindOfCollective(name)
+			}
+			known[r.Name] = kind
+		}
+		if kind != "" {
+			list = append(list, exchange1{kind: kind, queue: r.Thread, start: r.Start, end: max(r.Start, r.End)})
+		}
+	}
+	slices.SortStableFunc(list, func(x, y exchange1) int {
+		return cmp.Or(cmp.Compare(x.queue, y.queue), cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end))
+	})
+	return slices.CompactFunc(list, func(x, y exchange1) bool { return x.queue == y.queue && y.end <= x.end })
+}
+
+// tellMeanwhile says what the rank did between exchanges.
+func (a *analyzer) tellMeanwhile(list []exchange1, source string) {
+	last := a.tl.lo
+	var host []uint32
+	if source == "ranges" {
+		host = a.ownRanges()
+	}
+	ns := make([]int64, a.tl.p.categories+int(causes))
+	for i := range list {
+		x := &list[i]
+		x.before = min(last, x.start)
+		last = max(last, x.end)
+		if x.before == x.start {
+			continue
+		}
+		if source == "ranges" {
+			x.meanwhile = a.rangesBetween(&host, x.before, x.start)
+			continue
+		}
+		clear(ns)
+		a.tl.painting(workKey{-1, -1}).split(x.before, x.start, ns)
+		s := a.split(ns)
+		x.meanwhile = slices.Concat(s.Busy, s.Idle)
+	}
+}
+
+// ownRanges are the innermost ranges that mark no exchange, by start: those that
+// hold no other range.
+func (a *analyzer) ownRanges() []uint32 {
+	t := a.tl.t
+	var order []uint32
+	for i := range t.Ranges {
+		if !hostCollective.MatchString(t.Name(t.Ranges[i].Name)) {
+			order = append(order, uint32(i))
+		}
+	}
+	slices.SortStableFunc(order, func(x, y uint32) int {
+		return cmp.Or(cmp.Compare(t.Ranges[x].Start, t.Ranges[y].Start), cmp.Compare(t.Ranges[y].End, t.Ranges[x].End))
+	})
+	var inner []uint32
+	for i, r := range order {
+		if i+1 < len(order) {
+			if next := &t.Ranges[order[i+1]]; next.Thread == t.Ranges[r].Thread && next.End <= t.Ranges[r].End {
+				continue // it holds the next one
+			}
+		}
+		inner = append(inner, r)
+	}
+	return inner
+}
+
+// rangesBetween is the time of ranges between two moments, by name.
+// Ranges that end before are taken off the list: moments only grow.
+func (a *analyzer) rangesBetween(ranges *[]uint32, start, end int64) []TimePart {
+	t := a.tl.t
+	for len(*ranges) > 0 && t.Ranges[(*ranges)[0]].End <= start {
+		*ranges = (*ranges)[1:]
+	}
+	sums := map[string]int64{}
+	for _, r := range *ranges {
+		if t.Ranges[r].Start >= end {
+			break
+		}
+		if ns := min(end, t.Ranges[r].End) - max(start, t.Ranges[r].Start); ns > 0 {
+			sums[t.Name(t.Ranges[r].Name)] += ns
+		}
+	}
+	var list []TimePart
+	for name, ns := range sums {
+		list = append(list, TimePart{ID: "region", Label: name, NS: ns})
+	}
+	return list
+}
+
+// kindTimes are the unions of the exchanges of each kind, with how much of them
+// no other kernel overlapped; for ranges on the host that part is not told.
+func (a *analyzer) kindTimes(list []exchange1, source string) map[string]*kindTime {
+	out := map[string]*kindTime{}
+	if source == "ranges" {
+		ends := map[string]*running{}
+		for i := range list {
+			x := &list[i]
+			if out[x.kind] == nil {
+				out[x.kind], ends[x.kind] = &kindTime{}, &running{}
+			}
+			e := ends[x.kind]
+			(&exchange{}).add(e, &running{}, x.start, x.end)
+			out[x.kind].launches++
+			out[x.kind].ns = e.ns
+		}
+		return out
+	}
+	a.sweepKinds(list, out)
+	return out
+}
+
+type kindTime struct {
+	launches, ns, exposed int64
+}
+
+// sweepKinds goes through kernels by start; list has the exchanges in that order.
+func (a *analyzer) sweepKinds(list []exchange1, out map[string]*kindTime) {
+	type key struct {
+		device int32
+		kind   string
+	}
+	t, comm := a.tl.t, a.communicationKernels()
+	pairs, others := map[key]*exchange{}, map[int32][]*exchange{}
+	started := map[int32]running{} // other kernels before the first exchange of a kind
+	next := 0
+	t.ByStart(func(op timeline.Op) {
+		if op.Kind != timeline.OpKernel {
+			return
+		}
+		device := t.Queues[op.Queue].Device
+		if !comm[t.Kernels[op.Index].Function] {
+			o := started[device]
+			o.end = max(o.end, op.End)
+			started[device] = o
+			for _, x := range others[device] {
+				x.add(&x.other, &x.comm, op.Start, op.End)
+			}
+			return
+		}
+		k := key{device, list[next].kind}
+		next++
+		x := pairs[k]
+		if x == nil {
+			x = &exchange{other: running{end: started[device].end}}
+			pairs[k] = x
+			others[device] = append(others[device], x)
+			if out[k.kind] == nil {
+				out[k.kind] = &kindTime{}
+			}
+		}
+		x.add(&x.comm, &x.other, op.Start, op.End)
+		out[k.kind].launches++
+	})
+	for k, x := range pairs {
+		out[k.kind].ns += x.comm.ns
+		out[k.kind].exposed += x.comm.ns - x.both
+	}
+}

@@ -1,0 +1,393 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+// jobProcesses makes a part of each process of a timeline that holds a job: at
+// least two processes of it exchange data between GPUs.
+func (a *analyzer) jobProcesses(ctx context.Context) ([]*recording, error) {
+	exchanging := map[uint32]bool{}
+	comm := a.communicationKernels()
+	for i := range a.tl.t.Kernels {
+		if k := &a.tl.t.Kernels[i]; comm[k.Function] {
+			exchanging[a.tl.t.Queues[k.Queue].Process] = true
+		}
+	}
+	if len(exchanging) < 2 {
+		return nil, nil
+	}
+	var parts []*recording
+	for _, process := range a.tl.processes() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		b := a.further(a.in.timeline())
+		if err := b.takeTimeline(ctx, a.tl.t.OfProcess(uint32(process))); err != nil {
+			return nil, err
+		}
+		p := b.part(a.in.timeline())
+		p.row.Details = true
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// judgeJob says what the ranks of a job tell together. Parts that are no ranks
+// tell nothing together.
+func (a *analyzer) judgeJob(parts []*recording) {
+	if !ofJob(parts) {
+		return
+	}
+	job := &Job{Collectives: []Collective{}}
+	a.res.Job = job
+	job.World, job.Missing = a.worldOf(parts)
+	job.Nodes = nodesOf(parts)
+	ranks, at := a.comparable(parts)
+	all, unmatched := []matched(nil), 0
+	if len(ranks) > 1 {
+		all, unmatched = matchExchanges(ranks)
+	}
+	clock := alignClocks(ranks, all)
+	a.checkClocks(parts, ranks, &clock)
+	job.Matched, job.Unmatched = len(all), unmatched
+	if job.Unmatched > 0 {
+		job.Why = ptrTo(fact.New(exchangesDiffer, fact.Count("n", job.Unmatched)))
+	}
+	job.Waits = waitsOf(ranks, at, all, &clock)
+	job.Collectives = collectivesOf(parts, ranks, all)
+	job.Clock = clock
+	job.Clock.OffsetsNS = atParts(clock.OffsetsNS, at, len(parts))
+	a.findJob(parts)
+}
+
+// atParts puts the offsets of ranks at the places of their parts.
+func atParts(offsets []int64, at []int, parts int) []int64 {
+	if offsets == nil {
+		return nil
+	}
+	out := make([]int64, parts)
+	for i, ns := range offsets {
+		out[at[i]] = ns
+	}
+	return out
+}
+
+// ofJob tells that parts are ranks: numbered as such, or processes of one
+// timeline.
+func ofJob(parts []*recording) bool {
+	ranks := 0
+	for _, p := range parts {
+		if p.row.Of.Rank != nil || p.path == parts[0].path {
+			ranks++
+		}
+	}
+	return ranks == len(parts) && ranks > 1
+}
+
+// worldOf is the number of processes of the job, and the ranks without numbers.
+func (a *analyzer) worldOf(parts []*recording) (world int, missing []int) {
+	seen, sizes := map[int]bool{}, map[int]bool{}
+	highest := -1
+	for _, p := range parts {
+		if p.row.Of.World > 0 {
+			sizes[p.row.Of.World] = true
+			world = max(world, p.row.Of.World)
+		}
+		if p.row.Of.Rank != nil {
+			highest = max(highest, *p.row.Of.Rank)
+			if p.row.Lost == nil {
+				seen[*p.row.Of.Rank] = true
+			}
+		}
+	}
+	if len(sizes) > 1 {
+		list := slices.Sorted(maps.Keys(sizes))
+		a.warn(WorldDiffers, fact.Count("least", list[0]), fact.Count("most", list[len(list)-1]))
+	}
+	for r := range max(world, highest+1) {
+		if highest >= 0 && !seen[r] && len(missing) < maxMissing {
+			missing = append(missing, r)
+		}
+	}
+	return world, missing
+}
+
+// maxMissing bounds Job.Missing.
+const maxMissing = 4096
+
+// comparable are the ranks that can be held against each other, with their places
+// among the parts: one of each rank, of the program that most ranks ran. Others
+// are named.
+func (a *analyzer) comparable(parts []*recording) (ranks []*recording, at []int) {
+	byProgram := map[string]int{}
+	tools := map[string]bool{}
+	for _, p := range parts {
+		if p.row.Lost == nil {
+			byProgram[p.program]++
+			tools[p.tool] = true
+		}
+	}
+	most := ""
+	for _, name := range slices.Sorted(maps.Keys(byProgram)) {
+		if most == "" || byProgram[name] > byProgram[most] {
+			most = name
+		}
+	}
+	if len(tools) > 1 {
+		a.warn(RankVersions, fact.Names("versions", fact.KindName, slices.Sorted(maps.Keys(tools))))
+	}
+	seen := map[[3]int]bool{}
+	for i, p := range parts {
+		id := p.row.Of
+		switch key := [3]int{-1 - i, id.Window, id.Repeat}; {
+		case p.row.Lost != nil:
+		case p.program != most:
+			a.warn(RankProgram, append(p.param(), fact.Name("program", p.program), fact.Name("most", most))...)
+		default:
+			if id.Rank != nil {
+				key[0] = *id.Rank
+			}
+			if seen[key] {
+				a.warn(RankTwice, append(p.param(), fact.File("file", p.row.File))...)
+				continue
+			}
+			seen[key] = true
+			ranks, at = append(ranks, p), append(at, i)
+		}
+	}
+	return ranks, at
+}
+
+// param names a rank.
+func (p *recording) param() []fact.Param {
+	var params []fact.Param
+	switch id := p.row.Of; {
+	case id.Rank != nil:
+		params = append(params, fact.Count("rank", *id.Rank))
+	case id.Process != 0:
+		params = append(params, fact.Count("process", id.Process))
+	}
+	if p.row.Of.Host != "" {
+		params = append(params, fact.Name("host", p.row.Of.Host))
+	}
+	return params
+}
+
+// hostClockSlack is how far the clocks of hosts may be apart without a word.
+const hostClockSlack = 1e9
+
+// checkClocks names ranks whose time base in UTC cannot be right.
+func (a *analyzer) checkClocks(parts, ranks []*recording, c *Clock) {
+	for r, p := range ranks {
+		if off := c.offset(r); abs(off) > hostClockSlack {
+			a.warn(ClocksApart, append(p.param(), fact.NS("ns", abs(off)))...)
+		}
+	}
+	if c.Method == "utc" && len(ranks) > 1 && !together(ranks) {
+		a.warn(RanksNotTogether)
+	}
+	if c.Method == "none" && len(parts) > 1 {
+		a.warn(NoTimeBase)
+	}
+}
+
+// nodesOf sums up the ranks of each host, where there are several hosts.
+func nodesOf(parts []*recording) []Node {
+	var nodes []Node
+	for i, p := range parts {
+		if p.row.Lost != nil || p.row.Of.Host == "" {
+			continue
+		}
+		n := slices.IndexFunc(nodes, func(n Node) bool { return n.Host == p.row.Of.Host })
+		if n < 0 {
+			n = len(nodes)
+			nodes = append(nodes, Node{Host: p.row.Of.Host})
+		}
+		node := &nodes[n]
+		node.Ranks = append(node.Ranks, i)
+		if p.row.WallNS > node.WallNS {
+			node.WallNS, node.Slowest = p.row.WallNS, i
+		}
+		node.BusyNS += p.row.BusyNS
+		node.KernelNS += p.row.KernelNS
+		node.Launches += p.row.Launches
+		if c := p.row.Communication; c != nil {
+			node.CommunicationNS += c.NS
+			node.ExposedNS += c.ExposedNS
+		}
+	}
+	if len(nodes) < 2 {
+		return nil
+	}
+	return nodes
+}
+
+// waitsOf splits the time in exchanges into transfer and waiting, and tells who
+// came last.
+func waitsOf(ranks []*recording, at []int, all []matched, c *Clock) []RankWait {
+	if len(all) == 0 {
+		return nil
+	}
+	waits := make([]RankWait, len(ranks))
+	longer := make([]map[TimePart]int64, len(ranks))
+	arrivals := make([]int64, len(ranks))
+	for _, m := range all {
+		transfer := m.transfer()
+		last := 0
+		for r, x := range m {
+			waits[r].TransferNS += transfer
+			waits[r].WaitNS += x.end - x.start - transfer
+			if arrivals[r] = ranks[r].utc(x.start) + c.offset(r); arrivals[r] > arrivals[last] {
+				last = r
+			}
+		}
+		others := slices.Delete(slices.Clone(arrivals), last, last+1)
+		late := arrivals[last] - median(others)
+		if late <= *c.UncertaintyNS || late <= 0 {
+			continue
+		}
+		waits[last].Late++
+		waits[last].LateNS += late
+		if longer[last] == nil {
+			longer[last] = map[TimePart]int64{}
+		}
+		m.addLonger(last, longer[last])
+	}
+	for r := range waits {
+		waits[r].Part = at[r]
+		for t, ns := range longer[r] {
+			if ns > 0 {
+				waits[r].Meanwhile = append(waits[r].Meanwhile, TimePart{t.ID, t.Label, ns})
+			}
+		}
+		slices.SortFunc(waits[r].Meanwhile, func(x, y TimePart) int {
+			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.ID, y.ID), cmp.Compare(x.Label, y.Label))
+		})
+		waits[r].Meanwhile = waits[r].Meanwhile[:min(3, len(waits[r].Meanwhile))]
+	}
+	return waits
+}
+
+// addLonger adds how much longer than the median of the others a rank took for
+// each thing that it did before the exchange.
+func (m matched) addLonger(rank int, sums map[TimePart]int64) {
+	for _, t := range m[rank].meanwhile {
+		what := TimePart{ID: t.ID, Label: t.Label}
+		var others []int64
+		for r, x := range m {
+			if r != rank {
+				at := slices.IndexFunc(x.meanwhile, func(u TimePart) bool { return u.ID == t.ID && u.Label == t.Label })
+				if at < 0 {
+					others = append(others, 0)
+					continue
+				}
+				others = append(others, x.meanwhile[at].NS)
+			}
+		}
+		sums[what] += t.NS - median(others)
+	}
+}
+
+// transfer is the shortest duration over the ranks: that rank came last, and
+// waited for nobody.
+func (m matched) transfer() int64 {
+	shortest := m[0].end - m[0].start
+	for _, x := range m[1:] {
+		shortest = min(shortest, x.end-x.start)
+	}
+	return shortest
+}
+
+// busFactor is what the links move for each byte of a message, by kind and
+// number of ranks, as nccl-tests counts.
+func busFactor(kind string, ranks int) float64 {
+	n := float64(ranks)
+	switch kind {
+	case "all_reduce":
+		return 2 * (n - 1) / n
+	case "all_gather", "reduce_scatter", "all_to_all":
+		return (n - 1) / n
+	case "broadcast", "reduce", "send_recv":
+		return 1
+	}
+	return 0
+}
+
+// collectivesOf sums up the exchanges by kind.
+func collectivesOf(parts, ranks []*recording, all []matched) []Collective {
+	rows := map[string]*Collective{}
+	for _, p := range parts {
+		for kind, t := range p.kinds {
+			c := rows[kind]
+			if c == nil {
+				c = &Collective{Kind: kind, Source: p.source}
+				rows[kind] = c
+			}
+			c.Ranks++
+			c.Launches += t.launches
+			c.NS += t.ns
+			if p.source == "kernels" {
+				exposed := t.exposed
+				if c.ExposedNS != nil {
+					exposed += *c.ExposedNS
+				}
+				c.ExposedNS = &exposed
+			}
+		}
+	}
+	for _, m := range all {
+		c, transfer := rows[m[0].kind], m.transfer()
+		c.Matched++
+		for _, x := range m {
+			c.TransferNS += transfer
+			c.WaitNS += x.end - x.start - transfer
+		}
+	}
+	addBandwidths(rows, all)
+	list := make([]Collective, 0, len(rows))
+	for _, kind := range slices.Sorted(maps.Keys(rows)) {
+		list = append(list, *rows[kind])
+	}
+	slices.SortStableFunc(list, func(x, y Collective) int { return cmp.Compare(y.NS, x.NS) })
+	return list
+}
+
+// addBandwidths takes the sizes of messages where all exchanges of a kind have
+// one.
+func addBandwidths(rows map[string]*Collective, all []matched) {
+	type sum struct {
+		n, known       int
+		bytes, seconds float64
+	}
+	sums := map[string]*sum{}
+	for _, m := range all {
+		s := sums[m[0].kind]
+		if s == nil {
+			s = &sum{}
+			sums[m[0].kind] = s
+		}
+		s.n++
+		if m[0].bytes > 0 && m.transfer() > 0 {
+			s.known++
+			s.bytes += m[0].bytes
+			s.seconds += float64(m.transfer()) / 1e9
+		}
+	}
+	for kind, s := range sums {
+		if s.known < s.n || s.seconds == 0 {
+			continue
+		}
+		mean := s.bytes / float64(s.n)
+		rows[kind].Bytes = &mean
+		if f := busFactor(kind, len(all[0])); f > 0 {
+			bandwidth := f * s.bytes / s.seconds
+			rows[kind].BusBandwidth = &bandwidth
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package analysis
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+// Codes of what ranks tell together, and of what is wrong with them.
+// internal/message has their words; a comment names the parameters. A rank is
+// named by rank, or by process where it has no number, and host.
+const (
+	WorldDiffers     fact.Code = "world-differs"      // least, most
+	RankVersions     fact.Code = "rank-versions"      // versions
+	RankProgram      fact.Code = "rank-program"       // rank, host, program, most
+	RankTwice        fact.Code = "rank-twice"         // rank, host, file
+	ClocksApart      fact.Code = "clocks-apart"       // rank, host, ns
+	RanksNotTogether fact.Code = "ranks-not-together" //
+	NoTimeBase       fact.Code = "no-time-base"       //
+	exchangesDiffer  fact.Code = "exchanges-differ"   // n
+	clocksAligned    fact.Code = "clocks-aligned"     // method, uncertainty
+
+	codeRankMissing fact.Code = "rank-missing"          // n, ranks, of
+	codeStraggler   fact.Code = "straggler"             // rank, host, n, of, ns, share, mean, meanwhile, uncertainty
+	codeImbalance   fact.Code = "rank-imbalance"        // rank, host, ns, median, share; least_ns
+	codeStageApart  fact.Code = "rank-stage-imbalance"  // stage, rank, host, ns, median, share
+	codeExposed     fact.Code = "exposed-communication" // ns, share, of, communication
+	codeWaiting     fact.Code = "waiting-for-ranks"     // ns, share, transfer
+	codeOtherKernel fact.Code = "rank-kernels"          // n, kernel, has, of
+)
+
+// Thresholds of findings about ranks: shares below them are said nowhere.
+const (
+	lateShare      = 0.02 // of the wall time, that others wait for one rank
+	imbalanceShare = 0.10 // over the median rank
+	exposedShare   = 0.10 // of the wall time
+)
+
+// findJob states what the ranks of a job tell together.
+func (a *analyzer) findJob(parts []*recording) {
+	job := a.res.Job
+	if n := len(job.Missing); n > 0 {
+		var names []string
+		for _, r := range job.Missing[:min(n, 16)] {
+			names = append(names, strconv.Itoa(r))
+		}
+		a.jobFinds("rank-missing", weightHigh, codeRankMissing, fact.Count("n", n), fact.Names("ranks", fact.KindName, names), fact.Count("of", max(job.World, n+len(parts))))
+	}
+	a.findStragglers(parts)
+	a.findImbalance(parts)
+	a.findExposed(parts)
+	a.findOtherKernels(parts)
+}
+
+// jobFinds keeps a finding about the job until all findings are stated.
+func (a *analyzer) jobFinds(id, weight string, code fact.Code, params ...fact.Param) {
+	a.ofJob = append(a.ofJob, Finding{ID: id, Weight: weight, Fact: fact.New(code, params...)})
+}
+
+// medianWall is the wall time of the median rank.
+func (a *analyzer) medianWall() int64 {
+	for _, d := range a.res.Across.Times {
+		if d.Name == "wall" {
+			return d.MedianNS
+		}
+	}
+	return 0
+}
+
+func (a *analyzer) findStragglers(parts []*recording) {
+	job, lates := a.res.Job, 0
+	for _, w := range job.Waits {
+		lates += w.Late
+	}
+	for _, w := range job.Waits {
+		share := ratio(w.LateNS, a.medianWall())
+		if w.Late == 0 || share < lateShare || 2*w.Late < lates {
+			continue
+		}
+		params := append(parts[w.Part].param(), fact.Count("n", w.Late), fact.Count("of", job.Matched), fact.NS("ns", w.LateNS), fact.Share("share", share),
+			fact.NS("mean", w.LateNS/int64(w.Late)), fact.NS("uncertainty", *job.Clock.UncertaintyNS))
+		if len(w.Meanwhile) > 0 {
+			params = append(params, meanwhileParam(w.Meanwhile[0]), fact.NS("meanwhile_ns", w.Meanwhile[0].NS))
+		}
+		a.jobFinds("straggler-"+strconv.Itoa(w.Part), weightHigh, codeStraggler, params...)
+	}
+}
+
+// meanwhileParam names what a rank did: a category by its label, a region by its
+// name, a cause of idle time by its ID.
+func meanwhileParam(t TimePart) fact.Param {
+	if t.Label != "" {
+		return fact.Name("meanwhile", t.Label)
+	}
+	return fact.ID("meanwhile", "idle", t.ID)
+}
+
+// findImbalance compares the kernels of ranks that do no communication, and the
+// mean passes of their stages.
+func (a *analyzer) findImbalance(parts []*recording) {
+	work := func(p *Part) (int64, bool) {
+		ns := p.KernelNS
+		if p.Communication != nil {
+			ns -= p.Communication.NS
+		}
+		return ns, p.Launches > 0
+	}
+	if d, ok := distribution("work", parts, work); ok && d.N > 1 && d.MedianNS > 0 && float64(d.MaxNS-d.MedianNS) >= imbalanceShare*float64(d.MedianNS) {
+		a.jobFinds("imbalance", weightMedium, codeImbalance, append(parts[d.Most].param(), fact.NS("ns", d.MaxNS), fact.NS("median", d.MedianNS),
+			fact.Share("share", ratio(d.MaxNS-d.MedianNS, d.MedianNS)), fact.NS("least", d.MinNS))...)
+	}
+	for _, d := range a.res.Across.Stages {
+		if d.N > 1 && d.MedianNS > 0 && float64(d.MaxNS-d.MedianNS) >= imbalanceShare*float64(d.MedianNS) && d.Name != wholeProgram {
+			a.jobFinds("imbalance-"+d.Name, weightMedium, codeStageApart, append(parts[d.Most].param(), fact.Stage("stage", d.Name), fact.NS("ns", d.MaxNS),
+				fact.NS("median", d.MedianNS), fact.Share("share", ratio(d.MaxNS-d.MedianNS, d.MedianNS)))...)
+		}
+	}
+}
+
+// findExposed tells of time in which GPUs do nothing but exchange data, and of
+// how much of it is waiting for other ranks.
+func (a *analyzer) findExposed([]*recording) {
+	wall := a.medianWall()
+	var exposed, communication int64
+	for _, d := range a.res.Across.Times {
+		switch d.Name {
+		case "exposed":
+			exposed = d.MedianNS
+		case "communication":
+			communication = d.MedianNS
+		}
+	}
+	if share := ratio(exposed, wall); share >= exposedShare {
+		a.jobFinds("exposed", weightHigh, codeExposed, fact.NS("ns", exposed), fact.Share("share", share), fact.NS("of", wall), fact.NS("communication", communication))
+	}
+	var wait, transfer int64
+	for _, w := range a.res.Job.Waits {
+		wait, transfer = wait+w.WaitNS, transfer+w.TransferNS
+	}
+	if wait > transfer && ratio(wait, wall*int64(max(1, len(a.res.Job.Waits)))) >= lateShare {
+		a.jobFinds("waiting", weightMedium, codeWaiting, fact.NS("ns", wait), fact.NS("transfer", transfer), fact.Share("share", ratio(wait, wait+transfer)))
+	}
+}
+
+// findOtherKernels names kernels that some ranks launch and others do not.
+func (a *analyzer) findOtherKernels(parts []*recording) {
+	in := map[string]int{}
+	ranks := 0
+	for _, p := range parts {
+		if p.row.Lost != nil || len(p.kernels) == 0 {
+			continue
+		}
+		ranks++
+		for name := range p.kernels {
+			in[name]++
+		}
+	}
+	n, most, has := 0, "", 0
+	var ns int64
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		if in[name] == ranks {
+			continue
+		}
+		n++
+		var sum int64
+		for _, p := range parts {
+			if c := p.kernels[name]; c != nil {
+				sum += c.ns
+			}
+		}
+		if sum > ns {
+			ns, most, has = sum, name, in[name]
+		}
+	}
+	if n > 0 {
+		a.jobFinds("rank-kernels", weightLow, codeOtherKernel, fact.Count("n", n), fact.Kernel("kernel", a.kinds.of(most).short), fact.Count("has", has), fact.Count("of", ranks))
+	}
+}

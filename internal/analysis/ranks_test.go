@@ -1,0 +1,174 @@
+package analysis
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+// The ranks are synthetic: scripts/synthesize-ranks made them with --late 2:1000
+// --clock n2:10800. Rank 2 of 4 comes 1 ms late to the all-gather of each of 20
+// steps, and the clock of its host is 3 hours ahead.
+var syntheticRanks = []string{"rank0.n1", "rank1.n1", "rank2.n2", "rank3.n2"}
+
+func rankFiles(t *testing.T, names ...string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	var paths []string
+	for _, name := range names {
+		to := filepath.Join(dir, name+".sqlite")
+		if err := os.Rename(unpacked(t, "../../testdata/synthetic/ranks/"+name+".sqlite.gz"), to); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, to)
+	}
+	return paths
+}
+
+func within(got, want, of int64) bool { return abs(got-want) <= of }
+
+func TestRanksFindTheStraggler(t *testing.T) {
+	r := analyzed(t, Input{Timelines: rankFiles(t, syntheticRanks...)})
+	if r.Job == nil || len(r.Parts) != 4 || len(r.Job.Waits) != 4 || r.Job.World != 4 || len(r.Job.Missing) != 0 {
+		t.Fatalf("job %+v, parts %+v", r.Job, r.Parts)
+	}
+	if !slices.Equal(r.Across.By, []string{"rank"}) || r.Job.Matched != 40 || r.Job.Unmatched != 0 {
+		t.Errorf("by %v, %d matched, %d not", r.Across.By, r.Job.Matched, r.Job.Unmatched)
+	}
+	for i, w := range r.Job.Waits {
+		switch {
+		case i == 2 && (w.Late != 20 || !within(w.LateNS, 20e6, 0.5e6) || w.WaitNS > 0.2e6):
+			t.Errorf("the late rank has %+v", w)
+		case i != 2 && (w.Late > 2 || !within(w.WaitNS, 20e6, 0.5e6)):
+			t.Errorf("rank %d has %+v", i, w)
+		}
+	}
+	if w := r.Job.Waits[2]; len(w.Meanwhile) == 0 || w.Meanwhile[0].Label != "" || !within(w.Meanwhile[0].NS, 20e6, 0.5e6) {
+		t.Errorf("meanwhile it did %+v, not idle for 20 ms", w.Meanwhile)
+	}
+	c := r.Job.Clock
+	if c.Method != "collectives" || c.UncertaintyNS == nil || *c.UncertaintyNS > 5000 || !within(c.OffsetsNS[2], -10800e9, 10e3) || !within(c.OffsetsNS[1], 0, 10e3) {
+		t.Errorf("clock is %+v", c)
+	}
+	if len(r.Job.Nodes) != 2 || len(r.Job.Nodes[1].Ranks) != 2 || r.Job.Nodes[1].BusyNS != r.Parts[2].BusyNS+r.Parts[3].BusyNS {
+		t.Errorf("nodes are %+v", r.Job.Nodes)
+	}
+	for _, k := range r.Job.Collectives {
+		// Every rank of an all-gather takes about 300 us from the moment that the last
+		// one came: 32 MiB in that time, three quarters of it over each link.
+		if k.Kind == "all_gather" && (k.Matched != 20 || !within(k.TransferNS, 4*20*302e3, 1e5) || *k.ExposedNS != k.NS || *k.BusBandwidth < 80e9 || *k.BusBandwidth > 86e9) {
+			t.Errorf("all-gather is %+v", k)
+		}
+		if k.Kind == "all_reduce" && 2**k.ExposedNS > k.NS { // the next step runs under it
+			t.Errorf("all-reduce is %+v", k)
+		}
+	}
+	f := r.Findings[0]
+	if f.Code != codeStraggler || f.Number("rank") != 2 || f.Text("host") != "n2" || !within(int64(f.Number("mean")), 1e6, 2e4) || !hasFinding(r, codeExposed) {
+		t.Errorf("findings are %+v", r.Findings)
+	}
+	for _, rank := range []float64{2, 3} {
+		if !slices.ContainsFunc(r.Warnings, func(n Note) bool {
+			return n.Is(ClocksApart) && n.Number("rank") == rank && within(int64(n.Number("ns")), 10800e9, 1e6)
+		}) {
+			t.Errorf("the clock of rank %v is not named: %+v", rank, r.Warnings)
+		}
+	}
+}
+
+func hasFinding(r *Result, code fact.Code) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == code })
+}
+
+// TestBadRanks holds that what is wrong with ranks is named, and that the rest is
+// analyzed.
+func TestBadRanks(t *testing.T) {
+	all := rankFiles(t, syntheticRanks...)
+	dir := t.TempDir()
+	file := func(name, from string) string {
+		data, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, c := range []struct {
+		name    string
+		files   []string
+		warning fact.Code
+		finding fact.Code
+		matched int // collectives that the rest still has in common
+	}{
+		{"a rank is missing", []string{all[0], all[1], all[3]}, "", codeRankMissing, 40},
+		{"a rank is there twice", append(slices.Clone(all), file("again.rank2.sqlite", all[2])), RankTwice, "", 40},
+		{"another program", append(slices.Clone(all[:3]), file("rank3.n2.sqlite", unpacked(t, toyTimeline))), RankProgram, "", 40},
+		{"another version", append(slices.Clone(all[:3]), file("rank3.n9.sqlite", unpacked(t, toyTimeline))), RankVersions, "", 40},
+		{"a rank that cannot be read", append(slices.Clone(all[:3]), file("rank3.n3.sqlite", "../../go.mod")), InputUnreadable, codeRankMissing, 40},
+	} {
+		r := analyzed(t, Input{Timelines: c.files})
+		if c.warning != "" && !hasNote(r.Warnings, c.warning) || c.finding != "" && !hasFinding(r, c.finding) {
+			t.Errorf("%s: warnings %+v, findings %+v", c.name, r.Warnings, r.Findings)
+		}
+		if r.Job == nil || r.Job.Matched != c.matched || len(r.Parts) != len(c.files) {
+			t.Errorf("%s: job %+v of %d parts", c.name, r.Job, len(r.Parts))
+		}
+	}
+	r := analyzed(t, Input{Timelines: []string{all[0], all[3]}})
+	if !slices.Equal(r.Job.Missing, []int{1, 2}) {
+		t.Errorf("ranks %v are missing, want 1 and 2", r.Job.Missing)
+	}
+}
+
+// TestShiftedCaptures holds that captures that begin at different collectives are
+// matched by their clocks.
+func TestShiftedCaptures(t *testing.T) {
+	made := func(from, to int, late int64) *recording {
+		p := &recording{epoch: 1e18}
+		for k := from; k < to; k++ {
+			at := int64(k)*10e6 + late
+			p.exchanges = append(p.exchanges, exchange1{kind: "all_reduce", start: at, end: int64(k)*10e6 + 1e6})
+		}
+		return p
+	}
+	all, unmatched := matchExchanges([]*recording{made(0, 20, 0), made(3, 22, 5e5)})
+	if len(all) != 17 || unmatched != 3+2 {
+		t.Fatalf("%d matched, %d not", len(all), unmatched)
+	}
+	if all[0][0].start != 30e6 || all[0][1].start != 30e6+5e5 {
+		t.Errorf("the first match is %+v with %+v", all[0][0], all[0][1])
+	}
+	if all, _ := matchExchanges([]*recording{made(0, 3, 0), {epoch: 1e18, exchanges: []exchange1{{kind: "all_gather"}, {kind: "barrier"}, {kind: "all_gather"}}}}); len(all) != 0 {
+		t.Errorf("sequences of other kinds match: %v", all)
+	}
+}
+
+func TestKindOfCollective(t *testing.T) {
+	for name, want := range map[string]string{
+		"ncclDevKernel_AllReduce_Sum_bf16_RING_LL":                            "all_reduce",
+		"ncclDevKernel_ReduceScatter_Sum_f32_RING_LL":                         "reduce_scatter",
+		"ncclKernel_AllGather_RING_LL_Sum_int8_t":                             "all_gather",
+		"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)":            "send_recv",
+		"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>":             "all_reduce",
+		"nccl:all_to_all, op_id = 999762":                                     "all_to_all",
+		"gloo:all_reduce":                                                     "all_reduce",
+		"MPI_Barrier":                                                         "barrier",
+		"MPI_Allgather":                                                       "all_gather",
+		"ncclDevKernel_Broadcast_RING_LL":                                     "broadcast",
+		"ncclDevKernel_Reduce_Sum_f32_RING_LL":                                "reduce",
+		"void deep_ep::intranode::dispatch<4, 768>":                           "other",
+		"two_shot_all_reduce_kernel":                                          "all_reduce",
+		"multimem_all_gather_kernel":                                          "all_gather",
+		"void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_o": "all_reduce",
+	} {
+		if got := kindOfCollective(name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package report
+
+import (
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
+)
+
+// CollectiveView is the exchanges between ranks, by kind.
+var CollectiveView = View[analysis.Collective]{
+	Name: "ranks", Order: Order{Key: "ns", Descending: true},
+	Legend: "times are summed over ranks; time is the union of the exchanges in each rank, and exposed the part of it in which no other kernel runs; of matched ones transfer is the shortest duration over the ranks, and wait the rest",
+	Columns: []Column[analysis.Collective]{
+		{Key: "kind", Title: "collective", Value: func(c *analysis.Collective) any { return c.Kind }, Show: func(c *analysis.Collective) any { return message.Label("collective", c.Kind) }},
+		{Key: "source", Detail: true, Value: func(c *analysis.Collective) any { return c.Source }},
+		{Key: "ranks", Priority: 5, Unit: Count, Value: func(c *analysis.Collective) any { return c.Ranks }},
+		{Key: "launches", Priority: 4, Unit: Count, Value: func(c *analysis.Collective) any { return c.Launches }},
+		{Key: "ns", Title: "time", Unit: Nanoseconds, Group: "time", Value: func(c *analysis.Collective) any { return c.NS }},
+		{Key: "exposed_ns", Title: "exposed", Priority: 1, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.Collective) any { return c.ExposedNS }},
+		{Key: "matched", Priority: 3, Unit: Count, Value: func(c *analysis.Collective) any { return c.Matched }},
+		{Key: "transfer_ns", Title: "transfer", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.Collective) any { return c.TransferNS }},
+		{Key: "wait_ns", Title: "wait", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.Collective) any { return c.WaitNS }},
+		{Key: "bytes", Title: "message", Priority: 6, Unit: Bytes, Value: func(c *analysis.Collective) any { return c.Bytes }},
+		{Key: "bus_bandwidth", Title: "bus GB/s", Priority: 6, Unit: Count, Value: func(c *analysis.Collective) any { return c.BusBandwidth }, Show: func(c *analysis.Collective) any { return scaled(c.BusBandwidth, 1e-9) }},
+	},
+}
+
+// Collectives shows the exchanges between ranks.
+func Collectives(r *analysis.Result) Printable {
+	var rows []analysis.Collective
+	if r.Job != nil {
+		rows = r.Job.Collectives
+	}
+	return CollectiveView.table(Slice(rows), func() []string { return rankNotes(r) })
+}
+
+// A NodeRow is the ranks of one host.
+type NodeRow struct {
+	analysis.Node
+	SlowestPart string `json:"slowest_part"`
+}
+
+// NodeView is the ranks of each host.
+var NodeView = View[NodeRow]{
+	Name: "ranks", Order: Order{Words: "first rank"}, Legend: "wall time is that of the slowest rank of the host; other numbers are summed over its ranks",
+	Columns: []Column[NodeRow]{
+		{Key: "host", Value: func(n *NodeRow) any { return n.Host }},
+		{Key: "ranks", Unit: Count, Value: func(n *NodeRow) any { return len(n.Ranks) }},
+		{Key: "wall_ns", Unit: Nanoseconds, Group: "time", Value: func(n *NodeRow) any { return n.WallNS }},
+		{Key: "slowest_part", Title: "slowest", Priority: 2, Value: func(n *NodeRow) any { return n.SlowestPart }},
+		{Key: "gpu_busy_ns", Title: "GPU busy", Unit: Nanoseconds, Group: "time", Value: func(n *NodeRow) any { return n.BusyNS }},
+		{Key: "kernel_ns", Title: "GPU time", Priority: 3, Unit: Nanoseconds, Group: "time", Value: func(n *NodeRow) any { return n.KernelNS }},
+		{Key: "launches", Priority: 4, Unit: Count, Value: func(n *NodeRow) any { return n.Launches }},
+		{Key: "communication_ns", Title: "communication", Priority: 1, Unit: Nanoseconds, Group: "time", Value: func(n *NodeRow) any { return n.CommunicationNS }},
+		{Key: "exposed_ns", Title: "exposed", Priority: 1, Unit: Nanoseconds, Group: "time", Value: func(n *NodeRow) any { return n.ExposedNS }},
+	},
+}
+
+// Nodes shows the ranks of each host; nothing where there is one host.
+func Nodes(r *analysis.Result) Printable {
+	var rows []NodeRow
+	if r.Job != nil {
+		for _, n := range r.Job.Nodes {
+			rows = append(rows, NodeRow{n, partName(r, n.Slowest)})
+		}
+	}
+	return NodeView.table(Slice(rows), func() []string { return rankNotes(r) })
+}
+
+// clockNotes say how the clocks of ranks were brought together, and what was
+// matched between them.
+func clockNotes(r *analysis.Result) []string {
+	notes := []string{message.Text(r.Job.Clock.Text())}
+	if r.Job.Why != nil {
+		notes = append(notes, message.Text(*r.Job.Why))
+	}
+	return notes
+}
