@@ -3,6 +3,7 @@
 export interface Result {
   schema: number;
   deepprof_version?: string;
+  preliminary?: boolean;
   source: Source;
   environment: Environment;
   workload: Workload;
