@@ -22,20 +22,18 @@ const (
 	exchangesDiffer  fact.Code = "exchanges-differ"   // n
 	clocksAligned    fact.Code = "clocks-aligned"     // method, uncertainty
 
-	codeRankMissing fact.Code = "rank-missing"          // n, ranks, of
-	codeStraggler   fact.Code = "straggler"             // rank, host, n, of, ns, share, mean, meanwhile, uncertainty
-	codeImbalance   fact.Code = "rank-imbalance"        // rank, host, ns, median, share; least_ns
-	codeStageApart  fact.Code = "rank-stage-imbalance"  // stage, rank, host, ns, median, share
-	codeExposed     fact.Code = "exposed-communication" // ns, share, of, communication
-	codeWaiting     fact.Code = "waiting-for-ranks"     // ns, share, transfer
-	codeOtherKernel fact.Code = "rank-kernels"          // n, kernel, has, of
+	codeRankMissing fact.Code = "rank-missing"         // n, ranks, of
+	codeStraggler   fact.Code = "straggler"            // rank, host, n, of, ns, share, mean, meanwhile, uncertainty
+	codeImbalance   fact.Code = "rank-imbalance"       // rank, host, ns, median, share; least_ns
+	codeStageApart  fact.Code = "rank-stage-imbalance" // stage, rank, host, ns, median, share
+	codeWaiting     fact.Code = "waiting-for-ranks"    // ns, share, transfer
+	codeOtherKernel fact.Code = "rank-kernels"         // n, kernel, has, of
 )
 
 // Thresholds of findings about ranks: shares below them are said nowhere.
 const (
 	lateShare      = 0.02 // of the wall time, that others wait for one rank
 	imbalanceShare = 0.10 // over the median rank
-	exposedShare   = 0.10 // of the wall time
 )
 
 // findJob states what the ranks of a job tell together.
@@ -50,7 +48,7 @@ func (a *analyzer) findJob(parts []*recording) {
 	}
 	a.findStragglers(parts)
 	a.findImbalance(parts)
-	a.findExposed(parts)
+	a.findWaiting()
 	a.findOtherKernels(parts)
 }
 
@@ -119,22 +117,10 @@ func (a *analyzer) findImbalance(parts []*recording) {
 	}
 }
 
-// findExposed tells of time in which GPUs do nothing but exchange data, and of
-// how much of it is waiting for other ranks.
-func (a *analyzer) findExposed([]*recording) {
+// findWaiting tells how much of the time in collectives is waiting for other
+// ranks. What communication costs each stage is told for the details.
+func (a *analyzer) findWaiting() {
 	wall := a.medianWall()
-	var exposed, communication int64
-	for _, d := range a.res.Across.Times {
-		switch d.Name {
-		case "exposed":
-			exposed = d.MedianNS
-		case "communication":
-			communication = d.MedianNS
-		}
-	}
-	if share := ratio(exposed, wall); share >= exposedShare {
-		a.jobFinds("exposed", weightHigh, codeExposed, fact.NS("ns", exposed), fact.Share("share", share), fact.NS("of", wall), fact.NS("communication", communication))
-	}
 	var wait, transfer int64
 	for _, w := range a.res.Job.Waits {
 		wait, transfer = wait+w.WaitNS, transfer+w.TransferNS

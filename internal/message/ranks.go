@@ -32,10 +32,6 @@ var rankWords = map[fact.Code]words{
 		Text:  "A pass of {stage} takes {ns} in [rank {rank}][process {process}][ on {host}], {share} more than in the median rank ({median}).",
 		Plain: "{stage} takes {share} longer in one process than in the typical one.",
 	},
-	"exposed-communication": {
-		Text:  "In the median rank the GPU does nothing but exchange data for {ns}, {share} of its {of}; {communication} of communication run in all. Overlap it with computation, or send less.",
-		Plain: "For {share} of the time GPUs only exchange data, and compute nothing.",
-	},
 	"waiting-for-ranks": {
 		Text:  "{share} of the time in matched collectives is waiting for the last rank: {ns}, and {transfer} is transfer (summed over ranks; transfer is the shortest duration over the ranks). A faster link would not help with the waiting.",
 		Plain: "{share} of the time that GPUs exchange data in, they wait for the slowest one.",
