@@ -3,10 +3,10 @@ package analysis
 import (
 	"cmp"
 	"math"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // A TimeLimiter is what decides how long a stage, a region or a program takes.
@@ -60,6 +60,7 @@ const (
 	sameClock = 0.001  // times and clocks that differ by less are the same
 	wholly    = 0.9995 // coverage from which nothing worth telling is left out
 	elsewhere = 0.01   // share of launches counted in other regions that is told
+	fewValues = 20     // below which a high percentile is the largest value
 	laneTops  = 3      // names of a lane that are told
 
 )
@@ -69,6 +70,7 @@ const (
 // Analyze calls it last; for a result that was read, whoever reads it does. It may
 // be called again after a change.
 func (r *Result) Derive() {
+	r.Method.OverheadLimit = cmp.Or(r.Method.OverheadLimit, DefaultThresholds.Overhead) // older results lack it
 	r.deriveTotals()
 	for i := range r.Stages {
 		r.deriveStage(&r.Stages[i])
@@ -80,6 +82,12 @@ func (r *Result) Derive() {
 		r.deriveGroup(&r.RegionGroups[i])
 	}
 	r.deriveOperators()
+	for i := range r.Opportunities {
+		o := &r.Opportunities[i]
+		if o.Share = nil; o.OfNS > 0 {
+			o.Share = new(o.Seconds * 1e9 / float64(o.OfNS))
+		}
+	}
 	r.Roofline.Clocks = r.clockPair()
 	for i := range r.Overview.Lanes {
 		r.Overview.Lanes[i].derive(r.Overview.EndNS - r.Overview.StartNS)
@@ -94,6 +102,9 @@ func (r *Result) deriveTotals() {
 		t.Devices[i].Share = shareOf(t.Devices[i].BusyNS, t.WallNS)
 	}
 	t.Split.derive()
+	for i := range t.Aggregates {
+		t.Aggregates[i].Few = t.Aggregates[i].N < fewValues && t.Aggregates[i].N > 0
+	}
 	if s := r.Scope; s != nil {
 		s.BusyShare = shareOf(s.BusyNS, s.WallNS*int64(gpus))
 		s.Split.derive()
@@ -120,6 +131,7 @@ func (s *Split) derive() {
 	default:
 		s.Limiter = &TimeLimiter{Kind: TimeWork, Part: busy.ID, Label: busy.Label}
 	}
+	s.BusyShare = shareOf(s.BusyNS, s.WallNS)
 	s.HostNS = s.idle("launch") + s.idle("python") + s.idle("host")
 }
 
@@ -134,8 +146,7 @@ func largestPart(parts []TimePart) (most TimePart) {
 
 func (r *Result) deriveStage(s *Stage) {
 	s.Split.derive()
-	limit := cmp.Or(r.Method.OverheadLimit, DefaultThresholds.Overhead) // older results lack it
-	s.OverheadHigh = s.Overhead != nil && *s.Overhead > limit
+	s.OverheadHigh = s.Overhead != nil && *s.Overhead > r.Method.OverheadLimit
 	s.RangeMS = nil
 	if s.NsysMS == nil || s.NsysClock == clockOfRange || s.Passes <= 0 || s.Split.WallNS <= 0 {
 		return
@@ -148,6 +159,12 @@ func (r *Result) deriveStage(s *Stage) {
 func (r *Result) deriveRegion(g *Region) {
 	g.Split.derive()
 	g.Limiter = r.regionLimiter(g)
+	if g.Times == timesOfNcu {
+		g.NcuNS = max(g.KernelNS, g.ProjectedNS)
+	}
+	for i := range g.Top {
+		g.Top[i].Share = shareOf(g.Top[i].NS, g.KernelNS)
+	}
 	g.Share = nil
 	if ns, in := r.InScope(g); in && g.Times == "" {
 		g.Share = shareOf(ns, r.kernelNS())
@@ -256,6 +273,17 @@ func (r *Result) OnlyCPU() bool {
 	return !slices.ContainsFunc(r.Operators, func(o Operator) bool { return o.TotalDeviceUS > 0 || o.SelfDeviceUS > 0 })
 }
 
+// Python tells whether the workload is a program of Python: its command says so, or
+// what ran is PyTorch.
+func (r *Result) Python() bool {
+	if r.Workload.Model != nil || slices.ContainsFunc(r.Environment.Software, func(f Fact) bool {
+		return strings.EqualFold(f.Name, "python") || strings.EqualFold(f.Name, "torch") || strings.EqualFold(f.Name, "pytorch")
+	}) {
+		return true
+	}
+	return len(r.Workload.Command) > 0 && strings.HasPrefix(path.Base(filepath.ToSlash(r.Workload.Command[0])), "python")
+}
+
 // clockPair is the first limit of which MFU and the roofline have different clocks;
 // nil where none has.
 func (r *Result) clockPair() *ClockPair {
@@ -313,7 +341,7 @@ func (r *Result) KernelsAfter(n int) *Rest {
 // LimiterOf is the kernel that takes most time of some of one name, which are
 // sorted by that, and whether its limiter holds for all of their time, most of it
 // or a part. It is nil where the first has no verdict.
-func LimiterOf(same []*Kernel) (k *Kernel, holds fact.Code) {
+func LimiterOf(same []*Kernel) (k *Kernel, holds string) {
 	if len(same) == 0 || same[0].Limiter.Kind == "" {
 		return nil, ""
 	}
@@ -338,9 +366,9 @@ func LimiterOf(same []*Kernel) (k *Kernel, holds fact.Code) {
 
 // How far the limiter of one kernel holds for others of its name.
 const (
-	HoldsForAll fact.Code = "all"
-	HoldsMostly fact.Code = "mostly"
-	HoldsPartly fact.Code = "partly"
+	HoldsForAll = "all"
+	HoldsMostly = "mostly"
+	HoldsPartly = "partly"
 )
 
 // sameLevel compares as tables show them.

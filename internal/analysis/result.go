@@ -239,6 +239,8 @@ type Aggregate struct {
 	P90  float64 `json:"p90"`
 	P99  float64 `json:"p99"`
 	Max  float64 `json:"max"`
+	// Few: of so few values that p90 and p99 say little more than Max.
+	Few bool `json:"few,omitempty"`
 }
 
 // A Stage is a top-level phase of the workload: prefill, decode, stem, or "all"
@@ -334,7 +336,8 @@ type Split struct {
 	LaunchNS int64 `json:"gain_ns,omitempty"`
 	// HostNS is how long the GPU waited for the host: for launches, for code between
 	// them and for long stretches of host code.
-	HostNS int64 `json:"host_ns,omitempty"`
+	HostNS    int64    `json:"host_ns,omitempty"`
+	BusyShare *float64 `json:"busy_share,omitempty"` // BusyNS of WallNS
 	// Limiter is what decides how long it takes; absent without wall time.
 	Limiter *TimeLimiter `json:"limiter,omitempty"`
 }
@@ -393,6 +396,8 @@ type Region struct {
 	// and the like count what ncu measured, at its times, and ProjectedNS is the
 	// time of ranges that it measured as a whole. Wall and idle times are not known.
 	Times string `json:"times,omitempty"`
+	// NcuNS is what ncu took for its ranges or launches, where Times is "ncu".
+	NcuNS int64 `json:"ncu_ns,omitempty"`
 
 	Instances   int64 `json:"instances"`
 	WallNS      int64 `json:"wall_ns"`      // on the host, summed
@@ -483,9 +488,10 @@ type RegionMetric struct {
 
 // A RegionKernel refers to Result.Kernels.
 type RegionKernel struct {
-	Kernel int   `json:"kernel"`
-	Calls  int64 `json:"calls"`
-	NS     int64 `json:"ns"`
+	Kernel int      `json:"kernel"`
+	Calls  int64    `json:"calls"`
+	NS     int64    `json:"ns"`
+	Share  *float64 `json:"share,omitempty"` // of the GPU time of the region
 	// BasisNS is set where the limiter of the kernel rests on launches that last
 	// this long, and those of the region last longer or shorter in the mean.
 	BasisNS float64 `json:"basis_ns,omitempty"`

@@ -268,6 +268,7 @@ type Opportunity struct {
 	Estimated bool        `json:"estimated,omitempty"`
 	Speedup   float64     `json:"speedup"`              // by the bound and Amdahl: 1.25 is 25 % faster
 	OfNS      int64       `json:"of_ns"`                // the time that both are held against
+	Share     *float64    `json:"share,omitempty"`      // Seconds of OfNS
 	Times     string      `json:"times"`                // of which run that time is: clean (stages at their unprofiled times) or nsys
 	StageGain *float64    `json:"stage_gain,omitempty"` // share of the stage's time
 	Evidence  []Evidence  `json:"evidence"`

@@ -13,6 +13,14 @@ var findingLabels = map[string]map[string]string{
 	"measure": {"MFU": "MFU", "HFU": "HFU", "MBU": "MBU"},
 	"uses":    {"MFU": "arithmetic", "HFU": "arithmetic", "MBU": "memory bandwidth"},
 	"work":    {"flops": "FLOPs", "bytes": "bytes"},
+	// What decides how long a stage takes, and the causes of idle time, in a word or two.
+	"time-limiter": {"launch": "launch-bound", "work": "GPU work"},
+	"wait": {
+		"launch": "launches", "graph": "graph nodes", "python": "host code", "host": "host code", "call": "CUDA calls", "sync": "synchronization", "copy": "copies",
+		"alloc": "allocation", "others": "work of other regions", "none": "no work given",
+	},
+	// For how much of the time of several kernels a limiter holds.
+	"holds": {"all": "", "mostly": "mostly ", "partly": "partly "},
 	"idle": {
 		"none": "no launch is under way", "python": "host code between CUDA calls", "host": "long stretches of host code", "launch": "launch calls and their latency",
 		"graph": "gaps between the nodes of CUDA graphs", "call": "other CUDA calls", "sync": "waiting in synchronization", "copy": "memory copies and sets", "alloc": "allocation", "others": "work of other regions",

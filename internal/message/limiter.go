@@ -34,6 +34,7 @@ var limiterLabels = map[string]map[string]string{
 	"limiter": { // in a table
 		"dram": "DRAM bandwidth", "l2": "L2 cache", "l1": "L1 cache or shared memory", "compute": "compute", "mixed": "several units",
 		"latency": "latency", "occupancy": "occupancy", "small": "too little work", "launch": "launch overhead",
+		"launch-bound": "launch-bound", "none": "no GPU work",
 		"no_verdict": "no verdict from its counters", "not_counted": "not counted",
 	},
 	"limits": { // in a sentence

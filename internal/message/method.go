@@ -82,3 +82,13 @@ func Part(id, label string) string {
 	}
 	return Label("idle", id)
 }
+
+// Idle is the name of a cause of idle time. Host code says that it is Python's
+// where the program is one.
+func Idle(id string, python bool) string {
+	text := Label("idle", id)
+	if python && id == "python" {
+		text += " (Python)"
+	}
+	return text
+}

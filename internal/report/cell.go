@@ -162,7 +162,7 @@ func (c *Column[T]) scale(most float64) scale {
 func readable[T any](c *Column[T], s scale, rows []*T, clip int) (header string, cells []string) {
 	header = c.title()
 	cells = make([]string, len(rows))
-	if c.left() {
+	if c.Unit == NoUnit {
 		for i, r := range rows {
 			cells[i] = c.Format.shorten(oneLine(plain(c.shown(r))), clip)
 		}

@@ -29,7 +29,7 @@ func TimelineFacts(info *timeline.Info) []Fact {
 		add("GPU", fmt.Sprint(g.ID), gpuFacts(g))
 	}
 	for _, d := range info.Devices {
-		add("device", fmt.Sprint(d.Device), fmt.Sprintf("%d kernels on %d streams, %v of kernels, busy %v of %v", d.Kernels, d.Streams,
+		add("device", fmt.Sprint(d.Device), fmt.Sprintf("%d kernels on %s, %v of kernels, busy %v of %v", d.Kernels, streams(&d),
 			time.Duration(d.KernelNS), time.Duration(d.BusyNS), time.Duration(d.LastNS-d.FirstNS)))
 	}
 	for _, p := range info.Processes {
@@ -66,6 +66,15 @@ func TimelineFacts(info *timeline.Info) []Fact {
 		add("diagnostic", [...]string{1: "information", 2: "warning", 3: "error"}[min(max(d.Severity, 1), 3)], d.Text)
 	}
 	return facts
+}
+
+// streams counts those with kernels, and those with copies or sets alone.
+func streams(d *timeline.DeviceInfo) string {
+	text := plural(d.KernelStreams, "stream")
+	if others := d.Streams - d.KernelStreams; others > 0 {
+		text += fmt.Sprintf(" (%d more with copies or sets alone)", others)
+	}
+	return text
 }
 
 // gpuFacts describes a GPU by what its timeline tells: 0 stands for unknown.

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -56,32 +55,10 @@ func aggregateValues(a *analysis.Aggregate, values ...float64) (unit string, sca
 // aggregates writes the measures of the clean run, where there is one.
 func (d *doc) aggregates(r *analysis.Result) {
 	if len(r.Totals.Aggregates) == 0 {
-		d.line("Clean run: %s%s", absent, d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", withoutUnprofiled...)))
+		d.line("Unprofiled run: %s%s", absent, d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", withoutUnprofiled...)))
 		return
 	}
-	g := newGrid("Clean run", "Unit", ">Repeats", ">Mean", ">Std", ">Min", ">p50", ">p90", ">p99", ">Max")
-	for i := range r.Totals.Aggregates {
-		a := &r.Totals.Aggregates[i]
-		ref := ""
-		if a.N > 0 && a.N < 20 {
-			ref = d.note("With so few repeats, p90 and p99 say little more than the largest value.")
-		}
-		of := strconv.Itoa(a.N)
-		if what := aggregateOf(a); what != "repeat" {
-			of = plural(a.N, what)
-		}
-		unit, values := aggregateValues(a, a.Mean, a.Std, a.Min, a.P50, a.P90, a.P99, a.Max)
-		line := []string{prose(aggregateLabel(a)), prose(unit), of + ref}
-		for i, v := range values {
-			text := significant(v)
-			if i == 1 && v == 0 { // no spread
-				text = ""
-			}
-			line = append(line, text)
-		}
-		g.add(line...)
-	}
-	d.table(g)
+	writeView(d, AggregateView, pointers(r.Totals.Aggregates))
 }
 
 // totals writes the sums over the timeline.
@@ -92,12 +69,12 @@ func (d *doc) totals(r *analysis.Result) {
 		return
 	}
 	d.scopeTotals(r)
-	g := newGrid("Timeline", ">Value", ">Share of wall %")
+	g := newGrid("Timeline", ">Value", ">Of wall time")
 	share := func(ns int64) string {
 		if t.WallNS <= 0 {
 			return absent
 		}
-		return percentage(float64(ns) / float64(t.WallNS) * 100)
+		return percent(float64(ns) / float64(t.WallNS))
 	}
 	timed := func(name string, ns int64) {
 		if ns == 0 && t.WallNS == 0 {
@@ -108,14 +85,14 @@ func (d *doc) totals(r *analysis.Result) {
 	}
 	timed("Wall time", t.WallNS)
 	timed("First to last GPU work", t.GPUSpanNS)
-	g.add("GPU busy with kernels or copies", elapsed(float64(t.BusyNS)), percentage(part{wall: t.WallNS, busy: t.BusyNS}.busyShare(r)*100))
+	g.add("GPU busy with kernels or copies", elapsed(float64(t.BusyNS)), orAbsent(t.BusyShare))
 	if n := len(r.Environment.GPUs); n > 1 {
 		g.rows[len(g.rows)-1][0] += fmt.Sprintf(", added up over %d GPUs; the share is their mean", n)
 	}
 	if s := t.Split; s != nil && s.WallNS > 0 {
 		g.add("A kernel runs, on any GPU", elapsed(float64(s.BusyNS)), share(s.BusyNS))
 	}
-	g.add("Kernel time, added up", elapsed(float64(t.KernelNS)), share(t.KernelNS))
+	g.add("GPU time (kernels, added up)", elapsed(float64(t.KernelNS)), share(t.KernelNS))
 	timed("Copy time, added up", t.CopyNS)
 	if t.Sets > 0 {
 		timed("Time of memory sets, added up", t.SetNS)
@@ -137,25 +114,25 @@ func (d *doc) scopeTotals(r *analysis.Result) {
 		return
 	}
 	p := analysed(r)
-	g := newGrid("Scope: "+prose(p.name), ">Value", ">Share of its wall time %")
+	g := newGrid("Scope: "+prose(p.name), ">Value", ">Of its wall time")
 	timed := func(name string, ns int64) {
 		pct := absent
 		if p.wall > 0 {
-			pct = percentage(float64(ns) / float64(p.wall) * 100)
+			pct = percent(float64(ns) / float64(p.wall))
 		}
 		g.add(name, elapsed(float64(ns)), pct)
 	}
 	timed("Wall time", p.wall)
 	if p.wall > 0 {
-		g.add("GPU busy with kernels or copies", elapsed(float64(p.busy)), percentage(p.busyShare(r)*100))
+		g.add("GPU busy with kernels or copies", elapsed(float64(p.busyNS)), orAbsent(p.busy))
 	}
 	if p.split != nil && p.split.WallNS > 0 {
 		timed("A kernel runs, on any GPU", p.split.BusyNS)
 	}
-	timed("Kernel time, added up", p.kernel)
+	timed("GPU time (kernels, added up)", p.kernel)
 	g.add("Kernel launches", thousands(p.launches), "")
 	g.add("Distinct kernels", thousands(p.kernelNames), "")
-	g.add("Outside the scope: kernel time", elapsed(float64(p.outsideNS)), "")
+	g.add("Outside the scope: GPU time", elapsed(float64(p.outsideNS)), "")
 	g.add("Outside the scope: launches", thousands(p.outsideCalls), "")
 	d.table(g)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -29,8 +28,8 @@ func WriteKernels(w io.Writer, r *analysis.Result) error {
 		return d.writeTo(w, r)
 	}
 	if slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) }) {
-		d.line("%s, told apart by name, grid and block; %s launches, %s of kernel time. Sorted by total time.",
-			plural(len(r.Kernels), "kernel"), thousands(calls(r.Kernels)), elapsed(float64(analysed(r).kernel)))
+		d.line("%s, told apart by name, grid and block; %s launches, %s of GPU time. Sorted by GPU time.",
+			plural(len(r.Kernels), "kernel"), thousands(analysed(r).launches), elapsed(float64(analysed(r).kernel)))
 	} else {
 		d.line("%s, told apart by name, grid and block.", plural(len(r.Kernels), "kernel"))
 	}
@@ -46,99 +45,29 @@ func WriteKernels(w io.Writer, r *analysis.Result) error {
 	return d.writeTo(w, r)
 }
 
-func calls(kernels []analysis.Kernel) int64 {
-	var sum int64
-	for i := range kernels {
-		sum += kernels[i].Calls
-	}
-	return sum
-}
-
 // kernelTable writes the kernels that take most time; the last row sums the
 // others, so that shares add up.
 func (d *doc) kernelTable(r *analysis.Result, n *names, most int) {
-	shown := min(len(r.Kernels), most)
-	var total, mean, alone []float64
-	var parts []int64
-	var whole, rest, restCalls int64
-	for i := range r.Kernels {
-		k := &r.Kernels[i]
-		whole += k.TotalNS
-		if i < shown {
-			t, m, ncu := float64(k.TotalNS), k.MeanNS, math.NaN()
-			if untimed(k) {
-				t, m = math.NaN(), math.NaN()
-				if k.Counted != nil && k.Counted.DurationNS > 0 {
-					ncu = k.Counted.DurationNS
-				}
-			}
-			total, mean, alone, parts = append(total, t), append(mean, m), append(alone, ncu), append(parts, k.TotalNS)
-		} else {
-			rest, restCalls = rest+k.TotalNS, restCalls+k.Calls
-		}
+	rows := kernelLines(r, n, most, true)
+	if !slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) }) {
+		d.line("Launches, GPU time and share: %s%s", absent, d.note(noTimeline(r, "The timeline has no launch of these kernels.")+" Under ncu is one launch alone, as ncu replays it, at the clock that it sets: not the time it takes in the program."))
 	}
-	if shown < len(r.Kernels) {
-		total, parts = append(total, float64(rest)), append(parts, rest)
-	}
-	totalUnit, totals := times(total)
-	meanUnit, means := times(mean)
-	aloneUnit, alones := times(alone)
-	under := "Under ncu (" + aloneUnit + ")"
-	pct := shares(parts, whole)
-	g := newGrid(">#", "Kernel", "Category", "Grid", "Block", ">Calls", ">Total ("+totalUnit+")", ">Mean ("+meanUnit+")", ">Share %", ">"+under, "Limiter")
-	reasons := map[string]bool{}
-	none := !slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) })
-	if none {
-		d.line("Calls, total time and share: %s%s", absent, d.note(noTimeline(r, "The timeline has no launch of these kernels.")))
-	}
-	for i := range shown {
-		k := &r.Kernels[i]
-		calls, share, ncu := thousands(k.Calls), pct[i], ""
-		switch {
-		case none:
-			calls, totals[i], means[i], share = "", "", "", ""
-			ncu = alones[i] + d.note(underNcu(r, k))
-		case untimed(k):
-			calls, share, ncu = absent+d.note(underNcu(r, k)), absent, alones[i]
-		}
-		g.add(fmt.Sprint(i+1), code(n.of(i)), prose(category(r, k.Category)), dims(k.Grid), dims(k.Block), calls, totals[i], means[i], share, ncu, d.limiterCell(k, reasons))
-	}
-	if shown < len(r.Kernels) {
-		g.add("", fmt.Sprintf("%s more", thousands(int64(len(r.Kernels)-shown))), "", "", "", thousands(restCalls), totals[shown], "", pct[shown], "", "")
-		if none {
-			g.rows[shown] = []string{"", fmt.Sprintf("%s more", thousands(int64(len(r.Kernels)-shown))), "", "", "", "", "", "", "", "", ""}
-		}
-	}
-	for _, h := range []string{"Calls", "Total (" + totalUnit + ")", "Mean (" + meanUnit + ")", "Share %", under} {
-		g.drop(h)
-	}
-	d.table(g)
+	writeView(d, ResultKernelView, rows)
 }
 
-// categories writes the kernel time by category, and the names that no rule
-// knows.
+// categories writes the GPU time by category, and the names that no rule knows.
 func (d *doc) categories(r *analysis.Result) {
 	if len(r.Categories) == 0 || !r.HasTimeline() {
 		d.line("Time by category: %s%s", absent, d.note(noTimeline(r, "There are no kernels to sort into categories.")))
 		return
 	}
-	var ns []float64
-	var parts []int64
-	var whole int64
-	for _, c := range r.Categories {
-		ns, parts, whole = append(ns, float64(c.NS)), append(parts, c.NS), whole+c.NS
-	}
-	unit, cells := times(ns)
-	pct := shares(parts, whole)
-	g := newGrid("Category", ">Launches", ">Total ("+unit+")", ">Share %")
+	writeView(d, CategoryView, pointers(r.Categories))
 	var unmatched []string
-	for i, c := range r.Categories {
-		g.add(prose(category(r, c.ID)), thousands(c.Calls), cells[i], pct[i])
+	for _, c := range r.Categories {
 		for _, name := range c.Unnamed {
 			unmatched = append(unmatched, code(name))
 		}
 	}
-	d.table(g)
 	if len(unmatched) > 0 {
 		d.line("No rule knows these names; add rules to the categories file to sort them:")
 		if cut := len(unmatched) - listedKernels; cut > 0 {
@@ -159,13 +88,13 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 	if untimed(k) {
 		add("Calls and times: %s%s", absent, d.note(underNcu(r, k)))
 	} else {
-		add("%s, %s in total, %s of kernel time; one call: mean %s, median %s, from %s to %s", many(k.Calls, "call"), elapsed(float64(k.TotalNS)), percent(k.Share),
+		add("%s, %s in total, %s of GPU time; one launch: mean %s, median %s, from %s to %s", launchCount(k.Calls), elapsed(float64(k.TotalNS)), percent(k.Share),
 			elapsed(k.MeanNS), elapsed(k.MedianNS), elapsed(float64(k.MinNS)), elapsed(float64(k.MaxNS)))
 	}
 	if len(k.Stages) > 0 {
 		parts := make([]string, len(k.Stages))
 		for i, s := range k.Stages {
-			parts[i] = fmt.Sprintf("%s %s (%s)", code(s.Stage), elapsed(float64(s.NS)), many(s.Calls, "call"))
+			parts[i] = fmt.Sprintf("%s %s (%s)", code(s.Stage), elapsed(float64(s.NS)), launchCount(s.Calls))
 		}
 		add("In stages: %s", strings.Join(parts, ", "))
 	}
@@ -181,7 +110,7 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 		add("Cause: %s", prose(message.Cause(c.Fact, c.Need)))
 	}
 	for _, o := range k.OtherLimiters {
-		add("Launches of about %s (%s, %s of its time): **%s.** %s By launch %d of %s.", elapsed(o.TimelineNS), plural(int(o.Calls), "call"), percent(o.Share),
+		add("Launches of about %s (%s, %s of its time): **%s.** %s By launch %d of %s.", elapsed(o.TimelineNS), launchCount(o.Calls), percent(o.Share),
 			prose(limiter(&o.Limiter)), prose(upperFirst(message.Sentences(o.Limiter.Why))), o.Launch, code(o.Report))
 	}
 	if k.Attained != nil {

@@ -30,6 +30,14 @@ func missing(r *analysis.Result, otherwise string, codes ...fact.Code) string {
 	return otherwise
 }
 
+// whyMissing is missing for a text that is no Markdown yet.
+func whyMissing(r *analysis.Result, otherwise string, codes ...fact.Code) string {
+	if n, ok := r.Why(codes...); ok {
+		return withNext(n.Fact)
+	}
+	return otherwise
+}
+
 // noTimeline is the reason for what only a timeline tells.
 func noTimeline(r *analysis.Result, otherwise string) string {
 	return missing(r, otherwise, append(withoutTimeline[:len(withoutTimeline):len(withoutTimeline)], analysis.NoKernels)...)
@@ -171,29 +179,6 @@ func abstained(l *analysis.Limiter) string {
 	return strings.TrimSpace(message.Sentences(l.Why) + " " + need)
 }
 
-// manyNotes is how many footnotes the limiters of one page may fill.
-const manyNotes = 6
-
-// limiterCell is the limiter of a kernel in a table, with the reason as a
-// footnote where there is none.
-func (d *doc) limiterCell(k *analysis.Kernel, reasons map[string]bool) string {
-	l := &k.Limiter
-	if text := limiter(l); text != "" {
-		return prose(text)
-	}
-	why := abstained(l)
-	if why == "" && k.Counted == nil {
-		why = "no launch of this kernel was counted"
-	} else if why == "" {
-		why = "the result gives no reason"
-	}
-	if !reasons[why] && len(reasons) >= manyNotes {
-		return absent + d.note("The reason stands at the kernel's entry in kernels.md.")
-	}
-	reasons[why] = true
-	return absent + d.note(prose("No verdict on the limiter: "+sentence(why)))
-}
-
 // category is the label of a kernel's category.
 func category(r *analysis.Result, id string) string {
 	for _, c := range r.Categories {
@@ -210,14 +195,6 @@ func dims(d [3]int64) string {
 		return absent
 	}
 	return fmt.Sprintf("%dx%dx%d", d[0], d[1], d[2])
-}
-
-// ms is a time in milliseconds as nanoseconds, NaN where it is absent.
-func ms(p *float64) float64 {
-	if p == nil {
-		return math.NaN()
-	}
-	return *p * 1e6
 }
 
 // evidence writes the values that a verdict rests on.

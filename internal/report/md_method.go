@@ -70,32 +70,29 @@ func (d *doc) commands(r *analysis.Result) {
 }
 
 func (d *doc) overhead(r *analysis.Result) {
-	g := newGrid("Stage", ">Clean", ">Under nsys", ">Overhead")
+	var rows []*StageRow
 	var slowed, next []string
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		if s.Overhead == nil && s.OverheadWhy == nil {
 			continue
 		}
-		over := untold(s)
-		if s.Overhead != nil {
-			over = percent(*s.Overhead)
-		}
-		g.add(code(s.Name), elapsed(ms(s.CleanMS)), elapsed(ms(s.NsysMS)), over)
-		if heavy(r, s) {
+		row := stageRow(r, s)
+		rows = append(rows, &row)
+		if s.OverheadHigh {
 			slowed = append(slowed, code(s.Name))
 			if text := prose(upperFirst(sentence(lighter(r, s)))); !slices.Contains(next, text) {
 				next = append(next, text)
 			}
 		}
 	}
-	if len(g.rows) > 0 {
-		d.table(g)
+	if len(rows) > 0 {
+		writeView(d, StageView.only("stage", "clean_ms", "nsys_ms", "overhead"), rows)
 	} else {
-		d.line("Clean against nsys: %s%s", absent, d.note(missing(r, "It needs the same stage timed without a profiler and under nsys.", withoutUnprofiled...)))
+		d.line("Unprofiled against nsys: %s%s", absent, d.note(missing(r, "It needs the same stage timed without a profiler and under nsys.", withoutUnprofiled...)))
 	}
 	if len(slowed) > 0 {
-		d.line("**Over %s in %s.** %s", limitText(r), strings.Join(slowed, ", "), strings.Join(next, " "))
+		d.line("**Over %s in %s.** %s", percent(r.Method.OverheadLimit), strings.Join(slowed, ", "), strings.Join(next, " "))
 	}
 	var items []string
 	if s := r.Method.UnprofiledS; s > 0 {
@@ -174,12 +171,7 @@ func (d *doc) deviations(r *analysis.Result) {
 		d.line("None is recorded.")
 		return
 	}
-	g := newGrid("Setting", "Stages", "Configured", "Used", "Why")
-	for _, x := range r.Method.Deviations {
-		g.add(code(x.Key), prose(x.Stage), code(x.Configured), code(x.Used), prose(message.Join(x.Why)))
-	}
-	g.drop("Stages")
-	d.table(g)
+	writeView(d, DeviationView, pointers(r.Method.Deviations))
 }
 
 // untold lists what the result lacks.
@@ -199,14 +191,5 @@ func (d *doc) files(r *analysis.Result) {
 		d.line("The result names no input.")
 		return
 	}
-	g := newGrid("File", "Kind", ">Size", "SHA-256")
-	for _, f := range r.Source.Files {
-		sum := ""
-		if f.SHA256 != "" {
-			sum = code(f.SHA256)
-		}
-		g.add(code(f.Path), prose(f.Kind), byteSize(f.Bytes), sum)
-	}
-	g.drop("SHA-256")
-	d.table(g)
+	writeView(d, FileView, pointers(r.Source.Files))
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -44,7 +46,7 @@ func WriteRegionReports(dir string, r *analysis.Result) ([]string, error) {
 	index := RegionIndex{Schema: RegionsSchema, Recorded: r.Source.Recorded, Ladder: r.Method.Ladder, Missing: r.Missing, Regions: []RegionEntry{}}
 	taken, n := map[string]bool{}, newNames(r)
 	for i := range r.Regions {
-		index.Regions = append(index.Regions, RegionEntry{regionFolder(&r.Regions[i], taken), r.Regions[i]})
+		index.Regions = append(index.Regions, RegionEntry{regionFolder(&r.Regions[i], taken), labeled(r, r.Regions[i])})
 	}
 	var paths []string
 	var errs []error
@@ -69,6 +71,17 @@ func WriteRegionReports(dir string, r *analysis.Result) ([]string, error) {
 		write(filepath.Join(dir, e.Folder, "report.md"), func(w io.Writer) error { return writeRegion(w, r, n, i) })
 	}
 	return paths, errors.Join(errs...)
+}
+
+// labeled is a region whose parts of idle time have labels: result.json has none,
+// and readers of ncu/regions/report.json know them.
+func labeled(r *analysis.Result, g analysis.Region) analysis.Region {
+	g.Split.Idle = slices.Clone(g.Split.Idle)
+	for i := range g.Split.Idle {
+		p := &g.Split.Idle[i]
+		p.Label = upperFirst(message.Idle(p.ID, r.Python()))
+	}
+	return g
 }
 
 func jsonWriter(v any) func(io.Writer) error {
@@ -135,30 +148,12 @@ func writeRegionIndex(w io.Writer, r *analysis.Result, index *RegionIndex) error
 		d.ncuRegions(r)
 		return d.writeTo(w, r)
 	}
-	d.line("Counters of single launches, joined to the timeline and extrapolated over every launch of a region. Coverage is the share of the region's kernel time whose kernels were counted; a region without counters says why, and nothing is filled in.")
-	var ns []float64
-	for i := range index.Regions {
-		ns = append(ns, float64(index.Regions[i].Region.KernelNS), float64(index.Regions[i].Region.SelfNS))
+	d.line("Counters of single launches, joined to the timeline and extrapolated over every launch of a region. Coverage is the share of the region's GPU time whose kernels were counted; a region without counters says why, and nothing is filled in.")
+	rows := make([]*regionLine, len(index.Regions))
+	for i, e := range index.Regions {
+		rows[i] = &regionLine{Region: r.Regions[i], folder: e.Folder}
 	}
-	unit, cells := times(ns)
-	g := newGrid("Region", "Process", "Device", ">Calls", ">Kernel time ("+unit+")", ">Own ("+unit+")", ">Launches", "Measured by", ">Coverage", ">Own coverage", "Report")
-	for i := range index.Regions {
-		e := &index.Regions[i]
-		x := &e.Region
-		how, coverage, own := "", "", ""
-		if x.Counters != nil {
-			how, coverage = prose(replayLabel(x.Counters.Method)), percent(x.Counters.Coverage)
-			own = ownCoverage(x)
-		} else {
-			how = d.notCounted(x)
-		}
-		g.add(code(x.Path), optional(x.Process), optional(x.Device), thousands(x.Instances), cells[2*i], cells[2*i+1], thousands(x.Kernels), how, coverage, own,
-			fmt.Sprintf("[%s](%s/report.md)", prose(e.Folder), e.Folder))
-	}
-	for _, h := range []string{"Process", "Device", "Coverage", "Own coverage"} {
-		g.drop(h)
-	}
-	d.table(g)
+	writeView(d, shownAll(ResultRegionView.only("path", "process", "device", "instances", "kernel_ns", "self_kernel_ns", "kernels", "measured", "coverage", "own_coverage", "report")), rows)
 	if len(r.Method.Ladder) > 0 {
 		d.line("## Replay modes tried")
 		var items []string
@@ -168,14 +163,6 @@ func writeRegionIndex(w io.Writer, r *analysis.Result, index *RegionIndex) error
 		d.numbered(items)
 	}
 	return d.writeTo(w, r)
-}
-
-// ownCoverage is empty where the coverage of all launches says it.
-func ownCoverage(g *analysis.Region) string {
-	if g.Counters.Exclusive == nil {
-		return ""
-	}
-	return percent(g.Counters.Exclusive.Coverage)
 }
 
 func (d *doc) notCounted(g *analysis.Region) string {
@@ -205,7 +192,7 @@ func writeRegion(w io.Writer, r *analysis.Result, n *names, index int) error {
 	}
 	if g.Split.WallNS > 0 {
 		d.line("## Where the time goes")
-		d.splitTable([]namedSplit{{code(shorten(oneLine(g.Name), 40)), &g.Split}})
+		d.splitTable([]namedSplit{{code(shorten(oneLine(g.Name), 40)), &g.Split}}, r.Python())
 	}
 	d.line("## Counters")
 	d.regionCounters(g)
@@ -219,10 +206,10 @@ func writeRegion(w io.Writer, r *analysis.Result, n *names, index int) error {
 func (d *doc) regionFacts(r *analysis.Result, g *analysis.Region) {
 	t := newGrid("What", ">Inclusive", ">Exclusive of nested regions")
 	t.add("Kernel launches", thousands(g.Kernels), thousands(g.SelfKernels))
-	t.add("Kernel time", elapsed(float64(g.KernelNS)), elapsed(float64(g.SelfNS)))
+	t.add("GPU time", elapsed(float64(g.KernelNS)), elapsed(float64(g.SelfNS)))
 	t.add("First to last GPU work, added up", elapsed(float64(g.ProjectedNS)), "")
-	t.add("Wall time", elapsed(float64(g.WallNS)), "")
-	t.add("Calls", thousands(g.Instances), "")
+	t.add("Wall time, all instances", elapsed(float64(g.WallNS)), "")
+	t.add("Instances", thousands(g.Instances), "")
 	if g.Process != nil {
 		t.add("Process", fmt.Sprint(*g.Process), "")
 	}
@@ -230,12 +217,12 @@ func (d *doc) regionFacts(r *analysis.Result, g *analysis.Region) {
 		t.add("Device", fmt.Sprint(*g.Device), "")
 	}
 	d.table(t)
-	ns, whole, of := g.KernelNS, r.Totals.KernelNS, "all kernel time"
-	if part, in := inScope(r, g); r.Scope != nil && in {
-		ns, whole, of = part, r.Scope.KernelNS, "the kernel time of "+prose(message.Text(r.Scope.Name))
+	of := "all GPU time"
+	if r.Scope != nil {
+		of = "the GPU time of " + prose(message.Text(r.Scope.Name))
 	}
-	if r.HasTimeline() && whole > 0 {
-		d.line("%s of %s. Limiter: %s.", percent(float64(ns)/float64(whole)), of, prose(regionLimiter(r, g)))
+	if r.HasTimeline() && g.Share != nil {
+		d.line("%s of %s. Limiter: %s.", percent(*g.Share), of, prose(cmp.Or(regionLimiter(g), absent)))
 	}
 }
 
@@ -245,7 +232,7 @@ func (d *doc) regionCounters(g *analysis.Region) {
 		return
 	}
 	partial := ""
-	if g.Counters.Coverage < 0.9995 {
+	if g.Counters.Partial {
 		partial = " Sums are over the kernels that were counted; the others are not in them."
 	}
 	if len(g.Counters.Note) > 0 {
@@ -253,8 +240,8 @@ func (d *doc) regionCounters(g *analysis.Region) {
 	} else {
 		partial += " They hold for the work as ncu replays it, by default with flushed caches, so traffic to memory may be more than in the program."
 	}
-	if x := float64(g.Counters.ElsewhereNS) / max(1, g.Counters.Coverage*float64(g.KernelNS)); x >= 0.01 {
-		partial += fmt.Sprintf(" For %s of what is counted stand launches of the same kernel, grid and block that were not counted in this region.", percent(min(1, x)))
+	if x := g.Counters.Elsewhere; x != nil {
+		partial += fmt.Sprintf(" For %s of what is counted stand launches of the same kernel, grid and block that were not counted in this region.", percent(*x))
 	}
 	own := ""
 	if x := g.Counters.Exclusive; x != nil {
@@ -263,39 +250,13 @@ func (d *doc) regionCounters(g *analysis.Region) {
 	if g.Times == "ncu" {
 		d.line("Measured by %s; how much of the region that is, is not known without a timeline.%s", prose(replayLabel(g.Counters.Method)), partial)
 	} else {
-		d.line("Measured by %s; coverage %s of the region's kernel time%s.%s", prose(replayLabel(g.Counters.Method)), percent(g.Counters.Coverage), own, partial)
+		d.line("Measured by %s; coverage %s of the region's GPU time%s.%s", prose(replayLabel(g.Counters.Method)), percent(g.Counters.Coverage), own, partial)
 	}
 	if len(g.Counters.Metrics) == 0 {
 		d.line("The configuration shows no metric of regions.")
 		return
 	}
-	d.metricTable(g.Counters)
-}
-
-// metricTable has a second column where launches in and outside nested regions
-// are told apart.
-func (d *doc) metricTable(c *analysis.RegionCounters) {
-	if c.Exclusive == nil {
-		t := newGrid("Metric", ">Value", "Over the region")
-		for _, m := range c.Metrics {
-			t.add(code(m.Name), measured(m.Value, m.Unit), prose(m.How))
-		}
-		d.table(t)
-		return
-	}
-	own := map[string]string{}
-	for _, m := range c.Exclusive.Metrics {
-		own[m.Name] = measured(m.Value, m.Unit)
-	}
-	t := newGrid("Metric", ">Inclusive", ">Exclusive of nested regions", "Over the region")
-	for _, m := range c.Metrics {
-		cell, ok := own[m.Name]
-		if !ok {
-			cell = absent + d.note("No launch outside the nested regions has a counter for it.")
-		}
-		t.add(code(m.Name), measured(m.Value, m.Unit), cell, prose(m.How))
-	}
-	d.table(t)
+	writeView(d, RegionCounterView, regionCounters(g.Counters))
 }
 
 // upperFirst lets a text stand as a sentence.
@@ -330,33 +291,7 @@ func (d *doc) regionKernels(r *analysis.Result, n *names, g *analysis.Region) {
 		}
 		return
 	}
-	var ns, mean []float64
-	for _, k := range g.Top {
-		ns, mean = append(ns, float64(k.NS)), append(mean, float64(k.NS)/float64(max(k.Calls, 1)))
-	}
-	unit, cells := times(ns)
-	meanUnit, means := times(mean)
-	t := newGrid("Kernel", "Grid", ">Calls", ">Total ("+unit+")", ">Mean ("+meanUnit+")", ">Share %", "Limiter")
-	reasons := map[string]bool{}
-	for i, k := range g.Top {
-		if k.Kernel < 0 || k.Kernel >= len(r.Kernels) {
-			continue
-		}
-		pct := absent
-		if g.KernelNS > 0 {
-			pct = percentage(float64(k.NS) / float64(g.KernelNS) * 100)
-		}
-		t.add(code(n.of(k.Kernel)), dims(r.Kernels[k.Kernel].Grid), thousands(k.Calls), cells[i], means[i], pct, d.limiterCell(&r.Kernels[k.Kernel], reasons)+d.otherBasis(&k))
-	}
-	d.table(t)
-}
-
-// otherBasis tells where a verdict is about launches unlike those of the region.
-func (d *doc) otherBasis(k *analysis.RegionKernel) string {
-	if k.BasisNS <= 0 {
-		return ""
-	}
-	return d.note(fmt.Sprintf("The verdict is about launches of %s; those of the region last %s on average.", elapsed(k.BasisNS), elapsed(float64(k.NS)/float64(max(k.Calls, 1)))))
+	writeView(d, RegionKernelView, regionKernels(r, n, g))
 }
 
 // nested gives each region inside this one a section.
@@ -372,12 +307,8 @@ func (d *doc) nested(r *analysis.Result, index int) {
 			d.regionCounters(g)
 			continue
 		}
-		launches := thousands(g.Kernels) + " launches"
-		if g.Kernels == 1 {
-			launches = "1 launch"
-		}
-		d.line("%s, %s of wall time, %s of kernel time in %s (%s outside its own nested regions).", many(g.Instances, "call"), elapsed(float64(g.WallNS)),
-			elapsed(float64(g.KernelNS)), launches, elapsed(float64(g.SelfNS)))
+		d.line("%s, %s of wall time, %s of GPU time in %s (%s outside its own nested regions).", many(g.Instances, "instance"), elapsed(float64(g.WallNS)),
+			elapsed(float64(g.KernelNS)), launchCount(g.Kernels), elapsed(float64(g.SelfNS)))
 		d.regionCounters(g)
 	}
 }

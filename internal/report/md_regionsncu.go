@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -14,39 +15,11 @@ func underNcuAlone(r *analysis.Result) bool {
 	return slices.ContainsFunc(r.Regions, func(g analysis.Region) bool { return g.Times == "ncu" })
 }
 
-// regionNcuTime is what ncu took for the ranges or launches of a region.
-func regionNcuTime(g *analysis.Region) int64 { return max(g.KernelNS, g.ProjectedNS) }
-
 // ncuRegions writes regions that ncu alone tells of. Wall times, idle times and
 // shares are not known, and have no column.
 func (d *doc) ncuRegions(r *analysis.Result) {
 	d.line("There is no timeline: these are the NVTX ranges around what ncu counted. Ranges, launches and times are those under ncu; how much of the program that is, is not known.")
-	var ns []float64
-	for i := range r.Regions {
-		ns = append(ns, float64(regionNcuTime(&r.Regions[i])))
-	}
-	unit, cells := times(ns)
-	t := newGrid("Region", ">Ranges under ncu", ">Launches under ncu", ">Time under ncu ("+unit+")", "Measured by", "Limiter")
-	for i := range r.Regions {
-		g := &r.Regions[i]
-		how := absent
-		if g.Counters != nil {
-			how = prose(replayLabel(g.Counters.Method))
-		} else {
-			how = d.notCounted(g)
-		}
-		t.add(code(g.Path), nonZero(g.Instances), nonZero(g.Kernels), cells[i], how, prose(regionLimiter(r, g)))
-	}
-	t.drop("Ranges under ncu")
-	t.drop("Launches under ncu")
-	d.table(t)
-}
-
-func nonZero(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return thousands(n)
+	writeView(d, NcuRegionView, pointers(regionLines(r)))
 }
 
 // ncuRegionFacts are the counts and times of a region under ncu.
@@ -61,16 +34,7 @@ func (d *doc) ncuRegionFacts(r *analysis.Result, g *analysis.Region) {
 		t.add("Their time", elapsed(float64(g.KernelNS)), elapsed(float64(g.SelfNS)))
 	}
 	d.table(t)
-	d.line("Limiter: %s.", prose(regionLimiter(r, g)))
-}
-
-// wholeLimiter is the limiter of ranges that were measured as a whole.
-func wholeLimiter(g *analysis.Region) (string, bool) {
-	if g.Counters == nil || g.Counters.Limiter == nil || g.Counters.Limiter.Kind == "" {
-		return "", false
-	}
-	l := g.Counters.Limiter
-	return message.Limiter(l.Kind, l.Units), true
+	d.line("Limiter: %s.", prose(cmp.Or(regionLimiter(g), absent)))
 }
 
 // rangeRoofline places a region that was measured as a whole on the roofline.

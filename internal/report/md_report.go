@@ -6,7 +6,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"al.essio.dev/pkg/shellescape"
@@ -43,10 +42,8 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 	d.whereTimeGoes(r)
 
 	d.line("## MFU and MBU")
-	d.line("Share of the GPU's peak that the stage reaches, for arithmetic (MFU) and for memory traffic (MBU). Peaks are dense, that is without structured sparsity.")
-	d.utilisation(r, "MFU", func(s *analysis.Stage) []analysis.Utilisation { return s.MFU })
-	d.utilisation(r, "HFU", func(s *analysis.Stage) []analysis.Utilisation { return s.HFU })
-	d.utilisation(r, "MBU", func(s *analysis.Stage) []analysis.Utilisation { return s.MBU })
+	d.line("Share of the GPU's peak that the stage reaches, for the arithmetic of the model (MFU), the arithmetic that the hardware executed (HFU) and memory traffic (MBU). Peaks are dense, that is without structured sparsity.")
+	d.use(r)
 	d.clocks(r)
 	d.modelWork(r)
 
@@ -80,7 +77,7 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 	} else if underNcuAlone(r) {
 		d.ncuRegions(r)
 	} else {
-		d.regionTable(r, topRegions, func(g *analysis.Region) bool { return g.Process == nil && g.Device == nil })
+		d.regionTable(r, topRegions, together)
 		d.line("All, with their nesting: [regions.md](regions.md).")
 	}
 
@@ -173,6 +170,14 @@ func many(n int64, what string) string {
 	return thousands(n) + " " + what + "s"
 }
 
+// launchCount writes how many launches there are.
+func launchCount(n int64) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return thousands(n) + " launches"
+}
+
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -221,32 +226,7 @@ func (d *doc) opportunities(r *analysis.Result, n *names) {
 	}
 	whole := analysed(r).name
 	d.line("Ranked by seconds of %s%s. Each is an upper bound under its own assumption, unless it is called an estimate; they overlap, so they do not add up.", prose(whole), heldAgainst(r))
-	ns := make([]float64, len(r.Opportunities))
-	for i, o := range r.Opportunities {
-		ns[i] = o.Seconds * 1e9
-	}
-	unit, cells := times(ns)
-	of := "Of the timeline"
-	if r.Scope != nil {
-		of = "Of the scope"
-	}
-	g := newGrid(">#", "Change", "Stage", "Bound", ">Saves ("+unit+")", ">"+of, ">Of the stage")
-	for i, o := range r.Opportunities {
-		run, gain, stage := absent, "", ""
-		if o.Speedup >= 1 {
-			run = percent(1 - 1/o.Speedup)
-		}
-		if o.StageGain != nil {
-			gain = percent(*o.StageGain)
-		}
-		if o.Stage != "" {
-			stage = code(o.Stage)
-		}
-		g.add(fmt.Sprint(i+1), prose(message.Text(o.Title)), stage, message.Label("saving", boundOf(&o)), cells[i], run, gain)
-	}
-	g.drop("Stage")
-	g.drop("Of the stage")
-	d.table(g)
+	writeView(d, OpportunityView, opportunityLines(r))
 	for i := range r.Opportunities {
 		d.opportunity(r, n, i)
 	}
@@ -291,7 +271,7 @@ func (d *doc) opportunity(r *analysis.Result, n *names, i int) {
 	}
 	bound += elapsed(o.Seconds*1e9) + savedOf(o)
 	if o.Speedup >= 1 {
-		bound += fmt.Sprintf("; %s would be %sx as fast (Amdahl)", prose(analysed(r).name), strconv.FormatFloat(o.Speedup, 'f', 3, 64))
+		bound += fmt.Sprintf("; %s would be %sx as fast (Amdahl)", prose(analysed(r).name), speedup(o.Speedup))
 	}
 	items := []string{bound}
 	if o.Estimate != nil {

@@ -106,40 +106,12 @@ func Parameters(n int64) string {
 	return strings.TrimRight(strings.Replace(prefixed(float64(n), ""), "G", "B", 1), " ")
 }
 
-// drop leaves out a column without a single value.
-func (g *grid) drop(head string) {
-	for i, h := range g.heads {
-		if h != head {
-			continue
-		}
-		for _, row := range g.rows {
-			if row[i] != "" {
-				return
-			}
-		}
-		g.heads = append(g.heads[:i:i], g.heads[i+1:]...)
-		g.right = append(g.right[:i:i], g.right[i+1:]...)
-		for r, row := range g.rows {
-			g.rows[r] = append(row[:i:i], row[i+1:]...)
-		}
-		return
-	}
-}
-
 // clocks says at which clocks the peaks of MFU and of the roofline are, where
 // they differ.
 func (d *doc) clocks(r *analysis.Result) {
-	for i := range r.Stages {
-		for _, u := range append(r.Stages[i].MFU, r.Stages[i].HFU...) {
-			for _, roof := range r.Roofline.Roofs {
-				if roof.ID != u.Peak.ID || roof.ClockHz <= 0 || u.Peak.ClockHz <= 0 || math.Abs(roof.ClockHz/u.Peak.ClockHz-1) < 0.001 {
-					continue
-				}
-				d.line("The peak of MFU is at %s: what the GPU could do at most. The table of the roofline gives the same limit at %s, because each counted kernel is held against what was possible while it was counted.",
-					prose(whichClock(&u.Peak, "the highest clock of the device")), prose(whichClock(&roof, "the clock at which ncu counted")))
-				return
-			}
-		}
+	if c := r.Roofline.Clocks; c != nil {
+		d.line("The peak of MFU is at %s: what the GPU could do at most. The table of the roofline gives the same limit at %s, because each counted kernel is held against what was possible while it was counted.",
+			prose(whichClock(&c.Peak, "the highest clock of the device")), prose(whichClock(&c.Roof, "the clock at which ncu counted")))
 	}
 }
 
@@ -150,29 +122,23 @@ func whichClock(p *analysis.Peak, otherwise string) string {
 	return clock(p.ClockHz) + ", " + otherwise
 }
 
-// utilisation writes MFU or MBU of the stages.
-func (d *doc) utilisation(r *analysis.Result, name string, of func(*analysis.Stage) []analysis.Utilisation) {
-	g := newGrid("Stage", "From", ">"+name, ">Achieved", ">Peak", "Peak of", ">Clock", ">Of the roof", ">Over", ">Coverage")
-	why := missing(r, "It needs the work of the model, or counters, and the time of the stage.", slices.Concat(withoutCounters, withoutTimeline)...)
-	for i := range r.Stages {
-		s := &r.Stages[i]
-		if len(of(s)) == 0 {
-			g.add(code(s.Name), "", absent+d.note(why), "", "", "", "", "", "", "")
-		}
-		for _, u := range of(s) {
-			g.add(code(s.Name), prose(methodLabel(u.Method)), d.utilisationValue(&u), positive(u.Achieved, func(x float64) string { return rate(x, u.Peak.Unit) }),
-				positive(u.Peak.Value, func(x float64) string { return rate(x, u.Peak.Unit) }), d.peakLabel(&u.Peak), positive(u.Peak.ClockHz, clock), ofRoof(&u),
-				positive(u.Seconds, func(x float64) string { return elapsed(x * 1e9) }), share(u.Coverage))
-		}
-	}
-	for _, h := range []string{"From", "Achieved", "Peak", "Peak of", "Clock", "Of the roof", "Over", "Coverage"} {
-		g.drop(h)
-	}
-	if len(g.rows) == 0 {
-		d.line("%s: %s%s", name, absent, d.note(why))
+// whyUnused is why nothing is known of how much of the GPU a stage uses.
+func whyUnused(r *analysis.Result) string {
+	return whyMissing(r, "it needs the work of the model, or counters, and the time of the stage", slices.Concat(withoutCounters, withoutTimeline)...)
+}
+
+// use writes MFU, HFU and MBU of the stages.
+func (d *doc) use(r *analysis.Result, keys ...string) {
+	rows := useLines(r)
+	if len(rows) == 0 {
+		d.line("MFU: %s%s", absent, d.note(prose(upperFirst(sentence(whyUnused(r))))))
 		return
 	}
-	d.table(g)
+	v := UseView
+	if len(keys) > 0 {
+		v = v.only(keys...)
+	}
+	writeView(d, v, rows)
 }
 
 func methodLabel(m string) string {
@@ -185,48 +151,6 @@ func methodLabel(m string) string {
 	return m
 }
 
-// ofRoof writes the share of the roof at the clock that the kernels ran at.
-func ofRoof(u *analysis.Utilisation) string {
-	if u.OfRoof == nil {
-		return ""
-	}
-	return percent(*u.OfRoof) + " at " + clock(u.Roof.ClockHz)
-}
-
-// utilisationValue writes a share of the peak.
-func (d *doc) utilisationValue(u *analysis.Utilisation) string {
-	switch {
-	case u.Contradiction:
-		return "**contradiction**" + d.note(prose(upperFirst(sentence(message.Join(u.Why)))))
-	case u.Value == nil:
-		why := message.Join(u.Why)
-		if why == "" {
-			why = "the result gives no reason"
-		}
-		return absent + d.note(prose(upperFirst(sentence(why))))
-	}
-	return percent(*u.Value) + d.note(prose(upperFirst(sentence(message.Join(u.Why)))))
-}
-
-// peakLabel names a peak; one that was not measured says where it is from.
-func (d *doc) peakLabel(p *analysis.Peak) string {
-	label := message.Label("peak", p.ID)
-	if label == "" {
-		return ""
-	}
-	if p.Published {
-		return prose(label) + d.note("Published MFU is of the dense peak of the data sheet, and so is this: "+prose(sentence(message.Text(p.Basis))))
-	}
-	if !p.Measured {
-		basis := message.Text(p.Basis)
-		if basis == "" {
-			basis = "a table of published values"
-		}
-		return prose(label) + d.note("This peak was not measured; it is from "+prose(sentence(basis)))
-	}
-	return prose(label)
-}
-
 // positive writes a number, or nothing where the result leaves it out.
 func positive(x float64, write func(float64) string) string {
 	if x <= 0 || math.IsNaN(x) {
@@ -235,24 +159,9 @@ func positive(x float64, write func(float64) string) string {
 	return write(x)
 }
 
-func share(p *float64) string {
-	if p == nil {
-		return ""
-	}
-	return percent(*p)
-}
-
 // peaks writes the roofs that kernels and stages are held against.
 func (d *doc) peaks(r *analysis.Result) {
-	g := newGrid("Limit", ">Peak", ">Clock", "Measured", "Basis")
-	for _, p := range r.Roofline.Roofs {
-		measured := "yes"
-		if !p.Measured {
-			measured = "**no**"
-		}
-		g.add(prose(message.Label("peak", p.ID)), rate(p.Value, p.Unit), positive(p.ClockHz, clock), measured, prose(message.Text(p.Basis)))
-	}
-	if len(g.rows) == 0 {
+	if len(r.Roofline.Roofs) == 0 {
 		why := prose(sentence(message.Text(r.Roofline.Why)))
 		if why == "" {
 			why = missing(r, "It needs counters that hold the peaks of this chip.", withoutCounters...)
@@ -260,6 +169,5 @@ func (d *doc) peaks(r *analysis.Result) {
 		d.line("Roofline: %s%s", absent, d.note(why))
 		return
 	}
-	g.drop("Clock")
-	d.table(g)
+	writeView(d, RoofView, pointers(r.Roofline.Roofs))
 }

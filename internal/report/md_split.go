@@ -43,11 +43,11 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 	}
 	d.list(bound)
 	d.line("Wall time of all passes in the timeline. Time in which a kernel runs is divided by kernel category (work that ran at the same time is shared out), time in which none runs by its cause, copies among them; the times add up to the wall time, and each share is rounded by itself. \"GPU busy\" elsewhere counts copies as work.")
-	if ownClock(r) != "" {
+	if slices.ContainsFunc(r.Stages, func(s analysis.Stage) bool { return s.RangeMS != nil }) {
 		d.line("These are times of the NVTX ranges under nsys. *Per-stage timings* gives those by the session's own clock, which leave out what the program does around its marks.")
 	}
 	for ; len(known) > 0; known = known[min(len(known), widestSplit):] {
-		d.splitTable(known[:min(len(known), widestSplit)])
+		d.splitTable(known[:min(len(known), widestSplit)], r.Python())
 	}
 }
 
@@ -55,7 +55,7 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 // at most.
 func launchBound(name string, s *analysis.Split, gain string) string {
 	text := fmt.Sprintf("**%s is launch-bound**: under nsys the GPU waits for the CPU to launch work %s of the time and works %s of it, so faster kernels alone will not help.",
-		code(name), percent(float64(launchWait(s))/float64(s.WallNS)), percent(float64(s.BusyNS)/float64(s.WallNS)))
+		code(name), percent(float64(s.HostNS)/float64(s.WallNS)), orAbsent(s.BusyShare))
 	if s.LaunchNS > 0 {
 		if host := idlePart(s, "host"); host > 0 {
 			text += fmt.Sprintf(" %s of that are long stretches of host code without a CUDA call.", elapsed(float64(host)))
@@ -97,12 +97,6 @@ func idlePart(s *analysis.Split, id string) int64 {
 	return 0
 }
 
-// launchWait is the idle time in which the CPU was in launch calls or at its
-// own work between them.
-func launchWait(s *analysis.Split) int64 {
-	return idlePart(s, "launch") + idlePart(s, "python") + idlePart(s, "host")
-}
-
 // A namedSplit is a split with its name in Markdown.
 type namedSplit struct {
 	name  string
@@ -117,13 +111,13 @@ type splitRow struct {
 }
 
 // splitTable writes the parts of a few stages side by side.
-func (d *doc) splitTable(stages []namedSplit) {
+func (d *doc) splitTable(stages []namedSplit, python bool) {
 	splits := make([]*analysis.Split, len(stages))
 	heads := []string{"Part"}
 	for i, s := range stages {
 		splits[i] = s.split
 	}
-	rows := splitRows(splits)
+	rows := splitRows(splits, python)
 	pct, cells := make([][]string, len(stages)), make([][]string, len(stages))
 	for i, s := range stages {
 		ns := make([]float64, len(rows))
@@ -161,9 +155,9 @@ func partsOf(rows []splitRow, stage int) []int64 {
 
 // splitRows brings the parts of several splits into one order: busy parts by
 // their largest time, their sum, idle parts, their sum, the wall time.
-func splitRows(splits []*analysis.Split) []splitRow {
-	busy := partRows(splits, func(s *analysis.Split) []analysis.TimePart { return s.Busy })
-	idle := partRows(splits, func(s *analysis.Split) []analysis.TimePart { return s.Idle })
+func splitRows(splits []*analysis.Split, python bool) []splitRow {
+	busy := partRows(splits, func(p analysis.TimePart) string { return message.Part(p.ID, p.Label) }, func(s *analysis.Split) []analysis.TimePart { return s.Busy })
+	idle := partRows(splits, func(p analysis.TimePart) string { return message.Idle(p.ID, python) }, func(s *analysis.Split) []analysis.TimePart { return s.Idle })
 	sum := func(label string, get func(*analysis.Split) int64) splitRow {
 		row := splitRow{label: "**" + label + "**", sum: true}
 		for _, s := range splits {
@@ -186,7 +180,7 @@ func splitRows(splits []*analysis.Split) []splitRow {
 
 // partRows collects the parts of all splits by ID, those with most time in any
 // split first.
-func partRows(splits []*analysis.Split, parts func(*analysis.Split) []analysis.TimePart) []splitRow {
+func partRows(splits []*analysis.Split, part func(analysis.TimePart) string, parts func(*analysis.Split) []analysis.TimePart) []splitRow {
 	index := map[string]int{}
 	var rows []splitRow
 	for i, s := range splits {
@@ -195,7 +189,7 @@ func partRows(splits []*analysis.Split, parts func(*analysis.Split) []analysis.T
 			if !ok {
 				at = len(rows)
 				index[p.ID] = at
-				rows = append(rows, splitRow{label: prose(upperFirst(message.Part(p.ID, p.Label))), ns: make([]int64, len(splits))})
+				rows = append(rows, splitRow{label: prose(upperFirst(part(p))), ns: make([]int64, len(splits))})
 			}
 			rows[at].ns[i] += p.NS
 		}

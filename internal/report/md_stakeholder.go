@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -98,7 +99,7 @@ func (d *doc) plainAggregates(r *analysis.Result) {
 			what = fmt.Sprintf("under the profiler, in %s; the whole recording takes %s", prose(p.name), elapsed(float64(r.Totals.WallNS)))
 		}
 		g.add("Time observed", elapsed(float64(p.wall)), what)
-		g.add("GPU at work", percent(p.busyShare(r)), "share of the time observed in which the GPU computed or copied")
+		g.add("GPU at work", orAbsent(p.busy), "share of the time observed in which the GPU computed or copied")
 	} else {
 		g.add("GPU at work", absent+d.note(noTimeline(r, "There is no timeline, so idle time is not known.")), "")
 	}
@@ -120,33 +121,23 @@ func (d *doc) plainStages(r *analysis.Result) {
 		d.stages(r)
 		return
 	}
-	under := ">Under the profiler"
-	if ownClock(r) != "" {
-		under += d.note("By the session's own clock, as the time is.")
-	}
-	g := newGrid("Stage", ">Time", ">Of which the GPU computes", under, "What holds it up")
+	g := newGrid("Stage", ">Time, per pass", ">Of which the GPU computes", ">Under the profiler, per pass", "What holds it up")
 	for i := range r.Stages {
 		s := &r.Stages[i]
-		clean, nsys, busy := absent, absent, absent
-		if s.CleanMS != nil {
-			clean = elapsed(ms(s.CleanMS))
-		} else {
-			clean += d.note(missing(r, "This stage has no time without a profiler.", withoutUnprofiled...))
+		row := stageRow(r, s)
+		cell := func(ms *float64, why string) string {
+			text := absent
+			if ms != nil {
+				text = elapsed(*ms * 1e6)
+			}
+			return text + d.note(prose(upperFirst(sentence(why))))
 		}
-		if s.NsysMS != nil {
-			nsys = elapsed(ms(s.NsysMS))
-		}
-		if s.OverheadWhy != nil {
-			nsys += d.note(prose(upperFirst(sentence(message.Text(*s.OverheadWhy)))))
-		}
-		if heavy(r, s) {
-			nsys += d.slowed(r, s)
-		}
+		clean, nsys, busy := cell(s.CleanMS, row.cleanWhy), cell(s.NsysMS, row.nsysWhy)+d.note(prose(upperFirst(sentence(row.overheadNote)))), absent
 		switch {
 		case s.CleanBusy != nil:
 			busy = percent(*s.CleanBusy)
-		case s.Split.WallNS > 0:
-			busy = percent(float64(s.Split.BusyNS)/float64(s.Split.WallNS)) + d.note("Of the stage under the profiler, with starting and synchronising: what share it is without one is not known.")
+		case s.Split.BusyShare != nil:
+			busy = percent(*s.Split.BusyShare) + d.note("Of the stage under the profiler, with starting and synchronizing: what share it is without one is not known.")
 		}
 		g.add(code(s.Name), clean, busy, nsys, d.holdUp(r, s))
 	}
@@ -161,96 +152,21 @@ func (d *doc) holdUp(r *analysis.Result, s *analysis.Stage) string {
 		return absent + d.note(missing(r, "The timeline of this stage has no work of a GPU.", analysis.NoKernels))
 	case s.Split.WallNS <= 0:
 		return absent + d.note(missing(r, "There is no timeline of this stage.", withoutTimeline...))
-	case s.Split.LaunchBound:
+	}
+	switch l := s.Split.Limiter; {
+	case l.Kind == analysis.TimeLaunch:
 		return "the CPU cannot hand out work fast enough"
+	case l.Kind == analysis.TimeIdle:
+		return "the GPU is idle: " + prose(lowerFirst(message.Part(l.Part, "")))
+	case l.Part != "":
+		return "the GPU's work, mostly " + prose(lowerFirst(message.Part(l.Part, l.Label)))
 	}
-	most := analysis.TimePart{}
-	for _, p := range s.Split.Idle {
-		if p.NS > most.NS {
-			most = p
-		}
-	}
-	if s.Split.IdleNS > s.Split.BusyNS && most.NS > 0 {
-		return "the GPU is idle: " + prose(lowerFirst(partLabel(most)))
-	}
-	most = analysis.TimePart{}
-	for _, p := range s.Split.Busy {
-		if p.NS > most.NS {
-			most = p
-		}
-	}
-	if most.NS == 0 {
-		return "the GPU's work"
-	}
-	return "the GPU's work, mostly " + prose(lowerFirst(partLabel(most)))
+	return "the GPU's work"
 }
-
-func partLabel(p analysis.TimePart) string { return message.Part(p.ID, p.Label) }
 
 func (d *doc) plainMFU(r *analysis.Result) {
 	d.line("How much of what the GPU can do at most is used: its arithmetic and its memory bandwidth (MBU). MFU counts the arithmetic that the model needs, HFU, from counters, what the GPU executed.")
-	g := newGrid("Stage", "From", ">MFU or HFU", "Peak", ">MBU", "Peak ")
-	for i := range r.Stages {
-		s := &r.Stages[i]
-		if len(arithmetic(s))+len(s.MBU) == 0 {
-			why := d.note(missing(r, "It needs the work of the model, or counters, and the time of the stage.", slices.Concat(withoutCounters, withoutTimeline)...))
-			g.add(code(s.Name), "", absent+why, "", absent+why, "")
-		}
-		for _, method := range methods(s) {
-			line := []string{code(s.Name), prose(methodLabel(method))}
-			for _, list := range [][]analysis.Utilisation{arithmetic(s), s.MBU} {
-				value, peak := "", ""
-				for j := range list {
-					if u := &list[j]; u.Method == method {
-						value, peak = d.utilisationValue(u), d.plainPeak(&u.Peak)
-						break
-					}
-				}
-				if value == "" {
-					value = absent + d.note("Nothing that was captured gives this value.")
-				}
-				line = append(line, value, peak)
-			}
-			g.add(line...)
-		}
-	}
-	for _, h := range []string{"From", "Peak", "Peak "} {
-		g.drop(h)
-	}
-	if len(g.rows) == 0 {
-		d.line("MFU: %s%s", absent, d.note(missing(r, "It needs the work of the model, or counters, and the time of a stage.", withoutCounters...)))
-		return
-	}
-	d.table(g)
-}
-
-// arithmetic is the MFU of a stage by its model, and the HFU by counters.
-func arithmetic(s *analysis.Stage) []analysis.Utilisation { return slices.Concat(s.MFU, s.HFU) }
-
-// methods are the ways in which a stage's utilisation was found, in order.
-func methods(s *analysis.Stage) []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, list := range [][]analysis.Utilisation{arithmetic(s), s.MBU} {
-		for _, u := range list {
-			if !seen[u.Method] {
-				seen[u.Method] = true
-				out = append(out, u.Method)
-			}
-		}
-	}
-	return out
-}
-
-func (d *doc) plainPeak(p *analysis.Peak) string {
-	if p.Value <= 0 {
-		return ""
-	}
-	text := rate(p.Value, p.Unit) + ", " + d.peakLabel(p)
-	if p.ClockHz > 0 {
-		text += " at " + clock(p.ClockHz)
-	}
-	return text
+	d.use(r, "stage", "measure", "from", "value", "peak", "peak_of", "clock")
 }
 
 func (d *doc) plainOperators(r *analysis.Result) {
@@ -258,37 +174,21 @@ func (d *doc) plainOperators(r *analysis.Result) {
 		d.noOperators(r)
 		return
 	}
-	ops := byTotal(r.Operators)
-	if cpuOnly(r.Operators) {
-		var whole float64
-		for _, o := range ops {
-			whole += o.SelfCPUUS
-		}
-		g := newGrid("Operator", ">Calls", ">CPU time of its own", ">CPU time, with all it calls", ">Share %"+d.onlyCPU(r.Operators))
-		for _, o := range ops[:min(len(ops), pageKernels)] {
-			pct := absent
-			if whole > 0 {
-				pct = percentage(o.SelfCPUUS / whole * 100)
-			}
-			g.add(code(o.Name), thousands(o.Calls), elapsed(o.SelfCPUUS*1e3), elapsed(o.TotalCPUUS*1e3), pct)
-		}
-		d.table(g)
-		return
+	rows := operatorRows(r, newNames(r))
+	v := OperatorView.only("name", "calls", "self_device_us", "share", "total_device_us")
+	switch {
+	case r.OnlyCPU():
+		d.line("GPU time: %s%s", absent, d.onlyCPU(r.Operators))
+		v = OperatorView.only("name", "calls", "self_cpu_us", "total_cpu_us")
+	default:
+		rows = slices.DeleteFunc(rows, func(o OperatorRow) bool { return o.SelfDeviceUS <= 0 })
+		slices.SortStableFunc(rows, func(x, y OperatorRow) int { return cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS) })
 	}
-	ops = byOwn(ops)
-	if len(ops) == 0 {
+	if len(rows) == 0 {
 		d.line("No operator has GPU time of its own: [operators.md](operators.md) has them all.")
 		return
 	}
-	var whole float64
-	for _, o := range ops {
-		whole += o.SelfDeviceUS
-	}
-	g := newGrid("Operator", ">Calls", ">GPU time of its own", ">Share %", ">With all it calls")
-	for _, o := range ops[:min(len(ops), pageKernels)] {
-		g.add(code(o.Name), thousands(o.Calls), elapsed(o.SelfDeviceUS*1e3), percentage(o.SelfDeviceUS/whole*100), elapsed(o.TotalDeviceUS*1e3))
-	}
-	d.table(g)
+	writeView(d, v, pointers(rows[:min(len(rows), pageKernels)]))
 	d.profiled(r)
 	d.line("Operators that only call others are left out; [operators.md](operators.md) has them all.")
 }
@@ -298,22 +198,5 @@ func (d *doc) plainKernels(r *analysis.Result) {
 		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", withoutKernels...)))
 		return
 	}
-	n := newNames(r)
-	g := newGrid("Kernel", "Does", ">Calls", ">Total", ">Share %", "Held back by")
-	reasons := map[string]bool{}
-	for i := range r.Kernels[:min(len(r.Kernels), pageKernels)] {
-		k := &r.Kernels[i]
-		calls, total, share := thousands(k.Calls), elapsed(float64(k.TotalNS)), percentage(k.Share*100)
-		if untimed(k) {
-			calls, total, share = absent+d.note(noTimeline(r, "The timeline has no launch of this kernel.")), absent, absent
-		}
-		held := ""
-		if counted(r) == 0 { // one reason for all
-			held = absent + d.note(missing(r, "No counters were taken of any kernel.", withoutCounters...))
-		} else {
-			held = d.limiterCell(k, reasons)
-		}
-		g.add(code(n.apart(r, i, 60)), prose(category(r, k.Category)), calls, total, share, held)
-	}
-	d.table(g)
+	writeView(d, ResultKernelView.only("short", "category", "calls", "total_ns", "share", "ncu_ns", "limiter").titled("category", "does").titled("limiter", "held back by"), kernelLines(r, newNames(r), pageKernels, false))
 }

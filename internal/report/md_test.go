@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -92,11 +93,15 @@ func unpack(t *testing.T, path, to string) {
 
 // cases are results of every shape.
 func cases(t *testing.T) map[string]*analysis.Result {
-	return map[string]*analysis.Result{
+	all := map[string]*analysis.Result{
 		"llm": recorded(t, "llm"), "toy": recorded(t, "toy"),
 		"full": sample(), "timeline_only": timelineOnly(), "counters_only": countersOnly(), "doubtful": doubtful(), "hostile": hostile(), "scope": scoped(),
 		"empty": {Schema: analysis.Schema},
 	}
+	for _, r := range all {
+		r.Derive()
+	}
+	return all
 }
 
 // doubtful holds a value over 100 %, too much overhead, parts of a stage, no
@@ -110,6 +115,7 @@ func doubtful() *analysis.Result {
 	s.Sub = []analysis.SubMS{{Name: "sam", MS: 3.1}, {Name: "clip", MS: 1.2}, {Name: "projector", MS: 0.1}}
 	s.MFU[0].Value, s.MFU[0].Raw, s.MFU[0].Contradiction, s.MFU[0].Why = nil, at(1.32), true, facts("the clean time is shorter than the peak allows")
 	r.Regions = nil
+	r.Derive()
 	return r
 }
 
@@ -196,11 +202,14 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// pinned compares a whole page of the two results whose pages are kept: that of a
-// real run, and one with everything in it. The others are checked for facts.
+// pinnedPages are the pages that are compared to the byte: each once, of a real run or of
+// a result with everything in it. The others are checked for facts.
+var pinnedPages = []string{"llm/report.md", "llm/summary_120.txt", "llm/show_stages.txt", "full/stakeholder_summary.md", "full/operators.md", "full/regions.md", "full/summary_80.txt"}
+
+// pinned compares a page that is kept.
 func pinned(t *testing.T, result, page string, got []byte) {
 	t.Helper()
-	if result == "llm" || result == "full" {
+	if slices.Contains(pinnedPages, result+"/"+page) {
 		golden(t, filepath.Join("testdata", "golden", result, page), got)
 	}
 }
@@ -291,12 +300,15 @@ func checkMarkdown(t *testing.T, page string) {
 
 func page(t *testing.T, write func(io.Writer, *analysis.Result) error, r *analysis.Result) string {
 	t.Helper()
+	r.Derive() // tests change results
 	var b bytes.Buffer
 	if err := write(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
+
+var blanks = regexp.MustCompile(" +")
 
 func TestReportSaysWhatMatters(t *testing.T) {
 	for _, c := range []struct {
@@ -306,26 +318,27 @@ func TestReportSaysWhatMatters(t *testing.T) {
 		lacks []string
 	}{
 		{"launch-bound before any counter", page(t, WriteReport, sample()), []string{"**`decode` is launch-bound**", "at most 70.0 ms of 80.0 ms under nsys (87.5 %)"}, nil},
-		{"a contradiction is no result", page(t, WriteReport, doubtful()), []string{"**contradiction**", "**contradiction**"}, []string{"| 132.0 %"}},
-		{"too much overhead names the preset", page(t, WriteReport, doubtful()), []string{"Over 25 % in `prefill`", "pipeline/nsys=light"}, nil},
+		{"a contradiction is no result", page(t, WriteReport, doubtful()), []string{"| contradiction (132.0 %)[^"}, nil},
+		{"too much overhead names the preset", page(t, WriteReport, doubtful()), []string{"Over 25.0 % in `prefill`", "pipeline/nsys=light"}, nil},
 		{"little overhead names none", page(t, WriteReport, sample()), nil, []string{"pipeline/nsys=light"}},
 		{"parts of a stage are a note", page(t, WriteStakeholder, doubtful()), []string{"`prefill` includes `sam` 3.10 ms, `clip` 1.20 ms, `projector` 100 µs. They are parts of it and are not added to it."}, []string{"| `sam`"}},
 		{"parts of a stage under nsys say so", page(t, WriteReport, unclean()), []string{"`prefill` includes `sam` 3.10 ms under nsys. They are parts of it"}, nil},
 		{"a stage without GPU work", page(t, WriteStakeholder, onCPU()), []string{" 11.2 ms |", "The timeline of this stage has no work of a GPU."}, []string{"There is no timeline of this stage"}},
-		{"a region partly in the scope", page(t, WriteRegions, partly()), []string{"| In the scope (ms) | Share % |", "|    0.020 |             0.010 |    0.10 |", "\nCCCL@scan ", "       1 launch\n"}, []string{"1 launches"}},
-		{"hardly any use of the GPU", page(t, WriteReport, unused()), []string{"| <0.001 %", "### Assumptions about the model's work\n\n- test-assumption (key a"}, []string{"e-0"}},
+		{"a region partly in the scope", page(t, WriteRegions, partly()), []string{"GPU time in the scope (ms)", "| 0.010 | 0.10 |", "\nCCCL@scan ", " 1 launch\n"}, []string{"1 launches"}},
+		{"hardly any use of the GPU", page(t, WriteReport, unused()), []string{"| &lt;0.001 |", "### Assumptions about the model's work\n\n- test-assumption (key a"}, []string{"e-0"}},
 		{"a failed run says so", page(t, WriteReport, doubtful()), []string{"**The run was interrupted.**"}, nil},
 		{"no ranges", page(t, WriteReport, doubtful()), []string{"Regions: n/a", "no NVTX ranges"}, nil},
 		{"no counters", page(t, WriteKernels, timelineOnly()), []string{"a report of ncu with the section SpeedOfLight"}, []string{"DRAM bandwidth"}},
 		{"no clean run", page(t, WriteStakeholder, timelineOnly()), []string{"there is no unprofiled run", "Next: run with pipeline.unprofiled.enable=true."}, nil},
 		{"no timeline", page(t, WriteReport, countersOnly()), []string{"Busy and idle time: n/a", "there is no timeline: times are not known. Next: capture one with nsys"}, []string{"| GPU busy               | 0"}},
-		{"operators without device time", page(t, WriteOperators, sample()), []string{"none[^1]", "It changes the shape alone"}, nil},
+		{"operators without device time", page(t, WriteOperators, sample()), []string{"No device self because", "it changes the shape alone"}, nil},
 		{"no operators", page(t, WriteOperators, timelineOnly()), []string{"Operators: n/a", "pipeline.torch_profiler.enable=true"}, nil},
-		{"a table of peaks is marked", page(t, WriteReport, sample()), []string{"| **no**   | NVIDIA H200 data sheet |"}, nil},
+		{"a table of peaks is marked", page(t, WriteReport, sample()), []string{"| no | NVIDIA H200 data sheet |"}, nil},
 		{"why a kernel was counted", page(t, WriteKernels, sample()), []string{"Why this kernel: 64.0 % of the GPU time of decode"}, nil},
 	} {
+		narrow := blanks.ReplaceAllString(c.text, " ") // however wide a column is
 		for _, s := range c.holds {
-			if !strings.Contains(c.text, s) {
+			if !strings.Contains(narrow, s) && !strings.Contains(c.text, s) {
 				t.Errorf("%s: %q is not in the page", c.what, s)
 			}
 		}
@@ -439,10 +452,10 @@ func TestLongListsEndWithTheRest(t *testing.T) {
 		text string
 		want []string
 	}{
-		{page(t, WriteKernels, r), []string{"| 50 more ", "50 more kernels are in result.json."}},
+		{page(t, WriteKernels, r), []string{"| `50 more` ", "50 more kernels are in result.json."}},
 		{page(t, WriteRegions, r), []string{"50 more regions are in result.json.", "and 50 more"}},
-		{page(t, WriteOperators, r), []string{"| 50 more "}},
-		{page(t, WriteReport, r), []string{"| 340 more "}},
+		{page(t, WriteOperators, r), []string{"50 more operators are in result.json."}},
+		{page(t, WriteReport, r), []string{"| `340 more` "}},
 	} {
 		checkMarkdown(t, c.text)
 		for _, s := range c.want {

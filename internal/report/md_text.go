@@ -210,11 +210,7 @@ func (d *doc) note(text string) string {
 func (d *doc) remark(n analysis.Note) string { return d.note(noteText(n)) }
 
 func noteText(n analysis.Note) string {
-	text := sentence(message.Text(n.Fact))
-	if next := message.Next(n.Fact); next != "" {
-		text += " Next: " + sentence(next)
-	}
-	return prose(text)
+	return prose(withNext(n.Fact))
 }
 
 // sentence ends a text with a full stop.

@@ -67,7 +67,7 @@ func TestResultTables(t *testing.T) {
 }
 
 func TestAContradictionIsNoRow(t *testing.T) {
-	row := stageRow(&doubtful().Stages[0])
+	row := stageRow(doubtful(), &doubtful().Stages[0])
 	if row.MFU != nil || row.MFUCounters == nil {
 		t.Errorf("got %v and %v", row.MFU, row.MFUCounters)
 	}
@@ -160,11 +160,11 @@ func TestRegionReports(t *testing.T) {
 func TestStagesSaveOfTheCleanTime(t *testing.T) {
 	clean := int64(217_801_350)
 	s := analysis.Stage{Name: "decode", Split: analysis.Split{WallNS: 291_169_087, LaunchBound: true, LaunchNS: 260_266_947}}
-	if row := stageRow(&s); row.GainNS != nil {
+	if row := stageRow(sample(), &s); row.GainNS != nil {
 		t.Errorf("waits under nsys are no bound: %v", row.GainNS)
 	}
 	s.LaunchGain = &analysis.Bound{NS: clean, OfNS: 245_000_000, Times: "clean"}
-	if row := stageRow(&s); row.GainNS == nil || *row.GainNS != clean {
+	if row := stageRow(sample(), &s); row.GainNS == nil || *row.GainNS != clean {
 		t.Errorf("with a clean time it is %v", row.GainNS)
 	}
 }
@@ -176,6 +176,7 @@ func TestPlainStagesNameTheirBase(t *testing.T) {
 	r := sample()
 	r.Stages = []analysis.Stage{{Name: "prefill", CleanMS: &ms, CleanBusy: &busy, Split: analysis.Split{WallNS: 100, BusyNS: 19, IdleNS: 81}}}
 	page := func() string {
+		r.Derive()
 		var b bytes.Buffer
 		if err := WriteStakeholder(&b, r); err != nil {
 			t.Fatal(err)

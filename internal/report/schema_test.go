@@ -61,7 +61,7 @@ func schemas() (map[string]*jsonschema.Schema, error) {
 		about string
 	}{
 		{"kernels", []reflect.Type{reflect.TypeFor[KernelRow]()}, "deepprof show kernels --json"},
-		{"regions", []reflect.Type{reflect.TypeFor[timeline.RegionRow]()}, "deepprof show regions --json"},
+		{"regions", []reflect.Type{reflect.TypeFor[timeline.RegionRow](), reflect.TypeFor[regionLine]()}, "deepprof show regions --json; the first form of a row is of a timeline, the second of counters"},
 		{"ranges", []reflect.Type{reflect.TypeFor[timeline.RangeRow]()}, "deepprof show ranges --json"},
 		{"launches", []reflect.Type{reflect.TypeFor[timeline.LaunchRow](), reflect.TypeFor[CountedLaunchRow]()}, "deepprof show launches --json; the first form of a row is of a timeline, the second of counters"},
 		{"gaps", []reflect.Type{reflect.TypeFor[timeline.GapRow]()}, "deepprof show gaps --json"},

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
@@ -12,7 +11,8 @@ import (
 // result, or its whole timeline.
 type part struct {
 	name                    string // within a sentence
-	wall, busy, kernel      int64
+	wall, busyNS, kernel    int64
+	busy                    *float64 // share of the wall time, the mean over GPUs
 	launches, kernelNames   int64
 	split                   *analysis.Split
 	outsideNS, outsideCalls int64
@@ -20,16 +20,18 @@ type part struct {
 
 func analysed(r *analysis.Result) part {
 	if s := r.Scope; s != nil {
-		return part{message.Text(s.Name), s.WallNS, s.BusyNS, s.KernelNS, s.Launches, int64(s.KernelNames), s.Split, s.OutsideKernelNS, s.OutsideLaunches}
+		return part{message.Text(s.Name), s.WallNS, s.BusyNS, s.KernelNS, s.BusyShare, s.Launches, int64(s.KernelNames), s.Split, s.OutsideKernelNS, s.OutsideLaunches}
 	}
 	t := &r.Totals
-	return part{name: "the whole timeline", wall: t.WallNS, busy: t.BusyNS, kernel: t.KernelNS, launches: t.Launches, kernelNames: int64(t.KernelNames), split: t.Split}
+	return part{name: "the whole timeline", wall: t.WallNS, busyNS: t.BusyNS, kernel: t.KernelNS, busy: t.BusyShare, launches: t.Launches, kernelNames: int64(t.KernelNames), split: t.Split}
 }
 
-// busyShare is the part of the wall time in which a GPU ran kernels or copies,
-// on average over the GPUs.
-func (p part) busyShare(r *analysis.Result) float64 {
-	return float64(p.busy) / (float64(p.wall) * float64(max(1, len(r.Totals.Devices), min(1, len(r.Environment.GPUs)))))
+// orAbsent writes a share that may be absent.
+func orAbsent(share *float64) string {
+	if share == nil {
+		return absent
+	}
+	return percent(*share)
 }
 
 // busySpread tells how busy single GPUs were where there are several.
@@ -38,12 +40,16 @@ func busySpread(r *analysis.Result) string {
 	if len(list) < 2 || r.Totals.WallNS <= 0 {
 		return ""
 	}
-	least, most := list[0].BusyNS, list[0].BusyNS
+	least, most := list[0].Share, list[0].Share
 	for _, d := range list {
-		least, most = min(least, d.BusyNS), max(most, d.BusyNS)
+		if *d.Share < *least {
+			least = d.Share
+		}
+		if *d.Share > *most {
+			most = d.Share
+		}
 	}
-	share := func(ns int64) string { return percent(float64(ns) / float64(r.Totals.WallNS)) }
-	return fmt.Sprintf(" (mean of %d GPUs, %s to %s)", len(list), share(least), share(most))
+	return fmt.Sprintf(" (mean of %d GPUs, %s to %s)", len(list), percent(*least), percent(*most))
 }
 
 // scope says what the numbers of a page are about, where that is not everything.
@@ -51,21 +57,4 @@ func (d *doc) scope(r *analysis.Result) {
 	if r.Scope != nil {
 		d.line("**Scope:** %s", prose(message.Text(r.Scope.Text)))
 	}
-}
-
-// inScope is the kernel time of a region that lies in the scope, and whether it
-// has any part in it: a range of another domain can do so with some of its calls.
-func inScope(r *analysis.Result, g *analysis.Region) (ns int64, in bool) {
-	switch {
-	case r.Scope == nil:
-		return g.KernelNS, true
-	case g.ScopeNS != nil && g.KernelNS > 0:
-		return *g.ScopeNS, *g.ScopeNS > 0
-	}
-	for _, path := range r.Scope.Regions {
-		if g.Path == path || strings.HasPrefix(g.Path, path+"/") {
-			return g.KernelNS, true
-		}
-	}
-	return 0, false
 }

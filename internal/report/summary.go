@@ -104,7 +104,7 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 	lines = append(lines, "")
 	found, told := summaryLines(r, o, f)
 	lines = append(lines, found...)
-	stages, dropped, err := tableLines(summaryStages(r, o.Width), o.Width)
+	stages, dropped, err := tableLines(summaryStages(r), o.Width)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 	if room <= 0 {
 		return append(lines, foot...), nil
 	}
-	kernels, dropped, err := tableLines(summaryKernels(r, room, o.Width), o.Width)
+	kernels, dropped, err := tableLines(summaryKernels(r, room), o.Width)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func summaryScope(r *analysis.Result, width, most int) []string {
 	}
 	parts := []string{
 		fmt.Sprintf("%s: %s under nsys, of a timeline of %s", p.name, elapsed(float64(p.wall)), elapsed(float64(r.Totals.WallNS))),
-		"GPU busy " + percent(p.busyShare(r)),
+		"GPU busy " + orAbsent(p.busy),
 		thousands(p.launches) + " launches",
 		fmt.Sprintf("%s launches (%s) outside are not counted", thousands(p.outsideCalls), elapsed(float64(p.outsideNS))),
 	}
@@ -166,7 +166,7 @@ func summaryTitle(r *analysis.Result, o SummaryOptions) []string {
 	}
 	numbers := ""
 	if p := analysed(r); r.Scope == nil && r.HasTimeline() && p.wall > 0 {
-		numbers = fmt.Sprintf("%s under nsys, GPU busy %s%s, %s launches", elapsed(float64(p.wall)), percent(p.busyShare(r)), busySpread(r), thousands(p.launches))
+		numbers = fmt.Sprintf("%s under nsys, GPU busy %s%s, %s launches", elapsed(float64(p.wall)), orAbsent(p.busy), busySpread(r), thousands(p.launches))
 	}
 	if both := title + ": " + numbers; numbers == "" || utf8.RuneCountInString(both) <= o.Width {
 		return []string{bold(shorten(strings.TrimSuffix(both, ": "), o.Width), o.Bold)}
@@ -269,7 +269,7 @@ func summaryHeavy(r *analysis.Result, o SummaryOptions, most int) []string {
 	var slowed []string
 	next := ""
 	for i := range r.Stages {
-		if s := &r.Stages[i]; heavy(r, s) {
+		if s := &r.Stages[i]; s.OverheadHigh {
 			slowed = append(slowed, fmt.Sprintf("%s %s", oneLine(s.Name), percent(*s.Overhead)))
 			if do := oneLine(lighter(r, s)); next == "" || preset(r, s) { // a preset is the run's
 				next = do
@@ -288,7 +288,7 @@ func summaryHeavy(r *analysis.Result, o SummaryOptions, most int) []string {
 // withoutHeavy leaves out the warnings that summaryHeavy tells.
 func withoutHeavy(r *analysis.Result) []analysis.Note {
 	return slices.DeleteFunc(slices.Clone(r.Warnings), func(n analysis.Note) bool {
-		return slices.ContainsFunc(r.Stages, func(s analysis.Stage) bool { return heavy(r, &s) && n.Is(analysis.OverheadHigh) && n.Stage == s.Name })
+		return slices.ContainsFunc(r.Stages, func(s analysis.Stage) bool { return s.OverheadHigh && n.Is(analysis.OverheadHigh) && n.Stage == s.Name })
 	})
 }
 

@@ -62,6 +62,7 @@ func TestSummarySays(t *testing.T) {
 	both := doubtful()
 	both.Stages[1].Overhead = at(0.5)
 	both.Warnings = append(both.Warnings, analysis.Note{Stage: "decode", Fact: fact.New(analysis.OverheadHigh, fact.Stage("stage", "decode"), fact.Share("overhead", 0.5), fact.Because("advice", fact.New("use-clean-times")))})
+	both.Derive()
 	b.Reset()
 	if err := Summary(&b, both, SummaryOptions{}); err != nil {
 		t.Fatal(err)
@@ -104,7 +105,7 @@ func TestSummaryIsNarrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
-	for _, s := range []string{RecordedRun, "time % time (µs) kernel, by GPU time", "(too narrow for launches, limiter; see the report)"} {
+	for _, s := range []string{RecordedRun, "of all % time (µs) kernel, by GPU time", "(too narrow for launches, limiter; see the report)"} {
 		if !strings.Contains(text, s) {
 			t.Errorf("%q is not in\n%s", s, b.String())
 		}

@@ -2,7 +2,10 @@
 // tables for a terminal, Markdown, CSV and JSON. It computes nothing.
 package report
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // A Table is the answer of a view, ready to be written. Rows marshal to JSON by
 // their own tags, so that the field names are part of the row's type.
@@ -32,18 +35,16 @@ func (t *Table[T]) notes() []string {
 }
 
 // visible are the columns that people see: those marked as detail, and those
-// without a single value, are left out.
-func (t *Table[T]) visible(rows []*T) []Column[T] {
+// without a single value, are left out. One that says why it has none stays where
+// notes are shown.
+func (v *View[T]) visible(rows []*T, notes bool) []Column[T] {
 	var out []Column[T]
-	for _, c := range t.Columns {
-		if c.Detail {
-			continue
-		}
-		for _, r := range rows {
-			if deref(c.shown(r)) != nil {
-				out = append(out, c)
-				break
-			}
+	for _, c := range v.Columns {
+		if !c.Detail && slices.ContainsFunc(rows, func(r *T) bool {
+			x := deref(c.shown(r))
+			return x != nil && x != "" || notes && c.Note != nil && c.Note(r) != ""
+		}) {
+			out = append(out, c)
 		}
 	}
 	return out

@@ -39,6 +39,13 @@ type Column[Row any] struct {
 	Value func(*Row) any
 	// Show replaces Value where a person reads; nil shows what Value gives.
 	Show func(*Row) any
+	// Note is what to know of a cell, such as why it is absent: a footnote in
+	// Markdown, a title on the page. "" is nothing.
+	Note func(*Row) string
+	// Part is, for a column of shares, the key of the column whose values they are
+	// shares of: value over whole, with one whole for all rows that have the same
+	// value of Within. "" where the share is of something that has no column.
+	Part, Within string
 	// Columns of one Group are scaled to the same unit.
 	Group string
 	// Detail columns are left out where a person reads, to keep lines short.
@@ -98,9 +105,11 @@ const (
 	Words                // a text in words, of which a narrow terminal gets the first
 	Name                 // a name out of a program, shortened in the middle there; Markdown shows it as code
 	Moment               // nanoseconds since the capture began: to the microsecond, so that it can be found again
+	Number               // a text that is a number with its unit
+	Link                 // the folder of a report, beside the page
 )
 
-var formatNames = [...]string{Text: "text", ID: "id", Words: "words", Name: "name", Moment: "moment"}
+var formatNames = [...]string{Text: "text", ID: "id", Words: "words", Name: "name", Moment: "moment", Number: "number", Link: "link"}
 
 // An Order is how the rows of a view come.
 type Order struct {
@@ -118,7 +127,7 @@ type Groups struct {
 }
 
 // left reports whether a column is aligned left.
-func (c *Column[Row]) left() bool { return c.Unit == NoUnit }
+func (c *Column[Row]) left() bool { return c.Unit == NoUnit && c.Format != Number }
 
 // shown is the cell for people, in the unit that is scaled.
 func (c *Column[Row]) shown(r *Row) any {
@@ -160,6 +169,23 @@ func (v View[Row]) without(keys ...string) View[Row] {
 	return v
 }
 
+// only is the view with some columns, in that order.
+func (v View[Row]) only(keys ...string) View[Row] {
+	columns := make([]Column[Row], len(keys))
+	for i, key := range keys {
+		columns[i] = *v.column(key)
+	}
+	v.Columns = columns
+	return v
+}
+
+// titled is the view with another title of a column.
+func (v View[Row]) titled(key, title string) View[Row] {
+	v.Columns = slices.Clone(v.Columns)
+	v.column(key).Title = title
+	return v
+}
+
 // table is an answer of the view. notes may be nil.
 func (v View[Row]) table(rows iter.Seq[*Row], notes func() []string) *Table[Row] {
 	return &Table[Row]{View: v, Rows: rows, Notes: notes}
@@ -190,6 +216,7 @@ type ColumnInfo struct {
 	Align    string `json:"align"`              // left or right
 	Priority int    `json:"priority,omitempty"` // the highest gives way first; 0 stays
 	Detail   bool   `json:"detail,omitempty"`   // not in tables for people
+	Part     string `json:"part,omitempty"`     // of shares: the key of the column that they are shares of
 }
 
 // A ViewInfo is the declaration of a view as data.
@@ -210,7 +237,7 @@ func (v View[Row]) Info() ViewInfo {
 		if c.left() {
 			align = "left"
 		}
-		info.Columns = append(info.Columns, ColumnInfo{c.Key, c.title(), c.Help, units[c.Unit].name, formatNames[c.Format], align, c.Priority, c.Detail})
+		info.Columns = append(info.Columns, ColumnInfo{c.Key, c.title(), c.Help, units[c.Unit].name, formatNames[c.Format], align, c.Priority, c.Detail, c.Part})
 	}
 	return info
 }

@@ -15,7 +15,7 @@ var FLOPsView = View[flops.Row]{
 		{Key: "stage", Value: func(r *flops.Row) any { return r.Stage }},
 		{Key: "component", Value: func(r *flops.Row) any { return r.Component }},
 		{Key: "flops", Title: "work", Unit: FLOP, Group: "work", Value: func(r *flops.Row) any { return ofWork(r, r.FLOPs) }},
-		{Key: "share", Unit: Share, Value: func(r *flops.Row) any { return ofWork(r, r.Share) }},
+		{Key: "share", Title: "of stage", Unit: Share, Part: "flops", Within: "stage", Value: func(r *flops.Row) any { return ofWork(r, r.Share) }},
 		{Key: "flops_torch", Title: "as torch counts", Unit: FLOP, Group: "work", Priority: 1, Value: func(r *flops.Row) any { return ofWork(r, r.Torch) }},
 		{Key: "weights_bytes", Priority: 3, Unit: Bytes, Group: "bytes", Value: func(r *flops.Row) any { return orNil(r.Weights) }},
 		{Key: "cache_bytes", Priority: 4, Title: "KV cache", Unit: Bytes, Group: "bytes", Value: func(r *flops.Row) any { return orNil(r.Cache) }},

@@ -1,58 +1,184 @@
 package report
 
-import "github.com/deepprof/deepprof/internal/analysis"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
+)
+
+// A kernelLine is a kernel of a result in a table, or the sum of those that the
+// table leaves out.
+type kernelLine struct {
+	*analysis.Kernel
+	name, category, limiter string
+	why                     string // there is no limiter
+	untold                  string // why it has no times
+	rest                    *analysis.Rest
+}
 
 // ResultKernelView is the kernels of a result, told apart by name, grid and block.
 // The summary, the Markdown pages and the page walk it; its keys are those of
 // result.json.
-var ResultKernelView = View[analysis.Kernel]{
+var ResultKernelView = View[kernelLine]{
 	Name: "result_kernels", Order: Order{Key: "total_ns", Descending: true},
-	Columns: []Column[analysis.Kernel]{
-		{Key: "short", Title: "kernel", Format: Name, Value: func(k *analysis.Kernel) any { return k.Short }},
-		{Key: "category", Priority: 4, Value: func(k *analysis.Kernel) any { return k.Category }},
-		{Key: "grid", Priority: 6, Value: func(k *analysis.Kernel) any { return dims(k.Grid) }},
-		{Key: "block", Priority: 7, Value: func(k *analysis.Kernel) any { return dims(k.Block) }},
-		{Key: "calls", Title: "launches", Unit: Count, Priority: 3, Value: func(k *analysis.Kernel) any { return timedValue(k, k.Calls) }},
-		{Key: "total_ns", Title: "GPU time", Unit: Nanoseconds, Value: func(k *analysis.Kernel) any { return timedValue(k, k.TotalNS) }},
-		{Key: "mean_ns", Help: "Mean time of a launch", Unit: Nanoseconds, Priority: 5, Value: func(k *analysis.Kernel) any { return timedValue(k, k.MeanNS) }},
-		{Key: "share", Help: "Share of the GPU time", Unit: Share, Value: func(k *analysis.Kernel) any { return timedValue(k, k.Share) }},
-		{Key: "ncu_ns", Title: "under ncu", Help: "One launch alone, as ncu replays it: not the time it takes in the program", Unit: Nanoseconds, Value: ncuTime},
-		{Key: "limiter", Format: Words, Value: func(k *analysis.Kernel) any { return orNil(limiter(&k.Limiter)) }},
-		{Key: "level", Title: "of limit", Help: "How much of its limit is in use", Unit: Share, Priority: 2, Value: func(k *analysis.Kernel) any { return k.Limiter.Level }},
+	Columns: []Column[kernelLine]{
+		{Key: "short", Title: "kernel", Format: Name, Value: func(k *kernelLine) any { return k.name }},
+		{Key: "category", Priority: 4, Value: func(k *kernelLine) any { return orNil(k.category) }},
+		{Key: "grid", Priority: 6, Value: func(k *kernelLine) any { return k.one(dims(k.Grid)) }},
+		{Key: "block", Priority: 7, Value: func(k *kernelLine) any { return k.one(dims(k.Block)) }},
+		{Key: "share", Title: "of GPU time", Help: "Share of the GPU time of all kernels in the scope", Unit: Share, Part: "total_ns", Value: func(k *kernelLine) any { return k.timed(k.Share) }},
+		{Key: "total_ns", Title: "GPU time", Unit: Nanoseconds, Value: func(k *kernelLine) any { return k.timed(k.TotalNS) }},
+		{Key: "calls", Title: "launches", Unit: Count, Priority: 3, Value: func(k *kernelLine) any { return k.timed(k.Calls) }, Note: func(k *kernelLine) string { return k.untold }},
+		{Key: "mean_ns", Title: "mean launch", Unit: Nanoseconds, Priority: 5, Value: func(k *kernelLine) any { return k.one(k.timed(k.MeanNS)) }},
+		{Key: "ncu_ns", Title: "one launch under ncu", Help: "One launch alone, as ncu replays it: not the time it takes in the program", Unit: Nanoseconds, Value: ncuTime},
+		{Key: "limiter", Format: Words, Priority: 1, Value: func(k *kernelLine) any { return orNil(k.limiter) }, Note: func(k *kernelLine) string { return k.why }},
+		{Key: "level", Title: "of limit", Help: "How much of its limit is in use; for too little work, of one wave of blocks", Detail: true, Unit: Share, Priority: 2, Value: func(k *kernelLine) any { return k.Limiter.Level }},
 	},
 }
 
-// timedValue is a value of the timeline; nil where it holds no launch of the
-// kernel.
-func timedValue[T any](k *analysis.Kernel, x T) any {
-	if untimed(k) {
+// one hides what a sum does not have.
+func (k *kernelLine) one(x any) any {
+	if k.rest != nil {
+		return nil
+	}
+	return x
+}
+
+// timed is a value of the timeline; nil where it holds no launch of the kernel.
+func (k *kernelLine) timed(x any) any {
+	if untimed(k.Kernel) {
 		return nil
 	}
 	return x
 }
 
 // ncuTime is the time of one launch under ncu, where there is no other.
-func ncuTime(k *analysis.Kernel) any {
-	if !untimed(k) || k.Counted == nil || k.Counted.DurationNS <= 0 {
+func ncuTime(k *kernelLine) any {
+	if !untimed(k.Kernel) || k.Counted == nil || k.Counted.DurationNS <= 0 {
 		return nil
 	}
 	return k.Counted.DurationNS
+}
+
+// manyReasons is how many different ones a table gives for kernels without a
+// limiter.
+const manyReasons = 6
+
+// kernelLines are the first kernels of a result, and the sum of the others where
+// it is asked for.
+func kernelLines(r *analysis.Result, n *names, most int, withRest bool) []*kernelLine {
+	var rows []*kernelLine
+	reasons := map[string]bool{}
+	timed := slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) })
+	for i := range r.Kernels[:min(most, len(r.Kernels))] {
+		k := &r.Kernels[i]
+		line := &kernelLine{Kernel: k, name: n.of(i), category: category(r, k.Category), limiter: limiter(&k.Limiter)}
+		if line.limiter == "" {
+			line.why = noVerdict(k)
+			if reasons[line.why] = true; len(reasons) > manyReasons {
+				delete(reasons, line.why)
+				line.why = "the reason stands at the kernel's entry in kernels.md"
+			}
+		}
+		if timed && untimed(k) {
+			line.untold = underNcu(r, k)
+		}
+		rows = append(rows, line)
+	}
+	rest := r.KernelsAfter(len(rows))
+	if !withRest || rest == nil {
+		return rows
+	}
+	sum := &analysis.Kernel{Calls: rest.Calls, TotalNS: rest.NS, Untimed: !timed}
+	if rest.Share != nil {
+		sum.Share = *rest.Share
+	}
+	return append(rows, &kernelLine{Kernel: sum, name: fmt.Sprintf("%s more", thousands(int64(rest.Kernels))), rest: rest})
+}
+
+// noVerdict is why a kernel has no limiter.
+func noVerdict(k *analysis.Kernel) string {
+	why := abstained(&k.Limiter)
+	switch {
+	case why != "":
+	case k.Counted == nil:
+		why = "no launch of this kernel was counted"
+	default:
+		why = "the result gives no reason"
+	}
+	return "no verdict on the limiter: " + why
 }
 
 // CategoryView is the GPU time by category.
 var CategoryView = View[analysis.CategoryTime]{
 	Name: "categories", Order: Order{Key: "ns", Descending: true},
 	Columns: []Column[analysis.CategoryTime]{
-		{Key: "label", Title: "category", Value: func(c *analysis.CategoryTime) any { return c.Label }},
+		{Key: "label", Title: "category", Value: func(c *analysis.CategoryTime) any { return categoryLabel(c) }},
 		{Key: "calls", Title: "launches", Unit: Count, Value: func(c *analysis.CategoryTime) any { return c.Calls }},
 		{Key: "ns", Title: "GPU time", Unit: Nanoseconds, Value: func(c *analysis.CategoryTime) any { return c.NS }},
-		{Key: "share", Unit: Share, Value: func(c *analysis.CategoryTime) any { return c.Share }},
+		{Key: "share", Title: "of GPU time", Unit: Share, Part: "ns", Value: func(c *analysis.CategoryTime) any { return c.Share }},
 	},
 }
 
-// PageViews are the declarations of the tables on the page.
-func PageViews() map[string]ViewInfo {
-	return map[string]ViewInfo{
-		"kernels": ResultKernelView.Info(), "operators": OperatorView.Info(), "roofline": RooflineView.Info(),
+func categoryLabel(c *analysis.CategoryTime) string {
+	if c.Label == "" {
+		return c.ID
 	}
+	return c.Label
+}
+
+// A regionKernel is a kernel of a region.
+type regionKernel struct {
+	*kernelLine
+	in    *analysis.RegionKernel
+	share *float64 // of the GPU time of the region
+	why   string   // what to know of the limiter there
+}
+
+// RegionKernelView is the kernels of one region.
+var RegionKernelView = View[regionKernel]{
+	Name: "region_kernels", Order: Order{Key: "ns", Descending: true},
+	Columns: []Column[regionKernel]{
+		{Key: "kernel", Format: Name, Value: func(k *regionKernel) any { return k.name }},
+		{Key: "grid", Value: func(k *regionKernel) any { return dims(k.Grid) }},
+		{Key: "calls", Title: "launches", Unit: Count, Value: func(k *regionKernel) any { return k.in.Calls }},
+		{Key: "ns", Title: "GPU time", Unit: Nanoseconds, Value: func(k *regionKernel) any { return k.in.NS }},
+		{Key: "mean_ns", Title: "mean launch", Unit: Nanoseconds, Value: func(k *regionKernel) any { return float64(k.in.NS) / float64(max(k.in.Calls, 1)) }},
+		{Key: "share", Title: "of the region's GPU time", Unit: Share, Part: "ns", Value: func(k *regionKernel) any { return k.share }},
+		{Key: "limiter", Format: Words, Value: func(k *regionKernel) any { return orNil(k.limiter) }, Note: func(k *regionKernel) string { return k.why }},
+	},
+}
+
+func regionKernels(r *analysis.Result, n *names, g *analysis.Region) []*regionKernel {
+	var rows []*regionKernel
+	for i := range g.Top {
+		k := &g.Top[i]
+		if k.Kernel < 0 || k.Kernel >= len(r.Kernels) {
+			continue
+		}
+		of := &r.Kernels[k.Kernel]
+		row := &regionKernel{kernelLine: &kernelLine{Kernel: of, name: n.of(k.Kernel), limiter: limiter(&of.Limiter)}, in: k, share: k.Share}
+		switch {
+		case row.limiter == "":
+			row.why = noVerdict(of)
+		case k.BasisNS > 0:
+			row.why = fmt.Sprintf("the verdict is about launches of %s; those of the region last %s on average", elapsed(k.BasisNS), elapsed(float64(k.NS)/float64(max(k.Calls, 1))))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// regionLimiter names what holds a region back.
+func regionLimiter(g *analysis.Region) string {
+	l := g.Limiter
+	switch {
+	case l == nil || l.Kind == "":
+		return ""
+	case l.Share > 0:
+		return fmt.Sprintf("%s (%.0f %% of its GPU time)", message.Limiter(l.Kind, l.Units), l.Share*100)
+	}
+	return message.Limiter(l.Kind, l.Units)
 }

@@ -26,7 +26,7 @@ var LayerView = View[LayerLine]{
 		{Key: "launches", Priority: 3, Unit: Count, Value: func(r *LayerLine) any { return r.Launches }},
 		{Key: "gpu_ns", Title: "GPU time", Unit: Nanoseconds, Group: "time", Value: func(r *LayerLine) any { return r.NS }},
 		{Key: "gpu_ns_inclusive", Title: "with nested", Priority: 6, Unit: Nanoseconds, Group: "time", Value: func(r *LayerLine) any { return r.InclusiveNS }},
-		{Key: "share", Title: "of stage", Priority: 1, Unit: Percent, Value: func(r *LayerLine) any { return r.Share }, Show: func(r *LayerLine) any { return 100 * r.Share }},
+		{Key: "share", Title: "of stage", Priority: 1, Unit: Percent, Part: "gpu_ns", Within: "stage", Value: func(r *LayerLine) any { return r.Share }, Show: func(r *LayerLine) any { return 100 * r.Share }},
 		{Key: "per_step_ns", Title: "per step", Priority: 2, Unit: Nanoseconds, Group: "step", Value: func(r *LayerLine) any { return orNil(r.PerStepNS) }},
 		{Key: "steps", Unit: Count, Detail: true, Value: func(r *LayerLine) any { return r.Steps }},
 		{Key: "passes", Unit: Count, Detail: true, Value: func(r *LayerLine) any { return r.Passes }},

@@ -34,40 +34,60 @@ type StageRow struct {
 	MFUCounters *float64 `json:"mfu_counters"`
 	MBU         *float64 `json:"mbu_analytic"`
 	MBUCounters *float64 `json:"mbu_counters"`
+	BusyShare   *float64 `json:"gpu_busy_share"` // gpu_busy_ns of wall_ns
+	Limiter     string   `json:"limiter"`        // code of what decides how long it takes: launch, work or idle
+
+	several      bool   // passes under nsys
+	limiter      string // in words
+	overhead     string // in place of one that cannot be told
+	overheadNote string
+	cleanWhy     string // why a time is absent
+	nsysWhy      string // or which clock it is by
+	regions      string // where its name does not tell
 }
 
-const stagesLegend = "times are of one pass, unprofiled and under nsys the mean, and median, min, max and spread (standard deviation) of the passes under nsys; columns of all passes say so, and so does what graphs save; a stage that is not synchronous closes before its work ends: its time is that of its work on the GPU, and host is how long the range was open; copies count as time in which no kernel runs"
+// passes hides the distribution of one pass from people.
+func (r *StageRow) passes(p *float64) any {
+	if !r.several {
+		return nil
+	}
+	return scaled(p, units[Milliseconds].factor)
+}
+
+const stagesLegend = "unprofiled and under nsys are means per pass; median, fastest, slowest and spread (standard deviation) are of the passes under nsys; a stage that is not synchronous closes before its work ends: its time is that of its work on the GPU, and host is how long the range was open; copies count as time in which no kernel runs"
 
 // StageView is the stages of a result.
 var StageView = View[StageRow]{
 	Name: "stages", Order: Order{Words: "the program"}, Legend: stagesLegend,
 	Columns: []Column[StageRow]{
-		{Key: "stage", Value: func(r *StageRow) any { return r.Stage }},
+		{Key: "stage", Format: Name, Value: func(r *StageRow) any { return r.Stage }},
 		{Key: "region", Detail: true, Value: func(r *StageRow) any { return r.Region }},
-		{Key: "clean_ms", Title: "clean", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMS }},
-		{Key: "clean_std_ms", Priority: 15, Title: "std", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanStdMS }},
-		{Key: "nsys_ms", Priority: 2, Title: "under nsys", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMS }},
-		{Key: "overhead", Priority: 8, Title: "overhead", Unit: Share, Value: func(r *StageRow) any { return r.Overhead }},
+		{Key: "clean_ms", Title: "unprofiled, per pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMS }, Note: func(r *StageRow) string { return r.cleanWhy }},
+		{Key: "clean_std_ms", Priority: 15, Title: "spread, unprofiled", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanStdMS }},
+		{Key: "nsys_ms", Priority: 2, Title: "under nsys, per pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMS }, Note: func(r *StageRow) string { return r.nsysWhy }},
+		{Key: "overhead", Priority: 8, Title: "overhead", Help: "Of the unprofiled time: how much longer a pass takes under nsys", Unit: Share, Value: func(r *StageRow) any { return r.Overhead }, Show: showOverhead, Note: func(r *StageRow) string { return r.overheadNote }},
 		{Key: "passes", Priority: 13, Unit: Count, Value: func(r *StageRow) any { return r.Passes }},
-		{Key: "nsys_median_ms", Priority: 9, Title: "median", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMedian }},
-		{Key: "nsys_min_ms", Priority: 9, Title: "min", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMin }},
-		{Key: "nsys_max_ms", Priority: 9, Title: "max", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMax }},
-		{Key: "nsys_std_ms", Priority: 16, Title: "spread", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysStd }},
-		{Key: "clean_median_ms", Detail: true, Title: "clean median", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMedian }},
-		{Key: "clean_min_ms", Detail: true, Title: "clean min", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMin }},
-		{Key: "clean_max_ms", Detail: true, Title: "clean max", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMax }},
-		{Key: "host_ms", Priority: 17, Title: "host", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.HostMS }},
+		{Key: "nsys_median_ms", Priority: 9, Title: "median pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMedian }, Show: func(r *StageRow) any { return r.passes(r.NsysMedian) }},
+		{Key: "nsys_min_ms", Priority: 9, Title: "fastest pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMin }, Show: func(r *StageRow) any { return r.passes(r.NsysMin) }},
+		{Key: "nsys_max_ms", Priority: 9, Title: "slowest pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMax }, Show: func(r *StageRow) any { return r.passes(r.NsysMax) }},
+		{Key: "nsys_std_ms", Priority: 16, Title: "spread of passes", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysStd }, Show: func(r *StageRow) any { return r.passes(r.NsysStd) }},
+		{Key: "clean_median_ms", Detail: true, Title: "unprofiled, median pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMedian }},
+		{Key: "clean_min_ms", Detail: true, Title: "unprofiled, fastest pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMin }},
+		{Key: "clean_max_ms", Detail: true, Title: "unprofiled, slowest pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMax }},
+		{Key: "host_ms", Priority: 17, Title: "host, per pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.HostMS }},
 		{Key: "synchronous", Priority: 17, Title: "synchronous", Value: func(r *StageRow) any { return yesNo(r.Synchronous) }},
 		{Key: "tokens_per_s", Priority: 7, Title: "tokens/s", Unit: Count, Value: func(r *StageRow) any { return r.TokensPS }},
-		{Key: "wall_ns", Title: "all passes: wall", Priority: 11, Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.WallNS }},
-		{Key: "gpu_busy_ns", Priority: 5, Title: "all passes: kernels run", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.BusyNS }},
-		{Key: "gpu_idle_ns", Priority: 12, Title: "all passes: no kernel runs", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.IdleNS }},
+		{Key: "wall_ns", Title: "wall, all passes", Priority: 11, Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.WallNS }},
+		{Key: "gpu_busy_ns", Priority: 5, Title: "a kernel runs, all passes", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.BusyNS }},
+		{Key: "gpu_idle_ns", Priority: 12, Title: "no kernel runs, all passes", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.IdleNS }},
 		{Key: "launch_bound", Priority: 6, Title: "launch-bound", Value: func(r *StageRow) any { return yesNo(r.LaunchBound) }},
-		{Key: "launch_gain_ns", Priority: 14, Title: "closing launch gaps saves at most", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.GainNS }},
-		{Key: "mfu_analytic", Priority: 3, Title: "MFU", Unit: Share, Value: func(r *StageRow) any { return r.MFU }},
-		{Key: "mfu_counters", Priority: 3, Title: "HFU", Unit: Share, Value: func(r *StageRow) any { return r.MFUCounters }},
-		{Key: "mbu_analytic", Priority: 4, Title: "MBU", Unit: Share, Value: func(r *StageRow) any { return r.MBU }},
-		{Key: "mbu_counters", Priority: 4, Title: "MBU counted", Unit: Share, Value: func(r *StageRow) any { return r.MBUCounters }},
+		{Key: "launch_gain_ns", Priority: 14, Title: "closing launch gaps saves at most, all passes", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.GainNS }},
+		{Key: "mfu_analytic", Priority: 3, Title: "MFU", Help: "Of the peak: the FLOPs of the model", Unit: Share, Value: func(r *StageRow) any { return r.MFU }},
+		{Key: "mfu_counters", Priority: 3, Title: "HFU", Help: "Of the peak: the FLOPs that the hardware executed", Unit: Share, Value: func(r *StageRow) any { return r.MFUCounters }},
+		{Key: "mbu_analytic", Priority: 4, Title: "MBU", Help: "Of the peak: the bytes of the model", Unit: Share, Value: func(r *StageRow) any { return r.MBU }},
+		{Key: "mbu_counters", Priority: 4, Title: "MBU counted", Help: "Of the peak: the bytes that were counted", Unit: Share, Value: func(r *StageRow) any { return r.MBUCounters }},
+		{Key: "gpu_busy_share", Priority: 1, Title: "a kernel runs, of wall", Unit: Share, Part: "gpu_busy_ns", Within: "stage", Value: func(r *StageRow) any { return r.BusyShare }},
+		{Key: "limiter", Value: func(r *StageRow) any { return orNil(r.Limiter) }, Show: func(r *StageRow) any { return orNil(r.limiter) }},
 	},
 }
 
@@ -75,12 +95,12 @@ var StageView = View[StageRow]{
 func Stages(r *analysis.Result) Printable {
 	rows := make([]StageRow, len(r.Stages))
 	for i := range r.Stages {
-		rows[i] = stageRow(&r.Stages[i])
+		rows[i] = stageRow(r, &r.Stages[i])
 	}
 	return StageView.table(Slice(rows), func() []string { return stageNotes(r) })
 }
 
-func stageRow(s *analysis.Stage) StageRow {
+func stageRow(r *analysis.Result, s *analysis.Stage) StageRow {
 	row := StageRow{
 		Stage: s.Name, Region: s.Region, CleanMS: s.CleanMS, CleanStdMS: s.CleanStdMS, NsysMS: s.NsysMS, Overhead: s.Overhead, Passes: s.Passes, TokensPS: s.TokensPS,
 		MFU: utilised(s.MFU, "analytic"), MFUCounters: utilised(s.HFU, "counters"), MBU: utilised(s.MBU, "analytic"), MBUCounters: utilised(s.MBU, "counters"),
@@ -88,6 +108,7 @@ func stageRow(s *analysis.Stage) StageRow {
 	row.HostMS, row.Synchronous = s.HostMS, s.Synchronous
 	if t := s.NsysTimes; t != nil {
 		row.NsysMedian, row.NsysMin, row.NsysMax, row.NsysStd = &t.MedianMS, &t.MinMS, &t.MaxMS, &t.StdMS
+		row.several = t.N > 1
 	}
 	if t := s.CleanTimes; t != nil {
 		row.CleanMedian, row.CleanMin, row.CleanMax = &t.MedianMS, &t.MinMS, &t.MaxMS
@@ -97,8 +118,46 @@ func stageRow(s *analysis.Stage) StageRow {
 		if s.LaunchGain != nil {
 			row.GainNS = &s.LaunchGain.NS
 		}
+		row.BusyShare = p.BusyShare
+		if p.Limiter != nil {
+			row.Limiter, row.limiter = p.Limiter.Kind, timeLimiter(p)
+		}
 	}
+	row.explain(r, s)
 	return row
+}
+
+// explain says why times are absent, and what to know of them.
+func (row *StageRow) explain(r *analysis.Result, s *analysis.Stage) {
+	switch {
+	case len(s.Regions) > 1:
+		row.regions = names3(s.Regions)
+	case s.Region != s.Name:
+		row.regions = s.Region
+	}
+	if s.CleanMS == nil {
+		row.cleanWhy = whyMissing(r, "this stage has no time without a profiler", withoutUnprofiled...)
+	}
+	switch {
+	case s.NsysMS == nil:
+		row.nsysWhy = whyMissing(r, "this stage is not in a timeline", withoutTimeline...)
+	case s.RangeMS != nil:
+		row.nsysWhy = "by the session's own clock, from the first to the last mark of a pass, as the unprofiled time is. The NVTX range, which Where the time goes divides, also holds what the program does around these marks, such as starting and synchronizing: under nsys a pass of it takes " + elapsed(*s.RangeMS*1e6)
+	}
+	switch {
+	case s.Overhead == nil && s.OverheadWhy != nil:
+		row.overhead, row.overheadNote = message.Short(*s.OverheadWhy), message.Text(*s.OverheadWhy)
+	case s.OverheadHigh:
+		row.overheadNote = slowed(r, s)
+	}
+}
+
+// showOverhead has words where there is no number.
+func showOverhead(r *StageRow) any {
+	if r.Overhead == nil {
+		return orNil(r.overhead)
+	}
+	return *r.Overhead * 100
 }
 
 // utilised is the value found by a method; a contradiction is none.
@@ -157,14 +216,6 @@ func scaled(p *float64, by float64) any {
 	return *p * by
 }
 
-// inUse writes a share for people; what is not 0 does not read as 0.
-func inUse(p *float64) any {
-	if p == nil {
-		return nil
-	}
-	return percentage(*p * 100)
-}
-
 // yesNo writes a switch that may be absent.
 func yesNo(p *bool) any {
 	switch {
@@ -196,6 +247,8 @@ type OperatorRow struct {
 	Kernels         []string `json:"kernels"`
 	Why             string   `json:"why"` // its own device time is 0
 	onCPU           bool     // no operator of the result has device time
+	limiter         string   // with its share where that is not all
+	limiterWhy      string   // there is none
 }
 
 // device hides a device time where no operator has one.
@@ -208,20 +261,20 @@ func (r *OperatorRow) device(us float64) any {
 
 // OperatorView is the operators of the torch profiler.
 var OperatorView = View[OperatorRow]{
-	Name: "operators", Order: Order{Key: "total_device_us", Descending: true}, Legend: "device self adds up and self % is of it; totals overlap",
+	Name: "operators", Order: Order{Key: "total_device_us", Descending: true}, Legend: "self leaves out the operators that an operator calls: device self adds up, totals overlap",
 	Columns: []Column[OperatorRow]{
-		{Key: "share", Priority: 4, Title: "self", Unit: Share, Value: func(r *OperatorRow) any { return r.Share }},
+		{Key: "share", Priority: 4, Title: "of all device self", Unit: Share, Part: "self_device_us", Value: func(r *OperatorRow) any { return r.Share }},
 		{Key: "total_device_us", Title: "device total", Unit: Microseconds, Group: "device", Value: func(r *OperatorRow) any { return r.TotalDeviceUS }, Show: func(r *OperatorRow) any { return r.device(r.TotalDeviceUS) }},
 		{Key: "self_device_us", Priority: 5, Title: "device self", Unit: Microseconds, Group: "device", Value: func(r *OperatorRow) any { return r.SelfDeviceUS }, Show: func(r *OperatorRow) any { return r.device(r.SelfDeviceUS) }},
 		{Key: "total_cpu_us", Title: "CPU total", Priority: 7, Unit: Microseconds, Group: "cpu", Value: func(r *OperatorRow) any { return r.TotalCPUUS }},
 		{Key: "self_cpu_us", Title: "CPU self", Priority: 2, Unit: Microseconds, Group: "cpu", Value: func(r *OperatorRow) any { return r.SelfCPUUS }},
 		{Key: "calls", Priority: 3, Unit: Count, Value: func(r *OperatorRow) any { return r.Calls }},
-		{Key: "limiter", Priority: 8, Help: "What holds back more of the time of its kernels than anything else", Format: Words, Value: func(r *OperatorRow) any { return orNil(r.Limiter) }},
-		{Key: "limiter_share", Title: "limiter", Detail: true, Unit: Share, Value: func(r *OperatorRow) any { return r.LimiterShare }},
-		{Key: "limiter_coverage", Title: "counted", Detail: true, Unit: Share, Value: func(r *OperatorRow) any { return r.LimiterCoverage }},
+		{Key: "limiter", Priority: 8, Help: "What holds back more of the time of an operator's kernels than anything else, its own and those of the operators that it calls; in brackets the share of that time, and how much of it was counted, where that is not all", Format: Words, Value: func(r *OperatorRow) any { return orNil(r.Limiter) }, Show: func(r *OperatorRow) any { return orNil(r.limiter) }, Note: func(r *OperatorRow) string { return r.limiterWhy }},
+		{Key: "limiter_share", Title: "limited, of its kernels' time", Detail: true, Unit: Share, Value: func(r *OperatorRow) any { return r.LimiterShare }},
+		{Key: "limiter_coverage", Title: "counted, of its kernels' time", Detail: true, Unit: Share, Value: func(r *OperatorRow) any { return r.LimiterCoverage }},
 		{Key: "name", Title: "operator", Format: Name, Value: func(r *OperatorRow) any { return r.Name }},
-		{Key: "main_kernel", Priority: 6, Title: "main kernel", Format: Words, Value: func(r *OperatorRow) any { return orNil(r.MainKernel) }},
-		{Key: "through", Detail: true, Value: func(r *OperatorRow) any { return orNil(r.Through) }},
+		{Key: "main_kernel", Priority: 6, Title: "main kernel", Format: Name, Value: func(r *OperatorRow) any { return orNil(r.MainKernel) }},
+		{Key: "through", Format: Name, Detail: true, Value: func(r *OperatorRow) any { return orNil(r.Through) }},
 		{Key: "shapes", Detail: true, Value: func(r *OperatorRow) any { return r.Shapes }},
 		{Key: "kernels", Detail: true, Value: func(r *OperatorRow) any { return r.Kernels }},
 		{Key: "why", Priority: 9, Title: "no device self because", Format: Words, Value: func(r *OperatorRow) any { return orNil(r.Why) }},
@@ -230,25 +283,33 @@ var OperatorView = View[OperatorRow]{
 
 // Operators shows the operators of a result by total device time.
 func Operators(r *analysis.Result) Printable {
-	var whole float64
-	for i := range r.Operators {
-		whole += r.Operators[i].SelfDeviceUS
+	rows := operatorRows(r, newNames(r))
+	t := OperatorView.table(Slice(rows), func() []string { return operatorNotes(r) })
+	if r.OnlyCPU() && len(rows) > 0 {
+		t.Legend, t.Order.Key = "no operator has device time", "self_cpu_us"
 	}
-	n := newNames(r)
-	onCPU := cpuOnly(r.Operators) && len(r.Operators) > 0
+	return t
+}
+
+func operatorRows(r *analysis.Result, n *names) []OperatorRow {
+	onCPU := r.OnlyCPU()
 	rows := make([]OperatorRow, 0, len(r.Operators))
 	for _, o := range byTotal(r.Operators) {
 		x := OperatorRow{onCPU: onCPU, Name: o.Name, Shapes: o.Shapes, Calls: o.Calls, TotalDeviceUS: o.TotalDeviceUS, SelfDeviceUS: o.SelfDeviceUS,
 			TotalCPUUS: o.TotalCPUUS, SelfCPUUS: o.SelfCPUUS, Kernels: append([]string{}, o.Kernels...), Why: message.Text(o.Why)}
-		if whole > 0 {
-			s := o.SelfDeviceUS / whole
-			x.Share = &s
+		if !onCPU { // the share is of device time
+			x.Share = o.Share
 		}
 		x.Limiter = operatorLimiter(r, n, o)
+		if x.limiter = x.Limiter; x.Limiter == "" && o.Limiter == nil && len(o.Kernels) == 0 && o.TotalDeviceUS > 0 {
+			x.limiterWhy = "the torch profiler linked no kernel to it"
+		}
 		if l := o.Limiter; l != nil {
 			x.Limiter = message.Limiter(l.Kind, l.Units)
 			if l.Kind != "" {
 				x.LimiterShare, x.LimiterCoverage = &l.Share, &l.Coverage
+			} else if !l.Why.IsZero() {
+				x.limiterWhy = "no verdict on the limiter: " + message.Text(l.Why)
 			}
 		}
 		if len(o.Links) > 0 {
@@ -256,11 +317,7 @@ func Operators(r *analysis.Result) Printable {
 		}
 		rows = append(rows, x)
 	}
-	t := OperatorView.table(Slice(rows), func() []string { return operatorNotes(r) })
-	if onCPU {
-		t.Legend, t.Order.Key = "no operator has device time", "self_cpu_us"
-	}
-	return t
+	return rows
 }
 
 // operatorNotes say why there are no operators, where there are none.
@@ -322,13 +379,12 @@ var RooflineView = View[RooflineRow]{
 	},
 }
 
-// RooflinePoints shows the points of the roofline.
-func RooflinePoints(r *analysis.Result) Printable {
+// rooflineRows are the points with what they are held against.
+func rooflineRows(r *analysis.Result, n *names) []RooflineRow {
 	roofs := map[string]*float64{}
 	for i := range r.Roofline.Roofs {
 		roofs[r.Roofline.Roofs[i].ID] = &r.Roofline.Roofs[i].Value
 	}
-	n := newNames(r)
 	rows := make([]RooflineRow, len(r.Roofline.Points))
 	for i, p := range r.Roofline.Points {
 		rows[i] = RooflineRow{KernelID: p.Kernel, DType: p.DType, Memory: p.Memory, Intensity: p.Intensity, FLOPS: p.FLOPS, Attained: p.Attained, NS: p.NS,
@@ -338,6 +394,12 @@ func RooflinePoints(r *analysis.Result) Printable {
 			rows[i].Grid, rows[i].Block = r.Kernels[k].Grid, r.Kernels[k].Block
 		}
 	}
+	return rows
+}
+
+// RooflinePoints shows the points of the roofline.
+func RooflinePoints(r *analysis.Result) Printable {
+	rows := rooflineRows(r, newNames(r))
 	t := RooflineView.table(Slice(rows), func() []string {
 		var notes []string
 		if r.Scope != nil {

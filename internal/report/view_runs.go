@@ -56,7 +56,7 @@ var StepView = View[runs.StepStats]{
 		{Key: "failed", Unit: Count, Value: func(r *runs.StepStats) any { return r.Failed }},
 		{Key: "interrupted", Priority: 7, Unit: Count, Value: func(r *runs.StepStats) any { return r.Interrupted }},
 		{Key: "skipped", Priority: 8, Unit: Count, Value: func(r *runs.StepStats) any { return r.Skipped }},
-		{Key: "success_rate", Title: "success", Unit: Percent, Value: successRate},
+		{Key: "success_rate", Title: "success", Help: "Of the steps that were done or failed", Unit: Percent, Value: successRate},
 		{Key: "retried", Priority: 9, Unit: Count, Value: func(r *runs.StepStats) any { return r.Retried }},
 		{Key: "median_seconds", Title: "median", Unit: Seconds, Group: "time", Value: median},
 		{Key: "p90_seconds", Priority: 6, Title: "p90", Unit: Seconds, Group: "time", Value: p90},

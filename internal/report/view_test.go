@@ -168,6 +168,7 @@ func TestManyRowsAreSummedUp(t *testing.T) {
 func views() []Declared {
 	return []Declared{
 		KernelView, RegionView, RangeView, LaunchView, CountedLaunchView, GapView, MetricView, StageView, OperatorView, RooflineView,
-		FLOPsView, FactView, ResultKernelView, CategoryView, RunView, StepView, ValueView, OptionView, CheckView,
+		FLOPsView, FactView, ResultKernelView, CategoryView, RegionKernelView, ResultRegionView, NcuRegionView, RegionCounterView, UseView, RoofView, AggregateView,
+		OpportunityView, LaneView, DeviationView, FileView, LayerView, ModelStepView, StepGroupView, RunView, StepView, ValueView, OptionView, CheckView,
 	}
 }

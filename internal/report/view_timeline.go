@@ -20,7 +20,7 @@ const codeNoGraphs fact.Code = "view-projected-without-graphs"
 var KernelView = View[KernelRow]{
 	Name: "kernels", Order: Order{Key: "total_ns", Descending: true},
 	Columns: []Column[KernelRow]{
-		{Key: "time_pct", Title: "time", Unit: Percent, Value: func(r *KernelRow) any { return r.TimePct }},
+		{Key: "time_pct", Title: "of all", Help: "Share of the GPU time of all kernels that are asked for", Unit: Percent, Part: "total_ns", Value: func(r *KernelRow) any { return r.TimePct }},
 		{Key: "total_ns", Unit: Nanoseconds, Value: func(r *KernelRow) any { return r.TotalNS }},
 		{Key: "calls", Unit: Count, Value: func(r *KernelRow) any { return r.Calls }},
 		{Key: "mean_ns", Priority: 6, Unit: Nanoseconds, Group: "call", Value: func(r *KernelRow) any { return r.MeanNS }},
@@ -108,35 +108,15 @@ func limitersOf(r *analysis.Result) func(*KernelRow) {
 		same := slices.DeleteFunc(slices.Clone(groups[row.Name]), func(k *analysis.Kernel) bool {
 			return row.Grid != nil && widened(*row.Grid) != k.Grid || row.Block != nil && widened(*row.Block) != k.Block
 		})
-		if len(same) == 0 || limiter(&same[0].Limiter) == "" {
+		k, holds := analysis.LimiterOf(same)
+		if k == nil {
 			return
 		}
-		l := &same[0].Limiter
-		row.Limiter, row.limiter = l.Kind, shareOfSame(same)+limiterBrief(same[0])
-		if l.Cause != nil {
-			row.Cause, row.cause = string(l.Cause.Code), message.Short(l.Cause.Fact)
+		row.Limiter, row.limiter = k.Limiter.Kind, message.Label("holds", holds)+limiterBrief(k)
+		if c := k.Limiter.Cause; c != nil {
+			row.Cause, row.cause = string(c.Code), message.Short(c.Fact)
 		}
 	}
-}
-
-// shareOfSame says for how much of the time of some kernels the limiter of the
-// first holds.
-func shareOfSame(same []*analysis.Kernel) string {
-	full := limiter(&same[0].Limiter)
-	var all, alike int64
-	for _, k := range same {
-		all += k.TotalNS
-		if k.Limiter.Same(&same[0].Limiter) {
-			alike += k.TotalNS
-		}
-	}
-	switch {
-	case !slices.ContainsFunc(same, func(k *analysis.Kernel) bool { return limiter(&k.Limiter) != full }):
-		return ""
-	case 2*alike > all:
-		return "mostly "
-	}
-	return "partly "
 }
 
 func widened(d [3]int32) [3]int64 { return [3]int64{int64(d[0]), int64(d[1]), int64(d[2])} }

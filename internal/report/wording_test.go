@@ -34,22 +34,15 @@ func TestLimiterHasNoIDs(t *testing.T) {
 // there.
 func TestOwnClock(t *testing.T) {
 	r := sample()
-	if text := ownClock(r); text != "" {
-		t.Errorf("the same time is explained as two: %s", text)
+	if text := page(t, WriteReport, r); strings.Contains(text, "own clock") {
+		t.Error("the same time is explained as two")
 	}
 	r.Stages[1].NsysMS = at(60)
 	for name, text := range map[string]string{"report.md": page(t, WriteReport, r), "stakeholder_summary.md": page(t, WriteStakeholder, r)} {
 		checkMarkdown(t, text)
-		if !strings.Contains(text, "the session's own clock") {
+		if !strings.Contains(text, "the session's own clock") || !strings.Contains(text, "80.0 ms") {
 			t.Errorf("%s does not explain the two times", name)
 		}
-	}
-	if text := ownClock(r); !strings.Contains(text, "`decode` 80.0 ms") || strings.Contains(text, "`prefill`") {
-		t.Errorf("got %s", text)
-	}
-	r.Stages[1].NsysClock = "range"
-	if text := ownClock(r); text != "" {
-		t.Errorf("a time of the range is explained as one of the session: %s", text)
 	}
 }
 
@@ -139,17 +132,19 @@ func TestFindingsEndWithWords(t *testing.T) {
 	}
 }
 
-func TestBoundBy(t *testing.T) {
+func TestTimeLimiter(t *testing.T) {
 	for _, c := range []struct {
 		s    analysis.Split
 		want string
 	}{
-		{analysis.Split{LaunchBound: true}, "launches"},
+		{analysis.Split{LaunchBound: true}, "launch-bound"},
 		{analysis.Split{BusyNS: 62, IdleNS: 38}, "GPU work"},
-		{analysis.Split{BusyNS: 10, IdleNS: 90, Idle: []analysis.TimePart{{ID: "copy", NS: 20}, {ID: "sync", NS: 70}}}, "wait: synchronisation"},
-		{analysis.Split{BusyNS: 10, IdleNS: 90, Idle: []analysis.TimePart{{ID: "new", Label: "Something new", NS: 70}}}, "wait: something new"},
+		{analysis.Split{BusyNS: 10, IdleNS: 90, Idle: []analysis.TimePart{{ID: "copy", NS: 20}, {ID: "sync", NS: 70}}}, "wait: synchronization"},
 	} {
-		if got := boundBy(&c.s); got != c.want {
+		r := analysis.Result{Stages: []analysis.Stage{{Split: c.s}}}
+		r.Stages[0].Split.WallNS = 100
+		r.Derive()
+		if got := timeLimiter(&r.Stages[0].Split); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
@@ -218,7 +213,7 @@ func TestKernelEntry(t *testing.T) {
 	checkMarkdown(t, got)
 	for _, want := range []string{
 		"**Limiter: latency (49 %).** No unit is busy: warps wait. To tell: the section WarpStateStats of ncu, which has what they wait for.",
-		"- Launches of about 18.7 µs (8 calls, 50.8 % of its time): **L2 cache (65 %).** L2 cache is in use at 65 % of its peak. By launch 1 of `ncu/run.ncu-rep`.",
+		"- Launches of about 18.7 µs (8 launches, 50.8 % of its time): **L2 cache (65 %).** L2 cache is in use at 65 % of its peak. By launch 1 of `ncu/run.ncu-rep`.",
 		"- Roofline: n/a, because it executes no floating-point operations",
 		"launch 3 of `ncu/run2/run.ncu-rep`, 2.91 µs; such launches last 1.57 µs in the timeline. Launches that last about as long: 1 of 10, 3.9 % of the kernel's time.",
 	} {
@@ -280,7 +275,7 @@ func TestShareOfARegionPartlyInScope(t *testing.T) {
 		{analysis.Region{Path: "CCCL@scan", KernelNS: 50, ScopeNS: &part}, 30, true},
 		{analysis.Region{Path: "load", KernelNS: 50, ScopeNS: &none}, 0, false},
 	} {
-		if ns, in := inScope(r, &c.region); ns != c.ns || in != c.in {
+		if ns, in := r.InScope(&c.region); ns != c.ns || in != c.in {
 			t.Errorf("%s: %d ns, %v", c.region.Path, ns, in)
 		}
 	}

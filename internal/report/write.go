@@ -37,7 +37,7 @@ func (t *Table[T]) WriteText(w io.Writer, width int) error {
 		_, err := fmt.Fprintln(w, "no rows")
 		return err
 	}
-	columns := t.visible(rows)
+	columns := t.visible(rows, false)
 	headers, cells, widths := layout(columns, rows, textCell)
 	keep, dropped := fit(columns, headers, cells, widths, width)
 	columns, headers, cells, widths = pick(columns, keep), pick(headers, keep), pick(cells, keep), pick(widths, keep)
@@ -89,7 +89,7 @@ func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 	if len(rows) == 0 {
 		fmt.Fprintln(out, "No rows.")
 	} else {
-		columns := t.visible(rows)
+		columns := t.visible(rows, false)
 		headers, cells, _ := layout(columns, rows, longestName)
 		for i := range columns {
 			fmt.Fprintf(out, "| %s ", prose(headers[i]))

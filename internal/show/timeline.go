@@ -199,8 +199,27 @@ func showRegions(ctx context.Context, path string, q timeline.Query, more *Reque
 	if q.By&^(timeline.ByDevice|timeline.ByProcess) != 0 {
 		return nil, usagef("show regions --by: regions are split by device and process only")
 	}
+	if kind, err := Recognize(path); err == nil && kind == Counters {
+		return regionsOfCounters(ctx, path, more)
+	}
 	q.Grouped, q.Detect = more.Grouped, true
 	return viewTimeline(ctx, path, "regions", q, more, (*nsys.File).RegionRows, report.Regions)
+}
+
+// regionsOfCounters shows the ranges around what ncu counted.
+func regionsOfCounters(ctx context.Context, path string, more *Request) (report.Printable, error) {
+	if more.By != "" || more.Region != "" {
+		return nil, usagef("show regions --by, --region: these choose launches of a timeline; name one")
+	}
+	result, err := more.Analyze(ctx, "show regions", []string{path})
+	if err != nil {
+		return nil, err
+	}
+	t := report.NcuRegions(result)
+	if more.Top > 0 {
+		t.First(more.Top)
+	}
+	return t, nil
 }
 
 func showRanges(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {

@@ -53,7 +53,7 @@ func Views() []View {
 			Name: "regions", Short: "Time by NVTX region path: wall, GPU busy and idle, kernels with and without nested ranges",
 			Example: "  deepprof show regions report.sqlite\n  deepprof show regions report.sqlite --by process,device --md",
 			Params:  launchParams(byParam("device, process"), capturedParam),
-			Tables:  []report.Declared{report.RegionView}, answer: ofLaunches(showRegions),
+			Tables:  []report.Declared{report.RegionView, report.NcuRegionView}, answer: ofLaunches(showRegions),
 		},
 		{
 			Name: "layers", Short: "GPU time by module of the model: one row a place in all layers, or each module with --all",

@@ -52,13 +52,15 @@ type ProcessInfo struct {
 
 // DeviceInfo sums up one CUDA device.
 type DeviceInfo struct {
-	Device   int   `json:"device"`
-	Streams  int   `json:"streams"` // that ran anything
-	Kernels  int   `json:"kernels"`
-	KernelNS int64 `json:"kernel_ns"`
-	BusyNS   int64 `json:"busy_ns"` // union of all work
-	FirstNS  int64 `json:"first_ns"`
-	LastNS   int64 `json:"last_ns"`
+	Device  int `json:"device"`
+	Streams int `json:"streams"` // that ran anything
+	// KernelStreams is how many of them ran a kernel.
+	KernelStreams int   `json:"kernel_streams"`
+	Kernels       int   `json:"kernels"`
+	KernelNS      int64 `json:"kernel_ns"`
+	BusyNS        int64 `json:"busy_ns"` // union of all work
+	FirstNS       int64 `json:"first_ns"`
+	LastNS        int64 `json:"last_ns"`
 }
 
 // Info sums up everything that was read.
@@ -191,6 +193,7 @@ func (t *Timeline) deviceInfo(over *bool) []DeviceInfo {
 	}
 	devices := map[int32]*device{}
 	byQueue := make([]*device, len(t.Queues)) // nil before its first work
+	launched := make([]bool, len(t.Queues))   // a kernel
 	t.ByStart(func(op Op) {
 		d := byQueue[op.Queue]
 		if d == nil {
@@ -203,6 +206,7 @@ func (t *Timeline) deviceInfo(over *bool) []DeviceInfo {
 			byQueue[op.Queue] = d
 		}
 		d.FirstNS, d.LastNS = min(d.FirstNS, op.Start), max(d.LastNS, op.End)
+		launched[op.Queue] = launched[op.Queue] || op.Kind == OpKernel
 		d.work.add(op, 0, false)
 	})
 	var list []DeviceInfo
@@ -210,6 +214,11 @@ func (t *Timeline) deviceInfo(over *bool) []DeviceInfo {
 		*over = *over || d.work.over
 		d.Kernels, d.KernelNS = int(d.work.kernels), d.work.kernelNS
 		d.BusyNS, d.Streams = d.work.busy, len(d.streams)
+		for queue := range d.streams {
+			if launched[queue] {
+				d.KernelStreams++
+			}
+		}
 		list = append(list, d.DeviceInfo)
 	}
 	slices.SortFunc(list, func(x, y DeviceInfo) int { return cmp.Compare(x.Device, y.Device) })

@@ -217,7 +217,6 @@ function Head(p: { model: Model }) {
     environment.ncu && `ncu ${release(environment.ncu)}`,
     ...list(workload.shape).map((f) => `${f.name} ${f.value}`),
   ].filter(Boolean);
-  const devices = Math.max(1, gpus.length);
   const { timed, untold, part } = p.model;
   const failed = unfinished[source.status ?? ""];
   const run = source.run !== p.model.subject && source.run;
@@ -248,11 +247,10 @@ function Head(p: { model: Model }) {
       )}
       <div class="tiles" id="totals">
         {timed && <Tile name="Wall time under nsys" value={time(part.wall)} note={scope ? `of ${time(totals.wall_ns)} recorded` : "first to last event"} />}
-        {timed && part.wall > 0 && (
-          <Tile name="GPU busy" value={percent(part.busy / (part.wall * devices))} note={`kernels and copies, ${time(part.busy / devices)}${devices > 1 ? " a GPU" : ""} of wall time`} />
-        )}
+        {timed && part.busy != null && <Tile name="GPU busy" value={percent(part.busy)} note={`with kernels or copies, of wall time${list(totals.devices).length > 1 ? ", mean of the GPUs" : ""}`} />}
         {timed && <Tile name="Kernel launches" value={count(part.launches)} note={scope ? `${count(part.names)} names; ${count(scope.outside_launches)} outside` : `${count(part.names)} names`} />}
-        {!timed && <Tile name="Wall time, GPU busy, launches" value="n/a" note={untold?.code === "no-kernels" ? "no GPU work was recorded" : "there is no timeline"} />}
+        {p.model.rangesAlone && <Tile name="Regions measured as a whole" value={count(list(p.model.result.regions).length)} note="by ncu; there is no timeline" />}
+        {!timed && !p.model.rangesAlone && <Tile name="Wall time, GPU busy, launches" value="n/a" note={untold?.code === "no-kernels" ? "no GPU work was recorded" : "there is no timeline"} />}
         {!timed && p.model.kernels.length > 0 && <Tile name="Kernels counted" value={count(p.model.kernels.filter((k) => k.counted).length)} note="by ncu" />}
         {timed && !scope && (totals.sets ?? 0) > 0 && <Tile name="Memory sets" value={count(totals.sets)} note={`${bytes(totals.set_bytes)}, ${time(totals.set_ns)}`} />}
         {timed && !scope && totals.copies > 0 && <Tile name="Copies" value={count(totals.copies)} note={`${bytes(totals.copy_bytes)}, ${time(totals.copy_ns)}`} />}

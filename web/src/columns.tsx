@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
-import { metric } from "./format";
-import type { Column } from "./table";
+import { list } from "./list";
+import { useModel } from "./model";
+import { DataTable, type Column } from "./table";
 
-/** A column as deepprof declares it for all its outputs. */
+/** A column as deepprof declares it for all its outputs; the title has the unit of the cells. */
 export interface ViewColumn {
   key: string;
   title: string;
@@ -10,54 +11,106 @@ export interface ViewColumn {
   unit?: string; // of the value; empty for a text
   format?: string;
   align: "left" | "right";
-  priority?: number;
-  detail?: boolean;
 }
 
-/** A table as deepprof declares it. */
-export interface View {
-  name: string;
-  sorted_by?: string;
-  descending?: boolean;
+/** A cell: its text, what it is sorted by where that is not the text, and what to know of it. */
+export interface Cell {
+  t: string;
+  s?: number;
+  n?: string;
+}
+
+/** A table as deepprof declares and fills it. */
+export interface Table {
+  columns: ViewColumn[] | null;
+  rows: Cell[][] | null;
   legend?: string;
-  columns: ViewColumn[];
 }
 
-/** What the page adds to a declared column: how wide it is, and how a cell is drawn that is more than its value. */
-export interface Drawn<T> {
-  value: (row: T) => number | string | undefined;
+/** A row of a table, and its place among the things that the table lists. */
+export interface Line {
+  at: number;
+  cells: Cell[];
+}
+
+/** What the page adds to a declared column: how wide it is, and how a cell is drawn that is more than its text. */
+export interface Drawn {
   width?: number;
   wrap?: boolean;
-  cell?: (row: T) => ComponentChildren;
-  /** False for a column that cannot be sorted. */
-  sorts?: boolean;
+  cell?: (at: number, text: string) => ComponentChildren;
 }
 
-/** The columns of a view that a table draws, in the order of drawn. */
-export function columnsOf<T>(view: View | undefined, drawn: Record<string, Drawn<T>>): Column<T>[] {
-  return Object.entries(drawn).map(([key, d]) => {
-    const c = view?.columns.find((c) => c.key === key) ?? { key, title: key.replaceAll("_", " "), align: "left" };
+export function linesOf(table: Table | undefined): Line[] {
+  return list(table?.rows).map((cells, at) => ({ at, cells }));
+}
+
+/** The columns of a table, in the order in which they are declared. */
+export function columnsOf(table: Table | undefined, drawn: Record<string, Drawn> = {}): Column<Line>[] {
+  return list(table?.columns).map((c, i) => {
+    const d = drawn[c.key] ?? {};
     const num = c.align === "right";
     return {
-      id: key,
-      head: heading(c.title),
+      id: c.key,
+      head: c.title,
       title: c.help,
       num,
-      width: d.width,
-      wrap: d.wrap,
-      cell: d.cell ?? ((row) => written(d.value(row), c.unit)),
-      key: d.sorts === false ? undefined : (row) => d.value(row) ?? (num ? NaN : "~"),
+      width: d.width ?? (num ? widthOf(c.title, list(table?.rows), i) : undefined),
+      wrap: d.wrap ?? !num,
+      cell: (line) => <CellText cell={line.cells[i]!} draw={d.cell && ((text) => d.cell!(line.at, text))} mono={c.format === "name"} />,
+      key: (line) => (num ? (line.cells[i]!.s ?? (line.cells[i]!.t ? 0 : NaN)) : line.cells[i]!.t || "~"),
     };
   });
 }
 
-/** A title as the head of a column; a column in percent says so in its cells. */
-function heading(title: string): string {
-  const text = title.replace(/ %$/, "");
-  return text[0]!.toUpperCase() + text.slice(1);
+/** The width in rem in which a column of numbers, its heading in lines of a word and the arrow of its order have room. */
+function widthOf(title: string, rows: Cell[][], i: number): number {
+  const longest = Math.max(...title.split(" ").map((w) => w.length), ...rows.slice(0, 50).map((r) => r[i]!.t.length + 1));
+  return longest * 0.54 + 2;
 }
 
-function written(value: number | string | undefined, unit: string | undefined): ComponentChildren {
-  if (value === undefined) return <span class="quiet">n/a</span>;
-  return typeof value === "string" ? value : metric(value, unit);
+/** The text of a cell; what to know of it shows where the pointer rests. */
+export function CellText(p: { cell: Cell; draw?: (text: string) => ComponentChildren; mono?: boolean }) {
+  const drawn = p.draw ? p.draw(p.cell.t) : p.cell.t === "n/a" ? <span class="quiet">n/a</span> : p.cell.t;
+  if (!p.cell.n && !p.mono) return <>{drawn}</>;
+  return (
+    <span class={p.mono && !p.draw ? "mono few-lines" : undefined} title={p.cell.n ?? p.cell.t}>
+      {drawn}
+    </span>
+  );
+}
+
+/** A table of the report as it stands, with its notes below. */
+export function ReportTable(p: { name: string; caption: string; id?: string; drawn?: Record<string, Drawn>; minWidth?: number }) {
+  const { result } = useModel();
+  const table = result.tables[p.name];
+  const lines = linesOf(table);
+  if (lines.length === 0) return null;
+  return (
+    <>
+      <DataTable id={p.id ?? `${p.name}-table`} caption={p.caption} rows={lines} columns={columnsOf(table, p.drawn)} rowKey={(l) => l.at} minWidth={p.minWidth} />
+      <TableNotes table={table!} />
+    </>
+  );
+}
+
+/** What is to be known of cells, each once, with the first column of the rows that it is about. */
+function TableNotes(p: { table: Table }) {
+  const notes = new Map<string, Set<string>>();
+  const columns = list(p.table.columns);
+  for (const row of list(p.table.rows)) {
+    row.forEach((cell, i) => {
+      if (cell.n) notes.set(cell.n, (notes.get(cell.n) ?? new Set()).add(`${row[0]!.t}, ${columns[i]!.title}`));
+    });
+  }
+  if (notes.size === 0) return null;
+  return (
+    <ul class="notes quiet">
+      {[...notes].map(([note, of]) => (
+        <li key={note}>
+          {[...of].slice(0, 4).join("; ")}
+          {of.size > 4 ? ` and ${of.size - 4} more` : ""}: {note}
+        </li>
+      ))}
+    </ul>
+  );
 }

@@ -65,11 +65,6 @@ function percentage(value: number): string {
   return value.toFixed(size < 0.00995 ? 4 : size < 0.0995 ? 3 : size < 0.995 ? 2 : 1);
 }
 
-/** The parts of a whole in percent, each rounded by itself. */
-export function shares(parts: number[], whole: number): string[] {
-  return parts.map((p) => percent(p / Math.max(1, whole)));
-}
-
 /** "1 kernel", "2 kernels". */
 export function plural(n: number, what: string, more = `${what}s`): string {
   return `${count(n)} ${n === 1 ? what : more}`;
@@ -99,12 +94,6 @@ export function prefixed(value: number, unit: string): string {
 
 export function bytes(value: number): string {
   return prefixed(value, "B");
-}
-
-/** The prefix that suits a number of bytes. */
-export function bytesAt(value: number): { factor: number; unit: string } {
-  const [factor, prefix] = prefixes.find(([size]) => Math.abs(value) >= size * 0.9995) ?? [1, ""];
-  return { factor, unit: `${prefix}B` };
 }
 
 /** Rates of peaks: "3.35 TB/s", "989 TFLOP/s". */

@@ -1,4 +1,4 @@
-import { count, percent, time } from "./format";
+import { count, time } from "./format";
 import { list } from "./list";
 import type { Histogram } from "./result";
 import { hideTip, showTip } from "./tip";
@@ -11,8 +11,7 @@ const margin = { left: 8, right: 8, top: 18, bottom: 44 };
 export function HistogramPlot(p: { histogram: Histogram; label: string }) {
   const counts = list(p.histogram.counts);
   const bounds = list(p.histogram.bounds);
-  const sum = counts.reduce((a, b) => a + b, 0);
-  if (sum === 0 || bounds.length < counts.length) return <p class="quiet">No durations to show.</p>;
+  if (counts.length === 0 || bounds.length < counts.length) return <p class="quiet">No durations to show.</p>;
   const most = Math.max(...counts);
   const bin = (width - margin.left - margin.right) / counts.length;
   const floor = height - margin.bottom;
@@ -26,7 +25,7 @@ export function HistogramPlot(p: { histogram: Histogram; label: string }) {
           {counts.map((c, i) => {
             const h = c === 0 ? 0 : Math.max(2, (c / most) * (floor - margin.top));
             return (
-              <g key={i} class="bin" onPointerMove={(e) => showTip(e.clientX, e.clientY, [range(i), `${count(c)} launches, ${percent(c / sum)}`])} onPointerLeave={hideTip}>
+              <g key={i} class="bin" onPointerMove={(e) => showTip(e.clientX, e.clientY, [range(i), `${count(c)} launches`])} onPointerLeave={hideTip}>
                 <rect class="catch" x={margin.left + i * bin} y={margin.top} width={bin} height={floor - margin.top} />
                 <rect x={margin.left + i * bin + 1} y={floor - h} width={Math.max(1, bin - 2)} height={h} />
               </g>

@@ -1,62 +1,42 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
-import { columnsOf } from "./columns";
-import { count, plural, shares, time } from "./format";
+import { columnsOf, linesOf, type Line } from "./columns";
+import { count, plural } from "./format";
 import { list } from "./list";
 import { untimed, useModel, type Model } from "./model";
-import { Absent, CategoryName, KernelLink, levelText, LimiterName, Meter, Section, Swatch } from "./parts";
-import type { CategoryTime, Kernel } from "./result";
+import { Absent, CategoryName, KernelLink, LimiterName, Meter, Section, Swatch } from "./parts";
+import type { CategoryTime } from "./result";
 import { openKernel } from "./route";
 import { DataTable, type Column } from "./table";
 
-/** How much of its limit a kernel uses. */
-function level(k: Kernel): number | undefined {
-  return k.limiter.kind ? k.limiter.level : undefined;
-}
-
 /** The columns, with bars of shares as long as the largest share allows. */
-function columnsFor(model: Model): Column<Kernel>[] {
+function columnsFor(model: Model): Column<Line>[] {
   const kernels = model.kernels;
   const most = kernels.reduce((m, k) => Math.max(m, k.share), 0);
-  const times = kernels.some((k) => !untimed(k));
-  const alone = kernels.some(untimed);
-  const timed = (k: Kernel, value: number) => (untimed(k) ? undefined : value);
-  const columns = columnsOf<Kernel>(model.result.views["kernels"], {
+  return columnsOf(model.result.tables["kernels"], {
     short: {
-      value: (k) => model.label(k),
-      cell: (k) => (
-        <span class="kernel-name">
-          <KernelLink kernel={k} inRow />
-          <span class="kernel-line">
-            <span class="quiet">
-              grid {k.grid.join("×")}, block {k.block.join("×")}
+      cell: (at) => {
+        const k = kernels[at]!;
+        return (
+          <span class="kernel-name">
+            <KernelLink kernel={k} inRow />
+            <span class="kernel-line">
+              <span class="quiet">
+                grid {k.grid.join("×")}, block {k.block.join("×")}
+              </span>
+              <CategoryName id={k.category} />
             </span>
-            <CategoryName id={k.category} />
           </span>
-        </span>
-      ),
+        );
+      },
     },
-    calls: { value: (k) => timed(k, k.calls), width: 6.9 },
-    total_ns: { value: (k) => timed(k, k.total_ns), width: 6.6 },
-    mean_ns: { value: (k) => timed(k, k.mean_ns), width: 5.5 },
-    share: { value: (k) => timed(k, k.share), width: 7.7, cell: (k) => (untimed(k) ? <span class="quiet">n/a</span> : <Meter share={k.share} most={most} />) },
-    ncu_ns: { value: (k) => (untimed(k) ? k.counted?.duration_ns : undefined), width: 7, cell: (k) => (k.counted?.duration_ns && untimed(k) ? time(k.counted.duration_ns) : "") },
-    limiter: { value: (k) => k.limiter.label || "~", width: 10, cell: (k) => <LimiterName kernel={k} /> },
-    level: {
-      value: level,
-      width: 6.4,
-      cell: (k) =>
-        level(k) === undefined ? (
-          <span class="quiet">–</span>
-        ) : (
-          <span class="level">
-            {levelText(k.limiter)}
-            {k.limiter.kind === "small" && <span class="quiet">of one wave</span>}
-          </span>
-        ),
-    },
+    calls: { width: 6.9 },
+    total_ns: { width: 8.2 },
+    mean_ns: { width: 7.4 },
+    share: { width: 8, cell: (at, text) => (untimed(kernels[at]!) ? <span class="quiet">n/a</span> : <Meter share={kernels[at]!.share} label={text} most={most} />) },
+    ncu_ns: { width: 7 },
+    limiter: { width: 12, wrap: true, cell: (at, text) => <LimiterName kernel={kernels[at]!} text={text} /> },
   });
-  return columns.filter((c) => (times || !["calls", "total_ns", "mean_ns", "share"].includes(c.id)) && (alone || c.id !== "ncu_ns"));
 }
 
 export function Kernels() {
@@ -74,7 +54,8 @@ export function Kernels() {
   const stages = list(model.result.stages).map((s) => s.name);
   const rows = useMemo(() => {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-    return model.kernels.filter((k) => {
+    return linesOf(model.result.tables["kernels"]).filter((l) => {
+      const k = model.kernels[l.at]!;
       if (category && k.category !== category) return false;
       if (limiter && (k.limiter.label || "") !== (limiter === "-" ? "" : limiter)) return false;
       if (stage && !list(k.stages).some((s) => s.stage === stage)) return false;
@@ -100,6 +81,7 @@ export function Kernels() {
   }, [rows]);
 
   const unmatched = list(list(model.result.categories).find((c) => list(c.unmatched).length > 0)?.unmatched);
+  if (model.rangesAlone) return null;
   if (model.kernels.length === 0) {
     return (
       <Section id="kernels" title="Kernels">
@@ -153,9 +135,9 @@ export function Kernels() {
         </label>
       </div>
       <p class="quiet" id="kernel-count">
-        {rows.length === model.kernels.length ? `${plural(rows.length, "kernel")} by grid and block` : `${count(rows.length)} of ${plural(model.kernels.length, "kernel")} by grid and block`}{times ? `, ${time(rows.reduce((sum, k) => sum + k.total_ns, 0))} of GPU time` : ""}
+        {rows.length === model.kernels.length ? `${plural(rows.length, "kernel")} by grid and block` : `${count(rows.length)} of ${plural(model.kernels.length, "kernel")} by grid and block`}
       </p>
-      <DataTable id="kernel-table" caption="Kernels" rows={rows} columns={columns} rowKey={(k) => k.id} sort={times ? "total_ns" : "ncu_ns"} open={(k) => openKernel(k.id)} minWidth={60} rowHeight={50} empty="No kernel matches." />
+      <DataTable id="kernel-table" caption="Kernels" rows={rows} columns={columns} rowKey={(l) => l.at} sort={times ? "total_ns" : "ncu_ns"} open={(l) => openKernel(model.kernels[l.at]!.id)} minWidth={60} rowHeight={50} empty="No kernel matches." />
       {unmatched.length > 0 && (
         <details>
           <summary>{unmatched.length === 1 ? "1 name that matches" : `${count(unmatched.length)} names that match`} no category rule</summary>
@@ -173,14 +155,16 @@ export function Kernels() {
 /** Kernel time by category; choosing one narrows the table to it. */
 function Categories(p: { categories: CategoryTime[]; chosen: string; choose: (id: string) => void }) {
   const { palette } = useModel();
-  const all = p.categories.reduce((sum, c) => sum + c.ns, 0);
-  if (all === 0) return null;
-  const pct = shares(p.categories.map((c) => c.ns), all);
+  const model = useModel();
+  const cells = linesOf(model.result.tables["categories"]).map((l) => l.cells);
+  const share = list(model.result.tables["categories"]?.columns).findIndex((c) => c.key === "share");
+  const pct = p.categories.map((c) => `${cells[list(model.result.categories).indexOf(c)]?.[share]?.t ?? ""}\u00a0%`);
+  if (p.categories.every((c) => c.share === 0)) return null;
   return (
     <>
       <div class="split thin" role="img" aria-label={`Kernel time: ${p.categories.map((c, i) => `${c.label} ${pct[i]}`).join("; ")}`}>
         {p.categories.map((c, i) => (
-          <span key={c.id} class="part" style={{ flexGrow: c.ns / all, backgroundColor: palette.category(c.id) }} title={`${c.label}, ${time(c.ns)}, ${pct[i]}`} />
+          <span key={c.id} class="part" style={{ flexGrow: c.share, backgroundColor: palette.category(c.id) }} title={`${c.label}, ${pct[i]} of GPU time`} />
         ))}
       </div>
       <ul class="legend chips">

@@ -1,15 +1,15 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { View } from "./columns";
+import type { Table } from "./columns";
 import { command } from "./format";
 import type { Kernel, Note, Result } from "./result";
 import { list } from "./list";
 import { Palette } from "./palette";
 
-/** What the page carries: the result, the columns of its tables, and names that tell kernels apart where the short ones do not. */
+/** What the page carries: the result, its tables with their cells, and names that tell kernels apart where the short ones do not. */
 export interface Carried extends Result {
   kernel_labels?: string[];
-  views: Record<string, View>;
+  tables: Record<string, Table>;
 }
 
 /** A kernel as the timeline names it. */
@@ -77,11 +77,16 @@ export class Model {
     return !list(missing).some((n) => noTimeline.includes(n.code)) && (totals.wall_ns > 0 || totals.launches > 0);
   }
 
+  /** Whether all that is known are ranges that ncu measured. */
+  get rangesAlone(): boolean {
+    return this.kernels.length === 0 && list(this.result.regions).some((r) => r.times);
+  }
+
   /** What kernels, findings and opportunities are about: the scope, or all. */
-  get part(): { name: string; wall: number; busy: number; launches: number; names: number } {
+  get part(): { name: string; wall: number; busy: number | undefined; launches: number; names: number } {
     const { scope, totals } = this.result;
-    if (scope) return { name: scope.name, wall: scope.wall_ns, busy: scope.busy_ns, launches: scope.launches, names: scope.kernel_names };
-    return { name: "the whole timeline", wall: totals.wall_ns, busy: totals.busy_ns, launches: totals.launches, names: totals.kernel_names };
+    if (scope) return { name: scope.name, wall: scope.wall_ns, busy: scope.busy_share, launches: scope.launches, names: scope.kernel_names };
+    return { name: "the whole timeline", wall: totals.wall_ns, busy: totals.busy_share, launches: totals.launches, names: totals.kernel_names };
   }
 
   /** Why what only a timeline tells is absent. */

@@ -70,12 +70,12 @@ export function CategoryName(p: { id: string }) {
   );
 }
 
-export function LimiterName(p: { kernel: Kernel }) {
+export function LimiterName(p: { kernel: Kernel; text?: string }) {
   const l = p.kernel.limiter;
   if (!l.kind) return <span class="quiet">not known</span>;
   return (
-    <span class={`limiter limiter-${l.kind.replace(/\W/g, "")}`} title={l.label || l.kind}>
-      {l.label || l.kind}
+    <span class={`limiter limiter-${l.kind.replace(/\W/g, "")}`} title={p.text || l.label || l.kind}>
+      {p.text || l.label || l.kind}
     </span>
   );
 }

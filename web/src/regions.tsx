@@ -1,10 +1,11 @@
 import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
+import { columnsOf, linesOf } from "./columns";
 import { count, metric, percent, sentence, time } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
-import { Absent, Breakable, KernelLink, Section } from "./parts";
+import { Absent, Breakable, Facts, KernelLink, Section } from "./parts";
 import { inkOn } from "./palette";
 import { layOut, measure, regionName, regionTree, withoutShares, type Flame, type Measure, type Node } from "./regiontree";
 import { openKernel } from "./route";
@@ -29,20 +30,20 @@ export function Regions() {
   }
   const select = (n: Node | null) => {
     setSelected(n);
-    if (n) announce(`Region ${n.region.path}, ${time(n.region.kernel_ns)} of kernels in ${time(n.region.wall_ns)}`);
+    if (n) announce(`Region ${n.region.path}`);
   };
   return (
     <Section id="regions" title="Regions" lead="NVTX ranges with everything launched inside them. Choose a box or a row to see it in detail.">
       <div class="toolbar" role="toolbar" aria-label="Flame graph">
-        <fieldset class="choice">
+        {timed && <fieldset class="choice">
           <legend class="unseen">Width of a box</legend>
           {(["kernel", "wall"] as const).map((m) => (
             <label key={m}>
               <input type="radio" name="flame-by" checked={by === m} onChange={() => setBy(m)} />
-              {m === "kernel" ? "GPU kernel time" : "wall time"}
+              {m === "kernel" ? "GPU time" : "wall time"}
             </label>
           ))}
-        </fieldset>
+        </fieldset>}
         {focus && (
           <button type="button" onClick={() => setFocus(null)}>
             Show all regions
@@ -169,6 +170,9 @@ const step = 200; // children of one region that are shown at once
 
 function Tree(p: { roots: Node[]; by: Measure; selected: Node | null; select: (n: Node) => void }) {
   const [open, setOpen] = useState(() => new Set(p.roots.filter((r) => p.roots.length <= 8 && r.children.length <= 20).map((r) => r.index)));
+  const { result, timed } = useModel();
+  const columns = useMemo(() => columnsOf(result.tables["regions"]), [result]);
+  const lines = useMemo(() => linesOf(result.tables["regions"]), [result]);
   const [limit, setLimit] = useState(step);
   const body = useRef<HTMLTableSectionElement>(null);
   const [at, setAt] = useState(-1);
@@ -226,11 +230,12 @@ function Tree(p: { roots: Node[]; by: Measure; selected: Node | null; select: (n
         <thead>
           <tr>
             <th scope="col">Region</th>
-            <th scope="col" class="num">Times</th>
-            <th scope="col" class="num">Wall</th>
-            <th scope="col" class="num">Kernels</th>
-            <th scope="col" class="num">Kernel time</th>
-            <th scope="col">Busy and idle</th>
+            {columns.slice(1).map((c) => (
+              <th key={c.id} scope="col" class={c.num ? "num" : undefined} title={c.title}>
+                {c.head}
+              </th>
+            ))}
+            {timed && <th scope="col">Busy and idle</th>}
           </tr>
         </thead>
         <tbody ref={body}>
@@ -271,11 +276,12 @@ function Tree(p: { roots: Node[]; by: Measure; selected: Node | null; select: (n
                   {n.region.process != null && <span class="quiet"> process {n.region.process}</span>}
                   {n.region.device != null && <span class="quiet"> GPU {n.region.device}</span>}
                 </th>
-                <td class="num">{count(n.region.instances)}</td>
-                <td class="num">{time(n.region.wall_ns)}</td>
-                <td class="num">{count(n.region.kernels)}</td>
-                <td class="num">{time(n.region.kernel_ns)}</td>
-                <td class="bar-cell">{n.region.split.wall_ns > 0 && <SplitBar split={n.region.split} compact />}</td>
+                {columns.slice(1).map((c) => (
+                  <td key={c.id} class={c.num ? "num" : "wrap"}>
+                    {c.cell(lines[n.index]!)}
+                  </td>
+                ))}
+                {timed && <td class="bar-cell">{n.region.split.wall_ns > 0 && <SplitBar split={n.region.split} compact />}</td>}
               </tr>
             );
           })}
@@ -298,19 +304,24 @@ function depthOf(n: Node): number {
 
 function Detail(p: { node: Node | null }) {
   const model = useModel();
+  const { timed } = model;
   if (!p.node) return null;
   const r = p.node.region;
   const top = list(r.top);
   const counters = r.counters;
   const own = counters?.exclusive;
+  const columns = list(model.result.tables["regions"]?.columns);
+  const cells = list(model.result.tables["regions"]?.rows)[p.node.index]!;
   const outside = new Map(list(own?.metrics).map((m) => [m.name, m.value]));
   return (
     <article class="detail" id="region-detail">
       <h3>{r.path || "unnamed"}</h3>
-      <p class="numbers">
-        <b>{count(r.instances)}</b> times, <b>{time(r.wall_ns)}</b> wall, <b>{count(r.kernels)}</b> kernels in <b>{time(r.kernel_ns)}</b>, of these outside nested ranges {count(r.self_kernels)} in {time(r.self_kernel_ns)}; first to
-        last GPU work {time(r.projected_ns)}
-      </p>
+      <Facts
+        facts={columns
+          .slice(1)
+          .map((c, i) => ({ name: c.title, value: cells[i + 1]!.t }))
+          .filter((f) => f.value)}
+      />
       {r.split.launch_bound && (
         <p class="callout">
           <strong>Launch-bound.</strong>
@@ -324,8 +335,9 @@ function Detail(p: { node: Node | null }) {
           <thead>
             <tr>
               <th scope="col">Kernel</th>
-              <th scope="col" class="num">Calls</th>
-              <th scope="col" class="num">Time</th>
+              <th scope="col" class="num">Launches</th>
+              <th scope="col" class="num">GPU time</th>
+              <th scope="col" class="num">Of the region</th>
             </tr>
           </thead>
           <tbody>
@@ -336,6 +348,7 @@ function Detail(p: { node: Node | null }) {
                   <th scope="row" class="name">{kernel ? <KernelLink kernel={kernel} /> : "not in this page"}</th>
                   <td class="num">{count(k.calls)}</td>
                   <td class="num">{time(k.ns)}</td>
+                  <td class="num">{k.share != null ? percent(k.share) : ""}</td>
                 </tr>
               );
             })}
@@ -345,7 +358,7 @@ function Detail(p: { node: Node | null }) {
       {counters ? (
         <table class="data small">
           <caption>
-            Counters by {counters.method}, covering {percent(counters.coverage)} of its kernel time{own ? ` (${percent(own.coverage)} outside nested ranges)` : ""}.{counters.note ? ` ${sentence(counters.note)}.` : ""}
+            Counters by {counters.method}{timed ? `, covering ${percent(counters.coverage)} of its GPU time` : ""}{own ? ` (${percent(own.coverage)} outside nested ranges)` : ""}.{counters.note ? ` ${sentence(counters.note)}.` : ""}
           </caption>
           <thead>
             <tr>
@@ -367,7 +380,10 @@ function Detail(p: { node: Node | null }) {
                 </th>
                 <td class="num">{metric(m.value, m.unit)}</td>
                 {own && <td class="num">{outside.has(m.name) ? metric(outside.get(m.name)!, m.unit) : <span class="quiet" title="No launch outside nested ranges has a counter for it">n/a</span>}</td>}
-                <td>{m.how}</td>
+                <td>
+                  {m.how}
+                  {m.coverage != null && <span class="quiet">, {percent(m.coverage)} counted</span>}
+                </td>
               </tr>
             ))}
           </tbody>

@@ -40,6 +40,7 @@ export function regionName(n: Node): string {
 }
 
 export function measure(n: Node, m: Measure): number {
+  if (n.region.times) return n.region.ncu_ns ?? 0; // under ncu
   return m === "kernel" ? n.region.kernel_ns : n.region.wall_ns;
 }
 

@@ -140,6 +140,7 @@ export interface Region {
   source?: string;
   domain?: string;
   times?: string;
+  ncu_ns?: number;
   instances: number;
   wall_ns: number;
   projected_ns: number;
@@ -262,6 +263,7 @@ export interface Opportunity {
   estimated?: boolean;
   speedup: number;
   of_ns: number;
+  share?: number;
   times: string;
   stage_gain?: number;
   evidence: Evidence[] | null;
@@ -404,6 +406,7 @@ export interface Split {
   launch_bound: boolean;
   gain_ns?: number;
   host_ns?: number;
+  busy_share?: number;
   limiter?: TimeLimiter;
 }
 
@@ -418,6 +421,7 @@ export interface Aggregate {
   p90: number;
   p99: number;
   max: number;
+  few?: boolean;
 }
 
 export interface Spread {
@@ -478,6 +482,7 @@ export interface RegionKernel {
   kernel: number;
   calls: number;
   ns: number;
+  share?: number;
   basis_ns?: number;
 }
 

@@ -1,11 +1,11 @@
 import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
-import { columnsOf } from "./columns";
+import { columnsOf, linesOf, ReportTable } from "./columns";
 import { digits, percent, prefixed, rate, time } from "./format";
 import { list } from "./list";
 import { useModel, type Model } from "./model";
-import { Breakable, KernelLink, Section, Swatch } from "./parts";
+import { KernelLink, Section, Swatch } from "./parts";
 import type { Peak, Point } from "./result";
 import { openKernel } from "./route";
 import { DataTable } from "./table";
@@ -94,31 +94,7 @@ function Roofs(p: { roofs: Peak[] }) {
   return (
     <details>
       <summary>Roofs and where they come from</summary>
-      <div class="scroll" role="region" aria-label="Roofs" tabIndex={0}>
-        <table class="data small roofs">
-          <caption class="unseen">Roofs</caption>
-          <thead>
-            <tr>
-              <th scope="col">Roof</th>
-              <th scope="col" class="num">Peak</th>
-              <th scope="col" class="num">At clock</th>
-              <th scope="col">Basis</th>
-            </tr>
-          </thead>
-          <tbody>
-            {p.roofs.map((r) => (
-              <tr key={r.id}>
-                <th scope="row">{r.label}</th>
-                <td class="num">{rate(r.value, r.unit)}</td>
-                <td class="num">{r.clock_hz ? `${digits(r.clock_hz / 1e9)} GHz` : "–"}</td>
-                <td class="wrap">
-                  {r.measured ? "" : <span class="tag">not measured</span>} <Breakable text={r.basis} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ReportTable name="roofs" caption="Roofs" />
     </details>
   );
 }
@@ -354,25 +330,24 @@ function tickRate(v: number): string {
 
 function PointTable(p: { points: Point[] }) {
   const model = useModel();
-  const roofs = list(model.result.roofline.roofs);
-  const rows = p.points.map((point, i) => ({ point, i, kernel: model.kernel(point.kernel) }));
+  const table = model.result.tables["roofline"];
+  const kernel = (at: number) => model.kernel(p.points[at]?.kernel ?? "");
   return (
     <DataTable
       id="point-table"
       caption="Points of the roofline"
-      rows={rows}
-      rowKey={(r) => r.i}
+      rows={linesOf(table)}
+      rowKey={(l) => l.at}
       sort="kernel_total_ns"
       minWidth={52}
-      open={(r) => openKernel(r.point.kernel)}
-      columns={columnsOf<(typeof rows)[number]>(model.result.views["roofline"], {
-        short_name: { value: (r) => (r.kernel ? model.label(r.kernel) : r.point.kernel), cell: (r) => (r.kernel ? <KernelLink kernel={r.kernel} inRow /> : r.point.kernel) },
-        dtype: { value: (r) => labelOf(roofs, r.point.dtype), width: 10 },
-        memory: { value: (r) => levelNames[r.point.memory] ?? r.point.memory, width: 6 },
-        flop_per_byte: { value: (r) => r.point.intensity, width: 6 },
-        flop_per_s: { value: (r) => r.point.flops, width: 9 },
-        attained: { value: (r) => r.point.attained, width: 6 },
-        kernel_total_ns: { value: (r) => (r.point.ns > 0 ? r.point.ns : undefined), width: 6 },
+      open={(l) => openKernel(p.points[l.at]!.kernel)}
+      columns={columnsOf(table, {
+        short_name: { cell: (at, text) => (kernel(at) ? <KernelLink kernel={kernel(at)!} inRow /> : text) },
+        dtype: { width: 8 },
+        memory: { width: 6 },
+        flop_per_s: { width: 6.5 },
+        limiter: { width: 9 },
+        grid: { width: 5.5 },
       })}
     />
   );

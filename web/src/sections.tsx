@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
-import { bytes, command, count, digits, joined, percent, rate, seconds, sentence, stop, time } from "./format";
+import { ReportTable } from "./columns";
+import { bytes, command, count, digits, joined, percent, rate, seconds, sentence, time } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
-import { Breakable, EvidenceList, Facts, KernelLink, Meter, Section } from "./parts";
+import { Breakable, EvidenceList, Facts, KernelLink, Section } from "./parts";
 import { usePrinting } from "./printing";
-import type { Fact, Kernel, Note, Peak, Stage, Utilisation } from "./result";
+import type { Fact, Kernel, Note, Peak } from "./result";
 
 const weights: Record<string, string> = { high: "Important", medium: "Worth knowing", low: "Minor" };
 
@@ -48,102 +49,25 @@ function Lead(p: { text: string }) {
   );
 }
 
-interface UtilisationRow {
-  stage: Stage;
-  kind: string;
-  u: Utilisation;
-}
-
 export function UtilisationTable() {
   const { result } = useModel();
-  const rows: UtilisationRow[] = list(result.stages).flatMap((stage) => [
-    ...list(stage.mfu).map((u) => ({ stage, kind: "MFU", u })),
-    ...list(stage.hfu).map((u) => ({ stage, kind: "HFU", u })),
-    ...list(stage.mbu).map((u) => ({ stage, kind: "MBU", u })),
-  ]);
-  if (rows.length === 0) return null;
+  const clocks = result.roofline.clocks;
+  if (list(result.tables["use"]?.rows).length === 0) return null;
   return (
     <Section id="utilisation" title="MFU, HFU and MBU" lead="Work achieved over the peak of this GPU: the model's floating-point operations (MFU), those that the hardware executed (HFU) and memory traffic (MBU).">
-      <div class="scroll" role="region" aria-label="MFU and MBU" tabIndex={0}>
-        <table class="data utilisation">
-          <caption class="unseen">MFU and MBU per stage</caption>
-          <thead>
-            <tr>
-              <th scope="col">Stage</th>
-              <th scope="col">Measure</th>
-              <th scope="col">From</th>
-              <th scope="col" class="num">Value</th>
-              <th scope="col" class="num">Achieved</th>
-              <th scope="col">Peak</th>
-              <th scope="col" class="num">Over</th>
-              <th scope="col" class="num">Coverage</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ stage, kind, u }, i) => (
-              <tr key={i}>
-                <th scope="row" title={stage.name}>{stage.name}</th>
-                <td>{kind}</td>
-                <td>{methods[u.method] ?? u.method}</td>
-                <td class="num">{u.contradiction ? <Contradiction u={u} /> : u.value != null ? <Meter share={u.value} /> : <span class="quiet">n/a</span>}</td>
-                <td class="num">{u.achieved ? rate(u.achieved, u.peak.unit) : "–"}</td>
-                <td class="peak">
-                  <PeakText peak={u.peak} />
-                </td>
-                <td class="num">{u.seconds ? seconds(u.seconds) : "–"}</td>
-                <td class="num">{u.coverage != null ? percent(u.coverage) : "–"}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <Clocks rows={rows} />
-      <Remarks rows={rows} />
+      <ReportTable name="use" caption="MFU, HFU and MBU per stage" drawn={{ measure: { width: 5.6 }, from: { width: 5.6 } }} />
+      {clocks && (
+        <p class="quiet" id="clocks">
+          The peak of MFU is at {clocks.peak.clock ?? "the highest clock of the device"}: what the GPU could do at most. The roofline draws the same limit at {clocks.roof.clock ?? "the clock at which ncu counted"}, because each counted kernel is held against what was
+          possible while it was counted.
+        </p>
+      )}
     </Section>
   );
 }
 
-function Contradiction(p: { u: Utilisation }) {
-  return <span class="bad">contradiction{p.u.raw != null ? ` (${percent(p.u.raw)})` : ""}</span>;
-}
-
-/** At which clocks the peaks of MFU and of the roofline are, where they differ. */
-function Clocks(p: { rows: UtilisationRow[] }) {
-  const { result } = useModel();
-  for (const { u } of p.rows) {
-    const roof = list(result.roofline.roofs).find((r) => r.id === u.peak.id);
-    if (u.peak.unit !== "flop/s" || !roof?.clock_hz || !u.peak.clock_hz || Math.abs(roof.clock_hz / u.peak.clock_hz - 1) < 0.001) continue;
-    return (
-      <p class="quiet" id="clocks">
-        The peak of MFU is at {u.peak.clock ?? `${hertz(u.peak.clock_hz)}, the highest clock of the device`}: what the GPU could do at most. The roofline draws the same limit at {roof.clock ?? `${hertz(roof.clock_hz)}, the clock at which ncu counted`}, because each
-        counted kernel is held against what was possible while it was counted.
-      </p>
-    );
-  }
-  return null;
-}
-
-const methods: Record<string, string> = { analytic: "model" };
-
 function hertz(hz: number): string {
   return joined(`${digits(hz / 1e9)} GHz`);
-}
-
-function Remarks(p: { rows: UtilisationRow[] }) {
-  const remarks = new Map<string, string[]>(); // by what they say: the values of which they say it
-  for (const { stage, kind, u } of p.rows) {
-    if (u.why) remarks.set(u.why, [...(remarks.get(u.why) ?? []), `${stage.name}, ${kind}, from ${methods[u.method] ?? u.method}`]);
-  }
-  if (remarks.size === 0) return null;
-  return (
-    <ul class="notes quiet">
-      {[...remarks].map(([why, of]) => (
-        <li key={why}>
-          {of.join("; ")}: {joined(stop(why))}
-        </li>
-      ))}
-    </ul>
-  );
 }
 
 function PeakText(p: { peak: Peak }) {
@@ -165,6 +89,7 @@ export function Opportunities() {
   const [all, setAll] = useState(false);
   const printing = usePrinting();
   const shown = all || printing ? items : items.slice(0, 6);
+  if (items.length === 0 && model.rangesAlone) return null;
   const most = Math.max(...items.map((o) => o.seconds), 1e-12);
   return (
     <Section id="opportunities" title="Opportunities" lead={`What could be saved at most, by seconds of ${model.part.name}. The bounds do not add up: one gain takes from another.`}>
@@ -186,10 +111,10 @@ export function Opportunities() {
               <div>
                 <h3>{o.title}</h3>
                 <p class="quiet">
-                  {percent(1 - 1 / Math.max(1, o.speedup))} of {model.part.name}
+                  {o.share != null ? percent(o.share) : "n/a"} of {model.part.name}
                   {o.of_ns > 0 && runs[o.times] ? `, ${time(o.of_ns)} ${runs[o.times]}` : ""}
                   {o.estimate_s != null ? `; likely about ${seconds(o.estimate_s)}` : ""}
-                  {o.speedup >= 1.01 ? `, which would be up to ${digits(o.speedup)} times as fast` : ""}
+                  {o.speedup > 1 ? `, which would be up to ${digits(o.speedup)} times as fast` : ""}
                   {o.stage && o.stage_gain != null ? `; ${percent(o.stage_gain)} of ${o.stage}` : o.stage ? `; in ${o.stage}` : ""}
                 </p>
                 {o.how && <p>{o.how}</p>}
@@ -336,31 +261,7 @@ export function Method() {
       {list(m.deviations).length > 0 && (
         <>
           <h3>Settings that profiling required to be different</h3>
-          <div class="scroll" role="region" aria-label="Settings that profiling required to be different" tabIndex={0}>
-            <table class="data small">
-              <caption class="unseen">Settings that profiling required to be different</caption>
-              <thead>
-                <tr>
-                  <th scope="col">Setting</th>
-                  <th scope="col">Stages</th>
-                  <th scope="col">Configured</th>
-                  <th scope="col">Used</th>
-                  <th scope="col">Why</th>
-                </tr>
-              </thead>
-              <tbody>
-                {list(m.deviations).map((d) => (
-                  <tr key={`${d.key} ${d.stage ?? ""}`}>
-                    <th scope="row" class="mono words"><Breakable text={d.key} /></th>
-                    <td class="words whole">{d.stage ?? ""}</td>
-                    <td class="words value"><Breakable text={d.configured} /></td>
-                    <td class="words value"><Breakable text={d.used} /></td>
-                    <td class="wrap"><Breakable text={d.why} /></td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <ReportTable name="deviations" caption="Settings that profiling required to be different" drawn={{ stage: { width: 9 } }} />
         </>
       )}
       <Notes title="Replay modes tried" notes={list(m.ladder)} />
@@ -373,29 +274,7 @@ export function Method() {
       {list(result.source.files).length > 0 && (
         <details>
           <summary>Files it was made from</summary>
-          <div class="scroll" role="region" aria-label="Files" tabIndex={0}>
-            <table class="data small">
-              <caption class="unseen">Files</caption>
-              <thead>
-                <tr>
-                  <th scope="col">File</th>
-                  <th scope="col">Kind</th>
-                  <th scope="col" class="num">Size</th>
-                  <th scope="col">SHA-256</th>
-                </tr>
-              </thead>
-              <tbody>
-                {list(result.source.files).map((f) => (
-                  <tr key={f.path}>
-                    <th scope="row" class="mono words"><Breakable text={f.path} /></th>
-                    <td>{f.kind}</td>
-                    <td class="num">{bytes(f.bytes)}</td>
-                    <td class="mono">{f.sha256 ? f.sha256.slice(0, 16) : ""}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <ReportTable name="files" caption="Files" />
         </details>
       )}
     </Section>

@@ -1,9 +1,10 @@
-import { bytes, bytesAt, digits, milliseconds, percent, plural, prefixed, time } from "./format";
+import { ReportTable } from "./columns";
+import { milliseconds, percent, sentence, time } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
 import { Absent, Section, Swatch } from "./parts";
 import { inkOn } from "./palette";
-import type { Bound, Aggregate, Split, Stage } from "./result";
+import type { Bound, Split, Stage } from "./result";
 
 interface Part {
   id: string;
@@ -58,8 +59,9 @@ export function SplitBar(p: { split: Split; compact?: boolean }) {
 }
 
 export function Stages() {
-  const { result } = useModel();
+  const { result, rangesAlone } = useModel();
   const stages = list(result.stages);
+  if (stages.length === 0 && rangesAlone) return null;
   const divided = stages.some((s) => s.split.wall_ns > 0);
   return (
     <Section id="time" title="Where the time goes" lead={divided ? "Wall time of each stage under nsys: kernels run, by category, and no kernel runs (hatched), by cause. Copies are such a cause; GPU busy above counts them as work." : undefined}>
@@ -80,8 +82,15 @@ export function Stages() {
           <SplitBar split={result.totals.split} />
         </details>
       )}
-      {stages.length > 0 && <Timings stages={stages} />}
-      <Aggregates rows={list(result.totals.aggregates)} />
+      {stages.length > 0 && (
+        <>
+          <h3>Timings per stage</h3>
+          <ReportTable name="stages" caption="Timings per stage" />
+          <p class="quiet hint">{sentence(result.tables["stages"]?.legend ?? "")}.</p>
+        </>
+      )}
+      {list(result.totals.aggregates).length > 0 && <h3>Aggregates of the unprofiled run</h3>}
+      <ReportTable name="aggregates" caption="Aggregates of the unprofiled run" />
     </Section>
   );
 }
@@ -128,123 +137,3 @@ function StageSplit(p: { stage: Stage }) {
   );
 }
 
-function Timings(p: { stages: Stage[] }) {
-  const clean = p.stages.some((s) => s.clean_ms != null);
-  const work = p.stages.some((s) => s.flops != null || s.bytes != null);
-  const tokens = p.stages.some((s) => s.tokens_per_s != null);
-  return (
-    <>
-      <h3>Timings per pass</h3>
-      <div class="scroll" role="region" aria-label="Timings per stage" tabIndex={0}>
-        <table class="data">
-          <caption class="unseen">Timings per stage</caption>
-          <thead>
-            <tr>
-              <th scope="col">Stage</th>
-              {clean && <th scope="col" class="num">Unprofiled</th>}
-              <th scope="col" class="num">Under nsys</th>
-              {clean && <th scope="col" class="num">Overhead</th>}
-              {tokens && <th scope="col" class="num">Tokens/s</th>}
-              {work && <th scope="col" class="num">FLOPs by analysis</th>}
-              {work && <th scope="col" class="num">Bytes by analysis</th>}
-              <th scope="col" class="num">Passes</th>
-            </tr>
-          </thead>
-          <tbody>
-            {p.stages.map((s) => (
-              <tr key={s.name}>
-                <th scope="row" title={s.name}>{s.name}</th>
-                {clean && <td class="num">{s.clean_ms != null ? `${milliseconds(s.clean_ms)}${s.clean_std_ms != null ? ` ± ${milliseconds(s.clean_std_ms)}` : ""}` : "–"}</td>}
-                <td class="num">{s.nsys_ms != null ? milliseconds(s.nsys_ms) : "–"}</td>
-                {clean && <td class="num">{s.overhead != null ? percent(s.overhead) : s.overhead_why ? <span title={s.overhead_why}>{s.overhead_why_short ?? "not told"}</span> : "–"}</td>}
-                {tokens && <td class="num">{s.tokens_per_s != null ? digits(s.tokens_per_s) : "–"}</td>}
-                {work && <td class="num">{s.flops != null ? prefixed(s.flops, "FLOP") : "–"}</td>}
-                {work && <td class="num">{s.bytes != null ? bytes(s.bytes) : "–"}</td>}
-                <td class="num">{s.passes ?? "–"}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <OwnClock stages={p.stages} />
-    </>
-  );
-}
-
-/** Why the time of a stage under nsys is not that of its NVTX range, where the two differ. */
-function OwnClock(p: { stages: Stage[] }) {
-  const range = (s: Stage) => s.split.wall_ns / (s.passes ?? 1);
-  const apart = p.stages.filter((s) => s.nsys_ms != null && s.nsys_clock !== "range" && (s.passes ?? 0) > 0 && s.split.wall_ns > 0 && Math.abs(range(s) - s.nsys_ms * 1e6) > 0.001 * range(s));
-  if (apart.length === 0) return null;
-  return (
-    <p class="quiet hint" id="own-clock">
-      Times per pass are by the session's own clock, from the first to the last mark of a pass. The NVTX range, which the bars above divide, also holds what the program does around these marks, such as starting and synchronising. A pass of the range under nsys:{" "}
-      {apart.map((s) => `${s.name} ${time(range(s))}`).join(", ")}.
-    </p>
-  );
-}
-
-const aggregateNames: Record<string, string> = {
-  prefill_ms: "Prefill",
-  decode_ms: "Decode",
-  ttft_ms: "Time to first token",
-  token_ms: "Time per token",
-  tokens_per_s: "Throughput",
-  images_per_s: "Throughput",
-  forward_ms: "Forward pass",
-};
-
-function aggregateName(name: string): string {
-  const words = name.replace(/_(ms|bytes|per_s)$/, "").replaceAll("_", " ");
-  return aggregateNames[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-/** The unit of a row, and its values in it; the spread is left out where there is none. */
-function aggregateRow(a: Aggregate, columns: (keyof Aggregate)[]): { unit: string; values: string[] } {
-  const { factor, unit } = a.unit === "byte" ? bytesAt(a.mean) : { factor: 1, unit: a.unit };
-  return { unit, values: columns.map((c) => (c === "std" && a.std === 0 ? "" : digits((a[c] as number) / factor))) };
-}
-
-function Aggregates(p: { rows: Aggregate[] }) {
-  if (p.rows.length === 0) return null;
-  const columns: (keyof Aggregate)[] = ["mean", "std", "min", "p50", "p90", "p99", "max"];
-  return (
-    <>
-      <h3>Aggregates of the unprofiled run</h3>
-      <div class="scroll" role="region" aria-label="Aggregates of the unprofiled run" tabIndex={0}>
-        <table class="data">
-          <caption class="unseen">Aggregates of the unprofiled run</caption>
-          <thead>
-            <tr>
-              <th scope="col">Measure</th>
-              <th scope="col">Unit</th>
-              <th scope="col" class="num">n</th>
-              {columns.map((c) => (
-                <th key={c} scope="col" class="num">
-                  {c}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {p.rows.map((a) => {
-              const { unit, values } = aggregateRow(a, columns);
-              return (
-                <tr key={a.name}>
-                  <th scope="row">{aggregateName(a.name)}</th>
-                  <td>{unit}</td>
-                  <td class="num">{a.name === "token_ms" ? plural(a.n, "token") : a.n}</td>
-                  {values.map((v, i) => (
-                    <td key={i} class="num">
-                      {v}
-                    </td>
-                  ))}
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
-    </>
-  );
-}

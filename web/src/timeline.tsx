@@ -2,7 +2,8 @@ import type { TargetedKeyboardEvent, TargetedMouseEvent, TargetedPointerEvent } 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
 import { count, instant, percent, time } from "./format";
-import { fullName, LaneTable, tell } from "./lanes";
+import { ReportTable } from "./columns";
+import { fullName, tell } from "./lanes";
 import { list } from "./list";
 import { useModel, type Model } from "./model";
 import { Absent, KernelLink, Section } from "./parts";
@@ -205,6 +206,7 @@ export function Timeline() {
 
   const lanes = list(overview.lanes);
   const spots = useMemo(() => stageBoxes(model), [model]);
+  if (lanes.length === 0 && model.rangesAlone) return null;
   if (lanes.length === 0) {
     return (
       <Section id="timeline" title="Timeline">
@@ -275,7 +277,7 @@ export function Timeline() {
       </p>
       <details class="alternative">
         <summary>Timeline as a table</summary>
-        <LaneTable lanes={lanes} span={Math.max(1, overview.end_ns - overview.start_ns)} />
+        <ReportTable name="lanes" id="lane-table" caption="Lanes of the timeline" minWidth={44} drawn={{ label: { width: 11, wrap: true }, group: { width: 9, wrap: true }, kind: { width: 4.8 }, events: { width: 5.5 }, busy_ns: { width: 6.5 }, share: { width: 6 }, top: { wrap: true } }} />
       </details>
     </Section>
   );

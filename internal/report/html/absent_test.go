@@ -42,7 +42,7 @@ func TestWithoutATimelineNothingIsZero(t *testing.T) {
 	for selector, want := range map[string]string{
 		"#totals":  "n/a there is no timeline",
 		"#regions": "Regions: n/a. There is no timeline: times are not known. Next: capture one with nsys",
-		"#kernels": "Under ncu",
+		"#kernels": "under ncu",
 	} {
 		if got := p.text(selector); !strings.Contains(strings.ReplaceAll(got, "\u00a0", " "), want) {
 			t.Errorf("%s does not say %q: %s", selector, want, got)

@@ -118,6 +118,7 @@ func open(t *testing.T, r *analysis.Result) *tab {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Derive() // tests change results
 	if err := Write(file, r); err != nil {
 		t.Fatal(err)
 	}

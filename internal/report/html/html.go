@@ -79,7 +79,7 @@ func Write(w io.Writer, r *analysis.Result) error {
 		Encoding: p.encoding,
 		Data:     template.JS(p.text),
 		Licences: licences,
-		Result:   p.result,
+		Result:   r,
 	})
 	if err != nil {
 		return fmt.Errorf("write HTML report: %w", err)

@@ -90,7 +90,7 @@ func TestTablesFit(t *testing.T) {
 	if wide := eval[[]string](p, `[...document.querySelectorAll("main .scroll")].filter(e => e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1).map(e => e.ariaLabel + " " + e.scrollWidth + ">" + e.clientWidth)`); len(wide) != 0 {
 		t.Errorf("scroll sideways: %q", wide)
 	}
-	if cut := eval[[]string](p, `[...document.querySelectorAll("#lane-table :is(th, td), .roofs :is(th, td), #method :is(th, td)")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)`); len(cut) != 0 {
+	if cut := eval[[]string](p, `[...document.querySelectorAll("#lane-table :is(th, td), #roofs-table :is(th, td), #method :is(th, td)")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)`); len(cut) != 0 {
 		t.Errorf("cut off: %q", cut)
 	}
 	headings := `[...document.querySelectorAll("main .scroll thead button")]`
@@ -101,7 +101,7 @@ func TestTablesFit(t *testing.T) {
 			t.Errorf("the heading %s does not fit when it is sorted by", eval[string](p, fmt.Sprintf(`%s[%d].textContent`, headings, i)))
 		}
 	}
-	for selector, want := range map[string]string{".roofs": basis, "#lane-table": group, "#method": r.Source.Files[0].Path} {
+	for selector, want := range map[string]string{"#roofs-table": basis, "#lane-table": group, "#method": r.Source.Files[0].Path} {
 		if got := eval[string](p, fmt.Sprintf(`document.querySelector(%q).textContent`, selector)); !strings.Contains(got, want) {
 			t.Errorf("%s does not show %s", selector, want)
 		}

@@ -6,12 +6,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/cxx"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/report"
 )
 
@@ -35,16 +37,22 @@ const (
 type packed struct {
 	encoding string // json, or gzip+base64
 	text     string // safe inside a script element
-	result   *analysis.Result
 }
 
-// carried is what the page holds: the Result, and for each kernel whose short
-// name another shares, that name with the words in which they differ, and the
-// columns of its tables.
+// carried is what the page holds: the Result, in which regions that repeat each
+// other are one, its tables with their cells, and for each kernel whose short name
+// another shares, that name with the words in which they differ.
 type carried struct {
 	*analysis.Result
-	Views  map[string]report.ViewInfo `json:"views"`
-	Labels []string                   `json:"kernel_labels,omitempty"`
+	Tables map[string]report.PageTable `json:"tables"`
+	Labels []string                    `json:"kernel_labels,omitempty"`
+}
+
+// carry is a result as a page holds it.
+func carry(r *analysis.Result) carried {
+	lines := *r
+	lines.Regions, lines.RegionGroups = r.RegionLines(), nil
+	return carried{&lines, report.PageTables(r), labels(r.Kernels)}
 }
 
 // labels gives the names that tell kernels apart, as in the Markdown reports, or
@@ -73,35 +81,34 @@ func labels(kernels []analysis.Kernel) []string {
 
 // pack encodes r in at most room bytes, with less detail where it must.
 func pack(r *analysis.Result, room int) (packed, error) {
-	named := labels(r.Kernels)
-	p, err := encode(r, named)
-	if err != nil {
-		return packed{}, err
-	}
-	for keep := len(r.Kernels); len(p.text) > room && keep > 0; {
-		keep = min(keep*2/3, int(int64(keep)*int64(room)/int64(len(p.text))))
-		if p, err = encode(reduce(r, keep), named); err != nil {
-			return packed{}, err
-		}
-	}
-	if len(p.text) > room {
-		return packed{}, fmt.Errorf("write HTML report: the result needs %d bytes and only %d are left for it; open result.json instead", len(p.text), room)
-	}
-	return p, nil
-}
-
-func encode(r *analysis.Result, named []string) (packed, error) {
-	// Marshal writes <, >, &, U+2028 and U+2029 as escapes, so that no string
-	// can end the script element that holds it.
-	plain, err := json.Marshal(carried{r, report.PageViews(), named[:min(len(named), len(r.Kernels))]})
+	data, err := json.Marshal(carry(r))
 	if err != nil {
 		return packed{}, fmt.Errorf("write HTML report: encode result: %w", err)
 	}
-	if plain, err = withWords(plain); err != nil {
+	tree, err := withWords(data, r.Python())
+	if err != nil {
 		return packed{}, fmt.Errorf("write HTML report: %w", err)
 	}
+	p, err := encode(tree)
+	for keep := len(r.Kernels); err == nil && len(p.text) > room && keep > 0; {
+		keep = min(keep*2/3, int(int64(keep)*int64(room)/int64(len(p.text))))
+		p, err = encode(reduce(tree, r, keep))
+	}
+	if err == nil && len(p.text) > room {
+		err = fmt.Errorf("write HTML report: the result needs %d bytes and only %d are left for it; open result.json instead", len(p.text), room)
+	}
+	return p, err
+}
+
+func encode(tree map[string]any) (packed, error) {
+	// Marshal writes <, >, &, U+2028 and U+2029 as escapes, so that no string
+	// can end the script element that holds it.
+	plain, err := json.Marshal(tree)
+	if err != nil {
+		return packed{}, fmt.Errorf("write HTML report: encode result: %w", err)
+	}
 	if len(plain) <= plainLimit {
-		return packed{encoding: "json", text: string(plain), result: r}, nil
+		return packed{encoding: "json", text: string(plain)}, nil
 	}
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -111,45 +118,70 @@ func encode(r *analysis.Result, named []string) (packed, error) {
 	if err := z.Close(); err != nil {
 		return packed{}, fmt.Errorf("write HTML report: compress result: %w", err)
 	}
-	return packed{encoding: "gzip+base64", text: base64.StdEncoding.EncodeToString(b.Bytes()), result: r}, nil
+	return packed{encoding: "gzip+base64", text: base64.StdEncoding.EncodeToString(b.Bytes())}, nil
 }
 
-// reduce returns r with counters, rules and histograms for the first keep
-// kernels only, a table of at most four times as many kernels, and as many
-// boxes in each lane of the timeline. r stays as it is.
-func reduce(r *analysis.Result, keep int) *analysis.Result {
-	small := *r
-	small.Kernels = slices.Clone(r.Kernels)
-	for i := keep; i < len(small.Kernels); i++ {
-		k := &small.Kernels[i]
-		k.Histogram = nil
-		if k.Counted != nil {
-			c := *k.Counted
-			c.Metrics, c.Rules = nil, nil
-			c.Note = []fact.Fact{fact.New(countersLeftOut)}
-			k.Counted = &c
-		}
-	}
+// reduce returns the tree of r with counters, rules and histograms for the first
+// keep kernels only, a table of at most four times as many kernels, and as many
+// boxes in each lane of the timeline. tree stays as it is.
+func reduce(tree map[string]any, r *analysis.Result, keep int) map[string]any {
 	rows := max(4*keep, 1000)
 	dropped := max(len(r.Kernels)-rows, 0)
-	small.Kernels = small.Kernels[:len(small.Kernels)-dropped]
-	small.Regions = shorterRegions(r.Regions, rows, len(small.Kernels))
-	small.Operators = r.Operators[:min(len(r.Operators), rows)]
-	small.Roofline.Points = r.Roofline.Points[:min(len(r.Roofline.Points), rows)]
-	small.Overview = coarser(r.Overview, max(4*keep, 250))
-	small.Warnings = append(slices.Clone(r.Warnings), analysis.Note{Fact: fact.New(pageReduced,
-		fact.Bytes("most", MaxBytes), fact.Count("kept", keep), fact.Count("of", len(r.Kernels)), fact.Count("dropped", dropped))})
-	return &small
+	out := maps.Clone(tree)
+	kernels := slices.Clone(first(tree["kernels"], rows))
+	for i := keep; i < len(kernels); i++ {
+		kernels[i] = withoutCounters(kernels[i].(map[string]any))
+	}
+	out["kernels"] = kernels
+	out["regions"] = shorterRegions(first(tree["regions"], rows), len(kernels))
+	out["operators"] = first(tree["operators"], rows)
+	roofline := maps.Clone(tree["roofline"].(map[string]any))
+	roofline["points"] = first(roofline["points"], rows)
+	out["roofline"] = roofline
+	tables := maps.Clone(tree["tables"].(map[string]any))
+	for name, t := range tables {
+		t := maps.Clone(t.(map[string]any))
+		t["rows"] = first(t["rows"], rows)
+		tables[name] = t
+	}
+	out["tables"] = tables
+	out["overview"] = coarser(r.Overview, max(4*keep, 250))
+	note := fact.New(pageReduced, fact.Bytes("most", MaxBytes), fact.Count("kept", keep), fact.Count("of", len(r.Kernels)), fact.Count("dropped", dropped))
+	warnings, _ := tree["warnings"].([]any)
+	out["warnings"] = append(slices.Clone(warnings), map[string]any{"code": note.Code, "text": message.Text(note), "plain": message.Plain(note)})
+	return out
 }
 
-// shorterRegions keeps the first rows (parents come before their children) and
-// drops references to kernels that are no longer there.
-func shorterRegions(regions []analysis.Region, rows, kernels int) []analysis.Region {
-	out := slices.Clone(regions[:min(len(regions), rows)])
+// first is the beginning of a list.
+func first(list any, rows int) []any {
+	all, _ := list.([]any)
+	return all[:min(len(all), rows)]
+}
+
+// withoutCounters is a kernel without the parts that take most room.
+func withoutCounters(k map[string]any) map[string]any {
+	k = maps.Clone(k)
+	delete(k, "histogram")
+	if c, ok := k["counted"].(map[string]any); ok {
+		c = maps.Clone(c)
+		c["metrics"], c["note"] = []any{}, message.Text(fact.New(countersLeftOut))
+		delete(c, "rules")
+		k["counted"] = c
+	}
+	return k
+}
+
+// shorterRegions drops references to kernels that are no longer there.
+func shorterRegions(regions []any, kernels int) []any {
+	out := slices.Clone(regions)
 	for i := range out {
-		out[i].Top = slices.DeleteFunc(slices.Clone(out[i].Top), func(k analysis.RegionKernel) bool {
-			return k.Kernel >= kernels
+		g := maps.Clone(out[i].(map[string]any))
+		top, _ := g["top"].([]any)
+		g["top"] = slices.DeleteFunc(slices.Clone(top), func(k any) bool {
+			n, err := k.(map[string]any)["kernel"].(json.Number).Int64()
+			return err != nil || int(n) >= kernels
 		})
+		out[i] = g
 	}
 	return out
 }

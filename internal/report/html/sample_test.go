@@ -25,6 +25,12 @@ func peaks() []analysis.Peak {
 
 // sample is a result in which every part of the page has something to show.
 func sample() *analysis.Result {
+	r := underived()
+	r.Derive()
+	return r
+}
+
+func underived() *analysis.Result {
 	r := &analysis.Result{
 		Schema:  analysis.Schema,
 		Version: "0.0.0-test",

@@ -20,19 +20,22 @@ var prose = []string{"how", "assumption", "text"}
 
 // withWords puts the words into a result, because the page has none of its own.
 // Beside a fact whose short form is another, KEY_short holds that.
-func withWords(result []byte) ([]byte, error) {
+func withWords(result []byte, python bool) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(result))
 	d.UseNumber() // times are larger than a float holds exactly
 	var tree map[string]any
 	if err := d.Decode(&tree); err != nil {
 		return nil, fmt.Errorf("put words into the result: %w", err)
 	}
-	wordObject(tree)
-	return json.Marshal(tree)
+	worder(python).object(tree)
+	return tree, nil
 }
 
-func wordObject(x map[string]any) {
-	wordLimiter(x)
+// A worder tells whether host code is Python's.
+type worder bool
+
+func (python worder) object(x map[string]any) {
+	python.limiter(x)
 	wordPeak(x)
 	for key, v := range x {
 		switch v := v.(type) {
@@ -44,25 +47,25 @@ func wordObject(x map[string]any) {
 				}
 				continue
 			}
-			wordObject(v)
+			python.object(v)
 		case []any:
-			x[key] = wordList(key, v)
+			x[key] = python.list(key, v)
 		}
 	}
 }
 
-func wordList(key string, list []any) any {
+func (python worder) list(key string, list []any) any {
 	var facts []fact.Fact
 	for _, v := range list {
 		switch v := v.(type) {
 		case []any:
-			wordList("", v)
+			python.list("", v)
 		case map[string]any:
 			f, ok := factOf(v)
 			switch {
 			case !ok:
-				wordRow(key, v)
-				wordObject(v)
+				python.row(key, v)
+				python.object(v)
 			case slices.Contains(notes, key):
 				delete(v, "params")
 				v["text"], v["plain"] = message.Text(f), message.Plain(f)
@@ -89,8 +92,8 @@ func wordList(key string, list []any) any {
 	return message.Join(facts)
 }
 
-// wordLimiter names the limiter in an object that is one.
-func wordLimiter(x map[string]any) {
+// limiter names the limiter in an object that is one.
+func (python worder) limiter(x map[string]any) {
 	list, ok := x["units"]
 	if !ok {
 		return
@@ -107,7 +110,7 @@ func wordLimiter(x map[string]any) {
 		x["detail"] = message.LimiterDetail(kind, detail)
 	}
 	if why, ok := x["why"].([]any); ok {
-		x["why"] = wordList("how", why)
+		x["why"] = python.list("how", why)
 	}
 }
 
@@ -122,15 +125,15 @@ func wordPeak(x map[string]any) {
 	}
 }
 
-// wordRow names what the rows of some lists have an ID for.
-func wordRow(list string, x map[string]any) {
+// row names what the rows of some lists have an ID for.
+func (python worder) row(list string, x map[string]any) {
 	switch list {
 	case "shape":
 		id, _ := x["name"].(string)
 		x["name"] = message.Label("shape", id)
 	case "idle":
 		id, _ := x["id"].(string)
-		x["label"] = message.Part(id, "")
+		x["label"] = message.Idle(id, bool(python))
 	}
 }
 

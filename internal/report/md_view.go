@@ -1,0 +1,92 @@
+package report
+
+import (
+	"slices"
+	"strings"
+)
+
+// writeView writes a declared table on a page: the cells of every other output,
+// with capitals in the heads, thousands apart and footnotes.
+func writeView[T any](d *doc, v View[T], rows []*T) {
+	columns := v.visible(rows, true)
+	scale := scales(columns, rows)
+	g := &grid{rows: make([][]string, len(rows))}
+	for i := range columns {
+		c := &columns[i]
+		head, cells := readable(c, scale[i], rows, longestName)
+		g.heads, g.right = append(g.heads, prose(upperFirst(head))+d.note(prose(sentence(c.Help)))), append(g.right, !c.left())
+		for r, row := range rows {
+			g.rows[r] = append(g.rows[r], markdownCell(d, c, row, cells[r]))
+		}
+	}
+	d.table(g)
+}
+
+// markdownCell is a cell with its footnote; one without a value is n/a where a
+// footnote says why, and else empty.
+func markdownCell[T any](d *doc, c *Column[T], row *T, text string) string {
+	value := deref(c.shown(row))
+	switch n, whole := number(value); {
+	case value == nil:
+		text = ""
+	case whole && c.Unit == Count && isWhole(value):
+		text = thousands(int64(n))
+	case c.Format == Link:
+		text = "[" + prose(text) + "](" + text + "/report.md)"
+	default:
+		text = markdown(c.Format, text)
+	}
+	if c.Note == nil {
+		return text
+	}
+	note := d.note(prose(upperFirst(sentence(c.Note(row)))))
+	if text == "" && note != "" {
+		text = absent
+	}
+	return text + note
+}
+
+func isWhole(v any) bool {
+	_, fraction := v.(float64)
+	return !fraction
+}
+
+// pointers are the rows of a slice.
+func pointers[T any](rows []T) []*T {
+	out := make([]*T, len(rows))
+	for i := range rows {
+		out[i] = &rows[i]
+	}
+	return out
+}
+
+// joined puts texts that are there between commas.
+func joined(parts ...string) string {
+	var out []string
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// shownAll is the view with its details.
+func shownAll[T any](v View[T]) View[T] {
+	for i := range v.Columns { // only has made them anew
+		v.Columns[i].Detail = false
+	}
+	return v
+}
+
+// drop leaves out a column without a single value.
+func (g *grid) drop(head string) {
+	i := slices.Index(g.heads, head)
+	if i < 0 || slices.ContainsFunc(g.rows, func(row []string) bool { return row[i] != "" }) {
+		return
+	}
+	g.heads, g.right = slices.Delete(g.heads, i, i+1), slices.Delete(g.right, i, i+1)
+	for r, row := range g.rows {
+		g.rows[r] = slices.Delete(row, i, i+1)
+	}
+}

@@ -1,0 +1,102 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// A PageTable is a declared table with its cells, as the page draws it: the columns
+// that have a value, and texts with their units in the heads.
+type PageTable struct {
+	Columns []ColumnInfo `json:"columns"`
+	Rows    [][]PageCell `json:"rows"`
+	Legend  string       `json:"legend,omitempty"`
+}
+
+// A PageCell is a cell: its text, what it is sorted by where that is not the text,
+// and what to know of it.
+type PageCell struct {
+	Text string   `json:"t"`
+	Sort *float64 `json:"s,omitempty"`
+	Note string   `json:"n,omitempty"`
+}
+
+// PageTables are the tables of the page, by name. Rows are in the order of the
+// result: those of kernels in that of its kernels, those of regions in that of
+// RegionLines.
+func PageTables(r *analysis.Result) map[string]PageTable {
+	n := newNames(r)
+	stages := make([]*StageRow, len(r.Stages))
+	for i := range stages {
+		row := stageRow(r, &r.Stages[i])
+		stages[i] = &row
+	}
+	regions := ResultRegionView.without("process", "device", "min_ns", "self_kernel_ns", "scope_kernel_ns")
+	if underNcuAlone(r) {
+		regions = NcuRegionView
+	}
+	return map[string]PageTable{
+		"kernels":    pageTable(shownAll(ResultKernelView.only("short", "calls", "total_ns", "mean_ns", "share", "ncu_ns", "limiter")), kernelLines(r, n, len(r.Kernels), false)),
+		"categories": pageTable(CategoryView, pointers(r.Categories)),
+		"operators":  operatorsOfPage(r, n),
+		"roofline":   pageTable(RooflineView, pointers(rooflineRows(r, n))),
+		"roofs":      pageTable(RoofView, pointers(r.Roofline.Roofs)),
+		"stages":     pageTable(StageView.without("wall_ns", "gpu_busy_ns", "gpu_idle_ns", "launch_bound", "mfu_analytic", "mfu_counters", "mbu_analytic", "mbu_counters"), stages),
+		"use":        pageTable(UseView.without("clock", "seconds"), useLines(r)),
+		"aggregates": pageTable(AggregateView, pointers(r.Totals.Aggregates)),
+		"regions":    pageTable(regions, pointers(regionLines(r))),
+		"lanes":      pageTable(LaneView, laneLines(r, n)),
+		"deviations": pageTable(DeviationView, pointers(r.Method.Deviations)),
+		"files":      pageTable(FileView, pointers(r.Source.Files)),
+	}
+}
+
+// operatorsOfPage says below the table why no operator has a limiter.
+func operatorsOfPage(r *analysis.Result, n *names) PageTable {
+	v := shownAll(OperatorView.only("name", "calls", "self_device_us", "total_device_us", "share", "self_cpu_us", "limiter", "main_kernel"))
+	v.column("self_device_us").Note = func(o *OperatorRow) string { return o.Why } // there is no room for a column
+	rows := pointers(operatorRows(r, n))
+	if !slices.ContainsFunc(rows, func(o *OperatorRow) bool { return o.Limiter != "" }) {
+		v = v.without("limiter")
+		v.Legend += "; " + lowerFirst(noLimiter(r.Operators))
+	}
+	return pageTable(v, rows)
+}
+
+// pageTable fills a declared table.
+func pageTable[T any](v View[T], rows []*T) PageTable {
+	v.Columns = v.visible(rows, true)
+	t := PageTable{Columns: v.Info().Columns, Rows: make([][]PageCell, len(rows)), Legend: v.Legend}
+	scale := scales(v.Columns, rows)
+	for i := range v.Columns {
+		c := &v.Columns[i]
+		head, cells := readable(c, scale[i], rows, longestName)
+		t.Columns[i].Title = upperFirst(head)
+		for r, row := range rows {
+			t.Rows[r] = append(t.Rows[r], pageCell(c, row, cells[r]))
+		}
+	}
+	return t
+}
+
+func pageCell[T any](c *Column[T], row *T, text string) PageCell {
+	cell := PageCell{Text: text}
+	value := deref(c.shown(row))
+	if x, ok := number(deref(c.Value(row))); ok {
+		cell.Sort = &x
+		if c.Unit == Count && isWhole(value) && value != nil {
+			cell.Text = thousands(int64(x))
+		}
+	}
+	if value == nil {
+		cell.Text, cell.Sort = "", nil
+	}
+	if c.Note != nil {
+		cell.Note = upperFirst(sentence(c.Note(row)))
+		if cell.Text == "" && cell.Note != "" {
+			cell.Text = absent
+		}
+	}
+	return cell
+}

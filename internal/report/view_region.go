@@ -1,0 +1,196 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
+)
+
+// A regionLine is a region of a result in a table, or a group of those that repeat
+// each other.
+type regionLine struct {
+	analysis.Region
+	limiter string
+	outside bool   // of the scope
+	partly  bool   // some region of the table lies in the scope in part
+	folder  string // of its report; "" where there is none
+}
+
+// ResultRegionView is the regions of a result. Rows overlap: a region holds those
+// that are nested in it.
+var ResultRegionView = View[regionLine]{
+	Name: "result_regions", Order: Order{Key: "kernel_ns", Descending: true},
+	Columns: []Column[regionLine]{
+		{Key: "path", Title: "region", Format: Name, Value: func(g *regionLine) any { return g.Path }},
+		{Key: "members", Title: "regions", Help: "Regions whose names differ by a number alone, in one line", Unit: Count, Value: func(g *regionLine) any { return orNil(len(g.Members)) }},
+		{Key: "process", Unit: Count, Value: func(g *regionLine) any { return g.Process }},
+		{Key: "device", Unit: Count, Value: func(g *regionLine) any { return g.Device }},
+		{Key: "instances", Unit: Count, Value: func(g *regionLine) any { return g.Instances }},
+		{Key: "wall_ns", Title: "wall, all instances", Help: "How long its ranges were open on the host, added up", Unit: Nanoseconds, Group: "wall", Value: func(g *regionLine) any { return g.WallNS }, Note: asyncNote},
+		{Key: "median_ns", Title: "median instance", Unit: Nanoseconds, Group: "instance", Value: func(g *regionLine) any { return g.several(g.MedianNS) }},
+		{Key: "min_ns", Title: "fastest instance", Unit: Nanoseconds, Group: "instance", Value: func(g *regionLine) any { return g.several(g.MinNS) }},
+		{Key: "max_ns", Title: "slowest instance", Unit: Nanoseconds, Group: "instance", Value: func(g *regionLine) any { return g.several(g.MaxNS) }, Note: slowestNote},
+		{Key: "outliers", Help: "Instances that took more than twice the median", Unit: Count, Value: func(g *regionLine) any { return orNil(g.Outliers) }},
+		{Key: "kernel_ns", Title: "GPU time", Help: "Of the kernels launched inside, with those of nested regions", Unit: Nanoseconds, Group: "gpu", Value: func(g *regionLine) any { return g.KernelNS }},
+		{Key: "self_kernel_ns", Title: "own", Help: "GPU time outside nested regions", Unit: Nanoseconds, Group: "gpu", Value: func(g *regionLine) any { return g.SelfNS }},
+		{Key: "scope_kernel_ns", Title: "GPU time in the scope", Unit: Nanoseconds, Group: "gpu", Value: func(g *regionLine) any { return g.ScopeNS }, Show: func(g *regionLine) any {
+			if !g.partly {
+				return nil
+			}
+			return g.ScopeNS
+		}},
+		{Key: "share", Title: "of GPU time", Help: "Of the GPU time of the scope; of all where there is none", Unit: Share, Part: "scope_kernel_ns", Value: func(g *regionLine) any { return g.Region.Share }, Show: func(g *regionLine) any {
+			if g.outside {
+				return "outside"
+			}
+			return scaled(g.Region.Share, 100)
+		}},
+		{Key: "kernels", Title: "launches", Unit: Count, Value: func(g *regionLine) any { return g.Kernels }},
+		{Key: "limiter", Format: Words, Value: func(g *regionLine) any { return orNil(g.limiter) }},
+		{Key: "measured", Title: "measured by", Format: Words, Detail: true, Value: func(g *regionLine) any { return orNil(g.how()) }, Note: func(g *regionLine) string {
+			if g.Counters == nil {
+				return "not measured: " + whyNotCounted(&g.Region)
+			}
+			return ""
+		}},
+		{Key: "coverage", Title: "counted, of GPU time", Help: "Share of the GPU time of the region whose kernels were counted", Unit: Share, Value: func(g *regionLine) any { return g.Coverage }, Note: func(g *regionLine) string {
+			if g.Coverage == nil && g.Kernels > 0 {
+				return "not counted: " + whyNotCounted(&g.Region)
+			}
+			return ""
+		}},
+		{Key: "own_coverage", Title: "counted, of own", Unit: Share, Detail: true, Value: func(g *regionLine) any {
+			if g.Counters == nil || g.Counters.Exclusive == nil {
+				return nil
+			}
+			return g.Counters.Exclusive.Coverage
+		}},
+		{Key: "report", Format: Link, Detail: true, Value: func(g *regionLine) any { return orNil(g.folder) }},
+	},
+}
+
+// several hides the distribution of one instance.
+func (g *regionLine) several(ns int64) any {
+	if g.Instances < 2 {
+		return nil
+	}
+	return orNil(ns)
+}
+
+func (g *regionLine) how() string {
+	if g.Counters == nil {
+		return ""
+	}
+	return replayLabel(g.Counters.Method)
+}
+
+// asyncNote tells wall times that are the host's alone.
+func asyncNote(g *regionLine) string {
+	if g.Synchronous == nil || *g.Synchronous {
+		return ""
+	}
+	return fmt.Sprintf("not synchronous: %s before the work that they launched had ended; the time of that work on the GPU is %s from first to last, added up", many(g.AsyncInstances, "range")+" closed", elapsed(float64(g.ProjectedNS)))
+}
+
+func slowestNote(g *regionLine) string {
+	if g.Slowest == "" || g.Outliers == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s took more than twice the median; the slowest is %s", many(g.Outliers, "instance"), g.Slowest)
+}
+
+// regionLines are the regions of a result as tables show them.
+func regionLines(r *analysis.Result) []regionLine {
+	lines := r.RegionLines()
+	out := make([]regionLine, len(lines))
+	partly := slices.ContainsFunc(lines, func(g analysis.Region) bool {
+		ns, in := r.InScope(&g)
+		return in && ns < g.KernelNS
+	})
+	for i := range lines {
+		g := &lines[i]
+		_, in := r.InScope(g)
+		out[i] = regionLine{Region: *g, limiter: regionLimiter(g), outside: !in, partly: partly && r.Scope != nil}
+		if out[i].ScopeNS == nil {
+			out[i].ScopeNS = &out[i].KernelNS
+		}
+	}
+	return out
+}
+
+// NcuRegionView is the regions of a result without a timeline: counts and times are
+// those under ncu.
+var NcuRegionView = View[regionLine]{
+	Name: "regions", Order: Order{Words: "the program"}, Legend: "there is no timeline: ranges, launches and times are those under ncu",
+	Columns: []Column[regionLine]{
+		{Key: "path", Title: "region", Format: Name, Value: func(g *regionLine) any { return g.Path }},
+		{Key: "instances", Title: "ranges under ncu", Unit: Count, Value: func(g *regionLine) any { return orNil(g.Instances) }},
+		{Key: "kernels", Title: "launches under ncu", Unit: Count, Value: func(g *regionLine) any { return orNil(g.Kernels) }},
+		{Key: "ncu_ns", Title: "time under ncu", Unit: Nanoseconds, Value: func(g *regionLine) any { return g.NcuNS }},
+		{Key: "measured", Title: "measured by", Value: func(g *regionLine) any { return orNil(g.how()) }, Note: ResultRegionView.column("measured").Note},
+		{Key: "limiter", Format: Words, Value: func(g *regionLine) any { return orNil(g.limiter) }},
+	},
+}
+
+// NcuRegions shows the regions of a result without a timeline.
+func NcuRegions(r *analysis.Result) Printable {
+	return NcuRegionView.table(Slice(regionLines(r)), func() []string { return missingNotes(r) })
+}
+
+// A regionCounter is a counter of a region.
+type regionCounter struct {
+	analysis.RegionMetric
+	own    *analysis.RegionMetric // outside nested regions
+	nested bool                   // launches in and outside nested regions are told apart
+}
+
+// RegionCounterView is the counters of a region, or of its launches outside nested
+// regions beside them.
+var RegionCounterView = View[regionCounter]{
+	Name: "region_counters", Order: Order{Words: "the configuration"},
+	Columns: []Column[regionCounter]{
+		{Key: "name", Title: "metric", Format: Name, Value: func(m *regionCounter) any { return m.Name }},
+		{Key: "value", Format: Number, Value: func(m *regionCounter) any { return measured(m.Value, m.Unit) }},
+		{Key: "own", Title: "outside nested regions", Format: Number, Value: func(m *regionCounter) any {
+			if m.own == nil {
+				return nil
+			}
+			return measured(m.own.Value, m.own.Unit)
+		}, Note: func(m *regionCounter) string {
+			if m.nested && m.own == nil {
+				return "no launch outside the nested regions has a counter for it"
+			}
+			return ""
+		}},
+		{Key: "how", Title: "over the region", Value: func(m *regionCounter) any { return m.How }},
+		{Key: "coverage", Title: "counted, of GPU time", Help: "Where it is not that of the other counters", Unit: Share, Value: func(m *regionCounter) any { return m.Coverage }},
+	},
+}
+
+func regionCounters(c *analysis.RegionCounters) []*regionCounter {
+	own := map[string]*analysis.RegionMetric{}
+	if c.Exclusive != nil {
+		for i := range c.Exclusive.Metrics {
+			own[c.Exclusive.Metrics[i].Name] = &c.Exclusive.Metrics[i]
+		}
+	}
+	rows := make([]*regionCounter, len(c.Metrics))
+	for i, m := range c.Metrics {
+		rows[i] = &regionCounter{RegionMetric: m, own: own[m.Name], nested: c.Exclusive != nil}
+	}
+	return rows
+}
+
+// timeLimiter says in a word or two what decides how long a stage takes.
+func timeLimiter(s *analysis.Split) string {
+	l := s.Limiter
+	switch {
+	case l == nil:
+		return ""
+	case l.Kind == analysis.TimeIdle:
+		return "wait: " + message.Label("wait", l.Part)
+	}
+	return message.Label("time-limiter", l.Kind)
+}
