@@ -61,7 +61,7 @@ var ofAnalysis = map[fact.Code]words{
 	"region-uncovered":     {Text: "of the GPU time of {region} {coverage} was counted, less than the {goal} asked for: {why}"},
 	"input-lost":           {Text: "a part of {file} is lost, and the numbers are of the rest: {lost}", Next: repairInput},
 	"preliminary":          {Text: "this is the first answer, from the timeline: what limits each kernel follows when Nsight Compute has counted"},
-	"counters-keep-advice": {Text: "{stages} waits for the host: counters will not change what to do about it"},
+	"counters-keep-advice": {Text: "counters will not change what to do about {stages}: the GPU waits for the host there"},
 	"programs-differ": {Text: "{file} holds counters of another program ({counters}) than the timeline ({timeline}): they stand by themselves, and nothing is taken from one to the other; of {of:counted kernel|counted kernels} the timeline has {n} with that grid and block",
 		Next: "analyze each file alone, or capture both of one program"},
 	"arguments-differ":   {Text: "{file} was counted with other arguments ({counters}) than the timeline ({timeline}): counters are joined by kernel, grid and block, and stand for no other launch"},
