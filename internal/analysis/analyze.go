@@ -49,6 +49,7 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 		a.readTimeline,  // totals, kernels, regions, stages, overview
 		a.judgeTimeline, // whether it is whole and has what was asked for
 		a.readOthers,    // where there are several timelines
+		a.readServing,   // windows of a server, its clients and its steps
 		a.readCounters,  // joined to kernels
 		a.readTargets,   // why launches were counted
 		a.regionsOfNcu,  // where there is no timeline
@@ -57,6 +58,7 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 		a.countRegions,  // counters over regions
 		a.judgeRanges,   // limiter and roofline of regions measured as a whole
 		a.utilise,       // MFU and MBU
+		a.servingWork,   // of the steps of a server
 		a.readOperators, // of the torch profiler
 		a.refuseNothing, // where no file held anything
 		func(context.Context) error { return a.refuseUnused() }, // a file that was named
@@ -96,7 +98,7 @@ func (e *EmptyError) Error() string {
 
 // refuseNothing fails where nothing could be taken from the files.
 func (a *analyzer) refuseNothing(context.Context) error {
-	if a.tl != nil || len(a.counted)+len(a.ranges)+len(a.res.Operators) > 0 || a.clean != nil || a.profiled != nil {
+	if a.tl != nil || len(a.counted)+len(a.ranges)+len(a.res.Operators) > 0 || a.clean != nil || a.profiled != nil || a.res.Serving != nil {
 		return nil
 	}
 	files := slices.Concat(a.in.Counters, slices.Sorted(maps.Values(a.in.Metrics)))
@@ -215,6 +217,7 @@ type analyzer struct {
 	injectedPaths map[string]bool        // of ranges, as far as asked for
 	gains         map[*Stage]gain        // of stages, as far as asked for
 	others        map[*Stage][]otherCall // the same
+	steps         []timeline.StepRow     // of a serving engine, of all timelines
 }
 
 func (a *analyzer) loadCategories(context.Context) error {

@@ -84,6 +84,7 @@ const (
 	codeLaunchesFirst   fact.Code = "launches-first"         //
 	codeStageOverlaps   fact.Code = "stage-overlaps"         //
 	codePassTimes       fact.Code = "pass-times"             // clock, clean, nsys, overhead; without overhead the difference is noise
+	codeNextToken       fact.Code = "next-token"             // period, steps, busy, idle, gap; mixed, prefill, other, batch_min, batch and mbu where known
 	codeIdleSync        fact.Code = "idle-sync"              // stage, share, ns, of
 	codeIdleCopy        fact.Code = "idle-copy"              //
 	codeIdleAlloc       fact.Code = "idle-alloc"             //

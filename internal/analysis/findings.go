@@ -22,6 +22,7 @@ func (a *analyzer) conclude(context.Context) error {
 	a.tellOverhead()
 	a.findDamage()
 	a.findContradictions()
+	a.findNextToken()
 	a.findMain()
 	a.findLaunchBound()
 	a.findIdle()

@@ -41,10 +41,11 @@ type Input struct {
 	// Metrics are the metrics.json of the workload by pipeline step: unprofiled,
 	// direct_inference, nsys, ncu.
 	Metrics   map[string]string
-	Operators string // operators.json of the torch profiler
-	Flops     string // flops.json
-	Targets   string // targets.json
-	Model     string // config.json of the model; CountModel counts its work
+	Operators string   // operators.json of the torch profiler
+	Flops     string   // flops.json
+	Targets   string   // targets.json
+	Windows   []string // windows.json of each start of a server
+	Model     string   // config.json of the model; CountModel counts its work
 
 	// Include and Exclude are NVTX filters: the analysis is about the launches
 	// that they select. Without an Include it is about the whole timeline, or with
@@ -95,7 +96,7 @@ func (in *Input) onlyCounters() bool {
 
 // Empty tells that there is nothing to analyse.
 func (in *Input) Empty() bool {
-	return len(in.Timelines) == 0 && len(in.Counters) == 0 && len(in.Metrics) == 0 && in.Operators == ""
+	return len(in.Timelines) == 0 && len(in.Counters) == 0 && len(in.Metrics) == 0 && in.Operators == "" && len(in.Windows) == 0
 }
 
 // FromRun finds the inputs in a run directory. What a run does not have stays
@@ -118,6 +119,7 @@ func FromRun(dir string) (Input, error) {
 	in.Operators = firstOf(runs.Files(dir, runs.OperatorsFile))
 	in.Flops = firstOf(runs.Files(dir, runs.FlopsFile))
 	in.Targets = firstOf(runs.Files(dir, runs.TargetsFile))
+	in.Windows = runs.Files(dir, runs.WindowsFile)
 	in.configured()
 	return in, nil
 }

@@ -40,6 +40,7 @@ const (
 	CounterImpossible  fact.Code = "counter-impossible" // counter, n, file
 	RunWarning         fact.Code = "run-warning"        // text
 	StepWarning        fact.Code = "step-warning"       // text
+	ServingNoContext   fact.Code = "serving-no-context" //
 	OneProcessNoRanges fact.Code = "one-process-ranges" // text
 	OneProcessNoCUDA   fact.Code = "one-process-cuda"   // text
 	ShapesDiffer       fact.Code = "shapes-differ"      // batch, batch_nsys, prompt, prompt_nsys, new, new_nsys

@@ -146,6 +146,7 @@ func (a *analyzer) survey(ctx context.Context, path string) (*recording, error) 
 	if err := b.takeTimeline(ctx, t); err != nil {
 		return nil, err
 	}
+	a.steps = append(a.steps, b.steps...)
 	return b.part(path), nil
 }
 

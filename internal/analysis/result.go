@@ -57,6 +57,9 @@ type Result struct {
 	// Job is what ranks tell together; absent where parts are no ranks.
 	Job *Job `json:"job,omitempty"`
 
+	// Serving is what a server and its clients did; absent for other programs.
+	Serving *Serving `json:"serving,omitempty"`
+
 	Overview Overview `json:"overview"`
 	Method   Method   `json:"method"`
 	Warnings []Note   `json:"warnings,omitempty"`

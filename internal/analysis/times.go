@@ -118,6 +118,7 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 	for _, w := range a.tl.at.Warnings {
 		a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(a.in.timeline())})
 	}
+	a.steps = engineSteps(t)
 	a.environmentOf(t)
 	a.checkCaptureTime(t.Session.StartUTC)
 	a.findScope()

@@ -20,6 +20,7 @@ type Stats struct {
 	TPOT     Summary `json:"tpot_ns"`     // of each request: from the first token to the last, by the tokens after the first
 	ITL      Summary `json:"itl_ns"`      // between two tokens that follow each other
 	EndToEnd Summary `json:"e2e_ns"`      // from sending to the end
+	Prompt   Summary `json:"prompt_size"` // tokens of a prompt
 	Output   Summary `json:"output_size"` // tokens of an answer
 
 	Tokens          int     `json:"tokens"`
@@ -51,7 +52,7 @@ func (t Target) set() bool { return t != Target{} }
 func Between(list []Request, from, to int64, target Target) Stats {
 	s := Stats{Seconds: float64(to-from) / 1e9, ErrorKinds: map[string]int{}}
 	in := func(t int64) bool { return t > 0 && t >= from && t < to }
-	var ttft, tpot, itl, e2e, output []float64
+	var ttft, tpot, itl, e2e, prompt, output []float64
 	good := 0
 	for i := range list {
 		r := &list[i]
@@ -77,7 +78,7 @@ func Between(list []Request, from, to int64, target Target) Stats {
 		default:
 			s.Requests++
 			e2e = append(e2e, float64(r.End-r.Sent))
-			output = append(output, float64(r.Output))
+			prompt, output = append(prompt, float64(r.Prompt)), append(output, float64(r.Output))
 			per, ok := r.perToken()
 			if ok {
 				tpot = append(tpot, per)
@@ -87,7 +88,8 @@ func Between(list []Request, from, to int64, target Target) Stats {
 			}
 		}
 	}
-	s.TTFT, s.TPOT, s.ITL, s.EndToEnd, s.Output = summarize(ttft), summarize(tpot), summarize(itl), summarize(e2e), summarize(output)
+	s.TTFT, s.TPOT, s.ITL, s.EndToEnd = Summarize(ttft), Summarize(tpot), Summarize(itl), Summarize(e2e)
+	s.Prompt, s.Output = Summarize(prompt), Summarize(output)
 	if s.Seconds > 0 {
 		s.TokensPerSecond, s.RequestsPerSec = float64(s.Tokens)/s.Seconds, float64(s.Requests)/s.Seconds
 	}
@@ -116,7 +118,8 @@ func (r *Request) meets(t Target, perToken float64) bool {
 		within(perToken, float64(t.TPOT)) && within(float64(r.End-r.Sent), float64(t.EndToEnd))
 }
 
-func summarize(values []float64) Summary {
+// Summarize describes values, and sorts them.
+func Summarize(values []float64) Summary {
 	if len(values) == 0 {
 		return Summary{}
 	}

@@ -29,6 +29,7 @@ var ofAnalysis = map[fact.Code]words{
 	"no-baseline": {Text: "there is no unprofiled run: times are those under the profiler, and its overhead is not known", Next: "run with pipeline.unprofiled.enable=true"},
 	"baseline-stages": {Text: "the unprofiled run was timed as a whole ({time}): the times of stages are those under the profiler, and its overhead on them is not known",
 		Next: "a workload that ships with deepprof times its stages"},
+	"serving-no-context": {Text: "MFU and MBU of the steps are not known: no client of deepprof's own sent the requests, so the lengths of their contexts are not known", Next: "use pipeline.server.load.kind=client"},
 	"no-counters":        {Text: "no counters were taken: what limits each kernel cannot be told", Next: "run with pipeline.ncu.enable=true"},
 	"causes-untold":      {Text: "the counters tell what limits a kernel, but for {n} of {of} kernels not why (sections {sections} were not counted)", Next: "count again with pipeline/ncu=causes, about a third more time a launch"},
 	"counters-failed":    {Text: "what limits each kernel cannot be told, because no counters were taken: {why}", Next: "[{next}]"},

@@ -53,6 +53,11 @@ var findingWords = map[fact.Code]words{
 		Text:  "NVTX ranges around its parts would tell which of them waits",
 		Plain: "Starting and loading are part of that time",
 	},
+	"next-token": {
+		Text: "The next token takes {period} on average over {steps:step|steps} that decode: the GPU works on decode for {busy} of it[, on prompts and decode in one step for {mixed}]" +
+			"[, on prompts alone for {prefill}][, in steps of another kind for {other}], waits inside decode steps for {idle}, and {gap} lies between steps (scheduling, sampling, answers).[ Decode of batch {batch} reaches {mbu} of the memory bandwidth.]",
+		Plain: "The next token takes {period} on average. The GPU works on it for {busy} of that time[ and on new prompts for {prefill}][ and on both together for {mixed}]; for {idle} it waits inside a step, and for {gap} between steps.",
+	},
 	"launch-bound": {
 		Text: "{stage} is launch-bound: under nsys kernels run in {busy_share} of its {wall}[ in {passes:pass|passes}], and the GPU waits for the host in {wait_share}.[ {more.}]",
 		Plain: "The GPU works only {of_busy} of the time of {stage} ({times}). For up to {of_waits} of it, it waits for the program on the host to hand it work[, and for {of_rest} for other reasons]. " +

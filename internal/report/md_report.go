@@ -36,6 +36,7 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 	d.line("## Per-stage timings")
 	d.stages(r)
 
+	d.serving(r)
 	d.ranks(r)
 
 	d.line("## Where the time goes")

@@ -300,17 +300,22 @@ func (r *Run) ReadExactPlan() (*plan.Plan, error) {
 	return r.ReadPlan()
 }
 
-func (r *Run) readPlan(name string) (*plan.Plan, error) {
-	data, err := readRegular(r.Path(name), maxManifest)
+func (r *Run) readPlan(name string) (*plan.Plan, error) { return readPlan(r.Path(name)) }
+
+// PlanOf is ReadPlan for the folder of a run.
+func PlanOf(dir string) (*plan.Plan, error) { return readPlan(filepath.Join(dir, PlanName)) }
+
+func readPlan(path string) (*plan.Plan, error) {
+	data, err := readRegular(path, maxManifest)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", r.Path(name), err)
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	p, err := plan.Unmarshal(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Path(name), err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return p, nil
 }

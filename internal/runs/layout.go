@@ -34,6 +34,7 @@ const (
 	WindowsFile        FileKind = "windows"    // of a server: what its clients saw in each
 	RequestsFile       FileKind = "requests"   // of a server, one a line
 	ConditionsFile     FileKind = "conditions" // clocks, power and throttling meanwhile
+	StartupReportFile  FileKind = "startup report"
 )
 
 // ServerFolder holds a folder for each step that starts a server.
@@ -64,6 +65,7 @@ var layout = []layoutRow{
 	{TimelineFile, "nsys", "*.sqlite", "nsys"},
 	{SummaryFile, "nsys", "summary_*.csv", "nsys"},
 	{TimelineReportFile, "nsys", "run.nsys-rep", "nsys"},
+	{StartupReportFile, "nsys", "startup.nsys-rep", "nsys"},
 	{TimelineReportFile, "nsys", "*.nsys-rep", "nsys"},
 	{CountersFile, "ncu", "*.ncu-rep", "ncu"},
 	{CountersFile, "ncu/*", "*.ncu-rep", "ncu"},

@@ -112,6 +112,9 @@ func (l limiters) of(paths []string) string {
 
 // showSteps shows the distribution of steps, or each of them.
 func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (report.Printable, error) {
+	if res, err := folder.Read(filepath.Join(path, folder.ResultFile)); err == nil && !r.All && !r.Data && res.Serving != nil && len(res.Serving.Steps) > 0 {
+		return report.ServingSteps(res), nil
+	}
 	f, src, err := openTimeline(ctx, path, "steps", r)
 	if err != nil {
 		return nil, err

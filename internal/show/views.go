@@ -65,7 +65,7 @@ func Views() []View {
 			Name: "steps", Short: "Steps of decode and other loops: distribution of step time, GPU time and gaps; each step with --all",
 			Example: "  deepprof show steps latest\n  deepprof show steps latest --all",
 			Params:  launchParams(),
-			Tables:  []report.Declared{report.ModelStepView, report.StepGroupView}, answer: ofLaunches(showSteps),
+			Tables:  []report.Declared{report.ModelStepView, report.StepGroupView, report.ServingStepView}, answer: ofLaunches(showSteps),
 		},
 		{
 			Name: "ranges", Short: "Every instance of every NVTX range",
@@ -105,6 +105,11 @@ func Views() []View {
 			Params:  []Param{topParam, partialParam}, Tables: []report.Declared{report.RooflineView}, answer: ofResult("roofline", report.RooflinePoints),
 		},
 		ranksView(),
+		{
+			Name: "requests", Many: true, Short: "What the clients of a server saw in each window: latencies, throughput, errors",
+			Example: "  deepprof show requests latest\n  deepprof show requests latest --csv",
+			Params:  []Param{topParam, partialParam}, Tables: []report.Declared{report.RequestView}, answer: ofResult("requests", report.Requests),
+		},
 		flopsView(),
 		{
 			Name: "info", Short: "What made the report: tool versions, machine, GPUs, processes, tables, warnings",

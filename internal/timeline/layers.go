@@ -118,55 +118,6 @@ func layerOf(parts []string, each bool) string {
 	return layer
 }
 
-// A StepRow is one step of a stage: the work for one token, or for one batch of
-// tokens.
-type StepRow struct {
-	Stage    string `json:"stage"`
-	Step     int    `json:"step"` // in the order of the file, from 0
-	StartNS  int64  `json:"start_ns"`
-	StepNS   int64  `json:"step_ns"`  // of the range
-	BusyNS   int64  `json:"busy_ns"`  // its work ran, as far as known
-	GPUNS    int64  `json:"gpu_ns"`   // GPU time of its kernels
-	Launches int64  `json:"launches"` //
-	// GapNS is the time between the end of the step before, in the same stage, and
-	// the start of this one; absent for the first of a pass.
-	GapNS *int64 `json:"gap_before_ns,omitempty"`
-	// Sizes of the step where the program was annotated.
-	Batch  *int64 `json:"batch,omitempty"`
-	Tokens *int64 `json:"tokens,omitempty"`
-	Cached *int64 `json:"cached,omitempty"`
-}
-
-// Steps lists the ranges that are steps. Rows are those of RangeRows.
-func Steps(rows []RangeRow) []StepRow {
-	var ranges []*RangeRow
-	for i := range rows {
-		if stepName.MatchString(rows[i].Name) && rows[i].Depth > 0 {
-			ranges = append(ranges, &rows[i])
-		}
-	}
-	slices.SortStableFunc(ranges, func(x, y *RangeRow) int { return cmp.Compare(x.StartNS, y.StartNS) })
-	type lane struct {
-		stage           string
-		process, thread int
-	}
-	last := map[lane]*RangeRow{}
-	var out []StepRow
-	for i, r := range ranges {
-		parts := nvtx.SplitPath(r.Path)
-		stage := strings.Join(parts[:len(parts)-1], "/")
-		s := StepRow{Stage: stage, Step: i, StartNS: r.StartNS, StepNS: r.RangeNS, BusyNS: r.BusyNS, GPUNS: r.InclusiveNS, Launches: r.KernelCalls}
-		at := lane{stage, r.Process, r.Thread}
-		if before := last[at]; before != nil && r.StartNS >= before.EndNS {
-			gap := r.StartNS - before.EndNS
-			s.GapNS = &gap
-		}
-		last[at] = r
-		out = append(out, s)
-	}
-	return out
-}
-
 // A StepGroup is the distribution of the steps of a stage.
 type StepGroup struct {
 	Stage       string `json:"stage"`
@@ -187,6 +138,9 @@ func GroupSteps(steps []StepRow) []StepGroup {
 	var out []StepGroup
 	byStage := map[string][]StepRow{}
 	for _, s := range steps {
+		if s.Kind != "" {
+			s.Stage = s.class()
+		}
 		if byStage[s.Stage] == nil {
 			out = append(out, StepGroup{Stage: s.Stage})
 		}

@@ -23,6 +23,7 @@ export interface Result {
   parts?: Part[] | null;
   across?: Across;
   job?: Job;
+  serving?: Serving;
   overview: Overview;
   method: Method;
   warnings?: Note[] | null;
@@ -317,6 +318,18 @@ export interface Job {
   unmatched?: number;
   why?: string;
   why_short?: string;
+}
+
+export interface Serving {
+  engine: string;
+  load: string;
+  shape?: Shape;
+  steady: boolean;
+  windows: ServingWindow[] | null;
+  collecting?: ServingCost;
+  session?: ServingCost;
+  steps?: StepClass[] | null;
+  next_token?: NextToken;
 }
 
 export interface Overview {
@@ -677,6 +690,67 @@ export interface RankWait {
   meanwhile?: TimePart[] | null;
 }
 
+export interface Shape {
+  endpoint: string;
+  model: string;
+  concurrency: number;
+  rate?: number;
+  prompt: string;
+  output: string;
+  seed: number;
+}
+
+export interface ServingWindow {
+  start: string;
+  name: string;
+  kind: string;
+  from_ns: number;
+  to_ns: number;
+  stats?: Stats;
+  report?: string;
+  cut?: boolean;
+  cache_use?: number;
+  memory_peak_bytes?: number;
+}
+
+export interface ServingCost {
+  throughput_loss: number;
+  time_between_tokens_more?: number;
+  ttft_more?: number;
+}
+
+export interface StepClass {
+  kind: string;
+  batch_min: number;
+  batch_max: number;
+  steps: number;
+  context_tokens?: number;
+  generation_tokens?: number;
+  time_ns: Summary;
+  busy_ns: Summary;
+  gap_before_ns: Summary;
+  gpu_ns: Summary;
+  launches: number;
+  share: number;
+  context?: number;
+  flops?: number;
+  bytes?: number;
+  mfu?: Utilisation;
+  mbu?: Utilisation;
+  roof?: string;
+}
+
+export interface NextToken {
+  steps: number;
+  period_ns: number;
+  busy_ns: number;
+  idle_ns: number;
+  mixed_ns: number;
+  prefill_ns: number;
+  gap_ns: number;
+  other_ns: number;
+}
+
 export interface Lane {
   kind: string;
   label: string;
@@ -771,6 +845,35 @@ export interface Cause {
   evidence?: CauseEvidence[] | null;
   remedy?: string;
   need?: string[] | null;
+}
+
+export interface Stats {
+  seconds: number;
+  requests: number;
+  errors: number;
+  error_kinds?: number;
+  error_sample?: string;
+  ttft_ns: Summary;
+  tpot_ns: Summary;
+  itl_ns: Summary;
+  e2e_ns: Summary;
+  prompt_size: Summary;
+  output_size: Summary;
+  tokens: number;
+  tokens_per_s: number;
+  requests_per_s: number;
+  good?: number;
+  goodput_per_s?: number;
+}
+
+export interface Summary {
+  n: number;
+  mean: number;
+  p50: number;
+  p90: number;
+  p95: number;
+  p99: number;
+  max: number;
 }
 
 export interface LaneTop {

@@ -1,0 +1,82 @@
+package analysis
+
+import (
+	"github.com/deepprof/deepprof/internal/engine"
+	"github.com/deepprof/deepprof/internal/load"
+)
+
+// Serving is what a server and its clients did.
+type Serving struct {
+	Engine string      `json:"engine"`
+	Load   string      `json:"load"`            // client, command or none
+	Shape  *load.Shape `json:"shape,omitempty"` // what the client sent
+	Steady bool        `json:"steady"`          // before the first window
+	// Windows are the intervals of all starts: unprofiled, idle, profiled.
+	Windows []ServingWindow `json:"windows"`
+	// Collecting is what profiled windows cost against idle ones of the same
+	// process, Session what idle windows cost against a start without nsys.
+	Collecting *ServingCost `json:"collecting,omitempty"`
+	Session    *ServingCost `json:"session,omitempty"`
+	// Steps sum up the steps of all profiled windows by kind and batch size;
+	// NextToken divides the time between two steps that decode.
+	Steps     []StepClass `json:"steps,omitempty"`
+	NextToken *NextToken  `json:"next_token,omitempty"`
+}
+
+// A ServingWindow is one interval, as the clients saw it.
+type ServingWindow struct {
+	Start string `json:"start"` // the pipeline step that started the server
+	load.Window
+}
+
+// ServingCost compares two kinds of windows: shares by which the second has more
+// time or less throughput than the first; negative for less cost.
+type ServingCost struct {
+	Throughput float64  `json:"throughput_loss"`
+	PerToken   *float64 `json:"time_between_tokens_more,omitempty"` // of the medians
+	TTFT       *float64 `json:"ttft_more,omitempty"`
+}
+
+// A StepClass are the steps of one kind and batch size.
+type StepClass struct {
+	Kind     engine.StepKind `json:"kind"`
+	BatchMin int             `json:"batch_min"` // sequences; -1 where names do not tell
+	BatchMax int             `json:"batch_max"`
+	Steps    int             `json:"steps"`
+
+	// Tokens of the step, means: of prompts, and of sequences that decode. Absent
+	// where names do not tell.
+	ContextTokens    *float64 `json:"context_tokens,omitempty"`
+	GenerationTokens *float64 `json:"generation_tokens,omitempty"`
+
+	Time     load.Summary `json:"time_ns"` // of the range
+	Busy     load.Summary `json:"busy_ns"` // the GPU ran its work
+	Gap      load.Summary `json:"gap_before_ns"`
+	GPU      load.Summary `json:"gpu_ns"`
+	Launches float64      `json:"launches"` // mean
+	Share    float64      `json:"share"`    // of the time of all steps and gaps
+
+	// Context is the number of tokens in the cache of a sequence that the work is
+	// counted for, FLOPs and Bytes the work of one step by the model's config; MFU
+	// and MBU hold it against the peaks over the mean time of a step. Roof is the
+	// one that allows less: flops or dram.
+	Context float64      `json:"context,omitempty"`
+	FLOPs   float64      `json:"flops,omitempty"`
+	Bytes   float64      `json:"bytes,omitempty"`
+	MFU     *Utilisation `json:"mfu,omitempty"`
+	MBU     *Utilisation `json:"mbu,omitempty"`
+	Roof    string       `json:"roof,omitempty"`
+}
+
+// NextToken divides the mean time from one step that decodes to the next. The
+// parts add up to PeriodNS.
+type NextToken struct {
+	Steps    int     `json:"steps"` // that decode
+	PeriodNS float64 `json:"period_ns"`
+	BusyNS   float64 `json:"busy_ns"`    // the GPU runs work of decode steps
+	IdleNS   float64 `json:"idle_ns"`    // the GPU waits inside decode steps
+	MixedNS  float64 `json:"mixed_ns"`   // steps that decode and prefill together
+	PromptNS float64 `json:"prefill_ns"` // steps that prefill only
+	GapNS    float64 `json:"gap_ns"`     // between steps: scheduling, sampling, answers
+	OtherNS  float64 `json:"other_ns"`   // steps whose names do not tell
+}

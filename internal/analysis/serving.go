@@ -1,0 +1,320 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/engine"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/flops"
+	"github.com/deepprof/deepprof/internal/gpu"
+	"github.com/deepprof/deepprof/internal/load"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// engineSteps are the steps of a serving engine in a timeline; none where it has
+// no such range.
+func engineSteps(t *timeline.Timeline) []timeline.StepRow {
+	if !slices.ContainsFunc(t.Ranges, func(r timeline.Range) bool {
+		_, ok := engine.ParseStep(t.Name(r.Name))
+		return ok
+	}) {
+		return nil
+	}
+	return slices.DeleteFunc(timeline.Steps(t.RangeRows(timeline.Query{}).Rows), func(s timeline.StepRow) bool { return s.Kind == "" })
+}
+
+// readServing reads what the clients of a server saw, and sums up its steps.
+func (a *analyzer) readServing(context.Context) error {
+	s := &Serving{Windows: []ServingWindow{}}
+	for _, path := range a.in.Windows {
+		record, err := load.ReadRecord(path)
+		if err != nil {
+			a.unreadable(err)
+			continue
+		}
+		a.addFile(path, "windows")
+		step := filepath.Base(filepath.Dir(path))
+		s.Engine, s.Load, s.Shape = cmp.Or(s.Engine, record.Engine), cmp.Or(s.Load, record.Load), cmp.Or(s.Shape, record.Shape)
+		s.Steady = s.Steady || step == plan.StepNsys && record.Steady
+		for _, w := range record.Window {
+			s.Windows = append(s.Windows, ServingWindow{Start: step, Window: w})
+		}
+	}
+	if len(s.Windows) == 0 && len(a.steps) == 0 {
+		return nil
+	}
+	order := []string{plan.StepUnprofiled, plan.StepNsys, plan.StepNcu}
+	slices.SortStableFunc(s.Windows, func(x, y ServingWindow) int {
+		return cmp.Compare(slices.Index(order, x.Start), slices.Index(order, y.Start))
+	})
+	s.Session = s.cost(load.Unprofiled, load.Idle)
+	s.Collecting = s.cost(load.Idle, load.Profiled)
+	s.Steps, s.NextToken = classSteps(a.steps), nextToken(a.steps)
+	a.res.Serving = s
+	return nil
+}
+
+// cost compares two kinds of windows; nil where one is missing.
+func (s *Serving) cost(base, dearer load.WindowKind) *ServingCost {
+	x, ok := s.mean(base)
+	y, also := s.mean(dearer)
+	if !ok || !also || x.tokens <= 0 {
+		return nil
+	}
+	return &ServingCost{Throughput: 1 - y.tokens/x.tokens, PerToken: more(x.itl, y.itl), TTFT: more(x.ttft, y.ttft)}
+}
+
+func more(x, y float64) *float64 {
+	if x <= 0 || y <= 0 {
+		return nil
+	}
+	share := y/x - 1
+	return &share
+}
+
+// clientMeans are means over windows, weighted by their time; of the medians for
+// latencies.
+type clientMeans struct{ seconds, tokens, itl, ttft, prompt, output float64 }
+
+func (s *Serving) mean(kinds ...load.WindowKind) (clientMeans, bool) {
+	var m clientMeans
+	var itl, ttft, answers float64
+	for _, w := range s.Windows {
+		if w.Stats == nil || w.Stats.Tokens == 0 || !slices.Contains(kinds, w.Kind) {
+			continue
+		}
+		t := w.Stats.Seconds
+		m.seconds += t
+		m.tokens += float64(w.Stats.Tokens)
+		if w.Stats.ITL.N > 0 {
+			itl, m.itl = itl+t, m.itl+t*w.Stats.ITL.P50
+		}
+		if w.Stats.TTFT.N > 0 {
+			ttft, m.ttft = ttft+t, m.ttft+t*w.Stats.TTFT.P50
+		}
+		if n := float64(w.Stats.Output.N); n > 0 {
+			answers, m.prompt, m.output = answers+n, m.prompt+n*w.Stats.Prompt.Mean, m.output+n*w.Stats.Output.Mean
+		}
+	}
+	if m.seconds <= 0 {
+		return m, false
+	}
+	over := func(sum, of float64) float64 {
+		if of <= 0 {
+			return 0
+		}
+		return sum / of
+	}
+	m.tokens, m.itl, m.ttft = m.tokens/m.seconds, over(m.itl, itl), over(m.ttft, ttft)
+	m.prompt, m.output = over(m.prompt, answers), over(m.output, answers)
+	return m, true
+}
+
+// classSteps sums steps up by kind and batch size, those with most time first.
+func classSteps(steps []timeline.StepRow) []StepClass {
+	type key struct {
+		kind   engine.StepKind
+		lo, hi int
+	}
+	byKey := map[key][]timeline.StepRow{}
+	var total float64
+	for _, s := range steps {
+		k := key{s.Kind, -1, -1}
+		if s.Batch != nil {
+			k.lo, k.hi = timeline.BatchClass(int(*s.Batch))
+		}
+		byKey[k] = append(byKey[k], s)
+		total += float64(s.StepNS) + gapOf(s)
+	}
+	var out []StepClass
+	for k, list := range byKey {
+		out = append(out, classOf(StepClass{Kind: k.kind, BatchMin: k.lo, BatchMax: k.hi}, list, total))
+	}
+	slices.SortFunc(out, func(x, y StepClass) int {
+		return cmp.Or(cmp.Compare(y.Share, x.Share), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.BatchMin, y.BatchMin))
+	})
+	return out
+}
+
+func gapOf(s timeline.StepRow) float64 {
+	if s.GapNS == nil {
+		return 0
+	}
+	return float64(*s.GapNS)
+}
+
+// classOf fills in a class from its steps.
+func classOf(c StepClass, list []timeline.StepRow, total float64) StepClass {
+	var times, busy, gaps, kernels, context, generation []float64
+	var launches, spent float64
+	for _, s := range list {
+		times, busy, kernels = append(times, float64(s.StepNS)), append(busy, float64(s.BusyNS)), append(kernels, float64(s.GPUNS))
+		if s.GapNS != nil {
+			gaps = append(gaps, float64(*s.GapNS))
+		}
+		if n := s.Composition.ContextTokens; n >= 0 {
+			context = append(context, float64(n))
+		}
+		if n := s.Composition.GenerationTokens; n >= 0 {
+			generation = append(generation, float64(n))
+		}
+		launches += float64(s.Launches)
+		spent += float64(s.StepNS) + gapOf(s)
+	}
+	c.Steps, c.Launches = len(list), launches/float64(len(list))
+	c.Time, c.Busy, c.Gap, c.GPU = load.Summarize(times), load.Summarize(busy), load.Summarize(gaps), load.Summarize(kernels)
+	if total > 0 {
+		c.Share = spent / total
+	}
+	if n := load.Summarize(context); n.N == len(list) {
+		c.ContextTokens = &n.Mean
+	}
+	if n := load.Summarize(generation); n.N == len(list) {
+		c.GenerationTokens = &n.Mean
+	}
+	return c
+}
+
+// nextToken divides the time of steps and of the gaps before them; nil where no
+// step decodes.
+func nextToken(steps []timeline.StepRow) *NextToken {
+	var n NextToken
+	for _, s := range steps {
+		if s.GapNS != nil {
+			n.GapNS += float64(*s.GapNS)
+		}
+		switch t := float64(s.StepNS); s.Kind {
+		case engine.Decode:
+			n.Steps++
+			busy := min(t, float64(s.BusyNS))
+			n.BusyNS += busy
+			n.IdleNS += t - busy
+		case engine.Mixed:
+			n.Steps++
+			n.MixedNS += t
+		case engine.Prefill:
+			n.PromptNS += t
+		default:
+			n.OtherNS += t
+		}
+	}
+	if n.Steps == 0 {
+		return nil
+	}
+	for _, part := range []*float64{&n.BusyNS, &n.IdleNS, &n.MixedNS, &n.PromptNS, &n.GapNS, &n.OtherNS} {
+		*part /= float64(n.Steps)
+		n.PeriodNS += *part
+	}
+	return &n
+}
+
+// servingWork holds the steps of a server against the peaks, by the work that the
+// config of its model tells.
+func (a *analyzer) servingWork(context.Context) error {
+	s := a.res.Serving
+	if s == nil || len(s.Steps) == 0 {
+		return nil
+	}
+	model, dtype, err := a.servingModel()
+	if err != nil || model == nil {
+		return err
+	}
+	seen, ok := s.mean(load.Unprofiled, load.Idle, load.Profiled)
+	if !ok || seen.prompt <= 0 {
+		a.missing(ServingNoContext)
+		return nil
+	}
+	for i := range s.Steps {
+		a.stepWork(&s.Steps[i], model, dtype, seen)
+	}
+	return nil
+}
+
+// servingModel is the model of the plan of a run; nil where it has none.
+func (a *analyzer) servingModel() (*flops.Model, string, error) {
+	if a.in.Run == "" {
+		return nil, "", nil
+	}
+	p, err := runs.PlanOf(a.in.Run)
+	if err != nil || p == nil || p.Model.Config.Values == nil {
+		return nil, "", nil // an older run, or no model
+	}
+	m, err := flops.ParseMap(p.Model.Config.Values)
+	if err != nil {
+		a.unreadable(err)
+		return nil, "", nil
+	}
+	return m, p.Model.DType, nil
+}
+
+// stepWork counts the work of the steps of a class. A decode step reads a cache
+// that is filled with the prompt and, on average, half of the answer.
+func (a *analyzer) stepWork(c *StepClass, m *flops.Model, dtype string, seen clientMeans) {
+	shape, stage := flops.Shape{DType: dtype}, decodeStage
+	switch {
+	case c.Kind == engine.Decode && c.GenerationTokens != nil && *c.GenerationTokens >= 1:
+		c.Context = seen.prompt + seen.output/2
+		shape.Batch, shape.Prompt, shape.New = int64(*c.GenerationTokens+0.5), int64(c.Context+0.5), 2
+	case c.Kind == engine.Prefill && c.ContextTokens != nil && c.BatchMin >= 1:
+		batch := float64(c.BatchMin+c.BatchMax) / 2
+		c.Context, stage = *c.ContextTokens/batch, prefillStage
+		shape.Batch, shape.Prompt, shape.New = int64(batch+0.5), int64(c.Context+0.5), 1
+	default:
+		return
+	}
+	counted, err := m.Count(shape)
+	if err != nil {
+		return
+	}
+	work, ok := counted.Stage(stage)
+	if !ok {
+		return
+	}
+	c.FLOPs, c.Bytes = float64(work.FLOPs), float64(work.Bytes.Total)
+	kind, _ := gpu.Parse(cmp.Or(counted.Model.Products, dtype))
+	base := Utilisation{Method: methodAnalytic, Seconds: c.Time.Mean / 1e9, Why: because(codeOverNsys)}
+	mfu, mbu := a.utilisation(base, c.FLOPs, string(kind), 0), a.utilisation(base, c.Bytes, levelDRAM, 0)
+	c.MFU, c.MBU = &mfu, &mbu
+	if mfu.Value != nil && mbu.Value != nil {
+		c.Roof = map[bool]string{true: "flops", false: "dram"}[*mfu.Value > *mbu.Value]
+	}
+}
+
+// findNextToken says first where the time of the next token goes.
+func (a *analyzer) findNextToken() {
+	if a.res.Serving == nil || a.res.Serving.NextToken == nil {
+		return
+	}
+	n := a.res.Serving.NextToken
+	share := func(key string, ns float64) fact.Param { return fact.Share(key, ns/n.PeriodNS) }
+	params := []fact.Param{
+		fact.NS("period", n.PeriodNS), fact.Count("steps", n.Steps), share("busy", n.BusyNS), share("idle", n.IdleNS), share("gap", n.GapNS),
+	}
+	for _, part := range []struct {
+		key string
+		ns  float64
+	}{{"mixed", n.MixedNS}, {"prefill", n.PromptNS}, {"other", n.OtherNS}} {
+		if part.ns > 0 {
+			params = append(params, share(part.key, part.ns))
+		}
+	}
+	if c := a.mostDecode(); c != nil && c.MBU != nil && c.MBU.Value != nil {
+		params = append(params, fact.Count("batch_min", c.BatchMin), fact.Count("batch", c.BatchMax), fact.Share("mbu", *c.MBU.Value))
+	}
+	a.find("next-token", weightHigh, codeNextToken, params...)
+}
+
+// mostDecode is the class of decode steps with the most time.
+func (a *analyzer) mostDecode() *StepClass {
+	for i := range a.res.Serving.Steps {
+		if c := &a.res.Serving.Steps[i]; c.Kind == engine.Decode {
+			return c
+		}
+	}
+	return nil
+}

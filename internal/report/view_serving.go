@@ -1,0 +1,136 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/load"
+)
+
+// RequestView is what the clients of a server saw in each window.
+var RequestView = View[analysis.ServingWindow]{
+	Name: "requests", Order: Order{Words: "start and time"},
+	Legend: "unprofiled: a start without nsys; idle: the session collects nothing; profiled: it collects",
+	Columns: []Column[analysis.ServingWindow]{
+		{Key: "window", Value: func(w *analysis.ServingWindow) any { return w.Name }},
+		{Key: "kind", Value: func(w *analysis.ServingWindow) any { return string(w.Kind) }},
+		{Key: "seconds", Priority: 4, Unit: Seconds, Value: ofStats(func(s *load.Stats) any { return s.Seconds })},
+		{Key: "requests", Priority: 2, Unit: Count, Value: ofStats(func(s *load.Stats) any { return s.Requests })},
+		{Key: "errors", Priority: 3, Unit: Count, Value: ofStats(func(s *load.Stats) any { return s.Errors })},
+		{Key: "ttft_p50_ns", Title: "TTFT p50", Unit: Nanoseconds, Group: "latency", Value: ofSummary(func(s *load.Stats) load.Summary { return s.TTFT }, p50)},
+		{Key: "ttft_p99_ns", Title: "p99", Priority: 5, Unit: Nanoseconds, Group: "latency", Value: ofSummary(func(s *load.Stats) load.Summary { return s.TTFT }, p99)},
+		{Key: "tpot_p50_ns", Title: "per token p50", Priority: 1, Unit: Nanoseconds, Group: "latency", Value: ofSummary(func(s *load.Stats) load.Summary { return s.TPOT }, p50)},
+		{Key: "tpot_p99_ns", Title: "p99", Priority: 6, Unit: Nanoseconds, Group: "latency", Value: ofSummary(func(s *load.Stats) load.Summary { return s.TPOT }, p99)},
+		{Key: "itl_p50_ns", Title: "between tokens p50", Unit: Nanoseconds, Group: "latency", Value: ofSummary(func(s *load.Stats) load.Summary { return s.ITL }, p50)},
+		{Key: "itl_p99_ns", Title: "p99", Priority: 5, Unit: Nanoseconds, Group: "latency", Value: ofSummary(func(s *load.Stats) load.Summary { return s.ITL }, p99)},
+		{Key: "e2e_p50_ns", Title: "end to end p50", Priority: 2, Unit: Nanoseconds, Group: "latency", Value: ofSummary(func(s *load.Stats) load.Summary { return s.EndToEnd }, p50)},
+		{Key: "e2e_p99_ns", Title: "p99", Priority: 7, Unit: Nanoseconds, Group: "latency", Value: ofSummary(func(s *load.Stats) load.Summary { return s.EndToEnd }, p99)},
+		{Key: "tokens_per_s", Title: "tokens/s", Unit: Count, Value: ofStats(func(s *load.Stats) any { return int64(s.TokensPerSecond + 0.5) })},
+		{Key: "goodput_per_s", Title: "good requests/s", Priority: 3, Format: Words, Value: ofStats(func(s *load.Stats) any {
+			if s.GoodPerSecond == nil {
+				return nil
+			}
+			return fmt.Sprintf("%.2f", *s.GoodPerSecond)
+		})},
+		{Key: "cache_use", Title: "KV cache used", Priority: 8, Unit: Share, Value: func(w *analysis.ServingWindow) any { return w.CacheUse }},
+		{Key: "memory_peak_bytes", Title: "GPU memory, peak", Priority: 9, Unit: Bytes, Value: func(w *analysis.ServingWindow) any { return w.Memory }},
+	},
+}
+
+func ofStats(get func(*load.Stats) any) func(*analysis.ServingWindow) any {
+	return func(w *analysis.ServingWindow) any {
+		if w.Stats == nil {
+			return nil
+		}
+		return get(w.Stats)
+	}
+}
+
+func p50(s load.Summary) float64 { return s.P50 }
+func p99(s load.Summary) float64 { return s.P99 }
+
+// ofSummary is a percentile in whole nanoseconds; null where there was nothing to
+// measure.
+func ofSummary(of func(*load.Stats) load.Summary, which func(load.Summary) float64) func(*analysis.ServingWindow) any {
+	return ofStats(func(s *load.Stats) any {
+		if m := of(s); m.N > 0 {
+			return int64(which(m))
+		}
+		return nil
+	})
+}
+
+// Requests shows what the clients of a server saw.
+func Requests(r *analysis.Result) Printable {
+	var rows []analysis.ServingWindow
+	var notes []string
+	switch {
+	case r.Serving == nil:
+		notes = append(notes, "this is no run of a server")
+	case r.Serving.Load != "client":
+		notes = append(notes, "no client of deepprof's own drove the server: latencies are not known")
+		fallthrough
+	default:
+		rows = r.Serving.Windows
+	}
+	return RequestView.table(Slice(rows), func() []string { return notes })
+}
+
+// ServingStepView are the steps of a server by kind and batch size.
+var ServingStepView = View[analysis.StepClass]{
+	Name: "steps", Order: Order{Key: "share", Descending: true}, Everything: "--all",
+	Legend: "over all profiled windows; MFU and MBU by the model's config over the mean time of a step",
+	Columns: []Column[analysis.StepClass]{
+		{Key: "kind", Value: func(c *analysis.StepClass) any { return string(c.Kind) }},
+		{Key: "batch", Value: func(c *analysis.StepClass) any { return batchName(c) }},
+		{Key: "steps", Priority: 1, Unit: Count, Value: func(c *analysis.StepClass) any { return c.Steps }},
+		{Key: "share", Unit: Share, Value: func(c *analysis.StepClass) any { return c.Share }},
+		{Key: "context_tokens", Title: "prompt tokens", Priority: 5, Unit: Count, Value: func(c *analysis.StepClass) any { return rounded(c.ContextTokens) }},
+		{Key: "step_median_ns", Title: "median", Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return int64(c.Time.P50) }},
+		{Key: "step_p99_ns", Title: "p99", Priority: 3, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return int64(c.Time.P99) }},
+		{Key: "busy_median_ns", Title: "GPU busy, median", Priority: 1, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return int64(c.Busy.P50) }},
+		{Key: "gap_before_median_ns", Title: "gap before, median", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any {
+			if c.Gap.N == 0 {
+				return nil
+			}
+			return int64(c.Gap.P50)
+		}},
+		{Key: "launches", Priority: 4, Unit: Count, Value: func(c *analysis.StepClass) any { return int64(c.Launches + 0.5) }},
+		{Key: "mfu", Title: "MFU", Priority: 2, Unit: Share, Value: func(c *analysis.StepClass) any { return utilized(c.MFU) }},
+		{Key: "mbu", Title: "MBU", Unit: Share, Value: func(c *analysis.StepClass) any { return utilized(c.MBU) }},
+		{Key: "roof", Title: "limiting roof", Priority: 6, Value: func(c *analysis.StepClass) any {
+			return orNil(map[string]string{"flops": "arithmetic", "dram": "memory bandwidth"}[c.Roof])
+		}},
+		{Key: "bytes", Priority: 7, Unit: Bytes, Value: func(c *analysis.StepClass) any { return orNil(c.Bytes) }},
+	},
+}
+
+// batchName is the sizes of a class; nil where names do not tell.
+func batchName(c *analysis.StepClass) any {
+	switch {
+	case c.BatchMin < 0:
+		return nil
+	case c.BatchMin == c.BatchMax:
+		return fmt.Sprint(c.BatchMin)
+	}
+	return fmt.Sprintf("%d-%d", c.BatchMin, c.BatchMax)
+}
+
+func rounded(v *float64) any {
+	if v == nil {
+		return nil
+	}
+	return int64(*v + 0.5)
+}
+
+func utilized(u *analysis.Utilisation) any {
+	if u == nil || u.Value == nil {
+		return nil
+	}
+	return *u.Value
+}
+
+// ServingSteps shows the steps of a server.
+func ServingSteps(r *analysis.Result) Printable {
+	return ServingStepView.table(Slice(r.Serving.Steps), func() []string { return nil })
+}
