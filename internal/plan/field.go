@@ -20,6 +20,7 @@ type field struct {
 	limit limits
 
 	absent bool // the key may be missing
+	digits bool // an integer stands for its digits
 }
 
 // limits bound a number.
@@ -63,7 +64,7 @@ func fieldsOf(t reflect.Type) []field {
 	var out []field
 	for i := range t.NumField() {
 		sf := t.Field(i)
-		f := field{key: sf.Tag.Get("key"), index: i, typ: sf.Type, form: sf.Tag.Get("form"), split: sf.Tag.Get("split"), null: sf.Tag.Get("null"), absent: sf.Tag.Get("absent") != ""}
+		f := field{key: sf.Tag.Get("key"), index: i, typ: sf.Type, form: sf.Tag.Get("form"), split: sf.Tag.Get("split"), null: sf.Tag.Get("null"), absent: sf.Tag.Get("absent") != "", digits: sf.Tag.Get("digits") != ""}
 		if f.key == "" {
 			panic(fmt.Sprintf("plan: field %s.%s has no key tag", t.Name(), sf.Name))
 		}

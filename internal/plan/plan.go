@@ -13,6 +13,7 @@
 //	min, max, above   bounds of a number; above excludes the bound itself
 //	null   null is allowed, decodes to the zero value, and means this
 //	absent the key is newer than stored runs and users' files: where it is missing it has its zero value, which means this
+//	digits an integer stands for the string of its digits
 //	split  a string is taken as a list, cut at this character
 package plan
 

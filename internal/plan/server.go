@@ -61,9 +61,9 @@ type Load struct {
 	// Rate sends requests at random moments, so many a second, whether answers came or not.
 	Rate float64 `key:"rate" above:"0" null:"each client sends its next request when it has its answer"`
 	// Prompt is the distribution of prompt lengths in tokens.
-	Prompt string `key:"prompt" form:"N, N-M (uniform), normal:MEAN:DEVIATION or lognormal:MEDIAN:SIGMA"`
+	Prompt string `key:"prompt" digits:"yes" form:"N, N-M (uniform), normal:MEAN:DEVIATION or lognormal:MEDIAN:SIGMA"`
 	// Output is the distribution of answer lengths in tokens, in the same form.
-	Output string `key:"output" form:"N, N-M (uniform), normal:MEAN:DEVIATION or lognormal:MEDIAN:SIGMA"`
+	Output string `key:"output" digits:"yes" form:"N, N-M (uniform), normal:MEAN:DEVIATION or lognormal:MEDIAN:SIGMA"`
 	// Seed makes the requests repeatable.
 	Seed int `key:"seed" min:"0"`
 	// Vocabulary bounds the token ids of prompts.

@@ -97,6 +97,9 @@ func (d *decoder) number(key string, n *config.Node, f field) float64 {
 
 func (d *decoder) text(key string, n *config.Node, f field) string {
 	text, ok := n.Text()
+	if f.digits && n.Kind() == config.Int {
+		text, ok = Flow(n), true
+	}
 	if !ok {
 		hint := quoteHint(n)
 		if f.oneof != nil || f.form != "" {
