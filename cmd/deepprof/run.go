@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 func runCommand() command {
@@ -96,6 +98,9 @@ everything that was started.`,
 						fmt.Fprintln(s.out, l)
 					}
 					return ended(s, w, nil, err)
+				}
+				if runtime.GOOS != "linux" {
+					return &failure{exitNothing, fmt.Errorf("run: %w", tool.ErrLinux)}
 				}
 				summary, err := pipeline.Run(ctx, o)
 				return ended(s, w, summary, err)

@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -151,25 +150,25 @@ func (c *Capture) checkTarget() *Outcome {
 	switch {
 	case err != nil:
 	case info.IsDir():
-		err = unix.EISDIR
+		err = syscall.EISDIR
 	case !info.Mode().IsRegular(): // to look into a pipe would wait for its writer
-		err = unix.EACCES
+		err = syscall.EACCES
 	}
 	if err == nil {
-		err = unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
+		err = mayExecute(path)
 	}
 	if err == nil {
 		return checkInterpreter(path)
 	}
-	var reason unix.Errno
+	var reason syscall.Errno
 	errors.As(err, &reason)
 	evidence := fmt.Sprintf("%s: %v", path, reason)
 	switch reason {
-	case unix.ENOENT:
+	case syscall.ENOENT:
 		return refuse(WorkloadMissing, evidence, "no such file", "check the path; a relative one begins in "+or(c.Command.Dir, "the working directory"))
-	case unix.EISDIR:
+	case syscall.EISDIR:
 		return refuse(WorkloadMissing, evidence, "this is a directory", "name the program in it")
-	case unix.EACCES:
+	case syscall.EACCES:
 		return refuse(WorkloadMissing, evidence, "the file is not executable", "chmod +x, or put the interpreter before it")
 	}
 	return refuse(WorkloadMissing, err.Error(), "", "")
@@ -227,7 +226,7 @@ func checkInterpreter(path string) *Outcome {
 	}
 	line, ok := strings.CutPrefix(head, "#!")
 	if !ok {
-		return refuse(WorkloadMissing, fmt.Sprintf("%s: %v: neither a program nor a script with a #! line", path, unix.ENOEXEC), "a shell starts a script without a #! line; nsys and ncu cannot", "put the interpreter before it, or a #! line into it")
+		return refuse(WorkloadMissing, fmt.Sprintf("%s: %v: neither a program nor a script with a #! line", path, syscall.ENOEXEC), "a shell starts a script without a #! line; nsys and ncu cannot", "put the interpreter before it, or a #! line into it")
 	}
 	line, _, _ = strings.Cut(line, "\n")
 	words := strings.Fields(line)
@@ -249,7 +248,7 @@ func (c *Capture) checkOutput() *Outcome {
 		}
 		if err := tryWrite(dir); err != nil {
 			kind := OutputUnwritable
-			if errors.Is(err, unix.ENOSPC) {
+			if errors.Is(err, syscall.ENOSPC) {
 				kind = DiskFull
 			}
 			return refuse(kind, err.Error(), "", "")
@@ -272,15 +271,6 @@ func tryWrite(dir string) error {
 	defer os.Remove(f.Name())
 	_, err = f.Write(make([]byte, 4096))
 	return errors.Join(err, f.Close())
-}
-
-// freeSpace is what an unprivileged process can still write below dir.
-func freeSpace(dir string) (int64, error) {
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
-		return 0, err
-	}
-	return int64(st.Bavail) * int64(st.Bsize), nil
 }
 
 func size(n int64) string {

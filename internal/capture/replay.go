@@ -83,7 +83,7 @@ func wait(d time.Duration, keys <-chan os.Signal, r Recording) (code int, stoppe
 // die ends this process by a signal, so that its parent sees one.
 func die(s syscall.Signal) {
 	signal.Reset(s)
-	_ = syscall.Kill(os.Getpid(), s)
+	raise(s)
 	time.Sleep(time.Second)
 	os.Exit(128 + int(s))
 }

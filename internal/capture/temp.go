@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -56,7 +54,7 @@ func lockTemp(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := lockFile(f); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
 	}
@@ -78,7 +76,7 @@ func sweepTemp(root string) {
 		if err != nil {
 			continue
 		}
-		dead := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+		dead := lockFile(f) == nil
 		if dead && !holdsData(dir) && !tempInUse(dir) {
 			_ = os.RemoveAll(dir)
 		}

@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -132,6 +130,6 @@ func lastLine(path string) string {
 
 // nearlyFull reports whether a file system has next to nothing left.
 func nearlyFull(dir string) bool {
-	var st unix.Statfs_t
-	return unix.Statfs(dir, &st) == nil && int64(st.Bavail)*int64(st.Bsize) < 256<<10
+	free, err := freeSpace(dir)
+	return err == nil && free < 256<<10
 }

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -79,7 +77,7 @@ func recordProgram(ctx context.Context, store *runs.Run, name string, p capture.
 	if exit.Signal == 0 {
 		result.ExitCode = &exit.Code
 	} else {
-		result.Signal = unix.SignalName(exit.Signal)
+		result.Signal = capture.SignalName(exit.Signal)
 	}
 	var err error
 	if result.Files, err = store.HashFiles(context.WithoutCancel(ctx), append(within(store, []string{p.Stdout, p.Stderr}), left()...)...); err != nil {

@@ -2,14 +2,11 @@
 
 package tool
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
 // Supervise needs Linux, as the profilers do.
 func Supervise(context.Context, Job) (Ended, error) {
-	return Ended{Exit: Exit{Code: -1}}, errors.New("run under supervision: only Linux is supported")
+	return Ended{Exit: Exit{Code: -1}}, ErrLinux
 }
 
 // ClearStuckSessions does nothing here: Nsight Systems captures on Linux.
