@@ -1,6 +1,10 @@
 package analysis
 
-import "strings"
+import (
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
 
 // cause says why no kernel ran.
 type cause uint8
@@ -33,25 +37,7 @@ var causeIDs = [causes]string{
 	causeNone:   "none",
 }
 
-// callCause tells by its name what a CUDA call is for. Names end in a version
-// such as _v7000 or _ptsz.
+// callCause tells by its name what a CUDA call is for.
 func callCause(name string) cause {
-	name = strings.TrimPrefix(strings.TrimPrefix(name, "cuda"), "cu")
-	for _, c := range []struct {
-		cause cause
-		words []string
-	}{
-		{causeSync, []string{"Synchronize", "StreamWaitValue", "EventQuery", "StreamQuery"}},
-		{causeAlloc, []string{"Malloc", "Free", "MemAlloc", "HostAlloc", "HostRegister", "HostUnregister", "MemCreate", "MemMap", "MemUnmap",
-			"MemRelease", "MemAddressReserve", "MemAddressFree", "MemSetAccess", "MemHostAlloc", "MemPool", "ArrayCreate", "ArrayDestroy", "MemRetainAllocationHandle"}},
-		{causeCopy, []string{"Memcpy", "Memset", "MemPrefetch"}},
-		{causeLaunch, []string{"Launch"}},
-	} {
-		for _, w := range c.words {
-			if strings.Contains(name, w) {
-				return c.cause
-			}
-		}
-	}
-	return causeCall
+	return cause(slices.Index(causeIDs[:], timeline.CallCause(name)))
 }

@@ -300,6 +300,17 @@ func (f *File) StreamLaunches(ctx context.Context, q timeline.Query) (timeline.S
 	return s, nil
 }
 
+// GapGroups sums the times in which a GPU or a stream ran nothing by cause and
+// region.
+func (f *File) GapGroups(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.GapGroupRow], error) {
+	parts := regionsFor(q)&^LaunchCalls | Calls
+	t, err := f.Timeline(ctx, parts)
+	if err != nil {
+		return timeline.Rows[timeline.GapGroupRow]{}, err
+	}
+	return withWarnings(t.GapGroups(q), t), nil
+}
+
 // StreamGaps lists the times in which a GPU or a stream ran nothing, one by one:
 // there can be more gaps than kernels. The CUDA calls are gone through twice: for
 // those that launched work, and for those that lie in the gaps.

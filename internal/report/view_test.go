@@ -24,7 +24,7 @@ func TestKeysStay(t *testing.T) {
 		"kernels": {KernelView, reflect.TypeFor[KernelRow]()}, "kernels timeline": {KernelView.without("limiter"), reflect.TypeFor[KernelRow]()},
 		"regions": {RegionView, reflect.TypeFor[timeline.RegionRow]()}, "ranges": {RangeView, reflect.TypeFor[timeline.RangeRow]()},
 		"launches timeline": {LaunchView, reflect.TypeFor[timeline.LaunchRow]()}, "launches counters": {CountedLaunchView, reflect.TypeFor[CountedLaunchRow]()},
-		"gaps": {GapView, reflect.TypeFor[timeline.GapRow]()}, "metrics": {MetricView.without("report"), nil},
+		"gaps": {GapView, reflect.TypeFor[timeline.GapRow]()}, "gap_groups": {GapGroupView, reflect.TypeFor[timeline.GapGroupRow]()}, "metrics": {MetricView.without("report"), nil},
 		"stages": {StageView, reflect.TypeFor[StageRow]()}, "operators": {OperatorView, reflect.TypeFor[OperatorRow]()}, "roofline": {RooflineView, reflect.TypeFor[RooflineRow]()},
 		"flops": {FLOPsView, reflect.TypeFor[flops.Row]()}, "info": {FactView, reflect.TypeFor[Fact]()}, "runs": {RunView, reflect.TypeFor[runs.Summary]()},
 		"config_values": {ValueView, reflect.TypeFor[Value]()}, "config_options": {OptionView, reflect.TypeFor[Option]()},
@@ -167,7 +167,7 @@ func TestManyRowsAreSummedUp(t *testing.T) {
 // have different rows.
 func views() []Declared {
 	return []Declared{
-		KernelView, RegionView, RangeView, LaunchView, CountedLaunchView, GapView, MetricView, StageView, OperatorView, RooflineView,
+		KernelView, RegionView, RangeView, LaunchView, CountedLaunchView, GapGroupView, GapView, MetricView, StageView, OperatorView, RooflineView,
 		FLOPsView, FactView, ResultKernelView, CategoryView, RegionKernelView, ResultRegionView, NcuRegionView, RegionCounterView, UseView, RoofView, AggregateView,
 		OpportunityView, LaneView, DeviationView, FileView, LayerView, ModelStepView, StepGroupView, RunView, StepView, ValueView, OptionView, CheckView,
 	}

@@ -246,6 +246,29 @@ var LaunchView = View[timeline.LaunchRow]{
 // Launches shows every execution of a kernel on a timeline.
 func Launches(rows timeline.Stream[timeline.LaunchRow]) Printable { return streamOf(LaunchView, rows) }
 
+// GapGroupView is the times in which a device or a stream ran nothing, by cause and
+// region.
+var GapGroupView = View[timeline.GapGroupRow]{
+	Name: "gap_groups", Order: Order{Key: "total_ns", Descending: true}, Everything: "--all",
+	Columns: []Column[timeline.GapGroupRow]{
+		{Key: "cause", Help: "what the thread that launched the next work did for most of each gap", Value: func(r *timeline.GapGroupRow) any { return r.Cause }},
+		{Key: "nvtx", Title: "region", Priority: 1, Format: Name, Value: func(r *timeline.GapGroupRow) any { return r.NVTX }},
+		{Key: "device", Priority: 6, Unit: Count, Value: func(r *timeline.GapGroupRow) any { return r.Device }},
+		{Key: "stream", Priority: 5, Unit: Count, Value: func(r *timeline.GapGroupRow) any { return r.Stream }},
+		{Key: "gaps", Unit: Count, Value: func(r *timeline.GapGroupRow) any { return r.Gaps }},
+		{Key: "total_ns", Title: "total", Unit: Nanoseconds, Value: func(r *timeline.GapGroupRow) any { return r.TotalNS }},
+		{Key: "share", Priority: 2, Unit: Share, Value: func(r *timeline.GapGroupRow) any { return r.Share }},
+		{Key: "cause_ns", Priority: 4, Title: "of the cause", Unit: Nanoseconds, Value: func(r *timeline.GapGroupRow) any { return r.CauseNS }},
+		{Key: "mean_ns", Priority: 3, Title: "mean", Unit: Nanoseconds, Group: "gap", Value: func(r *timeline.GapGroupRow) any { return r.MeanNS }},
+		{Key: "max_ns", Priority: 3, Title: "max", Unit: Nanoseconds, Group: "gap", Value: func(r *timeline.GapGroupRow) any { return r.MaxNS }},
+	},
+}
+
+// GapGroups sums the times in which a device or a stream ran nothing.
+func GapGroups(rows timeline.Rows[timeline.GapGroupRow]) Printable {
+	return tableOf(GapGroupView, rows)
+}
+
 // GapView is the times in which a device or a stream ran nothing.
 var GapView = View[timeline.GapRow]{
 	Name: "gaps", Order: Order{Key: "duration_ns", Descending: true}, Groups: Groups{By: []string{"nvtx"}, Of: "duration_ns", Sum: true},

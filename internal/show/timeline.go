@@ -243,5 +243,8 @@ func showGaps(ctx context.Context, path string, q timeline.Query, more *Request)
 		return nil, usagef("--min-gap %q: not a duration such as 500ns, 10us or 1ms", more.MinGap)
 	}
 	q.MinGap, q.WholeDevices = d.Nanoseconds(), !more.Streams
+	if !more.All {
+		return viewTimeline(ctx, path, "gaps", q, more, (*nsys.File).GapGroups, report.GapGroups)
+	}
 	return viewTimeline(ctx, path, "gaps", q, more, (*nsys.File).StreamGaps, report.Gaps)
 }

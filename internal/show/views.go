@@ -80,13 +80,13 @@ func Views() []View {
 			Tables:  []report.Declared{report.LaunchView, report.CountedLaunchView}, answer: ofLaunches(showLaunches),
 		},
 		{
-			Name: "gaps", Short: "Times in which the GPU ran nothing, and the CUDA calls that filled them",
-			Example: "  deepprof show gaps report.sqlite --min-gap 10us --top 20",
+			Name: "gaps", Short: "Times in which the GPU ran nothing by cause and region; each with the CUDA calls that filled it with --all",
+			Example: "  deepprof show gaps report.sqlite --min-gap 10us\n  deepprof show gaps report.sqlite --all --top 20 --json",
 			Params: launchParams(
 				Param{"min-gap", "leave out gaps shorter than `DURATION`", func(r *Request) any { return &r.MinGap }},
 				Param{"streams", "also list the gaps of each stream that shares its device with others", func(r *Request) any { return &r.Streams }},
 				wholeParam),
-			Tables: []report.Declared{report.GapView}, answer: ofLaunches(showGaps),
+			Tables: []report.Declared{report.GapGroupView, report.GapView}, answer: ofLaunches(showGaps),
 		},
 		metricsView(),
 		{

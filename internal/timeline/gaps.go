@@ -32,7 +32,13 @@ type Gaps struct {
 	busy map[int64]*stretches // by globalPid: the times of the gaps
 
 	short map[uint32]string // names of functions, shortened
-	sums  map[StringID]*GapCall
+	sums  []namedCalls
+}
+
+// namedCalls sums the calls of one name in a gap; there are few names.
+type namedCalls struct {
+	name StringID
+	GapCall
 }
 
 // FindGaps finds the gaps between pieces of GPU work: of each device, and of each
@@ -40,7 +46,7 @@ type Gaps struct {
 // with a process filter, other processes' work does not end a gap. It needs no
 // calls but those that launched work.
 func (t *Timeline) FindGaps(q Query) *Gaps {
-	g := &Gaps{a: t.Attribute(), q: q, busy: map[int64]*stretches{}, short: map[uint32]string{}, sums: map[StringID]*GapCall{}}
+	g := &Gaps{a: t.Attribute(), q: q, busy: map[int64]*stretches{}, short: map[uint32]string{}}
 	var inRegion func(Op) bool
 	if q.Region != nil {
 		inRegion = g.a.OpMatcher(q.Region)
@@ -283,8 +289,7 @@ func (g *Gaps) row(x gap, calls *Timeline, threads []threadCalls) GapRow {
 		host := row.DurationNS // where the thread made no call at all in it
 		row.HostNS = &host
 	}
-	sums := g.sums
-	clear(sums)
+	sums := g.sums[:0]
 	var over bool // a gap that long is told of by the events around it
 	for th := range threads {
 		if ProcessOf(calls.Threads[th].Global) != process {
@@ -294,11 +299,12 @@ func (g *Gaps) row(x gap, calls *Timeline, threads []threadCalls) GapRow {
 		threads[th].each(calls, x.start, x.end, func(c *Call) {
 			from, to := max(c.Start, x.start), min(c.End, x.end)
 			covered.add(from, to)
-			s := sums[c.Name]
-			if s == nil {
-				s = &GapCall{Name: calls.Name(c.Name)}
-				sums[c.Name] = s
+			at := slices.IndexFunc(sums, func(s namedCalls) bool { return s.name == c.Name })
+			if at < 0 {
+				at = len(sums)
+				sums = append(sums, namedCalls{c.Name, GapCall{Name: calls.Name(c.Name)}})
 			}
+			s := &sums[at]
 			accrue(&s.NS, Since(from, to), &over)
 			s.Calls++
 		})
@@ -307,18 +313,25 @@ func (g *Gaps) row(x gap, calls *Timeline, threads []threadCalls) GapRow {
 		}
 	}
 	row.Calls = topCalls(sums)
+	g.sums = sums
 	return row
 }
 
-func topCalls(sums map[StringID]*GapCall) []GapCall {
-	var list []GapCall
-	for _, s := range sums {
-		list = append(list, *s)
+func topCalls(sums []namedCalls) []GapCall {
+	if len(sums) == 0 {
+		return nil
 	}
-	slices.SortFunc(list, func(x, y GapCall) int {
-		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Name, y.Name))
+	slices.SortFunc(sums, func(x, y namedCalls) int {
+		if x.NS != y.NS {
+			return cmp.Compare(y.NS, x.NS)
+		}
+		return cmp.Compare(x.Name, y.Name)
 	})
-	return list[:min(len(list), maxGapCalls)]
+	list := make([]GapCall, min(len(sums), maxGapCalls))
+	for i := range list {
+		list[i] = sums[i].GapCall
+	}
+	return list
 }
 
 // opName names a piece of work for people.
