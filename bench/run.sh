@@ -4,6 +4,7 @@
 #   DEEPPROF_NSIGHT          folder with trixie/nsys and trixie/ncu
 #   DEEPPROF_BENCH_SOURCE    a real nsys SQLite export to scale, plain or .gz
 #   DEEPPROF_BENCH_REPORT    an .ncu-rep for `show metrics`, plain or .gz
+#   DEEPPROF_BENCH_METRICS   a timeline with samples of GPU metrics, plain or .gz
 #   DEEPPROF_BENCH_DIR       where the large files are kept between runs
 set -eu
 cd "$(dirname "$0")/.."
@@ -17,9 +18,12 @@ pick() {
 }
 source=${DEEPPROF_BENCH_SOURCE:-$(pick testdata/h200/llm.sqlite.gz)}
 report=${DEEPPROF_BENCH_REPORT:-$(pick testdata/h200/llm.ncu-rep.gz)}
+metrics=${DEEPPROF_BENCH_METRICS:-$(pick ../shared/nsight/h200/gpu_metrics.sqlite.gz)}
+counters=$dir/llm.ncu-rep
+gzip -dc testdata/h200/llm.ncu-rep.gz >"$counters"
 
 export CGO_ENABLED=0
-go build -trimpath -o "$dir/bin/" ./bench/scale ./bench/scan ./bench/compare
+go build -trimpath -o "$dir/bin/" ./bench/scale ./bench/scan ./bench/choose ./bench/compare
 deepprof=
 if go build -trimpath -o "$dir/bin/deepprof" ./cmd/deepprof; then
 	deepprof=$dir/bin/deepprof
@@ -47,8 +51,16 @@ case $report in
 	;;
 esac
 
+case $metrics in
+*.gz)
+	gzip -dc "$metrics" >"$dir/metrics.sqlite"
+	metrics=$dir/metrics.sqlite
+	;;
+esac
+
 status=0
-"$dir/bin/compare" -deepprof "$deepprof" -scan "$dir/bin/scan" -small "$small" -large "$large" -report "$report" "$@" || status=$?
+"$dir/bin/compare" -deepprof "$deepprof" -scan "$dir/bin/scan" -small "$small" -large "$large" -report "$report" \
+	-choose "$dir/bin/choose" -counters "$counters" -metrics "$metrics" "$@" || status=$?
 
 echo
 echo "Composition of 500 files with 200 overrides:"

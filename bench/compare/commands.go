@@ -49,6 +49,9 @@ func commands(in inputs) []command {
 		python   = thing{in.python, "a Python with NVIDIA's ncu_report (-python or DEEPPROF_BENCH_PYTHON)"}
 		small    = thing{in.small, "a timeline of 3 million kernels (-small)"}
 		large    = thing{in.large, "a timeline of 10 million kernels (-large)"}
+		choose   = thing{in.choose, "bench/choose (-choose)"}
+		counters = thing{in.counters, "an .ncu-rep of the program of the timelines (-counters)"}
+		metrics  = thing{in.metrics, "a timeline with GPU metrics (-metrics or DEEPPROF_BENCH_METRICS)"}
 		report   = thing{in.report, "an .ncu-rep (-report or DEEPPROF_BENCH_REPORT)"}
 	)
 	const json = `"rows"`
@@ -63,6 +66,15 @@ func commands(in inputs) []command {
 		{name: "kernels small, 2 cores", args: show("kernels", in.small), env: cores("2"), proof: json, lacks: lacking(deepprof, small)},
 		{name: "regions small", args: show("regions", in.small), proof: json, slow: true, lacks: lacking(deepprof, small)},
 		{name: "analyze small", args: []string{in.deepprof, "analyze", in.small, "--json"}, proof: `"kernels"`, slow: true, lacks: lacking(deepprof, small)},
+		{name: "launches small", args: show("launches", in.small), proof: json, slow: true, lacks: lacking(deepprof, small)},
+		{name: "gaps small", args: show("gaps", in.small), proof: json, slow: true, lacks: lacking(deepprof, small)},
+		{name: "gaps small, all", args: append(show("gaps", in.small), "--all"), proof: json, slow: true, lacks: lacking(deepprof, small)},
+		{name: "analyze small with counters", args: []string{in.deepprof, "analyze", in.small, in.counters, "--json"}, proof: `"kernels"`, slow: true, lacks: lacking(deepprof, small, counters)},
+		{name: "choose small", args: []string{in.choose, in.small}, proof: "groups", slow: true, lacks: lacking(choose, small)},
+		{name: "regions large", args: show("regions", in.large), proof: json, slow: true, lacks: lacking(deepprof, large)},
+		{name: "info, GPU metrics", args: show("info", in.metrics), proof: json, slow: true, lacks: lacking(deepprof, metrics)},
+		{name: "analyze, GPU metrics", args: []string{in.deepprof, "analyze", in.metrics, "--json"}, proof: `"kernels"`, slow: true, lacks: lacking(deepprof, metrics)},
+		{name: "cat, GPU metrics", args: []string{"cat", in.metrics}, lacks: lacking(metrics)},
 		{name: "nsys stats small", args: []string{in.nsys, "stats", "--report", "cuda_gpu_kern_sum", "--format", "csv", in.small},
 			proof: "Total Time (ns)", slow: true, lacks: lacking(nsys, small)},
 		{name: "cat large", args: []string{"cat", in.large}, lacks: lacking(large)},
@@ -109,6 +121,24 @@ var ratios = []ratio{
 	{title: "10 million against 3 million kernels, CPU", of: cpu, over: "kernels large", under: "kernels small", atMost: 10. / 3 * 1.25},
 	{title: "show kernels, large, memory", of: memory, over: "kernels large"},
 	{title: "1 core against 2", of: wall, over: "kernels small, 1 core", under: "kernels small, 2 cores", atLeast: 1.2},
+	{title: "show regions against show kernels", of: wall, over: "regions small", under: "kernels small", atMost: 4},
+	{title: "show regions against show kernels, CPU", of: cpu, over: "regions small", under: "kernels small"},
+	{title: "show regions, memory", of: memory, over: "regions small"},
+	{title: "10 million against 3 million kernels, regions", of: cpu, over: "regions large", under: "regions small", atMost: 10. / 3 * 1.25},
+	{title: "show launches against show kernels", of: wall, over: "launches small", under: "kernels small"},
+	{title: "show launches, memory", of: memory, over: "launches small", atMost: 100},
+	{title: "show gaps against show kernels", of: wall, over: "gaps small", under: "kernels small", atMost: 12},
+	{title: "show gaps against show kernels, CPU", of: cpu, over: "gaps small", under: "kernels small"},
+	{title: "show gaps, memory", of: memory, over: "gaps small"},
+	{title: "show gaps --all against show kernels", of: wall, over: "gaps small, all", under: "kernels small"},
+	{title: "show gaps --all, memory", of: memory, over: "gaps small, all", atMost: 100},
+	{title: "the whole analysis with counters against show kernels", of: wall, over: "analyze small with counters", under: "kernels small", atMost: 12},
+	{title: "the whole analysis with counters against show kernels, CPU", of: cpu, over: "analyze small with counters", under: "kernels small"},
+	{title: "the whole analysis with counters, memory", of: memory, over: "analyze small with counters", atMost: 500},
+	{title: "choosing launches against show kernels", of: wall, over: "choose small", under: "kernels small"},
+	{title: "choosing launches, memory", of: memory, over: "choose small"},
+	{title: "analysis of GPU metrics against cat", of: wall, over: "analyze, GPU metrics", under: "cat, GPU metrics"},
+	{title: "analysis of GPU metrics, memory", of: memory, over: "analyze, GPU metrics"},
 	{title: "show regions faster than nsys stats", of: wall, over: "nsys stats small", under: "regions small"},
 	{title: "the whole analysis against one report of nsys stats", of: wall, over: "analyze small", under: "nsys stats small"},
 	{title: "the whole analysis, memory", of: memory, over: "analyze small"},

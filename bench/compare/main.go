@@ -24,10 +24,10 @@ func main() {
 // inputs are the programs and files of a run. One that is empty makes the rows
 // that need it "not measured".
 type inputs struct {
-	deepprof, scan, nsys, ncu, python string
-	small, large                      string // timelines
-	report                            string // an .ncu-rep
-	rounds                            int
+	deepprof, scan, choose, nsys, ncu, python string
+	small, large, metrics                     string // timelines
+	report, counters                          string // .ncu-rep files; counters fits the timelines
+	rounds                                    int
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -37,6 +37,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	flags.StringVar(&in.deepprof, "deepprof", "", "the deepprof binary")
 	flags.StringVar(&in.scan, "scan", "", "the binary of bench/scan")
+	flags.StringVar(&in.choose, "choose", "", "the binary of bench/choose")
+	flags.StringVar(&in.counters, "counters", "", "an .ncu-rep of the program of the timelines")
+	flags.StringVar(&in.metrics, "metrics", os.Getenv("DEEPPROF_BENCH_METRICS"), "a timeline with samples of GPU metrics")
 	flags.StringVar(&in.small, "small", "", "a timeline of 3 million kernels")
 	flags.StringVar(&in.large, "large", "", "a timeline of 10 million kernels")
 	flags.StringVar(&in.report, "report", os.Getenv("DEEPPROF_BENCH_REPORT"), "an .ncu-rep")
@@ -48,7 +51,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	in.nsys, in.ncu = vendor(nsight, "nsys"), vendor(nsight, "ncu")
 	fmt.Fprint(stdout, describeMachine())
-	for _, f := range []struct{ name, path string }{{"small", in.small}, {"large", in.large}, {"report", in.report}} {
+	for _, f := range []struct{ name, path string }{{"small", in.small}, {"large", in.large}, {"report", in.report}, {"counters", in.counters}, {"metrics", in.metrics}} {
 		fmt.Fprintf(stdout, "- %s: %s\n", f.name, describeFile(f.path))
 	}
 	results, err := measureAll(ctx, commands(in), in.rounds, stderr)

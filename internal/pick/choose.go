@@ -30,11 +30,12 @@ type choice struct {
 	regions []regionTime // include expressions, then outermost regions
 	plain   bool         // names go by function alone
 
-	numberings map[string]*numbering // by the form of the names, as far as asked for
+	numberings map[string]*numbering       // by the form of the names, as far as asked for
+	configs    map[string][]*configuration // the same
 }
 
 func newChoice(l *Launches, p Policy, filter *regionFilter) *choice {
-	return &choice{l: l, p: p, filter: filter, medians: map[int]int{}, numberings: map[string]*numbering{}}
+	return &choice{l: l, p: p, filter: filter, medians: map[int]int{}, numberings: map[string]*numbering{}, configs: map[string][]*configuration{}}
 }
 
 // Choose takes the launches worth counting. An expression or pattern that

@@ -151,7 +151,7 @@ func (c *choice) launch(i int) Launch {
 	if c.numbered(i, baseFunction) {
 		out.Number = int(c.numbering(baseFunction).of[i])
 	}
-	if c.nameKey(i, baseMangled).name != "" && c.numbered(i, baseMangled) {
+	if c.l.names[c.l.launch(i).function].in(baseMangled) != "" && c.numbered(i, baseMangled) {
 		out.MangledNumber = int(c.numbering(baseMangled).of[i])
 	}
 	return out

@@ -15,11 +15,20 @@ const maxAccept = 4096
 // those of a name within a process that pass the NVTX filter, from 1. Seen with
 // ncu 2025.3: the name is that of --kernel-name-base.
 type numbering struct {
-	base string
-	of   []int32 // by launch; 0 where the NVTX filter stops it
-	// orderly is the last number of a name up to which one thread alone
-	// launched it: beyond, the order may change from run to run.
-	orderly map[nameKey]int32
+	base  string
+	of    []int32 // by launch; 0 where the NVTX filter stops it
+	names []numbered
+	at    map[uint64]int32 // name of a process and function: index into names
+}
+
+// numbered are the launches of one name in a process, in their order.
+type numbered struct {
+	nameKey
+	launches []uint32
+	thread   uint32 // that made the first of them
+	// orderly is the last number up to which one thread alone launched it: beyond,
+	// the order may change from run to run.
+	orderly int32
 }
 
 type nameKey struct {
@@ -32,36 +41,42 @@ func (c *choice) numbering(base string) *numbering {
 	if n := c.numberings[base]; n != nil {
 		return n
 	}
-	n := &numbering{base: base, of: make([]int32, c.l.len()), orderly: map[nameKey]int32{}}
-	counts, thread := map[nameKey]int32{}, map[nameKey]uint32{}
+	n := &numbering{base: base, of: make([]int32, c.l.len()), at: map[uint64]int32{}}
+	known := map[nameKey]int32{}
 	for i := range c.l.len() {
 		if !c.seen[i] {
 			continue
 		}
-		by, key := c.l.thread(i), c.nameKey(i, base)
-		counts[key]++
-		n.of[i] = counts[key]
-		if counts[key] == 1 {
-			thread[key] = by
+		e := c.l.launch(i)
+		at, ok := n.at[e.process64()]
+		if !ok {
+			key := nameKey{e.process, c.l.names[e.function].in(base)}
+			if at, ok = known[key]; !ok {
+				at = int32(len(n.names))
+				known[key] = at
+				n.names = append(n.names, numbered{nameKey: key, thread: c.l.thread(i)})
+			}
+			n.at[e.process64()] = at
 		}
-		if thread[key] == by && n.orderly[key] == counts[key]-1 {
-			n.orderly[key] = counts[key]
+		m := &n.names[at]
+		m.launches = append(m.launches, uint32(i))
+		n.of[i] = int32(len(m.launches))
+		if m.orderly == n.of[i]-1 && c.l.thread(i) == m.thread {
+			m.orderly = n.of[i]
 		}
 	}
 	c.numberings[base] = n
 	return n
 }
 
-func (c *choice) nameKey(launch int, base string) nameKey {
-	e := c.l.launch(launch)
-	return nameKey{e.process, c.l.names[e.function].in(base)}
-}
+// process64 tells the functions of a process apart.
+func (e *launch) process64() uint64 { return uint64(e.process)<<32 | uint64(e.function) }
 
 // numbered tells whether a launch has the same number in every run. A launch
 // that has by its function name has by its mangled name as well.
 func (c *choice) numbered(launch int, base string) bool {
-	n := c.numbering(base)
-	return n.of[launch] <= n.orderly[c.nameKey(launch, base)]
+	n, e := c.numbering(base), c.l.launch(launch)
+	return n.of[launch] == 0 || n.of[launch] <= n.names[n.at[e.process64()]].orderly
 }
 
 // A want is a launch to be counted by its number: any of accept will do.
@@ -177,29 +192,41 @@ func (c *choice) byNumberOf(base string, wants []want) (*translation, string) {
 // numbers knows the launches of some names by their number.
 type numbers struct {
 	*numbering
-	c  *choice
-	at map[int32][]int
+	c     *choice
+	names []*numbered
+	known map[int32][]int // as far as asked for
 }
 
 func (c *choice) numbersOf(base string, named map[string]bool) *numbers {
-	n := &numbers{c.numbering(base), c, map[int32][]int{}}
-	pass := make([]bool, len(c.l.names))
-	for i := range c.l.names {
-		pass[i] = named[c.l.names[i].in(base)]
-	}
-	for i := range c.l.len() {
-		if c.seen[i] && pass[c.l.launch(i).function] {
-			n.at[n.of[i]] = append(n.at[n.of[i]], i)
+	n := &numbers{numbering: c.numbering(base), c: c, known: map[int32][]int{}}
+	for i := range n.numbering.names {
+		if m := &n.numbering.names[i]; named[m.name] {
+			n.names = append(n.names, m)
 		}
 	}
 	return n
+}
+
+// with lists the launches of a number, in their order.
+func (n *numbers) with(number int32) []int {
+	list, ok := n.known[number]
+	if !ok {
+		for _, m := range n.names {
+			if int(number) <= len(m.launches) {
+				list = append(list, int(m.launches[number-1]))
+			}
+		}
+		slices.Sort(list)
+		n.known[number] = list
+	}
+	return list
 }
 
 // launches are those that have one of the numbers, in their order.
 func (n *numbers) launches(list []int) []int {
 	var out []int
 	for _, number := range list {
-		out = append(out, n.at[int32(number)]...)
+		out = append(out, n.with(int32(number))...)
 	}
 	slices.Sort(out)
 	return out
@@ -207,7 +234,7 @@ func (n *numbers) launches(list []int) []int {
 
 func (n *numbers) price(number int32) float64 {
 	sum := 0.0
-	for _, i := range n.at[number] {
+	for _, i := range n.with(number) {
 		sum += n.c.cost.launch(n.c.l.ns(i))
 	}
 	return sum

@@ -23,32 +23,60 @@ type configKey struct {
 	shared      int32
 }
 
+// A configuration is what ncu counts as one, with its first launches.
+type configuration struct {
+	configKey
+	first []int
+}
+
+// configurations lists them for a form of the names, in the order in which they
+// were launched first.
+func (c *choice) configurations(base string) []*configuration {
+	if list, ok := c.configs[base]; ok {
+		return list
+	}
+	type shape struct{ function, config uint32 }
+	byKey, byShape := map[configKey]*configuration{}, map[shape]*configuration{}
+	var list []*configuration
+	for i, kernel := range c.l.kernels {
+		if !c.seen[i] {
+			continue
+		}
+		k := &c.l.t.Kernels[kernel]
+		s := shape{k.Function, k.Config}
+		f := byShape[s]
+		if f == nil {
+			config := &c.l.t.Configs[k.Config]
+			key := configKey{c.l.names[k.Function].in(base), config.Grid, config.Block, config.DynamicShared}
+			if f = byKey[key]; f == nil {
+				f = &configuration{configKey: key}
+				byKey[key] = f
+				list = append(list, f)
+			}
+			byShape[s] = f
+		}
+		if len(f.first) < maxSkip+maxCount {
+			f.first = append(f.first, i)
+		}
+	}
+	c.configs[base] = list
+	return list
+}
+
 func (c *choice) windows(groups []int, base string, named map[string]bool) *windows {
 	w := &windows{c: c, groups: groups, chosen: map[int]bool{}, last: maxSkip - 1}
 	for _, g := range groups {
 		w.chosen[g] = true
 	}
-	pass := make([]bool, len(c.l.names))
-	for i := range c.l.names {
-		pass[i] = named[c.l.names[i].in(base)]
-	}
-	index, place := map[configKey]int{}, map[int]int{} // place: the last of a group in any sequence, from 1
-	for i := range c.l.len() {
-		e := c.l.launch(i)
-		if !c.seen[i] || !pass[e.function] {
+	place := map[int]int{} // the last of a group in any sequence, from 1
+	for _, f := range c.configurations(base) {
+		if !named[f.name] {
 			continue
 		}
-		k := &c.l.groups[e.group].key
-		key := configKey{c.l.names[e.function].in(base), k.grid, k.block, e.shared}
-		at, ok := index[key]
-		if !ok {
-			at = len(w.sequences)
-			index[key] = at
-			w.sequences = append(w.sequences, nil)
-		}
-		if n := len(w.sequences[at]); n < maxSkip+maxCount {
-			w.sequences[at] = append(w.sequences[at], i)
-			place[e.group] = max(place[e.group], n+1)
+		w.sequences = append(w.sequences, f.first)
+		for n, i := range f.first {
+			g := c.l.group(i)
+			place[g] = max(place[g], n+1)
 		}
 	}
 	for _, g := range groups {
