@@ -72,3 +72,27 @@ func TestIndexHasOwnCoverage(t *testing.T) {
 		}
 	}
 }
+
+// A range that ncu measured as a whole has its place on the roofline, and no wall
+// time.
+func TestRangeOnTheRoofline(t *testing.T) {
+	r := sample()
+	g := &r.Regions[2]
+	g.Times, g.WallNS, g.Split, g.Top, g.ProjectedNS = "ncu", 0, analysis.Split{}, nil, 2_498_400
+	g.Counters = &analysis.RegionCounters{Method: "range", Coverage: 1, Limiter: &analysis.Limiter{Kind: "l1", Units: []string{"l1"}, Level: at(0.73)},
+		Point: []analysis.Point{{DType: "fp32", Memory: "dram", Intensity: 12.5, FLOPS: 3e12, Attained: 0.05, NS: 2_498_400}}}
+	var b strings.Builder
+	if err := regionPage(&b, r, 2); err != nil {
+		t.Fatal(err)
+	}
+	checkMarkdown(t, b.String())
+	text := blanks.ReplaceAllString(b.String(), " ")
+	for _, want := range []string{"| fp32 | dram | 12.5 | 3.00 TFLOP/s | 5.0 % |", "Limiter: L1 cache or shared memory."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+	}
+	if strings.Contains(text, "Wall time") {
+		t.Errorf("a wall time that nobody measured: %s", text)
+	}
+}
