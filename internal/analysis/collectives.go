@@ -138,7 +138,13 @@ func (a *analyzer) hostExchanges() []exchange1 {
 	slices.SortStableFunc(list, func(x, y exchange1) int {
 		return cmp.Or(cmp.Compare(x.queue, y.queue), cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end))
 	})
-	return slices.CompactFunc(list, func(x, y exchange1) bool { return x.queue == y.queue && y.end <= x.end })
+	var outer []exchange1
+	for _, x := range list {
+		if last := len(outer) - 1; last < 0 || outer[last].queue != x.queue || x.end > outer[last].end {
+			outer = append(outer, x)
+		}
+	}
+	return outer
 }
 
 // tellMeanwhile says what the rank did between exchanges.

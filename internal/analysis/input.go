@@ -67,6 +67,7 @@ type Input struct {
 
 	kind string         // of a session that ships with deepprof
 	lost []lostTimeline // timelines of which nothing can be used
+	left map[int]bool   // ranks that were not chosen to be captured
 
 	Nsys    nsys.OpenOptions // how a .nsys-rep is exported
 	Workers int              // goroutines that read; 0 takes one per core
@@ -108,6 +109,7 @@ func FromRun(dir string) (Input, error) {
 	in := Input{Run: dir, Metrics: map[string]string{}}
 	in.Identities = runs.Identities(dir)
 	in.findTimelines()
+	in.findRanks()
 	in.Counters = runs.Files(dir, runs.CountersFile)
 	if len(in.Counters) == 0 {
 		in.Counters = runs.Files(dir, runs.CountersCSVFile)

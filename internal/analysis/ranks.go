@@ -111,7 +111,7 @@ func (a *analyzer) worldOf(parts []*recording) (world int, missing []int) {
 		a.warn(WorldDiffers, fact.Count("least", list[0]), fact.Count("most", list[len(list)-1]))
 	}
 	for r := range max(world, highest+1) {
-		if highest >= 0 && !seen[r] && len(missing) < maxMissing {
+		if highest >= 0 && !seen[r] && !a.in.left[r] && len(missing) < maxMissing {
 			missing = append(missing, r)
 		}
 	}

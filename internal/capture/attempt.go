@@ -203,7 +203,7 @@ func (c *Capture) evidence(ctx context.Context, a *Attempt, ended tool.Ended, te
 		Stopped: ended.Stopped, Killed: ended.Killed, TargetSeen: ended.TargetSeen, LastLine: ended.LastLine.Text,
 		Stdout: readLog(c.Tool, a.Stdout), Stderr: readLog(c.Tool, a.Stderr),
 		Want: c.want(), Gated: c.Gated, EndsTarget: c.EndsTarget, Expect: c.Expect, LowSpace: watch.low(),
-		Options: c.options(), requests: ended.Requests,
+		Options: c.options(), Ranks: c.Behind, requests: ended.Requests,
 	}
 	if e.requests > 0 && ended.Stopped != tool.Interrupted {
 		e.requests-- // that one was a limit, not the user

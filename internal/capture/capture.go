@@ -27,6 +27,10 @@ type Capture struct {
 	Logs string
 
 	Target []string // the workload, where it can be checked before the run
+	// Behind tells that Command is a launcher which starts the profiler in each
+	// rank: its arguments are no options of the profiler, and each rank leaves a
+	// report.
+	Behind bool
 
 	Gated      bool // a capture range is set
 	EndsTarget bool // the profiler will end the workload; see Evidence

@@ -52,6 +52,9 @@ type Evidence struct {
 	// unknown.
 	Options []string
 
+	// Ranks tells that a launcher started the profiler in each rank.
+	Ranks bool
+
 	Want  string // the report or file asked for; numbered ones stand beside it
 	Files []File // what was found, at Want and wherever the output points to
 
@@ -213,7 +216,8 @@ func (e *Evidence) good() (here, elsewhere []File) {
 }
 
 // atWant reports whether path is the file asked for or one of its numbered
-// siblings: NAME.nsys-rep, NAME.1.nsys-rep.
+// siblings: NAME.nsys-rep, NAME.1.nsys-rep; behind a launcher also
+// NAME.1.HOST.nsys-rep.
 func (e *Evidence) atWant(path string) bool {
 	if path == e.Want {
 		return true
@@ -221,6 +225,9 @@ func (e *Evidence) atWant(path string) bool {
 	ext := filepath.Ext(e.Want)
 	base := strings.TrimSuffix(e.Want, ext)
 	mid, ok := strings.CutPrefix(strings.TrimSuffix(path, ext), base+".")
+	if number, _, rank := strings.Cut(mid, "."); rank && e.Ranks {
+		mid = number
+	}
 	return ok && strings.HasSuffix(path, ext) && mid != "" && strings.Trim(mid, "0123456789") == ""
 }
 

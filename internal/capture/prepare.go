@@ -88,8 +88,12 @@ var shortOptions = map[string]string{
 	"-o": "output", "-p": "nvtx-capture", "-s": "sample", "-t": "trace", "-w": "show-output", "-x": "stop-on-exit", "-y": "delay",
 }
 
-// options names the options of the command line, without dashes and values.
+// options names the options of the command line, without dashes and values; nil
+// where they are not on it.
 func (c *Capture) options() []string {
+	if c.Behind {
+		return nil
+	}
 	names := []string{}
 	for _, arg := range c.optionArgs() {
 		key, _, _ := strings.Cut(arg, "=")
@@ -105,6 +109,9 @@ func (c *Capture) options() []string {
 // optionArgs are the arguments before the workload.
 func (c *Capture) optionArgs() []string {
 	args := c.Command.Args
+	if c.Behind {
+		return nil
+	}
 	n := len(args) - len(c.Target)
 	if n < 0 || !slices.Equal(args[n:], c.Target) {
 		return args

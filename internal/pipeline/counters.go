@@ -58,6 +58,10 @@ func ncuCommand(j *job) (tool.Command, error) {
 }
 
 func (j *job) ncuLine(o ncu.Options) (tool.Command, error) {
+	launch, ranks := j.launch(o.Command)
+	if ranks {
+		o.Command = launch.Program
+	}
 	args, env, err := ncu.Args(o, j.ncu.Version)
 	if err != nil {
 		return tool.Command{}, err
@@ -67,7 +71,11 @@ func (j *job) ncuLine(o ncu.Options) (tool.Command, error) {
 		_, server := j.serverLine()
 		base = server.Env
 	}
-	return tool.Command{Path: j.ncu.Path, Args: args, Dir: j.dir, Env: tool.Environ(base, append(env, j.annotateOver(base, plan.StepNcu)...)...)}, nil
+	command := tool.Command{Path: j.ncu.Path, Args: args, Dir: j.dir, Env: tool.Environ(base, append(env, j.annotateOver(base, plan.StepNcu)...)...)}
+	if ranks {
+		return j.behind(launch, command, "--export", plan.StepNcu, j.countedRank())
+	}
+	return command, nil
 }
 
 // captureCounters counts the launches that pick chooses from the timeline;
@@ -156,6 +164,7 @@ func countWith(ctx context.Context, j *job, target []string, r pick.Request, tel
 	}
 	j.display.expected = r.Expected // the live line counts from the start of a process
 	c := j.capture(capture.Ncu, command, target, r.Output, j.plan.Pipeline.Ncu.Timeout)
+	_, c.Behind = j.launch(target)
 	if tell != nil {
 		c.Retries = 0 // who drives the server does so once
 		show := c.Progress

@@ -103,6 +103,7 @@ func recordCapture(ctx context.Context, store *runs.Run, folder, dir string, res
 		if files[i], err = store.HashFiles(context.WithoutCancel(ctx), within(store, own)...); err != nil {
 			return err
 		}
+		identify(store, name, files[i])
 	}
 	return store.Update(func(m *runs.Manifest) error {
 		s := m.Step(name)

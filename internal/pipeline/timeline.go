@@ -31,11 +31,19 @@ func nsysCommand(j *job) (tool.Command, error) {
 }
 
 func (j *job) nsysCommand(target []string) (tool.Command, error) {
+	launch, ranks := j.launch(target)
+	if ranks {
+		target = launch.Program
+	}
 	args, env, err := nsys.Args(j.nsysOptions(target), j.nsys.Version)
 	if err != nil {
 		return tool.Command{}, err
 	}
-	return tool.Command{Path: j.nsys.Path, Args: args, Dir: j.dir, Env: tool.Environ(j.env, append(env, j.annotateEnv(plan.StepNsys)...)...)}, nil
+	command := tool.Command{Path: j.nsys.Path, Args: args, Dir: j.dir, Env: tool.Environ(j.env, append(env, j.annotateEnv(plan.StepNsys)...)...)}
+	if ranks {
+		return j.behind(launch, command, "--output", plan.StepNsys, j.plan.Pipeline.Ranks)
+	}
+	return command, nil
 }
 
 func (j *job) nsysOptions(target []string) nsys.CaptureOptions {
@@ -107,6 +115,7 @@ func captureTimeline(ctx context.Context, j *job) (made, error) {
 			return capture.Outcome{}, err
 		}
 		c := j.capture(capture.Nsys, command, target, "nsys/run", n.Timeout)
+		_, c.Behind = j.launch(target)
 		return captureNsys(ctx, j, c)
 	})
 	if err != nil || !n.StatsCSV || !m.Usable {
@@ -148,9 +157,13 @@ func captureNsys(ctx context.Context, j *job, c capture.Capture) (capture.Outcom
 	return result.Outcome, recordCapture(ctx, j.store, "nsys", j.dir, result, append(files, result.Kept...))
 }
 
-// timelineOf is the export of the timeline that a run holds, "" where there is
-// none, or where there are several ranges and nothing says which is meant.
+// timelineOf is the export of the timeline that a run holds, of several ranks that
+// of the lowest; "" where there is none, or where there are several ranges and
+// nothing says which is meant.
 func timelineOf(m runs.Manifest) string {
+	if of := rankTimeline(m); of != nil {
+		return of.Path
+	}
 	s, found := m.Step(plan.StepNsys), ""
 	if s == nil {
 		return ""

@@ -14,6 +14,7 @@ import (
 // that already have a problem are left alone.
 var rules = []func(*Plan, *decoder){
 	checkDevice,
+	checkRanks,
 	checkInfer,
 	checkDataset,
 	checkModel,

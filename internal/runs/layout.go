@@ -26,6 +26,7 @@ const (
 	SpecFile           FileKind = "spec" // what a shipped program was told
 	CommandFile        FileKind = "command"
 	LogFile            FileKind = "log"
+	RankFile           FileKind = "rank"       // that a rank began, and where
 	AnnotationFile     FileKind = "annotation" // what a process tells of the ranges that were opened in it
 	ResultFile         FileKind = "result"
 	PageFile           FileKind = "page" // made from the result
@@ -67,6 +68,9 @@ var layout = []layoutRow{
 	{TimelineReportFile, "nsys", "run.nsys-rep", "nsys"},
 	{StartupReportFile, "nsys", "startup.nsys-rep", "nsys"},
 	{TimelineReportFile, "nsys", "*.nsys-rep", "nsys"},
+	{RankFile, "nsys/ranks", "*.json", "nsys"},
+	{RankFile, "ncu/ranks", "*.json", "ncu"},
+	{CommandFile, "*", "rank.sh", ""},
 	{CountersFile, "ncu", "*.ncu-rep", "ncu"},
 	{CountersFile, "ncu/*", "*.ncu-rep", "ncu"},
 	{CountersCSVFile, "ncu", "*.csv", "ncu"},

@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"strconv"
 )
@@ -101,22 +100,14 @@ func place(text string) *int {
 	return &n
 }
 
-// FileName is the name, without its ending, under which a run stores the
-// timeline of a rank; IdentityOfName reads it.
-func (id Identity) FileName() string {
-	if id.Rank == nil {
-		return fmt.Sprintf("process%d.%s", id.Process, id.Host)
-	}
-	return fmt.Sprintf("rank%d.%s", *id.Rank, id.Host)
-}
-
 var (
-	ownName    = regexp.MustCompile(`^rank(\d+)\.([^.]+)(?:\.(\d+))?$`)
+	ownName    = regexp.MustCompile(`^(?:rank|run\.)(\d+)\.([^.]*[A-Za-z][^.]*)(?:\.(\d+))?$`)
 	rankInName = regexp.MustCompile(`(?i)(?:^|[^a-z])rank[-_=.]?(\d+)`)
 )
 
 // IdentityOfName reads what the base name of a file tells, without its endings:
-// "rank3.node1", or any name with "rank3" in it. Bare numbers tell nothing: they
+// "run.3.node1" as a run names its ranks, "rank3.node1", or any name with "rank3"
+// in it. Bare numbers tell nothing: they
 // may count ranks as well as windows.
 func IdentityOfName(base string) Identity {
 	if m := ownName.FindStringSubmatch(base); m != nil {

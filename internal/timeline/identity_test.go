@@ -8,6 +8,9 @@ import (
 func TestIdentity(t *testing.T) {
 	for name, want := range map[string]string{
 		"rank3.node1":           `{"rank":3,"host":"node1"}`,
+		"run.3.node1":           `{"rank":3,"host":"node1"}`,
+		"run.3.node1.2":         `{"rank":3,"host":"node1","window":2}`,
+		"run.3.1":               `{}`,
 		"rank3.node1.2":         `{"rank":3,"host":"node1","window":2}`,
 		"report_rank12":         `{"rank":12}`,
 		"train-Rank-0-of-4":     `{"rank":0}`,
@@ -20,10 +23,6 @@ func TestIdentity(t *testing.T) {
 		if err != nil || string(got) != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
-	}
-	three := 3
-	if id := (Identity{Rank: &three, Host: "node1"}); IdentityOfName(id.FileName()).Compare(id) != 0 || IdentityOfName(id.FileName()).Host != "node1" {
-		t.Errorf("%s is read as %+v", id.FileName(), IdentityOfName(id.FileName()))
 	}
 	for _, c := range []struct {
 		env  map[string]string

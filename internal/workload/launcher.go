@@ -1,0 +1,206 @@
+package workload
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"al.essio.dev/pkg/shellescape"
+)
+
+// A Launch is a command that starts the ranks of a job: a launcher with its
+// options, and the program that it starts.
+type Launch struct {
+	Launcher string   // torchrun, mpirun, srun: the row of the table
+	Head     []string // the launcher and its options, as they must stand before a program
+	Program  []string // what each rank runs
+}
+
+// A launcher is what is known of the command line of a launcher. Options that are
+// not listed take no value, unless they hold one after "=".
+type launcher struct {
+	name   string
+	names  *regexp.Regexp // of its program
+	values map[string]int // how many further words an option takes
+	// wraps turns the words behind the options into head and program; nil where
+	// these are the program.
+	wraps func(head, rest []string) ([]string, []string)
+}
+
+// options makes a table of options that each take n words.
+func options(n int, names string) map[string]int {
+	out := map[string]int{}
+	for name := range strings.FieldsSeq(names) {
+		out[name] = n
+	}
+	return out
+}
+
+// with adds options that take two words.
+func with(table map[string]int, two string) map[string]int {
+	for name := range strings.FieldsSeq(two) {
+		table[name] = 2
+	}
+	return table
+}
+
+var launchers = []launcher{
+	{
+		name: "torchrun", names: regexp.MustCompile(`^torchrun$`), wraps: wrapTorchrun,
+		values: options(1, "--nnodes --nproc-per-node --nproc_per_node --rdzv-backend --rdzv_backend --rdzv-endpoint --rdzv_endpoint --rdzv-id --rdzv_id --rdzv-conf --rdzv_conf "+
+			"--max-restarts --max_restarts --monitor-interval --monitor_interval --start-method --start_method --role --log-dir --log_dir -r --redirects -t --tee "+
+			"--local-ranks-filter --local_ranks_filter --node-rank --node_rank --master-addr --master_addr --master-port --master_port --local-addr --local_addr --logs-specs --logs_specs"),
+	},
+	{
+		name: "mpirun", names: regexp.MustCompile(`^(mpirun|mpiexec|orterun|prterun|mpiexec\.hydra|mpirun\.(openmpi|mpich)|mpiexec\.(openmpi|mpich))$`),
+		values: with(options(1, "-n -np --n --np -c -N --npernode -npernode --npersocket --host -host -H -hosts --hostfile -hostfile --machinefile -machinefile -f -x --bind-to -bind-to --map-by -map-by "+
+			"--rank-by --wdir -wdir -d --path -path --prefix --timeout --tag-output-file --output-filename --rankfile -rf --cpu-set --am --tune --personality -ppn -genvlist -envlist -iface -launcher -rmk -bootstrap --stdin -stdin"),
+			"--mca -mca --gmca -gmca --prtemca --pmixmca -env -genv"),
+	},
+	{
+		name: "srun", names: regexp.MustCompile(`^srun$`),
+		values: options(1, "-A -B -c -C -d -D -e -G -i -J -L -m -M -n -N -o -p -q -r -S -t -T -w -W -x --account --bcast --begin --chdir --cluster-constraint --clusters --comment --constraint --container "+
+			"--core-spec --cores-per-socket --cpu-bind --cpu-freq --cpus-per-gpu --cpus-per-task --deadline --dependency --distribution --error --exclude --export --extra-node-info --gid --gpu-bind --gpu-freq "+
+			"--gpus --gpus-per-node --gpus-per-socket --gpus-per-task --gres --gres-flags --het-group --hint --immediate --input --jobid --job-name --kill-on-bad-exit --licenses --mail-type --mail-user --mem "+
+			"--mem-bind --mem-per-cpu --mem-per-gpu --mincpus --mpi --msg-timeout --multi-prog --network --nodefile --nodelist --nodes --ntasks --ntasks-per-core --ntasks-per-gpu --ntasks-per-node "+
+			"--ntasks-per-socket --open-mode --output --partition --power --prefer --priority --profile --prolog --epilog --qos --relative --reservation --signal --slurmd-debug --sockets-per-node "+
+			"--switches --task-epilog --task-prolog --threads --threads-per-core --time --time-min --tmp --uid --wait --wckey"),
+	},
+}
+
+// wrapTorchrun makes torchrun start programs of any kind: it would run a script
+// with its own Python.
+func wrapTorchrun(head, rest []string) ([]string, []string) {
+	isFlag := func(names ...string) bool {
+		found := false
+		head = slices.DeleteFunc(slices.Clone(head), func(word string) bool {
+			is := slices.Contains(names, word)
+			found = found || is
+			return is
+		})
+		return found
+	}
+	module, direct := isFlag("-m", "--module"), isFlag("--no-python", "--no_python")
+	head = append(head, "--no-python")
+	switch {
+	case direct:
+		return head, rest
+	case module:
+		return head, append([]string{"python3", "-m"}, rest...)
+	}
+	return head, append([]string{"python3", "-u"}, rest...)
+}
+
+// FindLaunch splits a command that begins with a launcher. It is false for other
+// commands, and where the program cannot be told: several programs in one job, or
+// none.
+func FindLaunch(command []string) (Launch, bool) {
+	if len(command) == 0 {
+		return Launch{}, false
+	}
+	base := filepath.Base(command[0])
+	at := slices.IndexFunc(launchers, func(l launcher) bool { return l.names.MatchString(base) })
+	if at < 0 || slices.Contains(command, ":") { // several programs
+		return Launch{}, false
+	}
+	l := &launchers[at]
+	i := 1
+	for i < len(command) && strings.HasPrefix(command[i], "-") && len(command[i]) > 1 {
+		word := command[i]
+		i++
+		if word == "--" {
+			break
+		}
+		if !strings.Contains(word, "=") {
+			i += l.values[word]
+		}
+	}
+	if i >= len(command) || l.name == "srun" && slices.Contains(command[:i], "--multi-prog") {
+		return Launch{}, false
+	}
+	head, program := command[:i:i], command[i:]
+	if head[len(head)-1] == "--" {
+		head = head[:len(head)-1]
+	}
+	if l.wraps != nil {
+		head, program = l.wraps(head, program)
+	} else if !startable(program[0]) {
+		return Launch{}, false // the value of an option that is not known
+	}
+	return Launch{Launcher: l.name, Head: head, Program: program}, true
+}
+
+// startable tells whether a word may name a program: a path, or one in PATH.
+func startable(word string) bool {
+	if strings.Contains(word, "/") {
+		return true
+	}
+	_, err := exec.LookPath(word)
+	return err == nil
+}
+
+// ShimName is the script that a launcher starts in each rank, within the folder
+// of a step; RanksFolder has one file for each rank that began.
+const (
+	ShimName    = "rank.sh"
+	RanksFolder = "ranks"
+)
+
+// All and OnePerNode choose ranks; the alternative is numbers with commas.
+const (
+	RanksAll        = "all"
+	RanksOnePerNode = "one-per-node"
+)
+
+// A Shim is a script that stands between a launcher and the program of each rank.
+type Shim struct {
+	Ranks    string   // which of them the profiler is put in front of
+	Folder   string   // where RanksFolder is made; all nodes must see it
+	Profiler []string // with its options, without the output
+	Output   string   // option that names the report, the path without rank and host
+	Env      []string // variables of the profiler, NAME=value
+	Single   bool     // one rank is profiled: the report has the name of the output
+}
+
+// Script is the text of the shim. The report of rank 3 on node1 gets the name of
+// the output with ".3.node1". A process that the launcher gave no rank runs
+// without a profiler, and says so. A file of each rank says that it began, and
+// where: a rank that dies leaves no report.
+func (s *Shim) Script() string {
+	q := shellescape.Quote
+	var b strings.Builder
+	line := func(parts ...string) { b.WriteString(strings.Join(parts, "") + "\n") }
+	line("#!/bin/sh")
+	line("# Written by deepprof: puts the profiler behind the launcher, one report for each rank.")
+	line(`rank=${RANK:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-}}}}`)
+	line(`local=${LOCAL_RANK:-${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${SLURM_LOCALID:-}}}}`)
+	line(`world=${WORLD_SIZE:-${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${SLURM_NTASKS:-}}}}`)
+	line(`host=${SLURMD_NODENAME:-$(hostname)}; host=${host%%.*}`)
+	line(`[ -n "$rank" ] || { echo "deepprof: the launcher tells no rank: this process is not profiled" >&2; exec "$@"; }`)
+	line("chosen=no")
+	switch s.Ranks {
+	case RanksAll, "":
+		line("chosen=yes")
+	case RanksOnePerNode:
+		line(`[ "${local:-$rank}" = 0 ] && chosen=yes`)
+	default:
+		line("case ,", s.Ranks, `, in *",$rank,"*) chosen=yes;; esac`)
+	}
+	line("mkdir -p ", q(filepath.Join(s.Folder, RanksFolder)))
+	line(`printf '{"rank": %d, "local": %d, "world": %d, "host": "%s", "process": %d, "chosen": "%s"}\n' "$rank" "${local:-0}" "${world:-0}" "$host" "$$" "$chosen" > `,
+		q(filepath.Join(s.Folder, RanksFolder)), `/"$rank".json`)
+	line(`[ "$chosen" = yes ] || exec "$@"`)
+	for _, kv := range s.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		line("export ", name, "=", q(value))
+	}
+	line(`[ -d "${TMPDIR:-/}" ] || unset TMPDIR`)
+	name := `."$rank"."$host"`
+	if s.Single {
+		name = ""
+	}
+	line("exec ", shellescape.QuoteCommand(s.Profiler), " ", s.Output, name, ` "$@"`)
+	return b.String()
+}

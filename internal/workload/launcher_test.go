@@ -1,0 +1,66 @@
+package workload
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestFindLaunch(t *testing.T) {
+	for command, want := range map[string]string{
+		"torchrun --nproc-per-node 8 train.py --lr 1":                                   "torchrun --nproc-per-node 8 --no-python | python3 -u train.py --lr 1",
+		"torchrun --standalone --nproc_per_node=2 -m pkg.train":                         "torchrun --standalone --nproc_per_node=2 --no-python | python3 -m pkg.train",
+		"/opt/bin/torchrun --nnodes 2 --no-python sh -c true":                           "/opt/bin/torchrun --nnodes 2 --no-python | sh -c true",
+		"mpirun -n 4 ./app x":                                                           "mpirun -n 4 | ./app x",
+		"mpirun --allow-run-as-root --oversubscribe -np 4 --mca btl self,tcp sh app.sh": "mpirun --allow-run-as-root --oversubscribe -np 4 --mca btl self,tcp | sh app.sh",
+		"mpiexec -x A=1 -genv B 2 /bin/true":                                            "mpiexec -x A=1 -genv B 2 | /bin/true",
+		"mpirun -n 1 ./a : -n 3 ./b":                                                    "",
+		"mpirun --no-such-option value ./app":                                           "", // what it takes is not known
+		"srun -N 2 -n 16 --mpi=pmix ./infer":                                            "srun -N 2 -n 16 --mpi=pmix | ./infer",
+		"srun -n16 -l -- sh infer.sh":                                                   "srun -n16 -l | sh infer.sh",
+		"srun --multi-prog programs.conf":                                               "",
+		"srun -n 4":                                                                     "",
+		"python3 train.py":                                                              "",
+		"":                                                                              "",
+	} {
+		got := ""
+		if l, ok := FindLaunch(strings.Fields(command)); ok {
+			got = strings.Join(l.Head, " ") + " | " + strings.Join(l.Program, " ")
+		}
+		if got != want {
+			t.Errorf("%q is %q, want %q", command, got, want)
+		}
+	}
+}
+
+// TestShim runs the script with a profiler that prints what it was given.
+func TestShim(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		ranks, env, want string
+	}{
+		{"all", "RANK=3 LOCAL_RANK=1 WORLD_SIZE=8 SLURMD_NODENAME=n1.cluster", "profile --output=/x y/run.3.n1 a b c"},
+		{"0,7", "OMPI_COMM_WORLD_RANK=7 SLURM_PROCID=0 SLURMD_NODENAME=n1", "profile --output=/x y/run.7.n1 a b c"},
+		{"0,7", "OMPI_COMM_WORLD_RANK=17 SLURMD_NODENAME=n1", "a b c"},
+		{"one-per-node", "SLURM_PROCID=4 SLURM_LOCALID=0 SLURMD_NODENAME=n2", "profile --output=/x y/run.4.n2 a b c"},
+		{"one-per-node", "SLURM_PROCID=5 SLURM_LOCALID=1 SLURMD_NODENAME=n2", "a b c"},
+		{"all", "", "a b c"},
+	} {
+		s := Shim{Ranks: c.ranks, Folder: dir, Profiler: []string{"echo", "profile"}, Output: "--output='/x y/run'", Env: []string{"LC_ALL=C"}}
+		script := filepath.Join(dir, ShimName)
+		if err := os.WriteFile(script, []byte(s.Script()), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		run := exec.Command(script, "echo", "a", "b", "c")
+		run.Env = append([]string{"PATH=" + os.Getenv("PATH")}, strings.Fields(c.env)...)
+		out, err := run.Output()
+		if got := strings.TrimSpace(strings.Replace(string(out), " echo a", " a", 1)); err != nil || got != c.want {
+			t.Errorf("%s with %s: %q, %v; want %q", c.ranks, c.env, got, err, c.want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, RanksFolder, "17.json")); err != nil {
+		t.Errorf("a rank that is not chosen leaves no word: %v", err)
+	}
+}
