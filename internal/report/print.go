@@ -16,7 +16,7 @@ type Printable interface {
 	// First keeps the first n rows and counts the others as cut.
 	First(n int)
 	// SumUp lets a text that would have more than most rows sum them up, where the
-	// view says how. The rows are then not held.
+	// view says how. The rows are then not held. The smallest number holds.
 	SumUp(most int)
 	// Note puts texts before the notes of the table.
 	Note(texts ...string)
@@ -54,7 +54,11 @@ func (t *Table[T]) First(n int) {
 }
 
 // SumUp implements Printable.
-func (t *Table[T]) SumUp(most int) { t.most = most }
+func (t *Table[T]) SumUp(most int) {
+	if t.most == 0 || most < t.most {
+		t.most = most
+	}
+}
 
 // Written implements Printable.
 func (t *Table[T]) Written() int { return t.written }

@@ -249,7 +249,7 @@ func Launches(rows timeline.Stream[timeline.LaunchRow]) Printable { return strea
 // GapGroupView is the times in which a device or a stream ran nothing, by cause and
 // region.
 var GapGroupView = View[timeline.GapGroupRow]{
-	Name: "gap_groups", Order: Order{Key: "total_ns", Descending: true}, Everything: "--all",
+	Name: "gaps", Order: Order{Key: "total_ns", Descending: true}, Everything: "--all",
 	Columns: []Column[timeline.GapGroupRow]{
 		{Key: "cause", Help: "what the thread that launched the next work did for most of each gap", Value: func(r *timeline.GapGroupRow) any { return r.Cause }},
 		{Key: "nvtx", Title: "region", Priority: 1, Format: Name, Value: func(r *timeline.GapGroupRow) any { return r.NVTX }},

@@ -19,9 +19,10 @@ import (
 
 func metricsView() View {
 	return View{
-		Name: "metrics", Short: "Every counter of every launch: the numbers of 'ncu --import PATH --page raw'",
-		Long: `Print every counter of every launch or range of a .ncu-rep, of all .ncu-rep of a
-run, or of ncu's CSV.
+		Name: "metrics", Short: "Counters by kernel; each launch with --all, --json and --csv: the numbers of 'ncu --import PATH --page raw'",
+		Long: `Print the counters of a .ncu-rep, of all .ncu-rep of a run, or of ncu's CSV: as a
+table one line for each kernel and metric, with --all, --top, --json and --csv every
+counter of every launch or range.
 
 Values are in base units (byte, ns, hz, ...) and exact. --raw prints the whole
 page of 'ncu --import PATH --page raw --csv' as ncu 2025.3 does under LC_ALL=C,
@@ -100,8 +101,11 @@ func (r *Request) metricTable(ctx context.Context, path string, q timeline.Query
 	}
 	t := report.Metrics(metricRows(c, &q, opts), len(c.files) > 1, c.warnings)
 	t.Note(c.notes()...)
-	if r.Top > 0 {
+	switch {
+	case r.Top > 0:
 		t.First(r.Top)
+	case !r.All && !r.Data:
+		t.SumUp(1) // a table is by kernel; JSON and CSV have every value
 	}
 	after := func() (notes []string, err error) {
 		if t.Written() == 0 && r.Kernel != "" && !c.kept {
