@@ -19,6 +19,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/config"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncurep"
@@ -116,16 +117,16 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 				if err != nil {
 					return err
 				}
-				var told []string
+				var told []fact.Fact
 				for _, w := range result.Warnings {
 					if w.Is(analysis.ChangedFile, analysis.OtherCapture) {
-						fmt.Fprintln(s.err, report.Wrap(fmt.Sprintf("warning: %s; next: %s", message.Text(w.Fact), message.Next(w.Fact)), terminalWidth(s.err), "  "))
-						told = append(told, message.Text(w.Fact))
+						fmt.Fprintln(s.err, report.Wrap(fmt.Sprintf("warning: %s; next: %s", message.Text(w.Said()), message.Next(w.Said())), terminalWidth(s.err), "  "))
+						told = append(told, w.Fact)
 					}
 				}
 				if prints {
 					for _, n := range result.FirstNotes() {
-						fmt.Fprintln(s.err, "warning: "+message.Text(n.Fact))
+						fmt.Fprintln(s.err, "warning: "+message.Text(n.Said()))
 					}
 					return cmp.Or(json.NewEncoder(s.out).Encode(result), incomplete(result, *partial))
 				}
@@ -392,7 +393,7 @@ func takesEscapes() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM
 
 // summarise prints one screen, of which some rows are used already, partly by
 // warnings, and the path of the report.
-func summarise(s streams, r *analysis.Result, path string, used int, shown []string) error {
+func summarise(s streams, r *analysis.Result, path string, used int, shown []fact.Fact) error {
 	width, height := terminalSize(s.out)
 	o := report.SummaryOptions{Report: path, Shown: shown, Log: height == 0}
 	if height > 0 {

@@ -133,26 +133,25 @@ func runsShowCommand() command {
 			return func(ctx context.Context, args []string) error {
 				return withRun(ctx, *store, args[0], func(r *runs.Run) error {
 					d := runs.Show(r)
-					damaged := 0
+					var bad []runs.Warning
 					if *verify {
-						bad, err := runs.Verify(ctx, r)
-						if err != nil {
+						var err error
+						if bad, err = runs.Verify(ctx, r); err != nil {
 							return err
 						}
-						damaged = len(bad)
-						d.Warnings = append(d.Warnings, texts(bad)...)
-						if damaged == 0 {
+						if len(bad) == 0 {
 							fmt.Fprintln(s.err, verified(d.Files))
 						}
 					}
-					write := func() error { return report.WriteRun(s.out, &d) }
+					worded := report.Run(&d, texts(bad)...)
+					write := func() error { return report.WriteRun(s.out, worded) }
 					if *asJSON {
-						write = func() error { return printJSON(s.out, d) }
+						write = func() error { return printJSON(s.out, worded) }
 					}
 					if err := write(); err != nil {
 						return err
 					}
-					if damaged > 0 {
+					if len(bad) > 0 {
 						return answerNo()
 					}
 					return nil

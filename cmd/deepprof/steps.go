@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report"
@@ -33,7 +35,7 @@ const (
 
 // all prints the steps and returns the warnings that it told of. In brief those
 // that went well have one row: they were told as they ended.
-func (p *stepPrinter) all(steps []pipeline.StepResult) (shown []string) {
+func (p *stepPrinter) all(steps []pipeline.StepResult) (shown []fact.Fact) {
 	well, seconds, other := 0, 0.0, ""
 	played, then := 0, 0.0 // out of a recording, and the time that they took when it was made
 	for _, st := range steps {
@@ -73,11 +75,11 @@ func lasted(seconds float64) string {
 }
 
 // print prints one step and returns the warnings that it told of.
-func (p *stepPrinter) print(st pipeline.StepResult) (shown []string) {
+func (p *stepPrinter) print(st pipeline.StepResult) (shown []fact.Fact) {
 	o := st.Outcome
 	if st.State == runs.StateSkipped {
 		if !p.brief {
-			p.line(st.Name, "skipped: "+st.Reason)
+			p.line(st.Name, "skipped: "+message.Text(st.Reason))
 		}
 		return nil
 	}
@@ -88,18 +90,18 @@ func (p *stepPrinter) print(st pipeline.StepResult) (shown []string) {
 			status += " when recorded"
 		}
 	}
-	if slices.ContainsFunc(o.Warnings, func(w capture.Warning) bool { return w.Text == o.Evidence }) {
-		o.Evidence = "" // stands below
+	if slices.ContainsFunc(o.Warnings, func(w capture.Warning) bool { return w.Equal(o.Evidence) }) {
+		o.Evidence = fact.Fact{} // stands below
 	}
-	p.line(st.Name, status+": "+runs.Text(o.String()))
+	p.line(st.Name, status+": "+runs.Text(message.Verdict(string(o.Kind), o.What, o.Evidence)))
 	p.warnings(o.Warnings)
 	for _, warning := range o.Warnings {
-		shown = append(shown, warning.Text)
+		shown = append(shown, warning.Fact)
 	}
-	if !o.OK() && o.Next != "" {
+	if next := message.Next(o.Cause); !o.OK() && next != "" {
 		whole := *p // it is there to be copied
 		whole.brief, whole.tight = false, false
-		whole.line("", "next: "+o.Next)
+		whole.line("", "next: "+next)
 	}
 	return shown
 }
@@ -115,9 +117,9 @@ func (p *stepPrinter) warnings(list []capture.Warning) {
 	whole.brief, whole.tight = false, false
 	printed, left := 0, 0
 	for i, warning := range list {
-		text := "warning: " + runs.Text(warning.Text)
-		if warning.Next != "" {
-			text += "; next: " + runs.Text(warning.Next)
+		text := "warning: " + runs.Text(message.Text(warning.Fact))
+		if next := message.Next(warning.Fact); next != "" {
+			text += "; next: " + runs.Text(next)
 		}
 		lines := whole.text("", text)
 		last := i == len(list)-1 && left == 0

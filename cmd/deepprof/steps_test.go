@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -14,16 +15,16 @@ import (
 // TestStageLines: what is printed of a stage fits the terminal, and says each
 // warning once.
 func TestStageLines(t *testing.T) {
-	first := "the workload ended with exit code 7, which is not what a workload that did all of its work does"
+	first := fact.Said("the workload ended with exit code 7, which is not what a workload that did all of its work does")
 	st := pipeline.StepResult{Name: "nsys", State: runs.StateDone, Seconds: 1.5, Outcome: capture.Outcome{
-		Kind: capture.WithWarnings, What: "nsys ended with exit code 7 and left one good report", Evidence: first, Usable: true,
-		Warnings: []capture.Warning{{Text: first}, {Text: "second"}, {Text: "third"}, {Text: "fourth"}},
+		Kind: capture.WithWarnings, What: fact.Said("nsys ended with exit code 7 and left one good report"), Evidence: first, Usable: true,
+		Warnings: []capture.Warning{{Fact: first}, {Fact: fact.Said("second")}, {Fact: fact.Said("third")}, {Fact: fact.Said("fourth")}},
 	}}
 	var b strings.Builder
 	p := stepPrinter{w: &b, names: 9, columns: 60, brief: true}
 	shown := p.print(st)
-	if len(shown) != 4 || shown[0] != first { // told or counted
-		t.Errorf("shown %q", shown)
+	if len(shown) != 4 || !shown[0].Equal(first) { // told or counted
+		t.Errorf("shown %v", shown)
 	}
 	if strings.Count(strings.Join(strings.Fields(b.String()), " "), "exit code 7, which") != 1 {
 		t.Errorf("the first warning stands not once in\n%s", b.String())
@@ -43,7 +44,7 @@ func TestStageLines(t *testing.T) {
 	p.tight = true
 	good := pipeline.StepResult{Name: "baseline", State: runs.StateDone, Seconds: 2, Outcome: capture.Outcome{Kind: capture.Captured, Usable: true}}
 	if shown := p.all([]pipeline.StepResult{good, st, good}); len(shown) != 4 || strings.Count(b.String(), "\n") != 4 || !strings.Contains(b.String(), "2 other steps done in 4.0 s\n") || !strings.Contains(b.String(), "warning: second\n") || !strings.Contains(b.String(), "3 warnings more, in the report") {
-		t.Errorf("%q:\n%s", shown, b.String())
+		t.Errorf("%v:\n%s", shown, b.String())
 	}
 	b.Reset()
 	if p.all([]pipeline.StepResult{good, good}); b.String() != "2 steps done in 4.0 s\n" {
@@ -62,7 +63,10 @@ func TestStageLines(t *testing.T) {
 	}
 	b.Reset()
 	next := st
-	next.Outcome.Warnings = []capture.Warning{{Text: "short", Next: strings.Repeat("do this and that ", 12)}, {Text: "brief", Next: "mend it"}}
+	next.Outcome.Warnings = []capture.Warning{
+		{Fact: fact.Stored{Fact: fact.Said("short")}.WithNext(strings.Repeat("do this and that ", 12))},
+		{Fact: fact.Stored{Fact: fact.Said("brief")}.WithNext("mend it")},
+	}
 	p.tight = false
 	if p.print(next); strings.Contains(b.String(), "short") || !strings.Contains(b.String(), "warning: brief; next: mend it\n") || !strings.Contains(b.String(), "1 warning more, in the report") {
 		t.Errorf("a warning without its next step:\n%s", b.String())
@@ -70,6 +74,6 @@ func TestStageLines(t *testing.T) {
 	b.Reset()
 	p = stepPrinter{w: &b, names: 9} // no terminal: nothing is wrapped or left out
 	if shown := p.print(st); len(shown) != 4 || strings.Count(b.String(), "\n") != 5 {
-		t.Errorf("%q:\n%s", shown, b.String())
+		t.Errorf("%v:\n%s", shown, b.String())
 	}
 }

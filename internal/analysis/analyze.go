@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -122,30 +123,31 @@ func merged(notes []Note) []Note {
 	var out []Note
 	for i := range notes {
 		n := &notes[i]
-		again := slices.ContainsFunc(out, n.equalTo) ||
-			n.Code == timeline.CodeProfilerSays && slices.ContainsFunc(notes, func(m Note) bool { return m.Code == StepWarning && m.Text("text") == n.Text("text") })
-		if !again {
+		again := func(m Note) bool { return m.Step != "" && (m.Fact.Equal(n.Fact) || saysSame(m.Fact, n.Fact)) }
+		if !slices.ContainsFunc(out, n.equalTo) && (n.Step != "" || !slices.ContainsFunc(notes, again)) {
 			out = append(out, *n)
 		}
 	}
 	return out
 }
 
+// saysSame tells whether an earlier version stored a message of the profiler as a
+// text, which is read from its report too.
+func saysSame(stored, f fact.Fact) bool {
+	return stored.Is(fact.Text) && stored.Text("text") == f.Text("text_of_vendor")
+}
+
 // ofOneProcess marks a message of nsys that is about one process where the
 // timeline has from others what it misses.
 func (a *analyzer) ofOneProcess(n *Note) {
-	if a.tl == nil || !n.Is(StepWarning, timeline.CodeProfilerSays) {
+	if a.tl == nil || !n.Is(capture.NoEvents, capture.NotStarted) {
 		return
 	}
-	switch capture.Untraced(n.Text("text")) {
-	case "NVTX":
-		if len(a.tl.t.Ranges) > 0 {
-			n.Code = OneProcessNoRanges
-		}
-	case "CUDA":
-		if len(a.tl.t.Kernels) > 0 {
-			n.Code = OneProcessNoCUDA
-		}
+	switch what := n.Text(capture.Untraced); {
+	case what == "NVTX" && len(a.tl.t.Ranges) > 0:
+		n.Code = OneProcessNoRanges
+	case what == "CUDA" && len(a.tl.t.Kernels) > 0:
+		n.Code = OneProcessNoCUDA
 	}
 }
 

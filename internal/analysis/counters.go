@@ -83,7 +83,7 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 	case len(a.ranges) > 0:
 		a.missing(NoKernelCounters)
 	case a.noCounters != nil:
-		a.missing(CountersFailed, fact.Vendor("why", a.noCounters.Text), fact.Vendor("next", a.noCounters.Next))
+		a.missing(CountersFailed, fact.Because("why", a.noCounters.Text), fact.Because("cause", a.noCounters.Cause))
 	default:
 		a.missing(NoCounters)
 	}

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -62,9 +64,9 @@ func TestNotesAreMerged(t *testing.T) {
 	a.warn(LanesCut, fact.Count("n", 1))
 	a.warn(ClockDamaged)
 	a.warn(LanesCut, fact.Count("n", 2))
-	a.captureWarning("nsys", "of two steps")
-	a.captureWarning("ncu", "of two steps")
-	a.warn(timeline.CodeProfilerSays, fact.Vendor("text", "of two steps"))
+	a.captureWarning("nsys", runs.Note{Fact: fact.Said("of two steps")})
+	a.captureWarning("ncu", runs.Note{Fact: fact.Said("of two steps")})
+	a.res.Warnings = append(a.res.Warnings, Note{Fact: capture.MessageOf("of two steps")})
 	if err := a.mergeNotes(t0()); err != nil {
 		t.Fatal(err)
 	}
@@ -77,20 +79,23 @@ func TestNotesAreMerged(t *testing.T) {
 // where it is about one process of several.
 func TestWarningsOfOneProcess(t *testing.T) {
 	const text = "No CUDA events collected. Does the process use CUDA?"
+	busy := scene{end: 10, kernels: []sceneKernel{{1, 2, "k", -1, 0}}}.timeline()
 	for _, c := range []struct {
-		tl   *timeline.Timeline
-		want fact.Code
+		tl     *timeline.Timeline
+		stored fact.Fact
+		want   fact.Code
 	}{
-		{scene{end: 10}.timeline(), StepWarning},
-		{scene{end: 10, kernels: []sceneKernel{{1, 2, "k", -1, 0}}}.timeline(), OneProcessNoCUDA},
+		{scene{end: 10}.timeline(), capture.MessageOf(text), capture.NoEvents},
+		{busy, capture.MessageOf(text), OneProcessNoCUDA},
+		{busy, fact.Said(text), OneProcessNoCUDA}, // of an earlier version
 	} {
 		a := &analyzer{res: newResult(Input{}), tl: &timed{t: c.tl}}
-		a.captureWarning("nsys", text)
-		a.warn(timeline.CodeProfilerSays, fact.Vendor("text", text))
+		a.captureWarning("nsys", runs.Note{Fact: c.stored})
+		a.res.Warnings = append(a.res.Warnings, Note{Fact: capture.MessageOf(text)})
 		if err := a.mergeNotes(t0()); err != nil {
 			t.Fatal(err)
 		}
-		if n := a.res.Warnings; len(n) != 1 || !n[0].Is(c.want) || n[0].Step != "nsys" || n[0].Text("text") != text {
+		if n := a.res.Warnings; len(n) != 1 || !n[0].Is(c.want) || n[0].Step != "nsys" || n[0].Text("text_of_vendor") != text {
 			t.Errorf("%+v, want %s", n, c.want)
 		}
 	}
@@ -252,9 +257,9 @@ func TestCaptureWarnings(t *testing.T) {
 		{"the clock was not locked", ""},
 	} {
 		a := &analyzer{res: newResult(Input{})}
-		a.captureWarning("ncu", c.text)
+		a.captureWarning("ncu", runs.Note{Fact: fact.Said(c.text), Scope: "ctc"})
 		switch {
-		case c.want == "" && (len(a.res.Missing) > 0 || !hasNote(a.res.Warnings, StepWarning)):
+		case c.want == "" && (len(a.res.Missing) > 0 || len(a.res.Warnings) != 1 || a.res.Warnings[0].Step != "ncu" || a.res.Warnings[0].Scope != "ctc"):
 			t.Errorf("%s is no warning", c.text)
 		case c.want != "" && (len(a.res.Warnings) > 0 || len(a.res.Missing) != 1 || strings.Join(a.res.Missing[0].Params["units"].List, ", ") != c.want):
 			t.Errorf("%s: %+v, %+v", c.text, a.res.Warnings, a.res.Missing)

@@ -12,7 +12,7 @@ const (
 	NoBaseline         fact.Code = "no-baseline"         //
 	BaselineStages     fact.Code = "baseline-stages"     // time
 	NoCounters         fact.Code = "no-counters"         //
-	CountersFailed     fact.Code = "counters-failed"     // why, next
+	CountersFailed     fact.Code = "counters-failed"     // why, cause
 	CountersEmpty      fact.Code = "counters-empty"      //
 	NoKernelCounters   fact.Code = "no-kernel-counters"  //
 	RegionsUnderNcu    fact.Code = "regions-under-ncu"   // does
@@ -21,7 +21,6 @@ const (
 	NoOperators        fact.Code = "no-operators"        //
 	CausesUntold       fact.Code = "causes-untold"       // n, of, sections
 	OperatorKernels    fact.Code = "operator-kernels"    //
-	Unmatched          fact.Code = "unmatched"           // key, expr, why, near
 
 	// ChangedFile is the warning that a file of a run is not the one that was
 	// captured. file, bytes, recorded; the sizes are absent where they are equal
@@ -38,8 +37,7 @@ const (
 	OtherCapture       fact.Code = "other-capture"
 	FileUnreadable     fact.Code = "file-unreadable"    // error
 	CounterImpossible  fact.Code = "counter-impossible" // counter, n, file
-	RunWarning         fact.Code = "run-warning"        // text
-	StepWarning        fact.Code = "step-warning"       // text
+	stepWarning        fact.Code = "step-warning"       // step, what: the words for a note of a step
 	ServingNoContext   fact.Code = "serving-no-context" //
 	OneProcessNoRanges fact.Code = "one-process-ranges" // text
 	OneProcessNoCUDA   fact.Code = "one-process-cuda"   // text
@@ -53,8 +51,6 @@ const (
 	CutShortTimed   fact.Code = "cut-short-timed"
 	TargetsStale    fact.Code = "targets-stale"    // file
 	ReportRemark    fact.Code = "report-remark"    // file, text
-	VerifyRemark    fact.Code = "verify-remark"    // text
-	PickRemark      fact.Code = "pick-remark"      // text
 	OperatorsRemark fact.Code = "operators-remark" // text
 	OperatorsCut    fact.Code = "operators-cut"    // n
 	OperatorsCover  fact.Code = "operators-cover"  // share
@@ -115,12 +111,21 @@ type Note struct {
 	Step  string `json:"step,omitempty"`  // pipeline step, by its name in the manifest
 	Stage string `json:"stage,omitempty"` // of the workload
 	File  string `json:"file,omitempty"`  // relative to the run
+	Scope string `json:"scope,omitempty"` // what a warning of a step is about; absent for the whole step
+}
+
+// Said is the fact to put into words, with the step that it is about.
+func (n *Note) Said() fact.Fact {
+	if n.Step == "" {
+		return n.Fact
+	}
+	return fact.New(stepWarning, fact.Name("step", n.Step), fact.Because("what", n.Fact))
 }
 
 func ptrTo(f fact.Fact) *fact.Fact { return &f }
 
 func (n *Note) equalTo(m Note) bool {
-	return n.Step == m.Step && n.Stage == m.Stage && n.File == m.File && n.Fact.Equal(m.Fact)
+	return n.Step == m.Step && n.Stage == m.Stage && n.File == m.File && n.Scope == m.Scope && n.Fact.Equal(m.Fact)
 }
 
 func (a *analyzer) warn(code fact.Code, params ...fact.Param) {

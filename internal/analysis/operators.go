@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
@@ -88,7 +89,7 @@ func (a *analyzer) readOperators(context.Context) error {
 		}
 	}
 	a.res.Warnings = slices.DeleteFunc(a.res.Warnings, func(n Note) bool {
-		return n.Is(StepWarning) && again(n.Text("text"))
+		return n.Step == plan.StepTorchProfiler && again(n.Text("text"))
 	})
 	if device && linker == nil {
 		a.missing(OperatorKernels)

@@ -60,7 +60,7 @@ func (a *analyzer) readManifest() {
 		a.res.Source.Recorded, a.res.Source.Created = true, m.Recorded.UTC().Format(time.RFC3339)
 	}
 	for _, w := range m.Warnings {
-		a.warn(RunWarning, fact.Vendor("text", w))
+		a.res.Warnings = append(a.res.Warnings, Note{Fact: w.Fact})
 	}
 	a.recorded = map[string]runs.File{}
 	for i := range m.Steps {
@@ -90,7 +90,7 @@ func (a *analyzer) readManifest() {
 				// What was doubtful in a try that another one replaced no longer is.
 				if s.Name == plan.StepUnprofiled || j == len(s.Attempts)-1 {
 					for _, w := range at.Outcome.Warnings {
-						a.captureWarning(s.Name, w.Text)
+						a.captureWarning(s.Name, w)
 					}
 				}
 			}
@@ -143,7 +143,7 @@ func (a *analyzer) noteCut(s *runs.Step) {
 	if s.Name != plan.StepNsys && s.Name != plan.StepNcu || last == nil || last.Outcome == nil || !last.Outcome.Usable || !capture.CutShort(capture.Kind(last.Outcome.Kind)) {
 		return
 	}
-	params := []fact.Param{fact.Name("step", s.Name), fact.Vendor("how", last.Outcome.Evidence)}
+	params := []fact.Param{fact.Name("step", s.Name), fact.Because("how", last.Outcome.Evidence)}
 	code := CutShort
 	if a.alone > 0 && s.Name == plan.StepNsys && last.Seconds != nil && *last.Seconds < a.alone {
 		code = CutShortTimed
@@ -157,15 +157,28 @@ var usedUnits = []string{"gpu__", "dram__", "lts__", "l1tex__", "sm__", "smsp__"
 
 // captureWarning takes over a warning of a capture. Counters that the machine does
 // not have and nothing here uses are no reason to doubt.
-func (a *analyzer) captureWarning(step, text string) {
-	names, ok := capture.AbsentMetrics(text)
-	if ok && !slices.ContainsFunc(names, func(n string) bool { return n == "" || isUsed(n) }) {
-		units := unitsOf(names)
-		note := Note{Fact: fact.New(MetricsAbsent, fact.Name("step", step), fact.Count("n", len(names)), fact.Names("units", fact.KindMetric, units)), Step: step}
-		a.res.Missing = append(a.res.Missing, note)
+func (a *analyzer) captureWarning(step string, w runs.Note) {
+	f := recognized(step, w.Fact)
+	names := f.Params[capture.Absent].List
+	if len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return n == "" || isUsed(n) }) {
+		absent := fact.New(MetricsAbsent, fact.Count("n", len(names)), fact.Names("units", fact.KindMetric, unitsOf(names)))
+		a.res.Missing = append(a.res.Missing, Note{Fact: absent, Step: step})
 		return
 	}
-	a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(StepWarning, fact.Name("step", step), fact.Vendor("text", text)), Step: step})
+	a.res.Warnings = append(a.res.Warnings, Note{Fact: f, Step: step, Scope: w.Scope})
+}
+
+// recognized is a warning of a step. Earlier versions stored the line that a
+// profiler printed in place of a fact.
+func recognized(step string, f fact.Fact) fact.Fact {
+	profiler := map[string]capture.Tool{plan.StepNsys: capture.Nsys, plan.StepNcu: capture.Ncu}[step]
+	if !f.Is(fact.Text) || profiler == "" {
+		return f
+	}
+	if known, ok := capture.Recognize(profiler, f.Text("text")); ok {
+		return known
+	}
+	return f
 }
 
 func isUsed(counter string) bool {

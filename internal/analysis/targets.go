@@ -8,6 +8,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/pick"
+	"github.com/deepprof/deepprof/internal/plan"
 )
 
 // readTargets says of each kernel why it was, or was not, counted, and checks
@@ -57,7 +58,7 @@ func (a *analyzer) verify(targets *pick.Targets, launches *pick.Launches) error 
 		return err
 	}
 	for _, w := range v.Warnings {
-		a.warn(VerifyRemark, fact.Vendor("text", w))
+		a.res.Warnings = append(a.res.Warnings, Note{Fact: w.Fact})
 	}
 	options := pick.RegionOptions{Metrics: regionMetrics, Aggregate: true}
 	if targets.Regions != nil {
@@ -113,11 +114,7 @@ func (a *analyzer) keepKernels(l *pick.Launches, o pick.RegionOptions) error {
 // unmatched names what the configuration asks for and the timeline lacks.
 func (a *analyzer) unmatched(list []pick.Unmatched) {
 	for _, u := range list {
-		params := []fact.Param{fact.Key("key", u.Key), fact.Name("expr", u.Expr), fact.Vendor("why", u.Why)}
-		if len(u.Near) > 0 {
-			params = append(params, fact.Names("near", fact.KindRegion, u.Near))
-		}
-		a.missing(Unmatched, params...)
+		a.res.Missing = append(a.res.Missing, Note{Fact: u.Fact()})
 	}
 }
 
@@ -164,7 +161,7 @@ func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
 		}
 	}
 	for _, w := range t.Warnings {
-		a.warn(PickRemark, fact.Vendor("text", w))
+		a.res.Warnings = append(a.res.Warnings, Note{Fact: w.Fact, Step: plan.StepNcu})
 	}
 	if a.in.Targets == "" { // ncu was told by hand what to count
 		p.Chosen = v.Groups

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -55,7 +56,7 @@ func TestNothingMatched(t *testing.T) {
 	if err := store.WriteFile("nsys/run.sqlite", data); err != nil {
 		t.Fatal(err)
 	}
-	failed := runs.Outcome{Kind: "nothing matched", Text: "ncu was not started: no region is left", Next: "name a range that exists"}
+	failed := runs.Outcome{Kind: "nothing matched", Text: fact.New("no-region-selected"), Cause: fact.New("cause-no-range", fact.File("dir", "RUN"))}
 	for _, err := range []error{
 		store.StartStep("ncu"), store.StartAttempt("ncu", ""), store.EndAttempt("ncu", runs.Result{Outcome: failed}),
 		store.EndStep("ncu", runs.StateFailed, failed.Text),
@@ -64,12 +65,13 @@ func TestNothingMatched(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	writeTargets(t, store.Dir(), &pick.Targets{Schema: pick.Schema, Unmatched: []pick.Unmatched{{Key: "nvtx_include", Expr: "decod", Why: "no such range", Near: []string{"decode"}}}})
+	writeTargets(t, store.Dir(), &pick.Targets{Schema: pick.Schema, Unmatched: []pick.Unmatched{{Key: "nvtx_include", Expr: "decod", Why: pick.Reason{Fact: fact.New("no-such-range")}, Near: []string{"decode"}}}})
 	r := analyzedRun(t, store.Dir())
-	if n := untold(r, Unmatched, "expr", "decod"); n == nil || n.Text("key") != "nvtx_include" || !slices.Contains(n.Params["near"].List, "decode") {
+	if n := untold(r, "unmatched", "expr", "decod"); n == nil || n.Text("key") != "nvtx_include" || !slices.Contains(n.Params["near"].List, "decode") {
 		t.Errorf("missing %+v", r.Missing)
 	}
-	if n := untold(r, CountersFailed, "why", failed.Text); n == nil || n.Text("next") != failed.Next {
+	n := slices.IndexFunc(r.Missing, func(n Note) bool { return n.Is(CountersFailed) })
+	if n < 0 || !r.Missing[n].Params["why"].Facts[0].Equal(failed.Text) || message.Next(r.Missing[n].Fact) != message.Next(failed.Cause) {
 		t.Errorf("missing %+v", r.Missing)
 	}
 }
@@ -86,10 +88,10 @@ func TestRegionPatterns(t *testing.T) {
 		},
 	})
 	r := analyzedRun(t, dir)
-	if n := untold(r, Unmatched, "expr", "saxpi"); n == nil || !slices.Contains(n.Params["near"].List, "saxpy") {
+	if n := untold(r, "unmatched", "expr", "saxpi"); n == nil || !slices.Contains(n.Params["near"].List, "saxpy") {
 		t.Errorf("missing %+v", r.Missing)
 	}
-	if untold(r, Unmatched, "expr", "regex:nosuch") == nil {
+	if untold(r, "unmatched", "expr", "regex:nosuch") == nil {
 		t.Errorf("missing %+v", r.Missing)
 	}
 	p := r.Method.Picked

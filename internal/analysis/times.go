@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/redact"
@@ -87,6 +88,9 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 	for _, w := range t.Warnings {
 		if idle && w.Is(timeline.CodeNoKernels, timeline.CodeNoCalls) {
 			continue // NoKernels says what it means
+		}
+		if w.Is(timeline.CodeProfilerSays) {
+			w = capture.MessageOf(w.Text("text"))
 		}
 		a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(a.in.timeline())})
 	}

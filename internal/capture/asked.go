@@ -5,16 +5,20 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/plan"
 )
 
-// Kinds of data in Content.Rows, as a person calls them.
+// Kinds of data in Content.Rows, beside the names of tables and metrics.
 const (
-	DataKernels = "CUDA kernels"
-	DataRanges  = "NVTX ranges"
+	DataKernels = "cuda-kernels"
+	DataRanges  = "nvtx-ranges"
 	DataResults = "results" // of a counter report, whatever they hold
 )
+
+// dataDomain is the domain of kinds of data as IDs.
+const dataDomain = "data"
 
 // ExpectTimeline says what a timeline must hold to be what was asked for. A
 // program need not have ranges, unless they are all that was asked for or a
@@ -90,19 +94,27 @@ func (r *Result) JudgeMissing(asked []string, got map[string]int64) {
 	switch o.Kind {
 	case Captured, WithWarnings:
 		o.verdict(MissingData, nil)
-		o.Evidence = "the report holds no " + strings.Join(asked, ", ")
+		o.Evidence = lacks(asked...)
 	case MissingData:
 	default:
 		return
 	}
 	o.Usable = false
-	o.What += ", which holds nothing of what was asked for"
+	o.What = o.What.With(fact.ID("but", "left-but", "nothing-of-it"))
 	r.amend()
 }
 
-// SetNext gives better advice, in the manifest as on the screen.
-func (r *Result) SetNext(next string) {
-	r.Outcome.Next = next
+// ExplainGate names what may still keep the gate of a timeline shut, in the
+// manifest as on the screen.
+func (r *Result) ExplainGate(n plan.Nsys) {
+	var more []fact.Param
+	if n.NVTXRegisterOnly {
+		more = append(more, fact.Key("register", "pipeline.nsys.nvtx_register_only=false"))
+	}
+	if !n.TraceForkBeforeExec {
+		more = append(more, fact.Key("fork", forkSetting))
+	}
+	r.Outcome.Cause = fact.New(causeGate, more...)
 	r.amend()
 }
 
@@ -111,16 +123,4 @@ func (r *Result) amend() {
 	if n := len(r.Attempts); n > 0 {
 		r.Attempts[n-1].Outcome = r.Outcome
 	}
-}
-
-// GateAdvice names what may still keep the gate of a timeline shut.
-func GateAdvice(n plan.Nsys) string {
-	next := "check name, domain and case of the range in pipeline.nsys.nvtx_capture"
-	if n.NVTXRegisterOnly {
-		next += "; strings that the program does not register need pipeline.nsys.nvtx_register_only=false"
-	}
-	if !n.TraceForkBeforeExec {
-		next += "; children that are forked without exec need pipeline.nsys.trace_fork_before_exec=true"
-	}
-	return next
 }

@@ -56,7 +56,7 @@ func TestJudgeMissing(t *testing.T) {
 	r := result()
 	r.Outcome.Kind = WithWarnings // nothing of what was asked for, whatever else is there
 	if r.JudgeMissing([]string{"a"}, nil); r.Outcome.Usable || r.Outcome.Kind != MissingData {
-		t.Errorf("%s", r.Outcome)
+		t.Errorf("%s", r.Outcome.explain())
 	}
 	r = result()
 	r.Outcome.Kind = TimedOut
@@ -69,7 +69,7 @@ func TestJudgeMissing(t *testing.T) {
 func TestAbsentTraces(t *testing.T) {
 	e := Evidence{Expect: Expect{Named: []string{"cublas", "osrt"}}, Content: &Content{Rows: map[string]int64{"osrt": 1}}}
 	list := warnings(&e, nil, "")
-	if len(list) != 1 || list[0].ID != "trace-empty" || list[0].Scope != "cublas" {
+	if len(list) != 1 || list[0].Code != "trace-empty" || list[0].Scope != "cublas" {
 		t.Errorf("%+v", list)
 	}
 }

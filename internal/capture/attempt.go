@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"al.essio.dev/pkg/shellescape"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -19,14 +21,14 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 	a = Attempt{Number: n, Started: time.Now(), Stdout: c.log("stdout", n), Stderr: c.log("stderr", n)}
 	defer func() { a.Seconds = time.Since(a.Started).Seconds() }()
 	if err := removeOld(c.Output); err != nil {
-		a.Outcome = *refuse(OutputUnwritable, err.Error(), "a file of an earlier run cannot be removed", "")
-		a.Outcome.What = string(c.Tool) + " was not started"
+		a.Outcome = *refuse(OutputUnwritable, systemError(err), fact.New(causeOldFile))
+		a.Outcome.What = c.notStarted()
 		return a
 	}
 	temp, release, bad := c.makeTemp()
 	if bad != nil {
 		a.Outcome = *bad
-		a.Outcome.What = string(c.Tool) + " was not started"
+		a.Outcome.What = c.notStarted()
 		return a
 	}
 	defer release()
@@ -35,22 +37,22 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 	r.Command = c.line(env)
 	a.Command = r.Command
 	if err := os.WriteFile(filepath.Join(c.Logs, "cmd.txt"), []byte(c.remarks(env)+r.Command+"\n"), 0o644); err != nil {
-		a.Outcome = *refuse(OutputUnwritable, err.Error(), "", "")
-		a.Outcome.What = string(c.Tool) + " was not started"
+		a.Outcome = *refuse(OutputUnwritable, systemError(err), fact.Fact{})
+		a.Outcome.What = c.notStarted()
 		_ = os.RemoveAll(temp)
 		return a
 	}
 
 	freed := c.freeSessions()
-	watch := &spaceWatch{dirs: []string{or(temp, os.TempDir()), filepath.Dir(c.Output)}}
+	watch := &spaceWatch{dirs: []string{cmp.Or(temp, os.TempDir()), filepath.Dir(c.Output)}}
 	rec := &Recorder{}
 	ended, err := c.supervise(ctx, &a, env, watch, rec)
 	if err != nil {
-		a.Outcome = *refuse(BrokenInstall, err.Error(), "the profiler could not be started", "check the path of "+string(c.Tool))
+		a.Outcome = *refuse(BrokenInstall, systemError(err), fact.New(causeNoStart, c.Tool.param()))
 		if ctx.Err() != nil {
-			a.Outcome = *refuse(Interrupted, err.Error(), "", "")
+			a.Outcome = *refuse(Interrupted, systemError(err), fact.Fact{})
 		}
-		a.Outcome.What = string(c.Tool) + " was not started"
+		a.Outcome.What = c.notStarted()
 		_ = os.RemoveAll(temp)
 		return a
 	}
@@ -64,8 +66,7 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 	a.Outcome.Warnings = append(a.Outcome.Warnings, freed...)
 	c.keep(&a, &e, temp, r)
 	if len(removed) > 0 && !o.OK() {
-		a.Outcome.Warnings = append(a.Outcome.Warnings, Warning{ID: "secret", Text: "kept from the workload, since nsys would store it in its report: " + strings.Join(removed, ", "),
-			Next: "name what the workload needs in pipeline.workload.pass_env"})
+		a.Outcome.Warnings = append(a.Outcome.Warnings, warningOf(warnSecrets, fact.Names("names", fact.KindName, removed)))
 	}
 	return a
 }
@@ -78,10 +79,10 @@ func (c *Capture) freeSessions() []Warning {
 	removed, err := tool.ClearStuckSessions()
 	var notes []Warning
 	for _, path := range removed {
-		notes = append(notes, Warning{ID: "sessions-freed", Text: path + " was left locked by an nsys that was killed, and blocked every start; it was removed"})
+		notes = append(notes, Warning{Fact: ofFile(warnFreed, path)})
 	}
 	if err != nil {
-		notes = append(notes, Warning{ID: "sessions-stuck", Text: err.Error() + ": left by an nsys that was killed, it may block this one", Next: "have its owner remove it"})
+		notes = append(notes, warningOf(warnStuck, errorText(err)))
 	}
 	return notes
 }
@@ -236,7 +237,7 @@ func (e *Evidence) addContent(c *Content) {
 	e.Content.Warnings = append(e.Content.Warnings, c.Warnings...)
 }
 
-// settle judges, and judges again after what can be mended was mended: a
+// settle judges, and judges again after what can be fixed was fixed: a
 // report elsewhere is moved, a raw stream imported.
 func (c *Capture) settle(ctx context.Context, a *Attempt, e *Evidence, ended tool.Ended, temp string, r *Result) Outcome {
 	o := Judge(*e)
@@ -246,19 +247,19 @@ func (c *Capture) settle(ctx context.Context, a *Attempt, e *Evidence, ended too
 		from := elsewhere[0].Path
 		if err := move(from, c.want()); err != nil {
 			r.Kept = append(r.Kept, from)
-			o.Warnings = append(o.Warnings, Warning{ID: "not-moved", Text: err.Error(), Next: "take the report from " + from})
+			o.Warnings = append(o.Warnings, warningOf(warnNotMoved, errorText(err), fact.File("file", from)))
 			return o
 		}
-		notes = append(notes, Warning{ID: "moved", Text: "the report was written to " + from + " and moved into place"})
+		notes = append(notes, Warning{Fact: ofFile(warnMoved, from)})
 	}
 	if len(o.Reports) == 0 && len(o.Streams) > 0 {
 		err := c.rescue(ctx, o.Streams[0], ended.Real)
 		if err != nil {
-			o.Warnings = append(o.Warnings, Warning{ID: "not-imported", Text: err.Error(), Next: "import it later: QdstrmImporter -i FILE.qdstrm -o FILE.nsys-rep, of the same version as nsys"})
+			o.Warnings = append(o.Warnings, warningOf(warnNotImported, importParams(err)...))
 			return o
 		}
 		a.Rescued = true
-		notes = append(notes, Warning{ID: "rescued", Text: "nsys left a raw stream; it was imported in a second step", Next: o.Next})
+		notes = append(notes, warningOf(warnImported, fact.Because("why", o.Cause)))
 	}
 	if len(notes) == 0 {
 		r.Reports = o.Reports
@@ -270,7 +271,7 @@ func (c *Capture) settle(ctx context.Context, a *Attempt, e *Evidence, ended too
 	o.Warnings = append(notes, o.Warnings...)
 	if o.Kind == Captured {
 		o.verdict(WithWarnings, nil)
-		o.Evidence = notes[0].Text
+		o.Evidence = notes[0].Fact
 	}
 	r.Reports = o.Reports
 	return o

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -59,8 +60,8 @@ type Capture struct {
 	Retries int           // further attempts after a failure that passes by itself
 	Backoff time.Duration // before the second attempt, then doubled; 0 is 2 s
 
-	// Notice receives a line when the engine does more than was asked for.
-	Notice func(string)
+	// Notice receives a fact when the engine does more than was asked for.
+	Notice func(fact.Fact)
 
 	Record func(Recording) // receives each attempt in a form that Play understands
 
@@ -69,29 +70,28 @@ type Capture struct {
 
 // A Result is what came of a capture.
 type Result struct {
-	Outcome  Outcome   `json:"outcome"` // of the last attempt
-	Attempts []Attempt `json:"attempts"`
-	Reports  []string  `json:"reports,omitempty"` // good ones, in place
-	Kept     []string  `json:"kept,omitempty"`    // raw streams and files that could not be moved
-	Removed  []string  `json:"removed_env,omitempty"`
-	Command  string    `json:"command"` // the line of cmd.txt
+	Outcome  Outcome // of the last attempt
+	Attempts []Attempt
+	Reports  []string // good ones, in place
+	Kept     []string // raw streams and files that could not be moved
+	Removed  []string
+	Command  string // the line of cmd.txt
 }
 
 // An Attempt is one start of the profiler.
 type Attempt struct {
-	Number   int             `json:"number"`
-	Reason   string          `json:"reason,omitempty"` // why another command was tried than the one given
-	Command  string          `json:"command"`          // as Result.Command
-	Started  time.Time       `json:"started"`
-	Seconds  float64         `json:"seconds"`
-	Code     int             `json:"exit_code"` // as a shell shows it
-	Stopped  tool.StopReason `json:"stopped,omitempty"`
-	Outcome  Outcome         `json:"outcome"`
-	Stdout   string          `json:"stdout"`
-	Stderr   string          `json:"stderr"`
-	CPU      float64         `json:"cpu_seconds"` // of the whole tree
-	Rescued  bool            `json:"rescued,omitempty"`
-	MinSpace int64           `json:"min_free_bytes,omitempty"` // seen in TMPDIR
+	Number   int
+	Command  string // as Result.Command
+	Started  time.Time
+	Seconds  float64
+	Code     int // as a shell shows it
+	Stopped  tool.StopReason
+	Outcome  Outcome
+	Stdout   string
+	Stderr   string
+	CPU      float64 // of the whole tree
+	Rescued  bool
+	MinSpace int64 // seen in TMPDIR
 }
 
 // Run makes a capture: check, clean, run, judge, put the report in its place,
@@ -124,7 +124,7 @@ func (c *Capture) attempts(ctx context.Context, r *Result) {
 		}
 		if !c.pause(ctx, c.Backoff<<(n-1)) {
 			r.Outcome.verdict(Interrupted, nil)
-			r.Outcome.Evidence = "while waiting to try again after: " + a.Outcome.String()
+			r.Outcome.Evidence = fact.New(whileWaiting, fact.ID("kind", KindDomain, string(a.Outcome.Kind)), fact.Because("why", a.Outcome.What))
 			return
 		}
 	}
@@ -150,7 +150,7 @@ func (c Capture) withDefaults() Capture {
 		c.Logs = filepath.Dir(c.Output)
 	}
 	if c.Notice == nil {
-		c.Notice = func(string) {}
+		c.Notice = func(fact.Fact) {}
 	}
 	if c.Secret == nil {
 		c.Secret = func(string, string) bool { return false }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nsys"
 )
@@ -33,17 +34,17 @@ func CheckCounters(report string) (*Content, error) {
 		}
 	}
 	for _, w := range r.Warnings() {
-		content.Warnings = append(content.Warnings, w.String())
+		content.Warnings = append(content.Warnings, fact.New(warnReader, fact.Vendor("text", w.String())))
 	}
 	if content.Launches == 0 && len(content.Warnings) > 0 { // a report without results is damaged, not empty
-		return nil, fmt.Errorf("no result can be read: %s", content.Warnings[0])
+		return nil, fmt.Errorf("no result can be read: %s", r.Warnings()[0])
 	}
 	return content, nil
 }
 
 // StoredDiagnostics gives the messages that nsys stored in its report, by the
-// export of it. Exports of
-// older versions lack them; those are asked for a text export.
+// export of it. Exports of older versions lack them; nsys then exports the report
+// to text.
 func StoredDiagnostics(ctx context.Context, program, report, export string) ([]Diagnostic, error) {
 	f, err := nsys.OpenSQLite(export)
 	if err != nil {

@@ -82,7 +82,7 @@ func TextDiagnostics(nsys string) func(ctx context.Context, report string) ([]Di
 			return nil, err
 		}
 		if info.Size() > maxTextExport {
-			return nil, fmt.Errorf("the report is larger than %s", size(maxTextExport))
+			return nil, fmt.Errorf("the report is larger than %d MiB", maxTextExport>>20)
 		}
 		dir, err := os.MkdirTemp("", format.TempName("diag"))
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -24,6 +25,8 @@ const (
 	NsysOther  Tool = "nsys-other" // status, sessions, start, stop, ...
 	NcuImport  Tool = "ncu-import" // ncu --import and queries
 )
+
+func (t Tool) param() fact.Param { return fact.Name("tool", string(t)) }
 
 func (t Tool) ofNsys() bool { return strings.HasPrefix(string(t), "nsys") }
 
@@ -76,6 +79,7 @@ type Evidence struct {
 	Expect      Expect
 	Content     *Content // of the reports, where a checker has opened them
 	Diagnostics []Diagnostic
+	notes       []fact.Fact // of the reading
 }
 
 // Expect says what a report must hold to be what was asked for.
@@ -90,7 +94,7 @@ type Expect struct {
 type Content struct {
 	Rows     map[string]int64 // by table or kind of data
 	Launches int              // ncu: results
-	Warnings []string         // of the reader
+	Warnings []fact.Fact      // of the reader
 }
 
 // A Diagnostic is one message that the profiler stored in its own report.

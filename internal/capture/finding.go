@@ -2,8 +2,9 @@ package capture
 
 import (
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 func firstEffect(found []Finding, effect Effect) *Finding {
@@ -53,64 +54,61 @@ var beforeWorkload = map[Kind]bool{WorkloadMissing: true, StartFailed: true, Tem
 func (o *Outcome) warn(e *Evidence, found []Finding, but string) {
 	o.Warnings = warnings(e, found, but)
 	for _, path := range o.Stale {
-		o.Warnings = append(o.Warnings, Warning{ID: "stale", Text: path + " is from an earlier run", Next: "do not read it as the result of this one"})
+		o.Warnings = append(o.Warnings, Warning{Fact: ofFile(warnStale, path)})
 	}
 }
 
-// warnings are the messages that ride on a report. Of the failures only those
-// of the importer count beside a good report: the others are words that the
-// workload may have printed.
+// warnings are the doubts about a report: what the profiler said, what it left,
+// and what the report lacks.
 func warnings(e *Evidence, found []Finding, but string) []Warning {
-	var list []Warning
-	for _, f := range found {
-		importer := f.Effect == Fail && (f.Kind == ImportFailed || f.Kind == ImporterBroken)
-		if f.ID == but || (f.Effect != Warn && f.Effect != Always && !importer) {
-			continue
-		}
-		next := f.Next
-		if next == "" && f.Kind != WithWarnings { // whose advice is to read this
-			next = advice[f.Kind].next
-		}
-		list = append(list, Warning{ID: f.ID, Text: f.Line, Next: next})
-	}
-	for _, d := range e.Diagnostics {
-		known := func(w Warning) bool { return w.Text == d.Text }
-		if d.serious() && !slices.ContainsFunc(list, known) {
-			list = append(list, Warning{ID: "diagnostic", Text: d.Text})
-		}
-	}
+	list := messagesOf(e, found, but)
 	if len(e.Left) > 0 {
-		list = append(list, Warning{ID: "left", Text: "still running after the profiler and ended: " + strings.Join(e.Left, ", "), Next: "make the workload end its processes, or let it react to SIGTERM"})
+		list = append(list, warningOf(warnLeft, fact.Names("processes", fact.KindName, e.Left), fact.ID("after", "ran", "profiler")))
 	}
 	for _, name := range e.Expect.absent(e.Content) {
-		list = append(list, Warning{
-			ID: "trace-empty", Scope: name, Text: name + " was to be recorded, and the timeline holds none",
-			Next: "check that the workload uses it in a process that nsys follows, or do not ask for it",
-		})
+		list = append(list, Warning{Fact: fact.New(warnTraceEmpty, fact.ID("what", dataDomain, name)), Scope: name})
 	}
 	here, _ := e.good()
-	if n := e.Expect.Reports; n > 0 && len(here) > 0 {
-		if len(here) < n {
-			list = append(list, Warning{ID: "fewer-reports", Text: plural(len(here), "report") + " of " + plural(n, "range") + " expected", Next: "the range was entered less often than the capture was to repeat"})
-		}
+	if n := e.Expect.Reports; len(here) > 0 && len(here) < n {
+		list = append(list, fewer(warnReports, len(here), n))
 	}
-	if e.Content != nil {
-		for _, w := range e.Content.Warnings {
-			list = append(list, Warning{ID: "reader", Text: w})
-		}
-		if n := e.Expect.Launches; e.Tool == Ncu && n > 0 && e.Content.Launches < n && e.Content.Launches > 0 {
-			list = append(list, Warning{ID: "fewer-launches", Text: plural(e.Content.Launches, "result") + " of " + plural(n, "launch") + " expected", Next: "the workload launched fewer of them than the timeline showed"})
-		}
+	for _, f := range e.notes {
+		list = append(list, Warning{Fact: f})
+	}
+	if e.Content == nil {
+		return list
+	}
+	for _, f := range e.Content.Warnings { // they may quote the report
+		list = append(list, Warning{Fact: f.Map(tool.Quote)})
+	}
+	if n, got := e.Expect.Launches, e.Content.Launches; e.Tool == Ncu && got > 0 && got < n {
+		list = append(list, fewer(warnLaunches, got, n))
 	}
 	return list
 }
 
-func plural(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case noun == "launch":
-		return strconv.Itoa(n) + " launches"
+func fewer(code fact.Code, n, of int) Warning {
+	return warningOf(code, fact.Count("n", n), fact.Count("of", of))
+}
+
+// messagesOf are the messages of the profiler that ride on a report. Of the
+// failures only those of the importer count beside a good report: the others are
+// words that the workload may have printed.
+func messagesOf(e *Evidence, found []Finding, but string) []Warning {
+	var list []Warning
+	for i := range found {
+		f := &found[i]
+		importer := f.Effect == Fail && (f.Kind == ImportFailed || f.Kind == ImporterBroken)
+		if f.ID != but && (f.Effect == Warn || f.Effect == Always || importer) {
+			list = append(list, Warning{Fact: f.fact()})
+		}
 	}
-	return strconv.Itoa(n) + " " + noun + "s"
+	for _, d := range e.Diagnostics {
+		stored := MessageOf(d.Text)
+		known := func(w Warning) bool { return w.Text(VendorText) == stored.Text(VendorText) }
+		if d.serious() && !slices.ContainsFunc(list, known) {
+			list = append(list, Warning{Fact: stored})
+		}
+	}
+	return list
 }

@@ -3,12 +3,12 @@ package capture
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -31,20 +31,11 @@ func (o *Outcome) judgeForks(e *Evidence, f *Finding) {
 		return
 	}
 	if len(e.Forked) == 0 {
-		o.Cause = "the workload did nothing of the kind, or did it in children that it forked without exec, which nsys does not trace by itself"
-		o.Next = fmt.Sprintf("check that the program has any %s at all; if those of forked children are missing, set %s", e.lacking(), forkSetting)
+		o.Cause = fact.New(causeMaybeForks, fact.ID("what", dataDomain, e.lacking()), fact.Key("setting", forkSetting))
 		return
 	}
 	o.unfollowed = true
-	o.Cause = "the workload forked " + children(e.Forked) + " without exec, and nsys was not told to trace those"
-	o.Next = "set " + forkSetting
-}
-
-func children(names []string) string {
-	if len(names) == 1 {
-		return "a child (" + names[0] + ")"
-	}
-	return fmt.Sprintf("%d children (first %s)", len(names), names[0])
+	o.Cause = fact.New(causeForks, fact.Count("n", len(e.Forked)), fact.Name("child", e.Forked[0]), fact.Key("setting", forkSetting))
 }
 
 // followForks tries once more with forked children traced. What the first try
@@ -54,21 +45,18 @@ func (c *Capture) followForks(ctx context.Context, r *Result) {
 	first := *r
 	aside, err := putAside(c.Output)
 	if err != nil {
-		r.Outcome.Warnings = append(r.Outcome.Warnings, Warning{ID: "not-followed", Text: "forked children were not traced in a second try: " + err.Error(), Next: first.Outcome.Next})
+		r.Outcome.Warnings = append(r.Outcome.Warnings, warningOf(warnNotFollowed, errorText(err), fact.Key("setting", forkSetting)))
 		return
 	}
-	why := first.Outcome.Evidence + ": " + first.Outcome.Cause
-	c.Notice("trying once more with --" + forkOption + "=true: " + why)
+	why := fact.Because("why", first.Outcome.Evidence, first.Outcome.Cause)
+	c.Notice(fact.New(noticeForks, fact.Name("option", "--"+forkOption+"=true"), why))
 	again := *c
 	again.Command.Args = withOption(c.Command.Args, "--"+forkOption+"=true")
 	again.Limits.Timeout = patienceFor(first.Attempts[len(first.Attempts)-1].Seconds, c.Limits.Timeout)
 	second := Result{Attempts: slices.Clone(first.Attempts)}
 	again.attempts(ctx, &second)
-	for i := len(first.Attempts); i < len(second.Attempts); i++ {
-		second.Attempts[i].Reason = why
-	}
 	*r = second
-	note := Warning{ID: "forks-followed", Text: "forked children were traced in a second try (" + forkSetting + "), because " + why, Next: "set " + forkSetting + " to spare the first one"}
+	note := warningOf(warnFollowed, fact.Key("setting", forkSetting), why)
 	if o := second.Outcome; !o.Usable || (o.lacks && o.Kind != MissingData) {
 		c.takeBack(r, first, aside)
 		return
@@ -76,12 +64,12 @@ func (c *Capture) followForks(ctx context.Context, r *Result) {
 	_ = os.RemoveAll(aside)
 	switch o := &r.Outcome; {
 	case o.Kind == MissingData:
-		note.Next = ""
-	case o.Kind == Captured, o.Kind == WithWarnings && len(o.Warnings) > 0 && o.Evidence == o.Warnings[0].Text:
+		note.Code = warnInVain
+	case o.Kind == Captured, o.Kind == WithWarnings && len(o.Warnings) > 0 && o.Evidence.Equal(o.Warnings[0].Fact):
 		o.verdict(WithWarnings, nil)
-		o.Evidence, o.Next = note.Text, note.Next
+		o.Evidence = note.Fact
 	}
-	r.Outcome.Warnings = append([]Warning{note}, r.Outcome.Warnings...)
+	r.Outcome.Warnings = slices.Insert(r.Outcome.Warnings, 0, note)
 	r.Attempts[len(r.Attempts)-1].Outcome = r.Outcome
 }
 
@@ -102,11 +90,12 @@ func (c *Capture) takeBack(r *Result, first Result, aside string) {
 	if failed.Kind == Interrupted {
 		r.Outcome.Kind, r.Outcome.Evidence = Interrupted, failed.Evidence
 	}
-	r.Outcome.Warnings = append([]Warning{{ID: "forks-not-followed", Text: "a second try with --" + forkOption + "=true brought nothing more: " + failed.String(), Next: failed.Next}}, r.Outcome.Warnings...)
+	r.Outcome.Warnings = slices.Insert(r.Outcome.Warnings, 0, warningOf(warnNothingMore, fact.Name("option", "--"+forkOption+"=true"),
+		fact.ID("kind", KindDomain, string(failed.Kind)), fact.Because("why", failed.What)))
 	if err := putBack(aside, c.Output); err != nil {
 		r.Outcome.Usable, r.Reports, r.Outcome.Reports = false, nil, nil
 		r.Kept = append(r.Kept, aside)
-		r.Outcome.Warnings = append(r.Outcome.Warnings, Warning{ID: "not-moved", Text: err.Error(), Next: "take the report of the first try from " + aside})
+		r.Outcome.Warnings = append(r.Outcome.Warnings, warningOf(warnNotMoved, errorText(err), fact.File("file", aside)))
 	}
 }
 

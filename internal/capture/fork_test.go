@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/sqlite"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -61,7 +63,7 @@ func unfollowed(t *testing.T, workload, fail string) Capture {
 		Command: tool.Command{Path: path, Args: append([]string{"profile", "--trace=cuda", "--output=" + out}, target...), Dir: dir, Env: append(os.Environ(), "FAIL="+fail)},
 		Output:  out, Target: target, Backoff: 10 * time.Millisecond,
 		Limits: tool.Limits{Settle: 100 * time.Millisecond, Grace: 2 * time.Second},
-		Expect: Expect{Tables: []string{"CUDA kernels"}},
+		Expect: Expect{Tables: []string{DataKernels}},
 		Check: func(_ context.Context, report string) (*Content, error) {
 			text, err := os.ReadFile(report)
 			if err != nil {
@@ -73,7 +75,7 @@ func unfollowed(t *testing.T, workload, fail string) Capture {
 			}
 			rows := map[string]int64{}
 			if bytes.HasSuffix(text, []byte("yes")) {
-				rows["CUDA kernels"] = 3
+				rows[DataKernels] = 3
 			}
 			return &Content{Rows: rows}, nil
 		},
@@ -89,52 +91,52 @@ func TestForksFollowed(t *testing.T) {
 		warning              string
 		next                 string
 	}{
-		{"healed", forksOnly, "", WithWarnings, 2, "yes", "forks-followed", "set pipeline.nsys.trace_fork_before_exec=true to spare the first one"},
+		{"healed", forksOnly, "", WithWarnings, 2, "yes", "forks-followed", "read the warnings"},
 		{"no fork", forksExec, "", MissingData, 1, "no", "", "if those of forked children are missing, set pipeline.nsys.trace_fork_before_exec=true"},
-		{"second try fails", forksOnly, "1", MissingData, 2, "no", "forks-not-followed", "set pipeline.nsys.trace_fork_before_exec=true"},
-		{"second try crashes", forksOnly, "3", MissingData, 2, "no", "forks-not-followed", "set pipeline.nsys.trace_fork_before_exec=true"},
-		{"second try finds nothing", forksOnly, "2", MissingData, 2, "no", "forks-followed", "check that the workload uses the GPU"},
+		{"second try fails", forksOnly, "1", MissingData, 2, "no", string(warnNothingMore), "set pipeline.nsys.trace_fork_before_exec=true"},
+		{"second try crashes", forksOnly, "3", MissingData, 2, "no", string(warnNothingMore), "set pipeline.nsys.trace_fork_before_exec=true"},
+		{"second try finds nothing", forksOnly, "2", MissingData, 2, "no", string(warnInVain), "check that the workload uses the GPU"},
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			c := unfollowed(t, k.workload, k.fail)
-			var said []string
-			c.Notice = func(line string) { said = append(said, line) }
+			var told []fact.Fact
+			c.Notice = func(f fact.Fact) { told = append(told, f) }
 			r := Run(t.Context(), c)
 			o := r.Outcome
-			if o.Kind != k.want || len(r.Attempts) != k.attempts || len(said) != k.attempts-1 || len(r.Reports) != 1 || !o.Usable {
-				t.Fatalf("%s after %d attempts, said %q, reports %v\n%s", o.Kind, len(r.Attempts), said, r.Reports, o.Explain())
+			if o.Kind != k.want || len(r.Attempts) != k.attempts || len(told) != k.attempts-1 || len(r.Reports) != 1 || !o.Usable {
+				t.Fatalf("%s after %d attempts, told %v, reports %v\n%s", o.Kind, len(r.Attempts), told, r.Reports, o.explain())
 			}
 			for _, tail := range []string{".nsys-rep", ".sqlite"} {
 				if text, err := os.ReadFile(c.Output + tail); err != nil || !strings.HasSuffix(string(text), " "+k.left) {
 					t.Errorf("%s: %q, %v", tail, text, err)
 				}
 			}
-			if k.warning == "forks-followed" && !strings.Contains(o.Warnings[0].Text, forkSetting) {
-				t.Errorf("the setting is not named: %q", o.Warnings[0].Text)
+			if k.warning == "forks-followed" && o.Warnings[0].Text("setting") != forkSetting {
+				t.Errorf("the setting is not named: %v", o.Warnings[0])
 			}
-			if k.warning != "" && (len(o.Warnings) == 0 || o.Warnings[0].ID != k.warning) {
-				t.Errorf("no warning %s\n%s", k.warning, o.Explain())
+			if k.warning != "" && (len(o.Warnings) == 0 || string(o.Warnings[0].Code) != k.warning) {
+				t.Errorf("no warning %s\n%s", k.warning, o.explain())
 			}
-			if !strings.Contains(o.Next, k.next) {
-				t.Errorf("next %q, want %q", o.Next, k.next)
+			if !strings.Contains(message.Next(o.Cause), k.next) {
+				t.Errorf("next %q, want %q", message.Next(o.Cause), k.next)
 			}
 			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(c.Output), ".deepprof-*")); len(left) > 0 {
 				t.Errorf("left behind: %v", left)
 			}
 			first := r.Attempts[0]
-			if first.Outcome.Kind != MissingData || first.Reason != "" || strings.Contains(first.Command, forkOption) {
+			if first.Outcome.Kind != MissingData || strings.Contains(first.Command, forkOption) {
 				t.Errorf("first attempt %+v", first)
 			}
 			if k.attempts < 2 {
 				return
 			}
 			second := r.Attempts[1]
-			if !strings.Contains(first.Outcome.Cause, "forked a child (sh (pid ") {
-				t.Errorf("cause %q", first.Outcome.Cause)
+			if !first.Outcome.Cause.Is(causeForks) || first.Outcome.Cause.Number("n") != 1 || !strings.HasPrefix(first.Outcome.Cause.Text("child"), "sh (pid ") {
+				t.Errorf("cause %v", first.Outcome.Cause)
 			}
-			if !strings.Contains(second.Reason, "the report holds no CUDA kernels: the workload forked a child") || !strings.Contains(said[0], second.Reason) {
-				t.Errorf("reason %q, said %q", second.Reason, said)
+			if why := told[0].Params["why"].Facts; len(why) != 2 || !why[0].Is(reportLacks) || !why[1].Is(causeForks) {
+				t.Errorf("told %v", told)
 			}
 			if !strings.Contains(second.Command, "nsys profile --trace-fork-before-exec=true ") || filepath.Base(second.Stdout) != "stdout.2.log" {
 				t.Errorf("second attempt %+v", second)
@@ -147,8 +149,8 @@ func TestForksFollowed(t *testing.T) {
 func TestForksAsked(t *testing.T) {
 	c := unfollowed(t, forksOnly, "2")
 	c.Command.Args = withOption(c.Command.Args, "--"+forkOption+"=true")
-	if r := Run(t.Context(), c); r.Outcome.Kind != MissingData || len(r.Attempts) != 1 || strings.Contains(r.Outcome.Next, forkSetting) {
-		t.Errorf("%d attempts\n%s", len(r.Attempts), r.Outcome.Explain())
+	if r := Run(t.Context(), c); r.Outcome.Kind != MissingData || len(r.Attempts) != 1 || strings.Contains(message.Next(r.Outcome.Cause), forkSetting) {
+		t.Errorf("%d attempts\n%s", len(r.Attempts), r.Outcome.explain())
 	}
 }
 
@@ -178,11 +180,11 @@ func TestJudgeForks(t *testing.T) {
 		e := Evidence{
 			Tool: Nsys, Want: "/w/r.nsys-rep", Files: []File{{Path: "/w/r.nsys-rep", Size: 9, Format: NsysReport, Fresh: true}},
 			Forked: k.forked, Options: k.options, Diagnostics: k.diagnostics,
-			Expect: Expect{Tables: []string{"CUDA kernels"}}, Content: &Content{},
+			Expect: Expect{Tables: []string{DataKernels}}, Content: &Content{},
 		}
 		o := Judge(e)
-		if o.Kind != MissingData || o.unfollowed != k.unfollowed || !strings.Contains(o.Cause, k.cause) {
-			t.Errorf("%s: unfollowed %v\n%s", k.name, o.unfollowed, o.Explain())
+		if o.Kind != MissingData || o.unfollowed != k.unfollowed || !strings.Contains(message.Text(o.Cause), k.cause) {
+			t.Errorf("%s: unfollowed %v\n%s", k.name, o.unfollowed, o.explain())
 		}
 		checkOutcome(t, k.name, o)
 	}
@@ -207,15 +209,15 @@ func TestRealForks(t *testing.T) {
 					break
 				}
 			}
-			if r.Outcome.Kind != WithWarnings || len(r.Attempts) < 2 || r.Outcome.Warnings[0].ID != "forks-followed" {
-				t.Fatalf("%d attempts\n%s", len(r.Attempts), r.Outcome.Explain())
+			if r.Outcome.Kind != WithWarnings || len(r.Attempts) < 2 || r.Outcome.Warnings[0].Code != "forks-followed" {
+				t.Fatalf("%d attempts\n%s", len(r.Attempts), r.Outcome.explain())
 			}
-			if o := r.Outcome; o.Evidence != o.Warnings[0].Text || !strings.Contains(o.Next, forkSetting) {
-				t.Errorf("another warning decided:\n%s", o.Explain())
+			if o := r.Outcome; !o.Evidence.Equal(o.Warnings[0].Fact) {
+				t.Errorf("another warning decided:\n%s", o.explain())
 			}
-			n := slices.IndexFunc(r.Attempts, func(a Attempt) bool { return a.Reason != "" })
-			if first := r.Attempts[n-1].Outcome; first.Kind != MissingData || !strings.Contains(first.Cause, "forked 2 children (first prog (pid ") {
-				t.Errorf("before the second try:\n%s", first.Explain())
+			n := slices.IndexFunc(r.Attempts, func(a Attempt) bool { return strings.Contains(a.Command, forkOption) })
+			if first := r.Attempts[n-1].Outcome; first.Kind != MissingData || !first.Cause.Is(causeForks) || first.Cause.Number("n") != 2 {
+				t.Errorf("before the second try:\n%s", first.explain())
 			}
 		})
 	}

@@ -91,7 +91,7 @@ func TestGPU(t *testing.T) {
 			c.Record = func(r Recording) { keepRecording(t, k.name, r) }
 			r := Run(context.WithoutCancel(t.Context()), c)
 			if r.Outcome.Kind != k.want || len(r.Reports) != k.reports {
-				t.Errorf("%s with %d reports, want %s with %d\n%s", r.Outcome.Kind, len(r.Reports), k.want, k.reports, r.Outcome.Explain())
+				t.Errorf("%s with %d reports, want %s with %d\n%s", r.Outcome.Kind, len(r.Reports), k.want, k.reports, r.Outcome.explain())
 			}
 			checkOutcome(t, k.name, r.Outcome)
 			if left := processesIn(dir); len(left) > 0 {

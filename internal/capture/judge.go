@@ -1,11 +1,12 @@
 package capture
 
 import (
-	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -33,7 +34,6 @@ func Judge(e Evidence) Outcome {
 		o.judgeNothing(&e, found)
 	}
 	o.Usable = usable[o.Kind] || (e.Tool.profiles() && len(o.Reports) > 0)
-	o.quote()
 	return o
 }
 
@@ -42,40 +42,39 @@ func (o *Outcome) judgeReport(e *Evidence, found []Finding, here []File) {
 	o.warn(e, found, "")
 	o.warnUnseen(e, found)
 	if e.LowSpace != "" {
-		o.Warnings = append([]Warning{{ID: "low_space", Text: e.LowSpace + " was nearly full during the run: the end of the capture may be missing", Next: advice[DiskFull].next}}, o.Warnings...)
+		o.Warnings = slices.Insert(o.Warnings, 0, warningOf(warnSpace, fact.File("dir", e.LowSpace)))
 	}
 	missing := e.missing()
-	o.lacks = missing != ""
+	o.lacks = !missing.IsZero()
 	switch {
 	case e.Stopped != tool.NotStopped:
 		o.stopped(e, found)
 	case len(here) == 0:
 		o.verdict(OutputElsewhere, firstOf(found, "file_exists", "cannot_create"))
-		o.Evidence = or(o.Evidence, o.Reports[0])
+		o.evidenceOr(ofFile(foundFile, o.Reports[0]))
 		if e.oldName(o.Reports[0]) {
-			o.Cause = "nsys before 2021.4 ends the names of its reports in .qdrep"
-			o.Next = "the report is read where it lies; deepprof was tried with nsys 2022.4 and newer"
+			o.Cause = fact.New(causeOldName)
 		}
 	case e.LowSpace != "" && e.workloadFailed(found):
 		o.verdict(DiskFull, nil)
-		o.Evidence = e.LowSpace + " was nearly full, " + exitText(e)
+		o.Evidence = e.nearlyFull(e.exit())
 	case e.workloadFailed(found):
 		o.cutShort(e)
-	case missing != "":
+	case o.lacks:
 		f := firstOf(found, "diag_driver", "cupti_two_clients", "diag_not_started", "diag_no_events")
 		o.verdict(MissingData, f)
 		o.Evidence = missing
 		o.judgeForks(e, f)
 	case e.Tool == Ncu && !has(found, "ncu_report") && e.Content == nil:
 		o.verdict(Partial, nil)
-		o.Evidence = "ncu did not say that the report is complete"
+		o.Evidence = fact.New(notAnnounced)
 	case e.Code != 0:
 		o.verdict(WithWarnings, nil)
-		o.Evidence = exitText(e)
+		o.Evidence = e.exit()
 		o.warnExit(e, found)
 	case len(o.Warnings) > 0:
 		o.verdict(WithWarnings, nil)
-		o.Evidence, o.Next = o.Warnings[0].Text, or(o.Warnings[0].Next, o.Next)
+		o.Evidence = o.Warnings[0].Fact
 	default:
 		o.Kind = Captured
 	}
@@ -94,10 +93,8 @@ func (o *Outcome) cutShort(e *Evidence) {
 		kind = WorkloadCrashed
 	}
 	o.verdict(kind, nil)
-	o.Evidence = exitText(e)
-	o.Cause = "the workload did not run to its end under the profiler; what it would have done after is missing"
-	o.Next = "read the workload's output; fix the workload and run again for a whole capture"
-	o.Warnings = append([]Warning{{ID: "exit", Text: "the workload ended with " + exitText(e), Next: o.Next}}, o.Warnings...)
+	o.Evidence, o.Cause = e.exit(), fact.New(causeCut)
+	o.Warnings = slices.Insert(o.Warnings, 0, warningOf(warnCut, fact.Because("exit", e.exit())))
 }
 
 // judgeNothing: a profiler left no good report. Why?
@@ -111,49 +108,49 @@ func (o *Outcome) judgeNothing(e *Evidence, found []Finding) {
 		o.stopped(e, found)
 	case e.LowSpace != "" && (e.segfault() || e.cutShort(fail)):
 		o.verdict(DiskFull, nil)
-		o.Evidence = e.LowSpace + " was nearly full, " + exitText(e)
+		o.Evidence = e.nearlyFull(e.exit())
 		if fail != nil {
-			o.Evidence = e.LowSpace + " was nearly full: " + fail.Line
+			o.Evidence = e.nearlyFull(linePrinted(fail.Line))
 		}
 	case fail != nil && fail.Kind != NothingMatched:
 		o.verdict(fail.Kind, fail)
 	case e.unreadable() != nil:
 		o.verdict(ReportUnreadable, nil)
-		o.Evidence = e.unreadable().Path + ": " + e.unreadable().Err
+		o.Evidence = fact.New(fileError, fact.File("file", e.unreadable().Path), fact.Vendor("error", tool.Quote(e.unreadable().Err)))
 	case len(o.Streams) > 0:
 		o.verdict(ImportFailed, nil)
-		o.Evidence = "only " + o.Streams[0]
+		o.Evidence = ofFile(foundOnly, o.Streams[0])
 	case e.Killer != 0:
 		o.verdict(ToolCrashed, nil)
-		o.Evidence = exitText(e)
+		o.Evidence = e.exit()
 	case e.hasFormat(CutStream):
 		o.verdict(ReportLost, nil)
 	case e.Tool == Ncu && e.Code > 128 && !has(found, "ncu_app_rc"):
 		o.verdict(ToolCrashed, nil)
-		o.Evidence = exitText(e)
+		o.Evidence = e.exit()
 	case e.Code != 0 && e.workloadSignal() != 0:
 		o.verdict(WorkloadCrashed, firstOf(found, "ncu_app_rc"))
-		o.Evidence = or(o.Evidence, exitText(e))
+		o.evidenceOr(e.exit())
 	case e.Code != 0:
 		o.verdict(WorkloadFailed, firstOf(found, "ncu_app_rc"))
-		o.Evidence = or(o.Evidence, exitText(e))
+		o.evidenceOr(e.exit())
 	case shut:
 		o.verdict(GateNeverOpened, firstOf(found, "generated_none_2025", "generated_empty"))
-		o.Evidence = "nsys did not say that the capture range started"
+		o.Evidence = fact.New(gateSilent)
 		if has(found, "gate_opened") { // words of the workload
-			o.Evidence = "nsys began no capture"
+			o.Evidence = fact.New(gateShut)
 		}
 	case fail != nil:
 		o.verdict(NothingMatched, fail)
 		if hint := firstEffect(found, Hint); hint != nil {
-			o.Evidence, o.Cause, o.Next = hint.Line, hint.Cause, hint.Next
+			o.Evidence, o.Cause = linePrinted(hint.Line), fact.New(fact.Code(hint.ID))
 		}
 	case e.Tool == Ncu:
 		o.verdict(NothingMatched, nil)
-		o.Evidence = "ncu names no report"
+		o.Evidence = fact.New(namesNothing, e.Tool.param())
 	default:
 		o.verdict(NothingCollected, nil)
-		o.Evidence = "nsys names no report"
+		o.Evidence = fact.New(namesNothing, e.Tool.param())
 	}
 }
 
@@ -166,24 +163,24 @@ func (o *Outcome) judgeConversion(e *Evidence, found []Finding, here []File) {
 		o.stopped(e, found)
 	case len(o.Stale) > 0 && e.Tool == NsysStats:
 		o.verdict(StaleOutput, firstOf(found, "stats_stale"))
-		o.Evidence = or(o.Evidence, o.Stale[0])
+		o.evidenceOr(ofFile(foundFile, o.Stale[0]))
 	case fail != nil && fail.Kind == NoRows && statsRows(e.Stdout):
 		o.verdict(WithWarnings, fail)
-		o.Warnings = append(o.Warnings, Warning{ID: fail.ID, Text: fail.Line})
+		o.Warnings = append(o.Warnings, Warning{Fact: fail.fact()})
 	case fail != nil:
 		o.verdict(fail.Kind, fail)
 	case e.Code != 0:
 		o.verdict(ToolCrashed, nil)
-		o.Evidence = exitText(e)
+		o.Evidence = e.exit()
 	case e.Want != "" && len(here) == 0:
 		o.verdict(NothingCollected, nil)
-		o.Evidence = "no " + e.Want
-	case e.missing() != "":
+		o.Evidence = ofFile(notFound, e.Want)
+	case !e.missing().IsZero():
 		o.verdict(MissingData, nil)
 		o.Evidence = e.missing()
 	case e.Tool == NcuImport && strings.TrimSpace(e.Stdout) == "":
 		o.verdict(NoRows, nil)
-		o.Evidence = "nothing was printed"
+		o.Evidence = fact.New(printsNothing)
 	default:
 		o.Kind = Captured
 	}
@@ -198,17 +195,17 @@ func (o *Outcome) stopped(e *Evidence, found []Finding) {
 	case kind != Interrupted && (slow != nil || collective.MatchString(last)):
 		o.verdict(HungCollective, slow)
 		if collective.MatchString(last) {
-			o.Evidence = last
+			o.Evidence = linePrinted(last)
 		}
 	case kind == TimedOut && has(found, "hang_fsm"):
 		o.verdict(TimedOut, firstOf(found, "hang_fsm"))
 	default:
 		o.verdict(kind, nil)
-		o.Evidence = last
+		o.Evidence = linePrinted(last)
 	}
 	if e.NotOpened {
-		o.Warnings = append(o.Warnings, Warning{ID: "not-opened", Text: "the report was not opened: the user would not wait", Next: "resume the run, or give the report to deepprof, to read it"})
-		o.Evidence = or(o.Evidence, "while the report was read")
+		o.Warnings = append(o.Warnings, warningOf(warnNotOpened))
+		o.evidenceOr(fact.New(whileReading))
 	}
 }
 
@@ -232,15 +229,20 @@ func statsRows(stdout string) bool {
 	return false
 }
 
-// missing says what the report lacks of what was expected.
-func (e *Evidence) missing() string {
+// missing says what the report lacks of what was expected; zero for nothing.
+func (e *Evidence) missing() fact.Fact {
 	if e.Content == nil {
-		return ""
+		return fact.Fact{}
 	}
 	if what := e.lacking(); what != "" {
-		return "the report holds no " + what
+		return lacks(what)
 	}
-	return ""
+	return fact.Fact{}
+}
+
+// lacks states that the report holds nothing of these kinds of data.
+func lacks(data ...string) fact.Fact {
+	return fact.New(reportLacks, fact.IDs("what", dataDomain, data))
 }
 
 // lacking names what the report lacks, as the expectation calls it.
@@ -251,7 +253,7 @@ func (e *Evidence) lacking() string {
 		}
 	}
 	if e.Tool == Ncu && e.Content.Launches == 0 {
-		return "results"
+		return DataResults
 	}
 	return ""
 }
@@ -310,25 +312,23 @@ func (e *Evidence) endedAsAsked(found []Finding) bool {
 func (o *Outcome) warnUnseen(e *Evidence, found []Finding) {
 	switch {
 	case e.Tool == Ncu && !has(found, "ncu_report"):
-		o.Warnings = append(o.Warnings, Warning{ID: "unannounced", Text: "ncu did not say that the report is complete", Next: "look at the number of results in it"})
+		o.Warnings = append(o.Warnings, warningOf(warnUnannounced))
 	case e.Tool == Nsys && e.Gated && !has(found, "gate_opened"):
-		o.Warnings = append(o.Warnings, Warning{ID: "gate-unseen", Text: "nsys did not say that the gate opened", Next: "check that the report covers the range"})
+		o.Warnings = append(o.Warnings, warningOf(warnGateUnseen))
 	}
 }
 
 func (o *Outcome) warnExit(e *Evidence, found []Finding) {
-	w := Warning{ID: "exit", Text: "the workload ended with exit code " + fmt.Sprint(e.Code), Next: "the report is complete; look at the workload's output"}
+	w := warningOf(warnExit, fact.Count("code", e.Code))
 	switch {
 	case e.Killer != 0:
-		w.Text = fmt.Sprintf("%s itself was ended by %s; the report was written by what was left of it", e.Tool, exitText(e))
-		w.Next = "mistrust the end of the timeline; look at dmesg for the OOM killer"
-		o.Cause, o.Next = "somebody or the kernel ended the profiler", w.Next
+		w = warningOf(warnKilled, e.Tool.param(), fact.Because("exit", e.exit()))
+		o.Cause = fact.New(causeKilled)
 	case e.endedAsAsked(found):
-		w.Text = fmt.Sprintf("nsys ended the workload when the capture was over (exit code %d)", e.Code)
-		w.Next = "use capture_range_end=stop to let the workload run on"
-		o.Cause, o.Next = "the capture range or the duration ended and nsys was told to stop the workload then", w.Next
+		w = warningOf(warnAsked, fact.Count("code", e.Code))
+		o.Cause = fact.New(causeAsked)
 	}
-	o.Warnings = append([]Warning{w}, o.Warnings...)
+	o.Warnings = slices.Insert(o.Warnings, 0, w)
 }
 
 // noteOthers lists what lies about besides good reports.
@@ -362,40 +362,48 @@ func (e *Evidence) hasFormat(want Format) bool {
 	return false
 }
 
-// what is the sentence that says what happened, without judging it.
-func (e *Evidence) what(reports int) string {
-	left := "no report"
-	switch {
-	case !e.Tool.profiles() && reports == 0:
-		return string(e.Tool) + " ended with " + exitText(e)
-	case reports == 1:
-		left = "one good report"
-	case reports > 1:
-		left = fmt.Sprintf("%d good reports", reports)
-	case e.hasFormat(Stream):
-		left = "only a .qdstrm"
-	case e.unreadable() != nil:
-		left = "a report that does not open"
+// what says what happened, without judging it.
+func (e *Evidence) what(reports int) fact.Fact {
+	exit := fact.Because("exit", e.exit())
+	if !e.Tool.profiles() && reports == 0 {
+		return fact.New(toolEnded, e.Tool.param(), exit)
 	}
+	left := fact.Because("left", e.left(reports))
 	if e.Stopped != tool.NotStopped {
-		return fmt.Sprintf("%s was stopped (%s), ended with %s and left %s", e.Tool, e.Stopped, exitText(e), left)
+		return fact.New(toolStopped, e.Tool.param(), fact.ID("stop", "stop-reason", string(e.Stopped)), exit, left)
 	}
-	return fmt.Sprintf("%s ended with %s and left %s", e.Tool, exitText(e), left)
+	return fact.New(toolEnded, e.Tool.param(), exit, left)
 }
 
-func exitText(e *Evidence) string {
+func (e *Evidence) left(reports int) fact.Fact {
+	switch {
+	case reports > 0:
+		return fact.New(leftReports, fact.Count("n", reports))
+	case e.hasFormat(Stream):
+		return fact.New(leftStream)
+	case e.unreadable() != nil:
+		return fact.New(leftUnreadable)
+	}
+	return fact.New(leftNothing)
+}
+
+// exit is how the tool ended.
+func (e *Evidence) exit() fact.Fact {
 	if e.Killer != 0 {
-		return fmt.Sprintf("signal %d (%s)", e.Killer, syscall.Signal(e.Killer))
+		return fact.New(exitSignal, signalParams(syscall.Signal(e.Killer))...)
 	}
+	code := fact.Count("code", e.Code)
 	if s := e.workloadSignal(); s != 0 {
-		return fmt.Sprintf("exit code %d (signal %d, %s, in the workload)", e.Code, int(s), s)
+		return fact.New(exitPassedOn, append(signalParams(s), code)...)
 	}
-	return fmt.Sprintf("exit code %d", e.Code)
+	return fact.New(exitCode, code)
 }
 
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
+func signalParams(s syscall.Signal) []fact.Param {
+	return []fact.Param{fact.Count("signal", int(s)), fact.Vendor("name", s.String())}
+}
+
+// nearlyFull is a full disk beside what else was seen.
+func (e *Evidence) nearlyFull(why fact.Fact) fact.Fact {
+	return fact.New(nearlyFullDir, fact.File("dir", e.LowSpace), fact.Because("why", why))
 }

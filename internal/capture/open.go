@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -14,7 +15,7 @@ import (
 func (c *Capture) open(ctx context.Context, e *Evidence) {
 	reading, done := c.untilInsisted(ctx, e)
 	defer done()
-	e.Content, e.Diagnostics = nil, nil
+	e.Content, e.Diagnostics, e.notes = nil, nil, nil
 	for i := range e.Files {
 		f := &e.Files[i]
 		if f.Format != e.Tool.report() || !f.Fresh {
@@ -28,7 +29,7 @@ func (c *Capture) open(ctx context.Context, e *Evidence) {
 		if c.Diagnostics != nil {
 			list, err := c.Diagnostics(reading, f.Path)
 			if err != nil {
-				list = append(list, Diagnostic{"deepprof", "Warning", "the profiler's own messages could not be read: " + err.Error()})
+				e.notes = append(e.notes, fact.New(warnUnread, errorText(err)))
 			}
 			e.Diagnostics = append(e.Diagnostics, list...)
 		}

@@ -1,30 +1,27 @@
 package capture
 
 import (
-	"fmt"
-	"strings"
-
-	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
-// An Outcome is the verdict on one run.
+// An Outcome is the verdict on one run. Facts are zero where there is nothing to
+// say.
 type Outcome struct {
-	Kind     Kind   `json:"kind"`
-	What     string `json:"what"`               // what happened, as a sentence
-	Evidence string `json:"evidence,omitempty"` // the line that decided
-	Cause    string `json:"cause,omitempty"`    // the likely one
-	Next     string `json:"next,omitempty"`     // what to do now
-	Pattern  string `json:"pattern,omitempty"`  // id of the message that decided
+	Kind     Kind
+	What     fact.Fact // what happened
+	Evidence fact.Fact // the line or the observation that decided
+	Cause    fact.Fact // the likely one; its code also names the next step
+	Pattern  string    // ID of the message that decided
 
 	// Retryable: the failure passes by itself, and running again does no harm.
-	Retryable bool `json:"retryable,omitempty"`
-	// Usable: Reports can be analysed.
-	Usable bool `json:"usable"`
+	Retryable bool
+	// Usable: Reports can be analyzed.
+	Usable bool
 
-	Warnings []Warning `json:"warnings,omitempty"`
-	Reports  []string  `json:"reports,omitempty"` // good ones
-	Streams  []string  `json:"streams,omitempty"` // .qdstrm that can be imported
-	Stale    []string  `json:"stale,omitempty"`   // files of an earlier run at the path asked for
+	Warnings []Warning
+	Reports  []string // good ones
+	Streams  []string // .qdstrm that can be imported
+	Stale    []string // files of an earlier run at the path asked for
 
 	lacks bool // the report lacks something that was asked for, whatever the verdict
 
@@ -33,12 +30,15 @@ type Outcome struct {
 	unfollowed bool
 }
 
-// A Warning rides on an outcome.
+// A Warning rides on an outcome: what is doubtful. Its code names the next step.
 type Warning struct {
-	ID    string `json:"id"` // of the pattern, or a word for what the engine noticed
-	Text  string `json:"text"`
-	Next  string `json:"next,omitempty"`
-	Scope string `json:"scope,omitempty"` // what it is about; "" is the whole capture
+	fact.Fact
+	Scope string // what it is about: a kind of data, a metric; "" is the whole capture
+}
+
+// warningOf states a doubt about the whole capture.
+func warningOf(code fact.Code, params ...fact.Param) Warning {
+	return Warning{Fact: fact.New(code, params...)}
 }
 
 // OK reports whether the run did what was asked: a good report, complete.
@@ -51,68 +51,41 @@ func (o Outcome) CutShort() bool { return CutShort(o.Kind) }
 // CutShort is Outcome.CutShort for a kind that was stored.
 func CutShort(k Kind) bool { return k == WorkloadFailed || k == WorkloadCrashed || k == DiskFull }
 
-// String is one line: the verdict, what happened and the evidence. Of an
-// interrupted one what happened is the verdict.
-func (o Outcome) String() string {
-	var b strings.Builder
-	if o.Kind != Interrupted || o.What == "" {
-		fmt.Fprintf(&b, "%s: ", o.Kind)
+// Warn adds doubts, which make a plain success one with warnings.
+func (o *Outcome) Warn(list ...Warning) {
+	o.Warnings = append(o.Warnings, list...)
+	if o.Kind == Captured && len(list) > 0 {
+		o.Kind, o.Evidence = WithWarnings, list[0].Fact
 	}
-	b.WriteString(o.What)
-	if o.Evidence != "" {
-		fmt.Fprintf(&b, " (%s)", o.Evidence)
-	}
-	return b.String()
 }
 
-// Explain is the verdict in full, a line for each part.
-func (o Outcome) Explain() string {
-	var b strings.Builder
-	line := func(name, text string) {
-		if text != "" {
-			fmt.Fprintf(&b, "%-10s %s\n", name, text)
-		}
-	}
-	line("outcome", string(o.Kind))
-	line("what", o.What)
-	line("evidence", o.Evidence)
-	line("cause", o.Cause)
-	line("next", o.Next)
-	for _, w := range o.Warnings {
-		line("warning", w.Text)
-		line("", w.Next)
-	}
-	return b.String()
-}
-
-// quote makes what a program has printed fit to be stored and shown.
-func (o *Outcome) quote() {
-	o.What, o.Evidence = tool.Quote(o.What), tool.Quote(o.Evidence)
-	for i := range o.Warnings {
-		o.Warnings[i].Text = tool.Quote(o.Warnings[i].Text)
-	}
+// WarnFirst is Warn for doubts that stand before the others: those that the user
+// can do something about.
+func (o *Outcome) WarnFirst(list ...Warning) {
+	rest := o.Warnings
+	o.Warnings = nil
+	o.Warn(list...)
+	o.Warnings = append(o.Warnings, rest...)
 }
 
 // verdict fills an outcome from a kind and the finding that led to it, if any.
 func (o *Outcome) verdict(k Kind, f *Finding) {
-	o.Kind = k
-	o.Cause, o.Next = advice[k].cause, advice[k].next
+	o.Kind, o.Cause = k, k.Cause()
 	if f == nil {
 		return
 	}
-	o.Pattern, o.Evidence = f.ID, f.Line
-	o.Retryable = f.Retry
-	if f.Cause != "" {
-		o.Cause = f.Cause
-	}
-	if f.Next != "" {
-		o.Next = f.Next
+	o.Pattern, o.Evidence, o.Retryable = f.ID, linePrinted(f.Line), f.Retry
+	if f.Explains {
+		o.Cause = fact.New(fact.Code(f.ID), f.params()...)
 	}
 }
 
-// Verdict is an outcome of a kind, with the advice of the kind.
-func Verdict(k Kind, what string) Outcome {
-	o := Outcome{What: tool.Quote(what)}
-	o.verdict(k, nil)
-	return o
+// evidenceOr keeps the evidence that a message gave, or takes another.
+func (o *Outcome) evidenceOr(f fact.Fact) {
+	if o.Evidence.IsZero() {
+		o.Evidence = f
+	}
 }
+
+// Verdict is an outcome of a kind, with the cause of the kind.
+func Verdict(k Kind, what fact.Fact) Outcome { return Outcome{Kind: k, What: what, Cause: k.Cause()} }

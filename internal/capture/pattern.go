@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -35,8 +36,7 @@ type Pattern struct {
 	Kind     Kind // "" for facts
 	Retry    bool
 	Regexp   *regexp.Regexp
-	Cause    string // "" takes the advice of Kind
-	Next     string
+	Explains bool     // its words say more about the cause than those of Kind
 	Fixtures []string // recorded outputs that it must match
 }
 
@@ -56,8 +56,8 @@ func parsePatterns(text string) ([]Pattern, error) {
 			continue
 		}
 		f := strings.Split(line, "\t")
-		if len(f) != 9 {
-			return nil, fmt.Errorf("read patterns.tsv:%d: %d fields, want 9", n+1, len(f))
+		if len(f) != 8 {
+			return nil, fmt.Errorf("read patterns.tsv:%d: %d fields, want 8", n+1, len(f))
 		}
 		re, err := regexp.Compile(f[5])
 		if err != nil {
@@ -65,7 +65,7 @@ func parsePatterns(text string) ([]Pattern, error) {
 		}
 		p := Pattern{
 			ID: f[0], Effect: Effect(f[2]), Kind: Kind(f[3]), Retry: f[4] == "retry",
-			Regexp: re, Cause: f[6], Next: f[7], Fixtures: strings.Fields(f[8]),
+			Regexp: re, Explains: f[6] == "yes", Fixtures: strings.Fields(f[7]),
 		}
 		for t := range strings.SplitSeq(f[1], ",") {
 			p.Tools = append(p.Tools, Tool(t))
@@ -78,7 +78,8 @@ func parsePatterns(text string) ([]Pattern, error) {
 // A Finding is a pattern that was seen, with the line it was seen in.
 type Finding struct {
 	*Pattern
-	Line   string
+	Line   string   // fit for a screen
+	raw    string   // the line as it was printed
 	Groups []string // the submatches, Groups[0] the whole match
 }
 
@@ -98,10 +99,15 @@ func (e *Evidence) find() []Finding {
 			continue
 		}
 		if at := p.Regexp.FindStringSubmatchIndex(text); at != nil {
-			found = append(found, Finding{Pattern: p, Line: lineAt(text, at[0], at[1]), Groups: groups(text, at)})
+			found = append(found, newFinding(p, text, at))
 		}
 	}
 	return found
+}
+
+func newFinding(p *Pattern, text string, at []int) Finding {
+	line := lineAt(text, at[0], at[1])
+	return Finding{Pattern: p, Line: tool.Quote(line), raw: line, Groups: groups(text, at)}
 }
 
 // findOwn looks for a message that decides even beside a good report. The
@@ -110,9 +116,9 @@ func (e *Evidence) find() []Finding {
 func (e *Evidence) findOwn(p *Pattern) *Finding {
 	text := e.messages()
 	for _, at := range p.Regexp.FindAllStringSubmatchIndex(text, -1) {
-		f := &Finding{Pattern: p, Line: lineAt(text, at[0], at[1]), Groups: groups(text, at)}
-		if e.asked(f) {
-			return f
+		f := newFinding(p, text, at)
+		if e.asked(&f) {
+			return &f
 		}
 	}
 	return nil
@@ -152,31 +158,68 @@ func groups(text string, at []int) []string {
 	return g
 }
 
-// Untraced is what nsys says that a process did not let it trace, for example
-// "CUDA" or "NVTX"; "" for any other message.
-func Untraced(text string) string {
-	rows := Patterns()
-	for i := range rows {
-		if p := &rows[i]; p.ID == "diag_no_events" || p.ID == "diag_not_started" {
-			if m := p.Regexp.FindStringSubmatch(text); m != nil {
-				return m[1]
-			}
+// params are what a message says beside its code.
+func (f *Finding) params() []fact.Param {
+	switch f.ID {
+	case "diag_no_events", "diag_not_started":
+		return []fact.Param{fact.Name(Untraced, f.Groups[1])}
+	case "ncu_metrics_absent":
+		if names, whole := absentMetrics(f.raw); whole {
+			return []fact.Param{fact.Names(Absent, fact.KindMetric, names)}
 		}
 	}
-	return ""
+	return nil
 }
 
-// absentMetrics is how ncu lists the counters that a machine does not have.
-var absentMetrics = regexp.MustCompile(`Unable to access the following (\d+) metrics?: (.+)$`)
+// fact is the message with its line.
+func (f *Finding) fact() fact.Fact {
+	return fact.New(fact.Code(f.ID), append(f.params(), said(f.Line))...)
+}
 
-// AbsentMetrics are the counters that a message of ncu lists as absent. It is
-// false for any other message, and for a list that was cut short.
-func AbsentMetrics(text string) ([]string, bool) {
-	m := absentMetrics.FindStringSubmatch(text)
+// Parameters of messages that other packages look at.
+const (
+	Untraced = "untraced" // of NoEvents and NotStarted: what a process did not let nsys trace, "CUDA" or "NVTX"
+	Absent   = "absent"   // of MetricsAbsent: the counters that a machine does not have; absent where the list was cut
+)
+
+// Codes of messages that other packages look at.
+const (
+	NoEvents      fact.Code = "diag_no_events"
+	NotStarted    fact.Code = "diag_not_started"
+	MetricsAbsent fact.Code = "ncu_metrics_absent"
+)
+
+// Recognize is the fact for a line that a profiler has printed or stored in its
+// report; it is false for a line that means nothing known.
+func Recognize(t Tool, line string) (fact.Fact, bool) {
+	e := Evidence{Tool: t, Stderr: line}
+	for _, f := range e.find() {
+		if f.Effect != Fact {
+			return f.fact(), true
+		}
+	}
+	return fact.Fact{}, false
+}
+
+// MessageOf is the fact for a message that nsys stored in its report.
+func MessageOf(text string) fact.Fact {
+	if f, ok := Recognize(Nsys, text); ok {
+		return f
+	}
+	return fact.New(warnDiagnostic, said(text))
+}
+
+// metricList is how ncu lists the counters that a machine does not have.
+var metricList = regexp.MustCompile(`Unable to access the following (\d+) metrics?: (.+)$`)
+
+// absentMetrics are the counters that a message of ncu lists as absent. Whole is
+// false for a list that was cut short.
+func absentMetrics(line string) (names []string, whole bool) {
+	m := metricList.FindStringSubmatch(line)
 	if m == nil {
 		return nil, false
 	}
-	names := strings.Split(m[2], ", ")
+	names = strings.Split(m[2], ", ")
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
 	}
@@ -191,5 +234,5 @@ func lineAt(text string, from, to int) string {
 	if i := strings.IndexByte(text[to:], '\n'); i >= 0 {
 		end = to + i
 	}
-	return tool.Quote(strings.TrimSuffix(strings.TrimSpace(text[start:end]), stderrMark))
+	return strings.TrimSuffix(strings.TrimSpace(text[start:end]), stderrMark)
 }

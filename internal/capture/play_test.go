@@ -13,6 +13,7 @@ import (
 
 	"al.essio.dev/pkg/shellescape"
 
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -78,14 +79,14 @@ func TestRecorded(t *testing.T) {
 	}{
 		{"nsys-ungated", nil, Captured, 1, nil},
 		{"nsys-gate-never", gate, GateNeverOpened, 0, nil},
-		{"nsys-end-stop-shutdown", shutdown, WithWarnings, 1, []string{"exit"}},
+		{"nsys-end-stop-shutdown", shutdown, WithWarnings, 1, []string{"ended-as-asked"}},
 		{"nsys-end-stop", gate, Captured, 1, nil},
 		{"nsys-end-none", gate, Captured, 1, nil},
 		{"nsys-end-repeat-2", func(c *Capture) { c.Gated, c.Expect.Reports = true, 2 }, Captured, 2, nil},
 		{"nsys-stop-shutdown-importer", shutdown, ImporterBroken, 0, []string{"not-imported"}},
 		{"nsys-importer-unknown", nil, ImporterBroken, 0, []string{"not-imported"}},
-		{"nsys-exists", nil, WithWarnings, 1, []string{"moved", "file_exists"}},
-		{"nsys-exit-7", nil, WorkloadFailed, 1, []string{"exit"}},
+		{"nsys-exists", nil, WithWarnings, 1, []string{"report-moved", "file_exists"}},
+		{"nsys-exit-7", nil, WorkloadFailed, 1, []string{"workload-cut"}},
 		{"nsys-interrupted", nil, WorkloadCrashed, 1, nil}, // somebody else interrupted it
 		{"ncu-nvtx-no-slash", nil, NothingMatched, 0, nil},
 		{"ncu-kernel-replay", nil, Captured, 1, nil},
@@ -100,7 +101,7 @@ func TestRecorded(t *testing.T) {
 				return &Content{Launches: 4, Rows: map[string]int64{"launch__grid_size": 4}}, nil
 			}
 		}, MissingData, 1, nil},
-		{"ncu-exit-7", nil, WorkloadFailed, 1, []string{"exit"}},
+		{"ncu-exit-7", nil, WorkloadFailed, 1, []string{"workload-cut"}},
 		{"ncu-interrupted", nil, WithWarnings, 1, nil},
 		{"ncu-unknown-section", nil, ToolUsage, 0, nil},
 		{"ncu-output-folder-missing", nil, OutputUnwritable, 0, nil},
@@ -123,12 +124,12 @@ func TestRecorded(t *testing.T) {
 			r := Run(t.Context(), c)
 			o := r.Outcome
 			if o.Kind != k.want || len(r.Reports) != k.reports || len(r.Attempts) != 1 {
-				t.Fatalf("%s with %d reports after %d attempts, want %s with %d\n%s", o.Kind, len(r.Reports), len(r.Attempts), k.want, k.reports, o.Explain())
+				t.Fatalf("%s with %d reports after %d attempts, want %s with %d\n%s", o.Kind, len(r.Reports), len(r.Attempts), k.want, k.reports, o.explain())
 			}
 			checkOutcome(t, k.name, o)
 			for _, id := range k.must {
-				if !slices.ContainsFunc(o.Warnings, func(w Warning) bool { return w.ID == id }) {
-					t.Errorf("no warning %s\n%s", id, o.Explain())
+				if !slices.ContainsFunc(o.Warnings, func(w Warning) bool { return string(w.Code) == id }) {
+					t.Errorf("no warning %s\n%s", id, o.explain())
 				}
 			}
 			for _, p := range r.Reports {
@@ -172,10 +173,10 @@ func TestRescue(t *testing.T) {
 			}
 			r := Run(t.Context(), c)
 			if r.Outcome.Kind != k.want || r.Attempts[0].Rescued != (k.want == WithWarnings) {
-				t.Fatalf("%s\n%s", r.Outcome.Kind, r.Outcome.Explain())
+				t.Fatalf("%s\n%s", r.Outcome.Kind, r.Outcome.explain())
 			}
-			if !slices.ContainsFunc(r.Outcome.Warnings, func(w Warning) bool { return strings.Contains(w.Text, k.warning) }) {
-				t.Errorf("no warning with %q\n%s", k.warning, r.Outcome.Explain())
+			if !slices.ContainsFunc(r.Outcome.Warnings, func(w Warning) bool { return strings.Contains(message.Text(w.Fact), k.warning) }) {
+				t.Errorf("no warning with %q\n%s", k.warning, r.Outcome.explain())
 			}
 			if k.want != WithWarnings && len(r.Kept) != 1 {
 				t.Errorf("kept %v", r.Kept)
@@ -223,14 +224,14 @@ func TestRetries(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if r := Run(ctx, c); len(r.Attempts) != 1 || r.Outcome.Kind != Interrupted || r.Attempts[0].Outcome.Kind != DriverError {
-			t.Errorf("%d attempts, %s", len(r.Attempts), r.Outcome)
+			t.Errorf("%d attempts, %s", len(r.Attempts), r.Outcome.explain())
 		}
 	})
 	t.Run("cancelled before", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if r := Run(ctx, played(t, Ncu, "ncu-kernel-replay")); r.Outcome.Kind != Interrupted {
-			t.Error(r.Outcome.Explain())
+			t.Error(r.Outcome.explain())
 		}
 	})
 }
@@ -246,14 +247,14 @@ func TestCheckersAndDiagnostics(t *testing.T) {
 	}
 	t.Run("complete", func(t *testing.T) {
 		if o := Run(t.Context(), base(t)).Outcome; o.Kind != Captured {
-			t.Error(o.Explain())
+			t.Error(o.explain())
 		}
 	})
 	t.Run("no kernels", func(t *testing.T) {
 		c := base(t)
 		c.Check = func(context.Context, string) (*Content, error) { return &Content{}, nil }
 		if o := Run(t.Context(), c).Outcome; o.Kind != MissingData || !o.Usable {
-			t.Error(o.Explain())
+			t.Error(o.explain())
 		}
 	})
 	t.Run("does not open", func(t *testing.T) {
@@ -261,7 +262,7 @@ func TestCheckersAndDiagnostics(t *testing.T) {
 		c.Check = func(context.Context, string) (*Content, error) { return nil, errors.New("read report: truncated") }
 		r := Run(t.Context(), c)
 		if r.Outcome.Kind != ReportUnreadable || r.Outcome.Usable || len(r.Reports) != 0 {
-			t.Error(r.Outcome.Explain())
+			t.Error(r.Outcome.explain())
 		}
 		if len(r.Kept) != 1 || Sniff(r.Kept[0], time.Time{}).Format != NsysReport {
 			t.Errorf("kept %v", r.Kept)
@@ -273,8 +274,8 @@ func TestCheckersAndDiagnostics(t *testing.T) {
 			return []Diagnostic{{"Injection", "Warning", "CUPTI dropped 12 records"}, {"Analysis", "Info", "Profiling has started."}, {"Analysis", "Error", "something new"}}, nil
 		}
 		o := Run(t.Context(), c).Outcome
-		if o.Kind != WithWarnings || len(o.Warnings) != 2 || o.Warnings[0].ID != "diag_dropped" || o.Warnings[1].Text != "something new" {
-			t.Error(o.Explain())
+		if o.Kind != WithWarnings || len(o.Warnings) != 2 || o.Warnings[0].Code != "diag_dropped" || o.Warnings[1].Text(VendorText) != "something new" {
+			t.Error(o.explain())
 		}
 	})
 }
@@ -319,7 +320,7 @@ func TestCommandFileCanBePasted(t *testing.T) {
 	c := played(t, Nsys, "nsys-ungated")
 	r := Run(t.Context(), c)
 	if !r.Outcome.OK() {
-		t.Fatal(r.Outcome.Explain())
+		t.Fatal(r.Outcome.explain())
 	}
 	report := c.Output + ".nsys-rep"
 	if err := os.Remove(report); err != nil {

@@ -2,8 +2,8 @@ package capture
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -20,19 +21,28 @@ func (c *Capture) prepare() *Outcome {
 		c.checkArgs, c.checkNesting, c.checkTarget, c.checkOutput,
 	} {
 		if o := check(); o != nil {
-			o.What = string(c.Tool) + " was not started"
+			o.What = c.notStarted()
 			return o
 		}
 	}
 	return nil
 }
 
-func refuse(kind Kind, evidence, cause, next string) *Outcome {
-	o := &Outcome{}
-	o.verdict(kind, nil)
-	o.Evidence = tool.Quote(evidence)
-	o.Cause, o.Next = or(cause, o.Cause), or(next, o.Next)
+func (c *Capture) notStarted() fact.Fact { return fact.New(toolNotStarted, c.Tool.param()) }
+
+// refuse is the verdict on a run that is not started. A zero cause is that of the
+// kind.
+func refuse(kind Kind, evidence, cause fact.Fact) *Outcome {
+	o := &Outcome{Kind: kind, Evidence: evidence, Cause: cause}
+	if cause.IsZero() {
+		o.Cause = kind.Cause()
+	}
 	return o
+}
+
+// given is an argument as evidence.
+func given(text string) fact.Fact {
+	return fact.New(givenArgument, fact.Name("text", tool.Quote(text)))
 }
 
 // maxTarget is the longest workload command line that nsys stores whole.
@@ -42,14 +52,14 @@ const maxTarget = 65000
 // do something else than they say.
 func (c *Capture) checkArgs() *Outcome {
 	if !c.Tool.profiles() {
-		return refuse(ToolUsage, string(c.Tool), "only nsys and ncu make captures", "set Capture.Tool")
+		return refuse(ToolUsage, given(string(c.Tool)), fact.New(causeNotProfiler))
 	}
 	name := filepath.Base(c.want())
 	if len(name) > 255 {
-		return refuse(OutputUnwritable, name[:40]+"...", "the file name has more than 255 bytes", "choose a shorter name")
+		return refuse(OutputUnwritable, given(name[:40]+"..."), fact.New(causeLongName))
 	}
 	if strings.Contains(name, "%") {
-		return refuse(ToolUsage, name, "the profiler replaces % in output names", "keep % out of the name")
+		return refuse(ToolUsage, given(name), fact.New(causePercent))
 	}
 	if c.Tool != Nsys {
 		return nil
@@ -59,13 +69,13 @@ func (c *Capture) checkArgs() *Outcome {
 		key, value, _ := strings.Cut(arg, "=")
 		switch {
 		case arg == "--":
-			return refuse(ToolUsage, "--", "nsys before 2025 does not understand --", "leave it out")
+			return refuse(ToolUsage, given(arg), fact.New(causeDashes))
 		case key == "-e" || key == "--env-var":
 			if value == "" && i+1 < len(c.Command.Args) {
 				value = c.Command.Args[i+1]
 			}
 			if strings.Contains(value, ",") {
-				return refuse(ToolUsage, arg, "nsys splits the values of -e at commas and drops pieces", "set the variables in the environment of nsys")
+				return refuse(ToolUsage, given(arg), fact.New(causeCommas))
 			}
 		case key == "--capture-range" || key == "-c":
 			gate = value
@@ -74,10 +84,10 @@ func (c *Capture) checkArgs() *Outcome {
 		}
 	}
 	if gate == "nvtx" && !trigger {
-		return refuse(ToolUsage, "--capture-range=nvtx", "no range is named that opens the gate", "name it with --nvtx-capture")
+		return refuse(ToolUsage, given("--capture-range=nvtx"), fact.New(causeNoTrigger))
 	}
 	if n := len(strings.Join(c.Target, " ")); n > maxTarget {
-		return refuse(ToolUsage, fmt.Sprintf("%d bytes", n), "nsys cannot store a workload command line over 64 KiB; 2022.4 hangs on it", "pass arguments by file")
+		return refuse(ToolUsage, fact.New(argumentBytes, fact.Count("n", n)), fact.New(causeLongCommand))
 	}
 	return nil
 }
@@ -127,13 +137,13 @@ func (c *Capture) checkNesting() *Outcome {
 		name, value, _ := strings.Cut(kv, "=")
 		for _, in := range injections {
 			if name == in && value != "" {
-				return refuse(ProfilerConflict, kv, "this process already runs under a profiler, and only the inner one would see anything", "start deepprof outside of it, or unset "+name)
+				return refuse(ProfilerConflict, given(kv), fact.New(causeNested, fact.Name("variable", name)))
 			}
 		}
 	}
 	if len(c.Target) > 0 {
 		if base := filepath.Base(c.Target[0]); base == "nsys" || base == "ncu" {
-			return refuse(ProfilerConflict, c.Target[0], "the workload is itself a profiler", "name the program to profile, without "+base)
+			return refuse(ProfilerConflict, given(c.Target[0]), fact.New(causeIsProfiler, fact.Name("tool", base)))
 		}
 	}
 	return nil
@@ -147,11 +157,11 @@ func (c *Capture) checkTarget() *Outcome {
 	}
 	path, err := c.program()
 	if err != nil {
-		next := "check the name, or give the path of the program"
+		cause := fact.New(causeNotInPath)
 		if info, err := os.Stat(filepath.Join(c.Command.Dir, path)); err == nil && !info.IsDir() {
-			next = "write ./" + path + ": a bare name is looked up in PATH alone"
+			cause = ofFile(causeNotInPathHere, path)
 		}
-		return refuse(WorkloadMissing, path+": not found in the PATH of the workload", "no such program in PATH", next)
+		return refuse(WorkloadMissing, fact.New(notInPath, fact.Name("program", path)), cause)
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -169,16 +179,16 @@ func (c *Capture) checkTarget() *Outcome {
 	}
 	var reason syscall.Errno
 	errors.As(err, &reason)
-	evidence := fmt.Sprintf("%s: %v", path, reason)
+	evidence := fact.New(fileError, fact.File("file", path), errorText(reason))
 	switch reason {
 	case syscall.ENOENT:
-		return refuse(WorkloadMissing, evidence, "no such file", "check the path; a relative one begins in "+or(c.Command.Dir, "the working directory"))
+		return refuse(WorkloadMissing, evidence, fact.New(causeNoFile, fact.File("dir", cmp.Or(c.Command.Dir, "."))))
 	case syscall.EISDIR:
-		return refuse(WorkloadMissing, evidence, "this is a directory", "name the program in it")
+		return refuse(WorkloadMissing, evidence, fact.New(causeFolder))
 	case syscall.EACCES:
-		return refuse(WorkloadMissing, evidence, "the file is not executable", "chmod +x, or put the interpreter before it")
+		return refuse(WorkloadMissing, evidence, fact.New(causeNotExec))
 	}
-	return refuse(WorkloadMissing, err.Error(), "", "")
+	return refuse(WorkloadMissing, systemError(err), fact.Fact{})
 }
 
 // program is the file that the first word of the workload stands for, for a
@@ -233,7 +243,7 @@ func checkInterpreter(path string) *Outcome {
 	}
 	line, ok := strings.CutPrefix(head, "#!")
 	if !ok {
-		return refuse(WorkloadMissing, fmt.Sprintf("%s: %v: neither a program nor a script with a #! line", path, syscall.ENOEXEC), "a shell starts a script without a #! line; nsys and ncu cannot", "put the interpreter before it, or a #! line into it")
+		return refuse(WorkloadMissing, fact.New(notAProgram, fact.File("file", path), errorText(syscall.ENOEXEC)), fact.New(causeNoShebang))
 	}
 	line, _, _ = strings.Cut(line, "\n")
 	words := strings.Fields(line)
@@ -241,7 +251,7 @@ func checkInterpreter(path string) *Outcome {
 		return nil
 	}
 	if _, err := os.Stat(words[0]); err != nil {
-		return refuse(WorkloadMissing, fmt.Sprintf("%s: its interpreter is not there: #!%s", path, line), "the interpreter of "+path+" does not exist", "correct the #! line or put the interpreter before the script")
+		return refuse(WorkloadMissing, fact.New(lostScript, fact.File("file", path), fact.Name("line", tool.Quote("#!"+line))), ofFile(causeInterpreter, path))
 	}
 	return nil
 }
@@ -251,23 +261,28 @@ func checkInterpreter(path string) *Outcome {
 func (c *Capture) checkOutput() *Outcome {
 	for _, dir := range []string{filepath.Dir(c.Output), c.Logs} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return refuse(OutputUnwritable, err.Error(), "", "")
+			return refuse(OutputUnwritable, systemError(err), fact.Fact{})
 		}
 		if err := tryWrite(dir); err != nil {
 			kind := OutputUnwritable
 			if errors.Is(err, syscall.ENOSPC) {
 				kind = DiskFull
 			}
-			return refuse(kind, err.Error(), "", "")
+			return refuse(kind, systemError(err), fact.Fact{})
 		}
 	}
 	if info, err := os.Stat(c.want()); err == nil && info.IsDir() {
-		return refuse(OutputUnwritable, c.want(), "a directory stands where the report is to be written", "remove it or choose another output")
+		return refuse(OutputUnwritable, ofFile(foundFile, c.want()), fact.New(causeOutputDir))
 	}
 	if free, err := freeSpace(filepath.Dir(c.Output)); err == nil && free < c.MinFree {
-		return refuse(DiskFull, fmt.Sprintf("%s has %s free, %s are needed", filepath.Dir(c.Output), size(free), size(c.MinFree)), "", "free space, or set another output directory")
+		return refuse(DiskFull, shortOf(filepath.Dir(c.Output), free, c.MinFree), fact.New(causeOutputSpace))
 	}
 	return nil
+}
+
+// shortOf says that a file system has too little room, in bytes.
+func shortOf(dir string, free, need int64) fact.Fact {
+	return fact.New(spaceShort, fact.File("dir", dir), fact.Bytes("free", free), fact.Bytes("need", need))
 }
 
 func tryWrite(dir string) error {
@@ -278,14 +293,4 @@ func tryWrite(dir string) error {
 	defer os.Remove(f.Name())
 	_, err = f.Write(make([]byte, 4096))
 	return errors.Join(err, f.Close())
-}
-
-func size(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%d KiB", n>>10)
 }

@@ -68,10 +68,10 @@ func TestRefused(t *testing.T) {
 			k.change(&c)
 			r := Run(t.Context(), c)
 			if r.Outcome.Kind != k.want {
-				t.Fatalf("%s\n%s", r.Outcome.Kind, r.Outcome.Explain())
+				t.Fatalf("%s\n%s", r.Outcome.Kind, r.Outcome.explain())
 			}
-			if !strings.Contains(r.Outcome.Explain(), k.says) {
-				t.Errorf("does not say %q:\n%s", k.says, r.Outcome.Explain())
+			if !strings.Contains(r.Outcome.explain(), k.says) {
+				t.Errorf("does not say %q:\n%s", k.says, r.Outcome.explain())
 			}
 			checkOutcome(t, k.name, r.Outcome)
 		})

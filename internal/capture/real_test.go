@@ -160,24 +160,24 @@ func realCases() []realCase {
 		{name: "ungated", want: Captured, reports: 1, usable: true},
 		{name: "gated none", options: gated("none"), want: Captured, reports: 1, usable: true},
 		{name: "gated stop", options: gated("stop"), want: Captured, reports: 1, usable: true},
-		{name: "gated stop-shutdown", options: gated("stop-shutdown"), prog: []string{"iters=200", "ms=20"}, want: WithWarnings, must: []string{"exit"}, reports: 1, usable: true},
-		{name: "gated default end", options: gate, prog: []string{"iters=200", "ms=20"}, want: WithWarnings, must: []string{"exit"}, reports: 1, usable: true},
+		{name: "gated stop-shutdown", options: gated("stop-shutdown"), prog: []string{"iters=200", "ms=20"}, want: WithWarnings, must: []string{"ended-as-asked"}, reports: 1, usable: true},
+		{name: "gated default end", options: gate, prog: []string{"iters=200", "ms=20"}, want: WithWarnings, must: []string{"ended-as-asked"}, reports: 1, usable: true},
 		{name: "gated repeat", options: gated("repeat"), prog: []string{"iters=2"}, want: Captured, reports: 2, usable: true},
 		{name: "gated repeat:0", options: gated("repeat:0"), prog: []string{"iters=2"}, want: Captured, reports: 2, usable: true},
 		{name: "gated repeat:2", options: gated("repeat:2"), prog: []string{"iters=3"}, want: Captured, reports: 2, usable: true},
 		{name: "gated repeat:3, two ranges", options: gated("repeat:3"), prog: []string{"iters=2"}, change: func(_ *testing.T, c *Capture) { c.Expect.Reports = 3 }, want: WithWarnings, must: []string{"fewer-reports"}, reports: 2, usable: true},
-		{name: "gated repeat-shutdown:2", options: gated("repeat-shutdown:2"), prog: []string{"iters=200", "ms=20"}, want: WithWarnings, must: []string{"exit"}, reports: 2, usable: true},
+		{name: "gated repeat-shutdown:2", options: gated("repeat-shutdown:2"), prog: []string{"iters=200", "ms=20"}, want: WithWarnings, must: []string{"ended-as-asked"}, reports: 2, usable: true},
 		{name: "gate never opens", options: []string{"--capture-range=nvtx", "--nvtx-capture=nosuch"}, want: GateNeverOpened},
 		{name: "gate of unregistered string", options: gated("stop"), change: func(_ *testing.T, c *Capture) { c.Command.Env = os.Environ() }, want: GateNeverOpened},
 		{name: "delay longer than the program", options: []string{"--delay=20"}, want: NothingCollected},
 		{name: "unknown option", options: []string{"--no-such-option=1"}, want: ToolUsage},
 		{name: "ignored value", options: []string{"--delay=abc"}, want: ToolUsage, reports: 1, usable: true},
-		{name: "exit code 3", prog: []string{"exit=3"}, want: WorkloadFailed, must: []string{"exit"}, reports: 1, usable: true},
+		{name: "exit code 3", prog: []string{"exit=3"}, want: WorkloadFailed, must: []string{"workload-cut"}, reports: 1, usable: true},
 		{name: "segmentation fault", prog: []string{"signal=11"}, want: WorkloadCrashed, reports: 1, usable: true},
 		{name: "forks", prog: []string{"fork=3"}, want: Captured, reports: 1, usable: true},
 		{name: "daemon, waited for", prog: []string{"daemon=1500"}, want: WithWarnings, must: []string{"reparented"}, reports: 1, usable: true},
-		{name: "daemon, not waited for", options: []string{"--wait=primary"}, prog: []string{"daemon=60000"}, want: WithWarnings, must: []string{"left"}, reports: 1, usable: true},
-		{name: "ignores SIGTERM", options: gated("stop-shutdown"), prog: []string{"iters=2", "sleep=60000", "ignterm"}, want: WithWarnings, must: []string{"left"}, reports: 1, usable: true},
+		{name: "daemon, not waited for", options: []string{"--wait=primary"}, prog: []string{"daemon=60000"}, want: WithWarnings, must: []string{"processes-left"}, reports: 1, usable: true},
+		{name: "ignores SIGTERM", options: gated("stop-shutdown"), prog: []string{"iters=2", "sleep=60000", "ignterm"}, want: WithWarnings, must: []string{"processes-left"}, reports: 1, usable: true},
 		{name: "interrupted once", prog: []string{"iters=3000", "ms=10"}, change: pressing("iteration 20", 1, 0), want: Interrupted, reports: 1, usable: true},
 		{name: "interrupted twice", prog: []string{"iters=3000", "ms=10", "ignterm"}, change: pressing("iteration 20", 2, 0), want: Interrupted},
 		{name: "interrupted during generation", prog: []string{"many=200000"}, change: pressing("Generating '", 1, 0), want: Interrupted, reports: 1, usable: true},
@@ -209,7 +209,7 @@ func realCases() []realCase {
 					c.Command.Args[i] = "--output=/no/such/folder/r"
 				}
 			}
-		}, want: WithWarnings, must: []string{"moved", "cannot_create"}, reports: 1, usable: true},
+		}, want: WithWarnings, must: []string{"report-moved", "cannot_create"}, reports: 1, usable: true},
 		{name: "output disk full", change: smallOutput, want: DiskFull, check: streamKept},
 		{name: "output disk filled by the workload's output", change: smallLogs, want: DiskFull, reports: -1},
 		{name: "TMPDIR fills", prog: []string{"many=400000"}, change: smallTemp, want: DiskFull, reports: -1, usable: true},
@@ -301,11 +301,11 @@ func runReal(t *testing.T, version string, rc realCase) {
 		if r.Outcome.Kind == rc.want || !slices.Contains(toolTrouble, r.Outcome.Kind) {
 			break
 		}
-		t.Logf("%s, want %s; nsys is run again\n%s", r.Outcome.Kind, rc.want, r.Outcome.Explain())
+		t.Logf("%s, want %s; nsys is run again\n%s", r.Outcome.Kind, rc.want, r.Outcome.explain())
 	}
 	o := r.Outcome
 	explain := func() string {
-		text := o.Explain()
+		text := o.explain()
 		for _, log := range []string{"stdout.log", "stderr.log"} {
 			text += "--- " + log + "\n" + tailOf(readLog(Nsys, filepath.Join(filepath.Dir(c.Output), log)), 1500) + "\n"
 		}
@@ -321,7 +321,7 @@ func runReal(t *testing.T, version string, rc realCase) {
 		t.Errorf("reports %v, want %d\n%s", r.Reports, rc.reports, explain())
 	}
 	for _, id := range rc.must {
-		if !slices.ContainsFunc(o.Warnings, func(w Warning) bool { return w.ID == id }) {
+		if !slices.ContainsFunc(o.Warnings, func(w Warning) bool { return string(w.Code) == id }) {
 			t.Errorf("no warning %s\n%s", id, explain())
 		}
 	}
@@ -485,8 +485,8 @@ func TestRealDiagnostics(t *testing.T) {
 					break
 				}
 			}
-			if o.Kind != WithWarnings || !slices.ContainsFunc(o.Warnings, func(w Warning) bool { return w.ID == "diag_no_events" }) {
-				t.Error(o.Explain())
+			if o.Kind != WithWarnings || !slices.ContainsFunc(o.Warnings, func(w Warning) bool { return w.Code == "diag_no_events" }) {
+				t.Error(o.explain())
 			}
 		})
 	}
@@ -505,7 +505,7 @@ func TestRealRecording(t *testing.T) {
 		}
 	}
 	if first.Outcome.Kind != WithWarnings || len(made.Events) == 0 || len(made.Files) != 1 {
-		t.Fatalf("%s\n%s", first.Outcome.Explain(), made)
+		t.Fatalf("%s\n%s", first.Outcome.explain(), made)
 	}
 	path := filepath.Join(t.TempDir(), "made.txt")
 	if err := os.WriteFile(path, []byte(made.String()), 0o644); err != nil {
@@ -515,8 +515,8 @@ func TestRealRecording(t *testing.T) {
 	p.Command.Env = append(p.Command.Env, playVar+"="+path)
 	p.Gated, p.EndsTarget = true, true
 	again := Run(t.Context(), p)
-	if again.Outcome.Kind != first.Outcome.Kind || again.Outcome.Evidence != first.Outcome.Evidence || len(again.Reports) != 1 {
-		t.Errorf("recorded:\n%splayed:\n%s", first.Outcome.Explain(), again.Outcome.Explain())
+	if again.Outcome.Kind != first.Outcome.Kind || !again.Outcome.Evidence.Equal(first.Outcome.Evidence) || len(again.Reports) != 1 {
+		t.Errorf("recorded:\n%splayed:\n%s", first.Outcome.explain(), again.Outcome.explain())
 	}
 	if d := again.Attempts[0].Seconds; d < 0.5 {
 		t.Errorf("played in %.2f s: the times were lost", d)

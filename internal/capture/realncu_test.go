@@ -96,7 +96,7 @@ func TestRealNcu(t *testing.T) {
 				}
 				r := Run(t.Context(), c)
 				if r.Outcome.Kind != k.want || len(r.Reports) > 0 {
-					t.Fatalf("%s, want %s\n%s%s%s", r.Outcome.Kind, k.want, r.Outcome.Explain(),
+					t.Fatalf("%s, want %s\n%s%s%s", r.Outcome.Kind, k.want, r.Outcome.explain(),
 						readLog(Ncu, filepath.Join(dir, "stdout.log")), readLog(Ncu, filepath.Join(dir, "stderr.log")))
 				}
 				checkOutcome(t, k.name, r.Outcome)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -69,9 +70,27 @@ func Import(ctx context.Context, importer, stream, report string) error {
 	}
 	if o := Judge(e); !o.OK() {
 		_ = os.Remove(report)
-		return errors.New("import " + stream + ": " + o.String())
+		return &importError{stream, o}
 	}
 	return nil
+}
+
+// An importError says that the importer made no report of a stream, and why.
+type importError struct {
+	Stream  string
+	Outcome Outcome
+}
+
+func (e *importError) Error() string { return "import " + e.Stream + ": " + string(e.Outcome.Kind) }
+
+// importParams are what is known of a failed import.
+func importParams(err error) []fact.Param {
+	params := []fact.Param{errorText(err)}
+	var failed *importError
+	if errors.As(err, &failed) && !failed.Outcome.Evidence.IsZero() {
+		params = append(params, fact.Because("why", failed.Outcome.Evidence))
+	}
+	return params
 }
 
 func oneLine(text []byte) string { return tool.Quote(string(text)) }

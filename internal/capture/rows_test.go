@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -119,7 +120,7 @@ func seen(e Evidence, o Outcome) []string {
 		ids = append(ids, f.ID)
 	}
 	for _, w := range o.Warnings {
-		ids = append(ids, w.ID)
+		ids = append(ids, string(w.Code))
 	}
 	for name, on := range map[string]bool{
 		"usable": o.Usable, "unusable": !o.Usable, "retry": o.Retryable,
@@ -139,7 +140,7 @@ func TestEveryRow(t *testing.T) {
 				for name, e := range rowEvidence(t, source) {
 					o := Judge(e)
 					if o.Kind != row.kind {
-						t.Errorf("%s: %s, want %s\n%s", name, o.Kind, row.kind, o.Explain())
+						t.Errorf("%s: %s, want %s\n%s", name, o.Kind, row.kind, o.explain())
 					}
 					have := seen(e, o)
 					for _, id := range row.must {
@@ -157,18 +158,18 @@ func TestEveryRow(t *testing.T) {
 // checkOutcome: every verdict but a plain success explains itself.
 func checkOutcome(t *testing.T, name string, o Outcome) {
 	t.Helper()
-	if o.What == "" {
+	if o.What.IsZero() {
 		t.Errorf("%s: says not what happened", name)
 	}
 	if o.Kind == Captured {
 		// What an nsys killed by an earlier case left behind is none of this one's.
-		warnings := slices.DeleteFunc(slices.Clone(o.Warnings), func(w Warning) bool { return w.ID == "sessions-freed" })
-		if o.Evidence != "" || len(warnings) > 0 {
-			t.Errorf("%s: captured, yet %q %v", name, o.Evidence, warnings)
+		warnings := slices.DeleteFunc(slices.Clone(o.Warnings), func(w Warning) bool { return w.Code == "sessions-freed" })
+		if !o.Evidence.IsZero() || len(warnings) > 0 {
+			t.Errorf("%s: captured, yet %v %v", name, o.Evidence, warnings)
 		}
 		return
 	}
-	if o.Cause == "" || o.Next == "" {
+	if message.Text(o.Cause) == "" || message.Next(o.Cause) == "" {
 		t.Errorf("%s: %s without cause or next step", name, o.Kind)
 	}
 	if o.OK() && !o.Usable {
@@ -227,7 +228,7 @@ func TestPatterns(t *testing.T) {
 		switch p.Effect {
 		case Fact:
 		case Hint, Warn, Fail, Always:
-			if p.Kind != Captured && advice[p.Kind].cause == "" {
+			if p.Kind != Captured && !message.Known(p.Kind.Cause().Code) {
 				t.Errorf("%s: unknown kind %q", p.ID, p.Kind)
 			}
 		default:
@@ -248,20 +249,12 @@ func TestGoodRunsAreCaptured(t *testing.T) {
 	} {
 		e := evidenceOf(t, name)
 		if o := Judge(e); o.Kind != Captured || !o.Usable || !o.OK() {
-			t.Errorf("%s: %s", name, o)
+			t.Errorf("%s: %s", name, o.explain())
 		}
 		for _, f := range e.find() {
 			if f.Effect != Fact {
 				t.Errorf("%s: %s matches %q", name, f.ID, f.Line)
 			}
-		}
-	}
-}
-
-func TestAdviceForEveryKind(t *testing.T) {
-	for kind, a := range advice {
-		if a.cause == "" || a.next == "" {
-			t.Errorf("%s: cause %q, next %q", kind, a.cause, a.next)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package capture
 import (
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -12,7 +13,7 @@ import (
 func FindTarget(target []string, dir string, env []string) (string, *Outcome) {
 	c := Capture{Target: target, Command: tool.Command{Dir: dir, Env: env}}
 	if o := c.checkTarget(); o != nil {
-		o.What = "the workload was not started"
+		o.What = fact.New(workloadNotStarted)
 		return "", o
 	}
 	if strings.Contains(target[0], "/") {

@@ -2,10 +2,12 @@ package capture
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -20,28 +22,28 @@ const (
 // another directory. What runs left that died is removed on the way.
 func (c *Capture) makeTemp() (dir string, release func(), bad *Outcome) {
 	release = func() {}
-	root, err := filepath.Abs(or(c.TempRoot, os.TempDir()))
+	root, err := filepath.Abs(cmp.Or(c.TempRoot, os.TempDir()))
 	if err != nil {
-		return "", release, refuse(TempUnusable, err.Error(), "", "")
+		return "", release, refuse(TempUnusable, systemError(err), fact.Fact{})
 	}
 	if c.Tool == Nsys {
 		sweepTemp(root)
 	}
 	if free, err := freeSpace(root); err != nil {
-		return "", release, refuse(TempUnusable, root+": "+err.Error(), "", "")
+		return "", release, refuse(TempUnusable, fact.New(fileError, fact.File("file", root), errorText(err)), fact.Fact{})
 	} else if need := max(c.MinFree, 30*c.ReportSize); c.Tool == Nsys && free < need {
-		return "", release, refuse(DiskFull, fmt.Sprintf("%s has %s free, %s are needed", root, size(free), size(need)), "nsys needs about 30 times the report's size in TMPDIR", "set TMPDIR to a file system with more room")
+		return "", release, refuse(DiskFull, shortOf(root, free, need), fact.New(causeTempSpace))
 	}
 	if c.Tool != Nsys {
 		return "", release, nil
 	}
 	if dir, err = os.MkdirTemp(root, tempPrefix); err != nil {
-		return "", release, refuse(TempUnusable, err.Error(), "", "")
+		return "", release, refuse(TempUnusable, systemError(err), fact.Fact{})
 	}
 	lock, err := lockTemp(dir)
 	if err != nil {
 		_ = os.RemoveAll(dir)
-		return "", release, refuse(TempUnusable, err.Error(), "", "")
+		return "", release, refuse(TempUnusable, systemError(err), fact.Fact{})
 	}
 	return dir, func() { _ = lock.Close() }, nil
 }

@@ -3,7 +3,6 @@ package capture
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -33,8 +33,7 @@ func RunProgram(ctx context.Context, p Program) (Outcome, *tool.Exit) {
 	})
 	o := p.judge(ended, err)
 	if dir := filepath.Dir(p.Stdout); !o.Usable && o.Kind != Interrupted && nearlyFull(dir) {
-		o.Kind, o.Cause = DiskFull, "the file system of "+dir+" is full: the output of the workload goes there"
-		o.Next = nextFreeSpace
+		o.Kind, o.Cause = DiskFull, fact.New(causeFullLog, fact.File("dir", dir))
 	}
 	if err != nil {
 		return o, nil
@@ -42,9 +41,7 @@ func RunProgram(ctx context.Context, p Program) (Outcome, *tool.Exit) {
 	return o, &ended.Exit
 }
 
-const nextFreeSpace = "free space, or choose another place with hydra.run.dir=DIR"
-
-// judge words the end of a program. The error is that of its start.
+// judge says how a program ended. The error is that of its start.
 func (p Program) judge(ended tool.Ended, err error) Outcome {
 	o := Outcome{}
 	log, evidence := p.Stderr, lastLine(p.Stderr)
@@ -52,37 +49,32 @@ func (p Program) judge(ended tool.Ended, err error) Outcome {
 		log, evidence = p.Stdout, lastLine(p.Stdout)
 	}
 	if !ended.Exit.OK() {
-		o.Evidence = evidence
+		o.Evidence = linePrinted(evidence)
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		o.Kind, o.What, o.Evidence = Interrupted, "stopped by a signal", ""
+		o.Kind, o.What, o.Evidence = Interrupted, fact.New(StoppedBySignal), fact.Fact{}
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		o.Kind, o.What, o.Evidence = DiskFull, "the workload was not started", err.Error()
-		o.Next = nextFreeSpace
+		o.Kind, o.What, o.Evidence, o.Cause = DiskFull, fact.New(workloadNotStarted), systemError(err), fact.New(CauseFull)
 	case err != nil:
-		o.Kind, o.What, o.Evidence = WorkloadMissing, "the workload could not be started", err.Error()
-		o.Next = "check the command and its working directory"
+		o.Kind, o.What, o.Evidence, o.Cause = WorkloadMissing, fact.New(workloadNotStarted), systemError(err), fact.New(causeStart)
 	case ended.Stopped == tool.Interrupted:
-		o.Kind, o.What = Interrupted, "stopped by a signal"
+		o.Kind, o.What = Interrupted, fact.New(StoppedBySignal)
 	case ended.Stopped == tool.Stalled:
-		o.Kind, o.What = Stalled, "the workload showed no sign of life and was stopped"
-		o.Next = "raise pipeline.supervision.stall_s if it is only slow"
+		o.Kind, o.What, o.Cause = Stalled, fact.New(workloadStalled), fact.New(causeStall)
 	case ended.Stopped != tool.NotStopped:
-		o.Kind, o.What = TimedOut, "the workload took too long and was stopped"
-		o.Next = "raise " + p.LimitKey
+		o.Kind, o.What, o.Cause = TimedOut, fact.New(workloadTooLong), fact.New(causeLimit, fact.Key("key", p.LimitKey))
 	case !ended.Exit.OK():
-		o.Kind, o.What = WorkloadFailed, fmt.Sprintf("the workload ended with %s", ended.Exit)
+		o.Kind, o.What = WorkloadFailed, fact.New(workloadEnded, fact.Count("code", ended.Exit.Code))
 		if s := signalOf(ended.Exit); s != 0 {
-			o.Kind = WorkloadCrashed
-			o.What = fmt.Sprintf("the workload was ended by signal %d (%s)", int(s), s)
+			o.Kind, o.What = WorkloadCrashed, fact.New(workloadEndedBy, signalParams(s)...)
 		}
-		o.Next = "read " + log
+		o.Cause = fact.New(causeOwnError, fact.File("log", log))
 		if evidence == "" {
-			o.Next = "it printed nothing; run it by hand"
+			o.Cause = fact.New(causeSilent)
 		}
 	default:
-		o.Kind, o.What, o.Usable = Captured, "the workload ran to its end", true
+		o.Kind, o.What, o.Usable = Captured, fact.New(WorkloadRan), true
 	}
 	if len(ended.Left) > 0 && o.Usable {
 		o.warnLeft(ended.Left)
@@ -95,8 +87,7 @@ func (o *Outcome) warnLeft(list []tool.Process) {
 	for _, p := range list {
 		left = append(left, p.String())
 	}
-	o.Kind, o.Evidence = WithWarnings, "it left processes"
-	o.Warnings = append(o.Warnings, Warning{ID: "left", Text: "still running after the workload and ended: " + strings.Join(left, ", "), Next: "make the workload end its processes"})
+	o.Warn(warningOf(warnLeft, fact.Names("processes", fact.KindName, left), fact.ID("after", "ran", "workload")))
 }
 
 // signalOf is the signal that ended a program, also where a shell around it

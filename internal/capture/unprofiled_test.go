@@ -45,11 +45,11 @@ func TestProgramNext(t *testing.T) {
 	dir := t.TempDir()
 	out, errs := filepath.Join(dir, "out"), filepath.Join(dir, "err")
 	failed := tool.Ended{Exit: tool.Exit{Code: 1}}
-	for _, c := range []struct{ out, err, next, evidence string }{
-		{"", "", "it printed nothing; run it by hand", ""},
-		{"why\n", "", "read " + out, "why"},
-		{"why\n", "because\n\n", "read " + errs, "because"},
-		{"", "\x1b[31m" + strings.Repeat("x", 1<<20), "read " + errs, "xxx"},
+	for _, c := range []struct{ out, err, log, evidence string }{
+		{"", "", "", ""},
+		{"why\n", "", out, "why"},
+		{"why\n", "because\n\n", errs, "because"},
+		{"", "\x1b[31m" + strings.Repeat("x", 1<<20), errs, "xxx"},
 	} {
 		for path, text := range map[string]string{out: c.out, errs: c.err} {
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -57,8 +57,9 @@ func TestProgramNext(t *testing.T) {
 			}
 		}
 		o := Program{Stdout: out, Stderr: errs}.judge(failed, nil)
-		if o.Next != c.next || !strings.Contains(o.Evidence, c.evidence) || len(o.Evidence) > 400 || strings.Contains(o.Evidence, "\x1b") {
-			t.Errorf("stdout %.20q, stderr %.20q: next %q, evidence %.80q (%d bytes)", c.out, c.err, o.Next, o.Evidence, len(o.Evidence))
+		line := o.Evidence.Text(VendorText)
+		if o.Cause.Text("log") != c.log || !strings.Contains(line, c.evidence) || len(line) > 400 || strings.Contains(line, "\x1b") {
+			t.Errorf("stdout %.20q, stderr %.20q: %v, evidence %.80q (%d bytes)", c.out, c.err, o.Cause, line, len(line))
 		}
 	}
 }

@@ -88,6 +88,20 @@ func New(code Code, params ...Param) Fact {
 	return f
 }
 
+// With is the fact with further parameters; f stays as it is.
+func (f Fact) With(params ...Param) Fact {
+	g := New(f.Code, params...)
+	for key, v := range f.Params {
+		if g.Params == nil {
+			g.Params = Params{}
+		}
+		if _, ok := g.Params[key]; !ok {
+			g.Params[key] = v
+		}
+	}
+	return g
+}
+
 // Is reports whether the fact has one of the codes.
 func (f Fact) Is(codes ...Code) bool { return slices.Contains(codes, f.Code) }
 
@@ -109,6 +123,26 @@ func (f Fact) Number(key string) float64 { return f.Params[key].Number }
 
 // Text is the name under a key; "" where there is none.
 func (f Fact) Text(key string) string { return f.Params[key].Text }
+
+// Map applies a function to every name and text among the parameters, those of
+// facts within included.
+func (f Fact) Map(change func(string) string) Fact {
+	if f.Params == nil {
+		return f
+	}
+	params := make(Params, len(f.Params))
+	for key, v := range f.Params {
+		v.Text, v.List, v.Facts = change(v.Text), slices.Clone(v.List), slices.Clone(v.Facts)
+		for i := range v.List {
+			v.List[i] = change(v.List[i])
+		}
+		for i := range v.Facts {
+			v.Facts[i] = v.Facts[i].Map(change)
+		}
+		params[key] = v
+	}
+	return Fact{f.Code, params}
+}
 
 func number(key string, k Kind, x float64) Param { return Param{key, Value{Kind: k, Number: x}} }
 func text(key string, k Kind, s string) Param    { return Param{key, Value{Kind: k, Text: s}} }

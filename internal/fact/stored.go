@@ -6,7 +6,7 @@ import (
 )
 
 // Text is the code of a text that an earlier version stored in place of a fact;
-// its parameter "text" is that text.
+// its parameter "text" is that text, "next" what to do about it.
 const Text Code = "text"
 
 // Stored is a fact in a file of which older ones hold a text in its place.
@@ -31,6 +31,14 @@ func Said(text string) Fact {
 		return Fact{}
 	}
 	return New(Text, Vendor("text", text))
+}
+
+// WithNext adds what to do, where an earlier version stored that beside the text.
+func (s Stored) WithNext(next string) Fact {
+	if next == "" {
+		return s.Fact
+	}
+	return New(Text, Vendor("text", s.Text("text")), Vendor("next", next))
 }
 
 // A StoredList is a list of facts in a file of which older ones hold one text.

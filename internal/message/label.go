@@ -3,7 +3,8 @@ package message
 // labels are the words for enumerated IDs, by domain; a domain stands in one
 // table, beside the words of its area.
 var labels = []map[string]map[string]string{causeLabels, analysisLabels, pickLabels, modelLabels, methodLabels,
-	limiterLabels, findingLabels, compareLabels, rankLabels}
+	limiterLabels, findingLabels, compareLabels, rankLabels,
+	captureLabels}
 
 // Label is the word for an ID of a domain; the ID itself where there is none.
 func Label(domain, id string) string {

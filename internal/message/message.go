@@ -7,6 +7,7 @@
 //
 //	{n:launch|launches}   a count with its noun, in the right number
 //	{more.}               facts as sentences, each with its full stop
+//	{why!}                what to do about facts
 //	[ because {why}]      left out where a parameter in the brackets is absent
 //	{{ }} [[ ]]           a brace, a bracket
 package message
@@ -29,7 +30,8 @@ type words struct {
 }
 
 // tables has one table per area of the program; a code stands in one of them.
-var tables = []map[fact.Code]words{causes, methodWords, modelWords, ofTimeline, ofAnalysis, ofPick, limiterWords, evidenceWords, findingWords, rankWords, utilizationWords, changeWords, assumptionWords, adviceWords, compareWords}
+var tables = []map[fact.Code]words{causes, methodWords, modelWords, ofTimeline, ofAnalysis, ofPick, limiterWords, evidenceWords, findingWords, rankWords, utilizationWords, changeWords, assumptionWords, adviceWords, compareWords,
+	verdictWords, profilerWords, captureWords, pipelineWords, serverWords}
 
 func find(code fact.Code) (words, bool) {
 	for _, t := range tables {
@@ -116,8 +118,9 @@ func say(f fact.Fact, pick func(words) string) string {
 	if !ok || codesOnly {
 		return raw(f)
 	}
-	s := expander{f.Params, pick}.expand(pick(w))
-	if strings.HasPrefix(s, wholeProgram+" ") { // names of stages stay as they are
+	e, t := expander{f.Params, pick}, pick(w)
+	s := e.expand(t)
+	if e.beginsWithProgram(t) { // names of stages stay as they are
 		return "T" + s[1:]
 	}
 	return s
@@ -168,6 +171,15 @@ func raw(f fact.Fact) string {
 type expander struct {
 	params fact.Params
 	pick   func(words) string
+}
+
+// beginsWithProgram tells whether a template begins with the stage of a program
+// that has none.
+func (e expander) beginsWithProgram(t string) bool {
+	t, ok := strings.CutPrefix(t, "{")
+	name, _, _ := strings.Cut(t, "}")
+	v, has := e.params[name]
+	return ok && has && v.Kind == fact.KindStage && v.Text == "" && v.List == nil
 }
 
 // expand fills a template. A parameter that is absent outside brackets is shown
@@ -221,8 +233,23 @@ func (e expander) fill(t *string, inside bool) (s string, whole bool) {
 	return b.String(), whole
 }
 
-// param writes "gain", "n:launch|launches" or "more.".
+// nexts is what to do about facts.
+func nexts(facts []fact.Fact) string {
+	var all []string
+	for _, f := range facts {
+		if next := Next(f); next != "" {
+			all = append(all, next)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// param writes "gain", "n:launch|launches", "more." or "why!".
 func (e expander) param(name string) (string, bool) {
+	if key, ok := strings.CutSuffix(name, "!"); ok {
+		next := nexts(e.params[key].Facts)
+		return next, next != ""
+	}
 	name, whole := strings.CutSuffix(name, ".")
 	key, nouns, counted := strings.Cut(name, ":")
 	v, ok := e.params[key]

@@ -4,7 +4,7 @@ import "github.com/deepprof/deepprof/internal/fact"
 
 // methodWords say what was measured, and how.
 var methodWords = map[fact.Code]words{
-	fact.Text: {Text: "{text}"},
+	fact.Text: {Text: "{text}", Next: "[{next}]"},
 
 	"scope-name":      {Text: "{regions}"},
 	"scope-name-more": {Text: "{regions}, and {more:more region|more regions}"},

@@ -4,7 +4,6 @@ import "github.com/deepprof/deepprof/internal/fact"
 
 // ofPick are the words for the choice of launches to count.
 var ofPick = map[fact.Code]words{
-
 	"chosen-by-rank":   {Text: "rank {rank} by GPU time: {share} of the chosen regions in {launches:launch|launches}; with it {covered} are covered"},
 	"chosen-by-region": {Text: "to cover {enough} of {region}: {of_region} of it, {share} of the chosen regions, in {launches:launch|launches}; with it {covered} of {region} are covered"},
 	"counted-along":    {Text: "not chosen by its own time; counted along because the filter lets it through[ ({why})]"},
@@ -48,7 +47,78 @@ var ofPick = map[fact.Code]words{
 	"region-nothing-counted":   {Text: "nothing was counted"},
 	"region-less-than-planned": {Text: "ncu did not count all that was planned, {planned} of its GPU time"},
 	"region-not-counted":       {Text: "none of its kernels was counted"},
+
+	"unmatched":             {Text: `{key} "{expr}": {why}[; did you mean {near}?]`},
+	"no-such-range":         {Text: "no range of the timeline was opened under that name"},
+	"no-such-kernel":        {Text: "no kernel of the timeline has such a name"},
+	"nothing-to-count":      {Text: "ncu has nothing to count: {why}[; {unmatched}][; {exist}]"},
+	"timeline-only-graphs":  {Text: "the timeline holds CUDA graphs as a whole and no kernels"},
+	"timeline-kernels-none": {Text: "the timeline holds no kernels"},
+	"regions-no-kernels":    {Text: "no kernel was launched in the chosen regions; {elsewhere} were launched elsewhere"},
+	"regions-none-chosen":   {Text: "patterns and the rule on collectives leave none of the {launches} launches in the regions"},
+	"no-region-selected":    {Text: "no NVTX expression selects a range of the timeline"},
+	"ranges-none":           {Text: "the timeline holds no NVTX ranges: annotate the workload, or drop the NVTX filter"},
+	"ranges-exist":          {Text: "ranges that exist: {ranges}[; {more} more]"},
+	"cause-no-launch":       {Text: "no launch of the timeline is left to count", Next: "widen the filters; deepprof show kernels {dir} lists what ran"},
+	"cause-no-range":        {Text: "the timeline holds no such range", Next: "name a range that exists; deepprof show regions {dir} lists them"},
+	"cause-graphs-whole":    {Text: "CUDA graphs were traced as a whole", Next: "set pipeline.nsys.cuda_graph_trace=node"},
+	"cause-no-kernels": {Text: "the program did not use CUDA, or nsys could not trace it (no driver, another profiler), or a process launched the kernels that it did not start[, or outside the part that was captured ({window})][, or in a child that was forked without exec ({fork})]",
+		Next: "check that the program launches kernels itself; what a server launches for it shows where the server is profiled[; capture more with {window}][; children that are forked without exec need {fork}]"},
+	"cause-range-empty": {Text: "no range was measured: none matches the filter, or it has no active CUDA context when it opens, launches nothing, or calls an API that ncu cannot record" + triedToo,
+		Next: "{find}; " + rangePage + " lists what a range needs; pipeline.ncu.ncu_cli.replay_mode=app-range needs less"},
+	"cause-app-range-empty": {Text: "no range was measured: none matches the filter, or it launches nothing" + triedToo,
+		Next: "{find}; " + rangePage + " lists what a range needs; pipeline.ncu.ncu_cli.replay_mode=kernel counts single launches"},
+	"cause-filter": {Text: "no launch passed the filters of NVTX range, kernel name and launch number" + triedToo,
+		Next: "{find}; a push/pop range is written with a slash (decode/), a start/end range without[; " + rangePage + " lists what a range needs to be measured as a whole ({modes})]"},
+	"find-ranges":     {Text: "look at the ranges first: pipeline.nsys.enable=true, then deepprof show regions RUN"},
+	"compare-filter":  {Text: "compare the filter with deepprof show regions RUN and deepprof show kernels RUN"},
+	"with-include":    {Text: "with nvtx_include {include}"},
+	"without-include": {Text: "without nvtx_include"},
+	"counting-again":  {Text: "nothing was profiled; once more {tried}"},
+	"filter-changed": {Text: "nothing was profiled with nvtx_include {include}; this was counted {tried}",
+		Next: "write the filter so in pipeline.ncu.ncu_cli.nvtx_include"},
+	"counted-none-chosen": {Text: "ncu counted launches, and none of them is one that was chosen"},
+	"cause-other-kernels": {Text: otherKernels, Next: "compare {targets} with deepprof show launches {dir}"},
+	"counted-another-way": {Text: "counted in another way after a process that counted nothing: {why}"},
+	"counted-nothing":     {Text: "one process of ncu counted nothing: {why}"},
+	"one-process-failed":  {Text: "one process of ncu failed and another did not: {why}"},
+	"missed-kernels":      {Text: "{n} of the chosen kernels were not counted, in either way: {kernels}", Next: otherKernels + "; {targets} has the details"},
+	"missed-launches": {Text: "{n:launch that was planned was|launches that were planned were} not counted; other launches of these kernels stand for them, scaled by time: {launches}",
+		Next: "{targets} has the details"},
+	"kernel-launch": {Text: "{kernel} of {time} ({role})"},
+
+	"graphs-unchosen":   {Text: "{share} of the GPU time in the regions is CUDA graphs that were traced as a whole: nothing in them can be chosen"},
+	"group-over-budget": {Text: "even one group costs {time}, more than the budget of {budget}"},
+	"graph-nodes":       {Text: "{n:of the launches to count is a node of a CUDA graph|of the launches to count are nodes of CUDA graphs}: ncu counts each node by itself, one after the other"},
+	"many-processes":    {Text: "{n} processes launch kernels in the regions: ncu counts the launches of a configuration over all of them together, and numbers them in each by itself; which of them a launch comes from may change"},
+	"root-only":         {Text: "{key}: ncu counts the program that it starts and none of its children, and the timeline does not tell which process that is: launches in the regions come from process {processes}, and those of a child will not be counted"},
+	"scaled-launches":   {Text: "{share} of what is counted of {of} would be scaled from launches of another duration, more than the {allowed} allowed[: {why}]"},
+	"launches-unknown":  {Text: "{n:launch was counted|launches were counted} that the timeline does not hold: the program did not run the same way twice", Next: compareLaunches},
+	"launches-doubtful": {Text: "{n:counted launch is doubtful|counted launches are doubtful} and left out", Next: compareLaunches},
+
+	"missing-not-counted":  {Text: "ncu counted no launch of it"},
+	"missing-doubtful":     {Text: "what ncu counted of it is doubtful"},
+	"already-counted":      {Text: "earlier processes counted its launches already"},
+	"metric-not-collected": {Text: "it was not collected"},
+
+	"durations-not-by-number":    {Text: "launches of these durations cannot be told to ncu by number"},
+	"durations-partial-timeline": {Text: "launches cannot be numbered, because the timeline shows only part of the program"},
+	"durations-spread":           {Text: "durations are spread out, and more launches would cost more than the typical ones"},
+	"durations-budget":           {Text: "budget_s pays for no more"},
+
+	"pick-off":         {Text: "it is turned off"},
+	"pick-no-timeline": {Text: "there is no timeline to choose from; pipeline.ncu.ncu_cli alone decides"},
+	"pick-kernel-id":   {Text: "pipeline.ncu.ncu_cli.kernel_id names the launches"},
+	"pick-ranges":      {Text: "replay_mode {mode} measures ranges as a whole"},
+	"pick-graphs":      {Text: "graph_profiling graph measures CUDA graphs as a whole"},
 }
+
+const (
+	rangePage       = "docs/range-replay.md"
+	triedToo        = "[; tried as written, then {tried}][; replay modes tried before: {modes}]"
+	otherKernels    = "the program may launch other kernels under ncu than under nsys"
+	compareLaunches = "compare targets.json with deepprof show launches"
+)
 
 var pickLabels = map[string]map[string]string{
 	"scope-of-limit": {"each": "each region"},

@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/plan"
 )
-
-// rangePage is where the requirements of range replay are.
-const rangePage = "docs/range-replay.md"
 
 // countAgain follows up a capture as written that profiled nothing: it gives
 // advice that fits and, where no timeline tells which ranges there are, counts
@@ -22,24 +21,21 @@ func (c *Counting) countAgain(ctx context.Context, o ncu.Options, first capture.
 		return first, o, nil
 	}
 	again, tried := c.otherFilter(o)
-	if tried == "" {
-		advise(&first, o.ReplayMode, c.Timeline != nil, "")
+	if tried.IsZero() {
+		first.Cause = advice(o.ReplayMode, c.Timeline != nil, tried)
 		return first, o, nil
 	}
-	c.Say("ncu: nothing was profiled; once more " + tried)
+	c.Say("ncu: " + message.Text(fact.New(countingAgain, fact.Because("tried", tried))))
 	second, err := c.Count(ctx, Request{Options: again, Output: "ncu/again/run"})
 	if err != nil {
 		return capture.Outcome{}, o, err
 	}
 	switch {
 	case second.Usable:
-		text := "nothing was profiled with nvtx_include " + strings.Join(o.NVTXInclude, ", ") + "; this was counted " + tried
-		second.Warnings = slices.Insert(second.Warnings, 0, capture.Warning{ID: "filter-changed", Text: text, Next: "write the filter so in pipeline.ncu.ncu_cli.nvtx_include"})
-		if second.Kind == capture.Captured {
-			second.Kind, second.Evidence = capture.WithWarnings, text
-		}
+		changed := fact.New(filterChanged, fact.Names("include", fact.KindRegion, o.NVTXInclude), fact.Because("tried", tried))
+		second.WarnFirst(capture.Warning{Fact: changed, Scope: "pipeline.ncu.ncu_cli.nvtx_include"})
 	case second.Kind == capture.NothingMatched:
-		advise(&second, o.ReplayMode, false, tried)
+		second.Cause = advice(o.ReplayMode, false, tried)
 	}
 	return second, again, nil
 }
@@ -54,18 +50,17 @@ func adviseLadder(o *capture.Outcome, steps []Step) {
 		}
 	}
 	if o.Kind == capture.NothingMatched && len(tried) > 0 {
-		o.Cause += "; replay modes tried before: " + strings.Join(tried, ", ")
-		o.Next += "; " + rangePage + " lists what a range needs to be measured as a whole"
+		o.Cause = o.Cause.With(fact.Names("modes", fact.KindName, tried))
 	}
 }
 
 // otherFilter is a filter that may select what the one as written did not, and
-// says which; "" where there is none. With a timeline the includes were resolved
+// says which; zero where there is none. With a timeline the includes were resolved
 // against its ranges. Ranges cannot be measured without an include, and launches
 // without one only up to a number.
-func (c *Counting) otherFilter(o ncu.Options) (ncu.Options, string) {
+func (c *Counting) otherFilter(o ncu.Options) (ncu.Options, fact.Fact) {
 	if c.Timeline != nil || len(o.NVTXInclude) == 0 {
-		return o, ""
+		return o, fact.Fact{}
 	}
 	var other []string
 	for _, text := range o.NVTXInclude {
@@ -76,12 +71,12 @@ func (c *Counting) otherFilter(o ncu.Options) (ncu.Options, string) {
 	switch {
 	case len(other) > 0:
 		o.NVTXInclude = other
-		return o, "with nvtx_include " + strings.Join(other, ", ")
+		return o, fact.New(otherForms, fact.Names("include", fact.KindRegion, other))
 	case o.ReplayMode == plan.ReplayKernel && o.LaunchCount > 0:
 		o.NVTXInclude = nil
-		return o, "without nvtx_include"
+		return o, fact.New(noInclude)
 	}
-	return o, ""
+	return o, fact.Fact{}
 }
 
 // otherForm is the push/pop form of a start/end expression and the other way
@@ -97,25 +92,22 @@ func otherForm(text string) string {
 	return name + "/"
 }
 
-// advise says what to do after nothing was profiled: per replay mode, with and
+// advice is why nothing was profiled and what to do: per replay mode, with and
 // without a timeline that names the ranges. Tried is what a second attempt did.
-func advise(o *capture.Outcome, mode string, timeline bool, tried string) {
-	find := "look at the ranges first: pipeline.nsys.enable=true, then deepprof show regions RUN"
+func advice(mode string, timeline bool, tried fact.Fact) fact.Fact {
+	find := fact.New(findRanges)
 	if timeline {
-		find = "compare the filter with deepprof show regions RUN and deepprof show kernels RUN"
+		find = fact.New(compareFilter)
+	}
+	params := []fact.Param{fact.Because("find", find)}
+	if !tried.IsZero() {
+		params = append(params, fact.Because("tried", tried))
 	}
 	switch mode {
 	case plan.ReplayRange:
-		o.Cause = "no range was measured: none matches the filter, or it has no active CUDA context when it opens, launches nothing, or calls an API that ncu cannot record"
-		o.Next = find + "; " + rangePage + " lists what a range needs; pipeline.ncu.ncu_cli.replay_mode=app-range needs less"
+		return fact.New(causeRange, params...)
 	case plan.ReplayAppRange:
-		o.Cause = "no range was measured: none matches the filter, or it launches nothing"
-		o.Next = find + "; " + rangePage + " lists what a range needs; pipeline.ncu.ncu_cli.replay_mode=kernel counts single launches"
-	default:
-		o.Cause = "no launch passed the filters of NVTX range, kernel name and launch number"
-		o.Next = find + "; a push/pop range is written with a slash (decode/), a start/end range without"
+		return fact.New(causeAppRange, params...)
 	}
-	if tried != "" {
-		o.Cause += "; tried as written, then " + tried
-	}
+	return fact.New(causeFilter, params...)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/tool"
@@ -54,10 +56,10 @@ func TestCountAgainInTheOtherForm(t *testing.T) {
 			if o.Usable && !slices.Equal(used.NVTXInclude, tt.want) {
 				t.Errorf("it came of %q, want %q", used.NVTXInclude, tt.want)
 			}
-			if o.Usable && (len(o.Warnings) == 0 || o.Warnings[0].ID != "filter-changed") {
+			if o.Usable && (len(o.Warnings) == 0 || !o.Warnings[0].Is(filterChanged)) {
 				t.Errorf("the outcome does not say what was tried: %+v", o)
 			}
-			if !o.Usable && (o.Cause == "" || o.Next == "") {
+			if !o.Usable && (message.Text(o.Cause) == "" || message.Next(o.Cause) == "") {
 				t.Errorf("no advice: %+v", o)
 			}
 		})
@@ -69,12 +71,11 @@ func TestAdviceDiffers(t *testing.T) {
 	seen := map[string]bool{}
 	for _, mode := range []string{plan.ReplayKernel, plan.ReplayRange, plan.ReplayAppRange} {
 		for _, timeline := range []bool{true, false} {
-			o := capture.Outcome{Kind: capture.NothingMatched}
-			advise(&o, mode, timeline, "")
-			if seen[o.Next] || o.Next == "" {
-				t.Errorf("%s, timeline %v: advice %q", mode, timeline, o.Next)
+			next := message.Next(advice(mode, timeline, fact.Fact{}))
+			if seen[next] || next == "" {
+				t.Errorf("%s, timeline %v: advice %q", mode, timeline, next)
 			}
-			seen[o.Next] = true
+			seen[next] = true
 		}
 	}
 }
@@ -103,7 +104,7 @@ func TestLadderWithoutTimeline(t *testing.T) {
 		if !slices.Equal(asked, want) {
 			t.Errorf("%s: asked for %q", include, asked)
 		}
-		if o.Kind != capture.NothingMatched || !strings.Contains(o.Cause, "range, app-range") {
+		if o.Kind != capture.NothingMatched || !slices.Equal(o.Cause.Params["modes"].List, []string{"range", "app-range"}) {
 			t.Errorf("%s: %+v", include, o)
 		}
 	}

@@ -2,9 +2,12 @@ package pick
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // typicalSlack is how far from the median a launch may be and still stand for
@@ -235,52 +238,59 @@ func (c *choice) price(t *Targets, passes int) {
 	t.Predicted.EverySeconds = round3(every)
 }
 
-// nothing words that no launch is left to count.
+// nothing says that no launch is left to count.
 func (c *choice) nothing(t *Targets) error {
 	err := &NothingError{Unmatched: t.Unmatched, Totals: c.totals}
 	switch {
 	case c.totals.Launches == 0 && c.totals.GraphNS > 0:
-		err.Why = "the timeline holds CUDA graphs as a whole and no kernels; trace them with pipeline.nsys.cuda_graph_trace=node"
+		err.Why = fact.New(onlyGraphs)
 	case c.totals.Launches == 0:
-		err.Why = "the timeline holds no kernels"
+		err.Why = fact.New(noKernelsAtAll)
 	case c.totals.RegionLaunches == 0:
-		err.Why = fmt.Sprintf("no kernel was launched in the chosen regions; %d were launched elsewhere", c.totals.Launches)
+		err.Why = fact.New(noneInRegions, fact.Count("elsewhere", c.totals.Launches))
 	default:
-		err.Why = fmt.Sprintf("patterns and the rule on collectives leave none of the %d launches in the regions", c.totals.RegionLaunches)
+		err.Why = fact.New(noneEligible, fact.Count("launches", c.totals.RegionLaunches))
 	}
 	return err
 }
 
 // A NothingError says that no launch is left to count, and why.
 type NothingError struct {
-	Why       string
+	Why       fact.Fact
 	Unmatched []Unmatched
 	Regions   bool // no region is left, as opposed to no kernel
 	Totals    Totals
-	exist     string // the ranges that there are, in words
+	exist     fact.Fact // the ranges that there are
 }
 
-func (e *NothingError) Error() string {
-	text := "choose launches: " + e.Why
+func (e *NothingError) Error() string { return "choose launches: " + message.Text(e.fact()) }
+
+// fact is the error with all that it knows.
+func (e *NothingError) fact() fact.Fact {
+	params := []fact.Param{fact.Because("why", e.Why)}
+	var unmatched []fact.Fact
 	for _, u := range e.Unmatched {
-		text += "; " + u.String()
+		unmatched = append(unmatched, u.Fact())
 	}
-	if e.exist != "" {
-		text += "; " + e.exist
+	if len(unmatched) > 0 {
+		params = append(params, fact.Because("unmatched", unmatched...))
 	}
-	return text
+	if !e.exist.IsZero() {
+		params = append(params, fact.Because("exist", e.exist))
+	}
+	return fact.New(nothingChosen, params...)
 }
 
-func (u Unmatched) String() string {
-	text := fmt.Sprintf("%s %q: %s", u.Key, u.Expr, u.Why)
-	for i, near := range u.Near {
-		text += [...]string{"; did you mean ", " or ", " or "}[min(i, 2)] + fmt.Sprintf("%q", near)
-	}
+// Fact states what selects nothing.
+func (u Unmatched) Fact() fact.Fact {
+	params := []fact.Param{fact.Key("key", u.Key), fact.Name("expr", u.Expr), fact.Because("why", u.Why.Fact)}
 	if len(u.Near) > 0 {
-		text += "?"
+		params = append(params, fact.Names("near", fact.KindRegion, u.Near))
 	}
-	return text
+	return fact.New(unmatchedCode, params...)
 }
+
+func (u Unmatched) String() string { return strings.Join(message.Texts([]fact.Fact{u.Fact()}), "") }
 
 func (l *Launches) knownKernels() []string {
 	var out []string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/plan"
@@ -66,7 +67,7 @@ func (c *chosen) announce() {
 	c.Say(fmt.Sprintf("ncu: %s for %s (by name, grid and block) in %s, about %.0f s; they stand for %.1f %% of the GPU time in the regions, %.1f %% of all",
 		plural(p.Launches, "launch", "launches"), plural(n, "kernel", "kernels"), processes, p.Seconds, 100*p.CoverageRegions, 100*p.CoverageAll))
 	for _, w := range t.Warnings {
-		c.Say("note: " + w)
+		c.Say("note: " + message.Text(w.Fact))
 	}
 	share := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 	for _, l := range t.LeftOut {
@@ -83,7 +84,7 @@ func (c *chosen) processes(ctx context.Context, first int) error {
 	for i := first; i < len(c.targets.Runs); i++ {
 		run := &c.targets.Runs[i]
 		if v := c.targets.Verification; v != nil && !run.Needed(v) {
-			run.Skipped = "earlier processes counted its launches already"
+			run.Skipped = why(alreadyCounted)
 			continue
 		}
 		request := Request{
@@ -173,52 +174,44 @@ func (c *chosen) outcome() capture.Outcome {
 		return all
 	}
 	if v.Groups == 0 {
-		all.Usable, all.Kind, all.What = false, capture.NothingMatched, "ncu counted launches, and none of them is one that was chosen"
-		all.Next = "compare " + TargetsFile + " with deepprof show launches " + c.Dir + "; the program may launch other kernels under ncu than under nsys"
+		all.Usable, all.Kind, all.What = false, capture.NothingMatched, fact.New(noneIsChosen)
+		all.Cause = fact.New(causeOtherRun, fact.File("dir", c.Dir), fact.File("targets", TargetsFile))
 		return all
 	}
 	c.Say(fmt.Sprintf("ncu: counted launches stand for %.1f %% of the GPU time in the regions, %.1f %% of all", 100*v.CoverageRegions, 100*v.CoverageAll))
-	warn := func(id, text, next string) {
-		all.Warnings = append(all.Warnings, capture.Warning{ID: id, Text: text, Next: next})
-		if all.Kind == capture.Captured {
-			all.Kind, all.Evidence = capture.WithWarnings, text
-		}
-	}
 	for _, o := range failed {
 		if len(v.Missing) == 0 && !endsAll(o) {
 			if slices.ContainsFunc(c.targets.Runs, func(r Run) bool { return r.Retry && r.Report != "" }) {
-				warn("another-way", "counted in another way after a process that counted nothing: "+o.What, "")
+				all.Warn(capture.Warning{Fact: fact.New(countedOtherway, fact.Because("why", o.What))})
 			} else {
-				warn("counted-nothing", "one process of ncu counted nothing: "+o.What, "")
+				all.Warn(capture.Warning{Fact: fact.New(countedNothing, fact.Because("why", o.What))})
 			}
 			continue
 		}
 		all = worse(all, o)
 	}
 	for _, w := range v.Warnings {
-		warn("verify", w, "compare "+TargetsFile+" with deepprof show launches")
+		all.Warn(capture.Warning{Fact: w.Fact})
 	}
-	c.warnMissing(v, warn)
+	c.warnMissing(v, &all)
 	return all
 }
 
 // warnMissing names what was chosen and not counted.
-func (c *chosen) warnMissing(v *Verification, warn func(id, text, next string)) {
+func (c *chosen) warnMissing(v *Verification, o *capture.Outcome) {
 	if n := len(v.Missing); n > 0 {
-		var list []string
+		var list []fact.Fact
 		for _, m := range v.Missing[:min(n, mostNamed)] {
-			list = append(list, fmt.Sprintf("%s (%.1f %%)", m.Kernel, 100*m.Share))
+			list = append(list, fact.New(kernelShare, fact.Kernel("kernel", m.Kernel), fact.Share("share", m.Share)))
 		}
-		warn("missed", fmt.Sprintf("%d of the chosen kernels were not counted, in either way: %s", n, strings.Join(list, ", ")),
-			"the program may launch other kernels under ncu than under nsys; "+TargetsFile+" has the details")
+		o.Warn(capture.Warning{Fact: fact.New(missedKernels, fact.Count("n", n), fact.Because("kernels", list...), fact.File("targets", TargetsFile))})
 	}
 	if n := len(v.MissingLaunches); n > 0 {
-		var list []string
+		var list []fact.Fact
 		for _, p := range v.MissingLaunches[:min(n, mostNamed)] {
-			list = append(list, fmt.Sprintf("%s of %.1f µs (%s)", c.kernelOf(p.Group), float64(p.DurationNS)/1e3, p.Role))
+			list = append(list, fact.New(kernelLaunch, fact.Kernel("kernel", c.kernelOf(p.Group)), fact.NS("time", p.DurationNS), fact.ID("role", "role", p.Role)))
 		}
-		warn("missed-launches", fmt.Sprintf("%s not counted; other launches of these kernels stand for them, scaled by time: %s",
-			plural(n, "launch that was planned was", "launches that were planned were"), strings.Join(list, ", ")), TargetsFile+" has the details")
+		o.Warn(capture.Warning{Fact: fact.New(missedLaunches, fact.Count("n", n), fact.Because("launches", list...), fact.File("targets", TargetsFile))})
 	}
 }
 
@@ -261,7 +254,7 @@ func worse(x, y capture.Outcome) capture.Outcome {
 	out.Warnings = slices.Concat(x.Warnings, y.Warnings)
 	if out.Usable && !bad.Usable && bad.Kind != capture.Interrupted {
 		out.Kind = capture.Partial
-		out.What = "one process of ncu failed and another did not: " + bad.What
+		out.What = fact.New(oneFailed, fact.Because("why", bad.What))
 	}
 	if x.OK() && y.OK() && good.Kind == capture.WithWarnings {
 		out.Kind, out.Evidence = good.Kind, good.Evidence

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/nvtx"
@@ -103,30 +104,29 @@ func warnUnmatched(o *capture.Outcome, list []Unmatched) {
 	if !o.Usable {
 		return
 	}
-	for i, u := range list { // first: it is what the user can fix
-		o.Warnings = slices.Insert(o.Warnings, i, capture.Warning{ID: "unmatched", Text: u.String()})
-		if o.Kind == capture.Captured {
-			o.Kind, o.Evidence = capture.WithWarnings, u.String()
-		}
+	var warnings []capture.Warning
+	for _, u := range list {
+		warnings = append(warnings, capture.Warning{Fact: u.Fact(), Scope: u.Key})
 	}
+	o.WarnFirst(warnings...)
 }
 
 // NotChoosing says why launches are not chosen from the timeline; "" where they
 // are.
-func NotChoosing(n plan.Ncu, timeline bool) string {
+func NotChoosing(n plan.Ncu, timeline bool) fact.Fact {
 	switch {
 	case !n.Pick.Enable:
-		return "it is turned off"
+		return fact.New(pickOff)
 	case !timeline:
-		return "there is no timeline to choose from; pipeline.ncu.ncu_cli alone decides"
+		return fact.New(pickBlind)
 	case n.CLI.KernelID != "":
-		return "pipeline.ncu.ncu_cli.kernel_id names the launches"
+		return fact.New(pickByID)
 	case n.CLI.ReplayMode == plan.ReplayRange || n.CLI.ReplayMode == plan.ReplayAppRange:
-		return "replay_mode " + n.CLI.ReplayMode + " measures ranges as a whole"
+		return fact.New(pickRanges, fact.Name("mode", n.CLI.ReplayMode))
 	case n.CLI.GraphProfiling == "graph":
-		return "graph_profiling graph measures CUDA graphs as a whole"
+		return fact.New(pickGraphs)
 	}
-	return ""
+	return fact.Fact{}
 }
 
 // PolicyOf is the choice as the configuration wants it. Program is as in
@@ -210,9 +210,9 @@ func asWritten(o ncu.Options, c plan.NcuCLI, seen []nvtx.Seen) (ncu.Options, err
 // countLaunches counts single launches, or ranges where the configuration says
 // so. Steps are the replay modes that were tried before.
 func (c *Counting) countLaunches(ctx context.Context, steps []Step) (capture.Outcome, error) {
-	if why := NotChoosing(c.Ncu, c.Timeline != nil); why != "" {
+	if why := NotChoosing(c.Ncu, c.Timeline != nil); !why.IsZero() {
 		if c.Ncu.Pick.Enable {
-			c.Say("note: pipeline.ncu.pick is not used: " + why)
+			c.Say("note: pipeline.ncu.pick is not used: " + message.Text(why))
 		}
 		return c.countAsWritten(ctx, steps)
 	}
@@ -360,17 +360,14 @@ func (c *Counting) unmatched(steps []Step, err error) (capture.Outcome, error) {
 	if !errors.As(err, &nothing) {
 		return capture.Outcome{}, err
 	}
-	o := capture.Outcome{
-		Kind: capture.NothingMatched, What: "ncu was not started: " + err.Error(), Cause: "no launch of the timeline is left to count",
-		Next: "widen the filters; deepprof show kernels " + c.Dir + " lists what ran",
-	}
+	o := capture.Outcome{Kind: capture.NothingMatched, What: nothing.fact(), Cause: fact.New(causeNoLaunch, fact.File("dir", c.Dir))}
 	switch {
 	case nothing.Regions:
-		o.Cause, o.Next = "the timeline holds no such range", "name a range that exists; deepprof show regions "+c.Dir+" lists them"
+		o.Cause = fact.New(causeNoRange, fact.File("dir", c.Dir))
 	case nothing.Totals.Launches == 0 && nothing.Totals.GraphNS > 0:
-		o.Cause, o.Next = "CUDA graphs were traced as a whole", "set pipeline.nsys.cuda_graph_trace=node"
+		o.Cause = fact.New(causeGraphs)
 	case nothing.Totals.Launches == 0:
-		o.Cause, o.Next = noKernels(c.Nsys)
+		o.Cause = noKernels(c.Nsys)
 	}
 	err = c.Save(&Targets{
 		Schema: Schema, Timeline: c.TimelineName, Unmatched: nothing.Unmatched, Totals: nothing.Totals,
@@ -384,18 +381,15 @@ func (c *Counting) unmatched(steps []Step, err error) (capture.Outcome, error) {
 
 // noKernels says why a timeline may hold no kernel: no filter of ncu's is to
 // blame.
-func noKernels(n plan.Nsys) (cause, next string) {
-	cause = "the program did not use CUDA, or nsys could not trace it (no driver, another profiler), or a process launched the kernels that it did not start"
-	next = "check that the program launches kernels itself; what a server launches for it shows where the server is profiled"
+func noKernels(n plan.Nsys) fact.Fact {
+	var more []fact.Param
 	if !wholeProgram(n) {
-		cause += ", or outside the part that was captured"
-		next += "; capture more with pipeline.nsys.capture_range, delay and duration"
+		more = append(more, fact.Names("window", fact.KindKey, []string{"pipeline.nsys.capture_range", "delay", "duration"}))
 	}
 	if !n.TraceForkBeforeExec {
-		cause += ", or in a child that was forked without exec"
-		next += "; children that are forked without exec need pipeline.nsys.trace_fork_before_exec=true"
+		more = append(more, fact.Key("fork", "pipeline.nsys.trace_fork_before_exec=true"))
 	}
-	return cause, next
+	return fact.New(causeNoKernels, more...)
 }
 
 // relative names a file within the run, or by its own path outside.

@@ -49,31 +49,32 @@ func TestExpectedLaunches(t *testing.T) {
 func TestMissedLaunches(t *testing.T) {
 	c := &chosen{Counting: &Counting{Say: func(string) {}}, outcomes: []capture.Outcome{
 		{Usable: true, Kind: capture.Captured, Reports: []string{"run.ncu-rep"}},
-		{Kind: capture.NothingMatched, What: "ncu left no report"},
+		{Kind: capture.NothingMatched, What: fact.New("tool-not-started", fact.Name("tool", "ncu"))},
 	}}
 	c.targets = &Targets{Groups: []Group{{ID: "a", Kernel: "gemm_tile<32>"}}, Runs: []Run{{Report: "ncu/run.ncu-rep"}, {}}, Verification: &Verification{
 		Groups: 1, MissingLaunches: []Planned{{Group: "a", Role: RoleOther, Launch: Launch{DurationNS: 18_720}}},
 	}}
-	said := func(id string) string {
+	said := func(code fact.Code) fact.Fact {
 		o := c.outcome()
 		if !o.Usable || o.Kind != capture.WithWarnings {
-			t.Errorf("%s", o.Explain())
+			t.Errorf("%+v", o)
 		}
 		for _, w := range o.Warnings {
-			if w.ID == id {
-				return w.Text
+			if w.Is(code) {
+				return w.Fact
 			}
 		}
-		return ""
+		return fact.Fact{}
 	}
-	if text := said("missed-launches"); !strings.Contains(text, "gemm_tile<32> of 18.7 µs (other duration)") {
-		t.Errorf("missed launches: %q", text)
+	missed := said(missedLaunches).Params["launches"].Facts
+	if len(missed) != 1 || missed[0].Text("kernel") != "gemm_tile<32>" || missed[0].Number("time") != 18_720 || missed[0].Text("role") != "role:"+RoleOther {
+		t.Errorf("missed launches: %v", missed)
 	}
-	if said("counted-nothing") == "" || said("another-way") != "" {
+	if said(countedNothing).IsZero() || !said(countedOtherway).IsZero() {
 		t.Error("a process that counted nothing is not told as what it is")
 	}
 	c.targets.Runs = append(c.targets.Runs, Run{Retry: true, Report: "ncu/run3/run.ncu-rep"})
-	if said("another-way") == "" || said("counted-nothing") != "" {
+	if said(countedOtherway).IsZero() || !said(countedNothing).IsZero() {
 		t.Error("that it was counted another way is not told")
 	}
 }

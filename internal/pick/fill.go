@@ -316,24 +316,16 @@ func (c *choice) leftRow(why Reason, groups []int) LeftOut {
 }
 
 // warnings say what a reader of the choice must know.
-func (c *choice) warnings(plan *translation) []string {
-	var out []string
+func (c *choice) warnings(plan *translation) []Reason {
+	var out []Reason
 	if c.totals.RegionGraphNS > 0 {
-		out = append(out, fmt.Sprintf("%s of the GPU time in the regions is CUDA graphs that were traced as a whole: nothing in them can be chosen", percent(c.totals.RegionGraphNS, c.totals.RegionNS+c.totals.RegionGraphNS)))
+		out = append(out, because(graphsUnchosen, fact.Share("share", share(c.totals.RegionGraphNS, c.totals.RegionNS+c.totals.RegionGraphNS))))
 	}
 	if limit := c.p.Budget.Seconds(); limit > 0 && plan.seconds > limit {
-		out = append(out, fmt.Sprintf("even one group costs %.0f s, more than the budget of %.0f s", plan.seconds, limit))
+		out = append(out, because(overBudget, fact.Seconds("time", plan.seconds), fact.Seconds("budget", limit)))
 	}
-	nodes := 0
-	for _, r := range plan.runs {
-		for _, p := range r.picks {
-			if c.l.t.Kernels[c.l.launch(p.launch).kernel].GraphNode != 0 {
-				nodes++
-			}
-		}
-	}
-	if nodes > 0 {
-		out = append(out, fmt.Sprintf("%s: ncu counts each node by itself, one after the other", plural(nodes, "of the launches to count is a node of a CUDA graph", "of the launches to count are nodes of CUDA graphs")))
+	if n := c.graphNodes(plan); n > 0 {
+		out = append(out, because(graphNodes, fact.Count("n", n)))
 	}
 	processes := map[uint32]bool{}
 	for i := range c.l.len() {
@@ -345,19 +337,29 @@ func (c *choice) warnings(plan *translation) []string {
 	case c.p.RootOnly:
 		out = append(out, c.rootOnly(processes))
 	case len(processes) > 1:
-		out = append(out, fmt.Sprintf("%d processes launch kernels in the regions: ncu counts the launches of a configuration over all of them together, and numbers them in each by itself; which of them a launch comes from may change", len(processes)))
+		out = append(out, because(manyProcesses, fact.Count("n", len(processes))))
 	}
 	return out
 }
 
+// graphNodes is how many of the launches to count are nodes of CUDA graphs.
+func (c *choice) graphNodes(plan *translation) (n int) {
+	for _, r := range plan.runs {
+		for _, p := range r.picks {
+			if c.l.t.Kernels[c.l.launch(p.launch).kernel].GraphNode != 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // rootOnly tells of the launches that will be missing: the timeline does not
 // have which process started which.
-func (c *choice) rootOnly(processes map[uint32]bool) string {
+func (c *choice) rootOnly(processes map[uint32]bool) Reason {
 	var list []string
 	for _, p := range slices.Sorted(maps.Keys(processes)) {
 		list = append(list, fmt.Sprint(c.l.pid(p)))
 	}
-	return fmt.Sprintf("pipeline.ncu.ncu_cli.target_processes=application-only: ncu counts the program that it starts and none of its children, and the timeline does not tell which process that is: launches in the regions come from process %s, and those of a child will not be counted", strings.Join(list, " and "))
+	return because(rootOnly, fact.Key("key", "pipeline.ncu.ncu_cli.target_processes=application-only"), fact.Names("processes", fact.KindName, list))
 }
-
-func percent(part, whole int64) string { return fmt.Sprintf("%.1f %%", 100*share(part, whole)) }

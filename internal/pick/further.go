@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // A mode is the launches of a counted group that last about equally long and
@@ -19,7 +21,7 @@ type mode struct {
 // A scope is a part of the launches within which guesses are limited: a region
 // that is asked for, or everything.
 type scope struct {
-	name      string
+	name      string // of the region; "" is the whole program
 	in        []bool // by launch
 	countedNS int64  // of groups with a launch that is counted
 	guessedNS int64  // of launches that no counted one is like
@@ -35,7 +37,7 @@ func (c *choice) scopes() []scope {
 		}
 	}
 	if len(out) == 0 {
-		return []scope{{name: "the program", in: c.in}}
+		return []scope{{in: c.in}}
 	}
 	return out
 }
@@ -151,20 +153,18 @@ const (
 	refineAccept = 256 // launches of one duration that are weighed
 )
 
-const byNumberNot = "launches of these durations cannot be told to ncu by number"
-
 // A purse is what launches of other durations may cost together with the plan
 // that they are added to.
 type purse struct {
 	seconds float64
-	empty   string // what it says when there is no more
+	empty   fact.Code // why there is no more
 }
 
 // purse is the budget, and at most twice the plan and a further process.
 func (c *choice) purse(plan *translation) purse {
-	most := purse{2*plan.seconds + c.cost.process(), "durations are spread out, and more launches would cost more than the typical ones"}
+	most := purse{2*plan.seconds + c.cost.process(), whySpread}
 	if limit := c.p.Budget.Seconds(); limit > 0 && limit < most.seconds {
-		return purse{limit, "budget_s pays for no more"}
+		return purse{limit, whyBudget}
 	}
 	return most
 }
@@ -173,7 +173,7 @@ func (c *choice) purse(plan *translation) purse {
 // guesses: in a further process, or with everything by number in one, whichever
 // is cheaper. What is still left to guesses is told. A plan that would not even
 // halve it is not worth its price.
-func (c *choice) refine(groups []int, plan *translation) (refined *translation, warnings []string) {
+func (c *choice) refine(groups []int, plan *translation) (refined *translation, warnings []Reason) {
 	if c.p.Alike <= 0 || len(c.guesses(plan)) == 0 {
 		return plan, nil
 	}
@@ -190,7 +190,7 @@ func (c *choice) refine(groups []int, plan *translation) (refined *translation, 
 		best, why, way = one, limit, "all by number"
 	}
 	if c.p.Partial {
-		why = "launches cannot be numbered, because the timeline shows only part of the program"
+		why = whyPartial
 	}
 	if best == nil || c.excess(best) > c.excess(plan)/2 {
 		best = plan
@@ -200,10 +200,10 @@ func (c *choice) refine(groups []int, plan *translation) (refined *translation, 
 			launches += len(r.picks)
 		}
 		best.trade = fmt.Sprintf("%s; with launches of other durations, %s: %s in %s, %.0f s: else %s", plan.trade, way,
-			plural(launches, "launch", "launches"), plural(len(best.runs), "process", "processes"), best.seconds, strings.Join(c.guesses(plan), " and "))
+			plural(launches, "launch", "launches"), plural(len(best.runs), "process", "processes"), best.seconds, message.Join(c.guesses(plan)))
 	}
-	for _, text := range c.guesses(best) {
-		warnings = append(warnings, text+": "+why)
+	for _, f := range c.guesses(best, fact.Because("why", fact.New(why))) {
+		warnings = append(warnings, Reason{Fact: f})
 	}
 	return best, warnings
 }
@@ -219,7 +219,7 @@ func (c *choice) coversAs(one, other *translation) bool {
 
 // allByNumber takes the typical launches and those of other durations by number
 // in one process; nil where that cannot be done at the price.
-func (c *choice) allByNumber(groups []int, most purse) (t *translation, why string) {
+func (c *choice) allByNumber(groups []int, most purse) (t *translation, why fact.Code) {
 	all := c.typicalWants(groups)
 	if c.p.Slowest {
 		all = append(all, c.slowestWants(groups)...)
@@ -257,7 +257,7 @@ func (c *choice) excess(plan *translation) (sum float64) {
 // add counts launches beside those of a plan, as build tells ncu, until little
 // enough is left to guesses. Why says what else ended it; nil is a plan that
 // cannot be made.
-func (c *choice) add(plan *translation, most purse, build func([]want) *translation) (best *translation, why string) {
+func (c *choice) add(plan *translation, most purse, build func([]want) *translation) (best *translation, why fact.Code) {
 	var wants []want
 	for range refineRounds {
 		more := c.further(cmp.Or(best, plan))
@@ -275,10 +275,10 @@ func (c *choice) add(plan *translation, most purse, build func([]want) *translat
 		case built || pays == 0:
 			return best, most.empty
 		default:
-			return best, byNumberNot
+			return best, whyByNumber
 		}
 	}
-	return best, byNumberNot
+	return best, whyByNumber
 }
 
 // largest builds a plan with as many of the wants as the purse pays for, n of
@@ -300,13 +300,12 @@ func (c *choice) largest(wants []want, most purse, build func([]want) *translati
 }
 
 // guesses names the scopes of which a plan leaves too much to guesses.
-func (c *choice) guesses(plan *translation) []string {
-	var out []string
+func (c *choice) guesses(plan *translation, more ...fact.Param) []fact.Fact {
+	var out []fact.Fact
 	scopes, _ := c.modes(plan)
 	for i := range scopes {
 		if s := &scopes[i]; s.guessed() > 1-c.p.Alike {
-			out = append(out, fmt.Sprintf("%s of what is counted of %s would be scaled from launches of another duration, more than the %.4g %% allowed",
-				percent(s.guessedNS, s.countedNS), s.name, 100*(1-c.p.Alike)))
+			out = append(out, fact.New(scaledLaunches, append(more, fact.Share("share", s.guessed()), fact.Stage("of", s.name), fact.Share("allowed", 1-c.p.Alike))...))
 		}
 	}
 	return out

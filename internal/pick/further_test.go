@@ -41,7 +41,7 @@ func TestFurtherLaunches(t *testing.T) {
 		modes  []madeMode
 		policy Policy
 		others []int64
-		warn   string
+		warn   fact.Code
 	}{
 		{"not asked for", two, Policy{}, nil, ""},
 		{"half of the time", two, Policy{Alike: 0.95}, []int64{19300}, ""},
@@ -52,9 +52,9 @@ func TestFurtherLaunches(t *testing.T) {
 		{"a small part of all and a large one of a region", []madeMode{{"decode", 1000, 9200}, {"prefill", 2, 19300}},
 			Policy{Alike: 0.95, Include: []string{"prefill", "decode"}}, []int64{19300}, ""},
 		{"the same without regions", []madeMode{{"decode", 1000, 9200}, {"prefill", 2, 19300}}, Policy{Alike: 0.95}, nil, ""},
-		{"spread out: not worth it", spread(60), Policy{Alike: 0.95}, nil, "durations are spread out"},
-		{"no budget", two, Policy{Alike: 0.95, Budget: 8500 * time.Millisecond}, nil, "budget_s pays for no more"},
-		{"cannot be numbered", two, Policy{Alike: 0.95, Partial: true}, nil, "only part of the program"},
+		{"spread out: not worth it", spread(60), Policy{Alike: 0.95}, nil, whySpread},
+		{"no budget", two, Policy{Alike: 0.95, Budget: 8500 * time.Millisecond}, nil, whyBudget},
+		{"cannot be numbered", two, Policy{Alike: 0.95, Partial: true}, nil, whyPartial},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := bimodal(c.modes...)
@@ -79,8 +79,9 @@ func TestFurtherLaunches(t *testing.T) {
 			if why := got.Groups[0].Reason; !why.Is(chosenByRank, chosenByRegion) {
 				t.Errorf("why the group: %+v", why)
 			}
-			if said := strings.Join(got.Warnings, "\n"); c.warn == "" && said != "" || !strings.Contains(said, c.warn) {
-				t.Errorf("warnings %q", said)
+			said := func(w Reason) bool { return w.Is(scaledLaunches) && w.Params["why"].Facts[0].Is(c.warn) }
+			if c.warn == "" && len(got.Warnings) > 0 || c.warn != "" && !slices.ContainsFunc(got.Warnings, said) {
+				t.Errorf("warnings %v", got.Warnings)
 			}
 			if strings.Contains(got.Trade, "with launches of other durations") != (len(c.others) > 0) {
 				t.Errorf("trade %q", got.Trade)
@@ -108,7 +109,7 @@ func TestFurtherLaunchesOfLlama(t *testing.T) {
 	count, _ := roles(after)
 	t.Logf("%d launches, %.0f s; with other durations %d, %.0f s: %v", before.Predicted.Launches, before.Predicted.Seconds, after.Predicted.Launches, after.Predicted.Seconds, count)
 	if count[RoleOther] == 0 || len(after.Warnings) > len(before.Warnings) {
-		t.Errorf("roles %v, warnings %q", count, after.Warnings)
+		t.Errorf("roles %v, warnings %v", count, after.Warnings)
 	}
 	if after.Predicted.Seconds > before.Predicted.Seconds+before.Predicted.ProgramSeconds+startSeconds+5 {
 		t.Errorf("%.0f s became %.0f s", before.Predicted.Seconds, after.Predicted.Seconds)

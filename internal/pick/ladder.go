@@ -103,8 +103,8 @@ func (c Climb) Next(mode string, o capture.Outcome, unmeasured []string) (next s
 		return "", done, nil
 	}
 	var evidence []fact.Param
-	if o.Evidence != "" {
-		evidence = []fact.Param{fact.Vendor("evidence", o.Evidence)}
+	if !o.Evidence.IsZero() {
+		evidence = []fact.Param{fact.Because("evidence", o.Evidence)}
 	}
 	switch {
 	case leads[o.Kind]:
@@ -112,7 +112,7 @@ func (c Climb) Next(mode string, o capture.Outcome, unmeasured []string) (next s
 	case len(unmeasured) > 0 && o.Usable:
 		done.Reason = because(stepUnmeasured, append(evidence, fact.Names("regions", fact.KindRegion, unmeasured))...)
 	default:
-		done.Reason = because(stepFailed, append(evidence, fact.Vendor("what", o.What))...)
+		done.Reason = because(stepFailed, append(evidence, fact.Because("what", o.What))...)
 	}
 	switch mode {
 	case ncu.ReplayRange:

@@ -26,13 +26,13 @@ func TestLadder(t *testing.T) {
 		reason     fact.Code // of the last step that was left or passed over
 	}{
 		{"range works", climb, []capture.Outcome{{Kind: capture.Captured, Usable: true}}, nil, []string{"range"}, nil, stepMeasured},
-		{"PyTorch", climb, []capture.Outcome{{Kind: capture.UnsupportedAPI, Evidence: "cuKernelSetAttribute"}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "app-range"}, nil, stepMeasured},
+		{"PyTorch", climb, []capture.Outcome{{Kind: capture.UnsupportedAPI, Evidence: fact.New("tool-printed", fact.Vendor("text_of_vendor", "cuKernelSetAttribute"))}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "app-range"}, nil, stepMeasured},
 		{"nothing but kernels", climb, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.NotDeterministic}, {Kind: capture.WithWarnings, Usable: true}}, nil, []string{"range", "app-range", "kernel"}, nil, stepMeasured},
 		{"old ncu", old, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "kernel"}, []string{"app-range"}, stepMeasured},
 		{"app-range over the budget", rich, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "kernel"}, []string{"app-range"}, stepMeasured},
 		{"no permission", climb, []capture.Outcome{{Kind: capture.Permission}}, nil, []string{"range"}, nil, stepHopeless},
 		{"interrupted with a report", climb, []capture.Outcome{{Kind: capture.Interrupted, Usable: true}}, nil, []string{"range"}, nil, stepHopeless},
-		{"kernel replay fails too", climb, []capture.Outcome{{Kind: capture.Unknown, What: "x"}, {Kind: capture.Unknown, What: "y"}, {Kind: capture.HungCollective}}, nil, []string{"range", "app-range", "kernel"}, nil, stepVerdict},
+		{"kernel replay fails too", climb, []capture.Outcome{{Kind: capture.Unknown, What: fact.New("tool-not-started", fact.Name("tool", "x"))}, {Kind: capture.Unknown, What: fact.New("tool-not-started", fact.Name("tool", "y"))}, {Kind: capture.HungCollective}}, nil, []string{"range", "app-range", "kernel"}, nil, stepVerdict},
 		{"part of the regions", climb, []capture.Outcome{{Kind: capture.Captured, Usable: true}, {Kind: capture.Captured, Usable: true}, {Kind: capture.Captured, Usable: true}}, []string{"decode/"}, []string{"range", "app-range", "kernel"}, nil, stepUnmeasured},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -95,7 +95,7 @@ func (p *patterns) unmatched(known []string) []Unmatched {
 		if one.hits > 0 {
 			continue
 		}
-		u := Unmatched{Key: p.key, Expr: one.text, Why: "no kernel of the timeline has such a name"}
+		u := Unmatched{Key: p.key, Expr: one.text, Why: because(noSuchKernel)}
 		if one.re == nil {
 			u.Near = suggest.Nearest(one.text, known)
 		}

@@ -50,6 +50,68 @@ const (
 	regionNothing  fact.Code = "region-nothing-counted"
 	regionNoneOfIt fact.Code = "region-not-counted"
 	regionLess     fact.Code = "region-less-than-planned" // planned
+
+	// What selects nothing, and why nothing is left to count.
+	unmatchedCode   fact.Code = "unmatched" // key, expr, why, near
+	noSuchRange     fact.Code = "no-such-range"
+	noSuchKernel    fact.Code = "no-such-kernel"
+	nothingChosen   fact.Code = "nothing-to-count" // why, unmatched, exist
+	onlyGraphs      fact.Code = "timeline-only-graphs"
+	noKernelsAtAll  fact.Code = "timeline-kernels-none"
+	noneInRegions   fact.Code = "regions-no-kernels"  // elsewhere
+	noneEligible    fact.Code = "regions-none-chosen" // launches
+	noRegionLeft    fact.Code = "no-region-selected"
+	rangesNone      fact.Code = "ranges-none"
+	rangesExist     fact.Code = "ranges-exist"    // ranges, more
+	causeNoRange    fact.Code = "cause-no-range"  // dir
+	causeNoLaunch   fact.Code = "cause-no-launch" // dir
+	causeGraphs     fact.Code = "cause-graphs-whole"
+	causeNoKernels  fact.Code = "cause-no-kernels"  // window, fork
+	causeRange      fact.Code = "cause-range-empty" // find, tried
+	causeAppRange   fact.Code = "cause-app-range-empty"
+	causeFilter     fact.Code = "cause-filter"
+	findRanges      fact.Code = "find-ranges"
+	compareFilter   fact.Code = "compare-filter"
+	otherForms      fact.Code = "with-include" // include
+	noInclude       fact.Code = "without-include"
+	filterChanged   fact.Code = "filter-changed" // include, tried
+	noneIsChosen    fact.Code = "counted-none-chosen"
+	causeOtherRun   fact.Code = "cause-other-kernels" // dir
+	countedOtherway fact.Code = "counted-another-way" // why
+	countedNothing  fact.Code = "counted-nothing"     // why
+	oneFailed       fact.Code = "one-process-failed"  // why
+	missedKernels   fact.Code = "missed-kernels"      // n, kernels
+	missedLaunches  fact.Code = "missed-launches"     // n, launches
+	kernelShare     fact.Code = "kernel-share"        // kernel, share
+	kernelLaunch    fact.Code = "kernel-launch"       // kernel, time, role
+
+	// Doubts about the choice and what was counted.
+	graphsUnchosen  fact.Code = "graphs-unchosen"     // share
+	overBudget      fact.Code = "group-over-budget"   // time, budget
+	graphNodes      fact.Code = "graph-nodes"         // n
+	manyProcesses   fact.Code = "many-processes"      // n
+	rootOnly        fact.Code = "root-only"           // processes
+	scaledLaunches  fact.Code = "scaled-launches"     // share, of, allowed, why
+	unknownLaunches fact.Code = "launches-unknown"    // n
+	doubtful        fact.Code = "launches-doubtful"   // n
+	missingNone     fact.Code = "missing-not-counted" //
+	missingDoubtful fact.Code = "missing-doubtful"    //
+	alreadyCounted  fact.Code = "already-counted"     //
+	notCollected    fact.Code = "metric-not-collected"
+
+	// Why launches are not chosen from the timeline.
+	pickOff       fact.Code = "pick-off"
+	pickBlind     fact.Code = "pick-no-timeline"
+	pickByID      fact.Code = "pick-kernel-id"
+	pickRanges    fact.Code = "pick-ranges" // mode
+	pickGraphs    fact.Code = "pick-graphs"
+	countingAgain fact.Code = "counting-again" // tried
+
+	// What keeps launches of other durations from being counted.
+	whyByNumber fact.Code = "durations-not-by-number"
+	whyPartial  fact.Code = "durations-partial-timeline"
+	whySpread   fact.Code = "durations-spread"
+	whyBudget   fact.Code = "durations-budget"
 )
 
 // A Reason is a fact. targets.json of earlier versions holds a text in its place.

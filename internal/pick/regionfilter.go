@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nvtx"
 )
 
@@ -78,15 +79,29 @@ func parseAll(key string, values []string) ([]*nvtx.Expr, error) {
 	return out, nil
 }
 
-// nothing words that no include is left, with the ranges that there are.
+// nothing says that no include is left, with the ranges that there are.
 func (f *regionFilter) nothing(include []string, seen []nvtx.Seen) error {
 	_, err := nvtx.Resolve(include, seen)
-	nothing := &NothingError{Why: "no NVTX expression selects a range of the timeline", Unmatched: f.unmatched, Regions: true}
+	nothing := &NothingError{Why: fact.New(noRegionLeft), Unmatched: f.unmatched, Regions: true}
 	var none *nvtx.UnmatchedError
 	if errors.As(err, &none) {
-		nothing.exist = none.Exist()
+		nothing.exist = rangesOf(none.Known)
 	}
 	return nothing
+}
+
+// mostListed is how many ranges that exist are named.
+const mostListed = 20
+
+func rangesOf(known []string) fact.Fact {
+	if len(known) == 0 {
+		return fact.New(rangesNone)
+	}
+	params := []fact.Param{fact.Names("ranges", fact.KindRegion, known[:min(len(known), mostListed)])}
+	if more := len(known) - mostListed; more > 0 {
+		params = append(params, fact.Count("more", more))
+	}
+	return fact.New(rangesExist, params...)
 }
 
 func (f *regionFilter) resolve(key string, exprs []string, seen []nvtx.Seen) ([]string, []*nvtx.Expr, error) {
@@ -102,7 +117,7 @@ func (f *regionFilter) resolve(key string, exprs []string, seen []nvtx.Seen) ([]
 			var none *nvtx.UnmatchedError
 			switch {
 			case errors.As(err, &none):
-				f.unmatched = append(f.unmatched, Unmatched{Key: key, Expr: part, Why: "no range of the timeline was opened under that name", Near: none.Near})
+				f.unmatched = append(f.unmatched, Unmatched{Key: key, Expr: part, Why: because(noSuchRange), Near: none.Near})
 			case err != nil:
 				return nil, nil, fmt.Errorf("read %s: %w", key, err)
 			}

@@ -31,7 +31,7 @@ type Targets struct {
 	Predicted Prediction `json:"predicted"`
 	// Trade says what other ways to count were weighed and why this one won.
 	Trade    string   `json:"trade"`
-	Warnings []string `json:"warnings,omitempty"`
+	Warnings []Reason `json:"warnings,omitempty"`
 
 	// Regions says what reports of regions show, so that they can be made again
 	// without the configuration; nil where nobody said.
@@ -58,7 +58,7 @@ type Limits struct {
 type Unmatched struct {
 	Key  string   `json:"key"` // the setting: nvtx_include, nvtx_exclude, or one that chooses kernels
 	Expr string   `json:"expr"`
-	Why  string   `json:"why"`
+	Why  Reason   `json:"why"`
 	Near []string `json:"near,omitempty"`
 }
 
@@ -197,7 +197,7 @@ type Run struct {
 	Seconds float64   `json:"seconds"`           // predicted
 	Retry   bool      `json:"retry,omitempty"`   // takes up what earlier runs missed
 	Report  string    `json:"report,omitempty"`  // that came of it, within the run directory
-	Skipped string    `json:"skipped,omitempty"` // why it was not needed
+	Skipped *Reason   `json:"skipped,omitempty"` // why it was not needed
 	Note    string    `json:"note,omitempty"`
 }
 

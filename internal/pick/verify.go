@@ -28,7 +28,7 @@ type Verification struct {
 	// region; absent in files of earlier versions and without ranges.
 	CoverageByRegion []RegionCoverage `json:"coverage_by_region,omitempty"`
 
-	Warnings []string `json:"warnings,omitempty"`
+	Warnings []Reason `json:"warnings,omitempty"`
 }
 
 // The verdicts on a counted launch.
@@ -61,7 +61,7 @@ type Missing struct {
 	Group  string  `json:"group"`
 	Kernel string  `json:"kernel"`
 	Share  float64 `json:"share"` // of the GPU time in the regions
-	Why    string  `json:"why"`
+	Why    Reason  `json:"why"`
 }
 
 // Verify finds the place of each counted launch in the timeline and says what
@@ -276,9 +276,9 @@ func (v *verifier) missing() {
 	got := v.out.counted()
 	for _, g := range v.t.Groups {
 		if g.Chosen && !got[g.ID] {
-			why := "ncu counted no launch of it"
+			why := because(missingNone)
 			if slices.ContainsFunc(v.out.Matches, func(m Match) bool { return m.Group == g.ID }) {
-				why = "what ncu counted of it is doubtful"
+				why = because(missingDoubtful)
 			}
 			v.out.Missing = append(v.out.Missing, Missing{Group: g.ID, Kernel: g.Kernel, Share: g.Share, Why: why})
 		}
@@ -341,10 +341,10 @@ func (v *verifier) coverage() {
 		counts[m.Verdict]++
 	}
 	if n := counts[Unknown]; n > 0 {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("%s that the timeline does not hold: the program did not run the same way twice", plural(n, "launch was counted", "launches were counted")))
+		o.Warnings = append(o.Warnings, because(unknownLaunches, fact.Count("n", n)))
 	}
 	if n := counts[Doubtful]; n > 0 {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("%s and left out", plural(n, "counted launch is doubtful", "counted launches are doubtful")))
+		o.Warnings = append(o.Warnings, because(doubtful, fact.Count("n", n)))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
@@ -70,7 +71,7 @@ func annotated(ctx context.Context, j *job, step string, take func() (capture.Ou
 	failed := o.Kind == capture.WorkloadFailed || o.Kind == capture.MissingData && !o.Usable // it ended before it did anything
 	if err == nil && failed && j.unprofiledTime() > 0 && ctx.Err() == nil {
 		j.Say(fmt.Sprintf("%s: the workload failed with annotation, and not without it: it is run again without", step))
-		if err := os.WriteFile(j.store.Path(annotateOff), []byte(step+": "+o.String()+"\n"), 0o644); err != nil {
+		if err := os.WriteFile(j.store.Path(annotateOff), []byte(step+": "+message.Verdict(string(o.Kind), o.What, o.Evidence)+"\n"), 0o644); err != nil {
 			return o, err
 		}
 		if _, err := j.store.SetAside(step, step); err != nil {

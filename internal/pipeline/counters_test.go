@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -190,7 +191,7 @@ func TestCountChosen(t *testing.T) {
 	r, dir := counting(t, func(*plan.Pipeline) {}, "toy_full")
 	o, err := captureCounters(context.Background(), r)
 	if err != nil || !o.Usable || len(o.Reports) != 1 {
-		t.Fatalf("%v: %s", err, o.Explain())
+		t.Fatalf("%v: %s", err, inWords(o.Outcome))
 	}
 	targets := targetsOf(t, r)
 	v := targets.Verification
@@ -221,7 +222,7 @@ func TestCountAgain(t *testing.T) {
 	r, dir := counting(t, func(*plan.Pipeline) {}, "toy_nest", "toy_full")
 	o, err := captureCounters(context.Background(), r)
 	if err != nil || !o.Usable || len(o.Reports) != 2 {
-		t.Fatalf("%v: %s", err, o.Explain())
+		t.Fatalf("%v: %s", err, inWords(o.Outcome))
 	}
 	targets := targetsOf(t, r)
 	if len(targets.Runs) != 2 || !targets.Runs[1].Retry || targets.Runs[1].Way == targets.Runs[0].Way || len(targets.Verification.Missing) > 0 {
@@ -242,8 +243,8 @@ func TestCountAgain(t *testing.T) {
 	if o, err = captureCounters(context.Background(), r); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(targetsOf(t, r).Runs); n != 2 || o.Kind != capture.WithWarnings || !strings.Contains(o.Explain(), "were not counted") {
-		t.Errorf("%d runs: %s", n, o.Explain())
+	if n := len(targetsOf(t, r).Runs); n != 2 || o.Kind != capture.WithWarnings || !strings.Contains(inWords(o.Outcome), "were not counted") {
+		t.Errorf("%d runs: %s", n, inWords(o.Outcome))
 	}
 }
 
@@ -252,8 +253,8 @@ func TestCountAgain(t *testing.T) {
 func TestCountedOthers(t *testing.T) {
 	r, _ := counting(t, func(*plan.Pipeline) {}, "llm_basic", "llm_basic")
 	o, err := captureCounters(context.Background(), r)
-	if err != nil || o.Usable || o.Kind != capture.NothingMatched || o.Next == "" {
-		t.Errorf("%v: %s", err, o.Explain())
+	if err != nil || o.Usable || o.Kind != capture.NothingMatched || message.Next(o.Cause) == "" {
+		t.Errorf("%v: %s", err, inWords(o.Outcome))
 	}
 }
 
@@ -267,8 +268,8 @@ func TestCutReport(t *testing.T) {
 		}
 	}
 	o, err := captureCounters(context.Background(), r)
-	if err != nil || o.Usable || o.Kind != capture.ReportUnreadable || !strings.Contains(o.Evidence, "truncated") || strings.Contains(o.What, "good") {
-		t.Errorf("%v: %s", err, o.Explain())
+	if err != nil || o.Usable || o.Kind != capture.ReportUnreadable || !strings.Contains(message.Text(o.Evidence), "truncated") || strings.Contains(message.Text(o.What), "good") {
+		t.Errorf("%v: %s", err, inWords(o.Outcome))
 	}
 	if files := filesOf(r); !slices.Contains(files, "ncu/run.ncu-rep") {
 		t.Errorf("files %q", files)
@@ -282,7 +283,7 @@ func TestLogsOfAttempts(t *testing.T) {
 	}, busy, "toy_full")
 	o, err := captureCounters(context.Background(), r)
 	if err != nil || !o.Usable {
-		t.Fatalf("%v: %s", err, o.Explain())
+		t.Fatalf("%v: %s", err, inWords(o.Outcome))
 	}
 	m := r.store.Manifest()
 	var got [][]string
@@ -307,22 +308,22 @@ func TestCountFails(t *testing.T) {
 	r, dir := counting(t, func(*plan.Pipeline) {}, forbidden, "toy_full")
 	o, err := captureCounters(context.Background(), r)
 	if err != nil || o.Kind != capture.Permission || o.Usable {
-		t.Errorf("%v: %s", err, o.Explain())
+		t.Errorf("%v: %s", err, inWords(o.Outcome))
 	}
 	if exists(filepath.Join(dir, "args.2")) {
 		t.Error("ncu is started again without permission")
 	}
 	r, _ = counting(t, func(*plan.Pipeline) {}, noKernels, "toy_full")
 	if o, err = captureCounters(context.Background(), r); err != nil || !o.Usable || o.Kind != capture.WithWarnings {
-		t.Errorf("a first process without a match: %v: %s", err, o.Explain())
+		t.Errorf("a first process without a match: %v: %s", err, inWords(o.Outcome))
 	}
 	r, _ = counting(t, func(*plan.Pipeline) {}, "toy_nest", forbidden)
 	if o, err = captureCounters(context.Background(), r); err != nil || !o.Usable || o.Kind != capture.Partial {
-		t.Errorf("a second process without permission: %v: %s", err, o.Explain())
+		t.Errorf("a second process without permission: %v: %s", err, inWords(o.Outcome))
 	}
 	r, _ = counting(t, func(*plan.Pipeline) {}, noKernels, noKernels)
 	if o, err = captureCounters(context.Background(), r); err != nil || o.Usable || o.Kind != capture.NothingMatched {
-		t.Errorf("nothing in either way: %v: %s", err, o.Explain())
+		t.Errorf("nothing in either way: %v: %s", err, inWords(o.Outcome))
 	}
 	for name, change := range map[string]func(*plan.Pipeline){
 		"a range that never opened": func(p *plan.Pipeline) { p.Ncu.CLI.NVTXInclude = []string{"prefil"} },
@@ -331,8 +332,8 @@ func TestCountFails(t *testing.T) {
 	} {
 		r, dir := counting(t, change, "toy_full")
 		o, err := captureCounters(context.Background(), r)
-		if err != nil || o.Kind != capture.NothingMatched || o.Usable || o.Next == "" || exists(filepath.Join(dir, "args.1")) {
-			t.Errorf("%s: %v: %s", name, err, o.Explain())
+		if err != nil || o.Kind != capture.NothingMatched || o.Usable || message.Next(o.Cause) == "" || exists(filepath.Join(dir, "args.1")) {
+			t.Errorf("%s: %v: %s", name, err, inWords(o.Outcome))
 		}
 	}
 }
@@ -344,7 +345,7 @@ func TestUnmatchedAlone(t *testing.T) {
 		r, dir := counting(t, func(p *plan.Pipeline) { change(p); p.Ncu.CLI.NVTXInclude = []string{"decod"} }, "toy_full")
 		o, err := captureCounters(context.Background(), r)
 		if err != nil || o.Kind != capture.NothingMatched || exists(filepath.Join(dir, "args.1")) {
-			t.Errorf("%s: %v: %s", name, err, o.Explain())
+			t.Errorf("%s: %v: %s", name, err, inWords(o.Outcome))
 		}
 		if u := targetsOf(t, r).Unmatched; len(u) != 1 || u[0].Expr != "decod" || !slices.Contains(u[0].Near, "decode") {
 			t.Errorf("%s: unmatched %+v", name, u)
@@ -356,8 +357,8 @@ func TestUnmatchedAlone(t *testing.T) {
 	}
 	r, _ := counting(t, func(p *plan.Pipeline) { p.Ncu.CLI.KernelName = "saxpi" }, "toy_full")
 	o, err := captureCounters(context.Background(), r)
-	if err != nil || !strings.Contains(o.What, `pipeline.ncu.ncu_cli.kernel_name "saxpi"`) {
-		t.Errorf("%v: %s", err, o.Explain())
+	if err != nil || !strings.Contains(message.Text(o.What), `pipeline.ncu.ncu_cli.kernel_name "saxpi"`) {
+		t.Errorf("%v: %s", err, inWords(o.Outcome))
 	}
 	if u := targetsOf(t, r).Unmatched; len(u) != 1 || u[0].Key != "pipeline.ncu.ncu_cli.kernel_name" {
 		t.Errorf("unmatched %+v", u)
@@ -381,11 +382,11 @@ func TestUnmatchedAmongOthers(t *testing.T) {
 		}
 		o, err := captureCounters(context.Background(), r)
 		if err != nil || !o.Usable || o.Kind != capture.WithWarnings || said != 1 {
-			t.Errorf("%s: said %d times: %v: %s", name, said, err, o.Explain())
+			t.Errorf("%s: said %d times: %v: %s", name, said, err, inWords(o.Outcome))
 			continue
 		}
 		if !slices.ContainsFunc(o.Warnings, func(w capture.Warning) bool {
-			return strings.Contains(w.Text, `"decod"`) && strings.Contains(w.Text, `"decode"`)
+			return w.Text("expr") == "decod" && slices.Contains(w.Params["near"].List, "decode")
 		}) {
 			t.Errorf("%s: warnings %+v", name, o.Warnings)
 		}
@@ -419,7 +420,7 @@ func TestCountAsWritten(t *testing.T) {
 		r, dir := counting(t, change, "toy_full")
 		o, err := captureCounters(context.Background(), r)
 		if err != nil || !o.Usable {
-			t.Errorf("%s: %v: %s", name, err, o.Explain())
+			t.Errorf("%s: %v: %s", name, err, inWords(o.Outcome))
 		}
 		if args := argsOf(t, dir, 1); !slices.Contains(args, "--nvtx-include=prefill/") || slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--kernel-name=") }) {
 			t.Errorf("%s: %q", name, args)
@@ -433,7 +434,7 @@ func TestCountAsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o, err := captureCounters(context.Background(), r); err != nil || !o.Usable {
-		t.Errorf("without a timeline: %v: %s", err, o.Explain())
+		t.Errorf("without a timeline: %v: %s", err, inWords(o.Outcome))
 	}
 }
 
@@ -459,7 +460,7 @@ func TestClimb(t *testing.T) {
 				t.Fatal(err)
 			}
 			if o.Usable != (test.name != "no permission") {
-				t.Error(o.Explain())
+				t.Error(inWords(o.Outcome))
 			}
 			var modes []string
 			for _, s := range targetsOf(t, r).Ladder {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/doctor"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -87,7 +88,7 @@ func (j *job) commandRow() doctor.Row {
 	program, missing := capture.FindTarget(j.plan.Pipeline.Workload.Command, dir, j.env)
 	row.Evidence = program
 	if missing != nil {
-		row.Status, row.Evidence, row.Fix = doctor.Blocker, missing.Evidence, missing.Next
+		row.Status, row.Evidence, row.Fix = doctor.Blocker, message.Text(missing.Evidence), message.Next(missing.Cause)
 	}
 	return row
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -34,7 +35,7 @@ func (e *execution) run(ctx context.Context) (*Summary, error) {
 		}
 		if err := e.step(ctx, s); err != nil {
 			e.summary.Status = runs.StatusFailed
-			return e.summary, errors.Join(err, e.job.store.Finish(runs.StatusFailed, err.Error()))
+			return e.summary, errors.Join(err, e.job.store.Finish(runs.StatusFailed, errorFact(err)))
 		}
 	}
 	return e.summary, e.finish()
@@ -44,7 +45,7 @@ func (e *execution) run(ctx context.Context) (*Summary, error) {
 func (e *execution) finish() error {
 	status, reason := statusOf(e.summary.Steps)
 	if e.interrupted && status != runs.StatusInterrupted {
-		status, reason = runs.StatusInterrupted, "interrupted between two steps"
+		status, reason = runs.StatusInterrupted, fact.New(betweenSteps)
 	}
 	e.summary.Status, e.summary.Captured = status, captured(e.job.store.Dir())
 	return e.job.store.Finish(status, reason)
@@ -61,11 +62,11 @@ func (e *execution) step(ctx context.Context, s step) error {
 	}
 	enabled := s.enabled(e.job.plan)
 	if enabled && (e.interrupted || e.stopped()) { // still to be done: it stays pending
-		result.State, result.Reason = runs.StateSkipped, "the run was interrupted"
+		result.State, result.Reason = runs.StateSkipped, fact.New(runInterrupted)
 		e.summary.Steps = append(e.summary.Steps, result)
 		return nil
 	}
-	if reason := e.skips(s, enabled); reason != "" {
+	if reason := e.skips(s, enabled); !reason.IsZero() {
 		result.State, result.Reason = runs.StateSkipped, reason
 		e.summary.Steps = append(e.summary.Steps, result)
 		return e.job.store.SkipStep(s.name, reason)
@@ -87,7 +88,7 @@ func (e *execution) step(ctx context.Context, s step) error {
 	result.Seconds = time.Since(start).Seconds()
 	result.Outcome = judged(ctx, made.Outcome, err)
 	if result.State = stateOf(result.Outcome); result.State != runs.StateDone {
-		result.Reason = result.Outcome.String()
+		result.Reason = verdictFact(result.Outcome)
 	}
 	if made.result != nil {
 		e.summary.Result = made.result
@@ -121,28 +122,28 @@ func (e *execution) do(ctx context.Context, s step) (made made, err error) {
 func judged(ctx context.Context, o capture.Outcome, err error) capture.Outcome {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, context.Canceled): // whatever it broke
-		return capture.Outcome{Kind: capture.Interrupted, What: "stopped by a signal", Usable: o.Usable, Reports: o.Reports}
+		return capture.Outcome{Kind: capture.Interrupted, What: fact.New(capture.StoppedBySignal), Usable: o.Usable, Reports: o.Reports}
 	case runs.IsDiskFull(err):
-		return capture.Outcome{Kind: capture.DiskFull, What: err.Error(), Next: "free space, or choose another place with hydra.run.dir=DIR"}
+		return capture.Outcome{Kind: capture.DiskFull, What: errorFact(err), Cause: fact.New(capture.CauseFull)}
 	case errors.Is(err, runs.ErrGone):
-		return capture.Outcome{Kind: capture.RunRemoved, What: err.Error()}
+		return capture.Outcome{Kind: capture.RunRemoved, What: errorFact(err), Cause: capture.RunRemoved.Cause()}
 	case err != nil:
-		return capture.Outcome{Kind: capture.Unknown, What: err.Error()}
+		return capture.Outcome{Kind: capture.Unknown, What: errorFact(err)}
 	}
 	return o
 }
 
-// skips says why a step is not done; "" where it is.
-func (e *execution) skips(s step, enabled bool) string {
+// skips says why a step is not done; zero where it is.
+func (e *execution) skips(s step, enabled bool) fact.Fact {
 	switch {
 	case !enabled:
-		return "turned off"
+		return fact.New(stepOff)
 	case e.unproven():
-		return "the workload failed without a profiler"
+		return fact.New(stepUnproven)
 	case (s.name == plan.StepReport || s.name == plan.StepFirstAnswer) && !captured(e.job.store.Dir()):
-		return "nothing was captured"
+		return fact.New(stepNothing)
 	}
-	return ""
+	return fact.Fact{}
 }
 
 // stopped tells that a step was interrupted.
@@ -170,7 +171,7 @@ func stateOf(o capture.Outcome) runs.State {
 }
 
 // statusOf is how a run stands by its steps, and why.
-func statusOf(list []StepResult) (status runs.Status, reason string) {
+func statusOf(list []StepResult) (status runs.Status, reason fact.Fact) {
 	status = runs.StatusDone
 	for _, s := range list {
 		switch s.State {
@@ -178,7 +179,7 @@ func statusOf(list []StepResult) (status runs.Status, reason string) {
 			return runs.StatusInterrupted, s.Reason
 		case runs.StateFailed:
 			if status == runs.StatusDone {
-				status, reason = runs.StatusFailed, s.Name+": "+s.Reason
+				status, reason = runs.StatusFailed, ofStep(s.Name, s.Reason)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -26,7 +27,7 @@ func TestFirstAnswer(t *testing.T) {
 		if err != nil || m.result == nil {
 			t.Fatalf("%+v, %v", m, err)
 		}
-		if err := j.store.EndStep(name, runs.StateDone, ""); err != nil {
+		if err := j.store.EndStep(name, runs.StateDone, fact.Fact{}); err != nil {
 			t.Fatal(err)
 		}
 		if !exists(j.store.Path(folder.PageFile)) {

@@ -165,7 +165,7 @@ func (j *job) create(ctx context.Context) error {
 	j.dir = j.workingDir()
 	j.Say("run: " + j.store.Dir())
 	if err := j.writeFiles(); err != nil {
-		return errors.Join(err, j.store.Finish(runs.StatusFailed, err.Error()))
+		return errors.Join(err, j.store.Finish(runs.StatusFailed, errorFact(err)))
 	}
 	return nil
 }
@@ -279,5 +279,5 @@ func (j *job) foretell() {
 // willChoose tells whether launches will be chosen, as far as that shows before
 // there is a timeline.
 func (j *job) willChoose() bool {
-	return j.plan.Pipeline.Nsys.Enable && pick.NotChoosing(j.plan.Pipeline.Ncu, true) == ""
+	return j.plan.Pipeline.Nsys.Enable && pick.NotChoosing(j.plan.Pipeline.Ncu, true).IsZero()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -122,7 +123,7 @@ type StepResult struct {
 	State   runs.State
 	Outcome capture.Outcome // zero for a step that was skipped
 	Seconds float64         // below 0 where a recording does not tell
-	Reason  string
+	Reason  fact.Fact
 	// Recorded tells that it was taken from a recording: Seconds passed then.
 	Recorded bool
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -106,7 +107,7 @@ func writeProvenance(ctx context.Context, j *job) (made, error) {
 	if err := j.store.WriteInputs(in); err != nil {
 		return made{}, err
 	}
-	o := capture.Outcome{Kind: capture.Captured, Usable: true, What: "environment, configuration and inputs are recorded"}
+	o := capture.Outcome{Kind: capture.Captured, Usable: true, What: fact.New(provenanceRecorded)}
 	wrote := slices.DeleteFunc([]string{runs.EnvName, runs.ConfigName, runs.PlanName, runs.InputsName}, func(name string) bool { return !exists(j.store.Path(name)) })
 	return made{Outcome: o}, recordWork(ctx, j.store, plan.StepProvenance, o, wrote...)
 }

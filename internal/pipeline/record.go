@@ -18,18 +18,18 @@ import (
 
 // recorded translates a verdict into the form of the manifest.
 func recorded(o capture.Outcome) runs.Outcome {
-	out := runs.Outcome{Kind: string(o.Kind), Usable: o.Usable, Text: o.What, Evidence: o.Evidence, Cause: o.Cause, Next: o.Next}
+	out := runs.Outcome{Kind: string(o.Kind), Usable: o.Usable, Text: o.What, Evidence: o.Evidence, Cause: o.Cause}
 	for _, w := range o.Warnings {
-		out.Warnings = append(out.Warnings, runs.Note{Code: w.ID, Scope: w.Scope, Text: w.Text, Next: w.Next})
+		out.Warnings = append(out.Warnings, runs.Note(w))
 	}
 	return out
 }
 
 // played translates the verdict of a manifest back.
 func played(o runs.Outcome) capture.Outcome {
-	out := capture.Outcome{Kind: capture.Kind(o.Kind), Usable: o.Usable, What: o.Text, Evidence: o.Evidence, Cause: o.Cause, Next: o.Next}
+	out := capture.Outcome{Kind: capture.Kind(o.Kind), Usable: o.Usable, What: o.Text, Evidence: o.Evidence, Cause: o.Cause}
 	for _, w := range o.Warnings {
-		out.Warnings = append(out.Warnings, capture.Warning{ID: w.Code, Scope: w.Scope, Text: w.Text, Next: w.Next})
+		out.Warnings = append(out.Warnings, capture.Warning(w))
 	}
 	return out
 }
@@ -42,7 +42,7 @@ func recordVerdict(store *runs.Run, name string, o capture.Outcome) error {
 		if a == nil || a.Outcome == nil {
 			return nil
 		}
-		if verdict := recorded(o); verdict.Kind != a.Outcome.Kind || verdict.Usable != a.Outcome.Usable || verdict.Next != a.Outcome.Next || len(verdict.Warnings) > len(a.Outcome.Warnings) {
+		if verdict := recorded(o); verdict.Kind != a.Outcome.Kind || verdict.Usable != a.Outcome.Usable || !verdict.Cause.Equal(a.Outcome.Cause) || len(verdict.Warnings) > len(a.Outcome.Warnings) {
 			a.Outcome = &verdict
 		}
 		return nil

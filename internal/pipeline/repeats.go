@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -13,7 +14,7 @@ import (
 // repeat is a run of its own within the run, so that everything that reads a run
 // reads a repeat.
 func runRepeats(ctx context.Context, j *job) (made, error) {
-	o := capture.Outcome{Kind: capture.Captured, What: "the unprofiled run and the timeline were repeated", Usable: true}
+	o := capture.Outcome{Kind: capture.Captured, What: fact.New(repeatsDone), Usable: true}
 	for n := 2; n <= j.plan.Pipeline.Repeats; n++ {
 		summary, err := j.again(ctx, j.repeat(n))
 		if err != nil {
@@ -22,10 +23,10 @@ func runRepeats(ctx context.Context, j *job) (made, error) {
 		switch summary.Status {
 		case runs.StatusDone:
 		case runs.StatusInterrupted:
-			o.Kind, o.What, o.Usable = capture.Interrupted, fmt.Sprintf("repeat %d was interrupted", n), false
+			o.Kind, o.What, o.Usable = capture.Interrupted, fact.New(repeatStopped, fact.Count("n", n)), false
 			return made{Outcome: o}, nil
 		default:
-			o.Kind, o.What, o.Usable = capture.WorkloadFailed, fmt.Sprintf("repeat %d failed: see %s", n, summary.Dir), false
+			o.Kind, o.What, o.Usable = capture.WorkloadFailed, fact.New(repeatFailed, fact.Count("n", n), fact.File("dir", summary.Dir)), false
 			return made{Outcome: o}, nil
 		}
 	}

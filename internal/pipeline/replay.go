@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -32,10 +33,10 @@ func Replay(ctx context.Context, from *runs.Run, o Options) (*Summary, error) {
 	switch {
 	case errors.Is(err, context.Canceled):
 		e.summary.Status = runs.StatusInterrupted
-		return e.summary, j.store.Finish(runs.StatusInterrupted, "interrupted while the recording was played")
+		return e.summary, j.store.Finish(runs.StatusInterrupted, fact.New(whilePlaying))
 	case err != nil:
 		e.summary.Status = runs.StatusFailed
-		return e.summary, errors.Join(err, j.store.Finish(runs.StatusFailed, err.Error()))
+		return e.summary, errors.Join(err, j.store.Finish(runs.StatusFailed, errorFact(err)))
 	}
 	return e.run(ctx)
 }
@@ -93,7 +94,7 @@ func recordedAt(m runs.Manifest) time.Time {
 
 // playStep takes one step over from a recording.
 func playStep(ctx context.Context, j *job, from *runs.Run, s runs.Step) (StepResult, error) {
-	result := StepResult{Name: s.Name, State: s.State, Reason: s.Reason, Seconds: -1, Recorded: true}
+	result := StepResult{Name: s.Name, State: s.State, Reason: s.Reason.Fact, Seconds: -1, Recorded: true}
 	took := ""
 	if s.Seconds != nil {
 		result.Seconds = *s.Seconds

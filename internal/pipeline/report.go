@@ -9,6 +9,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report/folder"
@@ -32,7 +33,7 @@ func Rewrite(ctx context.Context, dir string, r *analysis.Result) ([]string, err
 			return err
 		}
 		seconds := time.Since(started).Seconds()
-		outcome := runs.Outcome{Kind: string(capture.Captured), Usable: true, Text: "the reports were written again"}
+		outcome := runs.Outcome{Kind: string(capture.Captured), Usable: true, Text: fact.New(reportsAgain)}
 		return store.Update(func(m *runs.Manifest) error {
 			s := m.Step(plan.StepReport)
 			for i := range s.Attempts {
@@ -64,7 +65,7 @@ const firstFindings = 3
 func firstAnswer(ctx context.Context, j *job) (made, error) {
 	m, err := writeReport(ctx, j, plan.StepFirstAnswer)
 	if err != nil || m.result == nil {
-		return made{Outcome: capture.Outcome{Kind: capture.WithWarnings, What: "there is no first answer", Evidence: m.Evidence, Usable: true}}, err
+		return made{Outcome: capture.Outcome{Kind: capture.WithWarnings, What: fact.New(noFirstAnswer), Evidence: m.Evidence, Usable: true}}, err
 	}
 	j.Say(fmt.Sprintf("first answer after %.0f s, without counters: %s", time.Since(j.store.Manifest().Created).Seconds(), j.store.Path(folder.PageFile)))
 	for i, f := range m.result.Findings[:min(firstFindings, len(m.result.Findings))] {
@@ -96,7 +97,7 @@ func writeReport(ctx context.Context, j *job, step string) (made, error) {
 		return made{}, ctx.Err()
 	}
 	if err != nil {
-		return made{Outcome: capture.Outcome{Kind: capture.Unknown, What: "no report was made", Evidence: err.Error(), Next: "deepprof analyze " + dir}}, nil
+		return made{Outcome: failedReport(noReport, dir, err)}, nil
 	}
 	j.display.line("report: writing")
 	files, err := folder.Write(dir, result)
@@ -104,16 +105,20 @@ func writeReport(ctx context.Context, j *job, step string) (made, error) {
 	case runs.IsDiskFull(err):
 		return made{}, err
 	case err != nil && len(files) == 0, err != nil && filepath.Base(files[0]) != folder.ResultFile:
-		return made{Outcome: capture.Outcome{Kind: capture.Unknown, What: "the reports could not be written", Evidence: err.Error(), Next: "fix that, then deepprof analyze " + dir}}, nil
+		return made{Outcome: failedReport(reportsUnwritten, dir, err)}, nil
 	}
-	o := capture.Outcome{Kind: capture.Captured, What: "the reports were written", Usable: true}
+	o := capture.Outcome{Kind: capture.Captured, What: fact.New(reportsWritten), Usable: true}
 	if err != nil {
-		o.Kind, o.Evidence = capture.WithWarnings, err.Error()
+		o.Kind, o.Evidence = capture.WithWarnings, errorFact(err)
 	}
 	if err := recordReport(ctx, j, step, o, files); err != nil {
 		return made{}, err
 	}
 	return made{Outcome: o, result: result}, nil
+}
+
+func failedReport(what fact.Code, dir string, err error) capture.Outcome {
+	return capture.Outcome{Kind: capture.Unknown, What: fact.New(what), Evidence: errorFact(err), Cause: fact.New(causeOfReport, fact.File("dir", dir))}
 }
 
 // statusSoFar is how a run will end by the steps that are done, if nothing goes

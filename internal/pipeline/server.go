@@ -13,6 +13,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/engine"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/serving"
@@ -101,11 +102,7 @@ func (j *job) serverArgv() []string {
 // False where it does not, which the outcome tells.
 func (s *served) start(ctx context.Context, command tool.Command, before func(context.Context) error) bool {
 	if holder, taken := serving.Taken(ctx, s.url); taken {
-		o := capture.Verdict(capture.PortTaken, "somebody answers at "+serving.Address(s.url)+" before the server was started")
-		if o.Evidence = "nobody of this user"; holder != "" {
-			o.Evidence = holder
-		}
-		s.fail(o)
+		s.fail(portTaken(serving.Address(s.url), holder))
 		return false
 	}
 	folder := s.store.Path(serverFolder(s.step))
@@ -156,17 +153,17 @@ func (s *served) failed(ctx context.Context, err error) {
 	}
 	switch died := s.server != nil && s.server.Died(); {
 	case ctx.Err() != nil:
-		s.fail(capture.Verdict(capture.Interrupted, "stopped by a signal"))
+		s.fail(capture.Verdict(capture.Interrupted, fact.New(capture.StoppedBySignal)))
 	case s.server != nil && s.server.Flooded():
-		s.fail(s.quoted(capture.Verdict(capture.WorkloadFailed, "the server printed more than a gigabyte and was ended")))
+		s.fail(s.quoted(capture.Verdict(capture.WorkloadFailed, fact.New(serverFlooded))))
 	case died:
 		s.fail(s.death())
 	case errors.As(err, &notReady):
-		s.fail(s.quoted(capture.Verdict(capture.NotReady, notReady.Error())))
+		s.fail(s.quoted(capture.Verdict(capture.NotReady, errorFact(notReady))))
 	case errors.Is(err, serving.ErrSessionLost):
-		s.fail(s.quoted(capture.Verdict(capture.SessionLost, err.Error())))
+		s.fail(s.quoted(capture.Verdict(capture.SessionLost, errorFact(err))))
 	default:
-		s.fail(capture.Verdict(capture.ToolCrashed, err.Error()))
+		s.fail(capture.Verdict(capture.ToolCrashed, errorFact(err)))
 	}
 }
 
@@ -174,10 +171,10 @@ func (s *served) failed(ctx context.Context, err error) {
 func (s *served) death() capture.Outcome {
 	<-s.server.Ended()
 	ended, err := s.server.Result()
-	kind, what := capture.WorkloadFailed, fmt.Sprintf("the server ended by itself: %s", ended.Exit)
+	kind, what := capture.WorkloadFailed, fact.New(serverEnded, fact.Name("exit", ended.Exit.String()))
 	switch {
 	case err != nil:
-		kind, what = capture.WorkloadMissing, "the server could not be started: "+err.Error()
+		kind, what = capture.WorkloadMissing, fact.New(serverNoStart, fact.Vendor("error", tool.Quote(err.Error())))
 	case ended.Exit.Signal != 0:
 		kind = capture.WorkloadCrashed
 	}
@@ -187,14 +184,14 @@ func (s *served) death() capture.Outcome {
 // quoted adds what the server printed last.
 func (s *served) quoted(o capture.Outcome) capture.Outcome {
 	if said := s.server.Said(); len(said) > 0 {
-		o.Evidence = said[len(said)-1]
+		o.Evidence = fact.New(capture.ToolPrinted, fact.Vendor(capture.VendorText, tool.Quote(said[len(said)-1])))
 	}
 	log := s.store.Path(serverFolder(s.step))
 	if o.Kind != capture.NotReady {
-		o.Next = "read stdout.log and stderr.log in " + log
+		o.Cause = fact.New(causeServer, fact.File("dir", log))
 		return o
 	}
-	o.Next = "read the logs in " + log + "; raise pipeline.server.ready_timeout_s, or name another check with pipeline.server.ready"
+	o.Cause = fact.New(causeServerSlow, fact.File("dir", log))
 	return o
 }
 
@@ -219,13 +216,13 @@ func (s *served) stop(ctx context.Context) {
 	s.server.Stop()
 	ended, _ := s.server.Result()
 	if len(ended.Left) > 0 && !s.server.Died() && s.session == nil {
-		s.warn("left", fmt.Sprintf("processes outlived the server and were ended: %v", ended.Left), "make the server end its processes on SIGTERM")
+		s.warn("", serverOutlived, processesParam(ended.Left))
 	}
 	if ended.Killed {
-		s.warn("killed", fmt.Sprintf("the server did not end within %s of SIGTERM and was killed", s.plan.Pipeline.Server.Stop), "raise pipeline.server.stop_s if it only needs longer")
+		s.warn("", serverKilled, fact.NS("limit", s.plan.Pipeline.Server.Stop))
 	}
 	if len(ended.Alive) > 0 {
-		s.warn("alive", fmt.Sprintf("processes could not be ended: %v", ended.Alive), "they are stuck in the kernel; look at dmesg")
+		s.warn("", serverAlive, processesParam(ended.Alive))
 	}
 }
 
@@ -237,13 +234,14 @@ func (s *served) await(limit time.Duration) {
 	}
 }
 
-func (s *served) warn(id, text, next string) {
-	s.outcome.Warnings = append(s.outcome.Warnings, capture.Warning{ID: id, Text: text, Next: next})
+// warn states a doubt about a window, or about the whole step where that is "".
+func (s *served) warn(window string, code fact.Code, params ...fact.Param) {
+	s.outcome.Warnings = append(s.outcome.Warnings, capture.Warning{Fact: fact.New(code, params...), Scope: window})
 }
 
 // finish records the attempt with its files, and gives its outcome: what went
 // wrong, or what was measured.
-func (s *served) finish(ctx context.Context, good string, files ...string) (made, error) {
+func (s *served) finish(ctx context.Context, good fact.Fact, files ...string) (made, error) {
 	folder := serverFolder(s.step)
 	if s.outcome.Kind == "" {
 		warnings := s.outcome.Warnings

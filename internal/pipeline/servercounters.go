@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/serving"
@@ -39,8 +40,7 @@ func countServer(ctx context.Context, j *job, launches int, take func(context.Co
 		return capture.Outcome{}, err
 	}
 	if holder, taken := serving.Taken(ctx, s.url); taken {
-		o := capture.Verdict(capture.PortTaken, "somebody answers at "+serving.Address(s.url)+" before the server was started")
-		o.Evidence = holder
+		o := portTaken(serving.Address(s.url), holder)
 		return o, refuse(j.store, plan.StepNcu, j.dir, o)
 	}
 	c := &counted{served: s, wanted: launches}
@@ -151,7 +151,7 @@ func (c *counted) end(ctx context.Context) {
 // finishCounting adds what the requests showed to the verdict on ncu.
 func (c *counted) finishCounting(o *capture.Outcome) {
 	if c.why != "" && o.Kind != capture.Interrupted {
-		o.Warnings = append(o.Warnings, capture.Warning{ID: "server", Text: "under ncu: " + tool.Quote(c.why), Next: "raise pipeline.server.ready_timeout_s"})
+		o.Warnings = append(o.Warnings, capture.Warning{Fact: fact.New(underNcu, fact.Vendor("error", tool.Quote(c.why)))})
 	}
 	if c.load == nil {
 		return

@@ -6,13 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/serving"
@@ -140,15 +143,15 @@ func (s *served) warmUp(ctx context.Context) error {
 	if all.Tokens == 0 {
 		return fmt.Errorf("%w: no answer in %s, %d errors %v: %s", errLoad, p.WarmupLimit, all.Errors, all.ErrorKinds, all.Sample)
 	}
-	s.warn("not-steady", fmt.Sprintf("the load was not steady after %s: the windows may differ for other reasons than profiling", p.WarmupLimit), "raise pipeline.server.warmup_limit_s, or choose equal lengths of prompts and answers")
+	s.warn("", loadUnsteady, fact.NS("limit", p.WarmupLimit))
 	return nil
 }
 
 // failedLoad judges an error of a window or of the warm-up.
 func (s *served) failedLoad(ctx context.Context, err error) {
 	if errors.Is(err, errLoad) && ctx.Err() == nil && !s.server.Died() {
-		o := capture.Verdict(capture.LoadFailed, "the load failed")
-		o.Evidence = tool.Quote(strings.TrimPrefix(err.Error(), errLoad.Error()+": "))
+		o := capture.Verdict(capture.LoadFailed, fact.New(loadFailed))
+		o.Evidence = errorFact(err)
 		s.fail(o)
 		return
 	}
@@ -190,10 +193,11 @@ func (s *served) measure(ctx context.Context, name string, kind load.WindowKind,
 // judgeRequests warns of requests that failed in a window.
 func (s *served) judgeRequests(name string, stats load.Stats) {
 	if stats.Errors > 0 {
-		s.warn("request-errors", fmt.Sprintf("%s: %d of %d requests failed %v: %s", name, stats.Errors, stats.Errors+stats.Requests, stats.ErrorKinds, tool.Quote(stats.Sample)), "read the log of the server; lower the load, or raise pipeline.server.load.timeout_s")
+		s.warn(name, requestErrors, fact.Count("n", stats.Errors), fact.Count("of", stats.Errors+stats.Requests),
+			fact.Names("kinds", fact.KindName, slices.Sorted(maps.Keys(stats.ErrorKinds))), fact.Vendor("sample", tool.Quote(stats.Sample)), fact.Name("window", name))
 	}
 	if stats.Tokens == 0 {
-		s.warn("no-tokens", name+": no token came in this window", "make the window longer")
+		s.warn(name, noTokens, fact.Name("window", name))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/plan"
@@ -52,7 +53,7 @@ func serveUnprofiled(ctx context.Context, j *job) (made, error) {
 		}
 	}
 	s.stop(ctx)
-	return s.finish(ctx, "the server was measured without a profiler")
+	return s.finish(ctx, fact.New(serverMeasured))
 }
 
 func (s *served) measureUnprofiled(ctx context.Context) error {
@@ -196,7 +197,7 @@ func serveSession(ctx context.Context, j *job) (made, error) {
 	}
 	s.stop(ctx)
 	files := s.readWindows(ctx)
-	return s.finish(ctx, fmt.Sprintf("%d windows of the server were profiled", s.profiled()), files...)
+	return s.finish(ctx, fact.New(serverProfiled, fact.Count("n", s.profiled())), files...)
 }
 
 // openStartup waits for the session and opens the window of the start, where one
@@ -289,13 +290,13 @@ func (s *served) readWindows(ctx context.Context) []string {
 			if exists(report) {
 				files = append(files, w.Report+".nsys-rep")
 			}
-			s.warn("window-lost", fmt.Sprintf("%s has no timeline: %v", w.Name, err), "read session.log of the step")
+			s.warn(w.Name, windowLost, fact.Name("window", w.Name), fact.Vendor("error", tool.Quote(err.Error())))
 			w.Report = ""
 			continue
 		}
 		files = append(files, w.Report+".nsys-rep", w.Report+".sqlite")
-		for _, text := range content.Warnings {
-			s.warn("window", w.Name+": "+text, "")
+		for _, f := range content.Warnings {
+			s.outcome.Warnings = append(s.outcome.Warnings, capture.Warning{Fact: f, Scope: w.Name})
 		}
 		s.outcome.Reports = append(s.outcome.Reports, report)
 		s.outcome.Usable = s.outcome.Usable || w.Kind == load.Profiled
@@ -304,7 +305,7 @@ func (s *served) readWindows(ctx context.Context) []string {
 		files = append(files, "nsys/cmd.txt")
 	}
 	if s.outcome.Kind == "" && s.profiled() == 0 {
-		s.fail(capture.Verdict(capture.NothingCollected, "no window of the server has a timeline"))
+		s.fail(capture.Verdict(capture.NothingCollected, fact.New(noWindow)))
 	}
 	s.noteWindows()
 	return files

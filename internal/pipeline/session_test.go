@@ -16,6 +16,7 @@ import (
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/config"
 	"github.com/deepprof/deepprof/internal/flops"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/report/folder"
@@ -110,7 +111,7 @@ func TestSessions(t *testing.T) {
 	s := runSessions(t, append(alone, "pipeline.direct_inference.enable=true", "pipeline.static_analysis.torch_flop_counter=true", "pipeline.unprofiled.repeats=2")...)
 	for _, name := range []string{"unprofiled", "static_analysis", "direct_inference", "torch_profiler", "torch_flops"} {
 		if st := stepOf(t, s, name); st.State != runs.StateDone || st.Outcome.Kind != capture.Captured {
-			t.Errorf("%s: %s, %s", name, st.State, st.Outcome)
+			t.Errorf("%s: %s, %s", name, st.State, inWords(st.Outcome))
 		}
 	}
 	for _, name := range []string{
@@ -179,19 +180,19 @@ func TestSessionFails(t *testing.T) {
 			t.Setenv("FAKE_PARTIAL", c.partial)
 			s := runSessions(t, alone...)
 			st := stepOf(t, s, "unprofiled")
-			if st.State != runs.StateFailed || st.Outcome.Kind != c.kind || st.Outcome.Next == "" {
-				t.Errorf("%s, %s", st.State, st.Outcome.Explain())
+			if st.State != runs.StateFailed || st.Outcome.Kind != c.kind || message.Next(st.Outcome.Cause) == "" {
+				t.Errorf("%s, %s", st.State, inWords(st.Outcome))
 			}
 			for _, text := range c.says {
-				if !strings.Contains(st.Outcome.String(), text) {
-					t.Errorf("%q is not in %s", text, st.Outcome)
+				if !strings.Contains(inWords(st.Outcome), text) {
+					t.Errorf("%q is not in %s", text, inWords(st.Outcome))
 				}
 			}
-			if kept := strings.Contains(st.Outcome.Cause, "metrics.json"); kept != (c.partial != "") {
-				t.Errorf("partial %q: cause %q", c.partial, st.Outcome.Cause)
+			if kept := st.Outcome.Cause.Text("file") != ""; kept != (c.partial != "") {
+				t.Errorf("partial %q: cause %v", c.partial, st.Outcome.Cause)
 			}
-			if next := stepOf(t, s, "torch_profiler"); next.State != runs.StateSkipped || !strings.Contains(next.Reason, "failed without a profiler") {
-				t.Errorf("torch_profiler: %s, %s", next.State, next.Reason)
+			if next := stepOf(t, s, "torch_profiler"); next.State != runs.StateSkipped || !next.Reason.Is(stepUnproven) {
+				t.Errorf("torch_profiler: %s, %v", next.State, next.Reason)
 			}
 			if _, err := os.Stat(filepath.Join(s.Dir, "workload/unprofiled/stderr.log")); err != nil {
 				t.Error(err)
@@ -206,12 +207,12 @@ func TestLaterSessionFails(t *testing.T) {
 	t.Setenv("FAKE_FAILS_IN", "torch_profiler")
 	s := runSessions(t, alone...)
 	if st := stepOf(t, s, "unprofiled"); st.State != runs.StateDone {
-		t.Errorf("baseline: %s", st.Outcome)
+		t.Errorf("baseline: %s", inWords(st.Outcome))
 	}
 	if st := stepOf(t, s, "torch_profiler"); st.State != runs.StateFailed || st.Outcome.Kind != capture.WorkloadFailed {
-		t.Errorf("torch_profiler: %s", st.Outcome)
+		t.Errorf("torch_profiler: %s", inWords(st.Outcome))
 	}
-	if st := stepOf(t, s, "static_analysis"); st.Outcome.Kind != capture.WithWarnings || !strings.Contains(st.Outcome.Warnings[0].Text, "the model that ran has 1") {
+	if st := stepOf(t, s, "static_analysis"); st.Outcome.Kind != capture.WithWarnings || st.Outcome.Warnings[0].Number("ran") != 1 {
 		t.Errorf("static_analysis: %+v", st.Outcome)
 	}
 	if s.Status != runs.StatusFailed {
@@ -268,8 +269,8 @@ func TestImageFlops(t *testing.T) {
 func TestUncountable(t *testing.T) {
 	s := runSessions(t, append(alone, "pipeline.torch_profiler.enable=false", "~model.config.hidden_size")...)
 	st := stepOf(t, s, "static_analysis")
-	if st.State != runs.StateDone || st.Outcome.Kind != capture.MissingData || !strings.Contains(st.Outcome.What, "no hidden_size") {
-		t.Errorf("%s: %s", st.State, st.Outcome)
+	if st.State != runs.StateDone || st.Outcome.Kind != capture.MissingData || !strings.Contains(message.Text(st.Outcome.What), "no hidden_size") {
+		t.Errorf("%s: %s", st.State, inWords(st.Outcome))
 	}
 }
 
@@ -287,7 +288,7 @@ func TestResumeSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if st := stepOf(t, s, "unprofiled"); st.State != runs.StateDone {
-		t.Errorf("baseline: %s", st.Outcome)
+		t.Errorf("baseline: %s", inWords(st.Outcome))
 	}
 	for _, name := range []string{"attempt-1/error.json", "metrics.json"} {
 		if _, err := os.Stat(filepath.Join(s.Dir, "workload/unprofiled", name)); err != nil {
@@ -384,7 +385,7 @@ func TestResumeLeavesNothingStale(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	after, err := runs.ReadManifest(s.Dir)
-	if err != nil || after.Status != before.Status || after.Reason != before.Reason || after.Resumed != before.Resumed || !exists(filepath.Join(s.Dir, folder.ResultFile)) {
+	if err != nil || after.Status != before.Status || !after.Reason.Equal(before.Reason.Fact) || after.Resumed != before.Resumed || !exists(filepath.Join(s.Dir, folder.ResultFile)) {
 		t.Errorf("a refused resume left %+v, %v", after, err)
 	}
 	t.Setenv("FAKE_MISSING", "")
@@ -455,7 +456,7 @@ func TestUnwrittenReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	if st := stepOf(t, s, "report"); st.State != runs.StateFailed || s.Result != nil || s.Status != runs.StatusFailed {
-		t.Errorf("%s: %s; run %s", st.State, st.Outcome, s.Status)
+		t.Errorf("%s: %s; run %s", st.State, inWords(st.Outcome), s.Status)
 	}
 }
 
@@ -557,7 +558,7 @@ func TestProfiledSession(t *testing.T) {
 		st = stepOf(t, s, "nsys")
 	}
 	if st.Outcome.Kind != capture.MissingData {
-		t.Errorf("%s", st.Outcome.Explain())
+		t.Errorf("%s", inWords(st.Outcome))
 	}
 	var spec workload.Spec
 	readJSON(t, filepath.Join(s.Dir, "workload/nsys/spec.json"), &spec)
@@ -578,7 +579,7 @@ func TestProfiledSession(t *testing.T) {
 	}
 	t.Setenv("FAKE_FAILS", "no_logits")
 	s = do()
-	if st := stepOf(t, s, "nsys"); st.State != runs.StateFailed || st.Outcome.Kind != capture.WorkloadFailed || !strings.Contains(st.Outcome.What, "something made up") {
-		t.Errorf("%s: %s", st.State, st.Outcome.Explain())
+	if st := stepOf(t, s, "nsys"); st.State != runs.StateFailed || st.Outcome.Kind != capture.WorkloadFailed || !strings.Contains(message.Text(st.Outcome.What), "something made up") {
+		t.Errorf("%s: %s", st.State, inWords(st.Outcome))
 	}
 }

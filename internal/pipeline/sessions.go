@@ -14,7 +14,6 @@ import (
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
@@ -72,7 +71,7 @@ func runUnprofiled(ctx context.Context, j *job) (made, error) {
 // repeatedly runs a program some times, until it fails. The outcome is the first
 // that is not plain success.
 func repeatedly(times int, one func(n int) (capture.Outcome, error)) (capture.Outcome, error) {
-	all := capture.Outcome{Kind: capture.Captured, What: "the workload ran to its end", Usable: true}
+	all := capture.Outcome{Kind: capture.Captured, What: fact.New(capture.WorkloadRan), Usable: true}
 	for i := range times {
 		o, err := one(i + 1)
 		if err != nil || !o.Usable {
@@ -202,29 +201,31 @@ func runSession(ctx context.Context, j *job, step, folder, then string, timeout 
 // explain puts what a session itself says of its end into the outcome.
 func explain(o *capture.Outcome, v workload.Verdict, dir string) {
 	for _, text := range v.Warnings {
-		o.Warnings = append(o.Warnings, capture.Warning{ID: "session", Text: text})
-		if o.Kind == capture.Captured {
-			o.Kind = capture.WithWarnings
-		}
+		o.Warn(capture.Warning{Fact: fact.New(sessionNote, fact.Vendor("text", text))})
 	}
 	if v.OK || v.Kind == "" && o.Kind == capture.WorkloadCrashed { // a signal says more than an exit code
 		return
 	}
-	o.Kind, o.What, o.Usable = capture.WorkloadFailed, v.What, false
-	if v.Evidence != "" {
-		o.Evidence = v.Evidence
+	o.Kind, o.What, o.Usable = capture.WorkloadFailed, fact.New(sessionSays, fact.Vendor("text", v.What)), false
+	if v.Evidence != "" || v.Kind != "" {
+		o.Evidence = fact.Said(v.Evidence)
 	}
-	o.Cause, o.Next = "", v.Next
+	o.Cause = causeOf(v, dir)
+}
+
+// causeOf is why a session failed, by its own words.
+func causeOf(v workload.Verdict, dir string) fact.Fact {
+	var params []fact.Param
 	if v.Kind != "" {
-		o.Evidence = v.Evidence
-		o.Cause = v.Kind
+		params = append(params, fact.Name("kind", v.Kind))
 	}
 	if v.Partial {
-		if o.Cause != "" {
-			o.Cause += "; "
-		}
-		o.Cause += "what was measured before it is in " + filepath.Join(dir, workload.MetricsName)
+		params = append(params, fact.File("file", filepath.Join(dir, workload.MetricsName)))
 	}
+	if v.Next != "" {
+		params = append(params, fact.Vendor("next", v.Next))
+	}
+	return fact.New(causeOfSession, params...)
 }
 
 // explainCapture tells a session that failed under a profiler from a profiler
@@ -334,7 +335,7 @@ func runTorchProfiler(ctx context.Context, j *job) (made, error) {
 	const step = plan.StepTorchProfiler
 	folder := sessionFolder(step)
 	if v := workload.Judge(tool.Exit{}, j.store.Path(folder), workload.ModeTorchProfiler); v.OK && operatorsFollow(j.plan) {
-		o := capture.Outcome{Kind: capture.Captured, What: "operators were taken at the end of the unprofiled run", Usable: true}
+		o := capture.Outcome{Kind: capture.Captured, What: fact.New(operatorsTaken), Usable: true}
 		explain(&o, v, j.store.Path(folder))
 		return made{Outcome: o}, recordWork(ctx, j.store, step, o, sessionFiles(j.store, folder)...)
 	}
@@ -346,11 +347,10 @@ func runTorchProfiler(ctx context.Context, j *job) (made, error) {
 // unprofiled run had or else for what is configured. A model that cannot be
 // counted costs the MFU and not the run.
 func countFlops(ctx context.Context, j *job) (made, error) {
-	o := capture.Outcome{Kind: capture.Captured, What: "FLOPs and bytes are counted", Usable: true}
+	o := capture.Outcome{Kind: capture.Captured, What: fact.New(flopsCounted), Usable: true}
 	report, err := workload.CountFlops(j.plan, j.start, j.store.Path("workload"))
 	if err != nil {
-		o.Kind, o.What = capture.MissingData, "no FLOPs: "+err.Error()
-		o.Cause, o.Next = "the architecture of the model could not be read", "MFU will be missing; or set pipeline.static_analysis.enable=false"
+		o.Kind, o.What, o.Cause = capture.MissingData, fact.New(noFlops, fact.Vendor("error", err.Error())), fact.New(causeOfFlops)
 		return made{Outcome: o}, recordWork(ctx, j.store, plan.StepStaticAnalysis, o)
 	}
 	if err := writeJSON(j.store, flopsName, report); err != nil {
@@ -363,7 +363,7 @@ func countFlops(ctx context.Context, j *job) (made, error) {
 func warnFlops(o *capture.Outcome, list []fact.Fact) {
 	for _, w := range list {
 		o.Kind = capture.WithWarnings
-		o.Warnings = append(o.Warnings, capture.Warning{ID: string(w.Code), Text: message.Text(w), Next: message.Next(w)})
+		o.Warnings = append(o.Warnings, capture.Warning{Fact: w})
 	}
 }
 
@@ -376,18 +376,18 @@ func runTorchFlops(ctx context.Context, j *job) (made, error) {
 	}
 	compared, err := workload.CompareFlops(j.plan, j.start, j.store.Path(folder+"/"+workload.FlopsName))
 	if err != nil {
-		o.Kind, o.What = capture.MissingData, "torch's FLOPs could not be compared: "+err.Error()
+		o.Kind, o.What = capture.MissingData, fact.New(flopsUncompared, fact.Vendor("error", err.Error()))
 		return made{Outcome: o}, nil
 	}
 	if err := writeJSON(j.store, flopsCheckName, compared); err != nil {
 		return made{Outcome: o}, err
 	}
-	o.What = "FLOPs agree with torch's FlopCounterMode"
+	o.What = fact.New(flopsAgree)
 	for _, d := range compared.Stages {
 		if !d.Agree {
-			o.What = "FLOPs do not agree with torch's FlopCounterMode"
-			o.Kind = capture.WithWarnings
-			o.Warnings = append(o.Warnings, capture.Warning{ID: "flops-differ", Text: fmt.Sprintf("%s: %d FLOPs from the config, %d by torch (%+.1f %%)", d.Stage, d.Ours, d.Torch, 100*d.Relative)})
+			o.Kind, o.What = capture.WithWarnings, fact.New(flopsDisagree)
+			o.Warnings = append(o.Warnings, capture.Warning{Fact: fact.New(flopsDiffer,
+				fact.Stage("stage", d.Stage), fact.Count("ours", d.Ours), fact.Count("torch", d.Torch), fact.Share("relative", d.Relative)), Scope: d.Stage})
 		}
 	}
 	warnFlops(&o, compared.Warnings)

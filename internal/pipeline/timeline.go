@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/plan"
@@ -63,7 +64,7 @@ func (j *job) capture(kind capture.Tool, command tool.Command, target []string, 
 		Tool: kind, Command: command, Output: j.store.Path(output), Target: target,
 		Limits: j.limits(timeout), Interrupts: j.Interrupts, Retries: s.Retries, Backoff: s.Backoff,
 		Secret: redact.Secret, KeepEnv: append(slices.Sorted(maps.Keys(j.plan.Pipeline.Workload.Env)), j.plan.Pipeline.Workload.PassEnv...),
-		Notice:   func(line string) { j.Say(string(kind) + ": " + line) },
+		Notice:   func(f fact.Fact) { j.Say(string(kind) + ": " + message.Text(f)) },
 		Progress: func(p capture.Progress) { j.display.line(fmt.Sprintf("%s: %s", kind, p)) },
 	}
 	if j.record != nil {
@@ -82,9 +83,6 @@ func (j *job) capture(kind capture.Tool, command tool.Command, target []string, 
 // longCapture is the length from which a timeline costs more than it tells: it
 // holds the same steps again and again.
 const longCapture = 5 * time.Minute
-
-const shorten = "captures over five minutes are large and slow to read: record a range of the program (pipeline.nsys.capture_range=nvtx pipeline.nsys.nvtx_capture=NAME), " +
-	"or a window of time (pipeline.nsys.delay=SECONDS pipeline.nsys.duration=SECONDS), or let the workload do less"
 
 // expectedCapture is the time that a timeline of a program will cover, by the
 // time that the program takes without a profiler; 0 where that is unknown or a
@@ -107,7 +105,8 @@ func captureTimeline(ctx context.Context, j *job) (made, error) {
 		j.Say("note: osrt records every call into the C library: a small Python program wrote 2.5 GB in three minutes; leave it out of pipeline.nsys.trace, or set a gate with pipeline.nsys.capture_range=nvtx")
 	}
 	if took := expectedCapture(n, j.unprofiledTime()); took > longCapture {
-		j.Say(fmt.Sprintf("warning: the timeline will cover about %s; %s", took.Round(time.Second), shorten))
+		ahead := fact.New(longAhead, fact.NS("span", took))
+		j.Say("warning: " + message.Text(ahead) + "; " + message.Next(ahead))
 	}
 	m, err := profiled(ctx, j, plan.StepNsys, func(target []string) (capture.Outcome, error) {
 		command, err := j.nsysCommand(target)
@@ -152,7 +151,7 @@ func captureNsys(ctx context.Context, j *job, c capture.Capture) (capture.Outcom
 	}
 	result.JudgeMissing(capture.AskedTables(n), got)
 	if result.Outcome.Kind == capture.GateNeverOpened && n.CaptureRange == plan.CaptureNVTX {
-		result.SetNext(capture.GateAdvice(n))
+		result.ExplainGate(n)
 	}
 	return result.Outcome, recordCapture(ctx, j.store, "nsys", j.dir, result, append(files, result.Kept...))
 }
@@ -203,7 +202,7 @@ func checkTimeline(ctx context.Context, j *job, report string, exports map[strin
 		return nil, err
 	}
 	if _, err := redact.BlankEnvironments(target); err != nil {
-		content.Warnings = append(content.Warnings, "the environment that nsys stored is still in the export: "+err.Error())
+		content.Warnings = append(content.Warnings, fact.New(environmentLeft, fact.Vendor("error", err.Error())))
 	}
 	f, err := nsys.OpenSQLite(target)
 	if err != nil {
@@ -214,12 +213,12 @@ func checkTimeline(ctx context.Context, j *job, report string, exports map[strin
 	if err != nil {
 		return nil, err
 	}
-	content.Warnings = append(content.Warnings, message.Texts(t.Warnings)...)
+	content.Warnings = append(content.Warnings, t.Warnings...)
 	for _, table := range t.Tables {
 		content.Rows[table.Name] = table.Rows
 	}
 	if took := t.Span(); took > longCapture {
-		content.Warnings = append(content.Warnings, fmt.Sprintf("the timeline covers %s; %s", took.Round(time.Second), shorten))
+		content.Warnings = append(content.Warnings, fact.New(longTimeline, fact.NS("span", took)))
 	}
 	content.Rows[capture.DataKernels] = int64(len(t.Kernels) + len(t.Graphs))
 	content.Rows[capture.DataRanges] = int64(len(t.Ranges))

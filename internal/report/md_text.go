@@ -120,7 +120,7 @@ func newDoc(title string, r *analysis.Result) *doc {
 		d.line("> **%s.** What it had captured by then is shown; the rest is missing.", text)
 	}
 	for _, n := range r.FirstNotes() {
-		d.line("> **Warning.** %s", prose(message.Text(n.Fact)))
+		d.line("> **Warning.** %s", prose(message.Text(n.Said())))
 	}
 	return d
 }
@@ -210,7 +210,7 @@ func (d *doc) note(text string) string {
 func (d *doc) remark(n analysis.Note) string { return d.note(noteText(n)) }
 
 func noteText(n analysis.Note) string {
-	return prose(withNext(n.Fact))
+	return prose(withNext(n.Said()))
 }
 
 // sentence ends a text with a full stop.

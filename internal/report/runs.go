@@ -8,68 +8,70 @@ import (
 
 	"al.essio.dev/pkg/shellescape"
 
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
+// A RunDetail is a run as `runs show` prints it, with its facts in words.
+type RunDetail struct {
+	*runs.Detail
+	Reason   string    `json:"reason,omitempty"`
+	Steps    []stepRow `json:"stages"`
+	Warnings []string  `json:"warnings,omitempty"`
+}
+
+type stepRow struct {
+	*runs.StepRow
+	Reason   string       `json:"reason,omitempty"`
+	Outcomes []outcomeRow `json:"outcomes,omitempty"`
+	Outcome  *outcomeRow  `json:"outcome,omitempty"`
+}
+
+type outcomeRow struct {
+	Kind     string   `json:"kind"`
+	Usable   bool     `json:"usable"`
+	Text     string   `json:"text"`
+	Evidence string   `json:"evidence,omitempty"`
+	Cause    string   `json:"cause,omitempty"`
+	Next     string   `json:"next,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Run words what is known of a run. More are warnings beside those of the run.
+func Run(d *runs.Detail, more ...string) *RunDetail {
+	out := &RunDetail{Detail: d, Reason: message.Text(d.Reason), Steps: []stepRow{}, Warnings: append(message.Texts(d.Warnings), more...)}
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		row := stepRow{StepRow: s, Reason: message.Text(s.Reason)}
+		if s.Outcome != nil {
+			row.Outcome = outcomeOf(s.Outcome)
+		}
+		for _, o := range s.Outcomes {
+			row.Outcomes = append(row.Outcomes, *outcomeOf(o))
+		}
+		out.Steps = append(out.Steps, row)
+	}
+	return out
+}
+
+func outcomeOf(o *runs.Outcome) *outcomeRow {
+	row := &outcomeRow{
+		Kind: o.Kind, Usable: o.Usable, Text: message.Text(o.Text), Evidence: message.Text(o.Evidence),
+		Cause: message.Text(o.Cause), Next: message.Next(o.Cause),
+	}
+	for _, w := range o.Warnings {
+		row.Warnings = append(row.Warnings, message.Texts([]fact.Fact{w.Fact})...)
+	}
+	return row
+}
+
 // WriteRun describes one run for people.
-func WriteRun(w io.Writer, d *runs.Detail) error {
+func WriteRun(w io.Writer, d *RunDetail) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "run      %s\nstatus   %s", d.Summary.ID, d.Summary.Status)
-	if d.Reason != "" {
-		fmt.Fprintf(&b, " (%s)", oneLine(d.Reason))
-	}
-	fmt.Fprintf(&b, "\npath     %s\ncreated  %s\n", d.Summary.Path, d.Summary.Created.Local().Format(time.DateTime))
-	if d.Summary.Recorded != nil {
-		fmt.Fprintf(&b, "note     %s; recorded %s\n", RecordedRun, d.Summary.Recorded.Local().Format(time.DateTime))
-	}
-	if d.Summary.Note != "" {
-		fmt.Fprintf(&b, "note     %s\n", d.Summary.Note)
-	}
-	if d.Summary.GPU != "" {
-		fmt.Fprintf(&b, "GPU      %s\n", d.Summary.GPU)
-	}
-	fmt.Fprintf(&b, "command  %s\n", oneLine(shellescape.QuoteCommand(d.Command)))
+	writeRunHead(&b, d)
 	for _, s := range d.Steps {
-		fmt.Fprintf(&b, "\n%s: %s", s.Name, s.State)
-		if s.Seconds != nil {
-			fmt.Fprintf(&b, ", %s", elapsed(*s.Seconds*1e9))
-		}
-		outcomes := s.Outcomes
-		if len(outcomes) > 1 {
-			fmt.Fprintf(&b, ", in %d processes", len(outcomes))
-		} else if s.Outcome != nil {
-			outcomes = []runs.OutcomeRow{*s.Outcome}
-		}
-		if s.Attempts > max(len(outcomes), 1) {
-			fmt.Fprintf(&b, ", %d attempts", s.Attempts)
-		}
-		if s.ExitCode != nil {
-			fmt.Fprintf(&b, ", exit code %d", *s.ExitCode)
-		}
-		b.WriteByte('\n')
-		for _, o := range outcomes {
-			for _, l := range []struct{ name, text string }{{"outcome", o.Kind + ": " + o.Text}, {"evidence", o.Evidence}, {"cause", o.Cause}, {"next", o.Next}} {
-				if l.text != "" {
-					fmt.Fprintf(&b, "  %-9s %s\n", l.name, oneLine(l.text))
-				}
-			}
-			for _, warning := range o.Warnings {
-				fmt.Fprintf(&b, "  %-9s %s\n", "warning", oneLine(warning))
-			}
-		}
-		if len(outcomes) == 0 && s.Reason != "" {
-			fmt.Fprintf(&b, "  %-9s %s\n", "reason", oneLine(s.Reason))
-		}
-		for _, f := range d.Files {
-			if f.Step != s.Name {
-				continue
-			}
-			fmt.Fprintf(&b, "  %-9s %s, %d bytes", "file", f.Path, f.Size)
-			if f.Problem != "" {
-				fmt.Fprintf(&b, ": %s", f.Problem)
-			}
-			b.WriteByte('\n')
-		}
+		writeStep(&b, d, s)
 	}
 	if r := d.Resume; r != nil && r.Next != "" {
 		fmt.Fprintf(&b, "\n'deepprof runs resume %s' goes on with %s\n", d.Summary.ID, r.Next)
@@ -79,6 +81,71 @@ func WriteRun(w io.Writer, d *runs.Detail) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func writeRunHead(b *strings.Builder, d *RunDetail) {
+	fmt.Fprintf(b, "run      %s\nstatus   %s", d.Summary.ID, d.Summary.Status)
+	if d.Reason != "" {
+		fmt.Fprintf(b, " (%s)", oneLine(d.Reason))
+	}
+	fmt.Fprintf(b, "\npath     %s\ncreated  %s\n", d.Summary.Path, d.Summary.Created.Local().Format(time.DateTime))
+	if d.Summary.Recorded != nil {
+		fmt.Fprintf(b, "note     %s; recorded %s\n", RecordedRun, d.Summary.Recorded.Local().Format(time.DateTime))
+	}
+	if d.Summary.Note != "" {
+		fmt.Fprintf(b, "note     %s\n", d.Summary.Note)
+	}
+	if d.Summary.GPU != "" {
+		fmt.Fprintf(b, "GPU      %s\n", d.Summary.GPU)
+	}
+	fmt.Fprintf(b, "command  %s\n", oneLine(shellescape.QuoteCommand(d.Command)))
+}
+
+func writeStep(b *strings.Builder, d *RunDetail, s stepRow) {
+	fmt.Fprintf(b, "\n%s: %s", s.Name, s.State)
+	if s.Seconds != nil {
+		fmt.Fprintf(b, ", %s", elapsed(*s.Seconds*1e9))
+	}
+	outcomes := s.Outcomes
+	if len(outcomes) > 1 {
+		fmt.Fprintf(b, ", in %d processes", len(outcomes))
+	} else if s.Outcome != nil {
+		outcomes = []outcomeRow{*s.Outcome}
+	}
+	if s.Attempts > max(len(outcomes), 1) {
+		fmt.Fprintf(b, ", %d attempts", s.Attempts)
+	}
+	if s.ExitCode != nil {
+		fmt.Fprintf(b, ", exit code %d", *s.ExitCode)
+	}
+	b.WriteByte('\n')
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(b, "  %-9s %s\n", name, oneLine(text))
+		}
+	}
+	for _, o := range outcomes {
+		line("outcome", o.Kind+": "+o.Text)
+		line("evidence", o.Evidence)
+		line("cause", o.Cause)
+		line("next", o.Next)
+		for _, warning := range o.Warnings {
+			line("warning", warning)
+		}
+	}
+	if len(outcomes) == 0 {
+		line("reason", s.Reason)
+	}
+	for _, f := range d.Files {
+		if f.Step != s.Name {
+			continue
+		}
+		fmt.Fprintf(b, "  %-9s %s, %d bytes", "file", f.Path, f.Size)
+		if f.Problem != "" {
+			fmt.Fprintf(b, ": %s", f.Problem)
+		}
+		b.WriteByte('\n')
+	}
 }
 
 // WriteCleaned says what was removed, or would be.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 )
 
@@ -19,7 +20,7 @@ type SummaryOptions struct {
 	Bold   bool   // the terminal takes escape sequences
 	Report string // path of the report to open; "" leaves the line out
 	// Shown are warnings that the screen has already.
-	Shown []string
+	Shown []fact.Fact
 	// Log is for a pipe or a log, which has no last line: every finding and every
 	// note stands there, whole. Height means nothing then.
 	Log bool
@@ -98,7 +99,7 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 		lines = append(lines, wrap(lowerFirst(text)+": what it had captured by then is shown", o.Width, "  ", sentenceLines)...)
 	}
 	for _, n := range r.FirstNotes() {
-		lines = append(lines, wrap(message.Text(n.Fact), o.Width, "  ", sentenceLines)...)
+		lines = append(lines, wrap(message.Text(n.Said()), o.Width, "  ", sentenceLines)...)
 	}
 	lines = append(lines, summaryScope(r, o.Width, f.scope)...)
 	lines = append(lines, "")
@@ -257,8 +258,8 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 
 // summaryNote is a note with what to do about it, nil where it does not fit.
 func summaryNote(head string, n *analysis.Note, width, most int) []string {
-	text := head + oneLine(message.Short(n.Fact))
-	if next := oneLine(message.Next(n.Fact)); next != "" {
+	text := head + oneLine(message.Short(n.Said()))
+	if next := oneLine(message.Next(n.Said())); next != "" {
 		text += "; next: " + next
 	}
 	return whole(text, width, "  ", most)
@@ -295,8 +296,6 @@ func withoutHeavy(r *analysis.Result) []analysis.Note {
 // unshown are the notes that the screen does not have yet.
 func (o *SummaryOptions) unshown(notes []analysis.Note) []analysis.Note {
 	return slices.DeleteFunc(slices.Clone(notes), func(n analysis.Note) bool {
-		return slices.ContainsFunc(o.Shown, func(s string) bool {
-			return s != "" && (s == n.Text("text") || s == n.Text("why") || s == message.Text(n.Fact))
-		})
+		return slices.ContainsFunc(o.Shown, n.Equal)
 	})
 }

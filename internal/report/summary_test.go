@@ -9,7 +9,6 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -70,9 +69,9 @@ func TestSummarySays(t *testing.T) {
 	if !strings.Contains(b.String(), "nsys slowed prefill 38.4 %, decode 50.0 %: use pipeline/nsys=light") {
 		t.Errorf("a preset that helps one of the stages is not named:\n%s", b.String())
 	}
-	shown := []string{message.Text(doubtful().Warnings[0].Fact)}
+	shown := []fact.Fact{doubtful().Warnings[0].Fact}
 	for _, n := range doubtful().Missing {
-		shown = append(shown, message.Text(n.Fact))
+		shown = append(shown, n.Fact)
 	}
 	b.Reset()
 	if err := Summary(&b, doubtful(), SummaryOptions{Shown: shown}); err != nil {

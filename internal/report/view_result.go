@@ -199,8 +199,8 @@ func missingNotes(r *analysis.Result) []string {
 		notes = append(notes, lowerFirst(text)+": what it had captured by then is shown")
 	}
 	for _, n := range append(r.Missing[:len(r.Missing):len(r.Missing)], r.Warnings...) {
-		text := message.Text(n.Fact)
-		if next := message.Next(n.Fact); next != "" {
+		text := message.Text(n.Said())
+		if next := message.Next(n.Said()); next != "" {
 			text += "; " + next
 		}
 		notes = append(notes, text)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // smallDisk mounts a tmpfs of the given size. Where that is not allowed, the
@@ -71,17 +73,17 @@ func TestFullDisk(t *testing.T) {
 	fill(t, filepath.Join(root, "filler"))
 
 	// The reserve carries the outcome onto the full disk.
-	must(t, r.EndStep("nsys", StateFailed, "disk full"))
+	must(t, r.EndStep("nsys", StateFailed, fact.Said("disk full")))
 	m, err := ReadManifest(r.Dir())
-	if err != nil || m.Step("nsys").Reason != "disk full" {
+	if err != nil || m.Step("nsys").Reason.Text("text") != "disk full" {
 		t.Fatalf("manifest on the full disk: %+v, %v", m, err)
 	}
 
 	// It is made again, so that the next change is carried as well.
 	fill(t, filepath.Join(root, "filler1"))
-	must(t, r.EndStep("nsys", StateFailed, strings.Repeat("\x00\x1b[31mdisk full", 200000)))
-	if m, err := ReadManifest(r.Dir()); err != nil || len(m.Step("nsys").Reason) > 4*maxText || strings.ContainsAny(m.Step("nsys").Reason, "\x00\x1b") {
-		t.Fatalf("words of a program on the full disk: %.300q, %v", m.Step("nsys").Reason, err)
+	must(t, r.EndStep("nsys", StateFailed, fact.Said(strings.Repeat("\x00\x1b[31mdisk full", 200000))))
+	if m, err := ReadManifest(r.Dir()); err != nil || len(m.Step("nsys").Reason.Text("text")) > 4*maxText || strings.ContainsAny(m.Step("nsys").Reason.Text("text"), "\x00\x1b") {
+		t.Fatalf("words of a program on the full disk: %.300q, %v", m.Step("nsys").Reason.Text("text"), err)
 	}
 
 	// Without it the manifest keeps its last good content and the error says why.
@@ -102,7 +104,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("list on a full disk: %d runs, %v, %v", len(list), warnings, err)
 	}
 	must(t, os.Remove(filepath.Join(root, "filler2")))
-	must(t, r.Finish(StatusFailed, "disk full"))
+	must(t, r.Finish(StatusFailed, fact.Said("disk full")))
 	if m, err := ReadManifest(r.Dir()); err != nil || len(m.Warnings) != 1 {
 		t.Errorf("the change kept in memory was not written: %+v, %v", m.Warnings, err)
 	}
@@ -155,7 +157,7 @@ func chmodAll(dir string, mode os.FileMode) {
 func TestReadOnlyStore(t *testing.T) {
 	root := t.TempDir()
 	r := mustCreate(t, root, CreateOptions{Label: "kept"})
-	must(t, r.Finish(StatusDone, ""))
+	must(t, r.Finish(StatusDone, fact.Fact{}))
 	crashed := mustCreate(t, root, CreateOptions{Label: "crashed"})
 	must(t, crashed.Update(func(m *Manifest) error { m.Owner.Start++; return nil }))
 	must(t, crashed.Close())

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/format"
 )
 
@@ -111,7 +112,7 @@ func TestPartOfPack(t *testing.T) {
 	for _, name := range []string{"ncu/run.ncu-rep", "nsys/run.sqlite", "workload/stdout.log"} {
 		must(t, r.WriteFile(name, bytes.Repeat([]byte(name), 1000)))
 	}
-	must(t, r.Finish(StatusDone, ""))
+	must(t, r.Finish(StatusDone, fact.Fact{}))
 	out := filepath.Join(t.TempDir(), "x"+PackExt)
 	_, err := Pack(ctx, r, out, PackOptions{})
 	must(t, err)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // Filter narrows List. The zero value keeps everything.
@@ -170,10 +172,11 @@ func dirSize(dir string) (bytes int64, files int) {
 	return bytes, files
 }
 
-// Detail is what `runs show` prints.
+// Detail is what `runs show` prints. Facts have no JSON here: internal/report
+// words them.
 type Detail struct {
 	Summary  Summary     `json:"summary"`
-	Reason   string      `json:"reason,omitempty"`
+	Reason   fact.Fact   `json:"-"`
 	Version  string      `json:"version,omitempty"`
 	Command  []string    `json:"command,omitempty"`
 	Resumed  int         `json:"resumed,omitempty"`
@@ -181,40 +184,23 @@ type Detail struct {
 	Steps    []StepRow   `json:"stages"`
 	Files    []FileRow   `json:"files"`
 	Resume   *ResumePlan `json:"resume,omitempty"` // present when the run is not done, nobody works in it and it is no recording that was played
-	Warnings []string    `json:"warnings,omitempty"`
+	Warnings []fact.Fact `json:"-"`
 }
 
 // StepRow is one step of `runs show`: its state and its last attempt.
 type StepRow struct {
-	Name     string   `json:"name"`
-	State    State    `json:"state"`
-	Reason   string   `json:"reason,omitempty"`
-	Seconds  *float64 `json:"seconds,omitempty"`
-	Attempts int      `json:"attempts"`
+	Name     string    `json:"name"`
+	State    State     `json:"state"`
+	Reason   fact.Fact `json:"-"`
+	Seconds  *float64  `json:"seconds,omitempty"`
+	Attempts int       `json:"attempts"`
 	// Outcomes are those of several processes that each did a part of the step,
 	// in order; absent where one did it.
-	Outcomes []OutcomeRow `json:"outcomes,omitempty"`
-	ExitCode *int         `json:"exit_code,omitempty"`
-	Signal   string       `json:"signal,omitempty"`
-	Outcome  *OutcomeRow  `json:"outcome,omitempty"`
-	Command  []string     `json:"command,omitempty"`
-}
-
-// OutcomeRow is an Outcome with the texts of its warnings.
-type OutcomeRow struct {
-	Outcome
-	Warnings []string `json:"warnings,omitempty"`
-}
-
-func outcomeRow(o *Outcome) *OutcomeRow {
-	if o == nil {
-		return nil
-	}
-	row := &OutcomeRow{Outcome: *o}
-	for _, w := range o.Warnings {
-		row.Warnings = append(row.Warnings, w.Text)
-	}
-	return row
+	Outcomes []*Outcome `json:"-"`
+	ExitCode *int       `json:"exit_code,omitempty"`
+	Signal   string     `json:"signal,omitempty"`
+	Outcome  *Outcome   `json:"-"` // nil while it runs
+	Command  []string   `json:"command,omitempty"`
 }
 
 // FileRow is one file that a step stands on.
@@ -229,19 +215,22 @@ type FileRow struct {
 func Show(r *Run) Detail {
 	m := r.Manifest()
 	d := Detail{
-		Summary: summarise(r), Reason: m.Reason, Version: m.Version, Command: m.Command,
-		Resumed: m.Resumed, Pack: m.Pack, Steps: []StepRow{}, Files: []FileRow{}, Warnings: m.Warnings,
+		Summary: summarise(r), Reason: m.Reason.Fact, Version: m.Version, Command: m.Command,
+		Resumed: m.Resumed, Pack: m.Pack, Steps: []StepRow{}, Files: []FileRow{},
+	}
+	for _, w := range m.Warnings {
+		d.Warnings = append(d.Warnings, w.Fact)
 	}
 	for i := range m.Steps {
 		s := &m.Steps[i]
-		row := StepRow{Name: s.Name, State: s.seen(r.liveness, m.Status), Reason: s.Reason, Seconds: s.Seconds, Attempts: len(s.Attempts)}
+		row := StepRow{Name: s.Name, State: s.seen(r.liveness, m.Status), Reason: s.Reason.Fact, Seconds: s.Seconds, Attempts: len(s.Attempts)}
 		if a := s.Last(); a != nil {
-			row.ExitCode, row.Signal, row.Outcome, row.Command = a.ExitCode, a.Signal, outcomeRow(a.Outcome), a.Command
+			row.ExitCode, row.Signal, row.Outcome, row.Command = a.ExitCode, a.Signal, a.Outcome, a.Command
 		}
 		if parts := s.parts(); len(parts) > 1 {
 			for _, a := range parts {
 				if a.Outcome != nil {
-					row.Outcomes = append(row.Outcomes, *outcomeRow(a.Outcome))
+					row.Outcomes = append(row.Outcomes, a.Outcome)
 				}
 			}
 		}

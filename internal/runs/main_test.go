@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -41,7 +43,7 @@ func play(role, arg string) error {
 				return err
 			}
 			fmt.Println(r.Dir())
-			if err := r.Finish(StatusDone, ""); err != nil {
+			if err := r.Finish(StatusDone, fact.Fact{}); err != nil {
 				return err
 			}
 		}
@@ -85,9 +87,9 @@ func holdSteps(r *Run) error {
 		func() error { return r.StartStep("baseline") },
 		func() error { return r.StartAttempt("baseline", "/w", "./toy") },
 		func() error {
-			return r.EndAttempt("baseline", Result{ExitCode: &zero, Outcome: Outcome{Kind: "captured", Usable: true, Text: "ran"}, Files: files})
+			return r.EndAttempt("baseline", Result{ExitCode: &zero, Outcome: Outcome{Kind: "captured", Usable: true, Text: fact.Said("ran")}, Files: files})
 		},
-		func() error { return r.EndStep("baseline", StateDone, "") },
+		func() error { return r.EndStep("baseline", StateDone, fact.Fact{}) },
 		func() error { return r.StartStep("nsys") },
 		func() error { return r.StartAttempt("nsys", "/w", "nsys", "profile", "./toy") },
 	} {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -62,23 +63,23 @@ var States = []State{StatePending, StateRunning, StateDone, StateFailed, StateSk
 
 // Manifest is run.json.
 type Manifest struct {
-	Schema   int        `json:"schema" jsonschema:"version of this file's layout"`
-	ID       string     `json:"id" jsonschema:"identity of the run; stays the same in a copy or a pack"`
-	Status   Status     `json:"status" jsonschema:"state of the whole run"`
-	Label    string     `json:"label,omitempty" jsonschema:"what the run measures, for people"`
-	Version  string     `json:"version,omitempty" jsonschema:"version of the program that made the run"`
-	Command  []string   `json:"command,omitempty" jsonschema:"command line that started the run"`
-	Start    string     `json:"start,omitempty" jsonschema:"folder that the run was started in; absent in runs of schema 1"`
-	Created  time.Time  `json:"created" jsonschema:"when the run was created, UTC"`
-	Updated  time.Time  `json:"updated" jsonschema:"when this file was last written, UTC"`
-	Finished *time.Time `json:"finished,omitempty" jsonschema:"when the run ended; absent while it runs or when its process was killed"`
-	Reason   string     `json:"reason,omitempty" jsonschema:"why the run failed or was interrupted"`
-	Resumed  int        `json:"resumed,omitempty" jsonschema:"how often the run was resumed"`
-	Owner    Owner      `json:"owner" jsonschema:"the process that works or last worked in the run"`
-	Steps    []Step     `json:"steps" jsonschema:"pipeline steps in the order they run"`
-	Warnings []string   `json:"warnings,omitempty" jsonschema:"doubts about the whole run"`
-	Recorded *time.Time `json:"recorded,omitempty" jsonschema:"when the captures were made, where they come from a recording"`
-	Pack     *PackNote  `json:"pack,omitempty" jsonschema:"present when this is a copy out of a pack: what packing changed"`
+	Schema   int           `json:"schema" jsonschema:"version of this file's layout"`
+	ID       string        `json:"id" jsonschema:"identity of the run; stays the same in a copy or a pack"`
+	Status   Status        `json:"status" jsonschema:"state of the whole run"`
+	Label    string        `json:"label,omitempty" jsonschema:"what the run measures, for people"`
+	Version  string        `json:"version,omitempty" jsonschema:"version of the program that made the run"`
+	Command  []string      `json:"command,omitempty" jsonschema:"command line that started the run"`
+	Start    string        `json:"start,omitempty" jsonschema:"folder that the run was started in; absent in runs of schema 1"`
+	Created  time.Time     `json:"created" jsonschema:"when the run was created, UTC"`
+	Updated  time.Time     `json:"updated" jsonschema:"when this file was last written, UTC"`
+	Finished *time.Time    `json:"finished,omitempty" jsonschema:"when the run ended; absent while it runs or when its process was killed"`
+	Reason   fact.Stored   `json:"reason,omitzero" jsonschema:"why the run failed or was interrupted"`
+	Resumed  int           `json:"resumed,omitempty" jsonschema:"how often the run was resumed"`
+	Owner    Owner         `json:"owner" jsonschema:"the process that works or last worked in the run"`
+	Steps    []Step        `json:"steps" jsonschema:"pipeline steps in the order they run"`
+	Warnings []fact.Stored `json:"warnings,omitempty" jsonschema:"doubts about the whole run"`
+	Recorded *time.Time    `json:"recorded,omitempty" jsonschema:"when the captures were made, where they come from a recording"`
+	Pack     *PackNote     `json:"pack,omitempty" jsonschema:"present when this is a copy out of a pack: what packing changed"`
 }
 
 // Owner identifies a process beyond the reuse of its pid. A field that could
@@ -93,13 +94,13 @@ type Owner struct {
 
 // Step is one step of the pipeline.
 type Step struct {
-	Name     string     `json:"name" jsonschema:"name of the step, unique in the run"`
-	Needs    []string   `json:"needs,omitempty" jsonschema:"steps whose files it reads: it is done again when one of them is"`
-	State    State      `json:"state" jsonschema:"state of the step"`
-	Reason   string     `json:"reason,omitempty" jsonschema:"why the step was skipped, failed or interrupted"`
-	Started  *time.Time `json:"started,omitempty" jsonschema:"when the step started, UTC"`
-	Seconds  *float64   `json:"seconds,omitempty" jsonschema:"duration of the step over all attempts and pauses between them; absent until it ends"`
-	Attempts []Attempt  `json:"attempts,omitempty" jsonschema:"every attempt, in order"`
+	Name     string      `json:"name" jsonschema:"name of the step, unique in the run"`
+	Needs    []string    `json:"needs,omitempty" jsonschema:"steps whose files it reads: it is done again when one of them is"`
+	State    State       `json:"state" jsonschema:"state of the step"`
+	Reason   fact.Stored `json:"reason,omitzero" jsonschema:"why the step was skipped, failed or interrupted"`
+	Started  *time.Time  `json:"started,omitempty" jsonschema:"when the step started, UTC"`
+	Seconds  *float64    `json:"seconds,omitempty" jsonschema:"duration of the step over all attempts and pauses between them; absent until it ends"`
+	Attempts []Attempt   `json:"attempts,omitempty" jsonschema:"every attempt, in order"`
 }
 
 // Attempt is one try at a step. A step that starts no process has attempts
@@ -118,32 +119,58 @@ type Attempt struct {
 // Outcome is the judgement of an attempt. Usable says whether what it left can
 // be worked with; the exit code alone does not.
 type Outcome struct {
-	Kind     string `json:"kind" jsonschema:"kind of outcome, for programs"`
-	Usable   bool   `json:"usable" jsonschema:"whether what the attempt left can be worked with"`
-	Text     string `json:"text" jsonschema:"what happened"`
-	Evidence string `json:"evidence,omitempty" jsonschema:"the line or fact it was decided from"`
-	Cause    string `json:"cause,omitempty" jsonschema:"the likely cause"`
-	Next     string `json:"next,omitempty" jsonschema:"what to do"`
-	Warnings []Note `json:"warnings,omitempty" jsonschema:"doubts about what was captured"`
+	Kind     string    `json:"kind" jsonschema:"kind of outcome, for programs"`
+	Usable   bool      `json:"usable" jsonschema:"whether what the attempt left can be worked with"`
+	Text     fact.Fact `json:"text,omitzero" jsonschema:"what happened"`
+	Evidence fact.Fact `json:"evidence,omitzero" jsonschema:"the line or observation it was decided from"`
+	Cause    fact.Fact `json:"cause,omitzero" jsonschema:"the likely cause; its code also names the next step"`
+	Warnings []Note    `json:"warnings,omitempty" jsonschema:"doubts about what was captured"`
 }
 
-// A Note is a doubt about what an attempt captured. Programs go by Code; Text
-// is for people.
+// UnmarshalJSON also takes the sentences of earlier versions.
+func (o *Outcome) UnmarshalJSON(data []byte) error {
+	var file struct {
+		Kind                  string
+		Usable                bool
+		Text, Evidence, Cause fact.Stored
+		Next                  string
+		Warnings              []Note
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return err
+	}
+	*o = Outcome{file.Kind, file.Usable, file.Text.Fact, file.Evidence.Fact, file.Cause.WithNext(file.Next), file.Warnings}
+	return nil
+}
+
+// A Note is a doubt about what an attempt captured; its code also names the next
+// step.
 type Note struct {
-	Code  string `json:"code,omitempty" jsonschema:"what kind of doubt, for programs; absent in runs of schema 1"`
+	fact.Fact
 	Scope string `json:"scope,omitempty" jsonschema:"what it is about; absent for the whole capture"`
-	Text  string `json:"text" jsonschema:"what is doubtful"`
-	Next  string `json:"next,omitempty" jsonschema:"what to do about it"`
 }
 
-// UnmarshalJSON also takes the bare text of schema 1.
+// UnmarshalJSON also takes the sentences of earlier versions: a text, or an object
+// with one.
 func (n *Note) UnmarshalJSON(data []byte) error {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte(`"`)) {
-		*n = Note{}
-		return json.Unmarshal(data, &n.Text)
+		var stored fact.Stored
+		err := json.Unmarshal(data, &stored)
+		*n = Note{Fact: stored.Fact}
+		return err
 	}
-	type note Note
-	return json.Unmarshal(data, (*note)(n))
+	var file struct {
+		fact.Fact
+		Scope, Text, Next string
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return err
+	}
+	*n = Note{file.Fact, file.Scope}
+	if file.Text != "" {
+		n.Fact = fact.Stored{Fact: fact.Said(file.Text)}.WithNext(file.Next)
+	}
+	return nil
 }
 
 // File is a file of the run. Path is relative to the run directory, with

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/deepprof/deepprof/internal/fact"
 	"io"
 	"os"
 	"path/filepath"
@@ -144,12 +145,12 @@ func (r *Run) takeOver() error {
 			if s.State != StateRunning {
 				continue
 			}
-			s.State, s.Reason = StateInterrupted, "its process ended while the step ran"
+			s.State, s.Reason = StateInterrupted, fact.Stored{Fact: fact.New(processEnded)}
 			if a := s.Last(); a != nil && a.Outcome == nil {
-				a.Outcome = &Outcome{Kind: string(StateInterrupted), Text: s.Reason}
+				a.Outcome = &Outcome{Kind: string(StateInterrupted), Text: s.Reason.Fact}
 			}
 		}
-		m.Status, m.Reason, m.Finished = StatusRunning, "", nil
+		m.Status, m.Reason, m.Finished = StatusRunning, fact.Stored{}, nil
 		m.Owner = self()
 		m.Resumed++
 		return nil

@@ -21,6 +21,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/sqlite"
 )
@@ -57,9 +58,9 @@ func packable(t *testing.T, root string) *Run {
 		Environment: map[string]redact.EnvVar{"HOME": {Value: "/home/mallory"}, "SHARE": {Value: "/gpfs2/groups/x"}}}))
 	files, err := r.HashFiles(ctx, "ncu", "nsys")
 	must(t, err)
-	must(t, r.EndAttempt("ncu", Result{Outcome: Outcome{Kind: "captured", Usable: true, Text: "good"}, Files: files}))
-	must(t, r.EndStep("ncu", StateDone, ""))
-	must(t, r.Finish(StatusDone, ""))
+	must(t, r.EndAttempt("ncu", Result{Outcome: Outcome{Kind: "captured", Usable: true, Text: fact.Said("good")}, Files: files}))
+	must(t, r.EndStep("ncu", StateDone, fact.Fact{}))
+	must(t, r.Finish(StatusDone, fact.Fact{}))
 	return r
 }
 
@@ -243,7 +244,7 @@ func (r *Run) reopenForTest(f func() error) error {
 	r.lock = w.lock
 	r.mu.Unlock()
 	err = f()
-	return errors.Join(err, w.Finish(StatusDone, ""), r.Close())
+	return errors.Join(err, w.Finish(StatusDone, fact.Fact{}), r.Close())
 }
 
 func unzstd(t *testing.T, path string) []byte {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/redact"
 )
 
@@ -167,8 +168,8 @@ func TestPlantedSecrets(t *testing.T) {
 	writePlanted(t, r, all)
 	files, err := r.HashFiles(ctx, "nsys", "ncu", "report.html", "result.json", "kernels.md")
 	must(t, err)
-	must(t, r.EndAttempt("nsys", Result{Files: files, Outcome: Outcome{Kind: "failed", Text: "died with " + all[0].secret}}))
-	must(t, r.Finish(StatusFailed, "the workload said "+strings.Join(args, " ")))
+	must(t, r.EndAttempt("nsys", Result{Files: files, Outcome: Outcome{Kind: "failed", Text: fact.Said("died with " + all[0].secret)}}))
+	must(t, r.Finish(StatusFailed, fact.Said("the workload said "+strings.Join(args, " "))))
 	must(t, r.Close())
 
 	if st, err := os.Stat(r.Path(PrivateName)); err != nil || st.Mode().Perm() != 0o600 {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 var ctx = context.Background()
@@ -35,7 +37,7 @@ func TestCreateNeverCollides(t *testing.T) {
 				return
 			}
 			add(r.Dir())
-			if err := r.Finish(StatusDone, ""); err != nil {
+			if err := r.Finish(StatusDone, fact.Fact{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -75,7 +77,7 @@ func TestCreateExplicitDir(t *testing.T) {
 	if _, err := Create("", CreateOptions{Dir: dir}); !errors.Is(err, ErrExists) {
 		t.Errorf("second run in the same directory: %v", err)
 	}
-	must(t, r.Finish(StatusDone, ""))
+	must(t, r.Finish(StatusDone, fact.Fact{}))
 	if _, err := Create("", CreateOptions{Dir: dir}); !errors.Is(err, ErrExists) {
 		t.Errorf("run over a finished one: %v", err)
 	}
@@ -127,7 +129,7 @@ func TestManifestValidAtEveryMoment(t *testing.T) {
 		must(t, r.Update(func(m *Manifest) error {
 			m.Label = strings.Repeat("x", i%700)
 			if i%20 == 0 {
-				m.Warnings = append(m.Warnings, "w")
+				m.Warnings = append(m.Warnings, fact.Stored{Fact: fact.Said("w")})
 			}
 			return nil
 		}))
@@ -190,7 +192,7 @@ func TestDeadProcessIsRecognised(t *testing.T) {
 	if m.Resumed != 1 || m.Owner.PID != os.Getpid() || m.Steps[1].State != StateInterrupted || m.Steps[1].Last().Outcome.Kind != "interrupted" {
 		t.Errorf("resumed manifest: %+v", m)
 	}
-	must(t, w.Finish(StatusDone, ""))
+	must(t, w.Finish(StatusDone, fact.Fact{}))
 }
 
 // A free lock with the process still there happens where locks do not work.
@@ -321,10 +323,10 @@ func TestStepMistakes(t *testing.T) {
 	if m, err := ReadManifest(r.Dir()); err != nil || m.Status != StatusRunning {
 		t.Errorf("after refused updates the manifest reads %v, %v", m.Status, err)
 	}
-	must(t, r.Finish(StatusFailed, "nsys said no"))
+	must(t, r.Finish(StatusFailed, fact.Said("nsys said no")))
 	m, err := ReadManifest(r.Dir())
 	must(t, err)
-	if s := m.Step("nsys"); s.State != StateFailed || s.Reason != "nsys said no" {
+	if s := m.Step("nsys"); s.State != StateFailed || s.Reason.Text("text") != "nsys said no" {
 		t.Errorf("a stage left running reads %+v", s)
 	}
 	if _, err := os.Stat(r.Path(reserveName)); !os.IsNotExist(err) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 const schemaDir = "../../docs/schemas"
@@ -22,8 +24,9 @@ func schemaOf[T any](t *testing.T, title, id string) *jsonschema.Schema {
 		return s
 	}
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[Status](): enum(stringsOf(Statuses)),
-		reflect.TypeFor[State]():  enum(stringsOf(States)),
+		reflect.TypeFor[Status]():      enum(stringsOf(Statuses)),
+		reflect.TypeFor[State]():       enum(stringsOf(States)),
+		reflect.TypeFor[fact.Params](): {Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "object", MinProperties: jsonschema.Ptr(1), MaxProperties: jsonschema.Ptr(1)}},
 	}})
 	must(t, err)
 	s.Schema, s.ID, s.Title = "https://json-schema.org/draft/2020-12/schema", id, title

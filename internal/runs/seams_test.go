@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // WriteConfig writes config.yaml: the configuration, composed and resolved. It
@@ -25,7 +27,7 @@ func (r *Run) Note() string { return r.note }
 // Warn adds a doubt about the whole run.
 func (r *Run) Warn(text string) error {
 	return r.Update(func(m *Manifest) error {
-		m.Warnings = append(m.Warnings, text)
+		m.Warnings = append(m.Warnings, fact.Stored{Fact: fact.Said(text)})
 		return nil
 	})
 }

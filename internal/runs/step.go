@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 )
 
@@ -45,7 +46,7 @@ func (r *Run) StartStep(name string) error {
 			s = &m.Steps[len(m.Steps)-1]
 		}
 		now := time.Now().UTC()
-		s.State, s.Reason, s.Started, s.Seconds = StateRunning, "", &now, nil
+		s.State, s.Reason, s.Started, s.Seconds = StateRunning, fact.Stored{}, &now, nil
 		return nil
 	})
 }
@@ -75,7 +76,7 @@ func (r *Run) EndAttempt(step string, res Result) error {
 
 // EndStep sets the final state of a step. An attempt still under way is
 // closed with it.
-func (r *Run) EndStep(name string, state State, reason string) error {
+func (r *Run) EndStep(name string, state State, reason fact.Fact) error {
 	return r.updateStep(name, func(s *Step) error {
 		s.end(state, reason)
 		return nil
@@ -83,14 +84,14 @@ func (r *Run) EndStep(name string, state State, reason string) error {
 }
 
 // SkipStep records that a step will not run, and why.
-func (r *Run) SkipStep(name, reason string) error {
+func (r *Run) SkipStep(name string, reason fact.Fact) error {
 	return r.Update(func(m *Manifest) error {
 		s := m.Step(name)
 		if s == nil {
 			m.Steps = append(m.Steps, Step{Name: name})
 			s = &m.Steps[len(m.Steps)-1]
 		}
-		s.State, s.Reason = StateSkipped, reason
+		s.State, s.Reason = StateSkipped, fact.Stored{Fact: reason}
 		return nil
 	})
 }
@@ -98,7 +99,7 @@ func (r *Run) SkipStep(name, reason string) error {
 // Finish ends the run and releases its lock. Steps still running take the
 // state that belongs to status. The lock is released also when the last write
 // fails; the run then reads as interrupted.
-func (r *Run) Finish(status Status, reason string) error {
+func (r *Run) Finish(status Status, reason fact.Fact) error {
 	err := r.Update(func(m *Manifest) error {
 		if status == StatusRunning {
 			return errors.New("finish run: running is not an end")
@@ -113,7 +114,7 @@ func (r *Run) Finish(status Status, reason string) error {
 			}
 		}
 		now := time.Now().UTC()
-		m.Status, m.Reason, m.Finished = status, reason, &now
+		m.Status, m.Reason, m.Finished = status, fact.Stored{Fact: reason}, &now
 		return nil
 	})
 	os.Remove(r.Path(reserveName))
@@ -142,14 +143,14 @@ func (r *Run) updateStep(name string, change func(*Step) error) error {
 	})
 }
 
-func (s *Step) end(state State, reason string) {
-	s.State, s.Reason = state, reason
+func (s *Step) end(state State, reason fact.Fact) {
+	s.State, s.Reason = state, fact.Stored{Fact: reason}
 	if s.Started != nil {
 		seconds := time.Since(*s.Started).Seconds()
 		s.Seconds = &seconds
 	}
 	if a := s.Last(); a != nil && a.Outcome == nil {
-		a.Outcome = &Outcome{Kind: string(state), Usable: state == StateDone, Text: nonEmpty(reason, string(state))}
+		a.Outcome = &Outcome{Kind: string(state), Usable: state == StateDone, Text: reason}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // maxText bounds each sentence in the manifest. A program may print a megabyte
@@ -35,13 +37,13 @@ func Text(s string) string {
 
 // bound applies Text to everything that may quote a foreign program.
 func (m *Manifest) bound() {
-	m.Reason = Text(m.Reason)
+	m.Reason.Fact = m.Reason.Map(Text)
 	for i := range m.Warnings {
-		m.Warnings[i] = Text(m.Warnings[i])
+		m.Warnings[i].Fact = m.Warnings[i].Map(Text)
 	}
 	for i := range m.Steps {
 		s := &m.Steps[i]
-		s.Reason = Text(s.Reason)
+		s.Reason.Fact = s.Reason.Map(Text)
 		for j := range s.Attempts {
 			if o := s.Attempts[j].Outcome; o != nil {
 				o.bound()
@@ -51,10 +53,10 @@ func (m *Manifest) bound() {
 }
 
 func (o *Outcome) bound() {
-	for _, text := range []*string{&o.Text, &o.Evidence, &o.Cause, &o.Next} {
-		*text = Text(*text)
+	for _, f := range []*fact.Fact{&o.Text, &o.Evidence, &o.Cause} {
+		*f = f.Map(Text)
 	}
 	for i := range o.Warnings {
-		o.Warnings[i].Text, o.Warnings[i].Next = Text(o.Warnings[i].Text), Text(o.Warnings[i].Next)
+		o.Warnings[i].Fact = o.Warnings[i].Map(Text)
 	}
 }

@@ -27,7 +27,7 @@ func ofResult(name string, table func(*analysis.Result) report.Printable) func(c
 		r.losses = append(r.losses, func() []string {
 			var out []string
 			for _, n := range result.Incomplete() {
-				out = append(out, message.Text(n.Fact))
+				out = append(out, message.Text(n.Said()))
 			}
 			return out
 		})

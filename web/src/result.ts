@@ -359,6 +359,7 @@ export interface Note {
   step?: string;
   stage?: string;
   file?: string;
+  scope?: string;
 }
 
 export interface File {

@@ -68,6 +68,9 @@ func (python worder) list(key string, list []any) any {
 				python.object(v)
 			case slices.Contains(notes, key):
 				delete(v, "params")
+				if step, ok := v["step"].(string); ok {
+					f = (&analysis.Note{Fact: f, Step: step}).Said()
+				}
 				v["text"], v["plain"] = message.Text(f), message.Plain(f)
 				if next := message.Next(f); next != "" {
 					v["next"] = next

@@ -1,0 +1,29 @@
+package message
+
+import "github.com/deepprof/deepprof/internal/fact"
+
+// serverWords are the words for a server, its windows and its load.
+var serverWords = map[fact.Code]words{
+	"server-measured":     {Text: "the server was measured without a profiler"},
+	"server-profiled":     {Text: "{n:window|windows} of the server were profiled"},
+	"server-port-answers": {Text: "somebody answers at {address} before the server was started"},
+	"port-holder":         {Text: "[{process}]"},
+	"server-flooded":      {Text: "the server printed more than a gigabyte and was ended"},
+	"server-ended":        {Text: "the server ended by itself: {exit}"},
+	"server-not-started":  {Text: "the server could not be started: {error}"},
+	"cause-server":        {Text: "the server ended or failed by itself", Next: "read stdout.log and stderr.log in {dir}"},
+	"cause-server-slow": {Text: verdictWords["verdict-server-not-ready"].Text,
+		Next: "read the logs in {dir}; raise pipeline.server.ready_timeout_s, or name another check with pipeline.server.ready"},
+	"load-failed":      {Text: "the load failed"},
+	"server-no-window": {Text: "no window of the server has a timeline"},
+	"server-outlived":  {Text: "processes outlived the server and were ended: {processes}", Next: "make the server end its processes on SIGTERM"},
+	"server-killed":    {Text: "the server did not end within {limit} of SIGTERM and was killed", Next: "raise pipeline.server.stop_s if it only needs longer"},
+	"server-alive":     {Text: "processes could not be ended: {processes}", Next: "they are stuck in the kernel; look at dmesg"},
+	"server-under-ncu": {Text: "under ncu: {error}", Next: "raise pipeline.server.ready_timeout_s"},
+	"load-unsteady": {Text: "the load was not steady after {limit}: the windows may differ for other reasons than profiling",
+		Next: "raise pipeline.server.warmup_limit_s, or choose equal lengths of prompts and answers"},
+	"request-errors": {Text: "{window}: {n} of {of} requests failed ({kinds}): {sample}",
+		Next: "read the log of the server; lower the load, or raise pipeline.server.load.timeout_s"},
+	"no-tokens":   {Text: "{window}: no token came in this window", Next: "make the window longer"},
+	"window-lost": {Text: "{window} has no timeline: {error}", Next: "read session.log of the step"},
+}

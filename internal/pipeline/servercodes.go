@@ -1,0 +1,52 @@
+package pipeline
+
+import (
+	"fmt"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// Codes of what is stated about a server and its load. internal/message has their
+// words; a comment names the parameters.
+const (
+	serverMeasured  fact.Code = "server-measured"
+	serverProfiled  fact.Code = "server-profiled"     // n
+	somebodyAnswers fact.Code = "server-port-answers" // address
+	portHolder      fact.Code = "port-holder"         // process; absent for another user's
+	serverFlooded   fact.Code = "server-flooded"
+	serverEnded     fact.Code = "server-ended"       // exit
+	serverNoStart   fact.Code = "server-not-started" // error
+	causeServer     fact.Code = "cause-server"       // dir
+	causeServerSlow fact.Code = "cause-server-slow"  // dir
+	loadFailed      fact.Code = "load-failed"
+	noWindow        fact.Code = "server-no-window"
+	serverOutlived  fact.Code = "server-outlived" // processes
+	serverKilled    fact.Code = "server-killed"   // limit
+	serverAlive     fact.Code = "server-alive"    // processes
+	underNcu        fact.Code = "server-under-ncu"
+	loadUnsteady    fact.Code = "load-unsteady"  // limit
+	requestErrors   fact.Code = "request-errors" // n, of, kinds, sample
+	noTokens        fact.Code = "no-tokens"
+	windowLost      fact.Code = "window-lost" // error
+)
+
+// portTaken is the outcome of a server whose port somebody else has.
+func portTaken(address, holder string) capture.Outcome {
+	o := capture.Verdict(capture.PortTaken, fact.New(somebodyAnswers, fact.Name("address", address)))
+	o.Evidence = fact.New(portHolder)
+	if holder != "" {
+		o.Evidence = fact.New(portHolder, fact.Name("process", holder))
+	}
+	return o
+}
+
+// processesParam names processes.
+func processesParam[T fmt.Stringer](list []T) fact.Param {
+	var names []string
+	for _, p := range list {
+		names = append(names, tool.Quote(p.String()))
+	}
+	return fact.Names("processes", fact.KindName, names)
+}
