@@ -195,7 +195,7 @@ func join(a, b *samples) []Row {
 	var rows []Row
 	for _, k := range union(a.order, b.order) {
 		x, y := a.of[k], b.of[k]
-		r := Row{Key: k, Unit: metrics[k.Metric].unit, BaseSamples: []float64{}, NewSamples: []float64{}}
+		r := Row{Key: k, BaseSamples: []float64{}, NewSamples: []float64{}}
 		switch {
 		case x == nil:
 			r.Status, r.Clock = OnlyNew, y.clock
@@ -205,23 +205,35 @@ func join(a, b *samples) []Row {
 			r.Status, r.Clock = Common, y.clock
 		}
 		if x != nil {
-			r.BaseSamples, r.Base, r.weight = x.values, ptr(median(x.values)), x.weight
+			r.BaseSamples, r.weight = x.values, x.weight
 		}
 		if y != nil {
-			r.NewSamples, r.New, r.weight = y.values, ptr(median(y.values)), max(r.weight, y.weight)
+			r.NewSamples, r.weight = y.values, max(r.weight, y.weight)
 			if y.status != "" {
 				r.Status, r.Was, r.Alike = y.status, y.was, y.alike
 			}
 		}
-		if r.Base != nil && r.New != nil && *r.Base != 0 {
-			r.Change = ptr(*r.New / *r.Base - 1)
-		}
+		r.summarize()
 		rows = append(rows, r)
 	}
 	slices.SortStableFunc(rows, func(x, y Row) int {
 		return cmp.Or(kindOrder(x.Kind)-kindOrder(y.Kind), cmp.Compare(y.weight, x.weight), cmp.Compare(x.Name, y.Name))
 	})
 	return rows
+}
+
+// summarize takes the medians of the samples.
+func (r *Row) summarize() {
+	r.Unit = metrics[r.Metric].unit
+	if len(r.BaseSamples) > 0 {
+		r.Base = ptr(median(r.BaseSamples))
+	}
+	if len(r.NewSamples) > 0 {
+		r.New = ptr(median(r.NewSamples))
+	}
+	if r.Base != nil && r.New != nil && *r.Base != 0 {
+		r.Change = ptr(*r.New / *r.Base - 1)
+	}
 }
 
 // union is the keys of both in the order of the second, with what only the first
@@ -238,6 +250,17 @@ func union(a, b []Key) []Key {
 		}
 	}
 	return out
+}
+
+// Judge gives rows that hold nothing but their keys and samples their values and
+// verdicts, as Compare does.
+func Judge(rows []Row, o Options) []Row {
+	c := Comparison{Rows: rows}
+	for i := range rows {
+		rows[i].summarize()
+	}
+	c.judge(o)
+	return rows
 }
 
 // judge gives every row its verdict. Each row draws from its own stream of random

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 )
 
 // Options are how sure a verdict has to be. The zero value takes the defaults.
@@ -154,14 +155,12 @@ func (e *estimate) repeats(o Options, have, tests int) int {
 	if margin < o.effect() {
 		margin, alpha, power = max(o.effect()-margin, o.effect()/4), o.alpha(), 0.2
 	}
-	n := max(leastRepeats, have+1)
-	for ; n < mostRepeats; n++ {
-		df := float64(2*n - 2)
-		if (studentQuantile(alpha, df)+studentQuantile(power, df))*medianCost*e.sd*math.Sqrt(2/float64(n)) <= margin {
-			break
-		}
-	}
-	return n
+	least := max(leastRepeats, have+1)
+	return least + sort.Search(max(mostRepeats-least, 0), func(i int) bool { // the interval narrows with every repetition
+		n := float64(least + i)
+		wide := studentQuantile(alpha, 2*n-2) + studentQuantile(power, 2*n-2)
+		return wide*medianCost*e.sd*math.Sqrt(2/n) <= margin
+	})
 }
 
 // median is that of x, which stays as it is.

@@ -17,7 +17,7 @@ func studentQuantile(tail, df float64) float64 {
 	for studentTail(high, df) > tail {
 		high *= 2
 	}
-	for range 80 {
+	for range 50 {
 		mid := (low + high) / 2
 		if studentTail(mid, df) > tail {
 			low = mid
