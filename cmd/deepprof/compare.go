@@ -18,6 +18,7 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/compare"
 	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/report/html"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/show"
 )
@@ -48,7 +49,7 @@ cannot be compared. Without a gate the exit code is 0 once both sides were compa
 		example: `  deepprof compare base.deepprof.tar.zst new.deepprof.tar.zst
   deepprof compare --base r1 --base r2 --base r3 --new n1 --new n2 --new n3 --md
   deepprof compare main latest --gate 'stage:decode.time < +3%' --gate 'launches:decode <= 0'
-  deepprof compare before.sqlite after.sqlite --all
+  deepprof compare before.sqlite after.sqlite --html compare.html
   deepprof compare --run 5 -- ./old --- ./new
   deepprof compare --self r1 r2 r3 r4 r5`,
 		args: cobra.ArbitraryArgs,
@@ -70,7 +71,7 @@ type comparing struct {
 	effect, store         string
 	self, all             bool
 	json, csv, md, github bool
-	junit, gitlab         string
+	html, junit, gitlab   string
 	repeats               int
 	ignore                bool
 	options               compare.Options
@@ -89,6 +90,7 @@ func (c *comparing) register() {
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.csv, "csv", false, "print every value as CSV")
 	f.BoolVar(&c.md, "md", false, "print Markdown that fits a comment on a pull request")
+	f.StringVar(&c.html, "html", "", "also write a page to `FILE`")
 	f.StringVar(&c.junit, "junit", "", "also write the rules as JUnit XML to `FILE`")
 	f.StringVar(&c.gitlab, "gitlab", "", "also write rules that did not pass as a GitLab code quality report to `FILE`")
 	f.BoolVar(&c.github, "github", false, "also print rules that did not pass as annotations of GitHub Actions")
@@ -133,7 +135,7 @@ func (c *comparing) run(ctx context.Context, args []string) error {
 			return usage(err)
 		}
 	}
-	if err := c.write(made); err != nil {
+	if err := c.write(made, base, fresh); err != nil {
 		return err
 	}
 	if err := c.print(made); err != nil {
@@ -248,11 +250,12 @@ func (c *comparing) sides(ctx context.Context, l *show.SideLoader, args []string
 }
 
 // write writes the files that were asked for.
-func (c *comparing) write(made *compare.Comparison) error {
+func (c *comparing) write(made *compare.Comparison, base, fresh []compare.Run) error {
 	for _, f := range []struct {
 		path string
 		make func(io.Writer) error
 	}{
+		{c.html, func(w io.Writer) error { return html.WriteCompare(w, made, base[0].Result, fresh[0].Result) }},
 		{c.junit, func(w io.Writer) error { return report.GateJUnit(w, made) }},
 		{c.gitlab, func(w io.Writer) error { return report.GateGitLab(w, made) }},
 	} {

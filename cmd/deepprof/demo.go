@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/deepprof/deepprof/internal/compare"
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -23,15 +24,23 @@ recording; the analysis and the reports are made now, by the same code as in
 'deepprof run'. Every page is marked as recorded.
 
 --from plays another recording: a packed run, as 'deepprof run --record DIR' and
-'deepprof runs pack' write it.`,
+'deepprof runs pack' write it. --compare compares recordings of the same Llama
+without and with CUDA graphs, as 'deepprof compare' does, and writes nothing
+unless --html names a page.`,
 		example: `  deepprof demo
   deepprof demo --output demo && xdg-open demo/report.html
+  deepprof demo --compare
   deepprof demo --from session.deepprof.tar.zst`,
 		args: noArgs,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			output := f.StringP("output", "o", filepath.Join(runs.DefaultRoot, "auto"), "run directory to make; one that ends in auto gets a name of its own there")
 			from := f.String("from", "", "play this packed run `FILE`")
+			compares := f.Bool("compare", false, "compare recordings of one model without and with CUDA graphs")
+			page := f.String("html", "", "with --compare: also write a page to `FILE`")
 			return func(ctx context.Context, _ []string) error {
+				if *compares {
+					return demoCompare(s, *page)
+				}
 				recorded, done, err := openRecording(ctx, *from)
 				if err != nil {
 					return err
@@ -70,4 +79,25 @@ func openRecording(ctx context.Context, path string) (*runs.Run, func(), error) 
 		return nil, nil, usage(err)
 	}
 	return r, func() { r.Close() }, nil
+}
+
+// demoCompare compares the bundled baselines.
+func demoCompare(s streams, page string) error {
+	var sides [2][]compare.Run
+	for i, data := range [][]byte{recordings.Eager, recordings.Graphs} {
+		b, err := compare.DecodeBaseline(data)
+		if err != nil {
+			return fmt.Errorf("read the recording: %w", err)
+		}
+		sides[i] = b.Runs
+	}
+	made, err := compare.Compare(sides[0], sides[1], compare.Options{})
+	if err != nil {
+		return err
+	}
+	c := comparing{streams: s, html: page}
+	if err := c.write(made, sides[0], sides[1]); err != nil {
+		return err
+	}
+	return c.print(made)
 }

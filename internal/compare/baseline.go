@@ -35,7 +35,7 @@ type Baseline struct {
 	Runs    []Run     `json:"runs"`
 }
 
-// baselineNames are the characters of a name, so that it is also that of a file.
+// validName refuses a name that is not also that of a file.
 func validName(name string) error {
 	ok := name != "" && name[0] != '.' && !strings.ContainsFunc(name, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r))
@@ -50,14 +50,22 @@ func baselinePath(store, name string) string {
 	return filepath.Join(store, baselineFolder, name+BaselineExt)
 }
 
-// EncodeBaseline packs runs into the content of a baseline file.
-func EncodeBaseline(b Baseline) ([]byte, error) {
-	b.Schema = Schema
+// encodeBaseline packs runs into the content of a baseline file. The first keeps
+// its timeline to be drawn, which is most of a result; nothing else needs it.
+func encodeBaseline(b Baseline) ([]byte, error) {
+	b.Schema, b.Runs = Schema, slices.Clone(b.Runs)
+	for i := 1; i < len(b.Runs); i++ {
+		if r := b.Runs[i].Result; r != nil {
+			small := *r
+			small.Overview = analysis.Overview{}
+			b.Runs[i].Result = &small
+		}
+	}
 	text, err := json.Marshal(b)
 	if err != nil {
 		return nil, fmt.Errorf("write baseline: %w", err)
 	}
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
 	if err != nil {
 		return nil, fmt.Errorf("write baseline: %w", err)
 	}
@@ -70,7 +78,7 @@ func SetBaseline(store, name string, side []Run) (string, error) {
 	if err := validName(name); err != nil {
 		return "", err
 	}
-	data, err := EncodeBaseline(Baseline{Created: time.Now().UTC(), Runs: side})
+	data, err := encodeBaseline(Baseline{Created: time.Now().UTC(), Runs: side})
 	if err != nil {
 		return "", err
 	}
@@ -98,7 +106,7 @@ func ReadBaseline(path string) (*Baseline, error) {
 	return b, nil
 }
 
-// DecodeBaseline reads what EncodeBaseline wrote.
+// DecodeBaseline reads what encodeBaseline wrote.
 func DecodeBaseline(data []byte) (*Baseline, error) {
 	dec, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderMaxMemory(maxBaseline), zstd.WithDecoderConcurrency(1))
 	if err != nil {

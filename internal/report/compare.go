@@ -30,7 +30,7 @@ var (
 // CompareText writes a comparison for a terminal.
 func CompareText(w io.Writer, c *compare.Comparison, o CompareOptions) error {
 	p := &comparePrinter{w: w, c: c, o: o}
-	p.line(strings.ToUpper(message.Text(c.Headline())[:1]) + message.Text(c.Headline())[1:])
+	p.line(CompareHead(c))
 	p.line(sides(c))
 	p.differences(func(text string) { p.line("  " + text) })
 	for _, k := range firstKinds {

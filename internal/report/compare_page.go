@@ -1,0 +1,75 @@
+package report
+
+import (
+	"github.com/deepprof/deepprof/internal/compare"
+	"github.com/deepprof/deepprof/internal/message"
+)
+
+// A Grid is a table as texts, for a page.
+type Grid struct {
+	Headers []string
+	Left    []bool // columns that are aligned left
+	Rows    [][]string
+	More    int // rows that are left out
+}
+
+// A Section of a page has a title, lines and tables.
+type Section struct {
+	Title string
+	Lines []string
+	Grids []Grid
+}
+
+// grid is the table as texts, with the columns that people see.
+func (t *Table[T]) grid() Grid {
+	rows := t.all()
+	columns := t.visible(rows)
+	headers, cells, _ := layout(columns, rows, longestName)
+	g := Grid{Headers: headers, Rows: make([][]string, len(rows))}
+	for i := range columns {
+		g.Left = append(g.Left, columns[i].left())
+		for r := range rows {
+			g.Rows[r] = append(g.Rows[r], cells[i][r])
+		}
+	}
+	return g
+}
+
+// CompareHead is what came of a comparison, in a line.
+func CompareHead(c *compare.Comparison) string { return upperFirst(message.Text(c.Headline())) }
+
+// CompareSections is a comparison as the sections of a page.
+func CompareSections(c *compare.Comparison) []Section {
+	head := Section{Title: "Sides", Lines: []string{sides(c)}}
+	for i := range c.Differ {
+		head.Lines = append(head.Lines, differenceWords(&c.Differ[i]))
+	}
+	out := []Section{head}
+	if c.Gate != nil {
+		out = append(out, Section{Title: "Gate: " + message.Label("compare.outcome", string(c.Gate.Outcome)), Grids: []Grid{GateView.table(Slice(gateLines(c.Gate)), nil).grid()}})
+	}
+	for _, k := range firstKinds {
+		out = appendKind(out, c, k)
+	}
+	for i := range c.Falls {
+		f := &c.Falls[i]
+		out = append(out, Section{Title: "Where the change comes from: " + fallName(f), Grids: []Grid{FallView.table(Slice(f.Summed(compareFall)), nil).grid()}})
+	}
+	for _, k := range detailKinds {
+		out = appendKind(out, c, k)
+	}
+	return out
+}
+
+func appendKind(out []Section, c *compare.Comparison, k compare.Kind) []Section {
+	s := Section{Title: message.Label("compare.kind", string(k))}
+	for _, t := range compareTables(c, k, true) {
+		if g, ok := t.table.(interface{ grid() Grid }); ok {
+			s.Grids = append(s.Grids, g.grid())
+		}
+	}
+	if len(s.Grids) == 0 {
+		return out
+	}
+	return append(out, s)
+}
