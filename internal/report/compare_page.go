@@ -23,7 +23,7 @@ type Section struct {
 // grid is the table as texts, with the columns that people see.
 func (t *Table[T]) grid() Grid {
 	rows := t.all()
-	columns := t.visible(rows)
+	columns := t.visible(rows, false)
 	headers, cells, _ := layout(columns, rows, longestName)
 	g := Grid{Headers: headers, Rows: make([][]string, len(rows))}
 	for i := range columns {
