@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,6 +20,10 @@ import (
 // between parts the two commands of --run.
 const between = "---"
 
+// comparedFolder holds the runs of --run within a store: they are many, and none of
+// them is the latest that a person made.
+const comparedFolder = ".compared"
+
 // measure runs two commands in turns, A B B A, so that a machine that warms up or
 // is loaded for a while treats both alike, and gives what was measured.
 func (c *comparing) measure(ctx context.Context, l *show.SideLoader, args []string) (base, fresh []compare.Run, err error) {
@@ -26,7 +31,7 @@ func (c *comparing) measure(ctx context.Context, l *show.SideLoader, args []stri
 	if err != nil {
 		return nil, nil, err
 	}
-	settings := append([]string{"pipeline.ncu.enable=false"}, c.timelines(ctx)...)
+	settings := append([]string{"pipeline.ncu.enable=false", "hydra.run.dir=" + filepath.Join(c.store, comparedFolder, "auto")}, c.timelines(ctx)...)
 	w, ctx := newWatcher(ctx, c.streams.err)
 	defer w.stop()
 	for i := range 2 * c.repeats {
