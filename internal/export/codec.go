@@ -61,7 +61,7 @@ const (
 )
 
 func (parquetCodec) open(w io.Writer, name string, columns []column) (tableWriter, error) {
-	out := parquet.NewWriter(w, parquet.NewSchema(name, parquet.SchemaOf(reflect.New(structOf(columns)).Interface())),
+	out := parquet.NewGenericWriter[any](w, parquet.NewSchema(name, parquet.SchemaOf(reflect.New(structOf(columns)).Interface())),
 		parquet.CreatedBy("deepprof", "", ""), parquet.DataPageStatistics(true))
 	return &parquetTable{out: out, columns: columns, values: make([][]parquet.Value, len(columns))}, nil
 }
@@ -83,7 +83,7 @@ func structOf(columns []column) reflect.Type {
 }
 
 type parquetTable struct {
-	out     *parquet.Writer
+	out     *parquet.GenericWriter[any]
 	columns []column
 	values  [][]parquet.Value
 	rows    int // in the row group

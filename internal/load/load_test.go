@@ -120,7 +120,7 @@ func TestErrors(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"status": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "full", 503) }, "http-503"},
+		"status": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "full", http.StatusServiceUnavailable) }, "http-503"},
 		"cut":    {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `data: {"choices":[{"text":"x"}]}`+"\n\n") }, ErrorCut},
 		"answer": {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "data: {oops\n\n") }, ErrorAnswer},
 		"error":  {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `data: {"error":{"message":"no"}}`+"\n\n") }, ErrorAnswer},

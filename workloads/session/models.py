@@ -316,9 +316,7 @@ def _optional(transformers, auto_class, path, trusted):
     if not any(os.path.isfile(os.path.join(path, name)) for name in wanted):
         return None
     try:
-        return getattr(transformers, auto_class).from_pretrained(
-            path, local_files_only=True, trust_remote_code=trusted
-        )
+        return getattr(transformers, auto_class).from_pretrained(path, local_files_only=True, trust_remote_code=trusted)
     except ImportError as problem:
         raise failure.missing_package(_package_of(problem), problem, f"{auto_class} of {path} needs it") from problem
     except ValueError as problem:

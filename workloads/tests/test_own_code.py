@@ -81,7 +81,10 @@ class OwnCodeTest(SessionCase):
 
     def test_a_tokenizer_of_its_own(self):
         path = self.checkpoint()
-        self.write("checkpoint/tokenizer_config.json", json.dumps({"auto_map": {"AutoTokenizer": ["modeling_own.OwnTokenizer", None]}}))
+        self.write(
+            "checkpoint/tokenizer_config.json",
+            json.dumps({"auto_map": {"AutoTokenizer": ["modeling_own.OwnTokenizer", None]}}),
+        )
         spec = self.spec(path, True, infer__prompt="say it")
         self.succeed(spec)
         self.assertEqual(self.lines("predictions.jsonl")[0]["text"], ["own"])
