@@ -21,6 +21,7 @@ import (
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/workload"
 )
 
 func runCommand() command {
@@ -47,6 +48,8 @@ everything that was started.`,
   deepprof run -- python3 infer.py
   deepprof run --first-answer -- python3 infer.py
   deepprof run pipeline.ncu.enable=false -- ./train --steps 10
+  deepprof run pipeline.ranks=[0,7] -- torchrun --nproc-per-node 8 train.py
+  deepprof run --print-sbatch -- srun -N 2 -n 16 python3 infer.py > job.sh
   deepprof run pipeline/ncu=memory pipeline.ncu.ncu_cli.nvtx_include=[decode] -- python3 infer.py`,
 		complete: c.complete,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
@@ -54,6 +57,7 @@ everything that was started.`,
 			ignore := f.Bool("ignore-blockers", false, "run in spite of what 'deepprof doctor' calls a blocker")
 			first := f.Bool("first-answer", false, "stop after the timeline, without counters: the same as pipeline.ncu.enable=false")
 			dry := f.Bool("dry-run", false, "print the commands and start nothing")
+			batch := f.Bool("print-sbatch", false, "print a batch script of Slurm for the same command, which begins with srun, and start nothing")
 			record := f.String("record", "", "also make a recording in `DIR` that can be played without a GPU: the packed run, and what each profiler printed")
 			return func(ctx context.Context, args []string) error {
 				if at := slices.IndexFunc(args, func(arg string) bool { return !strings.ContainsAny(arg, "=~") }); f.ArgsLenAtDash() < 0 && at >= 0 {
@@ -62,6 +66,9 @@ everything that was started.`,
 				}
 				if f.ArgsLenAtDash() == len(args) {
 					return usagef("run: no command stands after --; leave -- out to profile a workload that ships with deepprof")
+				}
+				if *batch {
+					return printSbatch(s, args[max(0, f.ArgsLenAtDash()):])
 				}
 				overrides := withCommand(f, args)
 				if *first {
@@ -107,6 +114,18 @@ everything that was started.`,
 			}
 		},
 	}
+}
+
+// printSbatch writes the batch script for the command line without the flag that
+// asked for it.
+func printSbatch(s streams, command []string) error {
+	argv := slices.DeleteFunc(slices.Clone(os.Args), func(arg string) bool { return arg == "--print-sbatch" })
+	script, ok := workload.Sbatch(argv, command)
+	if !ok {
+		return usagef("run: --print-sbatch needs a command that begins with srun: deepprof run --print-sbatch -- srun -N 2 -n 16 ./program")
+	}
+	_, err := fmt.Fprint(s.out, script)
+	return err
 }
 
 // withCommand turns what stands after "--" into the overrides that make it the

@@ -119,9 +119,10 @@ func (j *job) countedRank() string {
 			return strconv.Itoa(*of.Of.Rank)
 		}
 	}
-	first, _, _ := strings.Cut(j.plan.Pipeline.Ranks, ",")
-	if _, err := strconv.Atoi(first); err == nil {
-		return first
+	if list := j.plan.Pipeline.Ranks; len(list) > 0 {
+		if _, err := strconv.Atoi(list[0]); err == nil {
+			return list[0]
+		}
 	}
 	return "0"
 }

@@ -42,7 +42,7 @@ func (j *job) nsysCommand(target []string) (tool.Command, error) {
 	}
 	command := tool.Command{Path: j.nsys.Path, Args: args, Dir: j.dir, Env: tool.Environ(j.env, append(env, j.annotateEnv(plan.StepNsys)...)...)}
 	if ranks {
-		return j.behind(launch, command, "--output", plan.StepNsys, j.plan.Pipeline.Ranks)
+		return j.behind(launch, command, "--output", plan.StepNsys, strings.Join(j.plan.Pipeline.Ranks, ","))
 	}
 	return command, nil
 }

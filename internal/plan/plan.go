@@ -179,7 +179,7 @@ type Pipeline struct {
 	// Repeats is how many processes measure: the unprofiled run and the timeline are made this often, each time in new ones.
 	Repeats int `key:"repeats" absent:"1" min:"1" max:"100"`
 	// Ranks chooses the ranks of a job that nsys is put in front of, where the command begins with torchrun, mpirun, mpiexec or srun.
-	Ranks string `key:"ranks" form:"all, one-per-node, or ranks with commas" absent:"all"`
+	Ranks []string `key:"ranks" split:"," digits:"yes" form:"all, one-per-node, or a list of ranks" absent:"all"`
 	// Nsys captures the timeline with Nsight Systems.
 	Nsys Nsys `key:"nsys"`
 	// Ncu counts chosen launches with Nsight Compute.

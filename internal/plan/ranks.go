@@ -1,11 +1,14 @@
 package plan
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
-var ranksPattern = regexp.MustCompile(`^(all|one-per-node|[0-9]{1,7}(,[0-9]{1,7})*)$`)
+var ranksPattern = regexp.MustCompile(`^(all|one-per-node|[0-9]{1,7}(,[0-9]{1,7})*)?$`)
 
 func checkRanks(p *Plan, d *decoder) {
-	if p.Pipeline.Ranks != "" && !ranksPattern.MatchString(p.Pipeline.Ranks) {
-		d.conflict([]string{"pipeline.ranks"}, "want all, one-per-node, or ranks with commas such as 0,7; got the string %q", shorten(p.Pipeline.Ranks))
+	if text := strings.Join(p.Pipeline.Ranks, ","); !d.bad["pipeline.ranks"] && !ranksPattern.MatchString(text) {
+		d.conflict([]string{"pipeline.ranks"}, "want all, one-per-node, or a list of ranks such as [0,7]; got %q", shorten(text))
 	}
 }

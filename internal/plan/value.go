@@ -136,6 +136,9 @@ func (d *decoder) list(key string, n *config.Node, f field) []string {
 		}
 		return parts
 	}
+	if f.digits && n.Kind() == config.Int {
+		return []string{Flow(n)}
+	}
 	if n.Kind() != config.List {
 		d.fail(key, n, "want %s, got %s", f.want(), describe(n))
 		return nil
@@ -144,6 +147,9 @@ func (d *decoder) list(key string, n *config.Node, f field) []string {
 	for i, item := range n.Items() {
 		at := key + "." + strconv.Itoa(i)
 		text, ok := item.Text()
+		if f.digits && item.Kind() == config.Int {
+			text, ok = Flow(item), true
+		}
 		switch {
 		case item.Missing():
 			d.fail(at, item, "no value yet")

@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -83,14 +85,36 @@ func wrapTorchrun(head, rest []string) ([]string, []string) {
 		return found
 	}
 	module, direct := isFlag("-m", "--module"), isFlag("--no-python", "--no_python")
-	head = append(head, "--no-python")
+	head = append(head, "--no_python") // the spelling that every version knows
 	switch {
 	case direct:
 		return head, rest
 	case module:
-		return head, append([]string{"python3", "-m"}, rest...)
+		return head, append([]string{interpreter(head[0]), "-m"}, rest...)
 	}
-	return head, append([]string{"python3", "-u"}, rest...)
+	return head, append([]string{interpreter(head[0]), "-u"}, rest...)
+}
+
+// interpreter is the Python that a script such as torchrun is run by, which it
+// also runs programs with: that of its first line, else python3.
+func interpreter(script string) string {
+	path, err := exec.LookPath(script)
+	if err != nil {
+		return "python3"
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "python3"
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := io.ReadFull(f, head)
+	line, _, _ := strings.Cut(string(head[:n]), "\n")
+	words := strings.Fields(strings.TrimPrefix(line, "#!"))
+	if len(words) == 0 || !strings.HasPrefix(line, "#!") || !strings.Contains(words[len(words)-1], "python") {
+		return "python3"
+	}
+	return words[len(words)-1]
 }
 
 // FindLaunch splits a command that begins with a launcher. It is false for other

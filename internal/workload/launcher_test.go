@@ -9,10 +9,15 @@ import (
 )
 
 func TestFindLaunch(t *testing.T) {
+	bin := t.TempDir() // a torchrun that says which Python runs it
+	if err := os.WriteFile(filepath.Join(bin, "torchrun"), []byte("#!/usr/bin/python3.11\nimport torch\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	for command, want := range map[string]string{
-		"torchrun --nproc-per-node 8 train.py --lr 1":                                   "torchrun --nproc-per-node 8 --no-python | python3 -u train.py --lr 1",
-		"torchrun --standalone --nproc_per_node=2 -m pkg.train":                         "torchrun --standalone --nproc_per_node=2 --no-python | python3 -m pkg.train",
-		"/opt/bin/torchrun --nnodes 2 --no-python sh -c true":                           "/opt/bin/torchrun --nnodes 2 --no-python | sh -c true",
+		"torchrun --nproc-per-node 8 train.py --lr 1":                                   "torchrun --nproc-per-node 8 --no_python | /usr/bin/python3.11 -u train.py --lr 1",
+		"torchrun --standalone --nproc_per_node=2 -m pkg.train":                         "torchrun --standalone --nproc_per_node=2 --no_python | /usr/bin/python3.11 -m pkg.train",
+		"/opt/bin/torchrun --nnodes 2 --no-python sh -c true":                           "/opt/bin/torchrun --nnodes 2 --no_python | sh -c true",
 		"mpirun -n 4 ./app x":                                                           "mpirun -n 4 | ./app x",
 		"mpirun --allow-run-as-root --oversubscribe -np 4 --mca btl self,tcp sh app.sh": "mpirun --allow-run-as-root --oversubscribe -np 4 --mca btl self,tcp | sh app.sh",
 		"mpiexec -x A=1 -genv B 2 /bin/true":                                            "mpiexec -x A=1 -genv B 2 | /bin/true",
