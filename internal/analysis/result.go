@@ -57,6 +57,10 @@ type Result struct {
 	// Job is what ranks tell together; absent where parts are no ranks.
 	Job *Job `json:"job,omitempty"`
 
+	// Sampled are counters that nsys sampled while regions ran, those with most
+	// readings first; absent where nothing was sampled.
+	Sampled []SampledRegion `json:"sampled,omitempty"`
+
 	// Serving is what a server and its clients did; absent for other programs.
 	Serving *Serving `json:"serving,omitempty"`
 

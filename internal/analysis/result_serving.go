@@ -56,6 +56,9 @@ type StepClass struct {
 	Launches float64      `json:"launches"` // mean
 	Share    float64      `json:"share"`    // of the time of all steps and gaps
 
+	// Sampled are the sampled counters within the steps, pooled.
+	Sampled []Sampled `json:"sampled,omitempty"`
+
 	// Context is the number of tokens in the cache of a sequence that the work is
 	// counted for, FLOPs and Bytes the work of one step by the model's config; MFU
 	// and MBU hold it against the peaks over the mean time of a step. Roof is the

@@ -25,7 +25,11 @@ func engineSteps(t *timeline.Timeline) []timeline.StepRow {
 	}) {
 		return nil
 	}
-	return slices.DeleteFunc(timeline.Steps(t.RangeRows(timeline.Query{}).Rows), func(s timeline.StepRow) bool { return s.Kind == "" })
+	steps := slices.DeleteFunc(timeline.Steps(t.RangeRows(timeline.Query{}).Rows), func(s timeline.StepRow) bool { return s.Kind == "" })
+	for i := range steps {
+		steps[i].Sampled = t.SampledWithin(steps[i].StartNS, steps[i].StartNS+steps[i].StepNS)
+	}
+	return steps
 }
 
 // readServing reads what the clients of a server saw, and sums up its steps.
@@ -152,6 +156,7 @@ func gapOf(s timeline.StepRow) float64 {
 func classOf(c StepClass, list []timeline.StepRow, total float64) StepClass {
 	var times, busy, gaps, kernels, context, generation []float64
 	var launches, spent float64
+	var sampled moments
 	for _, s := range list {
 		times, busy, kernels = append(times, float64(s.StepNS)), append(busy, float64(s.BusyNS)), append(kernels, float64(s.GPUNS))
 		if s.GapNS != nil {
@@ -163,9 +168,11 @@ func classOf(c StepClass, list []timeline.StepRow, total float64) StepClass {
 		if n := s.Composition.GenerationTokens; n >= 0 {
 			generation = append(generation, float64(n))
 		}
+		sampled.add(s.Sampled)
 		launches += float64(s.Launches)
 		spent += float64(s.StepNS) + gapOf(s)
 	}
+	c.Sampled = sampled.rows()
 	c.Steps, c.Launches = len(list), launches/float64(len(list))
 	c.Time, c.Busy, c.Gap, c.GPU = load.Summarize(times), load.Summarize(busy), load.Summarize(gaps), load.Summarize(kernels)
 	if total > 0 {

@@ -123,6 +123,9 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 		a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(a.in.timeline())})
 	}
 	a.steps = engineSteps(t)
+	if !a.brief {
+		a.sampleRegions(t)
+	}
 	a.environmentOf(t)
 	a.checkCaptureTime(t.Session.StartUTC)
 	a.findScope()

@@ -50,6 +50,11 @@ type CaptureOptions struct {
 	// node:host-only. "" is node: with graph the kernels inside are absent.
 	CUDAGraphTrace string
 
+	// SampleHz is how often counters of the GPUs SampleGPUs are read ("all", or ids
+	// of nsys); 0 reads none.
+	SampleHz   int
+	SampleGPUs string
+
 	TraceForkBeforeExec bool
 	Wait                string        // primary or all; "" is primary
 	Delay               time.Duration // 0 starts at once
@@ -114,6 +119,7 @@ func Args(o CaptureOptions, v tool.Version) (args, env []string, err error) {
 	env = append([]string{"LC_ALL=C"}, o.addGate(f)...)
 	o.addDomains(f)
 	o.addWindow(f)
+	o.addSamples(f)
 	o.addOutput(f)
 	f.Extra(o.ExtraArgs, reservedArgs)
 	f.Target(o.Command, maxTarget)
@@ -166,6 +172,19 @@ func (o CaptureOptions) addSampling(f *tool.Flags) {
 			f.Set(s.name, value)
 		}
 	}
+}
+
+// addSamples has counters of GPUs read at a fixed rate.
+func (o CaptureOptions) addSamples(f *tool.Flags) {
+	if o.SampleHz <= 0 {
+		return
+	}
+	option := "gpu-metrics-devices"
+	if !f.Version.AtLeast(2025, 1) { // its older name
+		option = "gpu-metrics-device"
+	}
+	f.Set(option, or(o.SampleGPUs, "all"))
+	f.Set("gpu-metrics-frequency", strconv.Itoa(o.SampleHz))
 }
 
 func (o CaptureOptions) tracesCUDA() bool {

@@ -32,11 +32,12 @@ const (
 	Machine          // processes, threads, GPUs, system, diagnostics
 	Overhead         // time taken by the profiler
 	KernelTimes      // kernels without their names and launch configurations
+	Samples          // counters that were sampled
 
 	// Regions is what NVTX attribution needs.
 	Regions = Kernels | Memory | Graphs | LaunchCalls | NVTX
 	// Everything is all of it.
-	Everything = Kernels | Memory | Graphs | Syncs | Calls | NVTX | Machine | Overhead
+	Everything = Kernels | Memory | Graphs | Syncs | Calls | NVTX | Machine | Overhead | Samples
 )
 
 // A File is an open SQLite export. Its methods may not be called at the same
@@ -360,6 +361,7 @@ func (f *File) Timeline(ctx context.Context, parts Part) (*timeline.Timeline, er
 		{Calls | LaunchCalls, func(ctx context.Context) error { return b.calls(ctx, parts&Calls == 0) }},
 		{NVTX, b.nvtx},
 		{Overhead, b.overhead},
+		{Samples, b.samples},
 		{Machine, b.machine},
 	}
 	for _, s := range steps {

@@ -47,6 +47,7 @@ func (s Session) Start(output string) ([]string, error) {
 	s.Options.addSampling(f)
 	o := s.Options
 	o.Output = output
+	o.addSamples(f)
 	o.addOutput(f)
 	f.Extra(s.extra(true), reservedArgs)
 	return f.Args()

@@ -21,6 +21,13 @@ func TestSession(t *testing.T) {
 	if err != nil || !slices.Equal(start, want) {
 		t.Errorf("got %q, %v", start, err)
 	}
+	s.Options.SampleHz, s.Options.ExtraArgs = 5000, nil
+	for version, option := range map[tool.Version]string{tool.V(2025, 3, 0): "--gpu-metrics-devices=all", tool.V(2023, 4, 0): "--gpu-metrics-device=all"} {
+		s.Version = version
+		if start, err = s.Start("/run/nsys/window-1"); err != nil || !slices.Contains(start, option) || !slices.Contains(start, "--gpu-metrics-frequency=5000") {
+			t.Errorf("got %q, %v", start, err)
+		}
+	}
 	if _, err := s.Start("/a%b/x"); err == nil {
 		t.Error("a name that nsys expands is taken")
 	}

@@ -53,16 +53,18 @@ func (j *job) examine(ctx context.Context) (doctor.Report, error) {
 	report.Rows = append(report.Rows, j.commandRow())
 	report.Rows = append(report.Rows, j.inputRows()...)
 	report.Blocked = report.HasBlocker()
+	j.counts = slices.ContainsFunc(report.Rows, func(row doctor.Row) bool { return row.Check == checkCounters && row.Status == doctor.OK })
 	return report, nil
 }
 
 // Checks of what the configuration gives to the workload: its program, files
 // and a device.
 const (
-	checkCommand = "command"
-	checkModel   = "model"
-	checkDataset = "dataset"
-	checkDevice  = "gpus" // of the doctor: a blocker where the index does not exist
+	checkCommand  = "command"
+	checkModel    = "model"
+	checkDataset  = "dataset"
+	checkCounters = "counters" // of the doctor
+	checkDevice   = "gpus"     // of the doctor: a blocker where the index does not exist
 )
 
 // commandRow is the check of the program of the workload and of the folder that

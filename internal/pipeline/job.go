@@ -38,6 +38,7 @@ type job struct {
 	start   string             // folder that relative paths of the configuration begin in
 	dir     string             // working directory of the workload
 	env     []string           // of the workload
+	counts  bool               // the user may read counters of the GPU
 	dry     bool               // nothing is started
 	played  bool               // the captures come from a recording
 	record  func(capture.Tool, capture.Recording)

@@ -209,7 +209,20 @@ func (s *served) openStartup(ctx context.Context) error {
 	if !s.plan.Pipeline.Server.StartupWindow {
 		return nil
 	}
-	return s.session.Start(ctx, s.store.Path("nsys/"+startupName))
+	return s.open(ctx, "nsys/"+startupName)
+}
+
+// open begins a window, without sampling where that is what fails.
+func (s *served) open(ctx context.Context, report string) error {
+	err := s.session.Start(ctx, s.store.Path(report))
+	if err == nil || s.session.Options.SampleHz == 0 || ctx.Err() != nil || !s.server.Alive() || errors.Is(err, serving.ErrSessionLost) {
+		return err
+	}
+	s.session.Options.SampleHz = 0
+	if err := s.giveUpSamples(err.Error()); err != nil {
+		return err
+	}
+	return s.session.Start(ctx, s.store.Path(report))
 }
 
 // windows alternates idle and profiled windows under load.
@@ -254,7 +267,7 @@ func (s *served) close(ctx context.Context, w load.Window) error {
 func (s *served) window(ctx context.Context, name string) error {
 	s.Say(fmt.Sprintf("%s: %s", s.step, name))
 	report := "nsys/" + name
-	if err := s.session.Start(ctx, s.store.Path(report)); err != nil {
+	if err := s.open(ctx, report); err != nil {
 		return err
 	}
 	err := s.measure(ctx, name, load.Profiled, s.plan.Pipeline.Server.Window, report)

@@ -49,7 +49,12 @@ func (j *job) nsysCommand(target []string) (tool.Command, error) {
 
 func (j *job) nsysOptions(target []string) nsys.CaptureOptions {
 	n := j.plan.Pipeline.Nsys
+	hz, gpus := j.sampling()
+	if _, ranks := j.launch(target); ranks { // one nsys at a time can read the counters of a GPU
+		hz = 0
+	}
 	return nsys.CaptureOptions{
+		SampleHz: hz, SampleGPUs: gpus,
 		Output: j.place("nsys/run"), Command: target, Trace: n.Trace, Sample: n.Sample, CPUCtxSw: n.CPUCtxSw,
 		CaptureRange: n.CaptureRange, CaptureRangeEnd: n.CaptureRangeEnd, NVTXCapture: n.NVTXCapture, NVTXRegisterOnly: n.NVTXRegisterOnly,
 		NVTXDomainInclude: n.NVTXDomainInclude, NVTXDomainExclude: n.NVTXDomainExclude, CUDAGraphTrace: n.CUDAGraphTrace,
@@ -108,6 +113,7 @@ func captureTimeline(ctx context.Context, j *job) (made, error) {
 		ahead := fact.New(longAhead, fact.NS("span", took))
 		j.Say("warning: " + message.Text(ahead) + "; " + message.Next(ahead))
 	}
+	j.sampledNote()
 	m, err := profiled(ctx, j, plan.StepNsys, func(target []string) (capture.Outcome, error) {
 		command, err := j.nsysCommand(target)
 		if err != nil {
@@ -115,6 +121,16 @@ func captureTimeline(ctx context.Context, j *job) (made, error) {
 		}
 		c := j.capture(capture.Nsys, command, target, "nsys/run", n.Timeout)
 		_, c.Behind = j.launch(target)
+		o, err := captureNsys(ctx, j, c)
+		if err != nil {
+			return o, err
+		}
+		if again, err := j.withoutSamples(o); err != nil || !again {
+			return o, err
+		}
+		if c.Command, err = j.nsysCommand(target); err != nil {
+			return o, err
+		}
 		return captureNsys(ctx, j, c)
 	})
 	if err != nil || !n.StatsCSV || !m.Usable {

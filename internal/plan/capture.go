@@ -39,6 +39,10 @@ type Nsys struct {
 	TraceForkBeforeExec bool `key:"trace_fork_before_exec"`
 	// Wait is what nsys waits for: the program, or also what it leaves behind.
 	Wait string `key:"wait" oneof:"primary,all"`
+	// GPUMetrics samples counters of the GPU while the timeline is captured; auto does where the user may read counters.
+	GPUMetrics string `key:"gpu_metrics" oneof:"auto,on,off" absent:"off"`
+	// GPUMetricsHz is the largest rate of sampling; long captures take a lower one.
+	GPUMetricsHz int `key:"gpu_metrics_hz" min:"1000" max:"200000" absent:"10000"`
 	// Delay is the number of seconds before capturing starts.
 	Delay time.Duration `key:"delay" min:"0"`
 	// Duration is the number of seconds to capture.

@@ -33,6 +33,8 @@ type StepRow struct {
 	// what its name tells.
 	Kind        engine.StepKind `json:"kind,omitempty"`
 	Composition engine.Step     `json:"-"`
+	// Sampled are the sampled counters within the step; nil where there are none.
+	Sampled []Moments `json:"-"`
 }
 
 // Steps lists the ranges that are steps: those of ours, numbered ones, and those

@@ -49,6 +49,7 @@ type Timeline struct {
 	Capture     []Property
 	Launcher    []Property // variables by which a launcher told the program its rank
 	Overhead    []Overhead
+	Samples     []Samples // by device
 	Diagnostics []Diagnostic
 	Tables      []TableCount
 	Session     Session

@@ -25,7 +25,7 @@ func Environ(p *plan.Plan) ([]string, error) {
 	case !numbered:
 		set = append(set, "CUDA_VISIBLE_DEVICES="+p.Device)
 	default:
-		visible, err := visibleDevice(os.Getenv("CUDA_VISIBLE_DEVICES"), device)
+		visible, err := VisibleDevice(os.Getenv("CUDA_VISIBLE_DEVICES"), device)
 		if err != nil {
 			return nil, err
 		}
@@ -38,9 +38,9 @@ func Environ(p *plan.Plan) ([]string, error) {
 	return env, nil
 }
 
-// visibleDevice gives the device of that index among those that are visible
+// VisibleDevice gives the device of that index among those that are visible
 // already.
-func visibleDevice(visible, index string) (string, error) {
+func VisibleDevice(visible, index string) (string, error) {
 	if visible == "" {
 		return index, nil
 	}

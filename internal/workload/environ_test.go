@@ -16,9 +16,9 @@ func TestVisibleDevice(t *testing.T) {
 		{"GPU-abc, GPU-def", "1", "GPU-def"},
 		{"2,5", "2", ""},
 	} {
-		got, err := visibleDevice(c.visible, c.index)
+		got, err := VisibleDevice(c.visible, c.index)
 		if got != c.want || (err != nil) != (c.want == "") {
-			t.Errorf("visibleDevice(%q, %q) = %q, %v; want %q", c.visible, c.index, got, err, c.want)
+			t.Errorf("VisibleDevice(%q, %q) = %q, %v; want %q", c.visible, c.index, got, err, c.want)
 		}
 	}
 }

@@ -23,6 +23,7 @@ export interface Result {
   parts?: Part[] | null;
   across?: Across;
   job?: Job;
+  sampled?: SampledRegion[] | null;
   serving?: Serving;
   overview: Overview;
   method: Method;
@@ -318,6 +319,13 @@ export interface Job {
   unmatched?: number;
   why?: string;
   why_short?: string;
+}
+
+export interface SampledRegion {
+  path: string;
+  instances: number;
+  span_ns: number;
+  metrics: Sampled[] | null;
 }
 
 export interface Serving {
@@ -691,6 +699,13 @@ export interface RankWait {
   meanwhile?: TimePart[] | null;
 }
 
+export interface Sampled {
+  metric: string;
+  mean: number;
+  error: number;
+  samples: number;
+}
+
 export interface Shape {
   endpoint: string;
   model: string;
@@ -733,6 +748,7 @@ export interface StepClass {
   gpu_ns: Summary;
   launches: number;
   share: number;
+  sampled?: Sampled[] | null;
   context?: number;
   flops?: number;
   bytes?: number;

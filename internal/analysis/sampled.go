@@ -1,0 +1,102 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// Sampled is a counter that nsys sampled: the mean share of what the unit can do,
+// over readings that lie wholly in the time it is about.
+type Sampled struct {
+	Metric  string  `json:"metric"` // gpu_active, sm_active, sm_issue, tensor_active, dram_read, dram_write
+	Mean    float64 `json:"mean"`   // 0 to 1
+	Error   float64 `json:"error"`  // standard error of the mean
+	Samples int     `json:"samples"`
+}
+
+// A SampledRegion has the sampled counters of all instances of a region, over the
+// time from its first work on the GPU to its last.
+type SampledRegion struct {
+	Path      string    `json:"path"`
+	Instances int       `json:"instances"` // with a reading
+	SpanNS    int64     `json:"span_ns"`   // of these
+	Metrics   []Sampled `json:"metrics"`
+}
+
+const (
+	// minSamples is how many readings a mean needs: fewer are left out.
+	minSamples = 10
+	// minSpan is how long a region must last for its readings to be its own alone;
+	// shorter ones have readings that are wholly inside only by chance.
+	minSpan = 1_000_000
+	// maxSampled bounds the regions that are listed.
+	maxSampled = 200
+)
+
+// moments are sums by timeline.SampledMetrics.
+type moments []timeline.Moments
+
+func (m *moments) add(more []timeline.Moments) {
+	if more == nil {
+		return
+	}
+	if *m == nil {
+		*m = make(moments, len(timeline.SampledMetrics))
+	}
+	for i := range more {
+		(*m)[i].Add(more[i])
+	}
+}
+
+// rows are the means with enough readings.
+func (m moments) rows() []Sampled {
+	var out []Sampled
+	for i, sums := range m {
+		if sums.N < minSamples {
+			continue
+		}
+		mean, err := sums.Mean()
+		out = append(out, Sampled{Metric: timeline.SampledMetrics[i].ID, Mean: mean, Error: err, Samples: sums.N})
+	}
+	return out
+}
+
+// sampleRegions joins sampled counters to the regions of the timeline.
+func (a *analyzer) sampleRegions(t *timeline.Timeline) {
+	if len(t.Samples) == 0 {
+		return
+	}
+	type sum struct {
+		SampledRegion
+		moments
+	}
+	byPath := map[string]*sum{}
+	for _, r := range t.RangeRows(timeline.Query{}).Rows {
+		if r.ProjectedStart == nil || r.ProjectedNS < minSpan {
+			continue
+		}
+		got := t.SampledWithin(*r.ProjectedStart, *r.ProjectedStart+r.ProjectedNS)
+		if got == nil {
+			continue
+		}
+		s := byPath[r.Path]
+		if s == nil {
+			s = &sum{SampledRegion: SampledRegion{Path: r.Path}}
+			byPath[r.Path] = s
+		}
+		s.Instances++
+		s.SpanNS += r.ProjectedNS
+		s.add(got)
+	}
+	for _, s := range byPath {
+		if s.Metrics = s.rows(); len(s.Metrics) > 0 {
+			a.res.Sampled = append(a.res.Sampled, s.SampledRegion)
+		}
+	}
+	slices.SortFunc(a.res.Sampled, func(x, y SampledRegion) int {
+		return cmp.Or(cmp.Compare(y.SpanNS, x.SpanNS), cmp.Compare(x.Path, y.Path))
+	})
+	a.res.Sampled = a.res.Sampled[:min(len(a.res.Sampled), maxSampled)]
+}
