@@ -49,6 +49,10 @@ type File struct {
 	// Workers is the number of goroutines that read; 0 takes one per core.
 	Workers int
 
+	// Earlier is the export of an earlier window of the same process, which knows
+	// the ranges in which CUDA graphs were captured; "" without one.
+	Earlier string
+
 	tool, schema string // what exported the file, and the layout it says it has
 
 	db       *sqlite.DB
@@ -221,10 +225,32 @@ func (f *File) attributable(ctx context.Context, parts Part, q timeline.Query) (
 	if err != nil {
 		return nil, err
 	}
-	c := t.Captured()
+	recalled, err := f.withEarlier(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	c := recalled.Captured()
 	made := *c.Timeline
 	made.Warnings = append(slices.Clone(t.Warnings), capturedWarnings(c)...)
 	return &made, nil
+}
+
+// withEarlier adds the ranges of the earlier window in which graphs were
+// captured.
+func (f *File) withEarlier(ctx context.Context, t *timeline.Timeline) (*timeline.Timeline, error) {
+	if f.Earlier == "" {
+		return t, nil
+	}
+	e, err := OpenSQLite(f.Earlier)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	earlier, err := e.Timeline(ctx, NVTX|Graphs)
+	if err != nil {
+		return nil, err
+	}
+	return t.WithEarlier(earlier), nil
 }
 
 // detected is the timeline with ranges of what repeats where the query asks for

@@ -16,6 +16,7 @@ import (
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/folder"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -41,6 +42,9 @@ func openTimeline(ctx context.Context, path, view string, more *Request) (*nsys.
 	}
 	src.done = func() { f.Close(); release() }
 	more.lacks(f)
+	if startup := runs.Files(src.dir, runs.StartupFile); src.dir != "" && len(startup) > 0 {
+		f.Earlier = startup[0]
+	}
 	return f, src, nil
 }
 

@@ -115,7 +115,7 @@ func (c *creations) correlation(process uint32, node int64) (uint32, bool) {
 	if row, ok := c.original(key); ok && int(process) < len(c.next) && c.next[process] < math.MaxUint32-1 {
 		id = c.next[process]
 		c.next[process]++
-		c.early[id] = c.early[id] || row.Time < 0
+		c.early[id] = c.early[id] || row.Time < 0 && (c.t.recalledFrom == 0 || row.Time < c.t.recalledFrom)
 		c.t.Calls.Add(Call{Start: row.Time, End: row.Time, Correlation: id, Thread: row.Thread})
 	}
 	c.made[key] = id

@@ -44,15 +44,18 @@ type Timeline struct {
 	// the ranges among them; Valid tells whether a range has an end at all.
 	LastNVTX, LastRange Time
 
-	GPUs        []GPU
-	System      []Property
-	Capture     []Property
-	Launcher    []Property // variables by which a launcher told the program its rank
-	Overhead    []Overhead
-	Samples     []Samples // by device
-	Diagnostics []Diagnostic
-	Tables      []TableCount
-	Session     Session
+	GPUs     []GPU
+	System   []Property
+	Capture  []Property
+	Launcher []Property // variables by which a launcher told the program its rank
+	Overhead []Overhead
+	Samples  []Samples // by device
+	// recalledFrom is the first start of the ranges that WithEarlier added, which
+	// is negative; 0 where there are none.
+	recalledFrom int64
+	Diagnostics  []Diagnostic
+	Tables       []TableCount
+	Session      Session
 
 	// Warnings are what was absent, damaged or doubtful.
 	Warnings []fact.Fact
