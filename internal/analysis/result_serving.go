@@ -32,7 +32,9 @@ type ServingWindow struct {
 // ServingCost compares two kinds of windows: shares by which the second has more
 // time or less throughput than the first; negative for less cost.
 type ServingCost struct {
-	Throughput float64  `json:"throughput_loss"`
+	// Throughput is absent where windows of one kind differ so much from each other
+	// that it would say nothing about profiling.
+	Throughput *float64 `json:"throughput_loss,omitempty"`
 	PerToken   *float64 `json:"time_between_tokens_more,omitempty"` // of the medians
 	TTFT       *float64 `json:"ttft_more,omitempty"`
 }

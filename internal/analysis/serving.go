@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"context"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -70,7 +71,24 @@ func (s *Serving) cost(base, dearer load.WindowKind) *ServingCost {
 	if !ok || !also || x.tokens <= 0 {
 		return nil
 	}
-	return &ServingCost{Throughput: 1 - y.tokens/x.tokens, PerToken: more(x.itl, y.itl), TTFT: more(x.ttft, y.ttft)}
+	c := &ServingCost{PerToken: more(x.itl, y.itl), TTFT: more(x.ttft, y.ttft)}
+	if s.even(base) && s.even(dearer) {
+		loss := 1 - y.tokens/x.tokens
+		c.Throughput = &loss
+	}
+	return c
+}
+
+// even tells whether windows of a kind have about the same throughput: requests
+// that come in waves make short windows incomparable.
+func (s *Serving) even(kind load.WindowKind) bool {
+	low, high := math.Inf(1), 0.0
+	for _, w := range s.Windows {
+		if w.Kind == kind && w.Stats != nil {
+			low, high = min(low, w.Stats.TokensPerSecond), max(high, w.Stats.TokensPerSecond)
+		}
+	}
+	return low >= 0.75*high
 }
 
 func more(x, y float64) *float64 {
@@ -232,7 +250,10 @@ func (a *analyzer) servingWork(context.Context) error {
 		return err
 	}
 	seen, ok := s.mean(load.Unprofiled, load.Idle, load.Profiled)
-	if !ok || seen.prompt <= 0 {
+	if seen.prompt <= 0 {
+		ok = s.askedFor(&seen)
+	}
+	if !ok {
 		a.missing(ServingNoContext)
 		return nil
 	}
@@ -240,6 +261,18 @@ func (a *analyzer) servingWork(context.Context) error {
 		a.stepWork(&s.Steps[i], model, dtype, seen)
 	}
 	return nil
+}
+
+// askedFor fills in the lengths that the client asked for, where no request ended
+// in a window; false where they are not known either.
+func (s *Serving) askedFor(m *clientMeans) bool {
+	if s.Shape == nil {
+		return false
+	}
+	prompt, err := load.ParseDist(s.Shape.Prompt)
+	output, also := load.ParseDist(s.Shape.Output)
+	m.prompt, m.output = prompt.Mean(), output.Mean()
+	return err == nil && also == nil
 }
 
 // servingModel is the model of the plan of a run; nil where it has none.

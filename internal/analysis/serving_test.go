@@ -63,7 +63,7 @@ func TestStepClasses(t *testing.T) {
 func TestServing(t *testing.T) {
 	dir := t.TempDir()
 	window := func(kind load.WindowKind, tokens int, itl float64) load.Window {
-		return load.Window{Name: string(kind), Kind: kind, Stats: &load.Stats{Seconds: 2, Tokens: tokens, ITL: load.Summary{N: 3, P50: itl}}}
+		return load.Window{Name: string(kind), Kind: kind, Stats: &load.Stats{Seconds: 2, Tokens: tokens, TokensPerSecond: float64(tokens) / 2, ITL: load.Summary{N: 3, P50: itl}}}
 	}
 	write := func(step, text string) string {
 		t.Helper()
@@ -79,11 +79,15 @@ func TestServing(t *testing.T) {
 	s := &Serving{Windows: []ServingWindow{
 		{Window: window(load.Unprofiled, 1000, 10)}, {Window: window(load.Idle, 990, 10)}, {Window: window(load.Idle, 970, 12)}, {Window: window(load.Profiled, 882, 22)},
 	}}
-	if c := s.cost(load.Unprofiled, load.Idle); math.Abs(c.Throughput-0.02) > 1e-9 || math.Abs(*c.PerToken-0.1) > 1e-9 || c.TTFT != nil {
+	if c := s.cost(load.Unprofiled, load.Idle); math.Abs(*c.Throughput-0.02) > 1e-9 || math.Abs(*c.PerToken-0.1) > 1e-9 || c.TTFT != nil {
 		t.Errorf("got %+v", c)
 	}
-	if c := s.cost(load.Idle, load.Profiled); math.Abs(c.Throughput-0.1) > 1e-9 || math.Abs(*c.PerToken-1) > 1e-9 {
+	if c := s.cost(load.Idle, load.Profiled); math.Abs(*c.Throughput-0.1) > 1e-9 || math.Abs(*c.PerToken-1) > 1e-9 {
 		t.Errorf("got %+v", c)
+	}
+	s.Windows = append(s.Windows, ServingWindow{Window: window(load.Idle, 300, 10)})
+	if c := s.cost(load.Idle, load.Profiled); c.Throughput != nil {
+		t.Errorf("uneven windows have a cost of %v", *c.Throughput)
 	}
 	if s.cost(load.Idle, load.Startup) != nil {
 		t.Error("a window that is not there has no cost")

@@ -46,6 +46,17 @@ func ParseDist(text string) (Dist, error) {
 	return d, nil
 }
 
+// Mean is the mean length.
+func (d Dist) Mean() float64 {
+	switch d.kind {
+	case "uniform":
+		return (d.a + d.b) / 2
+	case "lognormal":
+		return d.a * math.Exp(d.b*d.b/2)
+	}
+	return d.a
+}
+
 // draw takes one length.
 func (d Dist) draw(r *rand.Rand) int {
 	v := d.a

@@ -62,7 +62,9 @@ type Window struct {
 	// Report is the timeline of a profiled window without its extension, by its
 	// name within the run.
 	Report string `json:"report,omitempty"`
-	Cut    bool   `json:"cut,omitempty"` // it ended before its time
+	// Kernels is the number of kernels in the timeline.
+	Kernels int64 `json:"kernels,omitempty"`
+	Cut     bool  `json:"cut,omitempty"` // it ended before its time
 	// CacheUse is the used share of the key-value cache at the end of the window,
 	// Memory the peak of GPU memory in bytes, by the server's own count.
 	CacheUse *float64 `json:"cache_use,omitempty"`

@@ -14,6 +14,8 @@ var serverWords = map[fact.Code]words{
 	"cause-server":        {Text: "the server ended or failed by itself", Next: "read stdout.log and stderr.log in {dir}"},
 	"cause-server-slow": {Text: verdictWords["verdict-server-not-ready"].Text,
 		Next: "read the logs in {dir}; raise pipeline.server.ready_timeout_s, or name another check with pipeline.server.ready"},
+	"cause-server-silent": {Text: "the process did not go on after nsys had stopped collecting, or it waits for something else",
+		Next: "run again; what was captured before is kept; see the log of the server and session.log"},
 	"load-failed":      {Text: "the load failed"},
 	"server-no-window": {Text: "no window of the server has a timeline"},
 	"server-outlived":  {Text: "processes outlived the server and were ended: {processes}", Next: "make the server end its processes on SIGTERM"},

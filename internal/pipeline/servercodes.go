@@ -20,6 +20,7 @@ const (
 	serverNoStart   fact.Code = "server-not-started" // error
 	causeServer     fact.Code = "cause-server"       // dir
 	causeServerSlow fact.Code = "cause-server-slow"  // dir
+	causeSilent     fact.Code = "cause-server-silent"
 	loadFailed      fact.Code = "load-failed"
 	noWindow        fact.Code = "server-no-window"
 	serverOutlived  fact.Code = "server-outlived" // processes

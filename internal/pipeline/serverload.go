@@ -118,6 +118,29 @@ func (s *served) hold(ctx context.Context, d time.Duration, done func() bool) er
 	return nil
 }
 
+// errSilent says that the server lives and answers nothing any more.
+var errSilent = errors.New("the server stopped answering")
+
+// silence is how long no token may come after a window: nsys stops the process
+// for a moment while it takes what was collected, and has been seen not to let it
+// go on.
+const silence = 20 * time.Second
+
+// answers waits after a window until tokens come again, a second at least.
+func (s *served) answers(ctx context.Context, window string) error {
+	if s.load == nil {
+		return s.hold(ctx, time.Second, nil)
+	}
+	from := s.load.Now()
+	came := func() bool {
+		return time.Duration(s.load.Now()-from) > time.Second && load.Between(s.load.Requests(), from, s.load.Now(), load.Target{}).Tokens > 0
+	}
+	if err := s.hold(ctx, silence, came); err != nil || came() {
+		return err
+	}
+	return fmt.Errorf("%w: no token came for %s after %s", errSilent, silence, window)
+}
+
 // warmUp drives the server until what its clients see holds still.
 func (s *served) warmUp(ctx context.Context) error {
 	p := s.plan.Pipeline.Server
@@ -152,6 +175,12 @@ func (s *served) failedLoad(ctx context.Context, err error) {
 	if errors.Is(err, errLoad) && ctx.Err() == nil && !s.server.Died() {
 		o := capture.Verdict(capture.LoadFailed, fact.New(loadFailed))
 		o.Evidence = errorFact(err)
+		s.fail(o)
+		return
+	}
+	if errors.Is(err, errSilent) && ctx.Err() == nil {
+		o := s.quoted(capture.Verdict(capture.Stalled, errorFact(err)))
+		o.Cause = fact.New(causeSilent)
 		s.fail(o)
 		return
 	}

@@ -246,7 +246,7 @@ func (s *served) windows(ctx context.Context) error {
 		if err := s.window(ctx, windowName(n)); err != nil {
 			return err
 		}
-		if err := s.hold(ctx, time.Second, nil); err != nil { // what nsys still does is in no window
+		if err := s.answers(ctx, windowName(n)); err != nil { // what nsys still does is in no window
 			return err
 		}
 	}
@@ -311,6 +311,7 @@ func (s *served) readWindows(ctx context.Context) []string {
 		for _, f := range content.Warnings {
 			s.outcome.Warnings = append(s.outcome.Warnings, capture.Warning{Fact: f, Scope: w.Name})
 		}
+		w.Kernels = content.Rows[capture.DataKernels]
 		s.outcome.Reports = append(s.outcome.Reports, report)
 		s.outcome.Usable = s.outcome.Usable || w.Kind == load.Profiled
 	}
@@ -334,17 +335,18 @@ func (s *served) noteWindows() {
 	}
 }
 
-// windowTimeline is the export of the last profiled window of a run, "" where
-// there is none.
+// windowTimeline is the export of the profiled window of a run with the most
+// kernels, "" where there is none.
 func windowTimeline(store *runs.Run) string {
 	r, err := load.ReadRecord(store.Path(serverFolder(plan.StepNsys) + "/" + load.RecordName))
 	if err != nil {
 		return ""
 	}
-	for _, w := range slices.Backward(r.Window) {
-		if w.Kind == load.Profiled && w.Report != "" {
-			return w.Report + ".sqlite"
+	found, most := "", int64(-1)
+	for _, w := range r.Window {
+		if w.Kind == load.Profiled && w.Report != "" && w.Kernels > most {
+			found, most = w.Report+".sqlite", w.Kernels
 		}
 	}
-	return ""
+	return found
 }

@@ -35,11 +35,14 @@ func (d *doc) servingCost(what string, c *analysis.ServingCost, against string) 
 	if c == nil {
 		return
 	}
-	text := fmt.Sprintf("%s %.1f %% of the throughput", what, 100*c.Throughput)
-	if c.PerToken != nil {
-		text += fmt.Sprintf(" and %+.1f %% of the p50 time between tokens", 100**c.PerToken)
+	if c.Throughput != nil {
+		d.line("%s %.1f %% of the throughput, %s.", what, 100**c.Throughput, against)
+	} else {
+		d.line("Throughput is not compared %s: windows of one kind differ by more than a quarter, because requests come in waves. Longer windows, or lengths that vary, even them out.", against)
 	}
-	d.line("%s, %s.", text, against)
+	if c.PerToken != nil {
+		d.line("%s %+.1f %% of the median time between tokens, %s.", what, 100**c.PerToken, against)
+	}
 }
 
 func (d *doc) servingSteps(s *analysis.Serving) {

@@ -724,13 +724,14 @@ export interface ServingWindow {
   to_ns: number;
   stats?: Stats;
   report?: string;
+  kernels?: number;
   cut?: boolean;
   cache_use?: number;
   memory_peak_bytes?: number;
 }
 
 export interface ServingCost {
-  throughput_loss: number;
+  throughput_loss?: number;
   time_between_tokens_more?: number;
   ttft_more?: number;
 }
