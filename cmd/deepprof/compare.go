@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -166,13 +165,9 @@ func gateExit(g *compare.Gate) error {
 
 // check reads the flags and the rules.
 func (c *comparing) check(args []string) ([]compare.Rule, error) {
-	percent := strings.TrimSuffix(c.effect, "%")
-	effect, err := strconv.ParseFloat(percent, 64)
-	if percent != c.effect {
-		effect /= 100
-	}
-	if err != nil || !(effect > 0 && effect < 1) {
-		return nil, usagef("compare: --min-effect %s is no share between 0 and 1; write it like 2%%", c.effect)
+	effect, err := compare.ParseEffect(c.effect)
+	if err != nil {
+		return nil, usagef("compare: --min-effect %w", err)
 	}
 	c.options.MinEffect = effect
 	if n := count(c.json, c.csv, c.md); n > 1 {

@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/show"
 )
 
 func runsCommand() command {
@@ -62,33 +62,26 @@ func printJSON(w io.Writer, v any) error {
 }
 
 func runsListCommand() command {
+	v := show.RunsView()
 	return command{
-		use: "list", short: "List the runs of a store, newest first", example: "  deepprof runs list\n  deepprof runs list --status failed --json",
+		use: "list", short: "List the runs of a store, newest first", example: v.Example,
 		args: noArgs,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
-			store := storeFlag(f)
-			status := f.StringSlice("status", nil, "only runs that are running, done, failed or interrupted")
-			top := f.Int("top", 0, "the newest `N`; 0 lists all")
+			r := show.NewRequest()
+			f.StringVar(&r.Store, "store", r.Store, "the `DIR` that holds the runs")
+			for _, p := range v.Params {
+				registerParam(f, p, r)
+			}
 			asJSON := f.Bool("json", false, "print JSON")
-			return func(context.Context, []string) error {
-				if *top < 0 {
-					return usagef("--top %d: a number of runs is not negative", *top)
-				}
-				if err := hasStore(f, *store); err != nil {
+			return func(ctx context.Context, _ []string) error {
+				if err := hasStore(f, r.Store); err != nil {
 					return err
 				}
-				filter := runs.Filter{Limit: *top}
-				for _, st := range *status {
-					if !slices.Contains(runs.Statuses, runs.Status(st)) {
-						return usagef("runs list --status %s: a run is %v", st, runs.Statuses)
-					}
-					filter.Status = append(filter.Status, runs.Status(st))
-				}
-				rows, warnings, err := runs.List(*store, filter)
+				a, err := v.Answer(ctx, r)
 				if err != nil {
 					return err
 				}
-				return showFormat(*asJSON).print(s, report.Runs(rows, texts(warnings)))
+				return showFormat(*asJSON).answer(s, a)
 			}
 		},
 	}

@@ -187,6 +187,8 @@ func registerParam(fs *pflag.FlagSet, p show.Param, r *show.Request) {
 		fs.IntVar(v, p.Name, *v, p.Help)
 	case *int64:
 		fs.Int64Var(v, p.Name, *v, p.Help)
+	case *[]string:
+		fs.StringSliceVar(v, p.Name, *v, p.Help)
 	case *[]int:
 		fs.IntSliceVar(v, p.Name, *v, p.Help)
 	default:

@@ -2,10 +2,13 @@ package compare
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
+	"strconv"
+	"strings"
 )
 
 // Options are how sure a verdict has to be. The zero value takes the defaults.
@@ -24,6 +27,19 @@ type Options struct {
 
 // DefaultMinEffect is the least change that counts where nobody says otherwise.
 const DefaultMinEffect = 0.02
+
+// ParseEffect reads a relative change as a person writes it: 2%, or 0.02.
+func ParseEffect(text string) (float64, error) {
+	number, percent := strings.CutSuffix(text, "%")
+	effect, err := strconv.ParseFloat(number, 64)
+	if percent {
+		effect /= 100
+	}
+	if err != nil || !(effect > 0 && effect < 1) {
+		return 0, fmt.Errorf("%s is no share between 0 and 1; write it like 2%%", text)
+	}
+	return effect, nil
+}
 
 // resamples is how often each side is drawn anew: enough that an interval moves
 // by less than a tenth of its width with another seed.

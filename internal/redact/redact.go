@@ -318,3 +318,8 @@ func fillWord(word string, n int) string {
 	}
 	return word + strings.Repeat("x", n-len(word))
 }
+
+// Marked tells a text out of which redaction took something.
+func Marked(text string) bool {
+	return strings.Contains(text, pathMark+"/") || strings.Contains(text, hostMark) || strings.Contains(text, userMark) || Removed(text)
+}

@@ -1,10 +1,12 @@
 package runs
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +24,9 @@ type Filter struct {
 	Since  time.Time // created at or after
 	Until  time.Time // created before
 	Label  string    // part of the label, in any case
-	Limit  int       // newest so many; 0: all
+	GPU    string    // part of the name of its GPU, in any case
+	Order  string    // a key of Orders, with "-" for the largest first; "" is "-created"
+	Limit  int       // the first so many; 0: all
 }
 
 // Summary is one row of `runs list`.
@@ -67,10 +71,11 @@ func List(root string, f Filter) ([]Summary, []Warning, error) {
 	}
 	out := []Summary{}
 	for _, s := range found {
-		if f.keeps(s.Status, s.Created, s.Label) {
+		if f.keeps(&s) {
 			out = append(out, s)
 		}
 	}
+	f.sort(out)
 	if f.Limit > 0 && len(out) > f.Limit {
 		out = out[:f.Limit]
 	}
@@ -98,16 +103,57 @@ func sweepHalfMade(root string, entries []os.DirEntry) {
 	}
 }
 
-func (f Filter) keeps(status Status, created time.Time, label string) bool {
+func (f Filter) keeps(s *Summary) bool {
 	switch {
-	case len(f.Status) > 0 && !slices.Contains(f.Status, status):
+	case len(f.Status) > 0 && !slices.Contains(f.Status, s.Status):
 		return false
-	case !f.Since.IsZero() && created.Before(f.Since):
+	case !f.Since.IsZero() && s.Created.Before(f.Since):
 		return false
-	case !f.Until.IsZero() && !created.Before(f.Until):
+	case !f.Until.IsZero() && !s.Created.Before(f.Until):
 		return false
 	}
-	return strings.Contains(strings.ToLower(label), strings.ToLower(f.Label))
+	return holds(s.Label, f.Label) && holds(s.GPU, f.GPU)
+}
+
+// holds tells whether a text has a part, in any case.
+func holds(text, part string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
+}
+
+// orders compare runs by a key, the smallest first.
+var orders = map[string]func(a, b *Summary) int{
+	"created": func(a, b *Summary) int { return a.Created.Compare(b.Created) },
+	"seconds": func(a, b *Summary) int { return cmp.Compare(value(a.Seconds), value(b.Seconds)) },
+	"bytes":   func(a, b *Summary) int { return cmp.Compare(a.Bytes, b.Bytes) },
+	"label":   func(a, b *Summary) int { return strings.Compare(a.Label, b.Label) },
+	"gpu":     func(a, b *Summary) int { return strings.Compare(a.GPU, b.GPU) },
+	"status":  func(a, b *Summary) int { return strings.Compare(string(a.Status), string(b.Status)) },
+}
+
+// value puts what is absent before every number.
+func value(p *float64) float64 {
+	if p == nil {
+		return -1
+	}
+	return *p
+}
+
+// Orders are the keys by which runs are sorted.
+func Orders() []string { return slices.Sorted(maps.Keys(orders)) }
+
+// sort orders runs that come newest first; equal ones stay in that order.
+func (f Filter) sort(rows []Summary) {
+	key, descending := strings.CutPrefix(f.Order, "-")
+	compare := orders[key]
+	if compare == nil {
+		return
+	}
+	slices.SortStableFunc(rows, func(a, b Summary) int {
+		if descending {
+			return compare(&b, &a)
+		}
+		return compare(&a, &b)
+	})
 }
 
 func summarise(r *Run) Summary {

@@ -58,7 +58,7 @@ func StoreStats(root string, f Filter) (Stats, error) {
 	acc := map[string]*stepSum{}
 	var order []string
 	for _, sum := range found {
-		if !f.keeps(sum.Status, sum.Created, sum.Label) || (f.Limit > 0 && st.Runs >= f.Limit) {
+		if !f.keeps(&sum) || (f.Limit > 0 && st.Runs >= f.Limit) {
 			continue
 		}
 		r, warning := openListed(sum.Path, sum.ID) // the list does not have the attempts

@@ -38,13 +38,13 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 		notes = append(notes, fmt.Sprintf("without limiters: %v", err))
 	}
 	var lines []report.LayerLine
-	for _, l := range layers[:topOf(len(layers), r.Top)] {
+	for _, l := range layers {
 		if q.Captured { // replays are no instances of the range in which they were captured
 			l.Steps, l.PerStepNS = 0, 0
 		}
 		lines = append(lines, report.LayerLine{LayerRow: l, Limiter: limiters.of(l.Paths())})
 	}
-	return report.Layers(lines, withWarnings(notes, rows.Warnings)), nil
+	return first(report.Layers(lines, withWarnings(notes, rows.Warnings)), r.Top), nil
 }
 
 func withWarnings(notes []string, warnings []fact.Fact) []string {
@@ -54,11 +54,12 @@ func withWarnings(notes []string, warnings []fact.Fact) []string {
 	return notes
 }
 
-func topOf(n, top int) int {
+// first keeps the first rows of a table and counts the others; 0 keeps all.
+func first(t report.Printable, top int) report.Printable {
 	if top > 0 {
-		return min(n, top)
+		t.First(top)
 	}
-	return n
+	return t
 }
 
 // limiters are the verdicts of a run by region and kernel.
@@ -137,7 +138,7 @@ func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (
 	if !r.All && !r.Data {
 		return report.StepGroups(timeline.GroupSteps(steps), notes), nil
 	}
-	return report.Steps(steps[:topOf(len(steps), r.Top)], notes), nil
+	return first(report.Steps(steps, notes), r.Top), nil
 }
 
 // addSizes gives steps the sizes that annotation told, where there are as many of

@@ -41,6 +41,7 @@ reports begin with the name of theirs.`,
 			Param{"dump", "print the parsed structure of a .ncu-rep; of the filters it takes --metric", func(r *Request) any { return &r.Dump }},
 			Param{"raw", "print ncu's raw page as CSV, as ncu 2025.3 does; takes no filters", func(r *Request) any { return &r.Raw }},
 			Param{"print-units", "units of --raw: auto or base, as in ncu", func(r *Request) any { return &r.Units }}),
+		Pages:  []string{"dump", "raw", "print-units"},
 		Tables: []report.Declared{report.MetricView}, answer: showMetrics,
 	}
 }

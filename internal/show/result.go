@@ -14,27 +14,32 @@ import (
 // result is not analyzed again.
 func ofResult(name string, table func(*analysis.Result) report.Printable) func(context.Context, *Request) (*Answer, error) {
 	return func(ctx context.Context, r *Request) (*Answer, error) {
-		var result *analysis.Result
-		var err error
-		if len(r.Paths) == 1 {
-			result, err = folder.Read(filepath.Join(r.Paths[0], folder.ResultFile))
+		result, err := r.result(ctx, "show "+name)
+		if err != nil {
+			return nil, err
 		}
-		if result == nil || err != nil {
-			if result, err = r.Analyze(ctx, "show "+name, r.Paths); err != nil {
-				return nil, err
-			}
-		}
-		r.losses = append(r.losses, func() []string {
-			var out []string
-			for _, n := range result.Incomplete() {
-				out = append(out, message.Text(n.Said()))
-			}
-			return out
-		})
-		t := table(result)
-		if r.Top > 0 {
-			t.First(r.Top)
-		}
-		return &Answer{Printable: t}, nil
+		return &Answer{Printable: first(table(result), r.Top)}, nil
 	}
+}
+
+// result reads or makes the result of the paths, and notes what it lacks.
+func (r *Request) result(ctx context.Context, command string) (*analysis.Result, error) {
+	var result *analysis.Result
+	var err error
+	if len(r.Paths) == 1 {
+		result, err = folder.Read(filepath.Join(r.Paths[0], folder.ResultFile))
+	}
+	if result == nil || err != nil {
+		if result, err = r.Analyze(ctx, command, r.Paths); err != nil {
+			return nil, err
+		}
+	}
+	r.losses = append(r.losses, func() []string {
+		var out []string
+		for _, n := range result.Incomplete() {
+			out = append(out, message.Text(n.Said()))
+		}
+		return out
+	})
+	return result, nil
 }

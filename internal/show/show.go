@@ -18,6 +18,7 @@ import (
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -28,14 +29,22 @@ type View struct {
 	Long    string // what more there is to say; may be empty
 	Example string // command lines
 	Many    bool   // it takes several paths
+	Store   bool   // it asks the store, and takes no path
+	Sums    bool   // its rows are sums: Request.All asks for each
 	Params  []Param
+	Pages   []string          // parameters that ask for a page in place of rows
 	Tables  []report.Declared // columns of the answer, by kind of input
 	answer  func(context.Context, *Request) (*Answer, error)
 }
 
 // A Request is what is asked of a view. NewRequest has the defaults.
 type Request struct {
-	Paths []string // files, runs, or names of runs in the store ./runs
+	Paths []string // files, runs, or names of runs in the store
+	// Resolve gives the path that a name of a file or a run stands for; nil takes
+	// Named.
+	Resolve func(name string) (string, error)
+	Listing // for views of the store
+	Compared
 
 	Top             int // rows to keep; 0 keeps all
 	Region          string
@@ -103,7 +112,7 @@ type Analyzer func(ctx context.Context, command string, paths []string) (*analys
 
 // NewRequest has the defaults of all parameters.
 func NewRequest() *Request {
-	return &Request{MinGap: "1us", Units: "auto", Shape: flops.Shape{Prompt: 512, New: 32, Batch: 1}, Given: map[string]bool{}}
+	return &Request{MinGap: "1us", Listing: Listing{Store: runs.DefaultRoot, Sort: "-created"}, Compared: Compared{MinEffect: "2%"}, Units: "auto", Shape: flops.Shape{Prompt: 512, New: 32, Batch: 1}, Given: map[string]bool{}}
 }
 
 // An Answer is a table, with what is around it.
@@ -155,7 +164,7 @@ func (v *View) Answer(ctx context.Context, r *Request) (*Answer, error) {
 	if r.Top < 0 {
 		return nil, usagef("--top %d: a number of rows is not negative", r.Top)
 	}
-	if err := NameAll(r.Paths); err != nil {
+	if err := r.resolve(r.Paths); err != nil {
 		return nil, err
 	}
 	a, err := v.answer(ctx, r)
@@ -172,6 +181,19 @@ func (v *View) Answer(ctx context.Context, r *Request) (*Answer, error) {
 	}
 	a.after = append(a.after, r.whole)
 	return a, nil
+}
+
+// resolve puts paths in the place of names.
+func (r *Request) resolve(names []string) (err error) {
+	if r.Resolve == nil {
+		return NameAll(names)
+	}
+	for i := range names {
+		if names[i], err = r.Resolve(names[i]); err != nil {
+			return usage(err)
+		}
+	}
+	return nil
 }
 
 // filters names the filters that are set.

@@ -11,7 +11,7 @@ import (
 type Param struct {
 	Name string
 	Help string // what stands between back quotes names the value
-	// Value is where a request holds it: a *string, *bool, *int, *int64 or *[]int.
+	// Value is where a request holds it: a *string, *bool, *int, *int64, *[]int or *[]string.
 	Value func(*Request) any
 }
 
@@ -58,8 +58,8 @@ func Views() []View {
 		{
 			Name: "layers", Short: "GPU time by module of the model: one row a place in all layers, or each module with --all",
 			Example: "  deepprof show layers latest\n  deepprof show layers report.sqlite --all --csv",
-			Params:  launchParams(),
-			Tables:  []report.Declared{report.LayerView}, answer: ofLaunches(showLayers),
+			Params:  launchParams(), Sums: true,
+			Tables: []report.Declared{report.LayerView}, answer: ofLaunches(showLayers),
 		},
 		{
 			Name: "steps", Short: "Steps of decode and other loops: distribution of step time, GPU time and gaps; each step with --all",
@@ -86,7 +86,7 @@ func Views() []View {
 				Param{"min-gap", "leave out gaps shorter than `DURATION`", func(r *Request) any { return &r.MinGap }},
 				Param{"streams", "also list the gaps of each stream that shares its device with others", func(r *Request) any { return &r.Streams }},
 				wholeParam),
-			Tables: []report.Declared{report.GapGroupView, report.GapView}, answer: ofLaunches(showGaps),
+			Sums: true, Tables: []report.Declared{report.GapGroupView, report.GapView}, answer: ofLaunches(showGaps),
 		},
 		metricsView(),
 		{
@@ -104,6 +104,8 @@ func Views() []View {
 			Example: "  deepprof show roofline latest --csv > points.csv",
 			Params:  []Param{topParam, partialParam}, Tables: []report.Declared{report.RooflineView}, answer: ofResult("roofline", report.RooflinePoints),
 		},
+		findingsView(),
+		nextView(),
 		ranksView(),
 		{
 			Name: "requests", Many: true, Short: "What the clients of a server saw in each window: latencies, throughput, errors",

@@ -1,0 +1,173 @@
+package report
+
+import (
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/experiment"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
+)
+
+// A FindingRow is a finding, or a change with what it can save, in words and as
+// data.
+type FindingRow struct {
+	Place    int        `json:"place"` // 1 matters most
+	ID       string     `json:"id"`
+	Kind     string     `json:"kind"`   // finding, saving
+	Weight   string     `json:"weight"` // high, medium, low; "" for a saving
+	Code     string     `json:"code"`
+	Text     string     `json:"text"`
+	Stage    string     `json:"stage"`
+	SavesNS  *int64     `json:"saves_ns"`    // absent for what saves nothing by itself
+	Bound    string     `json:"bound"`       // of SavesNS: "bound" is a proven upper bound, "estimate" is none; "" without it
+	Share    *float64   `json:"saves_share"` // SavesNS of the time that it is held against
+	How      []string   `json:"how"`         // what to do
+	Assumes  []string   `json:"assumes"`     // what the bound rests on
+	Evidence []Measured `json:"evidence"`
+	// Params are the typed parameters of the code: the numbers in Text.
+	Params fact.Params `json:"params,omitempty"`
+}
+
+// A Measured is a value that a statement rests on.
+type Measured struct {
+	What      string  `json:"what"`
+	Metric    string  `json:"metric,omitempty"` // name of a counter
+	Value     float64 `json:"value"`
+	Unit      string  `json:"unit,omitempty"`
+	Threshold string  `json:"threshold,omitempty"`
+}
+
+// FindingView is what matters in a result.
+var FindingView = View[FindingRow]{
+	Name: "findings", Order: Order{Words: "weight, then what can be saved"}, Everything: "--json",
+	Columns: []Column[FindingRow]{
+		{Key: "place", Title: "#", Unit: Count, Value: func(r *FindingRow) any { return r.Place }},
+		{Key: "id", Detail: true, Format: ID, Value: func(r *FindingRow) any { return r.ID }},
+		{Key: "kind", Priority: 2, Value: func(r *FindingRow) any { return r.Kind }},
+		{Key: "weight", Priority: 1, Value: func(r *FindingRow) any { return orNil(r.Weight) }},
+		{Key: "code", Detail: true, Value: func(r *FindingRow) any { return r.Code }},
+		{Key: "stage", Priority: 3, Value: func(r *FindingRow) any { return orNil(r.Stage) }},
+		{Key: "bound", Priority: 1, Value: func(r *FindingRow) any { return orNil(r.Bound) }, Show: func(r *FindingRow) any { return bounded(r.Bound) }},
+		{Key: "saves_ns", Title: "saves", Priority: 1, Unit: Nanoseconds, Value: func(r *FindingRow) any { return r.SavesNS }},
+		{Key: "saves_share", Title: "of the time", Help: "Of the unprofiled time of the stages, or of the timeline", Priority: 4, Unit: Share, Value: func(r *FindingRow) any { return r.Share }},
+		{Key: "text", Format: Words, Value: func(r *FindingRow) any { return r.Text }},
+	},
+}
+
+// Findings shows what matters in a result, and as notes what could not be told.
+func Findings(r *analysis.Result) Printable {
+	var rows []FindingRow
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		rows = append(rows, FindingRow{
+			ID: f.ID, Kind: "finding", Weight: f.Weight, Code: string(f.Code), Text: message.Text(f.Fact), Stage: f.Fact.Text("stage"), Params: f.Params,
+			How: []string{}, Assumes: []string{}, Evidence: []Measured{},
+		})
+	}
+	for i := range r.Opportunities {
+		rows = append(rows, savingRow(&r.Opportunities[i]))
+	}
+	for i := range rows {
+		rows[i].Place = i + 1
+	}
+	return FindingView.table(Slice(rows), func() []string { return untold(r) })
+}
+
+func savingRow(o *analysis.Opportunity) FindingRow {
+	ns := int64(o.Seconds * 1e9)
+	row := FindingRow{
+		ID: o.ID, Kind: "saving", Code: string(o.Title.Code), Text: message.Text(o.Title), Stage: o.Stage, SavesNS: &ns, Bound: boundOf(o), Share: o.Share, Params: o.Title.Params,
+		How: append([]string{}, message.Texts(o.How)...), Assumes: append([]string{}, message.Texts(o.Assumes)...), Evidence: []Measured{},
+	}
+	for _, e := range o.Evidence {
+		m := Measured{What: e.Metric, Metric: e.Metric, Value: e.Value, Unit: e.Unit}
+		if !e.Of.IsZero() {
+			m.What = message.Text(e.Of)
+		}
+		if !e.Threshold.IsZero() {
+			m.Threshold = message.Text(e.Threshold)
+		}
+		row.Evidence = append(row.Evidence, m)
+	}
+	return row
+}
+
+// bounded words how firm a saving is; nil where there is none.
+func bounded(id string) any {
+	if id == "" {
+		return nil
+	}
+	return message.Label("saving", id)
+}
+
+func experimentBound(x *experiment.Experiment) string {
+	switch {
+	case x.SavesNS == nil:
+		return ""
+	case x.Estimated:
+		return "estimate"
+	}
+	return "bound"
+}
+
+// untold are the warnings of a result, and what it could not tell with what
+// would tell it.
+func untold(r *analysis.Result) []string {
+	var out []string
+	for _, notes := range [][]analysis.Note{r.Warnings, r.Missing} {
+		for _, n := range notes {
+			text := message.Text(n.Said())
+			if next := message.Next(n.Fact); next != "" {
+				text += "; next: " + next
+			}
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// An ExperimentRow is a run that is worth making.
+type ExperimentRow struct {
+	Place     int      `json:"place"` // 1 is the most promising
+	Code      string   `json:"code"`
+	Why       string   `json:"why"`
+	From      string   `json:"from"`     // ID of the finding, or code of what is missing; "" for none
+	SavesNS   *int64   `json:"saves_ns"` // absent for a measurement
+	Bound     string   `json:"bound"`    // of SavesNS: bound or estimate; "" without it
+	Overrides []string `json:"overrides"`
+	Run       *string  `json:"run"` // the command line; absent where it is not known, which no_run explains
+	NoRun     string   `json:"no_run,omitempty"`
+}
+
+// ExperimentView is what to run next.
+var ExperimentView = View[ExperimentRow]{
+	Name: "next", Order: Order{Words: "promise: changes by what they can save, then measurements"}, Everything: "--json",
+	Columns: []Column[ExperimentRow]{
+		{Key: "place", Title: "#", Unit: Count, Value: func(r *ExperimentRow) any { return r.Place }},
+		{Key: "code", Detail: true, Value: func(r *ExperimentRow) any { return r.Code }},
+		{Key: "from", Detail: true, Format: ID, Value: func(r *ExperimentRow) any { return orNil(r.From) }},
+		{Key: "bound", Value: func(r *ExperimentRow) any { return orNil(r.Bound) }, Show: func(r *ExperimentRow) any { return bounded(r.Bound) }},
+		{Key: "saves_ns", Title: "saves", Unit: Nanoseconds, Value: func(r *ExperimentRow) any { return r.SavesNS }},
+		{Key: "why", Format: Words, Value: func(r *ExperimentRow) any { return r.Why }},
+		{Key: "run", Format: ID, Value: func(r *ExperimentRow) any { return r.Run }},
+		{Key: "no_run", Detail: true, Format: Words, Value: func(r *ExperimentRow) any { return orNil(r.NoRun) }},
+	},
+}
+
+// Experiments shows what to run next.
+func Experiments(list []experiment.Experiment) Printable {
+	rows := make([]ExperimentRow, len(list))
+	var notes []string
+	for i := range list {
+		x := &list[i]
+		rows[i] = ExperimentRow{Place: i + 1, Code: string(x.Why.Code), Why: message.Text(x.Why), From: x.From, SavesNS: x.SavesNS, Bound: experimentBound(x), Overrides: append([]string{}, x.Overrides...)}
+		if x.Line != "" {
+			rows[i].Run = &x.Line
+			continue
+		}
+		rows[i].NoRun = message.Text(x.NoLine)
+		if len(notes) == 0 {
+			notes = append(notes, "without a command line: "+rows[i].NoRun)
+		}
+	}
+	return ExperimentView.table(Slice(rows), func() []string { return notes })
+}

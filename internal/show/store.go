@@ -1,0 +1,147 @@
+package show
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/compare"
+	"github.com/deepprof/deepprof/internal/message"
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/runs"
+)
+
+// A Listing is what is asked of a store.
+type Listing struct {
+	Store        string // folder that holds the runs
+	Status       []string
+	Model        string // part of the label
+	GPU          string // part of its name
+	Since, Until string // a date or a moment
+	Sort         string // a key of runs.Orders, with "-" for the largest first
+}
+
+// Compared is what is asked of a comparison.
+type Compared struct {
+	Base, New  []string // runs of the two sides
+	Of         string   // kind of rows to keep; "" keeps all
+	MinEffect  string
+	AcrossGPUs bool
+}
+
+// StoreViews are the questions to a store: its runs, and a comparison of some of
+// them.
+func StoreViews() []View { return []View{RunsView(), compareView()} }
+
+// RunsView lists the runs of a store.
+func RunsView() View {
+	return View{
+		Name: "runs", Store: true, Short: "Find runs of the store, newest first: by model, GPU, status, date",
+		Example: "  deepprof runs list --status failed --json\n  deepprof runs list --model llama --gpu H200 --since 2026-11-01 --sort=-seconds",
+		Params: []Param{
+			{"status", "only runs that are running, done, failed or interrupted", func(r *Request) any { return &r.Status }},
+			{"model", "only runs whose label, which names the model or the program, holds `TEXT`", func(r *Request) any { return &r.Model }},
+			{"gpu", "only runs on GPUs whose name holds `TEXT`", func(r *Request) any { return &r.GPU }},
+			{"since", "only runs created at this `DATE` (2026-11-01, UTC) or moment (RFC 3339), or later", func(r *Request) any { return &r.Since }},
+			{"until", "only runs created before this `DATE` or moment", func(r *Request) any { return &r.Until }},
+			{"sort", "order by `KEY`: " + strings.Join(runs.Orders(), ", ") + "; -KEY has the largest first", func(r *Request) any { return &r.Sort }},
+			{"top", "the first `N`; 0 lists all", func(r *Request) any { return &r.Top }},
+		},
+		Tables: []report.Declared{report.RunView}, answer: listRuns,
+	}
+}
+
+func listRuns(_ context.Context, r *Request) (*Answer, error) {
+	f := runs.Filter{Label: r.Model, GPU: r.GPU, Order: r.Sort}
+	for _, st := range r.Status {
+		if !slices.Contains(runs.Statuses, runs.Status(st)) {
+			return nil, usagef("--status %s: a run is %v", st, runs.Statuses)
+		}
+		f.Status = append(f.Status, runs.Status(st))
+	}
+	var err error
+	if f.Since, err = moment("since", r.Since); err != nil {
+		return nil, err
+	}
+	if f.Until, err = moment("until", r.Until); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(runs.Orders(), strings.TrimPrefix(r.Sort, "-")) {
+		return nil, usagef("--sort %q: runs are sorted by %s", r.Sort, strings.Join(runs.Orders(), ", "))
+	}
+	rows, warnings, err := runs.List(r.Listing.Store, f)
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{Printable: first(report.Runs(rows, texts(warnings)), r.Top)}, nil
+}
+
+// moment reads a date or a moment; zero where none is given.
+func moment(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usagef("--%s %q: want a date such as 2026-11-01, or a moment such as 2026-11-01T12:00:00Z", name, text)
+}
+
+func compareView() View {
+	return View{
+		Name: "compare", Store: true, Short: "Compare two sides, each one or several runs: every value with its change, interval and verdict",
+		Example: "  deepprof compare BASE NEW --json",
+		Params: []Param{
+			{"base", "`RUNS` of the base side", func(r *Request) any { return &r.Base }},
+			{"new", "`RUNS` of the new side", func(r *Request) any { return &r.New }},
+			{"of", "only rows of this `KIND`: total, stage, step, layer, region, kernel, operator, mfu, mbu", func(r *Request) any { return &r.Of }},
+			{"min-effect", "smaller `CHANGES` do not count", func(r *Request) any { return &r.MinEffect }},
+			{"across-gpus", "compare sides that ran on different GPUs", func(r *Request) any { return &r.AcrossGPUs }},
+			topParam, partialParam,
+		},
+		Tables: []report.Declared{report.CompareRowView}, answer: compareRuns,
+	}
+}
+
+func compareRuns(ctx context.Context, r *Request) (*Answer, error) {
+	effect, err := compare.ParseEffect(r.MinEffect)
+	switch {
+	case err != nil:
+		return nil, usagef("compare: --min-effect %w", err)
+	case len(r.Base) == 0 || len(r.New) == 0:
+		return nil, usagef("compare: a side is empty; give both base and new")
+	}
+	for _, side := range [][]string{r.Base, r.New} {
+		if err := r.resolve(side); err != nil {
+			return nil, err
+		}
+	}
+	loader := &SideLoader{Store: r.Listing.Store, Analyze: func(ctx context.Context, paths []string) (*analysis.Result, error) {
+		return r.Analyze(ctx, "compare", paths)
+	}}
+	base, err := loader.Side(ctx, r.Base)
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := loader.Side(ctx, r.New)
+	if err != nil {
+		return nil, err
+	}
+	made, err := compare.Compare(base, fresh, compare.Options{MinEffect: effect, Partial: r.Partial, AcrossGPUs: r.AcrossGPUs})
+	if err != nil {
+		return nil, usage(err)
+	}
+	if r.Of != "" {
+		made.Rows = slices.DeleteFunc(made.Rows, func(row compare.Row) bool { return string(row.Kind) != r.Of })
+	}
+	t := report.CompareRows(made)
+	for _, d := range made.Differ {
+		t.Note(message.Text(d.Fact))
+	}
+	t.Note(message.Texts(made.Warnings)...)
+	return &Answer{Printable: first(t, r.Top)}, nil
+}
