@@ -98,7 +98,7 @@ var captureWords = map[fact.Code]words{
 	"cause-stall":            {Text: "it printed nothing and used no CPU time for too long", Next: "raise pipeline.supervision.stall_s if it is only slow"},
 	"cause-limit":            {Text: "the time limit was reached", Next: "raise {key}"},
 	"cause-failed":           {Text: "the workload ended with an error of its own", Next: "read {log}"},
-	"cause-silent":           {Text: "the workload ended with an error of its own and printed nothing", Next: "run it by hand"},
+	"cause-silent":           {Text: "the workload ended with an error of its own", Next: "it printed nothing; run it by hand"},
 
 	"diagnostic":         {Text: "{text_of_vendor}"},
 	"diagnostics-unread": {Text: "the profiler's own messages could not be read: {error}"},
