@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/config"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/pipeline"
@@ -126,6 +127,12 @@ func runsShowCommand() command {
 			return func(ctx context.Context, args []string) error {
 				return withRun(ctx, *store, args[0], func(r *runs.Run) error {
 					d := runs.Show(r)
+					var doubts []string
+					facts, err := analysis.AnnotationFacts(r.Dir())
+					if err != nil { // a damaged side file hides nothing else
+						doubts = append(doubts, err.Error())
+					}
+					d.Annotation = facts
 					var bad []runs.Warning
 					if *verify {
 						var err error
@@ -136,7 +143,7 @@ func runsShowCommand() command {
 							fmt.Fprintln(s.err, verified(d.Files))
 						}
 					}
-					worded := report.Run(&d, texts(bad)...)
+					worded := report.Run(&d, append(doubts, texts(bad)...)...)
 					write := func() error { return report.WriteRun(s.out, worded) }
 					if *asJSON {
 						write = func() error { return printJSON(s.out, worded) }

@@ -45,23 +45,24 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 	a := &analyzer{in: in, th: in.Thresholds.withDefaults(), res: newResult(in), launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}, gains: map[*Stage]gain{}, others: map[*Stage][]otherCall{}}
 	for _, step := range []func(context.Context) error{
 		a.loadCategories,
-		a.readRun,       // manifest, environment, inputs
-		a.readWorkload,  // clean times, model
-		a.readTimeline,  // totals, kernels, regions, stages, overview
-		a.judgeTimeline, // whether it is whole and has what was asked for
-		a.readOthers,    // where there are several timelines
-		a.readServing,   // windows of a server, its clients and its steps
-		a.readCounters,  // joined to kernels
-		a.readTargets,   // why launches were counted
-		a.regionsOfNcu,  // where there is no timeline
-		a.findPeaks,     // what the GPU can do
-		a.judge,         // limiter and roofline of each kernel
-		a.countRegions,  // counters over regions
-		a.judgeRanges,   // limiter and roofline of regions measured as a whole
-		a.utilise,       // MFU and MBU
-		a.servingWork,   // of the steps of a server
-		a.readOperators, // of the torch profiler
-		a.refuseNothing, // where no file held anything
+		a.readRun,        // manifest, environment, inputs
+		a.readWorkload,   // clean times, model
+		a.readTimeline,   // totals, kernels, regions, stages, overview
+		a.readAnnotation, // whether deepprof's ranges got into the program
+		a.judgeTimeline,  // whether it is whole and has what was asked for
+		a.readOthers,     // where there are several timelines
+		a.readServing,    // windows of a server, its clients and its steps
+		a.readCounters,   // joined to kernels
+		a.readTargets,    // why launches were counted
+		a.regionsOfNcu,   // where there is no timeline
+		a.findPeaks,      // what the GPU can do
+		a.judge,          // limiter and roofline of each kernel
+		a.countRegions,   // counters over regions
+		a.judgeRanges,    // limiter and roofline of regions measured as a whole
+		a.utilise,        // MFU and MBU
+		a.servingWork,    // of the steps of a server
+		a.readOperators,  // of the torch profiler
+		a.refuseNothing,  // where no file held anything
 		func(context.Context) error { return a.refuseUnused() }, // a file that was named
 		a.findSavings, // opportunities
 		a.conclude,    // findings

@@ -103,9 +103,12 @@ func (a *analyzer) usesTorch() bool {
 	return len(a.res.Operators) > 0 ||
 		slices.ContainsFunc(a.res.Environment.Software, func(f Fact) bool { return f.Name == "PyTorch" }) ||
 		slices.ContainsFunc(a.res.Kernels, func(k Kernel) bool {
-			return strings.Contains(k.Name, "at::native") || strings.HasPrefix(k.Name, "triton_")
+			return ofTorch(k.Name) || strings.HasPrefix(k.Name, "triton_")
 		})
 }
+
+// ofTorch tells whether PyTorch ships a kernel of this name.
+func ofTorch(kernel string) bool { return strings.Contains(kernel, "at::native") }
 
 // advice chooses what fits the program.
 func (a *analyzer) advice(code fact.Code) []fact.Fact {

@@ -4,8 +4,6 @@ import (
 	"path/filepath"
 
 	"github.com/deepprof/deepprof/internal/nvtx"
-	"github.com/deepprof/deepprof/internal/plan"
-	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -68,7 +66,7 @@ func (a *analyzer) injected() map[string]bool {
 	if a.in.Run == "" {
 		return a.injectedPaths
 	}
-	told, err := workload.ReadAnnotated(filepath.Join(a.in.Run, runs.AnnotateFolder, plan.StepNsys))
+	told, err := workload.ReadAnnotated(filepath.Join(a.in.Run, filepath.FromSlash(annotationFolder)))
 	if err != nil {
 		a.unreadable(err)
 	}

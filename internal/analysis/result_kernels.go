@@ -333,6 +333,8 @@ type Method struct {
 	Thresholds    []fact.Fact `json:"thresholds,omitempty"`
 	// Assumptions are what FLOPs and bytes by analysis of the model rest on.
 	Assumptions []Note `json:"assumptions,omitempty"`
+	// Annotation is what deepprof's own ranges came to: processes, numbers, cost.
+	Annotation []Note `json:"annotation,omitempty"`
 }
 
 // StageCommand is what a stage ran.

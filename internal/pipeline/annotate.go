@@ -17,15 +17,11 @@ import (
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
-// annotateOff is there once annotation made the workload fail: later steps go
-// without it.
-const annotateOff = runs.AnnotateFolder + "/off.txt"
-
 // annotation is what a step puts into the workload; nil for none. The programs
 // that ship with deepprof have ranges of their own.
 func (j *job) annotation(step string) *workload.Annotation {
 	p := j.plan.Pipeline
-	if p.Annotate == "" || p.Annotate == "none" || workload.Shipped(j.plan) || j.store != nil && exists(j.store.Path(annotateOff)) {
+	if p.Annotate == "" || p.Annotate == "none" || workload.Shipped(j.plan) || j.store != nil && exists(j.store.Path(runs.AnnotateOff)) {
 		return nil
 	}
 	return &workload.Annotation{
@@ -71,7 +67,7 @@ func annotated(ctx context.Context, j *job, step string, take func() (capture.Ou
 	failed := o.Kind == capture.WorkloadFailed || o.Kind == capture.MissingData && !o.Usable // it ended before it did anything
 	if err == nil && failed && j.unprofiledTime() > 0 && ctx.Err() == nil {
 		j.Say(fmt.Sprintf("%s: the workload failed with annotation, and not without it: it is run again without", step))
-		if err := os.WriteFile(j.store.Path(annotateOff), []byte(step+": "+message.Verdict(string(o.Kind), o.What, o.Evidence)+"\n"), 0o644); err != nil {
+		if err := os.WriteFile(j.store.Path(runs.AnnotateOff), []byte(step+": "+message.Verdict(string(o.Kind), o.What, o.Evidence)+"\n"), 0o644); err != nil {
 			return o, err
 		}
 		if _, err := j.store.SetAside(step, step); err != nil {
@@ -92,8 +88,8 @@ func annotateFiles(j *job, step string) []string {
 			files = append(files, path.Join(folder, e.Name()))
 		}
 	}
-	if exists(j.store.Path(annotateOff)) {
-		files = append(files, annotateOff)
+	if exists(j.store.Path(runs.AnnotateOff)) {
+		files = append(files, runs.AnnotateOff)
 	}
 	return files
 }

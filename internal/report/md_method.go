@@ -20,13 +20,13 @@ func (d *doc) method(r *analysis.Result) {
 	d.coverage(r)
 	d.line("### Settings that profiling changed")
 	d.deviations(r)
+	if len(r.Method.Annotation) > 0 {
+		d.line("### Annotation")
+		d.list(textsOfNotes(r.Method.Annotation))
+	}
 	if len(r.Method.Ladder) > 0 {
 		d.line("### Replay modes tried")
-		items := make([]string, len(r.Method.Ladder))
-		for i, n := range r.Method.Ladder {
-			items[i] = noteText(n)
-		}
-		d.numbered(items)
+		d.numbered(textsOfNotes(r.Method.Ladder))
 	}
 	if len(r.Method.Thresholds) > 0 {
 		d.line("### Thresholds of the verdicts")
@@ -38,16 +38,20 @@ func (d *doc) method(r *analysis.Result) {
 	}
 	if len(r.Method.Assumptions) > 0 {
 		d.line("### Assumptions about the model's work")
-		items := make([]string, len(r.Method.Assumptions))
-		for i, n := range r.Method.Assumptions {
-			items[i] = noteText(n)
-		}
-		d.list(items)
+		d.list(textsOfNotes(r.Method.Assumptions))
 	}
 	d.line("### What could not be told")
 	d.untold(r)
 	d.line("### Files")
 	d.files(r)
+}
+
+func textsOfNotes(notes []analysis.Note) []string {
+	items := make([]string, len(notes))
+	for i, n := range notes {
+		items[i] = noteText(n)
+	}
+	return items
 }
 
 func (d *doc) commands(r *analysis.Result) {
@@ -148,12 +152,8 @@ func (d *doc) uncounted(heading string, list []analysis.Note) {
 	if len(list) == 0 {
 		return
 	}
-	names := make([]string, len(list))
-	for i, n := range list {
-		names[i] = noteText(n)
-	}
 	d.line("%s", heading)
-	d.list(names)
+	d.list(textsOfNotes(list))
 }
 
 func counted(r *analysis.Result) int {

@@ -73,6 +73,12 @@ func WriteRun(w io.Writer, d *RunDetail) error {
 	for _, s := range d.Steps {
 		writeStep(&b, d, s)
 	}
+	if len(d.Annotation) > 0 {
+		b.WriteString("\nannotation\n")
+	}
+	for _, f := range d.Annotation {
+		fmt.Fprintf(&b, "  %s\n", oneLine(message.Text(f)))
+	}
 	if r := d.Resume; r != nil && r.Next != "" {
 		fmt.Fprintf(&b, "\n'deepprof runs resume %s' goes on with %s\n", d.Summary.ID, r.Next)
 	}

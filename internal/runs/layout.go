@@ -45,6 +45,10 @@ const ServerFolder = "server"
 // of side files for each step.
 const AnnotateFolder = "annotate"
 
+// AnnotateOff is there once annotation made the workload fail: later steps go
+// without it.
+const AnnotateOff = AnnotateFolder + "/off.txt"
+
 // layoutRow places the files of a kind in a run. Folder and Name are patterns of
 // path.Match, and are matched against names inside the run only: no pattern is
 // ever made from the path of a run. Earlier rows are preferred where one file of

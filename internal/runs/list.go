@@ -231,6 +231,9 @@ type Detail struct {
 	Files    []FileRow   `json:"files"`
 	Resume   *ResumePlan `json:"resume,omitempty"` // present when the run is not done, nobody works in it and it is no recording that was played
 	Warnings []fact.Fact `json:"-"`
+	// Annotation is what deepprof's own ranges came to, which analysis tells;
+	// absent where none were asked for.
+	Annotation []fact.Fact `json:"annotation,omitempty"`
 }
 
 // StepRow is one step of `runs show`: its state and its last attempt.

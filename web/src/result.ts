@@ -357,6 +357,7 @@ export interface Method {
   clock?: string;
   thresholds?: Fact[] | null;
   assumptions?: Note[] | null;
+  annotation?: Note[] | null;
 }
 
 export interface Note {

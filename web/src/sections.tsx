@@ -264,6 +264,7 @@ export function Method() {
           <ReportTable name="deviations" caption="Settings that profiling required to be different" drawn={{ stage: { width: 9 } }} />
         </>
       )}
+      <Notes title="Annotation" notes={list(m.annotation)} />
       <Notes title="Replay modes tried" notes={list(m.ladder)} />
       {list(m.thresholds).length > 0 && (
         <details>

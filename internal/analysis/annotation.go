@@ -1,0 +1,228 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/timeline"
+	"github.com/deepprof/deepprof/internal/workload"
+)
+
+// Codes of what annotation did to the workload under nsys.
+const (
+	annotatedProcess   fact.Code = "annotated"               // pid, regions, steps, file
+	annotatedRanges    fact.Code = "annotated-ranges"        // n, of: ranges of the timeline that deepprof opened, and all
+	annotationLimited  fact.Code = "annotation-limited"      // pid, depth
+	annotationNoNVTX   fact.Code = "annotation-no-nvtx"      // pid
+	annotationError    fact.Code = "annotation-error"        // pid, error
+	annotationFailed   fact.Code = "annotation-failed"       // file
+	annotationNothing  fact.Code = "annotation-nothing"      //
+	annotationKeptOut  fact.Code = "annotation-kept-out"     // pid, process, launches
+	annotationCost     fact.Code = "annotation-cost"         // cost, share and the times of both
+	annotationInNoise  fact.Code = "annotation-cost-noise"   // the times of both
+	annotationCostOnce fact.Code = "annotation-cost-once"    // with, without
+	annotationNoCost   fact.Code = "annotation-cost-unknown" //
+)
+
+// annotationFolder holds the side files of the run under nsys, inside the run.
+const annotationFolder = runs.AnnotateFolder + "/" + plan.StepNsys
+
+// readAnnotation tells whether deepprof got into the workload, and where not.
+func (a *analyzer) readAnnotation(context.Context) error {
+	if a.in.Run == "" {
+		return nil
+	}
+	facts, err := AnnotationFacts(a.in.Run)
+	if err != nil {
+		a.unreadable(err)
+	}
+	for _, f := range facts {
+		if f.Is(annotationFailed, annotationError) {
+			a.res.Warnings = append(a.res.Warnings, Note{Fact: f, Step: plan.StepNsys})
+		}
+		a.res.Method.Annotation = append(a.res.Method.Annotation, Note{Fact: f})
+	}
+	if a.tl != nil && len(facts) > 0 {
+		a.annotationOfTimeline()
+	}
+	return nil
+}
+
+// annotationOfTimeline adds what only the timeline tells: how many ranges were
+// injected, and which processes ran PyTorch without being annotated.
+func (a *analyzer) annotationOfTimeline() {
+	var n int64
+	for i := range a.regionIDs {
+		if r := &a.res.Regions[i]; r.Source == sourceInjected {
+			n += r.Instances
+		}
+	}
+	if n > 0 {
+		f := fact.New(annotatedRanges, fact.Count("n", n), fact.Count("of", len(a.tl.t.Ranges)))
+		a.res.Method.Annotation = append(a.res.Method.Annotation, Note{Fact: f})
+	}
+	told, err := workload.ReadAnnotated(filepath.Join(a.in.Run, filepath.FromSlash(annotationFolder)))
+	if err != nil || exists(filepath.Join(a.in.Run, filepath.FromSlash(runs.AnnotateOff))) {
+		return // said already
+	}
+	for _, f := range keptOut(a.tl.t, told) {
+		a.res.Missing = append(a.res.Missing, Note{Fact: f, Step: plan.StepNsys})
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// keptOut are the processes that launched kernels of PyTorch and left no side file.
+// Where no side file is of a process of the timeline, their numbers are those of
+// another namespace and tell nothing.
+func keptOut(t *timeline.Timeline, told workload.Annotated) (facts []fact.Fact) {
+	known := func(pid int) bool {
+		return slices.ContainsFunc(told.Processes, func(p workload.AnnotatedProcess) bool { return p.PID == pid })
+	}
+	if len(told.Processes) > 0 && !slices.ContainsFunc(t.Processes, func(p timeline.Process) bool { return known(p.PID) }) {
+		return nil
+	}
+	launches := make([]int64, len(t.Processes))
+	for i := range t.Kernels {
+		k := &t.Kernels[i]
+		process := t.Queues[k.Queue].Process
+		if int(process) < len(launches) && ofTorch(t.Name(t.Functions[k.Function].Demangled)) {
+			launches[process]++
+		}
+	}
+	for i, n := range launches {
+		if p := &t.Processes[i]; n > 0 && !known(p.PID) {
+			facts = append(facts, fact.New(annotationKeptOut, pidParam(p.PID), fact.Name("process", path.Base(t.Name(p.Name))), fact.Count("launches", n)))
+		}
+	}
+	return facts
+}
+
+func pidParam(pid int) fact.Param { return fact.Name("pid", strconv.Itoa(pid)) } // a number of it is a name, without thousands
+
+// AnnotationFacts is what the files of a run tell of annotation: none where it was
+// not asked for.
+func AnnotationFacts(run string) ([]fact.Fact, error) {
+	p, err := runs.PlanOf(run)
+	if err != nil || p == nil || p.Pipeline.Annotate == "" || p.Pipeline.Annotate == "none" || workload.Shipped(p) {
+		return nil, err
+	}
+	m, err := runs.ReadManifest(run)
+	if err != nil {
+		return nil, err
+	}
+	told, err := workload.ReadAnnotated(filepath.Join(run, filepath.FromSlash(annotationFolder)))
+	var facts []fact.Fact
+	for i := range told.Processes {
+		facts = append(facts, processFacts(&told.Processes[i])...)
+	}
+	switch {
+	case exists(filepath.Join(run, filepath.FromSlash(runs.AnnotateOff))):
+		facts = append(facts, fact.New(annotationFailed, fact.File("file", runs.AnnotateOff)))
+	case len(facts) == 0 && err == nil && stepDone(&m, plan.StepNsys):
+		facts = append(facts, fact.New(annotationNothing))
+	}
+	return append(facts, costFacts(&m)...), err
+}
+
+func processFacts(p *workload.AnnotatedProcess) (facts []fact.Fact) {
+	pid := pidParam(p.PID)
+	switch {
+	case p.Off == "no-nvtx":
+		return []fact.Fact{fact.New(annotationNoNVTX, pid)}
+	case p.Off != "":
+		return []fact.Fact{fact.New(annotationError, pid, fact.Vendor("error", p.Error))}
+	}
+	params := []fact.Param{pid, fact.Count("regions", len(p.Paths)), fact.File("file", annotationFolder+"/"+strconv.Itoa(p.PID)+".jsonl")}
+	if n := len(p.Steps); n > 0 {
+		params = append(params, fact.Count("steps", n))
+	}
+	facts = append(facts, fact.New(annotatedProcess, params...))
+	if p.Error != "" {
+		facts = append(facts, fact.New(annotationError, pid, fact.Vendor("error", p.Error)))
+	}
+	if p.Depth > 0 {
+		facts = append(facts, fact.New(annotationLimited, pid, fact.Count("depth", p.Depth)))
+	}
+	return facts
+}
+
+func stepOf(m *runs.Manifest, name string) *runs.Step {
+	i := slices.IndexFunc(m.Steps, func(s runs.Step) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &m.Steps[i]
+}
+
+func stepDone(m *runs.Manifest, name string) bool {
+	s := stepOf(m, name)
+	return s != nil && s.State == runs.StateDone
+}
+
+// costFacts hold the annotated program against the unprofiled one, each by the
+// times of all its runs.
+func costFacts(m *runs.Manifest) []fact.Fact {
+	with := stepOf(m, plan.StepAnnotateCost)
+	if with == nil || len(with.Attempts) == 0 {
+		return nil
+	}
+	without := stepOf(m, plan.StepUnprofiled)
+	x, errX := secondsOf(with)
+	y, errY := secondsOf(without)
+	if errors.Join(errX, errY) != nil {
+		return []fact.Fact{fact.New(annotationNoCost)}
+	}
+	params := []fact.Param{
+		fact.Count("n", x.n), fact.Seconds("with", x.mean), fact.Seconds("with_low", x.low), fact.Seconds("with_high", x.high),
+		fact.Count("of", y.n), fact.Seconds("without", y.mean), fact.Seconds("without_low", y.low), fact.Seconds("without_high", y.high),
+	}
+	switch {
+	case x.n < 2 || y.n < 2:
+		return []fact.Fact{fact.New(annotationCostOnce, fact.Seconds("with", x.mean), fact.Seconds("without", y.mean))}
+	case x.low <= y.high && y.low <= x.high:
+		return []fact.Fact{fact.New(annotationInNoise, params...)}
+	}
+	return []fact.Fact{fact.New(annotationCost, append(params, fact.Seconds("cost", x.mean-y.mean), fact.Share("share", x.mean/y.mean-1))...)}
+}
+
+// took is how long the runs of a step took, in seconds.
+type took struct {
+	n               int
+	mean, low, high float64
+}
+
+var errNotTimed = errors.New("no run of the step was timed")
+
+func secondsOf(s *runs.Step) (t took, err error) {
+	if s == nil {
+		return t, errNotTimed
+	}
+	for _, at := range s.Attempts {
+		if at.Seconds == nil || at.Outcome == nil || !at.Outcome.Usable {
+			continue
+		}
+		if x := *at.Seconds; t.n == 0 {
+			t.low, t.high = x, x
+		} else {
+			t.low, t.high = min(t.low, x), max(t.high, x)
+		}
+		t.n++
+	}
+	if t.n == 0 {
+		return t, errNotTimed
+	}
+	t.mean = meanSeconds(s.Attempts)
+	return t, nil
+}
