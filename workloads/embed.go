@@ -5,8 +5,9 @@ package workloads
 
 import "embed"
 
-// FS is the tree to unpack: main.py at its root, the package session beside
-// it, in annotate what opens ranges in programs that have none, and in llm_server a server. The tests of the programs are not part of it.
+// FS is the tree to unpack: main.py at its root, the package session beside it,
+// in annotate what opens ranges in programs that have none, and in llm_server a
+// server. The tests of the programs are not part of it.
 //
 //go:embed main.py session/*.py annotate/*.py llm_server/*.py
 var FS embed.FS
