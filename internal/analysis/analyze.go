@@ -42,7 +42,7 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 }
 
 func analyze(ctx context.Context, in Input) (*Result, error) {
-	a := &analyzer{in: in, th: in.Thresholds.withDefaults(), res: newResult(in), launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}, gains: map[*Stage]gain{}, others: map[*Stage][]otherCall{}}
+	a := &analyzer{in: in, th: in.Thresholds.withDefaults(), res: newResult(in), launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
 	for _, step := range []func(context.Context) error{
 		a.loadCategories,
 		a.readRun,        // manifest, environment, inputs

@@ -255,6 +255,9 @@ func (a *analyzer) launchGain(s *Stage) gain {
 		return g
 	}
 	g := a.findLaunchGain(s)
+	if a.gains == nil {
+		a.gains = map[*Stage]gain{}
+	}
 	a.gains[s] = g
 	return g
 }

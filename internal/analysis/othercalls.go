@@ -45,6 +45,9 @@ func (a *analyzer) otherCalls(s *Stage) []otherCall {
 	list, ok := a.others[s]
 	if !ok {
 		list = a.findOtherCalls(s)
+		if a.others == nil {
+			a.others = map[*Stage][]otherCall{}
+		}
 		a.others[s] = list
 	}
 	return list
