@@ -1,9 +1,11 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { bytes, count, date, milliseconds, percent, time } from "./format";
+import { bytes, count, date, percent, time } from "./format";
+import { First, unfinished } from "./first";
 import { KernelPage, Tile } from "./kernelpage";
 import { Kernels } from "./kernels";
 import { list } from "./list";
 import { ModelProvider, useModel, type Model } from "./model";
+import { Section } from "./parts";
 import { Operators } from "./operators";
 import { Regions } from "./regions";
 import { Roofline } from "./roofline";
@@ -24,6 +26,7 @@ const places: [string, string][] = [
   ["utilisation", "MFU and MBU"],
   ["opportunities", "Opportunities"],
   ["operators", "Operators"],
+  ["run", "This run"],
   ["environment", "Environment"],
   ["method", "How it was measured"],
   ["doubts", "Warnings"],
@@ -35,6 +38,11 @@ export function App(p: { model: Model }) {
   const scroll = useRef(kernel === null ? 0 : -1); // -1 while the overview was not seen
   const from = useRef<HTMLElement | null>(null); // what had the focus there
   const before = useRef<string | null>(null);
+  const here = useRef<HTMLElement>(null);
+  const [present, setPresent] = useState<string[]>([]);
+  useEffect(() => {
+    setPresent([...(here.current?.querySelectorAll("section[id]") ?? [])].map((s) => s.id));
+  }, []);
 
   useEffect(() => {
     const remember = () => {
@@ -73,10 +81,13 @@ export function App(p: { model: Model }) {
         Skip to the findings
       </a>
       <Bar onKernel={kernel !== null} />
-      <div class="overview" hidden={kernel !== null}>
-        <Overview />
+      <div class="frame">
+        <Nav present={present} onKernel={kernel !== null} />
+        <main ref={here} class="overview" hidden={kernel !== null}>
+          <Overview />
+        </main>
+        {kernel !== null && <KernelPage id={kernel} />}
       </div>
-      {kernel !== null && <KernelPage id={kernel} />}
       <Footer />
     </ModelProvider>
   );
@@ -134,35 +145,27 @@ function Bar(p: { onKernel: boolean }) {
 }
 
 function Overview() {
-  const model = useModel();
-  const here = useRef<HTMLElement>(null);
-  const [present, setPresent] = useState<string[]>([]);
-  useEffect(() => {
-    setPresent([...(here.current?.querySelectorAll("section[id]") ?? [])].map((s) => s.id));
-  }, []);
   return (
-    <div class="frame">
-      <Nav present={present} />
-      <main ref={here}>
-        <Head model={model} />
-        <Findings />
-        <Stages />
-        <Timeline />
-        <Regions />
-        <Kernels />
-        <Roofline />
-        <UtilisationTable />
-        <Opportunities />
-        <Operators />
-        <Environment />
-        <Method />
-        <Doubts />
-      </main>
-    </div>
+    <>
+      <First />
+      <Findings />
+      <Stages />
+      <Timeline />
+      <Regions />
+      <Kernels />
+      <Roofline />
+      <UtilisationTable />
+      <Opportunities />
+      <Operators />
+      <Run />
+      <Environment />
+      <Method />
+      <Doubts />
+    </>
   );
 }
 
-function Nav(p: { present: string[] }) {
+function Nav(p: { present: string[]; onKernel: boolean }) {
   const [current, setCurrent] = useState("findings");
   useEffect(() => {
     if (p.present.length === 0) return;
@@ -187,7 +190,7 @@ function Nav(p: { present: string[] }) {
           .filter(([id]) => p.present.includes(id))
           .map(([id, label]) => (
             <li key={id}>
-              <a href={`#${id}`} aria-current={id === current ? "location" : undefined}>
+              <a href={`#${id}`} aria-current={id === (p.onKernel ? "kernels" : current) ? "location" : undefined}>
                 {label}
               </a>
             </li>
@@ -197,19 +200,17 @@ function Nav(p: { present: string[] }) {
   );
 }
 
-/** What to know of a run by its status. */
-const unfinished: Record<string, string> = { failed: "The run failed", interrupted: "The run was interrupted" };
-
 /** A version without its build; the section Environment has all of it. */
 function release(version: string): string {
   return version.split(" ")[0]!;
 }
 
-function Head(p: { model: Model }) {
-  const { source, environment, workload, totals, stages, scope } = p.model.result;
-  const gpus = list(environment.gpus);
+/** What ran, when, with which versions, and how much of it was recorded. */
+function Run() {
+  const model = useModel();
+  const { source, environment, workload, totals, scope } = model.result;
+  const { timed, untold, part } = model;
   const facts = [
-    gpus.length > 1 ? `${gpus.length} × ${gpus[0]!.name}` : gpus[0]?.name,
     workload.kind,
     environment.cuda && `CUDA ${environment.cuda}`,
     environment.driver && `driver ${environment.driver}`,
@@ -217,51 +218,27 @@ function Head(p: { model: Model }) {
     environment.ncu && `ncu ${release(environment.ncu)}`,
     ...list(workload.shape).map((f) => `${f.name} ${f.value}`),
   ].filter(Boolean);
-  const { timed, untold, part } = p.model;
-  const failed = unfinished[source.status ?? ""];
-  const run = source.run !== p.model.subject && source.run;
+  const run = source.run !== model.subject && source.run;
   const when = [source.created && date(source.created), source.status && `run ${source.status}`].filter(Boolean).join(", ");
   return (
-    <div class="head">
-      {source.recorded && (
-        <p class="recorded-note" role="note">
-          <span class="tag recorded">recorded</span> This report shows a recording, not a measurement of this machine.
-        </p>
-      )}
-      {failed && (
-        <p class="callout unfinished" role="note">
-          <strong>{failed}.</strong> What it had captured by then is shown; the rest is missing.
-        </p>
-      )}
-      <h1 title={p.model.subject}>{p.model.subject}</h1>
-      <p class="quiet">
+    <Section id="run" title="This run">
+      <p>
         {run && <bdi>{run}</bdi>}
         {run && when && ", "}
         {when}
       </p>
       <p class="where">{facts.join(" · ")}</p>
-      {scope && (
-        <p class="scope" id="scope" role="note">
-          <span class="tag">scope</span> {scope.text}
-        </p>
-      )}
       <div class="tiles" id="totals">
         {timed && <Tile name="Wall time under nsys" value={time(part.wall)} note={scope ? `of ${time(totals.wall_ns)} recorded` : "first to last event"} />}
         {timed && part.busy != null && <Tile name="GPU busy" value={percent(part.busy)} note={`with kernels or copies, of wall time${list(totals.devices).length > 1 ? ", mean of the GPUs" : ""}`} />}
         {timed && <Tile name="Kernel launches" value={count(part.launches)} note={scope ? `${count(part.names)} names; ${count(scope.outside_launches)} outside` : `${count(part.names)} names`} />}
-        {p.model.rangesAlone && <Tile name="Regions measured as a whole" value={count(list(p.model.result.regions).length)} note="by ncu; there is no timeline" />}
-        {!timed && !p.model.rangesAlone && <Tile name="Wall time, GPU busy, launches" value="n/a" note={untold?.code === "no-kernels" ? "no GPU work was recorded" : "there is no timeline"} />}
-        {!timed && p.model.kernels.length > 0 && <Tile name="Kernels counted" value={count(p.model.kernels.filter((k) => k.counted).length)} note="by ncu" />}
+        {model.rangesAlone && <Tile name="Regions measured as a whole" value={count(list(model.result.regions).length)} note="by ncu; there is no timeline" />}
+        {!timed && !model.rangesAlone && <Tile name="Wall time, GPU busy, launches" value="n/a" note={untold?.code === "no-kernels" ? "no GPU work was recorded" : "there is no timeline"} />}
+        {!timed && model.kernels.length > 0 && <Tile name="Kernels counted" value={count(model.kernels.filter((k) => k.counted).length)} note="by ncu" />}
         {timed && !scope && (totals.sets ?? 0) > 0 && <Tile name="Memory sets" value={count(totals.sets)} note={`${bytes(totals.set_bytes)}, ${time(totals.set_ns)}`} />}
         {timed && !scope && totals.copies > 0 && <Tile name="Copies" value={count(totals.copies)} note={`${bytes(totals.copy_bytes)}, ${time(totals.copy_ns)}`} />}
-        {list(stages)
-          .filter((s) => s.clean_ms != null)
-          .slice(0, 3)
-          .map((s) => (
-            <Tile key={s.name} name={s.name} value={milliseconds(s.clean_ms!)} note="per pass, unprofiled" />
-          ))}
       </div>
-    </div>
+    </Section>
   );
 }
 

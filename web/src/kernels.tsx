@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { announce } from "./announce";
 import { columnsOf, linesOf, type Line } from "./columns";
 import { count, plural } from "./format";
@@ -6,7 +6,7 @@ import { list } from "./list";
 import { untimed, useModel, type Model } from "./model";
 import { Absent, CategoryName, KernelLink, LimiterName, Meter, Section, Swatch } from "./parts";
 import type { CategoryTime } from "./result";
-import { openKernel } from "./route";
+import { openKernel, useKept } from "./route";
 import { DataTable, type Column } from "./table";
 
 /** The columns, with bars of shares as long as the largest share allows. */
@@ -41,10 +41,10 @@ function columnsFor(model: Model): Column<Line>[] {
 
 export function Kernels() {
   const model = useModel();
-  const [query, setQuery] = useState("");
-  const [category, setCategory] = useState("");
-  const [limiter, setLimiter] = useState("");
-  const [stage, setStage] = useState("");
+  const [query, setQuery] = useKept("q");
+  const [category, setCategory] = useKept("category");
+  const [limiter, setLimiter] = useKept("limiter");
+  const [stage, setStage] = useKept("stage");
   const search = useRef<HTMLInputElement>(null);
 
   const columns = useMemo(() => columnsFor(model), [model]);
@@ -70,7 +70,8 @@ export function Kernels() {
       if (e.key !== "/" || e.ctrlKey || e.metaKey || (e.target as HTMLElement).matches?.("input, select, textarea")) return;
       if (!search.current || search.current.offsetParent === null) return;
       e.preventDefault();
-      search.current.focus();
+      search.current.focus({ preventScroll: true });
+      search.current.closest(".toolbar")?.scrollIntoView({ block: "start" }); // what is found stands below it
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);

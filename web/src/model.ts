@@ -6,8 +6,10 @@ import type { Kernel, Note, Result } from "./result";
 import { list } from "./list";
 import { Palette } from "./palette";
 
-/** What the page carries: the result, its tables with their cells, and names that tell kernels apart where the short ones do not. */
+/** What the page carries: the result, its verdict and first numbers, its tables with their cells, and names that tell kernels apart where the short ones do not. */
 export interface Carried extends Result {
+  verdict: string;
+  tiles: { name: string; value: string; note?: string }[] | null;
   kernel_labels?: string[];
   tables: Record<string, Table>;
 }

@@ -23,19 +23,19 @@ const known: Record<string, string> = {
   conv: "#5566bb",
   random: "#bb7744",
   softmax: "#cc99bb",
-  activation: "#ddcc77",
+  activation: "#774411",
   other: "#999999",
 };
 const spare = ["#7788aa", "#bb7744", "#669933", "#995599", "#33aabb", "#aa6655", "#777733", "#5588cc"];
 
 const idle: Record<string, string> = {
   launch: "#ee7733",
-  python: "#ddaa33",
+  python: "#8f7ac0",
   sync: "#8899aa",
   copy: "#77aabb",
   alloc: "#aa8877",
-  call: "#99884d",
-  host: "#b9a3c9",
+  call: "#6b8f71",
+  host: "#c9b8e0",
   none: "#c4c8cf",
 };
 

@@ -24,7 +24,7 @@ export function Findings() {
       )}
       <ol class="findings">
         {findings.map((f) => (
-          <li key={f.id} class={`finding finding-${f.weight}`}>
+          <li key={f.id} id={`finding-${f.id}`} class={`finding finding-${f.weight}`}>
             <span class="weight">{weights[f.weight] ?? f.weight}</span>
             <p class="finding-text">
               <Lead text={(plainly && f.plain) || f.text} />
@@ -100,7 +100,7 @@ export function Opportunities() {
             .map((id) => model.kernel(id))
             .filter((k): k is Kernel => k !== undefined);
           return (
-            <li key={o.id} class="opportunity">
+            <li key={o.id} id={`opportunity-${o.id}`} class="opportunity">
               <div class="gain">
                 <b>{seconds(o.seconds)}</b>
                 <span class="quiet">{o.estimated ? "about" : "at most"}</span>

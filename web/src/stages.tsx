@@ -15,7 +15,7 @@ interface Part {
   share: string;
 }
 
-function useParts(split: Split): Part[] {
+export function useParts(split: Split): Part[] {
   const { palette } = useModel();
   const share = (ns: number) => percent(ns / Math.max(1, split.wall_ns));
   return [
@@ -24,8 +24,8 @@ function useParts(split: Split): Part[] {
   ].filter((p) => p.ns > 0);
 }
 
-/** One bar of busy time by category, then idle time by cause, hatched. */
-export function SplitBar(p: { split: Split; compact?: boolean }) {
+/** One bar of busy time by category, then idle time by cause, hatched. A bare one has no legend, a compact one no text either. */
+export function SplitBar(p: { split: Split; compact?: boolean; bare?: boolean }) {
   const parts = useParts(p.split);
   const wall = Math.max(1, p.split.wall_ns);
   if (parts.length === 0) return <p class="quiet">No time to divide.</p>;
@@ -43,7 +43,7 @@ export function SplitBar(p: { split: Split; compact?: boolean }) {
           </span>
         ))}
       </div>
-      {!p.compact && (
+      {!p.compact && !p.bare && (
         <ul class="legend">
           {parts.map((x, i) => (
             <li key={i}>

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
 import { count, plural } from "./format";
 import { usePrinting } from "./printing";
+import { useKept } from "./route";
 
 export interface Column<T> {
   id: string;
@@ -39,7 +40,8 @@ const paperRows = 50;
 
 /** A table that sorts, and draws only the rows in view where there are many. */
 export function DataTable<T>(p: Props<T>) {
-  const [sort, setSort] = useState({ id: p.sort ?? "", up: p.ascending ?? false });
+  const [kept, keep] = useKept(`sort-${p.id}`);
+  const sort = useMemo(() => (kept ? { id: kept.replace(/^-/, ""), up: !kept.startsWith("-") } : { id: p.sort ?? "", up: p.ascending ?? false }), [kept]);
   const printing = usePrinting();
   const rows = useMemo(() => sorted(p.rows, p.columns.find((c) => c.id === sort.id), sort.up), [p.rows, p.columns, sort]);
   const tall = rows.length > plainRows && !printing;
@@ -71,7 +73,7 @@ export function DataTable<T>(p: Props<T>) {
 
   function sortBy(c: Column<T>) {
     const up = sort.id === c.id ? !sort.up : !c.num;
-    setSort({ id: c.id, up });
+    keep(up ? c.id : `-${c.id}`);
     announce(`${p.caption}: sorted by ${c.title ?? c.head}, ${up ? "ascending" : "descending"}`);
   }
 

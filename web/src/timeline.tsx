@@ -9,6 +9,7 @@ import { useModel, type Model } from "./model";
 import { Absent, KernelLink, Section } from "./parts";
 import { usePrinting } from "./printing";
 import type { Box, Lane, Scope } from "./result";
+import { keepState, stateOf, useLinked } from "./route";
 import { isDark, useTheme } from "./theme";
 import { TimelineView, type Hit } from "./timelineview";
 import { hideTip, showTip } from "./tip";
@@ -46,8 +47,10 @@ export function Timeline() {
       label: (lane, box, name) => tell(model, lane, box, name).short,
     });
     view.current = v;
-    if (scope) v.show(...around(scope));
-    changed();
+    const linked = spanOf(stateOf("t"));
+    if (linked) v.show(...linked);
+    else if (scope) v.show(...around(scope));
+    setShown({ from: v.from, to: v.to });
     const observer = new ResizeObserver(() => v.resize());
     observer.observe(canvas.current);
     v.resize();
@@ -87,8 +90,15 @@ export function Timeline() {
 
   function changed() {
     const v = view.current;
-    if (v) setShown({ from: v.from, to: v.to });
+    if (!v) return;
+    setShown({ from: v.from, to: v.to });
+    keepState("t", `${Math.round(v.from)}-${Math.round(v.to)}`);
   }
+
+  useLinked("t", (value) => {
+    const span = spanOf(value);
+    if (span) act((v) => v.show(...span));
+  });
 
   function act(change: (v: TimelineView) => void) {
     const v = view.current;
@@ -283,10 +293,22 @@ export function Timeline() {
   );
 }
 
+/** The part of the timeline that a link names, "FROM-TO" in nanoseconds from its start. */
+function spanOf(text: string): [number, number] | undefined {
+  const m = text.match(/^(-?\d+)-(\d+)$/);
+  return m && Number(m[1]) < Number(m[2]) ? [Number(m[1]), Number(m[2])] : undefined;
+}
+
 /** The scope with a margin. */
 function around(scope: Scope): [number, number] {
   const margin = (scope.end_ns - scope.start_ns) * 0.02;
   return [scope.start_ns - margin, scope.end_ns + margin];
+}
+
+/** From when to when the timeline shows a stage, with a margin; undefined where it has no range of its own. */
+export function stageSpan(model: Model, stage: string): [from: number, to: number] | undefined {
+  const box = stageBoxes(model).find((s) => s.name === stage)?.box;
+  return box && [Math.round(box.s - box.l * 0.04), Math.round(box.s + box.l * 1.04)];
 }
 
 /** The first range of each stage, to go to. */

@@ -333,7 +333,7 @@ function fit(g: CanvasRenderingContext2D, text: string, room: number): string {
       if (g.measureText(`${text.slice(0, mid)}…`).width <= room) lo = mid;
       else hi = mid - 1;
     }
-    shown = lo > 1 ? `${text.slice(0, lo)}…` : "";
+    shown = lo > 4 ? `${text.slice(0, lo)}…` : "";
   }
   if (widths.size > 5000) widths.clear();
   widths.set(key, shown);

@@ -1,5 +1,6 @@
 // One tooltip for the whole page. It only ever holds text.
 let box: HTMLElement | null = null;
+let shownAt = 0; // how far the page was scrolled
 
 export function showTip(x: number, y: number, lines: string[]): void {
   if (!box) {
@@ -7,6 +8,7 @@ export function showTip(x: number, y: number, lines: string[]): void {
     box.className = "tip";
     box.setAttribute("role", "tooltip");
     document.body.append(box);
+    addEventListener("scroll", () => Math.abs(scrollY - shownAt) > 4 && hideTip(), { passive: true }); // what it is about moved
   }
   box.replaceChildren(
     ...lines.map((line, i) => {
@@ -16,6 +18,7 @@ export function showTip(x: number, y: number, lines: string[]): void {
     }),
   );
   box.hidden = false;
+  shownAt = scrollY;
   const { width, height } = box.getBoundingClientRect();
   const left = x + 14 + width > innerWidth ? x - width - 10 : x + 14;
   const top = y + 16 + height > innerHeight ? y - height - 10 : y + 16;

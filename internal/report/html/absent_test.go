@@ -28,7 +28,7 @@ func countersOnly() *analysis.Result {
 
 func TestWithoutATimelineNothingIsZero(t *testing.T) {
 	p := open(t, countersOnly())
-	if got := p.text(".head h1"); got != "llm.ncu-rep" {
+	if got := p.text(".subject b"); got != "llm.ncu-rep" {
 		t.Errorf("title %q", got)
 	}
 	for _, selector := range []string{"#totals", "#time", "#timeline", "#regions", "#kernels", "#roofline"} {

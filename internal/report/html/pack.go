@@ -40,19 +40,21 @@ type packed struct {
 }
 
 // carried is what the page holds: the Result, in which regions that repeat each
-// other are one, its tables with their cells, and for each kernel whose short name
+// other are one, its verdict and tiles, its tables with their cells, and for each kernel whose short name
 // another shares, that name with the words in which they differ.
 type carried struct {
 	*analysis.Result
-	Tables map[string]report.PageTable `json:"tables"`
-	Labels []string                    `json:"kernel_labels,omitempty"`
+	Verdict string                      `json:"verdict"`
+	Tiles   []report.Tile               `json:"tiles"`
+	Tables  map[string]report.PageTable `json:"tables"`
+	Labels  []string                    `json:"kernel_labels,omitempty"`
 }
 
 // carry is a result as a page holds it.
 func carry(r *analysis.Result) carried {
 	lines := *r
 	lines.Regions, lines.RegionGroups = r.RegionLines(), nil
-	return carried{&lines, report.PageTables(r), labels(r.Kernels)}
+	return carried{&lines, message.Text(r.Verdict()), report.PageTiles(r), report.PageTables(r), labels(r.Kernels)}
 }
 
 // labels gives the names that tell kernels apart, as in the Markdown reports, or

@@ -1,0 +1,75 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+// Codes of the verdict: the one sentence that a report begins with.
+const (
+	codeVerdictLaunch fact.Code = "headline-launch" // stage, share; gain and of where they are known
+	codeVerdictAhead  fact.Code = "headline-ahead"  // the same, of a stage that runs from CUDA graphs
+	codeVerdictIdle   fact.Code = "headline-idle"   // stage, share, cause
+	codeVerdictBusy   fact.Code = "headline-busy"   // stage, share; limits where it is known
+	codeVerdictToken  fact.Code = "headline-token"  // period, busy
+	codeVerdictLimit  fact.Code = "headline-limit"  // share, kind
+	codeVerdictTimes  fact.Code = "headline-times"  // total
+	codeVerdictDamage fact.Code = "headline-damage" //
+	codeVerdictNone   fact.Code = "headline-none"   //
+)
+
+// verdicts make the verdict of the finding that matters most among those that
+// have one.
+var verdicts = map[fact.Code]func(*Result, fact.Fact) fact.Fact{
+	codeLaunchBound: (*Result).launchVerdict,
+	codeStageIdle: func(_ *Result, f fact.Fact) fact.Fact {
+		return fact.New(codeVerdictIdle, append(taken(f, "stage", "cause"), fact.Share("share", 1-f.Number("busy_share")))...)
+	},
+	codeStageBusy: func(_ *Result, f fact.Fact) fact.Fact {
+		return fact.New(codeVerdictBusy, append(taken(f, "stage", "limits"), fact.Share("share", f.Number("busy_share")))...)
+	},
+	codeNextToken: func(_ *Result, f fact.Fact) fact.Fact {
+		return fact.New(codeVerdictToken, taken(f, "period", "busy")...)
+	},
+	codeLimitedMostly: func(_ *Result, f fact.Fact) fact.Fact {
+		return fact.New(codeVerdictLimit, taken(f, "share", "kind")...)
+	},
+	codeCleanTimes: func(_ *Result, f fact.Fact) fact.Fact { return fact.New(codeVerdictTimes, taken(f, "total")...) },
+	codeDamaged:    func(*Result, fact.Fact) fact.Fact { return fact.New(codeVerdictDamage) },
+	codeLost:       func(*Result, fact.Fact) fact.Fact { return fact.New(codeVerdictDamage) },
+}
+
+// Verdict is what the result says in one sentence.
+func (r *Result) Verdict() fact.Fact {
+	for _, f := range r.Findings {
+		if make, ok := verdicts[f.Code]; ok {
+			return make(r, f.Fact)
+		}
+	}
+	return fact.New(codeVerdictNone)
+}
+
+// launchVerdict tells how long a stage waits for the host and what that can save.
+func (r *Result) launchVerdict(f fact.Fact) fact.Fact {
+	code, params := codeVerdictLaunch, append(taken(f, "stage"), fact.Share("share", f.Number("wait_share")))
+	at := slices.IndexFunc(r.Stages, func(s Stage) bool { return s.Name == f.Text("stage") || f.Text("stage") == "" && s.whole() })
+	if at < 0 || r.Stages[at].LaunchGain == nil {
+		return fact.New(code, params...)
+	}
+	s := &r.Stages[at]
+	if s.fromGraphs() {
+		code = codeVerdictAhead
+	}
+	return fact.New(code, append(params, fact.NS("gain", s.LaunchGain.NS), fact.NS("of", s.LaunchGain.OfNS))...)
+}
+
+// taken gives the parameters of a fact that have these keys.
+func taken(f fact.Fact, keys ...string) (params []fact.Param) {
+	for _, key := range keys {
+		if v, ok := f.Params[key]; ok {
+			params = append(params, fact.Param{Key: key, Value: v})
+		}
+	}
+	return params
+}

@@ -1,0 +1,16 @@
+package message
+
+import "github.com/deepprof/deepprof/internal/fact"
+
+// headlineWords are the one sentence that a report begins with, of at most 20 words.
+var headlineWords = map[fact.Code]words{
+	"headline-launch": {Text: "{stage} waits for the host {share} of its time[: CUDA graphs save at most {gain} of {of}]."},
+	"headline-ahead":  {Text: "{stage} waits for the host {share} of its time[: launching graphs ahead saves at most {gain}]."},
+	"headline-idle":   {Text: "No kernel runs in {share} of {stage}; the main cause: {cause}."},
+	"headline-busy":   {Text: "Kernels run in {share} of {stage}: they decide how long it takes[, limited by {limits}]."},
+	"headline-token":  {Text: "The next token takes {period}; the GPU works on decode for {busy} of it."},
+	"headline-limit":  {Text: "{share} of the counted GPU time is limited by {kind}."},
+	"headline-times":  {Text: "One pass takes {total} in the unprofiled run."},
+	"headline-damage": {Text: "The timeline is damaged: every number is of what is left of it."},
+	"headline-none":   {Text: "What was captured does not tell where the time goes."},
+}

@@ -1,0 +1,184 @@
+import { milliseconds, seconds, time } from "./format";
+import { Tile } from "./kernelpage";
+import { list } from "./list";
+import { useModel, type Model } from "./model";
+import { Swatch } from "./parts";
+import type { Opportunity, Stage } from "./result";
+import { kernelHref, linkTo } from "./route";
+import { SplitBar, useParts } from "./stages";
+import { stageSpan } from "./timeline";
+
+/** What to know of a run by its status. */
+export const unfinished: Record<string, string> = { failed: "The run failed", interrupted: "The run was interrupted" };
+
+const mostStages = 4;
+const mostActions = 3;
+
+/** The first screen: what the result says, in a sentence, a few numbers, bars and the three changes that save most. */
+export function First() {
+  const model = useModel();
+  const { result } = model;
+  const tiles = list(result.tiles);
+  return (
+    <div class="head" id="first">
+      <Notices model={model} />
+      <p class="subject">
+        <b title={model.subject}>{model.subject}</b>
+        <span class="quiet">{subjectFacts(model).join(" · ")}</span>
+      </p>
+      <h1 id="verdict" title={result.verdict}>{result.verdict}</h1>
+      {result.scope && (
+        <p class="scope" id="scope" role="note" title={result.scope.text}>
+          <span class="tag">scope</span> {result.scope.text}
+        </p>
+      )}
+      {tiles.length > 0 && (
+        <div class="tiles" id="measures">
+          {tiles.map((t) => (
+            <Tile key={t.name} {...t} />
+          ))}
+        </div>
+      )}
+      <StageBars />
+      <Actions />
+    </div>
+  );
+}
+
+function Notices(p: { model: Model }) {
+  const { source, preliminary } = p.model.result;
+  const failed = unfinished[source.status ?? ""];
+  return (
+    <>
+      {source.recorded && (
+        <p class="recorded-note" role="note">
+          <span class="tag recorded">recorded</span> This report shows a recording, not a measurement of this machine.
+        </p>
+      )}
+      {preliminary && (
+        <p class="recorded-note" role="note" id="preliminary">
+          <span class="tag recorded">preliminary</span> Counters are still to be taken: this is what the timeline tells.
+        </p>
+      )}
+      {failed && (
+        <p class="callout unfinished" role="note">
+          <strong>{failed}.</strong> What it had captured by then is shown; the rest is missing.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What ran on what, in a few words. */
+function subjectFacts(model: Model): string[] {
+  const { environment, workload } = model.result;
+  const gpus = list(environment.gpus);
+  const gpu = gpus.length > 1 ? `${gpus.length} × ${gpus[0]!.name}` : gpus[0]?.name;
+  return [gpu, workload.model?.dtype, ...list(workload.shape).map((f) => `${f.name} ${f.value}`)].filter((x): x is string => Boolean(x)).slice(0, 6);
+}
+
+function StageBars() {
+  const { result } = useModel();
+  const stages = list(result.stages).filter((s) => s.split.wall_ns > 0);
+  if (stages.length === 0) return null;
+  const shown = [...stages].sort((x, y) => y.split.wall_ns - x.split.wall_ns).slice(0, mostStages);
+  return (
+    <div class="stage-bars" id="stage-bars">
+      {stages
+        .filter((s) => shown.includes(s))
+        .map((s) => (
+          <StageBar key={s.name} stage={s} />
+        ))}
+      <Legend stages={shown} />
+      {stages.length > shown.length && (
+        <p class="quiet">
+          <a href="#time">{stages.length - shown.length} more</a>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function StageBar(p: { stage: Stage }) {
+  const { name, clean_ms, split } = p.stage;
+  return (
+    <>
+      <a class="stage-name" href={`#time`} title={name}>
+        {name}
+      </a>
+      <span class="stage-time">
+        {clean_ms != null ? <b>{milliseconds(clean_ms)}</b> : <b>{time(split.wall_ns)}</b>}
+        <span class="quiet">{clean_ms != null ? " unprofiled" : " under nsys"}</span>
+      </span>
+      <SplitBar split={split} bare />
+    </>
+  );
+}
+
+/** Every part of the bars once; those that are seen at all. */
+function Legend(p: { stages: Stage[] }) {
+  const seen = new Map<string, { label: string; colour: string; idle: boolean }>();
+  for (const s of p.stages) {
+    for (const x of useParts(s.split)) if (x.ns > 0.02 * s.split.wall_ns) seen.set(`${x.idle}${x.id}`, x);
+  }
+  return (
+    <ul class="legend">
+      {[...seen.values()]
+        .sort((x, y) => Number(x.idle) - Number(y.idle))
+        .map((x) => (
+          <li key={x.label}>
+            <Swatch colour={x.colour} hatch={x.idle} />
+            {x.idle ? "no kernel: " : ""}
+            {x.label}
+          </li>
+        ))}
+    </ul>
+  );
+}
+
+/** The three changes that save most, or where none is known the findings that weigh most. */
+function Actions() {
+  const model = useModel();
+  const found = list(model.result.opportunities).slice(0, mostActions);
+  if (found.length === 0) {
+    const findings = list(model.result.findings).slice(0, mostActions);
+    if (findings.length === 0) return null;
+    return (
+      <ol class="actions" id="actions">
+        {findings.map((f) => (
+          <li key={f.id}>
+            <span class="action">{f.plain || f.text}</span>
+            <a href={`#finding-${f.id}`}>finding</a>
+          </li>
+        ))}
+      </ol>
+    );
+  }
+  return (
+    <ol class="actions" id="actions">
+      {found.map((o) => {
+        const [href, where] = evidence(model, o);
+        return (
+          <li key={o.id}>
+            <a class="action" href={`#opportunity-${o.id}`}>
+              {o.title}
+            </a>
+            <span class="saves">
+              {o.estimated ? "about" : "up to"} <b>{seconds(o.seconds)}</b>
+            </span>
+            <a href={href}>{where}</a>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+/** Where to look for the evidence of an opportunity. */
+function evidence(model: Model, o: Opportunity): [href: string, name: string] {
+  const kernels = list(o.kernels);
+  if (kernels.length === 1 && model.kernel(kernels[0]!)) return [kernelHref(kernels[0]!), "kernel"];
+  const span = o.stage && stageSpan(model, o.stage);
+  if (span) return [linkTo("timeline", "t", `${span[0]}-${span[1]}`), "timeline"];
+  return [`#opportunity-${o.id}`, "evidence"];
+}
