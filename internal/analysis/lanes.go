@@ -26,6 +26,9 @@ type laneSource struct {
 	lane func(event uint32) *lane // that the event lies in; nil for none
 	span func(event uint32) moment
 	name func(event uint32) string
+	// launch is the call that launched an event, or the event itself where it is a
+	// call; timeline.None where none is known. Nil for ranges.
+	launch func(event uint32) uint32
 }
 
 // listLanes gives the lanes that have events, in the order to show, with what
@@ -152,7 +155,8 @@ func (tl *timed) workLanes(k *kinds, group processGroup) laneSource {
 			}
 			return lanes[op.Queue]
 		},
-		span: func(i uint32) moment { op := t.Op(int(i)); return forward(op.Start, op.End) },
+		span:   func(i uint32) moment { op := t.Op(int(i)); return forward(op.Start, op.End) },
+		launch: func(i uint32) uint32 { return tl.at.Launch(t.Op(int(i))) },
 		name: func(i uint32) string {
 			switch op := t.Op(int(i)); op.Kind {
 			case timeline.OpKernel:
@@ -198,8 +202,9 @@ func (tl *timed) callLanes(group processGroup) laneSource {
 			}
 			return lanes[at]
 		},
-		span: func(i uint32) moment { return forward(t.Calls.Start(i), t.Calls.End(i)) },
-		name: func(i uint32) string { return t.Name(t.Calls.Name(i)) },
+		span:   func(i uint32) moment { return forward(t.Calls.Start(i), t.Calls.End(i)) },
+		launch: func(i uint32) uint32 { return i },
+		name:   func(i uint32) string { return t.Name(t.Calls.Name(i)) },
 	}
 }
 

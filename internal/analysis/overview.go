@@ -53,8 +53,13 @@ func (o *Overview) draw(sources []laneSource, scope moment) (cut int) {
 	fillLanes(sources)
 	names := map[string]int{}
 	limits := shareBoxes(lanes)
+	detail := newDetailer(lanes, scope)
 	for i, l := range lanes {
 		o.Lanes = append(o.Lanes, l.draw(o, names, limits[i], scope))
+		if detail != nil {
+			detail.add(o, l, &o.Lanes[i])
+			o.Detail = &detail.Detail
+		}
 		l.events = nil
 	}
 	return cut

@@ -289,6 +289,8 @@ type Overview struct {
 	EndNS   int64    `json:"end_ns"`
 	Names   []string `json:"names"` // of boxes
 	Lanes   []Lane   `json:"lanes"`
+	// Detail is absent in a result that was read, and where there are too many events.
+	Detail *Detail `json:"-"`
 }
 
 // A Lane is a row of the timeline: NVTX ranges of a thread and depth, or the

@@ -9,10 +9,11 @@ import { useModel, type Model } from "./model";
 import { Absent, KernelLink, Section } from "./parts";
 import { usePrinting } from "./printing";
 import type { Box, Lane, Scope } from "./result";
-import { keepState, stateOf, useLinked } from "./route";
+import { keepState, stateOf, useKept, useLinked } from "./route";
 import { isDark, useTheme } from "./theme";
 import { TimelineView, type Hit } from "./timelineview";
 import { hideTip, showTip } from "./tip";
+import { loadEvents } from "./events";
 
 const copyColour = "#66ccee";
 const apiColour = "#9aa3ad";
@@ -22,10 +23,12 @@ export function Timeline() {
   const { overview, scope } = model.result;
   const canvas = useRef<HTMLCanvasElement>(null);
   const view = useRef<TimelineView | null>(null);
-  const drag = useRef<{ x: number; from: number; to: number; moved: boolean } | null>(null);
+  const drag = useRef<{ x: number; from: number; to: number; moved: boolean; measures: boolean } | null>(null);
   const touches = useRef(new Map<number, number>());
   const [shown, setShown] = useState({ from: 0, to: Math.max(1, overview.end_ns - overview.start_ns) });
   const [selected, setSelected] = useState<Hit | null>(null);
+  const [carried, setCarried] = useState(0); // events that the view has one by one
+  const [query, setQuery] = useKept("find");
   const { dark } = useTheme();
   const printing = usePrinting();
 
@@ -54,6 +57,12 @@ export function Timeline() {
     const observer = new ResizeObserver(() => v.resize());
     observer.observe(canvas.current);
     v.resize();
+    void loadEvents().then((events) => {
+      if (!events) return;
+      v.refine(events);
+      setCarried(events.lanes.reduce((n, l) => n + l.length, 0));
+      document.documentElement.dataset["events"] = "true";
+    });
     return () => observer.disconnect();
   }, []);
 
@@ -122,19 +131,36 @@ export function Timeline() {
   }
 
   function select(hit: Hit | null) {
-    if (view.current) {
-      view.current.selected = hit;
-      view.current.draw();
-    }
+    view.current?.select(hit);
     setSelected(hit && { ...hit });
     if (hit) announce(describe(hit).join(", "));
+  }
+
+  /** Goes to the next event of a name that holds the words. */
+  function search(by: 1 | -1) {
+    const v = view.current;
+    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    if (!v || words.length === 0) return;
+    const hit = v.find((lane, name) => {
+      const told = lane.kind === "kernel" ? model.tell(name) : undefined;
+      const text = `${name} ${told?.full.join(" ") ?? ""}`.toLowerCase();
+      return words.every((w) => text.includes(w));
+    }, by);
+    if (!hit) return announce(by > 0 ? "No later event of that name" : "No earlier event of that name");
+    v.reveal(hit);
+    select(hit);
+    changed();
   }
 
   function onPointerDown(e: TargetedPointerEvent<HTMLCanvasElement>) {
     const v = view.current;
     if (!v || e.button !== 0) return;
     touches.current.set(e.pointerId, e.offsetX);
-    drag.current = { x: e.offsetX, from: v.from, to: v.to, moved: false };
+    drag.current = { x: e.offsetX, from: v.from, to: v.to, moved: false, measures: e.shiftKey };
+    if (!e.shiftKey && v.measured) {
+      v.measured = null;
+      v.draw();
+    }
     e.currentTarget.setPointerCapture(e.pointerId);
   }
 
@@ -155,6 +181,13 @@ export function Timeline() {
     if (d && e.buttons & 1) {
       const dx = e.offsetX - d.x;
       if (Math.abs(dx) > 3) d.moved = true;
+      if (d.moved && d.measures) {
+        const [a, b] = [v.timeAt(d.x), v.timeAt(e.offsetX)];
+        v.measured = { from: Math.min(a, b), to: Math.max(a, b) };
+        v.draw();
+        hideTip();
+        return;
+      }
       if (d.moved) {
         const shift = (-dx / Math.max(1, e.currentTarget.clientWidth)) * (d.to - d.from);
         v.show(d.from + shift, d.to + shift);
@@ -201,7 +234,16 @@ export function Timeline() {
       ArrowUp: () => select(v.enter(Math.max(0, lane - 1))),
       "0": () => act((t) => t.show(0, t.span)),
       Home: () => act((t) => t.show(0, t.span)),
-      Escape: () => select(null),
+      Escape: () => {
+        v.measured = null;
+        select(null);
+      },
+      f: () => {
+        const b = selected && v.boxAt(selected);
+        const m = v.measured;
+        if (m) act((t) => t.show(m.from, m.to));
+        else if (b) act((t) => t.show(b.s - b.l * 0.1, b.s + b.l * 1.1));
+      },
       Enter: () => {
         const b = selected && v.boxAt(selected);
         if (b) act((t) => t.show(b.s - b.l * 0.1, b.s + b.l * 1.1));
@@ -254,6 +296,25 @@ export function Timeline() {
             {spot.name}
           </button>
         ))}
+        <button type="button" id="full-screen" onClick={() => (document.fullscreenElement ? document.exitFullscreen() : document.getElementById("timeline")?.requestFullscreen())}>
+          Full screen
+        </button>
+        <form
+          class="finder"
+          role="search"
+          onSubmit={(e) => {
+            e.preventDefault();
+            search(1);
+          }}
+        >
+          <input id="timeline-search" type="search" aria-label="Find an event" placeholder="Find an event" value={query} autocomplete="off" spellcheck={false} onInput={(e) => setQuery(e.currentTarget.value)} />
+          <button type="button" id="find-before" onClick={() => search(-1)}>
+            Previous
+          </button>
+          <button type="submit" id="find-next">
+            Next
+          </button>
+        </form>
         <output id="timeline-range" class="quiet" data-from={Math.round(shown.from)} data-to={Math.round(shown.to)}>
           {instant(overview.start_ns + shown.from, fine, overview.start_ns + shown.to)} to{" "}
           {instant(overview.start_ns + shown.to, fine, overview.start_ns + shown.to)}, {time(shown.to - shown.from)}
@@ -283,7 +344,9 @@ export function Timeline() {
       <Selected hit={selected} view={view.current} shown={shown} />
       <p id="timeline-help" class="quiet hint">
         Drag to move. Wheel zooms while the timeline has the focus, or with Ctrl. Keys: arrows or A D move, + − or W S zoom, up and down choose a lane, Shift with left and right the next box, Enter zooms to it, 0 shows everything.
-        Boxes of several events are filled up to the share of time in which one of them ran.
+        Shift and drag measures; F zooms to what is measured or selected.
+        {carried > 0 ? ` The page holds ${count(carried)} events one by one; ` : " "}
+        boxes that stand for several say how many, and are filled up to the share of time in which one of them ran.
       </p>
       <details class="alternative">
         <summary>Timeline as a table</summary>

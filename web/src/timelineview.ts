@@ -1,11 +1,14 @@
+import { columnsOfBoxes, type Columns, type Events } from "./events";
 import { list } from "./list";
 import type { Box, Lane, Overview } from "./result";
 import { inkOn } from "./palette";
-import { instant } from "./format";
+import { instant, time } from "./format";
 
 export interface Hit {
   lane: number;
   box: number;
+  /** How many boxes from that one on are drawn as one, because they are too narrow; 1 unless said. */
+  of?: number;
 }
 
 /** How boxes look. */
@@ -16,11 +19,23 @@ export interface Look {
 
 interface Row {
   lane: Lane;
-  boxes: Box[];
+  boxes: Columns;
   longest: number;
+  drawn: Drawn[];
   y: number;
   height: number;
 }
+
+/** What was drawn last: boxes from one on, where. */
+interface Drawn {
+  box: number;
+  of: number;
+  x: number;
+  end: number;
+}
+
+const narrow = 2; // pixels; boxes of less that begin within a cell are drawn as one
+const cell = 3;
 
 interface Group {
   label: string;
@@ -44,7 +59,10 @@ export class TimelineView {
   paper = false;
   private readonly rows: Row[] = [];
   private readonly groups: Group[] = [];
-  private readonly names: string[];
+  /** A stretch that is measured. */
+  measured: { from: number; to: number } | null = null;
+  private names: string[];
+  private partners: Hit[] = []; // what the selected event launched, or what launched it
   private width = 0;
   private gutter = 0;
 
@@ -65,12 +83,71 @@ export class TimelineView {
         this.groups.push({ label: group || "timeline", y });
         y += groupHeight;
       }
-      const boxes = list(lane.boxes);
+      const boxes = columnsOfBoxes(lane);
       const height = laneHeights[lane.kind] ?? 18;
-      this.rows.push({ lane, boxes, longest: boxes.reduce((m, b) => Math.max(m, b.l), 0), y, height });
+      this.rows.push({ lane, boxes, longest: longestOf(boxes), drawn: [], y, height });
       y += height + 3;
     }
     this.height = y + 6;
+  }
+
+  /** Puts every event in the place of the boxes that summed them up. */
+  refine(events: Events): void {
+    if (events.lanes.length !== this.rows.length) return;
+    this.names = events.names;
+    this.rows.forEach((row, i) => {
+      row.boxes = events.lanes[i]!;
+      row.longest = longestOf(row.boxes);
+    });
+    this.select(null);
+  }
+
+  /** Selects a box, with the events at the other end of its launch. */
+  select(hit: Hit | null): void {
+    this.selected = hit;
+    this.partners = hit ? this.launchedWith(hit) : [];
+    this.draw();
+  }
+
+  private launchedWith(hit: Hit): Hit[] {
+    const row = this.rows[hit.lane];
+    const launch = (hit.of ?? 1) === 1 ? row?.boxes.launch[hit.box] : 0;
+    if (!row || !launch) return [];
+    return this.rows.flatMap((other, lane) => {
+      if ((other.lane.kind === "api") === (row.lane.kind === "api")) return [];
+      const found: Hit[] = [];
+      for (let i = other.boxes.launch.indexOf(launch); i >= 0 && found.length < 64; i = other.boxes.launch.indexOf(launch, i + 1)) found.push({ lane, box: i });
+      return found;
+    });
+  }
+
+  /** The next event (by 1) or the one before (by -1), by start, whose name is wanted; from the selected one on, or from the view. */
+  find(wanted: (lane: Lane, name: string) => boolean, by: 1 | -1): Hit | null {
+    const selected = this.selected && this.rows[this.selected.lane]?.boxes.start[this.selected.box];
+    const from = selected ?? (by > 0 ? this.from - 1 : this.to);
+    let best: Hit | null = null;
+    let at = by * Infinity;
+    this.rows.forEach((row, lane) => {
+      const hits = this.names.map((n) => wanted(row.lane, n));
+      const { start, name, length } = row.boxes;
+      for (let i = by > 0 ? 0 : length - 1; i >= 0 && i < length; i += by) {
+        if ((start[i]! - from) * by <= 0 || !hits[name[i]!]) continue;
+        if ((at - start[i]!) * by > 0) {
+          at = start[i]!;
+          best = { lane, box: i };
+        }
+        break;
+      }
+    });
+    return best;
+  }
+
+  /** Brings a box into view, wide enough to be seen. */
+  reveal(hit: Hit): void {
+    const b = this.boxAt(hit);
+    if (!b) return;
+    const length = Math.max(b.l * 1.2, Math.min(this.to - this.from, Math.max(b.l, 100) * 100));
+    this.show(b.s + b.l / 2 - length / 2, b.s + b.l / 2 + length / 2);
   }
 
   get lanes(): number {
@@ -82,7 +159,20 @@ export class TimelineView {
   }
 
   boxAt(hit: Hit): Box | undefined {
-    return this.rows[hit.lane]?.boxes[hit.box];
+    const c = this.rows[hit.lane]?.boxes;
+    if (!c || hit.box >= c.length) return undefined;
+    const last = Math.min(c.length, hit.box + (hit.of ?? 1)) - 1;
+    const b = { s: c.start[hit.box]!, l: 0, n: c.name[hit.box]!, c: 0, b: 0 };
+    let [reach, longest] = [b.s, -1];
+    for (let i = hit.box; i <= last; i++) {
+      const end = c.start[i]! + c.len[i]!;
+      b.c += c.count[i]! || 1;
+      b.b += c.count[i]! > 1 ? c.busy[i]! : Math.max(0, end - Math.max(reach, c.start[i]!));
+      reach = Math.max(reach, end);
+      if (c.len[i]! > longest) [longest, b.n] = [c.len[i]!, c.name[i]!];
+    }
+    b.l = reach - b.s;
+    return b;
   }
 
   name(box: Box): string {
@@ -139,21 +229,16 @@ export class TimelineView {
   hit(x: number, y: number): Hit | null {
     const lane = this.rows.findIndex((r) => y >= r.y - 1 && y <= r.y + r.height + 1);
     if (lane < 0 || x < this.gutter) return null;
-    const row = this.rows[lane]!;
-    const t = this.timeAt(x);
-    const slack = ((this.to - this.from) / Math.max(1, this.width - this.gutter)) * 2;
-    let best = -1;
-    let nearest = slack;
-    for (let i = this.firstIn(row, t - slack); i < row.boxes.length; i++) {
-      const b = row.boxes[i]!;
-      if (b.s > t + slack) break;
-      const away = t < b.s ? b.s - t : t > b.s + b.l ? t - b.s - b.l : 0;
+    let best: Hit | null = null;
+    let nearest = 2;
+    for (const d of this.rows[lane]!.drawn) {
+      const away = Math.max(0, d.x - x, x - d.end);
       if (away <= nearest) {
         nearest = away;
-        best = i;
+        best = { lane, box: d.box, of: d.of };
       }
     }
-    return best < 0 ? null : { lane, box: best };
+    return best;
   }
 
   /** Selects a box of a lane without moving the view: the first that begins in view, else one that reaches into it, else the nearest. */
@@ -163,15 +248,14 @@ export class TimelineView {
     const last = row.boxes.length - 1;
     const reaching = this.firstIn(row, this.from);
     let box = reaching;
-    while (box <= last && row.boxes[box]!.s < this.from) box++;
-    if (box > last || row.boxes[box]!.s > this.to) box = reaching;
-    if (box > last || row.boxes[box]!.s > this.to) {
-      const away = (i: number) => Math.max(row.boxes[i]!.s - this.to, this.from - row.boxes[i]!.s - row.boxes[i]!.l);
+    while (box <= last && row.boxes.start[box]! < this.from) box++;
+    if (box > last || row.boxes.start[box]! > this.to) box = reaching;
+    if (box > last || row.boxes.start[box]! > this.to) {
+      const away = (i: number) => Math.max(row.boxes.start[i]! - this.to, this.from - row.boxes.start[i]! - row.boxes.len[i]!);
       box = Math.min(box, last);
       if (box > 0 && away(box - 1) < away(box)) box--;
     }
-    this.selected = { lane, box };
-    this.draw();
+    this.select({ lane, box });
     return this.selected;
   }
 
@@ -181,8 +265,8 @@ export class TimelineView {
     if (!row || row.boxes.length === 0) return null;
     if (this.selected?.lane !== lane) return this.enter(lane);
     const box = Math.max(0, Math.min(row.boxes.length - 1, this.selected.box + by));
-    this.selected = { lane, box };
-    const b = row.boxes[box]!;
+    this.select({ lane, box });
+    const b = this.boxAt({ lane, box })!;
     if (this.sees(b)) this.draw();
     else {
       const length = Math.max(this.to - this.from, b.l * 1.2);
@@ -202,10 +286,10 @@ export class TimelineView {
     let hi = row.boxes.length;
     while (lo < hi) {
       const mid = (lo + hi) >> 1;
-      if (row.boxes[mid]!.s + row.longest < from) lo = mid + 1;
+      if (row.boxes.start[mid]! + row.longest < from) lo = mid + 1;
       else hi = mid;
     }
-    while (lo < row.boxes.length && row.boxes[lo]!.s + row.boxes[lo]!.l < from) lo++;
+    while (lo < row.boxes.length && row.boxes.start[lo]! + row.boxes.len[lo]! < from) lo++;
     return lo;
   }
 
@@ -239,6 +323,8 @@ export class TimelineView {
       if (row.lane.label !== label) this.drawLabel(g, row, quiet);
       label = row.lane.label;
     });
+    this.drawArrows(g, ink);
+    this.drawMeasured(g, ink, ground);
   }
 
   private drawAxis(g: CanvasRenderingContext2D, quiet: string, line: string): void {
@@ -266,56 +352,106 @@ export class TimelineView {
     g.fillText(fit(g, label.startsWith(`${group} `) ? label.slice(group.length + 1) : label, this.gutter - 16), 10, row.y + row.height / 2 + 0.5);
   }
 
+  /** Draws the boxes in view. Those too narrow to be seen that begin within a cell are one, which says how many it stands for. */
   private drawBoxes(g: CanvasRenderingContext2D, row: Row, lane: number, ink: string, ground: string): void {
-    let filled = -1; // pixel column that has a box of less than a pixel already
-    for (let i = this.firstIn(row, this.from); i < row.boxes.length; i++) {
-      const b = row.boxes[i]!;
-      if (b.s > this.to) break;
-      const x = Math.max(this.gutter, this.xOf(b.s));
-      const end = Math.min(this.width, this.xOf(b.s + b.l));
-      const width = end - x;
-      if (width < 1) {
-        const column = Math.floor(x);
-        if (column === filled) continue;
-        filled = column;
-      }
-      const name = this.name(b);
-      const colour = this.look.colour(row.lane, name);
-      const drawn = Math.max(width > 3 ? width - 0.6 : width, 0.8);
-      if (b.c && b.c > 1 && b.l > 0) {
-        const busy = Math.max(0.08, Math.min(1, (b.b ?? b.l) / b.l));
-        g.fillStyle = colour;
-        g.globalAlpha = 0.28;
-        g.fillRect(x, row.y, drawn, row.height);
-        g.globalAlpha = 1;
-        g.fillRect(x, row.y + row.height * (1 - busy), drawn, row.height * busy);
-      } else {
-        g.fillStyle = colour;
-        g.fillRect(x, row.y, drawn, row.height);
-      }
-      if (width > 34 && row.height >= 16) {
-        const several = b.c && b.c > 1;
-        const text = fit(g, several ? `${b.c} events` : this.look.label(row.lane, b, name), width - 8);
-        const middle = row.y + row.height / 2 + 0.5;
-        if (several) {
-          // Such a box is filled in part, so the text brings its ground along.
-          g.strokeStyle = ground;
-          g.lineWidth = 3;
-          g.lineJoin = "round";
-          g.strokeText(text, x + 4, middle);
-        }
-        g.fillStyle = colour.startsWith("#") && !several ? inkOn(colour) : ink;
-        g.fillText(text, x + 4, middle);
-      }
-      if (this.selected?.lane === lane && this.selected.box === i) {
+    const { start, len, count, name, length } = row.boxes;
+    const scale = (this.width - this.gutter) / (this.to - this.from);
+    row.drawn = [];
+    for (let i = this.firstIn(row, this.from); i < length && start[i]! <= this.to; ) {
+      const x = Math.max(this.gutter, this.gutter + (start[i]! - this.from) * scale);
+      let last = i;
+      let end = x + len[i]! * scale;
+      if (end - x < narrow) {
+        const cellEnd = this.from + (x - this.gutter + cell) / scale;
+        while (last + 1 < length && start[last + 1]! < cellEnd && len[last + 1]! * scale < narrow) last++;
+        end = Math.max(x + (last > i ? cell - 0.5 : 0.8), this.gutter + (start[last]! + len[last]! - this.from) * scale);
+      } else end = Math.min(this.width, this.gutter + (start[i]! + len[i]! - this.from) * scale);
+      const drawn = { box: i, of: last - i + 1, x, end };
+      row.drawn.push(drawn);
+      if (last > i || count[i]! > 1) this.drawSum(g, row, { lane, box: i, of: drawn.of }, drawn, ground, ink);
+      else this.drawEvent(g, row, { lane, box: i }, drawn, this.names[name[i]!] ?? "", ink);
+      if (this.selected?.lane === lane && this.selected.box >= i && this.selected.box <= last) {
         g.strokeStyle = ink;
         g.lineWidth = 2;
-        g.strokeRect(x - 1, row.y - 1, Math.max(drawn, 3) + 2, row.height + 2);
+        g.strokeRect(x - 1, row.y - 1, Math.max(end - x, 3) + 2, row.height + 2);
       }
+      i = last + 1;
     }
+  }
+
+  private drawEvent(g: CanvasRenderingContext2D, row: Row, hit: Hit, d: Drawn, name: string, ink: string): void {
+    const width = d.end - d.x;
+    const colour = this.look.colour(row.lane, name);
+    g.fillStyle = colour;
+    g.fillRect(d.x, row.y, Math.max(width > 3 ? width - 0.6 : width, 0.8), row.height);
+    if (width <= 34 || row.height < 16) return;
+    g.fillStyle = colour.startsWith("#") ? inkOn(colour) : ink;
+    g.fillText(fit(g, this.look.label(row.lane, this.boxAt(hit)!, name), width - 8), d.x + 4, row.y + row.height / 2 + 0.5);
+  }
+
+  /** A box of several events is filled as high as the share of time in which one of them ran. */
+  private drawSum(g: CanvasRenderingContext2D, row: Row, hit: Hit, d: Drawn, ground: string, ink: string): void {
+    const b = this.boxAt(hit)!;
+    const busy = Math.max(0.08, Math.min(1, (b.b ?? b.l) / Math.max(1, b.l)));
+    g.fillStyle = this.look.colour(row.lane, this.name(b));
+    g.globalAlpha = 0.28;
+    g.fillRect(d.x, row.y, d.end - d.x, row.height);
+    g.globalAlpha = 1;
+    g.fillRect(d.x, row.y + row.height * (1 - busy), d.end - d.x, row.height * busy);
+    if (d.end - d.x <= 34 || row.height < 16) return;
+    const text = fit(g, `${b.c} events`, d.end - d.x - 8);
+    const middle = row.y + row.height / 2 + 0.5;
+    g.strokeStyle = ground; // such a box is filled in part, so the text brings its ground along
+    g.lineWidth = 3;
+    g.lineJoin = "round";
+    g.strokeText(text, d.x + 4, middle);
+    g.fillStyle = ink;
+    g.fillText(text, d.x + 4, middle);
+  }
+
+  /** Lines from the call to what it launched, for the selected event. */
+  private drawArrows(g: CanvasRenderingContext2D, ink: string): void {
+    const here = this.selected && this.boxAt(this.selected);
+    if (!here || !this.selected) return;
+    const row = this.rows[this.selected.lane]!;
+    g.strokeStyle = g.fillStyle = ink;
+    g.lineWidth = 1.2;
+    for (const p of this.partners) {
+      const [other, there] = [this.rows[p.lane]!, this.boxAt(p)!];
+      const calls = row.lane.kind === "api";
+      const [from, to] = calls ? [{ row, b: here }, { row: other, b: there }] : [{ row: other, b: there }, { row, b: here }];
+      const [x1, x2] = [Math.max(this.gutter, this.xOf(from.b.s)), Math.max(this.gutter, this.xOf(to.b.s))];
+      const down = to.row.y > from.row.y;
+      const [y1, y2] = [from.row.y + (down ? from.row.height : 0), to.row.y + (down ? 0 : to.row.height)];
+      g.beginPath();
+      g.moveTo(x1, y1);
+      g.lineTo(x2, y2);
+      g.stroke();
+      g.beginPath();
+      g.arc(x2, y2, 3, 0, 2 * Math.PI);
+      g.fill();
+    }
+  }
+
+  private drawMeasured(g: CanvasRenderingContext2D, ink: string, ground: string): void {
+    if (!this.measured) return;
+    const [x, end] = [this.xOf(this.measured.from), this.xOf(this.measured.to)];
+    g.globalAlpha = 0.14;
+    g.fillStyle = ink;
+    g.fillRect(x, axisHeight, end - x, this.height);
+    g.globalAlpha = 1;
+    g.font = `600 12px ${getComputedStyle(this.canvas).fontFamily}`;
+    const text = time(this.measured.to - this.measured.from);
+    g.fillStyle = ground;
+    g.fillRect((x + end) / 2 - g.measureText(text).width / 2 - 4, axisHeight - 2, g.measureText(text).width + 8, 18);
+    g.fillStyle = ink;
+    g.fillText(text, (x + end) / 2 - g.measureText(text).width / 2, axisHeight + 7);
   }
 }
 
+function longestOf(c: Columns): number {
+  return c.len.reduce((m, v) => Math.max(m, v), 0);
+}
 
 const widths = new Map<string, string>();
 

@@ -1,9 +1,12 @@
 package html
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/deepprof/deepprof/internal/analysis"
 )
 
 // On the screen of a laptop the first screen has the verdict, the numbers, the
@@ -45,4 +48,29 @@ func TestLinks(t *testing.T) {
 	p.wait(`new URLSearchParams(location.hash.split("?")[1]).get("t").startsWith("0-")`)
 	p.do(chromedp.Navigate(p.url + "#kernels")) // a place alone leaves the state as it is
 	p.wait(`location.hash.startsWith("#kernels?") && location.hash.includes("q=flash")`)
+}
+
+// Every event of a timeline is in the page: zoomed in a box is one of them, and the
+// search goes from one to the next.
+func TestEvents(t *testing.T) {
+	r := sample()
+	const n = 50_000
+	r.Overview.Detail = &analysis.Detail{Names: []string{"a", "needle"}, Lanes: make([][]analysis.Event, len(r.Overview.Lanes))}
+	span := r.Overview.EndNS - r.Overview.StartNS
+	events := make([]analysis.Event, n)
+	for i := range events {
+		events[i] = analysis.Event{Start: int64(i) * span / n, Len: 1 + int64(i%7), Launch: uint32(i + 1)}
+	}
+	events[123].Name, events[40_000].Name = 1, 1
+	r.Overview.Detail.Lanes[0] = events
+	p := open(t, r)
+	p.wait(`document.documentElement.dataset.events === "true"`)
+	p.do(chromedp.Focus(chromedp.CSS("#timeline-search")))
+	p.press("needle")
+	for _, want := range []int{123, 40_000} {
+		p.click("#find-next")
+		p.wait(fmt.Sprintf(`document.querySelector("#timeline-selected")?.textContent.includes("needle") && (d => +d.from <= %d && +d.to >= %[1]d)(document.querySelector("#timeline-range").dataset)`, events[want].Start))
+	}
+	p.click("#find-before")
+	p.wait(fmt.Sprintf(`+document.querySelector("#timeline-range").dataset.to < %d`, events[20_000].Start))
 }

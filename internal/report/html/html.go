@@ -31,7 +31,8 @@ var assets embed.FS
 
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{"text": func(f analysis.Finding) string { return message.Text(f.Fact) }}).ParseFS(assets, "page.html"))
 
-// MaxBytes is the size that no report exceeds: small enough to be mailed.
+// MaxBytes is the size that no report exceeds, but for the events of its timeline,
+// which take some 4 bytes each: small enough to be mailed.
 const MaxBytes = 5_000_000
 
 // page is what the template shows. The program of the page replaces the static
@@ -44,6 +45,7 @@ type page struct {
 	Script   template.JS
 	Encoding string
 	Data     template.JS
+	Events   template.JS // see packEvents; "" without
 	Licences string
 	Result   *analysis.Result
 }
@@ -69,6 +71,10 @@ func Write(w io.Writer, r *analysis.Result) error {
 	if err != nil {
 		return err
 	}
+	events, err := packEvents(r.Overview.Detail)
+	if err != nil {
+		return err
+	}
 	var out bytes.Buffer
 	err = pageTemplate.Execute(&out, page{
 		Title:    title(r),
@@ -78,13 +84,14 @@ func Write(w io.Writer, r *analysis.Result) error {
 		Script:   template.JS(script),
 		Encoding: p.encoding,
 		Data:     template.JS(p.text),
+		Events:   template.JS(events),
 		Licences: licences,
 		Result:   r,
 	})
 	if err != nil {
 		return fmt.Errorf("write HTML report: %w", err)
 	}
-	if out.Len() > MaxBytes {
+	if out.Len()-len(events) > MaxBytes {
 		return fmt.Errorf("write HTML report: %d bytes are more than the %d that a report may have; open result.json instead", out.Len(), MaxBytes)
 	}
 	if _, err := w.Write(out.Bytes()); err != nil {

@@ -49,6 +49,9 @@ func typeScript(root reflect.Type) string {
 				continue
 			}
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "-" {
+				continue
+			}
 			optional := ""
 			always := name == "basis" && queue[i] == reflect.TypeFor[analysis.Peak]()
 			if !always && (strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")) {

@@ -1,0 +1,102 @@
+package analysis
+
+import (
+	"sort"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// maxDetail is how many events the page carries one by one.
+const maxDetail = 1_000_000
+
+// Detail has the lanes of an overview event by event: all of the timeline up to
+// maxDetail events, else the scope, and boxes around it. It is for the page alone
+// and no part of result.json.
+type Detail struct {
+	Names []string
+	Lanes [][]Event // as Overview.Lanes, by start
+}
+
+// An Event is a piece of a lane. Launch tells the call that launched GPU work by
+// its number from 1, which the call itself has too; 0 where none is known.
+type Event struct {
+	Start, Len, Busy    int64  // Start from Overview.StartNS; Busy where Count is set
+	Name, Launch, Count uint32 // Name of Detail.Names; Count where it stands for several events
+}
+
+// detailer fills a Detail lane by lane.
+type detailer struct {
+	Detail
+	scope   moment // what is listed; empty for everything
+	numbers map[string]uint32
+}
+
+// newDetailer tells what can be listed; nil where even the scope has too many events.
+func newDetailer(lanes []*lane, scope moment) *detailer {
+	all, inside := 0, 0
+	for _, l := range lanes {
+		all += len(l.events)
+		for _, e := range l.events {
+			if start := l.span(e).start; start >= scope.start && start < scope.end {
+				inside++
+			}
+		}
+	}
+	d := &detailer{numbers: map[string]uint32{}}
+	switch {
+	case all <= maxDetail:
+	case inside > 0 && inside+maxBoxes <= maxDetail:
+		d.scope = scope
+	default:
+		return nil
+	}
+	return d
+}
+
+// add lists the events of a lane, which are sorted, and around the scope its boxes.
+func (d *detailer) add(o *Overview, l *lane, drawn *Lane) {
+	from, to := 0, len(l.events)
+	var before, after []Box
+	if d.scope != (moment{}) {
+		from = sort.Search(len(l.events), func(i int) bool { return l.span(l.events[i]).start >= d.scope.start })
+		to = sort.Search(len(l.events), func(i int) bool { return l.span(l.events[i]).start >= d.scope.end })
+		lo := sort.Search(len(drawn.Boxes), func(i int) bool { return drawn.Boxes[i].Start >= d.scope.start-o.StartNS })
+		hi := sort.Search(len(drawn.Boxes), func(i int) bool { return drawn.Boxes[i].Start >= d.scope.end-o.StartNS })
+		before, after = drawn.Boxes[:lo], drawn.Boxes[hi:]
+	}
+	list := make([]Event, 0, len(before)+to-from+len(after))
+	list = d.boxes(list, o, before)
+	for _, e := range l.events[from:to] {
+		m := l.span(e)
+		list = append(list, Event{Start: m.start - o.StartNS, Len: m.end - m.start, Name: d.number(l.name(e)), Launch: l.launched(e)})
+	}
+	d.Lanes = append(d.Lanes, d.boxes(list, o, after))
+}
+
+func (d *detailer) boxes(list []Event, o *Overview, boxes []Box) []Event {
+	for _, b := range boxes {
+		list = append(list, Event{Start: b.Start, Len: b.Len, Busy: b.Busy, Name: d.number(o.Names[b.Name]), Count: uint32(b.Count)})
+	}
+	return list
+}
+
+func (d *detailer) number(name string) uint32 {
+	n, ok := d.numbers[name]
+	if !ok {
+		n = uint32(len(d.Names))
+		d.numbers[name] = n
+		d.Names = append(d.Names, name)
+	}
+	return n
+}
+
+// launched is the number of the call that launched an event; 0 without one.
+func (l *lane) launched(event uint32) uint32 {
+	if l.launch == nil {
+		return 0
+	}
+	if call := l.launch(event); call != timeline.None {
+		return call + 1
+	}
+	return 0
+}
