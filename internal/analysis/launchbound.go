@@ -254,6 +254,9 @@ func (a *analyzer) launchGain(s *Stage) gain {
 	if g, ok := a.gains[s]; ok {
 		return g
 	}
+	if a.gains == nil {
+		a.gains = map[*Stage]gain{}
+	}
 	g := a.findLaunchGain(s)
 	if a.gains == nil {
 		a.gains = map[*Stage]gain{}

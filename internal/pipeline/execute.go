@@ -68,7 +68,9 @@ func (e *execution) step(ctx context.Context, s step) error {
 	}
 	if reason := e.skips(s, enabled); !reason.IsZero() {
 		result.State, result.Reason = runs.StateSkipped, reason
-		e.summary.Steps = append(e.summary.Steps, result)
+		if enabled || !s.quiet && !s.extra {
+			e.summary.Steps = append(e.summary.Steps, result)
+		}
 		return e.job.store.SkipStep(s.name, reason)
 	}
 	if e.resumed {

@@ -72,7 +72,7 @@ var table = []step{
 		needs: []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys}, run: firstAnswer,
 	},
 	{
-		name: plan.StepRepeats, enabled: func(p *plan.Plan) bool { return p.Pipeline.Repeats > 1 },
+		name: plan.StepRepeats, extra: true, enabled: func(p *plan.Plan) bool { return p.Pipeline.Repeats > 1 },
 		needs: []string{plan.StepUnprofiled, plan.StepNsys}, makes: artifacts{ofCommand: []string{plan.StepRepeats}, ofSession: []string{plan.StepRepeats}, ofServer: []string{plan.StepRepeats}},
 		run: runRepeats, cost: cost{runs: func(p *plan.Plan) int { return 2 * (p.Pipeline.Repeats - 1) }, how: "to repeat the unprofiled run and the timeline"},
 	},

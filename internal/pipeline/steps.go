@@ -23,6 +23,7 @@ type step struct {
 	proves  bool   // that the workload runs at all: where it fails, no later step runs
 	quick   bool   // it starts no workload: the first interrupt ends it
 	quiet   bool   // nobody is told where it goes well
+	extra   bool   // off unless asked for: nobody is told that it was skipped
 	tells   string // what will be known when it is done, for the live line
 
 	needs []string // steps whose files it reads, or whose success it stands on
