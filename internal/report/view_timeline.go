@@ -257,7 +257,7 @@ var GapGroupView = View[timeline.GapGroupRow]{
 		{Key: "stream", Priority: 5, Unit: Count, Value: func(r *timeline.GapGroupRow) any { return r.Stream }},
 		{Key: "gaps", Unit: Count, Value: func(r *timeline.GapGroupRow) any { return r.Gaps }},
 		{Key: "total_ns", Title: "total", Unit: Nanoseconds, Value: func(r *timeline.GapGroupRow) any { return r.TotalNS }},
-		{Key: "share", Priority: 2, Unit: Share, Value: func(r *timeline.GapGroupRow) any { return r.Share }},
+		{Key: "share", Title: "of all gaps", Priority: 2, Unit: Share, Part: "total_ns", Value: func(r *timeline.GapGroupRow) any { return r.Share }},
 		{Key: "cause_ns", Priority: 4, Title: "of the cause", Unit: Nanoseconds, Value: func(r *timeline.GapGroupRow) any { return r.CauseNS }},
 		{Key: "mean_ns", Priority: 3, Title: "mean", Unit: Nanoseconds, Group: "gap", Value: func(r *timeline.GapGroupRow) any { return r.MeanNS }},
 		{Key: "max_ns", Priority: 3, Title: "max", Unit: Nanoseconds, Group: "gap", Value: func(r *timeline.GapGroupRow) any { return r.MaxNS }},
