@@ -11,6 +11,7 @@ func commands() []command {
 		baselineCommand(),
 		exportCommand(),
 		runsCommand(),
+		serveCommand(),
 		mcpCommand(),
 		doctorCommand(),
 		selfcheckCommand(),

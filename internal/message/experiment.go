@@ -2,7 +2,8 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// experimentWords are what to run next, and why there is no command line for it.
+// experimentWords are what to run next, why there is no command line for it, and
+// what uploads say.
 var experimentWords = map[fact.Code]words{
 	"try-cuda-graphs":        {Text: "try CUDA graphs in {stage}: the GPU waits for launches there"},
 	"try-compile":            {Text: "try torch.compile: it fuses small kernels and launches fewer"},
@@ -14,4 +15,8 @@ var experimentWords = map[fact.Code]words{
 	"no-command-known":  {Text: "the command that made these captures is not recorded; give it after deepprof run --"},
 	"model-not-shipped": {Text: "the model {model} does not ship with deepprof; docs/models.md says how to give a config or weights"},
 	"command-redacted":  {Text: "the command was redacted: paths in it were removed"},
+
+	"uploaded":       {Text: "the file was uploaded"},
+	"not-uploaded":   {Text: "no such file was uploaded"},
+	"upload-refused": {Text: "what was uploaded cannot be read"},
 }

@@ -20,6 +20,7 @@ var RunView = View[runs.Summary]{
 		{Key: "label", Format: Name, Value: func(r *runs.Summary) any { return r.Label }},
 		{Key: "gpu", Priority: 3, Value: func(r *runs.Summary) any { return r.GPU }},
 		{Key: "stages", Priority: 5, Value: func(r *runs.Summary) any { return steps(r.Steps) }},
+		{Key: "tags", Priority: 4, Value: func(r *runs.Summary) any { return orNil(strings.Join(r.Tags, ", ")) }},
 		{Key: "path", Detail: true, Value: func(r *runs.Summary) any { return r.Path }},
 		{Key: "note", Detail: true, Value: func(r *runs.Summary) any { return r.Note }},
 	},

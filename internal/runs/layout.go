@@ -34,6 +34,7 @@ const (
 	StartupFile        FileKind = "startup"    // a timeline of the start of a server, in which CUDA graphs are captured
 	WindowsFile        FileKind = "windows"    // of a server: what its clients saw in each
 	RequestsFile       FileKind = "requests"   // of a server, one a line
+	NotesFile          FileKind = "notes"      // what people wrote about the run
 	ConditionsFile     FileKind = "conditions" // clocks, power and throttling meanwhile
 	StartupReportFile  FileKind = "startup report"
 )
@@ -95,6 +96,7 @@ var layout = []layoutRow{
 	{LogFile, "*", "*.log", ""},
 	{LogFile, "*/*", "*.log", ""},
 	{ConditionsFile, "", ConditionsName, ""},
+	{NotesFile, "", TagsName, ""},
 	{ResultFile, "", "result.json", "report"},
 	{PageFile, "", "*.md", "report"},
 	{PageFile, "", "report.html", "report"},

@@ -25,6 +25,7 @@ type Filter struct {
 	Until  time.Time // created before
 	Label  string    // part of the label, in any case
 	GPU    string    // part of the name of its GPU, in any case
+	Tag    string    // a whole tag
 	Order  string    // a key of Orders, with "-" for the largest first; "" is "-created"
 	Limit  int       // the first so many; 0: all
 }
@@ -45,6 +46,9 @@ type Summary struct {
 	// Recorded is when the captures were made, where a recording was played:
 	// Created and Seconds are of the playing.
 	Recorded *time.Time `json:"recorded,omitempty"`
+	// Tags and Comment are what people wrote about the run.
+	Tags    []string `json:"tags,omitempty"`
+	Comment string   `json:"comment,omitempty"`
 }
 
 // StepState is a step in a row of `runs list`.
@@ -112,7 +116,7 @@ func (f Filter) keeps(s *Summary) bool {
 	case !f.Until.IsZero() && !s.Created.Before(f.Until):
 		return false
 	}
-	return holds(s.Label, f.Label) && holds(s.GPU, f.GPU)
+	return holds(s.Label, f.Label) && holds(s.GPU, f.GPU) && (f.Tag == "" || slices.Contains(s.Tags, f.Tag))
 }
 
 // holds tells whether a text has a part, in any case.
@@ -168,6 +172,8 @@ func summarise(r *Run) Summary {
 	for i := range r.m.Steps {
 		s.Steps = append(s.Steps, StepState{r.m.Steps[i].Name, r.m.Steps[i].seen(r.liveness, r.m.Status)})
 	}
+	written := ReadTags(r.dir)
+	s.Tags, s.Comment = written.Tags, written.Comment
 	s.Bytes, s.Files = dirSize(r.dir)
 	return s
 }

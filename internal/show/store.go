@@ -19,6 +19,7 @@ type Listing struct {
 	Status       []string
 	Model        string // part of the label
 	GPU          string // part of its name
+	Tag          string
 	Since, Until string // a date or a moment
 	Sort         string // a key of runs.Orders, with "-" for the largest first
 }
@@ -38,12 +39,13 @@ func StoreViews() []View { return []View{RunsView(), compareView()} }
 // RunsView lists the runs of a store.
 func RunsView() View {
 	return View{
-		Name: "runs", Store: true, Short: "Find runs of the store, newest first: by model, GPU, status, date",
+		Name: "runs", Store: true, Short: "Find runs of the store, newest first: by model, GPU, status, tag, date",
 		Example: "  deepprof runs list --status failed --json\n  deepprof runs list --model llama --gpu H200 --since 2026-11-01 --sort=-seconds",
 		Params: []Param{
 			{"status", "only runs that are running, done, failed or interrupted", func(r *Request) any { return &r.Status }},
 			{"model", "only runs whose label, which names the model or the program, holds `TEXT`", func(r *Request) any { return &r.Model }},
 			{"gpu", "only runs on GPUs whose name holds `TEXT`", func(r *Request) any { return &r.GPU }},
+			{"tag", "only runs that have this `TAG`", func(r *Request) any { return &r.Tag }},
 			{"since", "only runs created at this `DATE` (2026-11-01, UTC) or moment (RFC 3339), or later", func(r *Request) any { return &r.Since }},
 			{"until", "only runs created before this `DATE` or moment", func(r *Request) any { return &r.Until }},
 			{"sort", "order by `KEY`: " + strings.Join(runs.Orders(), ", ") + "; -KEY has the largest first", func(r *Request) any { return &r.Sort }},
@@ -54,7 +56,7 @@ func RunsView() View {
 }
 
 func listRuns(_ context.Context, r *Request) (*Answer, error) {
-	f := runs.Filter{Label: r.Model, GPU: r.GPU, Order: r.Sort}
+	f := runs.Filter{Label: r.Model, GPU: r.GPU, Tag: r.Tag, Order: r.Sort}
 	for _, st := range r.Status {
 		if !slices.Contains(runs.Statuses, runs.Status(st)) {
 			return nil, usagef("--status %s: a run is %v", st, runs.Statuses)

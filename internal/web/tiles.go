@@ -1,0 +1,296 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"sort"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// tileParams are the parameters of a tile.
+var tileParams = []struct{ name, help string }{
+	{"start_ns", "first moment of the tile, in nanoseconds from the start of the timeline; 0 where it is not given"},
+	{"end_ns", "end of the tile; the end of the timeline where it is not given"},
+	{"width", "boxes of a lane at most: shorter events that lie together are summed up; 1000 where it is not given"},
+}
+
+// Limits of a tile, and the timelines that stay in memory.
+const (
+	defaultWidth = 1000
+	mostWidth    = 4000
+	keptTiles    = 2
+)
+
+// A tile is a part of a timeline, ready to be drawn.
+type tile struct {
+	LengthNS int64      `json:"length_ns"` // of the whole timeline
+	StartNS  int64      `json:"start_ns"`
+	EndNS    int64      `json:"end_ns"`
+	Names    []string   `json:"names"` // of boxes
+	Lanes    []tileLane `json:"lanes"`
+}
+
+// A tileLane is the work of a stream, or the ranges of a thread at one depth.
+type tileLane struct {
+	Kind   string    `json:"kind"` // nvtx, kernel, copy
+	Label  string    `json:"label"`
+	Events int       `json:"events"` // in the tile
+	Boxes  []tileBox `json:"boxes"`
+}
+
+// A tileBox is an event, or several that lie together with their busy time.
+type tileBox struct {
+	Start  int64 `json:"s"` // from the start of the timeline
+	Len    int64 `json:"d"`
+	Name   int   `json:"n"` // the longest event's, index into names
+	Events int   `json:"c"`
+	BusyNS int64 `json:"b"`
+}
+
+// A drawn is a timeline as lanes of events, sorted by start. Events of a lane may
+// overlap by a damaged file alone.
+type drawn struct {
+	length int64
+	lanes  []drawnLane
+}
+
+type drawnLane struct {
+	kind, label string
+	events      []drawnEvent
+	longest     int64 // event: one that begins before a tile may reach into it
+}
+
+type drawnEvent struct {
+	start, end int64
+	name       string
+}
+
+// A tileCache keeps the timelines that were asked for last.
+type tileCache struct {
+	mu   sync.Mutex
+	kept []keptTimeline // the newest last
+}
+
+type keptTimeline struct {
+	path  string
+	stamp time.Time
+	drawn func() (*drawn, error)
+}
+
+// get reads a timeline, once for all who ask at the same time.
+func (c *tileCache) get(path string) (*drawn, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	i := slices.IndexFunc(c.kept, func(k keptTimeline) bool { return k.path == path && k.stamp.Equal(st.ModTime()) })
+	var k keptTimeline
+	if i >= 0 {
+		k = c.kept[i]
+		c.kept = slices.Delete(c.kept, i, i+1)
+	} else {
+		k = keptTimeline{path, st.ModTime(), sync.OnceValues(func() (*drawn, error) { return readDrawn(path) })}
+	}
+	c.kept = append(c.kept, k)
+	if len(c.kept) > keptTiles {
+		c.kept = slices.Delete(c.kept, 0, 1)
+	}
+	c.mu.Unlock()
+	return k.drawn()
+}
+
+// readDrawn reads for every client that waits, so that no one of them can cancel
+// it.
+func readDrawn(path string) (*drawn, error) {
+	ctx := context.Background()
+	f, err := nsys.Open(ctx, path, nsys.OpenOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := f.Timeline(ctx, nsys.Kernels|nsys.Memory|nsys.NVTX|nsys.Machine)
+	if err != nil {
+		return nil, err
+	}
+	return draw(t), nil
+}
+
+// draw makes lanes of the ranges of threads by depth, and of the work of streams.
+func draw(t *timeline.Timeline) *drawn {
+	lanes := map[string]*drawnLane{}
+	add := func(kind, label string, start, end int64, name string) {
+		key := kind + label
+		if lanes[key] == nil {
+			lanes[key] = &drawnLane{kind: kind, label: label}
+		}
+		lanes[key].events = append(lanes[key].events, drawnEvent{start, max(start, end), name})
+	}
+	drawRanges(t, add)
+	for i := range t.Kernels {
+		k := &t.Kernels[i]
+		add("kernel", queueLabel(t, k.Queue), k.Start, k.End, t.Names[t.Functions[k.Function].Short])
+	}
+	for i := range t.Copies {
+		c := &t.Copies[i]
+		add("copy", queueLabel(t, c.Queue), c.Start, c.End, "copy")
+	}
+	d := &drawn{}
+	for _, l := range lanes {
+		d.lanes = append(d.lanes, *l)
+	}
+	slices.SortFunc(d.lanes, func(a, b drawnLane) int {
+		return cmp.Or(-cmp.Compare(a.kind, b.kind), cmp.Compare(a.label, b.label)) // nvtx above kernel above copy
+	})
+	d.fromZero()
+	return d
+}
+
+func queueLabel(t *timeline.Timeline, queue uint32) string {
+	q := &t.Queues[queue]
+	return fmt.Sprintf("process %d GPU %d stream %d", t.Processes[q.Process].PID, q.Device, q.Stream)
+}
+
+// drawRanges gives each range of a thread the depth at which it lies in others.
+func drawRanges(t *timeline.Timeline, add func(kind, label string, start, end int64, name string)) {
+	order := make([]int, len(t.Ranges))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &t.Ranges[a], &t.Ranges[b]
+		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(y.End, x.End))
+	})
+	open := map[uint32][]int64{} // ends of the ranges that are open, by thread
+	for _, i := range order {
+		r := &t.Ranges[i]
+		if int(r.Thread) >= len(t.Threads) {
+			continue
+		}
+		ends := open[r.Thread]
+		for len(ends) > 0 && ends[len(ends)-1] <= r.Start {
+			ends = ends[:len(ends)-1]
+		}
+		add("nvtx", fmt.Sprintf("thread %d depth %02d", t.Threads[r.Thread].TID, len(ends)), r.Start, r.End, t.Names[r.Name])
+		open[r.Thread] = append(ends, r.End)
+	}
+}
+
+// fromZero sorts events and lets the timeline begin at 0.
+func (d *drawn) fromZero() {
+	first, last := int64(0), int64(0)
+	any := false
+	for i := range d.lanes {
+		l := &d.lanes[i]
+		slices.SortStableFunc(l.events, func(a, b drawnEvent) int { return cmp.Compare(a.start, b.start) })
+		for _, e := range l.events {
+			if !any || e.start < first {
+				first = e.start
+			}
+			if !any || e.end > last {
+				last = e.end
+			}
+			any = true
+			l.longest = max(l.longest, e.end-e.start)
+		}
+	}
+	for i := range d.lanes {
+		for j := range d.lanes[i].events {
+			e := &d.lanes[i].events[j]
+			e.start, e.end = e.start-first, e.end-first
+		}
+	}
+	d.length = last - first
+}
+
+// cut makes a tile of width boxes a lane.
+func (d *drawn) cut(start, end int64, width int) tile {
+	out := tile{LengthNS: d.length, StartNS: start, EndNS: end, Names: []string{}, Lanes: []tileLane{}}
+	numbers := map[string]int{}
+	for i := range d.lanes {
+		lane := d.lanes[i].cut(start, end, width, func(name string) int {
+			n, ok := numbers[name]
+			if !ok {
+				n = len(out.Names)
+				numbers[name] = n
+				out.Names = append(out.Names, name)
+			}
+			return n
+		})
+		out.Lanes = append(out.Lanes, lane)
+	}
+	return out
+}
+
+// cut sums events that begin in the same part of the tile.
+func (l *drawnLane) cut(start, end int64, width int, number func(string) int) tileLane {
+	out := tileLane{Kind: l.kind, Label: l.label, Boxes: []tileBox{}}
+	bin := max(1, (end-start+int64(width)-1)/int64(width))
+	from := sort.Search(len(l.events), func(i int) bool { return l.events[i].start >= start-l.longest })
+	at, longest := int64(-1), int64(0)
+	for _, e := range l.events[from:] {
+		if e.start >= end {
+			break
+		}
+		if e.end < start {
+			continue
+		}
+		out.Events++
+		n, length := max(0, e.start-start)/bin, e.end-e.start
+		if n != at || len(out.Boxes) == 0 {
+			out.Boxes = append(out.Boxes, tileBox{Start: e.start, Len: length, Name: number(e.name), Events: 1, BusyNS: length})
+			at, longest = n, length
+			continue
+		}
+		b := &out.Boxes[len(out.Boxes)-1]
+		b.Len, b.Events, b.BusyNS = max(b.Len, e.end-b.Start), b.Events+1, b.BusyNS+length
+		if length > longest {
+			longest, b.Name = length, number(e.name)
+		}
+	}
+	return out
+}
+
+// tile answers a part of the timeline of a run.
+func (s *server) tile(w http.ResponseWriter, r *http.Request) error {
+	give, err := s.take(r.Context())
+	if err != nil {
+		return err
+	}
+	defer give()
+	dir, err := s.inStore(r.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	files := append(runs.Files(dir, runs.TimelineFile), runs.Files(dir, runs.TimelineReportFile)...)
+	if len(files) == 0 {
+		return refused(http.StatusNotFound, "no-timeline", "the run holds no timeline")
+	}
+	d, err := s.tiles.get(files[0])
+	if err != nil {
+		return err
+	}
+	given := [3]int64{0, d.length, defaultWidth}
+	for i, p := range tileParams {
+		if text := r.URL.Query().Get(p.name); text != "" {
+			if given[i], err = strconv.ParseInt(text, 10, 64); err != nil {
+				return refused(http.StatusBadRequest, "usage", "timeline: parameter %s: %q is no whole number", p.name, text)
+			}
+		}
+	}
+	start, end, width := given[0], min(given[1], d.length), given[2]
+	if start < 0 || end < start || width < 1 || width > mostWidth {
+		return refused(http.StatusBadRequest, "usage", "timeline: a tile begins at 0 or later, ends after that and has 1 to %d boxes a lane", mostWidth)
+	}
+	return writeJSON(w, d.cut(start, end, int(width)))
+}
