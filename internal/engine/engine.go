@@ -100,15 +100,6 @@ var engines = []Engine{
 	{Name: Plain, Port: "8000", PortFlags: []string{"--port"}},
 }
 
-// Names are the values of pipeline.server.engine.
-func Names() []string {
-	out := []string{Auto}
-	for _, e := range engines {
-		out = append(out, e.Name)
-	}
-	return out
-}
-
 // Find gives the engine of that name, or for Auto and "" the one that the command
 // is of: Plain where it is of none.
 func Find(name string, command []string) Engine {

@@ -82,9 +82,6 @@ func Start(ctx context.Context, o Options) *Load {
 	return l
 }
 
-// Done is closed once nothing is sent any more and every answer has ended.
-func (l *Load) Done() <-chan struct{} { return l.done }
-
 // Stop ends the load; open requests are dropped, and are not errors.
 func (l *Load) Stop() {
 	l.cancel()

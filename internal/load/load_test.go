@@ -62,7 +62,7 @@ func TestClosedLoop(t *testing.T) {
 		open.Add(-1)
 	}, 0)
 	l := Start(context.Background(), Options{URL: s.URL, Prompt: dist(t, "4"), Output: dist(t, "3"), Concurrency: 4, Requests: 40, Vocabulary: 100})
-	<-l.Done()
+	<-l.done
 	list := l.Requests()
 	got := Between(list, 0, math.MaxInt64, Target{})
 	if got.Requests != 40 || got.Errors != 0 || got.Tokens != 120 || got.TTFT.N != 40 || got.ITL.N != 80 || got.TPOT.N != 40 {
@@ -87,7 +87,7 @@ func TestSeed(t *testing.T) {
 			text, _ := json.Marshal(b)
 			out[string(text)]++
 		}, 0)
-		<-Start(context.Background(), Options{URL: s.URL, Prompt: dist(t, "2-9"), Output: dist(t, "1-5"), Concurrency: clients, Requests: 20, Seed: seed, Vocabulary: 50}).Done()
+		<-Start(context.Background(), Options{URL: s.URL, Prompt: dist(t, "2-9"), Output: dist(t, "1-5"), Concurrency: clients, Requests: 20, Seed: seed, Vocabulary: 50}).done
 		return out
 	}
 	a, b, c := of(1, 1), of(1, 5), of(2, 1)
@@ -102,13 +102,13 @@ func TestSeed(t *testing.T) {
 func TestOpenLoop(t *testing.T) {
 	s := answering(t, func(body) {}, time.Millisecond)
 	l := Start(context.Background(), Options{URL: s.URL, Chat: true, Prompt: dist(t, "4"), Output: dist(t, "2"), Rate: 500, Requests: 100})
-	<-l.Done()
+	<-l.done
 	got := Between(l.Requests(), 0, math.MaxInt64, Target{TTFT: int64(time.Hour)})
 	if got.Requests != 100 || got.Errors != 0 || *got.Good != 100 {
 		t.Errorf("got %+v", got)
 	}
 	l = Start(context.Background(), Options{URL: s.URL, Prompt: dist(t, "4"), Output: dist(t, "200"), Rate: 2000, Requests: 20, Concurrency: 2})
-	<-l.Done()
+	<-l.done
 	got = Between(l.Requests(), 0, math.MaxInt64, Target{})
 	if got.ErrorKinds[ErrorDropped] == 0 || got.Requests+got.Errors != 20 {
 		t.Errorf("got %+v, want dropped requests", got)
@@ -134,7 +134,7 @@ func TestErrors(t *testing.T) {
 			s := httptest.NewServer(c.handler)
 			defer s.Close()
 			l := Start(context.Background(), Options{URL: s.URL, Prompt: dist(t, "1"), Output: dist(t, "1"), Requests: 1, Timeout: 300 * time.Millisecond})
-			<-l.Done()
+			<-l.done
 			got := Between(l.Requests(), 0, math.MaxInt64, Target{})
 			if got.ErrorKinds[c.want] != 1 || got.Requests != 0 {
 				t.Errorf("got %+v, want one %s", got, c.want)
@@ -144,7 +144,7 @@ func TestErrors(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	l := Start(context.Background(), Options{URL: gone.URL, Prompt: dist(t, "1"), Output: dist(t, "1"), Requests: 1})
-	<-l.Done()
+	<-l.done
 	if got := Between(l.Requests(), 0, math.MaxInt64, Target{}); got.ErrorKinds[ErrorRefused] != 1 {
 		t.Errorf("got %+v, want refused", got)
 	}
