@@ -84,8 +84,11 @@ func typed(line string) string {
 // starts tells lines that start a profiler: they are run dry.
 var starts = regexp.MustCompile(`^deepprof run(\s|$)`)
 
-// dry makes a dry run of a line.
+// dry makes a dry run of a line. What serves goes on until it is interrupted.
 func dry(line string) string {
+	if strings.HasPrefix(line, "deepprof serve") {
+		return "timeout --signal=INT 3 " + line
+	}
 	if !starts.MatchString(line) || strings.Contains(line, "--dry-run") {
 		return line
 	}
