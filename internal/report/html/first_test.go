@@ -68,9 +68,9 @@ func TestEvents(t *testing.T) {
 	p.do(chromedp.Focus(chromedp.CSS("#timeline-search")))
 	p.press("needle")
 	for _, want := range []int{123, 40_000} {
-		p.click("#find-next")
+		eval[chromedp.Void](p, `document.querySelector("#find-next").click()`) // the page may still scroll to the field
 		p.wait(fmt.Sprintf(`document.querySelector("#timeline-selected")?.textContent.includes("needle") && (d => +d.from <= %d && +d.to >= %[1]d)(document.querySelector("#timeline-range").dataset)`, events[want].Start))
 	}
-	p.click("#find-before")
+	eval[chromedp.Void](p, `document.querySelector("#find-before").click()`)
 	p.wait(fmt.Sprintf(`+document.querySelector("#timeline-range").dataset.to < %d`, events[20_000].Start))
 }
