@@ -188,6 +188,9 @@ func flagError(cc *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err
 	}
+	if args := cc.Flags().Args(); cc.HasSubCommands() && len(args) > 0 { // the flag is of a command that is not there
+		return noSuchCommand(cc, args)
+	}
 	var unknown *pflag.NotExistError
 	hint := ""
 	if errors.As(err, &unknown) {

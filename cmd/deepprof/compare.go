@@ -189,7 +189,7 @@ func (c *comparing) check(args []string) ([]compare.Rule, error) {
 	case sides && len(args) > 0:
 		return nil, usagef("compare: %q stands beside --base and --new; give it as one of them", args[0])
 	case !sides && len(args) != 2:
-		return nil, usagef("compare: %d sides are given, and two are compared: deepprof compare BASE NEW; several runs of a side are given with --base and --new", len(args))
+		return nil, usagef("compare: two sides are compared, and this is not two (%d): deepprof compare BASE NEW; several runs of a side are given with --base and --new", len(args))
 	}
 	return c.rules()
 }
