@@ -192,7 +192,7 @@ func (c *Capture) supervise(ctx context.Context, a *Attempt, env []string, watch
 // patience applies the stall limit also to a busy tree while ncu is inside a
 // launch that waits for others: the host spins, so the CPU is no sign of life.
 func (c *Capture) patience(last string) time.Duration {
-	if c.Tool == Ncu && strings.HasPrefix(last, "==") && (slowLaunch.MatchString(last) || (strings.Contains(last, "Profiling \"") && collective.MatchString(last))) {
+	if c.Tool == Ncu && strings.HasPrefix(last, "==") && (slowLaunch.MatchString(last) || (strings.Contains(last, "Profiling \"") && hangs(last))) {
 		return c.Limits.Stall
 	}
 	return 0

@@ -221,14 +221,19 @@ func (e *Evidence) good() (here, elsewhere []File) {
 
 // atWant reports whether path is the file asked for or one of its numbered
 // siblings: NAME.nsys-rep, NAME.1.nsys-rep; behind a launcher also
-// NAME.1.HOST.nsys-rep.
+// NAME.1.HOST.nsys-rep, and NAME1.ncu-rep, as ncu numbers ranks that it launches
+// in step.
 func (e *Evidence) atWant(path string) bool {
 	if path == e.Want {
 		return true
 	}
 	ext := filepath.Ext(e.Want)
 	base := strings.TrimSuffix(e.Want, ext)
-	mid, ok := strings.CutPrefix(strings.TrimSuffix(path, ext), base+".")
+	mid, ok := strings.CutPrefix(strings.TrimSuffix(path, ext), base)
+	if !e.Ranks && !strings.HasPrefix(mid, ".") {
+		return false
+	}
+	mid = strings.TrimPrefix(mid, ".")
 	if number, _, rank := strings.Cut(mid, "."); rank && e.Ranks {
 		mid = number
 	}

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -192,9 +193,9 @@ func (o *Outcome) stopped(e *Evidence, found []Finding) {
 	slow := firstOf(found, "ncu_slow")
 	last := strings.TrimSpace(e.LastLine)
 	switch {
-	case kind != Interrupted && (slow != nil || collective.MatchString(last)):
+	case kind != Interrupted && (slow != nil || hangs(last)):
 		o.verdict(HungCollective, slow)
-		if collective.MatchString(last) {
+		if hangs(last) {
 			o.Evidence = linePrinted(last)
 		}
 	case kind == TimedOut && has(found, "hang_fsm"):
@@ -209,8 +210,10 @@ func (o *Outcome) stopped(e *Evidence, found []Finding) {
 	}
 }
 
-// collective matches the launch or message in which a hung collective shows.
-var collective = regexp.MustCompile(`(?i)(nccl\w*|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|Watchdog caught collective operation timeout)`)
+// hangs tells the launch or the message in which a hung collective shows.
+func hangs(line string) bool {
+	return ncu.IsCollective(line) || strings.Contains(line, "Watchdog caught collective operation timeout")
+}
 
 var slowLaunch = regexp.MustCompile(`Launching the workload is taking more time than expected`)
 

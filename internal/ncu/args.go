@@ -27,6 +27,9 @@ type Options struct {
 	Output string
 	// Command is the program to profile and its arguments.
 	Command []string
+	// Peers tells that the program is one rank of a job: what is counted without a
+	// choice of launches leaves out kernels that wait for other ranks.
+	Peers bool
 
 	ReplayMode string   // "" is kernel
 	Set        string   // section set; "" where sections or metrics are given, else ncu's default

@@ -296,6 +296,7 @@ func TestArgsAgainstRealNcu(t *testing.T) {
 				o.ExtraArgs = []string{"--import-source=yes", "--section=Occupancy"}
 			},
 			func(o *Options) { o.KernelID = "::regex:^(saxpy|reduce_sum)$:^(2|4)$" },
+			func(o *Options) { o.KernelName, o.KernelNameBase = NoCollectives, "demangled" },
 			func(o *Options) { o.ReplayMode, o.NVTXInclude = "range", []string{"a/"} },
 			func(o *Options) { o.ReplayMode = "application" },
 			func(o *Options) {

@@ -203,6 +203,8 @@ func asWritten(o ncu.Options, c plan.NcuCLI, seen []nvtx.Seen) (ncu.Options, err
 	o.LaunchSkip, o.LaunchCount, o.FilterMode = c.LaunchSkip, c.LaunchCount, c.FilterMode
 	if o.ReplayMode == plan.ReplayRange || o.ReplayMode == plan.ReplayAppRange { // launches are not chosen within a range
 		o.LaunchSkip, o.LaunchCount, o.FilterMode = 0, 0, ""
+	} else if o.Peers && c.KernelName == "" && c.KernelID == "" {
+		o.KernelName, o.KernelNameBase = ncu.NoCollectives, "demangled"
 	}
 	return o, nil
 }
@@ -223,6 +225,9 @@ func (c *Counting) countAsWritten(ctx context.Context, steps []Step) (capture.Ou
 	options, err := asWritten(c.Base, c.Ncu.CLI, c.Timeline.seen())
 	if err != nil {
 		return c.unmatched(steps, err)
+	}
+	if options.KernelName == ncu.NoCollectives {
+		c.Say("note: kernels that wait for other ranks are not counted; pipeline.ncu.pick.collectives=true counts them")
 	}
 	o, err := c.Count(ctx, Request{Options: options, Output: "ncu/run", Launches: c.expectedLaunches()})
 	if err != nil {

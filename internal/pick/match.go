@@ -7,23 +7,12 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/suggest"
 )
 
-// collective matches kernels that wait for a peer. Such a kernel, replayed
-// alone, hangs: the libraries NCCL and NVSHMEM, and the all-reduce kernels that
-// inference engines bring along (vLLM, TensorRT-LLM, FlashInfer, PyTorch's
-// symmetric memory, Transformer Engine's userbuffers).
-var collective = regexp.MustCompile(`(?i)(^|[^a-z])(nccl|rccl)|nvshmem|` +
-	`cross_device_reduce|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|` +
-	`userbuffers|multimem_|symm_mem|(one|two)_?shot_|lamport|barrier_(all|peers|ranks)|` +
-	`deep_?ep|internode|intranode`)
-
-// IsCollective tells by its name whether a kernel waits for a peer.
-func IsCollective(name string) bool { return collective.MatchString(name) }
-
 func (n *names) collective() bool {
-	return IsCollective(n.function) || IsCollective(n.demangled)
+	return ncu.IsCollective(n.function) || ncu.IsCollective(n.demangled)
 }
 
 // patterns are kernel names of a configuration: exact ones, or regex:...

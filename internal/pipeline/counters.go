@@ -28,7 +28,7 @@ func (j *job) ncuOptions(target []string) ncu.Options {
 		mode = plan.ReplayKernel
 	}
 	o := ncu.Options{
-		Command: target, ReplayMode: mode, Set: c.Set, Sections: c.Sections, Metrics: c.Metrics,
+		Command: target, Peers: workload.HasRanks(target) && !j.plan.Pipeline.Ncu.Pick.Collectives, ReplayMode: mode, Set: c.Set, Sections: c.Sections, Metrics: c.Metrics,
 		TargetProcesses: c.TargetProcesses, ClockControl: c.ClockControl, CacheControl: c.CacheControl,
 		WaitForProfilerStart: !c.ProfileFromStart, GraphProfiling: c.GraphProfiling, ConfigFile: c.ConfigFile, ExtraArgs: c.ExtraArgs,
 	}
@@ -84,6 +84,9 @@ func (j *job) ncuLine(o ncu.Options) (tool.Command, error) {
 func captureCounters(ctx context.Context, j *job) (made, error) {
 	m, err := profiled(ctx, j, plan.StepNcu, func(target []string) (capture.Outcome, error) {
 		p := j.plan.Pipeline
+		if workload.HasRanks(target) && p.Ncu.Pick.Collectives && ncu.PeersOption(j.lists) == "" {
+			j.Say(fmt.Sprintf("note: %s has no --communicator: a kernel that waits for another rank is given up after pipeline.supervision.stall_s", j.ncu))
+		}
 		name := timelineOf(j.store.Manifest())
 		if workload.Serves(j.plan) {
 			name = windowTimeline(j.store)

@@ -13,6 +13,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 
 	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -36,6 +37,9 @@ func (j *job) launch(target []string) (workload.Launch, bool) {
 // there is one rank only.
 func (j *job) behind(l workload.Launch, profiler tool.Command, outputOption, step, ranks string) (tool.Command, error) {
 	s := workload.Shim{Ranks: ranks, Folder: j.place(step), Profiler: []string{profiler.Path}, Single: step == plan.StepNcu}
+	if step == plan.StepNcu && j.plan.Pipeline.Ncu.Pick.Collectives {
+		s.Peers = ncu.PeersOption(j.lists)
+	}
 	for _, arg := range profiler.Args[:len(profiler.Args)-len(l.Program)] {
 		if path, ok := strings.CutPrefix(arg, outputOption+"="); ok {
 			s.Output = outputOption + "=" + shellescape.Quote(path)

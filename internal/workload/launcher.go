@@ -121,11 +121,7 @@ func interpreter(script string) string {
 // commands, and where the program cannot be told: several programs in one job, or
 // none.
 func FindLaunch(command []string) (Launch, bool) {
-	if len(command) == 0 {
-		return Launch{}, false
-	}
-	base := filepath.Base(command[0])
-	at := slices.IndexFunc(launchers, func(l launcher) bool { return l.names.MatchString(base) })
+	at := launcherOf(command)
 	if at < 0 || slices.Contains(command, ":") { // several programs
 		return Launch{}, false
 	}
@@ -155,6 +151,19 @@ func FindLaunch(command []string) (Launch, bool) {
 	}
 	return Launch{Launcher: l.name, Head: head, Program: program}, true
 }
+
+// launcherOf is the row of the launcher that a command begins with, or -1.
+func launcherOf(command []string) int {
+	if len(command) == 0 {
+		return -1
+	}
+	base := filepath.Base(command[0])
+	return slices.IndexFunc(launchers, func(l launcher) bool { return l.names.MatchString(base) })
+}
+
+// HasRanks tells that a command begins with a launcher, so that its processes may
+// wait for each other, also where its program cannot be told.
+func HasRanks(command []string) bool { return launcherOf(command) >= 0 }
 
 // startable tells whether a word may name a program: a path, or one in PATH.
 func startable(word string) bool {
@@ -186,6 +195,11 @@ type Shim struct {
 	Output   string   // option that names the report, the path without rank and host
 	Env      []string // variables of the profiler, NAME=value
 	Single   bool     // one rank is profiled: the report has the name of the output
+	// Peers is the option of ncu that says how many ranks launch their kernels in
+	// step; "" where the profiled ranks need no others. With it the profiler is put
+	// in front of all ranks, and the reports of those that are not chosen are thrown
+	// away.
+	Peers string
 }
 
 // Script is the text of the shim. The report of rank 3 on node1 gets the name of
@@ -215,7 +229,9 @@ func (s *Shim) Script() string {
 	line("mkdir -p ", q(filepath.Join(s.Folder, RanksFolder)))
 	line(`printf '{"rank": %d, "local": %d, "world": %d, "host": "%s", "process": %d, "chosen": "%s"}\n' "$rank" "${local:-0}" "${world:-0}" "$host" "$$" "$chosen" > `,
 		q(filepath.Join(s.Folder, RanksFolder)), `/"$rank".json`)
-	line(`[ "$chosen" = yes ] || exec "$@"`)
+	if s.Peers == "" {
+		line(`[ "$chosen" = yes ] || exec "$@"`)
+	}
 	for _, kv := range s.Env {
 		name, value, _ := strings.Cut(kv, "=")
 		line("export ", name, "=", q(value))
@@ -225,6 +241,33 @@ func (s *Shim) Script() string {
 	if s.Single {
 		name = ""
 	}
-	line("exec ", shellescape.QuoteCommand(s.Profiler), " ", s.Output, name, ` "$@"`)
+	profiler := shellescape.QuoteCommand(s.Profiler)
+	if s.Peers != "" {
+		s.writePeers(line, profiler)
+	}
+	line("exec ", profiler, s.inStep(), " ", s.Output, name, ` "$@"`)
 	return b.String()
+}
+
+// inStep are the options by which ncu launches the kernels of all ranks together.
+func (s *Shim) inStep() string {
+	if s.Peers == "" {
+		return ""
+	}
+	return ` --communicator=tcp --lockstep-kernel-launch ` + s.Peers + `="$world" --communicator-tcp-hostname="$first"`
+}
+
+// writePeers finds the host of rank 0, where the ranks meet, and starts the
+// profiler in ranks that only take part.
+func (s *Shim) writePeers(line func(...string), profiler string) {
+	zero := shellescape.Quote(filepath.Join(s.Folder, RanksFolder, "0.json"))
+	line(`[ -n "$world" ] || { echo "deepprof: the launcher tells no number of ranks: collectives cannot be counted" >&2; exit 1; }`)
+	line(`first=; tries=0`)
+	line(`while [ -z "$first" ] && [ $tries -lt 60 ]; do first=$(sed -n 's/.*"host": "\([^"]*\)".*/\1/p' `, zero, ` 2>/dev/null); tries=$((tries + 1)); [ -n "$first" ] || sleep 0.5; done`)
+	line(`[ -n "$first" ] || { echo "deepprof: rank 0 did not begin within 30 s" >&2; exit 1; }`)
+	line(`if [ "$chosen" != yes ]; then`)
+	line(`  spare=$(mktemp -d)`)
+	line(`  `, profiler, s.inStep(), ` --export="$spare/peer" "$@"; code=$?`)
+	line(`  rm -rf "$spare"; exit $code`)
+	line(`fi`)
 }

@@ -1,9 +1,11 @@
 package workload
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -67,5 +69,28 @@ func TestShim(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, RanksFolder, "17.json")); err != nil {
 		t.Errorf("a rank that is not chosen leaves no word: %v", err)
+	}
+}
+
+// TestShimInStep runs the script of two ranks whose kernels ncu launches in step:
+// both get the profiler, and one leaves a report in the run.
+func TestShimInStep(t *testing.T) {
+	dir := t.TempDir()
+	s := Shim{Ranks: "0", Folder: dir, Profiler: []string{"echo", "count"}, Output: "--export=/x/run", Single: true, Peers: "--communicator-num-peers"}
+	script := filepath.Join(dir, ShimName)
+	if err := os.WriteFile(script, []byte(s.Script()), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for rank, want := range []string{"--export=/x/run app", "/peer app"} {
+		run := exec.Command(script, "app")
+		run.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, fmt.Sprintf("OMPI_COMM_WORLD_RANK=%d", rank), "OMPI_COMM_WORLD_SIZE=2", "SLURMD_NODENAME=n" + strconv.Itoa(rank+1)}
+		out, err := run.Output()
+		got := strings.TrimSpace(string(out))
+		if err != nil || !strings.HasPrefix(got, "count --communicator=tcp --lockstep-kernel-launch --communicator-num-peers=2 --communicator-tcp-hostname=n1 ") || !strings.HasSuffix(got, want) {
+			t.Errorf("rank %d runs %q, %v", rank, got, err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "tmp.*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
