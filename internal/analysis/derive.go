@@ -81,6 +81,12 @@ func (r *Result) Derive() {
 	for i := range r.RegionGroups {
 		r.deriveGroup(&r.RegionGroups[i])
 	}
+	for i := range r.Kernels {
+		k := &r.Kernels[i]
+		for j := range k.Stages {
+			k.Stages[j].Share = shareOf(k.Stages[j].NS, k.TotalNS)
+		}
+	}
 	r.deriveOperators()
 	for i := range r.Opportunities {
 		o := &r.Opportunities[i]
@@ -133,7 +139,19 @@ func (s *Split) derive() {
 	}
 	s.BusyShare = shareOf(s.BusyNS, s.WallNS)
 	s.HostNS = s.idle("launch") + s.idle("python") + s.idle("host")
+	s.IdleShare, s.HostShare = shareOf(s.IdleNS, s.WallNS), shareOf(s.HostNS, s.WallNS)
+	for _, parts := range [][]TimePart{s.Busy, s.Idle} {
+		for i := range parts {
+			parts[i].Share = shareOf(parts[i].NS, s.WallNS)
+		}
+	}
 }
+
+// OfWall is a time as a share of the wall time; nil where there is none.
+func (t *Totals) OfWall(ns int64) *float64 { return shareOf(ns, t.WallNS) }
+
+// OfWall is a time as a share of the wall time of the scope; nil where there is none.
+func (s *Scope) OfWall(ns int64) *float64 { return shareOf(ns, s.WallNS) }
 
 func largestPart(parts []TimePart) (most TimePart) {
 	for _, p := range parts {
@@ -146,6 +164,9 @@ func largestPart(parts []TimePart) (most TimePart) {
 
 func (r *Result) deriveStage(s *Stage) {
 	s.Split.derive()
+	if b := s.LaunchGain; b != nil {
+		b.Share = shareOf(b.NS, b.OfNS)
+	}
 	s.OverheadHigh = s.Overhead != nil && *s.Overhead > r.Method.OverheadLimit
 	s.RangeMS = nil
 	if s.NsysMS == nil || s.NsysClock == clockOfRange || s.Passes <= 0 || s.Split.WallNS <= 0 {
@@ -163,7 +184,8 @@ func (r *Result) deriveRegion(g *Region) {
 		g.NcuNS = max(g.KernelNS, g.ProjectedNS)
 	}
 	for i := range g.Top {
-		g.Top[i].Share = shareOf(g.Top[i].NS, g.KernelNS)
+		k := &g.Top[i]
+		k.Share, k.MeanNS = shareOf(k.NS, g.KernelNS), float64(k.NS)/float64(max(k.Calls, 1))
 	}
 	g.Share = nil
 	if ns, in := r.InScope(g); in && g.Times == "" {

@@ -229,7 +229,7 @@ func TestClockOfTheRun(t *testing.T) {
 		a.res.Environment.GPUs = []GPU{{Peaks: []Peak{peak}}}
 		a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 10_000, BusyNS: 9_000}, HFU: []Utilisation{{Method: methodCounters, Value: ptr(0.75), Achieved: 750, Peak: peak}}}}
 		a.stageRegions = [][]uint32{nil}
-		a.res.Kernels = []Kernel{{MedianNS: c.in, Stages: []StageTime{{"gemm", 9, 8_900}}, Counted: &Counted{ClockHz: c.hz, DurationNS: c.counted}}}
+		a.res.Kernels = []Kernel{{MedianNS: c.in, Stages: []StageTime{{Stage: "gemm", Calls: 9, NS: 8_900}}, Counted: &Counted{ClockHz: c.hz, DurationNS: c.counted}}}
 		a.findUtilisation()
 		more := a.res.Findings[0].Params["more"].Facts
 		if hasFact(more, codeClockReached) != c.want || c.want && (math.Abs(more[0].Number("value")-0.9224) > 1e-3 || more[0].Text("measure") != "measure:HFU") {

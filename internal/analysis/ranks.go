@@ -263,7 +263,7 @@ func waitsOf(ranks []*recording, at []int, all []matched, c *Clock) []RankWait {
 		waits[r].Part = at[r]
 		for t, ns := range longer[r] {
 			if ns > 0 {
-				waits[r].Meanwhile = append(waits[r].Meanwhile, TimePart{t.ID, t.Label, ns})
+				waits[r].Meanwhile = append(waits[r].Meanwhile, TimePart{ID: t.ID, Label: t.Label, NS: ns})
 			}
 		}
 		slices.SortFunc(waits[r].Meanwhile, func(x, y TimePart) int {

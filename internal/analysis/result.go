@@ -345,22 +345,26 @@ type Split struct {
 	// them and for long stretches of host code.
 	HostNS    int64    `json:"host_ns,omitempty"`
 	BusyShare *float64 `json:"busy_share,omitempty"` // BusyNS of WallNS
+	IdleShare *float64 `json:"idle_share,omitempty"` // IdleNS of WallNS
+	HostShare *float64 `json:"host_share,omitempty"` // HostNS of WallNS
 	// Limiter is what decides how long it takes; absent without wall time.
 	Limiter *TimeLimiter `json:"limiter,omitempty"`
 }
 
 // A Bound is the most that a change can save.
 type Bound struct {
-	NS    int64  `json:"ns"`
-	OfNS  int64  `json:"of_ns"` // the time that it is held against, of all passes
-	Times string `json:"times"` // of which run that time is: clean or nsys
+	NS    int64    `json:"ns"`
+	OfNS  int64    `json:"of_ns"`           // the time that it is held against, of all passes
+	Times string   `json:"times"`           // of which run that time is: clean or nsys
+	Share *float64 `json:"share,omitempty"` // NS of OfNS
 }
 
 // A TimePart is a named share of time.
 type TimePart struct {
-	ID    string `json:"id"`
-	Label string `json:"label,omitempty"` // of a category, as its rules name it; causes have none
-	NS    int64  `json:"ns"`
+	ID    string   `json:"id"`
+	Label string   `json:"label,omitempty"` // of a category, as its rules name it; causes have none
+	NS    int64    `json:"ns"`
+	Share *float64 `json:"share,omitempty"` // of the wall time of the split
 }
 
 // A Utilisation is achieved work over the peak.

@@ -71,9 +71,10 @@ type Rest struct {
 
 // StageTime is the time of a kernel within a stage.
 type StageTime struct {
-	Stage string `json:"stage"`
-	Calls int64  `json:"calls"`
-	NS    int64  `json:"ns"`
+	Stage string   `json:"stage"`
+	Calls int64    `json:"calls"`
+	NS    int64    `json:"ns"`
+	Share *float64 `json:"share,omitempty"` // of the GPU time of the kernel
 }
 
 // A Histogram has Counts[i] values from Bounds[i] up to Bounds[i+1].

@@ -117,7 +117,8 @@ type RegionKernel struct {
 	Kernel int      `json:"kernel"`
 	Calls  int64    `json:"calls"`
 	NS     int64    `json:"ns"`
-	Share  *float64 `json:"share,omitempty"` // of the GPU time of the region
+	Share  *float64 `json:"share,omitempty"`   // of the GPU time of the region
+	MeanNS float64  `json:"mean_ns,omitempty"` // of a launch in the region
 	// BasisNS is set where the limiter of the kernel rests on launches that last
 	// this long, and those of the region last longer or shorter in the mean.
 	BasisNS float64 `json:"basis_ns,omitempty"`

@@ -239,7 +239,7 @@ func (a *analyzer) stageTimes() {
 	for s := range a.stageRegions {
 		for k := range a.res.Kernels {
 			if calls, ns := a.inStage(s, k, a.tl.inScope); calls > 0 {
-				a.res.Kernels[k].Stages = append(a.res.Kernels[k].Stages, StageTime{a.res.Stages[s].Name, calls, ns})
+				a.res.Kernels[k].Stages = append(a.res.Kernels[k].Stages, StageTime{Stage: a.res.Stages[s].Name, Calls: calls, NS: ns})
 			}
 		}
 	}

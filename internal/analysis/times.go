@@ -280,7 +280,7 @@ func (a *analyzer) split(ns []int64) Split {
 	categories := len(a.categories.List)
 	for i, c := range a.categories.List {
 		if ns[i] != 0 {
-			s.Busy = append(s.Busy, TimePart{c.ID, c.Label, ns[i]})
+			s.Busy = append(s.Busy, TimePart{ID: c.ID, Label: c.Label, NS: ns[i]})
 			s.BusyNS += ns[i]
 		}
 	}

@@ -70,12 +70,7 @@ func (d *doc) totals(r *analysis.Result) {
 	}
 	d.scopeTotals(r)
 	g := newGrid("Timeline", ">Value", ">Of wall time")
-	share := func(ns int64) string {
-		if t.WallNS <= 0 {
-			return absent
-		}
-		return percent(float64(ns) / float64(t.WallNS))
-	}
+	share := func(ns int64) string { return orAbsent(t.OfWall(ns)) }
 	timed := func(name string, ns int64) {
 		if ns == 0 && t.WallNS == 0 {
 			g.add(name, absent+d.note(missing(r, "There is no timeline.", withoutTimeline...)), absent)
@@ -115,13 +110,7 @@ func (d *doc) scopeTotals(r *analysis.Result) {
 	}
 	p := analysed(r)
 	g := newGrid("Scope: "+prose(p.name), ">Value", ">Of its wall time")
-	timed := func(name string, ns int64) {
-		pct := absent
-		if p.wall > 0 {
-			pct = percent(float64(ns) / float64(p.wall))
-		}
-		g.add(name, elapsed(float64(ns)), pct)
-	}
+	timed := func(name string, ns int64) { g.add(name, elapsed(float64(ns)), orAbsent(r.Scope.OfWall(ns))) }
 	timed("Wall time", p.wall)
 	if p.wall > 0 {
 		g.add("GPU busy with kernels or copies", elapsed(float64(p.busyNS)), orAbsent(p.busy))

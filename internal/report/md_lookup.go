@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -135,20 +134,20 @@ func limiter(l *analysis.Limiter) string {
 	}
 	text := message.Limiter(l.Kind, l.Units)
 	if l.Kind == "small" && l.Level != nil {
-		return text + " (" + waveShare(*l.Level) + " of one wave)"
+		return text + " (" + LevelText(l.Kind, *l.Level) + " of one wave)"
 	}
 	if l.Detail != "" {
 		text += ", " + message.LimiterDetail(l.Kind, l.Detail)
 	}
 	if l.Level != nil {
-		text += fmt.Sprintf(" (%.0f %%)", *l.Level*100)
+		text += " (" + LevelText(l.Kind, *l.Level) + ")"
 	}
 	return text
 }
 
-// waveShare keeps two digits of a few blocks.
-func waveShare(x float64) string {
-	if x < 0.095 {
+// LevelText writes how much of a limit is in use; of a few blocks it keeps two digits.
+func LevelText(kind string, x float64) string {
+	if kind == "small" && x < 0.095 {
 		return strconv.FormatFloat(x*100, 'g', 2, 64) + " %"
 	}
 	return fmt.Sprintf("%.0f %%", x*100)
@@ -159,7 +158,7 @@ func limiterBrief(k *analysis.Kernel) string {
 	l := k.Limiter
 	l.Detail = ""
 	if l.Kind == "small" && l.Level != nil {
-		return "work for " + waveShare(*l.Level) + " of a wave"
+		return "work for " + LevelText(l.Kind, *l.Level) + " of a wave"
 	}
 	switch text := limiter(&l); {
 	case text != "":
@@ -213,31 +212,5 @@ func evidence(list []analysis.Evidence) string {
 	return strings.Join(parts, "; ")
 }
 
-// measured writes a value in the unit that it came in.
-func measured(x float64, unit string) string {
-	switch unit {
-	case "":
-		if x == math.Trunc(x) && math.Abs(x) < 1e15 {
-			return thousands(int64(x))
-		}
-		return significant(x)
-	case "byte", "byte/s", "flop", "flop/s":
-		return rate(x, unit)
-	case "ns", "nsecond":
-		return elapsed(x)
-	case "s", "second":
-		return elapsed(x * 1e9)
-	case "ms":
-		return elapsed(x * 1e6)
-	case "us":
-		return elapsed(x * 1e3)
-	case "hz", "Hz":
-		return clock(x)
-	case "%", "pct", "percent":
-		return percentage(x) + " %"
-	}
-	if math.Abs(x) >= 1e4 && math.Abs(x) < 1e15 {
-		return thousands(int64(math.Round(x))) + " " + prose(unit)
-	}
-	return significant(x) + " " + prose(unit)
-}
+// measured writes a value in the unit that it came in, in Markdown.
+func measured(x float64, unit string) string { return CounterText(x, prose(unit)) }

@@ -123,17 +123,13 @@ func percentage(x float64) string {
 	return strconv.FormatFloat(x, 'f', 1, 64)
 }
 
-// shares writes the parts of a whole in percent, each rounded by itself: a number
-// that a reader can divide again is not bent so that a column adds up.
-func shares(parts []int64, whole int64) []string {
-	out := make([]string, len(parts))
-	for i, p := range parts {
-		out[i] = absent
-		if whole > 0 {
-			out[i] = percentage(float64(p) / float64(whole) * 100)
-		}
+// percentageOr writes a share in percent, rounded by itself: a number that a
+// reader can divide again is not bent so that a column adds up.
+func percentageOr(share *float64) string {
+	if share == nil {
+		return absent
 	}
-	return out
+	return percentage(*share * 100)
 }
 
 // times writes a column of nanoseconds in one unit. NaN is an absent value.

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -55,7 +54,7 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 // at most.
 func launchBound(name string, s *analysis.Split, gain string) string {
 	text := fmt.Sprintf("**%s is launch-bound**: under nsys the GPU waits for the CPU to launch work %s of the time and works %s of it, so faster kernels alone will not help.",
-		code(name), percent(float64(s.HostNS)/float64(s.WallNS)), orAbsent(s.BusyShare))
+		code(name), orAbsent(s.HostShare), orAbsent(s.BusyShare))
 	if s.LaunchNS > 0 {
 		if host := idlePart(s, "host"); host > 0 {
 			text += fmt.Sprintf(" %s of that are long stretches of host code without a CUDA call.", elapsed(float64(host)))
@@ -73,7 +72,7 @@ func gain(s *analysis.Stage) string {
 	if b == nil || b.OfNS <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s %s (%s)", elapsed(float64(b.NS)), elapsed(float64(b.OfNS)), message.Label("times", b.Times), percent(float64(b.NS)/float64(b.OfNS)))
+	return fmt.Sprintf("%s of %s %s (%s)", elapsed(float64(b.NS)), elapsed(float64(b.OfNS)), message.Label("times", b.Times), orAbsent(b.Share))
 }
 
 // gainOfRegion is the same of a region that is a stage; the bound is made of
@@ -107,7 +106,13 @@ type namedSplit struct {
 type splitRow struct {
 	label string
 	sum   bool
-	ns    []int64
+	parts []splitPart // one a split
+}
+
+// A splitPart is a time with its share of the wall time of its split.
+type splitPart struct {
+	ns    int64
+	share *float64
 }
 
 // splitTable writes the parts of a few stages side by side.
@@ -118,22 +123,21 @@ func (d *doc) splitTable(stages []namedSplit, python bool) {
 		splits[i] = s.split
 	}
 	rows := splitRows(splits, python)
-	pct, cells := make([][]string, len(stages)), make([][]string, len(stages))
+	cells := make([][]string, len(stages))
 	for i, s := range stages {
 		ns := make([]float64, len(rows))
 		for r, row := range rows {
-			ns[r] = float64(row.ns[i])
+			ns[r] = float64(row.parts[i].ns)
 		}
 		var unit string
 		unit, cells[i] = times(ns)
 		heads = append(heads, fmt.Sprintf(">%s (%s)", s.name, unit), ">%")
-		pct[i] = shares(partsOf(rows, i), s.split.WallNS)
 	}
 	g := newGrid(heads...)
 	for r, row := range rows {
 		line := []string{row.label}
 		for i := range stages {
-			value, p := cells[i][r], pct[i][r]
+			value, p := cells[i][r], percentageOr(row.parts[i].share)
 			if row.sum {
 				value, p = "**"+value+"**", "**"+p+"**"
 			}
@@ -144,28 +148,19 @@ func (d *doc) splitTable(stages []namedSplit, python bool) {
 	d.table(g)
 }
 
-// partsOf are the times of one stage.
-func partsOf(rows []splitRow, stage int) []int64 {
-	out := make([]int64, len(rows))
-	for i := range rows {
-		out[i] = rows[i].ns[stage]
-	}
-	return out
-}
-
 // splitRows brings the parts of several splits into one order: busy parts by
 // their largest time, their sum, idle parts, their sum, the wall time.
 func splitRows(splits []*analysis.Split, python bool) []splitRow {
 	busy := partRows(splits, func(p analysis.TimePart) string { return message.Part(p.ID, p.Label) }, func(s *analysis.Split) []analysis.TimePart { return s.Busy })
 	idle := partRows(splits, func(p analysis.TimePart) string { return message.Idle(p.ID, python) }, func(s *analysis.Split) []analysis.TimePart { return s.Idle })
-	sum := func(label string, get func(*analysis.Split) int64) splitRow {
+	sum := func(label string, get func(*analysis.Split) splitPart) splitRow {
 		row := splitRow{label: "**" + label + "**", sum: true}
 		for _, s := range splits {
-			row.ns = append(row.ns, get(s))
+			row.parts = append(row.parts, get(s))
 		}
 		return row
 	}
-	rows := append(busy, sum("A kernel runs", func(s *analysis.Split) int64 { return s.BusyNS }))
+	rows := append(busy, sum("A kernel runs", func(s *analysis.Split) splitPart { return splitPart{s.BusyNS, s.BusyShare} }))
 	for _, row := range idle {
 		row.label = "idle: " + row.label
 		rows = append(rows, row)
@@ -174,8 +169,8 @@ func splitRows(splits []*analysis.Split, python bool) []splitRow {
 	if slices.ContainsFunc(splits, func(s *analysis.Split) bool { return idlePart(s, "others") > 0 }) {
 		none = "No kernel of its own runs"
 	}
-	rows = append(rows, sum(none, func(s *analysis.Split) int64 { return s.IdleNS }))
-	return append(rows, sum("Wall time", func(s *analysis.Split) int64 { return s.WallNS }))
+	rows = append(rows, sum(none, func(s *analysis.Split) splitPart { return splitPart{s.IdleNS, s.IdleShare} }))
+	return append(rows, sum("Wall time", func(s *analysis.Split) splitPart { return splitPart{s.WallNS, new(1.0)} }))
 }
 
 // partRows collects the parts of all splits by ID, those with most time in any
@@ -189,18 +184,21 @@ func partRows(splits []*analysis.Split, part func(analysis.TimePart) string, par
 			if !ok {
 				at = len(rows)
 				index[p.ID] = at
-				rows = append(rows, splitRow{label: prose(upperFirst(part(p))), ns: make([]int64, len(splits))})
+				rows = append(rows, splitRow{label: prose(upperFirst(part(p))), parts: absentParts(len(splits))})
 			}
-			rows[at].ns[i] += p.NS
+			rows[at].parts[i] = splitPart{p.NS, p.Share}
 		}
 	}
 	weight := func(row *splitRow) float64 {
 		most := 0.0
-		for i, ns := range row.ns {
-			most = max(most, float64(ns)/math.Max(float64(splits[i].WallNS), 1))
+		for _, p := range row.parts {
+			most = max(most, *p.share)
 		}
 		return most
 	}
 	slices.SortStableFunc(rows, func(a, b splitRow) int { return cmp.Compare(weight(&b), weight(&a)) })
 	return rows
 }
+
+// absentParts are the parts of splits that lack one.
+func absentParts(n int) []splitPart { return slices.Repeat([]splitPart{{share: new(0.0)}}, n) }

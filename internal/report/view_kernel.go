@@ -145,7 +145,7 @@ var RegionKernelView = View[regionKernel]{
 		{Key: "grid", Value: func(k *regionKernel) any { return dims(k.Grid) }},
 		{Key: "calls", Title: "launches", Unit: Count, Value: func(k *regionKernel) any { return k.in.Calls }},
 		{Key: "ns", Title: "GPU time", Unit: Nanoseconds, Value: func(k *regionKernel) any { return k.in.NS }},
-		{Key: "mean_ns", Title: "mean launch", Unit: Nanoseconds, Value: func(k *regionKernel) any { return float64(k.in.NS) / float64(max(k.in.Calls, 1)) }},
+		{Key: "mean_ns", Title: "mean launch", Unit: Nanoseconds, Value: func(k *regionKernel) any { return k.in.MeanNS }},
 		{Key: "share", Title: "of the region's GPU time", Unit: Share, Part: "ns", Value: func(k *regionKernel) any { return k.share }},
 		{Key: "limiter", Format: Words, Value: func(k *regionKernel) any { return orNil(k.limiter) }, Note: func(k *regionKernel) string { return k.why }},
 	},
@@ -164,7 +164,7 @@ func regionKernels(r *analysis.Result, n *names, g *analysis.Region) []*regionKe
 		case row.limiter == "":
 			row.why = noVerdict(of)
 		case k.BasisNS > 0:
-			row.why = fmt.Sprintf("the verdict is about launches of %s; those of the region last %s on average", elapsed(k.BasisNS), elapsed(float64(k.NS)/float64(max(k.Calls, 1))))
+			row.why = fmt.Sprintf("the verdict is about launches of %s; those of the region last %s on average", elapsed(k.BasisNS), elapsed(k.MeanNS))
 		}
 		rows = append(rows, row)
 	}

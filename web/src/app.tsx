@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { bytes, count, date, percent, time } from "./format";
+import { count, date } from "./format";
 import { First, unfinished } from "./first";
 import { KernelPage, Tile } from "./kernelpage";
 import { Kernels } from "./kernels";
@@ -229,14 +229,14 @@ function Run() {
       </p>
       <p class="where">{facts.join(" · ")}</p>
       <div class="tiles" id="totals">
-        {timed && <Tile name="Wall time under nsys" value={time(part.wall)} note={scope ? `of ${time(totals.wall_ns)} recorded` : "first to last event"} />}
-        {timed && part.busy != null && <Tile name="GPU busy" value={percent(part.busy)} note={`with kernels or copies, of wall time${list(totals.devices).length > 1 ? ", mean of the GPUs" : ""}`} />}
+        {timed && <Tile name="Wall time under nsys" value={part.wall} note={scope ? `of ${totals.wall_ns_text} recorded` : "first to last event"} />}
+        {timed && part.busy != null && <Tile name="GPU busy" value={part.busy} note={`with kernels or copies, of wall time${list(totals.devices).length > 1 ? ", mean of the GPUs" : ""}`} />}
         {timed && <Tile name="Kernel launches" value={count(part.launches)} note={scope ? `${count(part.names)} names; ${count(scope.outside_launches)} outside` : `${count(part.names)} names`} />}
         {model.rangesAlone && <Tile name="Regions measured as a whole" value={count(list(model.result.regions).length)} note="by ncu; there is no timeline" />}
         {!timed && !model.rangesAlone && <Tile name="Wall time, GPU busy, launches" value="n/a" note={untold?.code === "no-kernels" ? "no GPU work was recorded" : "there is no timeline"} />}
         {!timed && model.kernels.length > 0 && <Tile name="Kernels counted" value={count(model.kernels.filter((k) => k.counted).length)} note="by ncu" />}
-        {timed && !scope && (totals.sets ?? 0) > 0 && <Tile name="Memory sets" value={count(totals.sets)} note={`${bytes(totals.set_bytes)}, ${time(totals.set_ns)}`} />}
-        {timed && !scope && totals.copies > 0 && <Tile name="Copies" value={count(totals.copies)} note={`${bytes(totals.copy_bytes)}, ${time(totals.copy_ns)}`} />}
+        {timed && !scope && (totals.sets ?? 0) > 0 && <Tile name="Memory sets" value={count(totals.sets)} note={`${totals.set_bytes_text}, ${totals.set_ns_text}`} />}
+        {timed && !scope && totals.copies > 0 && <Tile name="Copies" value={count(totals.copies)} note={`${totals.copy_bytes_text}, ${totals.copy_ns_text}`} />}
       </div>
     </Section>
   );

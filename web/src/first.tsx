@@ -1,4 +1,3 @@
-import { milliseconds, seconds, time } from "./format";
 import { Tile } from "./kernelpage";
 import { list } from "./list";
 import { useModel, type Model } from "./model";
@@ -107,7 +106,7 @@ function StageBar(p: { stage: Stage }) {
         {name}
       </a>
       <span class="stage-time">
-        {clean_ms != null ? <b>{milliseconds(clean_ms)}</b> : <b>{time(split.wall_ns)}</b>}
+        {clean_ms != null ? <b>{p.stage.clean_ms_text}</b> : <b>{split.wall_ns_text}</b>}
         <span class="quiet">{clean_ms != null ? " unprofiled" : " under nsys"}</span>
       </span>
       <SplitBar split={split} bare />
@@ -119,7 +118,7 @@ function StageBar(p: { stage: Stage }) {
 function Legend(p: { stages: Stage[] }) {
   const seen = new Map<string, { label: string; colour: string; idle: boolean }>();
   for (const s of p.stages) {
-    for (const x of useParts(s.split)) if (x.ns > 0.02 * s.split.wall_ns) seen.set(`${x.idle}${x.id}`, x);
+    for (const x of useParts(s.split)) if (x.part > 0.02) seen.set(`${x.idle}${x.id}`, x);
   }
   return (
     <ul class="legend">
@@ -164,7 +163,7 @@ function Actions() {
               {o.title}
             </a>
             <span class="saves">
-              {o.estimated ? "about" : "up to"} <b>{seconds(o.seconds)}</b>
+              {o.estimated ? "about" : "up to"} <b>{o.seconds_text}</b>
             </span>
             <a href={href}>{where}</a>
           </li>

@@ -1,5 +1,6 @@
-// Numbers as a reader wants them: three significant digits, a unit, and the
-// same text for the same value everywhere on the page.
+// Numbers that depend on what the reader chose: a part of the timeline, the ticks
+// of an axis, rows that a filter leaves. Every other number comes with its text
+// from Go (KEY_text beside KEY), so that the page and the reports agree.
 
 const gap = "\u00a0"; // a number and its unit stay on one line
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -44,14 +45,6 @@ export function instant(ns: number, step: number, most: number): string {
   return `${(ns / size).toLocaleString("en", { maximumFractionDigits: decimals })}${gap}${unit}`;
 }
 
-export function milliseconds(ms: number): string {
-  return time(ms * 1e6);
-}
-
-export function seconds(s: number): string {
-  return time(s * 1e9);
-}
-
 /** A share of 1 in percent. */
 export function percent(share: number): string {
   return `${percentage(share * 100)}${gap}%`;
@@ -90,62 +83,6 @@ export function prefixed(value: number, unit: string): string {
     if (Math.abs(value) >= size * 0.9995) return `${digits(value / size)}${gap}${prefix}${unit}`;
   }
   return unit ? `${digits(value)}${gap}${unit}` : digits(value);
-}
-
-export function bytes(value: number): string {
-  return prefixed(value, "B");
-}
-
-/** Rates of peaks: "3.35 TB/s", "989 TFLOP/s". */
-export function rate(value: number, unit: string): string {
-  if (unit === "byte/s") return prefixed(value, "B/s");
-  if (unit === "flop/s") return prefixed(value, "FLOP/s");
-  return prefixed(value, unit);
-}
-
-/** A counter in the unit that it was measured in, scaled to be read. */
-export function metric(value: number, unit: string | undefined): string {
-  switch ((unit ?? "").toLowerCase()) {
-    case "":
-    case "count":
-      return plain(value);
-    case "share":
-      return percent(value);
-    case "%":
-    case "percent":
-      return `${digits(value)}${gap}%`;
-    case "ns":
-    case "nsecond":
-    case "nanosecond":
-      return time(value);
-    case "us":
-    case "usecond":
-      return time(value * 1e3);
-    case "ms":
-      return time(value * 1e6);
-    case "s":
-    case "second":
-      return time(value * 1e9);
-    case "byte":
-      return prefixed(value, "B");
-    case "byte/s":
-    case "byte/second":
-      return prefixed(value, "B/s");
-    case "flop/s":
-      return prefixed(value, "FLOP/s");
-    case "hz":
-    case "cycle/second":
-    case "cycle/s":
-      return prefixed(value, "Hz");
-    default:
-      return `${plain(value)}${gap}${unit}`;
-  }
-}
-
-function plain(value: number): string {
-  if (Math.abs(value) >= 1e7) return prefixed(value, "");
-  if (Number.isInteger(value)) return grouped.format(value);
-  return digits(value, 4);
 }
 
 export function dims(d: number[]): string {

@@ -1,4 +1,4 @@
-import { count, time } from "./format";
+import { count } from "./format";
 import { list } from "./list";
 import type { Histogram } from "./result";
 import { hideTip, showTip } from "./tip";
@@ -15,7 +15,8 @@ export function HistogramPlot(p: { histogram: Histogram; label: string }) {
   const most = Math.max(...counts);
   const bin = (width - margin.left - margin.right) / counts.length;
   const floor = height - margin.bottom;
-  const range = (i: number) => `${time(bounds[i]!)} to ${time(bounds[i + 1] ?? bounds[i]!)}`;
+  const texts = list(p.histogram.bounds_text);
+  const range = (i: number) => `${texts[i]!} to ${texts[i + 1] ?? texts[i]!}`;
   const every = Math.max(1, Math.ceil(counts.length / 5));
   return (
     <>
@@ -31,10 +32,10 @@ export function HistogramPlot(p: { histogram: Histogram; label: string }) {
               </g>
             );
           })}
-          {bounds.map((b, i) =>
+          {texts.map((text, i) =>
             i % every === 0 || i === counts.length ? (
               <text key={i} x={margin.left + i * bin} y={floor + 18} text-anchor={i === 0 ? "start" : i === counts.length ? "end" : "middle"}>
-                {i !== counts.length && counts.length - i < every * 0.7 ? "" : time(b)}
+                {i !== counts.length && counts.length - i < every * 0.7 ? "" : text}
               </text>
             ) : null,
           )}

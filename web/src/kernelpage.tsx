@@ -1,9 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { bytes, count, digits, dims, metric, percent, sentence, stop, time } from "./format";
+import { count, dims, sentence, stop } from "./format";
 import { HistogramPlot } from "./histogram";
 import { list } from "./list";
 import { untimed, useModel } from "./model";
-import { Breakable, CategoryName, EvidenceList, Facts, levelText, Meter } from "./parts";
+import { Breakable, CategoryName, EvidenceList, Facts, Meter } from "./parts";
 import type { Counted, Fact, Kernel, Metric, RuleWords } from "./result";
 import { RooflinePlot } from "./roofline";
 import { kernelHref } from "./route";
@@ -82,13 +82,13 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
         {untimed(k) ? (
           <>
             <Tile name="Calls and total time" value="n/a" note="no launch of it is in the timeline, or in the scope" />
-            {k.counted?.duration_ns ? <Tile name="Under ncu" value={time(k.counted.duration_ns)} note="one launch alone, as ncu replays it" /> : null}
+            {k.counted?.duration_ns ? <Tile name="Under ncu" value={k.counted.duration_ns_text} note="one launch alone, as ncu replays it" /> : null}
           </>
         ) : (
           <>
-            <Tile name="Total" value={time(k.total_ns)} note={`${percent(k.share)} of kernel time${model.result.scope ? " in the scope" : ""}`} />
-            <Tile name="Calls" value={count(k.calls)} note={`mean ${time(k.mean_ns)}`} />
-            <Tile name="Median" value={time(k.median_ns)} note={`${time(k.min_ns)} to ${time(k.max_ns)}`} />
+            <Tile name="Total" value={k.total_ns_text} note={`${k.share_text} of kernel time${model.result.scope ? " in the scope" : ""}`} />
+            <Tile name="Calls" value={count(k.calls)} note={`mean ${k.mean_ns_text}`} />
+            <Tile name="Median" value={k.median_ns_text} note={`${k.min_ns_text} to ${k.max_ns_text}`} />
           </>
         )}
         <Tile name="Category" value={<CategoryName id={k.category} />} note={k.rule ? `rule ${k.rule}` : "no rule matched"} />
@@ -109,7 +109,7 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
                 {points.map((q, i) => (
                   <li key={i}>
                     {q.memory.toUpperCase()}
-                    {moved[q.memory] ? ` (${moved[q.memory]})` : ""}: {digits(q.intensity)} FLOP/B, {percent(q.attained)} of the roof
+                    {moved[q.memory] ? ` (${moved[q.memory]})` : ""}: {q.intensity_text} FLOP/B, {q.attained_text} of the roof
                   </li>
                 ))}
               </ul>
@@ -149,7 +149,7 @@ function Limiter(p: { kernel: Kernel }) {
         <p class="verdict">
           <strong>{l.label}</strong>
           {l.detail && <span class="quiet"> {l.detail}</span>}
-          {l.level != null && <Meter share={l.level} label={`${levelText(l)} ${l.kind === "small" ? "of one wave" : "in use"}`} />}
+          {l.level != null && <Meter share={l.level} label={`${l.level_text} ${l.kind === "small" ? "of one wave" : "in use"}`} />}
         </p>
       ) : (
         <p class="verdict">
@@ -164,14 +164,14 @@ function Limiter(p: { kernel: Kernel }) {
       )}
       {list(p.kernel.other_limiters).map((o) => (
         <p key={o.timeline_ns} class="other-limiter">
-          Launches of about {time(o.timeline_ns)} ({count(o.calls)} {o.calls === 1 ? "call" : "calls"}, {percent(o.share)} of its time): <strong>{o.limiter.label}</strong>
-          {o.limiter.level != null ? ` (${levelText(o.limiter)})` : ""}. {stop(sentence(o.limiter.why))}
+          Launches of about {o.timeline_ns_text} ({count(o.calls)} {o.calls === 1 ? "call" : "calls"}, {o.share_text} of its time): <strong>{o.limiter.label}</strong>
+          {o.limiter.level != null ? ` (${o.limiter.level_text})` : ""}. {stop(sentence(o.limiter.why))}
         </p>
       ))}
       {l.need && <p class="quiet">What would tell: {l.need}</p>}
       {p.kernel.attained != null && (
         <p class="quiet">
-          Busiest unit: {p.kernel.attained_of ? `${model.peak(p.kernel.attained_of)}, ` : ""}at {percent(p.kernel.attained)} of its peak{measuredBy(p.kernel)}.
+          Busiest unit: {p.kernel.attained_of ? `${model.peak(p.kernel.attained_of)}, ` : ""}at {p.kernel.attained_text} of its peak{measuredBy(p.kernel)}.
         </p>
       )}
       <EvidenceList items={l.evidence} />
@@ -179,18 +179,14 @@ function Limiter(p: { kernel: Kernel }) {
   );
 }
 
-const unitCounters: Record<string, RegExp> = { dram: /^(gpu__dram|dram__)\w*throughput/, l2: /^lts__\w*throughput/, l1: /^l1tex__\w*throughput/ };
 const moved: Record<string, string> = { dram: "bytes to and from DRAM", l2: "bytes that L2 hands to L1", l1: "bytes that loads take from L1" };
 
 /** What the share of the busiest unit is a share of: a unit of memory can be busy with more than the bytes of its roofline. */
 function measuredBy(k: Kernel): string {
-  const [unit, share] = [k.attained_of ?? "", k.attained ?? 0];
-  const counter = unitCounters[unit];
-  if (!counter) return "";
-  const same = (percent: number) => Math.abs(percent / 100 - share) < 1e-6;
-  const found = list(k.limiter.evidence).find((e) => counter.test(e.metric ?? "") && same(e.value))?.metric ?? list(k.counted?.metrics).find((m) => counter.test(m.name) && same(m.value))?.name;
-  if (!found) return ` (${moved[unit]})`;
-  return ` (${found.split(".")[0]}: how busy the unit is, with all that it does${list(k.points).some((q) => q.memory === unit) ? `; the roofline counts the ${moved[unit]} alone` : ""})`;
+  const bytes = moved[k.attained_of ?? ""];
+  if (!bytes) return "";
+  if (!k.attained_metric) return ` (${bytes})`;
+  return ` (${k.attained_metric.split(".")[0]}: how busy the unit is, with all that it does${list(k.points).some((q) => q.memory === k.attained_of) ? `; the roofline counts the ${bytes} alone` : ""})`;
 }
 
 function Launch(p: { kernel: Kernel }) {
@@ -199,10 +195,10 @@ function Launch(p: { kernel: Kernel }) {
     { name: "Grid", value: dims(k.grid) },
     { name: "Block", value: dims(k.block) },
   ];
-  if (k.waves) facts.push({ name: "Waves", value: digits(k.waves) });
+  if (k.waves) facts.push({ name: "Waves", value: k.waves_text ?? "" });
   if (k.registers) facts.push({ name: "Registers per thread", value: count(k.registers) });
-  if (k.static_shared_bytes) facts.push({ name: "Static shared memory", value: bytes(k.static_shared_bytes) });
-  if (k.dynamic_shared_bytes) facts.push({ name: "Dynamic shared memory", value: bytes(k.dynamic_shared_bytes) });
+  if (k.static_shared_bytes) facts.push({ name: "Static shared memory", value: k.static_shared_bytes_text ?? "" });
+  if (k.dynamic_shared_bytes) facts.push({ name: "Dynamic shared memory", value: k.dynamic_shared_bytes_text ?? "" });
   return (
     <section aria-labelledby="kernel-launch">
       <h2 id="kernel-launch">Launch</h2>
@@ -236,9 +232,9 @@ function StageTable(p: { kernel: Kernel }) {
             <tr key={s.stage}>
               <th scope="row">{s.stage || "outside stages"}</th>
               <td class="num">{count(s.calls)}</td>
-              <td class="num">{time(s.ns)}</td>
+              <td class="num">{s.ns_text}</td>
               <td class="num">
-                <Meter share={s.ns / Math.max(1, p.kernel.total_ns)} />
+                {s.share != null && <Meter share={s.share} label={s.share_text} />}
               </td>
             </tr>
           ))}
@@ -269,10 +265,10 @@ function CountedPart(p: { counted: Counted; reason?: string }) {
         <h2 id="kernel-counters">Counters</h2>
         <p class="quiet">
           Launch {c.launch} of {c.report}
-          {c.duration_ns ? `, ${time(c.duration_ns)} under ncu` : ""}
-          {c.clock_hz ? ` at ${digits(c.clock_hz / 1e9)} GHz` : ""}
+          {c.duration_ns ? `, ${c.duration_ns_text} under ncu` : ""}
+          {c.clock_hz ? ` at ${c.clock_hz_text}` : ""}
           {c.passes ? `, ${c.passes} ${c.passes === 1 ? "pass" : "passes"}` : ""}
-          {c.timeline_ns ? `; such launches last ${time(c.timeline_ns)} in the timeline` : ""}. {c.others ? (c.others === 1 ? "One more launch of it was counted. " : `${count(c.others)} more launches of it were counted. `) : ""}
+          {c.timeline_ns ? `; such launches last ${c.timeline_ns_text} in the timeline` : ""}. {c.others ? (c.others === 1 ? "One more launch of it was counted. " : `${count(c.others)} more launches of it were counted. `) : ""}
           {c.verified ? "It is the launch that was meant." : "It could not be verified that it is the launch that was meant."} {c.note && stop(sentence(c.note))} {p.reason && `Why this kernel: ${stop(p.reason)}`}
         </p>
         {metrics.length > 0 && (
@@ -302,7 +298,7 @@ function CountedPart(p: { counted: Counted; reason?: string }) {
                         {m.label || <Breakable text={m.name} />}
                         {m.label && m.label !== m.name && <span class="mono quiet counter-name"><Breakable text={m.name} /></span>}
                       </th>
-                      <td class="num">{m.text || metric(m.value, m.unit)}</td>
+                      <td class="num">{m.text || m.value_text}</td>
                     </tr>
                   ))}
                 </tbody>
@@ -329,7 +325,7 @@ function bySection(metrics: Metric[], query: string): [string, Metric[]][] {
   return [...out];
 }
 
-const ruleNames: Record<string, string> = { ok: "note", warning: "warning", error: "error", optimization: "optimisation" };
+const ruleNames: Record<string, string> = { ok: "note", warning: "warning", error: "error", optimization: "optimization" };
 
 function Rules(p: { rules: RuleWords[] }) {
   return (
@@ -342,7 +338,7 @@ function Rules(p: { rules: RuleWords[] }) {
               <strong>{r.title || r.rule}</strong> <span class="tag">{ruleNames[r.kind] ?? r.kind}</span>
               {r.speedup != null && (
                 <span class="tag">
-                  {r.local ? "local" : "kernel"} estimate {digits(r.speedup)} %
+                  {r.local ? "local" : "kernel"} estimate {r.speedup_text} %
                 </span>
               )}
               {r.section && <span class="quiet"> {r.section}</span>}

@@ -85,10 +85,10 @@ export class Model {
   }
 
   /** What kernels, findings and opportunities are about: the scope, or all. */
-  get part(): { name: string; wall: number; busy: number | undefined; launches: number; names: number } {
+  get part(): { name: string; wall: string; busy: string | undefined; launches: number; names: number } {
     const { scope, totals } = this.result;
-    if (scope) return { name: scope.name, wall: scope.wall_ns, busy: scope.busy_share, launches: scope.launches, names: scope.kernel_names };
-    return { name: "the whole timeline", wall: totals.wall_ns, busy: totals.busy_share, launches: totals.launches, names: totals.kernel_names };
+    if (scope) return { name: scope.name, wall: scope.wall_ns_text, busy: scope.busy_share_text, launches: scope.launches, names: scope.kernel_names };
+    return { name: "the whole timeline", wall: totals.wall_ns_text, busy: totals.busy_share_text, launches: totals.launches, names: totals.kernel_names };
   }
 
   /** Why what only a timeline tells is absent. */

@@ -1,7 +1,7 @@
 import { Fragment, type ComponentChildren } from "preact";
-import { joined, metric, percent, sentence } from "./format";
+import { joined, sentence } from "./format";
 import { list } from "./list";
-import type { Evidence, Fact, Kernel, Limiter } from "./result";
+import type { Evidence, Fact, Kernel } from "./result";
 import { useModel } from "./model";
 import { kernelHref } from "./route";
 
@@ -33,12 +33,12 @@ export function Swatch(p: { colour: string; hatch?: boolean }) {
   return <span class={p.hatch ? "swatch hatch" : "swatch"} style={{ backgroundColor: p.colour }} aria-hidden="true" />;
 }
 
-/** A share with a bar; the bar is full at most, which is 1 unless said. */
-export function Meter(p: { share: number; label?: string; most?: number }) {
+/** A share with a bar; the bar is full at most, which is 1 unless given. */
+export function Meter(p: { share: number; label: string | undefined; most?: number }) {
   const width = `${Math.max(0, Math.min(1, p.share / (p.most || 1))) * 100}%`;
   return (
     <span class="meter">
-      <span class="meter-text">{p.label ?? percent(p.share)}</span>
+      <span class="meter-text">{p.label}</span>
       <span class="meter-bar" aria-hidden="true">
         <span style={{ width }} />
       </span>
@@ -78,12 +78,6 @@ export function LimiterName(p: { kernel: Kernel; text?: string }) {
       {p.text || l.label || l.kind}
     </span>
   );
-}
-
-/** How much of a limit is in use, as in the Markdown reports: two digits of a few blocks. */
-export function levelText(l: Limiter): string {
-  const value = (l.level ?? NaN) * 100;
-  return `${l.kind === "small" && value < 9.5 ? Number(value.toPrecision(2)) : value.toFixed(0)}\u00a0%`;
 }
 
 const [tail, longTail] = [12, 24];
@@ -162,7 +156,7 @@ export function EvidenceList(p: { items: Evidence[] | null | undefined }) {
             <th scope="row" class={e.metric ? "mono" : undefined}>
               <Breakable text={e.metric || e.of || ""} />
             </th>
-            <td class="num">{metric(e.value, e.unit)}</td>
+            <td class="num">{e.value_text}</td>
             {held && <td class={(e.threshold?.length ?? 0) < 16 ? "short" : undefined}>{e.threshold}</td>}
           </tr>
         ))}

@@ -2,12 +2,12 @@ import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
 import { columnsOf, linesOf } from "./columns";
-import { count, metric, percent, sentence, time } from "./format";
+import { count, sentence } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
 import { Absent, Breakable, Facts, KernelLink, Section } from "./parts";
 import { inkOn } from "./palette";
-import { layOut, measure, regionName, regionTree, withoutShares, type Flame, type Measure, type Node } from "./regiontree";
+import { layOut, regionName, regionTree, withoutShares, type Flame, type Measure, type Node } from "./regiontree";
 import { openKernel } from "./route";
 import { SplitBar } from "./stages";
 import { useTheme } from "./theme";
@@ -66,7 +66,6 @@ function FlameGraph(p: { tops: Node[]; by: Measure; selected: Node | null; selec
   const { dark } = useTheme();
   const boxes = useMemo(() => layOut(p.tops, p.by), [p.tops, p.by]);
   const depth = boxes.reduce((m, b) => Math.max(m, b.depth), 0) + 1;
-  const total = p.tops.reduce((sum, n) => sum + measure(n, p.by), 0);
   const holder = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState(0);
   const focusNext = useRef(-1);
@@ -90,7 +89,7 @@ function FlameGraph(p: { tops: Node[]; by: Measure; selected: Node | null; selec
     if (b.kernel < 0) return b.node ? [b.node.region.path] : [];
     return [`kernel${k ? `, grid ${k.grid.join("×")}, block ${k.block.join("×")}` : ""}: opens its page`];
   };
-  const lines = (b: Flame) => [label(b), `${time(b.ns)}, ${percent(b.ns / Math.max(1, total))} of what is shown`, ...about(b)];
+  const lines = (b: Flame) => [label(b), b.time, ...about(b)].filter(Boolean);
   function open(b: Flame) {
     if (b.kernel >= 0) {
       const k = model.kernels[b.kernel];
@@ -312,7 +311,7 @@ function Detail(p: { node: Node | null }) {
   const own = counters?.exclusive;
   const columns = list(model.result.tables["regions"]?.columns);
   const cells = list(model.result.tables["regions"]?.rows)[p.node.index]!;
-  const outside = new Map(list(own?.metrics).map((m) => [m.name, m.value]));
+  const outside = new Map(list(own?.metrics).map((m) => [m.name, m.value_text]));
   return (
     <article class="detail" id="region-detail">
       <h3>{r.path || "unnamed"}</h3>
@@ -325,7 +324,7 @@ function Detail(p: { node: Node | null }) {
       {r.split.launch_bound && (
         <p class="callout">
           <strong>Launch-bound.</strong>
-          {r.split.gain_ns ? ` The GPU waits ${time(r.split.gain_ns)} for launches there, under nsys.` : ""}
+          {r.split.gain_ns ? ` The GPU waits ${r.split.gain_ns_text} for launches there, under nsys.` : ""}
         </p>
       )}
       {r.split.wall_ns > 0 && <SplitBar split={r.split} />}
@@ -347,8 +346,8 @@ function Detail(p: { node: Node | null }) {
                 <tr key={k.kernel}>
                   <th scope="row" class="name">{kernel ? <KernelLink kernel={kernel} /> : "not in this page"}</th>
                   <td class="num">{count(k.calls)}</td>
-                  <td class="num">{time(k.ns)}</td>
-                  <td class="num">{k.share != null ? percent(k.share) : ""}</td>
+                  <td class="num">{k.ns_text}</td>
+                  <td class="num">{k.share_text}</td>
                 </tr>
               );
             })}
@@ -358,7 +357,7 @@ function Detail(p: { node: Node | null }) {
       {counters ? (
         <table class="data small">
           <caption>
-            Counters by {counters.method}{timed ? `, covering ${percent(counters.coverage)} of its GPU time` : ""}{own ? ` (${percent(own.coverage)} outside nested ranges)` : ""}.{counters.note ? ` ${sentence(counters.note)}.` : ""}
+            Counters by {counters.method}{timed ? `, covering ${counters.coverage_text} of its GPU time` : ""}{own ? ` (${own.coverage_text} outside nested ranges)` : ""}.{counters.note ? ` ${sentence(counters.note)}.` : ""}
           </caption>
           <thead>
             <tr>
@@ -378,11 +377,11 @@ function Detail(p: { node: Node | null }) {
                 <th scope="row" class="mono">
                   <Breakable text={m.name} />
                 </th>
-                <td class="num">{metric(m.value, m.unit)}</td>
-                {own && <td class="num">{outside.has(m.name) ? metric(outside.get(m.name)!, m.unit) : <span class="quiet" title="No launch outside nested ranges has a counter for it">n/a</span>}</td>}
+                <td class="num">{m.value_text}</td>
+                {own && <td class="num">{outside.has(m.name) ? outside.get(m.name) : <span class="quiet" title="No launch outside nested ranges has a counter for it">n/a</span>}</td>}
                 <td>
                   {m.how}
-                  {m.coverage != null && <span class="quiet">, {percent(m.coverage)} counted</span>}
+                  {m.coverage != null && <span class="quiet">, {m.coverage_text} counted</span>}
                 </td>
               </tr>
             ))}

@@ -44,13 +44,20 @@ export function measure(n: Node, m: Measure): number {
   return m === "kernel" ? n.region.kernel_ns : n.region.wall_ns;
 }
 
+/** How long a region takes, with its share of all GPU time. */
+function timeOf({ region: r }: Node, m: Measure): string {
+  if (r.times) return r.ncu_ns_text ?? "";
+  if (m === "wall") return r.wall_ns_text;
+  return r.share != null ? `${r.kernel_ns_text}, ${r.share_text} of the GPU time` : r.kernel_ns_text;
+}
+
 /** A box of the flame graph: from and width are shares of the whole. */
 export interface Flame {
   node: Node | null;
   kernel: number; // index into the kernels, or -1
   label: string;
   rest?: number; // launches that this box stands for, where it is no kernel by itself
-  ns: number;
+  time: string; // how long it takes, and of what it is a share; "" of the rest
   depth: number;
   from: number;
   width: number;
@@ -65,7 +72,7 @@ export function layOut(tops: Node[], m: Measure): Flame[] {
   if (total <= 0) return out;
   const place = (n: Node, depth: number, from: number, width: number) => {
     const ns = measure(n, m);
-    out.push({ node: n, kernel: -1, label: regionName(n), ns, depth, from, width });
+    out.push({ node: n, kernel: -1, label: regionName(n), time: timeOf(n, m), depth, from, width });
     const inside = n.children.reduce((sum, c) => sum + measure(c, m), 0);
     // Children that ran at the same time can take longer than their parent.
     const scale = width / Math.max(ns, inside, 1);
@@ -80,12 +87,12 @@ export function layOut(tops: Node[], m: Measure): Flame[] {
     for (const k of list(n.region.top)) {
       const w = k.ns * scale;
       if (w < least) continue;
-      out.push({ node: n, kernel: k.kernel, label: "", ns: k.ns, depth: depth + 1, from: at, width: w });
+      out.push({ node: n, kernel: k.kernel, label: "", time: k.share_text ? `${k.ns_text}, ${k.share_text} of the region` : k.ns_text, depth: depth + 1, from: at, width: w });
       at += w;
       left -= k.ns;
       launches -= k.calls;
     }
-    if (launches > 0 && left * scale >= least) out.push({ node: n, kernel: -1, label: plural(launches, "more launch", "more launches"), rest: launches, ns: left, depth: depth + 1, from: at, width: left * scale });
+    if (launches > 0 && left * scale >= least) out.push({ node: n, kernel: -1, label: plural(launches, "more launch", "more launches"), rest: launches, time: "", depth: depth + 1, from: at, width: left * scale });
   };
   let at = 0;
   for (const n of tops) {

@@ -61,18 +61,27 @@ export interface Workload {
 
 export interface Totals {
   wall_ns: number;
+  wall_ns_text: string;
   gpu_span_ns: number;
+  gpu_span_ns_text: string;
   busy_ns: number;
+  busy_ns_text: string;
   busy_share?: number;
+  busy_share_text?: string;
   kernel_ns: number;
+  kernel_ns_text: string;
   copy_ns: number;
+  copy_ns_text: string;
   launches: number;
   kernel_names: number;
   copies: number;
   copy_bytes: number;
+  copy_bytes_text: string;
   sets: number;
   set_ns: number;
+  set_ns_text: string;
   set_bytes: number;
+  set_bytes_text: string;
   devices?: DeviceBusy[] | null;
   communication?: Communication;
   split?: Split;
@@ -87,14 +96,21 @@ export interface Scope {
   name: string;
   text: string;
   start_ns: number;
+  start_ns_text: string;
   end_ns: number;
+  end_ns_text: string;
   wall_ns: number;
+  wall_ns_text: string;
   busy_ns: number;
+  busy_ns_text: string;
   busy_share?: number;
+  busy_share_text?: string;
   kernel_ns: number;
+  kernel_ns_text: string;
   launches: number;
   kernel_names: number;
   outside_kernel_ns: number;
+  outside_kernel_ns_text: string;
   outside_launches: number;
   split?: Split;
 }
@@ -104,11 +120,16 @@ export interface Stage {
   region?: string;
   regions?: string[] | null;
   clean_ms?: number;
+  clean_ms_text?: string;
   clean_std_ms?: number;
+  clean_std_ms_text?: string;
   nsys_ms?: number;
+  nsys_ms_text?: string;
   nsys_clock?: string;
   host_ms?: number;
+  host_ms_text?: string;
   range_ms?: number;
+  range_ms_text?: string;
   clean_times?: Spread;
   nsys_times?: Spread;
   synchronous?: boolean;
@@ -119,6 +140,7 @@ export interface Stage {
   passes?: number;
   sub?: SubMS[] | null;
   tokens_per_s?: number;
+  tokens_per_s_text?: string;
   split: Split;
   launch_gain?: Bound;
   clean_busy?: number;
@@ -143,25 +165,36 @@ export interface Region {
   domain?: string;
   times?: string;
   ncu_ns?: number;
+  ncu_ns_text?: string;
   instances: number;
   wall_ns: number;
+  wall_ns_text: string;
   projected_ns: number;
+  projected_ns_text: string;
   kernels: number;
   kernel_ns: number;
+  kernel_ns_text: string;
   self_kernels: number;
   self_kernel_ns: number;
+  self_kernel_ns_text: string;
   split: Split;
   synchronous?: boolean;
   async_instances?: number;
   group?: string;
   min_ns?: number;
+  min_ns_text?: string;
   median_ns?: number;
+  median_ns_text?: string;
   max_ns?: number;
+  max_ns_text?: string;
   outliers?: number;
   scope_kernel_ns?: number;
+  scope_kernel_ns_text?: string;
   share?: number;
+  share_text?: string;
   limiter?: RegionLimiter;
   coverage?: number;
+  coverage_text?: string;
   members?: number[] | null;
   slowest?: string;
   counters?: RegionCounters;
@@ -182,18 +215,28 @@ export interface Kernel {
   untimed?: boolean;
   calls: number;
   total_ns: number;
+  total_ns_text: string;
   mean_ns: number;
+  mean_ns_text: string;
   median_ns: number;
+  median_ns_text: string;
   min_ns: number;
+  min_ns_text: string;
   max_ns: number;
+  max_ns_text: string;
   stddev_ns: number;
+  stddev_ns_text: string;
   share: number;
+  share_text: string;
   stages?: StageTime[] | null;
   histogram?: Histogram;
   registers?: number;
   static_shared_bytes?: number;
+  static_shared_bytes_text?: string;
   dynamic_shared_bytes?: number;
+  dynamic_shared_bytes_text?: string;
   waves?: number;
+  waves_text?: string;
   reason?: string;
   reason_short?: string;
   counted?: Counted;
@@ -203,6 +246,7 @@ export interface Kernel {
   no_point?: string;
   points_note?: string;
   attained?: number;
+  attained_text?: string;
   attained_of?: string;
   attained_metric?: string;
 }
@@ -211,15 +255,19 @@ export interface Rest {
   kernels: number;
   calls: number;
   ns: number;
+  ns_text: string;
   share?: number;
+  share_text?: string;
 }
 
 export interface CategoryTime {
   id: string;
   label: string;
   ns: number;
+  ns_text: string;
   calls: number;
   share: number;
+  share_text: string;
   unmatched?: string[] | null;
 }
 
@@ -232,6 +280,7 @@ export interface Operator {
   self_device_us: number;
   total_device_us: number;
   share?: number;
+  share_text?: string;
   kernels?: string[] | null;
   why?: string;
   links?: OperatorKernel[] | null;
@@ -261,13 +310,19 @@ export interface Opportunity {
   stage?: string;
   kernels?: string[] | null;
   seconds: number;
+  seconds_text: string;
   estimate_s?: number;
+  estimate_s_text?: string;
   estimated?: boolean;
   speedup: number;
+  speedup_text: string;
   of_ns: number;
+  of_ns_text: string;
   share?: number;
+  share_text?: string;
   times: string;
   stage_gain?: number;
+  stage_gain_text?: string;
   evidence: Evidence[] | null;
   assumption: string;
   how: string;
@@ -290,9 +345,13 @@ export interface Part {
   lost_short?: string;
   start_utc?: string;
   wall_ns: number;
+  wall_ns_text: string;
   busy_ns: number;
+  busy_ns_text: string;
   kernel_ns: number;
+  kernel_ns_text: string;
   copy_ns: number;
+  copy_ns_text: string;
   launches: number;
   communication?: Communication;
   stages: PartStage[] | null;
@@ -325,6 +384,7 @@ export interface SampledRegion {
   path: string;
   instances: number;
   span_ns: number;
+  span_ns_text: string;
   metrics: Sampled[] | null;
 }
 
@@ -342,7 +402,9 @@ export interface Serving {
 
 export interface Overview {
   start_ns: number;
+  start_ns_text: string;
   end_ns: number;
+  end_ns_text: string;
   names: string[] | null;
   lanes: Lane[] | null;
 }
@@ -350,6 +412,7 @@ export interface Overview {
 export interface Method {
   commands?: StageCommand[] | null;
   unprofiled_s?: number;
+  unprofiled_s_text?: string;
   overhead_limit?: number;
   deviations?: Deviation[] | null;
   ladder?: Note[] | null;
@@ -386,6 +449,7 @@ export interface GPU {
   compute?: string;
   sms?: number;
   memory_bytes?: number;
+  memory_bytes_text?: string;
   peaks: Peak[] | null;
 }
 
@@ -399,6 +463,7 @@ export interface Model {
   family?: string;
   parameters?: number;
   weights_bytes?: number;
+  weights_bytes_text?: string;
   layers?: number;
   dtype?: string;
   attention?: string;
@@ -408,28 +473,44 @@ export interface Model {
 export interface DeviceBusy {
   device: number;
   busy_ns: number;
+  busy_ns_text: string;
   share?: number;
+  share_text?: string;
   kernel_ns: number;
+  kernel_ns_text: string;
   launches: number;
 }
 
 export interface Communication {
   launches: number;
   ns: number;
+  ns_text: string;
   exposed_ns: number;
+  exposed_ns_text: string;
   overlapped_ns: number;
+  overlapped_ns_text: string;
 }
 
 export interface Split {
   wall_ns: number;
+  wall_ns_text: string;
   busy_ns: number;
+  busy_ns_text: string;
   idle_ns: number;
+  idle_ns_text: string;
   busy: TimePart[] | null;
   idle: TimePart[] | null;
   launch_bound: boolean;
   gain_ns?: number;
+  gain_ns_text?: string;
   host_ns?: number;
+  host_ns_text?: string;
   busy_share?: number;
+  busy_share_text?: string;
+  idle_share?: number;
+  idle_share_text?: string;
+  host_share?: number;
+  host_share_text?: string;
   limiter?: TimeLimiter;
 }
 
@@ -450,29 +531,41 @@ export interface Aggregate {
 export interface Spread {
   n: number;
   median_ms: number;
+  median_ms_text: string;
   min_ms: number;
+  min_ms_text: string;
   max_ms: number;
+  max_ms_text: string;
   std_ms: number;
+  std_ms_text: string;
 }
 
 export interface SubMS {
   name: string;
   ms: number;
+  ms_text: string;
 }
 
 export interface Bound {
   ns: number;
+  ns_text: string;
   of_ns: number;
+  of_ns_text: string;
   times: string;
+  share?: number;
+  share_text?: string;
 }
 
 export interface Utilisation {
   method: string;
   value?: number;
+  value_text?: string;
   achieved?: number;
   peak: Peak;
   seconds?: number;
+  seconds_text?: string;
   coverage?: number;
+  coverage_text?: string;
   contradiction?: boolean;
   raw?: number;
   roof?: Peak;
@@ -485,15 +578,19 @@ export interface RegionLimiter {
   kind: string;
   units: string[] | null;
   share?: number;
+  share_text?: string;
 }
 
 export interface RegionCounters {
   method: string;
   coverage: number;
+  coverage_text: string;
   metrics: RegionMetric[] | null;
   note?: string;
   scaled_ns?: number;
+  scaled_ns_text?: string;
   elsewhere_ns?: number;
+  elsewhere_ns_text?: string;
   partial?: boolean;
   elsewhere?: number;
   limiter?: Limiter;
@@ -505,18 +602,27 @@ export interface RegionKernel {
   kernel: number;
   calls: number;
   ns: number;
+  ns_text: string;
   share?: number;
+  share_text?: string;
+  mean_ns?: number;
+  mean_ns_text?: string;
   basis_ns?: number;
+  basis_ns_text?: string;
 }
 
 export interface StageTime {
   stage: string;
   calls: number;
   ns: number;
+  ns_text: string;
+  share?: number;
+  share_text?: string;
 }
 
 export interface Histogram {
   bounds: number[] | null;
+  bounds_text: string[] | null;
   counts: number[] | null;
 }
 
@@ -524,11 +630,14 @@ export interface Counted {
   report: string;
   launch: number;
   duration_ns?: number;
+  duration_ns_text?: string;
   clock_hz?: number;
+  clock_hz_text?: string;
   passes?: number;
   verified: boolean;
   note?: string;
   timeline_ns?: number;
+  timeline_ns_text?: string;
   others?: number;
   metrics: Metric[] | null;
   rules?: RuleWords[] | null;
@@ -540,6 +649,7 @@ export interface Limiter {
   units: string[] | null;
   detail?: string;
   level?: number;
+  level_text?: string;
   evidence?: Evidence[] | null;
   why: string;
   need?: string;
@@ -550,8 +660,10 @@ export interface OtherLimiter {
   report: string;
   launch: number;
   timeline_ns: number;
+  timeline_ns_text: string;
   calls: number;
   share: number;
+  share_text: string;
   limiter: Limiter;
 }
 
@@ -560,9 +672,13 @@ export interface Point {
   dtype: string;
   memory: string;
   intensity: number;
+  intensity_text: string;
   flops: number;
+  flops_text: string;
   attained: number;
+  attained_text: string;
   ns: number;
+  ns_text: string;
 }
 
 export interface OperatorKernel {
@@ -585,7 +701,9 @@ export interface OperatorLimiter {
   kind: string;
   units: string[] | null;
   share: number;
+  share_text: string;
   coverage: number;
+  coverage_text: string;
   why?: string;
 }
 
@@ -593,8 +711,10 @@ export interface Peak {
   label: string;
   id: string;
   value: number;
+  value_text: string;
   unit: string;
   clock_hz?: number;
+  clock_hz_text?: string;
   clock?: string;
   measured: boolean;
   basis: string;
@@ -611,6 +731,7 @@ export interface Evidence {
   metric?: string;
   of?: string;
   value: number;
+  value_text: string;
   unit?: string;
   threshold?: string;
 }
@@ -630,9 +751,12 @@ export interface PartStage {
   stage: string;
   passes: number;
   wall_ns: number;
+  wall_ns_text: string;
   pass_ns: number;
+  pass_ns_text: string;
   over_median?: number;
   busy_ns?: number;
+  busy_ns_text?: string;
   launches?: number;
 }
 
@@ -640,10 +764,15 @@ export interface Distribution {
   name: string;
   n: number;
   sum_ns: number;
+  sum_ns_text: string;
   min_ns: number;
+  min_ns_text: string;
   median_ns: number;
+  median_ns_text: string;
   max_ns: number;
+  max_ns_text: string;
   std_ns: number;
+  std_ns_text: string;
   least: number;
   most: number;
 }
@@ -654,8 +783,11 @@ export interface KernelAcross {
   parts: number;
   launches: number;
   sum_ns: number;
+  sum_ns_text: string;
   min_ns: number;
+  min_ns_text: string;
   max_ns: number;
+  max_ns_text: string;
   most: number;
 }
 
@@ -663,17 +795,23 @@ export interface Node {
   host: string;
   ranks: number[] | null;
   wall_ns: number;
+  wall_ns_text: string;
   busy_ns: number;
+  busy_ns_text: string;
   kernel_ns: number;
+  kernel_ns_text: string;
   launches: number;
   communication_ns: number;
+  communication_ns_text: string;
   exposed_ns: number;
+  exposed_ns_text: string;
   slowest: number;
 }
 
 export interface Clock {
   method: string;
   uncertainty_ns?: number;
+  uncertainty_ns_text?: string;
   offsets_ns?: number[] | null;
 }
 
@@ -683,10 +821,14 @@ export interface Collective {
   ranks: number;
   launches: number;
   ns: number;
+  ns_text: string;
   exposed_ns?: number;
+  exposed_ns_text?: string;
   matched: number;
   transfer_ns: number;
+  transfer_ns_text: string;
   wait_ns: number;
+  wait_ns_text: string;
   bytes?: number;
   bus_bandwidth?: number;
 }
@@ -694,9 +836,12 @@ export interface Collective {
 export interface RankWait {
   part: number;
   transfer_ns: number;
+  transfer_ns_text: string;
   wait_ns: number;
+  wait_ns_text: string;
   late: number;
   late_ns: number;
+  late_ns_text: string;
   meanwhile?: TimePart[] | null;
 }
 
@@ -722,13 +867,16 @@ export interface ServingWindow {
   name: string;
   kind: string;
   from_ns: number;
+  from_ns_text: string;
   to_ns: number;
+  to_ns_text: string;
   stats?: Stats;
   report?: string;
   kernels?: number;
   cut?: boolean;
   cache_use?: number;
   memory_peak_bytes?: number;
+  memory_peak_bytes_text?: string;
 }
 
 export interface ServingCost {
@@ -750,6 +898,7 @@ export interface StepClass {
   gpu_ns: Summary;
   launches: number;
   share: number;
+  share_text: string;
   sampled?: Sampled[] | null;
   context?: number;
   flops?: number;
@@ -762,12 +911,19 @@ export interface StepClass {
 export interface NextToken {
   steps: number;
   period_ns: number;
+  period_ns_text: string;
   busy_ns: number;
+  busy_ns_text: string;
   idle_ns: number;
+  idle_ns_text: string;
   mixed_ns: number;
+  mixed_ns_text: string;
   prefill_ns: number;
+  prefill_ns_text: string;
   gap_ns: number;
+  gap_ns_text: string;
   other_ns: number;
+  other_ns_text: string;
 }
 
 export interface Lane {
@@ -778,8 +934,11 @@ export interface Lane {
   exact: boolean;
   events: number;
   bin_ns?: number;
+  bin_ns_text?: string;
   busy_ns?: number;
+  busy_ns_text?: string;
   share?: number;
+  share_text?: string;
   top?: LaneTop[] | null;
   boxes: Box[] | null;
 }
@@ -788,6 +947,7 @@ export interface StageCommand {
   stage: string;
   command: string;
   seconds?: number;
+  seconds_text?: string;
   outcome?: string;
 }
 
@@ -804,18 +964,25 @@ export interface Picked {
   chosen: number;
   counted: number;
   coverage: number;
+  coverage_text: string;
   coverage_all: number;
+  coverage_all_text: string;
   by_region?: RegionCoverage[] | null;
   left_out?: Note[] | null;
   cut_off?: Note[] | null;
   predicted_s?: number;
+  predicted_s_text?: string;
   actual_s?: number;
+  actual_s_text?: string;
 }
 
 export interface TimePart {
   id: string;
   label?: string;
   ns: number;
+  ns_text: string;
+  share?: number;
+  share_text?: string;
 }
 
 export interface TimeLimiter {
@@ -828,12 +995,15 @@ export interface RegionMetric {
   name: string;
   unit?: string;
   value: number;
+  value_text: string;
   how: string;
   coverage?: number;
+  coverage_text?: string;
 }
 
 export interface ExclusiveCounters {
   coverage: number;
+  coverage_text: string;
   metrics: RegionMetric[] | null;
 }
 
@@ -843,6 +1013,7 @@ export interface Metric {
   label?: string;
   unit?: string;
   value: number;
+  value_text: string;
   text?: string;
 }
 
@@ -853,6 +1024,7 @@ export interface RuleWords {
   text: string;
   kind: string;
   speedup?: number;
+  speedup_text?: string;
   local?: boolean;
 }
 
@@ -868,6 +1040,7 @@ export interface Cause {
 
 export interface Stats {
   seconds: number;
+  seconds_text: string;
   requests: number;
   errors: number;
   error_kinds?: number;
@@ -880,9 +1053,12 @@ export interface Stats {
   output_size: Summary;
   tokens: number;
   tokens_per_s: number;
+  tokens_per_s_text: string;
   requests_per_s: number;
+  requests_per_s_text: string;
   good?: number;
   goodput_per_s?: number;
+  goodput_per_s_text?: string;
 }
 
 export interface Summary {
@@ -898,6 +1074,7 @@ export interface Summary {
 export interface LaneTop {
   n: number;
   ns: number;
+  ns_text: string;
 }
 
 export interface Box {
@@ -911,6 +1088,7 @@ export interface Box {
 export interface RegionCoverage {
   region: string;
   coverage: number;
+  coverage_text: string;
   why?: string;
   why_short?: string;
 }
@@ -918,6 +1096,7 @@ export interface RegionCoverage {
 export interface CauseEvidence {
   metric: string;
   value: number;
+  value_text: string;
   unit?: string;
   relation?: string;
   threshold?: number;

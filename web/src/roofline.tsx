@@ -2,7 +2,7 @@ import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
 import { columnsOf, linesOf, ReportTable } from "./columns";
-import { digits, percent, prefixed, rate, time } from "./format";
+import { prefixed } from "./format";
 import { list } from "./list";
 import { useModel, type Model } from "./model";
 import { KernelLink, Section, Swatch } from "./parts";
@@ -232,7 +232,7 @@ export function RooflinePlot(p: PlotProps) {
           const angle = (Math.atan2(y(to * m.value) - y(from * m.value), x(to) - x(from)) * 180) / Math.PI;
           return (
             <text key={m.id} class="roof-label" transform={`translate(${x(at)} ${y(at * m.value) + (under ? 17 : -7)}) rotate(${angle})`} text-anchor="middle">
-              {p.small ? (levelNames[m.id] ?? m.label) : m.label} {rate(m.value, m.unit)}
+              {p.small ? (levelNames[m.id] ?? m.label) : m.label} {m.value_text}
             </text>
           );
         })}
@@ -250,9 +250,9 @@ function describe(model: Model, roofs: Peak[], q: Point): string[] {
   const k = model.kernel(q.kernel);
   return [
     k ? model.label(k) : q.kernel,
-    `${rate(q.flops, "flop/s")} at ${digits(q.intensity)} FLOP/B of ${levelNames[q.memory] ?? q.memory}`,
-    `${percent(q.attained)} of the roof (${labelOf(roofs, q.dtype)})`,
-    `${q.ns > 0 ? `${time(q.ns)} in all` : "not in the timeline"}${k?.limiter.kind ? `, limited by ${k.limiter.label}` : ""}`,
+    `${q.flops_text} at ${q.intensity_text} FLOP/B of ${levelNames[q.memory] ?? q.memory}`,
+    `${q.attained_text} of the roof (${labelOf(roofs, q.dtype)})`,
+    `${q.ns > 0 ? `${q.ns_text} in all` : "not in the timeline"}${k?.limiter.kind ? `, limited by ${k.limiter.label}` : ""}`,
     ...(k ? [`grid ${k.grid.join("×")}, block ${k.block.join("×")}`] : []),
   ];
 }
@@ -283,7 +283,7 @@ interface Placed {
 function placeLabels(roofs: Peak[], y: (v: number) => number, left: (roof: Peak) => number, right: number, dots: { x: number; y: number; r: number }[]): Placed[] {
   const out: Placed[] = [];
   for (const roof of [...roofs].sort((a, b) => b.value - a.value)) {
-    const text = `${roof.label} ${rate(roof.value, roof.unit)}`;
+    const text = `${roof.label} ${roof.value_text}`;
     const width = text.length * 6;
     const free = (x: number, at: number) =>
       !dots.some((d) => d.x + d.r > x - width - 2 && d.x - d.r < x + 2 && d.y + d.r > at - 12 && d.y - d.r < at + 4) &&

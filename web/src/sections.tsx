@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { ReportTable } from "./columns";
-import { bytes, command, count, digits, joined, percent, rate, seconds, sentence, time } from "./format";
+import { command, count, joined, sentence } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
 import { Breakable, EvidenceList, Facts, KernelLink, Section } from "./parts";
@@ -66,16 +66,12 @@ export function UtilisationTable() {
   );
 }
 
-function hertz(hz: number): string {
-  return joined(`${digits(hz / 1e9)} GHz`);
-}
-
 function PeakText(p: { peak: Peak }) {
   if (!p.peak.value) return <>–</>;
   return (
     <span title={p.peak.basis}>
-      {p.peak.label}, {rate(p.peak.value, p.peak.unit)}
-      {p.peak.clock_hz ? ` at ${hertz(p.peak.clock_hz)}` : ""} {!p.peak.measured && <span class="tag">not measured</span>}
+      {p.peak.label}, {p.peak.value_text}
+      {p.peak.clock_hz ? ` at ${p.peak.clock_hz_text}` : ""} {!p.peak.measured && <span class="tag">not measured</span>}
     </span>
   );
 }
@@ -102,7 +98,7 @@ export function Opportunities() {
           return (
             <li key={o.id} id={`opportunity-${o.id}`} class="opportunity">
               <div class="gain">
-                <b>{seconds(o.seconds)}</b>
+                <b>{o.seconds_text}</b>
                 <span class="quiet">{o.estimated ? "about" : "at most"}</span>
                 <span class="meter-bar" aria-hidden="true">
                   <span style={{ width: `${(o.seconds / most) * 100}%` }} />
@@ -111,11 +107,11 @@ export function Opportunities() {
               <div>
                 <h3>{o.title}</h3>
                 <p class="quiet">
-                  {o.share != null ? percent(o.share) : "n/a"} of {model.part.name}
-                  {o.of_ns > 0 && runs[o.times] ? `, ${time(o.of_ns)} ${runs[o.times]}` : ""}
-                  {o.estimate_s != null ? `; likely about ${seconds(o.estimate_s)}` : ""}
-                  {o.speedup > 1 ? `, which would be up to ${digits(o.speedup)} times as fast` : ""}
-                  {o.stage && o.stage_gain != null ? `; ${percent(o.stage_gain)} of ${o.stage}` : o.stage ? `; in ${o.stage}` : ""}
+                  {o.share_text ?? "n/a"} of {model.part.name}
+                  {o.of_ns > 0 && runs[o.times] ? `, ${o.of_ns_text} ${runs[o.times]}` : ""}
+                  {o.estimate_s != null ? `; likely about ${o.estimate_s_text}` : ""}
+                  {o.speedup > 1 ? `, which would be up to ${o.speedup_text} times as fast` : ""}
+                  {o.stage && o.stage_gain != null ? `; ${o.stage_gain_text} of ${o.stage}` : o.stage ? `; in ${o.stage}` : ""}
                 </p>
                 {o.how && <p>{o.how}</p>}
                 <details>
@@ -163,7 +159,7 @@ export function Environment() {
     ...fact("Model", m?.name),
     ...fact("Family", m?.family),
     ...fact("Parameters", m?.parameters && count(m.parameters)),
-    ...fact("Weights", m?.weights_bytes && bytes(m.weights_bytes)),
+    ...fact("Weights", m?.weights_bytes && m.weights_bytes_text),
     ...fact("Layers", m?.layers),
     ...fact("Data type", m?.dtype),
     ...fact("Attention", m?.attention),
@@ -177,7 +173,7 @@ export function Environment() {
           <h3>
             GPU {g.device}{g.name ? `: ${g.name}` : ""}
           </h3>
-          <Facts facts={[...fact("Chip", g.chip), ...fact("Compute capability", g.compute), ...fact("SMs", g.sms), ...fact("Memory", g.memory_bytes && bytes(g.memory_bytes))]} />
+          <Facts facts={[...fact("Chip", g.chip), ...fact("Compute capability", g.compute), ...fact("SMs", g.sms), ...fact("Memory", g.memory_bytes && g.memory_bytes_text)]} />
           {list(g.peaks).length > 0 && (
             <details>
               <summary>Peaks</summary>
@@ -237,7 +233,7 @@ export function Method() {
           <h3>
             {c.stage}
             <span class="quiet">
-              {[c.seconds && `, ${seconds(c.seconds)}`, c.outcome && `, ${c.outcome}`].filter(Boolean).join("")}
+              {[c.seconds && `, ${c.seconds_text}`, c.outcome && `, ${c.outcome}`].filter(Boolean).join("")}
             </span>
           </h3>
           <Command text={c.command} />
@@ -247,17 +243,17 @@ export function Method() {
         <>
           <h3>Launches that were counted</h3>
           <p>
-            Of {count(picked.groups)} groups of kernel, grid and block {count(picked.chosen)} were chosen and {count(picked.counted)} counted{picked.counted > picked.chosen ? ", some along with the others" : ""}: {percent(picked.coverage)} of the GPU time of the chosen regions{list(picked.by_region).length > 0 ? ` (${list(picked.by_region).map((r) => `${r.region} ${percent(r.coverage)}`).join(", ")})` : ""}, {percent(picked.coverage_all)} of all
+            Of {count(picked.groups)} groups of kernel, grid and block {count(picked.chosen)} were chosen and {count(picked.counted)} counted{picked.counted > picked.chosen ? ", some along with the others" : ""}: {picked.coverage_text} of the GPU time of the chosen regions{list(picked.by_region).length > 0 ? ` (${list(picked.by_region).map((r) => `${r.region} ${r.coverage_text}`).join(", ")})` : ""}, {picked.coverage_all_text} of all
             GPU time.
-            {picked.actual_s ? ` It took ${seconds(picked.actual_s)}` : ""}
-            {picked.actual_s && picked.predicted_s ? `, predicted ${seconds(picked.predicted_s)}.` : picked.actual_s ? "." : ""}
+            {picked.actual_s ? ` It took ${picked.actual_s_text}` : ""}
+            {picked.actual_s && picked.predicted_s ? `, predicted ${picked.predicted_s_text}.` : picked.actual_s ? "." : ""}
           </p>
           {list(picked.left_out).length > 0 && <p class="quiet">Left out: {list(picked.left_out).map((n) => n.text).join("; ")}</p>}
           {list(picked.cut_off).length > 0 && <p class="quiet">Cut off by a limit of the choice: {list(picked.cut_off).map((n) => n.text).join("; ")}</p>}
         </>
       )}
       {m.clock && <p>Clock of the counters: {m.clock}</p>}
-      {m.unprofiled_s && <p>The whole program without a profiler: {seconds(m.unprofiled_s)}.</p>}
+      {m.unprofiled_s && <p>The whole program without a profiler: {m.unprofiled_s_text}.</p>}
       {list(m.deviations).length > 0 && (
         <>
           <h3>Settings that profiling required to be different</h3>

@@ -1,15 +1,17 @@
 import { ReportTable } from "./columns";
-import { milliseconds, percent, sentence, time } from "./format";
+import { sentence } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
 import { Absent, Section, Swatch } from "./parts";
 import { inkOn } from "./palette";
-import type { Bound, Split, Stage } from "./result";
+import type { Bound, Split, Stage, TimePart } from "./result";
 
 interface Part {
   id: string;
   label: string;
   ns: number;
+  time: string;
+  part: number; // of the wall time
   colour: string;
   idle: boolean;
   share: string;
@@ -17,17 +19,16 @@ interface Part {
 
 export function useParts(split: Split): Part[] {
   const { palette } = useModel();
-  const share = (ns: number) => percent(ns / Math.max(1, split.wall_ns));
+  const numbers = (p: TimePart) => ({ ns: p.ns, time: p.ns_text, part: p.share ?? 0, share: p.share_text ?? "" });
   return [
-    ...list(split.busy).map((p) => ({ id: p.id, label: p.label || palette.label(p.id), ns: p.ns, colour: palette.category(p.id), idle: false, share: share(p.ns) })),
-    ...list(split.idle).map((p) => ({ id: p.id, label: p.label || p.id, ns: p.ns, colour: palette.idle(p.id), idle: true, share: share(p.ns) })),
+    ...list(split.busy).map((p) => ({ ...numbers(p), id: p.id, label: p.label || palette.label(p.id), colour: palette.category(p.id), idle: false })),
+    ...list(split.idle).map((p) => ({ ...numbers(p), id: p.id, label: p.label || p.id, colour: palette.idle(p.id), idle: true })),
   ].filter((p) => p.ns > 0);
 }
 
 /** One bar of busy time by category, then idle time by cause, hatched. A bare one has no legend, a compact one no text either. */
 export function SplitBar(p: { split: Split; compact?: boolean; bare?: boolean }) {
   const parts = useParts(p.split);
-  const wall = Math.max(1, p.split.wall_ns);
   if (parts.length === 0) return <p class="quiet">No time to divide.</p>;
   return (
     <>
@@ -36,10 +37,10 @@ export function SplitBar(p: { split: Split; compact?: boolean; bare?: boolean })
           <span
             key={i}
             class={x.idle ? "part hatch" : "part"}
-            style={{ flexGrow: x.ns / wall, backgroundColor: x.colour, color: inkOn(x.colour) }}
-            title={`${x.idle ? "Idle: " : ""}${x.label}, ${time(x.ns)}, ${x.share}`}
+            style={{ flexGrow: x.part, backgroundColor: x.colour, color: inkOn(x.colour) }}
+            title={`${x.idle ? "Idle: " : ""}${x.label}, ${x.time}, ${x.share}`}
           >
-            {!p.compact && x.ns / wall > 0.09 && <span class="part-text">{x.label}</span>}
+            {!p.compact && x.part > 0.09 && <span class="part-text">{x.label}</span>}
           </span>
         ))}
       </div>
@@ -49,7 +50,7 @@ export function SplitBar(p: { split: Split; compact?: boolean; bare?: boolean })
             <li key={i}>
               <Swatch colour={x.colour} hatch={x.idle} />
               {x.idle ? "idle: " : ""}
-              {x.label} <span class="quiet">{time(x.ns)}</span> <b>{x.share}</b>
+              {x.label} <span class="quiet">{x.time}</span> <b>{x.share}</b>
             </li>
           ))}
         </ul>
@@ -101,13 +102,12 @@ function listed(names: string[]): string {
 
 /** What a launch-bound stage could save at most. */
 function gain(b: Bound): string {
-  return `${time(b.ns)} of ${time(b.of_ns)} ${b.times === "clean" ? "in the unprofiled run" : "under nsys"} (${percent(b.ns / Math.max(1, b.of_ns))})`;
+  return `${b.ns_text} of ${b.of_ns_text} ${b.times === "clean" ? "in the unprofiled run" : "under nsys"} (${b.share_text})`;
 }
 
 function StageSplit(p: { stage: Stage }) {
   const { name, region, split, sub } = p.stage;
   const regions = list(p.stage.regions);
-  const wall = Math.max(1, split.wall_ns);
   return (
     <article class="stage" data-stage={name}>
       <h3>
@@ -121,7 +121,7 @@ function StageSplit(p: { stage: Stage }) {
         </p>
       )}
       <p class="numbers">
-        <b>{time(split.wall_ns)}</b> wall under nsys; a kernel runs in <b>{time(split.busy_ns)}</b> ({percent(split.busy_ns / wall)}), none in <b>{time(split.idle_ns)}</b> ({percent(split.idle_ns / wall)})
+        <b>{split.wall_ns_text}</b> wall under nsys; a kernel runs in <b>{split.busy_ns_text}</b> ({split.busy_share_text}), none in <b>{split.idle_ns_text}</b> ({split.idle_share_text})
         {p.stage.passes ? `, over ${p.stage.passes} ${p.stage.passes === 1 ? "pass" : "passes"} in the timeline` : ""}
       </p>
       <SplitBar split={split} />
@@ -129,7 +129,7 @@ function StageSplit(p: { stage: Stage }) {
         <p class="quiet">
           Parts of this stage, already inside it:{" "}
           {list(sub)
-            .map((x) => `${x.name} ${milliseconds(x.ms)}`)
+            .map((x) => `${x.name} ${x.ms_text}`)
             .join(", ")}
         </p>
       )}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/report"
 )
 
 var update = flag.Bool("update", false, "write generated files instead of comparing them")
@@ -62,6 +63,12 @@ func typeScript(root reflect.Type) string {
 				typ = reflect.TypeFor[[]analysis.Fact]()
 			}
 			fmt.Fprintf(&out, "  %s%s: %s;\n", name, optional, tsType(typ, &queue))
+			if isNumber(f.Type) && (report.HasText(name) || name == "value" || name == "level" || name == "flops" && queue[i] == reflect.TypeFor[analysis.Point]()) {
+				fmt.Fprintf(&out, "  %s_text%s: string;\n", name, optional)
+			}
+			if name == "bounds" {
+				out.WriteString("  bounds_text: string[] | null;\n")
+			}
 			if f.Type == reflect.TypeFor[*fact.Fact]() {
 				fmt.Fprintf(&out, "  %s_short?: string;\n", name)
 			}
@@ -83,6 +90,13 @@ func wordsOf(t reflect.Type) string {
 		return "  text: string;\n  plain?: string;\n  next?: string;\n"
 	}
 	return ""
+}
+
+func isNumber(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Kind() >= reflect.Int && t.Kind() <= reflect.Float64
 }
 
 func tsType(t reflect.Type, queue *[]reflect.Type) string {

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
+	"github.com/deepprof/deepprof/internal/report"
 )
 
 // notes are the keys whose facts stay objects, with text and next beside the
@@ -37,6 +40,7 @@ type worder bool
 func (python worder) object(x map[string]any) {
 	python.limiter(x)
 	wordPeak(x)
+	wordNumbers(x)
 	for key, v := range x {
 		switch v := v.(type) {
 		case map[string]any:
@@ -127,6 +131,48 @@ func wordPeak(x map[string]any) {
 		}
 	}
 }
+
+// wordNumbers puts KEY_text beside the numbers of an object that have a unit, as
+// the reports write them.
+func wordNumbers(x map[string]any) {
+	kind, _ := x["kind"].(string)
+	unit, _ := x["unit"].(string)
+	_, told := x["text"]
+	for key, v := range x {
+		if bounds, ok := v.([]any); ok && key == "bounds" { // of a histogram
+			texts := make([]string, len(bounds))
+			for i, b := range bounds {
+				texts[i] = unbroken(report.QuantityText("ns", numberOf(b)))
+			}
+			x["bounds_text"] = texts
+			continue
+		}
+		n, ok := v.(json.Number)
+		switch {
+		case !ok:
+		case key == "value" && !told:
+			x["value_text"] = unbroken(report.CounterText(numberOf(n), unit))
+		case key == "flops" && x["intensity"] != nil: // a point of the roofline
+			x["flops_text"] = unbroken(report.CounterText(numberOf(n), "flop/s"))
+		case key == "level":
+			x["level_text"] = unbroken(report.LevelText(kind, numberOf(n)))
+		case report.HasText(key):
+			x[key+"_text"] = unbroken(report.QuantityText(key, numberOf(n)))
+		}
+	}
+}
+
+// numberOf is a number of the tree; NaN, which reads "n/a", where it is none.
+func numberOf(v any) float64 {
+	n, _ := v.(json.Number)
+	if x, err := n.Float64(); err == nil {
+		return x
+	}
+	return math.NaN()
+}
+
+// unbroken keeps a number and its unit on one line.
+func unbroken(text string) string { return strings.ReplaceAll(text, " ", "\u00a0") }
 
 // row names what the rows of some lists have an ID for.
 func (python worder) row(list string, x map[string]any) {
