@@ -298,7 +298,7 @@ function CountedPart(p: { counted: Counted; reason?: string }) {
                         {m.label || <Breakable text={m.name} />}
                         {m.label && m.label !== m.name && <span class="mono quiet counter-name"><Breakable text={m.name} /></span>}
                       </th>
-                      <td class="num">{m.text || m.value_text}</td>
+                      <td class="num">{m.text}</td>
                     </tr>
                   ))}
                 </tbody>

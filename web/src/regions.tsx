@@ -311,7 +311,7 @@ function Detail(p: { node: Node | null }) {
   const own = counters?.exclusive;
   const columns = list(model.result.tables["regions"]?.columns);
   const cells = list(model.result.tables["regions"]?.rows)[p.node.index]!;
-  const outside = new Map(list(own?.metrics).map((m) => [m.name, m.value_text]));
+  const outside = new Map(list(own?.metrics).map((m) => [m.name, m.text]));
   return (
     <article class="detail" id="region-detail">
       <h3>{r.path || "unnamed"}</h3>
@@ -377,7 +377,7 @@ function Detail(p: { node: Node | null }) {
                 <th scope="row" class="mono">
                   <Breakable text={m.name} />
                 </th>
-                <td class="num">{m.value_text}</td>
+                <td class="num">{m.text}</td>
                 {own && <td class="num">{outside.has(m.name) ? outside.get(m.name) : <span class="quiet" title="No launch outside nested ranges has a counter for it">n/a</span>}</td>}
                 <td>
                   {m.how}

@@ -992,10 +992,8 @@ export interface TimeLimiter {
 }
 
 export interface RegionMetric {
+  text: string;
   name: string;
-  unit?: string;
-  value: number;
-  value_text: string;
   how: string;
   coverage?: number;
   coverage_text?: string;
@@ -1008,13 +1006,10 @@ export interface ExclusiveCounters {
 }
 
 export interface Metric {
+  text: string;
   section?: string;
   name: string;
   label?: string;
-  unit?: string;
-  value: number;
-  value_text: string;
-  text?: string;
 }
 
 export interface RuleWords {

@@ -177,7 +177,7 @@ func TestOtherLimiters(t *testing.T) {
 func TestBusiestUnitIsNamed(t *testing.T) {
 	r := sample()
 	k := &r.Kernels[0]
-	k.Attained, k.AttainedOf = ptr(0.53), "l2"
+	k.Attained, k.AttainedOf, k.AttainedMetric = ptr(0.53), "l2", "lts__throughput.avg.pct_of_peak_sustained_elapsed"
 	k.Limiter.Evidence = []analysis.Evidence{{Metric: "lts__throughput.avg.pct_of_peak_sustained_elapsed", Value: 53, Unit: "%"}}
 	k.Point[1].Attained = 0.254
 	p := open(t, r)
@@ -189,7 +189,7 @@ func TestBusiestUnitIsNamed(t *testing.T) {
 	if got := p.text("#kernel-page"); !strings.Contains(got, "L2 (bytes that L2 hands to L1): 170 FLOP/B, 25.4 % of the roof") {
 		t.Errorf("roofline: %s", got)
 	}
-	k.Attained = ptr(0.254)
+	k.Attained, k.AttainedMetric = ptr(0.254), ""
 	p = open(t, r)
 	eval[chromedp.Void](p, `location.hash = "#/kernel/k-gemm"`)
 	p.wait(`!!document.querySelector("#kernel-page")`)

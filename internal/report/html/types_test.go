@@ -50,7 +50,8 @@ func typeScript(root reflect.Type) string {
 				continue
 			}
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if name == "-" {
+			counter := queue[i] == reflect.TypeFor[analysis.Metric]() || queue[i] == reflect.TypeFor[analysis.RegionMetric]()
+			if name == "-" || counter && slices.Contains([]string{"value", "unit", "text"}, name) {
 				continue
 			}
 			optional := ""
@@ -82,6 +83,9 @@ func typeScript(root reflect.Type) string {
 func wordsOf(t reflect.Type) string {
 	if t == reflect.TypeFor[analysis.Peak]() {
 		return "  label: string;\n"
+	}
+	if t == reflect.TypeFor[analysis.Metric]() || t == reflect.TypeFor[analysis.RegionMetric]() {
+		return "  text: string;\n"
 	}
 	if _, ok := t.FieldByName("Units"); ok {
 		return "  label: string;\n"

@@ -180,6 +180,13 @@ func (python worder) row(list string, x map[string]any) {
 	case "shape":
 		id, _ := x["name"].(string)
 		x["name"] = message.Label("shape", id)
+	case "metrics": // there are many: the page gets the text in place of the number
+		if text, _ := x["text"].(string); text == "" {
+			unit, _ := x["unit"].(string)
+			x["text"] = unbroken(report.CounterText(numberOf(x["value"]), unit))
+		}
+		delete(x, "value")
+		delete(x, "unit")
 	case "idle":
 		id, _ := x["id"].(string)
 		x["label"] = message.Idle(id, bool(python))
