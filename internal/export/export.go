@@ -28,8 +28,8 @@ import (
 type Source struct {
 	// Run is the key of every table: the name of the run, or of the first file.
 	Run string
-	// Dir is the folder that names of files are relative to; "" for files that
-	// were named one by one.
+	// Dir is the run, which names of files are relative to; "" for files that were
+	// named one by one.
 	Dir       string
 	Timelines []string // SQLite exports or reports of Nsight Systems
 	Counters  []string // .ncu-rep, or CSV of ncu

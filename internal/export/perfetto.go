@@ -14,22 +14,35 @@ import (
 
 func writePerfetto(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 	out := newPerfettoWriter(w)
+	clock, said, err := s.clocks(ctx)
+	if err != nil {
+		return nil, err
+	}
 	at := 0
 	var dropped int64
+	var spans []span
 	notes, err := s.eachTimeline(ctx, func(name string, f *nsys.File) error {
 		p := &perfetto{out: out, number: at, launched: idSet{}}
 		if len(s.Timelines) > 1 {
-			p.prefix = name + ": "
+			p.prefix = clock.nameOf(name) + ": "
 		}
 		at++
-		err := p.write(ctx, s, f)
+		err := p.write(ctx, s, f, func(session *timeline.Session) int64 { return clock.shiftOf(name, session) })
 		dropped += p.dropped
+		if err == nil && p.region == nil {
+			if at, ok := spanOf(&p.e.Session, p.shift); ok {
+				spans = append(spans, at)
+			}
+		}
 		return cmp.Or(err, out.err)
 	})
+	if err == nil {
+		err = s.writeConditions(out, spans)
+	}
 	if dropped > 0 {
 		notes = append(notes, fmt.Sprintf("%d events overlap so much that no track could hold them, and are left out", dropped))
 	}
-	return notes, err
+	return append(said, notes...), err
 }
 
 // A slice is something that takes time on a track.
@@ -53,7 +66,7 @@ type perfetto struct {
 	e      *nsys.Events
 	region *regionIDs // nil without a region
 
-	shift     int64 // added to all times, which may not be negative
+	shift     int64 // added to all times; the sums are not negative
 	processes []uint64
 	threads   []uint64
 	gpus      map[int32]uint64
@@ -72,14 +85,15 @@ type laneKey struct {
 	a, b uint32
 }
 
-func (p *perfetto) write(ctx context.Context, s *Source, f *nsys.File) (err error) {
+// write takes the times of the timeline onto the axis of the export.
+func (p *perfetto) write(ctx context.Context, s *Source, f *nsys.File, shift func(*timeline.Session) int64) (err error) {
 	if p.region, err = regionOf(ctx, s, f); err != nil {
 		return err
 	}
 	if p.e, err = f.Events(ctx); err != nil {
 		return err
 	}
-	p.shift = max(0, -p.e.Session.FirstNS)
+	p.shift = shift(&p.e.Session)
 	p.gpus, p.lanes = map[int32]uint64{}, map[laneKey]*lanes{}
 	p.describe()
 	for _, write := range []func(context.Context) error{p.ranges, p.memory, p.kernelEvents, p.calls, func(ctx context.Context) error { return p.samples(ctx, f) }} {

@@ -116,6 +116,7 @@ func decode(t *testing.T, name string, b []byte) *decoded {
 // A trace is what a viewer sees of an export.
 type trace struct {
 	slices   []viewed
+	instants int
 	counters map[string][]float64
 	tracks   map[uint64]*decoded
 }
@@ -202,10 +203,12 @@ func view(t *testing.T, data []byte) *trace {
 				open = open[:len(open)-1]
 				v.end = e.time
 				out.slices = append(out.slices, v)
+			case 3:
+				out.instants++
 			case 4:
 				name := out.tracks[track].text[2][0]
-				for _, c := range out.tracks[track].sub[8] {
-					name += " in " + c.text[6][0]
+				for _, unit := range out.tracks[track].sub[8][0].text[6] {
+					name += " in " + unit
 				}
 				out.counters[name] = append(out.counters[name], math.Float64frombits(e.m.ints[44][0]))
 			}

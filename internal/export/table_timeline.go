@@ -125,8 +125,7 @@ func layerTable() table {
 }
 
 func stepTable() table {
-	view := report.ModelStepView.Renamed(map[string]string{"batch": "", "tokens": "", "cached": ""})
-	return timelineTable("steps", nil, view, func(ctx context.Context, _ *Source, f *nsys.File, q timeline.Query) (iter.Seq[*timeline.StepRow], error) {
+	return timelineTable("steps", nil, report.ModelStepView, func(ctx context.Context, _ *Source, f *nsys.File, q timeline.Query) (iter.Seq[*timeline.StepRow], error) {
 		rows, err := f.RangeRows(ctx, q)
 		return report.Slice(timeline.Steps(rows.Rows)), err
 	})
@@ -143,15 +142,17 @@ var sampleView = report.View[timeline.MetricSample]{Name: "samples", Columns: []
 }}
 
 func sampleTable() table {
-	return timelineTable("samples", nil, sampleView, func(ctx context.Context, s *Source, f *nsys.File, _ timeline.Query) (iter.Seq[*timeline.MetricSample], error) {
-		var all []timeline.MetricSample
-		if s.Region != "" {
-			return report.Slice(all), nil
-		}
-		err := f.EachSample(ctx, func(m *timeline.MetricSample) error {
-			all = append(all, *m)
-			return nil
-		})
-		return report.Slice(all), err
-	})
+	return table{
+		name: "samples", columns: columnsOf("timeline", nil, sampleView),
+		rows: func(ctx context.Context, s *Source, emit emitter) ([]string, error) {
+			return s.eachTimeline(ctx, func(file string, f *nsys.File) error {
+				if s.Region != "" {
+					return nil
+				}
+				return f.EachSample(ctx, func(m *timeline.MetricSample) error {
+					return emitRows(emit, s.Run, file, nil, sampleView, func(yield func(*timeline.MetricSample) bool) { yield(m) })
+				})
+			})
+		},
+	}
 }

@@ -26,8 +26,8 @@ type column struct {
 // An emitter takes the cells of a row, which it does not keep.
 type emitter func(cells []any) error
 
-// A table is one of the tidy tables. Its rows are those of all timelines, or of
-// all reports of counters, of a source.
+// A table is one of the tidy tables. Its rows are those of all timelines, of all
+// reports of counters, or of the run of a source.
 type table struct {
 	name    string
 	columns []column
@@ -37,7 +37,7 @@ type table struct {
 // tables lists the tidy tables. docs/exports.md describes their columns.
 func tables() []table {
 	return []table{
-		launchTable(), kernelTable(), regionTable(), layerTable(), stepTable(), metricTable(), sampleTable(),
+		launchTable(), kernelTable(), regionTable(), layerTable(), stepTable(), metricTable(), sampleTable(), requestTable(), conditionTable(),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 )
 
@@ -101,4 +102,24 @@ func WriteRequests(path string, list []Request) error {
 		}
 	}
 	return errors.Join(w.Flush(), f.Close())
+}
+
+// ReadRequests reads a requests.jsonl.
+func ReadRequests(path string) ([]Request, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the requests to a server: %w", err)
+	}
+	defer f.Close()
+	var list []Request
+	for d := json.NewDecoder(bufio.NewReader(f)); ; {
+		var r Request
+		switch err := d.Decode(&r); {
+		case errors.Is(err, io.EOF):
+			return list, nil
+		case err != nil:
+			return nil, fmt.Errorf("read %s: request %d: %w", path, len(list)+1, err)
+		}
+		list = append(list, r)
+	}
 }

@@ -79,7 +79,7 @@ func Between(list []Request, from, to int64, target Target) Stats {
 			s.Requests++
 			e2e = append(e2e, float64(r.End-r.Sent))
 			prompt, output = append(prompt, float64(r.Prompt)), append(output, float64(r.Output))
-			per, ok := r.perToken()
+			per, ok := r.PerToken()
 			if ok {
 				tpot = append(tpot, per)
 			}
@@ -103,9 +103,9 @@ func Between(list []Request, from, to int64, target Target) Stats {
 	return s
 }
 
-// perToken is the time between tokens of an answer, by the server's count of
-// them; false for an answer of one token.
-func (r *Request) perToken() (float64, bool) {
+// PerToken is the time between tokens of an answer in nanoseconds, by the server's
+// count of them; false for an answer of one token.
+func (r *Request) PerToken() (float64, bool) {
 	if len(r.Tokens) < 2 || r.Output < 2 {
 		return 0, false
 	}
