@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -102,58 +101,23 @@ func (p *plan) asInts(columns []string) {
 // decodeInts reads the wanted columns of a record of size bytes; data goes on for
 // slack bytes behind it.
 func (p *plan) decodeInts(v *Ints, row *Row, data []byte, size int) (cause string) {
-	head, pos := varint(data[:size])
-	if pos == 0 || head < uint64(pos) || head > uint64(size) {
-		return "the header of the record does not fit"
+	var head [shapeWords]uint64
+	at := row.shapes.place(data, size, &head)
+	if at == nil {
+		return p.fillInts(v, row, data, size)
 	}
-	h, off := data[:head], int(head)
-	null, whole := p.absent, uint32(0)
-	for _, to := range p.places {
-		if pos >= len(h) {
-			return p.fillInts(v, row, data, size) // it is older than a column
-		}
-		serial := h[pos]
-		pos++
-		if serial-1 >= 6 {
-			switch serial {
-			case 0:
-				null |= 1 << to
-				if to < MaxInts {
-					v.Int[to] = 0
-				}
-				continue
-			case 8, 9:
-				if to < MaxInts {
-					v.Int[to] = int64(serial - 8)
-					whole |= 1 << to
-				}
-				continue
-			}
-			if to == MaxInts { // a text or a float that nobody asked for
-				v, n := varint(h[pos-1:])
-				if n == 0 || v > 2*maxPayload+13 {
-					return "a type in the record is out of range"
-				}
-				pos += n - 1
-				off = min(off+int(serialLen(v)), math.MaxInt32)
-				continue
-			}
+	s := *at
+	if s == nil || s.head != head {
+		if s = p.shapeOf(data[:data[0]]); s == nil {
 			return p.fillInts(v, row, data, size)
 		}
-		if off > size {
-			return "the values are longer than the record"
-		}
-		word := binary.BigEndian.Uint64(data[off:])
-		off += int(serialSize[serial])
-		if to < MaxInts {
-			v.Int[to] = int64(word) >> (intShift[serial&7] & 63)
-			whole |= 1 << to
-		}
+		s.head, *at = head, s
 	}
-	if off > size {
+	if s.end > size {
 		return "the values are longer than the record"
 	}
-	v.null, v.whole = null, whole&^p.reals
+	s.fill(v, data, s == row.shapes.last)
+	row.shapes.last = s
 	if !p.plain {
 		p.fillRowIDs(v, row)
 	}
@@ -172,6 +136,7 @@ func (p *plan) fillInts(v *Ints, row *Row, data []byte, size int) (cause string)
 
 // take copies the columns of a decoded row.
 func (p *plan) take(v *Ints, row *Row) {
+	row.shapes.last = nil
 	v.null, v.whole = p.absent, 0
 	for i := range p.columns {
 		to := p.place[i]

@@ -53,7 +53,7 @@ func newPlan(table *Table, names []string, encoding textEncoding) (*plan, error)
 func (p *plan) newRow() *Row {
 	r := &Row{plan: p, cells: make([]cell, len(p.columns)+1)}
 	if p.place != nil {
-		r.ints = &Ints{}
+		r.ints, r.shapes = &Ints{}, &shapeCache{}
 	}
 	for i, c := range p.columns {
 		if c.rowID {

@@ -31,6 +31,7 @@ type Row struct {
 	text     []byte // UTF-16 text converted for Bytes
 	overflow []byte // a record put together from overflow pages
 	ints     *Ints  // where the row is decoded as a whole
+	shapes   *shapeCache
 }
 
 // cell says where the value of a column lies in the record.
