@@ -84,15 +84,35 @@ type span struct {
 	first, last int64
 	odd         odd
 	any         bool
+
+	begun    int64 // start of the last row
+	descends bool  // a row starts before the one before it
 }
 
 func (s *span) add(start, end int64) {
 	if !s.any {
-		s.any, s.first, s.last = true, start, start
+		s.any, s.first, s.last, s.begun = true, start, start, start
 	}
+	s.descends = s.descends || start < s.begun
+	s.begun = start
 	s.first = min(s.first, start)
 	s.last = max(s.last, end)
 	s.odd.add(start, end)
+}
+
+// byStart tells whether the rows of all workers lie by start.
+func byStart(spans []*span) bool {
+	var before *span
+	for _, s := range spans {
+		if !s.any {
+			continue
+		}
+		if s.descends || before != nil && s.first < before.begun {
+			return false
+		}
+		before = s
+	}
+	return true
 }
 
 // odd counts the events whose times cannot be.

@@ -3,6 +3,7 @@ package nsys
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -17,13 +18,34 @@ var callLayout = layout{
 // callShare is one worker's share of the CUDA calls, in columns.
 type callShare struct {
 	span
-	start       bag[int64]
-	length      bag[uint32]
-	correlation bag[uint32]
-	site        bag[uint32]
+	start       column[int64]
+	length      column[uint32]
+	correlation column[uint32]
+	site        column[uint32]
 	sites       interner[callSite]
 	ends        map[uint32]int64 // by call of the share: ends that length does not hold
 	n           uint32
+
+	pid int64       // of the last row
+	ids *processIDs // of that process, where launches are looked for; nil without any
+}
+
+// reserveCalls gives the workers parts of the same columns, with room for at most
+// the given number of calls each.
+func reserveCalls(most int) func(workers int, count func() []int) []*callShare {
+	return func(workers int, count func() []int) []*callShare {
+		rooms := count()
+		for i := range rooms {
+			rooms[i] = min(rooms[i], most)
+		}
+		shares := fresh[callShare](workers, count)
+		starts, lengths := reserveColumn[int64](rooms), reserveColumn[uint32](rooms)
+		correlations, sites := reserveColumn[uint32](rooms), reserveColumn[uint32](rooms)
+		for w, s := range shares {
+			s.start, s.length, s.correlation, s.site = starts[w], lengths[w], correlations[w], sites[w]
+		}
+		return shares
+	}
 }
 
 // callSite is what many calls have in common: who calls what.
@@ -41,10 +63,10 @@ func (s *callShare) add(start, end int64, correlation uint32, site callSite) {
 	}
 	s.n++
 	s.span.add(start, end)
-	s.start.add(start)
-	s.length.add(length)
-	s.correlation.add(correlation)
-	s.site.add(s.sites.cached(site, site.hash()))
+	s.start.part = append(s.start.part, start)
+	s.length.part = append(s.length.part, length)
+	s.correlation.part = append(s.correlation.part, correlation)
+	s.site.part = append(s.site.part, s.sites.cached(site, site.hash()))
 }
 
 // calls reads the CUDA calls: all of them, or those that launched work that
@@ -52,11 +74,14 @@ func (s *callShare) add(start, end int64, correlation uint32, site callSite) {
 func (b *builder) calls(ctx context.Context, launching bool) error {
 	b.f.noteUnknown(callLayout)
 	if !launching {
-		return b.callsThat(ctx, func(*ints, int64, uint32) bool { return true }, true)
+		return b.callsThat(ctx, math.MaxInt, func(*callShare, *ints, int64, uint32) bool { return true }, true)
 	}
 	wanted := b.launched()
-	return b.callsThat(ctx, func(_ *ints, globalPid int64, correlation uint32) bool {
-		return wanted.has(globalPid, correlation)
+	return b.callsThat(ctx, b.t.Ops(), func(s *callShare, _ *ints, globalPid int64, correlation uint32) bool {
+		if s.ids == nil || s.pid != globalPid {
+			s.pid, s.ids = globalPid, wanted.processes[globalPid]
+		}
+		return s.ids.has(correlation)
 	}, false)
 }
 
@@ -65,7 +90,7 @@ func (b *builder) calls(ctx context.Context, launching bool) error {
 func (f *File) callsWithin(ctx context.Context, keep func(globalPid, start, end int64) bool) (*timeline.Timeline, error) {
 	b := newBuilder(f)
 	b.again = true
-	err := b.callsThat(ctx, func(r *ints, globalPid int64, _ uint32) bool {
+	err := b.callsThat(ctx, math.MaxInt, func(_ *callShare, r *ints, globalPid int64, _ uint32) bool {
 		return keep(globalPid, r.Int[0], r.Int[1])
 	}, false)
 	if err == nil {
@@ -78,13 +103,14 @@ func (f *File) callsWithin(ctx context.Context, keep func(globalPid, start, end 
 	return b.t, nil
 }
 
-func (b *builder) callsThat(ctx context.Context, keep func(r *ints, globalPid int64, correlation uint32) bool, count bool) error {
-	shares, err := scanInts(ctx, b.f, callLayout, fresh[callShare], func(s *callShare, r *ints) bool {
+// callsThat reads the calls that keep accepts, most of them or fewer as a rule.
+func (b *builder) callsThat(ctx context.Context, most int, keep func(s *callShare, r *ints, globalPid int64, correlation uint32) bool, count bool) error {
+	shares, err := scanInts(ctx, b.f, callLayout, reserveCalls(most), func(s *callShare, r *ints) bool {
 		if !r.timed() {
 			return false
 		}
 		globalTid, correlation := r.Int[2], r.id(3, timeline.NoCorrelation)
-		if keep(r, timeline.ProcessOf(globalTid), correlation) {
+		if keep(s, r, timeline.ProcessOf(globalTid), correlation) {
 			s.add(r.Int[0], r.Int[1], correlation, callSite{globalTid, r.stringID(4)})
 		}
 		return true
@@ -100,8 +126,9 @@ func (b *builder) callsThat(ctx context.Context, keep func(r *ints, globalPid in
 // and threads.
 func (b *builder) joinCalls(shares []*callShare, count bool) {
 	var all interner[timeline.CallSite]
-	var starts []*bag[int64]
-	var lengths, correlations, sites []*bag[uint32]
+	var starts []column[int64]
+	var lengths, correlations, sites []column[uint32]
+	var spans []*span
 	ends := map[uint32]int64{}
 	before := uint32(0)
 	for _, s := range shares {
@@ -110,10 +137,10 @@ func (b *builder) joinCalls(shares []*callShare, count bool) {
 			to[i] = all.id(timeline.CallSite{Name: b.string(site.name), Thread: b.thread(site.globalTid)})
 		}
 		calls := make([]int64, len(to))
-		s.site.each(func(site *uint32) {
-			calls[*site]++
-			*site = to[*site]
-		})
+		for i, site := range s.site.part {
+			calls[site]++
+			s.site.part[i] = to[site]
+		}
 		for i, n := range calls {
 			if count {
 				b.countCalls(all.list[to[i]].Thread, n)
@@ -124,10 +151,12 @@ func (b *builder) joinCalls(shares []*callShare, count bool) {
 		}
 		before += s.n
 		b.cover(s.span)
-		starts, lengths = append(starts, &s.start), append(lengths, &s.length)
-		correlations, sites = append(correlations, &s.correlation), append(sites, &s.site)
+		spans = append(spans, &s.span)
+		starts, lengths = append(starts, s.start), append(lengths, s.length)
+		correlations, sites = append(correlations, s.correlation), append(sites, s.site)
 	}
-	b.t.Calls = timeline.MakeCalls(pour(starts), pour(lengths), pour(correlations), pour(sites), all.list, ends)
+	b.t.Calls = timeline.MakeCalls(joinColumn(starts), joinColumn(lengths), joinColumn(correlations), joinColumn(sites), all.list, ends)
+	b.t.Calls.ByStart = byStart(spans)
 }
 
 // callCounts counts the CUDA calls of each thread without keeping them.
@@ -237,8 +266,7 @@ func (p *processIDs) add(id uint32) {
 	p.bits[at/64] |= 1 << (at % 64)
 }
 
-func (s *idSet) has(globalPid int64, id uint32) bool {
-	p := s.processes[globalPid]
+func (p *processIDs) has(id uint32) bool {
 	if p == nil || id < p.low || id > p.high || id == timeline.NoCorrelation {
 		return false
 	}

@@ -54,9 +54,7 @@ var plainKernelLayout = workLayout(tableKernel, []string{"graphNodeId"}, nil)
 // work is one worker's share of a table of GPU work.
 type work[T any] struct {
 	span
-	events    []T // a part of all
-	all       []T // of all workers
-	at, room  int // where the part begins, and how long it may be
+	events    column[T]
 	queues    interner[queue]
 	functions interner[function]
 	configs   interner[timeline.LaunchConfig]
@@ -82,12 +80,17 @@ func (b *builder) kernels(ctx context.Context, shapes bool) error {
 			k.Function, k.Config = s.shape(r)
 		}
 		s.span.add(k.Start, k.End)
-		s.events = append(s.events, k)
+		s.events.part = append(s.events.part, k)
 		return true
 	})
 	if err != nil {
 		return err
 	}
+	var spans []*span
+	for _, s := range shares {
+		spans = append(spans, &s.span)
+	}
+	b.t.KernelsByStart = byStart(spans)
 	if !shapes {
 		b.functions.id(function{noString, noString, noString}) // that of all kernels
 		b.configs.id(timeline.LaunchConfig{})
@@ -96,8 +99,8 @@ func (b *builder) kernels(ctx context.Context, shapes bool) error {
 	}
 	for _, s := range shares {
 		functions, configs := s.functions.into(&b.functions), s.configs.into(&b.configs)
-		for i := range s.events {
-			k := &s.events[i]
+		for i := range s.events.part {
+			k := &s.events.part[i]
 			k.Function, k.Config = functions[k.Function], configs[k.Config]
 		}
 	}
@@ -107,42 +110,19 @@ func (b *builder) kernels(ctx context.Context, shapes bool) error {
 
 // joinWork puts the shares of the workers together and renumbers their queues.
 func joinWork[T any](b *builder, shares []*work[T], queueOf func(*T) *uint32) []T {
+	var parts []column[T]
 	for _, s := range shares {
+		parts = append(parts, s.events)
 		queues := s.queues.into(&b.queues)
 		if !slices.Equal(queues, upTo(len(queues))) {
-			for i := range s.events {
-				at := queueOf(&s.events[i])
+			for i := range s.events.part {
+				at := queueOf(&s.events.part[i])
 				*at = queues[*at]
 			}
 		}
 		b.cover(s.span)
 	}
-	return joined(shares)
-}
-
-// joined is the events of all workers in one slice.
-func joined[T any](shares []*work[T]) []T {
-	var all []T
-	var parts [][]T
-	moved := false
-	for _, s := range shares {
-		parts = append(parts, s.events)
-		moved = moved || len(s.events) > s.room // the file changed while it was read
-	}
-	if moved {
-		return slices.Concat(parts...)
-	}
-	for _, s := range shares {
-		if len(all) == s.at { // the workers before left no row out
-			all = s.all[:s.at+len(s.events)]
-		} else {
-			all = append(all, s.events...) // they move down
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return all
+	return joinColumn(parts)
 }
 
 // upTo are the numbers below n.
@@ -157,15 +137,9 @@ func upTo(n int) []uint32 {
 // reserve gives the workers parts of one slice, so that their events need not be
 // moved.
 func reserve[T any](workers int, count func() []int) []*work[T] {
-	rows, total := count(), 0
-	for _, n := range rows {
-		total += n
-	}
-	all, at := make([]T, total), 0
 	shares := fresh[work[T]](workers, count)
-	for w, n := range rows {
-		*shares[w] = work[T]{all: all, at: at, room: n, events: all[at : at : at+n]}
-		at += n
+	for w, part := range reserveColumn[T](count()) {
+		shares[w].events = part
 	}
 	return shares
 }
@@ -208,7 +182,7 @@ func (b *builder) copies(ctx context.Context) error {
 			GraphNode: r.Int[colOwn+4],
 		}
 		s.span.add(c.Start, c.End)
-		s.events = append(s.events, c)
+		s.events.part = append(s.events.part, c)
 		return true
 	})
 	b.t.Copies = joinWork(b, shares, func(e *timeline.Copy) *uint32 { return &e.Queue })
@@ -228,7 +202,7 @@ func (b *builder) sets(ctx context.Context) error {
 			Bytes: r.Int[colOwn], Value: uint32(r.Int[colOwn+1]), GraphNode: r.Int[colOwn+2],
 		}
 		s.span.add(m.Start, m.End)
-		s.events = append(s.events, m)
+		s.events.part = append(s.events.part, m)
 		return true
 	})
 	b.t.Sets = joinWork(b, shares, func(e *timeline.Set) *uint32 { return &e.Queue })
@@ -256,7 +230,7 @@ func (b *builder) graphs(ctx context.Context) error {
 			Graph: r.Int[colOwn], Exec: r.Int[colOwn+1],
 		}
 		s.span.add(g.Start, g.End)
-		s.events = append(s.events, g)
+		s.events.part = append(s.events.part, g)
 		return true
 	})
 	if err != nil {
@@ -308,7 +282,7 @@ func (b *builder) syncs(ctx context.Context) error {
 			Kind: uint32(r.Int[colOwn]),
 		}
 		s.span.add(y.Start, y.End)
-		s.events = append(s.events, y)
+		s.events.part = append(s.events.part, y)
 		return true
 	})
 	b.t.Syncs = joinWork(b, shares, func(e *timeline.Sync) *uint32 { return &e.Queue })

@@ -144,8 +144,8 @@ func scanTable[T any](ctx context.Context, f *File, l layout, workers int, fn fu
 }
 
 // scanInts is scanTable for the tables that hold millions of rows, of which numbers
-// alone are read. Begin makes the state of each worker; count gives the most rows
-// that each will see.
+// alone are read. Begin makes the state of each worker; count gives about how many rows
+// each will see, rather more than less.
 func scanInts[T any](ctx context.Context, f *File, l layout, begin func(workers int, count func() []int) []*T, fn func(*T, *ints) bool) ([]*T, error) {
 	table, columns, _ := f.columns(&l)
 	if table == nil {

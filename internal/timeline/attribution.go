@@ -225,7 +225,7 @@ func (a *Attribution) launchesByStart() []uint32 {
 	if !slices.IsSorted(order) {
 		slices.Sort(order)
 	}
-	SortByStart(order, a.t.Calls.Start)
+	a.t.Calls.sortByStart(order)
 	return order
 }
 

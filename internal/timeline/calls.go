@@ -21,6 +21,10 @@ type Calls struct {
 	sites       []CallSite
 	ends        map[uint32]int64 // by call, those that are elsewhere
 	known       map[CallSite]uint32
+
+	// ByStart says that the calls are known to lie by start; false where nobody has
+	// looked.
+	ByStart bool
 }
 
 // A CallSite is what many calls have in common.
@@ -49,6 +53,7 @@ func MakeCalls(start []int64, length, correlation, site []uint32, sites []CallSi
 
 // Add appends a call.
 func (c *Calls) Add(call Call) {
+	c.ByStart = false
 	n := uint32(len(c.start))
 	length, ok := CallLength(call.Start, call.End)
 	if !ok {
@@ -74,6 +79,13 @@ func (c *Calls) siteOf(s CallSite) uint32 {
 		c.sites, c.known[s] = append(c.sites, s), at
 	}
 	return at
+}
+
+// sortByStart puts a list of calls, which is in the order of the file, by start.
+func (c *Calls) sortByStart(list []uint32) {
+	if !c.ByStart {
+		SortByStart(list, c.Start)
+	}
 }
 
 // clone copies the columns, with room for more.

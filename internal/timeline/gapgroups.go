@@ -213,7 +213,7 @@ func (t *Timeline) outerCalls() [][]uint32 {
 		}
 	}
 	for th, list := range threads {
-		SortByStart(list, t.Calls.Start)
+		t.Calls.sortByStart(list)
 		kept := list[:0]
 		for _, c := range list {
 			if len(kept) == 0 || t.Calls.End(c) > t.Calls.End(kept[len(kept)-1]) {

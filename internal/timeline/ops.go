@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -91,7 +92,7 @@ func (t *Timeline) opCounts() [4]int {
 
 // ByStart visits all GPU work by start; work that starts at once stays in the
 // order of kinds and of the file. The kinds are merged as they lie: most files
-// hold each of them in order.
+// hold each of them in order, and nearly all work is of one kind.
 func (t *Timeline) ByStart(visit func(Op)) {
 	var heads []opHead
 	for kind, n := range t.opCounts() {
@@ -100,18 +101,40 @@ func (t *Timeline) ByStart(visit func(Op)) {
 		}
 	}
 	for len(heads) > 0 {
-		first := 0
-		for i := range heads[1:] {
-			if heads[i+1].op.Start < heads[first].op.Start {
-				first = i + 1
-			}
+		first := earliest(heads)
+		h, until := &heads[first], turn(heads, first)
+		for more := true; more && h.op.Start <= until; {
+			visit(h.op)
+			more = h.advance(t)
 		}
-		h := &heads[first]
-		visit(h.op)
-		if !h.advance(t) {
+		if h.done {
 			heads = slices.Delete(heads, first, first+1)
 		}
 	}
+}
+
+func earliest(heads []opHead) int {
+	first := 0
+	for i := range heads {
+		if heads[i].op.Start < heads[first].op.Start {
+			first = i
+		}
+	}
+	return first
+}
+
+// turn is the last start at which the head before all others is still that.
+func turn(heads []opHead, first int) int64 {
+	until := int64(math.MaxInt64)
+	for i := range heads {
+		switch start := heads[i].op.Start; {
+		case i > first:
+			until = min(until, start)
+		case i < first: // it began later, or it would be first
+			until = min(until, start-1)
+		}
+	}
+	return until
 }
 
 // An opHead goes through the work of one kind by start.
@@ -120,37 +143,52 @@ type opHead struct {
 	order []uint32 // nil where the file is in order
 	next  int
 	n     int
+	done  bool
 }
 
 func (t *Timeline) opHead(kind OpKind, n int) opHead {
 	h := opHead{op: Op{Kind: kind}, n: n}
-	start := func(i uint32) int64 { return t.opAt(kind, int(i)).Start }
-	sorted, last := true, start(0)
-	for i := uint32(1); sorted && int(i) < n; i++ {
-		next := start(i)
-		sorted, last = next >= last, next
-	}
-	if !sorted {
+	if !t.inOrder(kind, n) {
 		h.order = make([]uint32, n)
 		for i := range h.order {
 			h.order[i] = uint32(i)
 		}
-		SortByStart(h.order, start)
+		SortByStart(h.order, func(i uint32) int64 { return t.opAt(kind, int(i)).Start })
 	}
 	h.advance(t)
 	return h
 }
 
+// inOrder tells whether the work of a kind lies by start.
+func (t *Timeline) inOrder(kind OpKind, n int) bool {
+	if kind == OpKernel {
+		return t.KernelsByStart || slices.IsSortedFunc(t.Kernels, func(x, y Kernel) int { return cmp.Compare(x.Start, y.Start) })
+	}
+	for i := 1; i < n; i++ {
+		if t.opAt(kind, i).Start < t.opAt(kind, i-1).Start {
+			return false
+		}
+	}
+	return true
+}
+
+// advance moves on to the next work; false where there is none.
 func (h *opHead) advance(t *Timeline) bool {
 	if h.next == h.n {
+		h.done = true
 		return false
 	}
 	i := h.next
 	if h.order != nil {
 		i = int(h.order[i])
 	}
-	h.op = t.opAt(h.op.Kind, i)
 	h.next++
+	if h.op.Kind == OpKernel { // nearly all are
+		k := &t.Kernels[i]
+		h.op.Index, h.op.Start, h.op.End, h.op.Queue, h.op.Correlation = i, k.Start, k.End, k.Queue, k.Correlation
+		return true
+	}
+	h.op = t.opAt(h.op.Kind, i)
 	return true
 }
 

@@ -86,7 +86,9 @@ func (t *Timeline) StreamLaunches(q Query) Stream[LaunchRow] {
 			order = append(order, uint32(i))
 		}
 	}
-	SortByStart(order, func(i uint32) int64 { return t.Kernels[i].Start })
+	if !t.KernelsByStart {
+		SortByStart(order, func(i uint32) int64 { return t.Kernels[i].Start })
+	}
 	cut := cutTop(order, q.Top)
 	rows := func(yield func(*LaunchRow) bool) {
 		w := launchWriter{a: a, q: &q, paths: map[uint64][]string{}, short: map[uint32]string{}}

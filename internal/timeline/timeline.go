@@ -25,13 +25,17 @@ type Timeline struct {
 	Domains   []Domain       // Range.Domain; Domains[0] is the default domain of no process
 
 	Kernels []Kernel
-	Copies  []Copy
-	Sets    []Set
-	Graphs  []GraphLaunch // only where kernels of CUDA graphs were not traced one by one
-	Syncs   []Sync
-	Calls   Calls
-	Ranges  []Range
-	Marks   []Mark
+	// KernelsByStart says that the kernels are known to lie by start; false where
+	// nobody has looked.
+	KernelsByStart bool
+
+	Copies []Copy
+	Sets   []Set
+	Graphs []GraphLaunch // only where kernels of CUDA graphs were not traced one by one
+	Syncs  []Sync
+	Calls  Calls
+	Ranges []Range
+	Marks  []Mark
 
 	// DomainRows lists the creations of domains as recorded, for reports that
 	// join on them.
