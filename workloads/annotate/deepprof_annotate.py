@@ -109,12 +109,19 @@ class CtypesNVTX:
         self._push = library.nvtxRangePushA
         self._push.argtypes = [ctypes.c_char_p]
         self._pop = library.nvtxRangePop
+        self._start = library.nvtxRangeStartA
+        self._start.argtypes, self._start.restype = [ctypes.c_char_p], ctypes.c_uint64
+        self.range_end = library.nvtxRangeEnd
+        self.range_end.argtypes, self.range_end.restype = [ctypes.c_uint64], None
 
     def range_push(self, name):
         self._push(name.encode())
 
     def range_pop(self):
         self._pop()
+
+    def range_start(self, name):
+        return self._start(name.encode())
 
 
 def nvtx_backend(torch):
@@ -187,6 +194,7 @@ class Annotator:
         native = getattr(nvtx, "_nvtx", None)  # without the wrapper of torch.cuda.nvtx
         self.range_push = getattr(native, "rangePushA", None) or nvtx.range_push
         self.range_pop = getattr(native, "rangePop", None) or nvtx.range_pop
+        self.range_start, self.range_end = nvtx.range_start, nvtx.range_end
         self.side = side
         self.modules = mode != "stages"
         self.stages = mode != "modules"
@@ -196,6 +204,7 @@ class Annotator:
         self.names = weakref.WeakKeyDictionary()  # root module -> {id(module): qualified name}
         self.loops = weakref.WeakKeyDictionary()  # root module -> tokens in its cache by its own calls
         self.steps = 0
+        self.wide = {}  # name -> how many ranges of all threads are open; its keys are in the side file
         self.deepest = 0  # modules nested in each other
         self.off = False  # after an error of ours
         self.denoisers = {}  # class -> whether its forward() takes a timestep
@@ -345,6 +354,8 @@ class Annotator:
                 self.next_step(generation, shape)
                 generation.running = True
             return 0
+        if self.wide.get("backward"):
+            return 0  # computed again for the gradients
         if module.training and self.torch.is_grad_enabled():
             self.push("forward")
             return 1
@@ -417,14 +428,18 @@ class Annotator:
             self.close_to(generation.base)
 
     def stage(self, name, call):
-        """Runs something of its own name, such as backward."""
+        """Runs something whose work other threads launch: autograd launches backward from a thread of its own. The range is one of all threads."""
         if self.here.state.modules or not self.stages:
             return call()
-        self.push(name)
+        if name not in self.wide:
+            self.side.write(range=[name])
+        self.wide[name] = self.wide.get(name, 0) + 1
+        handle = self.range_start(name)
         try:
             return call()
         finally:
-            self.pop()
+            self.range_end(handle)
+            self.wide[name] -= 1
 
 
 def token_shape(torch, args, kwargs):
@@ -471,7 +486,7 @@ def _patch_module(torch, annotator):
 
 
 def _patch_training(torch, annotator):
-    """backward() and the optimizer's step() become stages of the thread that calls them."""
+    """backward() becomes a stage of all threads, the optimizer's step() one of the thread that calls it."""
     tensor_backward = torch.Tensor.backward
 
     def backward(self, *args, **kwargs):
@@ -479,14 +494,12 @@ def _patch_training(torch, annotator):
 
     backward.__doc__ = tensor_backward.__doc__
     torch.Tensor.backward = backward
-    optim = getattr(torch, "optim", None)
-    hooks = getattr(getattr(optim, "optimizer", None), "register_optimizer_step_pre_hook", None)
-    if hooks is None:
+    optimizer = sys.modules.get("torch.optim.optimizer")  # some releases delete it from torch.optim
+    before = getattr(optimizer, "register_optimizer_step_pre_hook", None)  # torch 2.0
+    if before is None or not annotator.stages:
         return
-    if not annotator.stages:
-        return
-    hooks(lambda optimizer, args, kwargs: annotator.push("optimizer"))
-    optim.optimizer.register_optimizer_step_post_hook(lambda optimizer, args, kwargs: annotator.pop())
+    before(lambda optimizer, args, kwargs: annotator.push("optimizer"))
+    optimizer.register_optimizer_step_post_hook(lambda optimizer, args, kwargs: annotator.pop())
 
 
 def _patch_generate(annotator, utils):

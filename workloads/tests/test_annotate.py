@@ -86,14 +86,19 @@ class AnnotateTest(unittest.TestCase):
         log = self.dir / "log"
         if not log.exists():
             return []
-        stack, paths = [], []
+        stack, paths, wide = [], [], 0
         for line in log.read_text().splitlines():
             if line == "<":
                 stack.pop()
+            elif line == "-":
+                wide -= 1
+            elif line.startswith("+"):
+                wide += 1
+                paths.append(line)
             else:
                 stack.append(line)
                 paths.append("/".join(stack))
-        self.assertEqual(stack, [], "ranges are still open")
+        self.assertEqual((stack, wide), ([], 0), "ranges are still open")
         return paths
 
     def records(self):
@@ -175,19 +180,63 @@ class GenerationMixin:
         self.assertEqual(paths[-1], "Linear", "a call after generate() is outside its stages")
 
     def test_training(self):
-        self.run_program(
+        out = self.run_program(
             MODEL
             + """
+import sys
 model = Model()
 optimizer = torch.optim.SGD(model.parameters(), 0.1)
 model(torch.arange(5)[None]).sum().backward()
 optimizer.step()
+print(hasattr(sys.modules["torch.optim.optimizer"], "register_optimizer_step_pre_hook"))
 """
         )
         paths = self.paths()
         self.assertEqual(paths[0], "forward")
         self.assertIn("forward/Model/head", paths)
-        self.assertIn("backward", paths)
+        self.assertIn("+backward", paths, "a range of all threads: autograd launches from its own")
+        if out == "True\n":  # torch 2.0
+            self.assertEqual(paths[-1], "optimizer")
+        self.assertIn(["backward"], [r.get("range") for r in self.records()])
+
+    def test_modules_that_run_again_in_backward(self):
+        """Checkpointing calls modules while gradients are computed: they open no forward."""
+        self.run_program(
+            MODEL
+            + """
+import torch.utils.checkpoint as checkpoint
+
+model = Model()
+x = model.embed(torch.arange(5)[None])
+checkpoint.checkpoint(model.layers[0], x, use_reentrant=False).sum().backward()
+"""
+        )
+        paths = self.paths()
+        again = paths[paths.index("+backward") + 1 :]
+        self.assertIn("Block/attn", again)
+        self.assertNotIn("forward", again)
+
+    def test_a_denoising_loop(self):
+        self.run_program(
+            MODEL
+            + """
+class UNet(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv_in = torch.nn.Linear(8, 8)
+
+    def forward(self, sample, timestep, encoder_hidden_states=None):
+        return self.conv_in(sample)
+
+model, x = UNet().eval(), torch.zeros(1, 8)
+with torch.no_grad():
+    for t in range(3):
+        x = x - model(x, timestep=t)
+"""
+        )
+        self.assertEqual(
+            self.paths(), ["denoise", "denoise/step", "denoise/step/UNet", "denoise/step/UNet/conv_in"] * 3
+        )
 
     def test_stages_alone_and_depth(self):
         program = (

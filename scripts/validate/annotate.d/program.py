@@ -170,6 +170,92 @@ def resnet(passes):
         return timed(passes, lambda: model(image).logits.argmax(-1))
 
 
+def unet():
+    """A denoiser as diffusion pipelines have it: residual blocks with a timestep, attention, down and up."""
+    from torch import nn
+
+    class Residual(nn.Module):
+        def __init__(self, channels, time):
+            super().__init__()
+            self.norm1, self.conv1 = nn.GroupNorm(32, channels), nn.Conv2d(channels, channels, 3, padding=1)
+            self.norm2, self.conv2 = nn.GroupNorm(32, channels), nn.Conv2d(channels, channels, 3, padding=1)
+            self.time = nn.Linear(time, channels)
+            self.act = nn.SiLU()
+
+        def forward(self, x, t):
+            y = self.conv1(self.act(self.norm1(x))) + self.time(self.act(t))[:, :, None, None]
+            return x + self.conv2(self.act(self.norm2(y)))
+
+    class Attention(nn.Module):
+        def __init__(self, channels):
+            super().__init__()
+            self.norm, self.attn = nn.GroupNorm(32, channels), nn.MultiheadAttention(channels, 8, batch_first=True)
+
+        def forward(self, x):
+            flat = self.norm(x).flatten(2).transpose(1, 2)
+            return x + self.attn(flat, flat, flat, need_weights=False)[0].transpose(1, 2).reshape(x.shape)
+
+    class UNet(nn.Module):
+        def __init__(self, channels=320, time=1280):
+            super().__init__()
+            self.conv_in, self.conv_out = nn.Conv2d(4, channels, 3, padding=1), nn.Conv2d(channels, 4, 3, padding=1)
+            self.time_embedding = nn.Sequential(nn.Linear(channels, time), nn.SiLU(), nn.Linear(time, time))
+            self.down_blocks = nn.ModuleList([Residual(channels, time), Residual(channels, time)])
+            self.downsample, self.upsample = nn.Conv2d(channels, channels, 3, 2, 1), nn.ConvTranspose2d(channels, channels, 2, 2)
+            self.mid_block = nn.ModuleList([Attention(channels), Residual(channels, time)])
+            self.up_blocks = nn.ModuleList([Residual(channels, time), Residual(channels, time)])
+            self.channels = channels
+
+        def forward(self, sample, timestep):
+            angles = timestep[:, None].float() * torch.exp(-torch.arange(self.channels // 2, device=sample.device) / 24)[None]
+            t = self.time_embedding(torch.cat([angles.sin(), angles.cos()], -1).to(sample.dtype))
+            x = kept = self.down_blocks[1](self.down_blocks[0](self.conv_in(sample), t), t)
+            x = self.mid_block[1](self.mid_block[0](self.downsample(x)), t)
+            x = self.up_blocks[1](self.up_blocks[0](self.upsample(x) + kept, t), t)
+            return self.conv_out(x)
+
+    torch.manual_seed(0)
+    with torch.device("cuda"):
+        return UNet().eval().to(torch.bfloat16)
+
+
+def diffusion(passes):
+    """A denoising loop by hand, as a pipeline runs it: 20 steps of DDIM with guidance."""
+    model, steps = unet(), 20
+    scale = torch.linspace(0.05, 0.999, steps, device="cuda", dtype=torch.float32)
+
+    def run():
+        torch.manual_seed(1)
+        latents = torch.randn(1, 4, 64, 64, device="cuda", dtype=torch.bfloat16)
+        for i in range(steps):
+            at = torch.full((2,), 999 - 50 * i, device="cuda")
+            without, noise = model(torch.cat([latents, latents]), at).chunk(2)
+            noise = without + 7.5 * (noise - without)
+            a, b = scale[i].to(latents.dtype), scale[min(i + 1, steps - 1)].to(latents.dtype)
+            clean = (latents - (1 - a).sqrt() * noise) / a.sqrt()
+            latents = b.sqrt() * clean + (1 - b).sqrt() * noise
+        return latents.float()
+
+    with torch.no_grad():
+        return timed(passes, run)
+
+
+def train(passes):
+    """A training loop: forward, backward, optimizer."""
+    model, ids = build("llama", dict(TEXT, num_hidden_layers=4)).train(), prompt(512, 4)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+
+    def run():
+        for _ in range(4):
+            loss = model(ids, labels=ids).loss
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        return loss.detach()
+
+    return timed(passes, run)
+
+
 def work(passes, queue):
     out, times = generates("llama", dict(TEXT, num_hidden_layers=2))(passes)
     queue.put((out.cpu().tolist(), times))
@@ -199,6 +285,9 @@ PROGRAMS = {
     "compile": compiled("default"),
     "reduce": compiled("reduce-overhead"),
     "resnet": resnet,
+    "diffusion": diffusion,
+    "train": train,
+    "frames": generates("llama", dict(TEXT, num_hidden_layers=1)),  # short, for captures with frames of Python
     "spawn": spawn,
     "rank": generates("llama", dict(TEXT, num_hidden_layers=2)),  # started by torchrun
 }
