@@ -159,13 +159,15 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 }
 
 // incomplete fails where an input was lost, wholly or in part, and nobody said
-// that the rest is enough.
+// that the rest is enough, and where timelines are of different programs.
 func incomplete(r *analysis.Result, partial bool) error {
-	lost := r.Incomplete()
-	if len(lost) == 0 || partial {
-		return nil
+	if lost := r.Incomplete(); len(lost) > 0 && !partial {
+		return &failure{exitNothing, fmt.Errorf("analyze: %s; take the rest with --partial", message.Text(lost[0].Fact))}
 	}
-	return &failure{exitNothing, fmt.Errorf("analyze: %s; take the rest with --partial", message.Text(lost[0].Fact))}
+	if other := r.Unrelated(); len(other) > 0 {
+		return usagef("analyze: %s; %s", message.Text(other[0].Said()), message.Next(other[0].Said()))
+	}
+	return nil
 }
 
 // An analysisInput is what the arguments of analyze name.

@@ -375,7 +375,7 @@ func (a *analyzer) sameKernel(l *launch, key kernelKey) (int, bool) {
 	best, fits := -1, 0
 	for i := range a.res.Kernels {
 		k := &a.res.Kernels[i]
-		if k.Grid != key.grid || k.Block != key.block {
+		if k.Grid != key.grid || k.Block != key.block || len(a.launches[i]) > 0 && a.launches[i][0].foreign {
 			continue
 		}
 		if k.Mangled != "" && k.Mangled == l.res.MangledName {

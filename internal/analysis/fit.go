@@ -20,6 +20,9 @@ const (
 	// ProgramsDiffer tells that counters are of another program than the timeline:
 	// they stand by themselves. file, counters, timeline, n, of
 	ProgramsDiffer fact.Code = "programs-differ"
+	// TimelinesDiffer tells that timelines are of different programs: the result is
+	// about the first alone. file, program, others
+	TimelinesDiffer fact.Code = "timelines-differ"
 	// ArgumentsDiffer tells that the program was counted with other arguments than
 	// it was timed with. file, counters, timeline
 	ArgumentsDiffer fact.Code = "arguments-differ"
@@ -41,8 +44,11 @@ const (
 
 // FirstNotes are the warnings that a reader must have seen before any number.
 func (r *Result) FirstNotes() []Note {
-	return r.warningsOf(Preliminary, CountersKeepAdvice, CutShort, CutShortTimed, InputUnreadable, InputLost, ProgramsDiffer)
+	return r.warningsOf(Preliminary, CountersKeepAdvice, CutShort, CutShortTimed, InputUnreadable, InputLost, TimelinesDiffer, ProgramsDiffer)
 }
+
+// Unrelated are the warnings of timelines of different programs.
+func (r *Result) Unrelated() []Note { return r.warningsOf(TimelinesDiffer) }
 
 // Incomplete are the warnings of inputs that are lost, wholly or in part.
 func (r *Result) Incomplete() []Note { return r.warningsOf(InputUnreadable, InputLost) }
@@ -205,14 +211,17 @@ func (a *analyzer) fitReport(name string, rep *ncurep.Report) fit {
 	}
 	counted := countedProgram(rep, &timed)
 	of, shared, same := a.sharedKernels(rep)
-	if of == 0 { // ranges tell by their program alone
-		shared, same = 1, 1
+	likely, named := 1.0, 1.0 // ranges tell by their program alone
+	if of > 0 {
+		likely, named = float64(shared)/float64(of), float64(same)/float64(of)
 	}
-	found := counted.compare(&timed, float64(shared)/float64(max(of, 1)), float64(same)/float64(max(of, 1)))
+	found := counted.compare(&timed, likely, named)
 	params := []fact.Param{fact.File("file", name), fact.Name("counters", counted.text()), fact.Name("timeline", timed.text())}
 	switch found {
 	case otherProgram:
-		params = append(params, fact.Count("n", shared), fact.Count("of", of))
+		if of > 0 {
+			params = append(params, fact.Count("n", shared), fact.Count("of", of))
+		}
 		a.res.Warnings = slices.Insert(a.res.Warnings, 0, Note{Fact: fact.New(ProgramsDiffer, params...), File: name})
 	case otherArguments:
 		a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(ArgumentsDiffer, params...), File: name})
@@ -245,9 +254,9 @@ func (a *analyzer) sharedKernels(rep *ncurep.Report) (of, shared, same int) {
 		if short[a.kinds.of(key.name).short] {
 			same++
 		}
-		if _, ok := a.byKey[key]; ok {
+		if i, ok := a.byKey[key]; ok && a.res.Kernels[i].Calls > 0 {
 			shared++
-		} else if _, ok := a.sameKernel(&launch{res: res}, key); ok {
+		} else if i, ok := a.sameKernel(&launch{res: res}, key); ok && a.res.Kernels[i].Calls > 0 {
 			shared++
 		}
 	}

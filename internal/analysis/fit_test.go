@@ -9,7 +9,11 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 )
 
-const graphCounters = "../ncurep/testdata/graph_node.ncu-rep.zst"
+const (
+	graphCounters = "../ncurep/testdata/graph_node.ncu-rep.zst"
+	graphTimeline = "../nsys/testdata/exports/graph_node.sqlite.gz"
+	toyRanges     = "../ncurep/testdata/toy_range.ncu-rep.zst"
+)
 
 func warned(r *Result, code fact.Code) *Note {
 	for i := range r.Warnings {
@@ -45,6 +49,52 @@ func TestOtherProgram(t *testing.T) {
 		if g.Counters != nil {
 			t.Errorf("region %s has counters of another program", g.Path)
 		}
+	}
+}
+
+// TestTimelinesOfOtherPrograms: the first lines say so, also of a third; ranks that
+// their names tell apart belong together whatever they ran.
+func TestTimelinesOfOtherPrograms(t *testing.T) {
+	toy, graph := unpacked(t, toyTimeline), unpacked(t, graphTimeline)
+	r := analyzed(t, Input{Timelines: []string{toy, graph}})
+	first := r.FirstNotes()
+	if len(first) != 1 || !first[0].Is(TimelinesDiffer) || first[0].Text("program") != "./toy" || len(r.Unrelated()) != 1 {
+		t.Fatalf("first %v", first)
+	}
+	if r := analyzed(t, Input{Timelines: []string{toy, copied(t, toy, "again.sqlite")}}); len(r.Unrelated()) != 0 {
+		t.Errorf("one program: %v", r.Unrelated())
+	}
+	if r := analyzed(t, Input{Timelines: []string{copied(t, toy, "rank0.sqlite"), copied(t, graph, "rank1.sqlite")}}); len(r.Unrelated()) != 0 {
+		t.Errorf("ranks of a job: %v", r.Unrelated())
+	}
+}
+
+func copied(t *testing.T, path, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// TestForeignKernelsAreNotTheTimeline: a second report of another program is not
+// held against the kernels of the first one, and ranges count no kernels.
+func TestForeignKernelsAreNotTheTimeline(t *testing.T) {
+	graph := unpacked(t, graphCounters)
+	r := analyzed(t, Input{Timelines: []string{unpacked(t, toyTimeline)}, Counters: []string{graph, copied(t, graph, "again.ncu-rep")}})
+	for _, n := range r.warningsOf(ProgramsDiffer) {
+		if n.Number("n") != 0 || n.Number("of") != 2 {
+			t.Errorf("%s: the timeline is said to have %v of %v kernels", n.File, n.Number("n"), n.Number("of"))
+		}
+	}
+	r = analyzed(t, Input{Timelines: []string{unpacked(t, graphTimeline)}, Counters: []string{unpacked(t, toyRanges)}})
+	if n := warned(r, ProgramsDiffer); n == nil || n.Number("of") != 0 {
+		t.Errorf("a report of ranges alone: %v", n)
 	}
 }
 

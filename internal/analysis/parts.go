@@ -80,6 +80,7 @@ func (a *analyzer) readOthers(ctx context.Context) error {
 	for _, l := range a.in.lost {
 		parts = append(parts, a.lostPart(l.path, l.err))
 	}
+	a.fitTimelines(parts)
 	a.warn(SeveralTimelines, fact.Count("n", len(parts)), fact.File("file", a.in.rel(a.in.timeline())))
 	a.takeParts(parts)
 	return nil

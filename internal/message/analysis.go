@@ -48,6 +48,9 @@ var ofAnalysis = map[fact.Code]words{
 
 	"changed-file": {Text: "{file} changed since it was captured[ ({bytes:byte|bytes}, recorded with {recorded})]: the numbers are of what is there now",
 		Next: "deepprof runs show RUN --verify names all that changed"},
+	"timeline-of": {Text: "{file} is of {program}"},
+	"timelines-differ": {Text: "the timelines are of different programs: {file} is of {program}, and so everything below is about it alone; {others}",
+		Next: "analyze each program by itself; deepprof compare holds two runs of one program against each other"},
 	"timelines":            {Text: "there are {n} timelines: kernels, regions, stages and findings are about {file}", Next: "deepprof show ranks has all of them"},
 	"timeline-damaged":     {Text: "the timeline is damaged: {error}", Next: repairTimeline},
 	"clock-damaged":        {Text: "the events of the timeline lie years apart: its clock is damaged, and sums of times cannot be trusted", Next: "capture again"},
@@ -62,7 +65,7 @@ var ofAnalysis = map[fact.Code]words{
 	"input-lost":           {Text: "a part of {file} is lost, and the numbers are of the rest: {lost}", Next: repairInput},
 	"preliminary":          {Text: "this is the first answer, from the timeline: what limits each kernel follows when Nsight Compute has counted"},
 	"counters-keep-advice": {Text: "counters will not change what to do about {stages}: the GPU waits for the host there"},
-	"programs-differ": {Text: "{file} holds counters of another program ({counters}) than the timeline ({timeline}): they stand by themselves, and nothing is taken from one to the other; of {of:counted kernel|counted kernels} the timeline has {n} with that grid and block",
+	"programs-differ": {Text: "{file} holds counters of another program ({counters}) than the timeline ({timeline}): they stand by themselves, and nothing is taken from one to the other[; of {of:counted kernel|counted kernels} the timeline has {n} with that grid and block]",
 		Next: "analyze each file alone, or capture both of one program"},
 	"arguments-differ":   {Text: "{file} was counted with other arguments ({counters}) than the timeline ({timeline}): counters are joined by kernel, grid and block, and stand for no other launch"},
 	"counters-elsewhere": {Text: "{n} of {of} counted kernels are not in the timeline with their grid and block, and stand for nothing in it: {kernels}"},
