@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/format"
 )
 
@@ -20,6 +21,15 @@ func ask(t *testing.T, view, path string, partial bool) (string, error) {
 	v := views[slices.IndexFunc(views, func(v View) bool { return v.Name == view })]
 	r := NewRequest()
 	r.Paths, r.Partial, r.Data = []string{path}, partial, true
+	r.Analyze = func(ctx context.Context, _ string, paths []string) (*analysis.Result, error) {
+		var in analysis.Input
+		for _, path := range paths {
+			if err := in.Add(path); err != nil {
+				return nil, err
+			}
+		}
+		return analysis.Analyze(ctx, in)
+	}
 	a, err := v.Answer(context.Background(), r)
 	if err != nil {
 		return "", err
@@ -54,9 +64,9 @@ func TestTruncated(t *testing.T) {
 		fixture string
 		views   []string
 	}{
-		{"../nsys/testdata/exports/toy.sqlite.gz", []string{"kernels", "regions", "ranges", "launches", "gaps"}},
+		{"../nsys/testdata/exports/toy.sqlite.gz", []string{"kernels", "regions", "ranges", "launches", "gaps", "stages"}},
 		{"../nsys/testdata/exports/multi_node.sqlite.gz", []string{"kernels", "regions", "gaps"}},
-		{"../ncurep/testdata/toy_nest.ncu-rep.zst", []string{"kernels", "launches", "metrics"}},
+		{"../ncurep/testdata/toy_nest.ncu-rep.zst", []string{"kernels", "regions", "launches", "metrics", "roofline"}},
 	} {
 		data := content(t, c.fixture)
 		path := filepath.Join(t.TempDir(), format.BaseName(c.fixture)+".report")

@@ -34,6 +34,12 @@ func (r *Request) result(ctx context.Context, command string) (*analysis.Result,
 			return nil, err
 		}
 	}
+	r.noteLosses(result)
+	return result, nil
+}
+
+// noteLosses lets the answer end with what the files of a result have lost.
+func (r *Request) noteLosses(result *analysis.Result) {
 	r.losses = append(r.losses, func() []string {
 		var out []string
 		for _, n := range result.Incomplete() {
@@ -41,5 +47,4 @@ func (r *Request) result(ctx context.Context, command string) (*analysis.Result,
 		}
 		return out
 	})
-	return result, nil
 }

@@ -219,6 +219,7 @@ func regionsOfCounters(ctx context.Context, path string, more *Request) (report.
 	if err != nil {
 		return nil, err
 	}
+	more.noteLosses(result)
 	t := report.NcuRegions(result)
 	if more.Top > 0 {
 		t.First(more.Top)
