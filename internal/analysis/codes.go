@@ -76,6 +76,7 @@ const (
 	codeStageBusy       fact.Code = "stage-busy"             // stage, share, busy, busy_share, wall, passes, of, of_share, times, limits
 	codeStageIdle       fact.Code = "stage-idle"             // the same without limits; cause, cause_ns, more
 	codeProgramRanges   fact.Code = "program-without-ranges" //
+	codeWaitsBefore     fact.Code = "waits-before"           // stage, passes, busy, waits, share, of, cause
 	codeLaunchBound     fact.Code = "launch-bound"           // stage, busy_share, wall, passes, wait_share, more, ...
 	codeGraphsGain      fact.Code = "graphs-gain"            // gain, share, of, passes, times
 	codeAheadGain       fact.Code = "launch-ahead-gain"      // the same

@@ -25,6 +25,7 @@ func (a *analyzer) conclude(context.Context) error {
 	a.findNextToken()
 	a.findMain()
 	a.findLaunchBound()
+	a.findWaitsBefore()
 	a.findIdle()
 	a.findExposed()
 	a.findOutside()

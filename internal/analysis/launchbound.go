@@ -36,7 +36,7 @@ func (a *analyzer) findMain() {
 			s = x
 		}
 	}
-	if s == nil || s.Split.LaunchBound {
+	if s == nil || s.Split.LaunchBound || a.waitsBefore(s) {
 		return
 	}
 	sp := &s.Split

@@ -69,6 +69,9 @@ func (a *analyzer) regionGroup(row *timeline.RegionRow, members []int) Region {
 		}
 	}
 	out.Split = a.split(a.tl.splitOf(ids, workKey{-1, -1}, row.Async > 0))
+	if row.Async > 0 {
+		out.Lead = a.tl.leadOf(ids, workKey{-1, -1})
+	}
 	for _, k := range top {
 		out.Top = append(out.Top, *k)
 	}

@@ -193,6 +193,9 @@ func (a *analyzer) regionRows(order []uint32, by timeline.By, only workKey) {
 			WallNS: tl.openNS(id, only), Synchronous: synchronous(row.GPUOps+row.GraphLaunches, row.Async), AsyncInstances: row.Async,
 			Source: a.sourceOf(region), Group: row.Group, MinNS: row.MinNS, MedianNS: row.MedianNS, MaxNS: row.MaxNS, Outliers: row.Outliers,
 		}
+		if row.Async > 0 {
+			out.Lead = tl.leadOf([]uint32{id}, only)
+		}
 		if a.scope != nil {
 			ns := tl.inScopeNS(id, only)
 			out.ScopeNS = &ns

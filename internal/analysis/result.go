@@ -280,6 +280,7 @@ type Stage struct {
 	// ended. Where it is false, Split is of the time in which that work ran (the
 	// union of the passes' projected spans). Absent without GPU work.
 	Synchronous *bool    `json:"synchronous,omitempty"`
+	Lead        *Lead    `json:"lead,omitempty"`     // of a stage that is not synchronous: no kernel runs before the first work of its passes
 	Overhead    *float64 `json:"overhead,omitempty"` // nsys over clean, minus 1
 	// OverheadHigh: Overhead is above Method.OverheadLimit.
 	OverheadHigh bool `json:"overhead_high,omitempty"`

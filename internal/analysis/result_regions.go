@@ -39,6 +39,9 @@ type Region struct {
 	// projected spans. Absent without GPU work.
 	Synchronous    *bool `json:"synchronous,omitempty"`
 	AsyncInstances int64 `json:"async_instances,omitempty"`
+	// Lead is how long no kernel ran before the first work of its instances; absent
+	// where it is synchronous, or where the GPU was busy then.
+	Lead *Lead `json:"lead,omitempty"`
 	// Group is the path without generated ids and with "#" for numbers that count
 	// instances: regions of one group repeat each other.
 	Group string `json:"group,omitempty"`

@@ -193,6 +193,9 @@ func (a *analyzer) addStage(name string, regions []int) {
 	s.Synchronous = synchronous(ops, async)
 	a.wantOwn(ids, async > 0)
 	s.Split = a.split(a.tl.splitOf(ids, workKey{-1, -1}, async > 0))
+	if async > 0 {
+		s.Lead = a.tl.leadOf(ids, workKey{-1, -1})
+	}
 	a.passTimes(&s, ids, wall, async > 0)
 	a.cleanTimes(&s)
 	a.res.Stages = append(a.res.Stages, s)

@@ -63,6 +63,11 @@ var findingWords = map[fact.Code]words{
 		Plain: "The GPU works only {of_busy} of the time of {stage} ({times}). For up to {of_waits} of it, it waits for the program on the host to hand it work[, and for {of_rest} for other reasons]. " +
 			"A faster GPU would help {stage} little; without the waits it could take {left} in place of {of}[ for {passes:pass|passes}], at best.",
 	},
+	"waits-before": {
+		Text: "{stage} closes before its work ends, and the GPU waits for that work: before the first of it no kernel runs for {waits} ({share} of the {of}[ in {passes:pass|passes}] from the opening of a range, or the end of earlier work, to the end of its own), " +
+			"mostly because of {cause}; then kernels run for {busy}. Launch the next work before the last has ended.",
+		Plain: "Before the work of {stage} begins, the GPU waits {waits} for the host, and then works for {busy}. Hand the GPU its next work earlier.",
+	},
 	"graphs-gain":       {Text: "CUDA graphs can save at most {gain}, {share} of its {of}[ in {passes:pass|passes}] {times}"},
 	"launch-ahead-gain": {Text: "Launching its CUDA graphs ahead can save at most {gain}, {share} of its {of}[ in {passes:pass|passes}] {times}"},
 	"host-stretches":    {Text: "{host} of the waits are stretches of more than {longer} without a CUDA call[ in {region}]: move that work of the host out of the loop"},

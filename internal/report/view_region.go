@@ -91,7 +91,11 @@ func asyncNote(g *regionLine) string {
 	if g.Synchronous == nil || *g.Synchronous {
 		return ""
 	}
-	return fmt.Sprintf("not synchronous: %s before the work that they launched had ended; the time of that work on the GPU is %s from first to last, added up", many(g.AsyncInstances, "range")+" closed", elapsed(float64(g.ProjectedNS)))
+	note := fmt.Sprintf("not synchronous: %s before the work that they launched had ended; the time of that work on the GPU is %s from first to last, added up", many(g.AsyncInstances, "range")+" closed", elapsed(float64(g.ProjectedNS)))
+	if g.Lead != nil {
+		note += fmt.Sprintf("; before it no kernel ran for %s, mostly %s", elapsed(float64(g.Lead.NS)), message.Label("idle", g.Lead.Idle[0].ID))
+	}
+	return note
 }
 
 func slowestNote(g *regionLine) string {

@@ -24,6 +24,7 @@ type StageRow struct {
 	CleanMax    *float64 `json:"clean_max_ms"`
 	HostMS      *float64 `json:"host_ms"`     // how long the host kept a pass open under nsys
 	Synchronous *bool    `json:"synchronous"` // every pass stayed open until its work had ended
+	LeadMS      *float64 `json:"lead_ms"`     // per pass: no kernel runs between its opening and its first work
 	TokensPS    *float64 `json:"tokens_per_s"`
 	WallNS      *int64   `json:"wall_ns"` // all passes of the timeline
 	BusyNS      *int64   `json:"gpu_busy_ns"`
@@ -76,6 +77,7 @@ var StageView = View[StageRow]{
 		{Key: "clean_max_ms", Detail: true, Title: "unprofiled, slowest pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMax }},
 		{Key: "host_ms", Priority: 17, Title: "host, per pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.HostMS }},
 		{Key: "synchronous", Priority: 17, Title: "synchronous", Value: func(r *StageRow) any { return yesNo(r.Synchronous) }},
+		{Key: "lead_ms", Priority: 17, Title: "no kernel before its first work, per pass", Help: "Of a stage that is not synchronous: from the opening of a pass, or the end of earlier work, to its first work; no part of its time", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.LeadMS }},
 		{Key: "tokens_per_s", Priority: 7, Title: "tokens/s", Unit: Count, Value: func(r *StageRow) any { return r.TokensPS }},
 		{Key: "wall_ns", Title: "wall, all passes", Priority: 11, Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.WallNS }},
 		{Key: "gpu_busy_ns", Priority: 5, Title: "a kernel runs, all passes", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.BusyNS }},
@@ -106,6 +108,10 @@ func stageRow(r *analysis.Result, s *analysis.Stage) StageRow {
 		MFU: utilised(s.MFU, "analytic"), MFUCounters: utilised(s.HFU, "counters"), MBU: utilised(s.MBU, "analytic"), MBUCounters: utilised(s.MBU, "counters"),
 	}
 	row.HostMS, row.Synchronous = s.HostMS, s.Synchronous
+	if s.Lead != nil && s.Passes > 0 {
+		ms := float64(s.Lead.NS) / float64(s.Passes) / 1e6
+		row.LeadMS = &ms
+	}
 	if t := s.NsysTimes; t != nil {
 		row.NsysMedian, row.NsysMin, row.NsysMax, row.NsysStd = &t.MedianMS, &t.MinMS, &t.MaxMS, &t.StdMS
 		row.several = t.N > 1

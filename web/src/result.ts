@@ -133,6 +133,7 @@ export interface Stage {
   clean_times?: Spread;
   nsys_times?: Spread;
   synchronous?: boolean;
+  lead?: Lead;
   overhead?: number;
   overhead_high?: boolean;
   overhead_why?: string;
@@ -180,6 +181,7 @@ export interface Region {
   split: Split;
   synchronous?: boolean;
   async_instances?: number;
+  lead?: Lead;
   group?: string;
   min_ns?: number;
   min_ns_text?: string;
@@ -538,6 +540,11 @@ export interface Spread {
   max_ms_text: string;
   std_ms: number;
   std_ms_text: string;
+}
+
+export interface Lead {
+  ns: number;
+  idle: TimePart[] | null;
 }
 
 export interface SubMS {

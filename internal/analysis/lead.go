@@ -1,0 +1,106 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+// A Lead is time in which no kernel ran between the opening of an instance of a
+// region and the first work that it launched. It belongs to regions that are not
+// synchronous, whose Split begins with that work, and is no part of the Split.
+type Lead struct {
+	NS   int64      `json:"ns"`   // all instances
+	Idle []TimePart `json:"idle"` // by cause, as in a Split
+}
+
+// leadOf is nil where there is none: the GPU still works off what was launched
+// before.
+func (tl *timed) leadOf(ids []uint32, only workKey) *Lead {
+	windows, paintings := map[int][]moment{}, map[int]*painting{}
+	span := tl.spansOn(only.device, ids)
+	for _, id := range ids {
+		tl.eachOf(id, only, func(i uint32, process int) {
+			opened, first := tl.t.Ranges[i].Start, span(i)
+			if first == (moment{}) || opened >= first.start {
+				return
+			}
+			if paintings[process] == nil {
+				paintings[process] = tl.painting(workKey{process, tl.oneDevice(ids, workKey{process, only.device})})
+			}
+			if since := paintings[process].idleSince(first.start, opened, tl.p.categories); since < first.start {
+				windows[process] = append(windows[process], moment{since, first.start})
+			}
+		})
+	}
+	ns := make([]int64, tl.p.categories+int(causes))
+	for process, list := range windows {
+		for _, m := range disjoint(list) {
+			paintings[process].split(m.start, m.end, ns)
+		}
+	}
+	lead := &Lead{Idle: []TimePart{}}
+	for c, id := range causeIDs {
+		if n := ns[tl.p.categories+c]; n > 0 {
+			lead.NS += n
+			lead.Idle = append(lead.Idle, TimePart{ID: id, NS: n})
+		}
+	}
+	slices.SortStableFunc(lead.Idle, func(x, y TimePart) int { return cmp.Compare(y.NS, x.NS) })
+	if lead.NS == 0 {
+		return nil
+	}
+	return lead
+}
+
+// idleSince is since when, but no earlier than from, no kernel has run at a moment;
+// labels from busy on are those of idle time.
+func (p *painting) idleSince(at, from int64, busy int) int64 {
+	since := min(at, p.end)
+	for i := p.find(since - 1); i >= 0 && since > from; i-- {
+		b := p.blocks[i]
+		for j := b.n - 1; j >= 0 && since > from; j-- {
+			if b.startOf(j) >= since {
+				continue
+			}
+			if int(b.label[j]) < busy {
+				return max(since, from)
+			}
+			since = b.startOf(j)
+		}
+	}
+	return max(since, from)
+}
+
+// waits is the part of a lead in which the GPU waited for the host.
+func (l *Lead) waits() (ns int64) {
+	for _, p := range l.Idle {
+		if p.ID == "launch" || p.ID == "python" || p.ID == "host" {
+			ns += p.NS
+		}
+	}
+	return ns
+}
+
+// waitsBefore tells of a stage that closes early and before whose work the GPU waits
+// for the host longer than it then works.
+func (a *analyzer) waitsBefore(s *Stage) bool {
+	return s.Lead != nil && s.Lead.waits() > s.Split.BusyNS && float64(s.Lead.waits()) >= a.th.LaunchBound*float64(s.Split.WallNS+s.Lead.NS)
+}
+
+// findWaitsBefore tells of stages whose launch gaps lie before their work.
+func (a *analyzer) findWaitsBefore() {
+	for _, s := range a.stagesInScope() {
+		if s.Split.LaunchBound || !a.waitsBefore(s) {
+			continue
+		}
+		all := s.Split.WallNS + s.Lead.NS
+		params := []fact.Param{s.param(), fact.NS("busy", s.Split.BusyNS), fact.NS("of", all), fact.NS("waits", s.Lead.waits()), fact.Share("share", ratio(s.Lead.waits(), all)),
+			fact.ID("cause", "idle", s.Lead.Idle[0].ID)}
+		if s.Passes > 1 {
+			params = append(params, fact.Count("passes", s.Passes))
+		}
+		a.find("waits-before-"+s.Name, weightHigh, codeWaitsBefore, params...)
+	}
+}
