@@ -544,6 +544,7 @@ export interface Spread {
 
 export interface Lead {
   ns: number;
+  ns_text: string;
   idle: TimePart[] | null;
 }
 
