@@ -173,7 +173,7 @@ func (c *Capture) supervise(ctx context.Context, a *Attempt, env []string, watch
 	cmd.Env = env
 	ended, err := tool.Supervise(ctx, tool.Job{
 		Command: cmd, Stdout: a.Stdout, Stderr: a.Stderr,
-		Profiler: string(c.Tool), Limits: c.Limits, Interrupts: c.Interrupts, Patience: c.patience,
+		Profiler: string(c.Tool), Limits: c.Limits, Interrupts: c.Interrupts, Patience: c.patience, Stop: c.Stop,
 		OnLine: func(l tool.Line) {
 			p.line(l)
 			if c.Record != nil {

@@ -32,6 +32,8 @@ type Capture struct {
 	// rank: its arguments are no options of the profiler, and each rank leaves a
 	// report.
 	Behind bool
+	// Stop asks ranks behind a launcher to finish; nil elsewhere. See tool.Job.
+	Stop func()
 
 	Gated      bool // a capture range is set
 	EndsTarget bool // the profiler will end the workload; see Evidence

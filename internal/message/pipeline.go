@@ -38,5 +38,7 @@ var pipelineWords = map[fact.Code]words{
 	"run-while-playing":     {Text: "interrupted while the recording was played"},
 	"step-verdict":          {Text: "[{kind}: ]{what}[ ({evidence})]"},
 	"run-step":              {Text: "{step}: {why}"},
+	"ranks-kept":            {Text: "the timelines of {n} of {of:rank|ranks} from before the interruption are kept"},
+	"rank-unreadable":       {Text: "the timeline of rank {rank} cannot be read: {error}"},
 	"process-ended":         {Text: "its process ended while the step ran"},
 }

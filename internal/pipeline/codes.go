@@ -41,6 +41,8 @@ const (
 	whilePlaying       fact.Code = "run-while-playing" //
 	stepVerdict        fact.Code = "step-verdict"      // kind, what, evidence
 	runStep            fact.Code = "run-step"          // step, why
+	ranksKept          fact.Code = "ranks-kept"        // n, of
+	rankUnreadable     fact.Code = "rank-unreadable"   // rank, error
 )
 
 // errorFact is an error as evidence.

@@ -167,7 +167,7 @@ func countWith(ctx context.Context, j *job, target []string, r pick.Request, tel
 	}
 	j.display.expected = r.Expected // the live line counts from the start of a process
 	c := j.capture(capture.Ncu, command, target, r.Output, j.plan.Pipeline.Ncu.Timeout)
-	_, c.Behind = j.launch(target)
+	j.setBehind(&c, plan.StepNcu, target)
 	if tell != nil {
 		c.Retries = 0 // who drives the server does so once
 		show := c.Progress

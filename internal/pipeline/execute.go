@@ -74,8 +74,17 @@ func (e *execution) step(ctx context.Context, s step) error {
 		return e.job.store.SkipStep(s.name, reason)
 	}
 	if e.resumed {
-		if err := e.setAside(s); err != nil {
+		ranks, err := keptRanks(ctx, e.job, s)
+		if err == nil && ranks == nil {
+			err = e.setAside(s)
+		}
+		if err != nil {
 			return err
+		}
+		if ranks != nil {
+			s.run = func(ctx context.Context, j *job) (made, error) {
+				return made{Outcome: ranks.Outcome}, recordRanks(ctx, j.store, s.name, *ranks)
+			}
 		}
 	}
 	if err := e.job.store.StartStep(s.name); err != nil {

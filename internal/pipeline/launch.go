@@ -12,6 +12,7 @@ import (
 
 	"al.essio.dev/pkg/shellescape"
 
+	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/plan"
@@ -54,6 +55,9 @@ func (j *job) behind(l workload.Launch, profiler tool.Command, outputOption, ste
 	}
 	script := j.place(path.Join(step, workload.ShimName))
 	if j.store != nil {
+		if err := os.Remove(j.stopFile(step)); err != nil && !os.IsNotExist(err) {
+			return tool.Command{}, fmt.Errorf("prepare the ranks: %w", err)
+		}
 		if err := j.store.WriteFile(path.Join(step, workload.ShimName), []byte(s.Script())); err != nil {
 			return tool.Command{}, err
 		}
@@ -63,6 +67,24 @@ func (j *job) behind(l workload.Launch, profiler tool.Command, outputOption, ste
 	}
 	words := slices.Concat(l.Head, []string{script}, l.Program)
 	return tool.Command{Path: words[0], Args: words[1:], Dir: profiler.Dir, Env: profiler.Env}, nil
+}
+
+// stopFile asks the ranks of a step to finish by being there.
+func (j *job) stopFile(step string) string {
+	return j.place(path.Join(step, workload.RanksFolder, workload.StopName))
+}
+
+// setBehind tells a capture that its command is a launcher, and how to stop what
+// that starts.
+func (j *job) setBehind(c *capture.Capture, step string, target []string) {
+	if _, c.Behind = j.launch(target); !c.Behind {
+		return
+	}
+	c.Stop = func() {
+		if err := os.WriteFile(j.stopFile(step), nil, 0o666); err != nil {
+			j.Say(fmt.Sprintf("warning: the ranks cannot be asked to finish: %v", err))
+		}
+	}
 }
 
 // A begun rank is what the script of ranks wrote when a rank began.

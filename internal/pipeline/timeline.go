@@ -120,7 +120,7 @@ func captureTimeline(ctx context.Context, j *job) (made, error) {
 			return capture.Outcome{}, err
 		}
 		c := j.capture(capture.Nsys, command, target, "nsys/run", n.Timeout)
-		_, c.Behind = j.launch(target)
+		j.setBehind(&c, plan.StepNsys, target)
 		o, err := captureNsys(ctx, j, c)
 		if err != nil {
 			return o, err

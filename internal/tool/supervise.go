@@ -32,6 +32,12 @@ type Job struct {
 	// Signal asks a plain program to finish; 0 is SIGINT.
 	Signal syscall.Signal
 
+	// Stop asks a program to finish in a way of its own, instead of a signal: a
+	// launcher hands signals on in ways that lose the reports of its ranks, or not
+	// at all. What does not end gets SIGTERM before it is killed, so that a launcher
+	// can end ranks on other hosts. Nil for a program that takes signals.
+	Stop func()
+
 	Limits Limits
 
 	// Interrupts counts requests to stop: the first asks the program to finish

@@ -54,9 +54,21 @@ func (s *supervisor) insist() {
 	}
 }
 
+// launcherEnds is how long a launcher may take to end ranks that it was told to
+// end.
+const launcherEnds = 3 * time.Second
+
 func (s *supervisor) killAll() {
 	s.ended.Killed = true
 	s.pending = false
+	if s.job.Stop != nil {
+		_ = unix.Kill(s.tree.root, unix.SIGTERM)
+		for until := time.Now().Add(launcherEnds); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+			if _ = s.tree.scan(); len(s.tree.live()) == 0 {
+				break
+			}
+		}
+	}
 	for _, p := range s.tree.kill(10 * time.Second) {
 		s.ended.Alive = append(s.ended.Alive, Process{p.pid, p.name})
 	}
@@ -113,7 +125,7 @@ func (s *supervisor) silence() time.Duration {
 // report is being written; see Job.Profiler. With the target gone there is
 // nothing left to stop.
 func (s *supervisor) maySignal(now time.Time) bool {
-	if s.job.Profiler != Nsys {
+	if s.job.Profiler != Nsys || s.job.Stop != nil {
 		return true
 	}
 	if !s.targetGone.IsZero() {
@@ -126,6 +138,10 @@ func (s *supervisor) maySignal(now time.Time) bool {
 }
 
 func (s *supervisor) signal(sig unix.Signal) {
+	if s.job.Stop != nil {
+		s.job.Stop()
+		return
+	}
 	if s.job.Profiler == Nsys {
 		_ = unix.Kill(s.tree.root, sig)
 		return

@@ -179,6 +179,7 @@ func startable(word string) bool {
 const (
 	ShimName    = "rank.sh"
 	RanksFolder = "ranks"
+	StopName    = "stop" // in RanksFolder: the ranks are asked to finish
 )
 
 // All and OnePerNode choose ranks; the alternative is numbers with commas.
@@ -237,6 +238,15 @@ func (s *Shim) Script() string {
 		line("export ", name, "=", q(value))
 	}
 	line(`[ -d "${TMPDIR:-/}" ] || unset TMPDIR`)
+	// The profiler keeps the process id of this script. It must get one signal, and
+	// none while it writes a report.
+	line(`( while kill -0 $$ 2>/dev/null; do`)
+	line(`  if [ -e `, q(filepath.Join(s.Folder, RanksFolder, StopName)), ` ]; then`)
+	line(`    pgrep -P $$ QdstrmImporter >/dev/null || kill -INT $$ `, s.children(), `2>/dev/null`)
+	line(`    exit`)
+	line(`  fi`)
+	line(`  sleep 0.5`)
+	line(`done & ) </dev/null >/dev/null 2>&1`)
 	name := `."$rank"."$host"`
 	if s.Single {
 		name = ""
@@ -247,6 +257,15 @@ func (s *Shim) Script() string {
 	}
 	line("exec ", profiler, s.inStep(), " ", s.Output, name, ` "$@"`)
 	return b.String()
+}
+
+// children are the processes that must get the signal to finish as well: ncu is
+// started by a script that hands no signals on.
+func (s *Shim) children() string {
+	if s.Single {
+		return `$(pgrep -P $$) `
+	}
+	return ""
 }
 
 // inStep are the options by which ncu launches the kernels of all ranks together.

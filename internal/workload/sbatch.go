@@ -37,9 +37,7 @@ func Sbatch(argv, command []string) (string, bool) {
 	lines = append(lines,
 		"#SBATCH --signal=B:INT@120",
 		"# Two minutes before the time limit deepprof is asked to finish: it keeps what it has, and 'deepprof runs resume latest' goes on.",
-		"trap 'kill -INT $!' INT",
-		shellescape.QuoteCommand(argv)+" &",
-		"wait $!", "wait $!", // the first ends with the signal
+		"exec "+shellescape.QuoteCommand(argv), // takes the place of the shell, which gets the signal
 	)
 	return strings.Join(lines, "\n") + "\n", true
 }
