@@ -27,7 +27,11 @@ func TestMain(m *testing.M) {
 // TestScripts runs command lines as a user types them. Each script starts in
 // an empty folder; $FIXTURES holds reports of real tools, $RECORDINGS what they
 // printed.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { testscript.Run(t, scripts(t, "testdata/script")) }
+
+// scripts are the scripts of a folder, with the commands that they have.
+func scripts(t *testing.T, dir string) testscript.Params {
+	t.Helper()
 	fixtures, err := filepath.Abs("../../testdata/h200")
 	if err != nil {
 		t.Fatal(err)
@@ -36,8 +40,8 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir:           "testdata/script",
+	return testscript.Params{
+		Dir:           dir,
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("FIXTURES", fixtures)
@@ -45,6 +49,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SYSPATH", e.Getenv("PATH"))
 			e.Setenv("LC_ALL", "C")
 			e.Setenv("DEEPPROF_NSIGHT", os.Getenv("DEEPPROF_NSIGHT"))
+			e.Setenv("SCRIPTS", filepath.Join(fixtures, "../../scripts"))
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
@@ -53,6 +58,8 @@ func TestScripts(t *testing.T) {
 				return os.Getenv("DEEPPROF_NSIGHT") != "", nil
 			case "torch": // of Debian's Python
 				return exec.Command("/usr/bin/python3", "-c", "import torch").Run() == nil, nil
+			case "slurm": // real daemons
+				return hasSlurm(), nil
 			case "network": // a namespace without interfaces
 				return exec.Command("unshare", "-rn", "true").Run() == nil, nil
 			case "namespace": // a tmpfs of one's own
@@ -68,8 +75,9 @@ func TestScripts(t *testing.T) {
 			"exit":     exit,
 			"validate": validate,
 			"waitfile": waitFile,
+			"slurm":    slurm,
 		},
-	})
+	}
 }
 
 // gunzip FILE.gz TARGET unpacks a fixture.
