@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"testing"
 )
 
@@ -32,8 +33,22 @@ func usedNow(t *testing.T, temp string) used {
 	return used{runtime.NumGoroutine(), len(open), len(left), m.HeapAlloc}
 }
 
-// TestSoak plays recorded runs in one process: SOAK of them, few where it is not
-// set. Memory, open files, goroutines and temporary files do not grow.
+// several does a thing for 0 to n-1, so many at a time.
+func several(workers, n int, do func(int)) {
+	var all sync.WaitGroup
+	slots := make(chan struct{}, workers)
+	for i := range n {
+		slots <- struct{}{}
+		all.Go(func() {
+			do(i)
+			<-slots
+		})
+	}
+	all.Wait()
+}
+
+// TestSoak plays recorded runs in one process, several at once: SOAK of them, few
+// where it is not set. Memory, open files, goroutines and temporary files do not grow.
 // scripts/torture runs it at length.
 func TestSoak(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv("SOAK"))
@@ -43,21 +58,19 @@ func TestSoak(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	play := func() {
-		out := filepath.Join(dir, "run")
+	play := func(n int) {
+		out := filepath.Join(dir, strconv.Itoa(n))
 		if err := run(t.Context(), []string{"demo", "--output", out}, io.Discard, io.Discard); err != nil {
-			t.Fatal(err)
+			t.Error(err)
 		}
 		if err := os.RemoveAll(out); err != nil {
-			t.Fatal(err)
+			t.Error(err)
 		}
 	}
-	play() // what is made once is made here
-	play()
+	workers := min(4, runtime.GOMAXPROCS(0))
+	several(workers, 2*workers, play) // what is made once is made here
 	first := usedNow(t, temp)
-	for range rounds {
-		play()
-	}
+	several(workers, rounds, play)
 	last := usedNow(t, temp)
 	t.Logf("after %d more runs: %+v, before %+v", rounds, last, first)
 	const slack = 8 << 20 // pools and caches of the runtime

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,8 +19,9 @@ import (
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
-// TestTorture kills commands at random moments: TORTURE of them, few where it is
-// not set. TORTURE_SEED repeats a sequence. scripts/torture runs it at length.
+// TestTorture kills commands at random moments: TORTURE of them, several at once
+// (-parallel), few where it is not set. TORTURE_SEED repeats a sequence.
+// scripts/torture runs it at length.
 func TestTorture(t *testing.T) {
 	kills, err := strconv.Atoi(os.Getenv("TORTURE"))
 	if err != nil {
@@ -31,30 +33,110 @@ func TestTorture(t *testing.T) {
 	}
 	t.Logf("TORTURE_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
+	victims, shared := tortured(t), sharedObjects(t)
+	t.Cleanup(func() { // after the last of the parallel ones
+		for name := range sharedObjects(t) {
+			if !shared[name] {
+				t.Errorf("left behind: /dev/shm/%s", name)
+			}
+		}
+	})
+	for i := range victims {
+		victims[i].measure(t)
+	}
+	for i := range kills {
+		k := kill{victim: victims[random.IntN(len(victims))], signal: []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL, syscall.SIGHUP}[random.IntN(4)]}
+		k.after = time.Duration(random.Int64N(int64(k.length)))
+		t.Run(fmt.Sprintf("%d-%s-%s-%s", i, k.name, k.signal, k.after.Round(time.Millisecond)), func(t *testing.T) {
+			t.Parallel()
+			k.dir, k.mark = t.TempDir(), fmt.Sprintf("TORTURE_RUN=%d-%d", os.Getpid(), i)
+			k.test(t)
+		})
+	}
+}
+
+// sharedObjects are those of Nsight Systems that belong to no live process.
+func sharedObjects(t *testing.T) map[string]bool {
+	t.Helper()
+	entries, err := os.ReadDir("/dev/shm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{}
+	for _, e := range entries {
+		pid := regexp.MustCompile(`^(?:quadd-agent-instance|sem\.NSys-process_waiter)-(\d+)`).FindStringSubmatch(e.Name())
+		if pid == nil {
+			continue
+		}
+		if _, err := os.Stat("/proc/" + pid[1]); err != nil {
+			out[e.Name()] = true
+		}
+	}
+	return out
+}
+
+// A victim is a command to kill.
+type victim struct {
+	name   string
+	args   []string
+	codes  []int         // exit codes of one that nobody kills
+	length time.Duration // how long it takes
+}
+
+// tortured are commands that together go through every step: those of a session,
+// those under real profilers where there are any, a recording, and a program that
+// listens to nobody and has a daemon.
+func tortured(t *testing.T) []victim {
 	python, err := filepath.Abs("../../internal/pipeline/testdata/python3")
 	if err != nil {
 		t.Fatal(err)
 	}
-	session := []string{
-		"run", "device=cpu", "pipeline.workload.python=" + python, "pipeline.nsys.enable=false", "pipeline.ncu.enable=false",
-		"pipeline.torch_profiler.activities=[cpu]", "pipeline.direct_inference.enable=true", "pipeline.static_analysis.torch_flop_counter=true",
+	list := []victim{
+		{name: "demo", args: []string{"demo"}, codes: []int{0}},
+		{name: "session", codes: []int{0}, args: []string{
+			"run", "device=cpu", "pipeline.workload.python=" + python, "pipeline.nsys.enable=false", "pipeline.ncu.enable=false",
+			"pipeline.torch_profiler.activities=[cpu]", "pipeline.direct_inference.enable=true", "pipeline.static_analysis.torch_flop_counter=true",
+		}},
+		{name: "stubborn", length: 2 * time.Second, args: []string{
+			"run", "pipeline.nsys.enable=false", "pipeline.ncu.enable=false", "pipeline.supervision.stop_grace_s=1", "--",
+			"sh", "-c", `trap "" TERM INT; setsid sh -c 'trap "" TERM INT; sleep 600' & sleep 600`,
+		}},
 	}
-	stubborn := []string{
-		"run", "pipeline.nsys.enable=false", "pipeline.ncu.enable=false", "pipeline.supervision.stop_grace_s=1", "--",
-		"sh", "-c", `trap "" TERM INT; setsid sh -c 'trap "" TERM INT; sleep 600' & sleep 600`,
+	nsys, ncu := os.Getenv("DEEPPROF_NSYS"), os.Getenv("DEEPPROF_NCU")
+	if dir := os.Getenv("DEEPPROF_NSIGHT"); dir != "" {
+		nsys, ncu = filepath.Join(dir, "trixie", "nsys"), filepath.Join(dir, "trixie", "ncu")
 	}
-	for i := range kills {
-		k := kill{dir: t.TempDir(), signal: []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL, syscall.SIGHUP}[random.IntN(4)]}
-		k.args = [][]string{session, stubborn, {"demo"}}[random.IntN(3)]
-		k.after = time.Duration(random.IntN(1500)) * time.Millisecond
-		t.Run(fmt.Sprintf("%d-%s-%s-%s", i, k.args[0], k.signal, k.after), k.test)
+	if nsys != "" && ncu != "" {
+		list = append(list, victim{name: "profiled", codes: []int{0, 4}, args: []string{ // 4: no kernel for ncu
+			"run", "--ignore-blockers", "pipeline.nsys.path=" + nsys, "pipeline.ncu.path=" + ncu, "pipeline.nsys.trace=[osrt]", "pipeline.ncu.pick.enable=false",
+			"pipeline.ncu.ncu_cli.launch_count=1", "pipeline.supervision.stop_grace_s=2", "--", "sh", "-c", "sleep 0.5; ls / >/dev/null",
+		}})
 	}
+	return list
+}
+
+// measure lets the command end by itself, so that moments are drawn from its
+// whole length on any machine.
+func (v *victim) measure(t *testing.T) {
+	t.Helper()
+	if v.length > 0 {
+		return
+	}
+	cmd := exec.Command("deepprof", v.args...)
+	cmd.Dir = t.TempDir()
+	start := time.Now()
+	text, err := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); !slices.Contains(v.codes, code) {
+		t.Fatalf("%s: %v\n%s", v.name, err, text)
+	}
+	v.length = time.Since(start)
 }
 
 // A kill is one command that is sent a signal.
 type kill struct {
+	victim
 	dir    string // empty; the working directory
-	args   []string
+	mark   string // in the environment of every process of it
 	signal syscall.Signal
 	after  time.Duration
 }
@@ -64,14 +146,13 @@ func (k kill) test(t *testing.T) {
 	if err := os.Mkdir(temp, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	mark := "TORTURE_RUN=" + filepath.Base(k.dir) + strconv.Itoa(os.Getpid())
-	env := append(os.Environ(), "TMPDIR="+temp, "XDG_CACHE_HOME="+filepath.Join(os.TempDir(), "deepprof-torture-cache"), mark)
+	env := append(os.Environ(), "TMPDIR="+temp, "XDG_CACHE_HOME="+filepath.Join(os.TempDir(), "deepprof-torture-cache"), k.mark)
 	code, output := k.run(t, env)
 	before := code == -1 && output == "" // the signal came before main
-	if k.signal != syscall.SIGKILL && code != 130 && code != 0 && !before {
+	if k.signal != syscall.SIGKILL && code != 130 && !slices.Contains(k.codes, code) && !before {
 		t.Errorf("exit code %d\n%s", code, output)
 	}
-	waitForEnd(t, mark)
+	waitForEnd(t, k.mark)
 	store := filepath.Join(k.dir, runs.DefaultRoot)
 	if left, _ := os.ReadDir(store); slices.ContainsFunc(left, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), ".tmp-") }) {
 		time.Sleep(time.Second) // it may still get its name until then
@@ -84,13 +165,14 @@ func (k kill) test(t *testing.T) {
 		t.Errorf("a run was named and is not listed\n%s", output)
 	}
 	for _, r := range list {
-		k.resume(t, env, mark, r)
+		k.resume(t, env, r)
 	}
 	next := exec.Command("deepprof", "version") // any command sweeps
 	next.Env, next.Dir = env, k.dir
 	if text, err := next.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, text)
 	}
+	waitForEnd(t, k.mark)
 	for _, dir := range []string{temp, store} {
 		left, _ := os.ReadDir(dir)
 		for _, e := range left {
@@ -123,12 +205,12 @@ func (k kill) run(t *testing.T, env []string) (int, string) {
 
 // resume goes on with a run, or has deepprof say why not. The stubborn command
 // is only asked for its plan.
-func (k kill) resume(t *testing.T, env []string, mark string, r runs.Summary) {
+func (k kill) resume(t *testing.T, env []string, r runs.Summary) {
 	t.Helper()
 	if r.Status == runs.StatusRunning {
 		t.Errorf("%s is shown as running", r.ID)
 	}
-	if r.Status == runs.StatusDone || slices.Contains(k.args, "--") {
+	if r.Status == runs.StatusDone || k.codes == nil {
 		return
 	}
 	cmd := exec.Command("deepprof", "runs", "resume", r.ID)
@@ -138,10 +220,10 @@ func (k kill) resume(t *testing.T, env []string, mark string, r runs.Summary) {
 	if k.args[0] == "demo" && (code != 2 || !bytes.Contains(text, []byte("cannot go on"))) {
 		t.Errorf("resume of a recording: %v, %s", err, text)
 	}
-	if k.args[0] == "run" && code != 0 {
+	if k.args[0] == "run" && !slices.Contains(k.codes, code) {
 		t.Errorf("resume: %v, %s", err, text)
 	}
-	waitForEnd(t, mark)
+	waitForEnd(t, k.mark)
 }
 
 // waitForEnd waits until no process has the mark in its environment.

@@ -45,3 +45,32 @@ func FuzzExtract(f *testing.F) {
 		}
 	})
 }
+
+// FuzzParseGPUs: whatever nvidia-smi prints, each GPU has an index and its values,
+// or the reason why not.
+func FuzzParseGPUs(f *testing.F) {
+	f.Add("0, NVIDIA H200, 590.48.01, GPU-1, 9.0, 1980, 3201, 143771, 700.00, Enabled, Disabled\n")
+	f.Add("[N/A], [Unknown Error]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		var env Env
+		if err := parseGPUs(&env, text, nil); err == nil && len(env.GPUs) == 0 {
+			t.Errorf("%q: no GPU and no error", text)
+		}
+	})
+}
+
+// FuzzReadFolder: whatever the small files of a run hold, they are read or refused.
+func FuzzReadFolder(f *testing.F) {
+	f.Add("time,step\n", `{"schema":1,"rows":{}}`, `{"tags":["a"]}`)
+	f.Fuzz(func(t *testing.T, conditions, index, tags string) {
+		dir := t.TempDir()
+		for name, text := range map[string]string{ConditionsName: conditions, indexName: index, TagsName: tags} {
+			must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		}
+		_, _ = ReadConditions(dir)
+		_ = readIndex(dir)
+		if got := ReadTags(dir); got.check() != nil {
+			t.Errorf("%+v", got)
+		}
+	})
+}

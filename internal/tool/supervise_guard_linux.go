@@ -108,6 +108,7 @@ func guardMain() {
 // end asks a tree to finish as its profiler wants to be asked, and kills what is
 // alive after the grace.
 func (t *tree) end(profiler string, grace time.Duration) {
+	defer t.clearShared("/")
 	_ = t.scan()
 	switch profiler {
 	case Nsys: // it ends its target itself

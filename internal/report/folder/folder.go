@@ -88,6 +88,10 @@ func Read(path string) (*analysis.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parse(path, data)
+}
+
+func parse(path string, data []byte) (*analysis.Result, error) {
 	var head struct{ Schema int }
 	if err := json.Unmarshal(data, &head); err == nil && head.Schema != analysis.Schema {
 		return nil, &SchemaError{path, head.Schema}
