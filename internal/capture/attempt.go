@@ -66,7 +66,7 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 	a.Outcome.Warnings = append(a.Outcome.Warnings, freed...)
 	c.keep(&a, &e, temp, r)
 	if len(removed) > 0 && !o.OK() {
-		a.Outcome.Warnings = append(a.Outcome.Warnings, warningOf(warnSecrets, fact.Names("names", fact.KindName, removed)))
+		a.Outcome.Warnings = append(a.Outcome.Warnings, warningOf(SecretsKept, fact.Names("names", fact.KindName, removed)))
 	}
 	return a
 }
@@ -97,23 +97,27 @@ func (c *Capture) log(name string, n int) string {
 // environment is what the profiler and the workload get, and the names of the
 // variables that were left out.
 func (c *Capture) environment(temp string) (env, removed []string) {
-	keep := map[string]bool{}
-	for _, name := range c.KeepEnv {
-		keep[name] = true
-	}
-	for _, kv := range c.Command.Env {
-		name, value, _ := strings.Cut(kv, "=")
-		if c.Secret(name, value) && !keep[name] {
-			removed = append(removed, name)
-			continue
-		}
-		env = append(env, kv)
-	}
+	env, removed = WithoutSecrets(c.Command.Env, c.KeepEnv, c.Secret)
 	set := []string{"LC_ALL=C"}
 	if temp != "" {
 		set = append(set, "TMPDIR="+temp)
 	}
 	return tool.Environ(env, set...), removed
+}
+
+// WithoutSecrets takes out of an environment what nsys would store in its report,
+// save the names to keep, and gives the names of what it took, sorted.
+func WithoutSecrets(env, keep []string, secret func(name, value string) bool) (rest, removed []string) {
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		if secret(name, value) && !slices.Contains(keep, name) {
+			removed = append(removed, name)
+			continue
+		}
+		rest = append(rest, kv)
+	}
+	slices.Sort(removed)
+	return rest, slices.Compact(removed)
 }
 
 // line is the command as it can be pasted into a shell. Variables that this

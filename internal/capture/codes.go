@@ -107,7 +107,7 @@ const (
 	warnTraceEmpty  fact.Code = "trace-empty"    // what
 	warnReports     fact.Code = "fewer-reports"  // n, of
 	warnLaunches    fact.Code = "fewer-launches" // n, of
-	warnSecrets     fact.Code = "secrets-kept"   // names
+	SecretsKept     fact.Code = "secrets-kept"   // names: exactly the variables that were removed
 	warnFreed       fact.Code = "sessions-freed" // file
 	warnStuck       fact.Code = "sessions-stuck" // error
 	warnMoved       fact.Code = "report-moved"   // file

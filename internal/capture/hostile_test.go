@@ -381,10 +381,10 @@ func TestSecretsOfTheEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	c := standIn(t, "")
 	c.Secret = redact.Secret
-	c.Command.Env = []string{"OPENAI_KEY=abc", "DATABASE_URL=postgres://u:p@h/d", "GH=ghp_0123456789abcdefghijABCDEFGHIJ", "PIP_CERT=" + dir, "USE_AUTH=1", "PATH=/bin"}
+	c.Command.Env = []string{"OPENAI_KEY=abc", "OPENAI_KEY=twice", "DATABASE_URL=postgres://u:p@h/d", "GH=ghp_0123456789abcdefghijABCDEFGHIJ", "PIP_CERT=" + dir, "USE_AUTH=1", "PATH=/bin"}
 	c = c.withDefaults()
 	env, removed := c.environment("")
-	if !slices.Equal(removed, []string{"OPENAI_KEY", "DATABASE_URL", "GH"}) || !slices.Contains(env, "PIP_CERT="+dir) || !slices.Contains(env, "USE_AUTH=1") {
+	if !slices.Equal(removed, []string{"DATABASE_URL", "GH", "OPENAI_KEY"}) || !slices.Contains(env, "PIP_CERT="+dir) || !slices.Contains(env, "USE_AUTH=1") {
 		t.Errorf("removed %v, env %v", removed, env)
 	}
 }

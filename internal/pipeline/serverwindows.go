@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,7 +103,8 @@ func (j *job) sessionOf(temp string) (nsys.Session, tool.Command, error) {
 	if temp != "" {
 		env = tool.Environ(env, "TMPDIR="+temp)
 	}
-	return session, tool.Command{Path: j.nsys.Path, Args: args, Dir: j.dir, Env: j.withoutSecrets(env)}, nil
+	env, _ = capture.WithoutSecrets(env, j.passedEnv(), redact.Secret)
+	return session, tool.Command{Path: j.nsys.Path, Args: args, Dir: j.dir, Env: env}, nil
 }
 
 // sessionWord keeps what nsys takes in the name of a session.
@@ -115,15 +117,11 @@ func sessionWord(text string) string {
 	}, text)
 }
 
-// withoutSecrets takes out what nsys would store in its report, save what the
-// configuration passes on.
-func (j *job) withoutSecrets(env []string) []string {
+// passedEnv names the variables that a workload under nsys gets even if they look
+// secret: the configuration asks for them.
+func (j *job) passedEnv() []string {
 	w := j.plan.Pipeline.Workload
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		name, value, _ := strings.Cut(kv, "=")
-		_, given := w.Env[name]
-		return !given && !slices.Contains(w.PassEnv, name) && redact.Secret(name, value)
-	})
+	return append(slices.Sorted(maps.Keys(w.Env)), w.PassEnv...)
 }
 
 // sessionCommands are the commands of nsys around a server, in their order: the
@@ -197,6 +195,10 @@ func serveSession(ctx context.Context, j *job) (made, error) {
 	}
 	s.stop(ctx)
 	files := s.readWindows(ctx)
+	_, server := j.serverLine()
+	if _, removed := capture.WithoutSecrets(server.Env, j.passedEnv(), redact.Secret); s.outcome.Kind != "" && len(removed) > 0 {
+		s.warn("", capture.SecretsKept, fact.Names("names", fact.KindName, removed))
+	}
 	return s.finish(ctx, fact.New(serverProfiled, fact.Count("n", s.profiled())), files...)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -68,7 +67,7 @@ func (j *job) capture(kind capture.Tool, command tool.Command, target []string, 
 	c := capture.Capture{
 		Tool: kind, Command: command, Output: j.store.Path(output), Target: target,
 		Limits: j.limits(timeout), Interrupts: j.Interrupts, Retries: s.Retries, Backoff: s.Backoff,
-		Secret: redact.Secret, KeepEnv: append(slices.Sorted(maps.Keys(j.plan.Pipeline.Workload.Env)), j.plan.Pipeline.Workload.PassEnv...),
+		Secret: redact.Secret, KeepEnv: j.passedEnv(),
 		Notice:   func(f fact.Fact) { j.Say(string(kind) + ": " + message.Text(f)) },
 		Progress: func(p capture.Progress) { j.display.line(fmt.Sprintf("%s: %s", kind, p)) },
 	}
