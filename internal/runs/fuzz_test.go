@@ -61,14 +61,14 @@ func FuzzParseGPUs(f *testing.F) {
 
 // FuzzReadFolder: whatever the small files of a run hold, they are read or refused.
 func FuzzReadFolder(f *testing.F) {
-	f.Add("time,step\n", `{"schema":1,"rows":{}}`, `{"tags":["a"]}`)
+	f.Add("time,step\n", `{"schema":2,"name":"a","stamp":{"inode":1},"summary":{"id":"a"}}`, `{"tags":["a"]}`)
 	f.Fuzz(func(t *testing.T, conditions, index, tags string) {
 		dir := t.TempDir()
 		for name, text := range map[string]string{ConditionsName: conditions, indexName: index, TagsName: tags} {
 			must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		_, _ = ReadConditions(dir)
-		_ = readIndex(dir)
+		_, _ = readIndex(dir)
 		if got := ReadTags(dir); got.check() != nil {
 			t.Errorf("%+v", got)
 		}

@@ -1,33 +1,41 @@
 package runs
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
-// indexName is a cache of what List shows, in the store. Nothing depends on it: a
-// row counts only if the run's folder and manifest are those that it was made
-// from, and a store without it, or with a damaged one, is read run by run.
+// indexName is a cache of what List shows, in the store: a line of JSON for each
+// run that has ended, of which the last counts. Nothing depends on it: a line
+// counts only if the run's folder and manifest are those that it was made from, and
+// a store without it, or with a damaged one, is read run by run. Runs add their
+// line when they end, so that a list seldom has to.
 const indexName = ".index.json"
 
 // indexedRuns is the number of runs from which a store gets an index.
 const indexedRuns = 100
 
-const indexSchema = 1
+const indexSchema = 2
 
-type index struct {
-	Schema int                 `json:"schema"`
-	Rows   map[string]indexRow `json:"rows"` // by the name of the run's folder
-}
+// maxIndex bounds what is read of an index: about 200,000 runs.
+const maxIndex = 256 << 20
 
 // indexRow is a run that has ended. Of others the process decides what to show.
 type indexRow struct {
+	Schema  int     `json:"schema"`
+	Name    string  `json:"name"` // of the run's folder
 	Stamp   stamp   `json:"stamp"`
 	Summary Summary `json:"summary"` // Path is set when it is read
 }
@@ -52,18 +60,66 @@ func stampOf(dir string) (stamp, bool) {
 	return stamp{Inode: inode(m), Size: m.Size(), Time: m.ModTime().UnixNano(), Folder: d.ModTime().UnixNano()}, true
 }
 
-func readIndex(root string) index {
-	x := index{Schema: indexSchema}
-	if data, err := readRegular(filepath.Join(root, indexName), maxManifest); err == nil {
-		var stored index
-		if json.Unmarshal(data, &stored) == nil && stored.Schema == indexSchema {
-			x = stored
+// readIndex gives the rows by the names of their folders, and the number of lines
+// that they were read from.
+func readIndex(root string) (rows map[string]indexRow, lines int) {
+	rows = map[string]indexRow{}
+	f, err := openRegular(filepath.Join(root, indexName))
+	if err != nil {
+		return rows, 0
+	}
+	defer f.Close()
+	in := bufio.NewScanner(io.LimitReader(f, maxIndex))
+	in.Buffer(make([]byte, 0, 64<<10), maxManifest)
+	for ; in.Scan(); lines++ {
+		var row indexRow
+		if json.Unmarshal(in.Bytes(), &row) == nil && row.Schema == indexSchema {
+			rows[row.Name] = row
 		}
 	}
-	if x.Rows == nil {
-		x.Rows = map[string]indexRow{}
+	return rows, lines
+}
+
+// addToIndex appends rows. A line that a killed process left half written costs
+// the one that follows it, which is then read from its folder again.
+func addToIndex(root string, rows []indexRow) {
+	var text bytes.Buffer
+	for i := range rows {
+		if json.NewEncoder(&text).Encode(&rows[i]) != nil {
+			return
+		}
 	}
-	return x
+	f, err := os.OpenFile(filepath.Join(root, indexName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return // a store that cannot be written is read run by run
+	}
+	_, _ = f.Write(text.Bytes())
+	_ = f.Close()
+}
+
+// enterIndex adds a run that has ended to the index of its store, and makes one
+// where the store has become large.
+func enterIndex(dir string) {
+	root, name := filepath.Split(dir)
+	if _, err := os.Lstat(filepath.Join(root, indexName)); err != nil {
+		if entries, err := os.ReadDir(root); err == nil && countRuns(entries) >= indexedRuns {
+			_, _, _ = summaries(root)
+		}
+		return
+	}
+	if x := examine(root, name); x.row != nil {
+		addToIndex(root, []indexRow{*x.row})
+	}
+}
+
+// countRuns counts folders that are named like runs.
+func countRuns(entries []os.DirEntry) (n int) {
+	for _, e := range entries {
+		if e.IsDir() && ValidID(e.Name()) {
+			n++
+		}
+	}
+	return n
 }
 
 // summaries lists the runs of a store, newest first, through its index.
@@ -83,46 +139,31 @@ func summaries(root string) ([]Summary, []Warning, error) {
 		return nil, nil, fmt.Errorf("list runs: %w", err)
 	}
 	sweepHalfMade(abs, entries)
-	old, next := index{}, index{Schema: indexSchema, Rows: map[string]indexRow{}}
+	var rows map[string]indexRow
+	lines := 0
 	if len(entries) >= indexedRuns {
-		old = readIndex(abs)
+		rows, lines = readIndex(abs)
 	}
 	var out []Summary
-	warnings := []Warning{}
-	changed := false
+	var misses []string
 	for _, e := range entries {
 		// Links are not followed: what they point to is listed, and cleaned, where it is.
 		if !e.IsDir() || !isRunName(e.Name()) {
 			continue
 		}
 		dir := filepath.Join(abs, e.Name())
-		now, ok := stampOf(dir)
-		if row, hit := old.Rows[e.Name()]; ok && hit && row.Stamp == now {
-			next.Rows[e.Name()] = row
+		row, hit := rows[e.Name()]
+		if now, ok := stampOf(dir); hit && ok && row.Stamp == now {
 			row.Summary.Path = dir
 			out = append(out, row.Summary)
 			continue
 		}
-		r, warning := openListed(filepath.Join(root, e.Name()), e.Name())
-		if warning != nil {
-			warnings = append(warnings, *warning)
-		}
-		if r == nil {
-			continue
-		}
-		s := summarise(r)
-		out = append(out, s)
-		if ok && r.m.Status != StatusRunning {
-			s.Path = ""
-			next.Rows[e.Name()] = indexRow{now, s}
-			changed = true
-		}
+		misses = append(misses, e.Name())
 	}
-	if len(next.Rows) >= indexedRuns && (changed || len(next.Rows) != len(old.Rows)) {
-		if data, err := json.Marshal(next); err == nil {
-			_ = writeFileAtomic(filepath.Join(abs, indexName), data) // a store that cannot be written is read run by run
-		}
-	}
+	seen, warnings, fresh := examineAll(root, misses)
+	hits := len(out)
+	out = append(out, seen...)
+	updateIndex(abs, rows, lines, hits, fresh)
 	slices.SortStableFunc(out, func(a, b Summary) int {
 		if c := b.Created.Compare(a.Created); c != 0 {
 			return c
@@ -130,6 +171,91 @@ func summaries(root string) ([]Summary, []Warning, error) {
 		return strings.Compare(b.ID, a.ID)
 	})
 	return out, warnings, nil
+}
+
+// updateIndex adds what a list found out. An index of which more than a third is
+// out of date is written again.
+func updateIndex(root string, rows map[string]indexRow, lines, hits int, fresh []indexRow) {
+	all := hits + len(fresh)
+	switch stale := lines - hits; {
+	case all < indexedRuns:
+	case stale > all/2+indexedRuns || lines == 0:
+		for _, row := range fresh {
+			delete(rows, row.Name)
+		}
+		writeIndex(root, rows, fresh)
+	case len(fresh) > 0:
+		addToIndex(root, fresh)
+	}
+}
+
+// writeIndex replaces the index.
+func writeIndex(root string, rows map[string]indexRow, fresh []indexRow) {
+	var text bytes.Buffer
+	line := json.NewEncoder(&text)
+	for _, row := range rows {
+		if _, err := os.Lstat(filepath.Join(root, row.Name)); err == nil {
+			_ = line.Encode(&row)
+		}
+	}
+	for i := range fresh {
+		_ = line.Encode(&fresh[i])
+	}
+	_ = writeFileAtomic(filepath.Join(root, indexName), text.Bytes())
+}
+
+// examined is what a folder of a store holds.
+type examined struct {
+	summary *Summary // nil where it is none of a run
+	warning *Warning
+	row     *indexRow // for the index, where the run has ended
+}
+
+// examineAll opens folders, several at a time.
+func examineAll(root string, names []string) (out []Summary, warnings []Warning, rows []indexRow) {
+	found := make([]examined, len(names))
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(len(names), runtime.GOMAXPROCS(0)) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(names)); i = next.Add(1) - 1 {
+				found[i] = examine(root, names[i])
+			}
+		})
+	}
+	all.Wait()
+	warnings = []Warning{}
+	for _, x := range found {
+		if x.warning != nil {
+			warnings = append(warnings, *x.warning)
+		}
+		if x.summary != nil {
+			out = append(out, *x.summary)
+		}
+		if x.row != nil {
+			rows = append(rows, *x.row)
+		}
+	}
+	return out, warnings, rows
+}
+
+// examine opens one folder. The stamp is taken first: what changes afterwards is
+// noticed by the next list.
+func examine(root, name string) (x examined) {
+	dir := filepath.Join(root, name)
+	now, ok := stampOf(dir)
+	r, warning := openListed(dir, name)
+	x.warning = warning
+	if r == nil {
+		return x
+	}
+	s := summarise(r)
+	x.summary = &s
+	if ok && r.m.Status != StatusRunning {
+		x.row = &indexRow{Schema: indexSchema, Name: name, Stamp: now, Summary: s}
+		x.row.Summary.Path = ""
+	}
+	return x
 }
 
 // openListed opens a folder of a store; nil where it is none of a run.
@@ -171,7 +297,7 @@ func newest(root string, names []string) (string, error) {
 	}
 	var rows map[string]indexRow
 	if len(names)-len(ids) >= indexedRuns {
-		rows = readIndex(root).Rows
+		rows, _ = readIndex(root)
 	}
 	for _, name := range names {
 		if ValidID(name) {

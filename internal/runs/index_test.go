@@ -82,16 +82,48 @@ func TestIndex(t *testing.T) {
 func TestIndexIsUsed(t *testing.T) {
 	root := manyRuns(t, indexedRuns)
 	listing(t, root)
-	x := readIndex(root)
-	name := "20260101T000003Z-1-000000000003"
-	row := x.Rows[name]
+	rows, _ := readIndex(root)
+	row := rows["20260101T000003Z-1-000000000003"]
 	row.Summary.Label = "from the index"
-	x.Rows[name] = row
-	data, err := json.Marshal(x)
-	must(t, err)
-	must(t, os.WriteFile(filepath.Join(root, indexName), data, 0o644))
+	addToIndex(root, []indexRow{row})
 	if !bytes.Contains(listing(t, root), []byte("from the index")) {
 		t.Error("the index was not read")
+	}
+}
+
+// TestRunsEnterIndex: a run that ends adds itself, so that the next list opens no
+// run; half a line that a killed process left does no harm.
+func TestRunsEnterIndex(t *testing.T) {
+	root := manyRuns(t, indexedRuns)
+	for range 3 {
+		r := mustCreate(t, root, CreateOptions{})
+		must(t, r.Finish(StatusDone, fact.Fact{}))
+		rows, _ := readIndex(root)
+		if now, ok := stampOf(r.Dir()); !ok || rows[filepath.Base(r.Dir())].Stamp != now {
+			t.Error("the run is not in the index as it is")
+		}
+	}
+	path := filepath.Join(root, indexName)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	must(t, err)
+	_, err = f.WriteString(`{"schema":2,"name":"x`)
+	must(t, errors.Join(err, f.Close()))
+	r := mustCreate(t, root, CreateOptions{})
+	must(t, r.Finish(StatusDone, fact.Fact{}))
+	for range 2 {
+		if rows, _, err := List(root, Filter{}); err != nil || len(rows) != indexedRuns+4 {
+			t.Errorf("%d rows, %v", len(rows), err)
+		}
+	}
+	if rows, _ := readIndex(root); len(rows) != indexedRuns+4 {
+		t.Errorf("%d rows in the index", len(rows))
+	}
+	for range 3 * indexedRuns { // of a run that changes again and again
+		addToIndex(root, []indexRow{{Schema: indexSchema, Name: filepath.Base(r.Dir())}})
+	}
+	listing(t, root)
+	if _, lines := readIndex(root); lines != indexedRuns+4 {
+		t.Errorf("%d lines are left", lines)
 	}
 }
 

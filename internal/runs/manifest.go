@@ -384,9 +384,9 @@ func ParseManifest(data []byte) (Manifest, error) {
 	return *m, m.Validate()
 }
 
-// readRegular reads a file of at most limit bytes, and refuses what is not a
-// plain file (a pipe would block, a device never ends).
-func readRegular(path string, limit int64) ([]byte, error) {
+// openRegular opens a plain file, and refuses what is none (a pipe would block, a
+// device never ends).
+func openRegular(path string) (*os.File, error) {
 	fi, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
@@ -394,17 +394,25 @@ func readRegular(path string, limit int64) ([]byte, error) {
 	if !fi.Mode().IsRegular() {
 		return nil, fmt.Errorf("not a plain file (%s)", fi.Mode().Type())
 	}
-	f, err := os.Open(path)
+	return os.Open(path)
+}
+
+// readRegular reads a plain file of at most limit bytes.
+func readRegular(path string, limit int64) ([]byte, error) {
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
+	var text bytes.Buffer
+	if fi, err := f.Stat(); err == nil {
+		text.Grow(int(min(fi.Size(), limit)) + bytes.MinRead) // read at once
+	}
+	if _, err := text.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
 		return nil, err
 	}
-	if int64(len(data)) > limit {
+	if int64(text.Len()) > limit {
 		return nil, fmt.Errorf("larger than %d bytes", limit)
 	}
-	return data, nil
+	return text.Bytes(), nil
 }

@@ -123,7 +123,9 @@ func (r *Run) Finish(status Status, reason fact.Fact) error {
 		r.liveness = Dead
 	}
 	r.mu.Unlock()
-	return errors.Join(err, r.Close())
+	err = errors.Join(err, r.Close())
+	enterIndex(r.dir)
+	return err
 }
 
 // Abandon gives a reopened run back as it was before.
