@@ -26,6 +26,7 @@ func (a *analyzer) drawOverview() (finish func()) {
 	go func() {
 		defer close(drawn)
 		cut = o.draw(sources, scope)
+		o.Counters = counterLanes(a.tl.t, o.StartNS)
 	}()
 	return func() {
 		<-drawn

@@ -59,7 +59,8 @@ type Result struct {
 
 	// Sampled are counters that nsys sampled while regions ran, those with most
 	// readings first; absent where nothing was sampled.
-	Sampled []SampledRegion `json:"sampled,omitempty"`
+	Sampled  []SampledRegion `json:"sampled,omitempty"`
+	Sampling *Sampling       `json:"sampling,omitempty"`
 
 	// Serving is what a server and its clients did; absent for other programs.
 	Serving *Serving `json:"serving,omitempty"`

@@ -290,6 +290,8 @@ type Overview struct {
 	EndNS   int64    `json:"end_ns"`
 	Names   []string `json:"names"` // of boxes
 	Lanes   []Lane   `json:"lanes"`
+	// Counters are the sampled counters over time; none where nothing was sampled.
+	Counters []CounterLane `json:"counters,omitempty"`
 	// Detail is absent in a result that was read, and where there are too many events.
 	Detail *Detail `json:"-"`
 }

@@ -17,7 +17,8 @@ type Sampled struct {
 }
 
 // A SampledRegion has the sampled counters of all instances of a region, over the
-// time from its first work on the GPU to its last.
+// time from its first work on the GPU to its last. Where no CUDA was traced, it is
+// the time of its ranges, which holds work that is still queued before it.
 type SampledRegion struct {
 	Path      string    `json:"path"`
 	Instances int       `json:"instances"` // with a reading
@@ -65,7 +66,7 @@ func (m moments) rows() []Sampled {
 
 // sampleRegions joins sampled counters to the regions of the timeline.
 func (a *analyzer) sampleRegions(t *timeline.Timeline) {
-	if len(t.Samples) == 0 {
+	if a.res.Sampling = samplingOf(t); a.res.Sampling == nil {
 		return
 	}
 	type sum struct {
@@ -73,11 +74,19 @@ func (a *analyzer) sampleRegions(t *timeline.Timeline) {
 		moments
 	}
 	byPath := map[string]*sum{}
+	untraced := len(t.Kernels)+len(t.Graphs)+len(t.Copies)+len(t.Sets) == 0
 	for _, r := range t.RangeRows(timeline.Query{}).Rows {
-		if r.ProjectedStart == nil || r.ProjectedNS < minSpan {
+		start, span := r.StartNS, r.RangeNS
+		if !untraced {
+			if r.ProjectedStart == nil {
+				continue
+			}
+			start, span = *r.ProjectedStart, r.ProjectedNS
+		}
+		if span < minSpan {
 			continue
 		}
-		got := t.SampledWithin(*r.ProjectedStart, *r.ProjectedStart+r.ProjectedNS)
+		got := t.SampledWithin(start, start+span)
 		if got == nil {
 			continue
 		}
@@ -87,7 +96,7 @@ func (a *analyzer) sampleRegions(t *timeline.Timeline) {
 			byPath[r.Path] = s
 		}
 		s.Instances++
-		s.SpanNS += r.ProjectedNS
+		s.SpanNS += span
 		s.add(got)
 	}
 	for _, s := range byPath {

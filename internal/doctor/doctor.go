@@ -142,6 +142,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 type Options struct {
 	Timeline bool // nsys will capture
 	Counters bool // ncu will count
+	Sampled  bool // nsys samples counters where it may
 	CUDA     bool // the workload uses a GPU
 	Torch    bool // the workload is a Python program with PyTorch
 

@@ -319,6 +319,8 @@ func TestChecks(t *testing.T) {
 		{"counters", "other parameters", func(p *patient) { p.files["/proc/driver/nvidia/params"] = "RmMsg: \"\"\n" }, Unknown, "RmProfilingAdminOnly", "small program"},
 		{"counters", "no driver", (*patient).noGPU, NotApplicable, "no driver", ""},
 		{"counters", "not wanted", func(p *patient) { p.opts.Counters = false }, NotApplicable, "", ""},
+		{"counters", "sampled only, open", func(p *patient) { p.opts.Counters, p.opts.Sampled = false, true }, OK, "open to all users", ""},
+		{"counters", "sampled only, restricted", func(p *patient) { p.restrict(); p.opts.Counters, p.opts.Sampled = false, true }, Warning, "will not be sampled", "NVreg_RestrictProfilingToAdminUsers=0"},
 
 		{"perf-events", "fine", func(p *patient) { p.opts.Sample = "process-tree" }, OK, "is 2", ""},
 		{"perf-events", "too strict", func(p *patient) {

@@ -79,7 +79,7 @@ func checkContainer(_ context.Context, e *exam) finding {
 var adminOnly = regexp.MustCompile(`(?m)^RmProfilingAdminOnly:\s*(\d+)`)
 
 func checkCounters(_ context.Context, e *exam) finding {
-	if !e.Counters {
+	if !e.Counters && !e.Sampled {
 		return notApplicable("no counters wanted")
 	}
 	text, err := e.read("/proc/driver/nvidia/params")
@@ -111,9 +111,18 @@ func checkCounters(_ context.Context, e *exam) finding {
 		if e.driver.Major >= 565 {
 			grant = "--cap-add=PERFMON"
 		}
-		return problem(true, "start the container with "+grant+"; or "+host, "ERR_NVGPUCTRPERM to be expected: restricted to administrators, and this %s container lacks the capability", e.contained)
+		return problem(e.Counters, "start the container with "+grant+"; or "+host, e.withoutCounters()+"ERR_NVGPUCTRPERM to be expected: restricted to administrators, and this %s container lacks the capability", e.contained)
 	}
-	return problem(true, "run as root (sudo --preserve-env); or "+host, "ERR_NVGPUCTRPERM to be expected: restricted to administrators, and user %d has neither CAP_SYS_ADMIN nor CAP_PERFMON", *e.UID)
+	return problem(e.Counters, "run as root (sudo --preserve-env); or "+host, e.withoutCounters()+"ERR_NVGPUCTRPERM to be expected: restricted to administrators, and user %d has neither CAP_SYS_ADMIN nor CAP_PERFMON", *e.UID)
+}
+
+// withoutCounters begins what a run that only samples counters is told: it goes on
+// without them.
+func (e *exam) withoutCounters() string {
+	if e.Counters {
+		return ""
+	}
+	return "counters will not be sampled: "
 }
 
 var perfSyscall = regexp.MustCompile(`perf_event_open syscall available:\s*(\w+)`)

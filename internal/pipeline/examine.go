@@ -126,7 +126,7 @@ func checks(p *plan.Plan, runDir string) doctor.Options {
 	parent, _ := plan.SplitRunDir(runDir)
 	cuda := slices.ContainsFunc(nsys.Trace, func(api string) bool { return strings.HasPrefix(api, "cuda") })
 	return doctor.Options{
-		Timeline: nsys.Enable, Counters: ncu.Enable, Sample: nsys.Sample,
+		Timeline: nsys.Enable, Counters: ncu.Enable, Sampled: nsys.Enable && nsys.SamplesCounters(), Sample: nsys.Sample,
 		CUDA:  ncu.Enable || nsys.Enable && cuda || shipped && p.Device != "cpu" && (!workload.ShipsServer(p) || p.Pipeline.Server.LLMServer.Device != "cpu"),
 		Torch: shipped, Packages: workload.Needs(p), Device: p.Device,
 		NsysPath: nsys.Path, NcuPath: ncu.Path, PythonPath: workload.PythonPath(p.Pipeline.Workload.Python), RunDir: parent,

@@ -28,10 +28,8 @@ const (
 // at all.
 func (j *job) sampling() (hz int, gpus string) {
 	n := j.plan.Pipeline.Nsys
-	traced := slices.ContainsFunc(n.Trace, func(api string) bool { return strings.HasPrefix(api, "cuda") })
-	given := slices.ContainsFunc(n.ExtraArgs, func(arg string) bool { return strings.HasPrefix(arg, "--gpu-metrics") })
-	wanted := n.GPUMetrics == "on" || n.GPUMetrics == "auto" && j.counts && traced
-	if !wanted || given || j.store != nil && exists(j.store.Path(samplesOff)) {
+	permitted := n.GPUMetrics == "on" || j.counts
+	if !n.SamplesCounters() || !permitted || j.store != nil && exists(j.store.Path(samplesOff)) {
 		return 0, ""
 	}
 	hz = n.GPUMetricsHz
@@ -88,7 +86,7 @@ func (j *job) sampledNote() {
 	n := j.plan.Pipeline.Nsys
 	hz, _ := j.sampling()
 	switch {
-	case n.GPUMetrics == "auto" && !j.counts || n.GPUMetrics == "off" || n.GPUMetrics == "" || hz == n.GPUMetricsHz:
+	case !n.SamplesCounters() || n.GPUMetrics == "auto" && !j.counts || hz == n.GPUMetricsHz: // doctor's row says what is missing
 	case hz == 0:
 		j.Say("note: counters of the GPU are not sampled: the program is too long for " + strconv.Itoa(minSampleHz) + " Hz within 100 MB; capture a part of it (pipeline.nsys.capture_range)")
 	default:

@@ -37,6 +37,7 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 	d.stages(r)
 
 	d.serving(r)
+	d.samples(r)
 	d.ranks(r)
 
 	d.line("## Where the time goes")

@@ -49,6 +49,7 @@ func PageTables(r *analysis.Result) map[string]PageTable {
 		"lanes":      pageTable(LaneView, laneLines(r, n)),
 		"deviations": pageTable(DeviationView, pointers(r.Method.Deviations)),
 		"files":      pageTable(FileView, pointers(r.Source.Files)),
+		"samples":    pageTable(SampleView, pointers(sampleRows(r))),
 	}
 }
 

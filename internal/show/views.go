@@ -112,6 +112,11 @@ func Views() []View {
 			Example: "  deepprof show requests latest\n  deepprof show requests latest --csv",
 			Params:  []Param{topParam, partialParam}, Tables: []report.Declared{report.RequestView}, answer: ofResult("requests", report.Requests),
 		},
+		{
+			Name: "samples", Many: true, Short: "Counters that nsys sampled while regions and steps ran: tensor cores, DRAM, SMs, with readings and error",
+			Example: "  deepprof show samples latest\n  deepprof show samples report.sqlite --csv",
+			Params:  []Param{topParam, partialParam}, Tables: []report.Declared{report.SampleView}, answer: ofResult("samples", report.Samples),
+		},
 		flopsView(),
 		{
 			Name: "info", Short: "What made the report: tool versions, machine, GPUs, processes, tables, warnings",

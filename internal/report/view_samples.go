@@ -1,0 +1,117 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+)
+
+// A SampleRow has the sampled counters of a region, or of the steps of a kind.
+type SampleRow struct {
+	Of        string // region, or steps
+	Name      string
+	Instances int
+	SpanNS    int64
+	Metrics   []analysis.Sampled
+}
+
+// SampleView are the sampled counters.
+var SampleView = View[SampleRow]{
+	Name: "samples", Order: Order{Key: "span_ns", Descending: true},
+	Legend: "sampled by nsys while the program ran, not counted by ncu: means over readings that lie wholly inside, as shares of what the unit can do; ± is the standard error. Regions shorter than 1 ms are left out",
+	Columns: append([]Column[SampleRow]{
+		{Key: "of", Detail: true, Value: func(r *SampleRow) any { return r.Of }},
+		{Key: "name", Title: "region or steps", Format: ID, Value: func(r *SampleRow) any { return r.Name }},
+		{Key: "instances", Priority: 3, Unit: Count, Value: func(r *SampleRow) any { return r.Instances }},
+		{Key: "span_ns", Title: "time", Priority: 2, Unit: Nanoseconds, Value: func(r *SampleRow) any { return orNil(r.SpanNS) }},
+		{Key: "samples", Title: "readings", Priority: 1, Unit: Count, Value: func(r *SampleRow) any { return r.samples() }},
+	}, sampleColumns("gpu_active", "GPU active", 3, "sm_active", "SMs active", 0, "sm_issue", "issue", 4, "tensor_active", "tensor cores", 0, "dram_read", "DRAM read", 0, "dram_write", "DRAM write", 0)...),
+}
+
+// sampleColumns are the mean and the error of each counter: ID, title, priority.
+func sampleColumns(of ...any) (out []Column[SampleRow]) {
+	for i := 0; i+2 < len(of); i += 3 {
+		id := of[i].(string)
+		out = append(out,
+			Column[SampleRow]{Key: id, Title: of[i+1].(string), Priority: of[i+2].(int), Unit: Share, Value: func(r *SampleRow) any {
+				if m := r.metric(id); m != nil {
+					return m.Mean
+				}
+				return nil
+			}},
+			Column[SampleRow]{Key: id + "_error", Title: "±", Priority: 6, Unit: Share, Value: func(r *SampleRow) any {
+				if m := r.metric(id); m != nil {
+					return m.Error
+				}
+				return nil
+			}})
+	}
+	return out
+}
+
+func (r *SampleRow) metric(id string) *analysis.Sampled {
+	for i := range r.Metrics {
+		if r.Metrics[i].Metric == id {
+			return &r.Metrics[i]
+		}
+	}
+	return nil
+}
+
+func (r *SampleRow) samples() int {
+	n := 0
+	for _, m := range r.Metrics {
+		n = max(n, m.Samples)
+	}
+	return n
+}
+
+// sampleRows are the kinds of steps of a server, then the regions.
+func sampleRows(r *analysis.Result) (rows []SampleRow) {
+	if r.Serving != nil {
+		for i := range r.Serving.Steps {
+			if c := &r.Serving.Steps[i]; len(c.Sampled) > 0 {
+				rows = append(rows, SampleRow{Of: "steps", Name: stepClassName(c), Instances: c.Steps, SpanNS: int64(c.Time.Mean * float64(c.Steps)), Metrics: c.Sampled})
+			}
+		}
+	}
+	for _, s := range r.Sampled {
+		rows = append(rows, SampleRow{Of: "region", Name: s.Path, Instances: s.Instances, SpanNS: s.SpanNS, Metrics: s.Metrics})
+	}
+	return rows
+}
+
+// stepClassName is the kind and batch size of steps.
+func stepClassName(c *analysis.StepClass) string {
+	if batch, ok := batchName(c).(string); ok {
+		return fmt.Sprintf("%s, batch %s", c.Kind, batch)
+	}
+	return string(c.Kind)
+}
+
+// Samples shows the sampled counters.
+func Samples(r *analysis.Result) Printable {
+	var notes []string
+	switch s := r.Sampling; {
+	case s == nil:
+		notes = append(notes, "no counters were sampled: see pipeline.nsys.gpu_metrics, and the counters row of deepprof doctor for the permission")
+	default:
+		notes = append(notes, fmt.Sprintf("%d readings of %d GPU(s) at %.0f Hz", s.Readings, s.GPUs, s.RateHz))
+	}
+	return SampleView.table(Slice(sampleRows(r)), func() []string { return notes })
+}
+
+// samples writes the sampled counters of the regions with most time. It writes
+// nothing where nothing was sampled.
+func (d *doc) samples(r *analysis.Result) {
+	rows := sampleRows(r)
+	if len(rows) == 0 {
+		return
+	}
+	d.line("## Sampled counters")
+	d.line("%s.", upperFirst(SampleView.Legend))
+	writeView(d, SampleView.without("gpu_active_error", "sm_active_error", "sm_issue_error"), pointers(rows[:min(len(rows), maxSampleRows)]))
+}
+
+// maxSampleRows is how many rows of sampled counters the Markdown report has.
+const maxSampleRows = 20
