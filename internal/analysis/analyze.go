@@ -61,6 +61,7 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 		a.judgeRanges,    // limiter and roofline of regions measured as a whole
 		a.utilise,        // MFU and MBU
 		a.servingWork,    // of the steps of a server
+		a.divideSteps,    // into kernels and layers
 		a.readOperators,  // of the torch profiler
 		a.refuseNothing,  // where no file held anything
 		func(context.Context) error { return a.refuseUnused() }, // a file that was named

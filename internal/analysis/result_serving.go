@@ -21,6 +21,8 @@ type Serving struct {
 	// NextToken divides the time between two steps that decode.
 	Steps     []StepClass `json:"steps,omitempty"`
 	NextToken *NextToken  `json:"next_token,omitempty"`
+	// OverTime are the same steps by intervals of their windows.
+	OverTime []StepsAt `json:"over_time,omitempty"`
 }
 
 // A ServingWindow is one interval, as the clients saw it.
@@ -71,6 +73,10 @@ type StepClass struct {
 	MFU     *Utilisation `json:"mfu,omitempty"`
 	MBU     *Utilisation `json:"mbu,omitempty"`
 	Roof    string       `json:"roof,omitempty"`
+
+	// Kernels and Layers are those with most GPU time in the steps.
+	Kernels []StepPart `json:"kernels,omitempty"`
+	Layers  []StepPart `json:"layers,omitempty"`
 }
 
 // NextToken divides the mean time from one step that decodes to the next. The

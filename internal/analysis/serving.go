@@ -17,22 +17,6 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// engineSteps are the steps of a serving engine in a timeline; none where it has
-// no such range.
-func engineSteps(t *timeline.Timeline) []timeline.StepRow {
-	if !slices.ContainsFunc(t.Ranges, func(r timeline.Range) bool {
-		_, ok := engine.ParseStep(t.Name(r.Name))
-		return ok
-	}) {
-		return nil
-	}
-	steps := slices.DeleteFunc(timeline.Steps(t.RangeRows(timeline.Query{}).Rows), func(s timeline.StepRow) bool { return s.Kind == "" })
-	for i := range steps {
-		steps[i].Sampled = t.SampledWithin(steps[i].StartNS, steps[i].StartNS+steps[i].StepNS)
-	}
-	return steps
-}
-
 // readServing reads what the clients of a server saw, and sums up its steps.
 func (a *analyzer) readServing(context.Context) error {
 	s := &Serving{Windows: []ServingWindow{}}
@@ -59,7 +43,7 @@ func (a *analyzer) readServing(context.Context) error {
 	})
 	s.Session = s.cost(load.Unprofiled, load.Idle)
 	s.Collecting = s.cost(load.Idle, load.Profiled)
-	s.Steps, s.NextToken = classSteps(a.steps), nextToken(a.steps)
+	s.Steps, s.NextToken, s.OverTime = classSteps(a.steps), nextToken(a.steps), overTime(a.steps)
 	a.res.Serving = s
 	return nil
 }
@@ -139,23 +123,15 @@ func (s *Serving) mean(kinds ...load.WindowKind) (clientMeans, bool) {
 
 // classSteps sums steps up by kind and batch size, those with most time first.
 func classSteps(steps []timeline.StepRow) []StepClass {
-	type key struct {
-		kind   engine.StepKind
-		lo, hi int
-	}
-	byKey := map[key][]timeline.StepRow{}
+	byKey := map[timeline.StepClassKey][]timeline.StepRow{}
 	var total float64
 	for _, s := range steps {
-		k := key{s.Kind, -1, -1}
-		if s.Batch != nil {
-			k.lo, k.hi = timeline.BatchClass(int(*s.Batch))
-		}
-		byKey[k] = append(byKey[k], s)
+		byKey[s.Class()] = append(byKey[s.Class()], s)
 		total += float64(s.StepNS) + gapOf(s)
 	}
 	var out []StepClass
 	for k, list := range byKey {
-		out = append(out, classOf(StepClass{Kind: k.kind, BatchMin: k.lo, BatchMax: k.hi}, list, total))
+		out = append(out, classOf(StepClass{Kind: k.Kind, BatchMin: k.BatchMin, BatchMax: k.BatchMax}, list, total))
 	}
 	slices.SortFunc(out, func(x, y StepClass) int {
 		return cmp.Or(cmp.Compare(y.Share, x.Share), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.BatchMin, y.BatchMin))

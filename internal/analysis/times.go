@@ -122,7 +122,7 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 	for _, w := range a.tl.at.Warnings {
 		a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(a.in.timeline())})
 	}
-	a.steps = engineSteps(t)
+	a.steps = engineSteps(t, a.in.Identity(a.in.timeline()).Window)
 	if !a.brief {
 		a.sampleRegions(t)
 	}

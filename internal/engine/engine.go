@@ -47,9 +47,8 @@ type Engine struct {
 	// key-value cache, MemoryMetric the peak of GPU memory in bytes; "" where there
 	// is none.
 	CacheMetric, MemoryMetric string
-	// Layerwise is the option by which it opens a range for each layer, and why it
-	// is not added by itself; both "" where there is none.
-	Layerwise, LayerwiseNeeds string
+	// StepMetric is the line of /metrics that counts its steps.
+	StepMetric string
 }
 
 // Profile is a pair of endpoints that call cudaProfilerStart and Stop.
@@ -64,7 +63,7 @@ var engines = []Engine{
 	{
 		Name: LLMServer, Commands: []string{"llm_server"}, Port: "8000", PortFlags: []string{"--port"}, Ready: "/health",
 		Profile:     &Profile{Start: "/start_profile", Stop: "/stop_profile", Body: "{}"},
-		CacheMetric: "llm_server_kv_cache_usage_ratio", MemoryMetric: "llm_server_gpu_memory_peak_bytes",
+		CacheMetric: "llm_server_kv_cache_usage_ratio", MemoryMetric: "llm_server_gpu_memory_peak_bytes", StepMetric: "llm_server_steps_total",
 	},
 	{
 		// The front end serves requests; its workers have the profile endpoints, on the
@@ -80,8 +79,7 @@ var engines = []Engine{
 		Env: []string{"VLLM_WORKER_MULTIPROC_METHOD=spawn", "VLLM_NVTX_SCOPES_FOR_PROFILING=1"}, Args: []string{"--profiler-config.profiler=cuda"},
 		Port: "8000", PortFlags: []string{"--port"}, Ready: "/health",
 		Profile:     &Profile{Start: "/start_profile", Stop: "/stop_profile", Body: "{}"},
-		CacheMetric: "vllm:kv_cache_usage_perc",
-		Layerwise:   "--enable-layerwise-nvtx-tracing", LayerwiseNeeds: "--enforce-eager",
+		CacheMetric: "vllm:kv_cache_usage_perc", StepMetric: "vllm:iteration_tokens_total_count",
 	},
 	{
 		// Its ranges need the Python package nvtx, without which it only warns.
@@ -89,7 +87,6 @@ var engines = []Engine{
 		Env: []string{"SGLANG_ENABLE_NVTX_SCHEDULER=1"}, Port: "30000", PortFlags: []string{"--port"}, Ready: "/health",
 		Profile:     &Profile{Start: "/start_profile", Stop: "/stop_profile", Body: `{"activities":["CUDA_PROFILER"]}`},
 		CacheMetric: "sglang:token_usage",
-		Layerwise:   "--enable-layerwise-nvtx-marker", LayerwiseNeeds: "--disable-cuda-graph",
 	},
 	{
 		// It has no endpoints: TLLM_PROFILE_START_STOP=A-B profiles steps by their number.

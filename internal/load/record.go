@@ -28,6 +28,8 @@ type Record struct {
 	Ready  float64  `json:"ready_s"` // from the start until it served requests
 	Warmup float64  `json:"warmup_s"`
 	Window []Window `json:"windows"`
+	// Counted are the seconds from the start under ncu to each counted launch.
+	Counted []float64 `json:"counted_s,omitempty"`
 }
 
 // Shape is what the client sent.

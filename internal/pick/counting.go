@@ -156,7 +156,7 @@ func wholeProgram(n plan.Nsys) bool {
 func (c *Counting) policy() Policy {
 	p := PolicyOf(c.Nsys, c.Ncu, c.Version, c.Program)
 	p.BriefStart = c.BriefStart
-	p.Partial = p.Partial || c.Window
+	p.Partial, p.Served = p.Partial || c.Window, c.Window
 	return p
 }
 

@@ -48,6 +48,9 @@ type Policy struct {
 	// Partial says that the timeline shows only part of the program, so that
 	// launches cannot be numbered from its start.
 	Partial bool
+	// Served says that the program is a server: its launches come in another order
+	// in each start, so that skipping some of them only takes time.
+	Served bool
 	// RootOnly says that ncu counts the program that it starts and none of its
 	// children.
 	RootOnly bool

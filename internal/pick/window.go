@@ -100,6 +100,9 @@ func (w *windows) search(one bool) *window {
 	if one {
 		counts, skips = 1, maxSkip
 	}
+	if w.c.p.Served {
+		skips = 1
+	}
 	var best *window
 	for count := 1; count <= counts; count++ {
 		for skip := range skips {

@@ -102,7 +102,7 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 				if !workload.Serves(j.plan) {
 					return countWith(ctx, j, target, r, nil)
 				}
-				return countServer(ctx, j, r.Launches, func(ctx context.Context, tell func(capture.Progress)) (capture.Outcome, error) {
+				return countServer(ctx, j, r, func(ctx context.Context, tell func(capture.Progress)) (capture.Outcome, error) {
 					return countWith(ctx, j, target, r, tell)
 				})
 			},

@@ -54,3 +54,17 @@ func TestFirstAnswer(t *testing.T) {
 		t.Errorf("%d files are still said to be of the first answer", n)
 	}
 }
+
+// TestNoFirstAnswer: without a timeline there is nothing to say before the end.
+func TestNoFirstAnswer(t *testing.T) {
+	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []runs.Step{{Name: plan.StepNsys}, {Name: plan.StepFirstAnswer}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &job{store: store}
+	j.Say = func(line string) { t.Errorf("said %q", line) }
+	m, err := firstAnswer(context.Background(), j)
+	if err != nil || m.result != nil || m.What.Code != noFirstAnswer {
+		t.Errorf("%+v, %v", m, err)
+	}
+}

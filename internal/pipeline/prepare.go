@@ -120,6 +120,9 @@ func prepareNsys(ctx context.Context, j *job) (err error) {
 		return err
 	}
 	if workload.Serves(j.plan) {
+		if e, _ := j.serverLine(); e.StepMetric == "" && j.plan.Pipeline.Server.WindowSteps > 0 {
+			return fmt.Errorf("pipeline.server.window_steps: the engine %s does not count its steps in /metrics; end windows with window_requests or window_s", e.Name)
+		}
 		_, err = sessionCommands(j)
 		return err
 	}

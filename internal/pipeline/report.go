@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -63,9 +64,14 @@ const firstFindings = 3
 // firstAnswer reports on the timeline before counters are taken: who stops the
 // run after that has a whole report. That it could not be made costs nothing.
 func firstAnswer(ctx context.Context, j *job) (made, error) {
+	none := capture.Outcome{Kind: capture.WithWarnings, What: fact.New(noFirstAnswer), Usable: true}
+	if !holdsTimeline(j.store.Manifest()) {
+		return made{Outcome: none}, nil
+	}
 	m, err := writeReport(ctx, j, plan.StepFirstAnswer)
 	if err != nil || m.result == nil {
-		return made{Outcome: capture.Outcome{Kind: capture.WithWarnings, What: fact.New(noFirstAnswer), Evidence: m.Evidence, Usable: true}}, err
+		none.Evidence = m.Evidence
+		return made{Outcome: none}, err
 	}
 	j.Say(fmt.Sprintf("first answer after %.0f s, without counters: %s", time.Since(j.store.Manifest().Created).Seconds(), j.store.Path(folder.PageFile)))
 	for i, f := range m.result.Findings[:min(firstFindings, len(m.result.Findings))] {
@@ -75,6 +81,12 @@ func firstAnswer(ctx context.Context, j *job) (made, error) {
 		j.Say("  " + message.Text(n.Fact))
 	}
 	return m, nil
+}
+
+// holdsTimeline tells whether nsys left something to answer from.
+func holdsTimeline(m runs.Manifest) bool {
+	s := m.Step(plan.StepNsys)
+	return s != nil && slices.ContainsFunc(s.Files(), func(f runs.File) bool { return filepath.Ext(f.Path) == ".sqlite" })
 }
 
 // report is the last step: it needs files only.

@@ -14,6 +14,7 @@ import (
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/load"
+	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/serving"
 	"github.com/deepprof/deepprof/internal/tool"
@@ -23,18 +24,29 @@ import (
 // each counted launch, and nothing but the server's own end ends ncu.
 type counted struct {
 	*served
-	wanted int // launches; 0 where that is not known
+	wanted int           // launches; 0 where that is not known
+	limit  time.Duration // of the load
 	done   atomic.Int64
-	why    string // it ended without a word of ncu's; "" where it went its way
+	began  time.Time
+	times  []float64 // seconds from began to each step forward
+	why    string    // it ended without a word of ncu's; "" where it went its way
 }
 
 // quietTime is how long no launch may be counted under load before none is
 // expected any more.
 const quietTime = 30 * time.Second
 
+// stopTime is how long the server may take to switch its profiler off: a step
+// under ncu can last for minutes.
+const stopTime = 5 * time.Second
+
+// requestTime is how many times the limit of the load a request may take: one that
+// is given up makes the server compute its prompt again.
+const requestTime = 4
+
 // countServer has ncu count launches of a server: take starts ncu and returns
 // when it has ended.
-func countServer(ctx context.Context, j *job, launches int, take func(context.Context, func(capture.Progress)) (capture.Outcome, error)) (capture.Outcome, error) {
+func countServer(ctx context.Context, j *job, r pick.Request, take func(context.Context, func(capture.Progress)) (capture.Outcome, error)) (capture.Outcome, error) {
 	s, err := newServed(j, plan.StepNcu)
 	if err != nil {
 		return capture.Outcome{}, err
@@ -43,7 +55,7 @@ func countServer(ctx context.Context, j *job, launches int, take func(context.Co
 		o := portTaken(serving.Address(s.url), holder)
 		return o, refuse(j.store, plan.StepNcu, j.dir, o)
 	}
-	c := &counted{served: s, wanted: launches}
+	c := &counted{served: s, wanted: r.Launches, limit: max(j.plan.Pipeline.Server.CountersTime, 2*r.Expected), began: time.Now()}
 	driving, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -52,13 +64,20 @@ func countServer(ctx context.Context, j *job, launches int, take func(context.Co
 	}()
 	o, err := take(ctx, func(p capture.Progress) {
 		if p.Stage == capture.Profiling {
-			c.done.Store(int64(p.Done))
+			c.note(int64(p.Done))
 		}
 	})
 	cancel()
 	<-ended
 	c.finishCounting(&o)
 	return o, err
+}
+
+// note keeps when launches were counted.
+func (c *counted) note(done int64) {
+	if c.done.Swap(done) != done {
+		c.times = append(c.times, time.Since(c.began).Seconds())
+	}
 }
 
 // follow drives the server and ends it once everything is counted.
@@ -69,7 +88,7 @@ func (c *counted) follow(ctx context.Context) {
 		c.end(ctx)
 		return
 	}
-	if err := c.drive(ctx, p.CountersTime); err != nil {
+	if err := c.drive(ctx, requestTime*c.limit); err != nil {
 		c.why = err.Error()
 		c.end(ctx)
 		return
@@ -84,11 +103,11 @@ func (c *counted) follow(ctx context.Context) {
 	}()
 	start, stop, own := c.engine.ProfileURLs(c.url)
 	if own {
-		c.switchProfiler(ctx, start, c.engine.Profile.Body)
+		c.switchProfiler(ctx, start, c.engine.Profile.Body, time.Minute)
 	}
-	c.untilCounted(ctx, p.CountersTime)
+	c.untilCounted(ctx, c.limit)
 	if own {
-		c.switchProfiler(ctx, stop, "")
+		c.switchProfiler(ctx, stop, "", stopTime) // SIGTERM ends it as well
 	}
 	c.end(ctx)
 }
@@ -103,8 +122,8 @@ func (c *counted) untilReady(ctx context.Context, limit time.Duration) error {
 }
 
 // switchProfiler calls an endpoint of the server. The answer may wait for ncu.
-func (c *counted) switchProfiler(ctx context.Context, url, body string) {
-	status, said, err := serving.Call(ctx, http.MethodPost, url, body, time.Minute)
+func (c *counted) switchProfiler(ctx context.Context, url, body string, limit time.Duration) {
+	status, said, err := serving.Call(ctx, http.MethodPost, url, body, limit)
 	if ctx.Err() == nil && (err != nil || status != http.StatusOK) {
 		c.Say(fmt.Sprintf("warning: POST %s: HTTP %d %v %s", url, status, err, tool.Quote(said)))
 	}
@@ -157,6 +176,7 @@ func (c *counted) finishCounting(o *capture.Outcome) {
 		return
 	}
 	stats := load.Between(c.load.Requests(), 0, c.load.Now(), load.Target{})
+	c.record.Counted = c.times
 	c.record.Window = append(c.record.Window, load.Window{Name: "counters", Kind: load.Counted, To: c.load.Now(), Stats: &stats})
 	if err := writeJSON(c.store, serverFolder(c.step)+"/"+load.RecordName, c.record); err != nil {
 		c.Say("warning: " + err.Error())

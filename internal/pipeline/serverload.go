@@ -200,9 +200,9 @@ func (s *served) measure(ctx context.Context, name string, kind load.WindowKind,
 	var done func() bool
 	if s.load != nil {
 		w.From = s.load.Now()
-		if n := s.plan.Pipeline.Server.WindowRequests; n > 0 && kind == load.Profiled {
-			done = func() bool { return load.Between(s.load.Requests(), w.From, s.load.Now(), load.Target{}).Requests >= n }
-		}
+	}
+	if kind == load.Profiled {
+		done = s.windowDone(ctx, w.From)
 	}
 	err := s.hold(ctx, d, done)
 	w.Cut = err != nil
@@ -217,6 +217,31 @@ func (s *served) measure(ctx context.Context, name string, kind load.WindowKind,
 	}
 	s.record.Window = append(s.record.Window, w)
 	return err
+}
+
+// windowDone tells when a profiled window has the requests or steps that it is to
+// have; nil where only time ends it.
+func (s *served) windowDone(ctx context.Context, from int64) func() bool {
+	p := s.plan.Pipeline.Server
+	first := s.gauge(ctx, s.stepMetric())
+	if first == nil && (s.load == nil || p.WindowRequests == 0) {
+		return nil
+	}
+	return func() bool {
+		if s.load != nil && p.WindowRequests > 0 && load.Between(s.load.Requests(), from, s.load.Now(), load.Target{}).Requests >= p.WindowRequests {
+			return true
+		}
+		now := s.gauge(ctx, s.stepMetric())
+		return first != nil && now != nil && *now-*first >= float64(p.WindowSteps)
+	}
+}
+
+// stepMetric is the counter of steps where steps end a window; "" where not.
+func (s *served) stepMetric() string {
+	if s.plan.Pipeline.Server.WindowSteps == 0 {
+		return ""
+	}
+	return s.engine.StepMetric
 }
 
 // judgeRequests warns of requests that failed in a window.

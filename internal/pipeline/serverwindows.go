@@ -337,8 +337,9 @@ func (s *served) noteWindows() {
 	}
 }
 
-// windowTimeline is the export of the profiled window of a run with the most
-// kernels, "" where there is none.
+// windowTimeline is the export of the window that counters are chosen from: the
+// first, which the reports are about, unless a later one has twice its kernels. ""
+// where there is none.
 func windowTimeline(store *runs.Run) string {
 	r, err := load.ReadRecord(store.Path(serverFolder(plan.StepNsys) + "/" + load.RecordName))
 	if err != nil {
@@ -346,7 +347,7 @@ func windowTimeline(store *runs.Run) string {
 	}
 	found, most := "", int64(-1)
 	for _, w := range r.Window {
-		if w.Kind == load.Profiled && w.Report != "" && w.Kernels > most {
+		if w.Kind == load.Profiled && w.Report != "" && w.Kernels > 2*most {
 			found, most = w.Report+".sqlite", w.Kernels
 		}
 	}

@@ -25,6 +25,8 @@ type Server struct {
 	Window time.Duration `key:"window_s" above:"0"`
 	// WindowRequests ends a profiled window once so many requests have ended in it, window_s at the latest.
 	WindowRequests int `key:"window_requests" min:"1" null:"windows last window_s"`
+	// WindowSteps ends a profiled window once the engine has made so many steps in it, window_s at the latest. The engine must count them in /metrics.
+	WindowSteps int `key:"window_steps" min:"1" null:"windows last window_s"`
 	// Idle is the length of an idle window: the session is there and collects nothing.
 	Idle time.Duration `key:"idle_s" above:"0"`
 	// StartupWindow also profiles the start, in which CUDA graphs are captured: without it their kernels have no layers.

@@ -1,10 +1,9 @@
 package report
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
-	"github.com/deepprof/deepprof/internal/load"
 )
 
 // serving writes what the clients of a server saw, and its steps. It writes
@@ -16,16 +15,7 @@ func (d *doc) serving(r *analysis.Result) {
 	}
 	d.line("## Requests")
 	d.line("What clients saw in each window: `unprofiled` is a start without nsys, in `idle` windows the session collects nothing. `deepprof show requests` has all numbers.")
-	t := newGrid("Window", "Kind", ">Requests", ">Errors", ">TTFT p50 (ms)", ">TTFT p99 (ms)", ">Between tokens p50 (ms)", ">p99 (ms)", ">Tokens/s")
-	for i := range s.Windows {
-		w := &s.Windows[i]
-		if w.Stats == nil {
-			continue
-		}
-		t.add(prose(w.Name), string(w.Kind), fmt.Sprint(w.Stats.Requests), fmt.Sprint(w.Stats.Errors), millisOf(w.Stats.TTFT, p50), millisOf(w.Stats.TTFT, p99),
-			millisOf(w.Stats.ITL, p50), millisOf(w.Stats.ITL, p99), fmt.Sprintf("%.0f", w.Stats.TokensPerSecond))
-	}
-	d.table(t)
+	writeView(d, RequestView.without("seconds"), pointers(clientWindows(s.Windows)))
 	d.servingCost("Collecting costs", s.Collecting, "against idle windows")
 	d.servingCost("The session itself costs", s.Session, "against a start without nsys")
 	d.servingSteps(s)
@@ -45,34 +35,7 @@ func (d *doc) servingCost(what string, c *analysis.ServingCost, against string) 
 	}
 }
 
-func (d *doc) servingSteps(s *analysis.Serving) {
-	if len(s.Steps) == 0 {
-		return
-	}
-	d.line("## Steps of the engine")
-	t := newGrid("Kind", ">Batch", ">Steps", ">Share (%)", ">Median (ms)", ">p99 (ms)", ">GPU busy (ms)", ">Gap before (ms)", ">MFU (%)", ">MBU (%)")
-	for i := range s.Steps {
-		c := &s.Steps[i]
-		batch := absent
-		if name, ok := batchName(c).(string); ok {
-			batch = name
-		}
-		t.add(string(c.Kind), batch, fmt.Sprint(c.Steps), fmt.Sprintf("%.1f", 100*c.Share), millisOf(c.Time, p50), millisOf(c.Time, p99), millisOf(c.Busy, p50), millisOf(c.Gap, p50),
-			utilizedPercent(c.MFU), utilizedPercent(c.MBU))
-	}
-	d.table(t)
-}
-
-func millisOf(s load.Summary, which func(load.Summary) float64) string {
-	if s.N == 0 {
-		return absent
-	}
-	return fmt.Sprintf("%.3f", which(s)/1e6)
-}
-
-func utilizedPercent(u *analysis.Utilisation) string {
-	if u == nil || u.Value == nil {
-		return absent
-	}
-	return fmt.Sprintf("%.1f", 100**u.Value)
+// clientWindows are the windows in which a client of ours counted.
+func clientWindows(windows []analysis.ServingWindow) []analysis.ServingWindow {
+	return slices.DeleteFunc(slices.Clone(windows), func(w analysis.ServingWindow) bool { return w.Stats == nil })
 }

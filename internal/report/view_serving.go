@@ -89,12 +89,7 @@ var ServingStepView = View[analysis.StepClass]{
 		{Key: "step_median_ns", Title: "median", Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return int64(c.Time.P50) }},
 		{Key: "step_p99_ns", Title: "p99", Priority: 3, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return int64(c.Time.P99) }},
 		{Key: "busy_median_ns", Title: "GPU busy, median", Priority: 1, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return int64(c.Busy.P50) }},
-		{Key: "gap_before_median_ns", Title: "gap before, median", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any {
-			if c.Gap.N == 0 {
-				return nil
-			}
-			return int64(c.Gap.P50)
-		}},
+		{Key: "gap_before_median_ns", Title: "gap before, median", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return medianNS(c.Gap) }},
 		{Key: "launches", Priority: 4, Unit: Count, Value: func(c *analysis.StepClass) any { return int64(c.Launches + 0.5) }},
 		{Key: "mfu", Title: "MFU", Priority: 2, Unit: Share, Value: func(c *analysis.StepClass) any { return utilized(c.MFU) }},
 		{Key: "mbu", Title: "MBU", Unit: Share, Value: func(c *analysis.StepClass) any { return utilized(c.MBU) }},
@@ -102,6 +97,8 @@ var ServingStepView = View[analysis.StepClass]{
 			return orNil(map[string]string{"flops": "arithmetic", "dram": "memory bandwidth"}[c.Roof])
 		}},
 		{Key: "bytes", Priority: 7, Unit: Bytes, Value: func(c *analysis.StepClass) any { return orNil(c.Bytes) }},
+		{Key: "tensor_sampled", Title: "tensor cores, sampled", Priority: 4, Unit: Share, Value: sampledShare("tensor_active")},
+		{Key: "dram_sampled", Title: "DRAM, sampled", Priority: 3, Unit: Share, Value: sampledShare("dram_read", "dram_write")},
 	},
 }
 

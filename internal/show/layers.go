@@ -141,6 +141,19 @@ func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (
 	return first(report.Steps(steps, notes), r.Top), nil
 }
 
+// stepsOf answers the view of steps: --by divides those of a server, which a
+// result tells.
+func stepsOf(ctx context.Context, r *Request) (*Answer, error) {
+	if r.By == "" {
+		return ofLaunches(showSteps)(ctx, r)
+	}
+	table, ok := report.StepsBy[r.By]
+	if !ok {
+		return nil, usagef("--by %q: steps are divided by kernel, layer or time", r.By)
+	}
+	return ofResult("steps", table)(ctx, r)
+}
+
 // addSizes gives steps the sizes that annotation told, where there are as many of
 // them as steps of decode in the timeline.
 func addSizes(steps []timeline.StepRow, src *source) error {

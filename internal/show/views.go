@@ -63,9 +63,10 @@ func Views() []View {
 		},
 		{
 			Name: "steps", Short: "Steps of decode and other loops: distribution of step time, GPU time and gaps; each step with --all",
-			Example: "  deepprof show steps latest\n  deepprof show steps latest --all",
-			Params:  launchParams(),
-			Tables:  []report.Declared{report.ModelStepView, report.StepGroupView, report.ServingStepView}, answer: ofLaunches(showSteps),
+			Long:    "For a server --by divides its kinds of steps by kernel or layer, or shows all steps over time.",
+			Example: "  deepprof show steps latest\n  deepprof show steps latest --all\n  deepprof show steps latest --by layer",
+			Params:  launchParams(byParam("kernel, layer, time")),
+			Tables:  []report.Declared{report.ModelStepView, report.StepGroupView, report.ServingStepView, report.StepKernelView, report.StepLayerView, report.StepTimeView}, answer: stepsOf,
 		},
 		{
 			Name: "ranges", Short: "Every instance of every NVTX range",

@@ -35,6 +35,8 @@ type StepRow struct {
 	Composition engine.Step     `json:"-"`
 	// Sampled are the sampled counters within the step; nil where there are none.
 	Sampled []Moments `json:"-"`
+	// Window is the window of the timeline, from 1; 0 where there is one timeline.
+	Window int `json:"-"`
 }
 
 // Steps lists the ranges that are steps: those of ours, numbered ones, and those

@@ -24,6 +24,7 @@ export interface Result {
   across?: Across;
   job?: Job;
   sampled?: SampledRegion[] | null;
+  sampling?: Sampling;
   serving?: Serving;
   overview: Overview;
   method: Method;
@@ -390,6 +391,12 @@ export interface SampledRegion {
   metrics: Sampled[] | null;
 }
 
+export interface Sampling {
+  rate_hz: number;
+  readings: number;
+  gpus: number;
+}
+
 export interface Serving {
   engine: string;
   load: string;
@@ -400,6 +407,7 @@ export interface Serving {
   session?: ServingCost;
   steps?: StepClass[] | null;
   next_token?: NextToken;
+  over_time?: StepsAt[] | null;
 }
 
 export interface Overview {
@@ -409,6 +417,7 @@ export interface Overview {
   end_ns_text: string;
   names: string[] | null;
   lanes: Lane[] | null;
+  counters?: CounterLane[] | null;
 }
 
 export interface Method {
@@ -914,6 +923,8 @@ export interface StepClass {
   mfu?: Utilisation;
   mbu?: Utilisation;
   roof?: string;
+  kernels?: StepPart[] | null;
+  layers?: StepPart[] | null;
 }
 
 export interface NextToken {
@@ -934,6 +945,22 @@ export interface NextToken {
   other_ns_text: string;
 }
 
+export interface StepsAt {
+  window: number;
+  start_ns: number;
+  length_ns: number;
+  steps: number;
+  context_tokens: number;
+  generation_tokens: number;
+  step_mean_ns: number;
+  busy_share: number;
+  gap_before_mean_ns: number;
+  : number;
+  : number;
+  : number;
+  : number;
+}
+
 export interface Lane {
   kind: string;
   label: string;
@@ -949,6 +976,14 @@ export interface Lane {
   share_text?: string;
   top?: LaneTop[] | null;
   boxes: Box[] | null;
+}
+
+export interface CounterLane {
+  device: number;
+  metric: string;
+  start_ns: number;
+  bin_ns: number;
+  values: number[] | null;
 }
 
 export interface StageCommand {
@@ -1072,6 +1107,13 @@ export interface Summary {
   p95: number;
   p99: number;
   max: number;
+}
+
+export interface StepPart {
+  name: string;
+  launches: number;
+  gpu_ns: number;
+  share: number;
 }
 
 export interface LaneTop {

@@ -1,0 +1,183 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/engine"
+	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// A StepPart is a kernel or a layer in the steps of a class, in the window that
+// the details of the result are about.
+type StepPart struct {
+	Name     string  `json:"name"` // short name of the kernel; place in the model, "" for work in no module
+	Launches int64   `json:"launches"`
+	NS       int64   `json:"gpu_ns"`
+	Share    float64 `json:"share"` // of the GPU time of the class in that window
+}
+
+// StepsAt are the steps that began in one interval of a window.
+type StepsAt struct {
+	Window        int     `json:"window"`   // from 1; 0 where there is one timeline
+	StartNS       int64   `json:"start_ns"` // from the first step of the window
+	LengthNS      int64   `json:"length_ns"`
+	Steps         int     `json:"steps"`
+	PromptTokens  int64   `json:"context_tokens"`    // of prompts
+	DecodeTokens  int64   `json:"generation_tokens"` // of sequences that decode
+	StepNS        float64 `json:"step_mean_ns"`
+	BusyShare     float64 `json:"busy_share"` // of the time of these steps
+	GapNS         float64 `json:"gap_before_mean_ns"`
+	sum, busy     int64
+	gaps, gapSums int64
+}
+
+const (
+	maxStepParts = 20 // kernels and layers of a class
+	stepBins     = 20 // intervals of a window
+)
+
+// overTime sums up steps by intervals of their window.
+func overTime(steps []timeline.StepRow) []StepsAt {
+	windows := map[int][]timeline.StepRow{}
+	for _, s := range steps {
+		windows[s.Window] = append(windows[s.Window], s)
+	}
+	var out []StepsAt
+	for window, list := range windows {
+		slices.SortFunc(list, func(x, y timeline.StepRow) int { return cmp.Compare(x.StartNS, y.StartNS) })
+		first, last := list[0].StartNS, list[len(list)-1]
+		width := max(1, (last.StartNS+last.StepNS-first)/stepBins+1)
+		bins := make([]StepsAt, stepBins)
+		for _, s := range list {
+			bins[min(stepBins-1, (s.StartNS-first)/width)].add(&s)
+		}
+		for i := range bins {
+			if bins[i].Steps > 0 {
+				out = append(out, bins[i].mean(window, int64(i)*width, width))
+			}
+		}
+	}
+	slices.SortFunc(out, func(x, y StepsAt) int {
+		return cmp.Or(cmp.Compare(x.Window, y.Window), cmp.Compare(x.StartNS, y.StartNS))
+	})
+	return out
+}
+
+func (b *StepsAt) add(s *timeline.StepRow) {
+	b.Steps++
+	b.sum += s.StepNS
+	b.busy += min(s.BusyNS, s.StepNS)
+	b.PromptTokens += int64(max(0, s.Composition.ContextTokens))
+	b.DecodeTokens += int64(max(0, s.Composition.GenerationTokens))
+	if s.GapNS != nil {
+		b.gaps, b.gapSums = b.gaps+1, b.gapSums+*s.GapNS
+	}
+}
+
+func (b StepsAt) mean(window int, start, length int64) StepsAt {
+	b.Window, b.StartNS, b.LengthNS = window, start, length
+	b.StepNS = float64(b.sum) / float64(b.Steps)
+	if b.sum > 0 {
+		b.BusyShare = float64(b.busy) / float64(b.sum)
+	}
+	if b.gaps > 0 {
+		b.GapNS = float64(b.gapSums) / float64(b.gaps)
+	}
+	return b
+}
+
+// divideSteps tells kernels and layers of each class of steps.
+func (a *analyzer) divideSteps(ctx context.Context) error {
+	if a.res.Serving == nil || len(a.res.Serving.Steps) == 0 || a.tl == nil {
+		return nil
+	}
+	t := a.tl.t
+	recalled, err := a.recalled(ctx, t)
+	if err != nil {
+		return err
+	}
+	type class = timeline.StepClassKey
+	kernels, layers := map[class]map[string]*StepPart{}, map[class]map[string]*StepPart{}
+	for _, w := range t.StepWork(recalled) {
+		addStepPart(kernels, w, a.kinds.of(fullName(t, t.Functions[w.Function])).short)
+		addStepPart(layers, w, w.Layer)
+	}
+	for i := range a.res.Serving.Steps {
+		c := &a.res.Serving.Steps[i]
+		k := class{Kind: c.Kind, BatchMin: c.BatchMin, BatchMax: c.BatchMax}
+		c.Kernels, c.Layers = stepParts(kernels[k]), stepParts(layers[k])
+		if len(c.Layers) == 1 && c.Layers[0].Name == "" { // no module is known
+			c.Layers = nil
+		}
+	}
+	return nil
+}
+
+// recalled is the timeline with work of CUDA graphs where it was captured, by the
+// window over the start of the server where the run has one.
+func (a *analyzer) recalled(ctx context.Context, t *timeline.Timeline) (*timeline.Timeline, error) {
+	if startup := runs.Files(a.in.Run, runs.StartupFile); a.in.Run != "" && len(startup) > 0 {
+		f, err := nsys.OpenSQLite(startup[0])
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		earlier, err := f.Timeline(ctx, nsys.NVTX|nsys.Graphs)
+		if err != nil {
+			return nil, err
+		}
+		t = t.WithEarlier(earlier)
+	}
+	return t.Captured().Timeline, nil
+}
+
+func addStepPart(to map[timeline.StepClassKey]map[string]*StepPart, w timeline.StepWork, name string) {
+	parts := to[w.StepClassKey]
+	if parts == nil {
+		parts = map[string]*StepPart{}
+		to[w.StepClassKey] = parts
+	}
+	p := parts[name]
+	if p == nil {
+		p = &StepPart{Name: name}
+		parts[name] = p
+	}
+	p.Launches, p.NS = p.Launches+w.Launches, p.NS+w.NS
+}
+
+// stepParts are the parts of a class with most time.
+func stepParts(of map[string]*StepPart) []StepPart {
+	var out []StepPart
+	var total int64
+	for _, p := range of {
+		out, total = append(out, *p), total+p.NS
+	}
+	slices.SortFunc(out, func(x, y StepPart) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Name, y.Name)) })
+	for i := range out {
+		if total > 0 {
+			out[i].Share = float64(out[i].NS) / float64(total)
+		}
+	}
+	return out[:min(len(out), maxStepParts)]
+}
+
+// engineSteps are the steps of a serving engine in a timeline; none where it has
+// no such range.
+func engineSteps(t *timeline.Timeline, window int) []timeline.StepRow {
+	if !slices.ContainsFunc(t.Ranges, func(r timeline.Range) bool {
+		_, ok := engine.ParseStep(t.Name(r.Name))
+		return ok
+	}) {
+		return nil
+	}
+	steps := slices.DeleteFunc(timeline.Steps(t.RangeRows(timeline.Query{}).Rows), func(s timeline.StepRow) bool { return s.Kind == "" })
+	for i := range steps {
+		steps[i].Window = window
+		steps[i].Sampled = t.SampledWithin(steps[i].StartNS, steps[i].StartNS+steps[i].StepNS)
+	}
+	return steps
+}

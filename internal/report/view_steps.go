@@ -1,0 +1,149 @@
+package report
+
+import (
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/load"
+)
+
+// A StepPartRow is a kernel or a layer in the steps of one kind and batch size.
+type StepPartRow struct {
+	class *analysis.StepClass
+	analysis.StepPart
+}
+
+// stepPartView declares the table of kernels or of layers.
+func stepPartView(key, legend string, show func(r *StepPartRow) any) View[StepPartRow] {
+	return View[StepPartRow]{
+		Name: "steps by " + key, Order: Order{Words: "kind of step, then GPU time"}, Legend: legend,
+		Columns: []Column[StepPartRow]{
+			{Key: "kind", Value: func(r *StepPartRow) any { return string(r.class.Kind) }},
+			{Key: "batch", Value: func(r *StepPartRow) any { return batchName(r.class) }},
+			{Key: key, Format: Name, Value: func(r *StepPartRow) any { return r.Name }, Show: show},
+			{Key: "launches", Priority: 2, Unit: Count, Value: func(r *StepPartRow) any { return r.Launches }},
+			{Key: "gpu_ns", Title: "GPU time", Unit: Nanoseconds, Value: func(r *StepPartRow) any { return r.NS }},
+			{Key: "share", Title: "of these steps", Priority: 1, Unit: Share, Value: func(r *StepPartRow) any { return r.Share }},
+		},
+	}
+}
+
+// StepKernelView are the kernels of each kind of step, StepLayerView the layers.
+var (
+	StepKernelView = stepPartView("kernel", "of the window that the details are about; the kernels with most GPU time of each kind of step", nil)
+	StepLayerView  = stepPartView("layer", "of the window that the details are about; work of CUDA graphs counts to the layer in which it was captured", func(r *StepPartRow) any { return orNone(r.Name) })
+)
+
+// StepTimeView are the steps of a server by intervals of their windows.
+var StepTimeView = View[analysis.StepsAt]{
+	Name: "steps by time", Order: Order{Words: "window and time"}, Legend: "steps that began in each interval",
+	Columns: []Column[analysis.StepsAt]{
+		{Key: "window", Unit: Count, Value: func(s *analysis.StepsAt) any { return orNil(s.Window) }},
+		{Key: "start_ns", Title: "from", Unit: Nanoseconds, Format: Moment, Value: func(s *analysis.StepsAt) any { return s.StartNS }},
+		{Key: "length_ns", Detail: true, Unit: Nanoseconds, Value: func(s *analysis.StepsAt) any { return s.LengthNS }},
+		{Key: "steps", Unit: Count, Value: func(s *analysis.StepsAt) any { return s.Steps }},
+		{Key: "context_tokens", Title: "prompt tokens", Priority: 1, Unit: Count, Value: func(s *analysis.StepsAt) any { return s.PromptTokens }},
+		{Key: "generation_tokens", Title: "decode tokens", Priority: 1, Unit: Count, Value: func(s *analysis.StepsAt) any { return s.DecodeTokens }},
+		{Key: "step_mean_ns", Title: "step, mean", Unit: Nanoseconds, Group: "time", Value: func(s *analysis.StepsAt) any { return int64(s.StepNS) }},
+		{Key: "busy_share", Title: "GPU busy", Unit: Share, Value: func(s *analysis.StepsAt) any { return s.BusyShare }},
+		{Key: "gap_before_mean_ns", Title: "gap before, mean", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(s *analysis.StepsAt) any { return int64(s.GapNS) }},
+	},
+}
+
+// stepPartRows are the parts of all classes, at most so many of each; 0 is all.
+func stepPartRows(s *analysis.Serving, of func(*analysis.StepClass) []analysis.StepPart, top int) []StepPartRow {
+	var rows []StepPartRow
+	for i := range s.Steps {
+		c := &s.Steps[i]
+		for n, p := range of(c) {
+			if top == 0 || n < top {
+				rows = append(rows, StepPartRow{c, p})
+			}
+		}
+	}
+	return rows
+}
+
+func kernelsOfSteps(c *analysis.StepClass) []analysis.StepPart { return c.Kernels }
+func layersOfSteps(c *analysis.StepClass) []analysis.StepPart  { return c.Layers }
+
+// StepsBy are the divisions of the steps of a server, by the word that asks for
+// them.
+var StepsBy = map[string]func(*analysis.Result) Printable{
+	"kernel": func(r *analysis.Result) Printable { return stepPartTable(StepKernelView, r, kernelsOfSteps) },
+	"layer":  func(r *analysis.Result) Printable { return stepPartTable(StepLayerView, r, layersOfSteps) },
+	"time": func(r *analysis.Result) Printable {
+		var rows []analysis.StepsAt
+		if r.Serving != nil {
+			rows = r.Serving.OverTime
+		}
+		return StepTimeView.table(Slice(rows), func() []string { return notServed(r) })
+	},
+}
+
+func stepPartTable(v View[StepPartRow], r *analysis.Result, of func(*analysis.StepClass) []analysis.StepPart) Printable {
+	var rows []StepPartRow
+	if r.Serving != nil {
+		rows = stepPartRows(r.Serving, of, 0)
+	}
+	return v.table(Slice(rows), func() []string { return notServed(r) })
+}
+
+// notServed says why there are no steps of a server.
+func notServed(r *analysis.Result) []string {
+	if r.Serving != nil && len(r.Serving.Steps) > 0 {
+		return nil
+	}
+	return []string{"no step of a serving engine is known: its steps are ranges with the names that docs/server.md lists"}
+}
+
+// partsOfStep is how many kernels and layers of a kind of step the Markdown report
+// has.
+const partsOfStep = 5
+
+// servingSteps writes the steps of a server: by kind and batch size, what they are
+// made of, and over time.
+func (d *doc) servingSteps(s *analysis.Serving) {
+	if len(s.Steps) == 0 {
+		return
+	}
+	d.line("## Steps of the engine")
+	writeView(d, ServingStepView, pointers(s.Steps))
+	if rows := stepPartRows(s, kernelsOfSteps, partsOfStep); len(rows) > 0 {
+		d.line("### Kernels of each kind of step")
+		writeView(d, StepKernelView, pointers(rows))
+	}
+	if rows := stepPartRows(s, layersOfSteps, partsOfStep); len(rows) > 0 {
+		d.line("### Layers of each kind of step")
+		writeView(d, StepLayerView, pointers(rows))
+	}
+	if len(s.OverTime) > 1 {
+		d.line("### Steps over time")
+		writeView(d, StepTimeView, pointers(s.OverTime))
+	}
+}
+
+// sampledShare is the mean of a sampled counter in the steps of a class; nil where
+// it was not sampled.
+func sampledShare(metrics ...string) func(*analysis.StepClass) any {
+	return func(c *analysis.StepClass) any {
+		sum, found := 0.0, false
+		for _, m := range c.Sampled {
+			for _, id := range metrics {
+				if m.Metric == id {
+					sum, found = sum+m.Mean, true
+				}
+			}
+		}
+		if !found {
+			return nil
+		}
+		return sum
+	}
+}
+
+// medianNS is the median of a distribution in whole nanoseconds; nil for an empty one.
+func medianNS(s load.Summary) any {
+	if s.N == 0 {
+		return nil
+	}
+	return int64(s.P50)
+}

@@ -1,0 +1,108 @@
+package timeline
+
+import (
+	"github.com/deepprof/deepprof/internal/engine"
+	"github.com/deepprof/deepprof/internal/nvtx"
+)
+
+// A StepClassKey is a kind of step of a serving engine and the batch sizes that
+// are counted together; -1 where the names of steps do not tell them.
+type StepClassKey struct {
+	Kind               engine.StepKind
+	BatchMin, BatchMax int
+}
+
+// classOfStep is the class that a step is counted in.
+func classOfStep(s engine.Step) StepClassKey {
+	if n := s.Batch(); n >= 0 {
+		lo, hi := BatchClass(n)
+		return StepClassKey{s.Kind, lo, hi}
+	}
+	return StepClassKey{s.Kind, -1, -1}
+}
+
+// Class is the class that a step is counted in.
+func (s *StepRow) Class() StepClassKey { return classOfStep(s.Composition) }
+
+// A StepWork is the GPU time of one kernel in one layer of one class of steps.
+type StepWork struct {
+	StepClassKey
+	Layer    string // place in the model, as in LayerRow; "" for work in no module
+	Function uint32 // index into Timeline.Functions
+	Launches int64
+	NS       int64
+}
+
+// StepWork divides the GPU time of the steps of a serving engine. Recalled is the
+// timeline in which work of CUDA graphs stands where it was captured (Captured),
+// which tells its layers; its kernels are those of t in the same order.
+func (t *Timeline) StepWork(recalled *Timeline) []StepWork {
+	launched, captured := t.Attribute(), recalled.Attribute()
+	classes, layers := stepsOfPlaces(launched), layersOfPlaces(captured)
+	type key struct {
+		class    StepClassKey
+		layer    string
+		function uint32
+	}
+	sums := map[key]*StepWork{}
+	var out []*StepWork
+	for i := range t.Kernels {
+		class, ok := classes[launched.KernelPlace(i)]
+		if !ok {
+			continue
+		}
+		k := key{class, layers[captured.KernelPlace(i)], t.Kernels[i].Function}
+		s := sums[k]
+		if s == nil {
+			s = &StepWork{StepClassKey: class, Layer: k.layer, Function: k.function}
+			sums[k] = s
+			out = append(out, s)
+		}
+		s.Launches++
+		s.NS += max(0, t.Kernels[i].Duration())
+	}
+	rows := make([]StepWork, len(out))
+	for i, s := range out {
+		rows[i] = *s
+	}
+	return rows
+}
+
+// stepsOfPlaces gives the class of the step around each place that has one.
+func stepsOfPlaces(a *Attribution) map[uint32]StepClassKey {
+	out := map[uint32]StepClassKey{}
+	for place, p := range a.Places() {
+		for _, id := range p.All {
+			if s, ok := engine.ParseStep(a.nodeName(id)); ok {
+				out[uint32(place)] = classOfStep(s)
+			}
+		}
+	}
+	return out
+}
+
+// layersOfPlaces gives the place in the model of each place: what is below the
+// step, or below the outermost range where that is one of capture.
+func layersOfPlaces(a *Attribution) map[uint32]string {
+	out := map[uint32]string{}
+	for place, p := range a.Places() {
+		longest := ""
+		for _, id := range p.Own {
+			if path := a.Path(id); len(path) > len(longest) {
+				longest = path
+			}
+		}
+		if longest == "" {
+			continue
+		}
+		parts := nvtx.SplitPath(longest)
+		from := 1
+		for i, part := range parts {
+			if _, ok := engine.ParseStep(part); ok {
+				from = i + 1
+			}
+		}
+		out[uint32(place)] = layerOf(parts[from:], false)
+	}
+	return out
+}
