@@ -14,7 +14,7 @@ type StepPartRow struct {
 // stepPartView declares the table of kernels or of layers.
 func stepPartView(key, legend string, show func(r *StepPartRow) any) View[StepPartRow] {
 	return View[StepPartRow]{
-		Name: "steps by " + key, Order: Order{Words: "kind of step, then GPU time"}, Legend: legend,
+		Name: "steps", Order: Order{Words: "kind of step, then GPU time"}, Legend: legend,
 		Columns: []Column[StepPartRow]{
 			{Key: "kind", Value: func(r *StepPartRow) any { return string(r.class.Kind) }},
 			{Key: "batch", Value: func(r *StepPartRow) any { return batchName(r.class) }},
@@ -34,7 +34,7 @@ var (
 
 // StepTimeView are the steps of a server by intervals of their windows.
 var StepTimeView = View[analysis.StepsAt]{
-	Name: "steps by time", Order: Order{Words: "window and time"}, Legend: "steps that began in each interval",
+	Name: "steps", Order: Order{Words: "window and time"}, Legend: "steps that began in each interval",
 	Columns: []Column[analysis.StepsAt]{
 		{Key: "window", Unit: Count, Value: func(s *analysis.StepsAt) any { return orNil(s.Window) }},
 		{Key: "start_ns", Title: "from", Unit: Nanoseconds, Format: Moment, Value: func(s *analysis.StepsAt) any { return s.StartNS }},
