@@ -197,23 +197,8 @@ func (g *gapSums) sorted(top int) Rows[GapGroupRow] {
 
 // outerCalls lists the calls of each thread that lie in no other, by start.
 func (t *Timeline) outerCalls() [][]uint32 {
-	counts := make([]int, len(t.Threads))
-	for i := range uint32(t.Calls.Len()) {
-		if th := t.Calls.Thread(i); int(th) < len(counts) {
-			counts[th]++
-		}
-	}
-	threads := make([][]uint32, len(counts))
-	for th, n := range counts {
-		threads[th] = make([]uint32, 0, n)
-	}
-	for i := range uint32(t.Calls.Len()) {
-		if th := t.Calls.Thread(i); int(th) < len(threads) {
-			threads[th] = append(threads[th], i)
-		}
-	}
+	threads := t.threadOrder()
 	for th, list := range threads {
-		t.Calls.sortByStart(list)
 		kept := list[:0]
 		for _, c := range list {
 			if len(kept) == 0 || t.Calls.End(c) > t.Calls.End(kept[len(kept)-1]) {

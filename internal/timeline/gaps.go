@@ -3,6 +3,7 @@ package timeline
 import (
 	"cmp"
 	"container/heap"
+	"math"
 	"slices"
 	"sort"
 )
@@ -32,7 +33,12 @@ type Gaps struct {
 	busy map[int64]*stretches // by globalPid: the times of the gaps
 
 	short map[uint32]string // names of functions, shortened
-	sums  []namedCalls
+
+	// Of the row that was made last:
+	host    int64
+	calls   []GapCall
+	sums    []namedCalls // the same
+	covered intervals
 }
 
 // namedCalls sums the calls of one name in a gap; there are few names.
@@ -46,7 +52,7 @@ type namedCalls struct {
 // with a process filter, other processes' work does not end a gap. It needs no
 // calls but those that launched work.
 func (t *Timeline) FindGaps(q Query) *Gaps {
-	g := &Gaps{a: t.Attribute(), q: q, busy: map[int64]*stretches{}, short: map[uint32]string{}}
+	g := newGaps(t, q)
 	var inRegion func(Op) bool
 	if q.Region != nil {
 		inRegion = g.a.OpMatcher(q.Region)
@@ -88,6 +94,10 @@ func (t *Timeline) FindGaps(q Query) *Gaps {
 	return g
 }
 
+func newGaps(t *Timeline, q Query) *Gaps {
+	return &Gaps{a: t.Attribute(), q: q, busy: map[int64]*stretches{}, short: map[uint32]string{}}
+}
+
 // Reach tells whether a call of a process may have filled one of the gaps.
 func (g *Gaps) Reach(globalPid, start, end int64) bool {
 	s := g.busy[globalPid]
@@ -101,13 +111,25 @@ func (g *Gaps) Stream(calls *Timeline) Stream[GapRow] {
 	byThread := calls.callsByThread()
 	rows := func(yield func(*GapRow) bool) {
 		for _, x := range g.gaps {
-			row := g.row(x, calls, byThread)
-			if !yield(&row) {
+			var row GapRow
+			g.fill(&row, x, calls, byThread)
+			if !yield(row.clone()) {
 				return
 			}
 		}
 	}
 	return Stream[GapRow]{Rows: rows, Len: len(g.gaps), Cut: g.cut, Warnings: g.a.Warnings}
+}
+
+// clone copies a row with its lists.
+func (r *GapRow) clone() *GapRow {
+	made := *r
+	made.Calls = slices.Clone(r.Calls)
+	if r.HostNS != nil {
+		host := *r.HostNS
+		made.HostNS = &host
+	}
+	return &made
 }
 
 // stretches are times that need not be disjoint until they are joined.
@@ -214,45 +236,72 @@ func (t *Timeline) wantGap(q *Query, after Op) bool {
 // so that those which reach into a gap can be found.
 type threadCalls struct {
 	order  []uint32
-	maxEnd []int64
+	latest []int64 // for every callBlock calls
+	near   int     // block that was found last
 }
+
+const callBlock = 16
 
 func (t *Timeline) callsByThread() []threadCalls {
 	threads := make([]threadCalls, len(t.Threads))
-	for i := range uint32(t.Calls.Len()) {
-		if th := t.Calls.Thread(i); int(th) < len(threads) {
-			threads[th].order = append(threads[th].order, i)
-		}
-	}
-	for i := range threads {
-		order := threads[i].order
-		compare := func(x, y uint32) int {
-			return cmp.Or(cmp.Compare(t.Calls.Start(x), t.Calls.Start(y)), cmp.Compare(x, y))
-		}
-		if !slices.IsSortedFunc(order, compare) {
-			slices.SortFunc(order, compare)
-		}
-		latest := make([]int64, len(order))
+	for i, order := range t.threadOrder() {
+		threads[i].order = order
+		end := int64(math.MinInt64)
 		for j, c := range order {
-			latest[j] = t.Calls.End(c)
-			if j > 0 {
-				latest[j] = max(latest[j], latest[j-1])
+			end = max(end, t.Calls.End(c))
+			if j%callBlock == callBlock-1 || j == len(order)-1 {
+				threads[i].latest = append(threads[i].latest, end)
 			}
 		}
-		threads[i].maxEnd = latest
 	}
 	return threads
 }
 
+// threadOrder lists the calls of each thread by start.
+func (t *Timeline) threadOrder() [][]uint32 {
+	counts := make([]int, len(t.Threads))
+	for i := range uint32(t.Calls.Len()) {
+		if th := t.Calls.Thread(i); int(th) < len(counts) {
+			counts[th]++
+		}
+	}
+	threads := make([][]uint32, len(counts))
+	for th, n := range counts {
+		threads[th] = make([]uint32, 0, n)
+	}
+	for i := range uint32(t.Calls.Len()) {
+		if th := t.Calls.Thread(i); int(th) < len(threads) {
+			threads[th] = append(threads[th], i)
+		}
+	}
+	for _, list := range threads {
+		t.Calls.sortByStart(list)
+	}
+	return threads
+}
+
+// reach is the first block with a call that ends after a moment. Gaps are asked for
+// in order as a rule, so that the next one is close.
+func (c *threadCalls) reach(start int64) int {
+	for n := c.near; n < min(c.near+4, len(c.latest)); n++ {
+		if c.latest[n] > start && (n == 0 || c.latest[n-1] <= start) {
+			c.near = n
+			return n
+		}
+	}
+	c.near = sort.Search(len(c.latest), func(i int) bool { return c.latest[i] > start })
+	return c.near
+}
+
 // each visits the calls that overlap the time from start to end.
 func (c *threadCalls) each(t *Timeline, start, end int64, f func(call *Call)) {
-	first := sort.Search(len(c.maxEnd), func(i int) bool { return c.maxEnd[i] > start })
+	first := min(c.reach(start)*callBlock, len(c.order))
 	for _, i := range c.order[first:] {
-		call := t.Calls.At(i)
-		if call.Start >= end {
+		if t.Calls.Start(i) >= end {
 			return
 		}
-		if call.End > start {
+		if t.Calls.End(i) > start {
+			call := t.Calls.At(i)
 			f(&call)
 		}
 	}
@@ -261,10 +310,11 @@ func (c *threadCalls) each(t *Timeline, start, end int64, f func(call *Call)) {
 // maxGapCalls bounds the names listed for a gap.
 const maxGapCalls = 8
 
-func (g *Gaps) row(x gap, calls *Timeline, threads []threadCalls) GapRow {
+// fill makes the row of a gap, whose lists are valid until the next one is made.
+func (g *Gaps) fill(row *GapRow, x gap, calls *Timeline, threads []threadCalls) {
 	t := g.a.t
 	after := t.op(x.after)
-	row := GapRow{
+	*row = GapRow{
 		Device: int(x.lane.device), StartNS: x.start, EndNS: x.end, DurationNS: Since(x.start, x.end),
 		Before: g.opName(t.op(x.before)), After: g.opName(after),
 	}
@@ -286,8 +336,8 @@ func (g *Gaps) row(x gap, calls *Timeline, threads []threadCalls) GapRow {
 		process = t.Processes[p].Global
 	}
 	if known {
-		host := row.DurationNS // where the thread made no call at all in it
-		row.HostNS = &host
+		g.host = row.DurationNS // where the thread made no call at all in it
+		row.HostNS = &g.host
 	}
 	sums := g.sums[:0]
 	var over bool // a gap that long is told of by the events around it
@@ -295,7 +345,8 @@ func (g *Gaps) row(x gap, calls *Timeline, threads []threadCalls) GapRow {
 		if ProcessOf(calls.Threads[th].Global) != process {
 			continue
 		}
-		var covered intervals
+		covered := &g.covered
+		covered.start, covered.before = covered.start[:0], covered.before[:0]
 		threads[th].each(calls, x.start, x.end, func(c *Call) {
 			from, to := max(c.Start, x.start), min(c.End, x.end)
 			covered.add(from, to)
@@ -312,14 +363,18 @@ func (g *Gaps) row(x gap, calls *Timeline, threads []threadCalls) GapRow {
 			*row.HostNS -= covered.within(x.start, x.end)
 		}
 	}
-	row.Calls = topCalls(sums)
-	g.sums = sums
-	return row
+	g.sums = topCalls(sums)
+	g.calls = g.calls[:0]
+	for _, s := range g.sums {
+		g.calls = append(g.calls, s.GapCall)
+	}
+	row.Calls = g.calls
 }
 
-func topCalls(sums []namedCalls) []GapCall {
-	if len(sums) == 0 {
-		return nil
+// topCalls puts those first that took longest, and drops what is too much to list.
+func topCalls(sums []namedCalls) []namedCalls {
+	if len(sums) < 2 {
+		return sums
 	}
 	slices.SortFunc(sums, func(x, y namedCalls) int {
 		if x.NS != y.NS {
@@ -327,11 +382,7 @@ func topCalls(sums []namedCalls) []GapCall {
 		}
 		return cmp.Compare(x.Name, y.Name)
 	})
-	list := make([]GapCall, min(len(sums), maxGapCalls))
-	for i := range list {
-		list[i] = sums[i].GapCall
-	}
-	return list
+	return sums[:min(len(sums), maxGapCalls)]
 }
 
 // opName names a piece of work for people.

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 )
@@ -49,9 +50,12 @@ func (r *LaunchRow) AppendJSON(b []byte) []byte {
 	return append(o.b, '}')
 }
 
-// AppendJSON writes the row as encoding/json does.
-func (r *GapRow) AppendJSON(b []byte) []byte {
-	o := object{b: b, sep: '{'}
+// A gapText is what rows of one kind share in JSON, with the keys of the times that
+// come between.
+type gapText struct{ place, names, calls []byte }
+
+func newGapText(r *GapRow) *gapText {
+	o := object{sep: '{'}
 	o.int("device", int64(r.Device))
 	for _, place := range []struct {
 		key   string
@@ -61,19 +65,40 @@ func (r *GapRow) AppendJSON(b []byte) []byte {
 			o.int(place.key, int64(*place.value))
 		}
 	}
-	o.int("start_ns", r.StartNS)
-	o.int("end_ns", r.EndNS)
-	o.int("duration_ns", r.DurationNS)
+	t := &gapText{place: o.b}
+	o.b = nil
 	o.text("before", r.Before)
 	o.text("after", r.After)
 	o.text("nvtx", r.NVTX)
+	t.names = o.b
+	for _, c := range r.Calls {
+		call := object{b: t.calls, sep: '{'}
+		call.text("name", c.Name)
+		call.key("ns")
+		t.calls = append(call.b, 0) // ends the name
+	}
+	return t
+}
+
+// AppendJSON writes the row as encoding/json does.
+func (r *GapRow) AppendJSON(b []byte) []byte {
+	t := r.text
+	if t == nil {
+		t = newGapText(r)
+	}
+	o := object{b: append(b, t.place...), sep: ','}
+	o.int("start_ns", r.StartNS)
+	o.int("end_ns", r.EndNS)
+	o.int("duration_ns", r.DurationNS)
+	o.b = append(o.b, t.names...)
 	if len(r.Calls) > 0 {
 		o.key("calls")
+		rest := t.calls
 		for i, c := range r.Calls {
-			o.b = append(o.b, "[,"[min(i, 1)])
-			call := object{b: o.b, sep: '{'}
-			call.text("name", c.Name)
-			call.int("ns", c.NS)
+			end := bytes.IndexByte(rest, 0) // which JSON escapes in names
+			o.b = append(append(o.b, "[,"[min(i, 1)]), rest[:end]...)
+			rest = rest[end+1:]
+			call := object{b: strconv.AppendInt(o.b, c.NS, 10), sep: ','}
 			call.int("calls", c.Calls)
 			o.b = append(call.b, '}')
 		}

@@ -154,6 +154,8 @@ type GapRow struct {
 	// HostNS is the part of the gap in which the thread that launched the next
 	// work was in no CUDA call; absent where that thread is not known.
 	HostNS *int64 `json:"host_ns,omitempty"`
+
+	text *gapText // nil where it is not kept
 }
 
 // A GapCall sums the calls of one name within a gap.
