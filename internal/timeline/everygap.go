@@ -69,7 +69,8 @@ type gapStore struct {
 	data  [][]byte // records, in chunks
 	// order has the length of each gap, which is cut at 32 bits, and its place in
 	// data in units of recordUnit, so that numbers that grow are gaps that shrink.
-	order []uint64
+	order   []uint64
+	touched byte // makes rows read ahead; means nothing
 }
 
 const (
@@ -145,10 +146,17 @@ func (s *gapStore) gap(order uint64) gap {
 	return gap{lane: s.laned[kind], start: start, end: start + length}
 }
 
+// rows goes through the gaps, the longest first. They lie anywhere, so that some are
+// brought into the cache at once before they are read.
 func (s *gapStore) rows(yield func(*GapRow) bool) {
-	for _, at := range s.order {
-		if !yield(s.row(s.record(at))) {
-			return
+	for some := range slices.Chunk(s.order, 32) {
+		for _, at := range some {
+			s.touched += s.record(at)[0]
+		}
+		for _, at := range some {
+			if !yield(s.row(s.record(at))) {
+				return
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // RangeRows lists every instance of every range by its start. With a device
@@ -91,7 +92,7 @@ func (t *Timeline) StreamLaunches(q Query) Stream[LaunchRow] {
 	}
 	cut := cutTop(order, q.Top)
 	rows := func(yield func(*LaunchRow) bool) {
-		w := launchWriter{a: a, q: &q, paths: map[uint64][]string{}, short: map[uint32]string{}}
+		w := newLaunchWriter(a, &q)
 		for _, i := range cut.Rows {
 			if !yield(w.row(int(i))) {
 				return
@@ -103,10 +104,29 @@ func (t *Timeline) StreamLaunches(q Query) Stream[LaunchRow] {
 
 // A launchWriter makes rows and keeps the texts that many of them share.
 type launchWriter struct {
-	a     *Attribution
-	q     *Query
-	paths map[uint64][]string // by state
-	short map[uint32]string   // by function
+	a      *Attribution
+	q      *Query
+	states map[uint64]openPaths // by state
+	last   openPaths            // of the state
+	state  uint64               // of the last call
+	known  bool                 // there was one
+	lists  map[string]uint32    // of paths, numbered
+	short  map[uint32]string    // by function
+	texts  map[launchKind]*launchText
+}
+
+// openPaths are the ranges around a call: the innermost, and all by their path.
+type openPaths struct {
+	node   uint32
+	all    []string
+	number uint32 // of all
+}
+
+// A launchKind is what launches that differ only in numbers and times share.
+type launchKind struct{ function, config, queue, thread, node, paths uint32 }
+
+func newLaunchWriter(a *Attribution, q *Query) *launchWriter {
+	return &launchWriter{a: a, q: q, states: map[uint64]openPaths{}, lists: map[string]uint32{}, short: map[uint32]string{}, texts: map[launchKind]*launchText{}}
 }
 
 func (w *launchWriter) row(i int) *LaunchRow {
@@ -122,45 +142,70 @@ func (w *launchWriter) row(i int) *LaunchRow {
 	}
 	row := &r.LaunchRow
 	*row = LaunchRow{
-		ID: i + 1, Kernel: t.Name(f.Demangled), Short: t.Name(f.Short),
+		ID: i + 1, Kernel: t.Name(f.Demangled), Short: w.shortName(k.Function),
 		Grid: c.Grid, Block: c.Block,
 		Context: int(queue.Context), Stream: int(queue.Stream), Device: int(queue.Device),
 		Process: t.pid(queue.Process), StartNS: k.Start, DurationNS: k.Duration(),
 		Registers: c.Registers, StaticShared: c.StaticShared, DynamicShared: c.DynamicShared,
 		GraphNode: k.GraphNode, Graph: k.GraphID(),
 	}
-	if w.q.Shorten != nil {
-		name, ok := w.short[k.Function]
-		if !ok {
-			name = w.q.Shorten(row.Kernel)
-			w.short[k.Function] = name
-		}
-		row.Short = name
-	}
 	if k.Correlation != NoCorrelation {
 		r.correlation = k.Correlation
 		row.Correlation = &r.correlation
 	}
-	call := a.kernelCall(i)
-	if call == None {
-		return row
+	kind := launchKind{function: k.Function, config: k.Config, queue: k.Queue, thread: None, paths: None}
+	if call := a.kernelCall(i); call != None {
+		at := t.Calls.At(call)
+		r.launch, r.wait = at.Start, Since(at.Start, k.Start)
+		row.LaunchNS, row.QueueNS = &r.launch, &r.wait
+		if int(at.Thread) < len(t.Threads) {
+			r.tid = t.Threads[at.Thread].TID
+			row.Thread, kind.thread = &r.tid, at.Thread
+		}
+		open := w.open(call)
+		row.NVTX, row.NVTXAll = a.Path(open.node), open.all
+		kind.node, kind.paths = open.node, open.number
 	}
-	at := t.Calls.At(call)
-	r.launch, r.wait = at.Start, Since(at.Start, k.Start)
-	row.LaunchNS, row.QueueNS = &r.launch, &r.wait
-	if int(at.Thread) < len(t.Threads) {
-		r.tid = t.Threads[at.Thread].TID
-		row.Thread = &r.tid
+	text := w.texts[kind]
+	if text == nil {
+		text = newLaunchText(row)
+		w.texts[kind] = text
 	}
-	row.NVTX = a.Path(a.callNode(call))
-	state := a.state(call)
-	all, ok := w.paths[state]
-	if !ok {
-		all = a.callPaths(call)
-		w.paths[state] = all
-	}
-	row.NVTXAll = all
+	row.text = text
 	return row
+}
+
+func (w *launchWriter) shortName(function uint32) string {
+	f := w.a.t.Functions[function]
+	if w.q.Shorten == nil {
+		return w.a.t.Name(f.Short)
+	}
+	name, ok := w.short[function]
+	if !ok {
+		name = w.q.Shorten(w.a.t.Name(f.Demangled))
+		w.short[function] = name
+	}
+	return name
+}
+
+// open is what was open around a call. Calls of one state follow each other.
+func (w *launchWriter) open(call uint32) openPaths {
+	state := w.a.state(call)
+	if w.known && state == w.state {
+		return w.last
+	}
+	p, ok := w.states[state]
+	if !ok {
+		p = openPaths{node: w.a.callNode(call), all: w.a.callPaths(call)}
+		key := strings.Join(p.all, "\x00")
+		if p.number, ok = w.lists[key]; !ok {
+			p.number = uint32(len(w.lists))
+			w.lists[key] = p.number
+		}
+		w.states[state] = p
+	}
+	w.last, w.state, w.known = p, state, true
+	return p
 }
 
 // callPaths names everything that was open around a call.

@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// AppendJSON writes the row as encoding/json does. Rows of launches and gaps come by
-// the million.
-func (r *LaunchRow) AppendJSON(b []byte) []byte {
-	o := object{b: b, sep: '{'}
-	o.int("id", int64(r.ID))
+// A launchText is what launches of one kind share in JSON.
+type launchText struct{ names, needs []byte }
+
+func newLaunchText(r *LaunchRow) *launchText {
+	o := object{sep: ','}
 	o.text("kernel", r.Kernel)
 	o.text("short_name", r.Short)
 	o.dim("grid", r.Grid)
@@ -31,13 +31,30 @@ func (r *LaunchRow) AppendJSON(b []byte) []byte {
 	if r.Thread != nil {
 		o.int("thread", int64(*r.Thread))
 	}
+	t := &launchText{names: o.b}
+	o.b = nil
+	o.int("registers", int64(r.Registers))
+	o.int("static_shared_bytes", int64(r.StaticShared))
+	o.int("dynamic_shared_bytes", int64(r.DynamicShared))
+	t.needs = o.b
+	return t
+}
+
+// AppendJSON writes the row as encoding/json does. Rows of launches and gaps come by
+// the million.
+func (r *LaunchRow) AppendJSON(b []byte) []byte {
+	t := r.text
+	if t == nil {
+		t = newLaunchText(r)
+	}
+	o := object{b: b, sep: '{'}
+	o.int("id", int64(r.ID))
+	o.b = append(o.b, t.names...)
 	o.int("start_ns", r.StartNS)
 	o.int("duration_ns", r.DurationNS)
 	o.optional("launch_ns", r.LaunchNS)
 	o.optional("queue_ns", r.QueueNS)
-	o.int("registers", int64(r.Registers))
-	o.int("static_shared_bytes", int64(r.StaticShared))
-	o.int("dynamic_shared_bytes", int64(r.DynamicShared))
+	o.b = append(o.b, t.needs...)
 	if r.Correlation != nil {
 		o.int("correlation", int64(*r.Correlation))
 	}

@@ -135,6 +135,8 @@ type LaunchRow struct {
 	Correlation   *uint32  `json:"correlation,omitempty"`
 	GraphNode     int64    `json:"graph_node,omitempty"`
 	Graph         int64    `json:"graph,omitempty"`
+
+	text *launchText // nil where it is not kept
 }
 
 // A GapRow is time in which a device, or one stream of it, ran nothing between
