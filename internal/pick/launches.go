@@ -19,6 +19,7 @@ type Launches struct {
 	names    []names  // by timeline function
 	kernels  []uint32 // of the timeline, by the launching call, over all processes
 	groupsOf []uint32 // by launch
+	lasted   []int64  // by launch, ns
 	groups   []group
 	byKey    map[groupKey]int
 	models   bool // more than one model of GPU
@@ -92,16 +93,18 @@ func (l *Launches) sort() {
 		}
 		groups[i], last = g, s
 	}
-	timeline.SortByStart(l.kernels, func(i uint32) int64 { return t.Kernels[i].Start })
+	if !t.KernelsByStart {
+		timeline.SortByStart(l.kernels, func(i uint32) int64 { return t.Kernels[i].Start })
+	}
 	timeline.SortByStart(l.kernels, func(i uint32) int64 {
 		if call := l.at.KernelLaunch(int(i)); call != timeline.None {
 			return t.Calls.Start(call)
 		}
 		return t.Kernels[i].Start
 	})
-	l.groupsOf = make([]uint32, len(groups))
+	l.groupsOf, l.lasted = make([]uint32, len(groups)), make([]int64, len(groups))
 	for at, i := range l.kernels {
-		l.groupsOf[at] = groups[i]
+		l.groupsOf[at], l.lasted[at] = groups[i], max(0, t.Kernels[i].Duration())
 	}
 }
 
@@ -113,7 +116,7 @@ func (l *Launches) launch(at int) launch {
 	k := &l.t.Kernels[kernel]
 	return launch{
 		kernel: int(kernel), group: int(l.groupsOf[at]), function: k.Function, process: l.t.Queues[k.Queue].Process,
-		shared: l.t.Configs[k.Config].DynamicShared, ns: max(0, k.Duration()),
+		shared: l.t.Configs[k.Config].DynamicShared, ns: l.lasted[at],
 	}
 }
 
@@ -139,7 +142,7 @@ func (l *Launches) members(in []bool) [][]uint32 {
 }
 
 // ns is the duration of a launch.
-func (l *Launches) ns(at int) int64 { return max(0, l.t.Kernels[l.kernels[at]].Duration()) }
+func (l *Launches) ns(at int) int64 { return l.lasted[at] }
 
 // group is that of a launch.
 func (l *Launches) group(at int) int { return int(l.groupsOf[at]) }

@@ -18,7 +18,9 @@ type numbering struct {
 	base  string
 	of    []int32 // by launch; 0 where the NVTX filter stops it
 	names []numbered
-	at    map[uint64]int32 // name of a process and function: index into names
+	// shaky launches come after one of the same name by another thread: the order
+	// may change from run to run.
+	shaky []bool
 }
 
 // numbered are the launches of one name in a process, in their order.
@@ -26,9 +28,7 @@ type numbered struct {
 	nameKey
 	launches []uint32
 	thread   uint32 // that made the first of them
-	// orderly is the last number up to which one thread alone launched it: beyond,
-	// the order may change from run to run.
-	orderly int32
+	shaky    bool   // another one made a later one
 }
 
 type nameKey struct {
@@ -41,29 +41,33 @@ func (c *choice) numbering(base string) *numbering {
 	if n := c.numberings[base]; n != nil {
 		return n
 	}
-	n := &numbering{base: base, of: make([]int32, c.l.len()), at: map[uint64]int32{}}
-	known := map[nameKey]int32{}
+	n := &numbering{base: base, of: make([]int32, c.l.len()), shaky: make([]bool, c.l.len())}
+	known, byFunction := map[nameKey]int32{}, map[uint64]int32{}
+	var last uint64
+	at := int32(-1)
 	for i := range c.l.len() {
 		if !c.seen[i] {
 			continue
 		}
 		e := c.l.launch(i)
-		at, ok := n.at[e.process64()]
-		if !ok {
-			key := nameKey{e.process, c.l.names[e.function].in(base)}
-			if at, ok = known[key]; !ok {
-				at = int32(len(n.names))
-				known[key] = at
-				n.names = append(n.names, numbered{nameKey: key, thread: c.l.thread(i)})
+		if key := e.process64(); at < 0 || key != last {
+			var ok bool
+			if at, ok = byFunction[key]; !ok {
+				name := nameKey{e.process, c.l.names[e.function].in(base)}
+				if at, ok = known[name]; !ok {
+					at = int32(len(n.names))
+					known[name] = at
+					n.names = append(n.names, numbered{nameKey: name, thread: c.l.thread(i)})
+				}
+				byFunction[key] = at
 			}
-			n.at[e.process64()] = at
+			last = key
 		}
 		m := &n.names[at]
 		m.launches = append(m.launches, uint32(i))
 		n.of[i] = int32(len(m.launches))
-		if m.orderly == n.of[i]-1 && c.l.thread(i) == m.thread {
-			m.orderly = n.of[i]
-		}
+		m.shaky = m.shaky || c.l.thread(i) != m.thread
+		n.shaky[i] = m.shaky
 	}
 	c.numberings[base] = n
 	return n
@@ -74,10 +78,7 @@ func (e *launch) process64() uint64 { return uint64(e.process)<<32 | uint64(e.fu
 
 // numbered tells whether a launch has the same number in every run. A launch
 // that has by its function name has by its mangled name as well.
-func (c *choice) numbered(launch int, base string) bool {
-	n, e := c.numbering(base), c.l.launch(launch)
-	return n.of[launch] == 0 || n.of[launch] <= n.names[n.at[e.process64()]].orderly
-}
+func (c *choice) numbered(launch int, base string) bool { return !c.numbering(base).shaky[launch] }
 
 // A want is a launch to be counted by its number: any of accept will do.
 type want struct {
@@ -257,17 +258,17 @@ func (n *numbers) cover(wants []want) []int {
 		order = append(order, number)
 	}
 	slices.Sort(order)
-	prices := make([]float64, len(order))
+	prices, held := make([]float64, len(order)), make([][]int, len(order))
 	for i, number := range order {
-		prices[i] = n.price(number)
+		prices[i], held[i] = n.price(number), holds[number]
 	}
 	met := make([]int, len(wants))
 	var taken []int32
 	for left := len(wants); left > 0; {
 		best, bestValue := -1, 0.0
-		for i, number := range order {
+		for i := range order {
 			fresh := 0
-			for _, w := range holds[number] {
+			for _, w := range held[i] {
 				if met[w] == 0 {
 					fresh++
 				}

@@ -237,12 +237,12 @@ func (c *choice) roleOf(launch int, chosen map[int]bool) string {
 
 // isTypical tells whether a launch lies near the median of its group.
 func (c *choice) isTypical(launch int) bool {
-	e := c.l.launch(launch)
-	if len(c.members[e.group]) == 0 { // outside what the program is about
+	g := c.l.group(launch)
+	if len(c.members[g]) == 0 { // outside what the program is about
 		return false
 	}
-	median := c.l.ns(c.median(e.group))
-	d := e.ns - median
+	median := c.l.ns(c.median(g))
+	d := c.l.ns(launch) - median
 	return max(d, -d) <= typicalSlack(median)
 }
 

@@ -118,30 +118,33 @@ func (w *windows) search(one bool) *window {
 	return best
 }
 
+// groupMet tells whether a window holds a launch of a group, and a typical one.
+type groupMet struct{ any, typical bool }
+
 func (w *windows) take(skip, count int) *window {
 	c := w.c
 	got := &window{skip: skip, count: count}
-	typical := map[int]bool{} // by group that is met
+	met := make([]groupMet, len(c.l.groups))
 	for _, seq := range w.sequences {
 		if skip >= len(seq) {
 			continue
 		}
 		for _, i := range seq[skip:min(skip+count, len(seq))] {
-			e := c.l.launch(i)
+			g := c.l.group(i)
 			got.taken = append(got.taken, i)
-			got.worth += c.cost.launch(e.ns)
-			typical[e.group] = typical[e.group] || c.isTypical(i)
+			got.worth += c.cost.launch(c.l.ns(i))
+			met[g].any, met[g].typical = true, met[g].typical || c.isTypical(i)
 		}
 	}
 	slices.Sort(got.taken)
 	for _, g := range w.groups {
-		if _, hit := typical[g]; !hit {
+		if !met[g].any {
 			got.missing = append(got.missing, g)
 		}
 	}
 	var off int64
-	for g, is := range typical {
-		if !is {
+	for g, m := range met {
+		if m.any && !m.typical {
 			off += c.totalNS[g]
 		}
 	}
