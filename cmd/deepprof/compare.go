@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +17,6 @@ import (
 	"github.com/deepprof/deepprof/internal/compare"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/html"
-	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/show"
 )
 
@@ -53,7 +51,7 @@ cannot be compared. Without a gate the exit code is 0 once both sides were compa
   deepprof compare --self r1 r2 r3 r4 r5`,
 		args: cobra.ArbitraryArgs,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
-			c := &comparing{flags: f, streams: s}
+			c := &comparing{flags: f, streams: s, asked: show.NewRequest()}
 			c.register()
 			return c.run
 		},
@@ -66,8 +64,8 @@ type comparing struct {
 	streams streams
 	config  configFlags
 
-	base, fresh, gates    []string
-	effect, store         string
+	asked                 *show.Request // the sides, and what is compared
+	gates                 []string
 	self, all             bool
 	json, csv, md, github bool
 	html, junit, gitlab   string
@@ -78,10 +76,10 @@ type comparing struct {
 
 func (c *comparing) register() {
 	f := c.flags
-	f.StringArrayVar(&c.base, "base", nil, "a `RUN` of the base side; may be repeated")
-	f.StringArrayVar(&c.fresh, "new", nil, "a `RUN` of the new side; may be repeated")
+	for _, p := range show.CompareView().Params {
+		registerParam(f, p, c.asked)
+	}
 	f.StringArrayVar(&c.gates, "gate", nil, "a `RULE` that limits a change, or a YAML file of rules; may be repeated")
-	f.StringVar(&c.effect, "min-effect", "2%", "smaller `CHANGES` do not count")
 	f.BoolVar(&c.self, "self", false, "measure the noise of several runs of one program and suggest limits")
 	f.IntVar(&c.repeats, "run", 0, "run the commands after -- and --- `N` times each, in turns, and compare them")
 	f.BoolVar(&c.ignore, "ignore-blockers", false, "with --run: run in spite of what 'deepprof doctor' calls a blocker")
@@ -93,10 +91,8 @@ func (c *comparing) register() {
 	f.StringVar(&c.junit, "junit", "", "also write the rules as JUnit XML to `FILE`")
 	f.StringVar(&c.gitlab, "gitlab", "", "also write rules that did not pass as a GitLab code quality report to `FILE`")
 	f.BoolVar(&c.github, "github", false, "also print rules that did not pass as annotations of GitHub Actions")
-	f.BoolVar(&c.options.Partial, "partial", false, "take runs that did not end, and what is left of damaged captures")
-	f.BoolVar(&c.options.AcrossGPUs, "across-gpus", false, "compare sides that ran on different GPUs")
 	f.Uint64Var(&c.options.Seed, "seed", 0, "of the bootstrap `N`")
-	f.StringVar(&c.store, "store", runs.DefaultRoot, "the `DIR` that holds runs and baselines")
+	f.StringVar(&c.asked.Store, "store", c.asked.Store, "the `DIR` that holds runs and baselines")
 	c.config.register(f)
 }
 
@@ -107,7 +103,7 @@ func (c *comparing) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	loader := &show.SideLoader{Store: c.store, Analyze: func(ctx context.Context, paths []string) (*analysis.Result, error) {
+	loader := &show.SideLoader{Store: c.asked.Store, Analyze: func(ctx context.Context, paths []string) (*analysis.Result, error) {
 		return analyzeFiles(ctx, "compare", paths)
 	}}
 	if c.self {
@@ -134,6 +130,7 @@ func (c *comparing) run(ctx context.Context, args []string) error {
 			return usage(err)
 		}
 	}
+	c.asked.Keep(made) // after the rules, which see every row
 	if err := c.write(made, base, fresh); err != nil {
 		return err
 	}
@@ -165,15 +162,15 @@ func gateExit(g *compare.Gate) error {
 
 // check reads the flags and the rules.
 func (c *comparing) check(args []string) ([]compare.Rule, error) {
-	effect, err := compare.ParseEffect(c.effect)
+	effect, err := compare.ParseEffect(c.asked.MinEffect)
 	if err != nil {
 		return nil, usagef("compare: --min-effect %w", err)
 	}
-	c.options.MinEffect = effect
+	c.options.MinEffect, c.options.Partial, c.options.AcrossGPUs = effect, c.asked.Partial, c.asked.AcrossGPUs
 	if n := count(c.json, c.csv, c.md); n > 1 {
 		return nil, usagef("compare: --json, --csv and --md exclude each other")
 	}
-	sides := len(c.base) > 0 || len(c.fresh) > 0
+	sides := len(c.asked.Base) > 0 || len(c.asked.New) > 0
 	switch {
 	case c.repeats < 0:
 		return nil, usagef("compare: --run %d is no number of repetitions", c.repeats)
@@ -184,7 +181,7 @@ func (c *comparing) check(args []string) ([]compare.Rule, error) {
 	case c.self && len(args) < 1:
 		return nil, usagef("compare: --self needs runs of one program")
 	case c.self || c.repeats > 0:
-	case sides && (len(c.base) == 0 || len(c.fresh) == 0):
+	case sides && (len(c.asked.Base) == 0 || len(c.asked.New) == 0):
 		return nil, usagef("compare: a side is empty; give both --base and --new")
 	case sides && len(args) > 0:
 		return nil, usagef("compare: %q stands beside --base and --new; give it as one of them", args[0])
@@ -233,7 +230,7 @@ func (c *comparing) sides(ctx context.Context, l *show.SideLoader, args []string
 	if c.repeats > 0 {
 		return c.measure(ctx, l, args)
 	}
-	a, b := c.base, c.fresh
+	a, b := c.asked.Base, c.asked.New
 	if len(args) == 2 {
 		a, b = args[:1], args[1:]
 	}
@@ -318,8 +315,16 @@ func baselineCommand() command {
 			{
 				use: "list", short: "List baselines", args: noArgs,
 				setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
-					store := storeFlag(f)
-					return func(context.Context, []string) error { return listBaselines(s, *store) }
+					v, r := show.BaselinesView(), show.NewRequest()
+					f.StringVar(&r.Store, "store", r.Store, "the `DIR` that holds the runs")
+					asJSON := f.Bool("json", false, "print JSON")
+					return func(ctx context.Context, _ []string) error {
+						a, err := v.Answer(ctx, r)
+						if err != nil {
+							return err
+						}
+						return showFormat(*asJSON).answer(s, a)
+					}
 				},
 			},
 			{
@@ -355,21 +360,4 @@ func setBaseline(ctx context.Context, s streams, store string, args []string) er
 	}
 	_, err = fmt.Fprintf(s.out, "%s: %s, in %s\n", args[0], cmp.Or(map[int]string{1: "1 process"}[len(side)], fmt.Sprintf("%d processes", len(side))), path)
 	return err
-}
-
-func listBaselines(s streams, store string) error {
-	names, err := compare.Baselines(store)
-	if err != nil {
-		return usage(err)
-	}
-	rows := make([]report.BaselineLine, 0, len(names))
-	for _, name := range names {
-		b, err := compare.NamedBaseline(store, name)
-		if err != nil {
-			return usage(err)
-		}
-		rows = append(rows, report.NewBaselineLine(name, b))
-	}
-	slices.SortFunc(rows, func(x, y report.BaselineLine) int { return strings.Compare(x.Name, y.Name) })
-	return report.BaselineLines(rows).WriteText(s.out, terminalWidth(s.out))
 }

@@ -31,7 +31,7 @@ func (c *comparing) measure(ctx context.Context, l *show.SideLoader, args []stri
 	if err != nil {
 		return nil, nil, err
 	}
-	settings := append([]string{"pipeline.ncu.enable=false", "hydra.run.dir=" + filepath.Join(c.store, comparedFolder, "auto")}, c.timelines(ctx)...)
+	settings := append([]string{"pipeline.ncu.enable=false", "hydra.run.dir=" + filepath.Join(c.asked.Store, comparedFolder, "auto")}, c.timelines(ctx)...)
 	w, ctx := newWatcher(ctx, c.streams.err)
 	defer w.stop()
 	for i := range 2 * c.repeats {

@@ -188,7 +188,7 @@ func registerParam(fs *pflag.FlagSet, p show.Param, r *show.Request) {
 	case *int64:
 		fs.Int64Var(v, p.Name, *v, p.Help)
 	case *[]string:
-		fs.StringSliceVar(v, p.Name, *v, p.Help)
+		fs.StringArrayVar(v, p.Name, *v, p.Help) // a comma belongs to the value: files of one capture are joined by it
 	case *[]int:
 		fs.IntSliceVar(v, p.Name, *v, p.Help)
 	default:

@@ -153,14 +153,24 @@ func Baselines(store string) ([]string, error) {
 
 // NamedBaseline reads a baseline of a store; nil where there is none of this name.
 func NamedBaseline(store, name string) (*Baseline, error) {
-	if validName(name) != nil {
-		return nil, nil
-	}
-	path := baselinePath(store, name)
-	if _, err := os.Stat(path); err != nil {
+	path := BaselineFile(store, name)
+	if path == "" {
 		return nil, nil
 	}
 	return ReadBaseline(path)
+}
+
+// BaselineFile is the file of a baseline of a store; "" where there is none of
+// this name.
+func BaselineFile(store, name string) string {
+	if validName(name) != nil {
+		return ""
+	}
+	path := baselinePath(store, name)
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
 }
 
 // RemoveBaseline forgets a baseline.

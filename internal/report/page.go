@@ -1,6 +1,8 @@
 package report
 
 import (
+	"encoding/json"
+	"io"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -68,7 +70,7 @@ func operatorsOfPage(r *analysis.Result, n *names) PageTable {
 // pageTable fills a declared table.
 func pageTable[T any](v View[T], rows []*T) PageTable {
 	v.Columns = v.visible(rows, true)
-	t := PageTable{Columns: v.Info().Columns, Rows: make([][]PageCell, len(rows)), Legend: v.Legend}
+	t := PageTable{Columns: append([]ColumnInfo{}, v.Info().Columns...), Rows: make([][]PageCell, len(rows)), Legend: v.Legend}
 	scale := scales(v.Columns, rows)
 	for i := range v.Columns {
 		c := &v.Columns[i]
@@ -79,6 +81,21 @@ func pageTable[T any](v View[T], rows []*T) PageTable {
 		}
 	}
 	return t
+}
+
+// WritePage implements Printable.
+func (t *Table[T]) WritePage(w io.Writer) error {
+	page := struct {
+		PageTable
+		Order    string   `json:"order,omitempty"` // how the rows come, in words
+		LeftOut  int      `json:"rows_left_out"`
+		Warnings []string `json:"warnings"`
+	}{PageTable: pageTable(t.View, t.all()), Order: t.orderWords(), Warnings: t.notes()}
+	page.LeftOut = t.Cut // counted while the rows were read
+	if page.Warnings == nil {
+		page.Warnings = []string{}
+	}
+	return json.NewEncoder(w).Encode(page)
 }
 
 func pageCell[T any](c *Column[T], row *T, text string) PageCell {

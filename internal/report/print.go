@@ -8,6 +8,9 @@ type Printable interface {
 	WriteMarkdown(w io.Writer) error
 	WriteCSV(w io.Writer) error
 	WriteJSON(w io.Writer) error
+	// WritePage writes the cells that a person reads, as JSON for a page that draws
+	// them: the columns with their titles, rows, order, rows_left_out and warnings.
+	WritePage(w io.Writer) error
 	// Footnotes are what a reader must know and a text or CSV does not hold.
 	// They are complete once the rows were written.
 	Footnotes() []string

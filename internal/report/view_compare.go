@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/deepprof/deepprof/internal/compare"
 	"github.com/deepprof/deepprof/internal/message"
@@ -201,15 +202,15 @@ func CompareNoise(n *compare.SelfNoise) Printable {
 
 // A BaselineLine is a baseline.
 type BaselineLine struct {
-	Name    string
-	Runs    int
-	Created string
-	Of      string // its first run
+	Name    string    `json:"name"`
+	Runs    int       `json:"processes"`
+	Created time.Time `json:"set"`
+	Of      string    `json:"of"` // its first run
 }
 
 // NewBaselineLine describes a baseline.
 func NewBaselineLine(name string, b *compare.Baseline) BaselineLine {
-	l := BaselineLine{Name: name, Runs: len(b.Runs), Created: b.Created.Format("2006-01-02 15:04")}
+	l := BaselineLine{Name: name, Runs: len(b.Runs), Created: b.Created}
 	if len(b.Runs) > 0 {
 		l.Of = b.Runs[0].Name
 	}
@@ -218,11 +219,11 @@ func NewBaselineLine(name string, b *compare.Baseline) BaselineLine {
 
 // BaselineView is the baselines of a store.
 var BaselineView = View[BaselineLine]{
-	Name: "baselines", Order: Order{Key: "name"},
+	Name: "baselines", Order: Order{Key: "name"}, Everything: "--json",
 	Columns: []Column[BaselineLine]{
 		{Key: "name", Format: ID, Value: func(r *BaselineLine) any { return r.Name }},
 		{Key: "processes", Unit: Count, Value: func(r *BaselineLine) any { return r.Runs }},
-		{Key: "set", Value: func(r *BaselineLine) any { return r.Created }},
+		{Key: "set", Value: func(r *BaselineLine) any { return r.Created.Format("2006-01-02 15:04") }},
 		{Key: "of", Format: Name, Value: func(r *BaselineLine) any { return r.Of }},
 	},
 }

@@ -113,7 +113,8 @@ func (l limiters) of(paths []string) string {
 
 // showSteps shows the distribution of steps, or each of them.
 func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (report.Printable, error) {
-	if res, err := folder.Read(filepath.Join(path, folder.ResultFile)); err == nil && !r.All && !r.Data && res.Serving != nil && len(res.Serving.Steps) > 0 {
+	summed := r.Distribution || !r.All && !r.Data
+	if res, err := folder.Read(filepath.Join(path, folder.ResultFile)); err == nil && summed && res.Serving != nil && len(res.Serving.Steps) > 0 {
 		return report.ServingSteps(res), nil
 	}
 	f, src, err := openTimeline(ctx, path, "steps", r)
@@ -135,7 +136,7 @@ func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (
 		notes = append(notes, fmt.Sprintf("without batch, tokens and cache length: %v", err))
 	}
 	notes = withWarnings(notes, rows.Warnings)
-	if !r.All && !r.Data {
+	if summed {
 		return report.StepGroups(timeline.GroupSteps(steps), notes), nil
 	}
 	return first(report.Steps(steps, notes), r.Top), nil

@@ -56,6 +56,7 @@ type Request struct {
 	MinGap          string
 	Streams         bool
 	Captured        bool
+	Distribution    bool // of steps, where their rows would be given
 	All             bool // each layer or step, not their sums
 	Whole           bool
 	Metric          string

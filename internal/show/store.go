@@ -32,9 +32,34 @@ type Compared struct {
 	AcrossGPUs bool
 }
 
-// StoreViews are the questions to a store: its runs, and a comparison of some of
-// them.
-func StoreViews() []View { return []View{RunsView(), compareView()} }
+// StoreViews are the questions to a store: its runs, its baselines, and a
+// comparison of some of them.
+func StoreViews() []View { return []View{RunsView(), BaselinesView(), CompareView()} }
+
+// BaselinesView lists the baselines of a store.
+func BaselinesView() View {
+	return View{
+		Name: "baselines", Store: true, Short: "Baselines of the store: runs that were kept under a name, to compare with",
+		Example: "  deepprof baseline list --json",
+		Tables:  []report.Declared{report.BaselineView}, answer: listBaselines,
+	}
+}
+
+func listBaselines(_ context.Context, r *Request) (*Answer, error) {
+	names, err := compare.Baselines(r.Listing.Store)
+	if err != nil {
+		return nil, usage(err)
+	}
+	rows := make([]report.BaselineLine, len(names))
+	for i, name := range names {
+		b, err := compare.NamedBaseline(r.Listing.Store, name)
+		if err != nil {
+			return nil, usage(err)
+		}
+		rows[i] = report.NewBaselineLine(name, b)
+	}
+	return &Answer{Printable: report.BaselineLines(rows)}, nil
+}
 
 // RunsView lists the runs of a store.
 func RunsView() View {
@@ -42,7 +67,7 @@ func RunsView() View {
 		Name: "runs", Store: true, Short: "Find runs of the store, newest first: by model, GPU, status, tag, date",
 		Example: "  deepprof runs list --status failed --json\n  deepprof runs list --model llama --gpu H200 --since 2026-11-01 --sort=-seconds",
 		Params: []Param{
-			{"status", "only runs that are running, done, failed or interrupted", func(r *Request) any { return &r.Status }},
+			{"status", "only runs that are running, done, failed or interrupted; several with commas between them", func(r *Request) any { return &r.Status }},
 			{"model", "only runs whose label, which names the model or the program, holds `TEXT`", func(r *Request) any { return &r.Model }},
 			{"gpu", "only runs on GPUs whose name holds `TEXT`", func(r *Request) any { return &r.GPU }},
 			{"tag", "only runs that have this `TAG`", func(r *Request) any { return &r.Tag }},
@@ -57,7 +82,7 @@ func RunsView() View {
 
 func listRuns(_ context.Context, r *Request) (*Answer, error) {
 	f := runs.Filter{Label: r.Model, GPU: r.GPU, Tag: r.Tag, Order: r.Sort}
-	for _, st := range r.Status {
+	for _, st := range strings.FieldsFunc(strings.Join(r.Status, ","), func(c rune) bool { return c == ',' }) {
 		if !slices.Contains(runs.Statuses, runs.Status(st)) {
 			return nil, usagef("--status %s: a run is %v", st, runs.Statuses)
 		}
@@ -93,17 +118,18 @@ func moment(name, text string) (time.Time, error) {
 	return time.Time{}, usagef("--%s %q: want a date such as 2026-11-01, or a moment such as 2026-11-01T12:00:00Z", name, text)
 }
 
-func compareView() View {
+// CompareView compares runs and baselines.
+func CompareView() View {
 	return View{
 		Name: "compare", Store: true, Short: "Compare two sides, each one or several runs: every value with its change, interval and verdict",
 		Example: "  deepprof compare BASE NEW --json",
 		Params: []Param{
-			{"base", "`RUNS` of the base side", func(r *Request) any { return &r.Base }},
-			{"new", "`RUNS` of the new side", func(r *Request) any { return &r.New }},
+			{"base", "a `RUN` or baseline of the base side; may be repeated", func(r *Request) any { return &r.Base }},
+			{"new", "a `RUN` or baseline of the new side; may be repeated", func(r *Request) any { return &r.New }},
 			{"of", "only rows of this `KIND`: total, stage, step, layer, region, kernel, operator, mfu, mbu", func(r *Request) any { return &r.Of }},
 			{"min-effect", "smaller `CHANGES` do not count", func(r *Request) any { return &r.MinEffect }},
 			{"across-gpus", "compare sides that ran on different GPUs", func(r *Request) any { return &r.AcrossGPUs }},
-			topParam, partialParam,
+			partialParam,
 		},
 		Tables: []report.Declared{report.CompareRowView}, answer: compareRuns,
 	}
@@ -118,7 +144,7 @@ func compareRuns(ctx context.Context, r *Request) (*Answer, error) {
 		return nil, usagef("compare: a side is empty; give both base and new")
 	}
 	for _, side := range [][]string{r.Base, r.New} {
-		if err := r.resolve(side); err != nil {
+		if err := r.resolveSide(side); err != nil {
 			return nil, err
 		}
 	}
@@ -137,13 +163,31 @@ func compareRuns(ctx context.Context, r *Request) (*Answer, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	if r.Of != "" {
-		made.Rows = slices.DeleteFunc(made.Rows, func(row compare.Row) bool { return string(row.Kind) != r.Of })
-	}
+	r.Keep(made)
 	t := report.CompareRows(made)
 	for _, d := range made.Differ {
 		t.Note(message.Text(d.Fact))
 	}
 	t.Note(message.Texts(made.Warnings)...)
-	return &Answer{Printable: first(t, r.Top)}, nil
+	return &Answer{Printable: t}, nil
+}
+
+// Keep leaves the rows of the kind that was asked for.
+func (c *Compared) Keep(made *compare.Comparison) {
+	if c.Of != "" {
+		made.Rows = slices.DeleteFunc(made.Rows, func(row compare.Row) bool { return string(row.Kind) != c.Of })
+	}
+}
+
+// resolveSide puts files in the place of names: baselines of the store, then what
+// resolve finds.
+func (r *Request) resolveSide(names []string) error {
+	for i, name := range names {
+		if path := compare.BaselineFile(r.Listing.Store, name); path != "" {
+			names[i] = path
+		} else if err := r.resolve(names[i : i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

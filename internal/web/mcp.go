@@ -103,5 +103,5 @@ func (o *Options) call(ctx context.Context, v *show.View, arguments json.RawMess
 		return nil, err
 	}
 	r.Resolve = func(name string) (string, error) { return runs.Resolve(o.Store, name) }
-	return answer(ctx, v, r)
+	return answer(ctx, v, r, asRows)
 }

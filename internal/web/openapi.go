@@ -47,6 +47,8 @@ func operation(r *route) object {
 		for _, p := range params(r.view) {
 			parameters = append(parameters, object{"name": p.Name, "in": "query", "schema": schemaOf(p, defaults)})
 		}
+		parameters = append(parameters, object{"name": layoutParam, "in": "query", "schema": object{"type": "string", "enum": []string{"rows", "page"}, "default": "rows"},
+			"description": "rows are those of --json; page has the columns and cells of the table that a person reads"})
 		ok = object{"description": "rows", "content": object{"application/json": object{"schema": rowsSchema(r.view)}}}
 	case r.method == http.MethodPost:
 		op["requestBody"] = object{"required": true, "content": object{"multipart/form-data": object{"schema": object{"type": "object", "properties": object{
@@ -58,6 +60,7 @@ func operation(r *route) object {
 		for _, p := range tileParams {
 			parameters = append(parameters, object{"name": p.name, "in": "query", "schema": &schema{Type: "integer", Description: p.help}})
 		}
+		parameters = append(parameters, object{"name": partParam, "in": "query", "schema": &schema{Type: "string", Description: "of several timelines, one of parts; the first where it is not given"}})
 	}
 	if len(parameters) > 0 {
 		op["parameters"] = parameters

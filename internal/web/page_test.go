@@ -1,93 +1,169 @@
 package web
 
 import (
-	"cmp"
-	"context"
+	"errors"
 	"fmt"
-	"os"
+	"net/http/httptest"
 	"os/exec"
+	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/chromedp/chromedp"
+	"github.com/deepprof/deepprof/internal/browser"
+	"github.com/deepprof/deepprof/internal/compare"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/report/folder"
+	"github.com/deepprof/deepprof/internal/runs"
 )
 
-// TestPage opens the page in a browser: the list, every view of a run, its
-// timeline, the report, and a run that is not there.
-func TestPage(t *testing.T) {
-	path, err := exec.LookPath(cmp.Or(os.Getenv("DEEPPROF_CHROMIUM"), "chromium"))
+// A shown page is one that a test looks at. Every failure of the browser ends the
+// test.
+type shownPage struct {
+	t   *testing.T
+	tab browser.Tab
+}
+
+func (p *shownPage) must(err error) {
+	p.t.Helper()
 	if err != nil {
-		t.Skipf("no Chromium to show the page in (scripts/packages installs it): %v", err)
+		p.t.Fatal(err)
 	}
-	s := serve(t, nil)
-	id := recorded.run
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 800))
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
-	tab, closeTab := chromedp.NewContext(allocator)
-	t.Cleanup(closeTab)
-	var mu sync.Mutex
-	var complaints []string
-	messages := chromedp.Console(tab)
-	go func() {
-		for m, err := range messages {
-			if err != nil {
-				return
+}
+
+func (p *shownPage) wait(condition string) { p.t.Helper(); p.must(browser.Wait(p.tab, condition)) }
+func (p *shownPage) click(selector string) { p.t.Helper(); p.must(p.tab.Click(selector)) }
+
+// open goes to a page, and waits until it shows what its hash asks for.
+func (p *shownPage) open(s *httptest.Server, hash string) {
+	p.t.Helper()
+	p.must(p.tab.Open(s.URL + "/" + hash))
+	p.wait(fmt.Sprintf(`document.getElementById("main").dataset.ready === %q`, hash))
+}
+
+// fill sets a field of a form.
+func (p *shownPage) fill(selector, value string) {
+	p.t.Helper()
+	p.wait(fmt.Sprintf(`((e) => { e.value = %q; return true })(document.querySelector(%q))`, value, selector))
+}
+
+// inBrowsers runs a test in each browser that is installed.
+func inBrowsers(t *testing.T, do func(*shownPage)) {
+	for _, name := range browser.Names() {
+		t.Run(name, func(t *testing.T) {
+			tab, stop, err := browser.Start(name)
+			if errors.Is(err, exec.ErrNotFound) {
+				t.Skipf("the browser is not installed (scripts/packages installs it): %v", err)
 			}
-			mu.Lock()
-			complaints = append(complaints, m.String())
-			mu.Unlock()
-		}
-	}()
-	open := func(url, ready string) {
-		t.Helper()
-		if err := chromedp.Do(tab, chromedp.Navigate(url)); err != nil {
-			t.Fatal(err)
-		}
-		waitFor(t, tab, url, ready)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(stop)
+			do(&shownPage{t, tab})
+		})
 	}
-	open(s.URL+"/", `document.querySelectorAll("#main table tbody tr").length > 0`)
-	for _, view := range pageViews(t, tab) {
-		hash := "#run/" + id + "/" + view
-		open(s.URL+"/"+hash, fmt.Sprintf(`document.getElementById("main").dataset.ready === %q`, hash))
-		if view == "timeline" {
-			waitFor(t, tab, view, `document.querySelector("canvas").height > 40 && document.getElementById("tile").textContent.includes("kernel")`)
-		}
-	}
-	open(s.URL+"/api/v1/runs/"+id+"/report", `document.documentElement.dataset.ready === "true" && document.querySelectorAll("#kernel-table tbody tr").length > 5`)
-	mu.Lock()
-	if len(complaints) > 0 {
-		t.Errorf("the page complains: %q", complaints)
-	}
-	mu.Unlock()
-	open(s.URL+"/#run/nosuch", `document.getElementById("status").className === "error"`)
 }
 
-// pageViews are the views that the page of a run links to.
-func pageViews(t *testing.T, tab context.Context) []string {
+// TestPage opens the list, every view of a run, its timeline, the report, and a
+// run that is not there, in both browsers. The page must log nothing.
+func TestPage(t *testing.T) {
+	s := serve(t, nil)
+	inBrowsers(t, func(p *shownPage) {
+		p.must(p.tab.Size(1280, 720))
+		p.open(s, "#")
+		p.wait(fmt.Sprintf(`document.querySelector("tbody a").textContent === %q`, recorded.run))
+		if cells, err := browser.Value[string](p.tab, `document.querySelector("tbody tr").innerText`); err != nil || !strings.Contains(cells, "NVIDIA H200") || strings.Contains(cells, "T0") {
+			p.t.Errorf("row: %q %v", cells, err)
+		}
+		for _, v := range questions() {
+			if v.Store {
+				continue
+			}
+			p.open(s, "#run/"+recorded.run+"/"+v.Name)
+		}
+		p.open(s, "#run/"+recorded.run+"/timeline")
+		p.wait(`document.querySelector("canvas").height > 40 && document.getElementById("tile").textContent.includes("kernel 34,485")`)
+		p.wait(`document.querySelector("canvas").focus() === undefined`)
+		p.must(p.tab.Press("w"))
+		p.wait(`location.hash.includes("start_ns=") && !document.getElementById("tile").textContent.includes("kernel 34,485")`)
+		p.must(p.tab.Press("0"))
+		p.wait(`!location.hash.includes("start_ns=") && document.getElementById("tile").textContent.includes("kernel 34,485")`)
+		p.must(p.tab.Open(s.URL + "/api/v1/runs/" + recorded.run + "/report"))
+		p.wait(`document.documentElement.dataset.ready === "true" && document.querySelectorAll("#kernel-table tbody tr").length > 5`)
+		if told := p.tab.Messages(); len(told) > 0 {
+			p.t.Errorf("the page complains: %q", told)
+		}
+		p.must(p.tab.Open(s.URL + "/#run/nosuch"))
+		p.wait(`document.getElementById("status").className === "error"`)
+	})
+}
+
+// TestPageChanges filters, sorts, compares with a baseline, writes a note, and
+// deletes a run, in both browsers. A name of HTML stays text.
+func TestPageChanges(t *testing.T) {
+	inBrowsers(t, func(p *shownPage) {
+		store := filepath.Join(p.t.TempDir(), "runs")
+		hostile := `<img src=x onerror=document.title='run'>`
+		id := addRun(p.t, store, hostile)
+		other := addRun(p.t, store, "other")
+		result, err := folder.Read(filepath.Join(recorded.store, recorded.run, folder.ResultFile))
+		p.must(err)
+		_, err = compare.SetBaseline(store, "main", []compare.Run{{Name: "kept", Result: result}})
+		p.must(err)
+		s := serve(p.t, func(o *ServeOptions) { o.Store = store })
+
+		p.open(s, "#")
+		p.wait(`document.querySelectorAll("tbody tr").length === 2`)
+		p.fill("#filter input[name=model]", "other")
+		p.click("#filter button")
+		p.wait(`location.hash.includes("model=other") && document.querySelectorAll("tbody tr").length === 1`)
+		p.open(s, "#runs?sort=label")
+		p.wait(fmt.Sprintf(`document.querySelector("tbody").innerText.includes(%q) && document.title === "deepprof"`, hostile))
+		p.click(`th button[data-key=label]`)
+		p.wait(`document.querySelector("th[aria-sort=descending] button").dataset.key === "label" && document.querySelector("tbody a").textContent === ` + fmt.Sprintf("%q", other))
+
+		p.click(`input[aria-label="compare ` + id + `"]`)
+		p.fill("#base", "main")
+		p.wait(`document.getElementById("base").dispatchEvent(new Event("change"))`)
+		p.click("#compare")
+		p.wait(fmt.Sprintf(`document.getElementById("main").dataset.ready === "#compare/main/%s" && document.querySelectorAll("tbody tr").length > 20`, id))
+		p.wait(`[...document.querySelectorAll("tbody td")].some((e) => e.innerText === "decode")`)
+
+		p.open(s, "#run/"+id)
+		p.fill("#tags input", "<b>x</b>, nightly")
+		p.fill("#tags textarea", "before the change")
+		p.click("#tags button")
+		p.wait(`document.getElementById("status").textContent === "saved"`)
+		if got := runs.ReadTags(filepath.Join(store, id)); len(got.Tags) != 2 || got.Comment != "before the change" {
+			p.t.Errorf("tags: %+v", got)
+		}
+		p.click("#delete")
+		p.click("#delete-sure")
+		p.wait(`document.querySelectorAll("tbody tr").length === 1`)
+		if _, err := runs.InStore(store, id); err == nil {
+			p.t.Error("the run is still there")
+		}
+		if told := p.tab.Messages(); len(told) > 0 {
+			p.t.Errorf("the page complains: %q", told)
+		}
+	})
+}
+
+// addRun makes a run of the recorded captures, as an upload does.
+func addRun(t *testing.T, store, label string) string {
 	t.Helper()
-	link := `document.querySelector("#main a[href^='#run/']")`
-	waitFor(t, tab, "the list", link+` !== null`)
-	if _, err := chromedp.Run(tab, chromedp.Evaluate[bool](`location.hash = `+link+`.getAttribute("href"), true`)); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(t, tab, "a run", `document.querySelectorAll("nav a[href^='#run/']").length > 10`)
-	names, err := chromedp.Run(tab, chromedp.Evaluate[string](`[...document.querySelectorAll("nav a[href^='#run/']")].map(a => a.getAttribute("href").split("/").pop()).join(" ")`))
+	r, err := runs.Create(store, runs.CreateOptions{Label: label, Version: "test", Steps: []runs.Step{{Name: "report"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Fields(names)
-}
-
-func waitFor(t *testing.T, tab context.Context, what, condition string) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if ok, err := chromedp.Run(tab, chromedp.Evaluate[bool](`!!(`+condition+`)`)); err == nil && ok {
-			return
-		}
+	result, err := folder.Read(filepath.Join(recorded.store, recorded.run, folder.ResultFile))
+	if err != nil {
+		t.Fatal(err)
 	}
-	told, _ := chromedp.Run(tab, chromedp.Evaluate[string](`document.body.innerText.slice(0, 300)`))
-	t.Fatalf("%s: did not become true: %s; the page says %q", what, condition, told)
+	if _, err := folder.Write(r.Dir(), result); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(r.StartStep("report"), r.EndStep("report", runs.StateDone, fact.Fact{}), r.Finish(runs.StatusDone, fact.Fact{}), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return r.ID()
 }

@@ -10,10 +10,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/show"
 	"github.com/deepprof/deepprof/internal/suggest"
 )
@@ -61,12 +64,13 @@ func params(v *show.View) []show.Param {
 
 // A schema is a JSON schema of a parameter.
 type schema struct {
-	Type        string  `json:"type"`
-	Items       *schema `json:"items,omitempty"`
-	Description string  `json:"description,omitempty"`
-	Default     any     `json:"default,omitempty"`
-	Minimum     *int    `json:"minimum,omitempty"`
-	Maximum     *int    `json:"maximum,omitempty"`
+	Type        string   `json:"type"`
+	Items       *schema  `json:"items,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Default     any      `json:"default,omitempty"`
+	Enum        []string `json:"enum,omitempty"`
+	Minimum     *int     `json:"minimum,omitempty"`
+	Maximum     *int     `json:"maximum,omitempty"`
 }
 
 // schemaOf describes a parameter; its default is that of a new request.
@@ -93,6 +97,11 @@ func schemaOf(p show.Param, r *show.Request) *schema {
 		s.Type, s.Items = "array", &schema{Type: "string"}
 	default:
 		panic(fmt.Sprintf("parameter %s has a type that no schema has", p.Name))
+	}
+	if p.Name == "sort" {
+		for _, key := range runs.Orders() {
+			s.Enum = append(s.Enum, key, "-"+key)
+		}
 	}
 	if p.Name == "top" {
 		least, most := 1, mostRows
@@ -153,10 +162,15 @@ func readValue(text json.RawMessage, target any) error {
 	return err
 }
 
-// answer asks a view and gives its JSON: an object with schema, rows,
-// rows_left_out and warnings, as --json of the command line prints it. What the
-// rows lack is a warning.
-func answer(ctx context.Context, v *show.View, r *show.Request) (json.RawMessage, error) {
+// A layout writes an answer as JSON: rows as --json of the command line has them, or
+// the cells of a page.
+type layout func(report.Printable, io.Writer) error
+
+// asRows gives schema, rows, rows_left_out and warnings.
+func asRows(p report.Printable, w io.Writer) error { return p.WriteJSON(w) }
+
+// answer asks a view and gives its JSON. What the rows lack is a warning.
+func answer(ctx context.Context, v *show.View, r *show.Request, write layout) (json.RawMessage, error) {
 	a, err := v.Answer(ctx, r)
 	if err != nil {
 		return nil, err
@@ -169,7 +183,7 @@ func answer(ctx context.Context, v *show.View, r *show.Request) (json.RawMessage
 		a.First(r.Top)
 	}
 	var out bytes.Buffer
-	if err := a.WriteJSON(&out); err != nil {
+	if err := write(a, &out); err != nil {
 		return nil, err
 	}
 	notes, err := a.After()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/report/html"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -103,6 +105,11 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	return err
 }
 
+// layoutParam asks for another layout of an answer; layouts are its values.
+const layoutParam = "as"
+
+var layouts = map[string]layout{"": asRows, "rows": asRows, "page": func(p report.Printable, w io.Writer) error { return p.WritePage(w) }}
+
 // view answers a view. Clients name runs of the store and never files.
 func (s *server) view(w http.ResponseWriter, r *http.Request, v *show.View) error {
 	give, err := s.take(r.Context())
@@ -110,7 +117,13 @@ func (s *server) view(w http.ResponseWriter, r *http.Request, v *show.View) erro
 		return err
 	}
 	defer give()
-	args, err := fromQuery(v, r.URL.Query())
+	query := r.URL.Query()
+	write, ok := layouts[query.Get(layoutParam)]
+	if !ok {
+		return refused(http.StatusBadRequest, "usage", "%s: parameter %s: %q is neither rows nor page", v.Name, layoutParam, query.Get(layoutParam))
+	}
+	query.Del(layoutParam)
+	args, err := fromQuery(v, query)
 	if err != nil {
 		return err
 	}
@@ -124,7 +137,7 @@ func (s *server) view(w http.ResponseWriter, r *http.Request, v *show.View) erro
 		return refused(http.StatusBadRequest, "usage", "%v", err)
 	}
 	request.Resolve = s.inStore
-	text, err := answer(r.Context(), v, request)
+	text, err := answer(r.Context(), v, request, write)
 	if err != nil {
 		return err
 	}

@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/suggest"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -23,6 +26,9 @@ var tileParams = []struct{ name, help string }{
 	{"end_ns", "end of the tile; the end of the timeline where it is not given"},
 	{"width", "boxes of a lane at most: shorter events that lie together are summed up; 1000 where it is not given"},
 }
+
+// partParam chooses one of several timelines.
+const partParam = "part"
 
 // Limits of a tile, and the timelines that stay in memory.
 const (
@@ -36,6 +42,8 @@ type tile struct {
 	LengthNS int64      `json:"length_ns"` // of the whole timeline
 	StartNS  int64      `json:"start_ns"`
 	EndNS    int64      `json:"end_ns"`
+	Part     string     `json:"part"`  // which of parts this is
+	Parts    []string   `json:"parts"` // timelines of the run
 	Names    []string   `json:"names"` // of boxes
 	Lanes    []tileLane `json:"lanes"`
 }
@@ -61,6 +69,7 @@ type tileBox struct {
 // overlap by a damaged file alone.
 type drawn struct {
 	length int64
+	names  []string // of events
 	lanes  []drawnLane
 }
 
@@ -72,7 +81,7 @@ type drawnLane struct {
 
 type drawnEvent struct {
 	start, end int64
-	name       string
+	name       uint32 // index into drawn.names
 }
 
 // A tileCache keeps the timelines that were asked for last.
@@ -128,25 +137,25 @@ func readDrawn(path string) (*drawn, error) {
 
 // draw makes lanes of the ranges of threads by depth, and of the work of streams.
 func draw(t *timeline.Timeline) *drawn {
-	lanes := map[string]*drawnLane{}
-	add := func(kind, label string, start, end int64, name string) {
-		key := kind + label
+	lanes := map[laneKey]*drawnLane{}
+	add := func(key laneKey, start, end int64, name uint32) {
 		if lanes[key] == nil {
-			lanes[key] = &drawnLane{kind: kind, label: label}
+			lanes[key] = &drawnLane{kind: key.kind}
 		}
 		lanes[key].events = append(lanes[key].events, drawnEvent{start, max(start, end), name})
 	}
+	d := &drawn{names: append(slices.Clip(slices.Clone(t.Names)), "copy")}
 	drawRanges(t, add)
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
-		add("kernel", queueLabel(t, k.Queue), k.Start, k.End, t.Names[t.Functions[k.Function].Short])
+		add(laneKey{"kernel", k.Queue, 0}, k.Start, k.End, uint32(t.Functions[k.Function].Short))
 	}
 	for i := range t.Copies {
 		c := &t.Copies[i]
-		add("copy", queueLabel(t, c.Queue), c.Start, c.End, "copy")
+		add(laneKey{"copy", c.Queue, 0}, c.Start, c.End, uint32(len(t.Names)))
 	}
-	d := &drawn{}
-	for _, l := range lanes {
+	for key, l := range lanes {
+		l.label = key.label(t)
 		d.lanes = append(d.lanes, *l)
 	}
 	slices.SortFunc(d.lanes, func(a, b drawnLane) int {
@@ -156,13 +165,23 @@ func draw(t *timeline.Timeline) *drawn {
 	return d
 }
 
-func queueLabel(t *timeline.Timeline, queue uint32) string {
-	q := &t.Queues[queue]
+// A laneKey is what the events of a lane have in common.
+type laneKey struct {
+	kind  string
+	of    uint32 // queue, or thread of ranges
+	depth int    // of ranges
+}
+
+func (k laneKey) label(t *timeline.Timeline) string {
+	if k.kind == "nvtx" {
+		return fmt.Sprintf("thread %d depth %02d", t.Threads[k.of].TID, k.depth)
+	}
+	q := &t.Queues[k.of]
 	return fmt.Sprintf("process %d GPU %d stream %d", t.Processes[q.Process].PID, q.Device, q.Stream)
 }
 
 // drawRanges gives each range of a thread the depth at which it lies in others.
-func drawRanges(t *timeline.Timeline, add func(kind, label string, start, end int64, name string)) {
+func drawRanges(t *timeline.Timeline, add func(key laneKey, start, end int64, name uint32)) {
 	order := make([]int, len(t.Ranges))
 	for i := range order {
 		order[i] = i
@@ -181,7 +200,7 @@ func drawRanges(t *timeline.Timeline, add func(kind, label string, start, end in
 		for len(ends) > 0 && ends[len(ends)-1] <= r.Start {
 			ends = ends[:len(ends)-1]
 		}
-		add("nvtx", fmt.Sprintf("thread %d depth %02d", t.Threads[r.Thread].TID, len(ends)), r.Start, r.End, t.Names[r.Name])
+		add(laneKey{"nvtx", r.Thread, len(ends)}, r.Start, r.End, uint32(r.Name))
 		open[r.Thread] = append(ends, r.End)
 	}
 }
@@ -216,14 +235,14 @@ func (d *drawn) fromZero() {
 // cut makes a tile of width boxes a lane.
 func (d *drawn) cut(start, end int64, width int) tile {
 	out := tile{LengthNS: d.length, StartNS: start, EndNS: end, Names: []string{}, Lanes: []tileLane{}}
-	numbers := map[string]int{}
+	numbers := map[uint32]int{}
 	for i := range d.lanes {
-		lane := d.lanes[i].cut(start, end, width, func(name string) int {
+		lane := d.lanes[i].cut(start, end, width, func(name uint32) int {
 			n, ok := numbers[name]
 			if !ok {
 				n = len(out.Names)
 				numbers[name] = n
-				out.Names = append(out.Names, name)
+				out.Names = append(out.Names, d.names[name])
 			}
 			return n
 		})
@@ -233,7 +252,7 @@ func (d *drawn) cut(start, end int64, width int) tile {
 }
 
 // cut sums events that begin in the same part of the tile.
-func (l *drawnLane) cut(start, end int64, width int, number func(string) int) tileLane {
+func (l *drawnLane) cut(start, end int64, width int, number func(uint32) int) tileLane {
 	out := tileLane{Kind: l.kind, Label: l.label, Boxes: []tileBox{}}
 	bin := max(1, (end-start+int64(width)-1)/int64(width))
 	from := sort.Search(len(l.events), func(i int) bool { return l.events[i].start >= start-l.longest })
@@ -261,6 +280,21 @@ func (l *drawnLane) cut(start, end int64, width int, number func(string) int) ti
 	return out
 }
 
+// timelines are those of a run by name: the path without its ending. Of a capture
+// in two formats the SQLite export is taken.
+func timelines(dir string) (names []string, files map[string]string) {
+	files = map[string]string{}
+	for _, path := range append(runs.Files(dir, runs.TimelineFile), runs.Files(dir, runs.TimelineReportFile)...) {
+		name, err := filepath.Rel(dir, strings.TrimSuffix(path, filepath.Ext(path)))
+		if _, have := files[name]; err != nil || have {
+			continue
+		}
+		names, files[name] = append(names, name), path
+	}
+	slices.Sort(names)
+	return names, files
+}
+
 // tile answers a part of the timeline of a run.
 func (s *server) tile(w http.ResponseWriter, r *http.Request) error {
 	give, err := s.take(r.Context())
@@ -272,17 +306,22 @@ func (s *server) tile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	files := append(runs.Files(dir, runs.TimelineFile), runs.Files(dir, runs.TimelineReportFile)...)
+	names, files := timelines(dir)
 	if len(files) == 0 {
 		return refused(http.StatusNotFound, "no-timeline", "the run holds no timeline")
 	}
-	d, err := s.tiles.get(files[0])
+	query := r.URL.Query()
+	part := cmp.Or(query.Get(partParam), names[0])
+	if files[part] == "" {
+		return refused(http.StatusBadRequest, "usage", "timeline: parameter %s: the run has no timeline %q%s; it has: %s", partParam, part, suggest.DidYouMean(part, names), strings.Join(names, ", "))
+	}
+	d, err := s.tiles.get(files[part])
 	if err != nil {
 		return err
 	}
 	given := [3]int64{0, d.length, defaultWidth}
 	for i, p := range tileParams {
-		if text := r.URL.Query().Get(p.name); text != "" {
+		if text := query.Get(p.name); text != "" {
 			if given[i], err = strconv.ParseInt(text, 10, 64); err != nil {
 				return refused(http.StatusBadRequest, "usage", "timeline: parameter %s: %q is no whole number", p.name, text)
 			}
@@ -292,5 +331,7 @@ func (s *server) tile(w http.ResponseWriter, r *http.Request) error {
 	if start < 0 || end < start || width < 1 || width > mostWidth {
 		return refused(http.StatusBadRequest, "usage", "timeline: a tile begins at 0 or later, ends after that and has 1 to %d boxes a lane", mostWidth)
 	}
-	return writeJSON(w, d.cut(start, end, int(width)))
+	out := d.cut(start, end, int(width))
+	out.Part, out.Parts = part, names
+	return writeJSON(w, out)
 }

@@ -1,6 +1,7 @@
 "use strict";
 // The page of deepprof serve. It uses the REST API under /api/v1 and nothing else;
-// texts are set as text, never as HTML.
+// texts are set as text, never as HTML. What is shown, with every filter, is in the
+// hash: a link opens the same.
 const api = "/api/v1";
 const main = document.getElementById("main");
 const say = (text, bad) => { const s = document.getElementById("status"); s.textContent = text; s.className = bad ? "error" : ""; };
@@ -47,75 +48,101 @@ async function declared(name) {
   return views.find((v) => v.name === name);
 }
 
-const timeScales = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
-const nanoseconds = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
-// shown writes a value for people; the title of the cell has the exact one.
-function shown(value, unit) {
-  if (value === null || value === undefined || value === "") return "–";
-  if (Array.isArray(value)) return value.map((v) => (v && typeof v === "object" ? Object.values(v).filter((x) => typeof x !== "object").join(" ") : String(v))).join(", ");
-  if (typeof value === "object") return JSON.stringify(value);
-  if (typeof value !== "number") return String(value);
-  if (nanoseconds[unit]) {
-    const ns = value * nanoseconds[unit];
-    const [scale, name] = timeScales.find(([s]) => Math.abs(ns) >= s) || timeScales[3];
-    return (ns / scale).toLocaleString("en", { maximumFractionDigits: 3 }) + " " + name;
-  }
-  if (unit === "share") return (100 * value).toLocaleString("en", { maximumSignificantDigits: 3 }) + " %";
-  if (unit === "percent") return value.toLocaleString("en", { maximumSignificantDigits: 3 }) + " %";
-  return value.toLocaleString("en", { maximumFractionDigits: 3 });
-}
+// The hash is PLACE/PART/...?FILTERS.
+const place = () => {
+  const [path, query] = location.hash.slice(1).split("?");
+  return { path: path.split("/").map(decodeURIComponent), query: new URLSearchParams(query || "") };
+};
+const link = (path, query) => {
+  const text = new URLSearchParams([...(query || [])].filter(([, v]) => v !== "")).toString();
+  return "#" + path.map(encodeURIComponent).join("/") + (text ? "?" + text : "");
+};
 
-// table draws an answer by the declaration of its view.
-function table(view, answer, extra) {
-  const have = new Set(answer.rows.flatMap((r) => Object.keys(r)));
-  const info = view.tables.reduce((best, t) => (hits(t, have) > hits(best, have) ? t : best));
-  const columns = info.columns.filter((c) => !c.detail && have.has(c.key));
-  const head = el("tr", {}, ...(extra ? [el("th", {}, extra.title)] : []), ...columns.map((c) => {
-    const title = extra && extra.sort ? el("button", { onclick: () => extra.sort(c.key) }, c.title) : c.title;
-    return el("th", { class: c.align, title: c.help || false, scope: "col" }, title);
-  }));
-  const body = answer.rows.map((row) => el("tr", {}, ...(extra ? [el("td", {}, extra.cell(row))] : []),
-    ...columns.map((c) => el("td", { class: c.align, title: typeof row[c.key] === "number" ? String(row[c.key]) : false }, extra && extra.link && c.key === "id" ? el("a", { href: "#run/" + encodeURIComponent(row.id) }, row.id) : shown(row[c.key], c.unit)))));
-  const out = [el("div", { class: "scroll", tabindex: "0" }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...body)))];
+// table draws an answer in the layout of a page. extra may link ids, sort on the
+// server and put a cell before each row.
+function table(answer, extra = {}) {
+  const id = answer.columns.findIndex((c) => c.key === "id");
+  const body = el("tbody");
+  const draw = (rows) => body.replaceChildren(...rows.map((row) => el("tr", {}, extra.cell && el("td", {}, extra.cell(row[id].t)),
+    ...row.map((cell, i) => el("td", { class: answer.columns[i].align, title: cell.n }, i === id && extra.linked ? el("a", { href: link(["run", cell.t]) }, cell.t) : el("bdi", {}, cell.t))))));
+  const heads = answer.columns.map((c, i) => {
+    const order = extra.sorted && extra.sorted.replace(/^-/, "") === c.key ? (extra.sorted.startsWith("-") ? "descending" : "ascending") : null;
+    const head = el("th", { class: c.align, title: c.help, scope: "col", "aria-sort": order }, extra.keys && !extra.keys.includes(c.key) ? c.title : el("button", { type: "button", "data-key": c.key, onclick: () => {
+      const down = head.getAttribute("aria-sort") !== "descending";
+      if (extra.sort) return extra.sort((down ? "-" : "") + c.key);
+      heads.forEach((h) => h.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      draw([...answer.rows].sort((a, b) => (down ? -1 : 1) * compareCells(a[i], b[i])));
+    } }, c.title));
+    return head;
+  });
+  draw(answer.rows);
+  const out = [el("div", { class: "scroll", tabindex: "0" }, el("table", {}, el("thead", {}, el("tr", {}, extra.cell && el("th"), ...heads)), body))];
   if (answer.rows.length === 0) out.push(el("p", {}, "no rows"));
-  if (answer.rows_left_out > 0) out.push(el("p", { class: "note" }, answer.rows_left_out + " more rows are left out"));
-  for (const w of answer.warnings) out.push(el("p", { class: "note" }, w));
-  return out;
+  const notes = [answer.rows_left_out > 0 ? answer.rows_left_out.toLocaleString("en") + " more rows are left out" : null, extra.sort ? null : answer.order, answer.legend, ...answer.warnings];
+  return [...out, ...notes.filter(Boolean).map((n) => el("p", { class: "note" }, n))];
 }
-const hits = (t, have) => t.columns.filter((c) => have.has(c.key)).length;
+const compareCells = (a, b) => ("s" in a && "s" in b ? a.s - b.s : "s" in a ? 1 : "s" in b ? -1 : a.t.localeCompare(b.t, "en", { numeric: true }));
 
-const filter = { model: "", gpu: "", status: "", tag: "", since: "", sort: "-created", top: "200" };
-const chosen = new Set();
-
-async function listRuns() {
-  const query = new URLSearchParams(Object.entries(filter).filter(([, v]) => v !== ""));
-  const [view, answer] = [await declared("runs"), await call("/runs?" + query)];
-  const fields = ["model", "gpu", "status", "tag", "since"].map((key) => el("label", {}, key,
-    el("input", { name: key, value: filter[key], type: key === "since" ? "date" : "text" })));
-  const form = el("form", { id: "filter", onsubmit: (event) => {
+// filterForm asks for the filters of a view and opens the place with them.
+function filterForm(id, path, query, fields) {
+  return el("form", { id, onsubmit: (event) => {
     event.preventDefault();
-    for (const [k, v] of new FormData(event.target)) filter[k] = v;
-    show();
-  } }, ...fields, el("button", {}, "Filter"));
-  const compare = el("button", { type: "button", id: "compare", onclick: () => { location.hash = "compare/" + [...chosen].map(encodeURIComponent).join("/"); } }, "Compare the chosen (first is the base)");
-  const files = el("input", { type: "file", name: "file", multiple: true, required: true });
+    location.hash = link(path, [...new FormData(event.target)].map(([k, v]) => [k, String(v)]));
+  } }, ...fields, el("button", {}, "Apply"), query.size > 0 && el("a", { href: link(path) }, "clear"));
+}
+const field = (name, text, input) => el("label", {}, text, input || el("input", { name }));
+
+const chosen = new Set(); // runs to compare, in the order of the choice
+
+async function listRuns(query) {
+  const asked = new URLSearchParams(query);
+  asked.set("as", "page");
+  if (!asked.has("sort")) asked.set("sort", "-created");
+  if (!asked.has("top")) asked.set("top", "200");
+  const [answer, baselines] = await Promise.all([call("/runs?" + asked), call("/baselines")]);
+  const value = (name) => query.get(name) || "";
+  const states = el("select", { name: "status" }, ...["", "running", "done", "failed", "interrupted"].map((s) => el("option", { value: s, selected: s === value("status") }, s || "any")));
+  const filters = filterForm("filter", ["runs"], query, [
+    field("model", "Model or program", el("input", { name: "model", value: value("model") })), field("gpu", "GPU", el("input", { name: "gpu", value: value("gpu") })), field("status", "Status", states),
+    field("tag", "Tag", el("input", { name: "tag", value: value("tag") })), field("since", "Since", el("input", { name: "since", type: "date", value: value("since") })),
+    field("until", "Before", el("input", { name: "until", type: "date", value: value("until") })), el("input", { type: "hidden", name: "sort", value: value("sort") })]);
+  const base = el("select", { id: "base" });
+  const compare = el("button", { type: "button", id: "compare", onclick: () => { location.hash = link(["compare", base.value, ...[...chosen].filter((id) => id !== base.value)]); } }, "Compare");
+  const offer = () => {
+    const was = base.value;
+    base.replaceChildren(...[...chosen].map((id) => el("option", { value: id }, id)), ...baselines.rows.map((b) => el("option", { value: b.name }, "baseline " + b.name)));
+    if ([...base.options].some((o) => o.value === was)) base.value = was;
+    compare.disabled = [...chosen].filter((id) => id !== base.value).length === 0;
+  };
+  base.addEventListener("change", offer);
   const upload = el("form", { id: "upload", onsubmit: async (event) => {
     event.preventDefault();
     say("uploading");
-    await guarded(async () => { const made = await call("/runs", { method: "POST", body: new FormData(event.target) }); say(""); location.hash = "run/" + made.id; });
-  } }, el("label", {}, "A packed run, or files of nsys and ncu", files), el("label", {}, "label", el("input", { name: "label" })), el("button", {}, "Upload"));
-  main.replaceChildren(form, el("nav", {}, compare), ...table(view, answer, {
-    title: "", link: true,
-    sort: (key) => { if (key === "stages") return; filter.sort = filter.sort === "-" + key ? key : "-" + key; show(); },
-    cell: (row) => el("input", { type: "checkbox", "aria-label": "choose " + row.id, checked: chosen.has(row.id), onchange: (e) => { if (e.target.checked) chosen.add(row.id); else chosen.delete(row.id); } }),
-  }), upload);
+    await guarded(async () => { const made = await call("/runs", { method: "POST", body: new FormData(event.target) }); say(""); location.hash = link(["run", made.id]); });
+  } }, field("file", "A packed run, or files of nsys and ncu", el("input", { type: "file", name: "file", multiple: true, required: true })), field("label", "Label"), el("button", {}, "Upload"));
+  main.replaceChildren(el("h2", {}, (answer.rows.length + answer.rows_left_out).toLocaleString("en") + " runs"), filters, ...table(answer, {
+    linked: true, sorted: asked.get("sort"), keys: (await declared("runs")).params.sort.enum,
+    sort: (key) => { const next = new URLSearchParams(query); next.set("sort", key); location.hash = link(["runs"], next); },
+    cell: (id) => el("input", { type: "checkbox", "aria-label": "compare " + id, checked: chosen.has(id), onchange: (e) => { if (e.target.checked) chosen.add(id); else chosen.delete(id); offer(); } }),
+  }), el("nav", { id: "comparing" }, field("base", "Compare the chosen runs with", base), compare), upload);
+  offer();
 }
 
-async function showRun(id, name) {
+// parameters asks for those of a view.
+function parameters(view, path, query) {
+  const inputs = Object.entries(view.params).map(([name, schema]) => field(name, name, schema.type === "boolean"
+    ? el("input", { name, type: "checkbox", value: "true", checked: query.get(name) === "true", title: schema.description })
+    : el("input", { name, size: "12", value: query.get(name), placeholder: schema.default === undefined ? null : String(schema.default), title: schema.description })));
+  return el("details", { open: query.size > 0 }, el("summary", {}, "Options"), filterForm("options", path, query, inputs));
+}
+
+async function showRun(id, name, query) {
   await declared("runs");
   const run = "/runs/" + encodeURIComponent(id);
   const detail = await call(run);
-  const links = views.filter((v) => v.path.includes("{run}")).map((v) => el("a", { href: "#run/" + encodeURIComponent(id) + "/" + v.name, title: v.short }, v.name));
+  const links = ["timeline", ...views.filter((v) => v.path.includes("{run}")).map((v) => v.name)].map((v) =>
+    el("a", { href: link(["run", id, v]), "aria-current": v === (name || "findings") ? "page" : null }, v));
   const tags = el("input", { name: "tags", value: (detail.tags || []).join(", ") });
   const comment = el("textarea", { name: "comment", rows: "2", cols: "50" }, detail.comment || "");
   const form = el("form", { id: "tags", onsubmit: async (event) => {
@@ -125,58 +152,32 @@ async function showRun(id, name) {
         body: JSON.stringify({ tags: tags.value.split(",").map((t) => t.trim()).filter((t) => t), comment: comment.value }) });
       say("saved");
     });
-  } }, el("label", {}, "tags, with commas between them", tags), el("label", {}, "note", comment), el("button", {}, "Save"));
-  const remove = el("button", { type: "button", id: "delete", onclick: async () => {
-    if (!confirm("Delete the run " + id + "? Its captures are gone then.")) return;
-    await guarded(async () => { await call(run, { method: "DELETE" }); location.hash = ""; });
-  } }, "Delete");
+  } }, field("tags", "Tags, with commas between them", tags), field("comment", "Note", comment), el("button", {}, "Save"));
+  const sure = el("button", { type: "button", id: "delete-sure", hidden: true, onclick: () => guarded(async () => {
+    await call(run, { method: "DELETE" });
+    chosen.delete(id);
+    location.hash = "";
+  }) }, "Delete this run and its captures for good");
+  const remove = el("button", { type: "button", id: "delete", onclick: () => { sure.hidden = !sure.hidden; } }, "Delete…");
   const body = el("section", { id: "view" });
-  main.replaceChildren(el("h2", {}, id), el("p", {}, [detail.summary.status, detail.summary.label, detail.summary.gpu].filter(Boolean).join(" · ")),
-    el("nav", {}, el("a", { href: api + run + "/report", target: "_blank", rel: "noopener" }, "report"), el("a", { href: "#run/" + encodeURIComponent(id) + "/timeline" }, "timeline"), ...links), body, form, remove);
-  if (name === "timeline") return timeline(run, body);
+  main.replaceChildren(el("h2", {}, el("bdi", {}, id)), el("p", {}, el("bdi", {}, [detail.summary.status, detail.summary.label, detail.summary.gpu].filter(Boolean).join(" · "))),
+    el("nav", { id: "views" }, el("a", { href: api + run + "/report", target: "_blank", rel: "noopener" }, "report"), ...links), body, form, el("p", {}, remove, " ", sure));
+  if (name === "timeline") return timeline(run, id, query, body);
   const view = await declared(name || "findings");
-  const answer = await call(run + "/" + view.name + "?top=200");
-  body.replaceChildren(el("h3", {}, view.name), el("p", { class: "note" }, view.short), ...table(view, answer));
+  if (!view) throw new Error("there is no view " + name);
+  const asked = new URLSearchParams(query);
+  asked.set("as", "page");
+  body.replaceChildren(el("h3", {}, view.name), el("p", { class: "note" }, view.short), parameters(view, ["run", id, view.name], query));
+  body.append(...table(await call(run + "/" + view.name + "?" + asked)));
 }
 
-// timeline draws tiles: each zoom or move asks for another.
-async function timeline(run, body) {
-  const canvas = el("canvas", { height: "400", tabindex: "0", "aria-label": "timeline: plus and minus zoom, arrows move" });
-  const about = el("p", { id: "tile", class: "note" });
-  body.replaceChildren(canvas, about);
-  let from = 0, to = null, length = 0;
-  const draw = async () => {
-    const t = await call(run + "/timeline?width=" + Math.min(2000, canvas.clientWidth || 1000) + "&start_ns=" + Math.round(from) + (to === null ? "" : "&end_ns=" + Math.round(to)));
-    [from, to, length] = [t.start_ns, t.end_ns, t.length_ns];
-    const row = 16, c = canvas.getContext("2d");
-    canvas.width = canvas.clientWidth || 1000; canvas.height = Math.max(40, row * t.lanes.length);
-    canvas.style.height = canvas.height + "px";
-    t.lanes.forEach((lane, i) => {
-      for (const b of lane.boxes) {
-        const x = (b.s - from) / (to - from) * canvas.width;
-        c.fillStyle = "hsl(" + (b.n * 47) % 360 + " 60% " + (lane.kind === "nvtx" ? 70 : 50) + "%)";
-        c.fillRect(x, i * row, Math.max(1, b.d / (to - from) * canvas.width), row - 2);
-      }
-    });
-    about.textContent = shown(from, "ns") + " to " + shown(to, "ns") + " of " + shown(length, "ns") + "; " + t.lanes.map((l) => l.kind + " " + l.label + ": " + l.events).join("; ");
-  };
-  const move = (start, end) => { const span = Math.min(length, Math.max(1000, end - start)); from = Math.max(0, Math.min(start, length - span)); to = from + span; return guarded(draw); };
-  canvas.addEventListener("keydown", (e) => {
-    const span = to - from, middle = (from + to) / 2;
-    if (e.key === "+") move(middle - span / 4, middle + span / 4);
-    else if (e.key === "-") move(middle - span, middle + span);
-    else if (e.key === "ArrowLeft") move(from - span / 4, to - span / 4);
-    else if (e.key === "ArrowRight") move(from + span / 4, to + span / 4);
-  });
-  canvas.addEventListener("click", (e) => { const span = to - from, at = from + e.offsetX / canvas.clientWidth * span; move(at - span / 8, at + span / 8); });
-  await draw();
-}
-
-async function compareRuns(ids) {
-  if (ids.length < 2) throw new Error("choose two runs or more");
-  const query = new URLSearchParams([["base", ids[0]], ...ids.slice(1).map((id) => ["new", id]), ["top", "500"]]);
-  const [view, answer] = [await declared("compare"), await call("/compare?" + query)];
-  main.replaceChildren(el("h2", {}, "comparison"), el("p", {}, ids[0] + " against " + ids.slice(1).join(", ")), ...table(view, answer));
+async function compareRuns(sides, query) {
+  if (sides.length < 2) throw new Error("choose a run beside the one to compare with");
+  const asked = new URLSearchParams([["base", sides[0]], ...sides.slice(1).map((id) => ["new", id]), ["top", "1000"], ["as", "page"], ...query]);
+  const kinds = ["", "total", "stage", "step", "layer", "region", "kernel", "operator", "mfu", "mbu"];
+  const of = el("select", { name: "of" }, ...kinds.map((k) => el("option", { value: k, selected: k === query.get("of") }, k || "everything")));
+  main.replaceChildren(el("h2", {}, "Comparison"), el("p", {}, el("bdi", {}, sides[0]), " against ", el("bdi", {}, sides.slice(1).join(", "))),
+    filterForm("kinds", ["compare", ...sides], query, [field("of", "Rows of", of)]), ...table(await call("/compare?" + asked)));
 }
 
 async function guarded(work) {
@@ -185,12 +186,13 @@ async function guarded(work) {
 
 function show() {
   say("");
-  const [page, ...rest] = location.hash.slice(1).split("/").map(decodeURIComponent);
+  const hash = location.hash;
+  const { path, query } = place();
   return guarded(async () => {
-    if (page === "run") await showRun(rest[0], rest[1]);
-    else if (page === "compare") await compareRuns(rest);
-    else await listRuns();
-    main.dataset.ready = location.hash || "#";
+    if (path[0] === "run") await showRun(path[1], path[2], query);
+    else if (path[0] === "compare") await compareRuns(path.slice(1), query);
+    else await listRuns(query);
+    main.dataset.ready = hash || "#";
   });
 }
 addEventListener("hashchange", show);

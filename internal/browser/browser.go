@@ -1,0 +1,102 @@
+// Package browser shows pages in real browsers, for tests and benchmarks: Chromium
+// over its DevTools protocol, Firefox over WebDriver BiDi. No command uses it.
+package browser
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// A Tab is a page in a browser. Its methods fail once the browser is gone.
+type Tab interface {
+	// Open loads a page and returns when its load event was sent.
+	Open(url string) error
+	// Eval gives the value of an expression in the page as JSON. A promise is waited
+	// for.
+	Eval(expression string) (json.RawMessage, error)
+	// Size sets the size of the page, in CSS pixels.
+	Size(width, height int) error
+	// Click presses the mouse in the middle of the first element of a CSS selector.
+	Click(selector string) error
+	// Press types one key: a character, or a name (Enter, Escape, ArrowDown, ArrowRight, Tab).
+	Press(key string) error
+	// Screenshot is what the window shows, as PNG.
+	Screenshot() ([]byte, error)
+	// Messages is what the page wrote to the console, and errors that nobody caught.
+	Messages() []string
+}
+
+// Names are the browsers that can be started.
+func Names() []string { return []string{"chromium", "firefox"} }
+
+// Start starts a browser without a window and opens an empty tab. The error wraps
+// exec.ErrNotFound where the browser is not installed.
+func Start(name string) (tab Tab, stop func(), err error) {
+	switch name {
+	case "chromium":
+		return startChromium()
+	case "firefox":
+		return startFirefox()
+	}
+	return nil, nil, fmt.Errorf("start browser %q: known are %q", name, Names())
+}
+
+// find gives the program of a browser: that of a variable of the environment, or
+// the one of Debian.
+func find(variable, program string) (string, error) {
+	return exec.LookPath(cmp.Or(os.Getenv(variable), program))
+}
+
+// Value evaluates an expression as a T.
+func Value[T any](tab Tab, expression string) (v T, err error) {
+	text, err := tab.Eval(expression)
+	if err != nil {
+		return v, fmt.Errorf("evaluate %s: %w", expression, err)
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		return v, fmt.Errorf("evaluate %s: %w", expression, err)
+	}
+	return v, nil
+}
+
+// patience is how long a page may take on a busy machine for what it does at once
+// on another.
+const patience = time.Minute
+
+// Wait returns when a condition in the page is true.
+func Wait(tab Tab, condition string) error {
+	var last error
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		ok, err := Value[bool](tab, "!!("+condition+")")
+		if ok {
+			return nil
+		}
+		last = err // of a page that is being replaced, say
+	}
+	told, _ := Value[string](tab, `document.body.innerText.slice(0, 300)`)
+	return fmt.Errorf("wait for %s: not within %v (%v); the page says %q, the console %q", condition, patience, last, told, tab.Messages())
+}
+
+// A log collects messages of several goroutines.
+type log struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (l *log) add(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, text)
+}
+
+// Messages are those so far.
+func (l *log) Messages() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string(nil), l.list...)
+}

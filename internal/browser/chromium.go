@@ -1,0 +1,76 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// chromiumTab is a tab of Chromium.
+type chromiumTab struct {
+	log
+	ctx context.Context
+}
+
+func startChromium() (Tab, func(), error) {
+	path, err := find("DEEPPROF_CHROMIUM", "chromium")
+	if err != nil {
+		return nil, nil, err
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.WindowSize(1440, 900))
+	allocator, stopAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, stopContext := chromedp.NewContext(allocator)
+	stop := func() { stopContext(); stopAllocator() }
+	t := &chromiumTab{ctx: ctx}
+	messages := chromedp.Console(ctx)
+	go func() {
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			t.add(m.String())
+		}
+	}()
+	if err := t.Open("about:blank"); err != nil {
+		stop()
+		return nil, nil, fmt.Errorf("start %s: %w", path, err)
+	}
+	return t, stop, nil
+}
+
+func (t *chromiumTab) Open(url string) error { return chromedp.Do(t.ctx, chromedp.Navigate(url)) }
+
+func (t *chromiumTab) Eval(expression string) (json.RawMessage, error) {
+	text, err := chromedp.Run(t.ctx, chromedp.Evaluate[string](asJSON(expression), chromedp.EvalAwaitPromise))
+	return json.RawMessage(text), err
+}
+
+// asJSON is an expression whose value is a promise of the JSON of another's.
+func asJSON(expression string) string {
+	return "(async () => JSON.stringify(await (" + expression + ") ?? null))()"
+}
+
+func (t *chromiumTab) Size(width, height int) error {
+	return chromedp.Do(t.ctx, chromedp.EmulateViewport(int64(width), int64(height)))
+}
+
+func (t *chromiumTab) Click(selector string) error {
+	return chromedp.Do(t.ctx, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+}
+
+var chromiumKeys = map[string]string{"Enter": kb.Enter, "Escape": kb.Escape, "ArrowDown": kb.ArrowDown, "ArrowRight": kb.ArrowRight, "Tab": kb.Tab}
+
+func (t *chromiumTab) Press(key string) error {
+	if named, ok := chromiumKeys[key]; ok {
+		key = named
+	}
+	return chromedp.Do(t.ctx, chromedp.KeyEvent(key))
+}
+
+func (t *chromiumTab) Screenshot() ([]byte, error) {
+	return chromedp.Run(t.ctx, chromedp.CaptureScreenshot())
+}
