@@ -57,7 +57,7 @@ docs: ## pages that are generated from code and YAML
 nsight: ## real nsys and ncu from Debian, for tests that drive them
 	@scripts/nsight
 
-packages: ## torch, a linter and a browser from Debian, for tests that need them
+packages: ## torch, a linter and browsers from Debian, for tests that need them
 	@scripts/packages
 
 clean:

@@ -104,6 +104,7 @@ func licenseOf(t *testing.T, dir string) string {
 	for _, l := range []struct{ name, sentence string }{
 		{"MIT", `The above copyright notice and this permission notice`},
 		{"MIT-0", `MIT No Attribution`},
+		{"ISC", `Permission to use, copy, modify, and distribute this software`},
 		{"BSD-3-Clause", `(?i)neither the names? of`},
 		{"Apache-2.0", `Apache License,?\s+Version 2\.0`},
 	} {

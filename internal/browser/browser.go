@@ -46,6 +46,42 @@ func Start(name string) (tab Tab, stop func(), err error) {
 	return nil, nil, fmt.Errorf("start browser %q: known are %q", name, Names())
 }
 
+// shared are the tabs that all tests of a package use.
+var shared struct {
+	mu    sync.Mutex
+	tabs  map[string]Tab
+	stops []func()
+}
+
+// Shared is a tab of a browser that is started once in a process; StopShared ends
+// it.
+func Shared(name string) (Tab, error) {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if tab := shared.tabs[name]; tab != nil {
+		return tab, nil
+	}
+	tab, stop, err := Start(name)
+	if err != nil {
+		return nil, err
+	}
+	if shared.tabs == nil {
+		shared.tabs = map[string]Tab{}
+	}
+	shared.tabs[name], shared.stops = tab, append(shared.stops, stop)
+	return tab, nil
+}
+
+// StopShared ends the browsers that Shared started.
+func StopShared() {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	for _, stop := range shared.stops {
+		stop()
+	}
+	shared.tabs, shared.stops = nil, nil
+}
+
 // find gives the program of a browser: that of a variable of the environment, or
 // the one of Debian.
 func find(variable, program string) (string, error) {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -35,6 +36,24 @@ func scaleFor(scales []scale, largest float64) scale {
 		}
 	}
 	return scales[len(scales)-1]
+}
+
+// amount writes one value with the unit that suits it: "8.05 MB". An absent value,
+// and one whose unit has no scales, stays as it is.
+func amount(u Unit, v any) any {
+	x, ok := number(v)
+	if !ok || !u.scaled() {
+		return v
+	}
+	x *= units[u].factor
+	steps := units[u].scales
+	i := slices.IndexFunc(steps, func(s scale) bool { return math.Abs(x) >= s.divisor })
+	if i < 0 {
+		i = len(steps) - 1
+	}
+	x /= steps[i].divisor
+	digits := 2 - int(math.Log10(max(math.Abs(x), 1))) // three digits in all
+	return fixed(x, min(max(digits, 0), steps[i].digits)) + " " + steps[i].unit
 }
 
 // plain is the exact text of a value, for CSV.

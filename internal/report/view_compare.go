@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/compare"
@@ -73,19 +74,25 @@ func signed(x float64) string {
 	return fmt.Sprintf("%+.*f", digits, 100*x)
 }
 
-// CompareRowView is every value of a comparison, for CSV.
+// CompareRowView is every value of a comparison, for CSV and JSON, and for a page
+// in readable units.
 var CompareRowView = View[compare.Row]{
 	Name: "compare", Everything: "--csv",
 	Columns: []Column[compare.Row]{
 		{Key: "kind", Value: func(r *compare.Row) any { return string(r.Kind) }},
 		{Key: "name", Format: Name, Value: func(r *compare.Row) any { return r.Name }},
-		{Key: "metric", Value: func(r *compare.Row) any { return string(r.Metric) }},
-		{Key: "unit", Value: func(r *compare.Row) any { return r.Unit }},
+		{Key: "metric", Value: func(r *compare.Row) any { return string(r.Metric) }, Show: func(r *compare.Row) any { return strings.ReplaceAll(string(r.Metric), "_", " ") }},
+		{Key: "unit", Detail: true, Value: func(r *compare.Row) any { return r.Unit }},
 		{Key: "clock", Value: func(r *compare.Row) any { return string(r.Clock) }},
-		{Key: "status", Value: func(r *compare.Row) any { return string(r.Status) }},
+		{Key: "status", Value: func(r *compare.Row) any { return string(r.Status) }, Show: func(r *compare.Row) any {
+			if r.Status == compare.Common { // most are, and it says nothing
+				return nil
+			}
+			return string(r.Status)
+		}},
 		{Key: "was", Value: func(r *compare.Row) any { return r.Was }},
-		{Key: "base", Unit: Count, Value: func(r *compare.Row) any { return r.Base }},
-		{Key: "new", Unit: Count, Value: func(r *compare.Row) any { return r.New }},
+		{Key: "base", Unit: Count, Value: func(r *compare.Row) any { return r.Base }, Show: func(r *compare.Row) any { return amount(compareUnits[r.Unit], r.Base) }},
+		{Key: "new", Unit: Count, Value: func(r *compare.Row) any { return r.New }, Show: func(r *compare.Row) any { return amount(compareUnits[r.Unit], r.New) }},
 		{Key: "change", Unit: Share, Value: func(r *compare.Row) any { return r.Change }},
 		{Key: "low", Unit: Share, Value: func(r *compare.Row) any { return r.Low }},
 		{Key: "high", Unit: Share, Value: func(r *compare.Row) any { return r.High }},

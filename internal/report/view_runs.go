@@ -15,11 +15,11 @@ var RunView = View[runs.Summary]{
 		{Key: "id", Format: ID, Value: func(r *runs.Summary) any { return r.ID }},
 		{Key: "status", Value: func(r *runs.Summary) any { return runStatus(r) }},
 		{Key: "created", Priority: 1, Value: func(r *runs.Summary) any { return r.Created.Local().Format(time.DateTime) }},
-		{Key: "seconds", Title: "time", Priority: 2, Unit: Seconds, Value: func(r *runs.Summary) any { return r.Seconds }},
-		{Key: "bytes", Priority: 4, Title: "size", Unit: Bytes, Value: func(r *runs.Summary) any { return r.Bytes }},
+		{Key: "seconds", Title: "time", Help: "From its start to its end", Priority: 2, Format: Number, Value: func(r *runs.Summary) any { return r.Seconds }, Show: func(r *runs.Summary) any { return runTime(r.Seconds) }},
+		{Key: "bytes", Priority: 4, Title: "size", Help: "Of its files", Format: Number, Value: func(r *runs.Summary) any { return r.Bytes }, Show: func(r *runs.Summary) any { return amount(Bytes, r.Bytes) }},
 		{Key: "label", Format: Name, Value: func(r *runs.Summary) any { return r.Label }},
-		{Key: "gpu", Priority: 3, Value: func(r *runs.Summary) any { return r.GPU }},
-		{Key: "stages", Priority: 5, Value: func(r *runs.Summary) any { return steps(r.Steps) }},
+		{Key: "gpu", Title: "GPU", Priority: 3, Value: func(r *runs.Summary) any { return r.GPU }},
+		{Key: "stages", Title: "pipeline steps", Help: "Those that were skipped are left out", Priority: 5, Value: func(r *runs.Summary) any { return steps(r.Steps) }, Show: func(r *runs.Summary) any { return ranSteps(r.Steps) }},
 		{Key: "tags", Priority: 4, Value: func(r *runs.Summary) any { return orNil(strings.Join(r.Tags, ", ")) }},
 		{Key: "path", Detail: true, Value: func(r *runs.Summary) any { return r.Path }},
 		{Key: "note", Detail: true, Value: func(r *runs.Summary) any { return r.Note }},
@@ -37,6 +37,36 @@ func runStatus(r *runs.Summary) string {
 		return string(r.Status) + ", recorded"
 	}
 	return string(r.Status)
+}
+
+// runTime writes seconds: "46.0 s", "3 min 20 s", "2 h 5 min".
+func runTime(seconds *float64) any {
+	switch {
+	case seconds == nil:
+		return nil
+	case *seconds < 100:
+		return amount(Seconds, seconds)
+	}
+	d := time.Duration(*seconds * float64(time.Second)).Round(time.Second)
+	if d < time.Hour {
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// ranSteps names the steps that ran, and how those ended that did not succeed.
+func ranSteps(list []runs.StepState) string {
+	var parts []string
+	for _, s := range list {
+		switch s.State {
+		case runs.StateSkipped:
+		case runs.StateDone:
+			parts = append(parts, s.Name)
+		default:
+			parts = append(parts, fmt.Sprintf("%s %s", s.Name, s.State))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func steps(list []runs.StepState) string {

@@ -136,32 +136,9 @@ func CompareView() View {
 }
 
 func compareRuns(ctx context.Context, r *Request) (*Answer, error) {
-	effect, err := compare.ParseEffect(r.MinEffect)
-	switch {
-	case err != nil:
-		return nil, usagef("compare: --min-effect %w", err)
-	case len(r.Base) == 0 || len(r.New) == 0:
-		return nil, usagef("compare: a side is empty; give both base and new")
-	}
-	for _, side := range [][]string{r.Base, r.New} {
-		if err := r.resolveSide(side); err != nil {
-			return nil, err
-		}
-	}
-	loader := &SideLoader{Store: r.Listing.Store, Analyze: func(ctx context.Context, paths []string) (*analysis.Result, error) {
-		return r.Analyze(ctx, "compare", paths)
-	}}
-	base, err := loader.Side(ctx, r.Base)
+	made, _, _, err := CompareSides(ctx, r)
 	if err != nil {
 		return nil, err
-	}
-	fresh, err := loader.Side(ctx, r.New)
-	if err != nil {
-		return nil, err
-	}
-	made, err := compare.Compare(base, fresh, compare.Options{MinEffect: effect, Partial: r.Partial, AcrossGPUs: r.AcrossGPUs})
-	if err != nil {
-		return nil, usage(err)
 	}
 	r.Keep(made)
 	t := report.CompareRows(made)
@@ -170,6 +147,36 @@ func compareRuns(ctx context.Context, r *Request) (*Answer, error) {
 	}
 	t.Note(message.Texts(made.Warnings)...)
 	return &Answer{Printable: t}, nil
+}
+
+// CompareSides compares the two sides of a request, which it also returns.
+func CompareSides(ctx context.Context, r *Request) (made *compare.Comparison, base, fresh []compare.Run, err error) {
+	effect, err := compare.ParseEffect(r.MinEffect)
+	switch {
+	case err != nil:
+		return nil, nil, nil, usagef("compare: --min-effect %w", err)
+	case len(r.Base) == 0 || len(r.New) == 0:
+		return nil, nil, nil, usagef("compare: a side is empty; give both base and new")
+	}
+	loader := &SideLoader{Store: r.Listing.Store, Analyze: func(ctx context.Context, paths []string) (*analysis.Result, error) {
+		return r.Analyze(ctx, "compare", paths)
+	}}
+	for _, side := range []struct {
+		names []string
+		runs  *[]compare.Run
+	}{{r.Base, &base}, {r.New, &fresh}} {
+		if err := r.resolveSide(side.names); err != nil {
+			return nil, nil, nil, err
+		}
+		if *side.runs, err = loader.Side(ctx, side.names); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	made, err = compare.Compare(base, fresh, compare.Options{MinEffect: effect, Partial: r.Partial, AcrossGPUs: r.AcrossGPUs})
+	if err != nil {
+		return nil, nil, nil, usage(err)
+	}
+	return made, base, fresh, nil
 }
 
 // Keep leaves the rows of the kind that was asked for.

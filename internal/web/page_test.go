@@ -19,8 +19,9 @@ import (
 // A shown page is one that a test looks at. Every failure of the browser ends the
 // test.
 type shownPage struct {
-	t   *testing.T
-	tab browser.Tab
+	t     *testing.T
+	tab   browser.Tab
+	heard int // messages on the console before the test
 }
 
 func (p *shownPage) must(err error) {
@@ -46,19 +47,21 @@ func (p *shownPage) fill(selector, value string) {
 	p.wait(fmt.Sprintf(`((e) => { e.value = %q; return true })(document.querySelector(%q))`, value, selector))
 }
 
+// complaints are what the console got since the test began.
+func (p *shownPage) complaints() []string { return p.tab.Messages()[p.heard:] }
+
 // inBrowsers runs a test in each browser that is installed.
 func inBrowsers(t *testing.T, do func(*shownPage)) {
 	for _, name := range browser.Names() {
 		t.Run(name, func(t *testing.T) {
-			tab, stop, err := browser.Start(name)
+			tab, err := browser.Shared(name)
 			if errors.Is(err, exec.ErrNotFound) {
 				t.Skipf("the browser is not installed (scripts/packages installs it): %v", err)
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(stop)
-			do(&shownPage{t, tab})
+			do(&shownPage{t, tab, len(tab.Messages())})
 		})
 	}
 }
@@ -89,7 +92,7 @@ func TestPage(t *testing.T) {
 		p.wait(`!location.hash.includes("start_ns=") && document.getElementById("tile").textContent.includes("kernel 34,485")`)
 		p.must(p.tab.Open(s.URL + "/api/v1/runs/" + recorded.run + "/report"))
 		p.wait(`document.documentElement.dataset.ready === "true" && document.querySelectorAll("#kernel-table tbody tr").length > 5`)
-		if told := p.tab.Messages(); len(told) > 0 {
+		if told := p.complaints(); len(told) > 0 {
 			p.t.Errorf("the page complains: %q", told)
 		}
 		p.must(p.tab.Open(s.URL + "/#run/nosuch"))
@@ -102,8 +105,8 @@ func TestPage(t *testing.T) {
 func TestPageChanges(t *testing.T) {
 	inBrowsers(t, func(p *shownPage) {
 		store := filepath.Join(p.t.TempDir(), "runs")
-		hostile := `<img src=x onerror=document.title='run'>`
-		id := addRun(p.t, store, hostile)
+		const hostile = "<img src=x onerror=document.title='run'>"
+		id := addRun(p.t, store, hostile+" \u202edesrever")
 		other := addRun(p.t, store, "other")
 		result, err := folder.Read(filepath.Join(recorded.store, recorded.run, folder.ResultFile))
 		p.must(err)
@@ -117,7 +120,8 @@ func TestPageChanges(t *testing.T) {
 		p.click("#filter button")
 		p.wait(`location.hash.includes("model=other") && document.querySelectorAll("tbody tr").length === 1`)
 		p.open(s, "#runs?sort=label")
-		p.wait(fmt.Sprintf(`document.querySelector("tbody").innerText.includes(%q) && document.title === "deepprof"`, hostile))
+		p.wait(fmt.Sprintf(`document.querySelector("tbody").innerText.includes(%q) && !document.body.textContent.includes("\u202e") && document.title === "deepprof"`, hostile))
+		p.wait(`[...document.querySelectorAll("tbody bdi")].every((e) => getComputedStyle(e).unicodeBidi === "isolate")`)
 		p.click(`th button[data-key=label]`)
 		p.wait(`document.querySelector("th[aria-sort=descending] button").dataset.key === "label" && document.querySelector("tbody a").textContent === ` + fmt.Sprintf("%q", other))
 
@@ -142,7 +146,7 @@ func TestPageChanges(t *testing.T) {
 		if _, err := runs.InStore(store, id); err == nil {
 			p.t.Error("the run is still there")
 		}
-		if told := p.tab.Messages(); len(told) > 0 {
+		if told := p.complaints(); len(told) > 0 {
 			p.t.Errorf("the page complains: %q", told)
 		}
 	})

@@ -43,6 +43,8 @@ func (s *server) routes() []route {
 		{http.MethodGet, api + "/runs/{run}/report", "The report of a run as a page", nil, s.report},
 		{http.MethodGet, api + "/runs/{run}/timeline", "A tile of the timeline of a run", nil, s.tile},
 	}
+	compared := show.CompareView()
+	list = append(list, route{http.MethodGet, api + "/compare/report", "A comparison as a page", &compared, s.compareReport})
 	for _, v := range questions() {
 		path := api + "/runs/{run}/" + v.Name
 		if v.Store {
@@ -110,7 +112,7 @@ const layoutParam = "as"
 
 var layouts = map[string]layout{"": asRows, "rows": asRows, "page": func(p report.Printable, w io.Writer) error { return p.WritePage(w) }}
 
-// view answers a view. Clients name runs of the store and never files.
+// view answers a view.
 func (s *server) view(w http.ResponseWriter, r *http.Request, v *show.View) error {
 	give, err := s.take(r.Context())
 	if err != nil {
@@ -123,25 +125,35 @@ func (s *server) view(w http.ResponseWriter, r *http.Request, v *show.View) erro
 		return refused(http.StatusBadRequest, "usage", "%s: parameter %s: %q is neither rows nor page", v.Name, layoutParam, query.Get(layoutParam))
 	}
 	query.Del(layoutParam)
-	args, err := fromQuery(v, query)
+	request, err := s.asked(r, v, query)
 	if err != nil {
 		return err
 	}
-	if key := pathKey(v); key != "" {
-		if args[key], err = json.Marshal([]string{r.PathValue("run")}); err != nil {
-			return err
-		}
-	}
-	request, err := s.request(v, args)
-	if err != nil {
-		return refused(http.StatusBadRequest, "usage", "%v", err)
-	}
-	request.Resolve = s.inStore
 	text, err := answer(r.Context(), v, request, write)
 	if err != nil {
 		return err
 	}
 	return writeJSON(w, text)
+}
+
+// asked reads what is asked of a view. Clients name runs of the store and never
+// files.
+func (s *server) asked(r *http.Request, v *show.View, query url.Values) (*show.Request, error) {
+	args, err := fromQuery(v, query)
+	if err != nil {
+		return nil, err
+	}
+	if key := pathKey(v); key != "" {
+		if args[key], err = json.Marshal([]string{r.PathValue("run")}); err != nil {
+			return nil, err
+		}
+	}
+	request, err := s.request(v, args)
+	if err != nil {
+		return nil, refused(http.StatusBadRequest, "usage", "%v", err)
+	}
+	request.Resolve = s.inStore
+	return request, nil
 }
 
 func (s *server) inStore(name string) (string, error) { return runs.InStore(s.Store, name) }
@@ -291,4 +303,25 @@ func (s *server) report(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Security-Policy", reportPolicy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	return html.Write(w, result)
+}
+
+// compareReport draws a comparison as a page.
+func (s *server) compareReport(w http.ResponseWriter, r *http.Request) error {
+	give, err := s.take(r.Context())
+	if err != nil {
+		return err
+	}
+	defer give()
+	v := show.CompareView()
+	request, err := s.asked(r, &v, r.URL.Query())
+	if err != nil {
+		return err
+	}
+	made, base, fresh, err := show.CompareSides(r.Context(), request)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Security-Policy", reportPolicy)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	return html.WriteCompare(w, made, base[0].Result, fresh[0].Result)
 }

@@ -10,14 +10,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/runs"
-	"github.com/deepprof/deepprof/internal/show"
 )
 
 func serve(t *testing.T, change func(*ServeOptions)) *httptest.Server {
@@ -54,50 +52,6 @@ func send(t *testing.T, method, url string, body io.Reader, header ...string) (i
 		t.Error(err)
 	}
 	return resp.StatusCode, string(text)
-}
-
-// TestSameRows: REST and MCP give the rows of the view itself, which the command
-// line prints with --json.
-func TestSameRows(t *testing.T) {
-	s, agent := serve(t, nil), connect(t, options(t))
-	for _, v := range show.Views() {
-		status, text := send(t, "GET", s.URL+api+"/runs/"+recorded.run+"/"+v.Name+"?top=7", nil)
-		var rest reply
-		if err := json.Unmarshal([]byte(text), &rest); status != 200 || err != nil {
-			t.Errorf("%s: %d %s", v.Name, status, text)
-			continue
-		}
-		told, failed := ask(t, agent, v.Name, map[string]any{pathKey(&v): recorded.run, "top": 7})
-		own := direct(t, &v)
-		if failed != "" || !reflect.DeepEqual(rest, told) || !reflect.DeepEqual(rest.Rows, own.Rows) || rest.LeftOut != own.LeftOut {
-			t.Errorf("%s differs: REST %d rows, MCP %d, view %d (%s)", v.Name, len(rest.Rows), len(told.Rows), len(own.Rows), failed)
-		}
-	}
-}
-
-// direct asks a view as the command line does.
-func direct(t *testing.T, v *show.View) reply {
-	t.Helper()
-	r := show.NewRequest()
-	r.Paths, r.Analyze, r.Data = []string{filepath.Join(recorded.store, recorded.run)}, analyze, true
-	r.Top, r.Given["top"] = 7, true
-	a, err := v.Answer(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	if pathKey(v) != "" && (v.Name == "flops" || v.Name == "info") { // these have no --top
-		a.First(7)
-	}
-	var out bytes.Buffer
-	var got reply
-	if err := a.WriteJSON(&out); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
-	return got
 }
 
 // TestRefused: other sites, foreign names of the host, files outside the store

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -11,10 +12,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/runs"
 )
 
 // ServeOptions are what a server needs.
@@ -83,13 +87,25 @@ func Handler(o ServeOptions) http.Handler {
 	for _, r := range s.routes() {
 		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) {
 			if err := r.answer(w, req); err != nil {
-				writeError(w, err)
+				writeError(w, s.withinStore(err))
 			}
 		})
 	}
 	mux.Handle("GET /", pages())
 	mux.HandleFunc("POST /login", s.login)
 	return s.guard(mux)
+}
+
+// withinStore words a refusal with paths that begin in the store: where it lies is
+// nobody's business.
+func (s *server) withinStore(err error) error {
+	p := *statusOf(err)
+	store := cmp.Or(s.Store, runs.DefaultRoot)
+	if whole, err := filepath.Abs(store); err == nil {
+		p.Detail = strings.ReplaceAll(p.Detail, whole+"/", "")
+	}
+	p.Detail = strings.ReplaceAll(p.Detail, filepath.Clean(store)+"/", "")
+	return &p
 }
 
 // policy lets the page load its own files and nothing else, and nobody frame it.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/browser"
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/show"
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 	} else {
 		code = m.Run()
 	}
+	browser.StopShared()
 	os.RemoveAll(dir)
 	os.Exit(code)
 }

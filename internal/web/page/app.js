@@ -14,7 +14,7 @@ function el(name, attributes, ...children) {
     else if (value === true) e.setAttribute(key, "");
     else if (value !== false && value !== null && value !== undefined) e.setAttribute(key, value);
   }
-  e.append(...children.filter((c) => c !== null && c !== undefined));
+  e.append(...children.filter((c) => c !== null && c !== undefined && c !== false));
   return e;
 }
 
@@ -64,7 +64,7 @@ function table(answer, extra = {}) {
   const id = answer.columns.findIndex((c) => c.key === "id");
   const body = el("tbody");
   const draw = (rows) => body.replaceChildren(...rows.map((row) => el("tr", {}, extra.cell && el("td", {}, extra.cell(row[id].t)),
-    ...row.map((cell, i) => el("td", { class: answer.columns[i].align, title: cell.n }, i === id && extra.linked ? el("a", { href: link(["run", cell.t]) }, cell.t) : el("bdi", {}, cell.t))))));
+    ...row.map((cell, i) => el("td", { class: answer.columns[i].align + " " + answer.columns[i].format, title: cell.n }, i === id && extra.linked ? el("a", { href: link(["run", cell.t]) }, cell.t) : el("bdi", {}, cell.t))))));
   const heads = answer.columns.map((c, i) => {
     const order = extra.sorted && extra.sorted.replace(/^-/, "") === c.key ? (extra.sorted.startsWith("-") ? "descending" : "ascending") : null;
     const head = el("th", { class: c.align, title: c.help, scope: "col", "aria-sort": order }, extra.keys && !extra.keys.includes(c.key) ? c.title : el("button", { type: "button", "data-key": c.key, onclick: () => {
@@ -177,6 +177,7 @@ async function compareRuns(sides, query) {
   const kinds = ["", "total", "stage", "step", "layer", "region", "kernel", "operator", "mfu", "mbu"];
   const of = el("select", { name: "of" }, ...kinds.map((k) => el("option", { value: k, selected: k === query.get("of") }, k || "everything")));
   main.replaceChildren(el("h2", {}, "Comparison"), el("p", {}, el("bdi", {}, sides[0]), " against ", el("bdi", {}, sides.slice(1).join(", "))),
+    el("p", {}, el("a", { id: "compare-report", href: api + "/compare/report?" + new URLSearchParams([["base", sides[0]], ...sides.slice(1).map((id) => ["new", id])]), target: "_blank", rel: "noopener" }, "as a report")),
     filterForm("kinds", ["compare", ...sides], query, [field("of", "Rows of", of)]), ...table(await call("/compare?" + asked)));
 }
 
