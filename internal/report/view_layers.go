@@ -71,7 +71,7 @@ func Steps(rows []timeline.StepRow, notes []string) Printable {
 
 // StepGroupView is the distribution of the steps of each stage.
 var StepGroupView = View[timeline.StepGroup]{
-	Name: "step_groups", Order: Order{Key: "stage"}, Everything: "--all",
+	Name: "steps", Order: Order{Key: "stage"}, Everything: "--all",
 	Columns: []Column[timeline.StepGroup]{
 		{Key: "stage", Value: func(r *timeline.StepGroup) any { return r.Stage }},
 		{Key: "steps", Unit: Count, Value: func(r *timeline.StepGroup) any { return r.Steps }},
