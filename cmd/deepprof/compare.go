@@ -29,11 +29,12 @@ and ncu wrote (joined by commas where they belong together), or a baseline that
 with pipeline.repeats=N has N of them, and --base and --new may be repeated.
 
 First the circumstances that differ are listed with what they forbid to conclude.
-Then every stage, region, layer, step, kernel and operator, MFU and MBU: old, new,
-the change with its interval, and a verdict: faster, slower, no change (within
---min-effect), or cannot tell, with the number of repetitions that would tell. One
-process a side is always "cannot tell", except for what has no noise: launches,
-kernels, bytes. The parts of a waterfall add up to the change of the total.
+Then every stage, region, layer, step, kernel, operator, rank, MFU and MBU, and what
+clients of a server saw: old, new, the change with its interval, and a verdict:
+faster, slower, no change (within --min-effect), or cannot tell, with the number of
+repetitions that would tell. One process a side is always "cannot tell", except for
+what has no noise: launches, kernels, bytes. The parts of a waterfall add up to the
+change of the total.
 
 --gate RULE limits a change: KIND:NAME.METRIC < LIMIT, where the limit is the change
 from BASE, +3% relative or 0 absolute; FILE.yaml holds several under the key rules.

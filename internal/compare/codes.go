@@ -26,7 +26,11 @@ const (
 	OtherScope      fact.Code = "compare-other-scope"
 	OtherPasses     fact.Code = "compare-other-passes"
 	OtherTrace      fact.Code = "compare-other-trace"
+	OtherLoad       fact.Code = "compare-other-load"
+	OtherWorld      fact.Code = "compare-other-world"   // processes of a job
+	OtherRank       fact.Code = "compare-other-rank"    // that details are of
 	OtherSetting    fact.Code = "compare-other-setting" // key
+	OtherKeys       fact.Code = "compare-other-keys"    // keys: how many only one side has
 	OtherClocks     fact.Code = "compare-other-clocks"
 	Throttled       fact.Code = "compare-throttled" // side, share, reasons
 )

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,6 +25,7 @@ const (
 	ClaimTotals  Claim = "totals"  // on what adds up over the whole: kernels, layers, operators
 	ClaimRegions Claim = "regions" // on regions, layers and steps
 	ClaimKernels Claim = "kernels" // on kernels and launches
+	ClaimRanks   Claim = "ranks"   // on ranks
 )
 
 // Differ are the circumstances in which the sides differ.
@@ -57,8 +59,10 @@ func (c Claim) covers(r *Row) bool {
 		return whole && r.Clock != Unprofiled
 	case ClaimRegions:
 		return r.Kind == Region || r.Kind == Layer || r.Kind == Step
+	case ClaimRanks:
+		return r.Kind == Rank
 	case ClaimKernels:
-		return r.Kind == Kernel || r.Metric == Launches || r.Metric == Kernels
+		return r.Kind == Kernel || r.Kind != Rank && (r.Metric == Launches || r.Metric == Kernels)
 	}
 	return false
 }
@@ -89,6 +93,9 @@ var circumstances = []struct {
 	{OtherAnnotation, annotation, []Claim{ClaimRegions, ClaimWall}},
 	{OtherScope, scopeOf, []Claim{ClaimTotals}},
 	{OtherPasses, passesOf, []Claim{ClaimTotals}},
+	{OtherLoad, loadOf, []Claim{ClaimTimes, ClaimTotals}},
+	{OtherWorld, worldOf, []Claim{ClaimTotals, ClaimRanks}},
+	{OtherRank, detailedRank, []Claim{ClaimTotals, ClaimRegions, ClaimKernels}},
 	{OtherTrace, traceOf, []Claim{ClaimKernels, ClaimTotals}},
 }
 
@@ -197,19 +204,22 @@ func configDiffer(base, fresh []Run) Differ {
 	keys := maps.Clone(a)
 	maps.Copy(keys, b)
 	var d Differ
+	oneSided := 0
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		if a[k] != b[k] && !slices.ContainsFunc(ignored, func(p string) bool { return strings.HasPrefix(k, p) }) {
-			d = append(d, Difference{fact.New(OtherSetting, fact.Key("key", k), fact.Name("base", orNone(a[k])), fact.Name("new", orNone(b[k]))), []Claim{}})
+		x, inBase := a[k]
+		y, inNew := b[k]
+		switch {
+		case x == y || slices.ContainsFunc(ignored, func(p string) bool { return strings.HasPrefix(k, p) }):
+		case inBase && inNew:
+			d = append(d, Difference{fact.New(OtherSetting, fact.Key("key", k), fact.Name("base", cmp.Or(x, "-")), fact.Name("new", cmp.Or(y, "-"))), []Claim{}})
+		default: // one version of this program has it, the other does not
+			oneSided++
 		}
 	}
-	return d
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "-"
+	if oneSided > 0 {
+		d = append(d, Difference{fact.New(OtherKeys, fact.Count("keys", oneSided)), []Claim{}})
 	}
-	return s
+	return d
 }
 
 // conditionsDiffer tells of throttling, and of clocks that are apart.

@@ -116,7 +116,7 @@ func (r *Rule) selector(s string) error {
 	}
 	r.kind = Kind(kind)
 	if !slices.Contains(kinds, r.kind) {
-		return fmt.Errorf("there is no kind %q%s", kind, hint(kind, append(asTexts(kinds), "launches")))
+		return fmt.Errorf("there is no kind %q%s", kind, hint(kind, append(Kinds(), "launches")))
 	}
 	if !named && r.kind != Total {
 		return fmt.Errorf("%s needs a name: %s:NAME.METRIC", kind, kind)
@@ -151,7 +151,7 @@ func (r *Rule) named(s string) (err error) {
 }
 
 func metricNames() []Metric {
-	return []Metric{Time, GPUTime, LaunchTime, Launches, Kernels, CopyBytes, Throughput, ModelFLOPs, ModelBytes}
+	return []Metric{Time, GPUTime, LaunchTime, Launches, Kernels, CopyBytes, Throughput, Rate, Errors, Communication, Exposed, ModelFLOPs, ModelBytes}
 }
 
 // hint names the nearest of some names, or all of few.

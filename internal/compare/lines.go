@@ -17,7 +17,7 @@ type Line struct {
 }
 
 // told are the metrics that have lines of their own.
-var told = []Metric{Time, Share, Throughput, Rate, Value, Memory}
+var told = []Metric{Time, Share, Throughput, Rate, Value, Memory, Errors, Communication, Exposed}
 
 // Lines are the things of a kind, by the size of their change; stages keep the
 // order of the workload.
@@ -25,7 +25,7 @@ func (c *Comparison) Lines(kind Kind) []Line {
 	var lines []Line
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		gpu := r.Metric == GPUTime && (kind == Total || kind == Stage)
+		gpu := r.Metric == GPUTime && (kind == Total || kind == Stage || kind == Rank)
 		if r.Kind != kind || !slices.Contains(told, r.Metric) && !gpu || !r.both() && !r.structural() {
 			continue
 		}
@@ -35,7 +35,7 @@ func (c *Comparison) Lines(kind Kind) []Line {
 		}
 		lines = append(lines, l)
 	}
-	if kind != Total && kind != Stage && kind != MFU && kind != MBU {
+	if kind != Total && kind != Stage && kind != MFU && kind != MBU && kind != Request {
 		slices.SortStableFunc(lines, func(x, y Line) int { return cmp.Compare(math.Abs(y.Delta), math.Abs(x.Delta)) })
 	}
 	return lines

@@ -19,6 +19,8 @@ const (
 	MFU      Kind = "mfu" // of a stage
 	MBU      Kind = "mbu"
 	Workload Kind = "workload" // what the program measured of itself
+	Request  Kind = "request"  // what the clients of a server saw
+	Rank     Kind = "rank"     // a process of a job
 	Step     Kind = "step"
 	Layer    Kind = "layer" // STAGE/place in the model
 	Region   Kind = "region"
@@ -27,7 +29,10 @@ const (
 )
 
 // kinds are all of them, in order.
-var kinds = []Kind{Total, Stage, MFU, MBU, Workload, Step, Layer, Region, Operator, Kernel}
+var kinds = []Kind{Total, Stage, MFU, MBU, Workload, Request, Rank, Step, Layer, Region, Operator, Kernel}
+
+// Kinds lists all kinds in the order in which they are shown.
+func Kinds() []string { return asTexts(kinds) }
 
 func kindOrder(k Kind) int { return slices.Index(kinds, k) }
 
@@ -50,6 +55,10 @@ const (
 	Memory     Metric = "bytes" // at the peak
 	ModelFLOPs Metric = "model_flops"
 	ModelBytes Metric = "model_bytes"
+	Errors     Metric = "errors" // requests that failed
+
+	Communication Metric = "communication" // time in which a kernel of a collective ran
+	Exposed       Metric = "exposed"       // the part of it in which no other kernel did
 )
 
 var metrics = map[Metric]struct {
@@ -61,6 +70,7 @@ var metrics = map[Metric]struct {
 	Launches: {unit: "count", counted: true}, Kernels: {unit: "count", counted: true}, CopyBytes: {unit: "byte", counted: true},
 	Throughput: {unit: "1/s", higherIsBetter: true}, Share: {unit: "share", higherIsBetter: true},
 	Value: {unit: ""}, Rate: {unit: "1/s", higherIsBetter: true}, Memory: {unit: "byte", counted: true},
+	Errors: {unit: "count", counted: true}, Communication: {unit: "ns"}, Exposed: {unit: "ns"},
 	ModelFLOPs: {unit: "flop", counted: true}, ModelBytes: {unit: "byte", counted: true},
 }
 
@@ -70,6 +80,7 @@ type Clock string
 // Clocks, the one to prefer first.
 const (
 	Unprofiled Clock = "unprofiled" // the workload's own, without a profiler
+	IdleNsys   Clock = "idle"       // wall time in an nsys session that collects nothing
 	UnderNsys  Clock = "nsys"       // wall time under nsys
 	OnGPU      Clock = "gpu"        // durations of GPU work in the timeline
 	Torch      Clock = "torch"      // under the torch profiler

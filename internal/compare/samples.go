@@ -44,6 +44,8 @@ func collect(side []Run) *samples {
 			s.addStages(r)
 			s.addRegions(r)
 			s.addOperators(r)
+			s.addRequests(r)
+			s.addRanks(r)
 		}
 	}
 	for _, k := range s.order {
@@ -65,7 +67,7 @@ func (s *samples) add(k Key, clock Clock, v, weight float64) {
 }
 
 // preferred are the clocks from best to worst.
-var preferred = []Clock{"", Unprofiled, UnderNsys, OnGPU, Torch}
+var preferred = []Clock{"", Unprofiled, IdleNsys, UnderNsys, OnGPU, Torch}
 
 // fullest is the best clock among those that most runs have.
 func (x *series) fullest() Clock {

@@ -4,7 +4,7 @@ import "github.com/deepprof/deepprof/internal/fact"
 
 // compareLabels are the words for the IDs of comparisons.
 var compareLabels = map[string]map[string]string{
-	"compare.clock":  {"unprofiled": "unprofiled", "nsys": "under nsys", "gpu": "GPU time", "torch": "under the torch profiler", "": ""},
+	"compare.clock":  {"unprofiled": "unprofiled", "idle": "in an idle session of nsys", "nsys": "under nsys", "gpu": "GPU time", "torch": "under the torch profiler", "": ""},
 	"compare.side":   {"base": "the base side", "new": "the new side"},
 	"compare.status": {"new": "new", "gone": "gone", "common": "", "renamed": "renamed", "reconfigured": "other grids or blocks"},
 	"compare.claim": {
@@ -14,11 +14,12 @@ var compareLabels = map[string]map[string]string{
 		"totals":  "verdicts on totals: kernels, layers, operators",
 		"regions": "verdicts on regions, layers and steps",
 		"kernels": "verdicts on kernels and launches",
+		"ranks":   "verdicts on ranks",
 	},
 	"compare.kind": {"total": "total", "stage": "stages", "mfu": "MFU", "mbu": "MBU", "workload": "measured by the workload", "step": "steps",
-		"layer": "layers", "region": "regions", "operator": "operators", "kernel": "kernels", "request": "requests"},
+		"layer": "layers", "region": "regions", "operator": "operators", "kernel": "kernels", "request": "requests", "rank": "ranks"},
 	"compare.metric": {"time": "", "gpu_time": "GPU time", "share": "", "tokens_per_s": "tokens/s", "rate": "per second", "value": "", "bytes": "memory",
-		"launches": "launches", "launch_time": "time of a launch", "kernels": "kernels", "copy_bytes": "bytes copied", "model_flops": "FLOPs of the model", "model_bytes": "bytes of the model"},
+		"launches": "launches", "launch_time": "time of a launch", "kernels": "kernels", "copy_bytes": "bytes copied", "model_flops": "FLOPs of the model", "model_bytes": "bytes of the model", "errors": "", "communication": "communication", "exposed": "exposed communication"},
 	"compare.outcome": {"pass": "pass", "fail": "FAIL", "cannot-tell": "cannot tell"},
 	"compare.fall":    {"time": "wall time", "gpu_time": "GPU time by kernel", "operators": "GPU time by operator"},
 	"compare.part":    {"busy": "GPU busy", "idle": "GPU idle", "kernel": "kernel", "operator": "operator", "region": "region", "rest": "kernels that are not listed", "outside": "launched in no operator", "others": "others", "sum": "sum"},
@@ -42,9 +43,13 @@ var compareWords = map[fact.Code]words{
 	"compare-other-model":      {Text: "model: {base} against {new}"},
 	"compare-other-inputs":     {Text: "inputs: {base} against {new}"},
 	"compare-other-annotation": {Text: "regions made by: {base} against {new}"},
+	"compare-other-load":       {Text: "load on the server: {base} against {new}"},
+	"compare-other-world":      {Text: "processes of the job: {base} against {new}"},
+	"compare-other-rank":       {Text: "kernels, regions and stages are those of {base} against {new}"},
 	"compare-other-scope":      {Text: "regions that are counted: {base} against {new}"},
 	"compare-other-passes":     {Text: "passes in the timeline: {base} against {new}"},
 	"compare-other-trace":      {Text: "trace of CUDA graphs: {base} against {new}"},
+	"compare-other-keys":       {Text: "{keys:setting|settings} that only one side has: another version of deepprof made it"},
 	"compare-other-setting":    {Text: "setting {key}: {base} against {new}"},
 	"compare-other-clocks":     {Text: "clock of the SMs: {base} against {new}"},
 	"compare-throttled":        {Text: "{side} was throttled in {share} of the samples[: {reasons}]", Next: "let the GPU cool, or lock its clocks (nvidia-smi -lgc), and measure again"},

@@ -32,7 +32,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 		f := &c.Falls[i]
 		m.fold("where the change comes from: "+fallName(f), func() { m.write(FallView.table(Slice(f.Summed(compareFall)), nil)) })
 	}
-	for _, k := range append([]compare.Kind{compare.Total, compare.Workload}, detailKinds...) {
+	for _, k := range append([]compare.Kind{compare.Total, compare.Workload, compare.Request, compare.Rank}, detailKinds...) {
 		if len(c.Lines(k)) > 0 {
 			m.fold(message.Label("compare.kind", string(k)), func() { m.tables(false, k) })
 		}

@@ -126,7 +126,7 @@ func CompareView() View {
 		Params: []Param{
 			{"base", "a `RUN` or baseline of the base side; may be repeated", func(r *Request) any { return &r.Base }},
 			{"new", "a `RUN` or baseline of the new side; may be repeated", func(r *Request) any { return &r.New }},
-			{"of", "only rows of this `KIND`: total, stage, step, layer, region, kernel, operator, mfu, mbu", func(r *Request) any { return &r.Of }},
+			{"of", "only rows of this `KIND`: " + strings.Join(compare.Kinds(), ", "), func(r *Request) any { return &r.Of }},
 			{"min-effect", "smaller `CHANGES` do not count", func(r *Request) any { return &r.MinEffect }},
 			{"across-gpus", "compare sides that ran on different GPUs", func(r *Request) any { return &r.AcrossGPUs }},
 			partialParam,

@@ -1,0 +1,110 @@
+package compare
+
+import (
+	"fmt"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/load"
+)
+
+// clockOf says what was on while a window of a server was measured; false for
+// windows whose times say nothing.
+func clockOf(k load.WindowKind) (Clock, bool) {
+	switch k {
+	case load.Unprofiled:
+		return Unprofiled, true
+	case load.Idle:
+		return IdleNsys, true
+	case load.Profiled:
+		return UnderNsys, true
+	}
+	return "", false
+}
+
+// requestValues are what clients saw of a server: a percentile of a latency, or a
+// rate. n is how many requests or tokens a value is made from.
+var requestValues = []struct {
+	name   string
+	metric Metric
+	of     func(*load.Stats) (v float64, n int)
+}{
+	{"ttft_p50", Time, func(s *load.Stats) (float64, int) { return s.TTFT.P50, s.TTFT.N }},
+	{"ttft_p99", Time, func(s *load.Stats) (float64, int) { return s.TTFT.P99, s.TTFT.N }},
+	{"tpot_p50", Time, func(s *load.Stats) (float64, int) { return s.TPOT.P50, s.TPOT.N }},
+	{"tpot_p99", Time, func(s *load.Stats) (float64, int) { return s.TPOT.P99, s.TPOT.N }},
+	{"itl_p50", Time, func(s *load.Stats) (float64, int) { return s.ITL.P50, s.ITL.N }},
+	{"itl_p99", Time, func(s *load.Stats) (float64, int) { return s.ITL.P99, s.ITL.N }},
+	{"e2e_p50", Time, func(s *load.Stats) (float64, int) { return s.EndToEnd.P50, s.EndToEnd.N }},
+	{"e2e_p99", Time, func(s *load.Stats) (float64, int) { return s.EndToEnd.P99, s.EndToEnd.N }},
+	{"tokens", Rate, func(s *load.Stats) (float64, int) { return s.TokensPerSecond, s.Tokens }},
+	{"requests", Rate, func(s *load.Stats) (float64, int) { return s.RequestsPerSec, s.Requests }},
+}
+
+// addRequests takes what the clients of a server saw: one sample of each kind of
+// window, since its windows share a process. It is the median over the windows.
+func (s *samples) addRequests(r *analysis.Result) {
+	if r.Serving == nil {
+		return
+	}
+	of, errors := map[Key]map[Clock][]float64{}, map[Clock]float64{}
+	for i := range r.Serving.Windows {
+		w := &r.Serving.Windows[i]
+		clock, ok := clockOf(w.Kind)
+		if !ok || w.Stats == nil {
+			continue
+		}
+		errors[clock] += float64(w.Stats.Errors)
+		for _, v := range requestValues {
+			if x, n := v.of(w.Stats); n > 0 {
+				k := Key{Request, v.name, v.metric}
+				if of[k] == nil {
+					of[k] = map[Clock][]float64{}
+				}
+				of[k][clock] = append(of[k][clock], x)
+			}
+		}
+	}
+	for i, v := range requestValues {
+		k := Key{Request, v.name, v.metric}
+		for _, clock := range preferred {
+			if values := of[k][clock]; len(values) > 0 {
+				s.add(k, clock, median(values), float64(len(requestValues)-i))
+			}
+		}
+	}
+	for _, clock := range preferred {
+		if n, ok := errors[clock]; ok {
+			s.add(Key{Request, "errors", Errors}, clock, n, 0)
+		}
+	}
+	s.addServingSteps(r.Serving.Steps)
+}
+
+// addServingSteps takes the steps of a server by kind and batch size.
+func (s *samples) addServingSteps(list []analysis.StepClass) {
+	for i := range list {
+		c := &list[i]
+		name := string(c.Kind)
+		if c.BatchMin >= 0 {
+			name = fmt.Sprintf("%s batch %d-%d", c.Kind, c.BatchMin, c.BatchMax)
+		}
+		weight := c.Share * c.Time.Mean * float64(c.Steps)
+		s.add(Key{Step, name, Time}, UnderNsys, c.Time.P50, weight)
+		if c.GPU.N > 0 && c.GPU.P50 > 0 {
+			s.add(Key{Step, name, GPUTime}, OnGPU, c.GPU.P50, weight)
+		}
+	}
+}
+
+// loadOf is what the client sent to a server; "" for other programs.
+func loadOf(r *Run) string {
+	s := r.Result.Serving
+	if s == nil || s.Shape == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%s, prompts of %s tokens, answers of %s, at most %d at once", s.Shape.Endpoint, s.Shape.Prompt, s.Shape.Output, s.Shape.Concurrency)
+	if s.Shape.Rate > 0 {
+		text += fmt.Sprintf(", %g requests/s", s.Shape.Rate)
+	}
+	return text
+}
