@@ -10,6 +10,11 @@ import _ "embed"
 //go:embed llm-h200.deepprof.tar.zst
 var LLM []byte
 
+// LLMGraphs is the same Llama with CUDA graphs on an H200, without counters.
+//
+//go:embed llm-graphs-h200.deepprof.tar.zst
+var LLMGraphs []byte
+
 // Eager and Graphs are baselines of the same Llama on an H200: five processes
 // without, and two with CUDA graphs, unprofiled and under Nsight Systems.
 var (

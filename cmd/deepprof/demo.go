@@ -23,25 +23,35 @@ H200, under Nsight Systems and Nsight Compute. The captures are taken from the
 recording; the analysis and the reports are made now, by the same code as in
 'deepprof run'. Every page is marked as recorded.
 
---from plays another recording: a packed run, as 'deepprof run --record DIR' and
+--graphs plays a recording of the same Llama with CUDA graphs: compare the two runs
+with 'deepprof compare'. --from plays another recording: a packed run, as 'deepprof run --record DIR' and
 'deepprof runs pack' write it. --compare compares recordings of the same Llama
 without and with CUDA graphs, as 'deepprof compare' does, and writes nothing
 unless --html names a page.`,
 		example: `  deepprof demo
   deepprof demo --output demo && xdg-open demo/report.html
+  deepprof demo --output eager && deepprof demo --graphs --output graphs && deepprof compare eager graphs
   deepprof demo --compare
   deepprof demo --from session.deepprof.tar.zst`,
 		args: noArgs,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			output := f.StringP("output", "o", filepath.Join(runs.DefaultRoot, "auto"), "run directory to make; one that ends in auto gets a name of its own there")
 			from := f.String("from", "", "play this packed run `FILE`")
+			graphs := f.Bool("graphs", false, "play the recording with CUDA graphs")
 			compares := f.Bool("compare", false, "compare recordings of one model without and with CUDA graphs")
 			page := f.String("html", "", "with --compare: also write a page to `FILE`")
 			return func(ctx context.Context, _ []string) error {
 				if *compares {
 					return demoCompare(s, *page)
 				}
-				recorded, done, err := openRecording(ctx, *from)
+				bundled := recordings.LLM
+				if *graphs {
+					bundled = recordings.LLMGraphs
+				}
+				if *graphs && *from != "" {
+					return usagef("demo: --graphs and --from exclude each other")
+				}
+				recorded, done, err := openRecording(ctx, *from, bundled)
 				if err != nil {
 					return err
 				}
@@ -58,14 +68,14 @@ unless --html names a page.`,
 }
 
 // openRecording opens a packed run, the bundled one where path is "".
-func openRecording(ctx context.Context, path string) (*runs.Run, func(), error) {
+func openRecording(ctx context.Context, path string, bundled []byte) (*runs.Run, func(), error) {
 	if path == "" {
 		f, err := os.CreateTemp("", format.TempName("demo")+"*"+runs.PackExt)
 		if err != nil {
 			return nil, nil, fmt.Errorf("unpack the recording: %w", err)
 		}
 		defer os.Remove(f.Name()) // it is unpacked by then
-		_, err = f.Write(recordings.LLM)
+		_, err = f.Write(bundled)
 		if cerr := f.Close(); err == nil {
 			err = cerr
 		}
