@@ -59,15 +59,15 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 			if len(a.in.Counters) == 1 && a.in.onlyCounters() {
 				return err
 			}
-			a.loseInput(path, InputUnreadable, fact.Vendor("error", err.Error()))
+			a.loseInput(path, InputUnreadable, fact.Error("error", err))
 			continue
 		}
 		a.addFile(path, "counters")
 		if lost := rep.Lost(); len(lost) > 0 {
-			a.loseInput(path, InputLost, fact.Vendor("lost", lost[0].String()))
+			a.loseInput(path, InputLost, fact.ErrorText("lost", lost[0].String()))
 		}
 		for _, w := range rep.Warnings {
-			a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(ReportRemark, fact.File("file", a.in.rel(path)), fact.Vendor("text", w.String())), File: a.in.rel(path)})
+			a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(ReportRemark, fact.File("file", a.in.rel(path)), fact.ErrorText("text", w.String())), File: a.in.rel(path)})
 		}
 		a.takeReport(a.in.rel(path), rep)
 	}

@@ -22,8 +22,8 @@ func (e *lostError) Unwrap() error { return e.err }
 func (a *analyzer) judgeTimeline(context.Context) error {
 	for _, lost := range a.in.lost {
 		a.addFile(lost.path, "timeline")
-		a.warn(TimelineDamaged, fact.Vendor("error", lost.err.Error()))
-		a.loseInput(lost.path, InputUnreadable, fact.Vendor("error", lost.err.Error()))
+		a.warn(TimelineDamaged, fact.Error("error", lost.err))
+		a.loseInput(lost.path, InputUnreadable, fact.Error("error", lost.err))
 		if at := slices.IndexFunc(a.res.Missing, func(n Note) bool { return n.Is(NoTimeline) }); at >= 0 {
 			a.res.Missing[at] = Note{Fact: fact.New(TimelineLost)}
 		}
@@ -56,7 +56,7 @@ func damageText(d timeline.Damage) string {
 func (a *analyzer) findDamage() {
 	switch {
 	case a.tl != nil && len(a.tl.t.Damage) > 0:
-		a.find("damaged", weightHigh, codeDamaged, fact.Vendor("damage", damageText(a.tl.t.Damage[0])))
+		a.find("damaged", weightHigh, codeDamaged, fact.ErrorText("damage", damageText(a.tl.t.Damage[0])))
 	case a.tl == nil && len(a.in.lost) > 0:
 		a.find("damaged", weightHigh, codeLost)
 	}

@@ -51,7 +51,7 @@ const (
 	CutShortTimed   fact.Code = "cut-short-timed"
 	TargetsStale    fact.Code = "targets-stale"    // file
 	ReportRemark    fact.Code = "report-remark"    // file, text
-	OperatorsRemark fact.Code = "operators-remark" // text
+	OperatorsRemark fact.Code = "operators-remark" // what
 	OperatorsCut    fact.Code = "operators-cut"    // n
 	OperatorsCover  fact.Code = "operators-cover"  // share
 	LanesCut        fact.Code = "lanes-cut"        // n, of
@@ -143,7 +143,7 @@ func (a *analyzer) missing(code fact.Code, params ...fact.Param) {
 }
 
 // unreadable warns of a file that is there and cannot be used.
-func (a *analyzer) unreadable(err error) { a.warn(FileUnreadable, fact.Vendor("error", err.Error())) }
+func (a *analyzer) unreadable(err error) { a.warn(FileUnreadable, fact.Error("error", err)) }
 
 // HasTimeline tells whether the times, calls and launches of a result mean
 // anything.

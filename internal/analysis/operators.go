@@ -82,14 +82,14 @@ func (a *analyzer) readOperators(context.Context) error {
 	}
 	covered := a.tellProfiled(p, device)
 	// The warning of what operators cover says the same with what to do.
-	again := func(text string) bool { return !covered && o.Unlaunched != nil && text == o.Unlaunched.Note }
+	again := func(f fact.Fact) bool { return !covered && o.Unlaunched != nil && f.Equal(o.Unlaunched.Note.Fact) }
 	for _, n := range o.Notes {
-		if !again(n) {
-			a.warn(OperatorsRemark, fact.Vendor("text", n))
+		if !again(n.Fact) {
+			a.warn(OperatorsRemark, fact.Because("what", n.Fact))
 		}
 	}
 	a.res.Warnings = slices.DeleteFunc(a.res.Warnings, func(n Note) bool {
-		return n.Step == plan.StepTorchProfiler && again(n.Text("text"))
+		return n.Step == plan.StepTorchProfiler && again(n.Fact)
 	})
 	if device && linker == nil {
 		a.missing(OperatorKernels)

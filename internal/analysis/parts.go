@@ -72,7 +72,7 @@ func (a *analyzer) readOthers(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			a.loseInput(path, InputUnreadable, fact.Vendor("error", err.Error()))
+			a.loseInput(path, InputUnreadable, fact.Error("error", err))
 			p = a.lostPart(path, err)
 		}
 		parts = append(parts, p)
@@ -123,7 +123,7 @@ func (p *Part) hold(x *Across) {
 
 func (a *analyzer) lostPart(path string, err error) *recording {
 	return &recording{path: path, row: Part{
-		File: a.in.rel(path), Of: a.in.Identity(path), Stages: []PartStage{}, Lost: ptrTo(fact.New(InputUnreadable, fact.File("file", a.in.rel(path)), fact.Vendor("error", err.Error()))),
+		File: a.in.rel(path), Of: a.in.Identity(path), Stages: []PartStage{}, Lost: ptrTo(fact.New(InputUnreadable, fact.File("file", a.in.rel(path)), fact.Error("error", err))),
 	}}
 }
 
@@ -137,7 +137,7 @@ func (a *analyzer) survey(ctx context.Context, path string) (*recording, error) 
 	}
 	a.addFile(path, "timeline")
 	if len(lost) > 0 {
-		a.loseInput(path, InputLost, fact.Vendor("lost", damageText(lost[0])))
+		a.loseInput(path, InputLost, fact.ErrorText("lost", damageText(lost[0])))
 	}
 	for _, w := range t.Warnings {
 		if !slices.ContainsFunc(a.res.Warnings, func(n Note) bool { return n.Fact.Equal(w) }) {

@@ -49,7 +49,7 @@ func (a *analyzer) findScope() {
 		}
 		return
 	case err != nil:
-		whole(fact.New(scopeInvalid, fact.Vendor("error", err.Error())), err)
+		whole(fact.New(scopeInvalid, fact.Error("error", err)), err)
 		return
 	}
 	a.unmatched(filters.Unmatched)

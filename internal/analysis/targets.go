@@ -272,7 +272,7 @@ func (a *analyzer) underNcu() []fact.Param {
 // it does unless told otherwise; reports do not hold it.
 func (a *analyzer) emptiesCaches() bool {
 	return !slices.ContainsFunc(a.res.Method.Commands, func(c StageCommand) bool {
-		return c.Stage == "ncu" && strings.Contains(c.Command, "--cache-control=none")
+		return c.Stage == "ncu" && c.has("--cache-control=none")
 	})
 }
 
@@ -398,14 +398,18 @@ func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 func (a *analyzer) rangeReplay() string {
 	mode := "range"
 	for _, c := range a.res.Method.Commands {
-		if c.Stage == "ncu" && strings.Contains(c.Command, "--replay-mode=") {
-			mode = "range"
-			if strings.Contains(c.Command, "--replay-mode=app-range") {
-				mode = "app-range"
+		for _, tried := range []string{"range", "app-range"} {
+			if c.Stage == "ncu" && c.has("--replay-mode="+tried) {
+				mode = tried
 			}
 		}
 	}
 	return mode
+}
+
+// has tells whether a command, which is a line for a shell, has an argument.
+func (c *StageCommand) has(argument string) bool {
+	return slices.Contains(strings.Fields(c.Command), argument)
 }
 
 // exclusiveCounters are nil where nothing, or everything, is nested.

@@ -75,14 +75,14 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 		if len(a.in.Counters)+len(a.in.Metrics) == 0 && a.in.Operators == "" || ctx.Err() != nil {
 			return err
 		}
-		a.missing(TimelineUnreadable, fact.Vendor("error", err.Error()))
-		a.loseInput(a.in.timeline(), InputUnreadable, fact.Vendor("error", err.Error()))
+		a.missing(TimelineUnreadable, fact.Error("error", err))
+		a.loseInput(a.in.timeline(), InputUnreadable, fact.Error("error", err))
 		a.timedStages()
 		return nil
 	}
 	a.addFile(a.in.timeline(), "timeline")
 	if len(lost) > 0 {
-		a.loseInput(a.in.timeline(), InputLost, fact.Vendor("lost", damageText(lost[0])))
+		a.loseInput(a.in.timeline(), InputLost, fact.ErrorText("lost", damageText(lost[0])))
 	}
 	idle := len(t.Kernels)+len(t.Graphs) == 0
 	for _, w := range t.Warnings {

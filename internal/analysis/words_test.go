@@ -83,14 +83,29 @@ func TestFactsFillTheirTemplates(t *testing.T) {
 	}
 }
 
-// named are the keys of a result whose values are names, commands, paths, units
-// or formulas, and may have a space in them.
-var named = []string{
-	"name", "short", "mangled", "path", "group", "slowest", "region", "regions", "expressions", "exclude", "kernel", "kernels", "stage", "file", "files", "key",
-	"metric", "unit", "counter", "section", "label", "cpu", "os", "ncu", "nsys", "driver", "cuda", "host", "value", "command", "configured", "used",
-	"shapes", "by", "names", "unmatched", "report", "outcome", "id",
-	"rules", "text_of_vendor", "vendor", // text of NVIDIA's tools, of the workload or of the system
+// named are the keys of a result, and the kinds of parameters, whose values may
+// have a space in them, each with the reason. No other key may.
+var named = map[string]string{
+	"rules":          "NVIDIA's rules",
+	"text_of_vendor": "text of NVIDIA's tools or of the user's program",
+	"error":          "an error of the system or of a reader, as its log has it",
+
+	"name": nameOfProgram, "short": nameOfProgram, "mangled": nameOfProgram, "kernel": nameOfProgram, "kernels": nameOfProgram, "unmatched": nameOfProgram,
+	"path": rangeOfProgram, "region": rangeOfProgram, "stage": rangeOfProgram, "slowest": rangeOfProgram, "names": rangeOfProgram,
+	"group": "a process or thread, as the program names it",
+	"id":    "a kind with the range that it is about",
+
+	"label": "a category, as the user's rules name it", "section": "a section of ncu, as NVIDIA names it",
+	"metric": "a counter, or the product of two", "unit": "a unit, as NVIDIA writes it",
+	"file": "a path", "command": "a command line, or an argument of one", "key": "a setting with its value",
+	"cpu": "as the system names it", "os": "as the system names it", "host": "as the system names it",
+	"ncu": "a version, as the tool prints it", "nsys": "a version, as the tool prints it", "driver": "a version", "cuda": "a version",
 }
+
+const (
+	nameOfProgram  = "a function or another name of the program: void f<int>(int)"
+	rangeOfProgram = "an NVTX range, as the program names it"
+)
 
 // checkNoEnglish fails for a string with a space under any other key.
 func checkNoEnglish(t *testing.T, r *Result) {
@@ -115,7 +130,7 @@ func eachText(x any, place string, visit func(place, text string)) {
 	switch x := x.(type) {
 	case map[string]any:
 		for key, v := range x {
-			if !slices.Contains(named, key) || !holdsText(v) && key != "rules" {
+			if named[key] == "" || !holdsText(v) && key != "rules" {
 				eachText(v, place+"."+key, visit)
 			}
 		}

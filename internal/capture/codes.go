@@ -138,7 +138,7 @@ func linePrinted(line string) fact.Fact {
 // systemError is an error as evidence.
 func systemError(err error) fact.Fact { return fact.New(SystemError, errorText(err)) }
 
-func errorText(err error) fact.Param { return fact.Vendor("error", tool.Quote(err.Error())) }
+func errorText(err error) fact.Param { return fact.ErrorText("error", tool.Quote(err.Error())) }
 
 // ofFile is a fact about a file alone.
 func ofFile(code fact.Code, path string) fact.Fact { return fact.New(code, fact.File("file", path)) }

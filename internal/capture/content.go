@@ -34,7 +34,7 @@ func CheckCounters(report string) (*Content, error) {
 		}
 	}
 	for _, w := range r.Warnings() {
-		content.Warnings = append(content.Warnings, fact.New(warnReader, fact.Vendor("text", w.String())))
+		content.Warnings = append(content.Warnings, fact.New(warnReader, fact.ErrorText("text", w.String())))
 	}
 	if content.Launches == 0 && len(content.Warnings) > 0 { // a report without results is damaged, not empty
 		return nil, fmt.Errorf("no result can be read: %s", r.Warnings()[0])

@@ -117,7 +117,7 @@ func (o *Outcome) judgeNothing(e *Evidence, found []Finding) {
 		o.verdict(fail.Kind, fail)
 	case e.unreadable() != nil:
 		o.verdict(ReportUnreadable, nil)
-		o.Evidence = fact.New(fileError, fact.File("file", e.unreadable().Path), fact.Vendor("error", tool.Quote(e.unreadable().Err)))
+		o.Evidence = fact.New(fileError, fact.File("file", e.unreadable().Path), fact.ErrorText("error", tool.Quote(e.unreadable().Err)))
 	case len(o.Streams) > 0:
 		o.verdict(ImportFailed, nil)
 		o.Evidence = ofFile(foundOnly, o.Streams[0])
@@ -403,7 +403,7 @@ func (e *Evidence) exit() fact.Fact {
 }
 
 func signalParams(s syscall.Signal) []fact.Param {
-	return []fact.Param{fact.Count("signal", int(s)), fact.Vendor("name", s.String())}
+	return []fact.Param{fact.Count("signal", int(s)), fact.Name("name", s.String())}
 }
 
 // nearlyFull is a full disk beside what else was seen.

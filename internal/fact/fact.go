@@ -58,17 +58,21 @@ const (
 // Kinds of names. An ID has a label in internal/message; the others are shown
 // as they are.
 const (
-	KindStage  Kind = "stage"  // name of a stage; "" is the whole program
-	KindRegion Kind = "region" // path of a region
-	KindKernel Kind = "kernel" // name of a kernel
-	KindFile   Kind = "file"   // a path
-	KindKey    Kind = "key"    // a configuration key, with "=value" where one is meant
-	KindMetric Kind = "metric" // name of a counter
-	KindName   Kind = "name"   // any other name: a program, a module, a tool
-	KindVendor Kind = "vendor" // text that a tool or the workload wrote, or an error of the system
-	KindID     Kind = "id"     // "domain:id" of something enumerated, "limiter:dram"
-	KindFacts  Kind = "facts"  //
+	KindStage  Kind = "stage"          // name of a stage; "" is the whole program
+	KindRegion Kind = "region"         // path of a region
+	KindKernel Kind = "kernel"         // name of a kernel
+	KindFile   Kind = "file"           // a path
+	KindKey    Kind = "key"            // a configuration key, with "=value" where one is meant
+	KindMetric Kind = "metric"         // name of a counter
+	KindName   Kind = "name"           // any other name: a program, a module, a tool
+	KindVendor Kind = "text_of_vendor" // text that NVIDIA's tools or the user's program wrote
+	KindError  Kind = "error"          // an error of the system or of a reader, as its log has it; nothing looks inside
+	KindID     Kind = "id"             // "domain:id" of something enumerated, "limiter:dram"
+	KindFacts  Kind = "facts"          //
 )
+
+// oldVendor is how earlier versions wrote KindVendor and KindError.
+const oldVendor Kind = "vendor"
 
 // A Param is a value with its key.
 type Param struct {
@@ -194,7 +198,15 @@ func Name(key, name string) Param { return text(key, KindName, name) }
 // Names are several names of one kind.
 func Names(key string, k Kind, names []string) Param { return list(key, k, names) }
 
-// Vendor is text that a tool or the workload wrote, or an error of the system.
+// Error is an error of the system or of a reader; what to do about it is in the
+// words of the fact.
+func Error(key string, err error) Param { return ErrorText(key, err.Error()) }
+
+// ErrorText is an error of which only the text is left, or what a reader tells of
+// the damage of a file.
+func ErrorText(key, s string) Param { return text(key, KindError, s) }
+
+// Vendor is text that NVIDIA's tools or the user's program wrote.
 func Vendor(key, s string) Param { return text(key, KindVendor, s) }
 
 // ID is something enumerated: ID("unit", "limiter", "dram").
@@ -230,7 +242,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 
 func (v Value) isName() bool {
 	switch v.Kind {
-	case KindStage, KindRegion, KindKernel, KindFile, KindKey, KindMetric, KindName, KindVendor, KindID:
+	case KindStage, KindRegion, KindKernel, KindFile, KindKey, KindMetric, KindName, KindVendor, KindError, KindID:
 		return true
 	}
 	return false
@@ -246,6 +258,9 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("read parameter %s: it has %d kinds, not one", data, len(m))
 	}
 	for k, raw := range m {
+		if k == oldVendor {
+			k = KindVendor
+		}
 		*v = Value{Kind: k}
 		switch raw = bytes.TrimSpace(raw); {
 		case k == KindFacts:

@@ -81,7 +81,7 @@ var ofAnalysis = map[fact.Code]words{
 	"targets-stale": {Text: "{file} was made from another timeline than the one there is: why kernels were counted is not known, and counted launches are matched without it",
 		Next: "analyze the timeline that the choice was made from, or capture again"},
 	"report-remark":    {Text: "{file}: {text}"},
-	"operators-remark": {Text: "{text}"},
+	"operators-remark": {Text: "[{what}][{text}]"},
 	"operators-cut":    {Text: "{n:operator|operators} with the least time are left out", Next: "operators.json of the run has all"},
 	"operators-cover": {Text: "the operators hold {share} of the device time that the torch profiler saw: kernels launched by CUDA graphs have no operator",
 		Next: "the kernels of the timeline hold all of it; run without CUDA graphs to see operators"},

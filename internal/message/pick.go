@@ -106,6 +106,45 @@ var ofPick = map[fact.Code]words{
 	"durations-spread":           {Text: "durations are spread out, and more launches would cost more than the typical ones"},
 	"durations-budget":           {Text: "budget_s pays for no more"},
 
+	"trade-chosen":     {Text: "chosen: " + wayCosts},
+	"trade-instead":    {Text: "instead of " + wayCosts},
+	"trade-further":    {Text: "with launches of other durations by number, " + wayCosts + ": else {else}"},
+	"trade-closed":     {Text: "not possible: {why}"},
+	"trade-process":    {Text: "one more process costs {time}"},
+	"way-no-configs":   {Text: "ncu {version} has no per-launch-config"},
+	"way-no-filter":    {Text: "{error}"},
+	"way-no-window":    {Text: "no window of launches of each configuration holds every group"},
+	"way-no-round":     {Text: "a round of launches of each configuration holds no further group"},
+	"way-many-threads": {Text: "launches of {kernel} cannot be numbered: several threads launch it, in an order that may change"},
+
+	"run-names-in-parts": {Text: "{names} kernel names do not fit into one filter: ncu runs {n} times, once for each part"},
+	"run-names-shared":   {Text: "{n} launches of each configuration, because by function names kernels that differ only in template arguments share one"},
+	"run-typical-among":  {Text: "{n} launches of each configuration, so that typical ones are among them"},
+	"run-first-launches": {Text: "neither launch configurations nor launch numbers can be used"},
+	"run-again":          {Text: "again, another way: {n:group|groups} missed before"},
+
+	"passes-of-set":         {Text: "set {set}: {n} passes"},
+	"passes-of-unknown-set": {Text: "set {set} is not known: taken as {n} passes"},
+	"passes-of-sections":    {Text: "sections: about {n} more"},
+	"passes-of-metrics":     {Text: "metrics: about {n} more"},
+	"counting-cost":         {Text: "about {each} a launch ({basis})[, at most {kernels:kernel|kernels}, so about {all}], and [{process} for each run of the program][{unknown}][; {alike}][; the budget ends the choice at {budget}]"},
+	"counting-cost-unknown": {Text: "the run time of the program"},
+	"counting-cost-alike":   {Text: "launches of one kernel and grid that differ in their work (pick.alike) can double that"},
+
+	"metric-no-kernel":       {Text: "no kernel was launched here"},
+	"metric-not-of-kernels":  {Text: "no counted launch of these kernels has it"},
+	"metric-no-time":         {Text: "its kernels took no time in the timeline"},
+	"metric-not-of-ranges":   {Text: "no measured range has it"},
+	"metric-not-of-launches": {Text: "no counted launch has it"},
+
+	"counting-starts":   {Text: "ncu: {launches:launch|launches} for {kernels:kernel|kernels} (by name, grid and block) in {processes:process|processes}, about {time}; they stand for {regions} of the GPU time in the regions, {all} of all"},
+	"counting-leaves":   {Text: "note: left out: {launches:launch|launches}, {share} of the GPU time in the regions: {kernels}: {why}"},
+	"counting-retries":  {Text: "ncu: {n:of the chosen kernels was|of the chosen kernels were} not counted; once more, by {way}, about {time}"},
+	"counting-done":     {Text: "ncu: counted launches stand for {regions} of the GPU time in the regions, {all} of all"},
+	"pick-unused":       {Text: "note: pipeline.ncu.pick is not used: {why}"},
+	"peers-not-counted": {Text: "note: kernels that wait for other ranks are not counted; pipeline.ncu.pick.collectives=true counts them"},
+	"replay-mode-tried": {Text: "ncu: replay mode {mode}: {why}"},
+
 	"pick-off":         {Text: "it is turned off"},
 	"pick-no-timeline": {Text: "there is no timeline to choose from; pipeline.ncu.ncu_cli alone decides"},
 	"pick-kernel-id":   {Text: "pipeline.ncu.ncu_cli.kernel_id names the launches"},
@@ -114,6 +153,7 @@ var ofPick = map[fact.Code]words{
 }
 
 const (
+	wayCosts        = "{way}: {launches:launch|launches} in {processes:process|processes}, {time}[, {off} of the GPU time by launches that are not typical]"
 	rangePage       = "docs/range-replay.md"
 	triedToo        = "[; tried as written, then {tried}][; replay modes tried before: {modes}]"
 	otherKernels    = "the program may launch other kernels under ncu than under nsys"
@@ -121,6 +161,16 @@ const (
 )
 
 var pickLabels = map[string]map[string]string{
+	"count-way": {
+		"configs":         "launches of each configuration",
+		"rounds":          "one of each configuration in rounds",
+		"configs-numbers": "one of each configuration, then launches by number",
+		"numbers-configs": "launches by number, then one of each configuration",
+		"numbers":         "launches by number",
+		"configs-slowest": "configurations, then the slowest by number",
+		"first":           "the first launches",
+		"all-numbers":     "all by number",
+	},
 	"scope-of-limit": {"each": "each region"},
 	// Why a verdict on a capture ends a replay mode, by the kind of verdict.
 	"replay-verdict": {

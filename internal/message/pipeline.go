@@ -20,8 +20,8 @@ var pipelineWords = map[fact.Code]words{
 	"flops-disagree":        {Text: "FLOPs do not agree with torch's FlopCounterMode"},
 	"flops-differ":          {Text: "{stage}: {ours:FLOP|FLOPs} from the config, {torch} by torch ({relative})"},
 	"environment-left":      {Text: "the environment that nsys stored is still in the export: {error}"},
-	"session-says":          {Text: "{text}"},
-	"session-note":          {Text: "{text}"},
+	"session-says":          {Text: "{text}"}, // of runs before sessions stated facts
+	"session-note":          {Text: "{text}"}, // the same
 	"cause-session":         {Text: "[{kind}][; what was measured before it is in {file}]", Next: "[{next}]"},
 	"no-first-answer":       {Text: "there is no first answer"},
 	"operators-taken":       {Text: "operators were taken at the end of the unprofiled run"},

@@ -19,8 +19,6 @@ type Filter struct {
 	Passes []string
 	// Names are the kernels of each pass.
 	Names [][]string
-	// Note says that and why there are several passes; "" where there is one.
-	Note string
 }
 
 // KernelFilter selects the kernels of the given names, whole and exact in the
@@ -55,9 +53,6 @@ func KernelFilter(names []string, max int) (Filter, error) {
 		size += n
 	}
 	flush()
-	if n := len(f.Passes); n > 1 {
-		f.Note = fmt.Sprintf("%d kernel names do not fit into one filter of %d bytes: ncu runs %d times, once for each part", len(dedup(names)), max, n)
-	}
 	return f, nil
 }
 

@@ -179,7 +179,7 @@ func TestArgsRefuses(t *testing.T) {
 
 func TestKernelFilter(t *testing.T) {
 	f, err := KernelFilter([]string{"void gemm<(int)32>(const float *, float *)"}, 0)
-	if err != nil || len(f.Passes) != 1 || f.Passes[0] != `regex:^void gemm<\(int\)32>\(const float \*, float \*\)$` || f.Note != "" {
+	if err != nil || len(f.Passes) != 1 || f.Passes[0] != `regex:^void gemm<\(int\)32>\(const float \*, float \*\)$` {
 		t.Errorf("%+v %v", f, err)
 	}
 	f, err = KernelFilter([]string{"b", "a", "b"}, 0)
@@ -191,8 +191,8 @@ func TestKernelFilter(t *testing.T) {
 		names = append(names, fmt.Sprintf("kernel_%04d<%s>", i, strings.Repeat("T*, ", i%50)))
 	}
 	f, err = KernelFilter(names, 0)
-	if err != nil || len(f.Passes) < 2 || !strings.Contains(f.Note, "3000 kernel names") {
-		t.Fatalf("%d passes, note %q, %v", len(f.Passes), f.Note, err)
+	if err != nil || len(f.Passes) < 2 {
+		t.Fatalf("%d passes, %v", len(f.Passes), err)
 	}
 	matched := map[string]int{}
 	for i, p := range f.Passes {

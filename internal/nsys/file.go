@@ -76,10 +76,10 @@ func OpenSQLite(path string) (*File, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	for _, w := range db.Warnings() {
-		f.warn(timeline.CodeFile, fact.Vendor("text", w))
+		f.warn(timeline.CodeFile, fact.ErrorText("text", w))
 	}
 	for _, d := range db.Damage() {
-		f.lose(d.Part, fact.New(timeline.CodeFile, fact.Vendor("text", d.Text)))
+		f.lose(d.Part, fact.New(timeline.CodeFile, fact.ErrorText("text", d.Text)))
 	}
 	if err := f.readVersions(); err != nil {
 		db.Close()

@@ -209,7 +209,7 @@ func (f *File) count(l *layout, stats sqlite.ScanStats, bad []int64) {
 		f.warn(timeline.CodeRowsSkipped, fact.Name("table", l.table), fact.Count("n", nonsense))
 	}
 	if stats.Damaged() {
-		f.lose(l.table, fact.New(timeline.CodeTableDamaged, fact.Name("table", l.table), fact.Vendor("why", stats.String())))
+		f.lose(l.table, fact.New(timeline.CodeTableDamaged, fact.Name("table", l.table), fact.ErrorText("why", stats.String())))
 	}
 }
 
@@ -217,7 +217,7 @@ func (f *File) count(l *layout, stats sqlite.ScanStats, bad []int64) {
 // not absent, and the rest of the file is still worth reading.
 func (f *File) table(name string) (*sqlite.Table, bool) {
 	if why := f.db.Unreadable(name); why != "" {
-		f.lose(name, fact.New(timeline.CodeTableLost, fact.Name("table", name), fact.Vendor("why", why)))
+		f.lose(name, fact.New(timeline.CodeTableLost, fact.Name("table", name), fact.ErrorText("why", why)))
 		return nil, false
 	}
 	t, ok := f.db.Table(name)

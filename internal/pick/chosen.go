@@ -60,19 +60,14 @@ func (c *chosen) announce() {
 		}
 	}
 	p := t.Predicted
-	processes := "one process"
-	if p.Processes > 1 {
-		processes = fmt.Sprintf("%d processes", p.Processes)
-	}
-	c.Say(fmt.Sprintf("ncu: %s for %s (by name, grid and block) in %s, about %.0f s; they stand for %.1f %% of the GPU time in the regions, %.1f %% of all",
-		plural(p.Launches, "launch", "launches"), plural(n, "kernel", "kernels"), processes, p.Seconds, 100*p.CoverageRegions, 100*p.CoverageAll))
+	c.tell(fact.New(willCount, fact.Count("launches", p.Launches), fact.Count("kernels", n), fact.Count("processes", p.Processes), fact.Seconds("time", p.Seconds),
+		fact.Share("regions", p.CoverageRegions), fact.Share("all", p.CoverageAll)))
 	for _, w := range t.Warnings {
 		c.Say("note: " + message.Text(w.Fact))
 	}
-	share := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 	for _, l := range t.LeftOut {
 		if l.Collective {
-			c.Say(fmt.Sprintf("note: left out: %s, %.1f %% of the GPU time in the regions: %s: %s", plural(l.Launches, "launch", "launches"), 100*l.Share, l.Names(mostNamed, share), message.Text(l.Reason.Fact)))
+			c.tell(fact.New(leavesOut, fact.Count("launches", l.Launches), fact.Share("share", l.Share), fact.Name("kernels", l.Names(mostNamed, message.Share)), fact.Because("why", l.Reason.Fact)))
 		}
 	}
 }
@@ -148,7 +143,7 @@ func (c *chosen) retry(ctx context.Context) error {
 	for _, run := range more {
 		seconds += run.Seconds
 	}
-	c.Say(fmt.Sprintf("ncu: %s not counted; once more, by %s, about %.0f s", plural(len(missing), "of the chosen kernels was", "of the chosen kernels were"), more[0].Way, seconds))
+	c.tell(fact.New(countsAgain, fact.Count("n", len(missing)), fact.Name("way", more[0].Way), fact.Seconds("time", seconds)))
 	first := len(c.targets.Runs)
 	c.targets.Runs = append(c.targets.Runs, more...)
 	return c.processes(ctx, first)
@@ -178,7 +173,7 @@ func (c *chosen) outcome() capture.Outcome {
 		all.Cause = fact.New(causeOtherRun, fact.File("dir", c.Dir), fact.File("targets", TargetsFile))
 		return all
 	}
-	c.Say(fmt.Sprintf("ncu: counted launches stand for %.1f %% of the GPU time in the regions, %.1f %% of all", 100*v.CoverageRegions, 100*v.CoverageAll))
+	c.tell(fact.New(hasCounted, fact.Share("regions", v.CoverageRegions), fact.Share("all", v.CoverageAll)))
 	for _, o := range failed {
 		if len(v.Missing) == 0 && !endsAll(o) {
 			if slices.ContainsFunc(c.targets.Runs, func(r Run) bool { return r.Retry && r.Report != "" }) {

@@ -1,10 +1,11 @@
 package pick
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // The model of what counting costs, from PyTorch processes under Nsight Compute
@@ -49,18 +50,21 @@ const (
 )
 
 // Passes predicts how often ncu repeats each launch, and says from what.
-func (c Collect) Passes() (int, string) {
+func (c Collect) Passes() (int, []fact.Fact) {
 	n, known := setPasses[c.Set]
-	var from []string
+	var from []fact.Fact
+	ofSet := func(code fact.Code, set string) {
+		from = append(from, fact.New(code, fact.Name("set", set), fact.Count("n", n)))
+	}
 	switch {
 	case known:
-		from = append(from, fmt.Sprintf("set %s: %d passes", c.Set, n))
+		ofSet(passesOfSet, c.Set)
 	case c.Set != "":
 		n = setPasses["detailed"]
-		from = append(from, fmt.Sprintf("set %s is not known: taken as %d passes", c.Set, n))
+		ofSet(passesOfUnknown, c.Set)
 	case len(c.Sections)+len(c.Metrics) == 0:
 		n = setPasses["basic"]
-		from = append(from, fmt.Sprintf("set basic: %d passes", n))
+		ofSet(passesOfSet, "basic")
 	}
 	added := 0
 	for _, s := range c.Sections {
@@ -78,13 +82,13 @@ func (c Collect) Passes() (int, string) {
 		added += passes
 	}
 	if added > 0 {
-		from = append(from, fmt.Sprintf("sections: about %d more", added))
+		from = append(from, fact.New(passesOfSections, fact.Count("n", added)))
 	}
 	if m := c.metricPasses(); m > 0 {
 		added += m
-		from = append(from, fmt.Sprintf("metrics: about %d more", m))
+		from = append(from, fact.New(passesOfMetrics, fact.Count("n", m)))
 	}
-	return max(1, n+added), strings.Join(from, "; ")
+	return max(1, n+added), from
 }
 
 func (c Collect) metricPasses() int {
@@ -128,32 +132,31 @@ func share(part, whole int64) float64 {
 // largest number of groups with a launch or two each, in one process, unless
 // the budget ends the choice before. Program is the time of the program alone, 0
 // where it is not known.
-func (p *Policy) Foresee() string {
+func (p *Policy) Foresee() fact.Fact {
 	passes, basis := p.Collect.Passes()
 	m := costModel{passes: passes, program: p.Program.Seconds(), before: usualBefore}
 	if p.BriefStart {
 		m.before = 0
 	}
 	each := m.launch(0)
-	text := fmt.Sprintf("about %.1f s a launch (%s)", each, basis)
+	params := []fact.Param{fact.Seconds("each", each), fact.Because("basis", basis...)}
 	launches := p.TopN
 	if p.Slowest {
 		launches *= 2
 	}
 	if launches > 0 {
-		text += fmt.Sprintf(", at most %d kernels, so about %.0f s", p.TopN, float64(launches)*each)
+		params = append(params, fact.Count("kernels", p.TopN), fact.Seconds("all", float64(launches)*each))
 	}
-	switch {
-	case p.Program > 0:
-		text += fmt.Sprintf(", and %.0f s for each run of the program", m.process())
-	default:
-		text += ", and the run time of the program"
+	if p.Program > 0 {
+		params = append(params, fact.Seconds("process", m.process()))
+	} else {
+		params = append(params, fact.Because("unknown", fact.New(costUnknown)))
 	}
 	if p.Alike > 0 {
-		text += "; launches of one kernel and grid that differ in their work (pick.alike) can double that"
+		params = append(params, fact.Because("alike", fact.New(costAlike)))
 	}
 	if p.Budget > 0 {
-		text += fmt.Sprintf("; the budget ends the choice at %.0f s", p.Budget.Seconds())
+		params = append(params, fact.Seconds("budget", p.Budget.Seconds()))
 	}
-	return text
+	return fact.New(costAhead, params...)
 }

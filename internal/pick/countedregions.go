@@ -124,6 +124,6 @@ func (j *joiner) sumCounted(list []int) RegionSums {
 	if len(list) > 0 {
 		s.Coverage = 1
 	}
-	s.Metrics, s.Absent = j.metricsOf(list, len(list), "no counted launch has it")
+	s.Metrics, s.Absent = j.metricsOf(list, len(list), absentOfLaunches)
 	return s
 }

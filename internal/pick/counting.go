@@ -214,7 +214,7 @@ func asWritten(o ncu.Options, c plan.NcuCLI, seen []nvtx.Seen) (ncu.Options, err
 func (c *Counting) countLaunches(ctx context.Context, steps []Step) (capture.Outcome, error) {
 	if why := NotChoosing(c.Ncu, c.Timeline != nil); !why.IsZero() {
 		if c.Ncu.Pick.Enable {
-			c.Say("note: pipeline.ncu.pick is not used: " + message.Text(why))
+			c.tell(fact.New(pickUnused, fact.Because("why", why)))
 		}
 		return c.countAsWritten(ctx, steps)
 	}
@@ -227,7 +227,7 @@ func (c *Counting) countAsWritten(ctx context.Context, steps []Step) (capture.Ou
 		return c.unmatched(steps, err)
 	}
 	if options.KernelName == ncu.NoCollectives {
-		c.Say("note: kernels that wait for other ranks are not counted; pipeline.ncu.pick.collectives=true counts them")
+		c.tell(fact.New(peersUncounted))
 	}
 	o, err := c.Count(ctx, Request{Options: options, Output: "ncu/run", Launches: c.expectedLaunches()})
 	if err != nil {
@@ -277,7 +277,7 @@ func (c *Counting) countByLadder(ctx context.Context) (capture.Outcome, error) {
 
 func (c *Counting) saySteps(steps []Step) {
 	for _, s := range steps {
-		c.Say(fmt.Sprintf("ncu: replay mode %s: %s", s.Mode, message.Text(s.Reason.Fact)))
+		c.tell(fact.New(replayMode, fact.Name("mode", s.Mode), fact.Because("why", s.Reason.Fact)))
 	}
 }
 
@@ -404,3 +404,6 @@ func (c *Counting) relative(path string) string {
 	}
 	return path
 }
+
+// tell says on the screen what goes on.
+func (c *Counting) tell(f fact.Fact) { c.Say(message.Text(f)) }

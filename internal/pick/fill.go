@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
 )
@@ -41,7 +40,7 @@ func (c *choice) fill(t *Targets, chosen []step, plan *translation) {
 			r.Planned = append(r.Planned, Planned{Group: c.l.groups[g].id, Role: p.role, Launch: c.launch(p.launch)})
 			isCounted[g] = true
 		}
-		r.Note = joinNotes(r.Note, c.noteOf(r))
+		r.Note = append(r.Note, c.noteOf(r)...)
 		t.Runs = append(t.Runs, r.Run)
 		t.Predicted.Launches += len(r.picks)
 	}
@@ -211,21 +210,18 @@ func unique(list []int) []int {
 	return slices.Compact(list)
 }
 
-func (c *choice) noteOf(r *runPlan) string {
+// noteOf says why a run counts more than one launch of a configuration, or counts
+// from the first on.
+func (c *choice) noteOf(r *runPlan) []fact.Fact {
 	switch {
 	case r.Way == WayPerConfig && r.LaunchCount > 1 && r.KernelNameBase == baseFunction:
-		return fmt.Sprintf("%d launches of each configuration, because by function names kernels that differ only in template arguments share one", r.LaunchCount)
+		return []fact.Fact{fact.New(noteSameName, fact.Count("n", r.LaunchCount))}
 	case r.Way == WayPerConfig && r.LaunchCount > 1:
-		return fmt.Sprintf("%d launches of each configuration, so that typical ones are among them", r.LaunchCount)
+		return []fact.Fact{fact.New(noteTypical, fact.Count("n", r.LaunchCount))}
 	case r.Way == WayFirst:
-		return "neither launch configurations nor launch numbers can be used"
+		return []fact.Fact{fact.New(noteFirst)}
 	}
-	return ""
-}
-
-func joinNotes(notes ...string) string {
-	notes = slices.DeleteFunc(notes, func(s string) bool { return s == "" })
-	return strings.Join(notes, "; ")
+	return nil
 }
 
 // leftOut sums what is not counted, by reason, the largest first.

@@ -2,12 +2,10 @@ package pick
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sort"
 
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/message"
 )
 
 // A mode is the launches of a counted group that last about equally long and
@@ -185,9 +183,9 @@ func (c *choice) refine(groups []int, plan *translation) (refined *translation, 
 		}
 		return &translation{runs: slices.Concat(plan.runs, second.runs)}
 	})
-	way := plan.name + ", then other durations by number"
+	way := plan.way
 	if one, limit := c.allByNumber(groups, most); one != nil && c.coversAs(one, plan) && c.better(one, best) {
-		best, why, way = one, limit, "all by number"
+		best, why, way = one, limit, wayAllByNumber
 	}
 	if c.p.Partial {
 		why = whyPartial
@@ -195,12 +193,8 @@ func (c *choice) refine(groups []int, plan *translation) (refined *translation, 
 	if best == nil || c.excess(best) > c.excess(plan)/2 {
 		best = plan
 	} else {
-		launches := 0
-		for _, r := range best.runs {
-			launches += len(r.picks)
-		}
-		best.trade = fmt.Sprintf("%s; with launches of other durations, %s: %s in %s, %.0f s: else %s", plan.trade, way,
-			plural(launches, "launch", "launches"), plural(len(best.runs), "process", "processes"), best.seconds, message.Join(c.guesses(plan)))
+		best.way = way
+		best.trade = append(slices.Clone(plan.trade), fact.New(tradeFurther, c.costs(best)...).With(fact.Because("else", c.guesses(plan)...)))
 	}
 	for _, f := range c.guesses(best, fact.Because("why", fact.New(why))) {
 		warnings = append(warnings, Reason{Fact: f})

@@ -357,7 +357,7 @@ func (j *joiner) sum(k partKey, path string) RegionSums {
 	for _, name := range j.metrics {
 		m, why := j.metric(name, path, k.exclusive, groups, s, out.KernelNS)
 		if why != "" {
-			out.Absent = append(out.Absent, Absent{name, why})
+			out.Absent = append(out.Absent, Absent{name, because(why)})
 			continue
 		}
 		out.Metrics = append(out.Metrics, m)

@@ -110,7 +110,7 @@ func TestRegionsOfChosenLaunches(t *testing.T) {
 		if math.Abs(x-y) > 0.01*y {
 			t.Errorf("%s: %g instructions from %d launches, %g from all", path, x, len(few), y)
 		}
-		if len(a.Absent) != 1 || a.Absent[0].Name != "no__such.sum" || a.Absent[0].Why == "" {
+		if len(a.Absent) != 1 || a.Absent[0].Name != "no__such.sum" || a.Absent[0].Why.IsZero() {
 			t.Errorf("%s: absent %+v", path, a.Absent)
 		}
 	}

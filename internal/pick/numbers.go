@@ -2,9 +2,9 @@ package pick
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncu"
 )
 
@@ -136,14 +136,14 @@ func groupsOf(wants []want) []int {
 // byNumber finds launch numbers that, applied to every name of the wants, hold
 // a launch of each want, and add the fewest others: by mangled or by function
 // names, whichever is cheaper.
-func (c *choice) byNumber(wants []want) (best *translation, why string) {
+func (c *choice) byNumber(wants []want) (best *translation, why fact.Fact) {
 	if c.p.Partial {
-		return nil, "launches cannot be numbered: the timeline shows only part of the program"
+		return nil, fact.New(whyPartial)
 	}
 	for _, base := range c.bases(groupsOf(wants)) {
 		t, closed := c.byNumberOf(base, wants)
 		if t == nil {
-			why = cmp.Or(why, closed)
+			why = firstOf(why, closed)
 			continue
 		}
 		if c.settle(t); best == nil || t.seconds < best.seconds {
@@ -155,7 +155,7 @@ func (c *choice) byNumber(wants []want) (best *translation, why string) {
 
 // byNumberOf numbers by one form of the names. ncu takes one list of names and
 // one of numbers a process, so that each number counts a launch of each name.
-func (c *choice) byNumberOf(base string, wants []want) (*translation, string) {
+func (c *choice) byNumberOf(base string, wants []want) (*translation, fact.Fact) {
 	chosen, exact, named := map[int]bool{}, map[int]string{}, map[string]bool{}
 	wants = slices.Clone(wants)
 	for k := range wants {
@@ -163,7 +163,7 @@ func (c *choice) byNumberOf(base string, wants []want) (*translation, string) {
 		w.accept = slices.DeleteFunc(slices.Clone(w.accept), func(i int) bool { return !c.numbered(i, base) })
 		def := &c.l.groups[w.group]
 		if len(w.accept) == 0 {
-			return nil, fmt.Sprintf("launches of %s cannot be numbered: several threads launch it, in an order that may change", def.names.short)
+			return nil, fact.New(closedThreads, fact.Kernel("kernel", def.names.short))
 		}
 		chosen[w.group], named[def.names.in(base)] = true, true
 		for _, i := range w.accept {
@@ -181,13 +181,13 @@ func (c *choice) byNumberOf(base string, wants []want) (*translation, string) {
 	slices.Sort(list)
 	id, err := ncu.KernelIDs(list, numbers, c.p.MaxFilter)
 	if err != nil {
-		return nil, err.Error()
+		return nil, fact.New(closedFilter, fact.Error("error", err))
 	}
 	r := runPlan{Run: Run{Way: WayNumbers, KernelID: id, KernelNameBase: base, FilterMode: "global"}}
 	for _, i := range n.launches(numbers) {
 		r.picks = append(r.picks, planned{i, cmp.Or(exact[i], c.roleOf(i, chosen))})
 	}
-	return &translation{name: "launches by number", runs: []runPlan{r}}, ""
+	return &translation{way: wayNumbers, runs: []runPlan{r}}, fact.Fact{}
 }
 
 // numbers knows the launches of some names by their number.

@@ -107,6 +107,50 @@ const (
 	pickGraphs    fact.Code = "pick-graphs"
 	countingAgain fact.Code = "counting-again" // tried
 
+	// Ways to count that were weighed, and what closes a way.
+	tradeChosen   fact.Code = "trade-chosen"     // way, launches, processes, time, off
+	tradeInstead  fact.Code = "trade-instead"    // the same
+	tradeFurther  fact.Code = "trade-further"    // the same, else
+	tradeClosed   fact.Code = "trade-closed"     // why
+	tradeProcess  fact.Code = "trade-process"    // time
+	closedVersion fact.Code = "way-no-configs"   // version
+	closedFilter  fact.Code = "way-no-filter"    // error
+	closedWindow  fact.Code = "way-no-window"    //
+	closedRound   fact.Code = "way-no-round"     //
+	closedThreads fact.Code = "way-many-threads" // kernel
+
+	// What to know of one process of ncu.
+	noteParts    fact.Code = "run-names-in-parts" // names, n
+	noteSameName fact.Code = "run-names-shared"   // n
+	noteTypical  fact.Code = "run-typical-among"  // n
+	noteFirst    fact.Code = "run-first-launches" //
+	noteAgain    fact.Code = "run-again"          // n
+
+	// What passes are taken from, and what counting costs before a timeline is known.
+	passesOfSet      fact.Code = "passes-of-set"         // set, n
+	passesOfUnknown  fact.Code = "passes-of-unknown-set" // set, n
+	passesOfSections fact.Code = "passes-of-sections"    // n
+	passesOfMetrics  fact.Code = "passes-of-metrics"     // n
+	costAhead        fact.Code = "counting-cost"         // each, basis, kernels, all, process or unknown, alike, budget
+	costUnknown      fact.Code = "counting-cost-unknown" //
+	costAlike        fact.Code = "counting-cost-alike"   //
+
+	// Why a region lacks a metric.
+	absentNoKernel   fact.Code = "metric-no-kernel"
+	absentOfKernels  fact.Code = "metric-not-of-kernels"
+	absentNoTime     fact.Code = "metric-no-time"
+	absentOfRanges   fact.Code = "metric-not-of-ranges"
+	absentOfLaunches fact.Code = "metric-not-of-launches"
+
+	// What is told while counting goes on.
+	willCount      fact.Code = "counting-starts"   // launches, kernels, processes, time, regions, all
+	leavesOut      fact.Code = "counting-leaves"   // launches, share, kernels, why
+	countsAgain    fact.Code = "counting-retries"  // n, way, time
+	hasCounted     fact.Code = "counting-done"     // regions, all
+	pickUnused     fact.Code = "pick-unused"       // why
+	peersUncounted fact.Code = "peers-not-counted" //
+	replayMode     fact.Code = "replay-mode-tried" // mode, why
+
 	// What keeps launches of other durations from being counted.
 	whyByNumber fact.Code = "durations-not-by-number"
 	whyPartial  fact.Code = "durations-partial-timeline"

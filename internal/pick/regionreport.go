@@ -152,7 +152,7 @@ type RegionMetric struct {
 // An Absent is a metric that was asked for and is not there.
 type Absent struct {
 	Name string `json:"name"`
-	Why  string `json:"why"`
+	Why  Reason `json:"why"`
 }
 
 // A RegionKernel is one group of launches within a region.

@@ -2,8 +2,9 @@ package pick
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // maxRetries is how many further processes what was missed is worth.
@@ -53,7 +54,7 @@ func Retry(t *Targets, missing []Missing, l *Launches, p Policy) ([]Run, error) 
 	c.fill(out, steps, plan)
 	for i := range out.Runs {
 		out.Runs[i].Retry = true
-		out.Runs[i].Note = joinNotes(fmt.Sprintf("again, another way: %s missed before", plural(len(groups), "group", "groups")), out.Runs[i].Note)
+		out.Runs[i].Note = slices.Insert(out.Runs[i].Note, 0, fact.New(noteAgain, fact.Count("n", len(groups))))
 	}
 	return out.Runs, nil
 }

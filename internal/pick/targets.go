@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncu"
 )
 
@@ -30,8 +31,8 @@ type Targets struct {
 	Runs      []Run      `json:"runs"`
 	Predicted Prediction `json:"predicted"`
 	// Trade says what other ways to count were weighed and why this one won.
-	Trade    string   `json:"trade"`
-	Warnings []Reason `json:"warnings,omitempty"`
+	Trade    fact.StoredList `json:"trade"`
+	Warnings []Reason        `json:"warnings,omitempty"`
 
 	// Regions says what reports of regions show, so that they can be made again
 	// without the configuration; nil where nobody said.
@@ -193,12 +194,12 @@ type Run struct {
 	LaunchSkip     int    `json:"launch_skip,omitempty"`
 	LaunchCount    int    `json:"launch_count,omitempty"`
 
-	Planned []Planned `json:"planned"`           // launches that ncu will count, in the order of the timeline
-	Seconds float64   `json:"seconds"`           // predicted
-	Retry   bool      `json:"retry,omitempty"`   // takes up what earlier runs missed
-	Report  string    `json:"report,omitempty"`  // that came of it, within the run directory
-	Skipped *Reason   `json:"skipped,omitempty"` // why it was not needed
-	Note    string    `json:"note,omitempty"`
+	Planned []Planned       `json:"planned"`           // launches that ncu will count, in the order of the timeline
+	Seconds float64         `json:"seconds"`           // predicted
+	Retry   bool            `json:"retry,omitempty"`   // takes up what earlier runs missed
+	Report  string          `json:"report,omitempty"`  // that came of it, within the run directory
+	Skipped *Reason         `json:"skipped,omitempty"` // why it was not needed
+	Note    fact.StoredList `json:"note,omitempty"`
 }
 
 // Needed tells whether a run still has something to count after what earlier
@@ -249,14 +250,14 @@ type Planned struct {
 
 // Prediction is the price and the yield of the runs.
 type Prediction struct {
-	Processes        int     `json:"processes"`
-	Launches         int     `json:"launches"`
-	PassesPerLaunch  int     `json:"passes_per_launch"`
-	SecondsPerLaunch float64 `json:"seconds_per_launch"`
-	ProgramSeconds   float64 `json:"program_seconds"`
-	ProgramSource    string  `json:"program_source"`
-	Seconds          float64 `json:"seconds"`
-	Basis            string  `json:"basis"` // what the passes are taken from
+	Processes        int             `json:"processes"`
+	Launches         int             `json:"launches"`
+	PassesPerLaunch  int             `json:"passes_per_launch"`
+	SecondsPerLaunch float64         `json:"seconds_per_launch"`
+	ProgramSeconds   float64         `json:"program_seconds"`
+	ProgramSource    string          `json:"program_source"`
+	Seconds          float64         `json:"seconds"`
+	Basis            fact.StoredList `json:"basis"` // what the passes are taken from
 	// EverySeconds is what counting every launch of the regions would take.
 	EverySeconds    float64 `json:"every_launch_seconds"`
 	CoverageRegions float64 `json:"coverage_regions"` // share of the GPU time in the regions

@@ -2,11 +2,10 @@ package pick
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncu"
 )
 
@@ -16,13 +15,25 @@ const (
 	maxCount = 16
 )
 
+// Ways to count, IDs of the domain "count-way".
+const (
+	wayConfigs      = "configs"
+	wayRounds       = "rounds"
+	wayBoth         = "configs-numbers"
+	wayNumbersFirst = "numbers-configs"
+	wayNumbers      = "numbers"
+	waySlowest      = "configs-slowest"
+	wayFirst        = "first"
+	wayAllByNumber  = "all-numbers"
+)
+
 // A translation is one way to have chosen groups counted.
 type translation struct {
-	name    string // for the comparison
+	way     string // how, an ID of the domain "count-way"
 	runs    []runPlan
 	seconds float64
 	offNS   int64 // GPU time that a launch away from the median stands for
-	trade   string
+	trade   []fact.Fact
 }
 
 // A runPlan is one ncu process with the launches that it will count.
@@ -39,8 +50,8 @@ type planned struct {
 // translate finds the cheapest way to count the groups.
 func (c *choice) translate(groups []int) (*translation, error) {
 	var ways []*translation
-	var closed []string
-	consider := func(t *translation, why string) {
+	var closed []fact.Fact
+	consider := func(t *translation, why fact.Fact) {
 		if t == nil {
 			closed = append(closed, why)
 			return
@@ -58,7 +69,7 @@ func (c *choice) translate(groups []int) (*translation, error) {
 		if err != nil {
 			return nil, err
 		}
-		consider(t, "")
+		consider(t, fact.Fact{})
 	}
 	slices.SortStableFunc(ways, func(x, y *translation) int {
 		// Among equals, to the second, the way that was considered first is the safer.
@@ -68,7 +79,7 @@ func (c *choice) translate(groups []int) (*translation, error) {
 	return ways[0], nil
 }
 
-func (c *choice) typicalWays(groups []int, consider func(*translation, string)) {
+func (c *choice) typicalWays(groups []int, consider func(*translation, fact.Fact)) {
 	all, _, why := c.perConfig(groups, false)
 	consider(all, why)
 	consider(c.byNumber(c.typicalWants(groups)))
@@ -80,10 +91,10 @@ func (c *choice) typicalWays(groups []int, consider func(*translation, string)) 
 }
 
 // numbersFirst takes by number what can be numbered, and the rest in rounds.
-func (c *choice) numbersFirst(groups []int) (*translation, string) {
+func (c *choice) numbersFirst(groups []int) (*translation, fact.Fact) {
 	can, cannot := c.split(c.typicalWants(groups))
 	if len(can) == 0 || len(cannot) == 0 {
-		return nil, ""
+		return nil, fact.Fact{}
 	}
 	first, why := c.byNumber(can)
 	if first == nil {
@@ -93,10 +104,10 @@ func (c *choice) numbersFirst(groups []int) (*translation, string) {
 	if second == nil {
 		return nil, why
 	}
-	return &translation{name: "launches by number, then one of each configuration", runs: append(first.runs, second.runs...)}, ""
+	return &translation{way: wayNumbersFirst, runs: append(first.runs, second.runs...)}, fact.Fact{}
 }
 
-func (c *choice) slowestWays(groups []int, consider func(*translation, string)) {
+func (c *choice) slowestWays(groups []int, consider func(*translation, fact.Fact)) {
 	slowest := c.slowestWants(groups)
 	consider(c.byNumber(append(c.typicalWants(groups), slowest...)))
 	consider(c.both(groups, slowest))
@@ -112,43 +123,43 @@ func (c *choice) slowestWays(groups []int, consider func(*translation, string)) 
 		consider(first, why)
 		return
 	}
-	consider(&translation{name: "configurations, then the slowest by number", runs: append(first.runs, second.runs...)}, "")
+	consider(&translation{way: waySlowest, runs: append(first.runs, second.runs...)}, fact.Fact{})
 }
 
 // both takes one launch of each configuration in one process, and what that
 // misses, and further wants, by number in another.
-func (c *choice) both(groups []int, further []want) (*translation, string) {
+func (c *choice) both(groups []int, further []want) (*translation, fact.Fact) {
 	first, missing, why := c.perConfig(groups, true)
 	if first == nil {
 		return nil, why
 	}
 	if len(missing)+len(further) == 0 {
-		return nil, "" // one process holds every group
+		return nil, fact.Fact{} // one process holds every group
 	}
 	second, why := c.byNumber(append(c.typicalWants(missing), further...))
 	if second == nil {
 		return nil, why
 	}
-	return &translation{name: "one of each configuration, then launches by number", runs: append(first.runs, second.runs...)}, ""
+	return &translation{way: wayBoth, runs: append(first.runs, second.runs...)}, fact.Fact{}
 }
 
 // rounds takes one launch of each configuration, then in a further process the
 // same of what was missed, until nothing is: without mangled names, kernels
 // that differ only in their template arguments come one after the other.
-func (c *choice) rounds(groups []int) (*translation, string) {
-	all := &translation{name: "one of each configuration in rounds"}
+func (c *choice) rounds(groups []int) (*translation, fact.Fact) {
+	all := &translation{way: wayRounds}
 	for left := groups; len(left) > 0; {
 		t, missing, why := c.perConfig(left, true)
 		if t == nil {
 			return nil, why
 		}
 		if len(missing) >= len(left) {
-			return nil, "a round of launches of each configuration holds no further group"
+			return nil, fact.New(closedRound)
 		}
 		all.runs = append(all.runs, t.runs...)
 		left = missing
 	}
-	return all, ""
+	return all, fact.Fact{}
 }
 
 // groups are those with a launch that is counted.
@@ -190,38 +201,53 @@ func (c *choice) worth(t *translation) float64 {
 	return t.seconds + share(t.offNS, c.totals.RegionNS)*c.cost.process()
 }
 
-func (c *choice) compare(ways []*translation, closed []string) string {
-	var b strings.Builder
-	say := func(t *translation) {
-		n := 0
-		for _, r := range t.runs {
-			n += len(r.picks)
-		}
-		fmt.Fprintf(&b, "%s: %s in %s, %.0f s", t.name, plural(n, "launch", "launches"), plural(len(t.runs), "process", "processes"), t.seconds)
-		if t.offNS > 0 {
-			fmt.Fprintf(&b, ", %.1f %% of the GPU time by launches that are not typical", 100*share(t.offNS, c.totals.RegionNS))
-		}
-	}
-	b.WriteString("chosen: ")
-	say(ways[0])
+// compare says which way was chosen, what else was weighed, and what could not be
+// done, each reason once.
+func (c *choice) compare(ways []*translation, closed []fact.Fact) []fact.Fact {
+	trade := []fact.Fact{fact.New(tradeChosen, c.costs(ways[0])...)}
 	for _, t := range ways[1:] {
-		b.WriteString("; instead of ")
-		say(t)
+		trade = append(trade, fact.New(tradeInstead, c.costs(t)...))
 	}
-	for _, why := range closed {
-		if why != "" && !strings.Contains(b.String(), why) {
-			b.WriteString("; not possible: " + why)
+	for i, why := range closed {
+		if !why.IsZero() && !slices.ContainsFunc(closed[:i], why.Equal) {
+			trade = append(trade, fact.New(tradeClosed, fact.Because("why", why)))
 		}
 	}
-	fmt.Fprintf(&b, "; one more process costs %.0f s", c.cost.process())
-	return b.String()
+	return append(trade, fact.New(tradeProcess, fact.Seconds("time", c.cost.process())))
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
+// costs is what a way costs, and what of it is not typical.
+func (c *choice) costs(t *translation) []fact.Param {
+	n := 0
+	for _, r := range t.runs {
+		n += len(r.picks)
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	p := []fact.Param{fact.ID("way", "count-way", t.way), fact.Count("launches", n), fact.Count("processes", len(t.runs)), fact.Seconds("time", t.seconds)}
+	if t.offNS > 0 {
+		p = append(p, fact.Share("off", share(t.offNS, c.totals.RegionNS)))
+	}
+	return p
+}
+
+// firstOf is the first fact that says something.
+func firstOf(a, b fact.Fact) fact.Fact {
+	if a.IsZero() {
+		return b
+	}
+	return a
+}
+
+// partsOf says that the names of kernels take several processes; nil where one
+// filter holds them.
+func partsOf(f ncu.Filter) fact.StoredList {
+	if len(f.Passes) < 2 {
+		return nil
+	}
+	names := 0
+	for _, list := range f.Names {
+		names += len(list)
+	}
+	return fact.StoredList{fact.New(noteParts, fact.Count("names", names), fact.Count("n", len(f.Passes)))}
 }
 
 // roleOf names the part a launch has in its group.
@@ -289,14 +315,14 @@ func (c *choice) bases(groups []int) []string {
 // With one set, it takes a single launch and leaves the groups that this
 // misses; else it searches for the window that holds them all. Configurations
 // go by mangled or by function names, whichever is cheaper.
-func (c *choice) perConfig(groups []int, one bool) (best *translation, missing []int, why string) {
+func (c *choice) perConfig(groups []int, one bool) (best *translation, missing []int, why fact.Fact) {
 	if !ncu.PerLaunchConfig(c.p.Version) {
-		return nil, nil, fmt.Sprintf("ncu %s has no per-launch-config", c.p.Version)
+		return nil, nil, fact.New(closedVersion, fact.Name("version", c.p.Version.String()))
 	}
 	for _, base := range c.bases(groups) {
 		t, without, closed := c.perConfigOf(base, groups, one)
 		if t == nil {
-			why = cmp.Or(why, closed)
+			why = firstOf(why, closed)
 			continue
 		}
 		c.settle(t)
@@ -307,7 +333,7 @@ func (c *choice) perConfig(groups []int, one bool) (best *translation, missing [
 	return best, missing, why
 }
 
-func (c *choice) perConfigOf(base string, groups []int, one bool) (t *translation, missing []int, why string) {
+func (c *choice) perConfigOf(base string, groups []int, one bool) (t *translation, missing []int, why fact.Fact) {
 	byName := map[string][]int{}
 	var list []string
 	for _, g := range groups {
@@ -317,9 +343,9 @@ func (c *choice) perConfigOf(base string, groups []int, one bool) (t *translatio
 	}
 	f, err := ncu.KernelFilter(list, c.p.MaxFilter)
 	if err != nil {
-		return nil, nil, err.Error()
+		return nil, nil, fact.New(closedFilter, fact.Error("error", err))
 	}
-	t = &translation{name: "launches of each configuration"}
+	t = &translation{way: wayConfigs}
 	for i, pass := range f.Passes {
 		var part []int
 		named := map[string]bool{}
@@ -331,16 +357,16 @@ func (c *choice) perConfigOf(base string, groups []int, one bool) (t *translatio
 		w := c.windows(part, base, named)
 		best := w.search(one)
 		if best == nil {
-			return nil, nil, "no window of launches of each configuration holds every group"
+			return nil, nil, fact.New(closedWindow)
 		}
 		missing = append(missing, best.missing...)
-		r := runPlan{Run: Run{Way: WayPerConfig, KernelName: pass, KernelNameBase: base, FilterMode: "per-launch-config", LaunchSkip: best.skip, LaunchCount: best.count, Note: f.Note}}
+		r := runPlan{Run: Run{Way: WayPerConfig, KernelName: pass, KernelNameBase: base, FilterMode: "per-launch-config", LaunchSkip: best.skip, LaunchCount: best.count, Note: partsOf(f)}}
 		for _, launch := range best.taken {
 			r.picks = append(r.picks, planned{launch, c.roleOf(launch, w.chosen)})
 		}
 		t.runs = append(t.runs, r)
 	}
-	return t, missing, ""
+	return t, missing, fact.Fact{}
 }
 
 // firstLaunches counts from the first launch of the named kernels on, over all
@@ -358,9 +384,9 @@ func (c *choice) firstLaunches(groups []int) (*translation, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &translation{name: "the first launches"}
+	t := &translation{way: wayFirst}
 	for i, pass := range f.Passes {
-		r := runPlan{Run: Run{Way: WayFirst, KernelName: pass, KernelNameBase: base, FilterMode: "global", Note: f.Note}}
+		r := runPlan{Run: Run{Way: WayFirst, KernelName: pass, KernelNameBase: base, FilterMode: "global", Note: partsOf(f)}}
 		met := map[int]bool{}
 		for at := range c.l.len() {
 			e := c.l.launch(at)

@@ -1,6 +1,10 @@
 package pick
 
-import "math"
+import (
+	"math"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
 
 // groupSum is a group within a part, and how much of it each of its speakers
 // stands for.
@@ -72,7 +76,7 @@ func (g *groupSum) counted(speakers []speaker) int {
 
 // metric weighs one metric over groups: launches for what adds up, time for
 // the rest.
-func (j *joiner) metric(name, path string, own bool, groups []int, s *partSum, total int64) (RegionMetric, string) {
+func (j *joiner) metric(name, path string, own bool, groups []int, s *partSum, total int64) (RegionMetric, fact.Code) {
 	m := RegionMetric{Name: name, Unit: j.units[name], How: HowMean}
 	if Additive(name, m.Unit) {
 		m.How = HowSum
@@ -91,11 +95,11 @@ func (j *joiner) metric(name, path string, own bool, groups []int, s *partSum, t
 	}
 	switch {
 	case !have && len(groups) == 0:
-		return m, "no kernel was launched here"
+		return m, absentNoKernel
 	case !have:
-		return m, "no counted launch of these kernels has it"
+		return m, absentOfKernels
 	case m.How == HowMean && ns == 0:
-		return m, "its kernels took no time in the timeline"
+		return m, absentNoTime
 	case m.How == HowMean:
 		sum /= float64(ns)
 	}

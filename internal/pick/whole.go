@@ -1,6 +1,10 @@
 package pick
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
 
 // whole adds what ncu measured of the region as a whole: each instance is a
 // result, and only those that were measured count. A graph is not a range of its
@@ -26,14 +30,14 @@ func (j *joiner) whole(r *Region, graphs int) {
 	for _, i := range list {
 		w.NS += j.results[i].DurationNS
 	}
-	w.Metrics, w.Absent = j.metricsOf(list, w.Of, "no measured range has it")
+	w.Metrics, w.Absent = j.metricsOf(list, w.Of, absentOfRanges)
 	r.Whole = w
 }
 
 // metricsOf sums the metrics of results or takes their mean, weighted by their
 // durations where any is known. Coverage is by number, of at least as many as
 // there are; absent is why a metric that none has is not there.
-func (j *joiner) metricsOf(list []int, of int, absent string) (out []RegionMetric, missing []Absent) {
+func (j *joiner) metricsOf(list []int, of int, absent fact.Code) (out []RegionMetric, missing []Absent) {
 	var ns int64
 	for _, i := range list {
 		ns += j.results[i].DurationNS
@@ -59,7 +63,7 @@ func (j *joiner) metricsOf(list []int, of int, absent string) (out []RegionMetri
 			weight += by
 		}
 		if n == 0 {
-			missing = append(missing, Absent{name, absent})
+			missing = append(missing, Absent{name, because(absent)})
 			continue
 		}
 		if m.How == HowMean && weight > 0 {

@@ -3,13 +3,13 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -66,7 +66,7 @@ func annotated(ctx context.Context, j *job, step string, take func() (capture.Ou
 	o, err := take()
 	failed := o.Kind == capture.WorkloadFailed || o.Kind == capture.MissingData && !o.Usable // it ended before it did anything
 	if err == nil && failed && j.unprofiledTime() > 0 && ctx.Err() == nil {
-		j.Say(fmt.Sprintf("%s: the workload failed with annotation, and not without it: it is run again without", step))
+		j.tell(annotationFails, fact.Name("step", step))
 		if err := os.WriteFile(j.store.Path(runs.AnnotateOff), []byte(step+": "+message.Verdict(string(o.Kind), o.What, o.Evidence)+"\n"), 0o644); err != nil {
 			return o, err
 		}

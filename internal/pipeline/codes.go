@@ -23,8 +23,6 @@ const (
 	flopsDisagree      fact.Code = "flops-disagree"
 	flopsDiffer        fact.Code = "flops-differ"     // stage, ours, torch, relative
 	environmentLeft    fact.Code = "environment-left" // error
-	sessionSays        fact.Code = "session-says"     // text
-	sessionNote        fact.Code = "session-note"     // text
 	causeOfSession     fact.Code = "cause-session"    // kind, file, next
 	noFirstAnswer      fact.Code = "no-first-answer"
 	operatorsTaken     fact.Code = "operators-taken"
@@ -47,7 +45,7 @@ const (
 
 // errorFact is an error as evidence.
 func errorFact(err error) fact.Fact {
-	return fact.New(capture.SystemError, fact.Vendor("error", tool.Quote(err.Error())))
+	return fact.New(capture.SystemError, fact.ErrorText("error", tool.Quote(err.Error())))
 }
 
 // verdictFact is why a step is not done, by its verdict.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/pick"
@@ -85,7 +86,7 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 	m, err := profiled(ctx, j, plan.StepNcu, func(target []string) (capture.Outcome, error) {
 		p := j.plan.Pipeline
 		if workload.HasRanks(target) && p.Ncu.Pick.Collectives && ncu.PeersOption(j.lists) == "" {
-			j.Say(fmt.Sprintf("note: %s has no --communicator: a kernel that waits for another rank is given up after pipeline.supervision.stall_s", j.ncu))
+			j.tell(noCommunicator, fact.Name("tool", j.ncu.String()))
 		}
 		name := timelineOf(j.store.Manifest())
 		if workload.Serves(j.plan) {

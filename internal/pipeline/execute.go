@@ -29,7 +29,7 @@ func (e *execution) run(ctx context.Context) (*Summary, error) {
 	for _, s := range e.job.steps {
 		if slices.Contains(e.kept, s.name) {
 			if !s.quiet {
-				e.job.Say(s.name + ": kept")
+				e.job.tell(stepKept, fact.Name("step", s.name))
 			}
 			continue
 		}
@@ -92,7 +92,7 @@ func (e *execution) step(ctx context.Context, s step) error {
 	}
 	e.job.display.start(s, e.job.steps, e.job.plan, e.job.unprofiledTime())
 	if !s.quiet {
-		e.job.Say(s.name + ": started")
+		e.job.tell(stepStarted, fact.Name("step", s.name))
 	}
 	start := time.Now()
 	made, err := e.do(ctx, s)
@@ -106,7 +106,7 @@ func (e *execution) step(ctx context.Context, s step) error {
 	}
 	e.summary.Steps = append(e.summary.Steps, result)
 	if !s.quiet || result.State != runs.StateDone {
-		e.job.Say(fmt.Sprintf("%s: %s, %.1f s", s.name, result.Outcome.Kind, result.Seconds))
+		e.job.tell(stepEnded, fact.Name("step", s.name), fact.Name("kind", string(result.Outcome.Kind)), fact.Seconds("time", result.Seconds))
 	}
 	if err := recordVerdict(e.job.store, s.name, result.Outcome); err != nil {
 		return err
@@ -218,7 +218,7 @@ func (e *execution) setAside(s step) error {
 			return err
 		}
 		if aside != "" {
-			e.job.Say(fmt.Sprintf("note: what %s left before is now in %s", s.name, e.job.store.Path(aside)))
+			e.job.tell(stepAside, fact.Name("step", s.name), fact.File("dir", e.job.store.Path(aside)))
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/pick"
@@ -42,7 +43,7 @@ var summaries = []struct {
 func exportTimeline(ctx context.Context, j *job) error {
 	name := timelineOf(j.store.Manifest())
 	if name == "" {
-		j.Say("note: pipeline.nsys.stats_csv: there is no single timeline to write tables of")
+		j.tell(noOneTimeline, fact.Key("key", "pipeline.nsys.stats_csv"))
 		return nil
 	}
 	f, err := nsys.OpenSQLite(j.store.Path(name))
@@ -60,7 +61,7 @@ func exportTimeline(ctx context.Context, j *job) error {
 			return t.WriteCSV(w)
 		})
 		if err != nil {
-			j.Say(fmt.Sprintf("note: %v", err))
+			j.tellError("note", err)
 			continue
 		}
 		made = append(made, s.name)
@@ -86,7 +87,7 @@ func exportCounters(ctx context.Context, j *job) error {
 			return ncurep.WriteRawCSV(w, r, "base")
 		})
 		if err != nil {
-			j.Say(fmt.Sprintf("note: %v", err))
+			j.tellError("note", err)
 			continue
 		}
 		made = append(made, name)
@@ -128,7 +129,7 @@ func listSections(ctx context.Context, j *job) error {
 		return pick.WriteSectionCosts(w, j.ncu.String(), pick.SectionCosts(j.lists.Sets, j.lists.Sections, j.lists.SetMetrics))
 	})
 	if err != nil {
-		j.Say(fmt.Sprintf("note: %v", err))
+		j.tellError("note", err)
 		return nil
 	}
 	return recordFiles(ctx, j.store, plan.StepNcu, sectionsName)

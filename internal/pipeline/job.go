@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/redact"
@@ -164,7 +166,7 @@ func (j *job) create(ctx context.Context) error {
 		return err
 	}
 	j.dir = j.workingDir()
-	j.Say("run: " + j.store.Dir())
+	j.tell(runIs, fact.File("dir", j.store.Dir()))
 	if err := j.writeFiles(); err != nil {
 		return errors.Join(err, j.store.Finish(runs.StatusFailed, errorFact(err)))
 	}
@@ -261,19 +263,19 @@ func (j *job) pythonPath() string {
 // foretell says what counters will cost before there is a timeline, for a dry
 // run.
 func (j *job) foretell() {
-	j.Say("note: " + runsOfWorkload(j.steps, j.plan))
+	j.Say(message.Text(runsOfWorkload(j.steps, j.plan)))
 	n := j.plan.Pipeline.Ncu
 	p := pick.PolicyOf(j.plan.Pipeline.Nsys, n, j.ncu.Version, 0)
 	p.BriefStart = workload.BriefWarmup(j.plan)
 	switch choose := j.willChoose(); {
 	case !n.Enable:
 	case choose && n.CLI.ReplayMode == plan.ReplayAuto:
-		j.Say("note: ncu measures the ranges as a whole where it can, else launches that are chosen from the timeline, so that its filters will differ from the line shown: " + p.Foresee())
+		j.tell(costOfRanges, fact.Because("cost", p.Foresee()))
 	case choose:
-		j.Say("note: the launches that ncu counts are chosen from the timeline, so that its filters will differ from the line shown: " + p.Foresee())
+		j.tell(costOfLaunches, fact.Because("cost", p.Foresee()))
 	default:
 		passes, _ := p.Collect.Passes()
-		j.Say(fmt.Sprintf("note: what ncu costs is not known before: nothing says how many launches or ranges the line shown selects; each is repeated about %d times", passes))
+		j.tell(costUnknown, fact.Count("n", passes))
 	}
 }
 

@@ -30,18 +30,18 @@ var table = []step{
 		name: plan.StepUnprofiled, tells: "times without a profiler", enabled: func(p *plan.Plan) bool { return p.Pipeline.Unprofiled.Enable }, proves: true,
 		makes: artifacts{ofCommand: []string{"workload"}, ofSession: []string{"workload/" + plan.StepUnprofiled}, ofServer: []string{serverFolder(plan.StepUnprofiled)}},
 		run:   byKind(runUnprofiled, serveUnprofiled), command: commandsOf(lone(unprofiledCommand), serverCommands),
-		cost: cost{runs: func(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }, how: "without a profiler"},
+		cost: cost{runs: func(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }, how: "unprofiled"},
 	},
 	{
 		name: plan.StepAnnotateCost, enabled: func(p *plan.Plan) bool { return p.Pipeline.AnnotateCost && !workload.Shipped(p) }, session: true,
 		needs: []string{plan.StepUnprofiled}, makes: artifacts{ofCommand: []string{runs.AnnotateFolder + "/" + plan.StepAnnotateCost}},
-		run: measureAnnotation, cost: cost{runs: func(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }, how: "with annotation alone"},
+		run: measureAnnotation, cost: cost{runs: func(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }, how: "annotated"},
 	},
 	{
 		name: plan.StepDirectInference, tells: "predictions", enabled: func(p *plan.Plan) bool { return p.Pipeline.DirectInference.Enable }, proves: true, session: true,
 		needs: []string{plan.StepUnprofiled},
 		makes: artifacts{ofSession: []string{"workload/" + plan.StepDirectInference}},
-		run:   runDirectInference, command: lone(sessionCommand(plan.StepDirectInference)), cost: cost{runs: once, how: "for its predictions"},
+		run:   runDirectInference, command: lone(sessionCommand(plan.StepDirectInference)), cost: cost{runs: once, how: "predicted"},
 	},
 	{
 		name: plan.StepStaticAnalysis, enabled: func(p *plan.Plan) bool { return p.Pipeline.StaticAnalysis.Enable }, session: true, quick: true,
@@ -52,20 +52,20 @@ var table = []step{
 		name: plan.StepTorchProfiler, tells: "operators", enabled: func(p *plan.Plan) bool { return p.Pipeline.TorchProfiler.Enable }, session: true,
 		needs: []string{plan.StepUnprofiled, plan.StepDirectInference},
 		makes: artifacts{ofSession: []string{"workload/" + plan.StepTorchProfiler}},
-		run:   runTorchProfiler, command: lone(operatorsCommand), cost: cost{runs: operatorRuns, how: "under the torch profiler"},
+		run:   runTorchProfiler, command: lone(operatorsCommand), cost: cost{runs: operatorRuns, how: "operators"},
 	},
 	{
 		name: plan.StepTorchFlops, enabled: func(p *plan.Plan) bool { return p.Pipeline.StaticAnalysis.TorchFlopCounter }, session: true,
 		needs: []string{plan.StepUnprofiled, plan.StepDirectInference},
 		makes: artifacts{ofSession: []string{"workload/" + plan.StepTorchFlops}, files: []string{flopsCheckName}},
-		run:   runTorchFlops, command: lone(sessionCommand(plan.StepTorchFlops)), cost: cost{runs: once, how: "to count its FLOPs"},
+		run:   runTorchFlops, command: lone(sessionCommand(plan.StepTorchFlops)), cost: cost{runs: once, how: "flops"},
 	},
 	{
 		name: plan.StepNsys, tells: "where the time goes", enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference},
 		makes:   artifacts{ofCommand: []string{"nsys", runs.AnnotateFolder + "/" + plan.StepNsys}, ofSession: []string{"nsys", "workload/" + plan.StepNsys}, ofServer: []string{"nsys", serverFolder(plan.StepNsys), runs.AnnotateFolder + "/" + plan.StepNsys}},
 		prepare: prepareNsys, run: byKind(captureTimeline, serveWindows), command: commandsOf(lone(nsysCommand), sessionCommands),
-		cost: cost{runs: once, how: "under nsys, and then the export of its report"},
+		cost: cost{runs: once, how: "nsys"},
 	},
 	{
 		name: plan.StepFirstAnswer, enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable && p.Pipeline.Ncu.Enable }, quick: true, quiet: true,
@@ -74,7 +74,7 @@ var table = []step{
 	{
 		name: plan.StepRepeats, extra: true, enabled: func(p *plan.Plan) bool { return p.Pipeline.Repeats > 1 },
 		needs: []string{plan.StepUnprofiled, plan.StepNsys}, makes: artifacts{ofCommand: []string{plan.StepRepeats}, ofSession: []string{plan.StepRepeats}, ofServer: []string{plan.StepRepeats}},
-		run: runRepeats, cost: cost{runs: func(p *plan.Plan) int { return 2 * (p.Pipeline.Repeats - 1) }, how: "to repeat the unprofiled run and the timeline"},
+		run: runRepeats, cost: cost{runs: func(p *plan.Plan) int { return 2 * (p.Pipeline.Repeats - 1) }, how: "repeats"},
 	},
 	{
 		name: plan.StepNcu, tells: "what limits each kernel", enabled: func(p *plan.Plan) bool { return p.Pipeline.Ncu.Enable },
@@ -219,7 +219,7 @@ func Resume(ctx context.Context, dir string, o Options) (*Summary, error) {
 			return err
 		}
 		for _, p := range todo.Problems {
-			o.Say(fmt.Sprintf("note: %s: %s is done again", p, todo.Next))
+			o.tell(stepAgain, fact.Name("problem", fmt.Sprint(p)), fact.Name("step", todo.Next))
 		}
 		if j, err = reopenJob(o, store); err != nil || todo.Next == "" {
 			return err
@@ -232,7 +232,7 @@ func Resume(ctx context.Context, dir string, o Options) (*Summary, error) {
 	}
 	e := &execution{job: j, summary: &Summary{Dir: store.Dir()}, kept: todo.Kept, resumed: true}
 	if todo.Next == "" && before.Status == runs.StatusDone {
-		o.Say("every step is done: nothing is left to do")
+		o.tell(nothingToDo)
 		e.summary.Status, e.summary.Captured = before.Status, captured(store.Dir())
 		return e.summary, store.Abandon(before)
 	}

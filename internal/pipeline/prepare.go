@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/doctor"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
@@ -146,11 +147,11 @@ func prepareNcu(ctx context.Context, j *job) (err error) {
 	}
 	var fellBack bool
 	if j.plan.Pipeline.Ncu, fellBack = j.plan.Pipeline.Ncu.Fit(ncu.PerLaunchConfig(j.ncu.Version)); fellBack && !j.willChoose() {
-		j.Say(fmt.Sprintf("note: %s cannot count launches per configuration (2022.4 and newer can); the first %d launches are counted instead", j.ncu, j.plan.Pipeline.Ncu.CLI.LaunchCount))
+		j.tell(noPerConfig, fact.Name("tool", j.ncu.String()), fact.Count("n", j.plan.Pipeline.Ncu.CLI.LaunchCount))
 	}
 	if filepath.IsAbs(j.ncu.Path) {
 		if j.lists, err = tool.Probe(ctx, j.ncu, tool.System{}); err != nil {
-			j.Say(fmt.Sprintf("warning: %s: its sets and sections could not be listed, so that a typo in them goes to ncu: %v", j.ncu, err))
+			j.tell(sectionsUnlisted, fact.Name("tool", j.ncu.String()), fact.Error("error", err))
 		}
 	}
 	target, err := j.target(plan.StepNcu)

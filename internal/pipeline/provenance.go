@@ -145,9 +145,9 @@ func (j *job) noteSecrets(report string) {
 		return
 	}
 	const most = 5
-	list := strings.Join(found[:min(most, len(found))], ", ")
+	params := []fact.Param{fact.File("file", filepath.Base(report)), fact.Name("names", strings.Join(found[:min(most, len(found))], ", "))}
 	if len(found) > most {
-		list += fmt.Sprintf(" and %d more", len(found)-most)
+		params = append(params, fact.Count("more", len(found)-most))
 	}
-	j.Say(fmt.Sprintf("note: %s holds the environment of this machine's processes, perhaps with %s: do not publish it; 'deepprof runs pack' leaves it out", filepath.Base(report), list))
+	j.tell(reportSecrets, params...)
 }

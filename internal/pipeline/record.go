@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
@@ -166,7 +167,7 @@ func recorder(o Options) (func(capture.Tool, capture.Recording), error) {
 			name += fmt.Sprintf(".%d", count[profiler])
 		}
 		if err := os.WriteFile(filepath.Join(o.Recording, name+".rec"), []byte(r.String()), 0o666); err != nil {
-			o.Say(fmt.Sprintf("warning: %v", err))
+			o.tellError("warning", err)
 		}
 	}, nil
 }
@@ -197,6 +198,6 @@ func packRecording(ctx context.Context, j *job, s *Summary) error {
 	if err != nil {
 		return &RecordingError{err}
 	}
-	j.Say(fmt.Sprintf("recording: %s, %d bytes", path, packed.Bytes))
+	j.tell(recordingWritten, fact.File("file", path), fact.Bytes("size", packed.Bytes))
 	return nil
 }

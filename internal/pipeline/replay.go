@@ -55,7 +55,7 @@ func createPlayed(j *job, recording runs.Manifest, last step) error {
 	if j.store, err = runs.Create(parent, o); err != nil {
 		return err
 	}
-	j.Say("run: " + j.store.Dir())
+	j.tell(runIs, fact.File("dir", j.store.Dir()))
 	made := recordedAt(recording)
 	return j.store.Update(func(m *runs.Manifest) error { m.Recorded = &made; return nil })
 }
@@ -95,10 +95,10 @@ func recordedAt(m runs.Manifest) time.Time {
 // playStep takes one step over from a recording.
 func playStep(ctx context.Context, j *job, from *runs.Run, s runs.Step) (StepResult, error) {
 	result := StepResult{Name: s.Name, State: s.State, Reason: s.Reason.Fact, Seconds: -1, Recorded: true}
-	took := ""
+	var took []fact.Param
 	if s.Seconds != nil {
 		result.Seconds = *s.Seconds
-		took = fmt.Sprintf(", %.1f s", *s.Seconds)
+		took = append(took, fact.Seconds("time", *s.Seconds))
 	}
 	last := map[string]int{} // an earlier attempt may have had a file of the same name
 	for i, a := range s.Attempts {
@@ -124,7 +124,7 @@ func playStep(ctx context.Context, j *job, from *runs.Run, s runs.Step) (StepRes
 		}
 	}
 	if s.Name != plan.StepProvenance && s.State != runs.StateSkipped {
-		j.Say(fmt.Sprintf("%s: recorded: %s%s", s.Name, result.Outcome.Kind, took))
+		j.tell(stepRecorded, append(took, fact.Name("step", s.Name), fact.Name("kind", string(result.Outcome.Kind)))...)
 	}
 	return result, j.store.Update(func(m *runs.Manifest) error {
 		to := m.Step(s.Name)

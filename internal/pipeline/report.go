@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -73,12 +71,12 @@ func firstAnswer(ctx context.Context, j *job) (made, error) {
 		none.Evidence = m.Evidence
 		return made{Outcome: none}, err
 	}
-	j.Say(fmt.Sprintf("first answer after %.0f s, without counters: %s", time.Since(j.store.Manifest().Created).Seconds(), j.store.Path(folder.PageFile)))
+	j.tell(firstAnswerIs, fact.NS("time", time.Since(j.store.Manifest().Created).Nanoseconds()), fact.File("file", j.store.Path(folder.PageFile)))
 	for i, f := range m.result.Findings[:min(firstFindings, len(m.result.Findings))] {
-		j.Say(fmt.Sprintf("  %d. %s", i+1, message.Short(f.Fact)))
+		j.tell(firstAnswerItem, fact.Count("n", i+1), fact.Because("finding", f.Fact))
 	}
 	for _, n := range m.result.FirstNotes() {
-		j.Say("  " + message.Text(n.Fact))
+		j.tell(firstAnswerNote, fact.Because("note", n.Fact))
 	}
 	return m, nil
 }

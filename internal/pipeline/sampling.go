@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -72,13 +73,13 @@ func (j *job) withoutSamples(o capture.Outcome) (bool, error) {
 	if hz == 0 || o.Usable || slices.Contains(blamed, o.Kind) {
 		return false, nil
 	}
-	return true, j.giveUpSamples(message.Text(o.What))
+	return true, j.giveUpSamples(o.What)
 }
 
 // giveUpSamples has later captures of the run made without sampling.
-func (j *job) giveUpSamples(why string) error {
-	j.Say("warning: counters of the GPU could not be sampled, so the capture goes on without: " + why)
-	return os.WriteFile(j.store.Path(samplesOff), []byte(why+"\n"), 0o644)
+func (j *job) giveUpSamples(why fact.Fact) error {
+	j.tell(samplesGivenUp, fact.Because("why", why))
+	return os.WriteFile(j.store.Path(samplesOff), []byte(message.Text(why)+"\n"), 0o644)
 }
 
 // sampledNote is what a run says before it samples less than it was asked to.
@@ -88,8 +89,8 @@ func (j *job) sampledNote() {
 	switch {
 	case !n.SamplesCounters() || n.GPUMetrics == "auto" && !j.counts || hz == n.GPUMetricsHz: // doctor's row says what is missing
 	case hz == 0:
-		j.Say("note: counters of the GPU are not sampled: the program is too long for " + strconv.Itoa(minSampleHz) + " Hz within 100 MB; capture a part of it (pipeline.nsys.capture_range)")
+		j.tell(samplesTooLong, fact.Num("rate", fact.KindHertz, minSampleHz))
 	default:
-		j.Say("note: counters of the GPU are sampled at " + strconv.Itoa(hz) + " Hz, to keep within 100 MB")
+		j.tell(samplesSlower, fact.Num("rate", fact.KindHertz, float64(hz)))
 	}
 }

@@ -122,7 +122,7 @@ func (s *served) start(ctx context.Context, command tool.Command, before func(co
 		return false
 	}
 	s.record.Ready = time.Since(began).Seconds()
-	s.Say(fmt.Sprintf("%s: the server is ready after %.1f s", s.step, s.record.Ready))
+	s.tell(serverReady, fact.Name("step", s.step), fact.Seconds("time", s.record.Ready))
 	return true
 }
 
@@ -174,7 +174,7 @@ func (s *served) death() capture.Outcome {
 	kind, what := capture.WorkloadFailed, fact.New(serverEnded, fact.Name("exit", ended.Exit.String()))
 	switch {
 	case err != nil:
-		kind, what = capture.WorkloadMissing, fact.New(serverNoStart, fact.Vendor("error", tool.Quote(err.Error())))
+		kind, what = capture.WorkloadMissing, fact.New(serverNoStart, fact.ErrorText("error", tool.Quote(err.Error())))
 	case ended.Exit.Signal != 0:
 		kind = capture.WorkloadCrashed
 	}

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"os"
 	"strconv"
@@ -125,7 +124,11 @@ func (c *counted) untilReady(ctx context.Context, limit time.Duration) error {
 func (c *counted) switchProfiler(ctx context.Context, url, body string, limit time.Duration) {
 	status, said, err := serving.Call(ctx, http.MethodPost, url, body, limit)
 	if ctx.Err() == nil && (err != nil || status != http.StatusOK) {
-		c.Say(fmt.Sprintf("warning: POST %s: HTTP %d %v %s", url, status, err, tool.Quote(said)))
+		params := []fact.Param{fact.Name("url", url), fact.Count("status", status), fact.Vendor("answer", tool.Quote(said))}
+		if err != nil {
+			params = append(params, fact.Error("error", err))
+		}
+		c.tell(profilerSwitch, params...)
 	}
 }
 
@@ -170,7 +173,7 @@ func (c *counted) end(ctx context.Context) {
 // finishCounting adds what the requests showed to the verdict on ncu.
 func (c *counted) finishCounting(o *capture.Outcome) {
 	if c.why != "" && o.Kind != capture.Interrupted {
-		o.Warnings = append(o.Warnings, capture.Warning{Fact: fact.New(underNcu, fact.Vendor("error", tool.Quote(c.why)))})
+		o.Warnings = append(o.Warnings, capture.Warning{Fact: fact.New(underNcu, fact.ErrorText("error", tool.Quote(c.why)))})
 	}
 	if c.load == nil {
 		return
@@ -179,6 +182,6 @@ func (c *counted) finishCounting(o *capture.Outcome) {
 	c.record.Counted = c.times
 	c.record.Window = append(c.record.Window, load.Window{Name: "counters", Kind: load.Counted, To: c.load.Now(), Stats: &stats})
 	if err := writeJSON(c.store, serverFolder(c.step)+"/"+load.RecordName, c.record); err != nil {
-		c.Say("warning: " + err.Error())
+		c.tellError("warning", err)
 	}
 }

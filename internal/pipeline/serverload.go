@@ -31,7 +31,7 @@ func (s *served) drive(ctx context.Context, timeout time.Duration) error {
 	l := s.plan.Pipeline.Server.Load
 	switch l.Kind {
 	case plan.LoadNone:
-		s.Say(s.step + ": waiting for traffic from outside at " + s.url)
+		s.tell(trafficAwaited, fact.Name("step", s.step), fact.Name("url", s.url))
 		return nil
 	case plan.LoadCommand:
 		folder := s.store.Path(serverFolder(s.step))

@@ -183,7 +183,7 @@ func serveSession(ctx context.Context, j *job) (made, error) {
 	}
 	s.session = &serving.Session{Session: session, Program: j.nsys.Path, Env: launch.Env, Limit: 10 * time.Minute, Log: func(text string) {
 		if err := appendLine(j.store.Path(serverFolder(s.step)+"/session.log"), text); err != nil {
-			j.Say("warning: " + err.Error())
+			j.tellError("warning", err)
 		}
 	}}
 	flow, cancel := j.interruptible(ctx)
@@ -221,7 +221,7 @@ func (s *served) open(ctx context.Context, report string) error {
 		return err
 	}
 	s.session.Options.SampleHz = 0
-	if err := s.giveUpSamples(err.Error()); err != nil {
+	if err := s.giveUpSamples(errorFact(err)); err != nil {
 		return err
 	}
 	return s.session.Start(ctx, s.store.Path(report))
@@ -267,7 +267,7 @@ func (s *served) close(ctx context.Context, w load.Window) error {
 // window profiles one window. Whatever ends it early, nsys is asked for its
 // report.
 func (s *served) window(ctx context.Context, name string) error {
-	s.Say(fmt.Sprintf("%s: %s", s.step, name))
+	s.tell(serverWindow, fact.Name("step", s.step), fact.Name("window", name))
 	report := "nsys/" + name
 	if err := s.open(ctx, report); err != nil {
 		return err
@@ -305,7 +305,7 @@ func (s *served) readWindows(ctx context.Context) []string {
 			if exists(report) {
 				files = append(files, w.Report+".nsys-rep")
 			}
-			s.warn(w.Name, windowLost, fact.Name("window", w.Name), fact.Vendor("error", tool.Quote(err.Error())))
+			s.warn(w.Name, windowLost, fact.Name("window", w.Name), fact.ErrorText("error", tool.Quote(err.Error())))
 			w.Report = ""
 			continue
 		}

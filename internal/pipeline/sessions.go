@@ -200,15 +200,15 @@ func runSession(ctx context.Context, j *job, step, folder, then string, timeout 
 
 // explain puts what a session itself says of its end into the outcome.
 func explain(o *capture.Outcome, v workload.Verdict, dir string) {
-	for _, text := range v.Warnings {
-		o.Warn(capture.Warning{Fact: fact.New(sessionNote, fact.Vendor("text", text))})
+	for _, f := range v.Warnings {
+		o.Warn(capture.Warning{Fact: f})
 	}
 	if v.OK || v.Kind == "" && o.Kind == capture.WorkloadCrashed { // a signal says more than an exit code
 		return
 	}
-	o.Kind, o.What, o.Usable = capture.WorkloadFailed, fact.New(sessionSays, fact.Vendor("text", v.What)), false
-	if v.Evidence != "" || v.Kind != "" {
-		o.Evidence = fact.Said(v.Evidence)
+	o.Kind, o.What, o.Usable = capture.WorkloadFailed, v.What, false
+	if !v.Evidence.IsZero() || v.Kind != "" {
+		o.Evidence = v.Evidence
 	}
 	o.Cause = causeOf(v, dir)
 }
@@ -222,8 +222,8 @@ func causeOf(v workload.Verdict, dir string) fact.Fact {
 	if v.Partial {
 		params = append(params, fact.File("file", filepath.Join(dir, workload.MetricsName)))
 	}
-	if v.Next != "" {
-		params = append(params, fact.Vendor("next", v.Next))
+	if !v.Next.IsZero() {
+		params = append(params, fact.Because("next", v.Next))
 	}
 	return fact.New(causeOfSession, params...)
 }
@@ -350,7 +350,7 @@ func countFlops(ctx context.Context, j *job) (made, error) {
 	o := capture.Outcome{Kind: capture.Captured, What: fact.New(flopsCounted), Usable: true}
 	report, err := workload.CountFlops(j.plan, j.start, j.store.Path("workload"))
 	if err != nil {
-		o.Kind, o.What, o.Cause = capture.MissingData, fact.New(noFlops, fact.Vendor("error", err.Error())), fact.New(causeOfFlops)
+		o.Kind, o.What, o.Cause = capture.MissingData, fact.New(noFlops, fact.Error("error", err)), fact.New(causeOfFlops)
 		return made{Outcome: o}, recordWork(ctx, j.store, plan.StepStaticAnalysis, o)
 	}
 	if err := writeJSON(j.store, flopsName, report); err != nil {
@@ -376,7 +376,7 @@ func runTorchFlops(ctx context.Context, j *job) (made, error) {
 	}
 	compared, err := workload.CompareFlops(j.plan, j.start, j.store.Path(folder+"/"+workload.FlopsName))
 	if err != nil {
-		o.Kind, o.What = capture.MissingData, fact.New(flopsUncompared, fact.Vendor("error", err.Error()))
+		o.Kind, o.What = capture.MissingData, fact.New(flopsUncompared, fact.Error("error", err))
 		return made{Outcome: o}, nil
 	}
 	if err := writeJSON(j.store, flopsCheckName, compared); err != nil {

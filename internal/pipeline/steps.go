@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
@@ -54,7 +54,7 @@ type artifacts struct {
 // that does not, or of which that is not known before.
 type cost struct {
 	runs func(*plan.Plan) int
-	how  string
+	how  string // an ID of the domain "runs-how"
 }
 
 func always(*plan.Plan) bool { return true }
@@ -99,17 +99,17 @@ func planned(list []step) []runs.Step {
 
 // runsOfWorkload says how often the workload runs before ncu: what a run costs
 // at least.
-func runsOfWorkload(list []step, p *plan.Plan) string {
-	var parts []string
+func runsOfWorkload(list []step, p *plan.Plan) fact.Fact {
+	var parts []fact.Fact
 	for _, s := range list {
 		if s.cost.runs != nil && s.enabled(p) && s.cost.runs(p) > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", s.cost.runs(p), s.cost.how))
+			parts = append(parts, fact.New(runsOfStep, fact.Count("n", s.cost.runs(p)), fact.ID("how", "runs-how", s.cost.how)))
 		}
 	}
 	if len(parts) == 0 {
-		return "the workload does not run before ncu"
+		return fact.New(runsNone)
 	}
-	return "runs of the workload: " + strings.Join(parts, ", ") + "; how long one takes is not known before"
+	return fact.New(runsAhead, fact.Because("runs", parts...))
 }
 
 // A display shows where the run stands: the place of the step among those that

@@ -106,11 +106,11 @@ func expectedCapture(n plan.Nsys, program time.Duration) time.Duration {
 func captureTimeline(ctx context.Context, j *job) (made, error) {
 	n := j.plan.Pipeline.Nsys
 	if slices.Contains(n.Trace, "osrt") && n.CaptureRange == plan.CaptureNone {
-		j.Say("note: osrt records every call into the C library: a small Python program wrote 2.5 GB in three minutes; leave it out of pipeline.nsys.trace, or set a gate with pipeline.nsys.capture_range=nvtx")
+		j.tell(osrtHuge)
 	}
 	if took := expectedCapture(n, j.unprofiledTime()); took > longCapture {
 		ahead := fact.New(longAhead, fact.NS("span", took))
-		j.Say("warning: " + message.Text(ahead) + "; " + message.Next(ahead))
+		j.tell(toldAhead, fact.Because("what", ahead))
 	}
 	j.sampledNote()
 	m, err := profiled(ctx, j, plan.StepNsys, func(target []string) (capture.Outcome, error) {
@@ -217,7 +217,7 @@ func checkTimeline(ctx context.Context, j *job, report string, exports map[strin
 		return nil, err
 	}
 	if _, err := redact.BlankEnvironments(target); err != nil {
-		content.Warnings = append(content.Warnings, fact.New(environmentLeft, fact.Vendor("error", err.Error())))
+		content.Warnings = append(content.Warnings, fact.New(environmentLeft, fact.Error("error", err)))
 	}
 	f, err := nsys.OpenSQLite(target)
 	if err != nil {

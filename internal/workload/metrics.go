@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // Files that a program writes into its Out.
@@ -25,19 +27,19 @@ const (
 
 // Metrics is what a session measured.
 type Metrics struct {
-	Schema   int          `json:"schema"`
-	Kind     string       `json:"kind"`
-	Stage    string       `json:"stage"`
-	Mode     string       `json:"mode"`
-	Device   string       `json:"device"`
-	Clock    string       `json:"clock"`    // cuda_events or monotonic
-	Complete bool         `json:"complete"` // false: the session did not reach its end
-	Model    ModelFacts   `json:"model"`
-	Software Software     `json:"software"`
-	Plan     SessionPlan  `json:"plan"`
-	Samples  []SampleTime `json:"samples"`
-	Summary  Summary      `json:"summary"`
-	Notes    []string     `json:"notes,omitempty"`
+	Schema   int           `json:"schema"`
+	Kind     string        `json:"kind"`
+	Stage    string        `json:"stage"`
+	Mode     string        `json:"mode"`
+	Device   string        `json:"device"`
+	Clock    string        `json:"clock"`    // cuda_events or monotonic
+	Complete bool          `json:"complete"` // false: the session did not reach its end
+	Model    ModelFacts    `json:"model"`
+	Software Software      `json:"software"`
+	Plan     SessionPlan   `json:"plan"`
+	Samples  []SampleTime  `json:"samples"`
+	Summary  Summary       `json:"summary"`
+	Notes    []fact.Stored `json:"notes,omitempty"`
 }
 
 // ModelFacts is the model that ran.
@@ -106,7 +108,7 @@ type SampleTime struct {
 	TokensPerS      *float64           `json:"tokens_per_s"` // of decode
 	ForwardMS       *float64           `json:"forward_ms"`   // of a model without tokens
 	ImagesPerS      *float64           `json:"images_per_s"`
-	NoDecode        string             `json:"no_decode,omitempty"` // why the decode range never opened
+	NoDecode        fact.Stored        `json:"no_decode,omitzero"` // why the decode range never opened
 	SubstagesMS     map[string]float64 `json:"substages_ms"`
 	StagesMS        map[string]float64 `json:"stages_ms"`
 	PeakMemoryBytes *int64             `json:"peak_memory_bytes"`

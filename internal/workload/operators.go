@@ -4,18 +4,20 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // Operators is the table of torch.profiler.
 type Operators struct {
-	Schema     int         `json:"schema"`
-	Activities []string    `json:"activities"`
-	ByShape    bool        `json:"group_by_input_shape"`
-	Prompt     int64       `json:"prompt_tokens"` // of the pass, in each sequence
-	New        int64       `json:"new_tokens"`
-	Operators  []Operator  `json:"operators"`
-	Unlaunched *Unlaunched `json:"unlaunched,omitempty"`
-	Notes      []string    `json:"notes,omitempty"`
+	Schema     int           `json:"schema"`
+	Activities []string      `json:"activities"`
+	ByShape    bool          `json:"group_by_input_shape"`
+	Prompt     int64         `json:"prompt_tokens"` // of the pass, in each sequence
+	New        int64         `json:"new_tokens"`
+	Operators  []Operator    `json:"operators"`
+	Unlaunched *Unlaunched   `json:"unlaunched,omitempty"`
+	Notes      []fact.Stored `json:"notes,omitempty"`
 }
 
 // Operator is one row: an operator, or one with shapes. Times are in
@@ -59,10 +61,10 @@ type KernelSum struct {
 
 // Unlaunched is the work on the device that no operator launched.
 type Unlaunched struct {
-	Calls         int64   `json:"calls"`
-	US            float64 `json:"us"`
-	GraphLaunches int64   `json:"graph_launches"` // of CUDA graphs, whose kernels have no operator
-	Note          string  `json:"note"`           // the one of Notes that says so
+	Calls         int64       `json:"calls"`
+	US            float64     `json:"us"`
+	GraphLaunches int64       `json:"graph_launches"` // of CUDA graphs, whose kernels have no operator
+	Note          fact.Stored `json:"note"`           // the one of Notes that says so
 }
 
 // maxLinks bounds the kernels of a row; a session writes 8.
@@ -87,7 +89,7 @@ func ReadOperators(dir string) (*Operators, error) {
 		o.Unlaunched = nil
 	}
 	if lost > 0 {
-		o.Notes = append(o.Notes, fmt.Sprintf("%d links from operators to kernels are left out: they are damaged, or too many for one operator", lost))
+		o.Notes = append(o.Notes, fact.Stored{Fact: fact.New(linksLost, fact.Count("n", lost))})
 	}
 	return o, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -16,12 +17,12 @@ import (
 // alone.
 type Verdict struct {
 	OK       bool
-	Kind     string   // of the failure, as error.json names it; "" where there is none
-	What     string   // one sentence
-	Evidence string   // the lines that show it
-	Next     string   // what to do
-	Partial  bool     // samples were measured before the failure
-	Warnings []string // of a session that reached its end
+	Kind     string // of the failure, as error.json names it; "" where there is none
+	What     fact.Fact
+	Evidence fact.Fact   // what shows it; zero where nothing does
+	Next     fact.Fact   // what to do; zero where What says it
+	Partial  bool        // samples were measured before the failure
+	Warnings []fact.Fact // of a session that reached its end
 }
 
 // Kinds of failure that error.json names.
@@ -38,6 +39,27 @@ const (
 	exception      = "exception"
 )
 
+// Codes of how a session ended. internal/message has their words, also for the
+// notes that a session writes itself; a comment names the parameters.
+const (
+	sessionComplete      fact.Code = "session-complete"
+	sessionFailed        fact.Code = "session-failed"         // error
+	sessionFailedQuietly fact.Code = "session-failed-quietly" // error
+	sessionEnded         fact.Code = "session-ended"          // exit
+	sessionErrorUnread   fact.Code = "session-error-unread"   // exit, file, error
+	sessionLeftNothing   fact.Code = "session-left-nothing"   // file
+	fileAbsent           fact.Code = "session-file-absent"    // file
+	fileUnusable         fact.Code = "session-file-unusable"  // error
+	traceback            fact.Code = "session-traceback"      // text
+	sessionAdvice        fact.Code = "session-advice"         // text
+	readLog              fact.Code = "session-read-log"       //
+	programDefect        fact.Code = "session-program-defect" //
+	linksLost            fact.Code = "operators-links-lost"   // n
+	// OperatorsUnlaunched is the note of work on the device that no operator
+	// launched: calls, time, graphs.
+	OperatorsUnlaunched fact.Code = "operators-unlaunched"
+)
+
 // tracebackLines is how much of a traceback an outcome shows; error.json and
 // the log keep more.
 const tracebackLines = 4
@@ -50,13 +72,13 @@ func Judge(exit tool.Exit, dir, mode string) Verdict {
 	failure, err := ReadFailure(dir)
 	switch {
 	case err != nil && !exit.OK():
-		v.What, v.Next = fmt.Sprintf("the session ended with %s, and its %s cannot be read: %v", exit, ErrorName, err), "read its log"
+		v.What = fact.New(sessionErrorUnread, fact.Name("exit", exit.String()), fact.File("file", ErrorName), fact.Error("error", err))
+		v.Next = fact.New(readLog)
 		return v
 	case failure != nil:
 		return v.failed(*failure, exit)
 	case !exit.OK():
-		v.What = fmt.Sprintf("the session ended with %s before it could say why", exit)
-		v.Next = "read its log"
+		v.What, v.Next = fact.New(sessionEnded, fact.Name("exit", exit.String())), fact.New(readLog)
 		return v
 	}
 	return v.complete(dir, mode, metrics, metricsErr)
@@ -68,11 +90,13 @@ func (v Verdict) failed(f Failure, exit tool.Exit) Verdict {
 	if v.Kind == "" {
 		v.Kind = exception
 	}
-	v.What = "the session failed: " + tool.Quote(f.What)
+	v.What = fact.New(sessionFailed, fact.ErrorText("error", tool.Quote(f.What)))
 	if exit.OK() {
-		v.What += " (and yet its exit code was 0)"
+		v.What = fact.New(sessionFailedQuietly, fact.ErrorText("error", tool.Quote(f.What)))
 	}
-	v.Next = tool.Quote(f.Next)
+	if f.Next != "" {
+		v.Next = fact.New(sessionAdvice, fact.ErrorText("text", tool.Quote(f.Next)))
+	}
 	if v.Kind == exception || v.Kind == outOfMemory { // the others say in words where they come from
 		lines := f.Traceback[max(0, len(f.Traceback)-tracebackLines):]
 		var kept []string
@@ -82,7 +106,9 @@ func (v Verdict) failed(f Failure, exit tool.Exit) Verdict {
 				kept = append(kept, line)
 			}
 		}
-		v.Evidence = tool.Quote(strings.Join(kept, " | "))
+		if len(kept) > 0 {
+			v.Evidence = fact.New(traceback, fact.ErrorText("text", tool.Quote(strings.Join(kept, " | "))))
+		}
 	}
 	return v
 }
@@ -90,10 +116,10 @@ func (v Verdict) failed(f Failure, exit tool.Exit) Verdict {
 // complete checks that a session that reports success has done its work.
 func (v Verdict) complete(dir, mode string, m *Metrics, err error) Verdict {
 	missing := func(name string, err error) Verdict {
-		v.What = fmt.Sprintf("the session ended with exit code 0 and without a good %s", name)
-		v.Evidence, v.Next = err.Error(), "read its log; this is a defect of the program, not of the model"
+		v.What, v.Next = fact.New(sessionLeftNothing, fact.File("file", name)), fact.New(programDefect)
+		v.Evidence = fact.New(fileUnusable, fact.Error("error", err))
 		if errors.Is(err, fs.ErrNotExist) {
-			v.Evidence = filepath.Join(dir, name) + " does not exist"
+			v.Evidence = fact.New(fileAbsent, fact.File("file", filepath.Join(dir, name)))
 		}
 		return v
 	}
@@ -106,7 +132,7 @@ func (v Verdict) complete(dir, mode string, m *Metrics, err error) Verdict {
 		if len(o.Operators) == 0 {
 			return missing(OperatorsName, errors.New("it lists no operator"))
 		}
-		v.Warnings = append(v.Warnings, o.Notes...)
+		v.Warnings = append(v.Warnings, facts(o.Notes)...)
 	case ModeFlops:
 		if err := exists(dir, FlopsName); err != nil {
 			return missing(FlopsName, err)
@@ -120,22 +146,29 @@ func (v Verdict) complete(dir, mode string, m *Metrics, err error) Verdict {
 		case len(m.Samples) == 0:
 			return missing(MetricsName, errors.New("it holds no sample"))
 		}
-		v.Warnings = append(v.Warnings, m.Notes...)
+		v.Warnings = append(v.Warnings, facts(m.Notes)...)
 		v.Warnings = append(v.Warnings, noDecode(m.Samples)...)
 	}
-	v.OK, v.What = true, "the session ran to its end"
+	v.OK, v.What = true, fact.New(sessionComplete)
 	return v
 }
 
 // noDecode says why samples have no decode stage, each reason once.
-func noDecode(samples []SampleTime) []string {
-	var said []string
+func noDecode(samples []SampleTime) (why []fact.Fact) {
 	for _, s := range samples {
-		if s.NoDecode != "" && !slices.Contains(said, s.NoDecode) {
-			said = append(said, s.NoDecode)
+		if !s.NoDecode.IsZero() && !slices.ContainsFunc(why, s.NoDecode.Equal) {
+			why = append(why, s.NoDecode.Fact)
 		}
 	}
-	return said
+	return why
+}
+
+func facts(notes []fact.Stored) []fact.Fact {
+	all := make([]fact.Fact, len(notes))
+	for i, n := range notes {
+		all[i] = n.Fact
+	}
+	return all
 }
 
 func exists(dir, name string) error {

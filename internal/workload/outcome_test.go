@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -90,13 +91,13 @@ func TestReadOperatorLinks(t *testing.T) {
 		name, row string
 		links     int // -1: the recording has none
 		more      bool
-		note      string
+		lost      int
 	}{
-		{"an older recording", ``, -1, false, ""},
-		{"ran none", `, "kernels": []`, 0, false, ""},
-		{"linked", `, "kernels": [{"name": "k", "calls": 2, "us": 1.5, "own": false, "by": "aten::mm"}], "kernels_more": {"kernels": 1, "calls": 3, "us": 2}`, 1, true, ""},
-		{"cannot be", `, "kernels": [{"name": "k", "calls": 2, "us": -1.5}, {"calls": 1, "us": 1}, {"name": "j", "calls": 1, "us": 1}], "kernels_more": {"kernels": -1}`, 1, false, "3 links"},
-		{"too many", `, "kernels": [` + many + `]`, maxLinks, false, "1 links"},
+		{"an older recording", ``, -1, false, 0},
+		{"ran none", `, "kernels": []`, 0, false, 0},
+		{"linked", `, "kernels": [{"name": "k", "calls": 2, "us": 1.5, "own": false, "by": "aten::mm"}], "kernels_more": {"kernels": 1, "calls": 3, "us": 2}`, 1, true, 0},
+		{"cannot be", `, "kernels": [{"name": "k", "calls": 2, "us": -1.5}, {"calls": 1, "us": 1}, {"name": "j", "calls": 1, "us": 1}], "kernels_more": {"kernels": -1}`, 1, false, 3},
+		{"too many", `, "kernels": [` + many + `]`, maxLinks, false, 1},
 	} {
 		o, err := ReadOperators(folder(t, map[string]string{OperatorsName: `{"schema": 1, "unlaunched": {"calls": 7, "us": 9.5, "graph_launches": 1, "note": "n"},
 			"operators": [{"name": "aten::linear", "kind": "operator", "calls": 3` + c.row + `}]}`}))
@@ -105,13 +106,13 @@ func TestReadOperatorLinks(t *testing.T) {
 			continue
 		}
 		op := o.Operators[0]
-		if (op.Kernels == nil) != (c.links < 0) || len(op.Kernels) != max(0, c.links) || (op.KernelsMore != nil) != c.more || !strings.Contains(strings.Join(o.Notes, " "), c.note) || (c.note == "") != (len(o.Notes) == 0) {
-			t.Errorf("%s: %+v, notes %q", c.name, op, o.Notes)
+		if (op.Kernels == nil) != (c.links < 0) || len(op.Kernels) != max(0, c.links) || (op.KernelsMore != nil) != c.more || (c.lost == 0) != (len(o.Notes) == 0) || c.lost > 0 && (!o.Notes[0].Is(linksLost) || o.Notes[0].Number("n") != float64(c.lost)) {
+			t.Errorf("%s: %+v, notes %+v", c.name, op, o.Notes)
 		}
 		if c.more && (op.Kernels[0] != OperatorKernel{Name: "k", Calls: 2, US: 1.5, By: "aten::mm"} || op.KernelsMore.US != 2) {
 			t.Errorf("%s: %+v, %+v", c.name, op.Kernels, op.KernelsMore)
 		}
-		if o.Unlaunched == nil || o.Unlaunched.Calls != 7 || o.Unlaunched.Note != "n" {
+		if o.Unlaunched == nil || o.Unlaunched.Calls != 7 || o.Unlaunched.Note.Text("text") != "n" {
 			t.Errorf("%s: %+v", c.name, o.Unlaunched)
 		}
 	}
@@ -129,27 +130,27 @@ func TestJudge(t *testing.T) {
 		files map[string]string
 		ok    bool
 		kind  string
-		says  string
+		says  fact.Code // of what, evidence or a warning
 	}{
-		{"good", tool.Exit{}, ModeTime, map[string]string{MetricsName: goodMetrics}, true, "", "ran to its end"},
-		{"exception", bad, ModeTime, map[string]string{ErrorName: fails("exception")}, false, exception, "b | c | d | Error: e"},
-		{"told in words", bad, ModeTime, map[string]string{ErrorName: fails("gpu_index")}, false, gpuIndex, "it broke"},
-		{"failure with exit 0", tool.Exit{}, ModeTime, map[string]string{ErrorName: fails("dataset"), MetricsName: goodMetrics}, false, badDataset, "exit code was 0"},
-		{"no word", bad, ModeTime, nil, false, "", "before it could say why"},
-		{"half a word", bad, ModeTime, map[string]string{ErrorName: `{"sch`}, false, "", "cannot be read"},
-		{"newer word", bad, ModeTime, map[string]string{ErrorName: `{"schema": 7}`}, false, "", "schema 7"},
-		{"nothing", tool.Exit{}, ModeTime, nil, false, "", "without a good metrics.json"},
-		{"cut off", tool.Exit{}, ModeTime, map[string]string{MetricsName: strings.Replace(goodMetrics, "true", "false", 1)}, false, "", "not complete"},
-		{"no samples", tool.Exit{}, ModeProfile, map[string]string{MetricsName: `{"schema": 1, "kind": "llm", "complete": true}`}, false, "", "no sample"},
-		{"no operators", tool.Exit{}, ModeTorchProfiler, map[string]string{MetricsName: goodMetrics}, false, "", "without a good operators.json"},
-		{"empty operators", tool.Exit{}, ModeTorchProfiler, map[string]string{OperatorsName: `{"schema": 1}`}, false, "", "no operator"},
-		{"operators", tool.Exit{}, ModeTorchProfiler, map[string]string{OperatorsName: `{"schema": 1, "notes": ["n"], "operators": [{"name": "x"}]}`}, true, "", "ran"},
-		{"no decode", tool.Exit{}, ModeTime, map[string]string{MetricsName: strings.Replace(goodMetrics, `"decode_ms": null`, `"decode_ms": null, "no_decode": "one token was asked for"`, 1)}, true, "", "one token was asked for"},
-		{"no flops", tool.Exit{}, ModeFlops, nil, false, "", "without a good flops.json"},
-		{"flops", tool.Exit{}, ModeFlops, map[string]string{FlopsName: "{}"}, true, "", "ran"},
+		{"good", tool.Exit{}, ModeTime, map[string]string{MetricsName: goodMetrics}, true, "", sessionComplete},
+		{"exception", bad, ModeTime, map[string]string{ErrorName: fails("exception")}, false, exception, traceback},
+		{"told in words", bad, ModeTime, map[string]string{ErrorName: fails("gpu_index")}, false, gpuIndex, sessionFailed},
+		{"failure with exit 0", tool.Exit{}, ModeTime, map[string]string{ErrorName: fails("dataset"), MetricsName: goodMetrics}, false, badDataset, sessionFailedQuietly},
+		{"no word", bad, ModeTime, nil, false, "", sessionEnded},
+		{"half a word", bad, ModeTime, map[string]string{ErrorName: `{"sch`}, false, "", sessionErrorUnread},
+		{"newer word", bad, ModeTime, map[string]string{ErrorName: `{"schema": 7}`}, false, "", sessionErrorUnread},
+		{"nothing", tool.Exit{}, ModeTime, nil, false, "", fileAbsent},
+		{"cut off", tool.Exit{}, ModeTime, map[string]string{MetricsName: strings.Replace(goodMetrics, "true", "false", 1)}, false, "", fileUnusable},
+		{"no samples", tool.Exit{}, ModeProfile, map[string]string{MetricsName: `{"schema": 1, "kind": "llm", "complete": true}`}, false, "", fileUnusable},
+		{"no operators", tool.Exit{}, ModeTorchProfiler, map[string]string{MetricsName: goodMetrics}, false, "", sessionLeftNothing},
+		{"empty operators", tool.Exit{}, ModeTorchProfiler, map[string]string{OperatorsName: `{"schema": 1}`}, false, "", fileUnusable},
+		{"operators", tool.Exit{}, ModeTorchProfiler, map[string]string{OperatorsName: `{"schema": 1, "notes": ["n"], "operators": [{"name": "x"}]}`}, true, "", sessionComplete},
+		{"no decode", tool.Exit{}, ModeTime, map[string]string{MetricsName: strings.Replace(goodMetrics, `"decode_ms": null`, `"decode_ms": null, "no_decode": "one token was asked for"`, 1)}, true, "", fact.Text},
+		{"no flops", tool.Exit{}, ModeFlops, nil, false, "", sessionLeftNothing},
+		{"flops", tool.Exit{}, ModeFlops, map[string]string{FlopsName: "{}"}, true, "", sessionComplete},
 	} {
 		v := Judge(c.exit, folder(t, c.files), c.mode)
-		if v.OK != c.ok || v.Kind != c.kind || !strings.Contains(v.What+" "+v.Evidence+" "+strings.Join(v.Warnings, " "), c.says) || strings.Contains(v.Evidence, "\x1b") || !v.OK && v.Next == "" {
+		if v.OK != c.ok || v.Kind != c.kind || !slices.ContainsFunc(append(v.Warnings, v.What, v.Evidence), func(f fact.Fact) bool { return f.Is(c.says) }) || strings.Contains(v.Evidence.Text("text"), "\x1b") || !v.OK && v.Next.IsZero() {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 	}
@@ -229,7 +230,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		_ = decode(text, "x", o, &o.Schema)
 		if decode(text, "x", e, &e.Schema) == nil {
-			if v := (Verdict{}).failed(*e, tool.Exit{Code: 1}); v.OK || v.Kind == "" || v.What == "" {
+			if v := (Verdict{}).failed(*e, tool.Exit{Code: 1}); v.OK || v.Kind == "" || v.What.IsZero() {
 				t.Errorf("%+v", v)
 			}
 		}

@@ -204,7 +204,7 @@ func TestProgramTakesSpec(t *testing.T) {
 				t.Fatalf("%s %s ran without torch: %s", kind, stage, said)
 			}
 			v := Judge(exitOf(err), out, spec.Mode)
-			if v.OK || v.Kind != missingPackage || !strings.Contains(v.What, "torch") || v.Next == "" {
+			if v.OK || v.Kind != missingPackage || !strings.Contains(v.What.Text("error"), "torch") || v.Next.IsZero() {
 				t.Fatalf("%s %s: %+v\n%s", kind, stage, v, said)
 			}
 		}

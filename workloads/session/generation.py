@@ -9,6 +9,7 @@ import contextlib
 from session import failure, models
 from session.cache import DynamicPolicy, StaticPolicy
 from session.choose import Chooser
+from session.facts import fact
 from session.failure import SessionError
 
 
@@ -148,9 +149,9 @@ class Generation:
 
     def _why_no_decode(self, limit, ended):
         if ended:
-            return "the first token ended the text (end token), so the decode range never opened"
+            return fact("session-end-token")
         if limit <= 1:
-            return "one token was asked for (infer.max_new_tokens=1) and it comes from prefill: no decode range"
+            return fact("session-one-token")
         return None
 
     def _decode(self, result, ranges, token, cache, length, limit, chosen, finished):

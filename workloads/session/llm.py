@@ -1,6 +1,7 @@
 """A causal language model that continues random tokens or the prompts of a dataset."""
 
 from session import data, failure, models
+from session.facts import fact
 from session.failure import SessionError
 from session.generation import Generation, disable_tracing, record_of
 
@@ -31,10 +32,8 @@ class TextSession:
         context = self.context
         self.loaded = models.load(self.torch, context.model, self.kind, context.device, self.infer["seed"])
         if self.loaded.missing:
-            context.note(
-                f"{len(self.loaded.missing)} weights are in no file of model.path and were drawn at random: "
-                + ", ".join(self.loaded.missing[:5])
-            )
+            names = ", ".join(self.loaded.missing[:5])
+            context.note(fact("session-random-weights", n=("count", len(self.loaded.missing)), names=("name", names)))
         compiled = self.infer["compile"]
         ranges.attach(self.loaded.model, context.model["stage_hooks"] or {}, disable_tracing(self.torch, compiled))
         self.prepare()

@@ -7,6 +7,7 @@ import re
 import shutil
 
 from session import failure, ranges
+from session.facts import fact
 from session.failure import SessionError, write_json
 
 SCHEMA = 1
@@ -90,7 +91,7 @@ def profile(context, session, inputs, backend):
     rows.sort(key=lambda row: (-row["device_self_us"], -row["cpu_self_us"], row["name"]))
     notes = []
     if "cuda" in activities and not any(row["device_self_us"] > 0 for row in rows):
-        notes.append("no device time was recorded: CUPTI may be in use by another profiler or not permitted")
+        notes.append(fact("operators-no-device-time"))
     table = {
         "schema": SCHEMA,
         "activities": list(activities),
@@ -205,25 +206,20 @@ class Links:
             events = list(events or [])
             self.known = any(hasattr(event, "kernels") for event in events)
             if events and not self.known:
-                self.notes.append("this release of torch does not tell which operator launched a kernel")
+                self.notes.append(fact("operators-no-launchers"))
                 return
             if any(getattr(event, "is_legacy", False) for event in events):
                 self.known = False
-                self.notes.append(
-                    "torch timed operators with CUDA events, because it has no CUPTI: it does not tell their kernels"
-                )
+                self.notes.append(fact("operators-no-cupti"))
                 return
             self._nested = any(hasattr(event, "cpu_parent") for event in events)
             if events and not self._nested:
-                self.notes.append(
-                    "this release of torch does not tell which operator called another: "
-                    "kernels are linked to the operator that launched them alone"
-                )
+                self.notes.append(fact("operators-no-callers"))
             for event in events:
                 self._take(event)
         except (AttributeError, TypeError, ValueError) as error:
             self.known = False
-            self.notes.append(f"operators are not linked to kernels: this release of torch has other events ({error})")
+            self.notes.append(fact("operators-other-events", error=("error", str(error))))
 
     def _take(self, event):
         if _on_device(event):
@@ -307,10 +303,7 @@ class Links:
         if not self.known or not self._rows:
             return []
         names = sorted({group[0] for group in self._rows})
-        return [
-            f"kernels of {len(self._rows)} groups of operators, {names[0]} among them, are linked to no row: "
-            "this release of torch groups rows in another way"
-        ]
+        return [fact("operators-unattached", n=("count", len(self._rows)), name=("name", names[0]))]
 
     def unlaunched(self):
         """The work on the device that no operator launched, None where there is none or nobody can tell."""
@@ -324,10 +317,10 @@ class Links:
                 us += max(0.0, took - linked[1])
         if not calls:
             return None
-        note = f"{calls} kernels and copies of {us:.0f} us in all were launched by no operator"
+        params = {"calls": ("count", calls), "time": ("ns", us * 1000)}
         if self._graphs:
-            times = "once" if self._graphs == 1 else f"{self._graphs} times"
-            note += f": the kernels of a CUDA graph belong to cudaGraphLaunch, which was called {times}"
+            params["graphs"] = ("count", self._graphs)
+        note = fact("operators-unlaunched", **params)
         return {"calls": calls, "us": us, "graph_launches": self._graphs, "note": note}
 
 

@@ -8,6 +8,7 @@ import contextlib
 import difflib
 
 from session import failure
+from session.facts import fact
 
 
 class Span:
@@ -172,13 +173,13 @@ class Silent:
         pass
 
 
-def nvtx_backend(torch, say):
+def nvtx_backend(torch, note):
     """torch's NVTX where this build has it; otherwise ranges are timed but not marked, which is said once.
 
     It is recognised without pushing anything: a range for the check would show in every timeline.
     """
     nvtx = torch.cuda.nvtx
     if type(getattr(nvtx, "_nvtx", None)).__name__ == "_NVTXStub":
-        say("this torch is built without NVTX: stages are timed, and no ranges are marked")
+        note(fact("session-no-nvtx"))
         return Silent()
     return nvtx

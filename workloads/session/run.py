@@ -7,6 +7,7 @@ import os
 import sys
 
 from session import data, failure, flopcount, metrics, models, operators, ranges
+from session.facts import fact, line
 from session.llm import LlmSession
 from session.resnet import ResnetSession
 from session.timing import Clock
@@ -36,10 +37,10 @@ class Context:
             # Operators inside a graph or a compiled function cannot be counted; shapes are the same without.
             self.infer.update(cuda_graphs=False, compile=False)
 
-    def note(self, text):
-        """Says it now and puts it into metrics.json."""
-        self.notes.append(text)
-        self.say(text)
+    def note(self, stated):
+        """Says a fact now and puts it into metrics.json."""
+        self.notes.append(stated)
+        self.say(line(stated))
 
 
 def main(arguments, stderr=None):
@@ -155,11 +156,11 @@ def profile_operators(context, session, book, sample, backend):
 def note_doubts(context, session):
     asked = context.dataset["sampling"].get("num_samples_per_epoch")
     if asked is not None and asked > len(session.samples):
-        context.note(f"{asked} samples an epoch were asked for and the dataset has {len(session.samples)}")
+        context.note(fact("session-few-samples", asked=("count", asked), has=("count", len(session.samples))))
     if context.infer["batch_size"] > 1 and context.dataset.get("root") is not None:
-        context.note(f"each sample of the dataset is repeated {context.infer['batch_size']} times to fill the batch")
+        context.note(fact("session-samples-repeated", n=("count", context.infer["batch_size"])))
     if context.infer["warmup"] == 0 and context.spec["mode"] != "flops":
-        context.note("there was no warm-up (infer.warmup=0): the first pass also loads libraries and tunes kernels")
+        context.note(fact("session-no-warmup"))
 
 
 def remove_earlier(out):

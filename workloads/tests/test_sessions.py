@@ -130,7 +130,7 @@ class LlmTest(SessionCase):
         sample = metrics["samples"][0]
         self.assertIsNone(sample["decode_ms"])
         self.assertIsNone(sample["tokens_per_s"])
-        self.assertIn("max_new_tokens=1", sample["no_decode"])
+        self.assertEqual(sample["no_decode"], {"code": "session-one-token"})
         self.assertEqual(sample["tokens_out"], 1)
         self.assertNotIn("decode_ms", metrics["summary"])
 
@@ -194,8 +194,8 @@ class LlmTest(SessionCase):
     def test_doubts_ride_along(self):
         sampling = {"num_epochs": 1, "num_samples_per_epoch": 9, "randomize": False, "seed": None}
         metrics = self.succeed(spec_with(dataset__sampling=sampling, infer__warmup=0))
-        self.assertIn("9 samples an epoch were asked for and the dataset has 1", metrics["notes"])
-        self.assertTrue(any("no warm-up" in note for note in metrics["notes"]))
+        self.assertIn({"code": "session-few-samples", "params": {"asked": {"count": 9}, "has": {"count": 1}}}, metrics["notes"])
+        self.assertIn({"code": "session-no-warmup"}, metrics["notes"])
         self.assertEqual(self.succeed(spec_with())["notes"], [])
 
     def test_an_earlier_attempt_leaves_nothing(self):
@@ -211,8 +211,8 @@ class LlmTest(SessionCase):
         stub = mock.Mock(_nvtx=_NVTXStub())
         with mock.patch.object(torch.cuda, "nvtx", stub):
             self.succeed(spec_with())
-        self.assertEqual(self.stderr.count("without NVTX"), 1)
-        self.assertIn("without NVTX", self.load("metrics.json")["notes"][0])
+        self.assertEqual(self.stderr.count("session-no-nvtx"), 1)
+        self.assertEqual(self.load("metrics.json")["notes"][0], {"code": "session-no-nvtx"})
         stub.range_push.assert_not_called()
 
 
