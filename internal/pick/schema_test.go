@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 var update = flag.Bool("update", false, "rewrite the schema in docs")
@@ -19,7 +21,8 @@ const schemaFile = "../../docs/schemas/targets.v1.json"
 // follows the schema.
 func TestTargetsSchema(t *testing.T) {
 	s, err := jsonschema.For[Targets](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[Reason](): {Description: "a code with parameters; a text in files of earlier versions", Types: []string{"object", "string"}},
+		reflect.TypeFor[Reason]():          {Description: "a code with parameters; a text in files of earlier versions", Types: []string{"object", "string"}},
+		reflect.TypeFor[fact.StoredList](): {Description: "codes with parameters; a text in files of earlier versions", Types: []string{"array", "string", "null"}},
 	}})
 	if err != nil {
 		t.Fatal(err)
