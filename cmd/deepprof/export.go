@@ -97,30 +97,29 @@ func writeExport(ctx context.Context, f *export.Format, src *export.Source, outp
 
 // exportSource opens what the arguments name.
 func exportSource(ctx context.Context, name string, args []string, region string) (*export.Source, func(), error) {
-	in, err := openInput(ctx, "export "+name, args)
+	in, err := show.OpenInput(ctx, "export "+name, readVersion().String(), args)
 	if err != nil {
 		return nil, nil, err
 	}
-	in.command = "export " + name
 	var regions []string
 	if region != "" {
 		regions = []string{region}
 	}
-	if in.drawn == "" || region != "" { // a result is taken as it is
-		if err := in.scope(regions, region == ""); err != nil && (len(in.in.Timelines) > 0 || region != "") {
-			in.done()
+	if in.Drawn == "" || region != "" { // a result is taken as it is
+		if err := in.Scope(regions, region == ""); err != nil && (len(in.In.Timelines) > 0 || region != "") {
+			in.Done()
 			return nil, nil, err
 		}
 	}
 	src := &export.Source{
-		Run: filepath.Base(cmp.Or(in.in.Run, args[0])), Dir: in.in.Run, Timelines: in.in.Timelines, Counters: in.in.Counters, Region: region, Version: readVersion().String(),
+		Run: filepath.Base(cmp.Or(in.In.Run, args[0])), Dir: in.In.Run, Timelines: in.In.Timelines, Counters: in.In.Counters, Region: region, Version: readVersion().String(),
 	}
 	var result *analysis.Result
 	src.Result = func(ctx context.Context) (*analysis.Result, error) {
 		if result == nil {
-			result, err = in.result(ctx)
+			result, err = in.Result(ctx, (&configFlags{}).categories)
 		}
 		return result, err
 	}
-	return src, in.done, nil
+	return src, in.Done, nil
 }

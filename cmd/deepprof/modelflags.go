@@ -7,6 +7,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/flops"
+	"github.com/deepprof/deepprof/internal/show"
 )
 
 // modelFlags are what analyze needs to count the work of a config.json.
@@ -30,8 +31,8 @@ func (m *modelFlags) register(f *pflag.FlagSet) {
 }
 
 // count counts the work of the model, before anything slow starts.
-func (m *modelFlags) count(f *pflag.FlagSet, in *analysisInput) error {
-	if in.in.Model == "" {
+func (m *modelFlags) count(f *pflag.FlagSet, in *show.AnalysisInput) error {
+	if in.In.Model == "" {
 		for _, name := range modelFlagNames {
 			if f.Changed(name) {
 				return usagef("analyze --%s: there is no config.json of a model to count; give it beside the timeline", name)
@@ -49,9 +50,9 @@ func (m *modelFlags) count(f *pflag.FlagSet, in *analysisInput) error {
 		}
 	}
 	if len(missing) > 0 {
-		return usagef("analyze: the work of %s depends on the shape; add --prompt N and --new N, the tokens of each sequence (missing: %s)", in.in.Model, strings.Join(missing, ", "))
+		return usagef("analyze: the work of %s depends on the shape; add --prompt N and --new N, the tokens of each sequence (missing: %s)", in.In.Model, strings.Join(missing, ", "))
 	}
-	if err := in.in.CountModel(m.shape, m.regions); err != nil {
+	if err := in.In.CountModel(m.shape, m.regions); err != nil {
 		return usage(err)
 	}
 	return nil

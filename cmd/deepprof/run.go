@@ -88,7 +88,7 @@ everything that was started.`,
 				}
 				printWarnings(s, composed)
 				printDoubts(s, plan.Doubts(root, p))
-				sorted, err := categories(c.sources())
+				sorted, err := c.categories()
 				if err != nil {
 					return err
 				}

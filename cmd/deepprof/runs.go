@@ -183,7 +183,7 @@ func runsResumeCommand() command {
 				if err != nil {
 					return err
 				}
-				sorted, err := categories((&configFlags{}).sources())
+				sorted, err := (&configFlags{}).categories()
 				if err != nil {
 					return err
 				}
