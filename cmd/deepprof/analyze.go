@@ -139,7 +139,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 				if before == nil {
 					last += " (replaced an earlier analysis)"
 				}
-				if err := summarise(s, result, filepath.Join(dir, "report.html"), 1+len(told), told); err != nil {
+				if err := summarize(s, result, filepath.Join(dir, "report.html"), 1+len(told), told); err != nil {
 					return err
 				}
 				_, err = fmt.Fprintln(s.out, last)
@@ -190,9 +190,9 @@ func (c *configFlags) categories() (*analysis.Categories, error) {
 // takesEscapes tells whether a terminal is to get escape sequences.
 func takesEscapes() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
 
-// summarise prints one screen, of which some rows are used already, partly by
+// summarize prints one screen, of which some rows are used already, partly by
 // warnings, and the path of the report.
-func summarise(s streams, r *analysis.Result, path string, used int, shown []fact.Fact) error {
+func summarize(s streams, r *analysis.Result, path string, used int, shown []fact.Fact) error {
 	width, height := terminalSize(s.out)
 	o := report.SummaryOptions{Report: path, Shown: shown, Log: height == 0}
 	if height > 0 {

@@ -199,7 +199,7 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 		if _, missing := os.Stat(page); missing != nil {
 			page = ""
 		}
-		if serr := summarise(s, summary.Result, page, used, shown); err == nil {
+		if serr := summarize(s, summary.Result, page, used, shown); err == nil {
 			err = serr
 		}
 	}

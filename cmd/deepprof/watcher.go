@@ -50,7 +50,7 @@ const repeatWindow = 100 * time.Millisecond
 func newWatcher(ctx context.Context, w io.Writer) (*watcher, context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	x := &watcher{w: w, signals: make(chan os.Signal, 4), interrupts: make(chan os.Signal, 4)}
-	// The line needs a terminal that can go back, not colour.
+	// The line needs a terminal that can go back, not color.
 	if f, ok := fileOf(w); ok && os.Getenv("TERM") != "dumb" {
 		x.terminal = f
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {

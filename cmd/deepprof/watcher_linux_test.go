@@ -32,7 +32,7 @@ func terminal(t *testing.T) (control, tty *os.File) {
 	return control, tty
 }
 
-// The progress line needs a terminal, not colour, and never lets a program
+// The progress line needs a terminal, not color, and never lets a program
 // command the terminal.
 func TestProgressLine(t *testing.T) {
 	for _, c := range []struct {

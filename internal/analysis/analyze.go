@@ -21,7 +21,7 @@ import (
 // the same for the same files.
 func Analyze(ctx context.Context, in Input) (*Result, error) {
 	if in.Empty() {
-		return nil, errors.New("analyse: there is neither a timeline nor a report of counters nor what a workload measured; give a run, an .sqlite or .nsys-rep, or an .ncu-rep")
+		return nil, errors.New("analyze: there is neither a timeline nor a report of counters nor what a workload measured; give a run, an .sqlite or .nsys-rep, or an .ncu-rep")
 	}
 	if err := in.checkModel(); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 		}
 		in.lost = append(in.lost, lostTimeline{in.timeline(), lost.err})
 		if in.Timelines = in.Timelines[1:]; in.Empty() {
-			return nil, fmt.Errorf("analyse: %w", lost.err)
+			return nil, fmt.Errorf("analyze: %w", lost.err)
 		}
 		// The rest is analyzed.
 	}
@@ -59,7 +59,7 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 		a.judge,          // limiter and roofline of each kernel
 		a.countRegions,   // counters over regions
 		a.judgeRanges,    // limiter and roofline of regions measured as a whole
-		a.utilise,        // MFU and MBU
+		a.utilize,        // MFU and MBU
 		a.servingWork,    // of the steps of a server
 		a.divideSteps,    // into kernels and layers
 		a.readOperators,  // of the torch profiler
@@ -76,7 +76,7 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 			return nil, err
 		}
 		if err := step(ctx); err != nil {
-			return nil, fmt.Errorf("analyse: %w", err)
+			return nil, fmt.Errorf("analyze: %w", err)
 		}
 	}
 	return a.res, nil
@@ -185,13 +185,13 @@ func newResult(in Input) *Result {
 
 // An analyzer carries what the steps hand on.
 type analyzer struct {
-	in         Input
-	memoryHz   map[string]int64 // highest clock of the memory of each GPU, by UUID
-	alone      float64          // seconds of the clean run where it was timed as a whole; 0 is not known
-	th         Thresholds
-	res        *Result
-	categories *Categories
-	kinds      *kinds
+	in                Input
+	memoryHz          map[string]int64 // highest clock of the memory of each GPU, by UUID
+	unprofiledSeconds float64          // seconds of the clean run where it was timed as a whole; 0 is not known
+	th                Thresholds
+	res               *Result
+	categories        *Categories
+	kinds             *kinds
 
 	ofJob []Finding         // about the ranks of a job
 	brief bool              // a further timeline, of which no overview is drawn

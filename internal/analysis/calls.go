@@ -16,7 +16,7 @@ const (
 	causePython              // the launching thread was between two CUDA calls
 	causeHost                // the same, for a long stretch
 	causeCall                // another CUDA call: loading of code, queries, events
-	causeSync                // waiting in a synchronising call
+	causeSync                // waiting in a synchronizing call
 	causeCopy                // copies ran, or were being asked for
 	causeAlloc               // allocation or release of memory
 	causeOthers              // work of other regions ran; in the split of a region or a stage alone

@@ -76,9 +76,9 @@ func (a *analyzer) readWorkload(context.Context) error {
 	}
 	switch {
 	case a.clean != nil || len(a.in.Timelines) == 0:
-	case a.alone > 0:
-		a.res.Method.UnprofiledS = a.alone
-		a.missing(BaselineStages, fact.Seconds("time", a.alone))
+	case a.unprofiledSeconds > 0:
+		a.res.Method.UnprofiledS = a.unprofiledSeconds
+		a.missing(BaselineStages, fact.Seconds("time", a.unprofiledSeconds))
 	default:
 		a.missing(NoBaseline)
 	}

@@ -250,7 +250,7 @@ func TestCoverageOfEachQuantity(t *testing.T) {
 	if u := s.MBU[0]; u.Value == nil || !hasFact(u.Why, codeCachesFlushed) {
 		t.Errorf("%+v", u)
 	}
-	a.findUtilisation()
+	a.findUtilization()
 	f := findingNamed(a.res, "utilisation-all")
 	if f == nil || len(a.res.Findings) != 1 || f.Text("stage") != "" || len(f.Params["values"].Facts) != 2 || math.Abs(f.Params["values"].Facts[0].Number("value")-0.001) > 1e-9 || f.Params["values"].Facts[1].Code != codeUsedAbout {
 		t.Errorf("%+v", a.res.Findings)

@@ -30,7 +30,7 @@ func (a *analyzer) countStage(stage int) *stageCounts {
 			total += c.ns
 		}
 	}
-	stands := a.standing(stage)
+	stands := a.representatives(stage)
 	for k := range a.res.Kernels {
 		calls, ns := a.inStage(stage, k, a.tl.inRegion)
 		total += ns
@@ -47,7 +47,7 @@ func (a *analyzer) countStage(stage int) *stageCounts {
 			withBytes += ns
 		}
 		if stands[k] == nil {
-			out.add(spoken, spoken, stood{amount: float64(calls)})
+			out.add(spoken, spoken, representative{amount: float64(calls)})
 		}
 		for _, s := range stands[k] {
 			out.add(s.launch.counts(), spoken, s)
@@ -62,7 +62,7 @@ func (a *analyzer) countStage(stage int) *stageCounts {
 
 // add counts a launch for those that it stands for; what it lacks is taken from
 // the one that speaks for its kernel.
-func (c *stageCounts) add(d, spoken *done, s stood) {
+func (c *stageCounts) add(d, spoken *done, s representative) {
 	ops, moved := d, d
 	if !ops.computed() {
 		ops = spoken
@@ -88,25 +88,25 @@ func (c *stageCounts) allOps() float64 {
 	return sum
 }
 
-// A stood is a counted launch and how many launches of a stage it stands for,
+// A representative is a counted launch and how many launches of a stage it stands for,
 // with those of another duration, which are taken in proportion to their time.
-type stood struct {
+type representative struct {
 	launch         *launch
 	amount, scaled float64 // scaled is part of amount
 }
 
-// standing tells for each kernel which counted launches stand for it in a stage.
+// representatives tells for each kernel which counted launches stand for it in a stage.
 // It has nothing without a report of regions.
-func (a *analyzer) standing(stage int) map[int][]stood {
+func (a *analyzer) representatives(stage int) map[int][]representative {
 	if a.regionReport == nil {
 		return nil
 	}
-	out := map[int][]stood{}
+	out := map[int][]representative{}
 	add := func(k int, l *launch, amount float64, scaled bool) {
-		i := slices.IndexFunc(out[k], func(s stood) bool { return s.launch == l })
+		i := slices.IndexFunc(out[k], func(s representative) bool { return s.launch == l })
 		if i < 0 {
 			i = len(out[k])
-			out[k] = append(out[k], stood{launch: l})
+			out[k] = append(out[k], representative{launch: l})
 		}
 		out[k][i].amount += amount
 		if scaled {

@@ -11,7 +11,7 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// A lostError is a timeline of which nothing is left that can be analysed.
+// A lostError is a timeline of which nothing is left that can be analyzed.
 type lostError struct{ err error }
 
 func (e *lostError) Error() string { return e.err.Error() }

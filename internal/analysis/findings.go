@@ -32,7 +32,7 @@ func (a *analyzer) conclude(context.Context) error {
 	a.findLargest()
 	a.findRanges()
 	a.findSaving()
-	a.findUtilisation()
+	a.findUtilization()
 	if a.tl == nil {
 		a.findCleanTimes()
 	}
@@ -320,7 +320,7 @@ func (s *Stage) measures() []measure {
 
 type measure struct {
 	name string
-	list []Utilisation
+	list []Utilization
 }
 
 // findContradictions tells of values that cannot be.

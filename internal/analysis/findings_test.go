@@ -227,10 +227,10 @@ func TestClockOfTheRun(t *testing.T) {
 		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds}
 		peak := Peak{ID: "tensor_bf16", Unit: "flop/s", Value: 1000, ClockHz: 1.98e9}
 		a.res.Environment.GPUs = []GPU{{Peaks: []Peak{peak}}}
-		a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 10_000, BusyNS: 9_000}, HFU: []Utilisation{{Method: methodCounters, Value: ptr(0.75), Achieved: 750, Peak: peak}}}}
+		a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 10_000, BusyNS: 9_000}, HFU: []Utilization{{Method: methodCounters, Value: ptr(0.75), Achieved: 750, Peak: peak}}}}
 		a.stageRegions = [][]uint32{nil}
 		a.res.Kernels = []Kernel{{MedianNS: c.in, Stages: []StageTime{{Stage: "gemm", Calls: 9, NS: 8_900}}, Counted: &Counted{ClockHz: c.hz, DurationNS: c.counted}}}
-		a.findUtilisation()
+		a.findUtilization()
 		more := a.res.Findings[0].Params["more"].Facts
 		if hasFact(more, codeClockReached) != c.want || c.want && (math.Abs(more[0].Number("value")-0.9224) > 1e-3 || more[0].Text("measure") != "measure:HFU") {
 			t.Errorf("%s: %+v", c.name, a.res.Findings)

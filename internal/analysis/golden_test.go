@@ -62,7 +62,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(got, want) {
-				t.Errorf("%s differs from what was analysed; run go test ./internal/analysis -update and read the difference:\n%s", path, difference(got, want))
+				t.Errorf("%s differs from what was analyzed; run go test ./internal/analysis -update and read the difference:\n%s", path, difference(got, want))
 			}
 		})
 	}
@@ -161,7 +161,7 @@ func TestDeterministic(t *testing.T) {
 
 func TestInputErrors(t *testing.T) {
 	if _, err := Analyze(context.Background(), Input{}); err == nil {
-		t.Error("nothing was analysed without an error")
+		t.Error("nothing was analyzed without an error")
 	}
 	if _, err := fromFiles("a.sqlite", "b.sqlite"); err == nil {
 		t.Error("two timelines were accepted")
@@ -177,7 +177,7 @@ func TestInputErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Analyze(context.Background(), Input{Counters: []string{broken}}); err == nil {
-		t.Error("a broken report alone was analysed without an error")
+		t.Error("a broken report alone was analyzed without an error")
 	}
 	r := analyzed(t, Input{Timelines: []string{unpacked(t, toyTimeline)}, Counters: []string{broken}})
 	if len(r.Warnings) == 0 || len(r.Kernels) != 4 {
@@ -188,7 +188,7 @@ func TestInputErrors(t *testing.T) {
 		t.Error("beside counters, a broken timeline is not named as missing")
 	}
 	if _, err := Analyze(context.Background(), Input{Timelines: []string{broken}}); err == nil {
-		t.Error("a broken timeline alone was analysed without an error")
+		t.Error("a broken timeline alone was analyzed without an error")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -213,7 +213,7 @@ func TestDetailsPage(t *testing.T) {
 	}
 }
 
-// Damaged exports, and times at the ends of the clock, are analysed as far as
+// Damaged exports, and times at the ends of the clock, are analyzed as far as
 // they go.
 func TestDamaged(t *testing.T) {
 	for _, fixture := range []string{"fuzz", "nvtx_badname", "nvtx_2022"} {

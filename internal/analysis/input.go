@@ -19,7 +19,7 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// An Input names what to analyse. Everything is optional, but there must be a
+// An Input names what to analyze. Everything is optional, but there must be a
 // timeline, counters, or what the workload measured of itself.
 type Input struct {
 	Version  string // of this program
@@ -95,7 +95,7 @@ func (in *Input) onlyCounters() bool {
 	return len(in.Timelines) == 0 && len(in.Metrics) == 0 && in.Operators == ""
 }
 
-// Empty tells that there is nothing to analyse.
+// Empty tells that there is nothing to analyze.
 func (in *Input) Empty() bool {
 	return len(in.Timelines) == 0 && len(in.Counters) == 0 && len(in.Metrics) == 0 && in.Operators == "" && len(in.Windows) == 0
 }
@@ -104,7 +104,7 @@ func (in *Input) Empty() bool {
 // empty.
 func FromRun(dir string) (Input, error) {
 	if _, err := os.Stat(dir); err != nil {
-		return Input{}, fmt.Errorf("analyse run: %w", err)
+		return Input{}, fmt.Errorf("analyze run: %w", err)
 	}
 	in := Input{Run: dir, Metrics: map[string]string{}}
 	in.Identities = runs.Identities(dir)
@@ -215,7 +215,7 @@ func (t *texts) UnmarshalYAML(n *yaml.Node) error {
 func (in *Input) Add(path string) error {
 	f, err := format.Recognize(path)
 	if err != nil {
-		return fmt.Errorf("analyse: %w", err)
+		return fmt.Errorf("analyze: %w", err)
 	}
 	switch {
 	case f.Holds == format.Timeline:
@@ -230,7 +230,7 @@ func (in *Input) Add(path string) error {
 	case f.Kind == format.Metrics:
 		return in.addMetrics(path)
 	case f.Kind == format.Flops && in.Model != "":
-		return fmt.Errorf("analyse: %s and %s both give the work of the model; name one", in.Model, path)
+		return fmt.Errorf("analyze: %s and %s both give the work of the model; name one", in.Model, path)
 	case f.Kind == format.Flops:
 		in.Flops = path
 	case f.Kind == format.ModelConfig:
@@ -238,7 +238,7 @@ func (in *Input) Add(path string) error {
 	case f.Kind == format.Targets:
 		in.Targets = path
 	default:
-		return fmt.Errorf("analyse: %s is %s, and none of a run, .sqlite, .nsys-rep, .ncu-rep, CSV of ncu, result.json, metrics.json, operators.json, flops.json, targets.json, config.json of a model", path, f.Description)
+		return fmt.Errorf("analyze: %s is %s, and none of a run, .sqlite, .nsys-rep, .ncu-rep, CSV of ncu, result.json, metrics.json, operators.json, flops.json, targets.json, config.json of a model", path, f.Description)
 	}
 	return nil
 }
@@ -257,7 +257,7 @@ func (in *Input) addMetrics(path string) error {
 		in.Metrics = map[string]string{}
 	}
 	if have := in.Metrics[stage]; have != "" {
-		return fmt.Errorf("analyse %s: %s are the metrics of stage %s already; give one of a stage", path, have, stage)
+		return fmt.Errorf("analyze %s: %s are the metrics of stage %s already; give one of a stage", path, have, stage)
 	}
 	in.Metrics[stage] = path
 	return nil

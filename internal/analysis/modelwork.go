@@ -193,9 +193,9 @@ func (a *analyzer) describeModel(r *flops.Report) {
 func (in *Input) addModel(path string) error {
 	switch {
 	case in.Model != "":
-		return fmt.Errorf("analyse: %s and %s are both configs of a model; name one", in.Model, path)
+		return fmt.Errorf("analyze: %s and %s are both configs of a model; name one", in.Model, path)
 	case in.Flops != "":
-		return fmt.Errorf("analyse: %s and %s both give the work of the model; name one", in.Flops, path)
+		return fmt.Errorf("analyze: %s and %s both give the work of the model; name one", in.Flops, path)
 	}
 	in.Model = path
 	return nil

@@ -52,7 +52,7 @@ func TestModelOfAProgram(t *testing.T) {
 		if s.FLOPs == nil || *s.FLOPs != float64(want.FLOPs) || s.Bytes == nil || *s.Bytes != float64(want.Bytes.Total) {
 			t.Fatalf("%s: %+v, want %d FLOPs and %d bytes", name, s, want.FLOPs, want.Bytes.Total)
 		}
-		for what, u := range map[string]Utilisation{"flops": s.MFU[0], "bytes": s.MBU[0]} {
+		for what, u := range map[string]Utilization{"flops": s.MFU[0], "bytes": s.MBU[0]} {
 			work := map[string]float64{"flops": *s.FLOPs, "bytes": *s.Bytes}[what]
 			if u.Method != "analytic" || u.Value == nil || math.Abs(*u.Value-work/u.Seconds/u.Peak.Value) > 1e-12 || u.Seconds != *s.NsysMS/1e3 {
 				t.Errorf("%s, %s: %+v", name, what, u)

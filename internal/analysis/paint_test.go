@@ -99,7 +99,7 @@ func analyzeTimeline(tl *timeline.Timeline, th Thresholds) (*Result, error) {
 	}
 	for _, step := range []func() error{
 		func() error { return a.readTargets(ctx) }, func() error { return a.findPeaks(ctx) }, func() error { return a.judge(ctx) },
-		func() error { return a.countRegions(ctx) }, func() error { return a.utilise(ctx) }, func() error { return a.findSavings(ctx) },
+		func() error { return a.countRegions(ctx) }, func() error { return a.utilize(ctx) }, func() error { return a.findSavings(ctx) },
 		func() error { return a.conclude(ctx) }, func() error { return a.trim(ctx) },
 	} {
 		if err := step(); err != nil {
@@ -132,7 +132,7 @@ func TestIdleCauses(t *testing.T) {
 			calls:   []sceneCall{{0, 10, "cudaLaunchKernel", 0}, {60, 70, "cudaLaunchKernel", 0}},
 			kernels: []sceneKernel{{12, 20, "gemm", 0, 0}, {72, 80, "relu", 1, 0}}, end: 80,
 		}, map[string]int64{"launch": 24, "gemm": 8, "python": 40, "elementwise": 8}},
-		{"synchronisation before the next launch", scene{
+		{"synchronization before the next launch", scene{
 			calls:   []sceneCall{{0, 10, "cudaLaunchKernel", 0}, {10, 50, "cudaStreamSynchronize_v3020", 0}, {55, 60, "cuLaunchKernelEx", 0}},
 			kernels: []sceneKernel{{10, 20, "gemm", 0, 0}, {60, 70, "gemm", 2, 0}}, end: 70,
 		}, map[string]int64{"launch": 15, "gemm": 20, "sync": 30, "python": 5}},

@@ -20,7 +20,7 @@ const Schema = 2
 // look for it.
 type Result struct {
 	Schema  int    `json:"schema"`
-	Version string `json:"deepprof_version,omitempty"` // of the program that analysed
+	Version string `json:"deepprof_version,omitempty"` // of the program that analyzed
 
 	// Preliminary results were made before the counters were taken.
 	Preliminary bool `json:"preliminary,omitempty"`
@@ -306,9 +306,9 @@ type Stage struct {
 
 	// MFU counts the FLOPs of the model, HFU those that the hardware executed, with
 	// the padding of tiles; MBU bytes of memory. Each is held against the peak.
-	MFU []Utilisation `json:"mfu,omitempty"`
-	HFU []Utilisation `json:"hfu,omitempty"`
-	MBU []Utilisation `json:"mbu,omitempty"`
+	MFU []Utilization `json:"mfu,omitempty"`
+	HFU []Utilization `json:"hfu,omitempty"`
+	MBU []Utilization `json:"mbu,omitempty"`
 	// FLOPs and Bytes of one pass by analysis of the model.
 	FLOPs *float64 `json:"flops,omitempty"`
 	Bytes *float64 `json:"bytes,omitempty"`
@@ -369,8 +369,8 @@ type TimePart struct {
 	Share *float64 `json:"share,omitempty"` // of the wall time of the split
 }
 
-// A Utilisation is achieved work over the peak.
-type Utilisation struct {
+// A Utilization is achieved work over the peak.
+type Utilization struct {
 	// Method: analytic (model's FLOPs or bytes over the unprofiled time) or
 	// counters (counted work extrapolated over the region).
 	Method   string   `json:"method"`

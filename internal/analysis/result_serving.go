@@ -70,8 +70,8 @@ type StepClass struct {
 	Context float64      `json:"context,omitempty"`
 	FLOPs   float64      `json:"flops,omitempty"`
 	Bytes   float64      `json:"bytes,omitempty"`
-	MFU     *Utilisation `json:"mfu,omitempty"`
-	MBU     *Utilisation `json:"mbu,omitempty"`
+	MFU     *Utilization `json:"mfu,omitempty"`
+	MBU     *Utilization `json:"mbu,omitempty"`
 	Roof    string       `json:"roof,omitempty"`
 
 	// Kernels and Layers are those with most GPU time in the steps.

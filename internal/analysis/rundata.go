@@ -69,7 +69,7 @@ func (a *analyzer) readManifest() {
 			a.recorded[f.Path] = f
 		}
 		if s.Name == plan.StepUnprofiled && s.State == runs.StateDone {
-			a.alone = meanSeconds(s.Attempts)
+			a.unprofiledSeconds = meanSeconds(s.Attempts)
 		}
 		if last := s.Last(); s.Name == plan.StepNcu && last != nil && last.Outcome != nil && !last.Outcome.Usable {
 			a.noCounters = last.Outcome
@@ -145,9 +145,9 @@ func (a *analyzer) noteCut(s *runs.Step) {
 	}
 	params := []fact.Param{fact.Name("step", s.Name), fact.Because("how", last.Outcome.Evidence)}
 	code := CutShort
-	if a.alone > 0 && s.Name == plan.StepNsys && last.Seconds != nil && *last.Seconds < a.alone {
+	if a.unprofiledSeconds > 0 && s.Name == plan.StepNsys && last.Seconds != nil && *last.Seconds < a.unprofiledSeconds {
 		code = CutShortTimed
-		params = append(params, fact.Seconds("ran", *last.Seconds), fact.Seconds("unprofiled", a.alone))
+		params = append(params, fact.Seconds("ran", *last.Seconds), fact.Seconds("unprofiled", a.unprofiledSeconds))
 	}
 	a.res.Warnings = slices.Insert(a.res.Warnings, 0, Note{Fact: fact.New(code, params...)})
 }

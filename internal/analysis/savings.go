@@ -16,7 +16,7 @@ const (
 	// worth is the share of the time that it is held against from which a saving
 	// is told.
 	worth = 0.005
-	// Below worthOfRun of what is analysed a saving is listed only if it is
+	// Below worthOfRun of what is analyzed a saving is listed only if it is
 	// worthOfStage of its stage: a short stage of a long run is what matters.
 	worthOfRun, worthOfStage = 0.001, 0.05
 	// worthOfScope is the same where the analysis is about a scope, which leaves

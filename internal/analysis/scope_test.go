@@ -295,8 +295,8 @@ func TestExecutedMoreThanNeeded(t *testing.T) {
 	} {
 		a := &analyzer{th: DefaultThresholds, res: &Result{}}
 		needed, value, cover := 1e9, 0.5, 0.7
-		a.res.Stages = []Stage{{Name: "decode", Passes: 2, FLOPs: &needed, MFU: []Utilisation{{Method: "analytic", Value: &value}},
-			HFU: []Utilisation{{Method: "counters", Value: &value, Coverage: &cover, Why: because("partial")}}}}
+		a.res.Stages = []Stage{{Name: "decode", Passes: 2, FLOPs: &needed, MFU: []Utilization{{Method: "analytic", Value: &value}},
+			HFU: []Utilization{{Method: "counters", Value: &value, Coverage: &cover, Why: because("partial")}}}}
 		a.res.Kernels = []Kernel{{TotalNS: 10, Stages: []StageTime{{Stage: "decode", Calls: 1, NS: 10}}, Point: []Point{{DType: "tensor_bf16"}}}}
 		a.executed(&a.res.Stages[0], &stageCounts{ops: map[gpu.DType]float64{c.dtype: 2 * needed * c.times}, opsCover: cover})
 		s, f := &a.res.Stages[0], findingNamed(a.res, "executed-decode")

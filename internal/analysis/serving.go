@@ -293,8 +293,8 @@ func (a *analyzer) stepWork(c *StepClass, m *flops.Model, dtype string, seen cli
 	}
 	c.FLOPs, c.Bytes = float64(work.FLOPs), float64(work.Bytes.Total)
 	kind, _ := gpu.Parse(cmp.Or(counted.Model.Products, dtype))
-	base := Utilisation{Method: methodAnalytic, Seconds: c.Time.Mean / 1e9, Why: because(codeOverNsys)}
-	mfu, mbu := a.utilisation(base, c.FLOPs, string(kind), 0), a.utilisation(base, c.Bytes, levelDRAM, 0)
+	base := Utilization{Method: methodAnalytic, Seconds: c.Time.Mean / 1e9, Why: because(codeOverNsys)}
+	mfu, mbu := a.utilization(base, c.FLOPs, string(kind), 0), a.utilization(base, c.Bytes, levelDRAM, 0)
 	c.MFU, c.MBU = &mfu, &mbu
 	if mfu.Value != nil && mbu.Value != nil {
 		c.Roof = map[bool]string{true: "flops", false: "dram"}[*mfu.Value > *mbu.Value]

@@ -17,7 +17,7 @@ type Thresholds struct {
 	IssueActive float64 // share of cycles with an issue below which latency is looked at
 	LaunchBound float64 // share of wall time that launching must take at least
 	Covered     float64 // coverage of GPU time from which counters speak for a region
-	Spoken      float64 // coverage below which they say nothing of its utilisation
+	Spoken      float64 // coverage below which they say nothing of its utilization
 	Overhead    float64 // of the timeline's capture, from which a lighter preset is advised
 
 	HostGap time.Duration // stretch without a CUDA call that is long

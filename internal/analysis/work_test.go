@@ -67,7 +67,7 @@ func TestSecondsOfAStage(t *testing.T) {
 	if _, note := (&analyzer{}).secondsOf(s); !hasFact(note, codeOverNsys) {
 		t.Error(note)
 	}
-	if _, note := (&analyzer{alone: 4.3}).secondsOf(s); !hasFact(note, codeOverNsysStage) {
+	if _, note := (&analyzer{unprofiledSeconds: 4.3}).secondsOf(s); !hasFact(note, codeOverNsysStage) {
 		t.Error(note)
 	}
 	s.CleanMS = ptr(1)

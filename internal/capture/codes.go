@@ -125,14 +125,14 @@ const (
 const VendorText = "text_of_vendor"
 
 // said is a line that a tool or the workload printed, fit for a screen.
-func said(line string) fact.Param { return fact.Vendor(VendorText, tool.Quote(line)) }
+func vendorLine(line string) fact.Param { return fact.Vendor(VendorText, tool.Quote(line)) }
 
 // linePrinted is a line as evidence; zero for "".
 func linePrinted(line string) fact.Fact {
 	if line == "" {
 		return fact.Fact{}
 	}
-	return fact.New(ToolPrinted, said(line))
+	return fact.New(ToolPrinted, vendorLine(line))
 }
 
 // systemError is an error as evidence.

@@ -371,14 +371,14 @@ func (e *Evidence) what(reports int) fact.Fact {
 	if !e.Tool.profiles() && reports == 0 {
 		return fact.New(toolEnded, e.Tool.param(), exit)
 	}
-	left := fact.Because("left", e.left(reports))
+	left := fact.Because("left", e.leftBehind(reports))
 	if e.Stopped != tool.NotStopped {
 		return fact.New(toolStopped, e.Tool.param(), fact.ID("stop", "stop-reason", string(e.Stopped)), exit, left)
 	}
 	return fact.New(toolEnded, e.Tool.param(), exit, left)
 }
 
-func (e *Evidence) left(reports int) fact.Fact {
+func (e *Evidence) leftBehind(reports int) fact.Fact {
 	switch {
 	case reports > 0:
 		return fact.New(leftReports, fact.Count("n", reports))

@@ -73,17 +73,17 @@ func (c *Capture) untilInsisted(ctx context.Context, e *Evidence) (context.Conte
 	requests := e.requests
 	go func() {
 		defer close(ended)
-		cancelled := ctx.Done()
+		canceled := ctx.Done()
 		if ctx.Err() != nil {
-			cancelled = nil // was counted by the run
+			canceled = nil // was counted by the run
 		}
 		var last time.Time
 		for {
 			select {
 			case <-over:
 				return
-			case <-cancelled:
-				cancelled = nil
+			case <-canceled:
+				canceled = nil
 				requests++
 			case <-c.Interrupts:
 				if time.Since(last) < repeatWindow {

@@ -173,7 +173,7 @@ func (f *Finding) params() []fact.Param {
 
 // fact is the message with its line.
 func (f *Finding) fact() fact.Fact {
-	return fact.New(fact.Code(f.ID), append(f.params(), said(f.Line))...)
+	return fact.New(fact.Code(f.ID), append(f.params(), vendorLine(f.Line))...)
 }
 
 // Parameters of messages that other packages look at.
@@ -206,7 +206,7 @@ func MessageOf(text string) fact.Fact {
 	if f, ok := Recognize(Nsys, text); ok {
 		return f
 	}
-	return fact.New(warnDiagnostic, said(text))
+	return fact.New(warnDiagnostic, vendorLine(text))
 }
 
 // metricList is how ncu lists the counters that a machine does not have.

@@ -218,7 +218,7 @@ func TestRetries(t *testing.T) {
 			}
 		})
 	}
-	t.Run("cancelled while it waits", func(t *testing.T) {
+	t.Run("canceled while it waits", func(t *testing.T) {
 		c := played(t, Ncu, "ncu-unknown-error")
 		c.Retries, c.Backoff = 5, time.Hour
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -227,7 +227,7 @@ func TestRetries(t *testing.T) {
 			t.Errorf("%d attempts, %s", len(r.Attempts), r.Outcome.explain())
 		}
 	})
-	t.Run("cancelled before", func(t *testing.T) {
+	t.Run("canceled before", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if r := Run(ctx, played(t, Ncu, "ncu-kernel-replay")); r.Outcome.Kind != Interrupted {

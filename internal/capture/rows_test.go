@@ -12,7 +12,7 @@ import (
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// A rowCase is one line of testdata/rows.tsv: a row of the catalogue of
+// A rowCase is one line of testdata/rows.tsv: a row of the catalog of
 // failures and the verdict that its prose asks for.
 type rowCase struct {
 	row     string
@@ -177,9 +177,9 @@ func checkOutcome(t *testing.T, name string, o Outcome) {
 	}
 }
 
-// TestCatalogueIsCovered: each row of the catalogue has a case, and each
+// TestCatalogIsCovered: each row of the catalog has a case, and each
 // recorded output is judged by one.
-func TestCatalogueIsCovered(t *testing.T) {
+func TestCatalogIsCovered(t *testing.T) {
 	data, err := os.ReadFile("testdata/catalogue.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestCatalogueIsCovered(t *testing.T) {
 		}
 	}
 	if n != 180 {
-		t.Errorf("%d rows in the catalogue", n)
+		t.Errorf("%d rows in the catalog", n)
 	}
 	exempt := map[string]bool{
 		"NS252-22.4.txt": true, "h200/H05-batch.log": true, // several runs in one log

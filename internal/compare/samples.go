@@ -187,7 +187,7 @@ func (s *samples) addStages(r *analysis.Result) {
 }
 
 // addUse takes the analytic value, which is there without counters.
-func (s *samples) addUse(kind Kind, st *analysis.Stage, list []analysis.Utilisation, weight float64) {
+func (s *samples) addUse(kind Kind, st *analysis.Stage, list []analysis.Utilization, weight float64) {
 	clock := UnderNsys
 	if st.CleanMS != nil {
 		clock = Unprofiled

@@ -105,15 +105,15 @@ func checkGPU(_ context.Context, e *exam) finding {
 	if !e.wantsGPU() {
 		return notApplicable("no GPU wanted")
 	}
-	said := ""
+	printed := ""
 	if e.gpusErr != nil {
-		said = e.gpusErr.Error()
+		printed = e.gpusErr.Error()
 	}
 	switch {
-	case strings.Contains(said, "Driver/library version mismatch"):
-		return problem(true, "reboot, or reload the NVIDIA kernel modules: the driver was updated while the old one was loaded", "%s", said)
-	case strings.Contains(said, "No devices were found"):
-		return problem(true, "look into dmesg for NVRM and Xid lines; a GPU that fell off the bus needs a reset or a reboot", "%s", said)
+	case strings.Contains(printed, "Driver/library version mismatch"):
+		return problem(true, "reboot, or reload the NVIDIA kernel modules: the driver was updated while the old one was loaded", "%s", printed)
+	case strings.Contains(printed, "No devices were found"):
+		return problem(true, "look into dmesg for NVRM and Xid lines; a GPU that fell off the bus needs a reset or a reboot", "%s", printed)
 	case !module && len(devices) == 0 && e.contained != "":
 		return problem(true, "start the container with --gpus all (or --runtime=nvidia)", "no driver and no /dev/nvidia* in this %s container", e.contained)
 	case !module && e.exists("/dev/dxg"):
@@ -122,8 +122,8 @@ func checkGPU(_ context.Context, e *exam) finding {
 		return problem(true, "run on a machine with an NVIDIA GPU and its driver; analysis of existing reports works here", "no NVIDIA driver loaded (/proc/driver/nvidia), no /dev/nvidia*")
 	case module && len(devices) == 0:
 		return problem(true, "pass the devices into the container (--gpus all), or create them with nvidia-modprobe", "driver loaded, but no /dev/nvidia*")
-	case said != "":
-		return problem(true, "run nvidia-smi by hand and mend what it says", "%s", said)
+	case printed != "":
+		return problem(true, "run nvidia-smi by hand and mend what it says", "%s", printed)
 	}
 	return unknown("install nvidia-smi to be sure", "driver and %d device files are there, nvidia-smi is not", len(devices))
 }
@@ -207,7 +207,7 @@ func checkGPUs(_ context.Context, e *exam) finding {
 	if len(kinds) > 1 {
 		return warning("choose with CUDA_VISIBLE_DEVICES so that every run uses the same kind", "%d of different kinds: %s", len(e.gpus), strings.Join(kinds, ", "))
 	}
-	return warning("set CUDA_VISIBLE_DEVICES if the workload needs one: ncu serialises runs on all of them", "%d x %s, CUDA_VISIBLE_DEVICES is not set", len(e.gpus), kinds[0])
+	return warning("set CUDA_VISIBLE_DEVICES if the workload needs one: ncu serializes runs on all of them", "%d x %s, CUDA_VISIBLE_DEVICES is not set", len(e.gpus), kinds[0])
 }
 
 func checkMIG(_ context.Context, e *exam) finding {

@@ -91,11 +91,11 @@ func (h Host) ask(ctx context.Context, path string, args ...string) (string, err
 	}
 	text := strings.TrimSpace(string(out))
 	if !exit.OK() {
-		said := strings.TrimSpace(text + " " + string(errs))
-		if len(said) > 300 {
-			said = said[:300] + "..."
+		printed := strings.TrimSpace(text + " " + string(errs))
+		if len(printed) > 300 {
+			printed = printed[:300] + "..."
 		}
-		return "", fmt.Errorf("%s: %s: %s", filepath.Base(path), exit, said)
+		return "", fmt.Errorf("%s: %s: %s", filepath.Base(path), exit, printed)
 	}
 	return text, nil
 }

@@ -37,7 +37,7 @@ func (e *exam) readCapabilities() capabilities {
 	return capabilities{bits, err == nil}
 }
 
-// containerKind recognises the usual containers by the marks they leave.
+// containerKind recognizes the usual containers by the marks they leave.
 func (e *exam) containerKind() string {
 	if e.exists("/.dockerenv") {
 		return "docker"
@@ -141,8 +141,8 @@ func checkPerf(ctx context.Context, e *exam) finding {
 		return unknown("", "perf_event_paranoid is %q", strings.TrimSpace(text))
 	}
 	if e.nsys.Path != "" {
-		if said, err := e.ask(ctx, e.nsys.Path, "status", "-e"); err == nil {
-			if m := perfSyscall.FindStringSubmatch(said); m != nil && m[1] == "Fail" {
+		if printed, err := e.ask(ctx, e.nsys.Path, "status", "-e"); err == nil {
+			if m := perfSyscall.FindStringSubmatch(printed); m != nil && m[1] == "Fail" {
 				return warning("start the container with --security-opt seccomp=unconfined or --cap-add=SYS_ADMIN, or set sample: none", "perf_event_open is refused (nsys status -e): there would be no samples, without a word")
 			}
 		}

@@ -134,7 +134,7 @@ func stageFamilies(r *analysis.Result) []family {
 		}
 		for _, u := range []struct {
 			to   *family
-			list []analysis.Utilisation
+			list []analysis.Utilization
 		}{{&mfu, st.MFU}, {&hfu, st.HFU}, {&mbu, st.MBU}} {
 			for _, x := range u.list {
 				if x.Value != nil {

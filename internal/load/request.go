@@ -111,8 +111,8 @@ func (l *Load) send(ctx context.Context, r *Request, s shape) (kind, detail stri
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(io.LimitReader(resp.Body, 500))
-		return fmt.Sprintf("http-%d", resp.StatusCode), strings.TrimSpace(string(said))
+		answer, _ := io.ReadAll(io.LimitReader(resp.Body, 500))
+		return fmt.Sprintf("http-%d", resp.StatusCode), strings.TrimSpace(string(answer))
 	}
 	return l.follow(resp.Body, r)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 )
 
-// words are what is said of one code. Only Text is required.
+// words are what is text of one code. Only Text is required.
 type words struct {
 	Text  string // for an engineer: a sentence
 	Short string // for a table cell or a list, without a full stop; "" takes Text
@@ -167,7 +167,7 @@ func raw(f fact.Fact) string {
 }
 
 // An expander fills templates with the parameters of a fact. Facts among them are
-// said in the variant that it picks.
+// text in the variant that it picks.
 type expander struct {
 	params fact.Params
 	pick   func(words) string
@@ -214,9 +214,9 @@ func (e expander) fill(t *string, inside bool) (s string, whole bool) {
 		case '{':
 			name, after, _ := strings.Cut(*t, "}")
 			*t = after
-			said, ok := e.param(name)
+			text, ok := e.param(name)
 			whole = whole && ok
-			b.WriteString(said)
+			b.WriteString(text)
 		case '[':
 			if part, ok := e.fill(t, true); ok {
 				b.WriteString(part)

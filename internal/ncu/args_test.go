@@ -324,7 +324,7 @@ func TestArgsAgainstRealNcu(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := string(out) + string(errs)
-			for _, bad := range []string{"unrecognised", "invalid", "Invalid", "ambiguous", "required", "did not match", "more than once"} {
+			for _, bad := range []string{"unrecognized", "invalid", "Invalid", "ambiguous", "required", "did not match", "more than once"} {
 				if strings.Contains(text, bad) {
 					t.Errorf("%s: %q\n%s", name, args, text)
 					break

@@ -129,7 +129,7 @@ func (d *dumper) nvtx(n *NVTX) {
 
 func (rg *NVTXRange) dump() string {
 	s := strconv.Quote(rg.Name)
-	for _, a := range [][2]string{{"payload " + rg.PayloadType, rg.Payload}, {"colour", rg.Color}, {"message " + rg.MessageType, rg.Message}} {
+	for _, a := range [][2]string{{"payload " + rg.PayloadType, rg.Payload}, {"color", rg.Color}, {"message " + rg.MessageType, rg.Message}} {
 		if a[1] != "" {
 			s += fmt.Sprintf(" %s %q", a[0], a[1])
 		}

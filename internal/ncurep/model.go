@@ -223,7 +223,7 @@ type NVTXOpen struct {
 }
 
 // NVTXRange is a range with its attributes, in the words of ncu: payload types
-// Uint64, Int64, Double, ..., colour type RGB, message types ASCII, UNICODE,
+// Uint64, Int64, Double, ..., color type RGB, message types ASCII, UNICODE,
 // REGISTERED. An attribute that the program did not give is empty.
 type NVTXRange struct {
 	Name          string

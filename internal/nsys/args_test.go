@@ -265,7 +265,7 @@ func TestArgsAgainstRealNsys(t *testing.T) {
 			out, _ := cmd.CombinedOutput()
 			cancel()
 			endAgent(t, cmd.Process.Pid)
-			for _, bad := range []string{"unrecognised", "Illegal", "ambiguous", "missing", "more than once"} {
+			for _, bad := range []string{"unrecognized", "Illegal", "ambiguous", "missing", "more than once"} {
 				if strings.Contains(string(out), bad) {
 					t.Errorf("%s: %q\n%s", name, args, out)
 					break

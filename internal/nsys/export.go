@@ -225,9 +225,9 @@ func exportWith(ctx context.Context, nsys tool.Tool, report, made, dir string) e
 	if err != nil {
 		return err
 	}
-	said := string(stdout) + "\n" + string(stderr)
+	printed := string(stdout) + "\n" + string(stderr)
 	for _, p := range exportProblems {
-		if found := p.pattern.FindString(said); found != "" {
+		if found := p.pattern.FindString(printed); found != "" {
 			hint := p.meaning
 			if strings.HasSuffix(hint, ": ") {
 				hint += exportLine(report)
@@ -236,7 +236,7 @@ func exportWith(ctx context.Context, nsys tool.Tool, report, made, dir string) e
 		}
 	}
 	if !exit.OK() {
-		return fmt.Errorf("%s failed (%s): %s", nsys, exit, lastLine(said))
+		return fmt.Errorf("%s failed (%s): %s", nsys, exit, lastLine(printed))
 	}
 	f, err := OpenSQLite(made)
 	if err != nil {

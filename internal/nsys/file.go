@@ -71,7 +71,7 @@ func OpenSQLite(path string) (*File, error) {
 		return nil, err
 	}
 	f := &File{Path: path, SQLite: path, db: db, noted: map[string]bool{}}
-	if err := f.recognise(); err != nil {
+	if err := f.recognize(); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -125,9 +125,9 @@ var marks = []string{
 	tableKernel, tableRuntime, tableNVTX,
 }
 
-// recognise refuses databases of other programs and the stub that a failed
+// recognize refuses databases of other programs and the stub that a failed
 // export leaves.
-func (f *File) recognise() error {
+func (f *File) recognize() error {
 	tables := f.db.Tables()
 	if !slices.ContainsFunc(tables, func(t sqlite.Table) bool {
 		return slices.Contains(marks, t.Name) || strings.HasPrefix(t.Name, "CUPTI_ACTIVITY_KIND_")
@@ -188,7 +188,7 @@ func (f *File) HasGraphNodes() bool {
 	return slices.ContainsFunc(nodeLayouts, func(l layout) bool { return f.Has(l.table) })
 }
 
-// KernelRows summarises kernels. It reads nothing but kernels and their names
+// KernelRows summarizes kernels. It reads nothing but kernels and their names
 // unless the query asks for regions.
 func (f *File) KernelRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.KernelRow], error) {
 	q.Exact = f.exact()

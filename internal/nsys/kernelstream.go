@@ -78,7 +78,7 @@ func streamLayout(q *timeline.Query) layout {
 	return l
 }
 
-// kernelStream summarises kernels in one pass over their table.
+// kernelStream summarizes kernels in one pass over their table.
 func (f *File) kernelStream(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.KernelRow], error) {
 	f.noteUnknown(kernelLayout)
 	l := streamLayout(&q)

@@ -404,7 +404,7 @@ func TestNVTXDetails(t *testing.T) {
 				}
 			}
 			if r := byName["coloured"]; r.Category != "io" || r.Color != "#80FF0000" || r.Path != "outer/coloured" {
-				t.Errorf("coloured: %+v", r)
+				t.Errorf("colored: %+v", r)
 			}
 			if r := byName["registered"]; r.Domain != "engine" || r.Path != "engine@registered" || r.Category != "math" {
 				t.Errorf("registered: %+v", r)

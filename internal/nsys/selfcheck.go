@@ -192,19 +192,19 @@ func runStats(ctx context.Context, nsys tool.Tool, path, report, dir string) (r 
 	if err != nil {
 		return r, "", fmt.Errorf("run nsys stats: %w", err)
 	}
-	said := string(stdout) + "\n" + string(stderr)
-	if m := statsSkipped.FindStringSubmatch(said); m != nil {
+	printed := string(stdout) + "\n" + string(stderr)
+	if m := statsSkipped.FindStringSubmatch(printed); m != nil {
 		return r, strings.TrimSpace(m[1]), nil
 	}
-	if m := statsBroke.FindStringSubmatch(said); m != nil && !strings.Contains(m[1], "No module named") {
+	if m := statsBroke.FindStringSubmatch(printed); m != nil && !strings.Contains(m[1], "No module named") {
 		return r, "nsys failed: " + strings.TrimSpace(m[1]), nil
 	}
-	if m := statsFailed.FindStringSubmatch(said); m != nil {
+	if m := statsFailed.FindStringSubmatch(printed); m != nil {
 		return r, "", fmt.Errorf("run nsys stats --report=%s: %s", report, strings.TrimSpace(m[1]))
 	}
 	data, err := os.ReadFile(base + "_" + report + ".csv")
 	if errors.Is(err, fs.ErrNotExist) {
-		return r, "", fmt.Errorf("run nsys stats --report=%s: it wrote no report (%s): %s", report, exit, lastLine(said))
+		return r, "", fmt.Errorf("run nsys stats --report=%s: it wrote no report (%s): %s", report, exit, lastLine(printed))
 	}
 	if err != nil {
 		return r, "", fmt.Errorf("read nsys stats: %w", err)

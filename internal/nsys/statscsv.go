@@ -303,7 +303,7 @@ var statsUnits = map[string]float64{
 	"ns": 1, "nsec": 1, "us": 1e3, "usec": 1e3, "ms": 1e6, "msec": 1e6, "s": 1e9, "sec": 1e9,
 }
 
-// statsHeader recognises a header by its column names.
+// statsHeader recognizes a header by its column names.
 func statsHeader(cells []string) ([]StatsColumn, bool) {
 	columns := make([]StatsColumn, len(cells))
 	known, numbers := 0, 0

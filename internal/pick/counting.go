@@ -282,9 +282,9 @@ func (c *Counting) saySteps(steps []Step) {
 }
 
 // ladder says what the steps depend on.
-func (c *Counting) ladder(regions []string) Climb {
+func (c *Counting) ladder(regions []string) LadderInput {
 	p := c.policy()
-	l := Climb{Version: c.Version, Regions: regions, Kernels: -1, Graphs: c.Ncu.CLI.GraphProfiling == "graph", Program: c.Program, Budget: p.Budget}
+	l := LadderInput{Version: c.Version, Regions: regions, Kernels: -1, Graphs: c.Ncu.CLI.GraphProfiling == "graph", Program: c.Program, Budget: p.Budget}
 	l.Passes, _ = p.Collect.Passes()
 	if c.Timeline == nil {
 		return l

@@ -17,7 +17,7 @@ func Regions(l *Launches, results []Counted, v *Verification, o RegionOptions) (
 	if err != nil {
 		return nil, err
 	}
-	o.Aggregate = o.Aggregate || l.alone()
+	o.Aggregate = o.Aggregate || l.oneProcess()
 	j := &joiner{l: l, o: o, results: results, stands: stand(l, results, v), units: map[string]string{}}
 	if err := j.choose(); err != nil {
 		return nil, err
@@ -45,9 +45,9 @@ type joiner struct {
 	shown     map[uint32]bool
 	unmatched []Unmatched
 
-	sums   map[partKey]*partSum
-	byNode map[uint32][]partKey // inclusive ones
-	alone  bool                 // one process launched everything, on one device: its parts are the same
+	sums       map[partKey]*partSum
+	byNode     map[uint32][]partKey // inclusive ones
+	oneProcess bool                 // one process launched everything, on one device: its parts are the same
 }
 
 // partKey is one region, or its part in a process or device, with or without
@@ -137,8 +137,8 @@ func Meaningful(name string) bool {
 	return !strings.HasPrefix(name, "derived_tempMetric") && !strings.Contains(name, ":") && !strings.Contains(name, ".Triage")
 }
 
-// alone tells whether one process launched everything, on one device.
-func (l *Launches) alone() bool {
+// oneProcess tells whether one process launched everything, on one device.
+func (l *Launches) oneProcess() bool {
 	var first *timeline.Queue
 	for i := range l.t.Kernels {
 		q := &l.t.Queues[l.t.Kernels[i].Queue]
@@ -168,7 +168,7 @@ func (c *Counted) Enclosing() map[string]bool {
 
 // add credits each launch of the timeline to the regions around it.
 func (j *joiner) add() {
-	j.sums, j.byNode, j.alone = map[partKey]*partSum{}, map[uint32][]partKey{}, j.l.alone()
+	j.sums, j.byNode, j.oneProcess = map[partKey]*partSum{}, map[uint32][]partKey{}, j.l.oneProcess()
 	type from struct{ place, group, queue uint32 }
 	known := map[from][]account{}
 	var last from
@@ -233,7 +233,7 @@ func (j *joiner) accountsOf(node uint32, group int, q *timeline.Queue, exclusive
 		s := j.sums[k]
 		if s == nil {
 			s = &partSum{groups: map[int]*groupSum{}}
-			if j.alone && n > 0 { // the only process is the only device
+			if j.oneProcess && n > 0 { // the only process is the only device
 				s = j.sums[keys[0]]
 			}
 			j.sums[k] = s
@@ -241,7 +241,7 @@ func (j *joiner) accountsOf(node uint32, group int, q *timeline.Queue, exclusive
 				j.byNode[node] = append(j.byNode[node], k)
 			}
 		}
-		if j.alone && n > 0 {
+		if j.oneProcess && n > 0 {
 			continue
 		}
 		a := account{part: s, speakers: speakers}

@@ -163,7 +163,7 @@ func TestRegionsAddUp(t *testing.T) {
 		}
 		for _, g := range without.Regions {
 			has := slices.ContainsFunc(g.Parts, func(p RegionPart) bool { return p.Scope == "aggregate" })
-			if has != (l.alone() && len(g.Parts) > 0) {
+			if has != (l.oneProcess() && len(g.Parts) > 0) {
 				t.Errorf("%s: %s: an aggregate that was turned off: %v", name, g.Path, has)
 			}
 		}

@@ -18,8 +18,8 @@ type Step struct {
 	Reason  Reason `json:"reason"`            // why it was left, or why it is the answer
 }
 
-// A Climb is what the ladder needs to know of the run.
-type Climb struct {
+// A LadderInput is what the ladder needs to know of the run.
+type LadderInput struct {
 	Version tool.Version
 	Regions []string // the regions to measure as a whole, as ncu spells them
 	Kernels int      // launches in them according to the timeline; -1 where there is none
@@ -33,7 +33,7 @@ type Climb struct {
 }
 
 // First is the mode to begin with, after the steps that cannot work.
-func (c Climb) First() (mode string, passed []Step) {
+func (c LadderInput) First() (mode string, passed []Step) {
 	pass := func(mode string, code fact.Code) { passed = append(passed, Step{Mode: mode, Reason: because(code)}) }
 	switch {
 	case len(c.Regions) == 0:
@@ -91,7 +91,7 @@ var leads = map[capture.Kind]bool{
 // "" where the ladder ends. The step is the record of what was tried; passed
 // are modes in between that cannot work. Unmeasured are regions that the
 // capture, however good, does not hold.
-func (c Climb) Next(mode string, o capture.Outcome, unmeasured []string) (next string, done Step, passed []Step) {
+func (c LadderInput) Next(mode string, o capture.Outcome, unmeasured []string) (next string, done Step, passed []Step) {
 	done = Step{Mode: mode, Tried: true, Outcome: string(o.Kind)}
 	kind := fact.ID("kind", "replay-verdict", string(o.Kind))
 	if hopeless[o.Kind] {
@@ -127,7 +127,7 @@ func (c Climb) Next(mode string, o capture.Outcome, unmeasured []string) (next s
 }
 
 // noAppRange says why app-range replay is passed over; zero where it is not.
-func (c Climb) noAppRange() Reason {
+func (c LadderInput) noAppRange() Reason {
 	if !ncu.AppRange(c.Version) {
 		return because(stepNoAppRange, fact.Name("version", c.Version.String()))
 	}

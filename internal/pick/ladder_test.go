@@ -12,37 +12,37 @@ import (
 )
 
 func TestLadder(t *testing.T) {
-	climb := Climb{Version: tool.Version{Major: 2025, Minor: 3}, Regions: []string{"decode/"}, Kernels: 10, Program: 25 * time.Second, Passes: 9}
-	old, rich := climb, climb
+	ladderInput := LadderInput{Version: tool.Version{Major: 2025, Minor: 3}, Regions: []string{"decode/"}, Kernels: 10, Program: 25 * time.Second, Passes: 9}
+	old, rich := ladderInput, ladderInput
 	old.Version = tool.Version{Major: 2022, Minor: 3}
 	rich.Budget = 2 * time.Minute
 	for _, test := range []struct {
-		name       string
-		climb      Climb
-		outcomes   []capture.Outcome // of the modes in the order in which they are tried
-		unmeasured []string
-		tried      []string
-		passed     []string
-		reason     fact.Code // of the last step that was left or passed over
+		name        string
+		ladderInput LadderInput
+		outcomes    []capture.Outcome // of the modes in the order in which they are tried
+		unmeasured  []string
+		tried       []string
+		passed      []string
+		reason      fact.Code // of the last step that was left or passed over
 	}{
-		{"range works", climb, []capture.Outcome{{Kind: capture.Captured, Usable: true}}, nil, []string{"range"}, nil, stepMeasured},
-		{"PyTorch", climb, []capture.Outcome{{Kind: capture.UnsupportedAPI, Evidence: fact.New("tool-printed", fact.Vendor("text_of_vendor", "cuKernelSetAttribute"))}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "app-range"}, nil, stepMeasured},
-		{"nothing but kernels", climb, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.NotDeterministic}, {Kind: capture.WithWarnings, Usable: true}}, nil, []string{"range", "app-range", "kernel"}, nil, stepMeasured},
+		{"range works", ladderInput, []capture.Outcome{{Kind: capture.Captured, Usable: true}}, nil, []string{"range"}, nil, stepMeasured},
+		{"PyTorch", ladderInput, []capture.Outcome{{Kind: capture.UnsupportedAPI, Evidence: fact.New("tool-printed", fact.Vendor("text_of_vendor", "cuKernelSetAttribute"))}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "app-range"}, nil, stepMeasured},
+		{"nothing but kernels", ladderInput, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.NotDeterministic}, {Kind: capture.WithWarnings, Usable: true}}, nil, []string{"range", "app-range", "kernel"}, nil, stepMeasured},
 		{"old ncu", old, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "kernel"}, []string{"app-range"}, stepMeasured},
 		{"app-range over the budget", rich, []capture.Outcome{{Kind: capture.UnsupportedAPI}, {Kind: capture.Captured, Usable: true}}, nil, []string{"range", "kernel"}, []string{"app-range"}, stepMeasured},
-		{"no permission", climb, []capture.Outcome{{Kind: capture.Permission}}, nil, []string{"range"}, nil, stepHopeless},
-		{"interrupted with a report", climb, []capture.Outcome{{Kind: capture.Interrupted, Usable: true}}, nil, []string{"range"}, nil, stepHopeless},
-		{"kernel replay fails too", climb, []capture.Outcome{{Kind: capture.Unknown, What: fact.New("tool-not-started", fact.Name("tool", "x"))}, {Kind: capture.Unknown, What: fact.New("tool-not-started", fact.Name("tool", "y"))}, {Kind: capture.HungCollective}}, nil, []string{"range", "app-range", "kernel"}, nil, stepVerdict},
-		{"part of the regions", climb, []capture.Outcome{{Kind: capture.Captured, Usable: true}, {Kind: capture.Captured, Usable: true}, {Kind: capture.Captured, Usable: true}}, []string{"decode/"}, []string{"range", "app-range", "kernel"}, nil, stepUnmeasured},
+		{"no permission", ladderInput, []capture.Outcome{{Kind: capture.Permission}}, nil, []string{"range"}, nil, stepHopeless},
+		{"interrupted with a report", ladderInput, []capture.Outcome{{Kind: capture.Interrupted, Usable: true}}, nil, []string{"range"}, nil, stepHopeless},
+		{"kernel replay fails too", ladderInput, []capture.Outcome{{Kind: capture.Unknown, What: fact.New("tool-not-started", fact.Name("tool", "x"))}, {Kind: capture.Unknown, What: fact.New("tool-not-started", fact.Name("tool", "y"))}, {Kind: capture.HungCollective}}, nil, []string{"range", "app-range", "kernel"}, nil, stepVerdict},
+		{"part of the regions", ladderInput, []capture.Outcome{{Kind: capture.Captured, Usable: true}, {Kind: capture.Captured, Usable: true}, {Kind: capture.Captured, Usable: true}}, []string{"decode/"}, []string{"range", "app-range", "kernel"}, nil, stepUnmeasured},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			mode, steps := test.climb.First()
+			mode, steps := test.ladderInput.First()
 			var tried, passed []string
 			for _, o := range test.outcomes {
 				if mode == "" {
 					t.Fatal("the ladder ends early")
 				}
-				next, done, skipped := test.climb.Next(mode, o, test.unmeasured)
+				next, done, skipped := test.ladderInput.Next(mode, o, test.unmeasured)
 				steps = append(append(steps, done), skipped...)
 				mode = next
 			}
@@ -64,7 +64,7 @@ func TestLadder(t *testing.T) {
 			}
 		})
 	}
-	for _, c := range []Climb{{Kernels: 5}, {Regions: []string{"idle/"}}, {Regions: []string{"decode/"}, Kernels: 3, Graphs: true}} {
+	for _, c := range []LadderInput{{Kernels: 5}, {Regions: []string{"idle/"}}, {Regions: []string{"decode/"}, Kernels: 3, Graphs: true}} {
 		if mode, steps := c.First(); mode != ncu.ReplayKernel || len(steps) != 2 {
 			t.Errorf("%+v begins with %s after %v", c, mode, steps)
 		}

@@ -114,7 +114,7 @@ func (j *joiner) over(name, how string, speakers []speaker, by []weight) (float6
 		if by[i] == (weight{}) {
 			continue
 		}
-		value, times, ok := j.said(name, speakers, i)
+		value, times, ok := j.valueOf(name, speakers, i)
 		switch {
 		case !ok:
 			return 0, false // nobody has it
@@ -128,9 +128,9 @@ func (j *joiner) over(name, how string, speakers []speaker, by []weight) (float6
 	return sum, have
 }
 
-// said is the value of a metric by a speaker. Where its results lack it, the
+// valueOf is the value of a metric by a speaker. Where its results lack it, the
 // nearest that has it speaks, and an additive value counts times.
-func (j *joiner) said(name string, speakers []speaker, i int) (value, times float64, ok bool) {
+func (j *joiner) valueOf(name string, speakers []speaker, i int) (value, times float64, ok bool) {
 	if value, ok = j.mean(name, speakers[i].results); ok {
 		return value, 1, true
 	}

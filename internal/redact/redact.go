@@ -144,7 +144,7 @@ func (r *Redactor) build() {
 	}
 	slices.Sort(roots)
 	// A path starts where no word or path goes on, or after an option of one
-	// letter, a file URL or a colour of a terminal; it ends before quotes,
+	// letter, a file URL or a color of a terminal; it ends before quotes,
 	// brackets, blanks and separators of lists.
 	r.pathRE = regexp.MustCompile(`(^|[^A-Za-z0-9_./~-]|\bfile://|(?:^|\s)-[A-Za-z]|\x1b\[[0-9;]*[A-Za-z])((?:/(?:` + strings.Join(roots, "|") + `)|~[A-Za-z0-9_-]*)(?:/[^\s/"'<>|:;,()\[\]{}\x00-\x1f*?\\&]+)+/?|[A-Za-z]:\\[^\s"'<>|;,()\x00-\x1f*?]+|/(?:home|Users|root)\b)`)
 	r.names = r.longNames()
@@ -259,7 +259,7 @@ func (r *Redactor) replacePaths(s string, word func(string) string) string {
 	})
 }
 
-// replaceNames passes twice: neighbouring names share the character between
+// replaceNames passes twice: neighboring names share the character between
 // them, which one pass cannot match for both.
 func (r *Redactor) replaceNames(s string, word func(string) string) string {
 	if !slices.ContainsFunc(r.names, func(n string) bool { return strings.Contains(s, n) }) {

@@ -221,7 +221,7 @@ func secretName(name, value string) string {
 	return ""
 }
 
-// opaqueValue recognises keys without a known form: long, of one word, and
+// opaqueValue recognizes keys without a known form: long, of one word, and
 // too random to be a name. A value with a dot or a leading slash is a file or
 // host name.
 func opaqueValue(name, value string) string {

@@ -97,7 +97,7 @@ func (r *Redactor) File(name string, data []byte) (clean []byte, err error) {
 
 // leftover says what known secret or long name is still in data, or "". Where
 // data is cut out of a file, a name at the cut may be part of a longer word and
-// does not count; the neighbouring part shows it whole.
+// does not count; the neighboring part shows it whole.
 func (r *Redactor) leftover(data []byte, cutBefore, cutAfter bool) string {
 	r.build()
 	if r.secrets.In(data) {

@@ -44,7 +44,7 @@ func TimelineFacts(info *timeline.Info) []Fact {
 		count int
 	}{
 		{"kernels", c.Kernels}, {"kernel names", c.KernelNames}, {"kernels of CUDA graphs", c.GraphKernels}, {"CUDA graph launches", c.GraphLaunches},
-		{"memory copies", c.Copies}, {"memory sets", c.Sets}, {"synchronisations", c.Syncs}, {"CUDA calls", c.Calls},
+		{"memory copies", c.Copies}, {"memory sets", c.Sets}, {"synchronizations", c.Syncs}, {"CUDA calls", c.Calls},
 		{"NVTX ranges", c.Ranges}, {"NVTX ranges never closed", c.Unclosed}, {"NVTX marks", c.Marks},
 	} {
 		add("events", n.name, n.count)

@@ -58,11 +58,11 @@ func underived() *analysis.Result {
 			Aggregates: []analysis.Aggregate{{Name: "prefill_ms", Unit: "ms", N: 5, Mean: 8.1234, Std: 0.02, Min: 8.1, P50: 8.12, P90: 8.15, P99: 8.16, Max: 8.16}, {Name: "tokens_per_s", Unit: "tokens/s", N: 5, Mean: 412.3, Std: 3, Min: 409, P50: 412, P90: 416, P99: 416, Max: 416}}},
 		Stages: []analysis.Stage{
 			{Name: "prefill", Region: "prefill", CleanMS: at(8.1234), CleanStdMS: at(0.02), NsysMS: at(10), Overhead: at(0.231), Passes: 1, Split: prefill,
-				MFU: []analysis.Utilisation{{Method: "analytic", Value: at(0.41), Achieved: 343e12, Peak: peak, Seconds: 0.0081234}},
-				HFU: []analysis.Utilisation{{Method: "counters", Value: at(0.405), Achieved: 338e12, Peak: peak, Seconds: 0.0081234, Coverage: at(0.962)}},
-				MBU: []analysis.Utilisation{{Method: "analytic", Peak: dram, Why: facts("the bytes of this model are not known")}}, FLOPs: at(2.79e12)},
+				MFU: []analysis.Utilization{{Method: "analytic", Value: at(0.41), Achieved: 343e12, Peak: peak, Seconds: 0.0081234}},
+				HFU: []analysis.Utilization{{Method: "counters", Value: at(0.405), Achieved: 338e12, Peak: peak, Seconds: 0.0081234, Coverage: at(0.962)}},
+				MBU: []analysis.Utilization{{Method: "analytic", Peak: dram, Why: facts("the bytes of this model are not known")}}, FLOPs: at(2.79e12)},
 			{Name: "decode", Region: "decode", CleanMS: at(70), CleanStdMS: at(1), NsysMS: at(80), Overhead: at(0.143), Passes: 1, TokensPS: at(412.3), Split: decode, LaunchGain: &analysis.Bound{NS: 70_000_000, OfNS: 80_000_000, Times: "nsys"},
-				MFU: []analysis.Utilisation{{Method: "analytic", Value: at(0.0012), Achieved: 1e12, Peak: peak, Seconds: 0.07}}},
+				MFU: []analysis.Utilization{{Method: "analytic", Value: at(0.0012), Achieved: 1e12, Peak: peak, Seconds: 0.07}}},
 		},
 		Regions: []analysis.Region{
 			{Path: "decode", Name: "decode", Parent: -1, Instances: 1, WallNS: 80_000_000, ProjectedNS: 79_000_000, Kernels: 160, KernelNS: 6_400_000, SelfKernels: 0, Split: decode, Top: []analysis.RegionKernel{{Kernel: 0, Calls: 160, NS: 6_400_000}},

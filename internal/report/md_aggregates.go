@@ -108,7 +108,7 @@ func (d *doc) scopeTotals(r *analysis.Result) {
 	if r.Scope == nil {
 		return
 	}
-	p := analysed(r)
+	p := partOf(r)
 	g := newGrid("Scope: "+prose(p.name), ">Value", ">Of its wall time")
 	timed := func(name string, ns int64) { g.add(name, elapsed(float64(ns)), orAbsent(r.Scope.OfWall(ns))) }
 	timed("Wall time", p.wall)

@@ -29,7 +29,7 @@ func WriteKernels(w io.Writer, r *analysis.Result) error {
 	}
 	if slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) }) {
 		d.line("%s, told apart by name, grid and block; %s launches, %s of GPU time. Sorted by GPU time.",
-			plural(len(r.Kernels), "kernel"), thousands(analysed(r).launches), elapsed(float64(analysed(r).kernel)))
+			plural(len(r.Kernels), "kernel"), thousands(partOf(r).launches), elapsed(float64(partOf(r).kernel)))
 	} else {
 		d.line("%s, told apart by name, grid and block.", plural(len(r.Kernels), "kernel"))
 	}

@@ -56,7 +56,7 @@ func textsOfNotes(notes []analysis.Note) []string {
 
 func (d *doc) commands(r *analysis.Result) {
 	if len(r.Method.Commands) == 0 {
-		d.line("%s%s", absent, d.note(missing(r, "The files were analysed without the run that made them, so its commands are not known.")))
+		d.line("%s%s", absent, d.note(missing(r, "The files were analyzed without the run that made them, so its commands are not known.")))
 		return
 	}
 	var b strings.Builder

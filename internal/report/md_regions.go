@@ -33,7 +33,7 @@ func WriteRegions(w io.Writer, r *analysis.Result) error {
 		of, outside = "the GPU time in the scope", ", which reads outside for regions that are not in it"
 	}
 	d.line("NVTX regions, sorted by GPU time. GPU time includes nested regions, so rows overlap; **own** leaves them out. Regions whose names differ by a number alone are one line, with # in its place. Shares are of %s (%s)%s. Limiter names what holds back most of the region's GPU time, or launch-bound where the GPU waits for the host more than it works.",
-		of, elapsed(float64(analysed(r).kernel)), outside)
+		of, elapsed(float64(partOf(r).kernel)), outside)
 	d.regionTable(r, listedRegions, together)
 	for _, by := range []struct {
 		title string

@@ -226,7 +226,7 @@ func (d *doc) opportunities(r *analysis.Result, n *names) {
 		d.line("None found.%s", d.note(missing(r, "Nothing that was captured points to a change that would save time.", withoutCounters...)))
 		return
 	}
-	whole := analysed(r).name
+	whole := partOf(r).name
 	d.line("Ranked by seconds of %s%s. Each is an upper bound under its own assumption, unless it is called an estimate; they overlap, so they do not add up.", prose(whole), heldAgainst(r))
 	writeView(d, OpportunityView, opportunityLines(r))
 	for i := range r.Opportunities {
@@ -273,7 +273,7 @@ func (d *doc) opportunity(r *analysis.Result, n *names, i int) {
 	}
 	bound += elapsed(o.Seconds*1e9) + savedOf(o)
 	if o.Speedup >= 1 {
-		bound += fmt.Sprintf("; %s would be %sx as fast (Amdahl)", prose(analysed(r).name), speedup(o.Speedup))
+		bound += fmt.Sprintf("; %s would be %sx as fast (Amdahl)", prose(partOf(r).name), speedup(o.Speedup))
 	}
 	items := []string{bound}
 	if o.Estimate != nil {

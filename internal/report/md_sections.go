@@ -54,7 +54,7 @@ func (d *doc) environment(r *analysis.Result) {
 	d.table(g)
 }
 
-// factName begins with a capital, as its neighbours do, unless it is a name out of
+// factName begins with a capital, as its neighbors do, unless it is a name out of
 // a program such as torch.compile.
 func factName(name string) string {
 	if strings.ContainsAny(name, "._") {

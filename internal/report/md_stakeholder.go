@@ -67,7 +67,7 @@ func ofRun(r *analysis.Result, speedup float64) string {
 	if speedup <= 1 {
 		return ""
 	}
-	return ", " + percent(1-1/speedup) + " of " + prose(analysed(r).name)
+	return ", " + percent(1-1/speedup) + " of " + prose(partOf(r).name)
 }
 
 // lowerFirst lets a title go on within a sentence; abbreviations stay.
@@ -92,7 +92,7 @@ func (d *doc) plainAggregates(r *analysis.Result) {
 	if len(r.Totals.Aggregates) == 0 {
 		g.add("Times without a profiler", absent+d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", withoutUnprofiled...)), "")
 	}
-	p := analysed(r)
+	p := partOf(r)
 	if r.HasTimeline() && p.wall > 0 {
 		what := "under the profiler, from first to last event"
 		if r.Scope != nil {

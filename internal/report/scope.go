@@ -18,7 +18,7 @@ type part struct {
 	outsideNS, outsideCalls int64
 }
 
-func analysed(r *analysis.Result) part {
+func partOf(r *analysis.Result) part {
 	if s := r.Scope; s != nil {
 		return part{message.Text(s.Name), s.WallNS, s.BusyNS, s.KernelNS, s.BusyShare, s.Launches, int64(s.KernelNames), s.Split, s.OutsideKernelNS, s.OutsideLaunches}
 	}

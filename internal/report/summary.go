@@ -137,7 +137,7 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 // summaryScope says how much of the timeline the summary is about, the last parts
 // left out where rows are few.
 func summaryScope(r *analysis.Result, width, most int) []string {
-	p := analysed(r)
+	p := partOf(r)
 	if r.Scope == nil || p.wall <= 0 {
 		return nil
 	}
@@ -166,7 +166,7 @@ func summaryTitle(r *analysis.Result, o SummaryOptions) []string {
 		title = "deepprof"
 	}
 	numbers := ""
-	if p := analysed(r); r.Scope == nil && r.HasTimeline() && p.wall > 0 {
+	if p := partOf(r); r.Scope == nil && r.HasTimeline() && p.wall > 0 {
 		numbers = fmt.Sprintf("%s under nsys, GPU busy %s%s, %s launches", elapsed(float64(p.wall)), orAbsent(p.busy), busySpread(r), thousands(p.launches))
 	}
 	if both := title + ": " + numbers; numbers == "" || utf8.RuneCountInString(both) <= o.Width {

@@ -168,8 +168,8 @@ func TestSummaryIsWhole(t *testing.T) {
 func TestSummaryTitlesCounted(t *testing.T) {
 	value := 0.00088
 	r := sample()
-	counted := []analysis.Utilisation{{Method: "counters", Value: &value}}
-	model := []analysis.Utilisation{{Method: "analytic", Value: &value}}
+	counted := []analysis.Utilization{{Method: "counters", Value: &value}}
+	model := []analysis.Utilization{{Method: "analytic", Value: &value}}
 	for _, c := range []struct {
 		stage analysis.Stage
 		title string

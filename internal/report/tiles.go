@@ -23,8 +23,8 @@ func PageTiles(r *analysis.Result) []Tile {
 	}
 	for _, m := range []struct {
 		name string
-		of   func(*analysis.Stage) []analysis.Utilisation
-	}{{"MFU", func(s *analysis.Stage) []analysis.Utilisation { return s.MFU }}, {"MBU", func(s *analysis.Stage) []analysis.Utilisation { return s.MBU }}} {
+		of   func(*analysis.Stage) []analysis.Utilization
+	}{{"MFU", func(s *analysis.Stage) []analysis.Utilization { return s.MFU }}, {"MBU", func(s *analysis.Stage) []analysis.Utilization { return s.MBU }}} {
 		if t, ok := useTile(m.name, r.Stages, m.of); ok {
 			tiles = append(tiles, t)
 		}
@@ -74,7 +74,7 @@ func aggregateTiles(list []analysis.Aggregate) (tiles []Tile) {
 }
 
 // useTile has a measure of each stage, as the first method that tells it does.
-func useTile(name string, stages []analysis.Stage, of func(*analysis.Stage) []analysis.Utilisation) (Tile, bool) {
+func useTile(name string, stages []analysis.Stage, of func(*analysis.Stage) []analysis.Utilization) (Tile, bool) {
 	var values, names []string
 	for i := range stages {
 		for _, u := range of(&stages[i]) {

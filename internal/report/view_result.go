@@ -105,7 +105,7 @@ func Stages(r *analysis.Result) Printable {
 func stageRow(r *analysis.Result, s *analysis.Stage) StageRow {
 	row := StageRow{
 		Stage: s.Name, Region: s.Region, CleanMS: s.CleanMS, CleanStdMS: s.CleanStdMS, NsysMS: s.NsysMS, Overhead: s.Overhead, Passes: s.Passes, TokensPS: s.TokensPS,
-		MFU: utilised(s.MFU, "analytic"), MFUCounters: utilised(s.HFU, "counters"), MBU: utilised(s.MBU, "analytic"), MBUCounters: utilised(s.MBU, "counters"),
+		MFU: utilized(s.MFU, "analytic"), MFUCounters: utilized(s.HFU, "counters"), MBU: utilized(s.MBU, "analytic"), MBUCounters: utilized(s.MBU, "counters"),
 	}
 	row.HostMS, row.Synchronous = s.HostMS, s.Synchronous
 	if s.Lead != nil && s.Passes > 0 {
@@ -166,8 +166,8 @@ func showOverhead(r *StageRow) any {
 	return *r.Overhead * 100
 }
 
-// utilised is the value found by a method; a contradiction is none.
-func utilised(list []analysis.Utilisation, method string) *float64 {
+// utilized is the value found by a method; a contradiction is none.
+func utilized(list []analysis.Utilization, method string) *float64 {
 	for i := range list {
 		if u := &list[i]; u.Method == method && !u.Contradiction {
 			return u.Value
@@ -183,7 +183,7 @@ func stageNotes(r *analysis.Result) []string {
 		s := &r.Stages[i]
 		for _, list := range []struct {
 			name string
-			of   []analysis.Utilisation
+			of   []analysis.Utilization
 		}{{"MFU", s.MFU}, {"HFU", s.HFU}, {"MBU", s.MBU}} {
 			for _, u := range list.of {
 				if u.Value == nil && len(u.Why) > 0 {

@@ -91,8 +91,8 @@ var ServingStepView = View[analysis.StepClass]{
 		{Key: "busy_median_ns", Title: "GPU busy, median", Priority: 1, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return int64(c.Busy.P50) }},
 		{Key: "gap_before_median_ns", Title: "gap before, median", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return medianNS(c.Gap) }},
 		{Key: "launches", Priority: 4, Unit: Count, Value: func(c *analysis.StepClass) any { return int64(c.Launches + 0.5) }},
-		{Key: "mfu", Title: "MFU", Priority: 2, Unit: Share, Value: func(c *analysis.StepClass) any { return utilized(c.MFU) }},
-		{Key: "mbu", Title: "MBU", Unit: Share, Value: func(c *analysis.StepClass) any { return utilized(c.MBU) }},
+		{Key: "mfu", Title: "MFU", Priority: 2, Unit: Share, Value: func(c *analysis.StepClass) any { return useValue(c.MFU) }},
+		{Key: "mbu", Title: "MBU", Unit: Share, Value: func(c *analysis.StepClass) any { return useValue(c.MBU) }},
 		{Key: "roof", Title: "limiting roof", Priority: 6, Value: func(c *analysis.StepClass) any {
 			return orNil(map[string]string{"flops": "arithmetic", "dram": "memory bandwidth"}[c.Roof])
 		}},
@@ -120,7 +120,7 @@ func rounded(v *float64) any {
 	return int64(*v + 0.5)
 }
 
-func utilized(u *analysis.Utilisation) any {
+func useValue(u *analysis.Utilization) any {
 	if u == nil || u.Value == nil {
 		return nil
 	}

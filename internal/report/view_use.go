@@ -11,7 +11,7 @@ import (
 // A useLine is one way in which the use of the GPU by a stage was found.
 type useLine struct {
 	stage, measure string
-	*analysis.Utilisation
+	*analysis.Utilization
 	why string // there is none, or what to know of it
 }
 
@@ -22,11 +22,11 @@ var UseView = View[useLine]{
 		{Key: "stage", Format: Name, Value: func(u *useLine) any { return u.stage }},
 		{Key: "measure", Value: func(u *useLine) any { return orNil(u.measure) }},
 		{Key: "from", Value: func(u *useLine) any { return orNil(methodLabel(u.Method)) }},
-		{Key: "value", Title: "of peak", Unit: Share, Value: func(u *useLine) any { return u.Utilisation.Value }, Show: func(u *useLine) any {
+		{Key: "value", Title: "of peak", Unit: Share, Value: func(u *useLine) any { return u.Utilization.Value }, Show: func(u *useLine) any {
 			if u.Contradiction && u.Raw != nil {
 				return "contradiction (" + percent(*u.Raw) + ")"
 			}
-			return scaled(u.Utilisation.Value, 100)
+			return scaled(u.Utilization.Value, 100)
 		}, Note: func(u *useLine) string { return u.why }},
 		{Key: "achieved", Format: Number, Value: func(u *useLine) any {
 			return orNil(positive(u.Achieved, func(x float64) string { return rate(x, u.Peak.Unit) }))
@@ -55,7 +55,7 @@ func useLines(r *analysis.Result) []*useLine {
 		before := len(rows)
 		for _, of := range []struct {
 			measure string
-			list    []analysis.Utilisation
+			list    []analysis.Utilization
 		}{{"MFU", s.MFU}, {"HFU", s.HFU}, {"MBU", s.MBU}} {
 			for j := range of.list {
 				u := &of.list[j]
@@ -67,7 +67,7 @@ func useLines(r *analysis.Result) []*useLine {
 			}
 		}
 		if len(rows) == before {
-			rows = append(rows, &useLine{stage: s.Name, Utilisation: &analysis.Utilisation{}, why: whyUnused(r)})
+			rows = append(rows, &useLine{stage: s.Name, Utilization: &analysis.Utilization{}, why: whyUnused(r)})
 		}
 	}
 	return rows

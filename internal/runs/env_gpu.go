@@ -122,11 +122,11 @@ func (c *Collector) queryGPUs(ctx context.Context) (out string, refused []string
 			}
 		}
 		out, err = c.ask(ctx, c.NvidiaSMI, "--query-gpu="+strings.Join(names, ","), "--format=csv,noheader,nounits")
-		said := out
+		printed := out
 		if err != nil {
-			said += err.Error()
+			printed += err.Error()
 		}
-		m := badField.FindStringSubmatch(said)
+		m := badField.FindStringSubmatch(printed)
 		if m == nil || slices.Contains(refused, m[1]) {
 			break
 		}
@@ -190,7 +190,7 @@ func (g *GPU) set(env *Env, n int, f gpuField, cell string) {
 	}
 }
 
-// absentCell recognises the ways in which nvidia-smi says that it does not know.
+// absentCell recognizes the ways in which nvidia-smi says that it does not know.
 func absentCell(cell string) string {
 	bare := strings.Trim(cell, "[]")
 	switch {

@@ -249,7 +249,7 @@ func examine(root, name string) (x examined) {
 	if r == nil {
 		return x
 	}
-	s := summarise(r)
+	s := summarize(r)
 	x.summary = &s
 	if ok && r.m.Status != StatusRunning {
 		x.row = &indexRow{Schema: indexSchema, Name: name, Stamp: now, Summary: s}

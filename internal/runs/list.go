@@ -160,7 +160,7 @@ func (f Filter) sort(rows []Summary) {
 	})
 }
 
-func summarise(r *Run) Summary {
+func summarize(r *Run) Summary {
 	s := Summary{
 		ID: r.m.ID, Path: r.source, Status: r.Status(), Note: r.note, Created: r.m.Created,
 		Label: r.m.Label, GPU: gpuOf(r), Steps: []StepState{}, Recorded: clonePtr(r.m.Recorded),
@@ -270,7 +270,7 @@ type FileRow struct {
 func Show(r *Run) Detail {
 	m := r.Manifest()
 	d := Detail{
-		Summary: summarise(r), Reason: m.Reason.Fact, Version: m.Version, Command: m.Command,
+		Summary: summarize(r), Reason: m.Reason.Fact, Version: m.Version, Command: m.Command,
 		Resumed: m.Resumed, Pack: m.Pack, Steps: []StepRow{}, Files: []FileRow{},
 	}
 	for _, w := range m.Warnings {

@@ -72,7 +72,7 @@ var (
 	ErrExists = errors.New("already exists and is not empty")
 )
 
-// CreateOptions describes a new run. The zero value makes an unlabelled run
+// CreateOptions describes a new run. The zero value makes an unlabeled run
 // with a fresh id in the store.
 type CreateOptions struct {
 	Dir     string   // explicit run directory; empty: a fresh id under the store

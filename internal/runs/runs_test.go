@@ -161,7 +161,7 @@ func TestKillDuringUpdates(t *testing.T) {
 	}
 }
 
-func TestDeadProcessIsRecognised(t *testing.T) {
+func TestDeadProcessIsRecognized(t *testing.T) {
 	root := t.TempDir()
 	c, dir := startChild(t, "hold", root)
 	r, err := Open(ctx, dir)

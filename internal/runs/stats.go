@@ -36,7 +36,7 @@ type StepStats struct {
 	Outcomes    map[string]int `json:"outcomes"`          // attempts by kind of outcome
 }
 
-// Spread summarises durations in seconds.
+// Spread summarizes durations in seconds.
 type Spread struct {
 	N      int     `json:"n"`
 	Min    float64 `json:"min"`

@@ -89,13 +89,13 @@ func (s *Session) run(ctx context.Context, args []string) error {
 	defer cancel()
 	c := tool.Command{Path: s.Program, Args: args, Env: s.Env}
 	out, errs, exit, err := tool.Output(ctx, c)
-	said := strings.TrimSpace(string(errs) + string(out))
-	s.Log("$ " + c.String() + "\n" + said)
+	printed := strings.TrimSpace(string(errs) + string(out))
+	s.Log("$ " + c.String() + "\n" + printed)
 	switch {
 	case err != nil:
 		return fmt.Errorf("nsys %s: %w", args[0], err)
 	case !exit.OK():
-		last := said[strings.LastIndexByte(said, '\n')+1:]
+		last := printed[strings.LastIndexByte(printed, '\n')+1:]
 		return fmt.Errorf("nsys %s: %s: %s", args[0], exit, tool.Quote(last))
 	}
 	return nil

@@ -114,7 +114,7 @@ type source struct {
 	files []string // one, but for the counters of a run
 	dir   string   // the folder or the unpacked run that holds them; "" for a file that was named
 	done  func()   // gives it back
-	said  []string // which of several files is read
+	which []string // which of several files is read
 }
 
 // choose leaves the timeline of a rank, by its number, or of a file, by its name;
@@ -132,7 +132,7 @@ func (s *source) choose(part string) error {
 		if part == "" || part == names[i] || part == filepath.Base(file) || id.Rank != nil && part == strconv.Itoa(*id.Rank) {
 			s.files = all[i : i+1]
 			if len(all) > 1 {
-				s.said = []string{fmt.Sprintf("of %d timelines this shows %s; --part takes another: its rank or its file", len(all), cmp.Or(message.Identity(id), within(s.dir, file)))}
+				s.which = []string{fmt.Sprintf("of %d timelines this shows %s; --part takes another: its rank or its file", len(all), cmp.Or(message.Identity(id), within(s.dir, file)))}
 			}
 			return nil
 		}
@@ -173,12 +173,12 @@ func locate(ctx context.Context, path string, want Kind) (*source, error) {
 // notes are what holds for every view of a run.
 func (s *source) notes() []string {
 	if s.dir == "" {
-		return s.said
+		return s.which
 	}
 	if m, err := runs.ReadManifest(s.dir); err == nil && m.Recorded != nil {
-		return append([]string{report.RecordedRun}, s.said...)
+		return append([]string{report.RecordedRun}, s.which...)
 	}
-	return s.said
+	return s.which
 }
 
 // one is the file of a source for what takes no more than one.

@@ -170,7 +170,7 @@ func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, sho
 		result, err = more.Analyze(ctx, "show", []string{s.dir})
 	}
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) { // captures that were never analysed have none
+		if !errors.Is(err, fs.ErrNotExist) { // captures that were never analyzed have none
 			about = append(about, fmt.Sprintf("the whole timeline%s: %v", lost, err))
 		}
 		return nil, about, nil

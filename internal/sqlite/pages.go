@@ -120,7 +120,7 @@ func (db *DB) visit(page uint32, seen []uint64, stats *ScanStats) bool {
 }
 
 // isInterior reports the kind of the pages of a level by the first and the
-// last of them that can be recognised.
+// last of them that can be recognized.
 func (db *DB) isInterior(level []uint32, buf []byte) bool {
 	kind := func(page uint32) byte {
 		if db.readPage(page, buf) != nil {

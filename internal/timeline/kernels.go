@@ -27,7 +27,7 @@ type KernelGroup struct {
 	Sample      Sample
 }
 
-// KernelRows summarises the kernels of a timeline.
+// KernelRows summarizes the kernels of a timeline.
 func (t *Timeline) KernelRows(q Query) Rows[KernelRow] {
 	var at *Attribution
 	if q.NeedsRegions() {

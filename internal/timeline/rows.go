@@ -1,6 +1,6 @@
 package timeline
 
-// A KernelRow summarises the executions of one kernel. Fractions are rounded
+// A KernelRow summarizes the executions of one kernel. Fractions are rounded
 // to one decimal as Nsight Systems prints them, so that both agree.
 type KernelRow struct {
 	Name      string  `json:"name"`

@@ -15,7 +15,7 @@ import (
 )
 
 // A cache remembers what was learnt of a binary, one JSON file per
-// fingerprint. It is an optimisation only: whatever goes wrong with it is the
+// fingerprint. It is an optimization only: whatever goes wrong with it is the
 // same as an empty one.
 type cache struct{ dir string } // "" keeps nothing
 

@@ -194,7 +194,7 @@ func newTool(name, path string, from Source) Tool {
 	return Tool{Name: name, Path: abs, Real: real, Source: from, Bundled: name == Nsys && insideNcu(real)}
 }
 
-// insideNcu recognises .../nsight-compute-2025.3.1/host/target-linux-x64/nsys
+// insideNcu recognizes .../nsight-compute-2025.3.1/host/target-linux-x64/nsys
 // and the same in /usr/lib/nsight-compute and Nsight_Compute of the HPC SDK.
 func insideNcu(path string) bool {
 	lower := strings.ReplaceAll(strings.ToLower(path), "_", "-")

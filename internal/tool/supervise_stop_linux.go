@@ -22,9 +22,9 @@ func (s *supervisor) press(ctx context.Context) {
 	}
 }
 
-// cancelled handles the end of the context: a first request, or a second one
+// canceled handles the end of the context: a first request, or a second one
 // after a first through Job.Interrupts.
-func (s *supervisor) cancelled() {
+func (s *supervisor) canceled() {
 	switch {
 	case s.pressed:
 		s.insist()

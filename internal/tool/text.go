@@ -11,7 +11,7 @@ import (
 // workload may print megabytes without an end of line.
 const maxQuote = 300
 
-// terminalSequence is a command to a terminal: colours, cursor moves, titles.
+// terminalSequence is a command to a terminal: colors, cursor moves, titles.
 var terminalSequence = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[@-Z\\\\^_])")
 
 // Quote makes one line of a program's output fit to be stored and shown: at most

@@ -261,12 +261,12 @@ func gone(pid int) bool {
 }
 
 func TestRunKillsTheGroup(t *testing.T) {
-	for name, tail := range map[string]string{"cancelled": "sleep 60", "leader exits": "exit 0"} {
+	for name, tail := range map[string]string{"canceled": "sleep 60", "leader exits": "exit 0"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		var out bytes.Buffer
 		c := sh(`sleep 60 & echo $!; ` + tail)
 		c.Stdout = &out
-		if name == "cancelled" {
+		if name == "canceled" {
 			time.AfterFunc(300*time.Millisecond, cancel)
 		}
 		start := time.Now()
@@ -274,7 +274,7 @@ func TestRunKillsTheGroup(t *testing.T) {
 		if d := time.Since(start); d > 10*time.Second {
 			t.Errorf("%s: took %v", name, d)
 		}
-		if (name == "cancelled") != errors.Is(err, context.Canceled) {
+		if (name == "canceled") != errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
 		}
 		pid, perr := strconv.Atoi(strings.TrimSpace(out.String()))

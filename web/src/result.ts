@@ -148,9 +148,9 @@ export interface Stage {
   clean_busy?: number;
   kernels?: number;
   graph_kernels?: number;
-  mfu?: Utilisation[] | null;
-  hfu?: Utilisation[] | null;
-  mbu?: Utilisation[] | null;
+  mfu?: Utilization[] | null;
+  hfu?: Utilization[] | null;
+  mbu?: Utilization[] | null;
   flops?: number;
   bytes?: number;
 }
@@ -573,7 +573,7 @@ export interface Bound {
   share_text?: string;
 }
 
-export interface Utilisation {
+export interface Utilization {
   method: string;
   value?: number;
   value_text?: string;
@@ -920,8 +920,8 @@ export interface StepClass {
   context?: number;
   flops?: number;
   bytes?: number;
-  mfu?: Utilisation;
-  mbu?: Utilisation;
+  mfu?: Utilization;
+  mbu?: Utilization;
   roof?: string;
   kernels?: StepPart[] | null;
   layers?: StepPart[] | null;

@@ -231,7 +231,7 @@ func (p *tab) focus(selector string) {
 	p.do(chromedp.Focus(chromedp.CSS(selector)))
 }
 
-// media emulates a medium ("print") and a colour scheme.
+// media emulates a medium ("print") and a color scheme.
 func (p *tab) media(medium, scheme string) {
 	p.t.Helper()
 	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{

@@ -175,7 +175,7 @@ func TestSmallThings(t *testing.T) {
 // contrasts lists the texts that are hard to read: those with a contrast below
 // 4.5 to what lies behind them, by the formula of WCAG 2.
 const contrasts = `(() => {
-	const channels = (text) => { const m = text.match(/^rgba?\(([^)]+)\)$/); if (!m) throw new Error("colour " + text); const v = m[1].split(/[ ,/]+/).map(Number); return [v[0], v[1], v[2], v[3] ?? 1] };
+	const channels = (text) => { const m = text.match(/^rgba?\(([^)]+)\)$/); if (!m) throw new Error("color " + text); const v = m[1].split(/[ ,/]+/).map(Number); return [v[0], v[1], v[2], v[3] ?? 1] };
 	const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3]));
 	const light = (c) => { const [r, g, b] = c.map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b };
 	const ground = (e) => { const layers = []; for (; e; e = e.parentElement) { const c = channels(getComputedStyle(e).backgroundColor); layers.unshift(c); if (c[3] === 1) break } return layers.reduce((g, c) => over(c, g), [255, 255, 255]) };
@@ -212,7 +212,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// Black or white ink, whichever the page takes, is read easily on every colour.
+// Black or white ink, whichever the page takes, is read easily on every color.
 func TestInkOnEveryCategory(t *testing.T) {
 	r := sample()
 	r.Regions, r.Categories = r.Regions[:1], nil

@@ -188,7 +188,7 @@ func shorterRegions(regions []any, kernels int) []any {
 	return out
 }
 
-// coarser merges neighbouring boxes until no lane has more than limit.
+// coarser merges neighboring boxes until no lane has more than limit.
 func coarser(o analysis.Overview, limit int) analysis.Overview {
 	o.Lanes = slices.Clone(o.Lanes)
 	for i := range o.Lanes {
@@ -208,7 +208,7 @@ func coarser(o analysis.Overview, limit int) analysis.Overview {
 	return o
 }
 
-// mergeBoxes sums neighbours under the name that ran longest.
+// mergeBoxes sums neighbors under the name that ran longest.
 func mergeBoxes(boxes []analysis.Box) analysis.Box {
 	sum := analysis.Box{Start: boxes[0].Start, Name: boxes[0].Name}
 	var end, longest int64

@@ -113,7 +113,7 @@ func TestRecordingIsNotCalledBundled(t *testing.T) {
 func TestPeakThatWasNotMeasured(t *testing.T) {
 	r := sample()
 	peak := analysis.Peak{ID: "dram", Value: 4.81e12, Unit: "byte/s", Basis: says("device properties recorded by nsys: memory clock x bus width")}
-	r.Stages[0].MBU = []analysis.Utilisation{{Method: "analytic", Value: ptr(6.6e-8), Achieved: 317e3, Peak: peak, Seconds: 1, Why: facts("over the time under nsys")}, {Method: "counters", Value: ptr(0.1), Peak: peak, Why: facts("over the time under nsys")}}
+	r.Stages[0].MBU = []analysis.Utilization{{Method: "analytic", Value: ptr(6.6e-8), Achieved: 317e3, Peak: peak, Seconds: 1, Why: facts("over the time under nsys")}, {Method: "counters", Value: ptr(0.1), Peak: peak, Why: facts("over the time under nsys")}}
 	r.Roofline.Roofs[0] = peak
 	p := open(t, r)
 	const row = `[...document.querySelectorAll("#utilisation tr")].find(e => e.textContent.includes("317"))`

@@ -133,16 +133,16 @@ func sampleStages() []analysis.Stage {
 		{
 			Name: "prefill", Region: "prefill", CleanMS: ptr(21.2), CleanStdMS: ptr(0.3), NsysMS: ptr(22.1), Overhead: ptr(0.042), Passes: 1,
 			Sub: []analysis.SubMS{{Name: "embed", MS: 0.4}}, Split: sampleSplit(22_100_000, 13_000_000, 1_000_000),
-			MFU: []analysis.Utilisation{
+			MFU: []analysis.Utilization{
 				{Method: "analytic", Value: ptr(0.61), Achieved: 6.03e14, Peak: p[3], Seconds: 0.0212},
 			},
-			HFU: []analysis.Utilisation{{Method: "counters", Value: ptr(0.6), Achieved: 5.95e14, Peak: p[3], Seconds: 0.0212, Coverage: ptr(0.93)}},
-			MBU: []analysis.Utilisation{{Method: "analytic", Peak: p[0], Contradiction: true, Raw: ptr(1.21), Why: facts("bytes counted twice")}},
+			HFU: []analysis.Utilization{{Method: "counters", Value: ptr(0.6), Achieved: 5.95e14, Peak: p[3], Seconds: 0.0212, Coverage: ptr(0.93)}},
+			MBU: []analysis.Utilization{{Method: "analytic", Peak: p[0], Contradiction: true, Raw: ptr(1.21), Why: facts("bytes counted twice")}},
 		},
 		{
 			Name: "decode", Region: "decode", CleanMS: ptr(488.0), CleanStdMS: ptr(4.0), NsysMS: ptr(521.0), Overhead: ptr(0.067), Passes: 1, TokensPS: ptr(131.0),
 			Split: sampleSplit(498_000_000, 60_000_000, 240_000_000), LaunchGain: &analysis.Bound{NS: 360_000_000, OfNS: 488_000_000, Times: "clean"},
-			MBU: []analysis.Utilisation{{Method: "analytic", Value: ptr(0.07), Achieved: 3.24e11, Peak: p[0], Seconds: 0.488}},
+			MBU: []analysis.Utilization{{Method: "analytic", Value: ptr(0.07), Achieved: 3.24e11, Peak: p[0], Seconds: 0.488}},
 		},
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 )
 
-// findUtilisation tells how much of the GPU each stage uses: arithmetic and
+// findUtilization tells how much of the GPU each stage uses: arithmetic and
 // memory together.
-func (a *analyzer) findUtilisation() {
+func (a *analyzer) findUtilization() {
 	for _, s := range a.stagesInScope() {
 		var values []fact.Fact
 		for _, m := range s.told() {
@@ -44,7 +44,7 @@ func (s *Stage) told() []measure {
 }
 
 // usedShare is one measure with its peak.
-func (a *analyzer) usedShare(name string, u *Utilisation) fact.Fact {
+func (a *analyzer) usedShare(name string, u *Utilization) fact.Fact {
 	code := codeUsedShare
 	switch {
 	case u.Coverage == nil:
@@ -68,7 +68,7 @@ func peakKind(unit string) fact.Kind {
 	return fact.KindBytesPS
 }
 
-func firstValue(list []Utilisation) *Utilisation {
+func firstValue(list []Utilization) *Utilization {
 	for i := range list {
 		if list[i].Value != nil {
 			return &list[i]

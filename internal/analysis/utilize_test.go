@@ -93,7 +93,7 @@ func TestFewerFLOPsThanTheModel(t *testing.T) {
 		model := test.model * c.ops[gpu.TensorBF16] / float64(s.Passes)
 		s.FLOPs = &model
 		value := 0.1
-		s.MFU, s.HFU = []Utilisation{{Method: "analytic", Value: &value}}, []Utilisation{{Method: "counters", Value: &value}}
+		s.MFU, s.HFU = []Utilization{{Method: "analytic", Value: &value}}, []Utilization{{Method: "counters", Value: &value}}
 		a.executed(s, c)
 		warned := false
 		for _, w := range a.res.Warnings {

@@ -13,9 +13,9 @@ import (
 	"github.com/deepprof/deepprof/internal/gpu"
 )
 
-// utilise holds the work of each stage against the peaks, two ways: by the
+// utilize holds the work of each stage against the peaks, two ways: by the
 // model's arithmetic over the clean time, and by counters over the region.
-func (a *analyzer) utilise(context.Context) error {
+func (a *analyzer) utilize(context.Context) error {
 	work := a.stageWork()
 	if a.in.counted != nil {
 		if err := a.countedWork(work); err != nil {
@@ -105,7 +105,7 @@ func (a *analyzer) addImages(r *flops.Report) {
 // secondsOf is the time of one pass, with a note where it is not unprofiled.
 func (a *analyzer) secondsOf(s *Stage) (float64, []fact.Fact) {
 	note := because(codeOverNsys)
-	if a.alone > 0 {
+	if a.unprofiledSeconds > 0 {
 		note = because(codeOverNsysStage)
 	}
 	switch {
@@ -150,7 +150,7 @@ func (a *analyzer) analytic(s *Stage, index int, w StageWork, seconds float64, n
 	if w.FLOPs > 0 {
 		s.FLOPs = &w.FLOPs
 		dtype, ok := gpu.Parse(w.DType)
-		u := Utilisation{Method: methodAnalytic, Seconds: seconds, Why: note}
+		u := Utilization{Method: methodAnalytic, Seconds: seconds, Why: note}
 		if !ok {
 			u.Why = because(codeNoTypePeak, fact.Name("dtype", w.DType))
 		}
@@ -158,17 +158,17 @@ func (a *analyzer) analytic(s *Stage, index int, w StageWork, seconds float64, n
 			dtype = gpu.TensorTF32
 			u.Why = slices.Concat(because(codeRanAsTF32), u.Why)
 		}
-		s.MFU = append(s.MFU, a.utilisation(u, w.FLOPs, string(dtype), index))
+		s.MFU = append(s.MFU, a.utilization(u, w.FLOPs, string(dtype), index))
 	}
 	if w.Bytes > 0 {
 		s.Bytes = &w.Bytes
-		s.MBU = append(s.MBU, a.utilisation(Utilisation{Method: methodAnalytic, Seconds: seconds, Why: note}, w.Bytes, levelDRAM, index))
+		s.MBU = append(s.MBU, a.utilization(Utilization{Method: methodAnalytic, Seconds: seconds, Why: note}, w.Bytes, levelDRAM, index))
 	}
 }
 
-// utilisation divides work by time and peak. More than the GPU can do is no result
+// utilization divides work by time and peak. More than the GPU can do is no result
 // but a contradiction.
-func (a *analyzer) utilisation(u Utilisation, amount float64, peakID string, stage int) Utilisation {
+func (a *analyzer) utilization(u Utilization, amount float64, peakID string, stage int) Utilization {
 	if len(a.res.Environment.GPUs) == 0 {
 		u.Why = because(codeNoGPU)
 		return u
@@ -203,7 +203,7 @@ func (a *analyzer) utilisation(u Utilisation, amount float64, peakID string, sta
 }
 
 // besideRoof holds the same work against the roof at the clock that ncu saw.
-func (a *analyzer) besideRoof(u *Utilisation, id string, gpus int) {
+func (a *analyzer) besideRoof(u *Utilization, id string, gpus int) {
 	for _, roof := range a.res.Roofline.Roofs {
 		if roof.ID == id && roof.Value > 0 && roof.Unit == "flop/s" {
 			share := u.Achieved / roof.Value / float64(gpus)
@@ -250,8 +250,8 @@ func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note []fac
 		return
 	}
 	// Where too little was counted, it says so in place of a value.
-	base := func(coverage float64, what string) (u Utilisation, enough bool) {
-		u = Utilisation{Method: methodCounters, Seconds: seconds, Coverage: &coverage, Why: note}
+	base := func(coverage float64, what string) (u Utilization, enough bool) {
+		u = Utilization{Method: methodCounters, Seconds: seconds, Coverage: &coverage, Why: note}
 		of := fact.ID("what", "work", what)
 		switch {
 		case coverage == 0:
@@ -275,7 +275,7 @@ func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note []fac
 		s.HFU = append(s.HFU, u)
 	} else {
 		u.Why = slices.Concat(u.Why, scaledFact(counted.opsScaled, counted.allOps(), "flops"))
-		s.HFU = append(s.HFU, a.utilisation(u, counted.ops[dtype]/float64(s.Passes), string(dtype), index))
+		s.HFU = append(s.HFU, a.utilization(u, counted.ops[dtype]/float64(s.Passes), string(dtype), index))
 	}
 	if u, enough := base(counted.bytesCover, "bytes"); !enough {
 		s.MBU = append(s.MBU, u)
@@ -284,7 +284,7 @@ func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note []fac
 		if a.emptiesCaches() {
 			u.Why = slices.Concat(u.Why, because(codeCachesFlushed))
 		}
-		s.MBU = append(s.MBU, a.utilisation(u, counted.bytes/float64(s.Passes), levelDRAM, index))
+		s.MBU = append(s.MBU, a.utilization(u, counted.bytes/float64(s.Passes), levelDRAM, index))
 	}
 }
 
