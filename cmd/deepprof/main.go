@@ -1,4 +1,7 @@
 // Command deepprof profiles programs on NVIDIA GPUs from timeline to counters.
+//
+// Its lines are the flags and the help of some forty commands, and the terminal:
+// progress, paging, exit codes.
 package main
 
 import (

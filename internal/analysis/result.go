@@ -1,6 +1,11 @@
 // Package analysis finishes the numbers: it joins the timeline, the counters,
 // the times of the workload and the plan into one Result, which is all that a
 // report needs.
+//
+// It is the largest package because it makes every number and verdict: about 1,200
+// lines declare the Result, 2,400 are limiters, causes and savings, 1,700 ranks and
+// collectives, 1,000 the use of the GPU and the roofline; the rest joins timelines,
+// counters, operators and the load of a server.
 package analysis
 
 import (

@@ -6,4 +6,7 @@
 //
 // The messages it knows are rows of patterns.tsv; how they combine is in
 // Judge. docs/outcomes.md lists both.
+//
+// A quarter of the lines are the judgement, a quarter the engine; the rest are progress,
+// recordings that can be played, and evidence from logs.
 package capture

@@ -4,6 +4,9 @@
 //
 // The unit of repetition is the process: one Run is one sample of every value,
 // however many passes it made, because noise lies between processes.
+//
+// Samples and their statistics, differences of kernels, waterfalls, gates and
+// baselines are 200 to 600 lines each.
 package compare
 
 import (

@@ -5,6 +5,8 @@
 // It decides what goes where in those formats. The numbers are made by
 // packages timeline and analysis, and columns are those of the views in package
 // report. docs/exports.md describes the files.
+//
+// Perfetto takes 1,400 lines of it, pprof 450, the other five formats the rest.
 package export
 
 import (

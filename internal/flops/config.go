@@ -6,6 +6,9 @@
 // of a causal attention only the half below the diagonal, as flash kernels
 // execute it. The other is what torch's FlopCounterMode reports for the same
 // pass, which takes the whole square. docs/flops.md gives the rules.
+//
+// It is large because model families differ: attention, experts, recurrent layers,
+// vision towers and quantization each have rules of their own.
 package flops
 
 import (

@@ -10,6 +10,8 @@
 //	{why!}                what to do about facts
 //	[ because {why}]      left out where a parameter in the brackets is absent
 //	{{ }} [[ ]]           a brace, a bracket
+//
+// Nearly all lines are the words themselves, one line a code.
 package message
 
 import (

@@ -1,6 +1,9 @@
 // Package nsys knows Nsight Systems: how its captures are started and judged,
 // how its reports become SQLite files, and what stands in those. It is the one
 // place that knows the vendor's tables; package timeline holds what they mean.
+//
+// Its size is that of the formats: each table in every layout that releases wrote,
+// the command lines, the exports, and some 1,700 lines that compare with nsys stats.
 package nsys
 
 import (

@@ -7,4 +7,7 @@
 // Nothing here starts a process: Counting has each started by its caller, and
 // reads the reports that come of it. docs/pick.md explains the
 // rules and the format of targets.json.
+//
+// Half of the package chooses and translates; the other half proves what was counted
+// and extrapolates it, which takes as many rules again.
 package pick

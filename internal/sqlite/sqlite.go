@@ -6,6 +6,9 @@
 // while it is read gives damage that is counted, not a fault. Indexes, views,
 // virtual tables and WITHOUT ROWID tables are not read. EditTexts and EditTables
 // overwrite texts in place with others of the same length.
+//
+// Some 400 lines edit in place for redaction, 500 parse schemas and the write-ahead
+// log; the rest reads.
 package sqlite
 
 import (

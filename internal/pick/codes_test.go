@@ -1,0 +1,33 @@
+package pick
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/message"
+)
+
+// TestCodesOnly: what is chosen, verified and stored is the same to the byte with
+// every message replaced by its code.
+func TestCodesOnly(t *testing.T) {
+	l, all := load(t, "toy"), counted(t, "toy_full")
+	stored := func() []byte {
+		targets, err := Choose(l, Policy{Include: []string{"prefill", "nosuch"}, Slowest: true, KernelExclude: []string{"saxpy"}, Alike: 0.97})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if targets.Verification, err = Verify(targets, all[:5], l); err != nil {
+			t.Fatal(err)
+		}
+		data, err := targets.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	want := stored()
+	defer message.CodesOnly()()
+	if got := stored(); !bytes.Equal(got, want) {
+		t.Error("targets.json depends on words")
+	}
+}
