@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { announce } from "./announce";
 import { count, date } from "./format";
 import { First, unfinished } from "./first";
 import { KernelPage, Tile } from "./kernelpage";
@@ -9,7 +10,7 @@ import { Section } from "./parts";
 import { Operators } from "./operators";
 import { Regions } from "./regions";
 import { Roofline } from "./roofline";
-import { useRoute } from "./route";
+import { addressNow, useRoute } from "./route";
 import { Doubts, Environment, Findings, Method, Opportunities, UtilisationTable } from "./sections";
 import { Stages } from "./stages";
 import { choose, useTheme, type Choice } from "./theme";
@@ -112,9 +113,26 @@ function origin(from: HTMLElement | null, kernel: string): HTMLElement | null {
   return document.querySelector<HTMLElement>(`#kernel-table a[href="#/kernel/${encodeURIComponent(kernel)}"]`) ?? there;
 }
 
+/** Copies a text; false where the browser does not let a page do that, as in a sandbox. */
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function Bar(p: { onKernel: boolean }) {
   const { result } = useModel();
   const { choice } = useTheme();
+  const [shared, setShared] = useState("");
+  async function share() {
+    const done = await copyText(addressNow());
+    setShared(done ? "Link copied" : "Copy the address of the page");
+    announce(done ? "Link copied" : "The browser does not let the page copy; copy its address");
+    setTimeout(() => setShared(""), 4000);
+  }
   return (
     <header class="bar">
       <a class="brand" href="#findings">
@@ -137,6 +155,9 @@ function Bar(p: { onKernel: boolean }) {
           <option value="dark">Dark</option>
         </select>
       </label>
+      <button type="button" id="share" class="print" title="Copy a link to what is shown: place, zoom, selection, filters and sort" onClick={() => void share()}>
+        {shared || "Share"}
+      </button>
       <button type="button" class="print" onClick={() => print()}>
         Print
       </button>

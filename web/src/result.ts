@@ -393,6 +393,7 @@ export interface SampledRegion {
 
 export interface Sampling {
   rate_hz: number;
+  rate_hz_text: string;
   readings: number;
   gpus: number;
 }
@@ -948,17 +949,18 @@ export interface NextToken {
 export interface StepsAt {
   window: number;
   start_ns: number;
+  start_ns_text: string;
   length_ns: number;
+  length_ns_text: string;
   steps: number;
   context_tokens: number;
   generation_tokens: number;
   step_mean_ns: number;
+  step_mean_ns_text: string;
   busy_share: number;
+  busy_share_text: string;
   gap_before_mean_ns: number;
-  : number;
-  : number;
-  : number;
-  : number;
+  gap_before_mean_ns_text: string;
 }
 
 export interface Lane {
@@ -982,7 +984,9 @@ export interface CounterLane {
   device: number;
   metric: string;
   start_ns: number;
+  start_ns_text: string;
   bin_ns: number;
+  bin_ns_text: string;
   values: number[] | null;
 }
 
@@ -1113,7 +1117,9 @@ export interface StepPart {
   name: string;
   launches: number;
   gpu_ns: number;
+  gpu_ns_text: string;
   share: number;
+  share_text: string;
 }
 
 export interface LaneTop {

@@ -33,6 +33,13 @@ export function keepState(key: string, value: string): void {
   writing = window.setTimeout(writeHash, 250);
 }
 
+/** The address of what is shown now, with the state of every view. */
+export function addressNow(): string {
+  clearTimeout(writing);
+  writeHash();
+  return location.href;
+}
+
 function writeHash(): void {
   const text = held.toString();
   const hash = `#${place(location.hash)}${text ? `?${text}` : ""}`;

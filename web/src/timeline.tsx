@@ -54,6 +54,7 @@ export function Timeline() {
     if (linked) v.show(...linked);
     else if (scope) v.show(...around(scope));
     setShown({ from: v.from, to: v.to });
+    follow(stateOf("event"));
     const observer = new ResizeObserver(() => v.resize());
     observer.observe(canvas.current);
     v.resize();
@@ -61,6 +62,7 @@ export function Timeline() {
       if (!events) return;
       v.refine(events);
       setCarried(events.lanes.reduce((n, l) => n + l.length, 0));
+      follow(stateOf("event")); // it counts every event, of which the boxes were sums
       document.documentElement.dataset["events"] = "true";
     });
     return () => observer.disconnect();
@@ -130,9 +132,20 @@ export function Timeline() {
     return full ? [...lines, full] : lines;
   }
 
+  /** Selects the event that a link names. */
+  function follow(value: string) {
+    const v = view.current;
+    const hit = eventOf(value);
+    if (!v || !hit || !v.boxAt(hit)) return;
+    v.select(hit);
+    setSelected(hit);
+  }
+  useLinked("event", follow);
+
   function select(hit: Hit | null) {
     view.current?.select(hit);
     setSelected(hit && { ...hit });
+    keepState("event", hit && (hit.of ?? 1) === 1 ? `${hit.lane}.${hit.box}` : "");
     if (hit) announce(describe(hit).join(", "));
   }
 
@@ -269,7 +282,7 @@ export function Timeline() {
   const fine = (shown.to - shown.from) / 100;
   const zoomed = shown.to - shown.from < (view.current?.span ?? Infinity) * 0.999;
   return (
-    <Section id="timeline" title="Timeline" lead={`Times are those of nsys, as in deepprof show ranges: the first event is at ${time(overview.start_ns)}, the last ends at ${time(overview.end_ns)}.`}>
+    <Section id="timeline" title="Timeline" lead={`Times count from the first event to the last, which ends at ${time(overview.end_ns - overview.start_ns)}. On the clock of nsys, as in deepprof show ranges, the first event is at ${time(overview.start_ns)}.`}>
       <div class="toolbar" role="toolbar" aria-label="Timeline">
         <button type="button" id="zoom-in" onClick={() => act((v) => v.zoom(0.5))}>
           Zoom in
@@ -316,8 +329,7 @@ export function Timeline() {
           </button>
         </form>
         <output id="timeline-range" class="quiet" data-from={Math.round(shown.from)} data-to={Math.round(shown.to)}>
-          {instant(overview.start_ns + shown.from, fine, overview.start_ns + shown.to)} to{" "}
-          {instant(overview.start_ns + shown.to, fine, overview.start_ns + shown.to)}, {time(shown.to - shown.from)}
+          {instant(shown.from, fine, shown.to)} to {instant(shown.to, fine, shown.to)}, {time(shown.to - shown.from)}
         </output>
       </div>
       <Minimap from={shown.from} to={shown.to} span={Math.max(1, overview.end_ns - overview.start_ns)} go={(f, t) => act((v) => v.show(f, t))} />
@@ -360,6 +372,12 @@ export function Timeline() {
 function spanOf(text: string): [number, number] | undefined {
   const m = text.match(/^(-?\d+)-(\d+)$/);
   return m && Number(m[1]) < Number(m[2]) ? [Number(m[1]), Number(m[2])] : undefined;
+}
+
+/** The event that a link names, "LANE.PLACE" in the order of the file. */
+function eventOf(text: string): Hit | undefined {
+  const m = text.match(/^(\d+)\.(\d+)$/);
+  return m ? { lane: Number(m[1]), box: Number(m[2]) } : undefined;
 }
 
 /** The scope with a margin. */
@@ -431,7 +449,7 @@ function addBox(sums: number[], b: Box, width: number): void {
 
 /** When a box begins, as the axis says it: in a unit that tells it from what lies beside it. */
 function when(v: TimelineView, b: Box): string {
-  return instant(v.origin + b.s, (v.to - v.from) / 1000, v.origin + v.to);
+  return instant(b.s, (v.to - v.from) / 1000, v.to);
 }
 
 /** What is selected; shown is what the view shows, so that this follows it. */

@@ -49,8 +49,6 @@ const laneHeights: Record<string, number> = { nvtx: 20, kernel: 26, copy: 16, ap
 /** Draws the overview on a canvas and knows what lies where. It owns no events. */
 export class TimelineView {
   readonly span: number;
-  /** Where the overview begins on the clock of nsys, which the axis shows. */
-  readonly origin: number;
   height: number;
   from = 0;
   to: number;
@@ -73,7 +71,6 @@ export class TimelineView {
   ) {
     this.names = list(overview.names);
     this.span = Math.max(1, overview.end_ns - overview.start_ns);
-    this.origin = overview.start_ns;
     this.to = this.span;
     let y = axisHeight;
     let group: string | null = null;
@@ -336,11 +333,11 @@ export class TimelineView {
     g.strokeStyle = line;
     g.lineWidth = 1;
     g.beginPath();
-    for (let t = Math.ceil((this.from + this.origin) / step) * step - this.origin; t <= this.to; t += step) {
+    for (let t = Math.ceil(this.from / step) * step; t <= this.to; t += step) {
       const x = Math.round(this.xOf(t)) + 0.5;
       g.moveTo(x, axisHeight - 6);
       g.lineTo(x, this.height);
-      const text = instant(t + this.origin, step, this.to + this.origin);
+      const text = instant(t, step, this.to);
       if (x + 3 + g.measureText(text).width <= this.width) g.fillText(text, x + 3, 8);
     }
     g.stroke();

@@ -41,7 +41,7 @@ func TestLanesKeepTheView(t *testing.T) {
 	p.press(kb.ArrowUp)
 	p.wait(`document.querySelector("#timeline-selected").textContent.includes("stream 7")`)
 	p.press(kb.Enter)
-	p.wait(`document.querySelector("#timeline-selected").textContent.includes("104.2045")`)
+	p.wait(`document.querySelector("#timeline-selected").textContent.includes("104.2035")`)
 	before = eval[string](p, shown)
 	p.press(kb.ArrowLeft, chromedp.ModifierShift)
 	p.wait(shown + ` !== ` + fmt.Sprintf("%q", before))

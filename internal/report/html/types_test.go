@@ -46,7 +46,7 @@ func typeScript(root reflect.Type) string {
 		fmt.Fprintf(&out, "\nexport interface %s {\n", queue[i].Name())
 		out.WriteString(wordsOf(queue[i]))
 		for _, f := range reflect.VisibleFields(queue[i]) {
-			if f.Anonymous || f.Type == reflect.TypeFor[fact.Params]() { // the page gets words in their place
+			if f.Anonymous || !f.IsExported() || f.Type == reflect.TypeFor[fact.Params]() { // the page gets words in their place
 				continue
 			}
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
