@@ -139,7 +139,7 @@ function FlameGraph(p: { tops: Node[]; by: Measure; selected: Node | null; selec
           );
         })}
       </div>
-      <p class="quiet hint">Double-click a region, or press Z, to zoom to it. The lowest boxes are kernels, coloured by category; grey stands for the many that take little.</p>
+      <p class="quiet hint">Double-click a region, or press Z, to zoom to it. The lowest boxes are kernels, coloured by category; grey stands for the many that take little{p.by === "wall" ? ", and what is left empty is time without a kernel" : ""}.</p>
     </>
   );
 }

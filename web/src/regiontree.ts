@@ -75,15 +75,17 @@ export function layOut(tops: Node[], m: Measure): Flame[] {
     out.push({ node: n, kernel: -1, label: regionName(n), time: timeOf(n, m), depth, from, width });
     const inside = n.children.reduce((sum, c) => sum + measure(c, m), 0);
     // Children that ran at the same time can take longer than their parent.
-    const scale = width / Math.max(ns, inside, 1);
+    // Kernels that run on after a range, or side by side, take longer than its wall time.
+    const gpu = n.region.times ? ns : n.region.kernel_ns;
+    const scale = width / Math.max(ns, inside, n.children.length === 0 ? gpu : 0, 1);
     let at = from;
     for (const c of [...n.children].sort((a, b) => measure(b, m) - measure(a, m))) {
       const w = measure(c, m) * scale;
       if (w >= least) place(c, depth + 1, at, w);
       at += w;
     }
-    if (n.children.length > 0 || m !== "kernel") return;
-    let [left, launches] = [ns, n.region.kernels];
+    if (n.children.length > 0) return;
+    let [left, launches] = [gpu, n.region.kernels];
     for (const k of list(n.region.top)) {
       const w = k.ns * scale;
       if (w < least) continue;

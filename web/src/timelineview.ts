@@ -333,11 +333,14 @@ export class TimelineView {
     g.strokeStyle = line;
     g.lineWidth = 1;
     g.beginPath();
-    for (let t = Math.ceil(this.from / step) * step; t <= this.to; t += step) {
+    // Far from the start of the timeline the first mark says where it is, the others how long after it.
+    const first = Math.ceil(this.from / step) * step;
+    const far = this.from > 2 * (this.to - this.from);
+    for (let t = first; t <= this.to; t += step) {
       const x = Math.round(this.xOf(t)) + 0.5;
       g.moveTo(x, axisHeight - 6);
       g.lineTo(x, this.height);
-      const text = instant(t, step, this.to);
+      const text = far && t > first ? `+${instant(t - first, step, this.to - first)}` : instant(t, step, this.to);
       if (x + 3 + g.measureText(text).width <= this.width) g.fillText(text, x + 3, 8);
     }
     g.stroke();

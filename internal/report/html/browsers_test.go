@@ -48,6 +48,8 @@ func TestBothBrowsers(t *testing.T) {
 	}
 }
 
+const kernelsInFlame = `[...document.querySelectorAll("#flame .box")].some((e) => e.getAttribute("aria-label").includes("nvjet"))`
+
 // goThrough opens the page and does what a reader does, step by step.
 func goThrough(t *testing.T, tab browser.Tab, address string) {
 	const ready = `document.documentElement.dataset.ready === "true"`
@@ -71,6 +73,8 @@ func goThrough(t *testing.T, tab browser.Tab, address string) {
 		press("0"), press("ArrowDown"), press("ArrowDown"), wait(`document.querySelector("#timeline-selected")?.textContent.includes("stream 7") && location.hash.includes("event=1.0")`),
 		open("#timeline?event=1.1"), func() error { _, err := tab.Eval(`location.reload()`); return err },
 		wait(ready + ` && document.querySelector("#timeline-selected")?.textContent.includes("104.2")`),
+		// the flame graph ends in kernels, by GPU time and by wall time
+		wait(kernelsInFlame), click(`#regions input[name=flame-by]:not(:checked)`), wait(`document.querySelector("#regions input[name=flame-by]:checked").parentElement.textContent.includes("wall") && ` + kernelsInFlame),
 		// both themes
 		wait(`((e) => { e.value = "dark"; e.dispatchEvent(new Event("change", { bubbles: true })); return true })(document.querySelector("#theme"))`),
 		wait(`document.documentElement.dataset.theme === "dark"`),
