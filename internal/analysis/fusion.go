@@ -20,15 +20,16 @@ var fusible = map[string]bool{categoryElementwise: true, categoryCopy: true, "re
 
 // A chain is a run of launches in a stream that could be one kernel.
 type chain struct {
-	stage        int   // index of the stage that it is in; -1 outside
-	n            int64 // launches
-	sum, longest int64 // their durations
-	first        int64 // when the host began the first launch
-	host         int64 // from then until it had made the last
-	longestPath  int64 // see saves
-	short        int64 // gaps between them that are no long stretch of host code
-	end          int64 // of the last kernel
-	computes     bool  // one of them does more than copy
+	stage        int    // index of the stage that it is in; -1 outside
+	n            int64  // launches
+	sum, longest int64  // their durations
+	first        int64  // when the host began the first launch
+	host         int64  // from then until it had made the last
+	longestPath  int64  // see saves
+	short        int64  // gaps between them that are no long stretch of host code
+	end          int64  // of the last kernel
+	computes     bool   // one of them does more than copy
+	graph        uint32 // the call that launched the graph which they are nodes of; timeline.None for others
 	times        map[uint32]int64
 }
 
@@ -36,7 +37,7 @@ type chain struct {
 type link struct {
 	kernel               uint32
 	start, end           int64 // on the GPU
-	launchFrom, launched int64 // on the host; start of the kernel where no call is known
+	launchFrom, launched int64 // on the host; start of the kernel where no call is known, and for nodes of a graph
 	computes             bool
 }
 
@@ -80,9 +81,10 @@ func (x *chainSums) add(c *chain) {
 // no other work between them. Fused, a chain is one kernel with one launch. How
 // short that kernel can be is not known, so that the bound lets it take no time;
 // the estimate lets it last as long as the longest of them, and leaves long
-// stretches of host code in place.
+// stretches of host code in place. Other kernels still run one after another in
+// each stream, and no change to chains saves that time.
 func (a *analyzer) fusionSavings() {
-	sums, times := a.chains()
+	sums, times, others := a.chains()
 	var all chainSums
 	var saved, likely float64
 	for stage, x := range sums {
@@ -97,6 +99,8 @@ func (a *analyzer) fusionSavings() {
 	if saved < worth*float64(a.kernelNS()) || all.chains == 0 {
 		return
 	}
+	span, _ := a.span()
+	saved = min(saved, float64(max(0, span-others)))
 	estimate := min(likely, saved) / 1e9
 	a.save(Opportunity{
 		ID: "fusion-elementwise", Kind: "fusion", Title: fact.New(codeFuseChains), Kernels: a.longest(times, 5), Estimate: &estimate,
@@ -113,11 +117,15 @@ func (a *analyzer) fusionSavings() {
 }
 
 // chains sums the chains in the scope by stage, -1 for those outside any, with
-// the time of each kernel in them.
-func (a *analyzer) chains() (map[int]*chainSums, map[uint32]int64) {
+// the time of each kernel in them, and the time of the kernels in no chain in the
+// stream that has the most of it. A graph is launched by one call, however many
+// chains are in it, so that the call counts once.
+func (a *analyzer) chains() (sums map[int]*chainSums, times map[uint32]int64, others int64) {
 	tl := a.tl
-	sums, times := map[int]*chainSums{}, map[uint32]int64{}
+	sums, times = map[int]*chainSums{}, map[uint32]int64{}
 	open := make([]chain, len(tl.t.Queues))
+	unfused := make([]int64, len(tl.t.Queues))
+	launched := map[uint32]bool{} // calls of graphs that were counted
 	finish := func(queue uint32) {
 		c := &open[queue]
 		if c.fuses() {
@@ -125,37 +133,51 @@ func (a *analyzer) chains() (map[int]*chainSums, map[uint32]int64) {
 				sums[c.stage] = &chainSums{}
 			}
 			sums[c.stage].add(c)
+			if c.graph != timeline.None && !launched[c.graph] {
+				launched[c.graph] = true
+				sums[c.stage].pathNS += timeline.Since(tl.t.Calls.Start(c.graph), tl.t.Calls.End(c.graph))
+			}
 			for k, ns := range c.times {
 				times[k] += ns
 			}
+		} else {
+			unfused[queue] += c.sum
 		}
 		*c = chain{}
 	}
 	stageOf := a.stageOfWork()
 	tl.t.ByStart(func(op timeline.Op) {
-		category := ""
-		if op.Kind == timeline.OpKernel && a.inScope(op.Index) {
+		category, counts := "", op.Kind == timeline.OpKernel && a.inScope(op.Index)
+		if counts {
 			category = a.res.Kernels[tl.kernel[op.Index]].Category
 		}
 		if !fusible[category] {
 			finish(op.Queue)
+			if counts {
+				unfused[op.Queue] += max(0, timeline.Since(op.Start, op.End))
+			}
 			return
 		}
 		stage := stageOf(op)
-		if c := &open[op.Queue]; c.n > 0 && c.stage != stage {
-			finish(op.Queue)
-		}
-		open[op.Queue].stage = stage
 		l := link{tl.kernel[op.Index], op.Start, op.End, op.Start, op.Start, category != categoryCopy}
-		if call := tl.at.Launch(op); call != timeline.None {
+		call, graph := tl.at.Launch(op), uint32(timeline.None)
+		switch {
+		case call == timeline.None:
+		case tl.t.Kernels[op.Index].GraphNode != 0:
+			graph = call
+		default:
 			l.launchFrom, l.launched = tl.t.Calls.Start(call), tl.t.Calls.End(call)
 		}
+		if c := &open[op.Queue]; c.n > 0 && (c.stage != stage || c.graph != graph) {
+			finish(op.Queue)
+		}
+		open[op.Queue].stage, open[op.Queue].graph = stage, graph
 		open[op.Queue].add(l, a.th.HostGap.Nanoseconds())
 	})
 	for i := range open {
 		finish(uint32(i))
 	}
-	return sums, times
+	return sums, times, slices.Max(append(unfused, 0))
 }
 
 // stageOfWork tells the stage that launched work, -1 where none did.

@@ -34,6 +34,35 @@ func TestFusion(t *testing.T) {
 	t.Errorf("no chain was found: %+v", r.Opportunities)
 }
 
+// A graph is launched by one call, however many chains its nodes make, and what
+// is in no chain stays.
+func TestFusionInsideGraphs(t *testing.T) {
+	s := scene{calls: []sceneCall{{0, 1_000, "cudaGraphLaunch", 0}}, end: 4_000}
+	for i := range int64(3) { // 100 and 20 ns of gap, 100, then 200 that no fusion takes away
+		from := 1_000 + 500*i
+		s.kernels = append(s.kernels, sceneKernel{from, from + 100, "relu", 0, 0}, sceneKernel{from + 120, from + 220, "gelu", 0, 0}, sceneKernel{from + 250, from + 450, "gemm", 0, 0})
+	}
+	for _, c := range []struct {
+		name      string
+		end, want int64
+	}{
+		{"three chains and one call", 4_000, 3*220 + 1_000},
+		{"no more than the rest leaves", 2_000, 2_000 - 3*200},
+	} {
+		s.end = c.end
+		tl := s.timeline()
+		for i := range tl.Kernels {
+			tl.Kernels[i].GraphNode = 7
+		}
+		a := analyzerOf(t, nil, tl)
+		a.fusionSavings()
+		o := opportunityNamed(a.res, "fusion-elementwise")
+		if o == nil || math.Abs(o.Seconds*1e9-float64(c.want)) > 1e-6 {
+			t.Errorf("%s: %+v, want %d ns", c.name, o, c.want)
+		}
+	}
+}
+
 func TestSavingsOfRealRuns(t *testing.T) {
 	r := analyzeFiles(t, toyTimeline, toyCounters)
 	kinds := map[string]int{}

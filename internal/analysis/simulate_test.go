@@ -314,7 +314,7 @@ func TestBoundsHoldForRecordings(t *testing.T) {
 			if gain := a.launchGain(s).NS; wall-closed > gain || gain > s.Split.WallNS {
 				t.Errorf("%s, %s: launches at no cost save %d of %d ns, the bound is %d", fixture, s.Name, wall-closed, wall, gain)
 			}
-			sums, _ := a.chains()
+			sums, _, _ := a.chains()
 			if x := sums[i]; x != nil && fusedNS > x.pathNS {
 				t.Errorf("%s, %s: fused chains save %d ns, the bound is %d", fixture, s.Name, fusedNS, x.pathNS)
 			}
