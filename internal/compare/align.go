@@ -23,6 +23,7 @@ type PanelLane struct {
 // A PanelBox is an event, or several, from the beginning of the region.
 type PanelBox struct {
 	Start, Len int64
+	Busy       int64 // part of Len in which one of them ran
 	Name       string
 }
 
@@ -91,7 +92,7 @@ func within(o *analysis.Overview, span analysis.Box) []PanelLane {
 		for _, box := range lane.Boxes {
 			start, end := max(box.Start, span.Start), min(box.Start+box.Len, span.Start+span.Len)
 			if end > start {
-				made.add(PanelBox{start - span.Start, end - start, nameOf(o, box.Name)}, gap)
+				made.add(PanelBox{start - span.Start, end - start, busyOf(&box, end-start), nameOf(o, box.Name)}, gap)
 			}
 		}
 		if len(made.Boxes) > 0 && len(lanes) < mostLanes {
@@ -99,6 +100,14 @@ func within(o *analysis.Overview, span analysis.Box) []PanelLane {
 		}
 	}
 	return lanes
+}
+
+// busyOf is the busy part of what is seen of a box.
+func busyOf(b *analysis.Box, seen int64) int64 {
+	if b.Count <= 1 || b.Len == 0 {
+		return seen
+	}
+	return int64(float64(b.Busy) * float64(seen) / float64(b.Len))
 }
 
 func nameOf(o *analysis.Overview, i int) string {
@@ -113,7 +122,7 @@ func nameOf(o *analysis.Overview, i int) string {
 func (l *PanelLane) add(b PanelBox, gap int64) {
 	if n := len(l.Boxes); n > 0 && gap > 0 {
 		if last := &l.Boxes[n-1]; b.Start-last.Start-last.Len < gap {
-			last.Len = max(last.Len, b.Start+b.Len-last.Start)
+			last.Len, last.Busy = max(last.Len, b.Start+b.Len-last.Start), last.Busy+b.Busy
 			return
 		}
 	}

@@ -17,7 +17,7 @@ func TestAlign(t *testing.T) {
 		t.Fatalf("%d panels", len(panels))
 	}
 	for _, p := range panels {
-		kernels := 0
+		kernels, busy := 0, int64(0)
 		for _, lane := range p.Base {
 			for _, b := range lane.Boxes {
 				if b.Start < 0 || b.Start+b.Len > p.BaseNS {
@@ -25,11 +25,18 @@ func TestAlign(t *testing.T) {
 				}
 				if lane.Kind == "kernel" {
 					kernels++
+					busy += b.Busy
+				}
+				if b.Busy <= 0 || b.Busy > b.Len {
+					t.Errorf("%s: a box that is %d long is busy for %d", p.Region, b.Len, b.Busy)
 				}
 			}
 		}
 		if p.BaseNS != p.NewNS || kernels == 0 {
 			t.Errorf("%s: %d against %d, %d boxes of kernels", p.Region, p.BaseNS, p.NewNS, kernels)
+		}
+		if p.Region == "decode" && (busy < p.BaseNS/20 || busy > p.BaseNS/4) { // launch-bound: kernels run for an eighth of it
+			t.Errorf("kernels are drawn as %d busy ns of %d", busy, p.BaseNS)
 		}
 	}
 	if Align(nil, r) != nil {

@@ -55,8 +55,9 @@ type drawnLane struct {
 }
 
 type drawnBox struct {
-	X, Width string
-	Name     string
+	X, Width  string
+	Y, Height string
+	Name      string
 }
 
 type drawnText struct {
@@ -88,6 +89,7 @@ func WriteCompare(w io.Writer, c *compare.Comparison, base, fresh *analysis.Resu
 // Heights of a drawing.
 const (
 	laneStep  = 16
+	boxHeight = 14
 	titleStep = 14
 )
 
@@ -104,7 +106,11 @@ func draw(p *compare.Panel) drawnPanel {
 		for _, lane := range side.lanes {
 			one := drawnLane{Y: d.Height, Class: lane.Kind}
 			for _, b := range lane.Boxes {
-				one.Boxes = append(one.Boxes, drawnBox{units(float64(b.Start) * scale), units(max(float64(b.Len)*scale, 0.3)), b.Name})
+				height := max(boxHeight*min(1, float64(b.Busy)/float64(b.Len)), 1) // as much as the GPU was busy in it
+				one.Boxes = append(one.Boxes, drawnBox{
+					X: units(float64(b.Start) * scale), Width: units(max(float64(b.Len)*scale, 0.3)),
+					Y: units(float64(d.Height) + boxHeight - height), Height: units(height), Name: b.Name,
+				})
 			}
 			d.Lanes = append(d.Lanes, one)
 			d.Height += laneStep
