@@ -122,8 +122,9 @@ func (l *SideLoader) process(ctx context.Context, name, dir string) (compare.Run
 	r := compare.Run{Name: name, Config: readConfig(filepath.Join(dir, runs.ConfigName))}
 	var err error
 	if r.Result, err = folder.Read(filepath.Join(dir, folder.ResultFile)); err != nil {
-		var newer *folder.SchemaError
-		if errors.As(err, &newer) && newer.Have > analysis.Schema {
+		var other *folder.SchemaError
+		older := errors.As(err, &other) && other.Have < analysis.Schema
+		if !older && !errors.Is(err, os.ErrNotExist) { // of a newer version, or damaged
 			return r, err
 		}
 		if r.Result, err = l.Analyze(ctx, []string{dir}); err != nil {
