@@ -42,7 +42,7 @@ lint: packages ## gofmt, go vet, staticcheck, deadcode; black and flake8
 	scripts/deadcode $(GO) $(DEADCODE)
 	scripts/python lint
 
-targets: ## the program for every system that is released
+targets: packages ## the program for every system that is released
 	GO=$(GO) scripts/release --check
 
 release: ## dist/: archives, .deb, .rpm and checksums

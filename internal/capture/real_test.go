@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -391,12 +389,12 @@ func tmpfs(t *testing.T, bytes int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", bytes)); err != nil {
+	if err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", bytes), "tmpfs", dir).Run(); err != nil {
 		_ = os.Remove(dir)
 		t.Skipf("mount a small file system: %v", err)
 	}
 	t.Cleanup(func() {
-		_ = unix.Unmount(dir, unix.MNT_DETACH)
+		_ = exec.Command("umount", "--lazy", dir).Run()
 		_ = os.Remove(dir)
 	})
 	return dir
@@ -461,7 +459,9 @@ func killNsys(t *testing.T, c *Capture) {
 			if cwd == dir && len(words) > 1 && filepath.Base(words[0]) == "nsys" && words[1] == "profile" {
 				var pid int
 				_, _ = fmt.Sscan(filepath.Base(home), &pid)
-				_ = unix.Kill(pid, unix.SIGKILL)
+				if p, err := os.FindProcess(pid); err == nil {
+					_ = p.Kill()
+				}
 			}
 		}
 	})

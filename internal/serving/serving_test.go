@@ -1,3 +1,5 @@
+//go:build unix
+
 package serving
 
 import (
@@ -146,7 +148,11 @@ func TestDaemon(t *testing.T) {
 	s.Stop()
 	for _, line := range s.Said() {
 		if text, ok := strings.CutPrefix(line, "daemon "); ok {
-			if pid, err := strconv.Atoi(text); err != nil || syscall.Kill(pid, 0) == nil {
+			pid, err := strconv.Atoi(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p, err := os.FindProcess(pid); err == nil && p.Signal(syscall.Signal(0)) == nil {
 				t.Errorf("the daemon %s is alive", text)
 			}
 		}
@@ -217,7 +223,11 @@ func TestSession(t *testing.T) {
 		_, port, _ := net.SplitHostPort(address)
 		number, _ := strconv.Atoi(port)
 		p, ok := tool.PortHolder(number)
-		if !ok || syscall.Kill(p.PID, syscall.SIGKILL) != nil {
+		if !ok {
+			t.Fatalf("nobody has port %d", number)
+		}
+		holder, err := os.FindProcess(p.PID)
+		if err != nil || holder.Kill() != nil {
 			t.Fatalf("the server cannot be killed: %v", p)
 		}
 		select {

@@ -248,7 +248,7 @@ func TestOutput(t *testing.T) {
 // gone waits until no process has the number any more.
 func gone(pid int) bool {
 	for range 100 {
-		if syscall.Kill(pid, 0) != nil {
+		if p, err := os.FindProcess(pid); err != nil || p.Signal(syscall.Signal(0)) != nil {
 			return true
 		}
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
