@@ -1,6 +1,6 @@
 // Scale makes a large Nsight Systems SQLite export out of a small real one:
-// copies of its CUDA activities and NVTX ranges, shifted in time, correlation
-// and range ids, under the same schema and with the same processes, strings
+// copies of its CUDA activities, NVTX ranges and samples of GPU metrics, shifted in
+// time, correlation and range ids, under the same schema and with the same processes, strings
 // and devices. It writes the file itself, since a database engine would need
 // minutes for the sizes that the benchmarks want.
 package main
@@ -194,12 +194,14 @@ func (e *extent) add(v int64) {
 
 func (e *extent) size() int64 { return e.high - e.low + 1 }
 
-func isTime(column string) bool { return column == "start" || column == "end" }
+func isTime(column string) bool {
+	return slices.Contains([]string{"start", "end", "timestamp", "rawTimestamp"}, column)
+}
 
 // grows reports whether the rows of the table are copied.
 func (s *source) grows() bool {
-	return slices.Contains(s.columns, "start") &&
-		(s.name == "NVTX_EVENTS" || strings.HasPrefix(s.name, "CUPTI_ACTIVITY_KIND_"))
+	return slices.ContainsFunc(s.columns, isTime) &&
+		(s.name == "NVTX_EVENTS" || s.name == "GPU_METRICS" || strings.HasPrefix(s.name, "CUPTI_ACTIVITY_KIND_"))
 }
 
 // copied reports whether row i is an event rather than a declaration that

@@ -76,7 +76,7 @@ type usage struct {
 // measure goes through the work that keep accepts and credits it to the ranges
 // around its launch.
 func (a *Attribution) measure(keep func(Op) bool) *usage {
-	u := &usage{a: a, slot: make([]uint32, len(a.t.Ranges)), once: map[regionKey]*use{}, same: map[uint32]*use{}}
+	u := &usage{a: a, slot: make([]uint32, len(a.t.Ranges)), uses: make([]use, 0, len(a.t.Ranges)), once: map[regionKey]*use{}, same: map[uint32]*use{}}
 	for i := range u.slot {
 		u.slot[i] = None
 	}
