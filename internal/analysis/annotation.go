@@ -69,13 +69,35 @@ func (a *analyzer) annotationOfTimeline() {
 		f := fact.New(annotatedRanges, fact.Count("n", n), fact.Count("of", len(a.tl.t.Ranges)))
 		a.res.Method.Annotation = append(a.res.Method.Annotation, Note{Fact: f})
 	}
+	a.findKeptOut(a.tl.t)
+}
+
+// findKeptOut tells of the processes of one timeline, of which a run can have several,
+// that ran PyTorch without being annotated.
+func (a *analyzer) findKeptOut(t *timeline.Timeline) {
+	if p, err := annotatedPlan(a.in.Run); err != nil || p == nil {
+		return
+	}
 	told, err := workload.ReadAnnotated(filepath.Join(a.in.Run, filepath.FromSlash(annotationFolder)))
 	if err != nil || exists(filepath.Join(a.in.Run, filepath.FromSlash(runs.AnnotateOff))) {
 		return // said already
 	}
-	for _, f := range keptOut(a.tl.t, told) {
+	for _, f := range keptOut(t, told) {
 		a.res.Missing = append(a.res.Missing, Note{Fact: f, Step: plan.StepNsys})
 	}
+}
+
+// annotatedPlan is the plan of a run that asked for annotation; nil of others, and
+// without a run.
+func annotatedPlan(run string) (*plan.Plan, error) {
+	if run == "" {
+		return nil, nil
+	}
+	p, err := runs.PlanOf(run)
+	if err != nil || p == nil || p.Pipeline.Annotate == "" || p.Pipeline.Annotate == "none" {
+		return nil, err
+	}
+	return p, nil
 }
 
 func exists(path string) bool {
@@ -114,8 +136,8 @@ func pidParam(pid int) fact.Param { return fact.Name("pid", strconv.Itoa(pid)) }
 // AnnotationFacts is what the files of a run tell of annotation: none where it was
 // not asked for.
 func AnnotationFacts(run string) ([]fact.Fact, error) {
-	p, err := runs.PlanOf(run)
-	if err != nil || p == nil || p.Pipeline.Annotate == "" || p.Pipeline.Annotate == "none" || workload.Shipped(p) {
+	p, err := annotatedPlan(run)
+	if err != nil || p == nil {
 		return nil, err
 	}
 	m, err := runs.ReadManifest(run)

@@ -148,6 +148,7 @@ func (a *analyzer) survey(ctx context.Context, path string) (*recording, error) 
 		return nil, err
 	}
 	a.steps = append(a.steps, b.steps...)
+	a.findKeptOut(t)
 	return b.part(path), nil
 }
 

@@ -95,6 +95,7 @@ type Counted struct {
 	// TimelineNS is how long the launch, or launches like it, last in the timeline;
 	// 0 where that is not known.
 	TimelineNS float64     `json:"timeline_ns,omitempty"`
+	Work       *Work       `json:"work,omitempty"`   // absent where neither FLOPs nor bytes were counted
 	Others     int         `json:"others,omitempty"` // further launches of the same kernel, grid and block that were counted
 	Metrics    []Metric    `json:"metrics"`          // those that the report shows, by section
 	Rules      []RuleWords `json:"rules,omitempty"`

@@ -17,15 +17,21 @@ import (
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
-// annotation is what a step puts into the workload; nil for none. The programs
-// that ship with deepprof have ranges of their own.
+// annotation is what a step puts into the workload; nil for none. The sessions
+// that ship with deepprof have stages of their own, so that modules are put into
+// these.
 func (j *job) annotation(step string) *workload.Annotation {
 	p := j.plan.Pipeline
-	if p.Annotate == "" || p.Annotate == "none" || workload.Shipped(j.plan) || j.store != nil && exists(j.store.Path(runs.AnnotateOff)) {
+	mode := p.Annotate
+	if mode == "auto" && workload.Shipped(j.plan) {
+		mode = "modules"
+	}
+	off := mode == "" || mode == "none" || mode == "stages" && workload.Shipped(j.plan)
+	if off || j.store != nil && exists(j.store.Path(runs.AnnotateOff)) {
 		return nil
 	}
 	return &workload.Annotation{
-		Mode: p.Annotate, Depth: p.AnnotateDepth, Limit: p.AnnotateLimit,
+		Mode: mode, Depth: p.AnnotateDepth, Limit: p.AnnotateLimit,
 		Code: j.place(runs.AnnotateFolder), Out: j.place(runs.AnnotateFolder + "/" + step),
 	}
 }

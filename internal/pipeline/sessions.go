@@ -252,15 +252,23 @@ func profiled(ctx context.Context, j *job, step string, take func(target []strin
 		return made{Outcome: o}, err
 	}
 	folder := sessionFolder(step)
-	argv, err := ready(j, step, folder, "")
-	if err != nil {
-		return made{}, err
-	}
-	o, err := take(argv)
+	o, err := annotated(ctx, j, step, func() (capture.Outcome, error) {
+		if err := os.Remove(j.store.Path(folder + "/" + workload.ErrorName)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of the try before
+			return capture.Outcome{}, err
+		}
+		argv, err := ready(j, step, folder, "")
+		if err != nil {
+			return capture.Outcome{}, err
+		}
+		o, err := take(argv)
+		if err == nil {
+			explainCapture(&o, j.store.Path(folder))
+		}
+		return o, err
+	})
 	if err != nil {
 		return made{Outcome: o}, err
 	}
-	explainCapture(&o, j.store.Path(folder))
 	return made{Outcome: o}, recordFiles(ctx, j.store, step, append(sessionFiles(j.store, folder), deviationsName)...)
 }
 

@@ -4,20 +4,21 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// A LayerLine is a row of layers with what its kernels are limited by, which only
-// a result tells.
+// A LayerLine is a row of layers with what counters tell of its kernels, outside
+// nested modules, which only a result has.
 type LayerLine struct {
 	timeline.LayerRow
-	Limiter string `json:"limiter,omitempty"` // code of the limiter of most of its counted time; "" where nothing of it was counted
+	analysis.Use
 }
 
 // LayerView is one row a place in the model, or a module.
 var LayerView = View[LayerLine]{
 	Name: "layers", Order: Order{Key: "gpu_ns", Descending: true}, Everything: "--all",
-	Legend: "GPU time is that of kernels which a module launched outside nested modules, so that the rows of a stage add up to it; the row without a layer is work in no module; the limiter is that of most of the counted time with nested modules",
+	Legend: "GPU time is that of kernels which a module launched outside nested modules, so that the rows of a stage add up to it; the row without a layer is work in no module; limiter, FLOPs, bytes, HFU and MBU are of the same kernels as the GPU time, by the launch that was counted of each kernel, grid and block; HFU and MBU are of the peaks, over the GPU time of these kernels",
 	Columns: []Column[LayerLine]{
 		{Key: "stage", Value: func(r *LayerLine) any { return r.Stage }},
 		{Key: "layer", Format: Name, Value: func(r *LayerLine) any { return r.Layer }, Show: func(r *LayerLine) any { return orNone(r.Layer) }},
@@ -31,6 +32,11 @@ var LayerView = View[LayerLine]{
 		{Key: "steps", Unit: Count, Detail: true, Value: func(r *LayerLine) any { return r.Steps }},
 		{Key: "passes", Unit: Count, Detail: true, Value: func(r *LayerLine) any { return r.Passes }},
 		{Key: "limiter", Priority: 4, Value: func(r *LayerLine) any { return orNil(r.Limiter) }},
+		{Key: "mfu_counters", Priority: 4, Title: "HFU", Help: "Of the peak of its data type: the FLOPs that the hardware executed, over its GPU time", Unit: Share, Value: func(r *LayerLine) any { return r.HFU }},
+		{Key: "mbu_counters", Priority: 4, Title: "MBU", Help: "Of the peak: the bytes of memory that were counted, over its GPU time", Unit: Share, Value: func(r *LayerLine) any { return r.MBU }},
+		{Key: "bytes", Priority: 5, Title: "bytes", Help: "Read from and written to memory, by counters", Unit: Bytes, Group: "bytes", Value: func(r *LayerLine) any { return r.Bytes }},
+		{Key: "flops", Detail: true, Help: "Executed, by counters, of the data type with the most", Value: func(r *LayerLine) any { return r.FLOPs }},
+		{Key: "coverage", Detail: true, Help: "Of its GPU time: kernels that were counted", Unit: Share, Value: func(r *LayerLine) any { return r.Coverage }},
 	},
 }
 

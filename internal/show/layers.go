@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
+	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/folder"
@@ -33,16 +35,16 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 	}
 	layers := timeline.Layers(rows.Rows, r.All)
 	notes := src.notes()
-	limiters, err := limitersOf(src)
+	uses, err := usesOf(ctx, f, src, q)
 	if err != nil {
-		notes = append(notes, fmt.Sprintf("without limiters: %v", err))
+		notes = append(notes, fmt.Sprintf("without limiters, bytes, HFU and MBU: %v", err))
 	}
 	var lines []report.LayerLine
 	for _, l := range layers {
 		if q.Captured { // replays are no instances of the range in which they were captured
 			l.Steps, l.PerStepNS = 0, 0
 		}
-		lines = append(lines, report.LayerLine{LayerRow: l, Limiter: limiters.of(l.Paths())})
+		lines = append(lines, report.LayerLine{LayerRow: l, Use: uses(l.Paths())})
 	}
 	return first(report.Layers(lines, withWarnings(notes, rows.Warnings)), r.Top), nil
 }
@@ -62,54 +64,49 @@ func first(t report.Printable, top int) report.Printable {
 	return t
 }
 
-// limiters are the verdicts of a run by region and kernel.
-type limiters map[string]map[string]int64 // region: limiter: GPU time in ns
-
-// limitersOf takes them from the result of a run; none without one.
-func limitersOf(src *source) (limiters, error) {
+// usesOf gives what the counters of a run tell of the launches in regions, outside
+// nested ones; nothing where the run was not analyzed, and for a file by itself.
+func usesOf(ctx context.Context, f *nsys.File, src *source, q timeline.Query) (func(paths []string) analysis.Use, error) {
+	none := func([]string) analysis.Use { return analysis.Use{} }
 	if src.dir == "" {
-		return nil, nil
+		return none, nil
 	}
 	res, err := folder.Read(filepath.Join(src.dir, folder.ResultFile))
 	if errors.Is(err, fs.ErrNotExist) { // captures that were never analyzed
-		return nil, nil
+		return none, nil
 	}
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	out := limiters{}
-	for _, g := range res.Regions {
-		for _, k := range g.Top {
-			if k.Kernel < 0 || k.Kernel >= len(res.Kernels) {
-				continue
-			}
-			if kind := string(res.Kernels[k.Kernel].Limiter.Kind); kind != "" {
-				if out[g.Path] == nil {
-					out[g.Path] = map[string]int64{}
-				}
-				out[g.Path][kind] += k.NS
-			}
+	q.By = timeline.ByRegion | timeline.ByLaunchConfig
+	rows, err := f.KernelRows(ctx, q)
+	if err != nil {
+		return none, err
+	}
+	in := map[string][]analysis.LaunchSum{}
+	for i := range rows.Rows {
+		k := &rows.Rows[i]
+		l := analysis.LaunchSum{Name: k.Name, Calls: k.Calls, NS: k.TotalNS}
+		if k.Grid != nil && k.Block != nil {
+			l.Grid, l.Block = widened(*k.Grid), widened(*k.Block)
 		}
+		path := ""
+		if k.Region != nil {
+			path = *k.Region
+		}
+		in[path] = append(in[path], l)
 	}
-	return out, nil
+	use := res.Uses()
+	return func(paths []string) analysis.Use {
+		var list []analysis.LaunchSum
+		for _, path := range paths {
+			list = append(list, in[path]...)
+		}
+		return use(list)
+	}, nil
 }
 
-// of is the limiter of most of the counted time in some regions.
-func (l limiters) of(paths []string) string {
-	sums := map[string]int64{}
-	for _, path := range paths {
-		for kind, ns := range l[path] {
-			sums[kind] += ns
-		}
-	}
-	best := ""
-	for kind, ns := range sums {
-		if best == "" || ns > sums[best] || ns == sums[best] && kind < best {
-			best = kind
-		}
-	}
-	return best
-}
+func widened(d [3]int32) [3]int64 { return [3]int64{int64(d[0]), int64(d[1]), int64(d[2])} }
 
 // showSteps shows the distribution of steps, or each of them.
 func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (report.Printable, error) {

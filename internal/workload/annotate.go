@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -109,12 +110,12 @@ func ReadAnnotated(dir string) (Annotated, error) {
 		return all, fmt.Errorf("read annotation: %w", err)
 	}
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ".jsonl")
-		pid, err := strconv.Atoi(name)
-		if !ok || err != nil {
+		ext := filepath.Ext(e.Name())
+		pid, err := strconv.Atoi(strings.TrimSuffix(e.Name(), ext))
+		if err != nil || sideFiles[ext] == nil {
 			continue
 		}
-		p, err := readAnnotatedProcess(filepath.Join(dir, e.Name()), pid)
+		p, err := sideFiles[ext](filepath.Join(dir, e.Name()), pid)
 		if err != nil {
 			return all, err
 		}
@@ -122,6 +123,26 @@ func ReadAnnotated(dir string) (Annotated, error) {
 	}
 	slices.SortFunc(all.Processes, func(a, b AnnotatedProcess) int { return a.PID - b.PID })
 	return all, nil
+}
+
+// sideFiles are the files that a process can leave, by extension: what was
+// annotated, or why the module could not start.
+var sideFiles = map[string]func(path string, pid int) (AnnotatedProcess, error){".jsonl": readAnnotatedProcess, ".error": readAnnotationError}
+
+// maxAnnotationError bounds the text of an error that is taken over, in bytes.
+const maxAnnotationError = 1000
+
+func readAnnotationError(path string, pid int) (AnnotatedProcess, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return AnnotatedProcess{}, fmt.Errorf("read annotation: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxAnnotationError))
+	if err != nil {
+		return AnnotatedProcess{}, fmt.Errorf("read annotation %s: %w", path, err)
+	}
+	return AnnotatedProcess{PID: pid, Off: "error", Error: strings.TrimSpace(string(text))}, nil
 }
 
 func readAnnotatedProcess(path string, pid int) (AnnotatedProcess, error) {

@@ -43,17 +43,21 @@ func TestReadAnnotated(t *testing.T) {
 {"range":["dec`)
 	write("7.jsonl", `{"off":"no-nvtx"}`+"\n")
 	write("notes.txt", "x")
+	write("9.error", "ImportError: no module named deepprof_annotate\n")
 	got, err := ReadAnnotated(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Processes) != 2 {
+	if len(got.Processes) != 3 {
 		t.Fatalf("%+v", got)
+	}
+	if p := got.Processes[1]; p.PID != 9 || p.Off != "error" || p.Error != "ImportError: no module named deepprof_annotate" {
+		t.Errorf("%+v", p)
 	}
 	if p := got.Processes[0]; p.PID != 7 || p.Off != "no-nvtx" {
 		t.Errorf("%+v", p)
 	}
-	p := got.Processes[1]
+	p := got.Processes[2]
 	if p.Mode != "auto" || len(p.Paths) != 2 || p.Ended || p.Broken != 1 || p.Depth != 4 {
 		t.Errorf("%+v", p)
 	}

@@ -656,6 +656,7 @@ export interface Counted {
   note?: string;
   timeline_ns?: number;
   timeline_ns_text?: string;
+  work?: Work;
   others?: number;
   metrics: Metric[] | null;
   rules?: RuleWords[] | null;
@@ -1050,6 +1051,12 @@ export interface ExclusiveCounters {
   coverage: number;
   coverage_text: string;
   metrics: RegionMetric[] | null;
+}
+
+export interface Work {
+  flops?: number;
+  dram_bytes?: number;
+  dram_bytes_text?: string;
 }
 
 export interface Metric {

@@ -1,0 +1,159 @@
+package analysis
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Work is what one counted launch executed and moved. FLOPs and Bytes are absent
+// where they were not counted.
+type Work struct {
+	FLOPs map[string]float64 `json:"flops,omitempty"` // by data type, as peaks name it; empty where it executed none
+	Bytes *float64           `json:"dram_bytes,omitempty"`
+}
+
+// work is nil where nothing of it was counted.
+func (l *launch) work() *Work {
+	d := l.counts()
+	var w Work
+	if d.computed() {
+		w.FLOPs = map[string]float64{}
+		for dtype, n := range d.flops {
+			w.FLOPs[string(dtype)] = n
+		}
+	}
+	if n, ok := d.bytes[levelDRAM]; ok {
+		w.Bytes = &n
+	}
+	if w.FLOPs == nil && w.Bytes == nil {
+		return nil
+	}
+	return &w
+}
+
+// LaunchSum is launches of one kernel in some place of a program.
+type LaunchSum struct {
+	Name        string
+	Grid, Block [3]int64
+	Calls, NS   int64
+}
+
+// Use is what counters tell of some launches. Every launch of a kernel, grid and
+// block counts as the one that was counted.
+type Use struct {
+	// FLOPs and Bytes are of the launches that were counted; HFU and MBU hold them
+	// against the peaks, over the GPU time of these launches. FLOPs and HFU are of
+	// the data type with the most. Absent where less than half of the time was
+	// counted.
+	FLOPs *float64 `json:"flops,omitempty"`
+	Bytes *float64 `json:"bytes,omitempty"`
+	HFU   *float64 `json:"mfu_counters,omitempty"`
+	MBU   *float64 `json:"mbu_counters,omitempty"`
+	// Limiter is the code of the limiter of most of the counted time.
+	Limiter string `json:"limiter,omitempty"`
+	// Coverage is the share of the GPU time whose launches were counted, 0 to 1.
+	Coverage *float64 `json:"coverage,omitempty"`
+}
+
+type launchKey struct {
+	name        string
+	grid, block [3]int64
+}
+
+// Uses gives what the counters of the result tell of launches.
+func (r *Result) Uses() func([]LaunchSum) Use {
+	kernels := map[launchKey]*Kernel{}
+	for i := range r.Kernels {
+		if k := &r.Kernels[i]; k.Counted != nil && k.Calls > 0 {
+			kernels[launchKey{k.Name, k.Grid, k.Block}] = k
+		}
+	}
+	return func(list []LaunchSum) Use {
+		var s useSum
+		for _, l := range list {
+			s.add(kernels[launchKey{l.Name, l.Grid, l.Block}], l)
+		}
+		return s.use(r)
+	}
+}
+
+// A useSum adds up launches.
+type useSum struct {
+	flops                        map[string]float64
+	bytes                        float64
+	all, counted, opsNS, bytesNS int64
+	limiters                     map[string]int64
+}
+
+// add takes launches of a counted kernel, nil for one that was not.
+func (s *useSum) add(k *Kernel, l LaunchSum) {
+	s.all += l.NS
+	if k == nil {
+		return
+	}
+	s.counted += l.NS
+	if s.limiters == nil {
+		s.limiters, s.flops = map[string]int64{}, map[string]float64{}
+	}
+	if kind := string(k.Limiter.Kind); kind != "" {
+		s.limiters[kind] += l.NS
+	}
+	w := k.Counted.Work
+	if w == nil {
+		return
+	}
+	if w.FLOPs != nil {
+		s.opsNS += l.NS
+		for dtype, n := range w.FLOPs {
+			s.flops[dtype] += n * float64(l.Calls)
+		}
+	}
+	if w.Bytes != nil {
+		s.bytesNS += l.NS
+		s.bytes += *w.Bytes * float64(l.Calls)
+	}
+}
+
+// most is the key with the largest value, the first by name of equal ones.
+func most[V int64 | float64](sums map[string]V) string {
+	keys := slices.SortedFunc(maps.Keys(sums), func(x, y string) int { return cmp.Or(cmp.Compare(sums[y], sums[x]), cmp.Compare(x, y)) })
+	return firstOf(keys)
+}
+
+func (s *useSum) use(r *Result) (u Use) {
+	if s.counted == 0 || s.all == 0 {
+		return u
+	}
+	coverage := float64(s.counted) / float64(s.all)
+	u.Coverage, u.Limiter = &coverage, most(s.limiters)
+	if 2*s.opsNS >= s.all {
+		dtype := most(s.flops)
+		n := s.flops[dtype]
+		u.FLOPs = &n
+		if n > 0 {
+			u.HFU = r.ofPeak(n, s.opsNS, dtype)
+		}
+	}
+	if 2*s.bytesNS >= s.all {
+		u.Bytes = &s.bytes
+		u.MBU = r.ofPeak(s.bytes, s.bytesNS, levelDRAM)
+	}
+	return u
+}
+
+// ofPeak holds work over a time against the peak of the first GPU; nil where the
+// peak is not known, or where the GPU cannot have done that.
+func (r *Result) ofPeak(amount float64, ns int64, id string) *float64 {
+	if len(r.Environment.GPUs) == 0 || ns <= 0 {
+		return nil
+	}
+	g := &r.Environment.GPUs[0]
+	highest, ok := g.peak(id)
+	rate := amount / float64(ns) * 1e9
+	if !ok || highest.Value <= 0 || rate > highest.Value {
+		return nil
+	}
+	share := rate / g.published(highest).Value
+	return &share
+}
