@@ -13,8 +13,12 @@ type GapGroupRow struct {
 	// after it: a code of CallCause, "host" outside every CUDA call, "graph" between
 	// nodes of one graph launch, "none" where the thread is not known. Time between
 	// the end of the launching call and the start of the work is "launch".
-	Cause   string  `json:"cause"`
-	NVTX    string  `json:"nvtx"` // innermost range that launched the work after the gaps
+	Cause string `json:"cause"`
+	NVTX  string `json:"nvtx"` // innermost range that launched the work after the gaps
+	// Host is the range that was the innermost one for most of the gaps on the
+	// threads that launched the work after them, until it was launched: the module
+	// that ran on the host. "" outside every range, or where the thread is not known.
+	Host    string  `json:"host_nvtx"`
 	Device  int     `json:"device"`
 	Stream  *int    `json:"stream,omitempty"` // absent in gaps of the whole device
 	Gaps    int64   `json:"gaps"`
@@ -24,6 +28,8 @@ type GapGroupRow struct {
 	// CauseNS is the part of the gaps that the cause took; the rest had others.
 	CauseNS int64   `json:"cause_ns"`
 	Share   float64 `json:"share"` // of all gaps, 0 to 1
+
+	hosts map[uint32]int64 // by region: time in the gaps in which it was innermost
 }
 
 // Codes of what a thread did in a gap, the likelier first where two took as long.
@@ -79,6 +85,7 @@ type gapSums struct {
 	causes  []int      // by site of the calls
 	threads [][]uint32 // outer calls of each thread by start, so that ends grow with them
 	at      []int      // by thread: the first of them that may reach into the next gap
+	hosts   hostRanges
 	rows    map[gapKey]*GapGroupRow
 	over    bool
 }
@@ -86,7 +93,8 @@ type gapSums struct {
 // GapGroups sums the gaps that a query chooses by cause and region. The timeline
 // needs all CUDA calls.
 func (t *Timeline) GapGroups(q Query) Rows[GapGroupRow] {
-	g := &gapSums{a: t.Attribute(), threads: t.outerCalls(), at: make([]int, len(t.Threads)), rows: map[gapKey]*GapGroupRow{}}
+	at := t.Attribute()
+	g := &gapSums{a: at, hosts: at.hostRanges(), threads: t.outerCalls(), at: make([]int, len(t.Threads)), rows: map[gapKey]*GapGroupRow{}}
 	for _, s := range t.Calls.sites {
 		g.causes = append(g.causes, callCause(t.Name(s.Name)))
 	}
@@ -106,13 +114,14 @@ func (g *gapSums) add(x gap, after Op) {
 	key := gapKey{lane: x.lane, cause: causeNone}
 	ns := Since(x.start, x.end)
 	took := ns
-	if call := g.a.callOf(after); call != None {
+	call := g.a.callOf(after)
+	if call != None {
 		key.node = g.a.callNode(call)
 		key.cause, took = g.cause(x, call)
 	}
 	row := g.rows[key]
 	if row == nil {
-		row = &GapGroupRow{Cause: gapCauseIDs[key.cause], NVTX: g.a.Path(key.node), Device: int(x.lane.device)}
+		row = &GapGroupRow{Cause: gapCauseIDs[key.cause], NVTX: g.a.Path(key.node), Device: int(x.lane.device), hosts: map[uint32]int64{}}
 		if x.lane.queue != None {
 			stream := int(g.a.t.Queues[x.lane.queue].Stream)
 			row.Stream = &stream
@@ -123,6 +132,9 @@ func (g *gapSums) add(x gap, after Op) {
 	accrue(&row.TotalNS, ns, &g.over)
 	accrue(&row.CauseNS, took, &g.over)
 	row.MaxNS = max(row.MaxNS, ns)
+	if call != None {
+		g.hosts.add(g.a.t.Calls.Thread(call), x.start, min(x.end, g.a.t.Calls.Start(call)), row.hosts)
+	}
 }
 
 // cause is what took most of a gap before work that a call launched, and how long.
@@ -173,6 +185,7 @@ func (g *gapSums) sorted(top int) Rows[GapGroupRow] {
 		if key.lane.queue == None {
 			all += float64(row.TotalNS)
 		}
+		row.Host = g.a.Path(mostNode(row.hosts))
 		row.MeanNS = Round1(float64(row.TotalNS) / float64(row.Gaps))
 		rows = append(rows, *row)
 	}
@@ -208,4 +221,14 @@ func (t *Timeline) outerCalls() [][]uint32 {
 		threads[th] = kept
 	}
 	return threads
+}
+
+// mostNode is the region with the most time, the first of equal ones.
+func mostNode(ns map[uint32]int64) (best uint32) {
+	for node, n := range ns {
+		if n > ns[best] || n == ns[best] && node < best {
+			best = node
+		}
+	}
+	return best
 }
