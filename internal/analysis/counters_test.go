@@ -359,6 +359,34 @@ func TestPackedHalfMoves(t *testing.T) {
 	}
 }
 
+// Rates of half instructions a cycle as `ncu --set roofline` counted them on an H200
+// (scripts/validate/roofline): kernels of PyTorch that copy or compute in float, and
+// kernels that compute in half. That set does not count all instructions.
+func TestHalfOfARooflineCapture(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		add, mul, fma float64
+		computes      bool
+	}{
+		{"silu of bf16", 0, 0, 247.779, false},
+		{"copy of a transposed tensor", 0, 0, 78.506, false},
+		{"mean of floats", 0, 0, 5.536, false},
+		{"product of floats, broadcast", 0, 0, 174.946, false},
+		{"softmax of floats", 0, 0, 195.506, false},
+		{"argmax of floats", 0, 0, 2.403, false},
+		{"half FMAs alone", 0, 0, 7897.924, true},
+		{"half sums, products and FMAs", 4722.656, 2361.328, 2398.224, true},
+	} {
+		v := map[string]float64{"gpu__time_duration.sum": 1e5, "sm__cycles_elapsed.avg.per_second": 1.7e9, "sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained": 16896}
+		for op, rate := range map[string]float64{"hadd": c.add, "hmul": c.mul, "hfma": c.fma} {
+			v["smsp__sass_thread_inst_executed_op_"+op+"_pred_on.sum.per_cycle_elapsed"] = rate
+		}
+		if got := synthetic(v).counts().flops[gpu.FP16]; (got > 0) != c.computes {
+			t.Errorf("%s: %g FLOPs in half", c.name, got)
+		}
+	}
+}
+
 // Counters that no GPU can have are absent, with a warning each. The report is
 // synthetic.
 func TestImpossibleCounters(t *testing.T) {
