@@ -253,7 +253,6 @@ var GapGroupView = View[timeline.GapGroupRow]{
 	Columns: []Column[timeline.GapGroupRow]{
 		{Key: "cause", Help: "what the thread that launched the next work did for most of each gap", Value: func(r *timeline.GapGroupRow) any { return r.Cause }},
 		{Key: "nvtx", Title: "region", Priority: 1, Format: Name, Value: func(r *timeline.GapGroupRow) any { return r.NVTX }},
-		{Key: "host_nvtx", Title: "on the host", Help: "innermost range of the launching thread for most of the gaps, until the next work was launched: the module that ran on the host", Priority: 7, Format: Name, Value: func(r *timeline.GapGroupRow) any { return r.Host }},
 		{Key: "device", Priority: 6, Unit: Count, Value: func(r *timeline.GapGroupRow) any { return r.Device }},
 		{Key: "stream", Priority: 5, Unit: Count, Value: func(r *timeline.GapGroupRow) any { return r.Stream }},
 		{Key: "gaps", Unit: Count, Value: func(r *timeline.GapGroupRow) any { return r.Gaps }},
@@ -262,6 +261,7 @@ var GapGroupView = View[timeline.GapGroupRow]{
 		{Key: "cause_ns", Priority: 4, Title: "of the cause", Unit: Nanoseconds, Value: func(r *timeline.GapGroupRow) any { return r.CauseNS }},
 		{Key: "mean_ns", Priority: 3, Title: "mean", Unit: Nanoseconds, Group: "gap", Value: func(r *timeline.GapGroupRow) any { return r.MeanNS }},
 		{Key: "max_ns", Priority: 3, Title: "max", Unit: Nanoseconds, Group: "gap", Value: func(r *timeline.GapGroupRow) any { return r.MaxNS }},
+		{Key: "host_nvtx", Title: "on the host", Help: "innermost range of the launching thread for most of the gaps, until the next work was launched: the module that ran on the host", Priority: 7, Format: Name, Value: func(r *timeline.GapGroupRow) any { return r.Host }},
 	},
 }
 
