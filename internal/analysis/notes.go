@@ -49,6 +49,7 @@ const (
 	// capture took at most and that an unprofiled run takes, where both are known.
 	CutShort        fact.Code = "cut-short"
 	CutShortTimed   fact.Code = "cut-short-timed"
+	CutByDisk       fact.Code = "cut-full-disk"
 	TargetsStale    fact.Code = "targets-stale"    // file
 	ReportRemark    fact.Code = "report-remark"    // file, text
 	OperatorsRemark fact.Code = "operators-remark" // what

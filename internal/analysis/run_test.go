@@ -226,7 +226,7 @@ func TestCutShort(t *testing.T) {
 		ran  float64
 		want fact.Code
 	}{
-		{"workload failed", 2, CutShortTimed}, {"workload crashed", 9, CutShort}, {"disk full", 2, CutShortTimed}, {"captured with warnings", 2, ""},
+		{"workload failed", 2, CutShortTimed}, {"workload crashed", 9, CutShort}, {"disk full", 2, CutByDisk}, {"captured with warnings", 2, ""},
 	} {
 		run, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []runs.Step{{Name: "unprofiled"}, {Name: "nsys"}}})
 		if err != nil {
@@ -247,7 +247,7 @@ func TestCutShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := r.Warnings[0].Fact
-		if c.want == "" && first.Is(CutShort, CutShortTimed) || c.want != "" && !first.Is(c.want) {
+		if c.want == "" && first.Is(CutShort, CutShortTimed, CutByDisk) || c.want != "" && !first.Is(c.want) {
 			t.Errorf("%s: first warning %+v", c.kind, first)
 		}
 		if c.want == CutShortTimed && (first.Number("ran") != 2e9 || first.Number("unprofiled") != 8e9) {

@@ -145,7 +145,9 @@ func (a *analyzer) noteCut(s *runs.Step) {
 	}
 	params := []fact.Param{fact.Name("step", s.Name), fact.Because("how", last.Outcome.Evidence)}
 	code := CutShort
-	if a.unprofiledSeconds > 0 && s.Name == plan.StepNsys && last.Seconds != nil && *last.Seconds < a.unprofiledSeconds {
+	if capture.Kind(last.Outcome.Kind) == capture.DiskFull { // the workload may have gone on to its end
+		code = CutByDisk
+	} else if a.unprofiledSeconds > 0 && s.Name == plan.StepNsys && last.Seconds != nil && *last.Seconds < a.unprofiledSeconds {
 		code = CutShortTimed
 		params = append(params, fact.Seconds("ran", *last.Seconds), fact.Seconds("unprofiled", a.unprofiledSeconds))
 	}

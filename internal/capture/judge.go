@@ -56,7 +56,7 @@ func (o *Outcome) judgeReport(e *Evidence, found []Finding, here []File) {
 		if e.oldName(o.Reports[0]) {
 			o.Cause = fact.New(causeOldName)
 		}
-	case e.LowSpace != "" && e.workloadFailed(found):
+	case e.LowSpace != "": // also with exit code 0: what could not be written is missing
 		o.verdict(DiskFull, nil)
 		o.Evidence = e.nearlyFull(e.exit())
 	case e.workloadFailed(found):

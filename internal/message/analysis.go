@@ -77,6 +77,7 @@ var ofAnalysis = map[fact.Code]words{
 		Next: "run both with the same infer settings"},
 	"cut-short":          {Text: "the workload failed under {step} ({how}): what it would have done after is missing", Next: "read the output of the workload in the folder of the step; fix it and run again"},
 	"cut-short-timed":    {Text: "the workload failed under {step} ({how}): the capture took {ran}, an unprofiled run {unprofiled}, and the rest is missing", Next: "read the output of the workload in the folder of the step; fix it and run again"},
+	"cut-full-disk":      {Text: "a file system filled up under {step} ({how}): a part of the capture is missing", Next: "free space and run again; nsys needs about 30 times the report's size in TMPDIR"},
 	"metrics-incomplete": {Text: "{file} was not finished: it holds {n:sample|samples}"},
 	"targets-stale": {Text: "{file} was made from another timeline than the one there is: why kernels were counted is not known, and counted launches are matched without it",
 		Next: "analyze the timeline that the choice was made from, or capture again"},

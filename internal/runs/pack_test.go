@@ -23,6 +23,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/redact"
+	"github.com/deepprof/deepprof/internal/redact/planted"
 	"github.com/deepprof/deepprof/internal/sqlite"
 )
 
@@ -431,7 +432,7 @@ func report(texts ...string) string {
 func TestPackRawReports(t *testing.T) {
 	r := packable(t, t.TempDir())
 	var raw []byte
-	for _, kv := range []string{"HF_TOKEN=hf_" + made(90, 30), "LANG=C"} {
+	for _, kv := range []string{"HF_TOKEN=hf_" + planted.Made(90, 30), "LANG=C"} {
 		raw = append(append(raw, 0x0a, byte(len(kv))), kv...)
 	}
 	must(t, os.WriteFile(r.Path("nsys/run.nsys-rep"), append([]byte("NVIDIA Tegra Profiler Report 1."), raw...), 0o644))
