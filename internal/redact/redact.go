@@ -204,6 +204,19 @@ func (r *Redactor) Text(s string) string {
 	})
 }
 
+// FileName is Text for the path of a file within a run. A host between the dots of
+// a name, as files of ranks have it, goes also where it is a common word.
+func (r *Redactor) FileName(rel string) string {
+	dir, base := path.Split(r.Text(rel))
+	parts := strings.Split(base, ".")
+	for i := 1; i < len(parts)-1; i++ {
+		if r.hosts[parts[i]] {
+			parts[i] = hostMark
+		}
+	}
+	return dir + strings.Join(parts, ".")
+}
+
 // sameLength is text for a place whose length may not change.
 func (r *Redactor) sameLength(s string) string {
 	r.build()

@@ -212,10 +212,17 @@ func (p *packer) omit(rel, why string) {
 	p.index.Omitted = append(p.index.Omitted, Warning{rel, why})
 }
 
-// learn reads names out of every timeline before anything is cleaned. A file
-// that cannot be read is dealt with when it is its turn.
+// learn reads names out of every timeline, and the hosts of ranks that left none,
+// before anything is cleaned. A file that cannot be read is dealt with when it is
+// its turn.
 func (p *packer) learn(rels []string) {
 	for _, rel := range rels {
+		if KindOf(rel) == RankFile {
+			var rank struct{ Host string }
+			if data, err := readRegular(p.run.Path(rel), maxManifest); err == nil && json.Unmarshal(data, &rank) == nil {
+				p.red.LearnHost(rank.Host)
+			}
+		}
 		if !isSQLite(rel) {
 			continue
 		}
@@ -243,7 +250,7 @@ func (p *packer) prepareFile(ctx context.Context, rel string) (packEntry, error)
 	}
 	name := rel
 	if p.red != nil {
-		name = p.red.Text(rel)
+		name = p.red.FileName(rel)
 		if why == "" && (!localPath(name) || p.has(name)) {
 			why = "its name cannot be cleaned"
 		}
@@ -285,6 +292,9 @@ func (p *packer) manifest(ctx context.Context, files map[string]File) (packEntry
 			for k := range s.Attempts[j].Files {
 				f := &s.Attempts[j].Files[k]
 				now, ok := files[f.Path]
+				if ok {
+					f.Path = now.Path
+				}
 				switch {
 				case !ok:
 					f.Omitted = "it was gone when the run was packed"

@@ -25,6 +25,7 @@ import (
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/redact/planted"
 	"github.com/deepprof/deepprof/internal/sqlite"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 func sha(s string) string {
@@ -63,6 +64,45 @@ func packable(t *testing.T, root string) *Run {
 	must(t, r.EndStep("ncu", StateDone, fact.Fact{}))
 	must(t, r.Finish(StatusDone, fact.Fact{}))
 	return r
+}
+
+// TestRedactRanks: the hosts of a job's ranks are in no name and no file of a
+// redacted pack, also that of a rank without a report, and one that is a word.
+func TestRedactRanks(t *testing.T) {
+	r := mustCreate(t, t.TempDir(), CreateOptions{})
+	must(t, r.StartStep("nsys"))
+	must(t, r.StartAttempt("nsys", "", "srun"))
+	hosts := []string{"nid001234", "node", "dead-a17"}
+	for i, host := range hosts {
+		must(t, r.WriteFile(fmt.Sprintf("nsys/ranks/%d.json", i), fmt.Appendf(nil, `{"rank": %d, "host": %q}`, i, host)))
+	}
+	must(t, r.WriteFile("nsys/stderr.log", []byte("srun: error: dead-a17: task 2: Killed\n")))
+	var files []File
+	for i, host := range hosts[:2] {
+		name := fmt.Sprintf("nsys/run.%d.%s.txt", i, host)
+		must(t, r.WriteFile(name, []byte("from "+hosts[0]+"\n")))
+		hashed, err := r.HashFiles(ctx, name)
+		must(t, err)
+		hashed[0].Of = &timeline.Identity{Rank: &i, Host: host}
+		files = append(files, hashed...)
+	}
+	must(t, r.EndAttempt("nsys", Result{Outcome: Outcome{Kind: "captured", Usable: true, Text: fact.Said("good")}, Files: files}))
+	must(t, r.Finish(StatusDone, fact.Fact{}))
+	out := filepath.Join(t.TempDir(), "x"+PackExt)
+	_, err := Pack(ctx, r, out, PackOptions{Redact: true})
+	must(t, err)
+	data := unzstd(t, out)
+	for _, bad := range []string{hosts[0], hosts[2], ".node.", `"node"`} {
+		if at := bytes.Index(data, []byte(bad)); at >= 0 {
+			t.Errorf("%s is left: %.80q", bad, data[max(0, at-40):])
+		}
+	}
+	m := openPack(t, out).Manifest()
+	for i, f := range m.Steps[0].Attempts[0].Files {
+		if f.Path != fmt.Sprintf("nsys/run.%d.redacted-host.txt", i) || f.Omitted != "" {
+			t.Errorf("%+v", f)
+		}
+	}
 }
 
 func openPack(t *testing.T, path string) *Run {

@@ -199,6 +199,11 @@ func learnRun(r *redact.Redactor, run *Run) {
 	for _, s := range m.Steps {
 		for _, a := range s.Attempts {
 			r.LearnPath(a.Dir)
+			for _, f := range a.Files {
+				if f.Of != nil { // a rank of a job
+					r.LearnHost(f.Of.Host)
+				}
+			}
 		}
 	}
 	env, err := run.ReadEnv()
