@@ -55,9 +55,27 @@ esac
 # 255 copies of 9,416 samples: 2.4 million, as 5 s at 10 kHz have.
 [ -z "$metrics" ] || metrics=$(scaled metrics "$metrics" 14280)
 
+# 10,000 runs: the records of a played recording, again and again.
+store=
+if [ -n "$deepprof" ]; then
+	store=$dir/store
+	if [ ! -d "$store" ]; then
+		rm -rf "$dir/played" "$store.tmp"
+		"$deepprof" demo --output "$dir/played" >/dev/null 2>&1
+		id=$(sed -n 's/^  "id": "\(.*\)",$/\1/p' "$dir/played/run.json")
+		mkdir "$store.tmp"
+		awk 'BEGIN { for (i = 0; i < 10000; i++) printf "2026%02d%02dT%02d%02d00Z-1-%012x\n", 1 + i / 1000, 1 + (i / 40) % 25, i % 24, i % 60, i }' | while read -r name; do
+			mkdir "$store.tmp/$name"
+			sed "s/$id/$name/" "$dir/played/run.json" >"$store.tmp/$name/run.json"
+			cp "$dir/played/env.json" "$store.tmp/$name/"
+		done
+		mv "$store.tmp" "$store"
+	fi
+fi
+
 status=0
 "$dir/bin/compare" -deepprof "$deepprof" -scan "$dir/bin/scan" -small "$small" -large "$large" -report "$report" \
-	-choose "$dir/bin/choose" -counters "$counters" -metrics "$metrics" "$@" || status=$?
+	-choose "$dir/bin/choose" -counters "$counters" -metrics "$metrics" -store "$store" "$@" || status=$?
 
 echo
 echo "Composition of 500 files with 200 overrides:"

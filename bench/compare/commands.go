@@ -53,6 +53,7 @@ func commands(in inputs) []command {
 		counters = thing{in.counters, "an .ncu-rep of the program of the timelines (-counters)"}
 		metrics  = thing{in.metrics, "a timeline with GPU metrics (-metrics or DEEPPROF_BENCH_METRICS)"}
 		report   = thing{in.report, "an .ncu-rep (-report or DEEPPROF_BENCH_REPORT)"}
+		store    = thing{in.store, "a store of 10,000 runs (-store)"}
 	)
 	const json = `"rows"`
 	show := func(what, file string) []string { return []string{in.deepprof, "show", what, file, "--json"} }
@@ -85,6 +86,11 @@ func commands(in inputs) []command {
 		{name: "ncu_report", args: []string{in.python, "-c", pythonImport, in.report},
 			proof: "values", slow: true, lacks: lacking(python, report)},
 		{name: "config show", args: []string{in.deepprof, "config", "show"}, proof: ":", lacks: lacking(deepprof)},
+		{name: "list of files of the store", args: []string{"ls", "-lR", in.store}, lacks: lacking(store)},
+		{name: "runs list", args: []string{in.deepprof, "runs", "list", "--store", in.store}, proof: "done", lacks: lacking(deepprof, store)},
+		{name: "runs list without an index", args: []string{"sh", "-c", `rm -f "$2/.index.json"; exec "$1" runs list --store "$2"`, "sh", in.deepprof, in.store},
+			proof: "done", slow: true, lacks: lacking(deepprof, store)},
+		{name: "runs show latest", args: []string{in.deepprof, "runs", "show", "latest", "--store", in.store}, proof: "done", lacks: lacking(deepprof, store)},
 		{name: "version", args: []string{in.deepprof, "version"}, proof: ".", lacks: lacking(deepprof)},
 	}
 }
@@ -145,5 +151,10 @@ var ratios = []ratio{
 	{title: "show metrics faster than ncu --import", of: wall, over: "ncu raw", under: "metrics", atLeast: 20},
 	{title: "show metrics faster than ncu_report", of: wall, over: "ncu_report", under: "metrics", atLeast: 10},
 	{title: "show metrics, memory", of: memory, over: "metrics", atMost: 100},
+	{title: "runs list of 10,000 runs against ls -lR", of: cpu, over: "runs list", under: "list of files of the store", atMost: 3},
+	{title: "runs list of 10,000 runs, memory", of: memory, over: "runs list", atMost: 60},
+	{title: "runs list against one without an index, CPU", of: cpu, over: "runs list without an index", under: "runs list"},
+	{title: "runs list without an index, memory", of: memory, over: "runs list without an index", atMost: 60},
+	{title: "runs show latest of 10,000 runs against version", of: cpu, over: "runs show latest", under: "version", atMost: 5},
 	{title: "config show against version", of: cpu, over: "config show", under: "version"},
 }

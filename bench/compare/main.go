@@ -27,6 +27,7 @@ type inputs struct {
 	deepprof, scan, choose, nsys, ncu, python string
 	small, large, metrics                     string // timelines
 	report, counters                          string // .ncu-rep files; counters fits the timelines
+	store                                     string // a folder of 10,000 runs
 	rounds                                    int
 }
 
@@ -43,6 +44,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.StringVar(&in.small, "small", "", "a timeline of 3 million kernels")
 	flags.StringVar(&in.large, "large", "", "a timeline of 10 million kernels")
 	flags.StringVar(&in.report, "report", os.Getenv("DEEPPROF_BENCH_REPORT"), "an .ncu-rep")
+	flags.StringVar(&in.store, "store", "", "a store of 10,000 runs")
 	flags.StringVar(&in.python, "python", os.Getenv("DEEPPROF_BENCH_PYTHON"), "a python3 that can import ncu_report")
 	flags.StringVar(&nsight, "nsight", os.Getenv("DEEPPROF_NSIGHT"), "a folder with trixie/nsys and trixie/ncu")
 	flags.IntVar(&in.rounds, "rounds", 7, "rounds; commands of many seconds take part in 3 of them")

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -33,6 +34,7 @@ func TestTorture(t *testing.T) {
 	}
 	t.Logf("TORTURE_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // under nohup, commands would inherit that it is ignored
 	victims, shared := tortured(t), sharedObjects(t)
 	t.Cleanup(func() { // after the last of the parallel ones
 		for name := range sharedObjects(t) {

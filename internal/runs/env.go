@@ -179,6 +179,9 @@ func (c *Collector) ask(ctx context.Context, path string, args ...string) (strin
 }
 
 func (e *Env) missing(field, format string, args ...any) {
+	if e.Missing == nil {
+		e.Missing = map[string]string{}
+	}
 	e.Missing[field] = fmt.Sprintf(format, args...)
 }
 

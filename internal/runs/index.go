@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -84,6 +85,7 @@ func readIndex(root string) (rows map[string]indexRow, lines int) {
 // the one that follows it, which is then read from its folder again.
 func addToIndex(root string, rows []indexRow) {
 	var text bytes.Buffer
+	text.Grow(len(rows) << 10)
 	for i := range rows {
 		if json.NewEncoder(&text).Encode(&rows[i]) != nil {
 			return
@@ -192,6 +194,7 @@ func updateIndex(root string, rows map[string]indexRow, lines, hits int, fresh [
 // writeIndex replaces the index.
 func writeIndex(root string, rows map[string]indexRow, fresh []indexRow) {
 	var text bytes.Buffer
+	text.Grow((len(rows) + len(fresh)) << 10)
 	line := json.NewEncoder(&text)
 	for _, row := range rows {
 		if _, err := os.Lstat(filepath.Join(root, row.Name)); err == nil {
@@ -214,6 +217,9 @@ type examined struct {
 // examineAll opens folders, several at a time.
 func examineAll(root string, names []string) (out []Summary, warnings []Warning, rows []indexRow) {
 	found := make([]examined, len(names))
+	if len(names) > indexedRuns { // nearly all that is read is garbage at once
+		defer debug.SetGCPercent(debug.SetGCPercent(20))
+	}
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for range min(len(names), runtime.GOMAXPROCS(0)) {

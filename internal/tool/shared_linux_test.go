@@ -1,10 +1,13 @@
 package tool
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
 // Objects of the dead of a tree go; those of the living, of other processes and
@@ -34,5 +37,42 @@ func TestClearShared(t *testing.T) {
 	}
 	if slices.Sort(left); !slices.Equal(left, stay) {
 		t.Errorf("left %q, want %q", left, stay)
+	}
+}
+
+// What ncu follows processes with goes once nobody has it open; an older file, and
+// one in use, stay.
+func TestClearTrackers(t *testing.T) {
+	temp, since := t.TempDir(), time.Now()
+	write := func(name string) string {
+		path := filepath.Join(temp, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	old, used := write("NVIDIA-treetracker-old"), write("NVIDIA-treetracker-used")
+	write("NVIDIA-treetracker-left")
+	write("other")
+	if err := os.Chtimes(old, since.Add(-time.Hour), since.Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(used)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	listener, err := net.Listen("unix", filepath.Join(temp, "NVIDIA-treetracker-socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	clearTrackers(temp, "/", since)
+	var left []string
+	for _, path := range Match(temp, "*") {
+		left = append(left, strings.TrimPrefix(filepath.Base(path), "NVIDIA-treetracker-"))
+	}
+	if !slices.Equal(left, []string{"old", "socket", "used", "other"}) {
+		t.Errorf("left %q", left)
 	}
 }

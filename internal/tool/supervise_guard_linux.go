@@ -50,7 +50,7 @@ func startGuard() (*guard, error) {
 	}
 	defer in.Close()
 	cmd := &exec.Cmd{Path: self, Args: []string{guardName}, Dir: "/", Stdin: in}
-	cmd.Env = []string{"GOMAXPROCS=1"} // nsys stores the environment of what it sees
+	cmd.Env = []string{"GOMAXPROCS=1", "TMPDIR=" + os.TempDir()} // nsys stores the environment of what it sees
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		_ = out.Close()
@@ -108,7 +108,7 @@ func guardMain() {
 // end asks a tree to finish as its profiler wants to be asked, and kills what is
 // alive after the grace.
 func (t *tree) end(profiler string, grace time.Duration) {
-	defer t.clearShared("/")
+	defer t.clearLeft()
 	_ = t.scan()
 	switch profiler {
 	case Nsys: // it ends its target itself

@@ -371,7 +371,7 @@ func (s *supervisor) finish() {
 	for _, p := range s.tree.kill(10 * time.Second) {
 		s.ended.Alive = append(s.ended.Alive, Process{p.pid, p.name})
 	}
-	s.tree.clearShared("/")
+	s.tree.clearLeft()
 	s.out.close()
 	s.err.close()
 	s.ended.CPU = s.tree.cpu()

@@ -19,6 +19,7 @@ type tree struct {
 	marker string
 	self   int // this process
 	ownSID int
+	began  time.Time
 
 	known    map[int]proc // every live member seen at the last scan
 	ever     map[int]uint64
@@ -47,7 +48,7 @@ func startTree(cmd *exec.Cmd, marker string) (*tree, error) {
 
 func newTree(root int, marker string, self, ownSID int) *tree {
 	return &tree{
-		root: root, marker: marker, self: self, ownSID: ownSID,
+		root: root, marker: marker, self: self, ownSID: ownSID, began: time.Now(),
 		known: map[int]proc{}, ever: map[int]uint64{}, sessions: map[int]bool{root: true}, peak: map[int]time.Duration{},
 	}
 }
