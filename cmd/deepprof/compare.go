@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/compare"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/html"
 	"github.com/deepprof/deepprof/internal/show"
@@ -206,7 +206,7 @@ func (c *comparing) rules() ([]compare.Rule, error) {
 	var rules []compare.Rule
 	for _, text := range c.gates {
 		if strings.HasSuffix(text, ".yaml") || strings.HasSuffix(text, ".yml") {
-			data, err := os.ReadFile(text)
+			data, err := format.ReadFile(text, 64<<20)
 			if err != nil {
 				return nil, usagef("compare --gate: %w", err)
 			}

@@ -35,10 +35,10 @@ func TestTorture(t *testing.T) {
 	t.Logf("TORTURE_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // under nohup, commands would inherit that it is ignored
-	victims, shared := tortured(t), sharedObjects(t)
+	victims, before := tortured(t), sharedObjects(t)
 	t.Cleanup(func() { // after the last of the parallel ones
-		for name := range sharedObjects(t) {
-			if !shared[name] {
+		for name, dead := range sharedObjects(t) {
+			if _, old := before[name]; dead && !old {
 				t.Errorf("left behind: /dev/shm/%s", name)
 			}
 		}
@@ -57,7 +57,7 @@ func TestTorture(t *testing.T) {
 	}
 }
 
-// sharedObjects are those of Nsight Systems that belong to no live process.
+// sharedObjects are those of Nsight Systems; true for one of no live process.
 func sharedObjects(t *testing.T) map[string]bool {
 	t.Helper()
 	entries, err := os.ReadDir("/dev/shm")
@@ -70,9 +70,8 @@ func sharedObjects(t *testing.T) map[string]bool {
 		if pid == nil {
 			continue
 		}
-		if _, err := os.Stat("/proc/" + pid[1]); err != nil {
-			out[e.Name()] = true
-		}
+		_, err := os.Stat("/proc/" + pid[1])
+		out[e.Name()] = err != nil
 	}
 	return out
 }

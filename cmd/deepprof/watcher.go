@@ -48,6 +48,7 @@ const repeatWindow = 100 * time.Millisecond
 // because the profiler is asked to finish and its report is read afterwards; a
 // second one does.
 func newWatcher(ctx context.Context, w io.Writer) (*watcher, context.Context) {
+	early := ctx.Done() // by a signal that came before this watches for them
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	x := &watcher{w: w, signals: make(chan os.Signal, 4), interrupts: make(chan os.Signal, 4)}
 	// The line needs a terminal that can go back, not color.
@@ -76,6 +77,11 @@ func newWatcher(ctx context.Context, w io.Writer) (*watcher, context.Context) {
 			select {
 			case <-done:
 				return
+			case <-early:
+				if early = nil; first.IsZero() {
+					first = time.Now()
+					x.interrupts <- os.Interrupt
+				}
 			case sig := <-x.signals:
 				now := time.Now()
 				if first.IsZero() {

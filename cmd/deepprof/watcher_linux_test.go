@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"testing"
 
@@ -76,5 +77,17 @@ func TestTerminalWithoutRows(t *testing.T) {
 		if width, height := terminalSize(tty); width != c.width || height != c.height {
 			t.Errorf("%d x %d: got %d x %d", c.columns, c.rows, width, height)
 		}
+	}
+}
+
+// A signal that came before the watcher is an interrupt all the same, and only one.
+func TestEarlySignal(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w, run := newWatcher(ctx, io.Discard)
+	defer w.stop()
+	<-w.interrupts
+	if run.Err() != nil || len(w.interrupts) > 0 {
+		t.Errorf("%v, %d more", run.Err(), len(w.interrupts))
 	}
 }

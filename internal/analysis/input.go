@@ -263,14 +263,10 @@ func (in *Input) addMetrics(path string) error {
 	return nil
 }
 
-// readFile is os.ReadFile of a regular file: to open a pipe would wait for its
-// writer.
-func readFile(path string) ([]byte, error) {
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: it is no regular file", path)
-	}
-	return os.ReadFile(path)
-}
+// maxRead bounds the files of a run that are read as a whole.
+const maxRead = 2 << 30
+
+func readFile(path string) ([]byte, error) { return format.ReadFile(path, maxRead) }
 
 // rel names a file relative to the run, or by its base name.
 func (in *Input) rel(path string) string {

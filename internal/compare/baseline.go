@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/suggest"
 )
 
@@ -95,7 +96,7 @@ func SetBaseline(store, name string, side []Run) (string, error) {
 
 // ReadBaseline reads a baseline file.
 func ReadBaseline(path string) (*Baseline, error) {
-	data, err := os.ReadFile(path)
+	data, err := format.ReadFile(path, maxBaseline)
 	if err != nil {
 		return nil, fmt.Errorf("read baseline: %w", err)
 	}

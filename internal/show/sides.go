@@ -139,7 +139,7 @@ func (l *SideLoader) process(ctx context.Context, name, dir string) (compare.Run
 // readConfig is the configuration of a run by dotted key; nil where it cannot be
 // read.
 func readConfig(path string) map[string]string {
-	data, err := os.ReadFile(path)
+	data, err := format.ReadFile(path, 64<<20)
 	var tree map[string]any
 	if err != nil || yaml.Unmarshal(data, &tree) != nil {
 		return nil

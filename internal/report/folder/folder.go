@@ -12,12 +12,16 @@ import (
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/html"
 )
 
 // ResultFile is the name of the analysis in a run.
 const ResultFile = "result.json"
+
+// maxResult bounds a result.json; that of a long capture has about 30 MB.
+const maxResult = 2 << 30
 
 // PageFile is the name of the report for a browser.
 const PageFile = "report.html"
@@ -84,7 +88,7 @@ func (e *SchemaError) Error() string {
 // Read reads a result.json of this version. One of another schema is refused:
 // the captures of its run are analyzed again.
 func Read(path string) (*analysis.Result, error) {
-	data, err := os.ReadFile(path)
+	data, err := format.ReadFile(path, maxResult)
 	if err != nil {
 		return nil, err
 	}

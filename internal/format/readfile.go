@@ -1,0 +1,19 @@
+package format
+
+import (
+	"fmt"
+	"os"
+)
+
+// ReadFile is os.ReadFile of what Inspect accepts, of at most limit bytes: a pipe
+// would be waited for, and a sparse file would fill the memory.
+func ReadFile(path string, limit int64) ([]byte, error) {
+	fi, err := Inspect(path)
+	if err != nil {
+		return nil, err
+	}
+	if fi.Size() > limit {
+		return nil, fmt.Errorf("read %s: %w: it has %d bytes, at most %d are read", path, ErrTooLarge, fi.Size(), limit)
+	}
+	return os.ReadFile(path)
+}
