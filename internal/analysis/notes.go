@@ -62,12 +62,17 @@ const (
 
 	// OverheadHigh tells that a stage took longer under nsys than the limit
 	// allows. stage, overhead, advice
-	OverheadHigh  fact.Code = "overhead"
+	OverheadHigh fact.Code = "overhead"
+	// ServerOverhead is the same for the time between tokens of a server, against
+	// idle windows. overhead, advice
+	ServerOverhead fact.Code = "overhead-server"
+
 	CleanShort    fact.Code = "clean-short"     // stage, clean, busy
 	CleanSlower   fact.Code = "clean-slower"    // stage, less, mean, std, nsys
 	CleanMayBe    fact.Code = "clean-uncertain" // stage, less, mean, std, nsys
 	CleanSpread   fact.Code = "clean-spread"    // stage, mean, std
 	UseLight      fact.Code = "use-nsys-light"
+	UseSampled    fact.Code = "use-nsys-sampled"
 	UseDefault    fact.Code = "use-nsys-default" // costs
 	onlyClean     fact.Code = "use-clean-times"
 	lightAlready  fact.Code = "nsys-light-already"

@@ -72,6 +72,7 @@ func spread(mean, std float64) []fact.Param {
 // tellOverhead compares the clean run with that under nsys.
 func (a *analyzer) tellOverhead() {
 	a.res.Method.OverheadLimit = a.th.Overhead
+	a.tellServerOverhead()
 	for i := range a.res.Stages {
 		s := &a.res.Stages[i]
 		if busy := float64(s.Split.BusyNS) / float64(max(1, s.Passes)) / 1e6; s.CleanMS != nil && a.alike() && *s.CleanMS < shortest*busy && !a.overlap(s) {
@@ -96,10 +97,26 @@ func (a *analyzer) lighter(s *Stage) fact.Fact {
 		return fact.New(onlyClean) // the advice is on the other stage
 	case len(costs) > 0:
 		return fact.New(UseDefault, fact.Names("costs", fact.KindKey, costs))
+	case a.res.Sampling != nil && a.in.capture.tracesCUDA():
+		return fact.New(UseSampled)
 	case a.in.capture.Graphs == "graph":
 		return fact.New(lightAlready)
 	}
 	return fact.New(lightNoBetter)
+}
+
+// tellServerOverhead advises a lighter capture where collecting slows a server too
+// much.
+func (a *analyzer) tellServerOverhead() {
+	s := a.res.Serving
+	if s == nil || s.Collecting == nil || s.Collecting.PerToken == nil || *s.Collecting.PerToken <= a.th.Overhead {
+		return
+	}
+	graphs := 0
+	for _, st := range a.res.Stages {
+		graphs += int(st.GraphKernels)
+	}
+	a.warn(ServerOverhead, fact.Share("overhead", *s.Collecting.PerToken), fact.Because("advice", a.lighter(&Stage{GraphKernels: int64(graphs)})))
 }
 
 // A nsysCapture is what a run asked nsys for.
@@ -109,6 +126,10 @@ type nsysCapture struct {
 	Context string `yaml:"cpuctxsw"`
 	Graphs  string `yaml:"cuda_graph_trace"`
 	Args    texts  `yaml:"extra_args"`
+}
+
+func (c *nsysCapture) tracesCUDA() bool {
+	return len(c.Trace) == 0 || slices.ContainsFunc(c.Trace, func(t string) bool { return strings.HasPrefix(t, "cuda") })
 }
 
 // costlyArgs begin the further arguments of nsys that slow a program.

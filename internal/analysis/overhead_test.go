@@ -155,3 +155,25 @@ func TestSubstagesUnderNsys(t *testing.T) {
 		}
 	}
 }
+
+// TestServerOverhead: the lightest preset that still tells what is asked is named
+// where collecting slows a server too much.
+func TestServerOverhead(t *testing.T) {
+	for _, c := range []struct {
+		more   float64
+		graphs int64
+		want   []fact.Code
+	}{{0.2, 9, nil}, {0.3, 9, []fact.Code{UseLight}}, {0.3, 0, []fact.Code{UseSampled}}} {
+		a := &analyzer{th: Thresholds{}.withDefaults(), res: &Result{Serving: &Serving{Collecting: &ServingCost{PerToken: &c.more}}, Sampling: &Sampling{}, Stages: []Stage{{GraphKernels: c.graphs}}}}
+		a.tellServerOverhead()
+		var got []fact.Code
+		for _, n := range a.res.Warnings {
+			if n.Is(ServerOverhead) {
+				got = append(got, n.Params["advice"].Facts[0].Code)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}

@@ -92,7 +92,8 @@ var ofAnalysis = map[fact.Code]words{
 	"executed-less": {Text: "in {stage} the counters hold {share} of the model's FLOPs while they cover {coverage} of the GPU time: launches of one kernel and grid differ in their work, FLOPs lie in kernels that were not counted, or the model's arithmetic is of more than ran; MFU by counters is too low there",
 		Next: "a pipeline.ncu.pick.alike nearer to 1 counts launches of more durations; a larger pick.coverage counts more kernels"},
 
-	"overhead": {Text: "{stage} took {overhead} longer under nsys than unprofiled: gaps in the timeline are larger than in the unprofiled run", Next: "{advice}"},
+	"overhead-server": {Text: "collecting makes the time between tokens {overhead} longer than in idle windows", Next: "{advice}"},
+	"overhead":        {Text: "{stage} took {overhead} longer under nsys than unprofiled: gaps in the timeline are larger than in the unprofiled run", Next: "{advice}"},
 	"clean-short": {Text: "an unprofiled pass of {stage} took {clean}, but its kernels run for {busy} under nsys: the two do not do the same, and savings are held against the time under nsys",
 		Next: "check that both runs do the same"},
 	"clean-slower": {Text: "the unprofiled run of {stage} was slower than the profiled one, which took {less} less time ({mean}[ ± {std}] unprofiled, {nsys} under nsys): the host was disturbed, and what rests on the unprofiled time, such as MFU and MBU, looks worse than it is",
@@ -131,6 +132,7 @@ var ofAnalysis = map[fact.Code]words{
 	"noise-within":      {Text: "within the noise: it took {share} longer under nsys, and its unprofiled times differ by as much ({mean}[ ± {std}])", Short: "within noise"},
 
 	"use-nsys-light":       {Text: "use pipeline/nsys=light, which traces CUDA graphs as a whole, and " + useClean},
+	"use-nsys-sampled":     {Text: "use pipeline/nsys=sampled with pipeline.ncu.enable=false, which traces no CUDA and still tells how busy the GPU, its tensor cores and its memory are in each region, and " + useClean},
 	"use-nsys-default":     {Text: "use pipeline/nsys=default, which does without {costs}, and " + useClean},
 	"use-clean-times":      {Text: useClean},
 	"nsys-light-already":   {Text: useClean + ": no preset is lighter than this, which is that of pipeline/nsys=light"},

@@ -175,7 +175,7 @@ func stateOf(o capture.Outcome) runs.State {
 	switch {
 	case o.Kind == capture.Interrupted:
 		return runs.StateInterrupted
-	case !o.Usable, o.Kind == capture.TimedOut, o.Kind == capture.Stalled, o.Kind == capture.HungCollective, o.CutShort():
+	case !o.Usable, slices.Contains([]capture.Kind{capture.TimedOut, capture.Stalled, capture.HungCollective, capture.LoadFailed, capture.SessionLost}, o.Kind), o.CutShort():
 		return runs.StateFailed
 	}
 	return runs.StateDone

@@ -149,7 +149,7 @@ func (s *served) fail(o capture.Outcome) {
 func (s *served) failed(ctx context.Context, err error) {
 	var notReady *serving.NotReady
 	if s.server != nil && ctx.Err() == nil {
-		s.await(time.Second) // a server that dies takes its window along, and is seen dead a moment later
+		s.await(deathTime) // a server that dies takes its window along, and is seen dead a moment later
 	}
 	switch died := s.server != nil && s.server.Died(); {
 	case ctx.Err() != nil:
@@ -166,6 +166,9 @@ func (s *served) failed(ctx context.Context, err error) {
 		s.fail(capture.Verdict(capture.ToolCrashed, errorFact(err)))
 	}
 }
+
+// deathTime is how long nsys may take to notice that its program has ended.
+const deathTime = 5 * time.Second
 
 // death is the outcome of a server that ended by itself.
 func (s *served) death() capture.Outcome {

@@ -138,6 +138,9 @@ func (s *served) answers(ctx context.Context, window string) error {
 	if err := s.hold(ctx, silence, came); err != nil || came() {
 		return err
 	}
+	if since := load.Between(s.load.Requests(), from, s.load.Now(), load.Target{}); since.Errors > 0 { // it answers, but does not serve: a worker of it is gone
+		return fmt.Errorf("%w: no token came after %s, %d errors %v: %s", errLoad, window, since.Errors, slices.Sorted(maps.Keys(since.ErrorKinds)), since.Sample)
+	}
 	return fmt.Errorf("%w: no token came for %s after %s", errSilent, silence, window)
 }
 

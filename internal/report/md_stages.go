@@ -26,7 +26,7 @@ func preset(r *analysis.Result, s *analysis.Stage) bool {
 		return false
 	}
 	advice := n.Params["advice"].Facts
-	return len(advice) > 0 && advice[0].Is(analysis.UseLight, analysis.UseDefault)
+	return len(advice) > 0 && advice[0].Is(analysis.UseLight, analysis.UseDefault, analysis.UseSampled)
 }
 
 // lighter is what to do about a stage that the timeline slowed too much.

@@ -5,6 +5,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -23,6 +24,7 @@ type Options struct {
 	Command        tool.Command
 	Stdout, Stderr string // logs
 	Stop           time.Duration
+	MaxLog         int64               // bytes of a log after which it is ended; 0 is 1 GB
 	OnTick         func(time.Duration) // elapsed; nil for nobody
 }
 
@@ -138,7 +140,7 @@ func (s *Server) tick(t tool.Tick) {
 		s.o.OnTick(t.Elapsed)
 	}
 	for _, path := range []string{s.o.Stdout, s.o.Stderr} {
-		if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
+		if info, err := os.Stat(path); err == nil && info.Size() > cmp.Or(s.o.MaxLog, maxLog) {
 			s.mu.Lock()
 			s.flooded = true
 			s.mu.Unlock()

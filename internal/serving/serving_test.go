@@ -50,6 +50,9 @@ func serve(role, address string) {
 		}
 		fmt.Println("daemon", child.Process.Pid)
 	}
+	for role == "floods" {
+		fmt.Println(strings.Repeat("x", 1000))
+	}
 	status := http.StatusOK
 	if role == "loading" {
 		status = http.StatusServiceUnavailable
@@ -156,6 +159,24 @@ func TestDaemon(t *testing.T) {
 				t.Errorf("the daemon %s is alive", text)
 			}
 		}
+	}
+}
+
+// TestFloods ends a server that fills its log.
+func TestFloods(t *testing.T) {
+	dir := t.TempDir()
+	s := Start(t.Context(), Options{
+		Command: tool.Command{Path: os.Args[0], Args: []string{freeAddress(t)}, Env: append(os.Environ(), roleVariable+"=floods")},
+		Stdout:  filepath.Join(dir, "out"), Stderr: filepath.Join(dir, "err"), Stop: 5 * time.Second, MaxLog: 1 << 20,
+	})
+	t.Cleanup(s.Stop)
+	select {
+	case <-s.Ended():
+	case <-time.After(time.Minute):
+		t.Fatal("it goes on")
+	}
+	if !s.Flooded() {
+		t.Error("its log did not end it")
 	}
 }
 

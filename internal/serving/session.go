@@ -80,7 +80,7 @@ func (s *Session) want(ctx context.Context, state string) error {
 	case "":
 		return ErrSessionLost
 	default:
-		return fmt.Errorf("the session is in state %s, not %s", is, state)
+		return fmt.Errorf("%w: it is in state %s, not %s", ErrSessionLost, is, state)
 	}
 }
 
