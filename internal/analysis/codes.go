@@ -85,6 +85,7 @@ const (
 	codeLaunchesFirst   fact.Code = "launches-first"         //
 	codeStageOverlaps   fact.Code = "stage-overlaps"         //
 	codePassTimes       fact.Code = "pass-times"             // clock, clean, nsys, overhead; without overhead the difference is noise
+	codeSampled         fact.Code = "sampled-use"            // region, or kind and batch of steps; tensor, dram, sm, readings
 	codeNextToken       fact.Code = "next-token"             // period, steps, busy, idle, gap; mixed, prefill, other, batch_min, batch and mbu where known
 	codeIdleSync        fact.Code = "idle-sync"              // stage, share, ns, of
 	codeIdleCopy        fact.Code = "idle-copy"              //

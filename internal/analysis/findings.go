@@ -33,6 +33,7 @@ func (a *analyzer) conclude(context.Context) error {
 	a.findRanges()
 	a.findSaving()
 	a.findUtilization()
+	a.findSampled()
 	if a.tl == nil {
 		a.findCleanTimes()
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -108,4 +109,29 @@ func (a *analyzer) sampleRegions(t *timeline.Timeline) {
 		return cmp.Or(cmp.Compare(y.SpanNS, x.SpanNS), cmp.Compare(x.Path, y.Path))
 	})
 	a.res.Sampled = a.res.Sampled[:min(len(a.res.Sampled), maxSampled)]
+}
+
+// findSampled states what sampled counters tell where no counters were taken: of
+// the decode steps of a server with most time, else of the region with most.
+func (a *analyzer) findSampled() {
+	if len(a.in.Counters) > 0 || a.in.Preliminary {
+		return
+	}
+	var params []fact.Param
+	var metrics []Sampled
+	if s := a.res.Serving; s != nil && a.mostDecode() != nil {
+		c := a.mostDecode()
+		metrics, params = c.Sampled, []fact.Param{fact.Name("steps", string(c.Kind)), fact.Count("batch", c.BatchMax)}
+	} else if len(a.res.Sampled) > 0 {
+		metrics, params = a.res.Sampled[0].Metrics, []fact.Param{fact.Region("region", a.res.Sampled[0].Path)}
+	}
+	if len(metrics) == 0 {
+		return
+	}
+	mean, readings := map[string]float64{}, 0
+	for _, m := range metrics {
+		mean[m.Metric], readings = m.Mean, max(readings, m.Samples)
+	}
+	params = append(params, fact.Share("tensor", mean["tensor_active"]), fact.Share("dram", mean["dram_read"]+mean["dram_write"]), fact.Share("sm", mean["sm_active"]), fact.Count("readings", readings))
+	a.find("sampled-use", weightLow, codeSampled, params...)
 }

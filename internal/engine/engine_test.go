@@ -98,3 +98,18 @@ func TestParseStep(t *testing.T) {
 		t.Errorf("batch of %d", s.Batch())
 	}
 }
+
+func TestGaveUp(t *testing.T) {
+	for line, want := range map[string]bool{
+		"[rank1]:[E ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4, OpType=ALLREDUCE)": true,
+		"[2026-01-01 10:00:00 TP0] Scheduler watchdog timeout (self.watchdog_timeout=300)":                                                 true,
+		"TimeoutError: RPC call to execute_model timed out.":                                                                               true,
+		"vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.":                                                      true,
+		"INFO: Uvicorn running on http://0.0.0.0:8000":                                                                                     false,
+		"starting watchdog": false,
+	} {
+		if GaveUp(line) != want {
+			t.Errorf("%q: %t", line, !want)
+		}
+	}
+}

@@ -53,6 +53,9 @@ var findingWords = map[fact.Code]words{
 		Text:  "NVTX ranges around its parts would tell which of them waits",
 		Plain: "Starting and loading are part of that time",
 	},
+	"sampled-use": {
+		Text: "By sampled counters[ {region}][ {steps} steps of batch {batch}] use {tensor} of the tensor cores, {dram} of the DRAM bandwidth and {sm} of the SMs, over {readings:reading|readings}; nothing was counted by ncu.",
+	},
 	"next-token": {
 		Text: "The next token takes {period} on average over {steps:step|steps} that decode: the GPU works on decode for {busy} of it[, on prompts and decode in one step for {mixed}]" +
 			"[, on prompts alone for {prefill}][, in steps of another kind for {other}], waits inside decode steps for {idle}, and {gap} lies between steps (scheduling, sampling, answers).[ Decode of batch {batch} reaches {mbu} of the memory bandwidth.]",

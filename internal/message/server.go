@@ -21,6 +21,7 @@ var serverWords = map[fact.Code]words{
 	"server-outlived":  {Text: "processes outlived the server and were ended: {processes}", Next: "make the server end its processes on SIGTERM"},
 	"server-killed":    {Text: "the server did not end within {limit} of SIGTERM and was killed", Next: "raise pipeline.server.stop_s if it only needs longer"},
 	"server-alive":     {Text: "processes could not be ended: {processes}", Next: "they are stuck in the kernel; look at dmesg"},
+	"server-gave-up":   {Text: "the server gave up while ncu replayed its kernels, because its watchdog or a collective does not wait so long: {said}", Next: "sampled counters stand in (deepprof show samples); to count, raise the time of its watchdog or count fewer launches (pipeline.ncu.pick.top_n)"},
 	"server-under-ncu": {Text: "under ncu: {error}", Next: "raise pipeline.server.ready_timeout_s"},
 	"load-unsteady": {Text: "the load was not steady after {limit}: the windows may differ for other reasons than profiling",
 		Next: "raise pipeline.server.warmup_limit_s, or choose equal lengths of prompts and answers"},

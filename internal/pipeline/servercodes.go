@@ -27,6 +27,7 @@ const (
 	serverKilled    fact.Code = "server-killed"   // limit
 	serverAlive     fact.Code = "server-alive"    // processes
 	underNcu        fact.Code = "server-under-ncu"
+	gaveUp          fact.Code = "server-gave-up" // said
 	loadUnsteady    fact.Code = "load-unsteady"  // limit
 	requestErrors   fact.Code = "request-errors" // n, of, kinds, sample
 	noTokens        fact.Code = "no-tokens"

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/pick"
@@ -69,7 +72,33 @@ func countServer(ctx context.Context, j *job, r pick.Request, take func(context.
 	cancel()
 	<-ended
 	c.finishCounting(&o)
+	c.judgeWatchdog(&o, j.store.Path(path.Dir(r.Output)))
 	return o, err
+}
+
+// judgeWatchdog says that the server did not survive replay where its log, which
+// ncu's log holds, tells so.
+func (c *counted) judgeWatchdog(o *capture.Outcome, dir string) {
+	if o.Usable && c.done.Load() >= int64(c.wanted) || o.Kind == capture.Interrupted {
+		return
+	}
+	for _, name := range []string{"stderr.log", "stdout.log"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if !engine.GaveUp(line) {
+				continue
+			}
+			said := fact.New(gaveUp, fact.Vendor("said", tool.Quote(strings.TrimSpace(line))))
+			o.Warnings = append(o.Warnings, capture.Warning{Fact: said})
+			if !o.Usable {
+				o.Kind, o.What = capture.HungCollective, said
+			}
+			return
+		}
+	}
 }
 
 // note keeps when launches were counted.
