@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -152,6 +153,11 @@ func deleteRun(r *Run) error {
 	if err == nil {
 		defer lock.Close()
 	} // else: a directory that cannot be locked cannot be renamed or emptied either; that error is the clearer one
+	if claim, _, err := takeClaim(context.Background(), r.dir); errors.Is(err, ErrRunning) {
+		return err
+	} else if err == nil {
+		defer claim.release()
+	}
 	if now, err := ReadManifest(r.dir); err != nil || now.ID != r.m.ID {
 		return errors.New("it changed while it was looked at")
 	}

@@ -88,17 +88,22 @@ func List(root string, f Filter) ([]Summary, []Warning, error) {
 
 // sweepHalfMade removes runs that their creator was killed over before they had
 // a name: nobody holds their lock. One that is younger than a second may not
-// have it yet.
+// have it yet, and one of another host must be older than a day: its lock may
+// not hold here.
 func sweepHalfMade(root string, entries []os.DirEntry) {
 	for _, e := range entries {
 		id, half := strings.CutPrefix(e.Name(), tempPrefix)
 		if !half || !ValidID(id) {
 			continue
 		}
-		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < time.Second {
+		dir := filepath.Join(root, e.Name())
+		young := time.Second
+		if madeElsewhere(dir) {
+			young = 24 * time.Hour
+		}
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < young {
 			continue
 		}
-		dir := filepath.Join(root, e.Name())
 		lock := flock.New(filepath.Join(dir, lockName))
 		if ok, err := lock.TryLock(); err == nil && ok {
 			os.RemoveAll(dir)

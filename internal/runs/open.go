@@ -100,22 +100,27 @@ func lockDir(ctx context.Context, dir string) (*Run, error) {
 	wait, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	ok, err := lock.TryLockContext(wait, 20*time.Millisecond)
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) && !noLocks(err) {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
-	if !ok {
+	if !ok && !noLocks(err) {
 		return nil, fmt.Errorf("%w (process %d on %s)", ErrRunning, r.m.Owner.PID, r.m.Owner.Host)
 	}
-	// The manifest may have changed between the first read and the lock.
-	if r.m, err = ReadManifest(r.dir); err != nil {
+	claim, stale, err := takeClaim(ctx, r.dir)
+	if err != nil {
 		lock.Close()
 		return nil, err
 	}
-	if r.m.Status == StatusRunning && (r.liveness == Unknown || processAlive(r.m.Owner)) {
-		lock.Close()
-		return nil, fmt.Errorf("%w (%s)", ErrRunning, nonEmpty(r.note, fmt.Sprintf("process %d", r.m.Owner.PID)))
+	// The manifest may have changed between the first read and the lock.
+	if r.m, err = ReadManifest(r.dir); err == nil && r.m.Status == StatusRunning && (r.liveness == Unknown && !stale || processAlive(r.m.Owner)) {
+		err = fmt.Errorf("%w (%s)", ErrRunning, nonEmpty(r.note, fmt.Sprintf("process %d", r.m.Owner.PID)))
 	}
-	r.lock, r.liveness, r.note = lock, Alive, ""
+	if err != nil {
+		claim.release()
+		lock.Close()
+		return nil, err
+	}
+	r.lock, r.claim, r.liveness, r.note = lock, claim, Alive, ""
 	return r, nil
 }
 

@@ -2,10 +2,11 @@
 // profiling run captured, and the manifest (run.json) that says what happened.
 //
 // A run directory appears whole (it is built under a temporary name and
-// renamed), its manifest is replaced atomically on every change, and a lock is
-// held on it for as long as a process works in it. A reader therefore always
-// finds a valid manifest, and a run whose process died is told from one that is
-// still going.
+// renamed), its manifest is replaced atomically on every change, and a process
+// claims it for as long as it works in it. A reader therefore always finds a
+// valid manifest, and a run whose process died is told from one that is still
+// going. Nothing depends on locks of files, which do not hold between hosts on
+// some file systems.
 //
 // Files that come from elsewhere (a pack, a run copied from another machine)
 // are not trusted: paths are confined to the run directory and contents are
@@ -106,6 +107,7 @@ type Run struct {
 	mu       sync.Mutex
 	m        Manifest
 	lock     *flock.Flock // held while this process may write; nil when reading
+	claim    *claim       // with the lock
 	liveness Liveness
 	note     string
 	cleanup  func() error
@@ -167,13 +169,13 @@ func build(tmp, dir string, m Manifest, o CreateOptions) (*Run, error) {
 		return nil, err
 	}
 	lock := flock.New(filepath.Join(tmp, lockName))
-	if ok, err := lock.TryLock(); err != nil {
+	if ok, err := tryLock(lock); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", lockName, err)
 	} else if !ok {
 		return nil, ErrRunning
 	}
-	r := &Run{dir: tmp, m: m, lock: lock, liveness: Alive, secrets: o.Secrets}
-	if err := r.fill(o.Files); err != nil {
+	r := &Run{dir: tmp, m: m, lock: lock, claim: newClaim(tmp), liveness: Alive, secrets: o.Secrets}
+	if err := errors.Join(r.claim.create(), r.fill(o.Files)); err != nil {
 		lock.Close()
 		return nil, err
 	}
@@ -182,6 +184,8 @@ func build(tmp, dir string, m Manifest, o CreateOptions) (*Run, error) {
 		return nil, err
 	}
 	r.dir, r.source = dir, dir
+	r.claim.path = r.Path(claimName)
+	go r.claim.beat()
 	syncDir(filepath.Dir(dir))
 	return r, nil
 }
@@ -259,8 +263,9 @@ func (r *Run) Close() error {
 	defer r.mu.Unlock()
 	var err error
 	if r.lock != nil {
+		r.claim.release()
 		err = r.lock.Close()
-		r.lock = nil
+		r.lock, r.claim = nil, nil
 	}
 	if r.cleanup != nil {
 		err = errors.Join(err, r.cleanup())

@@ -1,0 +1,199 @@
+package runs
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// claimName is a file that the process which may write into a run creates, and
+// removes when it is done. Creating it fails where it is there, on every file
+// system; locks of files do not hold between hosts on some.
+const claimName = ".claim"
+
+// The owner of a claim changes it once a beat. Another host takes a run over
+// whose claim did not change for claimSilence: its host is gone.
+var (
+	claimBeat    = 5 * time.Second
+	claimSilence = 30 * time.Second
+)
+
+// A claim is held while a process may write into a run.
+type claim struct {
+	path  string
+	every time.Duration // see claimBeat
+	mu    sync.Mutex
+	stop  chan struct{}
+}
+
+// claimText is what a claim says.
+type claimText struct {
+	Owner Owner `json:"owner"`
+	// Beat changes while the owner lives. It has always as many digits: the file is
+	// written over in place, which a full disk allows.
+	Beat string `json:"beat"`
+}
+
+// takeClaim creates the claim of a run, and tells whether it replaces that of a
+// process that is gone. The error is ErrRunning where that process lives.
+func takeClaim(ctx context.Context, dir string) (c *claim, stale bool, err error) {
+	c = newClaim(dir)
+	if err = c.create(); errors.Is(err, fs.ErrExist) {
+		stale = true
+		if err = giveWay(ctx, c.path); err == nil {
+			err = c.create()
+		}
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil, false, ErrRunning
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	go c.beat()
+	return c, stale, nil
+}
+
+func newClaim(dir string) *claim {
+	return &claim{path: filepath.Join(dir, claimName), every: claimBeat, stop: make(chan struct{})}
+}
+
+func (c *claim) create() error {
+	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(c.text(0))
+	return errors.Join(err, f.Close())
+}
+
+func (c *claim) text(beat int) []byte {
+	text, _ := json.Marshal(claimText{Owner: self(), Beat: fmt.Sprintf("%010d", beat)})
+	return text
+}
+
+func (c *claim) beat() {
+	tick := time.NewTicker(c.every)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-c.stop:
+			return
+		case <-tick.C:
+		}
+		c.mu.Lock()
+		select {
+		case <-c.stop:
+		default:
+			// Not created anew: who removed it took the run over, or removed the run.
+			if f, err := os.OpenFile(c.path, os.O_WRONLY, 0); err == nil {
+				_, _ = f.Write(c.text(n))
+				_ = f.Close()
+			}
+		}
+		c.mu.Unlock()
+	}
+}
+
+// release gives the claim back; nil has none.
+func (c *claim) release() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.stop)
+	_ = os.Remove(c.path)
+}
+
+// giveWay removes the claim of a process that is gone. Of several that try one
+// succeeds.
+func giveWay(ctx context.Context, path string) error {
+	before, err := os.ReadFile(path)
+	if err != nil {
+		return notThere(err)
+	}
+	var c claimText
+	_ = json.Unmarshal(before, &c) // one that says nothing is watched
+	switch {
+	case c.Owner.BootID != "" && c.Owner.BootID == bootID():
+		if processAlive(c.Owner) {
+			return fmt.Errorf("%w (process %d)", ErrRunning, c.Owner.PID)
+		}
+	case c.Owner.BootID != "" && sameHost(c.Owner.Host): // it was restarted
+	default:
+		if err := watchClaim(ctx, path, before); err != nil {
+			return err
+		}
+	}
+	var name [6]byte
+	_, _ = rand.Read(name[:])
+	aside := filepath.Join(filepath.Dir(path), tempPrefix+"claim-"+hex.EncodeToString(name[:]))
+	if err := os.Rename(path, aside); err != nil {
+		return notThere(err)
+	}
+	return os.Remove(aside)
+}
+
+// watchClaim waits until a claim of another host was silent for long enough.
+func watchClaim(ctx context.Context, path string, before []byte) error {
+	var c claimText
+	_ = json.Unmarshal(before, &c)
+	for end := time.Now().Add(claimSilence); time.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(claimBeat / 5):
+		}
+		now, err := os.ReadFile(path)
+		if err != nil {
+			return notThere(err)
+		}
+		if !bytes.Equal(now, before) {
+			return fmt.Errorf("%w (process %d on %s)", ErrRunning, c.Owner.PID, nonEmpty(c.Owner.Host, "another host"))
+		}
+	}
+	return nil
+}
+
+func notThere(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// madeElsewhere tells that the claim in a folder is one of another host, or of
+// another start of this one.
+func madeElsewhere(dir string) bool {
+	var c claimText
+	text, err := os.ReadFile(filepath.Join(dir, claimName))
+	return err == nil && json.Unmarshal(text, &c) == nil && c.Owner.BootID != bootID()
+}
+
+// tryLock takes a lock where the file system has any: what may be done is
+// decided by claims, and a lock only tells readers of this host.
+func tryLock(lock *flock.Flock) (bool, error) {
+	ok, err := lock.TryLock()
+	if noLocks(err) {
+		return true, nil
+	}
+	return ok, err
+}
+
+// noLocks tells the errors of file systems without locks.
+func noLocks(err error) bool {
+	return errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.ENOTSUP)
+}
