@@ -193,12 +193,13 @@ type analyzer struct {
 	categories        *Categories
 	kinds             *kinds
 
-	ofJob []Finding         // about the ranks of a job
-	brief bool              // a further timeline, of which no overview is drawn
-	tl    *timed            // nil without a timeline
-	scope *scoped           // nil for the whole timeline
-	asked error             // why there is no scope
-	byKey map[kernelKey]int // kernels of the result
+	ofJob    []Finding         // about the ranks of a job
+	brief    bool              // a further timeline, of which no overview is drawn
+	siblings int               // timelines, or processes, that are read one by one; 0 before
+	tl       *timed            // nil without a timeline
+	scope    *scoped           // nil for the whole timeline
+	asked    error             // why there is no scope
+	byKey    map[kernelKey]int // kernels of the result
 	// regionIDs are those of the rows of Result.Regions for all work together,
 	// which come first; stageRegions those of the stages, none for the whole.
 	regionIDs    []uint32

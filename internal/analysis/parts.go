@@ -30,6 +30,7 @@ type recording struct {
 	exchanges []exchange1
 	source    string // of the exchanges: kernels or ranges
 	kinds     map[string]*kindTime
+	drawn     *drawnRank // nil where it has no events
 }
 
 // utc is a time of the part in nanoseconds since 1970.
@@ -64,6 +65,7 @@ func (a *analyzer) readOthers(ctx context.Context) error {
 		}
 		return err
 	}
+	a.siblings = len(a.in.Timelines)
 	parts := []*recording{a.part(a.in.timeline())}
 	parts[0].row.Details = true
 	for _, path := range a.in.Timelines[1:] {
@@ -156,7 +158,7 @@ func (a *analyzer) survey(ctx context.Context, path string) (*recording, error) 
 func (a *analyzer) further(path string) *analyzer {
 	in := a.in
 	in.Timelines, in.Counters, in.lost = []string{path}, nil, nil
-	return &analyzer{in: in, th: a.th, res: newResult(in), categories: a.categories, kinds: a.kinds, clean: a.clean, brief: true}
+	return &analyzer{in: in, th: a.th, res: newResult(in), categories: a.categories, kinds: a.kinds, clean: a.clean, brief: true, siblings: a.siblings}
 }
 
 // part is what is kept of the timeline that the analyzer has read.
@@ -175,6 +177,7 @@ func (a *analyzer) part(path string) *recording {
 	p.program = program.name()
 	p.exchanges, p.source = a.exchanges()
 	p.kinds = a.kindTimes(p.exchanges, p.source)
+	p.drawn = a.drawRank(max(1, a.siblings))
 	for i := range a.res.Stages {
 		p.row.Stages = append(p.row.Stages, a.res.Stages[i].time())
 	}

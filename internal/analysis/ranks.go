@@ -23,6 +23,7 @@ func (a *analyzer) jobProcesses(ctx context.Context) ([]*recording, error) {
 		return nil, nil
 	}
 	var parts []*recording
+	a.siblings = len(a.tl.processes())
 	for _, process := range a.tl.processes() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -63,6 +64,7 @@ func (a *analyzer) judgeJob(parts []*recording) {
 	job.Collectives = collectivesOf(parts, ranks, all)
 	job.Clock = clock
 	job.Clock.OffsetsNS = atParts(clock.OffsetsNS, at, len(parts))
+	a.placeRanks(parts, &job.Clock)
 	a.findJob(parts)
 }
 

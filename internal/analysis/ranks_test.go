@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,6 +100,14 @@ func TestBadRanks(t *testing.T) {
 		}
 		return path
 	}
+	data, err := os.ReadFile(all[3])
+	if err != nil {
+		t.Fatal(err)
+	}
+	larger := filepath.Join(dir, "larger.rank3.n2.sqlite") // of a job of 8
+	if err := os.WriteFile(larger, bytes.ReplaceAll(data, []byte(`WORLD_SIZE="4"`), []byte(`WORLD_SIZE="8"`)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name    string
 		files   []string
@@ -110,6 +119,7 @@ func TestBadRanks(t *testing.T) {
 		{"a rank is there twice", append(slices.Clone(all), file("again.rank2.sqlite", all[2])), RankTwice, "", 40},
 		{"another program", append(slices.Clone(all[:3]), file("rank3.n2.sqlite", unpacked(t, toyTimeline))), RankProgram, "", 40},
 		{"another version", append(slices.Clone(all[:3]), file("rank3.n9.sqlite", unpacked(t, toyTimeline))), RankVersions, "", 40},
+		{"another number of ranks", append(slices.Clone(all[:3]), larger), WorldDiffers, codeRankMissing, 40},
 		{"a rank that cannot be read", append(slices.Clone(all[:3]), file("rank3.n3.sqlite", "../../go.mod")), InputUnreadable, codeRankMissing, 40},
 	} {
 		r := analyzed(t, Input{Timelines: c.files})
@@ -170,5 +180,37 @@ func TestKindOfCollective(t *testing.T) {
 		if got := kindOfCollective(name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
+	}
+}
+
+// TestRankLanes holds that the lanes of ranks lie on one clock: the ranks leave
+// each all-gather together, although the clock of one host is hours ahead.
+func TestRankLanes(t *testing.T) {
+	r := analyzed(t, Input{Timelines: rankFiles(t, syntheticRanks...)})
+	o := &r.Overview
+	if len(o.Ranks) != 4 || o.Ranks[0].Folded || !o.Ranks[1].Folded || !o.Ranks[2].Folded || o.Ranks[3].Folded {
+		t.Fatalf("lanes are %+v", o.Ranks)
+	}
+	if slow, fast := r.Parts[o.Ranks[0].Part], r.Parts[o.Ranks[3].Part]; slow.WallNS < fast.WallNS {
+		t.Errorf("the slowest comes first: %d before %d ns", slow.WallNS, fast.WallNS)
+	}
+	ends := make([][]int64, len(o.Ranks))
+	for i := range o.Ranks {
+		for _, b := range o.Ranks[i].Lane.Boxes {
+			if kindOfCollective(o.RankNames[b.Name]) == "all_gather" {
+				ends[i] = append(ends[i], b.Start+b.Len)
+			}
+		}
+		if len(ends[i]) != 20 {
+			t.Fatalf("lane %d has %d all-gathers", i, len(ends[i]))
+		}
+		for k, end := range ends[i] {
+			if !within(end, ends[0][k], 20e3) {
+				t.Errorf("lane %d leaves all-gather %d %d ns apart", i, k, end-ends[0][k])
+			}
+		}
+	}
+	if end := ends[0][19]; end > o.EndNS-o.StartNS || end < 0 {
+		t.Errorf("the last all-gather ends at %d, outside the timeline", end)
 	}
 }

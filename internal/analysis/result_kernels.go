@@ -293,8 +293,19 @@ type Overview struct {
 	Lanes   []Lane   `json:"lanes"`
 	// Counters are the sampled counters over time; none where nothing was sampled.
 	Counters []CounterLane `json:"counters,omitempty"`
+	// Ranks are one lane for each rank of a job by the clock of the details, the
+	// slowest rank first. Their boxes have their names in RankNames.
+	Ranks     []RankLane `json:"ranks,omitempty"`
+	RankNames []string   `json:"rank_names,omitempty"`
 	// Detail is absent in a result that was read, and where there are too many events.
 	Detail *Detail `json:"-"`
+}
+
+// A RankLane is the GPU work of a whole rank, or its ranges where it has none.
+type RankLane struct {
+	Part   int  `json:"part"`             // index into Result.Parts
+	Folded bool `json:"folded,omitempty"` // neither the slowest nor the fastest: shown when asked for
+	Lane   Lane `json:"lane"`
 }
 
 // A Lane is a row of the timeline: NVTX ranges of a thread and depth, or the

@@ -245,6 +245,9 @@ func (m *stackMaker) add(key stackKey, values []int64) {
 	labels := map[string][]string{
 		"device": {strconv.Itoa(key.device)}, "stream": {strconv.Itoa(key.stream)}, "process": {strconv.Itoa(key.process)}, "timeline": {clean(key.timeline)},
 	}
+	if rank, host := rankOf(key.timeline); rank != nil {
+		labels["rank"], labels["host"] = []string{fmt.Sprint(rank)}, []string{clean(host)}
+	}
 	id := strings.Join(frames, "\x00") + "\x00\x00" + key.kernel + fmt.Sprint(labels)
 	if same := m.samples[id]; same != nil { // another grid, or another step of a group
 		for i, v := range values {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -25,12 +26,25 @@ func (s *Source) query(ctx context.Context, f *nsys.File) (timeline.Query, error
 	return q, err
 }
 
-// timelineTable is a table with rows of every timeline.
+// rankOf is the rank of a job that a timeline is of and its host, as its name
+// tells them; nil and "" where it does not.
+func rankOf(file string) (rank any, host string) {
+	id := timeline.IdentityOfName(format.BaseName(file))
+	if id.Rank == nil {
+		return nil, ""
+	}
+	return int64(*id.Rank), id.Host
+}
+
+// timelineTable is a table with rows of every timeline. The last columns are the
+// rank and the host of a job of several.
 func timelineTable[Row any](name string, keys []key[Row], view report.View[Row], ask func(context.Context, *Source, *nsys.File, timeline.Query) (iter.Seq[*Row], error)) table {
 	return table{
-		name: name, columns: columnsOf("timeline", keys, view),
-		rows: func(ctx context.Context, s *Source, emit emitter) ([]string, error) {
+		name: name, columns: append(columnsOf("timeline", keys, view), column{"rank", int64(0)}, column{"host", ""}),
+		rows: func(ctx context.Context, s *Source, write emitter) ([]string, error) {
 			return s.eachTimeline(ctx, func(file string, f *nsys.File) error {
+				rank, host := rankOf(file)
+				emit := func(cells []any) error { return write(append(cells, rank, host)) }
 				q, err := s.query(ctx, f)
 				if err != nil {
 					return err

@@ -419,6 +419,8 @@ export interface Overview {
   names: string[] | null;
   lanes: Lane[] | null;
   counters?: CounterLane[] | null;
+  ranks?: RankLane[] | null;
+  rank_names?: string[] | null;
 }
 
 export interface Method {
@@ -989,6 +991,12 @@ export interface CounterLane {
   bin_ns: number;
   bin_ns_text: string;
   values: number[] | null;
+}
+
+export interface RankLane {
+  part: number;
+  folded?: boolean;
+  lane: Lane;
 }
 
 export interface StageCommand {

@@ -11,7 +11,7 @@ import { usePrinting } from "./printing";
 import type { Box, Lane, Scope } from "./result";
 import { keepState, stateOf, useKept, useLinked } from "./route";
 import { isDark, useTheme } from "./theme";
-import { TimelineView, type Hit } from "./timelineview";
+import { TimelineView, type Hit, type Rank } from "./timelineview";
 import { hideTip, showTip } from "./tip";
 import { loadEvents } from "./events";
 
@@ -31,6 +31,8 @@ export function Timeline() {
   const [query, setQuery] = useKept("find");
   const { dark } = useTheme();
   const printing = usePrinting();
+  const ranks = useMemo(() => ranksOf(model), []);
+  const [allRanks, setAllRanks] = useState(false);
 
   useEffect(() => {
     if (!canvas.current) return;
@@ -48,7 +50,7 @@ export function Timeline() {
         return model.palette.category(model.named(name)?.category ?? "other");
       },
       label: (lane, box, name) => tell(model, lane, box, name).short,
-    });
+    }, ranks, list(overview.rank_names));
     view.current = v;
     const linked = spanOf(stateOf("t"));
     if (linked) v.show(...linked);
@@ -69,6 +71,12 @@ export function Timeline() {
   }, []);
 
   useEffect(() => view.current?.draw(), [dark]);
+
+  useEffect(() => {
+    if (ranks.length <= 2) return;
+    view.current?.showRanks(allRanks);
+    view.current?.resize();
+  }, [allRanks]);
 
   useLayoutEffect(() => {
     if (!view.current) return;
@@ -309,6 +317,19 @@ export function Timeline() {
             {spot.name}
           </button>
         ))}
+        {ranks.length > 2 && (
+          <button
+            type="button"
+            id="all-ranks"
+            aria-pressed={allRanks}
+            onClick={() => {
+              select(null);
+              setAllRanks(!allRanks);
+            }}
+          >
+            {allRanks ? "Slowest and fastest rank" : `All ${count(ranks.length)} ranks`}
+          </button>
+        )}
         <button type="button" id="full-screen" onClick={() => (document.fullscreenElement ? document.exitFullscreen() : document.getElementById("timeline")?.requestFullscreen())}>
           Full screen
         </button>
@@ -366,6 +387,16 @@ export function Timeline() {
       </details>
     </Section>
   );
+}
+
+/** The lanes of ranks with their names. */
+function ranksOf(model: Model): Rank[] {
+  const { overview, parts } = model.result;
+  return list(overview.ranks).map(({ lane, part, folded }) => {
+    const of = list(parts)[part]?.of;
+    const name = of?.rank === undefined || of.rank === null ? `process ${of?.process ?? "?"}` : `rank ${of.rank}`;
+    return { lane: { ...lane, label: of?.host ? `${name} on ${of.host}` : name, group: "ranks" }, folded: folded ?? false };
+  });
 }
 
 /** The part of the timeline that a link names, "FROM-TO" in nanoseconds from its start. */

@@ -11,6 +11,12 @@ export interface Hit {
   of?: number;
 }
 
+/** The lane of a rank; folded ones are shown when asked for. */
+export interface Rank {
+  lane: Lane;
+  folded: boolean;
+}
+
 /** How boxes look. */
 export interface Look {
   colour(lane: Lane, name: string): string;
@@ -60,6 +66,7 @@ export class TimelineView {
   /** A stretch that is measured. */
   measured: { from: number; to: number } | null = null;
   private names: string[];
+  private own = { names: 0, rows: 0, groups: 0, height: 0 }; // without the ranks
   private partners: Hit[] = []; // what the selected event launched, or what launched it
   private width = 0;
   private gutter = 0;
@@ -68,6 +75,8 @@ export class TimelineView {
     private readonly canvas: HTMLCanvasElement,
     overview: Overview,
     private readonly look: Look,
+    private readonly ranks: Rank[] = [],
+    private readonly rankNames: string[] = [],
   ) {
     this.names = list(overview.names);
     this.span = Math.max(1, overview.end_ns - overview.start_ns);
@@ -86,16 +95,46 @@ export class TimelineView {
       y += height + 3;
     }
     this.height = y + 6;
+    this.own = { names: this.names.length, rows: this.rows.length, groups: this.groups.length, height: this.height };
+    this.showRanks(false);
+  }
+
+  /** Puts the lanes of ranks below the others: the slowest and the fastest, or all. */
+  showRanks(all: boolean): void {
+    const { own } = this;
+    this.names = [...this.names.slice(0, own.names), ...this.rankNames];
+    this.rows.length = own.rows;
+    this.groups.length = own.groups;
+    let y = own.height;
+    const shown = this.ranks.filter((r) => all || !r.folded);
+    if (shown.length > 0) {
+      this.groups.push({ label: "ranks", y });
+      y += groupHeight;
+    }
+    for (const { lane } of shown) {
+      const boxes = columnsOfBoxes(lane);
+      boxes.name.forEach((n, i) => (boxes.name[i] = n + own.names));
+      const height = laneHeights[lane.kind] ?? 18;
+      this.rows.push({ lane, boxes, longest: longestOf(boxes), drawn: [], y, height });
+      y += height + 3;
+    }
+    this.height = y;
+    if (this.selected && this.selected.lane >= own.rows) this.selected = null;
+    this.partners = [];
   }
 
   /** Puts every event in the place of the boxes that summed them up. */
   refine(events: Events): void {
-    if (events.lanes.length !== this.rows.length) return;
+    const { own, rows } = this;
+    if (events.lanes.length !== own.rows) return;
+    const all = this.ranks.length > 0 && rows.length === own.rows + this.ranks.length;
     this.names = events.names;
-    this.rows.forEach((row, i) => {
-      row.boxes = events.lanes[i]!;
-      row.longest = longestOf(row.boxes);
+    own.names = events.names.length;
+    events.lanes.forEach((boxes, i) => {
+      rows[i]!.boxes = boxes;
+      rows[i]!.longest = longestOf(boxes);
     });
+    this.showRanks(all);
     this.select(null);
   }
 

@@ -1,0 +1,110 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Limits of the lanes of ranks: boxes of all of them together, boxes of one, and
+// lanes that a result holds.
+const (
+	rankBoxes    = 12000
+	rankLaneMost = 600
+	rankLanes    = 64
+)
+
+// A drawnRank is the lane of one rank by its own clock.
+type drawnRank struct {
+	lane  Lane
+	names []string
+	start int64 // that boxes count from
+}
+
+// drawRank draws a timeline as one lane: its GPU work, or the innermost ranges of
+// a program of the CPU. Of is how many ranks there are.
+func (a *analyzer) drawRank(of int) *drawnRank {
+	t := a.tl.t
+	anyProcess := func(uint32) (string, int64) { return "", 0 }
+	one := &lane{Lane: Lane{Kind: "kernel"}}
+	source := a.tl.workLanes(a.kinds, anyProcess)
+	source.lane = func(uint32) *lane { return one }
+	if t.Ops() == 0 {
+		inner := make([]bool, len(t.Ranges))
+		for _, r := range a.ownRanges() {
+			inner[r] = true
+		}
+		one.Kind = "nvtx"
+		source = a.tl.rangeLanes(anyProcess)
+		source.lane = func(i uint32) *lane {
+			if a.tl.at.RangeNode(int(i)) == 0 || !inner[i] && !hostCollective.MatchString(t.Name(t.Ranges[i].Name)) {
+				return nil
+			}
+			return one
+		}
+	}
+	if len(listLanes([]laneSource{source})) == 0 {
+		return nil
+	}
+	fillLanes([]laneSource{source})
+	o := Overview{StartNS: a.tl.lo, EndNS: a.tl.hi}
+	drawn := one.draw(&o, map[string]int{}, max(20, min(rankLaneMost, rankBoxes/max(1, of))), moment{})
+	return &drawnRank{lane: drawn, names: o.Names, start: o.StartNS}
+}
+
+// placeRanks puts the lanes of ranks on the clock of the details, the slowest
+// first. Offsets are by part; nil where clocks were not aligned.
+func (a *analyzer) placeRanks(parts []*recording, c *Clock) {
+	o := &a.res.Overview
+	details := slices.IndexFunc(parts, func(p *recording) bool { return p.row.Details && p.drawn != nil })
+	if details < 0 {
+		return
+	}
+	offset := func(i int) int64 {
+		if i < len(c.OffsetsNS) {
+			return c.OffsetsNS[i]
+		}
+		return 0
+	}
+	order := make([]int, 0, len(parts))
+	for i, p := range parts {
+		if p.drawn != nil {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(parts[y].row.WallNS, parts[x].row.WallNS) })
+	if n := len(order); n > rankLanes { // the slowest, the fastest and the slowest of the others
+		order = append(order[:rankLanes-1], order[n-1])
+	}
+	names := map[string]int{}
+	d := parts[details]
+	for k, i := range order {
+		p := parts[i]
+		shift := int64(0) // by their starts, where nothing tells their clocks
+		if c.Method == "one" {
+			shift = p.drawn.start - o.StartNS
+		} else if p.epoch != 0 && d.epoch != 0 {
+			shift = p.utc(p.drawn.start) + offset(i) - d.utc(o.StartNS) - offset(details)
+		}
+		o.Ranks = append(o.Ranks, RankLane{Part: i, Folded: k > 0 && k < len(order)-1, Lane: p.drawn.placed(o, names, shift)})
+	}
+}
+
+// placed is the lane with its boxes moved, and their names among those of the
+// lanes of all ranks.
+func (d *drawnRank) placed(o *Overview, names map[string]int, shift int64) Lane {
+	l := d.lane
+	l.Boxes = slices.Clone(l.Boxes)
+	for i := range l.Boxes {
+		b := &l.Boxes[i]
+		name := d.names[b.Name]
+		n, ok := names[name]
+		if !ok {
+			n = len(o.RankNames)
+			names[name] = n
+			o.RankNames = append(o.RankNames, name)
+		}
+		b.Name = n
+		b.Start += shift
+	}
+	return l
+}
