@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"io"
 	"os"
 )
 
@@ -15,5 +16,13 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	if fi.Size() > limit {
 		return nil, fmt.Errorf("read %s: %w: it has %d bytes, at most %d are read", path, ErrTooLarge, fi.Size(), limit)
 	}
-	return os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := checkHoles(f, fi.Size()); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return io.ReadAll(f)
 }
