@@ -428,7 +428,8 @@ class Annotator:
             self.close_to(generation.base)
 
     def stage(self, name, call):
-        """Runs something whose work other threads launch: autograd launches backward from a thread of its own. The range is one of all threads."""
+        """Runs something whose work other threads launch: autograd launches backward from a thread of its own.
+        The range is one of all threads."""
         if self.here.state.modules or not self.stages:
             return call()
         if name not in self.wide:

@@ -194,7 +194,9 @@ class LlmTest(SessionCase):
     def test_doubts_ride_along(self):
         sampling = {"num_epochs": 1, "num_samples_per_epoch": 9, "randomize": False, "seed": None}
         metrics = self.succeed(spec_with(dataset__sampling=sampling, infer__warmup=0))
-        self.assertIn({"code": "session-few-samples", "params": {"asked": {"count": 9}, "has": {"count": 1}}}, metrics["notes"])
+        self.assertIn(
+            {"code": "session-few-samples", "params": {"asked": {"count": 9}, "has": {"count": 1}}}, metrics["notes"]
+        )
         self.assertIn({"code": "session-no-warmup"}, metrics["notes"])
         self.assertEqual(self.succeed(spec_with())["notes"], [])
 
