@@ -163,11 +163,12 @@ func gateExit(g *compare.Gate) error {
 
 // check reads the flags and the rules.
 func (c *comparing) check(args []string) ([]compare.Rule, error) {
-	effect, err := compare.ParseEffect(c.asked.MinEffect)
+	options, err := c.asked.CompareOptions()
 	if err != nil {
-		return nil, usagef("compare: --min-effect %w", err)
+		return nil, err
 	}
-	c.options.MinEffect, c.options.Partial, c.options.AcrossGPUs = effect, c.asked.Partial, c.asked.AcrossGPUs
+	options.Seed = c.options.Seed
+	c.options = options
 	if n := count(c.json, c.csv, c.md); n > 1 {
 		return nil, usagef("compare: --json, --csv and --md exclude each other")
 	}

@@ -56,7 +56,7 @@ func TestCategories(t *testing.T) {
 		"void at_cuda_detail::cub::DeviceScanKernel<int>()":                                                                            "scan_sort",
 		"triton_poi_fused_add_mul_silu_3":                                                                                              "elementwise",
 		"triton_red_fused__to_copy_mean_pow_0":                                                                                         "copy_cast|reduction",
-		"void at::native::multi_tensor_apply_kernel<at::native::TensorListMetadata<(int)4>>()":                                         "optimizer",
+		"void at::native::multi_tensor_apply_kernel<at::native::TensorListMetadata<(int)4>>()":                                         "optimiser",
 		"saxpy(int, float, const float *, float *)":                                                                                    "elementwise",
 		"my_own_thing(int)": OtherCategory,
 	} {

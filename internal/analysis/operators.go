@@ -83,8 +83,11 @@ func (a *analyzer) readOperators(context.Context) error {
 	covered := a.tellProfiled(p, device)
 	// The warning of what operators cover says the same with what to do.
 	again := func(f fact.Fact) bool { return !covered && o.Unlaunched != nil && f.Equal(o.Unlaunched.Note.Fact) }
+	told := func(f fact.Fact) bool { // by the step itself
+		return slices.ContainsFunc(a.res.Warnings, func(n Note) bool { return n.Step == plan.StepTorchProfiler && n.Fact.Equal(f) })
+	}
 	for _, n := range o.Notes {
-		if !again(n.Fact) {
+		if !again(n.Fact) && !told(n.Fact) {
 			a.warn(OperatorsRemark, fact.Because("what", n.Fact))
 		}
 	}

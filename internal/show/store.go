@@ -11,6 +11,7 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/suggest"
 )
 
 // A Listing is what is asked of a store.
@@ -149,12 +150,24 @@ func compareRuns(ctx context.Context, r *Request) (*Answer, error) {
 	return &Answer{Printable: t}, nil
 }
 
-// CompareSides compares the two sides of a request, which it also returns.
-func CompareSides(ctx context.Context, r *Request) (made *compare.Comparison, base, fresh []compare.Run, err error) {
+// CompareOptions checks how a request wants its sides compared.
+func (r *Request) CompareOptions() (compare.Options, error) {
 	effect, err := compare.ParseEffect(r.MinEffect)
 	switch {
 	case err != nil:
-		return nil, nil, nil, usagef("compare: --min-effect %w", err)
+		return compare.Options{}, usagef("compare: --min-effect %w", err)
+	case r.Of != "" && !slices.Contains(compare.Kinds(), r.Of):
+		return compare.Options{}, usagef("compare: --of %q is no kind of row%s; kinds are %s", r.Of, suggest.DidYouMean(r.Of, compare.Kinds()), strings.Join(compare.Kinds(), ", "))
+	}
+	return compare.Options{MinEffect: effect, Partial: r.Partial, AcrossGPUs: r.AcrossGPUs}, nil
+}
+
+// CompareSides compares the two sides of a request, which it also returns.
+func CompareSides(ctx context.Context, r *Request) (made *compare.Comparison, base, fresh []compare.Run, err error) {
+	options, err := r.CompareOptions()
+	switch {
+	case err != nil:
+		return nil, nil, nil, err
 	case len(r.Base) == 0 || len(r.New) == 0:
 		return nil, nil, nil, usagef("compare: a side is empty; give both base and new")
 	}
@@ -172,7 +185,7 @@ func CompareSides(ctx context.Context, r *Request) (made *compare.Comparison, ba
 			return nil, nil, nil, err
 		}
 	}
-	made, err = compare.Compare(base, fresh, compare.Options{MinEffect: effect, Partial: r.Partial, AcrossGPUs: r.AcrossGPUs})
+	made, err = compare.Compare(base, fresh, options)
 	if err != nil {
 		return nil, nil, nil, usage(err)
 	}

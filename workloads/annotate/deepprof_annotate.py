@@ -194,7 +194,8 @@ class Annotator:
         native = getattr(nvtx, "_nvtx", None)  # without the wrapper of torch.cuda.nvtx
         self.range_push = getattr(native, "rangePushA", None) or nvtx.range_push
         self.range_pop = getattr(native, "rangePop", None) or nvtx.range_pop
-        self.range_start, self.range_end = nvtx.range_start, nvtx.range_end
+        self.range_start = getattr(nvtx, "range_start", None)  # older versions of torch have none
+        self.range_end = getattr(nvtx, "range_end", None)
         self.side = side
         self.modules = mode != "stages"
         self.stages = mode != "modules"
@@ -430,7 +431,7 @@ class Annotator:
     def stage(self, name, call):
         """Runs something whose work other threads launch: autograd launches backward from a thread of its own.
         The range is one of all threads."""
-        if self.here.state.modules or not self.stages:
+        if self.here.state.modules or not self.stages or self.range_start is None:
             return call()
         if name not in self.wide:
             self.side.write(range=[name])
