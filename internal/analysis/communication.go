@@ -11,6 +11,11 @@ import (
 // GPUs in conf/categories.rules.
 const communicationCategory = "communication"
 
+// waitsForRanks tells whether a category, by its index, is that of such kernels.
+func (a *analyzer) waitsForRanks(label uint8) bool {
+	return a.categories != nil && int(label) < len(a.categories.List) && a.categories.List[label].ID == communicationCategory
+}
+
 // Communication is the time in which kernels that exchange data between GPUs ran,
 // summed over devices. Times are unions of intervals, never sums of durations.
 type Communication struct {

@@ -101,9 +101,13 @@ func (a *analyzer) fusionSavings() {
 	}
 	span, _ := a.span()
 	saved = min(saved, float64(max(0, span-others)))
-	estimate := min(likely, saved) / 1e9
+	var estimate *float64
+	if likely <= saved { // more where several GPUs run chains side by side, whose time is added up
+		seconds := likely / 1e9
+		estimate = &seconds
+	}
 	a.save(Opportunity{
-		ID: "fusion-elementwise", Kind: "fusion", Title: fact.New(codeFuseChains), Kernels: a.longest(times, 5), Estimate: &estimate,
+		ID: "fusion-elementwise", Kind: "fusion", Title: fact.New(codeFuseChains), Kernels: a.longest(times, 5), Estimate: estimate,
 		Evidence: []Evidence{
 			{Of: fact.New(codeChains), Value: float64(all.chains)},
 			{Of: fact.New(codeChainKernels), Value: float64(all.launches)},
@@ -153,7 +157,7 @@ func (a *analyzer) chains() (sums map[int]*chainSums, times map[uint32]int64, ot
 		}
 		if !fusible[category] {
 			finish(op.Queue)
-			if counts {
+			if counts && category != communicationCategory { // which waits for other ranks, and may wait less
 				unfused[op.Queue] += max(0, timeline.Since(op.Start, op.End))
 			}
 			return

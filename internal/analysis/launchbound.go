@@ -267,20 +267,24 @@ func (a *analyzer) launchGain(s *Stage) gain {
 
 func (a *analyzer) findLaunchGain(s *Stage) gain {
 	once := a.idleOnce(s)
-	busiest, streams := a.busiestStream(s)
+	busiest, exchanging, streams := a.busiestStream(s)
 	kept := once["host"] + once["alloc"] + once["none"] + a.loading(s)
 	least := max(busiest, kept) + once["sync"] // in one stream nothing runs beside a synchronization
 	if streams > 1 {
 		least = max(busiest, kept+once["sync"])
 	}
-	saves := max(0, a.stageUnion(s)-least)
+	union := a.stageUnion(s)
+	if union < s.Split.WallNS { // of several processes: what one host keeps doing, others may hide
+		least = busiest
+	}
+	saves := max(0, union-least)
 	if ns, clean := a.stageNS(s); clean {
 		if idle, had := ns-s.Split.BusyNS, s.Split.IdleNS; had > 0 && idle > had { // it was slower
 			saves = int64(float64(saves) * float64(idle) / float64(had))
 		}
 		saves = min(saves, max(0, ns-busiest))
 	}
-	return gain{saves, max(0, s.Split.BusyNS-busiest)}
+	return gain{saves, max(0, s.Split.BusyNS-busiest-exchanging)}
 }
 
 // stageUnion is how long a stage lasts under nsys, in which moments that several
@@ -293,10 +297,12 @@ func (a *analyzer) stageUnion(s *Stage) int64 {
 }
 
 // busiestStream is how long work of the busiest stream runs in a stage, and how
-// many streams have any; all busy time where nothing tells streams apart.
-func (a *analyzer) busiestStream(s *Stage) (most int64, streams int) {
+// many streams have any; all busy time where nothing tells streams apart. Kernels
+// that exchange data with other GPUs are told beside it: they wait for the last
+// rank, and last less where it comes sooner.
+func (a *analyzer) busiestStream(s *Stage) (most, exchanging int64, streams int) {
 	if a.tl == nil || a.tl.t == nil {
-		return s.Split.BusyNS, 1
+		return s.Split.BusyNS, 0, 1
 	}
 	moments := []moment{{a.tl.lo, a.tl.hi}}
 	switch regions := a.regionsOf(s); {
@@ -306,6 +312,7 @@ func (a *analyzer) busiestStream(s *Stage) (most int64, streams int) {
 		moments = a.scope.moments
 	}
 	busy, reach, began := make([]int64, len(a.tl.t.Queues)), make([]int64, len(a.tl.t.Queues)), make([]bool, len(a.tl.t.Queues))
+	exchange := make([]int64, len(a.tl.t.Queues))
 	at := 0
 	for i := range a.tl.work {
 		w, q := &a.tl.work[i], a.tl.queues[i]
@@ -318,16 +325,20 @@ func (a *analyzer) busiestStream(s *Stage) (most int64, streams int) {
 				from = max(from, reach[q])
 			}
 			if from < to {
-				busy[q] += to - from
+				if a.waitsForRanks(w.label) {
+					exchange[q] += to - from
+				} else {
+					busy[q] += to - from
+				}
 				reach[q], began[q] = to, true
 			}
 		}
 	}
 	for q, ns := range busy {
 		if began[q] {
-			most = max(most, ns)
+			most, exchanging = max(most, ns), max(exchanging, exchange[q])
 			streams++
 		}
 	}
-	return most, streams
+	return most, exchanging, streams
 }

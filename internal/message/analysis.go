@@ -68,7 +68,7 @@ var ofAnalysis = map[fact.Code]words{
 	"programs-differ": {Text: "{file} holds counters of another program ({counters}) than the timeline ({timeline}): they stand by themselves, and nothing is taken from one to the other[; of {of:counted kernel|counted kernels} the timeline has {n} with that grid and block]",
 		Next: "analyze each file alone, or capture both of one program"},
 	"arguments-differ":   {Text: "{file} was counted with other arguments ({counters}) than the timeline ({timeline}): counters are joined by kernel, grid and block, and stand for no other launch"},
-	"counters-elsewhere": {Text: "{n} of {of} counted kernels are not in the timeline with their grid and block, and stand for nothing in it: {kernels}"},
+	"counters-elsewhere": {Text: "{n} of {of} counted kernels did not run with their grid and block in what is analyzed of the timeline, and stand for nothing in it: {kernels}"},
 	"step-warning":       {Text: "{step}: {what}", Next: "[{what!}]"},
 
 	"one-process-ranges": {Text: "one process has no NVTX ranges, another has: {text_of_vendor}"},
