@@ -3,7 +3,7 @@ SHELL := /bin/bash
 GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.50.0
-FUZZTIME ?= 2s
+FUZZTIME ?= 1s
 export CGO_ENABLED := 0
 
 .PHONY: build demo test unit python web fuzz torture vulncheck lint targets release bench docs nsight packages clean

@@ -50,7 +50,7 @@ var Renames = []config.Rename{
 	{From: "pipeline.ncu.ncu_cli.export", Advice: "write pipeline.ncu.raw_csv=true for ncu/raw.csv"},
 	{From: "pipeline.ncu.ncu_cli.force_overwrite", Advice: "a run folder is never reused; remove the key"},
 
-	{From: "profiling/nsys", Advice: "write pipeline/nsys=default, light or full"},
+	{From: "profiling/nsys", Advice: "write pipeline/nsys=default, light, sampled or full"},
 	{From: "profiling/ncu", Advice: "write pipeline/ncu=default, compute, memory, roofline or high"},
 	{From: "profiling/torch", Advice: "write pipeline/torch_profiler=default; 'deepprof config groups pipeline/torch_profiler' lists the options"},
 	{From: "ncu", Advice: "write pipeline/ncu=NAME for a preset, pipeline.ncu.KEY for a key"},

@@ -46,6 +46,7 @@ var needs = map[string][]string{
 	"model=deepseek_ocr2_small": {"workload=vlm"},
 	"model=llava_small":         {"workload=vlm"},
 	"model=resnet_shallow":      {"workload=resnet"},
+	"pipeline/nsys=sampled":     {"pipeline.ncu.enable=false"},
 	"dataset=images":            {"dataset.root=/data"},
 	"dataset=prompts":           {"dataset.root=/data"},
 }
@@ -66,8 +67,8 @@ func TestEveryCombinationOfPresetsDecodes(t *testing.T) {
 		for _, nsys := range shippedOptions(t, "pipeline/nsys") {
 			for _, ncu := range shippedOptions(t, "pipeline/ncu") {
 				for _, sampling := range shippedOptions(t, "dataset/sampling") {
-					choice := "workload=" + workload
-					mustDecode(t, append([]string{choice, "pipeline/nsys=" + nsys, "pipeline/ncu=" + ncu, "dataset/sampling=" + sampling}, needs[choice]...)...)
+					overrides := []string{"workload=" + workload, "pipeline/nsys=" + nsys, "pipeline/ncu=" + ncu, "dataset/sampling=" + sampling}
+					mustDecode(t, slices.Concat(overrides, needs[overrides[0]], needs[overrides[1]])...)
 				}
 			}
 		}

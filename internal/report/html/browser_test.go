@@ -218,6 +218,14 @@ func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 
 func (p *tab) click(selector string) {
 	p.t.Helper()
+	place := fmt.Sprintf(`(e => { if (!e) return ""; e.scrollIntoViewIfNeeded(); const r = e.getBoundingClientRect(); return r.x + " " + r.y })(document.querySelector(%q))`, selector)
+	last := "nowhere"
+	for same := 0; same < 3; same++ { // the page may still be moving to the place of its address
+		if at := eval[string](p, place); at != last {
+			last, same = at, 0
+		}
+		time.Sleep(30 * time.Millisecond)
+	}
 	p.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 

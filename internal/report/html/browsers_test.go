@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/browser"
@@ -56,6 +57,20 @@ func goThrough(t *testing.T, tab browser.Tab, address string) {
 	wait := func(condition string) func() error { return func() error { return browser.Wait(tab, condition) } }
 	click := func(selector string) func() error { return func() error { return tab.Click(selector) } }
 	press := func(key string) func() error { return func() error { return tab.Press(key) } }
+	pressUntil := func(key, condition string) func() error { // the page may not listen yet
+		return func() error {
+			for range 50 {
+				if err := tab.Press(key); err != nil {
+					return err
+				}
+				if ok, _ := browser.Value[bool](tab, condition); ok {
+					return nil
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			return browser.Wait(tab, condition)
+		}
+	}
 	open := func(hash string) func() error { return func() error { return tab.Open(address + hash) } }
 	for i, step := range []func() error{
 		func() error { return tab.Size(1280, 720) }, open(""), wait(ready),
@@ -65,7 +80,7 @@ func goThrough(t *testing.T, tab browser.Tab, address string) {
 		click(`#kernel-table button[data-sort=calls]`), wait(firstKernel + `.startsWith("vectorized")`),
 		press("/"), wait(`document.activeElement.id === "kernel-search"`),
 		open("#/kernel/k-gemm"), wait(`document.querySelector("#kernel-page h1")?.textContent.startsWith("nvjet") && document.querySelectorAll("#kernel-page .bin").length > 2`),
-		press("Escape"), wait(`!document.querySelector("#kernel-page")`),
+		pressUntil("Escape", `!document.querySelector("#kernel-page")`),
 		// the timeline counts from its first event, zooms by keys, and its state is in the address
 		wait(`document.querySelector("#timeline-canvas").focus() === undefined && document.querySelector("#timeline-canvas").height > 40`),
 		press("0"), wait(`document.querySelector("#timeline-range").textContent.startsWith("0 to")`),
