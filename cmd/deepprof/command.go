@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/suggest"
 )
@@ -37,6 +38,7 @@ type command struct {
 // run is the whole program: args are those after the program's name.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	format.SweepTemp() // of commands that were killed
+	capture.SweepTemp()
 	c := root(streams{stdout, stderr})
 	c.SetArgs(args)
 	return c.ExecuteContext(ctx)

@@ -178,7 +178,8 @@ func (k kill) test(t *testing.T) {
 		left, _ := os.ReadDir(dir)
 		for _, e := range left {
 			if dir == temp || strings.HasPrefix(e.Name(), ".") {
-				t.Errorf("left behind: %s", filepath.Join(dir, e.Name()))
+				within, _ := filepath.Glob(filepath.Join(dir, e.Name(), "*"))
+				t.Errorf("left behind: %s %q", filepath.Join(dir, e.Name()), within)
 			}
 		}
 	}

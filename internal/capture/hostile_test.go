@@ -259,7 +259,7 @@ func TestSweepTemp(t *testing.T) {
 		f()
 	}
 	sweepTemp(root)
-	for dir, want := range map[string]bool{living: true, dead: false, kept: true, stream: true, cut: false, used: true, foreign: true} {
+	for dir, want := range map[string]bool{living: true, dead: false, kept: true, stream: false, cut: false, used: true, foreign: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s: %v, want it there: %v", dir, err, want)
 		}

@@ -70,29 +70,24 @@ func lockTemp(dir string) (*os.File, error) {
 // keepTemp leaves a directory to the user, for what is in it.
 func keepTemp(dir string) { _ = os.Remove(filepath.Join(dir, tempLock)) }
 
+// SweepTemp removes what captures that were killed left in the folder for temporary
+// files; every command does.
+func SweepTemp() { sweepTemp(os.TempDir()) }
+
 // sweepTemp removes the temporary directories of runs that died, save those that
-// hold a stream or a report and those that a profiler still works in.
+// a profiler still works in. A stream that nsys had begun goes too: nobody was told
+// of it, and the run can be resumed. What a user was told of has no lock.
 func sweepTemp(root string) {
 	for _, dir := range tool.Match(root, tempPrefix+"*") {
 		f, err := os.Open(filepath.Join(dir, tempLock))
 		if err != nil {
 			continue
 		}
-		dead := lockFile(f) == nil
-		if dead && !holdsData(dir) && !tempInUse(dir) {
+		if lockFile(f) == nil && !tempInUse(dir) {
 			_ = os.RemoveAll(dir)
 		}
 		_ = f.Close()
 	}
-}
-
-func holdsData(dir string) bool {
-	for _, path := range tool.Match(dir, "nsys-report-*") {
-		if f := sniffFormat(path); f == Stream || f == NsysReport {
-			return true
-		}
-	}
-	return false
 }
 
 // tempInUse reports whether a process was started with this TMPDIR: nsys may
