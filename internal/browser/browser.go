@@ -118,6 +118,27 @@ func Wait(tab Tab, condition string) error {
 	return fmt.Errorf("wait for %s: not within %v (%v); the page says %q, the console %q", condition, patience, last, told, tab.Messages())
 }
 
+// rest scrolls to an element and gives its middle once it stays where it is: a page
+// may still be moving to the place of its address, or be laid out.
+func rest(tab Tab, selector string) (last [2]int, err error) {
+	find := fmt.Sprintf(`(e => { if (!e) return [-1, -1]; e.scrollIntoView({ block: "center", behavior: "instant" }); const r = e.getBoundingClientRect(); return [Math.round(r.x + r.width / 2), Math.round(r.y + r.height / 2)] })(document.querySelector(%q))`, selector)
+	same := 0
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		at, err := Value[[2]int](tab, find)
+		switch {
+		case err != nil:
+			return last, err
+		case at != last || at == [2]int{-1, -1}: // moved, or not there yet
+			last, same = at, 0
+		case same == 3:
+			return last, nil
+		default:
+			same++
+		}
+	}
+	return last, fmt.Errorf("click %s: it is not there, or does not come to rest within %v", selector, patience)
+}
+
 // A log collects messages of several goroutines.
 type log struct {
 	mu   sync.Mutex

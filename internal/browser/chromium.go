@@ -59,6 +59,9 @@ func (t *chromiumTab) Size(width, height int) error {
 }
 
 func (t *chromiumTab) Click(selector string) error {
+	if _, err := rest(t, selector); err != nil {
+		return err
+	}
 	return chromedp.Do(t.ctx, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 

@@ -240,19 +240,11 @@ func (t *firefoxTab) Size(width, height int) error {
 }
 
 func (t *firefoxTab) Click(selector string) error {
-	find := fmt.Sprintf(`(e => { e.scrollIntoView({ block: "center", behavior: "instant" }); const r = e.getBoundingClientRect(); return [Math.round(r.x + r.width / 2), Math.round(r.y + r.height / 2)] })(document.querySelector(%q))`, selector)
-	var last [2]int
-	for same := 0; same < 3; same++ { // the page may still be moving: to the place of its address, and while parts of it are laid out
-		at, err := Value[[2]int](t, find)
-		if err != nil {
-			return err
-		}
-		if at != last {
-			last, same = at, 0
-		}
-		time.Sleep(50 * time.Millisecond)
+	at, err := rest(t, selector)
+	if err != nil {
+		return err
 	}
-	return t.perform("pointer", object{"type": "pointerMove", "x": last[0], "y": last[1]}, object{"type": "pointerDown", "button": 0}, object{"type": "pointerUp", "button": 0})
+	return t.perform("pointer", object{"type": "pointerMove", "x": at[0], "y": at[1]}, object{"type": "pointerDown", "button": 0}, object{"type": "pointerUp", "button": 0})
 }
 
 // firefoxKeys are those of the WebDriver specification.
