@@ -210,7 +210,9 @@ class TorchEventsTest(SessionCase):
         events = events_of(linear(1, 0, 20.0))
         links = operators.Links(LABELS, False, 0)
         links.walk(events)
-        self.assertIn("kernels of 3 groups of operators, aten::linear among them", links.unattached()[0])
+        told = links.unattached()[0]
+        self.assertEqual("operators-unattached", told["code"])
+        self.assertEqual({"n": {"count": 3}, "name": {"name": "aten::linear"}}, told["params"])
 
     def test_memory_and_unnumbered_events(self):
         records = linear(1, 0, 20.0) + [Record("[memory]", 5000, 5000), Record("INVALID", 6000, 6100, 3)]
