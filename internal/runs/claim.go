@@ -138,13 +138,24 @@ func giveWay(ctx context.Context, path string) error {
 			return err
 		}
 	}
+	return removeClaim(path, before)
+}
+
+// removeClaim removes a claim that says text. One that says something else is of a
+// process that came first: it is put back, which fails where a third has created
+// its own by then.
+func removeClaim(path string, text []byte) error {
 	var name [6]byte
 	_, _ = rand.Read(name[:])
 	aside := filepath.Join(filepath.Dir(path), tempPrefix+"claim-"+hex.EncodeToString(name[:]))
 	if err := os.Rename(path, aside); err != nil {
 		return notThere(err)
 	}
-	return os.Remove(aside)
+	var err error
+	if now, read := os.ReadFile(aside); read != nil || !bytes.Equal(now, text) {
+		err = errors.Join(ErrRunning, os.Link(aside, path))
+	}
+	return errors.Join(err, os.Remove(aside))
 }
 
 // watchClaim waits until a claim of another host was silent for long enough.

@@ -106,3 +106,25 @@ func TestResumeAfterLostHost(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Of two that found the same claim stale, the second finds the claim of the first
+// in its place, and leaves it there.
+func TestClaimOfAnotherStays(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, claimName)
+	if err := os.WriteFile(path, []byte("of the first"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := removeClaim(path, []byte("stale")); !errors.Is(err, ErrRunning) {
+		t.Errorf("%v, want that the run is running", err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "of the first" {
+		t.Errorf("the claim says %q, %v", text, err)
+	}
+	if err := removeClaim(path, []byte("of the first")); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
