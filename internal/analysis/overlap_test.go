@@ -8,8 +8,9 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// Threads side by side in one region cannot save the same moment twice.
-func TestOverlapSavesOnce(t *testing.T) {
+// sideBySide has two instances of a range at the same time, four short kernels, and
+// 2.4 us of host code after each launch, which counts for both instances.
+func sideBySide() *timeline.Timeline {
 	s := scene{end: 10_000}
 	for i := range int64(4) {
 		s.calls = append(s.calls, sceneCall{i * 2500, i*2500 + 100, "cudaLaunchKernel", 0})
@@ -20,6 +21,12 @@ func TestOverlapSavesOnce(t *testing.T) {
 	for thread := range uint32(2) {
 		tl.Ranges = append(tl.Ranges, timeline.Range{Start: 0, End: 10_000, Name: timeline.StringID(len(tl.Names) - 1), Thread: thread, EndThread: timeline.None, Payload: timeline.None})
 	}
+	return tl
+}
+
+// Threads side by side in one region cannot save the same moment twice.
+func TestOverlapSavesOnce(t *testing.T) {
+	tl := sideBySide()
 	r := take(t, tl, Thresholds{})
 	if r.Stages[0].Split.WallNS != 20_000 {
 		t.Fatalf("%+v", r.Stages[0])
@@ -34,17 +41,7 @@ func TestOverlapSavesOnce(t *testing.T) {
 // Host code of instances that run side by side is no floor for the time they share:
 // what one of them still does, the other may hide.
 func TestHostCodeOfOverlappingInstances(t *testing.T) {
-	s := scene{end: 10_000}
-	for i := range int64(4) { // with 2.4 us of host code after each, which counts for both instances
-		s.calls = append(s.calls, sceneCall{i * 2500, i*2500 + 100, "cudaLaunchKernel", 0})
-		s.kernels = append(s.kernels, sceneKernel{i*2500 + 200, i*2500 + 300, "gemm", int(i), 0})
-	}
-	tl := s.timeline()
-	tl.Names = append(tl.Names, "work")
-	for thread := range uint32(2) {
-		tl.Ranges = append(tl.Ranges, timeline.Range{Start: 0, End: 10_000, Name: timeline.StringID(len(tl.Names) - 1), Thread: thread, EndThread: timeline.None, Payload: timeline.None})
-	}
-	a := analyzerOf(t, nil, tl)
+	a := analyzerOf(t, nil, sideBySide())
 	if got := a.launchGain(&a.res.Stages[0]).NS; got != 10_000-400 {
 		t.Errorf("the launch gaps of 10 us with 0.4 us of work save at most %d ns, %+v", got, a.res.Stages[0].Split)
 	}
