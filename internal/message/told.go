@@ -28,6 +28,8 @@ var toldWords = map[fact.Code]words{
 	"no-communicator":   {Text: "note: {tool} has no --communicator: a kernel that waits for another rank is given up after pipeline.supervision.stall_s"},
 	"no-per-config":     {Text: "note: {tool} cannot count launches per configuration (2022.4 and newer can); the first {n} launches are counted instead"},
 	"sections-unlisted": {Text: "warning: {tool}: its sets and sections could not be listed, so that a typo in them goes to ncu: {error}"},
+	"ranks-stand":       {Text: "note: {what}, and the job is not started again; start a new run for all ranks"},
+	"ranks-unasked":     {Text: "warning: the ranks cannot be asked to finish: {error}"},
 	"traffic-awaited":   {Text: "{step}: waiting for traffic from outside at {url}"},
 	"server-ready":      {Text: "{step}: the server is ready after {time}"},
 	"server-window":     {Text: "{step}: {window}"},

@@ -13,6 +13,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/plan"
@@ -66,7 +67,7 @@ func (j *job) behind(l workload.Launch, profiler tool.Command, outputOption, ste
 		}
 	}
 	words := slices.Concat(l.Head, []string{script}, l.Program)
-	return tool.Command{Path: words[0], Args: words[1:], Dir: profiler.Dir, Env: profiler.Env}, nil
+	return tool.Command{Path: words[0], Args: words[1:], Dir: profiler.Dir, Env: l.Patient(profiler.Env)}, nil
 }
 
 // stopFile asks the ranks of a step to finish by being there.
@@ -82,7 +83,7 @@ func (j *job) setBehind(c *capture.Capture, step string, target []string) {
 	}
 	c.Stop = func() {
 		if err := os.WriteFile(j.stopFile(step), nil, 0o666); err != nil {
-			j.Say(fmt.Sprintf("warning: the ranks cannot be asked to finish: %v", err))
+			j.tell(ranksUnasked, fact.Error("error", err))
 		}
 	}
 }

@@ -40,7 +40,7 @@ func keptRanks(ctx context.Context, j *job, s step) (*rankFiles, error) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			o.Warnings = append(o.Warnings, capture.Warning{Fact: fact.New(rankUnreadable, fact.Count("rank", *id.Rank), fact.Vendor("error", err.Error()))})
+			o.Warnings = append(o.Warnings, capture.Warning{Fact: fact.New(rankUnreadable, fact.Count("rank", *id.Rank), fact.Error("error", err))})
 			continue
 		}
 		o.Reports = append(o.Reports, report)
@@ -50,7 +50,7 @@ func keptRanks(ctx context.Context, j *job, s step) (*rankFiles, error) {
 		return nil, nil
 	}
 	o.What = fact.New(ranksKept, fact.Count("n", len(o.Reports)), fact.Count("of", max(world, len(o.Reports))))
-	j.Say(fmt.Sprintf("note: %d of %d ranks left a timeline: they are kept, and the job is not started again; start a new run for all ranks", len(o.Reports), max(world, len(o.Reports))))
+	j.tell(ranksStand, fact.Because("what", o.What))
 	return &rankFiles{o, within(j.store, files)}, nil
 }
 

@@ -32,6 +32,8 @@ const (
 	noCommunicator   fact.Code = "no-communicator"   // tool
 	noPerConfig      fact.Code = "no-per-config"     // tool, n
 	sectionsUnlisted fact.Code = "sections-unlisted" // tool, error
+	ranksStand       fact.Code = "ranks-stand"       // what
+	ranksUnasked     fact.Code = "ranks-unasked"     // error
 	trafficAwaited   fact.Code = "traffic-awaited"   // step, url
 	serverReady      fact.Code = "server-ready"      // step, time
 	serverWindow     fact.Code = "server-window"     // step, window
