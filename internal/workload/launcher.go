@@ -20,6 +20,22 @@ type Launch struct {
 	Program  []string // what each rank runs
 }
 
+// Patient adds to the environment of a launcher that a rank has five seconds to
+// end when another has failed. Open MPI kills it after one, before a profiler has
+// written its report. What the user set stays.
+func (l Launch) Patient(env []string) []string {
+	i := slices.IndexFunc(launchers, func(row launcher) bool { return row.name == l.Launcher })
+	if i < 0 {
+		return env
+	}
+	for _, name := range launchers[i].grace {
+		if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }) {
+			env = append(slices.Clip(env), name+"=5")
+		}
+	}
+	return env
+}
+
 // A launcher is what is known of the command line of a launcher. Options that are
 // not listed take no value, unless they hold one after "=".
 type launcher struct {
@@ -29,6 +45,9 @@ type launcher struct {
 	// wraps turns the words behind the options into head and program; nil where
 	// these are the program.
 	wraps func(head, rest []string) ([]string, []string)
+	// grace names the environment variables that set how many seconds the other
+	// ranks get to end once one has failed.
+	grace []string
 }
 
 // options makes a table of options that each take n words.
@@ -60,6 +79,7 @@ var launchers = []launcher{
 		values: with(options(1, "-n -np --n --np -c -N --npernode -npernode --npersocket --host -host -H -hosts --hostfile -hostfile --machinefile -machinefile -f -x --bind-to -bind-to --map-by -map-by "+
 			"--rank-by --wdir -wdir -d --path -path --prefix --timeout --tag-output-file --output-filename --rankfile -rf --cpu-set --am --tune --personality -ppn -genvlist -envlist -iface -launcher -rmk -bootstrap --stdin -stdin"),
 			"--mca -mca --gmca -gmca --prtemca --pmixmca -env -genv"),
+		grace: []string{"OMPI_MCA_odls_base_sigkill_timeout", "PRTE_MCA_odls_base_sigkill_timeout"}, // Open MPI 4 and 5
 	},
 	{
 		name: "srun", names: regexp.MustCompile(`^srun$`),

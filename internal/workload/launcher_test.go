@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -92,5 +93,18 @@ func TestShimInStep(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "tmp.*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestPatient(t *testing.T) {
+	mpi := Launch{Launcher: "mpirun"}
+	if got := mpi.Patient([]string{"A=1"}); len(got) != 3 || !slices.Contains(got, "OMPI_MCA_odls_base_sigkill_timeout=5") {
+		t.Errorf("Open MPI gives its ranks a second: %q", got)
+	}
+	if got := mpi.Patient([]string{"OMPI_MCA_odls_base_sigkill_timeout=9"}); slices.Contains(got, "OMPI_MCA_odls_base_sigkill_timeout=5") {
+		t.Errorf("what the user set is gone: %q", got)
+	}
+	if got := (Launch{Launcher: "srun"}).Patient([]string{"A=1"}); len(got) != 1 {
+		t.Errorf("srun waits by itself: %q", got)
 	}
 }
