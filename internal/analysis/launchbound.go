@@ -291,12 +291,16 @@ func (a *analyzer) findLaunchGain(s *Stage) gain {
 // of its instances share count once.
 func (a *analyzer) stageUnion(s *Stage) int64 {
 	if regions := a.regionsOf(s); len(regions) > 0 && a.tl != nil && a.tl.t != nil {
-		return min(s.Split.WallNS, a.tl.union(regions, -1))
+		var union int64
+		for _, m := range a.momentsOf(s, -1) {
+			union += timeline.Since(m.start, m.end)
+		}
+		return min(s.Split.WallNS, union)
 	}
 	return s.Split.WallNS
 }
 
-// busiestStream is how long work of the busiest stream runs in a stage, and how
+// busiestStream is how long work of a stage runs in its busiest stream, and how
 // many streams have any; all busy time where nothing tells streams apart. Kernels
 // that exchange data with other GPUs are told beside it: they wait for the last
 // rank, and last less where it comes sooner.
@@ -307,14 +311,17 @@ func (a *analyzer) busiestStream(s *Stage) (most, exchanging int64, streams int)
 	moments := []moment{{a.tl.lo, a.tl.hi}}
 	switch regions := a.regionsOf(s); {
 	case len(regions) > 0:
-		moments = a.tl.joined(regions, -1)
+		moments = a.momentsOf(s, -1)
 	case a.scope != nil:
 		moments = a.scope.moments
 	}
 	busy, reach, began := make([]int64, len(a.tl.t.Queues)), make([]int64, len(a.tl.t.Queues)), make([]bool, len(a.tl.t.Queues))
 	exchange := make([]int64, len(a.tl.t.Queues))
-	at := 0
+	at, own := 0, a.ownOfStage(s)
 	for i := range a.tl.work {
+		if own != nil && !own[i] {
+			continue // of others, who may run it at another time
+		}
 		w, q := &a.tl.work[i], a.tl.queues[i]
 		for at < len(moments) && moments[at].end <= w.start {
 			at++
@@ -341,4 +348,18 @@ func (a *analyzer) busiestStream(s *Stage) (most, exchanging int64, streams int)
 		}
 	}
 	return most, exchanging, streams
+}
+
+// ownOfStage marks the work that a stage launched, in the order of timed.work; nil
+// where no other runs while it does.
+func (a *analyzer) ownOfStage(s *Stage) (own []bool) {
+	for _, id := range a.regionsOf(s) {
+		if list := a.tl.own.work[id]; list != nil && own == nil {
+			own = make([]bool, len(a.tl.work))
+		}
+		for _, i := range a.tl.own.work[id] {
+			own[i] = true
+		}
+	}
+	return own
 }

@@ -18,11 +18,11 @@ func (a *analyzer) defaultScope() {
 		return
 	}
 	in := a.tl.at.InRegions(main)
-	s := &scoped{regions: main, kernels: make([]bool, len(a.tl.t.Kernels)), match: func(op timeline.Op) bool { return in[a.tl.at.OpPlace(op)] }}
+	s := &scoped{regions: main, selects: func(nvtx.State) bool { return true }, kernels: make([]bool, len(a.tl.t.Kernels)), match: func(op timeline.Op) bool { return in[a.tl.at.OpPlace(op)] }}
 	if a.tl.mark(s) == 0 {
 		return
 	}
-	s.moments = a.tl.momentsOf(s, func(nvtx.State) bool { return true })
+	a.tl.setWindow(s)
 	a.scope = s
 }
 

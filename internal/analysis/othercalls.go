@@ -65,7 +65,7 @@ func (a *analyzer) findOtherCalls(s *Stage) []otherCall {
 	switch regions := a.regionsOf(s); {
 	case len(regions) > 0:
 		for process := range tl.t.Processes {
-			add(process, tl.joined(regions, process))
+			add(process, a.momentsOf(s, process))
 		}
 	case a.scope != nil:
 		add(-1, a.scope.moments)

@@ -23,6 +23,26 @@ func (tl *timed) joined(regions []uint32, process int) []moment {
 	return disjoint(list)
 }
 
+// momentsOf are when a stage took its time, in which moments that instances share
+// count once: when they were open, or, where they close before their work has
+// ended, their projected spans. It is of one process, or of all where that is
+// negative.
+func (a *analyzer) momentsOf(s *Stage, process int) []moment {
+	regions := a.regionsOf(s)
+	if s.Synchronous == nil || *s.Synchronous {
+		return a.tl.joined(regions, process)
+	}
+	var list []moment
+	for _, id := range regions {
+		a.tl.eachOf(id, workKey{process, -1}, func(i uint32, _ int) {
+			if m := a.tl.clip(a.tl.own.spans[i].start, a.tl.own.spans[i].end); m.start < m.end {
+				list = append(list, m)
+			}
+		})
+	}
+	return disjoint(list)
+}
+
 // union is how much of the timeline lies in one of the regions.
 func (tl *timed) union(regions []uint32, process int) int64 {
 	var sum int64

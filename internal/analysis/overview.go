@@ -68,10 +68,10 @@ func (o *Overview) draw(sources []laneSource, scope moment) (cut int) {
 
 // scopeSpan is the scope from its first to its last moment; it is drawn finer.
 func (a *analyzer) scopeSpan() moment {
-	if a.scope == nil || len(a.scope.moments) == 0 {
+	if a.scope == nil {
 		return moment{}
 	}
-	return moment{a.scope.moments[0].start, a.scope.moments[len(a.scope.moments)-1].end}
+	return a.scope.window
 }
 
 // shareBoxes gives each lane as many boxes as it has events, and what is left

@@ -102,16 +102,18 @@ func (tl *timed) ownSplit(ids []uint32, only workKey, async bool) []int64 {
 		if async {
 			list = disjoint(list)
 		}
-		tl.addOwn(ids, workKey{process, tl.oneDevice(ids, workKey{process, only.device})}, list, ns)
+		key := workKey{process, tl.oneDevice(ids, workKey{process, only.device})}
+		tl.addOwn(tl.ownOf(ids, key), key, list, ns)
 	}
 	return ns
 }
 
-// addOwn adds the split of stretches of time by the work of regions in a process.
-func (tl *timed) addOwn(ids []uint32, key workKey, windows []moment, ns []int64) {
+// addOwn adds the split of stretches of time by some of the work that a key
+// chooses, which comes by start.
+func (tl *timed) addOwn(work iter.Seq[*stint], key workKey, windows []moment, ns []int64) {
 	all, own := make([]int64, len(ns)), make([]int64, len(ns))
 	everything := tl.painting(key)
-	mine := tl.p.paintWork(tl.ownOf(ids, key), tl.lo, tl.hi)
+	mine := tl.p.paintWork(work, tl.lo, tl.hi)
 	for _, m := range windows {
 		everything.split(m.start, m.end, all)
 		mine.split(m.start, m.end, own)

@@ -227,10 +227,11 @@ type Scope struct {
 	StartNS int64     `json:"start_ns"` // of its first instance, from the start of the overview
 	EndNS   int64     `json:"end_ns"`   // of its last work
 
-	// WallNS is the union of the instances and of the GPU work that they launched,
-	// which may end later.
+	// WallNS is the time of its regions: the union of the instances of those that
+	// are synchronous, and of the projected spans of the others, from the first to
+	// the last GPU work of an instance.
 	WallNS          int64    `json:"wall_ns"`
-	BusyNS          int64    `json:"busy_ns"`              // GPU work within that time, summed over devices
+	BusyNS          int64    `json:"busy_ns"`              // GPU work of the scope within that time, summed over devices
 	BusyShare       *float64 `json:"busy_share,omitempty"` // as in Totals
 	KernelNS        int64    `json:"kernel_ns"`
 	Launches        int64    `json:"launches"`

@@ -18,8 +18,10 @@ import (
 type scoped struct {
 	kernels []bool                 // of the timeline, by index
 	match   func(timeline.Op) bool // of any GPU work
+	selects func(nvtx.State) bool  // the ranges that are not excluded
 	regions []uint32               // outermost ones
-	moments []moment
+	window  moment                 // from the first opening of one to its end, or that of the last work
+	moments []moment               // its time, known once its regions are summed
 }
 
 // noKernel stands in timed.kernel for kernels without a launch in the scope.
@@ -53,14 +55,14 @@ func (a *analyzer) findScope() {
 		return
 	}
 	a.unmatched(filters.Unmatched)
-	s := &scoped{match: a.tl.at.OpMatcher(filters.Match), kernels: make([]bool, len(a.tl.t.Kernels))}
+	s := &scoped{match: a.tl.at.OpMatcher(filters.Match), selects: filters.Match, kernels: make([]bool, len(a.tl.t.Kernels))}
 	launched := a.tl.mark(s)
 	if launched == 0 {
 		whole(fact.New(scopeNoKernel, include), fmt.Errorf("no kernel was launched in the regions that were asked for (%s)", strings.Join(in.Include, ", ")))
 		return
 	}
 	s.regions = a.tl.matching(s, filters.Match)
-	s.moments = a.tl.momentsOf(s, filters.Match)
+	a.tl.setWindow(s)
 	a.scope = s
 }
 
@@ -129,53 +131,6 @@ func (tl *timed) within(id uint32, among func(uint32) bool) bool {
 		}
 	}
 	return false
-}
-
-// momentsOf is when the regions of the scope were open, without what is excluded
-// within them, and when the work that they launched ran: a region may close
-// before its work ends.
-func (tl *timed) momentsOf(s *scoped, match func(nvtx.State) bool) []moment {
-	open, closed := map[uint32][]moment{}, map[uint32][]moment{} // by thread
-	for _, id := range s.regions {
-		tl.eachInstance(id, func(thread uint32, m moment) { open[thread] = append(open[thread], m) })
-	}
-	among := func(id uint32) bool { return slices.Contains(s.regions, id) }
-	for i := range tl.regions {
-		r := &tl.regions[i]
-		if tl.within(r.Parent, among) && !match(stateOf(r)) {
-			tl.eachInstance(r.ID, func(thread uint32, m moment) { closed[thread] = append(closed[thread], m) })
-		}
-	}
-	var all []moment
-	for thread, list := range open {
-		all = append(all, without(disjoint(list), disjoint(closed[thread]))...)
-	}
-	all = disjoint(all)
-	return disjoint(append(all, tl.beyond(s, all)...))
-}
-
-// beyond is when work of the scope ran outside stretches of time, which are in
-// order: there is much work, and little of it outlasts its region.
-func (tl *timed) beyond(s *scoped, open []moment) (out []moment) {
-	at := 0
-	tl.t.ByStart(func(op timeline.Op) {
-		if !s.match(op) {
-			return
-		}
-		m := tl.clip(op.Start, op.End)
-		for at < len(open) && open[at].end < m.start {
-			at++
-		}
-		if m.start >= m.end || at < len(open) && open[at].start <= m.start && m.end <= open[at].end {
-			return
-		}
-		if n := len(out); n > 0 && m.start <= out[n-1].end {
-			out[n-1].end = max(out[n-1].end, m.end)
-			return
-		}
-		out = append(out, m)
-	})
-	return out
 }
 
 func (tl *timed) clip(start, end int64) moment { return moment{max(start, tl.lo), min(end, tl.hi)} }
@@ -270,60 +225,9 @@ func (a *analyzer) sumScope() {
 		names[tl.t.Kernels[i].Function] = true
 	}
 	s.KernelNames = len(names)
-	parts := make([]int64, tl.p.categories+int(causes))
-	for _, m := range a.scope.moments {
-		s.WallNS += timeline.Since(m.start, m.end)
-		tl.painting(workKey{-1, -1}).split(m.start, m.end, parts)
-	}
-	if n := len(a.scope.moments); n > 0 {
-		s.StartNS, s.EndNS = timeline.Since(tl.lo, a.scope.moments[0].start), timeline.Since(tl.lo, a.scope.moments[n-1].end)
-	}
-	split := a.split(parts)
-	s.Split = &split
-	s.BusyNS = tl.busyWithin(a.scope.moments)
+	a.scopeTime(s)
 	s.Text = s.describe(a.res.Totals.WallNS, a.beside())
 	a.res.Scope = s
-}
-
-// busyWithin is how long devices worked within stretches of time, which are in
-// order, added up over the devices.
-func (tl *timed) busyWithin(moments []moment) (ns int64) {
-	type device struct {
-		reach int64 // until when its work is counted
-		began bool
-		at    int // the first stretch that is not over
-	}
-	devices := map[int32]*device{}
-	byQueue := make([]*device, len(tl.t.Queues))
-	for q := range byQueue {
-		number := tl.t.Queues[q].Device
-		if devices[number] == nil {
-			devices[number] = &device{}
-		}
-		byQueue[q] = devices[number]
-	}
-	for i := range tl.work {
-		m, d := tl.clip(tl.work[i].start, tl.work[i].end), byQueue[tl.queues[i]]
-		if d.began {
-			m.start = max(m.start, d.reach)
-		}
-		if m.start >= m.end {
-			continue
-		}
-		d.reach, d.began = m.end, true
-		for d.at < len(moments) && moments[d.at].end <= m.start {
-			d.at++
-		}
-		for _, o := range moments[d.at:] {
-			if o.start >= m.end {
-				break
-			}
-			if start, end := max(m.start, o.start), min(m.end, o.end); start < end {
-				ns += timeline.Since(start, end)
-			}
-		}
-	}
-	return ns
 }
 
 // maxScopeNames is how many regions the name of a scope lists.

@@ -244,7 +244,7 @@ func TestMoments(t *testing.T) {
 	for i, m := range []moment{{0, 10}, {5, 20}, {5, 12}, {15, 30}, {50, 60}} { // devices 1, 1, 2, 1, 2
 		tl.work, tl.queues = append(tl.work, stint{start: m.start, end: m.end}), append(tl.queues, []uint32{0, 1, 2, 0, 2}[i])
 	}
-	if got := tl.busyWithin([]moment{{5, 8}, {20, 55}, {58, 99}}); got != 3+10+3+5+2 {
+	if got := tl.busyWithin([]moment{{5, 8}, {20, 55}, {58, 99}}, []bool{true, true, true, true, true}); got != 3+10+3+5+2 {
 		t.Errorf("busy for %d", got)
 	}
 }

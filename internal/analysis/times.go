@@ -133,7 +133,7 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 	if !a.brief {
 		overview = a.drawOverview() // beside the other steps
 	}
-	for _, step := range []func(){a.groupKernels, a.countInRegions, a.sumTotals, a.sumScope, a.sumRegions, a.pickStages, overview} {
+	for _, step := range []func(){a.groupKernels, a.countInRegions, a.sumTotals, a.sumRegions, a.pickStages, a.sumScope, overview} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -1,0 +1,222 @@
+package analysis
+
+import (
+	"iter"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// setWindow finds from when to when the timeline is about the scope.
+func (tl *timed) setWindow(s *scoped) {
+	first := true
+	hold := func(m moment) {
+		switch {
+		case m.start >= m.end:
+		case first:
+			s.window, first = m, false
+		default:
+			s.window = moment{min(s.window.start, m.start), max(s.window.end, m.end)}
+		}
+	}
+	for _, id := range s.regions {
+		tl.eachInstance(id, func(_ uint32, m moment) { hold(m) })
+	}
+	tl.t.EachOp(func(op timeline.Op) {
+		if s.match(op) {
+			hold(tl.clip(op.Start, op.End))
+		}
+	})
+}
+
+// scopeTime tells how long the scope takes and what it does in that time: its own
+// work alone, and that of others beside it.
+func (a *analyzer) scopeTime(s *Scope) {
+	tl, own := a.tl, a.ownOfScope()
+	a.scope.moments = a.scopeMoments(own)
+	for _, m := range a.scope.moments {
+		s.WallNS += timeline.Since(m.start, m.end)
+	}
+	s.StartNS, s.EndNS = timeline.Since(tl.lo, a.scope.window.start), timeline.Since(tl.lo, a.scope.window.end)
+	parts := make([]int64, tl.p.categories+int(causes))
+	tl.addOwn(tl.chosen(own), tl.keyOf(own), a.scope.moments, parts)
+	split := a.split(parts)
+	s.Split, s.BusyNS = &split, tl.busyWithin(a.scope.moments, own)
+}
+
+// ownOfScope marks the work that the scope launched, in the order of timed.work.
+func (a *analyzer) ownOfScope() []bool {
+	own := make([]bool, 0, len(a.tl.work))
+	a.tl.t.ByStart(func(op timeline.Op) { own = append(own, a.scope.match(op)) })
+	return own
+}
+
+// chosen goes through marked work by start.
+func (tl *timed) chosen(marked []bool) iter.Seq[*stint] {
+	return func(yield func(*stint) bool) {
+		for i, yes := range marked {
+			if yes && !yield(&tl.work[i]) {
+				return
+			}
+		}
+	}
+}
+
+// keyOf chooses the one process and the one device that marked work is of, so that
+// what others do is not held against it.
+func (tl *timed) keyOf(marked []bool) workKey {
+	key, known := workKey{-1, -1}, false
+	for i, yes := range marked {
+		if !yes {
+			continue
+		}
+		q := &tl.t.Queues[tl.queues[i]]
+		switch {
+		case !known:
+			key, known = workKey{int(q.Process), int(q.Device)}, true
+		case key.process != int(q.Process):
+			key.process = -1
+		}
+		if key.device != int(q.Device) {
+			key.device = -1
+		}
+	}
+	if len(tl.devices()) < 2 {
+		key.device = -1 // it is all there is
+	}
+	return key
+}
+
+// scopeMoments are the time of the scope, without what is excluded within it: that
+// of the instances of regions that are synchronous, and the projected spans of the
+// others. Own marks the work of the scope, which is part of it in any case.
+func (a *analyzer) scopeMoments(own []bool) []moment {
+	tl, s := a.tl, a.scope
+	among := map[uint32]bool{}
+	for _, id := range s.regions {
+		among[id] = true
+	}
+	excluded := map[uint32]bool{}
+	for i := range tl.regions {
+		r := &tl.regions[i]
+		excluded[r.ID] = tl.within(r.Parent, func(id uint32) bool { return among[id] }) && !s.selects(stateOf(r))
+	}
+	early := a.closesEarly()
+	spans := map[uint32]moment{} // of ranges that close early
+	for i := range tl.work {
+		tl.at.RangesAround(tl.work[i].call, func(r uint32) {
+			if id := tl.at.RangeNode(int(r)); early[id] && (among[id] && own[i] || excluded[id]) {
+				m := spans[r]
+				m.hold(&tl.work[i])
+				spans[r] = m
+			}
+		})
+	}
+	open, closed := map[uint32][]moment{}, map[uint32][]moment{} // by thread
+	add := func(to map[uint32][]moment, ids map[uint32]bool) {
+		for id, yes := range ids {
+			if !yes {
+				continue
+			}
+			for _, i := range tl.instances[id] {
+				r := &tl.t.Ranges[i]
+				m := tl.clip(r.Start, r.End)
+				if early[id] {
+					m = tl.clip(spans[i].start, spans[i].end)
+				}
+				if m.start < m.end {
+					to[r.Thread] = append(to[r.Thread], m)
+				}
+			}
+		}
+	}
+	add(open, among)
+	add(closed, excluded)
+	var all []moment
+	for thread, list := range open {
+		all = append(all, without(disjoint(list), disjoint(closed[thread]))...)
+	}
+	all = disjoint(all)
+	return disjoint(append(all, tl.beyond(own, all)...))
+}
+
+// closesEarly marks the regions whose time is their projected spans: those that
+// close before their work has ended, and the others of their stage.
+func (a *analyzer) closesEarly() map[uint32]bool {
+	early := map[uint32]bool{}
+	for i, id := range a.regionIDs {
+		early[id] = a.res.Regions[i].AsyncInstances > 0
+	}
+	for i := range a.res.Stages {
+		if yes := a.res.Stages[i].Synchronous; yes != nil && !*yes {
+			for _, id := range a.stageRegions[i] {
+				early[id] = true
+			}
+		}
+	}
+	return early
+}
+
+// beyond is when marked work ran outside stretches of time, which are in order:
+// there is much work, and little of it does.
+func (tl *timed) beyond(marked []bool, open []moment) (out []moment) {
+	at := 0
+	for w := range tl.chosen(marked) {
+		m := tl.clip(w.start, w.end)
+		for at < len(open) && open[at].end < m.start {
+			at++
+		}
+		if m.start >= m.end || at < len(open) && open[at].start <= m.start && m.end <= open[at].end {
+			continue
+		}
+		if n := len(out); n > 0 && m.start <= out[n-1].end {
+			out[n-1].end = max(out[n-1].end, m.end)
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// busyWithin is how long devices did marked work within stretches of time, which
+// are in order, added up over the devices.
+func (tl *timed) busyWithin(moments []moment, marked []bool) (ns int64) {
+	type device struct {
+		reach int64 // until when its work is counted
+		began bool
+		at    int // the first stretch that is not over
+	}
+	devices := map[int32]*device{}
+	byQueue := make([]*device, len(tl.t.Queues))
+	for q := range byQueue {
+		number := tl.t.Queues[q].Device
+		if devices[number] == nil {
+			devices[number] = &device{}
+		}
+		byQueue[q] = devices[number]
+	}
+	for i := range tl.work {
+		if !marked[i] {
+			continue
+		}
+		m, d := tl.clip(tl.work[i].start, tl.work[i].end), byQueue[tl.queues[i]]
+		if d.began {
+			m.start = max(m.start, d.reach)
+		}
+		if m.start >= m.end {
+			continue
+		}
+		d.reach, d.began = m.end, true
+		for d.at < len(moments) && moments[d.at].end <= m.start {
+			d.at++
+		}
+		for _, o := range moments[d.at:] {
+			if o.start >= m.end {
+				break
+			}
+			if start, end := max(m.start, o.start), min(m.end, o.end); start < end {
+				ns += timeline.Since(start, end)
+			}
+		}
+	}
+	return ns
+}
