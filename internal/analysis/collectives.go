@@ -42,6 +42,16 @@ func kindOfCollective(name string) string {
 	return "other"
 }
 
+// kindNumber is the place of a kind, except "other", in collectiveKinds.
+func kindNumber(kind string) int {
+	for i := range collectiveKinds {
+		if collectiveKinds[i].kind == kind {
+			return i
+		}
+	}
+	return -1
+}
+
 // hostCollective matches the ranges by which libraries and programs mark an
 // exchange on the host: "gloo:all_reduce", "MPI_Allreduce", "all_reduce".
 var hostCollective = regexp.MustCompile(`(?i)^((nccl|gloo|mpi|ucc|xccl|c10d):+\w+|MPI_[A-Z]\w+|(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|barrier)_?)(,.*)?$`)
@@ -51,9 +61,8 @@ type exchange1 struct {
 	kind       string
 	queue      uint32 // stream, or thread of a range
 	start, end int64
-	bytes      float64    // 0 where that is not known
-	before     int64      // end of the exchange before it, or start of the part
-	meanwhile  []TimePart // since then, by category, cause of idle time, or region of the host; in no order
+	bytes      int64      // 0 where that is not known
+	meanwhile  []TimePart // since the exchange before it, by category, cause of idle time, or region of the host; in no order
 }
 
 // exchanges lists the exchanges of the timeline by start: kernels of that
@@ -81,7 +90,7 @@ func (a *analyzer) exchanges() (list []exchange1, source string) {
 // collectiveOf is the kind of a kernel, and the size of its message. A kernel
 // that sends and receives may be a part of a collective: the ranges around its
 // launch tell.
-func (a *analyzer) collectiveOf(kernel int) (kind string, bytes float64) {
+func (a *analyzer) collectiveOf(kernel int) (kind string, bytes int64) {
 	t := a.tl.t
 	kind = kindOfCollective(t.KernelName(&t.Kernels[kernel]))
 	call := a.tl.at.Launch(t.Op(kernel))
@@ -101,7 +110,7 @@ func (a *analyzer) collectiveOf(kernel int) (kind string, bytes float64) {
 }
 
 // messageBytes is the size that a range of NCCL has in its payload; 0 without one.
-func messageBytes(t *timeline.Timeline, r *timeline.Range) float64 {
+func messageBytes(t *timeline.Timeline, r *timeline.Range) int64 {
 	if r.Payload == timeline.None || int(r.Payload) >= len(t.Payloads) || t.Payloads[r.Payload].Type != "json" {
 		return 0
 	}
@@ -110,8 +119,8 @@ func messageBytes(t *timeline.Timeline, r *timeline.Range) float64 {
 		return 0
 	}
 	for name, value := range fields {
-		if n, ok := value.(float64); ok && n > 0 && strings.EqualFold(name, "Message size [bytes]") {
-			return n
+		if n, ok := value.(float64); ok && n > 0 && n < 1<<62 && strings.EqualFold(name, "Message size [bytes]") {
+			return int64(n)
 		}
 	}
 	return 0
@@ -157,17 +166,17 @@ func (a *analyzer) tellMeanwhile(list []exchange1, source string) {
 	ns := make([]int64, a.tl.p.categories+int(causes))
 	for i := range list {
 		x := &list[i]
-		x.before = min(last, x.start)
+		before := min(last, x.start)
 		last = max(last, x.end)
-		if x.before == x.start {
+		if before == x.start {
 			continue
 		}
 		if source == "ranges" {
-			x.meanwhile = a.rangesBetween(&host, x.before, x.start)
+			x.meanwhile = a.rangesBetween(&host, before, x.start)
 			continue
 		}
 		clear(ns)
-		a.tl.painting(workKey{-1, -1}).split(x.before, x.start, ns)
+		a.tl.painting(workKey{-1, -1}).split(before, x.start, ns)
 		s := a.split(ns)
 		x.meanwhile = slices.Concat(s.Busy, s.Idle)
 	}

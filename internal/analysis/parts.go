@@ -27,7 +27,7 @@ type recording struct {
 	kernels map[string]*callTime
 
 	program   string // base name, and script of an interpreter
-	exchanges []exchange1
+	exchanges exchangeLog
 	source    string // of the exchanges: kernels or ranges
 	kinds     map[string]*kindTime
 	drawn     *drawnRank // nil where it has no events
@@ -175,8 +175,9 @@ func (a *analyzer) part(path string) *recording {
 	}
 	program := a.timedProgram()
 	p.program = program.name()
-	p.exchanges, p.source = a.exchanges()
-	p.kinds = a.kindTimes(p.exchanges, p.source)
+	exchanges, source := a.exchanges()
+	p.exchanges, p.source = logExchanges(exchanges), source
+	p.kinds = a.kindTimes(exchanges, source)
 	p.drawn = a.drawRank(max(1, a.siblings))
 	for i := range a.res.Stages {
 		p.row.Stages = append(p.row.Stages, a.res.Stages[i].time())

@@ -50,18 +50,15 @@ func (a *analyzer) judgeJob(parts []*recording) {
 	job.World, job.Missing = a.worldOf(parts)
 	job.Nodes = nodesOf(parts)
 	ranks, at := a.comparable(parts)
-	all, unmatched := []matched(nil), 0
-	if len(ranks) > 1 {
-		all, unmatched = matchExchanges(ranks)
-	}
-	clock := alignClocks(ranks, all)
+	all := matchExchanges(ranks)
+	clock := alignClocks(&all)
 	a.checkClocks(parts, ranks, &clock)
-	job.Matched, job.Unmatched = len(all), unmatched
+	job.Matched, job.Unmatched = all.n, all.unmatched
 	if job.Unmatched > 0 {
 		job.Why = ptrTo(fact.New(exchangesDiffer, fact.Count("n", job.Unmatched)))
 	}
-	job.Waits = waitsOf(ranks, at, all, &clock)
-	job.Collectives = collectivesOf(parts, ranks, all)
+	job.Waits = waitsOf(&all, at, &clock)
+	job.Collectives = collectivesOf(parts, &all)
 	job.Clock = clock
 	job.Clock.OffsetsNS = atParts(clock.OffsetsNS, at, len(parts))
 	a.placeRanks(parts, &job.Clock)
@@ -232,27 +229,27 @@ func nodesOf(parts []*recording) []Node {
 
 // waitsOf splits the time in exchanges into transfer and waiting, and tells who
 // came last.
-func waitsOf(ranks []*recording, at []int, all []matched, c *Clock) []RankWait {
-	if len(all) == 0 {
+func waitsOf(all *matches, at []int, c *Clock) []RankWait {
+	if all.n == 0 {
 		return nil
 	}
-	waits := make([]RankWait, len(ranks))
-	longer := make([]map[TimePart]int64, len(ranks))
-	arrivals := make([]int64, len(ranks))
-	for _, m := range all {
+	waits := make([]RankWait, len(all.ranks))
+	longer := make([]map[TimePart]int64, len(all.ranks))
+	arrivals, others := make([]int64, len(all.ranks)), make([]int64, 0, len(all.ranks))
+	all.each(func(m matched) {
 		transfer := m.transfer()
 		last := 0
 		for r, x := range m {
 			waits[r].TransferNS += transfer
 			waits[r].WaitNS += x.end - x.start - transfer
-			if arrivals[r] = ranks[r].utc(x.start) + c.offset(r); arrivals[r] > arrivals[last] {
+			if arrivals[r] = all.ranks[r].utc(x.start) + c.offset(r); arrivals[r] > arrivals[last] {
 				last = r
 			}
 		}
-		others := slices.Delete(slices.Clone(arrivals), last, last+1)
+		others = append(append(others[:0], arrivals[:last]...), arrivals[last+1:]...)
 		late := arrivals[last] - median(others)
 		if late <= *c.UncertaintyNS || late <= 0 {
-			continue
+			return
 		}
 		waits[last].Late++
 		waits[last].LateNS += late
@@ -260,20 +257,27 @@ func waitsOf(ranks []*recording, at []int, all []matched, c *Clock) []RankWait {
 			longer[last] = map[TimePart]int64{}
 		}
 		m.addLonger(last, longer[last])
-	}
+	})
 	for r := range waits {
 		waits[r].Part = at[r]
-		for t, ns := range longer[r] {
-			if ns > 0 {
-				waits[r].Meanwhile = append(waits[r].Meanwhile, TimePart{ID: t.ID, Label: t.Label, NS: ns})
-			}
-		}
-		slices.SortFunc(waits[r].Meanwhile, func(x, y TimePart) int {
-			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.ID, y.ID), cmp.Compare(x.Label, y.Label))
-		})
-		waits[r].Meanwhile = waits[r].Meanwhile[:min(3, len(waits[r].Meanwhile))]
+		waits[r].Meanwhile = longest(longer[r])
 	}
 	return waits
+}
+
+// longest are the three longest things that a rank did, without those that it
+// took no longer for.
+func longest(sums map[TimePart]int64) []TimePart {
+	var list []TimePart
+	for t, ns := range sums {
+		if ns > 0 {
+			list = append(list, TimePart{ID: t.ID, Label: t.Label, NS: ns})
+		}
+	}
+	slices.SortFunc(list, func(x, y TimePart) int {
+		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.ID, y.ID), cmp.Compare(x.Label, y.Label))
+	})
+	return list[:min(3, len(list))]
 }
 
 // addLonger adds how much longer than the median of the others a rank took for
@@ -322,7 +326,7 @@ func busFactor(kind string, ranks int) float64 {
 }
 
 // collectivesOf sums up the exchanges by kind.
-func collectivesOf(parts, ranks []*recording, all []matched) []Collective {
+func collectivesOf(parts []*recording, all *matches) []Collective {
 	rows := map[string]*Collective{}
 	for _, p := range parts {
 		for kind, t := range p.kinds {
@@ -343,15 +347,22 @@ func collectivesOf(parts, ranks []*recording, all []matched) []Collective {
 			}
 		}
 	}
-	for _, m := range all {
+	sizes := map[string]*messages{}
+	all.each(func(m matched) {
 		c, transfer := rows[m[0].kind], m.transfer()
 		c.Matched++
 		for _, x := range m {
 			c.TransferNS += transfer
 			c.WaitNS += x.end - x.start - transfer
 		}
+		if sizes[c.Kind] == nil {
+			sizes[c.Kind] = &messages{}
+		}
+		sizes[c.Kind].add(m[0].bytes, transfer)
+	})
+	for kind, s := range sizes {
+		s.tell(rows[kind], len(all.ranks))
 	}
-	addBandwidths(rows, all)
 	list := make([]Collective, 0, len(rows))
 	for _, kind := range slices.Sorted(maps.Keys(rows)) {
 		list = append(list, *rows[kind])
@@ -360,36 +371,28 @@ func collectivesOf(parts, ranks []*recording, all []matched) []Collective {
 	return list
 }
 
-// addBandwidths takes the sizes of messages where all exchanges of a kind have
-// one.
-func addBandwidths(rows map[string]*Collective, all []matched) {
-	type sum struct {
-		n, known       int
-		bytes, seconds float64
+// messages are the matched exchanges of one kind with their sizes.
+type messages struct{ n, known, bytes, ns int64 }
+
+func (s *messages) add(bytes, transfer int64) {
+	s.n++
+	if bytes > 0 && transfer > 0 {
+		s.known++
+		s.bytes += bytes
+		s.ns += transfer
 	}
-	sums := map[string]*sum{}
-	for _, m := range all {
-		s := sums[m[0].kind]
-		if s == nil {
-			s = &sum{}
-			sums[m[0].kind] = s
-		}
-		s.n++
-		if m[0].bytes > 0 && m.transfer() > 0 {
-			s.known++
-			s.bytes += m[0].bytes
-			s.seconds += float64(m.transfer()) / 1e9
-		}
+}
+
+// tell puts the mean size and the bandwidth into a row where all exchanges of its
+// kind have a size.
+func (s *messages) tell(c *Collective, ranks int) {
+	if s.known < s.n || s.ns == 0 {
+		return
 	}
-	for kind, s := range sums {
-		if s.known < s.n || s.seconds == 0 {
-			continue
-		}
-		mean := s.bytes / float64(s.n)
-		rows[kind].Bytes = &mean
-		if f := busFactor(kind, len(all[0])); f > 0 {
-			bandwidth := f * s.bytes / s.seconds
-			rows[kind].BusBandwidth = &bandwidth
-		}
+	mean := float64(s.bytes) / float64(s.n)
+	c.Bytes = &mean
+	if f := busFactor(c.Kind, ranks); f > 0 {
+		bandwidth := f * float64(s.bytes) / (float64(s.ns) / 1e9)
+		c.BusBandwidth = &bandwidth
 	}
 }

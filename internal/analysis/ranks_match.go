@@ -12,103 +12,94 @@ const maxShift = 64
 // A matched exchange is the same one in all ranks, in the order of the ranks.
 type matched []*exchange1
 
+// matches are the exchanges that all ranks took part in.
+type matches struct {
+	ranks     []*recording
+	lanes     []matchedLane
+	n         int
+	unmatched int // launches without a partner
+}
+
+// A matchedLane is where the exchanges of one stream lie in each rank: those
+// from..to of the first one, and as many further on as its shift in another. It
+// is the zero value where the ranks have nothing in common.
+type matchedLane struct {
+	shifts   []int
+	from, to int
+}
+
 // matchExchanges finds the exchanges that all ranks took part in. A rank launches
 // those of one communicator in one stream, and all ranks in the same order; a
 // capture may begin or end between two of them. Streams go by the order in which
-// they are first used. unmatched counts the launches without a partner.
-func matchExchanges(ranks []*recording) (all []matched, unmatched int) {
-	lanes := lanesOf(ranks)
-	for _, lane := range lanes {
-		found := matchLane(ranks, lane)
-		for _, events := range lane {
-			unmatched += len(events) - len(found)
-		}
-		all = append(all, found...)
+// they are first used. Where the ranks use different numbers of streams, all of a
+// rank are one lane.
+func matchExchanges(ranks []*recording) matches {
+	m := matches{ranks: ranks}
+	if len(ranks) < 2 {
+		return m
 	}
-	slices.SortStableFunc(all, func(x, y matched) int { return cmp.Compare(x[0].start, y[0].start) })
-	return all, unmatched
+	lanes := func(p *recording) int { return len(p.exchanges.lanes) }
+	if slices.ContainsFunc(ranks, func(p *recording) bool { return lanes(p) != lanes(ranks[0]) }) {
+		for _, p := range ranks {
+			p.exchanges = p.exchanges.merged()
+		}
+	}
+	for i := range lanes(slices.MaxFunc(ranks, func(x, y *recording) int { return cmp.Compare(lanes(x), lanes(y)) })) {
+		lane := m.matchLane(i)
+		m.lanes = append(m.lanes, lane)
+		m.n += lane.to - lane.from
+		for _, p := range ranks {
+			if i < lanes(p) {
+				m.unmatched += p.exchanges.lanes[i].n - (lane.to - lane.from)
+			}
+		}
+	}
+	return m
 }
 
-// lanesOf are the exchanges that all ranks leave together, by stream and rank.
-// Where the ranks use different numbers of streams, all of a rank are one lane.
-func lanesOf(ranks []*recording) [][][]*exchange1 {
-	byRank := make([][][]*exchange1, len(ranks))
-	same := true
-	for r, p := range ranks {
-		at := map[uint32]int{}
-		for i := range p.exchanges {
-			x := &p.exchanges[i]
-			if !leavesTogether[x.kind] {
-				continue
-			}
-			n, ok := at[x.queue]
-			if !ok {
-				n = len(byRank[r])
-				at[x.queue] = n
-				byRank[r] = append(byRank[r], nil)
-			}
-			byRank[r][n] = append(byRank[r][n], x)
-		}
-		same = same && len(byRank[r]) == len(byRank[0])
+// matchLane lines the sequences of all ranks up with that of the first; it is
+// empty where they do not match.
+func (m *matches) matchLane(i int) matchedLane {
+	if slices.ContainsFunc(m.ranks, func(p *recording) bool { return i >= len(p.exchanges.lanes) }) {
+		return matchedLane{}
 	}
-	if !same {
-		for r := range byRank {
-			one := slices.Concat(byRank[r]...)
-			slices.SortStableFunc(one, func(x, y *exchange1) int { return cmp.Compare(x.start, y.start) })
-			byRank[r] = [][]*exchange1{one}
-		}
-	}
-	lanes := make([][][]*exchange1, len(byRank[0]))
-	for n := range lanes {
-		for r := range byRank {
-			lanes[n] = append(lanes[n], byRank[r][n])
-		}
-	}
-	return lanes
-}
-
-// matchLane lines the sequences of all ranks up with that of the first.
-func matchLane(ranks []*recording, lane [][]*exchange1) []matched {
-	shifts := make([]int, len(lane))
-	from, to := 0, len(lane[0])
-	for r := 1; r < len(lane); r++ {
-		s, ok := findShift(ranks[0], ranks[r], lane[0], lane[r])
+	first := m.ranks[0]
+	x := first.exchanges.times(i)
+	lane := matchedLane{shifts: make([]int, len(m.ranks)), to: len(x.ends)}
+	for r, p := range m.ranks[1:] {
+		y := p.exchanges.times(i)
+		s, ok := findShift(first, p, &x, &y)
 		if !ok {
-			return nil
+			return matchedLane{}
 		}
-		shifts[r] = s
-		from, to = max(from, -s), min(to, len(lane[r])-s)
+		lane.shifts[r+1] = s
+		lane.from, lane.to = max(lane.from, -s), min(lane.to, len(y.ends)-s)
 	}
-	var list []matched
-	for k := from; k < to; k++ {
-		m := make(matched, len(lane))
-		for r := range lane {
-			m[r] = lane[r][k+shifts[r]]
-		}
-		list = append(list, m)
+	if lane.to <= lane.from {
+		return matchedLane{}
 	}
-	return list
+	return lane
 }
 
 // findShift tells by how many exchanges the sequence of a rank begins earlier
 // than that of the first, so that all kinds agree. Of several such shifts the
 // one with the clocks nearest to each other is right.
-func findShift(first, other *recording, x, y []*exchange1) (int, bool) {
-	if len(x) == 0 || len(y) == 0 {
+func findShift(first, other *recording, x, y *laneTimes) (int, bool) {
+	if len(x.ends) == 0 || len(y.ends) == 0 {
 		return 0, false
 	}
-	if len(x) == len(y) && sameKinds(x, y, 0) {
+	if slices.Equal(x.kinds, y.kinds) {
 		return 0, true
 	}
 	best, apart, ok := 0, int64(math.MaxInt64), false
 	for s := -maxShift; s <= maxShift; s++ {
-		from, to := max(0, -s), min(len(x), len(y)-s)
-		if 2*(to-from) < min(len(x), len(y)) || to <= from || !sameKinds(x, y, s) {
+		from, to := max(0, -s), min(len(x.ends), len(y.ends)-s)
+		if to <= from || 2*(to-from) < min(len(x.ends), len(y.ends)) || !slices.Equal(x.kinds[from:to], y.kinds[from+s:to+s]) {
 			continue
 		}
 		var d []int64
 		for k := from; k < to; k++ {
-			d = append(d, other.utc(y[k+s].end)-first.utc(x[k].end))
+			d = append(d, other.utc(y.ends[k+s])-first.utc(x.ends[k]))
 		}
 		if m := abs(median(d)); m < apart {
 			best, apart, ok = s, m, true
@@ -117,13 +108,44 @@ func findShift(first, other *recording, x, y []*exchange1) (int, bool) {
 	return best, ok
 }
 
-func sameKinds(x, y []*exchange1, shift int) bool {
-	for k := max(0, -shift); k < min(len(x), len(y)-shift); k++ {
-		if x[k].kind != y[k+shift].kind {
-			return false
+// each visits the matched exchanges, stream by stream. What it hands over is
+// valid until visit returns.
+func (m *matches) each(visit func(matched)) {
+	row, cursors := make(matched, len(m.ranks)), make([]exchangeCursor, len(m.ranks))
+	for i, lane := range m.lanes {
+		if lane.to == 0 {
+			continue
+		}
+		for r, p := range m.ranks {
+			c := &cursors[r]
+			*c = p.exchanges.cursor(i)
+			row[r] = &c.x
+			for range lane.from + lane.shifts[r] {
+				c.next()
+			}
+		}
+		for range lane.to - lane.from {
+			for r := range cursors {
+				cursors[r].next()
+			}
+			visit(row)
 		}
 	}
-	return true
+}
+
+// ends are when a rank left the matched exchanges in UTC, in the order of each.
+func (m *matches) ends(rank int) []int64 {
+	list := make([]int64, 0, m.n)
+	for i, lane := range m.lanes {
+		if lane.to == 0 {
+			continue
+		}
+		shift := lane.shifts[rank]
+		for _, end := range m.ranks[rank].exchanges.times(i).ends[lane.from+shift : lane.to+shift] {
+			list = append(list, m.ranks[rank].utc(end))
+		}
+	}
+	return list
 }
 
 // median of numbers, which it sorts; 0 without any.
@@ -139,14 +161,15 @@ func abs(x int64) int64 { return max(x, -x) }
 
 // alignClocks says what to add to the times of each rank so that ranks leave
 // their exchanges together, and how far they may still be apart.
-func alignClocks(ranks []*recording, all []matched) Clock {
+func alignClocks(m *matches) Clock {
 	c := Clock{Method: "utc"}
+	ranks := m.ranks
 	one := !slices.ContainsFunc(ranks, func(p *recording) bool { return p.path != ranks[0].path })
 	known := !slices.ContainsFunc(ranks, func(p *recording) bool { return p.epoch == 0 })
 	switch {
 	case one:
 		c.Method = "one"
-	case len(all) > 0:
+	case m.n > 0:
 		c.Method = "collectives"
 	case !known:
 		c.Method = "none"
@@ -154,14 +177,15 @@ func alignClocks(ranks []*recording, all []matched) Clock {
 	if !one {
 		c.OffsetsNS = make([]int64, len(ranks))
 	}
-	if len(all) == 0 {
+	if m.n == 0 {
 		return c
 	}
 	var rest int64
+	first := m.ends(0)
 	for r := 1; r < len(ranks); r++ {
-		d := make([]int64, len(all))
-		for k, m := range all {
-			d[k] = ranks[r].utc(m[r].end) - ranks[0].utc(m[0].end)
+		d := m.ends(r)
+		for k := range d {
+			d[k] -= first[k]
 		}
 		if !one {
 			c.OffsetsNS[r] = -median(d)

@@ -140,22 +140,68 @@ func TestBadRanks(t *testing.T) {
 // matched by their clocks.
 func TestShiftedCaptures(t *testing.T) {
 	made := func(from, to int, late int64) *recording {
-		p := &recording{epoch: 1e18}
+		var list []exchange1
 		for k := from; k < to; k++ {
 			at := int64(k)*10e6 + late
-			p.exchanges = append(p.exchanges, exchange1{kind: "all_reduce", start: at, end: int64(k)*10e6 + 1e6})
+			list = append(list, exchange1{kind: "all_reduce", start: at, end: int64(k)*10e6 + 1e6})
 		}
-		return p
+		return &recording{epoch: 1e18, exchanges: logExchanges(list)}
 	}
-	all, unmatched := matchExchanges([]*recording{made(0, 20, 0), made(3, 22, 5e5)})
-	if len(all) != 17 || unmatched != 3+2 {
-		t.Fatalf("%d matched, %d not", len(all), unmatched)
+	all := matchExchanges([]*recording{made(0, 20, 0), made(3, 22, 5e5)})
+	if all.n != 17 || all.unmatched != 3+2 {
+		t.Fatalf("%d matched, %d not", all.n, all.unmatched)
 	}
-	if all[0][0].start != 30e6 || all[0][1].start != 30e6+5e5 {
-		t.Errorf("the first match is %+v with %+v", all[0][0], all[0][1])
+	k := int64(3)
+	all.each(func(m matched) {
+		if m[0].start != k*10e6 || m[1].start != k*10e6+5e5 || m[1].end != k*10e6+1e6 {
+			t.Errorf("match %d is %+v with %+v", k, m[0], m[1])
+		}
+		k++
+	})
+	if k != 20 {
+		t.Errorf("matches end at %d", k)
 	}
-	if all, _ := matchExchanges([]*recording{made(0, 3, 0), {epoch: 1e18, exchanges: []exchange1{{kind: "all_gather"}, {kind: "barrier"}, {kind: "all_gather"}}}}); len(all) != 0 {
-		t.Errorf("sequences of other kinds match: %v", all)
+	others := logExchanges([]exchange1{{kind: "all_gather"}, {kind: "barrier"}, {kind: "all_gather"}})
+	if all := matchExchanges([]*recording{made(0, 3, 0), {epoch: 1e18, exchanges: others}}); all.n != 0 || all.unmatched != 6 {
+		t.Errorf("sequences of other kinds match: %+v", all)
+	}
+	if all := matchExchanges([]*recording{{epoch: 1e18}, made(0, 3, 0), made(0, 3, 0)}); all.n != 0 || all.unmatched != 6 {
+		t.Errorf("a rank without exchanges matches: %+v", all)
+	}
+}
+
+// TestExchangeLog holds that a log gives back what was put in, stream by stream,
+// and all of it in the order of time where streams are merged.
+func TestExchangeLog(t *testing.T) {
+	idle, norm := TimePart{ID: "launch", NS: 7}, TimePart{ID: "norm", Label: "normalization", NS: 5e12}
+	list := []exchange1{
+		{kind: "all_reduce", queue: 7, start: -5, end: 10, bytes: 1 << 40, meanwhile: []TimePart{idle, norm}},
+		{kind: "broadcast", queue: 7, start: 11, end: 12}, // ranks leave it one by one
+		{kind: "all_gather", queue: 9, start: 12, end: 12},
+		{kind: "barrier", queue: 7, start: 20, end: 1e18, meanwhile: []TimePart{norm}},
+	}
+	read := func(l *exchangeLog, lane int) (got []exchange1) {
+		for c := l.cursor(lane); c.next(); {
+			x := c.x
+			x.meanwhile = slices.Clone(x.meanwhile)
+			got = append(got, x)
+		}
+		return got
+	}
+	same := func(x, y exchange1) bool {
+		return x.kind == y.kind && x.queue == y.queue && x.start == y.start && x.end == y.end && x.bytes == y.bytes && slices.Equal(x.meanwhile, y.meanwhile)
+	}
+	l := logExchanges(list)
+	if len(l.lanes) != 2 || !slices.EqualFunc(read(&l, 0), []exchange1{list[0], list[3]}, same) || !slices.EqualFunc(read(&l, 1), list[2:3], same) {
+		t.Errorf("lanes are %+v", l)
+	}
+	one := l.merged()
+	want := []exchange1{list[0], list[2], list[3]}
+	for i := range want {
+		want[i].queue = 0
+	}
+	if len(one.lanes) != 1 || !slices.EqualFunc(read(&one, 0), want, same) {
+		t.Errorf("merged: %+v", one)
 	}
 }
 
