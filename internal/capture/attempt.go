@@ -175,11 +175,14 @@ func (c *Capture) supervise(ctx context.Context, a *Attempt, env []string, watch
 	p := newTracker(c.Tool, c.Gated, c.Expect.Launches, c.Progress)
 	cmd := c.Command
 	cmd.Env = env
+	repeated := false // a launch that waits for others
 	ended, err := tool.Supervise(ctx, tool.Job{
 		Command: cmd, Stdout: a.Stdout, Stderr: a.Stderr,
-		Profiler: string(c.Tool), Limits: c.Limits, Interrupts: c.Interrupts, Patience: c.patience, Stop: c.Stop,
+		Profiler: string(c.Tool), Limits: c.Limits, Interrupts: c.Interrupts, Stop: c.Stop,
+		Patience: func(last string) time.Duration { return c.patience(last, repeated) },
 		OnLine: func(l tool.Line) {
 			p.line(l)
+			repeated = repeated || c.Tool == Ncu && repeatsCollective(l.Text)
 			if c.Record != nil {
 				rec.Line(l)
 			}
@@ -193,10 +196,12 @@ func (c *Capture) supervise(ctx context.Context, a *Attempt, env []string, watch
 	return ended, err
 }
 
-// patience applies the stall limit also to a busy tree while ncu is inside a
-// launch that waits for others: the host spins, so the CPU is no sign of life.
-func (c *Capture) patience(last string) time.Duration {
-	if c.Tool == Ncu && strings.HasPrefix(last, "==") && (slowLaunch.MatchString(last) || (strings.Contains(last, "Profiling \"") && hangs(last))) {
+// patience applies the stall limit also to a busy tree where ncu makes a rank
+// wait for good: the host spins, so the CPU is no sign of life. That is inside a
+// launch that waits for others, or at any time once such a launch was repeated:
+// its rank has counted further than the others ever will.
+func (c *Capture) patience(last string, repeated bool) time.Duration {
+	if c.Tool == Ncu && (repeated || repeatsCollective(last) || strings.HasPrefix(last, "==") && slowLaunch.MatchString(last) || c.Behind && unfinished(last)) {
 		return c.Limits.Stall
 	}
 	return 0

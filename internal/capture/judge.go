@@ -191,13 +191,16 @@ func (o *Outcome) judgeConversion(e *Evidence, found []Finding, here []File) {
 func (o *Outcome) stopped(e *Evidence, found []Finding) {
 	kind := map[tool.StopReason]Kind{tool.Interrupted: Interrupted, tool.TimedOut: TimedOut, tool.Stalled: Stalled}[e.Stopped]
 	slow := firstOf(found, "ncu_slow")
-	last := strings.TrimSpace(e.LastLine)
+	last, repeated := strings.TrimSpace(e.LastLine), e.repeated()
 	switch {
 	case kind != Interrupted && (slow != nil || hangs(last)):
 		o.verdict(HungCollective, slow)
 		if hangs(last) {
 			o.Evidence = linePrinted(last)
 		}
+	case kind == Stalled && repeated != "":
+		o.verdict(HungCollective, nil)
+		o.Evidence = linePrinted(repeated)
 	case kind == TimedOut && has(found, "hang_fsm"):
 		o.verdict(TimedOut, firstOf(found, "hang_fsm"))
 	default:
@@ -213,6 +216,34 @@ func (o *Outcome) stopped(e *Evidence, found []Finding) {
 // hangs tells the launch or the message in which a hung collective shows.
 func hangs(line string) bool {
 	return ncu.IsCollective(line) || strings.Contains(line, "Watchdog caught collective operation timeout")
+}
+
+// repeatsCollective tells a line by which ncu names a launch that waits for
+// others, and that it replays.
+func repeatsCollective(line string) bool {
+	return strings.HasPrefix(line, profiling) && hangs(line)
+}
+
+// repeated is the last such line that ncu printed; "" without one.
+func (e *Evidence) repeated() string {
+	found := ""
+	if e.Tool == Ncu {
+		for line := range strings.Lines(e.Stdout) {
+			if repeatsCollective(line) {
+				found = strings.TrimSpace(line)
+			}
+		}
+	}
+	return found
+}
+
+// profiling begins the line of a launch, which ncu ends when it has counted it.
+const profiling = `==PROF== Profiling "`
+
+// unfinished tells the line of a launch that ncu is still inside of.
+func unfinished(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.HasPrefix(line, profiling) && !strings.HasSuffix(line, " passes") && !strings.HasSuffix(line, " pass")
 }
 
 var slowLaunch = regexp.MustCompile(`Launching the workload is taking more time than expected`)
