@@ -8,6 +8,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/doctor"
 	"github.com/deepprof/deepprof/internal/pipeline"
+	"github.com/deepprof/deepprof/internal/report"
 )
 
 func doctorCommand() command {
@@ -35,20 +36,21 @@ for cannot work.`,
 					return usage(err)
 				}
 				printWarnings(s, composed)
-				report, err := pipeline.Examine(ctx, pipeline.Options{Plan: p, Dir: dir.Path})
+				found, err := pipeline.Examine(ctx, pipeline.Options{Plan: p, Dir: dir.Path})
 				if err != nil {
 					return usage(err)
 				}
+				checks := report.NewExamination(found)
 				if *asJSON {
-					err = printJSON(s.out, report)
+					err = printJSON(s.out, checks)
 				} else {
-					err = report.WriteText(s.out, terminalWidth(s.out))
+					err = checks.Write(s.out, terminalWidth(s.out))
 				}
 				if err != nil {
 					return err
 				}
-				if report.HasBlocker() {
-					fmt.Fprintln(s.err, plural(report.Count(doctor.Blocker), "blocker"))
+				if checks.Blocked {
+					fmt.Fprintln(s.err, plural(found.Count(doctor.Blocker), "blocker"))
 					return answerNo()
 				}
 				return nil

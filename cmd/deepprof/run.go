@@ -147,16 +147,16 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 			if row.Status != doctor.Blocker {
 				continue
 			}
-			for _, line := range row.Lines() {
+			for _, line := range report.CheckLines(row) {
 				fmt.Fprintln(s.err, line)
 			}
 		}
 		if blocked.OfWorkload() {
 			return &failure{exitWorkload, errors.New("the workload cannot run as it is configured; nothing was started")}
 		}
-		remedy := "mend it, or turn the stage off"
+		remedy := "fix it, or turn the pipeline step off"
 		if !blocked.OfTools() {
-			remedy += ", or say --ignore-blockers"
+			remedy += ", or use --ignore-blockers"
 		}
 		return &failure{exitNothing, fmt.Errorf("%w; %s", err, remedy)}
 	}

@@ -1,16 +1,13 @@
 // Package doctor examines the machine before a capture: every check that a run
-// depends on, one row each, with the evidence and the fix. It decides nothing:
+// depends on, one row each, with the evidence as a fact. It decides nothing:
 // the caller exits or goes on.
 package doctor
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"strings"
 	"sync"
-	"unicode/utf8"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -25,34 +22,16 @@ const (
 	NotApplicable Status = "not-applicable" // nothing that is wanted depends on it
 )
 
-// A Row is one check. The fields are stable: scripts read them.
+// A Row is one check.
 type Row struct {
-	Check    string `json:"check"`         // stable identifier
-	Name     string `json:"name"`          // what was looked at, for people
-	Status   Status `json:"status"`        //
-	Evidence string `json:"evidence"`      // what was seen, one line
-	Fix      string `json:"fix,omitempty"` // what to do; "" where nothing need be done
+	Check  string // stable identifier; message.Label("check", Check) is its name
+	Status Status
+	Seen   fact.Fact // the evidence; the words of its code name the fix
 }
 
-// Lines are the check as a run tells of it: what was seen, and the fix in a line
-// of its own.
-func (r Row) Lines() []string {
-	lines := []string{fmt.Sprintf("%s: %s: %s", r.Status, r.Name, oneLine(r.Evidence))}
-	if r.Fix != "" {
-		lines = append(lines, "  fix: "+oneLine(r.Fix))
-	}
-	return lines
-}
-
-// schema is the version of the JSON form of a Report.
-const schema = 1
-
-// A Report is the outcome of all checks, in a fixed order.
-type Report struct {
-	Schema  int   `json:"schema"`
-	Blocked bool  `json:"blocked"`
-	Rows    []Row `json:"rows"`
-}
+// A Report is the outcome of all checks, in a fixed order. The zero one blocks
+// nothing.
+type Report struct{ Rows []Row }
 
 // HasBlocker reports whether something that is wanted cannot work.
 func (r Report) HasBlocker() bool {
@@ -75,69 +54,6 @@ func (r Report) Count(s Status) int {
 	return n
 }
 
-// leastText is the width below which evidence and fix go under the name of the
-// check, not beside it.
-const leastText = 40
-
-// WriteText writes one line for each check and one more for its fix. On a
-// terminal of that width both are wrapped under their column; 0 is no terminal,
-// and no line is wrapped.
-func (r Report) WriteText(w io.Writer, width int) error {
-	var status, name int
-	for _, row := range r.Rows {
-		status = max(status, len(row.Status)+2)
-		name = max(name, utf8.RuneCountInString(row.Name)+2)
-	}
-	room, indent := 0, status+name
-	if width > 0 {
-		if room = width - indent; room < leastText {
-			indent = status
-			room = max(width-indent, 1)
-		}
-	}
-	var b strings.Builder
-	for _, row := range r.Rows {
-		lines := wrap(oneLine(row.Evidence), room)
-		if row.Fix != "" {
-			lines = append(lines, wrap("fix: "+oneLine(row.Fix), room)...)
-		}
-		head := fmt.Sprintf("%-*s%-*s", status, row.Status, name, row.Name)
-		if indent == status { // under the name
-			fmt.Fprintln(&b, strings.TrimRight(head, " "))
-			head = strings.Repeat(" ", indent)
-		}
-		for _, line := range lines {
-			fmt.Fprintln(&b, strings.TrimRight(head+line, " "))
-			head = strings.Repeat(" ", indent)
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// wrap breaks a text at blanks into lines of that width. Words are never cut:
-// they may be paths and commands that are there to be copied.
-func wrap(text string, width int) []string {
-	if width <= 0 {
-		return []string{text}
-	}
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // Options say what a run will do; blockers follow from it.
 type Options struct {
 	Timeline bool // nsys will capture
@@ -159,80 +75,92 @@ type Options struct {
 	TempDir string // "" is TMPDIR, or /tmp
 }
 
-// A check fills in the row that bears its name.
+// A check fills in the row of its identifier.
 type check struct {
-	id, name string
-	look     func(ctx context.Context, e *exam) finding
+	id   string
+	look func(ctx context.Context, e *exam) finding
 }
 
 // checks are in the order of the rows. None starts a program that gather could
 // have started before.
 var checks = []check{
-	{"nsys", "Nsight Systems", checkNsys},
-	{"nsys-importer", "Nsight Systems report importer", checkImporter},
-	{"ncu", "Nsight Compute", checkNcu},
-	{"exchange", "tools read each other's files", checkExchange},
-	{"nvidia-smi", "nvidia-smi", checkSMI},
-	{"gpu", "GPU present", checkGPU},
-	{"driver", "driver, CUDA and tools match", checkDriver},
-	{"gpus", "number of GPUs", checkGPUs},
-	{"mig", "MIG mode", checkMIG},
-	{"gpu-use", "GPU free for profiling", checkUse},
-	{"clocks", "clocks and throttling", checkClocks},
-	{"container", "container", checkContainer},
-	{"counters", "permission to read GPU counters", checkCounters},
-	{"perf-events", "CPU sampling permission", checkPerf},
-	{"profilers", "other profilers and DCGM", checkProfilers},
-	{"injection", "environment free of other injections", checkInjection},
-	{"ncu-lock", "ncu's lock file", checkLock},
-	{"run-store", "run store writable, with room", checkRunStore},
-	{"temp", "temporary folder writable, with room", checkTemp},
-	{"shm", "shared memory", checkShm},
-	{"home", "home folder writable", checkHome},
-	{"python", "Python", checkPython},
-	{"torch", "PyTorch in the workload's Python", checkTorch},
-	{"packages", "other packages in the workload's Python", checkPackages},
-	{"nvtx", "NVTX in the workload's Python", checkNVTX},
+	{"nsys", checkNsys},
+	{"nsys-importer", checkImporter},
+	{"ncu", checkNcu},
+	{"exchange", checkExchange},
+	{"nvidia-smi", checkSMI},
+	{"gpu", checkGPU},
+	{"driver", checkDriver},
+	{"gpus", checkGPUs},
+	{"mig", checkMIG},
+	{"gpu-use", checkUse},
+	{"clocks", checkClocks},
+	{"container", checkContainer},
+	{"counters", checkCounters},
+	{"perf-events", checkPerf},
+	{"profilers", checkProfilers},
+	{"injection", checkInjection},
+	{"ncu-lock", checkLock},
+	{"run-store", checkRunStore},
+	{"temp", checkTemp},
+	{"shm", checkShm},
+	{"home", checkHome},
+	{"python", checkPython},
+	{"torch", checkTorch},
+	{"packages", checkPackages},
+	{"nvtx", checkNVTX},
 }
 
 // Check examines the machine. The zero Host is this machine.
 func Check(ctx context.Context, o Options, h Host) Report {
 	e := newExam(o, h)
 	e.gather(ctx)
-	r := Report{Schema: schema}
+	r := Report{}
 	for _, c := range checks {
 		f := c.look(ctx, e)
-		r.Rows = append(r.Rows, Row{Check: c.id, Name: c.name, Status: f.status, Evidence: f.evidence, Fix: f.fix})
+		r.Rows = append(r.Rows, Row{Check: c.id, Status: f.status, Seen: f.seen})
 	}
-	r.Blocked = r.HasBlocker()
 	return r
 }
 
-// A finding is a row without its name.
+// A finding is a row without its identifier.
 type finding struct {
-	status   Status
-	evidence string
-	fix      string
+	status Status
+	seen   fact.Fact
 }
 
-func ok(format string, args ...any) finding { return finding{OK, fmt.Sprintf(format, args...), ""} }
-
-func notApplicable(why string) finding { return finding{NotApplicable, why, ""} }
-
-func warning(fix, format string, args ...any) finding {
-	return finding{Warning, fmt.Sprintf(format, args...), fix}
+func ok(code fact.Code, params ...fact.Param) finding {
+	return finding{OK, fact.New(code, params...)}
 }
 
-func unknown(fix, format string, args ...any) finding {
-	return finding{Unknown, fmt.Sprintf(format, args...), fix}
+// unwanted and absent are why a check does not apply; what is an ID of the domain
+// "check-of".
+func unwanted(what string) finding {
+	return notApplicable(notWanted, fact.ID("what", "check-of", what))
+}
+
+func absent(what string) finding {
+	return notApplicable(notThere, fact.ID("what", "check-of", what))
+}
+
+func notApplicable(code fact.Code, params ...fact.Param) finding {
+	return finding{NotApplicable, fact.New(code, params...)}
+}
+
+func warning(code fact.Code, params ...fact.Param) finding {
+	return finding{Warning, fact.New(code, params...)}
+}
+
+func unknown(code fact.Code, params ...fact.Param) finding {
+	return finding{Unknown, fact.New(code, params...)}
 }
 
 // problem is a blocker where the thing is wanted and a warning where not.
-func problem(wanted bool, fix, format string, args ...any) finding {
+func problem(wanted bool, code fact.Code, params ...fact.Param) finding {
 	if !wanted {
-		return warning(fix, format, args...)
+		return warning(code, params...)
 	}
-	return finding{Blocker, fmt.Sprintf(format, args...), fix}
+	return finding{Blocker, fact.New(code, params...)}
 }
 
 // An exam holds what the checks share.

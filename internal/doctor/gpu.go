@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	chips "github.com/deepprof/deepprof/internal/gpu"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -96,36 +98,48 @@ func checkGPU(_ context.Context, e *exam) finding {
 	}
 	if len(e.gpus) > 0 {
 		e.driver = dotted(e.gpus[0].driver)
-		var names []string
-		for _, g := range e.gpus {
-			names = append(names, g.name)
-		}
-		return ok("%d: %s", len(names), strings.Join(slices.Compact(names), ", "))
+		names := e.gpuNames()
+		return ok(gpuFound, fact.Count("n", len(e.gpus)), fact.Names("names", fact.KindName, slices.Compact(names)))
 	}
 	if !e.wantsGPU() {
-		return notApplicable("no GPU wanted")
+		return unwanted("gpu")
 	}
+	return e.withoutGPU(module, len(devices))
+}
+
+func (e *exam) gpuNames() []string {
+	var names []string
+	for _, g := range e.gpus {
+		names = append(names, g.name)
+	}
+	return names
+}
+
+// withoutGPU says why nvidia-smi describes none, by the signs of the system:
+// whether the kernel module is loaded, and how many device nodes there are.
+func (e *exam) withoutGPU(module bool, nodes int) finding {
 	printed := ""
-	if e.gpusErr != nil {
-		printed = e.gpusErr.Error()
+	var failed *failedError
+	if errors.As(e.gpusErr, &failed) {
+		printed = failed.printed
 	}
 	switch {
 	case strings.Contains(printed, "Driver/library version mismatch"):
-		return problem(true, "reboot, or reload the NVIDIA kernel modules: the driver was updated while the old one was loaded", "%s", printed)
+		return problem(true, gpuMismatch, fact.Error("error", e.gpusErr))
 	case strings.Contains(printed, "No devices were found"):
-		return problem(true, "look into dmesg for NVRM and Xid lines; a GPU that fell off the bus needs a reset or a reboot", "%s", printed)
-	case !module && len(devices) == 0 && e.contained != "":
-		return problem(true, "start the container with --gpus all (or --runtime=nvidia)", "no driver and no /dev/nvidia* in this %s container", e.contained)
+		return problem(true, gpuGone, fact.Error("error", e.gpusErr))
+	case !module && nodes == 0 && e.contained != "":
+		return problem(true, gpuNotPassed, fact.Name("kind", e.contained))
 	case !module && e.exists("/dev/dxg"):
-		return problem(true, "install the NVIDIA driver for WSL on Windows", "WSL without an NVIDIA driver")
-	case !module && len(devices) == 0:
-		return problem(true, "run on a machine with an NVIDIA GPU and its driver; analysis of existing reports works here", "no NVIDIA driver loaded (/proc/driver/nvidia), no /dev/nvidia*")
-	case module && len(devices) == 0:
-		return problem(true, "pass the devices into the container (--gpus all), or create them with nvidia-modprobe", "driver loaded, but no /dev/nvidia*")
-	case printed != "":
-		return problem(true, "run nvidia-smi by hand and mend what it says", "%s", printed)
+		return problem(true, gpuWSL)
+	case !module && nodes == 0:
+		return problem(true, gpuNone)
+	case module && nodes == 0:
+		return problem(true, gpuNoNodes)
+	case e.gpusErr != nil:
+		return problem(true, gpuUnasked, fact.Error("error", e.gpusErr))
 	}
-	return unknown("install nvidia-smi to be sure", "driver and %d device files are there, nvidia-smi is not", len(devices))
+	return unknown(gpuUnsure, fact.Count("n", nodes))
 }
 
 // minDriver is the oldest driver branch that carries a CUDA major version.
@@ -133,30 +147,33 @@ var minDriver = map[int]int{11: 450, 12: 525, 13: 580}
 
 func checkDriver(_ context.Context, e *exam) finding {
 	if !e.wantsGPU() {
-		return notApplicable("no GPU wanted")
+		return unwanted("gpu")
 	}
 	if e.driver.IsZero() {
 		if len(e.gpus) == 0 && !e.exists("/proc/driver/nvidia/version") {
-			return notApplicable("no driver")
+			return absent("driver")
 		}
-		return unknown("run nvidia-smi by hand", "the driver's version could not be read")
+		return unknown(driverUnread)
 	}
-	seen := fmt.Sprintf("driver %s, CUDA up to %s", short(e.driver), or(e.cudaOfDriver, "unknown"))
+	seen := []fact.Param{fact.Name("driver", short(e.driver))}
+	if e.cudaOfDriver != "" {
+		seen = append(seen, fact.Name("cuda", e.cudaOfDriver))
+	}
 	if e.modules != nil && e.modules.TorchCUDA != "" {
 		torch, most := dotted(e.modules.TorchCUDA), dotted(e.cudaOfDriver)
-		seen += ", PyTorch built for CUDA " + e.modules.TorchCUDA
+		seen = append(seen, fact.Name("torch", e.modules.TorchCUDA))
 		switch {
 		case most.IsZero() && minDriver[torch.Major] > e.driver.Major,
 			!most.IsZero() && torch.Major > most.Major:
-			return problem(e.Torch, fmt.Sprintf("update the driver to %d or later, or install a PyTorch built for CUDA %d", minDriver[torch.Major], max(most.Major, 11)), "%s", seen)
+			return problem(e.Torch, driverOld, append(seen, fact.Name("need", strconv.Itoa(minDriver[torch.Major])), fact.Name("most", strconv.Itoa(max(most.Major, 11))))...)
 		case !most.IsZero() && torch.Major == most.Major && torch.Minor > most.Minor:
-			return warning("update the driver if kernels that need compilation fail", "%s: works by minor-version compatibility", seen)
+			return warning(driverMinor, seen...)
 		}
 	}
 	if e.ncu.Version.AtLeast(2025, 3) && e.driver.Major <= 570 {
-		return problem(e.Counters, "update the driver, or use an older Nsight Compute", "%s; ncu %s does not work with drivers up to 570", seen, e.ncu.Version)
+		return problem(e.Counters, driverNcu, append(seen, fact.Name("ncu", e.ncu.Version.String()))...)
 	}
-	return ok("%s", seen)
+	return ok(driverFits, seen...)
 }
 
 func short(v tool.Version) string {
@@ -179,9 +196,9 @@ func (e *exam) noGPU() (finding, bool) {
 	case len(e.gpus) > 0:
 		return finding{}, false
 	case e.wantsGPU() && len(e.gpuNodes()) > 0:
-		return unknown("make nvidia-smi work", "nvidia-smi does not describe the GPU"), true
+		return unknown(smiSilent), true
 	}
-	return notApplicable("no GPU"), true
+	return absent("gpu"), true
 }
 
 func checkGPUs(_ context.Context, e *exam) finding {
@@ -190,24 +207,22 @@ func checkGPUs(_ context.Context, e *exam) finding {
 	}
 	visible := e.getenv("CUDA_VISIBLE_DEVICES")
 	if n, err := strconv.Atoi(strings.TrimPrefix(e.Device, "cuda:")); err == nil && visible == "" && n >= len(e.gpus) {
-		return problem(true, "choose another with device=cuda:N; nvidia-smi -L lists them", "device=%s, and the last one is cuda:%d", e.Device, len(e.gpus)-1)
+		return problem(true, deviceAbsent, fact.Name("device", e.Device), fact.Name("last", fmt.Sprintf("cuda:%d", len(e.gpus)-1)))
 	}
 	if len(e.gpus) == 1 {
-		return ok("one")
+		return ok(oneGPU)
 	}
-	var names []string
-	for _, g := range e.gpus {
-		names = append(names, g.name)
-	}
-	slices.Sort(names)
-	kinds := slices.Compact(names)
+	kinds := e.gpuNames()
+	slices.Sort(kinds)
+	kinds = slices.Compact(kinds)
+	n := fact.Count("n", len(e.gpus))
 	if visible != "" {
-		return ok("%d, CUDA_VISIBLE_DEVICES=%s", len(e.gpus), visible)
+		return ok(gpusChosen, n, fact.Name("visible", visible))
 	}
 	if len(kinds) > 1 {
-		return warning("choose with CUDA_VISIBLE_DEVICES so that every run uses the same kind", "%d of different kinds: %s", len(e.gpus), strings.Join(kinds, ", "))
+		return warning(gpusMixed, n, fact.Names("names", fact.KindName, kinds))
 	}
-	return warning("set CUDA_VISIBLE_DEVICES if the workload needs one: ncu serializes runs on all of them", "%d x %s, CUDA_VISIBLE_DEVICES is not set", len(e.gpus), kinds[0])
+	return warning(gpusSeveral, n, fact.Name("name", kinds[0]))
 }
 
 func checkMIG(_ context.Context, e *exam) finding {
@@ -221,9 +236,9 @@ func checkMIG(_ context.Context, e *exam) finding {
 		}
 	}
 	if len(on) > 0 {
-		return warning("set clock_control: none, profile one instance chosen by CUDA_VISIBLE_DEVICES=MIG-..., and compare only within it; or switch MIG off (nvidia-smi -mig 0)", "on for GPU %s: clocks cannot be locked and counters of shared units are unavailable", strings.Join(on, ", "))
+		return warning(migOn, fact.Names("gpus", fact.KindName, on))
 	}
-	return ok("off or not supported")
+	return ok(migOff)
 }
 
 func checkUse(_ context.Context, e *exam) finding {
@@ -232,11 +247,11 @@ func checkUse(_ context.Context, e *exam) finding {
 	}
 	for _, g := range e.gpus {
 		if g.computeMode == "Prohibited" {
-			return problem(e.wantsGPU(), "nvidia-smi -c DEFAULT", "GPU %s is in compute mode Prohibited", g.index)
+			return problem(e.wantsGPU(), gpuProhibited, fact.Name("gpu", g.index))
 		}
 	}
 	if e.appsErr != nil {
-		return unknown("run nvidia-smi by hand", "%v", e.appsErr)
+		return unknown(useUnknown, fact.Error("error", e.appsErr))
 	}
 	apps := 0
 	first := ""
@@ -247,29 +262,29 @@ func checkUse(_ context.Context, e *exam) finding {
 		}
 	}
 	if apps > 0 {
-		return warning("stop them, or wait: times and counters are shared with them", "%d other processes use the GPU, first %s", apps, first)
+		return warning(gpuShared, fact.Count("n", apps), fact.Vendor("first", first))
 	}
-	return ok("no other process uses it")
+	return ok(gpuFree)
 }
 
 func checkClocks(_ context.Context, e *exam) finding {
 	if f, none := e.noGPU(); none {
 		return f
 	}
-	var slow, seen []string
+	var slow, seen []fact.Fact
 	known := true
 	for _, g := range e.gpus {
-		seen = append(seen, fmt.Sprintf("GPU %s %s of %s, %s C", g.index, g.smClock, g.maxClock, g.temperature))
+		seen = append(seen, fact.New(clockOf, fact.Name("gpu", g.index), fact.Vendor("clock", g.smClock), fact.Vendor("most", g.maxClock), fact.Vendor("temperature", g.temperature)))
 		known = known && g.throttleKnown
 		for _, why := range chips.Throttled(g.throttle) {
-			slow = append(slow, fmt.Sprintf("GPU %s: %s", g.index, why))
+			slow = append(slow, fact.New(throttledGPU, fact.Name("gpu", g.index), fact.Name("why", why)))
 		}
 	}
 	switch {
 	case len(slow) > 0:
-		return warning("let the GPU cool, check power supply and fans, then measure again", "%s (%s)", strings.Join(slow, ", "), strings.Join(seen, "; "))
+		return warning(throttled, fact.Because("why", slow...), fact.Because("seen", seen...))
 	case !known:
-		return unknown("", "nvidia-smi does not tell why clocks are reduced (%s)", strings.Join(seen, "; "))
+		return unknown(clocksUntold, fact.Because("seen", seen...))
 	}
-	return ok("%s", strings.Join(seen, "; "))
+	return ok(clocksAre, fact.Because("seen", seen...))
 }

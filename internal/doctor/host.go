@@ -83,6 +83,18 @@ func (h Host) exists(p string) bool {
 // gpuNodes lists the device nodes of GPUs.
 func (h Host) gpuNodes() []string { return tool.Match(h.path("/dev"), "nvidia[0-9]*") }
 
+// A failedError is a program that ended badly, and what it printed, at most 300
+// bytes of it.
+type failedError struct {
+	program string
+	exit    tool.Exit
+	printed string
+}
+
+func (e *failedError) Error() string {
+	return fmt.Sprintf("%s: %s: %s", e.program, e.exit, e.printed)
+}
+
 // ask runs a program and returns its output, or why there is none.
 func (h Host) ask(ctx context.Context, path string, args ...string) (string, error) {
 	out, errs, exit, err := h.Run(ctx, tool.Command{Path: path, Args: args, Env: tool.Environ(h.Env, "LC_ALL=C")})
@@ -95,7 +107,7 @@ func (h Host) ask(ctx context.Context, path string, args ...string) (string, err
 		if len(printed) > 300 {
 			printed = printed[:300] + "..."
 		}
-		return "", fmt.Errorf("%s: %s: %s", filepath.Base(path), exit, printed)
+		return "", &failedError{filepath.Base(path), exit, printed}
 	}
 	return text, nil
 }

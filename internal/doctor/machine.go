@@ -3,13 +3,14 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -43,76 +44,84 @@ func existing(path string) string {
 	}
 }
 
-// room looks for a folder that can be written and has space. The remedy for the
-// one is another folder, for the other it may also be to free space.
-func (e *exam) room(path, what, other, more string, blocks, warns uint64) finding {
-	dir, fix := existing(path), "free space"+more+", or "+other
-	if err := e.Writable(dir); err != nil {
-		return problem(true, other, "%s %s cannot be written: %v", what, dir, err)
-	}
-	free, err := e.Free(dir)
-	switch {
-	case err != nil:
-		return unknown("", "%s %s is writable; its free space could not be read: %v", what, dir, err)
-	case free < blocks:
-		return problem(true, fix, "%s %s has %s free, less than %s", what, dir, size(free), size(blocks))
-	case free < warns:
-		return warning(fix, "%s %s has %s free; a large trace may need more", what, dir, size(free))
-	}
-	return ok("%s, %s free", dir, size(free))
+// A place is a folder that a run writes into: an ID of the domains "folder" and
+// "folder-other", what frees room in it, and below how many bytes it is too small
+// or may be.
+type place struct {
+	id, clean     string
+	blocks, warns uint64
 }
 
-func size(n uint64) string {
-	if n >= gib {
-		return fmt.Sprintf("%.1f GiB", float64(n)/gib)
+// room looks for a folder that can be written and has space. The remedy for the
+// one is another folder, for the other it may also be to free space.
+func (e *exam) room(path string, p place) finding {
+	dir := existing(path)
+	of := []fact.Param{fact.ID("folder", "folder", p.id), fact.File("dir", dir), fact.ID("other", "folder-other", p.id)}
+	if err := e.Writable(dir); err != nil {
+		return problem(true, folderDenied, append(of, fact.Error("error", err))...)
 	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	bytes, err := e.Free(dir)
+	if err != nil {
+		return unknown(folderUnread, append(of, fact.Error("error", err))...)
+	}
+	free := fact.Bytes("free", int64(bytes))
+	of = append(of, free)
+	if p.clean != "" {
+		of = append(of, fact.Name("clean", p.clean))
+	}
+	switch {
+	case bytes < p.blocks:
+		return problem(true, folderFull, append(of, fact.Bytes("least", int64(p.blocks)))...)
+	case bytes < p.warns:
+		return warning(folderTight, of...)
+	}
+	return ok(folderFine, fact.File("dir", dir), free)
 }
 
 func checkRunStore(_ context.Context, e *exam) finding {
-	return e.room(e.RunDir, "the run store", "choose a folder of yours on another disk with hydra.run.dir=DIR", " (deepprof runs clean)", runBlocks, runWarns)
+	return e.room(e.RunDir, place{"run-store", "deepprof runs clean", runBlocks, runWarns})
 }
 
 func checkTemp(_ context.Context, e *exam) finding {
 	if _, err := os.Stat(e.TempDir); err != nil {
-		return problem(e.Timeline || e.Counters, "create it, or set TMPDIR to a folder that exists", "TMPDIR %s: %v", e.TempDir, errors.Unwrap(err))
+		return problem(e.Timeline || e.Counters, tempAbsent, fact.File("dir", e.TempDir), fact.Error("error", errors.Unwrap(err)))
 	}
-	return e.room(e.TempDir, "TMPDIR", "set TMPDIR to a folder of yours on another disk: a program under nsys crashes when it fills", "", tempBlocks, tempWarns)
+	return e.room(e.TempDir, place{"temp", "", tempBlocks, tempWarns})
 }
 
 // checkShm matters for nsys before 2023, which keeps its sessions there.
 func checkShm(_ context.Context, e *exam) finding {
 	if e.nsys.Path == "" {
-		return notApplicable("no nsys")
+		return absent("nsys")
 	}
 	if !e.Timeline || e.nsys.Version.IsZero() || e.nsys.Version.AtLeast(2023, 1) {
-		return notApplicable("this nsys does not use it")
+		return notApplicable(shmUnused)
 	}
 	free, err := e.Free(e.path("/dev/shm"))
 	switch {
 	case err != nil:
-		return unknown("", "free space of /dev/shm could not be read: %v", err)
+		return unknown(shmUnread, fact.Error("error", err))
 	case free < shmBlocks:
-		return problem(true, "start the container with --shm-size=1g, or empty /dev/shm", "/dev/shm has %s free; nsys %s fails to start its agent", size(free), e.nsys.Version)
+		return problem(true, shmFull, fact.Bytes("free", int64(free)), fact.Name("nsys", e.nsys.Version.String()))
 	}
 	if stuck := tool.StuckSessions(e.path("/")); len(stuck) > 0 {
-		return warning("none is needed: a run removes it", "%s was left locked by an nsys that was killed; every start of nsys %s fails until it is gone", strings.Join(stuck, ", "), e.nsys.Version)
+		return warning(shmLocked, fact.Names("files", fact.KindFile, stuck), fact.Name("nsys", e.nsys.Version.String()))
 	}
-	return ok("/dev/shm has %s free", size(free))
+	return ok(shmFine, fact.Bytes("free", int64(free)))
 }
 
 func checkHome(_ context.Context, e *exam) finding {
 	if e.ncu.Path == "" {
-		return notApplicable("no ncu")
+		return absent("ncu")
 	}
 	home := e.getenv("HOME")
 	if home == "" {
-		return warning("set HOME to a folder that can be written", "HOME is not set: ncu uses its stock sections")
+		return warning(homeUnset)
 	}
 	if err := e.Writable(home); err != nil {
-		return warning("set HOME to a folder that can be written", "%s: %v: ncu uses its stock sections", home, err)
+		return warning(homeDenied, fact.File("dir", home), fact.Error("error", err))
 	}
-	return ok("%s", home)
+	return ok(homeFine, fact.File("dir", home))
 }
 
 // checkLock looks at the file through which runs of ncu take turns. In a
@@ -120,47 +129,40 @@ func checkHome(_ context.Context, e *exam) finding {
 // user's file for creation (fs.protected_regular).
 func checkLock(_ context.Context, e *exam) finding {
 	if !e.Counters {
-		return notApplicable("no counters wanted")
+		return unwanted("counters")
 	}
 	path := filepath.Join(e.TempDir, "nsight-compute-lock")
 	uid, mode, err := e.Owner(path)
+	file, user := fact.File("file", path), fact.Name("user", strconv.Itoa(uid))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return ok("%s is free", path)
+		return ok(lockFree, file)
 	case err != nil:
-		return unknown("ls -l "+path, "%s: %v", path, err)
+		return unknown(lockUnread, file, fact.Error("error", err))
 	case uid == *e.UID:
-		return ok("%s belongs to this user", path)
+		return ok(lockOwn, file)
 	}
 	protected, err := e.read("/proc/sys/fs/protected_regular")
 	if err == nil && strings.TrimSpace(protected) == "0" && (mode.Perm()&0o002 != 0 || *e.UID == 0) {
-		return ok("%s belongs to user %d and can be opened", path, uid)
+		return ok(lockOpen, file, user)
 	}
-	return problem(true, "have its owner remove it (rm "+path+"), or, if nobody else profiles on this GPU, set TMPDIR to a folder of your own", "%s belongs to user %d: ncu fails with InterprocessLockFailed", path, uid)
+	return problem(true, lockForeign, file, user)
 }
 
-// profilerNames maps process names to what to do about them.
-var profilerNames = map[string]string{
-	"nv-hostengine":  "dcgmi profile --pause, and --resume afterwards",
-	"dcgm-exporter":  "stop it, or dcgmi profile --pause on the host",
-	"dcgmproftester": "stop it",
-	"nsys":           "wait for it, or end it with nsys sessions list and nsys shutdown",
-	"nsys-launcher":  "wait for it, or end it with nsys shutdown",
-	"ncu":            "wait for it: runs of ncu on one GPU take turns",
-	"nvprof":         "wait for it",
-	"cuda-gdb":       "end the debugging session",
-	"rocprof":        "wait for it",
-}
+// profilerNames are the programs that may hold the counters; what to do about
+// each is a label of the domain "profiler".
+var profilerNames = []string{"nv-hostengine", "dcgm-exporter", "dcgmproftester", "nsys", "nsys-launcher", "ncu", "nvprof", "cuda-gdb", "rocprof"}
 
 func checkProfilers(_ context.Context, e *exam) finding {
 	if !e.Timeline && !e.Counters {
-		return notApplicable("no capture wanted")
+		return unwanted("capture")
 	}
 	entries, err := os.ReadDir(e.path("/proc"))
 	if err != nil {
-		return unknown("", "/proc cannot be read: %v", err)
+		return unknown(procUnread, fact.Error("error", err))
 	}
-	var seen, fixes, agents []string
+	var seen []fact.Fact
+	var agents []string
 	for _, entry := range entries[:min(len(entries), processLimit)] {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil || pid == os.Getpid() {
@@ -172,34 +174,19 @@ func checkProfilers(_ context.Context, e *exam) finding {
 		}
 		args := strings.Split(strings.TrimRight(line, "\x00"), "\x00")
 		name := filepath.Base(args[0])
-		fix, known := profilerNames[name]
 		switch {
-		case !known:
+		case !slices.Contains(profilerNames, name):
 		case name == "nsys" && len(args) > 1 && args[1] == "--start-agent":
 			agents = append(agents, entry.Name())
 		default:
-			seen = append(seen, fmt.Sprintf("%s (%d)", name, pid))
-			fixes = append(fixes, fix)
+			seen = append(seen, fact.New(profilerRuns, fact.Name("name", name), fact.Name("pid", entry.Name()), fact.ID("advice", "profiler", name)))
 		}
 	}
 	if len(agents) > 0 {
-		seen = append(seen, "nsys agent ("+strings.Join(agents, ", ")+")")
-		fixes = append(fixes, "kill "+strings.Join(agents, " ")+" if no capture runs: a stuck agent blocks later ones")
+		seen = append(seen, fact.New(agentsRun, fact.Names("pids", fact.KindName, agents), fact.Name("arguments", strings.Join(agents, " "))))
 	}
 	if len(seen) > 0 {
-		return warning(strings.Join(unique(fixes), "; "), "running: %s; they may hold the counters", strings.Join(seen, ", "))
+		return warning(othersRun, fact.Because("what", seen...))
 	}
-	return ok("none running")
-}
-
-func unique(list []string) []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, s := range list {
-		if !seen[s] {
-			seen[s] = true
-			out = append(out, s)
-		}
-	}
-	return out
+	return ok(noneRuns)
 }

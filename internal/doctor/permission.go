@@ -2,10 +2,11 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // Bits of the effective capabilities in /proc/self/status.
@@ -68,61 +69,55 @@ const gvisor = "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016"
 
 func checkContainer(_ context.Context, e *exam) finding {
 	if text, err := e.read("/proc/version"); err == nil && strings.HasPrefix(text, gvisor) {
-		return problem(e.Counters, "run outside gVisor for counters; a timeline works", "gVisor sandbox: ncu cannot read hardware counters there")
+		return problem(e.Counters, gvisorSandbox)
 	}
 	if e.contained == "" {
-		return ok("none")
+		return ok(noContainer)
 	}
-	return ok("%s", e.contained)
+	return ok(inContainer, fact.Name("kind", e.contained))
 }
 
 var adminOnly = regexp.MustCompile(`(?m)^RmProfilingAdminOnly:\s*(\d+)`)
 
 func checkCounters(_ context.Context, e *exam) finding {
 	if !e.Counters && !e.Sampled {
-		return notApplicable("no counters wanted")
+		return unwanted("counters")
 	}
 	text, err := e.read("/proc/driver/nvidia/params")
 	if err != nil {
 		if !e.exists("/proc/driver/nvidia/version") && len(e.gpuNodes()) == 0 {
-			return notApplicable("no driver")
+			return absent("driver")
 		}
-		return unknown("run ncu on a small program: it says ERR_NVGPUCTRPERM where permission lacks", "/proc/driver/nvidia/params cannot be read: %v", err)
+		return unknown(paramsUnread, fact.Error("error", err))
 	}
 	m := adminOnly.FindStringSubmatch(text)
 	if m == nil {
-		return unknown("run ncu on a small program: it says ERR_NVGPUCTRPERM where permission lacks", "/proc/driver/nvidia/params has no RmProfilingAdminOnly")
+		return unknown(paramsSilent)
 	}
 	if m[1] == "0" {
-		return ok("open to all users (RmProfilingAdminOnly 0)")
+		return ok(countersOpen)
 	}
 	perfmon := e.caps.has(capPerfmon) && e.driver.Major >= 565
 	switch {
 	case e.caps.has(capSysAdmin):
-		return ok("restricted to administrators, and this process has CAP_SYS_ADMIN")
+		return ok(countersAdmin)
 	case perfmon:
-		return ok("restricted, and this process has CAP_PERFMON, which driver %s accepts", short(e.driver))
+		return ok(countersPerf, fact.Name("driver", short(e.driver)))
 	case !e.caps.known && *e.UID == 0:
-		return unknown("run ncu on a small program", "restricted to administrators; root, but capabilities could not be read")
+		return unknown(countersRoot)
 	}
-	host := "on the host, as root: echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' > /etc/modprobe.d/nvidia-profiling.conf, then reboot"
-	if e.contained != "" {
-		grant := "--cap-add=SYS_ADMIN"
-		if e.driver.Major >= 565 {
-			grant = "--cap-add=PERFMON"
-		}
-		return problem(e.Counters, "start the container with "+grant+"; or "+host, e.withoutCounters()+"ERR_NVGPUCTRPERM to be expected: restricted to administrators, and this %s container lacks the capability", e.contained)
+	var lost []fact.Param
+	if !e.Counters { // a run that only samples counters goes on without them
+		lost = append(lost, fact.ID("lost", "check-of", "samples"))
 	}
-	return problem(e.Counters, "run as root (sudo --preserve-env); or "+host, e.withoutCounters()+"ERR_NVGPUCTRPERM to be expected: restricted to administrators, and user %d has neither CAP_SYS_ADMIN nor CAP_PERFMON", *e.UID)
-}
-
-// withoutCounters begins what a run that only samples counters is told: it goes on
-// without them.
-func (e *exam) withoutCounters() string {
-	if e.Counters {
-		return ""
+	if e.contained == "" {
+		return problem(e.Counters, deniedUser, append(lost, fact.Name("user", strconv.Itoa(*e.UID)))...)
 	}
-	return "counters will not be sampled: "
+	grant := "--cap-add=SYS_ADMIN"
+	if e.driver.Major >= 565 {
+		grant = "--cap-add=PERFMON"
+	}
+	return problem(e.Counters, deniedInside, append(lost, fact.Name("kind", e.contained), fact.Name("grant", grant))...)
 }
 
 var perfSyscall = regexp.MustCompile(`perf_event_open syscall available:\s*(\w+)`)
@@ -130,20 +125,20 @@ var perfSyscall = regexp.MustCompile(`perf_event_open syscall available:\s*(\w+)
 func checkPerf(ctx context.Context, e *exam) finding {
 	scope := or(e.Sample, "none")
 	if !e.Timeline || scope == "none" {
-		return notApplicable("no CPU sampling wanted")
+		return unwanted("cpu-sampling")
 	}
 	text, err := e.read("/proc/sys/kernel/perf_event_paranoid")
 	if err != nil {
-		return unknown("", "/proc/sys/kernel/perf_event_paranoid cannot be read: %v", err)
+		return unknown(perfUnread, fact.Error("error", err))
 	}
 	level, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil {
-		return unknown("", "perf_event_paranoid is %q", strings.TrimSpace(text))
+		return unknown(perfOdd, fact.Vendor("value", strings.TrimSpace(text)))
 	}
 	if e.nsys.Path != "" {
 		if printed, err := e.ask(ctx, e.nsys.Path, "status", "-e"); err == nil {
 			if m := perfSyscall.FindStringSubmatch(printed); m != nil && m[1] == "Fail" {
-				return warning("start the container with --security-opt seccomp=unconfined or --cap-add=SYS_ADMIN, or set sample: none", "perf_event_open is refused (nsys status -e): there would be no samples, without a word")
+				return warning(perfRefused)
 			}
 		}
 	}
@@ -152,23 +147,18 @@ func checkPerf(ctx context.Context, e *exam) finding {
 		most = 0
 	}
 	if level > most && !e.caps.has(capSysAdmin) && !e.caps.has(capPerfmon) {
-		return warning(fmt.Sprintf("sudo sysctl kernel.perf_event_paranoid=%d, or set sample: none", most), "perf_event_paranoid is %d, %s sampling needs %d or less", level, scope, most)
+		return warning(perfStrict, fact.Count("level", level), fact.Name("scope", scope), fact.Count("most", most))
 	}
-	return ok("perf_event_paranoid is %d", level)
+	return ok(perfAllowed, fact.Count("level", level))
 }
 
 func checkInjection(_ context.Context, e *exam) finding {
-	for _, v := range []struct{ name, what string }{
-		{"CUDA_INJECTION64_PATH", "another tool is injected into CUDA programs: ncu refuses, nsys sees nothing"},
-		{"NVTX_INJECTION64_PATH", "another tool receives the NVTX ranges"},
-		{"NSYS_PROFILING_SESSION_ID", "this shell runs under nsys: the inner capture takes the events of the outer"},
-	} {
-		if value := e.getenv(v.name); value != "" {
-			return problem(e.Timeline || e.Counters, "unset "+v.name, "%s=%s: %s", v.name, value, v.what)
+	for _, name := range []string{"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "NSYS_PROFILING_SESSION_ID", "LD_PRELOAD"} {
+		value := e.getenv(name)
+		if value == "" || name == "LD_PRELOAD" && !strings.Contains(value, "ToolsInjection") && !strings.Contains(value, "libcuda-injection") {
+			continue
 		}
+		return problem(e.Timeline || e.Counters, injected, fact.Name("name", name), fact.Name("value", value), fact.ID("effect", "injection", name))
 	}
-	if preload := e.getenv("LD_PRELOAD"); strings.Contains(preload, "ToolsInjection") || strings.Contains(preload, "libcuda-injection") {
-		return problem(e.Timeline || e.Counters, "unset LD_PRELOAD", "LD_PRELOAD=%s: this shell runs under a profiler", preload)
-	}
-	return ok("none set")
+	return ok(notInjected)
 }

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // modules is what the workload's Python holds. "" means that a module is not
@@ -79,84 +82,86 @@ func (e *exam) askModules(ctx context.Context) *modules {
 func checkPython(_ context.Context, e *exam) finding {
 	t, err := e.python.Tool, e.python.err
 	if err != nil {
-		return missing(e.Torch, err, "name the interpreter of the workload in pipeline.workload.python, or set DEEPPROF_PYTHON")
+		return missing(e.Torch, err, tool.Python)
 	}
 	if !t.Version.AtLeast(3, 9) {
-		return problem(e.Torch, "use Python 3.9 or later", "%s %s", t.Version, t.Path)
+		return problem(e.Torch, pythonOld, fact.Name("version", t.Version.String()), fact.File("path", t.Path))
 	}
-	return ok("%s %s", t.Version, t.Path)
+	return ok(toolFound, fact.Name("version", t.Version.String()), fact.File("path", t.Path))
 }
+
+func (e *exam) ofPython() fact.Param { return fact.File("python", e.python.Path) }
 
 func checkTorch(_ context.Context, e *exam) finding {
 	if !e.Torch {
-		return notApplicable("no PyTorch wanted")
+		return unwanted("torch")
 	}
 	if e.python.Path == "" {
-		return notApplicable("no Python")
+		return absent("python")
 	}
 	m := e.modules
 	switch {
 	case m.err != nil:
-		return unknown("run it by hand: "+e.python.Path+" -c 'import torch'", "%v", m.err)
+		return unknown(torchUnknown, fact.Error("error", m.err), e.ofPython())
 	case m.Torch == "":
-		return problem(true, e.install("torch"), "%s has no torch", e.python.Path)
+		return problem(true, torchAbsent, e.ofPython())
 	case m.TorchCUDA == "" && e.wantsGPU():
-		return problem(true, "install a PyTorch built for CUDA", "torch %s is built without CUDA", m.Torch)
+		return problem(true, torchNoCUDA, fact.Name("version", m.Torch))
 	}
-	return ok("torch %s, CUDA %s", m.Torch, or(m.TorchCUDA, "none"))
+	seen := []fact.Param{fact.Name("version", m.Torch)}
+	if m.TorchCUDA != "" {
+		seen = append(seen, fact.Name("cuda", m.TorchCUDA))
+	}
+	return ok(torchFound, seen...)
 }
 
-// install is the remedy for packages that the interpreter lacks.
-func (e *exam) install(packages ...string) string {
-	line := e.python.Path + " -m pip install"
-	for _, name := range packages {
-		if name == "PIL" {
-			name = "Pillow"
-		}
-		line += " " + name
+// distribution is the name under which pip knows a module.
+func distribution(module string) string {
+	if module == "PIL" {
+		return "Pillow"
 	}
-	return line + "; or name another interpreter with pipeline.workload.python=PATH or DEEPPROF_PYTHON"
+	return module
 }
 
 func checkPackages(_ context.Context, e *exam) finding {
 	if len(e.Packages) == 0 {
-		return notApplicable("no other package wanted")
+		return unwanted("package")
 	}
 	if e.python.Path == "" {
-		return notApplicable("no Python")
+		return absent("python")
 	}
 	if err := e.modules.err; err != nil {
-		return unknown("run it by hand: "+e.python.Path+" -c 'import "+e.Packages[0]+"'", "%v", err)
+		return unknown(packsUnknown, fact.Error("error", err), e.ofPython(), fact.Name("name", e.Packages[0]))
 	}
-	var lacking, found []string
+	var lacking, install, found []string
 	for _, name := range e.Packages {
 		if version := e.modules.Packages[name]; version == "" {
-			lacking = append(lacking, name)
+			lacking, install = append(lacking, name), append(install, distribution(name))
 		} else {
 			found = append(found, name+" "+version)
 		}
 	}
 	if len(lacking) > 0 {
-		return problem(true, e.install(lacking...), "%s has no %s", e.python.Path, strings.Join(lacking, " and no "))
+		return problem(true, packsAbsent, e.ofPython(), fact.Names("names", fact.KindName, lacking), fact.Name("arguments", strings.Join(install, " ")))
 	}
-	return ok("%s", strings.Join(found, ", "))
+	return ok(packsFound, fact.Names("names", fact.KindName, found))
 }
 
 func checkNVTX(_ context.Context, e *exam) finding {
 	if !e.Torch {
-		return notApplicable("no Python workload wanted")
+		return unwanted("python-workload")
 	}
 	if e.python.Path == "" {
-		return notApplicable("no Python")
+		return absent("python")
 	}
 	m := e.modules
 	switch {
 	case m.err != nil:
-		return unknown("", "%v", m.err)
+		return unknown(nvtxUnknown, fact.Error("error", m.err))
 	case m.TorchNVTX && m.TorchCUDA != "":
-		return ok("torch.cuda.nvtx")
+		return ok(nvtxFound)
 	case m.NVTX != "":
-		return warning(e.install("torch"), "the package nvtx %s is there, but the sessions use torch.cuda.nvtx, which needs a PyTorch with CUDA: no stages in the timeline", m.NVTX)
+		return warning(nvtxAbsent, e.ofPython(), fact.Name("version", m.NVTX))
 	}
-	return warning(e.install("torch"), "no torch.cuda.nvtx, which the sessions use and which needs a PyTorch with CUDA: no stages in the timeline")
+	return warning(nvtxAbsent, e.ofPython())
 }

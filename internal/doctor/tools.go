@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -44,56 +45,57 @@ func (e *exam) findSMI(ctx context.Context) located {
 	return located{t, err}
 }
 
-// missing words a tool that was not found or does not work.
-func missing(wanted bool, err error, fix string) finding {
+// missing tells of a tool that was not found or does not work; how to repair it is
+// a label of the domain "repair".
+func missing(wanted bool, err error, name string) finding {
 	var nf *tool.NotFoundError
 	if !errors.As(err, &nf) {
-		return problem(wanted, fix, "%v", err)
+		return problem(wanted, toolFails, fact.Error("error", err), fact.ID("repair", "repair", name))
 	}
 	if !wanted {
-		return notApplicable("not found, and not wanted")
+		return notApplicable(toolUnneeded)
 	}
-	return problem(true, nf.Hint, "not found in %s", shortList(nf.Tried, 4))
+	n := min(len(nf.Tried), 4)
+	seen := []fact.Param{fact.Names("places", fact.KindFile, nf.Tried[:n]), fact.ErrorText("hint", nf.Hint)}
+	if more := len(nf.Tried) - n; more > 0 {
+		seen = append(seen, fact.Count("more", more))
+	}
+	return problem(true, toolNotFound, seen...)
 }
 
-func shortList(list []string, n int) string {
-	if len(list) <= n {
-		return strings.Join(list, ", ")
-	}
-	return fmt.Sprintf("%s and %d more places", strings.Join(list[:n], ", "), len(list)-n)
-}
-
-// others lists further installations, so that a surprise is visible.
-func others(t tool.Tool) string {
-	if len(t.Others) == 0 {
-		return ""
-	}
-	var list []string
+// seenTool is a tool that was found, with further installations, so that a
+// surprise is visible.
+func seenTool(t tool.Tool) []fact.Param {
+	seen := []fact.Param{fact.Name("version", t.Version.String()), fact.File("path", t.Path)}
+	var also []fact.Fact
 	for _, o := range t.Others {
-		text := o.Version.String() + " " + o.Path
 		if o.Problem != "" {
-			text = o.Path + " (broken)"
+			also = append(also, fact.New(toolBroken, fact.File("path", o.Path)))
+			continue
 		}
-		list = append(list, text)
+		also = append(also, fact.New(toolAlso, fact.Name("version", o.Version.String()), fact.File("path", o.Path)))
 	}
-	return "; also " + strings.Join(list, ", ")
+	if len(also) > 0 {
+		seen = append(seen, fact.Because("also", also...))
+	}
+	return seen
 }
 
 func checkNsys(_ context.Context, e *exam) finding {
 	if e.nsys.err != nil {
-		return missing(e.Timeline, e.nsys.err, "reinstall Nsight Systems, or name a working one in pipeline.nsys.path")
+		return missing(e.Timeline, e.nsys.err, tool.Nsys)
 	}
 	t := e.nsys.Tool
-	seen := fmt.Sprintf("%s %s%s", t.Version, t.Path, others(t))
+	seen := seenTool(t)
 	switch v := t.Version; {
 	case t.Bundled:
-		return warning("install Nsight Systems itself; this copy serves Nsight Compute and its importer often lacks libraries", "%s lies inside Nsight Compute", seen)
+		return warning(nsysBundled, seen...)
 	case v.Compare(oldestNsys) < 0:
-		return warning("install Nsight Systems 2022.4 or later", "%s is older than any that was tried", seen)
+		return warning(nsysOld, seen...)
 	case v.Major == 2023 && v.Minor == 4:
-		return warning(`install Nsight Systems 2024.2 or later if reports fail with "Wrong event order"`, "%s; its importer loses reports of some programs with several streams or threads", seen)
+		return warning(nsysDisorder, seen...)
 	}
-	return ok("%s", seen)
+	return ok(toolFound, seen...)
 }
 
 // An importer is what nsys makes its reports with; library is one that it
@@ -115,84 +117,86 @@ func (e *exam) askImporter(ctx context.Context) (i importer) {
 
 func checkImporter(_ context.Context, e *exam) finding {
 	if e.nsys.Path == "" {
-		return notApplicable("no nsys")
+		return absent("nsys")
 	}
-	path, version, library, err := e.importer.path, e.importer.version, e.importer.library, e.importer.err
-	if path == "" {
-		return problem(e.Timeline, "install the host part of Nsight Systems (package nsight-systems, not only its target), or link host-linux-x64 beside target-linux-x64", "no QdstrmImporter beside %s: nsys would leave a .qdstrm and no report", e.nsys.Path)
-	}
+	i := e.importer
+	path := fact.File("path", i.path)
 	switch {
-	case library != "":
-		return problem(e.Timeline, fmt.Sprintf("install the package that holds %s (%s), or use another Nsight Systems", library, packageOf(library)), "%s cannot load %s: nsys would leave a .qdstrm and no report", path, library)
-	case err != nil:
-		return problem(e.Timeline, "run it by hand to see what is wrong: "+path+" --version", "%v", err)
+	case i.path == "":
+		return problem(e.Timeline, importAbsent, fact.File("path", e.nsys.Path))
+	case i.library != "":
+		return problem(e.Timeline, importLibrary, path, fact.Name("library", i.library), packageOf(i.library))
+	case i.err != nil:
+		return problem(e.Timeline, importFails, path, fact.Error("error", i.err))
+	case e.nsys.Version.Edition != "" && !strings.Contains(i.version, e.nsys.Version.Edition):
+		return problem(e.Timeline, importOther, path, fact.Vendor("version", i.version), fact.Vendor("nsys", e.nsys.Version.Raw))
 	}
-	if e.nsys.Version.Edition != "" && !strings.Contains(version, e.nsys.Version.Edition) {
-		return problem(e.Timeline, "install nsys and its importer from one package: their versions must match exactly", "%s is %q, nsys is %s", path, version, e.nsys.Version.Raw)
-	}
-	return ok("%s starts", path)
+	return ok(importStarts, path)
 }
 
 // packageOf names the usual package of the libraries that are known to lack.
-func packageOf(library string) string {
+func packageOf(library string) fact.Param {
 	for prefix, pkg := range map[string]string{
 		"libdw": "libdw1 or elfutils-libs", "libelf": "libelf1 or elfutils-libelf", "libssh": "libssh-4 or libssh",
 		"libxkb": "libxkbcommon0", "libglib": "libglib2.0-0 or glib2", "libGL": "libgl1", "libX11": "libx11-6",
 	} {
 		if strings.HasPrefix(library, prefix) {
-			return pkg
+			return fact.Name("package", pkg)
 		}
 	}
-	return "search it with apt-file or dnf provides"
+	return fact.ID("package", "check-of", "unknown-package")
 }
 
 func checkNcu(_ context.Context, e *exam) finding {
 	if e.ncu.err != nil {
-		return missing(e.Counters, e.ncu.err, "reinstall Nsight Compute, or name a working one in pipeline.ncu.path")
+		return missing(e.Counters, e.ncu.err, tool.Ncu)
 	}
 	t := e.ncu.Tool
-	seen := fmt.Sprintf("%s %s%s", t.Version, t.Path, others(t))
+	seen := seenTool(t)
 	switch {
 	case strings.ContainsAny(t.Real, " \t"):
-		return problem(e.Counters, "move the installation to a folder without blanks", "%s: ncu refuses to run from a path with blanks", seen)
+		return problem(e.Counters, ncuBlanks, seen...)
 	case t.Version.Compare(oldestNcu) < 0:
-		return warning("install Nsight Compute 2022.3 or later", "%s is older than any that was tried", seen)
+		return warning(ncuOld, seen...)
 	}
-	return ok("%s", seen)
+	return ok(toolFound, seen...)
 }
 
 // checkExchange knows that a .nsys-rep opens in the version that wrote it and
 // later ones alone, and that ncu 2022 fails on newer reports with rules.
 func checkExchange(_ context.Context, e *exam) finding {
 	if e.nsys.Path == "" && e.ncu.Path == "" {
-		return notApplicable("no tools")
+		return absent("tools")
 	}
-	var notes []string
+	var notes []fact.Fact
+	versions := func(code fact.Code, older, newer tool.Version) {
+		notes = append(notes, fact.New(code, fact.Name("older", older.String()), fact.Name("newer", newer.String())))
+	}
 	for _, o := range e.nsys.Others {
 		if !o.Version.IsZero() && o.Version.Compare(e.nsys.Version) < 0 {
-			notes = append(notes, fmt.Sprintf("nsys %s cannot open reports of %s", o.Version, e.nsys.Version))
+			versions(olderNsys, o.Version, e.nsys.Version)
 		}
 	}
 	for _, o := range e.ncu.Others {
 		if !o.Version.IsZero() && !o.Version.AtLeast(2024, 1) && e.ncu.Version.AtLeast(2024, 1) {
-			notes = append(notes, fmt.Sprintf("ncu %s cannot open reports of %s that hold rules", o.Version, e.ncu.Version))
+			versions(olderNcu, o.Version, e.ncu.Version)
 		}
 	}
 	if len(notes) > 0 {
-		return warning("exchange the SQLite export, which every version reads, or open reports with the newest tool", "%s", strings.Join(notes, "; "))
+		return warning(olderBeside, fact.Because("what", notes...))
 	}
-	return ok("one version of each tool, or the newest is used")
+	return ok(noOlder)
 }
 
 func checkSMI(_ context.Context, e *exam) finding {
 	var nf *tool.NotFoundError
 	switch {
 	case errors.As(e.smi.err, &nf) && !e.wantsGPU():
-		return notApplicable("not found, and no GPU wanted")
+		return notApplicable(toolUnneeded)
 	case nf != nil:
-		return warning(nf.Hint, "not found: GPU, driver and clocks cannot be described")
+		return warning(smiAbsent, fact.ErrorText("hint", nf.Hint))
 	case e.smi.err != nil:
-		return warning("see the check of the GPU", "%v", e.smi.err)
+		return warning(smiFails, fact.Error("error", e.smi.err))
 	}
-	return ok("%s %s", short(e.smi.Version), e.smi.Path)
+	return ok(toolFound, fact.Name("version", short(e.smi.Version)), fact.File("path", e.smi.Path))
 }

@@ -33,7 +33,7 @@ type words struct {
 
 // tables has one table per area of the program; a code stands in one of them.
 var tables = []map[fact.Code]words{causes, methodWords, modelWords, ofTimeline, ofAnalysis, ofPick, limiterWords, evidenceWords, findingWords, headlineWords, rankWords, utilizationWords, changeWords, assumptionWords, adviceWords, compareWords,
-	verdictWords, profilerWords, captureWords, pipelineWords, serverWords, experimentWords, annotationWords, toldWords, sessionWords}
+	verdictWords, profilerWords, captureWords, pipelineWords, serverWords, experimentWords, annotationWords, toldWords, sessionWords, doctorWords}
 
 func find(code fact.Code) (words, bool) {
 	for _, t := range tables {
@@ -235,11 +235,11 @@ func (e expander) fill(t *string, inside bool) (s string, whole bool) {
 	return b.String(), whole
 }
 
-// nexts is what to do about facts.
+// nexts is what to do about facts, each advice once.
 func nexts(facts []fact.Fact) string {
 	var all []string
 	for _, f := range facts {
-		if next := Next(f); next != "" {
+		if next := Next(f); next != "" && !slices.Contains(all, next) {
 			all = append(all, next)
 		}
 	}

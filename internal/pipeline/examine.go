@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/doctor"
-	"github.com/deepprof/deepprof/internal/message"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -28,13 +27,12 @@ func Examine(ctx context.Context, o Options) (doctor.Report, error) {
 	if err != nil || report.HasBlocker() {
 		return report, err
 	}
-	row := doctor.Row{Check: "captures", Name: "captures as they are configured", Status: doctor.OK, Evidence: "the tools take what they will be told"}
+	row := doctor.Row{Check: "captures", Status: doctor.OK, Seen: fact.New(capturesFine)}
 	if err = j.findPython(ctx, report); err == nil {
 		err = prepareSteps(ctx, j)
 	}
 	if err != nil {
-		row.Status, row.Evidence, row.Fix = doctor.Blocker, err.Error(), "change the setting that it names"
-		report.Blocked = true
+		row.Status, row.Seen = doctor.Blocker, fact.New(capturesRefused, fact.Error("error", err))
 	}
 	report.Rows = append(report.Rows, row)
 	return report, ctx.Err()
@@ -52,7 +50,6 @@ func (j *job) examine(ctx context.Context) (doctor.Report, error) {
 	report := doctor.Check(ctx, o, doctor.Host{Find: j.finder.Find})
 	report.Rows = append(report.Rows, j.commandRow())
 	report.Rows = append(report.Rows, j.inputRows()...)
-	report.Blocked = report.HasBlocker()
 	j.counts = slices.ContainsFunc(report.Rows, func(row doctor.Row) bool { return row.Check == checkCounters && row.Status == doctor.OK })
 	return report, nil
 }
@@ -67,10 +64,24 @@ const (
 	checkDevice   = "gpus"     // of the doctor: a blocker where the index does not exist
 )
 
+// Codes of what these checks saw. internal/message has their words; a comment
+// names the parameters.
+const (
+	capturesFine    fact.Code = "captures-fine"    //
+	capturesRefused fact.Code = "captures-refused" // error
+	cwdUnusable     fact.Code = "cwd-unusable"     // error
+	programShipped  fact.Code = "program-shipped"  //
+	programFound    fact.Code = "program-found"    // file
+	programMissing  fact.Code = "program-missing"  // what, why
+	weightsRandom   fact.Code = "weights-random"   //
+	inputsGenerated fact.Code = "inputs-generated" //
+	inputsFound     fact.Code = "inputs-found"     // file
+)
+
 // commandRow is the check of the program of the workload and of the folder that
 // it starts in, as the system will look for them.
 func (j *job) commandRow() doctor.Row {
-	row := doctor.Row{Check: checkCommand, Name: "program of the workload", Status: doctor.OK}
+	row := doctor.Row{Check: checkCommand, Status: doctor.OK}
 	dir := j.dir
 	if j.plan.Pipeline.Workload.Chdir && j.store == nil { // the run is still to be made
 		dir = j.start
@@ -80,17 +91,17 @@ func (j *job) commandRow() doctor.Row {
 		err = &fs.PathError{Op: "stat", Path: dir, Err: syscall.ENOTDIR}
 	}
 	if err != nil {
-		row.Status, row.Evidence, row.Fix = doctor.Blocker, fmt.Sprintf("pipeline.workload.cwd: %v", err), "name a folder that exists"
+		row.Status, row.Seen = doctor.Blocker, fact.New(cwdUnusable, fact.Error("error", err))
 		return row
 	}
 	if workload.Shipped(j.plan) || workload.ShipsServer(j.plan) {
-		row.Status, row.Evidence = doctor.NotApplicable, "it ships with deepprof"
+		row.Status, row.Seen = doctor.NotApplicable, fact.New(programShipped)
 		return row
 	}
 	program, missing := capture.FindTarget(j.plan.Pipeline.Workload.Command, dir, j.env)
-	row.Evidence = program
+	row.Seen = fact.New(programFound, fact.File("file", program))
 	if missing != nil {
-		row.Status, row.Evidence, row.Fix = doctor.Blocker, message.Text(missing.Evidence), message.Next(missing.Cause)
+		row.Status, row.Seen = doctor.Blocker, fact.New(programMissing, fact.Because("what", missing.Evidence), fact.Because("why", missing.Cause))
 	}
 	return row
 }
@@ -100,24 +111,22 @@ func (j *job) inputRows() []doctor.Row {
 	if !workload.Shipped(j.plan) {
 		return nil
 	}
-	rows := []doctor.Row{
-		{Check: checkModel, Name: "files of the model", Status: doctor.OK, Evidence: "random weights"},
-		{Check: checkDataset, Name: "files of the dataset", Status: doctor.OK, Evidence: "inputs are generated"},
-	}
+	model, dataset := fact.New(weightsRandom), fact.New(inputsGenerated)
 	if m := j.plan.Model; m.Path != "" || m.Config.File != "" {
-		rows[0].Evidence = "they are there: " + j.abs(m.Path+m.Config.File)
+		model = fact.New(inputsFound, fact.File("file", j.abs(m.Path+m.Config.File)))
 	}
 	if root := j.plan.Dataset.Root; root != "" {
-		rows[1].Evidence = "they are there: " + j.abs(root)
+		dataset = fact.New(inputsFound, fact.File("file", j.abs(root)))
 	}
-	for _, problem := range workload.CheckInputs(j.plan, j.start) {
-		for i := range rows {
-			if rows[i].Check == problem.Section {
-				rows[i].Status, rows[i].Evidence, rows[i].Fix = doctor.Blocker, problem.What, problem.Next
-			}
-		}
+	problems := workload.CheckInputs(j.plan, j.start)
+	return []doctor.Row{inputRow(checkModel, model, problems.Model), inputRow(checkDataset, dataset, problems.Dataset)}
+}
+
+func inputRow(check string, fine, problem fact.Fact) doctor.Row {
+	if problem.IsZero() {
+		return doctor.Row{Check: check, Status: doctor.OK, Seen: fine}
 	}
-	return rows
+	return doctor.Row{Check: check, Status: doctor.Blocker, Seen: problem}
 }
 
 // checks says what the machine must be able to do for a plan.

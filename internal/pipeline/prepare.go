@@ -11,6 +11,7 @@ import (
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
+	reports "github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -52,7 +53,7 @@ func prepare(ctx context.Context, j *job) error {
 	}
 	for _, row := range report.Rows {
 		if row.Status == doctor.Warning || row.Status == doctor.Blocker && j.IgnoreBlockers {
-			for _, line := range row.Lines() {
+			for _, line := range reports.CheckLines(row) {
 				j.Say(line)
 			}
 		}

@@ -236,7 +236,8 @@ func TestMissingPackages(t *testing.T) {
 		}
 		said := false
 		for _, row := range blocked.Report.Rows {
-			said = said || row.Status == "blocker" && strings.Contains(row.Evidence, o.Plan.Pipeline.Workload.Python) && strings.Contains(row.Evidence, name)
+			missing := row.Seen.Is("torch-absent") && name == "torch" || slices.Contains(row.Seen.Params["names"].List, name)
+			said = said || row.Status == "blocker" && missing && row.Seen.Text("python") == o.Plan.Pipeline.Workload.Python
 		}
 		if !said {
 			t.Errorf("%s: %+v", name, blocked.Report.Rows)

@@ -10,70 +10,72 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// An InputProblem is a file or folder of the configuration that a session could
-// not use.
-type InputProblem struct {
-	Section string // model or dataset
-	What    string // names the key and the file
-	Next    string
-}
+// Codes of files and folders of the configuration that a session could not use.
+// internal/message has their words; a comment names the parameters.
+const (
+	folderAbsent      fact.Code = "folder-absent"       // key, dir, give
+	folderUnreadable  fact.Code = "folder-unreadable"   // key, dir, give, error
+	folderIsFile      fact.Code = "folder-is-file"      // key, dir, give
+	modelNoConfig     fact.Code = "model-no-config"     // dir
+	modelNoWeights    fact.Code = "model-no-weights"    // dir, config
+	modelIndexDamaged fact.Code = "model-index-damaged" // file, error
+	modelShardsAbsent fact.Code = "model-shards-absent" // dir, n, all, names, more
+	configUnread      fact.Code = "config-unread"       // error
+	configNoObject    fact.Code = "config-no-object"    // file, error
+	configNoType      fact.Code = "config-no-type"      // file
+	datasetNoMatch    fact.Code = "dataset-no-match"    // dir, patterns
+	listUnread        fact.Code = "list-unread"         // error
+	listEmpty         fact.Code = "list-empty"          // file
+	listFilesAbsent   fact.Code = "list-files-absent"   // file, n, all, names, more
+)
+
+// InputProblems are files or folders of the configuration that a session could
+// not use; zero where nothing is wrong.
+type InputProblems struct{ Model, Dataset fact.Fact }
 
 // CheckInputs looks at the files of the model and of the dataset before anything
 // slow starts: what is plainly wrong is told without an interpreter. Relative
 // paths begin at start. Sessions look closer, at what images hold for example.
-func CheckInputs(p *plan.Plan, start string) []InputProblem {
+func CheckInputs(p *plan.Plan, start string) (found InputProblems) {
 	if !Shipped(p) {
-		return nil
-	}
-	var out []InputProblem
-	add := func(section string, found *InputProblem) {
-		if found != nil {
-			found.Section = section
-			out = append(out, *found)
-		}
+		return found
 	}
 	switch m := p.Model; {
 	case m.Path != "":
-		add("model", checkFolder(abs(m.Path, start)))
+		found.Model = checkFolder(abs(m.Path, start))
 	case m.Config.File != "":
-		add("model", checkConfig(abs(m.Config.File, start)))
+		found.Model = checkConfig(abs(m.Config.File, start))
 	}
 	if d := p.Dataset; d.Root != "" {
-		add("dataset", checkDataset(d, abs(d.Root, start), abs(d.SubsetFilelist, start)))
+		found.Dataset = checkDataset(d, abs(d.Root, start), abs(d.SubsetFilelist, start))
 	}
-	return out
+	return found
 }
 
 const weightsIndex = "model.safetensors.index.json"
 
-func checkFolder(path string) *InputProblem {
-	if state := notFolder(path); state != "" {
-		return &InputProblem{What: fmt.Sprintf("model.path: %s %s", path, state), Next: "give the folder that save_pretrained wrote"}
+func checkFolder(path string) fact.Fact {
+	if problem := notFolder("model.path", path); !problem.IsZero() {
+		return problem
 	}
-	config := filepath.Join(path, "config.json")
-	if !isFile(config) {
-		return &InputProblem{
-			What: fmt.Sprintf("model.path: %s has no config.json", path),
-			Next: "give the folder that holds config.json and the *.safetensors files themselves, not one above it",
-		}
-	}
-	if isFile(filepath.Join(path, weightsIndex)) {
+	dir, config := fact.File("dir", path), filepath.Join(path, "config.json")
+	switch {
+	case !isFile(config):
+		return fact.New(modelNoConfig, dir)
+	case isFile(filepath.Join(path, weightsIndex)):
 		return checkShards(path)
+	case len(tool.Match(path, "*.safetensors")) == 0:
+		return fact.New(modelNoWeights, dir, fact.File("config", config))
 	}
-	if len(tool.Match(path, "*.safetensors")) == 0 {
-		return &InputProblem{
-			What: fmt.Sprintf("model.path: %s has a config.json and no *.safetensors", path),
-			Next: "download the weights, convert other formats with save_pretrained, or profile the shape alone with random weights: model.path=null model.config=" + config,
-		}
-	}
-	return nil
+	return fact.Fact{}
 }
 
-func checkShards(path string) *InputProblem {
+func checkShards(path string) fact.Fact {
 	var index struct {
 		Weights map[string]string `json:"weight_map"`
 	}
@@ -83,7 +85,7 @@ func checkShards(path string) *InputProblem {
 		err = json.Unmarshal(text, &index)
 	}
 	if err != nil {
-		return &InputProblem{What: fmt.Sprintf("model.path: read %s: %v", name, err), Next: "download the file again: it is damaged"}
+		return fact.New(modelIndexDamaged, fact.File("file", name), fact.Error("error", err))
 	}
 	shards := map[string]bool{}
 	var absent []string
@@ -94,63 +96,54 @@ func checkShards(path string) *InputProblem {
 		shards[shard] = true
 	}
 	if len(absent) == 0 {
-		return nil
+		return fact.Fact{}
 	}
 	slices.Sort(absent)
-	return &InputProblem{
-		What: fmt.Sprintf("model.path: %s lacks %d of %d weight files: %s", path, len(absent), len(shards), several(absent, 10)),
-		Next: "download them again; an interrupted download leaves such a folder",
-	}
+	return fact.New(modelShardsAbsent, append(several(absent, len(shards)), fact.File("dir", path))...)
 }
 
-func checkConfig(path string) *InputProblem {
+func checkConfig(path string) fact.Fact {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return &InputProblem{What: fmt.Sprintf("model.config: %v", err), Next: "give the path of a config.json, or the fields themselves"}
+		return fact.New(configUnread, fact.Error("error", err))
 	}
 	var fields map[string]any
 	if err := json.Unmarshal(text, &fields); err != nil {
-		return &InputProblem{What: fmt.Sprintf("model.config: %s is not a JSON object: %v", path, err), Next: "give the config.json of a Hugging Face model"}
+		return fact.New(configNoObject, fact.File("file", path), fact.Error("error", err))
 	}
 	if kind, ok := fields["model_type"].(string); !ok || kind == "" {
-		return &InputProblem{What: fmt.Sprintf("model.config: %s has no model_type", path), Next: "give the config.json of a Hugging Face model"}
+		return fact.New(configNoType, fact.File("file", path))
 	}
-	return nil
+	return fact.Fact{}
 }
 
-func checkDataset(d plan.Dataset, root, list string) *InputProblem {
-	if state := notFolder(root); state != "" {
-		return &InputProblem{What: fmt.Sprintf("dataset.root: %s %s", root, state), Next: "give a folder with dataset.root=/path"}
+func checkDataset(d plan.Dataset, root, list string) fact.Fact {
+	if problem := notFolder("dataset.root", root); !problem.IsZero() {
+		return problem
 	}
 	if list != "" {
 		return checkList(root, list)
 	}
 	for _, pattern := range d.FallbackPatterns {
 		for range matches(root, patternParts(pattern), 0) {
-			return nil // an unreadable pattern too: the session judges it
+			return fact.Fact{} // an unreadable pattern too: the session judges it
 		}
 	}
-	return &InputProblem{
-		What: fmt.Sprintf("dataset.root: nothing in %s matches %s", root, strings.Join(d.FallbackPatterns, ", ")),
-		Next: "check dataset.root and dataset.fallback_patterns (** crosses folders), or give dataset.subset_filelist",
-	}
+	return fact.New(datasetNoMatch, fact.File("dir", root), fact.Names("patterns", fact.KindName, d.FallbackPatterns))
 }
 
-func checkList(root, list string) *InputProblem {
+func checkList(root, list string) fact.Fact {
 	files, err := listedFiles(root, list)
 	bad := slices.DeleteFunc(slices.Clone(files), isFile)
 	switch {
 	case err != nil:
-		return &InputProblem{What: fmt.Sprintf("dataset.subset_filelist: %v", err), Next: "give a text file with one path a line"}
+		return fact.New(listUnread, fact.Error("error", err))
 	case len(files) == 0:
-		return &InputProblem{What: fmt.Sprintf("dataset.subset_filelist: %s names no file", list), Next: "put one path on each line"}
+		return fact.New(listEmpty, fact.File("file", list))
 	case len(bad) > 0:
-		return &InputProblem{
-			What: fmt.Sprintf("dataset.subset_filelist: %d of the %d files in %s are not there: %s", len(bad), len(files), list, several(bad, 10)),
-			Next: "correct the list, or restore the files",
-		}
+		return fact.New(listFilesAbsent, append(several(bad, len(files)), fact.File("file", list))...)
 	}
-	return nil
+	return fact.Fact{}
 }
 
 // deepest bounds the search where links lead in circles, as the kernel does.
@@ -197,7 +190,7 @@ func matchEntry(path string, pattern []string, depth int, yield func(string, err
 		if len(rest) == 0 && isFile(path) {
 			return yield(path, nil)
 		}
-		return notFolder(path) != "" || walkMatches(path, pattern, depth+1, yield)
+		return !isFolder(path) || walkMatches(path, pattern, depth+1, yield)
 	}
 	ok, err := filepath.Match(strings.ReplaceAll(first, "[!", "[^"), filepath.Base(path))
 	if err != nil {
@@ -255,17 +248,23 @@ func listedFiles(root, list string) ([]string, error) {
 	return out, nil
 }
 
-// notFolder says what is wrong with a folder, "" for nothing.
-func notFolder(path string) string {
+// notFolder says what is wrong with the folder of a key; zero for nothing.
+func notFolder(key, path string) fact.Fact {
+	of := []fact.Param{fact.Key("key", key), fact.File("dir", path), fact.ID("give", "give", key)}
 	switch info, err := os.Stat(path); {
 	case os.IsNotExist(err):
-		return "does not exist"
+		return fact.New(folderAbsent, of...)
 	case err != nil:
-		return "cannot be read: " + err.Error()
+		return fact.New(folderUnreadable, append(of, fact.Error("error", err))...)
 	case !info.IsDir():
-		return "is not a folder"
+		return fact.New(folderIsFile, of...)
 	}
-	return ""
+	return fact.Fact{}
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func isFile(path string) bool {
@@ -273,10 +272,12 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// several names the first n.
-func several(list []string, n int) string {
-	if len(list) <= n {
-		return strings.Join(list, ", ")
+// several are the parameters n, all, names and more of a list: the first ten names.
+func several(list []string, all int) []fact.Param {
+	named := min(len(list), 10)
+	of := []fact.Param{fact.Count("n", len(list)), fact.Count("all", all), fact.Names("names", fact.KindFile, list[:named])}
+	if more := len(list) - named; more > 0 {
+		of = append(of, fact.Count("more", more))
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:n], ", "), len(list)-n)
+	return of
 }

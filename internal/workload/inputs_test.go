@@ -1,11 +1,13 @@
 package workload
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 )
 
@@ -38,42 +40,45 @@ func TestCheckInputs(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		plan plan.Plan
-		want string // in the only problem; "" for none
+		want fact.Code // of the only problem; "" for none
+		has  string    // among its parameters
 	}{
-		"generated":           {plan.Plan{}, ""},
-		"a model":             {model("good"), ""},
-		"absolute":            {model(filepath.Join(dir, "good")), ""},
-		"no model":            {model("nosuch"), "model.path: " + filepath.Join(dir, "nosuch") + " does not exist"},
-		"a file":              {model("good/config.json"), "is not a folder"},
-		"empty folder":        {model("empty"), "has no config.json"},
-		"too high":            {model("above"), "has no config.json"},
-		"no weights":          {model("bare"), "no *.safetensors"},
-		"a shard missing":     {model("cut"), "lacks 1 of 2 weight files: two.safetensors"},
-		"a torn index":        {model("torn"), "model.safetensors.index.json"},
-		"a config":            {config("good/config.json"), ""},
-		"no config":           {config("good/nosuch.json"), "nosuch.json: no such file"},
-		"config is a list":    {config("list.json"), "not a JSON object"},
-		"config says nothing": {config("nothing.json"), "no model_type"},
-		"files":               {data("data", "", "*.txt"), ""},
-		"deep files":          {data("data", "", "**/*.png"), ""},
-		"all files":           {data("data", "", "**"), ""},
-		"sets":                {data("data", "", "[!b].txt"), ""},
-		"one of two patterns": {data("data", "", "*.tif", "sub/*/b.png"), ""},
-		"only hidden ones":    {data("data", "", "**/*.jpg"), "matches **/*.jpg"},
-		"folders alone":       {data("data", "", "s*"), "nothing in"},
-		"no root":             {data("nosuch", "", "*"), "dataset.root: " + filepath.Join(dir, "nosuch") + " does not exist"},
-		"a list":              {data("data", "some.list"), ""},
-		"no list":             {data("data", "nosuch.list"), "nosuch.list: no such file"},
-		"an empty list":       {data("data", "none.list"), "names no file"},
-		"a list of absent":    {data("data", "bad.list"), "1 of the 2 files in " + filepath.Join(dir, "bad.list") + " are not there: " + filepath.Join(dir, "data", "z.txt")},
+		"generated":           {plan.Plan{}, "", ""},
+		"a model":             {model("good"), "", ""},
+		"absolute":            {model(filepath.Join(dir, "good")), "", ""},
+		"no model":            {model("nosuch"), folderAbsent, "model.path"},
+		"a file":              {model("good/config.json"), folderIsFile, "model.path"},
+		"empty folder":        {model("empty"), modelNoConfig, ""},
+		"too high":            {model("above"), modelNoConfig, ""},
+		"no weights":          {model("bare"), modelNoWeights, "bare/config.json"},
+		"a shard missing":     {model("cut"), modelShardsAbsent, `"all":{"count":2},"dir":{"file":"` + dir + `/cut"},"n":{"count":1},"names":{"file":["two.safetensors"]}`},
+		"a torn index":        {model("torn"), modelIndexDamaged, "model.safetensors.index.json"},
+		"a config":            {config("good/config.json"), "", ""},
+		"no config":           {config("good/nosuch.json"), configUnread, "nosuch.json: no such file"},
+		"config is a list":    {config("list.json"), configNoObject, "list.json"},
+		"config says nothing": {config("nothing.json"), configNoType, "nothing.json"},
+		"files":               {data("data", "", "*.txt"), "", ""},
+		"deep files":          {data("data", "", "**/*.png"), "", ""},
+		"all files":           {data("data", "", "**"), "", ""},
+		"sets":                {data("data", "", "[!b].txt"), "", ""},
+		"one of two patterns": {data("data", "", "*.tif", "sub/*/b.png"), "", ""},
+		"only hidden ones":    {data("data", "", "**/*.jpg"), datasetNoMatch, `["**/*.jpg"]`},
+		"folders alone":       {data("data", "", "s*"), datasetNoMatch, `["s*"]`},
+		"no root":             {data("nosuch", "", "*"), folderAbsent, "dataset.root"},
+		"a list":              {data("data", "some.list"), "", ""},
+		"no list":             {data("data", "nosuch.list"), listUnread, "nosuch.list: no such file"},
+		"an empty list":       {data("data", "none.list"), listEmpty, "none.list"},
+		"a list of absent":    {data("data", "bad.list"), listFilesAbsent, `"n":{"count":1},"names":{"file":["` + filepath.Join(dir, "data", "z.txt") + `"]}`},
 	} {
 		c.plan.Pipeline.Workload.Kind = plan.WorkloadLLM
-		got := CheckInputs(&c.plan, dir)
-		switch {
-		case c.want == "" && len(got) > 0:
-			t.Errorf("%s: %+v", name, got)
-		case c.want != "" && (len(got) != 1 || !strings.Contains(got[0].What, c.want) || got[0].Next == "" || got[0].Section == ""):
-			t.Errorf("%s: %+v, want %q", name, got, c.want)
+		found := CheckInputs(&c.plan, dir)
+		got := found.Model
+		if got.IsZero() {
+			got = found.Dataset
+		}
+		params, err := json.Marshal(got.Params)
+		if err != nil || got.Code != c.want || !strings.Contains(string(params), c.has) || !found.Model.IsZero() && !found.Dataset.IsZero() {
+			t.Errorf("%s: %+v, want %s %s (%v)", name, found, c.want, c.has, err)
 		}
 	}
 	for name, c := range map[string]struct {
@@ -93,11 +98,11 @@ func TestCheckInputs(t *testing.T) {
 	both := model("nosuch")
 	both.Dataset.Root = "neither"
 	both.Pipeline.Workload.Kind = plan.WorkloadVLM
-	if got := CheckInputs(&both, dir); len(got) != 2 {
+	if got := CheckInputs(&both, dir); !got.Model.Is(folderAbsent) || !got.Dataset.Is(folderAbsent) {
 		t.Errorf("two problems: %+v", got)
 	}
 	both.Pipeline.Workload.Kind = plan.WorkloadCommand
-	if got := CheckInputs(&both, dir); got != nil {
+	if got := CheckInputs(&both, dir); !got.Model.IsZero() || !got.Dataset.IsZero() {
 		t.Errorf("a command: %+v", got)
 	}
 }
