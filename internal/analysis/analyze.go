@@ -63,6 +63,7 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 		a.servingWork,    // of the steps of a server
 		a.divideSteps,    // into kernels and layers
 		a.readOperators,  // of the torch profiler
+		a.findHostFrames, // what Python did while the GPU waited
 		a.refuseNothing,  // where no file held anything
 		func(context.Context) error { return a.refuseUnused() }, // a file that was named
 		a.findSavings, // opportunities

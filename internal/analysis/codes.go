@@ -80,6 +80,7 @@ const (
 	codeLaunchBound     fact.Code = "launch-bound"           // stage, busy_share, wall, passes, wait_share, more, ...
 	codeGraphsGain      fact.Code = "graphs-gain"            // gain, share, of, passes, times
 	codeAheadGain       fact.Code = "launch-ahead-gain"      // the same
+	codeHostFrames      fact.Code = "host-frames"            // frame, share, n; then
 	codeHostStretches   fact.Code = "host-stretches"         // host, longer, region
 	codeProfilerWaits   fact.Code = "profiler-waits"         //
 	codeLaunchesFirst   fact.Code = "launches-first"         //

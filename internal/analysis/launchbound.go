@@ -200,6 +200,9 @@ func (a *analyzer) aboutLaunchBound(s *Stage) []fact.Fact {
 		}
 		more = append(more, fact.New(codeHostStretches, params...))
 	}
+	if f, ok := s.mostFrames(); ok {
+		more = append(more, f)
+	}
 	if _, clean := a.stageNS(s); clean && 2*s.Split.BusyNS > ns {
 		more = append(more, fact.New(codeProfilerWaits))
 	}

@@ -298,6 +298,9 @@ type Stage struct {
 	Sub         []SubMS    `json:"sub,omitempty"`          // parts of this stage, never added to it; clean where CleanMS is there, else under nsys
 	TokensPS    *float64   `json:"tokens_per_s,omitempty"` // clean
 	Split       Split      `json:"split"`                  // of all passes in the timeline
+	// HostFrames is the Python code that the launching threads were seen in while the
+	// GPU waited for the host, most samples first; only where nsys sampled Python.
+	HostFrames []timeline.HostFrame `json:"host_frames,omitempty"`
 	// LaunchGain is the most that closing the launch gaps can save: the one bound
 	// of that change, the same in every finding, table and opportunity. Absent
 	// where the stage is not launch-bound.

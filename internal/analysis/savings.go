@@ -104,7 +104,7 @@ func (a *analyzer) idleChanges(s *Stage) []idleSaving {
 	}
 	return []idleSaving{
 		{"gaps", "graph", codeFewerNodes, codeAssumeNodes, []fact.Fact{fact.New(codeHowFuseNodes), fact.New(codeHowNodesTraced)}, []string{"graph"}},
-		{"host", "host", out, codeAssumeHost, a.advice(codeHowHost), []string{"host"}},
+		{"host", "host", out, codeAssumeHost, a.hostAdvice(s), []string{"host"}},
 		{"sync", "sync", codeWaitLess, codeAssumeSync, a.advice(codeHowSync), []string{"sync"}},
 		{"copies", "copy", codeFewerCopies, codeAssumeCopies, a.advice(codeHowCopies), []string{"copy"}},
 		{"alloc", "alloc", before, codeAssumeAlloc, a.advice(codeHowAlloc), []string{"alloc"}},

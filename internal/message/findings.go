@@ -73,6 +73,7 @@ var findingWords = map[fact.Code]words{
 	},
 	"graphs-gain":       {Text: "CUDA graphs can save at most {gain}, {share} of its {of}[ in {passes:pass|passes}] {times}"},
 	"launch-ahead-gain": {Text: "Launching its CUDA graphs ahead can save at most {gain}, {share} of its {of}[ in {passes:pass|passes}] {times}"},
+	"host-frames":       {Text: "while the GPU waited for the host, Python was most often in {frame} ({share} of {n:sample|samples})[, then in {then}]"},
 	"host-stretches":    {Text: "{host} of the waits are stretches of more than {longer} without a CUDA call[ in {region}]: move that work of the host out of the loop"},
 	"profiler-waits":    {Text: "In the unprofiled run kernels take more than half of the time: many of these waits come from the profiler"},
 	"launches-first":    {Text: "Fix the launch gaps first; tuning kernels will not help yet"},

@@ -64,7 +64,7 @@ var adviceWords = map[fact.Code]words{
 	"how-next-graph":   {Text: "Its kernels come from CUDA graphs already: launch the next graph before the present one ends, without waiting for a result between, or capture several steps in one."},
 	"how-nodes-traced": {Text: "Part of this time is nsys, which traces every node: pipeline.nsys.cuda_graph_trace=graph is the lighter capture."},
 	"how-fuse-nodes":   {Text: "Fuse kernels before the graph is captured, so that it has fewer of them."},
-	"how-host-torch":   {Text: "Find what runs there (a sampling profiler, or pipeline.torch_profiler.with_stack=true): planning and compiling for each new shape, data handling, logging. Do it before the loop, cache it, or keep shapes fixed (a static KV cache)."},
+	"how-host-torch":   {Text: "Find what runs there (pipeline.nsys.python_sampling=true with nsys 2025.3, or pipeline.torch_profiler.with_stack=true): planning and compiling for each new shape, data handling, logging. Do it before the loop, cache it, or keep shapes fixed (a static KV cache)."},
 	"how-host":         {Text: "Find what runs there with a sampling profiler: planning, data handling, logging. Do it before the loop, cache it, or do it on a thread of its own."},
 	"how-sync-torch":   {Text: "Remove .item(), .cpu(), print and explicit synchronization from the loop; keep sampling on the GPU; launch ahead."},
 	"how-sync":         {Text: "Remove synchronization from the loop, decide on the GPU what to launch next, and launch ahead."},

@@ -15,6 +15,7 @@ var ofTimeline = map[fact.Code]words{
 	"timeline-names-missing":        {Text: "{n:name refers|names refer} to no entry of StringIds: numbers stand for them"},
 	"timeline-ends-early":           {Text: "{n} {what} end before they start: they are kept as they are"},
 	"timeline-endless":              {Text: "{n} {what} last longer than 64 bits can tell: they count as the longest time there is"},
+	"python-without-frames":         {Text: "the timeline has {n:sample|samples} of Python without the code that ran", Next: "export the report again with nsys 2025.3 or later: nsys export --type=sqlite --include-json=true"},
 	"timeline-unclosed":             {Text: "{n:NVTX range was|NVTX ranges were} never closed: their time is counted to the last NVTX event"},
 	"timeline-no-kernels":           {Text: "no CUDA kernels were recorded (the file has no table {table})"},
 	"timeline-no-calls":             {Text: "no CUDA calls were recorded: work cannot be joined to NVTX ranges (the file has no table {table})"},

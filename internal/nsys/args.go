@@ -55,6 +55,9 @@ type CaptureOptions struct {
 	SampleHz   int
 	SampleGPUs string
 
+	// PythonSampling has nsys look a thousand times a second what Python executes.
+	PythonSampling bool
+
 	TraceForkBeforeExec bool
 	Wait                string        // primary or all; "" is primary
 	Delay               time.Duration // 0 starts at once
@@ -116,6 +119,7 @@ func Args(o CaptureOptions, v tool.Version) (args, env []string, err error) {
 	o.addTrace(f)
 	o.addSampling(f)
 	o.addGraphs(f)
+	o.addPython(f)
 	env = append([]string{"LC_ALL=C"}, o.addGate(f)...)
 	o.addDomains(f)
 	o.addWindow(f)
@@ -171,6 +175,14 @@ func (o CaptureOptions) addSampling(f *tool.Flags) {
 		if f.OneOf(s.name, value, "none", "process-tree", "system-wide") {
 			f.Set(s.name, value)
 		}
+	}
+}
+
+// addPython has Python sampled. Earlier versions can sample it, but no export of
+// theirs tells the code that ran.
+func (o CaptureOptions) addPython(f *tool.Flags) {
+	if o.PythonSampling && f.Since(jsonSince.Major, jsonSince.Minor, "python_sampling") {
+		f.Set("python-sampling", "true")
 	}
 }
 

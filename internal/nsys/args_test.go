@@ -120,6 +120,8 @@ func TestArgsByVersion(t *testing.T) {
 		{"graph origin", func(o *CaptureOptions) { o.CUDAGraphTrace = "node:host-only" }, v2023, "--cuda-graph-trace=node:host-only"},
 		{"half a second", func(o *CaptureOptions) { o.Delay = 1500 * time.Millisecond }, v2022, "!a fraction of a second in delay needs nsys 2023.4 or later; this is 2022.4.2"},
 		{"half a second", func(o *CaptureOptions) { o.Delay = 1500 * time.Millisecond }, v2023, "--delay=1.5"},
+		{"python samples", func(o *CaptureOptions) { o.PythonSampling = true }, v2025, "--python-sampling=true"},
+		{"python samples without frames", func(o *CaptureOptions) { o.PythonSampling = true }, v2023, "!python_sampling needs nsys 2025.3 or later; this is 2023.4.4"},
 		{"version unknown", func(o *CaptureOptions) { o.Trace = append(o.Trace, "python-gil") }, tool.Version{}, "!and the version could not be told"},
 		{"version unknown", func(o *CaptureOptions) {}, tool.Version{}, "--trace=cuda,nvtx"},
 	} {

@@ -190,6 +190,7 @@ func (b *builder) finish(ctx context.Context) error {
 		return err
 	}
 	b.nameDomains()
+	b.dropBareSamples()
 	return nil
 }
 

@@ -56,6 +56,7 @@ type nvtxShare struct {
 	domainRows []timeline.DomainRow
 	categories []timeline.Category
 	payloads   []payload
+	python     pythonShare
 
 	names    interner[name]
 	texts    map[string]uint32 // names without id by their text
@@ -118,6 +119,9 @@ func (s *nvtxShare) add(r row) bool {
 	case eventStartEnd, eventTStartEnd:
 		s.addRange(r, timeline.StartEnd)
 	case eventMark, eventTMark:
+		if s.addPython(r) {
+			return true
+		}
 		id, _ := s.name(r)
 		s.marks = append(s.marks, timeline.Mark{
 			Time: r.int(nvtxStart), Name: id, Domain: s.domain(r), Thread: s.threads.id(r.int(nvtxThread)),
@@ -283,6 +287,7 @@ func (b *builder) joinNVTX(s *nvtxShare) {
 		c := &s.categories[i]
 		c.Name, c.Domain = names[c.Name], domains[c.Domain]
 	}
+	b.joinPython(&s.python, names, threads)
 	t.Marks = append(t.Marks, s.marks...)
 	t.DomainRows = append(t.DomainRows, s.domainRows...)
 	t.Categories = append(t.Categories, s.categories...)

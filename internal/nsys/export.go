@@ -219,7 +219,7 @@ func exportWith(ctx context.Context, nsys tool.Tool, report, made, dir string) e
 	}
 	stdout, stderr, exit, err := tool.Output(ctx, tool.Command{
 		Path: nsys.Path,
-		Args: exportArgs(path, made),
+		Args: exportArgs(nsys.Version, path, made),
 		Env:  tool.Environ(os.Environ(), "LC_ALL=C", "TMPDIR="+dir),
 	})
 	if err != nil {

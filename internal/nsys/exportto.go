@@ -13,11 +13,20 @@ import (
 
 // ExportLine is the command, for a shell, that does what Export does.
 func ExportLine(nsys tool.Tool, report, target string) string {
-	return shellescape.QuoteCommand(append([]string{nsys.Path}, exportArgs(report, target)...))
+	return shellescape.QuoteCommand(append([]string{nsys.Path}, exportArgs(nsys.Version, report, target)...))
 }
 
-func exportArgs(report, target string) []string {
-	return []string{"export", "--type=sqlite", "--force-overwrite=true", "--output=" + target, report}
+// jsonSince is the version from which exports are known to take --include-json; 2023.4
+// has no such option.
+var jsonSince = tool.V(2025, 3, 0)
+
+// exportArgs asks for the payloads that only JSON holds: the code in samples of Python.
+func exportArgs(v tool.Version, report, target string) []string {
+	args := []string{"export", "--type=sqlite", "--force-overwrite=true"}
+	if v.AtLeast(jsonSince.Major, jsonSince.Minor) {
+		args = append(args, "--include-json=true")
+	}
+	return append(args, "--output="+target, report)
 }
 
 // Export turns a report into the SQLite file target, replacing what is there.

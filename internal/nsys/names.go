@@ -106,6 +106,11 @@ func (b *builder) renumber(to []timeline.StringID) {
 	for i := range t.Marks {
 		t.Marks[i].Name = to[t.Marks[i].Name]
 	}
+	for _, stack := range t.PythonStacks {
+		for i := range stack {
+			stack[i].Function, stack[i].File = to[stack[i].Function], to[stack[i].File]
+		}
+	}
 	for i := range t.DomainRows {
 		t.DomainRows[i].Name = to[t.DomainRows[i].Name]
 	}

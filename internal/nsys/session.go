@@ -32,6 +32,7 @@ func (s Session) Launch() (args, env []string, err error) {
 	f.Set("session-new", s.Name)
 	s.Options.addTrace(f)
 	s.Options.addGraphs(f)
+	s.Options.addPython(f)
 	s.Options.addDomains(f)
 	f.Extra(s.extra(false), reservedArgs)
 	f.Target(s.Options.Command, maxTarget)

@@ -53,7 +53,7 @@ func (j *job) nsysOptions(target []string) nsys.CaptureOptions {
 		hz = 0
 	}
 	return nsys.CaptureOptions{
-		SampleHz: hz, SampleGPUs: gpus,
+		SampleHz: hz, SampleGPUs: gpus, PythonSampling: n.PythonSampling,
 		Output: j.place("nsys/run"), Command: target, Trace: n.Trace, Sample: n.Sample, CPUCtxSw: n.CPUCtxSw,
 		CaptureRange: n.CaptureRange, CaptureRangeEnd: n.CaptureRangeEnd, NVTXCapture: n.NVTXCapture, NVTXRegisterOnly: n.NVTXRegisterOnly,
 		NVTXDomainInclude: n.NVTXDomainInclude, NVTXDomainExclude: n.NVTXDomainExclude, CUDAGraphTrace: n.CUDAGraphTrace,

@@ -43,6 +43,8 @@ type Nsys struct {
 	GPUMetrics string `key:"gpu_metrics" oneof:"auto,on,off" absent:"off"`
 	// GPUMetricsHz is the largest rate of sampling; long captures take a lower one.
 	GPUMetricsHz int `key:"gpu_metrics_hz" min:"1000" max:"200000" absent:"10000"`
+	// PythonSampling looks a thousand times a second what Python executes, so that gaps name the code that the host was in.
+	PythonSampling bool `key:"python_sampling" absent:"no samples"`
 	// Delay is the number of seconds before capturing starts.
 	Delay time.Duration `key:"delay" min:"0"`
 	// Duration is the number of seconds to capture.

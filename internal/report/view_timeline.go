@@ -262,6 +262,7 @@ var GapGroupView = View[timeline.GapGroupRow]{
 		{Key: "mean_ns", Priority: 3, Title: "mean", Unit: Nanoseconds, Group: "gap", Value: func(r *timeline.GapGroupRow) any { return r.MeanNS }},
 		{Key: "max_ns", Priority: 3, Title: "max", Unit: Nanoseconds, Group: "gap", Value: func(r *timeline.GapGroupRow) any { return r.MaxNS }},
 		{Key: "host_nvtx", Title: "on the host", Help: "innermost range of the launching thread for most of the gaps, until the next work was launched: the module that ran on the host", Priority: 7, Format: Name, Value: func(r *timeline.GapGroupRow) any { return r.Host }},
+		{Key: "python", Title: "in Python", Help: "code that the launching thread was seen in during the gaps, until the next work was launched, by samples of nsys (pipeline.nsys.python)", Priority: 8, Format: Name, Value: func(r *timeline.GapGroupRow) any { return hostFrames(r.Python) }},
 	},
 }
 
@@ -291,6 +292,19 @@ var GapView = View[timeline.GapRow]{
 
 // Gaps shows the times in which a device or a stream ran nothing.
 func Gaps(rows timeline.Stream[timeline.GapRow]) Printable { return streamOf(GapView, rows) }
+
+// hostFrames names the code that most samples saw, with their share of all samples.
+func hostFrames(frames []timeline.HostFrame) any {
+	var all int64
+	for _, f := range frames {
+		all += f.Samples
+	}
+	var names []string
+	for _, f := range frames[:min(3, len(frames))] {
+		names = append(names, fmt.Sprintf("%s %.0f %%", f.Name(), 100*float64(f.Samples)/float64(all)))
+	}
+	return orNil(strings.Join(names, ", "))
+}
 
 func gapCalls(calls []timeline.GapCall) string {
 	parts := make([]string, len(calls))

@@ -20,6 +20,7 @@ const (
 	CodeNoCalls        fact.Code = "timeline-no-calls"        // table
 	CodeNoRanges       fact.Code = "timeline-no-ranges"       // table
 	CodeGraphsWhole    fact.Code = "timeline-graphs-whole"    //
+	CodePythonBare     fact.Code = "python-without-frames"    // n
 	CodePhases         fact.Code = "phases-detected"          // before, n, kernels, median, min, max
 	// CodeProfilerSays is a message of the profiler about the capture. text
 	CodeProfilerSays fact.Code = "profiler-says"

@@ -29,7 +29,12 @@ type GapGroupRow struct {
 	CauseNS int64   `json:"cause_ns"`
 	Share   float64 `json:"share"` // of all gaps, 0 to 1
 
-	hosts map[uint32]int64 // by region: time in the gaps in which it was innermost
+	// Python is the code in which the threads that launched the work after the gaps
+	// were seen in them, most samples first; only where nsys sampled Python.
+	Python []HostFrame `json:"python,omitempty"`
+
+	frames map[PythonFrame]int64
+	hosts  map[uint32]int64 // by region: time in the gaps in which it was innermost
 }
 
 // Codes of what a thread did in a gap, the likelier first where two took as long.
@@ -86,6 +91,7 @@ type gapSums struct {
 	threads [][]uint32 // outer calls of each thread by start, so that ends grow with them
 	at      []int      // by thread: the first of them that may reach into the next gap
 	hosts   hostRanges
+	python  pythonSamples
 	rows    map[gapKey]*GapGroupRow
 	over    bool
 }
@@ -94,7 +100,7 @@ type gapSums struct {
 // needs all CUDA calls.
 func (t *Timeline) GapGroups(q Query) Rows[GapGroupRow] {
 	at := t.Attribute()
-	g := &gapSums{a: at, hosts: at.hostRanges(), threads: t.outerCalls(), at: make([]int, len(t.Threads)), rows: map[gapKey]*GapGroupRow{}}
+	g := &gapSums{a: at, hosts: at.hostRanges(), python: t.pythonSamples(), threads: t.outerCalls(), at: make([]int, len(t.Threads)), rows: map[gapKey]*GapGroupRow{}}
 	for _, s := range t.Calls.sites {
 		g.causes = append(g.causes, callCause(t.Name(s.Name)))
 	}
@@ -121,7 +127,7 @@ func (g *gapSums) add(x gap, after Op) {
 	}
 	row := g.rows[key]
 	if row == nil {
-		row = &GapGroupRow{Cause: gapCauseIDs[key.cause], NVTX: g.a.Path(key.node), Device: int(x.lane.device), hosts: map[uint32]int64{}}
+		row = &GapGroupRow{Cause: gapCauseIDs[key.cause], NVTX: g.a.Path(key.node), Device: int(x.lane.device), hosts: map[uint32]int64{}, frames: map[PythonFrame]int64{}}
 		if x.lane.queue != None {
 			stream := int(g.a.t.Queues[x.lane.queue].Stream)
 			row.Stream = &stream
@@ -133,7 +139,9 @@ func (g *gapSums) add(x gap, after Op) {
 	accrue(&row.CauseNS, took, &g.over)
 	row.MaxNS = max(row.MaxNS, ns)
 	if call != None {
-		g.hosts.add(g.a.t.Calls.Thread(call), x.start, min(x.end, g.a.t.Calls.Start(call)), row.hosts)
+		thread, until := g.a.t.Calls.Thread(call), min(x.end, g.a.t.Calls.Start(call))
+		g.hosts.add(thread, x.start, until, row.hosts)
+		g.python.count(thread, x.start, until, row.frames)
 	}
 }
 
@@ -186,6 +194,7 @@ func (g *gapSums) sorted(top int) Rows[GapGroupRow] {
 			all += float64(row.TotalNS)
 		}
 		row.Host = g.a.Path(mostNode(row.hosts))
+		row.Python = g.a.t.hostFrames(row.frames)
 		row.MeanNS = Round1(float64(row.TotalNS) / float64(row.Gaps))
 		rows = append(rows, *row)
 	}

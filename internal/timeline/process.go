@@ -21,6 +21,7 @@ func (t *Timeline) OfProcess(process uint32) *Timeline {
 	}
 	own.Ranges = keep(t.Ranges, func(r *Range) bool { return by(r.Thread) })
 	own.Marks = keep(t.Marks, func(m *Mark) bool { return by(m.Thread) })
+	own.PythonSamples = keep(t.PythonSamples, func(s *PythonSample) bool { return by(s.Thread) })
 	own.GraphNodes = keep(t.GraphNodes, func(n *GraphNode) bool { return by(n.Thread) })
 	own.Overhead = keep(t.Overhead, func(o *Overhead) bool { return by(o.Thread) })
 	own.Session.FirstNS, own.Session.LastNS = own.extent()

@@ -39,6 +39,10 @@ type Timeline struct {
 	Calls  Calls
 	Ranges []Range
 	Marks  []Mark
+	// PythonSamples are moments at which nsys looked what Python executed;
+	// PythonStacks their innermost frames, innermost first.
+	PythonSamples []PythonSample
+	PythonStacks  [][]PythonFrame
 
 	// DomainRows lists the creations of domains as recorded, for reports that
 	// join on them.

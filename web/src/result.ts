@@ -144,6 +144,7 @@ export interface Stage {
   tokens_per_s?: number;
   tokens_per_s_text?: string;
   split: Split;
+  host_frames?: HostFrame[] | null;
   launch_gain?: Bound;
   clean_busy?: number;
   kernels?: number;
@@ -564,6 +565,13 @@ export interface SubMS {
   name: string;
   ms: number;
   ms_text: string;
+}
+
+export interface HostFrame {
+  function: string;
+  file: string;
+  line: number;
+  samples: number;
 }
 
 export interface Bound {

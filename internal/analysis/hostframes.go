@@ -1,0 +1,81 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// findHostFrames tells by samples of Python what the host did while the GPU waited
+// for it in each stage.
+func (a *analyzer) findHostFrames(context.Context) error {
+	if a.tl == nil || len(a.tl.t.PythonSamples) == 0 {
+		return nil
+	}
+	gaps := a.tl.t.GapGroups(timeline.Query{WholeDevices: true}).Rows
+	for i := range a.res.Stages {
+		s := &a.res.Stages[i]
+		for _, g := range gaps {
+			if (g.Cause == "host" || g.Cause == "launch") && s.holds(g.NVTX) {
+				s.HostFrames = addFrames(s.HostFrames, g.Python)
+			}
+		}
+		slices.SortStableFunc(s.HostFrames, func(x, y timeline.HostFrame) int { return cmp.Compare(y.Samples, x.Samples) })
+	}
+	return nil
+}
+
+// holds tells whether a region lies in the stage; all do in one without regions.
+func (s *Stage) holds(region string) bool {
+	paths := s.paths()
+	return paths[0] == "" || slices.ContainsFunc(paths, func(p string) bool { return region == p || strings.HasPrefix(region, p+"/") })
+}
+
+func addFrames(sums, more []timeline.HostFrame) []timeline.HostFrame {
+	for _, f := range more {
+		at := slices.IndexFunc(sums, func(s timeline.HostFrame) bool { return s.Function == f.Function && s.File == f.File })
+		if at < 0 {
+			sums = append(sums, f)
+			continue
+		}
+		sums[at].Samples += f.Samples
+	}
+	return sums
+}
+
+// shownFrames is how many functions a sentence names.
+const shownFrames = 3
+
+func (s *Stage) mostFrames() (fact.Fact, bool) {
+	if len(s.HostFrames) == 0 {
+		return fact.Fact{}, false
+	}
+	var all int64
+	for _, f := range s.HostFrames {
+		all += f.Samples
+	}
+	first := s.HostFrames[0]
+	params := []fact.Param{fact.Name("frame", first.Name()), fact.Share("share", ratio(first.Samples, all)), fact.Count("n", all)}
+	var then []string
+	for _, f := range s.HostFrames[1:min(shownFrames, len(s.HostFrames))] {
+		then = append(then, f.Name())
+	}
+	if len(then) > 0 {
+		params = append(params, fact.Names("then", fact.KindName, then))
+	}
+	return fact.New(codeHostFrames, params...), true
+}
+
+// hostAdvice is what to do about long stretches of host code, and what runs there
+// where that was seen.
+func (a *analyzer) hostAdvice(s *Stage) []fact.Fact {
+	advice := a.advice(codeHowHost)
+	if f, ok := s.mostFrames(); ok {
+		return append(slices.Clone(advice), f)
+	}
+	return advice
+}
