@@ -161,14 +161,14 @@ func (k *kinds) of(name string) kind {
 		return got
 	}
 	got := kind{short: cxx.Short(name)}
-	got.category, got.rule = k.c.Of(name, got.short)
+	got.category, got.rule = k.c.of(name, got.short)
 	k.known[name] = got
 	return got
 }
 
-// Of gives the category of a kernel by its names, as an index into List, and
+// of gives the category of a kernel by its names, as an index into List, and
 // the rule that chose it, or the last category and "".
-func (c *Categories) Of(names ...string) (int, string) {
+func (c *Categories) of(names ...string) (int, string) {
 	for i := range c.Rules {
 		r := &c.Rules[i]
 		for _, name := range names {

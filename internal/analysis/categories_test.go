@@ -60,7 +60,7 @@ func TestCategories(t *testing.T) {
 		"saxpy(int, float, const float *, float *)":                                                                                    "elementwise",
 		"my_own_thing(int)": OtherCategory,
 	} {
-		i, rule := c.Of(name, cxx.Short(name))
+		i, rule := c.of(name, cxx.Short(name))
 		if got := c.List[i].ID; !strings.Contains("|"+want+"|", "|"+got+"|") {
 			t.Errorf("%s is %s by rule %q, want %s", name, got, rule, want)
 		}
@@ -74,7 +74,7 @@ func TestCategoriesOverlay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"my_gemm": "mine", "special_add_": "gemm", "nvjet_x": "gemm", "zzz": OtherCategory} {
-		if i, _ := c.Of(name); c.List[i].ID != want {
+		if i, _ := c.of(name); c.List[i].ID != want {
 			t.Errorf("%s is %s, want %s", name, c.List[i].ID, want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestCategoriesOverlay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i, _ := alone.Of("nvjet_x"); alone.List[i].ID != OtherCategory {
+	if i, _ := alone.of("nvjet_x"); alone.List[i].ID != OtherCategory {
 		t.Error("shipped: false left the shipped rules in")
 	}
 	for _, bad := range []string{

@@ -371,13 +371,13 @@ func LimiterOf(same []*Kernel) (k *Kernel, holds string) {
 	var all, alike int64
 	for _, k := range same {
 		all += k.TotalNS
-		if k.Limiter.Same(first) {
+		if k.Limiter.same(first) {
 			alike += k.TotalNS
 		}
 	}
 	switch {
 	case !slices.ContainsFunc(same, func(k *Kernel) bool {
-		return !k.Limiter.Same(first) || k.Limiter.Detail != first.Detail || !sameLevel(k.Limiter.Level, first.Level)
+		return !k.Limiter.same(first) || k.Limiter.Detail != first.Detail || !sameLevel(k.Limiter.Level, first.Level)
 	}):
 		return same[0], HoldsForAll
 	case 2*alike > all:

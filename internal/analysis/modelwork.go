@@ -71,7 +71,7 @@ func (a *analyzer) countedWork(work map[string]StageWork) error {
 	a.tellModel(r)
 	a.describeModel(r)
 	own := map[string]StageWork{}
-	for _, w := range FromFLOPs(r, r.Shape.DType) {
+	for _, w := range fromFLOPs(r, r.Shape.DType) {
 		own[w.Stage] = w
 	}
 	used := false

@@ -162,7 +162,7 @@ func TestModelRegions(t *testing.T) {
 // What is quantized with its activations is held against the peak of that type.
 func TestProductsOfQuantized(t *testing.T) {
 	r := &flops.Report{Model: flops.Identity{Products: "fp8"}, Stages: flops.Stages{{Name: "prefill", FLOPs: 1}}}
-	if w := FromFLOPs(r, "bf16"); w[0].DType != "fp8" {
+	if w := fromFLOPs(r, "bf16"); w[0].DType != "fp8" {
 		t.Errorf("%+v", w)
 	}
 }

@@ -143,8 +143,8 @@ type Limiter struct {
 	Cause    *Cause      `json:"cause,omitempty"`    // why that is the limit; absent without a verdict
 }
 
-// Same tells whether two verdicts name the same limit.
-func (l *Limiter) Same(m *Limiter) bool { return l.Kind == m.Kind && slices.Equal(l.Units, m.Units) }
+// same tells whether two verdicts name the same limit.
+func (l *Limiter) same(m *Limiter) bool { return l.Kind == m.Kind && slices.Equal(l.Units, m.Units) }
 
 // An OtherLimiter is what limits some launches of a kernel.
 type OtherLimiter struct {

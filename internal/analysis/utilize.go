@@ -58,7 +58,7 @@ func (a *analyzer) stageWork() map[string]StageWork {
 		f.Close()
 		if err == nil { // counted from the config; torch's own count has no bytes
 			a.addFile(a.in.Flops, "flops")
-			for _, w := range FromFLOPs(own, cmp.Or(dtype, own.Shape.DType)) {
+			for _, w := range fromFLOPs(own, cmp.Or(dtype, own.Shape.DType)) {
 				if _, ok := work[w.Stage]; !ok {
 					work[w.Stage] = w
 				}
@@ -128,10 +128,10 @@ func (a *analyzer) alike() bool {
 	return x.BatchSize == y.BatchSize && x.PromptLength == y.PromptLength && x.MaxNewTokens == y.MaxNewTokens
 }
 
-// FromFLOPs takes over what package flops computed of a model whose matrix
+// fromFLOPs takes over what package flops computed of a model whose matrix
 // products are in a data type, or in that of its quantization. Parts of a stage
 // are left out.
-func FromFLOPs(r *flops.Report, dtype string) []StageWork {
+func fromFLOPs(r *flops.Report, dtype string) []StageWork {
 	dtype = cmp.Or(r.Model.Products, dtype)
 	var out []StageWork
 	for _, s := range r.Stages {

@@ -249,7 +249,7 @@ func (e *Evidence) addContent(c *Content) {
 // settle judges, and judges again after what can be fixed was fixed: a
 // report elsewhere is moved, a raw stream imported.
 func (c *Capture) settle(ctx context.Context, a *Attempt, e *Evidence, ended tool.Ended, temp string, r *Result) Outcome {
-	o := Judge(*e)
+	o := judge(*e)
 	var notes []Warning
 	// Only what lies in our own TMPDIR is ours to move.
 	if here, elsewhere := e.good(); len(here) == 0 && len(elsewhere) == 1 && temp != "" && filepath.Dir(elsewhere[0].Path) == temp {
@@ -276,7 +276,7 @@ func (c *Capture) settle(ctx context.Context, a *Attempt, e *Evidence, ended too
 	}
 	e.Files = look(c.Output, "", "", a.Started)
 	c.open(ctx, e)
-	o = Judge(*e)
+	o = judge(*e)
 	o.Warnings = append(notes, o.Warnings...)
 	if o.Kind == Captured {
 		o.verdict(WithWarnings, nil)

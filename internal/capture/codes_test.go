@@ -16,7 +16,7 @@ func TestCodesOnly(t *testing.T) {
 		for _, row := range loadRows(t) {
 			for _, source := range row.sources {
 				for name, e := range rowEvidence(t, source) {
-					all[row.row+" "+name] = Judge(e)
+					all[row.row+" "+name] = judge(e)
 				}
 			}
 		}

@@ -52,7 +52,7 @@ func StoredDiagnostics(ctx context.Context, program, report, export string) ([]D
 	}
 	defer f.Close()
 	if !f.Has("DIAGNOSTIC_EVENT") {
-		return TextDiagnostics(program)(ctx, report)
+		return textDiagnostics(program)(ctx, report)
 	}
 	stored, err := f.Timeline(ctx, nsys.Machine)
 	if err != nil {

@@ -20,9 +20,9 @@ var diagnosticField = regexp.MustCompile(`\b(Source|Level|Text): (?:"((?:[^"\\]|
 
 var unescape = strings.NewReplacer(`\n`, " ", `\t`, " ", `\"`, `"`, `\\`, `\`)
 
-// ReadDiagnostics finds the profiler's own messages in the text export of a
+// readDiagnostics finds the profiler's own messages in the text export of a
 // report. Everything else in it is skipped.
-func ReadDiagnostics(r io.Reader) ([]Diagnostic, error) {
+func readDiagnostics(r io.Reader) ([]Diagnostic, error) {
 	var list []Diagnostic
 	var block strings.Builder
 	inside := false
@@ -73,9 +73,9 @@ func parseDiagnostic(block string) Diagnostic {
 // diagnostics: the text is some hundred times larger.
 const maxTextExport = 32 << 20
 
-// TextDiagnostics returns a function for Capture.Diagnostics that lets nsys
+// textDiagnostics returns a function for Capture.Diagnostics that lets nsys
 // export the report to text, for versions that keep the messages nowhere else.
-func TextDiagnostics(nsys string) func(ctx context.Context, report string) ([]Diagnostic, error) {
+func textDiagnostics(nsys string) func(ctx context.Context, report string) ([]Diagnostic, error) {
 	return func(ctx context.Context, report string) ([]Diagnostic, error) {
 		info, err := os.Stat(report)
 		if err != nil {
@@ -103,6 +103,6 @@ func TextDiagnostics(nsys string) func(ctx context.Context, report string) ([]Di
 			return nil, fmt.Errorf("nsys export: %s: %s", exit, oneLine(stderr))
 		}
 		defer f.Close()
-		return ReadDiagnostics(f)
+		return readDiagnostics(f)
 	}
 }

@@ -5,7 +5,7 @@
 // code, the messages and the files, because none of them can be trusted alone.
 //
 // The messages it knows are rows of patterns.tsv; how they combine is in
-// Judge. docs/outcomes.md lists both.
+// judge. docs/outcomes.md lists both.
 //
 // A quarter of the lines are the judgement, a quarter the engine; the rest are progress,
 // recordings that can be played, and evidence from logs.

@@ -33,7 +33,7 @@ func (t Tool) ofNsys() bool { return strings.HasPrefix(string(t), "nsys") }
 // profiles reports whether the tool runs a workload and must leave a report.
 func (t Tool) profiles() bool { return t == Nsys || t == Ncu }
 
-// Evidence is everything that Judge looks at.
+// Evidence is everything that judge looks at.
 type Evidence struct {
 	Tool Tool
 
@@ -128,9 +128,9 @@ type File struct {
 	Err    string // why a checker could not open it; "" where it could or none was asked
 }
 
-// Sniff looks at the first bytes of a file. A file counts as fresh when it was
+// sniff looks at the first bytes of a file. A file counts as fresh when it was
 // changed at or after since; file systems with whole seconds round down.
-func Sniff(path string, since time.Time) File {
+func sniff(path string, since time.Time) File {
 	f := File{Path: path}
 	info, err := os.Stat(path)
 	switch {

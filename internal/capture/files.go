@@ -82,7 +82,7 @@ func look(base, temp, stdout string, since time.Time) []File {
 			continue
 		}
 		seen[p] = true
-		if f := Sniff(p, since); f.Format != MissingFile {
+		if f := sniff(p, since); f.Format != MissingFile {
 			f.Fresh = f.Fresh || (mine(p) && f.Format != NotARegular)
 			files = append(files, f)
 		}

@@ -182,7 +182,7 @@ func TestJudgeForks(t *testing.T) {
 			Forked: k.forked, Options: k.options, Diagnostics: k.diagnostics,
 			Expect: Expect{Tables: []string{DataKernels}}, Content: &Content{},
 		}
-		o := Judge(e)
+		o := judge(e)
 		if o.Kind != MissingData || o.unfollowed != k.unfollowed || !strings.Contains(message.Text(o.Cause), k.cause) {
 			t.Errorf("%s: unfollowed %v\n%s", k.name, o.unfollowed, o.explain())
 		}

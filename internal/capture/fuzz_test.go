@@ -10,7 +10,7 @@ import (
 func FuzzReadDiagnostics(f *testing.F) {
 	f.Add([]byte("DiagnosticEvent_ {\n  Source: Injection\n  Level: Warning\n  Text: \"a \\\"b\\\" \\n c\"\n}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if _, err := ReadDiagnostics(bytes.NewReader(text)); err != nil {
+		if _, err := readDiagnostics(bytes.NewReader(text)); err != nil {
 			t.Error(err)
 		}
 	})

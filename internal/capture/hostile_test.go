@@ -160,7 +160,7 @@ func TestWorkloadTalksLikeTheProfiler(t *testing.T) {
 		{"gate opened, nothing written", Evidence{Stdout: "Capture range started in the application.\nGenerating '/tmp/nsys-report-1b8e.qdstrm'\n", Gated: true, Options: own}, NothingCollected},
 	} {
 		k.e.Tool, k.e.Want = Nsys, "/w/r.nsys-rep"
-		if o := Judge(k.e); o.Kind != k.want {
+		if o := judge(k.e); o.Kind != k.want {
 			t.Errorf("%s: %s, want %s\n%s", k.name, o.Kind, k.want, o.explain())
 		}
 	}
@@ -203,7 +203,7 @@ func TestMessagesInTheMiddle(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if o := Judge(Evidence{Tool: Ncu, Code: 1, Stdout: readLog(Ncu, path)}); o.Kind != Permission {
+	if o := judge(Evidence{Tool: Ncu, Code: 1, Stdout: readLog(Ncu, path)}); o.Kind != Permission {
 		t.Error(o.explain())
 	}
 }
@@ -309,7 +309,7 @@ func TestRunLeavesNoTemp(t *testing.T) {
 // TestEndOfTheProfilerItself: the workload is not blamed for the signal that
 // ended nsys.
 func TestEndOfTheProfilerItself(t *testing.T) {
-	o := Judge(Evidence{Tool: Nsys, Want: "/w/r.nsys-rep", Code: 137, Killer: 9, Files: []File{{Path: "/w/r.nsys-rep", Size: 9, Format: NsysReport, Fresh: true}}})
+	o := judge(Evidence{Tool: Nsys, Want: "/w/r.nsys-rep", Code: 137, Killer: 9, Files: []File{{Path: "/w/r.nsys-rep", Size: 9, Format: NsysReport, Fresh: true}}})
 	if o.Kind != WithWarnings || hasWarning(o, string(warnCut)) || hasWarning(o, string(warnExit)) || !hasWarning(o, string(warnKilled)) {
 		t.Error(o.explain())
 	}
@@ -330,7 +330,7 @@ func TestFullDiskInOtherWords(t *testing.T) {
 		{"permission beside it", Evidence{Stderr: "ftrace collection requires root privileges\n", LowSpace: "/w", Code: 1}, Permission},
 	} {
 		k.e.Tool, k.e.Want = Nsys, "/w/r.nsys-rep"
-		if o := Judge(k.e); o.Kind != k.want {
+		if o := judge(k.e); o.Kind != k.want {
 			t.Errorf("%s: %s, want %s\n%s", k.name, o.Kind, k.want, o.explain())
 		}
 	}
@@ -341,7 +341,7 @@ func TestFullDiskInOtherWords(t *testing.T) {
 func TestFullDiskBesideAReport(t *testing.T) {
 	good := []File{{Path: "/w/r.nsys-rep", Size: 9, Format: NsysReport, Fresh: true}}
 	for _, code := range []int{139, 0} {
-		o := Judge(Evidence{Tool: Nsys, Want: "/w/r.nsys-rep", Code: code, LowSpace: "/tmp", Files: good})
+		o := judge(Evidence{Tool: Nsys, Want: "/w/r.nsys-rep", Code: code, LowSpace: "/tmp", Files: good})
 		if o.Kind != DiskFull || !o.Usable || !o.CutShort() || len(o.Warnings) == 0 || o.Warnings[0].Code != "low-space" {
 			t.Errorf("code %d: %s; warnings %+v", code, o.Kind, o.Warnings)
 		}
@@ -369,7 +369,7 @@ func TestEvidenceIsFitToShow(t *testing.T) {
 			checkOutcome(t, name, r.Outcome)
 		})
 	}
-	o := Judge(Evidence{Tool: Nsys, Content: &Content{Warnings: []fact.Fact{fact.New(warnReader, fact.Vendor("text", "\x1b[2J"+strings.Repeat("y", 9000)))}}, Files: []File{{Path: "r.nsys-rep", Format: NsysReport, Size: 1, Fresh: true}}, Want: "r.nsys-rep"})
+	o := judge(Evidence{Tool: Nsys, Content: &Content{Warnings: []fact.Fact{fact.New(warnReader, fact.Vendor("text", "\x1b[2J"+strings.Repeat("y", 9000)))}}, Files: []File{{Path: "r.nsys-rep", Format: NsysReport, Size: 1, Fresh: true}}, Want: "r.nsys-rep"})
 	if len(o.Warnings) != 1 || len(o.Warnings[0].Text("text")) > 310 || strings.Contains(o.Warnings[0].Text("text"), "\x1b") {
 		t.Errorf("%v", o.Warnings)
 	}
@@ -393,7 +393,7 @@ func TestSecretsOfTheEnvironment(t *testing.T) {
 // not a folder that could not be written to.
 func TestOldReportName(t *testing.T) {
 	judge := func(path string) Outcome {
-		return Judge(Evidence{Tool: Nsys, Want: "/w/r.nsys-rep", Files: []File{{Path: path, Size: 9, Format: NsysReport, Fresh: true}}})
+		return judge(Evidence{Tool: Nsys, Want: "/w/r.nsys-rep", Files: []File{{Path: path, Size: 9, Format: NsysReport, Fresh: true}}})
 	}
 	old, elsewhere := judge("/w/r.qdrep"), judge("/tmp/nsys-report-1.nsys-rep")
 	if old.Kind != OutputElsewhere || !old.Usable || !old.Cause.Is(causeOldName) {

@@ -11,10 +11,10 @@ import (
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// Judge decides what came of a run. A good report outweighs exit code and
+// judge decides what came of a run. A good report outweighs exit code and
 // messages; without one, the first message of the table that explains the
 // failure decides, then the way the run was stopped, then the exit code.
-func Judge(e Evidence) Outcome {
+func judge(e Evidence) Outcome {
 	found := e.find()
 	here, elsewhere := e.good()
 	o := Outcome{What: e.what(len(here) + len(elsewhere))}

@@ -20,7 +20,7 @@ var patternTable string
 type Effect string
 
 const (
-	Fact   Effect = "fact"   // used by Judge, says nothing alone
+	Fact   Effect = "fact"   // used by judge, says nothing alone
 	Hint   Effect = "hint"   // explains a verdict that another message decides
 	Warn   Effect = "warn"   // rides on a good report
 	Fail   Effect = "fail"   // decides where there is no good report

@@ -147,7 +147,7 @@ func TestImporterBrokenKeepsStream(t *testing.T) {
 	if len(r.Kept) != 1 || r.Kept[0] != c.Output+".qdstrm" || !slices.Equal(r.Outcome.Streams, r.Kept) {
 		t.Fatalf("kept %v, streams %v", r.Kept, r.Outcome.Streams)
 	}
-	if f := Sniff(r.Kept[0], time.Time{}); f.Format != Stream {
+	if f := sniff(r.Kept[0], time.Time{}); f.Format != Stream {
 		t.Errorf("%s is %s", r.Kept[0], f.Format)
 	}
 }
@@ -264,7 +264,7 @@ func TestCheckersAndDiagnostics(t *testing.T) {
 		if r.Outcome.Kind != ReportUnreadable || r.Outcome.Usable || len(r.Reports) != 0 {
 			t.Error(r.Outcome.explain())
 		}
-		if len(r.Kept) != 1 || Sniff(r.Kept[0], time.Time{}).Format != NsysReport {
+		if len(r.Kept) != 1 || sniff(r.Kept[0], time.Time{}).Format != NsysReport {
 			t.Errorf("kept %v", r.Kept)
 		}
 	})
@@ -337,7 +337,7 @@ func TestCommandFileCanBePasted(t *testing.T) {
 	if err != nil || !exit.OK() {
 		t.Fatalf("%v %v %s", err, exit, stderr)
 	}
-	if f := Sniff(report, time.Time{}); f.Format != NsysReport {
+	if f := sniff(report, time.Time{}); f.Format != NsysReport {
 		t.Errorf("the pasted line left %s", f.Format)
 	}
 }
@@ -347,6 +347,6 @@ func BenchmarkJudge(b *testing.B) {
 	line := "step 1234: loss 0.123, [1/1] [0%] tokens per second 5678.9, Processing ==PROF==\n"
 	text := strings.Repeat(line, (5<<20)/4/len(line))
 	for b.Loop() {
-		Judge(Evidence{Tool: Nsys, Stdout: text, Stderr: text})
+		judge(Evidence{Tool: Nsys, Stdout: text, Stderr: text})
 	}
 }

@@ -122,20 +122,20 @@ func TestSniff(t *testing.T) {
 		if err := os.WriteFile(p, []byte(k.head), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if f := Sniff(p, old); f.Format != k.want || !f.Fresh || f.Size != int64(len(k.head)) {
+		if f := sniff(p, old); f.Format != k.want || !f.Fresh || f.Size != int64(len(k.head)) {
 			t.Errorf("%q: %+v", k.head, f)
 		}
 		if err := os.Chtimes(p, old, old); err != nil {
 			t.Fatal(err)
 		}
-		if Sniff(p, time.Now()).Fresh {
+		if sniff(p, time.Now()).Fresh {
 			t.Errorf("%q: an old file counts as fresh", k.head)
 		}
 	}
-	if f := Sniff(filepath.Join(dir, "none"), old); f.Format != MissingFile {
+	if f := sniff(filepath.Join(dir, "none"), old); f.Format != MissingFile {
 		t.Errorf("%+v", f)
 	}
-	if f := Sniff(dir, old); f.Format != NotARegular {
+	if f := sniff(dir, old); f.Format != NotARegular {
 		t.Errorf("%+v", f)
 	}
 }

@@ -68,7 +68,7 @@ func TestReadDiagnostics(t *testing.T) {
 	text := "Type: 27\nNvtxEvent_ {\n  Text: \"Level: Error Text: fake\"\n}\n\nType: 49\nDiagnosticEvent_ {\n  Timestamp {\n    Time: 0\n    Type: TargetTimestamp\n  }\n" +
 		"  Source: Analysis\n  Level: Warning\n  Text: \"No CUDA events collected.\\tDoes the \\\"process\\\" use CUDA?\"\n  GlobalProcess: 1\n}\n" +
 		"DiagnosticEvent_ {\n  Source: Daemon\n  Level: Info\n  Text: \"\"\n}\n" + strings.Repeat("x", 200000) + "\nDiagnosticEvent_ {\n  Level: Error\n"
-	list, err := ReadDiagnostics(strings.NewReader(text))
+	list, err := readDiagnostics(strings.NewReader(text))
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%v %+v", err, list)
 	}
@@ -83,7 +83,7 @@ func TestRecordingRoundTrip(t *testing.T) {
 		Events: []RecordedLine{{0, false, "first"}, {1500 * time.Millisecond, true, "  -- not a part"}, {2 * time.Second, false, ""}},
 		Files:  []RecordedFile{{"{output}.ncu-rep", 100, []byte(format.NcuMagic)}},
 	}
-	back, err := ParseRecording(r.String())
+	back, err := parseRecording(r.String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestRecordingRoundTrip(t *testing.T) {
 		"tool: ncu\n-- events --\n1 both y\n", "tool: ncu\n-- file a --\nsize: 99999999999999\n", "tool: ncu\n-- file a --\nsize: 1\nhead: 0000\n",
 		"tool: ncu\n-- other --\n", "tool: ncu\n-- file a --\nhead: xyz\n",
 	} {
-		if _, err := ParseRecording(bad); err == nil {
+		if _, err := parseRecording(bad); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}
 	}
@@ -104,7 +104,7 @@ func TestRecordingRoundTrip(t *testing.T) {
 func FuzzParseRecording(f *testing.F) {
 	f.Add("tool: ncu\nexit: 1\n-- events --\n0.5 out x\n-- file {output}.ncu-rep --\nsize: 4\nhead: 4e565200\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := ParseRecording(text)
+		r, err := parseRecording(text)
 		if err != nil {
 			return
 		}

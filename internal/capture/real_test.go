@@ -271,7 +271,7 @@ func TestRealEngineDies(t *testing.T) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	wait("end of nsys", func() bool { return len(processesIn(dir)) == 0 })
-	if f := Sniff(c.want(), time.Time{}); f.Format != NsysReport {
+	if f := sniff(c.want(), time.Time{}); f.Format != NsysReport {
 		t.Errorf("the report is %s", f.Format)
 	}
 	wait("removal of TMPDIR", func() bool {
@@ -324,7 +324,7 @@ func runReal(t *testing.T, version string, rc realCase) {
 		}
 	}
 	for _, path := range r.Reports {
-		if f := Sniff(path, time.Time{}); f.Format != NsysReport {
+		if f := sniff(path, time.Time{}); f.Format != NsysReport {
 			t.Errorf("%s is %s", path, f.Format)
 		}
 	}
@@ -427,7 +427,7 @@ func streamKept(t *testing.T, c Capture, r Result) {
 	}
 	stream := r.Kept[0]
 	t.Cleanup(func() { _ = os.RemoveAll(filepath.Dir(stream)) })
-	if f := Sniff(stream, time.Time{}); f.Format != Stream {
+	if f := sniff(stream, time.Time{}); f.Format != Stream {
 		t.Fatalf("%s is %s", stream, f.Format)
 	}
 	real, err := filepath.Glob(filepath.Join(filepath.Dir(c.Command.Path), "usr/lib/*/nsight-systems/host-linux-x64/QdstrmImporter"))
@@ -438,7 +438,7 @@ func streamKept(t *testing.T, c Capture, r Result) {
 	if err := Import(t.Context(), real[0], stream, report); err != nil {
 		t.Fatal(err)
 	}
-	if f := Sniff(report, time.Time{}); f.Format != NsysReport {
+	if f := sniff(report, time.Time{}); f.Format != NsysReport {
 		t.Errorf("rescued report is %s", f.Format)
 	}
 }
@@ -480,7 +480,7 @@ func TestRealDiagnostics(t *testing.T) {
 				c := nsysCapture(t, version, nil, nil)
 				c.Command.Args = append(c.Command.Args[:len(c.Command.Args)-1], "/usr/bin/env", "-i", buildProg(t))
 				c.Target = nil
-				c.Diagnostics = TextDiagnostics(c.Command.Path)
+				c.Diagnostics = textDiagnostics(c.Command.Path)
 				if o = Run(t.Context(), c).Outcome; o.Kind == WithWarnings {
 					break
 				}

@@ -56,8 +56,8 @@ type RecordedFile struct {
 // maxPlayed bounds a file that a recording asks for.
 const maxPlayed = 1 << 30
 
-// ParseRecording reads the text form.
-func ParseRecording(text string) (Recording, error) {
+// parseRecording reads the text form.
+func parseRecording(text string) (Recording, error) {
 	var r Recording
 	head, parts := parseArchive(text)
 	for n, line := range strings.Split(head, "\n") {

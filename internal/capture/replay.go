@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Play stands in for a profiler: it prints what the recording holds at the
+// play stands in for a profiler: it prints what the recording holds at the
 // recorded times divided by speed, writes the recorded files where args tell
 // the profiler to write, and returns the exit code. It does not start the
 // workload. SIGINT and SIGTERM end it as the recording says.
-func Play(r Recording, args []string, stdout, stderr io.Writer, speed float64) int {
+func play(r Recording, args []string, stdout, stderr io.Writer, speed float64) int {
 	if speed <= 0 {
 		speed = 1
 	}
@@ -59,8 +59,8 @@ func PlayFile(path string, args []string, stdout, stderr io.Writer, speed float6
 	text, err := os.ReadFile(path)
 	if err == nil {
 		var r Recording
-		if r, err = ParseRecording(string(text)); err == nil {
-			return Play(r, args, stdout, stderr, speed)
+		if r, err = parseRecording(string(text)); err == nil {
+			return play(r, args, stdout, stderr, speed)
 		}
 	}
 	fmt.Fprintln(stderr, "play:", err)

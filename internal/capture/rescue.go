@@ -15,7 +15,7 @@ import (
 
 // rescue imports a raw stream that nsys itself could not import.
 func (c *Capture) rescue(ctx context.Context, stream, nsys string) error {
-	if f := Sniff(stream, time.Time{}); f.Format != Stream {
+	if f := sniff(stream, time.Time{}); f.Format != Stream {
 		return fmt.Errorf("import %s: the collection was cut, the file is %s", stream, f.Format)
 	}
 	importer, err := c.importer(nsys)
@@ -66,9 +66,9 @@ func Import(ctx context.Context, importer, stream, report string) error {
 	}
 	e := Evidence{
 		Tool: NsysImport, Code: exit.Shell(), Stdout: string(out), Stderr: string(stderr),
-		Want: report, Files: []File{Sniff(report, exit.Started)},
+		Want: report, Files: []File{sniff(report, exit.Started)},
 	}
-	if o := Judge(e); !o.OK() {
+	if o := judge(e); !o.OK() {
 		_ = os.Remove(report)
 		return &importError{stream, o}
 	}

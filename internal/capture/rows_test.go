@@ -138,7 +138,7 @@ func TestEveryRow(t *testing.T) {
 		t.Run(row.row, func(t *testing.T) {
 			for _, source := range row.sources {
 				for name, e := range rowEvidence(t, source) {
-					o := Judge(e)
+					o := judge(e)
 					if o.Kind != row.kind {
 						t.Errorf("%s: %s, want %s\n%s", name, o.Kind, row.kind, o.explain())
 					}
@@ -248,7 +248,7 @@ func TestGoodRunsAreCaptured(t *testing.T) {
 		"h200/H06-ncu-ok-kernel-replay.log", "h200/H07-ncu-app-range-ok.log",
 	} {
 		e := evidenceOf(t, name)
-		if o := Judge(e); o.Kind != Captured || !o.Usable || !o.OK() {
+		if o := judge(e); o.Kind != Captured || !o.Usable || !o.OK() {
 			t.Errorf("%s: %s", name, o.explain())
 		}
 		for _, f := range e.find() {

@@ -120,9 +120,9 @@ type Row struct {
 	est    *estimate
 }
 
-// Exact reports whether the value has no noise: it is counted, and all runs of a
+// exact reports whether the value has no noise: it is counted, and all runs of a
 // side agree.
-func (r *Row) Exact() bool {
+func (r *Row) exact() bool {
 	return metrics[r.Metric].counted && constant(r.BaseSamples) && constant(r.NewSamples)
 }
 
@@ -290,7 +290,7 @@ func (c *Comparison) judge(o Options) {
 
 // needsTest tells a value with noise of which both sides have several samples.
 func (r *Row) needsTest() bool {
-	return !r.Exact() && min(len(r.BaseSamples), len(r.NewSamples)) >= 2 && positive(r.BaseSamples) && positive(r.NewSamples)
+	return !r.exact() && min(len(r.BaseSamples), len(r.NewSamples)) >= 2 && positive(r.BaseSamples) && positive(r.NewSamples)
 }
 
 func positive(x []float64) bool {
@@ -311,7 +311,7 @@ func (r *Row) decide(o Options, tests int, d Differ) {
 	switch why := d.forbids(r); {
 	case !why.IsZero():
 		r.Why = why
-	case r.Exact() && (r.both() || r.structural()):
+	case r.exact() && (r.both() || r.structural()):
 		r.decideExact()
 	case !r.both():
 		r.Why = fact.New(OneSided, fact.ID("status", "compare.status", string(r.Status)))

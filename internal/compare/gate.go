@@ -256,7 +256,7 @@ func (rule *Rule) check(r *Row) Check {
 // counts 0 there.
 func (r *Row) absolute() (change, low, high *float64) {
 	d := value(r.New) - value(r.Base)
-	if r.Exact() || r.Low == nil {
+	if r.exact() || r.Low == nil {
 		return &d, &d, &d
 	}
 	return &d, ptr(*r.Low * *r.Base), ptr(*r.High * *r.Base)

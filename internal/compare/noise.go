@@ -47,7 +47,7 @@ func Self(side []Run, o Options) (*SelfNoise, error) {
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		all := append(r.BaseSamples[:len(r.BaseSamples):len(r.BaseSamples)], r.NewSamples...)
-		if r.Exact() && constant(all) || len(all) < len(side) || !positive(all) {
+		if r.exact() && constant(all) || len(all) < len(side) || !positive(all) {
 			continue
 		}
 		n.Rows = append(n.Rows, noiseOf(r, all, o))

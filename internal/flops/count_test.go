@@ -270,7 +270,7 @@ func TestSums(t *testing.T) {
 		if math.Abs(float64(bytes-d.Bytes.Total)) > 40 { // experts are expectations, rounded in each step
 			t.Errorf("%s: steps move %d bytes, decode %d", name, bytes, d.Bytes.Total)
 		}
-		if m.ActiveParameters() > m.Parameters() {
+		if m.activeParameters() > m.Parameters() {
 			t.Errorf("%s: more active parameters than there are", name)
 		}
 	}

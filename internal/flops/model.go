@@ -340,9 +340,9 @@ func (m *Model) Parameters() int64 {
 	return n
 }
 
-// ActiveParameters is the number that a token of text passes through: with
+// activeParameters is the number that a token of text passes through: with
 // experts only those chosen for it, and no vision.
-func (m *Model) ActiveParameters() int64 { return m.text.params(true) }
+func (m *Model) activeParameters() int64 { return m.text.params(true) }
 
 // headLinear is the product that makes logits; its weights are those of the
 // embedding where they are tied.

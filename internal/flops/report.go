@@ -268,7 +268,7 @@ func bytesOf(elements int64, dtype string) int64 { return mul(elements, bits[dty
 func (m *Model) identity(s Shape) Identity {
 	d := m.text
 	id := Identity{
-		Type: m.Type, Parameters: m.Parameters(), ActiveParameters: m.ActiveParameters(), WeightsBytes: int64(math.Round(m.weightBytes(denseBytes(s.DType)))),
+		Type: m.Type, Parameters: m.Parameters(), ActiveParameters: m.activeParameters(), WeightsBytes: int64(math.Round(m.weightBytes(denseBytes(s.DType)))),
 		Layers: int64(len(d.layers)), Hidden: d.hidden, TiedEmbeddings: d.tied, ImageTokens: m.ImageTokens(), Products: m.products(),
 	}
 	if m.quant != nil {

@@ -24,8 +24,8 @@ const (
 // DTypes lists all, in the order to show.
 var DTypes = []DType{TensorBF16, TensorFP16, TensorTF32, TensorFP8, TensorINT8, TensorFP64, FP32, FP16, FP64}
 
-// Label names a data type for people.
-func (d DType) Label() string {
+// label names a data type for people.
+func (d DType) label() string {
 	switch d {
 	case TensorFP16:
 		return "fp16 tensor, dense"
@@ -45,8 +45,8 @@ func (d DType) Label() string {
 	return string(d)
 }
 
-// Short is the name of the type without its pipe.
-func (d DType) Short() string { return strings.TrimPrefix(string(d), "tensor_") }
+// short is the name of the type without its pipe.
+func (d DType) short() string { return strings.TrimPrefix(string(d), "tensor_") }
 
 // Tensor tells whether tensor cores compute in it.
 func (d DType) Tensor() bool { return strings.HasPrefix(string(d), "tensor_") }

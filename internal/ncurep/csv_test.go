@@ -97,7 +97,7 @@ func TestReadDetailsCSV(t *testing.T) {
 		if len(rep.Results) != want.results || len(rep.Warnings) != 0 {
 			t.Fatalf("%s: %d results, warnings %v", file, len(rep.Results), rep.Warnings)
 		}
-		m, ok := rep.Results[0].Metric(want.label)
+		m, ok := rep.Results[0].metric(want.label)
 		if !ok {
 			t.Fatalf("%s: no %s", file, want.label)
 		}

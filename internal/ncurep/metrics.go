@@ -187,9 +187,9 @@ func (r *Reader) wants(id uint64, name string) bool {
 	return r.wanted[id] == 1
 }
 
-// Metric returns the metric of that name. Where the name occurs several times
+// metric returns the metric of that name. Where the name occurs several times
 // the last occurrence counts, with or without a value: that is the one ncu shows.
-func (res *Result) Metric(name string) (*Metric, bool) {
+func (res *Result) metric(name string) (*Metric, bool) {
 	for i := len(res.Metrics) - 1; i >= 0; i-- {
 		if m := &res.Metrics[i]; m.Name == name {
 			return m, true
@@ -200,7 +200,7 @@ func (res *Result) Metric(name string) (*Metric, bool) {
 
 // Value returns the number of a metric, and whether it was measured.
 func (res *Result) Value(name string) (float64, bool) {
-	m, ok := res.Metric(name)
+	m, ok := res.metric(name)
 	if !ok {
 		return 0, false
 	}

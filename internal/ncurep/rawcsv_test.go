@@ -69,7 +69,7 @@ func TestUnitsDependOnTheReport(t *testing.T) {
 		b := fixture(t, tt.report+".ncu-rep")
 		only := Options{Metrics: func(name string) bool { return name == tt.metric }}
 		for _, opts := range []Options{{}, only} {
-			m, ok := readBytes(t, b, opts).Results[0].Metric(tt.metric)
+			m, ok := readBytes(t, b, opts).Results[0].metric(tt.metric)
 			if !ok || m.Unit() != tt.unit {
 				t.Errorf("%s in %s: %v, unit %q, want %q", tt.metric, tt.report, ok, m.Unit(), tt.unit)
 			}
@@ -82,7 +82,7 @@ func TestUnitsDependOnTheReport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m, ok := res.Metric(tt.metric); !ok || m.Unit() != tt.unit {
+		if m, ok := res.metric(tt.metric); !ok || m.Unit() != tt.unit {
 			t.Errorf("%s in %s, streamed: want %q", tt.metric, tt.report, tt.unit)
 		}
 	}

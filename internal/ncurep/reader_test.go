@@ -203,7 +203,7 @@ func TestDuplicates(t *testing.T) {
 	for name, n := range seen {
 		if n > 1 {
 			repeated++
-			m, ok := rep.Results[0].Metric(name)
+			m, ok := rep.Results[0].metric(name)
 			if !ok || m.Name != name {
 				t.Errorf("%s not found", name)
 			}
@@ -213,7 +213,7 @@ func TestDuplicates(t *testing.T) {
 		t.Error("the fixture has no duplicates any more")
 	}
 	res := Result{Metrics: []Metric{{Name: "a", Sampler: true}, {Name: "a"}}}
-	if m, _ := res.Metric("a"); m.Sampler {
+	if m, _ := res.metric("a"); m.Sampler {
 		t.Error("the first of two was chosen")
 	}
 }

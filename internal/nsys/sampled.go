@@ -18,7 +18,7 @@ const sampledUnit = " [Throughput %]"
 // samples reads the sampled counters that are kept. A file without them is as
 // good as any: sampling is an extra.
 func (b *builder) samples(ctx context.Context) error {
-	if !b.f.HasSamples() {
+	if !b.f.hasSamples() {
 		return nil
 	}
 	names, err := b.f.sampleNames(ctx)

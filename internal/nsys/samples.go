@@ -14,13 +14,13 @@ var (
 	sampleNameLayout = layout{table: "TARGET_INFO_GPU_METRICS", need: []string{"typeId", "metricId", "metricName"}, known: []string{"sourceId", "typeName"}}
 )
 
-// HasSamples reports whether metrics of the GPU were sampled.
-func (f *File) HasSamples() bool { return f.Has(tableSamples) }
+// hasSamples reports whether metrics of the GPU were sampled.
+func (f *File) hasSamples() bool { return f.Has(tableSamples) }
 
 // EachSample goes through the sampled metrics of the GPUs in the order of the
 // file. The sample is valid until fn returns.
 func (f *File) EachSample(ctx context.Context, fn func(*timeline.MetricSample) error) error {
-	if !f.HasSamples() {
+	if !f.hasSamples() {
 		return nil
 	}
 	names, err := f.sampleNames(ctx)

@@ -88,16 +88,16 @@ func ReadStatsCSVFile(path string) ([]*StatsTable, error) {
 		return nil, fmt.Errorf("open CSV: %w", err)
 	}
 	defer f.Close()
-	tables, err := ReadStatsCSV(f)
+	tables, err := readStatsCSV(f)
 	if err != nil {
 		return nil, fmt.Errorf("read CSV %s: %w", path, err)
 	}
 	return tables, nil
 }
 
-// ReadStatsCSV reads one or several tables, with the lines that nsys prints
+// readStatsCSV reads one or several tables, with the lines that nsys prints
 // between them. Column names of 2021 to 2025 are known.
-func ReadStatsCSV(r io.Reader) ([]*StatsTable, error) {
+func readStatsCSV(r io.Reader) ([]*StatsTable, error) {
 	s := &statsScanner{}
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 64<<10), maxStatsLine)

@@ -97,7 +97,7 @@ func TestStatsCSVBadInput(t *testing.T) {
 		{"microseconds", "Time (%),Total Time (us),Instances,Avg (ms),Name\n1.0,5.5,1,2.0,k\n", 1, 0, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tables, err := ReadStatsCSV(strings.NewReader(tt.text))
+			tables, err := readStatsCSV(strings.NewReader(tt.text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +127,7 @@ func TestStatsCSVBadInput(t *testing.T) {
 			}
 		})
 	}
-	if _, err := ReadStatsCSV(strings.NewReader("Processing [x]...\nSKIPPED: x does not contain CUDA kernel data.\n")); !errors.Is(err, ErrNoStats) {
+	if _, err := readStatsCSV(strings.NewReader("Processing [x]...\nSKIPPED: x does not contain CUDA kernel data.\n")); !errors.Is(err, ErrNoStats) {
 		t.Errorf("no table: %v", err)
 	}
 }
@@ -141,7 +141,7 @@ func TestStatsCSVSeveralTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tables, err := ReadStatsCSV(strings.NewReader(string(a) + string(b)))
+	tables, err := readStatsCSV(strings.NewReader(string(a) + string(b)))
 	if err != nil || len(tables) != 2 || tables[1].Report != "nvtx_sum" {
 		t.Fatalf("%v %v", tables, err)
 	}
@@ -155,7 +155,7 @@ func FuzzStatsCSV(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		tables, err := ReadStatsCSV(strings.NewReader(text))
+		tables, err := readStatsCSV(strings.NewReader(text))
 		if err != nil {
 			return
 		}
@@ -175,7 +175,7 @@ func FuzzStatsCSV(f *testing.F) {
 // Synthetic: names of columns that other tools and releases use.
 func TestStatsCSVSynonyms(t *testing.T) {
 	for _, name := range []string{"Name", "Kernel Name", "Function Name"} {
-		tables, err := ReadStatsCSV(strings.NewReader("Time (%),Total Time (ns),Instances,Avg (ns)," + name + "\n1.0,5,1,5.0,k\n"))
+		tables, err := readStatsCSV(strings.NewReader("Time (%),Total Time (ns),Instances,Avg (ns)," + name + "\n1.0,5,1,5.0,k\n"))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -183,7 +183,7 @@ func TestStatsCSVSynonyms(t *testing.T) {
 			t.Errorf("%s: report %q, name %q", name, tab.Report, tab.Text(0, "name"))
 		}
 	}
-	_, err := ReadStatsCSV(strings.NewReader("Percent,Total Time (ns),How many,Name\n1.0,5,1,k\n"))
+	_, err := readStatsCSV(strings.NewReader("Percent,Total Time (ns),How many,Name\n1.0,5,1,k\n"))
 	var unknown *UnknownColumnsError
 	if !errors.As(err, &unknown) || !errors.Is(err, ErrNoStats) || !slices.Contains(unknown.Found, "How many") || !slices.Contains(unknown.Expected, "Instances") {
 		t.Errorf("error %v", err)

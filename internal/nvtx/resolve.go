@@ -59,12 +59,12 @@ func (e *UnmatchedError) Error() string {
 	if len(e.Near) > 0 {
 		fmt.Fprintf(&b, "; did you mean %s?", quoteOr(e.Near))
 	}
-	b.WriteString("; " + e.Exist())
+	b.WriteString("; " + e.exist())
 	return b.String()
 }
 
-// Exist lists the ranges that there are, for a message.
-func (e *UnmatchedError) Exist() string {
+// exist lists the ranges that there are, for a message.
+func (e *UnmatchedError) exist() string {
 	if len(e.Known) == 0 {
 		return "the timeline holds no NVTX ranges: annotate the workload, or drop the NVTX filter"
 	}

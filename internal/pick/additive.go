@@ -14,9 +14,9 @@ var ratios = []string{"throughput", "_rate", "_ratio", "_pct", "__average", "__m
 // counts are metrics of ncu's own that add up although they have no roll-up.
 var counts = []string{"inst_executed", "thread_inst_executed", "sass__inst_executed", "memory_l1_", "memory_l2_", "derived__memory_l1_", "derived__memory_l2_"}
 
-// Additive tells whether the values of a metric add up over launches. A rate, a
+// additive tells whether the values of a metric add up over launches. A rate, a
 // share of a peak, a maximum or a property of the launch does not.
-func Additive(name, unit string) bool {
+func additive(name, unit string) bool {
 	if unit == "%" || unit == "hz" || strings.Contains(unit, "/") {
 		return false
 	}

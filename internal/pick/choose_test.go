@@ -467,24 +467,24 @@ func TestForesee(t *testing.T) {
 func TestNeeded(t *testing.T) {
 	r := Run{Planned: []Planned{{Group: "a", Role: RoleTypical, Launch: Launch{ID: 7}}, {Group: "b", Role: RoleAlong}}}
 	v := &Verification{Matches: []Match{{Group: "a", Verdict: Sound}}}
-	if r.Needed(v) {
+	if r.needed(v) {
 		t.Error("everything was counted already")
 	}
-	if v.Matches[0].Verdict = Doubtful; !r.Needed(v) {
+	if v.Matches[0].Verdict = Doubtful; !r.needed(v) {
 		t.Error("a doubtful result is enough")
 	}
 	for _, role := range []string{RoleSlowest, RoleOther} {
 		r.Planned[0].Role, v.Matches[0].Verdict = role, Sound
-		if !r.Needed(v) {
+		if !r.needed(v) {
 			t.Errorf("the launch of role %q is another one", role)
 		}
-		if v.Matches[0].Launch = 7; r.Needed(v) {
+		if v.Matches[0].Launch = 7; r.needed(v) {
 			t.Errorf("the launch of role %q was counted", role)
 		}
 		v.Matches[0].Launch = 0
 	}
 	r.Planned[0].Role, v.Matches[0].Role = RoleTypical, RoleSame
-	if !r.Needed(v) {
+	if !r.needed(v) {
 		t.Error("a launch away from the median is no typical one")
 	}
 }

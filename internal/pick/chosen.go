@@ -67,7 +67,7 @@ func (c *chosen) announce() {
 	}
 	for _, l := range t.LeftOut {
 		if l.Collective {
-			c.tell(fact.New(leavesOut, fact.Count("launches", l.Launches), fact.Share("share", l.Share), fact.Name("kernels", l.Names(mostNamed, message.Share)), fact.Because("why", l.Reason.Fact)))
+			c.tell(fact.New(leavesOut, fact.Count("launches", l.Launches), fact.Share("share", l.Share), fact.Name("kernels", l.names(mostNamed, message.Share)), fact.Because("why", l.Reason.Fact)))
 		}
 	}
 }
@@ -78,12 +78,12 @@ func (c *chosen) announce() {
 func (c *chosen) processes(ctx context.Context, first int) error {
 	for i := first; i < len(c.targets.Runs); i++ {
 		run := &c.targets.Runs[i]
-		if v := c.targets.Verification; v != nil && !run.Needed(v) {
+		if v := c.targets.Verification; v != nil && !run.needed(v) {
 			run.Skipped = why(alreadyCounted)
 			continue
 		}
 		request := Request{
-			Options: run.Options(c.Base, c.targets), Output: "ncu/run", Launches: len(run.Planned),
+			Options: run.options(c.Base, c.targets), Output: "ncu/run", Launches: len(run.Planned),
 			Expected: time.Duration(run.Seconds * float64(time.Second)),
 		}
 		if i > 0 {
@@ -135,7 +135,7 @@ func (c *chosen) retry(ctx context.Context) error {
 			missing = append(missing, Missing{Group: p.Group})
 		}
 	}
-	more, err := Retry(c.targets, missing, c.Timeline.launches, c.policy())
+	more, err := retry(c.targets, missing, c.Timeline.launches, c.policy())
 	if err != nil || len(more) == 0 {
 		return err
 	}

@@ -248,7 +248,7 @@ func (c *Counting) countByLadder(ctx context.Context) (capture.Outcome, error) {
 		return c.unmatched(nil, err)
 	}
 	ladder := c.ladder(options.NVTXInclude)
-	mode, steps := ladder.First()
+	mode, steps := ladder.first()
 	c.saySteps(steps)
 	for first := true; mode != "" && mode != ncu.ReplayKernel; first = false {
 		ranges := asRanges(options, mode)
@@ -262,7 +262,7 @@ func (c *Counting) countByLadder(ctx context.Context) (capture.Outcome, error) {
 		if o.Usable {
 			options.NVTXInclude = ranges.NVTXInclude
 		}
-		next, done, passed := ladder.Next(mode, o, unmeasured(options.NVTXInclude, o.Reports))
+		next, done, passed := ladder.next(mode, o, unmeasured(options.NVTXInclude, o.Reports))
 		added := append([]Step{done}, passed...)
 		c.saySteps(added)
 		steps = append(steps, added...)

@@ -239,7 +239,7 @@ func TestRetryOfTypical(t *testing.T) {
 		}
 	}
 	targets.Runs = []Run{{Way: WayPerConfig, Planned: typical}, {Way: WayNumbers, Planned: other}}
-	again, err := Retry(targets, []Missing{{Group: targets.Groups[0].ID}}, l, policy)
+	again, err := retry(targets, []Missing{{Group: targets.Groups[0].ID}}, l, policy)
 	if err != nil || len(other) != 1 || len(again) != 1 || again[0].Way != WayNumbers || !again[0].Retry {
 		t.Errorf("%v: %d launches of another duration, again by %+v", err, len(other), again)
 	}

@@ -113,7 +113,7 @@ func (j *joiner) take() {
 		c := &j.results[i]
 		j.values[i] = map[string]float64{}
 		for _, m := range c.Metrics {
-			if len(wanted) > 0 && !wanted[m.Name] || len(wanted) == 0 && !Meaningful(m.Name) {
+			if len(wanted) > 0 && !wanted[m.Name] || len(wanted) == 0 && !meaningful(m.Name) {
 				continue
 			}
 			j.values[i][m.Name] = m.Value
@@ -131,9 +131,9 @@ func (j *joiner) take() {
 	}
 }
 
-// Meaningful tells metrics that stand for themselves from those that ncu keeps
+// meaningful tells metrics that stand for themselves from those that ncu keeps
 // to compute others, or to draw a breakdown or a series.
-func Meaningful(name string) bool {
+func meaningful(name string) bool {
 	return !strings.HasPrefix(name, "derived_tempMetric") && !strings.Contains(name, ":") && !strings.Contains(name, ".Triage")
 }
 

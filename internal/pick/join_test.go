@@ -272,7 +272,7 @@ func TestOddValues(t *testing.T) {
 		"derived_tempMetric4": false, "breakdown:sm__throughput.avg.pct_of_peak_sustained_elapsed": false, "pmsampling:dram__read_throughput": false,
 		"FBSP.TriageCompute.dramc__throughput.avg.pct_of_peak_sustained_elapsed": false, "dram__bytes.sum": true, "derived__memory_l1_conflicts_shared_nway": true,
 	} {
-		if Meaningful(name) != want {
+		if meaningful(name) != want {
 			t.Errorf("Meaningful(%q) = %v", name, !want)
 		}
 	}
@@ -340,7 +340,7 @@ func TestAdditive(t *testing.T) {
 		"smsp__average_warps_active.ratio":                  {"warp", false},
 		"sm__sass_thread_inst_executed_op_hfma_pred_on.sum": {"inst", true},
 	} {
-		if got := Additive(name, test.unit); got != test.want {
+		if got := additive(name, test.unit); got != test.want {
 			t.Errorf("Additive(%q, %q) = %v", name, test.unit, got)
 		}
 	}

@@ -32,8 +32,8 @@ type LadderInput struct {
 	Budget  time.Duration
 }
 
-// First is the mode to begin with, after the steps that cannot work.
-func (c LadderInput) First() (mode string, passed []Step) {
+// first is the mode to begin with, after the steps that cannot work.
+func (c LadderInput) first() (mode string, passed []Step) {
 	pass := func(mode string, code fact.Code) { passed = append(passed, Step{Mode: mode, Reason: because(code)}) }
 	switch {
 	case len(c.Regions) == 0:
@@ -87,11 +87,11 @@ var leads = map[capture.Kind]bool{
 	capture.ReportUnreadable:  true,
 }
 
-// Next says what to try after a mode, given what came of it: another mode, or
+// next says what to try after a mode, given what came of it: another mode, or
 // "" where the ladder ends. The step is the record of what was tried; passed
 // are modes in between that cannot work. Unmeasured are regions that the
 // capture, however good, does not hold.
-func (c LadderInput) Next(mode string, o capture.Outcome, unmeasured []string) (next string, done Step, passed []Step) {
+func (c LadderInput) next(mode string, o capture.Outcome, unmeasured []string) (next string, done Step, passed []Step) {
 	done = Step{Mode: mode, Tried: true, Outcome: string(o.Kind)}
 	kind := fact.ID("kind", "replay-verdict", string(o.Kind))
 	if hopeless[o.Kind] {

@@ -36,13 +36,13 @@ func TestLadder(t *testing.T) {
 		{"part of the regions", ladderInput, []capture.Outcome{{Kind: capture.Captured, Usable: true}, {Kind: capture.Captured, Usable: true}, {Kind: capture.Captured, Usable: true}}, []string{"decode/"}, []string{"range", "app-range", "kernel"}, nil, stepUnmeasured},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			mode, steps := test.ladderInput.First()
+			mode, steps := test.ladderInput.first()
 			var tried, passed []string
 			for _, o := range test.outcomes {
 				if mode == "" {
 					t.Fatal("the ladder ends early")
 				}
-				next, done, skipped := test.ladderInput.Next(mode, o, test.unmeasured)
+				next, done, skipped := test.ladderInput.next(mode, o, test.unmeasured)
 				steps = append(append(steps, done), skipped...)
 				mode = next
 			}
@@ -65,7 +65,7 @@ func TestLadder(t *testing.T) {
 		})
 	}
 	for _, c := range []LadderInput{{Kernels: 5}, {Regions: []string{"idle/"}}, {Regions: []string{"decode/"}, Kernels: 3, Graphs: true}} {
-		if mode, steps := c.First(); mode != ncu.ReplayKernel || len(steps) != 2 {
+		if mode, steps := c.first(); mode != ncu.ReplayKernel || len(steps) != 2 {
 			t.Errorf("%+v begins with %s after %v", c, mode, steps)
 		}
 	}

@@ -46,7 +46,7 @@ func newMetricList(configured []string) *metricList {
 func (l *metricList) add(r *ncurep.Result) {
 	for _, s := range r.Sections {
 		for _, m := range s.Header {
-			if ofLaunch(m.Name) || !Meaningful(m.Name) || slices.Contains(l.wanted, m.Name) {
+			if ofLaunch(m.Name) || !meaningful(m.Name) || slices.Contains(l.wanted, m.Name) {
 				continue
 			}
 			l.wanted = append(l.wanted, m.Name)

@@ -10,11 +10,11 @@ import (
 // maxRetries is how many further processes what was missed is worth.
 const maxRetries = 2
 
-// Retry translates the groups that were missed in another way than before:
+// retry translates the groups that were missed in another way than before:
 // by configuration what was asked for by number, by number what was asked for
 // by configuration. It gives no runs where there is no other way,
 // and at most two.
-func Retry(t *Targets, missing []Missing, l *Launches, p Policy) ([]Run, error) {
+func retry(t *Targets, missing []Missing, l *Launches, p Policy) ([]Run, error) {
 	if len(missing) == 0 {
 		return nil, nil
 	}

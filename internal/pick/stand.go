@@ -72,7 +72,7 @@ func stand(l *Launches, results []Counted, v *Verification) *standing {
 	times := &groupTimes{s: s}
 	for _, m := range v.Matches {
 		g, ok := ids[m.Group]
-		if !ok || !m.Usable() || m.Result >= len(results) {
+		if !ok || !m.usable() || m.Result >= len(results) {
 			continue
 		}
 		s.groups[g] = addSpeaker(s.groups[g], speaker{results: []int{m.Result}, ns: times.of(g, &m, &results[m.Result]), rank: ranks[m.Role]})

@@ -156,8 +156,8 @@ type LeftOut struct {
 	More       int       `json:"more,omitempty"` // kernels that are not listed
 }
 
-// Names lists the kernels with their shares, the longest first.
-func (l *LeftOut) Names(most int, share func(float64) string) string {
+// names lists the kernels with their shares, the longest first.
+func (l *LeftOut) names(most int, share func(float64) string) string {
 	var list []string
 	for _, k := range l.Kernels[:min(len(l.Kernels), most)] {
 		list = append(list, fmt.Sprintf("%s (%s)", k.Kernel, share(k.Share)))
@@ -202,12 +202,12 @@ type Run struct {
 	Note    fact.StoredList `json:"note,omitempty"`
 }
 
-// Needed tells whether a run still has something to count after what earlier
+// needed tells whether a run still has something to count after what earlier
 // ones brought, which may be more than was planned.
-func (r *Run) Needed(v *Verification) bool {
+func (r *Run) needed(v *Verification) bool {
 	got, typical, met := v.counted(), v.typical(), map[int]bool{}
 	for _, m := range v.Matches {
-		if m.Usable() && m.Launch > 0 {
+		if m.usable() && m.Launch > 0 {
 			met[m.Launch] = true
 		}
 	}
@@ -224,8 +224,8 @@ func (r *Run) Needed(v *Verification) bool {
 	})
 }
 
-// Options adds the run's choice of launches to the options of ncu.
-func (r *Run) Options(o ncu.Options, t *Targets) ncu.Options {
+// options adds the run's choice of launches to the options of ncu.
+func (r *Run) options(o ncu.Options, t *Targets) ncu.Options {
 	o.NVTXInclude, o.NVTXExclude = t.Include, t.Exclude
 	o.KernelName, o.KernelNameBase, o.KernelID = r.KernelName, r.KernelNameBase, r.KernelID
 	o.FilterMode, o.LaunchSkip, o.LaunchCount = r.FilterMode, r.LaunchSkip, r.LaunchCount

@@ -300,7 +300,7 @@ func (v *verifier) missing() {
 func (v *Verification) typical() map[string]bool {
 	got := map[string]bool{}
 	for _, m := range v.Matches {
-		if m.Usable() && (m.Role == RoleTypical || m.Role == RoleAlong || m.Role == "") {
+		if m.usable() && (m.Role == RoleTypical || m.Role == RoleAlong || m.Role == "") {
 			got[m.Group] = true
 		}
 	}
@@ -311,15 +311,15 @@ func (v *Verification) typical() map[string]bool {
 func (v *Verification) counted() map[string]bool {
 	got := map[string]bool{}
 	for _, m := range v.Matches {
-		if m.Usable() {
+		if m.usable() {
 			got[m.Group] = true
 		}
 	}
 	return got
 }
 
-// Usable tells whether the counters stand for the group.
-func (m *Match) Usable() bool {
+// usable tells whether the counters stand for the group.
+func (m *Match) usable() bool {
 	return m.Group != "" && (m.Verdict == Sound || m.Verdict == Unexpected)
 }
 

@@ -159,7 +159,7 @@ func TestRetryTakesAnotherWay(t *testing.T) {
 		t.Fatalf("nothing counted covers %g, %d missing", v.CoverageRegions, len(v.Missing))
 	}
 	for _, missing := range [][]Missing{v.Missing, v.Missing[:1], v.Missing[2:5]} {
-		runs, err := Retry(targets, missing, l, p)
+		runs, err := retry(targets, missing, l, p)
 		if err != nil || len(runs) == 0 {
 			t.Fatalf("no second way: %v", err)
 		}
@@ -181,7 +181,7 @@ func TestRetryTakesAnotherWay(t *testing.T) {
 			}
 		}
 	}
-	if runs, err := Retry(targets, nil, l, p); err != nil || runs != nil {
+	if runs, err := retry(targets, nil, l, p); err != nil || runs != nil {
 		t.Errorf("nothing missing gives %v, %v", runs, err)
 	}
 }
@@ -205,7 +205,7 @@ func TestOtherConfigurationsAreCaught(t *testing.T) {
 	if len(v.Missing) != 1 || v.Missing[0].Kernel != "elementwise_kernel<Add>" {
 		t.Fatalf("missing %+v", v.Missing)
 	}
-	runs, err := Retry(targets, v.Missing, l, Policy{})
+	runs, err := retry(targets, v.Missing, l, Policy{})
 	if err != nil || len(runs) != 1 || runs[0].Way != WayNumbers || runs[0].KernelNameBase != "function" || !strings.Contains(runs[0].KernelID, "elementwise_kernel") {
 		t.Fatalf("retry %+v, %v", runs, err)
 	}
@@ -292,7 +292,7 @@ func TestVerifyRecordedPair(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range v.Matches {
-		if !m.Usable() || m.TimelineNS == 0 {
+		if !m.usable() || m.TimelineNS == 0 {
 			t.Errorf("%+v", m)
 		}
 	}
@@ -320,7 +320,7 @@ func TestVerifyGraphs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range v.Matches {
-		if m.Verdict != Unexpected || !m.Usable() {
+		if m.Verdict != Unexpected || !m.usable() {
 			t.Errorf("%+v", m)
 		}
 	}

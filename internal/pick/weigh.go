@@ -78,7 +78,7 @@ func (g *groupSum) counted(speakers []speaker) int {
 // the rest.
 func (j *joiner) metric(name, path string, own bool, groups []int, s *partSum, total int64) (RegionMetric, fact.Code) {
 	m := RegionMetric{Name: name, Unit: j.units[name], How: HowMean}
-	if Additive(name, m.Unit) {
+	if additive(name, m.Unit) {
 		m.How = HowSum
 	}
 	var ns int64

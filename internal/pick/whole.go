@@ -44,7 +44,7 @@ func (j *joiner) metricsOf(list []int, of int, absent fact.Code) (out []RegionMe
 	}
 	for _, name := range j.metrics {
 		m := RegionMetric{Name: name, Unit: j.units[name], How: HowMean}
-		if Additive(name, m.Unit) {
+		if additive(name, m.Unit) {
 			m.How = HowSum
 		}
 		var weight float64

@@ -151,8 +151,8 @@ type ModelConfig struct {
 	Values map[string]any
 }
 
-// Given tells whether the configuration names an architecture.
-func (c ModelConfig) Given() bool { return c.File != "" || c.Values != nil }
+// given tells whether the configuration names an architecture.
+func (c ModelConfig) given() bool { return c.File != "" || c.Values != nil }
 
 // Pipeline holds the stages of the run.
 type Pipeline struct {

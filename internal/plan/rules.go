@@ -146,13 +146,13 @@ func checkModel(p *Plan, d *decoder) {
 	switch {
 	case m.Kind == ModelNone && m.TrustRemoteCode:
 		d.conflict([]string{"model.trust_remote_code", "model.kind"}, "there is no model whose code could be run; choose one with model=pretrained model.path=...")
-	case m.Kind == ModelNone && (m.Path != "" || m.Config.Given()):
+	case m.Kind == ModelNone && (m.Path != "" || m.Config.given()):
 		d.conflict(source, "model.kind none has neither model.path nor model.config; choose a model with model=...")
 	case m.Kind == ModelNone:
 		return
-	case m.Path != "" && m.Config.Given():
+	case m.Path != "" && m.Config.given():
 		d.conflict(source, "a model comes from model.path or from model.config, not from both; set one of them to null")
-	case m.Path == "" && !m.Config.Given():
+	case m.Path == "" && !m.Config.given():
 		d.conflict(source, "a model needs model.path (a local folder) or model.config (random weights)")
 	case m.TrustRemoteCode && m.Path == "":
 		d.conflict([]string{"model.trust_remote_code", "model.path"},
@@ -165,7 +165,7 @@ func checkModel(p *Plan, d *decoder) {
 			d.conflict([]string{"model.config"}, "the mapping has no model_type, without which transformers cannot build it")
 		}
 	}
-	if m.Config.Given() && m.ImageSize == 0 && (m.Kind == ModelImageText || m.Kind == ModelResNet) {
+	if m.Config.given() && m.ImageSize == 0 && (m.Kind == ModelImageText || m.Kind == ModelResNet) {
 		d.conflict([]string{"model.image_size", "model.config"}, "a model of kind %s with random weights needs model.image_size in pixels", m.Kind)
 	}
 }

@@ -10,7 +10,7 @@ import (
 func (v *Values) LearnArgs(args []string) {
 	for _, s := range argSecrets(args) {
 		value := args[s.arg][s.from:s.to]
-		v.Learn(value)
+		v.learn(value)
 		if s.login {
 			v.learnLogin(value)
 		}
@@ -25,7 +25,7 @@ func (v *Values) Args(args []string) []string {
 		out[s.arg] = out[s.arg][:s.from] + Mark + out[s.arg][s.to:]
 	}
 	for i := range out {
-		out[i] = Secrets(v.Text(out[i]))
+		out[i] = secrets(v.Text(out[i]))
 	}
 	return out
 }

@@ -92,7 +92,7 @@ func (v *Values) Content(name string, data []byte) ([]byte, error) {
 		}
 		return []byte(v.Text(string(data))), nil
 	}
-	if !v.In(data) {
+	if !v.in(data) {
 		return data, nil
 	}
 	if isText(data) {
@@ -150,7 +150,7 @@ func (v *Values) cleanNode(n *yaml.Node) (changed bool) {
 }
 
 // Clean removes the known values and what has the form of a secret.
-func (v *Values) Clean(s string) string { return Secrets(v.Text(s)) }
+func (v *Values) Clean(s string) string { return secrets(v.Text(s)) }
 
 func (v *Values) cleanGzip(name string, data []byte) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
@@ -158,7 +158,7 @@ func (v *Values) cleanGzip(name string, data []byte) ([]byte, error) {
 		return data, nil // it is no such file; its bytes are searched elsewhere
 	}
 	plain, err := io.ReadAll(io.LimitReader(z, 16*maxRewrite))
-	if err != nil || !v.In(plain) {
+	if err != nil || !v.in(plain) {
 		return data, nil
 	}
 	clean, err := v.Content(strings.TrimSuffix(name, ".gz"), plain)
@@ -243,7 +243,7 @@ func (v *Values) InFile(r io.ReaderAt) (bool, error) {
 	buf := make([]byte, window+v.finder().longest+1)
 	for at := int64(0); ; at += window {
 		n, err := r.ReadAt(buf, at)
-		if v.In(buf[:n]) {
+		if v.in(buf[:n]) {
 			return true, nil
 		}
 		if err == io.EOF {

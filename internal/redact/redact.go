@@ -194,7 +194,7 @@ func (r *Redactor) Text(s string) string {
 	if mark := r.wholeName(s); mark != "" {
 		return mark
 	}
-	s = Secrets(r.secrets.Text(s))
+	s = secrets(r.secrets.Text(s))
 	s = r.replacePaths(s, r.pathWord)
 	return r.replaceNames(s, func(name string) string {
 		if r.hosts[name] {
@@ -224,7 +224,7 @@ func (r *Redactor) sameLength(s string) string {
 		return fillWord("redacted", len(s))
 	}
 	blot := func(m string) string { return fillWord("redacted", len(m)) }
-	if r.secrets.In([]byte(s)) {
+	if r.secrets.in([]byte(s)) {
 		text := []byte(s)
 		r.secrets.finder().overwrite(text)
 		s = string(text)

@@ -138,7 +138,7 @@ func Secret(name, value string) bool {
 		return false
 	}
 	said, byName := strings.CutPrefix(v.Redacted, nameSays)
-	if !byName || Secrets(value) != value {
+	if !byName || secrets(value) != value {
 		return true
 	}
 	words := nameWords(name)
@@ -148,8 +148,8 @@ func Secret(name, value string) bool {
 	return !slices.Contains(fileOrSecret, said) || !filePath.MatchString(value)
 }
 
-// Secrets removes what has the form of a secret from free text.
-func Secrets(text string) string {
+// secrets removes what has the form of a secret from free text.
+func secrets(text string) string {
 	for _, f := range secretForms {
 		if f.hinted(text) {
 			text = f.replace(text, func(string) string { return Mark })
@@ -280,5 +280,5 @@ func Remote(remote string) string {
 			return remote
 		}
 	}
-	return Secrets(remote)
+	return secrets(remote)
 }

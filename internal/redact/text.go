@@ -100,7 +100,7 @@ func (r *Redactor) File(name string, data []byte) (clean []byte, err error) {
 // does not count; the neighboring part shows it whole.
 func (r *Redactor) leftover(data []byte, cutBefore, cutAfter bool) string {
 	r.build()
-	if r.secrets.In(data) {
+	if r.secrets.in(data) {
 		return "a secret known from the run is still in it"
 	}
 	for _, n := range r.names {

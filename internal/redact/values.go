@@ -25,7 +25,7 @@ type Values struct {
 // NAME=value.
 func NewValues(environ []string) *Values {
 	v := &Values{known: map[string]bool{}}
-	v.LearnEnviron(environ)
+	v.learnEnviron(environ)
 	return v
 }
 
@@ -43,8 +43,8 @@ var ordinary = []string{
 	"string", "schema", "stages", "steps", "launch", "launches", "version", "command", "files", "path", "name", "value", "status", "done", "time", "prompt",
 }
 
-// Learn takes a secret and the parts of it that are secrets themselves.
-func (v *Values) Learn(value string) {
+// learn takes a secret and the parts of it that are secrets themselves.
+func (v *Values) learn(value string) {
 	value = strings.Trim(strings.TrimSpace(value), `"'`)
 	v.add(value)
 	for _, m := range urlLogin.FindAllStringSubmatch(value, -1) {
@@ -96,8 +96,8 @@ func (v *Values) learnForms(text string) {
 	}
 }
 
-// LearnEnviron takes the secrets of an environment.
-func (v *Values) LearnEnviron(environ []string) {
+// learnEnviron takes the secrets of an environment.
+func (v *Values) learnEnviron(environ []string) {
 	for _, kv := range environ {
 		if name, value, ok := strings.Cut(kv, "="); ok {
 			v.LearnVar(name, value)
@@ -116,7 +116,7 @@ func (v *Values) LearnVar(name, value string) {
 		v.learnParts(value)
 	case weakName(name) && !random(value):
 	default:
-		v.Learn(value)
+		v.learn(value)
 		v.learnParts(value)
 	}
 }
@@ -233,8 +233,8 @@ func (v *Values) JSON(data []byte) ([]byte, error) {
 	return editJSON(data, v.Text)
 }
 
-// In tells whether a known value is in the data, in any encoding.
-func (v *Values) In(data []byte) bool {
+// in tells whether a known value is in the data, in any encoding.
+func (v *Values) in(data []byte) bool {
 	if v == nil || len(v.known) == 0 {
 		return false
 	}

@@ -31,7 +31,7 @@ func TestCodesOnly(t *testing.T) {
 		}
 	}
 	for name, r := range cases(t) {
-		for _, p := range Pages() {
+		for _, p := range pages() {
 			var b bytes.Buffer
 			if err := p.Write(&b, r); err != nil {
 				t.Errorf("%s of %s: %v", p.Name, name, err)

@@ -18,9 +18,9 @@ type Page struct {
 	Write func(io.Writer, *analysis.Result) error
 }
 
-// Pages are the Markdown files of a run, in the order in which a newcomer
+// pages are the Markdown files of a run, in the order in which a newcomer
 // should open them.
-func Pages() []Page {
+func pages() []Page {
 	return []Page{
 		{"stakeholder_summary.md", WriteStakeholder},
 		{"report.md", WriteReport},
@@ -56,7 +56,7 @@ func WriteAll(dir string, r *analysis.Result, opts WriteOptions) ([]string, erro
 	}
 	var paths []string
 	var errs []error
-	for _, p := range slices.Concat(Pages(), attachments(), opts.Pages) {
+	for _, p := range slices.Concat(pages(), attachments(), opts.Pages) {
 		path := filepath.Join(dir, p.Name)
 		if err := replaceFile(path, func(w io.Writer) error { return p.Write(w, r) }); err != nil {
 			errs = append(errs, fmt.Errorf("write %s: %w", path, err))

@@ -189,7 +189,7 @@ func hostile() *analysis.Result {
 
 func TestPages(t *testing.T) {
 	for name, r := range cases(t) {
-		for _, p := range Pages() {
+		for _, p := range pages() {
 			t.Run(name+"/"+p.Name, func(t *testing.T) {
 				var got bytes.Buffer
 				if err := p.Write(&got, r); err != nil {
@@ -411,7 +411,7 @@ func TestWriteAllReplacesWholeFiles(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "broken.html: no ink") {
 		t.Errorf("error is %v", err)
 	}
-	written := len(Pages()) + len(attachments()) + 1
+	written := len(pages()) + len(attachments()) + 1
 	if len(paths) != written {
 		t.Errorf("wrote %v", paths)
 	}

@@ -226,8 +226,8 @@ func (r *Run) WriteEnv(env Env) error {
 	return r.WriteFile(EnvName, append(data, '\n'))
 }
 
-// ReadEnv reads env.json.
-func (r *Run) ReadEnv() (Env, error) {
+// readEnv reads env.json.
+func (r *Run) readEnv() (Env, error) {
 	var env Env
 	data, err := readRegular(r.Path(EnvName), maxManifest)
 	if err != nil {

@@ -97,7 +97,7 @@ func DescribeInputs(ctx context.Context, w WorkloadInput, p *plan.Plan, files []
 		files = append([]string{w.abs(list)}, files...)
 	}
 	var err error
-	if in.Datasets, err = DescribeFiles(ctx, files...); err != nil {
+	if in.Datasets, err = describeFiles(ctx, files...); err != nil {
 		in.Missing["dataset"] = err.Error()
 	}
 	if w.Name != "" {
@@ -118,10 +118,10 @@ func (in *Inputs) describeModel(ctx context.Context, model plan.Model) {
 	var err error
 	switch {
 	case model.Path != "":
-		m, err = IdentifyModel(ctx, in.Workload.abs(model.Path))
+		m, err = identifyModel(ctx, in.Workload.abs(model.Path))
 		m.Path = in.Workload.abs(model.Path)
 	case model.Config.File != "":
-		m.Files, err = DescribeFiles(ctx, in.Workload.abs(model.Config.File))
+		m.Files, err = describeFiles(ctx, in.Workload.abs(model.Config.File))
 	case model.Config.Values == nil:
 		return
 	}
@@ -184,9 +184,9 @@ func (r *Run) ReadInputs() (Inputs, error) {
 	return in, nil
 }
 
-// DescribeFiles hashes files, or all plain files below folders, that the
+// describeFiles hashes files, or all plain files below folders, that the
 // workload reads.
-func DescribeFiles(ctx context.Context, paths ...string) ([]InputFile, error) {
+func describeFiles(ctx context.Context, paths ...string) ([]InputFile, error) {
 	var out []InputFile
 	for _, path := range paths {
 		files, err := inputFiles(path)
@@ -243,9 +243,9 @@ func inputFiles(path string) ([]string, error) {
 // and size.
 const identityHashLimit = 64 << 20
 
-// IdentifyModel describes a model folder. The identity is a hash over the
+// identifyModel describes a model folder. The identity is a hash over the
 // sorted names and sizes of its files and the contents of those up to 64 MiB.
-func IdentifyModel(ctx context.Context, dir string) (ModelInput, error) {
+func identifyModel(ctx context.Context, dir string) (ModelInput, error) {
 	m := ModelInput{Name: dir}
 	paths, err := inputFiles(dir)
 	if err != nil {

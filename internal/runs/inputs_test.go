@@ -14,12 +14,12 @@ func TestInputs(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(data, "a.json"), []byte("[1]"), 0o644))
 	must(t, os.Mkdir(filepath.Join(data, "sub"), 0o755))
 	must(t, os.WriteFile(filepath.Join(data, "sub", "b"), nil, 0o644))
-	files, err := DescribeFiles(ctx, data)
+	files, err := describeFiles(ctx, data)
 	must(t, err)
 	if len(files) != 2 || files[0].Size != 3 || files[0].SHA256 != sha("[1]") || files[1].SHA256 != sha("") {
 		t.Errorf("files %+v", files)
 	}
-	if _, err := DescribeFiles(ctx, filepath.Join(data, "nosuch")); err == nil || !strings.Contains(err.Error(), "nosuch") {
+	if _, err := describeFiles(ctx, filepath.Join(data, "nosuch")); err == nil || !strings.Contains(err.Error(), "nosuch") {
 		t.Errorf("a file that does not exist: %v", err)
 	}
 	r := mustCreate(t, t.TempDir(), CreateOptions{})
@@ -103,7 +103,7 @@ func TestIdentifyModel(t *testing.T) {
 	}
 	var ids []string
 	for _, dir := range []string{a, b, links} {
-		m, err := IdentifyModel(ctx, dir)
+		m, err := identifyModel(ctx, dir)
 		must(t, err)
 		if len(m.Files) != 2 || m.Files[0].SHA256 == "" || m.Files[1].SHA256 != "" || m.Files[1].Size != identityHashLimit+1 {
 			t.Errorf("files %+v", m.Files)

@@ -296,8 +296,8 @@ func clonePtr[T any](p *T) *T {
 	return &v
 }
 
-// Validate reports everything that is wrong with the manifest.
-func (m *Manifest) Validate() error {
+// validate reports everything that is wrong with the manifest.
+func (m *Manifest) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if m.Schema > SchemaVersion {
@@ -381,7 +381,7 @@ func ParseManifest(data []byte) (Manifest, error) {
 			}
 		}
 	}
-	return *m, m.Validate()
+	return *m, m.validate()
 }
 
 // openRegular opens a plain file, and refuses what is none (a pipe would block, a

@@ -126,8 +126,8 @@ func TestPackRoundTrip(t *testing.T) {
 	for pass := range 3 {
 		p, err := OpenWith(ctx, out, UnpackOptions{CacheDir: cache})
 		must(t, err)
-		if p.ID() != r.ID() || p.Status() != StatusDone || p.Writable() || p.Source() != out {
-			t.Errorf("pass %d: %s %s %v %s", pass, p.ID(), p.Status(), p.Writable(), p.Source())
+		if p.ID() != r.ID() || p.Status() != StatusDone || p.writable() || p.Source() != out {
+			t.Errorf("pass %d: %s %s %v %s", pass, p.ID(), p.Status(), p.writable(), p.Source())
 		}
 		for _, rel := range []string{"ncu/k.ncu-rep", "nsys/run.nsys-rep", "result.json", EnvName} {
 			a, err1 := os.ReadFile(r.Path(rel))

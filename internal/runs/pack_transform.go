@@ -206,7 +206,7 @@ func learnRun(r *redact.Redactor, run *Run) {
 			}
 		}
 	}
-	env, err := run.ReadEnv()
+	env, err := run.readEnv()
 	if err != nil {
 		return
 	}

@@ -116,9 +116,9 @@ type Run struct {
 
 var idPattern = regexp.MustCompile(`^\d{8}T\d{6}Z-\d+-[0-9a-f]{12}$`)
 
-// NewID returns a run id, <time>-<pid>-<random>. Ids sort by time of creation
+// newID returns a run id, <time>-<pid>-<random>. Ids sort by time of creation
 // to the second.
-func NewID(now time.Time) (string, error) {
+func newID(now time.Time) (string, error) {
 	var b [6]byte
 	if _, err := rand.Read(b[:]); err != nil {
 		return "", fmt.Errorf("make run id: %w", err)
@@ -134,7 +134,7 @@ func ValidID(s string) bool { return idPattern.MatchString(s) }
 // holds something is refused, never reused. The caller ends the run with Finish.
 func Create(root string, o CreateOptions) (*Run, error) {
 	now := time.Now()
-	id, err := NewID(now)
+	id, err := newID(now)
 	if err != nil {
 		return nil, err
 	}
@@ -234,8 +234,8 @@ func (r *Run) ID() string { return r.m.ID }
 // Path joins a slash-separated name to the run directory.
 func (r *Run) Path(rel string) string { return filepath.Join(r.dir, filepath.FromSlash(rel)) }
 
-// Writable reports whether this process holds the run's lock.
-func (r *Run) Writable() bool {
+// writable reports whether this process holds the run's lock.
+func (r *Run) writable() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.lock != nil
@@ -287,7 +287,7 @@ func (r *Run) Update(change func(*Manifest) error) error {
 	if err := change(&next); err != nil {
 		return err
 	}
-	if err := next.Validate(); err != nil {
+	if err := next.validate(); err != nil {
 		return fmt.Errorf("update %s: %w", ManifestName, err)
 	}
 	next.bound()
@@ -371,7 +371,7 @@ func (r *Run) write(rel string, data []byte) error {
 
 // WriteFile writes a file of the run atomically, making its folder if needed.
 func (r *Run) WriteFile(rel string, data []byte) error {
-	if !r.Writable() {
+	if !r.writable() {
 		return fmt.Errorf("write %s: %w", rel, ErrReadOnly)
 	}
 	if !localPath(rel) {

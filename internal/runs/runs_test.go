@@ -166,8 +166,8 @@ func TestDeadProcessIsRecognized(t *testing.T) {
 	c, dir := startChild(t, "hold", root)
 	r, err := Open(ctx, dir)
 	must(t, err)
-	if r.Status() != StatusRunning || r.Writable() {
-		t.Errorf("while it runs: %s, writable %v", r.Status(), r.Writable())
+	if r.Status() != StatusRunning || r.writable() {
+		t.Errorf("while it runs: %s, writable %v", r.Status(), r.writable())
 	}
 	if _, err := Reopen(ctx, dir); !errors.Is(err, ErrRunning) {
 		t.Errorf("resume while it runs: %v", err)
@@ -291,7 +291,7 @@ func FuzzParseManifest(f *testing.F) {
 			return
 		}
 		c := m.clone()
-		if err := c.Validate(); err != nil {
+		if err := c.validate(); err != nil {
 			t.Errorf("the copy of a valid manifest is not: %v", err)
 		}
 		planResume(&c, Dead, func(File) string { return "" })

@@ -176,7 +176,7 @@ func (r *Run) HashFiles(ctx context.Context, rels ...string) ([]File, error) {
 			if err != nil {
 				return files, fmt.Errorf("hash %s: %w", p, err)
 			}
-			if r.Writable() {
+			if r.writable() {
 				if _, err := r.secrets.CleanFile(p); err != nil {
 					return files, err
 				}

@@ -67,7 +67,7 @@ func (a *AnalysisInput) Result(ctx context.Context, categories func() (*analysis
 		return nil, usagef("analyze %s: --region: %w", a.In.Timelines[0], scope)
 	}
 	if errors.Is(err, ncurep.ErrNoTable) {
-		err = cmp.Or(NoReport(a.command, a.In.Counters[0]), err)
+		err = cmp.Or(noReport(a.command, a.In.Counters[0]), err)
 	}
 	return result, err
 }

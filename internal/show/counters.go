@@ -43,7 +43,7 @@ func openCounters(ctx context.Context, path, view string, opts ncurep.Options, m
 	case CSV:
 		rep, err := ncurep.ReadCSVFile(path)
 		if err != nil {
-			return nil, cmp.Or(NoReport("show "+view, path), err)
+			return nil, cmp.Or(noReport("show "+view, path), err)
 		}
 		results := func(yield func(string, *ncurep.Result) bool) {
 			for _, r := range rep.Results {

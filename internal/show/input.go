@@ -70,8 +70,8 @@ func Recognize(path string) (Kind, error) {
 	return Unknown, nil
 }
 
-// NoReport refuses a text that has commas, and is of no tool; nil for CSV of one.
-func NoReport(command, path string) error {
+// noReport refuses a text that has commas, and is of no tool; nil for CSV of one.
+func noReport(command, path string) error {
 	if _, err := ncurep.ReadCSVFile(path); !errors.Is(err, ncurep.ErrNoTable) {
 		return nil
 	}
@@ -82,9 +82,9 @@ func NoReport(command, path string) error {
 		"name an .sqlite, a .nsys-rep, an .ncu-rep, a run, or what 'nsys stats --format csv' or 'ncu --csv' printed", command, path)
 }
 
-// Named gives the path that a person means: a file or folder, or a run of the
+// named gives the path that a person means: a file or folder, or a run of the
 // store ./runs by its id or as "latest".
-func Named(path string) (string, error) {
+func named(path string) (string, error) {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return path, nil
 	}
@@ -101,7 +101,7 @@ func Named(path string) (string, error) {
 // NameAll is Named for each of several.
 func NameAll(paths []string) (err error) {
 	for i := range paths {
-		if paths[i], err = Named(paths[i]); err != nil {
+		if paths[i], err = named(paths[i]); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ func (c *Comparison) Differs() bool {
 // It cannot tell, which is a UsageError, where no tool gave anything to compare
 // with.
 func SelfCheck(ctx context.Context, path, nsysPath, ncuPath string) (*Comparison, error) {
-	path, err := Named(path)
+	path, err := named(path)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func SelfCheck(ctx context.Context, path, nsysPath, ncuPath string) (*Comparison
 		return nil, err
 	}
 	if kind == CSV {
-		if err := NoReport("selfcheck", path); err != nil {
+		if err := noReport("selfcheck", path); err != nil {
 			return nil, err
 		}
 		return nil, usagef("selfcheck %s: CSV is what the vendor printed; name the report that it was printed from", path)

@@ -252,7 +252,7 @@ func (r *Request) query() (timeline.Query, error) {
 // wrongInput words the refusal of an input that lacks what a view shows.
 func wrongInput(path string, kind Kind, view string) error {
 	if kind == CSV {
-		if err := NoReport("show "+view, path); err != nil {
+		if err := noReport("show "+view, path); err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ func newPlan(table *Table, names []string, encoding textEncoding) (*plan, error)
 	p := &plan{encoding: encoding, plain: true}
 	spare := uint16(len(names))
 	for i, name := range names {
-		c, ok := table.Column(name)
+		c, ok := table.column(name)
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("table %s has no column %q", table.Name, name)

@@ -24,8 +24,8 @@ type Column struct {
 	missing  value
 }
 
-// Column finds a column by name, without regard to the case of ASCII letters.
-func (t *Table) Column(name string) (Column, bool) {
+// column finds a column by name, without regard to the case of ASCII letters.
+func (t *Table) column(name string) (Column, bool) {
 	for _, c := range t.Columns {
 		if strings.EqualFold(c.Name, name) {
 			return c, true
@@ -36,6 +36,6 @@ func (t *Table) Column(name string) (Column, bool) {
 
 // Has reports whether the table has a column of this name.
 func (t *Table) Has(name string) bool {
-	_, ok := t.Column(name)
+	_, ok := t.column(name)
 	return ok
 }

@@ -18,7 +18,7 @@ func TestRealExport(t *testing.T) {
 	if !ok || table.Name != "CUPTI_ACTIVITY_KIND_KERNEL" || len(table.Columns) != 28 {
 		t.Fatalf("kernel table: %+v", table)
 	}
-	if c, ok := table.Column("END"); !ok || c.Type != "INTEGER" {
+	if c, ok := table.column("END"); !ok || c.Type != "INTEGER" {
 		t.Errorf("column end: %+v", c)
 	}
 	if len(db.Warnings()) != 0 {

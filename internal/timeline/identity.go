@@ -77,8 +77,8 @@ func IsRankVariable(name string) bool {
 	return name == nodeVariable
 }
 
-// IdentityOf is the place of a process by the variables that its launcher set.
-func IdentityOf(variable func(name string) string) Identity {
+// identityOf is the place of a process by the variables that its launcher set.
+func identityOf(variable func(name string) string) Identity {
 	id := Identity{Host: variable(nodeVariable)}
 	for _, v := range launcherVariables {
 		if id.Rank = place(variable(v.rank)); id.Rank != nil {
@@ -140,7 +140,7 @@ func NumberInName(base string) (int, bool) {
 // where the file still has them, its host, and the process and the device where
 // there is one only that used a GPU.
 func (t *Timeline) Identity() Identity {
-	id := IdentityOf(func(name string) string {
+	id := identityOf(func(name string) string {
 		for _, p := range t.Launcher {
 			if p.Name == name {
 				return p.Value

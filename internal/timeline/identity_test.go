@@ -34,7 +34,7 @@ func TestIdentity(t *testing.T) {
 		{map[string]string{"RANK": "x"}, `{}`},
 		{nil, `{}`},
 	} {
-		got, err := json.Marshal(IdentityOf(func(name string) string { return c.env[name] }))
+		got, err := json.Marshal(identityOf(func(name string) string { return c.env[name] }))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%v is %s, want %s", c.env, got, c.want)
 		}

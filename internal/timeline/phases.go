@@ -50,10 +50,10 @@ const (
 	sampleLaunches = 1 << 17
 )
 
-// DetectPhases finds the longest sequence of kernels, by name and launch
+// detectPhases finds the longest sequence of kernels, by name and launch
 // configuration, that a program repeats, and what repeats inside it. Its cost is
 // linear in the launches.
-func (t *Timeline) DetectPhases() Phases {
+func (t *Timeline) detectPhases() Phases {
 	p := Phases{Process: t.mainProcess()}
 	if p.Process == None {
 		return p
@@ -432,7 +432,7 @@ const (
 // WithPhases is the timeline with a range for each phase that was detected, so
 // that every view has regions. It is t itself where nothing repeats.
 func (t *Timeline) WithPhases() (*Timeline, Phases) {
-	p := t.DetectPhases()
+	p := t.detectPhases()
 	if p.Period == 0 {
 		return t, p
 	}

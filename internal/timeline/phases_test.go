@@ -81,7 +81,7 @@ func TestDetectPhases(t *testing.T) {
 		{"little of a long program", program(noise(5000, 30), 4, func(int) []uint32 { return step(2) }, nil), 0, 0, 0, 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := launches(c.symbols).DetectPhases()
+			p := launches(c.symbols).detectPhases()
 			if p.Period != c.period {
 				t.Fatalf("period %d, want %d (%d repetitions)", p.Period, c.period, len(p.Repetitions))
 			}

@@ -61,9 +61,9 @@ func (m Moments) Mean() (mean, err float64) {
 	return mean, math.Sqrt(variance / n)
 }
 
-// Within sums the readings that lie wholly in an interval: those whose own time
+// within sums the readings that lie wholly in an interval: those whose own time
 // began in it and ended in it. By SampledMetrics; N is 0 where there is none.
-func (s *Samples) Within(start, end int64) []Moments {
+func (s *Samples) within(start, end int64) []Moments {
 	out := make([]Moments, len(SampledMetrics))
 	first := sort.Search(len(s.Times), func(i int) bool { return s.Times[i] >= start })
 	for i := first + 1; i < len(s.Times) && s.Times[i] <= end; i++ {
@@ -83,7 +83,7 @@ func (s *Samples) Within(start, end int64) []Moments {
 func (t *Timeline) SampledWithin(start, end int64) []Moments {
 	var out []Moments
 	for i := range t.Samples {
-		got := t.Samples[i].Within(start, end)
+		got := t.Samples[i].within(start, end)
 		if out == nil {
 			out = got
 			continue

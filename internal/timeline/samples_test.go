@@ -30,7 +30,7 @@ func TestSamplesWithin(t *testing.T) {
 
 func TestBatchClass(t *testing.T) {
 	for n, want := range map[int][2]int{0: {0, 0}, 1: {1, 1}, 8: {8, 8}, 9: {9, 16}, 16: {9, 16}, 17: {17, 32}, 64: {33, 64}, 65: {65, 128}} {
-		if lo, hi := BatchClass(n); lo != want[0] || hi != want[1] {
+		if lo, hi := batchClass(n); lo != want[0] || hi != want[1] {
 			t.Errorf("%d is in %d-%d, want %v", n, lo, hi, want)
 		}
 	}

@@ -98,16 +98,16 @@ func (s *StepRow) class() string {
 	if s.Batch == nil {
 		return s.Stage
 	}
-	lo, hi := BatchClass(int(*s.Batch))
+	lo, hi := batchClass(int(*s.Batch))
 	if lo == hi {
 		return fmt.Sprintf("%s, batch %d", s.Stage, lo)
 	}
 	return fmt.Sprintf("%s, batch %d-%d", s.Stage, lo, hi)
 }
 
-// BatchClass are the bounds of the class that a batch size is counted in: single
+// batchClass are the bounds of the class that a batch size is counted in: single
 // sizes up to 8, then from one power of two to the next.
-func BatchClass(n int) (lo, hi int) {
+func batchClass(n int) (lo, hi int) {
 	if n <= 8 {
 		return n, n
 	}

@@ -15,7 +15,7 @@ type StepClassKey struct {
 // classOfStep is the class that a step is counted in.
 func classOfStep(s engine.Step) StepClassKey {
 	if n := s.Batch(); n >= 0 {
-		lo, hi := BatchClass(n)
+		lo, hi := batchClass(n)
 		return StepClassKey{s.Kind, lo, hi}
 	}
 	return StepClassKey{s.Kind, -1, -1}

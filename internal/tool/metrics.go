@@ -28,7 +28,7 @@ func (c *Capabilities) CheckMetrics(ctx context.Context, smi Tool, key string, m
 	chip := chips[caps[0]]
 	var problems []error
 	for _, m := range metrics {
-		if answer, err := c.Metric(ctx, chip, m); err == nil && answer == No {
+		if answer, err := c.metric(ctx, chip, m); err == nil && answer == No {
 			problems = append(problems, fmt.Errorf("%s: %s does not count %q on %s; ncu --query-metrics --chips %s lists what it does", key, c.Tool, m, chip, chip))
 		}
 	}

@@ -75,10 +75,10 @@ func Probe(ctx context.Context, t Tool, sys System) (*Capabilities, error) {
 	return c, errors.Join(problems...)
 }
 
-// Metric tells whether ncu can collect a metric on a chip such as gh100,
+// metric tells whether ncu can collect a metric on a chip such as gh100,
 // without a GPU. Names are compared without the roll-ups (.sum, .avg.pct...)
 // that follow a metric's base name.
-func (c *Capabilities) Metric(ctx context.Context, chip, metric string) (Answer, error) {
+func (c *Capabilities) metric(ctx context.Context, chip, metric string) (Answer, error) {
 	if c.Tool.Name != Ncu || !chipName.MatchString(chip) {
 		return Unknown, fmt.Errorf("query metrics: %q is not a chip of ncu", chip)
 	}

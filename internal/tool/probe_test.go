@@ -81,14 +81,14 @@ func TestProbe(t *testing.T) {
 		}
 	}
 	for metric, want := range map[string]Answer{"dram__bytes": Yes, "dram__bytes.sum.per_second": Yes, "drum__bytes": No, "launch__grid_size": Unknown} {
-		if got, err := c.Metric(t.Context(), "gh100", metric); got != want || err != nil {
+		if got, err := c.metric(t.Context(), "gh100", metric); got != want || err != nil {
 			t.Errorf("%s: %s %v", metric, got, err)
 		}
 	}
-	if got, err := c.Metric(t.Context(), "gh200; rm", "dram__bytes"); got != Unknown || err == nil {
+	if got, err := c.metric(t.Context(), "gh200; rm", "dram__bytes"); got != Unknown || err == nil {
 		t.Errorf("%s %v", got, err)
 	}
-	if got, err := c.Metric(t.Context(), "ga100", "dram__bytes"); got != Unknown || err == nil {
+	if got, err := c.metric(t.Context(), "ga100", "dram__bytes"); got != Unknown || err == nil {
 		t.Errorf("%s %v", got, err)
 	}
 	// What was answered is remembered; what failed is asked again.
@@ -168,7 +168,7 @@ func TestRealTools(t *testing.T) {
 	}
 	c, _ := Probe(t.Context(), x, sys)
 	for metric, want := range map[string]Answer{"dram__bytes.sum": Yes, "nosuch__metric.sum": No} {
-		if got, err := c.Metric(t.Context(), "gh100", metric); got != want || err != nil {
+		if got, err := c.metric(t.Context(), "gh100", metric); got != want || err != nil {
 			t.Errorf("%s: %s %v", metric, got, err)
 		}
 	}
