@@ -26,6 +26,7 @@ func (a *analyzer) conclude(context.Context) error {
 	a.findMain()
 	a.findLaunchBound()
 	a.findWaitsBefore()
+	a.findWarmUp()
 	a.findIdle()
 	a.findExposed()
 	a.findOutside()

@@ -63,6 +63,12 @@ func (a *analyzer) findMain() {
 			weight = weightHigh
 		}
 		params = append(params, fact.ID("cause", "idle", sp.Idle[0].ID), fact.NS("cause_ns", sp.Idle[0].NS))
+		if copies := sp.idle("copy"); copies > 0 {
+			params = append(params, fact.NS("copies", copies))
+			if sp.Idle[0].ID != "copy" {
+				params = append(params, fact.NS("copied", copies))
+			}
+		}
 		if s.whole() {
 			params = append(params, fact.Because("more", fact.New(codeProgramRanges)))
 		}

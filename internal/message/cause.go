@@ -98,6 +98,7 @@ var causes = map[fact.Code]words{
 		Text: "a short kernel: it ends before the GPU is filled",
 		Next: "Fuse it with its neighbors, or launch it from a CUDA graph"},
 	"l2-slice-atomics":     {Text: "One slice of L2 takes atomics in {slice} of its cycles; the mean over all slices is {mean}"},
+	"cause-no-limiter":     {Text: "not known, because the limiter is not: {why}"},
 	"cause-unknown":        {Text: "none of those that deepprof knows"},
 	"cause-needs-sections": {Text: "not told; these sections of ncu would tell: {sections}"},
 	"useful-work": {Short: "useful work",
@@ -115,6 +116,11 @@ func Cause(cause fact.Fact, need []string) string {
 		return Text(fact.New("cause-needs-sections", fact.Names("sections", fact.KindName, need))) + "."
 	}
 	return Text(fact.New("cause-unknown")) + "."
+}
+
+// NoCause says why a kernel without a limiter has no cause either.
+func NoCause(why []fact.Fact) string {
+	return Text(fact.New("cause-no-limiter", fact.Because("why", why...))) + "."
 }
 
 var causeLabels = map[string]map[string]string{"access": {"load": "loads", "store": "stores"}}

@@ -5,7 +5,7 @@ import "github.com/deepprof/deepprof/internal/fact"
 var findingLabels = map[string]map[string]string{
 	"base":    {"gpu_time": "GPU time", "gpu_time_outside_graphs": "GPU time outside CUDA graphs", "timeline": "the timeline"},
 	"saving":  {"bound": "at most", "estimate": "about"},
-	"times":   {"clean": "in the unprofiled run", "nsys": "under nsys"},
+	"times":   {"clean": "on average in the unprofiled run", "nsys": "under nsys"},
 	"clock":   {"workload": "its own clock", "range": "the NVTX range"},
 	"where":   {"cpu": "the CPU", "gpu": "the GPU"},
 	"bound":   {"launch": "launch-bound"},
@@ -42,12 +42,17 @@ var findingWords = map[fact.Code]words{
 		Plain: "One efficiency figure of {stage} ({measure}) came out impossible and is not shown; check its inputs.",
 	},
 	"stage-busy": {
-		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage}[ on at least one of its {gpus} GPUs] for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}] under nsys[, {of_share} of its {clean} in the unprofiled run]. The kernels decide how long it takes.",
+		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage}[ on at least one of its {gpus} GPUs] for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}] under nsys[, {of_share} of its {clean} on average in the unprofiled run]. The kernels decide how long it takes.",
 		Plain: "[{stage} takes {share} of the time of all stages. ]The GPU works {of_share} of the time of {stage} ({times}): the work itself decides how long it takes.[ Most of that work is limited by {limits}.]",
 	},
 	"stage-idle": {
-		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage}[ on at least one of its {gpus} GPUs] for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}] under nsys[, {of_share} of its {clean} in the unprofiled run]. The GPU is idle in the rest; the main cause under nsys: {cause} ({cause_ns}).[ {more.}]",
-		Plain: "[{stage} takes {share} of the time of all stages. ]The GPU works {of_share} of the time of {stage} ({times}) and waits in the rest.[ {more.}]",
+		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage}[ on at least one of its {gpus} GPUs] for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}] under nsys[, {of_share} of its {clean} on average in the unprofiled run]. No kernel runs in the rest[; memory is copied or set for {copied} of it]; the main cause under nsys: {cause} ({cause_ns}).[ {more.}]",
+		Plain: "[{stage} takes {share} of the time of all stages. ]The GPU computes in {of_share} of the time of {stage} ({times}) and in the rest waits[ or only copies data ({copies} under the profiler)].[ {more.}]",
+	},
+	"warm-up": {
+		Text: "{stage} begins with {n:slow pass|slow passes}: {ns}, {share} of the {of} of its {passes} passes under nsys, where the median of the others is {median}. The program warms up, loads code or compiles. " +
+			"Sums, shares and savings of all passes count that; MFU and MBU go by the median pass. Next: run the first passes outside the ranges of the stage.",
+		Plain: "{stage} is much slower at first ({ns} against {median} under the profiler): it loads and prepares, which should not be measured with the rest.",
 	},
 	"program-without-ranges": {
 		Text:  "NVTX ranges around its parts would tell which of them waits",
@@ -78,7 +83,7 @@ var findingWords = map[fact.Code]words{
 	"profiler-waits":    {Text: "In the unprofiled run kernels take more than half of the time: many of these waits come from the profiler"},
 	"launches-first":    {Text: "Fix the launch gaps first; tuning kernels will not help yet"},
 	"stage-overlaps":    {Text: "Instances of the stage run at the same time, and their times are added up"},
-	"pass-times":        {Text: "By {clock}, a pass takes {clean} in the unprofiled run and {nsys} under nsys[ ({overhead} more)]"},
+	"pass-times":        {Text: "By {clock}, the mean pass takes {clean} in the unprofiled run and {nsys} under nsys[ ({overhead} more)]"},
 
 	"idle-sync": {
 		Text:  "In {share} of {stage} ({ns} of {of} under nsys) the host waits in synchronization while the GPU has nothing to run.",
@@ -86,7 +91,7 @@ var findingWords = map[fact.Code]words{
 	},
 	"idle-copy": {
 		Text:  "In {share} of {stage} ({ns} of {of} under nsys) memory is copied while no kernel runs.",
-		Plain: "In {share} of {stage} (measured under the profiler) the GPU only moves data between the host and its memory.",
+		Plain: "In {share} of {stage} (measured under the profiler) the GPU only copies data.",
 	},
 	"idle-alloc": {
 		Text:  "In {share} of {stage} ({ns} of {of} under nsys) memory is allocated or released while the GPU is idle.",
@@ -104,7 +109,7 @@ var findingWords = map[fact.Code]words{
 		Text:  "{share} of the timeline ({outside} of {of}) is outside the stages ({stages})[, with {gpu_time} of GPU time][; the largest region there is {region} with {region_ns}][, {region_bound}]. Savings are held against the whole timeline.",
 		Plain: "{share} of the recorded time is not in {stages} but before, between and after: starting, loading and warming up.",
 	},
-	"unprofiled-times": {Text: "One pass takes {total} in the unprofiled run: {times}."},
+	"unprofiled-times": {Text: "The mean pass takes {total} in the unprofiled run: {times}."},
 	"stage-time":       {Text: "{stage} {ns}"},
 	"largest-operator": {Text: "Of the operators, {operator} takes the most time of its own on {where}: {ns} of {of} ({share}), in {n:call|calls}."},
 	"largest-category": {

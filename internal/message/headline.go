@@ -10,7 +10,7 @@ var headlineWords = map[fact.Code]words{
 	"headline-busy":   {Text: "Kernels run in {share} of {stage}: they decide how long it takes[, limited by {limits}]."},
 	"headline-token":  {Text: "The next token takes {period}; the GPU works on decode for {busy} of it."},
 	"headline-limit":  {Text: "{share} of the counted GPU time is limited by {kind}."},
-	"headline-times":  {Text: "One pass takes {total} in the unprofiled run."},
+	"headline-times":  {Text: "The mean pass takes {total} in the unprofiled run."},
 	"headline-damage": {Text: "The timeline is damaged: every number is of what is left of it."},
 	"headline-none":   {Text: "What was captured does not tell where the time goes."},
 }

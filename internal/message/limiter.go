@@ -120,7 +120,7 @@ var evidenceWords = map[fact.Code]words{
 	"idle-in-call":      {Text: "idle under nsys in {call}"},
 	"idle-in-lazy-call": {Text: "idle under nsys in long calls of {call}, which load code lazily"},
 	"wall-nsys":         {Text: "time of {stage} under nsys"},
-	"wall-unprofiled":   {Text: "time of {stage} in the unprofiled run"},
+	"wall-unprofiled":   {Text: "time of {stage} in the unprofiled run, by its mean pass"},
 	"kernels-run-nsys":  {Text: "kernels run in {stage} under nsys"},
 	"busiest-share":     {Text: "share of its duration that {unit} needs at the peak[, by {counter}][, by its {work}]"},
 	"total-time":        {Text: "GPU time in {scope}"},

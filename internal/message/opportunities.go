@@ -50,8 +50,8 @@ var assumptionWords = map[fact.Code]words{
 	"assume-fusion":      {Text: "Kernels that follow each other in a stream, with no other work between, become one kernel with one launch. How short that kernel can be is not known, so that the bound lets it take no time; the estimate lets it last as long as the longest of them."},
 	"assume-layout":      {Text: "This is an estimate: the GPU time of every conversion between NCHW and NHWC goes, and no other kernel becomes slower. Their launches go too, which saves more where the GPU waits for the host."},
 	"bound-nsys":         {Text: "Times are those under nsys, where gaps are longer than in an unprofiled run."},
-	"bound-unprofiled":   {Text: "The gaps are those under nsys, but no more than the unprofiled run has: {passes:pass takes|passes take} {clean} there, and kernels run for {busy} of it."},
-	"bound-scaled":       {Text: "The gaps are those under nsys, scaled to the unprofiled run, which was slower: {passes:pass takes|passes take} {clean} there, and kernels run for {busy} of it."},
+	"bound-unprofiled":   {Text: "The gaps are those under nsys, but no more than the unprofiled run has: {passes:pass takes|passes take} {clean} there on average, and kernels run for {busy} of it."},
+	"bound-scaled":       {Text: "The gaps are those under nsys, scaled to the unprofiled run, which was slower: {passes:pass takes|passes take} {clean} there on average, and kernels run for {busy} of it."},
 	"only-idle-goes":     {Text: "This is an estimate: the idle time of this cause. Work of the host that kernels hide now may come to light, or the reverse."},
 	"bounds-overlap":     {Text: "This bound stands alone: it may overlap with the others, so do not add them up."},
 }

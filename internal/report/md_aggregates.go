@@ -70,27 +70,27 @@ func (d *doc) totals(r *analysis.Result) {
 	}
 	d.scopeTotals(r)
 	g := newGrid("Timeline", ">Value", ">Of wall time")
-	share := func(ns int64) string { return orAbsent(t.OfWall(ns)) }
 	timed := func(name string, ns int64) {
 		if ns == 0 && t.WallNS == 0 {
 			g.add(name, absent+d.note(missing(r, "There is no timeline.", withoutTimeline...)), absent)
 			return
 		}
-		g.add(name, elapsed(float64(ns)), share(ns))
+		g.add(name, elapsed(float64(ns)), orAbsent(t.OfWall(ns)))
 	}
 	timed("Wall time", t.WallNS)
 	timed("First to last GPU work", t.GPUSpanNS)
-	g.add("GPU busy with kernels or copies", elapsed(float64(t.BusyNS)), orAbsent(t.BusyShare))
-	if n := len(r.Environment.GPUs); n > 1 {
-		g.rows[len(g.rows)-1][0] += fmt.Sprintf(", added up over %d GPUs; the share is their mean", n)
-	}
+	perGPU := func(name string, ns int64) { timed(name+meanOf(r), ns/gpus(r)) }
+	perGPU("GPU busy with kernels or copies", t.BusyNS)
 	if s := t.Split; s != nil && s.WallNS > 0 {
-		g.add("A kernel runs, on any GPU", elapsed(float64(s.BusyNS)), share(s.BusyNS))
+		timed("A kernel runs, on any GPU", s.BusyNS)
 	}
-	g.add("GPU time (kernels, added up)", elapsed(float64(t.KernelNS)), share(t.KernelNS))
-	timed("Copy time, added up", t.CopyNS)
+	perGPU("GPU time (kernels, added up)", t.KernelNS)
+	perGPU("Copy time, added up", t.CopyNS)
 	if t.Sets > 0 {
-		timed("Time of memory sets, added up", t.SetNS)
+		perGPU("Time of memory sets, added up", t.SetNS)
+	}
+	if n := gpus(r); n > 1 {
+		g.add(fmt.Sprintf("GPU time of all %d GPUs, added up", n), elapsed(float64(t.KernelNS)), "")
 	}
 	g.add("Kernel launches", thousands(t.Launches), "")
 	g.add("Distinct kernels", thousands(int64(t.KernelNames)), "")
@@ -113,15 +113,29 @@ func (d *doc) scopeTotals(r *analysis.Result) {
 	timed := func(name string, ns int64) { g.add(name, elapsed(float64(ns)), orAbsent(r.Scope.OfWall(ns))) }
 	timed("Wall time", p.wall)
 	if p.wall > 0 {
-		g.add("GPU busy with kernels or copies", elapsed(float64(p.busyNS)), orAbsent(p.busy))
+		timed("GPU busy with kernels or copies"+meanOf(r), p.busyNS/gpus(r))
 	}
 	if p.split != nil && p.split.WallNS > 0 {
 		timed("A kernel runs, on any GPU", p.split.BusyNS)
 	}
-	timed("GPU time (kernels, added up)", p.kernel)
+	timed("GPU time (kernels, added up)"+meanOf(r), p.kernel/gpus(r))
+	if n := gpus(r); n > 1 {
+		g.add(fmt.Sprintf("GPU time of all %d GPUs, added up", n), elapsed(float64(p.kernel)), "")
+	}
 	g.add("Kernel launches", thousands(p.launches), "")
 	g.add("Distinct kernels", thousands(p.kernelNames), "")
 	g.add("Outside the scope: GPU time", elapsed(float64(p.outsideNS)), "")
 	g.add("Outside the scope: launches", thousands(p.outsideCalls), "")
 	d.table(g)
+}
+
+// gpus is how many GPUs the times of a result are added up over, at least 1.
+func gpus(r *analysis.Result) int64 { return int64(max(1, len(r.Totals.Devices))) }
+
+// meanOf ends the name of a time that is the mean of several GPUs.
+func meanOf(r *analysis.Result) string {
+	if n := gpus(r); n > 1 {
+		return fmt.Sprintf(", mean of %d GPUs", n)
+	}
+	return ""
 }

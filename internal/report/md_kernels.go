@@ -108,6 +108,8 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 	}
 	if c := k.Limiter.Cause; c != nil {
 		add("Cause: %s", prose(message.Cause(c.Fact, c.Need)))
+	} else {
+		add("Cause: %s", prose(message.NoCause(k.Limiter.Why)))
 	}
 	for _, o := range k.OtherLimiters {
 		add("Launches of about %s (%s, %s of its time): **%s.** %s By launch %d of %s.", elapsed(o.TimelineNS), launchCount(o.Calls), percent(o.Share),

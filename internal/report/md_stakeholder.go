@@ -121,7 +121,7 @@ func (d *doc) plainStages(r *analysis.Result) {
 		d.stages(r)
 		return
 	}
-	g := newGrid("Stage", ">Time, per pass", ">Of which the GPU computes", ">Under the profiler, per pass", "What holds it up")
+	g := newGrid("Stage", ">Mean time per pass", ">Of which the GPU computes", ">Under the profiler, mean per pass", "What holds it up")
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		row := stageRow(r, s)
@@ -157,7 +157,7 @@ func (d *doc) holdUp(r *analysis.Result, s *analysis.Stage) string {
 	case l.Kind == analysis.TimeLaunch:
 		return "the CPU cannot hand out work fast enough"
 	case l.Kind == analysis.TimeIdle:
-		return "the GPU is idle: " + prose(lowerFirst(message.Part(l.Part, "")))
+		return "no kernel runs: " + prose(lowerFirst(message.Part(l.Part, "")))
 	case l.Part != "":
 		return "the GPU's work, mostly " + prose(lowerFirst(message.Part(l.Part, l.Label)))
 	}

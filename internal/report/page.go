@@ -44,7 +44,7 @@ func PageTables(r *analysis.Result) map[string]PageTable {
 		"operators":  operatorsOfPage(r, n),
 		"roofline":   pageTable(RooflineView, pointers(rooflineRows(r, n))),
 		"roofs":      pageTable(RoofView, pointers(r.Roofline.Roofs)),
-		"stages":     pageTable(StageView.without("wall_ns", "gpu_busy_ns", "gpu_idle_ns", "launch_bound", "mfu_analytic", "mfu_counters", "mbu_analytic", "mbu_counters"), stages),
+		"stages":     pageTable(StageView.without("wall_ns", "gpu_busy_ns", "gpu_idle_ns", "launch_bound", "mfu_analytic", "mfu_counters", "hfu_counters", "mbu_analytic", "mbu_counters"), stages),
 		"use":        pageTable(UseView.without("clock", "seconds"), useLines(r)),
 		"aggregates": pageTable(AggregateView, pointers(r.Totals.Aggregates)),
 		"regions":    pageTable(regions, pointers(regionLines(r))),

@@ -12,20 +12,22 @@ import (
 // columns.
 func summaryStages(r *analysis.Result) *Table[StageRow] {
 	var rows []StageRow
-	v := StageView.only("stage", "clean_ms", "nsys_ms", "nsys_min_ms", "nsys_max_ms", "passes", "gpu_busy_share", "mfu_analytic", "mfu_counters", "mbu_analytic", "mbu_counters", "limiter").titled("clean_ms", "unprofiled").titled("nsys_ms", "under nsys").titled("gpu_busy_share", "a kernel runs")
+	v := shownAll(StageView.only("stage", "clean_ms", "clean_median_ms", "nsys_ms", "nsys_min_ms", "nsys_max_ms", "passes", "gpu_busy_share", "mfu_analytic", "hfu_counters", "mbu_analytic", "mbu_counters", "limiter")).titled("clean_ms", "unprofiled").titled("nsys_ms", "under nsys").titled("gpu_busy_share", "a kernel runs")
 	v.Legend = ""
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		x := stageRow(r, s)
 		x.Stage = shorten(x.Stage, 20)
-		if t := s.CleanTimes; t != nil && t.N > 1 {
-			x.CleanMS, v = &t.MedianMS, v.titled("clean_ms", "unprofiled, median pass")
+		if t := s.CleanTimes; t != nil && t.N > 1 { // findings are about the mean
+			v = v.titled("clean_ms", "unprofiled, mean pass").titled("clean_median_ms", "median pass")
+		} else {
+			x.CleanMedian = nil
 		}
 		if x.several {
 			x.NsysMS, v = x.NsysMedian, v.titled("nsys_ms", "under nsys, median pass")
 		}
 		if x.MFU != nil {
-			x.MFUCounters = nil // one of them is enough here
+			x.HFU = nil // one of them is enough here
 		}
 		if x.MBU != nil {
 			x.MBUCounters = nil

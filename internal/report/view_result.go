@@ -32,7 +32,8 @@ type StageRow struct {
 	LaunchBound *bool    `json:"launch_bound"`
 	GainNS      *int64   `json:"launch_gain_ns"` // what closing the launch gaps saves at most, of the unprofiled time where there is one
 	MFU         *float64 `json:"mfu_analytic"`
-	MFUCounters *float64 `json:"mfu_counters"`
+	MFUCounters *float64 `json:"mfu_counters"` // HFU by its older name
+	HFU         *float64 `json:"hfu_counters"`
 	MBU         *float64 `json:"mbu_analytic"`
 	MBUCounters *float64 `json:"mbu_counters"`
 	BusyShare   *float64 `json:"gpu_busy_share"` // gpu_busy_ns of wall_ns
@@ -63,9 +64,9 @@ var StageView = View[StageRow]{
 	Columns: []Column[StageRow]{
 		{Key: "stage", Format: Name, Value: func(r *StageRow) any { return r.Stage }},
 		{Key: "region", Detail: true, Value: func(r *StageRow) any { return r.Region }},
-		{Key: "clean_ms", Title: "unprofiled, per pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMS }, Note: func(r *StageRow) string { return r.cleanWhy }},
+		{Key: "clean_ms", Title: "unprofiled, mean per pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanMS }, Note: func(r *StageRow) string { return r.cleanWhy }},
 		{Key: "clean_std_ms", Priority: 15, Title: "spread, unprofiled", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.CleanStdMS }},
-		{Key: "nsys_ms", Priority: 2, Title: "under nsys, per pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMS }, Note: func(r *StageRow) string { return r.nsysWhy }},
+		{Key: "nsys_ms", Priority: 2, Title: "under nsys, mean per pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMS }, Note: func(r *StageRow) string { return r.nsysWhy }},
 		{Key: "overhead", Priority: 8, Title: "overhead", Help: "Of the unprofiled time: how much longer a pass takes under nsys", Unit: Share, Value: func(r *StageRow) any { return r.Overhead }, Show: showOverhead, Note: func(r *StageRow) string { return r.overheadNote }},
 		{Key: "passes", Priority: 13, Unit: Count, Value: func(r *StageRow) any { return r.Passes }},
 		{Key: "nsys_median_ms", Priority: 9, Title: "median pass", Unit: Milliseconds, Group: "pass", Value: func(r *StageRow) any { return r.NsysMedian }, Show: func(r *StageRow) any { return r.passes(r.NsysMedian) }},
@@ -85,7 +86,8 @@ var StageView = View[StageRow]{
 		{Key: "launch_bound", Priority: 6, Title: "launch-bound", Value: func(r *StageRow) any { return yesNo(r.LaunchBound) }},
 		{Key: "launch_gain_ns", Priority: 14, Title: "closing launch gaps saves at most, all passes", Unit: Nanoseconds, Group: "split", Value: func(r *StageRow) any { return r.GainNS }},
 		{Key: "mfu_analytic", Priority: 3, Title: "MFU", Help: "Of the peak: the FLOPs of the model", Unit: Share, Value: func(r *StageRow) any { return r.MFU }},
-		{Key: "mfu_counters", Priority: 3, Title: "HFU", Help: "Of the peak: the FLOPs that the hardware executed", Unit: Share, Value: func(r *StageRow) any { return r.MFUCounters }},
+		{Key: "mfu_counters", Detail: true, Title: "HFU by its older name", Help: "Of the peak: the same as hfu_counters", Unit: Share, Value: func(r *StageRow) any { return r.MFUCounters }},
+		{Key: "hfu_counters", Priority: 3, Title: "HFU", Help: "Of the peak: the FLOPs that the hardware executed", Unit: Share, Value: func(r *StageRow) any { return r.HFU }},
 		{Key: "mbu_analytic", Priority: 4, Title: "MBU", Help: "Of the peak: the bytes of the model", Unit: Share, Value: func(r *StageRow) any { return r.MBU }},
 		{Key: "mbu_counters", Priority: 4, Title: "MBU counted", Help: "Of the peak: the bytes that were counted", Unit: Share, Value: func(r *StageRow) any { return r.MBUCounters }},
 		{Key: "gpu_busy_share", Priority: 1, Title: "a kernel runs, of wall", Unit: Share, Part: "gpu_busy_ns", Within: "stage", Value: func(r *StageRow) any { return r.BusyShare }},
@@ -105,7 +107,7 @@ func Stages(r *analysis.Result) Printable {
 func stageRow(r *analysis.Result, s *analysis.Stage) StageRow {
 	row := StageRow{
 		Stage: s.Name, Region: s.Region, CleanMS: s.CleanMS, CleanStdMS: s.CleanStdMS, NsysMS: s.NsysMS, Overhead: s.Overhead, Passes: s.Passes, TokensPS: s.TokensPS,
-		MFU: utilized(s.MFU, "analytic"), MFUCounters: utilized(s.HFU, "counters"), MBU: utilized(s.MBU, "analytic"), MBUCounters: utilized(s.MBU, "counters"),
+		MFU: utilized(s.MFU, "analytic"), MFUCounters: utilized(s.HFU, "counters"), HFU: utilized(s.HFU, "counters"), MBU: utilized(s.MBU, "analytic"), MBUCounters: utilized(s.MBU, "counters"),
 	}
 	row.HostMS, row.Synchronous = s.HostMS, s.Synchronous
 	if s.Lead != nil && s.Passes > 0 {

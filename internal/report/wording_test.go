@@ -9,6 +9,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -61,7 +62,7 @@ func TestGainIsOfTheCleanTime(t *testing.T) {
 	r := sample()
 	saved := int64(62_000_000)
 	r.Stages[1].LaunchGain = &analysis.Bound{NS: saved, OfNS: 70_000_000, Times: "clean"}
-	if text := page(t, WriteReport, r); !strings.Contains(text, "at most 62.0 ms of 70.0 ms in the unprofiled run (88.6 %)") {
+	if text := page(t, WriteReport, r); !strings.Contains(text, "at most 62.0 ms of 70.0 ms "+message.Label("times", "clean")+" (88.6 %)") {
 		t.Errorf("the bound is not of the clean time:\n%s", text)
 	}
 }
