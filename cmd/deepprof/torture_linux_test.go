@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -46,15 +47,32 @@ func TestTorture(t *testing.T) {
 	for i := range victims {
 		victims[i].measure(t)
 	}
+	var hit tally
+	t.Cleanup(func() { t.Logf("killed in: %v", hit.counts) })
 	for i := range kills {
-		k := kill{victim: victims[random.IntN(len(victims))], signal: []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL, syscall.SIGHUP}[random.IntN(4)]}
-		k.after = time.Duration(random.Int64N(int64(k.length)))
-		t.Run(fmt.Sprintf("%d-%s-%s-%s", i, k.name, k.signal, k.after.Round(time.Millisecond)), func(t *testing.T) {
+		k := kill{victim: victims[random.IntN(len(victims))], signal: []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL, syscall.SIGHUP}[random.IntN(4)], hit: &hit}
+		k.phase, k.share = random.IntN(len(k.phases)), random.Float64()
+		t.Run(fmt.Sprintf("%d-%s-%s-%s", i, k.name, k.signal, k.phases[k.phase].step), func(t *testing.T) {
 			t.Parallel()
 			k.dir, k.mark = t.TempDir(), fmt.Sprintf("TORTURE_RUN=%d-%d", os.Getpid(), i)
 			k.test(t)
 		})
 	}
+}
+
+// A tally counts kills by command and step.
+type tally struct {
+	mutex  sync.Mutex
+	counts map[string]int
+}
+
+func (c *tally) add(what string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.counts == nil {
+		c.counts = map[string]int{}
+	}
+	c.counts[what]++
 }
 
 // sharedObjects are those of Nsight Systems; true for one of no live process.
@@ -80,9 +98,17 @@ func sharedObjects(t *testing.T) map[string]bool {
 type victim struct {
 	name   string
 	args   []string
-	codes  []int         // exit codes of one that nobody kills
-	length time.Duration // how long it takes
+	codes  []int   // exit codes of one that nobody kills
+	phases []phase // in order
 }
+
+// A phase of a command lasts from its begin, or that of a step, to the next.
+type phase struct {
+	step   string // beginning before the first
+	length time.Duration
+}
+
+const beginning = "beginning"
 
 // tortured are commands that together go through every step: those of a session,
 // those under real profilers where there are any, a recording, and a program that
@@ -98,7 +124,7 @@ func tortured(t *testing.T) []victim {
 			"run", "device=cpu", "pipeline.workload.python=" + python, "pipeline.nsys.enable=false", "pipeline.ncu.enable=false",
 			"pipeline.torch_profiler.activities=[cpu]", "pipeline.direct_inference.enable=true", "pipeline.static_analysis.torch_flop_counter=true",
 		}},
-		{name: "stubborn", length: 2 * time.Second, args: []string{
+		{name: "stubborn", phases: []phase{{beginning, 2 * time.Second}}, args: []string{
 			"run", "pipeline.nsys.enable=false", "pipeline.ncu.enable=false", "pipeline.supervision.stop_grace_s=1", "--",
 			"sh", "-c", `trap "" TERM INT; setsid sh -c 'trap "" TERM INT; sleep 600' & sleep 600`,
 		}},
@@ -116,21 +142,62 @@ func tortured(t *testing.T) []victim {
 	return list
 }
 
-// measure lets the command end by itself, so that moments are drawn from its
-// whole length on any machine.
+// measure lets the command end by itself and looks how long each phase takes, so
+// that moments are drawn from all of them on any machine. The times in the run do
+// not tell: those of a recording are of its captures.
 func (v *victim) measure(t *testing.T) {
 	t.Helper()
-	if v.length > 0 {
+	if v.phases != nil {
 		return
 	}
 	cmd := exec.Command("deepprof", v.args...)
 	cmd.Dir = t.TempDir()
-	start := time.Now()
-	text, err := cmd.CombinedOutput()
-	if code := cmd.ProcessState.ExitCode(); !slices.Contains(v.codes, code) {
-		t.Fatalf("%s: %v\n%s", v.name, err, text)
+	v.phases = []phase{{step: beginning}}
+	start, done := time.Now(), make(chan struct{})
+	next := func(step string) {
+		v.phases[len(v.phases)-1].length, start = time.Since(start), time.Now()
+		v.phases = append(v.phases, phase{step: step})
 	}
-	v.length = time.Since(start)
+	go func() {
+		defer close(done)
+		text, err := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); !slices.Contains(v.codes, code) {
+			t.Errorf("%s: %v\n%s", v.name, err, text)
+		}
+	}()
+	for alive(done, 2*time.Millisecond) {
+		if step := lastStep(cmd.Dir); step != v.phases[len(v.phases)-1].step {
+			next(step)
+		}
+	}
+	next("")
+	v.phases = v.phases[:len(v.phases)-1]
+	t.Logf("%s: %v", v.name, v.phases)
+}
+
+// alive waits so long; false where the command ends before.
+func alive(ended <-chan struct{}, d time.Duration) bool {
+	select {
+	case <-ended:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// lastStep is the last step that began of the run in the store of a folder.
+func lastStep(dir string) string {
+	last, store := beginning, filepath.Join(dir, runs.DefaultRoot)
+	entries, _ := os.ReadDir(store)
+	for _, e := range entries {
+		m, err := runs.ReadManifest(filepath.Join(store, e.Name()))
+		for _, s := range m.Steps {
+			if err == nil && s.Started != nil {
+				last = s.Name
+			}
+		}
+	}
+	return last
 }
 
 // A kill is one command that is sent a signal.
@@ -139,7 +206,9 @@ type kill struct {
 	dir    string // empty; the working directory
 	mark   string // in the environment of every process of it
 	signal syscall.Signal
-	after  time.Duration
+	phase  int     // to kill it in
+	share  float64 // of the phase that is over then
+	hit    *tally
 }
 
 func (k kill) test(t *testing.T) {
@@ -186,23 +255,54 @@ func (k kill) test(t *testing.T) {
 }
 
 // run starts the command, sends the signal and gives the exit code, -1 for one
-// that the signal itself ended.
+// that the signal itself ended. Of a command that ends before, an earlier phase is
+// tried.
 func (k kill) run(t *testing.T, env []string) (int, string) {
 	t.Helper()
-	cmd := exec.Command("deepprof", k.args...)
-	var output bytes.Buffer
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = env, k.dir, &output, &output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	for ; k.phase >= 0; k.phase-- {
+		cmd := exec.Command("deepprof", k.args...)
+		var output bytes.Buffer
+		cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = env, k.dir, &output, &output
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		cmd.WaitDelay = time.Second
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		var err error
+		go func() { defer close(ended); err = cmd.Wait() }()
+		if k.await(ended) {
+			step := lastStep(k.dir)
+			_ = cmd.Process.Signal(k.signal)
+			if <-ended; err != nil && cmd.ProcessState == nil && !errors.Is(err, exec.ErrWaitDelay) {
+				t.Fatal(err)
+			}
+			k.hit.add(k.name + "/" + step)
+			return cmd.ProcessState.ExitCode(), output.String()
+		}
+		if err := os.RemoveAll(filepath.Join(k.dir, runs.DefaultRoot)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	time.Sleep(k.after)
-	_ = cmd.Process.Signal(k.signal)
-	if err := cmd.Wait(); err != nil && cmd.ProcessState == nil && !errors.Is(err, exec.ErrWaitDelay) {
-		t.Fatal(err)
+	t.Fatal("the command ended before every signal")
+	return 0, ""
+}
+
+// await waits for the moment to kill; false where the command ends before it.
+func (k kill) await(ended <-chan struct{}) bool {
+	phase := k.phases[k.phase]
+	for k.at() < k.phase {
+		if !alive(ended, 2*time.Millisecond) {
+			return false
+		}
 	}
-	return cmd.ProcessState.ExitCode(), output.String()
+	return alive(ended, time.Duration(k.share*float64(phase.length)))
+}
+
+// at is the phase that the command is in.
+func (k kill) at() int {
+	step := lastStep(k.dir)
+	return slices.IndexFunc(k.phases, func(p phase) bool { return p.step == step })
 }
 
 // resume goes on with a run, or has deepprof say why not. The stubborn command
