@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -271,7 +272,7 @@ func substages(m *workload.Metrics) []SubMS {
 const maxJSON = 256 << 20
 
 func readJSON(path string, into any) error {
-	f, err := os.Open(path)
+	f, err := format.Open(path)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}

@@ -2,8 +2,8 @@ package analysis
 
 import (
 	"encoding/json"
-	"os"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
@@ -16,7 +16,7 @@ func (in *Input) findRanks() {
 			Rank   int
 			Chosen string
 		}
-		if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &r) == nil && r.Chosen == "no" {
+		if data, err := format.ReadFile(path, maxJSON); err == nil && json.Unmarshal(data, &r) == nil && r.Chosen == "no" {
 			in.left[r.Rank] = true
 		}
 	}

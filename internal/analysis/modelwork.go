@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/flops"
+	"github.com/deepprof/deepprof/internal/format"
 )
 
 // Stages of a model's work, as package flops names them.
@@ -28,7 +28,7 @@ type ModelRegions struct{ Prefill, Decode string }
 // CountModel reads the config.json that Add took and counts what a session of a
 // shape does, for the analysis of a program that says nothing of its model.
 func (in *Input) CountModel(shape flops.Shape, regions ModelRegions) error {
-	file, err := os.Open(in.Model)
+	file, err := format.Open(in.Model)
 	if err != nil {
 		return fmt.Errorf("read model config: %w", err)
 	}

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/flops"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/gpu"
 )
 
@@ -53,7 +53,7 @@ func (a *analyzer) stageWork() map[string]StageWork {
 	if m := a.res.Workload.Model; m != nil {
 		dtype = m.DType
 	}
-	if f, err := os.Open(a.in.Flops); err == nil {
+	if f, err := format.Open(a.in.Flops); err == nil {
 		own, err := flops.Read(f)
 		f.Close()
 		if err == nil { // counted from the config; torch's own count has no bytes

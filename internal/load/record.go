@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/deepprof/deepprof/internal/format"
 )
 
 // RecordSchema is the version of windows.json.
@@ -74,9 +76,12 @@ type Window struct {
 	Memory   *float64 `json:"memory_peak_bytes,omitempty"`
 }
 
+// maxRecord bounds a windows.json, in bytes: a window takes about 2 kB.
+const maxRecord = 256 << 20
+
 // ReadRecord reads a windows.json.
 func ReadRecord(path string) (*Record, error) {
-	text, err := os.ReadFile(path)
+	text, err := format.ReadFile(path, maxRecord)
 	if err != nil {
 		return nil, fmt.Errorf("read the windows of a server: %w", err)
 	}
@@ -108,7 +113,7 @@ func WriteRequests(path string, list []Request) error {
 
 // ReadRequests reads a requests.jsonl.
 func ReadRequests(path string) ([]Request, error) {
-	f, err := os.Open(path)
+	f, err := format.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the requests to a server: %w", err)
 	}

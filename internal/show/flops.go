@@ -8,6 +8,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/flops"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -102,7 +103,7 @@ func flopsOfRun(ctx context.Context, path string) (*flops.Report, []string, erro
 	case in.Flops == "":
 		return nil, nil, fmt.Errorf("show flops %s: the run holds no workload/flops.json: it is of a command, or of a model that was not counted; give the config.json of the model", path)
 	}
-	file, err := os.Open(in.Flops)
+	file, err := format.Open(in.Flops)
 	if err != nil {
 		return nil, nil, err
 	}

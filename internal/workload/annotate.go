@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/workloads"
 )
 
@@ -133,7 +134,7 @@ var sideFiles = map[string]func(path string, pid int) (AnnotatedProcess, error){
 const maxAnnotationError = 1000
 
 func readAnnotationError(path string, pid int) (AnnotatedProcess, error) {
-	f, err := os.Open(path)
+	f, err := format.Open(path)
 	if err != nil {
 		return AnnotatedProcess{}, fmt.Errorf("read annotation: %w", err)
 	}
@@ -147,7 +148,7 @@ func readAnnotationError(path string, pid int) (AnnotatedProcess, error) {
 
 func readAnnotatedProcess(path string, pid int) (AnnotatedProcess, error) {
 	p := AnnotatedProcess{PID: pid}
-	f, err := os.Open(path)
+	f, err := format.Open(path)
 	if err != nil {
 		return p, fmt.Errorf("read annotation: %w", err)
 	}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/flops"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/plan"
 )
 
@@ -23,7 +23,7 @@ func architecture(m plan.Model, start string) (*flops.Model, error) {
 	case path == "":
 		return nil, fmt.Errorf("model %s names no config", m.Name)
 	}
-	f, err := os.Open(abs(path, start))
+	f, err := format.Open(abs(path, start))
 	if err != nil {
 		return nil, fmt.Errorf("read model config: %w", err)
 	}
@@ -62,7 +62,7 @@ func CountFlops(p *plan.Plan, start, dir string) (flops.Report, error) {
 // CompareFlops compares what torch counted, in the file of that path, with the
 // count for the shape that torch ran.
 func CompareFlops(p *plan.Plan, start, path string) (flops.Comparison, error) {
-	text, err := os.ReadFile(path)
+	text, err := format.ReadFile(path, maxFile)
 	if err != nil {
 		return flops.Comparison{}, err
 	}

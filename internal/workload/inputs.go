@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -80,7 +81,7 @@ func checkShards(path string) fact.Fact {
 		Weights map[string]string `json:"weight_map"`
 	}
 	name := filepath.Join(path, weightsIndex)
-	text, err := os.ReadFile(name)
+	text, err := format.ReadFile(name, maxFile)
 	if err == nil {
 		err = json.Unmarshal(text, &index)
 	}
@@ -103,7 +104,7 @@ func checkShards(path string) fact.Fact {
 }
 
 func checkConfig(path string) fact.Fact {
-	text, err := os.ReadFile(path)
+	text, err := format.ReadFile(path, maxFile)
 	if err != nil {
 		return fact.New(configUnread, fact.Error("error", err))
 	}
@@ -230,7 +231,7 @@ func DatasetFiles(d plan.Dataset, start string) ([]string, error) {
 // listedFiles reads a list of files: one path a line, relative to root or
 // absolute, "#" begins a comment.
 func listedFiles(root, list string) ([]string, error) {
-	f, err := os.Open(list)
+	f, err := format.Open(list)
 	if err != nil {
 		return nil, err
 	}

@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/format"
 )
 
 // Files that a program writes into its Out.
@@ -234,17 +233,9 @@ func (m *Metrics) check() error {
 // in free mappings.
 func read(dir, name string, into any, schema *int) error {
 	path := filepath.Join(dir, name)
-	f, err := os.Open(path)
+	text, err := format.ReadFile(path, maxFile)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	switch {
-	case err != nil:
-		return fmt.Errorf("read %s: %w", path, err)
-	case len(text) > maxFile:
-		return fmt.Errorf("read %s: larger than %d MiB", path, maxFile>>20)
 	}
 	return decode(text, path, into, schema)
 }

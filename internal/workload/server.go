@@ -3,11 +3,11 @@ package workload
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 
 	"github.com/deepprof/deepprof/internal/engine"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/plan"
 )
 
@@ -48,7 +48,7 @@ func ServerCommand(p *plan.Plan, at Places, env []string) (e engine.Engine, argv
 // beside the program, and what is in it.
 func ServerModel(p *plan.Plan, start string) (name string, text []byte, err error) {
 	if file := p.Model.Config.File; file != "" {
-		text, err = os.ReadFile(abs(file, start))
+		text, err = format.ReadFile(abs(file, start), maxFile)
 	} else {
 		text, err = json.MarshalIndent(p.Model.Config.Values, "", "  ")
 	}
