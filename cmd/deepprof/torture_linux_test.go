@@ -185,19 +185,24 @@ func alive(ended <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// lastStep is the last step that began of the run in the store of a folder.
-func lastStep(dir string) string {
-	last, store := beginning, filepath.Join(dir, runs.DefaultRoot)
+// begun are the steps that have begun of the run in the store of a folder.
+func begun(dir string) []string {
+	names, store := []string{beginning}, filepath.Join(dir, runs.DefaultRoot)
 	entries, _ := os.ReadDir(store)
 	for _, e := range entries {
 		m, err := runs.ReadManifest(filepath.Join(store, e.Name()))
 		for _, s := range m.Steps {
 			if err == nil && s.Started != nil {
-				last = s.Name
+				names = append(names, s.Name)
 			}
 		}
 	}
-	return last
+	return names
+}
+
+func lastStep(dir string) string {
+	names := begun(dir)
+	return names[len(names)-1]
 }
 
 // A kill is one command that is sent a signal.
@@ -291,18 +296,12 @@ func (k kill) run(t *testing.T, env []string) (int, string) {
 // await waits for the moment to kill; false where the command ends before it.
 func (k kill) await(ended <-chan struct{}) bool {
 	phase := k.phases[k.phase]
-	for k.at() < k.phase {
+	for phase.step != beginning && !slices.Contains(begun(k.dir), phase.step) {
 		if !alive(ended, 2*time.Millisecond) {
 			return false
 		}
 	}
 	return alive(ended, time.Duration(k.share*float64(phase.length)))
-}
-
-// at is the phase that the command is in.
-func (k kill) at() int {
-	step := lastStep(k.dir)
-	return slices.IndexFunc(k.phases, func(p phase) bool { return p.step == step })
 }
 
 // resume goes on with a run, or has deepprof say why not. The stubborn command

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,13 +53,26 @@ func (l *launch) counts() *done {
 	return d
 }
 
+// tensorNames are the counters that tensorOps may match, sorted: few of the
+// thousand of a launch, which is asked often.
+func (l *launch) tensorNames() []string {
+	var names []string
+	for name := range l.values {
+		if strings.HasPrefix(name, "sm__ops_path_tensor_") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // tensorFLOPs adds the counters per type. The same operations may be counted as
 // a whole and in parts: by instruction, by destination type, by sparsity. Of
 // these the least divided counts, and the next where a type lacks it.
 func (l *launch) tensorFLOPs(d *done) {
 	type sums [4]float64 // by how much is divided
 	ops, have := map[gpu.DType]*sums{}, map[gpu.DType]*[4]bool{}
-	for _, name := range slices.Sorted(maps.Keys(l.values)) {
+	for _, name := range l.tensorNames() {
 		m := tensorOps.FindStringSubmatch(name)
 		if m == nil {
 			continue
@@ -242,7 +254,7 @@ type limit struct {
 func (l *launch) limits() (flops map[gpu.DType]limit, bytes map[string]limit) {
 	flops, bytes = map[gpu.DType]limit{}, map[string]limit{}
 	hz, _ := l.smClock()
-	for _, name := range slices.Sorted(maps.Keys(l.values)) {
+	for _, name := range l.tensorNames() {
 		m := tensorOps.FindStringSubmatch(name)
 		// Without "sparsity_off" the peak is that of sparse products; only fp64
 		// has none.

@@ -310,7 +310,7 @@ func (s *supervisor) settle(ctx context.Context) {
 		if s.mayStillWrite(rest) {
 			limit = s.limits.Finish
 		}
-		if len(rest) == 0 || limit < 0 || time.Since(from) > limit {
+		if len(rest) == 0 || limit < 0 || time.Since(from) > limit || s.idle(time.Now(), from) {
 			return
 		}
 		select {
@@ -330,6 +330,16 @@ func (s *supervisor) settle(ctx context.Context) {
 		case <-time.After(pollEvery):
 		}
 	}
+}
+
+// idle tells that what outlives the program since then has shown no sign of life for
+// longer than it may.
+func (s *supervisor) idle(now, since time.Time) bool {
+	limit := s.limits.Stall
+	if s.requests > 0 {
+		limit = s.limits.Grace
+	}
+	return over(limit, min(now.Sub(since), now.Sub(s.lastOut), now.Sub(s.lastBusy)))
 }
 
 // noteStop counts a request that ends the waiting for what outlives the program.

@@ -392,6 +392,38 @@ func TestSuperviseWorkloadNamedLikeNsys(t *testing.T) {
 	}
 }
 
+// TestSuperviseIdleAgent: an agent that outlives nsys and does nothing is not waited
+// for as one that writes a report.
+func TestSuperviseIdleAgent(t *testing.T) {
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(sleep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := filepath.Join(t.TempDir(), "nsys-agent")
+	if err := os.WriteFile(agent, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, limits := range map[string]Limits{
+		"asked":   {Timeout: time.Second, Grace: time.Second},
+		"unasked": {Stall: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			script := agent + ` 1200 & sleep 1200 & target=$!; trap 'kill $target; kill -KILL $$' INT; `
+			if limits.Timeout == 0 {
+				script += "kill -INT $$; "
+			}
+			ended, _, left := superviseShell(t, t.Context(), script+"wait", func(j *Job) { j.Profiler, j.Limits = Nsys, limits })
+			if ended.Exit.Signal != syscall.SIGKILL || len(ended.Left) != 1 || len(left) > 0 {
+				t.Errorf("%+v, alive %q", ended, left)
+			}
+		})
+	}
+}
+
 // TestSuperviseLastLine: the last words before the stop count, fit to be shown.
 func TestSuperviseLastLine(t *testing.T) {
 	ended, _, _ := superviseShell(t, t.Context(), `printf '\033[31mstep 7\033[0m\n'; trap 'echo std::exception::what; exit' INT; while :; do sleep 0.05; done`, func(j *Job) {
