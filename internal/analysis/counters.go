@@ -23,6 +23,7 @@ type launch struct {
 	res    *ncurep.Result
 	values map[string]float64
 	texts  map[string]string
+	did    *done // of counts; nil before its first call
 
 	medianNS float64    // of its kernel in the timeline, 0 without one
 	lastsNS  float64    // it, or launches like it, in the timeline; 0 where that is not known

@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -270,13 +271,9 @@ func (l *launch) otherUnit(counter string, level float64) reading {
 
 // tensorType is the type that the tensor pipe worked in.
 func (l *launch) tensorType() (gpu.DType, bool) {
-	d := l.counts()
-	for dtype := range d.flops {
-		if !dtype.Tensor() {
-			delete(d.flops, dtype)
-		}
-	}
-	return d.mainType()
+	tensor := maps.Clone(l.counts().flops)
+	maps.DeleteFunc(tensor, func(dtype gpu.DType, _ float64) bool { return !dtype.Tensor() })
+	return mostOf(tensor)
 }
 
 func above(all []reading, level float64) []reading {

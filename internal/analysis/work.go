@@ -38,8 +38,16 @@ var tensorTypes = map[string]gpu.DType{
 	"bf16": gpu.TensorBF16, "fp16": gpu.TensorFP16, "tf32": gpu.TensorTF32, "fp8": gpu.TensorFP8, "int8": gpu.TensorINT8, "fp64": gpu.TensorFP64,
 }
 
-// counts tells what a launch did, as ncu's roofline sections compute it.
+// counts tells what a launch did, as ncu's roofline sections compute it. It is
+// computed once, from the values that the launch has then, and not to be changed.
 func (l *launch) counts() *done {
+	if l.did == nil {
+		l.did = l.compute()
+	}
+	return l.did
+}
+
+func (l *launch) compute() *done {
 	d := &done{flops: map[gpu.DType]float64{}, bytes: map[string]float64{}}
 	if _, ns, ok := l.first("gpu__time_duration.sum", "gpu__time_duration.avg"); ok && ns > 0 {
 		d.seconds = ns / 1e9
