@@ -35,7 +35,11 @@ func TestTorture(t *testing.T) {
 	}
 	t.Logf("TORTURE_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // under nohup, commands would inherit that it is ignored
+	for _, sig := range deadly { // commands would inherit what nohup, or a shell in the background, ignores
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 	victims, before := tortured(t), sharedObjects(t)
 	t.Cleanup(func() { // after the last of the parallel ones
 		for name, dead := range sharedObjects(t) {
@@ -50,7 +54,7 @@ func TestTorture(t *testing.T) {
 	var hit tally
 	t.Cleanup(func() { t.Logf("killed in: %v", hit.counts) })
 	for i := range kills {
-		k := kill{victim: victims[random.IntN(len(victims))], signal: []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL, syscall.SIGHUP}[random.IntN(4)], hit: &hit}
+		k := kill{victim: victims[random.IntN(len(victims))], signal: deadly[random.IntN(len(deadly))], hit: &hit}
 		k.phase, k.share = random.IntN(len(k.phases)), random.Float64()
 		t.Run(fmt.Sprintf("%d-%s-%s-%s", i, k.name, k.signal, k.phases[k.phase].step), func(t *testing.T) {
 			t.Parallel()
@@ -59,6 +63,8 @@ func TestTorture(t *testing.T) {
 		})
 	}
 }
+
+var deadly = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL, syscall.SIGHUP}
 
 // A tally counts kills by command and step.
 type tally struct {
@@ -297,7 +303,7 @@ func (k kill) run(t *testing.T, env []string) (int, string) {
 func (k kill) await(ended <-chan struct{}) bool {
 	phase := k.phases[k.phase]
 	for phase.step != beginning && !slices.Contains(begun(k.dir), phase.step) {
-		if !alive(ended, 2*time.Millisecond) {
+		if !alive(ended, 5*time.Millisecond) {
 			return false
 		}
 	}
