@@ -15,6 +15,7 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/compare"
 	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/html"
 	"github.com/deepprof/deepprof/internal/show"
@@ -174,8 +175,8 @@ func (c *comparing) check(args []string) ([]compare.Rule, error) {
 	}
 	sides := len(c.asked.Base) > 0 || len(c.asked.New) > 0
 	switch {
-	case c.repeats < 0:
-		return nil, usagef("compare: --run %d is no number of repetitions", c.repeats)
+	case c.flags.Changed("run") && c.repeats < 1:
+		return nil, usagef("compare: --run %d: each command runs at least once; three times or more can tell anything", c.repeats)
 	case c.self && (sides || c.repeats > 0 || len(c.gates) > 0):
 		return nil, usagef("compare: --self measures one side; it goes without --base, --new, --run and --gate")
 	case c.repeats > 0 && sides:
@@ -243,8 +244,9 @@ func (c *comparing) sides(ctx context.Context, l *show.SideLoader, args []string
 	return base, fresh, err
 }
 
-// write writes the files that were asked for.
+// write writes the files that were asked for, all or none.
 func (c *comparing) write(made *compare.Comparison, base, fresh []compare.Run) error {
+	var files []report.Output
 	for _, f := range []struct {
 		path string
 		make func(io.Writer) error
@@ -260,9 +262,10 @@ func (c *comparing) write(made *compare.Comparison, base, fresh []compare.Run) e
 		if err := f.make(&out); err != nil {
 			return err
 		}
-		if err := report.ReplaceFile(f.path, out.Bytes()); err != nil {
-			return usagef("write %s: %w", f.path, err)
-		}
+		files = append(files, report.Output{Path: f.path, Data: out.Bytes()})
+	}
+	if err := report.WriteOutputs(files); err != nil {
+		return usage(err)
 	}
 	return nil
 }
@@ -355,6 +358,10 @@ func setBaseline(ctx context.Context, s streams, store string, args []string) er
 	side, err := loader.Side(ctx, args[1:])
 	if err != nil {
 		return cannotCompare(err)
+	}
+	side, again := compare.Distinct(side)
+	if len(again) > 0 {
+		printLines(s, "note: ", []string{message.Text(compare.Repeated(again))})
 	}
 	path, err := compare.SetBaseline(store, args[0], side)
 	if err != nil {

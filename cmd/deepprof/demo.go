@@ -94,12 +94,15 @@ func openRecording(ctx context.Context, path string, bundled []byte) (*runs.Run,
 // demoCompare compares the bundled baselines.
 func demoCompare(s streams, page string) error {
 	var sides [2][]compare.Run
-	for i, data := range [][]byte{recordings.Eager, recordings.Graphs} {
-		b, err := compare.DecodeBaseline(data)
+	for i, recorded := range []struct {
+		name string
+		data []byte
+	}{{"llm-eager-h200", recordings.Eager}, {"llm-graphs-h200", recordings.Graphs}} {
+		b, err := compare.DecodeBaseline(recorded.data)
 		if err != nil {
 			return fmt.Errorf("read the recording: %w", err)
 		}
-		sides[i] = b.Runs
+		sides[i] = b.Side(recorded.name)
 	}
 	made, err := compare.Compare(sides[0], sides[1], compare.Options{})
 	if err != nil {

@@ -36,6 +36,14 @@ type Baseline struct {
 	Runs    []Run     `json:"runs"`
 }
 
+// Side are the runs of the baseline, which is known by a name.
+func (b *Baseline) Side(name string) []Run {
+	for i := range b.Runs {
+		b.Runs[i].Baseline = name
+	}
+	return b.Runs
+}
+
 // validName refuses a name that is not also that of a file.
 func validName(name string) error {
 	ok := name != "" && name[0] != '.' && !strings.ContainsFunc(name, func(r rune) bool {
@@ -78,6 +86,11 @@ func encodeBaseline(b Baseline) ([]byte, error) {
 func SetBaseline(store, name string, side []Run) (string, error) {
 	if err := validName(name); err != nil {
 		return "", err
+	}
+	for i := range side {
+		if err := side[i].usable(Options{}); err != nil {
+			return "", fmt.Errorf("set baseline: %w", err)
+		}
 	}
 	data, err := encodeBaseline(Baseline{Created: time.Now().UTC(), Runs: side})
 	if err != nil {

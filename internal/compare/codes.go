@@ -9,6 +9,7 @@ const (
 	OneSided    fact.Code = "compare-one-sided"    // status: compare.status
 	NotPositive fact.Code = "compare-not-positive" // a sample is 0
 	Forbidden   fact.Code = "compare-forbidden"    // why: the difference
+	OtherTime   fact.Code = "compare-other-time"   // base, new: compare.clock
 )
 
 // Circumstances that differ; base and new have the values.
@@ -32,8 +33,14 @@ const (
 	OtherSetting    fact.Code = "compare-other-setting" // key
 	OtherKeys       fact.Code = "compare-other-keys"    // keys: how many only one side has
 	OtherClocks     fact.Code = "compare-other-clocks"
-	Throttled       fact.Code = "compare-throttled" // side, share, reasons
+	Throttled       fact.Code = "compare-throttled"    // side, share, reasons
+	NotKnown        fact.Code = "compare-not-known"    // side; of: compare.circumstance, which the runs do not tell
+	SideLacks       fact.Code = "compare-side-lacks"   // side, kind: nothing of it was measured
+	SameProcess     fact.Code = "compare-same-process" // n: processes that are on both sides
 )
+
+// GivenAgain: runs that were named more than once and count once.
+const GivenAgain fact.Code = "compare-given-again"
 
 // Why a rule could not be evaluated.
 const (
@@ -55,8 +62,8 @@ const (
 	SaidCannotTell fact.Code = "compare-said-cannot-tell"
 )
 
-// What came of the whole; base, new, change, and low and high where there is an
-// interval.
+// What came of the whole; base, new, change, low and high where there is an
+// interval, and gpu, the verdict on GPU time, where it was measured.
 const (
 	HeadFaster     fact.Code = "compare-head-faster"
 	HeadSlower     fact.Code = "compare-head-slower"

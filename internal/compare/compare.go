@@ -31,6 +31,8 @@ type Run struct {
 	Config map[string]string `json:"config,omitempty"`
 	// Conditions are clocks, power and throttling meanwhile; nil without samples.
 	Conditions *Conditions `json:"conditions,omitempty"`
+	// Baseline is the name of the baseline that it was read from.
+	Baseline string `json:"-"`
 	// Wall is how long the process took as a whole, in seconds, where it was only
 	// timed; Result may be nil then.
 	Wall float64 `json:"wall_s,omitempty"`
@@ -56,17 +58,20 @@ type Comparison struct {
 	Falls    []Fall      `json:"waterfalls"`
 	Gate     *Gate       `json:"gate,omitempty"`
 	Warnings []fact.Fact `json:"warnings,omitempty"`
+
+	total, gpu *Row // time and GPU time of the whole, for the headline; nil where not measured
 }
 
 // A Side is what one side consists of.
 type Side struct {
-	Runs []RunInfo `json:"runs"`
+	Runs []RunInfo `json:"runs"` // each process once
 }
 
 // RunInfo names a run.
 type RunInfo struct {
 	Name       string      `json:"name"`
-	Run        string      `json:"run,omitempty"` // name of the run directory
+	Baseline   string      `json:"baseline,omitempty"` // that it is part of
+	Run        string      `json:"run,omitempty"`      // name of the run directory
 	Created    string      `json:"created,omitempty"`
 	Recorded   bool        `json:"recorded,omitempty"`
 	Conditions *Conditions `json:"conditions,omitempty"`
@@ -85,9 +90,12 @@ type Settings struct {
 // A Row is one value on both sides.
 type Row struct {
 	Key
-	Unit   string `json:"unit"`            // ns, count, byte, share, flop, 1/s
-	Clock  Clock  `json:"clock,omitempty"` // what a time was measured by
-	Status Status `json:"status"`
+	Unit  string `json:"unit"`            // ns, count, byte, share, flop, 1/s
+	Clock Clock  `json:"clock,omitempty"` // what a time was measured by
+	// BaseClock is that of the base side where it is another: there is no change and
+	// no verdict then.
+	BaseClock Clock  `json:"base_clock,omitempty"`
+	Status    Status `json:"status"`
 	// Was is the name on the base side where it is another; Alike how similar the
 	// two are, 0 to 1.
 	Was   string  `json:"was,omitempty"`
@@ -157,6 +165,7 @@ const (
 	Gone         Status = "gone"
 	Renamed      Status = "renamed"      // a kernel under another name
 	Reconfigured Status = "reconfigured" // a kernel with other grids or blocks
+	NotMeasured  Status = "not-measured" // a side measured nothing of this kind
 )
 
 // Compare compares two sides. An error says why nothing can be compared.
@@ -164,10 +173,16 @@ func Compare(base, fresh []Run, o Options) (*Comparison, error) {
 	if err := comparable(base, fresh, o); err != nil {
 		return nil, err
 	}
+	base, again := Distinct(base)
+	fresh, more := Distinct(fresh)
 	c := &Comparison{Schema: Schema, Base: sideOf(base), New: sideOf(fresh),
 		Settings: Settings{MinEffect: o.effect(), Level: 1 - o.alpha(), Correction: "benjamini-hochberg", Seed: o.Seed, Resamples: resamples}}
+	if again = append(again, more...); len(again) > 0 {
+		c.Warnings = append(c.Warnings, Repeated(again))
+	}
 	c.Differ = differ(base, fresh)
-	a, b := collect(base), collect(fresh)
+	source := operatorSource(base, fresh)
+	a, b := collect(base, source), collect(fresh, source)
 	a.alignTimes(b)
 	pairs := matchKernels(base, fresh)
 	a.addKernels(pairs, base, true)
@@ -176,15 +191,17 @@ func Compare(base, fresh []Run, o Options) (*Comparison, error) {
 	if err := sound(c.Rows, pairs); err != nil {
 		return nil, err
 	}
+	c.Differ = append(c.Differ, notMeasured(c.Rows)...)
 	c.judge(o)
-	c.Falls = falls(base, fresh, pairs)
+	c.Falls = c.falls(base, fresh, pairs)
+	c.total, c.gpu = c.copyOf(Key{Total, "", Time}), c.copyOf(Key{Total, "", GPUTime})
 	return c, nil
 }
 
 func sideOf(side []Run) Side {
 	s := Side{Runs: []RunInfo{}}
 	for _, r := range side {
-		info := RunInfo{Name: r.Name, Conditions: r.Conditions}
+		info := RunInfo{Name: r.Name, Baseline: r.Baseline, Conditions: r.Conditions}
 		if r.Result != nil {
 			info.Run, info.Created, info.Recorded = r.Result.Source.Run, r.Result.Source.Created, r.Result.Source.Recorded
 		}
@@ -206,6 +223,9 @@ func join(a, b *samples) []Row {
 			r.Status, r.Clock = Gone, x.clock
 		default:
 			r.Status, r.Clock = Common, y.clock
+			if x.clock != y.clock {
+				r.BaseClock = x.clock
+			}
 		}
 		if x != nil {
 			r.BaseSamples, r.weight = x.values, x.weight
@@ -234,9 +254,19 @@ func (r *Row) summarize() {
 	if len(r.NewSamples) > 0 {
 		r.New = ptr(median(r.NewSamples))
 	}
-	if r.Base != nil && r.New != nil && *r.Base != 0 {
+	if r.Base != nil && r.New != nil && *r.Base != 0 && r.BaseClock == "" {
 		r.Change = ptr(*r.New / *r.Base - 1)
 	}
+}
+
+// copyOf is a row that stays when rows are left out; nil where there is none.
+func (c *Comparison) copyOf(k Key) *Row {
+	r := c.find(k)
+	if r == nil {
+		return nil
+	}
+	row := *r
+	return &row
 }
 
 // union is the keys of both in the order of the second, with what only the first
@@ -290,7 +320,7 @@ func (c *Comparison) judge(o Options) {
 
 // needsTest tells a value with noise of which both sides have several samples.
 func (r *Row) needsTest() bool {
-	return !r.exact() && min(len(r.BaseSamples), len(r.NewSamples)) >= 2 && positive(r.BaseSamples) && positive(r.NewSamples)
+	return r.BaseClock == "" && !r.exact() && min(len(r.BaseSamples), len(r.NewSamples)) >= 2 && positive(r.BaseSamples) && positive(r.NewSamples)
 }
 
 func positive(x []float64) bool {
@@ -311,6 +341,8 @@ func (r *Row) decide(o Options, tests int, d Differ) {
 	switch why := d.forbids(r); {
 	case !why.IsZero():
 		r.Why = why
+	case r.BaseClock != "":
+		r.Why = fact.New(OtherTime, fact.ID("base", "compare.clock", string(r.BaseClock)), fact.ID("new", "compare.clock", string(r.Clock)))
 	case r.exact() && (r.both() || r.structural()):
 		r.decideExact()
 	case !r.both():
@@ -328,7 +360,9 @@ func (r *Row) both() bool { return len(r.BaseSamples) > 0 && len(r.NewSamples) >
 
 // structural tells what a program has or has not: where a side lacks it, it did not
 // run there. Other values are missing because nobody measured them.
-func (r *Row) structural() bool { return kindOrder(r.Kind) >= kindOrder(Step) }
+func (r *Row) structural() bool {
+	return r.Status != NotMeasured && kindOrder(r.Kind) >= kindOrder(Step)
+}
 
 func (r *Row) decideExact() {
 	x, y := value(r.Base), value(r.New)

@@ -69,7 +69,7 @@ func mustCompare(t *testing.T, a, b []Run) *Comparison {
 
 // One process a side tells nothing about times, and everything about counts.
 func TestOneSample(t *testing.T) {
-	c := mustCompare(t, []Run{{Result: llm(t)}}, []Run{{Result: llm(t)}})
+	c := mustCompare(t, synthetic(t, 1, 1, 0.01, 1), synthetic(t, 2, 1, 0.01, 1))
 	counts := 0
 	for i := range c.Rows {
 		switch r := &c.Rows[i]; {
@@ -218,7 +218,12 @@ func TestRefused(t *testing.T) {
 		"half-finished":    func(r *analysis.Result) { r.Source.Status = "interrupted" },
 		"another GPU":      func(r *analysis.Result) { r.Environment.GPUs[0].Name = "NVIDIA T4" },
 		"no common kernel": func(r *analysis.Result) { renameAll(r) },
-		"negative":         func(r *analysis.Result) { *r.Stages[0].NsysMS, r.Stages[0].NsysTimes = -1, nil },
+		"no kernel in common but by category": func(r *analysis.Result) {
+			for i := range r.Kernels {
+				r.Kernels[i].Name, r.Kernels[i].Short = "q"+r.Kernels[i].ID, "q"+r.Kernels[i].ID
+			}
+		},
+		"negative": func(r *analysis.Result) { *r.Stages[0].NsysMS, r.Stages[0].NsysTimes = -1, nil },
 	} {
 		r := llm(t)
 		if len(r.Environment.GPUs) == 0 {

@@ -53,7 +53,7 @@ func (c Claim) covers(r *Row) bool {
 	case ClaimTimes:
 		return !metrics[r.Metric].counted
 	case ClaimWall:
-		return r.Clock == UnderNsys
+		return r.Clock == UnderNsys || r.Clock == SpanNsys
 	case ClaimTotals:
 		whole := r.Kind == Total || r.Kind == Kernel && r.Metric != LaunchTime || r.Kind == Layer || r.Kind == Operator || r.Kind == Region && r.Metric == Launches || r.Kind == Step && r.Metric == Launches
 		return whole && r.Clock != Unprofiled
@@ -108,7 +108,76 @@ func differ(base, fresh []Run) Differ {
 			d = append(d, Difference{fact.New(c.code, fact.Names("base", fact.KindName, a), fact.Names("new", fact.KindName, b)), c.forbids})
 		}
 	}
-	return append(append(d, configDiffer(base, fresh)...), conditionsDiffer(base, fresh)...)
+	return slices.Concat(d, unknown(base, fresh), sharedProcesses(base, fresh), configDiffer(base, fresh), conditionsDiffer(base, fresh))
+}
+
+// told are the circumstances that a run should tell, with the name of each. Where
+// one side tells it and a run of the other does not, nobody knows whether they
+// differ; the GPU is asked of both.
+var told = []struct {
+	name string
+	of   func(*Run) string
+}{
+	{"gpu", gpuNames}, {"driver", func(r *Run) string { return r.Result.Environment.Driver }}, {"cuda", func(r *Run) string { return r.Result.Environment.CUDA }},
+	{"nsys", func(r *Run) string { return r.Result.Environment.Nsys }}, {"model", modelOf}, {"inputs", shapeOf},
+}
+
+// unknown lists what a side does not tell of its circumstances.
+func unknown(base, fresh []Run) (d Differ) {
+	for _, side := range []struct {
+		name        string
+		runs, other []Run
+	}{{"base", base, fresh}, {"new", fresh, base}} {
+		var missing []string
+		for _, c := range told {
+			silent := slices.ContainsFunc(side.runs, func(r Run) bool { return r.Result != nil && c.of(&r) == "" })
+			if silent && (c.name == "gpu" || len(values(side.other, c.of)) > 0) {
+				missing = append(missing, c.name)
+			}
+		}
+		if len(missing) > 0 {
+			d = append(d, Difference{fact.New(NotKnown, fact.ID("side", "compare.side", side.name), fact.IDs("of", "compare.circumstance", missing)), []Claim{ClaimCause}})
+		}
+	}
+	return d
+}
+
+// notMeasured marks rows of kinds of which a side measured nothing: what it lacks
+// need not be gone. It returns these kinds as differences.
+func notMeasured(rows []Row) (d Differ) {
+	for _, kind := range []Kind{Step, Layer, Region, Operator, Kernel} {
+		base, fresh := map[Clock]bool{}, map[Clock]bool{}
+		for i := range rows {
+			if r := &rows[i]; r.Kind == kind && len(r.BaseSamples) > 0 {
+				base[cmp.Or(r.BaseClock, r.Clock)] = true
+			}
+			if r := &rows[i]; r.Kind == kind && len(r.NewSamples) > 0 {
+				fresh[r.Clock] = true
+			}
+		}
+		side := map[bool]string{true: "base", false: "new"}[len(base) == 0]
+		if len(base)+len(fresh) == 0 || haveCommon(base, fresh) {
+			continue
+		}
+		for i := range rows {
+			if r := &rows[i]; r.Kind == kind && !r.both() {
+				r.Status = NotMeasured
+			}
+		}
+		if len(base) == 0 || len(fresh) == 0 {
+			d = append(d, Difference{fact.New(SideLacks, fact.ID("side", "compare.side", side), fact.ID("kind", "compare.kind", string(kind))), []Claim{}})
+		}
+	}
+	return d
+}
+
+func haveCommon(a, b map[Clock]bool) bool {
+	for k := range a {
+		if b[k] {
+			return true
+		}
+	}
+	return false
 }
 
 // values are those of a side without repetition, as far as they are known.
@@ -292,10 +361,10 @@ func (r *Run) usable(o Options) error {
 		return fmt.Errorf("compare %s: nothing was measured", r.Name)
 	}
 	if s := r.Result.Source.Status; s != "" && s != "done" && !o.Partial {
-		return fmt.Errorf("compare %s: the run is %s, not done; finish it with 'deepprof runs resume', or take what there is with --partial", r.Name, s)
+		return fmt.Errorf("compare %s: the run is %s, not done; finish it with 'deepprof runs resume'; deepprof compare --partial takes what there is", r.Name, s)
 	}
 	if lost := r.Result.Incomplete(); len(lost) > 0 && !o.Partial {
-		return fmt.Errorf("compare %s: a part of its captures is lost (%s); capture it again, or take the rest with --partial", r.Name, lost[0].Code)
+		return fmt.Errorf("compare %s: a part of its captures is lost (%s); capture it again; deepprof compare --partial takes the rest", r.Name, lost[0].Code)
 	}
 	if r.Result.Totals.Launches == 0 && r.Result.Totals.WallNS == 0 && len(r.Result.Stages) == 0 {
 		return fmt.Errorf("compare %s: it has no timeline and no times of the workload; counters alone say nothing about speed", r.Name)
@@ -318,7 +387,7 @@ func sound(rows []Row, pairs []pair) error {
 		}
 	}
 	both := slices.ContainsFunc(pairs, func(p pair) bool { return p.base != nil }) && slices.ContainsFunc(pairs, func(p pair) bool { return p.fresh != nil })
-	if both && !slices.ContainsFunc(pairs, func(p pair) bool { return p.base != nil && p.fresh != nil }) {
+	if both && !slices.ContainsFunc(pairs, func(p pair) bool { return p.base != nil && p.fresh != nil && p.byName }) {
 		return errors.New("compare: the sides have no kernel in common: they ran different programs")
 	}
 	if common == 0 {

@@ -86,6 +86,7 @@ type pair struct {
 	base, fresh *kernelSum
 	status      Status
 	alike       float64
+	byName      bool // their names are the same, or alike
 }
 
 // matchKernels pairs the kernels of both sides: by name, then those that are left
@@ -99,9 +100,9 @@ func matchKernels(base, fresh []Run) []pair {
 		case b[name] == nil:
 			gone = append(gone, a[name])
 		case sameConfigs(a[name], b[name]):
-			pairs = append(pairs, pair{base: a[name], fresh: b[name], status: Common})
+			pairs = append(pairs, pair{base: a[name], fresh: b[name], status: Common, byName: true})
 		default:
-			pairs = append(pairs, pair{base: a[name], fresh: b[name], status: Reconfigured})
+			pairs = append(pairs, pair{base: a[name], fresh: b[name], status: Reconfigured, byName: true})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(b)) {
@@ -128,8 +129,8 @@ func matchAlike(gone, added []*kernelSum) []pair {
 	var found []pair
 	for _, x := range gone {
 		for _, y := range added {
-			if s := similarity(x, y); s >= enoughAlike {
-				found = append(found, pair{base: x, fresh: y, status: Renamed, alike: s})
+			if s, byName := similarity(x, y); s >= enoughAlike {
+				found = append(found, pair{base: x, fresh: y, status: Renamed, alike: s, byName: byName})
 			}
 		}
 	}
@@ -159,10 +160,10 @@ func matchAlike(gone, added []*kernelSum) []pair {
 // similarity is how much two kernels look like one under two names, 0 to 1: by the
 // words of their names, how they are launched, and where. A library has many
 // kernels for a matrix product: what is launched in the same places, as often, is
-// taken for the same whatever its name.
-func similarity(x, y *kernelSum) float64 {
+// taken for the same whatever its name; byName is false then.
+func similarity(x, y *kernelSum) (s float64, byName bool) {
 	if x.category != y.category {
-		return 0
+		return 0, false
 	}
 	name, places := overlap(tokens(cxx.Short(x.name)), tokens(cxx.Short(y.name))), overlap(x.places, y.places)
 	launch := 0.0
@@ -173,14 +174,14 @@ func similarity(x, y *kernelSum) float64 {
 	if often {
 		launch += 0.5
 	}
-	s := 0.0
 	if name >= enoughOfName {
 		s = 0.5*name + 0.25*launch + 0.25*places
 	}
-	if often && places == 1 && (x.category == "gemm" || x.category == "attention") {
+	byName = s >= enoughAlike
+	if often && len(x.places) > 0 && places == 1 && (x.category == "gemm" || x.category == "attention") {
 		s = max(s, enoughAlike)
 	}
-	return s
+	return s, byName
 }
 
 func blocksOf(k *kernelSum) map[string]bool {

@@ -16,8 +16,8 @@ type Line struct {
 	Delta float64
 }
 
-// told are the metrics that have lines of their own.
-var told = []Metric{Time, Share, Throughput, Rate, Value, Memory, Errors, Communication, Exposed}
+// shown are the metrics that have lines of their own.
+var shown = []Metric{Time, Share, Throughput, Rate, Value, Memory, Errors, Communication, Exposed}
 
 // Lines are the things of a kind, by the size of their change; stages keep the
 // order of the workload.
@@ -26,7 +26,7 @@ func (c *Comparison) Lines(kind Kind) []Line {
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		gpu := r.Metric == GPUTime && (kind == Total || kind == Stage || kind == Rank)
-		if r.Kind != kind || !slices.Contains(told, r.Metric) && !gpu || !r.both() && !r.structural() {
+		if r.Kind != kind || !slices.Contains(shown, r.Metric) && !gpu || !r.both() && !r.structural() {
 			continue
 		}
 		l := Line{Row: r, Delta: value(r.New) - value(r.Base)}
@@ -77,15 +77,19 @@ func (r *Row) Said() fact.Fact {
 	return fact.New(SaidCannotTell)
 }
 
-// Headline is what came of the whole: the verdict on its time.
+// Headline is what came of the whole: the verdict on its time, and on its GPU time,
+// which differs less between processes.
 func (c *Comparison) Headline() fact.Fact {
-	r := c.find(Key{Total, "", Time})
+	r := c.total
 	if r == nil || r.Change == nil {
 		return fact.New(HeadNothing)
 	}
 	p := []fact.Param{fact.NS("base", *r.Base), fact.NS("new", *r.New), fact.Share("change", math.Abs(*r.Change)), fact.ID("clock", "compare.clock", string(r.Clock))}
 	if r.Low != nil {
 		p = append(p, fact.Share("low", *r.Low), fact.Share("high", *r.High))
+	}
+	if c.gpu != nil && c.gpu.Change != nil {
+		p = append(p, fact.Share("gpu_change", *c.gpu.Change), fact.Because("gpu", c.gpu.Said()))
 	}
 	switch r.Verdict {
 	case Faster:

@@ -82,6 +82,7 @@ const (
 	Unprofiled Clock = "unprofiled" // the workload's own, without a profiler
 	IdleNsys   Clock = "idle"       // wall time in an nsys session that collects nothing
 	UnderNsys  Clock = "nsys"       // wall time under nsys
+	SpanNsys   Clock = "span"       // under nsys, from the first to the last work on the GPU
 	OnGPU      Clock = "gpu"        // durations of GPU work in the timeline
 	Torch      Clock = "torch"      // under the torch profiler
 )

@@ -26,10 +26,11 @@ type Noise struct {
 	// the runs differ; both relative.
 	Spread float64 `json:"spread"`
 	Halves float64 `json:"halves"`
-	// Threshold is a limit that as many runs of the same program a side would keep;
-	// Rule is the rule with it.
-	Threshold float64   `json:"threshold"`
-	Rule      string    `json:"rule"`
+	// Threshold is a limit that as many runs of the same program a side would keep,
+	// in steps of half a percent; Rule is the rule with it. Absent where the noise
+	// is so large that a limit would be 100 % or more.
+	Threshold *float64  `json:"threshold"`
+	Rule      string    `json:"rule,omitempty"`
 	Samples   []float64 `json:"samples"`
 }
 
@@ -37,6 +38,9 @@ type Noise struct {
 func Self(side []Run, o Options) (*SelfNoise, error) {
 	if len(side) < 2 {
 		return nil, errors.New("compare --self: one run has no noise to measure; name several runs of the same program")
+	}
+	if err := distinctOnly(side); err != nil {
+		return nil, err
 	}
 	half := len(side) / 2
 	c, err := Compare(side[:half], side[half:], o)
@@ -61,13 +65,22 @@ func noiseOf(r *Row, all []float64, o Options) Noise {
 	sd, halves := math.Sqrt(variance(x)), selfDifference(x, rng)
 	k := float64(len(all))
 	wide := studentQuantile(o.alpha(), 2*k-2) * medianCost * sd * math.Sqrt(2/k)
-	limit := math.Ceil(math.Expm1(max(wide+halves, math.Log1p(o.effect())))*200) / 200 // in steps of half a percent
-	v := Noise{Key: r.Key, Unit: r.Unit, Clock: r.Clock, Median: median(all), Spread: math.Expm1(sd), Halves: math.Expm1(halves), Threshold: limit, Samples: all}
-	v.Rule = fmt.Sprintf("%s < +%g%%", r.Key.selector(), 100*limit)
-	if metrics[r.Metric].higherIsBetter {
-		v.Rule = fmt.Sprintf("%s > -%g%%", r.Key.selector(), 100*limit)
-	}
+	v := Noise{Key: r.Key, Unit: r.Unit, Clock: r.Clock, Median: median(all), Spread: math.Expm1(sd), Halves: math.Expm1(halves), Samples: all}
+	v.suggest(max(wide+halves, math.Log1p(o.effect())))
 	return v
+}
+
+// suggest writes a rule that a change by the factor exp(most), up or down, keeps.
+func (v *Noise) suggest(most float64) {
+	form, change := "%s < +%g%%", math.Expm1(most)
+	if metrics[v.Metric].higherIsBetter {
+		form, change = "%s > -%g%%", -math.Expm1(-most)
+	}
+	halves := math.Ceil(200 * change) // of a percent
+	if halves >= 200 {
+		return
+	}
+	v.Threshold, v.Rule = ptr(halves/200), fmt.Sprintf(form, v.Key.selector(), halves/2)
 }
 
 // selector names the value as rules do.

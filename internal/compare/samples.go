@@ -33,7 +33,7 @@ type series struct {
 const worth = 0.001
 
 // collect takes the values out of the runs, but for kernels.
-func collect(side []Run) *samples {
+func collect(side []Run, operators Clock) *samples {
 	s := &samples{of: map[Key]*series{}}
 	for i := range side {
 		if side[i].Wall > 0 {
@@ -43,7 +43,7 @@ func collect(side []Run) *samples {
 			s.addTotals(r, side[i].Wall > 0)
 			s.addStages(r)
 			s.addRegions(r)
-			s.addOperators(r)
+			s.addOperators(r, operators)
 			s.addRequests(r)
 			s.addRanks(r)
 		}
@@ -67,7 +67,7 @@ func (s *samples) add(k Key, clock Clock, v, weight float64) {
 }
 
 // preferred are the clocks from best to worst.
-var preferred = []Clock{"", Unprofiled, IdleNsys, UnderNsys, OnGPU, Torch}
+var preferred = []Clock{"", Unprofiled, IdleNsys, UnderNsys, SpanNsys, OnGPU, Torch}
 
 // fullest is the best clock among those that most runs have.
 func (x *series) fullest() Clock {
@@ -161,12 +161,14 @@ func (s *samples) addStages(r *analysis.Result) {
 		}
 		switch {
 		case st.NsysTimes != nil:
-			s.add(Key{Stage, st.Name, Time}, UnderNsys, st.NsysTimes.MedianMS*1e6, weight)
+			s.add(Key{Stage, st.Name, Time}, nsysClock(st), st.NsysTimes.MedianMS*1e6, weight)
 		case st.NsysMS != nil:
-			s.add(Key{Stage, st.Name, Time}, UnderNsys, *st.NsysMS*1e6, weight)
+			s.add(Key{Stage, st.Name, Time}, nsysClock(st), *st.NsysMS*1e6, weight)
 		}
 		if passes := float64(max(st.Passes, 1)); st.Kernels > 0 {
-			s.add(Key{Stage, st.Name, GPUTime}, OnGPU, float64(st.Split.BusyNS)/passes, weight)
+			if ns, ok := stageGPU(r, st); ok {
+				s.add(Key{Stage, st.Name, GPUTime}, OnGPU, float64(ns)/passes, weight)
+			}
 			s.add(Key{Stage, st.Name, Launches}, "", float64(st.Kernels)/passes, weight)
 		}
 		if st.TokensPS != nil {
@@ -186,15 +188,47 @@ func (s *samples) addStages(r *analysis.Result) {
 	}
 }
 
-// addUse takes the analytic value, which is there without counters.
-func (s *samples) addUse(kind Kind, st *analysis.Stage, list []analysis.Utilization, weight float64) {
-	clock := UnderNsys
-	if st.CleanMS != nil {
-		clock = Unprofiled
+// nsysClock is what the times of a stage under nsys were measured by.
+func nsysClock(st *analysis.Stage) Clock {
+	if st.NsysClock == "gpu" {
+		return SpanNsys
 	}
+	return UnderNsys
+}
+
+// stageGPU is the GPU time of all passes of a stage: that of its regions, or of the
+// whole; false where a region is not listed.
+func stageGPU(r *analysis.Result, st *analysis.Stage) (ns int64, ok bool) {
+	if st.Region == "" {
+		return gpuTime(r), true
+	}
+	want := st.Regions
+	if len(want) == 0 {
+		want = []string{st.Region}
+	}
+	found := 0
+	for i := range r.Regions {
+		if g := &r.Regions[i]; g.Times != "ncu" && g.Process == nil && g.Device == nil && slices.Contains(want, g.Path) {
+			found++
+			ns += g.KernelNS
+		}
+	}
+	return ns, found == len(want)
+}
+
+// addUse takes the analytic value, which is there without counters: over the
+// unprofiled time where there is one, and over the time under nsys.
+func (s *samples) addUse(kind Kind, st *analysis.Stage, list []analysis.Utilization, weight float64) {
 	for _, u := range list {
-		if u.Method == "analytic" && u.Value != nil && !u.Contradiction {
-			s.add(Key{kind, st.Name, Share}, clock, *u.Value, weight)
+		switch {
+		case u.Method != "analytic" || u.Value == nil || u.Contradiction:
+		case st.CleanMS == nil:
+			s.add(Key{kind, st.Name, Share}, nsysClock(st), *u.Value, weight)
+		default:
+			s.add(Key{kind, st.Name, Share}, Unprofiled, *u.Value, weight)
+			if st.NsysMS != nil && *st.NsysMS > 0 {
+				s.add(Key{kind, st.Name, Share}, nsysClock(st), *u.Value**st.CleanMS / *st.NsysMS, weight)
+			}
 		}
 	}
 }
@@ -307,14 +341,32 @@ func regionRows(r *analysis.Result) []timeline.RegionRow {
 // isOperator tells ranges that torch opens around its operators.
 func isOperator(name string) bool { return strings.Contains(name, "::") }
 
-// addOperators takes the operators of the torch profiler, or those that ranges
-// tell of.
-func (s *samples) addOperators(r *analysis.Result) {
+// operatorSource is where the operators of both sides come from: the torch
+// profiler, or the ranges of the timeline; "" where the sides have no source in
+// common.
+func operatorSource(base, fresh []Run) Clock {
+	torch := func(r Run) bool { return r.Result != nil && len(r.Result.Operators) > 0 }
+	ranges := func(r Run) bool { return r.Result != nil && len(ownByOperator(r.Result)) > 0 }
+	switch {
+	case slices.ContainsFunc(base, torch) && slices.ContainsFunc(fresh, torch):
+		return Torch
+	case slices.ContainsFunc(base, ranges) && slices.ContainsFunc(fresh, ranges):
+		return OnGPU
+	}
+	return ""
+}
+
+// addOperators takes the operators of a source; where it is "", those of the torch
+// profiler, or else of ranges.
+func (s *samples) addOperators(r *analysis.Result, source Clock) {
+	if source == "" && len(r.Operators) > 0 {
+		source = Torch
+	}
 	type sum struct {
 		ns    float64
 		calls int64
 	}
-	clock, sums, all := Torch, map[string]*sum{}, 0.0
+	sums, all := map[string]*sum{}, 0.0
 	note := func(name string, ns float64, calls int64) {
 		if sums[name] == nil {
 			sums[name] = &sum{}
@@ -323,20 +375,21 @@ func (s *samples) addOperators(r *analysis.Result) {
 		sums[name].calls += calls
 		all += ns
 	}
-	for i := range r.Operators {
-		o := &r.Operators[i]
-		note(o.Name, o.SelfDeviceUS*1e3, o.Calls)
-	}
-	if len(r.Operators) == 0 {
-		clock = OnGPU
+	if source == Torch {
+		for i := range r.Operators {
+			o := &r.Operators[i]
+			note(o.Name, o.SelfDeviceUS*1e3, o.Calls)
+		}
+	} else {
+		source = OnGPU
 		for name, ns := range ownByOperator(r) {
 			note(name, float64(ns.own), ns.ownLaunches)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		if x := sums[name]; x.ns >= worth*all && x.ns > 0 {
-			s.add(Key{Operator, name, Time}, clock, x.ns, x.ns)
-			s.add(Key{Operator, name, Launches}, "", float64(x.calls), x.ns)
+			s.add(Key{Operator, name, Time}, source, x.ns, x.ns)
+			s.add(Key{Operator, name, Launches}, source, float64(x.calls), x.ns) // calls, or launches of kernels
 		}
 	}
 }

@@ -3,27 +3,33 @@ package compare
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 )
 
-// A Fall says where the change of a total comes from. Values are the means of the
-// runs of a side in whole nanoseconds; the parts add up to the totals exactly.
+// A Fall says where the change of a total comes from. BaseNS and NewNS are those of
+// the row that is divided, the median of the runs, in whole nanoseconds. Parts are
+// measured under nsys and are means of the runs; a part of kind unprofiled or
+// median leads from their sum to the row, so that all add up exactly.
 type Fall struct {
-	// Of is what is divided: time (wall time of the scope under nsys), stage:NAME,
-	// gpu_time by kernel, or operators: the same GPU time by operator.
+	// Of is what is divided: time (the total), stage:NAME (a pass of it), gpu_time by
+	// kernel, or operators: the GPU time of the whole timeline by operator.
 	Of     string     `json:"of"`
+	Clock  Clock      `json:"clock,omitempty"` // of BaseNS and NewNS
 	BaseNS int64      `json:"base_ns"`
 	NewNS  int64      `json:"new_ns"`
-	Parts  []FallPart `json:"parts"` // by size of the change
+	Parts  []FallPart `json:"parts"` // by size of the change; median or unprofiled is the last
 }
 
 // A FallPart is one cause of a change.
 type FallPart struct {
 	// Kind: busy (a category of kernels), idle (a cause of waiting), kernel,
 	// operator, region (the innermost range is no operator), rest (kernels that
-	// results do not list) or outside (no operator).
+	// results do not list), outside (no operator), unprofiled (from the sum of the
+	// other parts, under nsys, to the unprofiled time) or median (from the mean of
+	// the runs to their median).
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 	Was  string `json:"was,omitempty"` // name of a kernel on the base side, where it is another
@@ -39,27 +45,72 @@ type FallPart struct {
 }
 
 // falls makes all of them, as far as the runs have what they need.
-func falls(base, fresh []Run, pairs []pair) []Fall {
+func (c *Comparison) falls(base, fresh []Run, pairs []pair) []Fall {
 	out := []Fall{}
-	add := func(f Fall, ok bool) {
-		if ok {
+	add := func(f Fall, ok bool, of *Row) {
+		if ok && of != nil && of.both() && of.BaseClock == "" {
+			f.close(of)
 			out = append(out, f)
 		}
 	}
-	add(splitFall("time", base, fresh, wholeSplit))
-	for _, name := range commonStages(base, fresh) {
-		add(splitFall("stage:"+name, base, fresh, func(r *analysis.Result) *analysis.Split { return stageSplit(r, name) }))
+	total, split := c.find(Key{Total, "", Time}), wholeSplit
+	if total != nil && total.Clock == Unprofiled && everyRun(base, fresh, func(r *analysis.Result) bool { return unprofiledStages(r) > 0 && passSplit(r) != nil }) {
+		split = passSplit // the unprofiled total is one pass through all stages
 	}
-	add(kernelFall(base, fresh, pairs))
-	add(operatorFall(base, fresh))
+	f, ok := splitFall("time", base, fresh, split)
+	add(f, ok, total)
+	for _, name := range commonStages(base, fresh) {
+		f, ok := splitFall("stage:"+name, base, fresh, func(r *analysis.Result) map[partKey]int64 { return stageSplit(r, name) })
+		add(f, ok, c.find(Key{Stage, name, Time}))
+	}
+	f, ok = kernelFall(base, fresh, pairs)
+	add(f, ok, c.find(Key{Total, "", GPUTime}))
+	f, ok = operatorFall(base, fresh)
+	add(f, ok, wholeGPU(base, fresh))
 	return out
 }
+
+func everyRun(base, fresh []Run, is func(*analysis.Result) bool) bool {
+	return !slices.ContainsFunc(slices.Concat(base, fresh), func(r Run) bool { return r.Result == nil || !is(r.Result) })
+}
+
+// wholeGPU is the GPU time of whole timelines, which is no row where a scope is set.
+func wholeGPU(base, fresh []Run) *Row {
+	r := &Row{Clock: OnGPU}
+	for i := range base {
+		if base[i].Result != nil {
+			r.BaseSamples = append(r.BaseSamples, float64(base[i].Result.Totals.KernelNS))
+		}
+	}
+	for i := range fresh {
+		if fresh[i].Result != nil {
+			r.NewSamples = append(r.NewSamples, float64(fresh[i].Result.Totals.KernelNS))
+		}
+	}
+	r.summarize()
+	return r
+}
+
+// close adds what leads from the parts to the row that they divide.
+func (f *Fall) close(of *Row) {
+	f.Clock = of.Clock
+	p := FallPart{Kind: "median", BaseNS: int64(math.Round(*of.Base)) - f.BaseNS, NewNS: int64(math.Round(*of.New)) - f.NewNS}
+	if of.Clock == Unprofiled {
+		p.Kind = "unprofiled"
+	}
+	if p.BaseNS != 0 || p.NewNS != 0 {
+		f.add(p)
+	}
+}
+
+// closing tells the part that close added.
+func (p *FallPart) closing() bool { return p.Kind == "median" || p.Kind == "unprofiled" }
 
 // A part is named by its kind and ID.
 type partKey struct{ kind, id string }
 
 // splitFall divides wall time into busy and idle parts.
-func splitFall(of string, base, fresh []Run, split func(*analysis.Result) *analysis.Split) (Fall, bool) {
+func splitFall(of string, base, fresh []Run, split func(*analysis.Result) map[partKey]int64) (Fall, bool) {
 	a, okA := sumSplits(base, split)
 	b, okB := sumSplits(fresh, split)
 	if !okA || !okB {
@@ -88,17 +139,21 @@ func (f *Fall) add(p FallPart) {
 }
 
 // Summed are the largest parts, one part of kind others that sums the remaining
-// ones, and one of kind sum with the total.
+// ones, what leads from them to the total, and one of kind sum with the total.
 func (f *Fall) Summed(most int) []FallPart {
-	out := slices.Clone(f.Parts[:min(most, len(f.Parts))])
+	parts, last := f.Parts, []FallPart{}
+	if n := len(parts); n > 0 && parts[n-1].closing() {
+		parts, last = parts[:n-1], parts[n-1:]
+	}
+	out := slices.Clone(parts[:min(most, len(parts))])
 	rest := FallPart{Kind: "others"}
-	for _, p := range f.Parts[len(out):] {
+	for _, p := range parts[len(out):] {
 		rest.BaseNS, rest.NewNS, rest.DeltaNS = rest.BaseNS+p.BaseNS, rest.NewNS+p.NewNS, rest.DeltaNS+p.DeltaNS
 	}
-	if len(f.Parts) > len(out) {
+	if len(parts) > len(out) {
 		out = append(out, rest)
 	}
-	return append(out, FallPart{Kind: "sum", BaseNS: f.BaseNS, NewNS: f.NewNS, DeltaNS: f.NewNS - f.BaseNS})
+	return append(append(out, last...), FallPart{Kind: "sum", BaseNS: f.BaseNS, NewNS: f.NewNS, DeltaNS: f.NewNS - f.BaseNS})
 }
 
 func (f *Fall) sort() {
@@ -107,20 +162,58 @@ func (f *Fall) sort() {
 
 func abs(x int64) int64 { return max(x, -x) }
 
-func wholeSplit(r *analysis.Result) *analysis.Split {
+// wholeSplit are the parts of the scope, or of the whole timeline; nil without them.
+func wholeSplit(r *analysis.Result) map[partKey]int64 {
+	s := r.Totals.Split
 	if r.Scope != nil && r.Scope.Split != nil {
-		return r.Scope.Split
+		s = r.Scope.Split
 	}
-	return r.Totals.Split
+	if s == nil {
+		return nil
+	}
+	return splitParts(s)
 }
 
-func stageSplit(r *analysis.Result, name string) *analysis.Split {
+// stageSplit are the parts of one pass of a stage; nil without a timeline.
+func stageSplit(r *analysis.Result, name string) map[partKey]int64 {
 	for i := range r.Stages {
 		if st := &r.Stages[i]; st.Name == name && st.Split.WallNS > 0 {
-			return &st.Split
+			return means(splitParts(&st.Split), max(st.Passes, 1))
 		}
 	}
 	return nil
+}
+
+// passSplit are the parts of one pass through all stages; nil where a stage has none.
+func passSplit(r *analysis.Result) map[partKey]int64 {
+	sums := map[partKey]int64{}
+	for i := range r.Stages {
+		parts := stageSplit(r, r.Stages[i].Name)
+		if parts == nil {
+			return nil
+		}
+		for k, ns := range parts {
+			sums[k] += ns
+		}
+	}
+	return sums
+}
+
+// splitParts are the parts of a split, which add up to its wall time.
+func splitParts(s *analysis.Split) map[partKey]int64 {
+	parts, left := map[partKey]int64{}, s.WallNS
+	for _, p := range s.Busy {
+		parts[partKey{"busy", p.ID}] += p.NS
+		left -= p.NS
+	}
+	for _, p := range s.Idle {
+		parts[partKey{"idle", p.ID}] += p.NS
+		left -= p.NS
+	}
+	if left != 0 { // rounding of concurrent work that is shared out
+		parts[partKey{"busy", "rest"}] += left
+	}
+	return parts
 }
 
 // commonStages are the stages that every run has; none where there is only one,
@@ -139,28 +232,19 @@ func commonStages(base, fresh []Run) []string {
 	return names
 }
 
-// sumSplits adds the splits of all runs; false where one has none.
-func sumSplits(side []Run, split func(*analysis.Result) *analysis.Split) (map[partKey]int64, bool) {
+// sumSplits adds the parts of all runs; false where one has none.
+func sumSplits(side []Run, split func(*analysis.Result) map[partKey]int64) (map[partKey]int64, bool) {
 	sums := map[partKey]int64{}
 	for _, r := range side {
 		if r.Result == nil {
 			return nil, false
 		}
-		s := split(r.Result)
-		if s == nil {
+		parts := split(r.Result)
+		if parts == nil {
 			return nil, false
 		}
-		left := s.WallNS
-		for _, p := range s.Busy {
-			sums[partKey{"busy", p.ID}] += p.NS
-			left -= p.NS
-		}
-		for _, p := range s.Idle {
-			sums[partKey{"idle", p.ID}] += p.NS
-			left -= p.NS
-		}
-		if left != 0 { // rounding of concurrent work that is shared out
-			sums[partKey{"busy", "rest"}] += left
+		for k, ns := range parts {
+			sums[k] += ns
 		}
 	}
 	return sums, true

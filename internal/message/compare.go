@@ -4,9 +4,10 @@ import "github.com/deepprof/deepprof/internal/fact"
 
 // compareLabels are the words for the IDs of comparisons.
 var compareLabels = map[string]map[string]string{
-	"compare.clock":  {"unprofiled": "unprofiled", "idle": "in an idle session of nsys", "nsys": "under nsys", "gpu": "GPU time", "torch": "under the torch profiler", "": ""},
-	"compare.side":   {"base": "the base side", "new": "the new side"},
-	"compare.status": {"new": "new", "gone": "gone", "common": "", "renamed": "renamed", "reconfigured": "other grids or blocks"},
+	"compare.clock":        {"unprofiled": "unprofiled", "idle": "in an idle session of nsys", "nsys": "under nsys", "span": "under nsys, first to last GPU work", "gpu": "GPU time", "torch": "under the torch profiler", "": ""},
+	"compare.side":         {"base": "the base side", "new": "the new side"},
+	"compare.status":       {"new": "new", "gone": "gone", "common": "", "renamed": "renamed", "reconfigured": "other grids or blocks", "not-measured": "not measured on the other side"},
+	"compare.circumstance": {"gpu": "GPU", "driver": "driver", "cuda": "CUDA", "nsys": "nsys", "model": "model", "inputs": "inputs"},
 	"compare.claim": {
 		"cause":   "that the program made the difference: it may be this",
 		"times":   "any verdict on times and rates",
@@ -21,8 +22,9 @@ var compareLabels = map[string]map[string]string{
 	"compare.metric": {"time": "", "gpu_time": "GPU time", "share": "", "tokens_per_s": "tokens/s", "rate": "per second", "value": "", "bytes": "memory",
 		"launches": "launches", "launch_time": "time of a launch", "kernels": "kernels", "copy_bytes": "bytes copied", "model_flops": "FLOPs of the model", "model_bytes": "bytes of the model", "errors": "", "communication": "communication", "exposed": "exposed communication"},
 	"compare.outcome": {"pass": "pass", "fail": "FAIL", "cannot-tell": "cannot tell"},
-	"compare.fall":    {"time": "wall time", "gpu_time": "GPU time by kernel", "operators": "GPU time by operator"},
-	"compare.part":    {"busy": "GPU busy", "idle": "GPU idle", "kernel": "kernel", "operator": "operator", "region": "region", "rest": "kernels that are not listed", "outside": "launched in no operator", "others": "others", "sum": "sum"},
+	"compare.fall":    {"time": "wall time", "gpu_time": "GPU time by kernel", "operators": "GPU time of the whole timeline by operator"},
+	"compare.part": {"busy": "GPU busy", "idle": "GPU idle", "kernel": "kernel", "operator": "operator", "region": "region", "rest": "kernels that are not listed", "outside": "launched in no operator", "others": "others", "sum": "sum",
+		"unprofiled": "from these, under nsys, to the unprofiled time", "median": "from the mean of the runs to their median"},
 }
 
 // compareWords are what comparisons say.
@@ -31,7 +33,9 @@ var compareWords = map[fact.Code]words{
 	"compare-too-few":      {Text: "{have:process|processes} a side are too few; {need} would tell"},
 	"compare-one-sided":    {Text: "only one side has it ({status})"},
 	"compare-not-positive": {Text: "a sample is 0, so there is no ratio"},
-	"compare-forbidden":    {Text: "the sides differ: {why}"},
+	"compare-forbidden":    {Text: "no verdict: {why}"},
+	"compare-other-time":   {Text: "the times are of different kinds: {base} and {new}", Next: "measure both sides in the same way"},
+	"compare-given-again":  {Text: "given more than once, maybe under another name, and counted once: {runs}", Next: "several processes are needed: deepprof compare --run 5, or pipeline.repeats=5"},
 
 	"compare-other-gpu":        {Text: "GPU: {base} against {new}"},
 	"compare-other-driver":     {Text: "driver: {base} against {new}"},
@@ -54,6 +58,10 @@ var compareWords = map[fact.Code]words{
 	"compare-other-clocks":     {Text: "clock of the SMs: {base} against {new}"},
 	"compare-throttled":        {Text: "{side} was throttled in {share} of the samples[: {reasons}]", Next: "let the GPU cool, or lock its clocks (nvidia-smi -lgc), and measure again"},
 
+	"compare-not-known":    {Text: "not known of {side}: {of}"},
+	"compare-side-lacks":   {Text: "{kind}: {side} measured none, so none is called new or gone"},
+	"compare-same-process": {Text: "{n:process is|processes are} on both sides: a process does not differ from itself", Next: "compare different runs"},
+
 	"compare-rule-no-interval": {Text: "it cannot be evaluated: {why}"},
 	"compare-rule-no-base":     {Text: "the base side lacks it, so there is no relative change"},
 
@@ -68,9 +76,9 @@ var compareWords = map[fact.Code]words{
 	"compare-said-needs-many":  {Text: "cannot tell (needs over {most} a side)"},
 	"compare-said-cannot-tell": {Text: "cannot tell"},
 
-	"compare-head-faster":      {Text: "faster by {change}: {base} to {new} {clock}[ (between {low} and {high})]"},
-	"compare-head-slower":      {Text: "slower by {change}: {base} to {new} {clock}[ (between {low} and {high})]"},
-	"compare-head-no-change":   {Text: "no change within {within}: {base} to {new} {clock}[ (between {low} and {high})]"},
-	"compare-head-cannot-tell": {Text: "cannot tell whether it is faster: {base} to {new} {clock}[ (between {low} and {high})]; {why}"},
-	"compare-head-nothing":     {Text: "no time of the whole was measured on both sides"},
+	"compare-head-faster":      {Text: "faster by {change}: {base} to {new} {clock}[ (between {low} and {high})][; GPU time {gpu_change}, {gpu}]"},
+	"compare-head-slower":      {Text: "slower by {change}: {base} to {new} {clock}[ (between {low} and {high})][; GPU time {gpu_change}, {gpu}]"},
+	"compare-head-no-change":   {Text: "no change within {within}: {base} to {new} {clock}[ (between {low} and {high})][; GPU time {gpu_change}, {gpu}]"},
+	"compare-head-cannot-tell": {Text: "cannot tell whether it is faster: {base} to {new} {clock}[ (between {low} and {high})]; {why}[; GPU time {gpu_change}, {gpu}]"},
+	"compare-head-nothing":     {Text: "no time of the whole was measured in the same way on both sides"},
 }

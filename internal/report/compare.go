@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/compare"
@@ -32,6 +33,9 @@ func CompareText(w io.Writer, c *compare.Comparison, o CompareOptions) error {
 	p := &comparePrinter{w: w, c: c, o: o}
 	p.line(CompareHead(c))
 	p.line(sides(c))
+	for _, text := range message.Texts(c.Warnings) {
+		p.line("note: " + text)
+	}
 	p.differences(func(text string) { p.line("  " + text) })
 	for _, k := range firstKinds {
 		p.table(k)
@@ -78,10 +82,15 @@ func sides(c *compare.Comparison) string {
 }
 
 func sideWords(s *compare.Side) string {
-	if len(s.Runs) == 1 {
-		return s.Runs[0].Name
+	first := &s.Runs[0]
+	ofBaseline := first.Baseline != "" && !slices.ContainsFunc(s.Runs, func(r compare.RunInfo) bool { return r.Baseline != first.Baseline })
+	switch {
+	case ofBaseline:
+		return fmt.Sprintf("baseline %s (%s)", first.Baseline, plural(len(s.Runs), "run"))
+	case len(s.Runs) == 1:
+		return first.Name
 	}
-	return fmt.Sprintf("%d runs (%s, ...)", len(s.Runs), s.Runs[0].Name)
+	return fmt.Sprintf("%d runs (%s, ...)", len(s.Runs), first.Name)
 }
 
 // differences tells in which circumstances the sides differ, and what that
@@ -156,9 +165,14 @@ func (p *comparePrinter) fall(f *compare.Fall) {
 	p.print(FallView.table(Slice(f.Summed(most)), nil))
 }
 
+// fallName names what is divided, and by what it was measured.
 func fallName(f *compare.Fall) string {
+	name := message.Label("compare.fall", f.Of)
 	if stage, ok := strings.CutPrefix(f.Of, "stage:"); ok {
-		return "wall time of " + stage
+		name = "wall time of a pass of " + stage
 	}
-	return message.Label("compare.fall", f.Of)
+	if f.Clock != compare.OnGPU {
+		name += " " + message.Label("compare.clock", string(f.Clock))
+	}
+	return name + " (median of the runs)"
 }

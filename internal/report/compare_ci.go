@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -114,7 +115,7 @@ func GateGitHub(w io.Writer, c *compare.Comparison) error {
 		if kind == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", kind, property.Replace("deepprof: "+r.name), data.Replace(r.short+"\n"+r.text)); err != nil {
+		if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", kind, property.Replace("deepprof: "+r.name), data.Replace(message.Label("compare.outcome", string(r.outcome))+": "+cmp.Or(r.text, r.name))); err != nil {
 			return err
 		}
 	}

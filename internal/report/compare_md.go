@@ -16,6 +16,9 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	m := &markdownPrinter{out: out, c: c}
 	fmt.Fprintf(out, "### deepprof: %s\n\n", prose(message.Text(c.Headline())))
 	fmt.Fprintf(out, "%s\n", prose(sides(c)))
+	for _, text := range message.Texts(c.Warnings) {
+		fmt.Fprintf(out, "\n%s\n", prose(text))
+	}
 	if c.Gate != nil {
 		fmt.Fprintf(out, "\n**Gate: %s**\n\n", prose(message.Label("compare.outcome", string(c.Gate.Outcome))))
 		m.write(GateView.table(Slice(gateLines(c.Gate)), nil))

@@ -40,7 +40,7 @@ func CompareHead(c *compare.Comparison) string { return upperFirst(message.Text(
 
 // CompareSections is a comparison as the sections of a page.
 func CompareSections(c *compare.Comparison) []Section {
-	head := Section{Title: "Sides", Lines: []string{sides(c)}}
+	head := Section{Title: "Sides", Lines: append([]string{sides(c)}, message.Texts(c.Warnings)...)}
 	for i := range c.Differ {
 		head.Lines = append(head.Lines, differenceWords(&c.Differ[i]))
 	}

@@ -88,14 +88,58 @@ func ReplaceFile(path string, data []byte) error {
 	})
 }
 
+// An Output is a file to write, with its content.
+type Output struct {
+	Path string
+	Data []byte
+}
+
+// WriteOutputs writes all files or none: each is whole on its disk before the first
+// takes its place. A device or pipe gets its content after the files.
+func WriteOutputs(files []Output) error {
+	var places []func() error
+	for _, f := range files {
+		st, err := os.Stat(f.Path)
+		switch {
+		case err == nil && st.IsDir():
+			return fmt.Errorf("write %s: it is a folder", f.Path)
+		case err == nil && !st.Mode().IsRegular():
+			places = append(places, func() error { return os.WriteFile(f.Path, f.Data, 0o666) })
+			continue
+		}
+		tmp, err := writeBeside(f.Path, func(w io.Writer) error { _, err := w.Write(f.Data); return err })
+		if err != nil {
+			return fmt.Errorf("write %s: %w", f.Path, err)
+		}
+		defer os.Remove(tmp) // fails after the rename, which is fine
+		places = append([]func() error{func() error { return os.Rename(tmp, f.Path) }}, places...)
+	}
+	for _, place := range places {
+		if err := place(); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+	}
+	return nil
+}
+
 // replaceFile writes path so that whoever opens it sees the old content or the
 // new one, whole.
 func replaceFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-"+filepath.Base(path)+"-*")
+	tmp, err := writeBeside(path, write)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // fails after the rename, which is fine
+	defer os.Remove(tmp) // fails after the rename, which is fine
+	return os.Rename(tmp, path)
+}
+
+// writeBeside writes a file in the folder of path, which can be renamed to it. There
+// is none after an error.
+func writeBeside(path string, write func(io.Writer) error) (tmp string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-"+filepath.Base(path)+"-*")
+	if err != nil {
+		return "", err
+	}
 	out := bufio.NewWriterSize(f, 1<<16)
 	err = write(out)
 	if err == nil {
@@ -111,7 +155,8 @@ func replaceFile(path string, write func(io.Writer) error) error {
 		err = cerr
 	}
 	if err != nil {
-		return err
+		os.Remove(f.Name())
+		return "", err
 	}
-	return os.Rename(f.Name(), path)
+	return f.Name(), nil
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,7 +129,7 @@ func fallPartName(p *compare.FallPart) string {
 	switch p.Kind {
 	case "busy", "idle": // a category has no label here, and stays as it is
 		return message.Label("compare.part", p.Kind) + ": " + message.Label(p.Kind, p.Name)
-	case "rest", "outside", "others", "sum":
+	case "rest", "outside", "others", "sum", "unprofiled", "median":
 		return message.Label("compare.part", p.Kind)
 	}
 	return p.Name
@@ -182,7 +183,10 @@ func gateLine(r *compare.RuleResult, c *compare.Check) GateLine {
 		write = func(x float64) string { return fmt.Sprintf("%+g %s", x, c.Unit) }
 	}
 	if c.Change != nil {
-		l.Change, l.Between = write(*c.Change), write(*c.Low)+" to "+write(*c.High)
+		l.Change = write(*c.Change)
+		if *c.Low != *c.High { // a count has no interval
+			l.Between = write(*c.Low) + " to " + write(*c.High)
+		}
 	}
 	return l
 }
@@ -196,14 +200,18 @@ var NoiseView = View[compare.Noise]{
 		{Key: "metric", Priority: 2, Value: func(r *compare.Noise) any { return string(r.Metric) }},
 		{Key: "spread", Unit: Share, Value: func(r *compare.Noise) any { return r.Spread }},
 		{Key: "halves", Priority: 3, Unit: Share, Value: func(r *compare.Noise) any { return r.Halves }},
-		{Key: "rule", Title: "rule that such noise keeps", Format: ID, Value: func(r *compare.Noise) any { return r.Rule }},
+		{Key: "rule", Title: "rule that such noise keeps", Format: ID, Value: func(r *compare.Noise) any { return orNil(r.Rule) }},
 	},
 }
 
 // CompareNoise shows the noise of runs of one program.
 func CompareNoise(n *compare.SelfNoise) Printable {
 	return NoiseView.table(Slice(n.Rows), func() []string {
-		return []string{fmt.Sprintf("measured over %d runs: spread is the deviation between processes, halves is by how much two halves of the runs differ", len(n.Runs.Runs))}
+		notes := []string{fmt.Sprintf("measured over %d runs: spread is the deviation between processes, halves is by how much two halves of the runs differ", len(n.Runs.Runs))}
+		if slices.ContainsFunc(n.Rows, func(r compare.Noise) bool { return r.Rule == "" }) {
+			notes = append(notes, "a row without a rule differs so much between these runs that its limit would be 100 % or more: measure more runs, or on a quieter machine")
+		}
+		return notes
 	})
 }
 
@@ -218,8 +226,11 @@ type BaselineLine struct {
 // NewBaselineLine describes a baseline.
 func NewBaselineLine(name string, b *compare.Baseline) BaselineLine {
 	l := BaselineLine{Name: name, Runs: len(b.Runs), Created: b.Created}
-	if len(b.Runs) > 0 {
+	switch n := len(b.Runs); {
+	case n == 1:
 		l.Of = b.Runs[0].Name
+	case n > 1:
+		l.Of = fmt.Sprintf("%s and %d more", b.Runs[0].Name, n-1)
 	}
 	return l
 }

@@ -47,7 +47,7 @@ func (l *SideLoader) one(ctx context.Context, arg string) ([]compare.Run, error)
 			return nil, err
 		}
 		if b != nil {
-			return b.Runs, nil
+			return b.Side(arg), nil
 		}
 		return l.missing(ctx, arg)
 	}
@@ -56,7 +56,7 @@ func (l *SideLoader) one(ctx context.Context, arg string) ([]compare.Run, error)
 		if err != nil {
 			return nil, err
 		}
-		return b.Runs, nil
+		return b.Side(strings.TrimSuffix(filepath.Base(arg), compare.BaselineExt)), nil
 	}
 	return l.path(ctx, arg)
 }
@@ -130,6 +130,11 @@ func (l *SideLoader) process(ctx context.Context, name, dir string) (compare.Run
 		if r.Result, err = l.Analyze(ctx, []string{dir}); err != nil {
 			return r, err
 		}
+	}
+	if m, err := runs.ReadManifest(dir); err == nil { // the result may be of an earlier attempt
+		r.Result.Source.Status = string(m.Status)
+	} else if !errors.Is(err, runs.ErrNotRun) {
+		return r, err
 	}
 	samples, err := runs.ReadConditions(dir)
 	r.Conditions = compare.Summarize(samples)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -103,6 +104,9 @@ func parse(path string, data []byte) (*analysis.Result, error) {
 	var r analysis.Result
 	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&r); err != nil {
 		return nil, fmt.Errorf("read %s: %w; make it again with deepprof analyze", path, err)
+	}
+	if at := badNull(data, reflect.TypeFor[analysis.Result]()); at != "" {
+		return nil, fmt.Errorf("read %s: %s is null, and a value that is missing is not 0; make it again with deepprof analyze", path, at)
 	}
 	r.Derive() // older results lack what later versions derive
 	return &r, nil
