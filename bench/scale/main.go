@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/sqlite"
 )
 
@@ -116,7 +117,7 @@ func load(path string) ([]*source, error) {
 			return nil, err
 		}
 		if stats.Damaged() {
-			return nil, fmt.Errorf("read table %s of %s: %s", t.Name, path, stats.String())
+			return nil, fmt.Errorf("read table %s of %s: %s", t.Name, path, message.Text(stats.Fact()))
 		}
 		all = append(all, s)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/sqlite"
 )
 
@@ -66,6 +67,6 @@ func run(path string, workers int, stdout io.Writer) error {
 			sum.links += g.links
 		}
 	}
-	fmt.Fprintf(stdout, "%s; %d names, %d ns, checksum %d\n", stats.String(), len(names), sum.total, sum.links)
+	fmt.Fprintf(stdout, "%s; %d names, %d ns, checksum %d\n", message.Text(stats.Fact()), len(names), sum.total, sum.links)
 	return nil
 }

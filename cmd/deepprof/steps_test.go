@@ -65,10 +65,10 @@ func TestStageLines(t *testing.T) {
 	next := st
 	next.Outcome.Warnings = []capture.Warning{
 		{Fact: fact.Stored{Fact: fact.Said("short")}.WithNext(strings.Repeat("do this and that ", 12))},
-		{Fact: fact.Stored{Fact: fact.Said("brief")}.WithNext("mend it")},
+		{Fact: fact.Stored{Fact: fact.Said("brief")}.WithNext("fix it")},
 	}
 	p.tight = false
-	if p.print(next); strings.Contains(b.String(), "short") || !strings.Contains(b.String(), "warning: brief; next: mend it\n") || !strings.Contains(b.String(), "1 warning more, in the report") {
+	if p.print(next); strings.Contains(b.String(), "short") || !strings.Contains(b.String(), "warning: brief; next: fix it\n") || !strings.Contains(b.String(), "1 warning more, in the report") {
 		t.Errorf("a warning without its next step:\n%s", b.String())
 	}
 	b.Reset()

@@ -164,7 +164,7 @@ func processFacts(p *workload.AnnotatedProcess) (facts []fact.Fact) {
 	case p.Off == "no-nvtx":
 		return []fact.Fact{fact.New(annotationNoNVTX, pid)}
 	case p.Off != "":
-		return []fact.Fact{fact.New(annotationError, pid, fact.Vendor("error", p.Error))}
+		return []fact.Fact{fact.New(annotationError, pid, fact.ErrorText("error", p.Error))}
 	}
 	params := []fact.Param{pid, fact.Count("regions", len(p.Paths)), fact.File("file", annotationFolder+"/"+strconv.Itoa(p.PID)+".jsonl")}
 	if n := len(p.Steps); n > 0 {
@@ -172,7 +172,7 @@ func processFacts(p *workload.AnnotatedProcess) (facts []fact.Fact) {
 	}
 	facts = append(facts, fact.New(annotatedProcess, params...))
 	if p.Error != "" {
-		facts = append(facts, fact.New(annotationError, pid, fact.Vendor("error", p.Error)))
+		facts = append(facts, fact.New(annotationError, pid, fact.ErrorText("error", p.Error)))
 	}
 	if p.Depth > 0 {
 		facts = append(facts, fact.New(annotationLimited, pid, fact.Count("depth", p.Depth)))

@@ -65,10 +65,10 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 		}
 		a.addFile(path, "counters")
 		if lost := rep.Lost(); len(lost) > 0 {
-			a.loseInput(path, InputLost, fact.ErrorText("lost", lost[0].String()))
+			a.loseInput(path, InputLost, fact.Because("lost", lost[0].What))
 		}
 		for _, w := range rep.Warnings {
-			a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(ReportRemark, fact.File("file", a.in.rel(path)), fact.ErrorText("text", w.String())), File: a.in.rel(path)})
+			a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(ReportRemark, fact.File("file", a.in.rel(path)), fact.Because("text", w.What)), File: a.in.rel(path)})
 		}
 		a.takeReport(a.in.rel(path), rep)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nsys"
 )
@@ -34,10 +33,10 @@ func CheckCounters(report string) (*Content, error) {
 		}
 	}
 	for _, w := range r.Warnings() {
-		content.Warnings = append(content.Warnings, fact.New(warnReader, fact.ErrorText("text", w.String())))
+		content.Warnings = append(content.Warnings, w.What)
 	}
 	if content.Launches == 0 && len(content.Warnings) > 0 { // a report without results is damaged, not empty
-		return nil, fmt.Errorf("no result can be read: %s", r.Warnings()[0])
+		return nil, fmt.Errorf("no result can be read: the report is damaged (%s)", r.Warnings()[0].What.Code)
 	}
 	return content, nil
 }

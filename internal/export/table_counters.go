@@ -7,6 +7,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/report"
@@ -121,7 +122,7 @@ func openCounters(path string) (results iter.Seq[*ncurep.Result], done func() ([
 	}
 	return r.All(), func() (notes []string, err error) {
 		for _, l := range r.Lost() {
-			notes = append(notes, l.String())
+			notes = append(notes, message.Text(l.What))
 		}
 		return notes, r.Close()
 	}, nil

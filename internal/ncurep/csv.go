@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/metric"
 )
@@ -50,7 +51,7 @@ func ReadCSV(r io.Reader) (*Report, error) {
 		return nil, fmt.Errorf("%w: no line starts with \"ID\"; print one with `ncu --import FILE --page raw --csv`", ErrNoTable)
 	}
 	if t.lost > 0 {
-		t.warn(0, int64(t.lost), "%d rows could not be read", t.lost)
+		t.warn(0, int64(t.lost), rowsUnread, fact.Count("n", t.lost))
 	}
 	for i, res := range t.rep.Results {
 		t.rep.Info.Results = i + 1
@@ -77,16 +78,17 @@ type record struct {
 	cells []string
 }
 
-func (t *table) warn(line int, lost int64, format string, args ...any) {
+// warn keeps a warning about a line, 0 for the whole table.
+func (t *table) warn(line int, lost int64, code fact.Code, params ...fact.Param) {
 	const enough = 200
 	if len(t.rep.Warnings) > enough {
 		return
 	}
-	text := fmt.Sprintf(format, args...)
+	what := fact.New(code, params...)
 	if len(t.rep.Warnings) == enough {
-		line, text = 0, "further warnings were suppressed"
+		line, what = 0, fact.New(remarksMany)
 	}
-	t.rep.Warnings = append(t.rep.Warnings, Warning{Offset: -1, Line: line, Lost: lost, Text: text})
+	t.rep.Warnings = append(t.rep.Warnings, placed(Warning{Offset: -1, Line: line, Lost: lost, What: what}))
 }
 
 // scan reads all lines, then turns the rows into results once the locale of
@@ -107,7 +109,7 @@ func (t *table) scan(r io.Reader) error {
 			break
 		}
 		if len(t.rows) > maxRecords {
-			t.warn(line, 0, "more than %d rows; the rest was not read", maxRecords)
+			t.warn(line, 0, rowsMany, fact.Count("most", maxRecords))
 			break
 		}
 	}
@@ -158,7 +160,7 @@ func (t *table) line(at int, text string) {
 		return // what the program printed among the rows
 	case err != nil:
 		t.lost++
-		t.warn(at, 1, "row left out: %v", err)
+		t.warn(at, 1, rowLeftOut, fact.Error("error", err))
 		return
 	case len(cells) < 2 && !strings.HasPrefix(text, `"`):
 		return
@@ -183,13 +185,13 @@ func splitLine(text string) ([]string, error) {
 func (t *table) head(at int, text string) {
 	cells, err := splitLine(text)
 	if err != nil {
-		t.warn(at, 0, "header left out: %v", err)
+		t.warn(at, 0, headLeftOut, fact.Error("error", err))
 		return
 	}
 	t.header, t.index, t.units = cells, map[string]int{}, nil
 	for i, c := range cells {
 		if _, ok := t.index[c]; ok {
-			t.warn(at, 0, "column %q occurs twice; the first counts", c)
+			t.warn(at, 0, columnTwice, fact.Name("name", c))
 			continue
 		}
 		t.index[c] = i
@@ -216,7 +218,7 @@ func (t *table) finish() {
 		}
 	}
 	if locale == metric.LocaleMixed {
-		t.warn(0, 0, "numbers are written in two ways (1,234.5 and 1.234,5); those that can be read both ways were left out")
+		t.warn(0, 0, twoLocales)
 	}
 	for _, r := range rows {
 		if long {

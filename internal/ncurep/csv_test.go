@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/metric"
 )
 
@@ -126,17 +127,18 @@ func TestReadCSVBadInput(t *testing.T) {
 	for _, tt := range []struct {
 		name, rows string
 		results    int
-		warning    string
+		warning    fact.Code
+		has        string // error of the warning
 	}{
-		{"good", `"0","1","p","h","k<a, b>(int, int)","1","7","1,024","2.50"`, 1, ""},
-		{"no id", `"x","1","p","h","k","1","7","1","2"`, 0, `line 3: row left out: "x" is no result number`},
-		{"too many cells", `"0","1","p","h","k","1","7","1","2","3","4"`, 0, "line 3: row left out: 11 cells under 9 columns"},
-		{"too few cells", `"0","1","p","h","k","1","7"`, 1, "line 3: row ends after 7 of 9 cells"},
-		{"broken quotes", `"0","1","p","h","k"x","1","7","1","2"`, 0, "line 3: row left out"},
-		{"ambiguous", `"0","1","p","h","k","1","7","1.024","1"`, 1, `line 3: a left out: "1.024" is ambiguous`},
-		{"two locales", `"0","1","p","h","k","1","7","1.024.000","1,024.5"`, 1, "numbers are written in two ways"},
-		{"decimal comma", `"0","1","p","h","k","1","7","1.024.000","2,50"`, 1, ""},
-		{"no data", `"0","1","p","h","k","1","7","no data",""`, 1, ""},
+		{"good", `"0","1","p","h","k<a, b>(int, int)","1","7","1,024","2.50"`, 1, "", ""},
+		{"no id", `"x","1","p","h","k","1","7","1","2"`, 0, rowLeftOut, `"x" is no result number`},
+		{"too many cells", `"0","1","p","h","k","1","7","1","2","3","4"`, 0, rowLeftOut, "11 cells under 9 columns"},
+		{"too few cells", `"0","1","p","h","k","1","7"`, 1, rowShort, ""},
+		{"broken quotes", `"0","1","p","h","k"x","1","7","1","2"`, 0, rowLeftOut, ""},
+		{"ambiguous", `"0","1","p","h","k","1","7","1.024","1"`, 1, cellLeftOut, "ambiguous"},
+		{"two locales", `"0","1","p","h","k","1","7","1.024.000","1,024.5"`, 1, twoLocales, ""},
+		{"decimal comma", `"0","1","p","h","k","1","7","1.024.000","2,50"`, 1, "", ""},
+		{"no data", `"0","1","p","h","k","1","7","no data",""`, 1, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rep, err := ReadCSV(strings.NewReader(head + tt.rows + "\n"))
@@ -146,7 +148,7 @@ func TestReadCSVBadInput(t *testing.T) {
 			if len(rep.Results) != tt.results {
 				t.Errorf("%d results", len(rep.Results))
 			}
-			if tt.warning == "" && len(rep.Warnings) > 0 || tt.warning != "" && (len(rep.Warnings) == 0 || !strings.HasPrefix(rep.Warnings[0].String(), tt.warning)) {
+			if tt.warning == "" && len(rep.Warnings) > 0 || tt.warning != "" && (len(rep.Warnings) == 0 || !rep.Warnings[0].What.Is(tt.warning) || !strings.Contains(rep.Warnings[0].What.Text("error"), tt.has) || tt.warning != twoLocales && rep.Warnings[0].What.Number("line") != 3) {
 				t.Errorf("warnings %v, want %q", rep.Warnings, tt.warning)
 			}
 			if tt.name == "good" || tt.name == "decimal comma" {

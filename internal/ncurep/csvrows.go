@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/metric"
 )
 
@@ -78,11 +79,11 @@ func (t *table) wideRow(r record, l metric.Locale) {
 	res, err := t.result(r)
 	if err != nil {
 		t.lost++
-		t.warn(r.line, 1, "row left out: %v", err)
+		t.warn(r.line, 1, rowLeftOut, fact.Error("error", err))
 		return
 	}
 	if len(r.cells) < len(t.header) {
-		t.warn(r.line, int64(len(t.header)-len(r.cells)), "row ends after %d of %d cells", len(r.cells), len(t.header))
+		t.warn(r.line, int64(len(t.header)-len(r.cells)), rowShort, fact.Count("n", len(r.cells)), fact.Count("of", len(t.header)))
 	}
 	for i := t.firstMetric(); i < len(t.header) && i < len(r.cells); i++ {
 		if fixed[t.header[i]] || t.index[t.header[i]] != i {
@@ -111,7 +112,7 @@ func (t *table) value(r record, m *Metric, cell, unit string, l metric.Locale) b
 	v, err := metric.ParseNumber(cell, l)
 	switch {
 	case errors.Is(err, metric.ErrAmbiguous):
-		t.warn(r.line, 1, "%s left out: %q is %v", m.Name, cell, err)
+		t.warn(r.line, 1, cellLeftOut, fact.Metric("metric", m.Name), fact.Vendor("cell", cell), fact.Error("error", err))
 		return false
 	case err != nil:
 		m.Value = metric.String(cell)
@@ -136,7 +137,7 @@ func (t *table) longRow(r record, l metric.Locale) {
 		var err error
 		if res, err = t.result(r); err != nil {
 			t.lost++
-			t.warn(r.line, 1, "row left out: %v", err)
+			t.warn(r.line, 1, rowLeftOut, fact.Error("error", err))
 			return
 		}
 		t.byID[key] = res

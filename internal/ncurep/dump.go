@@ -22,7 +22,7 @@ func Dump(w io.Writer, r *Reader) error {
 		}
 	}
 	for _, x := range r.Warnings() {
-		d.line(0, "warning: %s", x)
+		d.line(0, "warning at %d, line %d: %s, lost %d", x.Offset, x.Line, x.What.Code, x.Lost)
 	}
 	return d.w.Flush()
 }

@@ -53,7 +53,7 @@ func (r *Reader) stringTable(b []byte) {
 		}
 	}
 	if at < len(b) {
-		r.warn(r.cur.offset(), 0, "a string table is damaged; metrics it names are numbered")
+		r.warn(r.cur.offset(), 0, stringsLost)
 	}
 }
 
@@ -121,7 +121,7 @@ func (r *Reader) sessionDetails(b []byte) {
 		}
 	})
 	if !ok {
-		r.warn(r.cur.offset(), 0, "session details are damaged")
+		r.warn(r.cur.offset(), 0, sessionLost)
 	}
 }
 

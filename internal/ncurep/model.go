@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/metric"
 )
 
@@ -359,16 +360,16 @@ type Warning struct {
 	Offset int64 // in bytes, or -1 when it does not apply
 	Line   int   // of a text input, 0 for a binary one
 	Lost   int64 // bytes or rows that were not read
-	Text   string
+	What   fact.Fact
 }
 
-// String prints the warning with its place.
-func (w Warning) String() string {
-	switch {
-	case w.Line > 0:
-		return fmt.Sprintf("line %d: %s", w.Line, w.Text)
-	case w.Offset >= 0:
-		return fmt.Sprintf("offset %d: %s", w.Offset, w.Text)
+// placed is a warning whose fact also tells its place.
+func placed(w Warning) Warning {
+	if w.Line > 0 {
+		w.What = w.What.With(fact.Count("line", w.Line))
 	}
-	return w.Text
+	if w.Offset >= 0 {
+		w.What = w.What.With(fact.Count("offset", w.Offset))
+	}
+	return w
 }

@@ -18,6 +18,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/format"
 )
 
@@ -186,15 +187,15 @@ func lostOf(list []Warning) []Warning {
 	return slices.DeleteFunc(slices.Clone(list), func(w Warning) bool { return w.Lost == 0 })
 }
 
-func (r *Reader) warn(at, lost int64, format string, args ...any) {
+func (r *Reader) warn(at, lost int64, code fact.Code, params ...fact.Param) {
 	const enough = 100 // a file of noise must not fill memory with complaints
 	if len(r.warnings) == enough {
-		r.warnings = append(r.warnings, Warning{Offset: -1, Text: "further warnings were suppressed"})
+		r.warnings = append(r.warnings, Warning{Offset: -1, What: fact.New(remarksMany)})
 	}
 	if len(r.warnings) > enough {
 		return
 	}
-	r.warnings = append(r.warnings, Warning{Offset: at, Lost: lost, Text: fmt.Sprintf(format, args...)})
+	r.warnings = append(r.warnings, placed(Warning{Offset: at, Lost: lost, What: fact.New(code, params...)}))
 }
 
 // scan reads the file header and all block headers.
@@ -243,7 +244,7 @@ func (r *Reader) orderBlocks() {
 
 func (r *Reader) fileHeader() bool {
 	c := &r.cur
-	head, ok := r.frame(maxHeader, "file header")
+	head, ok := r.frame(maxHeader, "file-header")
 	if !ok {
 		return false
 	}
@@ -253,31 +254,31 @@ func (r *Reader) fileHeader() bool {
 		}
 	})
 	if !ok {
-		r.warn(c.offset(), 0, "the file header is damaged")
+		r.warn(c.offset(), 0, headerDamaged)
 	}
 	if r.info.Version != knownVersion {
-		r.warn(int64(len(magic)), 0, "file version %d is not known (known: %d); what is understood of it was read",
-			r.info.Version, knownVersion)
+		r.warn(int64(len(magic)), 0, versionNew, fact.Count("version", int64(r.info.Version)), fact.Count("known", int64(knownVersion)))
 	}
 	return true
 }
 
-// frame reads a length and as many bytes. On failure the rest of the file is lost.
+// frame reads a length and as many bytes; what is an ID of the domain "ncurep-part". On failure the rest of the file is lost.
 func (r *Reader) frame(limit int64, what string) ([]byte, bool) {
 	c := &r.cur
 	at := c.offset()
+	part, lost := fact.ID("part", "ncurep-part", what), fact.Bytes("lost", r.info.Size-at)
 	n, err := c.uint32()
 	if err != nil {
-		r.warn(at, r.info.Size-at, "truncated: the file ends inside a %s; %d bytes lost", what, r.info.Size-at)
+		r.warn(at, r.info.Size-at, fileEnds, part, lost)
 		return nil, false
 	}
 	if int64(n) > limit && int64(n) <= c.left() {
-		r.warn(at, r.info.Size-at, "a %s claims %d bytes, more than the %d allowed; %d bytes lost", what, n, limit, r.info.Size-at)
+		r.warn(at, r.info.Size-at, partTooLarge, part, fact.Bytes("size", int64(n)), fact.Bytes("most", limit), lost)
 		return nil, false
 	}
 	b, err := c.next(int64(n))
 	if err != nil {
-		r.warn(at, r.info.Size-at, "truncated: a %s of %d bytes does not fit into the file; %d bytes lost", what, n, r.info.Size-at)
+		r.warn(at, r.info.Size-at, partCut, part, fact.Bytes("size", int64(n)), lost)
 		return nil, false
 	}
 	return b, true
@@ -286,13 +287,13 @@ func (r *Reader) frame(limit int64, what string) ([]byte, bool) {
 func (r *Reader) blockHeader() bool {
 	c := &r.cur
 	start := c.offset()
-	head, ok := r.frame(maxHeader, "block header")
+	head, ok := r.frame(maxHeader, "block-header")
 	if !ok {
 		return false
 	}
 	b := block{at: c.offset()}
 	if !r.decodeBlockHeader(head, &b) {
-		r.warn(start, r.info.Size-start, "a block header is damaged; %d bytes lost", r.info.Size-start)
+		r.warn(start, r.info.Size-start, blockHead, fact.Bytes("lost", r.info.Size-start))
 		return false
 	}
 	r.info.Blocks++
@@ -303,8 +304,7 @@ func (r *Reader) blockHeader() bool {
 		r.blocks = append(r.blocks, b)
 	}
 	if b.have < b.size {
-		r.warn(b.at, b.size-b.have, "truncated: a block of %d results and %d sources announces %d bytes, of which the file has %d",
-			b.results(), b.sources, b.size, b.have)
+		r.warn(b.at, b.size-b.have, blockCut, fact.Count("results", b.results()), fact.Count("sources", int64(b.sources)), fact.Bytes("size", b.size), fact.Bytes("there", b.have))
 		return false
 	}
 	return c.skip(b.size) == nil

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // The dump of real reports, with rules, sections and a few metrics.
@@ -139,16 +141,16 @@ func TestBadFiles(t *testing.T) {
 		name    string
 		data    []byte
 		err     error
-		warning string
+		warning fact.Code
 	}{
 		{"empty", nil, errFormat, ""},
 		{"other file", []byte("SQLite format 3\x00"), errFormat, ""},
-		{"magic only", []byte("NVR\x00"), nil, "truncated"},
-		{"absurd header length", header(0xffffffff, 1, 2, 3), nil, "does not fit"},
-		{"damaged header", header(3, 0xff, 0xff, 0xff), nil, "damaged"},
-		{"absurd payload", header(6, 0x28, 0xff, 0xff, 0xff, 0xff, 0x0f), nil, "truncated"},
-		{"absurd count", header(8, 0x10, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x28, 4, 0, 0, 0, 0), nil, "empty"},
-		{"newer version", append([]byte("NVR\x00\x02\x00\x00\x00\x08\x63"), good[10:]...), nil, "version 99 is not known"},
+		{"magic only", []byte("NVR\x00"), nil, fileEnds},
+		{"absurd header length", header(0xffffffff, 1, 2, 3), nil, partCut},
+		{"damaged header", header(3, 0xff, 0xff, 0xff), nil, blockHead},
+		{"absurd payload", header(6, 0x28, 0xff, 0xff, 0xff, 0xff, 0x0f), nil, blockCut},
+		{"absurd count", header(8, 0x10, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x28, 4, 0, 0, 0, 0), nil, resultEmpty},
+		{"newer version", append([]byte("NVR\x00\x02\x00\x00\x00\x08\x63"), good[10:]...), nil, versionNew},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rep, err := Read(bytes.NewReader(tt.data), int64(len(tt.data)), Options{})
@@ -158,7 +160,7 @@ func TestBadFiles(t *testing.T) {
 			if tt.warning == "" {
 				return
 			}
-			if len(rep.Warnings) == 0 || !strings.Contains(rep.Warnings[0].Text, tt.warning) {
+			if len(rep.Warnings) == 0 || !rep.Warnings[0].What.Is(tt.warning) {
 				t.Errorf("warnings %v, want %q", rep.Warnings, tt.warning)
 			}
 			if tt.name == "newer version" && len(rep.Results) != 4 {

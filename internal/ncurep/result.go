@@ -4,6 +4,8 @@ import (
 	"io"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // layout gives the field numbers of one kind of result message; 0 where the
@@ -46,7 +48,7 @@ func (r *Reader) Next() (*Result, error) {
 		id := r.nextID
 		r.nextID++
 		if size == 0 {
-			r.warn(at, 0, "result %d is empty and was left out", id)
+			r.warn(at, 0, resultEmpty, fact.Count("result", id))
 			continue
 		}
 		return r.result(b, id, ResultKind(r.kind), at, size), nil
@@ -71,7 +73,7 @@ func (r *Reader) nextMessage(b *block) (at, size int64, ok bool) {
 	}
 	if r.kind == len(b.counts) {
 		if left := end - r.at; left > 0 {
-			r.warn(r.at, left, "%d bytes of a block are of no known kind of result", left)
+			r.warn(r.at, left, blockUnknown, fact.Bytes("lost", left))
 		}
 		return 0, 0, false
 	}
@@ -102,9 +104,9 @@ func (r *Reader) message(end int64) (at, size int64, ok bool) {
 	n, err := c.uint32()
 	switch {
 	case err != nil:
-		r.warn(r.at, end-r.at, "a block ends before the messages that it announces; %d bytes lost", end-r.at)
+		r.warn(r.at, end-r.at, blockEnds, fact.Bytes("lost", end-r.at))
 	case int64(n) > c.left():
-		r.warn(r.at, end-r.at, "a message of %d bytes does not fit into its block; %d bytes lost", n, end-r.at)
+		r.warn(r.at, end-r.at, messageLong, fact.Bytes("size", int64(n)), fact.Bytes("lost", end-r.at))
 	default:
 		return c.offset(), int64(n), true
 	}
@@ -121,7 +123,7 @@ func (r *Reader) result(b *block, id int, kind ResultKind, at, size int64) *Resu
 	for c.left() > 0 {
 		if err := r.resultField(res, &layouts[kind]); err != nil {
 			res.LostFields++
-			r.warn(c.offset(), c.left(), "result %d is damaged: %v; %d bytes of it lost", id, err, c.left())
+			r.warn(c.offset(), c.left(), resultDamaged, fact.Count("result", id), fact.Error("error", err), fact.Bytes("lost", c.left()))
 			break
 		}
 	}
@@ -166,7 +168,7 @@ func (r *Reader) resultField(res *Result, l *layout) error {
 	}
 	if n > maxField {
 		res.LostFields++
-		r.warn(c.offset(), int64(n), "result %d: a field of %d bytes is over the limit of %d and was left out", res.ID, n, maxField)
+		r.warn(c.offset(), int64(n), fieldLarge, fact.Count("result", res.ID), fact.Bytes("size", int64(n)), fact.Bytes("most", int64(maxField)))
 		return c.skip(int64(n))
 	}
 	at := c.offset()
@@ -176,7 +178,7 @@ func (r *Reader) resultField(res *Result, l *layout) error {
 	}
 	if !r.resultMessage(res, l, num, data) {
 		res.LostFields++
-		r.warn(at, int64(n), "result %d: field %d is damaged", res.ID, num)
+		r.warn(at, int64(n), fieldDamaged, fact.Count("result", res.ID), fact.Count("field", int64(num)))
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package ncurep
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
 
 // sources lists the embedded cubins and sources of a report by reading their
 // field headers only. It does not disturb Next.
@@ -34,7 +38,7 @@ func (r *Reader) source(at, size int64) (Source, bool) {
 	c.reset(at, at+size)
 	for c.left() > 0 {
 		if err := r.sourceField(&s); err != nil {
-			r.warn(c.offset(), c.left(), "an embedded source is damaged: %v", err)
+			r.warn(c.offset(), c.left(), sourceDamaged, fact.Error("error", err))
 			break
 		}
 	}

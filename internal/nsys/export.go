@@ -244,7 +244,7 @@ func exportWith(ctx context.Context, nsys tool.Tool, report, made, dir string) e
 	}
 	defer f.Close()
 	if w := f.db.Warnings(); len(w) > 0 {
-		return fmt.Errorf("%s left a damaged file: %s", nsys, w[0])
+		return fmt.Errorf("%s left a damaged file (%s)", nsys, w[0].Code)
 	}
 	return nil
 }

@@ -79,10 +79,10 @@ func OpenSQLite(path string) (*File, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	for _, w := range db.Warnings() {
-		f.warn(timeline.CodeFile, fact.ErrorText("text", w))
+		f.note(w)
 	}
 	for _, d := range db.Damage() {
-		f.lose(d.Part, fact.New(timeline.CodeFile, fact.ErrorText("text", d.Text)))
+		f.lose(d.Part, d.What)
 	}
 	if err := f.readVersions(); err != nil {
 		db.Close()
@@ -182,7 +182,7 @@ func (f *File) note(w fact.Fact) {
 // Has reports whether the file holds a table, readable or not.
 func (f *File) Has(table string) bool {
 	_, ok := f.db.Table(table)
-	return ok || f.db.Unreadable(table) != ""
+	return ok || !f.db.Unreadable(table).IsZero()
 }
 
 // HasGraphNodes reports whether the file tells when nodes of CUDA graphs were

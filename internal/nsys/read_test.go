@@ -331,7 +331,7 @@ func TestTruncatedExport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantWarning(t, tl.Warnings, timeline.CodeFile, "the file is cut")
+		wantWarning(t, tl.Warnings, "sqlite-cut")
 		f.Close()
 	}
 }

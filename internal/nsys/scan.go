@@ -209,15 +209,15 @@ func (f *File) count(l *layout, stats sqlite.ScanStats, bad []int64) {
 		f.warn(timeline.CodeRowsSkipped, fact.Name("table", l.table), fact.Count("n", nonsense))
 	}
 	if stats.Damaged() {
-		f.lose(l.table, fact.New(timeline.CodeTableDamaged, fact.Name("table", l.table), fact.ErrorText("why", stats.String())))
+		f.lose(l.table, fact.New(timeline.CodeTableDamaged, fact.Name("table", l.table), fact.Because("why", stats.Fact())))
 	}
 }
 
 // table finds a table that can be read. One that is there but cannot is lost,
 // not absent, and the rest of the file is still worth reading.
 func (f *File) table(name string) (*sqlite.Table, bool) {
-	if why := f.db.Unreadable(name); why != "" {
-		f.lose(name, fact.New(timeline.CodeTableLost, fact.Name("table", name), fact.ErrorText("why", why)))
+	if why := f.db.Unreadable(name); !why.IsZero() {
+		f.lose(name, fact.New(timeline.CodeTableLost, fact.Name("table", name), fact.Because("why", why)))
 		return nil, false
 	}
 	t, ok := f.db.Table(name)

@@ -15,6 +15,10 @@
 //	absent the key is newer than stored runs and users' files: where it is missing it has its zero value, which means this
 //	digits an integer stands for the string of its digits
 //	split  a string is taken as a list, cut at this character
+//
+// Rules about values that contradict each other or that the tools refuse take 700
+// lines, the decoder 600, the structs 500; the rest stores plans and reads the keys
+// of earlier versions.
 package plan
 
 import "time"

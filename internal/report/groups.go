@@ -5,20 +5,20 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // A group is the rows of a view that have the same value of some columns.
 type group struct {
-	by                 []string
-	rows               int64
-	total, least, most float64 // of the values that are there
-	values             int64
+	by     []string
+	rows   int64
+	values timeline.Spread // of those that are there
 }
 
-// groups sums rows up while they come: it holds one group for each value.
+// groups collects rows while they come: it holds one group for each value.
 type groups[T any] struct {
 	by   []*Column[T]
 	of   *Column[T]
@@ -81,14 +81,13 @@ func (g *groups[T]) add(r *T) {
 	key := strings.Join(cells, "\x00")
 	x := g.list[key]
 	if x == nil {
-		x = &group{by: cells, least: math.Inf(1), most: math.Inf(-1)}
+		x = &group{by: cells}
 		g.list[key] = x
 	}
 	g.rows++
 	x.rows++
-	if v, ok := number(g.of.shown(r)); ok && !math.IsNaN(v) {
-		x.values++
-		x.total, x.least, x.most = x.total+v, min(x.least, v), max(x.most, v)
+	if v, ok := number(g.of.shown(r)); ok {
+		x.values.Add(v)
 	}
 }
 
@@ -101,25 +100,25 @@ func (t *Table[T]) writeGroups(w io.Writer, width int, g *groups[T]) error {
 	}
 	number := func(key string, priority int, get func(*group) float64) {
 		v.Columns = append(v.Columns, Column[*group]{Key: key, Unit: unit, Group: "each", Priority: priority, Value: func(x **group) any {
-			if (*x).values == 0 {
+			if (*x).values.N == 0 {
 				return nil
 			}
 			return get(*x)
 		}})
 	}
 	if t.Groups.Sum {
-		number("total", 0, func(x *group) float64 { return x.total })
+		number("total", 0, func(x *group) float64 { return x.values.Total })
 		v.Columns[1].Group = ""
 	}
-	number("mean", 1, func(x *group) float64 { return x.total / float64(x.values) })
-	number("min", 2, func(x *group) float64 { return x.least })
-	number("max", 3, func(x *group) float64 { return x.most })
+	number("mean", 1, func(x *group) float64 { return x.values.Mean() })
+	number("min", 2, func(x *group) float64 { return x.values.Least })
+	number("max", 3, func(x *group) float64 { return x.values.Most })
 	for i, c := range g.by {
 		v.Columns = append(v.Columns, Column[*group]{Key: c.Key, Title: c.title(), Format: c.Format, Value: func(x **group) any { return orNil((*x).by[i]) }})
 	}
 	rows := slices.SortedFunc(maps.Values(g.list), func(x, y *group) int {
-		if t.Groups.Sum && x.total != y.total {
-			return cmp.Compare(y.total, x.total)
+		if t.Groups.Sum && x.values.Total != y.values.Total {
+			return cmp.Compare(y.values.Total, x.values.Total)
 		}
 		return slices.Compare(x.by, y.by)
 	})

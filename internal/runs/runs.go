@@ -10,7 +10,7 @@
 //
 // Files that come from elsewhere (a pack, a run copied from another machine)
 // are not trusted: paths are confined to the run directory and contents are
-// checked against their hashes before a stage is taken as done.
+// checked against their hashes before a pipeline step is taken as done.
 //
 // It is this large because a store must survive what happens to it: the manifest and
 // its older schemas, locks, packing and unpacking of files that are not trusted,

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/report"
@@ -52,7 +53,7 @@ func openCounters(ctx context.Context, path, view string, opts ncurep.Options, m
 				}
 			}
 		}
-		return &counted{source: src, results: results, warnings: func() []string { return texts(rep.Warnings) }, close: src.done}, nil
+		return &counted{source: src, results: results, warnings: func() []string { return remarks(rep.Warnings) }, close: src.done}, nil
 	}
 	return openReports(src, opts, more)
 }
@@ -101,7 +102,7 @@ func openReports(src *source, opts ncurep.Options, more *Request) (*counted, err
 		}
 		for _, r := range readers {
 			if r != nil {
-				out = append(out, texts(r.Lost())...)
+				out = append(out, remarks(r.Lost())...)
 			}
 		}
 		return out
@@ -115,7 +116,7 @@ func openReports(src *source, opts ncurep.Options, more *Request) (*counted, err
 			if r == nil {
 				continue
 			}
-			for _, text := range texts(r.Warnings()) {
+			for _, text := range remarks(r.Warnings()) {
 				if name := src.name(i); name != "" {
 					text = name + ": " + text
 				}
@@ -128,6 +129,15 @@ func openReports(src *source, opts ncurep.Options, more *Request) (*counted, err
 }
 
 // texts words a list for people.
+// remarks are the words of what a reader found wrong with counters.
+func remarks(list []ncurep.Warning) []string {
+	var out []string
+	for _, w := range list {
+		out = append(out, message.Text(w.What))
+	}
+	return out
+}
+
 func texts[T fmt.Stringer](list []T) []string {
 	var out []string
 	for _, x := range list {

@@ -83,8 +83,8 @@ func infoOfCounters(path string, more *Request) (report.Printable, error) {
 	}
 	for range r.All() { // damage within results is found by visiting them
 	}
-	more.losses = append(more.losses, func() []string { return texts(r.Lost()) })
-	return report.Facts(facts, texts(r.Warnings())), nil
+	more.losses = append(more.losses, func() []string { return remarks(r.Lost()) })
+	return report.Facts(facts, remarks(r.Warnings())), nil
 }
 
 // sessionFacts lists what a report says about the session that made it.

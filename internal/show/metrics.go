@@ -203,7 +203,7 @@ func (more *Request) dump(ctx context.Context, path string, opts ncurep.Options)
 	if err != nil {
 		return nil, err
 	}
-	more.losses = append(more.losses, func() []string { return texts(r.Lost()) })
+	more.losses = append(more.losses, func() []string { return remarks(r.Lost()) })
 	return &Answer{Page: func(w io.Writer) error { return ncurep.Dump(w, r) }, close: done}, nil
 }
 
@@ -217,9 +217,9 @@ func (more *Request) rawPage(ctx context.Context, path string) (*Answer, error) 
 	if err != nil {
 		return nil, err
 	}
-	more.losses = append(more.losses, func() []string { return texts(r.Lost()) })
+	more.losses = append(more.losses, func() []string { return remarks(r.Lost()) })
 	a := &Answer{Page: func(w io.Writer) error { return ncurep.WriteRawCSV(w, r, units) }, close: done}
-	a.after = append(a.after, func() ([]string, error) { return texts(r.Warnings()), nil })
+	a.after = append(a.after, func() ([]string, error) { return remarks(r.Warnings()), nil })
 	return a, nil
 }
 

@@ -7,8 +7,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 func TestOpenRefuses(t *testing.T) {
@@ -63,7 +66,7 @@ func TestScanRefuses(t *testing.T) {
 		columns []string
 		want    string
 	}{
-		{"flat", []string{"a"}, "table flat of " + db.Path() + ": it is a WITHOUT ROWID table"},
+		{"flat", []string{"a"}, "table flat of " + db.Path() + ": its layout is not known"},
 		{"t", []string{"a", "gone"}, `table t has no column "gone"`},
 		{"t", []string{"v"}, "column v of table t is generated"},
 		{"t", []string{"a", "A"}, "asked for twice"},
@@ -123,8 +126,8 @@ func TestTruncated(t *testing.T) {
 	last := -1
 	for _, percent := range []int{20, 50, 75, 99} {
 		db := open(t, writeFile(t, data[:len(data)*percent/100]))
-		if w := strings.Join(db.Warnings(), "\n"); !strings.Contains(w, "are missing") {
-			t.Errorf("%d %%: warnings %q", percent, w)
+		if w := db.Warnings(); len(w) == 0 || !w[0].Is(fileCut) || w[0].Number("missing") <= 0 {
+			t.Errorf("%d %%: warnings %v", percent, w)
 		}
 		table, ok := db.Table("t")
 		if !ok {
@@ -137,7 +140,7 @@ func TestTruncated(t *testing.T) {
 		}
 		last = len(got)
 		if stats.BadPages+stats.BadRows == 0 || len(stats.Problems) == 0 || len(stats.Problems) > maxProblems {
-			t.Errorf("%d %%: %s", percent, stats.String())
+			t.Errorf("%d %%: %s", percent, stats.err())
 		}
 	}
 }
@@ -151,10 +154,10 @@ func TestCutWhileOpen(t *testing.T) {
 	}
 	got, stats := dump(t, db, table, 1)
 	if len(got) == 0 || stats.BadPages == 0 || !stats.Changed {
-		t.Errorf("%s", stats.String())
+		t.Errorf("%s", stats.err())
 	}
-	if !strings.Contains(stats.String(), "the file changed while it was read") {
-		t.Errorf("%s", stats.String())
+	if f := stats.Fact(); f.Text("changed") == "" || f.Number("bad_pages") != float64(stats.BadPages) {
+		t.Errorf("%v", f)
 	}
 }
 
@@ -172,8 +175,8 @@ func TestCycles(t *testing.T) {
 		binary.BigEndian.PutUint32(bad[root+8:], table.root)
 		got, stats := dump(t, open(t, writeFile(t, bad)), table, 1)
 		subset(t, got, want)
-		if stats.BadPages != 1 || !strings.Contains(stats.String(), "reached twice") || len(got) == 0 {
-			t.Errorf("%s", stats.String())
+		if stats.BadPages != 1 || !stats.Problems[0].Is(pageTwice) || len(got) == 0 {
+			t.Errorf("%s", stats.err())
 		}
 	})
 	t.Run("overflow chain", func(t *testing.T) {
@@ -189,8 +192,8 @@ func TestCycles(t *testing.T) {
 		}
 		got, stats := dump(t, open(t, writeFile(t, bad)), table, 1)
 		subset(t, got, want)
-		if loops == 0 || stats.BadRows != 10 || len(got) != 4990 || !strings.Contains(stats.String(), "form a cycle") {
-			t.Errorf("%d loops: %s", loops, stats.String())
+		if loops == 0 || stats.BadRows != 10 || len(got) != 4990 || !stats.Problems[0].Is(rowCycle) {
+			t.Errorf("%d loops: %s", loops, stats.err())
 		}
 	})
 }
@@ -222,15 +225,15 @@ func TestDamagedRows(t *testing.T) {
 		rows     int64 // lost
 		badRows  int64
 		badPages int64
-		want     string
+		want     fact.Code
 	}{
-		{"length beyond the file", first, huge, 1, 1, 0, "does not fit in the file"},
-		{"record header", first + 2, []byte{0x7f}, 1, 1, 0, "header of the record"},
-		{"reserved type", first + 3, []byte{10}, 1, 1, 0, "longer than the record"},
-		{"cell pointer", leaf + 8, []byte{0xff, 0xff}, 1, 1, 0, "outside the page"},
-		{"repeated cell", leaf + 10, data[leaf+8 : leaf+10], 1, 1, 0, "repeats the row"},
-		{"cell count", leaf + 3, []byte{0xff, 0xff}, cells, 0, 1, "do not fit"},
-		{"kind", leaf, []byte{0x0a}, cells, 0, 1, "kind 0xa"},
+		{"length beyond the file", first, huge, 1, 1, 0, rowHuge},
+		{"record header", first + 2, []byte{0x7f}, 1, 1, 0, rowHeader},
+		{"reserved type", first + 3, []byte{10}, 1, 1, 0, rowLong},
+		{"cell pointer", leaf + 8, []byte{0xff, 0xff}, 1, 1, 0, rowOutside},
+		{"repeated cell", leaf + 10, data[leaf+8 : leaf+10], 1, 1, 0, rowTwice},
+		{"cell count", leaf + 3, []byte{0xff, 0xff}, cells, 0, 1, pageCells},
+		{"kind", leaf, []byte{0x0a}, cells, 0, 1, pageKind},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			bad := bytes.Clone(data)
@@ -239,8 +242,8 @@ func TestDamagedRows(t *testing.T) {
 			if test.name != "length beyond the file" { // it overwrites the cell before
 				subset(t, got, want)
 			}
-			if stats.BadPages != test.badPages || stats.BadRows < test.badRows || !strings.Contains(stats.String(), test.want) {
-				t.Errorf("%s", stats.String())
+			if stats.BadPages != test.badPages || stats.BadRows < test.badRows || !slices.ContainsFunc(stats.Problems, func(f fact.Fact) bool { return f.Is(test.want) }) {
+				t.Errorf("%s", stats.err())
 			}
 			if lost := int64(len(want) - len(got)); lost < test.rows || lost > test.rows+1 {
 				t.Errorf("%d rows lost, want %d", lost, test.rows)
@@ -289,9 +292,9 @@ func TestAllocations(t *testing.T) {
 
 func TestUnreadable(t *testing.T) {
 	db := open(t, create(t, "CREATE TABLE flat (a TEXT PRIMARY KEY, b) WITHOUT ROWID", "CREATE TABLE t (a)", "CREATE VIEW v AS SELECT a FROM t"))
-	for name, want := range map[string]string{"flat": "WITHOUT ROWID", "FLAT": "WITHOUT ROWID", "v": "a view", "V": "a view", "t": "", "absent": ""} {
-		if got := db.Unreadable(name); !strings.Contains(got, want) || want == "" && got != "" {
-			t.Errorf("%s: %q, want %q", name, got, want)
+	for name, want := range map[string]fact.Code{"flat": tableNoRowID, "FLAT": tableNoRowID, "v": tableIsView, "V": tableIsView, "t": "", "absent": ""} {
+		if got := db.Unreadable(name); got.Code != want {
+			t.Errorf("%s: %v, want %s", name, got, want)
 		}
 	}
 	if _, ok := db.Table("v"); ok {

@@ -117,7 +117,7 @@ func (e *editor) schema() ([]tree, error) {
 		return nil
 	})
 	if err == nil && stats.Damaged() {
-		err = errors.New(stats.String())
+		err = stats.err()
 	}
 	return list, err
 }
@@ -126,7 +126,7 @@ func (e *editor) schema() ([]tree, error) {
 func (e *editor) take(page uint32) ([]byte, error) {
 	var stats ScanStats
 	if !e.visit(page, e.seen, &stats) {
-		return nil, errors.New(stats.Problems[0])
+		return nil, fmt.Errorf("page %d lies outside the file, or two tables share it", page)
 	}
 	buf := make([]byte, e.head.pageSize)
 	return buf, e.readPage(page, buf)

@@ -68,7 +68,7 @@ func FuzzCreate(f *testing.F) {
 	f.Add("CREATE TABLE t(a DEFAULT (-(+x'zz')), [b, \"c\", 'd)")
 	f.Fuzz(func(t *testing.T, sql string) {
 		table, ok := newTable("t", 2, sql)
-		if ok && table.refuse == "" {
+		if ok && table.refuse.IsZero() {
 			for _, c := range table.Columns {
 				if c.stored >= len(table.Columns) || c.stored < 0 && !c.computed {
 					t.Fatalf("column %q is stored at %d of %d", c.Name, c.stored, len(table.Columns))

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // MaxInts is the most columns that ScanInts reads.
@@ -29,8 +31,8 @@ func (v *Ints) Whole(i int) bool { return v.whole>>uint(i)&1 != 0 }
 // each has, a little more where it is large.
 func (db *DB) ScanInts(ctx context.Context, table *Table, columns []string, workers int, begin func(workers int, count func() []int), fn func(worker int, v *Ints) error) (ScanStats, error) {
 	var stats ScanStats
-	if table.refuse != "" {
-		return stats, fmt.Errorf("scan table %s of %s: %s", table.Name, db.path, table.refuse)
+	if !table.refuse.IsZero() {
+		return stats, table.refused(db.path)
 	}
 	if len(columns) > MaxInts {
 		return stats, fmt.Errorf("scan table %s of %s: %d columns of numbers are more than %d", table.Name, db.path, len(columns), MaxInts)
@@ -119,7 +121,7 @@ func (p *plan) asInts(columns []string) {
 
 // decodeInts reads the wanted columns of a record of size bytes; data goes on for
 // slack bytes behind it.
-func (p *plan) decodeInts(v *Ints, row *Row, data []byte, size int) (cause string) {
+func (p *plan) decodeInts(v *Ints, row *Row, data []byte, size int) (cause fact.Code) {
 	var head [shapeWords]uint64
 	at := row.shapes.place(data, size, &head)
 	if at == nil {
@@ -133,7 +135,7 @@ func (p *plan) decodeInts(v *Ints, row *Row, data []byte, size int) (cause strin
 		s.head, *at = head, s
 	}
 	if s.end > size {
-		return "the values are longer than the record"
+		return rowLong
 	}
 	s.fill(v, data, s == row.shapes.last)
 	row.shapes.last = s
@@ -144,7 +146,7 @@ func (p *plan) decodeInts(v *Ints, row *Row, data []byte, size int) (cause strin
 }
 
 // fillInts goes the way of Row for records that hold more than integers.
-func (p *plan) fillInts(v *Ints, row *Row, data []byte, size int) (cause string) {
+func (p *plan) fillInts(v *Ints, row *Row, data []byte, size int) (cause fact.Code) {
 	if _, cause = p.decode(row.cells, data[:size], size); cause != "" {
 		return cause
 	}

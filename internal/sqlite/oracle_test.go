@@ -142,8 +142,8 @@ func compare(t *testing.T, path string) int {
 	total := 0
 	for i := range db.Tables() {
 		table := &db.Tables()[i]
-		if table.refuse != "" {
-			t.Errorf("table %s: %s", table.Name, table.refuse)
+		if !table.refuse.IsZero() {
+			t.Errorf("table %s: %s", table.Name, table.refuse.Code)
 			continue
 		}
 		want := oracle(t, conn, table)
@@ -151,7 +151,7 @@ func compare(t *testing.T, path string) int {
 		for _, workers := range []int{1, 3} {
 			got, stats := dump(t, db, table, workers)
 			if stats.Damaged() || stats.Rows != int64(len(got)) {
-				t.Errorf("table %s: %s", table.Name, stats.String())
+				t.Errorf("table %s: %s", table.Name, stats.err())
 			}
 			diff(t, table.Name, got, want)
 		}

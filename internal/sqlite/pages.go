@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 const (
@@ -108,11 +110,11 @@ func (db *DB) leaves(root uint32, stats *ScanStats) []uint32 {
 
 func (db *DB) visit(page uint32, seen []uint64, stats *ScanStats) bool {
 	if page == 0 || page > db.pages {
-		stats.badPage(page, "outside the file of %d pages", db.pages)
+		stats.badPage(page, pageOutside, fact.Count("pages", int64(db.pages)))
 		return false
 	}
 	if seen[page/64]&(1<<(page%64)) != 0 {
-		stats.badPage(page, "reached twice")
+		stats.badPage(page, pageTwice)
 		return false
 	}
 	seen[page/64] |= 1 << (page % 64)
@@ -147,7 +149,7 @@ func (db *DB) isInterior(level []uint32, buf []byte) bool {
 // kept as it is: a leaf at the wrong depth still has rows.
 func (db *DB) expand(page uint32, buf []byte, next []uint32, seen []uint64, stats *ScanStats) []uint32 {
 	if err := db.readPage(page, buf); err != nil {
-		stats.badPage(page, "%v; what lies below it is lost", err)
+		stats.badPage(page, pageUnread, fact.Error("error", err))
 		return next
 	}
 	start := bodyStart(page)
@@ -156,19 +158,19 @@ func (db *DB) expand(page uint32, buf []byte, next []uint32, seen []uint64, stat
 	case leafPage:
 		return append(next, page)
 	default:
-		stats.badPage(page, "kind %#x where a table page should be; what lies below it is lost", kind)
+		stats.badPage(page, pageKind, fact.Count("kind", int(kind)))
 		return next
 	}
 	count := int(binary.BigEndian.Uint16(buf[start+3:]))
 	pointers := start + 12
 	if pointers+2*count > db.head.usable {
-		stats.badPage(page, "%d cells do not fit; only the last child is followed", count)
+		stats.badPage(page, pageCells, fact.Count("n", count))
 		count = 0
 	}
 	for i := range count {
 		at := int(binary.BigEndian.Uint16(buf[pointers+2*i:]))
 		if at < pointers+2*count || at+5 > db.head.usable {
-			stats.badPage(page, "child %d lies outside the page", i+1)
+			stats.badPage(page, pageChild, fact.Count("n", i+1))
 			continue
 		}
 		if child := binary.BigEndian.Uint32(buf[at:]); db.visit(child, seen, stats) {

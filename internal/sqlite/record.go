@@ -3,6 +3,8 @@ package sqlite
 import (
 	"fmt"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // plan says which columns of a table a scan decodes.
@@ -78,10 +80,10 @@ func serialLen(serial uint64) int64 {
 // decode finds the wanted columns of a record of size bytes by its header,
 // which must lie in data. It returns the end of the last wanted value, and why
 // the record cannot be right, if so.
-func (p *plan) decode(cells []cell, data []byte, size int) (end int, cause string) {
+func (p *plan) decode(cells []cell, data []byte, size int) (end int, cause fact.Code) {
 	head, pos := varint(data)
 	if pos == 0 || head < uint64(pos) || head > uint64(size) || head > uint64(len(data)) {
-		return 0, "the header of the record does not fit"
+		return 0, rowHeader
 	}
 	h := data[:head]
 	off := int64(head)
@@ -95,7 +97,7 @@ func (p *plan) decode(cells []cell, data []byte, size int) (end int, cause strin
 		if serial >= 0x80 {
 			v, n := varint(h[pos-1:])
 			if n == 0 || v > 2*maxPayload+13 {
-				return 0, "a type in the record is out of range"
+				return 0, rowType
 			}
 			serial = v
 			pos += n - 1
@@ -108,7 +110,7 @@ func (p *plan) decode(cells []cell, data []byte, size int) (end int, cause strin
 		}
 	}
 	if off > int64(size) {
-		return 0, "the values are longer than the record"
+		return 0, rowLong
 	}
 	return int(off), ""
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // minShare is the least number of leaf pages for which another goroutine pays.
@@ -19,8 +21,8 @@ const minShare = 32
 // no error: it is counted in the stats, and everything readable is delivered.
 func (db *DB) Scan(ctx context.Context, table *Table, columns []string, workers int, fn func(worker int, r *Row) error) (ScanStats, error) {
 	var stats ScanStats
-	if table.refuse != "" {
-		return stats, fmt.Errorf("scan table %s of %s: %s", table.Name, db.path, table.refuse)
+	if !table.refuse.IsZero() {
+		return stats, table.refused(db.path)
 	}
 	p, err := newPlan(table, columns, db.head.encoding)
 	if err != nil {
@@ -97,7 +99,7 @@ func (s *scanner) scan(ctx context.Context, leaves []uint32) error {
 		}
 		if count == 1 {
 			if err := s.db.readPage(first, s.buf[:size]); err != nil {
-				s.stats.badPage(first, "%v", err)
+				s.stats.badPage(first, pageUnread, fact.Error("error", err))
 				leaves = leaves[1:]
 				continue
 			}
@@ -117,7 +119,7 @@ func (s *scanner) scan(ctx context.Context, leaves []uint32) error {
 func (s *scanner) leaf(page uint32, buf []byte) error {
 	start, usable := bodyStart(page), s.db.head.usable
 	if kind := buf[start]; kind != leafPage {
-		s.stats.badPage(page, "kind %#x where a leaf of a table should be", kind)
+		s.stats.badPage(page, pageKind, fact.Count("kind", int(kind)))
 		return nil
 	}
 	s.stats.Pages++
@@ -125,20 +127,20 @@ func (s *scanner) leaf(page uint32, buf []byte) error {
 	pointers := start + 8
 	content := pointers + 2*count
 	if content > usable {
-		s.stats.badPage(page, "%d cells do not fit", count)
+		s.stats.badPage(page, pageCells, fact.Count("n", count))
 		return nil
 	}
 	row := s.row
 	for i := range count {
 		before := row.rowID
 		at := int(binary.BigEndian.Uint16(buf[pointers+2*i:]))
-		cause := "it lies outside the page"
+		cause := rowOutside
 		if at >= content && at < usable {
 			cause = s.cell(buf, at)
 		}
 		if cause == "" && i > 0 && row.rowID <= before {
 			if row.rowID == before {
-				cause = "it repeats the row before"
+				cause = rowTwice
 			} else {
 				s.stats.Disordered++
 			}
@@ -156,12 +158,12 @@ func (s *scanner) leaf(page uint32, buf []byte) error {
 }
 
 // cell decodes the cell at buf[at:] into the row, or says what is wrong with it.
-func (s *scanner) cell(buf []byte, at int) (cause string) {
+func (s *scanner) cell(buf []byte, at int) (cause fact.Code) {
 	usable, row := s.db.head.usable, s.row
 	length, n := varint(buf[at:usable])
 	id, m := varint(buf[at+n : usable])
 	if n == 0 || m == 0 {
-		return "it runs over the end of the page"
+		return rowOverEnd
 	}
 	at += n + m
 	row.rowID = int64(id)
@@ -171,7 +173,7 @@ func (s *scanner) cell(buf []byte, at int) (cause string) {
 	}
 	end := at + int(length)
 	if end > usable {
-		return "it runs over the end of the page"
+		return rowOverEnd
 	}
 	if row.ints != nil {
 		return row.plan.decodeInts(row.ints, row, buf[at:end+slack], int(length))
@@ -183,21 +185,21 @@ func (s *scanner) cell(buf []byte, at int) (cause string) {
 
 // spilled decodes a record that goes on in overflow pages. Those are read as
 // far as the wanted columns reach.
-func (s *scanner) spilled(buf []byte, at int, length uint64) (cause string) {
+func (s *scanner) spilled(buf []byte, at int, length uint64) (cause fact.Code) {
 	db, row := s.db, s.row
 	if length > maxPayload || length > uint64(db.pages)*uint64(db.head.pageSize) {
-		return fmt.Sprintf("a record of %d bytes does not fit in the file", length)
+		return rowHuge
 	}
 	size := int(length)
 	local := db.head.local(size, true)
 	if at+local+4 > db.head.usable {
-		return "it runs over the end of the page"
+		return rowOverEnd
 	}
 	row.overflow = append(row.overflow[:0], buf[at:at+local]...)
 	next := binary.BigEndian.Uint32(buf[at+local:])
 	head, n := varint(row.overflow)
 	if n == 0 || head > length {
-		return "the header of the record does not fit"
+		return rowHeader
 	}
 	next, cause = s.follow(next, int(head))
 	if cause != "" {
@@ -223,7 +225,7 @@ func (s *scanner) spilled(buf []byte, at int, length uint64) (cause string) {
 // follow appends overflow pages to the record until it has need bytes, and
 // returns the page after the last. The buffer grows with what is read, never
 // by a length in the file.
-func (s *scanner) follow(next uint32, need int) (uint32, string) {
+func (s *scanner) follow(next uint32, need int) (uint32, fact.Code) {
 	row, usable := s.row, s.db.head.usable
 	if s.page == nil {
 		s.page = make([]byte, s.db.head.pageSize)
@@ -233,12 +235,12 @@ func (s *scanner) follow(next uint32, need int) (uint32, string) {
 	mark, steps, limit := next, 0, 1
 	for len(row.overflow) < need {
 		if err := s.db.readPage(next, s.page); err != nil {
-			return 0, fmt.Sprintf("overflow page: %v", err)
+			return 0, rowOverflow
 		}
 		row.overflow = append(row.overflow, s.page[4:usable]...)
 		next = binary.BigEndian.Uint32(s.page)
 		if next == mark && len(row.overflow) < need {
-			return 0, "its overflow pages form a cycle"
+			return 0, rowCycle
 		}
 		if steps++; steps == limit {
 			mark, steps, limit = next, 0, limit*2

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // schemaTable is the table at page 1 that lists all others.
@@ -45,9 +47,9 @@ func (db *DB) loadSchema() error {
 		return nil
 	}
 	if len(db.tables) == 0 {
-		return fmt.Errorf("read schema: no table can be read: %s", stats.String())
+		return fmt.Errorf("read schema: no table can be read: %w", stats.err())
 	}
-	db.lose(Schema, "the schema is damaged, tables may be missing: %s", stats.String())
+	db.lose(Schema, fact.New(schemaDamaged, fact.Because("why", stats.Fact())))
 	return nil
 }
 
@@ -60,11 +62,11 @@ func newTable(name string, root int64, sql string) (Table, bool) {
 	case errors.Is(err, errVirtual):
 		return t, false
 	case err != nil:
-		t.refuse = fmt.Sprintf("its CREATE statement is not understood: %v", err)
+		t.refuse = fact.New(tableStatement, fact.Error("error", err))
 	case def.withoutRowID:
-		t.refuse = "it is a WITHOUT ROWID table, which this reader does not know"
+		t.refuse = fact.New(tableNoRowID)
 	case root < 1 || root > maxPages:
-		t.refuse = fmt.Sprintf("its root page %d cannot be", root)
+		t.refuse = fact.New(tableRoot, fact.Count("page", root))
 	default:
 		t.root = uint32(root)
 	}

@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // ErrNotSQLite is wrapped by Open when the file is no SQLite 3 database.
@@ -42,7 +44,7 @@ type DB struct {
 	size     int64  // bytes of the main file when it was opened
 	tables   []Table
 	views    []string
-	warnings []string
+	warnings []fact.Fact
 	damage   []Damage
 	stamps   []stamp
 }
@@ -106,7 +108,7 @@ func (db *DB) load(log io.ReaderAt, size int64) error {
 		}
 	}
 	if declared := int64(db.head.pageCount) * int64(db.head.pageSize); db.wal == nil && declared > db.size {
-		db.lose("", "the file is cut: %d of %d bytes are there, %d are missing", db.size, declared, declared-db.size)
+		db.lose("", fact.New(fileCut, fact.Bytes("there", db.size), fact.Bytes("declared", declared), fact.Bytes("missing", declared-db.size)))
 	}
 	return db.loadSchema()
 }
@@ -124,13 +126,16 @@ func (db *DB) Close() error {
 func (db *DB) Size() int64 { return db.size }
 
 // Warnings tells what was found wrong or doubtful when the file was opened.
-func (db *DB) Warnings() []string { return db.warnings }
+func (db *DB) Warnings() []fact.Fact { return db.warnings }
 
 // Schema is the table that lists the others.
 const Schema = "sqlite_schema"
 
 // Damage is a part of the file that is gone: Schema, or "" for its end.
-type Damage struct{ Part, Text string }
+type Damage struct {
+	Part string
+	What fact.Fact
+}
 
 // Damage are those of the warnings that tell of a part that is gone: what is not
 // there may have been there.
@@ -150,15 +155,15 @@ func (db *DB) Table(name string) (*Table, bool) {
 }
 
 // Unreadable says why what the schema lists under a name cannot be scanned; it
-// is empty where it can, and where there is nothing of that name.
-func (db *DB) Unreadable(name string) string {
+// is zero where it can, and where there is nothing of that name.
+func (db *DB) Unreadable(name string) fact.Fact {
 	if t, ok := db.Table(name); ok {
 		return t.refuse
 	}
 	if slices.ContainsFunc(db.views, func(v string) bool { return strings.EqualFold(v, name) }) {
-		return "it is a view, and only tables are read"
+		return fact.New(tableIsView)
 	}
-	return ""
+	return fact.Fact{}
 }
 
 // Workers is the number of goroutines that Scan uses at most when it is asked
@@ -170,14 +175,10 @@ func Workers(n int) int {
 	return n
 }
 
-func (db *DB) warn(format string, args ...any) {
-	db.warnings = append(db.warnings, fmt.Sprintf(format, args...))
-}
-
 // lose warns of a part that is gone.
-func (db *DB) lose(part, format string, args ...any) {
-	db.warn(format, args...)
-	db.damage = append(db.damage, Damage{part, db.warnings[len(db.warnings)-1]})
+func (db *DB) lose(part string, what fact.Fact) {
+	db.warnings = append(db.warnings, what)
+	db.damage = append(db.damage, Damage{part, what})
 }
 
 // changed reports whether one of the files is not as it was at Open.

@@ -2,7 +2,8 @@ package sqlite
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // maxProblems bounds how many problems a ScanStats names.
@@ -22,8 +23,8 @@ type ScanStats struct {
 	// Changed: the file was modified between Open and the end of the scan, so
 	// the rows may mix two states.
 	Changed bool
-	// Problems describes the first few of the damages.
-	Problems []string
+	// Problems are the first few of the damages.
+	Problems []fact.Fact
 }
 
 // Damaged reports whether anything was lost or is doubtful.
@@ -31,48 +32,46 @@ func (s *ScanStats) Damaged() bool {
 	return s.BadRows > 0 || s.BadPages > 0 || s.Disordered > 0 || s.Changed
 }
 
-// String is one line for a warning: what was delivered and what was lost.
-func (s *ScanStats) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d rows read", s.Rows)
+// Fact is what was delivered and what was lost.
+func (s *ScanStats) Fact() fact.Fact {
+	params := []fact.Param{fact.Count("rows", s.Rows)}
 	for _, part := range []struct {
-		n    int64
-		what string
-	}{
-		{s.BadRows, "damaged rows skipped"},
-		{s.BadPages, "damaged or missing pages skipped"},
-		{s.Disordered, "rows out of order"},
-	} {
+		key string
+		n   int64
+	}{{"bad_rows", s.BadRows}, {"bad_pages", s.BadPages}, {"disordered", s.Disordered}} {
 		if part.n > 0 {
-			fmt.Fprintf(&b, ", %d %s", part.n, part.what)
+			params = append(params, fact.Count(part.key, part.n))
 		}
 	}
 	if s.Changed {
-		b.WriteString(", the file changed while it was read")
+		params = append(params, fact.ID("changed", "sqlite", "changed"))
 	}
 	if len(s.Problems) > 0 {
-		fmt.Fprintf(&b, " (first: %s)", strings.Join(s.Problems, "; "))
+		params = append(params, fact.Because("first", s.Problems...))
 	}
-	return b.String()
+	return fact.New(scanned, params...)
 }
 
-func (s *ScanStats) problem(format string, args ...any) {
+// err is the loss as an error of those who need all of the file.
+func (s *ScanStats) err() error {
+	return fmt.Errorf("%d rows are read, %d are damaged and %d out of order, %d pages are damaged or missing", s.Rows, s.BadRows, s.Disordered, s.BadPages)
+}
+
+func (s *ScanStats) problem(f fact.Fact) {
 	if len(s.Problems) < maxProblems {
-		s.Problems = append(s.Problems, fmt.Sprintf(format, args...))
+		s.Problems = append(s.Problems, f)
 	}
 }
 
-func (s *ScanStats) badPage(page uint32, format string, args ...any) {
+func (s *ScanStats) badPage(page uint32, code fact.Code, params ...fact.Param) {
 	s.BadPages++
-	if len(s.Problems) < maxProblems {
-		s.problem("page %d: %s", page, fmt.Sprintf(format, args...))
-	}
+	s.problem(fact.New(code, append(params, fact.Count("page", int64(page)))...))
 }
 
-func (s *ScanStats) badRow(page uint32, index int, cause string) {
+func (s *ScanStats) badRow(page uint32, index int, cause fact.Code) {
 	s.BadRows++
 	if len(s.Problems) < maxProblems {
-		s.problem("page %d, row %d of it: %s", page, index+1, cause)
+		s.problem(fact.New(cause, fact.Count("page", int64(page)), fact.Count("row", index+1)))
 	}
 }
 
@@ -84,6 +83,6 @@ func (s *ScanStats) add(o ScanStats) {
 	s.BadPages += o.BadPages
 	s.Disordered += o.Disordered
 	for _, p := range o.Problems {
-		s.problem("%s", p)
+		s.problem(p)
 	}
 }

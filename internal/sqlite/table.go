@@ -1,6 +1,11 @@
 package sqlite
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
 
 // Table describes one table of the schema.
 type Table struct {
@@ -9,7 +14,7 @@ type Table struct {
 	SQL     string // the statement that created it
 
 	root   uint32
-	refuse string // why it cannot be scanned; empty when it can
+	refuse fact.Fact // why it cannot be scanned; zero when it can
 }
 
 // Column describes one column of a table.
@@ -38,4 +43,8 @@ func (t *Table) column(name string) (Column, bool) {
 func (t *Table) Has(name string) bool {
 	_, ok := t.column(name)
 	return ok
+}
+
+func (t *Table) refused(path string) error {
+	return fmt.Errorf("scan table %s of %s: its layout is not known (%s)", t.Name, path, t.refuse.Code)
 }

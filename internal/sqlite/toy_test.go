@@ -22,7 +22,7 @@ func TestRealExport(t *testing.T) {
 		t.Errorf("column end: %+v", c)
 	}
 	if len(db.Warnings()) != 0 {
-		t.Errorf("warnings %q", db.Warnings())
+		t.Errorf("warnings %v", db.Warnings())
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 const (
@@ -74,8 +76,7 @@ func (db *DB) loadWAL(file io.ReaderAt, size int64) error {
 	}
 	db.wal = w
 	db.pages = last
-	db.warn("%d committed pages were read from %s-wal: another program has the file open, or died; "+
-		"`sqlite3 %s 'PRAGMA wal_checkpoint'` merges them", len(w.frames), db.beside, db.beside)
+	db.warnings = append(db.warnings, fact.New(logRead, fact.Count("n", len(w.frames)), fact.File("file", db.beside)))
 	return db.reloadHeader()
 }
 

@@ -1,10 +1,11 @@
 package timeline
 
-import "github.com/deepprof/deepprof/internal/fact"
+import (
+	"github.com/deepprof/deepprof/internal/fact"
+)
 
 // Codes of what was absent, damaged or doubtful in a timeline.
 const (
-	CodeFile           fact.Code = "timeline-file"            // text: what the reader of the database found
 	CodeSchema         fact.Code = "timeline-schema"          // schema, known
 	CodeTableDamaged   fact.Code = "timeline-table-damaged"   // table, why
 	CodeTableLost      fact.Code = "timeline-table-lost"      // table, why

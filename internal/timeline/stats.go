@@ -212,3 +212,24 @@ func RoundExact(x float64) float64 {
 	r, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'f', 1, 64), 64)
 	return r
 }
+
+// A Spread sums values up as they come. The zero one has none.
+type Spread struct {
+	N                  int64
+	Total, Least, Most float64 // in the unit of the values; 0 where N is 0
+}
+
+// Add takes a value; NaN is not one.
+func (s *Spread) Add(v float64) {
+	if math.IsNaN(v) {
+		return
+	}
+	if s.N == 0 {
+		s.Least, s.Most = v, v
+	}
+	s.N++
+	s.Total, s.Least, s.Most = s.Total+v, min(s.Least, v), max(s.Most, v)
+}
+
+// Mean of the values; NaN where there is none.
+func (s *Spread) Mean() float64 { return s.Total / float64(s.N) }

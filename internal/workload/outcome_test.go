@@ -120,7 +120,7 @@ func TestReadOperatorLinks(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	fails := func(kind string) string {
-		return `{"schema": 1, "kind": "` + kind + `", "what": "it broke", "next": "mend it", "traceback": ["a", "b", "  c", "d", "Error: \u001b[31me"]}`
+		return `{"schema": 1, "kind": "` + kind + `", "what": "it broke", "next": "fix it", "traceback": ["a", "b", "  c", "d", "Error: \u001b[31me"]}`
 	}
 	bad := tool.Exit{Code: 1}
 	for _, c := range []struct {

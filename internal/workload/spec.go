@@ -2,6 +2,9 @@
 // sees them: what they are told (spec.json), with which interpreter they run,
 // and what they leave behind (metrics.json, operators.json, flops.json,
 // error.json). It starts nothing but a question to the interpreter.
+//
+// Launchers of several processes (srun, torchrun, mpirun) take 400 lines, the checks
+// of inputs 280, annotation 190; the rest reads and judges the files of sessions.
 package workload
 
 import (
