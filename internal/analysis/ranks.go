@@ -347,7 +347,7 @@ func collectivesOf(parts []*recording, all *matches) []Collective {
 			}
 		}
 	}
-	sizes := map[string]*messages{}
+	sizes := map[string]messages{}
 	all.each(func(m matched) {
 		c, transfer := rows[m[0].kind], m.transfer()
 		c.Matched++
@@ -356,7 +356,7 @@ func collectivesOf(parts []*recording, all *matches) []Collective {
 			c.WaitNS += x.end - x.start - transfer
 		}
 		if sizes[c.Kind] == nil {
-			sizes[c.Kind] = &messages{}
+			sizes[c.Kind] = messages{}
 		}
 		sizes[c.Kind].add(m[0].bytes, transfer)
 	})
@@ -369,30 +369,4 @@ func collectivesOf(parts []*recording, all *matches) []Collective {
 	}
 	slices.SortStableFunc(list, func(x, y Collective) int { return cmp.Compare(y.NS, x.NS) })
 	return list
-}
-
-// messages are the matched exchanges of one kind with their sizes.
-type messages struct{ n, known, bytes, ns int64 }
-
-func (s *messages) add(bytes, transfer int64) {
-	s.n++
-	if bytes > 0 && transfer > 0 {
-		s.known++
-		s.bytes += bytes
-		s.ns += transfer
-	}
-}
-
-// tell puts the mean size and the bandwidth into a row where all exchanges of its
-// kind have a size.
-func (s *messages) tell(c *Collective, ranks int) {
-	if s.known < s.n || s.ns == 0 {
-		return
-	}
-	mean := float64(s.bytes) / float64(s.n)
-	c.Bytes = &mean
-	if f := busFactor(c.Kind, ranks); f > 0 {
-		bandwidth := f * float64(s.bytes) / (float64(s.ns) / 1e9)
-		c.BusBandwidth = &bandwidth
-	}
 }

@@ -229,6 +229,39 @@ func TestKindOfCollective(t *testing.T) {
 	}
 }
 
+// TestMessageSizes holds that bandwidths are told by size, and over all sizes only
+// where every exchange has one.
+func TestMessageSizes(t *testing.T) {
+	m := messages{}
+	for range 3 {
+		m.add(1<<20, 1e6)
+	}
+	m.add(1<<30, 1e8)
+	c := Collective{Kind: "all_reduce"}
+	m.tell(&c, 4)
+	if len(c.Sizes) != 2 || c.Sizes[0].Bytes != 1<<30 || c.Sizes[1].Matched != 3 || c.Sizes[1].TransferNS != 3e6 {
+		t.Fatalf("sizes are %+v", c.Sizes)
+	}
+	if small, large := *c.Sizes[1].BusBandwidth, *c.Sizes[0].BusBandwidth; small != 1.5*(1<<20)/1e-3 || large != 1.5*(1<<30)/1e-1 {
+		t.Errorf("bandwidths are %v and %v", small, large)
+	}
+	if *c.Bytes != (3*(1<<20)+(1<<30))/4.0 || !within(int64(*c.BusBandwidth), 15682828427, 1e3) {
+		t.Errorf("over all: %v bytes, %v", *c.Bytes, *c.BusBandwidth)
+	}
+	m.add(0, 5e6)
+	c = Collective{Kind: "all_reduce"}
+	if m.tell(&c, 4); c.Bytes != nil || c.BusBandwidth != nil || len(c.Sizes) != 2 {
+		t.Errorf("with one of unknown size: %+v", c)
+	}
+	for i := range int64(2 * maxSizes) {
+		m.add(2+i, 1)
+	}
+	c = Collective{Kind: "barrier"}
+	if m.tell(&c, 4); len(c.Sizes) != maxSizes || c.SizesCut != maxSizes+2 || c.Sizes[0].BusBandwidth != nil {
+		t.Errorf("%d sizes, %d cut, %+v", len(c.Sizes), c.SizesCut, c.Sizes[0])
+	}
+}
+
 // TestRankLanes holds that the lanes of ranks lie on one clock: the ranks leave
 // each all-gather together, although the clock of one host is hours ahead.
 func TestRankLanes(t *testing.T) {

@@ -79,6 +79,18 @@ type Collective struct {
 	// by the usual factors (nccl-tests). Absent where sizes are not known.
 	Bytes        *float64 `json:"bytes,omitempty"`
 	BusBandwidth *float64 `json:"bus_bandwidth,omitempty"`
+	// Sizes are the matched ones by the size of their message, those with the most
+	// transfer first; SizesCut is how many sizes more there are.
+	Sizes    []MessageSize `json:"sizes,omitempty"`
+	SizesCut int           `json:"sizes_cut,omitempty"`
+}
+
+// A MessageSize is the matched exchanges of one kind with messages of one size.
+type MessageSize struct {
+	Bytes        int64    `json:"bytes"`
+	Matched      int64    `json:"matched"`
+	TransferNS   int64    `json:"transfer_ns"` // summed over exchanges: the shortest duration over the ranks for each
+	BusBandwidth *float64 `json:"bus_bandwidth,omitempty"`
 }
 
 // A RankWait is how one rank waits, and lets others wait.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,15 +50,17 @@ func (d *doc) job(r *analysis.Result) {
 		return
 	}
 	if len(r.Job.Collectives) > 0 {
-		t := newGrid("Collective", ">Launches", ">Time (ms)", ">Exposed (ms)", ">Matched", ">Transfer (ms)", ">Wait (ms)", ">Bus (GB/s)")
+		t := newGrid("Collective", ">Launches", ">Time (ms)", ">Exposed (ms)", ">Matched", ">Transfer (ms)", ">Wait (ms)", ">Message (MB)", ">Bus (GB/s)")
 		for _, c := range r.Job.Collectives {
 			t.add(prose(message.Label("collective", c.Kind)), strconv.FormatInt(c.Launches, 10), millis(&c.NS), strings.TrimPrefix(millis(c.ExposedNS), absent),
-				strconv.Itoa(c.Matched), millis(&c.TransferNS), millis(&c.WaitNS), busBandwidth(c.BusBandwidth))
+				strconv.Itoa(c.Matched), millis(&c.TransferNS), millis(&c.WaitNS), scaledText(c.Bytes, 1e-6, 3), scaledText(c.BusBandwidth, 1e-9, 1))
 		}
 		t.drop("Exposed (ms)")
+		t.drop("Message (MB)")
 		t.drop("Bus (GB/s)")
 		d.line("Exchanges between ranks, summed over ranks. %s.", upperFirst(message.Text(r.Job.Clock.Text())))
 		d.table(t)
+		d.messages(r)
 	}
 	if len(r.Job.Waits) == 0 {
 		return
@@ -70,11 +73,30 @@ func (d *doc) job(r *analysis.Result) {
 	d.table(t)
 }
 
-func busBandwidth(perSecond *float64) string {
-	if perSecond == nil {
+// messages writes collectives by the size of their messages, where a kind has
+// several sizes.
+func (d *doc) messages(r *analysis.Result) {
+	if !slices.ContainsFunc(r.Job.Collectives, func(c analysis.Collective) bool { return len(c.Sizes) > 1 }) {
+		return
+	}
+	rows, cut := messageRows(r)
+	t := newGrid("Collective", ">Message (MB)", ">Matched", ">Transfer (ms)", ">Bus (GB/s)")
+	for _, m := range rows {
+		size := float64(m.Bytes)
+		t.add(prose(message.Label("collective", m.Kind)), scaledText(&size, 1e-6, 3), strconv.FormatInt(m.Matched, 10), millis(&m.TransferNS), scaledText(m.BusBandwidth, 1e-9, 1))
+	}
+	d.table(t)
+	if cut > 0 {
+		d.line("%d sizes with less transfer are not listed.", cut)
+	}
+}
+
+// scaledText is a number times a factor; "" for none.
+func scaledText(x *float64, factor float64, digits int) string {
+	if x == nil {
 		return ""
 	}
-	return strconv.FormatFloat(*perSecond/1e9, 'f', 1, 64)
+	return strconv.FormatFloat(*x*factor, 'f', digits, 64)
 }
 
 // meanwhile names what a rank took longer for.

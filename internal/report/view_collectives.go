@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
 )
@@ -31,6 +33,52 @@ func Collectives(r *analysis.Result) Printable {
 		rows = r.Job.Collectives
 	}
 	return CollectiveView.table(Slice(rows), func() []string { return rankNotes(r) })
+}
+
+// A MessageRow is the matched exchanges of one kind with messages of one size.
+type MessageRow struct {
+	Kind string `json:"kind"`
+	analysis.MessageSize
+}
+
+// MessageView is the exchanges between ranks, by kind and size.
+var MessageView = View[MessageRow]{
+	Name: "ranks", Order: Order{Words: "collective, then transfer"},
+	Legend: "transfer is the shortest duration over the ranks, summed over the matched exchanges; bus bandwidth is what the links moved in it, by the factors of nccl-tests",
+	Columns: []Column[MessageRow]{
+		{Key: "kind", Title: "collective", Value: func(m *MessageRow) any { return m.Kind }, Show: func(m *MessageRow) any { return message.Label("collective", m.Kind) }},
+		{Key: "bytes", Title: "message", Unit: Bytes, Value: func(m *MessageRow) any { return m.Bytes }},
+		{Key: "matched", Unit: Count, Value: func(m *MessageRow) any { return m.Matched }},
+		{Key: "transfer_ns", Title: "transfer", Unit: Nanoseconds, Group: "time", Value: func(m *MessageRow) any { return m.TransferNS }},
+		{Key: "bus_bandwidth", Title: "bus GB/s", Unit: Count, Value: func(m *MessageRow) any { return m.BusBandwidth }, Show: func(m *MessageRow) any { return scaled(m.BusBandwidth, 1e-9) }},
+	},
+}
+
+func messageRows(r *analysis.Result) (rows []MessageRow, cut int) {
+	if r.Job != nil {
+		for _, c := range r.Job.Collectives {
+			for _, s := range c.Sizes {
+				rows = append(rows, MessageRow{c.Kind, s})
+			}
+			cut += c.SizesCut
+		}
+	}
+	return rows, cut
+}
+
+// Messages shows the exchanges between ranks by the size of their messages.
+func Messages(r *analysis.Result) Printable {
+	rows, cut := messageRows(r)
+	return MessageView.table(Slice(rows), func() []string {
+		notes := rankNotes(r)
+		if cut > 0 {
+			notes = append(notes, fmt.Sprintf("%d sizes with less transfer are not listed", cut))
+		}
+		if len(rows) == 0 && r.Job != nil && r.Job.Matched > 0 {
+			notes = append(notes, "no sizes were recorded: nsys stores them with the ranges of NCCL")
+		}
+		return notes
+	})
 }
 
 // A NodeRow is the ranks of one host.

@@ -29,6 +29,7 @@ type RankRow struct {
 	WaitNS   *int64   `json:"wait_ns"`          // in matched collectives, for the last rank
 	Late     *int     `json:"late"`             // matched collectives that it came last to
 	LateNS   *int64   `json:"late_ns"`          // how much later than the median of the others, summed
+	Longer   string   `json:"meanwhile"`        // what it took longer for before these, in words
 	Details  bool     `json:"details"`          // other views of the result are about this one
 	File     string   `json:"file"`
 	Lost     string   `json:"lost"` // why there are no numbers
@@ -57,6 +58,7 @@ var RankView = View[RankRow]{
 		{Key: "wait_ns", Title: "waits", Priority: 3, Unit: Nanoseconds, Group: "time", Value: func(r *RankRow) any { return r.WaitNS }},
 		{Key: "late", Title: "late", Priority: 3, Unit: Count, Value: func(r *RankRow) any { return r.Late }},
 		{Key: "late_ns", Title: "late by", Priority: 3, Unit: Nanoseconds, Group: "time", Value: func(r *RankRow) any { return r.LateNS }},
+		{Key: "meanwhile", Title: "took longer for", Priority: 7, Format: Words, Value: func(r *RankRow) any { return orNil(r.Longer) }},
 		{Key: "details", Detail: true, Value: func(r *RankRow) any { return r.Details }},
 		{Key: "file", Priority: 6, Format: ID, Value: func(r *RankRow) any { return r.File }},
 		{Key: "lost", Priority: 9, Title: "not read because", Format: Words, Value: func(r *RankRow) any { return orNil(r.Lost) }},
@@ -92,7 +94,7 @@ func rankRow(r *analysis.Result, i int) RankRow {
 	if r.Job != nil {
 		for j := range r.Job.Waits {
 			if w := &r.Job.Waits[j]; w.Part == i {
-				row.WaitNS, row.Late, row.LateNS = &w.WaitNS, &w.Late, &w.LateNS
+				row.WaitNS, row.Late, row.LateNS, row.Longer = &w.WaitNS, &w.Late, &w.LateNS, meanwhile(w.Meanwhile)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // by.
 var rankTables = map[string]func(*analysis.Result) report.Printable{
 	"": report.Ranks, "stage": report.RankStages, "measure": report.RankMeasures, "kernel": report.RankKernels,
-	"collective": report.Collectives, "host": report.Nodes,
+	"collective": report.Collectives, "size": report.Messages, "host": report.Nodes,
 }
 
 // ranksView is the view of several timelines.
@@ -19,12 +19,12 @@ func ranksView() View {
 	return View{
 		Name: "ranks", Many: true, Short: "Several timelines side by side: ranks of a job, windows, repeats",
 		Example: "  deepprof show ranks latest\n  deepprof show ranks rank*.sqlite --by stage\n  deepprof show ranks latest --by kernel --csv",
-		Params:  []Param{topParam, byParam("stage, measure, kernel, collective, host"), partialParam},
-		Tables:  []report.Declared{report.RankView, report.RankStageView, report.RankMeasureView, report.RankKernelView, report.CollectiveView, report.NodeView},
+		Params:  []Param{topParam, byParam("stage, measure, kernel, collective, size, host"), partialParam},
+		Tables:  []report.Declared{report.RankView, report.RankStageView, report.RankMeasureView, report.RankKernelView, report.CollectiveView, report.MessageView, report.NodeView},
 		answer: func(ctx context.Context, r *Request) (*Answer, error) {
 			table, ok := rankTables[r.By]
 			if !ok {
-				return nil, usagef("--by %q: ranks are split by stage, measure, kernel, collective or host", r.By)
+				return nil, usagef("--by %q: ranks are split by stage, measure, kernel, collective, size or host", r.By)
 			}
 			return ofResult("ranks", table)(ctx, r)
 		},

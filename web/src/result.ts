@@ -860,6 +860,8 @@ export interface Collective {
   wait_ns_text: string;
   bytes?: number;
   bus_bandwidth?: number;
+  sizes?: MessageSize[] | null;
+  sizes_cut?: number;
 }
 
 export interface RankWait {
@@ -1101,6 +1103,14 @@ export interface Cause {
   evidence?: CauseEvidence[] | null;
   remedy?: string;
   need?: string[] | null;
+}
+
+export interface MessageSize {
+  bytes: number;
+  matched: number;
+  transfer_ns: number;
+  transfer_ns_text: string;
+  bus_bandwidth?: number;
 }
 
 export interface Stats {

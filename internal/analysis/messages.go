@@ -1,0 +1,57 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+)
+
+// maxSizes bounds Collective.Sizes.
+const maxSizes = 32
+
+// messages are the matched exchanges of one kind by the size of their message; 0
+// where that is not known.
+type messages map[int64]*MessageSize
+
+func (m messages) add(bytes, transfer int64) {
+	if m[bytes] == nil {
+		m[bytes] = &MessageSize{Bytes: bytes}
+	}
+	m[bytes].Matched++
+	m[bytes].TransferNS += transfer
+}
+
+// tell puts sizes and bandwidths into a row. The mean over all of them is told
+// where every exchange has a size.
+func (m messages) tell(c *Collective, ranks int) {
+	factor := busFactor(c.Kind, ranks)
+	var bytes, ns, n int64
+	for size, s := range m {
+		if size == 0 {
+			continue
+		}
+		s.BusBandwidth = bandwidth(factor, size*s.Matched, s.TransferNS)
+		c.Sizes = append(c.Sizes, *s)
+		bytes, ns, n = bytes+size*s.Matched, ns+s.TransferNS, n+s.Matched
+	}
+	slices.SortFunc(c.Sizes, func(x, y MessageSize) int {
+		return cmp.Or(cmp.Compare(y.TransferNS, x.TransferNS), cmp.Compare(x.Bytes, y.Bytes))
+	})
+	if cut := len(c.Sizes) - maxSizes; cut > 0 {
+		c.Sizes, c.SizesCut = c.Sizes[:maxSizes], cut
+	}
+	if m[0] != nil || n == 0 {
+		return
+	}
+	mean := float64(bytes) / float64(n)
+	c.Bytes, c.BusBandwidth = &mean, bandwidth(factor, bytes, ns)
+}
+
+// bandwidth in bytes per second; nil where the kind has no factor, or no time
+// was measured.
+func bandwidth(factor float64, bytes, ns int64) *float64 {
+	if factor == 0 || ns == 0 {
+		return nil
+	}
+	perSecond := factor * float64(bytes) / (float64(ns) / 1e9)
+	return &perSecond
+}
