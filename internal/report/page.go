@@ -38,7 +38,7 @@ func PageTables(r *analysis.Result) map[string]PageTable {
 	if underNcuAlone(r) {
 		regions = NcuRegionView
 	}
-	return map[string]PageTable{
+	tables := map[string]PageTable{
 		"kernels":    pageTable(shownAll(ResultKernelView.only("short", "calls", "total_ns", "mean_ns", "share", "ncu_ns", "limiter")), kernelLines(r, n, len(r.Kernels), false)),
 		"categories": pageTable(CategoryView, pointers(r.Categories)),
 		"operators":  operatorsOfPage(r, n),
@@ -53,6 +53,8 @@ func PageTables(r *analysis.Result) map[string]PageTable {
 		"files":      pageTable(FileView, pointers(r.Source.Files)),
 		"samples":    pageTable(SampleView, pointers(sampleRows(r))),
 	}
+	addRanks(tables, r)
+	return tables
 }
 
 // operatorsOfPage says below the table why no operator has a limiter.

@@ -103,15 +103,18 @@ var NodeView = View[NodeRow]{
 	},
 }
 
-// Nodes shows the ranks of each host; nothing where there is one host.
-func Nodes(r *analysis.Result) Printable {
-	var rows []NodeRow
+func nodeRows(r *analysis.Result) (rows []NodeRow) {
 	if r.Job != nil {
 		for _, n := range r.Job.Nodes {
 			rows = append(rows, NodeRow{n, partName(r, n.Slowest)})
 		}
 	}
-	return NodeView.table(Slice(rows), func() []string { return rankNotes(r) })
+	return rows
+}
+
+// Nodes shows the ranks of each host; nothing where there is one host.
+func Nodes(r *analysis.Result) Printable {
+	return NodeView.table(Slice(nodeRows(r)), func() []string { return rankNotes(r) })
 }
 
 // clockNotes say how the clocks of ranks were brought together, and what was

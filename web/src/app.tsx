@@ -8,6 +8,7 @@ import { list } from "./list";
 import { ModelProvider, useModel, type Model } from "./model";
 import { Section } from "./parts";
 import { Operators } from "./operators";
+import { Ranks } from "./ranks";
 import { Regions } from "./regions";
 import { Roofline } from "./roofline";
 import { addressNow, useRoute } from "./route";
@@ -21,6 +22,7 @@ const places: [string, string][] = [
   ["findings", "Findings"],
   ["time", "Where the time goes"],
   ["timeline", "Timeline"],
+  ["ranks", "Ranks"],
   ["regions", "Regions"],
   ["kernels", "Kernels"],
   ["roofline", "Roofline"],
@@ -172,6 +174,7 @@ function Overview() {
       <Findings />
       <Stages />
       <Timeline />
+      <Ranks />
       <Regions />
       <Kernels />
       <Roofline />

@@ -44,3 +44,30 @@ func TestRankLanes(t *testing.T) {
 		t.Errorf("all lanes are %q", got)
 	}
 }
+
+// The ranks stand side by side in a section of their own: as a whole, by stage,
+// and with what they exchange. A result of one timeline has none.
+func TestRankTables(t *testing.T) {
+	r := sample()
+	for i := range 2 {
+		r.Parts = append(r.Parts, analysis.Part{
+			File: fmt.Sprint(i), Of: timeline.Identity{Rank: &i, Host: "node1"}, WallNS: 5e6,
+			Stages: []analysis.PartStage{{Stage: "prefill", Passes: 1, PassNS: int64(1+i) * 1e6}},
+		})
+	}
+	r.Across = &analysis.Across{Parts: 2, Stages: []analysis.Distribution{{Name: "prefill"}}}
+	r.Job = &analysis.Job{Clock: analysis.Clock{Method: "one"}, Collectives: []analysis.Collective{{Kind: "all_reduce", Source: "kernels", Launches: 7, NS: 1e6}}}
+	p := open(t, r)
+	rows := func(table string) int {
+		return eval[int](p, fmt.Sprintf(`document.querySelectorAll("#ranks #%s-table tbody tr").length`, table))
+	}
+	if rows("ranks") != 2 || rows("rank_stages") != 2 || rows("collectives") != 1 || rows("messages") != 0 {
+		t.Errorf("rows: %s", p.text("#ranks"))
+	}
+	if !eval[bool](p, `[...document.querySelectorAll("nav a")].some((a) => a.hash === "#ranks")`) {
+		t.Error("no link leads to the ranks")
+	}
+	if p = open(t, sample()); eval[bool](p, `document.querySelector("#ranks") !== null`) {
+		t.Error("one timeline has a section of ranks")
+	}
+}
