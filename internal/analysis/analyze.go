@@ -206,24 +206,24 @@ type analyzer struct {
 	regionIDs    []uint32
 	stageRegions [][]uint32
 
-	counted       []*launch            // launches with counters, of the program of the timeline
-	foreign       int                  // launches with counters of another program
-	launches      map[int][]*launch    // of each kernel
-	launchOf      map[int]*launch      // the one that speaks for a kernel
-	chosen        map[string]bool      // kernels of the plan, by ID
-	ranges        []*launch            // results of range replay
-	clean         *workload.Metrics    // of the clean run
-	profiled      *workload.Metrics    // of the run under nsys
-	recorded      map[string]runs.File // of the manifest, by path
-	captured      [2]time.Time         // from the first start to the last end of nsys in the run; zero where that is not known
-	noCounters    *runs.Outcome        // why ncu failed, nil where it did not
-	regionReport  *pick.RegionReport
-	partsOnly     bool                   // regions have counters by process and device, not over all of them
-	cpuOnly       bool                   // the torch profiler saw no device
-	injectedPaths map[string]bool        // of ranges, as far as asked for
-	gains         map[*Stage]gain        // of stages, as far as asked for
-	others        map[*Stage][]otherCall // the same
-	steps         []timeline.StepRow     // of a serving engine, of all timelines
+	counted      []*launch            // launches with counters, of the program of the timeline
+	foreign      int                  // launches with counters of another program
+	launches     map[int][]*launch    // of each kernel
+	launchOf     map[int]*launch      // the one that speaks for a kernel
+	chosen       map[string]bool      // kernels of the plan, by ID
+	ranges       []*launch            // results of range replay
+	clean        *workload.Metrics    // of the clean run
+	profiled     *workload.Metrics    // of the run under nsys
+	recorded     map[string]runs.File // of the manifest, by path
+	captured     [2]time.Time         // from the first start to the last end of nsys in the run; zero where that is not known
+	noCounters   *runs.Outcome        // why ncu failed, nil where it did not
+	regionReport *pick.RegionReport
+	partsOnly    bool                   // regions have counters by process and device, not over all of them
+	cpuOnly      bool                   // the torch profiler saw no device
+	isInjected   func(path string) bool // of regions, as far as asked for
+	gains        map[*Stage]gain        // of stages, as far as asked for
+	others       map[*Stage][]otherCall // the same
+	steps        []timeline.StepRow     // of a serving engine, of all timelines
 }
 
 func (a *analyzer) loadCategories(context.Context) error {

@@ -50,34 +50,24 @@ func (a *analyzer) sourceOf(r *timeline.Region) string {
 	switch {
 	case r.Domain == timeline.DetectedDomain:
 		return sourceDetected
-	case a.injected()[r.Path]:
+	case a.injected()(r.Path):
 		return sourceInjected
 	}
 	return sourceProgram
 }
 
-// injected are the paths of the ranges that deepprof opened in the run under
-// nsys; none without a run.
-func (a *analyzer) injected() map[string]bool {
-	if a.injectedPaths != nil {
-		return a.injectedPaths
-	}
-	a.injectedPaths = map[string]bool{}
-	if a.in.Run == "" {
-		return a.injectedPaths
-	}
-	told, err := workload.ReadAnnotated(filepath.Join(a.in.Run, filepath.FromSlash(annotationFolder)))
-	if err != nil {
-		a.unreadable(err)
-	}
-	for _, p := range told.Processes {
-		for _, names := range p.Paths {
-			stack := make([]nvtx.Range, len(names))
-			for i, name := range names {
-				stack[i].Name = name
+// injected tells by the path of a region whether deepprof opened it in the run
+// under nsys; never without a run.
+func (a *analyzer) injected() func(path string) bool {
+	if a.isInjected == nil {
+		var told workload.Annotated
+		if a.in.Run != "" {
+			var err error
+			if told, err = workload.ReadAnnotated(filepath.Join(a.in.Run, filepath.FromSlash(annotationFolder))); err != nil {
+				a.unreadable(err)
 			}
-			a.injectedPaths[nvtx.Path(stack)] = true
 		}
+		a.isInjected = told.Injected()
 	}
-	return a.injectedPaths
+	return a.isInjected
 }

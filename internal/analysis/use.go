@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/gpu"
 )
 
 // Work is what one counted launch executed and moved. FLOPs and Bytes are absent
@@ -156,4 +158,15 @@ func (r *Result) ofPeak(amount float64, ns int64, id string) *float64 {
 	}
 	share := rate / g.published(highest).Value
 	return &share
+}
+
+// MFU holds the FLOPs that a model asks for in a data type, as torch or a config
+// names it, against the peak of the first GPU; nil where the peak is not known, or
+// where the GPU cannot have done that.
+func (r *Result) MFU(flops float64, ns int64, dtype string) *float64 {
+	id, ok := gpu.Parse(dtype)
+	if !ok {
+		return nil
+	}
+	return r.ofPeak(flops, ns, string(id))
 }

@@ -13,12 +13,16 @@ import (
 type LayerLine struct {
 	timeline.LayerRow
 	analysis.Use
+	// ModelFLOPs is what the matrix products and convolutions of the modules ask for,
+	// and MFU holds it against the peak of their data type, over their GPU time.
+	ModelFLOPs *float64
+	MFU        *float64
 }
 
 // LayerView is one row a place in the model, or a module.
 var LayerView = View[LayerLine]{
 	Name: "layers", Order: Order{Key: "gpu_ns", Descending: true}, Everything: "--all",
-	Legend: "GPU time is that of kernels which a module launched outside nested modules, so that the rows of a stage add up to it; the row without a layer is work in no module; limiter, FLOPs, bytes, HFU and MBU are of the same kernels as the GPU time, by the launch that was counted of each kernel, grid and block; HFU and MBU are of the peaks, over the GPU time of these kernels",
+	Legend: "GPU time is that of kernels which a module launched outside nested modules, so that the rows of a stage add up to it; the row without a layer is work in no module; limiter, FLOPs, bytes, HFU and MBU are of the same kernels as the GPU time, by the launch that was counted of each kernel, grid and block; HFU and MBU are of the peaks, over the GPU time of these kernels; MFU is of the FLOPs that matrix products, convolutions and experts of the module ask for by the shapes of weights and inputs, which annotation notes, and absent for other modules",
 	Columns: []Column[LayerLine]{
 		{Key: "stage", Value: func(r *LayerLine) any { return r.Stage }},
 		{Key: "layer", Format: Name, Value: func(r *LayerLine) any { return r.Layer }, Show: func(r *LayerLine) any { return orNone(r.Layer) }},
@@ -32,10 +36,12 @@ var LayerView = View[LayerLine]{
 		{Key: "steps", Unit: Count, Detail: true, Value: func(r *LayerLine) any { return r.Steps }},
 		{Key: "passes", Unit: Count, Detail: true, Value: func(r *LayerLine) any { return r.Passes }},
 		{Key: "limiter", Priority: 4, Value: func(r *LayerLine) any { return orNil(r.Limiter) }},
+		{Key: "mfu", Priority: 4, Title: "MFU", Help: "Of the peak of its data type: the FLOPs that the module asks for, over its GPU time", Unit: Share, Value: func(r *LayerLine) any { return r.MFU }},
 		{Key: "mfu_counters", Detail: true, Title: "HFU by its older name", Help: "Of the peak: the same as hfu_counters", Unit: Share, Value: func(r *LayerLine) any { return r.HFU }},
 		{Key: "hfu_counters", Priority: 4, Title: "HFU", Help: "Of the peak of its data type: the FLOPs that the hardware executed, over its GPU time", Unit: Share, Value: func(r *LayerLine) any { return r.HFU }},
 		{Key: "mbu_counters", Priority: 4, Title: "MBU", Help: "Of the peak: the bytes of memory that were counted, over its GPU time", Unit: Share, Value: func(r *LayerLine) any { return r.MBU }},
 		{Key: "bytes", Priority: 5, Title: "bytes", Help: "Read from and written to memory, by counters", Unit: Bytes, Group: "bytes", Value: func(r *LayerLine) any { return r.Bytes }},
+		{Key: "model_flops", Detail: true, Help: "That the module asks for, by the shapes of its weights and inputs", Value: func(r *LayerLine) any { return r.ModelFLOPs }},
 		{Key: "flops", Detail: true, Help: "Executed, by counters, of the data type with the most", Value: func(r *LayerLine) any { return r.FLOPs }},
 		{Key: "coverage", Detail: true, Help: "Of its GPU time: kernels that were counted", Unit: Share, Value: func(r *LayerLine) any { return r.Coverage }},
 	},

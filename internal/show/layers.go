@@ -35,16 +35,29 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 	}
 	layers := timeline.Layers(rows.Rows, r.All)
 	notes := src.notes()
-	uses, err := usesOf(ctx, f, src, q)
+	res, err := analyzed(src)
 	if err != nil {
-		notes = append(notes, fmt.Sprintf("without limiters, bytes, HFU and MBU: %v", err))
+		notes = append(notes, fmt.Sprintf("without limiters, bytes, MFU, HFU and MBU: %v", err))
+	}
+	uses, err := usesOf(ctx, f, res, q)
+	if err != nil {
+		return nil, err
+	}
+	work, why, err := modelWork(ctx, f, src, res, q, rows.Rows)
+	if err != nil {
+		return nil, err
+	}
+	if why != "" {
+		notes = append(notes, why)
 	}
 	var lines []report.LayerLine
 	for _, l := range layers {
 		if q.Captured { // replays are no instances of the range in which they were captured
 			l.Steps, l.PerStepNS = 0, 0
 		}
-		lines = append(lines, report.LayerLine{LayerRow: l, Use: uses(l.Paths())})
+		line := report.LayerLine{LayerRow: l, Use: uses(l.Paths())}
+		line.ModelFLOPs, line.MFU = work(&l)
+		lines = append(lines, line)
 	}
 	return first(report.Layers(lines, withWarnings(notes, rows.Warnings)), r.Top), nil
 }
@@ -64,19 +77,25 @@ func first(t report.Printable, top int) report.Printable {
 	return t
 }
 
-// usesOf gives what the counters of a run tell of the launches in regions, outside
-// nested ones; nothing where the run was not analyzed, and for a file by itself.
-func usesOf(ctx context.Context, f *nsys.File, src *source, q timeline.Query) (func(paths []string) analysis.Use, error) {
-	none := func([]string) analysis.Use { return analysis.Use{} }
+// analyzed is the result of a run; nil for a file by itself, and where captures were
+// never analyzed.
+func analyzed(src *source) (*analysis.Result, error) {
 	if src.dir == "" {
-		return none, nil
+		return nil, nil
 	}
 	res, err := folder.Read(filepath.Join(src.dir, folder.ResultFile))
-	if errors.Is(err, fs.ErrNotExist) { // captures that were never analyzed
-		return none, nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	if err != nil {
-		return none, err
+	return res, err
+}
+
+// usesOf gives what the counters of a result tell of the launches in regions, outside
+// nested ones; nothing without a result.
+func usesOf(ctx context.Context, f *nsys.File, res *analysis.Result, q timeline.Query) (func(paths []string) analysis.Use, error) {
+	none := func([]string) analysis.Use { return analysis.Use{} }
+	if res == nil {
+		return none, nil
 	}
 	q.By = timeline.ByRegion | timeline.ByLaunchConfig
 	rows, err := f.KernelRows(ctx, q)

@@ -68,11 +68,14 @@ type AnnotatedProcess struct {
 	Mode   string          `json:"mode,omitempty"`
 	Off    string          `json:"off,omitempty"` // why nothing was annotated: no-nvtx, error
 	Error  string          `json:"error,omitempty"`
-	Paths  [][]string      `json:"paths,omitempty"` // of the ranges, outermost first
+	Paths  []AnnotatedPath `json:"paths,omitempty"` // of the ranges that deepprof opened
+	Work   []ModuleWork    `json:"work,omitempty"`
 	Steps  []AnnotatedStep `json:"steps,omitempty"` // in the order in which they began
 	Depth  int             `json:"depth,omitempty"` // at which modules were cut off, because a pass had too many ranges; 0 where they were not
 	Ended  bool            `json:"ended"`           // it came to its end; a killed one did not
 	Broken int             `json:"broken,omitempty"`
+
+	nodes map[int]int // number of a place in the side file -> index of Work
 }
 
 // An AnnotatedStep is the outermost call of a model. Sizes are 0 where the call
@@ -92,6 +95,12 @@ type annotateLine struct {
 	Error   string   `json:"error"`
 	Warning string   `json:"warning"`
 	Range   []string `json:"range"`
+	Own     []int    `json:"own"`
+	Work    []string `json:"work"`
+	Node    int      `json:"node"`
+	FLOPs   float64  `json:"flops"`
+	Calls   int64    `json:"calls"`
+	DType   string   `json:"dtype"`
 	Step    *int     `json:"step"`
 	Stage   string   `json:"stage"`
 	Batch   int64    `json:"batch"`
@@ -178,7 +187,9 @@ func (p *AnnotatedProcess) take(l *annotateLine) {
 	case l.Warning != "":
 		p.Error = l.Warning
 	case l.Range != nil:
-		p.Paths = append(p.Paths, l.Range)
+		p.Paths = append(p.Paths, AnnotatedPath{l.Range, l.Own})
+	case l.Work != nil:
+		p.takeWork(l)
 	case l.Step != nil:
 		p.Steps = append(p.Steps, AnnotatedStep{*l.Step, l.Stage, l.Batch, l.Tokens, l.Cached})
 	case l.Limited > 0:
@@ -186,4 +197,18 @@ func (p *AnnotatedProcess) take(l *annotateLine) {
 	case l.Ended:
 		p.Ended = true
 	}
+}
+
+// takeWork takes the sums of a place so far, which replace earlier ones.
+func (p *AnnotatedProcess) takeWork(l *annotateLine) {
+	w := ModuleWork{Path: AnnotatedPath{l.Work, l.Own}, FLOPs: l.FLOPs, Calls: l.Calls, DType: l.DType}
+	if i, ok := p.nodes[l.Node]; ok {
+		p.Work[i] = w
+		return
+	}
+	if p.nodes == nil {
+		p.nodes = map[int]int{}
+	}
+	p.nodes[l.Node] = len(p.Work)
+	p.Work = append(p.Work, w)
 }

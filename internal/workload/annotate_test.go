@@ -40,6 +40,9 @@ func TestReadAnnotated(t *testing.T) {
 {"range":["prefill","LlamaForCausalLM"]}
 {"step":1,"stage":"decode","batch":1,"tokens":1,"cached":128}
 {"limited":30000,"depth":4}
+{"range":["generate *","LlamaForCausalLM","layers.1"],"own":[0]}
+{"flops":10,"calls":1,"dtype":"torch.bfloat16","own":[0],"work":["generate *","LlamaForCausalLM","layers.1"],"node":4}
+{"flops":30,"calls":2,"dtype":"torch.bfloat16","own":[0],"work":["generate *","LlamaForCausalLM","layers.1"],"node":4}
 {"range":["dec`)
 	write("7.jsonl", `{"off":"no-nvtx"}`+"\n")
 	write("notes.txt", "x")
@@ -58,11 +61,23 @@ func TestReadAnnotated(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	p := got.Processes[2]
-	if p.Mode != "auto" || len(p.Paths) != 2 || p.Ended || p.Broken != 1 || p.Depth != 4 {
+	if p.Mode != "auto" || len(p.Paths) != 3 || p.Ended || p.Broken != 1 || p.Depth != 4 {
 		t.Errorf("%+v", p)
 	}
 	if len(p.Steps) != 2 || p.Steps[1] != (AnnotatedStep{1, "decode", 1, 1, 128}) {
 		t.Errorf("steps %+v", p.Steps)
+	}
+	injected, work := got.Injected(), got.Work()
+	for path, want := range map[string]bool{
+		"prefill/LlamaForCausalLM": true, "generate 7/LlamaForCausalLM/layers.1": true, "generate 7/LlamaForCausalLM/layers.2": false,
+		"LlamaForCausalLM/layers.1": false, "generate 7": false,
+	} {
+		if injected(path) != want {
+			t.Errorf("%s: injected %v", path, !want)
+		}
+	}
+	if w := work("generate 12/LlamaForCausalLM/layers.1"); len(w) != 1 || w[0].FLOPs != 30 || w[0].Calls != 2 || w[0].DType != "torch.bfloat16" {
+		t.Errorf("work %+v", w)
 	}
 	if none, err := ReadAnnotated(filepath.Join(dir, "nowhere")); err != nil || len(none.Processes) > 0 {
 		t.Errorf("a folder that is not there: %+v, %v", none, err)

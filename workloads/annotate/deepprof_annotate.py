@@ -22,11 +22,13 @@ import importlib.abc
 import importlib.machinery
 import json
 import os
+import re
 import sys
 import threading
 import weakref
 
 DEFAULT_LIMIT = 20000
+NUMBERS = re.compile(r"\d+")
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
@@ -141,17 +143,36 @@ class _Node:
     Modules find their node by identity, so that a call of a known module costs one look-up.
     """
 
-    __slots__ = ("name", "path", "by_name", "by_module", "ref", "names", "at", "pushed")
+    __slots__ = (
+        "name",
+        "path",
+        "own",
+        "by_name",
+        "by_module",
+        "ref",
+        "names",
+        "at",
+        "pushed",
+        "work",
+        "number",
+        "calls",
+        "elements",
+    )
 
-    def __init__(self, name, path):
+    def __init__(self, name, path, own=()):
         self.name = name
         self.path = path
+        self.own = own  # which parts of the path are ranges of the program, with a * for numbers
         self.by_name = {}
         self.by_module = {}  # id(module) -> node
         self.ref = None  # of the module; ids are used again
         self.names = None  # id(module) -> qualified name, of all modules below the root
         self.at = ""  # qualified name of the module itself
         self.pushed = True
+        self.work = 0  # FLOPs of the module's own products per element of its input; 0 where they are not known
+        self.number = 0  # among those with work
+        self.calls = 0  # of those with work
+        self.elements = 0  # of the inputs of these calls
 
 
 class _State:
@@ -208,6 +229,8 @@ class Annotator:
         self.wide = {}  # name -> how many ranges of all threads are open; its keys are in the side file
         self.deepest = 0  # modules nested in each other
         self.off = False  # after an error of ours
+        self.worked = []  # nodes with work
+        self.fresh = []  # of them those that are not in the side file yet
         self.denoisers = {}  # class -> whether its forward() takes a timestep
         compiler = getattr(torch, "compiler", None)
         self.compiling = getattr(compiler, "is_compiling", lambda: False)
@@ -225,9 +248,25 @@ class Annotator:
         self.range_push(name)
 
     def new_node(self, above, name):
-        node = _Node(name, above.path + (name,))
-        self.side.write(range=list(node.path))
+        node = _Node(name, above.path + (name,), above.own)
+        self.side.write(range=list(node.path), **node_place(node))
         return node
+
+    def push_own(self, name):
+        """The program opens a range itself: ours inside it have their path below it."""
+        state = self.here.state
+        above = state.nodes[-1]
+        pattern = NUMBERS.sub("*", name)
+        node = above.by_name.get((pattern,))
+        if node is None:
+            node = _Node(pattern, above.path + (pattern,), above.own + (len(above.path),))
+            above.by_name[(pattern,)] = node
+        state.nodes.append(node)
+
+    def pop_own(self):
+        nodes = self.here.state.nodes
+        if len(nodes) > 1 and len(nodes[-1].own) > len(nodes[-2].own):
+            nodes.pop()
 
     def pop(self):
         if self.here.state.nodes.pop().pushed:
@@ -238,15 +277,6 @@ class Annotator:
     def try_enter(self, module, args, kwargs):
         """Opens the ranges of a call; False where that failed: nothing stays open then, and nothing is tried again."""
         state = self.here.state
-        if state.modules:
-            node = state.nodes[-1].by_module.get(id(module))
-            if node is not None and node.ref() is module:  # the usual case
-                state.nodes.append(node)
-                state.modules += 1
-                if node.pushed:
-                    state.ranges += 1
-                    self.range_push(node.name)
-                return True
         if self.off or state.busy:
             return False
         depth, modules = len(state.nodes), state.modules
@@ -272,12 +302,38 @@ class Annotator:
         if node is None or node.ref() is not module:
             node = self.module_node(state, above, module)
             above.by_module[id(module)] = node
+            self.find_work(node, module, args)
         state.nodes.append(node)
         state.modules += 1
         self.deepest = max(self.deepest, state.modules)
         if node.pushed:
             state.ranges += 1
             self.range_push(node.name)
+        if node.work and args and type(args[0]) is self.torch.Tensor:
+            node.calls += 1
+            node.elements += args[0].numel()
+
+    def find_work(self, node, module, args):
+        """What a module computes by itself, once: later calls only count the elements of their input."""
+        if not node.pushed:
+            return
+        try:
+            node.work = products(self.torch, module, args)
+        except Exception:  # a module that looks like another one
+            node.work = 0
+        if node.work:
+            node.number = len(self.worked)
+            self.worked.append((node, data_type(self.torch, module, args[0])))
+            self.fresh.append(self.worked[-1])
+
+    def write_work(self, nodes):
+        for node, dtype in nodes:
+            where = dict(node_place(node), work=list(node.path), node=node.number)
+            self.side.write(flops=node.work * node.elements, calls=node.calls, dtype=dtype, **where)
+
+    def end(self):
+        self.write_work(self.worked)
+        self.side.write(ended=True)
 
     def leave(self):
         state = self.here.state
@@ -289,6 +345,9 @@ class Annotator:
         for _ in range(state.opened):
             self.pop()
         state.opened = 0
+        if self.fresh:  # in case the process is killed
+            nodes, self.fresh = self.fresh, []
+            self.write_work(nodes)
         generation = state.generation
         if generation is not None and generation.running:
             generation.running = False
@@ -312,10 +371,10 @@ class Annotator:
             known = above.by_name.get(name)
             node = known if known is not None and known.ref is None else None
             if node is None:
-                node = self.new_node(above, name) if known is None else _Node(name, known.path)
+                node = self.new_node(above, name) if known is None else _Node(name, known.path, known.own)
             above.by_name.setdefault(name, node)
         else:
-            node = _Node(name, above.path)
+            node = _Node(name, above.path, above.own)
             node.pushed = False
         node.ref, node.names, node.at = weakref.ref(module), names, at
         return node
@@ -444,6 +503,71 @@ class Annotator:
             self.wide[name] -= 1
 
 
+def node_place(node):
+    """What the line of a node says of ranges of the program in its path."""
+    return {"own": list(node.own)} if node.own else {}
+
+
+def products(torch, module, args):
+    """FLOPs of a module's own matrix products and convolutions, per element of its first input; 0 where it has none."""
+    given = args[0] if args else None
+    if type(given) is not torch.Tensor or not given.is_floating_point() or not given.dim():
+        return 0
+    own, width = module._parameters, given.shape[-1]
+    if isinstance(module, torch.nn.modules.conv._ConvNd):
+        return convolution(module, given)
+    if getattr(module, "in_features", None) == width and type(getattr(module, "out_features", None)) is int:
+        return 2 * module.out_features
+    weight = own.get("weight")
+    if weight is not None and weight.dim() == 2 and width in weight.shape:
+        return 2 * (weight.shape[0] if weight.shape[1] == width else weight.shape[1])
+    stacked = [p for p in own.values() if p is not None and p.dim() == 3]  # one matrix for each expert
+    chosen = args[1] if len(args) > 1 else None
+    if stacked and type(chosen) is torch.Tensor and chosen.dim() == 2 and not chosen.is_floating_point():
+        experts = stacked[0].shape[0]
+        return 2 * chosen.shape[1] * sum(p.numel() for p in stacked) / experts / width
+    return 0
+
+
+def convolution(module, given):
+    kernel = 1
+    for size in module.kernel_size:
+        kernel *= size
+    if module.transposed:  # every element of the input goes to all places of the kernel
+        return 2 * module.out_channels // module.groups * kernel
+    size = 1
+    for i, length in enumerate(given.shape[-len(module.kernel_size) :]):
+        reach = module.dilation[i] * (module.kernel_size[i] - 1)
+        if module.padding == "same":
+            around = reach
+        else:
+            around = 0 if module.padding == "valid" else 2 * module.padding[i]
+        size *= (length + around - reach - 1) // module.stride[i] + 1
+    batch = given.numel()
+    for length in given.shape[-len(module.kernel_size) - 1 :]:
+        batch //= length
+    done = 2 * batch * module.out_channels * size * (module.in_channels // module.groups) * kernel
+    return done / given.numel()
+
+
+def data_type(torch, module, given):
+    """The type in which the products of a module are made, as torch names it; tf32 where fp32 is allowed to be."""
+    weight = module._parameters.get("weight")
+    if weight is not None and "float8" in str(weight.dtype):
+        return str(weight.dtype)
+    dtype = given.dtype
+    if torch.is_autocast_enabled():
+        ask = getattr(torch, "get_autocast_dtype", None)
+        dtype = ask("cuda") if ask else torch.get_autocast_gpu_dtype()
+    if dtype is torch.float32:
+        if isinstance(module, torch.nn.modules.conv._ConvNd):
+            tf32 = torch.backends.cudnn.allow_tf32
+        else:
+            tf32 = torch.get_float32_matmul_precision() != "highest"
+        return "tf32" if tf32 else "float32"
+    return str(dtype)
+
+
 def token_shape(torch, args, kwargs):
     """(batch, tokens) of a call of a language model, by its inputs alone; None where it is not one."""
 
@@ -466,15 +590,37 @@ def token_shape(torch, args, kwargs):
 def _patch_module(torch, annotator):
     module = torch.nn.Module
     original = module.__call__
-    compiling, enter, leave = annotator.compiling, annotator.try_enter, annotator.leave
+    compiling, enter, leave, here = annotator.compiling, annotator.try_enter, annotator.leave, annotator.here
+    range_push, range_pop, tensor = annotator.range_push, annotator.range_pop, torch.Tensor
 
     def call(self, *args, **kwargs):
-        if compiling() or not enter(self, args, kwargs):
+        if compiling():
             return original(self, *args, **kwargs)
+        state = here.state
+        nodes = state.nodes
+        node = nodes[-1].by_module.get(id(self)) if state.modules else None
+        if node is None or node.ref() is not self:
+            if not enter(self, args, kwargs):
+                return original(self, *args, **kwargs)
+            try:
+                return original(self, *args, **kwargs)
+            finally:
+                leave()
+        # The usual case, without a call of ours: a known module inside another one.
+        nodes.append(node)
+        state.modules += 1
+        if node.pushed:
+            state.ranges += 1
+            range_push(node.name)
+            if node.work and args and type(args[0]) is tensor:
+                node.calls += 1
+                node.elements += args[0].numel()
         try:
             return original(self, *args, **kwargs)
         finally:
-            leave()
+            if nodes.pop().pushed:
+                range_pop()
+            state.modules -= 1
 
     call.__name__, call.__qualname__, call.__doc__ = "__call__", "Module.__call__", original.__doc__
     module.__call__ = call
@@ -485,6 +631,25 @@ def _patch_module(torch, annotator):
         torch._C._dynamo.eval_frame.skip_code(call.__code__)
     except (AttributeError, TypeError):
         pass
+
+
+def _patch_ranges(torch, annotator):
+    """Follows the ranges that the program opens itself, so that the paths of ours are whole."""
+    nvtx = torch.cuda.nvtx
+    push, pop = nvtx.range_push, nvtx.range_pop
+
+    def range_push(msg, *args, **kwargs):
+        result = push(msg, *args, **kwargs)  # first, as it may raise
+        annotator.push_own(str(msg))
+        return result
+
+    def range_pop(*args, **kwargs):
+        result = pop(*args, **kwargs)
+        annotator.pop_own()
+        return result
+
+    range_push.__doc__, range_pop.__doc__ = push.__doc__, pop.__doc__
+    nvtx.range_push, nvtx.range_pop = range_push, range_pop
 
 
 def _patch_training(torch, annotator):
@@ -557,9 +722,10 @@ def _on_torch(torch):
         limit = int(os.environ.get("DEEPPROF_ANNOTATE_LIMIT") or DEFAULT_LIMIT)
         _annotator = Annotator(torch, nvtx, side, mode, depth, limit)
         _patch_module(torch, _annotator)
+        _patch_ranges(torch, _annotator)
         _patch_training(torch, _annotator)
         side.write(on=mode, torch=torch.__version__, argv=sys.argv[:1])
-        atexit.register(side.write, ended=True)
+        atexit.register(_annotator.end)
     except Exception as error:  # the program must run whatever happens here
         side.write(off="error", error="%s: %s" % (type(error).__name__, error))
 

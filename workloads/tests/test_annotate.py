@@ -140,6 +140,97 @@ print(ids.tolist())
         plain = self.run_program(pathlib.Path(self.dir / "program.py").read_text(), DEEPPROF_ANNOTATE="none")
         self.assertEqual(out, plain)
 
+    def work(self):
+        """The last line of each place with work: its path -> (FLOPs, calls, data type)."""
+        lines = [r for r in self.records() if "work" in r]
+        last = {r["node"]: r for r in lines}
+        return {"/".join(r["work"]): (r["flops"], r["calls"], r["dtype"]) for r in last.values()}
+
+    def test_work_of_modules(self):
+        self.run_program(
+            MODEL
+            + """
+model = Model().eval()
+ids = torch.arange(5)[None]
+with torch.no_grad():
+    for _ in range(3):
+        ids = model(ids)[:, -1:].argmax(-1)
+"""
+        )
+        work = self.work()
+        # Two FLOPs for each weight and token: five tokens of prefill, one in each of two steps.
+        self.assertEqual(work["prefill/Model/layers.0/attn"], (2 * 8 * 8 * 5, 1, "float32"))
+        self.assertEqual(work["decode/step/Model/layers.1/mlp"], (2 * 8 * 8 * 2, 2, "float32"))
+        self.assertEqual(work["decode/step/Model/head"], (2 * 8 * 16 * 2, 2, "float32"))
+        self.assertFalse([path for path in work if path.endswith(("embed", "Model", "layers.0"))])
+
+    def test_work_of_convolutions_and_experts(self):
+        self.run_program(
+            """
+import torch
+
+class Experts(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate_up_proj = torch.nn.Parameter(torch.zeros(4, 6, 8))
+        self.down_proj = torch.nn.Parameter(torch.zeros(4, 8, 3))
+
+    def forward(self, x, chosen, weights):
+        return x
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.down = torch.nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.same = torch.nn.Conv2d(8, 8, 3, padding="same", groups=4)
+        self.up = torch.nn.ConvTranspose2d(8, 2, 2, stride=2)
+        self.experts = Experts()
+
+    def forward(self, x):
+        x = self.up(self.same(self.down(x)))
+        tokens = torch.zeros(10, 8)
+        return x, self.experts(tokens, torch.zeros(10, 2, dtype=torch.int64), torch.zeros(10, 2))
+
+with torch.no_grad():
+    Net().eval()(torch.zeros(2, 3, 16, 16))
+"""
+        )
+        work = {path: flops for path, (flops, _, _) in self.work().items()}
+        self.assertEqual(
+            work,
+            {
+                "Net/down": 2 * 2 * 8 * (8 * 8) * 3 * 9,
+                "Net/same": 2 * 2 * 8 * (8 * 8) * 2 * 9,
+                "Net/up": 2 * 2 * 8 * (8 * 8) * 2 * 4,
+                "Net/experts": 2 * 10 * 2 * (6 * 8 + 8 * 3),
+            },
+        )
+
+    def test_ranges_of_the_program_are_part_of_paths(self):
+        self.run_program(
+            MODEL
+            + """
+import ctypes, os
+library = ctypes.CDLL(os.environ["DEEPPROF_NVTX_LIBRARY"])
+torch.cuda.nvtx._nvtx.rangePushA = lambda name: library.nvtxRangePushA(name.encode())
+torch.cuda.nvtx._nvtx.rangePop = lambda: library.nvtxRangePop()
+model = Model().eval()
+with torch.no_grad():
+    for i in range(2):
+        torch.cuda.nvtx.range_push("request %d" % i)
+        model(torch.arange(5)[None])
+        torch.cuda.nvtx.range_pop()
+torch.cuda.nvtx.range_pop()  # one too many is the program's own affair
+model(torch.arange(5)[None])
+""",
+            NVTX_LOG=os.devnull,
+        )
+        told = [(r["range"], r.get("own")) for r in self.records() if "range" in r]
+        self.assertIn((["request *", "prefill", "Model", "head"], [0]), told)
+        self.assertIn((["prefill", "Model", "head"], None), told)
+        self.assertEqual(len([path for path, _ in told if path == ["request *", "prefill", "Model"]]), 1)
+        self.assertEqual(self.work()["request */prefill/Model/head"], (2 * 8 * 16 * 5 * 2, 2, "float32"))
+
     def test_generate_of_transformers(self):
         program = (
             MODEL
