@@ -1,15 +1,22 @@
 """Plain PyTorch programs without any NVTX range, as users write them: program.py NAME [--passes N].
 
+DEVICE=cpu runs diffusion and trainplain, in a small size, on a torch without a GPU or transformers.
+
 Prints one line of JSON: a hash of what it computed and the milliseconds of each pass. Models have random weights from a fixed seed.
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
+import os
 import time
 
 import torch
 
+DEVICE = os.environ.get("DEVICE", "cuda")
+SMALL = DEVICE == "cpu"
+DTYPE = torch.float32 if SMALL else torch.bfloat16
 TEXT = {"vocab_size": 32000, "hidden_size": 2048, "intermediate_size": 5504, "num_hidden_layers": 8, "num_attention_heads": 16, "num_key_value_heads": 8}
 MOE = dict(TEXT, num_local_experts=8, num_experts_per_tok=2, num_hidden_layers=4, intermediate_size=3584)
 OCR = {
@@ -29,6 +36,16 @@ LLAVA = {
     "text_config": dict(TEXT, model_type="llama", max_position_embeddings=4096),
 }
 NEW = 32
+
+
+def placed():
+    """What is made inside is made on the device."""
+    return contextlib.nullcontext() if SMALL else torch.device(DEVICE)  # torch 1 has no such context
+
+
+def synchronize():
+    if not SMALL:
+        torch.cuda.synchronize()
 
 
 def build(kind, config, auto="AutoModelForCausalLM"):
@@ -53,10 +70,10 @@ def timed(passes, run):
     """Runs and times whole passes; the first is a warm-up and not listed."""
     out, times = None, []
     for _ in range(passes + 1):
-        torch.cuda.synchronize()
+        synchronize()
         start = time.perf_counter()
         out = run()
-        torch.cuda.synchronize()
+        synchronize()
         times.append(1000 * (time.perf_counter() - start))
     return out, times[1:]
 
@@ -215,20 +232,21 @@ def unet():
             return self.conv_out(x)
 
     torch.manual_seed(0)
-    with torch.device("cuda"):
-        return UNet().eval().to(torch.bfloat16)
+    with placed():
+        return (UNet(64, 128) if SMALL else UNet()).eval().to(DTYPE)
+
 
 
 def diffusion(passes):
     """A denoising loop by hand, as a pipeline runs it: 20 steps of DDIM with guidance."""
-    model, steps = unet(), 20
-    scale = torch.linspace(0.05, 0.999, steps, device="cuda", dtype=torch.float32)
+    model, steps, size = unet(), 20, 16 if SMALL else 64
+    scale = torch.linspace(0.05, 0.999, steps, device=DEVICE, dtype=torch.float32)
 
     def run():
         torch.manual_seed(1)
-        latents = torch.randn(1, 4, 64, 64, device="cuda", dtype=torch.bfloat16)
+        latents = torch.randn(1, 4, size, size, device=DEVICE, dtype=DTYPE)
         for i in range(steps):
-            at = torch.full((2,), 999 - 50 * i, device="cuda")
+            at = torch.full((2,), 999 - 50 * i, device=DEVICE)
             without, noise = model(torch.cat([latents, latents]), at).chunk(2)
             noise = without + 7.5 * (noise - without)
             a, b = scale[i].to(latents.dtype), scale[min(i + 1, steps - 1)].to(latents.dtype)
@@ -248,6 +266,29 @@ def train(passes):
     def run():
         for _ in range(4):
             loss = model(ids, labels=ids).loss
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        return loss.detach()
+
+    return timed(passes, run)
+
+
+def trainplain(passes):
+    """A training loop over torch's own layers: forward, backward, optimizer."""
+    from torch import nn
+
+    torch.manual_seed(0)
+    width, layers = (64, 2) if SMALL else (1024, 6)
+    with placed():
+        block = nn.TransformerEncoderLayer(width, 8, 4 * width, dropout=0.0, batch_first=True)
+        model = nn.Sequential(nn.TransformerEncoder(block, layers), nn.Linear(width, width)).to(DTYPE).train()
+        tokens = torch.rand(4, 64 if SMALL else 512, width, dtype=DTYPE)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+
+    def run():
+        for _ in range(4):
+            loss = (model(tokens) - tokens).pow(2).mean()
             loss.backward()
             optimizer.step()
             optimizer.zero_grad()
@@ -287,6 +328,7 @@ PROGRAMS = {
     "resnet": resnet,
     "diffusion": diffusion,
     "train": train,
+    "trainplain": trainplain,
     "frames": generates("llama", dict(TEXT, num_hidden_layers=1)),  # short, for captures with frames of Python
     "spawn": spawn,
     "rank": generates("llama", dict(TEXT, num_hidden_layers=2)),  # started by torchrun
