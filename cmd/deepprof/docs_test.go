@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/deepprof/deepprof/recordings"
 )
 
 // A docLine is a command line in a code block of a page.
@@ -108,7 +110,8 @@ var notRun = map[string]string{
 
 // TestDocs runs every command line of README.md and docs as a reader would, in a
 // folder that has the files which pages speak of: a run by the name latest,
-// report.sqlite and report.ncu-rep of an H200, two ranks, and a model.
+// report.sqlite and report.ncu-rep of an H200, two ranks, a model, and baselines of
+// several processes.
 func TestDocs(t *testing.T) {
 	lines, files := docLines(t)
 	if len(lines) < 60 {
@@ -171,6 +174,9 @@ func prepareDocs(ts *testscript.TestScript, fixtures, source string) {
 	recording, err := os.ReadFile(filepath.Join(source, "recordings/llm-h200.deepprof.tar.zst"))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs("recording.deepprof.tar.zst"), recording, 0o600))
+	for name, data := range map[string][]byte{"before.baseline.zst": recordings.Eager, "after.baseline.zst": recordings.Graphs} {
+		ts.Check(os.WriteFile(ts.MkAbs(name), data, 0o600))
+	}
 	ts.Check(ts.Exec("deepprof", "demo"))
 }
 

@@ -6,6 +6,7 @@ import "github.com/deepprof/deepprof/internal/fact"
 const (
 	OneSample   fact.Code = "compare-one-sample"   // a side has one process: its noise is not known
 	TooFew      fact.Code = "compare-too-few"      // have: processes a side; need: that would tell
+	TooNoisy    fact.Code = "compare-too-noisy"    // have; most: even so many would not tell
 	OneSided    fact.Code = "compare-one-sided"    // status: compare.status
 	NotPositive fact.Code = "compare-not-positive" // a sample is 0
 	Forbidden   fact.Code = "compare-forbidden"    // why: the difference

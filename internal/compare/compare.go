@@ -395,6 +395,9 @@ func (r *Row) decideTested(o Options, tests int) {
 	default:
 		r.Need = e.repeats(o, n, tests)
 		r.Why = fact.New(TooFew, fact.Count("have", n), fact.Count("need", r.Need))
+		if r.Need >= mostRepeats {
+			r.Why = fact.New(TooNoisy, fact.Count("have", n), fact.Count("most", mostRepeats))
+		}
 	}
 }
 

@@ -120,7 +120,7 @@ func TestVerdicts(t *testing.T) {
 		r := Row{Key: Key{Stage, "x", c.metric}, BaseSamples: c.base, NewSamples: c.new, Base: ptr(median(c.base)), New: ptr(median(c.new))}
 		all := Comparison{Rows: []Row{r}}
 		all.judge(Options{})
-		if got := all.Rows[0]; got.Verdict != c.want || got.Need > c.needAtMost || (got.Verdict == CannotTell) != (got.Need > 0) {
+		if got := all.Rows[0]; got.Verdict != c.want || got.Need > c.needAtMost || (got.Verdict == CannotTell) != (got.Need > 0) || got.Why.Is(TooNoisy) != (got.Need >= mostRepeats) {
 			t.Errorf("%s: %s, need %d", c.name, got.Verdict, got.Need)
 		}
 	}

@@ -31,6 +31,7 @@ var compareLabels = map[string]map[string]string{
 var compareWords = map[fact.Code]words{
 	"compare-one-sample":   {Text: "one process a side: how far processes differ is not known", Next: "repeat: deepprof compare --run 5, pipeline.repeats=5, or several --base and --new"},
 	"compare-too-few":      {Text: "{have:process|processes} a side are too few; {need} would tell"},
+	"compare-too-noisy":    {Text: "{have:process|processes} a side are too few, and over {most} would be needed", Next: "measure on a quieter machine, or compare GPU time"},
 	"compare-one-sided":    {Text: "only one side has it ({status})"},
 	"compare-not-positive": {Text: "a sample is 0, so there is no ratio"},
 	"compare-forbidden":    {Text: "no verdict: {why}"},
