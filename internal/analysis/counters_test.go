@@ -366,18 +366,27 @@ func TestHalfOfARooflineCapture(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		add, mul, fma float64
+		l1            float64 // bytes a cycle; 0 is not known
 		computes      bool
 	}{
-		{"silu of bf16", 0, 0, 247.779, false},
-		{"copy of a transposed tensor", 0, 0, 78.506, false},
-		{"mean of floats", 0, 0, 5.536, false},
-		{"product of floats, broadcast", 0, 0, 174.946, false},
-		{"softmax of floats", 0, 0, 195.506, false},
-		{"argmax of floats", 0, 0, 2.403, false},
-		{"half FMAs alone", 0, 0, 7897.924, true},
-		{"half sums, products and FMAs", 4722.656, 2361.328, 2398.224, true},
+		{"silu of bf16", 0, 0, 247.779, 0, false},
+		{"copy of a transposed tensor", 0, 0, 78.506, 0, false},
+		{"mean of floats", 0, 0, 5.536, 0, false},
+		{"product of floats, broadcast", 0, 0, 174.946, 0, false},
+		{"softmax of floats", 0, 0, 195.506, 0, false},
+		{"argmax of floats", 0, 0, 2.403, 0, false},
+		// 20, 2 and 0 FLOPs in float for each value, which is a half in memory.
+		{"gelu of halves, in float", 378.982, 0, 94.746, 947.456, false},
+		{"sum of halves, in float", 726.797, 0, 0, 1635.293, false},
+		{"negation of halves", 520.536, 0, 0, 1301.341, false},
+		{"sum of packed halves (made up)", 181.7, 0, 0, 1635.293, true},
+		{"half FMAs alone", 0, 0, 7897.924, 0, true},
+		{"half sums, products and FMAs", 4722.656, 2361.328, 2398.224, 0, true},
 	} {
 		v := map[string]float64{"gpu__time_duration.sum": 1e5, "sm__cycles_elapsed.avg.per_second": 1.7e9, "sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained": 16896}
+		if c.l1 > 0 {
+			v[l1Loaded] = c.l1 * 1.7e9
+		}
 		for op, rate := range map[string]float64{"hadd": c.add, "hmul": c.mul, "hfma": c.fma} {
 			v["smsp__sass_thread_inst_executed_op_"+op+"_pred_on.sum.per_cycle_elapsed"] = rate
 		}

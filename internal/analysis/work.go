@@ -166,7 +166,7 @@ func (l *launch) vectorFLOPs(d *done) {
 		}
 		if found < len(v.ops) {
 			d.missing = append(d.missing, "smsp__sass_thread_inst_executed_op_"+v.ops[0].name+"_pred_on")
-		} else if sum > 0 && !(v.dtype == gpu.FP16 && l.movesOnly(d.seconds)) {
+		} else if sum > 0 && !(v.dtype == gpu.FP16 && (l.movesOnly(d.seconds) || l.widensOnly(d.seconds))) {
 			d.flops[v.dtype] = sum
 		}
 	}
@@ -212,6 +212,24 @@ func (l *launch) movesOnly(seconds float64) bool {
 	return share < movesShare
 }
 
+// l1Loaded is the counter of the bytes that L1 hands to the registers.
+const l1Loaded = "derived__l1tex__lsu_writeback_bytes_mem_lgds.sum.per_second"
+
+// widensOnly tells of packed half sums that compute nothing: to make a float of a
+// half, compilers add zero to it (HADD2.F32), once for each half that was loaded. A
+// real sum of packed halves needs at most one for every two of them.
+func (l *launch) widensOnly(seconds float64) bool {
+	rate, ok := l.value(l1Loaded)
+	add, _ := l.threadOps("hadd", seconds)
+	mul, _ := l.threadOps("hmul", seconds)
+	fma, _ := l.threadOps("hfma", seconds)
+	if !ok || rate <= 0 || add == 0 || mul > 0 || fma > add/2 {
+		return false
+	}
+	perHalf := add / (rate * seconds / 2)
+	return perHalf > 0.7 && perHalf < 1.05 // stores and indexes make it less than 1
+}
+
 // ofHalfPeak is the share of what the pipes can do in packed half FMAs that a launch
 // executed; 0 where the peak is not known.
 func (l *launch) ofHalfPeak(fma, seconds float64) float64 {
@@ -236,7 +254,7 @@ func (l *launch) traffic(d *done) {
 	if rate, ok := l.value("derived__lts__lts2xbar_bytes.sum.per_second"); ok {
 		d.bytes[levelL2] = rate * d.seconds
 	}
-	if rate, ok := l.value("derived__l1tex__lsu_writeback_bytes_mem_lgds.sum.per_second"); ok && !l.passesL1(rate*d.seconds, d.bytes[levelL2]) {
+	if rate, ok := l.value(l1Loaded); ok && !l.passesL1(rate*d.seconds, d.bytes[levelL2]) {
 		d.bytes[levelL1] = rate * d.seconds
 	}
 }
