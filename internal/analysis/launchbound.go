@@ -276,24 +276,24 @@ func (a *analyzer) launchGain(s *Stage) gain {
 
 func (a *analyzer) findLaunchGain(s *Stage) gain {
 	once := a.idleOnce(s)
-	busiest, exchanging, streams := a.busiestStream(s)
+	on := a.busiestStream(s)
 	kept := once["host"] + once["alloc"] + once["none"] + a.loading(s)
-	least := max(busiest, kept) + once["sync"] // in one stream nothing runs beside a synchronization
-	if streams > 1 {
-		least = max(busiest, kept+once["sync"])
+	least := max(on.busiest, kept) + once["sync"] // in one stream nothing runs beside a synchronization
+	if on.streams > 1 {
+		least = max(on.busiest, kept+once["sync"])
 	}
 	union := a.stageUnion(s)
-	if union < s.Split.WallNS { // of several processes: what one host keeps doing, others may hide
-		least = busiest
+	if union < s.Split.WallNS || on.threads > 1 { // what one thread or process keeps doing, others may hide
+		least = on.busiest
 	}
 	saves := max(0, union-least)
 	if ns, clean := a.stageNS(s); clean {
 		if idle, had := ns-s.Split.BusyNS, s.Split.IdleNS; had > 0 && idle > had { // it was slower
 			saves = int64(float64(saves) * float64(idle) / float64(had))
 		}
-		saves = min(saves, max(0, ns-busiest))
+		saves = min(saves, max(0, ns-on.busiest))
 	}
-	return gain{saves, max(0, s.Split.BusyNS-busiest-exchanging)}
+	return gain{saves, max(0, s.Split.BusyNS-on.busiest-on.exchanging)}
 }
 
 // stageUnion is how long a stage lasts under nsys, in which moments that several
@@ -309,14 +309,23 @@ func (a *analyzer) stageUnion(s *Stage) int64 {
 	return s.Split.WallNS
 }
 
-// busiestStream is how long work of a stage runs in its busiest stream, and how
-// many streams have any; all busy time where nothing tells streams apart. Kernels
-// that exchange data with other GPUs are told beside it: they wait for the last
-// rank, and last less where it comes sooner.
-func (a *analyzer) busiestStream(s *Stage) (most, exchanging int64, streams int) {
+// streamUse is how the work of a stage is spread over streams.
+type streamUse struct {
+	busiest    int64 // how long it runs in the stream that has the most of it
+	exchanging int64 // kernels that exchange data with other GPUs, in the stream with the most of them
+	streams    int   // that have any
+	threads    int   // of the host that launched it
+}
+
+// busiestStream tells how long work of a stage runs in its busiest stream; all busy
+// time where nothing tells streams apart. Kernels that exchange data with other
+// GPUs are told beside it: they wait for the last rank, and last less where it
+// comes sooner.
+func (a *analyzer) busiestStream(s *Stage) streamUse {
 	if a.tl == nil || a.tl.t == nil {
-		return s.Split.BusyNS, 0, 1
+		return streamUse{busiest: s.Split.BusyNS, streams: 1, threads: 1}
 	}
+	threads := map[uint32]bool{}
 	moments := []moment{{a.tl.lo, a.tl.hi}}
 	switch regions := a.regionsOf(s); {
 	case len(regions) > 0:
@@ -341,6 +350,9 @@ func (a *analyzer) busiestStream(s *Stage) (most, exchanging int64, streams int)
 				from = max(from, reach[q])
 			}
 			if from < to {
+				if w.call != timeline.None {
+					threads[a.tl.t.Calls.Thread(w.call)] = true
+				}
 				if a.waitsForRanks(w.label) {
 					exchange[q] += to - from
 				} else {
@@ -350,13 +362,14 @@ func (a *analyzer) busiestStream(s *Stage) (most, exchanging int64, streams int)
 			}
 		}
 	}
+	use := streamUse{threads: len(threads)}
 	for q, ns := range busy {
 		if began[q] {
-			most, exchanging = max(most, ns), max(exchanging, exchange[q])
-			streams++
+			use.busiest, use.exchanging = max(use.busiest, ns), max(use.exchanging, exchange[q])
+			use.streams++
 		}
 	}
-	return most, exchanging, streams
+	return use
 }
 
 // ownOfStage marks the work that a stage launched, in the order of timed.work; nil

@@ -143,22 +143,30 @@ func TestRooflinePoints(t *testing.T) {
 	}
 }
 
+// computing is a launch that would do its arithmetic, in float, in a share of its
+// time at the peak.
+func computing(seconds, share float64) *launch {
+	const peak = 60e12
+	v := map[string]float64{
+		"gpu__time_duration.sum": seconds * 1e9, "sm__cycles_elapsed.avg.per_second": 1e9, "sm__ops_path_tensor_src_bf16_dst_fp32_sparsity_off.sum": 0,
+		"sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained": peak / 2 / 1e9,
+	}
+	for _, op := range []string{"fadd", "fmul", "dadd", "dmul", "dfma", "hadd", "hmul", "hfma"} {
+		v["smsp__sass_thread_inst_executed_op_"+op+"_pred_on.sum"] = 0
+	}
+	v["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"] = share * seconds * peak / 2
+	return synthetic(v)
+}
+
 // A kernel that moves bytes in vain is bounded by its arithmetic: whatever part of
 // its bytes an implementation drops, it saves no more. Where nothing is computed,
 // occupancy is lifted or conversions of layout go, the saving is an estimate.
 func TestWastedBytesAreNoBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for n := range 2_000 {
-		seconds, peak := 1e-3*(0.1+rng.Float64()), 60e12
+		seconds := 1e-3 * (0.1 + rng.Float64())
 		flops, dram := rng.Float64()*0.6, 0.5+0.5*rng.Float64() // shares of the time at the peaks
-		l := synthetic(map[string]float64{
-			"gpu__time_duration.sum": seconds * 1e9, "sm__cycles_elapsed.avg.per_second": 1e9, "sm__ops_path_tensor_src_bf16_dst_fp32_sparsity_off.sum": 0,
-			"sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained": peak / 2 / 1e9,
-			"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum":              flops * seconds * peak / 2,
-			"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum":              0, "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum": 0,
-			"smsp__sass_thread_inst_executed_op_dadd_pred_on.sum": 0, "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum": 0, "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum": 0,
-			"smsp__sass_thread_inst_executed_op_hadd_pred_on.sum": 0, "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum": 0, "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum": 0,
-		})
+		l := computing(seconds, flops)
 		a := &analyzer{res: newResult(Input{}), tl: &timed{}, launchOf: map[int]*launch{0: l}}
 		ns := int64(seconds * 1e9)
 		a.res.Totals.WallNS, a.res.Totals.KernelNS = 2*ns, ns
