@@ -30,7 +30,8 @@ const (
 	codeRulesDiffer    fact.Code = "rules-leave-out-l2"    // share
 	codeVerdictHolds   fact.Code = "verdict-holds-for"     // lasts, calls, of, share
 	codeNoFLOPs        fact.Code = "no-flops"              //
-	codeNoRoofRanges   fact.Code = "roofline-ranges"       //
+	codeNoRoofRanges   fact.Code = "roofline-ranges"       // no kernel was counted, and of no range its arithmetic
+	codeRoofOfRanges   fact.Code = "roofline-of-ranges"    // n: ranges have points, and no kernel
 	codeNoRoofCounters fact.Code = "roofline-no-counters"  //
 	codeNoRoofPeaks    fact.Code = "roofline-no-peaks"     //
 	codeNoRoofFLOPs    fact.Code = "roofline-no-flops"     //

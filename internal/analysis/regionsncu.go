@@ -111,6 +111,7 @@ func (a *analyzer) judgeRanges(context.Context) error {
 			byPath[path] = append(byPath[path], l)
 		}
 	}
+	placed := 0
 	for i := range a.res.Regions {
 		r := &a.res.Regions[i]
 		list := byPath[r.Path]
@@ -121,6 +122,12 @@ func (a *analyzer) judgeRanges(context.Context) error {
 		limiter := decide(l, a.th)
 		r.Counters.Limiter = &limiter
 		r.Counters.Point = rangePoints(l)
+		if len(r.Counters.Point) > 0 {
+			placed++
+		}
+	}
+	if roof := &a.res.Roofline; placed > 0 && roof.Why.Is(codeNoRoofRanges) {
+		roof.Why = fact.New(codeRoofOfRanges, fact.Count("n", placed))
 	}
 	return nil
 }

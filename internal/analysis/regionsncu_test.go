@@ -1,7 +1,9 @@
 package analysis
 
 import (
+	"context"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -37,6 +39,9 @@ func TestRegionsOfRangesWithoutTimeline(t *testing.T) {
 			}
 		}
 	}
+	if !r.Roofline.Why.Is(codeNoRoofRanges) { // it has no FLOPs
+		t.Errorf("the roofline says %+v", r.Roofline.Why)
+	}
 	found := 0
 	for _, f := range r.Findings {
 		if f.Is(codeRegionLimited) {
@@ -65,5 +70,34 @@ func TestRegionsOfLaunchesWithoutTimeline(t *testing.T) {
 		if g.Times != "ncu" || g.KernelNS <= 0 || g.WallNS != 0 || g.Counters == nil || len(g.Top) == 0 {
 			t.Errorf("%s: times %q, %d ns, wall %d, counters %v, %d kernels", g.Path, g.Times, g.KernelNS, g.WallNS, g.Counters, len(g.Top))
 		}
+	}
+}
+
+// Ranges whose FLOPs were counted have points, and the roofline says where. The
+// counters are synthetic.
+func TestRooflineSaysWhereRangesAre(t *testing.T) {
+	in, err := fromFiles(unpacked(t, "../ncurep/testdata/ncu_range.ncu-rep.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &analyzer{in: in, th: DefaultThresholds, res: newResult(in), launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
+	for _, step := range []func(context.Context) error{a.loadCategories, a.readCounters, a.regionsOfNcu, a.findPeaks, a.judge, a.countRegions} {
+		if err := step(t0()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, l := range a.ranges {
+		for name := range l.values {
+			if strings.Contains(name, "ops_path_tensor") && strings.Contains(name, "src_bf16") && strings.HasSuffix(name, ".sum") {
+				l.values[name] = 1e9
+			}
+		}
+	}
+	if err := a.judgeRanges(t0()); err != nil {
+		t.Fatal(err)
+	}
+	g := regionOf(t, a.res, "prefill")
+	if why := a.res.Roofline.Why; len(g.Counters.Point) == 0 || !why.Is(codeRoofOfRanges) || why.Number("n") != 1 {
+		t.Errorf("%d points of prefill; the roofline says %+v", len(g.Counters.Point), why)
 	}
 }
