@@ -2,6 +2,7 @@ package report
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
@@ -26,7 +27,7 @@ func addRanks(tables map[string]PageTable, r *analysis.Result) {
 	if r.Job == nil {
 		return
 	}
-	collectives := shownAll(CollectiveView)
+	collectives := shownAll(CollectiveView.without("source"))
 	collectives.Legend += "; clocks: " + message.Text(r.Job.Clock.Text())
 	tables["collectives"] = pageTable(collectives, pointers(r.Job.Collectives))
 	messages, _ := messageRows(r)
@@ -60,5 +61,13 @@ func stageMatrix(r *analysis.Result) PageTable {
 			}
 		}
 	}
-	return pageTable(v, rows)
+	t := pageTable(v, rows)
+	for i := range t.Columns { // stages keep the names that the program gave them
+		for k, s := range r.Across.Stages {
+			if t.Columns[i].Key == v.Columns[k+1].Key {
+				t.Columns[i].Title = s.Name + strings.TrimPrefix(t.Columns[i].Title, upperFirst(s.Name))
+			}
+		}
+	}
+	return t
 }

@@ -51,6 +51,9 @@ func TestPageOfRanks(t *testing.T) {
 	if cell("rank_stages", 0, "stage0") != "1000.000" || cell("rank_stages", 0, "stage1") != "" || cell("rank_stages", 1, "stage1") != "5000.000" {
 		t.Errorf("the matrix is %+v", tables["rank_stages"].Rows)
 	}
+	if title := tables["rank_stages"].Columns[1].Title; !strings.HasPrefix(title, "prefill") {
+		t.Errorf("a stage is called %q", title)
+	}
 	if cell("ranks", 1, "late") != "5" || !strings.Contains(cell("ranks", 1, "meanwhile"), "Matrix multiplication") || cell("ranks", 0, "meanwhile") != "" {
 		t.Errorf("ranks are %+v", tables["ranks"].Rows)
 	}

@@ -10,7 +10,7 @@ export function Ranks() {
   const ranks = result.job !== undefined;
   return (
     <Section id="ranks" title={ranks ? "Ranks" : "Windows and repeats"} lead="Each row is of one timeline alone; the other sections are about one of them.">
-      <ReportTable name="ranks" caption={ranks ? "Ranks side by side" : "Timelines side by side"} drawn={{ part: { width: 10 }, meanwhile: { wrap: true }, lost: { wrap: true } }} minWidth={62} />
+      <ReportTable name="ranks" caption={ranks ? "Ranks side by side" : "Timelines side by side"} drawn={{ part: { width: 10 }, meanwhile: { width: 15, wrap: true }, lost: { wrap: true } }} minWidth={62} />
       <Part name="rank_stages" title="Mean pass of each stage" drawn={{ part: { width: 10 } }} />
       <Part name="collectives" title="Communication between ranks" drawn={{ kind: { width: 8 } }} />
       <Part name="messages" title="Communication by size of message" drawn={{ kind: { width: 8 } }} />
