@@ -28,12 +28,10 @@ func (a *analyzer) judgeTimeline(context.Context) error {
 			a.res.Missing[at] = Note{Fact: fact.New(TimelineLost)}
 		}
 	}
-	if a.tl != nil && len(a.tl.t.Kernels)+len(a.tl.t.Graphs) == 0 && nsys.KernelsLost(a.tl.t.Damage) {
-		var texts []string
-		for _, d := range a.tl.t.Damage {
-			texts = append(texts, damageText(d))
+	if a.tl != nil {
+		if err := checkKernels(a.in.timeline(), a.tl.t); err != nil {
+			return err
 		}
-		return &lostError{fmt.Errorf("read %s: nothing of its kernels could be read: %s", a.in.timeline(), strings.Join(texts, "; "))}
 	}
 	switch {
 	case !a.in.Asked:
@@ -45,6 +43,18 @@ func (a *analyzer) judgeTimeline(context.Context) error {
 		return &ScopeError{a.asked}
 	}
 	return nil
+}
+
+// checkKernels refuses a timeline that lost all its kernels.
+func checkKernels(path string, t *timeline.Timeline) error {
+	if len(t.Kernels)+len(t.Graphs) > 0 || !nsys.KernelsLost(t.Damage) {
+		return nil
+	}
+	var texts []string
+	for _, d := range t.Damage {
+		texts = append(texts, damageText(d))
+	}
+	return &lostError{fmt.Errorf("read %s: nothing of its kernels could be read: %s", path, strings.Join(texts, "; "))}
 }
 
 // damageText is the table that is damaged, and how.

@@ -5,8 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // FromFolder finds the inputs among the files of a folder that is no run, by what
@@ -19,7 +21,7 @@ func FromFolder(dir string) (Input, error) {
 	if err != nil {
 		return in, fmt.Errorf("analyze folder: %w", err)
 	}
-	var exports, reports, tables []string
+	var exports, reports, tables, broken []string
 	for _, e := range entries {
 		if !e.Type().IsRegular() {
 			continue
@@ -37,13 +39,30 @@ func FromFolder(dir string) (Input, error) {
 			in.Counters = append(in.Counters, f.Path)
 		case format.NcuCSV:
 			tables = append(tables, f.Path)
+		default:
+			if IsRankFile(f.Path) {
+				broken = append(broken, f.Path)
+			}
 		}
 	}
 	if len(in.Counters) == 0 {
 		in.Counters = tables
 	}
 	in.Timelines = withoutExported(exports, reports)
+	if len(in.Timelines) > 0 {
+		in.Timelines = withoutExported(in.Timelines, broken)
+	}
 	return in, nil
+}
+
+// IsRankFile tells by its name alone that a file is to be the timeline of a rank:
+// where it holds something else, it cannot be read, and is not passed over.
+func IsRankFile(path string) bool {
+	switch filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")) {
+	case ".sqlite", ".nsys-rep", ".qdrep":
+		return timeline.IdentityOfName(format.BaseName(path)).Rank != nil
+	}
+	return false
 }
 
 // refuseUnused fails where a file was given by name and nothing of it is in the

@@ -217,8 +217,8 @@ func (in *Input) Add(path string) error {
 	if err != nil {
 		return fmt.Errorf("analyze: %w", err)
 	}
-	switch {
-	case f.Holds == format.Timeline:
+	switch known := f.Kind != format.Empty && f.Kind != format.Unknown; {
+	case f.Holds == format.Timeline, !known && IsRankFile(path):
 		if slices.Contains(in.Timelines, path) {
 			return fmt.Errorf("analyze: %s is named twice", path)
 		}

@@ -134,6 +134,9 @@ func (a *analyzer) lostPart(path string, err error) *recording {
 func (a *analyzer) survey(ctx context.Context, path string) (*recording, error) {
 	b := a.further(path)
 	t, lost, err := b.openTimeline(ctx)
+	if err == nil {
+		err = checkKernels(path, t)
+	}
 	if err != nil {
 		return nil, err
 	}

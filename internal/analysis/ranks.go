@@ -127,8 +127,10 @@ func (a *analyzer) comparable(parts []*recording) (ranks []*recording, at []int)
 	byProgram := map[string]int{}
 	tools := map[string]bool{}
 	for _, p := range parts {
-		if p.row.Lost == nil {
+		if p.row.Lost == nil && p.program != "" {
 			byProgram[p.program]++
+		}
+		if p.row.Lost == nil && p.tool != "" {
 			tools[p.tool] = true
 		}
 	}
@@ -146,7 +148,7 @@ func (a *analyzer) comparable(parts []*recording) (ranks []*recording, at []int)
 		id := p.row.Of
 		switch key := [3]int{-1 - i, id.Window, id.Repeat}; {
 		case p.row.Lost != nil:
-		case p.program != most:
+		case p.program != most && p.program != "": // what is not known may be the same
 			a.warn(RankProgram, append(p.param(), fact.Name("program", p.program), fact.Name("most", most))...)
 		default:
 			if id.Rank != nil {

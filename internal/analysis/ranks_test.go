@@ -104,6 +104,10 @@ func TestBadRanks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cut := filepath.Join(dir, "cut.rank3.n2.sqlite") // nothing but its first page is there
+	if err := os.WriteFile(cut, data[:4096], 0o600); err != nil {
+		t.Fatal(err)
+	}
 	larger := filepath.Join(dir, "larger.rank3.n2.sqlite") // of a job of 8
 	if err := os.WriteFile(larger, bytes.ReplaceAll(data, []byte(`WORLD_SIZE="4"`), []byte(`WORLD_SIZE="8"`)), 0o600); err != nil {
 		t.Fatal(err)
@@ -120,6 +124,7 @@ func TestBadRanks(t *testing.T) {
 		{"another program", append(slices.Clone(all[:3]), file("rank3.n2.sqlite", unpacked(t, toyTimeline))), RankProgram, "", 40},
 		{"another version", append(slices.Clone(all[:3]), file("rank3.n9.sqlite", unpacked(t, toyTimeline))), RankVersions, "", 40},
 		{"another number of ranks", append(slices.Clone(all[:3]), larger), WorldDiffers, codeRankMissing, 40},
+		{"a rank of which nothing is left", append(slices.Clone(all[:3]), cut), InputUnreadable, codeRankMissing, 40},
 		{"a rank that cannot be read", append(slices.Clone(all[:3]), file("rank3.n3.sqlite", "../../go.mod")), InputUnreadable, codeRankMissing, 40},
 	} {
 		r := analyzed(t, Input{Timelines: c.files})
@@ -133,6 +138,33 @@ func TestBadRanks(t *testing.T) {
 	r := analyzed(t, Input{Timelines: []string{all[0], all[3]}})
 	if !slices.Equal(r.Job.Missing, []int{1, 2}) {
 		t.Errorf("ranks %v are missing, want 1 and 2", r.Job.Missing)
+	}
+}
+
+// TestBrokenRankInFolder holds that a file which is to be a rank by its name is
+// not passed over where it holds none, unless its report is there.
+func TestBrokenRankInFolder(t *testing.T) {
+	dir := filepath.Dir(rankFiles(t, syntheticRanks[:3]...)[0])
+	for name, text := range map[string]string{"rank3.n2.sqlite": "", "rank4.n2.nsys-rep": "no report", "rank2.n2.nsys-rep": "", "other.sqlite": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in, err := FromFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, path := range in.Timelines {
+		names = append(names, filepath.Base(path))
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, []string{"rank0.n1.sqlite", "rank1.n1.sqlite", "rank2.n2.sqlite", "rank3.n2.sqlite", "rank4.n2.nsys-rep"}) {
+		t.Fatalf("timelines are %q", names)
+	}
+	r := analyzed(t, in)
+	if !slices.Equal(r.Job.Missing, []int{3, 4}) || r.Job.Matched != 40 || len(r.Parts) != 5 || r.Across.Parts != 3 {
+		t.Errorf("job is %+v of %d parts", r.Job, len(r.Parts))
 	}
 }
 

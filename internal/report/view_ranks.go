@@ -113,7 +113,7 @@ func rankNotes(r *analysis.Result) []string {
 		notes = append(clockNotes(r), notes...)
 	}
 	if len(r.Parts) == 0 {
-		notes = append([]string{"there is one timeline of one process: ranks, windows and repeats need several; name several files, or a folder of them"}, notes...)
+		notes = append([]string{"there is one timeline, and its processes exchange no data between GPUs: ranks, windows and repeats need several; name several files, or a folder of them"}, notes...)
 	}
 	return notes
 }

@@ -120,7 +120,7 @@ func OpenInput(ctx context.Context, command, version string, paths []string) (*A
 	a.Folder, a.Origin = format.BaseName(paths[0])+".deepprof", originOf(paths[0])
 	for _, path := range paths {
 		kind, err := Recognize(path)
-		if err != nil {
+		if err != nil && (len(paths) < 2 || !analysis.IsRankFile(path)) { // the analysis names a rank that cannot be read
 			return nil, err
 		}
 		a.names = append(a.names, filepath.Base(path))
