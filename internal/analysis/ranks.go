@@ -89,32 +89,45 @@ func ofJob(parts []*recording) bool {
 	return ranks == len(parts) && ranks > 1
 }
 
-// worldOf is the number of processes of the job, and the ranks without numbers.
+// worldOf is the number of processes of the job as the ranks tell it, and the
+// ranks without numbers.
 func (a *analyzer) worldOf(parts []*recording) (world int, missing []int) {
 	seen, sizes := map[int]bool{}, map[int]bool{}
-	highest := -1
 	for _, p := range parts {
 		if p.row.Of.World > 0 {
 			sizes[p.row.Of.World] = true
 			world = max(world, p.row.Of.World)
 		}
-		if p.row.Of.Rank != nil {
-			highest = max(highest, *p.row.Of.Rank)
-			if p.row.Lost == nil {
-				seen[*p.row.Of.Rank] = true
-			}
+		if p.row.Of.Rank != nil && p.row.Lost == nil {
+			seen[*p.row.Of.Rank] = true
 		}
 	}
 	if len(sizes) > 1 {
 		list := slices.Sorted(maps.Keys(sizes))
 		a.warn(WorldDiffers, fact.Count("least", list[0]), fact.Count("most", list[len(list)-1]))
 	}
-	for r := range max(world, highest+1) {
-		if highest >= 0 && !seen[r] && !a.in.left[r] && len(missing) < maxMissing {
+	for r := range rankCount(parts) {
+		if !seen[r] && !a.in.left[r] && len(missing) < maxMissing {
 			missing = append(missing, r)
 		}
 	}
 	return world, missing
+}
+
+// rankCount is how many ranks the job has, by what they tell and by the highest
+// of them; 0 where they have no numbers.
+func rankCount(parts []*recording) int {
+	world, highest := 0, -1
+	for _, p := range parts {
+		world = max(world, p.row.Of.World)
+		if p.row.Of.Rank != nil {
+			highest = max(highest, *p.row.Of.Rank)
+		}
+	}
+	if highest < 0 {
+		return 0
+	}
+	return max(world, highest+1)
 }
 
 // maxMissing bounds Job.Missing.

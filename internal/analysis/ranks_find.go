@@ -44,7 +44,7 @@ func (a *analyzer) findJob(parts []*recording) {
 		for _, r := range job.Missing[:min(n, 16)] {
 			names = append(names, strconv.Itoa(r))
 		}
-		a.jobFinds("rank-missing", weightHigh, codeRankMissing, fact.Count("n", n), fact.Names("ranks", fact.KindName, names), fact.Count("of", max(job.World, n+len(parts))))
+		a.jobFinds("rank-missing", weightHigh, codeRankMissing, fact.Count("n", n), fact.Names("ranks", fact.KindName, names), fact.Count("of", rankCount(parts)))
 	}
 	a.findStragglers(parts)
 	a.findImbalance(parts)

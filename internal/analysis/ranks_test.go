@@ -131,6 +131,11 @@ func TestBadRanks(t *testing.T) {
 		if c.warning != "" && !hasNote(r.Warnings, c.warning) || c.finding != "" && !hasFinding(r, c.finding) {
 			t.Errorf("%s: warnings %+v, findings %+v", c.name, r.Warnings, r.Findings)
 		}
+		for _, f := range r.Findings {
+			if want := max(r.Job.World, 4); f.Code == codeRankMissing && int(f.Number("of")) != want {
+				t.Errorf("%s: ranks are missing of %v, want %d", c.name, f.Number("of"), want)
+			}
+		}
 		if r.Job == nil || r.Job.Matched != c.matched || len(r.Parts) != len(c.files) {
 			t.Errorf("%s: job %+v of %d parts", c.name, r.Job, len(r.Parts))
 		}
