@@ -1,7 +1,9 @@
 package workload
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"al.essio.dev/pkg/shellescape"
@@ -34,12 +36,59 @@ func Sbatch(argv, command []string) (string, bool) {
 	for _, d := range asked {
 		lines = append(lines, "#SBATCH "+d)
 	}
+	notice := noticeOf(asked)
 	lines = append(lines,
-		"#SBATCH --signal=B:INT@120",
-		"# Two minutes before the time limit deepprof is asked to finish: it keeps what it has, and 'deepprof runs resume latest' goes on.",
+		"#SBATCH --signal=B:INT@"+strconv.Itoa(notice),
+		fmt.Sprintf("# %d seconds before the time limit deepprof is asked to finish: it keeps what it has, and 'deepprof runs resume latest' goes on.", notice),
 		"exec "+shellescape.QuoteCommand(argv), // takes the place of the shell, which gets the signal
 	)
 	return strings.Join(lines, "\n") + "\n", true
+}
+
+// noticeOf is how many seconds before the time limit deepprof is asked to finish:
+// 120, and of a short job a quarter.
+func noticeOf(directives []string) int {
+	const most = 120
+	for _, d := range directives {
+		if limit, ok := strings.CutPrefix(d, "--time="); ok {
+			if s := slurmSeconds(limit); s > 0 {
+				return min(most, max(1, s/4))
+			}
+		}
+	}
+	return most
+}
+
+// slurmSeconds reads a time of Slurm: minutes, minutes:seconds,
+// hours:minutes:seconds, and days-hours with or without the rest. 0 for anything
+// else, such as UNLIMITED.
+func slurmSeconds(text string) int {
+	days, rest, long := strings.Cut(text, "-")
+	units, total := []int{60, 1}, 0
+	if long {
+		d, err := strconv.Atoi(days)
+		if err != nil {
+			return 0
+		}
+		units, total = []int{3600, 60, 1}, d*86400
+	} else {
+		rest = text
+	}
+	parts := strings.Split(rest, ":")
+	if len(parts) == 3 {
+		units = []int{3600, 60, 1}
+	}
+	if len(parts) > len(units) {
+		return 0
+	}
+	for i, part := range parts {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return 0
+		}
+		total += n * units[i]
+	}
+	return total
 }
 
 // directives are the options of srun that a batch script needs too, in their long

@@ -26,3 +26,15 @@ func TestSbatch(t *testing.T) {
 		t.Error("a batch script is made for another launcher")
 	}
 }
+
+// TestNotice holds that a short job is not interrupted as soon as it starts.
+func TestNotice(t *testing.T) {
+	for limit, want := range map[string]int{"30": 120, "1": 15, "2:00": 30, "0:00:40": 10, "1-0": 120, "0-0:4": 60, "UNLIMITED": 120, "": 120} {
+		if got := noticeOf([]string{"--nodes=2", "--time=" + limit}); got != want {
+			t.Errorf("limit %q: %d s before it, want %d", limit, got, want)
+		}
+	}
+	if got := noticeOf(nil); got != 120 {
+		t.Errorf("without a limit: %d s", got)
+	}
+}
