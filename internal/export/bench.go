@@ -31,6 +31,7 @@ func writeBench(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 	for _, st := range r.Stages {
 		b.stage(&st)
 	}
+	b.ranks(r)
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
 		if !k.Untimed && k.Calls > 0 {

@@ -35,6 +35,7 @@ func writeOpenMetrics(ctx context.Context, s *Source, w io.Writer) ([]string, er
 	}
 	families := append(runFamilies(result), stageFamilies(result)...)
 	families = append(append(families, regionFamilies(result)...), kernelFamilies(result)...)
+	families = append(families, rankFamilies(result)...)
 	for _, f := range families {
 		if err := f.write(w, clean(s.Run)); err != nil {
 			return nil, err
@@ -92,7 +93,13 @@ func runFamilies(r *analysis.Result) []family {
 	if r.Workload.Model != nil {
 		model = r.Workload.Model.Name
 	}
-	info.add(1, label{"deepprof", r.Version}, label{"gpus", strings.Join(names, ", ")}, label{"driver", r.Environment.Driver}, label{"cuda", r.Environment.CUDA}, label{"model", model})
+	about := []label{{"deepprof", r.Version}, {"gpus", strings.Join(names, ", ")}, {"driver", r.Environment.Driver}, {"cuda", r.Environment.CUDA}, {"model", model}}
+	eachRank(r, func(_ int, p *analysis.Part) {
+		if p.Details && p.Of.Rank != nil {
+			about = append(about, rankLabels(p.Of)...)
+		}
+	})
+	info.add(1, about...)
 	if r.Totals.WallNS == 0 {
 		return []family{info}
 	}

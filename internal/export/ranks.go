@@ -1,0 +1,88 @@
+package export
+
+import (
+	"strconv"
+
+	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// rankLabels name a rank: by its number, or by its process where it has none.
+func rankLabels(id timeline.Identity) []label {
+	list := []label{{"host", id.Host}}
+	switch {
+	case id.Rank != nil:
+		return append([]label{{"rank", strconv.Itoa(*id.Rank)}}, list...)
+	case id.Process != 0:
+		return append([]label{{"process", strconv.Itoa(id.Process)}}, list...)
+	}
+	return list
+}
+
+// eachRank visits the ranks of a job that could be read.
+func eachRank(r *analysis.Result, visit func(i int, p *analysis.Part)) {
+	if r.Job == nil {
+		return
+	}
+	for i := range r.Parts {
+		if p := &r.Parts[i]; p.Lost == nil {
+			visit(i, p)
+		}
+	}
+}
+
+// rankFamilies are the numbers of each rank of a job; the other families are
+// about the rank that deepprof_run_info names.
+func rankFamilies(r *analysis.Result) []family {
+	inSeconds := func(name, help string) family {
+		return family{name: "deepprof_rank_" + name + "_seconds", unit: "seconds", help: help}
+	}
+	wall := inSeconds("wall", "From the first to the last event of a rank.")
+	busy := inSeconds("gpu_busy", "Time in which the GPUs of a rank ran anything.")
+	communication := inSeconds("communication", "Time in which kernels of a rank exchanged data, by union of intervals.")
+	exposed := inSeconds("exposed", "The part of it in which no other kernel ran.")
+	wait := inSeconds("wait", "Time that a rank waited for the last one in matched collectives.")
+	lateBy := inSeconds("late", "How much later than the median of the others a rank came to collectives, in all.")
+	late := family{name: "deepprof_rank_late_collectives", help: "Matched collectives that a rank came last to."}
+	stages := inSeconds("stage", "Mean time of a pass of a stage in a rank under Nsight Systems.")
+	eachRank(r, func(i int, p *analysis.Part) {
+		of := rankLabels(p.Of)
+		wall.add(seconds(p.WallNS), of...)
+		busy.add(seconds(p.BusyNS), of...)
+		if c := p.Communication; c != nil {
+			communication.add(seconds(c.NS), of...)
+			exposed.add(seconds(c.ExposedNS), of...)
+		}
+		for _, w := range r.Job.Waits {
+			if w.Part == i {
+				wait.add(seconds(w.WaitNS), of...)
+				lateBy.add(seconds(w.LateNS), of...)
+				late.add(float64(w.Late), of...)
+			}
+		}
+		for _, s := range p.Stages {
+			if s.Passes > 0 {
+				stages.add(seconds(s.PassNS), append([]label{{"stage", s.Stage}}, of...)...)
+			}
+		}
+	})
+	return []family{wall, busy, communication, exposed, wait, lateBy, late, stages}
+}
+
+// ranks writes the wall time of each rank of a job, and its stages.
+func (b *benchWriter) ranks(r *analysis.Result) {
+	eachRank(r, func(_ int, p *analysis.Part) {
+		name := []string{"Rank"}
+		for _, l := range rankLabels(p.Of) {
+			if l.value != "" {
+				name = append(name, l.name+"="+l.value)
+			}
+		}
+		b.line(name, 1, measure{float64(p.WallNS), "ns/op"}, measure{float64(p.BusyNS), "gpu-busy-ns/op"})
+		for _, s := range p.Stages {
+			if s.Passes > 0 {
+				b.line(append(name[:len(name):len(name)], "stage="+s.Stage), int64(s.Passes), measure{float64(s.PassNS), "ns/op"})
+			}
+		}
+	})
+}
