@@ -58,8 +58,8 @@ func (o *output) print(s streams, t report.Printable) error {
 	case o.md:
 		return t.WriteMarkdown(s.out)
 	case o.csv:
-		if r, ok := t.(interface{ Raw() }); ok && o.raw {
-			r.Raw()
+		if o.raw {
+			t.Raw()
 		}
 		if err := t.WriteCSV(s.out); err != nil {
 			return err

@@ -7,6 +7,9 @@ type Printable interface {
 	WriteText(w io.Writer, width int) error
 	WriteMarkdown(w io.Writer) error
 	WriteCSV(w io.Writer) error
+	// Raw makes WriteCSV write texts that a spreadsheet takes for formulas as they
+	// are.
+	Raw()
 	WriteJSON(w io.Writer) error
 	// WritePage writes the cells that a person reads, as JSON for a page that draws
 	// them: the columns with their titles, rows, order, rows_left_out and warnings.

@@ -129,8 +129,7 @@ func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 	return out.Flush()
 }
 
-// Raw makes WriteCSV write texts that a spreadsheet takes for formulas as they
-// are.
+// Raw: see Printable.
 func (t *Table[T]) Raw() { t.raw = true }
 
 // WriteCSV writes every column with its exact values; see Raw for texts that
