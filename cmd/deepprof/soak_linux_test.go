@@ -47,6 +47,33 @@ func several(workers, n int, do func(int)) {
 	all.Wait()
 }
 
+// recordSession makes a recording of a session on the CPU, by the stand-in for
+// Python.
+func recordSession(t *testing.T) string {
+	t.Helper()
+	for _, v := range tortured(t) {
+		if v.name != "session" {
+			continue
+		}
+		dir := t.TempDir()
+		args := append([]string{"run", "--record", filepath.Join(dir, "recording"), "hydra.run.dir=" + filepath.Join(dir, "run")}, v.args[1:]...)
+		if err := run(t.Context(), args, io.Discard, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		packs, err := filepath.Glob(filepath.Join(dir, "recording", "*.deepprof.tar.zst"))
+		if err != nil || len(packs) != 1 {
+			t.Fatalf("recordings %q, %v", packs, err)
+		}
+		return packs[0]
+	}
+	t.Fatal("no session among the tortured commands")
+	return ""
+}
+
+// wholeEvery is how often the recording with timeline and counters is played: it
+// takes ten times as long as the other.
+const wholeEvery = 5
+
 // TestSoak plays recorded runs in one process, several at once: SOAK of them, few
 // where it is not set. Memory, open files, goroutines and temporary files do not grow.
 // scripts/torture runs it at length.
@@ -58,9 +85,14 @@ func TestSoak(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	session := recordSession(t)
 	play := func(n int) {
 		out := filepath.Join(dir, strconv.Itoa(n))
-		if err := run(t.Context(), []string{"demo", "--output", out}, io.Discard, io.Discard); err != nil {
+		args := []string{"demo", "--output", out}
+		if n%wholeEvery != 0 {
+			args = append(args, "--from", session)
+		}
+		if err := run(t.Context(), args, io.Discard, io.Discard); err != nil {
 			t.Error(err)
 		}
 		if err := os.RemoveAll(out); err != nil {
