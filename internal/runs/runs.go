@@ -33,9 +33,11 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gofrs/flock"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/redact"
 )
 
@@ -147,6 +149,9 @@ func Create(root string, o CreateOptions) (*Run, error) {
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, fmt.Errorf("create run: %w", err)
+	}
+	if !utf8.ValidString(dir) { // no JSON of the run, and no reader of its files, takes it
+		return nil, fmt.Errorf("create run %q: %w; choose another place with %s", dir, format.ErrPath, o.setting())
 	}
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/format"
 )
 
 var ctx = context.Background()
@@ -65,6 +66,16 @@ func TestCreateNeverCollides(t *testing.T) {
 		if !ValidID(s.ID) || s.Status != StatusDone {
 			t.Errorf("run %+v", s)
 		}
+	}
+}
+
+func TestCreateNotUTF8(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Create("", CreateOptions{Dir: filepath.Join(dir, "a\xff", "run")}); !errors.Is(err, format.ErrPath) {
+		t.Errorf("%v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
 	}
 }
 
