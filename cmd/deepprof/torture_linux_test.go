@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
@@ -130,7 +131,7 @@ func tortured(t *testing.T) []victim {
 			"run", "device=cpu", "pipeline.workload.python=" + python, "pipeline.nsys.enable=false", "pipeline.ncu.enable=false",
 			"pipeline.torch_profiler.activities=[cpu]", "pipeline.direct_inference.enable=true", "pipeline.static_analysis.torch_flop_counter=true",
 		}},
-		{name: "stubborn", phases: []phase{{beginning, 2 * time.Second}}, args: []string{
+		{name: "stubborn", phases: []phase{{beginning, time.Second / 5}, {plan.StepUnprofiled, 2 * time.Second}}, args: []string{
 			"run", "pipeline.nsys.enable=false", "pipeline.ncu.enable=false", "pipeline.supervision.stop_grace_s=1", "--",
 			"sh", "-c", `trap "" TERM INT; setsid sh -c 'trap "" TERM INT; sleep 600' & sleep 600`,
 		}},
