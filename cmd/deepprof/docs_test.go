@@ -103,8 +103,9 @@ var machine = regexp.MustCompile(`^deepprof (run|doctor|runs resume|serve|mcp|co
 
 // notRun are lines that only show the form of others, with the reason.
 var notRun = map[string]string{
-	"deepprof runs resume 20261115T0401":               "the id is that of a run of somebody else",
-	"deepprof analyze rank*.nsys-rep counters.ncu-rep": "a .nsys-rep needs the nsys that wrote it",
+	"deepprof runs resume 20261115T0401":                                                                            "the id is that of a run of somebody else",
+	"deepprof analyze rank*.nsys-rep counters.ncu-rep":                                                              "a .nsys-rep needs the nsys that wrote it",
+	"deepprof run pipeline.nsys.python_sampling=true -- python3 generate.py":                                        "it needs nsys 2025.3, and is refused where an older one is installed",
 	"deepprof analyze report.sqlite config.json --prompt 512 --new 32 --prefill-region encode --decode-region step": "the regions are of another program",
 }
 
