@@ -77,6 +77,9 @@ func (a *analyzer) readOperators(context.Context) error {
 		if row.SelfDeviceUS == 0 {
 			row.Why, row.Kernels = a.whyZero(&row, device)
 		}
+		for _, m := range r.Modules {
+			row.Modules = append(row.Modules, OperatorModule(m))
+		}
 		linker.link(&row, &r)
 		a.res.Operators = append(a.res.Operators, row)
 	}

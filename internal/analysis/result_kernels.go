@@ -198,6 +198,16 @@ type Operator struct {
 	Links     []OperatorKernel `json:"links,omitempty"`
 	LinksMore *OperatorRest    `json:"links_more,omitempty"`
 	Limiter   *OperatorLimiter `json:"limiter,omitempty"`
+	// Modules are the places in the model that called it, those that took most
+	// device time first; absent where the recording does not tell.
+	Modules []OperatorModule `json:"modules,omitempty"`
+}
+
+// An OperatorModule is the calls of an operator from the modules at one place.
+type OperatorModule struct {
+	Name  string  `json:"name"` // layers.*.mlp.down_proj
+	Calls int64   `json:"calls"`
+	US    float64 `json:"us"` // of its kernels and those of operators that it calls, under the torch profiler
 }
 
 // An OperatorKernel is the work of a kernel, copy or fill for an operator.

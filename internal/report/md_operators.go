@@ -70,7 +70,7 @@ func (d *doc) onlyCPU(ops []analysis.Operator) string {
 func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 	all := operatorRows(r, n)
 	rows := pointers(all[:min(len(all), most)])
-	v := shownAll(OperatorView.only("name", "shapes", "calls", "total_device_us", "self_device_us", "share", "self_cpu_us", "total_cpu_us", "limiter", "main_kernel", "through", "why"))
+	v := shownAll(OperatorView.only("name", "shapes", "calls", "total_device_us", "self_device_us", "share", "self_cpu_us", "total_cpu_us", "limiter", "main_kernel", "module", "through", "why"))
 	switch {
 	case r.OnlyCPU():
 		d.line("Shares: %s%s", absent, d.onlyCPU(r.Operators))

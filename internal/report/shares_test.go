@@ -14,7 +14,7 @@ var ofNoColumn = map[string]bool{
 	"stages overhead": true, "stages mfu_analytic": true, "stages mfu_counters": true, "stages hfu_counters": true, "stages mbu_analytic": true, "stages mbu_counters": true,
 	"operators limiter_share": true, "operators limiter_coverage": true, "roofline attained": true, "result_kernels level": true,
 	"result_regions coverage": true, "result_regions own_coverage": true, "region_counters coverage": true,
-	"layers mfu_counters": true, "layers hfu_counters": true, "layers mbu_counters": true, "layers coverage": true,
+	"layers mfu": true, "layers mfu_counters": true, "layers hfu_counters": true, "layers mbu_counters": true, "layers coverage": true,
 	"use value": true, "use of_roof": true, "use coverage": true, "opportunities stage_gain": true, "run_stats success_rate": true,
 }
 

@@ -253,6 +253,8 @@ type OperatorRow struct {
 	MainKernel      string   `json:"main_kernel"` // that takes most of its time; "" where the recording does not tell
 	Through         string   `json:"through"`     // the operator that launches it, where that is another
 	Kernels         []string `json:"kernels"`
+	Module          string   `json:"module"` // place in the model that called it and took most of its time
+	Modules         []string `json:"modules"`
 	Why             string   `json:"why"` // its own device time is 0
 	onCPU           bool     // no operator of the result has device time
 	limiter         string   // with its share where that is not all
@@ -282,6 +284,8 @@ var OperatorView = View[OperatorRow]{
 		{Key: "limiter_coverage", Title: "counted, of its kernels' time", Detail: true, Unit: Share, Value: func(r *OperatorRow) any { return r.LimiterCoverage }},
 		{Key: "name", Title: "operator", Format: Name, Value: func(r *OperatorRow) any { return r.Name }},
 		{Key: "main_kernel", Priority: 6, Title: "main kernel", Format: Name, Value: func(r *OperatorRow) any { return orNil(r.MainKernel) }},
+		{Key: "module", Priority: 7, Title: "main module", Help: "Place in the model that called it and took most of its device time, of its calls where none took any", Format: Name, Value: func(r *OperatorRow) any { return orNil(r.Module) }},
+		{Key: "modules", Detail: true, Value: func(r *OperatorRow) any { return r.Modules }},
 		{Key: "through", Format: Name, Detail: true, Value: func(r *OperatorRow) any { return orNil(r.Through) }},
 		{Key: "shapes", Detail: true, Value: func(r *OperatorRow) any { return r.Shapes }},
 		{Key: "kernels", Detail: true, Value: func(r *OperatorRow) any { return r.Kernels }},
@@ -322,6 +326,13 @@ func operatorRows(r *analysis.Result, n *names) []OperatorRow {
 		}
 		if len(o.Links) > 0 {
 			x.MainKernel, x.Through = linkName(n, &o.Links[0]), o.Links[0].By
+		}
+		x.Modules = []string{}
+		for _, m := range o.Modules {
+			x.Modules = append(x.Modules, m.Name)
+		}
+		if len(x.Modules) > 0 {
+			x.Module = x.Modules[0]
 		}
 		rows = append(rows, x)
 	}

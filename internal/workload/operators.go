@@ -41,6 +41,16 @@ type Operator struct {
 	// KernelsMore sums those that are not listed.
 	Kernels     []OperatorKernel `json:"kernels"`
 	KernelsMore *KernelSum       `json:"kernels_more,omitempty"`
+	// Modules are the places of the modules that called it, those that took most
+	// device time first; absent where the recording does not tell.
+	Modules []OperatorModule `json:"modules,omitempty"`
+}
+
+// OperatorModule is the calls of an operator from the modules at one place.
+type OperatorModule struct {
+	Name  string  `json:"name"` // layers.*.mlp.down_proj
+	Calls int64   `json:"calls"`
+	US    float64 `json:"us"` // of the kernels that it launched, and the operators that it calls
 }
 
 // OperatorKernel is the work of one kernel, copy or fill for an operator.

@@ -290,6 +290,7 @@ export interface Operator {
   links?: OperatorKernel[] | null;
   links_more?: OperatorRest;
   limiter?: OperatorLimiter;
+  modules?: OperatorModule[] | null;
 }
 
 export interface Profiled {
@@ -734,6 +735,12 @@ export interface OperatorLimiter {
   coverage: number;
   coverage_text: string;
   why?: string;
+}
+
+export interface OperatorModule {
+  name: string;
+  calls: number;
+  us: number;
 }
 
 export interface Peak {

@@ -18,6 +18,7 @@ Settings come from the environment, which spawned and forked processes inherit:
 """
 
 import atexit
+import functools
 import importlib.abc
 import importlib.machinery
 import json
@@ -663,10 +664,38 @@ def _patch_training(torch, annotator):
     torch.Tensor.backward = backward
     optimizer = sys.modules.get("torch.optim.optimizer")  # some releases delete it from torch.optim
     before = getattr(optimizer, "register_optimizer_step_pre_hook", None)  # torch 2.0
-    if before is None or not annotator.stages:
+    if not annotator.stages:
+        return
+    if before is None:
+        _patch_optimizers(torch.optim.Optimizer, annotator)
         return
     before(lambda optimizer, args, kwargs: annotator.push("optimizer"))
     optimizer.register_optimizer_step_post_hook(lambda optimizer, args, kwargs: annotator.pop())
+
+
+def _patch_optimizers(base, annotator):
+    """torch 1 has no hooks of optimizers: step() of each class is wrapped once, when the first of it is made."""
+    made = base.__init__
+
+    def init(self, *args, **kwargs):
+        made(self, *args, **kwargs)
+        kind = type(self)
+        step = kind.step
+        if getattr(step, "annotated", False):
+            return
+
+        @functools.wraps(step)
+        def annotated_step(*args, **kwargs):
+            annotator.push("optimizer")
+            try:
+                return step(*args, **kwargs)
+            finally:
+                annotator.pop()
+
+        annotated_step.annotated = True
+        kind.step = annotated_step
+
+    base.__init__ = init
 
 
 def _patch_generate(annotator, utils):

@@ -63,6 +63,10 @@ class TextSession:
             moved[name] = value
         return moved
 
+    def profiled_model(self):
+        """The model whose modules operators are linked to."""
+        return self.loaded.model
+
     def measure(self, inputs, ranges, limit=None):
         """One pass: its record, and the pass itself."""
         result = self.generation.run(inputs, ranges, limit)

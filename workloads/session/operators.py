@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 
-from session import failure, ranges
+from session import failure, modules, ranges
 from session.facts import fact
 from session.failure import SessionError, write_json
 
@@ -24,6 +24,9 @@ _STACK_DEPTH = 5
 
 # Kernels that a row keeps, by time.
 _KERNELS = 8
+
+# Modules that a row keeps, by time.
+_MODULES = 8
 
 # Callers that are followed: more than any stack of operators has.
 _DEEPEST = 1000
@@ -75,8 +78,9 @@ def profile(context, session, inputs, backend):
         with_stack=bool(options["with_stack"]),
         **(_stacks(torch) if options["with_stack"] else {}),
     ) as profiler:
-        record, _ = session.measure(inputs, session.ranges, options["rep_max_new_tokens"])
-        context.clock.synchronize()
+        with modules.labelled(torch, session.profiled_model(), context.spec["infer"]["compile"]):
+            record, _ = session.measure(inputs, session.ranges, options["rep_max_new_tokens"])
+            context.clock.synchronize()
     by_shape = bool(options["group_by_input_shape"])
     stack_depth = _STACK_DEPTH if options["with_stack"] else 0
     averages = profiler.key_averages(group_by_input_shape=by_shape, group_by_stack_n=stack_depth)
@@ -85,7 +89,7 @@ def profile(context, session, inputs, backend):
     links.walk(profiler.events())
     rows = []
     for event in averages:
-        if not is_shadow(event, labels):
+        if not is_shadow(event, labels) and not _is_module(event):
             rows.append(row_of(event, labels, options))
             links.attach(rows[-1], event)
     rows.sort(key=lambda row: (-row["device_self_us"], -row["cpu_self_us"], row["name"]))
@@ -136,7 +140,12 @@ def _stacks(torch):
 
 def is_shadow(event, labels):
     """The span on the device that torch draws below a label: it repeats the label's own row and is no work."""
-    return _on_device(event) and (getattr(event, "is_user_annotation", False) or event.key in labels)
+    label = getattr(event, "is_user_annotation", False) or event.key in labels or _is_module(event)
+    return _on_device(event) and label
+
+
+def _is_module(event):
+    return event.key.startswith(modules.PREFIX)
 
 
 def _on_device(event):
@@ -198,6 +207,7 @@ class Links:
         self._rows = {}  # by the group of a row: (kernel, own) -> [calls, us, {launching operator: us}]
         self._device = {}  # by kernel: [calls, us], all that ran
         self._linked = {}  # by kernel: [calls, us], what an operator launched
+        self._modules = {}  # by the group of a row: place of a module -> [calls, us]
         self._graphs = 0
 
     def walk(self, events):
@@ -232,8 +242,11 @@ class Links:
         # torch hands the kernels of an operator to every event of the CPU that has its number and does not itself
         # belong to an operator. Calls to the runtime outside of operators, and CUPTI's overhead, have numbers of
         # CUPTI's own, which overlap with those of operators: what they get is an operator's already.
-        if kind == "runtime" or event.key in OVERHEAD:
+        if kind == "runtime" or event.key in OVERHEAD or _is_module(event):
             return
+        module = self._module(event)
+        if module and kind == "operator":
+            self._in_module(self._group(event), module, 1, 0.0)
         launched = [(kernel.name, _duration(kernel)) for kernel in getattr(event, "kernels", None) or []]
         if not launched:
             return
@@ -245,6 +258,24 @@ class Links:
             self._link(own, name, True, us, event.key)
             for group in callers:
                 self._link(group, name, False, us, event.key)
+            for group in callers | {own} if module else ():
+                self._in_module(group, module, 0, us)
+
+    def _module(self, event):
+        """The place of the innermost module around an event; "" outside all, and where nobody can tell."""
+        parent = getattr(event, "cpu_parent", None)
+        for _ in range(_DEEPEST):
+            if parent is None:
+                break
+            if _is_module(parent):
+                return parent.key[len(modules.PREFIX) :]
+            parent = getattr(parent, "cpu_parent", None)
+        return ""
+
+    def _in_module(self, group, module, calls, us):
+        sums = self._modules.setdefault(group, {}).setdefault(module, [0, 0.0])
+        sums[0] += calls
+        sums[1] += us
 
     def _callers(self, event):
         """The groups around an event, each once: an operator that calls itself runs a kernel once."""
@@ -252,7 +283,8 @@ class Links:
         for _ in range(_DEEPEST):
             if parent is None:
                 break
-            groups.add(self._group(parent))
+            if not _is_module(parent):
+                groups.add(self._group(parent))
             parent = getattr(parent, "cpu_parent", None)
         return groups
 
@@ -276,6 +308,10 @@ class Links:
         overhead inside of the operator.
         """
         sums = self._rows.pop(self._group(event), {})
+        places = self._modules.get(self._group(event))
+        if places and row["kind"] == "operator":
+            order = sorted(places.items(), key=lambda item: (-item[1][1], -item[1][0], item[0]))
+            row["modules"] = [{"name": name, "calls": calls, "us": us} for name, (calls, us) in order[:_MODULES]]
         if not self.known or row["kind"] not in ("operator", "range") or row["name"] in OVERHEAD:
             return
         if self._nested:

@@ -149,6 +149,10 @@ class ResnetSession:
         result.hooked = ranges.take_hooked()
         return result
 
+    def profiled_model(self):
+        """The model whose modules operators are linked to."""
+        return self.model
+
     def measure(self, inputs, ranges, limit=None):
         result = self._run(inputs, ranges)
         clock = self.context.clock

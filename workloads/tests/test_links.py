@@ -4,7 +4,7 @@ the machines that run these tests have no GPU. The real profiler of the CPU is a
 import json
 import types
 
-from session import operators
+from session import modules, operators
 from tests.support import SessionCase, spec_with
 
 GEMM = "nvjet_sm90_tst_64x8_64x16_4x1_v_bz_TNT"
@@ -76,6 +76,24 @@ class LinksTest(SessionCase):
         for event in events[:3]:
             self.assertEqual(row(links, event)["kernels"], through, event.key)
         self.assertEqual((links.notes, links.unlaunched()), ([], None))
+
+    def test_modules_around_operators(self):
+        events = []
+        for place, gemm in (("layers.*.mlp.up", 5.0), ("layers.*.mlp.down", 9.0), ("layers.*.mlp.up", 6.0)):
+            outer = called(modules.PREFIX + "layers.*", called("prefill"))
+            linear = called("aten::linear", called(modules.PREFIX + place, outer))
+            mm = called("aten::mm", linear, [(GEMM, gemm)])
+            events += [outer.cpu_parent, outer, linear.cpu_parent, linear, mm, ran(GEMM, gemm)]
+        events.append(called("aten::mm"))  # outside every module
+        links = linked(events)
+        want = [
+            {"name": "layers.*.mlp.up", "calls": 2, "us": 11.0},
+            {"name": "layers.*.mlp.down", "calls": 1, "us": 9.0},
+        ]
+        self.assertEqual(row(links, events[4])["modules"], want)
+        self.assertEqual(row(links, events[3])["modules"], want, "kernels of operators that it calls count")
+        self.assertNotIn("modules", row(links, events[0]))
+        self.assertEqual(links.unattached(), [], "labels of modules have no rows")
 
     def test_kernels_of_the_runtime_and_of_the_profiler_are_not_taken_twice(self):
         mm = called("aten::mm", None, [(GEMM, 5.0)])
@@ -153,3 +171,5 @@ class LinksTest(SessionCase):
         self.assertEqual((rows["aten::linear"]["kernels"], rows["prefill"]["kernels"]), ([], []))
         self.assertNotIn("kernels_more", json.dumps(table))
         self.assertEqual((table["notes"], "unlaunched" in table), ([], False))
+        self.assertIn("model.layers.*.self_attn.o_proj", [m["name"] for m in rows["aten::linear"]["modules"]])
+        self.assertFalse([name for name in rows if name.startswith(modules.PREFIX)])
