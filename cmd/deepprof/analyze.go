@@ -66,6 +66,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 			regions := f.StringArray("region", nil, "count the launches of the NVTX regions `EXPR` alone; may be given again")
 			whole := f.Bool("whole", false, "count the whole timeline, not the stages or the regions of the run alone")
 			partial := f.Bool("partial", false, "take what is left where an input is damaged or cannot be read: the exit code is 0, not 4")
+			baseline := f.String("baseline", "", "hold the numbers of the page against those of the run or capture `PATH`; compare tells whether a difference is more than noise")
 			var model modelFlags
 			model.register(f)
 			var rules configFlags
@@ -123,6 +124,13 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 				}
 				if in.Drawn == "" {
 					result.Source.Origin = in.Origin
+				}
+				if *baseline != "" {
+					base, err := analyzeFiles(ctx, "analyze --baseline", []string{*baseline})
+					if err != nil {
+						return err
+					}
+					result.HoldAgainst(filepath.Base(*baseline), base)
 				}
 				_, before := os.Stat(filepath.Join(dir, folder.ResultFile))
 				write := folder.Write

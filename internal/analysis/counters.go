@@ -401,7 +401,7 @@ func (l *launch) counted() *Counted {
 	if p, ok := l.value("profiler__replayer_passes"); ok {
 		c.Passes = int(p)
 	}
-	c.Work = l.work()
+	c.Work, c.Memory, c.Stalls = l.work(), l.memory(), l.stallReasons()
 	l.shownMetrics(c)
 	for i := range l.res.Rules {
 		c.Rules = append(c.Rules, ruleWords(&l.res.Rules[i])...)

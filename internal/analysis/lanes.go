@@ -74,7 +74,7 @@ func fillLanes(sources []laneSource) {
 // forward is a stretch of time; one that ends before it starts is empty.
 func forward(start, end int64) moment { return moment{start, max(start, end)} }
 
-// laneSources are the NVTX ranges of each thread by depth, the GPU work of each
+// laneSources are steps and layers, the NVTX ranges of each thread by depth, the GPU work of each
 // stream, and the CUDA calls of each thread.
 func (tl *timed) laneSources(k *kinds) []laneSource {
 	groups, pids := tl.groups()
@@ -82,7 +82,7 @@ func (tl *timed) laneSources(k *kinds) []laneSource {
 		at := min(int(process), len(pids)-1)
 		return groups[at], pids[at]
 	}
-	return []laneSource{tl.rangeLanes(group), tl.workLanes(k, group), tl.callLanes(group)}
+	return append(tl.stepLanes(), tl.rangeLanes(group), tl.workLanes(k, group), tl.callLanes(group))
 }
 
 type processGroup func(process uint32) (name string, pid int64)

@@ -64,8 +64,15 @@ type Result struct {
 
 	// Sampled are counters that nsys sampled while regions ran, those with most
 	// readings first; absent where nothing was sampled.
-	Sampled  []SampledRegion `json:"sampled,omitempty"`
-	Sampling *Sampling       `json:"sampling,omitempty"`
+	Sampled []SampledRegion `json:"sampled,omitempty"`
+	// Baseline is a run that this one is held against; absent where none was given.
+	Baseline *Baseline `json:"baseline,omitempty"`
+	// Modules is the tree of modules with their GPU time in the scope; none where no
+	// module is known.
+	Modules []ModuleBox `json:"modules,omitempty"`
+	// Steps tells how steps differ; absent where the timeline has none.
+	Steps    *StepTimes `json:"steps,omitempty"`
+	Sampling *Sampling  `json:"sampling,omitempty"`
 
 	// Serving is what a server and its clients did; absent for other programs.
 	Serving *Serving `json:"serving,omitempty"`

@@ -32,6 +32,8 @@ type Kernel struct {
 	Share     float64     `json:"share"`     // of kernel time in the scope
 	Stages    []StageTime `json:"stages,omitempty"`
 	Histogram *Histogram  `json:"histogram,omitempty"` // of durations
+	// Places are what launches it, those with most of its time first.
+	Places []LaunchPlace `json:"places,omitempty"`
 
 	Registers     int32   `json:"registers,omitempty"`
 	StaticShared  int32   `json:"static_shared_bytes,omitempty"`
@@ -94,11 +96,13 @@ type Counted struct {
 	Note       []fact.Fact `json:"note,omitempty"` // what is doubtful about it
 	// TimelineNS is how long the launch, or launches like it, last in the timeline;
 	// 0 where that is not known.
-	TimelineNS float64     `json:"timeline_ns,omitempty"`
-	Work       *Work       `json:"work,omitempty"`   // absent where neither FLOPs nor bytes were counted
-	Others     int         `json:"others,omitempty"` // further launches of the same kernel, grid and block that were counted
-	Metrics    []Metric    `json:"metrics"`          // those that the report shows, by section
-	Rules      []RuleWords `json:"rules,omitempty"`
+	TimelineNS float64      `json:"timeline_ns,omitempty"`
+	Work       *Work        `json:"work,omitempty"`   // absent where neither FLOPs nor bytes were counted
+	Memory     *MemoryChart `json:"memory,omitempty"` // absent where no bytes were counted
+	Stalls     []Stall      `json:"stalls,omitempty"` // the largest first; none where they were not counted
+	Others     int          `json:"others,omitempty"` // further launches of the same kernel, grid and block that were counted
+	Metrics    []Metric     `json:"metrics"`          // those that the report shows, by section
+	Rules      []RuleWords  `json:"rules,omitempty"`
 }
 
 // A Metric is a counter as measured.
@@ -318,10 +322,10 @@ type RankLane struct {
 	Lane   Lane `json:"lane"`
 }
 
-// A Lane is a row of the timeline: NVTX ranges of a thread and depth, or the
-// work of a stream.
+// A Lane is a row of the timeline: steps, layers by stream, NVTX ranges of a thread
+// and depth, the work of a stream, or CUDA calls of a thread.
 type Lane struct {
-	Kind   string    `json:"kind"`  // nvtx, kernel, copy, api
+	Kind   string    `json:"kind"`  // step, layer, nvtx, kernel, copy, api
 	Label  string    `json:"label"` // "GPU 0 stream 7", "python (123) NVTX"
 	Group  string    `json:"group"` // process or device that it belongs to
 	Depth  int       `json:"depth,omitempty"`

@@ -31,7 +31,10 @@ type timed struct {
 	works  []bool   // queues with any
 	kernel []uint32 // group of each kernel: index into Result.Kernels after sorting, or noKernel
 	lo, hi int64
-	only   int // the one process that used a GPU; -1 where there are several
+	only   int                  // the one process that used a GPU; -1 where there are several
+	steps  *timeline.StepLayers // nil where there are none, and in a brief analysis
+	// recalled has work of CUDA graphs where it was captured; nil without graphs.
+	recalled *timeline.Attribution
 
 	whole     func() *painting // of all work; it is made in the background
 	paintings map[workKey]*painting
@@ -131,9 +134,12 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 	a.findScope()
 	overview := func() {}
 	if !a.brief {
+		if err := a.findSteps(ctx); err != nil {
+			return err
+		}
 		overview = a.drawOverview() // beside the other steps
 	}
-	for _, step := range []func(){a.groupKernels, a.countInRegions, a.sumTotals, a.sumRegions, a.pickStages, a.sumScope, overview} {
+	for _, step := range []func(){a.groupKernels, a.findLaunchPlaces, a.countInRegions, a.sumTotals, a.sumRegions, a.pickStages, a.sumScope, overview} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

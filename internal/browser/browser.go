@@ -88,8 +88,13 @@ func find(variable, program string) (string, error) {
 	return exec.LookPath(cmp.Or(os.Getenv(variable), program))
 }
 
+// An Evaluator is a tab of which only the page matters.
+type Evaluator interface {
+	Eval(expression string) (json.RawMessage, error)
+}
+
 // Value evaluates an expression as a T.
-func Value[T any](tab Tab, expression string) (v T, err error) {
+func Value[T any](tab Evaluator, expression string) (v T, err error) {
 	text, err := tab.Eval(expression)
 	if err != nil {
 		return v, fmt.Errorf("evaluate %s: %w", expression, err)
@@ -118,9 +123,9 @@ func Wait(tab Tab, condition string) error {
 	return fmt.Errorf("wait for %s: not within %v (%v); the page says %q, the console %q", condition, patience, last, told, tab.Messages())
 }
 
-// rest scrolls to an element and gives its middle once it stays where it is: a page
+// Rest scrolls to an element and gives its middle once it stays where it is: a page
 // may still be moving to the place of its address, or be laid out.
-func rest(tab Tab, selector string) (last [2]int, err error) {
+func Rest(tab Evaluator, selector string) (last [2]int, err error) {
 	find := fmt.Sprintf(`(e => { if (!e) return [-1, -1]; e.scrollIntoView({ block: "center", behavior: "instant" }); const r = e.getBoundingClientRect(); return [Math.round(r.x + r.width / 2), Math.round(r.y + r.height / 2)] })(document.querySelector(%q))`, selector)
 	same := 0
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {

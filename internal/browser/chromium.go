@@ -45,7 +45,12 @@ func startChromium() (Tab, func(), error) {
 func (t *chromiumTab) Open(url string) error { return chromedp.Do(t.ctx, chromedp.Navigate(url)) }
 
 func (t *chromiumTab) Eval(expression string) (json.RawMessage, error) {
-	text, err := chromedp.Run(t.ctx, chromedp.Evaluate[string](asJSON(expression), chromedp.EvalAwaitPromise))
+	return ChromiumEval(t.ctx, expression)
+}
+
+// ChromiumEval is Tab.Eval in the tab of a context of chromedp.
+func ChromiumEval(ctx context.Context, expression string) (json.RawMessage, error) {
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](asJSON(expression), chromedp.EvalAwaitPromise))
 	return json.RawMessage(text), err
 }
 
@@ -59,7 +64,7 @@ func (t *chromiumTab) Size(width, height int) error {
 }
 
 func (t *chromiumTab) Click(selector string) error {
-	if _, err := rest(t, selector); err != nil {
+	if _, err := Rest(t, selector); err != nil {
 		return err
 	}
 	return chromedp.Do(t.ctx, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))

@@ -240,7 +240,7 @@ func (t *firefoxTab) Size(width, height int) error {
 }
 
 func (t *firefoxTab) Click(selector string) error {
-	at, err := rest(t, selector)
+	at, err := Rest(t, selector)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,12 @@ import (
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 )
+
+// operatorsWithoutGPU heads the operators that the page folds. n
+const operatorsWithoutGPU fact.Code = "page-host-operators"
 
 // A PageTable is a declared table with its cells, as the page draws it: the columns
 // that have a value, and texts with their units in the heads.
@@ -41,32 +46,51 @@ func PageTables(r *analysis.Result) map[string]PageTable {
 	tables := map[string]PageTable{
 		"kernels":    pageTable(shownAll(ResultKernelView.only("short", "calls", "total_ns", "mean_ns", "share", "ncu_ns", "limiter")), kernelLines(r, n, len(r.Kernels), false)),
 		"categories": pageTable(CategoryView, pointers(r.Categories)),
-		"operators":  operatorsOfPage(r, n),
-		"roofline":   pageTable(RooflineView, pointers(rooflineRows(r, n))),
-		"roofs":      pageTable(RoofView, pointers(r.Roofline.Roofs)),
-		"stages":     pageTable(StageView.without("wall_ns", "gpu_busy_ns", "gpu_idle_ns", "launch_bound", "mfu_analytic", "mfu_counters", "hfu_counters", "mbu_analytic", "mbu_counters"), stages),
-		"use":        pageTable(UseView.without("clock", "seconds"), useLines(r)),
-		"aggregates": pageTable(AggregateView, pointers(r.Totals.Aggregates)),
-		"regions":    pageTable(regions, pointers(regionLines(r))),
-		"lanes":      pageTable(LaneView, laneLines(r, n)),
-		"deviations": pageTable(DeviationView, pointers(r.Method.Deviations)),
-		"files":      pageTable(FileView, pointers(r.Source.Files)),
-		"samples":    pageTable(SampleView, pointers(sampleRows(r))),
+		"operators":  operatorsOfPage(r, n, func(o *OperatorRow) bool { return o.onCPU || o.TotalDeviceUS > 0 }),
+		// Operators without GPU time are many; the page folds them.
+		"operators_host": hostOperators(r, n),
+		"roofline":       pageTable(RooflineView, pointers(rooflineRows(r, n))),
+		"roofs":          pageTable(RoofView, pointers(r.Roofline.Roofs)),
+		"stages":         pageTable(StageView.without("wall_ns", "gpu_busy_ns", "gpu_idle_ns", "launch_bound", "mfu_analytic", "mfu_counters", "hfu_counters", "mbu_analytic", "mbu_counters"), stages),
+		"use":            pageTable(UseView.without("clock", "seconds"), useLines(r)),
+		"aggregates":     pageTable(AggregateView, pointers(r.Totals.Aggregates)),
+		"regions":        pageTable(regions, pointers(regionLines(r))),
+		"lanes":          pageTable(LaneView, laneLines(r, n)),
+		"deviations":     pageTable(DeviationView, pointers(r.Method.Deviations)),
+		"files":          pageTable(FileView, pointers(r.Source.Files)),
+		"samples":        pageTable(SampleView, pointers(sampleRows(r))),
+		"steps":          pageTable(StepGroupView, stepGroups(r)),
+		"outliers":       outliersOfPage(r),
 	}
 	addRanks(tables, r)
 	return tables
 }
 
-// operatorsOfPage says below the table why no operator has a limiter.
-func operatorsOfPage(r *analysis.Result, n *names) PageTable {
+// operatorsOfPage has some of the operators, and says below the table why none has
+// a limiter.
+func operatorsOfPage(r *analysis.Result, n *names, some func(*OperatorRow) bool) PageTable {
 	v := shownAll(OperatorView.only("name", "calls", "self_device_us", "total_device_us", "share", "self_cpu_us", "limiter", "main_kernel"))
 	v.column("self_device_us").Note = func(o *OperatorRow) string { return o.Why } // there is no room for a column
-	rows := pointers(operatorRows(r, n))
+	rows := slices.DeleteFunc(pointers(operatorRows(r, n)), func(o *OperatorRow) bool { return !some(o) })
 	if !slices.ContainsFunc(rows, func(o *OperatorRow) bool { return o.Limiter != "" }) {
 		v = v.without("limiter")
 		v.Legend += "; " + lowerFirst(noLimiter(r.Operators))
 	}
 	return pageTable(v, rows)
+}
+
+// outliersOfPage has the legend of the strip in which they stand out.
+func outliersOfPage(r *analysis.Result) PageTable {
+	t := pageTable(OutlierView, outlierRows(r))
+	t.Legend = stripLegend(r)
+	return t
+}
+
+// hostOperators are those without GPU time; its legend counts them.
+func hostOperators(r *analysis.Result, n *names) PageTable {
+	t := operatorsOfPage(r, n, func(o *OperatorRow) bool { return !o.onCPU && o.TotalDeviceUS == 0 })
+	t.Legend = message.Text(fact.New(operatorsWithoutGPU, fact.Count("n", len(t.Rows))))
+	return t
 }
 
 // pageTable fills a declared table.

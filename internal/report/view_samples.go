@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // A SampleRow has the sampled counters of a region, or of the steps of a kind.
@@ -25,15 +26,15 @@ var SampleView = View[SampleRow]{
 		{Key: "instances", Priority: 3, Unit: Count, Value: func(r *SampleRow) any { return r.Instances }},
 		{Key: "span_ns", Title: "time", Priority: 2, Unit: Nanoseconds, Value: func(r *SampleRow) any { return orNil(r.SpanNS) }},
 		{Key: "samples", Title: "readings", Priority: 1, Unit: Count, Value: func(r *SampleRow) any { return r.samples() }},
-	}, sampleColumns("gpu_active", "GPU active", 3, "sm_active", "SMs active", 0, "sm_issue", "issue", 4, "tensor_active", "tensor cores", 0, "dram_read", "DRAM read", 0, "dram_write", "DRAM write", 0)...),
+	}, sampleColumns("gpu_active", 3, "sm_active", 0, "sm_issue", 4, "tensor_active", 0, "dram_read", 0, "dram_write", 0)...),
 }
 
-// sampleColumns are the mean and the error of each counter: ID, title, priority.
+// sampleColumns are the mean and the error of each counter: ID, priority.
 func sampleColumns(of ...any) (out []Column[SampleRow]) {
-	for i := 0; i+2 < len(of); i += 3 {
+	for i := 0; i+1 < len(of); i += 2 {
 		id := of[i].(string)
 		out = append(out,
-			Column[SampleRow]{Key: id, Title: of[i+1].(string), Priority: of[i+2].(int), Unit: Share, Value: func(r *SampleRow) any {
+			Column[SampleRow]{Key: id, Title: message.Label("sampled", id), Priority: of[i+1].(int), Unit: Share, Value: func(r *SampleRow) any {
 				if m := r.metric(id); m != nil {
 					return m.Mean
 				}

@@ -169,6 +169,6 @@ func views() []Declared {
 	return []Declared{
 		KernelView, RegionView, RangeView, LaunchView, CountedLaunchView, GapGroupView, GapView, MetricView, StageView, OperatorView, RooflineView,
 		FLOPsView, FactView, ResultKernelView, CategoryView, RegionKernelView, ResultRegionView, NcuRegionView, RegionCounterView, UseView, RoofView, AggregateView,
-		OpportunityView, LaneView, DeviationView, FileView, LayerView, ModelStepView, StepGroupView, RunView, StepView, ValueView, OptionView, CheckView,
+		OpportunityView, LaneView, DeviationView, FileView, LayerView, ModelStepView, StepGroupView, OutlierView, RunView, StepView, ValueView, OptionView, CheckView,
 	}
 }

@@ -138,9 +138,7 @@ func GroupSteps(steps []StepRow) []StepGroup {
 	var out []StepGroup
 	byStage := map[string][]StepRow{}
 	for _, s := range steps {
-		if s.Kind != "" {
-			s.Stage = s.class()
-		}
+		s.Stage = s.Group()
 		if byStage[s.Stage] == nil {
 			out = append(out, StepGroup{Stage: s.Stage})
 		}

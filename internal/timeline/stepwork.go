@@ -38,7 +38,7 @@ type StepWork struct {
 // which tells its layers; its kernels are those of t in the same order.
 func (t *Timeline) StepWork(recalled *Timeline) []StepWork {
 	launched, captured := t.Attribute(), recalled.Attribute()
-	classes, layers := stepsOfPlaces(launched), layersOfPlaces(captured)
+	classes, layers := stepsOfPlaces(launched), layersOfPlaces(captured, false)
 	type key struct {
 		class    StepClassKey
 		layer    string
@@ -82,8 +82,9 @@ func stepsOfPlaces(a *Attribution) map[uint32]StepClassKey {
 }
 
 // layersOfPlaces gives the place in the model of each place: what is below the
-// step, or below the outermost range where that is one of capture.
-func layersOfPlaces(a *Attribution) map[uint32]string {
+// step, or below the outermost range where that is one of capture. With each, every
+// module has a place of its own.
+func layersOfPlaces(a *Attribution, each bool) map[uint32]string {
 	out := map[uint32]string{}
 	for place, p := range a.Places() {
 		longest := ""
@@ -102,7 +103,7 @@ func layersOfPlaces(a *Attribution) map[uint32]string {
 				from = i + 1
 			}
 		}
-		out[uint32(place)] = layerOf(parts[from:], false)
+		out[uint32(place)] = layerOf(parts[from:], each)
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import { Roofline } from "./roofline";
 import { addressNow, useRoute } from "./route";
 import { Doubts, Environment, Findings, Method, Opportunities, UtilisationTable } from "./sections";
 import { Stages } from "./stages";
+import { Steps } from "./steps";
 import { choose, useTheme, type Choice } from "./theme";
 import { Timeline } from "./timeline";
 import { hideTip } from "./tip";
@@ -24,6 +25,7 @@ const places: [string, string][] = [
   ["timeline", "Timeline"],
   ["ranks", "Ranks"],
   ["regions", "Regions"],
+  ["steps", "Steps"],
   ["kernels", "Kernels"],
   ["roofline", "Roofline"],
   ["utilisation", "MFU and MBU"],
@@ -148,6 +150,11 @@ function Bar(p: { onKernel: boolean }) {
           scope: {result.scope.name}
         </span>
       )}
+      {result.baseline && (
+        <span class="tag" id="baseline">
+          vs {result.baseline.name}
+        </span>
+      )}
       <span class="space" />
       <label class="theme">
         <span class="unseen">Colours</span>
@@ -176,6 +183,7 @@ function Overview() {
       <Timeline />
       <Ranks />
       <Regions />
+      <Steps />
       <Kernels />
       <Roofline />
       <UtilisationTable />
@@ -233,7 +241,7 @@ function release(version: string): string {
 function Run() {
   const model = useModel();
   const { source, environment, workload, totals, scope } = model.result;
-  const { timed, untold, part } = model;
+  const { timed, part } = model;
   const facts = [
     workload.kind,
     environment.cuda && `CUDA ${environment.cuda}`,
@@ -257,7 +265,6 @@ function Run() {
         {timed && part.busy != null && <Tile name="GPU busy" value={part.busy} note={`with kernels or copies, of wall time${list(totals.devices).length > 1 ? ", mean of the GPUs" : ""}`} />}
         {timed && <Tile name="Kernel launches" value={count(part.launches)} note={scope ? `${count(part.names)} names; ${count(scope.outside_launches)} outside` : `${count(part.names)} names`} />}
         {model.rangesAlone && <Tile name="Regions measured as a whole" value={count(list(model.result.regions).length)} note="by ncu; there is no timeline" />}
-        {!timed && !model.rangesAlone && <Tile name="Wall time, GPU busy, launches" value="n/a" note={untold?.code === "no-kernels" ? "no GPU work was recorded" : "there is no timeline"} />}
         {!timed && model.kernels.length > 0 && <Tile name="Kernels counted" value={count(model.kernels.filter((k) => k.counted).length)} note="by ncu" />}
         {timed && !scope && (totals.sets ?? 0) > 0 && <Tile name="Memory sets" value={count(totals.sets)} note={`${totals.set_bytes_text}, ${totals.set_ns_text}`} />}
         {timed && !scope && totals.copies > 0 && <Tile name="Copies" value={count(totals.copies)} note={`${totals.copy_bytes_text}, ${totals.copy_ns_text}`} />}

@@ -54,13 +54,16 @@ export function columnsOf(table: Table | undefined, drawn: Record<string, Drawn>
       head: c.title,
       title: c.help,
       num,
-      width: d.width ?? (num ? widthOf(c.title, list(table?.rows), i) : undefined),
-      wrap: d.wrap ?? !num,
+      width: d.width,
+      room: num ? widthOf(c.title, list(table?.rows), i) : undefined,
+      wrap: d.wrap ?? (!num && (d.width !== undefined || list(table?.rows).some((r) => r[i]!.t.length > shortText))),
       cell: (line) => <CellText cell={line.cells[i]!} draw={d.cell && ((text) => d.cell!(line.at, text))} mono={c.format === "name"} />,
       key: (line) => (num ? (line.cells[i]!.s ?? (line.cells[i]!.t ? 0 : NaN)) : line.cells[i]!.t || "~"),
     };
   });
 }
+
+const shortText = 28; // characters that stay on one line
 
 /** The width in rem in which a column of numbers, its heading in lines of a word and the arrow of its order have room. */
 function widthOf(title: string, rows: Cell[][], i: number): number {

@@ -1,7 +1,9 @@
 import { Tile } from "./kernelpage";
+import { sentence, stop } from "./format";
 import { list } from "./list";
 import { useModel, type Model } from "./model";
-import { Swatch } from "./parts";
+import { Shortened, Swatch } from "./parts";
+import { usePrinting } from "./printing";
 import type { Opportunity, Stage } from "./result";
 import { kernelHref, linkTo } from "./route";
 import { SplitBar, useParts } from "./stages";
@@ -31,6 +33,7 @@ export function First() {
           <span class="tag">scope</span> {result.scope.text}
         </p>
       )}
+      {!model.timed && <Untold model={model} />}
       {tiles.length > 0 && (
         <div class="tiles" id="measures">
           {tiles.map((t) => (
@@ -40,6 +43,7 @@ export function First() {
       )}
       <StageBars />
       <Actions />
+      <PlainFindings />
     </div>
   );
 }
@@ -65,6 +69,17 @@ function Notices(p: { model: Model }) {
         </p>
       )}
     </>
+  );
+}
+
+/** Why there are no times: said once, in place of a section for each thing that only a timeline tells. */
+function Untold(p: { model: Model }) {
+  const { untold } = p.model;
+  if (!untold) return null;
+  return (
+    <p class="callout" id="untold" role="note">
+      {stop(sentence(untold.text))} {untold.next && <>Next: {stop(untold.next)}</>}
+    </p>
   );
 }
 
@@ -103,7 +118,7 @@ function StageBar(p: { stage: Stage }) {
   return (
     <>
       <a class="stage-name" href={`#time`} title={name}>
-        {name}
+        <Shortened name={name} />
       </a>
       <span class="stage-time">
         {clean_ms != null ? <b>{p.stage.clean_ms_text}</b> : <b>{split.wall_ns_text}</b>}
@@ -170,6 +185,21 @@ function Actions() {
         );
       })}
     </ol>
+  );
+}
+
+/** On paper the first page is for those who read no other: what was found, in plain words. */
+function PlainFindings() {
+  const { result } = useModel();
+  const printing = usePrinting();
+  const findings = list(result.findings).slice(0, mostActions);
+  if (!printing || findings.length === 0) return null;
+  return (
+    <ul class="plain-findings" id="plain-findings">
+      {findings.map((f) => (
+        <li key={f.id}>{f.plain || f.text}</li>
+      ))}
+    </ul>
   );
 }
 

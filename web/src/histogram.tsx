@@ -8,7 +8,8 @@ const height = 206;
 const margin = { left: 8, right: 8, top: 18, bottom: 44 };
 
 /** Bars of equal width, one a bin; the bounds stand below. */
-export function HistogramPlot(p: { histogram: Histogram; label: string }) {
+export function HistogramPlot(p: { histogram: Histogram; label: string; what?: string; axis?: string }) {
+  const what = p.what ?? "launches";
   const counts = list(p.histogram.counts);
   const bounds = list(p.histogram.bounds);
   if (counts.length === 0 || bounds.length < counts.length) return <p class="quiet">No durations to show.</p>;
@@ -26,7 +27,7 @@ export function HistogramPlot(p: { histogram: Histogram; label: string }) {
           {counts.map((c, i) => {
             const h = c === 0 ? 0 : Math.max(2, (c / most) * (floor - margin.top));
             return (
-              <g key={i} class="bin" onPointerMove={(e) => showTip(e.clientX, e.clientY, [range(i), `${count(c)} launches`])} onPointerLeave={hideTip}>
+              <g key={i} class="bin" onPointerMove={(e) => showTip(e.clientX, e.clientY, [range(i), `${count(c)} ${what}`])} onPointerLeave={hideTip}>
                 <rect class="catch" x={margin.left + i * bin} y={margin.top} width={bin} height={floor - margin.top} />
                 <rect x={margin.left + i * bin + 1} y={floor - h} width={Math.max(1, bin - 2)} height={h} />
               </g>
@@ -40,10 +41,10 @@ export function HistogramPlot(p: { histogram: Histogram; label: string }) {
             ) : null,
           )}
           <text class="axis" x={margin.left} y={11}>
-            launches, at most {count(most)} in a bin
+            {what}, at most {count(most)} in a bin
           </text>
           <text class="axis" x={width / 2} y={height - 6} text-anchor="middle">
-            duration of a launch
+            {p.axis ?? "duration of a launch"}
           </text>
         </svg>
       </div>
@@ -54,7 +55,7 @@ export function HistogramPlot(p: { histogram: Histogram; label: string }) {
           <thead>
             <tr>
               <th scope="col">Duration</th>
-              <th scope="col" class="num">Launches</th>
+              <th scope="col" class="num">{what}</th>
             </tr>
           </thead>
           <tbody>

@@ -1,10 +1,11 @@
+import { Fragment } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { count, dims, sentence, stop } from "./format";
 import { HistogramPlot } from "./histogram";
 import { list } from "./list";
 import { untimed, useModel } from "./model";
 import { Breakable, CategoryName, EvidenceList, Facts, Meter } from "./parts";
-import type { Counted, Fact, Kernel, Metric, RuleWords } from "./result";
+import type { Counted, Fact, Kernel, MemoryChart, Metric, RuleWords, Stall } from "./result";
 import { RooflinePlot } from "./roofline";
 import { kernelHref } from "./route";
 
@@ -91,6 +92,7 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
             <Tile name="Median" value={k.median_ns_text} note={`${k.min_ns_text} to ${k.max_ns_text}`} />
           </>
         )}
+        <InBaseline kernel={k} />
         <Tile name="Category" value={<CategoryName id={k.category} />} note={k.rule ? `rule ${k.rule}` : "no rule matched"} />
       </div>
       <div class="columns">
@@ -98,6 +100,7 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
           <Limiter kernel={k} />
           <Launch kernel={k} />
           {list(k.stages).length > 0 && <StageTable kernel={k} />}
+          <LaunchedFrom kernel={k} />
         </div>
         <div>
           {k.no_point && <p class="quiet">Roofline: no point, because {k.no_point}.</p>}
@@ -116,6 +119,8 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
               {k.points_note && <p class="quiet">{stop(sentence(k.points_note))}</p>}
             </section>
           )}
+          {k.counted?.memory && <MemoryPlot memory={k.counted.memory} />}
+          {list(k.counted?.stalls).length > 0 && <Stalls stalls={list(k.counted!.stalls)} />}
           {k.histogram && (
             <section aria-labelledby="kernel-histogram">
               <h2 id="kernel-histogram">Durations</h2>
@@ -129,14 +134,24 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
   );
 }
 
-export function Tile(p: { name: string; value: preact.ComponentChildren; note?: string }) {
+export function Tile(p: { name: string; value: preact.ComponentChildren; note?: string; change?: string }) {
   return (
     <div class="tile">
       <span class="tile-name" title={p.name}>{p.name}</span>
       <span class="tile-value">{p.value}</span>
       {p.note && <span class="tile-note">{p.note}</span>}
+      {p.change && <span class="tile-note tile-change">{p.change}</span>}
     </div>
   );
+}
+
+/** The same kernel, grid and block in the baseline. */
+function InBaseline(p: { kernel: Kernel }) {
+  const { result } = useModel();
+  const there = list(result.baseline?.kernels).find((b) => b.kernel === p.kernel.id);
+  if (!result.baseline) return null;
+  if (!there) return <Tile name={`In ${result.baseline.name}`} value="–" />;
+  return <Tile name={`Median in ${result.baseline.name}`} value={there.median_ns_text} note={`${count(there.calls)} calls, ${there.total_ns_text}`} change={result.kernel_changes?.[p.kernel.id]} />;
 }
 
 function Limiter(p: { kernel: Kernel }) {
@@ -157,7 +172,7 @@ function Limiter(p: { kernel: Kernel }) {
         </p>
       )}
       {l.why && <p>{stop(sentence(l.why))}</p>}
-      {l.cause && (
+      {l.cause && (l.cause.text || list(l.cause.need).length > 0) && (
         <p class="cause">
           <strong>Cause:</strong> {l.cause.text ? `${stop(l.cause.text)} ${stop(l.cause.next ?? "")}` : `not told; ncu's sections that would tell: ${list(l.cause.need).join(", ")}`}
         </p>
@@ -235,6 +250,146 @@ function StageTable(p: { kernel: Kernel }) {
               <td class="num">{s.ns_text}</td>
               <td class="num">
                 {s.share != null && <Meter share={s.share} label={s.share_text} />}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** The modules, ranges and operators that launch a kernel. */
+function LaunchedFrom(p: { kernel: Kernel }) {
+  const { result } = useModel();
+  const places = list(p.kernel.places);
+  const operators = list(result.operators).flatMap((o) =>
+    list(o.links)
+      .filter((l) => l.kernel === p.kernel.id)
+      .map((l) => ({ name: o.name, through: l.by, calls: l.calls })),
+  );
+  if (places.length + operators.length === 0) return null;
+  return (
+    <section aria-labelledby="kernel-from" id="launched-from">
+      <h2 id="kernel-from">Launched from</h2>
+      {places.length > 0 && (
+        <table class="data small">
+          <caption class="unseen">Modules and ranges</caption>
+          <thead>
+            <tr>
+              <th scope="col">Stage</th>
+              <th scope="col">Module</th>
+              <th scope="col" class="num">Calls</th>
+              <th scope="col" class="num">Time</th>
+              <th scope="col" class="num">Of this kernel</th>
+            </tr>
+          </thead>
+          <tbody>
+            {places.map((s, i) => (
+              <tr key={i}>
+                <th scope="row">{s.stage || "–"}</th>
+                <td>
+                  <Breakable text={s.module || "–"} />
+                </td>
+                <td class="num">{count(s.calls)}</td>
+                <td class="num">{s.ns_text}</td>
+                <td class="num">
+                  <Meter share={s.share} label={s.share_text} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {operators.length > 0 && (
+        <table class="data small" id="kernel-operators">
+          <caption class="unseen">Operators</caption>
+          <thead>
+            <tr>
+              <th scope="col">Operator</th>
+              <th scope="col">Through</th>
+              <th scope="col" class="num">Calls</th>
+            </tr>
+          </thead>
+          <tbody>
+            {operators.map((o, i) => (
+              <tr key={i}>
+                <th scope="row" class="mono">
+                  <Breakable text={o.name} />
+                </th>
+                <td class="mono">{o.through}</td>
+                <td class="num">{count(o.calls)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+const levels: [id: string, name: string][] = [
+  ["sm", "SM"],
+  ["l1", "L1"],
+  ["l2", "L2"],
+  ["dram", "DRAM"],
+];
+
+/** The bytes between the levels of memory: as wide as their share of the most. */
+function MemoryPlot(p: { memory: MemoryChart }) {
+  const flows = list(p.memory.flows);
+  const most = Math.max(...flows.map((f) => f.moved_bytes), 1);
+  const hit: Record<string, string | undefined> = { l1: p.memory.l1_hit_share_text, l2: p.memory.l2_hit_share_text };
+  return (
+    <section aria-labelledby="kernel-memory" id="memory-chart">
+      <h2 id="kernel-memory">Memory chart</h2>
+      <div class="memory">
+        {levels.map(([id, name], i) => (
+          <Fragment key={id}>
+            {i > 0 && (
+              <div class="flows">
+                {flows
+                  .filter((f) => [f.from, f.to].includes(id) && [f.from, f.to].includes(levels[i - 1]![0]))
+                  .map((f) => (
+                    <div key={f.from + f.to} class="flow" data-flow={`${f.from}-${f.to}`} title={f.counter}>
+                      <span>
+                        {f.both ? "↔" : f.from === id ? "←" : "→"} {f.moved_bytes_text}
+                      </span>
+                      <span class="flow-bar" style={{ height: `${1 + (f.moved_bytes / most) * 9}px` }} aria-hidden="true" />
+                    </div>
+                  ))}
+              </div>
+            )}
+            <div class="level">
+              <b>{name}</b>
+              {hit[id] && <span class="quiet">hits {hit[id]}</span>}
+            </div>
+          </Fragment>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function Stalls(p: { stalls: Stall[] }) {
+  const most = p.stalls[0]?.share ?? 1;
+  return (
+    <section aria-labelledby="kernel-stalls" id="stalls">
+      <h2 id="kernel-stalls">Stall reasons</h2>
+      <table class="data small">
+        <caption class="unseen">Stall reasons</caption>
+        <thead>
+          <tr>
+            <th scope="col">A warp waits for</th>
+            <th scope="col" class="num">Of its time</th>
+          </tr>
+        </thead>
+        <tbody>
+          {p.stalls.map((s) => (
+            <tr key={s.reason}>
+              <th scope="row" title={s.reason}>{s.label}</th>
+              <td class="num">
+                <Meter share={s.share} label={s.share_text} most={most} />
               </td>
             </tr>
           ))}

@@ -82,7 +82,7 @@ export function Kernels() {
   }, [rows]);
 
   const unmatched = list(list(model.result.categories).find((c) => list(c.unmatched).length > 0)?.unmatched);
-  if (model.rangesAlone) return null;
+  if (model.kernels.length === 0 && !model.timed) return null; // the first screen says why
   if (model.kernels.length === 0) {
     return (
       <Section id="kernels" title="Kernels">
@@ -92,7 +92,7 @@ export function Kernels() {
   }
   return (
     <Section id="kernels" title="Kernels" lead={`A row is one kernel with one grid and block${model.result.scope ? `, in ${model.result.scope.name}` : ""}. Open a row for its counters, limiter and roofline.`}>
-      {times ? <Categories categories={categories} chosen={category} choose={setCategory} /> : model.kernels.length > 0 && <Absent what="Calls, total time and share" />}
+      {times && <Categories categories={categories} chosen={category} choose={setCategory} />}
       <div class="toolbar" role="search" aria-label="Kernels">
         <label class="field grow">
           <span>Search</span>

@@ -9,8 +9,9 @@ import { Palette } from "./palette";
 /** What the page carries: the result, its verdict and first numbers, its tables with their cells, and names that tell kernels apart where the short ones do not. */
 export interface Carried extends Result {
   verdict: string;
-  tiles: { name: string; value: string; note?: string }[] | null;
+  tiles: { name: string; value: string; note?: string; change?: string }[] | null;
   kernel_labels?: string[];
+  kernel_changes?: Record<string, string>; // against the baseline, by ID
   tables: Record<string, Table>;
 }
 

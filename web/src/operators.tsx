@@ -1,4 +1,4 @@
-import { columnsOf, linesOf } from "./columns";
+import { columnsOf, linesOf, type Table } from "./columns";
 import { sentence, stop } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
@@ -9,31 +9,45 @@ export function Operators() {
   const model = useModel();
   const { result } = model;
   const table = result.tables["operators"];
-  const lines = linesOf(table);
-  if (lines.length === 0) return null;
-  const name = list(table?.columns).findIndex((c) => c.key === "name");
+  const host = result.tables["operators_host"];
+  if (list(table?.rows).length + list(host?.rows).length === 0) return null;
+  const lead = ["From the torch profiler.", result.operators_profiled?.text && stop(sentence(result.operators_profiled.text)), table?.legend && stop(sentence(table.legend))];
+  return (
+    <Section id="operators" title="Operators" lead={lead.filter(Boolean).join(" ")}>
+      <OperatorTable id="operator-table" caption="Operators" table={table} />
+      {list(host?.rows).length > 0 && (
+        <details class="alternative" id="host-operators">
+          <summary>{host!.legend}</summary>
+          <OperatorTable id="host-operator-table" caption={host!.legend ?? ""} table={host} />
+        </details>
+      )}
+    </Section>
+  );
+}
+
+function OperatorTable(p: { id: string; caption: string; table: Table | undefined }) {
+  const model = useModel();
+  const lines = linesOf(p.table);
+  const name = list(p.table?.columns).findIndex((c) => c.key === "name");
   const named = lines.map((l) => l.cells[name]!.t);
-  const operators = list(result.operators);
+  const operators = list(model.result.operators);
   const kernelOf = (at: number) => {
     const main = list(operators.find((o) => o.name === named[at])?.links)[0];
     return main?.kernel ? model.kernel(main.kernel) : undefined;
   };
-  const lead = ["From the torch profiler.", result.operators_profiled?.text && stop(sentence(result.operators_profiled.text)), table?.legend && stop(sentence(table.legend))];
   return (
-    <Section id="operators" title="Operators" lead={lead.filter(Boolean).join(" ")}>
-      <DataTable
-        id="operator-table"
-        caption="Operators"
-        rows={lines}
-        rowKey={(l) => l.at}
-        minWidth={62}
-        columns={columnsOf(table, {
-          name: { wrap: true, cell: (_, text) => <span class="mono few-lines" title={text}><Breakable text={text} /></span> },
-          main_kernel: { wrap: false, cell: (at, text) => (kernelOf(at) ? <KernelLink kernel={kernelOf(at)!} name={text} /> : <span class="kernel-link"><Shortened name={text} /></span>) },
-          calls: { width: 4.4 },
-          limiter: { width: 12 },
-        })}
-      />
-    </Section>
+    <DataTable
+      id={p.id}
+      caption={p.caption}
+      rows={lines}
+      rowKey={(l) => l.at}
+      minWidth={62}
+      columns={columnsOf(p.table, {
+        name: { wrap: true, cell: (_, text) => <span class="mono few-lines" title={text}><Breakable text={text} /></span> },
+        main_kernel: { wrap: false, cell: (at, text) => (kernelOf(at) ? <KernelLink kernel={kernelOf(at)!} name={text} /> : <span class="kernel-link"><Shortened name={text} /></span>) },
+        calls: { width: 4.4 },
+        limiter: { width: 12 },
+      })}
+    />
   );
 }

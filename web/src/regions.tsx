@@ -5,7 +5,8 @@ import { columnsOf, linesOf } from "./columns";
 import { count, sentence } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
-import { Absent, Breakable, Facts, KernelLink, Section } from "./parts";
+import { Modules } from "./modules";
+import { Breakable, Facts, KernelLink, Section } from "./parts";
 import { inkOn } from "./palette";
 import { layOut, regionName, regionTree, withoutShares, type Flame, type Measure, type Node } from "./regiontree";
 import { openKernel } from "./route";
@@ -21,10 +22,11 @@ export function Regions() {
   const [focus, setFocus] = useState<Node | null>(null);
   const [selected, setSelected] = useState<Node | null>(null);
   const tops = useMemo(() => (focus ? [focus] : merged), [focus, merged]);
+  if (roots.length === 0 && !timed) return null; // the first screen says why
   if (roots.length === 0) {
     return (
       <Section id="regions" title="Regions">
-        {timed ? <p class="quiet">The timeline holds no NVTX ranges, so there are no regions.</p> : <Absent what="Regions" />}
+        <p class="quiet">The timeline holds no NVTX ranges, so there are no regions.</p>
       </Section>
     );
   }
@@ -51,6 +53,7 @@ export function Regions() {
         )}
       </div>
       <FlameGraph tops={tops} by={by} selected={selected} select={select} zoom={setFocus} />
+      <Modules />
       <div class="split-view">
         <Tree roots={roots} by={by} selected={selected} select={select} />
         <Detail node={selected} />

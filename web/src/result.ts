@@ -24,6 +24,9 @@ export interface Result {
   across?: Across;
   job?: Job;
   sampled?: SampledRegion[] | null;
+  baseline?: Baseline;
+  modules?: ModuleBox[] | null;
+  steps?: StepTimes;
   sampling?: Sampling;
   serving?: Serving;
   overview: Overview;
@@ -234,6 +237,7 @@ export interface Kernel {
   share_text: string;
   stages?: StageTime[] | null;
   histogram?: Histogram;
+  places?: LaunchPlace[] | null;
   registers?: number;
   static_shared_bytes?: number;
   static_shared_bytes_text?: string;
@@ -391,6 +395,32 @@ export interface SampledRegion {
   span_ns: number;
   span_ns_text: string;
   metrics: Sampled[] | null;
+}
+
+export interface Baseline {
+  name: string;
+  measures?: BaselineMeasure[] | null;
+  kernels?: BaselineKernel[] | null;
+  uses?: BaselineUse[] | null;
+}
+
+export interface ModuleBox {
+  name: string;
+  path: string;
+  depth: number;
+  from: number;
+  share: number;
+  share_text: string;
+  ns: number;
+  ns_text: string;
+  own_ns: number;
+  own_ns_text: string;
+  calls: number;
+}
+
+export interface StepTimes {
+  groups: StepTime[] | null;
+  strip?: LayerStrip;
 }
 
 export interface Sampling {
@@ -655,6 +685,16 @@ export interface Histogram {
   counts: number[] | null;
 }
 
+export interface LaunchPlace {
+  stage: string;
+  module: string;
+  calls: number;
+  ns: number;
+  ns_text: string;
+  share: number;
+  share_text: string;
+}
+
 export interface Counted {
   report: string;
   launch: number;
@@ -668,6 +708,8 @@ export interface Counted {
   timeline_ns?: number;
   timeline_ns_text?: string;
   work?: Work;
+  memory?: MemoryChart;
+  stalls?: Stall[] | null;
   others?: number;
   metrics: Metric[] | null;
   rules?: RuleWords[] | null;
@@ -890,6 +932,61 @@ export interface Sampled {
   samples: number;
 }
 
+export interface BaselineMeasure {
+  name: string;
+  median: number;
+  change_share: number;
+  change_share_text: string;
+}
+
+export interface BaselineKernel {
+  kernel: string;
+  calls: number;
+  total_ns: number;
+  total_ns_text: string;
+  median_ns: number;
+  median_ns_text: string;
+  change_share: number;
+  change_share_text: string;
+}
+
+export interface BaselineUse {
+  name: string;
+  stage: string;
+  share: number;
+  share_text: string;
+}
+
+export interface StepTime {
+  stage: string;
+  steps: number;
+  step_median_ns: number;
+  step_median_ns_text: string;
+  step_min_ns: number;
+  step_min_ns_text: string;
+  step_max_ns: number;
+  step_max_ns_text: string;
+  step_p90_ns: number;
+  step_p90_ns_text: string;
+  gpu_median_ns: number;
+  gpu_median_ns_text: string;
+  gap_before_median_ns?: number;
+  gap_before_median_ns_text?: string;
+  gap_before_max_ns?: number;
+  gap_before_max_ns_text?: string;
+  launches_median: number;
+  slowest: number[] | null;
+  histogram?: Histogram;
+}
+
+export interface LayerStrip {
+  layers: string[] | null;
+  columns: StripColumn[] | null;
+  cells: (number[] | null)[] | null;
+  percent: (number[] | null)[] | null;
+  outliers?: StripOutlier[] | null;
+}
+
 export interface Shape {
   endpoint: string;
   model: string;
@@ -1001,6 +1098,7 @@ export interface Lane {
 }
 
 export interface CounterLane {
+  label: string;
   device: number;
   metric: string;
   start_ns: number;
@@ -1084,6 +1182,21 @@ export interface Work {
   dram_bytes_text?: string;
 }
 
+export interface MemoryChart {
+  flows: MemoryFlow[] | null;
+  l1_hit_share?: number;
+  l1_hit_share_text?: string;
+  l2_hit_share?: number;
+  l2_hit_share_text?: string;
+}
+
+export interface Stall {
+  label: string;
+  reason: string;
+  share: number;
+  share_text: string;
+}
+
 export interface Metric {
   text: string;
   section?: string;
@@ -1118,6 +1231,25 @@ export interface MessageSize {
   transfer_ns: number;
   transfer_ns_text: string;
   bus_bandwidth?: number;
+}
+
+export interface StripColumn {
+  first: number;
+  last: number;
+  group: string;
+  start_ns: number;
+  start_ns_text: string;
+  end_ns: number;
+  end_ns_text: string;
+}
+
+export interface StripOutlier {
+  layer: number;
+  column: number;
+  ns: number;
+  ns_text: string;
+  median_ns: number;
+  median_ns_text: string;
 }
 
 export interface Stats {
@@ -1182,6 +1314,15 @@ export interface RegionCoverage {
   coverage_text: string;
   why?: string;
   why_short?: string;
+}
+
+export interface MemoryFlow {
+  from: string;
+  to: string;
+  moved_bytes: number;
+  moved_bytes_text: string;
+  counter: string;
+  both?: boolean;
 }
 
 export interface CauseEvidence {

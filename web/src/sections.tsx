@@ -85,7 +85,7 @@ export function Opportunities() {
   const [all, setAll] = useState(false);
   const printing = usePrinting();
   const shown = all || printing ? items : items.slice(0, 6);
-  if (items.length === 0 && model.rangesAlone) return null;
+  if (items.length === 0 && !model.timed) return null; // no time could be saved of an unknown time
   const most = Math.max(...items.map((o) => o.seconds), 1e-12);
   return (
     <Section id="opportunities" title="Opportunities" lead={`What could be saved at most, by seconds of ${model.part.name}. The bounds do not add up: one gain takes from another.`}>

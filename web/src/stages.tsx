@@ -60,9 +60,9 @@ export function SplitBar(p: { split: Split; compact?: boolean; bare?: boolean })
 }
 
 export function Stages() {
-  const { result, rangesAlone } = useModel();
+  const { result, timed } = useModel();
   const stages = list(result.stages);
-  if (stages.length === 0 && rangesAlone) return null;
+  if (stages.length === 0 && !timed) return null; // the first screen says why
   const divided = stages.some((s) => s.split.wall_ns > 0);
   return (
     <Section id="time" title="Where the time goes" lead={divided ? "Wall time of each stage under nsys: kernels run, by category, and no kernel runs (hatched), by cause. Copies are such a cause; GPU busy above counts them as work." : undefined}>

@@ -12,6 +12,8 @@ export interface Column<T> {
   num?: boolean;
   /** Width in rem; the columns without one share the rest. */
   width?: number;
+  /** The width in rem that it needs in a table whose columns have widths; elsewhere the browser finds one. */
+  room?: number;
   /** Long texts take several lines, unless the table has too many rows for that. */
   wrap?: boolean;
   cell: (row: T) => ComponentChildren;
@@ -51,6 +53,7 @@ export function DataTable<T>(p: Props<T>) {
   const [active, setActive] = useState(0);
   const focusNext = useRef(-1);
 
+  const fixed = virtual || p.columns.some((c) => c.width);
   const rowHeight = p.rowHeight ?? 34;
   const viewRows = Math.ceil(580 / rowHeight);
   const first = virtual ? Math.max(0, Math.min(Math.floor(top / rowHeight), rows.length - viewRows) - 8) : 0;
@@ -126,14 +129,14 @@ export function DataTable<T>(p: Props<T>) {
         onKeyDown={onKey}
       >
         <table
-          class={virtual || p.columns.some((c) => c.width) ? "data fixed" : "data"}
+          class={fixed ? "data fixed" : "data"}
           style={{ minWidth: p.minWidth ? `${p.minWidth}rem` : undefined, "--row": `${rowHeight}px` }}
           aria-rowcount={rows.length + 1}
         >
           <caption class="unseen">{p.caption}</caption>
           <colgroup>
             {p.columns.map((c) => (
-              <col key={c.id} style={{ width: c.width ? `${c.width}rem` : undefined }} />
+              <col key={c.id} style={{ width: fixed && (c.width ?? c.room) ? `${c.width ?? c.room}rem` : undefined }} />
             ))}
           </colgroup>
           <thead>

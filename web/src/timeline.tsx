@@ -41,7 +41,7 @@ export function Timeline() {
       colour(lane, name) {
         if (lane.kind === "copy") return copyColour;
         if (lane.kind === "api") return apiColour;
-        if (lane.kind === "nvtx") {
+        if (lane.kind === "nvtx" || lane.kind === "step" || lane.kind === "layer") {
           const key = `${isDark()}${name}`;
           let c = ranges.get(key);
           if (!c) ranges.set(key, (c = model.palette.range(name, isDark())));
@@ -218,7 +218,9 @@ export function Timeline() {
       }
     }
     const hit = v.hit(e.offsetX, e.offsetY);
+    const counter = hit ? undefined : v.counterAt(e.offsetX, e.offsetY);
     if (hit) showTip(e.clientX, e.clientY, describe(hit));
+    else if (counter) showTip(e.clientX, e.clientY, [counter.lane.label, counter.value < 0 ? "n/a" : percent(counter.value / 1000), `GPU ${counter.lane.device}, ${instant(counter.at, (v.to - v.from) / 1000, v.to)}`]);
     else hideTip();
   }
 
@@ -279,7 +281,7 @@ export function Timeline() {
 
   const lanes = list(overview.lanes);
   const spots = useMemo(() => stageBoxes(model), [model]);
-  if (lanes.length === 0 && model.rangesAlone) return null;
+  if (lanes.length === 0 && !model.timed) return null; // the first screen says why
   if (lanes.length === 0) {
     return (
       <Section id="timeline" title="Timeline">
@@ -383,6 +385,7 @@ export function Timeline() {
       </p>
       <details class="alternative">
         <summary>Timeline as a table</summary>
+        <ReportTable name="samples" caption="Sampled counters" />
         <ReportTable name="lanes" id="lane-table" caption="Lanes of the timeline" minWidth={44} drawn={{ label: { width: 11, wrap: true }, group: { width: 9, wrap: true }, kind: { width: 4.8 }, events: { width: 5.5 }, busy_ns: { width: 6.5 }, share: { width: 6 }, top: { wrap: true } }} />
       </details>
     </Section>

@@ -1,6 +1,6 @@
 import { columnsOfBoxes, type Columns, type Events } from "./events";
 import { list } from "./list";
-import type { Box, Lane, Overview } from "./result";
+import type { Box, CounterLane, Lane, Overview } from "./result";
 import { inkOn } from "./palette";
 import { instant, time } from "./format";
 
@@ -43,6 +43,13 @@ interface Drawn {
 const narrow = 2; // pixels; boxes of less that begin within a cell are drawn as one
 const cell = 3;
 
+/** A row of a sampled counter. */
+interface CounterRow {
+  lane: CounterLane;
+  values: number[];
+  y: number;
+}
+
 interface Group {
   label: string;
   y: number;
@@ -50,7 +57,9 @@ interface Group {
 
 const axisHeight = 22;
 const groupHeight = 20;
-const laneHeights: Record<string, number> = { nvtx: 20, kernel: 26, copy: 16, api: 14 };
+const counterHeight = 24;
+const counterColour = "#4477aa";
+const laneHeights: Record<string, number> = { step: 18, layer: 18, nvtx: 20, kernel: 26, copy: 16, api: 14 };
 
 /** Draws the overview on a canvas and knows what lies where. It owns no events. */
 export class TimelineView {
@@ -63,6 +72,7 @@ export class TimelineView {
   paper = false;
   private readonly rows: Row[] = [];
   private readonly groups: Group[] = [];
+  private readonly counters: CounterRow[] = [];
   /** A stretch that is measured. */
   measured: { from: number; to: number } | null = null;
   private names: string[];
@@ -93,6 +103,16 @@ export class TimelineView {
       const height = laneHeights[lane.kind] ?? 18;
       this.rows.push({ lane, boxes, longest: longestOf(boxes), drawn: [], y, height });
       y += height + 3;
+    }
+    let device = -1;
+    for (const lane of list(overview.counters)) {
+      if (lane.device !== device) {
+        device = lane.device;
+        this.groups.push({ label: `GPU ${device}, sampled counters`, y });
+        y += groupHeight;
+      }
+      this.counters.push({ lane, values: list(lane.values), y });
+      y += counterHeight + 3;
     }
     this.height = y + 6;
     this.own = { names: this.names.length, rows: this.rows.length, groups: this.groups.length, height: this.height };
@@ -277,6 +297,15 @@ export class TimelineView {
     return best;
   }
 
+  /** The reading of a sampled counter at a place, in thousandths; -1 where there is none. */
+  counterAt(x: number, y: number): { lane: CounterLane; value: number; at: number } | undefined {
+    const row = this.counters.find((c) => y >= c.y && y <= c.y + counterHeight);
+    if (!row || x < this.gutter) return undefined;
+    const at = this.timeAt(x);
+    const value = row.values[Math.floor((at - row.lane.start_ns) / row.lane.bin_ns)] ?? -1;
+    return { lane: row.lane, value, at };
+  }
+
   /** Selects a box of a lane without moving the view: the first that begins in view, else one that reaches into it, else the nearest. */
   enter(lane: number): Hit | null {
     const row = this.rows[lane];
@@ -359,6 +388,7 @@ export class TimelineView {
       if (row.lane.label !== label) this.drawLabel(g, row, quiet);
       label = row.lane.label;
     });
+    for (const row of this.counters) this.drawCounter(g, row, quiet, ground);
     this.drawArrows(g, ink);
     this.drawMeasured(g, ink, ground);
   }
@@ -383,6 +413,27 @@ export class TimelineView {
       if (x + 3 + g.measureText(text).width <= this.width) g.fillText(text, x + 3, 8);
     }
     g.stroke();
+  }
+
+  /** A sampled counter as an area: as high as its lane where the unit does all that it can. */
+  private drawCounter(g: CanvasRenderingContext2D, row: CounterRow, quiet: string, ground: string): void {
+    const { lane, values, y } = row;
+    g.fillStyle = ground;
+    g.fillRect(this.gutter, y, this.width - this.gutter, counterHeight);
+    const first = Math.max(0, Math.floor((this.from - lane.start_ns) / lane.bin_ns));
+    const last = Math.min(values.length - 1, Math.floor((this.to - lane.start_ns) / lane.bin_ns));
+    g.beginPath();
+    for (let i = first; i <= last; i++) {
+      if (values[i]! <= 0) continue;
+      const x = Math.max(this.gutter, this.xOf(lane.start_ns + i * lane.bin_ns));
+      const end = Math.min(this.width, this.xOf(lane.start_ns + (i + 1) * lane.bin_ns));
+      const high = Math.min(1, values[i]! / 1000) * counterHeight;
+      if (end > x) g.rect(x, y + counterHeight - high, end - x + 0.3, high);
+    }
+    g.fillStyle = counterColour;
+    g.fill();
+    g.fillStyle = quiet;
+    g.fillText(fit(g, lane.label, this.gutter - 16), 10, y + counterHeight / 2 + 0.5);
   }
 
   private drawLabel(g: CanvasRenderingContext2D, row: Row, quiet: string): void {

@@ -31,7 +31,14 @@ func TestWithoutATimelineNothingIsZero(t *testing.T) {
 	if got := p.text(".subject b"); got != "llm.ncu-rep" {
 		t.Errorf("title %q", got)
 	}
-	for _, selector := range []string{"#totals", "#time", "#timeline", "#regions", "#kernels", "#roofline"} {
+	// What only a timeline tells is said to be absent once, on the first screen.
+	if got := eval[int](p, `document.querySelectorAll("#time, #timeline, #regions, .absent").length`); got != 0 {
+		t.Errorf("%d sections say that they are empty", got)
+	}
+	if got := eval[int](p, `document.querySelectorAll("#note-no-timeline, #untold").length`); got != 2 {
+		t.Errorf("%d notes say why, want one on the first screen and one among the warnings", got)
+	}
+	for _, selector := range []string{"#untold", "#totals", "#kernels", "#roofline"} {
 		got := p.text(selector)
 		for _, bad := range []string{"0 ns", "0.0 %", "1.00 ns", "no NVTX ranges", "0 names"} {
 			if strings.Contains(strings.ReplaceAll(got, "\u00a0", " "), " "+bad) {
@@ -40,8 +47,7 @@ func TestWithoutATimelineNothingIsZero(t *testing.T) {
 		}
 	}
 	for selector, want := range map[string]string{
-		"#totals":  "n/a there is no timeline",
-		"#regions": "Regions: n/a. There is no timeline: times are not known. Next: capture one with nsys",
+		"#untold":  "Next: capture one with nsys",
 		"#kernels": "under ncu",
 	} {
 		if got := p.text(selector); !strings.Contains(strings.ReplaceAll(got, "\u00a0", " "), want) {

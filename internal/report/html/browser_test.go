@@ -2,6 +2,7 @@ package html
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -18,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/browser"
 )
 
 // again marks the second run of all tests.
@@ -216,15 +218,16 @@ func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// Eval implements browser.Evaluator.
+func (p *tab) Eval(expression string) (json.RawMessage, error) {
+	return browser.ChromiumEval(p.ctx, expression)
+}
+
 func (p *tab) click(selector string) {
 	p.t.Helper()
-	place := fmt.Sprintf(`(e => { if (!e) return ""; e.scrollIntoViewIfNeeded(); const r = e.getBoundingClientRect(); return r.x + " " + r.y })(document.querySelector(%q))`, selector)
-	last := "nowhere"
-	for same := 0; same < 3; same++ { // the page may still be moving to the place of its address
-		if at := eval[string](p, place); at != last {
-			last, same = at, 0
-		}
-		time.Sleep(30 * time.Millisecond)
+	if _, err := browser.Rest(p, selector); err != nil {
+		chromium.judge(err)
+		p.t.Fatal(err)
 	}
 	p.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }

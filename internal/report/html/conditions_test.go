@@ -117,7 +117,7 @@ func TestPrint(t *testing.T) {
 	p := open(t, large())
 	p.media("", "dark")
 	p.wait(`document.documentElement.dataset.theme === "dark"`)
-	eval[chromedp.Void](p, `window.seen = {}; addEventListener("beforeprint", () => { window.seen = { theme: document.documentElement.dataset.theme, rows: document.querySelectorAll("#kernel-table tbody tr").length, closed: document.querySelectorAll("main details:not([open])").length, dots: (c => c.width / c.clientWidth)(document.querySelector("#timeline-canvas")) } })`)
+	eval[chromedp.Void](p, `window.seen = {}; addEventListener("beforeprint", () => { window.seen = { theme: document.documentElement.dataset.theme, rows: document.querySelectorAll("#kernel-table tbody tr").length, closed: document.querySelectorAll("main details:not([open])").length, dots: (c => c.width / c.clientWidth)(document.querySelector("#timeline-canvas")), plain: document.querySelectorAll("#first #plain-findings li").length } })`)
 	closed := eval[int](p, `document.querySelectorAll("main details:not([open])").length`)
 	if closed == 0 {
 		t.Fatal("the page has nothing to unfold")
@@ -130,10 +130,15 @@ func TestPrint(t *testing.T) {
 	if !bytes.HasPrefix(pdf, []byte("%PDF-")) || len(pdf) < 20_000 {
 		t.Errorf("a PDF of %d bytes", len(pdf))
 	}
-	p.wait(`window.seen.theme === "light" && window.seen.rows === 50 && window.seen.closed === 0 && window.seen.dots > 2.9`)
+	p.wait(`window.seen.theme === "light" && window.seen.rows === 50 && window.seen.closed === 0 && window.seen.dots > 2.9 && window.seen.plain === 3`)
 	p.wait(fmt.Sprintf(`document.querySelectorAll("main details:not([open])").length === %d`, closed))
 	p.wait(`document.documentElement.dataset.theme === "dark" && document.querySelectorAll("#kernel-table tbody tr").length < 50`)
 	p.media("print", "light")
+	const page = 269 // mm: A4 without its margins, which are 182 mm apart
+	p.do(chromedp.EmulateViewport(688, 1016))
+	if high := eval[float64](p, `document.querySelector("#first").getBoundingClientRect().height * 25.4 / 96`); high <= 0 || high > page || eval[string](p, `getComputedStyle(document.querySelector("#first")).breakAfter`) != "page" {
+		t.Errorf("the first screen is no page by itself: %.0f of %d mm", high, page)
+	}
 	if eval[bool](p, `[...document.querySelectorAll(".toolbar, .bar, .contents")].some(e => e.getClientRects().length > 0)`) {
 		t.Error("controls are printed")
 	}

@@ -29,7 +29,11 @@ func TestOperators(t *testing.T) {
 	for i := range r.Operators {
 		r.Operators[i].Links, r.Operators[i].Limiter = nil, nil
 	}
+	r.Operators = append(r.Operators, analysis.Operator{Name: "aten::empty", Calls: 7}, analysis.Operator{Name: "aten::view", Calls: 9})
 	p = open(t, r)
+	if got := eval[string](p, `[...document.querySelectorAll("#operators tbody tr")].map((r) => (r.checkVisibility() ? "" : "folded ") + r.querySelector(".mono").textContent).join(", ")`); got != "aten::mm, aten::linear, folded aten::empty, folded aten::view" {
+		t.Errorf("operators: %s", got)
+	}
 	if got := p.text("#operators thead"); strings.Contains(got, "Limiter") || strings.Contains(got, "Main kernel") {
 		t.Errorf("columns without a value: %s", got)
 	}

@@ -48,13 +48,27 @@ type carried struct {
 	Tiles   []report.Tile               `json:"tiles"`
 	Tables  map[string]report.PageTable `json:"tables"`
 	Labels  []string                    `json:"kernel_labels,omitempty"`
+	// Changes are what the baseline tells of kernels, by ID.
+	Changes map[string]string `json:"kernel_changes,omitempty"`
 }
 
 // carry is a result as a page holds it.
 func carry(r *analysis.Result) carried {
 	lines := *r
 	lines.Regions, lines.RegionGroups = r.RegionLines(), nil
-	return carried{&lines, message.Text(r.Verdict()), report.PageTiles(r), report.PageTables(r), labels(r.Kernels)}
+	return carried{&lines, message.Text(r.Verdict()), report.PageTiles(r), report.PageTables(r), labels(r.Kernels), kernelChanges(r)}
+}
+
+func kernelChanges(r *analysis.Result) map[string]string {
+	if r.Baseline == nil {
+		return nil
+	}
+	out := map[string]string{}
+	for i := range r.Baseline.Kernels {
+		b := &r.Baseline.Kernels[i]
+		out[b.Kernel] = report.KernelChange(r, b)
+	}
+	return out
 }
 
 // labels gives the names that tell kernels apart, as in the Markdown reports, or

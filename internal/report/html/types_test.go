@@ -81,7 +81,7 @@ func typeScript(root reflect.Type) string {
 
 // wordsOf are the fields that message.Words adds to objects of a type.
 func wordsOf(t reflect.Type) string {
-	if t == reflect.TypeFor[analysis.Peak]() {
+	if t == reflect.TypeFor[analysis.Peak]() || t == reflect.TypeFor[analysis.CounterLane]() || t == reflect.TypeFor[analysis.Stall]() {
 		return "  label: string;\n"
 	}
 	if t == reflect.TypeFor[analysis.Metric]() || t == reflect.TypeFor[analysis.RegionMetric]() {
@@ -115,7 +115,11 @@ func tsType(t reflect.Type, queue *[]reflect.Type) string {
 	case reflect.Pointer:
 		return tsType(t.Elem(), queue)
 	case reflect.Slice:
-		return tsType(t.Elem(), queue) + "[] | null"
+		elem := tsType(t.Elem(), queue)
+		if t.Elem().Kind() == reflect.Slice {
+			elem = "(" + elem + ")"
+		}
+		return elem + "[] | null"
 	case reflect.Array:
 		return tsType(t.Elem(), queue) + "[]"
 	case reflect.Struct:

@@ -187,6 +187,12 @@ func (python worder) row(list string, x map[string]any) {
 		}
 		delete(x, "value")
 		delete(x, "unit")
+	case "counters": // lanes of sampled counters
+		id, _ := x["metric"].(string)
+		x["label"] = message.Label("sampled", id)
+	case "stalls":
+		id, _ := x["reason"].(string)
+		x["label"] = message.Label("stall", id)
 	case "idle":
 		id, _ := x["id"].(string)
 		x["label"] = message.Idle(id, bool(python))

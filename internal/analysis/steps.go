@@ -1,0 +1,192 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// StepTimes tells how the steps of the timeline differ.
+type StepTimes struct {
+	Groups []StepTime  `json:"groups"`
+	Strip  *LayerStrip `json:"strip,omitempty"` // absent where no layer is known
+}
+
+// StepTime is the distribution of the steps of a stage, or of one kind and batch
+// size of a serving engine.
+type StepTime struct {
+	timeline.StepGroup
+	Histogram *Histogram `json:"histogram,omitempty"` // of the durations; absent for a handful
+}
+
+// A LayerStrip is the GPU time of each layer in each step, so that those that took
+// longer than usual stand out.
+type LayerStrip struct {
+	Layers  []string      `json:"layers"`
+	Columns []StripColumn `json:"columns"`
+	// NS is the GPU time by layer, then column: that of one step, the longest where a
+	// column has several.
+	NS [][]int64 `json:"cells"`
+	// Percent is NS of the median of its layer in the columns of the same group; 0
+	// without one.
+	Percent  [][]int        `json:"percent"`
+	Outliers []StripOutlier `json:"outliers,omitempty"` // those that exceed the median by most time first
+}
+
+// A StripColumn is a step, or several in a row where there are many.
+type StripColumn struct {
+	First int    `json:"first"` // number of the step
+	Last  int    `json:"last"`
+	Group string `json:"group"` // as StepGroup.Stage, of the first
+	// From when to when the timeline shows it, from Overview.StartNS.
+	StartNS int64 `json:"start_ns"`
+	EndNS   int64 `json:"end_ns"`
+}
+
+// A StripOutlier is a layer that took longer in a step than it usually does.
+type StripOutlier struct {
+	Layer    int   `json:"layer"`  // index of Layers
+	Column   int   `json:"column"` // index of Columns
+	NS       int64 `json:"ns"`
+	MedianNS int64 `json:"median_ns"`
+}
+
+const (
+	maxStripColumns = 400
+	maxStripLayers  = 256
+	maxOutliers     = 10
+	// An outlier takes half as long again as the median of its layer, and at least
+	// outlierNS more: shorter differences are those of single launches.
+	outlierRatio = 1.5
+	outlierNS    = 5_000
+)
+
+// findSteps finds the steps of the timeline and the layers in them.
+func (a *analyzer) findSteps(ctx context.Context) error {
+	t, recalled := a.tl.t, a.tl.at
+	if len(t.GraphNodes) > 0 {
+		earlier, err := a.recalled(ctx, t)
+		if err != nil {
+			return err
+		}
+		recalled = earlier.Attribute()
+		a.tl.recalled = recalled
+	}
+	s := t.StepLayers(a.tl.at, recalled)
+	if s == nil || len(s.Steps) == 0 {
+		return nil
+	}
+	a.tl.steps = s
+	a.res.Steps = &StepTimes{Groups: stepTimes(s.Steps), Strip: newStrip(s, a.tl.lo)}
+	return nil
+}
+
+// stepTimes are the distributions of the groups of steps.
+func stepTimes(steps []timeline.StepRow) []StepTime {
+	times := map[string][]int64{}
+	for i := range steps {
+		g := steps[i].Group()
+		times[g] = append(times[g], steps[i].StepNS)
+	}
+	var out []StepTime
+	for _, g := range timeline.GroupSteps(steps) {
+		ns := times[g.Stage]
+		slices.Sort(ns)
+		out = append(out, StepTime{StepGroup: g, Histogram: histogram(ns)})
+	}
+	return out
+}
+
+// newStrip sums the pieces by layer and step; nil where there is nothing to compare.
+// Origin is the start of the overview.
+func newStrip(s *timeline.StepLayers, origin int64) *LayerStrip {
+	if len(s.Layers) == 0 || len(s.Layers) > maxStripLayers || len(s.Steps) < 2 {
+		return nil
+	}
+	sums := make([][]int64, len(s.Layers))
+	for l := range sums {
+		sums[l] = make([]int64, len(s.Steps))
+	}
+	for _, p := range s.Pieces {
+		if p.Step >= 0 {
+			sums[p.Layer][p.Step] += p.NS
+		}
+	}
+	strip := &LayerStrip{Layers: s.Layers}
+	wide := (len(s.Steps) + maxStripColumns - 1) / maxStripColumns
+	for first := 0; first < len(s.Steps); first += wide {
+		last := min(first+wide, len(s.Steps)) - 1
+		strip.Columns = append(strip.Columns, StripColumn{First: s.Steps[first].Step, Last: s.Steps[last].Step, Group: s.Steps[first].Group(),
+			StartNS: s.Steps[first].StartNS - origin, EndNS: s.Steps[last].StartNS + s.Steps[last].StepNS - origin})
+	}
+	for l := range sums {
+		row := make([]int64, 0, len(strip.Columns))
+		for part := range slices.Chunk(sums[l], wide) {
+			row = append(row, slices.Max(part))
+		}
+		strip.NS = append(strip.NS, row)
+		strip.Percent = append(strip.Percent, strip.compare(l, row))
+	}
+	slices.SortStableFunc(strip.Outliers, func(x, y StripOutlier) int { return cmp.Compare(y.NS-y.MedianNS, x.NS-x.MedianNS) })
+	strip.Outliers = strip.Outliers[:min(len(strip.Outliers), maxOutliers)]
+	return strip
+}
+
+// compare holds the cells of a layer against the median of their group, and notes
+// those that exceed it.
+func (s *LayerStrip) compare(layer int, row []int64) []int {
+	groups := map[string][]int64{}
+	for i, ns := range row {
+		if ns > 0 {
+			groups[s.Columns[i].Group] = append(groups[s.Columns[i].Group], ns)
+		}
+	}
+	for _, g := range groups {
+		slices.Sort(g)
+	}
+	percent := make([]int, len(row))
+	for i, ns := range row {
+		g := groups[s.Columns[i].Group]
+		if ns == 0 || len(g) < 2 {
+			continue
+		}
+		median := g[(len(g)-1)/2]
+		percent[i] = int(math.Round(100 * float64(ns) / float64(median)))
+		if float64(ns) >= outlierRatio*float64(median) && ns-median >= outlierNS {
+			s.Outliers = append(s.Outliers, StripOutlier{Layer: layer, Column: i, NS: ns, MedianNS: median})
+		}
+	}
+	return percent
+}
+
+// stepLanes are a lane of steps, and of layers for each queue that ran their kernels.
+func (tl *timed) stepLanes() []laneSource {
+	if tl.steps == nil {
+		return nil
+	}
+	s := tl.steps
+	steps := &lane{Lane: Lane{Kind: "step", Label: "steps", Group: "model"}, order: [4]int64{2}}
+	layers := map[uint32]*lane{}
+	return []laneSource{{
+		n:    len(s.Steps),
+		lane: func(uint32) *lane { return steps },
+		span: func(i uint32) moment { return forward(s.Steps[i].StartNS, s.Steps[i].StartNS+s.Steps[i].StepNS) },
+		name: func(i uint32) string { return s.Steps[i].Title() },
+	}, {
+		n: len(s.Pieces),
+		lane: func(i uint32) *lane {
+			q := s.Pieces[i].Queue
+			if layers[q] == nil {
+				queue := &tl.t.Queues[q]
+				layers[q] = &lane{Lane: Lane{Kind: "layer", Label: fmt.Sprintf("layers, GPU %d stream %d", queue.Device, queue.Stream), Group: "model"}, order: [4]int64{2, 1, int64(q)}}
+			}
+			return layers[q]
+		},
+		span: func(i uint32) moment { return forward(s.Pieces[i].Start, s.Pieces[i].End) },
+		name: func(i uint32) string { return s.Layers[s.Pieces[i].Layer] },
+	}}
+}

@@ -1,0 +1,20 @@
+package message
+
+import "github.com/deepprof/deepprof/internal/fact"
+
+// pageWords are what only the page of a report says.
+var pageWords = map[fact.Code]words{
+	"page-host-operators": {Text: "{n:operator|operators} without GPU time"},
+	"page-more":           {Text: "{by} more than in {run}"},
+	"page-less":           {Text: "{by} less than in {run}"},
+	"page-same":           {Text: "as in {run}"},
+	"page-was":            {Text: "{value} in {run}"},
+	"page-strip":          {Text: "GPU time of each layer in each step, as a share of what the layer usually takes in steps of that kind: white up to the median, darkest from twice the median on.[ A column is up to {n} steps, and shows the longest.] A click shows the step in the timeline"},
+}
+
+var pageLabels = map[string]map[string]string{
+	"sampled": {
+		"gpu_active": "GPU active", "sm_active": "SMs active", "sm_issue": "issue", "tensor_active": "tensor cores",
+		"dram_read": "DRAM read", "dram_write": "DRAM write",
+	},
+}

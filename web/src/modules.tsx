@@ -1,0 +1,55 @@
+import { useMemo, useState } from "preact/hooks";
+import { list } from "./list";
+import { useModel } from "./model";
+import type { ModuleBox } from "./result";
+import { useTheme } from "./theme";
+import { hideTip, showTip } from "./tip";
+
+const boxHeight = 24;
+
+/** The tree of modules as an icicle: as wide as the GPU time of what is launched in them. */
+export function Modules() {
+  const { result, palette } = useModel();
+  const { dark } = useTheme();
+  const all = list(result.modules);
+  const [chosen, setChosen] = useState<ModuleBox | null>(null);
+  const shown = useMemo(() => all.filter((b) => !chosen || inside(b, chosen) || inside(chosen, b)), [all, chosen]);
+  if (all.length === 0) return null;
+  const depth = shown.reduce((m, b) => Math.max(m, b.depth), 0) + 1;
+  const lines = (b: ModuleBox) => [b.path, `${b.ns_text}, ${b.share_text}`];
+  return (
+    <>
+      <h3>Modules</h3>
+      <div class="flame" id="modules" role="group" aria-label="Modules by GPU time. Enter zooms." style={{ height: `${depth * boxHeight}px` }} onPointerLeave={hideTip}>
+        {shown.map((b) => {
+          const [from, width] = place(b, chosen);
+          return (
+            <button
+              key={b.path}
+              type="button"
+              class={b === chosen ? "box chosen" : "box"}
+              aria-label={lines(b).join(", ")}
+              style={{ left: `${from * 100}%`, width: `${width * 100}%`, top: `${b.depth * boxHeight}px`, backgroundColor: palette.range(b.name, dark), color: "var(--ink)" }}
+              onClick={() => setChosen(b === chosen ? null : b)}
+              onPointerMove={(e) => showTip(e.clientX, e.clientY, lines(b))}
+            >
+              {width > 0.02 && b.name}
+            </button>
+          );
+        })}
+      </div>
+    </>
+  );
+}
+
+/** Whether a box lies in another, or is it. */
+function inside(b: ModuleBox, other: ModuleBox): boolean {
+  return b.depth >= other.depth && b.from >= other.from - 1e-9 && b.from + b.share <= other.from + other.share + 1e-9;
+}
+
+/** Where a box is drawn, as shares of the whole width: those around the chosen one fill it. */
+function place(b: ModuleBox, chosen: ModuleBox | null): [from: number, width: number] {
+  if (!chosen) return [b.from, b.share];
+  if (!inside(b, chosen)) return [0, 1];
+  return [(b.from - chosen.from) / chosen.share, b.share / chosen.share];
+}
