@@ -91,7 +91,7 @@ var named = map[string]string{
 	"error":          "an error of the system or of a reader, as its log has it",
 
 	"name": nameOfProgram, "short": nameOfProgram, "mangled": nameOfProgram, "kernel": nameOfProgram, "kernels": nameOfProgram, "unmatched": nameOfProgram,
-	"path": rangeOfProgram, "region": rangeOfProgram, "stage": rangeOfProgram, "slowest": rangeOfProgram, "names": rangeOfProgram,
+	"path": rangeOfProgram, "region": rangeOfProgram, "stage": rangeOfProgram, "slowest": rangeOfProgram, "names": rangeOfProgram, "module": rangeOfProgram, "layers": rangeOfProgram,
 	"group": "a process or thread, as the program names it",
 	"id":    "a kind with the range that it is about",
 
