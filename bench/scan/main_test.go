@@ -2,32 +2,14 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/deepprof/deepprof/internal/fixture"
 )
 
 func TestRun(t *testing.T) {
-	in, err := os.Open("../../internal/sqlite/testdata/toy.sqlite.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "toy.sqlite")
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	path := fixture.Unpack(t, "../../internal/sqlite/testdata/toy.sqlite.gz")
 	var out bytes.Buffer
 	if err := run(path, 0, &out); err != nil {
 		t.Fatal(err)

@@ -1,16 +1,12 @@
 package analysis
 
 import (
-	"compress/gzip"
 	"context"
 	"flag"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/deepprof/deepprof/internal/fixture"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -19,34 +15,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // path there.
 func unpacked(t testing.TB, path string) string {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var src io.Reader
-	switch filepath.Ext(path) {
-	case ".gz":
-		src, err = gzip.NewReader(f)
-	case ".zst":
-		var z *zstd.Decoder
-		if z, err = zstd.NewReader(f); err == nil {
-			defer z.Close()
-			src = z
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
-	if err := os.WriteFile(out, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return fixture.Unpack(t, path)
 }
 
 const (

@@ -1,40 +1,21 @@
 package nsys
 
 import (
-	"compress/gzip"
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/fixture"
 	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/rogpeppe/go-internal/txtar"
 )
-
-func gunzip(t testing.TB, path string) []byte {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
 
 // export unpacks a recorded SQLite export and gives its path.
 func export(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name+".sqlite")
-	if err := os.WriteFile(path, gunzip(t, filepath.Join("testdata", "exports", name+".sqlite.gz")), 0o600); err != nil {
+	if err := os.WriteFile(path, fixture.Read(t, filepath.Join("testdata", "exports", name+".sqlite.gz")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -59,7 +40,7 @@ func openFile(t testing.TB, path string) *File {
 func recorded(t *testing.T, path string) map[string]vendorTable {
 	t.Helper()
 	reports := map[string]vendorTable{}
-	for _, f := range txtar.Parse(gunzip(t, path)).Files {
+	for _, f := range txtar.Parse(fixture.Read(t, path)).Files {
 		reports[f.Name] = parseStats(string(f.Data))
 	}
 	return reports

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/fixture"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -15,7 +16,7 @@ import (
 // everything on what can still be read. The input is a list of patches: two
 // bytes of position, in steps of 1/65536 of the file, and the new byte.
 func FuzzExport(f *testing.F) {
-	base := gunzip(f, filepath.Join("testdata", "exports", "fuzz.sqlite.gz"))
+	base := fixture.Read(f, filepath.Join("testdata", "exports", "fuzz.sqlite.gz"))
 	f.Add([]byte{})
 	f.Add([]byte{0, 100, 255, 128, 0, 1, 255, 255, 0})
 	f.Add([]byte{16, 0, 13, 32, 7, 128, 48, 9, 200, 64, 11, 5})

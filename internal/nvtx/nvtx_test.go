@@ -2,12 +2,10 @@ package nvtx
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/fixture"
 )
 
 // A recording holds the launches that Nsight Compute 2024.1 selected of a
@@ -166,7 +166,7 @@ func TestWrittenFormsInRealNcu(t *testing.T) {
 		t.Skip("DEEPPROF_NSIGHT is not set: needs the real ncu")
 	}
 	for _, rec := range readRecordings(t) {
-		report := unpack(t, rec.Report)
+		report := fixture.Unpack(t, filepath.Join("testdata", rec.Report+".ncu-rep.gz"))
 		var exprs []string
 		for _, s := range rec.States {
 			for _, stack := range s.Stacks {
@@ -197,28 +197,6 @@ func TestWrittenFormsInRealNcu(t *testing.T) {
 			}
 		}
 	}
-}
-
-func unpack(t *testing.T, name string) string {
-	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", name+".ncu-rep.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name+".ncu-rep")
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 func askNcu(t *testing.T, ncu, report, expr string) []int {

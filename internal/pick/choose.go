@@ -41,21 +41,29 @@ func newChoice(l *Launches, p Policy, filter *regionFilter) *choice {
 	return &choice{l: l, p: p, filter: filter, medians: map[int]int{}, numberings: map[string]*numbering{}, configs: map[string][]*configuration{}}
 }
 
+// sortedChoice sorts the launches that a policy selects; filter and kernels know
+// what selected nothing.
+func sortedChoice(l *Launches, p Policy) (c *choice, filter *regionFilter, kernels *selection, err error) {
+	if filter, err = newRegionFilter(p.Include, p.Exclude, l.at.Seen()); err != nil {
+		return nil, nil, nil, err
+	}
+	if kernels, err = newSelection(cmp.Or(p.KernelKey, "kernel_include"), "kernel_exclude", p.KernelBase, p.KernelInclude, p.KernelExclude); err != nil {
+		return nil, nil, nil, err
+	}
+	c = newChoice(l, p, filter)
+	c.pass()
+	c.sort(kernels)
+	return c, filter, kernels, nil
+}
+
 // Choose takes the launches worth counting. An expression or pattern that
 // selects nothing is named in the answer; it is an error where nothing at all
 // is left to count.
 func Choose(l *Launches, p Policy) (*Targets, error) {
-	filter, err := newRegionFilter(p.Include, p.Exclude, l.at.Seen())
+	c, filter, kernels, err := sortedChoice(l, p)
 	if err != nil {
 		return nil, err
 	}
-	kernels, err := newSelection(cmp.Or(p.KernelKey, "kernel_include"), "kernel_exclude", p.KernelBase, p.KernelInclude, p.KernelExclude)
-	if err != nil {
-		return nil, err
-	}
-	c := newChoice(l, p, filter)
-	c.pass()
-	c.sort(kernels)
 	t := &Targets{Schema: Schema, Timeline: l.t.Source.Path, Include: filter.include, Exclude: filter.exclude, Totals: c.totals}
 	t.Unmatched = append(filter.unmatched, kernels.unmatched(l.knownKernels())...)
 	t.Limits = Limits{TopN: p.TopN, Coverage: p.Coverage, BudgetS: p.Budget.Seconds(), Alike: p.Alike, Slowest: p.Slowest, Collectives: p.Collectives, Collect: p.Collect}

@@ -2,15 +2,14 @@ package pick
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/deepprof/deepprof/internal/fixture"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nsys"
 )
@@ -18,24 +17,7 @@ import (
 // load reads a recorded timeline of the repository.
 func load(t testing.TB, name string) *Launches {
 	t.Helper()
-	f, err := os.Open(filepath.Join("..", "nsys", "testdata", "exports", name+".sqlite.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name+".sqlite")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	file, err := nsys.OpenSQLite(path)
+	file, err := nsys.OpenSQLite(fixture.Unpack(t, filepath.Join("..", "nsys", "testdata", "exports", name+".sqlite.gz")))
 	if err != nil {
 		t.Fatal(err)
 	}

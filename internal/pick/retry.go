@@ -1,7 +1,6 @@
 package pick
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -18,17 +17,10 @@ func retry(t *Targets, missing []Missing, l *Launches, p Policy) ([]Run, error) 
 	if len(missing) == 0 {
 		return nil, nil
 	}
-	filter, err := newRegionFilter(p.Include, p.Exclude, l.at.Seen())
+	c, _, _, err := sortedChoice(l, p)
 	if err != nil {
 		return nil, err
 	}
-	kernels, err := newSelection(cmp.Or(p.KernelKey, "kernel_include"), "kernel_exclude", p.KernelBase, p.KernelInclude, p.KernelExclude)
-	if err != nil {
-		return nil, err
-	}
-	c := newChoice(l, p, filter)
-	c.pass()
-	c.sort(kernels)
 	c.cost = costModel{passes: t.Predicted.PassesPerLaunch, program: t.Predicted.ProgramSeconds, before: c.before()}
 	var groups []int
 	for g := range l.groups {

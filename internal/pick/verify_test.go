@@ -2,9 +2,7 @@ package pick
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/deepprof/deepprof/internal/fixture"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/tool"
@@ -267,20 +266,7 @@ func TestLoadIsQuick(t *testing.T) {
 // TestVerifyRecordedPair holds the shipped recording together: four launches of
 // a decode step and the timeline of the same model.
 func TestVerifyRecordedPair(t *testing.T) {
-	f, err := os.Open("../../testdata/h200/llm.ncu-rep.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, all := load(t, "llm"), countedIn(t, data)
+	l, all := load(t, "llm"), countedIn(t, fixture.Read(t, "../../testdata/h200/llm.ncu-rep.gz"))
 	p := defaults()
 	p.Include = []string{"decode"}
 	targets, err := Choose(l, p)

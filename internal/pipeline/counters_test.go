@@ -1,10 +1,8 @@
 package pipeline
 
 import (
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fixture"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
@@ -136,20 +135,7 @@ func recordedCounters(t *testing.T, name string) []byte {
 
 func recordedTimeline(t *testing.T, name string) []byte {
 	t.Helper()
-	f, err := os.Open(filepath.Join("..", "nsys", "testdata", "exports", name+".sqlite.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return fixture.Read(t, filepath.Join("..", "nsys", "testdata", "exports", name+".sqlite.gz"))
 }
 
 func targetsOf(t *testing.T, r *job) *pick.Targets {

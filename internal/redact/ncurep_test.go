@@ -2,9 +2,7 @@ package redact
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/deepprof/deepprof/internal/fixture"
 	"github.com/deepprof/deepprof/internal/ncurep"
 )
 
@@ -80,13 +79,7 @@ func FuzzEditFramed(f *testing.F) {
 // A report of the real tool, with its paths removed, still opens in it and
 // gives the same counters.
 func TestRedactRealReport(t *testing.T) {
-	f, err := os.Open("testdata/toy_range.ncu-rep.gz")
-	must(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	must(t, err)
-	data, err := io.ReadAll(z)
-	must(t, err)
+	data := fixture.Read(t, "testdata/toy_range.ncu-rep.gz")
 	var out bytes.Buffer
 	must(t, ncurep.EditTexts(bytes.NewReader(data), int64(len(data)), &out, testRedactor().cleanString))
 	if !bytes.Contains(data, []byte("/tmp/w")) || bytes.Contains(out.Bytes(), []byte("/tmp/w")) || out.Len() != len(data) {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,10 +15,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/fixture"
 )
 
 // captures are real ones of an H200; their results are made once.
@@ -68,25 +66,7 @@ func analyzeCaptures(t *testing.T, name string) []byte {
 
 func unpack(t *testing.T, path, to string) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var src io.Reader
-	if filepath.Ext(path) == ".gz" {
-		src, err = gzip.NewReader(f)
-	} else {
-		src, err = zstd.NewReader(f)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, data, 0o600); err != nil {
+	if err := os.WriteFile(to, fixture.Read(t, path), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,16 +1,16 @@
 package sqlite
 
 import (
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	sqlite3 "github.com/ncruces/go-sqlite3"
+
+	"github.com/deepprof/deepprof/internal/fixture"
 )
 
 // create makes a database with SQLite itself and returns its path.
@@ -174,20 +174,7 @@ func diff(t *testing.T, name string, got, want []string) {
 // unzip writes a compressed fixture to a file of the test.
 func unzip(t testing.TB, name string) string {
 	t.Helper()
-	in, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return writeFile(t, data)
+	return writeFile(t, fixture.Read(t, name))
 }
 
 func writeFile(t testing.TB, data []byte) string {
