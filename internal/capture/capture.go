@@ -82,11 +82,11 @@ type Result struct {
 
 // An Attempt is one start of the profiler.
 type Attempt struct {
-	Number   int
+	Number   int    // from 1
 	Command  string // as Result.Command
 	Started  time.Time
-	Seconds  float64
-	Code     int // as a shell shows it
+	Seconds  float64 // wall time
+	Code     int     // as a shell shows it
 	Stopped  tool.StopReason
 	Outcome  Outcome
 	Stdout   string

@@ -10,10 +10,10 @@ import (
 
 // Report is everything that was read of one file.
 type Report struct {
-	Info     Info
-	Results  []*Result
-	Sources  []Source // Options.Sources
-	Warnings []Warning
+	Info     Info      // of a CSV page mostly empty
+	Results  []*Result // in the order of the file
+	Sources  []Source  // Options.Sources
+	Warnings []Warning // what was lost or doubtful; a Report is never an error for that
 
 	names []string // of all metrics that the raw page prints, also of those not selected
 }
@@ -22,9 +22,9 @@ type Report struct {
 type Info struct {
 	Version   uint32 // of the container; 7 in all releases from 2022.3 to 2025.3
 	Size      int64  // of the file, in bytes
-	Blocks    int
-	Results   int // results announced by complete blocks, of every kind
-	NumSource int // cubins and sources announced, whether listed or not
+	Blocks    int    // whose header could be read; the last may be cut
+	Results   int    // results announced by complete blocks, of every kind
+	NumSource int    // cubins and sources announced, whether listed or not
 	Session   Session
 	Processes []Process // in order of appearance
 }
@@ -115,7 +115,7 @@ type Result struct {
 	Kind    ResultKind
 	Process Process
 
-	ThreadID     uint32
+	ThreadID     uint32 // that launched it
 	APICallID    uint64
 	KernelID     uint64
 	CreationTime uint64 // seconds since 1970; 0 when not stored
@@ -139,7 +139,7 @@ type Result struct {
 	ClockLocked       *bool // nil when not stored
 
 	NVTX     NVTX
-	CPUStack []Frame
+	CPUStack []Frame // empty where ncu recorded none
 
 	// Metrics in file order; the same name can occur several times (see Metric).
 	Metrics  []Metric
@@ -172,8 +172,8 @@ func (r *Result) Name() string {
 // Metric is one counter of one result.
 type Metric struct {
 	Name      string
-	Value     metric.Value
-	Instances []Instance // Options.Instances
+	Value     metric.Value // in the unit of Unit; IsZero where ncu has none
+	Instances []Instance   // Options.Instances
 	// NumInstances is known even when the instances were not asked for.
 	NumInstances int
 	Sampler      bool   // taken by the warp sampler rather than the counters
@@ -198,9 +198,9 @@ type Instance struct{ ID, Value metric.Value }
 
 // NVTX is the state of the annotations at the launch.
 type NVTX struct {
-	Recorded bool // the report was made with --nvtx
-	Stacks   []NVTXStack
-	Open     []NVTXOpen // start/end ranges
+	Recorded bool        // the report was made with --nvtx
+	Stacks   []NVTXStack // one for each thread and domain with an open range
+	Open     []NVTXOpen  // start/end ranges
 }
 
 // IsZero reports that no range was open.
@@ -228,7 +228,7 @@ type NVTXOpen struct {
 // REGISTERED. An attribute that the program did not give is empty.
 type NVTXRange struct {
 	Name          string
-	Category      uint32
+	Category      uint32 // 0 without one
 	HasAttributes bool
 	PayloadType   string
 	Payload       string
@@ -324,9 +324,9 @@ type RuleMessage struct {
 	Type    MessageType
 	ID      int32
 	Title   string
-	Text    string // with the vendor's markup, such as @section:...@
-	Speedup *Speedup
-	Focus   []FocusMetric
+	Text    string        // with the vendor's markup, such as @section:...@
+	Speedup *Speedup      // nil where the rule gives none
+	Focus   []FocusMetric // metrics that it is about
 }
 
 // Speedup is an estimate in percent, from 0 to 100.
@@ -347,9 +347,9 @@ type FocusMetric struct {
 // Source is an embedded cubin or source, described by its sizes; the contents
 // are never read.
 type Source struct {
-	Reference  uint64
-	Size       int64 // of the whole entry, in bytes
-	BinarySize int64
+	Reference  uint64 // that Result.SourceRefs names
+	Size       int64  // of the whole entry, in bytes
+	BinarySize int64  // bytes, as those below
 	CodeSize   int64
 	FilesSize  int64 // source files stored with --import-source
 	SMRevision uint32
@@ -357,10 +357,10 @@ type Source struct {
 
 // Warning says what was wrong with a file or row and how much was lost.
 type Warning struct {
-	Offset int64 // in bytes, or -1 when it does not apply
-	Line   int   // of a text input, 0 for a binary one
-	Lost   int64 // bytes or rows that were not read
-	What   fact.Fact
+	Offset int64     // in bytes, or -1 when it does not apply
+	Line   int       // of a text input, 0 for a binary one
+	Lost   int64     // bytes or rows that were not read
+	What   fact.Fact // with the place among its parameters
 }
 
 // placed is a warning whose fact also tells its place.

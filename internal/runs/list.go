@@ -20,7 +20,7 @@ import (
 
 // Filter narrows List. The zero value keeps everything.
 type Filter struct {
-	Status []Status
+	Status []Status  // any of these; nil: every one
 	Since  time.Time // created at or after
 	Until  time.Time // created before
 	Label  string    // part of the label, in any case
@@ -233,11 +233,11 @@ func dirSize(dir string) (bytes int64, files int) {
 // words them.
 type Detail struct {
 	Summary  Summary     `json:"summary"`
-	Reason   fact.Fact   `json:"-"`
+	Reason   fact.Fact   `json:"-"` // zero where there is none
 	Version  string      `json:"version,omitempty"`
 	Command  []string    `json:"command,omitempty"`
-	Resumed  int         `json:"resumed,omitempty"`
-	Pack     *PackNote   `json:"pack,omitempty"`
+	Resumed  int         `json:"resumed,omitempty"` // how often
+	Pack     *PackNote   `json:"pack,omitempty"`    // nil where the run did not come out of a pack
 	Steps    []StepRow   `json:"stages"`
 	Files    []FileRow   `json:"files"`
 	Resume   *ResumePlan `json:"resume,omitempty"` // present when the run is not done, nobody works in it and it is no recording that was played
@@ -252,12 +252,12 @@ type StepRow struct {
 	Name     string    `json:"name"`
 	State    State     `json:"state"`
 	Reason   fact.Fact `json:"-"`
-	Seconds  *float64  `json:"seconds,omitempty"`
+	Seconds  *float64  `json:"seconds,omitempty"` // over all attempts; nil until it ends
 	Attempts int       `json:"attempts"`
 	// Outcomes are those of several processes that each did a part of the step,
 	// in order; absent where one did it.
 	Outcomes []*Outcome `json:"-"`
-	ExitCode *int       `json:"exit_code,omitempty"`
+	ExitCode *int       `json:"exit_code,omitempty"` // of the last attempt; nil where a signal ended it, or none was started
 	Signal   string     `json:"signal,omitempty"`
 	Outcome  *Outcome   `json:"-"` // nil while it runs
 	Command  []string   `json:"command,omitempty"`

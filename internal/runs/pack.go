@@ -57,9 +57,9 @@ type PackReport struct {
 	Bytes   int64     `json:"bytes"`    // of the pack
 	RunSize int64     `json:"run_size"` // of the run's files
 	Files   int       `json:"files"`
-	Altered []File    `json:"altered,omitempty"`
-	Omitted []Warning `json:"omitted,omitempty"`
-	Notes   []Warning `json:"notes,omitempty"`
+	Altered []File    `json:"altered,omitempty"` // with size and hash as packed
+	Omitted []Warning `json:"omitted,omitempty"` // left out, and why
+	Notes   []Warning `json:"notes,omitempty"`   // in it otherwise than asked for
 }
 
 // packEntry is a file on its way into a pack.

@@ -10,12 +10,12 @@ import (
 // Stats is what `runs stats` prints: how often steps succeed and how long they
 // take, over all runs of a store.
 type Stats struct {
-	Runs     int            `json:"runs"`
+	Runs     int            `json:"runs"`               // that could be read; Warnings name the others
 	Recorded int            `json:"recorded,omitempty"` // of these recordings that were played: nothing of them is counted in Steps
 	Status   map[Status]int `json:"status"`
-	First    *time.Time     `json:"first,omitempty"`
+	First    *time.Time     `json:"first,omitempty"` // earliest and latest creation; nil in an empty store
 	Last     *time.Time     `json:"last,omitempty"`
-	Bytes    int64          `json:"bytes"`
+	Bytes    int64          `json:"bytes"` // of the files of all runs
 	Steps    []StepStats    `json:"stages"`
 	Warnings []Warning      `json:"warnings,omitempty"`
 }
@@ -30,15 +30,15 @@ type StepStats struct {
 	Interrupted int            `json:"interrupted"`
 	Skipped     int            `json:"skipped"`
 	SuccessRate *float64       `json:"success_rate,omitempty"` // done / ended; absent when nothing ended
-	Attempts    int            `json:"attempts"`
-	Retried     int            `json:"retried"`           // steps of which something was done again
-	Seconds     *Spread        `json:"seconds,omitempty"` // of the steps that were done; absent when none was
-	Outcomes    map[string]int `json:"outcomes"`          // attempts by kind of outcome
+	Attempts    int            `json:"attempts"`               // of all runs, retries counted
+	Retried     int            `json:"retried"`                // steps of which something was done again
+	Seconds     *Spread        `json:"seconds,omitempty"`      // of the steps that were done; absent when none was
+	Outcomes    map[string]int `json:"outcomes"`               // attempts by kind of outcome
 }
 
 // Spread summarizes durations in seconds.
 type Spread struct {
-	N      int     `json:"n"`
+	N      int     `json:"n"` // how many; the rest is in seconds
 	Min    float64 `json:"min"`
 	Median float64 `json:"median"`
 	P90    float64 `json:"p90"` // nearest rank

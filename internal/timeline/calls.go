@@ -4,10 +4,10 @@ import "math"
 
 // A Call is one call of the CUDA runtime or driver API.
 type Call struct {
-	Start, End  int64
-	Correlation uint32
+	Start, End  int64  // ns
+	Correlation uint32 // that work on the GPU may share; NoCorrelation where there is none
 	Name        StringID
-	Thread      uint32
+	Thread      uint32 // index into Threads
 }
 
 // Calls are the CUDA calls of a timeline, in the order of the file. There are

@@ -27,7 +27,7 @@ type Info struct {
 
 // Counts are the numbers of events that were read.
 type Counts struct {
-	Kernels       int `json:"kernels"`
+	Kernels       int `json:"kernels"` // launches, not names
 	KernelNames   int `json:"kernel_names"`
 	GraphKernels  int `json:"graph_kernels"`  // kernels launched by nodes of CUDA graphs
 	GraphLaunches int `json:"graph_launches"` // of whole graphs, and those whose work was traced node by node
@@ -36,7 +36,7 @@ type Counts struct {
 	Syncs         int `json:"syncs"`
 	Calls         int `json:"calls"`
 	Ranges        int `json:"ranges"`
-	Unclosed      int `json:"unclosed_ranges"`
+	Unclosed      int `json:"unclosed_ranges"` // of Ranges
 	Marks         int `json:"marks"`
 }
 
@@ -57,8 +57,8 @@ type DeviceInfo struct {
 	// KernelStreams is how many of them ran a kernel.
 	KernelStreams int   `json:"kernel_streams"`
 	Kernels       int   `json:"kernels"`
-	KernelNS      int64 `json:"kernel_ns"`
-	BusyNS        int64 `json:"busy_ns"` // union of all work
+	KernelNS      int64 `json:"kernel_ns"` // GPU time: sum of kernel durations
+	BusyNS        int64 `json:"busy_ns"`   // union of all work
 	FirstNS       int64 `json:"first_ns"`
 	LastNS        int64 `json:"last_ns"`
 }

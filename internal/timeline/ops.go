@@ -9,10 +9,10 @@ import (
 // An Op is one piece of GPU work.
 type Op struct {
 	Kind        OpKind
-	Index       int // in the slice of its kind
-	Start, End  int64
-	Queue       uint32
-	Correlation uint32
+	Index       int    // in the slice of its kind
+	Start, End  int64  // ns
+	Queue       uint32 // index into Queues
+	Correlation uint32 // as of a Kernel
 }
 
 // OpKind says which slice of the timeline an Op lies in.

@@ -5,8 +5,8 @@ package timeline
 type KernelRow struct {
 	Name      string  `json:"name"`
 	ShortName string  `json:"short_name"`
-	TotalNS   int64   `json:"total_ns"`
-	Calls     int64   `json:"calls"`
+	TotalNS   int64   `json:"total_ns"` // GPU time: sum of the durations
+	Calls     int64   `json:"calls"`    // launches
 	MeanNS    float64 `json:"mean_ns"`
 	MedianNS  float64 `json:"median_ns"`
 	MinNS     int64   `json:"min_ns"`
@@ -33,18 +33,18 @@ type RegionRow struct {
 	Domain      string `json:"domain"`
 	Style       string `json:"style"` // PushPop or StartEnd
 	Instances   int64  `json:"instances"`
-	RangeNS     int64  `json:"range_ns"`
-	ProjectedNS int64  `json:"gpu_projected_ns"`
-	KernelCalls int64  `json:"kernel_calls"`
-	InclusiveNS int64  `json:"kernel_ns_inclusive"`
-	ExclusiveNS int64  `json:"kernel_ns_exclusive"`
-	BusyNS      int64  `json:"gpu_busy_ns"`
-	IdleNS      int64  `json:"gpu_idle_ns"`
+	RangeNS     int64  `json:"range_ns"`            // on the host, summed over the instances
+	ProjectedNS int64  `json:"gpu_projected_ns"`    // from the first to the last of the work of each instance, summed
+	KernelCalls int64  `json:"kernel_calls"`        // launches, those of nested regions too
+	InclusiveNS int64  `json:"kernel_ns_inclusive"` // GPU time, that of nested regions too
+	ExclusiveNS int64  `json:"kernel_ns_exclusive"` // GPU time of what no nested region launched
+	BusyNS      int64  `json:"gpu_busy_ns"`         // of ProjectedNS: a kernel or copy of the region ran
+	IdleNS      int64  `json:"gpu_idle_ns"`         // of ProjectedNS: none ran
 
 	ExclusiveCalls int64 `json:"kernel_calls_exclusive"`
-	GPUOps         int64 `json:"gpu_ops"` // kernels, copies and sets
-	CopyNS         int64 `json:"copy_ns"` // copies and sets
-	CopyBytes      int64 `json:"copy_bytes"`
+	GPUOps         int64 `json:"gpu_ops"`        // kernels, copies and sets
+	CopyNS         int64 `json:"copy_ns"`        // copies and sets
+	CopyBytes      int64 `json:"copy_bytes"`     // as CopyNS
 	GraphLaunches  int64 `json:"graph_launches"` // traced as a whole
 	GraphNS        int64 `json:"graph_ns"`
 	WallBusyNS     int64 `json:"range_gpu_busy_ns"` // part of range_ns in which a GPU of the process ran anything
@@ -88,17 +88,17 @@ type RangeRow struct {
 	Name           string `json:"name"`
 	Domain         string `json:"domain"`
 	Style          string `json:"style"`
-	StartNS        int64  `json:"start_ns"`
+	StartNS        int64  `json:"start_ns"` // on the clock of the capture
 	EndNS          int64  `json:"end_ns"`
 	RangeNS        int64  `json:"range_ns"`
-	Process        int    `json:"process"`
-	Thread         int    `json:"thread"`
-	Depth          int    `json:"depth"`
+	Process        int    `json:"process"`                          // as the system counts
+	Thread         int    `json:"thread"`                           // as the system counts
+	Depth          int    `json:"depth"`                            // 0 for an outermost range
 	ProjectedStart *int64 `json:"gpu_projected_start_ns,omitempty"` // absent without GPU work
-	ProjectedNS    int64  `json:"gpu_projected_ns"`
-	KernelCalls    int64  `json:"kernel_calls"`
-	InclusiveNS    int64  `json:"kernel_ns_inclusive"`
-	ExclusiveNS    int64  `json:"kernel_ns_exclusive"`
+	ProjectedNS    int64  `json:"gpu_projected_ns"`                 // from the first to the last of its work; 0 without any
+	KernelCalls    int64  `json:"kernel_calls"`                     // launches, those of nested ranges too
+	InclusiveNS    int64  `json:"kernel_ns_inclusive"`              // GPU time, that of nested ranges too
+	ExclusiveNS    int64  `json:"kernel_ns_exclusive"`              // GPU time of what no nested range launched
 	BusyNS         int64  `json:"gpu_busy_ns"`
 	IdleNS         int64  `json:"gpu_idle_ns"`
 	GPUOps         int64  `json:"gpu_ops"`
@@ -123,17 +123,17 @@ type LaunchRow struct {
 	NVTX    string   `json:"nvtx"` // path of the innermost range, "" outside every range
 
 	NVTXAll       []string `json:"nvtx_all,omitempty"` // one path per domain, then the open start/end ranges
-	Process       int      `json:"process"`
-	Thread        *int     `json:"thread,omitempty"` // that launched it
-	StartNS       int64    `json:"start_ns"`
+	Process       int      `json:"process"`            // as the system counts
+	Thread        *int     `json:"thread,omitempty"`   // that launched it
+	StartNS       int64    `json:"start_ns"`           // on the clock of the capture
 	DurationNS    int64    `json:"duration_ns"`
 	LaunchNS      *int64   `json:"launch_ns,omitempty"` // start of the call that launched it
 	QueueNS       *int64   `json:"queue_ns,omitempty"`  // from there to its start
-	Registers     int32    `json:"registers"`
+	Registers     int32    `json:"registers"`           // of a thread
 	StaticShared  int32    `json:"static_shared_bytes"`
 	DynamicShared int32    `json:"dynamic_shared_bytes"`
-	Correlation   *uint32  `json:"correlation,omitempty"`
-	GraphNode     int64    `json:"graph_node,omitempty"`
+	Correlation   *uint32  `json:"correlation,omitempty"` // absent where the file has none
+	GraphNode     int64    `json:"graph_node,omitempty"`  // 0 without a graph
 	Graph         int64    `json:"graph,omitempty"`
 
 	text *launchText // nil where it is not kept
@@ -149,10 +149,10 @@ type GapRow struct {
 	StartNS    int64     `json:"start_ns"`
 	EndNS      int64     `json:"end_ns"`
 	DurationNS int64     `json:"duration_ns"`
-	Before     string    `json:"before"` // the work that ended
-	After      string    `json:"after"`  // the work that began
-	NVTX       string    `json:"nvtx"`   // innermost range that launched the work after it
-	Calls      []GapCall `json:"calls,omitempty"`
+	Before     string    `json:"before"`          // the work that ended
+	After      string    `json:"after"`           // the work that began
+	NVTX       string    `json:"nvtx"`            // innermost range that launched the work after it
+	Calls      []GapCall `json:"calls,omitempty"` // CUDA calls that lie in the gap, by name
 	// HostNS is the part of the gap in which the thread that launched the next
 	// work was in no CUDA call; absent where that thread is not known.
 	HostNS *int64 `json:"host_ns,omitempty"`

@@ -13,9 +13,9 @@ import (
 // A StepRow is one step of a stage: the work for one token, or for one batch of
 // tokens; or one iteration of a serving engine.
 type StepRow struct {
-	Stage    string `json:"stage"` // of a serving engine: what the step computes
-	Step     int    `json:"step"`  // in the order of the file, from 0
-	StartNS  int64  `json:"start_ns"`
+	Stage    string `json:"stage"`    // of a serving engine: what the step computes
+	Step     int    `json:"step"`     // in the order of the file, from 0
+	StartNS  int64  `json:"start_ns"` // on the clock of the capture
 	StepNS   int64  `json:"step_ns"`  // of the range
 	BusyNS   int64  `json:"busy_ns"`  // its work ran, as far as known
 	GPUNS    int64  `json:"gpu_ns"`   // GPU time of its kernels

@@ -78,12 +78,12 @@ type Timeline struct {
 // Damage is a part of the file that is gone: a table of it, or "" for its end.
 type Damage struct {
 	Table string
-	What  fact.Fact
+	What  fact.Fact // also among the warnings
 }
 
 // Time is a timestamp that may be absent.
 type Time struct {
-	NS    int64
+	NS    int64 // 0 where it is not Valid
 	Valid bool
 }
 
@@ -112,31 +112,31 @@ type Function struct{ Demangled, Short, Mangled StringID }
 
 // A LaunchConfig is the shape of a launch and what it asks of an SM.
 type LaunchConfig struct {
-	Grid, Block                  [3]int32
-	Registers                    int32 // per thread
-	StaticShared, DynamicShared  int32 // bytes
-	SharedExecuted, LocalPerThrd int32 // bytes
+	Grid, Block                  [3]int32 // blocks; threads of a block
+	Registers                    int32    // per thread
+	StaticShared, DynamicShared  int32    // bytes
+	SharedExecuted, LocalPerThrd int32    // bytes
 }
 
 // A Queue is a stream of one process on one device.
 type Queue struct {
-	Process uint32
-	Device  int32
+	Process uint32 // index into Processes
+	Device  int32  // number under which the process knows the GPU
 	Context int32
-	Stream  int32
+	Stream  int32 // id of the stream in its context
 	Green   int32 // green context, 0 without
 }
 
 // A Kernel is one execution of a kernel on a GPU.
 type Kernel struct {
-	Start, End int64
+	Start, End int64 // ns
 	// GraphNode is the node of the CUDA graph that launched it, 0 without one;
 	// its upper 32 bits are the graph.
 	GraphNode   int64
-	Correlation uint32
-	Function    uint32
-	Config      uint32
-	Queue       uint32
+	Correlation uint32 // the id it shares with the call that launched it, or NoCorrelation
+	Function    uint32 // index into Functions
+	Config      uint32 // index into Configs
+	Queue       uint32 // index into Queues
 }
 
 // Duration may be negative in a damaged file.
@@ -147,46 +147,46 @@ func (k *Kernel) GraphID() int64 { return k.GraphNode >> 32 }
 
 // A Copy is one memory copy on a GPU.
 type Copy struct {
-	Start, End  int64
+	Start, End  int64 // ns
 	Bytes       int64
-	GraphNode   int64
-	Correlation uint32
-	Queue       uint32
-	Kind        uint8 // 1 host to device, 2 device to host, 8 device to device, 10 peer to peer
-	From, To    uint8 // memory kinds
+	GraphNode   int64  // as of a Kernel
+	Correlation uint32 // the id it shares with the call that launched it, or NoCorrelation
+	Queue       uint32 // index into Queues
+	Kind        uint8  // 1 host to device, 2 device to host, 8 device to device, 10 peer to peer
+	From, To    uint8  // memory kinds
 }
 
 // A Set is one memory set on a GPU.
 type Set struct {
-	Start, End  int64
-	Bytes       int64
-	GraphNode   int64
-	Value       uint32
-	Correlation uint32
-	Queue       uint32
+	Start, End  int64  // ns
+	Bytes       int64  // that were set
+	GraphNode   int64  // as of a Kernel
+	Value       uint32 // that was written
+	Correlation uint32 // the id it shares with the call that launched it, or NoCorrelation
+	Queue       uint32 // index into Queues
 }
 
 // A GraphLaunch is one execution of a whole CUDA graph; the kernels in it are
 // not known.
 type GraphLaunch struct {
-	Start, End  int64
-	Graph, Exec int64
-	Correlation uint32
-	Queue       uint32
+	Start, End  int64  // ns
+	Graph, Exec int64  // id of the graph, and of the executable made of it
+	Correlation uint32 // the id it shares with the call that launched it, or NoCorrelation
+	Queue       uint32 // index into Queues
 }
 
 // A GraphNode is a node as it was created while a graph was captured or cloned.
 type GraphNode struct {
-	Time           int64
-	Node, Original int64 // Original is 0 where it is no clone
-	Thread         uint32
+	Time           int64  // ns, of the creation
+	Node, Original int64  // Original is 0 where it is no clone
+	Thread         uint32 // index into Threads
 }
 
 // A Sync is a wait of the host or of a stream.
 type Sync struct {
-	Start, End  int64
-	Correlation uint32
-	Queue       uint32
+	Start, End  int64  // ns
+	Correlation uint32 // the id it shares with the call that waited, or NoCorrelation
+	Queue       uint32 // index into Queues
 	Kind        uint32 // 1 event, 2 stream waits for event, 3 stream, 4 context
 }
 
@@ -208,53 +208,53 @@ func (k RangeKind) String() string {
 
 // A Range is one instance of an NVTX range.
 type Range struct {
-	Start int64
+	Start int64 // ns
 	// End is the latest NVTX timestamp of the file where the range was never
 	// closed.
 	End       int64
 	Name      StringID
-	Domain    uint32
+	Domain    uint32 // index into Domains
 	Thread    uint32 // that opened it
 	EndThread uint32 // that closed it, where it was another; else None
 	Category  uint32 // 0 without one
 	Color     uint32 // ARGB, 0 without one
 	Payload   uint32 // index into Payloads, or None
 	Kind      RangeKind
-	Unclosed  bool
+	Unclosed  bool // End is not its own
 	Unnamed   bool // has no text at all, which is not the empty text
 }
 
 // A Mark is an NVTX event without duration.
 type Mark struct {
-	Time     int64
+	Time     int64 // ns
 	Name     StringID
-	Domain   uint32
-	Thread   uint32
-	Category uint32
-	Color    uint32
-	Payload  uint32
+	Domain   uint32 // index into Domains
+	Thread   uint32 // index into Threads
+	Category uint32 // 0 without one
+	Color    uint32 // ARGB, 0 without one
+	Payload  uint32 // index into Payloads, or None
 }
 
 // A Domain is an NVTX domain of a process; the default one has ID 0 and no name.
 type Domain struct {
 	Process uint32 // None for Domains[0]
-	ID      int64
+	ID      int64  // of the file, unique in its process
 	Name    StringID
 }
 
 // A DomainRow records the creation of a domain by a thread.
 type DomainRow struct {
-	Time    int64
-	ID      int64
-	Thread  uint32
+	Time    int64  // ns
+	ID      int64  // as of a Domain
+	Thread  uint32 // index into Threads
 	Name    StringID
 	Unnamed bool
 }
 
 // A Category names a category number within a domain.
 type Category struct {
-	Domain uint32
-	ID     uint32
+	Domain uint32 // index into Domains
+	ID     uint32 // the number that ranges and marks give
 	Name   StringID
 }
 
@@ -268,17 +268,17 @@ type Payload struct {
 // touched the GPU.
 type Process struct {
 	Global int64 // globalPid of the file
-	PID    int
+	PID    int   // as the system counts
 	Name   StringID
 }
 
 // A Thread is one thread that made events.
 type Thread struct {
-	Global  int64 // globalTid of the file
-	Process uint32
-	TID     int
-	Name    StringID
-	Calls   int64 // CUDA calls it made; 0 where only launching calls were read
+	Global  int64    // globalTid of the file
+	Process uint32   // index into Processes
+	TID     int      // as the system counts
+	Name    StringID // "" where the program gave none
+	Calls   int64    // CUDA calls it made; 0 where only launching calls were read
 }
 
 // A GPU is a device of the machine as recorded at capture.
@@ -288,7 +288,7 @@ type GPU struct {
 	Chip            string `json:"chip,omitempty"`
 	UUID            string `json:"uuid,omitempty"`
 	Bus             string `json:"bus,omitempty"`
-	SMs             int    `json:"sms,omitempty"`
+	SMs             int    `json:"sms,omitempty"` // 0, as in the fields below: the file does not tell
 	MemoryBytes     int64  `json:"memory_bytes,omitempty"`
 	MemoryBandwidth int64  `json:"memory_bandwidth,omitempty"` // bytes per second
 	ClockHz         int64  `json:"clock_hz,omitempty"`
@@ -306,14 +306,14 @@ type Property struct {
 
 // Overhead is time that the profiler itself took on a thread.
 type Overhead struct {
-	Start, End int64
-	Thread     uint32
-	Name       StringID
+	Start, End int64    // ns
+	Thread     uint32   // index into Threads
+	Name       StringID // what the profiler did
 }
 
 // A Diagnostic is a message of the profiler about the capture.
 type Diagnostic struct {
-	Time     int64  `json:"time_ns"`
+	Time     int64  `json:"time_ns"`  // on the clock of the capture
 	Severity int    `json:"severity"` // 1 information, 2 warning, 3 error
 	Source   int    `json:"source"`
 	Text     string `json:"text"`
@@ -322,7 +322,7 @@ type Diagnostic struct {
 // TableCount says how many rows of a table were read.
 type TableCount struct {
 	Name string `json:"name"`
-	Rows int64  `json:"rows"`
+	Rows int64  `json:"rows"` // without those skipped
 	// Skipped rows were damaged or made no sense.
 	Skipped int64 `json:"skipped,omitempty"`
 }
