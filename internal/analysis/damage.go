@@ -50,23 +50,14 @@ func checkKernels(path string, t *timeline.Timeline) error {
 	if len(t.Kernels)+len(t.Graphs) > 0 || !nsys.KernelsLost(t.Damage) {
 		return nil
 	}
-	var texts []string
-	for _, d := range t.Damage {
-		texts = append(texts, damageText(d))
-	}
-	return &lostError{fmt.Errorf("read %s: nothing of its kernels could be read: %s", path, strings.Join(texts, "; "))}
-}
-
-// damageText is the table that is damaged, and how.
-func damageText(d timeline.Damage) string {
-	return strings.Trim(d.Table+": "+d.What.Text("why")+d.What.Text("text"), ": ")
+	return &lostError{fmt.Errorf("read %s: nothing of its kernels could be read: the file is cut or damaged; copy, export or capture it again", path)}
 }
 
 // findDamage tells before anything else that a part of the timeline is gone.
 func (a *analyzer) findDamage() {
 	switch {
 	case a.tl != nil && len(a.tl.t.Damage) > 0:
-		a.find("damaged", weightHigh, codeDamaged, fact.ErrorText("damage", damageText(a.tl.t.Damage[0])))
+		a.find("damaged", weightHigh, codeDamaged, fact.Because("damage", a.tl.t.Damage[0].What))
 	case a.tl == nil && len(a.in.lost) > 0:
 		a.find("damaged", weightHigh, codeLost)
 	}

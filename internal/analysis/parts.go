@@ -142,7 +142,7 @@ func (a *analyzer) survey(ctx context.Context, path string) (*recording, error) 
 	}
 	a.addFile(path, "timeline")
 	if len(lost) > 0 {
-		a.loseInput(path, InputLost, fact.ErrorText("lost", damageText(lost[0])))
+		a.loseInput(path, InputLost, fact.Because("lost", lost[0].What))
 	}
 	for _, w := range t.Warnings {
 		if !slices.ContainsFunc(a.res.Warnings, func(n Note) bool { return n.Fact.Equal(w) }) {

@@ -85,7 +85,7 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 	}
 	a.addFile(a.in.timeline(), "timeline")
 	if len(lost) > 0 {
-		a.loseInput(a.in.timeline(), InputLost, fact.ErrorText("lost", damageText(lost[0])))
+		a.loseInput(a.in.timeline(), InputLost, fact.Because("lost", lost[0].What))
 	}
 	idle := len(t.Kernels)+len(t.Graphs) == 0
 	for _, w := range t.Warnings {
