@@ -93,7 +93,6 @@ const (
 	// Doubts about a capture that worked.
 	warnDiagnostic  fact.Code = "diagnostic"         // text_of_vendor
 	warnUnread      fact.Code = "diagnostics-unread" // error
-	warnReader      fact.Code = "reader-remark"      // text
 	warnStale       fact.Code = "stale-file"         // file
 	warnSpace       fact.Code = "low-space"          // dir
 	warnExit        fact.Code = "workload-exit"      // exit

@@ -369,7 +369,7 @@ func TestEvidenceIsFitToShow(t *testing.T) {
 			checkOutcome(t, name, r.Outcome)
 		})
 	}
-	o := judge(Evidence{Tool: Nsys, Content: &Content{Warnings: []fact.Fact{fact.New(warnReader, fact.Vendor("text", "\x1b[2J"+strings.Repeat("y", 9000)))}}, Files: []File{{Path: "r.nsys-rep", Format: NsysReport, Size: 1, Fresh: true}}, Want: "r.nsys-rep"})
+	o := judge(Evidence{Tool: Nsys, Content: &Content{Warnings: []fact.Fact{fact.New("reader-remark", fact.Vendor("text", "\x1b[2J"+strings.Repeat("y", 9000)))}}, Files: []File{{Path: "r.nsys-rep", Format: NsysReport, Size: 1, Fresh: true}}, Want: "r.nsys-rep"})
 	if len(o.Warnings) != 1 || len(o.Warnings[0].Text("text")) > 310 || strings.Contains(o.Warnings[0].Text("text"), "\x1b") {
 		t.Errorf("%v", o.Warnings)
 	}
