@@ -2,7 +2,7 @@ package capture
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/ncurep"
@@ -36,7 +36,7 @@ func CheckCounters(report string) (*Content, error) {
 		content.Warnings = append(content.Warnings, w.What)
 	}
 	if content.Launches == 0 && len(content.Warnings) > 0 { // a report without results is damaged, not empty
-		return nil, fmt.Errorf("no result can be read: the report is damaged (%s)", r.Warnings()[0].What.Code)
+		return nil, errors.New("no result can be read: the report is cut or damaged")
 	}
 	return content, nil
 }

@@ -243,8 +243,8 @@ func exportWith(ctx context.Context, nsys tool.Tool, report, made, dir string) e
 		return fmt.Errorf("%s left no usable file: %w", nsys, err)
 	}
 	defer f.Close()
-	if w := f.db.Warnings(); len(w) > 0 {
-		return fmt.Errorf("%s left a damaged file (%s)", nsys, w[0].Code)
+	if len(f.db.Warnings()) > 0 {
+		return fmt.Errorf("%s left a cut or damaged file", nsys)
 	}
 	return nil
 }
