@@ -113,7 +113,7 @@ func TestWriter(t *testing.T) {
 		return nil
 	})
 	if err != nil || stats.Damaged() || i != 3000 {
-		t.Errorf("%d rows, %v: %s", i, err, stats.String())
+		t.Errorf("%d rows, %v: %v", i, err, stats.Fact())
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
