@@ -350,8 +350,3 @@ func (d *done) bound(flops map[gpu.DType]limit, bytes map[string]limit) (seconds
 	}
 	return seconds, name
 }
-
-// mainType is the type of most FLOPs.
-func (d *done) mainType() (gpu.DType, bool) {
-	return mostOf(d.flops)
-}

@@ -24,30 +24,6 @@ const (
 // DTypes lists all, in the order to show.
 var DTypes = []DType{TensorBF16, TensorFP16, TensorTF32, TensorFP8, TensorINT8, TensorFP64, FP32, FP16, FP64}
 
-// label names a data type for people.
-func (d DType) label() string {
-	switch d {
-	case TensorFP16:
-		return "fp16 tensor, dense"
-	case TensorBF16:
-		return "bf16 tensor, dense"
-	case TensorTF32:
-		return "tf32 tensor, dense"
-	case TensorFP8:
-		return "fp8 tensor, dense"
-	case TensorINT8:
-		return "int8 tensor, dense"
-	case TensorFP64:
-		return "fp64 tensor"
-	case FP16: // ncu counts both in the same instructions
-		return "fp16 or bf16 vector"
-	}
-	return string(d)
-}
-
-// short is the name of the type without its pipe.
-func (d DType) short() string { return strings.TrimPrefix(string(d), "tensor_") }
-
 // Tensor tells whether tensor cores compute in it.
 func (d DType) Tensor() bool { return strings.HasPrefix(string(d), "tensor_") }
 
