@@ -300,6 +300,31 @@ func (s *sight) movedSectors(kind string, asked float64) (float64, bool) {
 	return v[0] / sectorBytes * min(1, misses/(v[1]+atomics)), counted || requests == 0
 }
 
+// Counters of loads from shared memory and of stores to it, where they are counted
+// apart: passes and those that conflicts add.
+const (
+	counterLoadPasses     = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
+	counterLoadConflicts  = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"
+	counterStorePasses    = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"
+	counterStoreConflicts = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"
+)
+
+// ways is how many passes an access with conflicts takes for each that it needs:
+// of the loads or the stores, whichever have more conflicts, or of all accesses, as
+// given, where they were not counted apart.
+func (s *sight) ways(all float64) (ways float64, of string) {
+	ways, of = all, "all"
+	most := 0.0
+	for _, op := range []struct{ of, passes, conflicts string }{
+		{"loads", counterLoadPasses, counterLoadConflicts}, {"stores", counterStorePasses, counterStoreConflicts},
+	} {
+		if v, ok := s.several(op.passes, op.conflicts); ok && v[1] > most && v[1] < v[0] {
+			ways, of, most = v[0]/(v[0]-v[1]), op.of, v[1]
+		}
+	}
+	return ways, of
+}
+
 // conflicts are the passes through shared memory that bank conflicts add, as a
 // share of all passes, with the passes per pass that would be needed.
 func (s *sight) conflicts() (counter string, share, ways float64, a answer) {

@@ -226,7 +226,7 @@ func localMemory(s *sight) (finding, answer) {
 // bankConflicts: conflicts add passes through shared memory. Where no unit is at
 // its limit they matter if warps wait for shared memory.
 func bankConflicts(s *sight) (finding, answer) {
-	counter, part, ways, a := s.conflicts()
+	counter, part, mean, a := s.conflicts()
 	if a != yes || part < s.th.Conflicts {
 		return finding{}, a.tested()
 	}
@@ -238,7 +238,8 @@ func bankConflicts(s *sight) (finding, answer) {
 			return finding{}, a
 		}
 	}
-	return finding{[]fact.Param{fact.Num("ways", fact.KindNumber, math.Round(ways)), fact.Share("part", part)},
+	ways, of := s.ways(mean)
+	return finding{[]fact.Param{fact.Num("ways", fact.KindNumber, math.Round(ways)), fact.ID("of", "access", of), fact.Share("part", part)},
 		[]CauseEvidence{reaches(counter, 100*part, "% of the passes", 100*s.th.Conflicts)}}, yes
 }
 

@@ -86,7 +86,7 @@ const (
 	codeHostStretches   fact.Code = "host-stretches"         // host, longer, region
 	codeProfilerWaits   fact.Code = "profiler-waits"         //
 	codeLaunchesFirst   fact.Code = "launches-first"         //
-	codeStageOverlaps   fact.Code = "stage-overlaps"         //
+	codeStageOverlaps   fact.Code = "stage-overlaps"         // sum, once
 	codePassTimes       fact.Code = "pass-times"             // clock, clean, nsys, overhead; without overhead the difference is noise
 	codeSampled         fact.Code = "sampled-use"            // region, or kind and batch of steps; tensor, dram, sm, readings
 	codeNextToken       fact.Code = "next-token"             // period, steps, busy, idle, gap; mixed, prefill, other, batch_min, batch and mbu where known

@@ -152,7 +152,7 @@ func (a *analyzer) findLaunchBound() {
 	for _, s := range list {
 		if s.Split.LaunchBound {
 			bound = append(bound, s)
-			of, times := a.timesOf(s)
+			of, times := a.onceOf(s)
 			s.LaunchGain = &Bound{NS: a.launchGain(s).NS, OfNS: of, Times: times}
 		}
 	}
@@ -168,18 +168,30 @@ func (a *analyzer) findLaunchBound() {
 }
 
 // hostWaits is the most that a stage can lose to waits for the host: launch gaps
-// and long stretches of host code.
+// and long stretches of host code, but never the work of its busiest stream.
 func (a *analyzer) hostWaits(s *Stage) int64 {
-	ns, _ := a.stageNS(s)
-	return min(ns, a.launchGain(s).NS+a.bounded(s, s.Split.idle("host")))
+	ns, _ := a.onceOf(s)
+	g := a.launchGain(s)
+	return min(max(0, ns-g.busiest), g.NS+a.bounded(s, s.Split.idle("host")))
+}
+
+// onceOf is the time of a stage as timesOf gives it, in which moments under nsys
+// that several of its instances share count once: the base of what the stage can
+// lose and gain.
+func (a *analyzer) onceOf(s *Stage) (ns int64, times string) {
+	ns, times = a.timesOf(s)
+	if times == timesNsys {
+		ns = min(ns, a.stageUnion(s))
+	}
+	return ns, times
 }
 
 func (a *analyzer) launchBoundParams(s *Stage) []fact.Param {
-	ns, times := a.timesOf(s)
+	ns, times := a.onceOf(s)
 	loses := a.hostWaits(s)
 	busy := min(s.Split.BusyNS, ns)
 	params := append(s.busyParams(), fact.Share("wait_share", ratio(s.Split.LaunchNS+s.Split.idle("host"), s.Split.WallNS)),
-		timesParam(times), fact.NS("of", ns), fact.Share("of_busy", ratio(busy, ns)), fact.Share("of_waits", ratio(loses, ns)), fact.NS("left", ns-loses))
+		timesParam(times), fact.NS("of", ns), fact.Share("of_busy", ratio(busy, ns)), fact.Share("of_waits", ratio(min(loses, ns-busy), ns)), fact.NS("left", ns-loses))
 	if rest := ns - busy - loses; 1000*rest >= ns {
 		params = append(params, fact.Share("of_rest", ratio(rest, ns)))
 	}
@@ -188,7 +200,7 @@ func (a *analyzer) launchBoundParams(s *Stage) []fact.Param {
 
 // aboutLaunchBound is what to know of a launch-bound stage.
 func (a *analyzer) aboutLaunchBound(s *Stage) []fact.Fact {
-	ns, times := a.timesOf(s)
+	ns, times := a.onceOf(s)
 	gain := a.launchGain(s).NS
 	code := codeGraphsGain
 	if s.fromGraphs() {
@@ -214,7 +226,7 @@ func (a *analyzer) aboutLaunchBound(s *Stage) []fact.Fact {
 	}
 	more = append(more, fact.New(codeLaunchesFirst))
 	if a.overlap(s) {
-		more = append(more, fact.New(codeStageOverlaps))
+		more = append(more, fact.New(codeStageOverlaps, fact.NS("sum", s.Split.WallNS), fact.NS("once", a.stageUnion(s))))
 	}
 	if f, ok := s.passTimes(); ok {
 		more = append(more, f)
@@ -251,6 +263,7 @@ func (a *analyzer) whereHost(s *Stage) string {
 type gain struct {
 	NS      int64 // of the time of the stage that stageNS gives
 	Streams int64 // of it what kernels of several streams could then run beside each other
+	busiest int64 // how long the busiest stream works
 }
 
 // launchGain bounds the change "close the launch gaps" once, for every finding,
@@ -293,7 +306,7 @@ func (a *analyzer) findLaunchGain(s *Stage) gain {
 		}
 		saves = min(saves, max(0, ns-on.busiest))
 	}
-	return gain{saves, max(0, s.Split.BusyNS-on.busiest-on.exchanging)}
+	return gain{saves, max(0, s.Split.BusyNS-on.busiest-on.exchanging), on.busiest}
 }
 
 // stageUnion is how long a stage lasts under nsys, in which moments that several

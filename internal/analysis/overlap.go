@@ -89,7 +89,7 @@ func (a *analyzer) idleOnce(s *Stage) map[string]int64 {
 			out[id] += ns[a.tl.p.categories+c]
 		}
 	}
-	most := a.tl.union(regions, -1)
+	most := max(0, a.tl.union(regions, -1)-a.busiestStream(s).busiest) // what runs then has to run
 	for id := range out {
 		out[id] = min(out[id], most)
 	}

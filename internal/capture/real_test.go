@@ -285,6 +285,12 @@ func TestRealEngineDies(t *testing.T) {
 // the profiler hung, did not start, or armed its gate too late.
 var toolTrouble = []Kind{TimedOut, StartFailed, TempUnusable, GateNeverOpened}
 
+// importerFailed tells that the importer of nsys 2023.4 lost a sound capture, as it
+// does now and then.
+func importerFailed(o Outcome) bool {
+	return slices.ContainsFunc(o.Warnings, func(w Warning) bool { return w.Code == "importer_failed" })
+}
+
 func runReal(t *testing.T, version string, rc realCase) {
 	var c Capture
 	var r Result
@@ -296,7 +302,8 @@ func runReal(t *testing.T, version string, rc realCase) {
 		r = Run(t.Context(), c)
 		// On a busy machine nsys hangs at times (2022.4), and a short program is
 		// over before a gate is armed.
-		if r.Outcome.Kind == rc.want || !slices.Contains(toolTrouble, r.Outcome.Kind) {
+		lost := rc.reports > len(r.Reports) && importerFailed(r.Outcome)
+		if !lost && (r.Outcome.Kind == rc.want || !slices.Contains(toolTrouble, r.Outcome.Kind)) {
 			break
 		}
 		t.Logf("%s, want %s; nsys is run again\n%s", r.Outcome.Kind, rc.want, r.Outcome.explain())

@@ -34,8 +34,8 @@ type Experiment struct {
 	// value, that it follows from; "" where it follows from none.
 	From      string
 	Overrides []string // settings that differ from the run's, in Hydra's syntax
-	// SavesNS is what the change can save at most, in nanoseconds of the unprofiled
-	// run or the timeline; nil for a measurement and where no bound is known.
+	// SavesNS is what the change can save, in nanoseconds of the unprofiled run or
+	// the timeline; nil for a measurement and where nothing is known.
 	// Estimated: it is no proven bound.
 	SavesNS   *int64
 	Estimated bool
@@ -67,6 +67,7 @@ func changes(r *analysis.Result) []Experiment {
 		o := &r.Opportunities[i]
 		e := Experiment{From: o.ID, SavesNS: nanoseconds(o.Seconds), Estimated: o.Estimated}
 		e.Why, e.Overrides = change(r, o)
+		e.Estimated = e.Estimated || len(e.Overrides) > 0 // settings may change more than what is bounded
 		same := func(x Experiment) bool { return slices.Equal(x.Overrides, e.Overrides) }
 		if !slices.ContainsFunc(out, same) {
 			out = append(out, e)

@@ -8,7 +8,7 @@ var causes = map[fact.Code]words{
 		Text: "uncoalesced access: {access} use {bytes} of every {of} bytes that memory moves for them ({used} of all bytes moved are used)",
 		Next: "Let neighboring threads access neighboring addresses: another layout, or a transpose through shared memory"},
 	"bank-conflicts": {Short: "bank conflicts, {ways}-way",
-		Text: "{ways}-way bank conflicts of shared memory: an access takes {ways} passes for each one that it needs, and {part} of all passes are conflicts",
+		Text: "{ways}-way bank conflicts of {of}: an access takes {ways} passes for each one that it needs, and {part} of all passes are conflicts",
 		Next: "Pad rows by a word, or swizzle the index"},
 	"contended-atomics": {Short: "atomics on few addresses",
 		Text: "atomics on few addresses: they wait for each other in one slice of L2, which takes them in {slice} of its cycles; the mean over all slices is {mean}",

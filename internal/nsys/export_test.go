@@ -190,7 +190,7 @@ func TestExportFails(t *testing.T) {
 		{"full disk, exit 0", `: > "$out"; echo 'database or disk is full'`, "disk of the cache is full"},
 		{"nothing written, exit 0", `exit 0`, "left no usable file"},
 		{"a stub, exit 0", "cp " + stub + ` "$out"`, "none of Nsight Systems"},
-		{"half a file, exit 0", "head -c 100000 " + export(t, "toy") + ` > "$out"`, "left a damaged file"},
+		{"half a file, exit 0", "head -c 100000 " + export(t, "toy") + ` > "$out"`, "damaged file"},
 		{"another failure", `echo boom >&2; exit 3`, "exit code 3): boom"},
 	}
 	for _, test := range tests {

@@ -21,7 +21,7 @@ func nextView() View {
 	return View{
 		Name: "next", Many: true, Short: "What to run next: the experiment that tries each change, and what would measure what is missing",
 		Long: `Print the runs that are worth making next, each with its command line: changes by
-what they can save at most, then measurements of what is missing. The command
+what they can save, then measurements of what is missing. The command
 line is that of the run with other settings; where it is not known, the JSON says
 why.`,
 		Example: "  deepprof show next latest\n  deepprof show next latest --json",

@@ -159,13 +159,14 @@ func GroupSteps(steps []StepRow) []StepGroup {
 		list := byStage[g.Stage]
 		g.Steps = len(list)
 		times := sorted(list, func(s *StepRow) *int64 { return &s.StepNS })
-		g.MinNS, g.MedianNS, g.P90NS, g.MaxNS = times[0], times[len(times)/2], times[len(times)*9/10], times[len(times)-1]
+		g.MinNS, g.MedianNS, g.P90NS, g.MaxNS = times[0], middle(times), times[len(times)*9/10], times[len(times)-1]
 		gpu := sorted(list, func(s *StepRow) *int64 { return &s.GPUNS })
-		g.GPUMedianNS = gpu[len(gpu)/2]
+		g.GPUMedianNS = middle(gpu)
 		launches := sorted(list, func(s *StepRow) *int64 { return &s.Launches })
-		g.Launches = launches[len(launches)/2]
+		g.Launches = middle(launches)
 		if gaps := sorted(list, func(s *StepRow) *int64 { return s.GapNS }); len(gaps) > 0 {
-			g.GapMedianNS, g.GapMaxNS = &gaps[len(gaps)/2], &gaps[len(gaps)-1]
+			median := middle(gaps)
+			g.GapMedianNS, g.GapMaxNS = &median, &gaps[len(gaps)-1]
 		}
 		slices.SortStableFunc(list, func(x, y StepRow) int { return cmp.Compare(y.StepNS, x.StepNS) })
 		for _, s := range list[:min(3, len(list))] {

@@ -416,7 +416,7 @@ func (p *Phases) Fact() fact.Fact {
 	}
 	slices.Sort(ns)
 	return fact.New(CodePhases, fact.Count("before", p.Before), fact.Count("n", len(ns)), fact.Count("kernels", p.Period),
-		fact.NS("median", ns[len(ns)/2]), fact.NS("min", ns[0]), fact.NS("max", ns[len(ns)-1]))
+		fact.NS("median", middle(ns)), fact.NS("min", ns[0]), fact.NS("max", ns[len(ns)-1]))
 }
 
 // Names of the ranges that stand for what was detected, and their domain, which

@@ -326,10 +326,17 @@ func (a *Attribution) regionsOf(q *Query, over *bool) []RegionRow {
 	return out
 }
 
+// middle is the median of sorted numbers, of which there is one; between two it is
+// their mean, rounded up.
+func middle(sorted []int64) int64 {
+	low, high := sorted[(len(sorted)-1)/2], sorted[len(sorted)/2]
+	return low + (high-low+1)/2
+}
+
 // spread tells how long single instances lasted.
 func (row *RegionRow) spread(ns []int64) {
 	slices.Sort(ns)
-	row.MinNS, row.MedianNS, row.MaxNS = ns[0], ns[len(ns)/2], ns[len(ns)-1]
+	row.MinNS, row.MedianNS, row.MaxNS = ns[0], middle(ns), ns[len(ns)-1]
 	for _, n := range ns {
 		if n > 2*row.MedianNS {
 			row.Outliers++
