@@ -30,8 +30,9 @@ web: ## the program of report.html, bundled from web/ into internal/report/html/
 fuzz: ## every fuzz target, FUZZTIME each
 	scripts/fuzz $(FUZZTIME)
 
-torture: ## 500 kills at random moments and 1,000 recorded runs in one process; the unit tests do a few
+torture: ## 500 kills at random moments, 1,000 recorded runs in one process, faults of Slurm, and a minute of each fuzz target; the unit tests do a few
 	scripts/torture
+	scripts/fuzz 1m
 
 vulncheck: ## known vulnerabilities of the dependencies; needs vuln.go.dev
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@latest ./...

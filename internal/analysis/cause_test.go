@@ -231,3 +231,21 @@ func TestUntoldCauses(t *testing.T) {
 		}
 	}
 }
+
+// NVIDIA's rule says of the same launch: a 32.3-way bank conflict across all shared
+// load requests. Its stores have none.
+func TestBankConflictsOfLoads(t *testing.T) {
+	for report, want := range map[string]struct {
+		of   string
+		ways float64
+	}{"unseen.ncu-rep.zst": {"access:loads", 32}, "unseen-more.ncu-rep.zst": {"access:all", 13}} {
+		for kernel, v := range judged(t, report) {
+			if !strings.HasPrefix(kernel, "u_transpose_conflicts") {
+				continue
+			}
+			if c := v.Cause; c == nil || c.Number("ways") != want.ways || c.Text("of") != want.of {
+				t.Errorf("%s: %+v, want %v", report, c, want)
+			}
+		}
+	}
+}
