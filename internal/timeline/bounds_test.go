@@ -3,7 +3,6 @@ package timeline
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/deepprof/deepprof/internal/fact"
 )
@@ -19,7 +18,6 @@ func TestDeepStack(t *testing.T) {
 	for i := range int64(n) {
 		tl.Ranges = append(tl.Ranges, Range{Start: i, End: 3_000_000 - i, Name: name, Thread: 0, EndThread: None, Payload: None})
 	}
-	begin := time.Now()
 	rows := tl.RegionRows(Query{})
 	if len(rows.Rows) != maxDepth+1 {
 		t.Errorf("%d regions, want %d levels and one for the rest", len(rows.Rows), maxDepth)
@@ -37,9 +35,6 @@ func TestDeepStack(t *testing.T) {
 	}
 	if !slices.ContainsFunc(rows.Warnings, func(w fact.Fact) bool { return w.Is(CodeDeepRanges) && w.Number("most") == 256 }) {
 		t.Errorf("warnings %v", rows.Warnings)
-	}
-	if d := time.Since(begin); d > 20*time.Second {
-		t.Errorf("it took %v", d)
 	}
 }
 
