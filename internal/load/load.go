@@ -161,7 +161,7 @@ func (l *Load) openLoop(ctx context.Context) {
 			return
 		}
 		if l.full() {
-			l.finish(&Request{Sent: l.Now(), End: l.Now(), Prompt: s.prompt, Error: ErrorDropped})
+			l.finish(&Request{Sent: l.Now(), Prompt: s.prompt}, ErrorDropped, "")
 			continue
 		}
 		wg.Go(func() { l.one(ctx, s) })
@@ -175,9 +175,10 @@ func (l *Load) full() bool {
 	return l.o.Concurrency > 0 && len(l.open) >= l.o.Concurrency
 }
 
-func (l *Load) finish(r *Request) {
-	l.mu.Lock()
+func (l *Load) finish(r *Request, kind, detail string) {
+	l.mu.Lock() // Requests may be copying it
 	defer l.mu.Unlock()
+	r.End, r.Error, r.Detail = l.Now(), kind, detail
 	delete(l.open, r)
 	l.finished = append(l.finished, *r)
 }

@@ -86,8 +86,7 @@ func (l *Load) one(ctx context.Context, s shape) string {
 	if inner.Err() != nil && kind != "" {
 		kind = ErrorTimeout
 	}
-	r.End, r.Error, r.Detail = l.Now(), kind, detail
-	l.finish(r)
+	l.finish(r, kind, detail)
 	return kind
 }
 
