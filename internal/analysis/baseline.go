@@ -48,9 +48,12 @@ func (r *Result) HoldAgainst(name string, base *Result) {
 	}
 	for i := range base.Stages {
 		s := &base.Stages[i]
-		for use, list := range map[string][]Utilization{"mfu": s.MFU, "mbu": s.MBU} {
-			if u := FirstUse(list); u != nil {
-				b.Uses = append(b.Uses, BaselineUse{Name: use, Stage: s.Name, Share: *u})
+		for _, use := range []struct {
+			name string
+			list []Utilization
+		}{{"mfu", s.MFU}, {"mbu", s.MBU}} {
+			if u := FirstUse(use.list); u != nil {
+				b.Uses = append(b.Uses, BaselineUse{Name: use.name, Stage: s.Name, Share: *u})
 			}
 		}
 	}

@@ -145,8 +145,9 @@ func (s *LayerStrip) compare(layer int, row []int64) []int {
 			groups[s.Columns[i].Group] = append(groups[s.Columns[i].Group], ns)
 		}
 	}
-	for _, g := range groups {
-		slices.Sort(g)
+	medians := map[string]int64{}
+	for name, g := range groups {
+		medians[name] = median(g)
 	}
 	percent := make([]int, len(row))
 	for i, ns := range row {
@@ -154,10 +155,10 @@ func (s *LayerStrip) compare(layer int, row []int64) []int {
 		if ns == 0 || len(g) < 2 {
 			continue
 		}
-		median := g[(len(g)-1)/2]
-		percent[i] = int(math.Round(100 * float64(ns) / float64(median)))
-		if float64(ns) >= outlierRatio*float64(median) && ns-median >= outlierNS {
-			s.Outliers = append(s.Outliers, StripOutlier{Layer: layer, Column: i, NS: ns, MedianNS: median})
+		usual := medians[s.Columns[i].Group]
+		percent[i] = int(math.Round(100 * float64(ns) / float64(usual)))
+		if float64(ns) >= outlierRatio*float64(usual) && ns-usual >= outlierNS {
+			s.Outliers = append(s.Outliers, StripOutlier{Layer: layer, Column: i, NS: ns, MedianNS: usual})
 		}
 	}
 	return percent
