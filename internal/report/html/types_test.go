@@ -37,6 +37,37 @@ func TestTypesFollowResult(t *testing.T) {
 	}
 }
 
+// TestNotesStayObjects: the keys whose facts stay objects are those that the types
+// declare as lists of objects. The page shows nothing at all where one is a text.
+func TestNotesStayObjects(t *testing.T) {
+	var want []string
+	seen := map[reflect.Type]bool{}
+	var walk func(reflect.Type)
+	walk = func(t reflect.Type) {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map || t.Kind() == reflect.Array {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct || seen[t] {
+			return
+		}
+		seen[t] = true
+		for _, f := range reflect.VisibleFields(t) {
+			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct && f.Type != reflect.TypeFor[[]fact.Fact]() && strings.Contains(wordsOf(f.Type.Elem()), "plain") {
+				want = append(want, key)
+			}
+			walk(f.Type)
+		}
+	}
+	walk(reflect.TypeFor[analysis.Result]())
+	got := slices.Clone(notes)
+	slices.Sort(got)
+	slices.Sort(want)
+	if want = slices.Compact(want); !slices.Equal(got, want) {
+		t.Errorf("notes are %q, the types have %q", got, want)
+	}
+}
+
 // typeScript declares root and all structs that it reaches.
 func typeScript(root reflect.Type) string {
 	var out strings.Builder

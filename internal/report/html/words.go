@@ -16,7 +16,7 @@ import (
 
 // notes are the keys whose facts stay objects, with text and next beside the
 // code. Elsewhere a fact becomes its text, and a list of facts one text.
-var notes = []string{"findings", "warnings", "missing", "ladder", "assumptions", "left_out", "cut_off"}
+var notes = []string{"findings", "warnings", "missing", "ladder", "assumptions", "annotation", "left_out", "cut_off"}
 
 // prose are the keys whose facts become sentences, not a list.
 var prose = []string{"how", "assumption", "text"}
