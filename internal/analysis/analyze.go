@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/deepprof/deepprof/internal/capture"
-	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -42,7 +40,7 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 }
 
 func analyze(ctx context.Context, in Input) (*Result, error) {
-	a := &analyzer{in: in, th: in.Thresholds.withDefaults(), res: newResult(in), launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
+	a := newAnalyzer(in)
 	for _, step := range []func(context.Context) error{
 		a.loadCategories,
 		a.readRun,        // manifest, environment, inputs
@@ -69,9 +67,13 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 		a.findSavings, // opportunities
 		a.conclude,    // findings
 		a.trim,        // to what a report can hold
-		a.mergeNotes,
-		a.mergeFacts,
-		func(context.Context) error { a.res.Derive(); return nil },
+		func(context.Context) error {
+			a.res.Warnings, a.res.Missing = a.notes.merged(a.timeline())
+			a.res.Source.Files = append(a.res.Source.Files, a.notes.files...)
+			a.res.Environment.mergeCUDA()
+			a.res.Derive()
+			return nil
+		},
 	} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -109,67 +111,23 @@ func (a *analyzer) refuseNothing(context.Context) error {
 	if a.in.Operators != "" {
 		files = append(files, a.in.Operators)
 	}
-	return &EmptyError{Files: files, Warnings: a.res.Warnings}
+	return &EmptyError{Files: files, Warnings: a.notes.warnings}
 }
 
-// mergeNotes keeps one of the notes that say the same: a step that warned and
-// the file that it left often do, and the step's note is kept.
-func (a *analyzer) mergeNotes(context.Context) error {
-	a.res.Warnings, a.res.Missing = merged(a.res.Warnings), merged(a.res.Missing)
-	for i := range a.res.Warnings {
-		a.ofOneProcess(&a.res.Warnings[i])
-	}
-	return nil
-}
-
-func merged(notes []Note) []Note {
-	var out []Note
-	for i := range notes {
-		n := &notes[i]
-		again := func(m Note) bool { return m.Step != "" && (m.Fact.Equal(n.Fact) || saysSame(m.Fact, n.Fact)) }
-		if !slices.ContainsFunc(out, n.equalTo) && (n.Step != "" || !slices.ContainsFunc(notes, again)) {
-			out = append(out, *n)
-		}
-	}
-	return out
-}
-
-// saysSame tells whether an earlier version stored a message of the profiler as a
-// text, which is read from its report too.
-func saysSame(stored, f fact.Fact) bool {
-	return stored.Is(fact.Text) && stored.Text("text") == f.Text("text_of_vendor")
-}
-
-// ofOneProcess marks a message of nsys that is about one process where the
-// timeline has from others what it misses.
-func (a *analyzer) ofOneProcess(n *Note) {
-	if a.tl == nil || !n.Is(capture.NoEvents, capture.NotStarted) {
-		return
-	}
-	switch what := n.Text(capture.Untraced); {
-	case what == "NVTX" && len(a.tl.t.Ranges) > 0:
-		n.Code = OneProcessNoRanges
-	case what == "CUDA" && len(a.tl.t.Kernels) > 0:
-		n.Code = OneProcessNoCUDA
-	}
-}
-
-// mergeFacts keeps one version of CUDA where the driver's and PyTorch's are the
+// mergeCUDA keeps one version of CUDA where the driver's and PyTorch's are the
 // same, and tells them apart where they are not.
-func (a *analyzer) mergeFacts(context.Context) error {
-	env := &a.res.Environment
+func (env *Environment) mergeCUDA() {
 	for i := range env.Software {
 		f := &env.Software[i]
 		switch {
 		case f.Name != "CUDA" || env.CUDA == "":
 		case f.Value == env.CUDA:
 			env.Software = slices.Delete(env.Software, i, i+1)
-			return nil
+			return
 		default:
 			f.Name = "CUDA of PyTorch"
 		}
 	}
-	return nil
 }
 
 func newResult(in Input) *Result {
@@ -191,6 +149,7 @@ type analyzer struct {
 	unprofiledSeconds float64          // seconds of the clean run where it was timed as a whole; 0 is not known
 	th                Thresholds
 	res               *Result
+	notes             notes
 	categories        *Categories
 	kinds             *kinds
 
@@ -206,17 +165,16 @@ type analyzer struct {
 	regionIDs    []uint32
 	stageRegions [][]uint32
 
-	counted      []*launch            // launches with counters, of the program of the timeline
-	foreign      int                  // launches with counters of another program
-	launches     map[int][]*launch    // of each kernel
-	launchOf     map[int]*launch      // the one that speaks for a kernel
-	chosen       map[string]bool      // kernels of the plan, by ID
-	ranges       []*launch            // results of range replay
-	clean        *workload.Metrics    // of the clean run
-	profiled     *workload.Metrics    // of the run under nsys
-	recorded     map[string]runs.File // of the manifest, by path
-	captured     [2]time.Time         // from the first start to the last end of nsys in the run; zero where that is not known
-	noCounters   *runs.Outcome        // why ncu failed, nil where it did not
+	counted      []*launch         // launches with counters, of the program of the timeline
+	foreign      int               // launches with counters of another program
+	launches     map[int][]*launch // of each kernel
+	launchOf     map[int]*launch   // the one that speaks for a kernel
+	chosen       map[string]bool   // kernels of the plan, by ID
+	ranges       []*launch         // results of range replay
+	clean        *workload.Metrics // of the clean run
+	profiled     *workload.Metrics // of the run under nsys
+	captured     [2]time.Time      // from the first start to the last end of nsys in the run; zero where that is not known
+	noCounters   *runs.Outcome     // why ncu failed, nil where it did not
 	regionReport *pick.RegionReport
 	partsOnly    bool                   // regions have counters by process and device, not over all of them
 	cpuOnly      bool                   // the torch profiler saw no device
@@ -224,6 +182,18 @@ type analyzer struct {
 	gains        map[*Stage]gain        // of stages, as far as asked for
 	others       map[*Stage][]otherCall // the same
 	steps        []timeline.StepRow     // of a serving engine, of all timelines
+}
+
+// timeline is nil where none was read.
+func (a *analyzer) timeline() *timeline.Timeline {
+	if a.tl == nil {
+		return nil
+	}
+	return a.tl.t
+}
+
+func newAnalyzer(in Input) *analyzer {
+	return &analyzer{in: in, th: in.Thresholds.withDefaults(), res: newResult(in), notes: notes{in: &in}, launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
 }
 
 func (a *analyzer) loadCategories(context.Context) error {

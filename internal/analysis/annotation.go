@@ -42,11 +42,11 @@ func (a *analyzer) readAnnotation(context.Context) error {
 	}
 	facts, err := AnnotationFacts(a.in.Run)
 	if err != nil {
-		a.unreadable(err)
+		a.notes.unreadable(err)
 	}
 	for _, f := range facts {
 		if f.Is(annotationFailed, annotationError) {
-			a.res.Warnings = append(a.res.Warnings, Note{Fact: f, Step: plan.StepNsys})
+			a.notes.add(Note{Fact: f, Step: plan.StepNsys})
 		}
 		a.res.Method.Annotation = append(a.res.Method.Annotation, Note{Fact: f})
 	}
@@ -83,7 +83,7 @@ func (a *analyzer) findKeptOut(t *timeline.Timeline) {
 		return // said already
 	}
 	for _, f := range keptOut(t, told) {
-		a.res.Missing = append(a.res.Missing, Note{Fact: f, Step: plan.StepNsys})
+		a.notes.addMissing(Note{Fact: f, Step: plan.StepNsys})
 	}
 }
 

@@ -72,7 +72,7 @@ func (a *analyzer) bounded(s *Stage, ns int64) int64 {
 // span is the time that savings are held against: that of the scope, or of the
 // timeline, in which stages last as long as in the clean run where one tells.
 func (a *analyzer) span() (ns int64, times string) {
-	wall := a.wallNS()
+	wall := a.res.wallNS()
 	ns, times = wall, timesNsys
 	for _, s := range a.stagesInScope() {
 		if clean, ok := a.cleanNS(s); ok {
@@ -99,10 +99,10 @@ func (a *analyzer) boundFact(s *Stage) fact.Fact {
 }
 
 // usesTorch tells whether advice for PyTorch fits what was run.
-func (a *analyzer) usesTorch() bool {
-	return len(a.res.Operators) > 0 ||
-		slices.ContainsFunc(a.res.Environment.Software, func(f Fact) bool { return f.Name == "PyTorch" }) ||
-		slices.ContainsFunc(a.res.Kernels, func(k Kernel) bool {
+func (r *Result) usesTorch() bool {
+	return len(r.Operators) > 0 ||
+		slices.ContainsFunc(r.Environment.Software, func(f Fact) bool { return f.Name == "PyTorch" }) ||
+		slices.ContainsFunc(r.Kernels, func(k Kernel) bool {
 			return ofTorch(k.Name) || strings.HasPrefix(k.Name, "triton_")
 		})
 }
@@ -111,8 +111,8 @@ func (a *analyzer) usesTorch() bool {
 func ofTorch(kernel string) bool { return strings.Contains(kernel, "at::native") }
 
 // advice chooses what fits the program.
-func (a *analyzer) advice(code fact.Code) []fact.Fact {
-	if a.usesTorch() {
+func (r *Result) advice(code fact.Code) []fact.Fact {
+	if r.usesTorch() {
 		code = forTorch(code)
 	}
 	return because(code)

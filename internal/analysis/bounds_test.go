@@ -34,7 +34,7 @@ func TestBounds(t *testing.T) {
 		{"no clean run", nil, 1, 12 * ms, 2 * ms, 10 * ms, 10 * ms, codeTimesNsys},
 		{"a clean run of something else", ptr(1), 1, 12 * ms, 5 * ms, 7 * ms, 7 * ms, codeTimesNsys},
 	} {
-		a := &analyzer{res: newResult(Input{})}
+		a := newAnalyzer(Input{})
 		s := &Stage{Name: "x", CleanMS: c.clean, Passes: c.passes, Split: Split{WallNS: c.wall, BusyNS: c.busy, IdleNS: c.wall - c.busy}}
 		if got := a.bounded(s, c.gaps); got != c.want {
 			t.Errorf("%s: at most %d ns, want %d", c.name, got, c.want)
@@ -49,7 +49,7 @@ func TestBounds(t *testing.T) {
 // their shares add up to all of it.
 func TestPlainSharesHaveOneBase(t *testing.T) {
 	const us = 1_000
-	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds}
+	a := newAnalyzer(Input{})
 	split := Split{WallNS: 8_795 * us, BusyNS: 1_696 * us, IdleNS: 7_099 * us, LaunchBound: true, LaunchNS: 6_936 * us, Idle: []TimePart{{ID: "launch", NS: 6_936 * us}, {ID: "sync", NS: 163 * us}}}
 	a.res.Stages = []Stage{{Name: "prefill", Passes: 1, CleanMS: ptr(10.308), Split: split}, {Name: "decode", Passes: 1, Split: split}}
 	a.stageRegions = [][]uint32{nil, nil}

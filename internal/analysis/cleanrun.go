@@ -3,13 +3,10 @@ package analysis
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -79,13 +76,13 @@ func (a *analyzer) readWorkload(context.Context) error {
 	case a.clean != nil || len(a.in.Timelines) == 0:
 	case a.unprofiledSeconds > 0:
 		a.res.Method.UnprofiledS = a.unprofiledSeconds
-		a.missing(BaselineStages, fact.Seconds("time", a.unprofiledSeconds))
+		a.notes.lack(BaselineStages, fact.Seconds("time", a.unprofiledSeconds))
 	default:
-		a.missing(NoBaseline)
+		a.notes.lack(NoBaseline)
 	}
 	if !a.alike() {
 		x, y := &a.clean.Plan, &a.profiled.Plan
-		a.warn(ShapesDiffer, fact.Count("batch", x.BatchSize), fact.Count("batch_nsys", y.BatchSize), fact.Count("prompt", x.PromptLength),
+		a.notes.warn(ShapesDiffer, fact.Count("batch", x.BatchSize), fact.Count("batch_nsys", y.BatchSize), fact.Count("prompt", x.PromptLength),
 			fact.Count("prompt_nsys", y.PromptLength), fact.Count("new", x.MaxNewTokens), fact.Count("new_nsys", y.MaxNewTokens))
 	}
 	m := a.clean
@@ -102,12 +99,12 @@ func (a *analyzer) readWorkload(context.Context) error {
 func (a *analyzer) readMetrics(path string) *workload.Metrics {
 	m, err := workload.ReadMetrics(filepath.Dir(path))
 	if err != nil {
-		a.unreadable(err)
+		a.notes.unreadable(err)
 		return nil
 	}
-	a.addFile(path, "metrics")
+	a.notes.use(path, "metrics")
 	if !m.Complete {
-		a.warn(MetricsIncomplete, fact.File("file", a.in.rel(path)), fact.Count("n", len(m.Samples)))
+		a.notes.warn(MetricsIncomplete, fact.File("file", a.in.rel(path)), fact.Count("n", len(m.Samples)))
 	}
 	return m
 }
@@ -281,50 +278,4 @@ func readJSON(path string, into any) error {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	return nil
-}
-
-// maxHashed bounds the files whose hash is worth its time.
-const maxHashed = 64 << 20
-
-func (a *analyzer) addFile(path, kind string) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return
-	}
-	file := File{Path: a.in.rel(path), Kind: kind, Bytes: info.Size()}
-	if info.Size() <= maxHashed {
-		file.SHA256 = hashOf(path)
-	}
-	if id := a.in.Identity(path); !id.IsZero() {
-		file.Of = &id
-	}
-	a.res.Source.Files = append(a.res.Source.Files, file)
-	a.checkRecorded(file)
-}
-
-// checkRecorded warns of a file that is not the one that the run captured, as far
-// as its size, and its hash where that is known, tell.
-func (a *analyzer) checkRecorded(f File) {
-	was, ok := a.recorded[f.Path]
-	switch {
-	case !ok || was.Omitted != "":
-	case f.Bytes != was.Size:
-		a.warn(ChangedFile, fact.File("file", f.Path), fact.Count("bytes", f.Bytes), fact.Count("recorded", was.Size))
-	case f.SHA256 != "" && f.SHA256 != was.SHA256:
-		a.warn(ChangedFile, fact.File("file", f.Path))
-	}
-}
-
-// hashOf is the SHA-256 of a file, "" where it cannot be read.
-func hashOf(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }

@@ -60,15 +60,15 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 			if len(a.in.Counters) == 1 && a.in.onlyCounters() {
 				return err
 			}
-			a.loseInput(path, InputUnreadable, fact.Error("error", err))
+			a.notes.lose(path, InputUnreadable, fact.Error("error", err))
 			continue
 		}
-		a.addFile(path, "counters")
+		a.notes.use(path, "counters")
 		if lost := rep.Lost(); len(lost) > 0 {
-			a.loseInput(path, InputLost, fact.Because("lost", lost[0].What))
+			a.notes.lose(path, InputLost, fact.Because("lost", lost[0].What))
 		}
 		for _, w := range rep.Warnings {
-			a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(ReportRemark, fact.File("file", a.in.rel(path)), fact.Because("text", w.What)), File: a.in.rel(path)})
+			a.notes.add(Note{Fact: fact.New(ReportRemark, fact.File("file", a.in.rel(path)), fact.Because("text", w.What)), File: a.in.rel(path)})
 		}
 		a.takeReport(a.in.rel(path), rep)
 	}
@@ -80,13 +80,13 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 	switch {
 	case len(a.counted) > 0 || a.foreign > 0:
 	case len(a.in.Counters) > 0 && len(a.ranges) == 0:
-		a.missing(CountersEmpty)
+		a.notes.lack(CountersEmpty)
 	case len(a.ranges) > 0:
-		a.missing(NoKernelCounters)
+		a.notes.lack(NoKernelCounters)
 	case a.noCounters != nil:
-		a.missing(CountersFailed, fact.Because("why", a.noCounters.Text), fact.Because("cause", a.noCounters.Cause))
+		a.notes.lack(CountersFailed, fact.Because("why", a.noCounters.Text), fact.Because("cause", a.noCounters.Cause))
 	default:
-		a.missing(NoCounters)
+		a.notes.lack(NoCounters)
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func (a *analyzer) takeReport(name string, rep *ncurep.Report) {
 		a.launches[i] = append(a.launches[i], l)
 	}
 	for _, counter := range slices.Sorted(maps.Keys(impossible)) {
-		a.warn(CounterImpossible, fact.Metric("counter", counter), fact.Count("n", impossible[counter]), fact.File("file", name))
+		a.notes.warn(CounterImpossible, fact.Metric("counter", counter), fact.Count("n", impossible[counter]), fact.File("file", name))
 	}
 }
 
@@ -309,7 +309,7 @@ func (a *analyzer) rankCounted() {
 			a.res.Categories = append(a.res.Categories, CategoryTime{ID: c.ID, Label: c.Label})
 		}
 	}
-	a.missing(NcuTimes, a.underNcu()...)
+	a.notes.lack(NcuTimes, a.underNcu()...)
 }
 
 // durationNS is the time of the launch under ncu, 0 where it was not measured.

@@ -58,7 +58,7 @@ func counterReport(launches ...map[string]float64) *ncurep.Report {
 
 func counting(t *testing.T, rep *ncurep.Report) *analyzer {
 	t.Helper()
-	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, launches: map[int][]*launch{}, launchOf: map[int]*launch{}}
+	a := newAnalyzer(Input{})
 	if err := a.loadCategories(t0()); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestAmbiguousName(t *testing.T) {
 
 // Never counted and counted without what tells are different reasons.
 func TestAbstainReasons(t *testing.T) {
-	a := &analyzer{res: newResult(Input{})}
+	a := newAnalyzer(Input{})
 	if v := a.abstain(&Kernel{}); v.Why[0].Code != codeNothingCounted {
 		t.Errorf("%+v", v)
 	}
@@ -289,7 +289,7 @@ func TestGPUsOfAStage(t *testing.T) {
 		kernels: []sceneKernel{{100, 200, "gemm", 0, 0}, {700, 800, "gemm", 1, 1}}, ranges: [][2]int64{{0, 300}, {600, 900}}, end: 1000}
 	tl := s.timeline()
 	tl.Queues[1].Device = 1
-	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, launches: map[int][]*launch{}, launchOf: map[int]*launch{}}
+	a := newAnalyzer(Input{})
 	if err := a.loadCategories(t0()); err != nil {
 		t.Fatal(err)
 	}
@@ -409,7 +409,7 @@ func TestImpossibleCounters(t *testing.T) {
 		t.Errorf("highest clock %g Hz", hz)
 	}
 	var said []string
-	for _, w := range a.res.Warnings {
+	for _, w := range a.notes.warnings {
 		if w.Is(CounterImpossible) && w.Number("n") == 1 {
 			said = append(said, w.Text("counter"))
 		}

@@ -3,7 +3,6 @@ package analysis
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -21,12 +20,10 @@ func (e *lostError) Unwrap() error { return e.err }
 // that lost all its kernels, and one without the regions that were asked for.
 func (a *analyzer) judgeTimeline(context.Context) error {
 	for _, lost := range a.in.lost {
-		a.addFile(lost.path, "timeline")
-		a.warn(TimelineDamaged, fact.Error("error", lost.err))
-		a.loseInput(lost.path, InputUnreadable, fact.Error("error", lost.err))
-		if at := slices.IndexFunc(a.res.Missing, func(n Note) bool { return n.Is(NoTimeline) }); at >= 0 {
-			a.res.Missing[at] = Note{Fact: fact.New(TimelineLost)}
-		}
+		a.notes.use(lost.path, "timeline")
+		a.notes.warn(TimelineDamaged, fact.Error("error", lost.err))
+		a.notes.lose(lost.path, InputUnreadable, fact.Error("error", lost.err))
+		a.notes.lackInstead(NoTimeline, fact.New(TimelineLost))
 	}
 	if a.tl != nil {
 		if err := checkKernels(a.in.timeline(), a.tl.t); err != nil {

@@ -121,4 +121,4 @@ func TestExclusiveCounters(t *testing.T) {
 }
 
 // bare is an analysis with nothing but a result.
-var bare = &analyzer{res: newResult(Input{})}
+var bare = newAnalyzer(Input{})

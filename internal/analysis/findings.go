@@ -53,7 +53,7 @@ func (a *analyzer) conclude(context.Context) error {
 // matter: those that wait for the host, whatever their kernels are limited by.
 func (a *analyzer) tellPreliminary() {
 	a.res.Preliminary = true
-	a.warn(Preliminary)
+	a.notes.warn(Preliminary)
 	var waiting []string
 	for i := range a.res.Stages {
 		if s := &a.res.Stages[i]; s.Split.LaunchBound && !s.whole() {
@@ -61,7 +61,7 @@ func (a *analyzer) tellPreliminary() {
 		}
 	}
 	if len(waiting) > 0 {
-		a.warn(CountersKeepAdvice, fact.Names("stages", fact.KindStage, waiting))
+		a.notes.warn(CountersKeepAdvice, fact.Names("stages", fact.KindStage, waiting))
 	}
 }
 
@@ -147,7 +147,7 @@ func (a *analyzer) findLargest() {
 	case a.tl != nil && len(a.tl.t.Kernels)+len(a.tl.t.Graphs) == 0:
 		a.find("no-kernels", weightHigh, codeNoKernels)
 		return
-	case len(a.res.Categories) == 0 || len(a.res.Kernels) == 0 || a.kernelNS() <= 0:
+	case len(a.res.Categories) == 0 || len(a.res.Kernels) == 0 || a.res.kernelNS() <= 0:
 		a.findCounted()
 		return
 	}
@@ -156,7 +156,7 @@ func (a *analyzer) findLargest() {
 	if c.Share > 0.5 {
 		code = codeLargestHalf
 	}
-	a.find("largest", weightMedium, code, fact.Name("category", c.Label), fact.Share("share", c.Share), fact.NS("ns", c.NS), fact.NS("of", a.kernelNS()), a.base(),
+	a.find("largest", weightMedium, code, fact.Name("category", c.Label), fact.Share("share", c.Share), fact.NS("ns", c.NS), fact.NS("of", a.res.kernelNS()), a.base(),
 		fact.Because("more", a.largestKernel()))
 	a.findLimits()
 }
@@ -260,7 +260,7 @@ func (a *analyzer) findLimits() {
 	if 2*byKind[best] <= covered {
 		code = codeLimitedOften
 	}
-	a.find("limiter", weightLow, code, fact.Share("covered", ratio(covered, a.kernelNS())), a.base(), fact.Share("share", ratio(byKind[best], covered)), fact.ID("kind", "limits", best))
+	a.find("limiter", weightLow, code, fact.Share("covered", ratio(covered, a.res.kernelNS())), a.base(), fact.Share("share", ratio(byKind[best], covered)), fact.ID("kind", "limits", best))
 }
 
 // findCounted speaks of reports of counters without a timeline.
@@ -274,8 +274,8 @@ func (a *analyzer) findCounted() {
 }
 
 // scopeParam names the part of the timeline that savings are of.
-func (a *analyzer) scopeParam() fact.Param {
-	if s := a.res.Scope; s != nil {
+func (r *Result) scopeParam() fact.Param {
+	if s := r.Scope; s != nil {
 		return fact.Names("scope", fact.KindRegion, s.Regions)
 	}
 	return fact.ID("scope", "base", "timeline")
@@ -289,7 +289,7 @@ func (a *analyzer) findSaving() {
 		return
 	}
 	say := func(id, weight string, code fact.Code, o *Opportunity) {
-		params := []fact.Param{fact.Because("change", o.Title), fact.Seconds("gain", o.Seconds), fact.Share("share", o.Seconds*1e9/float64(o.OfNS)), fact.NS("of", o.OfNS), a.scopeParam(), timesParam(o.Times), o.boundParam()}
+		params := []fact.Param{fact.Because("change", o.Title), fact.Seconds("gain", o.Seconds), fact.Share("share", o.Seconds*1e9/float64(o.OfNS)), fact.NS("of", o.OfNS), a.res.scopeParam(), timesParam(o.Times), o.boundParam()}
 		if o.Estimate != nil {
 			params = append(params, fact.Seconds("estimate", *o.Estimate))
 		}

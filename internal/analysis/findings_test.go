@@ -59,18 +59,15 @@ func TestNoKernelIsAFinding(t *testing.T) {
 }
 
 func TestNotesAreMerged(t *testing.T) {
-	a := &analyzer{res: newResult(Input{})}
-	a.warn(ClockDamaged)
-	a.warn(LanesCut, fact.Count("n", 1))
-	a.warn(ClockDamaged)
-	a.warn(LanesCut, fact.Count("n", 2))
+	a := newAnalyzer(Input{})
+	a.notes.warn(ClockDamaged)
+	a.notes.warn(LanesCut, fact.Count("n", 1))
+	a.notes.warn(ClockDamaged)
+	a.notes.warn(LanesCut, fact.Count("n", 2))
 	a.captureWarning("nsys", runs.Note{Fact: fact.Said("of two steps")})
 	a.captureWarning("ncu", runs.Note{Fact: fact.Said("of two steps")})
-	a.res.Warnings = append(a.res.Warnings, Note{Fact: capture.MessageOf("of two steps")})
-	if err := a.mergeNotes(t0()); err != nil {
-		t.Fatal(err)
-	}
-	if n := a.res.Warnings; len(n) != 5 || !n[0].Is(ClockDamaged) || !n[1].Is(LanesCut) || !n[2].Is(LanesCut) || n[3].Step != "nsys" || n[4].Step != "ncu" {
+	a.notes.add(Note{Fact: capture.MessageOf("of two steps")})
+	if n, _ := a.notes.merged(nil); len(n) != 5 || !n[0].Is(ClockDamaged) || !n[1].Is(LanesCut) || !n[2].Is(LanesCut) || n[3].Step != "nsys" || n[4].Step != "ncu" {
 		t.Errorf("%+v", n)
 	}
 }
@@ -91,11 +88,8 @@ func TestWarningsOfOneProcess(t *testing.T) {
 	} {
 		a := &analyzer{res: newResult(Input{}), tl: &timed{t: c.tl}}
 		a.captureWarning("nsys", runs.Note{Fact: c.stored})
-		a.res.Warnings = append(a.res.Warnings, Note{Fact: capture.MessageOf(text)})
-		if err := a.mergeNotes(t0()); err != nil {
-			t.Fatal(err)
-		}
-		if n := a.res.Warnings; len(n) != 1 || !n[0].Is(c.want) || n[0].Step != "nsys" || n[0].Text("text_of_vendor") != text {
+		a.notes.add(Note{Fact: capture.MessageOf(text)})
+		if n, _ := a.notes.merged(c.tl); len(n) != 1 || !n[0].Is(c.want) || n[0].Step != "nsys" || n[0].Text("text_of_vendor") != text {
 			t.Errorf("%+v, want %s", n, c.want)
 		}
 	}
@@ -131,7 +125,7 @@ func TestMainLimiter(t *testing.T) {
 		l2, dram int64
 		want     fact.Code
 	}{{60, 40, codeLimitedMostly}, {28, 27, codeLimitedOften}} {
-		a := &analyzer{res: newResult(Input{})}
+		a := newAnalyzer(Input{})
 		a.res.Totals.KernelNS = 100
 		a.res.Kernels = []Kernel{{TotalNS: c.l2, Limiter: Limiter{Kind: LimitL2}}, {TotalNS: c.dram, Limiter: Limiter{Kind: LimitDRAM}}, {TotalNS: 100 - c.l2 - c.dram, Limiter: Limiter{Kind: LimitMixed}}}
 		if c.l2+c.dram < 100 {
@@ -224,7 +218,7 @@ func TestClockOfTheRun(t *testing.T) {
 		{"at the peak", 1.95e9, 1000, 1010, false},
 		{"another speed in the timeline", 1.61e9, 1000, 800, false},
 	} {
-		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds}
+		a := newAnalyzer(Input{})
 		peak := Peak{ID: "tensor_bf16", Unit: "flop/s", Value: 1000, ClockHz: 1.98e9}
 		a.res.Environment.GPUs = []GPU{{Peaks: []Peak{peak}}}
 		a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 10_000, BusyNS: 9_000}, HFU: []Utilization{{Method: methodCounters, Value: ptr(0.75), Achieved: 750, Peak: peak}}}}
@@ -256,13 +250,13 @@ func TestCaptureWarnings(t *testing.T) {
 		{head + "9 metrics: ctc__rx_bytes_data_user.sum, ctc__tx_bytes...", ""},
 		{"the clock was not locked", ""},
 	} {
-		a := &analyzer{res: newResult(Input{})}
+		a := newAnalyzer(Input{})
 		a.captureWarning("ncu", runs.Note{Fact: fact.Said(c.text), Scope: "ctc"})
 		switch {
-		case c.want == "" && (len(a.res.Missing) > 0 || len(a.res.Warnings) != 1 || a.res.Warnings[0].Step != "ncu" || a.res.Warnings[0].Scope != "ctc"):
+		case c.want == "" && (len(a.notes.missing) > 0 || len(a.notes.warnings) != 1 || a.notes.warnings[0].Step != "ncu" || a.notes.warnings[0].Scope != "ctc"):
 			t.Errorf("%s is no warning", c.text)
-		case c.want != "" && (len(a.res.Warnings) > 0 || len(a.res.Missing) != 1 || strings.Join(a.res.Missing[0].Params["units"].List, ", ") != c.want):
-			t.Errorf("%s: %+v, %+v", c.text, a.res.Warnings, a.res.Missing)
+		case c.want != "" && (len(a.notes.warnings) > 0 || len(a.notes.missing) != 1 || strings.Join(a.notes.missing[0].Params["units"].List, ", ") != c.want):
+			t.Errorf("%s: %+v, %+v", c.text, a.notes.warnings, a.notes.missing)
 		}
 	}
 }

@@ -57,12 +57,6 @@ func (r *Result) warningsOf(codes ...fact.Code) []Note {
 	return slices.DeleteFunc(slices.Clone(r.Warnings), func(n Note) bool { return !n.Is(codes...) })
 }
 
-// loseInput warns, before anything else, that a file, or a part of it, is lost.
-func (a *analyzer) loseInput(path string, code fact.Code, why fact.Param) {
-	note := Note{Fact: fact.New(code, fact.File("file", a.in.rel(path)), why), File: a.in.rel(path)}
-	a.res.Warnings = slices.Insert(a.res.Warnings, 0, note)
-}
-
 // A program is what a capture says of the program that it is of.
 type program struct {
 	command   []string // with its arguments; nil where that is not known
@@ -202,7 +196,7 @@ func (p *program) arguments() []string {
 // fitReport compares a report with the timeline, and warns where they do not go
 // together.
 func (a *analyzer) fitReport(name string, rep *ncurep.Report) fit {
-	if a.tl == nil || a.recorded != nil { // a run started both
+	if a.tl == nil || a.notes.recorded != nil { // a run started both
 		return fits
 	}
 	timed := a.timedProgram()
@@ -222,9 +216,9 @@ func (a *analyzer) fitReport(name string, rep *ncurep.Report) fit {
 		if of > 0 {
 			params = append(params, fact.Count("n", shared), fact.Count("of", of))
 		}
-		a.res.Warnings = slices.Insert(a.res.Warnings, 0, Note{Fact: fact.New(ProgramsDiffer, params...), File: name})
+		a.notes.warnFirst(Note{Fact: fact.New(ProgramsDiffer, params...), File: name})
 	case otherArguments:
-		a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(ArgumentsDiffer, params...), File: name})
+		a.notes.add(Note{Fact: fact.New(ArgumentsDiffer, params...), File: name})
 	}
 	return found
 }
@@ -310,6 +304,6 @@ func (a *analyzer) listElsewhere() {
 		}
 	}
 	if n > 0 {
-		a.warn(CountersElsewhere, fact.Count("n", n), fact.Count("of", of), fact.Names("kernels", fact.KindKernel, names))
+		a.notes.warn(CountersElsewhere, fact.Count("n", n), fact.Count("of", of), fact.Names("kernels", fact.KindKernel, names))
 	}
 }

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/deepprof/deepprof/internal/fact"
 )
@@ -12,7 +11,7 @@ import (
 // together whatever they ran.
 func (a *analyzer) fitTimelines(parts []*recording) {
 	first := parts[0]
-	if a.recorded != nil || first.row.Lost != nil || first.row.Of.Rank != nil || first.row.Of.Window != 0 || first.row.Of.Repeat != 0 {
+	if a.notes.recorded != nil || first.row.Lost != nil || first.row.Of.Rank != nil || first.row.Of.Window != 0 || first.row.Of.Repeat != 0 {
 		return
 	}
 	var others []fact.Fact
@@ -25,7 +24,7 @@ func (a *analyzer) fitTimelines(parts []*recording) {
 		return
 	}
 	note := fact.New(TimelinesDiffer, fact.File("file", first.row.File), fact.Name("program", first.programText()), fact.Because("others", others...))
-	a.res.Warnings = slices.Insert(a.res.Warnings, 0, Note{Fact: note, File: first.row.File})
+	a.notes.warnFirst(Note{Fact: note, File: first.row.File})
 }
 
 const timelineOf fact.Code = "timeline-of" // file, program

@@ -77,14 +77,14 @@ func (a *analyzer) refuseUnused() error {
 	}
 	slices.Sort(given)
 	for _, path := range given {
-		if path == "" || slices.ContainsFunc(a.res.Source.Files, func(f File) bool { return f.Path == a.in.rel(path) }) {
+		if path == "" || a.notes.used(path) {
 			continue
 		}
 		e := &UnusedError{Path: path, Why: "nothing of it fits the other files"}
 		if path == a.in.Targets {
 			e.Why = "it was made from another timeline; give the one that it was made from"
 		}
-		if broken := a.res.warningsOf(FileUnreadable); len(broken) == 1 {
+		if broken := a.notes.of(FileUnreadable); len(broken) == 1 {
 			e.Why = broken[0].Text("error")
 		}
 		return e

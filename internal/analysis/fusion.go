@@ -96,7 +96,7 @@ func (a *analyzer) fusionSavings() {
 		saved += float64(x.gpuNS + host)
 		likely += float64(x.gpuNS - x.longestNS + short)
 	}
-	if saved < worth*float64(a.kernelNS()) || all.chains == 0 {
+	if saved < worth*float64(a.res.kernelNS()) || all.chains == 0 {
 		return
 	}
 	span, _ := a.span()
@@ -107,7 +107,7 @@ func (a *analyzer) fusionSavings() {
 		estimate = &seconds
 	}
 	a.save(Opportunity{
-		ID: "fusion-elementwise", Kind: "fusion", Title: fact.New(codeFuseChains), Kernels: a.longest(times, 5), Estimate: estimate,
+		ID: "fusion-elementwise", Kind: "fusion", Title: fact.New(codeFuseChains), Kernels: a.res.longest(times, 5), Estimate: estimate,
 		Evidence: []Evidence{
 			{Of: fact.New(codeChains), Value: float64(all.chains)},
 			{Of: fact.New(codeChainKernels), Value: float64(all.launches)},
@@ -116,7 +116,7 @@ func (a *analyzer) fusionSavings() {
 			{Of: fact.New(codeChainGaps), Value: float64(all.pathNS) / 1e6, Unit: "ms"},
 		},
 		Assumes: because(codeAssumeFusion),
-		How:     a.advice(codeHowFuse),
+		How:     a.res.advice(codeHowFuse),
 	}, saved, nil, 0)
 }
 
@@ -228,7 +228,7 @@ func (a *analyzer) layoutSavings() {
 			inStage[t.Stage] += t.NS
 		}
 	}
-	if float64(ns) < worth*float64(a.kernelNS()) || ns == 0 {
+	if float64(ns) < worth*float64(a.res.kernelNS()) || ns == 0 {
 		return
 	}
 	var stage *Stage
@@ -239,19 +239,19 @@ func (a *analyzer) layoutSavings() {
 		}
 	}
 	a.save(Opportunity{
-		ID: "copies-layout", Kind: "copies", Title: fact.New(codeKeepLayout), Kernels: a.longest(times, 5),
+		ID: "copies-layout", Kind: "copies", Title: fact.New(codeKeepLayout), Kernels: a.res.longest(times, 5),
 		Evidence: []Evidence{
 			{Of: fact.New(codeLayoutTime), Value: float64(ns) / 1e6, Unit: "ms"},
-			{Of: fact.New(codeLayoutShare), Value: float64(ns) / float64(max(1, a.kernelNS())) * 100, Unit: "%"},
+			{Of: fact.New(codeLayoutShare), Value: float64(ns) / float64(max(1, a.res.kernelNS())) * 100, Unit: "%"},
 			{Of: fact.New(codeCalls), Value: float64(calls)},
 		},
 		Assumes: because(codeAssumeLayout),
-		How:     a.advice(codeHowLayout), Estimated: true, // the launches go too
+		How:     a.res.advice(codeHowLayout), Estimated: true, // the launches go too
 	}, float64(ns), stage, float64(part))
 }
 
 // longest names the kernels with the most time.
-func (a *analyzer) longest(times map[uint32]int64, n int) []string {
+func (r *Result) longest(times map[uint32]int64, n int) []string {
 	groups := make([]uint32, 0, len(times))
 	for g := range times {
 		groups = append(groups, g)
@@ -259,7 +259,7 @@ func (a *analyzer) longest(times map[uint32]int64, n int) []string {
 	slices.SortFunc(groups, func(x, y uint32) int { return cmp.Or(cmp.Compare(times[y], times[x]), cmp.Compare(x, y)) })
 	var ids []string
 	for _, g := range groups[:min(n, len(groups))] {
-		ids = append(ids, a.res.Kernels[g].ID)
+		ids = append(ids, r.Kernels[g].ID)
 	}
 	return ids
 }

@@ -72,8 +72,8 @@ func (s *Stage) mostFrames() (fact.Fact, bool) {
 
 // hostAdvice is what to do about long stretches of host code, and what runs there
 // where that was seen.
-func (a *analyzer) hostAdvice(s *Stage) []fact.Fact {
-	advice := a.advice(codeHowHost)
+func (r *Result) hostAdvice(s *Stage) []fact.Fact {
+	advice := r.advice(codeHowHost)
 	if f, ok := s.mostFrames(); ok {
 		return append(slices.Clone(advice), f)
 	}

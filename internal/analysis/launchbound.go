@@ -75,7 +75,7 @@ func (a *analyzer) findMain() {
 		a.find("main-"+s.Name, weight, codeStageIdle, params...)
 		return
 	}
-	if k := a.mainKernel(s); k != nil && k.Limiter.Kind != "" {
+	if k := a.res.mainKernel(s); k != nil && k.Limiter.Kind != "" {
 		params = append(params, fact.ID("limits", "limits", k.Limiter.Kind))
 	}
 	a.find("main-"+s.Name, weight, codeStageBusy, params...)
@@ -129,9 +129,9 @@ func timesParam(times string) fact.Param { return fact.ID("times", "times", time
 
 // mainKernel is the one that takes more than half of the GPU time of a stage,
 // nil where none does.
-func (a *analyzer) mainKernel(s *Stage) *Kernel {
-	for i := range a.res.Kernels {
-		if k := &a.res.Kernels[i]; 2*stageTime(k, s.Name) > s.Split.BusyNS {
+func (r *Result) mainKernel(s *Stage) *Kernel {
+	for i := range r.Kernels {
+		if k := &r.Kernels[i]; 2*stageTime(k, s.Name) > s.Split.BusyNS {
 			return k
 		}
 	}

@@ -81,7 +81,7 @@ func (a *analyzer) untoldCauses() {
 	}
 	if n > 0 {
 		slices.Sort(sections)
-		a.missing(CausesUntold, fact.Count("n", n), fact.Count("of", of), fact.Names("sections", fact.KindName, sections))
+		a.notes.lack(CausesUntold, fact.Count("n", n), fact.Count("of", of), fact.Names("sections", fact.KindName, sections))
 	}
 }
 

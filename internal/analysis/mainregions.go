@@ -34,7 +34,7 @@ func (a *analyzer) detectPhases(t *timeline.Timeline) *timeline.Timeline {
 	}
 	made, p := t.WithPhases()
 	if p.Period > 0 {
-		a.res.Warnings = append(a.res.Warnings, Note{Fact: p.Fact()})
+		a.notes.add(Note{Fact: p.Fact()})
 	}
 	return made
 }
@@ -64,7 +64,7 @@ func (a *analyzer) injected() func(path string) bool {
 		if a.in.Run != "" {
 			var err error
 			if told, err = workload.ReadAnnotated(filepath.Join(a.in.Run, filepath.FromSlash(annotationFolder))); err != nil {
-				a.unreadable(err)
+				a.notes.unreadable(err)
 			}
 		}
 		a.isInjected = told.Injected()

@@ -58,7 +58,7 @@ func repeating() scene {
 }
 
 func TestDetectedPhasesAreTheDefaultScope(t *testing.T) {
-	a := &analyzer{in: Input{DefaultScope: true}, th: DefaultThresholds, res: newResult(Input{}), launches: map[int][]*launch{}, launchOf: map[int]*launch{}}
+	a := newAnalyzer(Input{DefaultScope: true})
 	if err := a.loadCategories(t0()); err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +66,7 @@ func TestDetectedPhasesAreTheDefaultScope(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := a.res
+	r.Warnings = a.notes.warnings
 	i := slices.IndexFunc(r.Warnings, func(n Note) bool { return n.Code == timeline.CodePhases })
 	if i < 0 {
 		t.Fatal("nobody is told that phases were detected")

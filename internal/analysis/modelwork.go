@@ -67,7 +67,7 @@ func (e *UnusedError) Error() string {
 // the model's config.
 func (a *analyzer) countedWork(work map[string]StageWork) error {
 	r := a.in.counted
-	a.addFile(a.in.Model, "model config")
+	a.notes.use(a.in.Model, "model config")
 	a.tellModel(r)
 	a.describeModel(r)
 	own := map[string]StageWork{}
@@ -163,7 +163,7 @@ func (a *analyzer) tellFact(f fact.Fact, assumption bool) {
 		a.res.Method.Assumptions = append(a.res.Method.Assumptions, Note{Fact: f})
 		return
 	}
-	a.res.Warnings = append(a.res.Warnings, Note{Fact: f, File: a.in.rel(cmp.Or(a.in.Model, a.in.Flops))})
+	a.notes.add(Note{Fact: f, File: a.in.rel(cmp.Or(a.in.Model, a.in.Flops))})
 }
 
 // describeModel fills in the identity and the shape that the program did not

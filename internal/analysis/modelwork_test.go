@@ -117,7 +117,7 @@ func TestModelRegions(t *testing.T) {
 		{"named", stages{"a": 2, "b": 2, "prefill": 7}, ModelRegions{"a", "b"}, "a", "b", 1, false},
 		{"other steps", stages{"prefill": 3, "decode": 10}, ModelRegions{}, "prefill", "", 0, true},
 	} {
-		a := &analyzer{res: newResult(Input{})}
+		a := newAnalyzer(Input{})
 		for name, passes := range c.stages {
 			a.res.Stages = append(a.res.Stages, Stage{Name: name, Passes: passes})
 		}
@@ -136,8 +136,8 @@ func TestModelRegions(t *testing.T) {
 		if c.decode != "" {
 			want[c.decode] = float64(d.FLOPs) * c.share
 		}
-		if len(work) != len(want) || (len(a.res.Warnings) > 0) != c.warns {
-			t.Errorf("%s: %+v, %+v", c.name, work, a.res.Warnings)
+		if len(work) != len(want) || (len(a.notes.warnings) > 0) != c.warns {
+			t.Errorf("%s: %+v, %+v", c.name, work, a.notes.warnings)
 		}
 		for name, n := range want {
 			if math.Abs(work[name].FLOPs-n) > 1 || work[name].DType != "bf16" {
@@ -145,7 +145,7 @@ func TestModelRegions(t *testing.T) {
 			}
 		}
 	}
-	a := &analyzer{res: newResult(Input{})}
+	a := newAnalyzer(Input{})
 	a.res.Stages = []Stage{{Name: "generate", Passes: 2}, {Name: "load", Passes: 1}}
 	withModel(t, &a.in, flops.Shape{Prompt: 512, New: 9}, ModelRegions{})
 	work := map[string]StageWork{}

@@ -134,23 +134,6 @@ func (n *Note) equalTo(m Note) bool {
 	return n.Step == m.Step && n.Stage == m.Stage && n.File == m.File && n.Scope == m.Scope && n.Fact.Equal(m.Fact)
 }
 
-func (a *analyzer) warn(code fact.Code, params ...fact.Param) {
-	a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(code, params...)})
-}
-
-// warnStage warns of a stage of the workload.
-func (a *analyzer) warnStage(stage string, code fact.Code, params ...fact.Param) {
-	params = append(params, fact.Stage("stage", stage))
-	a.res.Warnings = append(a.res.Warnings, Note{Fact: fact.New(code, params...), Stage: stage})
-}
-
-func (a *analyzer) missing(code fact.Code, params ...fact.Param) {
-	a.res.Missing = append(a.res.Missing, Note{Fact: fact.New(code, params...)})
-}
-
-// unreadable warns of a file that is there and cannot be used.
-func (a *analyzer) unreadable(err error) { a.warn(FileUnreadable, fact.Error("error", err)) }
-
 // HasTimeline tells whether the times, calls and launches of a result mean
 // anything.
 func (r *Result) HasTimeline() bool {

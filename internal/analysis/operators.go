@@ -45,16 +45,16 @@ var allocators = []string{"empty", "empty_like", "empty_strided", "resize_", "se
 func (a *analyzer) readOperators(context.Context) error {
 	if a.in.Operators == "" {
 		if a.res.Workload.Model != nil {
-			a.missing(NoOperators)
+			a.notes.lack(NoOperators)
 		}
 		return nil
 	}
 	o, err := workload.ReadOperators(filepath.Dir(a.in.Operators))
 	if err != nil {
-		a.unreadable(err)
+		a.notes.unreadable(err)
 		return nil
 	}
-	a.addFile(a.in.Operators, "operators")
+	a.notes.use(a.in.Operators, "operators")
 	a.cpuOnly = len(o.Activities) > 0 && !slices.ContainsFunc(o.Activities, func(x string) bool { return !strings.EqualFold(x, "cpu") })
 	device := false
 	p := &Profiled{PromptTokens: o.Prompt, NewTokens: o.New}
@@ -87,18 +87,18 @@ func (a *analyzer) readOperators(context.Context) error {
 	// The warning of what operators cover says the same with what to do.
 	again := func(f fact.Fact) bool { return !covered && o.Unlaunched != nil && f.Equal(o.Unlaunched.Note.Fact) }
 	told := func(f fact.Fact) bool { // by the step itself
-		return slices.ContainsFunc(a.res.Warnings, func(n Note) bool { return n.Step == plan.StepTorchProfiler && n.Fact.Equal(f) })
+		return slices.ContainsFunc(a.notes.warnings, func(n Note) bool { return n.Step == plan.StepTorchProfiler && n.Fact.Equal(f) })
 	}
 	for _, n := range o.Notes {
 		if !again(n.Fact) && !told(n.Fact) {
-			a.warn(OperatorsRemark, fact.Because("what", n.Fact))
+			a.notes.warn(OperatorsRemark, fact.Because("what", n.Fact))
 		}
 	}
-	a.res.Warnings = slices.DeleteFunc(a.res.Warnings, func(n Note) bool {
+	a.notes.warnings = slices.DeleteFunc(a.notes.warnings, func(n Note) bool {
 		return n.Step == plan.StepTorchProfiler && again(n.Fact)
 	})
 	if device && linker == nil {
-		a.missing(OperatorKernels)
+		a.notes.lack(OperatorKernels)
 	}
 	slices.SortStableFunc(a.res.Operators, func(x, y Operator) int {
 		return cmp.Or(cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS), cmp.Compare(y.TotalDeviceUS, x.TotalDeviceUS),
@@ -106,7 +106,7 @@ func (a *analyzer) readOperators(context.Context) error {
 	})
 	if cut := len(a.res.Operators) - maxOperators; cut > 0 {
 		a.res.Operators = a.res.Operators[:maxOperators]
-		a.warn(OperatorsCut, fact.Count("n", cut))
+		a.notes.warn(OperatorsCut, fact.Count("n", cut))
 	}
 	return nil
 }
@@ -131,15 +131,15 @@ func (a *analyzer) tellProfiled(p *Profiled, device bool) bool {
 		p.Text = because(ProfiledNoDevice)
 	default:
 		p.Text = because(ProfiledOperators, p.covers()...)
-		if ns := a.kernelNS(); a.tl != nil && ns > 0 {
-			p.Text = append(p.Text, fact.New(ProfiledBeside, append(a.passParam(), fact.NS("time", ns), a.scopeParam())...))
+		if ns := a.res.kernelNS(); a.tl != nil && ns > 0 {
+			p.Text = append(p.Text, fact.New(ProfiledBeside, append(a.passParam(), fact.NS("time", ns), a.res.scopeParam())...))
 		}
 	}
 	a.res.Profiled = p
 	if !device || p.KernelUS <= 0 || p.OperatorUS >= operatorsSpeak*p.KernelUS {
 		return true
 	}
-	a.warn(OperatorsCover, fact.Share("share", p.OperatorUS/p.KernelUS))
+	a.notes.warn(OperatorsCover, fact.Share("share", p.OperatorUS/p.KernelUS))
 	return false
 }
 

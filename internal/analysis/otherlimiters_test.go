@@ -13,7 +13,7 @@ func timedKernel(durations ...int64) *analyzer {
 	for _, ns := range durations {
 		t.Kernels = append(t.Kernels, timeline.Kernel{End: ns})
 	}
-	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, launches: map[int][]*launch{}, launchOf: map[int]*launch{}}
+	a := newAnalyzer(Input{})
 	a.tl = &timed{t: t, kernel: make([]uint32, len(durations))}
 	a.res.Kernels = []Kernel{{}}
 	a.res.Kernels[0].measure(durations, 1)

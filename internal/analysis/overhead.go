@@ -76,13 +76,13 @@ func (a *analyzer) tellOverhead() {
 	for i := range a.res.Stages {
 		s := &a.res.Stages[i]
 		if busy := float64(s.Split.BusyNS) / float64(max(1, s.Passes)) / 1e6; s.CleanMS != nil && a.alike() && *s.CleanMS < shortest*busy && !a.overlap(s) {
-			a.warnStage(s.Name, CleanShort, fact.NS("clean", *s.CleanMS*1e6), fact.NS("busy", busy*1e6))
+			a.notes.warnStage(s.Name, CleanShort, fact.NS("clean", *s.CleanMS*1e6), fact.NS("busy", busy*1e6))
 		}
 		if s.OverheadWhy != nil {
 			a.tellNoise(s)
 		}
 		if s.Overhead != nil && *s.Overhead > a.th.Overhead {
-			a.warnStage(s.Name, OverheadHigh, fact.Share("overhead", *s.Overhead), fact.Because("advice", a.lighter(s)))
+			a.notes.warnStage(s.Name, OverheadHigh, fact.Share("overhead", *s.Overhead), fact.Because("advice", a.lighter(s)))
 		}
 	}
 }
@@ -116,7 +116,7 @@ func (a *analyzer) tellServerOverhead() {
 	for _, st := range a.res.Stages {
 		graphs += int(st.GraphKernels)
 	}
-	a.warn(ServerOverhead, fact.Share("overhead", *s.Collecting.PerToken), fact.Because("advice", a.lighter(&Stage{GraphKernels: int64(graphs)})))
+	a.notes.warn(ServerOverhead, fact.Share("overhead", *s.Collecting.PerToken), fact.Because("advice", a.lighter(&Stage{GraphKernels: int64(graphs)})))
 }
 
 // A nsysCapture is what a run asked nsys for.
@@ -165,10 +165,10 @@ func (a *analyzer) tellNoise(s *Stage) {
 	times := append(spread(*s.CleanMS, std), fact.NS("nsys", *s.NsysMS*1e6), fact.Share("less", less))
 	switch {
 	case less > clearlySlower && *s.CleanMS-*s.NsysMS <= clearSpreads*std:
-		a.warnStage(s.Name, CleanMayBe, times...)
+		a.notes.warnStage(s.Name, CleanMayBe, times...)
 	case less > clearlySlower:
-		a.warnStage(s.Name, CleanSlower, times...)
+		a.notes.warnStage(s.Name, CleanSlower, times...)
 	case std > wideSpread**s.CleanMS:
-		a.warnStage(s.Name, CleanSpread, spread(*s.CleanMS, std)...)
+		a.notes.warnStage(s.Name, CleanSpread, spread(*s.CleanMS, std)...)
 	}
 }

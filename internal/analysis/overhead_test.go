@@ -33,15 +33,15 @@ func TestOverhead(t *testing.T) {
 		if (over != nil) != (c.want > 0) || over != nil && (*over < c.want-1e-9 || *over > c.want+1e-9) || (why == nil) != (c.why == "") || why != nil && !why.Is(c.why) {
 			t.Errorf("%s: %v, %v", c.name, over, why)
 		}
-		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds}
+		a := newAnalyzer(Input{})
 		a.res.Stages = []Stage{{Name: "x", CleanMS: &c.clean, CleanStdMS: &c.std, NsysMS: &c.nsys, Overhead: over, OverheadWhy: why}}
 		a.stageRegions = [][]uint32{nil}
 		a.tellOverhead()
 		switch {
-		case c.warning == "" && len(a.res.Warnings) > 0 || c.warning != "" && !hasNote(a.res.Warnings, c.warning):
-			t.Errorf("%s: %+v", c.name, a.res.Warnings)
-		case over == nil && hasNote(a.res.Warnings, OverheadHigh):
-			t.Errorf("%s: a lighter preset is advised for noise: %+v", c.name, a.res.Warnings)
+		case c.warning == "" && len(a.notes.warnings) > 0 || c.warning != "" && !hasNote(a.notes.warnings, c.warning):
+			t.Errorf("%s: %+v", c.name, a.notes.warnings)
+		case over == nil && hasNote(a.notes.warnings, OverheadHigh):
+			t.Errorf("%s: a lighter preset is advised for noise: %+v", c.name, a.notes.warnings)
 		}
 	}
 }
@@ -62,11 +62,11 @@ func TestLighterPreset(t *testing.T) {
 		{0, nsysCapture{Args: texts{"--cuda-memory-usage=true", "--cudabacktrace=none", "--stats=true"}}, fact.New(UseDefault, fact.Names("costs", fact.KindKey, []string{"--cuda-memory-usage"}))},
 		{9, nsysCapture{Sample: "process-tree"}, fact.New(UseLight)},
 	} {
-		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, in: Input{capture: c.capture}}
+		a := newAnalyzer(Input{capture: c.capture})
 		a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5), Kernels: 10, GraphKernels: c.graphs}}
 		a.stageRegions = [][]uint32{nil}
 		a.tellOverhead()
-		if w := a.res.Warnings; len(w) != 1 || !slices.EqualFunc(w[0].Params["advice"].Facts, []fact.Fact{c.want}, fact.Fact.Equal) {
+		if w := a.notes.warnings; len(w) != 1 || !slices.EqualFunc(w[0].Params["advice"].Facts, []fact.Fact{c.want}, fact.Fact.Equal) {
 			t.Errorf("%+v, want %v", w, c.want)
 		}
 	}
@@ -125,12 +125,12 @@ func TestOverheadLimitOfTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		in.configured()
-		a := &analyzer{res: newResult(in), th: in.Thresholds.withDefaults()}
+		a := newAnalyzer(in)
 		a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5)}}
 		a.stageRegions = [][]uint32{nil}
 		a.tellOverhead()
-		if hasNote(a.res.Warnings, OverheadHigh) != warned || a.res.Method.OverheadLimit != a.th.Overhead {
-			t.Errorf("%s: limit %g, warnings %+v", text, a.res.Method.OverheadLimit, a.res.Warnings)
+		if hasNote(a.notes.warnings, OverheadHigh) != warned || a.res.Method.OverheadLimit != a.th.Overhead {
+			t.Errorf("%s: limit %g, warnings %+v", text, a.res.Method.OverheadLimit, a.notes.warnings)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func TestServerOverhead(t *testing.T) {
 		a := &analyzer{th: Thresholds{}.withDefaults(), res: &Result{Serving: &Serving{Collecting: &ServingCost{PerToken: &c.more}}, Sampling: &Sampling{}, Stages: []Stage{{GraphKernels: c.graphs}}}}
 		a.tellServerOverhead()
 		var got []fact.Code
-		for _, n := range a.res.Warnings {
+		for _, n := range a.notes.warnings {
 			if n.Is(ServerOverhead) {
 				got = append(got, n.Params["advice"].Facts[0].Code)
 			}

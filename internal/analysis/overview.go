@@ -32,7 +32,7 @@ func (a *analyzer) drawOverview() (finish func()) {
 		<-drawn
 		a.res.Overview = o
 		if cut > 0 {
-			a.warn(LanesCut, fact.Count("n", cut), fact.Count("of", cut+maxLanes))
+			a.notes.warn(LanesCut, fact.Count("n", cut), fact.Count("of", cut+maxLanes))
 		}
 	}
 }

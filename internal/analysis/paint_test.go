@@ -89,7 +89,7 @@ func take(t testing.TB, tl *timeline.Timeline, th Thresholds) *Result {
 }
 
 func analyzeTimeline(tl *timeline.Timeline, th Thresholds) (*Result, error) {
-	a := &analyzer{th: th.withDefaults(), res: newResult(Input{}), launches: map[int][]*launch{}, launchOf: map[int]*launch{}}
+	a := newAnalyzer(Input{Thresholds: th})
 	ctx := t0()
 	if err := a.loadCategories(ctx); err != nil {
 		return nil, err
@@ -106,6 +106,7 @@ func analyzeTimeline(tl *timeline.Timeline, th Thresholds) (*Result, error) {
 			return nil, err
 		}
 	}
+	a.res.Warnings, a.res.Missing = a.notes.merged(tl)
 	return a.res, nil
 }
 

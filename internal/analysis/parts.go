@@ -74,7 +74,7 @@ func (a *analyzer) readOthers(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			a.loseInput(path, InputUnreadable, fact.Error("error", err))
+			a.notes.lose(path, InputUnreadable, fact.Error("error", err))
 			p = a.lostPart(path, err)
 		}
 		parts = append(parts, p)
@@ -83,7 +83,7 @@ func (a *analyzer) readOthers(ctx context.Context) error {
 		parts = append(parts, a.lostPart(l.path, l.err))
 	}
 	a.fitTimelines(parts)
-	a.warn(SeveralTimelines, fact.Count("n", len(parts)), fact.File("file", a.in.rel(a.in.timeline())))
+	a.notes.warn(SeveralTimelines, fact.Count("n", len(parts)), fact.File("file", a.in.rel(a.in.timeline())))
 	a.takeParts(parts)
 	return nil
 }
@@ -140,13 +140,13 @@ func (a *analyzer) survey(ctx context.Context, path string) (*recording, error) 
 	if err != nil {
 		return nil, err
 	}
-	a.addFile(path, "timeline")
+	a.notes.use(path, "timeline")
 	if len(lost) > 0 {
-		a.loseInput(path, InputLost, fact.Because("lost", lost[0].What))
+		a.notes.lose(path, InputLost, fact.Because("lost", lost[0].What))
 	}
 	for _, w := range t.Warnings {
-		if !slices.ContainsFunc(a.res.Warnings, func(n Note) bool { return n.Fact.Equal(w) }) {
-			a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(path)})
+		if !slices.ContainsFunc(a.notes.warnings, func(n Note) bool { return n.Fact.Equal(w) }) {
+			a.notes.add(Note{Fact: w, File: a.in.rel(path)})
 		}
 	}
 	if err := b.takeTimeline(ctx, t); err != nil {

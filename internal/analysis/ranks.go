@@ -104,7 +104,7 @@ func (a *analyzer) worldOf(parts []*recording) (world int, missing []int) {
 	}
 	if len(sizes) > 1 {
 		list := slices.Sorted(maps.Keys(sizes))
-		a.warn(WorldDiffers, fact.Count("least", list[0]), fact.Count("most", list[len(list)-1]))
+		a.notes.warn(WorldDiffers, fact.Count("least", list[0]), fact.Count("most", list[len(list)-1]))
 	}
 	for r := range rankCount(parts) {
 		if !seen[r] && !a.in.left[r] && len(missing) < maxMissing {
@@ -154,7 +154,7 @@ func (a *analyzer) comparable(parts []*recording) (ranks []*recording, at []int)
 		}
 	}
 	if len(tools) > 1 {
-		a.warn(RankVersions, fact.Names("versions", fact.KindName, slices.Sorted(maps.Keys(tools))))
+		a.notes.warn(RankVersions, fact.Names("versions", fact.KindName, slices.Sorted(maps.Keys(tools))))
 	}
 	seen := map[[3]int]bool{}
 	for i, p := range parts {
@@ -162,13 +162,13 @@ func (a *analyzer) comparable(parts []*recording) (ranks []*recording, at []int)
 		switch key := [3]int{-1 - i, id.Window, id.Repeat}; {
 		case p.row.Lost != nil:
 		case p.program != most && p.program != "": // what is not known may be the same
-			a.warn(RankProgram, append(p.param(), fact.Name("program", p.program), fact.Name("most", most))...)
+			a.notes.warn(RankProgram, append(p.param(), fact.Name("program", p.program), fact.Name("most", most))...)
 		default:
 			if id.Rank != nil {
 				key[0] = *id.Rank
 			}
 			if seen[key] {
-				a.warn(RankTwice, append(p.param(), fact.File("file", p.row.File))...)
+				a.notes.warn(RankTwice, append(p.param(), fact.File("file", p.row.File))...)
 				continue
 			}
 			seen[key] = true
@@ -200,14 +200,14 @@ const hostClockSlack = 1e9
 func (a *analyzer) checkClocks(parts, ranks []*recording, c *Clock) {
 	for r, p := range ranks {
 		if off := c.offset(r); abs(off) > hostClockSlack {
-			a.warn(ClocksApart, append(p.param(), fact.NS("ns", abs(off)))...)
+			a.notes.warn(ClocksApart, append(p.param(), fact.NS("ns", abs(off)))...)
 		}
 	}
 	if c.Method == "utc" && len(ranks) > 1 && !together(ranks) {
-		a.warn(RanksNotTogether)
+		a.notes.warn(RanksNotTogether)
 	}
 	if c.Method == "none" && len(parts) > 1 {
-		a.warn(NoTimeBase)
+		a.notes.warn(NoTimeBase)
 	}
 }
 

@@ -126,7 +126,7 @@ func (a *analyzer) regionOrder() []uint32 {
 	}
 	visit(0)
 	if cut := len(tl.regions) - len(order); cut > 0 {
-		a.warn(RegionsCut, fact.Count("n", cut), fact.Count("of", len(tl.regions)))
+		a.notes.warn(RegionsCut, fact.Count("n", cut), fact.Count("of", len(tl.regions)))
 	}
 	return order
 }

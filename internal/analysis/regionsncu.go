@@ -33,10 +33,10 @@ func (a *analyzer) regionsOfNcu(context.Context) error {
 	a.regionReport = report
 	a.ncuRegionRows(report)
 	a.ncuTopKernels()
-	if at := slices.IndexFunc(a.res.Missing, func(n Note) bool { return n.Is(NoTimeline) }); at >= 0 && a.in.onlyCounters() {
-		a.res.Missing[at] = Note{Fact: fact.New(NoTimeline, fact.IDs("unknown", "quantity", []string{"times", "stages", "gaps"}))}
+	if a.in.onlyCounters() {
+		a.notes.lackInstead(NoTimeline, fact.New(NoTimeline, fact.IDs("unknown", "quantity", []string{"times", "stages", "gaps"})))
 	}
-	a.missing(RegionsUnderNcu, a.underNcu()...)
+	a.notes.lack(RegionsUnderNcu, a.underNcu()...)
 	return nil
 }
 

@@ -80,7 +80,7 @@ func TestRooflineSaysWhereRangesAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &analyzer{in: in, th: DefaultThresholds, res: newResult(in), launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
+	a := newAnalyzer(in)
 	for _, step := range []func(context.Context) error{a.loadCategories, a.readCounters, a.regionsOfNcu, a.findPeaks, a.judge, a.countRegions} {
 		if err := step(t0()); err != nil {
 			t.Fatal(err)

@@ -120,7 +120,7 @@ func (a *analyzer) gatherPoints() {
 	}
 	for _, p := range r.Points {
 		if p.Attained > 1.05 {
-			a.warn(AboveRoof, fact.Name("kernel", p.Kernel), fact.Share("share", p.Attained-1), fact.ID("dtype", "peak", p.DType), fact.ID("memory", "peak", p.Memory))
+			a.notes.warn(AboveRoof, fact.Name("kernel", p.Kernel), fact.Share("share", p.Attained-1), fact.ID("dtype", "peak", p.DType), fact.ID("memory", "peak", p.Memory))
 		}
 	}
 }

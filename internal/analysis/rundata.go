@@ -44,7 +44,7 @@ func (a *analyzer) readManifest() {
 		return
 	}
 	if err != nil {
-		a.unreadable(err)
+		a.notes.unreadable(err)
 		return
 	}
 	if a.in.kind != "" && a.in.kind != "command" && len(m.Command) > 0 {
@@ -60,13 +60,13 @@ func (a *analyzer) readManifest() {
 		a.res.Source.Recorded, a.res.Source.Created = true, m.Recorded.UTC().Format(time.RFC3339)
 	}
 	for _, w := range m.Warnings {
-		a.res.Warnings = append(a.res.Warnings, Note{Fact: w.Fact})
+		a.notes.add(Note{Fact: w.Fact})
 	}
-	a.recorded = map[string]runs.File{}
+	a.notes.recorded = map[string]runs.File{}
 	for i := range m.Steps {
 		s := &m.Steps[i]
 		for _, f := range s.Files() {
-			a.recorded[f.Path] = f
+			a.notes.recorded[f.Path] = f
 		}
 		if s.Name == plan.StepUnprofiled && s.State == runs.StateDone {
 			a.unprofiledSeconds = meanSeconds(s.Attempts)
@@ -132,7 +132,7 @@ func (a *analyzer) checkCaptureTime(began string) {
 		return
 	}
 	if at.Before(a.captured[0].Add(-captureSlack)) || at.After(a.captured[1].Add(captureSlack)) {
-		a.warn(OtherCapture, fact.Name("began", at.Format(time.RFC3339)), fact.Name("ran", a.captured[0].UTC().Format(time.RFC3339)))
+		a.notes.warn(OtherCapture, fact.Name("began", at.Format(time.RFC3339)), fact.Name("ran", a.captured[0].UTC().Format(time.RFC3339)))
 	}
 }
 
@@ -151,7 +151,7 @@ func (a *analyzer) noteCut(s *runs.Step) {
 		code = CutShortTimed
 		params = append(params, fact.Seconds("ran", *last.Seconds), fact.Seconds("unprofiled", a.unprofiledSeconds))
 	}
-	a.res.Warnings = slices.Insert(a.res.Warnings, 0, Note{Fact: fact.New(code, params...)})
+	a.notes.warnFirst(Note{Fact: fact.New(code, params...)})
 }
 
 // usedUnits begin the names of the counters that a decision or a roofline uses.
@@ -164,10 +164,10 @@ func (a *analyzer) captureWarning(step string, w runs.Note) {
 	names := f.Params[capture.Absent].List
 	if len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return n == "" || isUsed(n) }) {
 		absent := fact.New(MetricsAbsent, fact.Count("n", len(names)), fact.Names("units", fact.KindMetric, unitsOf(names)))
-		a.res.Missing = append(a.res.Missing, Note{Fact: absent, Step: step})
+		a.notes.addMissing(Note{Fact: absent, Step: step})
 		return
 	}
-	a.res.Warnings = append(a.res.Warnings, Note{Fact: f, Step: step, Scope: w.Scope})
+	a.notes.add(Note{Fact: f, Step: step, Scope: w.Scope})
 }
 
 // recognized is a warning of a step. Earlier versions stored the line that a
@@ -222,7 +222,7 @@ func (a *analyzer) readDeviations() {
 	switch err := readJSON(path, &file); {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
-		a.unreadable(err)
+		a.notes.unreadable(err)
 	}
 	for _, d := range file.Deviations {
 		a.res.Method.Deviations = addDeviation(a.res.Method.Deviations, Deviation{d.Stage, d.Key, d.Configured, d.Used, d.Why})
@@ -253,13 +253,13 @@ func (a *analyzer) readEnv() {
 	data, err := readFile(filepath.Join(a.in.Run, "env.json"))
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
-			a.unreadable(err)
+			a.notes.unreadable(err)
 		}
 		return
 	}
 	var e runs.Env
 	if err := json.Unmarshal(data, &e); err != nil {
-		a.unreadable(fmt.Errorf("read env.json: %w", err))
+		a.notes.unreadable(fmt.Errorf("read env.json: %w", err))
 		return
 	}
 	env := &a.res.Environment
@@ -287,13 +287,13 @@ func (a *analyzer) readInputs() {
 	data, err := readFile(filepath.Join(a.in.Run, "inputs.yaml"))
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
-			a.unreadable(err)
+			a.notes.unreadable(err)
 		}
 		return
 	}
 	var in runs.Inputs
 	if err := yaml.Unmarshal(data, &in); err != nil {
-		a.unreadable(fmt.Errorf("read inputs.yaml: %w", err))
+		a.notes.unreadable(fmt.Errorf("read inputs.yaml: %w", err))
 		return
 	}
 	w := &a.res.Workload

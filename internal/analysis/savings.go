@@ -104,10 +104,10 @@ func (a *analyzer) idleChanges(s *Stage) []idleSaving {
 	}
 	return []idleSaving{
 		{"gaps", "graph", codeFewerNodes, codeAssumeNodes, []fact.Fact{fact.New(codeHowFuseNodes), fact.New(codeHowNodesTraced)}, []string{"graph"}},
-		{"host", "host", out, codeAssumeHost, a.hostAdvice(s), []string{"host"}},
-		{"sync", "sync", codeWaitLess, codeAssumeSync, a.advice(codeHowSync), []string{"sync"}},
-		{"copies", "copy", codeFewerCopies, codeAssumeCopies, a.advice(codeHowCopies), []string{"copy"}},
-		{"alloc", "alloc", before, codeAssumeAlloc, a.advice(codeHowAlloc), []string{"alloc"}},
+		{"host", "host", out, codeAssumeHost, a.res.hostAdvice(s), []string{"host"}},
+		{"sync", "sync", codeWaitLess, codeAssumeSync, a.res.advice(codeHowSync), []string{"sync"}},
+		{"copies", "copy", codeFewerCopies, codeAssumeCopies, a.res.advice(codeHowCopies), []string{"copy"}},
+		{"alloc", "alloc", before, codeAssumeAlloc, a.res.advice(codeHowAlloc), []string{"alloc"}},
 	}
 }
 
@@ -128,7 +128,7 @@ func (a *analyzer) idleSavings(s *Stage) {
 
 // gapSaving closes the launch gaps of a stage.
 func (a *analyzer) gapSaving(s *Stage) {
-	title, assume, how := codeCloseGaps, codeAssumeGaps, a.advice(codeHowGraph)
+	title, assume, how := codeCloseGaps, codeAssumeGaps, a.res.advice(codeHowGraph)
 	if s.fromGraphs() {
 		title, assume, how = codeCloseGraphGaps, codeAssumeGraphGaps, because(codeHowNextGraph)
 		if s.GraphKernels > 0 {
@@ -192,19 +192,19 @@ func (a *analyzer) roofSavings() {
 		if !ok || k.TotalNS == 0 || advice.rest >= 1 {
 			continue
 		}
-		if ns := float64(k.TotalNS) * (1 - advice.rest); ns >= worth*float64(a.kernelNS()) {
+		if ns := float64(k.TotalNS) * (1 - advice.rest); ns >= worth*float64(a.res.kernelNS()) {
 			list = append(list, candidate{i, ns, advice})
 		}
 	}
 	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(y.ns, x.ns) })
 	for _, c := range list[:min(len(list), maxRoofSavings)] {
 		k := &a.res.Kernels[c.kernel]
-		stage, share := a.mainStage(k)
+		stage, share := a.res.mainStage(k)
 		a.save(Opportunity{
-			ID: "roofline-" + k.ID, Kind: "roofline", Title: fact.New(c.advice.title, append(a.kernelParams(c.kernel), fact.ID("unit", "peak", c.advice.unit))...), Kernels: []string{k.ID},
+			ID: "roofline-" + k.ID, Kind: "roofline", Title: fact.New(c.advice.title, append(a.res.kernelParams(c.kernel), fact.ID("unit", "peak", c.advice.unit))...), Kernels: []string{k.ID},
 			Evidence: []Evidence{
 				{Of: fact.New(codeUnitShare, fact.ID("unit", "peak", c.advice.unit), c.advice.by), Value: c.advice.rest * 100, Unit: "%"},
-				{Of: fact.New(codeTotalTime, a.scopeParam()), Value: float64(k.TotalNS) / 1e6, Unit: "ms"},
+				{Of: fact.New(codeTotalTime, a.res.scopeParam()), Value: float64(k.TotalNS) / 1e6, Unit: "ms"},
 				{Of: fact.New(codeCalls), Value: float64(k.Calls)},
 			},
 			Assumes: because(c.advice.assume, fact.ID("unit", "peak", c.advice.unit)),
@@ -323,11 +323,11 @@ func (l *launch) arithmetic() (rest float64, unit string) {
 }
 
 // kernelParams name a kernel, with its grid where another has the same name.
-func (a *analyzer) kernelParams(kernel int) []fact.Param {
-	k := &a.res.Kernels[kernel]
+func (r *Result) kernelParams(kernel int) []fact.Param {
+	k := &r.Kernels[kernel]
 	params := []fact.Param{fact.Kernel("kernel", k.Short)}
-	for i := range a.res.Kernels {
-		if i != kernel && a.res.Kernels[i].Short == k.Short {
+	for i := range r.Kernels {
+		if i != kernel && r.Kernels[i].Short == k.Short {
 			return append(params, fact.Name("grid", extent(k.Grid)))
 		}
 	}
@@ -336,12 +336,12 @@ func (a *analyzer) kernelParams(kernel int) []fact.Param {
 
 // mainStage is the stage in which a kernel spends most, with the share of its
 // time that it spends there; nil where no stage has half of it.
-func (a *analyzer) mainStage(k *Kernel) (stage *Stage, share float64) {
+func (r *Result) mainStage(k *Kernel) (stage *Stage, share float64) {
 	var best int64
 	for _, t := range k.Stages {
-		for i := range a.res.Stages {
-			if a.res.Stages[i].Name == t.Stage && t.NS > best && 2*t.NS >= k.TotalNS {
-				best, stage = t.NS, &a.res.Stages[i]
+		for i := range r.Stages {
+			if r.Stages[i].Name == t.Stage && t.NS > best && 2*t.NS >= k.TotalNS {
+				best, stage = t.NS, &r.Stages[i]
 			}
 		}
 	}
@@ -363,12 +363,12 @@ func (a *analyzer) occupancySavings() {
 			rest = max(rest, *k.Attained)
 		}
 		ns := float64(k.TotalNS) * (1 - rest)
-		if ns < worth*float64(a.kernelNS()) {
+		if ns < worth*float64(a.res.kernelNS()) {
 			continue
 		}
-		stage, share := a.mainStage(k)
+		stage, share := a.res.mainStage(k)
 		a.save(Opportunity{
-			ID: "occupancy-" + k.ID, Kind: "occupancy", Title: fact.New(codeLiftOccupancy, a.kernelParams(i)...), Kernels: []string{k.ID},
+			ID: "occupancy-" + k.ID, Kind: "occupancy", Title: fact.New(codeLiftOccupancy, a.res.kernelParams(i)...), Kernels: []string{k.ID},
 			Evidence: slices.Clone(k.Limiter.Evidence),
 			Assumes:  because(codeAssumeOccupancy),
 			How:      because(codeHowResource, fact.ID("resource", "resource", k.Limiter.Detail)), Estimated: true,

@@ -37,7 +37,7 @@ func (a *analyzer) findScope() {
 	}
 	whole := func(why fact.Fact, err error) {
 		a.asked = err
-		a.warn(ScopeUnused, fact.Because("why", why))
+		a.notes.warn(ScopeUnused, fact.Because("why", why))
 	}
 	include := fact.Names("include", fact.KindRegion, in.Include)
 	seen := append([]nvtx.Seen{}, a.tl.at.Seen()...)
@@ -181,19 +181,12 @@ func without(list, cut []moment) []moment {
 // inScope tells whether a kernel of the timeline counts.
 func (a *analyzer) inScope(kernel int) bool { return a.scope == nil || a.scope.kernels[kernel] }
 
-// wallNS is the time that savings are held against, kernelNS that of shares.
-func (a *analyzer) wallNS() int64 {
-	if s := a.res.Scope; s != nil {
+// wallNS is the time that savings are held against: that of the scope, or all.
+func (r *Result) wallNS() int64 {
+	if s := r.Scope; s != nil {
 		return s.WallNS
 	}
-	return a.res.Totals.WallNS
-}
-
-func (a *analyzer) kernelNS() int64 {
-	if s := a.res.Scope; s != nil {
-		return s.KernelNS
-	}
-	return a.res.Totals.KernelNS
+	return r.Totals.WallNS
 }
 
 // sumScope describes the scope.

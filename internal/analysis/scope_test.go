@@ -344,12 +344,10 @@ func TestRegionsPartlyInScope(t *testing.T) {
 
 func TestOneVersionOfCUDA(t *testing.T) {
 	for of, want := range map[string]string{"13.0": "PyTorch", "12.8": "PyTorch, CUDA of PyTorch"} {
-		a := &analyzer{res: &Result{Environment: Environment{CUDA: "13.0", Software: []Fact{{"PyTorch", "2.11"}, {"CUDA", of}}}}}
-		if err := a.mergeFacts(t0()); err != nil {
-			t.Fatal(err)
-		}
+		env := Environment{CUDA: "13.0", Software: []Fact{{"PyTorch", "2.11"}, {"CUDA", of}}}
+		env.mergeCUDA()
 		var names []string
-		for _, f := range a.res.Environment.Software {
+		for _, f := range env.Software {
 			names = append(names, f.Name)
 		}
 		if got := strings.Join(names, ", "); got != want {

@@ -39,7 +39,7 @@ func foreignScene() *timeline.Timeline {
 
 func TestScopeLeavesOutWorkOfOthers(t *testing.T) {
 	in := Input{Include: []string{"r0"}}
-	a := &analyzer{in: in, th: DefaultThresholds, res: newResult(in), launches: map[int][]*launch{}, launchOf: map[int]*launch{}}
+	a := newAnalyzer(in)
 	if err := a.loadCategories(t0()); err != nil {
 		t.Fatal(err)
 	}

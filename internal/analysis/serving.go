@@ -23,10 +23,10 @@ func (a *analyzer) readServing(context.Context) error {
 	for _, path := range a.in.Windows {
 		record, err := load.ReadRecord(path)
 		if err != nil {
-			a.unreadable(err)
+			a.notes.unreadable(err)
 			continue
 		}
-		a.addFile(path, "windows")
+		a.notes.use(path, "windows")
 		step := filepath.Base(filepath.Dir(path))
 		s.Engine, s.Load, s.Shape = cmp.Or(s.Engine, record.Engine), cmp.Or(s.Load, record.Load), cmp.Or(s.Shape, record.Shape)
 		s.Steady = s.Steady || step == plan.StepNsys && record.Steady
@@ -230,7 +230,7 @@ func (a *analyzer) servingWork(context.Context) error {
 		ok = s.askedFor(&seen)
 	}
 	if !ok {
-		a.missing(ServingNoContext)
+		a.notes.lack(ServingNoContext)
 		return nil
 	}
 	for i := range s.Steps {
@@ -262,7 +262,7 @@ func (a *analyzer) servingModel() (*flops.Model, string, error) {
 	}
 	m, err := flops.ParseMap(p.Model.Config.Values)
 	if err != nil {
-		a.unreadable(err)
+		a.notes.unreadable(err)
 		return nil, "", nil
 	}
 	return m, p.Model.DType, nil

@@ -146,7 +146,7 @@ func randomProgram(rng *rand.Rand) []action {
 func analyzerOf(t *testing.T, categories *Categories, tl *timeline.Timeline) *analyzer {
 	t.Helper()
 	th := Thresholds{HostGap: simulatedGap}
-	a := &analyzer{th: th.withDefaults(), res: newResult(Input{}), launches: map[int][]*launch{}, launchOf: map[int]*launch{}, in: Input{Categories: categories}}
+	a := newAnalyzer(Input{Thresholds: th, Categories: categories})
 	if err := a.loadCategories(t0()); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func analyzerOf(t *testing.T, categories *Categories, tl *timeline.Timeline) *an
 // No program that follows the advice saves more than the bound: launches at no
 // cost, chains of kernels as one, a kernel at its roof.
 func TestBoundsHold(t *testing.T) {
-	first := &analyzer{res: newResult(Input{})}
+	first := newAnalyzer(Input{})
 	if err := first.loadCategories(t0()); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestBoundsHold(t *testing.T) {
 		}
 		for _, share := range []float64{0, rng.Float64()} {
 			saved := float64(s.end - simulate(fused(program, share)).end)
-			if saved > bound+1e-3 && saved > worth*float64(a.kernelNS()) {
+			if saved > bound+1e-3 && saved > worth*float64(a.res.kernelNS()) {
 				t.Fatalf("seed %d: fused kernels of %g of the longest save %g of %d ns, the bound is %g\n%+v", seed, share, saved, s.end, bound, program)
 			}
 			if bound > 0 && saved > 0.9*bound {
@@ -294,7 +294,7 @@ func TestBoundsHoldForRecordings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &analyzer{in: in, th: DefaultThresholds, res: newResult(in), launches: map[int][]*launch{}, launchOf: map[int]*launch{}}
+		a := newAnalyzer(in)
 		if err := a.loadCategories(t0()); err != nil {
 			t.Fatal(err)
 		}

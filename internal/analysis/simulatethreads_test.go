@@ -167,7 +167,7 @@ func countedAs(k *Kernel, reuses bool, rest float64) *launch {
 // than the bound of it: launches at no cost, chains of kernels as one, a kernel at
 // the roof that its advice leaves.
 func TestBoundsHoldForThreadsAndGPUs(t *testing.T) {
-	first := &analyzer{res: newResult(Input{})}
+	first := newAnalyzer(Input{})
 	if err := first.loadCategories(t0()); err != nil {
 		t.Fatal(err)
 	}

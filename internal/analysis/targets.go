@@ -24,12 +24,12 @@ func (a *analyzer) readTargets(context.Context) error {
 			targets, err = pick.ParseTargets(data)
 		}
 		if err != nil {
-			a.unreadable(err)
+			a.notes.unreadable(err)
 		}
 	}
 	launches := pick.Load(a.tl.at)
 	if targets != nil && !targets.Fits(launches) {
-		a.warn(TargetsStale, fact.File("file", a.in.rel(a.in.Targets)))
+		a.notes.warn(TargetsStale, fact.File("file", a.in.rel(a.in.Targets)))
 		targets = nil
 	}
 	if targets == nil {
@@ -58,7 +58,7 @@ func (a *analyzer) verify(targets *pick.Targets, launches *pick.Launches) error 
 		return err
 	}
 	for _, w := range v.Warnings {
-		a.res.Warnings = append(a.res.Warnings, Note{Fact: w.Fact})
+		a.notes.add(Note{Fact: w.Fact})
 	}
 	options := pick.RegionOptions{Metrics: regionMetrics, Aggregate: true}
 	if targets.Regions != nil {
@@ -114,7 +114,7 @@ func (a *analyzer) keepKernels(l *pick.Launches, o pick.RegionOptions) error {
 // unmatched names what the configuration asks for and the timeline lacks.
 func (a *analyzer) unmatched(list []pick.Unmatched) {
 	for _, u := range list {
-		a.res.Missing = append(a.res.Missing, Note{Fact: u.Fact()})
+		a.notes.addMissing(Note{Fact: u.Fact()})
 	}
 }
 
@@ -155,13 +155,13 @@ func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
 			row := RegionCoverage{Region: strings.TrimSuffix(r.Expr, "/"), Coverage: r.Coverage}
 			if r.Why != nil {
 				row.Why = &r.Why.Fact
-				a.warn(RegionUncovered, fact.Region("region", row.Region), fact.Share("coverage", r.Coverage), fact.Share("goal", t.Limits.Coverage), fact.Because("why", r.Why.Fact))
+				a.notes.warn(RegionUncovered, fact.Region("region", row.Region), fact.Share("coverage", r.Coverage), fact.Share("goal", t.Limits.Coverage), fact.Because("why", r.Why.Fact))
 			}
 			p.ByRegion = append(p.ByRegion, row)
 		}
 	}
 	for _, w := range t.Warnings {
-		a.res.Warnings = append(a.res.Warnings, Note{Fact: w.Fact, Step: plan.StepNcu})
+		a.notes.add(Note{Fact: w.Fact, Step: plan.StepNcu})
 	}
 	if a.in.Targets == "" { // ncu was told by hand what to count
 		p.Chosen = v.Groups
@@ -277,7 +277,7 @@ func (a *analyzer) emptiesCaches() bool {
 }
 
 func (a *analyzer) reasons(t *pick.Targets) {
-	a.addFile(a.in.Targets, "targets")
+	a.notes.use(a.in.Targets, "targets")
 	for _, step := range t.Ladder {
 		params := []fact.Param{fact.Name("mode", step.Mode), fact.Because("reason", step.Reason.Fact)}
 		if step.Outcome != "" {

@@ -66,7 +66,7 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 		if len(a.in.Metrics) > 0 {
 			unknown = []string{"kernel-times", "region-times", "gaps"}
 		}
-		a.missing(NoTimeline, fact.IDs("unknown", "quantity", unknown))
+		a.notes.lack(NoTimeline, fact.IDs("unknown", "quantity", unknown))
 		a.timedStages()
 		return nil
 	}
@@ -78,14 +78,14 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 		if len(a.in.Counters)+len(a.in.Metrics) == 0 && a.in.Operators == "" || ctx.Err() != nil {
 			return err
 		}
-		a.missing(TimelineUnreadable, fact.Error("error", err))
-		a.loseInput(a.in.timeline(), InputUnreadable, fact.Error("error", err))
+		a.notes.lack(TimelineUnreadable, fact.Error("error", err))
+		a.notes.lose(a.in.timeline(), InputUnreadable, fact.Error("error", err))
 		a.timedStages()
 		return nil
 	}
-	a.addFile(a.in.timeline(), "timeline")
+	a.notes.use(a.in.timeline(), "timeline")
 	if len(lost) > 0 {
-		a.loseInput(a.in.timeline(), InputLost, fact.Because("lost", lost[0].What))
+		a.notes.lose(a.in.timeline(), InputLost, fact.Because("lost", lost[0].What))
 	}
 	idle := len(t.Kernels)+len(t.Graphs) == 0
 	for _, w := range t.Warnings {
@@ -95,10 +95,10 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 		if w.Is(timeline.CodeProfilerSays) {
 			w = capture.MessageOf(w.Text("text"))
 		}
-		a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(a.in.timeline())})
+		a.notes.add(Note{Fact: w, File: a.in.rel(a.in.timeline())})
 	}
 	if idle {
-		a.missing(NoKernels)
+		a.notes.lack(NoKernels)
 	}
 	return a.takeTimeline(ctx, t)
 }
@@ -120,10 +120,10 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 	t = a.detectPhases(t)
 	a.tl = a.newTimed(t)
 	if timeline.Since(a.tl.lo, a.tl.hi) > maxSpan {
-		a.warn(ClockDamaged)
+		a.notes.warn(ClockDamaged)
 	}
 	for _, w := range a.tl.at.Warnings {
-		a.res.Warnings = append(a.res.Warnings, Note{Fact: w, File: a.in.rel(a.in.timeline())})
+		a.notes.add(Note{Fact: w, File: a.in.rel(a.in.timeline())})
 	}
 	a.steps = engineSteps(t, a.in.Identity(a.in.timeline()).Window)
 	if !a.brief {

@@ -24,7 +24,7 @@ func (a *analyzer) findUtilization() {
 		if ns, _ := a.stageNS(s); s.Split.LaunchBound && 2*s.Split.BusyNS < ns {
 			more = append(more, fact.New(codeIdleMostly))
 		}
-		if f, ok := a.clockReached(s); ok {
+		if f, ok := a.res.clockReached(s); ok {
 			more = append(more, f)
 		}
 		if len(more) > 0 {
@@ -85,15 +85,15 @@ const (
 // clockReached explains a utilization where the GPU did not reach its highest
 // clock. The clock is known while ncu counted; where the kernel took as long in
 // the timeline, it ran at it there.
-func (a *analyzer) clockReached(s *Stage) (fact.Fact, bool) {
+func (r *Result) clockReached(s *Stage) (fact.Fact, bool) {
 	arithmetic := s.told()[0]
 	u := firstValue(arithmetic.list)
 	if u == nil || u.Peak.Unit != "flop/s" {
 		return fact.Fact{}, false
 	}
-	highest := a.highestOf(u.Peak.ID)
-	for i := range a.res.Kernels {
-		k := &a.res.Kernels[i]
+	highest := r.highestOf(u.Peak.ID)
+	for i := range r.Kernels {
+		k := &r.Kernels[i]
 		in := stageTime(k, s.Name)
 		if in == 0 || 2*in < s.Split.BusyNS {
 			continue // not what the stage consists of
@@ -113,9 +113,9 @@ func (a *analyzer) clockReached(s *Stage) (fact.Fact, bool) {
 }
 
 // highestOf is a peak at the highest clock of the device.
-func (a *analyzer) highestOf(id string) Peak {
-	for i := range a.res.Environment.GPUs {
-		if p, ok := a.res.Environment.GPUs[i].peak(id); ok {
+func (r *Result) highestOf(id string) Peak {
+	for i := range r.Environment.GPUs {
+		if p, ok := r.Environment.GPUs[i].peak(id); ok {
 			return p
 		}
 	}

@@ -57,7 +57,7 @@ func (a *analyzer) stageWork() map[string]StageWork {
 		own, err := flops.Read(f)
 		f.Close()
 		if err == nil { // counted from the config; torch's own count has no bytes
-			a.addFile(a.in.Flops, "flops")
+			a.notes.use(a.in.Flops, "flops")
 			for _, w := range fromFLOPs(own, cmp.Or(dtype, own.Shape.DType)) {
 				if _, ok := work[w.Stage]; !ok {
 					work[w.Stage] = w
@@ -74,10 +74,10 @@ func (a *analyzer) stageWork() map[string]StageWork {
 		} `json:"stages"`
 	}
 	if err := readJSON(a.in.Flops, &counted); err != nil {
-		a.unreadable(err)
+		a.notes.unreadable(err)
 		return work
 	}
-	a.addFile(a.in.Flops, "flops")
+	a.notes.use(a.in.Flops, "flops")
 	for name, s := range counted.Stages {
 		if _, ok := work[name]; !ok && s.FLOPs > 0 {
 			work[name] = StageWork{Stage: name, FLOPs: s.FLOPs, DType: dtype}
@@ -375,7 +375,7 @@ func (a *analyzer) executedLess(s *Stage, counted *stageCounts) {
 		return
 	}
 	s.explainHFU(fact.New(codeFewerThanModel, fact.Share("share", share), fact.Share("coverage", counted.opsCover)))
-	a.warnStage(s.Name, ExecutedLess, fact.Share("share", share), fact.Share("coverage", counted.opsCover))
+	a.notes.warnStage(s.Name, ExecutedLess, fact.Share("share", share), fact.Share("coverage", counted.opsCover))
 }
 
 func mostOf(ops map[gpu.DType]float64) (gpu.DType, bool) {

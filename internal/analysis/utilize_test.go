@@ -28,7 +28,7 @@ func twoSizes(t *testing.T, flops float64) *analyzer {
 		s.kernels = append(s.kernels, sceneKernel{at + 20, at + 20 + ns, "gemm", i, 0})
 		at += ns + 100
 	}
-	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, launches: map[int][]*launch{}, launchOf: map[int]*launch{}}
+	a := newAnalyzer(Input{})
 	if err := a.loadCategories(t0()); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestFewerFLOPsThanTheModel(t *testing.T) {
 		s.MFU, s.HFU = []Utilization{{Method: "analytic", Value: &value}}, []Utilization{{Method: "counters", Value: &value}}
 		a.executed(s, c)
 		warned := false
-		for _, w := range a.res.Warnings {
+		for _, w := range a.notes.warnings {
 			warned = warned || w.Is(ExecutedLess) && w.Stage != ""
 		}
 		if warned != test.told || hasFact(s.HFU[0].Why, codeFewerThanModel) != test.told || len(s.MFU[0].Why) > 0 {
@@ -135,11 +135,11 @@ func TestShapeOfImages(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := &analyzer{res: newResult(Input{}), in: Input{Flops: path}}
+	a := newAnalyzer(Input{Flops: path})
 	a.res.Workload.Shape = []Fact{{"batch_size", "1"}, {promptLength, "16"}, {"new_tokens", "32"}}
 	a.stageWork()
 	want := []Fact{{"batch_size", "1"}, {promptLength, "16"}, {"images", "1"}, {"image_size_px", "1024"}, {"prompt_tokens_with_images", "273"}, {"new_tokens", "32"}}
 	if !slices.Equal(a.res.Workload.Shape, want) || len(a.res.Method.Assumptions) != 1 {
-		t.Errorf("%+v, %+v, %+v", a.res.Workload.Shape, a.res.Method.Assumptions, a.res.Warnings)
+		t.Errorf("%+v, %+v, %+v", a.res.Workload.Shape, a.res.Method.Assumptions, a.notes.warnings)
 	}
 }

@@ -68,7 +68,7 @@ func TestCopiesWhileNoKernelRuns(t *testing.T) {
 			calls:   []sceneCall{{0, 10, "cudaMemcpyAsync", 0}, {10, 990, "cudaLaunchKernel", 0}},
 			copies:  []sceneKernel{{100, c.copyEnd, "", 0, 0}},
 			kernels: []sceneKernel{{990, 1_000, "gemm", 1, 0}}}
-		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, launches: map[int][]*launch{}, launchOf: map[int]*launch{}}
+		a := newAnalyzer(Input{})
 		if err := a.loadCategories(t0()); err != nil {
 			t.Fatal(err)
 		}

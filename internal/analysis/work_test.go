@@ -52,7 +52,7 @@ func TestUnderNcu(t *testing.T) {
 
 // Ranges counted as a whole say in which mode: that of the last try.
 func TestRangeReplay(t *testing.T) {
-	a := &analyzer{res: newResult(Input{})}
+	a := newAnalyzer(Input{})
 	for _, c := range []struct{ command, want string }{{"ncu prog", "range"}, {"ncu --replay-mode=range prog", "range"}, {"ncu --replay-mode=app-range prog", "app-range"}} {
 		a.res.Method.Commands = append(a.res.Method.Commands, StageCommand{Stage: "ncu", Command: c.command})
 		if got := a.rangeReplay(); got != c.want {

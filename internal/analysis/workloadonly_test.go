@@ -3,13 +3,14 @@ package analysis
 import (
 	"encoding/json"
 	"errors"
-	"github.com/deepprof/deepprof/internal/fact"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // What a workload measured of itself is enough for a result.

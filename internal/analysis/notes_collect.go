@@ -1,0 +1,170 @@
+package analysis
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// notes collect what the steps of an analysis tell beside the values that they
+// return: warnings, what is missing, and the files that they used. Steps only add,
+// but for the few that say a thing better than an earlier step could. The end of
+// the analysis puts all of it into the Result.
+type notes struct {
+	in       *Input               // its run is what paths are relative to; nil where no file is used
+	recorded map[string]runs.File // what the manifest says of files, by path; nil without a run
+
+	warnings []Note
+	missing  []Note
+	files    []File // that something was taken from, in the order of use
+}
+
+func (n *notes) add(note Note) { n.warnings = append(n.warnings, note) }
+
+func (n *notes) addMissing(note Note) { n.missing = append(n.missing, note) }
+
+// warnFirst is for what a reader must know before all that was said so far.
+func (n *notes) warnFirst(note Note) { n.warnings = slices.Insert(n.warnings, 0, note) }
+
+func (n *notes) warn(code fact.Code, params ...fact.Param) {
+	n.add(Note{Fact: fact.New(code, params...)})
+}
+
+// warnStage warns of a stage of the workload.
+func (n *notes) warnStage(stage string, code fact.Code, params ...fact.Param) {
+	params = append(params, fact.Stage("stage", stage))
+	n.add(Note{Fact: fact.New(code, params...), Stage: stage})
+}
+
+// lack tells that values are missing, and why.
+func (n *notes) lack(code fact.Code, params ...fact.Param) {
+	n.addMissing(Note{Fact: fact.New(code, params...)})
+}
+
+// lackInstead replaces what was told to be missing with a code by a better reason;
+// it tells nothing where that was not told.
+func (n *notes) lackInstead(told fact.Code, better fact.Fact) {
+	if at := slices.IndexFunc(n.missing, func(m Note) bool { return m.Is(told) }); at >= 0 {
+		n.missing[at] = Note{Fact: better}
+	}
+}
+
+// unreadable warns of a file that is there and cannot be used.
+func (n *notes) unreadable(err error) { n.warn(FileUnreadable, fact.Error("error", err)) }
+
+// lose warns, before anything else, that a file, or a part of it, is lost.
+func (n *notes) lose(path string, code fact.Code, why fact.Param) {
+	file := n.in.rel(path)
+	n.warnFirst(Note{Fact: fact.New(code, fact.File("file", file), why), File: file})
+}
+
+// of are the warnings with one of the codes.
+func (n *notes) of(codes ...fact.Code) []Note {
+	return (&Result{Warnings: n.warnings}).warningsOf(codes...)
+}
+
+// maxHashed bounds the files whose hash is worth its time, in bytes.
+const maxHashed = 64 << 20
+
+// use lists a file that something was taken from, and warns where it is not the one
+// that the run captured.
+func (n *notes) use(path, kind string) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return
+	}
+	file := File{Path: n.in.rel(path), Kind: kind, Bytes: info.Size()}
+	if info.Size() <= maxHashed {
+		file.SHA256 = hashOf(path)
+	}
+	if id := n.in.Identity(path); !id.IsZero() {
+		file.Of = &id
+	}
+	n.files = append(n.files, file)
+	n.checkRecorded(file)
+}
+
+// used tells whether something of a file is in the result.
+func (n *notes) used(path string) bool {
+	return slices.ContainsFunc(n.files, func(f File) bool { return f.Path == n.in.rel(path) })
+}
+
+// checkRecorded compares a file with what the manifest says of it: by its size, and
+// by its hash where that is known.
+func (n *notes) checkRecorded(f File) {
+	was, ok := n.recorded[f.Path]
+	switch {
+	case !ok || was.Omitted != "":
+	case f.Bytes != was.Size:
+		n.warn(ChangedFile, fact.File("file", f.Path), fact.Count("bytes", f.Bytes), fact.Count("recorded", was.Size))
+	case f.SHA256 != "" && f.SHA256 != was.SHA256:
+		n.warn(ChangedFile, fact.File("file", f.Path))
+	}
+}
+
+// hashOf is the SHA-256 of a file, "" where it cannot be read.
+func hashOf(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// merged are the warnings and what is missing, of which those that say the same are
+// one: a step that warned and the file that it left often do, and the step's note is
+// kept. The timeline, nil without one, tells which warnings are about one process
+// alone.
+func (n *notes) merged(t *timeline.Timeline) (warnings, missing []Note) {
+	warnings, missing = merged(n.warnings), merged(n.missing)
+	for i := range warnings {
+		if t != nil {
+			warnings[i].ofOneProcess(t)
+		}
+	}
+	return warnings, missing
+}
+
+func merged(notes []Note) []Note {
+	var out []Note
+	for i := range notes {
+		n := &notes[i]
+		again := func(m Note) bool { return m.Step != "" && (m.Fact.Equal(n.Fact) || saysSame(m.Fact, n.Fact)) }
+		if !slices.ContainsFunc(out, n.equalTo) && (n.Step != "" || !slices.ContainsFunc(notes, again)) {
+			out = append(out, *n)
+		}
+	}
+	return out
+}
+
+// saysSame tells whether an earlier version stored a message of the profiler as a
+// text, which is read from its report too.
+func saysSame(stored, f fact.Fact) bool {
+	return stored.Is(fact.Text) && stored.Text("text") == f.Text("text_of_vendor")
+}
+
+// ofOneProcess marks a message of nsys that is about one process where the
+// timeline has from others what it misses.
+func (n *Note) ofOneProcess(t *timeline.Timeline) {
+	if !n.Is(capture.NoEvents, capture.NotStarted) {
+		return
+	}
+	switch what := n.Text(capture.Untraced); {
+	case what == "NVTX" && len(t.Ranges) > 0:
+		n.Code = OneProcessNoRanges
+	case what == "CUDA" && len(t.Kernels) > 0:
+		n.Code = OneProcessNoCUDA
+	}
+}
