@@ -96,13 +96,13 @@ func (a *analyzer) divideSteps(ctx context.Context) error {
 		return nil
 	}
 	t := a.tl.t
-	recalled, err := a.recalled(ctx, t)
+	recalled, err := a.recalled(ctx)
 	if err != nil {
 		return err
 	}
 	type class = timeline.StepClassKey
 	kernels, layers := map[class]map[string]*StepPart{}, map[class]map[string]*StepPart{}
-	for _, w := range t.StepWork(recalled) {
+	for _, w := range timeline.StepWorkOf(a.tl.at, recalled) {
 		addStepPart(kernels, w, a.kinds.of(fullName(t, t.Functions[w.Function])).short)
 		addStepPart(layers, w, w.Layer)
 	}
@@ -117,22 +117,26 @@ func (a *analyzer) divideSteps(ctx context.Context) error {
 	return nil
 }
 
-// recalled is the timeline with work of CUDA graphs where it was captured, by the
+// recalled is the attribution with work of CUDA graphs where it was captured, by the
 // window over the start of the server where the run has one.
-func (a *analyzer) recalled(ctx context.Context, t *timeline.Timeline) (*timeline.Timeline, error) {
-	if startup := runs.Files(a.in.Run, runs.StartupFile); a.in.Run != "" && len(startup) > 0 {
-		f, err := nsys.OpenSQLite(startup[0])
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		earlier, err := f.Timeline(ctx, nsys.NVTX|nsys.Graphs)
-		if err != nil {
-			return nil, err
-		}
-		t = t.WithEarlier(earlier)
+func (a *analyzer) recalled(ctx context.Context) (*timeline.Attribution, error) {
+	if a.tl.recalled != nil {
+		return a.tl.recalled, nil
 	}
-	return t.Captured().Timeline, nil
+	startup := runs.Files(a.in.Run, runs.StartupFile)
+	if a.in.Run == "" || len(startup) == 0 {
+		return a.tl.at.Captured(), nil
+	}
+	f, err := nsys.OpenSQLite(startup[0])
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	earlier, err := f.Timeline(ctx, nsys.NVTX|nsys.Graphs)
+	if err != nil {
+		return nil, err
+	}
+	return a.tl.t.WithEarlier(earlier).Captured().Attribute(), nil
 }
 
 func addStepPart(to map[timeline.StepClassKey]map[string]*StepPart, w timeline.StepWork, name string) {

@@ -69,11 +69,10 @@ const (
 func (a *analyzer) findSteps(ctx context.Context) error {
 	t, recalled := a.tl.t, a.tl.at
 	if len(t.GraphNodes) > 0 {
-		earlier, err := a.recalled(ctx, t)
-		if err != nil {
+		var err error
+		if recalled, err = a.recalled(ctx); err != nil {
 			return err
 		}
-		recalled = earlier.Attribute()
 		a.tl.recalled = recalled
 	}
 	s := t.StepLayers(a.tl.at, recalled)

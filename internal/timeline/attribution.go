@@ -45,6 +45,7 @@ type Attribution struct {
 
 	kernelCalls []uint32 // by kernel: the call that launched it, or None
 	places      *places
+	all         *allWork // of measured
 	setNodes    []uint32 // by set: the region of callNode, as far as asked for; 0 is not yet
 	lost        struct{ deep, stacks, open, held, noCall int64 }
 }
@@ -112,6 +113,7 @@ func (t *Timeline) Attribute() *Attribution {
 		rangeNode:   make([]uint32, len(t.Ranges)),
 		rangeParent: make([]uint32, len(t.Ranges)),
 		calls:       t.correlateLaunches(),
+		all:         &allWork{},
 	}
 	a.joinKernels()
 	a.pushPop()

@@ -1,6 +1,9 @@
 package timeline
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A Captured is a timeline in which work that a CUDA graph replayed belongs to
 // the ranges that were open when its node was captured, instead of those open
@@ -71,6 +74,31 @@ func (t *Timeline) Captured() *Captured {
 		move(k.GraphNode, k.Queue, k.Start, k.End, &k.Correlation)
 	}
 	return c
+}
+
+// Captured is the attribution in which kernels that a CUDA graph replayed have the
+// place in which their node was captured. Everything else of it, the calls of these
+// kernels too, is as in a.
+func (a *Attribution) Captured() *Attribution {
+	a.findPlaces()
+	replayed := *a.t
+	replayed.Kernels, replayed.Copies, replayed.Sets, replayed.Graphs, replayed.Calls = nil, nil, nil, nil, Calls{}
+	var from []int
+	for i := range a.t.Kernels {
+		if k := &a.t.Kernels[i]; k.GraphNode != 0 {
+			replayed.Kernels, from = append(replayed.Kernels, *k), append(from, i)
+		}
+	}
+	captured := replayed.Captured().Attribute() // whose regions have the same numbers: the ranges are the same
+	captured.findPlaces()
+	made, all := *a, *a.places
+	made.places = &all
+	before := uint32(len(all.list))
+	all.list, all.kernel = slices.Concat(all.list, captured.places.list), slices.Clone(all.kernel)
+	for j, i := range from {
+		all.kernel[i] = before + captured.places.kernel[j]
+	}
+	return &made
 }
 
 // creations hands out calls that stand for the creation of nodes.

@@ -149,14 +149,20 @@ type opHead struct {
 func (t *Timeline) opHead(kind OpKind, n int) opHead {
 	h := opHead{op: Op{Kind: kind}, n: n}
 	if !t.inOrder(kind, n) {
-		h.order = make([]uint32, n)
-		for i := range h.order {
-			h.order[i] = uint32(i)
-		}
+		h.order = upTo(n)
 		SortByStart(h.order, func(i uint32) int64 { return t.opAt(kind, int(i)).Start })
 	}
 	h.advance(t)
 	return h
+}
+
+// upTo are the numbers below n.
+func upTo(n int) []uint32 {
+	list := make([]uint32, n)
+	for i := range list {
+		list[i] = uint32(i)
+	}
+	return list
 }
 
 // inOrder tells whether the work of a kind lies by start.

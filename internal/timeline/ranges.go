@@ -10,13 +10,18 @@ import (
 // RangeRows lists every instance of every range by its start. With a device
 // or kernel filter, only the GPU work of that counts.
 func (t *Timeline) RangeRows(q Query) Rows[RangeRow] {
-	a := t.Attribute()
-	u := a.measure(t.opFilter(&q, a))
+	return t.Attribute().rangeRows(q, func(int) bool { return true })
+}
+
+// rangeRows is RangeRows of the ranges that want accepts.
+func (a *Attribution) rangeRows(q Query, want func(i int) bool) Rows[RangeRow] {
+	t := a.t
+	u, _ := a.measured(&q)
 	matches := a.nodeFilter(&q)
 	var order []int
 	for i := range t.Ranges {
 		r := &t.Ranges[i]
-		if matches[a.rangeNode[i]] && q.wantProcess(t.pid(t.ThreadProcess(r.Thread))) {
+		if want(i) && matches[a.rangeNode[i]] && q.wantProcess(t.pid(t.ThreadProcess(r.Thread))) {
 			order = append(order, i)
 		}
 	}

@@ -73,6 +73,32 @@ type usage struct {
 	same map[uint32]*use    // by start/end range: what its own thread launched
 }
 
+// allWork is what measured keeps.
+type allWork struct {
+	once  sync.Once
+	usage *usage
+	busy  []int64
+}
+
+// measured is the work that a query chooses, by range, and how long each range had
+// the GPU busy. That of all work is asked for by several views and kept.
+func (a *Attribution) measured(q *Query) (*usage, []int64) {
+	if q.Kernel == nil && len(q.Devices)+len(q.Processes) == 0 {
+		a.all.once.Do(func() { a.all.usage, a.all.busy = a.measureBoth(q) })
+		return a.all.usage, a.all.busy
+	}
+	return a.measureBoth(q)
+}
+
+func (a *Attribution) measureBoth(q *Query) (u *usage, busy []int64) {
+	keep := a.t.opFilter(q, a)
+	var beside sync.WaitGroup
+	beside.Go(func() { busy = a.t.busyWithin(keep) })
+	u = a.measure(keep)
+	beside.Wait()
+	return u, busy
+}
+
 // measure goes through the work that keep accepts and credits it to the ranges
 // around its launch.
 func (a *Attribution) measure(keep func(Op) bool) *usage {
@@ -253,12 +279,7 @@ type regionKey struct {
 // counts only the instances that used the device.
 func (a *Attribution) regionsOf(q *Query, over *bool) []RegionRow {
 	t := a.t
-	keep := t.opFilter(q, a)
-	var busy []int64
-	var beside sync.WaitGroup
-	beside.Go(func() { busy = t.busyWithin(keep) })
-	u := a.measure(keep)
-	beside.Wait()
+	u, busy := a.measured(q)
 	matches := a.nodeFilter(q)
 	rows := map[regionKey]*RegionRow{}
 	lasted := map[regionKey][]int64{}

@@ -37,33 +37,41 @@ func (t *Timeline) StepLayers(launched, recalled *Attribution) *StepLayers {
 	for i := 0; i < len(t.Ranges) && !any; i++ {
 		any = t.isStep(launched, i)
 	}
-	if !any { // most timelines: RangeRows takes long
+	if !any { // most timelines: to measure takes long
 		return nil
 	}
-	out := &StepLayers{Steps: Steps(t.RangeRows(Query{}).Rows)}
+	rows := launched.rangeRows(Query{}, func(i int) bool { return t.isStep(launched, i) }).Rows
+	out := &StepLayers{Steps: Steps(rows)}
 	numbers := out.stepNumbers(launched)
-	places := layersOfPlaces(recalled, true)
-	for place, layer := range places {
-		if cut := firstIndex.FindString(layer); cut != "" {
-			places[place] = cut
-		}
+	places := make([]string, len(recalled.Places()))
+	for place, layer := range layersOfPlaces(recalled, true) {
+		places[place] = cmp.Or(firstIndex.FindString(layer), layer)
 	}
-	layers := map[string]int{}
-	open := make([]int, len(t.Queues)) // the last piece of each queue, from 1
-	for _, i := range t.kernelsByStart() {
-		layer, ok := places[recalled.KernelPlace(i)]
-		if !ok || layer == "" {
-			continue
+	layers := make([]int, len(recalled.Places())) // by place, from 1; 0 is not yet
+	open := make([]int, len(t.Queues))            // the last piece of each queue, from 1
+	steps := stepFinder{a: launched, numbers: numbers}
+	t.eachKernelByStart(func(i int) {
+		place := recalled.KernelPlace(i)
+		layer := places[place]
+		if layer == "" {
+			return
 		}
-		at, ok := layers[layer]
-		if !ok {
-			at = len(out.Layers)
-			layers[layer] = at
-			out.Layers = append(out.Layers, layer)
+		if layers[place] == 0 {
+			layers[place] = out.layerNumber(layer) + 1
 		}
-		out.add(&t.Kernels[i], open, at, launched.stepAround(launched.KernelLaunch(i), numbers))
-	}
+		out.add(&t.Kernels[i], open, layers[place]-1, steps.around(launched.KernelLaunch(i)))
+	})
 	return out
+}
+
+// layerNumber is the index of a layer, which is added where it is new.
+func (s *StepLayers) layerNumber(layer string) int {
+	at := slices.Index(s.Layers, layer)
+	if at < 0 {
+		at = len(s.Layers)
+		s.Layers = append(s.Layers, layer)
+	}
+	return at
 }
 
 func (s *StepLayers) add(k *Kernel, open []int, layer, step int) {
@@ -103,24 +111,45 @@ func (s *StepLayers) stepNumbers(a *Attribution) map[uint32]int {
 	return numbers
 }
 
-// stepAround is the step around a call, -1 for none.
-func (a *Attribution) stepAround(call uint32, numbers map[uint32]int) int {
-	step := -1
-	a.RangesAround(call, func(r uint32) {
-		if n, ok := numbers[r]; ok {
-			step = n
-		}
-	})
-	return step
+// A stepFinder finds the step around calls. Those between the same ranges follow each
+// other.
+type stepFinder struct {
+	a       *Attribution
+	numbers map[uint32]int // of the ranges that are steps
+	state   uint64         // of the last call
+	step    int            // around it
+	known   bool           // there was one
 }
 
-func (t *Timeline) kernelsByStart() []int {
-	order := make([]int, len(t.Kernels))
-	for i := range order {
-		order[i] = i
+// around is the step around a call, -1 for none.
+func (f *stepFinder) around(call uint32) int {
+	if call == None {
+		return -1
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(t.Kernels[x].Start, t.Kernels[y].Start) })
-	return order
+	if state := f.a.state(call); !f.known || state != f.state {
+		f.state, f.known, f.step = state, true, -1
+		f.a.RangesAround(call, func(r uint32) {
+			if n, ok := f.numbers[r]; ok {
+				f.step = n
+			}
+		})
+	}
+	return f.step
+}
+
+// eachKernelByStart visits the kernels in the order in which they ran.
+func (t *Timeline) eachKernelByStart(visit func(i int)) {
+	if t.inOrder(OpKernel, len(t.Kernels)) {
+		for i := range t.Kernels {
+			visit(i)
+		}
+		return
+	}
+	order := upTo(len(t.Kernels))
+	SortByStart(order, func(i uint32) int64 { return t.Kernels[i].Start })
+	for _, i := range order {
+		visit(int(i))
+	}
 }
 
 // Title names a step for a reader: what it computes, and its number.

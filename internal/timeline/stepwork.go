@@ -33,11 +33,11 @@ type StepWork struct {
 	NS       int64
 }
 
-// StepWork divides the GPU time of the steps of a serving engine. Recalled is the
-// timeline in which work of CUDA graphs stands where it was captured (Captured),
-// which tells its layers; its kernels are those of t in the same order.
-func (t *Timeline) StepWork(recalled *Timeline) []StepWork {
-	launched, captured := t.Attribute(), recalled.Attribute()
+// StepWorkOf divides the GPU time of the steps of a serving engine. Captured is the
+// attribution in which work of CUDA graphs stands where it was captured, which tells
+// its layers; its kernels are those of launched in the same order.
+func StepWorkOf(launched, captured *Attribution) []StepWork {
+	t := launched.t
 	classes, layers := stepsOfPlaces(launched), layersOfPlaces(captured, false)
 	type key struct {
 		class    StepClassKey
