@@ -157,13 +157,7 @@ type analyzer struct {
 	brief    bool              // a further timeline, of which no overview is drawn
 	siblings int               // timelines, or processes, that are read one by one; 0 before
 	tl       *timed            // nil without a timeline
-	scope    *scoped           // nil for the whole timeline
-	asked    error             // why there is no scope
 	byKey    map[kernelKey]int // kernels of the result
-	// regionIDs are those of the rows of Result.Regions for all work together,
-	// which come first; stageRegions those of the stages, none for the whole.
-	regionIDs    []uint32
-	stageRegions [][]uint32
 
 	counted      []*launch         // launches with counters, of the program of the timeline
 	foreign      int               // launches with counters of another program

@@ -60,8 +60,8 @@ func (a *analyzer) readAnnotation(context.Context) error {
 // injected, and which processes ran PyTorch without being annotated.
 func (a *analyzer) annotationOfTimeline() {
 	var n int64
-	for i := range a.regionIDs {
-		if r := &a.res.Regions[i]; r.Source == sourceInjected {
+	for _, r := range a.res.undivided() {
+		if r.Source == sourceInjected {
 			n += r.Instances
 		}
 	}

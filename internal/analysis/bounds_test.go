@@ -52,7 +52,6 @@ func TestPlainSharesHaveOneBase(t *testing.T) {
 	a := newAnalyzer(Input{})
 	split := Split{WallNS: 8_795 * us, BusyNS: 1_696 * us, IdleNS: 7_099 * us, LaunchBound: true, LaunchNS: 6_936 * us, Idle: []TimePart{{ID: "launch", NS: 6_936 * us}, {ID: "sync", NS: 163 * us}}}
 	a.res.Stages = []Stage{{Name: "prefill", Passes: 1, CleanMS: ptr(10.308), Split: split}, {Name: "decode", Passes: 1, Split: split}}
-	a.stageRegions = [][]uint32{nil, nil}
 	a.cleanShares()
 	a.findLaunchBound()
 	for name, times := range map[string]string{"prefill": "times:clean", "decode": "times:nsys"} {
@@ -105,7 +104,6 @@ func TestStageGainOfKernels(t *testing.T) {
 	a := &analyzer{res: newResult(Input{}), tl: &timed{}}
 	a.res.Totals.WallNS, a.res.Totals.KernelNS = 10_000, 2_500
 	a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 2_000, BusyNS: 2_000}}}
-	a.stageRegions = [][]uint32{nil}
 	a.launchOf = map[int]*launch{0: synthetic(nil)}
 	a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: 2_500, Calls: 25, Attained: ptr(0.9), AttainedOf: "dram", Limiter: Limiter{Kind: LimitDRAM}, Stages: []StageTime{{Stage: "gemm", Calls: 20, NS: 2_000}}}}
 	a.roofSavings()

@@ -328,7 +328,7 @@ func (a *analyzer) attach(i int, l *launch, others int) {
 	if k.Untimed && a.tl != nil {
 		k.Counted.Verified = false
 		note := fact.New(countedNotInTimeline)
-		if a.scope != nil {
+		if a.tl.scope != nil {
 			note = fact.New(countedNotInScope)
 		}
 		if l.foreign {

@@ -25,7 +25,7 @@ func (a *analyzer) countStage(stage int) *stageCounts {
 	}
 	out := &stageCounts{ops: map[gpu.DType]float64{}}
 	var withOps, withBytes, total int64
-	for _, id := range a.stageRegions[stage] { // kernels that have no row
+	for _, id := range a.res.Stages[stage].ids { // kernels that have no row
 		if c := a.tl.inRegion[regionGroup{id, noKernel}]; c != nil {
 			total += c.ns
 		}
@@ -129,10 +129,10 @@ func (a *analyzer) representatives(stage int) map[int][]representative {
 			add(k, a.launchOf[k], 1, false)
 		}
 	}
-	ids := a.stageRegions[stage]
+	ids := a.res.Stages[stage].ids
 	for i := range a.tl.t.Kernels {
 		if len(ids) == 0 {
-			if a.scope == nil || a.scope.kernels[i] {
+			if a.tl.scope == nil || a.tl.scope.kernels[i] {
 				take(i, "")
 			}
 			continue

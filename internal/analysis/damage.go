@@ -36,8 +36,8 @@ func (a *analyzer) judgeTimeline(context.Context) error {
 		return a.in.lost[0].err
 	case a.tl == nil:
 		return fmt.Errorf("the regions %s are looked for in the timeline: %s cannot be read", strings.Join(a.in.Include, ", "), a.in.timeline())
-	case a.scope == nil:
-		return &ScopeError{a.asked}
+	case a.tl.scope == nil:
+		return &ScopeError{a.tl.noScope}
 	}
 	return nil
 }

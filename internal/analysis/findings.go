@@ -225,7 +225,7 @@ func (a *analyzer) wholeGraphs() (n int, ns int64) {
 	for i := range a.tl.t.Graphs {
 		g := &a.tl.t.Graphs[i]
 		op := timeline.Op{Kind: timeline.OpGraph, Index: i, Start: g.Start, End: g.End, Queue: g.Queue, Correlation: g.Correlation}
-		if a.scope == nil || a.scope.match(op) {
+		if a.tl.scope == nil || a.tl.scope.match(op) {
 			n++
 			ns += max(0, timeline.Since(g.Start, g.End))
 		}

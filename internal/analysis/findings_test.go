@@ -222,7 +222,6 @@ func TestClockOfTheRun(t *testing.T) {
 		peak := Peak{ID: "tensor_bf16", Unit: "flop/s", Value: 1000, ClockHz: 1.98e9}
 		a.res.Environment.GPUs = []GPU{{Peaks: []Peak{peak}}}
 		a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 10_000, BusyNS: 9_000}, HFU: []Utilization{{Method: methodCounters, Value: ptr(0.75), Achieved: 750, Peak: peak}}}}
-		a.stageRegions = [][]uint32{nil}
 		a.res.Kernels = []Kernel{{MedianNS: c.in, Stages: []StageTime{{Stage: "gemm", Calls: 9, NS: 8_900}}, Counted: &Counted{ClockHz: c.hz, DurationNS: c.counted}}}
 		a.findUtilization()
 		more := a.res.Findings[0].Params["more"].Facts

@@ -187,8 +187,8 @@ func (a *analyzer) chains() (sums map[int]*chainSums, times map[uint32]int64, ot
 // stageOfWork tells the stage that launched work, -1 where none did.
 func (a *analyzer) stageOfWork() func(timeline.Op) int {
 	of := map[uint32]int{}
-	for i, regions := range a.stageRegions {
-		for _, id := range regions {
+	for i := range a.res.Stages {
+		for _, id := range a.res.Stages[i].ids {
 			for _, r := range a.tl.instances[id] {
 				of[r] = i
 			}

@@ -250,8 +250,9 @@ func (s *Stage) passTimes() (fact.Fact, bool) {
 // host stretches; "" where none has.
 func (a *analyzer) whereHost(s *Stage) string {
 	best, total := "", s.Split.idle("host")
-	for i := range a.regionIDs {
-		r := &a.res.Regions[i]
+	regions := a.res.undivided()
+	for i := range regions {
+		r := &regions[i]
 		if slices.ContainsFunc(s.paths(), func(p string) bool { return strings.HasPrefix(r.Path, p+"/") }) && 5*r.Split.idle("host") >= 4*total {
 			best = r.Path
 		}
@@ -343,8 +344,8 @@ func (a *analyzer) busiestStream(s *Stage) streamUse {
 	switch regions := a.regionsOf(s); {
 	case len(regions) > 0:
 		moments = a.momentsOf(s, -1)
-	case a.scope != nil:
-		moments = a.scope.moments
+	case a.tl.scope != nil:
+		moments = a.tl.scope.moments
 	}
 	busy, reach, began := make([]int64, len(a.tl.t.Queues)), make([]int64, len(a.tl.t.Queues)), make([]bool, len(a.tl.t.Queues))
 	exchange := make([]int64, len(a.tl.t.Queues))

@@ -23,7 +23,7 @@ func (a *analyzer) defaultScope() {
 		return
 	}
 	a.tl.setWindow(s)
-	a.scope = s
+	a.tl.scope = s
 }
 
 // detectPhases gives a timeline without any range those of what repeats in it. A

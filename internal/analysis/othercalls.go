@@ -67,8 +67,8 @@ func (a *analyzer) findOtherCalls(s *Stage) []otherCall {
 		for process := range tl.t.Processes {
 			add(process, a.momentsOf(s, process))
 		}
-	case a.scope != nil:
-		add(-1, a.scope.moments)
+	case a.tl.scope != nil:
+		add(-1, a.tl.scope.moments)
 	default:
 		add(-1, []moment{{tl.lo, tl.hi}})
 	}

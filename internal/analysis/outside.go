@@ -14,10 +14,10 @@ const farOutside = 0.5
 // itself what lies outside.
 func (a *analyzer) findOutside() {
 	wall := a.res.Totals.WallNS
-	if a.tl == nil || a.scope != nil || a.res.Totals.Split == nil || wall <= 0 || len(a.res.Stages) == 0 || len(a.stageRegions[0]) == 0 {
+	if a.tl == nil || a.tl.scope != nil || a.res.Totals.Split == nil || wall <= 0 || len(a.res.Stages) == 0 || len(a.res.Stages[0].ids) == 0 {
 		return
 	}
-	inside := a.tl.union(slices.Concat(a.stageRegions...), -1)
+	inside := a.tl.union(a.res.stageIDs(), -1)
 	outside := wall - inside
 	if float64(outside) < farOutside*float64(wall) {
 		return
@@ -51,8 +51,9 @@ func (a *analyzer) findOutside() {
 // neither in one nor around one; nil without one.
 func (a *analyzer) largestOutside() *Region {
 	var best *Region
-	for i := range a.regionIDs {
-		r := &a.res.Regions[i]
+	regions := a.res.undivided()
+	for i := range regions {
+		r := &regions[i]
 		related := slices.ContainsFunc(a.res.Stages, func(s Stage) bool {
 			return slices.ContainsFunc(s.paths(), func(p string) bool {
 				return p == r.Path || strings.HasPrefix(p, r.Path+"/") || strings.HasPrefix(r.Path, p+"/")

@@ -35,7 +35,6 @@ func TestOverhead(t *testing.T) {
 		}
 		a := newAnalyzer(Input{})
 		a.res.Stages = []Stage{{Name: "x", CleanMS: &c.clean, CleanStdMS: &c.std, NsysMS: &c.nsys, Overhead: over, OverheadWhy: why}}
-		a.stageRegions = [][]uint32{nil}
 		a.tellOverhead()
 		switch {
 		case c.warning == "" && len(a.notes.warnings) > 0 || c.warning != "" && !hasNote(a.notes.warnings, c.warning):
@@ -64,7 +63,6 @@ func TestLighterPreset(t *testing.T) {
 	} {
 		a := newAnalyzer(Input{capture: c.capture})
 		a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5), Kernels: 10, GraphKernels: c.graphs}}
-		a.stageRegions = [][]uint32{nil}
 		a.tellOverhead()
 		if w := a.notes.warnings; len(w) != 1 || !slices.EqualFunc(w[0].Params["advice"].Facts, []fact.Fact{c.want}, fact.Fact.Equal) {
 			t.Errorf("%+v, want %v", w, c.want)
@@ -127,7 +125,6 @@ func TestOverheadLimitOfTheRun(t *testing.T) {
 		in.configured()
 		a := newAnalyzer(in)
 		a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5)}}
-		a.stageRegions = [][]uint32{nil}
 		a.tellOverhead()
 		if hasNote(a.notes.warnings, OverheadHigh) != warned || a.res.Method.OverheadLimit != a.th.Overhead {
 			t.Errorf("%s: limit %g, warnings %+v", text, a.res.Method.OverheadLimit, a.notes.warnings)

@@ -62,7 +62,7 @@ func (a *analyzer) overlap(s *Stage) bool {
 func (a *analyzer) regionsOf(s *Stage) []uint32 {
 	for i := range a.res.Stages {
 		if &a.res.Stages[i] == s || a.res.Stages[i].Name == s.Name {
-			return a.stageRegions[i]
+			return a.res.Stages[i].ids
 		}
 	}
 	return nil

@@ -68,10 +68,10 @@ func (o *Overview) draw(sources []laneSource, scope moment) (cut int) {
 
 // scopeSpan is the scope from its first to its last moment; it is drawn finer.
 func (a *analyzer) scopeSpan() moment {
-	if a.scope == nil {
+	if a.tl.scope == nil {
 		return moment{}
 	}
-	return a.scope.window
+	return a.tl.scope.window
 }
 
 // shareBoxes gives each lane as many boxes as it has events, and what is left

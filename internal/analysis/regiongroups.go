@@ -14,7 +14,7 @@ func (a *analyzer) groupRegions() {
 	type key struct{ group, domain, style string }
 	members := map[key][]int{}
 	var order []key
-	for i := range a.regionIDs {
+	for i := range a.res.undivided() {
 		r := &a.res.Regions[i]
 		k := key{r.Group, r.Domain, r.Style}
 		if members[k] == nil {
@@ -53,7 +53,7 @@ func (a *analyzer) regionGroup(row *timeline.RegionRow, members []int) Region {
 	longest := int64(-1)
 	for n, i := range members {
 		r := &a.res.Regions[i]
-		ids[n] = a.regionIDs[i]
+		ids[n] = a.res.Regions[i].id
 		if r.MaxNS > longest {
 			longest, out.Slowest = r.MaxNS, r.Path
 		}

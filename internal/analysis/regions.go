@@ -30,7 +30,7 @@ func (a *analyzer) countInRegions() {
 	var sum *launched
 	for i := range tl.t.Kernels {
 		k := &tl.t.Kernels[i]
-		f := from{tl.at.KernelPlace(i), tl.kernel[i], k.Queue, a.scope != nil && a.scope.kernels[i]}
+		f := from{tl.at.KernelPlace(i), tl.kernel[i], k.Queue, a.tl.scope != nil && a.tl.scope.kernels[i]}
 		if sum == nil || f != last {
 			if sum = sums[f]; sum == nil {
 				sum = &launched{}
@@ -58,7 +58,7 @@ func (a *analyzer) countInRegions() {
 			}
 		}
 	}
-	if a.scope == nil {
+	if a.tl.scope == nil {
 		tl.inScope = tl.inRegion
 	}
 }
@@ -91,6 +91,23 @@ func count(sums map[regionGroup]*callTime, key regionGroup, more callTime) {
 	}
 	c.calls += more.calls
 	c.ns += more.ns
+}
+
+// undivided are the rows for all work together.
+func (r *Result) undivided() []Region {
+	n := slices.IndexFunc(r.Regions, func(g Region) bool { return g.id == 0 })
+	if n < 0 {
+		n = len(r.Regions)
+	}
+	return r.Regions[:n]
+}
+
+// stageIDs are the regions of all stages.
+func (r *Result) stageIDs() (ids []uint32) {
+	for i := range r.Stages {
+		ids = append(ids, r.Stages[i].ids...)
+	}
+	return ids
 }
 
 // regionOrder lists region IDs, each before what is nested in it and otherwise
@@ -196,7 +213,7 @@ func (a *analyzer) regionRows(order []uint32, by timeline.By, only workKey) {
 		if row.Async > 0 {
 			out.Lead = tl.leadOf([]uint32{id}, only)
 		}
-		if a.scope != nil {
+		if a.tl.scope != nil {
 			ns := tl.inScopeNS(id, only)
 			out.ScopeNS = &ns
 		}
@@ -204,10 +221,10 @@ func (a *analyzer) regionRows(order []uint32, by timeline.By, only workKey) {
 			out.Parent = parent
 		}
 		place[id] = len(a.res.Regions)
-		a.res.Regions = append(a.res.Regions, out)
 		if only == (workKey{-1, -1}) {
-			a.regionIDs = append(a.regionIDs, id)
+			out.id = id
 		}
+		a.res.Regions = append(a.res.Regions, out)
 	}
 }
 
@@ -276,22 +293,23 @@ func (tl *timed) rangesOf(device int) []bool {
 // topKernels names the kernels of each region by time.
 func (a *analyzer) topKernels() {
 	place := map[uint32]int{}
-	for i, id := range a.regionIDs {
-		place[id] = i
+	regions := a.res.undivided()
+	for i := range regions {
+		place[regions[i].id] = i
 	}
 	for key, c := range a.tl.inRegion {
 		if i, ok := place[key.region]; ok && key.kernel != noKernel {
-			a.res.Regions[i].Top = append(a.res.Regions[i].Top, RegionKernel{Kernel: int(key.kernel), Calls: c.calls, NS: c.ns})
+			regions[i].Top = append(regions[i].Top, RegionKernel{Kernel: int(key.kernel), Calls: c.calls, NS: c.ns})
 		}
 	}
-	for i := range a.regionIDs {
-		top := a.res.Regions[i].Top
+	for i := range regions {
+		top := regions[i].Top
 		slices.SortFunc(top, func(x, y RegionKernel) int {
 			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Kernel, y.Kernel))
 		})
 		if len(top) > maxTop {
 			top = slices.Clone(top[:maxTop])
 		}
-		a.res.Regions[i].Top = top
+		regions[i].Top = top
 	}
 }

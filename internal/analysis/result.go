@@ -269,6 +269,9 @@ type Aggregate struct {
 type Stage struct {
 	Name   string `json:"name"`
 	Region string `json:"region,omitempty"` // path of the NVTX region it is measured by; "" for the whole
+	// ids are the regions that it is measured by, for timed.regions. None for the whole
+	// program, without a timeline, and in a result that was read from a file.
+	ids []uint32
 	// Regions are all of them where several paths end in the name of the stage;
 	// its times are their sums.
 	Regions []string `json:"regions,omitempty"`

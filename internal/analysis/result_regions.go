@@ -6,6 +6,11 @@ import (
 
 // A Region is an NVTX region path with everything inside it.
 type Region struct {
+	// id is that of a row for all work together, for timed.regions; such rows come
+	// first. 0 in rows per process or device, in rows of ncu, and in a result that was
+	// read from a file.
+	id uint32
+
 	Path    string `json:"path"` // as docs/regions.md writes it
 	Name    string `json:"name"` // last part
 	Parent  int    `json:"parent"`

@@ -41,7 +41,7 @@ func (a *analyzer) findSavings(context.Context) error {
 	a.layoutSavings()
 	a.occupancySavings()
 	least := worthOfRun
-	if a.scope != nil {
+	if a.tl.scope != nil {
 		least = worthOfScope
 	}
 	span, _ := a.span()

@@ -36,7 +36,7 @@ func (a *analyzer) findScope() {
 		return
 	}
 	whole := func(why fact.Fact, err error) {
-		a.asked = err
+		a.tl.noScope = err
 		a.notes.warn(ScopeUnused, fact.Because("why", why))
 	}
 	include := fact.Names("include", fact.KindRegion, in.Include)
@@ -47,7 +47,7 @@ func (a *analyzer) findScope() {
 	case errors.As(err, &nothing):
 		whole(fact.New(scopeNoRegion, include), err)
 		if _, err := nvtx.Resolve(in.Include, seen); err != nil {
-			a.asked = err // with the nearest names
+			a.tl.noScope = err // with the nearest names
 		}
 		return
 	case err != nil:
@@ -63,7 +63,7 @@ func (a *analyzer) findScope() {
 	}
 	s.regions = a.tl.matching(s, filters.Match)
 	a.tl.setWindow(s)
-	a.scope = s
+	a.tl.scope = s
 }
 
 // A ScopeError says that the regions that a person asked for select nothing.
@@ -179,7 +179,7 @@ func without(list, cut []moment) []moment {
 }
 
 // inScope tells whether a kernel of the timeline counts.
-func (a *analyzer) inScope(kernel int) bool { return a.scope == nil || a.scope.kernels[kernel] }
+func (a *analyzer) inScope(kernel int) bool { return a.tl.scope == nil || a.tl.scope.kernels[kernel] }
 
 // wallNS is the time that savings are held against: that of the scope, or all.
 func (r *Result) wallNS() int64 {
@@ -191,7 +191,7 @@ func (r *Result) wallNS() int64 {
 
 // sumScope describes the scope.
 func (a *analyzer) sumScope() {
-	if a.scope == nil {
+	if a.tl.scope == nil {
 		return
 	}
 	tl := a.tl
@@ -199,7 +199,7 @@ func (a *analyzer) sumScope() {
 	if s.Default {
 		s.Expressions = []string{}
 	}
-	for _, id := range a.scope.regions {
+	for _, id := range a.tl.scope.regions {
 		if path := tl.regions[id-1].Path; !slices.Contains(s.Regions, path) {
 			s.Regions = append(s.Regions, path)
 		}
@@ -208,7 +208,7 @@ func (a *analyzer) sumScope() {
 	names := map[uint32]bool{}
 	for i := range tl.t.Kernels {
 		ns := max(0, tl.t.Kernels[i].Duration())
-		if !a.scope.kernels[i] {
+		if !a.tl.scope.kernels[i] {
 			s.OutsideLaunches++
 			s.OutsideKernelNS += ns
 			continue
@@ -253,14 +253,14 @@ const maxBeside = 4
 func (a *analyzer) beside() []fact.Fact {
 	tl := a.tl
 	around := map[uint32]bool{}
-	for _, id := range a.scope.regions {
+	for _, id := range a.tl.scope.regions {
 		for id = tl.regions[id-1].Parent; id != 0; id = tl.regions[id-1].Parent {
 			around[id] = true
 		}
 	}
 	byPath := map[string]int64{}
 	for i := range tl.t.Kernels {
-		if a.scope.kernels[i] {
+		if a.tl.scope.kernels[i] {
 			continue
 		}
 		path := ""
@@ -304,7 +304,7 @@ const (
 func (a *analyzer) stagesInScope() []*Stage {
 	var list []*Stage
 	for i := range a.res.Stages {
-		if a.scope == nil || a.stageInScope(i) {
+		if a.tl == nil || a.tl.scope == nil || a.stageInScope(i) {
 			list = append(list, &a.res.Stages[i])
 		}
 	}
@@ -312,7 +312,7 @@ func (a *analyzer) stagesInScope() []*Stage {
 }
 
 func (a *analyzer) stageInScope(stage int) bool {
-	ids := a.stageRegions[stage]
-	among := func(id uint32) bool { return slices.Contains(a.scope.regions, id) }
+	ids := a.res.Stages[stage].ids
+	among := func(id uint32) bool { return slices.Contains(a.tl.scope.regions, id) }
 	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id uint32) bool { return !a.tl.within(id, among) })
 }

@@ -32,21 +32,21 @@ func (tl *timed) setWindow(s *scoped) {
 // work alone, and that of others beside it.
 func (a *analyzer) scopeTime(s *Scope) {
 	tl, own := a.tl, a.ownOfScope()
-	a.scope.moments = a.scopeMoments(own)
-	for _, m := range a.scope.moments {
+	a.tl.scope.moments = a.scopeMoments(own)
+	for _, m := range a.tl.scope.moments {
 		s.WallNS += timeline.Since(m.start, m.end)
 	}
-	s.StartNS, s.EndNS = timeline.Since(tl.lo, a.scope.window.start), timeline.Since(tl.lo, a.scope.window.end)
+	s.StartNS, s.EndNS = timeline.Since(tl.lo, a.tl.scope.window.start), timeline.Since(tl.lo, a.tl.scope.window.end)
 	parts := make([]int64, tl.p.categories+int(causes))
-	tl.addOwn(tl.chosen(own), tl.keyOf(own), a.scope.moments, parts)
+	tl.addOwn(tl.chosen(own), tl.keyOf(own), a.tl.scope.moments, parts)
 	split := a.split(parts)
-	s.Split, s.BusyNS = &split, tl.busyWithin(a.scope.moments, own)
+	s.Split, s.BusyNS = &split, tl.busyWithin(a.tl.scope.moments, own)
 }
 
 // ownOfScope marks the work that the scope launched, in the order of timed.work.
 func (a *analyzer) ownOfScope() []bool {
 	own := make([]bool, 0, len(a.tl.work))
-	a.tl.t.ByStart(func(op timeline.Op) { own = append(own, a.scope.match(op)) })
+	a.tl.t.ByStart(func(op timeline.Op) { own = append(own, a.tl.scope.match(op)) })
 	return own
 }
 
@@ -90,7 +90,7 @@ func (tl *timed) keyOf(marked []bool) workKey {
 // of the instances of regions that are synchronous, and the projected spans of the
 // others. Own marks the work of the scope, which is part of it in any case.
 func (a *analyzer) scopeMoments(own []bool) []moment {
-	tl, s := a.tl, a.scope
+	tl, s := a.tl, a.tl.scope
 	among := map[uint32]bool{}
 	for _, id := range s.regions {
 		among[id] = true
@@ -143,12 +143,12 @@ func (a *analyzer) scopeMoments(own []bool) []moment {
 // close before their work has ended, and the others of their stage.
 func (a *analyzer) closesEarly() map[uint32]bool {
 	early := map[uint32]bool{}
-	for i, id := range a.regionIDs {
-		early[id] = a.res.Regions[i].AsyncInstances > 0
+	for _, r := range a.res.undivided() {
+		early[r.id] = r.AsyncInstances > 0
 	}
 	for i := range a.res.Stages {
 		if yes := a.res.Stages[i].Synchronous; yes != nil && !*yes {
-			for _, id := range a.stageRegions[i] {
+			for _, id := range a.res.Stages[i].ids {
 				early[id] = true
 			}
 		}

@@ -304,7 +304,7 @@ func TestBoundsHoldForRecordings(t *testing.T) {
 		for i := range a.res.Stages {
 			s := &a.res.Stages[i]
 			var closed, fusedNS, wall int64
-			for _, m := range a.tl.joined(a.stageRegions[i], -1) {
+			for _, m := range a.tl.joined(s.ids, -1) {
 				program := recordedProgram(a, m)
 				wall += m.end - m.start
 				closed += simulate(launchFree(program)).end

@@ -23,7 +23,7 @@ func (a *analyzer) pickStages() {
 	if len(names) == 0 {
 		names = stagesOf(a.profiled)
 	}
-	if len(names) == 0 && a.scope != nil {
+	if len(names) == 0 && a.tl.scope != nil {
 		a.scopeStages()
 	} else if len(names) == 0 {
 		names = stageNames
@@ -45,7 +45,6 @@ func (a *analyzer) pickStages() {
 	if len(a.res.Stages) == 0 && a.res.Totals.Split != nil {
 		ms := float64(a.res.Totals.Split.WallNS) / 1e6
 		a.res.Stages = append(a.res.Stages, Stage{Name: wholeProgram, NsysMS: &ms, NsysClock: clockOfRange, Passes: 1, Split: *a.res.Totals.Split, Kernels: a.res.Totals.Launches, GraphKernels: a.tl.graphKernels()})
-		a.stageRegions = append(a.stageRegions, nil)
 	}
 	a.stageTimes()
 }
@@ -54,10 +53,10 @@ func (a *analyzer) pickStages() {
 func (a *analyzer) scopeStages() {
 	var names []string
 	byName := map[string][]int{}
-	for i, id := range a.regionIDs {
+	for i := range a.res.undivided() {
 		r := &a.res.Regions[i]
 		same := func(j int) bool { return a.res.Regions[j].Path == r.Path }
-		if !slices.Contains(a.scope.regions, id) || slices.ContainsFunc(byName[r.Name], same) {
+		if !slices.Contains(a.tl.scope.regions, r.id) || slices.ContainsFunc(byName[r.Name], same) {
 			continue
 		}
 		if byName[r.Name] == nil {
@@ -80,7 +79,6 @@ func (a *analyzer) timedStages() {
 		s := Stage{Name: name, Split: Split{Busy: []TimePart{}, Idle: []TimePart{}}}
 		a.cleanTimes(&s)
 		a.res.Stages = append(a.res.Stages, s)
-		a.stageRegions = append(a.stageRegions, nil)
 	}
 }
 
@@ -90,7 +88,7 @@ func (a *analyzer) timedStages() {
 func (a *analyzer) outermost(name string) []int {
 	var list []int
 	depth := 0
-	for i := range a.regionIDs {
+	for i := range a.res.undivided() {
 		r := &a.res.Regions[i]
 		switch {
 		case r.Name != name || len(list) > 0 && r.Depth > depth:
@@ -138,7 +136,7 @@ func (a *analyzer) groupName(regions []int) string {
 func (a *analyzer) ownStages() [][]int {
 	var names nvtx.Grouper
 	var outermost []int
-	for i := range a.regionIDs {
+	for i := range a.res.undivided() {
 		if r := &a.res.Regions[i]; r.Depth == 0 && r.Kernels > 0 && !nvtx.IsOperator(r.Name) {
 			outermost = append(outermost, i)
 			names.Add("", r.Name)
@@ -173,14 +171,13 @@ func (a *analyzer) ownStages() [][]int {
 
 func (a *analyzer) addStage(name string, regions []int) {
 	s := Stage{Name: name, Region: a.res.Regions[regions[0]].Path}
-	var ids []uint32
 	var wall, async, ops int64
 	for _, i := range regions {
 		r := &a.res.Regions[i]
 		if len(regions) > 1 {
 			s.Regions = append(s.Regions, r.Path)
 		}
-		ids = append(ids, a.regionIDs[i])
+		s.ids = append(s.ids, r.id)
 		s.Passes += int(r.Instances)
 		wall += r.WallNS
 		async += r.AsyncInstances
@@ -188,18 +185,17 @@ func (a *analyzer) addStage(name string, regions []int) {
 			ops++
 		}
 		s.Kernels += r.Kernels
-		s.GraphKernels += a.tl.nodes[a.regionIDs[i]]
+		s.GraphKernels += a.tl.nodes[r.id]
 	}
 	s.Synchronous = synchronous(ops, async)
-	a.wantOwn(ids, async > 0)
-	s.Split = a.split(a.tl.splitOf(ids, workKey{-1, -1}, async > 0))
+	a.wantOwn(s.ids, async > 0)
+	s.Split = a.split(a.tl.splitOf(s.ids, workKey{-1, -1}, async > 0))
 	if async > 0 {
-		s.Lead = a.tl.leadOf(ids, workKey{-1, -1})
+		s.Lead = a.tl.leadOf(s.ids, workKey{-1, -1})
 	}
-	a.passTimes(&s, ids, wall, async > 0)
+	a.passTimes(&s, wall, async > 0)
 	a.cleanTimes(&s)
 	a.res.Stages = append(a.res.Stages, s)
-	a.stageRegions = append(a.stageRegions, ids)
 }
 
 // wantOwn sees to it that the own work of all regions of a stage is known where
@@ -224,7 +220,7 @@ func (a *analyzer) wantOwn(ids []uint32, async bool) {
 
 // passTimes tells how long the passes of a stage took: on the host where it is
 // synchronous, and else on the GPU, from the first to the last work of a pass.
-func (a *analyzer) passTimes(s *Stage, ids []uint32, wall int64, async bool) {
+func (a *analyzer) passTimes(s *Stage, wall int64, async bool) {
 	if s.Passes == 0 {
 		return
 	}
@@ -234,12 +230,12 @@ func (a *analyzer) passTimes(s *Stage, ids []uint32, wall int64, async bool) {
 		ms, clock = float64(s.Split.WallNS)/float64(s.Passes)/1e6, clockOfGPU
 	}
 	s.NsysMS, s.NsysClock, s.HostMS = &ms, clock, &host
-	s.NsysTimes = spreadOf(a.tl.lasted(ids, async))
+	s.NsysTimes = spreadOf(a.tl.lasted(s.ids, async))
 }
 
 // stageTimes tells each kernel's time within each stage, of what is in the scope.
 func (a *analyzer) stageTimes() {
-	for s := range a.stageRegions {
+	for s := range a.res.Stages {
 		for k := range a.res.Kernels {
 			if calls, ns := a.inStage(s, k, a.tl.inScope); calls > 0 {
 				a.res.Kernels[k].Stages = append(a.res.Kernels[k].Stages, StageTime{Stage: a.res.Stages[s].Name, Calls: calls, NS: ns})
@@ -250,10 +246,10 @@ func (a *analyzer) stageTimes() {
 
 // inStage is how often and how long a kernel ran in a stage, by sums over regions.
 func (a *analyzer) inStage(stage, kernel int, sums map[regionGroup]*callTime) (calls, ns int64) {
-	if len(a.stageRegions[stage]) == 0 {
+	if len(a.res.Stages[stage].ids) == 0 {
 		return a.res.Kernels[kernel].Calls, a.res.Kernels[kernel].TotalNS
 	}
-	for _, id := range a.stageRegions[stage] {
+	for _, id := range a.res.Stages[stage].ids {
 		if c := sums[regionGroup{id, uint32(kernel)}]; c != nil {
 			calls += c.calls
 			ns += c.ns

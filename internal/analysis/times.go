@@ -22,17 +22,19 @@ const maxSpan = 365 * 24 * 3600 * 1e9
 
 // timed is the timeline with what is computed from it once.
 type timed struct {
-	t      *timeline.Timeline
-	at     *timeline.Attribution
-	around func(kernel int) (own, all []uint32)
-	p      *palette
-	work   []stint // all, by start; queue beside it
-	queues []uint32
-	works  []bool   // queues with any
-	kernel []uint32 // group of each kernel: index into Result.Kernels after sorting, or noKernel
-	lo, hi int64
-	only   int                  // the one process that used a GPU; -1 where there are several
-	steps  *timeline.StepLayers // nil where there are none, and in a brief analysis
+	t       *timeline.Timeline
+	scope   *scoped // the part that the analysis is about; nil for the whole
+	noScope error   // why the scope that was asked for is not there; nil where none was
+	at      *timeline.Attribution
+	around  func(kernel int) (own, all []uint32)
+	p       *palette
+	work    []stint // all, by start; queue beside it
+	queues  []uint32
+	works   []bool   // queues with any
+	kernel  []uint32 // group of each kernel: index into Result.Kernels after sorting, or noKernel
+	lo, hi  int64
+	only    int                  // the one process that used a GPU; -1 where there are several
+	steps   *timeline.StepLayers // nil where there are none, and in a brief analysis
 	// recalled has work of CUDA graphs where it was captured; nil without graphs.
 	recalled *timeline.Attribution
 
@@ -160,7 +162,7 @@ func (a *analyzer) withoutSplits() {
 		a.res.Scope.Split = nil
 	}
 	if len(a.res.Stages) == 1 && a.res.Stages[0].Region == "" { // the whole, of which nothing is known
-		a.res.Stages, a.stageRegions = []Stage{}, nil
+		a.res.Stages = []Stage{}
 	}
 	for i := range a.res.Stages {
 		a.res.Stages[i].Split = none

@@ -234,11 +234,11 @@ func (a *analyzer) usesGPU(stage, device int) bool {
 	if !slices.Contains(a.tl.devices(), device) {
 		return false
 	}
-	if len(a.stageRegions[stage]) == 0 {
+	if len(a.res.Stages[stage].ids) == 0 {
 		return true
 	}
 	used := a.tl.rangesOf(device)
-	for _, id := range a.stageRegions[stage] {
+	for _, id := range a.res.Stages[stage].ids {
 		if slices.ContainsFunc(a.tl.instances[id], func(r uint32) bool { return used[r] }) {
 			return true
 		}
