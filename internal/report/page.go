@@ -27,6 +27,8 @@ type PageCell struct {
 	Text string   `json:"t"`
 	Sort *float64 `json:"s,omitempty"`
 	Note string   `json:"n,omitempty"`
+	// Absent: it was not measured, which Text says.
+	Absent bool `json:"absent,omitempty"`
 }
 
 // PageTables are the tables of the page, by name. Rows are in the order of the
@@ -142,5 +144,6 @@ func pageCell[T any](c *Column[T], row *T, text string) PageCell {
 			cell.Text = absent
 		}
 	}
+	cell.Absent = cell.Text == absent
 	return cell
 }

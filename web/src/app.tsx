@@ -18,23 +18,25 @@ import { Steps } from "./steps";
 import { choose, useTheme, type Choice } from "./theme";
 import { Timeline } from "./timeline";
 import { hideTip } from "./tip";
+import { say } from "./words";
 
-const places: [string, string][] = [
-  ["findings", "Findings"],
-  ["time", "Where the time goes"],
-  ["timeline", "Timeline"],
-  ["ranks", "Ranks"],
-  ["regions", "Regions"],
-  ["steps", "Steps"],
-  ["kernels", "Kernels"],
-  ["roofline", "Roofline"],
-  ["utilisation", "MFU and MBU"],
-  ["opportunities", "Opportunities"],
-  ["operators", "Operators"],
-  ["run", "This run"],
-  ["environment", "Environment"],
-  ["method", "How it was measured"],
-  ["doubts", "Warnings"],
+/** Sections by ID, with that of their name in the contents. */
+const places: [id: string, name: string][] = [
+  ["findings", "findings"],
+  ["time", "time"],
+  ["timeline", "timeline"],
+  ["ranks", "ranks"],
+  ["regions", "regions"],
+  ["steps", "steps"],
+  ["kernels", "kernels"],
+  ["roofline", "roofline"],
+  ["utilisation", "use-short"],
+  ["opportunities", "opportunities"],
+  ["operators", "operators"],
+  ["run", "run"],
+  ["environment", "environment"],
+  ["method", "method"],
+  ["doubts", "warnings"],
 ];
 
 export function App(p: { model: Model }) {
@@ -83,7 +85,7 @@ export function App(p: { model: Model }) {
   return (
     <ModelProvider value={p.model}>
       <a class="skip" href="#findings">
-        Skip to the findings
+        {say("skip")}
       </a>
       <Bar onKernel={kernel !== null} />
       <div class="frame">
@@ -133,8 +135,8 @@ function Bar(p: { onKernel: boolean }) {
   const [shared, setShared] = useState("");
   async function share() {
     const done = await copyText(addressNow());
-    setShared(done ? "Link copied" : "Copy the address of the page");
-    announce(done ? "Link copied" : "The browser does not let the page copy; copy its address");
+    setShared(say(done ? "link-copied" : "copy-address"));
+    announce(say(done ? "link-copied" : "cannot-copy"));
     setTimeout(() => setShared(""), 4000);
   }
   return (
@@ -143,32 +145,32 @@ function Bar(p: { onKernel: boolean }) {
         deepprof
       </a>
       <span class="run">{result.source.run ?? ""}</span>
-      {unfinished[result.source.status ?? ""] && p.onKernel && <span class="tag recorded">run {result.source.status}</span>}
-      {result.source.recorded && p.onKernel && <span class="tag recorded">recorded</span>}
+      {unfinished(result.source.status) && p.onKernel && <span class="tag recorded">{say("run-status", { status: say(`status-${result.source.status}`) })}</span>}
+      {result.source.recorded && p.onKernel && <span class="tag recorded">{say("recorded")}</span>}
       {result.scope && (
         <span class="tag scope-tag" title={result.scope.text}>
-          scope: {result.scope.name}
+          {say("scope-tag", { name: result.scope.name })}
         </span>
       )}
       {result.baseline && (
         <span class="tag" id="baseline">
-          vs {result.baseline.name}
+          {say("baseline-tag", { name: result.baseline.name })}
         </span>
       )}
       <span class="space" />
       <label class="theme">
-        <span class="unseen">Colours</span>
+        <span class="unseen">{say("colors")}</span>
         <select id="theme" value={choice} onChange={(e) => choose(e.currentTarget.value as Choice)}>
-          <option value="auto">Auto</option>
-          <option value="light">Light</option>
-          <option value="dark">Dark</option>
+          <option value="auto">{say("color-auto")}</option>
+          <option value="light">{say("color-light")}</option>
+          <option value="dark">{say("color-dark")}</option>
         </select>
       </label>
-      <button type="button" id="share" class="print" title="Copy a link to what is shown: place, zoom, selection, filters and sort" onClick={() => void share()}>
-        {shared || "Share"}
+      <button type="button" id="share" class="print" title={say("share-help")} onClick={() => void share()}>
+        {shared || say("share")}
       </button>
       <button type="button" class="print" onClick={() => print()}>
-        Print
+        {say("print")}
       </button>
     </header>
   );
@@ -216,14 +218,14 @@ function Nav(p: { present: string[]; onKernel: boolean }) {
     return () => removeEventListener("scroll", scrolled);
   }, [p.present]);
   return (
-    <nav class="contents" aria-label="Contents">
+    <nav class="contents" aria-label={say("contents")}>
       <ul>
         {places
           .filter(([id]) => p.present.includes(id))
           .map(([id, label]) => (
             <li key={id}>
               <a href={`#${id}`} aria-current={id === (p.onKernel ? "kernels" : current) ? "location" : undefined}>
-                {label}
+                {say(label)}
               </a>
             </li>
           ))}
@@ -244,16 +246,16 @@ function Run() {
   const { timed, part } = model;
   const facts = [
     workload.kind,
-    environment.cuda && `CUDA ${environment.cuda}`,
-    environment.driver && `driver ${environment.driver}`,
-    environment.nsys && `nsys ${release(environment.nsys)}`,
-    environment.ncu && `ncu ${release(environment.ncu)}`,
+    environment.cuda && say("run-cuda", { version: environment.cuda }),
+    environment.driver && say("run-driver", { version: environment.driver }),
+    environment.nsys && say("run-nsys", { version: release(environment.nsys) }),
+    environment.ncu && say("run-ncu", { version: release(environment.ncu) }),
     ...list(workload.shape).map((f) => `${f.name} ${f.value}`),
   ].filter(Boolean);
   const run = source.run !== model.subject && source.run;
-  const when = [source.created && date(source.created), source.status && `run ${source.status}`].filter(Boolean).join(", ");
+  const when = [source.created && date(source.created), source.status && say("run-status", { status: say(`status-${source.status}`) })].filter(Boolean).join(", ");
   return (
-    <Section id="run" title="This run">
+    <Section id="run" title={say("run")}>
       <p>
         {run && <bdi>{run}</bdi>}
         {run && when && ", "}
@@ -261,13 +263,13 @@ function Run() {
       </p>
       <p class="where">{facts.join(" · ")}</p>
       <div class="tiles" id="totals">
-        {timed && <Tile name="Wall time under nsys" value={part.wall} note={scope ? `of ${totals.wall_ns_text} recorded` : "first to last event"} />}
-        {timed && part.busy != null && <Tile name="GPU busy" value={part.busy} note={`with kernels or copies, of wall time${list(totals.devices).length > 1 ? ", mean of the GPUs" : ""}`} />}
-        {timed && <Tile name="Kernel launches" value={count(part.launches)} note={scope ? `${count(part.names)} names; ${count(scope.outside_launches)} outside` : `${count(part.names)} names`} />}
-        {model.rangesAlone && <Tile name="Regions measured as a whole" value={count(list(model.result.regions).length)} note="by ncu; there is no timeline" />}
-        {!timed && model.kernels.length > 0 && <Tile name="Kernels counted" value={count(model.kernels.filter((k) => k.counted).length)} note="by ncu" />}
-        {timed && !scope && (totals.sets ?? 0) > 0 && <Tile name="Memory sets" value={count(totals.sets)} note={`${totals.set_bytes_text}, ${totals.set_ns_text}`} />}
-        {timed && !scope && totals.copies > 0 && <Tile name="Copies" value={count(totals.copies)} note={`${totals.copy_bytes_text}, ${totals.copy_ns_text}`} />}
+        {timed && <Tile name={say("wall-nsys")} value={part.wall} note={scope ? say("wall-of", { time: totals.wall_ns_text }) : say("wall-whole")} />}
+        {timed && part.busy != null && <Tile name={say("busy")} value={part.busy} note={say("busy-note", { gpus: list(totals.devices).length > 1 && list(totals.devices).length })} />}
+        {timed && <Tile name={say("kernel-launches")} value={count(part.launches)} note={say("launches-note", { names: part.names, outside: scope?.outside_launches })} />}
+        {model.rangesAlone && <Tile name={say("regions-whole")} value={count(list(model.result.regions).length)} note={say("regions-whole-note")} />}
+        {!timed && model.kernels.length > 0 && <Tile name={say("kernels-counted")} value={count(model.kernels.filter((k) => k.counted).length)} note={say("by-ncu")} />}
+        {timed && !scope && (totals.sets ?? 0) > 0 && <Tile name={say("memory-sets")} value={count(totals.sets)} note={`${totals.set_bytes_text}, ${totals.set_ns_text}`} />}
+        {timed && !scope && totals.copies > 0 && <Tile name={say("copies")} value={count(totals.copies)} note={`${totals.copy_bytes_text}, ${totals.copy_ns_text}`} />}
       </div>
     </Section>
   );
@@ -279,11 +281,11 @@ function Footer() {
   return (
     <footer>
       <p>
-        Made by deepprof{result.deepprof_version ? ` ${result.deepprof_version.replace(/^deepprof /, "")}` : ""} from result schema {result.schema}. This file asks the network for nothing.
+        {say("made-by", { version: result.deepprof_version, schema: String(result.schema) })}
       </p>
       {licences && (
         <details>
-          <summary>Licences of what is inside this page</summary>
+          <summary>{say("licenses")}</summary>
           <pre>{licences}</pre>
         </details>
       )}

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { list } from "./list";
 import { useModel } from "./model";
 import { DataTable, type Column } from "./table";
+import { say } from "./words";
 
 /** A column as deepprof declares it for all its outputs; the title has the unit of the cells. */
 export interface ViewColumn {
@@ -18,6 +19,7 @@ export interface Cell {
   t: string;
   s?: number;
   n?: string;
+  absent?: boolean; // not measured, which the text says
 }
 
 /** A table as deepprof declares and fills it. */
@@ -73,7 +75,7 @@ function widthOf(title: string, rows: Cell[][], i: number): number {
 
 /** The text of a cell; what to know of it shows where the pointer rests. */
 export function CellText(p: { cell: Cell; draw?: (text: string) => ComponentChildren; mono?: boolean }) {
-  const drawn = p.draw ? p.draw(p.cell.t) : p.cell.t === "n/a" ? <span class="quiet">n/a</span> : p.cell.t;
+  const drawn = p.draw ? p.draw(p.cell.t) : p.cell.absent ? <span class="quiet">{p.cell.t}</span> : p.cell.t;
   if (!p.cell.n && !p.mono) return <>{drawn}</>;
   return (
     <span class={p.mono && !p.draw ? "mono few-lines" : undefined} title={p.cell.n ?? p.cell.t}>
@@ -110,8 +112,7 @@ function TableNotes(p: { table: Table }) {
     <ul class="notes quiet">
       {[...notes].map(([note, of]) => (
         <li key={note}>
-          {[...of].slice(0, 4).join("; ")}
-          {of.size > 4 ? ` and ${of.size - 4} more` : ""}: {note}
+          {of.size > 4 ? say("and-more", { names: [...of].slice(0, 4).join("; "), n: of.size - 4 }) : [...of].join("; ")}: {note}
         </li>
       ))}
     </ul>

@@ -8,9 +8,12 @@ import type { Opportunity, Stage } from "./result";
 import { kernelHref, linkTo } from "./route";
 import { SplitBar, useParts } from "./stages";
 import { stageSpan } from "./timeline";
+import { draw, say } from "./words";
 
-/** What to know of a run by its status. */
-export const unfinished: Record<string, string> = { failed: "The run failed", interrupted: "The run was interrupted" };
+/** Whether a run of that status holds less than it was to capture. */
+export function unfinished(status: string | undefined): boolean {
+  return status === "failed" || status === "interrupted";
+}
 
 const mostStages = 4;
 const mostActions = 3;
@@ -30,7 +33,7 @@ export function First() {
       <h1 id="verdict" title={result.verdict}>{result.verdict}</h1>
       {result.scope && (
         <p class="scope" id="scope" role="note" title={result.scope.text}>
-          <span class="tag">scope</span> {result.scope.text}
+          <span class="tag">{say("scope")}</span> {result.scope.text}
         </p>
       )}
       {!model.timed && <Untold model={model} />}
@@ -50,22 +53,21 @@ export function First() {
 
 function Notices(p: { model: Model }) {
   const { source, preliminary } = p.model.result;
-  const failed = unfinished[source.status ?? ""];
   return (
     <>
       {source.recorded && (
         <p class="recorded-note" role="note">
-          <span class="tag recorded">recorded</span> This report shows a recording, not a measurement of this machine.
+          <span class="tag recorded">{say("recorded")}</span> {say("recorded-note")}
         </p>
       )}
       {preliminary && (
         <p class="recorded-note" role="note" id="preliminary">
-          <span class="tag recorded">preliminary</span> Counters are still to be taken: this is what the timeline tells.
+          <span class="tag recorded">{say("preliminary")}</span> {say("preliminary-note")}
         </p>
       )}
-      {failed && (
+      {unfinished(source.status) && (
         <p class="callout unfinished" role="note">
-          <strong>{failed}.</strong> What it had captured by then is shown; the rest is missing.
+          <strong>{say(`unfinished-${source.status}`)}</strong> {say("unfinished-note")}
         </p>
       )}
     </>
@@ -78,7 +80,7 @@ function Untold(p: { model: Model }) {
   if (!untold) return null;
   return (
     <p class="callout" id="untold" role="note">
-      {stop(sentence(untold.text))} {untold.next && <>Next: {stop(untold.next)}</>}
+      {stop(sentence(untold.text))} {untold.next && say("next", { what: stop(untold.next) })}
     </p>
   );
 }
@@ -106,7 +108,7 @@ function StageBars() {
       <Legend stages={shown} />
       {stages.length > shown.length && (
         <p class="quiet">
-          <a href="#time">{stages.length - shown.length} more</a>
+          <a href="#time">{say("more", { n: stages.length - shown.length })}</a>
         </p>
       )}
     </div>
@@ -122,7 +124,7 @@ function StageBar(p: { stage: Stage }) {
       </a>
       <span class="stage-time">
         {clean_ms != null ? <b>{p.stage.clean_ms_text}</b> : <b>{split.wall_ns_text}</b>}
-        <span class="quiet">{clean_ms != null ? " unprofiled" : " under nsys"}</span>
+        <span class="quiet">{" "}{say(clean_ms != null ? "unprofiled" : "under-nsys")}</span>
       </span>
       <SplitBar split={split} bare />
     </>
@@ -142,8 +144,7 @@ function Legend(p: { stages: Stage[] }) {
         .map((x) => (
           <li key={x.label}>
             <Swatch colour={x.colour} hatch={x.idle} />
-            {x.idle ? "no kernel: " : ""}
-            {x.label}
+            {x.idle ? say("no-kernel", { why: x.label }) : x.label}
           </li>
         ))}
     </ul>
@@ -162,7 +163,7 @@ function Actions() {
         {findings.map((f) => (
           <li key={f.id}>
             <span class="action">{f.plain || f.text}</span>
-            <a href={`#finding-${f.id}`}>finding</a>
+            <a href={`#finding-${f.id}`}>{say("finding")}</a>
           </li>
         ))}
       </ol>
@@ -178,7 +179,7 @@ function Actions() {
               {o.title}
             </a>
             <span class="saves">
-              {o.estimated ? "about" : "up to"} <b>{o.seconds_text}</b>
+              {draw(o.estimated ? "saves-about" : "saves-up-to", { time: <b>{o.seconds_text}</b> })}
             </span>
             <a href={href}>{where}</a>
           </li>
@@ -206,8 +207,8 @@ function PlainFindings() {
 /** Where to look for the evidence of an opportunity. */
 function evidence(model: Model, o: Opportunity): [href: string, name: string] {
   const kernels = list(o.kernels);
-  if (kernels.length === 1 && model.kernel(kernels[0]!)) return [kernelHref(kernels[0]!), "kernel"];
+  if (kernels.length === 1 && model.kernel(kernels[0]!)) return [kernelHref(kernels[0]!), say("to-kernel")];
   const span = o.stage && stageSpan(model, o.stage);
-  if (span) return [linkTo("timeline", "t", `${span[0]}-${span[1]}`), "timeline"];
-  return [`#opportunity-${o.id}`, "evidence"];
+  if (span) return [linkTo("timeline", "t", `${span[0]}-${span[1]}`), say("to-timeline")];
+  return [`#opportunity-${o.id}`, say("to-evidence")];
 }

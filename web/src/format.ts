@@ -58,11 +58,6 @@ function percentage(value: number): string {
   return value.toFixed(size < 0.00995 ? 4 : size < 0.0995 ? 3 : size < 0.995 ? 2 : 1);
 }
 
-/** "1 kernel", "2 kernels". */
-export function plural(n: number, what: string, more = `${what}s`): string {
-  return `${count(n)} ${n === 1 ? what : more}`;
-}
-
 /** A command as a shell takes it. */
 export function command(words: string[]): string {
   return words.map((w) => (/^[\w@%+=:,./-]+$/.test(w) ? w : `'${w.replaceAll("'", `'"'"'`)}'`)).join(" ");

@@ -2,6 +2,7 @@ import { count } from "./format";
 import { list } from "./list";
 import type { Histogram } from "./result";
 import { hideTip, showTip } from "./tip";
+import { say } from "./words";
 
 const width = 520;
 const height = 206;
@@ -9,20 +10,20 @@ const margin = { left: 8, right: 8, top: 18, bottom: 44 };
 
 /** Bars of equal width, one a bin; the bounds stand below. */
 export function HistogramPlot(p: { histogram: Histogram; label: string; what?: string; axis?: string }) {
-  const what = p.what ?? "launches";
+  const what = p.what ?? say("histogram-launches");
   const counts = list(p.histogram.counts);
   const bounds = list(p.histogram.bounds);
-  if (counts.length === 0 || bounds.length < counts.length) return <p class="quiet">No durations to show.</p>;
+  if (counts.length === 0 || bounds.length < counts.length) return <p class="quiet">{say("histogram-none")}</p>;
   const most = Math.max(...counts);
   const bin = (width - margin.left - margin.right) / counts.length;
   const floor = height - margin.bottom;
   const texts = list(p.histogram.bounds_text);
-  const range = (i: number) => `${texts[i]!} to ${texts[i + 1] ?? texts[i]!}`;
+  const range = (i: number) => say("from-to", { from: texts[i]!, to: texts[i + 1] ?? texts[i]! });
   const every = Math.max(1, Math.ceil(counts.length / 5));
   return (
     <>
       <div class="plot">
-        <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${p.label}; the table below has the numbers`}>
+        <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={say("histogram-label", { what: p.label })}>
           <line class="base" x1={margin.left} x2={width - margin.right} y1={floor} y2={floor} />
           {counts.map((c, i) => {
             const h = c === 0 ? 0 : Math.max(2, (c / most) * (floor - margin.top));
@@ -41,20 +42,20 @@ export function HistogramPlot(p: { histogram: Histogram; label: string; what?: s
             ) : null,
           )}
           <text class="axis" x={margin.left} y={11}>
-            {what}, at most {count(most)} in a bin
+            {say("histogram-axis", { what, most })}
           </text>
           <text class="axis" x={width / 2} y={height - 6} text-anchor="middle">
-            {p.axis ?? "duration of a launch"}
+            {p.axis ?? say("histogram-duration")}
           </text>
         </svg>
       </div>
       <details class="alternative">
-        <summary>Histogram as a table</summary>
+        <summary>{say("histogram-as-table")}</summary>
         <table class="data small">
           <caption class="unseen">{p.label}</caption>
           <thead>
             <tr>
-              <th scope="col">Duration</th>
+              <th scope="col">{say("duration")}</th>
               <th scope="col" class="num">{what}</th>
             </tr>
           </thead>

@@ -8,6 +8,7 @@ import { Breakable, CategoryName, EvidenceList, Facts, Meter } from "./parts";
 import type { Counted, Fact, Kernel, MemoryChart, Metric, RuleWords, Stall } from "./result";
 import { RooflinePlot } from "./roofline";
 import { kernelHref } from "./route";
+import { draw, say } from "./words";
 
 export function KernelPage(p: { id: string }) {
   const model = useModel();
@@ -20,8 +21,8 @@ export function KernelPage(p: { id: string }) {
   return (
     <main id="kernel-page" class="kernel-page">
       <p class="crumbs">
-        <a href="#kernels" id="back" title="Or press Escape">
-          ← All kernels
+        <a href="#kernels" id="back" title={say("back-help")}>
+          {say("back")}
         </a>
         {kernel && <Neighbours kernel={kernel} />}
       </p>
@@ -30,9 +31,9 @@ export function KernelPage(p: { id: string }) {
       ) : (
         <>
           <h1 ref={title} tabIndex={-1}>
-            No such kernel
+            {say("no-such-kernel")}
           </h1>
-          <p>This report has no kernel {p.id}.</p>
+          <p>{say("no-such-kernel-note", { id: p.id })}</p>
         </>
       )}
     </main>
@@ -48,15 +49,15 @@ function Neighbours(p: { kernel: Kernel }) {
     <span class="neighbours">
       {before && (
         <a href={kernelHref(before.id)} rel="prev">
-          previous
+          {say("previous")}
         </a>
       )}
       <span class="quiet">
-        {count(i + 1)} of {count(kernels.length)} by time
+        {say("kernel-place", { n: i + 1, of: kernels.length })}
       </span>
       {after && (
         <a href={kernelHref(after.id)} rel="next">
-          next
+          {say("following")}
         </a>
       )}
     </span>
@@ -76,24 +77,24 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
       {k.short && k.short !== k.name && <p class="full mono">{k.name}</p>}
       {slow.length > 0 && (
         <p class="callout">
-          <strong>Launch-bound stage.</strong> This kernel runs in {slow.map((s) => s.name).join(", ")}, where the GPU waits for launches more than it works. Solve that before the counters below.
+          <strong>{say("launch-bound-stage")}</strong> {say("launch-bound-kernel", { stages: slow.map((s) => s.name).join(", ") })}
         </p>
       )}
       <div class="tiles">
         {untimed(k) ? (
           <>
-            <Tile name="Calls and total time" value="n/a" note="no launch of it is in the timeline, or in the scope" />
-            {k.counted?.duration_ns ? <Tile name="Under ncu" value={k.counted.duration_ns_text} note="one launch alone, as ncu replays it" /> : null}
+            <Tile name={say("untimed")} value={say("absent")} note={say("untimed-note")} />
+            {k.counted?.duration_ns ? <Tile name={say("under-ncu")} value={k.counted.duration_ns_text} note={say("under-ncu-note")} /> : null}
           </>
         ) : (
           <>
-            <Tile name="Total" value={k.total_ns_text} note={`${k.share_text} of kernel time${model.result.scope ? " in the scope" : ""}`} />
-            <Tile name="Calls" value={count(k.calls)} note={`mean ${k.mean_ns_text}`} />
-            <Tile name="Median" value={k.median_ns_text} note={`${k.min_ns_text} to ${k.max_ns_text}`} />
+            <Tile name={say("total")} value={k.total_ns_text} note={say(model.result.scope ? "total-note-scope" : "total-note", { share: k.share_text })} />
+            <Tile name={say("launches")} value={count(k.calls)} note={say("mean", { time: k.mean_ns_text })} />
+            <Tile name={say("median")} value={k.median_ns_text} note={say("from-to", { from: k.min_ns_text, to: k.max_ns_text })} />
           </>
         )}
         <InBaseline kernel={k} />
-        <Tile name="Category" value={<CategoryName id={k.category} />} note={k.rule ? `rule ${k.rule}` : "no rule matched"} />
+        <Tile name={say("category")} value={<CategoryName id={k.category} />} note={k.rule ? say("category-rule", { rule: k.rule }) : say("category-no-rule")} />
       </div>
       <div class="columns">
         <div>
@@ -103,16 +104,15 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
           <LaunchedFrom kernel={k} />
         </div>
         <div>
-          {k.no_point && <p class="quiet">Roofline: no point, because {k.no_point}.</p>}
+          {k.no_point && <p class="quiet">{say("no-point", { why: k.no_point })}</p>}
           {points.length > 0 && (
             <section aria-labelledby="kernel-roof">
-              <h2 id="kernel-roof">Roofline</h2>
+              <h2 id="kernel-roof">{say("roofline")}</h2>
               <RooflinePlot id="kernel-roofline" roofs={list(model.result.roofline.roofs)} points={points} memories={points.map((q) => q.memory)} types={points.map((q) => q.dtype)} small />
               <ul class="plain">
                 {points.map((q, i) => (
                   <li key={i}>
-                    {q.memory.toUpperCase()}
-                    {moved[q.memory] ? ` (${moved[q.memory]})` : ""}: {q.intensity_text} FLOP/B, {q.attained_text} of the roof
+                    {say("kernel-point", { memory: q.memory.toUpperCase(), moved: moved(q.memory), intensity: q.intensity_text, attained: q.attained_text })}
                   </li>
                 ))}
               </ul>
@@ -123,8 +123,8 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
           {list(k.counted?.stalls).length > 0 && <Stalls stalls={list(k.counted!.stalls)} />}
           {k.histogram && (
             <section aria-labelledby="kernel-histogram">
-              <h2 id="kernel-histogram">Durations</h2>
-              <HistogramPlot histogram={k.histogram} label={`Durations of ${count(k.calls)} launches`} />
+              <h2 id="kernel-histogram">{say("durations")}</h2>
+              <HistogramPlot histogram={k.histogram} label={say("durations-of", { n: k.calls })} />
             </section>
           )}
         </div>
@@ -150,43 +150,41 @@ function InBaseline(p: { kernel: Kernel }) {
   const { result } = useModel();
   const there = list(result.baseline?.kernels).find((b) => b.kernel === p.kernel.id);
   if (!result.baseline) return null;
-  if (!there) return <Tile name={`In ${result.baseline.name}`} value="–" />;
-  return <Tile name={`Median in ${result.baseline.name}`} value={there.median_ns_text} note={`${count(there.calls)} calls, ${there.total_ns_text}`} change={result.kernel_changes?.[p.kernel.id]} />;
+  if (!there) return <Tile name={say("in-run", { run: result.baseline.name })} value="–" />;
+  return <Tile name={say("median-in-run", { run: result.baseline.name })} value={there.median_ns_text} note={say("in-run-note", { n: there.calls, time: there.total_ns_text })} change={result.kernel_changes?.[p.kernel.id]} />;
 }
 
 function Limiter(p: { kernel: Kernel }) {
-  const model = useModel();
   const l = p.kernel.limiter;
   return (
     <section aria-labelledby="kernel-limiter" id="limiter">
-      <h2 id="kernel-limiter">What limits it</h2>
+      <h2 id="kernel-limiter">{say("limiter-title")}</h2>
       {l.kind ? (
         <p class="verdict">
           <strong>{l.label}</strong>
           {l.detail && <span class="quiet"> {l.detail}</span>}
-          {l.level != null && <Meter share={l.level} label={`${l.level_text} ${l.kind === "small" ? "of one wave" : "in use"}`} />}
+          {l.level != null && <Meter share={l.level} label={say(l.kind === "small" ? "level-wave" : "level-use", { level: l.level_text })} />}
         </p>
       ) : (
         <p class="verdict">
-          <strong>No verdict</strong>
+          <strong>{say("no-verdict")}</strong>
         </p>
       )}
       {l.why && <p>{stop(sentence(l.why))}</p>}
       {l.cause && (l.cause.text || list(l.cause.need).length > 0) && (
         <p class="cause">
-          <strong>Cause:</strong> {l.cause.text ? `${stop(l.cause.text)} ${stop(l.cause.next ?? "")}` : `not told; ncu's sections that would tell: ${list(l.cause.need).join(", ")}`}
+          <strong>{say("cause")}</strong> {l.cause.text ? `${stop(l.cause.text)} ${stop(l.cause.next ?? "")}` : say("cause-untold", { sections: list(l.cause.need).join(", ") })}
         </p>
       )}
       {list(p.kernel.other_limiters).map((o) => (
         <p key={o.timeline_ns} class="other-limiter">
-          Launches of about {o.timeline_ns_text} ({count(o.calls)} {o.calls === 1 ? "call" : "calls"}, {o.share_text} of its time): <strong>{o.limiter.label}</strong>
-          {o.limiter.level != null ? ` (${o.limiter.level_text})` : ""}. {stop(sentence(o.limiter.why))}
+          {draw("other-limiter", { time: o.timeline_ns_text, n: o.calls, share: o.share_text, limiter: <strong>{o.limiter.label}</strong>, level: o.limiter.level_text })} {stop(sentence(o.limiter.why))}
         </p>
       ))}
-      {l.need && <p class="quiet">What would tell: {l.need}</p>}
+      {l.need && <p class="quiet">{say("limiter-need", { need: l.need })}</p>}
       {p.kernel.attained != null && (
         <p class="quiet">
-          Busiest unit: {p.kernel.attained_of ? `${model.peak(p.kernel.attained_of)}, ` : ""}at {p.kernel.attained_text} of its peak{measuredBy(p.kernel)}.
+          {say("busiest", { unit: p.kernel.attained_label, share: p.kernel.attained_text, how: measuredBy(p.kernel) })}
         </p>
       )}
       <EvidenceList items={l.evidence} />
@@ -194,33 +192,35 @@ function Limiter(p: { kernel: Kernel }) {
   );
 }
 
-const moved: Record<string, string> = { dram: "bytes to and from DRAM", l2: "bytes that L2 hands to L1", l1: "bytes that loads take from L1" };
+/** Which bytes the roofline of a level of memory counts; "" where it is none. */
+function moved(memory: string | undefined): string {
+  return memory === "dram" || memory === "l2" || memory === "l1" ? say(`moved-${memory}`) : "";
+}
 
 /** What the share of the busiest unit is a share of: a unit of memory can be busy with more than the bytes of its roofline. */
 function measuredBy(k: Kernel): string {
-  const bytes = moved[k.attained_of ?? ""];
-  if (!bytes) return "";
-  if (!k.attained_metric) return ` (${bytes})`;
-  return ` (${k.attained_metric.split(".")[0]}: how busy the unit is, with all that it does${list(k.points).some((q) => q.memory === k.attained_of) ? `; the roofline counts the ${bytes} alone` : ""})`;
+  const bytes = moved(k.attained_of);
+  if (!bytes || !k.attained_metric) return bytes;
+  return say("busiest-by", { metric: k.attained_metric.split(".")[0], bytes: list(k.points).some((q) => q.memory === k.attained_of) && bytes });
 }
 
 function Launch(p: { kernel: Kernel }) {
   const k = p.kernel;
   const facts: Fact[] = [
-    { name: "Grid", value: dims(k.grid) },
-    { name: "Block", value: dims(k.block) },
+    { name: say("grid"), value: dims(k.grid) },
+    { name: say("block"), value: dims(k.block) },
   ];
-  if (k.waves) facts.push({ name: "Waves", value: k.waves_text ?? "" });
-  if (k.registers) facts.push({ name: "Registers per thread", value: count(k.registers) });
-  if (k.static_shared_bytes) facts.push({ name: "Static shared memory", value: k.static_shared_bytes_text ?? "" });
-  if (k.dynamic_shared_bytes) facts.push({ name: "Dynamic shared memory", value: k.dynamic_shared_bytes_text ?? "" });
+  if (k.waves) facts.push({ name: say("waves"), value: k.waves_text ?? "" });
+  if (k.registers) facts.push({ name: say("registers"), value: count(k.registers) });
+  if (k.static_shared_bytes) facts.push({ name: say("static-shared"), value: k.static_shared_bytes_text ?? "" });
+  if (k.dynamic_shared_bytes) facts.push({ name: say("dynamic-shared"), value: k.dynamic_shared_bytes_text ?? "" });
   return (
     <section aria-labelledby="kernel-launch">
-      <h2 id="kernel-launch">Launch</h2>
+      <h2 id="kernel-launch">{say("launch")}</h2>
       <Facts facts={facts} />
       {k.mangled && k.mangled !== k.name && (
         <details>
-          <summary>Mangled name</summary>
+          <summary>{say("mangled")}</summary>
           <p class="full mono">{k.mangled}</p>
         </details>
       )}
@@ -231,21 +231,21 @@ function Launch(p: { kernel: Kernel }) {
 function StageTable(p: { kernel: Kernel }) {
   return (
     <section aria-labelledby="kernel-stages">
-      <h2 id="kernel-stages">Stages</h2>
+      <h2 id="kernel-stages">{say("stages")}</h2>
       <table class="data small">
-        <caption class="unseen">Time by stage</caption>
+        <caption class="unseen">{say("time-by-stage")}</caption>
         <thead>
           <tr>
-            <th scope="col">Stage</th>
-            <th scope="col" class="num">Calls</th>
-            <th scope="col" class="num">Time</th>
-            <th scope="col" class="num">Of this kernel</th>
+            <th scope="col">{say("stage")}</th>
+            <th scope="col" class="num">{say("count-column")}</th>
+            <th scope="col" class="num">{say("time-column")}</th>
+            <th scope="col" class="num">{say("of-kernel")}</th>
           </tr>
         </thead>
         <tbody>
           {list(p.kernel.stages).map((s) => (
             <tr key={s.stage}>
-              <th scope="row">{s.stage || "outside stages"}</th>
+              <th scope="row">{s.stage || say("outside-stages")}</th>
               <td class="num">{count(s.calls)}</td>
               <td class="num">{s.ns_text}</td>
               <td class="num">
@@ -271,17 +271,17 @@ function LaunchedFrom(p: { kernel: Kernel }) {
   if (places.length + operators.length === 0) return null;
   return (
     <section aria-labelledby="kernel-from" id="launched-from">
-      <h2 id="kernel-from">Launched from</h2>
+      <h2 id="kernel-from">{say("launched-from")}</h2>
       {places.length > 0 && (
         <table class="data small">
-          <caption class="unseen">Modules and ranges</caption>
+          <caption class="unseen">{say("modules-and-ranges")}</caption>
           <thead>
             <tr>
-              <th scope="col">Stage</th>
-              <th scope="col">Module</th>
-              <th scope="col" class="num">Calls</th>
-              <th scope="col" class="num">Time</th>
-              <th scope="col" class="num">Of this kernel</th>
+              <th scope="col">{say("stage")}</th>
+              <th scope="col">{say("module")}</th>
+              <th scope="col" class="num">{say("count-column")}</th>
+              <th scope="col" class="num">{say("time-column")}</th>
+              <th scope="col" class="num">{say("of-kernel")}</th>
             </tr>
           </thead>
           <tbody>
@@ -303,12 +303,12 @@ function LaunchedFrom(p: { kernel: Kernel }) {
       )}
       {operators.length > 0 && (
         <table class="data small" id="kernel-operators">
-          <caption class="unseen">Operators</caption>
+          <caption class="unseen">{say("operators")}</caption>
           <thead>
             <tr>
-              <th scope="col">Operator</th>
-              <th scope="col">Through</th>
-              <th scope="col" class="num">Calls</th>
+              <th scope="col">{say("operator")}</th>
+              <th scope="col">{say("through")}</th>
+              <th scope="col" class="num">{say("count-column")}</th>
             </tr>
           </thead>
           <tbody>
@@ -342,7 +342,7 @@ function MemoryPlot(p: { memory: MemoryChart }) {
   const hit: Record<string, string | undefined> = { l1: p.memory.l1_hit_share_text, l2: p.memory.l2_hit_share_text };
   return (
     <section aria-labelledby="kernel-memory" id="memory-chart">
-      <h2 id="kernel-memory">Memory chart</h2>
+      <h2 id="kernel-memory">{say("memory-chart")}</h2>
       <div class="memory">
         {levels.map(([id, name], i) => (
           <Fragment key={id}>
@@ -362,7 +362,7 @@ function MemoryPlot(p: { memory: MemoryChart }) {
             )}
             <div class="level">
               <b>{name}</b>
-              {hit[id] && <span class="quiet">hits {hit[id]}</span>}
+              {hit[id] && <span class="quiet">{say("cache-hits", { share: hit[id] })}</span>}
             </div>
           </Fragment>
         ))}
@@ -375,13 +375,13 @@ function Stalls(p: { stalls: Stall[] }) {
   const most = p.stalls[0]?.share ?? 1;
   return (
     <section aria-labelledby="kernel-stalls" id="stalls">
-      <h2 id="kernel-stalls">Stall reasons</h2>
+      <h2 id="kernel-stalls">{say("stalls")}</h2>
       <table class="data small">
-        <caption class="unseen">Stall reasons</caption>
+        <caption class="unseen">{say("stalls")}</caption>
         <thead>
           <tr>
-            <th scope="col">A warp waits for</th>
-            <th scope="col" class="num">Of its time</th>
+            <th scope="col">{say("stalls-what")}</th>
+            <th scope="col" class="num">{say("stalls-share")}</th>
           </tr>
         </thead>
         <tbody>
@@ -402,8 +402,8 @@ function Stalls(p: { stalls: Stall[] }) {
 function NotCounted(p: { kernel: Kernel }) {
   return (
     <section aria-labelledby="kernel-counters">
-      <h2 id="kernel-counters">Counters</h2>
-      <p class="quiet">Not counted{p.kernel.reason ? `: ${p.kernel.reason}` : "."}</p>
+      <h2 id="kernel-counters">{say("counters")}</h2>
+      <p class="quiet">{say("not-counted", { why: p.kernel.reason })}</p>
     </section>
   );
 }
@@ -417,19 +417,23 @@ function CountedPart(p: { counted: Counted; reason?: string }) {
     <>
       {list(c.rules).length > 0 && <Rules rules={list(c.rules)} />}
       <section aria-labelledby="kernel-counters" id="counters">
-        <h2 id="kernel-counters">Counters</h2>
+        <h2 id="kernel-counters">{say("counters")}</h2>
         <p class="quiet">
-          Launch {c.launch} of {c.report}
-          {c.duration_ns ? `, ${c.duration_ns_text} under ncu` : ""}
-          {c.clock_hz ? ` at ${c.clock_hz_text}` : ""}
-          {c.passes ? `, ${c.passes} ${c.passes === 1 ? "pass" : "passes"}` : ""}
-          {c.timeline_ns ? `; such launches last ${c.timeline_ns_text} in the timeline` : ""}. {c.others ? (c.others === 1 ? "One more launch of it was counted. " : `${count(c.others)} more launches of it were counted. `) : ""}
-          {c.verified ? "It is the launch that was meant." : "It could not be verified that it is the launch that was meant."} {c.note && stop(sentence(c.note))} {p.reason && `Why this kernel: ${stop(p.reason)}`}
+          {say("counted", {
+            launch: String(c.launch),
+            report: c.report,
+            time: c.duration_ns && c.duration_ns_text,
+            clock: c.clock_hz && c.clock_hz_text,
+            passes: c.passes || "",
+            timeline: c.timeline_ns && c.timeline_ns_text,
+            others: c.others || "",
+          })}{" "}
+          {say(c.verified ? "counted-verified" : "counted-unverified")} {c.note && stop(sentence(c.note))} {p.reason && say("counted-why", { why: stop(p.reason) })}
         </p>
         {metrics.length > 0 && (
           <label class="field">
-            <span>Search</span>
-            <input type="search" id="counter-search" value={query} onInput={(e) => setQuery(e.currentTarget.value)} placeholder="Name of a counter" autocomplete="off" spellcheck={false} />
+            <span>{say("search")}</span>
+            <input type="search" id="counter-search" value={query} onInput={(e) => setQuery(e.currentTarget.value)} placeholder={say("counters-search")} autocomplete="off" spellcheck={false} />
           </label>
         )}
         <div class="counter-sections">
@@ -442,8 +446,8 @@ function CountedPart(p: { counted: Counted; reason?: string }) {
                 <caption class="unseen">{name}</caption>
                 <thead class="unseen">
                   <tr>
-                    <th scope="col">Counter</th>
-                    <th scope="col">Value</th>
+                    <th scope="col">{say("counter")}</th>
+                    <th scope="col">{say("value")}</th>
                   </tr>
                 </thead>
                 <tbody>
@@ -461,7 +465,7 @@ function CountedPart(p: { counted: Counted; reason?: string }) {
             </details>
           ))}
         </div>
-        {metrics.length > 0 && sections.length === 0 && <p class="quiet">No counter matches.</p>}
+        {metrics.length > 0 && sections.length === 0 && <p class="quiet">{say("counters-no-match")}</p>}
       </section>
     </>
   );
@@ -472,7 +476,7 @@ function bySection(metrics: Metric[], query: string): [string, Metric[]][] {
   const out = new Map<string, Metric[]>();
   for (const m of metrics) {
     if (q && !`${m.name} ${m.label ?? ""}`.toLowerCase().includes(q)) continue;
-    const name = m.section || "Other counters";
+    const name = m.section || say("counters-other");
     const rows = out.get(name);
     if (rows) rows.push(m);
     else out.set(name, [m]);
@@ -480,20 +484,18 @@ function bySection(metrics: Metric[], query: string): [string, Metric[]][] {
   return [...out];
 }
 
-const ruleNames: Record<string, string> = { ok: "note", warning: "warning", error: "error", optimization: "optimization" };
-
 function Rules(p: { rules: RuleWords[] }) {
   return (
     <section aria-labelledby="kernel-rules" id="rules">
-      <h2 id="kernel-rules">What NVIDIA's rules say</h2>
+      <h2 id="kernel-rules">{say("rules")}</h2>
       <ul class="rules">
         {p.rules.map((r, i) => (
           <li key={i} class={`rule rule-${r.kind}`}>
             <p class="rule-head">
-              <strong>{r.title || r.rule}</strong> <span class="tag">{ruleNames[r.kind] ?? r.kind}</span>
+              <strong>{r.title || r.rule}</strong> <span class="tag">{say(`rule-${r.kind}`)}</span>
               {r.speedup != null && (
                 <span class="tag">
-                  {r.local ? "local" : "kernel"} estimate {r.speedup_text} %
+                  {say(r.local ? "rule-local" : "rule-kernel", { speedup: r.speedup_text })}
                 </span>
               )}
               {r.section && <span class="quiet"> {r.section}</span>}

@@ -1,13 +1,13 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { announce } from "./announce";
 import { columnsOf, linesOf, type Line } from "./columns";
-import { count, plural } from "./format";
 import { list } from "./list";
 import { untimed, useModel, type Model } from "./model";
 import { Absent, CategoryName, KernelLink, LimiterName, Meter, Section, Swatch } from "./parts";
 import type { CategoryTime } from "./result";
 import { openKernel, useKept } from "./route";
 import { DataTable, type Column } from "./table";
+import { say } from "./words";
 
 /** The columns, with bars of shares as long as the largest share allows. */
 function columnsFor(model: Model): Column<Line>[] {
@@ -22,7 +22,7 @@ function columnsFor(model: Model): Column<Line>[] {
             <KernelLink kernel={k} inRow />
             <span class="kernel-line">
               <span class="quiet">
-                grid {k.grid.join("×")}, block {k.block.join("×")}
+                {say("grid-block", { grid: k.grid.join("×"), block: k.block.join("×") })}
               </span>
               <CategoryName id={k.category} />
             </span>
@@ -33,7 +33,7 @@ function columnsFor(model: Model): Column<Line>[] {
     calls: { width: 6.9 },
     total_ns: { width: 8.2 },
     mean_ns: { width: 7.4 },
-    share: { width: 8, cell: (at, text) => (untimed(kernels[at]!) ? <span class="quiet">n/a</span> : <Meter share={kernels[at]!.share} label={text} most={most} />) },
+    share: { width: 8, cell: (at, text) => (untimed(kernels[at]!) ? <span class="quiet">{say("absent")}</span> : <Meter share={kernels[at]!.share} label={text} most={most} />) },
     ncu_ns: { width: 7 },
     limiter: { width: 12, wrap: true, cell: (at, text) => <LimiterName kernel={kernels[at]!} text={text} /> },
   });
@@ -78,30 +78,30 @@ export function Kernels() {
   }, []);
 
   useEffect(() => {
-    if (query || category || limiter || stage) announce(`${count(rows.length)} of ${count(model.kernels.length)} kernels`);
+    if (query || category || limiter || stage) announce(say("kernels-found", { n: rows.length, of: model.kernels.length }));
   }, [rows]);
 
   const unmatched = list(list(model.result.categories).find((c) => list(c.unmatched).length > 0)?.unmatched);
   if (model.kernels.length === 0 && !model.timed) return null; // the first screen says why
   if (model.kernels.length === 0) {
     return (
-      <Section id="kernels" title="Kernels">
-        <Absent what="Kernels" />
+      <Section id="kernels" title={say("kernels")}>
+        <Absent what={say("kernels")} />
       </Section>
     );
   }
   return (
-    <Section id="kernels" title="Kernels" lead={`A row is one kernel with one grid and block${model.result.scope ? `, in ${model.result.scope.name}` : ""}. Open a row for its counters, limiter and roofline.`}>
+    <Section id="kernels" title={say("kernels")} lead={say("kernels-lead", { scope: model.result.scope?.name })}>
       {times && <Categories categories={categories} chosen={category} choose={setCategory} />}
-      <div class="toolbar" role="search" aria-label="Kernels">
+      <div class="toolbar" role="search" aria-label={say("kernels")}>
         <label class="field grow">
-          <span>Search</span>
-          <input ref={search} id="kernel-search" type="search" value={query} placeholder="Part of a name; press / to come here" autocomplete="off" spellcheck={false} onInput={(e) => setQuery(e.currentTarget.value)} />
+          <span>{say("search")}</span>
+          <input ref={search} id="kernel-search" type="search" value={query} placeholder={say("kernels-search")} autocomplete="off" spellcheck={false} onInput={(e) => setQuery(e.currentTarget.value)} />
         </label>
         <label class="field">
-          <span>Category</span>
+          <span>{say("category")}</span>
           <select value={category} onChange={(e) => setCategory(e.currentTarget.value)}>
-            <option value="">all</option>
+            <option value="">{say("all")}</option>
             {categories.map((c) => (
               <option key={c.id} value={c.id}>
                 {c.label}
@@ -111,9 +111,9 @@ export function Kernels() {
         </label>
         {stages.length > 1 && (
           <label class="field">
-            <span>Stage</span>
+            <span>{say("stage")}</span>
             <select value={stage} onChange={(e) => setStage(e.currentTarget.value)}>
-              <option value="">all</option>
+              <option value="">{say("all")}</option>
               {stages.map((s) => (
                 <option key={s} value={s}>
                   {s}
@@ -123,25 +123,25 @@ export function Kernels() {
           </label>
         )}
         <label class="field">
-          <span>Limiter</span>
+          <span>{say("limiter")}</span>
           <select value={limiter} onChange={(e) => setLimiter(e.currentTarget.value)}>
-            <option value="">all</option>
+            <option value="">{say("all")}</option>
             {limiters.map((l) => (
               <option key={l} value={l}>
                 {l}
               </option>
             ))}
-            <option value="-">not known</option>
+            <option value="-">{say("not-known")}</option>
           </select>
         </label>
       </div>
       <p class="quiet" id="kernel-count">
-        {rows.length === model.kernels.length ? `${plural(rows.length, "kernel")} by grid and block` : `${count(rows.length)} of ${plural(model.kernels.length, "kernel")} by grid and block`}
+        {rows.length === model.kernels.length ? say("kernels-all", { n: rows.length }) : say("kernels-some", { n: rows.length, of: model.kernels.length })}
       </p>
-      <DataTable id="kernel-table" caption="Kernels" rows={rows} columns={columns} rowKey={(l) => l.at} sort={times ? "total_ns" : "ncu_ns"} open={(l) => openKernel(model.kernels[l.at]!.id)} minWidth={60} rowHeight={50} empty="No kernel matches." />
+      <DataTable id="kernel-table" caption={say("kernels")} rows={rows} columns={columns} rowKey={(l) => l.at} sort={times ? "total_ns" : "ncu_ns"} open={(l) => openKernel(model.kernels[l.at]!.id)} minWidth={60} rowHeight={50} empty={say("kernels-no-match")} />
       {unmatched.length > 0 && (
         <details>
-          <summary>{unmatched.length === 1 ? "1 name that matches" : `${count(unmatched.length)} names that match`} no category rule</summary>
+          <summary>{say("kernels-unmatched", { n: unmatched.length })}</summary>
           <ul class="mono names">
             {unmatched.slice(0, 500).map((n) => (
               <li key={n}>{n}</li>
@@ -163,9 +163,9 @@ function Categories(p: { categories: CategoryTime[]; chosen: string; choose: (id
   if (p.categories.every((c) => c.share === 0)) return null;
   return (
     <>
-      <div class="split thin" role="img" aria-label={`Kernel time: ${p.categories.map((c, i) => `${c.label} ${pct[i]}`).join("; ")}`}>
+      <div class="split thin" role="img" aria-label={say("categories-label", { parts: p.categories.map((c, i) => `${c.label} ${pct[i]}`).join("; ") })}>
         {p.categories.map((c, i) => (
-          <span key={c.id} class="part" style={{ flexGrow: c.share, backgroundColor: palette.category(c.id) }} title={`${c.label}, ${pct[i]} of GPU time`} />
+          <span key={c.id} class="part" style={{ flexGrow: c.share, backgroundColor: palette.category(c.id) }} title={say("category-title", { category: c.label, share: pct[i] })} />
         ))}
       </div>
       <ul class="legend chips">

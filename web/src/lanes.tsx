@@ -1,17 +1,17 @@
-import { count } from "./format";
 import type { Model, Told } from "./model";
 import type { Box, Lane } from "./result";
+import { say } from "./words";
 
 /** What the name of a box stands for. Names of kernels are those of the scope, so a box outside it has no other name than its own. */
 export function tell(model: Model, lane: Lane, box: Box, name: string): Told {
   const { scope } = model.result;
   const outside = scope && (box.s + box.l < scope.start_ns || box.s > scope.end_ns);
-  return lane.kind === "kernel" && !outside ? model.tell(name) : { short: name || "unnamed", full: [] };
+  return lane.kind === "kernel" && !outside ? model.tell(name) : { short: name || say("unnamed"), full: [] };
 }
 
 /** The full name where the short one leaves something out. */
 export function fullName(told: Told): string {
-  if (told.full.length > 1) return `one of ${count(told.full.length)} kernels of this short name`;
+  if (told.full.length > 1) return say("one-of-names", { n: told.full.length });
   return told.full[0] && told.full[0] !== told.short ? told.full[0] : "";
 }
 

@@ -4,12 +4,14 @@ import { load } from "./load";
 import { Model } from "./model";
 import { startPrinting } from "./printing";
 import { startTheme } from "./theme";
+import { takeWords } from "./words";
 
 startTheme();
 startPrinting();
 const root = document.getElementById("app")!;
 load().then(
   (result) => {
+    takeWords(result.words);
     root.replaceChildren();
     render(<App model={new Model(result)} />, root);
     document.documentElement.dataset["ready"] = "true";

@@ -5,10 +5,12 @@ import { command } from "./format";
 import type { Kernel, Note, Result } from "./result";
 import { list } from "./list";
 import { Palette } from "./palette";
+import { say } from "./words";
 
 /** What the page carries: the result, its verdict and first numbers, its tables with their cells, and names that tell kernels apart where the short ones do not. */
 export interface Carried extends Result {
   verdict: string;
+  words: Record<string, string>; // see words.ts
   tiles: { name: string; value: string; note?: string; change?: string }[] | null;
   kernel_labels?: string[];
   kernel_changes?: Record<string, string>; // against the baseline, by ID
@@ -39,7 +41,7 @@ export class Model {
     const labels = list(result.kernel_labels);
     this.kernels.forEach((k, i) => {
       this.byID.set(k.id, k);
-      this.labels.set(k.id, (labels[i] || k.short || k.name).replace(/[\t\n\r\f\v]+/g, " ").trim() || "unnamed");
+      this.labels.set(k.id, (labels[i] || k.short || k.name).replace(/[\t\n\r\f\v]+/g, " ").trim() || say("unnamed"));
       for (const name of new Set([k.name, k.short])) {
         const same = this.byName.get(name);
         if (same) same.push(k);
@@ -54,7 +56,7 @@ export class Model {
 
   /** The short name of a kernel, with the words that tell it from others of that name. */
   label(k: Kernel): string {
-    return this.labels.get(k.id) ?? (k.short || k.name || "unnamed");
+    return this.labels.get(k.id) ?? (k.short || k.name || say("unnamed"));
   }
 
   /** The kernel of that name which takes the most time. */
@@ -68,7 +70,7 @@ export class Model {
     if (!told) {
       const kernels = this.byName.get(name) ?? [];
       const labels = new Set(kernels.map((k) => this.label(k)));
-      const short = labels.size === 1 ? [...labels][0]! : kernels[0]?.short || name || "unnamed";
+      const short = labels.size === 1 ? [...labels][0]! : kernels[0]?.short || name || say("unnamed");
       this.told.set(name, (told = { short, full: [...new Set(kernels.map((k) => k.name))] }));
     }
     return told;
@@ -89,7 +91,7 @@ export class Model {
   get part(): { name: string; wall: string; busy: string | undefined; launches: number; names: number } {
     const { scope, totals } = this.result;
     if (scope) return { name: scope.name, wall: scope.wall_ns_text, busy: scope.busy_share_text, launches: scope.launches, names: scope.kernel_names };
-    return { name: "the whole timeline", wall: totals.wall_ns_text, busy: totals.busy_share_text, launches: totals.launches, names: totals.kernel_names };
+    return { name: say("whole-timeline"), wall: totals.wall_ns_text, busy: totals.busy_share_text, launches: totals.launches, names: totals.kernel_names };
   }
 
   /** Why what only a timeline tells is absent. */
@@ -110,18 +112,10 @@ export class Model {
     const { source, workload } = this.result;
     if (workload.model?.name) return workload.model.name;
     if (this.command.length > 0) return command(this.command);
-    return list(source.files)[0]?.path.split(/[\\/]/).at(-1) || source.run || "Profile";
+    return list(source.files)[0]?.path.split(/[\\/]/).at(-1) || source.run || say("profile");
   }
 
-  /** The label of a peak. */
-  peak(id: string): string {
-    const peaks = [...list(this.result.roofline.roofs), ...list(this.result.environment.gpus).flatMap((g) => list(g.peaks))];
-    return peaks.find((p) => p.id === id)?.label ?? pipes[id] ?? id;
-  }
 }
-
-/** Pipes of an SM that no peak stands for. */
-const pipes: Record<string, string> = { int: "INT and logic pipe", xu: "special function pipe", tensor: "tensor pipe", issue: "instruction issue", sm: "SM throughput" };
 
 /** Whether the timeline holds no launch of a kernel. */
 export function untimed(k: Kernel): boolean {

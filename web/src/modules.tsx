@@ -4,6 +4,7 @@ import { useModel } from "./model";
 import type { ModuleBox } from "./result";
 import { useTheme } from "./theme";
 import { hideTip, showTip } from "./tip";
+import { say } from "./words";
 
 const boxHeight = 24;
 
@@ -19,8 +20,8 @@ export function Modules() {
   const lines = (b: ModuleBox) => [b.path, `${b.ns_text}, ${b.share_text}`];
   return (
     <>
-      <h3>Modules</h3>
-      <div class="flame" id="modules" role="group" aria-label="Modules by GPU time. Enter zooms." style={{ height: `${depth * boxHeight}px` }} onPointerLeave={hideTip}>
+      <h3>{say("modules")}</h3>
+      <div class="flame" id="modules" role="group" aria-label={say("modules-label")} style={{ height: `${depth * boxHeight}px` }} onPointerLeave={hideTip}>
         {shown.map((b) => {
           const [from, width] = place(b, chosen);
           return (

@@ -4,6 +4,7 @@ import { list } from "./list";
 import { useModel } from "./model";
 import { Breakable, KernelLink, Section, Shortened } from "./parts";
 import { DataTable } from "./table";
+import { say } from "./words";
 
 export function Operators() {
   const model = useModel();
@@ -11,10 +12,10 @@ export function Operators() {
   const table = result.tables["operators"];
   const host = result.tables["operators_host"];
   if (list(table?.rows).length + list(host?.rows).length === 0) return null;
-  const lead = ["From the torch profiler.", result.operators_profiled?.text && stop(sentence(result.operators_profiled.text)), table?.legend && stop(sentence(table.legend))];
+  const lead = [say("operators-lead"), result.operators_profiled?.text && stop(sentence(result.operators_profiled.text)), table?.legend && stop(sentence(table.legend))];
   return (
-    <Section id="operators" title="Operators" lead={lead.filter(Boolean).join(" ")}>
-      <OperatorTable id="operator-table" caption="Operators" table={table} />
+    <Section id="operators" title={say("operators")} lead={lead.filter(Boolean).join(" ")}>
+      <OperatorTable id="operator-table" caption={say("operators")} table={table} />
       {list(host?.rows).length > 0 && (
         <details class="alternative" id="host-operators">
           <summary>{host!.legend}</summary>

@@ -1,9 +1,10 @@
 import { Fragment, type ComponentChildren } from "preact";
-import { joined, sentence } from "./format";
+import { joined, sentence, stop } from "./format";
 import { list } from "./list";
 import type { Evidence, Fact, Kernel } from "./result";
 import { useModel } from "./model";
 import { kernelHref } from "./route";
+import { say } from "./words";
 
 export function Section(p: { id: string; title: string; lead?: ComponentChildren; children: ComponentChildren }) {
   return (
@@ -22,8 +23,7 @@ export function Absent(p: { what: string; why?: string }) {
   const { untold } = useModel();
   return (
     <p class="quiet absent">
-      {p.what}: n/a. {p.why ?? (untold ? sentence(untold.text) : "The result does not hold it")}
-      {!p.why && untold?.next && <>. Next: {untold.next}</>}.
+      {say("absent-what", { what: p.what })} {stop(p.why ?? (untold ? sentence(untold.text) : say("not-in-result")))} {!p.why && untold?.next && say("next", { what: stop(untold.next) })}
     </p>
   );
 }
@@ -72,7 +72,7 @@ export function CategoryName(p: { id: string }) {
 
 export function LimiterName(p: { kernel: Kernel; text?: string }) {
   const l = p.kernel.limiter;
-  if (!l.kind) return <span class="quiet">not known</span>;
+  if (!l.kind) return <span class="quiet">{say("not-known")}</span>;
   return (
     <span class={`limiter limiter-${l.kind.replace(/\W/g, "")}`} title={p.text || l.label || l.kind}>
       {p.text || l.label || l.kind}
@@ -136,16 +136,16 @@ export function EvidenceList(p: { items: Evidence[] | null | undefined }) {
   const held = items.some((e) => e.threshold);
   return (
     <table class="data small evidence">
-      <caption class="unseen">Evidence</caption>
+      <caption class="unseen">{say("evidence")}</caption>
       <thead>
         <tr>
-          <th scope="col">Evidence</th>
+          <th scope="col">{say("evidence")}</th>
           <th scope="col" class="num">
-            Value
+            {say("value")}
           </th>
           {held && (
             <th scope="col" class="short">
-              Held against
+              {say("held-against")}
             </th>
           )}
         </tr>

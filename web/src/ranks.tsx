@@ -2,6 +2,7 @@ import { linesOf, ReportTable, type Drawn } from "./columns";
 import { sentence, stop } from "./format";
 import { useModel } from "./model";
 import { Section } from "./parts";
+import { say } from "./words";
 
 /** Several timelines side by side: each as a whole, by stage and by host, and what ranks exchange. */
 export function Ranks() {
@@ -9,12 +10,12 @@ export function Ranks() {
   if (linesOf(result.tables["ranks"]).length === 0) return null;
   const ranks = result.job !== undefined;
   return (
-    <Section id="ranks" title={ranks ? "Ranks" : "Windows and repeats"} lead="Each row is of one timeline alone; the other sections are about one of them.">
-      <ReportTable name="ranks" caption={ranks ? "Ranks side by side" : "Timelines side by side"} drawn={{ part: { width: 10 }, meanwhile: { width: 15, wrap: true }, lost: { wrap: true } }} minWidth={62} />
-      <Part name="rank_stages" title="Mean pass of each stage" drawn={{ part: { width: 10 } }} />
-      <Part name="collectives" title="Communication between ranks" drawn={{ kind: { width: 8 } }} />
-      <Part name="messages" title="Communication by size of message" drawn={{ kind: { width: 8 } }} />
-      <Part name="nodes" title="Hosts" drawn={{ host: { width: 8 } }} />
+    <Section id="ranks" title={say(ranks ? "ranks" : "windows")} lead={say("ranks-lead")}>
+      <ReportTable name="ranks" caption={say(ranks ? "ranks-table" : "windows-table")} drawn={{ part: { width: 10 }, meanwhile: { width: 15, wrap: true }, lost: { wrap: true } }} minWidth={62} />
+      <Part name="rank_stages" title={say("rank-stages")} drawn={{ part: { width: 10 } }} />
+      <Part name="collectives" title={say("collectives")} drawn={{ kind: { width: 8 } }} />
+      <Part name="messages" title={say("messages")} drawn={{ kind: { width: 8 } }} />
+      <Part name="nodes" title={say("hosts")} drawn={{ host: { width: 8 } }} />
     </Section>
   );
 }

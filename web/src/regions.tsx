@@ -2,7 +2,7 @@ import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
 import { columnsOf, linesOf } from "./columns";
-import { count, sentence } from "./format";
+import { count, sentence, stop } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
 import { Modules } from "./modules";
@@ -13,6 +13,7 @@ import { openKernel } from "./route";
 import { SplitBar } from "./stages";
 import { useTheme } from "./theme";
 import { hideTip, showTip } from "./tip";
+import { say } from "./words";
 
 export function Regions() {
   const { result, timed } = useModel();
@@ -25,30 +26,30 @@ export function Regions() {
   if (roots.length === 0 && !timed) return null; // the first screen says why
   if (roots.length === 0) {
     return (
-      <Section id="regions" title="Regions">
-        <p class="quiet">The timeline holds no NVTX ranges, so there are no regions.</p>
+      <Section id="regions" title={say("regions")}>
+        <p class="quiet">{say("regions-none")}</p>
       </Section>
     );
   }
   const select = (n: Node | null) => {
     setSelected(n);
-    if (n) announce(`Region ${n.region.path}`);
+    if (n) announce(say("region-chosen", { path: n.region.path }));
   };
   return (
-    <Section id="regions" title="Regions" lead="NVTX ranges with everything launched inside them. Choose a box or a row to see it in detail.">
-      <div class="toolbar" role="toolbar" aria-label="Flame graph">
+    <Section id="regions" title={say("regions")} lead={say("regions-lead")}>
+      <div class="toolbar" role="toolbar" aria-label={say("flame")}>
         {timed && <fieldset class="choice">
-          <legend class="unseen">Width of a box</legend>
+          <legend class="unseen">{say("flame-width")}</legend>
           {(["kernel", "wall"] as const).map((m) => (
             <label key={m}>
               <input type="radio" name="flame-by" checked={by === m} onChange={() => setBy(m)} />
-              {m === "kernel" ? "GPU time" : "wall time"}
+              {say(m === "kernel" ? "gpu-time" : "wall-time")}
             </label>
           ))}
         </fieldset>}
         {focus && (
           <button type="button" onClick={() => setFocus(null)}>
-            Show all regions
+            {say("regions-all")}
           </button>
         )}
       </div>
@@ -80,17 +81,17 @@ function FlameGraph(p: { tops: Node[]; by: Measure; selected: Node | null; selec
     focusNext.current = -1;
   });
 
-  if (boxes.length === 0) return <p class="quiet">No GPU kernel ran inside a region.</p>;
+  if (boxes.length === 0) return <p class="quiet">{say("flame-none")}</p>;
 
   const label = (b: Flame) => {
     const k = model.kernels[b.kernel];
-    return b.kernel < 0 ? b.label : k ? model.label(k) : "kernel";
+    return b.kernel < 0 ? b.label : k ? model.label(k) : say("to-kernel");
   };
   const about = (b: Flame): string[] => {
     const k = model.kernels[b.kernel];
-    if (b.rest) return [`kernels of ${b.node?.region.path} that take less time than those beside`];
+    if (b.rest) return [say("flame-rest", { path: b.node?.region.path })];
     if (b.kernel < 0) return b.node ? [b.node.region.path] : [];
-    return [`kernel${k ? `, grid ${k.grid.join("×")}, block ${k.block.join("×")}` : ""}: opens its page`];
+    return [say("flame-kernel", { grid: k?.grid.join("×"), block: k?.block.join("×") })];
   };
   const lines = (b: Flame) => [label(b), b.time, ...about(b)].filter(Boolean);
   function open(b: Flame) {
@@ -113,7 +114,7 @@ function FlameGraph(p: { tops: Node[]; by: Measure; selected: Node | null; selec
   }
   return (
     <>
-      <div ref={holder} class="flame" id="flame" role="group" aria-label="Flame graph of regions. Arrow keys move, Enter opens, Z zooms." style={{ height: `${depth * boxHeight}px` }} onKeyDown={onKey} onPointerLeave={hideTip}>
+      <div ref={holder} class="flame" id="flame" role="group" aria-label={say("flame-label")} style={{ height: `${depth * boxHeight}px` }} onKeyDown={onKey} onPointerLeave={hideTip}>
         {boxes.map((b, i) => {
           const kernel = b.kernel >= 0 ? model.kernels[b.kernel] : undefined;
           const colour = b.rest ? undefined : kernel ? model.palette.category(kernel.category) : model.palette.range(b.label, dark);
@@ -142,7 +143,7 @@ function FlameGraph(p: { tops: Node[]; by: Measure; selected: Node | null; selec
           );
         })}
       </div>
-      <p class="quiet hint">Double-click a region, or press Z, to zoom to it. The lowest boxes are kernels, coloured by category; grey stands for the many that take little{p.by === "wall" ? ", and what is left empty is time without a kernel" : ""}.</p>
+      <p class="quiet hint">{say(p.by === "wall" ? "flame-help-wall" : "flame-help")}</p>
     </>
   );
 }
@@ -227,17 +228,17 @@ function Tree(p: { roots: Node[]; by: Measure; selected: Node | null; select: (n
     action();
   }
   return (
-    <div class="scroll" role="region" aria-label="Tree of regions">
-      <table class="data tree" role="treegrid" aria-label="Regions" id="region-tree">
+    <div class="scroll" role="region" aria-label={say("regions-tree")}>
+      <table class="data tree" role="treegrid" aria-label={say("regions")} id="region-tree">
         <thead>
           <tr>
-            <th scope="col">Region</th>
+            <th scope="col">{say("region")}</th>
             {columns.slice(1).map((c) => (
               <th key={c.id} scope="col" class={c.num ? "num" : undefined} title={c.title}>
                 {c.head}
               </th>
             ))}
-            {timed && <th scope="col">Busy and idle</th>}
+            {timed && <th scope="col">{say("busy-and-idle")}</th>}
           </tr>
         </thead>
         <tbody ref={body}>
@@ -262,7 +263,7 @@ function Tree(p: { roots: Node[]; by: Measure; selected: Node | null; select: (n
                       type="button"
                       class="twist"
                       tabIndex={-1}
-                      aria-label={expanded ? "Close" : "Open"}
+                      aria-label={say(expanded ? "close" : "open")}
                       onClick={(e) => {
                         e.stopPropagation();
                         toggle(n, !expanded);
@@ -274,9 +275,9 @@ function Tree(p: { roots: Node[]; by: Measure; selected: Node | null; select: (n
                     <span class="twist" aria-hidden="true" />
                   )}
                   <bdi>{regionName(n)}</bdi>
-                  {n.region.style === "startend" && <span class="quiet"> start/end</span>}
-                  {n.region.process != null && <span class="quiet"> process {n.region.process}</span>}
-                  {n.region.device != null && <span class="quiet"> GPU {n.region.device}</span>}
+                  {n.region.style === "startend" && <span class="quiet"> {say("start-end")}</span>}
+                  {n.region.process != null && <span class="quiet"> {say("process", { id: String(n.region.process) })}</span>}
+                  {n.region.device != null && <span class="quiet"> {say("gpu", { device: String(n.region.device) })}</span>}
                 </th>
                 {columns.slice(1).map((c) => (
                   <td key={c.id} class={c.num ? "num" : "wrap"}>
@@ -291,7 +292,7 @@ function Tree(p: { roots: Node[]; by: Measure; selected: Node | null; select: (n
       </table>
       {rows.length > limit && (
         <button type="button" onClick={() => setLimit(limit + step)}>
-          Show {count(Math.min(step, rows.length - limit))} more of {count(rows.length - limit)}
+          {say("show-more", { n: Math.min(step, rows.length - limit), of: rows.length - limit })}
         </button>
       )}
     </div>
@@ -317,7 +318,7 @@ function Detail(p: { node: Node | null }) {
   const outside = new Map(list(own?.metrics).map((m) => [m.name, m.text]));
   return (
     <article class="detail" id="region-detail">
-      <h3>{r.path || "unnamed"}</h3>
+      <h3>{r.path || say("unnamed")}</h3>
       <Facts
         facts={columns
           .slice(1)
@@ -326,20 +327,19 @@ function Detail(p: { node: Node | null }) {
       />
       {r.split.launch_bound && (
         <p class="callout">
-          <strong>Launch-bound.</strong>
-          {r.split.gain_ns ? ` The GPU waits ${r.split.gain_ns_text} for launches there, under nsys.` : ""}
+          <strong>{say("launch-bound")}</strong> {r.split.gain_ns ? say("region-launch-bound", { time: r.split.gain_ns_text }) : ""}
         </p>
       )}
       {r.split.wall_ns > 0 && <SplitBar split={r.split} />}
       {top.length > 0 && (
         <table class="data small">
-          <caption>Kernels inside, by time</caption>
+          <caption>{say("region-kernels")}</caption>
           <thead>
             <tr>
-              <th scope="col">Kernel</th>
-              <th scope="col" class="num">Launches</th>
-              <th scope="col" class="num">GPU time</th>
-              <th scope="col" class="num">Of the region</th>
+              <th scope="col">{say("kernel")}</th>
+              <th scope="col" class="num">{say("launches")}</th>
+              <th scope="col" class="num">{say("gpu-time")}</th>
+              <th scope="col" class="num">{say("of-region")}</th>
             </tr>
           </thead>
           <tbody>
@@ -347,7 +347,7 @@ function Detail(p: { node: Node | null }) {
               const kernel = model.kernels[k.kernel];
               return (
                 <tr key={k.kernel}>
-                  <th scope="row" class="name">{kernel ? <KernelLink kernel={kernel} /> : "not in this page"}</th>
+                  <th scope="row" class="name">{kernel ? <KernelLink kernel={kernel} /> : say("not-in-page")}</th>
                   <td class="num">{count(k.calls)}</td>
                   <td class="num">{k.ns_text}</td>
                   <td class="num">{k.share_text}</td>
@@ -360,18 +360,18 @@ function Detail(p: { node: Node | null }) {
       {counters ? (
         <table class="data small">
           <caption>
-            Counters by {counters.method}{timed ? `, covering ${counters.coverage_text} of its GPU time` : ""}{own ? ` (${own.coverage_text} outside nested ranges)` : ""}.{counters.note ? ` ${sentence(counters.note)}.` : ""}
+            {say("region-counters", { method: counters.method, share: timed && counters.coverage_text, own: own?.coverage_text })} {counters.note && stop(sentence(counters.note))}
           </caption>
           <thead>
             <tr>
-              <th scope="col">Counter</th>
-              <th scope="col" class="num">{own ? "Inclusive" : "Value"}</th>
+              <th scope="col">{say("counter")}</th>
+              <th scope="col" class="num">{say(own ? "inclusive" : "value")}</th>
               {own && (
-                <th scope="col" class="num" title="Launches outside nested ranges">
-                  Exclusive
+                <th scope="col" class="num" title={say("exclusive-help")}>
+                  {say("exclusive")}
                 </th>
               )}
-              <th scope="col">How</th>
+              <th scope="col">{say("how")}</th>
             </tr>
           </thead>
           <tbody>
@@ -381,17 +381,17 @@ function Detail(p: { node: Node | null }) {
                   <Breakable text={m.name} />
                 </th>
                 <td class="num">{m.text}</td>
-                {own && <td class="num">{outside.has(m.name) ? outside.get(m.name) : <span class="quiet" title="No launch outside nested ranges has a counter for it">n/a</span>}</td>}
+                {own && <td class="num">{outside.has(m.name) ? outside.get(m.name) : <span class="quiet" title={say("exclusive-absent")}>{say("absent")}</span>}</td>}
                 <td>
                   {m.how}
-                  {m.coverage != null && <span class="quiet">, {m.coverage_text} counted</span>}
+                  {m.coverage != null && <span class="quiet">{say("share-counted", { share: m.coverage_text })}</span>}
                 </td>
               </tr>
             ))}
           </tbody>
         </table>
       ) : (
-        <p class="quiet">{r.why ? `Not counted: ${r.why}` : "Nothing in it was counted."}</p>
+        <p class="quiet">{r.why ? say("not-counted", { why: r.why }) : say("region-not-counted")}</p>
       )}
     </article>
   );

@@ -1,6 +1,6 @@
-import { plural } from "./format";
 import { list } from "./list";
 import type { Region, Result } from "./result";
+import { say } from "./words";
 
 export interface Node {
   index: number;
@@ -36,7 +36,7 @@ export function withoutShares(roots: Node[]): Node[] {
 /** The name of a region, at the top with its domain, as in its path. */
 export function regionName(n: Node): string {
   const { name, domain } = n.region;
-  return (domain && !n.parent ? `${domain}@` : "") + (name || "unnamed");
+  return (domain && !n.parent ? `${domain}@` : "") + (name || say("unnamed"));
 }
 
 export function measure(n: Node, m: Measure): number {
@@ -48,7 +48,7 @@ export function measure(n: Node, m: Measure): number {
 function timeOf({ region: r }: Node, m: Measure): string {
   if (r.times) return r.ncu_ns_text ?? "";
   if (m === "wall") return r.wall_ns_text;
-  return r.share != null ? `${r.kernel_ns_text}, ${r.share_text} of the GPU time` : r.kernel_ns_text;
+  return r.share != null ? say("flame-share", { time: r.kernel_ns_text, share: r.share_text }) : r.kernel_ns_text;
 }
 
 /** A box of the flame graph: from and width are shares of the whole. */
@@ -89,12 +89,12 @@ export function layOut(tops: Node[], m: Measure): Flame[] {
     for (const k of list(n.region.top)) {
       const w = k.ns * scale;
       if (w < least) continue;
-      out.push({ node: n, kernel: k.kernel, label: "", time: k.share_text ? `${k.ns_text}, ${k.share_text} of the region` : k.ns_text, depth: depth + 1, from: at, width: w });
+      out.push({ node: n, kernel: k.kernel, label: "", time: k.share_text ? say("flame-kernel-share", { time: k.ns_text, share: k.share_text }) : k.ns_text, depth: depth + 1, from: at, width: w });
       at += w;
       left -= k.ns;
       launches -= k.calls;
     }
-    if (launches > 0 && left * scale >= least) out.push({ node: n, kernel: -1, label: plural(launches, "more launch", "more launches"), rest: launches, time: "", depth: depth + 1, from: at, width: left * scale });
+    if (launches > 0 && left * scale >= least) out.push({ node: n, kernel: -1, label: say("flame-launches", { n: launches }), rest: launches, time: "", depth: depth + 1, from: at, width: left * scale });
   };
   let at = 0;
   for (const n of tops) {

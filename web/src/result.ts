@@ -211,6 +211,7 @@ export interface Region {
 }
 
 export interface Kernel {
+  attained_label?: string;
   id: string;
   name: string;
   short: string;
@@ -500,6 +501,7 @@ export interface GPU {
 }
 
 export interface Fact {
+  title?: string;
   name: string;
   value: string;
 }

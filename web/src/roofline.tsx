@@ -10,6 +10,7 @@ import type { Peak, Point } from "./result";
 import { openKernel } from "./route";
 import { DataTable } from "./table";
 import { hideTip, showTip } from "./tip";
+import { say } from "./words";
 
 const levels = ["dram", "l2", "l1"];
 const levelNames: Record<string, string> = { dram: "DRAM", l2: "L2", l1: "L1" };
@@ -25,17 +26,17 @@ export function Roofline() {
   const shown = useMemo(() => all.filter((p) => p.memory === level && (!type || p.dtype === type)), [all, level, type]);
   if (all.length === 0) {
     return (
-      <Section id="roofline" title="Roofline">
-        <p class="quiet">{why || "No kernel was counted, so there are no points."}</p>
+      <Section id="roofline" title={say("roofline")}>
+        <p class="quiet">{why || say("roofline-none")}</p>
         <Roofs roofs={list(roofs)} />
       </Section>
     );
   }
   return (
-    <Section id="roofline" title="Roofline" lead="Achieved floating-point rate against operations per byte. A point is a kernel; its area is its share of the time. Under a slope it waits for memory, under a ceiling for arithmetic.">
+    <Section id="roofline" title={say("roofline")} lead={say("roofline-lead")}>
       <div class="toolbar">
         <fieldset class="choice">
-          <legend>Memory level</legend>
+          <legend>{say("memory-level")}</legend>
           {present.map((l) => (
             <label key={l}>
               <input type="radio" name="roof-level" checked={l === level} onChange={() => setLevel(l)} />
@@ -45,9 +46,9 @@ export function Roofline() {
         </fieldset>
         {types.length > 1 && (
           <label class="field">
-            <span>Data type</span>
+            <span>{say("environment-dtype")}</span>
             <select value={type} onChange={(e) => setType(e.currentTarget.value)}>
-              <option value="">all</option>
+              <option value="">{say("all")}</option>
               {types.map((t) => (
                 <option key={t} value={t}>
                   {labelOf(list(roofs), t)}
@@ -60,10 +61,10 @@ export function Roofline() {
       <RooflinePlot id="roofline-plot" roofs={list(roofs)} points={shown} memories={[level]} types={type ? [type] : types} />
       <CategoryLegend points={shown} />
       {why && <p class="quiet">{why}</p>}
-      <p class="quiet hint">Roofs are those of the longest counted launch. A kernel's share of its roof is held against the limits at the clock of its own launch, so that it may differ a little from where the point lies.</p>
+      <p class="quiet hint">{say("roofline-note")}</p>
       <Roofs roofs={list(roofs)} />
       <details class="alternative">
-        <summary>Points as a table</summary>
+        <summary>{say("points-as-table")}</summary>
         <PointTable points={all} />
       </details>
     </Section>
@@ -93,8 +94,8 @@ function Roofs(p: { roofs: Peak[] }) {
   if (p.roofs.length === 0) return null;
   return (
     <details>
-      <summary>Roofs and where they come from</summary>
-      <ReportTable name="roofs" caption="Roofs" />
+      <summary>{say("roofs-from")}</summary>
+      <ReportTable name="roofs" caption={say("roofs")} />
     </details>
   );
 }
@@ -125,7 +126,7 @@ export function RooflinePlot(p: PlotProps) {
   if (points.length === 0) {
     return (
       <div ref={frame}>
-        <p class="quiet">No point for this choice.</p>
+        <p class="quiet">{say("roofline-no-point")}</p>
       </div>
     );
   }
@@ -162,7 +163,7 @@ export function RooflinePlot(p: PlotProps) {
   }
   return (
     <div ref={frame} class={p.small ? "plot" : "plot wide"}>
-      <svg ref={holder} id={p.id} viewBox={`0 0 ${width} ${height}`} role="group" aria-label="Roofline plot. Arrow keys go from point to point by time, Enter opens the kernel.">
+      <svg ref={holder} id={p.id} viewBox={`0 0 ${width} ${height}`} role="group" aria-label={say("roofline-label")}>
         {powers(x0, x1, (width - margin.left) / 48).map((v) => (
           <g key={v} class="tick">
             <line x1={x(v)} x2={x(v)} y1={margin.top} y2={height - margin.bottom} />
@@ -180,10 +181,10 @@ export function RooflinePlot(p: PlotProps) {
           </g>
         ))}
         <text class="axis" x={8} y={14}>
-          achieved rate (FLOP/s)
+          {say("roofline-y")}
         </text>
         <text class="axis" x={(margin.left + width - margin.right) / 2} y={height - 6} text-anchor="middle">
-          operations per byte (FLOP/B)
+          {say("roofline-x")}
         </text>
         {memory.map((m) => {
           const from = Math.max(x0, y0 / m.value);
@@ -250,10 +251,10 @@ function describe(model: Model, roofs: Peak[], q: Point): string[] {
   const k = model.kernel(q.kernel);
   return [
     k ? model.label(k) : q.kernel,
-    `${q.flops_text} at ${q.intensity_text} FLOP/B of ${levelNames[q.memory] ?? q.memory}`,
-    `${q.attained_text} of the roof (${labelOf(roofs, q.dtype)})`,
-    `${q.ns > 0 ? `${q.ns_text} in all` : "not in the timeline"}${k?.limiter.kind ? `, limited by ${k.limiter.label}` : ""}`,
-    ...(k ? [`grid ${k.grid.join("×")}, block ${k.block.join("×")}`] : []),
+    say("point-rate", { rate: q.flops_text, intensity: q.intensity_text, memory: levelNames[q.memory] ?? q.memory }),
+    say("point-roof", { share: q.attained_text, roof: labelOf(roofs, q.dtype) }),
+    say("point-time", { time: q.ns > 0 ? q.ns_text : say("not-in-timeline"), limiter: k?.limiter.kind && k.limiter.label }),
+    ...(k ? [say("grid-block", { grid: k.grid.join("×"), block: k.block.join("×") })] : []),
   ];
 }
 
@@ -335,7 +336,7 @@ function PointTable(p: { points: Point[] }) {
   return (
     <DataTable
       id="point-table"
-      caption="Points of the roofline"
+      caption={say("points")}
       rows={linesOf(table)}
       rowKey={(l) => l.at}
       sort="kernel_total_ns"

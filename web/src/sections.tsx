@@ -6,46 +6,30 @@ import { useModel } from "./model";
 import { Breakable, EvidenceList, Facts, KernelLink, Section } from "./parts";
 import { usePrinting } from "./printing";
 import type { Fact, Kernel, Note, Peak } from "./result";
-
-const weights: Record<string, string> = { high: "Important", medium: "Worth knowing", low: "Minor" };
+import { say } from "./words";
 
 export function Findings() {
   const { result, timed } = useModel();
   const findings = list(result.findings);
   const [plainly, setPlainly] = useState(false);
-  const nothing = timed && (result.source.status ?? "done") === "done" ? "Nothing stands out." : "No finding: what was captured supports no statement about where time could be saved.";
+  const nothing = timed && (result.source.status ?? "done") === "done" ? say("findings-none") : say("findings-untold");
   return (
-    <Section id="findings" title="Findings">
+    <Section id="findings" title={say("findings")}>
       {findings.length === 0 && <p class="quiet">{nothing}</p>}
       {findings.some((f) => f.plain && f.plain !== f.text) && (
         <label class="plainly">
-          <input type="checkbox" id="plainly" checked={plainly} onChange={(e) => setPlainly(e.currentTarget.checked)} /> In plain words
+          <input type="checkbox" id="plainly" checked={plainly} onChange={(e) => setPlainly(e.currentTarget.checked)} /> {say("findings-plainly")}
         </label>
       )}
       <ol class="findings">
         {findings.map((f) => (
           <li key={f.id} id={`finding-${f.id}`} class={`finding finding-${f.weight}`}>
-            <span class="weight">{weights[f.weight] ?? f.weight}</span>
-            <p class="finding-text">
-              <Lead text={(plainly && f.plain) || f.text} />
-            </p>
+            <span class="weight">{say(`weight-${f.weight}`)}</span>
+            <p class="finding-text">{joined((plainly && f.plain) || f.text)}</p>
           </li>
         ))}
       </ol>
     </Section>
-  );
-}
-
-/** The words before the first colon stand out, where they are few. */
-function Lead(p: { text: string }) {
-  const text = joined(p.text);
-  const at = text.indexOf(": ");
-  if (at < 0 || at > 70) return <>{text}</>;
-  return (
-    <>
-      <strong>{text.slice(0, at + 1)}</strong>
-      {text.slice(at + 1)}
-    </>
   );
 }
 
@@ -54,12 +38,11 @@ export function UtilisationTable() {
   const clocks = result.roofline.clocks;
   if (list(result.tables["use"]?.rows).length === 0) return null;
   return (
-    <Section id="utilisation" title="MFU, HFU and MBU" lead="Work achieved over the peak of this GPU: the model's floating-point operations (MFU), those that the hardware executed (HFU) and memory traffic (MBU).">
-      <ReportTable name="use" caption="MFU, HFU and MBU per stage" drawn={{ measure: { width: 5.6 }, from: { width: 5.6 } }} />
+    <Section id="utilisation" title={say("use")} lead={say("use-lead")}>
+      <ReportTable name="use" caption={say("use-table")} drawn={{ measure: { width: 5.6 }, from: { width: 5.6 } }} />
       {clocks && (
         <p class="quiet" id="clocks">
-          The peak of MFU is at {clocks.peak.clock ?? "the highest clock of the device"}: what the GPU could do at most. The roofline draws the same limit at {clocks.roof.clock ?? "the clock at which ncu counted"}, because each counted kernel is held against what was
-          possible while it was counted.
+          {say("use-clocks", { peak: clocks.peak.clock ?? say("highest-clock"), roof: clocks.roof.clock ?? say("counted-clock") })}
         </p>
       )}
     </Section>
@@ -70,14 +53,10 @@ function PeakText(p: { peak: Peak }) {
   if (!p.peak.value) return <>–</>;
   return (
     <span title={p.peak.basis}>
-      {p.peak.label}, {p.peak.value_text}
-      {p.peak.clock_hz ? ` at ${p.peak.clock_hz_text}` : ""} {!p.peak.measured && <span class="tag">not measured</span>}
+      {say("peak", { label: p.peak.label, value: p.peak.value_text, clock: p.peak.clock_hz ? p.peak.clock_hz_text : "" })} {!p.peak.measured && <span class="tag">{say("not-measured")}</span>}
     </span>
   );
 }
-
-/** The runs whose times opportunities are held against. */
-const runs: Record<string, string> = { clean: "clean", nsys: "under nsys" };
 
 export function Opportunities() {
   const model = useModel();
@@ -88,8 +67,8 @@ export function Opportunities() {
   if (items.length === 0 && !model.timed) return null; // no time could be saved of an unknown time
   const most = Math.max(...items.map((o) => o.seconds), 1e-12);
   return (
-    <Section id="opportunities" title="Opportunities" lead={`What could be saved at most, by seconds of ${model.part.name}. The bounds do not add up: one gain takes from another.`}>
-      {items.length === 0 && <p class="quiet">None was found.</p>}
+    <Section id="opportunities" title={say("opportunities")} lead={say("opportunities-lead", { of: model.part.name })}>
+      {items.length === 0 && <p class="quiet">{say("opportunities-none")}</p>}
       <ol class="opportunities">
         {shown.map((o) => {
           const kernels = list(o.kernels)
@@ -99,7 +78,7 @@ export function Opportunities() {
             <li key={o.id} id={`opportunity-${o.id}`} class="opportunity">
               <div class="gain">
                 <b>{o.seconds_text}</b>
-                <span class="quiet">{o.estimated ? "about" : "at most"}</span>
+                <span class="quiet">{say(o.estimated ? "about" : "at-most")}</span>
                 <span class="meter-bar" aria-hidden="true">
                   <span style={{ width: `${(o.seconds / most) * 100}%` }} />
                 </span>
@@ -107,16 +86,22 @@ export function Opportunities() {
               <div>
                 <h3>{o.title}</h3>
                 <p class="quiet">
-                  {o.share_text ?? "n/a"} of {model.part.name}
-                  {o.of_ns > 0 && runs[o.times] ? `, ${o.of_ns_text} ${runs[o.times]}` : ""}
-                  {o.estimate_s != null ? `; likely about ${o.estimate_s_text}` : ""}
-                  {o.speedup > 1 ? `, which would be up to ${o.speedup_text} times as fast` : ""}
-                  {o.stage && o.stage_gain != null ? `; ${o.stage_gain_text} of ${o.stage}` : o.stage ? `; in ${o.stage}` : ""}
+                  {say("opportunity-about", {
+                    share: o.share_text ?? say("absent"),
+                    part: model.part.name,
+                    of: o.of_ns > 0 && o.of_ns_text,
+                    times: o.of_ns > 0 && say(`times-${o.times}`),
+                    estimate: o.estimate_s_text,
+                    speedup: o.speedup > 1 && o.speedup_text,
+                    gain: o.stage_gain_text,
+                    stage: o.stage,
+                    alone: o.stage_gain == null && o.stage,
+                  })}
                 </p>
                 {o.how && <p>{o.how}</p>}
                 <details>
-                  <summary>Evidence and assumption</summary>
-                  {o.assumption && <p>Assumes: {o.assumption}</p>}
+                  <summary>{say("opportunity-evidence")}</summary>
+                  {o.assumption && <p>{say("opportunity-assumes", { what: o.assumption })}</p>}
                   <EvidenceList items={o.evidence} />
                   {kernels.length > 0 && (
                     <ul class="plain">
@@ -135,48 +120,43 @@ export function Opportunities() {
       </ol>
       {shown.length < items.length && (
         <button type="button" class="more" onClick={() => setAll(true)}>
-          {items.length - shown.length === 1 ? "Show a smaller one" : `Show ${count(items.length - shown.length)} smaller ones`}
+          {say("opportunities-more", { n: items.length - shown.length })}
         </button>
       )}
     </Section>
   );
 }
 
-/** A name begins with a capital, as its neighbours do, unless it is out of a program such as torch.compile. */
-function factName(name: string): string {
-  return /[._]/.test(name) ? name : name.charAt(0).toUpperCase() + name.slice(1);
-}
-
 export function Environment() {
   const { result, command: ran } = useModel();
   const e = result.environment;
   const w = result.workload;
-  const fact = (name: string, value: string | number | undefined): Fact[] => (value ? [{ name, value: String(value) }] : []);
-  const machine: Fact[] = [...fact("Host", e.host), ...fact("CPU", e.cpu), ...fact("System", e.os), ...fact("Driver", e.driver), ...fact("CUDA", e.cuda), ...fact("Nsight Systems", e.nsys), ...fact("Nsight Compute", e.ncu), ...list(e.software)];
+  const fact = (id: string, value: string | number | undefined): Fact[] => (value ? [{ name: say(`environment-${id}`), value: String(value) }] : []);
+  const machine: Fact[] = [...fact("host", e.host), ...fact("cpu", e.cpu), ...fact("os", e.os), ...fact("driver", e.driver), ...fact("cuda", e.cuda), ...fact("nsys", e.nsys), ...fact("ncu", e.ncu), ...list(e.software)];
   const m = w.model;
   const model: Fact[] = [
-    ...fact("Kind", w.kind),
-    ...fact("Model", m?.name),
-    ...fact("Family", m?.family),
-    ...fact("Parameters", m?.parameters && count(m.parameters)),
-    ...fact("Weights", m?.weights_bytes && m.weights_bytes_text),
-    ...fact("Layers", m?.layers),
-    ...fact("Data type", m?.dtype),
-    ...fact("Attention", m?.attention),
-    ...fact("KV cache", m?.kv_cache),
-    ...list(w.shape).map((f) => ({ ...f, name: factName(f.name) })),
+    ...fact("kind", w.kind),
+    ...fact("model", m?.name),
+    ...fact("family", m?.family),
+    ...fact("parameters", m?.parameters && count(m.parameters)),
+    ...fact("weights", m?.weights_bytes && m.weights_bytes_text),
+    ...fact("layers", m?.layers),
+    ...fact("dtype", m?.dtype),
+    ...fact("attention", m?.attention),
+    ...fact("kv-cache", m?.kv_cache),
+    ...list(w.shape).map((f) => ({ ...f, name: f.title ?? f.name })),
   ];
   return (
-    <Section id="environment" title="Environment">
+    <Section id="environment" title={say("environment")}>
       {list(e.gpus).map((g) => (
         <article key={g.device}>
           <h3>
-            GPU {g.device}{g.name ? `: ${g.name}` : ""}
+            {say("gpu", { device: String(g.device), name: g.name })}
           </h3>
-          <Facts facts={[...fact("Chip", g.chip), ...fact("Compute capability", g.compute), ...fact("SMs", g.sms), ...fact("Memory", g.memory_bytes && g.memory_bytes_text)]} />
+          <Facts facts={[...fact("chip", g.chip), ...fact("compute", g.compute), ...fact("sms", g.sms), ...fact("memory", g.memory_bytes && g.memory_bytes_text)]} />
           {list(g.peaks).length > 0 && (
             <details>
-              <summary>Peaks</summary>
+              <summary>{say("peaks")}</summary>
               <ul class="plain">
                 {list(g.peaks).map((peak) => (
                   <li key={peak.id}>
@@ -190,13 +170,13 @@ export function Environment() {
       ))}
       {machine.length > 0 && (
         <>
-          <h3>Machine and software</h3>
+          <h3>{say("machine")}</h3>
           <Facts facts={machine} />
         </>
       )}
       {model.length > 0 && (
         <>
-          <h3>Workload</h3>
+          <h3>{say("workload")}</h3>
           <Facts facts={model} />
         </>
       )}
@@ -215,7 +195,7 @@ function Command(p: { text: string }) {
     <>
       <pre class="command beginning">{p.text.slice(0, longCommand / 3).replace(/\S*$/, "…")}</pre>
       <details class="alternative">
-        <summary>The whole command, {count(p.text.length)} characters</summary>
+        <summary>{say("whole-command", { n: p.text.length })}</summary>
         {whole}
       </details>
     </>
@@ -227,7 +207,7 @@ export function Method() {
   const m = result.method;
   const picked = m.picked;
   return (
-    <Section id="method" title="How it was measured">
+    <Section id="method" title={say("method")}>
       {list(m.commands).map((c, i) => (
         <article key={i} class="command-block">
           <h3>
@@ -241,37 +221,46 @@ export function Method() {
       ))}
       {picked && (
         <>
-          <h3>Launches that were counted</h3>
+          <h3>{say("picked-title")}</h3>
           <p>
-            Of {count(picked.groups)} groups of kernel, grid and block {count(picked.chosen)} were chosen and {count(picked.counted)} counted{picked.counted > picked.chosen ? ", some along with the others" : ""}: {picked.coverage_text} of the GPU time of the chosen regions{list(picked.by_region).length > 0 ? ` (${list(picked.by_region).map((r) => `${r.region} ${r.coverage_text}`).join(", ")})` : ""}, {picked.coverage_all_text} of all
-            GPU time.
-            {picked.actual_s ? ` It took ${picked.actual_s_text}` : ""}
-            {picked.actual_s && picked.predicted_s ? `, predicted ${picked.predicted_s_text}.` : picked.actual_s ? "." : ""}
+            {say("picked", {
+              groups: picked.groups,
+              chosen: picked.chosen,
+              counted: picked.counted,
+              others: picked.counted > picked.chosen && picked.counted - picked.chosen,
+              coverage: picked.coverage_text,
+              regions: list(picked.by_region)
+                .map((r) => `${r.region} ${r.coverage_text}`)
+                .join(", "),
+              all: picked.coverage_all_text,
+              took: picked.actual_s && picked.actual_s_text,
+              predicted: picked.actual_s && picked.predicted_s && picked.predicted_s_text,
+            })}
           </p>
-          {list(picked.left_out).length > 0 && <p class="quiet">Left out: {list(picked.left_out).map((n) => n.text).join("; ")}</p>}
-          {list(picked.cut_off).length > 0 && <p class="quiet">Cut off by a limit of the choice: {list(picked.cut_off).map((n) => n.text).join("; ")}</p>}
+          {list(picked.left_out).length > 0 && <p class="quiet">{say("picked-left-out", { what: list(picked.left_out).map((n) => n.text).join("; ") })}</p>}
+          {list(picked.cut_off).length > 0 && <p class="quiet">{say("picked-cut-off", { what: list(picked.cut_off).map((n) => n.text).join("; ") })}</p>}
         </>
       )}
-      {m.clock && <p>Clock of the counters: {m.clock}</p>}
-      {m.unprofiled_s && <p>The whole program without a profiler: {m.unprofiled_s_text}.</p>}
+      {m.clock && <p>{say("method-clock", { clock: m.clock })}</p>}
+      {m.unprofiled_s && <p>{say("method-unprofiled", { time: m.unprofiled_s_text })}</p>}
       {list(m.deviations).length > 0 && (
         <>
-          <h3>Settings that profiling required to be different</h3>
-          <ReportTable name="deviations" caption="Settings that profiling required to be different" drawn={{ stage: { width: 9 } }} />
+          <h3>{say("deviations")}</h3>
+          <ReportTable name="deviations" caption={say("deviations")} drawn={{ stage: { width: 9 } }} />
         </>
       )}
-      <Notes title="Annotation" notes={list(m.annotation)} />
-      <Notes title="Replay modes tried" notes={list(m.ladder)} />
+      <Notes title={say("annotation")} notes={list(m.annotation)} />
+      <Notes title={say("replay-modes")} notes={list(m.ladder)} />
       {list(m.thresholds).length > 0 && (
         <details>
-          <summary>Thresholds of the verdicts</summary>
+          <summary>{say("thresholds")}</summary>
           <Facts facts={list(m.thresholds)} />
         </details>
       )}
       {list(result.source.files).length > 0 && (
         <details>
-          <summary>Files it was made from</summary>
-          <ReportTable name="files" caption="Files" />
+          <summary>{say("files-of")}</summary>
+          <ReportTable name="files" caption={say("files")} />
         </details>
       )}
     </Section>
@@ -284,9 +273,9 @@ export function Doubts() {
   const missing = list(result.missing);
   if (warnings.length + missing.length === 0) return null;
   return (
-    <Section id="doubts" title="Warnings and what is missing">
-      <Notes title="Warnings" notes={warnings} />
-      <Notes title="Could not be told" notes={missing} />
+    <Section id="doubts" title={say("doubts")}>
+      <Notes title={say("warnings")} notes={warnings} />
+      <Notes title={say("missing")} notes={missing} />
     </Section>
   );
 }
@@ -300,7 +289,7 @@ function Notes(p: { title: string; notes: Note[] }) {
         {p.notes.map((n, i) => (
           <li key={i} id={`note-${n.code}`}>
             {sentence(n.text)}
-            {n.next && <span class="next">Next: {n.next}</span>}
+            {n.next && <span class="next">{say("next", { what: n.next })}</span>}
           </li>
         ))}
       </ul>

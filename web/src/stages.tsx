@@ -5,6 +5,7 @@ import { useModel } from "./model";
 import { Absent, Section, Swatch } from "./parts";
 import { inkOn } from "./palette";
 import type { Bound, Split, Stage, TimePart } from "./result";
+import { draw, say } from "./words";
 
 interface Part {
   id: string;
@@ -26,19 +27,23 @@ export function useParts(split: Split): Part[] {
   ].filter((p) => p.ns > 0);
 }
 
+function named(p: Part): string {
+  return p.idle ? say("split-idle", { why: p.label }) : p.label;
+}
+
 /** One bar of busy time by category, then idle time by cause, hatched. A bare one has no legend, a compact one no text either. */
 export function SplitBar(p: { split: Split; compact?: boolean; bare?: boolean }) {
   const parts = useParts(p.split);
-  if (parts.length === 0) return <p class="quiet">No time to divide.</p>;
+  if (parts.length === 0) return <p class="quiet">{say("split-none")}</p>;
   return (
     <>
-      <div class={p.compact ? "split compact" : "split"} role="img" aria-label={parts.map((x) => `${x.idle ? "idle, " : ""}${x.label} ${x.share}`).join("; ")}>
+      <div class={p.compact ? "split compact" : "split"} role="img" aria-label={parts.map((x) => `${named(x)} ${x.share}`).join("; ")}>
         {parts.map((x, i) => (
           <span
             key={i}
             class={x.idle ? "part hatch" : "part"}
             style={{ flexGrow: x.part, backgroundColor: x.colour, color: inkOn(x.colour) }}
-            title={`${x.idle ? "Idle: " : ""}${x.label}, ${x.time}, ${x.share}`}
+            title={`${named(x)}, ${x.time}, ${x.share}`}
           >
             {!p.compact && x.part > 0.09 && <span class="part-text">{x.label}</span>}
           </span>
@@ -49,8 +54,7 @@ export function SplitBar(p: { split: Split; compact?: boolean; bare?: boolean })
           {parts.map((x, i) => (
             <li key={i}>
               <Swatch colour={x.colour} hatch={x.idle} />
-              {x.idle ? "idle: " : ""}
-              {x.label} <span class="quiet">{x.time}</span> <b>{x.share}</b>
+              {named(x)} <span class="quiet">{x.time}</span> <b>{x.share}</b>
             </li>
           ))}
         </ul>
@@ -65,44 +69,44 @@ export function Stages() {
   if (stages.length === 0 && !timed) return null; // the first screen says why
   const divided = stages.some((s) => s.split.wall_ns > 0);
   return (
-    <Section id="time" title="Where the time goes" lead={divided ? "Wall time of each stage under nsys: kernels run, by category, and no kernel runs (hatched), by cause. Copies are such a cause; GPU busy above counts them as work." : undefined}>
-      {stages.length === 0 && <Absent what="Stages" />}
+    <Section id="time" title={say("time")} lead={divided ? say("time-lead") : undefined}>
+      {stages.length === 0 && <Absent what={say("stages")} />}
       {stages.filter((s) => s.split.wall_ns > 0).map((s) => (
         <StageSplit key={s.name} stage={s} />
       ))}
-      {stages.length > 0 && !divided && <Absent what="Busy and idle time" />}
+      {stages.length > 0 && !divided && <Absent what={say("busy-and-idle-time")} />}
       {result.scope?.split && stages.length > 1 && (
         <details>
-          <summary>The scope as a whole: {result.scope.name}</summary>
+          <summary>{say("time-scope", { name: result.scope.name })}</summary>
           <SplitBar split={result.scope.split} />
         </details>
       )}
       {result.totals.split && stages.length > 0 && result.totals.split.wall_ns > 0 && (
         <details>
-          <summary>The whole capture, with what lies outside the stages</summary>
+          <summary>{say("time-whole")}</summary>
           <SplitBar split={result.totals.split} />
         </details>
       )}
       {stages.length > 0 && (
         <>
-          <h3>Timings per stage</h3>
-          <ReportTable name="stages" caption="Timings per stage" />
+          <h3>{say("stage-timings")}</h3>
+          <ReportTable name="stages" caption={say("stage-timings")} />
           <p class="quiet hint">{sentence(result.tables["stages"]?.legend ?? "")}.</p>
         </>
       )}
-      {list(result.totals.aggregates).length > 0 && <h3>Aggregates of the unprofiled run</h3>}
-      <ReportTable name="aggregates" caption="Aggregates of the unprofiled run" />
+      {list(result.totals.aggregates).length > 0 && <h3>{say("aggregates")}</h3>}
+      <ReportTable name="aggregates" caption={say("aggregates")} />
     </Section>
   );
 }
 
 function listed(names: string[]): string {
-  return names.length > 4 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
+  return names.length > 4 ? say("and-more", { names: names.slice(0, 3).join(", "), n: names.length - 3 }) : names.join(", ");
 }
 
 /** What a launch-bound stage could save at most. */
 function gain(b: Bound): string {
-  return `${b.ns_text} of ${b.of_ns_text} ${b.times === "clean" ? "in the unprofiled run" : "under nsys"} (${b.share_text})`;
+  return say("gain", { time: b.ns_text, of: b.of_ns_text, times: say(`times-${b.times}`), share: b.share_text });
 }
 
 function StageSplit(p: { stage: Stage }) {
@@ -112,25 +116,27 @@ function StageSplit(p: { stage: Stage }) {
     <article class="stage" data-stage={name}>
       <h3>
         {name}
-        {regions.length > 1 ? <span class="quiet"> the sum of {listed(regions)}</span> : region && region !== name && <span class="quiet"> measured by {region}</span>}
+        {regions.length > 1 ? <span class="quiet"> {say("stage-sum", { regions: listed(regions) })}</span> : region && region !== name && <span class="quiet"> {say("stage-by", { region })}</span>}
       </h3>
       {split.launch_bound && (
         <p class="callout" role="note">
-          <strong>Launch-bound.</strong> The GPU waits for the host more than it works.
-          {p.stage.launch_gain ? ` Closing the launch gaps could save at most ${gain(p.stage.launch_gain)}.` : ""} Fix the launch gaps first; tuning kernels will not help yet.
+          <strong>{say("launch-bound")}</strong> {say("stage-launch-bound", { gain: p.stage.launch_gain && gain(p.stage.launch_gain) })}
         </p>
       )}
       <p class="numbers">
-        <b>{split.wall_ns_text}</b> wall under nsys; a kernel runs in <b>{split.busy_ns_text}</b> ({split.busy_share_text}), none in <b>{split.idle_ns_text}</b> ({split.idle_share_text})
-        {p.stage.passes ? `, over ${p.stage.passes} ${p.stage.passes === 1 ? "pass" : "passes"} in the timeline` : ""}
+        {draw("stage-times", {
+          wall: <b>{split.wall_ns_text}</b>,
+          busy: <b>{split.busy_ns_text}</b>,
+          busy_share: split.busy_share_text,
+          idle: <b>{split.idle_ns_text}</b>,
+          idle_share: split.idle_share_text,
+          passes: p.stage.passes || "",
+        })}
       </p>
       <SplitBar split={split} />
       {list(sub).length > 0 && (
         <p class="quiet">
-          Parts of this stage, already inside it:{" "}
-          {list(sub)
-            .map((x) => `${x.name} ${x.ms_text}`)
-            .join(", ")}
+          {say("stage-parts", { parts: list(sub).map((x) => `${x.name} ${x.ms_text}`).join(", ") })}
         </p>
       )}
     </article>

@@ -9,6 +9,7 @@ import type { LayerStrip, StripColumn } from "./result";
 import { linkTo } from "./route";
 import { useTheme } from "./theme";
 import { hideTip, showTip } from "./tip";
+import { say } from "./words";
 
 /** How the steps of the timeline differ: durations by kind, and layers that took longer than usual. */
 export function Steps() {
@@ -18,22 +19,22 @@ export function Steps() {
   const plots = list(steps.groups).filter((g) => g.histogram);
   const strip = steps.strip;
   return (
-    <Section id="steps" title="Steps">
-      <ReportTable name="steps" caption="Distribution of the steps" />
+    <Section id="steps" title={say("steps")}>
+      <ReportTable name="steps" caption={say("steps-table")} />
       <div class="columns histograms">
         {plots.map((g) => (
           <div key={g.stage} class="step-histogram">
             <h3>{g.stage}</h3>
-            <HistogramPlot histogram={g.histogram!} label={`${g.stage}: ${count(g.steps)}`} what="steps" axis="duration of a step" />
+            <HistogramPlot histogram={g.histogram!} label={`${g.stage}: ${count(g.steps)}`} what={say("steps-what")} axis={say("steps-axis")} />
           </div>
         ))}
       </div>
       {strip && (
         <>
-          <h3>Layers over steps</h3>
+          <h3>{say("layers-over-steps")}</h3>
           <Strip strip={strip} />
           <p class="quiet hint">{result.tables["outliers"]?.legend}.</p>
-          <ReportTable name="outliers" caption="Layers that took longer than usual" />
+          <ReportTable name="outliers" caption={say("outliers")} />
         </>
       )}
     </Section>
@@ -65,14 +66,14 @@ function Strip(p: { strip: LayerStrip }) {
     const [layer, column] = [Math.floor(y / row), Math.floor(((x - gutter) / wide) * columns.length)];
     return layers[layer] !== undefined && columns[column] ? { layer, column } : undefined;
   }
-  const stepOf = (c: StripColumn) => (c.first === c.last ? `${c.group}, step ${c.first}` : `${c.group}, steps ${c.first} to ${c.last}`);
+  const stepOf = (c: StripColumn) => say("strip-step", { group: c.group, first: String(c.first), last: c.first !== c.last && String(c.last) });
   return (
     <div class="canvas-box">
       <canvas
         ref={canvas}
         id="layer-strip"
         role="img"
-        aria-label="GPU time of each layer in each step; the table below lists what stands out"
+        aria-label={say("strip-label")}
         style={{ height: `${height}px` }}
         onPointerMove={(e) => {
           const at = cellAt(e.offsetX, e.offsetY);

@@ -1,9 +1,9 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
-import { count, plural } from "./format";
 import { usePrinting } from "./printing";
 import { useKept } from "./route";
+import { say } from "./words";
 
 export interface Column<T> {
   id: string;
@@ -77,7 +77,7 @@ export function DataTable<T>(p: Props<T>) {
   function sortBy(c: Column<T>) {
     const up = sort.id === c.id ? !sort.up : !c.num;
     keep(up ? c.id : `-${c.id}`);
-    announce(`${p.caption}: sorted by ${c.title ?? c.head}, ${up ? "ascending" : "descending"}`);
+    announce(say(up ? "sorted-up" : "sorted-down", { table: p.caption, by: c.title ?? c.head }));
   }
 
   function move(to: number) {
@@ -115,7 +115,7 @@ export function DataTable<T>(p: Props<T>) {
     }
   }
 
-  if (rows.length === 0) return <p class="quiet">{p.empty ?? "Nothing to show."}</p>;
+  if (rows.length === 0) return <p class="quiet">{p.empty ?? say("table-empty")}</p>;
   return (
     <>
       <div
@@ -123,7 +123,7 @@ export function DataTable<T>(p: Props<T>) {
         id={p.id}
         class={tall ? "scroll tall" : "scroll"}
         role="region"
-        aria-label={`${p.caption}, ${plural(rows.length, "row")}`}
+        aria-label={say("table-label", { table: p.caption, n: rows.length })}
         tabIndex={0}
         onScroll={virtual ? (e) => setTop(e.currentTarget.scrollTop) : undefined}
         onKeyDown={onKey}
@@ -191,7 +191,7 @@ export function DataTable<T>(p: Props<T>) {
       </div>
       {printing && last < rows.length && (
         <p class="quiet">
-          The first {count(last)} of {count(rows.length)} rows.
+          {say("table-first", { n: last, of: rows.length })}
         </p>
       )}
     </>

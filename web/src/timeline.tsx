@@ -1,7 +1,7 @@
 import type { TargetedKeyboardEvent, TargetedMouseEvent, TargetedPointerEvent } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
-import { count, instant, percent, time } from "./format";
+import { instant, percent, time } from "./format";
 import { ReportTable } from "./columns";
 import { fullName, tell } from "./lanes";
 import { list } from "./list";
@@ -14,6 +14,7 @@ import { isDark, useTheme } from "./theme";
 import { TimelineView, type Hit, type Rank } from "./timelineview";
 import { hideTip, showTip } from "./tip";
 import { loadEvents } from "./events";
+import { say } from "./words";
 
 const copyColour = "#66ccee";
 const apiColour = "#9aa3ad";
@@ -124,7 +125,7 @@ export function Timeline() {
     if (!v) return;
     change(v);
     changed();
-    announce(`Timeline shows ${time(v.from)} to ${time(v.to)}`);
+    announce(say("timeline-shows", { from: time(v.from), to: time(v.to) }));
   }
 
   function describe(hit: Hit): string[] {
@@ -133,9 +134,9 @@ export function Timeline() {
     const lane = v?.lane(hit.lane);
     if (!v || !b || !lane) return [];
     const told = tell(model, lane, b, v.name(b));
-    const lines = [told.short, `${lane.label}, at ${when(v, b)}`];
-    if (b.c && b.c > 1) lines.push(`${count(b.c)} events in ${time(b.l)}, busy ${time(b.b ?? b.l)} (${percent((b.b ?? b.l) / Math.max(1, b.l))}); mostly the one named`);
-    else lines.push(`lasts ${time(b.l)}`);
+    const lines = [told.short, say("event-at", { lane: lane.label, at: when(v, b) })];
+    if (b.c && b.c > 1) lines.push(say("events-in", { n: b.c, time: time(b.l), busy: time(b.b ?? b.l), share: percent((b.b ?? b.l) / Math.max(1, b.l)) }));
+    else lines.push(say("event-lasts", { time: time(b.l) }));
     const full = fullName(told);
     return full ? [...lines, full] : lines;
   }
@@ -167,7 +168,7 @@ export function Timeline() {
       const text = `${name} ${told?.full.join(" ") ?? ""}`.toLowerCase();
       return words.every((w) => text.includes(w));
     }, by);
-    if (!hit) return announce(by > 0 ? "No later event of that name" : "No earlier event of that name");
+    if (!hit) return announce(say(by > 0 ? "no-later-event" : "no-earlier-event"));
     v.reveal(hit);
     select(hit);
     changed();
@@ -220,7 +221,7 @@ export function Timeline() {
     const hit = v.hit(e.offsetX, e.offsetY);
     const counter = hit ? undefined : v.counterAt(e.offsetX, e.offsetY);
     if (hit) showTip(e.clientX, e.clientY, describe(hit));
-    else if (counter) showTip(e.clientX, e.clientY, [counter.lane.label, counter.value < 0 ? "n/a" : percent(counter.value / 1000), `GPU ${counter.lane.device}, ${instant(counter.at, (v.to - v.from) / 1000, v.to)}`]);
+    else if (counter) showTip(e.clientX, e.clientY, [counter.lane.label, counter.value < 0 ? say("absent") : percent(counter.value / 1000), say("counter-at", { device: String(counter.lane.device), at: instant(counter.at, (v.to - v.from) / 1000, v.to) })]);
     else hideTip();
   }
 
@@ -284,34 +285,34 @@ export function Timeline() {
   if (lanes.length === 0 && !model.timed) return null; // the first screen says why
   if (lanes.length === 0) {
     return (
-      <Section id="timeline" title="Timeline">
-        <Absent what="Timeline" />
+      <Section id="timeline" title={say("timeline")}>
+        <Absent what={say("timeline")} />
       </Section>
     );
   }
   const fine = (shown.to - shown.from) / 100;
   const zoomed = shown.to - shown.from < (view.current?.span ?? Infinity) * 0.999;
   return (
-    <Section id="timeline" title="Timeline" lead={`Times count from the first event to the last, which ends at ${time(overview.end_ns - overview.start_ns)}. On the clock of nsys, as in deepprof show ranges, the first event is at ${time(overview.start_ns)}.`}>
-      <div class="toolbar" role="toolbar" aria-label="Timeline">
+    <Section id="timeline" title={say("timeline")} lead={say("timeline-lead", { end: time(overview.end_ns - overview.start_ns), start: time(overview.start_ns) })}>
+      <div class="toolbar" role="toolbar" aria-label={say("timeline")}>
         <button type="button" id="zoom-in" onClick={() => act((v) => v.zoom(0.5))}>
-          Zoom in
+          {say("zoom-in")}
         </button>
         <button type="button" id="zoom-out" onClick={() => act((v) => v.zoom(2))}>
-          Zoom out
+          {say("zoom-out")}
         </button>
-        <button type="button" onClick={() => act((v) => v.pan(-0.5))} aria-label="Earlier">
+        <button type="button" onClick={() => act((v) => v.pan(-0.5))} aria-label={say("earlier")}>
           ←
         </button>
-        <button type="button" onClick={() => act((v) => v.pan(0.5))} aria-label="Later">
+        <button type="button" onClick={() => act((v) => v.pan(0.5))} aria-label={say("later")}>
           →
         </button>
         <button type="button" id="zoom-all" disabled={!zoomed} onClick={() => act((v) => v.show(0, v.span))}>
-          Whole run
+          {say("whole-run")}
         </button>
         {scope && (
           <button type="button" id="zoom-scope" onClick={() => act((v) => v.show(...around(scope)))}>
-            Scope
+            {say("zoom-scope")}
           </button>
         )}
         {spots.map((spot) => (
@@ -329,11 +330,11 @@ export function Timeline() {
               setAllRanks(!allRanks);
             }}
           >
-            {allRanks ? "Slowest and fastest rank" : `All ${count(ranks.length)} ranks`}
+            {allRanks ? say("ranks-few") : say("ranks-all", { n: ranks.length })}
           </button>
         )}
         <button type="button" id="full-screen" onClick={() => (document.fullscreenElement ? document.exitFullscreen() : document.getElementById("timeline")?.requestFullscreen())}>
-          Full screen
+          {say("full-screen")}
         </button>
         <form
           class="finder"
@@ -343,16 +344,16 @@ export function Timeline() {
             search(1);
           }}
         >
-          <input id="timeline-search" type="search" aria-label="Find an event" placeholder="Find an event" value={query} autocomplete="off" spellcheck={false} onInput={(e) => setQuery(e.currentTarget.value)} />
+          <input id="timeline-search" type="search" aria-label={say("find-event")} placeholder={say("find-event")} value={query} autocomplete="off" spellcheck={false} onInput={(e) => setQuery(e.currentTarget.value)} />
           <button type="button" id="find-before" onClick={() => search(-1)}>
-            Previous
+            {say("find-previous")}
           </button>
           <button type="submit" id="find-next">
-            Next
+            {say("find-next")}
           </button>
         </form>
         <output id="timeline-range" class="quiet" data-from={Math.round(shown.from)} data-to={Math.round(shown.to)}>
-          {instant(shown.from, fine, shown.to)} to {instant(shown.to, fine, shown.to)}, {time(shown.to - shown.from)}
+          {say("timeline-range", { from: instant(shown.from, fine, shown.to), to: instant(shown.to, fine, shown.to), time: time(shown.to - shown.from) })}
         </output>
       </div>
       <Minimap from={shown.from} to={shown.to} span={Math.max(1, overview.end_ns - overview.start_ns)} go={(f, t) => act((v) => v.show(f, t))} />
@@ -362,7 +363,7 @@ export function Timeline() {
           id="timeline-canvas"
           tabIndex={0}
           role="application"
-          aria-label="Timeline of ranges and GPU work"
+          aria-label={say("timeline-label")}
           aria-describedby="timeline-help"
           onPointerDown={onPointerDown}
           onPointerMove={onPointerMove}
@@ -378,15 +379,12 @@ export function Timeline() {
       </div>
       <Selected hit={selected} view={view.current} shown={shown} />
       <p id="timeline-help" class="quiet hint">
-        Drag to move. Wheel zooms while the timeline has the focus, or with Ctrl. Keys: arrows or A D move, + − or W S zoom, up and down choose a lane, Shift with left and right the next box, Enter zooms to it, 0 shows everything.
-        Shift and drag measures; F zooms to what is measured or selected.
-        {carried > 0 ? ` The page holds ${count(carried)} events one by one; ` : " "}
-        boxes that stand for several say how many, and are filled up to the share of time in which one of them ran.
+        {say("timeline-help", { n: carried || "" })}
       </p>
       <details class="alternative">
-        <summary>Timeline as a table</summary>
-        <ReportTable name="samples" caption="Sampled counters" />
-        <ReportTable name="lanes" id="lane-table" caption="Lanes of the timeline" minWidth={44} drawn={{ label: { width: 11, wrap: true }, group: { width: 9, wrap: true }, kind: { width: 4.8 }, events: { width: 5.5 }, busy_ns: { width: 6.5 }, share: { width: 6 }, top: { wrap: true } }} />
+        <summary>{say("timeline-as-table")}</summary>
+        <ReportTable name="samples" caption={say("samples")} />
+        <ReportTable name="lanes" id="lane-table" caption={say("lanes")} minWidth={44} drawn={{ label: { width: 11, wrap: true }, group: { width: 9, wrap: true }, kind: { width: 4.8 }, events: { width: 5.5 }, busy_ns: { width: 6.5 }, share: { width: 6 }, top: { wrap: true } }} />
       </details>
     </Section>
   );
@@ -397,8 +395,8 @@ function ranksOf(model: Model): Rank[] {
   const { overview, parts } = model.result;
   return list(overview.ranks).map(({ lane, part, folded }) => {
     const of = list(parts)[part]?.of;
-    const name = of?.rank === undefined || of.rank === null ? `process ${of?.process ?? "?"}` : `rank ${of.rank}`;
-    return { lane: { ...lane, label: of?.host ? `${name} on ${of.host}` : name, group: "ranks" }, folded: folded ?? false };
+    const name = of?.rank === undefined || of.rank === null ? say("process", { id: String(of?.process ?? "?") }) : say("rank", { rank: String(of.rank) });
+    return { lane: { ...lane, label: say("rank-on", { rank: name, host: of?.host }), group: "ranks" }, folded: folded ?? false };
   });
 }
 
@@ -491,7 +489,7 @@ function Selected(p: { hit: Hit | null; view: TimelineView | null; shown: { from
   const model = useModel();
   const box = p.hit && p.view?.boxAt(p.hit);
   const lane = p.hit && p.view?.lane(p.hit.lane);
-  if (!box || !lane || !p.view) return <p class="selected quiet">Nothing selected.</p>;
+  if (!box || !lane || !p.view) return <p class="selected quiet">{say("nothing-selected")}</p>;
   const name = p.view.name(box);
   const kernel = lane.kind === "kernel" ? model.named(name) : undefined;
   const told = tell(model, lane, box, name);
@@ -499,9 +497,9 @@ function Selected(p: { hit: Hit | null; view: TimelineView | null; shown: { from
   const several = box.c && box.c > 1;
   return (
     <p class="selected" id="timeline-selected">
-      {kernel ? <KernelLink kernel={kernel} name={told.short} /> : <bdi class="strong">{told.short}</bdi>} <span class="quiet">on {lane.label},</span> {when(p.view, box)} + {time(box.l)}
-      {several ? ` (${count(box.c!)} events, busy ${time(box.b ?? box.l)})` : ""}
-      {p.view.sees(box) ? "" : <span class="quiet">. Nothing of this lane is in view; this is the nearest, and Enter goes to it.</span>}
+      {kernel ? <KernelLink kernel={kernel} name={told.short} /> : <bdi class="strong">{told.short}</bdi>} <span class="quiet">{say("on-lane", { lane: lane.label })}</span> {when(p.view, box)} + {time(box.l)}
+      {several ? say("selected-events", { n: box.c, busy: time(box.b ?? box.l) }) : ""}
+      {p.view.sees(box) ? "" : <span class="quiet">{say("selected-not-in-view")}</span>}
       {full && <span class="full mono">{full}</span>}
     </p>
   );

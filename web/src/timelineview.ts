@@ -3,6 +3,7 @@ import { list } from "./list";
 import type { Box, CounterLane, Lane, Overview } from "./result";
 import { inkOn } from "./palette";
 import { instant, time } from "./format";
+import { say } from "./words";
 
 export interface Hit {
   lane: number;
@@ -108,7 +109,7 @@ export class TimelineView {
     for (const lane of list(overview.counters)) {
       if (lane.device !== device) {
         device = lane.device;
-        this.groups.push({ label: `GPU ${device}, sampled counters`, y });
+        this.groups.push({ label: say("gpu-samples", { device: String(device) }), y });
         y += groupHeight;
       }
       this.counters.push({ lane, values: list(lane.values), y });
@@ -489,7 +490,7 @@ export class TimelineView {
     g.globalAlpha = 1;
     g.fillRect(d.x, row.y + row.height * (1 - busy), d.end - d.x, row.height * busy);
     if (d.end - d.x <= 34 || row.height < 16) return;
-    const text = fit(g, `${b.c} events`, d.end - d.x - 8);
+    const text = fit(g, say("events", { n: b.c }), d.end - d.x - 8);
     const middle = row.y + row.height / 2 + 0.5;
     g.strokeStyle = ground; // such a box is filled in part, so the text brings its ground along
     g.lineWidth = 3;

@@ -163,7 +163,7 @@ func TestOtherLimiters(t *testing.T) {
 	p.wait(`!!document.querySelector("#kernel-page")`)
 	got := strings.ReplaceAll(p.text("#kernel-page"), "\u00a0", " ")
 	for _, want := range []string{
-		"Launches of about 18.7 µs (8 calls, 50.8 % of its time): L2 cache (65 %). L2 cache is in use at 65 % of its peak.",
+		"Launches of about 18.7 µs (8 launches, 50.8 % of its time): L2 cache (65 %). L2 cache is in use at 65 % of its peak.",
 		"such launches last 9.15 µs in the timeline.", "Launches that last about as long: 1 of 10, 3.9 % of the kernel's time.", "Why this kernel: rank 24 by GPU time.",
 		"Roofline: no point, because it executes no floating-point operations.",
 	} {

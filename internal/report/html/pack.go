@@ -45,6 +45,7 @@ type packed struct {
 type carried struct {
 	*analysis.Result
 	Verdict string                      `json:"verdict"`
+	Words   map[string]string           `json:"words"` // of the page itself, see message.PageTexts
 	Tiles   []report.Tile               `json:"tiles"`
 	Tables  map[string]report.PageTable `json:"tables"`
 	Labels  []string                    `json:"kernel_labels,omitempty"`
@@ -56,7 +57,7 @@ type carried struct {
 func carry(r *analysis.Result) carried {
 	lines := *r
 	lines.Regions, lines.RegionGroups = r.RegionLines(), nil
-	return carried{&lines, message.Text(r.Verdict()), report.PageTiles(r), report.PageTables(r), labels(r.Kernels), kernelChanges(r)}
+	return carried{&lines, message.Text(r.Verdict()), message.PageTexts(), report.PageTiles(r), report.PageTables(r), labels(r.Kernels), kernelChanges(r)}
 }
 
 func kernelChanges(r *analysis.Result) map[string]string {

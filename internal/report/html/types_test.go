@@ -118,6 +118,12 @@ func wordsOf(t reflect.Type) string {
 	if t == reflect.TypeFor[analysis.Metric]() || t == reflect.TypeFor[analysis.RegionMetric]() {
 		return "  text: string;\n"
 	}
+	switch t {
+	case reflect.TypeFor[analysis.Kernel]():
+		return "  attained_label?: string;\n"
+	case reflect.TypeFor[analysis.Fact]():
+		return "  title?: string;\n"
+	}
 	if _, ok := t.FieldByName("Units"); ok {
 		return "  label: string;\n"
 	}

@@ -179,7 +179,14 @@ func (python worder) row(list string, x map[string]any) {
 	switch list {
 	case "shape":
 		id, _ := x["name"].(string)
-		x["name"] = message.Label("shape", id)
+		name := message.Label("shape", id)
+		if x["name"], x["title"] = name, name; name != id { // a name out of a program stays as it is
+			x["title"] = strings.ToUpper(name[:1]) + name[1:]
+		}
+	case "kernels":
+		if id, _ := x["attained_of"].(string); id != "" {
+			x["attained_label"] = message.Label("peak", id)
+		}
 	case "metrics": // there are many: the page gets the text in place of the number
 		if text, _ := x["text"].(string); text == "" {
 			unit, _ := x["unit"].(string)
