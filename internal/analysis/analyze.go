@@ -7,12 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/deepprof/deepprof/internal/pick"
-	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
-	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // Analyze reads what the input names and finishes the numbers. The result is
@@ -43,8 +40,8 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 	a := newAnalyzer(in)
 	for _, step := range []func(context.Context) error{
 		a.loadCategories,
-		a.readRun,        // manifest, environment, inputs
-		a.readWorkload,   // clean times, model
+		a.takeRun,        // manifest, environment, inputs
+		a.takeWorkload,   // clean times, model
 		a.readTimeline,   // totals, kernels, regions, stages, overview
 		a.readAnnotation, // whether deepprof's ranges got into the program
 		a.judgeTimeline,  // whether it is whole and has what was asked for
@@ -104,7 +101,7 @@ func (e *EmptyError) Error() string {
 
 // refuseNothing fails where nothing could be taken from the files.
 func (a *analyzer) refuseNothing(context.Context) error {
-	if a.tl != nil || len(a.counted)+len(a.ranges)+len(a.res.Operators) > 0 || a.clean != nil || a.profiled != nil || a.res.Serving != nil {
+	if a.tl != nil || len(a.counted)+len(a.ranges)+len(a.res.Operators) > 0 || a.self.best() != nil || a.res.Serving != nil {
 		return nil
 	}
 	files := slices.Concat(a.in.Counters, slices.Sorted(maps.Values(a.in.Metrics)))
@@ -144,14 +141,13 @@ func newResult(in Input) *Result {
 
 // An analyzer carries what the steps hand on.
 type analyzer struct {
-	in                Input
-	memoryHz          map[string]int64 // highest clock of the memory of each GPU, by UUID
-	unprofiledSeconds float64          // seconds of the clean run where it was timed as a whole; 0 is not known
-	th                Thresholds
-	res               *Result
-	notes             notes
-	categories        *Categories
-	kinds             *kinds
+	in         Input
+	run        *runRecord
+	th         Thresholds
+	res        *Result
+	notes      notes
+	categories *Categories
+	kinds      *kinds
 
 	ofJob    []Finding         // about the ranks of a job
 	brief    bool              // a further timeline, of which no overview is drawn
@@ -165,10 +161,7 @@ type analyzer struct {
 	launchOf     map[int]*launch   // the one that speaks for a kernel
 	chosen       map[string]bool   // kernels of the plan, by ID
 	ranges       []*launch         // results of range replay
-	clean        *workload.Metrics // of the clean run
-	profiled     *workload.Metrics // of the run under nsys
-	captured     [2]time.Time      // from the first start to the last end of nsys in the run; zero where that is not known
-	noCounters   *runs.Outcome     // why ncu failed, nil where it did not
+	self         selfTimes
 	regionReport *pick.RegionReport
 	partsOnly    bool                   // regions have counters by process and device, not over all of them
 	cpuOnly      bool                   // the torch profiler saw no device
@@ -176,6 +169,23 @@ type analyzer struct {
 	gains        map[*Stage]gain        // of stages, as far as asked for
 	others       map[*Stage][]otherCall // the same
 	steps        []timeline.StepRow     // of a serving engine, of all timelines
+}
+
+func (a *analyzer) takeRun(context.Context) error {
+	a.run = readRun(&a.in, &a.notes)
+	a.notes.recorded = a.run.files
+	a.res.Source, a.res.Environment, a.res.Workload = a.run.source, a.run.environment, a.run.workload
+	a.res.Method.Commands, a.res.Method.Deviations = a.run.commands, a.run.deviations
+	return nil
+}
+
+func (a *analyzer) takeWorkload(context.Context) error {
+	a.self = readSelfTimes(&a.in, a.run.unprofiledSeconds, &a.notes)
+	if a.self.unprofiled == nil && len(a.in.Timelines) > 0 {
+		a.res.Method.UnprofiledS = a.run.unprofiledSeconds
+	}
+	a.self.describe(&a.in, a.res)
+	return nil
 }
 
 // timeline is nil where none was read.
@@ -187,7 +197,7 @@ func (a *analyzer) timeline() *timeline.Timeline {
 }
 
 func newAnalyzer(in Input) *analyzer {
-	return &analyzer{in: in, th: in.Thresholds.withDefaults(), res: newResult(in), notes: notes{in: &in}, launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
+	return &analyzer{in: in, th: in.Thresholds.withDefaults(), res: newResult(in), notes: notes{in: &in}, run: &runRecord{}, launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
 }
 
 func (a *analyzer) loadCategories(context.Context) error {

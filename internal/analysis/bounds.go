@@ -25,7 +25,7 @@ const shortest = 0.9
 // the profiler. It is not known without a clean run of the same shape, where
 // passes run at the same time, nor where it is too short for the kernels in it.
 func (a *analyzer) cleanNS(s *Stage) (int64, bool) {
-	if s.CleanMS == nil || s.Passes == 0 || s.Split.WallNS == 0 || !a.alike() || a.overlap(s) {
+	if s.CleanMS == nil || s.Passes == 0 || s.Split.WallNS == 0 || !a.self.alike() || a.overlap(s) {
 		return 0, false
 	}
 	ms := *s.CleanMS * float64(s.Passes)

@@ -240,7 +240,7 @@ func TestLayoutConversions(t *testing.T) {
 func TestClockOfTheMemory(t *testing.T) {
 	const uuid = "d6c7c532"
 	for _, c := range []struct{ hz, want int64 }{{3_201_000_000, 3_201_000_000}, {2_000_000_001, 0}, {0, 0}} {
-		a := &analyzer{res: newResult(Input{}), memoryHz: map[string]int64{uuid: c.hz}}
+		a := &analyzer{res: newResult(Input{}), run: &runRecord{memoryHz: map[string]int64{uuid: c.hz}}}
 		a.tl = &timed{t: &timeline.Timeline{GPUs: []timeline.GPU{{UUID: uuid, MemoryBandwidth: 4_814_304_000_000}}}} // of an H200
 		var g GPU
 		a.memoryFromProperties(&g)

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -62,51 +61,63 @@ func timeOf(m *workload.Metrics, stage string) (workload.Distribution, bool) {
 	return d, ok && d.N > 0 && d.Mean != nil
 }
 
-// readWorkload reads what the workload measured of itself.
-func (a *analyzer) readWorkload(context.Context) error {
-	for _, stage := range []string{plan.StepUnprofiled, plan.StepDirectInference} {
-		if path := a.in.Metrics[stage]; path != "" && a.clean == nil {
-			a.clean = a.readMetrics(path)
-		}
-	}
-	if path := a.in.Metrics[plan.StepNsys]; path != "" {
-		a.profiled = a.readMetrics(path)
-	}
-	switch {
-	case a.clean != nil || len(a.in.Timelines) == 0:
-	case a.unprofiledSeconds > 0:
-		a.res.Method.UnprofiledS = a.unprofiledSeconds
-		a.notes.lack(BaselineStages, fact.Seconds("time", a.unprofiledSeconds))
-	default:
-		a.notes.lack(NoBaseline)
-	}
-	if !a.alike() {
-		x, y := &a.clean.Plan, &a.profiled.Plan
-		a.notes.warn(ShapesDiffer, fact.Count("batch", x.BatchSize), fact.Count("batch_nsys", y.BatchSize), fact.Count("prompt", x.PromptLength),
-			fact.Count("prompt_nsys", y.PromptLength), fact.Count("new", x.MaxNewTokens), fact.Count("new_nsys", y.MaxNewTokens))
-	}
-	m := a.clean
-	if m == nil {
-		m = a.profiled
-	}
-	if m != nil {
-		a.describeWorkload(m)
-		a.aggregates()
-	}
-	return nil
+// selfTimes are what the workload measured of itself: the times of its passes, in
+// milliseconds. The zero value is that of one which told nothing.
+type selfTimes struct {
+	unprofiled *workload.Metrics // nil where no unprofiled run told any
+	profiled   *workload.Metrics // of the run under nsys; nil where it told none
 }
 
-func (a *analyzer) readMetrics(path string) *workload.Metrics {
+// readSelfTimes reads them. Unprofiled is how long an unprofiled run took as a whole,
+// in seconds, 0 where that is not known.
+func readSelfTimes(in *Input, unprofiled float64, n *notes) (w selfTimes) {
+	for _, step := range []string{plan.StepUnprofiled, plan.StepDirectInference} {
+		if path := in.Metrics[step]; path != "" && w.unprofiled == nil {
+			w.unprofiled = readMetrics(in, path, n)
+		}
+	}
+	if path := in.Metrics[plan.StepNsys]; path != "" {
+		w.profiled = readMetrics(in, path, n)
+	}
+	switch {
+	case w.unprofiled != nil || len(in.Timelines) == 0:
+	case unprofiled > 0:
+		n.lack(BaselineStages, fact.Seconds("time", unprofiled))
+	default:
+		n.lack(NoBaseline)
+	}
+	if !w.alike() {
+		x, y := &w.unprofiled.Plan, &w.profiled.Plan
+		n.warn(ShapesDiffer, fact.Count("batch", x.BatchSize), fact.Count("batch_nsys", y.BatchSize), fact.Count("prompt", x.PromptLength),
+			fact.Count("prompt_nsys", y.PromptLength), fact.Count("new", x.MaxNewTokens), fact.Count("new_nsys", y.MaxNewTokens))
+	}
+	return w
+}
+
+func readMetrics(in *Input, path string, n *notes) *workload.Metrics {
 	m, err := workload.ReadMetrics(filepath.Dir(path))
 	if err != nil {
-		a.notes.unreadable(err)
+		n.unreadable(err)
 		return nil
 	}
-	a.notes.use(path, "metrics")
+	n.use(path, "metrics")
 	if !m.Complete {
-		a.notes.warn(MetricsIncomplete, fact.File("file", a.in.rel(path)), fact.Count("n", len(m.Samples)))
+		n.warn(MetricsIncomplete, fact.File("file", in.rel(path)), fact.Count("n", len(m.Samples)))
 	}
 	return m
+}
+
+// best is the unprofiled run, or else that under nsys; nil where neither told any.
+func (w selfTimes) best() *workload.Metrics { return cmp.Or(w.unprofiled, w.profiled) }
+
+// alike tells whether a pass of the unprofiled run does what one under nsys does; so it
+// does where one of them is not known.
+func (w selfTimes) alike() bool {
+	if w.unprofiled == nil || w.profiled == nil {
+		return true
+	}
+	x, y := &w.unprofiled.Plan, &w.profiled.Plan
+	return x.BatchSize == y.BatchSize && x.PromptLength == y.PromptLength && x.MaxNewTokens == y.MaxNewTokens
 }
 
 // IDs of the shape that are asked for by name.
@@ -115,8 +126,17 @@ const (
 	newTokens    = "new_tokens"
 )
 
-func (a *analyzer) describeWorkload(m *workload.Metrics) {
-	w := &a.res.Workload
+// describe says in a result what was run: the model, its shape, the software, and the
+// distributions of what an unprofiled run measured.
+func (w selfTimes) describe(in *Input, res *Result) {
+	if m := w.best(); m != nil {
+		res.Workload.describe(m)
+		res.Environment.Software = append(res.Environment.Software, softwareOf(in, m)...)
+		res.Totals.Aggregates = aggregates(w.unprofiled)
+	}
+}
+
+func (w *Workload) describe(m *workload.Metrics) {
 	w.Kind = m.Kind
 	f := &m.Model
 	w.Model = &Model{
@@ -136,23 +156,24 @@ func (a *analyzer) describeWorkload(m *workload.Metrics) {
 		}
 	}
 	w.Shape = append(w.Shape, Fact{"torch_compile", yesNo(f.Compile)}, Fact{"cuda_graphs", yesNo(f.CUDAGraphs)})
+}
+
+// softwareOf is what the workload ran on, with the GPU where no capture describes it.
+func softwareOf(in *Input, m *workload.Metrics) (list []Fact) {
+	gpu := m.Software.GPU
+	if len(in.Timelines) > 0 || len(in.Counters) > 0 {
+		gpu = ""
+	}
 	for _, s := range []Fact{
 		{"Python", m.Software.Python}, {"PyTorch", m.Software.Torch}, {"CUDA", m.Software.CUDA},
 		{"cuDNN", cudnnVersion(m.Software.CUDNN)}, {"Transformers", m.Software.Transformers},
-		{"GPU", a.unseenGPU(m)},
+		{"GPU", gpu},
 	} {
 		if s.Value != "" {
-			a.res.Environment.Software = append(a.res.Environment.Software, s)
+			list = append(list, s)
 		}
 	}
-}
-
-// unseenGPU is the GPU that the workload names where no capture describes it.
-func (a *analyzer) unseenGPU(m *workload.Metrics) string {
-	if len(a.in.Timelines) > 0 || len(a.in.Counters) > 0 {
-		return ""
-	}
-	return m.Software.GPU
+	return list
 }
 
 // cudnnVersion writes 91900 as 9.19.0, and 8907 as 8.9.7.
@@ -174,20 +195,21 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-func (a *analyzer) aggregates() {
-	if a.clean == nil {
-		return
+// aggregates are none without an unprofiled run.
+func aggregates(m *workload.Metrics) (list []Aggregate) {
+	if m == nil {
+		return nil
 	}
 	add := func(name, unit string, d workload.Distribution) {
 		if d.N == 0 || d.Mean == nil {
 			return
 		}
-		a.res.Totals.Aggregates = append(a.res.Totals.Aggregates, Aggregate{
+		list = append(list, Aggregate{
 			Name: name, Unit: unit, N: d.N, Mean: *d.Mean, Std: or0(d.Std), Min: or0(d.Min), P50: or0(d.P50), P90: or0(d.P90), P99: or0(d.P99), Max: or0(d.Max),
 		})
 	}
 	order := []string{"prefill_ms", "decode_ms", "ttft_ms", "token_ms", "tokens_per_s", "forward_ms", "images_per_s"}
-	for _, name := range slices.SortedFunc(maps.Keys(a.clean.Summary.Measures), func(x, y string) int {
+	for _, name := range slices.SortedFunc(maps.Keys(m.Summary.Measures), func(x, y string) int {
 		return cmp.Or(cmp.Compare(place(order, x), place(order, y)), cmp.Compare(x, y))
 	}) {
 		unit := "ms"
@@ -197,11 +219,12 @@ func (a *analyzer) aggregates() {
 		case strings.HasSuffix(name, "_bytes"):
 			unit = "byte"
 		}
-		add(name, unit, a.clean.Summary.Measures[name])
+		add(name, unit, m.Summary.Measures[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.clean.Summary.Stages)) {
-		add(name+"_ms", "ms", a.clean.Summary.Stages[name])
+	for _, name := range slices.Sorted(maps.Keys(m.Summary.Stages)) {
+		add(name+"_ms", "ms", m.Summary.Stages[name])
 	}
+	return list
 }
 
 // or0 is for the spread of a single value, which has none.
@@ -220,27 +243,27 @@ func spreadBy(d workload.Distribution) *Spread {
 	return &Spread{N: d.N, MedianMS: *d.P50, MinMS: *d.Min, MaxMS: *d.Max, StdMS: or0(d.Std)}
 }
 
-// cleanTimes adds to a stage what the clean run says of it.
-func (a *analyzer) cleanTimes(s *Stage) {
-	if p, ok := timeOf(a.profiled, s.Name); ok {
+// addTo gives a stage the times that the workload took of it.
+func (w selfTimes) addTo(s *Stage) {
+	if p, ok := timeOf(w.profiled, s.Name); ok {
 		s.NsysMS, s.NsysClock, s.NsysTimes = p.Mean, clockOfWorkload, spreadBy(p)
 	}
-	c, ok := timeOf(a.clean, s.Name)
+	c, ok := timeOf(w.unprofiled, s.Name)
 	if s.Name == "prefill" {
-		s.Sub = substages(a.profiled)
+		s.Sub = substages(w.profiled)
 		if ok {
-			s.Sub = substages(a.clean)
+			s.Sub = substages(w.unprofiled)
 		}
 	}
 	if !ok {
 		return
 	}
 	s.CleanMS, s.CleanStdMS, s.CleanTimes = c.Mean, c.Std, spreadBy(c)
-	if s.NsysMS != nil && *c.Mean > 0 && a.alike() {
+	if s.NsysMS != nil && *c.Mean > 0 && w.alike() {
 		s.Overhead, s.OverheadWhy = overheadOf(c, *s.NsysMS)
 	}
 	if s.Name == "decode" {
-		if t, ok := a.clean.Summary.Measures["tokens_per_s"]; ok && t.N > 0 {
+		if t, ok := w.unprofiled.Summary.Measures["tokens_per_s"]; ok && t.N > 0 {
 			s.TokensPS = t.Mean
 		}
 	}

@@ -83,8 +83,8 @@ func (a *analyzer) readCounters(ctx context.Context) error {
 		a.notes.lack(CountersEmpty)
 	case len(a.ranges) > 0:
 		a.notes.lack(NoKernelCounters)
-	case a.noCounters != nil:
-		a.notes.lack(CountersFailed, fact.Because("why", a.noCounters.Text), fact.Because("cause", a.noCounters.Cause))
+	case a.run.noCounters != nil:
+		a.notes.lack(CountersFailed, fact.Because("why", a.run.noCounters.Text), fact.Because("cause", a.run.noCounters.Cause))
 	default:
 		a.notes.lack(NoCounters)
 	}

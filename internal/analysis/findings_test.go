@@ -64,8 +64,8 @@ func TestNotesAreMerged(t *testing.T) {
 	a.notes.warn(LanesCut, fact.Count("n", 1))
 	a.notes.warn(ClockDamaged)
 	a.notes.warn(LanesCut, fact.Count("n", 2))
-	a.captureWarning("nsys", runs.Note{Fact: fact.Said("of two steps")})
-	a.captureWarning("ncu", runs.Note{Fact: fact.Said("of two steps")})
+	a.notes.ofCapture("nsys", runs.Note{Fact: fact.Said("of two steps")})
+	a.notes.ofCapture("ncu", runs.Note{Fact: fact.Said("of two steps")})
 	a.notes.add(Note{Fact: capture.MessageOf("of two steps")})
 	if n, _ := a.notes.merged(nil); len(n) != 5 || !n[0].Is(ClockDamaged) || !n[1].Is(LanesCut) || !n[2].Is(LanesCut) || n[3].Step != "nsys" || n[4].Step != "ncu" {
 		t.Errorf("%+v", n)
@@ -87,7 +87,7 @@ func TestWarningsOfOneProcess(t *testing.T) {
 		{busy, fact.Said(text), OneProcessNoCUDA}, // of an earlier version
 	} {
 		a := &analyzer{res: newResult(Input{}), tl: &timed{t: c.tl}}
-		a.captureWarning("nsys", runs.Note{Fact: c.stored})
+		a.notes.ofCapture("nsys", runs.Note{Fact: c.stored})
 		a.notes.add(Note{Fact: capture.MessageOf(text)})
 		if n, _ := a.notes.merged(c.tl); len(n) != 1 || !n[0].Is(c.want) || n[0].Step != "nsys" || n[0].Text("text_of_vendor") != text {
 			t.Errorf("%+v, want %s", n, c.want)
@@ -250,7 +250,7 @@ func TestCaptureWarnings(t *testing.T) {
 		{"the clock was not locked", ""},
 	} {
 		a := newAnalyzer(Input{})
-		a.captureWarning("ncu", runs.Note{Fact: fact.Said(c.text), Scope: "ctc"})
+		a.notes.ofCapture("ncu", runs.Note{Fact: fact.Said(c.text), Scope: "ctc"})
 		switch {
 		case c.want == "" && (len(a.notes.missing) > 0 || len(a.notes.warnings) != 1 || a.notes.warnings[0].Step != "ncu" || a.notes.warnings[0].Scope != "ctc"):
 			t.Errorf("%s is no warning", c.text)

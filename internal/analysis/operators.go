@@ -168,7 +168,7 @@ func (p *Profiled) covers() []fact.Param {
 
 // passParam is how many tokens a pass in the timeline makes, where it makes any.
 func (a *analyzer) passParam() []fact.Param {
-	m := cmp.Or(a.profiled, a.clean)
+	m := cmp.Or(a.self.profiled, a.self.unprofiled)
 	if m == nil || m.Plan.MaxNewTokens <= 0 || m.Kind == "resnet" {
 		return nil
 	}

@@ -75,7 +75,7 @@ func (a *analyzer) tellOverhead() {
 	a.tellServerOverhead()
 	for i := range a.res.Stages {
 		s := &a.res.Stages[i]
-		if busy := float64(s.Split.BusyNS) / float64(max(1, s.Passes)) / 1e6; s.CleanMS != nil && a.alike() && *s.CleanMS < shortest*busy && !a.overlap(s) {
+		if busy := float64(s.Split.BusyNS) / float64(max(1, s.Passes)) / 1e6; s.CleanMS != nil && a.self.alike() && *s.CleanMS < shortest*busy && !a.overlap(s) {
 			a.notes.warnStage(s.Name, CleanShort, fact.NS("clean", *s.CleanMS*1e6), fact.NS("busy", busy*1e6))
 		}
 		if s.OverheadWhy != nil {

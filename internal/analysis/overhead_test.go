@@ -141,8 +141,8 @@ func TestSubstagesUnderNsys(t *testing.T) {
 		}}
 	}
 	for _, clean := range []*workload.Metrics{nil, parts(3)} {
-		a, s := &analyzer{res: newResult(Input{}), clean: clean, profiled: parts(4)}, &Stage{Name: "prefill"}
-		a.cleanTimes(s)
+		s := &Stage{Name: "prefill"}
+		selfTimes{clean, parts(4)}.addTo(s)
 		want := 4.0
 		if clean != nil {
 			want = 3

@@ -161,7 +161,7 @@ func (a *analyzer) survey(ctx context.Context, path string) (*recording, error) 
 func (a *analyzer) further(path string) *analyzer {
 	in := a.in
 	in.Timelines, in.Counters, in.lost = []string{path}, nil, nil
-	return &analyzer{in: in, th: a.th, res: newResult(in), categories: a.categories, kinds: a.kinds, clean: a.clean, brief: true, siblings: a.siblings}
+	return &analyzer{in: in, th: a.th, res: newResult(in), categories: a.categories, kinds: a.kinds, run: &runRecord{}, self: selfTimes{unprofiled: a.self.unprofiled}, brief: true, siblings: a.siblings}
 }
 
 // part is what is kept of the timeline that the analyzer has read.

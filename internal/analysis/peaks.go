@@ -142,7 +142,7 @@ func (a *analyzer) memoryFromProperties(g *GPU) {
 	}
 	for _, have := range a.tl.t.GPUs {
 		if have.CUDADevice == g.Device && have.MemoryBandwidth > 0 {
-			hz := a.memoryHz[have.UUID]
+			hz := a.run.memoryHz[have.UUID]
 			if hz > 0 && have.MemoryBandwidth%hz != 0 { // not the clock that the bandwidth was computed from
 				hz = 0
 			}

@@ -1,7 +1,7 @@
 package analysis
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,86 +21,108 @@ import (
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
-// readRun takes from the run directory what the pipeline recorded.
-func (a *analyzer) readRun(context.Context) error {
-	if a.in.Run == "" {
-		return nil
-	}
-	abs, err := filepath.Abs(a.in.Run)
-	if err != nil {
-		abs = a.in.Run
-	}
-	a.res.Source.Run = filepath.Base(abs)
-	a.readManifest()
-	a.readEnv()
-	a.readInputs()
-	a.readDeviations()
-	return nil
+// A runRecord is what the pipeline recorded of a run. Its zero value is that of files
+// on their own.
+type runRecord struct {
+	source      Source // but for its files
+	environment Environment
+	workload    Workload
+	commands    []StageCommand
+	deviations  []Deviation
+	files       map[string]runs.File // of the manifest, by path; nil without one
+
+	memoryHz          map[string]int64 // highest clock of the memory of each GPU, by UUID
+	unprofiledSeconds float64          // mean of the unprofiled runs as a whole; 0 where that is not known
+	captured          [2]time.Time     // from the first start to the last end of nsys; zero where that is not known
+	noCounters        *runs.Outcome    // why ncu failed, nil where it did not
 }
 
-func (a *analyzer) readManifest() {
-	m, err := runs.ReadManifest(a.in.Run)
+// readRun takes from the run directory what the pipeline recorded.
+func readRun(in *Input, n *notes) *runRecord {
+	r := &runRecord{source: Source{Recorded: in.Recorded, Files: []File{}}, environment: Environment{GPUs: []GPU{}}}
+	if in.Run == "" {
+		return r
+	}
+	abs, err := filepath.Abs(in.Run)
+	if err != nil {
+		abs = in.Run
+	}
+	r.source.Run = filepath.Base(abs)
+	r.readManifest(in, n)
+	r.readEnv(in.Run, n)
+	r.readInputs(in.Run, n)
+	r.readDeviations(in.Run, n)
+	return r
+}
+
+func (r *runRecord) readManifest(in *Input, n *notes) {
+	m, err := runs.ReadManifest(in.Run)
 	if errors.Is(err, runs.ErrNotRun) {
 		return
 	}
 	if err != nil {
-		a.notes.unreadable(err)
+		n.unreadable(err)
 		return
 	}
-	if a.in.kind != "" && a.in.kind != "command" && len(m.Command) > 0 {
+	if in.kind != "" && in.kind != "command" && len(m.Command) > 0 {
 		// The program of a shipped session is deepprof's own, with a file that it
 		// wrote: what a person can repeat is the command that started the run.
-		a.res.Workload.Command = append([]string{"deepprof"}, m.Command[1:]...)
+		r.workload.Command = append([]string{"deepprof"}, m.Command[1:]...)
 	}
-	a.res.Source.Created, a.res.Source.Status = m.Created.UTC().Format(time.RFC3339), string(m.Status)
-	if a.in.Status != "" {
-		a.res.Source.Status = a.in.Status
-	}
+	r.source.Created, r.source.Status = m.Created.UTC().Format(time.RFC3339), cmp.Or(in.Status, string(m.Status))
 	if m.Recorded != nil {
-		a.res.Source.Recorded, a.res.Source.Created = true, m.Recorded.UTC().Format(time.RFC3339)
+		r.source.Recorded, r.source.Created = true, m.Recorded.UTC().Format(time.RFC3339)
 	}
 	for _, w := range m.Warnings {
-		a.notes.add(Note{Fact: w.Fact})
+		n.add(Note{Fact: w.Fact})
 	}
-	a.notes.recorded = map[string]runs.File{}
+	r.files = map[string]runs.File{}
 	for i := range m.Steps {
-		s := &m.Steps[i]
-		for _, f := range s.Files() {
-			a.notes.recorded[f.Path] = f
+		r.takeStep(&m.Steps[i], n)
+	}
+}
+
+func (r *runRecord) takeStep(s *runs.Step, n *notes) {
+	for _, f := range s.Files() {
+		r.files[f.Path] = f
+	}
+	if s.Name == plan.StepUnprofiled && s.State == runs.StateDone {
+		r.unprofiledSeconds = meanSeconds(s.Attempts)
+	}
+	if last := s.Last(); s.Name == plan.StepNcu && last != nil && last.Outcome != nil && !last.Outcome.Usable {
+		r.noCounters = last.Outcome
+	}
+	for i, at := range s.Attempts {
+		if len(at.Command) == 0 {
+			continue
 		}
-		if s.Name == plan.StepUnprofiled && s.State == runs.StateDone {
-			a.unprofiledSeconds = meanSeconds(s.Attempts)
-		}
-		if last := s.Last(); s.Name == plan.StepNcu && last != nil && last.Outcome != nil && !last.Outcome.Usable {
-			a.noCounters = last.Outcome
-		}
-		for j, at := range s.Attempts {
-			if len(at.Command) == 0 {
-				continue
+		r.commands = append(r.commands, commandOf(s.Name, &at))
+		// What was doubtful in a try that another one replaced no longer is.
+		if at.Outcome != nil && (s.Name == plan.StepUnprofiled || i == len(s.Attempts)-1) {
+			for _, w := range at.Outcome.Warnings {
+				n.ofCapture(s.Name, w)
 			}
-			c := StageCommand{Stage: s.Name, Command: at.Command[0]} // captures record a line for a shell
-			if len(at.Command) > 1 {
-				c.Command = shellescape.QuoteCommand(at.Command)
-			}
-			if at.Seconds != nil {
-				c.Seconds = *at.Seconds
-			}
-			if at.Outcome != nil {
-				c.Outcome = at.Outcome.Kind
-				// What was doubtful in a try that another one replaced no longer is.
-				if s.Name == plan.StepUnprofiled || j == len(s.Attempts)-1 {
-					for _, w := range at.Outcome.Warnings {
-						a.captureWarning(s.Name, w)
-					}
-				}
-			}
-			a.res.Method.Commands = append(a.res.Method.Commands, c)
-		}
-		a.noteCut(s)
-		if s.Name == plan.StepNsys {
-			a.captured = spanOf(s.Attempts)
 		}
 	}
+	r.noteCut(s, n)
+	if s.Name == plan.StepNsys {
+		r.captured = spanOf(s.Attempts)
+	}
+}
+
+// commandOf is the command of an attempt that has one.
+func commandOf(step string, at *runs.Attempt) StageCommand {
+	c := StageCommand{Stage: step, Command: at.Command[0]} // captures record a line for a shell
+	if len(at.Command) > 1 {
+		c.Command = shellescape.QuoteCommand(at.Command)
+	}
+	if at.Seconds != nil {
+		c.Seconds = *at.Seconds
+	}
+	if at.Outcome != nil {
+		c.Outcome = at.Outcome.Kind
+	}
+	return c
 }
 
 // spanOf is the time from the start of the first attempt to the end of the last;
@@ -126,19 +148,19 @@ const captureSlack = time.Minute
 // checkCaptureTime warns of a timeline that was not captured while nsys ran in
 // this run: a report of another run that was copied in, whatever its hash and
 // the time of its file say.
-func (a *analyzer) checkCaptureTime(began string) {
+func (r *runRecord) checkCaptureTime(began string, n *notes) {
 	at, err := time.Parse("2006-01-02T15:04:05", began)
-	if err != nil || a.captured[0].IsZero() {
+	if err != nil || r.captured[0].IsZero() {
 		return
 	}
-	if at.Before(a.captured[0].Add(-captureSlack)) || at.After(a.captured[1].Add(captureSlack)) {
-		a.notes.warn(OtherCapture, fact.Name("began", at.Format(time.RFC3339)), fact.Name("ran", a.captured[0].UTC().Format(time.RFC3339)))
+	if at.Before(r.captured[0].Add(-captureSlack)) || at.After(r.captured[1].Add(captureSlack)) {
+		n.warn(OtherCapture, fact.Name("began", at.Format(time.RFC3339)), fact.Name("ran", r.captured[0].UTC().Format(time.RFC3339)))
 	}
 }
 
 // noteCut warns, before anything else, of a workload that a profiler saw only a
 // part of.
-func (a *analyzer) noteCut(s *runs.Step) {
+func (r *runRecord) noteCut(s *runs.Step, n *notes) {
 	last := s.Last()
 	if s.Name != plan.StepNsys && s.Name != plan.StepNcu || last == nil || last.Outcome == nil || !last.Outcome.Usable || !capture.CutShort(capture.Kind(last.Outcome.Kind)) {
 		return
@@ -147,27 +169,27 @@ func (a *analyzer) noteCut(s *runs.Step) {
 	code := CutShort
 	if capture.Kind(last.Outcome.Kind) == capture.DiskFull { // the workload may have gone on to its end
 		code = CutByDisk
-	} else if a.unprofiledSeconds > 0 && s.Name == plan.StepNsys && last.Seconds != nil && *last.Seconds < a.unprofiledSeconds {
+	} else if r.unprofiledSeconds > 0 && s.Name == plan.StepNsys && last.Seconds != nil && *last.Seconds < r.unprofiledSeconds {
 		code = CutShortTimed
-		params = append(params, fact.Seconds("ran", *last.Seconds), fact.Seconds("unprofiled", a.unprofiledSeconds))
+		params = append(params, fact.Seconds("ran", *last.Seconds), fact.Seconds("unprofiled", r.unprofiledSeconds))
 	}
-	a.notes.warnFirst(Note{Fact: fact.New(code, params...)})
+	n.warnFirst(Note{Fact: fact.New(code, params...)})
 }
 
 // usedUnits begin the names of the counters that a decision or a roofline uses.
 var usedUnits = []string{"gpu__", "dram__", "lts__", "l1tex__", "sm__", "smsp__", "gpc__", "launch__", "device__", "derived__", "inst_", "sass__"}
 
-// captureWarning takes over a warning of a capture. Counters that the machine does
+// ofCapture takes over a warning of a capture. Counters that the machine does
 // not have and nothing here uses are no reason to doubt.
-func (a *analyzer) captureWarning(step string, w runs.Note) {
+func (n *notes) ofCapture(step string, w runs.Note) {
 	f := recognized(step, w.Fact)
 	names := f.Params[capture.Absent].List
-	if len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return n == "" || isUsed(n) }) {
+	if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return name == "" || isUsed(name) }) {
 		absent := fact.New(MetricsAbsent, fact.Count("n", len(names)), fact.Names("units", fact.KindMetric, unitsOf(names)))
-		a.notes.addMissing(Note{Fact: absent, Step: step})
+		n.addMissing(Note{Fact: absent, Step: step})
 		return
 	}
-	a.notes.add(Note{Fact: f, Step: step, Scope: w.Scope})
+	n.add(Note{Fact: f, Step: step, Scope: w.Scope})
 }
 
 // recognized is a warning of a step. Earlier versions stored the line that a
@@ -214,18 +236,18 @@ func meanSeconds(list []runs.Attempt) float64 {
 }
 
 // readDeviations reads what the stages changed of the configuration.
-func (a *analyzer) readDeviations() {
-	path := filepath.Join(a.in.Run, "workload", "deviations.json")
+func (r *runRecord) readDeviations(run string, n *notes) {
+	path := filepath.Join(run, "workload", "deviations.json")
 	var file struct {
 		Deviations []workload.Deviation `json:"deviations"`
 	}
 	switch err := readJSON(path, &file); {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
-		a.notes.unreadable(err)
+		n.unreadable(err)
 	}
 	for _, d := range file.Deviations {
-		a.res.Method.Deviations = addDeviation(a.res.Method.Deviations, Deviation{d.Stage, d.Key, d.Configured, d.Used, d.Why})
+		r.deviations = addDeviation(r.deviations, Deviation{d.Stage, d.Key, d.Configured, d.Used, d.Why})
 	}
 }
 
@@ -249,28 +271,28 @@ func addDeviation(list []Deviation, d Deviation) []Deviation {
 	return append(list, d)
 }
 
-func (a *analyzer) readEnv() {
-	data, err := readFile(filepath.Join(a.in.Run, "env.json"))
+func (r *runRecord) readEnv(run string, n *notes) {
+	data, err := readFile(filepath.Join(run, "env.json"))
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
-			a.notes.unreadable(err)
+			n.unreadable(err)
 		}
 		return
 	}
 	var e runs.Env
 	if err := json.Unmarshal(data, &e); err != nil {
-		a.notes.unreadable(fmt.Errorf("read env.json: %w", err))
+		n.unreadable(fmt.Errorf("read env.json: %w", err))
 		return
 	}
-	env := &a.res.Environment
+	env := &r.environment
 	env.Host, env.CPU, env.OS = e.Host.Name, e.Host.CPU, e.Host.OS
 	if e.Driver != nil {
 		env.Driver, env.CUDA = e.Driver.Version, e.Driver.CUDA
 	}
-	a.memoryHz = map[string]int64{}
+	r.memoryHz = map[string]int64{}
 	for _, g := range e.GPUs {
 		if g.ClockMemMax != nil {
-			a.memoryHz[strings.TrimPrefix(g.UUID, "GPU-")] = int64(*g.ClockMemMax * 1e6)
+			r.memoryHz[strings.TrimPrefix(g.UUID, "GPU-")] = int64(*g.ClockMemMax * 1e6)
 		}
 	}
 	for _, t := range e.Tools {
@@ -283,20 +305,20 @@ func (a *analyzer) readEnv() {
 	}
 }
 
-func (a *analyzer) readInputs() {
-	data, err := readFile(filepath.Join(a.in.Run, "inputs.yaml"))
+func (r *runRecord) readInputs(run string, n *notes) {
+	data, err := readFile(filepath.Join(run, "inputs.yaml"))
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
-			a.notes.unreadable(err)
+			n.unreadable(err)
 		}
 		return
 	}
 	var in runs.Inputs
 	if err := yaml.Unmarshal(data, &in); err != nil {
-		a.notes.unreadable(fmt.Errorf("read inputs.yaml: %w", err))
+		n.unreadable(fmt.Errorf("read inputs.yaml: %w", err))
 		return
 	}
-	w := &a.res.Workload
+	w := &r.workload
 	if len(w.Command) == 0 {
 		w.Command = in.Workload.Command
 	}

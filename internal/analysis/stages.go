@@ -19,9 +19,9 @@ const maxStages = 12
 // pickStages finds the stages: those that the workload timed, else the regions of
 // the scope, else prefill and decode, else the outermost regions, else the whole.
 func (a *analyzer) pickStages() {
-	names := stagesOf(a.clean)
+	names := stagesOf(a.self.unprofiled)
 	if len(names) == 0 {
-		names = stagesOf(a.profiled)
+		names = stagesOf(a.self.profiled)
 	}
 	if len(names) == 0 && a.tl.scope != nil {
 		a.scopeStages()
@@ -71,13 +71,9 @@ func (a *analyzer) scopeStages() {
 
 // timedStages are those that the workload timed where there is no timeline.
 func (a *analyzer) timedStages() {
-	m := a.clean
-	if m == nil {
-		m = a.profiled
-	}
-	for _, name := range stagesOf(m) {
+	for _, name := range stagesOf(a.self.best()) {
 		s := Stage{Name: name, Split: Split{Busy: []TimePart{}, Idle: []TimePart{}}}
-		a.cleanTimes(&s)
+		a.self.addTo(&s)
 		a.res.Stages = append(a.res.Stages, s)
 	}
 }
@@ -194,7 +190,7 @@ func (a *analyzer) addStage(name string, regions []int) {
 		s.Lead = a.tl.leadOf(s.ids, workKey{-1, -1})
 	}
 	a.passTimes(&s, wall, async > 0)
-	a.cleanTimes(&s)
+	a.self.addTo(&s)
 	a.res.Stages = append(a.res.Stages, s)
 }
 

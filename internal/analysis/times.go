@@ -132,7 +132,7 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 		a.sampleRegions(t)
 	}
 	a.environmentOf(t)
-	a.checkCaptureTime(t.Session.StartUTC)
+	a.run.checkCaptureTime(t.Session.StartUTC, &a.notes)
 	a.findScope()
 	overview := func() {}
 	if !a.brief {

@@ -30,7 +30,7 @@ func (a *analyzer) utilize(context.Context) error {
 		seconds, note := a.secondsOf(s)
 		counted := a.countStage(i)
 		a.analytic(s, i, work[s.Name], seconds, note, counted)
-		if !a.alike() { // the timeline's passes are of another size than the clean ones
+		if !a.self.alike() { // the timeline's passes are of another size than the clean ones
 			seconds, note = float64(s.Split.WallNS)/float64(max(1, s.Passes))/1e9, because(codeOverNsysShape)
 		}
 		a.fromCounters(s, i, seconds, note, counted)
@@ -105,7 +105,7 @@ func (a *analyzer) addImages(r *flops.Report) {
 // secondsOf is the time of one pass, with a note where it is not unprofiled.
 func (a *analyzer) secondsOf(s *Stage) (float64, []fact.Fact) {
 	note := because(codeOverNsys)
-	if a.unprofiledSeconds > 0 {
+	if a.run.unprofiledSeconds > 0 {
 		note = because(codeOverNsysStage)
 	}
 	switch {
@@ -119,15 +119,6 @@ func (a *analyzer) secondsOf(s *Stage) (float64, []fact.Fact) {
 		return float64(s.Split.WallNS) / float64(s.Passes) / 1e9, note
 	}
 	return 0, nil
-}
-
-// alike tells whether a pass of the clean run does what one under nsys does.
-func (a *analyzer) alike() bool {
-	if a.clean == nil || a.profiled == nil {
-		return true
-	}
-	x, y := &a.clean.Plan, &a.profiled.Plan
-	return x.BatchSize == y.BatchSize && x.PromptLength == y.PromptLength && x.MaxNewTokens == y.MaxNewTokens
 }
 
 // fromFLOPs takes over what package flops computed of a model whose matrix
@@ -317,7 +308,7 @@ const (
 // counters is of what runs, not of what is useful. It tells as well where the
 // counters come out below the model.
 func (a *analyzer) executed(s *Stage, counted *stageCounts) {
-	if counted == nil || s.FLOPs == nil || *s.FLOPs <= 0 || s.Passes == 0 || !a.alike() {
+	if counted == nil || s.FLOPs == nil || *s.FLOPs <= 0 || s.Passes == 0 || !a.self.alike() {
 		return
 	}
 	dtype, ok := mostOf(counted.ops)

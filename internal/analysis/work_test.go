@@ -64,14 +64,14 @@ func TestRangeReplay(t *testing.T) {
 // A stage without a clean time says whether there was a clean run at all.
 func TestSecondsOfAStage(t *testing.T) {
 	s := &Stage{NsysMS: ptr(2)}
-	if _, note := (&analyzer{}).secondsOf(s); !hasFact(note, codeOverNsys) {
+	if _, note := newAnalyzer(Input{}).secondsOf(s); !hasFact(note, codeOverNsys) {
 		t.Error(note)
 	}
-	if _, note := (&analyzer{unprofiledSeconds: 4.3}).secondsOf(s); !hasFact(note, codeOverNsysStage) {
+	if _, note := (&analyzer{run: &runRecord{unprofiledSeconds: 4.3}}).secondsOf(s); !hasFact(note, codeOverNsysStage) {
 		t.Error(note)
 	}
 	s.CleanMS = ptr(1)
-	if seconds, note := (&analyzer{}).secondsOf(s); seconds != 0.001 || note != nil {
+	if seconds, note := newAnalyzer(Input{}).secondsOf(s); seconds != 0.001 || note != nil {
 		t.Error(seconds, note)
 	}
 }
