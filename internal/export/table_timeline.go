@@ -127,11 +127,12 @@ func layerTable() table {
 		if err != nil {
 			return nil, err
 		}
+		replays, err := f.Replays(ctx, q)
+		if err != nil {
+			return nil, err
+		}
 		var lines []report.LayerLine
-		for _, l := range timeline.Layers(rows.Rows, true) {
-			if q.Captured { // replays are no instances of the range in which they were captured
-				l.Steps, l.PerStepNS = 0, 0
-			}
+		for _, l := range timeline.Layers(timeline.WithReplays(rows.Rows, replays), true) {
 			lines = append(lines, report.LayerLine{LayerRow: l})
 		}
 		return report.Slice(lines), nil

@@ -20,3 +20,16 @@ var annotationWords = map[fact.Code]words{
 	"annotation-cost-once":    {Text: "the annotated program took {with} and the unprofiled one {without}; how far single runs differ is not known", Next: "run each more often: pipeline.unprofiled.repeats=5"},
 	"annotation-cost-unknown": {Text: "what annotation costs is not known: the annotated or the unprofiled run has no time"},
 }
+
+var annotationLabels = map[string]map[string]string{
+	// Why a layer has no MFU.
+	"no-mfu": {
+		"not-noted":   "no shapes noted: annotate the run (pipeline.annotate)",
+		"outside":     "in no module",
+		"compiled":    "compiled: one range, its products are not seen",
+		"no-products": "no product or attention of its own was seen",
+		"types":       "products of several data types",
+		"graphs":      "captures and replays of CUDA graphs do not match",
+		"peak":        "peak not known, or above it",
+	},
+}

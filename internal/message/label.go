@@ -6,7 +6,7 @@ import ()
 // table, beside the words of its area.
 var labels = []map[string]map[string]string{causeLabels, analysisLabels, pickLabels, modelLabels, methodLabels,
 	limiterLabels, findingLabels, compareLabels, rankLabels,
-	captureLabels, toldLabels, doctorLabels, damageLabels, pageLabels}
+	captureLabels, annotationLabels, toldLabels, doctorLabels, damageLabels, pageLabels}
 
 // Label is the word for an ID of a domain; the ID itself where there is none.
 func Label(domain, id string) string {

@@ -2,6 +2,7 @@ package nsys
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -38,6 +39,33 @@ func TestCapturedRegions(t *testing.T) {
 	}
 	if n, _ := kernels(captured.Rows, "decode/step"); n != 0 {
 		t.Errorf("%d replayed kernels are still counted to decode/step", n)
+	}
+}
+
+// The same graph was captured once, inside its range, and each of its nodes ran five
+// times; the eager warm-up of that range is no replay.
+func TestReplays(t *testing.T) {
+	f := openExport(t, "graph_node")
+	ctx := context.Background()
+	replays, err := f.Replays(ctx, timeline.Query{Captured: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := replays["capture"]; len(replays) != 1 || !slices.Equal(got, []float64{5}) {
+		t.Errorf("replays %v, want 5 of capture alone", replays)
+	}
+	rows, err := f.RegionRows(ctx, timeline.Query{Captured: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range timeline.WithReplays(rows.Rows, replays) {
+		want := rows.Rows[i].Instances
+		if r.Path == "capture" {
+			want += 5 - 1
+		}
+		if r.Instances != want {
+			t.Errorf("%s ran %d times, want %d", r.Path, r.Instances, want)
+		}
 	}
 }
 

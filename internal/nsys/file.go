@@ -309,6 +309,19 @@ func (f *File) RegionRows(ctx context.Context, q timeline.Query) (timeline.Rows[
 	return withWarnings(t.RegionRows(q), t), nil
 }
 
+// Replays is Timeline.Replays, with the ranges of an earlier window; nil where the query
+// does not count work where it was captured.
+func (f *File) Replays(ctx context.Context, q timeline.Query) (map[string][]float64, error) {
+	if !q.Captured {
+		return nil, nil
+	}
+	t, err := f.attributable(ctx, regionsFor(q), q)
+	if err != nil {
+		return nil, err
+	}
+	return t.Replays(q), nil
+}
+
 // RangeRows lists the instances of NVTX ranges.
 func (f *File) RangeRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.RangeRow], error) {
 	t, err := f.Timeline(ctx, regionsFor(q))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -13,16 +14,17 @@ import (
 type LayerLine struct {
 	timeline.LayerRow
 	analysis.Use
-	// ModelFLOPs is what the matrix products and convolutions of the modules ask for,
-	// and MFU holds it against the peak of their data type, over their GPU time.
+	// ModelFLOPs is what the matrix products, convolutions and attention of the modules
+	// ask for, and MFU holds it against the peak of their data type, over their GPU time.
 	ModelFLOPs *float64
 	MFU        *float64
+	NoMFU      string `json:"mfu_missing,omitempty"` // code of why MFU is absent; "" where it is not, and of a file without a run
 }
 
 // LayerView is one row a place in the model, or a module.
 var LayerView = View[LayerLine]{
 	Name: "layers", Order: Order{Key: "gpu_ns", Descending: true}, Everything: "--all",
-	Legend: "GPU time is that of kernels which a module launched outside nested modules, so that the rows of a stage add up to it; the row without a layer is work in no module; limiter, FLOPs, bytes, HFU and MBU are of the same kernels as the GPU time, by the launch that was counted of each kernel, grid and block; HFU and MBU are of the peaks, over the GPU time of these kernels; MFU is of the FLOPs that matrix products, convolutions and experts of the module ask for by the shapes of weights and inputs, which annotation notes, and absent for other modules",
+	Legend: "GPU time is that of kernels which a module launched outside nested modules, so that the rows of a stage add up to it; the row without a layer is work in no module; limiter, FLOPs, bytes, HFU and MBU are of the same kernels as the GPU time, by the launch that was counted of each kernel, grid and block; HFU and MBU are of the peaks, over the GPU time of these kernels; MFU is of the FLOPs that matrix products, convolutions, experts and attention of the module ask for by the shapes of weights and inputs, which annotation notes; of causal attention half of the pairs count",
 	Columns: []Column[LayerLine]{
 		{Key: "stage", Value: func(r *LayerLine) any { return r.Stage }},
 		{Key: "layer", Format: Name, Value: func(r *LayerLine) any { return r.Layer }, Show: func(r *LayerLine) any { return orNone(r.Layer) }},
@@ -36,7 +38,8 @@ var LayerView = View[LayerLine]{
 		{Key: "steps", Unit: Count, Detail: true, Value: func(r *LayerLine) any { return r.Steps }},
 		{Key: "passes", Unit: Count, Detail: true, Value: func(r *LayerLine) any { return r.Passes }},
 		{Key: "limiter", Priority: 4, Value: func(r *LayerLine) any { return orNil(r.Limiter) }},
-		{Key: "mfu", Priority: 4, Title: "MFU", Help: "Of the peak of its data type: the FLOPs that the module asks for, over its GPU time", Unit: Share, Value: func(r *LayerLine) any { return r.MFU }},
+		{Key: "mfu", Priority: 4, Title: "MFU", Help: "Of the peak of its data type: the FLOPs that the module asks for, over its GPU time", Unit: Share, Value: func(r *LayerLine) any { return r.MFU }, Note: func(r *LayerLine) string { return noMFU(r) }},
+		{Key: "mfu_missing", Priority: 7, Title: "why no MFU", Format: Words, Value: func(r *LayerLine) any { return orNil(r.NoMFU) }, Show: func(r *LayerLine) any { return orNil(noMFU(r)) }},
 		{Key: "mfu_counters", Detail: true, Title: "HFU by its older name", Help: "Of the peak: the same as hfu_counters", Unit: Share, Value: func(r *LayerLine) any { return r.HFU }},
 		{Key: "hfu_counters", Priority: 4, Title: "HFU", Help: "Of the peak of its data type: the FLOPs that the hardware executed, over its GPU time", Unit: Share, Value: func(r *LayerLine) any { return r.HFU }},
 		{Key: "mbu_counters", Priority: 4, Title: "MBU", Help: "Of the peak: the bytes of memory that were counted, over its GPU time", Unit: Share, Value: func(r *LayerLine) any { return r.MBU }},
@@ -46,6 +49,9 @@ var LayerView = View[LayerLine]{
 		{Key: "coverage", Detail: true, Help: "Of its GPU time: kernels that were counted", Unit: Share, Value: func(r *LayerLine) any { return r.Coverage }},
 	},
 }
+
+// noMFU says why a row has no MFU.
+func noMFU(r *LayerLine) string { return message.Label("no-mfu", r.NoMFU) }
 
 func orNone(layer string) string {
 	if layer == "" {

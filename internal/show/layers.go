@@ -33,7 +33,11 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 	if err != nil {
 		return nil, err
 	}
-	layers := timeline.Layers(rows.Rows, r.All)
+	replays, err := f.Replays(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	layers := timeline.Layers(timeline.WithReplays(rows.Rows, replays), r.All)
 	notes := src.notes()
 	res, err := analyzed(src)
 	if err != nil {
@@ -43,20 +47,15 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 	if err != nil {
 		return nil, err
 	}
-	work, why, err := modelWork(ctx, f, src, res, q, rows.Rows)
+	work, err := modelWork(src, res, rows.Rows, replays)
 	if err != nil {
 		return nil, err
 	}
-	if why != "" {
-		notes = append(notes, why)
-	}
 	var lines []report.LayerLine
 	for _, l := range layers {
-		if q.Captured { // replays are no instances of the range in which they were captured
-			l.Steps, l.PerStepNS = 0, 0
-		}
 		line := report.LayerLine{LayerRow: l, Use: uses(l.Paths())}
-		line.ModelFLOPs, line.MFU = work(&l)
+		use := work(&l)
+		line.ModelFLOPs, line.MFU, line.NoMFU = use.flops, use.mfu, use.why
 		lines = append(lines, line)
 	}
 	return first(report.Layers(lines, withWarnings(notes, rows.Warnings)), r.Top), nil

@@ -1,42 +1,52 @@
 package show
 
 import (
-	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
-	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
-// modelWork gives the FLOPs that the modules of a row ask for, and the MFU of that,
-// both nil where they are not known; why says where that is so for all rows.
-func modelWork(ctx context.Context, f *nsys.File, src *source, res *analysis.Result, q timeline.Query, rows []timeline.RegionRow) (of func(*timeline.LayerRow) (flops, mfu *float64), why string, err error) {
-	none := func(*timeline.LayerRow) (flops, mfu *float64) { return nil, nil }
+// A modelUse is the FLOPs that the modules of a row ask for, and the MFU of that. Where
+// MFU is absent, why is the code of the reason (report.LayerLine).
+type modelUse struct {
+	flops, mfu *float64
+	why        string
+}
+
+// Codes of why a row has no MFU; message has their words.
+const (
+	mfuNotNoted   = "not-noted"   // annotation noted no shapes in this run
+	mfuOutside    = "outside"     // work in no module
+	mfuCompiled   = "compiled"    // a compiled module is one range
+	mfuNoProducts = "no-products" // none was seen
+	mfuTypes      = "types"       // products of several data types
+	mfuGraphs     = "graphs"      // captured calls and replays do not match
+	mfuPeak       = "peak"        // the peak is not known, or the GPU cannot have done that
+)
+
+// modelWork gives the FLOPs that the modules of a row ask for, and the MFU of that. A
+// file without a run has none, and no reason either.
+func modelWork(src *source, res *analysis.Result, rows []timeline.RegionRow, replays map[string][]float64) (of func(*timeline.LayerRow) modelUse, err error) {
 	if src.dir == "" {
-		return none, "", nil
+		return func(*timeline.LayerRow) modelUse { return modelUse{} }, nil
 	}
 	told, err := workload.ReadAnnotated(filepath.Join(src.dir, runs.AnnotateFolder, plan.StepNsys))
 	if err != nil {
-		return none, "", err
+		return nil, err
 	}
 	if !hasWork(told) {
-		return none, "without MFU: annotation (pipeline.annotate) notes the shapes that it comes from, and noted none in this run", nil
+		return func(*timeline.LayerRow) modelUse { return modelUse{why: mfuNotNoted} }, nil
 	}
-	w := layerWork{res: res, work: told.Work(), instances: map[string]int64{}, replayed: map[string]bool{}}
+	w := layerWork{res: res, work: told.Work(), compiled: told.Compiled(), instances: map[string]int64{}, replays: replays}
 	for i := range rows {
 		w.instances[rows[i].Path] = rows[i].Instances
 	}
-	if q.Captured {
-		err = w.findReplayed(ctx, f, q, rows)
-	}
-	if len(w.replayed) > 0 {
-		why = "without MFU of modules that CUDA graphs replayed: how often they ran is not noted"
-	}
-	return w.of, why, err
+	return w.of, nil
 }
 
 func hasWork(told workload.Annotated) bool {
@@ -52,61 +62,92 @@ func hasWork(told workload.Annotated) bool {
 type layerWork struct {
 	res       *analysis.Result // nil where nothing was analyzed
 	work      func(path string) []workload.ModuleWork
-	instances map[string]int64 // by path
-	replayed  map[string]bool
+	compiled  func(path string) bool
+	instances map[string]int64     // by path
+	replays   map[string][]float64 // by path, of each range with a capture
 }
 
-// findReplayed finds the regions with work that is not launched in them.
-func (w *layerWork) findReplayed(ctx context.Context, f *nsys.File, q timeline.Query, rows []timeline.RegionRow) error {
-	q.Captured = false
-	launched, err := f.RegionRows(ctx, q)
-	if err != nil {
-		return err
+// of sums the modules of a row. The work of all of them has to be known, and to be of
+// one data type.
+func (w *layerWork) of(row *timeline.LayerRow) modelUse {
+	if row.Layer == "" {
+		return modelUse{why: mfuOutside}
 	}
-	ns := map[string]int64{}
-	for i := range launched.Rows {
-		ns[launched.Rows[i].Path] = launched.Rows[i].ExclusiveNS
-	}
-	for i := range rows {
-		if r := &rows[i]; r.ExclusiveNS != ns[r.Path] {
-			w.replayed[r.Path] = true
-		}
-	}
-	return nil
-}
-
-// of sums the modules of a row. Each range stands for a mean call of its module. The
-// work of all of them has to be known, and to be of one data type.
-func (w *layerWork) of(row *timeline.LayerRow) (flops, mfu *float64) {
 	sum, dtype := 0.0, ""
 	for _, path := range row.Paths() {
-		done, kind := w.ofPath(path)
-		if kind == "" || dtype != "" && kind != dtype {
-			return nil, nil
+		done, kind, why := w.ofPath(path)
+		switch {
+		case why != "":
+			return modelUse{why: why}
+		case dtype != "" && kind != dtype:
+			return modelUse{why: mfuTypes}
 		}
 		sum, dtype = sum+done, kind
 	}
 	if sum <= 0 {
-		return nil, nil
+		return modelUse{why: mfuNoProducts}
 	}
+	use := modelUse{flops: &sum}
 	if w.res != nil {
-		mfu = w.res.MFU(sum, row.NS, dtype)
+		use.mfu = w.res.MFU(sum, row.NS, dtype)
 	}
-	return &sum, mfu
+	if use.mfu == nil {
+		use.why = mfuPeak
+	}
+	return use
 }
 
-// ofPath is the work of all instances of a region; the type is "" where it is not
-// known.
-func (w *layerWork) ofPath(path string) (flops float64, dtype string) {
+// ofPath is the work of all instances of a region, or why it is not known.
+func (w *layerWork) ofPath(path string) (flops float64, dtype, why string) {
 	var calls int64
-	for _, m := range w.work(path) {
+	var captured []float64
+	list := w.work(path)
+	for _, m := range list {
 		if dtype != "" && m.DType != dtype {
-			return 0, ""
+			return 0, "", mfuTypes
 		}
 		flops, calls, dtype = flops+m.FLOPs, calls+m.Calls, m.DType
+		captured = append(captured, m.Captured...)
 	}
-	if calls == 0 || w.replayed[path] {
-		return 0, ""
+	switch {
+	case dtype == "" && w.compiled(path):
+		return 0, "", mfuCompiled
+	case dtype == "":
+		return 0, "", mfuNoProducts
 	}
-	return flops / float64(calls) * float64(w.instances[path]), dtype
+	replayed, ok := replayedWork(captured, w.replays[path], len(list) == 1)
+	if !ok {
+		return 0, "", mfuGraphs
+	}
+	if calls > 0 { // each range stands for a mean call
+		flops *= float64(w.ranAtOnce(path, calls, len(captured))) / float64(calls)
+	}
+	return flops + replayed, dtype, ""
+}
+
+// ranAtOnce is how many ranges of a region are not those of a capture.
+func (w *layerWork) ranAtOnce(path string, calls int64, captured int) int64 {
+	if n := w.instances[path]; n != calls+int64(captured) { // a part of the process
+		return max(0, n-int64(len(w.replays[path])))
+	}
+	return calls
+}
+
+// replayedWork is what captured calls did, each as often as it was replayed. Captures
+// that differ are told apart by their order, which has to be that of one process.
+func replayedWork(captured, replays []float64, inOrder bool) (flops float64, ok bool) {
+	if len(replays) == 0 {
+		return 0, true
+	}
+	same := len(captured) > 0 && slices.Min(captured) == slices.Max(captured)
+	if !same && (!inOrder || len(captured) != len(replays)) {
+		return 0, false
+	}
+	for i, n := range replays {
+		if same {
+			i = 0
+		}
+		flops += captured[i] * n
+	}
+	return flops, true
 }

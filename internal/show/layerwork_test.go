@@ -38,30 +38,51 @@ func TestLayerWork(t *testing.T) {
 	told := workload.Annotated{Processes: []workload.AnnotatedProcess{{Work: []workload.ModuleWork{
 		{Path: workload.AnnotatedPath{Names: names}, FLOPs: 31 * 2 * 2048 * 2048, Calls: 31, DType: "torch.bfloat16"},
 	}}}}
-	w := layerWork{res: res, work: told.Work(), instances: map[string]int64{}, replayed: map[string]bool{}}
+	w := layerWork{res: res, work: told.Work(), compiled: told.Compiled(), instances: map[string]int64{}}
 	for _, r := range rows.Rows {
 		w.instances[r.Path] = r.Instances
 	}
 	seen := 0
 	for _, l := range timeline.Layers(rows.Rows, true) {
-		flops, mfu := w.of(&l)
+		use := w.of(&l)
 		if l.Layer != "LlamaForCausalLM.model.layers.0.self_attn.q_proj" {
-			if flops != nil || mfu != nil {
-				t.Errorf("%s: work that nobody noted", l.Layer)
+			if use.flops != nil || use.mfu != nil || use.why == "" {
+				t.Errorf("%s: work that nobody noted, %+v", l.Layer, use)
 			}
 			continue
 		}
 		seen++
 		want := 3 * 2 * 2048.0 * 2048
-		if flops == nil || *flops != want || mfu == nil || math.Abs(*mfu-want/float64(l.NS)*1e9/989.5e12) > 1e-5 {
-			t.Errorf("%s: %v FLOPs, MFU %v in %d ns", l.Layer, flops, mfu, l.NS)
+		if use.flops == nil || *use.flops != want || use.mfu == nil || math.Abs(*use.mfu-want/float64(l.NS)*1e9/989.5e12) > 1e-5 {
+			t.Errorf("%s: %+v in %d ns", l.Layer, use, l.NS)
 		}
-		w.replayed[l.Paths()[0]] = true
-		if flops, mfu := w.of(&l); flops != nil || mfu != nil {
-			t.Errorf("%s: how often a graph ran it is not known", l.Layer)
+		w.replays = map[string][]float64{l.Paths()[0]: {2}}
+		if use := w.of(&l); use.flops != nil || use.mfu != nil || use.why != mfuGraphs {
+			t.Errorf("%s: a graph replayed what no capture tells of, %+v", l.Layer, use)
 		}
 	}
 	if seen != 1 {
 		t.Errorf("%d rows of q_proj", seen)
+	}
+}
+
+func TestReplayedWork(t *testing.T) {
+	for _, c := range []struct {
+		captured, replays []float64
+		inOrder, known    bool
+		want              float64
+	}{
+		{nil, nil, true, true, 0},
+		{[]float64{8}, nil, true, true, 0}, // captured, not replayed in this file
+		{[]float64{8}, []float64{31}, true, true, 248},
+		{[]float64{8, 8}, []float64{10}, false, true, 80}, // alike in two processes
+		{[]float64{8, 16}, []float64{1, 10}, true, true, 168},
+		{[]float64{8, 16}, []float64{1, 10}, false, false, 0},
+		{[]float64{8, 16}, []float64{10}, true, false, 0},
+		{nil, []float64{10}, true, false, 0},
+	} {
+		if got, known := replayedWork(c.captured, c.replays, c.inOrder); got != c.want || known != c.known {
+			t.Errorf("%v replayed %v: %v, %v", c.captured, c.replays, got, known)
+		}
 	}
 }

@@ -297,6 +297,14 @@ func (a *Attribution) callNode(call uint32) uint32 {
 }
 
 func (a *Attribution) nodeAround(call uint32) uint32 {
+	if r := a.rangeAround(call); r != None {
+		return a.rangeNode[r]
+	}
+	return 0
+}
+
+// rangeAround is the range that callNode goes by; None outside every range.
+func (a *Attribution) rangeAround(call uint32) uint32 {
 	list := a.innermost(call)
 	if len(list) == 0 {
 		list = a.openAround(call)
@@ -307,10 +315,7 @@ func (a *Attribution) nodeAround(call uint32) uint32 {
 			best = r
 		}
 	}
-	if best == None {
-		return 0
-	}
-	return a.rangeNode[best]
+	return best
 }
 
 func (a *Attribution) later(x, y uint32) bool {

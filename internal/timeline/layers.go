@@ -27,7 +27,7 @@ type LayerRow struct {
 	Share       float64 `json:"share"`                 // of the GPU time of the stage, 0 to 1
 	Passes      int64   `json:"passes"`                // instances of the stage
 	Steps       int64   `json:"steps"`                 // of the stage; 0 where it has none
-	PerStepNS   float64 `json:"per_step_ns,omitempty"` // NS over steps, else over passes; 0 where replays of CUDA graphs hide how many there were
+	PerStepNS   float64 `json:"per_step_ns,omitempty"` // NS over steps, else over passes
 	paths       []string
 }
 

@@ -42,9 +42,9 @@ func (f HostFrame) Name() string {
 	return f.Function + " (" + file + ":" + strconv.Itoa(f.Line) + ")"
 }
 
-// ofAnnotation is the file of the module that deepprof puts into programs: the code
-// that it calls is what ran.
-const ofAnnotation = "deepprof_annotate.py"
+// ofAnnotation is how the files of the module begin that deepprof puts into programs:
+// the code that it calls is what ran.
+const ofAnnotation = "deepprof_annotate"
 
 // pythonSamples finds the samples of a thread by time.
 type pythonSamples struct {
@@ -80,7 +80,7 @@ func (p pythonSamples) count(thread uint32, from, to int64, into map[PythonFrame
 
 func (t *Timeline) innermostFrame(stack uint32) (PythonFrame, bool) {
 	for _, f := range t.PythonStacks[stack] {
-		if path.Base(t.Name(f.File)) != ofAnnotation {
+		if !strings.HasPrefix(path.Base(t.Name(f.File)), ofAnnotation) {
 			return f, true
 		}
 	}

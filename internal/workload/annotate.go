@@ -64,16 +64,18 @@ type Annotated struct {
 
 // An AnnotatedProcess is one that imported torch.
 type AnnotatedProcess struct {
-	PID    int             `json:"pid"`
-	Mode   string          `json:"mode,omitempty"`
-	Off    string          `json:"off,omitempty"` // why nothing was annotated: no-nvtx, error
-	Error  string          `json:"error,omitempty"`
-	Paths  []AnnotatedPath `json:"paths,omitempty"` // of the ranges that deepprof opened
-	Work   []ModuleWork    `json:"work,omitempty"`
-	Steps  []AnnotatedStep `json:"steps,omitempty"` // in the order in which they began
-	Depth  int             `json:"depth,omitempty"` // at which modules were cut off, because a pass had too many ranges; 0 where they were not
-	Ended  bool            `json:"ended"`           // it came to its end; a killed one did not
-	Broken int             `json:"broken,omitempty"`
+	PID   int             `json:"pid"`
+	Mode  string          `json:"mode,omitempty"`
+	Off   string          `json:"off,omitempty"` // why nothing was annotated: no-nvtx, error
+	Error string          `json:"error,omitempty"`
+	Paths []AnnotatedPath `json:"paths,omitempty"` // of the ranges that deepprof opened
+	Work  []ModuleWork    `json:"work,omitempty"`
+	// Compiled are paths of modules that torch.compile made one range of.
+	Compiled []AnnotatedPath `json:"compiled,omitempty"`
+	Steps    []AnnotatedStep `json:"steps,omitempty"` // in the order in which they began
+	Depth    int             `json:"depth,omitempty"` // at which modules were cut off, because a pass had too many ranges; 0 where they were not
+	Ended    bool            `json:"ended"`           // it came to its end; a killed one did not
+	Broken   int             `json:"broken,omitempty"`
 
 	nodes map[int]int // number of a place in the side file -> index of Work
 }
@@ -101,14 +103,17 @@ type annotateLine struct {
 	FLOPs   float64  `json:"flops"`
 	Calls   int64    `json:"calls"`
 	DType   string   `json:"dtype"`
-	Step    *int     `json:"step"`
-	Stage   string   `json:"stage"`
-	Batch   int64    `json:"batch"`
-	Tokens  int64    `json:"tokens"`
-	Cached  int64    `json:"cached"`
-	Limited int64    `json:"limited"`
-	Depth   int      `json:"depth"`
-	Ended   bool     `json:"ended"`
+	// Captured has pairs: FLOPs of a captured call, and how many such came in a row.
+	Captured [][2]float64 `json:"captured"`
+	Compiled []string     `json:"compiled"`
+	Step     *int         `json:"step"`
+	Stage    string       `json:"stage"`
+	Batch    int64        `json:"batch"`
+	Tokens   int64        `json:"tokens"`
+	Cached   int64        `json:"cached"`
+	Limited  int64        `json:"limited"`
+	Depth    int          `json:"depth"`
+	Ended    bool         `json:"ended"`
 }
 
 // ReadAnnotated reads the side files in a folder. A folder without any, or none at
@@ -190,6 +195,8 @@ func (p *AnnotatedProcess) take(l *annotateLine) {
 		p.Paths = append(p.Paths, AnnotatedPath{l.Range, l.Own})
 	case l.Work != nil:
 		p.takeWork(l)
+	case l.Compiled != nil:
+		p.Compiled = append(p.Compiled, AnnotatedPath{l.Compiled, l.Own})
 	case l.Step != nil:
 		p.Steps = append(p.Steps, AnnotatedStep{*l.Step, l.Stage, l.Batch, l.Tokens, l.Cached})
 	case l.Limited > 0:
@@ -199,9 +206,18 @@ func (p *AnnotatedProcess) take(l *annotateLine) {
 	}
 }
 
+// maxCaptures bounds how many captured calls of one place are kept; a damaged file may
+// tell of more than fit into memory.
+const maxCaptures = 1 << 16
+
 // takeWork takes the sums of a place so far, which replace earlier ones.
 func (p *AnnotatedProcess) takeWork(l *annotateLine) {
 	w := ModuleWork{Path: AnnotatedPath{l.Work, l.Own}, FLOPs: l.FLOPs, Calls: l.Calls, DType: l.DType}
+	for _, run := range l.Captured {
+		for range min(int(run[1]), maxCaptures-len(w.Captured)) {
+			w.Captured = append(w.Captured, run[0])
+		}
+	}
 	if i, ok := p.nodes[l.Node]; ok {
 		p.Work[i] = w
 		return

@@ -39,20 +39,33 @@ func (p AnnotatedPath) covers(parts []string) bool {
 	return len(parts) == len(p.Names)
 }
 
-// ModuleWork is what the matrix products and convolutions of the modules at one
-// place did, by the shapes of their weights and inputs.
+// ModuleWork is what the matrix products, convolutions and attention of the modules at
+// one place did, by the shapes of their weights and inputs.
 type ModuleWork struct {
 	Path  AnnotatedPath `json:"path"`
 	FLOPs float64       `json:"flops"`
-	Calls int64         `json:"calls"` // of the modules
+	Calls int64         `json:"calls"` // of the modules, without those that a CUDA graph captured
 	DType string        `json:"dtype"` // as torch names it; tf32 where it may be used for float32
+	// Captured has the FLOPs of each call that a CUDA graph captured, in that order: it
+	// runs when the graph is replayed.
+	Captured []float64 `json:"captured,omitempty"`
+}
+
+// Compiled tells of a region by its path whether it is a compiled module.
+func (a Annotated) Compiled() func(path string) bool {
+	return anyPath(a.Processes, func(p *AnnotatedProcess) []AnnotatedPath { return p.Compiled })
 }
 
 // Injected tells of a region by its path whether deepprof opened it.
 func (a Annotated) Injected() func(path string) bool {
+	return anyPath(a.Processes, func(p *AnnotatedProcess) []AnnotatedPath { return p.Paths })
+}
+
+// anyPath tells whether a path is among those of any process.
+func anyPath(processes []AnnotatedProcess, of func(*AnnotatedProcess) []AnnotatedPath) func(path string) bool {
 	byKey := map[string][]AnnotatedPath{}
-	for _, p := range a.Processes {
-		for _, path := range p.Paths {
+	for i := range processes {
+		for _, path := range of(&processes[i]) {
 			byKey[path.key()] = append(byKey[path.key()], path)
 		}
 	}

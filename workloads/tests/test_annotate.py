@@ -206,6 +206,69 @@ with torch.no_grad():
             },
         )
 
+    def test_work_of_attention(self):
+        """torch 1.13 has no scaled_dot_product_attention: a stand-in takes its place before it is patched."""
+        self.run_program(
+            """
+import sys
+import torch
+import torch.nn.functional as F
+
+def attend(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False):
+    return query @ key.transpose(-1, -2) @ value
+
+F.scaled_dot_product_attention = attend
+annotate = sys.modules["deepprof_annotate"]
+annotate._patch_attention(torch, annotate._annotator)
+
+class Attention(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q_proj = torch.nn.Linear(16, 16)
+        self.multi = torch.nn.MultiheadAttention(16, 2, batch_first=True)
+
+    def forward(self, x, keys, causal):
+        q = self.q_proj(x).view(2, -1, 4, 4).transpose(1, 2)
+        F.scaled_dot_product_attention(q, keys, keys, is_causal=causal)
+        return self.multi(x, x, x)[0]
+
+with torch.no_grad():
+    model = Attention().eval()
+    model(torch.zeros(2, 5, 16), torch.zeros(2, 4, 5, 4), True)
+    model(torch.zeros(2, 1, 16), torch.zeros(2, 4, 6, 4), False)
+    F.scaled_dot_product_attention(torch.zeros(1, 1, 9, 4), torch.zeros(1, 1, 9, 4), torch.zeros(1, 1, 9, 4))
+"""
+        )
+        work = self.work()
+        # Eight heads of width 4; 15 pairs below the diagonal, then 6.
+        self.assertEqual(work["Attention"], (2 * 8 * (15 + 6) * 8, 2, "float32"))
+        self.assertEqual(work["Attention/q_proj"], (2 * 16 * 16 * 12, 2, "float32"))
+        # Four projections of 12 tokens, and two products of each pair.
+        self.assertEqual(work["Attention/multi"], (2 * 4 * 12 * 16 * 16 + 4 * 16 * (2 * 25 + 2), 2, "float32"))
+
+    def test_work_that_a_graph_captures(self):
+        """A call that is captured did not run: it is no call, and its FLOPs stand apart."""
+        self.run_program(
+            MODEL
+            + """
+base = torch.cuda.CUDAGraph.__mro__[1]  # what a torch without CUDA has there
+base.capture_begin = base.capture_end = lambda self, *args, **kwargs: None
+graph = object.__new__(torch.cuda.CUDAGraph)
+model = Model().eval()
+with torch.no_grad():
+    model(torch.arange(5)[None])
+    for tokens in (2, 2, 3):
+        graph.capture_begin()
+        model(torch.arange(tokens)[None])
+        graph.capture_end()
+    model(torch.arange(5)[None])
+"""
+        )
+        last = {tuple(r["work"]): r for r in self.records() if "work" in r}
+        mlp = last[("prefill", "Model", "layers.0", "mlp")]
+        self.assertEqual((mlp["calls"], mlp["flops"]), (2, 2 * 2 * 8 * 8 * 5))
+        self.assertEqual(mlp["captured"], [[2 * 8 * 8 * 2, 2], [2 * 8 * 8 * 3, 1]])
+
     def test_ranges_of_the_program_are_part_of_paths(self):
         self.run_program(
             MODEL

@@ -14,6 +14,7 @@ import torch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "workloads", "annotate"))
 import deepprof_annotate  # noqa: E402
+import deepprof_annotate_ranges  # noqa: E402
 
 
 class NoRanges:
@@ -52,7 +53,7 @@ def measure(kind, rounds=25, passes=20):
     model, x = torch.nn.Sequential(*(Block(kind) for _ in range(30))).eval(), torch.zeros(1, 8)
     calls = 1 + 30 + 300
     original = torch.nn.Module.__call__
-    annotator = deepprof_annotate.Annotator(torch, NoRanges(), deepprof_annotate.SideFile(None), "auto", 0, 20000)
+    annotator = deepprof_annotate_ranges.Annotator(torch, NoRanges(), deepprof_annotate.SideFile(None), "auto", 0, 20000)
     deepprof_annotate._patch_module(torch, annotator)
     annotated = torch.nn.Module.__call__
 

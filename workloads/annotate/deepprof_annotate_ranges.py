@@ -1,0 +1,474 @@
+"""The ranges that deepprof opens in a program: which modules and stages are open on each thread, and their names.
+
+Nothing here looks at the values of tensors or waits for the GPU.
+"""
+
+import itertools
+import re
+import sys
+import threading
+import weakref
+
+import deepprof_annotate_work as work_of
+
+NUMBERS = re.compile(r"\d+")
+
+
+class _Node:
+    """A range that is, or was, open at one place: its name, and the nodes below it.
+
+    Modules find their node by identity, so that a call of a known module costs one look-up.
+    """
+
+    __slots__ = (
+        "name",
+        "path",
+        "own",
+        "by_name",
+        "by_module",
+        "ref",
+        "names",
+        "at",
+        "pushed",
+        "work",
+        "counts",
+        "number",
+        "calls",
+        "flops",
+        "captured",
+        "compiled",
+    )
+
+    def __init__(self, name, path, own=()):
+        self.name = name
+        self.path = path
+        self.own = own  # which parts of the path are ranges of the program, with a * for numbers
+        self.by_name = {}
+        self.by_module = {}  # id(module) -> node
+        self.ref = None  # of the module; ids are used again
+        self.names = None  # id(module) -> qualified name, of all modules below the root
+        self.at = ""  # qualified name of the module itself
+        self.pushed = True
+        self.work = 0  # FLOPs of the module's own products per element of its input; None where counts() tells them
+        self.counts = None  # FLOPs of a call by its arguments
+        self.number = -1  # in the side file; below 0 where no work was seen yet
+        self.calls = 0  # that ran at once
+        self.flops = 0  # of these calls
+        self.compiled = False
+        self.captured = []  # FLOPs of each call that was captured into a CUDA graph
+
+
+class _State:
+    """What is open on a thread."""
+
+    __slots__ = ("nodes", "modules", "opened", "ranges", "generation", "busy", "capturing")
+
+    def __init__(self, root):
+        self.nodes = [root]  # open ranges of ours, and modules that are too deep for one
+        self.modules = 0  # open ones
+        self.opened = 0  # ranges of the stage around the outermost module, closed with it
+        self.ranges = 0  # pushed since the outermost module was entered
+        self.generation = None
+        self.busy = False
+        self.capturing = 0  # CUDA graphs
+
+
+class _Thread(threading.local):
+    """The state of each thread."""
+
+    def __init__(self, root):
+        self.state = _State(root)
+
+
+class Generation:
+    """One call of generate(): the stage and the step that are open."""
+
+    def __init__(self, model):
+        self.model = model
+        self.calls = 0  # of the model
+        self.cached = 0  # tokens
+        self.base = 0  # our ranges that were open before
+        self.running = False  # the model is being called
+
+
+class Annotator:
+    """Opens and closes the ranges. One per process; a thread has its own stack."""
+
+    def __init__(self, torch, nvtx, side, mode, depth, limit):
+        self.torch = torch
+        native = getattr(nvtx, "_nvtx", None)  # without the wrapper of torch.cuda.nvtx
+        self.range_push = getattr(native, "rangePushA", None) or nvtx.range_push
+        self.range_pop = getattr(native, "rangePop", None) or nvtx.range_pop
+        self.range_start = getattr(nvtx, "range_start", None)  # older versions of torch have none
+        self.range_end = getattr(nvtx, "range_end", None)
+        self.side = side
+        self.modules = mode != "stages"
+        self.stages = mode != "modules"
+        self.depth = depth or sys.maxsize
+        self.limit = limit
+        self.here = _Thread(_Node("", ()))
+        self.names = weakref.WeakKeyDictionary()  # root module -> {id(module): qualified name}
+        self.loops = weakref.WeakKeyDictionary()  # root module -> tokens in its cache by its own calls
+        self.steps = 0
+        self.wide = {}  # name -> how many ranges of all threads are open; its keys are in the side file
+        self.deepest = 0  # modules nested in each other
+        self.off = False  # after an error of ours
+        self.worked = []  # nodes with work
+        self.fresh = []  # of them those that are not in the side file yet
+        self.outermost = 0  # calls of outermost modules
+        self.denoisers = {}  # class -> whether its forward() takes a timestep
+        compiler = getattr(torch, "compiler", None)
+        self.compiling = getattr(compiler, "is_compiling", lambda: False)
+
+    # Ranges.
+
+    def push(self, name):
+        state = self.here.state
+        above = state.nodes[-1]
+        node = above.by_name.get(name)
+        if node is None:
+            node = above.by_name[name] = self.new_node(above, name)
+        state.nodes.append(node)
+        state.ranges += 1
+        self.range_push(name)
+
+    def new_node(self, above, name):
+        node = _Node(name, above.path + (name,), above.own)
+        self.side.write(range=list(node.path), **node_place(node))
+        return node
+
+    def push_own(self, name):
+        """The program opens a range itself: ours inside it have their path below it."""
+        state = self.here.state
+        above = state.nodes[-1]
+        pattern = NUMBERS.sub("*", name)
+        node = above.by_name.get((pattern,))
+        if node is None:
+            node = _Node(pattern, above.path + (pattern,), above.own + (len(above.path),))
+            above.by_name[(pattern,)] = node
+        node.calls += 1
+        state.nodes.append(node)
+
+    def pop_own(self):
+        nodes = self.here.state.nodes
+        if len(nodes) > 1 and len(nodes[-1].own) > len(nodes[-2].own):
+            nodes.pop()
+
+    def pop(self):
+        if self.here.state.nodes.pop().pushed:
+            self.range_pop()
+
+    # Modules.
+
+    def try_enter(self, module, args, kwargs):
+        """Opens the ranges of a call; False where that failed: nothing stays open then, and nothing is tried again."""
+        state = self.here.state
+        if self.off or state.busy:
+            return False
+        depth, modules = len(state.nodes), state.modules
+        state.busy = True
+        try:
+            self.enter(state, module, args, kwargs)
+            return True
+        except Exception as error:
+            self.off = True
+            self.side.write(warning="%s: %s" % (type(error).__name__, error))
+            self.close_to(depth)
+            state.modules = modules
+            return False
+        finally:
+            state.busy = False
+
+    def enter(self, state, module, args, kwargs):
+        if not state.modules:
+            state.ranges = 0
+            state.opened = self.begin_outermost(state, module, args, kwargs) if self.stages else 0
+        above = state.nodes[-1]
+        node = above.by_module.get(id(module))
+        if node is None or node.ref() is not module:
+            node = self.module_node(state, above, module)
+            above.by_module[id(module)] = node
+            self.find_work(node, module, args, kwargs)
+        state.nodes.append(node)
+        state.modules += 1
+        self.deepest = max(self.deepest, state.modules)
+        if node.pushed:
+            state.ranges += 1
+            self.range_push(node.name)
+            self.count(state, node, args, kwargs)
+
+    # Work.
+
+    def find_work(self, node, module, args, kwargs):
+        """What a module computes by itself, once: later calls only multiply it."""
+        if not node.pushed:
+            return
+        try:
+            node.counts = work_of.counter(self.torch, module)
+            node.work = None if node.counts else work_of.products(self.torch, module, args)
+        except Exception:  # a module that looks like another one
+            node.work, node.counts = 0, None
+        given = args[0] if args else kwargs.get("query")
+        if node.work != 0 and isinstance(given, self.torch.Tensor):
+            self.add_worked(node, work_of.data_type(self.torch, module, given))
+
+    def add_worked(self, node, dtype):
+        node.number = len(self.worked)
+        self.worked.append((node, dtype))
+        self.fresh.append(self.worked[-1])
+
+    def count(self, state, node, args, kwargs):
+        """Adds the FLOPs of one call of a module to its node."""
+        flops = 0
+        try:
+            if node.work is None:
+                flops = node.counts(args, kwargs)
+            elif node.work:
+                if not args or type(args[0]) is not self.torch.Tensor:
+                    return  # not known of this call
+                flops = node.work * args[0].numel()
+        except Exception:
+            return
+        if state.capturing:
+            node.captured.append(flops)
+            return
+        node.calls += 1
+        node.flops += flops
+
+    def count_function(self, flops, given):
+        """Adds the FLOPs of a function to the module that calls it, unless all products of that are known already."""
+        state = self.here.state
+        if not self.modules or not state.modules:
+            return
+        node = next(n for n in reversed(state.nodes) if n.pushed)
+        if node.work != 0:
+            return
+        if node.number < 0:
+            self.add_worked(node, work_of.data_type(self.torch, None, given))
+        if not state.capturing:
+            node.flops += flops
+        elif node.captured:
+            node.captured[-1] += flops
+
+    def write_work(self, nodes):
+        for node, dtype in nodes:
+            where = dict(node_place(node), work=list(node.path), node=node.number)
+            if node.captured:
+                where["captured"] = runs_of(node.captured)
+            self.side.write(flops=node.flops, calls=node.calls, dtype=dtype, **where)
+
+    def end(self):
+        self.write_work(self.worked)
+        self.side.write(ended=True)
+
+    def leave(self):
+        state = self.here.state
+        if state.nodes.pop().pushed:
+            self.range_pop()
+        state.modules -= 1
+        if state.modules:
+            return
+        for _ in range(state.opened):
+            self.pop()
+        state.opened = 0
+        self.outermost += 1
+        if self.fresh or not self.outermost & (self.outermost - 1):  # in case the process is killed
+            nodes = self.fresh if self.outermost & (self.outermost - 1) else self.worked
+            self.fresh = []
+            self.write_work(nodes)
+        generation = state.generation
+        if generation is not None and generation.running:
+            generation.running = False
+            self.push("sample")  # up to the next step: choosing the token is no module's work
+        if state.ranges > self.limit and self.depth > 1:
+            self.depth = min(self.depth, max(2, self.deepest)) - 1
+            self.forget(self.here.state.nodes[0])
+            self.side.write(limited=state.ranges, depth=self.depth)
+
+    def forget(self, node):
+        """Lets every module be looked at again, after the depth has changed."""
+        node.by_module = {}
+        for below in node.by_name.values():
+            self.forget(below)
+
+    def module_node(self, state, above, module):
+        """The node of a module below the open ones."""
+        name, names, at = self.name(state, module)
+        pushed = self.modules and state.modules < self.depth
+        if pushed:
+            known = above.by_name.get(name)
+            node = known if known is not None and known.ref is None else None
+            if node is None:
+                node = self.new_node(above, name) if known is None else _Node(name, known.path, known.own)
+            above.by_name.setdefault(name, node)
+        else:
+            node = _Node(name, above.path, above.own)
+            node.pushed = False
+        node.ref, node.names, node.at = weakref.ref(module), names, at
+        if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
+            self.write_compiled(node)
+        return node
+
+    def enter_compiled(self):
+        """The module that was entered last runs compiled."""
+        node = self.here.state.nodes[-1]
+        if not node.compiled:
+            self.write_compiled(node)
+
+    def write_compiled(self, node):
+        """A compiled module is one range: of the modules in it nothing is known."""
+        node.compiled = True
+        if node.pushed:
+            self.side.write(compiled=list(node.path), **node_place(node))
+
+    def name(self, state, module):
+        """The name of a range for a module, the names of all modules below its root, and its own."""
+        for above in reversed(state.nodes):
+            full = above.names and above.names.get(id(module))
+            if not full:
+                continue
+            if above.at and full.startswith(above.at + "."):
+                return full[len(above.at) + 1 :], above.names, full
+            return full, above.names, full
+        return self.root_name(module), self.names_of(module), ""
+
+    def root_name(self, module):
+        return type(getattr(module, "_orig_mod", module)).__name__  # of torch.compile(module): the module
+
+    def names_of(self, root):
+        try:
+            names = self.names.get(root)
+            if names is None or names["count"] != len(root._modules):
+                names = {"count": len(root._modules), "ids": {id(m): name for name, m in root.named_modules() if name}}
+                self.names[root] = names
+            return names["ids"]
+        except TypeError:  # a module that cannot be a weak key
+            return {id(m): name for name, m in root.named_modules() if name}
+
+    # Stages.
+
+    def begin_outermost(self, state, module, args, kwargs):
+        """Opens the stage of an outermost call; returns how many ranges that were, to be closed with the call."""
+        shape = token_shape(self.torch, args, kwargs)
+        generation = state.generation
+        if generation is not None:
+            if module is generation.model or getattr(module, "_orig_mod", None) is generation.model:
+                self.next_step(generation, shape)
+                generation.running = True
+            return 0
+        if self.wide.get("backward"):
+            return 0  # computed again for the gradients
+        if module.training and self.torch.is_grad_enabled():
+            self.push("forward")
+            return 1
+        if self.denoises(type(module)):
+            self.push("denoise")
+            self.push("step")
+            return 2
+        if shape is None:
+            return 0
+        batch, tokens = shape
+        cached = self.loops.get(module)
+        if tokens > 1 or cached is None:
+            if tokens <= 1:
+                return 0
+            self.loops[module] = tokens
+            self.push("prefill")
+            self.record("prefill", batch, tokens, 0)
+            return 1
+        self.loops[module] = cached + tokens
+        self.push("decode")
+        self.push("step")
+        self.record("decode", batch, tokens, cached)
+        return 2
+
+    def denoises(self, kind):
+        """Whether a module is the denoiser of a diffusion pipeline: its forward() takes a timestep."""
+        known = self.denoisers.get(kind)
+        if known is None:
+            code = getattr(kind.forward, "__code__", None)
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code else ()
+            known = self.denoisers[kind] = "timestep" in names or "timesteps" in names
+        return known
+
+    def record(self, stage, batch, tokens, cached):
+        self.side.write(step=self.steps, stage=stage, batch=batch, tokens=tokens, cached=cached)
+        self.steps += 1
+
+    def next_step(self, generation, shape):
+        """The model of a generation is called: its first call is prefill, each later one a step of decode."""
+        batch, tokens = shape or (None, None)
+        self.close_to(generation.base + 1)  # "prepare", "sample", the step before
+        if generation.calls == 1:
+            self.pop()
+            self.push("decode")
+        if generation.calls:
+            self.push("step")
+        self.record("decode" if generation.calls else "prefill", batch, tokens, generation.cached)
+        generation.cached += tokens or 0
+        generation.calls += 1
+        self.here.state.ranges = 0
+
+    def close_to(self, depth):
+        while len(self.here.state.nodes) > depth:
+            self.pop()
+
+    def generate(self, model, call):
+        """Runs one generate(); one inside another belongs to the outer one."""
+        state = self.here.state
+        if state.generation is not None or state.modules or not self.stages:
+            return call()
+        generation = Generation(model)
+        generation.base = len(state.nodes)
+        state.generation = generation
+        self.push("prefill")
+        self.push("prepare")
+        try:
+            return call()
+        finally:
+            state.generation = None
+            self.close_to(generation.base)
+
+    def stage(self, name, call):
+        """Runs something whose work other threads launch: autograd launches backward from a thread of its own.
+        The range is one of all threads."""
+        if self.here.state.modules or not self.stages or self.range_start is None:
+            return call()
+        if name not in self.wide:
+            self.side.write(range=[name])
+        self.wide[name] = self.wide.get(name, 0) + 1
+        handle = self.range_start(name)
+        try:
+            return call()
+        finally:
+            self.range_end(handle)
+            self.wide[name] -= 1
+
+
+def node_place(node):
+    """What the line of a node says of ranges of the program in its path."""
+    return {"own": list(node.own)} if node.own else {}
+
+
+def runs_of(numbers):
+    """The numbers with how often each comes in a row: [[number, times], ...]."""
+    return [[number, len(list(group))] for number, group in itertools.groupby(numbers)]
+
+
+def token_shape(torch, args, kwargs):
+    """(batch, tokens) of a call of a language model, by its inputs alone; None where it is not one."""
+
+    def plain(tensor, dims):
+        return type(tensor) is torch.Tensor and tensor.dim() == dims
+
+    def sizes(tensor):
+        batch, tokens = tensor.shape[0], tensor.shape[1]
+        return (batch, tokens) if type(batch) is int and type(tokens) is int else None
+
+    embeds = kwargs.get("inputs_embeds")
+    if plain(embeds, 3):
+        return sizes(embeds)
+    ids = kwargs.get("input_ids", args[0] if args else None)
+    if plain(ids, 2) and ids.dtype in (torch.int64, torch.int32):
+        return sizes(ids)
+    return None
