@@ -1,4 +1,6 @@
-"""Plain PyTorch programs without any NVTX range, as users write them: program.py NAME [--passes N].
+"""Plain PyTorch programs without any NVTX range, as users write them: program.py NAME [--passes N] [--exact].
+
+--exact asks torch for algorithms that give the same bits in every process, so that outputs can be held against each other.
 
 DEVICE=cpu runs diffusion and trainplain, in a small size, on a torch without a GPU or transformers.
 
@@ -121,11 +123,11 @@ def loop(passes):
         return timed(passes, run)
 
 
-def graph(passes):
+def graph(passes, layers=8):
     """Decode from one CUDA graph with a static cache."""
     from transformers import StaticCache
 
-    model, ids = build("llama", TEXT), prompt(128)
+    model, ids = build("llama", dict(TEXT, num_hidden_layers=layers)), prompt(128)
     cache = StaticCache(config=model.config, max_cache_len=256)
     token = torch.zeros((1, 1), dtype=torch.long, device="cuda")
     position = torch.zeros(1, dtype=torch.long, device="cuda")
@@ -297,6 +299,18 @@ def trainplain(passes):
     return timed(passes, run)
 
 
+def scripted(passes):
+    """A function that torch.jit compiles, with attention in it."""
+    import torch.nn.functional as F
+
+    def attend(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    torch.manual_seed(0)
+    fast, q = torch.jit.script(attend), torch.rand(1, 2, 16, 32, device=DEVICE)
+    return timed(passes, lambda: fast(q, q, q).sum())
+
+
 def work(passes, queue):
     out, times = generates("llama", dict(TEXT, num_hidden_layers=2))(passes)
     queue.put((out.cpu().tolist(), times))
@@ -330,16 +344,30 @@ PROGRAMS = {
     "train": train,
     "trainplain": trainplain,
     "frames": generates("llama", dict(TEXT, num_hidden_layers=1)),  # short, for captures with frames of Python
+    "small": generates("llama", dict(TEXT, num_hidden_layers=2)),  # short, for counters
+    "smallgraph": lambda passes: graph(passes, 2),
+    "jit": scripted,
     "spawn": spawn,
     "rank": generates("llama", dict(TEXT, num_hidden_layers=2)),  # started by torchrun
 }
+
+
+def exact():
+    os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"  # before the first product
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.backends.cudnn.benchmark = False
+    for kind in ("flash", "mem_efficient", "cudnn"):  # attention by matrix products alone
+        getattr(torch.backends.cuda, "enable_%s_sdp" % kind, lambda on: None)(False)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("name", choices=PROGRAMS)
     parser.add_argument("--passes", type=int, default=5)
+    parser.add_argument("--exact", action="store_true")
     args = parser.parse_args()
+    if args.exact:
+        exact()
     out, times = PROGRAMS[args.name](args.passes)
     digest = hashlib.sha256(json.dumps(out.cpu().tolist()).encode()).hexdigest()[:16]
     print(json.dumps({"program": args.name, "outputs": digest, "passes_ms": [round(t, 3) for t in times]}), flush=True)
