@@ -2,6 +2,7 @@ package nsys
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -44,6 +45,46 @@ func TestPythonSamples(t *testing.T) {
 			if p.Name() == "" || p.Function == "call" {
 				t.Errorf("%+v: the code of the annotation is not what ran", p)
 			}
+		}
+	}
+}
+
+// TestPythonOfEachGap: the gaps one by one, all or the longest, have the samples and
+// modules that the groups of them have.
+func TestPythonOfEachGap(t *testing.T) {
+	f := openExport(t, "python")
+	ctx := context.Background()
+	groups, err := f.GapGroups(ctx, timeline.Query{WholeDevices: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want int64
+	for _, g := range groups.Rows {
+		for _, p := range g.Python {
+			want += p.Samples
+		}
+	}
+	for _, top := range []int{0, 10000} {
+		gaps, err := f.StreamGaps(ctx, timeline.Query{WholeDevices: true, Top: top})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got int64
+		hosts, first := 0, true
+		for r := range gaps.Rows {
+			if first && (len(r.Python) == 0 || r.Python[0].Function != "sdpa_attention_forward") {
+				t.Errorf("longest gap: %+v", r)
+			}
+			first = false
+			for _, p := range r.Python {
+				got += p.Samples
+			}
+			if strings.HasPrefix(r.Host, "decode/step/LlamaForCausalLM") {
+				hosts++
+			}
+		}
+		if got != want || want == 0 || hosts == 0 {
+			t.Errorf("top %d: %d samples, want %d; %d gaps with a module", top, got, want, hosts)
 		}
 	}
 }

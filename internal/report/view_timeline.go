@@ -246,6 +246,11 @@ var LaunchView = View[timeline.LaunchRow]{
 // Launches shows every execution of a kernel on a timeline.
 func Launches(rows timeline.Stream[timeline.LaunchRow]) Printable { return streamOf(LaunchView, rows) }
 
+const (
+	hostHelp   = "innermost range of the launching thread for most of the gap, until the next work was launched: the module that ran on the host"
+	pythonHelp = "code that the launching thread was seen in during the gap, until the next work was launched, by samples of nsys (pipeline.nsys.python_sampling)"
+)
+
 // GapGroupView is the times in which a device or a stream ran nothing, by cause and
 // region.
 var GapGroupView = View[timeline.GapGroupRow]{
@@ -261,8 +266,8 @@ var GapGroupView = View[timeline.GapGroupRow]{
 		{Key: "cause_ns", Priority: 4, Title: "of the cause", Unit: Nanoseconds, Value: func(r *timeline.GapGroupRow) any { return r.CauseNS }},
 		{Key: "mean_ns", Priority: 3, Title: "mean", Unit: Nanoseconds, Group: "gap", Value: func(r *timeline.GapGroupRow) any { return r.MeanNS }},
 		{Key: "max_ns", Priority: 3, Title: "max", Unit: Nanoseconds, Group: "gap", Value: func(r *timeline.GapGroupRow) any { return r.MaxNS }},
-		{Key: "host_nvtx", Title: "on the host", Help: "innermost range of the launching thread for most of the gaps, until the next work was launched: the module that ran on the host", Priority: 7, Format: Name, Value: func(r *timeline.GapGroupRow) any { return r.Host }},
-		{Key: "python", Title: "in Python", Help: "code that the launching thread was seen in during the gaps, until the next work was launched, by samples of nsys (pipeline.nsys.python)", Priority: 8, Format: Name, Value: func(r *timeline.GapGroupRow) any { return hostFrames(r.Python) }},
+		{Key: "host_nvtx", Title: "on the host", Help: hostHelp, Priority: 7, Format: Name, Value: func(r *timeline.GapGroupRow) any { return r.Host }},
+		{Key: "python", Title: "in Python", Help: pythonHelp, Priority: 8, Format: Name, Value: func(r *timeline.GapGroupRow) any { return hostFrames(r.Python) }},
 	},
 }
 
@@ -287,6 +292,8 @@ var GapView = View[timeline.GapRow]{
 		{Key: "nvtx", Priority: 4, Format: Name, Value: func(r *timeline.GapRow) any { return r.NVTX }},
 		{Key: "before", Priority: 7, Format: Name, Value: func(r *timeline.GapRow) any { return r.Before }},
 		{Key: "after", Priority: 8, Format: Name, Value: func(r *timeline.GapRow) any { return r.After }},
+		{Key: "host_nvtx", Title: "on the host", Help: hostHelp, Priority: 6, Format: Name, Value: func(r *timeline.GapRow) any { return r.Host }},
+		{Key: "python", Title: "in Python", Help: pythonHelp, Priority: 6, Format: Name, Value: func(r *timeline.GapRow) any { return hostFrames(r.Python) }},
 	},
 }
 

@@ -51,6 +51,12 @@ func (g *Gaps) kindKey(key []byte, x gap) []byte {
 		add(g.a.callNode(call))
 		add(t.Calls.Thread(call))
 	}
+	add(g.onHost)
+	for f, n := range g.frames { // in any order: equal ones may be of two kinds
+		for _, v := range []uint32{uint32(f.Function), uint32(f.File), uint32(f.Line), uint32(n)} {
+			add(v)
+		}
+	}
 	for _, s := range g.sums {
 		add(uint32(s.name))
 		key = binary.AppendVarint(key, s.GapCall.Calls)

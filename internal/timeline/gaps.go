@@ -34,11 +34,17 @@ type Gaps struct {
 
 	short map[uint32]string // names of functions, shortened
 
+	hosts  hostRanges
+	python pythonSamples
+
 	// Of the row that was made last:
 	host    int64
 	calls   []GapCall
 	sums    []namedCalls // the same
 	covered intervals
+	onHost  uint32 // region of Host
+	times   map[uint32]int64
+	frames  map[PythonFrame]int64
 }
 
 // namedCalls sums the calls of one name in a gap; there are few names.
@@ -95,7 +101,11 @@ func (t *Timeline) FindGaps(q Query) *Gaps {
 }
 
 func newGaps(t *Timeline, q Query) *Gaps {
-	return &Gaps{a: t.Attribute(), q: q, busy: map[int64]*stretches{}, short: map[uint32]string{}}
+	a := t.Attribute()
+	return &Gaps{
+		a: a, q: q, busy: map[int64]*stretches{}, short: map[uint32]string{},
+		hosts: a.hostRanges(), python: t.pythonSamples(), times: map[uint32]int64{}, frames: map[PythonFrame]int64{},
+	}
 }
 
 // Reach tells whether a call of a process may have filled one of the gaps.
@@ -325,7 +335,10 @@ func (g *Gaps) fill(row *GapRow, x gap, calls *Timeline, threads []threadCalls) 
 	}
 	launch := g.a.callOf(after)
 	launcher, known := int64(0), false
+	g.onHost = 0
+	clear(g.frames)
 	if launch != None {
+		g.seeHost(row, x, launch)
 		row.NVTX = g.a.Path(g.a.callNode(launch))
 		if th := t.Calls.Thread(launch); int(th) < len(t.Threads) {
 			launcher, known = t.Threads[th].Global, true
@@ -369,6 +382,18 @@ func (g *Gaps) fill(row *GapRow, x gap, calls *Timeline, threads []threadCalls) 
 		g.calls = append(g.calls, s.GapCall)
 	}
 	row.Calls = g.calls
+}
+
+// seeHost tells what the thread that launched the work after a gap was in until then.
+func (g *Gaps) seeHost(row *GapRow, x gap, launch uint32) {
+	t := g.a.t
+	thread, until := t.Calls.Thread(launch), min(x.end, t.Calls.Start(launch))
+	g.onHost = g.hosts.most(thread, x.start, until, g.times)
+	row.Host = g.a.Path(g.onHost)
+	g.python.count(thread, x.start, until, g.frames)
+	if len(g.frames) > 0 {
+		row.Python = t.hostFrames(g.frames)
+	}
 }
 
 // topCalls puts those first that took longest, and drops what is too much to list.

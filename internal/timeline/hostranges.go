@@ -36,6 +36,25 @@ func (a *Attribution) hostRanges() hostRanges {
 	return out
 }
 
+// most is the range that was innermost longest between two moments; 0 for outside
+// every range. times is for its use.
+func (h hostRanges) most(thread uint32, from, to int64, times map[uint32]int64) uint32 {
+	if int(thread) >= len(h) || from >= to {
+		return 0
+	}
+	list := h[thread]
+	i := sort.Search(len(list), func(i int) bool { return list[i].at > from })
+	if i == len(list) || list[i].at >= to { // one range all the time, as a rule
+		if i == 0 {
+			return 0
+		}
+		return list[i-1].node
+	}
+	clear(times)
+	h.add(thread, from, to, times)
+	return mostNode(times)
+}
+
 // add gives every range the time between two moments in which it was the innermost
 // one of a thread; 0 stands for outside every range.
 func (h hostRanges) add(thread uint32, from, to int64, into map[uint32]int64) {

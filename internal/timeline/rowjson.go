@@ -69,7 +69,7 @@ func (r *LaunchRow) AppendJSON(b []byte) []byte {
 
 // A gapText is what rows of one kind share in JSON, with the keys of the times that
 // come between.
-type gapText struct{ place, names, calls []byte }
+type gapText struct{ place, names, calls, seen []byte }
 
 func newGapText(r *GapRow) *gapText {
 	o := object{sep: '{'}
@@ -88,6 +88,16 @@ func newGapText(r *GapRow) *gapText {
 	o.text("after", r.After)
 	o.text("nvtx", r.NVTX)
 	t.names = o.b
+	o.b = nil
+	if r.Host != "" {
+		o.text("host_nvtx", r.Host)
+	}
+	if len(r.Python) > 0 {
+		o.key("python")
+		frames, _ := json.Marshal(r.Python) // strings and numbers always marshal
+		o.b = append(o.b, frames...)
+	}
+	t.seen = o.b
 	for _, c := range r.Calls {
 		call := object{b: t.calls, sep: '{'}
 		call.text("name", c.Name)
@@ -122,7 +132,7 @@ func (r *GapRow) AppendJSON(b []byte) []byte {
 		o.b = append(o.b, ']')
 	}
 	o.optional("host_ns", r.HostNS)
-	return append(o.b, '}')
+	return append(append(o.b, t.seen...), '}')
 }
 
 // An object is one of JSON under way.

@@ -19,6 +19,7 @@ func TestAppendJSON(t *testing.T) {
 		gaps := []GapRow{
 			{Device: 1, Before: text, After: text, NVTX: text},
 			{Process: &n, Context: &n, Stream: &n, StartNS: 1, EndNS: 2, DurationNS: 1, Calls: []GapCall{{text, 1, 2}, {"b", 3, 4}}, HostNS: &w},
+			{HostNS: &w, Host: text, Python: []HostFrame{{text, "a.py", 3, 4}, {"g", text, 5, 6}}},
 		}
 		for i := range gaps {
 			same(t, &gaps[i], gaps[i].AppendJSON(nil))

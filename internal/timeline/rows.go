@@ -156,6 +156,13 @@ type GapRow struct {
 	// HostNS is the part of the gap in which the thread that launched the next
 	// work was in no CUDA call; absent where that thread is not known.
 	HostNS *int64 `json:"host_ns,omitempty"`
+	// Host is the range that was the innermost one of that thread for most of the gap,
+	// until it launched the next work: the module that ran on the host. "" outside every
+	// range, or where the thread is not known.
+	Host string `json:"host_nvtx,omitempty"`
+	// Python is the code in which that thread was seen meanwhile, most samples first;
+	// only where nsys sampled Python.
+	Python []HostFrame `json:"python,omitempty"`
 
 	text *gapText // nil where it is not kept
 }
