@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ func run(args []string, stdout io.Writer) error {
 	source := flags.String("source", "", "a real SQLite export of nsys, plain or .gz")
 	target := flags.String("o", "", "the file to write")
 	kernels := flags.Int("kernels", 3_000_000, "at least this many kernels")
+	jitter := flags.Int64("jitter", 0, "move each CUDA activity by up to this many ns, and let it last up to as many longer; copies that are all alike compress too well")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -52,6 +54,7 @@ func run(args []string, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("scale %s: %w", *source, err)
 	}
+	plan.jitter = *jitter
 	// A file that was not finished must not be taken for one that was.
 	part := *target + ".part"
 	if err := plan.write(sources, part, stdout); err != nil {
@@ -138,6 +141,7 @@ type shifts struct{ time, correlation, rangeID int64 }
 type plan struct {
 	copies int
 	by     shifts
+	jitter int64 // ns; 0 for none
 }
 
 // newPlan takes the distances from the extent of the source, so that copies
@@ -258,6 +262,9 @@ func (p plan) rows(s *source, add func(int64, []byte)) int64 {
 	}
 	var id int64
 	shifted := make([]value, len(s.columns))
+	random := rand.New(rand.NewPCG(1, 2)) // the same file each time
+	start, end := slices.Index(s.columns, "start"), slices.Index(s.columns, "end")
+	jitters := p.jitter > 0 && start >= 0 && end >= 0 && s.name != "NVTX_EVENTS" // ranges have to nest
 	for n := range int64(p.copies) {
 		for i, row := range s.rows {
 			if n > 0 && !s.copied(i) {
@@ -268,6 +275,11 @@ func (p plan) rows(s *source, add func(int64, []byte)) int64 {
 				if by != 0 && row[j].kind == sqlite.Integer {
 					shifted[j].i += n * by
 				}
+			}
+			if jitters {
+				moved := random.Int64N(p.jitter)
+				shifted[start].i += moved
+				shifted[end].i += moved + random.Int64N(p.jitter)
 			}
 			record = encode(record[:0], shifted)
 			id++

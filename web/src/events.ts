@@ -1,3 +1,4 @@
+import { Levels } from "./levels";
 import { list } from "./list";
 import type { Box, Lane } from "./result";
 
@@ -15,7 +16,7 @@ export interface Columns {
 /** The events of the timeline, as the page carries them. */
 export interface Events {
   names: string[];
-  lanes: Columns[];
+  lanes: Levels[];
 }
 
 function columns(length: number): Columns {
@@ -23,48 +24,84 @@ function columns(length: number): Columns {
 }
 
 /** The boxes of the overview, where the page carries no events. */
-export function columnsOfBoxes(lane: Lane): Columns {
+export function levelsOf(lane: Lane, firstName = 0): Levels {
   const boxes: Box[] = list(lane.boxes);
   const c = columns(boxes.length);
   boxes.forEach((b, i) => {
-    [c.start[i], c.len[i], c.name[i], c.count[i], c.busy[i]] = [b.s, b.l, b.n, b.c ?? 0, b.b ?? 0];
+    [c.start[i], c.len[i], c.name[i], c.count[i], c.busy[i]] = [b.s, b.l, b.n + firstName, b.c ?? 0, b.b ?? 0];
   });
-  return c;
+  return new Levels(c);
 }
+
+/** Lets the browser handle input and draw, so that a page that loads answers. */
+function pause(): Promise<void> {
+  return new Promise((resume) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => resume();
+    port2.postMessage(0);
+  });
+}
+
+const piece = 1 << 19; // characters of base64 decoded at once; a multiple of 4
 
 /** Reads the events, null where the page has none. What Go writes is in packEvents. */
 export async function loadEvents(): Promise<Events | null> {
   const holder = document.getElementById("events");
   if (!holder?.textContent || typeof DecompressionStream === "undefined") return null;
-  const packed = Uint8Array.from(atob(holder.textContent), (c) => c.charCodeAt(0));
+  const text = holder.textContent;
   holder.remove();
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for (let at = 0; at < text.length; at += piece) {
+    parts.push(bytesOf(text.slice(at, at + piece)));
+    await pause();
+  }
+  const stream = new Blob(parts).stream().pipeThrough(new DecompressionStream("gzip"));
   return decode(new Uint8Array(await new Response(stream).arrayBuffer()));
 }
 
-function decode(bytes: Uint8Array): Events {
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+const batch = 1 << 17; // values decoded at once
+
+async function decode(bytes: Uint8Array): Promise<Events> {
   let at = bytes.indexOf(10) + 1;
   const head = JSON.parse(new TextDecoder().decode(bytes.subarray(0, at))) as { names: string[] | null; lanes: number[] | null };
   const next = () => {
-    let low = 0;
-    let factor = 1;
-    for (;;) {
-      const b = bytes[at++]!;
+    let b = bytes[at++]!;
+    if (b < 128) return b & 1 ? -(b + 1) >> 1 : b >> 1; // most are as short as that
+    let low = b & 127;
+    let factor = 128;
+    do {
+      b = bytes[at++]!;
       low += (b & 127) * factor;
-      if (b < 128) break;
       factor *= 128;
-    }
+    } while (b >= 128);
     return low % 2 === 0 ? low / 2 : -(low + 1) / 2;
   };
-  const lanes = list(head.lanes).map((n) => {
+  const read = async (column: Float64Array | Uint32Array, sums: boolean) => {
+    let sum = 0;
+    for (let i = 0; i < column.length; i++) {
+      const value = next();
+      column[i] = sums ? (sum += value) : value;
+      if ((i + 1) % batch === 0) await pause();
+    }
+  };
+  const lanes: Levels[] = [];
+  for (const n of list(head.lanes)) {
     const c = columns(n);
-    for (let i = 0, sum = 0; i < n; i++) c.start[i] = sum += next();
-    for (let i = 0; i < n; i++) c.len[i] = next();
-    for (let i = 0; i < n; i++) c.name[i] = next();
-    for (let i = 0, sum = 0; i < n; i++) c.launch[i] = sum += next();
-    for (let i = 0; i < n; i++) c.count[i] = next();
-    for (let i = 0; i < n; i++) c.busy[i] = next();
-    return c;
-  });
+    await read(c.start, true);
+    await read(c.len, false);
+    await read(c.name, false);
+    await read(c.launch, true);
+    await read(c.count, false);
+    await read(c.busy, false);
+    lanes.push(new Levels(c));
+    await pause();
+  }
   return { names: list(head.names), lanes };
 }

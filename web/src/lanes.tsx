@@ -1,9 +1,9 @@
 import type { Model, Told } from "./model";
-import type { Box, Lane } from "./result";
+import type { Lane } from "./result";
 import { say } from "./words";
 
 /** What the name of a box stands for. Names of kernels are those of the scope, so a box outside it has no other name than its own. */
-export function tell(model: Model, lane: Lane, box: Box, name: string): Told {
+export function tell(model: Model, lane: Lane, box: { s: number; l: number }, name: string): Told {
   const { scope } = model.result;
   const outside = scope && (box.s + box.l < scope.start_ns || box.s > scope.end_ns);
   return lane.kind === "kernel" && !outside ? model.tell(name) : { short: name || say("unnamed"), full: [] };

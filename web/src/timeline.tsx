@@ -5,10 +5,11 @@ import { instant, percent, time } from "./format";
 import { ReportTable } from "./columns";
 import { fullName, tell } from "./lanes";
 import { list } from "./list";
+import { Minimap } from "./minimap";
 import { useModel, type Model } from "./model";
 import { Absent, KernelLink, Section } from "./parts";
 import { usePrinting } from "./printing";
-import type { Box, Lane, Scope } from "./result";
+import type { Box, Scope } from "./result";
 import { keepState, stateOf, useKept, useLinked } from "./route";
 import { isDark, useTheme } from "./theme";
 import { TimelineView, type Hit, type Rank } from "./timelineview";
@@ -64,9 +65,10 @@ export function Timeline() {
     void loadEvents().then((events) => {
       if (!events) return;
       v.refine(events);
-      setCarried(events.lanes.reduce((n, l) => n + l.length, 0));
+      setCarried(events.lanes.reduce((n, l) => n + l.boxes.length, 0));
       follow(stateOf("event")); // it counts every event, of which the boxes were sums
       document.documentElement.dataset["events"] = "true";
+      performance.mark("events");
     });
     return () => observer.disconnect();
   }, []);
@@ -436,47 +438,6 @@ function stageBoxes(model: Model): { name: string; box: Box }[] {
     const box = boxes.find((b) => names[b.n] === wanted && !(b.c && b.c > 1));
     return box ? [{ name: stage.name, box }] : [];
   });
-}
-
-function Minimap(p: { from: number; to: number; span: number; go: (from: number, to: number) => void }) {
-  const { result } = useModel();
-  const lanes = list(result.overview.lanes);
-  const bars = useMemo(() => density(lanes, p.span, 240), [lanes]);
-  const window = p.to - p.from;
-  function centre(e: TargetedPointerEvent<HTMLDivElement>) {
-    const box = e.currentTarget.getBoundingClientRect();
-    const at = ((e.clientX - box.left) / Math.max(1, box.width)) * p.span;
-    p.go(at - window / 2, at + window / 2);
-  }
-  return (
-    <div class="minimap" aria-hidden="true" onPointerDown={centre} onPointerMove={(e) => e.buttons & 1 && centre(e)}>
-      <svg viewBox={`0 0 ${bars.length} 10`} preserveAspectRatio="none">
-        <path d={bars.map((v, i) => `M${i} 10V${(10 - v * 10).toFixed(2)}H${i + 1}V10`).join("")} />
-      </svg>
-      <span class="window" style={{ left: `${(p.from / p.span) * 100}%`, width: `${Math.max(0.4, (window / p.span) * 100)}%` }} />
-    </div>
-  );
-}
-
-/** The share of each slice of time in which GPU work ran, of the busiest lane. */
-function density(lanes: Lane[], span: number, slices: number): number[] {
-  const most = new Array<number>(slices).fill(0);
-  for (const lane of lanes) {
-    if (lane.kind !== "kernel" && lane.kind !== "copy") continue;
-    const sums = new Array<number>(slices).fill(0);
-    for (const b of list(lane.boxes)) addBox(sums, b, span / slices);
-    sums.forEach((v, i) => (most[i] = Math.min(1, Math.max(most[i]!, v))));
-  }
-  return most;
-}
-
-function addBox(sums: number[], b: Box, width: number): void {
-  const weight = b.c && b.c > 1 && b.l > 0 ? Math.min(1, (b.b ?? b.l) / b.l) : 1;
-  const last = Math.min(sums.length - 1, Math.floor((b.s + b.l) / width));
-  for (let i = Math.max(0, Math.floor(b.s / width)); i <= last; i++) {
-    const inside = Math.min(b.s + b.l, (i + 1) * width) - Math.max(b.s, i * width);
-    sums[i]! += (Math.max(0, inside) / width) * weight;
-  }
 }
 
 /** When a box begins, as the axis says it: in a unit that tells it from what lies beside it. */

@@ -1,8 +1,10 @@
-import { columnsOfBoxes, type Columns, type Events } from "./events";
+import { fit } from "./canvastext";
+import { levelsOf, type Events } from "./events";
+import type { Levels, Run } from "./levels";
 import { list } from "./list";
 import type { Box, CounterLane, Lane, Overview } from "./result";
 import { inkOn } from "./palette";
-import { instant, time } from "./format";
+import { axisHeight, counterHeight, drawAxis, drawCounter, drawMeasured, xOf, type CounterRow, type Frame } from "./timelineparts";
 import { say } from "./words";
 
 export interface Hit {
@@ -21,13 +23,12 @@ export interface Rank {
 /** How boxes look. */
 export interface Look {
   colour(lane: Lane, name: string): string;
-  label(lane: Lane, box: Box, name: string): string;
+  label(lane: Lane, box: { s: number; l: number }, name: string): string;
 }
 
 interface Row {
   lane: Lane;
-  boxes: Columns;
-  longest: number;
+  levels: Levels;
   drawn: Drawn[];
   y: number;
   height: number;
@@ -44,22 +45,12 @@ interface Drawn {
 const narrow = 2; // pixels; boxes of less that begin within a cell are drawn as one
 const cell = 3;
 
-/** A row of a sampled counter. */
-interface CounterRow {
-  lane: CounterLane;
-  values: number[];
-  y: number;
-}
-
 interface Group {
   label: string;
   y: number;
 }
 
-const axisHeight = 22;
 const groupHeight = 20;
-const counterHeight = 24;
-const counterColour = "#4477aa";
 const laneHeights: Record<string, number> = { step: 18, layer: 18, nvtx: 20, kernel: 26, copy: 16, api: 14 };
 
 /** Draws the overview on a canvas and knows what lies where. It owns no events. */
@@ -81,6 +72,7 @@ export class TimelineView {
   private partners: Hit[] = []; // what the selected event launched, or what launched it
   private width = 0;
   private gutter = 0;
+  private waiting = false; // for a drawing
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -100,9 +92,8 @@ export class TimelineView {
         this.groups.push({ label: group || "timeline", y });
         y += groupHeight;
       }
-      const boxes = columnsOfBoxes(lane);
       const height = laneHeights[lane.kind] ?? 18;
-      this.rows.push({ lane, boxes, longest: longestOf(boxes), drawn: [], y, height });
+      this.rows.push({ lane, levels: levelsOf(lane), drawn: [], y, height });
       y += height + 3;
     }
     let device = -1;
@@ -133,10 +124,8 @@ export class TimelineView {
       y += groupHeight;
     }
     for (const { lane } of shown) {
-      const boxes = columnsOfBoxes(lane);
-      boxes.name.forEach((n, i) => (boxes.name[i] = n + own.names));
       const height = laneHeights[lane.kind] ?? 18;
-      this.rows.push({ lane, boxes, longest: longestOf(boxes), drawn: [], y, height });
+      this.rows.push({ lane, levels: levelsOf(lane, own.names), drawn: [], y, height });
       y += height + 3;
     }
     this.height = y;
@@ -151,10 +140,7 @@ export class TimelineView {
     const all = this.ranks.length > 0 && rows.length === own.rows + this.ranks.length;
     this.names = events.names;
     own.names = events.names.length;
-    events.lanes.forEach((boxes, i) => {
-      rows[i]!.boxes = boxes;
-      rows[i]!.longest = longestOf(boxes);
-    });
+    events.lanes.forEach((levels, i) => (rows[i]!.levels = levels));
     this.showRanks(all);
     this.select(null);
   }
@@ -168,25 +154,25 @@ export class TimelineView {
 
   private launchedWith(hit: Hit): Hit[] {
     const row = this.rows[hit.lane];
-    const launch = (hit.of ?? 1) === 1 ? row?.boxes.launch[hit.box] : 0;
+    const launch = (hit.of ?? 1) === 1 ? row?.levels.boxes.launch[hit.box] : 0;
     if (!row || !launch) return [];
     return this.rows.flatMap((other, lane) => {
       if ((other.lane.kind === "api") === (row.lane.kind === "api")) return [];
       const found: Hit[] = [];
-      for (let i = other.boxes.launch.indexOf(launch); i >= 0 && found.length < 64; i = other.boxes.launch.indexOf(launch, i + 1)) found.push({ lane, box: i });
+      for (let i = other.levels.boxes.launch.indexOf(launch); i >= 0 && found.length < 64; i = other.levels.boxes.launch.indexOf(launch, i + 1)) found.push({ lane, box: i });
       return found;
     });
   }
 
   /** The next event (by 1) or the one before (by -1), by start, whose name is wanted; from the selected one on, or from the view. */
   find(wanted: (lane: Lane, name: string) => boolean, by: 1 | -1): Hit | null {
-    const selected = this.selected && this.rows[this.selected.lane]?.boxes.start[this.selected.box];
+    const selected = this.selected && this.rows[this.selected.lane]?.levels.boxes.start[this.selected.box];
     const from = selected ?? (by > 0 ? this.from - 1 : this.to);
     let best: Hit | null = null;
     let at = by * Infinity;
     this.rows.forEach((row, lane) => {
       const hits = this.names.map((n) => wanted(row.lane, n));
-      const { start, name, length } = row.boxes;
+      const { start, name, length } = row.levels.boxes;
       for (let i = by > 0 ? 0 : length - 1; i >= 0 && i < length; i += by) {
         if ((start[i]! - from) * by <= 0 || !hits[name[i]!]) continue;
         if ((at - start[i]!) * by > 0) {
@@ -216,7 +202,7 @@ export class TimelineView {
   }
 
   boxAt(hit: Hit): Box | undefined {
-    const c = this.rows[hit.lane]?.boxes;
+    const c = this.rows[hit.lane]?.levels.boxes;
     if (!c || hit.box >= c.length) return undefined;
     const last = Math.min(c.length, hit.box + (hit.of ?? 1)) - 1;
     const b = { s: c.start[hit.box]!, l: 0, n: c.name[hit.box]!, c: 0, b: 0 };
@@ -245,7 +231,7 @@ export class TimelineView {
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
     this.canvas.style.height = `${this.height}px`;
-    this.draw();
+    this.paint(); // at once: a canvas whose size is set is empty
   }
 
   private get ratio(): number {
@@ -279,10 +265,6 @@ export class TimelineView {
     return this.from + (Math.max(0, x - this.gutter) / inner) * (this.to - this.from);
   }
 
-  private xOf(t: number): number {
-    return this.gutter + ((t - this.from) / (this.to - this.from)) * (this.width - this.gutter);
-  }
-
   hit(x: number, y: number): Hit | null {
     const lane = this.rows.findIndex((r) => y >= r.y - 1 && y <= r.y + r.height + 1);
     if (lane < 0 || x < this.gutter) return null;
@@ -310,14 +292,13 @@ export class TimelineView {
   /** Selects a box of a lane without moving the view: the first that begins in view, else one that reaches into it, else the nearest. */
   enter(lane: number): Hit | null {
     const row = this.rows[lane];
-    if (!row || row.boxes.length === 0) return null;
-    const last = row.boxes.length - 1;
-    const reaching = this.firstIn(row, this.from);
-    let box = reaching;
-    while (box <= last && row.boxes.start[box]! < this.from) box++;
-    if (box > last || row.boxes.start[box]! > this.to) box = reaching;
-    if (box > last || row.boxes.start[box]! > this.to) {
-      const away = (i: number) => Math.max(row.boxes.start[i]! - this.to, this.from - row.boxes.start[i]! - row.boxes.len[i]!);
+    if (!row || row.levels.boxes.length === 0) return null;
+    const { start, len, length } = row.levels.boxes;
+    const last = length - 1;
+    let box = row.levels.beginningFrom(this.from);
+    if (box > last || start[box]! > this.to) box = row.levels.endingFrom(this.from);
+    if (box > last || start[box]! > this.to) {
+      const away = (i: number) => Math.max(start[i]! - this.to, this.from - start[i]! - len[i]!);
       box = Math.min(box, last);
       if (box > 0 && away(box - 1) < away(box)) box--;
     }
@@ -328,13 +309,12 @@ export class TimelineView {
   /** Selects the next or previous box of a lane. The view follows where nothing of it would be seen. */
   step(lane: number, by: number): Hit | null {
     const row = this.rows[lane];
-    if (!row || row.boxes.length === 0) return null;
+    if (!row || row.levels.boxes.length === 0) return null;
     if (this.selected?.lane !== lane) return this.enter(lane);
-    const box = Math.max(0, Math.min(row.boxes.length - 1, this.selected.box + by));
+    const box = Math.max(0, Math.min(row.levels.boxes.length - 1, this.selected.box + by));
     this.select({ lane, box });
     const b = this.boxAt({ lane, box })!;
-    if (this.sees(b)) this.draw();
-    else {
+    if (!this.sees(b)) {
       const length = Math.max(this.to - this.from, b.l * 1.2);
       this.show(b.s + b.l / 2 - length / 2, b.s + b.l / 2 + length / 2);
     }
@@ -346,172 +326,126 @@ export class TimelineView {
     return b.s + b.l >= this.from && b.s <= this.to;
   }
 
-  /** The first box that does not end before from. */
-  private firstIn(row: Row, from: number): number {
-    let lo = 0;
-    let hi = row.boxes.length;
-    while (lo < hi) {
-      const mid = (lo + hi) >> 1;
-      if (row.boxes.start[mid]! + row.longest < from) lo = mid + 1;
-      else hi = mid;
-    }
-    while (lo < row.boxes.length && row.boxes.start[lo]! + row.boxes.len[lo]! < from) lo++;
-    return lo;
+  /** Draws once what was changed, however often, by what runs now. */
+  draw(): void {
+    if (this.waiting) return;
+    this.waiting = true;
+    queueMicrotask(() => this.paint());
   }
 
-  draw(): void {
+  private paint(): void {
+    this.waiting = false;
     const g = this.canvas.getContext("2d");
     if (!g || this.width === 0) return;
     const style = getComputedStyle(this.canvas);
-    const ink = style.getPropertyValue("--ink").trim();
-    const quiet = style.getPropertyValue("--quiet").trim();
-    const line = style.getPropertyValue("--line").trim();
-    const ground = style.getPropertyValue("--lane").trim();
+    const colour = (name: string) => style.getPropertyValue(name).trim();
+    const { from, to, width, height, gutter } = this;
+    const f: Frame = { g, from, to, width, height, gutter, ink: colour("--ink"), quiet: colour("--quiet"), line: colour("--line"), ground: colour("--lane") };
     const ratio = this.ratio;
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
-    g.clearRect(0, 0, this.width, this.height);
+    g.clearRect(0, 0, width, height);
     g.textBaseline = "middle";
+    const strong = `600 11px ${style.fontFamily}`;
+    g.font = strong;
+    g.fillStyle = f.ink;
+    for (const group of this.groups) g.fillText(fit(g, group.label, width - 12), 6, group.y + groupHeight / 2 + 2);
     g.font = `11px ${style.fontFamily}`;
-
-    this.drawAxis(g, quiet, line);
-    for (const group of this.groups) {
-      g.fillStyle = ink;
-      g.font = `600 11px ${style.fontFamily}`;
-      g.fillText(fit(g, group.label, this.width - 12), 6, group.y + groupHeight / 2 + 2);
-    }
-    g.font = `11px ${style.fontFamily}`;
+    drawAxis(f);
     let label = "";
     this.rows.forEach((row, i) => {
-      g.fillStyle = ground;
-      g.fillRect(this.gutter, row.y, this.width - this.gutter, row.height);
-      this.drawBoxes(g, row, i, ink, ground);
+      g.fillStyle = f.ground;
+      g.fillRect(gutter, row.y, width - gutter, row.height);
+      this.drawBoxes(f, row, i);
       // Deeper lanes of the same thread go without its name.
-      if (row.lane.label !== label) this.drawLabel(g, row, quiet);
+      if (row.lane.label !== label) this.drawLabel(f, row);
       label = row.lane.label;
     });
-    for (const row of this.counters) this.drawCounter(g, row, quiet, ground);
-    this.drawArrows(g, ink);
-    this.drawMeasured(g, ink, ground);
+    for (const row of this.counters) drawCounter(f, row);
+    this.drawArrows(f);
+    g.font = strong;
+    if (this.measured) drawMeasured(f, this.measured);
   }
 
-  private drawAxis(g: CanvasRenderingContext2D, quiet: string, line: string): void {
-    const room = this.width - this.gutter;
-    const raw = (this.to - this.from) / Math.max(2, room / 110);
-    const unit = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].map((m) => m * unit).find((s) => s >= raw) ?? raw;
-    g.fillStyle = quiet;
-    g.strokeStyle = line;
-    g.lineWidth = 1;
-    g.beginPath();
-    // Far from the start of the timeline the first mark says where it is, the others how long after it.
-    const first = Math.ceil(this.from / step) * step;
-    const far = this.from > 2 * (this.to - this.from);
-    for (let t = first; t <= this.to; t += step) {
-      const x = Math.round(this.xOf(t)) + 0.5;
-      g.moveTo(x, axisHeight - 6);
-      g.lineTo(x, this.height);
-      const text = far && t > first ? `+${instant(t - first, step, this.to - first)}` : instant(t, step, this.to);
-      if (x + 3 + g.measureText(text).width <= this.width) g.fillText(text, x + 3, 8);
-    }
-    g.stroke();
-  }
-
-  /** A sampled counter as an area: as high as its lane where the unit does all that it can. */
-  private drawCounter(g: CanvasRenderingContext2D, row: CounterRow, quiet: string, ground: string): void {
-    const { lane, values, y } = row;
-    g.fillStyle = ground;
-    g.fillRect(this.gutter, y, this.width - this.gutter, counterHeight);
-    const first = Math.max(0, Math.floor((this.from - lane.start_ns) / lane.bin_ns));
-    const last = Math.min(values.length - 1, Math.floor((this.to - lane.start_ns) / lane.bin_ns));
-    g.beginPath();
-    for (let i = first; i <= last; i++) {
-      if (values[i]! <= 0) continue;
-      const x = Math.max(this.gutter, this.xOf(lane.start_ns + i * lane.bin_ns));
-      const end = Math.min(this.width, this.xOf(lane.start_ns + (i + 1) * lane.bin_ns));
-      const high = Math.min(1, values[i]! / 1000) * counterHeight;
-      if (end > x) g.rect(x, y + counterHeight - high, end - x + 0.3, high);
-    }
-    g.fillStyle = counterColour;
-    g.fill();
-    g.fillStyle = quiet;
-    g.fillText(fit(g, lane.label, this.gutter - 16), 10, y + counterHeight / 2 + 0.5);
-  }
-
-  private drawLabel(g: CanvasRenderingContext2D, row: Row, quiet: string): void {
+  private drawLabel(f: Frame, row: Row): void {
     const { label, group } = row.lane;
-    g.fillStyle = quiet;
-    g.fillText(fit(g, label.startsWith(`${group} `) ? label.slice(group.length + 1) : label, this.gutter - 16), 10, row.y + row.height / 2 + 0.5);
+    f.g.fillStyle = f.quiet;
+    f.g.fillText(fit(f.g, label.startsWith(`${group} `) ? label.slice(group.length + 1) : label, f.gutter - 16), 10, row.y + row.height / 2 + 0.5);
   }
 
   /** Draws the boxes in view. Those too narrow to be seen that begin within a cell are one, which says how many it stands for. */
-  private drawBoxes(g: CanvasRenderingContext2D, row: Row, lane: number, ink: string, ground: string): void {
-    const { start, len, count, name, length } = row.boxes;
-    const scale = (this.width - this.gutter) / (this.to - this.from);
+  private drawBoxes(f: Frame, row: Row, lane: number): void {
+    const { levels } = row;
+    const { start, len, count, name, length } = levels.boxes;
+    const scale = (f.width - f.gutter) / (f.to - f.from);
     row.drawn = [];
-    for (let i = this.firstIn(row, this.from); i < length && start[i]! <= this.to; ) {
-      const x = Math.max(this.gutter, this.gutter + (start[i]! - this.from) * scale);
-      let last = i;
+    for (let i = levels.endingFrom(f.from); i < length && start[i]! <= f.to; ) {
+      const x = Math.max(f.gutter, f.gutter + (start[i]! - f.from) * scale);
       let end = x + len[i]! * scale;
+      let run: Run | undefined;
       if (end - x < narrow) {
-        const cellEnd = this.from + (x - this.gutter + cell) / scale;
-        while (last + 1 < length && start[last + 1]! < cellEnd && len[last + 1]! * scale < narrow) last++;
-        end = Math.max(x + (last > i ? cell - 0.5 : 0.8), this.gutter + (start[last]! + len[last]! - this.from) * scale);
-      } else end = Math.min(this.width, this.gutter + (start[i]! + len[i]! - this.from) * scale);
+        run = levels.run(i, length, f.from + (x - f.gutter + cell) / scale, narrow / scale);
+        end = Math.max(x + (run.last > i ? cell - 0.5 : 0.8), f.gutter + (start[run.last]! + len[run.last]! - f.from) * scale);
+      } else end = Math.min(f.width, f.gutter + (start[i]! + len[i]! - f.from) * scale);
+      const last = run?.last ?? i;
       const drawn = { box: i, of: last - i + 1, x, end };
       row.drawn.push(drawn);
-      if (last > i || count[i]! > 1) this.drawSum(g, row, { lane, box: i, of: drawn.of }, drawn, ground, ink);
-      else this.drawEvent(g, row, { lane, box: i }, drawn, this.names[name[i]!] ?? "", ink);
+      if (last > i || count[i]! > 1) this.drawSum(f, row, run ?? levels.run(i, i + 1, Infinity, Infinity), drawn);
+      else this.drawEvent(f, row, drawn, this.names[name[i]!] ?? "");
       if (this.selected?.lane === lane && this.selected.box >= i && this.selected.box <= last) {
-        g.strokeStyle = ink;
-        g.lineWidth = 2;
-        g.strokeRect(x - 1, row.y - 1, Math.max(end - x, 3) + 2, row.height + 2);
+        f.g.strokeStyle = f.ink;
+        f.g.lineWidth = 2;
+        f.g.strokeRect(x - 1, row.y - 1, Math.max(end - x, 3) + 2, row.height + 2);
       }
-      i = last + 1;
+      i = start[last]! < f.from ? levels.endingFrom(f.from, last + 1) : last + 1;
     }
   }
 
-  private drawEvent(g: CanvasRenderingContext2D, row: Row, hit: Hit, d: Drawn, name: string, ink: string): void {
+  private drawEvent(f: Frame, row: Row, d: Drawn, name: string): void {
+    const { g } = f;
+    const { start, len } = row.levels.boxes;
     const width = d.end - d.x;
     const colour = this.look.colour(row.lane, name);
     g.fillStyle = colour;
     g.fillRect(d.x, row.y, Math.max(width > 3 ? width - 0.6 : width, 0.8), row.height);
     if (width <= 34 || row.height < 16) return;
-    g.fillStyle = colour.startsWith("#") ? inkOn(colour) : ink;
-    g.fillText(fit(g, this.look.label(row.lane, this.boxAt(hit)!, name), width - 8), d.x + 4, row.y + row.height / 2 + 0.5);
+    g.fillStyle = colour.startsWith("#") ? inkOn(colour) : f.ink;
+    g.fillText(fit(g, this.look.label(row.lane, { s: start[d.box]!, l: len[d.box]! }, name), width - 8), d.x + 4, row.y + row.height / 2 + 0.5);
   }
 
   /** A box of several events is filled as high as the share of time in which one of them ran. */
-  private drawSum(g: CanvasRenderingContext2D, row: Row, hit: Hit, d: Drawn, ground: string, ink: string): void {
-    const b = this.boxAt(hit)!;
-    const busy = Math.max(0.08, Math.min(1, (b.b ?? b.l) / Math.max(1, b.l)));
-    g.fillStyle = this.look.colour(row.lane, this.name(b));
+  private drawSum(f: Frame, row: Row, run: Run, d: Drawn): void {
+    const { g } = f;
+    const { start, name } = row.levels.boxes;
+    const busy = Math.max(0.08, Math.min(1, run.busy / Math.max(1, run.end - start[d.box]!)));
+    g.fillStyle = this.look.colour(row.lane, this.names[name[run.longest]!] ?? "");
     g.globalAlpha = 0.28;
     g.fillRect(d.x, row.y, d.end - d.x, row.height);
     g.globalAlpha = 1;
     g.fillRect(d.x, row.y + row.height * (1 - busy), d.end - d.x, row.height * busy);
     if (d.end - d.x <= 34 || row.height < 16) return;
-    const text = fit(g, say("events", { n: b.c }), d.end - d.x - 8);
+    const text = fit(g, say("events", { n: run.count }), d.end - d.x - 8);
     const middle = row.y + row.height / 2 + 0.5;
-    g.strokeStyle = ground; // such a box is filled in part, so the text brings its ground along
+    g.strokeStyle = f.ground; // such a box is filled in part, so the text brings its ground along
     g.lineWidth = 3;
     g.lineJoin = "round";
     g.strokeText(text, d.x + 4, middle);
-    g.fillStyle = ink;
+    g.fillStyle = f.ink;
     g.fillText(text, d.x + 4, middle);
   }
 
   /** Lines from the call to what it launched, for the selected event. */
-  private drawArrows(g: CanvasRenderingContext2D, ink: string): void {
+  private drawArrows(f: Frame): void {
+    const { g } = f;
     const here = this.selected && this.boxAt(this.selected);
     if (!here || !this.selected) return;
     const row = this.rows[this.selected.lane]!;
-    g.strokeStyle = g.fillStyle = ink;
+    g.strokeStyle = g.fillStyle = f.ink;
     g.lineWidth = 1.2;
     for (const p of this.partners) {
       const [other, there] = [this.rows[p.lane]!, this.boxAt(p)!];
       const calls = row.lane.kind === "api";
       const [from, to] = calls ? [{ row, b: here }, { row: other, b: there }] : [{ row: other, b: there }, { row, b: here }];
-      const [x1, x2] = [Math.max(this.gutter, this.xOf(from.b.s)), Math.max(this.gutter, this.xOf(to.b.s))];
+      const [x1, x2] = [Math.max(f.gutter, xOf(f, from.b.s)), Math.max(f.gutter, xOf(f, to.b.s))];
       const down = to.row.y > from.row.y;
       const [y1, y2] = [from.row.y + (down ? from.row.height : 0), to.row.y + (down ? 0 : to.row.height)];
       g.beginPath();
@@ -523,46 +457,4 @@ export class TimelineView {
       g.fill();
     }
   }
-
-  private drawMeasured(g: CanvasRenderingContext2D, ink: string, ground: string): void {
-    if (!this.measured) return;
-    const [x, end] = [this.xOf(this.measured.from), this.xOf(this.measured.to)];
-    g.globalAlpha = 0.14;
-    g.fillStyle = ink;
-    g.fillRect(x, axisHeight, end - x, this.height);
-    g.globalAlpha = 1;
-    g.font = `600 12px ${getComputedStyle(this.canvas).fontFamily}`;
-    const text = time(this.measured.to - this.measured.from);
-    g.fillStyle = ground;
-    g.fillRect((x + end) / 2 - g.measureText(text).width / 2 - 4, axisHeight - 2, g.measureText(text).width + 8, 18);
-    g.fillStyle = ink;
-    g.fillText(text, (x + end) / 2 - g.measureText(text).width / 2, axisHeight + 7);
-  }
-}
-
-function longestOf(c: Columns): number {
-  return c.len.reduce((m, v) => Math.max(m, v), 0);
-}
-
-const widths = new Map<string, string>();
-
-function fit(g: CanvasRenderingContext2D, text: string, room: number): string {
-  if (room < 12) return "";
-  const key = `${Math.round(room)}|${text}`;
-  const known = widths.get(key);
-  if (known !== undefined) return known;
-  let shown = text;
-  if (g.measureText(text).width > room) {
-    let lo = 0;
-    let hi = text.length;
-    while (lo < hi) {
-      const mid = (lo + hi + 1) >> 1;
-      if (g.measureText(`${text.slice(0, mid)}…`).width <= room) lo = mid;
-      else hi = mid - 1;
-    }
-    shown = lo > 4 ? `${text.slice(0, lo)}…` : "";
-  }
-  if (widths.size > 5000) widths.clear();
-  widths.set(key, shown);
-  return shown;
 }
