@@ -37,9 +37,12 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 }
 
 func analyze(ctx context.Context, in Input) (*Result, error) {
-	a := newAnalyzer(in)
+	by, err := newRules(&in)
+	if err != nil {
+		return nil, fmt.Errorf("analyze: %w", err)
+	}
+	a := newAnalyzer(in, by)
 	for _, step := range []func(context.Context) error{
-		a.loadCategories,
 		a.takeRun,        // manifest, environment, inputs
 		a.takeWorkload,   // clean times, model
 		a.readTimeline,   // totals, kernels, regions, stages, overview
@@ -61,9 +64,8 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 		a.findHostFrames, // what Python did while the GPU waited
 		a.refuseNothing,  // where no file held anything
 		func(context.Context) error { return a.refuseUnused() }, // a file that was named
-		a.findSavings, // opportunities
-		a.conclude,    // findings
-		a.trim,        // to what a report can hold
+		a.advise, // opportunities and findings
+		a.trim,   // to what a report can hold
 		func(context.Context) error {
 			a.res.Warnings, a.res.Missing = a.notes.merged(a.timeline())
 			a.res.Source.Files = append(a.res.Source.Files, a.notes.files...)
@@ -139,15 +141,32 @@ func newResult(in Input) *Result {
 	}
 }
 
-// An analyzer carries what the steps hand on.
-type analyzer struct {
-	in         Input
-	run        *runRecord
+// rules are what time and kernels are named and judged by. No step changes them.
+type rules struct {
 	th         Thresholds
-	res        *Result
-	notes      notes
 	categories *Categories
 	kinds      *kinds
+}
+
+// newRules are those of an input, or else the built-in ones.
+func newRules(in *Input) (rules, error) {
+	categories := in.Categories
+	if categories == nil {
+		var err error
+		if categories, err = LoadCategories(); err != nil {
+			return rules{}, err
+		}
+	}
+	return rules{in.Thresholds.withDefaults(), categories, &kinds{categories, map[string]kind{}}}, nil
+}
+
+// An analyzer carries what the steps hand on.
+type analyzer struct {
+	rules
+	in    Input
+	run   *runRecord
+	res   *Result
+	notes notes
 
 	ofJob    []Finding         // about the ranks of a job
 	brief    bool              // a further timeline, of which no overview is drawn
@@ -166,8 +185,6 @@ type analyzer struct {
 	partsOnly    bool                   // regions have counters by process and device, not over all of them
 	cpuOnly      bool                   // the torch profiler saw no device
 	isInjected   func(path string) bool // of regions, as far as asked for
-	gains        map[*Stage]gain        // of stages, as far as asked for
-	others       map[*Stage][]otherCall // the same
 	steps        []timeline.StepRow     // of a serving engine, of all timelines
 }
 
@@ -196,19 +213,19 @@ func (a *analyzer) timeline() *timeline.Timeline {
 	return a.tl.t
 }
 
-func newAnalyzer(in Input) *analyzer {
-	return &analyzer{in: in, th: in.Thresholds.withDefaults(), res: newResult(in), notes: notes{in: &in}, run: &runRecord{}, launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
+func newAnalyzer(in Input, by rules) *analyzer {
+	res := newResult(in)
+	res.Method.Thresholds = by.th.facts()
+	return &analyzer{rules: by, in: in, res: res, notes: notes{in: &in}, run: &runRecord{}, launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
 }
 
-func (a *analyzer) loadCategories(context.Context) error {
-	a.res.Method.Thresholds = a.th.facts()
-	a.categories = a.in.Categories
-	if a.categories == nil {
-		var err error
-		if a.categories, err = LoadCategories(); err != nil {
-			return err
-		}
+// advise lists what could be gained, and states what was found.
+func (a *analyzer) advise(context.Context) error {
+	stages := newStageClock(a.res.Stages, a.tl, a.self)
+	if a.tl != nil {
+		a.res.Opportunities = (&savings{th: a.th, res: a.res, tl: a.tl, launchOf: a.launchOf, stages: stages}).find()
 	}
-	a.kinds = &kinds{a.categories, map[string]kind{}}
+	found := (&conclusion{th: a.th, in: &a.in, res: a.res, notes: &a.notes, tl: a.tl, stages: stages, found: a.res.Findings}).conclude()
+	a.res.Findings = byWeight(append(a.ofJob, found...))
 	return nil
 }

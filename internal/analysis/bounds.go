@@ -21,11 +21,26 @@ const maxCleanMS = maxSpan / 1e6
 // which kernels run: it cannot be much shorter than they are.
 const shortest = 0.9
 
+// A stageClock tells how long stages last: without the profiler where that is
+// known, with moments that several instances share counted once, and what of it
+// could go. It changes neither the stages nor the timeline.
+type stageClock struct {
+	selfTimes
+	stages []Stage
+	tl     *timed // nil without a timeline
+	gains  map[*Stage]gain
+	others map[*Stage][]otherCall
+}
+
+func newStageClock(stages []Stage, tl *timed, self selfTimes) *stageClock {
+	return &stageClock{selfTimes: self, stages: stages, tl: tl}
+}
+
 // cleanNS is how long the passes of a stage that the timeline holds take without
 // the profiler. It is not known without a clean run of the same shape, where
 // passes run at the same time, nor where it is too short for the kernels in it.
-func (a *analyzer) cleanNS(s *Stage) (int64, bool) {
-	if s.CleanMS == nil || s.Passes == 0 || s.Split.WallNS == 0 || !a.self.alike() || a.overlap(s) {
+func (st *stageClock) cleanNS(s *Stage) (int64, bool) {
+	if s.CleanMS == nil || s.Passes == 0 || s.Split.WallNS == 0 || !st.alike() || st.overlap(s) {
 		return 0, false
 	}
 	ms := *s.CleanMS * float64(s.Passes)
@@ -36,10 +51,10 @@ func (a *analyzer) cleanNS(s *Stage) (int64, bool) {
 }
 
 // cleanShares sets what share of its clean time kernels run in each stage.
-func (a *analyzer) cleanShares() {
-	for i := range a.res.Stages {
-		s := &a.res.Stages[i]
-		if ns, ok := a.cleanNS(s); ok {
+func (cn *conclusion) cleanShares() {
+	for i := range cn.res.Stages {
+		s := &cn.res.Stages[i]
+		if ns, ok := cn.stages.cleanNS(s); ok {
 			share := min(1, float64(s.Split.BusyNS)/float64(ns))
 			s.CleanBusy = &share
 		}
@@ -47,8 +62,8 @@ func (a *analyzer) cleanShares() {
 }
 
 // stageNS is the time of a stage: clean, or else under nsys.
-func (a *analyzer) stageNS(s *Stage) (ns int64, clean bool) {
-	if ns, ok := a.cleanNS(s); ok {
+func (st *stageClock) stageNS(s *Stage) (ns int64, clean bool) {
+	if ns, ok := st.cleanNS(s); ok {
 		return ns, true
 	}
 	return s.Split.WallNS, false
@@ -57,8 +72,8 @@ func (a *analyzer) stageNS(s *Stage) (ns int64, clean bool) {
 // bounded is what idle time of so many nanoseconds under nsys can be at most
 // without the profiler: no more than the clean time leaves beside GPU work. A
 // clean run that was slower, because something disturbed it, has more of it.
-func (a *analyzer) bounded(s *Stage, ns int64) int64 {
-	clean, ok := a.cleanNS(s)
+func (st *stageClock) bounded(s *Stage, ns int64) int64 {
+	clean, ok := st.cleanNS(s)
 	if !ok {
 		return ns
 	}
@@ -71,11 +86,11 @@ func (a *analyzer) bounded(s *Stage, ns int64) int64 {
 
 // span is the time that savings are held against: that of the scope, or of the
 // timeline, in which stages last as long as in the clean run where one tells.
-func (a *analyzer) span() (ns int64, times string) {
-	wall := a.res.wallNS()
+func (sv *savings) span() (ns int64, times string) {
+	wall := sv.res.wallNS()
 	ns, times = wall, timesNsys
-	for _, s := range a.stagesInScope() {
-		if clean, ok := a.cleanNS(s); ok {
+	for _, s := range sv.stages.stagesInScope() {
+		if clean, ok := sv.stages.cleanNS(s); ok {
 			ns, times = ns+clean-s.Split.WallNS, timesClean
 		}
 	}
@@ -86,8 +101,8 @@ func (a *analyzer) span() (ns int64, times string) {
 }
 
 // boundFact says which times a bound of idle time rests on.
-func (a *analyzer) boundFact(s *Stage) fact.Fact {
-	clean, ok := a.cleanNS(s)
+func (st *stageClock) boundFact(s *Stage) fact.Fact {
+	clean, ok := st.cleanNS(s)
 	if !ok {
 		return fact.New(codeTimesNsys)
 	}

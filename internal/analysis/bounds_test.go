@@ -34,12 +34,12 @@ func TestBounds(t *testing.T) {
 		{"no clean run", nil, 1, 12 * ms, 2 * ms, 10 * ms, 10 * ms, codeTimesNsys},
 		{"a clean run of something else", ptr(1), 1, 12 * ms, 5 * ms, 7 * ms, 7 * ms, codeTimesNsys},
 	} {
-		a := newAnalyzer(Input{})
+		a := analyzerWith(Input{})
 		s := &Stage{Name: "x", CleanMS: c.clean, Passes: c.passes, Split: Split{WallNS: c.wall, BusyNS: c.busy, IdleNS: c.wall - c.busy}}
-		if got := a.bounded(s, c.gaps); got != c.want {
+		if got := a.clock().bounded(s, c.gaps); got != c.want {
 			t.Errorf("%s: at most %d ns, want %d", c.name, got, c.want)
 		}
-		if f := a.boundFact(s); f.Code != c.says || f.Number("passes") > 0 && f.Number("clean") != *c.clean*float64(c.passes)*1e6 {
+		if f := a.clock().boundFact(s); f.Code != c.says || f.Number("passes") > 0 && f.Number("clean") != *c.clean*float64(c.passes)*1e6 {
 			t.Errorf("%s: %+v", c.name, f)
 		}
 	}
@@ -49,11 +49,11 @@ func TestBounds(t *testing.T) {
 // their shares add up to all of it.
 func TestPlainSharesHaveOneBase(t *testing.T) {
 	const us = 1_000
-	a := newAnalyzer(Input{})
+	a := analyzerWith(Input{})
 	split := Split{WallNS: 8_795 * us, BusyNS: 1_696 * us, IdleNS: 7_099 * us, LaunchBound: true, LaunchNS: 6_936 * us, Idle: []TimePart{{ID: "launch", NS: 6_936 * us}, {ID: "sync", NS: 163 * us}}}
 	a.res.Stages = []Stage{{Name: "prefill", Passes: 1, CleanMS: ptr(10.308), Split: split}, {Name: "decode", Passes: 1, Split: split}}
-	a.cleanShares()
-	a.findLaunchBound()
+	a.told((*conclusion).cleanShares)
+	a.told((*conclusion).findLaunchBound)
 	for name, times := range map[string]string{"prefill": "times:clean", "decode": "times:nsys"} {
 		f := findingNamed(a.res, "launch-bound-"+name)
 		if f == nil || f.Text("times") != times {
@@ -106,7 +106,7 @@ func TestStageGainOfKernels(t *testing.T) {
 	a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 2_000, BusyNS: 2_000}}}
 	a.launchOf = map[int]*launch{0: synthetic(nil)}
 	a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: 2_500, Calls: 25, Attained: ptr(0.9), AttainedOf: "dram", Limiter: Limiter{Kind: LimitDRAM}, Stages: []StageTime{{Stage: "gemm", Calls: 20, NS: 2_000}}}}
-	a.roofSavings()
+	a.saved((*savings).roofSavings)
 	o := a.res.Opportunities[0]
 	if math.Abs(o.Seconds-250e-9) > 1e-15 || o.Stage != "gemm" || math.Abs(*o.StageGain-0.1) > 1e-9 {
 		t.Errorf("%+v with a gain of %v, want 0.1 of the stage", o, *o.StageGain)

@@ -67,37 +67,37 @@ type exchange1 struct {
 
 // exchanges lists the exchanges of the timeline by start: kernels of that
 // category, or where there are none, ranges of the host that say so.
-func (a *analyzer) exchanges() (list []exchange1, source string) {
-	comm := a.communicationKernels()
-	t := a.tl.t
+func (tl *timed) exchanges() (list []exchange1, source string) {
+	comm := tl.communicationKernels()
+	t := tl.t
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
 		if !comm[k.Function] {
 			continue
 		}
-		kind, bytes := a.collectiveOf(i)
+		kind, bytes := tl.collectiveOf(i)
 		list = append(list, exchange1{kind: kind, queue: k.Queue, start: k.Start, end: max(k.Start, k.End), bytes: bytes})
 	}
 	source = "kernels"
 	if len(list) == 0 {
-		list, source = a.hostExchanges(), "ranges"
+		list, source = tl.hostExchanges(), "ranges"
 	}
 	slices.SortStableFunc(list, func(x, y exchange1) int { return cmp.Compare(x.start, y.start) })
-	a.tellMeanwhile(list, source)
+	tl.tellMeanwhile(list, source)
 	return list, source
 }
 
 // collectiveOf is the kind of a kernel, and the size of its message. A kernel
 // that sends and receives may be a part of a collective: the ranges around its
 // launch tell.
-func (a *analyzer) collectiveOf(kernel int) (kind string, bytes int64) {
-	t := a.tl.t
+func (tl *timed) collectiveOf(kernel int) (kind string, bytes int64) {
+	t := tl.t
 	kind = kindOfCollective(t.KernelName(&t.Kernels[kernel]))
-	call := a.tl.at.Launch(t.Op(kernel))
+	call := tl.at.Launch(t.Op(kernel))
 	if call == timeline.None {
 		return kind, 0
 	}
-	a.tl.at.RangesAround(call, func(r uint32) {
+	tl.at.RangesAround(call, func(r uint32) {
 		name := t.Name(t.Ranges[r].Name)
 		if k := kindOfCollective(name); kind == "send_recv" && k != "other" && hostCollective.MatchString(name) {
 			kind = k
@@ -127,8 +127,8 @@ func messageBytes(t *timeline.Timeline, r *timeline.Range) int64 {
 }
 
 // hostExchanges are the outermost ranges that mark an exchange, by thread.
-func (a *analyzer) hostExchanges() []exchange1 {
-	t := a.tl.t
+func (tl *timed) hostExchanges() []exchange1 {
+	t := tl.t
 	var list []exchange1
 	known := map[timeline.StringID]string{}
 	for i := range t.Ranges {
@@ -157,13 +157,13 @@ func (a *analyzer) hostExchanges() []exchange1 {
 }
 
 // tellMeanwhile says what the rank did between exchanges.
-func (a *analyzer) tellMeanwhile(list []exchange1, source string) {
-	last := a.tl.lo
+func (tl *timed) tellMeanwhile(list []exchange1, source string) {
+	last := tl.lo
 	var host []uint32
 	if source == "ranges" {
-		host = a.ownRanges()
+		host = tl.ownRanges()
 	}
-	ns := make([]int64, a.tl.p.categories+int(causes))
+	ns := make([]int64, tl.p.categories+int(causes))
 	for i := range list {
 		x := &list[i]
 		before := min(last, x.start)
@@ -172,20 +172,20 @@ func (a *analyzer) tellMeanwhile(list []exchange1, source string) {
 			continue
 		}
 		if source == "ranges" {
-			x.meanwhile = a.rangesBetween(&host, before, x.start)
+			x.meanwhile = tl.rangesBetween(&host, before, x.start)
 			continue
 		}
 		clear(ns)
-		a.tl.painting(workKey{-1, -1}).split(before, x.start, ns)
-		s := a.split(ns)
+		tl.painting(workKey{-1, -1}).split(before, x.start, ns)
+		s := tl.split(ns)
 		x.meanwhile = slices.Concat(s.Busy, s.Idle)
 	}
 }
 
 // ownRanges are the innermost ranges that mark no exchange, by start: those that
 // hold no other range.
-func (a *analyzer) ownRanges() []uint32 {
-	t := a.tl.t
+func (tl *timed) ownRanges() []uint32 {
+	t := tl.t
 	var order []uint32
 	for i := range t.Ranges {
 		if !hostCollective.MatchString(t.Name(t.Ranges[i].Name)) {
@@ -209,8 +209,8 @@ func (a *analyzer) ownRanges() []uint32 {
 
 // rangesBetween is the time of ranges between two moments, by name.
 // Ranges that end before are taken off the list: moments only grow.
-func (a *analyzer) rangesBetween(ranges *[]uint32, start, end int64) []TimePart {
-	t := a.tl.t
+func (tl *timed) rangesBetween(ranges *[]uint32, start, end int64) []TimePart {
+	t := tl.t
 	for len(*ranges) > 0 && t.Ranges[(*ranges)[0]].End <= start {
 		*ranges = (*ranges)[1:]
 	}
@@ -232,7 +232,7 @@ func (a *analyzer) rangesBetween(ranges *[]uint32, start, end int64) []TimePart 
 
 // kindTimes are the unions of the exchanges of each kind, with how much of them
 // no other kernel overlapped; for ranges on the host that part is not told.
-func (a *analyzer) kindTimes(list []exchange1, source string) map[string]*kindTime {
+func (tl *timed) kindTimes(list []exchange1, source string) map[string]*kindTime {
 	out := map[string]*kindTime{}
 	if source == "ranges" {
 		ends := map[string]*running{}
@@ -248,7 +248,7 @@ func (a *analyzer) kindTimes(list []exchange1, source string) map[string]*kindTi
 		}
 		return out
 	}
-	a.sweepKinds(list, out)
+	tl.sweepKinds(list, out)
 	return out
 }
 
@@ -257,12 +257,12 @@ type kindTime struct {
 }
 
 // sweepKinds goes through kernels by start; list has the exchanges in that order.
-func (a *analyzer) sweepKinds(list []exchange1, out map[string]*kindTime) {
+func (tl *timed) sweepKinds(list []exchange1, out map[string]*kindTime) {
 	type key struct {
 		device int32
 		kind   string
 	}
-	t, comm := a.tl.t, a.communicationKernels()
+	t, comm := tl.t, tl.communicationKernels()
 	pairs, others := map[key]*exchange{}, map[int32][]*exchange{}
 	started := map[int32]running{} // other kernels before the first exchange of a kind
 	next := 0

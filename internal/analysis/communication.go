@@ -12,8 +12,8 @@ import (
 const communicationCategory = "communication"
 
 // waitsForRanks tells whether a category, by its index, is that of such kernels.
-func (a *analyzer) waitsForRanks(label uint8) bool {
-	return a.categories != nil && int(label) < len(a.categories.List) && a.categories.List[label].ID == communicationCategory
+func (tl *timed) waitsForRanks(label uint8) bool {
+	return tl.categories != nil && int(label) < len(tl.categories.List) && tl.categories.List[label].ID == communicationCategory
 }
 
 // Communication is the time in which kernels that exchange data between GPUs ran,
@@ -26,12 +26,12 @@ type Communication struct {
 }
 
 // communication measures it over the whole timeline; nil where there is none.
-func (a *analyzer) communication() *Communication {
-	comm := a.communicationKernels()
+func (tl *timed) communication() *Communication {
+	comm := tl.communicationKernels()
 	if !slices.Contains(comm, true) {
 		return nil
 	}
-	c, _ := a.communicationOf(comm, func(timeline.Op) bool { return true })
+	c, _ := tl.communicationOf(comm, func(timeline.Op) bool { return true })
 	if c.Launches == 0 {
 		return nil
 	}
@@ -40,19 +40,19 @@ func (a *analyzer) communication() *Communication {
 
 // communicationKernels are the functions of the timeline that exchange data
 // between GPUs, by index.
-func (a *analyzer) communicationKernels() []bool {
-	t := a.tl.t
+func (tl *timed) communicationKernels() []bool {
+	t := tl.t
 	comm := make([]bool, len(t.Functions))
 	for i, f := range t.Functions {
-		comm[i] = a.categories.List[a.kinds.of(t.Name(f.Demangled)).category].ID == communicationCategory
+		comm[i] = tl.categories.List[tl.kinds.of(t.Name(f.Demangled)).category].ID == communicationCategory
 	}
 	return comm
 }
 
 // communicationOf measures the communication among some work, and on how many
 // GPUs it ran. Every other kernel covers it, of whatever part of the program.
-func (a *analyzer) communicationOf(comm []bool, among func(timeline.Op) bool) (c Communication, devices int) {
-	t := a.tl.t
+func (tl *timed) communicationOf(comm []bool, among func(timeline.Op) bool) (c Communication, devices int) {
+	t := tl.t
 	byDevice := map[int32]*exchange{}
 	t.ByStart(func(op timeline.Op) {
 		if op.Kind != timeline.OpKernel {
@@ -88,19 +88,19 @@ const exposedShare = 0.05
 
 // findExposed tells of stages in which GPUs only exchange data: times are the
 // mean of the GPUs that do.
-func (a *analyzer) findExposed() {
-	if a.tl == nil || a.tl.t == nil || a.res.Totals.Communication == nil {
+func (cn *conclusion) findExposed() {
+	if cn.tl == nil || cn.tl.t == nil || cn.res.Totals.Communication == nil {
 		return
 	}
-	comm := a.communicationKernels()
-	for _, s := range a.stagesInScope() {
-		c, devices := a.communicationOf(comm, a.launchedIn(s))
+	comm := cn.tl.communicationKernels()
+	for _, s := range cn.stages.stagesInScope() {
+		c, devices := cn.tl.communicationOf(comm, cn.stages.launchedIn(s))
 		if devices == 0 || s.Split.WallNS == 0 {
 			continue
 		}
 		exposed := c.ExposedNS / int64(devices)
 		if share := ratio(exposed, s.Split.WallNS); share >= exposedShare {
-			a.find("communication-"+s.Name, weightMedium, codeExposed, s.param(), fact.NS("exposed", exposed), fact.Share("share", share), fact.NS("of", s.Split.WallNS),
+			cn.find("communication-"+s.Name, weightMedium, codeExposed, s.param(), fact.NS("exposed", exposed), fact.Share("share", share), fact.NS("of", s.Split.WallNS),
 				fact.NS("all", c.NS/int64(devices)), fact.Share("overlapped", ratio(c.OverlappedNS, c.NS)), fact.Count("n", c.Launches), fact.Count("gpus", devices))
 		}
 	}

@@ -58,10 +58,7 @@ func counterReport(launches ...map[string]float64) *ncurep.Report {
 
 func counting(t *testing.T, rep *ncurep.Report) *analyzer {
 	t.Helper()
-	a := newAnalyzer(Input{})
-	if err := a.loadCategories(t0()); err != nil {
-		t.Fatal(err)
-	}
+	a := analyzerWith(Input{})
 	a.takeReport("x.ncu-rep", rep)
 	a.chooseSpeakers()
 	return a
@@ -182,7 +179,7 @@ func TestAmbiguousName(t *testing.T) {
 
 // Never counted and counted without what tells are different reasons.
 func TestAbstainReasons(t *testing.T) {
-	a := newAnalyzer(Input{})
+	a := analyzerWith(Input{})
 	if v := a.abstain(&Kernel{}); v.Why[0].Code != codeNothingCounted {
 		t.Errorf("%+v", v)
 	}
@@ -230,7 +227,7 @@ func TestCoverageOfEachQuantity(t *testing.T) {
 	}
 	full := synthetic(vector(map[string]float64{"gpu__time_duration.sum": 100, "dram__bytes_read.sum": 50, "dram__bytes_write.sum": 50}))
 	basic := synthetic(map[string]float64{"gpu__time_duration.sum": 100, "dram__bytes.sum.per_second": 1e9})
-	a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, tl: &timed{}, launchOf: map[int]*launch{0: full, 1: basic}}
+	a := &analyzer{res: newResult(Input{}), rules: rules{th: DefaultThresholds}, tl: &timed{}, launchOf: map[int]*launch{0: full, 1: basic}}
 	a.res.Kernels = []Kernel{{Calls: 1, TotalNS: 60}, {Calls: 1, TotalNS: 35}, {Calls: 1, TotalNS: 5}}
 	a.res.Stages = []Stage{{Name: "all", Passes: 1}}
 	a.res.Environment.GPUs = []GPU{{Peaks: []Peak{{ID: "dram", Value: 1e12}, {ID: "tensor_tf32", Value: 1e15}, {ID: "fp32", Value: 1e14}}}}
@@ -250,7 +247,7 @@ func TestCoverageOfEachQuantity(t *testing.T) {
 	if u := s.MBU[0]; u.Value == nil || !hasFact(u.Why, codeCachesFlushed) {
 		t.Errorf("%+v", u)
 	}
-	a.findUtilization()
+	a.told((*conclusion).findUtilization)
 	f := findingNamed(a.res, "utilisation-all")
 	if f == nil || len(a.res.Findings) != 1 || f.Text("stage") != "" || len(f.Params["values"].Facts) != 2 || math.Abs(f.Params["values"].Facts[0].Number("value")-0.001) > 1e-9 || f.Params["values"].Facts[1].Code != codeUsedAbout {
 		t.Errorf("%+v", a.res.Findings)
@@ -268,7 +265,7 @@ func TestNothingComputed(t *testing.T) {
 		values["smsp__sass_thread_inst_executed_op_"+op+"_pred_on.sum"] = 0
 	}
 	for cover, want := range map[int64]float64{100: 0, 60: 0.6} {
-		a := &analyzer{res: newResult(Input{}), th: DefaultThresholds, tl: &timed{}, launchOf: map[int]*launch{0: synthetic(values)}}
+		a := &analyzer{res: newResult(Input{}), rules: rules{th: DefaultThresholds}, tl: &timed{}, launchOf: map[int]*launch{0: synthetic(values)}}
 		a.res.Kernels = []Kernel{{Calls: 1, TotalNS: cover}, {Calls: 1, TotalNS: 100 - cover}}
 		a.res.Stages = []Stage{{Name: "copy", Passes: 1}}
 		s := &a.res.Stages[0]
@@ -289,10 +286,7 @@ func TestGPUsOfAStage(t *testing.T) {
 		kernels: []sceneKernel{{100, 200, "gemm", 0, 0}, {700, 800, "gemm", 1, 1}}, ranges: [][2]int64{{0, 300}, {600, 900}}, end: 1000}
 	tl := s.timeline()
 	tl.Queues[1].Device = 1
-	a := newAnalyzer(Input{})
-	if err := a.loadCategories(t0()); err != nil {
-		t.Fatal(err)
-	}
+	a := analyzerWith(Input{})
 	if err := a.takeTimeline(t0(), tl); err != nil {
 		t.Fatal(err)
 	}

@@ -51,11 +51,11 @@ func checkKernels(path string, t *timeline.Timeline) error {
 }
 
 // findDamage tells before anything else that a part of the timeline is gone.
-func (a *analyzer) findDamage() {
+func (cn *conclusion) findDamage() {
 	switch {
-	case a.tl != nil && len(a.tl.t.Damage) > 0:
-		a.find("damaged", weightHigh, codeDamaged, fact.Because("damage", a.tl.t.Damage[0].What))
-	case a.tl == nil && len(a.in.lost) > 0:
-		a.find("damaged", weightHigh, codeLost)
+	case cn.tl != nil && len(cn.tl.t.Damage) > 0:
+		cn.find("damaged", weightHigh, codeDamaged, fact.Because("damage", cn.tl.t.Damage[0].What))
+	case cn.tl == nil && len(cn.in.lost) > 0:
+		cn.find("damaged", weightHigh, codeLost)
 	}
 }

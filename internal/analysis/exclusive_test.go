@@ -121,4 +121,4 @@ func TestExclusiveCounters(t *testing.T) {
 }
 
 // bare is an analysis with nothing but a result.
-var bare = newAnalyzer(Input{})
+var bare = analyzerWith(Input{})

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -16,58 +15,76 @@ const (
 	weightLow    = "low"
 )
 
-// conclude states the findings, those that matter most first.
-func (a *analyzer) conclude(context.Context) error {
-	a.cleanShares()
-	a.tellOverhead()
-	a.findDamage()
-	a.findContradictions()
-	a.findNextToken()
-	a.findMain()
-	a.findLaunchBound()
-	a.findWaitsBefore()
-	a.findWarmUp()
-	a.findIdle()
-	a.findExposed()
-	a.findOutside()
-	a.findLargest()
-	a.findRanges()
-	a.findSaving()
-	a.findUtilization()
-	a.findSampled()
-	if a.tl == nil {
-		a.findCleanTimes()
+// A conclusion states what was found. It reads all but found, and writes into
+// the result what the stages are to be told with: shares of unprofiled time, the
+// most that a launch-bound stage can gain, and what the profiler costs.
+type conclusion struct {
+	th     Thresholds
+	in     *Input
+	res    *Result
+	notes  *notes
+	tl     *timed // nil without a timeline
+	stages *stageClock
+	found  []Finding
+}
+
+// conclude returns the findings in the order in which they are to be told within
+// their weight, after those that were found before.
+func (cn *conclusion) conclude() []Finding {
+	cn.cleanShares()
+	cn.tellOverhead()
+	cn.findDamage()
+	cn.findContradictions()
+	cn.findNextToken()
+	cn.findMain()
+	cn.findLaunchBound()
+	cn.findWaitsBefore()
+	cn.findWarmUp()
+	cn.findIdle()
+	cn.findExposed()
+	cn.findOutside()
+	cn.findLargest()
+	cn.findRanges()
+	cn.findSaving()
+	cn.findUtilization()
+	cn.findSampled()
+	if cn.tl == nil {
+		cn.findCleanTimes()
 	}
-	if a.in.Preliminary {
-		a.tellPreliminary()
+	if cn.in.Preliminary {
+		cn.tellPreliminary()
 	}
-	a.res.Findings = append(a.ofJob, a.res.Findings...)
+	return cn.found
+}
+
+// byWeight puts findings that matter most first.
+func byWeight(found []Finding) []Finding {
 	order := []string{weightHigh, weightMedium, weightLow}
-	slices.SortStableFunc(a.res.Findings, func(x, y Finding) int {
+	slices.SortStableFunc(found, func(x, y Finding) int {
 		return cmp.Compare(slices.Index(order, x.Weight), slices.Index(order, y.Weight))
 	})
-	return nil
+	return found
 }
 
 // tellPreliminary says what is still to come, and for which stages it does not
 // matter: those that wait for the host, whatever their kernels are limited by.
-func (a *analyzer) tellPreliminary() {
-	a.res.Preliminary = true
-	a.notes.warn(Preliminary)
+func (cn *conclusion) tellPreliminary() {
+	cn.res.Preliminary = true
+	cn.notes.warn(Preliminary)
 	var waiting []string
-	for i := range a.res.Stages {
-		if s := &a.res.Stages[i]; s.Split.LaunchBound && !s.whole() {
+	for i := range cn.res.Stages {
+		if s := &cn.res.Stages[i]; s.Split.LaunchBound && !s.whole() {
 			waiting = append(waiting, s.Name)
 		}
 	}
 	if len(waiting) > 0 {
-		a.notes.warn(CountersKeepAdvice, fact.Names("stages", fact.KindStage, waiting))
+		cn.notes.warn(CountersKeepAdvice, fact.Names("stages", fact.KindStage, waiting))
 	}
 }
 
 // find adds a finding. The ID tells apart findings of one code.
-func (a *analyzer) find(id, weight string, code fact.Code, params ...fact.Param) {
-	a.res.Findings = append(a.res.Findings, Finding{ID: id, Weight: weight, Fact: fact.New(code, params...)})
+func (cn *conclusion) find(id, weight string, code fact.Code, params ...fact.Param) {
+	cn.found = append(cn.found, Finding{ID: id, Weight: weight, Fact: fact.New(code, params...)})
 }
 
 // ratio is a part of a whole, 0 where the whole is nothing.
@@ -113,8 +130,8 @@ var idleCodes = []struct {
 }{{"sync", codeIdleSync}, {"copy", codeIdleCopy}, {"alloc", codeIdleAlloc}, {"call", codeIdleCall}}
 
 // findIdle tells of a stage that waits for something other than launches.
-func (a *analyzer) findIdle() {
-	for _, s := range a.stagesInScope() {
+func (cn *conclusion) findIdle() {
+	for _, s := range cn.stages.stagesInScope() {
 		if s.Split.LaunchBound || s.Split.WallNS == 0 {
 			continue
 		}
@@ -124,41 +141,41 @@ func (a *analyzer) findIdle() {
 				continue
 			}
 			params := []fact.Param{s.param(), fact.Share("share", ratio(ns, s.Split.WallNS)), fact.NS("ns", ns), fact.NS("of", s.Split.WallNS)}
-			if calls := a.otherCalls(s); c.code == codeIdleCall && len(calls) > 0 {
+			if calls := cn.stages.otherCalls(s); c.code == codeIdleCall && len(calls) > 0 {
 				params = append(params, fact.Name("call", calls[0].name))
 			}
-			a.find(c.id+"-"+s.Name, weightMedium, c.code, params...)
+			cn.find(c.id+"-"+s.Name, weightMedium, c.code, params...)
 		}
 	}
 }
 
 // base names what shares of GPU time are of.
-func (a *analyzer) base() fact.Param {
-	if n, _ := a.wholeGraphs(); n > 0 {
+func (tl *timed) base() fact.Param {
+	if n, _ := tl.wholeGraphs(); n > 0 {
 		return fact.ID("base", "base", "gpu_time_outside_graphs")
 	}
 	return fact.ID("base", "base", "gpu_time")
 }
 
 // findLargest tells where GPU time goes and what limits the largest kernel.
-func (a *analyzer) findLargest() {
-	a.findWholeGraphs()
+func (cn *conclusion) findLargest() {
+	cn.findWholeGraphs()
 	switch {
-	case a.tl != nil && len(a.tl.t.Kernels)+len(a.tl.t.Graphs) == 0:
-		a.find("no-kernels", weightHigh, codeNoKernels)
+	case cn.tl != nil && len(cn.tl.t.Kernels)+len(cn.tl.t.Graphs) == 0:
+		cn.find("no-kernels", weightHigh, codeNoKernels)
 		return
-	case len(a.res.Categories) == 0 || len(a.res.Kernels) == 0 || a.res.kernelNS() <= 0:
-		a.findCounted()
+	case len(cn.res.Categories) == 0 || len(cn.res.Kernels) == 0 || cn.res.kernelNS() <= 0:
+		cn.findCounted()
 		return
 	}
-	c := &a.res.Categories[0]
+	c := &cn.res.Categories[0]
 	code := codeLargestPart
 	if c.Share > 0.5 {
 		code = codeLargestHalf
 	}
-	a.find("largest", weightMedium, code, fact.Name("category", c.Label), fact.Share("share", c.Share), fact.NS("ns", c.NS), fact.NS("of", a.res.kernelNS()), a.base(),
-		fact.Because("more", a.largestKernel()))
-	a.findLimits()
+	cn.find("largest", weightMedium, code, fact.Name("category", c.Label), fact.Share("share", c.Share), fact.NS("ns", c.NS), fact.NS("of", cn.res.kernelNS()), cn.tl.base(),
+		fact.Because("more", cn.largestKernel()))
+	cn.findLimits()
 }
 
 // limiterParam names a limiter: its units, or its kind where that says all.
@@ -174,7 +191,7 @@ func limiterParam(key string, k *Kernel) fact.Param {
 
 // largestKernel names the kernel of the most time, all its grids together, and
 // what limits the largest of them.
-func (a *analyzer) largestKernel() fact.Fact {
+func (cn *conclusion) largestKernel() fact.Fact {
 	type sum struct {
 		share float64
 		grids int
@@ -182,8 +199,8 @@ func (a *analyzer) largestKernel() fact.Fact {
 	}
 	byName := map[string]*sum{}
 	best := ""
-	for i := range a.res.Kernels {
-		k := &a.res.Kernels[i]
+	for i := range cn.res.Kernels {
+		k := &cn.res.Kernels[i]
 		if k.Untimed || k.Calls == 0 {
 			continue
 		}
@@ -195,15 +212,15 @@ func (a *analyzer) largestKernel() fact.Fact {
 		n.share += k.Share
 		n.grids++
 	}
-	for i := range a.res.Kernels { // in the order of rows, so that ties are told apart
-		name := a.res.Kernels[i].Name
+	for i := range cn.res.Kernels { // in the order of rows, so that ties are told apart
+		name := cn.res.Kernels[i].Name
 		if n := byName[name]; n != nil && (best == "" || n.share > byName[best].share) {
 			best = name
 		}
 	}
 	n := byName[best]
-	k := &a.res.Kernels[n.first]
-	params := []fact.Param{fact.Kernel("kernel", k.Short), fact.Share("share", n.share), a.base()}
+	k := &cn.res.Kernels[n.first]
+	params := []fact.Param{fact.Kernel("kernel", k.Short), fact.Share("share", n.share), cn.tl.base()}
 	if n.grids == 1 {
 		return fact.New(codeLargestKernel, append(params, limiterParam("limiter", k))...)
 	}
@@ -211,21 +228,21 @@ func (a *analyzer) largestKernel() fact.Fact {
 }
 
 // findWholeGraphs tells of CUDA graphs whose kernels are not known.
-func (a *analyzer) findWholeGraphs() {
-	if n, ns := a.wholeGraphs(); n > 0 {
-		a.find("graphs-whole", weightMedium, codeGraphsWhole, fact.Count("n", n), fact.NS("ns", ns))
+func (cn *conclusion) findWholeGraphs() {
+	if n, ns := cn.tl.wholeGraphs(); n > 0 {
+		cn.find("graphs-whole", weightMedium, codeGraphsWhole, fact.Count("n", n), fact.NS("ns", ns))
 	}
 }
 
 // wholeGraphs are the CUDA graphs in the scope that were traced as a whole.
-func (a *analyzer) wholeGraphs() (n int, ns int64) {
-	if a.tl == nil || a.tl.t == nil {
+func (tl *timed) wholeGraphs() (n int, ns int64) {
+	if tl == nil || tl.t == nil {
 		return 0, 0
 	}
-	for i := range a.tl.t.Graphs {
-		g := &a.tl.t.Graphs[i]
+	for i := range tl.t.Graphs {
+		g := &tl.t.Graphs[i]
 		op := timeline.Op{Kind: timeline.OpGraph, Index: i, Start: g.Start, End: g.End, Queue: g.Queue, Correlation: g.Correlation}
-		if a.tl.scope == nil || a.tl.scope.match(op) {
+		if tl.scope == nil || tl.scope.match(op) {
 			n++
 			ns += max(0, timeline.Since(g.Start, g.End))
 		}
@@ -237,11 +254,11 @@ func (a *analyzer) wholeGraphs() (n int, ns int64) {
 var limitKinds = []string{LimitDRAM, LimitL2, LimitL1, LimitCompute, LimitLatency, LimitOccupancy, LimitSmall, LimitLaunch, LimitMixed}
 
 // findLimits sums what limits the counted kernels.
-func (a *analyzer) findLimits() {
+func (cn *conclusion) findLimits() {
 	var byKind = map[string]int64{}
 	var covered int64
-	for i := range a.res.Kernels {
-		k := &a.res.Kernels[i]
+	for i := range cn.res.Kernels {
+		k := &cn.res.Kernels[i]
 		if k.Limiter.Kind != "" {
 			byKind[k.Limiter.Kind] += k.TotalNS
 			covered += k.TotalNS
@@ -260,15 +277,15 @@ func (a *analyzer) findLimits() {
 	if 2*byKind[best] <= covered {
 		code = codeLimitedOften
 	}
-	a.find("limiter", weightLow, code, fact.Share("covered", ratio(covered, a.res.kernelNS())), a.base(), fact.Share("share", ratio(byKind[best], covered)), fact.ID("kind", "limits", best))
+	cn.find("limiter", weightLow, code, fact.Share("covered", ratio(covered, cn.res.kernelNS())), cn.tl.base(), fact.Share("share", ratio(byKind[best], covered)), fact.ID("kind", "limits", best))
 }
 
 // findCounted speaks of reports of counters without a timeline.
-func (a *analyzer) findCounted() {
-	for i := range a.res.Kernels {
-		k := &a.res.Kernels[i]
-		if k.Limiter.Kind != "" && k.Counted != nil && len(a.res.Findings) < 3 {
-			a.find("kernel-"+k.ID, weightMedium, codeKernelLimited, fact.Kernel("kernel", k.Short), limiterParam("limiter", k), fact.ID("kind", "limits", k.Limiter.Kind), fact.Because("why", k.Limiter.Why...))
+func (cn *conclusion) findCounted() {
+	for i := range cn.res.Kernels {
+		k := &cn.res.Kernels[i]
+		if k.Limiter.Kind != "" && k.Counted != nil && len(cn.found) < 3 {
+			cn.find("kernel-"+k.ID, weightMedium, codeKernelLimited, fact.Kernel("kernel", k.Short), limiterParam("limiter", k), fact.ID("kind", "limits", k.Limiter.Kind), fact.Because("why", k.Limiter.Why...))
 		}
 	}
 }
@@ -283,21 +300,21 @@ func (r *Result) scopeParam() fact.Param {
 
 // findSaving names the change that could save most and, where that is what a
 // launch-bound stage loses and has been told, the next of another kind.
-func (a *analyzer) findSaving() {
-	list := a.res.Opportunities
+func (cn *conclusion) findSaving() {
+	list := cn.res.Opportunities
 	if len(list) == 0 {
 		return
 	}
 	say := func(id, weight string, code fact.Code, o *Opportunity) {
-		params := []fact.Param{fact.Because("change", o.Title), fact.Seconds("gain", o.Seconds), fact.Share("share", o.Seconds*1e9/float64(o.OfNS)), fact.NS("of", o.OfNS), a.res.scopeParam(), timesParam(o.Times), o.boundParam()}
+		params := []fact.Param{fact.Because("change", o.Title), fact.Seconds("gain", o.Seconds), fact.Share("share", o.Seconds*1e9/float64(o.OfNS)), fact.NS("of", o.OfNS), cn.res.scopeParam(), timesParam(o.Times), o.boundParam()}
 		if o.Estimate != nil {
 			params = append(params, fact.Seconds("estimate", *o.Estimate))
 		}
-		a.find(id, weight, code, params...)
+		cn.find(id, weight, code, params...)
 	}
 	say("first-saving", weightMedium, codeFirstSaving, &list[0])
 	told := func(o Opportunity) bool {
-		return (o.Kind == "gaps" || o.Kind == "host") && slices.ContainsFunc(a.res.Stages, func(s Stage) bool { return s.Name == o.Stage && s.Split.LaunchBound })
+		return (o.Kind == "gaps" || o.Kind == "host") && slices.ContainsFunc(cn.res.Stages, func(s Stage) bool { return s.Name == o.Stage && s.Split.LaunchBound })
 	}
 	if !told(list[0]) {
 		return
@@ -326,13 +343,13 @@ type measure struct {
 }
 
 // findContradictions tells of values that cannot be.
-func (a *analyzer) findContradictions() {
-	for i := range a.res.Stages {
-		s := &a.res.Stages[i]
+func (cn *conclusion) findContradictions() {
+	for i := range cn.res.Stages {
+		s := &cn.res.Stages[i]
 		for _, m := range s.measures() {
 			for _, u := range m.list {
 				if u.Contradiction {
-					a.find("contradiction-"+s.Name+"-"+m.name+"-"+u.Method, weightHigh, codeContradiction, fact.Name("measure", m.name), s.param(),
+					cn.find("contradiction-"+s.Name+"-"+m.name+"-"+u.Method, weightHigh, codeContradiction, fact.Name("measure", m.name), s.param(),
 						fact.ID("method", "method", u.Method), fact.ID("peak", "peak", u.Peak.ID), fact.Share("raw", *u.Raw))
 				}
 			}

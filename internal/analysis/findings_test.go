@@ -59,7 +59,7 @@ func TestNoKernelIsAFinding(t *testing.T) {
 }
 
 func TestNotesAreMerged(t *testing.T) {
-	a := newAnalyzer(Input{})
+	a := analyzerWith(Input{})
 	a.notes.warn(ClockDamaged)
 	a.notes.warn(LanesCut, fact.Count("n", 1))
 	a.notes.warn(ClockDamaged)
@@ -125,14 +125,14 @@ func TestMainLimiter(t *testing.T) {
 		l2, dram int64
 		want     fact.Code
 	}{{60, 40, codeLimitedMostly}, {28, 27, codeLimitedOften}} {
-		a := newAnalyzer(Input{})
+		a := analyzerWith(Input{})
 		a.res.Totals.KernelNS = 100
 		a.res.Kernels = []Kernel{{TotalNS: c.l2, Limiter: Limiter{Kind: LimitL2}}, {TotalNS: c.dram, Limiter: Limiter{Kind: LimitDRAM}}, {TotalNS: 100 - c.l2 - c.dram, Limiter: Limiter{Kind: LimitMixed}}}
 		if c.l2+c.dram < 100 {
 			a.res.Kernels = append(a.res.Kernels, Kernel{TotalNS: 20, Limiter: Limiter{Kind: LimitSmall}})
 			a.res.Kernels[2].TotalNS -= 20
 		}
-		a.findLimits()
+		a.told((*conclusion).findLimits)
 		if f := findingNamed(a.res, "limiter"); f == nil || f.Code != c.want || f.Text("kind") != "limits:l2" || f.Number("share") != float64(c.l2)/100 || f.Number("covered") != 1 {
 			t.Errorf("%+v, want %s", f, c.want)
 		}
@@ -218,12 +218,12 @@ func TestClockOfTheRun(t *testing.T) {
 		{"at the peak", 1.95e9, 1000, 1010, false},
 		{"another speed in the timeline", 1.61e9, 1000, 800, false},
 	} {
-		a := newAnalyzer(Input{})
+		a := analyzerWith(Input{})
 		peak := Peak{ID: "tensor_bf16", Unit: "flop/s", Value: 1000, ClockHz: 1.98e9}
 		a.res.Environment.GPUs = []GPU{{Peaks: []Peak{peak}}}
 		a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 10_000, BusyNS: 9_000}, HFU: []Utilization{{Method: methodCounters, Value: ptr(0.75), Achieved: 750, Peak: peak}}}}
 		a.res.Kernels = []Kernel{{MedianNS: c.in, Stages: []StageTime{{Stage: "gemm", Calls: 9, NS: 8_900}}, Counted: &Counted{ClockHz: c.hz, DurationNS: c.counted}}}
-		a.findUtilization()
+		a.told((*conclusion).findUtilization)
 		more := a.res.Findings[0].Params["more"].Facts
 		if hasFact(more, codeClockReached) != c.want || c.want && (math.Abs(more[0].Number("value")-0.9224) > 1e-3 || more[0].Text("measure") != "measure:HFU") {
 			t.Errorf("%s: %+v", c.name, a.res.Findings)
@@ -249,7 +249,7 @@ func TestCaptureWarnings(t *testing.T) {
 		{head + "9 metrics: ctc__rx_bytes_data_user.sum, ctc__tx_bytes...", ""},
 		{"the clock was not locked", ""},
 	} {
-		a := newAnalyzer(Input{})
+		a := analyzerWith(Input{})
 		a.notes.ofCapture("ncu", runs.Note{Fact: fact.Said(c.text), Scope: "ctc"})
 		switch {
 		case c.want == "" && (len(a.notes.missing) > 0 || len(a.notes.warnings) != 1 || a.notes.warnings[0].Step != "ncu" || a.notes.warnings[0].Scope != "ctc"):

@@ -109,8 +109,8 @@ func (p *program) name() string {
 }
 
 // timedProgram is the program of the timeline.
-func (a *analyzer) timedProgram() program {
-	t := a.tl.t
+func (tl *timed) timedProgram() program {
+	t := tl.t
 	var p program
 	if !removed(firstWord(t.Source.Command)) {
 		p.command = strings.Fields(t.Source.Command)
@@ -199,7 +199,7 @@ func (a *analyzer) fitReport(name string, rep *ncurep.Report) fit {
 	if a.tl == nil || a.notes.recorded != nil { // a run started both
 		return fits
 	}
-	timed := a.timedProgram()
+	timed := a.tl.timedProgram()
 	if len(timed.command) == 0 && len(a.tl.t.Damage) > 0 { // names may be lost
 		return fits
 	}

@@ -83,31 +83,31 @@ func (x *chainSums) add(c *chain) {
 // the estimate lets it last as long as the longest of them, and leaves long
 // stretches of host code in place. Other kernels still run one after another in
 // each stream, and no change to chains saves that time.
-func (a *analyzer) fusionSavings() {
-	sums, times, others := a.chains()
+func (sv *savings) fusionSavings() {
+	sums, times, others := sv.chains()
 	var all chainSums
 	var saved, likely float64
 	for stage, x := range sums {
 		all.chains, all.launches, all.gpuNS, all.pathNS = all.chains+x.chains, all.launches+x.launches, all.gpuNS+x.gpuNS, all.pathNS+x.pathNS
 		host, short := x.pathNS-x.gpuNS, x.shortNS
 		if stage >= 0 { // no more than the unprofiled run has beside kernels
-			host, short = a.bounded(&a.res.Stages[stage], host), a.bounded(&a.res.Stages[stage], short)
+			host, short = sv.stages.bounded(&sv.res.Stages[stage], host), sv.stages.bounded(&sv.res.Stages[stage], short)
 		}
 		saved += float64(x.gpuNS + host)
 		likely += float64(x.gpuNS - x.longestNS + short)
 	}
-	if saved < worth*float64(a.res.kernelNS()) || all.chains == 0 {
+	if saved < worth*float64(sv.res.kernelNS()) || all.chains == 0 {
 		return
 	}
-	span, _ := a.span()
+	span, _ := sv.span()
 	saved = min(saved, float64(max(0, span-others)))
 	var estimate *float64
 	if likely <= saved { // more where several GPUs run chains side by side, whose time is added up
 		seconds := likely / 1e9
 		estimate = &seconds
 	}
-	a.save(Opportunity{
-		ID: "fusion-elementwise", Kind: "fusion", Title: fact.New(codeFuseChains), Kernels: a.res.longest(times, 5), Estimate: estimate,
+	sv.save(Opportunity{
+		ID: "fusion-elementwise", Kind: "fusion", Title: fact.New(codeFuseChains), Kernels: sv.res.longest(times, 5), Estimate: estimate,
 		Evidence: []Evidence{
 			{Of: fact.New(codeChains), Value: float64(all.chains)},
 			{Of: fact.New(codeChainKernels), Value: float64(all.launches)},
@@ -116,7 +116,7 @@ func (a *analyzer) fusionSavings() {
 			{Of: fact.New(codeChainGaps), Value: float64(all.pathNS) / 1e6, Unit: "ms"},
 		},
 		Assumes: because(codeAssumeFusion),
-		How:     a.res.advice(codeHowFuse),
+		How:     sv.res.advice(codeHowFuse),
 	}, saved, nil, 0)
 }
 
@@ -124,8 +124,8 @@ func (a *analyzer) fusionSavings() {
 // the time of each kernel in them, and the time of the kernels in no chain in the
 // stream that has the most of it. A graph is launched by one call, however many
 // chains are in it, so that the call counts once.
-func (a *analyzer) chains() (sums map[int]*chainSums, times map[uint32]int64, others int64) {
-	tl := a.tl
+func (sv *savings) chains() (sums map[int]*chainSums, times map[uint32]int64, others int64) {
+	tl := sv.tl
 	sums, times = map[int]*chainSums{}, map[uint32]int64{}
 	open := make([]chain, len(tl.t.Queues))
 	unfused := make([]int64, len(tl.t.Queues))
@@ -149,11 +149,11 @@ func (a *analyzer) chains() (sums map[int]*chainSums, times map[uint32]int64, ot
 		}
 		*c = chain{}
 	}
-	stageOf := a.stageOfWork()
+	stageOf := sv.stageOfWork()
 	tl.t.ByStart(func(op timeline.Op) {
-		category, counts := "", op.Kind == timeline.OpKernel && a.inScope(op.Index)
+		category, counts := "", op.Kind == timeline.OpKernel && sv.tl.counts(op.Index)
 		if counts {
-			category = a.res.Kernels[tl.kernel[op.Index]].Category
+			category = sv.res.Kernels[tl.kernel[op.Index]].Category
 		}
 		if !fusible[category] {
 			finish(op.Queue)
@@ -176,7 +176,7 @@ func (a *analyzer) chains() (sums map[int]*chainSums, times map[uint32]int64, ot
 			finish(op.Queue)
 		}
 		open[op.Queue].stage, open[op.Queue].graph = stage, graph
-		open[op.Queue].add(l, a.th.HostGap.Nanoseconds())
+		open[op.Queue].add(l, sv.th.HostGap.Nanoseconds())
 	})
 	for i := range open {
 		finish(uint32(i))
@@ -185,19 +185,19 @@ func (a *analyzer) chains() (sums map[int]*chainSums, times map[uint32]int64, ot
 }
 
 // stageOfWork tells the stage that launched work, -1 where none did.
-func (a *analyzer) stageOfWork() func(timeline.Op) int {
+func (sv *savings) stageOfWork() func(timeline.Op) int {
 	of := map[uint32]int{}
-	for i := range a.res.Stages {
-		for _, id := range a.res.Stages[i].ids {
-			for _, r := range a.tl.instances[id] {
+	for i := range sv.res.Stages {
+		for _, id := range sv.res.Stages[i].ids {
+			for _, r := range sv.tl.instances[id] {
 				of[r] = i
 			}
 		}
 	}
 	return func(op timeline.Op) int {
 		stage := -1
-		if call := a.tl.at.Launch(op); call != timeline.None && len(of) > 0 {
-			a.tl.at.RangesAround(call, func(r uint32) {
+		if call := sv.tl.at.Launch(op); call != timeline.None && len(of) > 0 {
+			sv.tl.at.RangesAround(call, func(r uint32) {
 				if i, ok := of[r]; ok {
 					stage = i
 				}
@@ -212,12 +212,12 @@ const categoryLayout = "layout"
 
 // layoutSavings are the conversions of layout that a model in one layout
 // throughout would not need.
-func (a *analyzer) layoutSavings() {
+func (sv *savings) layoutSavings() {
 	var ns, calls int64
 	times := map[uint32]int64{}
 	inStage := map[string]int64{}
-	for i := range a.res.Kernels {
-		k := &a.res.Kernels[i]
+	for i := range sv.res.Kernels {
+		k := &sv.res.Kernels[i]
 		if k.Category != categoryLayout {
 			continue
 		}
@@ -228,25 +228,25 @@ func (a *analyzer) layoutSavings() {
 			inStage[t.Stage] += t.NS
 		}
 	}
-	if float64(ns) < worth*float64(a.res.kernelNS()) || ns == 0 {
+	if float64(ns) < worth*float64(sv.res.kernelNS()) || ns == 0 {
 		return
 	}
 	var stage *Stage
 	var part int64
-	for i := range a.res.Stages {
-		if t := inStage[a.res.Stages[i].Name]; t > part && 2*t >= ns {
-			stage, part = &a.res.Stages[i], t
+	for i := range sv.res.Stages {
+		if t := inStage[sv.res.Stages[i].Name]; t > part && 2*t >= ns {
+			stage, part = &sv.res.Stages[i], t
 		}
 	}
-	a.save(Opportunity{
-		ID: "copies-layout", Kind: "copies", Title: fact.New(codeKeepLayout), Kernels: a.res.longest(times, 5),
+	sv.save(Opportunity{
+		ID: "copies-layout", Kind: "copies", Title: fact.New(codeKeepLayout), Kernels: sv.res.longest(times, 5),
 		Evidence: []Evidence{
 			{Of: fact.New(codeLayoutTime), Value: float64(ns) / 1e6, Unit: "ms"},
-			{Of: fact.New(codeLayoutShare), Value: float64(ns) / float64(max(1, a.res.kernelNS())) * 100, Unit: "%"},
+			{Of: fact.New(codeLayoutShare), Value: float64(ns) / float64(max(1, sv.res.kernelNS())) * 100, Unit: "%"},
 			{Of: fact.New(codeCalls), Value: float64(calls)},
 		},
 		Assumes: because(codeAssumeLayout),
-		How:     a.res.advice(codeHowLayout), Estimated: true, // the launches go too
+		How:     sv.res.advice(codeHowLayout), Estimated: true, // the launches go too
 	}, float64(ns), stage, float64(part))
 }
 

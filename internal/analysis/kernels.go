@@ -68,7 +68,7 @@ func (a *analyzer) groupKernels() {
 			}
 		}
 		tl.kernel[i] = n
-		if a.inScope(i) {
+		if a.tl.counts(i) {
 			counts[n]++
 			total += max(0, k.Duration())
 		}
@@ -78,7 +78,7 @@ func (a *analyzer) groupKernels() {
 		times[i] = make([]int64, 0, n)
 	}
 	for i, n := range tl.kernel {
-		if a.inScope(i) {
+		if a.tl.counts(i) {
 			times[n] = append(times[n], max(0, t.Kernels[i].Duration()))
 		}
 	}

@@ -14,9 +14,9 @@ import (
 const highShare = 0.1
 
 // stagesNS is how long the stages take together, unprofiled where that is known.
-func (a *analyzer) stagesNS(list []*Stage) (total int64) {
+func (st *stageClock) stagesNS(list []*Stage) (total int64) {
 	for _, s := range list {
-		ns, _ := a.stageNS(s)
+		ns, _ := st.stageNS(s)
 		total += ns
 	}
 	return total
@@ -25,32 +25,32 @@ func (a *analyzer) stagesNS(list []*Stage) (total int64) {
 // findMain tells of the stage that takes most of the time where no finding that
 // it is launch-bound does. It comes before all else where that stage decides: it
 // takes half of the time, or the GPU waits in most of it.
-func (a *analyzer) findMain() {
-	list := a.stagesInScope()
+func (cn *conclusion) findMain() {
+	list := cn.stages.stagesInScope()
 	var s *Stage
 	for _, x := range list {
 		if x.Region == "" && !x.whole() || x.Split.WallNS == 0 {
 			continue
 		}
-		if s == nil || a.longer(x, s) {
+		if s == nil || cn.stages.longer(x, s) {
 			s = x
 		}
 	}
-	if s == nil || s.Split.LaunchBound || a.waitsBefore(s) {
+	if s == nil || s.Split.LaunchBound || cn.waitsBefore(s) {
 		return
 	}
 	sp := &s.Split
-	ns, times := a.timesOf(s)
+	ns, times := cn.stages.timesOf(s)
 	params := append(s.busyParams(), fact.NS("of", ns), timesParam(times))
 	if times == timesClean {
 		params = append(params, fact.NS("clean", ns))
 	}
-	if n := a.gpusOf(s); n > 1 {
+	if n := cn.stages.gpusOf(s); n > 1 {
 		params = append(params, fact.Count("gpus", n))
 	}
 	weight := weightMedium
 	if len(list) > 1 {
-		all := a.stagesNS(list)
+		all := cn.stages.stagesNS(list)
 		if 2*ns >= all {
 			weight = weightHigh
 		}
@@ -72,24 +72,24 @@ func (a *analyzer) findMain() {
 		if s.whole() {
 			params = append(params, fact.Because("more", fact.New(codeProgramRanges)))
 		}
-		a.find("main-"+s.Name, weight, codeStageIdle, params...)
+		cn.find("main-"+s.Name, weight, codeStageIdle, params...)
 		return
 	}
-	if k := a.res.mainKernel(s); k != nil && k.Limiter.Kind != "" {
+	if k := cn.res.mainKernel(s); k != nil && k.Limiter.Kind != "" {
 		params = append(params, fact.ID("limits", "limits", k.Limiter.Kind))
 	}
-	a.find("main-"+s.Name, weight, codeStageBusy, params...)
+	cn.find("main-"+s.Name, weight, codeStageBusy, params...)
 }
 
 // gpusOf is how many GPUs run kernels of a stage.
-func (a *analyzer) gpusOf(s *Stage) int {
-	if a.tl == nil || a.tl.t == nil || len(a.tl.devices()) < 2 {
+func (st *stageClock) gpusOf(s *Stage) int {
+	if st.tl == nil || st.tl.t == nil || len(st.tl.devices()) < 2 {
 		return 1
 	}
-	among := a.launchedIn(s)
+	among := st.launchedIn(s)
 	used := map[int32]bool{}
-	a.tl.t.EachOp(func(op timeline.Op) {
-		if device := a.tl.t.Queues[op.Queue].Device; op.Kind == timeline.OpKernel && !used[device] && among(op) {
+	st.tl.t.EachOp(func(op timeline.Op) {
+		if device := st.tl.t.Queues[op.Queue].Device; op.Kind == timeline.OpKernel && !used[device] && among(op) {
 			used[device] = true
 		}
 	})
@@ -98,13 +98,13 @@ func (a *analyzer) gpusOf(s *Stage) int {
 
 // launchedIn tells whether a stage launched a piece of work; the whole program
 // launched all.
-func (a *analyzer) launchedIn(s *Stage) func(timeline.Op) bool {
-	regions := a.regionsOf(s)
+func (st *stageClock) launchedIn(s *Stage) func(timeline.Op) bool {
+	regions := st.regionsOf(s)
 	if len(regions) == 0 {
 		return func(timeline.Op) bool { return true }
 	}
-	in := a.tl.at.InRegions(regions)
-	return func(op timeline.Op) bool { return in[a.tl.at.OpPlace(op)] }
+	in := st.tl.at.InRegions(regions)
+	return func(op timeline.Op) bool { return in[st.tl.at.OpPlace(op)] }
 }
 
 // busyParams say how long kernels run in a stage, under nsys.
@@ -117,8 +117,8 @@ func (s *Stage) busyParams() []fact.Param {
 }
 
 // timesOf is the time of a stage and the run that it is of.
-func (a *analyzer) timesOf(s *Stage) (ns int64, times string) {
-	ns, clean := a.stageNS(s)
+func (st *stageClock) timesOf(s *Stage) (ns int64, times string) {
+	ns, clean := st.stageNS(s)
 	if clean {
 		return ns, timesClean
 	}
@@ -138,70 +138,70 @@ func (r *Result) mainKernel(s *Stage) *Kernel {
 	return nil
 }
 
-func (a *analyzer) longer(x, y *Stage) bool {
-	p, _ := a.stageNS(x)
-	q, _ := a.stageNS(y)
+func (st *stageClock) longer(x, y *Stage) bool {
+	p, _ := st.stageNS(x)
+	q, _ := st.stageNS(y)
 	return p > q
 }
 
 // findLaunchBound tells of stages in which the GPU waits for launches, those that
 // lose most first.
-func (a *analyzer) findLaunchBound() {
-	list := a.stagesInScope()
+func (cn *conclusion) findLaunchBound() {
+	list := cn.stages.stagesInScope()
 	var bound []*Stage
 	for _, s := range list {
 		if s.Split.LaunchBound {
 			bound = append(bound, s)
-			of, times := a.onceOf(s)
-			s.LaunchGain = &Bound{NS: a.launchGain(s).NS, OfNS: of, Times: times}
+			of, times := cn.stages.onceOf(s)
+			s.LaunchGain = &Bound{NS: cn.stages.launchGain(s).NS, OfNS: of, Times: times}
 		}
 	}
-	slices.SortStableFunc(bound, func(x, y *Stage) int { return cmp.Compare(a.hostWaits(y), a.hostWaits(x)) })
-	all := a.stagesNS(list)
+	slices.SortStableFunc(bound, func(x, y *Stage) int { return cmp.Compare(cn.stages.hostWaits(y), cn.stages.hostWaits(x)) })
+	all := cn.stages.stagesNS(list)
 	for _, s := range bound {
 		weight := weightHigh
-		if float64(a.hostWaits(s)) < highShare*float64(all) {
+		if float64(cn.stages.hostWaits(s)) < highShare*float64(all) {
 			weight = weightMedium
 		}
-		a.find("launch-bound-"+s.Name, weight, codeLaunchBound, a.launchBoundParams(s)...)
+		cn.find("launch-bound-"+s.Name, weight, codeLaunchBound, cn.launchBoundParams(s)...)
 	}
 }
 
 // hostWaits is the most that a stage can lose to waits for the host: launch gaps
 // and long stretches of host code, but never the work of its busiest stream.
-func (a *analyzer) hostWaits(s *Stage) int64 {
-	ns, _ := a.onceOf(s)
-	g := a.launchGain(s)
-	return min(max(0, ns-g.busiest), g.NS+a.bounded(s, s.Split.idle("host")))
+func (st *stageClock) hostWaits(s *Stage) int64 {
+	ns, _ := st.onceOf(s)
+	g := st.launchGain(s)
+	return min(max(0, ns-g.busiest), g.NS+st.bounded(s, s.Split.idle("host")))
 }
 
 // onceOf is the time of a stage as timesOf gives it, in which moments under nsys
 // that several of its instances share count once: the base of what the stage can
 // lose and gain.
-func (a *analyzer) onceOf(s *Stage) (ns int64, times string) {
-	ns, times = a.timesOf(s)
+func (st *stageClock) onceOf(s *Stage) (ns int64, times string) {
+	ns, times = st.timesOf(s)
 	if times == timesNsys {
-		ns = min(ns, a.stageUnion(s))
+		ns = min(ns, st.stageUnion(s))
 	}
 	return ns, times
 }
 
-func (a *analyzer) launchBoundParams(s *Stage) []fact.Param {
-	ns, times := a.onceOf(s)
-	loses := a.hostWaits(s)
+func (cn *conclusion) launchBoundParams(s *Stage) []fact.Param {
+	ns, times := cn.stages.onceOf(s)
+	loses := cn.stages.hostWaits(s)
 	busy := min(s.Split.BusyNS, ns)
 	params := append(s.busyParams(), fact.Share("wait_share", ratio(s.Split.LaunchNS+s.Split.idle("host"), s.Split.WallNS)),
 		timesParam(times), fact.NS("of", ns), fact.Share("of_busy", ratio(busy, ns)), fact.Share("of_waits", ratio(min(loses, ns-busy), ns)), fact.NS("left", ns-loses))
 	if rest := ns - busy - loses; 1000*rest >= ns {
 		params = append(params, fact.Share("of_rest", ratio(rest, ns)))
 	}
-	return append(params, fact.Because("more", a.aboutLaunchBound(s)...))
+	return append(params, fact.Because("more", cn.aboutLaunchBound(s)...))
 }
 
 // aboutLaunchBound is what to know of a launch-bound stage.
-func (a *analyzer) aboutLaunchBound(s *Stage) []fact.Fact {
-	ns, times := a.onceOf(s)
-	gain := a.launchGain(s).NS
+func (cn *conclusion) aboutLaunchBound(s *Stage) []fact.Fact {
+	ns, times := cn.stages.onceOf(s)
+	gain := cn.stages.launchGain(s).NS
 	code := codeGraphsGain
 	if s.fromGraphs() {
 		code = codeAheadGain
@@ -212,8 +212,8 @@ func (a *analyzer) aboutLaunchBound(s *Stage) []fact.Fact {
 	}
 	more := []fact.Fact{fact.New(code, params...)}
 	if host := s.Split.idle("host"); host > 0 {
-		params := []fact.Param{fact.NS("host", host), fact.NS("longer", a.th.HostGap.Nanoseconds())}
-		if where := a.whereHost(s); where != "" {
+		params := []fact.Param{fact.NS("host", host), fact.NS("longer", cn.th.HostGap.Nanoseconds())}
+		if where := cn.whereHost(s); where != "" {
 			params = append(params, fact.Region("region", where))
 		}
 		more = append(more, fact.New(codeHostStretches, params...))
@@ -221,12 +221,12 @@ func (a *analyzer) aboutLaunchBound(s *Stage) []fact.Fact {
 	if f, ok := s.mostFrames(); ok {
 		more = append(more, f)
 	}
-	if _, clean := a.stageNS(s); clean && 2*s.Split.BusyNS > ns {
+	if _, clean := cn.stages.stageNS(s); clean && 2*s.Split.BusyNS > ns {
 		more = append(more, fact.New(codeProfilerWaits))
 	}
 	more = append(more, fact.New(codeLaunchesFirst))
-	if a.overlap(s) {
-		more = append(more, fact.New(codeStageOverlaps, fact.NS("sum", s.Split.WallNS), fact.NS("once", a.stageUnion(s))))
+	if cn.stages.overlap(s) {
+		more = append(more, fact.New(codeStageOverlaps, fact.NS("sum", s.Split.WallNS), fact.NS("once", cn.stages.stageUnion(s))))
 	}
 	if f, ok := s.passTimes(); ok {
 		more = append(more, f)
@@ -248,9 +248,9 @@ func (s *Stage) passTimes() (fact.Fact, bool) {
 
 // whereHost names the deepest region within the stage that has most of its long
 // host stretches; "" where none has.
-func (a *analyzer) whereHost(s *Stage) string {
+func (cn *conclusion) whereHost(s *Stage) string {
 	best, total := "", s.Split.idle("host")
-	regions := a.res.undivided()
+	regions := cn.res.undivided()
 	for i := range regions {
 		r := &regions[i]
 		if slices.ContainsFunc(s.paths(), func(p string) bool { return strings.HasPrefix(r.Path, p+"/") }) && 5*r.Split.idle("host") >= 4*total {
@@ -273,35 +273,32 @@ type gain struct {
 // No stage is then shorter than the work of its busiest stream, nor than what the
 // host still does: long stretches of code, allocation, loading, synchronization.
 // What of that is hidden behind kernels now may be hidden then, and the reverse.
-func (a *analyzer) launchGain(s *Stage) gain {
-	if g, ok := a.gains[s]; ok {
+func (st *stageClock) launchGain(s *Stage) gain {
+	if g, ok := st.gains[s]; ok {
 		return g
 	}
-	if a.gains == nil {
-		a.gains = map[*Stage]gain{}
+	g := st.findLaunchGain(s)
+	if st.gains == nil {
+		st.gains = map[*Stage]gain{}
 	}
-	g := a.findLaunchGain(s)
-	if a.gains == nil {
-		a.gains = map[*Stage]gain{}
-	}
-	a.gains[s] = g
+	st.gains[s] = g
 	return g
 }
 
-func (a *analyzer) findLaunchGain(s *Stage) gain {
-	once := a.idleOnce(s)
-	on := a.busiestStream(s)
-	kept := once["host"] + once["alloc"] + once["none"] + a.loading(s)
+func (st *stageClock) findLaunchGain(s *Stage) gain {
+	once := st.idleOnce(s)
+	on := st.busiestStream(s)
+	kept := once["host"] + once["alloc"] + once["none"] + st.loading(s)
 	least := max(on.busiest, kept) + once["sync"] // in one stream nothing runs beside a synchronization
 	if on.streams > 1 {
 		least = max(on.busiest, kept+once["sync"])
 	}
-	union := a.stageUnion(s)
+	union := st.stageUnion(s)
 	if union < s.Split.WallNS || on.threads > 1 { // what one thread or process keeps doing, others may hide
 		least = on.busiest
 	}
 	saves := max(0, union-least)
-	if ns, clean := a.stageNS(s); clean {
+	if ns, clean := st.stageNS(s); clean {
 		if idle, had := ns-s.Split.BusyNS, s.Split.IdleNS; had > 0 && idle > had { // it was slower
 			saves = int64(float64(saves) * float64(idle) / float64(had))
 		}
@@ -312,10 +309,10 @@ func (a *analyzer) findLaunchGain(s *Stage) gain {
 
 // stageUnion is how long a stage lasts under nsys, in which moments that several
 // of its instances share count once.
-func (a *analyzer) stageUnion(s *Stage) int64 {
-	if regions := a.regionsOf(s); len(regions) > 0 && a.tl != nil && a.tl.t != nil {
+func (st *stageClock) stageUnion(s *Stage) int64 {
+	if regions := st.regionsOf(s); len(regions) > 0 && st.tl != nil && st.tl.t != nil {
 		var union int64
-		for _, m := range a.momentsOf(s, -1) {
+		for _, m := range st.momentsOf(s, -1) {
 			union += timeline.Since(m.start, m.end)
 		}
 		return min(s.Split.WallNS, union)
@@ -335,26 +332,26 @@ type streamUse struct {
 // time where nothing tells streams apart. Kernels that exchange data with other
 // GPUs are told beside it: they wait for the last rank, and last less where it
 // comes sooner.
-func (a *analyzer) busiestStream(s *Stage) streamUse {
-	if a.tl == nil || a.tl.t == nil {
+func (st *stageClock) busiestStream(s *Stage) streamUse {
+	if st.tl == nil || st.tl.t == nil {
 		return streamUse{busiest: s.Split.BusyNS, streams: 1, threads: 1}
 	}
 	threads := map[uint32]bool{}
-	moments := []moment{{a.tl.lo, a.tl.hi}}
-	switch regions := a.regionsOf(s); {
+	moments := []moment{{st.tl.lo, st.tl.hi}}
+	switch regions := st.regionsOf(s); {
 	case len(regions) > 0:
-		moments = a.momentsOf(s, -1)
-	case a.tl.scope != nil:
-		moments = a.tl.scope.moments
+		moments = st.momentsOf(s, -1)
+	case st.tl.scope != nil:
+		moments = st.tl.scope.moments
 	}
-	busy, reach, began := make([]int64, len(a.tl.t.Queues)), make([]int64, len(a.tl.t.Queues)), make([]bool, len(a.tl.t.Queues))
-	exchange := make([]int64, len(a.tl.t.Queues))
-	at, own := 0, a.ownOfStage(s)
-	for i := range a.tl.work {
+	busy, reach, began := make([]int64, len(st.tl.t.Queues)), make([]int64, len(st.tl.t.Queues)), make([]bool, len(st.tl.t.Queues))
+	exchange := make([]int64, len(st.tl.t.Queues))
+	at, own := 0, st.ownOfStage(s)
+	for i := range st.tl.work {
 		if own != nil && !own[i] {
 			continue // of others, who may run it at another time
 		}
-		w, q := &a.tl.work[i], a.tl.queues[i]
+		w, q := &st.tl.work[i], st.tl.queues[i]
 		for at < len(moments) && moments[at].end <= w.start {
 			at++
 		}
@@ -365,9 +362,9 @@ func (a *analyzer) busiestStream(s *Stage) streamUse {
 			}
 			if from < to {
 				if w.call != timeline.None {
-					threads[a.tl.t.Calls.Thread(w.call)] = true
+					threads[st.tl.t.Calls.Thread(w.call)] = true
 				}
-				if a.waitsForRanks(w.label) {
+				if st.tl.waitsForRanks(w.label) {
 					exchange[q] += to - from
 				} else {
 					busy[q] += to - from
@@ -388,12 +385,12 @@ func (a *analyzer) busiestStream(s *Stage) streamUse {
 
 // ownOfStage marks the work that a stage launched, in the order of timed.work; nil
 // where no other runs while it does.
-func (a *analyzer) ownOfStage(s *Stage) (own []bool) {
-	for _, id := range a.regionsOf(s) {
-		if list := a.tl.own.work[id]; list != nil && own == nil {
-			own = make([]bool, len(a.tl.work))
+func (st *stageClock) ownOfStage(s *Stage) (own []bool) {
+	for _, id := range st.regionsOf(s) {
+		if list := st.tl.own.work[id]; list != nil && own == nil {
+			own = make([]bool, len(st.tl.work))
 		}
-		for _, i := range a.tl.own.work[id] {
+		for _, i := range st.tl.own.work[id] {
 			own[i] = true
 		}
 	}

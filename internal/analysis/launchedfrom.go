@@ -33,7 +33,7 @@ func (a *analyzer) findLaunchPlaces() {
 	sums := map[key]*LaunchPlace{}
 	for i := range a.tl.t.Kernels {
 		kernel := a.tl.kernel[i]
-		if kernel == noKernel || !a.inScope(i) {
+		if kernel == noKernel || !a.tl.counts(i) {
 			continue
 		}
 		k := key{kernel, at.KernelPlace(i)}

@@ -85,14 +85,14 @@ func (l *Lead) waits() (ns int64) {
 
 // waitsBefore tells of a stage that closes early and before whose work the GPU waits
 // for the host longer than it then works.
-func (a *analyzer) waitsBefore(s *Stage) bool {
-	return s.Lead != nil && s.Lead.waits() > s.Split.BusyNS && float64(s.Lead.waits()) >= a.th.LaunchBound*float64(s.Split.WallNS+s.Lead.NS)
+func (cn *conclusion) waitsBefore(s *Stage) bool {
+	return s.Lead != nil && s.Lead.waits() > s.Split.BusyNS && float64(s.Lead.waits()) >= cn.th.LaunchBound*float64(s.Split.WallNS+s.Lead.NS)
 }
 
 // findWaitsBefore tells of stages whose launch gaps lie before their work.
-func (a *analyzer) findWaitsBefore() {
-	for _, s := range a.stagesInScope() {
-		if s.Split.LaunchBound || !a.waitsBefore(s) {
+func (cn *conclusion) findWaitsBefore() {
+	for _, s := range cn.stages.stagesInScope() {
+		if s.Split.LaunchBound || !cn.waitsBefore(s) {
 			continue
 		}
 		all := s.Split.WallNS + s.Lead.NS
@@ -101,6 +101,6 @@ func (a *analyzer) findWaitsBefore() {
 		if s.Passes > 1 {
 			params = append(params, fact.Count("passes", s.Passes))
 		}
-		a.find("waits-before-"+s.Name, weightHigh, codeWaitsBefore, params...)
+		cn.find("waits-before-"+s.Name, weightHigh, codeWaitsBefore, params...)
 	}
 }

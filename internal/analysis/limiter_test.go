@@ -119,7 +119,7 @@ func TestL1OfActiveCycles(t *testing.T) {
 // What a unit does besides the bytes of its roofline is told, and a bound is
 // given only where every limit was counted.
 func TestAttained(t *testing.T) {
-	a := newAnalyzer(Input{})
+	a := analyzerWith(Input{})
 	l := synthetic(use(20, 75, 30, map[string]float64{
 		"gpu__time_duration.sum": 1e6, counterMemory: 49,
 		"derived__lts__lts2xbar_bytes.sum.per_second": 23, "derived__lts__lts2xbar_bytes.sum.peak_sustained": 100, "lts__cycles_elapsed.avg.per_second": 1,

@@ -58,10 +58,7 @@ func repeating() scene {
 }
 
 func TestDetectedPhasesAreTheDefaultScope(t *testing.T) {
-	a := newAnalyzer(Input{DefaultScope: true})
-	if err := a.loadCategories(t0()); err != nil {
-		t.Fatal(err)
-	}
+	a := analyzerWith(Input{DefaultScope: true})
 	if err := a.takeTimeline(t0(), repeating().timeline()); err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func TestModelRegions(t *testing.T) {
 		{"named", stages{"a": 2, "b": 2, "prefill": 7}, ModelRegions{"a", "b"}, "a", "b", 1, false},
 		{"other steps", stages{"prefill": 3, "decode": 10}, ModelRegions{}, "prefill", "", 0, true},
 	} {
-		a := newAnalyzer(Input{})
+		a := analyzerWith(Input{})
 		for name, passes := range c.stages {
 			a.res.Stages = append(a.res.Stages, Stage{Name: name, Passes: passes})
 		}
@@ -145,7 +145,7 @@ func TestModelRegions(t *testing.T) {
 			}
 		}
 	}
-	a := newAnalyzer(Input{})
+	a := analyzerWith(Input{})
 	a.res.Stages = []Stage{{Name: "generate", Passes: 2}, {Name: "load", Passes: 1}}
 	withModel(t, &a.in, flops.Shape{Prompt: 512, New: 9}, ModelRegions{})
 	work := map[string]StageWork{}

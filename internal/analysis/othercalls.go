@@ -38,23 +38,23 @@ type otherCall struct {
 // otherCalls is the idle time of a stage in CUDA calls without a cause of their
 // own, by call, the longest first. Moments that instances of the stage share count
 // once.
-func (a *analyzer) otherCalls(s *Stage) []otherCall {
-	if a.tl == nil || a.tl.t == nil {
+func (st *stageClock) otherCalls(s *Stage) []otherCall {
+	if st.tl == nil || st.tl.t == nil {
 		return nil
 	}
-	list, ok := a.others[s]
+	list, ok := st.others[s]
 	if !ok {
-		list = a.findOtherCalls(s)
-		if a.others == nil {
-			a.others = map[*Stage][]otherCall{}
+		list = st.findOtherCalls(s)
+		if st.others == nil {
+			st.others = map[*Stage][]otherCall{}
 		}
-		a.others[s] = list
+		st.others[s] = list
 	}
 	return list
 }
 
-func (a *analyzer) findOtherCalls(s *Stage) []otherCall {
-	tl := a.tl
+func (st *stageClock) findOtherCalls(s *Stage) []otherCall {
+	tl := st.tl
 	byName := make([][2]int64, len(tl.t.Names)+1) // short and long calls; the last is for names that are not known
 	add := func(process int, moments []moment) {
 		p := tl.painting(workKey{process, -1})
@@ -62,13 +62,13 @@ func (a *analyzer) findOtherCalls(s *Stage) []otherCall {
 			p.callsWithin(m, byName)
 		}
 	}
-	switch regions := a.regionsOf(s); {
+	switch regions := st.regionsOf(s); {
 	case len(regions) > 0:
 		for process := range tl.t.Processes {
-			add(process, a.momentsOf(s, process))
+			add(process, st.momentsOf(s, process))
 		}
-	case a.tl.scope != nil:
-		add(-1, a.tl.scope.moments)
+	case st.tl.scope != nil:
+		add(-1, st.tl.scope.moments)
 	default:
 		add(-1, []moment{{tl.lo, tl.hi}})
 	}
@@ -130,9 +130,9 @@ func callName(name string) string {
 
 // loading is the idle time of a stage in calls that load code, where that is
 // enough to do something about; else 0.
-func (a *analyzer) loading(s *Stage) int64 {
+func (st *stageClock) loading(s *Stage) int64 {
 	var loading, all int64
-	for _, c := range a.otherCalls(s) {
+	for _, c := range st.otherCalls(s) {
 		all += c.ns
 		if c.loads {
 			loading += c.ns
@@ -145,8 +145,8 @@ func (a *analyzer) loading(s *Stage) int64 {
 }
 
 // loadSaving loads code before a stage. Other CUDA calls go with the launches.
-func (a *analyzer) loadSaving(s *Stage) {
-	ns := a.loading(s)
+func (sv *savings) loadSaving(s *Stage) {
+	ns := sv.stages.loading(s)
 	if ns == 0 {
 		return
 	}
@@ -154,8 +154,8 @@ func (a *analyzer) loadSaving(s *Stage) {
 	if s.whole() { // nothing comes before it
 		title, how = codeLoadLess, codeHowLoadLess
 	}
-	evidence := append(s.idleEvidence("call"), callEvidence(a.otherCalls(s))...)
-	a.saveIdle(s, Opportunity{ID: "calls-call-" + s.Name, Kind: "calls", Title: fact.New(title, s.param()), How: because(how), Assumes: because(codeAssumeLoad), Evidence: evidence, Estimated: true}, a.bounded(s, ns))
+	evidence := append(s.idleEvidence("call"), callEvidence(sv.stages.otherCalls(s))...)
+	sv.saveIdle(s, Opportunity{ID: "calls-call-" + s.Name, Kind: "calls", Title: fact.New(title, s.param()), How: because(how), Assumes: because(codeAssumeLoad), Evidence: evidence, Estimated: true}, sv.stages.bounded(s, ns))
 }
 
 // callEvidence are the calls that take most.

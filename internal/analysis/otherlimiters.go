@@ -21,7 +21,7 @@ func (a *analyzer) judgeDurations() {
 	for k := range speakers {
 		speakers[k] = a.durations(k)
 	}
-	parts := a.partsOf(speakers)
+	parts := a.tl.partsOf(speakers)
 	for i, list := range speakers {
 		if len(list) == 0 {
 			continue
@@ -37,13 +37,13 @@ func (a *analyzer) judgeDurations() {
 
 // partsOf sums the launches of the scope by the speaker of their kernel that they
 // are like.
-func (a *analyzer) partsOf(speakers [][]*launch) map[*launch]part {
+func (tl *timed) partsOf(speakers [][]*launch) map[*launch]part {
 	parts := map[*launch]part{}
-	for i, k := range a.tl.kernel {
-		if k == noKernel || len(speakers[k]) == 0 || !a.inScope(i) {
+	for i, k := range tl.kernel {
+		if k == noKernel || len(speakers[k]) == 0 || !tl.counts(i) {
 			continue
 		}
-		ns := max(0, a.tl.t.Kernels[i].Duration())
+		ns := max(0, tl.t.Kernels[i].Duration())
 		near := slices.MinFunc(speakers[k], func(x, y *launch) int {
 			return cmp.Compare(math.Abs(x.lastsNS-float64(ns)), math.Abs(y.lastsNS-float64(ns)))
 		})

@@ -13,7 +13,7 @@ func timedKernel(durations ...int64) *analyzer {
 	for _, ns := range durations {
 		t.Kernels = append(t.Kernels, timeline.Kernel{End: ns})
 	}
-	a := newAnalyzer(Input{})
+	a := analyzerWith(Input{})
 	a.tl = &timed{t: t, kernel: make([]uint32, len(durations))}
 	a.res.Kernels = []Kernel{{}}
 	a.res.Kernels[0].measure(durations, 1)

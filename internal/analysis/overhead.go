@@ -70,36 +70,36 @@ func spread(mean, std float64) []fact.Param {
 }
 
 // tellOverhead compares the clean run with that under nsys.
-func (a *analyzer) tellOverhead() {
-	a.res.Method.OverheadLimit = a.th.Overhead
-	a.tellServerOverhead()
-	for i := range a.res.Stages {
-		s := &a.res.Stages[i]
-		if busy := float64(s.Split.BusyNS) / float64(max(1, s.Passes)) / 1e6; s.CleanMS != nil && a.self.alike() && *s.CleanMS < shortest*busy && !a.overlap(s) {
-			a.notes.warnStage(s.Name, CleanShort, fact.NS("clean", *s.CleanMS*1e6), fact.NS("busy", busy*1e6))
+func (cn *conclusion) tellOverhead() {
+	cn.res.Method.OverheadLimit = cn.th.Overhead
+	cn.tellServerOverhead()
+	for i := range cn.res.Stages {
+		s := &cn.res.Stages[i]
+		if busy := float64(s.Split.BusyNS) / float64(max(1, s.Passes)) / 1e6; s.CleanMS != nil && cn.stages.alike() && *s.CleanMS < shortest*busy && !cn.stages.overlap(s) {
+			cn.notes.warnStage(s.Name, CleanShort, fact.NS("clean", *s.CleanMS*1e6), fact.NS("busy", busy*1e6))
 		}
 		if s.OverheadWhy != nil {
-			a.tellNoise(s)
+			cn.tellNoise(s)
 		}
-		if s.Overhead != nil && *s.Overhead > a.th.Overhead {
-			a.notes.warnStage(s.Name, OverheadHigh, fact.Share("overhead", *s.Overhead), fact.Because("advice", a.lighter(s)))
+		if s.Overhead != nil && *s.Overhead > cn.th.Overhead {
+			cn.notes.warnStage(s.Name, OverheadHigh, fact.Share("overhead", *s.Overhead), fact.Because("advice", cn.lighter(s)))
 		}
 	}
 }
 
 // lighter says which preset slows a stage less, or that none does.
-func (a *analyzer) lighter(s *Stage) fact.Fact {
-	costs := a.in.capture.costs()
+func (cn *conclusion) lighter(s *Stage) fact.Fact {
+	costs := cn.in.capture.costs()
 	switch {
 	case s.GraphKernels > 0:
 		return fact.New(UseLight)
-	case slices.ContainsFunc(a.res.Stages, func(x Stage) bool { return x.GraphKernels > 0 && x.Overhead != nil && *x.Overhead > a.th.Overhead }):
+	case slices.ContainsFunc(cn.res.Stages, func(x Stage) bool { return x.GraphKernels > 0 && x.Overhead != nil && *x.Overhead > cn.th.Overhead }):
 		return fact.New(onlyClean) // the advice is on the other stage
 	case len(costs) > 0:
 		return fact.New(UseDefault, fact.Names("costs", fact.KindKey, costs))
-	case a.res.Sampling != nil && a.in.capture.tracesCUDA():
+	case cn.res.Sampling != nil && cn.in.capture.tracesCUDA():
 		return fact.New(UseSampled)
-	case a.in.capture.Graphs == "graph":
+	case cn.in.capture.Graphs == "graph":
 		return fact.New(lightAlready)
 	}
 	return fact.New(lightNoBetter)
@@ -107,16 +107,16 @@ func (a *analyzer) lighter(s *Stage) fact.Fact {
 
 // tellServerOverhead advises a lighter capture where collecting slows a server too
 // much.
-func (a *analyzer) tellServerOverhead() {
-	s := a.res.Serving
-	if s == nil || s.Collecting == nil || s.Collecting.PerToken == nil || *s.Collecting.PerToken <= a.th.Overhead {
+func (cn *conclusion) tellServerOverhead() {
+	s := cn.res.Serving
+	if s == nil || s.Collecting == nil || s.Collecting.PerToken == nil || *s.Collecting.PerToken <= cn.th.Overhead {
 		return
 	}
 	graphs := 0
-	for _, st := range a.res.Stages {
+	for _, st := range cn.res.Stages {
 		graphs += int(st.GraphKernels)
 	}
-	a.notes.warn(ServerOverhead, fact.Share("overhead", *s.Collecting.PerToken), fact.Because("advice", a.lighter(&Stage{GraphKernels: int64(graphs)})))
+	cn.notes.warn(ServerOverhead, fact.Share("overhead", *s.Collecting.PerToken), fact.Because("advice", cn.lighter(&Stage{GraphKernels: int64(graphs)})))
 }
 
 // A nsysCapture is what a run asked nsys for.
@@ -159,16 +159,16 @@ func (c *nsysCapture) costs() (out []string) {
 }
 
 // tellNoise warns of unprofiled times that cannot be trusted as they are.
-func (a *analyzer) tellNoise(s *Stage) {
+func (cn *conclusion) tellNoise(s *Stage) {
 	less := 1 - *s.NsysMS / *s.CleanMS
 	std := or0(s.CleanStdMS)
 	times := append(spread(*s.CleanMS, std), fact.NS("nsys", *s.NsysMS*1e6), fact.Share("less", less))
 	switch {
 	case less > clearlySlower && *s.CleanMS-*s.NsysMS <= clearSpreads*std:
-		a.notes.warnStage(s.Name, CleanMayBe, times...)
+		cn.notes.warnStage(s.Name, CleanMayBe, times...)
 	case less > clearlySlower:
-		a.notes.warnStage(s.Name, CleanSlower, times...)
+		cn.notes.warnStage(s.Name, CleanSlower, times...)
 	case std > wideSpread**s.CleanMS:
-		a.notes.warnStage(s.Name, CleanSpread, spread(*s.CleanMS, std)...)
+		cn.notes.warnStage(s.Name, CleanSpread, spread(*s.CleanMS, std)...)
 	}
 }

@@ -33,9 +33,9 @@ func TestOverhead(t *testing.T) {
 		if (over != nil) != (c.want > 0) || over != nil && (*over < c.want-1e-9 || *over > c.want+1e-9) || (why == nil) != (c.why == "") || why != nil && !why.Is(c.why) {
 			t.Errorf("%s: %v, %v", c.name, over, why)
 		}
-		a := newAnalyzer(Input{})
+		a := analyzerWith(Input{})
 		a.res.Stages = []Stage{{Name: "x", CleanMS: &c.clean, CleanStdMS: &c.std, NsysMS: &c.nsys, Overhead: over, OverheadWhy: why}}
-		a.tellOverhead()
+		a.told((*conclusion).tellOverhead)
 		switch {
 		case c.warning == "" && len(a.notes.warnings) > 0 || c.warning != "" && !hasNote(a.notes.warnings, c.warning):
 			t.Errorf("%s: %+v", c.name, a.notes.warnings)
@@ -61,9 +61,9 @@ func TestLighterPreset(t *testing.T) {
 		{0, nsysCapture{Args: texts{"--cuda-memory-usage=true", "--cudabacktrace=none", "--stats=true"}}, fact.New(UseDefault, fact.Names("costs", fact.KindKey, []string{"--cuda-memory-usage"}))},
 		{9, nsysCapture{Sample: "process-tree"}, fact.New(UseLight)},
 	} {
-		a := newAnalyzer(Input{capture: c.capture})
+		a := analyzerWith(Input{capture: c.capture})
 		a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5), Kernels: 10, GraphKernels: c.graphs}}
-		a.tellOverhead()
+		a.told((*conclusion).tellOverhead)
 		if w := a.notes.warnings; len(w) != 1 || !slices.EqualFunc(w[0].Params["advice"].Facts, []fact.Fact{c.want}, fact.Fact.Equal) {
 			t.Errorf("%+v, want %v", w, c.want)
 		}
@@ -123,9 +123,9 @@ func TestOverheadLimitOfTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		in.configured()
-		a := newAnalyzer(in)
+		a := analyzerWith(in)
 		a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5)}}
-		a.tellOverhead()
+		a.told((*conclusion).tellOverhead)
 		if hasNote(a.notes.warnings, OverheadHigh) != warned || a.res.Method.OverheadLimit != a.th.Overhead {
 			t.Errorf("%s: limit %g, warnings %+v", text, a.res.Method.OverheadLimit, a.notes.warnings)
 		}
@@ -161,8 +161,8 @@ func TestServerOverhead(t *testing.T) {
 		graphs int64
 		want   []fact.Code
 	}{{0.2, 9, nil}, {0.3, 9, []fact.Code{UseLight}}, {0.3, 0, []fact.Code{UseSampled}}} {
-		a := &analyzer{th: Thresholds{}.withDefaults(), res: &Result{Serving: &Serving{Collecting: &ServingCost{PerToken: &c.more}}, Sampling: &Sampling{}, Stages: []Stage{{GraphKernels: c.graphs}}}}
-		a.tellServerOverhead()
+		a := &analyzer{rules: rules{th: Thresholds{}.withDefaults()}, res: &Result{Serving: &Serving{Collecting: &ServingCost{PerToken: &c.more}}, Sampling: &Sampling{}, Stages: []Stage{{GraphKernels: c.graphs}}}}
+		a.told((*conclusion).tellServerOverhead)
 		var got []fact.Code
 		for _, n := range a.notes.warnings {
 			if n.Is(ServerOverhead) {

@@ -27,15 +27,15 @@ func (tl *timed) joined(regions []uint32, process int) []moment {
 // count once: when they were open, or, where they close before their work has
 // ended, their projected spans. It is of one process, or of all where that is
 // negative.
-func (a *analyzer) momentsOf(s *Stage, process int) []moment {
-	regions := a.regionsOf(s)
+func (st *stageClock) momentsOf(s *Stage, process int) []moment {
+	regions := st.regionsOf(s)
 	if s.Synchronous == nil || *s.Synchronous {
-		return a.tl.joined(regions, process)
+		return st.tl.joined(regions, process)
 	}
 	var list []moment
 	for _, id := range regions {
-		a.tl.eachOf(id, workKey{process, -1}, func(i uint32, _ int) {
-			if m := a.tl.clip(a.tl.own.spans[i].start, a.tl.own.spans[i].end); m.start < m.end {
+		st.tl.eachOf(id, workKey{process, -1}, func(i uint32, _ int) {
+			if m := st.tl.clip(st.tl.own.spans[i].start, st.tl.own.spans[i].end); m.start < m.end {
 				list = append(list, m)
 			}
 		})
@@ -53,16 +53,16 @@ func (tl *timed) union(regions []uint32, process int) int64 {
 }
 
 // overlap tells of a stage whose instances run at the same time.
-func (a *analyzer) overlap(s *Stage) bool {
-	regions := a.regionsOf(s)
+func (st *stageClock) overlap(s *Stage) bool {
+	regions := st.regionsOf(s)
 	async := s.Synchronous != nil && !*s.Synchronous // its split is a union already
-	return len(regions) > 0 && !async && a.tl.union(regions, -1) < s.Split.WallNS
+	return len(regions) > 0 && !async && st.tl.union(regions, -1) < s.Split.WallNS
 }
 
-func (a *analyzer) regionsOf(s *Stage) []uint32 {
-	for i := range a.res.Stages {
-		if &a.res.Stages[i] == s || a.res.Stages[i].Name == s.Name {
-			return a.res.Stages[i].ids
+func (st *stageClock) regionsOf(s *Stage) []uint32 {
+	for i := range st.stages {
+		if &st.stages[i] == s || st.stages[i].Name == s.Name {
+			return st.stages[i].ids
 		}
 	}
 	return nil
@@ -71,25 +71,25 @@ func (a *analyzer) regionsOf(s *Stage) []uint32 {
 // idleOnce is the idle time of a stage by cause, in which moments that several
 // instances share count once for each process, and no cause for longer than the
 // stage lasts: a change cannot save them twice.
-func (a *analyzer) idleOnce(s *Stage) map[string]int64 {
+func (st *stageClock) idleOnce(s *Stage) map[string]int64 {
 	out := map[string]int64{}
-	regions := a.regionsOf(s)
-	if len(regions) == 0 || !a.overlap(s) {
+	regions := st.regionsOf(s)
+	if len(regions) == 0 || !st.overlap(s) {
 		for _, p := range s.Split.Idle {
 			out[p.ID] = p.NS
 		}
 		return out
 	}
-	for process := range a.tl.t.Processes {
-		ns := make([]int64, a.tl.p.categories+int(causes))
-		for _, m := range a.tl.joined(regions, process) {
-			a.tl.painting(workKey{process, -1}).split(m.start, m.end, ns)
+	for process := range st.tl.t.Processes {
+		ns := make([]int64, st.tl.p.categories+int(causes))
+		for _, m := range st.tl.joined(regions, process) {
+			st.tl.painting(workKey{process, -1}).split(m.start, m.end, ns)
 		}
 		for c, id := range causeIDs {
-			out[id] += ns[a.tl.p.categories+c]
+			out[id] += ns[st.tl.p.categories+c]
 		}
 	}
-	most := max(0, a.tl.union(regions, -1)-a.busiestStream(s).busiest) // what runs then has to run
+	most := max(0, st.tl.union(regions, -1)-st.busiestStream(s).busiest) // what runs then has to run
 	for id := range out {
 		out[id] = min(out[id], most)
 	}

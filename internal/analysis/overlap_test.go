@@ -42,7 +42,7 @@ func TestOverlapSavesOnce(t *testing.T) {
 // what one of them still does, the other may hide.
 func TestHostCodeOfOverlappingInstances(t *testing.T) {
 	a := analyzerOf(t, nil, sideBySide())
-	if got := a.launchGain(&a.res.Stages[0]).NS; got != 10_000-400 {
+	if got := a.clock().launchGain(&a.res.Stages[0]).NS; got != 10_000-400 {
 		t.Errorf("the launch gaps of 10 us with 0.4 us of work save at most %d ns, %+v", got, a.res.Stages[0].Split)
 	}
 }

@@ -20,7 +20,7 @@ const (
 // what it returns waits for that and puts the overview into the result.
 func (a *analyzer) drawOverview() (finish func()) {
 	o := Overview{StartNS: a.tl.lo, EndNS: a.tl.hi, Names: []string{}, Lanes: []Lane{}}
-	sources, scope := a.tl.laneSources(a.kinds), a.scopeSpan()
+	sources, scope := a.tl.laneSources(a.kinds), a.tl.scopeSpan()
 	cut := 0
 	drawn := make(chan struct{})
 	go func() {
@@ -67,11 +67,11 @@ func (o *Overview) draw(sources []laneSource, scope moment) (cut int) {
 }
 
 // scopeSpan is the scope from its first to its last moment; it is drawn finer.
-func (a *analyzer) scopeSpan() moment {
-	if a.tl.scope == nil {
+func (tl *timed) scopeSpan() moment {
+	if tl.scope == nil {
 		return moment{}
 	}
-	return a.tl.scope.window
+	return tl.scope.window
 }
 
 // shareBoxes gives each lane as many boxes as it has events, and what is left

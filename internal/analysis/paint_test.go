@@ -89,18 +89,15 @@ func take(t testing.TB, tl *timeline.Timeline, th Thresholds) *Result {
 }
 
 func analyzeTimeline(tl *timeline.Timeline, th Thresholds) (*Result, error) {
-	a := newAnalyzer(Input{Thresholds: th})
+	a := analyzerWith(Input{Thresholds: th})
 	ctx := t0()
-	if err := a.loadCategories(ctx); err != nil {
-		return nil, err
-	}
 	if err := a.takeTimeline(ctx, tl); err != nil {
 		return nil, err
 	}
 	for _, step := range []func() error{
 		func() error { return a.readTargets(ctx) }, func() error { return a.findPeaks(ctx) }, func() error { return a.judge(ctx) },
-		func() error { return a.countRegions(ctx) }, func() error { return a.utilize(ctx) }, func() error { return a.findSavings(ctx) },
-		func() error { return a.conclude(ctx) }, func() error { return a.trim(ctx) },
+		func() error { return a.countRegions(ctx) }, func() error { return a.utilize(ctx) }, func() error { return a.advise(ctx) },
+		func() error { return a.trim(ctx) },
 	} {
 		if err := step(); err != nil {
 			return nil, err

@@ -161,7 +161,7 @@ func (a *analyzer) survey(ctx context.Context, path string) (*recording, error) 
 func (a *analyzer) further(path string) *analyzer {
 	in := a.in
 	in.Timelines, in.Counters, in.lost = []string{path}, nil, nil
-	return &analyzer{in: in, th: a.th, res: newResult(in), categories: a.categories, kinds: a.kinds, run: &runRecord{}, self: selfTimes{unprofiled: a.self.unprofiled}, brief: true, siblings: a.siblings}
+	return &analyzer{rules: a.rules, in: in, res: newResult(in), run: &runRecord{}, self: selfTimes{unprofiled: a.self.unprofiled}, brief: true, siblings: a.siblings}
 }
 
 // part is what is kept of the timeline that the analyzer has read.
@@ -169,18 +169,18 @@ func (a *analyzer) part(path string) *recording {
 	t, tot := a.tl.t, &a.res.Totals
 	p := &recording{
 		path: path, command: t.Source.Command, tool: t.Source.Tool, epoch: t.Session.EpochNS, clock: t.Session.ClockNS, lo: a.tl.lo, hi: a.tl.hi,
-		kernels: a.kernelTimes(),
+		kernels: a.tl.kernelTimes(),
 		row: Part{
 			File: a.in.rel(path), Of: a.in.identityOf(path, t), StartUTC: t.Session.StartUTC,
 			WallNS: tot.WallNS, BusyNS: tot.BusyNS, KernelNS: tot.KernelNS, CopyNS: tot.CopyNS, Launches: tot.Launches, Communication: tot.Communication,
 			Stages: []PartStage{},
 		},
 	}
-	program := a.timedProgram()
+	program := a.tl.timedProgram()
 	p.program = program.name()
-	exchanges, source := a.exchanges()
+	exchanges, source := a.tl.exchanges()
 	p.exchanges, p.source = logExchanges(exchanges), source
-	p.kinds = a.kindTimes(exchanges, source)
+	p.kinds = a.tl.kindTimes(exchanges, source)
 	p.drawn = a.drawRank(max(1, a.siblings))
 	for i := range a.res.Stages {
 		p.row.Stages = append(p.row.Stages, a.res.Stages[i].time())
@@ -204,8 +204,8 @@ func (s *Stage) time() PartStage {
 }
 
 // kernelTimes sums the whole timeline by name of kernel.
-func (a *analyzer) kernelTimes() map[string]*callTime {
-	t := a.tl.t
+func (tl *timed) kernelTimes() map[string]*callTime {
+	t := tl.t
 	byFunction := make([]callTime, len(t.Functions))
 	for i := range t.Kernels {
 		c := &byFunction[t.Kernels[i].Function]

@@ -30,7 +30,7 @@ func (a *analyzer) drawRank(of int) *drawnRank {
 	source.lane = func(uint32) *lane { return one }
 	if t.Ops() == 0 {
 		inner := make([]bool, len(t.Ranges))
-		for _, r := range a.ownRanges() {
+		for _, r := range a.tl.ownRanges() {
 			inner[r] = true
 		}
 		one.Kind = "nvtx"

@@ -13,7 +13,7 @@ import (
 // least two processes of it exchange data between GPUs.
 func (a *analyzer) jobProcesses(ctx context.Context) ([]*recording, error) {
 	exchanging := map[uint32]bool{}
-	comm := a.communicationKernels()
+	comm := a.tl.communicationKernels()
 	for i := range a.tl.t.Kernels {
 		if k := &a.tl.t.Kernels[i]; comm[k.Function] {
 			exchanging[a.tl.t.Queues[k.Queue].Process] = true

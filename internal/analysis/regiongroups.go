@@ -68,7 +68,7 @@ func (a *analyzer) regionGroup(row *timeline.RegionRow, members []int) Region {
 			top[k.Kernel].NS += k.NS
 		}
 	}
-	out.Split = a.split(a.tl.splitOf(ids, workKey{-1, -1}, row.Async > 0))
+	out.Split = a.tl.split(a.tl.splitOf(ids, workKey{-1, -1}, row.Async > 0))
 	if row.Async > 0 {
 		out.Lead = a.tl.leadOf(ids, workKey{-1, -1})
 	}

@@ -15,8 +15,7 @@ const (
 )
 
 // countInRegions sums the launches of each kernel in each region.
-func (a *analyzer) countInRegions() {
-	tl := a.tl
+func (tl *timed) countInRegions() {
 	type from struct {
 		place, kernel, queue uint32
 		inScope              bool
@@ -30,7 +29,7 @@ func (a *analyzer) countInRegions() {
 	var sum *launched
 	for i := range tl.t.Kernels {
 		k := &tl.t.Kernels[i]
-		f := from{tl.at.KernelPlace(i), tl.kernel[i], k.Queue, a.tl.scope != nil && a.tl.scope.kernels[i]}
+		f := from{tl.at.KernelPlace(i), tl.kernel[i], k.Queue, tl.scope != nil && tl.scope.kernels[i]}
 		if sum == nil || f != last {
 			if sum = sums[f]; sum == nil {
 				sum = &launched{}
@@ -58,7 +57,7 @@ func (a *analyzer) countInRegions() {
 			}
 		}
 	}
-	if a.tl.scope == nil {
+	if tl.scope == nil {
 		tl.inScope = tl.inRegion
 	}
 }
@@ -206,7 +205,7 @@ func (a *analyzer) regionRows(order []uint32, by timeline.By, only workKey) {
 			Path: region.Path, Name: region.Name, Parent: -1, Depth: region.Depth, Style: strings.ToLower(region.Kind.String()), Domain: region.Domain,
 			Instances: row.Instances, ProjectedNS: row.ProjectedNS,
 			Kernels: row.KernelCalls, KernelNS: row.InclusiveNS, SelfKernels: row.ExclusiveCalls, SelfNS: row.ExclusiveNS,
-			Split: a.split(tl.splitOf([]uint32{id}, only, row.Async > 0)), Process: row.Process, Device: row.Device,
+			Split: a.tl.split(tl.splitOf([]uint32{id}, only, row.Async > 0)), Process: row.Process, Device: row.Device,
 			WallNS: tl.openNS(id, only), Synchronous: synchronous(row.GPUOps+row.GraphLaunches, row.Async), AsyncInstances: row.Async,
 			Source: a.sourceOf(region), Group: row.Group, MinNS: row.MinNS, MedianNS: row.MedianNS, MaxNS: row.MaxNS, Outliers: row.Outliers,
 		}

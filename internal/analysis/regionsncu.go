@@ -169,20 +169,20 @@ func (d *done) points(flops map[gpu.DType]limit, bytes map[string]limit) []Point
 
 // findRanges tells what limits the regions that were measured as a whole, the
 // longest first, where no timeline says more.
-func (a *analyzer) findRanges() {
-	if a.tl != nil {
+func (cn *conclusion) findRanges() {
+	if cn.tl != nil {
 		return
 	}
 	var list []*Region
-	for i := range a.res.Regions {
-		if c := a.res.Regions[i].Counters; c != nil && c.Limiter != nil && c.Limiter.Kind != "" {
-			list = append(list, &a.res.Regions[i])
+	for i := range cn.res.Regions {
+		if c := cn.res.Regions[i].Counters; c != nil && c.Limiter != nil && c.Limiter.Kind != "" {
+			list = append(list, &cn.res.Regions[i])
 		}
 	}
 	slices.SortStableFunc(list, func(x, y *Region) int { return cmp.Compare(y.ProjectedNS, x.ProjectedNS) })
 	for _, r := range list[:min(len(list), 3)] {
 		l := r.Counters.Limiter
-		a.find("region-"+r.Path, weightMedium, codeRegionLimited, fact.Region("region", r.Path), l.param("limiter"), fact.ID("kind", "limits", l.Kind), fact.Because("why", l.Why...),
+		cn.find("region-"+r.Path, weightMedium, codeRegionLimited, fact.Region("region", r.Path), l.param("limiter"), fact.ID("kind", "limits", l.Kind), fact.Because("why", l.Why...),
 			fact.Count("ranges", r.Instances), fact.NS("ns", r.ProjectedNS))
 	}
 }

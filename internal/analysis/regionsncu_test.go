@@ -80,8 +80,8 @@ func TestRooflineSaysWhereRangesAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newAnalyzer(in)
-	for _, step := range []func(context.Context) error{a.loadCategories, a.readCounters, a.regionsOfNcu, a.findPeaks, a.judge, a.countRegions} {
+	a := analyzerWith(in)
+	for _, step := range []func(context.Context) error{a.readCounters, a.regionsOfNcu, a.findPeaks, a.judge, a.countRegions} {
 		if err := step(t0()); err != nil {
 			t.Fatal(err)
 		}

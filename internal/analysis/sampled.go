@@ -113,17 +113,17 @@ func (a *analyzer) sampleRegions(t *timeline.Timeline) {
 
 // findSampled states what sampled counters tell where no counters were taken: of
 // the decode steps of a server with most time, else of the region with most.
-func (a *analyzer) findSampled() {
-	if len(a.in.Counters) > 0 || a.in.Preliminary {
+func (cn *conclusion) findSampled() {
+	if len(cn.in.Counters) > 0 || cn.in.Preliminary {
 		return
 	}
 	var params []fact.Param
 	var metrics []Sampled
-	if s := a.res.Serving; s != nil && a.mostDecode() != nil {
-		c := a.mostDecode()
+	if s := cn.res.Serving; s != nil && cn.mostDecode() != nil {
+		c := cn.mostDecode()
 		metrics, params = c.Sampled, []fact.Param{fact.Name("steps", string(c.Kind)), fact.Count("batch", c.BatchMax)}
-	} else if len(a.res.Sampled) > 0 {
-		metrics, params = a.res.Sampled[0].Metrics, []fact.Param{fact.Region("region", a.res.Sampled[0].Path)}
+	} else if len(cn.res.Sampled) > 0 {
+		metrics, params = cn.res.Sampled[0].Metrics, []fact.Param{fact.Region("region", cn.res.Sampled[0].Path)}
 	}
 	if len(metrics) == 0 {
 		return
@@ -133,5 +133,5 @@ func (a *analyzer) findSampled() {
 		mean[m.Metric], readings = m.Mean, max(readings, m.Samples)
 	}
 	params = append(params, fact.Share("tensor", mean["tensor_active"]), fact.Share("dram", mean["dram_read"]+mean["dram_write"]), fact.Share("sm", mean["sm_active"]), fact.Count("readings", readings))
-	a.find("sampled-use", weightLow, codeSampled, params...)
+	cn.find("sampled-use", weightLow, codeSampled, params...)
 }

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -24,29 +23,35 @@ const (
 	worthOfScope = 0.005
 )
 
-// findSavings lists what could be gained at most, by seconds of the scope.
-func (a *analyzer) findSavings(context.Context) error {
-	if a.tl == nil {
-		return nil
-	}
-	stages := a.stagesInScope()
+// savings lists what could be gained. It reads all but list.
+type savings struct {
+	th       Thresholds
+	res      *Result         // with kernels that were judged
+	tl       *timed          // never nil
+	launchOf map[int]*launch // the launch that speaks for a kernel of the result
+	stages   *stageClock
+	list     []Opportunity
+}
+
+// find lists what could be gained at most, by seconds of the scope.
+func (sv *savings) find() []Opportunity {
+	stages := sv.stages.stagesInScope()
 	for _, s := range stages {
-		a.idleSavings(s)
+		sv.idleSavings(s)
 	}
-	if s := a.res.Scope; len(stages) == 0 && s != nil && s.Split != nil {
-		a.idleSavings(&Stage{Name: strings.Join(s.Regions, ", "), Split: *s.Split})
+	if s := sv.res.Scope; len(stages) == 0 && s != nil && s.Split != nil {
+		sv.idleSavings(&Stage{Name: strings.Join(s.Regions, ", "), Split: *s.Split})
 	}
-	a.roofSavings()
-	a.fusionSavings()
-	a.layoutSavings()
-	a.occupancySavings()
+	sv.roofSavings()
+	sv.fusionSavings()
+	sv.layoutSavings()
+	sv.occupancySavings()
 	least := worthOfRun
-	if a.tl.scope != nil {
+	if sv.tl.scope != nil {
 		least = worthOfScope
 	}
-	span, _ := a.span()
-	a.res.Opportunities = worthwhile(a.res.Opportunities, least*float64(span)/1e9)
-	return nil
+	span, _ := sv.span()
+	return worthwhile(sv.list, least*float64(span)/1e9)
 }
 
 // worthwhile sorts by seconds and cuts what is too little, in seconds as of a stage.
@@ -63,8 +68,8 @@ func worthwhile(list []Opportunity, least float64) []Opportunity {
 }
 
 // save adds an opportunity of so many nanoseconds, inStage of them in a stage.
-func (a *analyzer) save(o Opportunity, ns float64, stage *Stage, inStage float64) {
-	span, times := a.span()
+func (sv *savings) save(o Opportunity, ns float64, stage *Stage, inStage float64) {
+	span, times := sv.span()
 	if ns <= 0 || span <= 0 {
 		return
 	}
@@ -77,7 +82,7 @@ func (a *analyzer) save(o Opportunity, ns float64, stage *Stage, inStage float64
 	}
 	if stage != nil && stage.Split.WallNS > 0 {
 		o.Stage = stage.Name
-		of, _ := a.stageNS(stage)
+		of, _ := sv.stages.stageNS(stage)
 		g := min(1, inStage/float64(of))
 		o.StageGain = &g
 	}
@@ -85,7 +90,7 @@ func (a *analyzer) save(o Opportunity, ns float64, stage *Stage, inStage float64
 	if o.Evidence == nil {
 		o.Evidence = []Evidence{}
 	}
-	a.res.Opportunities = append(a.res.Opportunities, o)
+	sv.list = append(sv.list, o)
 }
 
 // An idleSaving is a change that takes away idle time of some causes.
@@ -97,55 +102,55 @@ type idleSaving struct {
 }
 
 // idleChanges are the changes that fit a stage, but for its launch gaps.
-func (a *analyzer) idleChanges(s *Stage) []idleSaving {
+func (sv *savings) idleChanges(s *Stage) []idleSaving {
 	out, before := codeHostOut, codeAllocBefore
 	if s.whole() { // nothing comes before the program
 		out, before = codeHostLess, codeAllocLess
 	}
 	return []idleSaving{
 		{"gaps", "graph", codeFewerNodes, codeAssumeNodes, []fact.Fact{fact.New(codeHowFuseNodes), fact.New(codeHowNodesTraced)}, []string{"graph"}},
-		{"host", "host", out, codeAssumeHost, a.res.hostAdvice(s), []string{"host"}},
-		{"sync", "sync", codeWaitLess, codeAssumeSync, a.res.advice(codeHowSync), []string{"sync"}},
-		{"copies", "copy", codeFewerCopies, codeAssumeCopies, a.res.advice(codeHowCopies), []string{"copy"}},
-		{"alloc", "alloc", before, codeAssumeAlloc, a.res.advice(codeHowAlloc), []string{"alloc"}},
+		{"host", "host", out, codeAssumeHost, sv.res.hostAdvice(s), []string{"host"}},
+		{"sync", "sync", codeWaitLess, codeAssumeSync, sv.res.advice(codeHowSync), []string{"sync"}},
+		{"copies", "copy", codeFewerCopies, codeAssumeCopies, sv.res.advice(codeHowCopies), []string{"copy"}},
+		{"alloc", "alloc", before, codeAssumeAlloc, sv.res.advice(codeHowAlloc), []string{"alloc"}},
 	}
 }
 
 // idleSavings are the idle parts of a stage, no longer than its unprofiled run has
 // them.
-func (a *analyzer) idleSavings(s *Stage) {
-	a.gapSaving(s)
-	a.loadSaving(s)
-	once := a.idleOnce(s)
-	for _, c := range a.idleChanges(s) {
+func (sv *savings) idleSavings(s *Stage) {
+	sv.gapSaving(s)
+	sv.loadSaving(s)
+	once := sv.stages.idleOnce(s)
+	for _, c := range sv.idleChanges(s) {
 		var ns int64
 		for _, id := range c.causes {
 			ns += once[id]
 		}
-		a.saveIdle(s, Opportunity{ID: c.kind + "-" + c.id + "-" + s.Name, Kind: c.kind, Title: fact.New(c.title, s.param()), How: c.how, Assumes: because(c.assume), Evidence: s.idleEvidence(c.causes...), Estimated: true}, a.bounded(s, ns))
+		sv.saveIdle(s, Opportunity{ID: c.kind + "-" + c.id + "-" + s.Name, Kind: c.kind, Title: fact.New(c.title, s.param()), How: c.how, Assumes: because(c.assume), Evidence: s.idleEvidence(c.causes...), Estimated: true}, sv.stages.bounded(s, ns))
 	}
 }
 
 // gapSaving closes the launch gaps of a stage.
-func (a *analyzer) gapSaving(s *Stage) {
-	title, assume, how := codeCloseGaps, codeAssumeGaps, a.res.advice(codeHowGraph)
+func (sv *savings) gapSaving(s *Stage) {
+	title, assume, how := codeCloseGaps, codeAssumeGaps, sv.res.advice(codeHowGraph)
 	if s.fromGraphs() {
 		title, assume, how = codeCloseGraphGaps, codeAssumeGraphGaps, because(codeHowNextGraph)
 		if s.GraphKernels > 0 {
 			how = append(how, fact.New(codeHowNodesTraced))
 		}
 	}
-	once := a.idleOnce(s)
-	whole, _ := a.stageNS(s)
-	if closes := once["launch"] + once["python"] + once["call"] - a.loading(s); float64(closes) < worth*float64(whole) {
+	once := sv.stages.idleOnce(s)
+	whole, _ := sv.stages.stageNS(s)
+	if closes := once["launch"] + once["python"] + once["call"] - sv.stages.loading(s); float64(closes) < worth*float64(whole) {
 		return
 	}
-	g := a.launchGain(s)
+	g := sv.stages.launchGain(s)
 	o := Opportunity{ID: "gaps-launch-" + s.Name, Kind: "gaps", Title: fact.New(title, s.param()), How: how, Assumes: because(assume), Evidence: s.idleEvidence("launch", "python", "call")}
 	if g.Streams > 0 {
 		o.Assumes = append(o.Assumes, fact.New(codeAssumeOverlap, fact.NS("ns", g.Streams)))
 	}
-	a.saveIdle(s, o, g.NS)
+	sv.saveIdle(s, o, g.NS)
 }
 
 // idleEvidence is the idle time of some causes under nsys.
@@ -160,8 +165,8 @@ func (s *Stage) idleEvidence(causes ...string) (out []Evidence) {
 
 // saveIdle adds a saving of idle time, with the times of the stage that it rests
 // on, where it is worth it.
-func (a *analyzer) saveIdle(s *Stage, o Opportunity, ns int64) {
-	whole, clean := a.stageNS(s)
+func (sv *savings) saveIdle(s *Stage, o Opportunity, ns int64) {
+	whole, clean := sv.stages.stageNS(s)
 	if float64(ns) < worth*float64(whole) {
 		return
 	}
@@ -170,41 +175,41 @@ func (a *analyzer) saveIdle(s *Stage, o Opportunity, ns int64) {
 		o.Evidence = append(o.Evidence, Evidence{Of: fact.New(codeWallClean, s.param()), Value: float64(whole) / 1e6, Unit: "ms"})
 	}
 	o.Evidence = append(o.Evidence, Evidence{Of: fact.New(codeKernelsRun, s.param()), Value: float64(s.Split.BusyNS) / 1e6, Unit: "ms"})
-	o.Assumes = append(o.Assumes, a.boundFact(s))
+	o.Assumes = append(o.Assumes, sv.stages.boundFact(s))
 	if o.Estimated {
 		o.Assumes = append(o.Assumes, fact.New(codeOnlyIdle))
 	}
-	a.save(o, float64(ns), s, float64(ns))
+	sv.save(o, float64(ns), s, float64(ns))
 }
 
 // roofSavings bring single kernels to the peak of the limit that their advice
 // leaves in place.
-func (a *analyzer) roofSavings() {
+func (sv *savings) roofSavings() {
 	type candidate struct {
 		kernel int
 		ns     float64
 		advice roofAdvice
 	}
 	var list []candidate
-	for i := range a.res.Kernels {
-		k := &a.res.Kernels[i]
-		advice, ok := a.roofAdvice(k, a.launchOf[i])
+	for i := range sv.res.Kernels {
+		k := &sv.res.Kernels[i]
+		advice, ok := sv.roofAdvice(k, sv.launchOf[i])
 		if !ok || k.TotalNS == 0 || advice.rest >= 1 {
 			continue
 		}
-		if ns := float64(k.TotalNS) * (1 - advice.rest); ns >= worth*float64(a.res.kernelNS()) {
+		if ns := float64(k.TotalNS) * (1 - advice.rest); ns >= worth*float64(sv.res.kernelNS()) {
 			list = append(list, candidate{i, ns, advice})
 		}
 	}
 	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(y.ns, x.ns) })
 	for _, c := range list[:min(len(list), maxRoofSavings)] {
-		k := &a.res.Kernels[c.kernel]
-		stage, share := a.res.mainStage(k)
-		a.save(Opportunity{
-			ID: "roofline-" + k.ID, Kind: "roofline", Title: fact.New(c.advice.title, append(a.res.kernelParams(c.kernel), fact.ID("unit", "peak", c.advice.unit))...), Kernels: []string{k.ID},
+		k := &sv.res.Kernels[c.kernel]
+		stage, share := sv.res.mainStage(k)
+		sv.save(Opportunity{
+			ID: "roofline-" + k.ID, Kind: "roofline", Title: fact.New(c.advice.title, append(sv.res.kernelParams(c.kernel), fact.ID("unit", "peak", c.advice.unit))...), Kernels: []string{k.ID},
 			Evidence: []Evidence{
 				{Of: fact.New(codeUnitShare, fact.ID("unit", "peak", c.advice.unit), c.advice.by), Value: c.advice.rest * 100, Unit: "%"},
-				{Of: fact.New(codeTotalTime, a.res.scopeParam()), Value: float64(k.TotalNS) / 1e6, Unit: "ms"},
+				{Of: fact.New(codeTotalTime, sv.res.scopeParam()), Value: float64(k.TotalNS) / 1e6, Unit: "ms"},
 				{Of: fact.New(codeCalls), Value: float64(k.Calls)},
 			},
 			Assumes: because(c.advice.assume, fact.ID("unit", "peak", c.advice.unit)),
@@ -230,7 +235,7 @@ var hows = map[string]fact.Code{LimitSmall: codeHowSmall, LimitLatency: codeHowL
 
 // roofAdvice chooses what to do about a kernel. Better reuse takes bytes away from
 // every level of the memory, so that what it leaves is the arithmetic.
-func (a *analyzer) roofAdvice(k *Kernel, l *launch) (roofAdvice, bool) {
+func (sv *savings) roofAdvice(k *Kernel, l *launch) (roofAdvice, bool) {
 	if k.Attained == nil || l == nil {
 		return roofAdvice{}, false
 	}
@@ -352,9 +357,9 @@ func (r *Result) mainStage(k *Kernel) (stage *Stage, share float64) {
 }
 
 // occupancySavings lift the limit of kernels that it holds back.
-func (a *analyzer) occupancySavings() {
-	for i := range a.res.Kernels {
-		k := &a.res.Kernels[i]
+func (sv *savings) occupancySavings() {
+	for i := range sv.res.Kernels {
+		k := &sv.res.Kernels[i]
 		if k.Limiter.Kind != LimitOccupancy || k.Limiter.Level == nil || k.TotalNS == 0 {
 			continue
 		}
@@ -363,12 +368,12 @@ func (a *analyzer) occupancySavings() {
 			rest = max(rest, *k.Attained)
 		}
 		ns := float64(k.TotalNS) * (1 - rest)
-		if ns < worth*float64(a.res.kernelNS()) {
+		if ns < worth*float64(sv.res.kernelNS()) {
 			continue
 		}
-		stage, share := a.res.mainStage(k)
-		a.save(Opportunity{
-			ID: "occupancy-" + k.ID, Kind: "occupancy", Title: fact.New(codeLiftOccupancy, a.res.kernelParams(i)...), Kernels: []string{k.ID},
+		stage, share := sv.res.mainStage(k)
+		sv.save(Opportunity{
+			ID: "occupancy-" + k.ID, Kind: "occupancy", Title: fact.New(codeLiftOccupancy, sv.res.kernelParams(i)...), Kernels: []string{k.ID},
 			Evidence: slices.Clone(k.Limiter.Evidence),
 			Assumes:  because(codeAssumeOccupancy),
 			How:      because(codeHowResource, fact.ID("resource", "resource", k.Limiter.Detail)), Estimated: true,

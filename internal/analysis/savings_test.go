@@ -55,7 +55,7 @@ func TestFusionInsideGraphs(t *testing.T) {
 			tl.Kernels[i].GraphNode = 7
 		}
 		a := analyzerOf(t, nil, tl)
-		a.fusionSavings()
+		a.saved((*savings).fusionSavings)
 		o := opportunityNamed(a.res, "fusion-elementwise")
 		if o == nil || math.Abs(o.Seconds*1e9-float64(c.want)) > 1e-6 {
 			t.Errorf("%s: %+v, want %d ns", c.name, o, c.want)
@@ -124,7 +124,7 @@ func TestOccupancySaving(t *testing.T) {
 		{ID: "k1", Short: "x", TotalNS: 1000, Limiter: Limiter{Kind: LimitOccupancy, Detail: "registers", Level: &level, Evidence: []Evidence{{Metric: "m"}}}, Attained: &attained},
 		{ID: "k2", Short: "y", TotalNS: 1000, Limiter: Limiter{Kind: LimitDRAM, Level: &level}},
 	}
-	a.occupancySavings()
+	a.saved((*savings).occupancySavings)
 	if len(a.res.Opportunities) != 1 || math.Abs(a.res.Opportunities[0].Seconds-600e-9) > 1e-15 {
 		t.Errorf("%+v", a.res.Opportunities)
 	}
@@ -172,7 +172,7 @@ func TestWastedBytesAreNoBound(t *testing.T) {
 		a.res.Totals.WallNS, a.res.Totals.KernelNS = 2*ns, ns
 		cause := &Cause{Fact: fact.New(CauseUncoalesced)}
 		a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: ns, Calls: 1, Attained: &dram, AttainedOf: levelDRAM, Limiter: Limiter{Kind: LimitDRAM, Cause: cause}}}
-		a.roofSavings()
+		a.saved((*savings).roofSavings)
 		if len(a.res.Opportunities) != 1 {
 			t.Fatalf("%d: %+v", n, a.res.Opportunities)
 		}
@@ -190,10 +190,10 @@ func TestWastedBytesAreNoBound(t *testing.T) {
 	a.res.Totals.WallNS, a.res.Totals.KernelNS = 2_000, 1_000
 	a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: 1_000, Calls: 1, Category: categoryLayout, Attained: &half, AttainedOf: levelDRAM,
 		Limiter: Limiter{Kind: LimitDRAM, Cause: &Cause{Fact: fact.New(CauseUncoalesced)}}}}
-	a.roofSavings()
-	a.layoutSavings()
+	a.saved((*savings).roofSavings)
+	a.saved((*savings).layoutSavings)
 	a.res.Kernels[0].Limiter = Limiter{Kind: LimitOccupancy, Level: &half}
-	a.occupancySavings()
+	a.saved((*savings).occupancySavings)
 	for _, o := range a.res.Opportunities {
 		if !o.Estimated {
 			t.Errorf("%s is called a bound", o.ID)

@@ -90,7 +90,7 @@ func BenchmarkHalfAMillionKernels(b *testing.B) {
 // A counted kernel stays however little time it takes, and regions still refer
 // to it.
 func TestTrim(t *testing.T) {
-	a := newAnalyzer(Input{})
+	a := analyzerWith(Input{})
 	for i := range maxKernels + 10 {
 		a.res.Kernels = append(a.res.Kernels, Kernel{ID: fmt.Sprint(i), Calls: 2, TotalNS: 5})
 	}

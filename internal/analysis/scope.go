@@ -178,8 +178,8 @@ func without(list, cut []moment) []moment {
 	return out
 }
 
-// inScope tells whether a kernel of the timeline counts.
-func (a *analyzer) inScope(kernel int) bool { return a.tl.scope == nil || a.tl.scope.kernels[kernel] }
+// counts tells whether a kernel of the timeline, by its index, is in the scope.
+func (tl *timed) counts(kernel int) bool { return tl.scope == nil || tl.scope.kernels[kernel] }
 
 // wallNS is the time that savings are held against: that of the scope, or all.
 func (r *Result) wallNS() int64 {
@@ -219,7 +219,7 @@ func (a *analyzer) sumScope() {
 	}
 	s.KernelNames = len(names)
 	a.scopeTime(s)
-	s.Text = s.describe(a.res.Totals.WallNS, a.beside())
+	s.Text = s.describe(a.res.Totals.WallNS, a.tl.beside())
 	a.res.Scope = s
 }
 
@@ -250,17 +250,16 @@ const maxBeside = 4
 // beside says which regions the GPU time outside the scope is in, the most first:
 // loading, warm-up, compilation. A region around the scope is not one of them, but
 // what else lies in it is.
-func (a *analyzer) beside() []fact.Fact {
-	tl := a.tl
+func (tl *timed) beside() []fact.Fact {
 	around := map[uint32]bool{}
-	for _, id := range a.tl.scope.regions {
+	for _, id := range tl.scope.regions {
 		for id = tl.regions[id-1].Parent; id != 0; id = tl.regions[id-1].Parent {
 			around[id] = true
 		}
 	}
 	byPath := map[string]int64{}
 	for i := range tl.t.Kernels {
-		if a.tl.scope.kernels[i] {
+		if tl.scope.kernels[i] {
 			continue
 		}
 		path := ""
@@ -301,18 +300,18 @@ const (
 
 // stagesInScope are the stages that findings and savings speak of: those within
 // the scope.
-func (a *analyzer) stagesInScope() []*Stage {
+func (st *stageClock) stagesInScope() []*Stage {
 	var list []*Stage
-	for i := range a.res.Stages {
-		if a.tl == nil || a.tl.scope == nil || a.stageInScope(i) {
-			list = append(list, &a.res.Stages[i])
+	for i := range st.stages {
+		if st.tl == nil || st.tl.scope == nil || st.stageInScope(i) {
+			list = append(list, &st.stages[i])
 		}
 	}
 	return list
 }
 
-func (a *analyzer) stageInScope(stage int) bool {
-	ids := a.res.Stages[stage].ids
-	among := func(id uint32) bool { return slices.Contains(a.tl.scope.regions, id) }
-	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id uint32) bool { return !a.tl.within(id, among) })
+func (st *stageClock) stageInScope(stage int) bool {
+	ids := st.stages[stage].ids
+	among := func(id uint32) bool { return slices.Contains(st.tl.scope.regions, id) }
+	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id uint32) bool { return !st.tl.within(id, among) })
 }

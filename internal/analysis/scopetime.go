@@ -31,7 +31,7 @@ func (tl *timed) setWindow(s *scoped) {
 // scopeTime tells how long the scope takes and what it does in that time: its own
 // work alone, and that of others beside it.
 func (a *analyzer) scopeTime(s *Scope) {
-	tl, own := a.tl, a.ownOfScope()
+	tl, own := a.tl, a.tl.ownOfScope()
 	a.tl.scope.moments = a.scopeMoments(own)
 	for _, m := range a.tl.scope.moments {
 		s.WallNS += timeline.Since(m.start, m.end)
@@ -39,14 +39,14 @@ func (a *analyzer) scopeTime(s *Scope) {
 	s.StartNS, s.EndNS = timeline.Since(tl.lo, a.tl.scope.window.start), timeline.Since(tl.lo, a.tl.scope.window.end)
 	parts := make([]int64, tl.p.categories+int(causes))
 	tl.addOwn(tl.chosen(own), tl.keyOf(own), a.tl.scope.moments, parts)
-	split := a.split(parts)
+	split := a.tl.split(parts)
 	s.Split, s.BusyNS = &split, tl.busyWithin(a.tl.scope.moments, own)
 }
 
 // ownOfScope marks the work that the scope launched, in the order of timed.work.
-func (a *analyzer) ownOfScope() []bool {
-	own := make([]bool, 0, len(a.tl.work))
-	a.tl.t.ByStart(func(op timeline.Op) { own = append(own, a.tl.scope.match(op)) })
+func (tl *timed) ownOfScope() []bool {
+	own := make([]bool, 0, len(tl.work))
+	tl.t.ByStart(func(op timeline.Op) { own = append(own, tl.scope.match(op)) })
 	return own
 }
 

@@ -39,10 +39,7 @@ func foreignScene() *timeline.Timeline {
 
 func TestScopeLeavesOutWorkOfOthers(t *testing.T) {
 	in := Input{Include: []string{"r0"}}
-	a := newAnalyzer(in)
-	if err := a.loadCategories(t0()); err != nil {
-		t.Fatal(err)
-	}
+	a := analyzerWith(in)
 	if err := a.takeTimeline(t0(), foreignScene()); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +50,7 @@ func TestScopeLeavesOutWorkOfOthers(t *testing.T) {
 	if s.StartNS != 0 || s.EndNS != 800 {
 		t.Errorf("drawn from %d to %d", s.StartNS, s.EndNS)
 	}
-	if g := a.launchGain(&a.res.Stages[0]); g.NS != 100 {
+	if g := a.clock().launchGain(&a.res.Stages[0]); g.NS != 100 {
 		t.Errorf("closing the gaps of 200 ns of its own work in 300 ns saves %d", g.NS)
 	}
 }

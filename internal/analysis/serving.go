@@ -302,11 +302,11 @@ func (a *analyzer) stepWork(c *StepClass, m *flops.Model, dtype string, seen cli
 }
 
 // findNextToken says first where the time of the next token goes.
-func (a *analyzer) findNextToken() {
-	if a.res.Serving == nil || a.res.Serving.NextToken == nil {
+func (cn *conclusion) findNextToken() {
+	if cn.res.Serving == nil || cn.res.Serving.NextToken == nil {
 		return
 	}
-	n := a.res.Serving.NextToken
+	n := cn.res.Serving.NextToken
 	share := func(key string, ns float64) fact.Param { return fact.Share(key, ns/n.PeriodNS) }
 	params := []fact.Param{
 		fact.NS("period", n.PeriodNS), fact.Count("steps", n.Steps), share("busy", n.BusyNS), share("idle", n.IdleNS), share("gap", n.GapNS),
@@ -319,16 +319,16 @@ func (a *analyzer) findNextToken() {
 			params = append(params, share(part.key, part.ns))
 		}
 	}
-	if c := a.mostDecode(); c != nil && c.MBU != nil && c.MBU.Value != nil {
+	if c := cn.mostDecode(); c != nil && c.MBU != nil && c.MBU.Value != nil {
 		params = append(params, fact.Count("batch_min", c.BatchMin), fact.Count("batch", c.BatchMax), fact.Share("mbu", *c.MBU.Value))
 	}
-	a.find("next-token", weightHigh, codeNextToken, params...)
+	cn.find("next-token", weightHigh, codeNextToken, params...)
 }
 
 // mostDecode is the class of decode steps with the most time.
-func (a *analyzer) mostDecode() *StepClass {
-	for i := range a.res.Serving.Steps {
-		if c := &a.res.Serving.Steps[i]; c.Kind == engine.Decode {
+func (cn *conclusion) mostDecode() *StepClass {
+	for i := range cn.res.Serving.Steps {
+		if c := &cn.res.Serving.Steps[i]; c.Kind == engine.Decode {
 			return c
 		}
 	}

@@ -146,10 +146,7 @@ func randomProgram(rng *rand.Rand) []action {
 func analyzerOf(t *testing.T, categories *Categories, tl *timeline.Timeline) *analyzer {
 	t.Helper()
 	th := Thresholds{HostGap: simulatedGap}
-	a := newAnalyzer(Input{Thresholds: th, Categories: categories})
-	if err := a.loadCategories(t0()); err != nil {
-		t.Fatal(err)
-	}
+	a := analyzerWith(Input{Thresholds: th, Categories: categories})
 	if err := a.takeTimeline(t0(), tl); err != nil {
 		t.Fatal(err)
 	}
@@ -159,10 +156,7 @@ func analyzerOf(t *testing.T, categories *Categories, tl *timeline.Timeline) *an
 // No program that follows the advice saves more than the bound: launches at no
 // cost, chains of kernels as one, a kernel at its roof.
 func TestBoundsHold(t *testing.T) {
-	first := newAnalyzer(Input{})
-	if err := first.loadCategories(t0()); err != nil {
-		t.Fatal(err)
-	}
+	first := analyzerWith(Input{})
 	const cases = 10_000
 	var tight, tightFused int
 	for seed := range uint64(cases) {
@@ -171,13 +165,13 @@ func TestBoundsHold(t *testing.T) {
 		s := simulate(program)
 		a := analyzerOf(t, first.categories, s.timeline())
 		stage := &a.res.Stages[0]
-		gain := a.launchGain(stage).NS
+		gain := a.clock().launchGain(stage).NS
 		if saved := s.end - simulate(launchFree(program)).end; saved > gain {
 			t.Fatalf("seed %d: launches at no cost save %d of %d ns, the bound is %d: %+v\n%+v", seed, saved, s.end, gain, stage.Split, program)
 		} else if 10*saved > 9*gain {
 			tight++
 		}
-		a.fusionSavings()
+		a.saved((*savings).fusionSavings)
 		bound := 0.0
 		if o := opportunityNamed(a.res, "fusion-elementwise"); o != nil {
 			bound = o.Seconds * 1e9
@@ -294,10 +288,7 @@ func TestBoundsHoldForRecordings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := newAnalyzer(in)
-		if err := a.loadCategories(t0()); err != nil {
-			t.Fatal(err)
-		}
+		a := analyzerWith(in)
 		if err := a.readTimeline(t0()); err != nil {
 			t.Fatal(err)
 		}
@@ -311,10 +302,10 @@ func TestBoundsHoldForRecordings(t *testing.T) {
 				fusedNS += simulate(program).end - simulate(fused(program, 0)).end
 				n += len(program)
 			}
-			if gain := a.launchGain(s).NS; wall-closed > gain || gain > s.Split.WallNS {
+			if gain := a.clock().launchGain(s).NS; wall-closed > gain || gain > s.Split.WallNS {
 				t.Errorf("%s, %s: launches at no cost save %d of %d ns, the bound is %d", fixture, s.Name, wall-closed, wall, gain)
 			}
-			sums, _, _ := a.chains()
+			sums, _, _ := (&savings{th: a.th, res: a.res, tl: a.tl}).chains()
 			if x := sums[i]; x != nil && fusedNS > x.pathNS {
 				t.Errorf("%s, %s: fused chains save %d ns, the bound is %d", fixture, s.Name, fusedNS, x.pathNS)
 			}

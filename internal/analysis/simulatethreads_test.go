@@ -167,10 +167,7 @@ func countedAs(k *Kernel, reuses bool, rest float64) *launch {
 // than the bound of it: launches at no cost, chains of kernels as one, a kernel at
 // the roof that its advice leaves.
 func TestBoundsHoldForThreadsAndGPUs(t *testing.T) {
-	first := newAnalyzer(Input{})
-	if err := first.loadCategories(t0()); err != nil {
-		t.Fatal(err)
-	}
+	first := analyzerWith(Input{})
 	const cases = 10_000
 	var several, tight, roofs, chains int
 	for seed := range uint64(cases) {
@@ -178,7 +175,7 @@ func TestBoundsHoldForThreadsAndGPUs(t *testing.T) {
 		j := randomJob(rng)
 		marked, end := rng.IntN(2) == 0, j.end()
 		a := analyzerOf(t, first.categories, j.timeline(marked))
-		gain := a.launchGain(&a.res.Stages[0]).NS
+		gain := a.clock().launchGain(&a.res.Stages[0]).NS
 		saved := end - j.each(launchFree).end()
 		if saved > gain {
 			t.Fatalf("seed %d: launches at no cost save %d of %d ns, the bound is %d: %+v\n%+v", seed, saved, end, gain, a.res.Stages[0].Split, j)
@@ -195,7 +192,7 @@ func TestBoundsHoldForThreadsAndGPUs(t *testing.T) {
 				a.launchOf[i] = countedAs(k, reuses, rest)
 			}
 		}
-		a.roofSavings()
+		a.saved((*savings).roofSavings)
 		for _, o := range a.res.Opportunities {
 			roofs++
 			if saved := float64(end - j.each(atRoof("gemm", rest)).end()); o.Estimated || saved > o.Seconds*1e9+1e-3 {
@@ -203,7 +200,7 @@ func TestBoundsHoldForThreadsAndGPUs(t *testing.T) {
 			}
 		}
 		a.res.Opportunities = nil
-		a.fusionSavings()
+		a.saved((*savings).fusionSavings)
 		if o := opportunityNamed(a.res, "fusion-elementwise"); o != nil {
 			chains++
 			share := rng.Float64() * float64(rng.IntN(2))

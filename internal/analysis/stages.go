@@ -184,25 +184,25 @@ func (a *analyzer) addStage(name string, regions []int) {
 		s.GraphKernels += a.tl.nodes[r.id]
 	}
 	s.Synchronous = synchronous(ops, async)
-	a.wantOwn(s.ids, async > 0)
-	s.Split = a.split(a.tl.splitOf(s.ids, workKey{-1, -1}, async > 0))
+	a.tl.wantOwn(s.ids, async > 0)
+	s.Split = a.tl.split(a.tl.splitOf(s.ids, workKey{-1, -1}, async > 0))
 	if async > 0 {
 		s.Lead = a.tl.leadOf(s.ids, workKey{-1, -1})
 	}
-	a.passTimes(&s, wall, async > 0)
+	a.tl.passTimes(&s, wall, async > 0)
 	a.self.addTo(&s)
 	a.res.Stages = append(a.res.Stages, s)
 }
 
 // wantOwn sees to it that the own work of all regions of a stage is known where
 // one of them closes early.
-func (a *analyzer) wantOwn(ids []uint32, async bool) {
-	known := func(id uint32) bool { return a.tl.own.work[id] != nil }
+func (tl *timed) wantOwn(ids []uint32, async bool) {
+	known := func(id uint32) bool { return tl.own.work[id] != nil }
 	if !async && !slices.ContainsFunc(ids, known) {
 		return
 	}
 	wanted := map[uint32]bool{}
-	for id := range a.tl.own.work {
+	for id := range tl.own.work {
 		wanted[id] = true
 	}
 	before := len(wanted)
@@ -210,13 +210,13 @@ func (a *analyzer) wantOwn(ids []uint32, async bool) {
 		wanted[id] = true
 	}
 	if len(wanted) > before {
-		a.tl.collectOwn(wanted)
+		tl.collectOwn(wanted)
 	}
 }
 
 // passTimes tells how long the passes of a stage took: on the host where it is
 // synchronous, and else on the GPU, from the first to the last work of a pass.
-func (a *analyzer) passTimes(s *Stage, wall int64, async bool) {
+func (tl *timed) passTimes(s *Stage, wall int64, async bool) {
 	if s.Passes == 0 {
 		return
 	}
@@ -226,7 +226,7 @@ func (a *analyzer) passTimes(s *Stage, wall int64, async bool) {
 		ms, clock = float64(s.Split.WallNS)/float64(s.Passes)/1e6, clockOfGPU
 	}
 	s.NsysMS, s.NsysClock, s.HostMS = &ms, clock, &host
-	s.NsysTimes = spreadOf(a.tl.lasted(s.ids, async))
+	s.NsysTimes = spreadOf(tl.lasted(s.ids, async))
 }
 
 // stageTimes tells each kernel's time within each stage, of what is in the scope.

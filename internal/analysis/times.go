@@ -22,6 +22,7 @@ const maxSpan = 365 * 24 * 3600 * 1e9
 
 // timed is the timeline with what is computed from it once.
 type timed struct {
+	rules
 	t       *timeline.Timeline
 	scope   *scoped // the part that the analysis is about; nil for the whole
 	noScope error   // why the scope that was asked for is not there; nil where none was
@@ -141,7 +142,7 @@ func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error
 		}
 		overview = a.drawOverview() // beside the other steps
 	}
-	for _, step := range []func(){a.groupKernels, a.findLaunchPlaces, a.countInRegions, a.sumTotals, a.sumRegions, a.pickStages, a.sumScope, overview} {
+	for _, step := range []func(){a.groupKernels, a.findLaunchPlaces, a.tl.countInRegions, a.sumTotals, a.sumRegions, a.pickStages, a.sumScope, overview} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -175,7 +176,7 @@ func (a *analyzer) withoutSplits() {
 func (a *analyzer) newTimed(t *timeline.Timeline) *timed {
 	at := t.Attribute()
 	tl := &timed{
-		t: t, at: at, around: at.Around(), regions: at.Regions(),
+		rules: a.rules, t: t, at: at, around: at.Around(), regions: at.Regions(),
 		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{}, scopeNS: map[queueOf]int64{}, nodes: map[uint32]int64{},
 		lo: t.Session.FirstNS, hi: t.Session.LastNS,
 	}
@@ -283,10 +284,10 @@ func (tl *timed) processes() []int {
 }
 
 // split makes a Split of the time of each label.
-func (a *analyzer) split(ns []int64) Split {
+func (tl *timed) split(ns []int64) Split {
 	s := Split{Busy: []TimePart{}, Idle: []TimePart{}}
-	categories := len(a.categories.List)
-	for i, c := range a.categories.List {
+	categories := len(tl.categories.List)
+	for i, c := range tl.categories.List {
 		if ns[i] != 0 {
 			s.Busy = append(s.Busy, TimePart{ID: c.ID, Label: c.Label, NS: ns[i]})
 			s.BusyNS += ns[i]
@@ -306,7 +307,7 @@ func (a *analyzer) split(ns []int64) Split {
 	// A long stretch of host code keeps the GPU waiting as well, but no graph
 	// and no fusion shortens it.
 	waiting := launching + ns[categories+int(causeHost)]
-	if waiting > s.BusyNS && float64(waiting) >= a.th.LaunchBound*float64(s.WallNS) && s.BusyNS > 0 {
+	if waiting > s.BusyNS && float64(waiting) >= tl.th.LaunchBound*float64(s.WallNS) && s.BusyNS > 0 {
 		s.LaunchBound, s.LaunchNS = true, launching
 	}
 	return s
@@ -339,11 +340,11 @@ func (a *analyzer) sumTotals() {
 		tot.SetNS += max(0, timeline.Since(t.Sets[i].Start, t.Sets[i].End))
 		tot.SetBytes += t.Sets[i].Bytes
 	}
-	tot.Communication = a.communication()
+	tot.Communication = a.tl.communication()
 	tot.Copies, tot.Sets = int64(len(t.Copies)), int64(len(t.Sets))
 	ns := make([]int64, tl.p.categories+int(causes))
 	tl.painting(workKey{-1, -1}).split(tl.lo, tl.hi, ns)
-	s := a.split(ns)
+	s := a.tl.split(ns)
 	tot.Split = &s
 }
 

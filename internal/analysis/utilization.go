@@ -8,12 +8,12 @@ import (
 
 // findUtilization tells how much of the GPU each stage uses: arithmetic and
 // memory together.
-func (a *analyzer) findUtilization() {
-	for _, s := range a.stagesInScope() {
+func (cn *conclusion) findUtilization() {
+	for _, s := range cn.stages.stagesInScope() {
 		var values []fact.Fact
 		for _, m := range s.told() {
 			if x := firstValue(m.list); x != nil {
-				values = append(values, a.usedShare(m.name, x))
+				values = append(values, cn.usedShare(m.name, x))
 			}
 		}
 		if len(values) == 0 {
@@ -21,16 +21,16 @@ func (a *analyzer) findUtilization() {
 		}
 		params := []fact.Param{s.param(), fact.Because("values", values...)}
 		var more []fact.Fact
-		if ns, _ := a.stageNS(s); s.Split.LaunchBound && 2*s.Split.BusyNS < ns {
+		if ns, _ := cn.stages.stageNS(s); s.Split.LaunchBound && 2*s.Split.BusyNS < ns {
 			more = append(more, fact.New(codeIdleMostly))
 		}
-		if f, ok := a.res.clockReached(s); ok {
+		if f, ok := cn.res.clockReached(s); ok {
 			more = append(more, f)
 		}
 		if len(more) > 0 {
 			params = append(params, fact.Because("more", more...))
 		}
-		a.find("utilisation-"+s.Name, weightLow, codeUtilization, params...)
+		cn.find("utilisation-"+s.Name, weightLow, codeUtilization, params...)
 	}
 }
 
@@ -44,13 +44,13 @@ func (s *Stage) told() []measure {
 }
 
 // usedShare is one measure with its peak.
-func (a *analyzer) usedShare(name string, u *Utilization) fact.Fact {
+func (cn *conclusion) usedShare(name string, u *Utilization) fact.Fact {
 	code := codeUsedShare
 	switch {
 	case u.Coverage == nil:
 	case name == "MBU": // flushed caches add to the bytes
 		code = codeUsedAbout
-	case *u.Coverage < a.th.Covered:
+	case *u.Coverage < cn.th.Covered:
 		code = codeUsedAtLeast
 	}
 	f := fact.New(code, fact.ID("measure", "measure", name), fact.Share("value", *u.Value), fact.ID("method", "method", u.Method), fact.ID("peak", "peak", u.Peak.ID), fact.Num("of", peakKind(u.Peak.Unit), u.Peak.Value))

@@ -332,7 +332,7 @@ func (a *analyzer) executed(s *Stage, counted *stageCounts) {
 	if code == codeExecutedPadding {
 		a.notePadding(s, times)
 	}
-	if slices.Contains(a.stagesInScope(), s) {
+	if slices.Contains(newStageClock(a.res.Stages, a.tl, a.self).stagesInScope(), s) {
 		a.res.Findings = append(a.res.Findings, Finding{ID: "executed-" + s.Name, Weight: weightLow, Fact: f})
 	}
 }

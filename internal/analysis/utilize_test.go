@@ -28,10 +28,7 @@ func twoSizes(t *testing.T, flops float64) *analyzer {
 		s.kernels = append(s.kernels, sceneKernel{at + 20, at + 20 + ns, "gemm", i, 0})
 		at += ns + 100
 	}
-	a := newAnalyzer(Input{})
-	if err := a.loadCategories(t0()); err != nil {
-		t.Fatal(err)
-	}
+	a := analyzerWith(Input{})
 	if err := a.takeTimeline(t0(), s.timeline()); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +132,7 @@ func TestShapeOfImages(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := newAnalyzer(Input{Flops: path})
+	a := analyzerWith(Input{Flops: path})
 	a.res.Workload.Shape = []Fact{{"batch_size", "1"}, {promptLength, "16"}, {"new_tokens", "32"}}
 	a.stageWork()
 	want := []Fact{{"batch_size", "1"}, {promptLength, "16"}, {"images", "1"}, {"image_size_px", "1024"}, {"prompt_tokens_with_images", "273"}, {"new_tokens", "32"}}

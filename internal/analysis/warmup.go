@@ -18,12 +18,12 @@ const (
 
 // findWarmUp tells of first passes that take far longer than the others: they are
 // named like the stage, and no number tells that they warm up.
-func (a *analyzer) findWarmUp() {
-	if a.tl == nil || a.tl.t == nil {
+func (cn *conclusion) findWarmUp() {
+	if cn.tl == nil || cn.tl.t == nil {
 		return
 	}
-	for _, s := range a.stagesInScope() {
-		passes := a.passesOf(s)
+	for _, s := range cn.stages.stagesInScope() {
+		passes := cn.stages.passesOf(s)
 		n, others := warmUp(passes)
 		if n == 0 {
 			continue
@@ -43,7 +43,7 @@ func (a *analyzer) findWarmUp() {
 		if excess >= highShare*float64(all) {
 			weight = weightHigh
 		}
-		a.find("warm-up-"+s.Name, weight, codeWarmUp, s.param(), fact.Count("n", n), fact.Count("passes", len(passes)), fact.NS("ns", first), fact.NS("of", all), fact.Share("share", ratio(first, all)), fact.NS("median", others))
+		cn.find("warm-up-"+s.Name, weight, codeWarmUp, s.param(), fact.Count("n", n), fact.Count("passes", len(passes)), fact.NS("ns", first), fact.NS("of", all), fact.Share("share", ratio(first, all)), fact.NS("median", others))
 	}
 }
 
@@ -62,14 +62,14 @@ func warmUp(passes []int64) (n int, others float64) {
 
 // passesOf is how long each pass of a stage took, in the order of time: on the
 // host, or from its first to its last work where it is not synchronous.
-func (a *analyzer) passesOf(s *Stage) (ns []int64) {
+func (st *stageClock) passesOf(s *Stage) (ns []int64) {
 	var list []moment
 	async := s.Synchronous != nil && !*s.Synchronous
-	for _, id := range a.regionsOf(s) {
-		a.tl.eachOf(id, workKey{-1, -1}, func(i uint32, _ int) {
-			m := moment{a.tl.t.Ranges[i].Start, a.tl.t.Ranges[i].End}
+	for _, id := range st.regionsOf(s) {
+		st.tl.eachOf(id, workKey{-1, -1}, func(i uint32, _ int) {
+			m := moment{st.tl.t.Ranges[i].Start, st.tl.t.Ranges[i].End}
 			if async {
-				m = a.tl.own.spans[i]
+				m = st.tl.own.spans[i]
 			}
 			if m.start < m.end {
 				list = append(list, m)

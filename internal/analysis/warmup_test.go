@@ -51,7 +51,7 @@ func TestFirstPassIsTold(t *testing.T) {
 	if f == nil || f.Number("n") != 1 || f.Number("passes") != 3 || f.Number("ns") != 1000 || f.Number("of") != 1400 || f.Number("median") != 200 {
 		t.Fatalf("%+v in %+v", f, r.Findings)
 	}
-	if seconds, _ := newAnalyzer(Input{}).secondsOf(&r.Stages[0]); math.Abs(seconds-200e-9) > 1e-15 {
+	if seconds, _ := analyzerWith(Input{}).secondsOf(&r.Stages[0]); math.Abs(seconds-200e-9) > 1e-15 {
 		t.Errorf("a pass takes %g s", seconds)
 	}
 }
@@ -68,15 +68,12 @@ func TestCopiesWhileNoKernelRuns(t *testing.T) {
 			calls:   []sceneCall{{0, 10, "cudaMemcpyAsync", 0}, {10, 990, "cudaLaunchKernel", 0}},
 			copies:  []sceneKernel{{100, c.copyEnd, "", 0, 0}},
 			kernels: []sceneKernel{{990, 1_000, "gemm", 1, 0}}}
-		a := newAnalyzer(Input{})
-		if err := a.loadCategories(t0()); err != nil {
-			t.Fatal(err)
-		}
+		a := analyzerWith(Input{})
 		if err := a.takeTimeline(t0(), s.timeline()); err != nil {
 			t.Fatal(err)
 		}
 		a.res.Stages[0].Split.LaunchBound = false // the finding is of stages that are not
-		a.findMain()
+		a.told((*conclusion).findMain)
 		f := findingNamed(a.res, "main-r0")
 		if f == nil || f.Text("cause") != c.cause || f.Number("copies") != c.copies || f.Number("copied") != c.copied {
 			t.Errorf("%+v", f)

@@ -52,7 +52,7 @@ func TestUnderNcu(t *testing.T) {
 
 // Ranges counted as a whole say in which mode: that of the last try.
 func TestRangeReplay(t *testing.T) {
-	a := newAnalyzer(Input{})
+	a := analyzerWith(Input{})
 	for _, c := range []struct{ command, want string }{{"ncu prog", "range"}, {"ncu --replay-mode=range prog", "range"}, {"ncu --replay-mode=app-range prog", "app-range"}} {
 		a.res.Method.Commands = append(a.res.Method.Commands, StageCommand{Stage: "ncu", Command: c.command})
 		if got := a.rangeReplay(); got != c.want {
@@ -64,14 +64,14 @@ func TestRangeReplay(t *testing.T) {
 // A stage without a clean time says whether there was a clean run at all.
 func TestSecondsOfAStage(t *testing.T) {
 	s := &Stage{NsysMS: ptr(2)}
-	if _, note := newAnalyzer(Input{}).secondsOf(s); !hasFact(note, codeOverNsys) {
+	if _, note := analyzerWith(Input{}).secondsOf(s); !hasFact(note, codeOverNsys) {
 		t.Error(note)
 	}
 	if _, note := (&analyzer{run: &runRecord{unprofiledSeconds: 4.3}}).secondsOf(s); !hasFact(note, codeOverNsysStage) {
 		t.Error(note)
 	}
 	s.CleanMS = ptr(1)
-	if seconds, note := newAnalyzer(Input{}).secondsOf(s); seconds != 0.001 || note != nil {
+	if seconds, note := analyzerWith(Input{}).secondsOf(s); seconds != 0.001 || note != nil {
 		t.Error(seconds, note)
 	}
 }
