@@ -85,11 +85,14 @@ func more(x, y float64) *float64 {
 
 // clientMeans are means over windows, weighted by their time; of the medians for
 // latencies.
-type clientMeans struct{ seconds, tokens, itl, ttft, prompt, output float64 }
+type clientMeans struct {
+	seconds, tokens, itl, ttft, prompt, output float64
+	context                                    float64 // tokens in the cache of a request while it decodes; 0 where that is not known
+}
 
 func (s *Serving) mean(kinds ...load.WindowKind) (clientMeans, bool) {
 	var m clientMeans
-	var itl, ttft, answers float64
+	var itl, ttft, answers, contexts float64
 	for _, w := range s.Windows {
 		if w.Stats == nil || w.Stats.Tokens == 0 || !slices.Contains(kinds, w.Kind) {
 			continue
@@ -102,6 +105,9 @@ func (s *Serving) mean(kinds ...load.WindowKind) (clientMeans, bool) {
 		}
 		if w.Stats.TTFT.N > 0 {
 			ttft, m.ttft = ttft+t, m.ttft+t*w.Stats.TTFT.P50
+		}
+		if n := float64(w.Stats.ITL.N); n > 0 && w.Stats.Context > 0 {
+			contexts, m.context = contexts+n, m.context+n*w.Stats.Context
 		}
 		if n := float64(w.Stats.Output.N); n > 0 {
 			answers, m.prompt, m.output = answers+n, m.prompt+n*w.Stats.Prompt.Mean, m.output+n*w.Stats.Output.Mean
@@ -117,7 +123,7 @@ func (s *Serving) mean(kinds ...load.WindowKind) (clientMeans, bool) {
 		return sum / of
 	}
 	m.tokens, m.itl, m.ttft = m.tokens/m.seconds, over(m.itl, itl), over(m.ttft, ttft)
-	m.prompt, m.output = over(m.prompt, answers), over(m.output, answers)
+	m.prompt, m.output, m.context = over(m.prompt, answers), over(m.output, answers), over(m.context, contexts)
 	return m, true
 }
 
@@ -233,6 +239,9 @@ func (a *analyzer) servingWork(context.Context) error {
 		a.notes.lack(ServingNoContext)
 		return nil
 	}
+	if profiled, _ := s.mean(load.Profiled); profiled.context > 0 {
+		seen.context = profiled.context
+	}
 	for i := range s.Steps {
 		a.stepWork(&s.Steps[i], model, dtype, seen)
 	}
@@ -268,13 +277,14 @@ func (a *analyzer) servingModel() (*flops.Model, string, error) {
 	return m, p.Model.DType, nil
 }
 
-// stepWork counts the work of the steps of a class. A decode step reads a cache
-// that is filled with the prompt and, on average, half of the answer.
+// stepWork counts the work of the steps of a class. A decode step reads the cache
+// as full as its clients saw it; where that is not known, with the prompt and half
+// of the answer.
 func (a *analyzer) stepWork(c *StepClass, m *flops.Model, dtype string, seen clientMeans) {
 	shape, stage := flops.Shape{DType: dtype}, decodeStage
 	switch {
 	case c.Kind == engine.Decode && c.GenerationTokens != nil && *c.GenerationTokens >= 1:
-		c.Context = seen.prompt + seen.output/2
+		c.Context = cmp.Or(seen.context, seen.prompt+seen.output/2)
 		shape.Batch, shape.Prompt, shape.New = int64(*c.GenerationTokens+0.5), int64(c.Context+0.5), 2
 	case c.Kind == engine.Prefill && c.ContextTokens != nil && c.BatchMin >= 1:
 		batch := float64(c.BatchMin+c.BatchMax) / 2

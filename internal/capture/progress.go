@@ -81,8 +81,9 @@ func newTracker(t Tool, gated bool, expected int, tell func(Progress)) *tracker 
 }
 
 var (
-	nsysBar     = regexp.MustCompile(`^\[\d+/\d+\] \[[ =]*(\d+)%`)
-	ncuLaunch   = regexp.MustCompile(`^==PROF== Profiling "([^"]+)" - (\d+)(?: \((\d+)/(\d+)\))?:`)
+	nsysBar = regexp.MustCompile(`^\[\d+/\d+\] \[[ =]*(\d+)%`)
+	// With --filter-mode per-launch-config ncu 2025.3 gives launches no number.
+	ncuLaunch   = regexp.MustCompile(`^==PROF== Profiling "([^"]+)"(?: - (\d+)(?: \((\d+)/(\d+)\))?)?:`)
 	ncuPass     = regexp.MustCompile(`Application replay pass (\d+)`)
 	ncuSpeaks   = regexp.MustCompile(`^==(?:PROF|WARNING|ERROR)== (.*)`)
 	nsysPhrases = []string{
@@ -137,7 +138,10 @@ func (k *tracker) ncu(text string) {
 	if p := ncuLaunch.FindStringSubmatch(text); p != nil {
 		k.now.Stage = Profiling
 		k.now.Message = tool.Quote(p[1])
-		n, _ := strconv.Atoi(p[2])
+		n := k.now.Done
+		if p[2] != "" {
+			n, _ = strconv.Atoi(p[2])
+		}
 		k.now.Done, k.now.Expected = n+1, k.expected
 		// ncu counts per filter: its total is one of all launches only while its
 		// count and the running number agree.

@@ -104,6 +104,19 @@ func (l *Load) Requests() []Request {
 	return out
 }
 
+// Open counts the requests that wait for their end, and those of them that wait
+// for their first token.
+func (l *Load) Open() (open, waiting int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for r := range l.open {
+		if len(r.Tokens) == 0 {
+			waiting++
+		}
+	}
+	return len(l.open), waiting
+}
+
 // shape is what one request asks for.
 type shape struct {
 	prompt, output int

@@ -22,6 +22,9 @@ type Stats struct {
 	EndToEnd Summary `json:"e2e_ns"`      // from sending to the end
 	Prompt   Summary `json:"prompt_size"` // tokens of a prompt
 	Output   Summary `json:"output_size"` // tokens of an answer
+	// Context is how many tokens a request had in the cache, prompt and answer, when
+	// a token after its first arrived: the mean over these tokens, 0 where none did.
+	Context float64 `json:"context,omitempty"`
 
 	Tokens          int     `json:"tokens"`
 	TokensPerSecond float64 `json:"tokens_per_s"`
@@ -53,7 +56,7 @@ func Between(list []Request, from, to int64, target Target) Stats {
 	s := Stats{Seconds: float64(to-from) / 1e9, ErrorKinds: map[string]int{}}
 	in := func(t int64) bool { return t > 0 && t >= from && t < to }
 	var ttft, tpot, itl, e2e, prompt, output []float64
-	good := 0
+	good, context := 0, 0
 	for i := range list {
 		r := &list[i]
 		for j, at := range r.Tokens {
@@ -65,6 +68,7 @@ func Between(list []Request, from, to int64, target Target) Stats {
 				ttft = append(ttft, float64(at-r.Sent))
 			} else {
 				itl = append(itl, float64(at-r.Tokens[j-1]))
+				context += r.Prompt + j
 			}
 		}
 		switch {
@@ -90,6 +94,9 @@ func Between(list []Request, from, to int64, target Target) Stats {
 	}
 	s.TTFT, s.TPOT, s.ITL, s.EndToEnd = Summarize(ttft), Summarize(tpot), Summarize(itl), Summarize(e2e)
 	s.Prompt, s.Output = Summarize(prompt), Summarize(output)
+	if len(itl) > 0 {
+		s.Context = float64(context) / float64(len(itl))
+	}
 	if s.Seconds > 0 {
 		s.TokensPerSecond, s.RequestsPerSec = float64(s.Tokens)/s.Seconds, float64(s.Requests)/s.Seconds
 	}

@@ -123,10 +123,11 @@ func (c *chosen) take(run *Run, o capture.Outcome) error {
 	return nil
 }
 
-// retry takes up what was missed, once.
+// retry takes up what was missed, once. What a server did not launch in the time
+// of its load, another start would not show either.
 func (c *chosen) retry(ctx context.Context) error {
 	v := c.targets.Verification
-	if v == nil || len(v.Missing) == 0 || len(c.outcomes) == 0 || endsAll(c.outcomes[len(c.outcomes)-1]) {
+	if c.Window || v == nil || len(v.Missing) == 0 || len(c.outcomes) == 0 || endsAll(c.outcomes[len(c.outcomes)-1]) {
 		return nil
 	}
 	missing := slices.Clone(v.Missing)

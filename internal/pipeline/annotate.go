@@ -21,6 +21,9 @@ import (
 // that ship with deepprof have stages of their own, so that modules are put into
 // these.
 func (j *job) annotation(step string) *workload.Annotation {
+	if step == plan.StepNcu && workload.Serves(j.plan) {
+		return nil // its launches are told apart by their configuration, and ranges slow them
+	}
 	p := j.plan.Pipeline
 	mode := p.Annotate
 	if mode == "auto" && workload.Shipped(j.plan) {

@@ -131,6 +131,7 @@ func (c *counted) follow(ctx context.Context) {
 	}()
 	start, stop, own := c.engine.ProfileURLs(c.url)
 	if own {
+		c.untilPrompted(ctx, p.WarmupLimit)
 		c.switchProfiler(ctx, start, c.engine.Profile.Body, time.Minute)
 	}
 	c.untilCounted(ctx, c.limit)
@@ -138,6 +139,31 @@ func (c *counted) follow(ctx context.Context) {
 		c.switchProfiler(ctx, stop, "", stopTime) // SIGTERM ends it as well
 	}
 	c.end(ctx)
+}
+
+// countedPrompts is how many prompts are counted before steps that only decode: a
+// step takes seconds under ncu, and the prompts of all clients would take minutes.
+const countedPrompts = 2
+
+// untilPrompted waits until few clients wait for their first token, so that steps
+// of both kinds are counted soon.
+func (c *counted) untilPrompted(ctx context.Context, limit time.Duration) {
+	if c.load == nil {
+		return
+	}
+	all := 1
+	if l := c.plan.Pipeline.Server.Load; l.Rate == 0 {
+		all = max(1, l.Concurrency)
+	}
+	for until := time.Now().Add(limit); time.Now().Before(until) && ctx.Err() == nil; {
+		if open, waiting := c.load.Open(); open >= all && waiting <= countedPrompts {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // untilReady waits until the server answers; ncu's own end cancels the context.
