@@ -168,12 +168,13 @@ func (c *choice) purse(plan *translation) purse {
 }
 
 // refine adds launches of other durations to a plan where it leaves too much to
-// guesses: in a further process, or with everything by number in one, whichever
-// is cheaper. What is still left to guesses is told. A plan that would not even
-// halve it is not worth its price.
-func (c *choice) refine(groups []int, plan *translation) (refined *translation, warnings []Reason) {
+// guesses: with everything by number in one process, or in a further one where
+// that is clearly cheaper. What is still left to guesses is told. A plan that
+// would not even halve it is not worth its price. Over are the steps that the
+// plan needs not, because it counts their groups along.
+func (c *choice) refine(steps, over []step, plan *translation) (of []step, refined *translation, warnings []Reason) {
 	if c.p.Alike <= 0 || len(c.guesses(plan)) == 0 {
-		return plan, nil
+		return steps, plan, nil
 	}
 	most := c.purse(plan)
 	best, why := c.add(plan, most, func(wants []want) *translation {
@@ -184,8 +185,8 @@ func (c *choice) refine(groups []int, plan *translation) (refined *translation, 
 		return &translation{runs: slices.Concat(plan.runs, second.runs)}
 	})
 	way := plan.way
-	if one, limit := c.allByNumber(groups, most); one != nil && c.coversAs(one, plan) && c.better(one, best) {
-		best, why, way = one, limit, wayAllByNumber
+	if one, more, limit := c.oneProcess(steps, over, plan, most); one != nil && c.better(one, best) {
+		best, why, way, steps = one, limit, wayAllByNumber, more
 	}
 	if c.p.Partial {
 		why = whyPartial
@@ -199,7 +200,25 @@ func (c *choice) refine(groups []int, plan *translation) (refined *translation, 
 	for _, f := range c.guesses(best, fact.Because("why", fact.New(why))) {
 		warnings = append(warnings, Reason{Fact: f})
 	}
-	return best, warnings
+	return steps, best, warnings
+}
+
+// oneProcess counts everything by number in one process: the steps of a plan, and
+// of those left over as many as are needed to cover enough. Nil where that cannot
+// be done.
+func (c *choice) oneProcess(steps, over []step, plan *translation, most purse) (one *translation, of []step, why fact.Code) {
+	of = slices.Clone(steps)
+	for {
+		if one, why = c.allByNumber(groupsIn(of), most); one == nil || c.covers(one) || c.coversAs(one, plan) {
+			return one, of, why
+		}
+		counted := one.groups(c)
+		over = slices.DeleteFunc(slices.Clone(over), func(s step) bool { return counted[s.group] })
+		if len(over) == 0 {
+			return nil, nil, why
+		}
+		of, over = append(of, over[0]), over[1:]
+	}
 }
 
 // coversAs tells whether a plan covers no less of anything than another.
@@ -229,13 +248,18 @@ func (c *choice) allByNumber(groups []int, most purse) (t *translation, why fact
 	return cmp.Or(t, one), why
 }
 
-// better tells whether a plan leaves less to guesses than another, or costs less.
+// oneDearer is what one process may cost more than two: a program that starts
+// twice need not do the same twice.
+const oneDearer = 1.1
+
+// better tells whether one process leaves less to guesses than a plan, or as
+// little at about the same cost.
 func (c *choice) better(one, other *translation) bool {
 	if other == nil {
 		return true
 	}
 	left, leaves := c.excess(one), c.excess(other)
-	return left < leaves || left == leaves && c.worth(one) < c.worth(other)
+	return left < leaves || left == leaves && c.worth(one) <= oneDearer*c.worth(other)
 }
 
 // excess is how much a plan leaves to guesses above what is allowed, over all

@@ -1,0 +1,142 @@
+package pick
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// coverStarts bounds the first numbers that are tried by cover.
+const coverStarts = 128
+
+// A candidate is a launch number with the wants that it meets.
+type candidate struct {
+	number int32
+	price  float64
+	meets  wantSet
+}
+
+// A wantSet holds wants by their index.
+type wantSet []uint64
+
+func newWantSet(n int) wantSet { return make(wantSet, (n+63)/64) }
+
+func (s wantSet) add(w int) { s[w/64] |= 1 << (w % 64) }
+
+func (s wantSet) len() (n int) {
+	for _, word := range s {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// fresh counts what is in s and not in other.
+func (s wantSet) fresh(other wantSet) (n int) {
+	for i, word := range s {
+		n += bits.OnesCount64(word &^ other[i])
+	}
+	return n
+}
+
+func (s wantSet) addAll(other wantSet) {
+	for i, word := range other {
+		s[i] |= word
+	}
+}
+
+// cover finds numbers that together hold a launch of each want and cost little:
+// of the greedy choices that begin with each number, the cheapest.
+func (n *numbers) cover(wants []want) []int {
+	list := n.candidates(wants)
+	all := newWantSet(len(wants))
+	for _, c := range list {
+		all.addAll(c.meets)
+	}
+	best, least := greedy(list, all, -1)
+	for start := range min(len(list), coverStarts) {
+		if taken, price := greedy(list, all, start); price < least {
+			best, least = taken, price
+		}
+	}
+	var out []int
+	for _, i := range best {
+		out = append(out, int(list[i].number))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// candidates are the numbers worth weighing: of those that meet the same wants
+// the cheapest, and none that another one beats in both.
+func (n *numbers) candidates(wants []want) []candidate {
+	meets := map[int32]wantSet{}
+	for w := range wants {
+		for _, i := range wants[w].accept {
+			number := n.of[i]
+			if meets[number] == nil {
+				meets[number] = newWantSet(len(wants))
+			}
+			meets[number].add(w)
+		}
+	}
+	all := make([]candidate, 0, len(meets))
+	for number, set := range meets {
+		all = append(all, candidate{number, n.price(number), set})
+	}
+	slices.SortFunc(all, func(x, y candidate) int {
+		return cmp.Or(cmp.Compare(float64(y.meets.len())/y.price, float64(x.meets.len())/x.price), cmp.Compare(x.number, y.number))
+	})
+	var out []candidate
+	for _, c := range all {
+		if !slices.ContainsFunc(out, func(o candidate) bool { return o.price <= c.price && c.meets.fresh(o.meets) == 0 }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// greedy takes candidates one by one, first the given one (-1 is none), then the
+// one with the most new wants for its price, and drops those that later ones made
+// unnecessary.
+func greedy(list []candidate, all wantSet, first int) (taken []int, price float64) {
+	met := newWantSet(64 * len(all))
+	take := func(i int) {
+		taken = append(taken, i)
+		met.addAll(list[i].meets)
+	}
+	if first >= 0 {
+		take(first)
+	}
+	for all.fresh(met) > 0 {
+		best, bestValue := -1, 0.0
+		for i := range list {
+			if value := float64(list[i].meets.fresh(met)) / list[i].price; value > bestValue {
+				best, bestValue = i, value
+			}
+		}
+		take(best)
+	}
+	taken = without(list, all, taken)
+	for _, i := range taken {
+		price += list[i].price
+	}
+	return taken, price
+}
+
+// without drops what the others make unnecessary, the dearest first.
+func without(list []candidate, all wantSet, taken []int) []int {
+	order := slices.Clone(taken)
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(list[y].price, list[x].price) })
+	for _, drop := range order {
+		rest := newWantSet(64 * len(all))
+		for _, i := range taken {
+			if i != drop {
+				rest.addAll(list[i].meets)
+			}
+		}
+		if all.fresh(rest) == 0 {
+			taken = slices.DeleteFunc(taken, func(i int) bool { return i == drop })
+		}
+	}
+	return taken
+}
