@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -42,46 +41,92 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 		return nil, fmt.Errorf("analyze: %w", err)
 	}
 	a := newAnalyzer(in, by)
-	for _, step := range []func(context.Context) error{
-		a.takeRun,        // manifest, environment, inputs
-		a.takeWorkload,   // clean times, model
+	res, err := a.analyze(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("analyze: %w", err)
+	}
+	return res, nil
+}
+
+// analyze goes through the steps. Each takes what earlier ones returned, and
+// fills its own part of the result.
+func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
+	a.takeRun()      // manifest, environment, inputs
+	a.takeWorkload() // clean times, model
+	if err := inOrder(ctx,
 		a.readTimeline,   // totals, kernels, regions, stages, overview
 		a.readAnnotation, // whether deepprof's ranges got into the program
 		a.judgeTimeline,  // whether it is whole and has what was asked for
 		a.readOthers,     // where there are several timelines
 		a.readServing,    // windows of a server, its clients and its steps
-		a.readCounters,   // joined to kernels
-		a.readTargets,    // why launches were counted
-		a.regionsOfNcu,   // where there is no timeline
-		a.findPeaks,      // what the GPU can do
-		a.judge,          // limiter and roofline of each kernel
-		a.countRegions,   // counters over regions
-		a.judgeRanges,    // limiter and roofline of regions measured as a whole
-		a.utilize,        // MFU and MBU
-		a.servingWork,    // of the steps of a server
-		a.divideSteps,    // into kernels and layers
-		a.readOperators,  // of the torch profiler
-		a.findHostFrames, // what Python did while the GPU waited
-		a.refuseNothing,  // where no file held anything
-		func(context.Context) error { return a.refuseUnused() }, // a file that was named
-		a.advise, // opportunities and findings
-		a.trim,   // to what a report can hold
-		func(context.Context) error {
-			a.res.Warnings, a.res.Missing = a.notes.merged(a.timeline())
-			a.res.Source.Files = append(a.res.Source.Files, a.notes.files...)
-			a.res.Environment.mergeCUDA()
-			a.res.Derive()
-			return nil
-		},
-	} {
+	); err != nil {
+		return nil, err
+	}
+	counted, err := (&counterReader{rules: a.rules, in: &a.in, run: a.run, res: a.res, notes: &a.notes, tl: a.tl, byKey: a.byKey}).read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sure := a.judge(counted)
+	found, err := a.utilize(sure)
+	if err != nil {
+		return nil, err
+	}
+	if err := inOrder(ctx, a.divideSteps, a.findHostFrames); err != nil {
+		return nil, err
+	}
+	(&operatorReader{counters: sure, in: &a.in, self: a.self, res: a.res, notes: &a.notes, tl: a.tl}).readOperators()
+	if err := a.refuse(sure); err != nil {
+		return nil, err
+	}
+	a.advise(sure, found)
+	a.finish()
+	return a.res, nil
+}
+
+// inOrder runs steps until one fails or the context ends.
+func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
+	for _, step := range steps {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		if err := step(ctx); err != nil {
-			return nil, fmt.Errorf("analyze: %w", err)
+			return err
 		}
 	}
-	return a.res, nil
+	return ctx.Err()
+}
+
+// judge says what the GPU can do and what limits kernels and regions. It returns
+// the counters that are not in doubt.
+func (a *analyzer) judge(counted *counters) *counters {
+	(&peakFinder{counters: counted, run: a.run, res: a.res, tl: a.tl}).findPeaks()
+	j := &judgment{counters: counted, th: a.th, res: a.res, notes: &a.notes, tl: a.tl}
+	sure := j.judge()
+	j.countRegions()
+	j.judgeRanges()
+	return sure
+}
+
+// utilize gives MFU and MBU of stages and of the steps of a server.
+func (a *analyzer) utilize(sure *counters) ([]Finding, error) {
+	u := &utilizer{counters: sure, th: a.th, in: &a.in, run: a.run, self: a.self, res: a.res, notes: &a.notes, tl: a.tl}
+	found, err := u.utilize()
+	if err != nil {
+		return nil, err
+	}
+	return found, u.servingWork()
+}
+
+// finish cuts the result to what a report can hold, and derives the rest.
+func (a *analyzer) finish() {
+	a.res.trim()
+	a.res.Warnings, a.res.Missing = a.notes.merged(a.timeline())
+	a.res.Source.Files = append(a.res.Source.Files, a.notes.files...)
+	a.res.Environment.mergeCUDA()
+	a.res.Derive()
 }
 
 // An EmptyError says that the files hold nothing to analyze. Warnings say why,
@@ -101,10 +146,11 @@ func (e *EmptyError) Error() string {
 	return text + ": neither a launch nor a range, an operator or the time of a stage is in it"
 }
 
-// refuseNothing fails where nothing could be taken from the files.
-func (a *analyzer) refuseNothing(context.Context) error {
-	if a.tl != nil || len(a.counted)+len(a.ranges)+len(a.res.Operators) > 0 || a.self.best() != nil || a.res.Serving != nil {
-		return nil
+// refuse fails where nothing could be taken from the files, or nothing from one
+// that was named.
+func (a *analyzer) refuse(c *counters) error {
+	if a.tl != nil || len(c.counted)+len(c.ranges)+len(a.res.Operators) > 0 || a.self.best() != nil || a.res.Serving != nil {
+		return a.refuseUnused()
 	}
 	files := slices.Concat(a.in.Counters, slices.Sorted(maps.Values(a.in.Metrics)))
 	if a.in.Operators != "" {
@@ -174,35 +220,24 @@ type analyzer struct {
 	tl       *timed            // nil without a timeline
 	byKey    map[kernelKey]int // kernels of the result
 
-	counted      []*launch         // launches with counters, of the program of the timeline
-	foreign      int               // launches with counters of another program
-	launches     map[int][]*launch // of each kernel
-	launchOf     map[int]*launch   // the one that speaks for a kernel
-	chosen       map[string]bool   // kernels of the plan, by ID
-	ranges       []*launch         // results of range replay
-	self         selfTimes
-	regionReport *pick.RegionReport
-	partsOnly    bool                   // regions have counters by process and device, not over all of them
-	cpuOnly      bool                   // the torch profiler saw no device
-	isInjected   func(path string) bool // of regions, as far as asked for
-	steps        []timeline.StepRow     // of a serving engine, of all timelines
+	self       selfTimes
+	isInjected func(path string) bool // of regions, as far as asked for
+	steps      []timeline.StepRow     // of a serving engine, of all timelines
 }
 
-func (a *analyzer) takeRun(context.Context) error {
+func (a *analyzer) takeRun() {
 	a.run = readRun(&a.in, &a.notes)
 	a.notes.recorded = a.run.files
 	a.res.Source, a.res.Environment, a.res.Workload = a.run.source, a.run.environment, a.run.workload
 	a.res.Method.Commands, a.res.Method.Deviations = a.run.commands, a.run.deviations
-	return nil
 }
 
-func (a *analyzer) takeWorkload(context.Context) error {
+func (a *analyzer) takeWorkload() {
 	a.self = readSelfTimes(&a.in, a.run.unprofiledSeconds, &a.notes)
 	if a.self.unprofiled == nil && len(a.in.Timelines) > 0 {
 		a.res.Method.UnprofiledS = a.run.unprofiledSeconds
 	}
 	a.self.describe(&a.in, a.res)
-	return nil
 }
 
 // timeline is nil where none was read.
@@ -216,16 +251,15 @@ func (a *analyzer) timeline() *timeline.Timeline {
 func newAnalyzer(in Input, by rules) *analyzer {
 	res := newResult(in)
 	res.Method.Thresholds = by.th.facts()
-	return &analyzer{rules: by, in: in, res: res, notes: notes{in: &in}, run: &runRecord{}, launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
+	return &analyzer{rules: by, in: in, res: res, notes: notes{in: &in}, run: &runRecord{}}
 }
 
 // advise lists what could be gained, and states what was found.
-func (a *analyzer) advise(context.Context) error {
+func (a *analyzer) advise(sure *counters, found []Finding) {
 	stages := newStageClock(a.res.Stages, a.tl, a.self)
 	if a.tl != nil {
-		a.res.Opportunities = (&savings{th: a.th, res: a.res, tl: a.tl, launchOf: a.launchOf, stages: stages}).find()
+		a.res.Opportunities = (&savings{th: a.th, res: a.res, tl: a.tl, launchOf: sure.launchOf, stages: stages}).find()
 	}
-	found := (&conclusion{th: a.th, in: &a.in, res: a.res, notes: &a.notes, tl: a.tl, stages: stages, found: a.res.Findings}).conclude()
+	found = (&conclusion{th: a.th, in: &a.in, res: a.res, notes: &a.notes, tl: a.tl, stages: stages, found: found}).conclude()
 	a.res.Findings = byWeight(append(a.ofJob, found...))
-	return nil
 }

@@ -33,6 +33,47 @@ type launch struct {
 	alike    int        // kernels of the timeline that its name fits, where they are several
 }
 
+// counters are the launches that ncu counted, joined to the kernels of a result by
+// their index, and what they sum up to in regions. No step changes them.
+type counters struct {
+	counted  []*launch         // of the program of the timeline
+	ranges   []*launch         // results of range replay
+	foreign  int               // launches of another program
+	launches map[int][]*launch // of each kernel, also those of another program
+	launchOf map[int]*launch   // the one that speaks for a kernel
+	chosen   map[string]bool   // kernels of the plan, by ID
+
+	regions   *pick.RegionReport // nil where nothing was counted in a region
+	partsOnly bool               // regions have counters by process and device, not over all of them
+}
+
+// A counterReader makes counters of the reports of an input. Of the result it
+// adds kernels that only reports have, and writes what was counted onto kernels.
+type counterReader struct {
+	*counters
+	rules
+	in    *Input
+	run   *runRecord
+	res   *Result
+	notes *notes
+	tl    *timed            // nil without a timeline
+	byKey map[kernelKey]int // kernels of the result
+}
+
+// read reads the reports, says why launches were counted, and sums them up by
+// region.
+func (cr *counterReader) read(ctx context.Context) (*counters, error) {
+	cr.counters = &counters{launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
+	if err := cr.readCounters(ctx); err != nil {
+		return nil, err
+	}
+	if cr.tl == nil {
+		cr.regionsOfNcu()
+		return cr.counters, nil
+	}
+	return cr.counters, cr.readTargets()
+}
+
 // value of a counter; false where it was not measured.
 func (l *launch) value(name string) (float64, bool) {
 	v, ok := l.values[name]
@@ -50,43 +91,43 @@ func (l *launch) first(names ...string) (string, float64, bool) {
 }
 
 // readCounters reads the reports and joins their launches to the kernels.
-func (a *analyzer) readCounters(ctx context.Context) error {
-	for _, path := range a.in.Counters {
+func (cr *counterReader) readCounters(ctx context.Context) error {
+	for _, path := range cr.in.Counters {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		rep, err := readReport(path)
 		if err != nil {
-			if len(a.in.Counters) == 1 && a.in.onlyCounters() {
+			if len(cr.in.Counters) == 1 && cr.in.onlyCounters() {
 				return err
 			}
-			a.notes.lose(path, InputUnreadable, fact.Error("error", err))
+			cr.notes.lose(path, InputUnreadable, fact.Error("error", err))
 			continue
 		}
-		a.notes.use(path, "counters")
+		cr.notes.use(path, "counters")
 		if lost := rep.Lost(); len(lost) > 0 {
-			a.notes.lose(path, InputLost, fact.Because("lost", lost[0].What))
+			cr.notes.lose(path, InputLost, fact.Because("lost", lost[0].What))
 		}
 		for _, w := range rep.Warnings {
-			a.notes.add(Note{Fact: fact.New(ReportRemark, fact.File("file", a.in.rel(path)), fact.Because("text", w.What)), File: a.in.rel(path)})
+			cr.notes.add(Note{Fact: fact.New(ReportRemark, fact.File("file", cr.in.rel(path)), fact.Because("text", w.What)), File: cr.in.rel(path)})
 		}
-		a.takeReport(a.in.rel(path), rep)
+		cr.takeReport(cr.in.rel(path), rep)
 	}
-	a.listElsewhere()
-	if a.tl == nil {
-		a.rankCounted()
+	cr.listElsewhere()
+	if cr.tl == nil {
+		cr.rankCounted()
 	}
-	a.chooseSpeakers()
+	cr.chooseSpeakers()
 	switch {
-	case len(a.counted) > 0 || a.foreign > 0:
-	case len(a.in.Counters) > 0 && len(a.ranges) == 0:
-		a.notes.lack(CountersEmpty)
-	case len(a.ranges) > 0:
-		a.notes.lack(NoKernelCounters)
-	case a.run.noCounters != nil:
-		a.notes.lack(CountersFailed, fact.Because("why", a.run.noCounters.Text), fact.Because("cause", a.run.noCounters.Cause))
+	case len(cr.counted) > 0 || cr.foreign > 0:
+	case len(cr.in.Counters) > 0 && len(cr.ranges) == 0:
+		cr.notes.lack(CountersEmpty)
+	case len(cr.ranges) > 0:
+		cr.notes.lack(NoKernelCounters)
+	case cr.run.noCounters != nil:
+		cr.notes.lack(CountersFailed, fact.Because("why", cr.run.noCounters.Text), fact.Because("cause", cr.run.noCounters.Cause))
 	default:
-		a.notes.lack(NoCounters)
+		cr.notes.lack(NoCounters)
 	}
 	return nil
 }
@@ -126,10 +167,10 @@ func wanted(name string) bool {
 		!strings.HasPrefix(name, "smsp__pcsamp") && !strings.HasPrefix(name, "pmsampling:")
 }
 
-func (a *analyzer) takeReport(name string, rep *ncurep.Report) {
-	a.describeReport(rep)
-	if a.fitReport(name, rep) == otherProgram {
-		a.takeForeign(name, rep)
+func (cr *counterReader) takeReport(name string, rep *ncurep.Report) {
+	cr.describeReport(rep)
+	if cr.fitReport(name, rep) == otherProgram {
+		cr.takeForeign(name, rep)
 		return
 	}
 	impossible := map[string]int{} // launches by counter
@@ -139,15 +180,15 @@ func (a *analyzer) takeReport(name string, rep *ncurep.Report) {
 			impossible[counter]++
 		}
 		if res.Kind != ncurep.Kernel {
-			a.ranges = append(a.ranges, l)
+			cr.ranges = append(cr.ranges, l)
 			continue
 		}
-		a.counted = append(a.counted, l)
-		i := a.kernelOf(l)
-		a.launches[i] = append(a.launches[i], l)
+		cr.counted = append(cr.counted, l)
+		i := cr.kernelOf(l)
+		cr.launches[i] = append(cr.launches[i], l)
 	}
 	for _, counter := range slices.Sorted(maps.Keys(impossible)) {
-		a.notes.warn(CounterImpossible, fact.Metric("counter", counter), fact.Count("n", impossible[counter]), fact.File("file", name))
+		cr.notes.warn(CounterImpossible, fact.Metric("counter", counter), fact.Count("n", impossible[counter]), fact.File("file", name))
 	}
 }
 
@@ -192,8 +233,8 @@ func newLaunch(report string, res *ncurep.Result) *launch {
 	return l
 }
 
-func (a *analyzer) describeReport(rep *ncurep.Report) {
-	env, s := &a.res.Environment, &rep.Info.Session
+func (cr *counterReader) describeReport(rep *ncurep.Report) {
+	env, s := &cr.res.Environment, &rep.Info.Session
 	for _, v := range s.Versions {
 		if strings.Contains(v.Name, "Nsight Compute") || strings.EqualFold(v.Name, "profiler") || strings.Contains(strings.ToLower(v.Name), "ncu") {
 			setText(&env.Ncu, v.Value)
@@ -201,8 +242,8 @@ func (a *analyzer) describeReport(rep *ncurep.Report) {
 	}
 	setText(&env.OS, s.Target.OS)
 	setText(&env.CPU, s.Target.Processor)
-	if len(a.res.Workload.Command) == 0 && s.Executable != "" {
-		a.res.Workload.Command = append([]string{s.Executable}, strings.Fields(s.Arguments)...)
+	if len(cr.res.Workload.Command) == 0 && s.Executable != "" {
+		cr.res.Workload.Command = append([]string{s.Executable}, strings.Fields(s.Arguments)...)
 	}
 }
 
@@ -212,10 +253,10 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 func dims(d ncurep.Dim3) [3]int64 { return [3]int64{int64(d.X), int64(d.Y), int64(d.Z)} }
 
 // chooseSpeakers lets one counted launch speak for each kernel.
-func (a *analyzer) chooseSpeakers() {
-	for i := range a.res.Kernels {
-		if list := a.launches[i]; len(list) > 0 {
-			a.attach(i, speaker(list, a.res.Kernels[i].MedianNS), len(list)-1)
+func (cr *counterReader) chooseSpeakers() {
+	for i := range cr.res.Kernels {
+		if list := cr.launches[i]; len(list) > 0 {
+			cr.attach(i, speaker(list, cr.res.Kernels[i].MedianNS), len(list)-1)
 		}
 	}
 }
@@ -283,33 +324,33 @@ func (l *launch) richness() int {
 
 // rankCounted orders the kernels of counters without a timeline by the time of
 // their launches under ncu, and names their categories.
-func (a *analyzer) rankCounted() {
-	if len(a.res.Kernels) == 0 {
+func (cr *counterReader) rankCounted() {
+	if len(cr.res.Kernels) == 0 {
 		return
 	}
-	sums := make([]float64, len(a.res.Kernels))
+	sums := make([]float64, len(cr.res.Kernels))
 	order := make([]int, len(sums))
 	for i := range sums {
 		order[i] = i
-		for _, l := range a.launches[i] {
+		for _, l := range cr.launches[i] {
 			sums[i] += l.durationNS()
 		}
 	}
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(sums[y], sums[x]) })
 	kernels, launches, place := make([]Kernel, len(order)), map[int][]*launch{}, make([]int, len(order))
 	for to, from := range order {
-		kernels[to], launches[to], place[from] = a.res.Kernels[from], a.launches[from], to
+		kernels[to], launches[to], place[from] = cr.res.Kernels[from], cr.launches[from], to
 	}
-	for key, i := range a.byKey {
-		a.byKey[key] = place[i]
+	for key, i := range cr.byKey {
+		cr.byKey[key] = place[i]
 	}
-	a.res.Kernels, a.launches = kernels, launches
-	for _, c := range a.categories.List {
+	cr.res.Kernels, cr.launches = kernels, launches
+	for _, c := range cr.categories.List {
 		if slices.ContainsFunc(kernels, func(k Kernel) bool { return k.Category == c.ID }) {
-			a.res.Categories = append(a.res.Categories, CategoryTime{ID: c.ID, Label: c.Label})
+			cr.res.Categories = append(cr.res.Categories, CategoryTime{ID: c.ID, Label: c.Label})
 		}
 	}
-	a.notes.lack(NcuTimes, a.underNcu()...)
+	cr.notes.lack(NcuTimes, cr.underNcu(cr.res)...)
 }
 
 // durationNS is the time of the launch under ncu, 0 where it was not measured.
@@ -319,16 +360,16 @@ func (l *launch) durationNS() float64 {
 }
 
 // attach writes what a counted launch says onto its kernel.
-func (a *analyzer) attach(i int, l *launch, others int) {
-	k := &a.res.Kernels[i]
-	a.launchOf[i] = l
+func (cr *counterReader) attach(i int, l *launch, others int) {
+	k := &cr.res.Kernels[i]
+	cr.launchOf[i] = l
 	k.Counted = l.counted()
-	k.Counted.Others, k.Counted.TimelineNS, k.Counted.ClockHz = others, l.lastsNS, a.clockOf(l)
+	k.Counted.Others, k.Counted.TimelineNS, k.Counted.ClockHz = others, l.lastsNS, cr.clockOf(l)
 	k.Untimed = k.Calls == 0
-	if k.Untimed && a.tl != nil {
+	if k.Untimed && cr.tl != nil {
 		k.Counted.Verified = false
 		note := fact.New(countedNotInTimeline)
-		if a.tl.scope != nil {
+		if cr.tl.scope != nil {
 			note = fact.New(countedNotInScope)
 		}
 		if l.foreign {
@@ -342,7 +383,7 @@ func (a *analyzer) attach(i int, l *launch, others int) {
 	if w, ok := l.value("launch__waves_per_multiprocessor"); ok {
 		k.Waves = w
 	}
-	if a.tl == nil {
+	if cr.tl == nil {
 		k.Registers = int32(l.values["launch__registers_per_thread"])
 		k.StaticShared = int32(l.values["launch__shared_mem_per_block_static"])
 		k.DynamicShared = int32(l.values["launch__shared_mem_per_block_dynamic"])
@@ -352,31 +393,31 @@ func (a *analyzer) attach(i int, l *launch, others int) {
 // kernelOf finds the row of a counted launch, or makes one without times.
 // Names differ between the tools: nsys prints types where ncu prints template
 // parameters, so that the mangled name, then the short one, decide.
-func (a *analyzer) kernelOf(l *launch) int {
+func (cr *counterReader) kernelOf(l *launch) int {
 	key := kernelKey{l.res.Name(), dims(l.res.Grid), dims(l.res.Block)}
-	if a.byKey == nil {
-		a.byKey = map[kernelKey]int{}
+	if cr.byKey == nil {
+		cr.byKey = map[kernelKey]int{}
 	}
-	if i, ok := a.byKey[key]; ok {
+	if i, ok := cr.byKey[key]; ok {
 		return i
 	}
-	if i, ok := a.sameKernel(l, key); ok {
-		a.byKey[key] = i
+	if i, ok := cr.sameKernel(l, key); ok {
+		cr.byKey[key] = i
 		return i
 	}
-	row := a.newKernel(key)
+	row := cr.newKernel(key)
 	row.Mangled = l.res.MangledName
-	a.res.Kernels = append(a.res.Kernels, row)
-	a.byKey[key] = len(a.res.Kernels) - 1
-	return len(a.res.Kernels) - 1
+	cr.res.Kernels = append(cr.res.Kernels, row)
+	cr.byKey[key] = len(cr.res.Kernels) - 1
+	return len(cr.res.Kernels) - 1
 }
 
-func (a *analyzer) sameKernel(l *launch, key kernelKey) (int, bool) {
-	short := a.kinds.of(key.name).short
+func (cr *counterReader) sameKernel(l *launch, key kernelKey) (int, bool) {
+	short := cr.kinds.of(key.name).short
 	best, fits := -1, 0
-	for i := range a.res.Kernels {
-		k := &a.res.Kernels[i]
-		if k.Grid != key.grid || k.Block != key.block || len(a.launches[i]) > 0 && a.launches[i][0].foreign {
+	for i := range cr.res.Kernels {
+		k := &cr.res.Kernels[i]
+		if k.Grid != key.grid || k.Block != key.block || len(cr.launches[i]) > 0 && cr.launches[i][0].foreign {
 			continue
 		}
 		if k.Mangled != "" && k.Mangled == l.res.MangledName {

@@ -56,11 +56,11 @@ func counterReport(launches ...map[string]float64) *ncurep.Report {
 	return rep
 }
 
-func counting(t *testing.T, rep *ncurep.Report) *analyzer {
+func counting(t *testing.T, rep *ncurep.Report) *state {
 	t.Helper()
 	a := analyzerWith(Input{})
-	a.takeReport("x.ncu-rep", rep)
-	a.chooseSpeakers()
+	a.reader().takeReport("x.ncu-rep", rep)
+	a.reader().chooseSpeakers()
 	return a
 }
 
@@ -68,9 +68,7 @@ func counting(t *testing.T, rep *ncurep.Report) *analyzer {
 func TestNotANumber(t *testing.T) {
 	values := use(math.NaN(), 20, 20, map[string]float64{"sm__pipe_alu_cycles_active" + ofElapsed: math.Inf(1)})
 	a := counting(t, counterReport(values))
-	if err := a.judge(t0()); err != nil {
-		t.Fatal(err)
-	}
+	a.judge()
 	k := &a.res.Kernels[0]
 	if k.Limiter.Kind != "" || !hasFact(k.Limiter.Why, codeCountersLack) {
 		t.Errorf("%+v", k.Limiter)
@@ -89,16 +87,14 @@ func TestSpeaker(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	a.counted[1].doubt = &fact.Fact{Code: "match-duration"}
-	if a.chooseSpeakers(); a.res.Kernels[0].Counted.Launch == 1 {
+	if a.reader().chooseSpeakers(); a.res.Kernels[0].Counted.Launch == 1 {
 		t.Error("a launch in doubt speaks beside others")
 	}
 	for _, l := range a.counted {
 		l.doubt = &fact.Fact{Code: "match-duration"}
 	}
-	a.chooseSpeakers()
-	if err := a.judge(t0()); err != nil {
-		t.Fatal(err)
-	}
+	a.reader().chooseSpeakers()
+	a.judge()
 	if k := &a.res.Kernels[0]; k.Limiter.Kind != "" || len(k.Limiter.Why[0].Params["doubt"].Facts) != 1 || a.launchOf[0] != nil || k.Attained != nil {
 		t.Errorf("%+v", k)
 	}
@@ -152,11 +148,11 @@ func TestCountersClock(t *testing.T) {
 		{[]float64{1.7e9, 1.98e9}, fact.New(CountersClock, hz("low", 1.7e9), hz("high", 1.98e9), free)},
 		{[]float64{2.2e9}, fact.Fact{}},
 	} {
-		a := &analyzer{tl: &timed{t: &timeline.Timeline{GPUs: []timeline.GPU{{ClockHz: 1_980_000_000}}}}}
+		a := newState(&analyzer{tl: &timed{t: &timeline.Timeline{GPUs: []timeline.GPU{{ClockHz: 1_980_000_000}}}}}, counters{})
 		for _, hz := range c.hz {
 			a.counted = append(a.counted, at(hz))
 		}
-		if got := a.countersClock(); !got.Equal(c.want) {
+		if got := a.reader().countersClock(); !got.Equal(c.want) {
 			t.Errorf("%v: %v, want %v", c.hz, got, c.want)
 		}
 	}
@@ -168,11 +164,11 @@ func TestAmbiguousName(t *testing.T) {
 	a := counting(t, counterReport())
 	a.res.Kernels = []Kernel{{Name: "void f<1>(int)", Short: "f"}, {Name: "void f<2>(int)", Short: "f"}}
 	l := &launch{res: &ncurep.Result{}}
-	if i, ok := a.sameKernel(l, kernelKey{name: "f"}); ok || l.alike != 2 {
+	if i, ok := a.reader().sameKernel(l, kernelKey{name: "f"}); ok || l.alike != 2 {
 		t.Errorf("joined to row %d of %d", i, l.alike)
 	}
 	a.res.Kernels = a.res.Kernels[:1]
-	if _, ok := a.sameKernel(l, kernelKey{name: "f"}); !ok {
+	if _, ok := a.reader().sameKernel(l, kernelKey{name: "f"}); !ok {
 		t.Error("the only row that fits was refused")
 	}
 }
@@ -180,18 +176,18 @@ func TestAmbiguousName(t *testing.T) {
 // Never counted and counted without what tells are different reasons.
 func TestAbstainReasons(t *testing.T) {
 	a := analyzerWith(Input{})
-	if v := a.abstain(&Kernel{}); v.Why[0].Code != codeNothingCounted {
+	if v := a.judgment().abstain(&Kernel{}); v.Why[0].Code != codeNothingCounted {
 		t.Errorf("%+v", v)
 	}
 	a.counted = []*launch{synthetic(nil)}
-	if v := a.abstain(&Kernel{}); v.Why[0].Code != codeNotCounted {
+	if v := a.judgment().abstain(&Kernel{}); v.Why[0].Code != codeNotCounted {
 		t.Errorf("%+v", v)
 	}
 	a.chosen = map[string]bool{"k1": true}
-	if v := a.abstain(&Kernel{ID: "k1", Reason: &fact.Fact{Code: "picked"}}); v.Why[0].Code != codeCountersLost {
+	if v := a.judgment().abstain(&Kernel{ID: "k1", Reason: &fact.Fact{Code: "picked"}}); v.Why[0].Code != codeCountersLost {
 		t.Errorf("chosen and not counted: %+v", v.Why)
 	}
-	if v := a.abstain(&Kernel{Reason: &fact.Fact{Code: "coverage-reached"}}); v.Why[0].Code != codeNotCounted || !hasFact(v.Why[0].Params["why"].Facts, "coverage-reached") {
+	if v := a.judgment().abstain(&Kernel{Reason: &fact.Fact{Code: "coverage-reached"}}); v.Why[0].Code != codeNotCounted || !hasFact(v.Why[0].Params["why"].Facts, "coverage-reached") {
 		t.Errorf("%+v", v)
 	}
 }
@@ -202,7 +198,7 @@ func TestRegionTimesOfNcu(t *testing.T) {
 		{Name: "gpu__time_duration.sum", Value: 1200, How: "sum", Coverage: 0.8}, {Name: "sm__cycles_elapsed.sum", Value: 9, How: "sum"},
 		{Name: "derived_tempMetric4", Value: math.NaN()}, {Name: "dram__bytes_read.sum", Value: 64, How: "sum"},
 	}}}}}
-	c, why := bare.regionCounters(row, &Region{})
+	c, why := bare.judgment().regionCounters(row, &Region{})
 	if why != nil || len(c.Metrics) != 1 || c.Metrics[0].Name != "dram__bytes_read.sum" || c.Coverage != 0.4 {
 		t.Fatalf("%+v %v", c, why)
 	}
@@ -210,7 +206,7 @@ func TestRegionTimesOfNcu(t *testing.T) {
 		t.Error(c.Note)
 	}
 	whole := &pick.Region{Whole: &pick.WholeSums{Ranges: 2, Of: 20, Metrics: []pick.RegionMetric{{Name: "dram__bytes_read.sum", Value: 1}}}}
-	if c, _ = bare.regionCounters(whole, &Region{}); c.Coverage != 0.1 || len(c.Note) != 1 || !c.Note[0].Is(rangesPartial) {
+	if c, _ = bare.judgment().regionCounters(whole, &Region{}); c.Coverage != 0.1 || len(c.Note) != 1 || !c.Note[0].Is(rangesPartial) {
 		t.Errorf("%+v", c)
 	}
 }
@@ -227,20 +223,20 @@ func TestCoverageOfEachQuantity(t *testing.T) {
 	}
 	full := synthetic(vector(map[string]float64{"gpu__time_duration.sum": 100, "dram__bytes_read.sum": 50, "dram__bytes_write.sum": 50}))
 	basic := synthetic(map[string]float64{"gpu__time_duration.sum": 100, "dram__bytes.sum.per_second": 1e9})
-	a := &analyzer{res: newResult(Input{}), rules: rules{th: DefaultThresholds}, tl: &timed{}, launchOf: map[int]*launch{0: full, 1: basic}}
+	a := newState(&analyzer{res: newResult(Input{}), rules: rules{th: DefaultThresholds}, tl: &timed{}}, counters{launchOf: map[int]*launch{0: full, 1: basic}})
 	a.res.Kernels = []Kernel{{Calls: 1, TotalNS: 60}, {Calls: 1, TotalNS: 35}, {Calls: 1, TotalNS: 5}}
 	a.res.Stages = []Stage{{Name: "all", Passes: 1}}
 	a.res.Environment.GPUs = []GPU{{Peaks: []Peak{{ID: "dram", Value: 1e12}, {ID: "tensor_tf32", Value: 1e15}, {ID: "fp32", Value: 1e14}}}}
-	c := a.countStage(0)
+	c := a.utilizer().countStage(0)
 	if c.opsCover != 0.6 || c.bytesCover != 0.95 {
 		t.Fatalf("%+v", c)
 	}
 	s := &a.res.Stages[0]
-	a.analytic(s, 0, StageWork{Stage: "all", FLOPs: 1e6, DType: "float32"}, 1e-6, nil, c)
+	a.utilizer().analytic(s, 0, StageWork{Stage: "all", FLOPs: 1e6, DType: "float32"}, 1e-6, nil, c)
 	if u := s.MFU[0]; u.Peak.ID != string(gpu.TensorTF32) || !hasFact(u.Why, codeRanAsTF32) {
 		t.Errorf("a float32 model whose products ran as tf32: %+v", u)
 	}
-	a.fromCounters(s, 0, 1e-6, nil, c)
+	a.utilizer().fromCounters(s, 0, 1e-6, nil, c)
 	if u := s.HFU[0]; u.Value == nil || *u.Coverage != 0.6 || u.Why[0].Code != codeCoverPart || u.Why[0].Number("share") != 0.6 {
 		t.Errorf("%+v", u)
 	}
@@ -253,7 +249,7 @@ func TestCoverageOfEachQuantity(t *testing.T) {
 		t.Errorf("%+v", a.res.Findings)
 	}
 	a.launchOf = map[int]*launch{1: basic}
-	if a.fromCounters(s, 0, 1e-6, nil, a.countStage(0)); s.HFU[1].Value != nil || s.HFU[1].Why[0].Code != codeCoverNone {
+	if a.utilizer().fromCounters(s, 0, 1e-6, nil, a.utilizer().countStage(0)); s.HFU[1].Value != nil || s.HFU[1].Why[0].Code != codeCoverNone {
 		t.Errorf("%+v", s.HFU[1])
 	}
 }
@@ -265,15 +261,15 @@ func TestNothingComputed(t *testing.T) {
 		values["smsp__sass_thread_inst_executed_op_"+op+"_pred_on.sum"] = 0
 	}
 	for cover, want := range map[int64]float64{100: 0, 60: 0.6} {
-		a := &analyzer{res: newResult(Input{}), rules: rules{th: DefaultThresholds}, tl: &timed{}, launchOf: map[int]*launch{0: synthetic(values)}}
+		a := newState(&analyzer{res: newResult(Input{}), rules: rules{th: DefaultThresholds}, tl: &timed{}}, counters{launchOf: map[int]*launch{0: synthetic(values)}})
 		a.res.Kernels = []Kernel{{Calls: 1, TotalNS: cover}, {Calls: 1, TotalNS: 100 - cover}}
 		a.res.Stages = []Stage{{Name: "copy", Passes: 1}}
 		s := &a.res.Stages[0]
-		a.fromCounters(s, 0, 1e-6, because(codeOverNsys), a.countStage(0))
+		a.utilizer().fromCounters(s, 0, 1e-6, because(codeOverNsys), a.utilizer().countStage(0))
 		if len(s.HFU) != 1 || s.HFU[0].Value != nil || s.HFU[0].Why[0].Code != codeNoFloats || s.HFU[0].Why[0].Number("share") != want {
 			t.Errorf("%+v, want %g", s.HFU, want)
 		}
-		if a.place(&a.res.Kernels[0], a.launchOf[0]); len(a.res.Kernels[0].Point) > 0 || a.res.Kernels[0].NoPoint.Code != codeNoFLOPs {
+		if a.judgment().place(&a.res.Kernels[0], a.launchOf[0]); len(a.res.Kernels[0].Point) > 0 || a.res.Kernels[0].NoPoint.Code != codeNoFLOPs {
 			t.Errorf("%+v", a.res.Kernels[0])
 		}
 	}
@@ -292,11 +288,11 @@ func TestGPUsOfAStage(t *testing.T) {
 	}
 	a.res.Environment.GPUs = []GPU{{Device: 0}, {Device: 1}}
 	a.counted = []*launch{{res: &ncurep.Result{Device: 7}, values: map[string]float64{}}}
-	if a.gpusFromCounters(); len(a.res.Environment.GPUs) != 2 {
+	if a.peaks().gpusFromCounters(); len(a.res.Environment.GPUs) != 2 {
 		t.Errorf("%+v", a.res.Environment.GPUs)
 	}
 	for i := range a.res.Stages {
-		if used := a.stageGPUs(i); len(used) != 1 || used[0].Device != i {
+		if used := a.utilizer().stageGPUs(i); len(used) != 1 || used[0].Device != i {
 			t.Errorf("stage %d used %d GPUs, the first %d", i, len(used), used[0].Device)
 		}
 	}
@@ -395,11 +391,11 @@ func TestHalfOfARooflineCapture(t *testing.T) {
 func TestImpossibleCounters(t *testing.T) {
 	a := counting(t, counterReport(
 		map[string]float64{counterSMs: 0, counterMajor: 0, counterClockRate: -1980000, "sm__cycles_elapsed.avg.per_second": -1, "gpu__time_duration.sum": 90_000}))
-	a.gpusFromCounters()
+	a.peaks().gpusFromCounters()
 	if g := a.res.Environment.GPUs; len(g) != 1 || g[0].SMs != 0 || g[0].Compute != "" {
 		t.Errorf("GPUs %+v", g)
 	}
-	if hz := a.highestClock(0); hz != 0 {
+	if hz := a.highestClock(a.tl, 0); hz != 0 {
 		t.Errorf("highest clock %g Hz", hz)
 	}
 	var said []string

@@ -19,22 +19,22 @@ type stageCounts struct {
 }
 
 // countStage is nil where nothing was counted.
-func (a *analyzer) countStage(stage int) *stageCounts {
-	if len(a.launchOf) == 0 || a.tl == nil || a.res.Stages[stage].Passes == 0 {
+func (ut *utilizer) countStage(stage int) *stageCounts {
+	if len(ut.launchOf) == 0 || ut.tl == nil || ut.res.Stages[stage].Passes == 0 {
 		return nil
 	}
 	out := &stageCounts{ops: map[gpu.DType]float64{}}
 	var withOps, withBytes, total int64
-	for _, id := range a.res.Stages[stage].ids { // kernels that have no row
-		if c := a.tl.inRegion[regionGroup{id, noKernel}]; c != nil {
+	for _, id := range ut.res.Stages[stage].ids { // kernels that have no row
+		if c := ut.tl.inRegion[regionGroup{id, noKernel}]; c != nil {
 			total += c.ns
 		}
 	}
-	stands := a.representatives(stage)
-	for k := range a.res.Kernels {
-		calls, ns := a.inStage(stage, k, a.tl.inRegion)
+	stands := ut.representatives(stage)
+	for k := range ut.res.Kernels {
+		calls, ns := ut.res.inStage(stage, k, ut.tl.inRegion)
 		total += ns
-		l := a.launchOf[k]
+		l := ut.launchOf[k]
 		if l == nil || calls == 0 {
 			continue
 		}
@@ -97,8 +97,8 @@ type representative struct {
 
 // representatives tells for each kernel which counted launches stand for it in a stage.
 // It has nothing without a report of regions.
-func (a *analyzer) representatives(stage int) map[int][]representative {
-	if a.regionReport == nil {
+func (ut *utilizer) representatives(stage int) map[int][]representative {
+	if ut.regions == nil {
 		return nil
 	}
 	out := map[int][]representative{}
@@ -114,33 +114,33 @@ func (a *analyzer) representatives(stage int) map[int][]representative {
 		}
 	}
 	take := func(i int, path string) {
-		k := int(a.tl.kernel[i])
-		if a.tl.kernel[i] == noKernel || a.launchOf[k] == nil {
+		k := int(ut.tl.kernel[i])
+		if ut.tl.kernel[i] == noKernel || ut.launchOf[k] == nil {
 			return
 		}
 		found := false
-		a.regionReport.Stand(i, path, func(result int, amount float64, scaled bool) {
-			if result < len(a.counted) {
+		ut.regions.Stand(i, path, func(result int, amount float64, scaled bool) {
+			if result < len(ut.counted) {
 				found = true
-				add(k, a.counted[result], amount, scaled)
+				add(k, ut.counted[result], amount, scaled)
 			}
 		})
 		if !found {
-			add(k, a.launchOf[k], 1, false)
+			add(k, ut.launchOf[k], 1, false)
 		}
 	}
-	ids := a.res.Stages[stage].ids
-	for i := range a.tl.t.Kernels {
+	ids := ut.res.Stages[stage].ids
+	for i := range ut.tl.t.Kernels {
 		if len(ids) == 0 {
-			if a.tl.scope == nil || a.tl.scope.kernels[i] {
+			if ut.tl.scope == nil || ut.tl.scope.kernels[i] {
 				take(i, "")
 			}
 			continue
 		}
-		_, all := a.tl.around(i)
+		_, all := ut.tl.around(i)
 		for _, id := range all {
 			if slices.Contains(ids, id) {
-				take(i, a.tl.regions[id-1].Path)
+				take(i, ut.tl.regions[id-1].Path)
 			}
 		}
 	}
@@ -151,16 +151,16 @@ func (a *analyzer) representatives(stage int) map[int][]representative {
 const worthTelling = 0.01
 
 // noteScaled tells of each region how much of its counters is taken by time.
-func (a *analyzer) noteScaled() {
-	if a.regionReport == nil {
+func (ut *utilizer) noteScaled() {
+	if ut.regions == nil {
 		return
 	}
-	for i := range a.res.Regions {
-		r := &a.res.Regions[i]
+	for i := range ut.res.Regions {
+		r := &ut.res.Regions[i]
 		if r.Counters == nil || r.Counters.Method != "kernel" {
 			continue
 		}
-		if p := a.regionReport.Part(r.Path, r.Style, r.Domain, r.Process, r.Device); p != nil {
+		if p := ut.regions.Part(r.Path, r.Style, r.Domain, r.Process, r.Device); p != nil {
 			if scaled, all := float64(p.Inclusive.ScaledNS), float64(p.Inclusive.KernelNS); all > 0 && scaled/all >= worthTelling {
 				r.Counters.Note = append([]fact.Fact{fact.New(scaledTime, fact.Share("share", scaled/all))}, r.Counters.Note...)
 			}

@@ -109,13 +109,13 @@ func TestExclusiveCounters(t *testing.T) {
 		{"half of it left out", patterned, pick.RegionSums{Launches: 2, KernelNS: 200, ExcludedLaunches: 2, ExcludedNS: 200, Coverage: 1, Metrics: read(8, 1)}, &ExclusiveCounters{0.5, []RegionMetric{{"dram__bytes_read.sum", "byte", 8, pick.HowSum, nil}}}},
 	} {
 		row := &pick.Region{Parts: []pick.RegionPart{{Scope: "aggregate"}, {Scope: "process", Process: &process, Inclusive: c.inclusive, Exclusive: c.exclusive}}}
-		got, why := bare.regionCounters(row, &Region{Process: &process})
+		got, why := bare.judgment().regionCounters(row, &Region{Process: &process})
 		if why != nil || !reflect.DeepEqual(got.Exclusive, c.want) {
 			t.Errorf("%v: %+v %v, want %+v", c.name, got.Exclusive, why, c.want)
 		}
 	}
 	whole := &pick.Region{Whole: &pick.WholeSums{Ranges: 1, Of: 1, Metrics: read(1, 1)}, Parts: []pick.RegionPart{{Inclusive: all, Exclusive: pick.RegionSums{Launches: 4}}}}
-	if got, _ := bare.regionCounters(whole, &Region{}); got.Exclusive != nil {
+	if got, _ := bare.judgment().regionCounters(whole, &Region{}); got.Exclusive != nil {
 		t.Errorf("a range that was measured as a whole was divided: %+v", got.Exclusive)
 	}
 }

@@ -195,16 +195,16 @@ func (p *program) arguments() []string {
 
 // fitReport compares a report with the timeline, and warns where they do not go
 // together.
-func (a *analyzer) fitReport(name string, rep *ncurep.Report) fit {
-	if a.tl == nil || a.notes.recorded != nil { // a run started both
+func (cr *counterReader) fitReport(name string, rep *ncurep.Report) fit {
+	if cr.tl == nil || cr.notes.recorded != nil { // a run started both
 		return fits
 	}
-	timed := a.tl.timedProgram()
-	if len(timed.command) == 0 && len(a.tl.t.Damage) > 0 { // names may be lost
+	timed := cr.tl.timedProgram()
+	if len(timed.command) == 0 && len(cr.tl.t.Damage) > 0 { // names may be lost
 		return fits
 	}
 	counted := countedProgram(rep, &timed)
-	of, shared, same := a.sharedKernels(rep)
+	of, shared, same := cr.sharedKernels(rep)
 	likely, named := 1.0, 1.0 // ranges tell by their program alone
 	if of > 0 {
 		likely, named = float64(shared)/float64(of), float64(same)/float64(of)
@@ -216,9 +216,9 @@ func (a *analyzer) fitReport(name string, rep *ncurep.Report) fit {
 		if of > 0 {
 			params = append(params, fact.Count("n", shared), fact.Count("of", of))
 		}
-		a.notes.warnFirst(Note{Fact: fact.New(ProgramsDiffer, params...), File: name})
+		cr.notes.warnFirst(Note{Fact: fact.New(ProgramsDiffer, params...), File: name})
 	case otherArguments:
-		a.notes.add(Note{Fact: fact.New(ArgumentsDiffer, params...), File: name})
+		cr.notes.add(Note{Fact: fact.New(ArgumentsDiffer, params...), File: name})
 	}
 	return found
 }
@@ -232,10 +232,10 @@ func (p *program) text() string {
 
 // sharedKernels counts the kernels of a report, each grid and block by itself,
 // those of them that the timeline has, and those whose name it has.
-func (a *analyzer) sharedKernels(rep *ncurep.Report) (of, shared, same int) {
+func (cr *counterReader) sharedKernels(rep *ncurep.Report) (of, shared, same int) {
 	short := map[string]bool{}
-	for i := range a.tl.t.Functions {
-		short[a.kinds.of(fullName(a.tl.t, a.tl.t.Functions[i])).short] = true
+	for i := range cr.tl.t.Functions {
+		short[cr.kinds.of(fullName(cr.tl.t, cr.tl.t.Functions[i])).short] = true
 	}
 	seen := map[kernelKey]bool{}
 	for _, res := range rep.Results {
@@ -245,12 +245,12 @@ func (a *analyzer) sharedKernels(rep *ncurep.Report) (of, shared, same int) {
 		}
 		seen[key] = true
 		of++
-		if short[a.kinds.of(key.name).short] {
+		if short[cr.kinds.of(key.name).short] {
 			same++
 		}
-		if i, ok := a.byKey[key]; ok && a.res.Kernels[i].Calls > 0 {
+		if i, ok := cr.byKey[key]; ok && cr.res.Kernels[i].Calls > 0 {
 			shared++
-		} else if i, ok := a.sameKernel(&launch{res: res}, key); ok && a.res.Kernels[i].Calls > 0 {
+		} else if i, ok := cr.sameKernel(&launch{res: res}, key); ok && cr.res.Kernels[i].Calls > 0 {
 			shared++
 		}
 	}
@@ -259,7 +259,7 @@ func (a *analyzer) sharedKernels(rep *ncurep.Report) (of, shared, same int) {
 
 // takeForeign keeps the launches of another program as kernels of their own,
 // which have counters and no time.
-func (a *analyzer) takeForeign(name string, rep *ncurep.Report) {
+func (cr *counterReader) takeForeign(name string, rep *ncurep.Report) {
 	rows := map[kernelKey]int{}
 	for _, res := range rep.Results {
 		if res.Kind != ncurep.Kernel {
@@ -268,30 +268,30 @@ func (a *analyzer) takeForeign(name string, rep *ncurep.Report) {
 		key := kernelKey{res.Name(), dims(res.Grid), dims(res.Block)}
 		i, ok := rows[key]
 		if !ok {
-			row := a.newKernel(key)
+			row := cr.newKernel(key)
 			row.ID, row.Mangled = row.ID+"@"+name, res.MangledName
-			a.res.Kernels = append(a.res.Kernels, row)
-			i = len(a.res.Kernels) - 1
+			cr.res.Kernels = append(cr.res.Kernels, row)
+			i = len(cr.res.Kernels) - 1
 			rows[key] = i
 		}
 		l := newLaunch(name, res)
 		l.foreign = true
-		a.foreign++
-		a.launches[i] = append(a.launches[i], l)
+		cr.foreign++
+		cr.launches[i] = append(cr.launches[i], l)
 	}
 }
 
 // listElsewhere names the kernels that were counted and are not in the timeline
 // with their grid and block.
-func (a *analyzer) listElsewhere() {
-	if a.tl == nil {
+func (cr *counterReader) listElsewhere() {
+	if cr.tl == nil {
 		return
 	}
 	var names []string
 	n, of := 0, 0
-	for i := range a.res.Kernels {
-		k := &a.res.Kernels[i]
-		if len(a.launches[i]) == 0 || a.launches[i][0].foreign {
+	for i := range cr.res.Kernels {
+		k := &cr.res.Kernels[i]
+		if len(cr.launches[i]) == 0 || cr.launches[i][0].foreign {
 			continue
 		}
 		of++
@@ -304,6 +304,6 @@ func (a *analyzer) listElsewhere() {
 		}
 	}
 	if n > 0 {
-		a.notes.warn(CountersElsewhere, fact.Count("n", n), fact.Count("of", of), fact.Names("kernels", fact.KindKernel, names))
+		cr.notes.warn(CountersElsewhere, fact.Count("n", n), fact.Count("of", of), fact.Names("kernels", fact.KindKernel, names))
 	}
 }

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -109,11 +108,11 @@ func (a *analyzer) kernelRow(k *timeline.Kernel, groups map[kernelKey]uint32, ro
 	return n
 }
 
-func (a *analyzer) newKernel(key kernelKey) Kernel {
-	kind := a.kinds.of(key.name)
+func (by *rules) newKernel(key kernelKey) Kernel {
+	kind := by.kinds.of(key.name)
 	return Kernel{
 		ID: key.id(), Name: key.name, Short: kind.short, Grid: key.grid, Block: key.block,
-		Category: a.categories.List[kind.category].ID, Rule: kind.rule,
+		Category: by.categories.List[kind.category].ID, Rule: kind.rule,
 	}
 }
 
@@ -225,8 +224,8 @@ func (a *analyzer) sumCategories(kernels []Kernel) {
 
 // trim cuts the kernels of the least time that nothing was counted of, and what
 // would make the result large without being read.
-func (a *analyzer) trim(context.Context) error {
-	kernels := a.res.Kernels
+func (r *Result) trim() {
+	kernels := r.Kernels
 	place := make([]int, len(kernels))
 	kept := kernels[:0:0]
 	cut := map[string]bool{}
@@ -234,12 +233,12 @@ func (a *analyzer) trim(context.Context) error {
 		k := &kernels[i]
 		place[i] = -1
 		if len(kept) >= maxKernels && k.Counted == nil {
-			if a.res.Rest == nil {
-				a.res.Rest = &Rest{}
+			if r.Rest == nil {
+				r.Rest = &Rest{}
 			}
-			a.res.Rest.Kernels++
-			a.res.Rest.Calls += k.Calls
-			a.res.Rest.NS += k.TotalNS
+			r.Rest.Kernels++
+			r.Rest.Calls += k.Calls
+			r.Rest.NS += k.TotalNS
 			cut[k.ID] = true
 			continue
 		}
@@ -252,20 +251,19 @@ func (a *analyzer) trim(context.Context) error {
 		place[i] = len(kept)
 		kept = append(kept, *k)
 	}
-	a.res.Kernels = kept
-	for i := range a.res.Regions {
-		r := &a.res.Regions[i]
-		r.Top = slices.DeleteFunc(r.Top, func(k RegionKernel) bool { return place[k.Kernel] < 0 })
-		for j := range r.Top {
-			r.Top[j].Kernel = place[r.Top[j].Kernel]
+	r.Kernels = kept
+	for i := range r.Regions {
+		region := &r.Regions[i]
+		region.Top = slices.DeleteFunc(region.Top, func(k RegionKernel) bool { return place[k.Kernel] < 0 })
+		for j := range region.Top {
+			region.Top[j].Kernel = place[region.Top[j].Kernel]
 		}
 	}
-	for i := range a.res.Operators {
-		for j := range a.res.Operators[i].Links {
-			if l := &a.res.Operators[i].Links[j]; cut[l.Kernel] {
+	for i := range r.Operators {
+		for j := range r.Operators[i].Links {
+			if l := &r.Operators[i].Links[j]; cut[l.Kernel] {
 				l.Kernel = ""
 			}
 		}
 	}
-	return nil
 }

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -32,39 +31,59 @@ const (
 	unitCompute = "compute" // a pipe that is not known
 )
 
-// judge decides what limits each kernel and places it on the roofline.
-func (a *analyzer) judge(context.Context) error {
-	for i := range a.res.Kernels {
-		k := &a.res.Kernels[i]
-		l := a.launchOf[i]
+// A judgment says what limits the kernels and regions of a result, and places them
+// on its roofline.
+type judgment struct {
+	*counters
+	th    Thresholds
+	res   *Result
+	notes *notes
+	tl    *timed // nil without a timeline
+}
+
+// judge decides what limits each kernel and places it on the roofline. It returns
+// the counters without the word of launches that are in doubt.
+func (j *judgment) judge() *counters {
+	speaks := j.launchOf
+	j.counters = j.withoutDoubt()
+	for i := range j.res.Kernels {
+		k := &j.res.Kernels[i]
+		l := speaks[i]
 		if l == nil {
-			k.Limiter = a.abstain(k)
+			k.Limiter = j.abstain(k)
 			continue
 		}
 		if l.doubt != nil {
 			k.Limiter = Limiter{Why: because(codeLaunchDoubt, fact.Because("doubt", *l.doubt)), Need: fact.New(codeNeedLaunch)}
-			delete(a.launchOf, i)
 			continue
 		}
 		l.medianNS = k.MedianNS
-		k.Limiter = decide(l, a.th)
+		k.Limiter = decide(l, j.th)
 		k.Limiter.Cause = causeOf(l, k.Limiter.Kind)
-		a.place(k, l)
+		j.place(k, l)
 	}
-	a.judgeDurations()
-	a.judgeRegions()
-	a.gatherPoints()
-	a.untoldCauses()
-	return nil
+	j.judgeDurations()
+	j.judgeRegions()
+	j.gatherPoints()
+	j.untoldCauses()
+	return j.counters
+}
+
+// withoutDoubt is the same, but launches in doubt speak for no kernel.
+func (c *counters) withoutDoubt() *counters {
+	sure := *c
+	sure.launchOf = maps.Clone(c.launchOf)
+	maps.DeleteFunc(sure.launchOf, func(_ int, l *launch) bool { return l.doubt != nil })
+	return &sure
 }
 
 // untoldCauses says of how many kernels with a limiter the counters do not tell the
 // cause, and what would.
-func (a *analyzer) untoldCauses() {
+func (j *judgment) untoldCauses() {
 	var n, of int
 	var sections []string
-	for i := range a.res.Kernels {
-		v := &a.res.Kernels[i].Limiter
+	for i := range j.res.Kernels {
+		v := &j.res.Kernels[i].Limiter
 		if v.Kind == "" || v.Cause == nil {
 			continue
 		}
@@ -81,7 +100,7 @@ func (a *analyzer) untoldCauses() {
 	}
 	if n > 0 {
 		slices.Sort(sections)
-		a.notes.lack(CausesUntold, fact.Count("n", n), fact.Count("of", of), fact.Names("sections", fact.KindName, sections))
+		j.notes.lack(CausesUntold, fact.Count("n", n), fact.Count("of", of), fact.Names("sections", fact.KindName, sections))
 	}
 }
 
@@ -100,13 +119,13 @@ func needSections(set string, sections ...string) fact.Fact {
 }
 
 // abstain says why nothing can be said of a kernel that was not counted.
-func (a *analyzer) abstain(k *Kernel) Limiter {
+func (j *judgment) abstain(k *Kernel) Limiter {
 	code := codeNotCounted
 	switch {
-	case a.chosen[k.ID]:
+	case j.chosen[k.ID]:
 		code = codeCountersLost
-	case len(a.counted) > 0:
-	case len(a.ranges) > 0:
+	case len(j.counted) > 0:
+	case len(j.ranges) > 0:
 		code = codeOnlyRanges
 	default:
 		code = codeNothingCounted
@@ -117,10 +136,10 @@ func (a *analyzer) abstain(k *Kernel) Limiter {
 	}
 	out := Limiter{Why: because(code, why...), Need: needSections("", "SpeedOfLight", "LaunchStats", "Occupancy", "WarpStateStats")}
 	blocks := k.Grid[0] * k.Grid[1] * k.Grid[2]
-	if len(a.res.Environment.GPUs) == 0 || blocks <= 0 {
+	if len(j.res.Environment.GPUs) == 0 || blocks <= 0 {
 		return out
 	}
-	if sms := a.res.Environment.GPUs[0].SMs; sms > 0 && blocks < int64(sms) {
+	if sms := j.res.Environment.GPUs[0].SMs; sms > 0 && blocks < int64(sms) {
 		out.Why = append(out.Why, fact.New(codeFewBlocks, fact.Count("blocks", blocks), fact.Count("sms", sms)))
 		out.Evidence = []Evidence{{Of: fact.New(codeGridBlocks), Value: float64(blocks), Threshold: fact.New(codeBelow, fact.Count("value", sms))}}
 	}

@@ -125,7 +125,7 @@ func TestAttained(t *testing.T) {
 		"derived__lts__lts2xbar_bytes.sum.per_second": 23, "derived__lts__lts2xbar_bytes.sum.peak_sustained": 100, "lts__cycles_elapsed.avg.per_second": 1,
 	}))
 	k := &Kernel{Limiter: decide(l, a.th)}
-	a.place(k, l)
+	a.judgment().place(k, l)
 	if k.Limiter.Kind != LimitL2 || *k.Attained != 0.75 || k.AttainedOf != "l2" || !hasFact(k.Limiter.Why, codeUnitBusierL2) || k.Limiter.Why[1].Number("share") != 0.23 || !hasFact(k.Limiter.Why, codeRulesDiffer) {
 		t.Errorf("%v of %s, %+v", *k.Attained, k.AttainedOf, k.Limiter.Why)
 	}
@@ -134,7 +134,7 @@ func TestAttained(t *testing.T) {
 	}
 	only := synthetic(map[string]float64{"gpu__time_duration.sum": 1e6, counterDRAM[0]: 30, "dram__bytes.sum.per_second": 1e12})
 	k = &Kernel{Limiter: decide(only, a.th)}
-	if a.place(k, only); k.Attained != nil {
+	if a.judgment().place(k, only); k.Attained != nil {
 		t.Errorf("DRAM alone gives a bound: %v", *k.Attained)
 	}
 }

@@ -65,11 +65,11 @@ func (e *UnusedError) Error() string {
 
 // countedWork gives the stages of the timeline the work that was counted from
 // the model's config.
-func (a *analyzer) countedWork(work map[string]StageWork) error {
-	r := a.in.counted
-	a.notes.use(a.in.Model, "model config")
-	a.tellModel(r)
-	a.describeModel(r)
+func (ut *utilizer) countedWork(work map[string]StageWork) error {
+	r := ut.in.counted
+	ut.notes.use(ut.in.Model, "model config")
+	ut.tellModel(r)
+	ut.describeModel(r)
 	own := map[string]StageWork{}
 	for _, w := range fromFLOPs(r, r.Shape.DType) {
 		own[w.Stage] = w
@@ -82,18 +82,18 @@ func (a *analyzer) countedWork(work map[string]StageWork) error {
 		}
 		used = true
 	}
-	prefill, decode := a.modelStage(prefillStage, a.in.regions.Prefill), a.modelStage(decodeStage, a.in.regions.Decode)
+	prefill, decode := ut.modelStage(prefillStage, ut.in.regions.Prefill), ut.modelStage(decodeStage, ut.in.regions.Decode)
 	if prefill != nil {
 		add(prefill, own[prefillStage])
 	}
 	if decode != nil && own[decodeStage].Stage != "" {
-		if share := a.decodeShare(r, prefill, decode); share > 0 {
+		if share := ut.decodeShare(r, prefill, decode); share > 0 {
 			w := own[decodeStage]
 			w.FLOPs, w.Bytes = w.FLOPs*share, w.Bytes*share
 			add(decode, w)
 		}
 	}
-	if whole := a.modelStage(generateStage, ""); whole != nil && prefill == nil && decode == nil {
+	if whole := ut.modelStage(generateStage, ""); whole != nil && prefill == nil && decode == nil {
 		w := own[prefillStage]
 		w.FLOPs, w.Bytes = w.FLOPs+own[decodeStage].FLOPs, w.Bytes+own[decodeStage].Bytes
 		add(whole, w)
@@ -101,8 +101,8 @@ func (a *analyzer) countedWork(work map[string]StageWork) error {
 	if used || prefill != nil || decode != nil {
 		return nil
 	}
-	e := &UnusedError{Path: a.in.Model}
-	for _, s := range a.res.Stages {
+	e := &UnusedError{Path: ut.in.Model}
+	for _, s := range ut.res.Stages {
 		e.Stages = append(e.Stages, s.Name)
 	}
 	return e
@@ -110,11 +110,11 @@ func (a *analyzer) countedWork(work map[string]StageWork) error {
 
 // modelStage is the stage that a person named, else the one of that name, else
 // the only one with the name in its own; nil where there is none.
-func (a *analyzer) modelStage(name, asked string) *Stage {
+func (ut *utilizer) modelStage(name, asked string) *Stage {
 	want := cmp.Or(asked, name)
 	var near []*Stage
-	for i := range a.res.Stages {
-		s := &a.res.Stages[i]
+	for i := range ut.res.Stages {
+		s := &ut.res.Stages[i]
 		switch {
 		case s.Name == want || s.Region == want:
 			return s
@@ -130,7 +130,7 @@ func (a *analyzer) modelStage(name, asked string) *Stage {
 
 // decodeShare is the part of the decode of a generation that a range of the stage
 // holds: all of it, or one step; 0 where the number of ranges fits neither.
-func (a *analyzer) decodeShare(r *flops.Report, prefill, decode *Stage) float64 {
+func (ut *utilizer) decodeShare(r *flops.Report, prefill, decode *Stage) float64 {
 	steps, generations := int(r.Shape.Steps()), 1
 	if prefill != nil && prefill.Passes > 0 {
 		generations = prefill.Passes
@@ -140,36 +140,36 @@ func (a *analyzer) decodeShare(r *flops.Report, prefill, decode *Stage) float64 
 		return 1
 	case generations * steps:
 		d, _ := r.Stage(decodeStage)
-		a.tellFact(fact.New(flops.StepRanges, fact.Count("steps", steps), fact.Num("context", fact.KindNumber, d.MeanContext)), true)
+		ut.tellFact(fact.New(flops.StepRanges, fact.Count("steps", steps), fact.Num("context", fact.KindNumber, d.MeanContext)), true)
 		return 1 / float64(steps)
 	}
-	a.tellFact(fact.New(flops.RangesDiffer, fact.Count("ranges", decode.Passes), fact.Count("generations", generations), fact.Count("steps", steps)), false)
+	ut.tellFact(fact.New(flops.RangesDiffer, fact.Count("ranges", decode.Passes), fact.Count("generations", generations), fact.Count("steps", steps)), false)
 	return 0
 }
 
 // tellModel takes over what a count of the model rests on and what it lacks.
-func (a *analyzer) tellModel(r *flops.Report) {
+func (ut *utilizer) tellModel(r *flops.Report) {
 	for _, f := range r.Assumptions {
-		a.tellFact(f, true)
+		ut.tellFact(f, true)
 	}
 	for _, f := range r.Warnings {
-		a.tellFact(f, false)
+		ut.tellFact(f, false)
 	}
 }
 
 // tellFact states an assumption, or warns.
-func (a *analyzer) tellFact(f fact.Fact, assumption bool) {
+func (ut *utilizer) tellFact(f fact.Fact, assumption bool) {
 	if assumption {
-		a.res.Method.Assumptions = append(a.res.Method.Assumptions, Note{Fact: f})
+		ut.res.Method.Assumptions = append(ut.res.Method.Assumptions, Note{Fact: f})
 		return
 	}
-	a.notes.add(Note{Fact: f, File: a.in.rel(cmp.Or(a.in.Model, a.in.Flops))})
+	ut.notes.add(Note{Fact: f, File: ut.in.rel(cmp.Or(ut.in.Model, ut.in.Flops))})
 }
 
 // describeModel fills in the identity and the shape that the program did not
 // tell.
-func (a *analyzer) describeModel(r *flops.Report) {
-	w := &a.res.Workload
+func (ut *utilizer) describeModel(r *flops.Report) {
+	w := &ut.res.Workload
 	if w.Model == nil {
 		w.Model = &Model{
 			Family: r.Model.Type, Parameters: r.Model.Parameters, WeightsBytes: r.Model.WeightsBytes, Layers: int(r.Model.Layers),
@@ -185,7 +185,7 @@ func (a *analyzer) describeModel(r *flops.Report) {
 	}{{"batch_size", r.Shape.Batch}, {promptLength, r.Shape.Prompt}, {newTokens, r.Shape.New}} {
 		w.Shape = append(w.Shape, Fact{n.name, strconv.FormatInt(n.value, 10)})
 	}
-	a.addImages(r)
+	ut.addImages(r)
 }
 
 // addModel takes a model's config.json; there is one at most, and no other count
@@ -210,12 +210,12 @@ func (in *Input) checkModel() error {
 }
 
 // unusedFlops refuses a flops.json that was given by name and fits no stage.
-func (a *analyzer) unusedFlops(work map[string]StageWork) error {
-	if a.in.Flops == "" || a.in.Run != "" || slices.ContainsFunc(a.res.Stages, func(s Stage) bool { return work[s.Name].Stage != "" }) {
+func (ut *utilizer) unusedFlops(work map[string]StageWork) error {
+	if ut.in.Flops == "" || ut.in.Run != "" || slices.ContainsFunc(ut.res.Stages, func(s Stage) bool { return work[s.Name].Stage != "" }) {
 		return nil
 	}
-	e := &UnusedError{Path: a.in.Flops}
-	for _, s := range a.res.Stages {
+	e := &UnusedError{Path: ut.in.Flops}
+	for _, s := range ut.res.Stages {
 		e.Stages = append(e.Stages, s.Name)
 	}
 	return e

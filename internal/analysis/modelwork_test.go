@@ -123,7 +123,7 @@ func TestModelRegions(t *testing.T) {
 		}
 		withModel(t, &a.in, flops.Shape{Prompt: 512, New: steps + 1}, c.regions)
 		work := map[string]StageWork{}
-		if err := a.countedWork(work); err != nil {
+		if err := a.utilizer().countedWork(work); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
@@ -149,7 +149,7 @@ func TestModelRegions(t *testing.T) {
 	a.res.Stages = []Stage{{Name: "generate", Passes: 2}, {Name: "load", Passes: 1}}
 	withModel(t, &a.in, flops.Shape{Prompt: 512, New: 9}, ModelRegions{})
 	work := map[string]StageWork{}
-	if err := a.countedWork(work); err != nil || len(work) != 1 {
+	if err := a.utilizer().countedWork(work); err != nil || len(work) != 1 {
 		t.Fatalf("%v, %+v", err, work)
 	}
 	p, _ := a.in.counted.Stage("prefill")

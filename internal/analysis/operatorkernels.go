@@ -28,11 +28,11 @@ type linker struct {
 }
 
 // newLinker is nil where the recording has no links.
-func (a *analyzer) newLinker(rows []workload.Operator) *linker {
+func (or *operatorReader) newLinker(rows []workload.Operator) *linker {
 	if !slices.ContainsFunc(rows, func(r workload.Operator) bool { return r.Kernels != nil }) {
 		return nil
 	}
-	l := &linker{kernels: a.res.Kernels, counted: len(a.counted) > 0, exact: map[string][]int{}, spelled: map[string][]int{}, short: map[string][]int{},
+	l := &linker{kernels: or.res.Kernels, counted: len(or.counted) > 0, exact: map[string][]int{}, spelled: map[string][]int{}, short: map[string][]int{},
 		torch: map[string]int{}, found: map[string][]int{}}
 	spellings := map[string]string{}
 	for i := range l.kernels {

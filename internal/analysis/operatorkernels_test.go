@@ -176,13 +176,13 @@ func TestKernelNamesOfTorch(t *testing.T) {
 	for i := range kernels {
 		kernels[i].Short = cxx.Short(kernels[i].Name)
 	}
-	a := &analyzer{res: &Result{Kernels: kernels}}
+	a := newState(&analyzer{res: &Result{Kernels: kernels}}, counters{})
 	linker := func(names ...string) *linker {
 		row := workload.Operator{Name: "aten::x"}
 		for _, n := range names {
 			row.Kernels = append(row.Kernels, workload.OperatorKernel{Name: n, US: 1})
 		}
-		return a.newLinker([]workload.Operator{row})
+		return a.operators().newLinker([]workload.Operator{row})
 	}
 	l := linker(torch...)
 	for i, name := range torch {
@@ -203,16 +203,16 @@ func TestKernelNamesOfTorch(t *testing.T) {
 
 // The time of a name with several grids is divided as it is in the timeline.
 func TestLimiterOverGrids(t *testing.T) {
-	a := &analyzer{counted: []*launch{{}}, res: &Result{Kernels: []Kernel{
+	a := newState(&analyzer{res: &Result{Kernels: []Kernel{
 		{ID: "k1", Name: "k", Short: "k", TotalNS: 300, Limiter: Limiter{Kind: LimitSmall}},
 		{ID: "k2", Name: "k", Short: "k", TotalNS: 600, Limiter: Limiter{Kind: LimitDRAM, Units: []string{"dram"}}},
 		{ID: "k3", Name: "k", Short: "k", TotalNS: 100},
 		{ID: "k4", Name: "k", Short: "k", Untimed: true, Limiter: Limiter{Kind: LimitLaunch}},
 		{ID: "k5", Name: "late", Short: "late", TotalNS: 50, Limiter: Limiter{Kind: LimitLatency}},
-	}}}
+	}}}, counters{counted: []*launch{{}}})
 	row := workload.Operator{Name: "aten::x", Kernels: []workload.OperatorKernel{{Name: "late", US: 1}, {Name: "k", US: 9}}}
 	o := Operator{SelfDeviceUS: 10, TotalDeviceUS: 10}
-	a.newLinker([]workload.Operator{row}).link(&o, &row)
+	a.operators().newLinker([]workload.Operator{row}).link(&o, &row)
 	if l := o.Limiter; l.Kind != LimitDRAM || !near(l.Share, 0.54) || !near(l.Coverage, 0.91) || o.Links[0].Kernel != "k2" || o.Links[1].Kernel != "k5" {
 		t.Errorf("%+v, links %+v", l, o.Links)
 	}

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -41,21 +40,33 @@ var views = []string{"view", "reshape", "transpose", "::t", "permute", "expand",
 // allocators are operators that only take memory.
 var allocators = []string{"empty", "empty_like", "empty_strided", "resize_", "set_", "new_empty"}
 
+// An operatorReader takes what the torch profiler saw into a result, and joins it
+// to the kernels.
+type operatorReader struct {
+	*counters
+	in      *Input
+	self    selfTimes
+	res     *Result
+	notes   *notes
+	tl      *timed // nil without a timeline
+	cpuOnly bool   // the profiler saw no device
+}
+
 // readOperators takes the rows of the torch profiler.
-func (a *analyzer) readOperators(context.Context) error {
-	if a.in.Operators == "" {
-		if a.res.Workload.Model != nil {
-			a.notes.lack(NoOperators)
+func (or *operatorReader) readOperators() {
+	if or.in.Operators == "" {
+		if or.res.Workload.Model != nil {
+			or.notes.lack(NoOperators)
 		}
-		return nil
+		return
 	}
-	o, err := workload.ReadOperators(filepath.Dir(a.in.Operators))
+	o, err := workload.ReadOperators(filepath.Dir(or.in.Operators))
 	if err != nil {
-		a.notes.unreadable(err)
-		return nil
+		or.notes.unreadable(err)
+		return
 	}
-	a.notes.use(a.in.Operators, "operators")
-	a.cpuOnly = len(o.Activities) > 0 && !slices.ContainsFunc(o.Activities, func(x string) bool { return !strings.EqualFold(x, "cpu") })
+	or.notes.use(or.in.Operators, "operators")
+	or.cpuOnly = len(o.Activities) > 0 && !slices.ContainsFunc(o.Activities, func(x string) bool { return !strings.EqualFold(x, "cpu") })
 	device := false
 	p := &Profiled{PromptTokens: o.Prompt, NewTokens: o.New}
 	for _, r := range o.Operators {
@@ -64,7 +75,7 @@ func (a *analyzer) readOperators(context.Context) error {
 			p.KernelUS += r.DeviceSelfUS
 		}
 	}
-	linker := a.newLinker(o.Operators)
+	linker := or.newLinker(o.Operators)
 	for _, r := range o.Operators {
 		if r.Kind != "operator" && r.Kind != "" || slices.Contains(profilerRows, r.Name) {
 			continue
@@ -75,40 +86,39 @@ func (a *analyzer) readOperators(context.Context) error {
 			SelfDeviceUS: r.DeviceSelfUS, TotalDeviceUS: r.DeviceTotalUS,
 		}
 		if row.SelfDeviceUS == 0 {
-			row.Why, row.Kernels = a.whyZero(&row, device)
+			row.Why, row.Kernels = or.whyZero(&row, device)
 		}
 		for _, m := range r.Modules {
 			row.Modules = append(row.Modules, OperatorModule(m))
 		}
 		linker.link(&row, &r)
-		a.res.Operators = append(a.res.Operators, row)
+		or.res.Operators = append(or.res.Operators, row)
 	}
-	covered := a.tellProfiled(p, device)
+	covered := or.tellProfiled(p, device)
 	// The warning of what operators cover says the same with what to do.
 	again := func(f fact.Fact) bool { return !covered && o.Unlaunched != nil && f.Equal(o.Unlaunched.Note.Fact) }
 	told := func(f fact.Fact) bool { // by the step itself
-		return slices.ContainsFunc(a.notes.warnings, func(n Note) bool { return n.Step == plan.StepTorchProfiler && n.Fact.Equal(f) })
+		return slices.ContainsFunc(or.notes.warnings, func(n Note) bool { return n.Step == plan.StepTorchProfiler && n.Fact.Equal(f) })
 	}
 	for _, n := range o.Notes {
 		if !again(n.Fact) && !told(n.Fact) {
-			a.notes.warn(OperatorsRemark, fact.Because("what", n.Fact))
+			or.notes.warn(OperatorsRemark, fact.Because("what", n.Fact))
 		}
 	}
-	a.notes.warnings = slices.DeleteFunc(a.notes.warnings, func(n Note) bool {
+	or.notes.warnings = slices.DeleteFunc(or.notes.warnings, func(n Note) bool {
 		return n.Step == plan.StepTorchProfiler && again(n.Fact)
 	})
 	if device && linker == nil {
-		a.notes.lack(OperatorKernels)
+		or.notes.lack(OperatorKernels)
 	}
-	slices.SortStableFunc(a.res.Operators, func(x, y Operator) int {
+	slices.SortStableFunc(or.res.Operators, func(x, y Operator) int {
 		return cmp.Or(cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS), cmp.Compare(y.TotalDeviceUS, x.TotalDeviceUS),
 			cmp.Compare(y.SelfCPUUS, x.SelfCPUUS), cmp.Compare(y.TotalCPUUS, x.TotalCPUUS), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Shapes, y.Shapes))
 	})
-	if cut := len(a.res.Operators) - maxOperators; cut > 0 {
-		a.res.Operators = a.res.Operators[:maxOperators]
-		a.notes.warn(OperatorsCut, fact.Count("n", cut))
+	if cut := len(or.res.Operators) - maxOperators; cut > 0 {
+		or.res.Operators = or.res.Operators[:maxOperators]
+		or.notes.warn(OperatorsCut, fact.Count("n", cut))
 	}
-	return nil
 }
 
 // profilerRows are what CUPTI calls overhead, and calls that torch cannot name
@@ -123,23 +133,23 @@ const operatorsSpeak = 0.5
 // tellProfiled says what the operators cover: of the device time that the profiler
 // saw, and beside what the timeline has. It returns false where it warned that
 // this is little.
-func (a *analyzer) tellProfiled(p *Profiled, device bool) bool {
+func (or *operatorReader) tellProfiled(p *Profiled, device bool) bool {
 	switch {
-	case !device && a.cpuOnly:
+	case !device && or.cpuOnly:
 		p.Text = because(ProfiledCPUOnly)
 	case !device:
 		p.Text = because(ProfiledNoDevice)
 	default:
 		p.Text = because(ProfiledOperators, p.covers()...)
-		if ns := a.res.kernelNS(); a.tl != nil && ns > 0 {
-			p.Text = append(p.Text, fact.New(ProfiledBeside, append(a.passParam(), fact.NS("time", ns), a.res.scopeParam())...))
+		if ns := or.res.kernelNS(); or.tl != nil && ns > 0 {
+			p.Text = append(p.Text, fact.New(ProfiledBeside, append(or.passParam(), fact.NS("time", ns), or.res.scopeParam())...))
 		}
 	}
-	a.res.Profiled = p
+	or.res.Profiled = p
 	if !device || p.KernelUS <= 0 || p.OperatorUS >= operatorsSpeak*p.KernelUS {
 		return true
 	}
-	a.notes.warn(OperatorsCover, fact.Share("share", p.OperatorUS/p.KernelUS))
+	or.notes.warn(OperatorsCover, fact.Share("share", p.OperatorUS/p.KernelUS))
 	return false
 }
 
@@ -167,8 +177,8 @@ func (p *Profiled) covers() []fact.Param {
 }
 
 // passParam is how many tokens a pass in the timeline makes, where it makes any.
-func (a *analyzer) passParam() []fact.Param {
-	m := cmp.Or(a.self.profiled, a.self.unprofiled)
+func (or *operatorReader) passParam() []fact.Param {
+	m := cmp.Or(or.self.profiled, or.self.unprofiled)
 	if m == nil || m.Plan.MaxNewTokens <= 0 || m.Kind == "resnet" {
 		return nil
 	}
@@ -204,13 +214,13 @@ const (
 )
 
 // whyZero explains an operator without device time of its own.
-func (a *analyzer) whyZero(o *Operator, deviceSeen bool) (fact.Fact, []string) {
+func (or *operatorReader) whyZero(o *Operator, deviceSeen bool) (fact.Fact, []string) {
 	name := strings.ToLower(o.Name)
 	base := name[strings.LastIndex(name, ":")+1:]
 	switch {
 	case o.TotalDeviceUS > 0:
 		return fact.New(OperatorCalls), nil
-	case !deviceSeen && a.cpuOnly:
+	case !deviceSeen && or.cpuOnly:
 		return fact.New(OperatorCPUOnly), nil
 	case !deviceSeen:
 		return fact.New(OperatorNoDevice), nil
@@ -224,8 +234,8 @@ func (a *analyzer) whyZero(o *Operator, deviceSeen bool) (fact.Fact, []string) {
 		return fact.New(OperatorOnHost, fact.NS("self", o.SelfCPUUS*1e3), fact.NS("total", o.TotalCPUUS*1e3)), nil
 	}
 	var names []string
-	for i := range a.res.Kernels {
-		k := &a.res.Kernels[i]
+	for i := range or.res.Kernels {
+		k := &or.res.Kernels[i]
 		if k.Category == category && !slices.Contains(names, k.Short) && len(names) < 3 {
 			names = append(names, k.Short)
 		}
@@ -233,8 +243,8 @@ func (a *analyzer) whyZero(o *Operator, deviceSeen bool) (fact.Fact, []string) {
 	if len(names) == 0 {
 		return fact.New(OperatorNoneAlike), nil
 	}
-	for i := range a.res.Categories {
-		if c := &a.res.Categories[i]; c.ID == category {
+	for i := range or.res.Categories {
+		if c := &or.res.Categories[i]; c.ID == category {
 			return fact.New(OperatorOtherNames, fact.Name("category", c.Label), fact.NS("time", c.NS)), names
 		}
 	}

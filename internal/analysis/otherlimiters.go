@@ -13,23 +13,23 @@ type part struct{ calls, ns int64 }
 
 // judgeDurations tells how far a verdict goes whose kernel has launches of several
 // durations.
-func (a *analyzer) judgeDurations() {
-	if a.tl == nil {
+func (j *judgment) judgeDurations() {
+	if j.tl == nil {
 		return
 	}
-	speakers := make([][]*launch, len(a.res.Kernels))
+	speakers := make([][]*launch, len(j.res.Kernels))
 	for k := range speakers {
-		speakers[k] = a.durations(k)
+		speakers[k] = j.durations(k)
 	}
-	parts := a.tl.partsOf(speakers)
+	parts := j.tl.partsOf(speakers)
 	for i, list := range speakers {
 		if len(list) == 0 {
 			continue
 		}
-		k := &a.res.Kernels[i]
+		k := &j.res.Kernels[i]
 		k.notTypical(list[0], parts[list[0]])
 		for _, l := range list[1:] {
-			a.judgeOther(k, l, parts[l])
+			j.judgeOther(k, l, parts[l])
 		}
 		slices.SortStableFunc(k.OtherLimiters, func(x, y OtherLimiter) int { return cmp.Compare(y.Share, x.Share) })
 	}
@@ -70,9 +70,9 @@ func (k *Kernel) notTypical(l *launch, like part) {
 
 // judgeOther decides what limits the launches that are like a counted one which
 // does not speak for its kernel.
-func (a *analyzer) judgeOther(k *Kernel, l *launch, like part) {
+func (j *judgment) judgeOther(k *Kernel, l *launch, like part) {
 	l.medianNS = l.lastsNS
-	o := OtherLimiter{Report: l.report, Launch: l.res.ID, TimelineNS: l.lastsNS, Calls: like.calls, Share: float64(like.ns) / float64(max(1, k.TotalNS)), Limiter: decide(l, a.th)}
+	o := OtherLimiter{Report: l.report, Launch: l.res.ID, TimelineNS: l.lastsNS, Calls: like.calls, Share: float64(like.ns) / float64(max(1, k.TotalNS)), Limiter: decide(l, j.th)}
 	o.Limiter.Cause = causeOf(l, o.Limiter.Kind)
 	if o.Share >= worthTelling && o.Limiter.Kind != "" && !o.Limiter.same(&k.Limiter) {
 		k.OtherLimiters = append(k.OtherLimiters, o)
@@ -81,13 +81,13 @@ func (a *analyzer) judgeOther(k *Kernel, l *launch, like part) {
 
 // durations are the counted launches that speak for those of each duration of a
 // kernel, first the one that speaks for the kernel.
-func (a *analyzer) durations(k int) []*launch {
-	first := a.launchOf[k]
+func (j *judgment) durations(k int) []*launch {
+	first := j.launchOf[k]
 	if first == nil || first.lastsNS <= 0 {
 		return nil
 	}
 	out := []*launch{first}
-	left := slices.Clone(a.launches[k])
+	left := slices.Clone(j.launches[k])
 	for {
 		like := out[len(out)-1].lastsNS
 		left = slices.DeleteFunc(left, func(l *launch) bool { return l.doubt != nil || l.lastsNS <= 0 || alike(l.lastsNS, like) })
@@ -102,11 +102,12 @@ func (a *analyzer) durations(k int) []*launch {
 
 // judgeRegions notes which kernels of a region last longer or shorter there than
 // the launches that their limiters are about.
-func (a *analyzer) judgeRegions() {
-	for i := range a.res.Regions {
-		for j := range a.res.Regions[i].Top {
-			row := &a.res.Regions[i].Top[j]
-			k := &a.res.Kernels[row.Kernel]
+func (j *judgment) judgeRegions() {
+	for i := range j.res.Regions {
+		top := j.res.Regions[i].Top
+		for n := range top {
+			row := &top[n]
+			k := &j.res.Kernels[row.Kernel]
 			if k.Limiter.Kind == "" || k.Counted == nil || row.Calls == 0 {
 				continue
 			}

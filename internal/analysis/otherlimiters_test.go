@@ -8,7 +8,7 @@ import (
 )
 
 // timedKernel has one kernel with launches of the given durations.
-func timedKernel(durations ...int64) *analyzer {
+func timedKernel(durations ...int64) *state {
 	t := &timeline.Timeline{}
 	for _, ns := range durations {
 		t.Kernels = append(t.Kernels, timeline.Kernel{End: ns})
@@ -21,7 +21,7 @@ func timedKernel(durations ...int64) *analyzer {
 }
 
 // count adds a counted launch that lasts so long in the timeline.
-func (a *analyzer) count(lasts float64, values map[string]float64) {
+func (a *state) count(lasts float64, values map[string]float64) {
 	l := &launch{report: "x.ncu-rep", res: counterReport(values).Results[0], values: values, lastsNS: lasts}
 	l.res.ID = len(a.counted)
 	a.counted = append(a.counted, l)
@@ -35,10 +35,8 @@ func TestOtherLimiters(t *testing.T) {
 	waves := map[string]float64{counterWaves[0]: 0.5, counterActiveAvg: 50, counterActiveMax: 100, "gpu__time_duration.sum": 9_700}
 	a.count(9_200, use(20, 53, 20, waves))
 	a.count(19_000, use(20, 65, 20, map[string]float64{counterWaves[0]: 0.97, "gpu__time_duration.sum": 20_000}))
-	a.chooseSpeakers()
-	if err := a.judge(t0()); err != nil {
-		t.Fatal(err)
-	}
+	a.reader().chooseSpeakers()
+	a.judge()
 	k := &a.res.Kernels[0]
 	if k.Limiter.Kind != LimitSmall || len(k.OtherLimiters) != 1 {
 		t.Fatalf("%+v", k)
@@ -58,10 +56,8 @@ func TestNoOtherLimiters(t *testing.T) {
 	a.count(9_200, use(20, 53, 20, nil))
 	a.count(9_300, use(80, 53, 20, nil))
 	a.count(19_000, use(20, 53, 20, nil))
-	a.chooseSpeakers()
-	if err := a.judge(t0()); err != nil {
-		t.Fatal(err)
-	}
+	a.reader().chooseSpeakers()
+	a.judge()
 	if k := &a.res.Kernels[0]; len(k.OtherLimiters) != 0 {
 		t.Errorf("%+v", k.OtherLimiters)
 	}
@@ -73,11 +69,9 @@ func TestNotTypical(t *testing.T) {
 	a := timedKernel(8_500, 23_000, 23_000, 23_100)
 	a.count(8_500, use(20, 28, 20, map[string]float64{counterIssue[0]: 49}))
 	a.res.Regions = []Region{{Top: []RegionKernel{{Kernel: 0, Calls: 2, NS: 46_000}, {Kernel: 0, Calls: 1, NS: 8_500}}}}
-	a.chooseSpeakers()
-	a.mark(pick.Match{Result: 0, Verdict: pick.Sound})
-	if err := a.judge(t0()); err != nil {
-		t.Fatal(err)
-	}
+	a.reader().chooseSpeakers()
+	a.reader().mark(pick.Match{Result: 0, Verdict: pick.Sound})
+	a.judge()
 	k := &a.res.Kernels[0]
 	if !k.Counted.Verified || len(k.Counted.Note) != 1 || !k.Counted.Note[0].Is(countedAlike) || k.Counted.Note[0].Number("calls") != 1 || k.Counted.Note[0].Number("of") != 4 {
 		t.Errorf("%+v", k.Counted)
@@ -95,10 +89,8 @@ func TestShortElsewhere(t *testing.T) {
 	a := timedKernel(1_700, 1_760, 1_800)
 	a.count(4_600, use(5, 5, 5, nil))
 	a.res.Regions = []Region{{Top: []RegionKernel{{Kernel: 0, Calls: 1, NS: 4_150}}}}
-	a.chooseSpeakers()
-	if err := a.judge(t0()); err != nil {
-		t.Fatal(err)
-	}
+	a.reader().chooseSpeakers()
+	a.judge()
 	if k := &a.res.Kernels[0]; k.Limiter.Kind != LimitLaunch || hasFact(k.Limiter.Why, codeVerdictHolds) {
 		t.Errorf("%+v", k.Limiter)
 	}

@@ -94,17 +94,7 @@ func analyzeTimeline(tl *timeline.Timeline, th Thresholds) (*Result, error) {
 	if err := a.takeTimeline(ctx, tl); err != nil {
 		return nil, err
 	}
-	for _, step := range []func() error{
-		func() error { return a.readTargets(ctx) }, func() error { return a.findPeaks(ctx) }, func() error { return a.judge(ctx) },
-		func() error { return a.countRegions(ctx) }, func() error { return a.utilize(ctx) }, func() error { return a.advise(ctx) },
-		func() error { return a.trim(ctx) },
-	} {
-		if err := step(); err != nil {
-			return nil, err
-		}
-	}
-	a.res.Warnings, a.res.Missing = a.notes.merged(tl)
-	return a.res, nil
+	return a.takeAll(ctx)
 }
 
 func parts(s *Split) map[string]int64 {

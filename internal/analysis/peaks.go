@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 
@@ -10,29 +9,37 @@ import (
 	"github.com/deepprof/deepprof/internal/gpu"
 )
 
+// A peakFinder says what the GPUs of a result can do. It reads what it holds but
+// for Environment.GPUs and Roofline.Roofs of the result.
+type peakFinder struct {
+	*counters
+	run *runRecord
+	res *Result
+	tl  *timed // nil without a timeline
+}
+
 // findPeaks gives each GPU its limits: from counters where a launch on it
 // carries them, else from device properties or the table, and marked.
-func (a *analyzer) findPeaks(context.Context) error {
-	a.gpusFromCounters()
-	for i := range a.res.Environment.GPUs {
-		g := &a.res.Environment.GPUs[i]
-		a.peaksOf(g)
+func (pf *peakFinder) findPeaks() {
+	pf.gpusFromCounters()
+	for i := range pf.res.Environment.GPUs {
+		g := &pf.res.Environment.GPUs[i]
+		pf.peaksOf(g)
 	}
-	if best := a.bestLaunch(-1); best != nil {
-		a.res.Roofline.Roofs = roofs(best)
+	if best := pf.bestLaunch(-1); best != nil {
+		pf.res.Roofline.Roofs = roofs(best)
 	}
-	return nil
 }
 
 // bestLaunch is the counted launch of a device that ran longest among those
 // with peaks: short ones measure their clock coarsely.
-func (a *analyzer) bestLaunch(device int) *launch {
+func (c *counters) bestLaunch(device int) *launch {
 	var best *launch
 	score := func(l *launch) (int, float64) {
 		flops, bytes := l.limits()
 		return len(flops) + len(bytes), l.values["gpu__time_duration.sum"]
 	}
-	for _, l := range a.measured() {
+	for _, l := range c.measured() {
 		if device >= 0 && l.res.Device >= 0 && l.res.Device != device {
 			continue
 		}
@@ -56,15 +63,15 @@ func (a *analyzer) bestLaunch(device int) *launch {
 }
 
 // gpusFromCounters describes the devices of reports where there is no timeline.
-func (a *analyzer) gpusFromCounters() {
-	if a.tl != nil && len(a.res.Environment.GPUs) > 0 {
+func (pf *peakFinder) gpusFromCounters() {
+	if pf.tl != nil && len(pf.res.Environment.GPUs) > 0 {
 		return // numbers of devices differ between the tools where not all are visible
 	}
 	known := map[int]bool{}
-	for _, g := range a.res.Environment.GPUs {
+	for _, g := range pf.res.Environment.GPUs {
 		known[g.Device] = true
 	}
-	for _, l := range a.measured() {
+	for _, l := range pf.measured() {
 		device := max(0, l.res.Device)
 		if known[device] {
 			continue
@@ -78,21 +85,21 @@ func (a *analyzer) gpusFromCounters() {
 		if text := l.texts["device__attribute_display_name"]; text != "" {
 			g.Name = text
 		}
-		a.res.Environment.GPUs = append(a.res.Environment.GPUs, g)
+		pf.res.Environment.GPUs = append(pf.res.Environment.GPUs, g)
 	}
-	slices.SortFunc(a.res.Environment.GPUs, func(x, y GPU) int { return cmp.Compare(x.Device, y.Device) })
+	slices.SortFunc(pf.res.Environment.GPUs, func(x, y GPU) int { return cmp.Compare(x.Device, y.Device) })
 }
 
 // highestClock of a device in Hz, 0 where nothing says.
-func (a *analyzer) highestClock(device int) float64 {
-	if a.tl != nil {
-		for _, g := range a.tl.t.GPUs {
+func (c *counters) highestClock(tl *timed, device int) float64 {
+	if tl != nil {
+		for _, g := range tl.t.GPUs {
 			if g.CUDADevice == device && g.ClockHz > 0 {
 				return float64(g.ClockHz)
 			}
 		}
 	}
-	for _, l := range a.measured() {
+	for _, l := range c.measured() {
 		if khz, ok := l.value(counterClockRate); ok && max(0, l.res.Device) == device {
 			return khz * 1000
 		}
@@ -102,9 +109,9 @@ func (a *analyzer) highestClock(device int) float64 {
 
 // peaksOf lists what a GPU can do at its highest clock, which MFU and MBU are
 // held against.
-func (a *analyzer) peaksOf(g *GPU) {
-	hz := a.highestClock(g.Device)
-	best := a.bestLaunch(g.Device)
+func (pf *peakFinder) peaksOf(g *GPU) {
+	hz := pf.highestClock(pf.tl, g.Device)
+	best := pf.bestLaunch(g.Device)
 	var flops map[gpu.DType]limit
 	var bytes map[string]limit
 	if best != nil {
@@ -114,7 +121,7 @@ func (a *analyzer) peaksOf(g *GPU) {
 		if p, ok := bytes[level]; ok {
 			g.Peaks = append(g.Peaks, p.memory(level))
 		} else if level == levelDRAM {
-			a.memoryFromProperties(g)
+			pf.memoryFromProperties(g)
 		}
 	}
 	arch, known := gpu.Lookup(g.Compute)
@@ -136,13 +143,13 @@ func (a *analyzer) peaksOf(g *GPU) {
 	}
 }
 
-func (a *analyzer) memoryFromProperties(g *GPU) {
-	if a.tl == nil {
+func (pf *peakFinder) memoryFromProperties(g *GPU) {
+	if pf.tl == nil {
 		return
 	}
-	for _, have := range a.tl.t.GPUs {
+	for _, have := range pf.tl.t.GPUs {
 		if have.CUDADevice == g.Device && have.MemoryBandwidth > 0 {
-			hz := a.run.memoryHz[have.UUID]
+			hz := pf.run.memoryHz[have.UUID]
 			if hz > 0 && have.MemoryBandwidth%hz != 0 { // not the clock that the bandwidth was computed from
 				hz = 0
 			}

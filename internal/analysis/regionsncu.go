@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -16,31 +15,30 @@ const timesOfNcu = "ncu"
 
 // regionsOfNcu makes regions of the ranges around what ncu counted, where there
 // is no timeline.
-func (a *analyzer) regionsOfNcu(context.Context) error {
-	if a.tl != nil || len(a.counted)+len(a.ranges) == 0 {
-		return nil
+func (cr *counterReader) regionsOfNcu() {
+	if len(cr.counted)+len(cr.ranges) == 0 {
+		return
 	}
 	var results []pick.Counted
-	for _, l := range slices.Concat(a.counted, a.ranges) {
+	for _, l := range slices.Concat(cr.counted, cr.ranges) {
 		c := pick.FromResult(l.res)
 		c.Report = l.report
 		results = append(results, c)
 	}
 	report := pick.CountedRegions(results, pick.RegionOptions{Metrics: regionMetrics, Aggregate: true})
 	if len(report.Regions) == 0 {
-		return nil
+		return
 	}
-	a.regionReport = report
-	a.ncuRegionRows(report)
-	a.ncuTopKernels()
-	if a.in.onlyCounters() {
-		a.notes.lackInstead(NoTimeline, fact.New(NoTimeline, fact.IDs("unknown", "quantity", []string{"times", "stages", "gaps"})))
+	cr.regions = report
+	cr.ncuRegionRows(report)
+	cr.ncuTopKernels()
+	if cr.in.onlyCounters() {
+		cr.notes.lackInstead(NoTimeline, fact.New(NoTimeline, fact.IDs("unknown", "quantity", []string{"times", "stages", "gaps"})))
 	}
-	a.notes.lack(RegionsUnderNcu, a.underNcu()...)
-	return nil
+	cr.notes.lack(RegionsUnderNcu, cr.underNcu(cr.res)...)
 }
 
-func (a *analyzer) ncuRegionRows(report *pick.RegionReport) {
+func (cr *counterReader) ncuRegionRows(report *pick.RegionReport) {
 	type key struct{ path, domain, style string }
 	place := map[key]int{}
 	for i := range report.Regions {
@@ -59,21 +57,21 @@ func (a *analyzer) ncuRegionRows(report *pick.RegionReport) {
 			out.Kernels, out.KernelNS = int64(p.Inclusive.Launches), p.Inclusive.KernelNS
 			out.SelfKernels, out.SelfNS = int64(p.Exclusive.Launches), p.Exclusive.KernelNS
 		}
-		place[key{r.Path, r.Domain, r.Style}] = len(a.res.Regions)
-		a.res.Regions = append(a.res.Regions, out)
+		place[key{r.Path, r.Domain, r.Style}] = len(cr.res.Regions)
+		cr.res.Regions = append(cr.res.Regions, out)
 	}
 }
 
 // ncuTopKernels names the kernels of each region by the time of their counted
 // launches under ncu.
-func (a *analyzer) ncuTopKernels() {
+func (cr *counterReader) ncuTopKernels() {
 	byPath := map[string][]int{}
-	for i := range a.res.Regions {
-		byPath[a.res.Regions[i].Path] = append(byPath[a.res.Regions[i].Path], i)
+	for i := range cr.res.Regions {
+		byPath[cr.res.Regions[i].Path] = append(byPath[cr.res.Regions[i].Path], i)
 	}
-	for k := range a.res.Kernels {
+	for k := range cr.res.Kernels {
 		sums := map[int]*RegionKernel{}
-		for _, l := range a.launches[k] {
+		for _, l := range cr.launches[k] {
 			c := pick.FromResult(l.res)
 			for path := range c.Enclosing() {
 				for _, i := range byPath[path] {
@@ -86,23 +84,23 @@ func (a *analyzer) ncuTopKernels() {
 			}
 		}
 		for i, row := range sums {
-			a.res.Regions[i].Top = append(a.res.Regions[i].Top, *row)
+			cr.res.Regions[i].Top = append(cr.res.Regions[i].Top, *row)
 		}
 	}
-	for i := range a.res.Regions {
-		top := a.res.Regions[i].Top
+	for i := range cr.res.Regions {
+		top := cr.res.Regions[i].Top
 		slices.SortFunc(top, func(x, y RegionKernel) int {
 			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Kernel, y.Kernel))
 		})
-		a.res.Regions[i].Top = top[:min(len(top), maxTop)]
+		cr.res.Regions[i].Top = top[:min(len(top), maxTop)]
 	}
 }
 
 // judgeRanges decides what limits each region that ncu measured as a whole, and
 // places it on the roofline: by its range of median duration.
-func (a *analyzer) judgeRanges(context.Context) error {
+func (j *judgment) judgeRanges() {
 	byPath := map[string][]*launch{}
-	for _, l := range a.ranges {
+	for _, l := range j.ranges {
 		c := pick.FromResult(l.res)
 		if c.Graph {
 			continue
@@ -112,24 +110,23 @@ func (a *analyzer) judgeRanges(context.Context) error {
 		}
 	}
 	placed := 0
-	for i := range a.res.Regions {
-		r := &a.res.Regions[i]
+	for i := range j.res.Regions {
+		r := &j.res.Regions[i]
 		list := byPath[r.Path]
 		if len(list) == 0 || r.Counters == nil || r.Counters.Method == "kernel" {
 			continue
 		}
 		l := speaker(list, 0)
-		limiter := decide(l, a.th)
+		limiter := decide(l, j.th)
 		r.Counters.Limiter = &limiter
 		r.Counters.Point = rangePoints(l)
 		if len(r.Counters.Point) > 0 {
 			placed++
 		}
 	}
-	if roof := &a.res.Roofline; placed > 0 && roof.Why.Is(codeNoRoofRanges) {
+	if roof := &j.res.Roofline; placed > 0 && roof.Why.Is(codeNoRoofRanges) {
 		roof.Why = fact.New(codeRoofOfRanges, fact.Count("n", placed))
 	}
-	return nil
 }
 
 // rangePoints are the points of a range on the roofline; they name no kernel.
@@ -196,9 +193,9 @@ func (l *Limiter) param(key string) fact.Param {
 }
 
 // measured are the launches with counters, or the ranges where no launch has.
-func (a *analyzer) measured() []*launch {
-	if len(a.counted) > 0 {
-		return a.counted
+func (c *counters) measured() []*launch {
+	if len(c.counted) > 0 {
+		return c.counted
 	}
-	return a.ranges
+	return c.ranges
 }

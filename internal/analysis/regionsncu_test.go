@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"context"
 	"math"
 	"strings"
 	"testing"
@@ -81,11 +80,12 @@ func TestRooflineSaysWhereRangesAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := analyzerWith(in)
-	for _, step := range []func(context.Context) error{a.readCounters, a.regionsOfNcu, a.findPeaks, a.judge, a.countRegions} {
-		if err := step(t0()); err != nil {
-			t.Fatal(err)
-		}
+	if a.counters, err = a.reader().read(t0()); err != nil {
+		t.Fatal(err)
 	}
+	a.peaks().findPeaks()
+	a.judge()
+	a.judgment().countRegions()
 	for _, l := range a.ranges {
 		for name := range l.values {
 			if strings.Contains(name, "ops_path_tensor") && strings.Contains(name, "src_bf16") && strings.HasSuffix(name, ".sum") {
@@ -93,9 +93,7 @@ func TestRooflineSaysWhereRangesAre(t *testing.T) {
 			}
 		}
 	}
-	if err := a.judgeRanges(t0()); err != nil {
-		t.Fatal(err)
-	}
+	a.judgment().judgeRanges()
 	g := regionOf(t, a.res, "prefill")
 	if why := a.res.Roofline.Why; len(g.Counters.Point) == 0 || !why.Is(codeRoofOfRanges) || why.Number("n") != 1 {
 		t.Errorf("%d points of prefill; the roofline says %+v", len(g.Counters.Point), why)

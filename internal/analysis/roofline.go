@@ -15,7 +15,7 @@ const minorShare = 0.1
 
 // place puts a kernel on the roofline: a point for each type that it computes
 // in and each memory level that was counted.
-func (a *analyzer) place(k *Kernel, l *launch) {
+func (j *judgment) place(k *Kernel, l *launch) {
 	d := l.counts()
 	flops, bytes := l.limits()
 	if share, by, counter := l.attained(d, flops, bytes); share > 0 {
@@ -101,17 +101,17 @@ func (l *launch) rulesOtherwise(v *Limiter) {
 	v.Why = append(v.Why, fact.New(codeRulesDiffer, fact.Share("share", memory/100)))
 }
 
-func (a *analyzer) gatherPoints() {
-	r := &a.res.Roofline
-	for i := range a.res.Kernels {
-		r.Points = append(r.Points, a.res.Kernels[i].Point...)
+func (j *judgment) gatherPoints() {
+	r := &j.res.Roofline
+	for i := range j.res.Kernels {
+		r.Points = append(r.Points, j.res.Kernels[i].Point...)
 	}
 	slices.SortStableFunc(r.Points, func(x, y Point) int { return cmp.Compare(y.NS, x.NS) })
 	switch {
 	case len(r.Points) > 0:
-	case len(a.counted) == 0 && len(a.ranges) > 0:
+	case len(j.counted) == 0 && len(j.ranges) > 0:
 		r.Why = fact.New(codeNoRoofRanges)
-	case len(a.counted) == 0:
+	case len(j.counted) == 0:
 		r.Why = fact.New(codeNoRoofCounters)
 	case len(r.Roofs) == 0:
 		r.Why = fact.New(codeNoRoofPeaks)
@@ -120,7 +120,7 @@ func (a *analyzer) gatherPoints() {
 	}
 	for _, p := range r.Points {
 		if p.Attained > 1.05 {
-			a.notes.warn(AboveRoof, fact.Name("kernel", p.Kernel), fact.Share("share", p.Attained-1), fact.ID("dtype", "peak", p.DType), fact.ID("memory", "peak", p.Memory))
+			j.notes.warn(AboveRoof, fact.Name("kernel", p.Kernel), fact.Share("share", p.Attained-1), fact.ID("dtype", "peak", p.DType), fact.ID("memory", "peak", p.Memory))
 		}
 	}
 }

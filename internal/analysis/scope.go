@@ -54,7 +54,7 @@ func (a *analyzer) findScope() {
 		whole(fact.New(scopeInvalid, fact.Error("error", err)), err)
 		return
 	}
-	a.unmatched(filters.Unmatched)
+	a.notes.unmatched(filters.Unmatched)
 	s := &scoped{match: a.tl.at.OpMatcher(filters.Match), selects: filters.Match, kernels: make([]bool, len(a.tl.t.Kernels))}
 	launched := a.tl.mark(s)
 	if launched == 0 {

@@ -222,12 +222,12 @@ func nextToken(steps []timeline.StepRow) *NextToken {
 
 // servingWork holds the steps of a server against the peaks, by the work that the
 // config of its model tells.
-func (a *analyzer) servingWork(context.Context) error {
-	s := a.res.Serving
+func (ut *utilizer) servingWork() error {
+	s := ut.res.Serving
 	if s == nil || len(s.Steps) == 0 {
 		return nil
 	}
-	model, dtype, err := a.servingModel()
+	model, dtype, err := ut.servingModel()
 	if err != nil || model == nil {
 		return err
 	}
@@ -236,14 +236,14 @@ func (a *analyzer) servingWork(context.Context) error {
 		ok = s.askedFor(&seen)
 	}
 	if !ok {
-		a.notes.lack(ServingNoContext)
+		ut.notes.lack(ServingNoContext)
 		return nil
 	}
 	if profiled, _ := s.mean(load.Profiled); profiled.context > 0 {
 		seen.context = profiled.context
 	}
 	for i := range s.Steps {
-		a.stepWork(&s.Steps[i], model, dtype, seen)
+		ut.stepWork(&s.Steps[i], model, dtype, seen)
 	}
 	return nil
 }
@@ -261,17 +261,17 @@ func (s *Serving) askedFor(m *clientMeans) bool {
 }
 
 // servingModel is the model of the plan of a run; nil where it has none.
-func (a *analyzer) servingModel() (*flops.Model, string, error) {
-	if a.in.Run == "" {
+func (ut *utilizer) servingModel() (*flops.Model, string, error) {
+	if ut.in.Run == "" {
 		return nil, "", nil
 	}
-	p, err := runs.PlanOf(a.in.Run)
+	p, err := runs.PlanOf(ut.in.Run)
 	if err != nil || p == nil || p.Model.Config.Values == nil {
 		return nil, "", nil // an older run, or no model
 	}
 	m, err := flops.ParseMap(p.Model.Config.Values)
 	if err != nil {
-		a.notes.unreadable(err)
+		ut.notes.unreadable(err)
 		return nil, "", nil
 	}
 	return m, p.Model.DType, nil
@@ -280,7 +280,7 @@ func (a *analyzer) servingModel() (*flops.Model, string, error) {
 // stepWork counts the work of the steps of a class. A decode step reads the cache
 // as full as its clients saw it; where that is not known, with the prompt and half
 // of the answer.
-func (a *analyzer) stepWork(c *StepClass, m *flops.Model, dtype string, seen clientMeans) {
+func (ut *utilizer) stepWork(c *StepClass, m *flops.Model, dtype string, seen clientMeans) {
 	shape, stage := flops.Shape{DType: dtype}, decodeStage
 	switch {
 	case c.Kind == engine.Decode && c.GenerationTokens != nil && *c.GenerationTokens >= 1:
@@ -304,7 +304,7 @@ func (a *analyzer) stepWork(c *StepClass, m *flops.Model, dtype string, seen cli
 	c.FLOPs, c.Bytes = float64(work.FLOPs), float64(work.Bytes.Total)
 	kind, _ := gpu.Parse(cmp.Or(counted.Model.Products, dtype))
 	base := Utilization{Method: methodAnalytic, Seconds: c.Time.Mean / 1e9, Why: because(codeOverNsys)}
-	mfu, mbu := a.utilization(base, c.FLOPs, string(kind), 0), a.utilization(base, c.Bytes, levelDRAM, 0)
+	mfu, mbu := ut.utilization(base, c.FLOPs, string(kind), 0), ut.utilization(base, c.Bytes, levelDRAM, 0)
 	c.MFU, c.MBU = &mfu, &mbu
 	if mfu.Value != nil && mbu.Value != nil {
 		c.Roof = map[bool]string{true: "flops", false: "dram"}[*mfu.Value > *mbu.Value]

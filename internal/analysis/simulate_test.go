@@ -143,7 +143,7 @@ func randomProgram(rng *rand.Rand) []action {
 }
 
 // analyzerOf is the state of an analysis whose timeline was read.
-func analyzerOf(t *testing.T, categories *Categories, tl *timeline.Timeline) *analyzer {
+func analyzerOf(t *testing.T, categories *Categories, tl *timeline.Timeline) *state {
 	t.Helper()
 	th := Thresholds{HostGap: simulatedGap}
 	a := analyzerWith(Input{Thresholds: th, Categories: categories})
@@ -204,7 +204,7 @@ func TestBoundsHold(t *testing.T) {
 
 // recordedProgram is what the host did in a stretch of a recorded timeline: the
 // thread with the most launches, its calls and the code between them.
-func recordedProgram(a *analyzer, m moment) []action {
+func recordedProgram(a *state, m moment) []action {
 	t := a.tl.t
 	kernels := map[uint32][]int{}
 	for i := range t.Kernels {

@@ -233,7 +233,7 @@ func (tl *timed) passTimes(s *Stage, wall int64, async bool) {
 func (a *analyzer) stageTimes() {
 	for s := range a.res.Stages {
 		for k := range a.res.Kernels {
-			if calls, ns := a.inStage(s, k, a.tl.inScope); calls > 0 {
+			if calls, ns := a.res.inStage(s, k, a.tl.inScope); calls > 0 {
 				a.res.Kernels[k].Stages = append(a.res.Kernels[k].Stages, StageTime{Stage: a.res.Stages[s].Name, Calls: calls, NS: ns})
 			}
 		}
@@ -241,11 +241,11 @@ func (a *analyzer) stageTimes() {
 }
 
 // inStage is how often and how long a kernel ran in a stage, by sums over regions.
-func (a *analyzer) inStage(stage, kernel int, sums map[regionGroup]*callTime) (calls, ns int64) {
-	if len(a.res.Stages[stage].ids) == 0 {
-		return a.res.Kernels[kernel].Calls, a.res.Kernels[kernel].TotalNS
+func (r *Result) inStage(stage, kernel int, sums map[regionGroup]*callTime) (calls, ns int64) {
+	if len(r.Stages[stage].ids) == 0 {
+		return r.Kernels[kernel].Calls, r.Kernels[kernel].TotalNS
 	}
-	for _, id := range a.res.Stages[stage].ids {
+	for _, id := range r.Stages[stage].ids {
 		if c := sums[regionGroup{id, uint32(kernel)}]; c != nil {
 			calls += c.calls
 			ns += c.ns

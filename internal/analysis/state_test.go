@@ -1,30 +1,97 @@
 package analysis
 
+import "context"
+
+// A state is what the steps of an analysis have made so far, for tests of single
+// steps.
+type state struct {
+	*analyzer
+	*counters
+}
+
+func newState(a *analyzer, c counters) *state {
+	if c.launches == nil {
+		c.launches = map[int][]*launch{}
+	}
+	if c.launchOf == nil {
+		c.launchOf = map[int]*launch{}
+	}
+	c.chosen = map[string]bool{}
+	return &state{a, &c}
+}
+
 // analyzerWith is an analysis of an input of which nothing was read yet.
-func analyzerWith(in Input) *analyzer {
+func analyzerWith(in Input) *state {
 	by, err := newRules(&in)
 	if err != nil {
 		panic(err) // the built-in categories do not load
 	}
-	return newAnalyzer(in, by)
+	return newState(newAnalyzer(in, by), counters{})
+}
+
+func (s *state) reader() *counterReader {
+	if s.byKey == nil {
+		s.byKey = map[kernelKey]int{}
+	}
+	return &counterReader{counters: s.counters, rules: s.rules, in: &s.in, run: s.run, res: s.res, notes: &s.notes, tl: s.tl, byKey: s.byKey}
+}
+
+func (s *state) peaks() *peakFinder {
+	return &peakFinder{counters: s.counters, run: s.run, res: s.res, tl: s.tl}
+}
+
+func (s *state) judgment() *judgment {
+	return &judgment{counters: s.counters, th: s.th, res: s.res, notes: &s.notes, tl: s.tl}
+}
+
+func (s *state) judge() { s.counters = s.judgment().judge() }
+
+func (s *state) utilizer() *utilizer {
+	return &utilizer{counters: s.counters, th: s.th, in: &s.in, run: s.run, self: s.self, res: s.res, notes: &s.notes, tl: s.tl}
+}
+
+func (s *state) executed(stage *Stage, counted *stageCounts) {
+	u := s.utilizer()
+	u.executed(stage, counted)
+	s.res.Findings = append(s.res.Findings, u.found...)
+}
+
+func (s *state) operators() *operatorReader {
+	return &operatorReader{counters: s.counters, in: &s.in, self: s.self, res: s.res, notes: &s.notes, tl: s.tl}
 }
 
 // saved runs parts of the search for savings on what an analysis has got.
-func (a *analyzer) saved(parts ...func(*savings)) {
-	sv := &savings{th: a.th, res: a.res, tl: a.tl, launchOf: a.launchOf, stages: a.clock(), list: a.res.Opportunities}
+func (s *state) saved(parts ...func(*savings)) {
+	sv := &savings{th: s.th, res: s.res, tl: s.tl, launchOf: s.launchOf, stages: s.clock(), list: s.res.Opportunities}
 	for _, part := range parts {
 		part(sv)
 	}
-	a.res.Opportunities = sv.list
+	s.res.Opportunities = sv.list
 }
 
 // told runs parts of the conclusion on what an analysis has got.
-func (a *analyzer) told(parts ...func(*conclusion)) {
-	cn := &conclusion{th: a.th, in: &a.in, res: a.res, notes: &a.notes, tl: a.tl, stages: a.clock(), found: a.res.Findings}
+func (s *state) told(parts ...func(*conclusion)) {
+	cn := &conclusion{th: s.th, in: &s.in, res: s.res, notes: &s.notes, tl: s.tl, stages: s.clock(), found: s.res.Findings}
 	for _, part := range parts {
 		part(cn)
 	}
-	a.res.Findings = cn.found
+	s.res.Findings = cn.found
 }
 
-func (a *analyzer) clock() *stageClock { return newStageClock(a.res.Stages, a.tl, a.self) }
+func (s *state) clock() *stageClock { return newStageClock(s.res.Stages, s.tl, s.self) }
+
+// takeAll runs the steps that follow the reading of a timeline.
+func (s *state) takeAll(ctx context.Context) (*Result, error) {
+	if err := s.reader().readTargets(); err != nil {
+		return nil, err
+	}
+	sure := s.analyzer.judge(s.counters)
+	found, err := s.utilize(sure)
+	if err != nil {
+		return nil, err
+	}
+	s.advise(sure, found)
+	s.res.trim()
+	s.res.Warnings, s.res.Missing = s.notes.merged(s.timeline())
+	return s.res, ctx.Err()
+}

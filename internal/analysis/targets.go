@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"context"
 	"math"
 	"slices"
 	"strings"
@@ -13,23 +12,23 @@ import (
 
 // readTargets says of each kernel why it was, or was not, counted, and checks
 // that the launches counted are those that were meant.
-func (a *analyzer) readTargets(context.Context) error {
-	if a.tl == nil || a.in.Targets == "" && len(a.counted)+len(a.ranges) == 0 {
+func (cr *counterReader) readTargets() error {
+	if cr.in.Targets == "" && len(cr.counted)+len(cr.ranges) == 0 {
 		return nil
 	}
 	var targets *pick.Targets
-	if a.in.Targets != "" {
-		data, err := readFile(a.in.Targets)
+	if cr.in.Targets != "" {
+		data, err := readFile(cr.in.Targets)
 		if err == nil {
 			targets, err = pick.ParseTargets(data)
 		}
 		if err != nil {
-			a.notes.unreadable(err)
+			cr.notes.unreadable(err)
 		}
 	}
-	launches := pick.Load(a.tl.at)
+	launches := pick.Load(cr.tl.at)
 	if targets != nil && !targets.Fits(launches) {
-		a.notes.warn(TargetsStale, fact.File("file", a.in.rel(a.in.Targets)))
+		cr.notes.warn(TargetsStale, fact.File("file", cr.in.rel(cr.in.Targets)))
 		targets = nil
 	}
 	if targets == nil {
@@ -38,17 +37,17 @@ func (a *analyzer) readTargets(context.Context) error {
 			return err
 		}
 	} else {
-		a.reasons(targets)
+		cr.reasons(targets)
 	}
-	if len(a.counted)+len(a.ranges) == 0 {
+	if len(cr.counted)+len(cr.ranges) == 0 {
 		return nil
 	}
-	return a.verify(targets, launches)
+	return cr.verify(targets, launches)
 }
 
-func (a *analyzer) verify(targets *pick.Targets, launches *pick.Launches) error {
+func (cr *counterReader) verify(targets *pick.Targets, launches *pick.Launches) error {
 	var results []pick.Counted
-	for _, l := range slices.Concat(a.counted, a.ranges) {
+	for _, l := range slices.Concat(cr.counted, cr.ranges) {
 		c := pick.FromResult(l.res)
 		c.Report = l.report
 		results = append(results, c)
@@ -58,39 +57,39 @@ func (a *analyzer) verify(targets *pick.Targets, launches *pick.Launches) error 
 		return err
 	}
 	for _, w := range v.Warnings {
-		a.notes.add(Note{Fact: w.Fact})
+		cr.notes.add(Note{Fact: w.Fact})
 	}
 	options := pick.RegionOptions{Metrics: regionMetrics, Aggregate: true}
 	if targets.Regions != nil {
 		options = *targets.Regions
 	}
-	if a.regionReport, err = pick.Regions(launches, results, v, options); err != nil {
+	if cr.regions, err = pick.Regions(launches, results, v, options); err != nil {
 		return err
 	}
-	lasting := a.regionReport.Lasting()
+	lasting := cr.regions.Lasting()
 	for _, m := range v.Matches {
-		if m.Result >= len(a.counted) {
+		if m.Result >= len(cr.counted) {
 			continue
 		}
-		l := a.counted[m.Result]
+		l := cr.counted[m.Result]
 		l.lastsNS, l.typical = float64(lasting[m.Result]), m.Role == pick.RoleTypical
 		if m.Verdict == pick.Doubtful && m.Why != nil {
 			l.doubt = &m.Why.Fact
 		}
 	}
-	a.chooseSpeakers()
+	cr.chooseSpeakers()
 	for _, m := range v.Matches {
-		a.mark(m)
+		cr.mark(m)
 	}
-	a.picked(targets, v)
-	a.unmatched(a.regionReport.Unmatched)
-	a.partsOnly = !options.Aggregate
-	return a.keepKernels(launches, options)
+	cr.picked(targets, v)
+	cr.notes.unmatched(cr.regions.Unmatched)
+	cr.partsOnly = !options.Aggregate
+	return cr.keepKernels(launches, options)
 }
 
 // keepKernels leaves out of the regions' lists what patterns leave out of their
 // counters.
-func (a *analyzer) keepKernels(l *pick.Launches, o pick.RegionOptions) error {
+func (cr *counterReader) keepKernels(l *pick.Launches, o pick.RegionOptions) error {
 	if len(o.KernelInclude)+len(o.KernelExclude) == 0 {
 		return nil
 	}
@@ -99,38 +98,38 @@ func (a *analyzer) keepKernels(l *pick.Launches, o pick.RegionOptions) error {
 		return err
 	}
 	left := map[int]bool{}
-	for i, row := range a.tl.kernel {
+	for i, row := range cr.tl.kernel {
 		if !keeps(i) {
 			left[int(row)] = true
 		}
 	}
-	for i := range a.res.Regions {
-		r := &a.res.Regions[i]
+	for i := range cr.res.Regions {
+		r := &cr.res.Regions[i]
 		r.Top = slices.DeleteFunc(r.Top, func(k RegionKernel) bool { return left[k.Kernel] })
 	}
 	return nil
 }
 
 // unmatched names what the configuration asks for and the timeline lacks.
-func (a *analyzer) unmatched(list []pick.Unmatched) {
+func (n *notes) unmatched(list []pick.Unmatched) {
 	for _, u := range list {
-		a.notes.addMissing(Note{Fact: u.Fact()})
+		n.addMissing(Note{Fact: u.Fact()})
 	}
 }
 
 // mark notes on the kernel what came of checking the launch that speaks for it.
-func (a *analyzer) mark(m pick.Match) {
-	if m.Result >= len(a.counted) {
+func (cr *counterReader) mark(m pick.Match) {
+	if m.Result >= len(cr.counted) {
 		return
 	}
-	l := a.counted[m.Result]
-	for i := range a.res.Kernels {
-		if a.launchOf[i] != l {
+	l := cr.counted[m.Result]
+	for i := range cr.res.Kernels {
+		if cr.launchOf[i] != l {
 			continue
 		}
-		c := a.res.Kernels[i].Counted
+		c := cr.res.Kernels[i].Counted
 		c.Verified = m.Verdict == pick.Sound || m.Verdict == pick.Unexpected
-		if m.Verdict != pick.Sound && l.alike < 2 && (a.in.Targets != "" || m.Verdict != pick.Unexpected) {
+		if m.Verdict != pick.Sound && l.alike < 2 && (cr.in.Targets != "" || m.Verdict != pick.Unexpected) {
 			c.Note = nil
 			if m.Why != nil {
 				c.Note = []fact.Fact{m.Why.Fact}
@@ -143,7 +142,7 @@ func (a *analyzer) mark(m pick.Match) {
 // leftNames is how many kernels that were not counted are named for a reason.
 const leftNames = 10
 
-func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
+func (cr *counterReader) picked(t *pick.Targets, v *pick.Verification) {
 	p := &Picked{Counted: v.Groups, Coverage: v.CoverageRegions, CoverageAll: v.CoverageAll, Groups: t.Totals.EligibleGroups, PredictedSec: t.Predicted.Seconds}
 	for _, g := range t.Groups {
 		if g.Chosen {
@@ -155,18 +154,18 @@ func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
 			row := RegionCoverage{Region: strings.TrimSuffix(r.Expr, "/"), Coverage: r.Coverage}
 			if r.Why != nil {
 				row.Why = &r.Why.Fact
-				a.notes.warn(RegionUncovered, fact.Region("region", row.Region), fact.Share("coverage", r.Coverage), fact.Share("goal", t.Limits.Coverage), fact.Because("why", r.Why.Fact))
+				cr.notes.warn(RegionUncovered, fact.Region("region", row.Region), fact.Share("coverage", r.Coverage), fact.Share("goal", t.Limits.Coverage), fact.Because("why", r.Why.Fact))
 			}
 			p.ByRegion = append(p.ByRegion, row)
 		}
 	}
 	for _, w := range t.Warnings {
-		a.notes.add(Note{Fact: w.Fact, Step: plan.StepNcu})
+		cr.notes.add(Note{Fact: w.Fact, Step: plan.StepNcu})
 	}
-	if a.in.Targets == "" { // ncu was told by hand what to count
+	if cr.in.Targets == "" { // ncu was told by hand what to count
 		p.Chosen = v.Groups
-		for i := range a.res.Kernels {
-			if a.res.Kernels[i].Calls > 0 {
+		for i := range cr.res.Kernels {
+			if cr.res.Kernels[i].Calls > 0 {
 				p.Groups++
 			}
 		}
@@ -178,13 +177,13 @@ func (a *analyzer) picked(t *pick.Targets, v *pick.Verification) {
 			p.LeftOut = append(p.LeftOut, n)
 		}
 	}
-	for _, c := range a.res.Method.Commands {
+	for _, c := range cr.res.Method.Commands {
 		if c.Stage == "ncu" {
 			p.ActualSec += c.Seconds
 		}
 	}
-	a.res.Method.Picked = p
-	a.res.Method.Clock = a.countersClock()
+	cr.res.Method.Picked = p
+	cr.res.Method.Clock = cr.countersClock()
 }
 
 // leftOut is what was not counted for one reason, with its longest kernels.
@@ -204,10 +203,10 @@ func leftOut(l *pick.LeftOut) Note {
 }
 
 // countersClock is what the counters were taken under.
-func (a *analyzer) countersClock() fact.Fact {
+func (cr *counterReader) countersClock() fact.Fact {
 	low, high, locked := 0.0, 0.0, 0
-	for _, l := range a.counted {
-		if hz := a.clockOf(l); hz > 0 {
+	for _, l := range cr.counted {
+		if hz := cr.clockOf(l); hz > 0 {
 			if low == 0 || hz < low {
 				low = hz
 			}
@@ -225,7 +224,7 @@ func (a *analyzer) countersClock() fact.Fact {
 		params = append(params, fact.Num("high", fact.KindHertz, high))
 	}
 	switch {
-	case locked == len(a.counted):
+	case locked == len(cr.counted):
 		params = append(params, fact.ID("lock", "clock-lock", "locked"))
 	case locked == 0:
 		params = append(params, fact.ID("lock", "clock-lock", "free"))
@@ -244,9 +243,9 @@ const clockSlack = 1.001
 
 // clockOf is the clock of the SMs during a launch, 0 where that is not known: of
 // short launches it may come out above what the device can do.
-func (a *analyzer) clockOf(l *launch) float64 {
+func (cr *counterReader) clockOf(l *launch) float64 {
 	hz, _ := l.smClock()
-	if highest := a.highestClock(max(0, l.res.Device)); highest > 0 && hz > clockSlack*highest {
+	if highest := cr.highestClock(cr.tl, max(0, l.res.Device)); highest > 0 && hz > clockSlack*highest {
 		return 0
 	}
 	return hz
@@ -254,12 +253,12 @@ func (a *analyzer) clockOf(l *launch) float64 {
 
 // underNcu is what ncu does to the launches that it counts, where it does
 // something.
-func (a *analyzer) underNcu() []fact.Param {
+func (c *counters) underNcu(r *Result) []fact.Param {
 	var does []string
-	if a.emptiesCaches() {
+	if r.emptiesCaches() {
 		does = append(does, "empties-caches")
 	}
-	if slices.ContainsFunc(a.counted, func(l *launch) bool { return l.res.ClockLocked != nil && *l.res.ClockLocked }) {
+	if slices.ContainsFunc(c.counted, func(l *launch) bool { return l.res.ClockLocked != nil && *l.res.ClockLocked }) {
 		does = append(does, "sets-clock")
 	}
 	if len(does) == 0 {
@@ -270,35 +269,35 @@ func (a *analyzer) underNcu() []fact.Param {
 
 // emptiesCaches tells whether ncu was left to flush the caches before each pass, as
 // it does unless told otherwise; reports do not hold it.
-func (a *analyzer) emptiesCaches() bool {
-	return !slices.ContainsFunc(a.res.Method.Commands, func(c StageCommand) bool {
+func (r *Result) emptiesCaches() bool {
+	return !slices.ContainsFunc(r.Method.Commands, func(c StageCommand) bool {
 		return c.Stage == "ncu" && c.has("--cache-control=none")
 	})
 }
 
-func (a *analyzer) reasons(t *pick.Targets) {
-	a.notes.use(a.in.Targets, "targets")
+func (cr *counterReader) reasons(t *pick.Targets) {
+	cr.notes.use(cr.in.Targets, "targets")
 	for _, step := range t.Ladder {
 		params := []fact.Param{fact.Name("mode", step.Mode), fact.Because("reason", step.Reason.Fact)}
 		if step.Outcome != "" {
 			params = append(params, fact.ID("outcome", "outcome", step.Outcome))
 		}
-		a.res.Method.Ladder = append(a.res.Method.Ladder, Note{Fact: fact.New(ReplayMode, params...)})
+		cr.res.Method.Ladder = append(cr.res.Method.Ladder, Note{Fact: fact.New(ReplayMode, params...)})
 	}
-	a.unmatched(t.Unmatched)
+	cr.notes.unmatched(t.Unmatched)
 	for i := range t.Groups {
 		g := &t.Groups[i]
 		key := kernelKey{g.Demangled, wide(g.Grid), wide(g.Block)}
-		if k, ok := a.byKey[key]; ok {
-			a.res.Kernels[k].Reason = &g.Reason.Fact
-			a.chosen[a.res.Kernels[k].ID] = g.Chosen
+		if k, ok := cr.byKey[key]; ok {
+			cr.res.Kernels[k].Reason = &g.Reason.Fact
+			cr.chosen[cr.res.Kernels[k].ID] = g.Chosen
 			continue
 		}
-		for k := range a.res.Kernels {
-			row := &a.res.Kernels[k]
+		for k := range cr.res.Kernels {
+			row := &cr.res.Kernels[k]
 			if row.Grid == key.grid && row.Block == key.block && row.Mangled != "" && row.Mangled == g.Mangled {
 				row.Reason = &g.Reason.Fact
-				a.chosen[row.ID] = g.Chosen
+				cr.chosen[row.ID] = g.Chosen
 			}
 		}
 	}
@@ -308,8 +307,8 @@ func (a *analyzer) reasons(t *pick.Targets) {
 			left[k.Kernel] = &t.LeftOut[i].Reason.Fact
 		}
 	}
-	for i := range a.res.Kernels {
-		if k := &a.res.Kernels[i]; k.Reason == nil {
+	for i := range cr.res.Kernels {
+		if k := &cr.res.Kernels[i]; k.Reason == nil {
 			k.Reason = left[k.Short]
 		}
 	}
@@ -325,21 +324,21 @@ var regionMetrics = []string{
 }
 
 // countRegions gives regions the counters of their launches.
-func (a *analyzer) countRegions(context.Context) error {
-	if a.regionReport == nil {
-		for i := range a.res.Regions {
-			a.res.Regions[i].Why = ptrTo(fact.New(regionNoCounters))
+func (j *judgment) countRegions() {
+	if j.regions == nil {
+		for i := range j.res.Regions {
+			j.res.Regions[i].Why = ptrTo(fact.New(regionNoCounters))
 		}
-		return nil
+		return
 	}
 	type key struct{ path, style, domain string }
 	rows := map[key]*pick.Region{}
-	for i := range a.regionReport.Regions {
-		r := &a.regionReport.Regions[i]
+	for i := range j.regions.Regions {
+		r := &j.regions.Regions[i]
 		rows[key{r.Path, r.Style, r.Domain}] = r
 	}
-	for i := range a.res.Regions {
-		out := &a.res.Regions[i]
+	for i := range j.res.Regions {
+		out := &j.res.Regions[i]
 		style := "PushPop"
 		if out.Style == "startend" {
 			style = "StartEnd"
@@ -349,17 +348,16 @@ func (a *analyzer) countRegions(context.Context) error {
 			out.Why = ptrTo(fact.New(regionNotMeasured))
 			continue
 		}
-		out.Counters, out.Why = a.regionCounters(r, out)
-		if a.partsOnly && out.Counters == nil && out.Process == nil && out.Device == nil && len(r.Parts) > 1 {
+		out.Counters, out.Why = j.regionCounters(r, out)
+		if j.partsOnly && out.Counters == nil && out.Process == nil && out.Device == nil && len(r.Parts) > 1 {
 			out.Why = ptrTo(fact.New(regionNotSummed))
 		}
 	}
-	return nil
 }
 
-func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters, *fact.Fact) {
+func (j *judgment) regionCounters(r *pick.Region, out *Region) (*RegionCounters, *fact.Fact) {
 	if r.Whole != nil && out.Process == nil && out.Device == nil {
-		c := &RegionCounters{Method: a.rangeReplay(), Coverage: 1, Metrics: []RegionMetric{}}
+		c := &RegionCounters{Method: j.res.rangeReplay(), Coverage: 1, Metrics: []RegionMetric{}}
 		if r.Whole.Of > 0 && r.Whole.Ranges < r.Whole.Of {
 			c.Coverage = float64(r.Whole.Ranges) / float64(r.Whole.Of)
 			c.Note = []fact.Fact{fact.New(rangesPartial, fact.Count("n", r.Whole.Ranges), fact.Count("of", r.Whole.Of))}
@@ -384,7 +382,7 @@ func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 		if n := p.Inclusive.ExcludedLaunches; n > 0 {
 			c.Note = append(c.Note, fact.New(launchesExcluded, fact.Count("n", n)))
 		}
-		c.Note = append(c.Note, a.timesUnderNcu(s)...)
+		c.Note = append(c.Note, j.timesUnderNcu(s)...)
 		return c, nil
 	}
 	if r.Why == nil {
@@ -395,9 +393,9 @@ func (a *analyzer) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 
 // rangeReplay is the mode that whole ranges were counted in: that of the last
 // command, for it is the one whose results there are.
-func (a *analyzer) rangeReplay() string {
+func (r *Result) rangeReplay() string {
 	mode := "range"
-	for _, c := range a.res.Method.Commands {
+	for _, c := range r.Method.Commands {
 		for _, tried := range []string{"range", "app-range"} {
 			if c.Stage == "ncu" && c.has("--replay-mode="+tried) {
 				mode = tried
@@ -458,7 +456,7 @@ const slower = 0.1
 
 // timesUnderNcu compares the launches of a region under ncu with the same in the
 // timeline.
-func (a *analyzer) timesUnderNcu(s *pick.RegionSums) []fact.Fact {
+func (j *judgment) timesUnderNcu(s *pick.RegionSums) []fact.Fact {
 	for _, m := range s.Metrics {
 		timeline := m.Coverage * float64(s.KernelNS)
 		if m.Name != "gpu__time_duration.sum" || timeline <= 0 {
@@ -470,7 +468,7 @@ func (a *analyzer) timesUnderNcu(s *pick.RegionSums) []fact.Fact {
 			code = shorterUnderNcu
 		}
 		if math.Abs(x) > slower {
-			return []fact.Fact{fact.New(code, append(a.underNcu(), fact.Share("share", math.Abs(x)))...)}
+			return []fact.Fact{fact.New(code, append(j.underNcu(j.res), fact.Share("share", math.Abs(x)))...)}
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"context"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,58 +12,73 @@ import (
 	"github.com/deepprof/deepprof/internal/gpu"
 )
 
+// A utilizer says how much of the GPUs stages and the steps of a server use. It
+// writes that into them, and what was told of the model into the result.
+type utilizer struct {
+	*counters
+	th    Thresholds
+	in    *Input
+	run   *runRecord
+	self  selfTimes
+	res   *Result
+	notes *notes
+	tl    *timed // nil without a timeline
+	found []Finding
+}
+
 // utilize holds the work of each stage against the peaks, two ways: by the
-// model's arithmetic over the clean time, and by counters over the region.
-func (a *analyzer) utilize(context.Context) error {
-	work := a.stageWork()
-	if a.in.counted != nil {
-		if err := a.countedWork(work); err != nil {
-			return err
+// model's arithmetic over the clean time, and by counters over the region. It
+// returns what it found doubtful.
+func (ut *utilizer) utilize() ([]Finding, error) {
+	work := ut.stageWork()
+	if ut.in.counted != nil {
+		if err := ut.countedWork(work); err != nil {
+			return nil, err
 		}
 	}
-	if err := a.unusedFlops(work); err != nil {
-		return err
+	if err := ut.unusedFlops(work); err != nil {
+		return nil, err
 	}
-	for i := range a.res.Stages {
-		s := &a.res.Stages[i]
-		seconds, note := a.secondsOf(s)
-		counted := a.countStage(i)
-		a.analytic(s, i, work[s.Name], seconds, note, counted)
-		if !a.self.alike() { // the timeline's passes are of another size than the clean ones
+	for i := range ut.res.Stages {
+		s := &ut.res.Stages[i]
+		seconds, note := ut.secondsOf(s)
+		counted := ut.countStage(i)
+		ut.analytic(s, i, work[s.Name], seconds, note, counted)
+		if !ut.self.alike() { // the timeline's passes are of another size than the clean ones
 			seconds, note = float64(s.Split.WallNS)/float64(max(1, s.Passes))/1e9, because(codeOverNsysShape)
 		}
-		a.fromCounters(s, i, seconds, note, counted)
-		a.executed(s, counted)
+		ut.fromCounters(s, i, seconds, note, counted)
+		ut.executed(s, counted)
 	}
-	a.noteScaled()
-	return nil
+	ut.noteScaled()
+	return ut.found, nil
 }
 
 // stageWork is what the caller computed; flops.json fills in what it lacks.
-func (a *analyzer) stageWork() map[string]StageWork {
+func (ut *utilizer) stageWork() map[string]StageWork {
 	work := map[string]StageWork{}
-	for _, w := range a.in.Work {
+	for _, w := range ut.in.Work {
 		work[w.Stage] = w
 	}
-	if a.in.Flops == "" {
+	if ut.in.Flops == "" {
 		return work
 	}
 	dtype := ""
-	if m := a.res.Workload.Model; m != nil {
+	if m := ut.res.Workload.Model; m != nil {
 		dtype = m.DType
 	}
-	if f, err := format.Open(a.in.Flops); err == nil {
+	if f, err := format.Open(ut.in.Flops); err == nil {
 		own, err := flops.Read(f)
 		f.Close()
 		if err == nil { // counted from the config; torch's own count has no bytes
-			a.notes.use(a.in.Flops, "flops")
+			ut.notes.use(ut.in.Flops, "flops")
 			for _, w := range fromFLOPs(own, cmp.Or(dtype, own.Shape.DType)) {
 				if _, ok := work[w.Stage]; !ok {
 					work[w.Stage] = w
 				}
 			}
-			a.addImages(own)
-			a.tellModel(own)
+			ut.addImages(own)
+			ut.tellModel(own)
 			return work
 		}
 	}
@@ -73,11 +87,11 @@ func (a *analyzer) stageWork() map[string]StageWork {
 			FLOPs float64 `json:"flops"`
 		} `json:"stages"`
 	}
-	if err := readJSON(a.in.Flops, &counted); err != nil {
-		a.notes.unreadable(err)
+	if err := readJSON(ut.in.Flops, &counted); err != nil {
+		ut.notes.unreadable(err)
 		return work
 	}
-	a.notes.use(a.in.Flops, "flops")
+	ut.notes.use(ut.in.Flops, "flops")
 	for name, s := range counted.Stages {
 		if _, ok := work[name]; !ok && s.FLOPs > 0 {
 			work[name] = StageWork{Stage: name, FLOPs: s.FLOPs, DType: dtype}
@@ -88,8 +102,8 @@ func (a *analyzer) stageWork() map[string]StageWork {
 
 // addImages puts the pictures of a prompt, whose tokens come on top of its text,
 // after its length.
-func (a *analyzer) addImages(r *flops.Report) {
-	w := &a.res.Workload
+func (ut *utilizer) addImages(r *flops.Report) {
+	w := &ut.res.Workload
 	at := slices.IndexFunc(w.Shape, func(f Fact) bool { return f.Name == promptLength })
 	if r.Shape.Images <= 0 || at < 0 {
 		return
@@ -103,9 +117,9 @@ func (a *analyzer) addImages(r *flops.Report) {
 }
 
 // secondsOf is the time of one pass, with a note where it is not unprofiled.
-func (a *analyzer) secondsOf(s *Stage) (float64, []fact.Fact) {
+func (ut *utilizer) secondsOf(s *Stage) (float64, []fact.Fact) {
 	note := because(codeOverNsys)
-	if a.run.unprofiledSeconds > 0 {
+	if ut.run.unprofiledSeconds > 0 {
 		note = because(codeOverNsysStage)
 	}
 	switch {
@@ -136,7 +150,7 @@ func fromFLOPs(r *flops.Report, dtype string) []StageWork {
 }
 
 // analytic holds the model's work against the peaks.
-func (a *analyzer) analytic(s *Stage, index int, w StageWork, seconds float64, note []fact.Fact, counted *stageCounts) {
+func (ut *utilizer) analytic(s *Stage, index int, w StageWork, seconds float64, note []fact.Fact, counted *stageCounts) {
 	if w.Stage == "" {
 		return
 	}
@@ -151,22 +165,22 @@ func (a *analyzer) analytic(s *Stage, index int, w StageWork, seconds float64, n
 			dtype = gpu.TensorTF32
 			u.Why = slices.Concat(because(codeRanAsTF32), u.Why)
 		}
-		s.MFU = append(s.MFU, a.utilization(u, w.FLOPs, string(dtype), index))
+		s.MFU = append(s.MFU, ut.utilization(u, w.FLOPs, string(dtype), index))
 	}
 	if w.Bytes > 0 {
 		s.Bytes = &w.Bytes
-		s.MBU = append(s.MBU, a.utilization(Utilization{Method: methodAnalytic, Seconds: seconds, Why: note}, w.Bytes, levelDRAM, index))
+		s.MBU = append(s.MBU, ut.utilization(Utilization{Method: methodAnalytic, Seconds: seconds, Why: note}, w.Bytes, levelDRAM, index))
 	}
 }
 
 // utilization divides work by time and peak. More than the GPU can do is no result
 // but a contradiction.
-func (a *analyzer) utilization(u Utilization, amount float64, peakID string, stage int) Utilization {
-	if len(a.res.Environment.GPUs) == 0 {
+func (ut *utilizer) utilization(u Utilization, amount float64, peakID string, stage int) Utilization {
+	if len(ut.res.Environment.GPUs) == 0 {
 		u.Why = because(codeNoGPU)
 		return u
 	}
-	used := a.stageGPUs(stage)
+	used := ut.stageGPUs(stage)
 	highest, ok := used[0].peak(peakID)
 	peak := used[0].published(highest)
 	if n := len(used); n > 1 {
@@ -190,14 +204,14 @@ func (a *analyzer) utilization(u Utilization, amount float64, peakID string, sta
 			return u
 		}
 		u.Value = &value
-		a.besideRoof(&u, peakID, len(used))
+		ut.besideRoof(&u, peakID, len(used))
 	}
 	return u
 }
 
 // besideRoof holds the same work against the roof at the clock that ncu saw.
-func (a *analyzer) besideRoof(u *Utilization, id string, gpus int) {
-	for _, roof := range a.res.Roofline.Roofs {
+func (ut *utilizer) besideRoof(u *Utilization, id string, gpus int) {
+	for _, roof := range ut.res.Roofline.Roofs {
 		if roof.ID == id && roof.Value > 0 && roof.Unit == "flop/s" {
 			share := u.Achieved / roof.Value / float64(gpus)
 			roof.Value *= float64(gpus)
@@ -208,29 +222,29 @@ func (a *analyzer) besideRoof(u *Utilization, id string, gpus int) {
 
 // stageGPUs are the GPUs that a stage gave work to; the first where that is not
 // known.
-func (a *analyzer) stageGPUs(stage int) []*GPU {
+func (ut *utilizer) stageGPUs(stage int) []*GPU {
 	var list []*GPU
-	for i := range a.res.Environment.GPUs {
-		if g := &a.res.Environment.GPUs[i]; a.tl != nil && a.usesGPU(stage, g.Device) {
+	for i := range ut.res.Environment.GPUs {
+		if g := &ut.res.Environment.GPUs[i]; ut.tl != nil && ut.usesGPU(stage, g.Device) {
 			list = append(list, g)
 		}
 	}
 	if len(list) == 0 {
-		list = []*GPU{&a.res.Environment.GPUs[0]}
+		list = []*GPU{&ut.res.Environment.GPUs[0]}
 	}
 	return list
 }
 
-func (a *analyzer) usesGPU(stage, device int) bool {
-	if !slices.Contains(a.tl.devices(), device) {
+func (ut *utilizer) usesGPU(stage, device int) bool {
+	if !slices.Contains(ut.tl.devices(), device) {
 		return false
 	}
-	if len(a.res.Stages[stage].ids) == 0 {
+	if len(ut.res.Stages[stage].ids) == 0 {
 		return true
 	}
-	used := a.tl.rangesOf(device)
-	for _, id := range a.res.Stages[stage].ids {
-		if slices.ContainsFunc(a.tl.instances[id], func(r uint32) bool { return used[r] }) {
+	used := ut.tl.rangesOf(device)
+	for _, id := range ut.res.Stages[stage].ids {
+		if slices.ContainsFunc(ut.tl.instances[id], func(r uint32) bool { return used[r] }) {
 			return true
 		}
 	}
@@ -238,7 +252,7 @@ func (a *analyzer) usesGPU(stage, device int) bool {
 }
 
 // fromCounters holds what was counted against the peaks: HFU and MBU.
-func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note []fact.Fact, counted *stageCounts) {
+func (ut *utilizer) fromCounters(s *Stage, index int, seconds float64, note []fact.Fact, counted *stageCounts) {
 	if counted == nil {
 		return
 	}
@@ -250,10 +264,10 @@ func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note []fac
 		case coverage == 0:
 			u.Why = because(codeCoverNone, of)
 			return u, false
-		case coverage < a.th.Spoken:
+		case coverage < ut.th.Spoken:
 			u.Why = because(codeCoverTooLow, of, fact.Share("share", coverage))
 			return u, false
-		case coverage < a.th.Covered:
+		case coverage < ut.th.Covered:
 			u.Why = slices.Concat(because(codeCoverPart, fact.Share("share", coverage)), note)
 		}
 		return u, true
@@ -262,22 +276,22 @@ func (a *analyzer) fromCounters(s *Stage, index int, seconds float64, note []fac
 		s.HFU = append(s.HFU, u)
 	} else if dtype, ok := mostOf(counted.ops); !ok {
 		u.Why = because(codeNoFloats)
-		if counted.opsCover < a.th.Covered {
+		if counted.opsCover < ut.th.Covered {
 			u.Why = because(codeNoFloats, fact.Share("share", counted.opsCover))
 		}
 		s.HFU = append(s.HFU, u)
 	} else {
 		u.Why = slices.Concat(u.Why, scaledFact(counted.opsScaled, counted.allOps(), "flops"))
-		s.HFU = append(s.HFU, a.utilization(u, counted.ops[dtype]/float64(s.Passes), string(dtype), index))
+		s.HFU = append(s.HFU, ut.utilization(u, counted.ops[dtype]/float64(s.Passes), string(dtype), index))
 	}
 	if u, enough := base(counted.bytesCover, "bytes"); !enough {
 		s.MBU = append(s.MBU, u)
 	} else if counted.bytes > 0 {
 		u.Why = slices.Concat(u.Why, scaledFact(counted.bytesScaled, counted.bytes, "bytes"))
-		if a.emptiesCaches() {
+		if ut.res.emptiesCaches() {
 			u.Why = slices.Concat(u.Why, because(codeCachesFlushed))
 		}
-		s.MBU = append(s.MBU, a.utilization(u, counted.bytes/float64(s.Passes), levelDRAM, index))
+		s.MBU = append(s.MBU, ut.utilization(u, counted.bytes/float64(s.Passes), levelDRAM, index))
 	}
 }
 
@@ -307,16 +321,16 @@ const (
 // executed tells where the kernels execute more FLOPs than the model needs: MFU by
 // counters is of what runs, not of what is useful. It tells as well where the
 // counters come out below the model.
-func (a *analyzer) executed(s *Stage, counted *stageCounts) {
-	if counted == nil || s.FLOPs == nil || *s.FLOPs <= 0 || s.Passes == 0 || !a.self.alike() {
+func (ut *utilizer) executed(s *Stage, counted *stageCounts) {
+	if counted == nil || s.FLOPs == nil || *s.FLOPs <= 0 || s.Passes == 0 || !ut.self.alike() {
 		return
 	}
 	dtype, ok := mostOf(counted.ops)
 	times := counted.ops[dtype] / float64(s.Passes) / *s.FLOPs
-	if !ok || counted.opsCover < a.th.Spoken {
+	if !ok || counted.opsCover < ut.th.Spoken {
 		return
 	}
-	a.executedLess(s, counted)
+	ut.executedLess(s, counted)
 	if times < executesMore {
 		return
 	}
@@ -325,23 +339,23 @@ func (a *analyzer) executed(s *Stage, counted *stageCounts) {
 		code = codeExecutedPadding
 	}
 	f := fact.New(code, s.param(), fact.Num("factor", fact.KindFactor, times))
-	if counted.opsCover < a.th.Covered {
+	if counted.opsCover < ut.th.Covered {
 		f.Params["counted"] = fact.Value{Kind: fact.KindShare, Number: counted.opsCover}
 	}
 	s.explainHFU(f)
 	if code == codeExecutedPadding {
-		a.notePadding(s, times)
+		ut.notePadding(s, times)
 	}
-	if slices.Contains(newStageClock(a.res.Stages, a.tl, a.self).stagesInScope(), s) {
-		a.res.Findings = append(a.res.Findings, Finding{ID: "executed-" + s.Name, Weight: weightLow, Fact: f})
+	if slices.Contains(newStageClock(ut.res.Stages, ut.tl, ut.self).stagesInScope(), s) {
+		ut.found = append(ut.found, Finding{ID: "executed-" + s.Name, Weight: weightLow, Fact: f})
 	}
 }
 
 // notePadding says beside the tensor points of the kernels of a stage that tiles
 // are padded: a point counts what was executed.
-func (a *analyzer) notePadding(s *Stage, times float64) {
-	for i := range a.res.Kernels {
-		k := &a.res.Kernels[i]
+func (ut *utilizer) notePadding(s *Stage, times float64) {
+	for i := range ut.res.Kernels {
+		k := &ut.res.Kernels[i]
 		tensor := slices.ContainsFunc(k.Point, func(p Point) bool { return gpu.DType(p.DType).Tensor() })
 		if tensor && 2*stageTime(k, s.Name) >= k.TotalNS {
 			k.PointNote = fact.New(codePadded, s.param(), fact.Num("factor", fact.KindFactor, times))
@@ -360,13 +374,13 @@ func (s *Stage) explainHFU(f fact.Fact) {
 
 // executedLess tells where the counters hold less than the model's FLOPs although
 // they cover nearly all: one of the two is wrong.
-func (a *analyzer) executedLess(s *Stage, counted *stageCounts) {
+func (ut *utilizer) executedLess(s *Stage, counted *stageCounts) {
 	share := counted.allOps() / float64(s.Passes) / *s.FLOPs
 	if share >= executesLess || counted.opsCover < nearlyAll {
 		return
 	}
 	s.explainHFU(fact.New(codeFewerThanModel, fact.Share("share", share), fact.Share("coverage", counted.opsCover)))
-	a.notes.warnStage(s.Name, ExecutedLess, fact.Share("share", share), fact.Share("coverage", counted.opsCover))
+	ut.notes.warnStage(s.Name, ExecutedLess, fact.Share("share", share), fact.Share("coverage", counted.opsCover))
 }
 
 func mostOf(ops map[gpu.DType]float64) (gpu.DType, bool) {

@@ -15,7 +15,7 @@ import (
 
 // twoSizes is a synthetic stage of one kernel and grid: 16 launches of 9.2 us and 8
 // of 19.3 us, of which one short one was counted.
-func twoSizes(t *testing.T, flops float64) *analyzer {
+func twoSizes(t *testing.T, flops float64) *state {
 	t.Helper()
 	s := scene{ranges: [][2]int64{{0, 1_000_000}}, end: 1_000_000}
 	at := int64(100)
@@ -43,21 +43,19 @@ func twoSizes(t *testing.T, flops float64) *analyzer {
 	set("sm__ops_path_tensor_src_bf16_dst_fp32.sum", flops)
 	set("dram__bytes_read.sum", 1000)
 	set("dram__bytes_write.sum", 0)
-	a.takeReport("made", &ncurep.Report{Results: []*ncurep.Result{res}})
-	a.chooseSpeakers()
-	if err := a.readTargets(t0()); err != nil {
+	a.reader().takeReport("made", &ncurep.Report{Results: []*ncurep.Result{res}})
+	a.reader().chooseSpeakers()
+	if err := a.reader().readTargets(); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.countRegions(t0()); err != nil {
-		t.Fatal(err)
-	}
+	a.judgment().countRegions()
 	return a
 }
 
 // A launch that lasts longer than the counted one of its kernel and grid does more.
 func TestCountsGoByTimeWhereLaunchesDiffer(t *testing.T) {
 	a := twoSizes(t, 4.29e9)
-	c := a.countStage(0)
+	c := a.utilizer().countStage(0)
 	one := a.launchOf[0].counts().flops[gpu.TensorBF16]
 	times := 16 + 8*19.3/9.2
 	if one == 0 || math.Abs(c.ops[gpu.TensorBF16]-one*times) > 1e-9*one*times || math.Abs(c.bytes-1000*times) > 1e-6 || c.opsCover != 1 {
@@ -68,10 +66,10 @@ func TestCountsGoByTimeWhereLaunchesDiffer(t *testing.T) {
 	}
 	s := &a.res.Stages[0]
 	a.res.Environment.GPUs = []GPU{{Peaks: []Peak{{ID: "dram", Value: 1e15}, {ID: "tensor_bf16", Value: 1e18}}}}
-	if a.fromCounters(s, 0, 1e-3, nil, c); len(s.HFU) != 1 || len(s.MFU) != 0 || !hasFact(s.HFU[0].Why, codeScaledPart) || math.Abs(s.HFU[0].Why[0].Number("share")-0.512) > 1e-3 || !hasFact(s.MBU[0].Why, codeScaledPart) {
+	if a.utilizer().fromCounters(s, 0, 1e-3, nil, c); len(s.HFU) != 1 || len(s.MFU) != 0 || !hasFact(s.HFU[0].Why, codeScaledPart) || math.Abs(s.HFU[0].Why[0].Number("share")-0.512) > 1e-3 || !hasFact(s.MBU[0].Why, codeScaledPart) {
 		t.Fatalf("%+v", s.HFU)
 	}
-	a.noteScaled()
+	a.utilizer().noteScaled()
 	if n := a.res.Regions[0].Counters.Note; len(n) == 0 || !n[0].Is(scaledTime) || n[0].Number("share") < 0.505 || n[0].Number("share") > 0.515 {
 		t.Errorf("note %v", n)
 	}
@@ -85,7 +83,7 @@ func TestFewerFLOPsThanTheModel(t *testing.T) {
 		told         bool
 	}{{1.06, 1, true}, {1.04, 1, false}, {1.06, 0.89, false}, {0.9, 1, false}} {
 		a := twoSizes(t, 4.29e9)
-		c, s := a.countStage(0), &a.res.Stages[0]
+		c, s := a.utilizer().countStage(0), &a.res.Stages[0]
 		c.opsCover = test.cover
 		model := test.model * c.ops[gpu.TensorBF16] / float64(s.Passes)
 		s.FLOPs = &model
@@ -116,10 +114,10 @@ func TestRegionTellsWhatIsScaled(t *testing.T) {
 func TestPatternsLeaveKernelsOut(t *testing.T) {
 	a := twoSizes(t, 4.29e9)
 	l := pick.Load(a.tl.at)
-	if err := a.keepKernels(l, pick.RegionOptions{KernelInclude: []string{"regex:^ge"}}); err != nil || len(a.res.Regions[0].Top) != 1 {
+	if err := a.reader().keepKernels(l, pick.RegionOptions{KernelInclude: []string{"regex:^ge"}}); err != nil || len(a.res.Regions[0].Top) != 1 {
 		t.Fatalf("%v, %+v", err, a.res.Regions[0].Top)
 	}
-	if err := a.keepKernels(l, pick.RegionOptions{KernelExclude: []string{"gemm"}}); err != nil || len(a.res.Regions[0].Top) != 0 {
+	if err := a.reader().keepKernels(l, pick.RegionOptions{KernelExclude: []string{"gemm"}}); err != nil || len(a.res.Regions[0].Top) != 0 {
 		t.Errorf("%v, %+v", err, a.res.Regions[0].Top)
 	}
 }
@@ -134,7 +132,7 @@ func TestShapeOfImages(t *testing.T) {
 	}
 	a := analyzerWith(Input{Flops: path})
 	a.res.Workload.Shape = []Fact{{"batch_size", "1"}, {promptLength, "16"}, {"new_tokens", "32"}}
-	a.stageWork()
+	a.utilizer().stageWork()
 	want := []Fact{{"batch_size", "1"}, {promptLength, "16"}, {"images", "1"}, {"image_size_px", "1024"}, {"prompt_tokens_with_images", "273"}, {"new_tokens", "32"}}
 	if !slices.Equal(a.res.Workload.Shape, want) || len(a.res.Method.Assumptions) != 1 {
 		t.Errorf("%+v, %+v, %+v", a.res.Workload.Shape, a.res.Method.Assumptions, a.notes.warnings)

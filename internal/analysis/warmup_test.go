@@ -51,7 +51,7 @@ func TestFirstPassIsTold(t *testing.T) {
 	if f == nil || f.Number("n") != 1 || f.Number("passes") != 3 || f.Number("ns") != 1000 || f.Number("of") != 1400 || f.Number("median") != 200 {
 		t.Fatalf("%+v in %+v", f, r.Findings)
 	}
-	if seconds, _ := analyzerWith(Input{}).secondsOf(&r.Stages[0]); math.Abs(seconds-200e-9) > 1e-15 {
+	if seconds, _ := analyzerWith(Input{}).utilizer().secondsOf(&r.Stages[0]); math.Abs(seconds-200e-9) > 1e-15 {
 		t.Errorf("a pass takes %g s", seconds)
 	}
 }

@@ -42,9 +42,9 @@ func TestUnderNcu(t *testing.T) {
 		{&no, "ncu --clock-control=none prog", []string{"ncu-does:empties-caches"}},
 		{nil, "ncu --clock-control=none --cache-control=none prog", nil},
 	} {
-		a := &analyzer{res: newResult(Input{}), counted: []*launch{{res: &ncurep.Result{ClockLocked: c.locked}}}}
+		a := newState(&analyzer{res: newResult(Input{})}, counters{counted: []*launch{{res: &ncurep.Result{ClockLocked: c.locked}}}})
 		a.res.Method.Commands = []StageCommand{{Stage: "nsys", Command: "nsys --cache-control=none"}, {Stage: "ncu", Command: c.command}}
-		if got := fact.New("x", a.underNcu()...).Params["does"].List; !slices.Equal(got, c.want) {
+		if got := fact.New("x", a.underNcu(a.res)...).Params["does"].List; !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.command, got, c.want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestRangeReplay(t *testing.T) {
 	a := analyzerWith(Input{})
 	for _, c := range []struct{ command, want string }{{"ncu prog", "range"}, {"ncu --replay-mode=range prog", "range"}, {"ncu --replay-mode=app-range prog", "app-range"}} {
 		a.res.Method.Commands = append(a.res.Method.Commands, StageCommand{Stage: "ncu", Command: c.command})
-		if got := a.rangeReplay(); got != c.want {
+		if got := a.res.rangeReplay(); got != c.want {
 			t.Errorf("%s: %s, want %s", c.command, got, c.want)
 		}
 	}
@@ -64,14 +64,14 @@ func TestRangeReplay(t *testing.T) {
 // A stage without a clean time says whether there was a clean run at all.
 func TestSecondsOfAStage(t *testing.T) {
 	s := &Stage{NsysMS: ptr(2)}
-	if _, note := analyzerWith(Input{}).secondsOf(s); !hasFact(note, codeOverNsys) {
+	if _, note := analyzerWith(Input{}).utilizer().secondsOf(s); !hasFact(note, codeOverNsys) {
 		t.Error(note)
 	}
-	if _, note := (&analyzer{run: &runRecord{unprofiledSeconds: 4.3}}).secondsOf(s); !hasFact(note, codeOverNsysStage) {
+	if _, note := (newState(&analyzer{run: &runRecord{unprofiledSeconds: 4.3}}, counters{})).utilizer().secondsOf(s); !hasFact(note, codeOverNsysStage) {
 		t.Error(note)
 	}
 	s.CleanMS = ptr(1)
-	if seconds, note := analyzerWith(Input{}).secondsOf(s); seconds != 0.001 || note != nil {
+	if seconds, note := analyzerWith(Input{}).utilizer().secondsOf(s); seconds != 0.001 || note != nil {
 		t.Error(seconds, note)
 	}
 }
