@@ -334,6 +334,10 @@ func (f *File) RangeRows(ctx context.Context, q timeline.Query) (timeline.Rows[t
 
 // StreamLaunches lists kernel launches one by one.
 func (f *File) StreamLaunches(ctx context.Context, q timeline.Query) (timeline.Stream[timeline.LaunchRow], error) {
+	fed, ok, err := f.streamFed(ctx, q)
+	if ok || err != nil {
+		return fed, err
+	}
 	t, err := f.Timeline(ctx, Kernels|LaunchCalls|NVTX)
 	if err != nil {
 		return timeline.Stream[timeline.LaunchRow]{}, err

@@ -87,7 +87,7 @@ func tableOf[T any](v View[T], rows timeline.Rows[T]) *Table[T] {
 
 // streamOf makes a table of an answer that is made while it is written.
 func streamOf[T any](v View[T], s timeline.Stream[T]) *Table[T] {
-	t := v.table(s.Rows, func() []string { return message.Texts(s.Warnings) })
+	t := v.table(s.Rows, func() []string { return message.Texts(s.Notes()) })
 	t.Cut = s.Cut
 	return t
 }

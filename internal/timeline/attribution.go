@@ -297,7 +297,13 @@ func (a *Attribution) callNode(call uint32) uint32 {
 }
 
 func (a *Attribution) nodeAround(call uint32) uint32 {
-	if r := a.rangeAround(call); r != None {
+	return a.nodeOf(a.innermost(call), a.openAround(call))
+}
+
+// nodeOf is the region between the innermost ranges of stacks and the open start/end
+// ranges.
+func (a *Attribution) nodeOf(stacks, open []uint32) uint32 {
+	if r := a.rangeOf(stacks, open); r != None {
 		return a.rangeNode[r]
 	}
 	return 0
@@ -305,9 +311,13 @@ func (a *Attribution) nodeAround(call uint32) uint32 {
 
 // rangeAround is the range that callNode goes by; None outside every range.
 func (a *Attribution) rangeAround(call uint32) uint32 {
-	list := a.innermost(call)
+	return a.rangeOf(a.innermost(call), a.openAround(call))
+}
+
+func (a *Attribution) rangeOf(stacks, open []uint32) uint32 {
+	list := stacks
 	if len(list) == 0 {
-		list = a.openAround(call)
+		list = open
 	}
 	best := uint32(None)
 	for _, r := range list {

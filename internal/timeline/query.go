@@ -121,6 +121,8 @@ type Stream[T any] struct {
 	Len      int // rows that come
 	Cut      int // rows that Query.Top left out
 	Warnings []fact.Fact
+	// Late gives what came up while rows were made; nil for nothing.
+	Late func() []fact.Fact
 }
 
 // Count is the number of rows.
@@ -132,8 +134,13 @@ func (r Rows[T]) Notes() []fact.Fact { return r.Warnings }
 // Count is the number of rows that come.
 func (s Stream[T]) Count() int { return s.Len }
 
-// Notes are the warnings.
-func (s Stream[T]) Notes() []fact.Fact { return s.Warnings }
+// Notes are the warnings, with those of the rows that were made so far.
+func (s Stream[T]) Notes() []fact.Fact {
+	if s.Late == nil {
+		return s.Warnings
+	}
+	return slices.Concat(s.Warnings, s.Late())
+}
 
 func cutTop[T any](rows []T, top int) Rows[T] {
 	r := Rows[T]{Rows: rows}

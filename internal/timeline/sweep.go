@@ -45,12 +45,16 @@ func (n *nest) push(ranges []Range, r uint32) uint32 {
 // around is the innermost range that holds the call, or None. Ranges that
 // ended before the call are dropped, so calls must come in the order of their
 // starts.
-func (n *nest) around(ranges []Range, call *Call) uint32 {
-	for len(n.ranges) > 0 && ranges[n.ranges[len(n.ranges)-1]].open() < call.Start {
+func (n *nest) around(ranges []Range, start, end int64) uint32 {
+	for len(n.ranges) > 0 && ranges[n.ranges[len(n.ranges)-1]].open() < start {
 		n.ranges = n.ranges[:len(n.ranges)-1]
 	}
+	top := len(n.ranges) - 1
+	if top >= 0 && ranges[n.ranges[top]].open() >= end { // as a rule
+		return n.ranges[top]
+	}
 	// The first from the bottom that ends too early; the one below it holds.
-	i := sort.Search(len(n.ranges), func(i int) bool { return ranges[n.ranges[i]].open() < call.End })
+	i := sort.Search(len(n.ranges), func(i int) bool { return ranges[n.ranges[i]].open() < end })
 	if i == 0 {
 		return None
 	}
@@ -85,56 +89,82 @@ func (a *Attribution) pushPop() {
 }
 
 func (a *Attribution) sweepThread(ranges, calls []uint32) {
-	all := a.t.Ranges
-	nests := map[uint32]*nest{}
-	var active []*nest
-	var current []uint32
-	last := uint32(0)
-	next := 0
-	advance := func(until int64) {
-		for next < len(ranges) && all[ranges[next]].Start <= until {
-			r := ranges[next]
-			next++
-			n := nests[all[r].Domain]
-			if n == nil {
-				n = &nest{}
-				nests[all[r].Domain] = n
-			}
-			if !n.active {
-				n.active = true
-				active = append(active, n)
-			}
-			a.place(r, n.push(all, r))
-		}
-	}
+	s := threadSweep{a: a, ranges: ranges, sets: &a.sets, pushed: a.place, lost: &a.lost.stacks}
 	for _, c := range calls {
 		call := a.t.Calls.At(c)
-		advance(call.Start)
-		current = current[:0]
-		keep := active[:0]
-		for _, n := range active {
-			r := n.around(all, &call)
-			n.active = len(n.ranges) > 0
-			if n.active {
-				keep = append(keep, n)
-			}
-			if r == None {
-				continue
-			}
-			if len(current) == maxStacks {
-				a.lost.stacks++
-				continue
-			}
-			current = append(current, r)
-		}
-		clear(active[len(keep):])
-		active = keep
-		// Independent of which domain was used first.
-		slices.SortFunc(current, func(x, y uint32) int { return cmp.Compare(all[x].Domain, all[y].Domain) })
-		last = a.sets.add(current, last)
-		a.callSet[c] = last
+		a.callSet[c] = s.around(call.Start, call.End)
 	}
-	advance(math.MaxInt64)
+	s.advance(math.MaxInt64)
+}
+
+// A threadSweep goes through the calls of a thread by start and finds the push/pop
+// ranges around each.
+type threadSweep struct {
+	a       *Attribution
+	ranges  []uint32 // of the thread, in the order of rangeOrder
+	next    int      // range that is not open yet
+	nests   map[uint32]*nest
+	active  []*nest
+	current []uint32
+	last    uint32
+	sets    *lists
+	pushed  func(r, parent uint32) // told of every range; nil for nobody
+	lost    *int64                 // stacks beyond maxStacks
+}
+
+// advance opens the ranges that start by a moment.
+func (s *threadSweep) advance(until int64) {
+	all := s.a.t.Ranges
+	for s.next < len(s.ranges) && all[s.ranges[s.next]].Start <= until {
+		r := s.ranges[s.next]
+		s.next++
+		n := s.nests[all[r].Domain]
+		if n == nil {
+			if s.nests == nil {
+				s.nests = map[uint32]*nest{}
+			}
+			n = &nest{}
+			s.nests[all[r].Domain] = n
+		}
+		if !n.active {
+			n.active = true
+			s.active = append(s.active, n)
+		}
+		parent := n.push(all, r)
+		if s.pushed != nil {
+			s.pushed(r, parent)
+		}
+	}
+}
+
+// around is the set of ranges around the next call: its number in sets.
+func (s *threadSweep) around(start, end int64) uint32 {
+	all := s.a.t.Ranges
+	s.advance(start)
+	s.current = s.current[:0]
+	keep := s.active[:0]
+	for _, n := range s.active {
+		r := n.around(all, start, end)
+		n.active = len(n.ranges) > 0
+		if n.active {
+			keep = append(keep, n)
+		}
+		if r == None {
+			continue
+		}
+		if len(s.current) == maxStacks {
+			*s.lost++
+			continue
+		}
+		s.current = append(s.current, r)
+	}
+	clear(s.active[len(keep):])
+	s.active = keep
+	if len(s.current) > 1 { // independent of which domain was used first
+		slices.SortFunc(s.current, func(x, y uint32) int { return cmp.Compare(all[x].Domain, all[y].Domain) })
+	}
+	s.last = s.sets.add(s.current, s.last)
+	return s.last
 }
 
 // place gives push/pop range r its parent and its region path.

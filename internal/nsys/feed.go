@@ -1,0 +1,331 @@
+package nsys
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// maxFedID bounds the correlation ids of launches that are fed: a bitmap of them is
+// kept.
+const maxFedID = 1 << 28
+
+// kernelsSeen is what one worker learns of kernels that it does not keep.
+type kernelsSeen struct {
+	work[struct{}]
+	kinds  interner[launchedKind]
+	counts []int64 // by kind
+	ids    []uint64
+	ordered
+	odd bool // one has no id, or one that is too large
+}
+
+type launchedKind struct{ queue, function uint32 }
+
+// ordered is how correlation ids follow each other.
+type ordered struct {
+	any         bool
+	least, last uint32
+	high        uint32 // largest so far
+	back        uint32 // most that one was smaller than one before it
+	descended   bool   // one was not larger than the one before it
+}
+
+func (o *ordered) add(id uint32) {
+	if !o.any {
+		*o = ordered{any: true, least: id, last: id, high: id}
+		return
+	}
+	o.descended = o.descended || id <= o.last
+	o.least, o.last = min(o.least, id), id
+	if id < o.high {
+		o.back = max(o.back, o.high-id)
+	}
+	o.high = max(o.high, id)
+}
+
+// join adds what the next worker saw.
+func (o *ordered) join(next ordered) {
+	switch {
+	case !next.any:
+		return
+	case !o.any:
+		*o = next
+		return
+	}
+	o.descended = o.descended || next.descended || next.least <= o.last
+	if next.least < o.high {
+		o.back = max(o.back, o.high-next.least)
+	}
+	o.back = max(o.back, next.back)
+	o.least, o.high, o.last = min(o.least, next.least), max(o.high, next.high), next.last
+}
+
+func (s *kernelsSeen) add(r *ints) bool {
+	if !r.timed() {
+		return false
+	}
+	s.span.add(r.Int[colStart], r.Int[colEnd])
+	queue := s.queue(r)
+	function, _ := s.shape(r)
+	kind := s.kinds.cached(launchedKind{queue, function}, queue*31+function)
+	if int(kind) == len(s.counts) {
+		s.counts = append(s.counts, 0)
+	}
+	s.counts[kind]++
+	id := r.correlation()
+	if id >= maxFedID {
+		s.odd = true
+		return true
+	}
+	s.ordered.add(id)
+	word := int(id / 64)
+	for word >= len(s.ids) {
+		s.ids = append(s.ids, make([]uint64, word+1-len(s.ids))...)
+	}
+	s.ids[word] |= 1 << (id % 64)
+	return true
+}
+
+// A launchFeed is what must be known before kernels are joined to their calls in one
+// pass over both tables, with none of them in memory.
+type launchFeed struct {
+	b      *builder
+	pid    int64 // globalPid of all kernels
+	counts map[launchedKind]int64
+	ids    []uint64 // bitmap of the correlation ids of kernels
+	back   uint32
+	files  [2]*File // of kernels and of calls
+}
+
+// feedLaunches prepares a feed; nil where the tables are not in the order that it needs,
+// or hold what it cannot tell.
+func (f *File) feedLaunches(ctx context.Context) (*launchFeed, error) {
+	l := &launchFeed{b: newBuilder(f), counts: map[launchedKind]int64{}}
+	ok, err := l.kernels(ctx)
+	if ok && err == nil {
+		ok, err = l.calls(ctx)
+	}
+	if ok && err == nil {
+		err = l.b.nvtx(ctx)
+	}
+	if ok && err == nil {
+		err = l.b.finish(ctx)
+	}
+	f.tables = nil
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.SQLite, err)
+	}
+	if !ok || len(f.Lost()) > 0 || !l.b.t.Feedable() {
+		return nil, nil
+	}
+	for i := range l.files { // the caller may close f before rows are asked for
+		if l.files[i], err = OpenSQLite(f.SQLite); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+func (l *launchFeed) kernels(ctx context.Context) (ok bool, err error) {
+	l.b.f.noteUnknown(kernelLayout)
+	shares, err := scanInts(ctx, l.b.f, kernelLayout, fresh[kernelsSeen], (*kernelsSeen).add)
+	var ids ordered
+	var spans []*span
+	for _, s := range shares {
+		queues, functions := s.queues.into(&l.b.queues), s.functions.into(&l.b.functions)
+		s.configs.into(&l.b.configs)
+		for i, k := range s.kinds.list {
+			l.counts[launchedKind{queues[k.queue], functions[k.function]}] += s.counts[i]
+		}
+		l.b.cover(s.span)
+		spans = append(spans, &s.span)
+		ids.join(s.ordered)
+		l.ids = append(l.ids, make([]uint64, max(0, len(s.ids)-len(l.ids)))...)
+		for i, word := range s.ids {
+			l.ids[i] |= word
+		}
+		if s.odd {
+			return false, err
+		}
+	}
+	l.back = ids.back
+	for _, q := range l.b.queues.list {
+		if l.pid = l.b.queues.list[0].globalPid; q.globalPid != l.pid {
+			return false, err
+		}
+	}
+	return ids.any && byStart(spans), err
+}
+
+func (l *launchFeed) launches(globalTid int64, id uint32) bool {
+	return int(id/64) < len(l.ids) && l.ids[id/64]>>(id%64)&1 != 0 && timeline.ProcessOf(globalTid) == l.pid
+}
+
+// calls looks at the calls that launched kernels: each kernel must have one, and they
+// must lie by start and by their ids.
+func (l *launchFeed) calls(ctx context.Context) (ok bool, err error) {
+	l.b.f.noteUnknown(callLayout)
+	type share struct {
+		span
+		ordered
+		sites interner[callSite]
+		n     int
+	}
+	shares, err := scanInts(ctx, l.b.f, callLayout, fresh[share], func(s *share, r *ints) bool {
+		if !r.timed() {
+			return false
+		}
+		if id := r.id(3, timeline.NoCorrelation); l.launches(r.Int[2], id) {
+			s.span.add(r.Int[colStart], r.Int[colEnd])
+			s.ordered.add(id)
+			site := callSite{r.Int[2], r.stringID(4)}
+			s.sites.cached(site, site.hash())
+			s.n++
+		}
+		return true
+	})
+	var ids ordered
+	var spans []*span
+	left := 0
+	for _, word := range l.ids {
+		left += bits.OnesCount64(word)
+	}
+	for _, s := range shares {
+		for _, site := range s.sites.list {
+			l.b.string(site.name)
+			l.b.thread(site.globalTid)
+		}
+		l.b.cover(s.span)
+		spans = append(spans, &s.span)
+		ids.join(s.ordered)
+		left -= s.n
+	}
+	return left == 0 && !ids.descended && byStart(spans), err
+}
+
+// fed is what the timeline needs to make rows.
+func (l *launchFeed) fed(ctx context.Context) timeline.Fed {
+	return timeline.Fed{
+		Launches: func(queue, function uint32) int64 { return l.counts[launchedKind{queue, function}] },
+		Back:     l.back,
+		Table:    tableKernel,
+		Open:     func() timeline.Feed { return l.open(ctx) },
+	}
+}
+
+func (l *launchFeed) open(ctx context.Context) timeline.Feed {
+	ctx, stop := context.WithCancel(ctx)
+	return &feed{
+		stop: stop,
+		kernels: pump(ctx, func(put func(timeline.Kernel) error) error {
+			e := Events{f: l.files[0], b: l.b}
+			return e.EachKernel(ctx, func(_ int, k *timeline.Kernel) error { return put(*k) })
+		}),
+		calls: pump(ctx, func(put func(timeline.Call) error) error {
+			threads := l.b.threads
+			return l.files[1].eachRow(ctx, callLayout, func(r *ints) (bool, error) {
+				if !r.timed() {
+					return false, nil
+				}
+				id := r.id(3, timeline.NoCorrelation)
+				if !l.launches(r.Int[2], id) {
+					return true, nil
+				}
+				return true, put(timeline.Call{Start: r.Int[colStart], End: r.Int[colEnd], Correlation: id, Thread: threads.id(r.Int[2])})
+			})
+		}),
+	}
+}
+
+// feed hands over what two goroutines read.
+type feed struct {
+	kernels *batches[timeline.Kernel]
+	calls   *batches[timeline.Call]
+	stop    func()
+}
+
+func (f *feed) NextKernel() *timeline.Kernel { return f.kernels.next() }
+func (f *feed) NextCall() *timeline.Call     { return f.calls.next() }
+func (f *feed) Close()                       { f.stop() }
+
+// batches are events on their way from the goroutine that reads them.
+type batches[T any] struct {
+	full  chan []T
+	empty chan []T
+	now   []T // the one that is gone through
+	at    int
+}
+
+// pump starts to read. What goes wrong with a table is noted in its file; the end of ctx
+// ends it.
+func pump[T any](ctx context.Context, read func(put func(T) error) error) *batches[T] {
+	const size, ahead = 2048, 4
+	b := &batches[T]{full: make(chan []T, ahead), empty: make(chan []T, ahead+2)}
+	for range ahead + 2 {
+		b.empty <- nil
+	}
+	go func() {
+		defer close(b.full)
+		var batch []T
+		give := func() error {
+			select {
+			case b.full <- batch:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			select {
+			case batch = <-b.empty:
+				batch = batch[:0]
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		err := read(func(v T) error {
+			if batch == nil {
+				batch = make([]T, 0, size)
+			}
+			if batch = append(batch, v); len(batch) == size {
+				return give()
+			}
+			return nil
+		})
+		if err == nil && len(batch) > 0 {
+			_ = give() // the end of ctx, which the reader of rows has caused
+		}
+	}()
+	return b
+}
+
+func (b *batches[T]) next() *T {
+	if b.at == len(b.now) {
+		if b.now != nil {
+			b.empty <- b.now
+		}
+		b.now, b.at = <-b.full, 0
+		if b.now == nil {
+			return nil
+		}
+	}
+	b.at++
+	return &b.now[b.at-1]
+}
+
+// streamFed lists launches without keeping them; false where that cannot be.
+func (f *File) streamFed(ctx context.Context, q timeline.Query) (s timeline.Stream[timeline.LaunchRow], ok bool, err error) {
+	if q.Region != nil {
+		return s, false, nil
+	}
+	l, err := f.feedLaunches(ctx)
+	if l == nil || err != nil {
+		return s, false, err
+	}
+	f.noteAbsent(Kernels | LaunchCalls | NVTX)
+	s = l.b.t.FeedLaunches(q, l.fed(context.WithoutCancel(ctx)))
+	s.Warnings = slices.Concat(f.warnings, s.Warnings)
+	return s, true, nil
+}

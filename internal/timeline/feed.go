@@ -1,0 +1,179 @@
+package timeline
+
+import (
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+// A Feed gives the kernels and the CUDA calls of a file one by one, so that millions of
+// them need no memory. What it gives is valid until the next is asked for.
+type Feed interface {
+	NextKernel() *Kernel // by start; nil behind the last
+	NextCall() *Call     // by start, with growing correlation ids; nil behind the last
+	Close()
+}
+
+// Fed is what is known of kernels and calls before they are fed. Every kernel has a
+// call, and all are of one process.
+type Fed struct {
+	Launches func(queue, function uint32) int64 // how many kernels of each there are
+	// Back is by how much the correlation of a kernel may be smaller than that of one
+	// that ran before it.
+	Back  uint32
+	Open  func() Feed
+	Table string // of the kernels
+}
+
+// Feedable tells whether what is around a call can be told from the calls before it
+// alone: no range is of the kind that any thread may close, and no warning depends on
+// the calls.
+func (t *Timeline) Feedable() bool {
+	return len(t.Domains) <= maxStacks && !slices.ContainsFunc(t.Ranges, func(r Range) bool { return r.Kind == StartEnd })
+}
+
+// FeedLaunches is StreamLaunches of a timeline without kernels and calls, which are fed
+// while rows are made. The query may not choose by region.
+func (t *Timeline) FeedLaunches(q Query, fed Fed) Stream[LaunchRow] {
+	a := t.Attribute()
+	keep := t.kernelFilter(&q, nil)
+	n := 0
+	for queue := range t.Queues {
+		for function := range t.Functions {
+			if keep(0, &Kernel{Queue: uint32(queue), Function: uint32(function)}) {
+				n += int(fed.Launches(uint32(queue), uint32(function)))
+			}
+		}
+	}
+	var lost struct{ kernels, calls int } // in a file that changed since it was looked at
+	s := Stream[LaunchRow]{Len: n, Warnings: a.Warnings, Late: func() []fact.Fact {
+		var late []fact.Fact
+		if lost.kernels > 0 {
+			late = append(late, fact.New(CodeRowsSkipped, fact.Name("table", fed.Table), fact.Count("n", lost.kernels)))
+		}
+		if lost.calls > 0 {
+			late = append(late, fact.New(CodeNoLaunchCall, fact.Count("n", lost.calls)))
+		}
+		return late
+	}}
+	if q.Top > 0 && n > q.Top {
+		s.Len, s.Cut = q.Top, n-q.Top
+	}
+	s.Rows = func(yield func(*LaunchRow) bool) {
+		feed := fed.Open()
+		defer feed.Close()
+		lost.kernels, lost.calls = 0, 0
+		w, j := newLaunchWriter(a, &q), newFeedJoin(a, feed, fed.Back)
+		for i, made := 0, 0; made < s.Len; i++ {
+			k := feed.NextKernel()
+			if k == nil {
+				lost.kernels = s.Len - made
+				return
+			}
+			if !keep(i, k) {
+				continue
+			}
+			made++
+			call := j.launchOf(k.Correlation)
+			if !call.known {
+				lost.calls++
+			}
+			if !yield(w.row(i, k, call)) {
+				return
+			}
+		}
+	}
+	return s
+}
+
+// A feedJoin finds the calls of kernels that come one after the other.
+type feedJoin struct {
+	a      *Attribution
+	feed   Feed
+	sweeps map[uint32]*threadSweep // by thread
+	sets   lists
+	lost   int64
+	back   uint32 // see Fed
+	high   uint32 // largest correlation that was asked for
+	window []fedCall
+	near   int // in the window: call that was found last
+}
+
+// A fedCall is a call that a kernel may still ask for.
+type fedCall struct {
+	start                    int64
+	correlation, thread, set uint32
+}
+
+func newFeedJoin(a *Attribution, feed Feed, back uint32) *feedJoin {
+	j := &feedJoin{a: a, feed: feed, back: back, sweeps: map[uint32]*threadSweep{}}
+	for _, r := range a.rangeOrder(PushPop, func(thread uint32) uint32 { return thread }) {
+		s := j.sweep(a.t.Ranges[r].Thread)
+		s.ranges = append(s.ranges, r)
+	}
+	return j
+}
+
+func (j *feedJoin) sweep(thread uint32) *threadSweep {
+	s := j.sweeps[thread]
+	if s == nil {
+		s = &threadSweep{a: j.a, sets: &j.sets, lost: &j.lost}
+		j.sweeps[thread] = s
+	}
+	return s
+}
+
+// launchOf is the call with a correlation id; the zero value where there is none.
+func (j *feedJoin) launchOf(correlation uint32) launchCall {
+	j.read(correlation)
+	at := j.find(correlation)
+	if at < 0 {
+		return launchCall{}
+	}
+	c := &j.window[at]
+	return launchCall{known: true, start: c.start, thread: c.thread, state: uint64(c.set) << 32, stacks: j.sets.get(c.set)}
+}
+
+// read takes calls up to a correlation id into the window.
+func (j *feedJoin) read(correlation uint32) {
+	j.high = max(j.high, correlation)
+	for n := len(j.window); n == 0 || j.window[n-1].correlation < correlation; n = len(j.window) {
+		c := j.feed.NextCall()
+		if c == nil {
+			return
+		}
+		if n == cap(j.window) {
+			j.drop()
+		}
+		j.window = append(j.window, fedCall{c.Start, c.Correlation, c.Thread, j.sweep(c.Thread).around(c.Start, c.End)})
+	}
+}
+
+// drop forgets the calls that no kernel can ask for any more.
+func (j *feedJoin) drop() {
+	first := 0
+	for first < len(j.window) && uint64(j.window[first].correlation)+uint64(j.back) < uint64(j.high) {
+		first++
+	}
+	j.window = j.window[:copy(j.window, j.window[first:])]
+	j.near = 0
+}
+
+// find is the place of a call in the window, -1 where it is not there. As a rule it is
+// the one that was found last, or the next.
+func (j *feedJoin) find(correlation uint32) int {
+	for at := j.near; at < min(j.near+3, len(j.window)); at++ {
+		if j.window[at].correlation == correlation {
+			j.near = at
+			return at
+		}
+	}
+	at, ok := slices.BinarySearchFunc(j.window, correlation, func(c fedCall, id uint32) int {
+		return int(int64(c.correlation) - int64(id))
+	})
+	if !ok {
+		return -1
+	}
+	j.near = at
+	return at
+}
