@@ -58,6 +58,10 @@ type work[T any] struct {
 	queues    interner[queue]
 	functions interner[function]
 	configs   interner[timeline.LaunchConfig]
+
+	anyQueue  bool
+	place     [5]int64 // columns of the last row
+	lastQueue uint32   // that they give
 }
 
 // kernels reads the executions of kernels; without their shapes, names and launch
@@ -242,7 +246,15 @@ func (b *builder) graphs(ctx context.Context) error {
 
 // queue numbers the queue of a row. Rows of one queue follow each other mostly.
 func (s *work[T]) queue(r *ints) uint32 {
-	q := r.queue()
+	place := [5]int64{r.Int[colDevice], r.Int[colContext], r.Int[colStream], r.Int[colProcess], r.Int[colGreen]}
+	if s.anyQueue && place == s.place {
+		return s.lastQueue
+	}
+	s.anyQueue, s.place, s.lastQueue = true, place, s.newQueue(r.queue())
+	return s.lastQueue
+}
+
+func (s *work[T]) newQueue(q queue) uint32 {
 	return s.queues.cached(q, uint32(q.stream)+31*uint32(q.device)+uint32(q.globalPid>>24))
 }
 

@@ -112,12 +112,17 @@ func (t *Timeline) Attribute() *Attribution {
 		index:       map[nodeKey]uint32{},
 		rangeNode:   make([]uint32, len(t.Ranges)),
 		rangeParent: make([]uint32, len(t.Ranges)),
-		calls:       t.correlateLaunches(),
 		all:         &allWork{},
 	}
-	a.joinKernels()
-	a.pushPop()
+	var beside sync.WaitGroup
+	var ranges []uint32
+	beside.Go(func() { ranges = a.rangeOrder(PushPop, func(thread uint32) uint32 { return thread }) })
+	a.calls = t.correlateLaunches()
+	beside.Wait()
+	beside.Go(a.joinKernels)
+	a.pushPop(ranges)
 	a.startEnd()
+	beside.Wait()
 	a.warn()
 	return a
 }

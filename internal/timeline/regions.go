@@ -77,13 +77,13 @@ type usage struct {
 type allWork struct {
 	once  sync.Once
 	usage *usage
-	busy  []int64
+	busy  []int64 // may be known before the rest
 }
 
 // measured is the work that a query chooses, by range, and how long each range had
 // the GPU busy. That of all work is asked for by several views and kept.
 func (a *Attribution) measured(q *Query) (*usage, []int64) {
-	if q.Kernel == nil && len(q.Devices)+len(q.Processes) == 0 {
+	if q.all() {
 		a.all.once.Do(func() { a.all.usage, a.all.busy = a.measureBoth(q) })
 		return a.all.usage, a.all.busy
 	}
@@ -93,11 +93,16 @@ func (a *Attribution) measured(q *Query) (*usage, []int64) {
 func (a *Attribution) measureBoth(q *Query) (u *usage, busy []int64) {
 	keep := a.t.opFilter(q, a)
 	var beside sync.WaitGroup
-	beside.Go(func() { busy = a.t.busyWithin(keep) })
+	if busy = a.all.busy; busy == nil || !q.all() {
+		beside.Go(func() { busy = a.t.busyWithin(keep) })
+	}
 	u = a.measure(keep)
 	beside.Wait()
 	return u, busy
 }
+
+// all tells whether the query is about all work.
+func (q *Query) all() bool { return q.Kernel == nil && len(q.Devices)+len(q.Processes) == 0 }
 
 // measure goes through the work that keep accepts and credits it to the ranges
 // around its launch.
@@ -220,7 +225,14 @@ func (v *intervals) within(start, end int64) int64 {
 
 // RegionRows sums the ranges by region path, ordered by time on the GPU.
 func (t *Timeline) RegionRows(q Query) Rows[RegionRow] {
+	var beside sync.WaitGroup
+	var busy []int64
+	if q.all() {
+		beside.Go(func() { busy = t.busyWithin(func(Op) bool { return true }) })
+	}
 	a := t.Attribute()
+	beside.Wait()
+	a.all.busy = busy
 	rows := a.regionRows(q)
 	rows.Warnings = append(rows.Warnings, a.Warnings...)
 	return rows

@@ -61,15 +61,14 @@ func (n *nest) around(ranges []Range, start, end int64) uint32 {
 	return n.ranges[i-1]
 }
 
-// pushPop walks each thread's push/pop ranges and launching calls together.
-func (a *Attribution) pushPop() {
-	byThread := func(thread uint32) uint32 { return thread }
-	ranges := a.rangeOrder(PushPop, byThread)
+// pushPop walks each thread's push/pop ranges, which lie by thread, and launching calls
+// together.
+func (a *Attribution) pushPop(ranges []uint32) {
 	if len(ranges) == 0 {
 		return
 	}
 	a.callSet = make([]uint32, a.t.Calls.Len())
-	calls := a.launchOrder(byThread)
+	calls := a.launchOrder(func(thread uint32) uint32 { return thread })
 	for len(ranges) > 0 {
 		thread := a.t.Ranges[ranges[0]].Thread
 		n := 1
