@@ -145,6 +145,11 @@ func (tl *timed) workLanes(k *kinds, group processGroup) laneSource {
 	return laneSource{
 		n: t.Ops(),
 		lane: func(i uint32) *lane {
+			if int(i) < len(t.Kernels) {
+				if l := kernels[t.Kernels[i].Queue]; l != nil {
+					return l
+				}
+			}
 			op := t.Op(int(i))
 			lanes, kind := kernels, "kernel"
 			if op.Kind == timeline.OpCopy || op.Kind == timeline.OpSet {
@@ -155,7 +160,13 @@ func (tl *timed) workLanes(k *kinds, group processGroup) laneSource {
 			}
 			return lanes[op.Queue]
 		},
-		span:   func(i uint32) moment { op := t.Op(int(i)); return forward(op.Start, op.End) },
+		span: func(i uint32) moment {
+			if int(i) < len(t.Kernels) { // nearly all are; an Op of each takes longer than the rest
+				return forward(t.Kernels[i].Start, t.Kernels[i].End)
+			}
+			op := t.Op(int(i))
+			return forward(op.Start, op.End)
+		},
 		launch: func(i uint32) uint32 { return tl.at.Launch(t.Op(int(i))) },
 		name: func(i uint32) string {
 			switch op := t.Op(int(i)); op.Kind {

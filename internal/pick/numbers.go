@@ -42,28 +42,28 @@ func (c *choice) numbering(base string) *numbering {
 		return n
 	}
 	n := &numbering{base: base, of: make([]int32, c.l.len()), shaky: make([]bool, c.l.len())}
-	known, byFunction := map[nameKey]int32{}, map[uint64]int32{}
-	var last uint64
-	at := int32(-1)
-	for i := range c.l.len() {
+	known := map[nameKey]int32{}
+	byFunction := make([][]int32, len(c.l.t.Processes)+1) // by process and function: place in names + 1
+	for i, kernel := range c.l.kernels {
 		if !c.seen[i] {
 			continue
 		}
-		e := c.l.launch(i)
-		if key := e.process64(); at < 0 || key != last {
-			var ok bool
-			if at, ok = byFunction[key]; !ok {
-				name := nameKey{e.process, c.l.names[e.function].in(base)}
-				if at, ok = known[name]; !ok {
-					at = int32(len(n.names))
-					known[name] = at
-					n.names = append(n.names, numbered{nameKey: name, thread: c.l.thread(i)})
-				}
-				byFunction[key] = at
-			}
-			last = key
+		k := &c.l.t.Kernels[kernel]
+		process := c.l.t.Queues[k.Queue].Process
+		in := min(int(process), len(byFunction)-1)
+		if byFunction[in] == nil {
+			byFunction[in] = make([]int32, len(c.l.names))
 		}
-		m := &n.names[at]
+		at := &byFunction[in][k.Function]
+		if *at == 0 {
+			name := nameKey{process, c.l.names[k.Function].in(base)}
+			if _, ok := known[name]; !ok {
+				n.names = append(n.names, numbered{nameKey: name, thread: c.l.thread(i)})
+				known[name] = int32(len(n.names))
+			}
+			*at = known[name]
+		}
+		m := &n.names[*at-1]
 		m.launches = append(m.launches, uint32(i))
 		n.of[i] = int32(len(m.launches))
 		m.shaky = m.shaky || c.l.thread(i) != m.thread
@@ -72,9 +72,6 @@ func (c *choice) numbering(base string) *numbering {
 	c.numberings[base] = n
 	return n
 }
-
-// process64 tells the functions of a process apart.
-func (e *launch) process64() uint64 { return uint64(e.process)<<32 | uint64(e.function) }
 
 // numbered tells whether a launch has the same number in every run. A launch
 // that has by its function name has by its mangled name as well.
@@ -158,9 +155,10 @@ func (c *choice) byNumber(wants []want) (best *translation, why fact.Fact) {
 func (c *choice) byNumberOf(base string, wants []want) (*translation, fact.Fact) {
 	chosen, exact, named := map[int]bool{}, map[int]string{}, map[string]bool{}
 	wants = slices.Clone(wants)
+	shaky := c.numbering(base).shaky
 	for k := range wants {
 		w := &wants[k]
-		w.accept = slices.DeleteFunc(slices.Clone(w.accept), func(i int) bool { return !c.numbered(i, base) })
+		w.accept = slices.DeleteFunc(slices.Clone(w.accept), func(i int) bool { return shaky[i] })
 		def := &c.l.groups[w.group]
 		if len(w.accept) == 0 {
 			return nil, fact.New(closedThreads, fact.Kernel("kernel", def.names.short))
@@ -195,11 +193,11 @@ type numbers struct {
 	*numbering
 	c     *choice
 	names []*numbered
-	known map[int32][]int // as far as asked for
+	list  []int // of with
 }
 
 func (c *choice) numbersOf(base string, named map[string]bool) *numbers {
-	n := &numbers{numbering: c.numbering(base), c: c, known: map[int32][]int{}}
+	n := &numbers{numbering: c.numbering(base), c: c}
 	for i := range n.numbering.names {
 		if m := &n.numbering.names[i]; named[m.name] {
 			n.names = append(n.names, m)
@@ -208,19 +206,17 @@ func (c *choice) numbersOf(base string, named map[string]bool) *numbers {
 	return n
 }
 
-// with lists the launches of a number, in their order.
+// with lists the launches of a number, in their order. The list is valid until the next
+// call.
 func (n *numbers) with(number int32) []int {
-	list, ok := n.known[number]
-	if !ok {
-		for _, m := range n.names {
-			if int(number) <= len(m.launches) {
-				list = append(list, int(m.launches[number-1]))
-			}
+	n.list = n.list[:0]
+	for _, m := range n.names {
+		if int(number) <= len(m.launches) {
+			n.list = append(n.list, int(m.launches[number-1]))
 		}
-		slices.Sort(list)
-		n.known[number] = list
 	}
-	return list
+	slices.Sort(n.list)
+	return n.list
 }
 
 // launches are those that have one of the numbers, in their order.
