@@ -41,6 +41,7 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 		return nil, fmt.Errorf("analyze: %w", err)
 	}
 	a := newAnalyzer(in, by)
+	a.take()
 	res, err := a.analyze(ctx)
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -54,56 +55,47 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 // analyze goes through the steps. Each takes what earlier ones returned, and
 // fills its own part of the result.
 func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
-	a.takeRun()      // manifest, environment, inputs
-	a.takeWorkload() // clean times, model
-	if err := inOrder(ctx,
-		a.readTimeline,   // totals, kernels, regions, stages, overview
-		a.readAnnotation, // whether deepprof's ranges got into the program
-		a.judgeTimeline,  // whether it is whole and has what was asked for
-		a.readOthers,     // where there are several timelines
-		a.readServing,    // windows of a server, its clients and its steps
-	); err != nil {
-		return nil, err
-	}
-	counted, err := (&counterReader{rules: a.rules, in: &a.in, run: a.run, res: a.res, notes: &a.notes, tl: a.tl, byKey: a.byKey}).read(ctx)
+	reader := &timelineReader{rules: a.rules, in: &a.in, run: a.run, self: a.self, res: a.res, notes: &a.notes}
+	tl, err := reader.readTimeline(ctx)
 	if err != nil {
 		return nil, err
 	}
-	sure := a.judge(counted)
-	found, err := a.utilize(sure)
+	a.readAnnotation(tl)
+	if err := a.judgeTimeline(tl); err != nil {
+		return nil, err
+	}
+	steps, ofJob, err := (&jobReader{timelineReader: reader}).read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := inOrder(ctx, a.divideSteps, a.findHostFrames); err != nil {
+	a.readServing(steps)
+	counted, err := (&counterReader{rules: a.rules, in: &a.in, run: a.run, res: a.res, notes: &a.notes, tl: tl}).read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	(&operatorReader{counters: sure, in: &a.in, self: a.self, res: a.res, notes: &a.notes, tl: a.tl}).readOperators()
-	if err := a.refuse(sure); err != nil {
+	sure := a.judge(tl, counted)
+	doubtful, err := a.utilize(tl, sure)
+	if err != nil {
 		return nil, err
 	}
-	a.advise(sure, found)
-	a.finish()
-	return a.res, nil
-}
-
-// inOrder runs steps until one fails or the context ends.
-func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
-	for _, step := range steps {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := step(ctx); err != nil {
-			return err
-		}
+	if err := a.divideSteps(ctx, tl); err != nil {
+		return nil, err
 	}
-	return ctx.Err()
+	a.res.findHostFrames(tl)
+	(&operatorReader{counters: sure, in: &a.in, self: a.self, res: a.res, notes: &a.notes, tl: tl}).readOperators()
+	if err := a.refuse(tl, sure); err != nil {
+		return nil, err
+	}
+	a.advise(tl, sure, ofJob, doubtful)
+	a.finish(tl)
+	return a.res, ctx.Err()
 }
 
 // judge says what the GPU can do and what limits kernels and regions. It returns
 // the counters that are not in doubt.
-func (a *analyzer) judge(counted *counters) *counters {
-	(&peakFinder{counters: counted, run: a.run, res: a.res, tl: a.tl}).findPeaks()
-	j := &judgment{counters: counted, th: a.th, res: a.res, notes: &a.notes, tl: a.tl}
+func (a *analyzer) judge(tl *timed, counted *counters) *counters {
+	(&peakFinder{counters: counted, run: a.run, res: a.res, tl: tl}).findPeaks()
+	j := &judgment{counters: counted, th: a.th, res: a.res, notes: &a.notes, tl: tl}
 	sure := j.judge()
 	j.countRegions()
 	j.judgeRanges()
@@ -111,8 +103,8 @@ func (a *analyzer) judge(counted *counters) *counters {
 }
 
 // utilize gives MFU and MBU of stages and of the steps of a server.
-func (a *analyzer) utilize(sure *counters) ([]Finding, error) {
-	u := &utilizer{counters: sure, th: a.th, in: &a.in, run: a.run, self: a.self, res: a.res, notes: &a.notes, tl: a.tl}
+func (a *analyzer) utilize(tl *timed, sure *counters) ([]Finding, error) {
+	u := &utilizer{counters: sure, th: a.th, in: &a.in, run: a.run, self: a.self, res: a.res, notes: &a.notes, tl: tl}
 	found, err := u.utilize()
 	if err != nil {
 		return nil, err
@@ -121,9 +113,9 @@ func (a *analyzer) utilize(sure *counters) ([]Finding, error) {
 }
 
 // finish cuts the result to what a report can hold, and derives the rest.
-func (a *analyzer) finish() {
+func (a *analyzer) finish(tl *timed) {
 	a.res.trim()
-	a.res.Warnings, a.res.Missing = a.notes.merged(a.timeline())
+	a.res.Warnings, a.res.Missing = a.notes.merged(tl.timeline())
 	a.res.Source.Files = append(a.res.Source.Files, a.notes.files...)
 	a.res.Environment.mergeCUDA()
 	a.res.Derive()
@@ -148,8 +140,8 @@ func (e *EmptyError) Error() string {
 
 // refuse fails where nothing could be taken from the files, or nothing from one
 // that was named.
-func (a *analyzer) refuse(c *counters) error {
-	if a.tl != nil || len(c.counted)+len(c.ranges)+len(a.res.Operators) > 0 || a.self.best() != nil || a.res.Serving != nil {
+func (a *analyzer) refuse(tl *timed, c *counters) error {
+	if tl != nil || len(c.counted)+len(c.ranges)+len(a.res.Operators) > 0 || a.self.best() != nil || a.res.Serving != nil {
 		return a.refuseUnused()
 	}
 	files := slices.Concat(a.in.Counters, slices.Sorted(maps.Values(a.in.Metrics)))
@@ -206,33 +198,24 @@ func newRules(in *Input) (rules, error) {
 	return rules{in.Thresholds.withDefaults(), categories, &kinds{categories, map[string]kind{}}}, nil
 }
 
-// An analyzer carries what the steps hand on.
+// An analyzer is what all steps read: what to analyze and by which rules, what the
+// run and the workload recorded. Steps write only into the result, each its own
+// part, and notes.
 type analyzer struct {
 	rules
 	in    Input
 	run   *runRecord
+	self  selfTimes
 	res   *Result
 	notes notes
-
-	ofJob    []Finding         // about the ranks of a job
-	brief    bool              // a further timeline, of which no overview is drawn
-	siblings int               // timelines, or processes, that are read one by one; 0 before
-	tl       *timed            // nil without a timeline
-	byKey    map[kernelKey]int // kernels of the result
-
-	self       selfTimes
-	isInjected func(path string) bool // of regions, as far as asked for
-	steps      []timeline.StepRow     // of a serving engine, of all timelines
 }
 
-func (a *analyzer) takeRun() {
+// take reads what the run and the workload recorded, before all else.
+func (a *analyzer) take() {
 	a.run = readRun(&a.in, &a.notes)
 	a.notes.recorded = a.run.files
 	a.res.Source, a.res.Environment, a.res.Workload = a.run.source, a.run.environment, a.run.workload
 	a.res.Method.Commands, a.res.Method.Deviations = a.run.commands, a.run.deviations
-}
-
-func (a *analyzer) takeWorkload() {
 	a.self = readSelfTimes(&a.in, a.run.unprofiledSeconds, &a.notes)
 	if a.self.unprofiled == nil && len(a.in.Timelines) > 0 {
 		a.res.Method.UnprofiledS = a.run.unprofiledSeconds
@@ -241,11 +224,11 @@ func (a *analyzer) takeWorkload() {
 }
 
 // timeline is nil where none was read.
-func (a *analyzer) timeline() *timeline.Timeline {
-	if a.tl == nil {
+func (tl *timed) timeline() *timeline.Timeline {
+	if tl == nil {
 		return nil
 	}
-	return a.tl.t
+	return tl.t
 }
 
 func newAnalyzer(in Input, by rules) *analyzer {
@@ -255,11 +238,11 @@ func newAnalyzer(in Input, by rules) *analyzer {
 }
 
 // advise lists what could be gained, and states what was found.
-func (a *analyzer) advise(sure *counters, found []Finding) {
-	stages := newStageClock(a.res.Stages, a.tl, a.self)
-	if a.tl != nil {
-		a.res.Opportunities = (&savings{th: a.th, res: a.res, tl: a.tl, launchOf: sure.launchOf, stages: stages}).find()
+func (a *analyzer) advise(tl *timed, sure *counters, ofJob, doubtful []Finding) {
+	stages := newStageClock(a.res.Stages, tl, a.self)
+	if tl != nil {
+		a.res.Opportunities = (&savings{th: a.th, res: a.res, tl: tl, launchOf: sure.launchOf, stages: stages}).find()
 	}
-	found = (&conclusion{th: a.th, in: &a.in, res: a.res, notes: &a.notes, tl: a.tl, stages: stages, found: found}).conclude()
-	a.res.Findings = byWeight(append(a.ofJob, found...))
+	found := (&conclusion{th: a.th, in: &a.in, res: a.res, notes: &a.notes, tl: tl, stages: stages, found: doubtful}).conclude()
+	a.res.Findings = byWeight(append(ofJob, found...))
 }

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path"
@@ -36,9 +35,9 @@ const (
 const annotationFolder = runs.AnnotateFolder + "/" + plan.StepNsys
 
 // readAnnotation tells whether deepprof got into the workload, and where not.
-func (a *analyzer) readAnnotation(context.Context) error {
+func (a *analyzer) readAnnotation(tl *timed) {
 	if a.in.Run == "" {
-		return nil
+		return
 	}
 	facts, err := AnnotationFacts(a.in.Run)
 	if err != nil {
@@ -50,15 +49,14 @@ func (a *analyzer) readAnnotation(context.Context) error {
 		}
 		a.res.Method.Annotation = append(a.res.Method.Annotation, Note{Fact: f})
 	}
-	if a.tl != nil && len(facts) > 0 {
-		a.annotationOfTimeline()
+	if tl != nil && len(facts) > 0 {
+		a.annotationOfTimeline(tl)
 	}
-	return nil
 }
 
 // annotationOfTimeline adds what only the timeline tells: how many ranges were
 // injected, and which processes ran PyTorch without being annotated.
-func (a *analyzer) annotationOfTimeline() {
+func (a *analyzer) annotationOfTimeline(tl *timed) {
 	var n int64
 	for _, r := range a.res.undivided() {
 		if r.Source == sourceInjected {
@@ -66,24 +64,24 @@ func (a *analyzer) annotationOfTimeline() {
 		}
 	}
 	if n > 0 {
-		f := fact.New(annotatedRanges, fact.Count("n", n), fact.Count("of", len(a.tl.t.Ranges)))
+		f := fact.New(annotatedRanges, fact.Count("n", n), fact.Count("of", len(tl.t.Ranges)))
 		a.res.Method.Annotation = append(a.res.Method.Annotation, Note{Fact: f})
 	}
-	a.findKeptOut(a.tl.t)
+	a.notes.findKeptOut(a.in.Run, tl.t)
 }
 
 // findKeptOut tells of the processes of one timeline, of which a run can have several,
 // that ran PyTorch without being annotated.
-func (a *analyzer) findKeptOut(t *timeline.Timeline) {
-	if p, err := annotatedPlan(a.in.Run); err != nil || p == nil {
+func (n *notes) findKeptOut(run string, t *timeline.Timeline) {
+	if p, err := annotatedPlan(run); err != nil || p == nil {
 		return
 	}
-	told, err := workload.ReadAnnotated(filepath.Join(a.in.Run, filepath.FromSlash(annotationFolder)))
-	if err != nil || exists(filepath.Join(a.in.Run, filepath.FromSlash(runs.AnnotateOff))) {
+	told, err := workload.ReadAnnotated(filepath.Join(run, filepath.FromSlash(annotationFolder)))
+	if err != nil || exists(filepath.Join(run, filepath.FromSlash(runs.AnnotateOff))) {
 		return // said already
 	}
 	for _, f := range keptOut(t, told) {
-		a.notes.addMissing(Note{Fact: f, Step: plan.StepNsys})
+		n.addMissing(Note{Fact: f, Step: plan.StepNsys})
 	}
 }
 

@@ -101,7 +101,7 @@ func TestSavingsWithinCleanTime(t *testing.T) {
 
 // Of a kernel that runs in several stages, a stage gains what it saves there.
 func TestStageGainOfKernels(t *testing.T) {
-	a := newState(&analyzer{res: newResult(Input{}), tl: &timed{}}, counters{})
+	a := newState(&analyzer{res: newResult(Input{})}, &timed{}, counters{})
 	a.res.Totals.WallNS, a.res.Totals.KernelNS = 10_000, 2_500
 	a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 2_000, BusyNS: 2_000}}}
 	a.launchOf = map[int]*launch{0: synthetic(nil)}
@@ -240,7 +240,7 @@ func TestLayoutConversions(t *testing.T) {
 func TestClockOfTheMemory(t *testing.T) {
 	const uuid = "d6c7c532"
 	for _, c := range []struct{ hz, want int64 }{{3_201_000_000, 3_201_000_000}, {2_000_000_001, 0}, {0, 0}} {
-		a := newState(&analyzer{res: newResult(Input{}), run: &runRecord{memoryHz: map[string]int64{uuid: c.hz}}}, counters{})
+		a := newState(&analyzer{res: newResult(Input{}), run: &runRecord{memoryHz: map[string]int64{uuid: c.hz}}}, nil, counters{})
 		a.tl = &timed{t: &timeline.Timeline{GPUs: []timeline.GPU{{UUID: uuid, MemoryBandwidth: 4_814_304_000_000}}}} // of an H200
 		var g GPU
 		a.peaks().memoryFromProperties(&g)

@@ -63,6 +63,7 @@ type counterReader struct {
 // read reads the reports, says why launches were counted, and sums them up by
 // region.
 func (cr *counterReader) read(ctx context.Context) (*counters, error) {
+	cr.byKey = kernelsByKey(cr.res.Kernels)
 	cr.counters = &counters{launches: map[int][]*launch{}, launchOf: map[int]*launch{}, chosen: map[string]bool{}}
 	if err := cr.readCounters(ctx); err != nil {
 		return nil, err
@@ -72,6 +73,16 @@ func (cr *counterReader) read(ctx context.Context) (*counters, error) {
 		return cr.counters, nil
 	}
 	return cr.counters, cr.readTargets()
+}
+
+// kernelsByKey finds kernels of a result.
+func kernelsByKey(kernels []Kernel) map[kernelKey]int {
+	at := make(map[kernelKey]int, len(kernels))
+	for i := range kernels {
+		k := &kernels[i]
+		at[kernelKey{k.Name, k.Grid, k.Block}] = i
+	}
+	return at
 }
 
 // value of a counter; false where it was not measured.
@@ -395,9 +406,6 @@ func (cr *counterReader) attach(i int, l *launch, others int) {
 // parameters, so that the mangled name, then the short one, decide.
 func (cr *counterReader) kernelOf(l *launch) int {
 	key := kernelKey{l.res.Name(), dims(l.res.Grid), dims(l.res.Block)}
-	if cr.byKey == nil {
-		cr.byKey = map[kernelKey]int{}
-	}
 	if i, ok := cr.byKey[key]; ok {
 		return i
 	}

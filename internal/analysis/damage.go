@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -18,26 +17,26 @@ func (e *lostError) Unwrap() error { return e.err }
 
 // judgeTimeline refuses a timeline that holds nothing of what it is read for: one
 // that lost all its kernels, and one without the regions that were asked for.
-func (a *analyzer) judgeTimeline(context.Context) error {
+func (a *analyzer) judgeTimeline(tl *timed) error {
 	for _, lost := range a.in.lost {
 		a.notes.use(lost.path, "timeline")
 		a.notes.warn(TimelineDamaged, fact.Error("error", lost.err))
 		a.notes.lose(lost.path, InputUnreadable, fact.Error("error", lost.err))
 		a.notes.lackInstead(NoTimeline, fact.New(TimelineLost))
 	}
-	if a.tl != nil {
-		if err := checkKernels(a.in.timeline(), a.tl.t); err != nil {
+	if tl != nil {
+		if err := checkKernels(a.in.timeline(), tl.t); err != nil {
 			return err
 		}
 	}
 	switch {
 	case !a.in.Asked:
-	case a.tl == nil && len(a.in.lost) > 0:
+	case tl == nil && len(a.in.lost) > 0:
 		return a.in.lost[0].err
-	case a.tl == nil:
+	case tl == nil:
 		return fmt.Errorf("the regions %s are looked for in the timeline: %s cannot be read", strings.Join(a.in.Include, ", "), a.in.timeline())
-	case a.tl.scope == nil:
-		return &ScopeError{a.tl.noScope}
+	case tl.scope == nil:
+		return &ScopeError{tl.noScope}
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func TestWarningsOfOneProcess(t *testing.T) {
 		{busy, capture.MessageOf(text), OneProcessNoCUDA},
 		{busy, fact.Said(text), OneProcessNoCUDA}, // of an earlier version
 	} {
-		a := newState(&analyzer{res: newResult(Input{}), tl: &timed{t: c.tl}}, counters{})
+		a := newState(&analyzer{res: newResult(Input{})}, &timed{t: c.tl}, counters{})
 		a.notes.ofCapture("nsys", runs.Note{Fact: c.stored})
 		a.notes.add(Note{Fact: capture.MessageOf(text)})
 		if n, _ := a.notes.merged(c.tl); len(n) != 1 || !n[0].Is(c.want) || n[0].Step != "nsys" || n[0].Text("text_of_vendor") != text {

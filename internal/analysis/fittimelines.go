@@ -9,9 +9,9 @@ import (
 // fitTimelines warns, before anything else, of timelines that are of another program
 // than the first. Ranks, windows and repeats that their makers told apart belong
 // together whatever they ran.
-func (a *analyzer) fitTimelines(parts []*recording) {
+func (jb *jobReader) fitTimelines(parts []*recording) {
 	first := parts[0]
-	if a.notes.recorded != nil || first.row.Lost != nil || first.row.Of.Rank != nil || first.row.Of.Window != 0 || first.row.Of.Repeat != 0 {
+	if jb.notes.recorded != nil || first.row.Lost != nil || first.row.Of.Rank != nil || first.row.Of.Window != 0 || first.row.Of.Repeat != 0 {
 		return
 	}
 	var others []fact.Fact
@@ -24,7 +24,7 @@ func (a *analyzer) fitTimelines(parts []*recording) {
 		return
 	}
 	note := fact.New(TimelinesDiffer, fact.File("file", first.row.File), fact.Name("program", first.programText()), fact.Because("others", others...))
-	a.notes.warnFirst(Note{Fact: note, File: first.row.File})
+	jb.notes.warnFirst(Note{Fact: note, File: first.row.File})
 }
 
 const timelineOf fact.Code = "timeline-of" // file, program

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -12,13 +11,13 @@ import (
 
 // findHostFrames tells by samples of Python what the host did while the GPU waited
 // for it in each stage.
-func (a *analyzer) findHostFrames(context.Context) error {
-	if a.tl == nil || len(a.tl.t.PythonSamples) == 0 {
-		return nil
+func (r *Result) findHostFrames(tl *timed) {
+	if tl == nil || len(tl.t.PythonSamples) == 0 {
+		return
 	}
-	gaps := a.tl.t.GapGroups(timeline.Query{WholeDevices: true}).Rows
-	for i := range a.res.Stages {
-		s := &a.res.Stages[i]
+	gaps := tl.t.GapGroups(timeline.Query{WholeDevices: true}).Rows
+	for i := range r.Stages {
+		s := &r.Stages[i]
 		for _, g := range gaps {
 			if (g.Cause == "host" || g.Cause == "launch") && s.holds(g.NVTX) {
 				s.HostFrames = addFrames(s.HostFrames, g.Python)
@@ -26,7 +25,6 @@ func (a *analyzer) findHostFrames(context.Context) error {
 		}
 		slices.SortStableFunc(s.HostFrames, func(x, y timeline.HostFrame) int { return cmp.Compare(y.Samples, x.Samples) })
 	}
-	return nil
 }
 
 // holds tells whether a region lies in the stage; all do in one without regions.

@@ -45,8 +45,8 @@ func wide(d [3]int32) [3]int64 { return [3]int64{int64(d[0]), int64(d[1]), int64
 
 // groupKernels makes a row for each kernel, grid and block with a launch in the
 // scope.
-func (a *analyzer) groupKernels() {
-	tl := a.tl
+func (tr *timelineReader) groupKernels() {
+	tl := tr.tl
 	t := tl.t
 	type pair struct{ function, config uint32 }
 	numbers := map[pair]uint32{}
@@ -60,14 +60,14 @@ func (a *analyzer) groupKernels() {
 		p := pair{k.Function, k.Config}
 		n, ok := numbers[p]
 		if !ok {
-			n = a.kernelRow(k, groups, &rows)
+			n = tr.kernelRow(k, groups, &rows)
 			numbers[p] = n
 			if int(n) == len(counts) {
 				counts = append(counts, 0)
 			}
 		}
 		tl.kernel[i] = n
-		if a.tl.counts(i) {
+		if tr.tl.counts(i) {
 			counts[n]++
 			total += max(0, k.Duration())
 		}
@@ -77,7 +77,7 @@ func (a *analyzer) groupKernels() {
 		times[i] = make([]int64, 0, n)
 	}
 	for i, n := range tl.kernel {
-		if a.tl.counts(i) {
+		if tr.tl.counts(i) {
 			times[n] = append(times[n], max(0, t.Kernels[i].Duration()))
 		}
 	}
@@ -86,17 +86,17 @@ func (a *analyzer) groupKernels() {
 			rows[i].measure(times[i], total)
 		}
 	}
-	a.sortKernels(rows)
+	tr.sortKernels(rows)
 }
 
-func (a *analyzer) kernelRow(k *timeline.Kernel, groups map[kernelKey]uint32, rows *[]Kernel) uint32 {
-	t := a.tl.t
+func (tr *timelineReader) kernelRow(k *timeline.Kernel, groups map[kernelKey]uint32, rows *[]Kernel) uint32 {
+	t := tr.tl.t
 	f, config := t.Functions[k.Function], &t.Configs[k.Config]
 	key := kernelKey{fullName(t, f), wide(config.Grid), wide(config.Block)}
 	if n, ok := groups[key]; ok {
 		return n
 	}
-	row := a.newKernel(key)
+	row := tr.newKernel(key)
 	row.Mangled = t.Name(f.Mangled)
 	if row.Mangled == row.Name || len(row.Mangled) > 4096 {
 		row.Mangled = ""
@@ -165,7 +165,7 @@ func histogram(sorted []int64) *Histogram {
 }
 
 // sortKernels orders rows by total time and sums up the categories.
-func (a *analyzer) sortKernels(rows []Kernel) {
+func (tr *timelineReader) sortKernels(rows []Kernel) {
 	var order []int
 	for i := range rows {
 		if rows[i].Calls > 0 {
@@ -182,23 +182,19 @@ func (a *analyzer) sortKernels(rows []Kernel) {
 	for to, from := range order {
 		place[from], sorted[to] = uint32(to), rows[from]
 	}
-	for i, n := range a.tl.kernel {
-		a.tl.kernel[i] = place[n]
+	for i, n := range tr.tl.kernel {
+		tr.tl.kernel[i] = place[n]
 	}
-	a.sumCategories(sorted)
-	a.res.Kernels = sorted
-	a.byKey = map[kernelKey]int{}
-	for i := range sorted {
-		a.byKey[kernelKey{sorted[i].Name, sorted[i].Grid, sorted[i].Block}] = i
-	}
+	tr.sumCategories(sorted)
+	tr.res.Kernels = sorted
 }
 
 // maxUnmatched bounds the names listed in category "other".
 const maxUnmatched = 200
 
-func (a *analyzer) sumCategories(kernels []Kernel) {
+func (tr *timelineReader) sumCategories(kernels []Kernel) {
 	sums := map[string]*CategoryTime{}
-	for _, c := range a.categories.List {
+	for _, c := range tr.categories.List {
 		sums[c.ID] = &CategoryTime{ID: c.ID, Label: c.Label}
 	}
 	listed := map[string]bool{}
@@ -213,13 +209,13 @@ func (a *analyzer) sumCategories(kernels []Kernel) {
 			s.Unnamed = append(s.Unnamed, k.Name)
 		}
 	}
-	a.res.Categories = a.res.Categories[:0]
-	for _, c := range a.categories.List {
+	tr.res.Categories = tr.res.Categories[:0]
+	for _, c := range tr.categories.List {
 		if s := sums[c.ID]; s.Calls > 0 {
-			a.res.Categories = append(a.res.Categories, *s)
+			tr.res.Categories = append(tr.res.Categories, *s)
 		}
 	}
-	slices.SortStableFunc(a.res.Categories, func(x, y CategoryTime) int { return cmp.Compare(y.NS, x.NS) })
+	slices.SortStableFunc(tr.res.Categories, func(x, y CategoryTime) int { return cmp.Compare(y.NS, x.NS) })
 }
 
 // trim cuts the kernels of the least time that nothing was counted of, and what

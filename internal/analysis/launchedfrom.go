@@ -20,20 +20,20 @@ const maxLaunchPlaces = 12 // of a kernel
 
 // findLaunchPlaces tells for each kernel which modules and ranges of the scope launch
 // it.
-func (a *analyzer) findLaunchPlaces() {
-	if a.brief {
+func (tr *timelineReader) findLaunchPlaces() {
+	if tr.brief {
 		return
 	}
-	at := a.tl.at
-	if a.tl.recalled != nil {
-		at = a.tl.recalled
+	at := tr.tl.at
+	if tr.tl.recalled != nil {
+		at = tr.tl.recalled
 	}
 	names := at.LaunchPlaces()
 	type key struct{ kernel, place uint32 }
 	sums := map[key]*LaunchPlace{}
-	for i := range a.tl.t.Kernels {
-		kernel := a.tl.kernel[i]
-		if kernel == noKernel || !a.tl.counts(i) {
+	for i := range tr.tl.t.Kernels {
+		kernel := tr.tl.kernel[i]
+		if kernel == noKernel || !tr.tl.counts(i) {
 			continue
 		}
 		k := key{kernel, at.KernelPlace(i)}
@@ -44,10 +44,10 @@ func (a *analyzer) findLaunchPlaces() {
 			sums[k] = s
 		}
 		s.Calls++
-		s.NS += max(0, a.tl.t.Kernels[i].Duration())
+		s.NS += max(0, tr.tl.t.Kernels[i].Duration())
 	}
 	all := map[LaunchPlace]*LaunchPlace{}
-	lists := make([]map[LaunchPlace]*LaunchPlace, len(a.res.Kernels)) // several places can have one name
+	lists := make([]map[LaunchPlace]*LaunchPlace, len(tr.res.Kernels)) // several places can have one name
 	for k, s := range sums {
 		if lists[k.kernel] == nil {
 			lists[k.kernel] = map[LaunchPlace]*LaunchPlace{}
@@ -69,9 +69,9 @@ func (a *analyzer) findLaunchPlaces() {
 	for _, s := range all {
 		places = append(places, *s)
 	}
-	a.res.Modules = moduleTree(places)
-	for i := range a.res.Kernels {
-		a.res.Kernels[i].Places = sortPlaces(lists[i])
+	tr.res.Modules = moduleTree(places)
+	for i := range tr.res.Kernels {
+		tr.res.Kernels[i].Places = sortPlaces(lists[i])
 	}
 }
 

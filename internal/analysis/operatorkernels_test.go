@@ -176,7 +176,7 @@ func TestKernelNamesOfTorch(t *testing.T) {
 	for i := range kernels {
 		kernels[i].Short = cxx.Short(kernels[i].Name)
 	}
-	a := newState(&analyzer{res: &Result{Kernels: kernels}}, counters{})
+	a := newState(&analyzer{res: &Result{Kernels: kernels}}, nil, counters{})
 	linker := func(names ...string) *linker {
 		row := workload.Operator{Name: "aten::x"}
 		for _, n := range names {
@@ -209,7 +209,7 @@ func TestLimiterOverGrids(t *testing.T) {
 		{ID: "k3", Name: "k", Short: "k", TotalNS: 100},
 		{ID: "k4", Name: "k", Short: "k", Untimed: true, Limiter: Limiter{Kind: LimitLaunch}},
 		{ID: "k5", Name: "late", Short: "late", TotalNS: 50, Limiter: Limiter{Kind: LimitLatency}},
-	}}}, counters{counted: []*launch{{}}})
+	}}}, nil, counters{counted: []*launch{{}}})
 	row := workload.Operator{Name: "aten::x", Kernels: []workload.OperatorKernel{{Name: "late", US: 1}, {Name: "k", US: 9}}}
 	o := Operator{SelfDeviceUS: 10, TotalDeviceUS: 10}
 	a.operators().newLinker([]workload.Operator{row}).link(&o, &row)

@@ -161,7 +161,7 @@ func TestServerOverhead(t *testing.T) {
 		graphs int64
 		want   []fact.Code
 	}{{0.2, 9, nil}, {0.3, 9, []fact.Code{UseLight}}, {0.3, 0, []fact.Code{UseSampled}}} {
-		a := newState(&analyzer{rules: rules{th: Thresholds{}.withDefaults()}, res: &Result{Serving: &Serving{Collecting: &ServingCost{PerToken: &c.more}}, Sampling: &Sampling{}, Stages: []Stage{{GraphKernels: c.graphs}}}}, counters{})
+		a := newState(&analyzer{rules: rules{th: Thresholds{}.withDefaults()}, res: &Result{Serving: &Serving{Collecting: &ServingCost{PerToken: &c.more}}, Sampling: &Sampling{}, Stages: []Stage{{GraphKernels: c.graphs}}}}, nil, counters{})
 		a.told((*conclusion).tellServerOverhead)
 		var got []fact.Code
 		for _, n := range a.notes.warnings {

@@ -18,21 +18,21 @@ const (
 // drawOverview makes the lanes: NVTX ranges of each thread by depth, GPU work
 // of each stream, CUDA calls of each launching thread. It draws in the background;
 // what it returns waits for that and puts the overview into the result.
-func (a *analyzer) drawOverview() (finish func()) {
-	o := Overview{StartNS: a.tl.lo, EndNS: a.tl.hi, Names: []string{}, Lanes: []Lane{}}
-	sources, scope := a.tl.laneSources(a.kinds), a.tl.scopeSpan()
+func (tr *timelineReader) drawOverview() (finish func()) {
+	o := Overview{StartNS: tr.tl.lo, EndNS: tr.tl.hi, Names: []string{}, Lanes: []Lane{}}
+	sources, scope := tr.tl.laneSources(tr.kinds), tr.tl.scopeSpan()
 	cut := 0
 	drawn := make(chan struct{})
 	go func() {
 		defer close(drawn)
 		cut = o.draw(sources, scope)
-		o.Counters = counterLanes(a.tl.t, o.StartNS)
+		o.Counters = counterLanes(tr.tl.t, o.StartNS)
 	}()
 	return func() {
 		<-drawn
-		a.res.Overview = o
+		tr.res.Overview = o
 		if cut > 0 {
-			a.notes.warn(LanesCut, fact.Count("n", cut), fact.Count("of", cut+maxLanes))
+			tr.notes.warn(LanesCut, fact.Count("n", cut), fact.Count("of", cut+maxLanes))
 		}
 	}
 }

@@ -52,52 +52,67 @@ func (p *recording) likeness(other *recording) float64 {
 	return float64(both) / float64(all)
 }
 
+// A jobReader sums up several timelines, or processes of one. It fills
+// Parts, Across and Job of the result.
+type jobReader struct {
+	*timelineReader                    // of the first timeline, which was read
+	steps           []timeline.StepRow // of a serving engine, of all timelines
+	found           []Finding          // about the ranks
+}
+
+// read returns the steps of a serving engine in all timelines, and what was found
+// about the ranks.
+func (jb *jobReader) read(ctx context.Context) ([]timeline.StepRow, []Finding, error) {
+	err := jb.readOthers(ctx)
+	return jb.steps, jb.found, err
+}
+
 // readOthers reads the timelines beside the first, one at a time, and sums up
 // all of them.
-func (a *analyzer) readOthers(ctx context.Context) error {
-	switch {
-	case a.tl == nil:
+func (jb *jobReader) readOthers(ctx context.Context) error {
+	if jb.tl == nil {
 		return nil
-	case len(a.in.Timelines)+len(a.in.lost) < 2:
-		parts, err := a.jobProcesses(ctx)
+	}
+	jb.steps = jb.tl.engine
+	if len(jb.in.Timelines)+len(jb.in.lost) < 2 {
+		parts, err := jb.jobProcesses(ctx)
 		if len(parts) > 1 {
-			a.takeParts(parts)
+			jb.takeParts(parts)
 		}
 		return err
 	}
-	a.siblings = len(a.in.Timelines)
-	parts := []*recording{a.part(a.in.timeline())}
+	parts := []*recording{jb.part(jb.in.timeline(), len(jb.in.Timelines))}
 	parts[0].row.Details = true
-	for _, path := range a.in.Timelines[1:] {
-		p, err := a.survey(ctx, path)
+	for _, path := range jb.in.Timelines[1:] {
+		p, err := jb.survey(ctx, path)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			a.notes.lose(path, InputUnreadable, fact.Error("error", err))
-			p = a.lostPart(path, err)
+			jb.notes.lose(path, InputUnreadable, fact.Error("error", err))
+			p = jb.lostPart(path, err)
 		}
 		parts = append(parts, p)
 	}
-	for _, l := range a.in.lost {
-		parts = append(parts, a.lostPart(l.path, l.err))
+	for _, l := range jb.in.lost {
+		parts = append(parts, jb.lostPart(l.path, l.err))
 	}
-	a.fitTimelines(parts)
-	a.notes.warn(SeveralTimelines, fact.Count("n", len(parts)), fact.File("file", a.in.rel(a.in.timeline())))
-	a.takeParts(parts)
+	jb.fitTimelines(parts)
+	jb.notes.warn(SeveralTimelines, fact.Count("n", len(parts)), fact.File("file", jb.in.rel(jb.in.timeline())))
+	jb.takeParts(parts)
 	return nil
 }
 
 // takeParts puts parts into the result.
-func (a *analyzer) takeParts(parts []*recording) {
+func (jb *jobReader) takeParts(parts []*recording) {
 	numberParts(parts)
 	slices.SortStableFunc(parts, func(x, y *recording) int { return x.row.Of.Compare(y.row.Of) })
-	a.res.Across = a.across(parts)
+	jb.res.Across = jb.across(parts)
 	for _, p := range parts {
-		p.row.hold(a.res.Across)
-		a.res.Parts = append(a.res.Parts, p.row)
+		p.row.hold(jb.res.Across)
+		jb.res.Parts = append(jb.res.Parts, p.row)
 	}
-	a.judgeJob(parts)
+	jb.judgeJob(parts)
 }
 
 // hold compares a part with the median of all.
@@ -123,16 +138,16 @@ func (p *Part) hold(x *Across) {
 	}
 }
 
-func (a *analyzer) lostPart(path string, err error) *recording {
+func (jb *jobReader) lostPart(path string, err error) *recording {
 	return &recording{path: path, row: Part{
-		File: a.in.rel(path), Of: a.in.Identity(path), Stages: []PartStage{}, Lost: ptrTo(fact.New(InputUnreadable, fact.File("file", a.in.rel(path)), fact.Error("error", err))),
+		File: jb.in.rel(path), Of: jb.in.Identity(path), Stages: []PartStage{}, Lost: ptrTo(fact.New(InputUnreadable, fact.File("file", jb.in.rel(path)), fact.Error("error", err))),
 	}}
 }
 
 // survey reads a further timeline by the rules of the first: the same scope, the
 // same stages. Of what it finds doubtful it tells nothing that the first told.
-func (a *analyzer) survey(ctx context.Context, path string) (*recording, error) {
-	b := a.further(path)
+func (jb *jobReader) survey(ctx context.Context, path string) (*recording, error) {
+	b := jb.further(path)
 	t, lost, err := b.openTimeline(ctx)
 	if err == nil {
 		err = checkKernels(path, t)
@@ -140,50 +155,50 @@ func (a *analyzer) survey(ctx context.Context, path string) (*recording, error) 
 	if err != nil {
 		return nil, err
 	}
-	a.notes.use(path, "timeline")
+	jb.notes.use(path, "timeline")
 	if len(lost) > 0 {
-		a.notes.lose(path, InputLost, fact.Because("lost", lost[0].What))
+		jb.notes.lose(path, InputLost, fact.Because("lost", lost[0].What))
 	}
 	for _, w := range t.Warnings {
-		if !slices.ContainsFunc(a.notes.warnings, func(n Note) bool { return n.Fact.Equal(w) }) {
-			a.notes.add(Note{Fact: w, File: a.in.rel(path)})
+		if !slices.ContainsFunc(jb.notes.warnings, func(n Note) bool { return n.Fact.Equal(w) }) {
+			jb.notes.add(Note{Fact: w, File: jb.in.rel(path)})
 		}
 	}
 	if err := b.takeTimeline(ctx, t); err != nil {
 		return nil, err
 	}
-	a.steps = append(a.steps, b.steps...)
-	a.findKeptOut(t)
-	return b.part(path), nil
+	jb.steps = append(jb.steps, b.tl.engine...)
+	jb.notes.findKeptOut(jb.in.Run, t)
+	return b.part(path, len(jb.in.Timelines)), nil
 }
 
-// further is an analyzer of a further timeline, or of a part of one.
-func (a *analyzer) further(path string) *analyzer {
-	in := a.in
+// further reads a further timeline, or a part of one, into a result of its own.
+func (jb *jobReader) further(path string) *timelineReader {
+	in := *jb.in
 	in.Timelines, in.Counters, in.lost = []string{path}, nil, nil
-	return &analyzer{rules: a.rules, in: in, res: newResult(in), run: &runRecord{}, self: selfTimes{unprofiled: a.self.unprofiled}, brief: true, siblings: a.siblings}
+	return &timelineReader{rules: jb.rules, in: &in, run: &runRecord{}, self: selfTimes{unprofiled: jb.self.unprofiled}, res: newResult(in), notes: &notes{}, brief: true}
 }
 
-// part is what is kept of the timeline that the analyzer has read.
-func (a *analyzer) part(path string) *recording {
-	t, tot := a.tl.t, &a.res.Totals
+// part is what is kept of the timeline that was read, one of so many.
+func (tr *timelineReader) part(path string, of int) *recording {
+	t, tot := tr.tl.t, &tr.res.Totals
 	p := &recording{
-		path: path, command: t.Source.Command, tool: t.Source.Tool, epoch: t.Session.EpochNS, clock: t.Session.ClockNS, lo: a.tl.lo, hi: a.tl.hi,
-		kernels: a.tl.kernelTimes(),
+		path: path, command: t.Source.Command, tool: t.Source.Tool, epoch: t.Session.EpochNS, clock: t.Session.ClockNS, lo: tr.tl.lo, hi: tr.tl.hi,
+		kernels: tr.tl.kernelTimes(),
 		row: Part{
-			File: a.in.rel(path), Of: a.in.identityOf(path, t), StartUTC: t.Session.StartUTC,
+			File: tr.in.rel(path), Of: tr.in.identityOf(path, t), StartUTC: t.Session.StartUTC,
 			WallNS: tot.WallNS, BusyNS: tot.BusyNS, KernelNS: tot.KernelNS, CopyNS: tot.CopyNS, Launches: tot.Launches, Communication: tot.Communication,
 			Stages: []PartStage{},
 		},
 	}
-	program := a.tl.timedProgram()
+	program := tr.tl.timedProgram()
 	p.program = program.name()
-	exchanges, source := a.tl.exchanges()
+	exchanges, source := tr.tl.exchanges()
 	p.exchanges, p.source = logExchanges(exchanges), source
-	p.kinds = a.tl.kindTimes(exchanges, source)
-	p.drawn = a.drawRank(max(1, a.siblings))
-	for i := range a.res.Stages {
-		p.row.Stages = append(p.row.Stages, a.res.Stages[i].time())
+	p.kinds = tr.tl.kindTimes(exchanges, source)
+	p.drawn = tr.drawRank(max(1, of))
+	for i := range tr.res.Stages {
+		p.row.Stages = append(p.row.Stages, tr.res.Stages[i].time())
 	}
 	return p
 }
@@ -229,7 +244,7 @@ func (tl *timed) kernelTimes() map[string]*callTime {
 
 // across sums up the parts that could be read; their order is that of
 // Result.Parts.
-func (a *analyzer) across(parts []*recording) *Across {
+func (jb *jobReader) across(parts []*recording) *Across {
 	x := &Across{By: toldBy(parts), Times: []Distribution{}, Stages: []Distribution{}}
 	for _, p := range parts {
 		if p.row.Lost == nil {
@@ -245,7 +260,7 @@ func (a *analyzer) across(parts []*recording) *Across {
 		d, _ := distribution(name, parts, func(p *Part) (int64, bool) { return p.passTime(name) })
 		x.Stages = append(x.Stages, d)
 	}
-	x.Kernels = a.kernelsAcross(parts)
+	x.Kernels = jb.kernelsAcross(parts)
 	if n := len(x.Kernels) - maxAcross; n > 0 {
 		x.Kernels, x.KernelsCut = x.Kernels[:maxAcross], n
 	}
@@ -371,13 +386,13 @@ func toldBy(parts []*recording) []string {
 }
 
 // kernelsAcross sums kernels by name, those with the most time first.
-func (a *analyzer) kernelsAcross(parts []*recording) []KernelAcross {
+func (jb *jobReader) kernelsAcross(parts []*recording) []KernelAcross {
 	rows := map[string]*KernelAcross{}
 	for i, p := range parts {
 		for name, c := range p.kernels {
 			k := rows[name]
 			if k == nil {
-				k = &KernelAcross{Name: name, Category: a.categories.List[a.kinds.of(name).category].ID, MinNS: c.ns, MaxNS: -1}
+				k = &KernelAcross{Name: name, Category: jb.categories.List[jb.kinds.of(name).category].ID, MinNS: c.ns, MaxNS: -1}
 				rows[name] = k
 			}
 			k.Parts++

@@ -22,21 +22,21 @@ type drawnRank struct {
 
 // drawRank draws a timeline as one lane: its GPU work, or the innermost ranges of
 // a program of the CPU. Of is how many ranks there are.
-func (a *analyzer) drawRank(of int) *drawnRank {
-	t := a.tl.t
+func (tr *timelineReader) drawRank(of int) *drawnRank {
+	t := tr.tl.t
 	anyProcess := func(uint32) (string, int64) { return "", 0 }
 	one := &lane{Lane: Lane{Kind: "kernel"}}
-	source := a.tl.workLanes(a.kinds, anyProcess)
+	source := tr.tl.workLanes(tr.kinds, anyProcess)
 	source.lane = func(uint32) *lane { return one }
 	if t.Ops() == 0 {
 		inner := make([]bool, len(t.Ranges))
-		for _, r := range a.tl.ownRanges() {
+		for _, r := range tr.tl.ownRanges() {
 			inner[r] = true
 		}
 		one.Kind = "nvtx"
-		source = a.tl.rangeLanes(anyProcess)
+		source = tr.tl.rangeLanes(anyProcess)
 		source.lane = func(i uint32) *lane {
-			if a.tl.at.RangeNode(int(i)) == 0 || !inner[i] && !hostCollective.MatchString(t.Name(t.Ranges[i].Name)) {
+			if tr.tl.at.RangeNode(int(i)) == 0 || !inner[i] && !hostCollective.MatchString(t.Name(t.Ranges[i].Name)) {
 				return nil
 			}
 			return one
@@ -46,15 +46,15 @@ func (a *analyzer) drawRank(of int) *drawnRank {
 		return nil
 	}
 	fillLanes([]laneSource{source})
-	o := Overview{StartNS: a.tl.lo, EndNS: a.tl.hi}
+	o := Overview{StartNS: tr.tl.lo, EndNS: tr.tl.hi}
 	drawn := one.draw(&o, map[string]int{}, max(20, min(rankLaneMost, rankBoxes/max(1, of))), moment{})
 	return &drawnRank{lane: drawn, names: o.Names, start: o.StartNS}
 }
 
 // placeRanks puts the lanes of ranks on the clock of the details, the slowest
 // first. Offsets are by part; nil where clocks were not aligned.
-func (a *analyzer) placeRanks(parts []*recording, c *Clock) {
-	o := &a.res.Overview
+func (jb *jobReader) placeRanks(parts []*recording, c *Clock) {
+	o := &jb.res.Overview
 	details := slices.IndexFunc(parts, func(p *recording) bool { return p.row.Details && p.drawn != nil })
 	if details < 0 {
 		return

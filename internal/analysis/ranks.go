@@ -11,28 +11,27 @@ import (
 
 // jobProcesses makes a part of each process of a timeline that holds a job: at
 // least two processes of it exchange data between GPUs.
-func (a *analyzer) jobProcesses(ctx context.Context) ([]*recording, error) {
+func (jb *jobReader) jobProcesses(ctx context.Context) ([]*recording, error) {
 	exchanging := map[uint32]bool{}
-	comm := a.tl.communicationKernels()
-	for i := range a.tl.t.Kernels {
-		if k := &a.tl.t.Kernels[i]; comm[k.Function] {
-			exchanging[a.tl.t.Queues[k.Queue].Process] = true
+	comm := jb.tl.communicationKernels()
+	for i := range jb.tl.t.Kernels {
+		if k := &jb.tl.t.Kernels[i]; comm[k.Function] {
+			exchanging[jb.tl.t.Queues[k.Queue].Process] = true
 		}
 	}
 	if len(exchanging) < 2 {
 		return nil, nil
 	}
 	var parts []*recording
-	a.siblings = len(a.tl.processes())
-	for _, process := range a.tl.processes() {
+	for _, process := range jb.tl.processes() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		b := a.further(a.in.timeline())
-		if err := b.takeTimeline(ctx, a.tl.t.OfProcess(uint32(process))); err != nil {
+		b := jb.further(jb.in.timeline())
+		if err := b.takeTimeline(ctx, jb.tl.t.OfProcess(uint32(process))); err != nil {
 			return nil, err
 		}
-		p := b.part(a.in.timeline())
+		p := b.part(jb.in.timeline(), len(jb.tl.processes()))
 		p.row.Details = true
 		parts = append(parts, p)
 	}
@@ -41,18 +40,18 @@ func (a *analyzer) jobProcesses(ctx context.Context) ([]*recording, error) {
 
 // judgeJob says what the ranks of a job tell together. Parts that are no ranks
 // tell nothing together.
-func (a *analyzer) judgeJob(parts []*recording) {
+func (jb *jobReader) judgeJob(parts []*recording) {
 	if !ofJob(parts) {
 		return
 	}
 	job := &Job{Collectives: []Collective{}}
-	a.res.Job = job
-	job.World, job.Missing = a.worldOf(parts)
+	jb.res.Job = job
+	job.World, job.Missing = jb.worldOf(parts)
 	job.Nodes = nodesOf(parts)
-	ranks, at := a.comparable(parts)
+	ranks, at := jb.comparable(parts)
 	all := matchExchanges(ranks)
 	clock := alignClocks(&all)
-	a.checkClocks(parts, ranks, &clock)
+	jb.checkClocks(parts, ranks, &clock)
 	job.Matched, job.Unmatched = all.n, all.unmatched
 	if job.Unmatched > 0 {
 		job.Why = ptrTo(fact.New(exchangesDiffer, fact.Count("n", job.Unmatched)))
@@ -61,8 +60,8 @@ func (a *analyzer) judgeJob(parts []*recording) {
 	job.Collectives = collectivesOf(parts, &all)
 	job.Clock = clock
 	job.Clock.OffsetsNS = atParts(clock.OffsetsNS, at, len(parts))
-	a.placeRanks(parts, &job.Clock)
-	a.findJob(parts)
+	jb.placeRanks(parts, &job.Clock)
+	jb.findJob(parts)
 }
 
 // atParts puts the offsets of ranks at the places of their parts.
@@ -91,7 +90,7 @@ func ofJob(parts []*recording) bool {
 
 // worldOf is the number of processes of the job as the ranks tell it, and the
 // ranks without numbers.
-func (a *analyzer) worldOf(parts []*recording) (world int, missing []int) {
+func (jb *jobReader) worldOf(parts []*recording) (world int, missing []int) {
 	seen, sizes := map[int]bool{}, map[int]bool{}
 	for _, p := range parts {
 		if p.row.Of.World > 0 {
@@ -104,10 +103,10 @@ func (a *analyzer) worldOf(parts []*recording) (world int, missing []int) {
 	}
 	if len(sizes) > 1 {
 		list := slices.Sorted(maps.Keys(sizes))
-		a.notes.warn(WorldDiffers, fact.Count("least", list[0]), fact.Count("most", list[len(list)-1]))
+		jb.notes.warn(WorldDiffers, fact.Count("least", list[0]), fact.Count("most", list[len(list)-1]))
 	}
 	for r := range rankCount(parts) {
-		if !seen[r] && !a.in.left[r] && len(missing) < maxMissing {
+		if !seen[r] && !jb.in.left[r] && len(missing) < maxMissing {
 			missing = append(missing, r)
 		}
 	}
@@ -136,7 +135,7 @@ const maxMissing = 4096
 // comparable are the ranks that can be held against each other, with their places
 // among the parts: one of each rank, of the program that most ranks ran. Others
 // are named.
-func (a *analyzer) comparable(parts []*recording) (ranks []*recording, at []int) {
+func (jb *jobReader) comparable(parts []*recording) (ranks []*recording, at []int) {
 	byProgram := map[string]int{}
 	tools := map[string]bool{}
 	for _, p := range parts {
@@ -154,7 +153,7 @@ func (a *analyzer) comparable(parts []*recording) (ranks []*recording, at []int)
 		}
 	}
 	if len(tools) > 1 {
-		a.notes.warn(RankVersions, fact.Names("versions", fact.KindName, slices.Sorted(maps.Keys(tools))))
+		jb.notes.warn(RankVersions, fact.Names("versions", fact.KindName, slices.Sorted(maps.Keys(tools))))
 	}
 	seen := map[[3]int]bool{}
 	for i, p := range parts {
@@ -162,13 +161,13 @@ func (a *analyzer) comparable(parts []*recording) (ranks []*recording, at []int)
 		switch key := [3]int{-1 - i, id.Window, id.Repeat}; {
 		case p.row.Lost != nil:
 		case p.program != most && p.program != "": // what is not known may be the same
-			a.notes.warn(RankProgram, append(p.param(), fact.Name("program", p.program), fact.Name("most", most))...)
+			jb.notes.warn(RankProgram, append(p.param(), fact.Name("program", p.program), fact.Name("most", most))...)
 		default:
 			if id.Rank != nil {
 				key[0] = *id.Rank
 			}
 			if seen[key] {
-				a.notes.warn(RankTwice, append(p.param(), fact.File("file", p.row.File))...)
+				jb.notes.warn(RankTwice, append(p.param(), fact.File("file", p.row.File))...)
 				continue
 			}
 			seen[key] = true
@@ -197,17 +196,17 @@ func (p *recording) param() []fact.Param {
 const hostClockSlack = 1e9
 
 // checkClocks names ranks whose time base in UTC cannot be right.
-func (a *analyzer) checkClocks(parts, ranks []*recording, c *Clock) {
+func (jb *jobReader) checkClocks(parts, ranks []*recording, c *Clock) {
 	for r, p := range ranks {
 		if off := c.offset(r); abs(off) > hostClockSlack {
-			a.notes.warn(ClocksApart, append(p.param(), fact.NS("ns", abs(off)))...)
+			jb.notes.warn(ClocksApart, append(p.param(), fact.NS("ns", abs(off)))...)
 		}
 	}
 	if c.Method == "utc" && len(ranks) > 1 && !together(ranks) {
-		a.notes.warn(RanksNotTogether)
+		jb.notes.warn(RanksNotTogether)
 	}
 	if c.Method == "none" && len(parts) > 1 {
-		a.notes.warn(NoTimeBase)
+		jb.notes.warn(NoTimeBase)
 	}
 }
 

@@ -37,29 +37,29 @@ const (
 )
 
 // findJob states what the ranks of a job tell together.
-func (a *analyzer) findJob(parts []*recording) {
-	job := a.res.Job
+func (jb *jobReader) findJob(parts []*recording) {
+	job := jb.res.Job
 	if n := len(job.Missing); n > 0 {
 		var names []string
 		for _, r := range job.Missing[:min(n, 16)] {
 			names = append(names, strconv.Itoa(r))
 		}
-		a.jobFinds("rank-missing", weightHigh, codeRankMissing, fact.Count("n", n), fact.Names("ranks", fact.KindName, names), fact.Count("of", rankCount(parts)))
+		jb.jobFinds("rank-missing", weightHigh, codeRankMissing, fact.Count("n", n), fact.Names("ranks", fact.KindName, names), fact.Count("of", rankCount(parts)))
 	}
-	a.findStragglers(parts)
-	a.findImbalance(parts)
-	a.findWaiting()
-	a.findOtherKernels(parts)
+	jb.findStragglers(parts)
+	jb.findImbalance(parts)
+	jb.findWaiting()
+	jb.findOtherKernels(parts)
 }
 
 // jobFinds keeps a finding about the job until all findings are stated.
-func (a *analyzer) jobFinds(id, weight string, code fact.Code, params ...fact.Param) {
-	a.ofJob = append(a.ofJob, Finding{ID: id, Weight: weight, Fact: fact.New(code, params...)})
+func (jb *jobReader) jobFinds(id, weight string, code fact.Code, params ...fact.Param) {
+	jb.found = append(jb.found, Finding{ID: id, Weight: weight, Fact: fact.New(code, params...)})
 }
 
 // medianWall is the wall time of the median rank.
-func (a *analyzer) medianWall() int64 {
-	for _, d := range a.res.Across.Times {
+func (jb *jobReader) medianWall() int64 {
+	for _, d := range jb.res.Across.Times {
 		if d.Name == "wall" {
 			return d.MedianNS
 		}
@@ -67,13 +67,13 @@ func (a *analyzer) medianWall() int64 {
 	return 0
 }
 
-func (a *analyzer) findStragglers(parts []*recording) {
-	job, lates := a.res.Job, 0
+func (jb *jobReader) findStragglers(parts []*recording) {
+	job, lates := jb.res.Job, 0
 	for _, w := range job.Waits {
 		lates += w.Late
 	}
 	for _, w := range job.Waits {
-		share := ratio(w.LateNS, a.medianWall())
+		share := ratio(w.LateNS, jb.medianWall())
 		if w.Late == 0 || share < lateShare || 2*w.Late < lates {
 			continue
 		}
@@ -82,7 +82,7 @@ func (a *analyzer) findStragglers(parts []*recording) {
 		if len(w.Meanwhile) > 0 {
 			params = append(params, meanwhileParam(w.Meanwhile[0]), fact.NS("meanwhile_ns", w.Meanwhile[0].NS))
 		}
-		a.jobFinds("straggler-"+strconv.Itoa(w.Part), weightHigh, codeStraggler, params...)
+		jb.jobFinds("straggler-"+strconv.Itoa(w.Part), weightHigh, codeStraggler, params...)
 	}
 }
 
@@ -97,7 +97,7 @@ func meanwhileParam(t TimePart) fact.Param {
 
 // findImbalance compares the kernels of ranks that do no communication, and the
 // mean passes of their stages.
-func (a *analyzer) findImbalance(parts []*recording) {
+func (jb *jobReader) findImbalance(parts []*recording) {
 	work := func(p *Part) (int64, bool) {
 		ns := p.KernelNS
 		if p.Communication != nil {
@@ -106,12 +106,12 @@ func (a *analyzer) findImbalance(parts []*recording) {
 		return ns, p.Launches > 0
 	}
 	if d, ok := distribution("work", parts, work); ok && d.N > 1 && d.MedianNS > 0 && float64(d.MaxNS-d.MedianNS) >= imbalanceShare*float64(d.MedianNS) {
-		a.jobFinds("imbalance", weightMedium, codeImbalance, append(parts[d.Most].param(), fact.NS("ns", d.MaxNS), fact.NS("median", d.MedianNS),
+		jb.jobFinds("imbalance", weightMedium, codeImbalance, append(parts[d.Most].param(), fact.NS("ns", d.MaxNS), fact.NS("median", d.MedianNS),
 			fact.Share("share", ratio(d.MaxNS-d.MedianNS, d.MedianNS)), fact.NS("least", d.MinNS))...)
 	}
-	for _, d := range a.res.Across.Stages {
+	for _, d := range jb.res.Across.Stages {
 		if d.N > 1 && d.MedianNS > 0 && float64(d.MaxNS-d.MedianNS) >= imbalanceShare*float64(d.MedianNS) && d.Name != wholeProgram {
-			a.jobFinds("imbalance-"+d.Name, weightMedium, codeStageApart, append(parts[d.Most].param(), fact.Stage("stage", d.Name), fact.NS("ns", d.MaxNS),
+			jb.jobFinds("imbalance-"+d.Name, weightMedium, codeStageApart, append(parts[d.Most].param(), fact.Stage("stage", d.Name), fact.NS("ns", d.MaxNS),
 				fact.NS("median", d.MedianNS), fact.Share("share", ratio(d.MaxNS-d.MedianNS, d.MedianNS)))...)
 		}
 	}
@@ -119,19 +119,19 @@ func (a *analyzer) findImbalance(parts []*recording) {
 
 // findWaiting tells how much of the time in collectives is waiting for other
 // ranks. What communication costs each stage is told for the details.
-func (a *analyzer) findWaiting() {
-	wall := a.medianWall()
+func (jb *jobReader) findWaiting() {
+	wall := jb.medianWall()
 	var wait, transfer int64
-	for _, w := range a.res.Job.Waits {
+	for _, w := range jb.res.Job.Waits {
 		wait, transfer = wait+w.WaitNS, transfer+w.TransferNS
 	}
-	if wait > transfer && ratio(wait, wall*int64(max(1, len(a.res.Job.Waits)))) >= lateShare {
-		a.jobFinds("waiting", weightMedium, codeWaiting, fact.NS("ns", wait), fact.NS("transfer", transfer), fact.Share("share", ratio(wait, wait+transfer)))
+	if wait > transfer && ratio(wait, wall*int64(max(1, len(jb.res.Job.Waits)))) >= lateShare {
+		jb.jobFinds("waiting", weightMedium, codeWaiting, fact.NS("ns", wait), fact.NS("transfer", transfer), fact.Share("share", ratio(wait, wait+transfer)))
 	}
 }
 
 // findOtherKernels names kernels that some ranks launch and others do not.
-func (a *analyzer) findOtherKernels(parts []*recording) {
+func (jb *jobReader) findOtherKernels(parts []*recording) {
 	in := map[string]int{}
 	ranks := 0
 	for _, p := range parts {
@@ -161,6 +161,6 @@ func (a *analyzer) findOtherKernels(parts []*recording) {
 		}
 	}
 	if n > 0 {
-		a.jobFinds("rank-kernels", weightLow, codeOtherKernel, fact.Count("n", n), fact.Kernel("kernel", a.kinds.of(most).short), fact.Count("has", has), fact.Count("of", ranks))
+		jb.jobFinds("rank-kernels", weightLow, codeOtherKernel, fact.Count("n", n), fact.Kernel("kernel", jb.kinds.of(most).short), fact.Count("has", has), fact.Count("of", ranks))
 	}
 }

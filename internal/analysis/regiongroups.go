@@ -10,12 +10,12 @@ import (
 
 // groupRegions sums the regions that repeat each other under one name, with the
 // distribution of their instances.
-func (a *analyzer) groupRegions() {
+func (tr *timelineReader) groupRegions() {
 	type key struct{ group, domain, style string }
 	members := map[key][]int{}
 	var order []key
-	for i := range a.res.undivided() {
-		r := &a.res.Regions[i]
+	for i := range tr.res.undivided() {
+		r := &tr.res.Regions[i]
 		k := key{r.Group, r.Domain, r.Style}
 		if members[k] == nil {
 			order = append(order, k)
@@ -27,20 +27,20 @@ func (a *analyzer) groupRegions() {
 		return
 	}
 	rows := map[key]timeline.RegionRow{}
-	for _, r := range a.tl.at.RegionRows(timeline.Query{Grouped: true}).Rows {
+	for _, r := range tr.tl.at.RegionRows(timeline.Query{Grouped: true}).Rows {
 		rows[key{r.Group, r.Domain, strings.ToLower(r.Style)}] = r
 	}
 	for _, k := range order {
 		if row, ok := rows[k]; ok {
-			a.res.RegionGroups = append(a.res.RegionGroups, a.regionGroup(&row, members[k]))
+			tr.res.RegionGroups = append(tr.res.RegionGroups, tr.regionGroup(&row, members[k]))
 		}
 	}
 }
 
 // regionGroup is one row of a group; the times of its instances are of all of them,
 // also of those that the result does not list.
-func (a *analyzer) regionGroup(row *timeline.RegionRow, members []int) Region {
-	first := &a.res.Regions[members[0]]
+func (tr *timelineReader) regionGroup(row *timeline.RegionRow, members []int) Region {
+	first := &tr.res.Regions[members[0]]
 	ids := make([]uint32, len(members))
 	out := Region{
 		Path: row.Path, Name: row.Path, Parent: -1, Depth: first.Depth, Style: first.Style, Domain: first.Domain, Source: first.Source, Group: row.Group, Members: members,
@@ -52,8 +52,8 @@ func (a *analyzer) regionGroup(row *timeline.RegionRow, members []int) Region {
 	top := map[int]*RegionKernel{}
 	longest := int64(-1)
 	for n, i := range members {
-		r := &a.res.Regions[i]
-		ids[n] = a.res.Regions[i].id
+		r := &tr.res.Regions[i]
+		ids[n] = tr.res.Regions[i].id
 		if r.MaxNS > longest {
 			longest, out.Slowest = r.MaxNS, r.Path
 		}
@@ -68,9 +68,9 @@ func (a *analyzer) regionGroup(row *timeline.RegionRow, members []int) Region {
 			top[k.Kernel].NS += k.NS
 		}
 	}
-	out.Split = a.tl.split(a.tl.splitOf(ids, workKey{-1, -1}, row.Async > 0))
+	out.Split = tr.tl.split(tr.tl.splitOf(ids, workKey{-1, -1}, row.Async > 0))
 	if row.Async > 0 {
-		out.Lead = a.tl.leadOf(ids, workKey{-1, -1})
+		out.Lead = tr.tl.leadOf(ids, workKey{-1, -1})
 	}
 	for _, k := range top {
 		out.Top = append(out.Top, *k)

@@ -64,22 +64,22 @@ func (tl *timed) countInRegions() {
 
 // sumRegions makes the rows of regions: all together and, where there are
 // several, of each process and each device.
-func (a *analyzer) sumRegions() {
-	tl := a.tl
-	order := a.regionOrder()
-	a.regionRows(order, 0, workKey{-1, -1})
+func (tr *timelineReader) sumRegions() {
+	tl := tr.tl
+	order := tr.regionOrder()
+	tr.regionRows(order, 0, workKey{-1, -1})
 	if processes := tl.processes(); len(processes) > 1 {
 		for _, p := range processes {
-			a.regionRows(order, timeline.ByProcess, workKey{p, -1})
+			tr.regionRows(order, timeline.ByProcess, workKey{p, -1})
 		}
 	}
 	if devices := tl.devices(); len(devices) > 1 {
 		for _, d := range devices {
-			a.regionRows(order, timeline.ByDevice, workKey{-1, d})
+			tr.regionRows(order, timeline.ByDevice, workKey{-1, d})
 		}
 	}
-	a.topKernels()
-	a.groupRegions()
+	tr.topKernels()
+	tr.groupRegions()
 }
 
 func count(sums map[regionGroup]*callTime, key regionGroup, more callTime) {
@@ -111,8 +111,8 @@ func (r *Result) stageIDs() (ids []uint32) {
 
 // regionOrder lists region IDs, each before what is nested in it and otherwise
 // by first opening; the shortest go where there are too many.
-func (a *analyzer) regionOrder() []uint32 {
-	tl := a.tl
+func (tr *timelineReader) regionOrder() []uint32 {
+	tl := tr.tl
 	children := map[uint32][]uint32{}
 	wall := map[uint32]int64{}
 	for _, r := range tl.regions {
@@ -142,7 +142,7 @@ func (a *analyzer) regionOrder() []uint32 {
 	}
 	visit(0)
 	if cut := len(tl.regions) - len(order); cut > 0 {
-		a.notes.warn(RegionsCut, fact.Count("n", cut), fact.Count("of", len(tl.regions)))
+		tr.notes.warn(RegionsCut, fact.Count("n", cut), fact.Count("of", len(tl.regions)))
 	}
 	return order
 }
@@ -173,8 +173,8 @@ type regionRef struct {
 }
 
 // regionRows appends the rows for one choice of work.
-func (a *analyzer) regionRows(order []uint32, by timeline.By, only workKey) {
-	tl := a.tl
+func (tr *timelineReader) regionRows(order []uint32, by timeline.By, only workKey) {
+	tl := tr.tl
 	q := timeline.Query{By: by}
 	if only.device >= 0 {
 		q.Devices = []int{only.device}
@@ -205,25 +205,25 @@ func (a *analyzer) regionRows(order []uint32, by timeline.By, only workKey) {
 			Path: region.Path, Name: region.Name, Parent: -1, Depth: region.Depth, Style: strings.ToLower(region.Kind.String()), Domain: region.Domain,
 			Instances: row.Instances, ProjectedNS: row.ProjectedNS,
 			Kernels: row.KernelCalls, KernelNS: row.InclusiveNS, SelfKernels: row.ExclusiveCalls, SelfNS: row.ExclusiveNS,
-			Split: a.tl.split(tl.splitOf([]uint32{id}, only, row.Async > 0)), Process: row.Process, Device: row.Device,
+			Split: tr.tl.split(tl.splitOf([]uint32{id}, only, row.Async > 0)), Process: row.Process, Device: row.Device,
 			WallNS: tl.openNS(id, only), Synchronous: synchronous(row.GPUOps+row.GraphLaunches, row.Async), AsyncInstances: row.Async,
-			Source: a.sourceOf(region), Group: row.Group, MinNS: row.MinNS, MedianNS: row.MedianNS, MaxNS: row.MaxNS, Outliers: row.Outliers,
+			Source: tr.sourceOf(region), Group: row.Group, MinNS: row.MinNS, MedianNS: row.MedianNS, MaxNS: row.MaxNS, Outliers: row.Outliers,
 		}
 		if row.Async > 0 {
 			out.Lead = tl.leadOf([]uint32{id}, only)
 		}
-		if a.tl.scope != nil {
+		if tr.tl.scope != nil {
 			ns := tl.inScopeNS(id, only)
 			out.ScopeNS = &ns
 		}
 		if parent, ok := place[region.Parent]; ok {
 			out.Parent = parent
 		}
-		place[id] = len(a.res.Regions)
+		place[id] = len(tr.res.Regions)
 		if only == (workKey{-1, -1}) {
 			out.id = id
 		}
-		a.res.Regions = append(a.res.Regions, out)
+		tr.res.Regions = append(tr.res.Regions, out)
 	}
 }
 
@@ -290,13 +290,13 @@ func (tl *timed) rangesOf(device int) []bool {
 }
 
 // topKernels names the kernels of each region by time.
-func (a *analyzer) topKernels() {
+func (tr *timelineReader) topKernels() {
 	place := map[uint32]int{}
-	regions := a.res.undivided()
+	regions := tr.res.undivided()
 	for i := range regions {
 		place[regions[i].id] = i
 	}
-	for key, c := range a.tl.inRegion {
+	for key, c := range tr.tl.inRegion {
 		if i, ok := place[key.region]; ok && key.kernel != noKernel {
 			regions[i].Top = append(regions[i].Top, RegionKernel{Kernel: int(key.kernel), Calls: c.calls, NS: c.ns})
 		}

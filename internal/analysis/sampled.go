@@ -66,8 +66,8 @@ func (m moments) rows() []Sampled {
 }
 
 // sampleRegions joins sampled counters to the regions of the timeline.
-func (a *analyzer) sampleRegions(t *timeline.Timeline) {
-	if a.res.Sampling = samplingOf(t); a.res.Sampling == nil {
+func (tr *timelineReader) sampleRegions(t *timeline.Timeline) {
+	if tr.res.Sampling = samplingOf(t); tr.res.Sampling == nil {
 		return
 	}
 	type sum struct {
@@ -102,13 +102,13 @@ func (a *analyzer) sampleRegions(t *timeline.Timeline) {
 	}
 	for _, s := range byPath {
 		if s.Metrics = s.rows(); len(s.Metrics) > 0 {
-			a.res.Sampled = append(a.res.Sampled, s.SampledRegion)
+			tr.res.Sampled = append(tr.res.Sampled, s.SampledRegion)
 		}
 	}
-	slices.SortFunc(a.res.Sampled, func(x, y SampledRegion) int {
+	slices.SortFunc(tr.res.Sampled, func(x, y SampledRegion) int {
 		return cmp.Or(cmp.Compare(y.SpanNS, x.SpanNS), cmp.Compare(x.Path, y.Path))
 	})
-	a.res.Sampled = a.res.Sampled[:min(len(a.res.Sampled), maxSampled)]
+	tr.res.Sampled = tr.res.Sampled[:min(len(tr.res.Sampled), maxSampled)]
 }
 
 // findSampled states what sampled counters tell where no counters were taken: of

@@ -29,41 +29,41 @@ const noKernel = ^uint32(0)
 
 // findScope resolves the expressions of the input as the choice of launches to
 // count does. Where they select nothing, everything counts.
-func (a *analyzer) findScope() {
-	in := &a.in
+func (tr *timelineReader) findScope() {
+	in := tr.in
 	if len(in.Include) == 0 {
-		a.defaultScope()
+		tr.defaultScope()
 		return
 	}
 	whole := func(why fact.Fact, err error) {
-		a.tl.noScope = err
-		a.notes.warn(ScopeUnused, fact.Because("why", why))
+		tr.tl.noScope = err
+		tr.notes.warn(ScopeUnused, fact.Because("why", why))
 	}
 	include := fact.Names("include", fact.KindRegion, in.Include)
-	seen := append([]nvtx.Seen{}, a.tl.at.Seen()...)
+	seen := append([]nvtx.Seen{}, tr.tl.at.Seen()...)
 	filters, err := pick.ResolveFilters(in.Include, in.Exclude, seen)
 	var nothing *pick.NothingError
 	switch {
 	case errors.As(err, &nothing):
 		whole(fact.New(scopeNoRegion, include), err)
 		if _, err := nvtx.Resolve(in.Include, seen); err != nil {
-			a.tl.noScope = err // with the nearest names
+			tr.tl.noScope = err // with the nearest names
 		}
 		return
 	case err != nil:
 		whole(fact.New(scopeInvalid, fact.Error("error", err)), err)
 		return
 	}
-	a.notes.unmatched(filters.Unmatched)
-	s := &scoped{match: a.tl.at.OpMatcher(filters.Match), selects: filters.Match, kernels: make([]bool, len(a.tl.t.Kernels))}
-	launched := a.tl.mark(s)
+	tr.notes.unmatched(filters.Unmatched)
+	s := &scoped{match: tr.tl.at.OpMatcher(filters.Match), selects: filters.Match, kernels: make([]bool, len(tr.tl.t.Kernels))}
+	launched := tr.tl.mark(s)
 	if launched == 0 {
 		whole(fact.New(scopeNoKernel, include), fmt.Errorf("no kernel was launched in the regions that were asked for (%s)", strings.Join(in.Include, ", ")))
 		return
 	}
-	s.regions = a.tl.matching(s, filters.Match)
-	a.tl.setWindow(s)
-	a.tl.scope = s
+	s.regions = tr.tl.matching(s, filters.Match)
+	tr.tl.setWindow(s)
+	tr.tl.scope = s
 }
 
 // A ScopeError says that the regions that a person asked for select nothing.
@@ -190,16 +190,16 @@ func (r *Result) wallNS() int64 {
 }
 
 // sumScope describes the scope.
-func (a *analyzer) sumScope() {
-	if a.tl.scope == nil {
+func (tr *timelineReader) sumScope() {
+	if tr.tl.scope == nil {
 		return
 	}
-	tl := a.tl
-	s := &Scope{Expressions: a.in.Include, Exclude: a.in.Exclude, Regions: []string{}, Default: len(a.in.Include) == 0}
+	tl := tr.tl
+	s := &Scope{Expressions: tr.in.Include, Exclude: tr.in.Exclude, Regions: []string{}, Default: len(tr.in.Include) == 0}
 	if s.Default {
 		s.Expressions = []string{}
 	}
-	for _, id := range a.tl.scope.regions {
+	for _, id := range tr.tl.scope.regions {
 		if path := tl.regions[id-1].Path; !slices.Contains(s.Regions, path) {
 			s.Regions = append(s.Regions, path)
 		}
@@ -208,7 +208,7 @@ func (a *analyzer) sumScope() {
 	names := map[uint32]bool{}
 	for i := range tl.t.Kernels {
 		ns := max(0, tl.t.Kernels[i].Duration())
-		if !a.tl.scope.kernels[i] {
+		if !tr.tl.scope.kernels[i] {
 			s.OutsideLaunches++
 			s.OutsideKernelNS += ns
 			continue
@@ -218,9 +218,9 @@ func (a *analyzer) sumScope() {
 		names[tl.t.Kernels[i].Function] = true
 	}
 	s.KernelNames = len(names)
-	a.scopeTime(s)
-	s.Text = s.describe(a.res.Totals.WallNS, a.tl.beside())
-	a.res.Scope = s
+	tr.scopeTime(s)
+	s.Text = s.describe(tr.res.Totals.WallNS, tr.tl.beside())
+	tr.res.Scope = s
 }
 
 // maxScopeNames is how many regions the name of a scope lists.

@@ -293,7 +293,7 @@ func TestExecutedMoreThanNeeded(t *testing.T) {
 		{gpu.TensorBF16, 1.2, ""},
 		{gpu.TensorBF16, 0.5, ""},
 	} {
-		a := newState(&analyzer{rules: rules{th: DefaultThresholds}, res: &Result{}}, counters{})
+		a := newState(&analyzer{rules: rules{th: DefaultThresholds}, res: &Result{}}, nil, counters{})
 		needed, value, cover := 1e9, 0.5, 0.7
 		a.res.Stages = []Stage{{Name: "decode", Passes: 2, FLOPs: &needed, MFU: []Utilization{{Method: "analytic", Value: &value}},
 			HFU: []Utilization{{Method: "counters", Value: &value, Coverage: &cover, Why: because("partial")}}}}

@@ -30,17 +30,17 @@ func (tl *timed) setWindow(s *scoped) {
 
 // scopeTime tells how long the scope takes and what it does in that time: its own
 // work alone, and that of others beside it.
-func (a *analyzer) scopeTime(s *Scope) {
-	tl, own := a.tl, a.tl.ownOfScope()
-	a.tl.scope.moments = a.scopeMoments(own)
-	for _, m := range a.tl.scope.moments {
+func (tr *timelineReader) scopeTime(s *Scope) {
+	tl, own := tr.tl, tr.tl.ownOfScope()
+	tr.tl.scope.moments = tr.scopeMoments(own)
+	for _, m := range tr.tl.scope.moments {
 		s.WallNS += timeline.Since(m.start, m.end)
 	}
-	s.StartNS, s.EndNS = timeline.Since(tl.lo, a.tl.scope.window.start), timeline.Since(tl.lo, a.tl.scope.window.end)
+	s.StartNS, s.EndNS = timeline.Since(tl.lo, tr.tl.scope.window.start), timeline.Since(tl.lo, tr.tl.scope.window.end)
 	parts := make([]int64, tl.p.categories+int(causes))
-	tl.addOwn(tl.chosen(own), tl.keyOf(own), a.tl.scope.moments, parts)
-	split := a.tl.split(parts)
-	s.Split, s.BusyNS = &split, tl.busyWithin(a.tl.scope.moments, own)
+	tl.addOwn(tl.chosen(own), tl.keyOf(own), tr.tl.scope.moments, parts)
+	split := tr.tl.split(parts)
+	s.Split, s.BusyNS = &split, tl.busyWithin(tr.tl.scope.moments, own)
 }
 
 // ownOfScope marks the work that the scope launched, in the order of timed.work.
@@ -89,8 +89,8 @@ func (tl *timed) keyOf(marked []bool) workKey {
 // scopeMoments are the time of the scope, without what is excluded within it: that
 // of the instances of regions that are synchronous, and the projected spans of the
 // others. Own marks the work of the scope, which is part of it in any case.
-func (a *analyzer) scopeMoments(own []bool) []moment {
-	tl, s := a.tl, a.tl.scope
+func (tr *timelineReader) scopeMoments(own []bool) []moment {
+	tl, s := tr.tl, tr.tl.scope
 	among := map[uint32]bool{}
 	for _, id := range s.regions {
 		among[id] = true
@@ -100,7 +100,7 @@ func (a *analyzer) scopeMoments(own []bool) []moment {
 		r := &tl.regions[i]
 		excluded[r.ID] = tl.within(r.Parent, func(id uint32) bool { return among[id] }) && !s.selects(stateOf(r))
 	}
-	early := a.closesEarly()
+	early := tr.closesEarly()
 	spans := map[uint32]moment{} // of ranges that close early
 	for i := range tl.work {
 		tl.at.RangesAround(tl.work[i].call, func(r uint32) {
@@ -141,14 +141,14 @@ func (a *analyzer) scopeMoments(own []bool) []moment {
 
 // closesEarly marks the regions whose time is their projected spans: those that
 // close before their work has ended, and the others of their stage.
-func (a *analyzer) closesEarly() map[uint32]bool {
+func (tr *timelineReader) closesEarly() map[uint32]bool {
 	early := map[uint32]bool{}
-	for _, r := range a.res.undivided() {
+	for _, r := range tr.res.undivided() {
 		early[r.id] = r.AsyncInstances > 0
 	}
-	for i := range a.res.Stages {
-		if yes := a.res.Stages[i].Synchronous; yes != nil && !*yes {
-			for _, id := range a.res.Stages[i].ids {
+	for i := range tr.res.Stages {
+		if yes := tr.res.Stages[i].Synchronous; yes != nil && !*yes {
+			for _, id := range tr.res.Stages[i].ids {
 				early[id] = true
 			}
 		}

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"path/filepath"
 	"slices"
@@ -18,7 +17,7 @@ import (
 )
 
 // readServing reads what the clients of a server saw, and sums up its steps.
-func (a *analyzer) readServing(context.Context) error {
+func (a *analyzer) readServing(steps []timeline.StepRow) {
 	s := &Serving{Windows: []ServingWindow{}}
 	for _, path := range a.in.Windows {
 		record, err := load.ReadRecord(path)
@@ -34,8 +33,8 @@ func (a *analyzer) readServing(context.Context) error {
 			s.Windows = append(s.Windows, ServingWindow{Start: step, Window: w})
 		}
 	}
-	if len(s.Windows) == 0 && len(a.steps) == 0 {
-		return nil
+	if len(s.Windows) == 0 && len(steps) == 0 {
+		return
 	}
 	order := []string{plan.StepUnprofiled, plan.StepNsys, plan.StepNcu}
 	slices.SortStableFunc(s.Windows, func(x, y ServingWindow) int {
@@ -43,9 +42,8 @@ func (a *analyzer) readServing(context.Context) error {
 	})
 	s.Session = s.cost(load.Unprofiled, load.Idle)
 	s.Collecting = s.cost(load.Idle, load.Profiled)
-	s.Steps, s.NextToken, s.OverTime = classSteps(a.steps), nextToken(a.steps), overTime(a.steps)
+	s.Steps, s.NextToken, s.OverTime = classSteps(steps), nextToken(steps), overTime(steps)
 	a.res.Serving = s
-	return nil
 }
 
 // cost compares two kinds of windows; nil where one is missing.

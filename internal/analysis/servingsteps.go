@@ -91,18 +91,18 @@ func (b StepsAt) mean(window int, start, length int64) StepsAt {
 }
 
 // divideSteps tells kernels and layers of each class of steps.
-func (a *analyzer) divideSteps(ctx context.Context) error {
-	if a.res.Serving == nil || len(a.res.Serving.Steps) == 0 || a.tl == nil {
+func (a *analyzer) divideSteps(ctx context.Context, tl *timed) error {
+	if a.res.Serving == nil || len(a.res.Serving.Steps) == 0 || tl == nil {
 		return nil
 	}
-	t := a.tl.t
-	recalled, err := a.recalled(ctx)
+	t := tl.t
+	recalled, err := tl.recall(ctx, a.in.Run)
 	if err != nil {
 		return err
 	}
 	type class = timeline.StepClassKey
 	kernels, layers := map[class]map[string]*StepPart{}, map[class]map[string]*StepPart{}
-	for _, w := range timeline.StepWorkOf(a.tl.at, recalled) {
+	for _, w := range timeline.StepWorkOf(tl.at, recalled) {
 		addStepPart(kernels, w, a.kinds.of(fullName(t, t.Functions[w.Function])).short)
 		addStepPart(layers, w, w.Layer)
 	}
@@ -119,13 +119,13 @@ func (a *analyzer) divideSteps(ctx context.Context) error {
 
 // recalled is the attribution with work of CUDA graphs where it was captured, by the
 // window over the start of the server where the run has one.
-func (a *analyzer) recalled(ctx context.Context) (*timeline.Attribution, error) {
-	if a.tl.recalled != nil {
-		return a.tl.recalled, nil
+func (tl *timed) recall(ctx context.Context, run string) (*timeline.Attribution, error) {
+	if tl.recalled != nil {
+		return tl.recalled, nil
 	}
-	startup := runs.Files(a.in.Run, runs.StartupFile)
-	if a.in.Run == "" || len(startup) == 0 {
-		return a.tl.at.Captured(), nil
+	startup := runs.Files(run, runs.StartupFile)
+	if run == "" || len(startup) == 0 {
+		return tl.at.Captured(), nil
 	}
 	f, err := nsys.OpenSQLite(startup[0])
 	if err != nil {
@@ -136,7 +136,7 @@ func (a *analyzer) recalled(ctx context.Context) (*timeline.Attribution, error) 
 	if err != nil {
 		return nil, err
 	}
-	return a.tl.t.WithEarlier(earlier).Captured().Attribute(), nil
+	return tl.t.WithEarlier(earlier).Captured().Attribute(), nil
 }
 
 func addStepPart(to map[timeline.StepClassKey]map[string]*StepPart, w timeline.StepWork, name string) {

@@ -18,45 +18,45 @@ const maxStages = 12
 
 // pickStages finds the stages: those that the workload timed, else the regions of
 // the scope, else prefill and decode, else the outermost regions, else the whole.
-func (a *analyzer) pickStages() {
-	names := stagesOf(a.self.unprofiled)
+func (tr *timelineReader) pickStages() {
+	names := stagesOf(tr.self.unprofiled)
 	if len(names) == 0 {
-		names = stagesOf(a.self.profiled)
+		names = stagesOf(tr.self.profiled)
 	}
-	if len(names) == 0 && a.tl.scope != nil {
-		a.scopeStages()
+	if len(names) == 0 && tr.tl.scope != nil {
+		tr.scopeStages()
 	} else if len(names) == 0 {
 		names = stageNames
 	}
 	for _, name := range names {
-		if list := a.outermost(name); len(list) > 0 {
-			a.addStage(name, list)
+		if list := tr.outermost(name); len(list) > 0 {
+			tr.addStage(name, list)
 		}
 	}
-	if len(a.res.Stages) == 0 {
-		for _, group := range a.mostlyStages(a.ownStages()) {
-			name := a.res.Regions[group[0]].Path
+	if len(tr.res.Stages) == 0 {
+		for _, group := range tr.mostlyStages(tr.ownStages()) {
+			name := tr.res.Regions[group[0]].Path
 			if len(group) > 1 {
-				name = a.groupName(group)
+				name = tr.groupName(group)
 			}
-			a.addStage(name, group)
+			tr.addStage(name, group)
 		}
 	}
-	if len(a.res.Stages) == 0 && a.res.Totals.Split != nil {
-		ms := float64(a.res.Totals.Split.WallNS) / 1e6
-		a.res.Stages = append(a.res.Stages, Stage{Name: wholeProgram, NsysMS: &ms, NsysClock: clockOfRange, Passes: 1, Split: *a.res.Totals.Split, Kernels: a.res.Totals.Launches, GraphKernels: a.tl.graphKernels()})
+	if len(tr.res.Stages) == 0 && tr.res.Totals.Split != nil {
+		ms := float64(tr.res.Totals.Split.WallNS) / 1e6
+		tr.res.Stages = append(tr.res.Stages, Stage{Name: wholeProgram, NsysMS: &ms, NsysClock: clockOfRange, Passes: 1, Split: *tr.res.Totals.Split, Kernels: tr.res.Totals.Launches, GraphKernels: tr.tl.graphKernels()})
 	}
-	a.stageTimes()
+	tr.stageTimes()
 }
 
 // scopeStages makes a stage of the regions of each name in the scope.
-func (a *analyzer) scopeStages() {
+func (tr *timelineReader) scopeStages() {
 	var names []string
 	byName := map[string][]int{}
-	for i := range a.res.undivided() {
-		r := &a.res.Regions[i]
-		same := func(j int) bool { return a.res.Regions[j].Path == r.Path }
-		if !slices.Contains(a.tl.scope.regions, r.id) || slices.ContainsFunc(byName[r.Name], same) {
+	for i := range tr.res.undivided() {
+		r := &tr.res.Regions[i]
+		same := func(j int) bool { return tr.res.Regions[j].Path == r.Path }
+		if !slices.Contains(tr.tl.scope.regions, r.id) || slices.ContainsFunc(byName[r.Name], same) {
 			continue
 		}
 		if byName[r.Name] == nil {
@@ -65,27 +65,27 @@ func (a *analyzer) scopeStages() {
 		byName[r.Name] = append(byName[r.Name], i)
 	}
 	for _, name := range names[:min(len(names), maxStages)] {
-		a.addStage(name, byName[name])
+		tr.addStage(name, byName[name])
 	}
 }
 
 // timedStages are those that the workload timed where there is no timeline.
-func (a *analyzer) timedStages() {
-	for _, name := range stagesOf(a.self.best()) {
+func (tr *timelineReader) timedStages() {
+	for _, name := range stagesOf(tr.self.best()) {
 		s := Stage{Name: name, Split: Split{Busy: []TimePart{}, Idle: []TimePart{}}}
-		a.self.addTo(&s)
-		a.res.Stages = append(a.res.Stages, s)
+		tr.self.addTo(&s)
+		tr.res.Stages = append(tr.res.Stages, s)
 	}
 }
 
 // outermost lists the regions of that name that lie least deep. A push/pop and a
 // start/end range of one path are the same moments: the one with more kernels
 // counts.
-func (a *analyzer) outermost(name string) []int {
+func (tr *timelineReader) outermost(name string) []int {
 	var list []int
 	depth := 0
-	for i := range a.res.undivided() {
-		r := &a.res.Regions[i]
+	for i := range tr.res.undivided() {
+		r := &tr.res.Regions[i]
 		switch {
 		case r.Name != name || len(list) > 0 && r.Depth > depth:
 			continue
@@ -93,9 +93,9 @@ func (a *analyzer) outermost(name string) []int {
 			list, depth = []int{i}, r.Depth
 			continue
 		}
-		if at := slices.IndexFunc(list, func(j int) bool { return a.res.Regions[j].Path == r.Path }); at < 0 {
+		if at := slices.IndexFunc(list, func(j int) bool { return tr.res.Regions[j].Path == r.Path }); at < 0 {
 			list = append(list, i)
-		} else if r.KernelNS > a.res.Regions[list[at]].KernelNS {
+		} else if r.KernelNS > tr.res.Regions[list[at]].KernelNS {
 			list[at] = i
 		}
 	}
@@ -104,36 +104,36 @@ func (a *analyzer) outermost(name string) []int {
 
 // mostlyStages keeps regions of the program as its stages only where they hold at
 // least half of the GPU time: ranges of a library around little of it are none.
-func (a *analyzer) mostlyStages(list [][]int) [][]int {
+func (tr *timelineReader) mostlyStages(list [][]int) [][]int {
 	var in int64
 	for _, group := range list {
 		for _, i := range group {
-			in += a.res.Regions[i].KernelNS
+			in += tr.res.Regions[i].KernelNS
 		}
 	}
-	if 2*in < a.res.Totals.KernelNS {
+	if 2*in < tr.res.Totals.KernelNS {
 		return nil
 	}
 	return list
 }
 
 // groupName is what the names of several regions have in common.
-func (a *analyzer) groupName(regions []int) string {
+func (tr *timelineReader) groupName(regions []int) string {
 	var names nvtx.Grouper
 	for _, i := range regions {
-		names.Add("", a.res.Regions[i].Name)
+		names.Add("", tr.res.Regions[i].Name)
 	}
-	return names.Group("", a.res.Regions[regions[0]].Name)
+	return names.Group("", tr.res.Regions[regions[0]].Name)
 }
 
 // ownStages are the outermost regions that hold kernels, those that differ by an
 // id or a number alone as one, largest first and then in their order. Operators
 // are no stages.
-func (a *analyzer) ownStages() [][]int {
+func (tr *timelineReader) ownStages() [][]int {
 	var names nvtx.Grouper
 	var outermost []int
-	for i := range a.res.undivided() {
-		if r := &a.res.Regions[i]; r.Depth == 0 && r.Kernels > 0 && !nvtx.IsOperator(r.Name) {
+	for i := range tr.res.undivided() {
+		if r := &tr.res.Regions[i]; r.Depth == 0 && r.Kernels > 0 && !nvtx.IsOperator(r.Name) {
 			outermost = append(outermost, i)
 			names.Add("", r.Name)
 		}
@@ -141,7 +141,7 @@ func (a *analyzer) ownStages() [][]int {
 	byName := map[string]int{}
 	var list [][]int
 	for _, i := range outermost {
-		r := &a.res.Regions[i]
+		r := &tr.res.Regions[i]
 		key := r.Domain + "\x00" + names.Group("", r.Name)
 		at, ok := byName[key]
 		if !ok {
@@ -153,7 +153,7 @@ func (a *analyzer) ownStages() [][]int {
 	}
 	took := func(group []int) (ns int64) { // of one that only launches on the GPU
 		for _, i := range group {
-			ns += a.res.Regions[i].Split.WallNS
+			ns += tr.res.Regions[i].Split.WallNS
 		}
 		return ns
 	}
@@ -165,11 +165,11 @@ func (a *analyzer) ownStages() [][]int {
 	return list
 }
 
-func (a *analyzer) addStage(name string, regions []int) {
-	s := Stage{Name: name, Region: a.res.Regions[regions[0]].Path}
+func (tr *timelineReader) addStage(name string, regions []int) {
+	s := Stage{Name: name, Region: tr.res.Regions[regions[0]].Path}
 	var wall, async, ops int64
 	for _, i := range regions {
-		r := &a.res.Regions[i]
+		r := &tr.res.Regions[i]
 		if len(regions) > 1 {
 			s.Regions = append(s.Regions, r.Path)
 		}
@@ -181,17 +181,17 @@ func (a *analyzer) addStage(name string, regions []int) {
 			ops++
 		}
 		s.Kernels += r.Kernels
-		s.GraphKernels += a.tl.nodes[r.id]
+		s.GraphKernels += tr.tl.nodes[r.id]
 	}
 	s.Synchronous = synchronous(ops, async)
-	a.tl.wantOwn(s.ids, async > 0)
-	s.Split = a.tl.split(a.tl.splitOf(s.ids, workKey{-1, -1}, async > 0))
+	tr.tl.wantOwn(s.ids, async > 0)
+	s.Split = tr.tl.split(tr.tl.splitOf(s.ids, workKey{-1, -1}, async > 0))
 	if async > 0 {
-		s.Lead = a.tl.leadOf(s.ids, workKey{-1, -1})
+		s.Lead = tr.tl.leadOf(s.ids, workKey{-1, -1})
 	}
-	a.tl.passTimes(&s, wall, async > 0)
-	a.self.addTo(&s)
-	a.res.Stages = append(a.res.Stages, s)
+	tr.tl.passTimes(&s, wall, async > 0)
+	tr.self.addTo(&s)
+	tr.res.Stages = append(tr.res.Stages, s)
 }
 
 // wantOwn sees to it that the own work of all regions of a stage is known where
@@ -230,11 +230,11 @@ func (tl *timed) passTimes(s *Stage, wall int64, async bool) {
 }
 
 // stageTimes tells each kernel's time within each stage, of what is in the scope.
-func (a *analyzer) stageTimes() {
-	for s := range a.res.Stages {
-		for k := range a.res.Kernels {
-			if calls, ns := a.res.inStage(s, k, a.tl.inScope); calls > 0 {
-				a.res.Kernels[k].Stages = append(a.res.Kernels[k].Stages, StageTime{Stage: a.res.Stages[s].Name, Calls: calls, NS: ns})
+func (tr *timelineReader) stageTimes() {
+	for s := range tr.res.Stages {
+		for k := range tr.res.Kernels {
+			if calls, ns := tr.res.inStage(s, k, tr.tl.inScope); calls > 0 {
+				tr.res.Kernels[k].Stages = append(tr.res.Kernels[k].Stages, StageTime{Stage: tr.res.Stages[s].Name, Calls: calls, NS: ns})
 			}
 		}
 	}

@@ -1,15 +1,20 @@
 package analysis
 
-import "context"
+import (
+	"context"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
 
 // A state is what the steps of an analysis have made so far, for tests of single
 // steps.
 type state struct {
 	*analyzer
 	*counters
+	tl *timed
 }
 
-func newState(a *analyzer, c counters) *state {
+func newState(a *analyzer, tl *timed, c counters) *state {
 	if c.launches == nil {
 		c.launches = map[int][]*launch{}
 	}
@@ -17,7 +22,10 @@ func newState(a *analyzer, c counters) *state {
 		c.launchOf = map[int]*launch{}
 	}
 	c.chosen = map[string]bool{}
-	return &state{a, &c}
+	if a.res == nil {
+		a.res = newResult(a.in)
+	}
+	return &state{a, &c, tl}
 }
 
 // analyzerWith is an analysis of an input of which nothing was read yet.
@@ -26,14 +34,24 @@ func analyzerWith(in Input) *state {
 	if err != nil {
 		panic(err) // the built-in categories do not load
 	}
-	return newState(newAnalyzer(in, by), counters{})
+	return newState(newAnalyzer(in, by), nil, counters{})
 }
 
+func (s *state) timelines() *timelineReader {
+	return &timelineReader{rules: s.rules, in: &s.in, run: s.run, self: s.self, res: s.res, notes: &s.notes, tl: s.tl}
+}
+
+func (s *state) takeTimeline(ctx context.Context, t *timeline.Timeline) error {
+	r := s.timelines()
+	err := r.takeTimeline(ctx, t)
+	s.tl = r.tl
+	return err
+}
+
+func (s *state) job() *jobReader { return &jobReader{timelineReader: s.timelines()} }
+
 func (s *state) reader() *counterReader {
-	if s.byKey == nil {
-		s.byKey = map[kernelKey]int{}
-	}
-	return &counterReader{counters: s.counters, rules: s.rules, in: &s.in, run: s.run, res: s.res, notes: &s.notes, tl: s.tl, byKey: s.byKey}
+	return &counterReader{counters: s.counters, rules: s.rules, in: &s.in, run: s.run, res: s.res, notes: &s.notes, tl: s.tl, byKey: kernelsByKey(s.res.Kernels)}
 }
 
 func (s *state) peaks() *peakFinder {
@@ -85,13 +103,13 @@ func (s *state) takeAll(ctx context.Context) (*Result, error) {
 	if err := s.reader().readTargets(); err != nil {
 		return nil, err
 	}
-	sure := s.analyzer.judge(s.counters)
-	found, err := s.utilize(sure)
+	sure := s.analyzer.judge(s.tl, s.counters)
+	found, err := s.utilize(s.tl, sure)
 	if err != nil {
 		return nil, err
 	}
-	s.advise(sure, found)
+	s.advise(s.tl, sure, nil, found)
 	s.res.trim()
-	s.res.Warnings, s.res.Missing = s.notes.merged(s.timeline())
+	s.res.Warnings, s.res.Missing = s.notes.merged(s.tl.timeline())
 	return s.res, ctx.Err()
 }

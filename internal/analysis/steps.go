@@ -66,21 +66,21 @@ const (
 )
 
 // findSteps finds the steps of the timeline and the layers in them.
-func (a *analyzer) findSteps(ctx context.Context) error {
-	t, recalled := a.tl.t, a.tl.at
+func (tr *timelineReader) findSteps(ctx context.Context) error {
+	t, recalled := tr.tl.t, tr.tl.at
 	if len(t.GraphNodes) > 0 {
 		var err error
-		if recalled, err = a.recalled(ctx); err != nil {
+		if recalled, err = tr.tl.recall(ctx, tr.in.Run); err != nil {
 			return err
 		}
-		a.tl.recalled = recalled
+		tr.tl.recalled = recalled
 	}
-	s := t.StepLayers(a.tl.at, recalled)
+	s := t.StepLayers(tr.tl.at, recalled)
 	if s == nil || len(s.Steps) == 0 {
 		return nil
 	}
-	a.tl.steps = s
-	a.res.Steps = &StepTimes{Groups: stepTimes(s.Steps), Strip: newStrip(s, a.tl.lo)}
+	tr.tl.steps = s
+	tr.res.Steps = &StepTimes{Groups: stepTimes(s.Steps), Strip: newStrip(s, tr.tl.lo)}
 	return nil
 }
 

@@ -36,6 +36,7 @@ type timed struct {
 	lo, hi  int64
 	only    int                  // the one process that used a GPU; -1 where there are several
 	steps   *timeline.StepLayers // nil where there are none, and in a brief analysis
+	engine  []timeline.StepRow   // steps of a serving engine
 	// recalled has work of CUDA graphs where it was captured; nil without graphs.
 	recalled *timeline.Attribution
 
@@ -63,32 +64,48 @@ type queueOf struct{ region, queue uint32 }
 
 type callTime struct{ calls, ns int64 }
 
-func (a *analyzer) readTimeline(ctx context.Context) error {
-	if len(a.in.Timelines) == 0 {
+// A timelineReader reads a timeline into a result: totals, kernels, regions,
+// stages, scope and overview. It returns the timeline with what later steps ask
+// it, and changes neither afterwards.
+type timelineReader struct {
+	rules
+	in         *Input
+	run        *runRecord
+	self       selfTimes
+	res        *Result
+	notes      *notes
+	brief      bool                   // a further timeline, of which no overview is drawn
+	tl         *timed                 // nil before it was read, and without one
+	isInjected func(path string) bool // of regions, as far as asked for
+}
+
+// readTimeline returns nil where there is no timeline, or none that can be read.
+func (tr *timelineReader) readTimeline(ctx context.Context) (*timed, error) {
+	if len(tr.in.Timelines) == 0 {
 		unknown := []string{"times", "regions", "stages", "gaps"}
-		if len(a.in.Metrics) > 0 {
+		if len(tr.in.Metrics) > 0 {
 			unknown = []string{"kernel-times", "region-times", "gaps"}
 		}
-		a.notes.lack(NoTimeline, fact.IDs("unknown", "quantity", unknown))
-		a.timedStages()
-		return nil
+		tr.notes.lack(NoTimeline, fact.IDs("unknown", "quantity", unknown))
+		tr.timedStages()
+		return nil, nil
 	}
-	t, lost, err := a.openTimeline(ctx)
-	if err != nil && len(a.in.Timelines) > 1 && ctx.Err() == nil {
-		return &lostError{err}
+	t, lost, err := tr.openTimeline(ctx)
+	if err != nil && len(tr.in.Timelines) > 1 && ctx.Err() == nil {
+		return nil, &lostError{err}
 	}
 	if err != nil {
-		if len(a.in.Counters)+len(a.in.Metrics) == 0 && a.in.Operators == "" || ctx.Err() != nil {
-			return err
+		if len(tr.in.Counters)+len(tr.in.Metrics) == 0 && tr.in.Operators == "" || ctx.Err() != nil {
+			return nil, err
 		}
-		a.notes.lack(TimelineUnreadable, fact.Error("error", err))
-		a.notes.lose(a.in.timeline(), InputUnreadable, fact.Error("error", err))
-		a.timedStages()
-		return nil
+		tr.notes.lack(TimelineUnreadable, fact.Error("error", err))
+		tr.notes.lose(tr.in.timeline(), InputUnreadable, fact.Error("error", err))
+		tr.timedStages()
+		return nil, nil
 	}
-	a.notes.use(a.in.timeline(), "timeline")
+	tr.notes.use(tr.in.timeline(), "timeline")
 	if len(lost) > 0 {
-		a.notes.lose(a.in.timeline(), InputLost, fact.Because("lost", lost[0].What))
+		tr.notes.lose(tr.in.timeline(), InputLost, fact.Because("lost", lost[0].What))
 	}
 	idle := len(t.Kernels)+len(t.Graphs) == 0
 	for _, w := range t.Warnings {
@@ -98,94 +115,97 @@ func (a *analyzer) readTimeline(ctx context.Context) error {
 		if w.Is(timeline.CodeProfilerSays) {
 			w = capture.MessageOf(w.Text("text"))
 		}
-		a.notes.add(Note{Fact: w, File: a.in.rel(a.in.timeline())})
+		tr.notes.add(Note{Fact: w, File: tr.in.rel(tr.in.timeline())})
 	}
 	if idle {
-		a.notes.lack(NoKernels)
+		tr.notes.lack(NoKernels)
 	}
-	return a.takeTimeline(ctx, t)
+	if err := tr.takeTimeline(ctx, t); err != nil {
+		return nil, err
+	}
+	return tr.tl, nil
 }
 
 // openTimeline reads the timeline, and tells what is lost of it.
-func (a *analyzer) openTimeline(ctx context.Context) (*timeline.Timeline, []timeline.Damage, error) {
-	f, err := nsys.Open(ctx, a.in.timeline(), a.in.Nsys)
+func (tr *timelineReader) openTimeline(ctx context.Context) (*timeline.Timeline, []timeline.Damage, error) {
+	f, err := nsys.Open(ctx, tr.in.timeline(), tr.in.Nsys)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	f.Workers = a.in.Workers
+	f.Workers = tr.in.Workers
 	t, err := f.Timeline(ctx, nsys.Everything)
 	return t, f.Lost(), err
 }
 
 // takeTimeline does what a timeline allows.
-func (a *analyzer) takeTimeline(ctx context.Context, t *timeline.Timeline) error {
-	t = a.detectPhases(t)
-	a.tl = a.newTimed(t)
-	if timeline.Since(a.tl.lo, a.tl.hi) > maxSpan {
-		a.notes.warn(ClockDamaged)
+func (tr *timelineReader) takeTimeline(ctx context.Context, t *timeline.Timeline) error {
+	t = tr.detectPhases(t)
+	tr.tl = tr.newTimed(t)
+	if timeline.Since(tr.tl.lo, tr.tl.hi) > maxSpan {
+		tr.notes.warn(ClockDamaged)
 	}
-	for _, w := range a.tl.at.Warnings {
-		a.notes.add(Note{Fact: w, File: a.in.rel(a.in.timeline())})
+	for _, w := range tr.tl.at.Warnings {
+		tr.notes.add(Note{Fact: w, File: tr.in.rel(tr.in.timeline())})
 	}
-	a.steps = engineSteps(t, a.in.Identity(a.in.timeline()).Window)
-	if !a.brief {
-		a.sampleRegions(t)
+	tr.tl.engine = engineSteps(t, tr.in.Identity(tr.in.timeline()).Window)
+	if !tr.brief {
+		tr.sampleRegions(t)
 	}
-	a.environmentOf(t)
-	a.run.checkCaptureTime(t.Session.StartUTC, &a.notes)
-	a.findScope()
+	tr.environmentOf(t)
+	tr.run.checkCaptureTime(t.Session.StartUTC, tr.notes)
+	tr.findScope()
 	overview := func() {}
-	if !a.brief {
-		if err := a.findSteps(ctx); err != nil {
+	if !tr.brief {
+		if err := tr.findSteps(ctx); err != nil {
 			return err
 		}
-		overview = a.drawOverview() // beside the other steps
+		overview = tr.drawOverview() // beside the other steps
 	}
-	for _, step := range []func(){a.groupKernels, a.findLaunchPlaces, a.tl.countInRegions, a.sumTotals, a.sumRegions, a.pickStages, a.sumScope, overview} {
+	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, tr.sumRegions, tr.pickStages, tr.sumScope, overview} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		step()
 	}
 	if len(t.Kernels)+len(t.Graphs)+len(t.Copies)+len(t.Sets) == 0 {
-		a.withoutSplits()
+		tr.withoutSplits()
 	}
 	return nil
 }
 
 // withoutSplits takes back how time is divided: where no GPU work was recorded,
 // it is not known whether there was any.
-func (a *analyzer) withoutSplits() {
+func (tr *timelineReader) withoutSplits() {
 	none := Split{Busy: []TimePart{}, Idle: []TimePart{}}
-	a.res.Totals.Split = nil
-	if a.res.Scope != nil {
-		a.res.Scope.Split = nil
+	tr.res.Totals.Split = nil
+	if tr.res.Scope != nil {
+		tr.res.Scope.Split = nil
 	}
-	if len(a.res.Stages) == 1 && a.res.Stages[0].Region == "" { // the whole, of which nothing is known
-		a.res.Stages = []Stage{}
+	if len(tr.res.Stages) == 1 && tr.res.Stages[0].Region == "" { // the whole, of which nothing is known
+		tr.res.Stages = []Stage{}
 	}
-	for i := range a.res.Stages {
-		a.res.Stages[i].Split = none
+	for i := range tr.res.Stages {
+		tr.res.Stages[i].Split = none
 	}
-	for i := range a.res.Regions {
-		a.res.Regions[i].Split = none
+	for i := range tr.res.Regions {
+		tr.res.Regions[i].Split = none
 	}
 }
 
-func (a *analyzer) newTimed(t *timeline.Timeline) *timed {
+func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	at := t.Attribute()
 	tl := &timed{
-		rules: a.rules, t: t, at: at, around: at.Around(), regions: at.Regions(),
+		rules: tr.rules, t: t, at: at, around: at.Around(), regions: at.Regions(),
 		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{}, scopeNS: map[queueOf]int64{}, nodes: map[uint32]int64{},
 		lo: t.Session.FirstNS, hi: t.Session.LastNS,
 	}
-	tl.p = &palette{categories: len(a.categories.List), calls: indexCalls(t, a.th.HostGap.Nanoseconds()), since: tl.since}
+	tl.p = &palette{categories: len(tr.categories.List), calls: indexCalls(t, tr.th.HostGap.Nanoseconds()), since: tl.since}
 	byFunction := make([]uint8, len(t.Functions))
 	for i, f := range t.Functions {
-		byFunction[i] = uint8(a.kinds.of(fullName(t, f)).category)
+		byFunction[i] = uint8(tr.kinds.of(fullName(t, f)).category)
 	}
-	tl.collect(byFunction, uint8(a.categories.index[graphCategory]))
+	tl.collect(byFunction, uint8(tr.categories.index[graphCategory]))
 	tl.only = -1
 	if p := tl.processes(); len(p) == 1 {
 		tl.only = p[0]
@@ -313,9 +333,9 @@ func (tl *timed) split(ns []int64) Split {
 	return s
 }
 
-func (a *analyzer) sumTotals() {
-	tl := a.tl
-	t, tot := tl.t, &a.res.Totals
+func (tr *timelineReader) sumTotals() {
+	tl := tr.tl
+	t, tot := tl.t, &tr.res.Totals
 	tot.WallNS = max(0, timeline.Since(tl.lo, tl.hi))
 	info := t.Info()
 	var first, last int64
@@ -340,17 +360,17 @@ func (a *analyzer) sumTotals() {
 		tot.SetNS += max(0, timeline.Since(t.Sets[i].Start, t.Sets[i].End))
 		tot.SetBytes += t.Sets[i].Bytes
 	}
-	tot.Communication = a.tl.communication()
+	tot.Communication = tr.tl.communication()
 	tot.Copies, tot.Sets = int64(len(t.Copies)), int64(len(t.Sets))
 	ns := make([]int64, tl.p.categories+int(causes))
 	tl.painting(workKey{-1, -1}).split(tl.lo, tl.hi, ns)
-	s := a.tl.split(ns)
+	s := tr.tl.split(ns)
 	tot.Split = &s
 }
 
-func (a *analyzer) environmentOf(t *timeline.Timeline) {
-	env := &a.res.Environment
-	used := a.tl.devices()
+func (tr *timelineReader) environmentOf(t *timeline.Timeline) {
+	env := &tr.res.Environment
+	used := tr.tl.devices()
 	for _, g := range t.GPUs {
 		if len(used) > 0 && !slices.Contains(used, g.CUDADevice) {
 			continue
@@ -378,8 +398,8 @@ func (a *analyzer) environmentOf(t *timeline.Timeline) {
 			setText(&env.CUDA, version(cudaVersion(p.Value)))
 		}
 	}
-	if len(a.res.Workload.Command) == 0 && t.Source.Command != "" {
-		a.res.Workload.Command = strings.Fields(t.Source.Command)
+	if len(tr.res.Workload.Command) == 0 && t.Source.Command != "" {
+		tr.res.Workload.Command = strings.Fields(t.Source.Command)
 	}
 }
 

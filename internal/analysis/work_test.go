@@ -42,7 +42,7 @@ func TestUnderNcu(t *testing.T) {
 		{&no, "ncu --clock-control=none prog", []string{"ncu-does:empties-caches"}},
 		{nil, "ncu --clock-control=none --cache-control=none prog", nil},
 	} {
-		a := newState(&analyzer{res: newResult(Input{})}, counters{counted: []*launch{{res: &ncurep.Result{ClockLocked: c.locked}}}})
+		a := newState(&analyzer{res: newResult(Input{})}, nil, counters{counted: []*launch{{res: &ncurep.Result{ClockLocked: c.locked}}}})
 		a.res.Method.Commands = []StageCommand{{Stage: "nsys", Command: "nsys --cache-control=none"}, {Stage: "ncu", Command: c.command}}
 		if got := fact.New("x", a.underNcu(a.res)...).Params["does"].List; !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.command, got, c.want)
@@ -67,7 +67,7 @@ func TestSecondsOfAStage(t *testing.T) {
 	if _, note := analyzerWith(Input{}).utilizer().secondsOf(s); !hasFact(note, codeOverNsys) {
 		t.Error(note)
 	}
-	if _, note := (newState(&analyzer{run: &runRecord{unprofiledSeconds: 4.3}}, counters{})).utilizer().secondsOf(s); !hasFact(note, codeOverNsysStage) {
+	if _, note := (newState(&analyzer{run: &runRecord{unprofiledSeconds: 4.3}}, nil, counters{})).utilizer().secondsOf(s); !hasFact(note, codeOverNsysStage) {
 		t.Error(note)
 	}
 	s.CleanMS = ptr(1)
