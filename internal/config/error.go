@@ -40,7 +40,7 @@ func (e *Error) Error() string {
 		b.WriteString("\n    ")
 		b.WriteString(strings.Repeat(" ", column-1))
 		b.WriteByte('^')
-	} else if e.Origin.Override != "" && !strings.Contains(e.Message, e.Origin.Override) {
+	} else if e.Origin.Override != "" {
 		b.WriteString("\n    in the override ")
 		b.WriteString(e.Origin.Override)
 	}

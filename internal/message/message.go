@@ -112,7 +112,10 @@ func or(a, b string) string {
 	return b
 }
 
-func say(f fact.Fact, pick func(words) string) string {
+func say(f fact.Fact, pick func(words) string) string { return sayEnding(f, pick, "") }
+
+// sayEnding writes end after each sentence of the template.
+func sayEnding(f fact.Fact, pick func(words) string, end string) string {
 	if f.IsZero() {
 		return ""
 	}
@@ -120,7 +123,7 @@ func say(f fact.Fact, pick func(words) string) string {
 	if !ok || codesOnly {
 		return raw(f)
 	}
-	e, t := expander{f.Params, pick}, pick(w)
+	e, t := expander{f.Params, pick, end}, pick(w)
 	s := e.expand(t)
 	if e.beginsWithProgram(t) { // names of stages stay as they are
 		return "T" + s[1:]
@@ -130,17 +133,29 @@ func say(f fact.Fact, pick func(words) string) string {
 
 // Sentences says several facts, each as a sentence.
 func Sentences(facts []fact.Fact) string {
-	return sentences(facts, func(w words) string { return w.Text })
+	return sentences(facts, func(w words) string { return w.Text }, " ")
 }
 
-func sentences(facts []fact.Fact, pick func(words) string) string {
+// SentencesOf is Text, a sentence an entry, for a reader with little room. What the
+// values of parameters hold is never split.
+func SentencesOf(f fact.Fact) []string {
+	var out []string
+	for part := range strings.SplitSeq(sayEnding(f, func(w words) string { return w.Text }, sentenceEnd), sentenceEnd) {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, stop(part))
+		}
+	}
+	return out
+}
+
+func sentences(facts []fact.Fact, pick func(words) string, between string) string {
 	all := make([]string, 0, len(facts))
 	for _, f := range facts {
 		if s := say(f, pick); s != "" {
 			all = append(all, stop(s))
 		}
 	}
-	return strings.Join(all, " ")
+	return strings.Join(all, between)
 }
 
 // stop ends a sentence.
@@ -173,6 +188,22 @@ func raw(f fact.Fact) string {
 type expander struct {
 	params fact.Params
 	pick   func(words) string
+	end    string // written after each full stop of a template and each fact of a list; "" usually
+}
+
+// sentenceEnd separates sentences while one is made; no text holds it.
+const sentenceEnd = "\x1e"
+
+// literal is a piece of a template as it is written.
+func (e expander) literal(s string) string {
+	if e.end == "" {
+		return s
+	}
+	s = strings.ReplaceAll(s, ". ", "."+e.end+" ")
+	if strings.HasSuffix(s, ".") {
+		s += e.end
+	}
+	return s
 }
 
 // beginsWithProgram tells whether a template begins with the stage of a program
@@ -199,11 +230,11 @@ func (e expander) fill(t *string, inside bool) (s string, whole bool) {
 	for *t != "" {
 		i := strings.IndexAny(*t, "{}[]")
 		if i < 0 {
-			b.WriteString(*t)
+			b.WriteString(e.literal(*t))
 			*t = ""
 			break
 		}
-		b.WriteString((*t)[:i])
+		b.WriteString(e.literal((*t)[:i]))
 		c := (*t)[i]
 		rest := (*t)[i+1:]
 		if rest != "" && rest[0] == c && c != ']' || strings.HasPrefix(rest, "]") && c == ']' && !inside {
@@ -259,7 +290,7 @@ func (e expander) param(name string) (string, bool) {
 	case !ok:
 		return "{" + key + "}", false
 	case whole:
-		return sentences(v.Facts, e.pick), true
+		return sentences(v.Facts, e.pick, e.end+" "), true
 	case !counted:
 		return Value(v), true
 	}

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -35,5 +36,17 @@ func TestTables(t *testing.T) {
 				t.Errorf("%s has no text", code)
 			}
 		}
+	}
+}
+
+// A fact is split between the sentences of its template, and not inside a value.
+func TestSentencesOf(t *testing.T) {
+	f := fact.New("damaged-timeline", fact.ErrorText("damage", "cut. off"))
+	if got := SentencesOf(f); len(got) != 3 || strings.Join(got, " ") != Text(f) {
+		t.Errorf("got %q of %q", got, Text(f))
+	}
+	defer CodesOnly()()
+	if got := SentencesOf(f); len(got) != 1 {
+		t.Errorf("a code is split: %q", got)
 	}
 }

@@ -190,22 +190,23 @@ func (c exportCache) export(ctx context.Context, report, target string, o OpenOp
 var exportProblems = []struct {
 	pattern *regexp.Regexp
 	meaning string
+	command bool // the command that exports the report follows
 }{
 	{
 		regexp.MustCompile(`Version not supported: \d+|Version number is invalid: \S+|ProtobufParseException|missing required fields`),
-		"the report was written by a newer Nsight Systems than this one; export it with the version that wrote it: ",
+		"the report was written by a newer Nsight Systems than this one; export it with the version that wrote it: ", true,
 	},
 	{
 		regexp.MustCompile(`Cannot read from stream|magic number mismatch|Section Table`),
-		"the report is damaged or cut off; copy it again or capture again",
+		"the report is damaged or cut off; copy it again or capture again", false,
 	},
 	{
 		regexp.MustCompile(`database or disk is full|No space left`),
-		"the disk of the cache is full; free space or name another directory for it",
+		"the disk of the cache is full; free space or name another directory for it", false,
 	},
 	{
 		regexp.MustCompile(`unable to open database file`),
-		"the cache directory cannot be written",
+		"the cache directory cannot be written", false,
 	},
 }
 
@@ -229,7 +230,7 @@ func exportWith(ctx context.Context, nsys tool.Tool, report, made, dir string) e
 	for _, p := range exportProblems {
 		if found := p.pattern.FindString(printed); found != "" {
 			hint := p.meaning
-			if strings.HasSuffix(hint, ": ") {
+			if p.command {
 				hint += exportLine(report)
 			}
 			return fmt.Errorf("%s failed (%s): %s", nsys, found, hint)

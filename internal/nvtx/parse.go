@@ -1,8 +1,10 @@
 package nvtx
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -302,8 +304,9 @@ func (p *parser) pattern(chars []char) (*pattern, error) {
 	}
 	re, err := regexp.Compile("(?ms)" + bytewise(b.String()))
 	if err != nil {
-		reason := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-		return nil, p.fail(chars[0].offset, "regular expression %q: %s (look-around, back-references and possessive quantifiers cannot be checked and are not accepted)", b.String(), strings.ReplaceAll(reason, "(?ms)", ""))
+		var bad *syntax.Error // every error of Compile is one
+		errors.As(err, &bad)
+		return nil, p.fail(chars[0].offset, "regular expression %q: %s: `%s` (look-around, back-references and possessive quantifiers cannot be checked and are not accepted)", b.String(), bad.Code, bad.Expr)
 	}
 	return &pattern{text: b.String(), re: re}, nil
 }

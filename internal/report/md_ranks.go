@@ -32,7 +32,7 @@ func (d *doc) ranks(r *analysis.Result) {
 			continue
 		}
 		row := rankRow(r, i)
-		t.add(name, millis(row.WallNS), millis(row.BusyNS), strings.TrimPrefix(millis(row.CommNS), absent), strings.TrimPrefix(millis(row.Exposed), absent), wholeOr(row.Launches), percentOr(row.Slower))
+		t.add(name, millis(row.WallNS), millis(row.BusyNS), millisIfAny(row.CommNS), millisIfAny(row.Exposed), wholeOr(row.Launches), percentOr(row.Slower))
 	}
 	t.drop("Communication (ms)")
 	t.drop("Exposed (ms)")
@@ -52,7 +52,7 @@ func (d *doc) job(r *analysis.Result) {
 	if len(r.Job.Collectives) > 0 {
 		t := newGrid("Collective", ">Launches", ">Time (ms)", ">Exposed (ms)", ">Matched", ">Transfer (ms)", ">Wait (ms)", ">Message (MB)", ">Bus (GB/s)")
 		for _, c := range r.Job.Collectives {
-			t.add(prose(message.Label("collective", c.Kind)), strconv.FormatInt(c.Launches, 10), millis(&c.NS), strings.TrimPrefix(millis(c.ExposedNS), absent),
+			t.add(prose(message.Label("collective", c.Kind)), strconv.FormatInt(c.Launches, 10), millis(&c.NS), millisIfAny(c.ExposedNS),
 				strconv.Itoa(c.Matched), millis(&c.TransferNS), millis(&c.WaitNS), scaledText(c.Bytes, 1e-6, 3), scaledText(c.BusBandwidth, 1e-9, 1))
 		}
 		t.drop("Exposed (ms)")
@@ -143,6 +143,14 @@ func millis(ns *int64) string {
 		return absent
 	}
 	return strconv.FormatFloat(float64(*ns)/1e6, 'f', 3, 64)
+}
+
+// millisIfAny leaves the cell of an absent time empty: a column without any is dropped.
+func millisIfAny(ns *int64) string {
+	if ns == nil {
+		return ""
+	}
+	return millis(ns)
 }
 
 func wholeOr(n *int64) string {

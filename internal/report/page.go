@@ -103,7 +103,10 @@ func pageTable[T any](v View[T], rows []*T) PageTable {
 	for i := range v.Columns {
 		c := &v.Columns[i]
 		head, cells := readable(c, scale[i], rows, longestName)
-		t.Columns[i].Title = upperFirst(head)
+		t.Columns[i].Title = head
+		if !c.Named {
+			t.Columns[i].Title = upperFirst(head)
+		}
 		for r, row := range rows {
 			t.Rows[r] = append(t.Rows[r], pageCell(c, row, cells[r]))
 		}

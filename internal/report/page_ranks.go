@@ -2,7 +2,6 @@ package report
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
@@ -47,7 +46,7 @@ func stageMatrix(r *analysis.Result) PageTable {
 	v := View[stagePasses]{Columns: []Column[stagePasses]{{Key: "part", Value: func(p *stagePasses) any { return p.part }}}}
 	for i, s := range r.Across.Stages {
 		v.Columns = append(v.Columns, Column[stagePasses]{
-			Key: "stage" + strconv.Itoa(i), Title: s.Name, Unit: Nanoseconds, Group: "time", Value: func(p *stagePasses) any { return p.ns[i] },
+			Key: "stage" + strconv.Itoa(i), Title: s.Name, Named: true, Unit: Nanoseconds, Group: "time", Value: func(p *stagePasses) any { return p.ns[i] },
 		})
 	}
 	rows := make([]*stagePasses, len(r.Parts))
@@ -61,13 +60,5 @@ func stageMatrix(r *analysis.Result) PageTable {
 			}
 		}
 	}
-	t := pageTable(v, rows)
-	for i := range t.Columns { // stages keep the names that the program gave them
-		for k, s := range r.Across.Stages {
-			if t.Columns[i].Key == v.Columns[k+1].Key {
-				t.Columns[i].Title = s.Name + strings.TrimPrefix(t.Columns[i].Title, upperFirst(s.Name))
-			}
-		}
-	}
-	return t
+	return pageTable(v, rows)
 }

@@ -165,12 +165,13 @@ func summaryTitle(r *analysis.Result, o SummaryOptions) []string {
 	if title == "" {
 		title = "deepprof"
 	}
-	numbers := ""
-	if p := partOf(r); r.Scope == nil && r.HasTimeline() && p.wall > 0 {
-		numbers = fmt.Sprintf("%s under nsys, GPU busy %s%s, %s launches", elapsed(float64(p.wall)), orAbsent(p.busy), busySpread(r), thousands(p.launches))
+	p := partOf(r)
+	if r.Scope != nil || !r.HasTimeline() || p.wall <= 0 {
+		return []string{bold(shorten(title, o.Width), o.Bold)}
 	}
-	if both := title + ": " + numbers; numbers == "" || utf8.RuneCountInString(both) <= o.Width {
-		return []string{bold(shorten(strings.TrimSuffix(both, ": "), o.Width), o.Bold)}
+	numbers := fmt.Sprintf("%s under nsys, GPU busy %s%s, %s launches", elapsed(float64(p.wall)), orAbsent(p.busy), busySpread(r), thousands(p.launches))
+	if both := title + ": " + numbers; utf8.RuneCountInString(both) <= o.Width {
+		return []string{bold(both, o.Bold)}
 	}
 	return append([]string{bold(shorten(title, o.Width), o.Bold)}, wrap(numbers, o.Width, "  ", 2)...)
 }
@@ -187,11 +188,11 @@ func summaryLines(r *analysis.Result, o SummaryOptions, f screenful) (out []stri
 	}
 	for i := range r.Findings[:shown] {
 		most := f.findings[min(i, summaryFindings-1)]
-		text := sentence(oneLine(message.Text(r.Findings[i].Fact)))
+		text := message.SentencesOf(r.Findings[i].Fact)
 		if f.brief {
-			text = sentences(text, 2)
+			text = text[:min(len(text), 2)]
 		}
-		if i > 0 && whole(sentences(text, 1), o.Width-3, "", most) == nil {
+		if i > 0 && whole(text[0], o.Width-3, "", most) == nil {
 			break
 		}
 		told++

@@ -50,40 +50,15 @@ func whole(s string, width int, indent string, most int) []string {
 	return nil
 }
 
-// sentences are the first n of a text.
-func sentences(s string, n int) string {
-	at := 0
-	for range n {
-		end := strings.Index(s[at:], ". ")
-		if end < 0 {
-			return s
-		}
-		at += end + 2
-	}
-	return s[:at-1]
-}
-
 // wrapSentences leaves out the last sentences rather than cut one; the first one
-// ends with a clause, and an ellipsis, where it is too long itself.
-func wrapSentences(s string, width, most int) []string {
-	fits := func(s string) bool { return len(wrap(s, width, "", len(s)+1)) <= most }
-	for !fits(s) {
-		end := strings.LastIndex(strings.TrimSuffix(s, "."), ". ")
-		if end < 0 {
-			break
-		}
-		s = s[:end+1]
-	}
-	for short := s; !fits(short); {
-		end := max(strings.LastIndex(short, "; "), strings.LastIndex(short, ", "))
-		if end < len(s)/3 {
-			break
-		}
-		if short = short[:end]; fits(short + " …") {
-			return wrap(short+" …", width, "", most)
+// ends with a whole word, and an ellipsis, where it is too long itself.
+func wrapSentences(sentences []string, width, most int) []string {
+	for n := len(sentences); n > 1; n-- {
+		if lines := whole(strings.Join(sentences[:n], " "), width, "", most); lines != nil {
+			return lines
 		}
 	}
-	return wrap(s, width, "", most)
+	return wrap(oneLine(sentences[0]), width, "", most)
 }
 
 // The escape sequences of a terminal, which take no room.

@@ -32,6 +32,7 @@ const Version = 1
 type Column[Row any] struct {
 	Key    string // header in CSV; the key in JSON is that of the row's own tag
 	Title  string // header for people; Key without its unit if empty
+	Named  bool   // the title is a name that the user's program gave: it keeps its case
 	Help   string // what the column means, where the title does not say it all
 	Unit   Unit
 	Format Format
@@ -145,14 +146,19 @@ func (c *Column[Row]) shown(r *Row) any {
 
 // title is the header for people, before a scaled unit is added.
 func (c *Column[Row]) title() string {
-	t := c.Title
-	if t == "" {
-		t = strings.ReplaceAll(strings.TrimSuffix(c.Key, units[c.Unit].suffix), "_", " ")
-	}
 	if c.Unit == Percent || c.Unit == Share {
-		return t + " %"
+		return c.bareTitle() + " %"
 	}
-	return t
+	return c.bareTitle()
+}
+
+// bareTitle is the header without any unit; that of a column without one is made
+// from its key.
+func (c *Column[Row]) bareTitle() string {
+	if c.Title != "" {
+		return c.Title
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(c.Key, units[c.Unit].suffix), "_", " ")
 }
 
 // column finds a column by its key; nil where there is none.
@@ -200,7 +206,7 @@ func (v *View[Row]) orderWords() string {
 	case c == nil:
 		return ""
 	case v.Order.Descending:
-		return "sorted by " + strings.TrimSuffix(c.title(), " %") + ", largest first"
+		return "sorted by " + c.bareTitle() + ", largest first"
 	}
 	return "sorted by " + c.title()
 }
