@@ -8,6 +8,7 @@ var damageLabels = map[string]map[string]string{
 }
 
 const (
+	again   = "print the table again with `nsys stats --format csv`"
 	place   = "[offset {offset}: ][line {line}: ]"
 	ofPage  = "page {page}: "
 	ofRow   = "page {page}, row {row} of it: "
@@ -16,6 +17,13 @@ const (
 
 // damageWords are what the readers of files found damaged or doubtful.
 var damageWords = map[fact.Code]words{
+	"stats-row-lost":    {Text: "line {line}: row left out: {error}", Next: again},
+	"stats-row-cells":   {Text: "line {line}: row left out: {cells:cell|cells} under {columns:column|columns}", Next: again},
+	"stats-number-lost": {Text: "line {line}: {column} left out: \"{text}\": {error}", Next: again},
+	"stats-rows-cut":    {Text: "line {line}: too many rows; the rest was not read", Next: "narrow the summary with --filter-nvtx or --filter-time of nsys stats"},
+	"stats-more":        {Text: "line {line}: further warnings were left out"},
+	"stats-no-number":   {Text: "line {line}: no number for {column}", Next: again},
+
 	"sqlite-cut":            {Text: "the file is cut: {there} of {declared} are there, {missing} are missing"},
 	"sqlite-log-read":       {Text: "{n:committed page was|committed pages were} read from {file}-wal: another program has the file open, or died; `sqlite3 {file} 'PRAGMA wal_checkpoint'` merges them"},
 	"sqlite-schema-damaged": {Text: "the schema is damaged, tables may be missing: {why}"},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/metric"
 )
@@ -29,8 +30,8 @@ type StatsTable struct {
 	Columns []StatsColumn
 	Rows    []StatsRow
 	Lost    int // rows that could not be read
-	// Warnings name every row and number that was left out.
-	Warnings []StatsWarning
+	// Warnings name every row and number that was left out, with its line.
+	Warnings []fact.Fact
 }
 
 // StatsColumn is a column under the one name that all versions share.
@@ -52,13 +53,17 @@ type StatsCell struct {
 	Value metric.Value
 }
 
-// StatsWarning says what was wrong with a line.
-type StatsWarning struct {
-	Line int
-	Text string
-}
-
-func (w StatsWarning) String() string { return fmt.Sprintf("line %d: %s", w.Line, w.Text) }
+// Codes of what was wrong with a line of a table of nsys stats; a comment names the
+// parameters besides line.
+const (
+	statsRowLost    fact.Code = "stats-row-lost"    // error
+	statsRowCells   fact.Code = "stats-row-cells"   // cells, columns
+	statsNumberLost fact.Code = "stats-number-lost" // column, text, error
+	statsRowsCut    fact.Code = "stats-rows-cut"    //
+	statsMore       fact.Code = "stats-more"        //
+	// StatsNoNumber is a cell without the number that a view needs: line, column.
+	StatsNoNumber fact.Code = "stats-no-number"
+)
 
 // Column returns the position of a column by its shared name, -1 if absent.
 func (t *StatsTable) Column(name string) int {
@@ -121,7 +126,7 @@ func readStatsCSV(r io.Reader) ([]*StatsTable, error) {
 	}
 	if rows > maxStatsRows {
 		t := s.tables[len(s.tables)-1]
-		t.Warnings = append(t.Warnings, StatsWarning{line, "too many rows; the rest was not read"})
+		t.Warnings = append(t.Warnings, fact.New(statsRowsCut, fact.Count("line", line)))
 	}
 	return s.tables, nil
 }
@@ -228,13 +233,13 @@ func (s *statsScanner) finish() {
 	s.open, s.records = nil, nil
 }
 
-func (t *StatsTable) lose(line int, format string, args ...any) {
+func (t *StatsTable) lose(line int, code fact.Code, params ...fact.Param) {
 	const enough = 200
 	switch {
 	case len(t.Warnings) < enough:
-		t.Warnings = append(t.Warnings, StatsWarning{line, fmt.Sprintf(format, args...)})
+		t.Warnings = append(t.Warnings, fact.New(code, params...).With(fact.Count("line", line)))
 	case len(t.Warnings) == enough:
-		t.Warnings = append(t.Warnings, StatsWarning{line, "further warnings were suppressed"})
+		t.Warnings = append(t.Warnings, fact.New(statsMore, fact.Count("line", line)))
 	}
 }
 
@@ -242,11 +247,11 @@ func (t *StatsTable) row(r statsRecord, l metric.Locale) {
 	switch {
 	case r.err != nil:
 		t.Lost++
-		t.lose(r.line, "row left out: %v", r.err)
+		t.lose(r.line, statsRowLost, fact.Error("error", r.err))
 		return
 	case len(r.cells) != len(t.Columns):
 		t.Lost++
-		t.lose(r.line, "row left out: %d cells under %d columns", len(r.cells), len(t.Columns))
+		t.lose(r.line, statsRowCells, fact.Count("cells", len(r.cells)), fact.Count("columns", len(t.Columns)))
 		return
 	}
 	row := StatsRow{Line: r.line, Cells: make([]StatsCell, len(r.cells))}
@@ -255,7 +260,7 @@ func (t *StatsTable) row(r statsRecord, l metric.Locale) {
 		if t.Columns[i].scale != 0 && text != "" {
 			v, err := metric.ParseNumber(text, l)
 			if err != nil {
-				t.lose(r.line, "%s left out: %q: %v", t.Columns[i].Header, text, err)
+				t.lose(r.line, statsNumberLost, fact.Name("column", t.Columns[i].Header), fact.Vendor("text", text), fact.Error("error", err))
 			} else {
 				c.Value = scaled(v, t.Columns[i].scale)
 			}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -61,7 +63,7 @@ func headers(t *nsys.StatsTable) []string {
 
 func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Printable, error) {
 	var rows timeline.Rows[timeline.KernelRow]
-	notes := texts(t.Warnings)
+	facts := slices.Clone(t.Warnings)
 	for _, need := range []string{"name", "total_ns", "instances", "mean_ns", "median_ns", "min_ns", "max_ns", "stddev_ns", "time_pct"} {
 		if t.Column(need) < 0 {
 			return nil, fmt.Errorf("read %s: the summary has no column for %s, which every release since 2021 prints; it has %s", path, need, strings.Join(headers(t), ", "))
@@ -75,7 +77,7 @@ func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Pri
 		number := func(column string) float64 {
 			x, ok := t.Number(i, column)
 			if !ok {
-				notes = append(notes, fmt.Sprintf("line %d: no number for %s", t.Rows[i].Line, column))
+				facts = append(facts, fact.New(nsys.StatsNoNumber, fact.Count("line", t.Rows[i].Line), fact.Name("column", column)))
 			}
 			return x
 		}
@@ -89,6 +91,6 @@ func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Pri
 	}
 	slices.SortStableFunc(rows.Rows, func(a, b timeline.KernelRow) int { return cmp.Compare(b.TotalNS, a.TotalNS) })
 	out := report.Kernels(rows, nil, q.Top)
-	out.Note(notes...)
+	out.Note(message.Texts(facts)...)
 	return out, nil
 }
