@@ -5,7 +5,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,6 +37,37 @@ func TestEveryCodeHasWords(t *testing.T) {
 	})
 	if err != nil || seen < 100 {
 		t.Errorf("%d codes, %v", seen, err)
+	}
+}
+
+// TestEveryCodeOfASessionHasWords reads the codes that the Python programs write,
+// and the next step of each that ends a session.
+func TestEveryCodeOfASessionHasWords(t *testing.T) {
+	files, err := filepath.Glob("../../workloads/session/*.py")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d programs, %v", len(files), err)
+	}
+	written := map[string]bool{}
+	code := regexp.MustCompile(`"((?:session|operators)-[a-z-]+)"`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range code.FindAllStringSubmatch(string(text), -1) {
+			written[m[1]] = true
+			if !Known(fact.Code(m[1])) {
+				t.Errorf("%s: %s has no words", file, m[1])
+			}
+		}
+	}
+	for c, w := range sessionFailures {
+		if !written[string(c)] {
+			t.Errorf("no program writes %s", c)
+		}
+		if w.Next == "" && !strings.HasPrefix(string(c), "session-needed-") {
+			t.Errorf("%s does not say what to do", c)
+		}
 	}
 }
 

@@ -6,15 +6,15 @@ import "github.com/deepprof/deepprof/internal/fact"
 // that its Python program writes as codes (workloads/session/facts.py).
 var sessionWords = map[fact.Code]words{
 	"session-complete":       {Text: "the session ran to its end"},
-	"session-failed":         {Text: "the session failed: {error}"},
-	"session-failed-quietly": {Text: "the session failed: {error} (and yet its exit code was 0)"},
+	"session-failed":         {Text: "the session failed: [{why}][{error}]"},
+	"session-failed-quietly": {Text: "the session failed: [{why}][{error}] (and yet its exit code was 0)"},
 	"session-ended":          {Text: "the session ended with {exit} before it could say why"},
 	"session-error-unread":   {Text: "the session ended with {exit}, and its {file} cannot be read: {error}"},
 	"session-left-nothing":   {Text: "the session ended with exit code 0 and without a good {file}"},
 	"session-file-absent":    {Text: "{file} does not exist"},
 	"session-file-unusable":  {Text: "{error}"},
 	"session-traceback":      {Text: "{text}"},
-	"session-advice":         {Text: "{text}"},
+	"session-advice":         {Text: "[{why!}][{text}]"},
 	"session-read-log":       {Text: "read its log"},
 	"session-program-defect": {Text: "read its log; this is a defect of the program, not of the model"},
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // Files that a program writes into its Out.
@@ -254,11 +255,25 @@ func decode(text []byte, path string, into any, schema *int) error {
 
 // Failure is error.json: why a session ended.
 type Failure struct {
-	Schema    int      `json:"schema"`
-	Kind      string   `json:"kind"`
-	What      string   `json:"what"`
-	Next      string   `json:"next"`
-	Traceback []string `json:"traceback"` // its last lines
+	Schema    int       `json:"schema"`
+	Kind      string    `json:"kind"`
+	Fact      fact.Fact `json:"fact"`      // zero in files of earlier versions, which have What and Next
+	What      string    `json:"what"`      // in words
+	Next      string    `json:"next"`      // in words
+	Traceback []string  `json:"traceback"` // its last lines
+}
+
+// cause is why the session ended, whichever version wrote the file. What the
+// session quotes is made fit for a terminal.
+func (f *Failure) cause() fact.Fact {
+	if !f.Fact.IsZero() {
+		return f.Fact.Map(tool.Quote)
+	}
+	params := []fact.Param{fact.ErrorText("text", tool.Quote(f.What))}
+	if f.Next != "" {
+		params = append(params, fact.ErrorText("next", tool.Quote(f.Next)))
+	}
+	return fact.New(fact.Text, params...)
 }
 
 // ReadFailure reads the error.json of a folder; nil where there is none.

@@ -43,15 +43,15 @@ const (
 // notes that a session writes itself; a comment names the parameters.
 const (
 	sessionComplete      fact.Code = "session-complete"
-	sessionFailed        fact.Code = "session-failed"         // error
-	sessionFailedQuietly fact.Code = "session-failed-quietly" // error
+	sessionFailed        fact.Code = "session-failed"         // why; error in earlier versions
+	sessionFailedQuietly fact.Code = "session-failed-quietly" // why; error in earlier versions
 	sessionEnded         fact.Code = "session-ended"          // exit
 	sessionErrorUnread   fact.Code = "session-error-unread"   // exit, file, error
 	sessionLeftNothing   fact.Code = "session-left-nothing"   // file
 	fileAbsent           fact.Code = "session-file-absent"    // file
 	fileUnusable         fact.Code = "session-file-unusable"  // error
 	traceback            fact.Code = "session-traceback"      // text
-	sessionAdvice        fact.Code = "session-advice"         // text
+	sessionAdvice        fact.Code = "session-advice"         // why; text in earlier versions
 	readLog              fact.Code = "session-read-log"       //
 	programDefect        fact.Code = "session-program-defect" //
 	linksLost            fact.Code = "operators-links-lost"   // n
@@ -84,20 +84,18 @@ func Judge(exit tool.Exit, dir, mode string) Verdict {
 	return v.complete(dir, mode, metrics, metricsErr)
 }
 
-// failed words an error.json.
+// failed takes an error.json for its word.
 func (v Verdict) failed(f Failure, exit tool.Exit) Verdict {
 	v.Kind = f.Kind
 	if v.Kind == "" {
 		v.Kind = exception
 	}
-	v.What = fact.New(sessionFailed, fact.ErrorText("error", tool.Quote(f.What)))
+	why := fact.Because("why", f.cause())
+	v.What, v.Next = fact.New(sessionFailed, why), fact.New(sessionAdvice, why)
 	if exit.OK() {
-		v.What = fact.New(sessionFailedQuietly, fact.ErrorText("error", tool.Quote(f.What)))
+		v.What = fact.New(sessionFailedQuietly, why)
 	}
-	if f.Next != "" {
-		v.Next = fact.New(sessionAdvice, fact.ErrorText("text", tool.Quote(f.Next)))
-	}
-	if v.Kind == exception || v.Kind == outOfMemory { // the others say in words where they come from
+	if v.Kind == exception || v.Kind == outOfMemory { // the others name where they come from
 		lines := f.Traceback[max(0, len(f.Traceback)-tracebackLines):]
 		var kept []string
 		for _, line := range lines {

@@ -154,6 +154,11 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 	}
+	// As workloads/session writes it now; the cases above are of earlier versions.
+	now := `{"schema": 1, "kind": "gpu_index", "fact": {"code": "session-no-gpu", "params": {"device": {"name": "cuda:7"}, "n": {"count": 0}}}, "traceback": ["a"]}`
+	if v := Judge(bad, folder(t, map[string]string{ErrorName: now}), ModeTime); v.Kind != gpuIndex || !v.Next.Is(sessionAdvice) || len(v.What.Params["why"].Facts) != 1 || v.What.Params["why"].Facts[0].Text("device") != "cuda:7" {
+		t.Errorf("a fact: %+v", v)
+	}
 	if v := Judge(bad, folder(t, map[string]string{MetricsName: goodMetrics, ErrorName: fails("exception")}), ModeTime); !v.Partial {
 		t.Error("what was measured before the failure is forgotten")
 	}

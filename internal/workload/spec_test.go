@@ -204,7 +204,7 @@ func TestProgramTakesSpec(t *testing.T) {
 				t.Fatalf("%s %s ran without torch: %s", kind, stage, said)
 			}
 			v := Judge(exitOf(err), out, spec.Mode)
-			if v.OK || v.Kind != missingPackage || !strings.Contains(v.What.Text("error"), "torch") || v.Next.IsZero() {
+			if v.OK || v.Kind != missingPackage || v.What.Params["why"].Facts[0].Text("package") != "torch" || v.Next.IsZero() {
 				t.Fatalf("%s %s: %+v\n%s", kind, stage, v, said)
 			}
 		}

@@ -3,6 +3,7 @@
 import inspect
 
 from session import failure
+from session.facts import fact
 from session.failure import SessionError
 
 
@@ -29,9 +30,7 @@ class StaticPolicy:
         static = getattr(transformers, "StaticCache", None)
         if static is None:
             raise SessionError(
-                failure.MISSING_PACKAGE,
-                f"transformers {transformers.__version__} has no StaticCache",
-                "install a newer transformers, or use infer.kv_cache=dynamic",
+                failure.MISSING_PACKAGE, fact("session-no-static-cache", version=("name", transformers.__version__))
             )
         known = inspect.signature(static.__init__).parameters
         first = next(loaded.model.parameters())
@@ -68,7 +67,7 @@ class StaticPolicy:
         return [key.data_ptr() for key in keys if self.torch.is_tensor(key)]
 
     def obstacle_to_replay(self):
-        """Why a recorded step would repeat one position for ever, and what to do about it; None where nothing does.
+        """A fact: why a recorded step would repeat one position for ever; None where nothing does.
 
         Layers with a sliding window count their tokens on the host, which a replay does not reach. That harms where the
         window fills up, and where the first layer has one: positions and mask are taken from its count.
@@ -79,14 +78,7 @@ class StaticPolicy:
             return None
         window = min(layer.max_cache_len for layer in sliding)
         if window < self.length:
-            return (
-                f"its sliding window of {window} tokens is shorter than prompt and new tokens together, and what a "
-                "full window does depends on the host",
-                "shorten infer.prompt_length or infer.max_new_tokens below the window, or set infer.cuda_graphs=false",
-            )
+            return fact("session-graph-window", tokens=("count", window))
         if sliding[0] is layers[0]:
-            return (
-                "its first layer has a sliding window, whose count of tokens lies on the host",
-                "set infer.cuda_graphs=false, or take a config without a window (model.config.sliding_window=null)",
-            )
+            return fact("session-graph-first-window")
         return None

@@ -5,6 +5,7 @@ import os
 import random
 
 from session import failure
+from session.facts import fact
 from session.failure import SessionError
 
 # Files that an error names; the rest are counted.
@@ -27,8 +28,8 @@ def samples_of(dataset):
         count = dataset["synthetic"]["num_samples"]
         return [Sample(f"synthetic-{i}", None, i) for i in range(count)]
     if not os.path.isdir(root):
-        state = "is not a folder" if os.path.exists(root) else "does not exist"
-        raise SessionError(failure.DATASET, f"dataset.root: {root} {state}", "give a folder with dataset.root=/path")
+        code = "session-data-no-folder" if os.path.exists(root) else "session-data-absent"
+        raise SessionError(failure.DATASET, fact(code, file=("file", root)))
     paths = _listed(dataset, root) if dataset.get("subset_filelist") else _matched(dataset, root)
     _refuse_unreadable(paths)
     return [Sample(_name(path, root), path, i) for i, path in enumerate(paths)]
@@ -47,14 +48,15 @@ def _listed(dataset, root):
     except (OSError, UnicodeDecodeError) as problem:
         raise SessionError(
             failure.DATASET,
-            f"dataset.subset_filelist: read {listing}: {getattr(problem, 'strerror', None) or problem}",
-            "give a text file with one path a line",
+            fact(
+                "session-list-unread",
+                file=("file", listing),
+                error=("error", str(getattr(problem, "strerror", None) or problem)),
+            ),
         ) from problem
     paths = [os.path.join(root, line) for line in lines if line and not line.startswith("#")]
     if not paths:
-        raise SessionError(
-            failure.DATASET, f"dataset.subset_filelist: {listing} names no file", "put one path on each line"
-        )
+        raise SessionError(failure.DATASET, fact("session-list-empty", file=("file", listing)))
     return paths
 
 
@@ -66,9 +68,7 @@ def _matched(dataset, root):
     paths = sorted(path for path in found if os.path.isfile(path))
     if not paths:
         raise SessionError(
-            failure.DATASET,
-            f"the dataset is empty: nothing in {root} matches {patterns}",
-            "check dataset.root and dataset.fallback_patterns (** crosses folders), or give dataset.subset_filelist",
+            failure.DATASET, fact("session-data-empty", file=("file", root), patterns=("name", list(patterns)))
         )
     return paths
 
@@ -81,19 +81,17 @@ def _refuse_unreadable(paths):
                 file.read(1)
         except OSError as problem:
             bad.append(f"{path} ({problem.strerror})")
-    refuse(bad, len(paths), "cannot be read")
+    refuse(bad, len(paths), "session-files-unread")
 
 
-def refuse(bad, total, what):
+def refuse(bad, total, code):
     """Raises one error that names the bad files of a dataset; nothing happens where there are none."""
     if not bad:
         return
-    more = f" and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
-    raise SessionError(
-        failure.DATASET,
-        f"{len(bad)} of {total} files of the dataset {what}: " + ", ".join(bad[:_NAMED]) + more,
-        "correct the list or the patterns, or restore the files",
-    )
+    params = {"n": ("count", len(bad)), "of": ("count", total), "files": ("error", bad[:_NAMED])}
+    if len(bad) > _NAMED:
+        params["more"] = ("count", len(bad) - _NAMED)
+    raise SessionError(failure.DATASET, fact(code, **params))
 
 
 class Plan:
@@ -127,7 +125,7 @@ def read_text(path):
             return file.read()
     except UnicodeDecodeError as problem:
         raise SessionError(
-            failure.DATASET, f"read {path}: not UTF-8 text ({problem})", "give text files, or narrow the patterns"
+            failure.DATASET, fact("session-not-text", file=("file", path), error=("error", str(problem)))
         ) from problem
 
 
@@ -135,7 +133,7 @@ def import_pil():
     try:
         import PIL.Image
     except ImportError as problem:
-        raise failure.missing_package("PIL", problem, "image files need Pillow") from problem
+        raise failure.missing_package("PIL", problem, fact("session-needed-images")) from problem
     return PIL.Image
 
 
@@ -152,7 +150,7 @@ def check_images(samples):
                 image.load()
         except Exception as problem:  # Pillow's plugins raise nearly anything on damaged files
             bad.append(f"{sample.path} ({failure.first_line(problem)})")
-    refuse(bad, len(files), "are not readable images")
+    refuse(bad, len(files), "session-images-unread")
 
 
 def open_image(path):
@@ -162,7 +160,8 @@ def open_image(path):
             return image.convert("RGB")
     except OSError as problem:
         raise SessionError(
-            failure.DATASET, f"decode {path}: {failure.first_line(problem)}", "restore the file or leave it out"
+            failure.DATASET,
+            fact("session-image-undecoded", file=("file", path), error=("error", failure.first_line(problem))),
         ) from problem
 
 

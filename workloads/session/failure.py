@@ -1,9 +1,11 @@
-"""How a session ends badly: one error.json with the cause, the next step and the traceback's last lines."""
+"""How a session ends badly: one error.json with the cause as a fact and the traceback's last lines."""
 
 import json
 import os
 import sys
 import traceback
+
+from session.facts import fact, line
 
 SCHEMA = 1
 
@@ -21,34 +23,24 @@ EXCEPTION = "exception"
 # Lines of the traceback that error.json keeps; stderr gets all of them.
 KEPT_LINES = 30
 
-_OUT_OF_MEMORY_NEXT = (
-    "lower infer.batch_size, then infer.prompt_length and infer.max_new_tokens; a smaller model or fewer layers; "
-    "see with nvidia-smi whether another process holds the memory"
-)
-
 
 class SessionError(Exception):
-    """A failure with a known cause. `what` names the culprit, `next_step` what to do about it."""
+    """A failure with a known cause: a fact, whose words and next step internal/message of deepprof has."""
 
-    def __init__(self, kind, what, next_step):
-        super().__init__(what)
+    def __init__(self, kind, cause):
+        super().__init__(line(cause))
         self.kind = kind
-        self.what = what
-        self.next_step = next_step
+        self.fact = cause
 
 
-def missing_package(package, cause=None, needed_for=""):
-    """The error for a package that the interpreter lacks or cannot load; names both."""
-    purpose = f" ({needed_for})" if needed_for else ""
+def missing_package(package, cause=None, needed_for=None):
+    """The error for a package that the interpreter lacks or cannot load; names both. `needed_for` is a fact."""
+    params = {"python": ("file", sys.executable), "package": ("name", package)}
+    if needed_for:
+        params["why"] = ("facts", [needed_for])
     if isinstance(cause, ModuleNotFoundError) and (cause.name or "").split(".")[0] == package:
-        what = f"the interpreter {sys.executable} has no package {package}{purpose}"
-    else:
-        what = f"the interpreter {sys.executable} cannot import the package {package}{purpose}: {cause}"
-    return SessionError(
-        MISSING_PACKAGE,
-        what,
-        f"install {package} for that interpreter, or name another one with pipeline.workload.python=/path/to/python",
-    )
+        return SessionError(MISSING_PACKAGE, fact("session-package-missing", **params))
+    return SessionError(MISSING_PACKAGE, fact("session-package-broken", error=("error", str(cause)), **params))
 
 
 def classify(error):
@@ -56,11 +48,10 @@ def classify(error):
     if isinstance(error, SessionError):
         return error
     if is_out_of_memory(error):
-        return SessionError(OUT_OF_MEMORY, f"out of memory: {first_line(error)}", _OUT_OF_MEMORY_NEXT)
+        return SessionError(OUT_OF_MEMORY, fact("session-out-of-memory", error=("error", first_line(error))))
     return SessionError(
         EXCEPTION,
-        f"{type(error).__name__}: {first_line(error)}",
-        "read the traceback's last lines; an error inside torch or transformers often names the config field at fault",
+        fact("session-exception", name=("name", type(error).__name__), error=("error", first_line(error))),
     )
 
 
@@ -85,14 +76,13 @@ def report(error, out, stderr):
     """Prints the traceback and writes out/error.json. Returns the exit code."""
     known = classify(error)
     lines = "".join(traceback.format_exception(type(error), error, error.__traceback__)).rstrip().splitlines()
-    for line in lines:
-        print(line, file=stderr)
-    print(f"{known.kind}: {known.what}\nnext: {known.next_step}", file=stderr)
+    for text in lines:
+        print(text, file=stderr)
+    print(f"{known.kind}: {line(known.fact)}", file=stderr)
     record = {
         "schema": SCHEMA,
         "kind": known.kind,
-        "what": known.what,
-        "next": known.next_step,
+        "fact": known.fact,
         "traceback": lines[-KEPT_LINES:],
     }
     try:

@@ -3,6 +3,7 @@
 import os
 
 from session import failure
+from session.facts import fact
 from session.failure import SessionError, write_json
 from session.generation import exact_attention, logits_of
 
@@ -14,9 +15,7 @@ def _counter_class(torch):
         from torch.utils.flop_counter import FlopCounterMode
     except ImportError as problem:
         raise SessionError(
-            failure.MISSING_PACKAGE,
-            f"torch {torch.__version__} has no FlopCounterMode",
-            "install torch 2.1 or newer, or set pipeline.static_analysis.torch_flop_counter=false",
+            failure.MISSING_PACKAGE, fact("session-no-flop-counter", version=("name", torch.__version__))
         ) from problem
     return FlopCounterMode
 

@@ -67,9 +67,7 @@ class Generation:
         compiler = getattr(self.torch, "compile", None)
         if compiler is None:
             raise SessionError(
-                failure.MISSING_PACKAGE,
-                f"torch {self.torch.__version__} has no torch.compile",
-                "install torch 2 or newer, or set infer.compile=false",
+                failure.MISSING_PACKAGE, fact("session-no-compile", version=("name", self.torch.__version__))
             )
         return compiler(self.loaded.model)
 
@@ -183,7 +181,7 @@ class Generation:
         """Records one decode step as a CUDA graph over the static cache."""
         obstacle = self.cache.obstacle_to_replay()
         if obstacle is not None:
-            raise SessionError(failure.EXCEPTION, f"a CUDA graph cannot replay this model: {obstacle[0]}", obstacle[1])
+            raise SessionError(failure.EXCEPTION, obstacle)
         with self.no_gradients():
             logits, cache = self.prefill(inputs, self.cache.fresh())
             first = self.choose(logits)
@@ -229,9 +227,7 @@ class _GraphStep:
         self.token = token.clone()
         self.position = torch.tensor([length], device=token.device)
         if not generation.clock.cuda:
-            raise SessionError(
-                failure.EXCEPTION, "CUDA graphs need a GPU", "set infer.cuda_graphs=false for device=cpu"
-            )
+            raise SessionError(failure.EXCEPTION, fact("session-graphs-no-gpu"))
         self._warm(torch)
         self.recorded = torch.cuda.CUDAGraph()
         try:
@@ -243,10 +239,7 @@ class _GraphStep:
             if failure.is_out_of_memory(problem):
                 raise
             raise SessionError(
-                failure.EXCEPTION,
-                f"the decode step cannot be captured as a CUDA graph: {failure.first_line(problem)}",
-                "the model waits for the device inside its forward pass; set infer.cuda_graphs=false, or try another "
-                "model.attn_implementation",
+                failure.EXCEPTION, fact("session-graph-capture", error=("error", failure.first_line(problem)))
             ) from problem
 
     def _warm(self, torch):
@@ -324,11 +317,7 @@ def logits_of(output, model):
     """The logits of a forward pass; an error where the model gives none."""
     logits = getattr(output, "logits", None)
     if logits is None:
-        raise SessionError(
-            failure.NO_LOGITS,
-            f"{type(model).__name__} returns no logits, so there is no next token",
-            "take a model with a language-model head: a base model (AutoModel) or an encoder cannot generate",
-        )
+        raise SessionError(failure.NO_LOGITS, fact("session-no-logits", name=("name", type(model).__name__)))
     return logits
 
 

@@ -90,12 +90,7 @@ class TextSession:
     def refuse_nothing(self, records):
         """Every text ended with its first token: nothing was decoded, and a profile of it would be empty."""
         if records and all(record["tokens_out"] == 0 for record in records):
-            raise SessionError(
-                failure.NO_TOKENS,
-                "no tokens were generated: the first token of every sample ended its text, so the decode range never "
-                "opened",
-                "set infer.ignore_eos=true to decode infer.max_new_tokens all the same, or give another prompt",
-            )
+            raise SessionError(failure.NO_TOKENS, fact("session-no-tokens"))
 
     def repeated(self, ids):
         """One row of token ids as a batch: (batch, length)."""
@@ -111,19 +106,13 @@ class LlmSession(TextSession):
         if sample.path is None and not prompt:
             return {"input_ids": self._random(sample)}
         if self.loaded.tokenizer is None:
-            raise SessionError(
-                failure.DATASET,
-                "prompts need a tokenizer, and "
-                + ("random weights have none" if self.loaded.random_weights else "the folder of model.path has none"),
-                "give model.path a folder with a tokenizer, or use dataset=synthetic and infer.prompt=null",
-            )
+            code = "session-no-tokenizer-random" if self.loaded.random_weights else "session-no-tokenizer"
+            raise SessionError(failure.DATASET, fact(code))
         text = data.read_text(sample.path) if sample.path is not None else ""
         text = "\n".join(part for part in (prompt, text) if part)
         ids = self.loaded.tokenizer(text)["input_ids"]
         if len(ids) == 0:
-            raise SessionError(
-                failure.DATASET, f"the prompt {sample.name} has no tokens", "leave empty files out of the dataset"
-            )
+            raise SessionError(failure.DATASET, fact("session-empty-prompt", name=("name", sample.name)))
         return {"input_ids": self.repeated(ids)}
 
     def _random(self, sample):

@@ -8,6 +8,7 @@ import re
 import sys
 
 from session import failure
+from session.facts import fact
 from session.failure import SessionError
 
 CAUSAL_LM = "causal_lm"
@@ -32,7 +33,7 @@ def import_transformers():
     try:
         import transformers
     except ImportError as problem:
-        raise failure.missing_package("transformers", problem, "Hugging Face models need it") from problem
+        raise failure.missing_package("transformers", problem, fact("session-needed-models")) from problem
     transformers.logging.set_verbosity_error()
     disable_bars = getattr(transformers.logging, "disable_progress_bar", None)
     if disable_bars is not None:
@@ -54,21 +55,18 @@ def check_device(torch, device, asked=None):
     if not device.startswith("cuda"):
         return
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    shown = "is not set" if visible is None else f"is {visible!r}"
     if getattr(torch.version, "cuda", None) is None and not torch.cuda.is_available():
         raise SessionError(
             failure.GPU_INDEX,
-            f"no GPU for device={asked or device}: this torch {torch.__version__} is built without CUDA",
-            "install a CUDA build of torch, name another interpreter with pipeline.workload.python, or use device=cpu",
+            fact("session-no-cuda-build", device=("name", asked or device), version=("name", torch.__version__)),
         )
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     index = int(device.split(":", 1)[1]) if ":" in device else 0
     if index >= count:
-        raise SessionError(
-            failure.GPU_INDEX,
-            f"no GPU for device={asked or device}: torch sees {count} (CUDA_VISIBLE_DEVICES {shown})",
-            "list the GPUs with nvidia-smi -L and choose one with device=cuda:N, or use device=cpu",
-        )
+        params = {"device": ("name", asked or device), "n": ("count", count)}
+        if visible is not None:
+            params["visible"] = ("name", visible)
+        raise SessionError(failure.GPU_INDEX, fact("session-no-gpu", **params))
 
 
 def dtype_of(torch, name):
@@ -156,11 +154,7 @@ def load(torch, spec, kind, device, seed):
     if path:
         check_folder(path)
     elif not spec.get("config"):
-        raise SessionError(
-            failure.BAD_PATH,
-            "there is no model: model.path and model.config are both null",
-            "give a local folder with model.path=/path, or take a model with a config, for example model=llama_small",
-        )
+        raise SessionError(failure.BAD_PATH, fact("session-no-model"))
     transformers = import_transformers()
     torch.manual_seed(seed)
     if path:
@@ -175,16 +169,10 @@ def load(torch, spec, kind, device, seed):
 def check_folder(path):
     """Refuses a folder without a model before anything slow starts; names each missing file."""
     if not os.path.isdir(path):
-        state = "is not a folder" if os.path.exists(path) else "does not exist"
-        raise SessionError(
-            failure.BAD_PATH, f"model.path: {path} {state}", "give the folder that save_pretrained wrote"
-        )
+        code = "session-model-no-folder" if os.path.exists(path) else "session-model-absent"
+        raise SessionError(failure.BAD_PATH, fact(code, file=("file", path)))
     if not os.path.isfile(os.path.join(path, "config.json")):
-        raise SessionError(
-            failure.BAD_PATH,
-            f"model.path: {path} has no config.json",
-            "give the folder that holds config.json and the *.safetensors files themselves, not one above it",
-        )
+        raise SessionError(failure.BAD_PATH, fact("session-no-config-file", file=("file", path)))
     index = os.path.join(path, "model.safetensors.index.json")
     if os.path.isfile(index):
         _check_shards(path, index)
@@ -192,9 +180,7 @@ def check_folder(path):
     if not any(name.endswith(".safetensors") for name in os.listdir(path)):
         raise SessionError(
             failure.MISSING_WEIGHTS,
-            f"model.path: {path} has a config.json and no *.safetensors",
-            "download the weights, convert other formats with save_pretrained, or profile the shape alone with "
-            f"random weights: model.path=null model.config={os.path.join(path, 'config.json')}",
+            fact("session-no-weights", file=("file", path), config=("file", os.path.join(path, "config.json"))),
         )
 
 
@@ -204,14 +190,19 @@ def _check_shards(path, index):
             shards = sorted(set(json.load(file)["weight_map"].values()))
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as problem:
         raise SessionError(
-            failure.MISSING_WEIGHTS, f"read {index}: {problem}", "download the file again: it is damaged"
+            failure.MISSING_WEIGHTS, fact("session-index-unread", file=("file", index), error=("error", str(problem)))
         ) from problem
     absent = [shard for shard in shards if not os.path.isfile(os.path.join(path, shard))]
     if absent:
         raise SessionError(
             failure.MISSING_WEIGHTS,
-            f"model.path: {path} lacks {len(absent)} of {len(shards)} weight files: " + ", ".join(absent[:10]),
-            "download them again; an interrupted download leaves such a folder",
+            fact(
+                "session-shards-missing",
+                file=("file", path),
+                n=("count", len(absent)),
+                of=("count", len(shards)),
+                names=("name", absent[:10]),
+            ),
         )
 
 
@@ -238,8 +229,11 @@ def _auto_class(transformers, kind, own=()):
             return found
     raise SessionError(
         failure.MISSING_PACKAGE,
-        f"transformers {transformers.__version__} has no {_AUTO_CLASSES[kind][0]}",
-        "install a newer transformers for the interpreter that pipeline.workload.python names",
+        fact(
+            "session-no-auto-class",
+            version=("name", transformers.__version__),
+            name=("name", _AUTO_CLASSES[kind][0]),
+        ),
     )
 
 
@@ -266,7 +260,8 @@ def _from_folder(torch, transformers, spec, kind):
         )
     except ImportError as problem:
         if trusted and own:
-            raise failure.missing_package(_package_of(problem), problem, f"the code in {path} needs it") from problem
+            needed = fact("session-needed-code", file=("file", path))
+            raise failure.missing_package(_package_of(problem), problem, needed) from problem
         raise _missing_attention(spec, problem) from problem
     except Exception as problem:
         if own and not trusted and isinstance(problem, (ValueError, KeyError)):
@@ -276,8 +271,7 @@ def _from_folder(torch, transformers, spec, kind):
             raise
         raise SessionError(
             failure.MISSING_WEIGHTS,
-            f"load the model in {path}: {failure.first_line(problem)}",
-            "check that config.json and the weights belong together and are whole",
+            fact("session-weights-unread", file=("file", path), error=("error", failure.first_line(problem))),
         ) from problem
     processor = _optional(transformers, "AutoProcessor", path, trusted) if kind == IMAGE_TEXT else None
     tokenizer = getattr(processor, "tokenizer", None) or _optional(transformers, "AutoTokenizer", path, trusted)
@@ -286,11 +280,7 @@ def _from_folder(torch, transformers, spec, kind):
 
 def _untrusted(path, classes):
     files = sorted({str(name).split(".")[0].split("--")[-1] + ".py" for name in classes})
-    return SessionError(
-        failure.UNTRUSTED_CODE,
-        f"model.path: {path} brings its own code ({', '.join(files)}), and this transformers has no class for it",
-        "read that code, then let it run with your rights: model.trust_remote_code=true",
-    )
+    return SessionError(failure.UNTRUSTED_CODE, fact("session-own-code", file=("file", path), names=("name", files)))
 
 
 def _package_of(problem):
@@ -318,7 +308,8 @@ def _optional(transformers, auto_class, path, trusted):
     try:
         return getattr(transformers, auto_class).from_pretrained(path, local_files_only=True, trust_remote_code=trusted)
     except ImportError as problem:
-        raise failure.missing_package(_package_of(problem), problem, f"{auto_class} of {path} needs it") from problem
+        needed = fact("session-needed-class", name=("name", auto_class), file=("file", path))
+        raise failure.missing_package(_package_of(problem), problem, needed) from problem
     except ValueError as problem:
         classes = [_own_code(path, name).get(auto_class) for name in [*wanted, "config.json"] if name.endswith(".json")]
         if trusted or not any(classes):
@@ -341,16 +332,15 @@ def read_config(config):
             fields = json.load(file)
     except OSError as problem:
         raise SessionError(
-            failure.BAD_PATH, f"model.config: read {config}: {problem.strerror}", "give the path of a config.json"
+            failure.BAD_PATH,
+            fact("session-config-unread", file=("file", config), error=("error", str(problem.strerror))),
         ) from problem
     except ValueError as problem:
         raise SessionError(
-            failure.BAD_PATH, f"model.config: {config} is not JSON: {problem}", "give the path of a config.json"
+            failure.BAD_PATH, fact("session-config-no-json", file=("file", config), error=("error", str(problem)))
         ) from problem
     if not isinstance(fields, dict):
-        raise SessionError(
-            failure.BAD_PATH, f"model.config: {config} holds no object", "give the config.json of a model"
-        )
+        raise SessionError(failure.BAD_PATH, fact("session-config-no-object", file=("file", config)))
     return fields
 
 
@@ -358,11 +348,7 @@ def _from_config(torch, transformers, spec, kind, device):
     fields = read_config(spec["config"])
     model_type = fields.pop("model_type", None)
     if not model_type:
-        raise SessionError(
-            failure.BAD_PATH,
-            "model.config names no model_type",
-            "add it, for example +model.config.model_type=llama; the names are those of transformers",
-        )
+        raise SessionError(failure.BAD_PATH, fact("session-no-model-type"))
     try:
         config = transformers.AutoConfig.for_model(model_type, **fields)
     except Exception as problem:  # strict configs raise classes of their own
@@ -388,17 +374,24 @@ def _refused(transformers, problem):
     cause = " ".join(str(problem).split())[:400]
     return SessionError(
         failure.EXCEPTION,
-        f"model.config: transformers {transformers.__version__} refuses it: {type(problem).__name__}: {cause}",
-        "check model_type and the fields against that version of transformers, or install a newer one",
+        fact(
+            "session-config-refused",
+            version=("name", transformers.__version__),
+            name=("name", type(problem).__name__),
+            error=("error", cause),
+        ),
     )
 
 
 def _missing_attention(spec, problem):
     return SessionError(
         failure.MISSING_PACKAGE,
-        f"the interpreter {sys.executable} lacks what model.attn_implementation={spec['attn_implementation']} needs: "
-        + failure.first_line(problem),
-        "install it for that interpreter, or use model.attn_implementation=sdpa",
+        fact(
+            "session-no-attention",
+            python=("file", sys.executable),
+            key=("key", f"model.attn_implementation={spec['attn_implementation']}"),
+            error=("error", failure.first_line(problem)),
+        ),
     )
 
 

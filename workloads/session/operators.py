@@ -58,11 +58,7 @@ def refuse_second_profiler(environment):
     """CUPTI serves one profiler a process: torch's would fail or, worse, silence the other."""
     for variable, tool in _WATCHED_BY.items():
         if variable in environment:
-            raise SessionError(
-                failure.EXCEPTION,
-                f"torch.profiler cannot run under {tool}: CUPTI serves one profiler in a process",
-                "run the stages separately, as `deepprof run` does",
-            )
+            raise SessionError(failure.EXCEPTION, fact("session-second-profiler", tool=("name", tool)))
 
 
 def profile(context, session, inputs, backend):
@@ -123,8 +119,7 @@ def _activities(torch, options, device):
     if not wanted:
         raise SessionError(
             failure.EXCEPTION,
-            f"torch.profiler has nothing to record on {device} with activities {options['activities']}",
-            "add cpu to pipeline.torch_profiler.activities",
+            fact("session-nothing-recorded", device=("name", str(device)), names=("name", options["activities"])),
         )
     return wanted
 

@@ -139,8 +139,13 @@ def _unknown_module(model_class, label, path, modules):
         near = [name for name in names if name.count(".") <= 1][:8]
     return failure.SessionError(
         failure.BAD_PATH,
-        f"model.stage_hooks.{label}: {model_class} has no module {path!r}",
-        "take a path of named_modules(); nearest: " + ", ".join(near),
+        fact(
+            "session-no-module",
+            key=("key", f"model.stage_hooks.{label}"),
+            name=("name", model_class),
+            path=("name", path),
+            near=("name", near),
+        ),
     )
 
 

@@ -1,6 +1,7 @@
 """A shallow ResNet with the ranges stem, residual and head: the smallest end-to-end check. Needs torch alone."""
 
 from session import data, failure, models
+from session.facts import fact
 from session.failure import SessionError
 from session.generation import disable_tracing, hooked_times
 
@@ -64,11 +65,7 @@ class ResnetSession:
         config = models.read_config(config) if config else {}
         absent = [key for key in ("channels", "blocks", "classes") if not isinstance(config.get(key), int)]
         if absent:
-            raise SessionError(
-                failure.BAD_PATH,
-                "model.config of a resnet lacks " + ", ".join(absent),
-                "take model=resnet_shallow, which has them",
-            )
+            raise SessionError(failure.BAD_PATH, fact("session-resnet-fields", names=("name", absent)))
         self.config = config
         self.samples = data.samples_of(self.context.dataset)
         self.plan = data.plan_of(len(self.samples), self.context.dataset["sampling"])
@@ -85,9 +82,7 @@ class ResnetSession:
         if self.infer["compile"]:
             if not hasattr(torch, "compile"):
                 raise SessionError(
-                    failure.MISSING_PACKAGE,
-                    f"torch {torch.__version__} has no torch.compile",
-                    "install torch 2 or newer, or set infer.compile=false",
+                    failure.MISSING_PACKAGE, fact("session-no-compile", version=("name", torch.__version__))
                 )
             self.stages = {name: torch.compile(stage) for name, stage in self.stages.items()}
 
@@ -110,9 +105,7 @@ class ResnetSession:
         """One graph a stage; each writes where the next one reads."""
         torch = self.torch
         if not self.context.clock.cuda:
-            raise SessionError(
-                failure.EXCEPTION, "CUDA graphs need a GPU", "set infer.cuda_graphs=false for device=cpu"
-            )
+            raise SessionError(failure.EXCEPTION, fact("session-graphs-no-gpu"))
         self.buffer = images.clone()
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())

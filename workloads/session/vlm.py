@@ -6,6 +6,7 @@ running its vision part once, so no family is known by name.
 """
 
 from session import data, failure, models
+from session.facts import fact
 from session.failure import SessionError
 from session.llm import TextSession
 
@@ -28,18 +29,10 @@ class VlmSession(TextSession):
         if self.loaded.processor is not None:
             return
         if self.infer.get("prompt"):
-            raise SessionError(
-                failure.DATASET,
-                "infer.prompt needs a tokenizer, and "
-                + ("random weights have none" if self.loaded.random_weights else "the folder has no processor"),
-                "set infer.prompt=null for random tokens, or give model.path a folder with a processor",
-            )
+            code = "session-prompt-random" if self.loaded.random_weights else "session-prompt-no-processor"
+            raise SessionError(failure.DATASET, fact(code))
         if self.image_size is None:
-            raise SessionError(
-                failure.DATASET,
-                "the size of the image is unknown: there is no processor, and the config names none",
-                "give model.image_size in pixels",
-            )
+            raise SessionError(failure.DATASET, fact("session-image-size-unknown"))
         self.image_token_id = self._placeholder()
         self.image_tokens = self._count_image_tokens()
 
@@ -105,17 +98,17 @@ class VlmSession(TextSession):
             if value is not None:
                 break
         else:
-            raise SessionError(
-                failure.DATASET,
-                f"{config.model_type} names no image token, so the image's place in the prompt is unknown",
-                "give model.path a folder with a processor",
-            )
+            raise SessionError(failure.DATASET, fact("session-no-image-token", name=("name", config.model_type)))
         vocabulary = self.loaded.text_config().vocab_size
         if value >= vocabulary:
             raise SessionError(
                 failure.EXCEPTION,
-                f"model.config: the image token {value} is not below vocab_size {vocabulary}",
-                f"set model.config.{name} below it, or raise model.config.text_config.vocab_size",
+                fact(
+                    "session-image-token-range",
+                    token=("count", value),
+                    size=("count", vocabulary),
+                    key=("key", f"model.config.{name}"),
+                ),
             )
         return value
 
@@ -123,11 +116,7 @@ class VlmSession(TextSession):
         model, torch = self.loaded.model, self.torch
         features = getattr(model, "get_image_features", None)
         if features is None:
-            raise SessionError(
-                failure.DATASET,
-                f"{type(model).__name__} has no get_image_features, so the number of image tokens is unknown",
-                "give model.path a folder with a processor",
-            )
+            raise SessionError(failure.DATASET, fact("session-no-image-features", name=("name", type(model).__name__)))
         dtype = models.dtype_of(torch, self.context.model["dtype"])
         image = data.pixels(torch, self.samples[0], self.image_size, 1, 0).to(self.context.device).to(dtype)
         try:
@@ -136,8 +125,11 @@ class VlmSession(TextSession):
         except TypeError as problem:
             raise SessionError(
                 failure.DATASET,
-                f"{type(model).__name__} needs more than pixel_values: {failure.first_line(problem)}",
-                "give model.path a folder with a processor, which makes its other inputs",
+                fact(
+                    "session-more-than-pixels",
+                    name=("name", type(model).__name__),
+                    error=("error", failure.first_line(problem)),
+                ),
             ) from problem
         return count_tokens(torch, found, self.loaded.text_config().hidden_size)
 

@@ -192,7 +192,7 @@ class SessionCase(unittest.TestCase):
         error = self.load("error.json")
         self.assertEqual(error["schema"], 1)
         self.assertEqual(error["kind"], kind, error)
-        self.assertTrue(error["what"] and error["next"])
+        self.assertTrue(error["fact"]["code"].startswith("session-"))
         self.assertTrue(error["traceback"][-1])
         self.assertIn(error["traceback"][-1], self.stderr)
         self.assertEqual(self.recorder.stack, [], "a range was left open")

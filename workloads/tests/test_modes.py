@@ -12,7 +12,7 @@ from unittest import mock
 
 import torch
 
-from session import data, flopcount, generation, models, operators
+from session import data, facts, flopcount, generation, models, operators
 from tests.support import SessionCase, resnet_spec, spec_with, transformers, vlm_spec
 
 
@@ -60,7 +60,7 @@ class ProfilerTest(SessionCase):
         with broken, contextlib.redirect_stderr(io.StringIO()):
             metrics = self.succeed(spec)
         self.assertTrue(metrics["complete"])
-        self.assertIn("no CUPTI", self.load("operators/error.json")["what"])
+        self.assertIn("no CUPTI", facts.line(self.load("operators/error.json")["fact"]))
         self.assertFalse(os.path.exists(os.path.join(out, "operators.json")))
 
     def test_another_sample_needs_another_process(self):
@@ -220,7 +220,7 @@ class FlopsTest(SessionCase):
             from torch.utils.flop_counter import FlopCounterMode  # noqa: F401
         except ImportError:
             error = self.fail_with("missing_package", spec_with(mode="flops"))
-            self.assertIn("no FlopCounterMode", error["what"])
+            self.assertIn("session-no-flop-counter", facts.line(error["fact"]))
             return
         self.succeed(spec_with(mode="flops"))
         # Weights of both layers' linear maps, used once a token, and the head once.

@@ -5,7 +5,7 @@ import unittest
 
 from tests.support import SessionCase, spec_with
 
-from session import failure
+from session import facts, failure
 
 # A model as a checkpoint brings it: one file beside config.json, named by auto_map.
 CODE = """
@@ -56,8 +56,7 @@ class OwnCodeTest(SessionCase):
 
     def test_it_is_off_by_default_and_says_how_to_allow_it(self):
         error = self.fail_with(failure.UNTRUSTED_CODE, self.spec(self.checkpoint(), False))
-        self.assertIn("modeling_own.py", error["what"])
-        self.assertIn("model.trust_remote_code=true", error["next"])
+        self.assertIn("modeling_own.py", facts.line(error["fact"]))
 
     def test_no_code_of_the_folder_runs_without_trust(self):
         trap = f"open({self.write('trap')!r}, 'w').write('ran')\n" + CODE
@@ -77,7 +76,7 @@ class OwnCodeTest(SessionCase):
         error = self.fail_with(
             failure.MISSING_PACKAGE, self.spec(self.checkpoint(code="import no_such_package\n" + CODE), True)
         )
-        self.assertIn("no_such_package", error["what"])
+        self.assertIn("no_such_package", facts.line(error["fact"]))
 
     def test_a_tokenizer_of_its_own(self):
         path = self.checkpoint()

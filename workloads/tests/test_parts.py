@@ -206,9 +206,10 @@ class StaticPolicyTest(unittest.TestCase):
         return StaticPolicy(torch, Release, self.Loaded(), 1, length).obstacle_to_replay()
 
     def test_windows_that_a_replay_cannot_follow(self):
-        self.assertIn("window of 4 tokens", self.obstacle(8, None, 4)[0])
-        self.assertIn("window of 4 tokens", self.obstacle(8, 4)[0])
-        self.assertIn("first layer", self.obstacle(4, 4, None)[0])
+        full = {"code": "session-graph-window", "params": {"tokens": {"count": 4}}}
+        self.assertEqual(full, self.obstacle(8, None, 4))
+        self.assertEqual(full, self.obstacle(8, 4))
+        self.assertEqual({"code": "session-graph-first-window"}, self.obstacle(4, 4, None))
         self.assertIsNone(self.obstacle(4, None, 4))
         self.assertIsNone(self.obstacle(8, None, None))
 
