@@ -74,7 +74,6 @@ func Choose(l *Launches, p Policy) (*Targets, error) {
 	t.Predicted = Prediction{PassesPerLaunch: passes, Basis: basis}
 	c.price(t, passes)
 	steps, reached := c.order()
-	ordered := steps
 	plan, err := c.translate(groupsIn(steps))
 	if err != nil {
 		return nil, err
@@ -88,10 +87,10 @@ func Choose(l *Launches, p Policy) (*Targets, error) {
 		if steps, plan, err = c.afford(steps, limit); err != nil {
 			return nil, err
 		}
-		reached, ordered = "budget_s", steps
+		reached = "budget_s"
 	}
 	t.Limits.Reached = reached
-	steps, plan, guessed := c.refine(steps, ordered[len(steps):], plan)
+	steps, plan, guessed := c.refine(steps, plan)
 	c.fill(t, steps, plan)
 	t.Warnings = append(t.Warnings, c.warnings(plan)...)
 	t.Warnings = append(t.Warnings, guessed...)

@@ -2,6 +2,7 @@ package pick
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 
@@ -170,9 +171,8 @@ func (c *choice) purse(plan *translation) purse {
 // refine adds launches of other durations to a plan where it leaves too much to
 // guesses: with everything by number in one process, or in a further one where
 // that is clearly cheaper. What is still left to guesses is told. A plan that
-// would not even halve it is not worth its price. Over are the steps that the
-// plan needs not, because it counts their groups along.
-func (c *choice) refine(steps, over []step, plan *translation) (of []step, refined *translation, warnings []Reason) {
+// would not even halve it is not worth its price.
+func (c *choice) refine(steps []step, plan *translation) (of []step, refined *translation, warnings []Reason) {
 	if c.p.Alike <= 0 || len(c.guesses(plan)) == 0 {
 		return steps, plan, nil
 	}
@@ -185,7 +185,7 @@ func (c *choice) refine(steps, over []step, plan *translation) (of []step, refin
 		return &translation{runs: slices.Concat(plan.runs, second.runs)}
 	})
 	way := plan.way
-	if one, more, limit := c.oneProcess(steps, over, plan, most); one != nil && c.better(one, best) {
+	if one, more, limit := c.oneProcess(steps, plan, most); one != nil && c.better(one, best) {
 		best, why, way, steps = one, limit, wayAllByNumber, more
 	}
 	if c.p.Partial {
@@ -204,21 +204,42 @@ func (c *choice) refine(steps, over []step, plan *translation) (of []step, refin
 }
 
 // oneProcess counts everything by number in one process: the steps of a plan, and
-// of those left over as many as are needed to cover enough. Nil where that cannot
-// be done.
-func (c *choice) oneProcess(steps, over []step, plan *translation, most purse) (one *translation, of []step, why fact.Code) {
+// of what the plan counts along as much as is needed to cover enough. Nil where
+// that cannot be done.
+func (c *choice) oneProcess(steps []step, plan *translation, most purse) (one *translation, of []step, why fact.Code) {
 	of = slices.Clone(steps)
 	for {
 		if one, why = c.allByNumber(groupsIn(of), most); one == nil || c.covers(one) || c.coversAs(one, plan) {
 			return one, of, why
 		}
-		counted := one.groups(c)
-		over = slices.DeleteFunc(slices.Clone(over), func(s step) bool { return counted[s.group] })
-		if len(over) == 0 {
+		next := c.lacking(one, plan)
+		if next < 0 {
 			return nil, nil, why
 		}
-		of, over = append(of, over[0]), over[1:]
+		of = append(of, step{next, -1})
 	}
+}
+
+// lacking is the group that a plan counts, another does not, and that has the
+// largest share of a region of which the other covers too little, or of all; -1
+// where there is none.
+func (c *choice) lacking(one, plan *translation) int {
+	has, best, most := one.groups(c), -1, 0.0
+	for _, g := range slices.Sorted(maps.Keys(plan.groups(c))) {
+		if has[g] || !c.barred[g].IsZero() {
+			continue
+		}
+		part := share(c.totalNS[g], c.totals.EligibleNS)
+		for i := range c.regions {
+			if r := &c.regions[i]; c.lacks(r, has) {
+				part = max(part, share(r.groups[g], r.eligibleNS))
+			}
+		}
+		if part > most {
+			best, most = g, part
+		}
+	}
+	return best
 }
 
 // coversAs tells whether a plan covers no less of anything than another.

@@ -113,6 +113,9 @@ func TestFurtherLaunchesOfLlama(t *testing.T) {
 	if after.Predicted.Seconds > before.Predicted.Seconds+before.Predicted.ProgramSeconds+startSeconds+5 {
 		t.Errorf("%.0f s became %.0f s", before.Predicted.Seconds, after.Predicted.Seconds)
 	}
+	if after.Predicted.Processes != 1 {
+		t.Errorf("%d processes", after.Predicted.Processes)
+	}
 	for _, r := range after.Predicted.CoverageByRegion {
 		if r.Coverage < policy.Coverage {
 			t.Errorf("%s is covered to %g", r.Expr, r.Coverage)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/nvtx"
 )
 
@@ -16,9 +17,10 @@ var stageNames = []string{"prefill", "decode"}
 var beside = []string{"load", "warm", "init", "compil", "setup", "capture", "autotun", "benchmark"}
 
 // MainRegions are the regions that a program is about, by their numbers: prefill
-// and decode, or what was detected to repeat, or else the outermost regions with
-// kernels where they hold most of the kernel time after loading. Loading, warm-up
-// and compilation are none of them; nil is the whole timeline.
+// and decode, or what was detected to repeat, or steps of an engine, or else the
+// outermost regions with kernels; the last two where they hold most of the kernel
+// time after loading. Loading, warm-up and compilation are none of them; nil is the
+// whole timeline.
 func (a *Attribution) MainRegions() []uint32 {
 	kernelNS := a.kernelTimes()
 	if list := a.named(kernelNS, stageNames); len(list) > 0 {
@@ -33,10 +35,22 @@ func (a *Attribution) MainRegions() []uint32 {
 			list = append(list, id)
 		}
 	}
+	if steps := a.steps(list); a.holdMost(steps) {
+		return steps
+	}
 	if !a.holdMost(list) {
 		return nil
 	}
 	return list
+}
+
+// steps are those regions that are steps of an engine: of one that began before
+// the timeline did, only what lies in it is there, which is none.
+func (a *Attribution) steps(list []uint32) []uint32 {
+	return slices.DeleteFunc(slices.Clone(list), func(id uint32) bool {
+		_, known := engine.ParseStep(a.nodeName(id))
+		return !known
+	})
 }
 
 // kernelTimes is the kernel time of each region, with that of nested ones.
