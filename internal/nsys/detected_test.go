@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"context"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -44,5 +45,25 @@ func TestDetectedRegions(t *testing.T) {
 	}
 	if f.detected(tl, timeline.Query{}) != tl {
 		t.Error("ranges that nobody asked for")
+	}
+}
+
+// A real timeline of a C++ program on an H200 with its ranges left out of what is read:
+// regions come from the names of kernels, which a view of regions reads for that alone.
+func TestDetectedRegionsReadNames(t *testing.T) {
+	f := openExport(t, "toy")
+	ctx := context.Background()
+	with, err := f.TimelineFor(ctx, regionsFor(timeline.Query{})&^NVTX, timeline.Query{Detect: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range with.RegionRows(timeline.Query{}).Rows {
+		// Two kernels in turns; without names all 31 launches would look alike.
+		if r.Name == timeline.DetectedRepeat && (r.Instances != 8 || r.KernelCalls != 16) {
+			t.Errorf("%d repetitions with %d kernels, want 8 with 16", r.Instances, r.KernelCalls)
+		}
+	}
+	if n := len(with.Ranges); n == 0 {
+		t.Error("nothing was detected")
 	}
 }

@@ -324,6 +324,9 @@ func (f *File) streamFed(ctx context.Context, q timeline.Query) (s timeline.Stre
 	if l == nil || err != nil {
 		return s, false, err
 	}
+	if q.Detect && len(l.b.t.Ranges) == 0 { // what repeats is found among all launches
+		return s, false, nil
+	}
 	f.noteAbsent(Kernels | LaunchCalls | NVTX)
 	s = l.b.t.FeedLaunches(q, l.fed(context.WithoutCancel(ctx)))
 	s.Warnings = slices.Concat(f.warnings, s.Warnings)

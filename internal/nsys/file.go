@@ -218,11 +218,7 @@ func (f *File) exact() bool {
 // ranges of capture, a warning tells how much replayed work has none.
 func (f *File) attributable(ctx context.Context, parts Part, q timeline.Query) (*timeline.Timeline, error) {
 	if !q.Captured {
-		t, err := f.Timeline(ctx, parts)
-		if err != nil {
-			return nil, err
-		}
-		return f.detected(t, q), nil
+		return f.TimelineFor(ctx, parts, q)
 	}
 	t, err := f.Timeline(ctx, parts|Graphs)
 	if err != nil {
@@ -254,6 +250,20 @@ func (f *File) withEarlier(ctx context.Context, t *timeline.Timeline) (*timeline
 		return nil, err
 	}
 	return t.WithEarlier(earlier), nil
+}
+
+// TimelineFor reads the chosen parts. Where the query asks for what repeats and the file
+// has no ranges, the names of kernels are read too, and the timeline has ranges of
+// what repeats.
+func (f *File) TimelineFor(ctx context.Context, parts Part, q timeline.Query) (*timeline.Timeline, error) {
+	t, err := f.Timeline(ctx, parts)
+	if err == nil && q.Detect && len(t.Ranges) == 0 && parts&Kernels == 0 {
+		t, err = f.Timeline(ctx, parts|Kernels)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.detected(t, q), nil
 }
 
 // detected is the timeline with ranges of what repeats where the query asks for
@@ -324,11 +334,10 @@ func (f *File) Replays(ctx context.Context, q timeline.Query) (map[string][]floa
 
 // RangeRows lists the instances of NVTX ranges.
 func (f *File) RangeRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.RangeRow], error) {
-	t, err := f.Timeline(ctx, regionsFor(q))
+	t, err := f.TimelineFor(ctx, regionsFor(q), q)
 	if err != nil {
 		return timeline.Rows[timeline.RangeRow]{}, err
 	}
-	t = f.detected(t, q)
 	return withWarnings(t.RangeRows(q), t), nil
 }
 
@@ -338,7 +347,7 @@ func (f *File) StreamLaunches(ctx context.Context, q timeline.Query) (timeline.S
 	if ok || err != nil {
 		return fed, err
 	}
-	t, err := f.Timeline(ctx, Kernels|LaunchCalls|NVTX)
+	t, err := f.TimelineFor(ctx, Kernels|LaunchCalls|NVTX, q)
 	if err != nil {
 		return timeline.Stream[timeline.LaunchRow]{}, err
 	}
@@ -351,7 +360,7 @@ func (f *File) StreamLaunches(ctx context.Context, q timeline.Query) (timeline.S
 // region.
 func (f *File) GapGroups(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.GapGroupRow], error) {
 	parts := regionsFor(q)&^LaunchCalls | Calls
-	t, err := f.Timeline(ctx, parts)
+	t, err := f.TimelineFor(ctx, parts, q)
 	if err != nil {
 		return timeline.Rows[timeline.GapGroupRow]{}, err
 	}
@@ -363,31 +372,26 @@ func (f *File) GapGroups(ctx context.Context, q timeline.Query) (timeline.Rows[t
 // through twice: for those that launched work, and for those that lie in the gaps.
 func (f *File) StreamGaps(ctx context.Context, q timeline.Query) (timeline.Stream[timeline.GapRow], error) {
 	if q.Top == 0 {
-		t, err := f.Timeline(ctx, Regions&^LaunchCalls|Calls)
+		t, err := f.TimelineFor(ctx, Regions&^LaunchCalls|Calls, q)
 		if err != nil {
 			return timeline.Stream[timeline.GapRow]{}, err
 		}
 		s := t.EveryGap(q)
-		s.Warnings = slices.Concat(f.warnings, s.Warnings)
+		s.Warnings = slices.Concat(t.Warnings, s.Warnings)
 		return s, nil
 	}
-	gaps, calls, err := f.findGaps(ctx, q)
+	t, err := f.TimelineFor(ctx, Regions, q)
+	if err != nil {
+		return timeline.Stream[timeline.GapRow]{}, err
+	}
+	gaps := t.FindGaps(q)
+	calls, err := f.callsWithin(ctx, gaps.Reach)
 	if err != nil {
 		return timeline.Stream[timeline.GapRow]{}, err
 	}
 	s := gaps.Stream(calls)
-	s.Warnings = slices.Concat(f.warnings, s.Warnings)
+	s.Warnings = slices.Concat(t.Warnings, s.Warnings)
 	return s, nil
-}
-
-func (f *File) findGaps(ctx context.Context, q timeline.Query) (*timeline.Gaps, *timeline.Timeline, error) {
-	t, err := f.Timeline(ctx, Regions)
-	if err != nil {
-		return nil, nil, err
-	}
-	gaps := t.FindGaps(q)
-	calls, err := f.callsWithin(ctx, gaps.Reach)
-	return gaps, calls, err
 }
 
 func withWarnings[T any](rows timeline.Rows[T], t *timeline.Timeline) timeline.Rows[T] {

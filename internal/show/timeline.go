@@ -97,7 +97,7 @@ func explainEmpty(ctx context.Context, f *nsys.File, more *Request, warnings []f
 	if more.Region == "" {
 		return nil
 	}
-	t, err := f.Timeline(ctx, nsys.Regions)
+	t, err := f.TimelineFor(ctx, nsys.Regions, timeline.Query{Detect: true})
 	if err != nil {
 		return err
 	}
@@ -239,6 +239,7 @@ func showLaunches(ctx context.Context, path string, q timeline.Query, more *Requ
 	case kind == Counters, kind == CSV:
 		return launchesOfCounters(ctx, path, q, more)
 	}
+	q.Detect = true
 	return viewTimeline(ctx, path, "launches", q, more, (*nsys.File).StreamLaunches, report.Launches)
 }
 
@@ -247,7 +248,7 @@ func showGaps(ctx context.Context, path string, q timeline.Query, more *Request)
 	if err != nil || d < 0 {
 		return nil, usagef("--min-gap %q: not a duration such as 500ns, 10us or 1ms", more.MinGap)
 	}
-	q.MinGap, q.WholeDevices = d.Nanoseconds(), !more.Streams
+	q.MinGap, q.WholeDevices, q.Detect = d.Nanoseconds(), !more.Streams, true
 	if !more.All {
 		return viewTimeline(ctx, path, "gaps", q, more, (*nsys.File).GapGroups, report.GapGroups)
 	}

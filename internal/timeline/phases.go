@@ -60,7 +60,12 @@ func (t *Timeline) detectPhases() Phases {
 	}
 	p.kernels = t.launchesOf(p.Process)
 	symbols := t.symbols(p.kernels)
-	pieces, _ := repeated(symbols)
+	pieces, by := repeated(symbols)
+	if by.period <= maxLoop { // it may be a loop inside another one
+		if loops := repeatedLoops(symbols); launchesIn(loops) > launchesIn(pieces) {
+			pieces = loops
+		}
+	}
 	if len(pieces) == 0 {
 		return p
 	}
@@ -101,6 +106,13 @@ func (t *Timeline) findInner(p *Phases, symbols []uint32) {
 // A piece is a stretch of launches; to does not belong to it.
 type piece struct{ from, to int }
 
+func launchesIn(pieces []piece) (n int) {
+	for _, c := range pieces {
+		n += c.to - c.from
+	}
+	return n
+}
+
 // A cutter knows a sequence: the kernel that begins it and all its kernels.
 type cutter struct {
 	anchor uint32
@@ -117,11 +129,7 @@ func repeated(symbols []uint32) ([]piece, cutter) {
 			continue
 		}
 		pieces := by.cut(symbols)
-		covered := 0
-		for _, c := range pieces {
-			covered += c.to - c.from
-		}
-		if len(pieces) >= minRepetitions && float64(covered) >= minCovered*float64(len(symbols)) {
+		if len(pieces) >= minRepetitions && float64(launchesIn(pieces)) >= minCovered*float64(len(symbols)) {
 			return pieces, by
 		}
 	}

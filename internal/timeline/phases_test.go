@@ -75,6 +75,8 @@ func TestDetectPhases(t *testing.T) {
 		{"deep model", program(noise(50, 30), 40, func(int) []uint32 { return step(32) }, noise(20, 30)), deep, 40, 50, 20, 32, 8},
 		{"one kernel", slices.Repeat([]uint32{7}, 100), 1, 100, 0, 0, 0, 0},
 		{"noise in the sequence", program(noise(30, 30), 200, noisy, nil), len(step(8)), 190, 30, 0, -1, 0},
+		{"loops in a loop", slices.Repeat(slices.Concat(slices.Repeat([]uint32{0, 1}, 100), slices.Repeat([]uint32{2, 3}, 100)), 7), 400, 7, 0, 0, 100, 2},
+		{"loops in a loop, one longer", slices.Repeat(slices.Concat(slices.Repeat([]uint32{0, 1}, 100), slices.Repeat([]uint32{2, 3}, 120)), 7), 440, 7, 0, 0, 120, 2},
 		{"random", noise(5000, 30), 0, 0, 0, 0, 0, 0},
 		{"random of two", noise(5000, 2), 0, 0, 0, 0, 0, 0},
 		{"too few times", program(noise(100, 30), 2, func(int) []uint32 { return step(1) }, nil), 0, 0, 0, 0, 0, 0},
