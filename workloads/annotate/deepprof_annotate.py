@@ -142,14 +142,19 @@ def _patch_module(torch, annotator):
     module = torch.nn.Module
     original = module.__call__
     compiling, enter, leave, here = annotator.compiling, annotator.try_enter, annotator.leave, annotator.here
-    range_push, range_pop, tensor, count = annotator.range_push, annotator.range_pop, torch.Tensor, annotator.count
+    range_push, range_pop, count = annotator.range_push, annotator.range_pop, annotator.count
+    hooks = torch.nn.modules.module
+    empty = {}
+    before, after = hooks._global_forward_pre_hooks, hooks._global_forward_hooks
+    back, back_before = hooks._global_backward_hooks, getattr(hooks, "_global_backward_pre_hooks", empty)
+    tracing = torch.jit._trace.__dict__
 
     def call(self, *args, **kwargs):
         if compiling():
             return original(self, *args, **kwargs)
         state = here.state
-        nodes = state.nodes
-        node = nodes[-1].by_module.get(id(self)) if state.modules else None
+        above = state.node
+        node = above.by_module.get(id(self)) if above.level else None
         if node is None or node.ref() is not self:
             if not enter(self, args, kwargs):
                 return original(self, *args, **kwargs)
@@ -158,8 +163,7 @@ def _patch_module(torch, annotator):
             finally:
                 leave()
         # The usual case, without a call of ours: a known module inside another one.
-        nodes.append(node)
-        state.modules += 1
+        state.node = node
         if node.pushed:
             state.ranges += 1
             range_push(node.name)
@@ -168,18 +172,31 @@ def _patch_module(torch, annotator):
                 count(state, node, args, kwargs)
             elif not work:
                 node.calls += 1
-            elif args and type(args[0]) is tensor:
-                node.calls += 1
-                node.flops += work * args[0].numel()
+            else:
+                try:
+                    node.flops += work * args[0].numel()
+                    node.calls += 1
+                except (AttributeError, IndexError):  # an input by name, or no tensor
+                    pass
         try:
+            own = self.__dict__
+            if (
+                node.direct
+                and not (own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"])
+                and not (before or after or back or back_before or own.get("_backward_pre_hooks"))
+                and own.get("_compiled_call_impl") is None
+                and tracing["_trace_module_map"] is None
+            ):
+                return self.forward(*args, **kwargs)  # what the original does then, without two calls of its own
             return original(self, *args, **kwargs)
         finally:
-            if nodes.pop().pushed:
+            state.node = above
+            if node.pushed:
                 range_pop()
-            state.modules -= 1
 
     call.__name__, call.__qualname__, call.__doc__ = "__call__", "Module.__call__", original.__doc__
     module.__call__ = call
+    annotator.direct = _direct_calls(torch, original, call)
     for name, loaded in list(sys.modules.items()):  # where dynamo was imported with torch
         if name.startswith("torch._dynamo") and getattr(loaded, "unpatched_nn_module_call", None) is original:
             loaded.unpatched_nn_module_call = call
@@ -187,6 +204,27 @@ def _patch_module(torch, annotator):
         torch._C._dynamo.eval_frame.skip_code(call.__code__)
     except (AttributeError, TypeError):
         pass
+
+
+def _direct_calls(torch, original, call):
+    """Tells of a module whether torch itself calls its forward() straight where there are no hooks."""
+    module = torch.nn.Module
+    implementation = getattr(module, "_call_impl", None)
+    stock = getattr(module, "_wrapped_call_impl", implementation)
+    if implementation is None or original is not stock or "_trace_module_map" not in torch.jit._trace.__dict__:
+        return lambda module: False  # another version, or somebody replaced it before
+    needed = {"_forward_hooks", "_forward_pre_hooks", "_backward_hooks"}
+
+    def direct(module):
+        kind, own = type(module), module.__dict__
+        return (
+            kind.__call__ is call
+            and kind._call_impl is implementation
+            and needed <= own.keys()
+            and "_call_impl" not in own
+        )
+
+    return direct
 
 
 def _patch_ranges(torch, annotator):

@@ -23,6 +23,9 @@ class _Node:
     __slots__ = (
         "name",
         "path",
+        "above",
+        "depth",
+        "level",
         "own",
         "by_name",
         "by_module",
@@ -37,11 +40,15 @@ class _Node:
         "flops",
         "captured",
         "compiled",
+        "direct",
     )
 
-    def __init__(self, name, path, own=()):
+    def __init__(self, name, path, own=(), above=None):
         self.name = name
         self.path = path
+        self.above = above  # the node around it; None of the root
+        self.depth = above.depth + 1 if above else 0
+        self.level = above.level if above else 0  # how many modules are open while it is the innermost one
         self.own = own  # which parts of the path are ranges of the program, with a * for numbers
         self.by_name = {}
         self.by_module = {}  # id(module) -> node
@@ -55,17 +62,17 @@ class _Node:
         self.calls = 0  # that ran at once
         self.flops = 0  # of these calls
         self.compiled = False
+        self.direct = False  # torch calls forward() straight where there are no hooks
         self.captured = []  # FLOPs of each call that was captured into a CUDA graph
 
 
 class _State:
     """What is open on a thread."""
 
-    __slots__ = ("nodes", "modules", "opened", "ranges", "generation", "busy", "capturing")
+    __slots__ = ("node", "opened", "ranges", "generation", "busy", "capturing")
 
     def __init__(self, root):
-        self.nodes = [root]  # open ranges of ours, and modules that are too deep for one
-        self.modules = 0  # open ones
+        self.node = root  # innermost open range of ours, or a module that is too deep for one
         self.opened = 0  # ranges of the stage around the outermost module, closed with it
         self.ranges = 0  # pushed since the outermost module was entered
         self.generation = None
@@ -106,7 +113,8 @@ class Annotator:
         self.stages = mode != "modules"
         self.depth = depth or sys.maxsize
         self.limit = limit
-        self.here = _Thread(_Node("", ()))
+        self.root = _Node("", ())
+        self.here = _Thread(self.root)
         self.names = weakref.WeakKeyDictionary()  # root module -> {id(module): qualified name}
         self.loops = weakref.WeakKeyDictionary()  # root module -> tokens in its cache by its own calls
         self.steps = 0
@@ -116,6 +124,7 @@ class Annotator:
         self.worked = []  # nodes with work
         self.fresh = []  # of them those that are not in the side file yet
         self.outermost = 0  # calls of outermost modules
+        self.direct = lambda module: False  # whether _Node.direct
         self.denoisers = {}  # class -> whether its forward() takes a timestep
         compiler = getattr(torch, "compiler", None)
         self.compiling = getattr(compiler, "is_compiling", lambda: False)
@@ -124,38 +133,42 @@ class Annotator:
 
     def push(self, name):
         state = self.here.state
-        above = state.nodes[-1]
+        above = state.node
         node = above.by_name.get(name)
         if node is None:
             node = above.by_name[name] = self.new_node(above, name)
-        state.nodes.append(node)
+        state.node = node
         state.ranges += 1
         self.range_push(name)
 
     def new_node(self, above, name):
-        node = _Node(name, above.path + (name,), above.own)
+        node = _Node(name, above.path + (name,), above.own, above)
         self.side.write(range=list(node.path), **node_place(node))
         return node
 
     def push_own(self, name):
         """The program opens a range itself: ours inside it have their path below it."""
         state = self.here.state
-        above = state.nodes[-1]
+        above = state.node
         pattern = NUMBERS.sub("*", name)
         node = above.by_name.get((pattern,))
         if node is None:
-            node = _Node(pattern, above.path + (pattern,), above.own + (len(above.path),))
+            node = _Node(pattern, above.path + (pattern,), above.own + (len(above.path),), above)
             above.by_name[(pattern,)] = node
         node.calls += 1
-        state.nodes.append(node)
+        state.node = node
 
     def pop_own(self):
-        nodes = self.here.state.nodes
-        if len(nodes) > 1 and len(nodes[-1].own) > len(nodes[-2].own):
-            nodes.pop()
+        state = self.here.state
+        node = state.node
+        if node.above is not None and len(node.own) > len(node.above.own):
+            state.node = node.above
 
     def pop(self):
-        if self.here.state.nodes.pop().pushed:
+        state = self.here.state
+        node = state.node
+        state.node = node.above
+        if node.pushed:
             self.range_pop()
 
     # Modules.
@@ -165,7 +178,7 @@ class Annotator:
         state = self.here.state
         if self.off or state.busy:
             return False
-        depth, modules = len(state.nodes), state.modules
+        depth = state.node.depth
         state.busy = True
         try:
             self.enter(state, module, args, kwargs)
@@ -174,24 +187,22 @@ class Annotator:
             self.off = True
             self.side.write(warning="%s: %s" % (type(error).__name__, error))
             self.close_to(depth)
-            state.modules = modules
             return False
         finally:
             state.busy = False
 
     def enter(self, state, module, args, kwargs):
-        if not state.modules:
+        if not state.node.level:
             state.ranges = 0
             state.opened = self.begin_outermost(state, module, args, kwargs) if self.stages else 0
-        above = state.nodes[-1]
+        above = state.node
         node = above.by_module.get(id(module))
         if node is None or node.ref() is not module:
             node = self.module_node(state, above, module)
             above.by_module[id(module)] = node
             self.find_work(node, module, args, kwargs)
-        state.nodes.append(node)
-        state.modules += 1
-        self.deepest = max(self.deepest, state.modules)
+        state.node = node
+        self.deepest = max(self.deepest, node.level)
         if node.pushed:
             state.ranges += 1
             self.range_push(node.name)
@@ -238,9 +249,11 @@ class Annotator:
     def count_function(self, flops, given):
         """Adds the FLOPs of a function to the module that calls it, unless all products of that are known already."""
         state = self.here.state
-        if not self.modules or not state.modules:
+        node = state.node
+        if not self.modules or not node.level:
             return
-        node = next(n for n in reversed(state.nodes) if n.pushed)
+        while not node.pushed:
+            node = node.above
         if node.work != 0:
             return
         if node.number < 0:
@@ -263,10 +276,8 @@ class Annotator:
 
     def leave(self):
         state = self.here.state
-        if state.nodes.pop().pushed:
-            self.range_pop()
-        state.modules -= 1
-        if state.modules:
+        self.pop()
+        if state.node.level:
             return
         for _ in range(state.opened):
             self.pop()
@@ -282,7 +293,7 @@ class Annotator:
             self.push("sample")  # up to the next step: choosing the token is no module's work
         if state.ranges > self.limit and self.depth > 1:
             self.depth = min(self.depth, max(2, self.deepest)) - 1
-            self.forget(self.here.state.nodes[0])
+            self.forget(self.root)
             self.side.write(limited=state.ranges, depth=self.depth)
 
     def forget(self, node):
@@ -294,24 +305,26 @@ class Annotator:
     def module_node(self, state, above, module):
         """The node of a module below the open ones."""
         name, names, at = self.name(state, module)
-        pushed = self.modules and state.modules < self.depth
+        pushed = self.modules and above.level < self.depth
         if pushed:
             known = above.by_name.get(name)
             node = known if known is not None and known.ref is None else None
             if node is None:
-                node = self.new_node(above, name) if known is None else _Node(name, known.path, known.own)
+                node = self.new_node(above, name) if known is None else _Node(name, known.path, known.own, above)
             above.by_name.setdefault(name, node)
         else:
-            node = _Node(name, above.path, above.own)
+            node = _Node(name, above.path, above.own, above)
             node.pushed = False
+        node.level = above.level + 1
         node.ref, node.names, node.at = weakref.ref(module), names, at
+        node.direct = self.direct(module)
         if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
             self.write_compiled(node)
         return node
 
     def enter_compiled(self):
         """The module that was entered last runs compiled."""
-        node = self.here.state.nodes[-1]
+        node = self.here.state.node
         if not node.compiled:
             self.write_compiled(node)
 
@@ -323,9 +336,11 @@ class Annotator:
 
     def name(self, state, module):
         """The name of a range for a module, the names of all modules below its root, and its own."""
-        for above in reversed(state.nodes):
+        above = state.node
+        while above is not None:
             full = above.names and above.names.get(id(module))
             if not full:
+                above = above.above
                 continue
             if above.at and full.startswith(above.at + "."):
                 return full[len(above.at) + 1 :], above.names, full
@@ -410,16 +425,16 @@ class Annotator:
         self.here.state.ranges = 0
 
     def close_to(self, depth):
-        while len(self.here.state.nodes) > depth:
+        while self.here.state.node.depth > depth:
             self.pop()
 
     def generate(self, model, call):
         """Runs one generate(); one inside another belongs to the outer one."""
         state = self.here.state
-        if state.generation is not None or state.modules or not self.stages:
+        if state.generation is not None or state.node.level or not self.stages:
             return call()
         generation = Generation(model)
-        generation.base = len(state.nodes)
+        generation.base = state.node.depth
         state.generation = generation
         self.push("prefill")
         self.push("prepare")
@@ -432,7 +447,7 @@ class Annotator:
     def stage(self, name, call):
         """Runs something whose work other threads launch: autograd launches backward from a thread of its own.
         The range is one of all threads."""
-        if self.here.state.modules or not self.stages or self.range_start is None:
+        if self.here.state.node.level or not self.stages or self.range_start is None:
             return call()
         if name not in self.wide:
             self.side.write(range=[name])

@@ -81,7 +81,7 @@ def multihead_attention(module, args, kwargs):
 def attention(args, kwargs):
     """FLOPs of one call of scaled_dot_product_attention: two products for each pair of a query and a key.
 
-    Of a causal one only the pairs at and below the diagonal count, as kernels compute them. A mask leaves out nothing, as
+    Of a causal one only the pairs at and below the diagonal count, as kernels compute them. A mask leaves out none, as
     its values are not looked at.
     """
     query, key, value = (args[i] if len(args) > i else kwargs[n] for i, n in enumerate(("query", "key", "value")))

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What annotation costs a pass, in one process: cost.py [--seconds S] NAME...
+"""What annotation costs a pass, in one process: cost.py [--seconds S] [--code NAME=FOLDER]... NAME...
 
 Each program of program.py is built once. Its passes run in turns (ABBA) with annotation and without it: what annotation replaced in torch and
-transformers is put back for the passes without. Prints a line a program: the median of each side, the median of the differences
-of neighbors, and the middle half and a 95 % interval of that median, by the order of the differences.
+transformers is put back for the passes without. Prints a line a program and version: the median of each side, the median of the differences
+within a round, and the middle half and a 95 % interval of that median, by the order of the differences.
 """
 
 import argparse
+import importlib
 import json
 import math
 import os
@@ -18,8 +19,8 @@ os.environ.pop("PYTHONPATH", None)
 import torch  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "..", "workloads", "annotate")]
-import deepprof_annotate  # noqa: E402
+NOW = os.path.join(HERE, "..", "..", "..", "workloads", "annotate")
+sys.path.insert(0, HERE)
 import program  # noqa: E402
 
 
@@ -38,54 +39,62 @@ def places():
 
 
 class Switch:
-    """Puts annotation into this process, and takes it out again."""
+    """Puts a version of annotation into this process, and takes it out again."""
 
-    def __init__(self):
+    def __init__(self, versions):
         os.environ["DEEPPROF_ANNOTATE"] = "auto"
         self.places = places()
-        self.without = [getattr(owner, name) for owner, name in self.places]
         self.hooks = [d for d in (getattr(sys.modules["torch.optim.optimizer"], "_global_optimizer_%s_hooks" % w, None) for w in ("pre", "post")) if d is not None]
-        before = [dict(d) for d in self.hooks]
-        deepprof_annotate._on_torch(torch)
-        annotator = deepprof_annotate._annotator
-        if annotator is None:
+        self.states = {"": self.current()}
+        for name, folder in versions.items():
+            self.install(folder)
+            self.states[name] = self.current()
+            self.turn("")
+
+    def current(self):
+        return [getattr(owner, name) for owner, name in self.places], [dict(d) for d in self.hooks]
+
+    def install(self, folder):
+        for name in [n for n in sys.modules if n.startswith("deepprof_annotate")]:
+            del sys.modules[name]
+        sys.path.insert(0, folder)
+        annotate = importlib.import_module("deepprof_annotate")
+        sys.path.remove(folder)
+        annotate._on_torch(torch)
+        if annotate._annotator is None:
             sys.exit("cost.py: torch has no NVTX here")
         if "transformers" in sys.modules:
-            deepprof_annotate._patch_generate(annotator, sys.modules["transformers.generation.utils"])
-            deepprof_annotate._patch_compiled_call(annotator, sys.modules["transformers.modeling_utils"])
-        self.annotated = [getattr(owner, name) for owner, name in self.places]
-        self.states = {False: (self.without, before), True: (self.annotated, [dict(d) for d in self.hooks])}
-        self.turn(False)
+            annotate._patch_generate(annotate._annotator, sys.modules["transformers.generation.utils"])
+            annotate._patch_compiled_call(annotate._annotator, sys.modules["transformers.modeling_utils"])
 
-    def turn(self, on):
-        values, hooks = self.states[on]
-        for (owner, name), value in zip(self.places, values):
-            setattr(owner, name, value)
+    def turn(self, name):
+        values, hooks = self.states[name]
+        for (owner, key), value in zip(self.places, values):
+            setattr(owner, key, value)
         for current, wanted in zip(self.hooks, hooks):
             current.clear()
             current.update(wanted)
 
 
 def measure(switch, run, seconds):
-    """Times of neighboring passes: [(without, with), ...]."""
-    def once(on):
-        switch.turn(on)
+    """Times of rounds in which each version has one pass: [{"": without, name: with, ...}, ...]. Every other round is reversed."""
+    def once(name):
+        switch.turn(name)
         program.synchronize()
         start = time.perf_counter()
         run()
         program.synchronize()
         return 1000 * (time.perf_counter() - start)
 
-    for on in (False, True, False):
-        once(on)
-    pairs, end = [], time.monotonic() + seconds
-    while time.monotonic() < end or len(pairs) < 4:
-        first = len(pairs) % 2 == 1
-        times = {first: once(first)}
-        times[not first] = once(not first)
-        pairs.append((times[False], times[True]))
-    switch.turn(False)
-    return pairs
+    names = list(switch.states)
+    for name in names * 2:
+        once(name)
+    rounds, end = [], time.monotonic() + seconds
+    while time.monotonic() < end or len(rounds) < 4:
+        times = {name: once(name) for name in (names if len(rounds) % 2 else names[::-1])}
+        rounds.append(times)
+    switch.turn("")
+    return rounds
 
 
 def interval(values):
@@ -95,23 +104,23 @@ def interval(values):
     return values[max(0, n // 2 - reach)], values[min(n - 1, (n - 1) // 2 + reach)]
 
 
-def tell(name, pairs):
-    without, annotated = zip(*pairs)
+def tell(program_name, version, rounds):
+    without, annotated = [r[""] for r in rounds], [r[version] for r in rounds]
     base = statistics.median(without)
-    shares = [(b - a) / base for a, b in pairs]
+    shares = [(b - a) / base for a, b in zip(without, annotated)]
     low, high = interval(shares)
-    quarters = statistics.quantiles(shares, n=4)
-    plain = statistics.quantiles(without, n=4)
+    quarters, plain = statistics.quantiles(shares, n=4), statistics.quantiles(without, n=4)
     print(json.dumps({
-        "cost_of": name, "pairs": len(pairs), "without_ms": round(base, 3), "annotated_ms": round(statistics.median(annotated), 3),
+        "cost_of": program_name, "version": version, "rounds": len(rounds), "without_ms": round(base, 3), "annotated_ms": round(statistics.median(annotated), 3),
         "cost": round(statistics.median(shares), 4), "interval_95": [round(low, 4), round(high, 4)], "middle_half": [round(quarters[0], 4), round(quarters[2], 4)],
-        "noise_of_one_pass": round((plain[2] - plain[0]) / base, 4),
+        "fastest": [round(min(without), 3), round(min(annotated), 3)], "noise_of_one_pass": round((plain[2] - plain[0]) / base, 4),
     }), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=12)
+    parser.add_argument("--code", action="append", metavar="NAME=FOLDER", help="a version of annotation; that of this tree without one")
     parser.add_argument("names", nargs="+", choices=program.PROGRAMS)
     args = parser.parse_args()
     runs = {}
@@ -126,11 +135,14 @@ def main():
     for name in args.names:  # builds the model and keeps the function that is one pass
         program.timed = keep(name)
         program.PROGRAMS[name](1)
-    switch = Switch()
+    versions = dict(text.split("=", 1) for text in args.code or ["annotated=" + NOW])
+    switch = Switch({name: os.path.abspath(folder) for name, folder in versions.items()})
     for name in args.names:
         grad = name.startswith("train")
         with torch.enable_grad() if grad else torch.no_grad():
-            tell(name, measure(switch, runs[name], args.seconds))
+            rounds = measure(switch, runs[name], args.seconds)
+        for version in versions:
+            tell(name, version, rounds)
 
 
 if __name__ == "__main__":
