@@ -70,3 +70,10 @@ func longestLoop(symbols []uint32) (period, length int) {
 	}
 	return period, length
 }
+
+func launchesIn(pieces []piece) (n int) {
+	for _, c := range pieces {
+		n += c.to - c.from
+	}
+	return n
+}

@@ -106,13 +106,6 @@ func (t *Timeline) findInner(p *Phases, symbols []uint32) {
 // A piece is a stretch of launches; to does not belong to it.
 type piece struct{ from, to int }
 
-func launchesIn(pieces []piece) (n int) {
-	for _, c := range pieces {
-		n += c.to - c.from
-	}
-	return n
-}
-
 // A cutter knows a sequence: the kernel that begins it and all its kernels.
 type cutter struct {
 	anchor uint32

@@ -86,7 +86,10 @@ class SideFile:
     def write(self, **record):
         if not self.folder:
             return
-        line = json.dumps(record, separators=(",", ":")) + "\n"
+        try:
+            line = json.dumps(record, separators=(",", ":")) + "\n"
+        except (TypeError, ValueError):  # sizes that are no numbers
+            return
         with self._lock:
             if self._pid != os.getpid():  # also after a fork
                 self._pid = os.getpid()

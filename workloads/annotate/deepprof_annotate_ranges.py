@@ -127,6 +127,7 @@ class Annotator:
         self.direct = lambda module: False  # whether _Node.direct
         self.denoisers = {}  # class -> whether its forward() takes a timestep
         compiler = getattr(torch, "compiler", None)
+        self.tracing = getattr(torch._C, "_get_tracing_state", lambda: None)
         self.compiling = getattr(compiler, "is_compiling", lambda: False)
 
     # Ranges.
@@ -176,7 +177,7 @@ class Annotator:
     def try_enter(self, module, args, kwargs):
         """Opens the ranges of a call; False where that failed: nothing stays open then, and nothing is tried again."""
         state = self.here.state
-        if self.off or state.busy:
+        if self.off or state.busy or self.tracing():  # sizes are no numbers while torch.jit traces
             return False
         depth = state.node.depth
         state.busy = True

@@ -421,6 +421,39 @@ with torch.no_grad():
         per_pass = "\n".join(self.paths()).split("prefill\n")
         self.assertLess(len(per_pass[-1].splitlines()), len(per_pass[1].splitlines()))
 
+    def test_hooks_and_traces_of_the_program(self):
+        """A call goes straight to forward() only where torch would: later hooks run, and a trace has its scopes."""
+        program = (
+            MODEL
+            + """
+model, ids, seen = Model().eval(), torch.arange(5)[None], []
+with torch.no_grad():
+    model(ids), model(ids)
+    model.layers[0].mlp.register_forward_pre_hook(lambda module, args: seen.append("before"))
+    model.layers[1].mlp.register_forward_hook(lambda module, args, out: out + 1)
+    print(model(ids).sum().item(), seen)
+    everywhere = torch.nn.modules.module.register_module_forward_hook
+    handle = everywhere(lambda module, args, out: seen.append(type(module).__name__))
+    model(ids)
+    handle.remove()
+    print(seen)
+    model.layers[0].attn.forward = lambda x: x * 0
+    print(model(ids).sum().item())
+    print(torch.jit.trace(Model().eval(), ids).inlined_graph)
+    wide = torch.nn.Sequential(torch.nn.Sigmoid(), torch.nn.Flatten())
+    print(torch.jit.trace(lambda x: wide(x.float()), ids).graph)
+model.train()
+grads = []
+model.layers[1].attn.register_full_backward_hook(lambda module, into, out: grads.append(len(out)))
+model(ids).sum().backward()
+print(grads)
+"""
+        )
+        annotated = self.run_program(program)
+        self.assertTrue(self.paths())
+        self.assertEqual(annotated, self.run_program(program, DEEPPROF_ANNOTATE="none"))
+        self.assertIn("scope: __module.layers.0/__module.layers.0.attn", annotated)
+
     def test_an_exception_closes_the_ranges(self):
         self.run_program(
             MODEL
