@@ -48,8 +48,6 @@ func (s *state) takeTimeline(ctx context.Context, t *timeline.Timeline) error {
 	return err
 }
 
-func (s *state) job() *jobReader { return &jobReader{timelineReader: s.timelines()} }
-
 func (s *state) reader() *counterReader {
 	return &counterReader{counters: s.counters, rules: s.rules, in: &s.in, run: s.run, res: s.res, notes: &s.notes, tl: s.tl, byKey: kernelsByKey(s.res.Kernels)}
 }
