@@ -23,12 +23,12 @@ type choice struct {
 	seen   []bool // by launch: ncu's filter lets it through
 	cost   costModel
 
-	members [][]uint32  // by group: its launches that pass the NVTX filter
-	barred  []Reason    // by group: why it cannot be chosen, "" if it can
-	peers   []bool      // by group: it is barred because its kernel waits for a peer
-	ranked  []int       // groups that can be chosen, by time
-	totalNS []int64     // by group, within the regions
-	medians map[int]int // by group, as far as asked for: its typical launch
+	members [][]uint32 // by group: its launches that pass the NVTX filter
+	barred  []Reason   // by group: why it cannot be chosen, "" if it can
+	peers   []bool     // by group: it is barred because its kernel waits for a peer
+	ranked  []int      // groups that can be chosen, by time
+	totalNS []int64    // by group, within the regions
+	medians []int      // by group, as far as asked for: its typical launch + 1
 	totals  Totals
 	regions []regionTime // include expressions, then outermost regions
 	plain   bool         // names go by function alone
@@ -38,7 +38,7 @@ type choice struct {
 }
 
 func newChoice(l *Launches, p Policy, filter *regionFilter) *choice {
-	return &choice{l: l, p: p, filter: filter, medians: map[int]int{}, numberings: map[string]*numbering{}, configs: map[string][]*configuration{}}
+	return &choice{l: l, p: p, filter: filter, medians: make([]int, len(l.groups)), numberings: map[string]*numbering{}, configs: map[string][]*configuration{}}
 }
 
 // sortedChoice sorts the launches that a policy selects; filter and kernels know

@@ -14,6 +14,7 @@ type candidate struct {
 	number int32
 	price  float64
 	meets  wantSet
+	value  float64 // wants for its price
 }
 
 // A wantSet holds wants by their index.
@@ -69,22 +70,31 @@ func (n *numbers) cover(wants []want) []int {
 // candidates are the numbers worth weighing: of those that meet the same wants
 // the cheapest, and none that another one beats in both.
 func (n *numbers) candidates(wants []want) []candidate {
-	meets := map[int32]wantSet{}
+	most := int32(0)
 	for w := range wants {
 		for _, i := range wants[w].accept {
-			number := n.of[i]
-			if meets[number] == nil {
-				meets[number] = newWantSet(len(wants))
-			}
-			meets[number].add(w)
+			most = max(most, n.of[i])
 		}
 	}
-	all := make([]candidate, 0, len(meets))
-	for number, set := range meets {
-		all = append(all, candidate{number, n.price(number), set})
+	place := make([]int32, most+1) // by number: place in all + 1
+	var all []candidate
+	for w := range wants {
+		for _, i := range wants[w].accept {
+			at := &place[n.of[i]]
+			if *at == 0 {
+				all = append(all, candidate{number: n.of[i], meets: newWantSet(len(wants))})
+				*at = int32(len(all))
+			}
+			all[*at-1].meets.add(w)
+		}
+	}
+	for i := range all {
+		c := &all[i]
+		c.price = n.price(c.number)
+		c.value = float64(c.meets.len()) / c.price
 	}
 	slices.SortFunc(all, func(x, y candidate) int {
-		return cmp.Or(cmp.Compare(float64(y.meets.len())/y.price, float64(x.meets.len())/x.price), cmp.Compare(x.number, y.number))
+		return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(x.number, y.number))
 	})
 	var out []candidate
 	for _, c := range all {

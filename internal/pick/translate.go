@@ -275,18 +275,18 @@ func (c *choice) isTypical(launch int) bool {
 // median is the launch of a group at the median duration: the lower of two
 // middles, the earliest among equals.
 func (c *choice) median(g int) int {
-	if at, ok := c.medians[g]; ok {
-		return at
+	if at := c.medians[g]; at > 0 {
+		return at - 1
 	}
-	var ns []int64
+	ns := make([]int64, 0, len(c.members[g]))
 	for _, i := range c.members[g] {
 		ns = append(ns, c.l.ns(int(i)))
 	}
 	slices.Sort(ns)
 	median := ns[(len(ns)-1)/2]
 	at := slices.IndexFunc(c.members[g], func(i uint32) bool { return c.l.ns(int(i)) == median })
-	c.medians[g] = int(c.members[g][at])
-	return c.medians[g]
+	c.medians[g] = int(c.members[g][at]) + 1
+	return c.medians[g] - 1
 }
 
 func (c *choice) slowest(g int) int {
