@@ -9,18 +9,58 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// maxFedID bounds the correlation ids of launches that are fed: a bitmap of them is
-// kept.
-const maxFedID = 1 << 28
+// idBits is a set of correlation ids: bitmaps of 65,536 of them, where there are any.
+type idBits [][]uint64
+
+func (s *idBits) add(id uint32) {
+	at := int(id >> 16)
+	for at >= len(*s) {
+		*s = append(*s, nil)
+	}
+	if (*s)[at] == nil {
+		(*s)[at] = make([]uint64, 1<<16/64)
+	}
+	(*s)[at][id>>6&1023] |= 1 << (id & 63)
+}
+
+func (s idBits) has(id uint32) bool {
+	at := int(id >> 16)
+	return at < len(s) && s[at] != nil && s[at][id>>6&1023]>>(id&63)&1 != 0
+}
+
+func (s idBits) len() (n int) {
+	for _, part := range s {
+		for _, word := range part {
+			n += bits.OnesCount64(word)
+		}
+	}
+	return n
+}
+
+// join takes over the ids of another set.
+func (s *idBits) join(other idBits) {
+	for at, part := range other {
+		switch {
+		case at >= len(*s):
+			*s = append(*s, part)
+		case (*s)[at] == nil:
+			(*s)[at] = part
+		default:
+			for i, word := range part {
+				(*s)[at][i] |= word
+			}
+		}
+	}
+}
 
 // kernelsSeen is what one worker learns of kernels that it does not keep.
 type kernelsSeen struct {
 	work[struct{}]
 	kinds  interner[launchedKind]
 	counts []int64 // by kind
-	ids    []uint64
+	ids    idBits
 	ordered
-	odd bool // one has no id, or one that is too large
+	odd bool // one has no id
 }
 
 type launchedKind struct{ queue, function uint32 }
@@ -77,16 +117,12 @@ func (s *kernelsSeen) add(r *ints) bool {
 	}
 	s.counts[kind]++
 	id := r.correlation()
-	if id >= maxFedID {
+	if id == timeline.NoCorrelation {
 		s.odd = true
 		return true
 	}
 	s.ordered.add(id)
-	word := int(id / 64)
-	for word >= len(s.ids) {
-		s.ids = append(s.ids, make([]uint64, word+1-len(s.ids))...)
-	}
-	s.ids[word] |= 1 << (id % 64)
+	s.ids.add(id)
 	return true
 }
 
@@ -96,7 +132,7 @@ type launchFeed struct {
 	b      *builder
 	pid    int64 // globalPid of all kernels
 	counts map[launchedKind]int64
-	ids    []uint64 // bitmap of the correlation ids of kernels
+	ids    idBits // of kernels
 	back   uint32
 	files  [2]*File // of kernels and of calls
 }
@@ -144,10 +180,7 @@ func (l *launchFeed) kernels(ctx context.Context) (ok bool, err error) {
 		l.b.cover(s.span)
 		spans = append(spans, &s.span)
 		ids.join(s.ordered)
-		l.ids = append(l.ids, make([]uint64, max(0, len(s.ids)-len(l.ids)))...)
-		for i, word := range s.ids {
-			l.ids[i] |= word
-		}
+		l.ids.join(s.ids)
 		if s.odd {
 			return false, err
 		}
@@ -162,7 +195,7 @@ func (l *launchFeed) kernels(ctx context.Context) (ok bool, err error) {
 }
 
 func (l *launchFeed) launches(globalTid int64, id uint32) bool {
-	return int(id/64) < len(l.ids) && l.ids[id/64]>>(id%64)&1 != 0 && timeline.ProcessOf(globalTid) == l.pid
+	return l.ids.has(id) && timeline.ProcessOf(globalTid) == l.pid
 }
 
 // calls looks at the calls that launched kernels: each kernel must have one, and they
@@ -190,10 +223,7 @@ func (l *launchFeed) calls(ctx context.Context) (ok bool, err error) {
 	})
 	var ids ordered
 	var spans []*span
-	left := 0
-	for _, word := range l.ids {
-		left += bits.OnesCount64(word)
-	}
+	left := l.ids.len()
 	for _, s := range shares {
 		for _, site := range s.sites.list {
 			l.b.string(site.name)
