@@ -100,8 +100,8 @@ var (
 // value when the name says so or the value has the form of a key; only the
 // credentials when it is a URL.
 func Variable(name, value string) EnvVar {
-	if why := secretName(name, value); why != "" {
-		return EnvVar{Value: Mark, Redacted: why}
+	if word := secretName(name, value); word != "" {
+		return EnvVar{Value: Mark, Redacted: "the name says " + word}
 	}
 	for _, f := range secretForms {
 		if f.in(value) {
@@ -133,19 +133,18 @@ func Secret(name, value string) bool {
 	if slices.Contains(switches, strings.ToLower(value)) {
 		return false
 	}
-	v := Variable(name, value)
-	if v.Redacted == "" {
+	if Variable(name, value).Redacted == "" {
 		return false
 	}
-	said, byName := strings.CutPrefix(v.Redacted, nameSays)
-	if !byName || secrets(value) != value {
+	word := secretName(name, value)
+	if word == "" || secrets(value) != value {
 		return true
 	}
 	words := nameWords(name)
 	if last := words[len(words)-1]; slices.Contains(placeWords, last) {
 		return false
 	}
-	return !slices.Contains(fileOrSecret, said) || !filePath.MatchString(value)
+	return !slices.Contains(fileOrSecret, word) || !filePath.MatchString(value)
 }
 
 // secrets removes what has the form of a secret from free text.
@@ -189,12 +188,12 @@ func redactURLs(s string) string {
 	return s
 }
 
-const nameSays = "the name says "
-
 func nameWords(name string) []string {
 	return strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
 }
 
+// secretName is the word of a name that announces a secret; "" where none does, or
+// where there is nothing to hide.
 func secretName(name, value string) string {
 	upper := strings.ToUpper(name)
 	if slices.Contains(plainNames, upper) || value == "" {
@@ -202,20 +201,20 @@ func secretName(name, value string) string {
 	}
 	for _, w := range nameWords(name) {
 		if slices.Contains(secretWords, w) {
-			return nameSays + w
+			return w
 		}
 		if slices.Contains(maybeSecretWords, w) && !slices.Contains(switches, strings.ToLower(value)) {
-			return nameSays + w
+			return w
 		}
 		for _, end := range secretEnds {
 			if strings.HasSuffix(w, end) && !slices.Contains(plainEnds, w) {
-				return nameSays + end
+				return end
 			}
 		}
 	}
 	for _, p := range secretParts {
 		if strings.Contains(upper, p) {
-			return nameSays + p
+			return p
 		}
 	}
 	return ""

@@ -275,7 +275,7 @@ func openListed(path, name string) (*Run, *Warning) {
 	case errors.Is(err, ErrNotRun) && !ValidID(name):
 		// Somebody else's folder.
 	default:
-		return nil, &Warning{path, strings.TrimPrefix(err.Error(), "open run: ")}
+		return nil, &Warning{path, errors.Unwrap(err).Error()} // openDir wraps the cause once
 	}
 	return nil, nil
 }
