@@ -27,6 +27,7 @@ var ofTimeline = map[fact.Code]words{
 	"capture-no-nodes":              {Text: "{n:piece|pieces} of work that CUDA graphs replayed ({of_time}) have no range of capture, because the file does not tell of their nodes", Next: "capture with pipeline.nsys.cuda_graph_trace=node and a recent nsys"},
 	"capture-nodes-lost":            {Text: "{n} of {of} pieces of work that CUDA graphs replayed ({time} of {of_time}) have no range of capture: the rows of their nodes are missing"},
 	"capture-before-file":           {Text: "{n} of {of} pieces of work that CUDA graphs replayed ({time} of {of_time}) were captured before this file begins, so their ranges are not in it", Next: "open a window before the graphs are captured"},
+	"time-in-layers":                {Text: "{share} of the GPU time is in a module: {time} of {of_time}"},
 	"timeline-overflow":             {Text: "sums of times are larger than 64 bits hold: they stand at the largest number there is"},
 	"timeline-no-launch":            {Text: "{n:piece|pieces} of GPU work have no launching call in the file: they count as outside every range"},
 	"timeline-deep-ranges":          {Text: "{n:range is|ranges are} nested deeper than {most} levels: they count as one level called {name}"},

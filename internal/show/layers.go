@@ -58,7 +58,15 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 		line.ModelFLOPs, line.MFU, line.NoMFU = use.flops, use.mfu, use.why
 		lines = append(lines, line)
 	}
-	return first(report.Layers(lines, withWarnings(notes, rows.Warnings)), r.Top), nil
+	kernels, err := f.KernelRows(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	told := rows.Warnings
+	if in := timeline.InLayers(layers, kernels.Rows); !in.IsZero() {
+		told = append([]fact.Fact{in}, told...)
+	}
+	return first(report.Layers(lines, withWarnings(notes, told)), r.Top), nil
 }
 
 func withWarnings(notes []string, warnings []fact.Fact) []string {

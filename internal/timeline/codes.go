@@ -33,6 +33,7 @@ const (
 	CodeCaptureNoNodes fact.Code = "capture-no-nodes"
 	CodeCaptureLost    fact.Code = "capture-nodes-lost"
 	CodeCaptureEarly   fact.Code = "capture-before-file"
+	codeInLayers       fact.Code = "time-in-layers"
 
 	CodeOverflow     fact.Code = "timeline-overflow"     //
 	CodeNoLaunchCall fact.Code = "timeline-no-launch"    // n

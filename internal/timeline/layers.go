@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nvtx"
 )
 
@@ -104,6 +105,24 @@ func Layers(rows []RegionRow, each bool) []LayerRow {
 		return cmp.Or(cmp.Compare(stages[y.Stage].ns, stages[x.Stage].ns), cmp.Compare(x.Stage, y.Stage), cmp.Compare(y.NS, x.NS), cmp.Compare(x.Layer, y.Layer))
 	})
 	return out
+}
+
+// InLayers tells how much of the GPU time of kernels is in a module; zero where
+// there is none.
+func InLayers(rows []LayerRow, kernels []KernelRow) fact.Fact {
+	var in, all int64
+	for i := range kernels {
+		all += kernels[i].TotalNS
+	}
+	for i := range rows {
+		if rows[i].Layer != "" {
+			in += rows[i].NS
+		}
+	}
+	if all == 0 {
+		return fact.Fact{}
+	}
+	return fact.New(codeInLayers, fact.NS("time", in), fact.NS("of_time", all), fact.Share("share", float64(in)/float64(all)))
 }
 
 // layerOf is the place of a module by the parts of its path below the stage.

@@ -44,6 +44,9 @@ func TestLayersAddUp(t *testing.T) {
 		}
 	}
 	merged := Layers(rows, false)
+	if in := InLayers(merged, []KernelRow{{TotalNS: 1000}, {TotalNS: 600}}); in.Params["time"].Number != 1370 || in.Params["share"].Number != 1370.0/1600 {
+		t.Errorf("in layers: %+v", in)
+	}
 	for _, r := range merged {
 		if r.Layer == "Llama.model.layers.*.mlp" && (r.NS != 650 || r.Modules != 2 || r.Share != 650.0/1400) {
 			t.Errorf("%+v", r)
