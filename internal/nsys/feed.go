@@ -355,6 +355,9 @@ func (f *File) streamFed(ctx context.Context, q timeline.Query) (s timeline.Stre
 		return s, false, err
 	}
 	if q.Detect && len(l.b.t.Ranges) == 0 { // what repeats is found among all launches
+		for _, open := range l.files {
+			open.Close()
+		}
 		return s, false, nil
 	}
 	f.noteAbsent(Kernels | LaunchCalls | NVTX)
