@@ -8,6 +8,7 @@ import (
 
 // Codes of the verdict: the one sentence that a report begins with.
 const (
+	codeVerdictRank   fact.Code = "headline-rank"   // rank or process, ns, share
 	codeVerdictLaunch fact.Code = "headline-launch" // stage, share; gain and of where they are known
 	codeVerdictAhead  fact.Code = "headline-ahead"  // the same, of a stage that runs from CUDA graphs
 	codeVerdictIdle   fact.Code = "headline-idle"   // stage, share, cause
@@ -22,6 +23,9 @@ const (
 // verdicts make the verdict of the finding that matters most among those that
 // have one.
 var verdicts = map[fact.Code]func(*Result, fact.Fact) fact.Fact{
+	codeStraggler: func(_ *Result, f fact.Fact) fact.Fact {
+		return fact.New(codeVerdictRank, taken(f, "rank", "process", "ns", "share")...)
+	},
 	codeLaunchBound: (*Result).launchVerdict,
 	codeStageIdle: func(_ *Result, f fact.Fact) fact.Fact {
 		return fact.New(codeVerdictIdle, append(taken(f, "stage", "cause"), fact.Share("share", 1-f.Number("busy_share")))...)

@@ -4,6 +4,7 @@ import "github.com/deepprof/deepprof/internal/fact"
 
 // headlineWords are the one sentence that a report begins with, of at most 20 words.
 var headlineWords = map[fact.Code]words{
+	"headline-rank":   {Text: "[Rank {rank}][Process {process}] keeps the others waiting for {ns}, {share} of the time of the median rank."},
 	"headline-launch": {Text: "{stage} waits for the host {share} of its time[: CUDA graphs save at most {gain} of {of}]."},
 	"headline-ahead":  {Text: "{stage} waits for the host {share} of its time[: launching graphs ahead saves at most {gain}]."},
 	"headline-idle":   {Text: "No kernel runs in {share} of {stage}; the main cause: {cause}."},

@@ -30,7 +30,7 @@ export function First() {
         <b title={model.subject}>{model.subject}</b>
         <span class="quiet">{subjectFacts(model).join(" · ")}</span>
       </p>
-      <h1 id="verdict" title={result.verdict}>{result.verdict}</h1>
+      <h1 id="verdict">{sentence(result.verdict)}</h1>
       {result.scope && (
         <p class="scope" id="scope" role="note" title={result.scope.text}>
           <span class="tag">{say("scope")}</span> {result.scope.text}
