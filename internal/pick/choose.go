@@ -219,11 +219,17 @@ func (c *choice) afford(steps []step, limit float64) ([]step, *translation, erro
 // before is how many launches come before those that can be counted, as far as
 // the program makes them under ncu too.
 func (c *choice) before() int {
-	if c.p.BriefStart {
+	switch {
+	case c.p.BriefStart:
 		return 0
+	case c.p.Served: // its start and its warm-up are not in the window
+		return usualBefore
 	}
-	return max(0, slices.Index(c.in, true))
+	return c.first()
 }
+
+// first is the index of the first launch that can be counted, 0 where none can.
+func (c *choice) first() int { return max(0, slices.Index(c.in, true)) }
 
 // price fixes the cost model.
 func (c *choice) price(t *Targets, passes int) {
@@ -235,12 +241,12 @@ func (c *choice) price(t *Targets, passes int) {
 		program = time.Duration(max(0, c.l.t.Session.LastNS-c.l.t.Session.FirstNS))
 		source = "the first to the last event of the timeline"
 	}
-	c.cost = costModel{passes: passes, program: program.Seconds(), before: c.before()}
+	c.cost = costModel{passes: passes, program: program.Seconds(), before: c.before(), first: c.first()}
 	t.Predicted.ProgramSeconds, t.Predicted.ProgramSource = round3(program.Seconds()), source
 	every := c.cost.process()
 	for i := range c.l.len() {
 		if c.in[i] {
-			every += c.cost.launch(c.l.ns(i))
+			every += c.cost.launch(i, c.l.ns(i))
 		}
 	}
 	t.Predicted.EverySeconds = round3(every)

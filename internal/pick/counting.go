@@ -157,6 +157,9 @@ func (c *Counting) policy() Policy {
 	p := PolicyOf(c.Nsys, c.Ncu, c.Version, c.Program)
 	p.BriefStart = c.BriefStart
 	p.Partial, p.Served = p.Partial || c.Window, c.Window
+	if c.Window { // a window of a server: its start is what a process costs
+		p.Program, p.ProgramSource = c.Program, "start of the server"
+	}
 	return p
 }
 

@@ -50,7 +50,7 @@ func (c *choice) fill(t *Targets, chosen []step, plan *translation) {
 	t.Trade = plan.trade
 	p := &t.Predicted
 	p.Processes, p.Seconds = len(plan.runs), round3(plan.seconds)
-	p.SecondsPerLaunch = round3(c.cost.launch(0))
+	p.SecondsPerLaunch = round3(c.cost.least())
 	p.CoverageRegions = share(have, c.totals.RegionNS+c.totals.RegionGraphNS)
 	p.CoverageAll = share(have, c.totals.KernelNS+c.totals.GraphNS)
 	p.CoverageByRegion = coverageOf(c.regions, func(g int) bool { return isCounted[g] })

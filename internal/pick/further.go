@@ -304,7 +304,7 @@ func (c *choice) add(plan *translation, most purse, build func([]want) *translat
 			break
 		}
 		wants = append(wants, more...)
-		pays := max(0, int((most.seconds-plan.seconds)/c.cost.launch(0)))
+		pays := max(0, int((most.seconds-plan.seconds)/c.cost.least()))
 		t, n, built := c.largest(wants[:min(len(wants), pays)], most, build)
 		if t != nil {
 			best = t

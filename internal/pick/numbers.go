@@ -232,7 +232,7 @@ func (n *numbers) launches(list []int) []int {
 func (n *numbers) price(number int32) float64 {
 	sum := 0.0
 	for _, i := range n.with(number) {
-		sum += n.c.cost.launch(n.c.l.ns(i))
+		sum += n.c.cost.launch(i, n.c.l.ns(i))
 	}
 	return sum
 }

@@ -182,7 +182,7 @@ func (c *choice) settle(t *translation) {
 		r.Seconds = c.cost.process()
 		for _, p := range r.picks {
 			e := c.l.launch(p.launch)
-			r.Seconds += c.cost.launch(e.ns)
+			r.Seconds += c.cost.launch(p.launch, e.ns)
 			typical[e.group] = typical[e.group] || c.isTypical(p.launch)
 		}
 		t.seconds += r.Seconds

@@ -132,7 +132,7 @@ func (w *windows) take(skip, count int) *window {
 		for _, i := range seq[skip:min(skip+count, len(seq))] {
 			g := c.l.group(i)
 			got.taken = append(got.taken, i)
-			got.worth += c.cost.launch(c.l.ns(i))
+			got.worth += c.cost.launch(i, c.l.ns(i))
 			met[g].any, met[g].typical = true, met[g].typical || c.isTypical(i)
 		}
 	}

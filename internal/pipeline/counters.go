@@ -97,7 +97,7 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 			return capture.Outcome{}, err
 		}
 		counting := pick.Counting{
-			Nsys: p.Nsys, Ncu: p.Ncu, Shown: p.Regions, Base: j.ncuOptions(target), Version: j.ncu.Version, Program: j.unprofiledTime(), BriefStart: workload.BriefWarmup(j.plan),
+			Nsys: p.Nsys, Ncu: p.Ncu, Shown: p.Regions, Base: j.ncuOptions(target), Version: j.ncu.Version, Program: j.programTime(), BriefStart: workload.BriefWarmup(j.plan),
 			Timeline: t, TimelineName: name, Window: workload.Serves(j.plan), Dir: j.store.Dir(), Say: j.Say,
 			Count: func(ctx context.Context, r pick.Request) (capture.Outcome, error) {
 				if !workload.Serves(j.plan) {

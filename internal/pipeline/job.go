@@ -16,6 +16,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
@@ -210,6 +211,20 @@ func (j *job) place(rel string) string {
 		dir = filepath.Join(parent, "RUN")
 	}
 	return filepath.Join(j.abs(dir), filepath.FromSlash(rel))
+}
+
+// programTime is what one start of the program takes until its launches can be
+// counted: the unprofiled run, or the start of a server in its nsys session. 0
+// where neither was measured.
+func (j *job) programTime() time.Duration {
+	if !workload.Serves(j.plan) {
+		return j.unprofiledTime()
+	}
+	record, err := load.ReadRecord(j.store.Path(serverFolder(plan.StepNsys) + "/" + load.RecordName))
+	if err != nil {
+		return 0
+	}
+	return time.Duration(record.Ready * float64(time.Second))
 }
 
 // unprofiledTime is how long one run of the workload took without a profiler; 0
