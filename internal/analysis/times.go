@@ -162,7 +162,7 @@ func (tr *timelineReader) takeTimeline(ctx context.Context, t *timeline.Timeline
 		}
 		overview = tr.drawOverview() // beside the other steps
 	}
-	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, tr.sumRegions, tr.pickStages, tr.sumScope, overview} {
+	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, tr.sumRegions, tr.pickStages, tr.findTypical, tr.sumScope, overview} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -16,6 +16,10 @@ const (
 	codeVerdictToken  fact.Code = "headline-token"  // period, busy
 	codeVerdictLimit  fact.Code = "headline-limit"  // share, kind
 	codeVerdictTimes  fact.Code = "headline-times"  // total
+	codeVerdictKernel fact.Code = "headline-kernel" // kernel or region, kind
+	codeVerdictPart   fact.Code = "headline-part"   // category, share
+	codeVerdictServed fact.Code = "headline-served" // ttft, token
+	codeVerdictNoWork fact.Code = "headline-no-work"
 	codeVerdictDamage fact.Code = "headline-damage" //
 	codeVerdictNone   fact.Code = "headline-none"   //
 )
@@ -39,9 +43,17 @@ var verdicts = map[fact.Code]func(*Result, fact.Fact) fact.Fact{
 	codeLimitedMostly: func(_ *Result, f fact.Fact) fact.Fact {
 		return fact.New(codeVerdictLimit, taken(f, "share", "kind")...)
 	},
-	codeCleanTimes: func(_ *Result, f fact.Fact) fact.Fact { return fact.New(codeVerdictTimes, taken(f, "total")...) },
-	codeDamaged:    func(*Result, fact.Fact) fact.Fact { return fact.New(codeVerdictDamage) },
-	codeLost:       func(*Result, fact.Fact) fact.Fact { return fact.New(codeVerdictDamage) },
+	codeLimitedOften: func(_ *Result, f fact.Fact) fact.Fact {
+		return fact.New(codeVerdictLimit, taken(f, "share", "kind")...)
+	},
+	codeKernelLimited: limitVerdict,
+	codeRegionLimited: limitVerdict,
+	codeLargestPart:   partVerdict,
+	codeLargestHalf:   partVerdict,
+	codeNoKernels:     func(*Result, fact.Fact) fact.Fact { return fact.New(codeVerdictNoWork) },
+	codeCleanTimes:    func(_ *Result, f fact.Fact) fact.Fact { return fact.New(codeVerdictTimes, taken(f, "total")...) },
+	codeDamaged:       func(*Result, fact.Fact) fact.Fact { return fact.New(codeVerdictDamage) },
+	codeLost:          func(*Result, fact.Fact) fact.Fact { return fact.New(codeVerdictDamage) },
 }
 
 // Verdict is what the result says in one sentence.
@@ -51,7 +63,20 @@ func (r *Result) Verdict() fact.Fact {
 			return make(r, f.Fact)
 		}
 	}
+	if w := r.Serving.LastMeasured(); w != nil {
+		return fact.New(codeVerdictServed, fact.NS("ttft", w.Stats.TTFT.P50), fact.NS("token", w.Stats.TPOT.P50))
+	}
 	return fact.New(codeVerdictNone)
+}
+
+// limitVerdict names what limits the kernel or the region of a finding.
+func limitVerdict(_ *Result, f fact.Fact) fact.Fact {
+	return fact.New(codeVerdictKernel, taken(f, "kernel", "region", "kind")...)
+}
+
+// partVerdict tells the category of kernels with most GPU time.
+func partVerdict(_ *Result, f fact.Fact) fact.Fact {
+	return fact.New(codeVerdictPart, taken(f, "category", "share")...)
 }
 
 // launchVerdict tells how long a stage waits for the host and what that can save.

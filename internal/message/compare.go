@@ -77,9 +77,9 @@ var compareWords = map[fact.Code]words{
 	"compare-said-needs-many":  {Text: "cannot tell (needs over {most} a side)"},
 	"compare-said-cannot-tell": {Text: "cannot tell"},
 
-	"compare-head-faster":      {Text: "faster by {change}: {base} to {new} {clock}[ (between {low} and {high})][; GPU time {gpu_change}, {gpu}]"},
-	"compare-head-slower":      {Text: "slower by {change}: {base} to {new} {clock}[ (between {low} and {high})][; GPU time {gpu_change}, {gpu}]"},
-	"compare-head-no-change":   {Text: "no change within {within}: {base} to {new} {clock}[ (between {low} and {high})][; GPU time {gpu_change}, {gpu}]"},
-	"compare-head-cannot-tell": {Text: "cannot tell whether it is faster: {base} to {new} {clock}[ (between {low} and {high})]; {why}[; GPU time {gpu_change}, {gpu}]"},
+	"compare-head-faster":      {Short: "faster by {change}: {base} to {new} {clock}", Text: "faster by {change}: {base} to {new} {clock}[ (between {low} and {high})][; GPU time {gpu_change}, {gpu}]"},
+	"compare-head-slower":      {Short: "slower by {change}: {base} to {new} {clock}", Text: "slower by {change}: {base} to {new} {clock}[ (between {low} and {high})][; GPU time {gpu_change}, {gpu}]"},
+	"compare-head-no-change":   {Short: "no change within {within}: {base} to {new} {clock}", Text: "no change within {within}: {base} to {new} {clock}[ (between {low} and {high})][; GPU time {gpu_change}, {gpu}]"},
+	"compare-head-cannot-tell": {Short: "cannot tell whether it is faster: {base} to {new} {clock}", Text: "cannot tell whether it is faster: {base} to {new} {clock}[ (between {low} and {high})]; {why}[; GPU time {gpu_change}, {gpu}]"},
 	"compare-head-nothing":     {Text: "no time of the whole was measured in the same way on both sides"},
 }

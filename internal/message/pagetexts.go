@@ -36,7 +36,7 @@ var pageTexts = map[string]string{
 	"skip": "Skip to the findings", "contents": "Contents", "link-copied": "Link copied", "copy-address": "Copy the address of the page",
 	"cannot-copy": "The browser does not let the page copy; copy its address", "colors": "Colors", "color-auto": "Auto", "color-light": "Light", "color-dark": "Dark",
 	"share": "Share", "share-help": "Copy a link to what is shown: place, zoom, selection, filters and sort", "print": "Print",
-	"scope": "scope", "scope-tag": "scope: {name}", "baseline-tag": "vs {name}", "recorded": "recorded",
+	"scope": "scope", "scope-tag": "scope: {name}", "baseline-tag": "vs baseline: {name}", "no-baseline": "none", "recorded": "recorded",
 	"made-by":  "Made by {version} from result schema {schema}. This file asks the network for nothing.",
 	"licenses": "Licenses of what is inside this page",
 
@@ -44,7 +44,7 @@ var pageTexts = map[string]string{
 	"preliminary":   "preliminary", "preliminary-note": "Counters are still to be taken: this is what the timeline tells.",
 	"unfinished-failed": "The run failed.", "unfinished-interrupted": "The run was interrupted.", "unfinished-note": "What it had captured by then is shown; the rest is missing.",
 	"unprofiled": "unprofiled", "under-nsys": "under nsys", "no-kernel": "no kernel: {why}", "finding": "finding",
-	"saves-about": "about {time}", "saves-up-to": "up to {time}", "to-kernel": "kernel", "to-timeline": "timeline", "to-evidence": "evidence", "profile": "Profile",
+	"saves-about": "about {time}", "saves-up-to": "up to {time}", "to-kernel": "kernel", "to-typical": "timeline at a typical step", "to-chains": "chains", "to-evidence": "evidence", "profile": "Profile",
 	"whole-timeline": "the whole timeline",
 
 	"findings": "Findings", "findings-none": "Nothing stands out.", "findings-untold": "No finding: what was captured supports no statement about where time could be saved.",

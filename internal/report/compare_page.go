@@ -35,6 +35,9 @@ func (t *Table[T]) grid() Grid {
 	return g
 }
 
+// CompareTitle is what came of a comparison in one sentence of at most 20 words.
+func CompareTitle(c *compare.Comparison) string { return upperFirst(message.Short(c.Headline())) }
+
 // CompareHead is what came of a comparison, in a line.
 func CompareHead(c *compare.Comparison) string { return upperFirst(message.Text(c.Headline())) }
 

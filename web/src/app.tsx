@@ -152,11 +152,9 @@ function Bar(p: { onKernel: boolean }) {
           {say("scope-tag", { name: result.scope.name })}
         </span>
       )}
-      {result.baseline && (
-        <span class="tag" id="baseline">
-          {say("baseline-tag", { name: result.baseline.name })}
-        </span>
-      )}
+      <span class="tag" id="baseline">
+        {say("baseline-tag", { name: result.baseline?.name ?? say("no-baseline") })}
+      </span>
       <span class="space" />
       <label class="theme">
         <span class="unseen">{say("colors")}</span>

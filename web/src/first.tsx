@@ -7,7 +7,6 @@ import { usePrinting } from "./printing";
 import type { Opportunity, Stage } from "./result";
 import { kernelHref, linkTo } from "./route";
 import { SplitBar, useParts } from "./stages";
-import { stageSpan } from "./timeline";
 import { draw, say } from "./words";
 
 /** Whether a run of that status holds less than it was to capture. */
@@ -204,11 +203,15 @@ function PlainFindings() {
   );
 }
 
-/** Where to look for the evidence of an opportunity. */
+/** Where to look for the evidence of an opportunity, and what is seen there. */
 function evidence(model: Model, o: Opportunity): [href: string, name: string] {
   const kernels = list(o.kernels);
+  if (o.kind === "fusion") return [`#opportunity-${o.id}`, say("to-chains")];
   if (kernels.length === 1 && model.kernel(kernels[0]!)) return [kernelHref(kernels[0]!), say("to-kernel")];
-  const span = o.stage && stageSpan(model, o.stage);
-  if (span) return [linkTo("timeline", "t", `${span[0]}-${span[1]}`), say("to-timeline")];
+  const typical = list(model.result.stages).find((s) => s.name === o.stage)?.typical;
+  if (typical) {
+    const margin = Math.round((typical.end_ns - typical.start_ns) * 0.04);
+    return [linkTo("timeline", "t", `${typical.start_ns - margin}-${typical.end_ns + margin}`), say("to-typical")];
+  }
   return [`#opportunity-${o.id}`, say("to-evidence")];
 }

@@ -138,7 +138,7 @@ function FlameGraph(p: { tops: Node[]; by: Measure; selected: Node | null; selec
               onFocus={() => setAt(i)}
               onPointerMove={(e) => showTip(e.clientX, e.clientY, lines(b))}
             >
-              {b.width > 0.02 && label(b)}
+              {b.width > 0.02 && <span class={label(b).length > 3 ? "long" : "short"}>{label(b)}</span>}
             </button>
           );
         })}

@@ -143,6 +143,7 @@ export interface Stage {
   overhead_why?: string;
   overhead_why_short?: string;
   passes?: number;
+  typical?: Interval;
   sub?: SubMS[] | null;
   tokens_per_s?: number;
   tokens_per_s_text?: string;
@@ -592,6 +593,13 @@ export interface Lead {
   ns: number;
   ns_text: string;
   idle: TimePart[] | null;
+}
+
+export interface Interval {
+  start_ns: number;
+  start_ns_text: string;
+  end_ns: number;
+  end_ns_text: string;
 }
 
 export interface SubMS {
@@ -1267,6 +1275,7 @@ export interface Stats {
   e2e_ns: Summary;
   prompt_size: Summary;
   output_size: Summary;
+  context?: number;
   tokens: number;
   tokens_per_s: number;
   tokens_per_s_text: string;

@@ -420,12 +420,6 @@ function around(scope: Scope): [number, number] {
   return [scope.start_ns - margin, scope.end_ns + margin];
 }
 
-/** From when to when the timeline shows a stage, with a margin; undefined where it has no range of its own. */
-export function stageSpan(model: Model, stage: string): [from: number, to: number] | undefined {
-  const box = stageBoxes(model).find((s) => s.name === stage)?.box;
-  return box && [Math.round(box.s - box.l * 0.04), Math.round(box.s + box.l * 1.04)];
-}
-
 /** The first range of each stage, to go to. */
 function stageBoxes(model: Model): { name: string; box: Box }[] {
   const { stages, overview } = model.result;

@@ -32,7 +32,8 @@ const compareStyle = `
 
 // comparePage is what the template shows.
 type comparePage struct {
-	Head     string
+	Head     string // at most 20 words
+	Lead     string // the same in full; shown where it says more
 	Policy   string
 	Style    template.CSS
 	Panels   []drawnPanel
@@ -74,7 +75,7 @@ func WriteCompare(w io.Writer, c *compare.Comparison, base, fresh *analysis.Resu
 		return err
 	}
 	style += compareStyle
-	p := comparePage{Head: report.CompareHead(c), Policy: policy("", style), Style: template.CSS(style), Sections: report.CompareSections(c)}
+	p := comparePage{Head: report.CompareTitle(c), Lead: report.CompareHead(c), Policy: policy("", style), Style: template.CSS(style), Sections: report.CompareSections(c)}
 	for _, panel := range compare.Align(base, fresh) {
 		p.Panels = append(p.Panels, draw(&panel))
 	}

@@ -1,0 +1,75 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+)
+
+// An Interval is a part of the timeline, from Overview.StartNS.
+type Interval struct {
+	StartNS int64 `json:"start_ns"`
+	EndNS   int64 `json:"end_ns"`
+}
+
+// findTypical finds for each stage what stands for the rest of it in the timeline.
+func (tr *timelineReader) findTypical() {
+	for i := range tr.res.Stages {
+		s := &tr.res.Stages[i]
+		spans := tr.tl.stepsOf(s.Name)
+		if len(spans) == 0 {
+			spans = tr.tl.passesOf(s)
+		}
+		if m, ok := typical(spans); ok {
+			s.Typical = &Interval{m.start - tr.tl.lo, m.end - tr.tl.lo}
+		}
+	}
+}
+
+// stepsOf are the steps of a stage, those of the scope where there is one.
+func (tl *timed) stepsOf(stage string) (spans []moment) {
+	if tl.steps == nil {
+		return nil
+	}
+	scope := tl.scopeSpan()
+	for _, row := range tl.steps.Steps {
+		inside := scope == (moment{}) || row.StartNS >= scope.start && row.StartNS < scope.end
+		if row.Stage == stage && inside && row.StepNS > 0 {
+			spans = append(spans, forward(row.StartNS, row.StartNS+row.StepNS))
+		}
+	}
+	return spans
+}
+
+// passesOf are the instances of a stage's regions, each until its last work has ended.
+func (tl *timed) passesOf(s *Stage) (spans []moment) {
+	async := s.Synchronous != nil && !*s.Synchronous
+	for _, id := range s.ids {
+		tl.eachOf(id, workKey{-1, -1}, func(i uint32, _ int) {
+			m := forward(tl.t.Ranges[i].Start, tl.t.Ranges[i].End)
+			if async && int(i) < len(tl.own.spans) {
+				m.end = max(m.end, tl.own.spans[i].end)
+			}
+			if m.end > m.start {
+				spans = append(spans, m)
+			}
+		})
+	}
+	return spans
+}
+
+// typical is the span whose length is nearest to the median, the first of several;
+// false without spans.
+func typical(spans []moment) (moment, bool) {
+	if len(spans) == 0 {
+		return moment{}, false
+	}
+	lengths := make([]int64, len(spans))
+	for i, m := range spans {
+		lengths[i] = m.end - m.start
+	}
+	usual := median(lengths)
+	far := func(m moment) int64 { return abs(m.end - m.start - usual) }
+	return slices.MinFunc(spans, func(x, y moment) int {
+		return cmp.Or(cmp.Compare(far(x), far(y)), cmp.Compare(x.start, y.start))
+	}), true
+}
