@@ -307,10 +307,10 @@ type Stage struct {
 	Passes      int        `json:"passes,omitempty"` // instances in the timeline
 	// Typical is the step of the stage, else the pass, whose duration is nearest to the
 	// median; absent where the timeline has neither.
-	Typical  *Interval `json:"typical,omitempty"`
-	Sub      []SubMS   `json:"sub,omitempty"`          // parts of this stage, never added to it; clean where CleanMS is there, else under nsys
-	TokensPS *float64  `json:"tokens_per_s,omitempty"` // clean
-	Split    Split     `json:"split"`                  // of all passes in the timeline
+	Typical  *Typical `json:"typical,omitempty"`
+	Sub      []SubMS  `json:"sub,omitempty"`          // parts of this stage, never added to it; clean where CleanMS is there, else under nsys
+	TokensPS *float64 `json:"tokens_per_s,omitempty"` // clean
+	Split    Split    `json:"split"`                  // of all passes in the timeline
 	// HostFrames is the Python code that the launching threads were seen in while the
 	// GPU waited for the host, most samples first; only where nsys sampled Python.
 	HostFrames []timeline.HostFrame `json:"host_frames,omitempty"`

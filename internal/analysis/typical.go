@@ -5,22 +5,23 @@ import (
 	"slices"
 )
 
-// An Interval is a part of the timeline, from Overview.StartNS.
-type Interval struct {
-	StartNS int64 `json:"start_ns"`
-	EndNS   int64 `json:"end_ns"`
+// A Typical is a step or a pass in the timeline, from Overview.StartNS.
+type Typical struct {
+	Kind    string `json:"kind"` // step, pass
+	StartNS int64  `json:"start_ns"`
+	EndNS   int64  `json:"end_ns"`
 }
 
 // findTypical finds for each stage what stands for the rest of it in the timeline.
 func (tr *timelineReader) findTypical() {
 	for i := range tr.res.Stages {
 		s := &tr.res.Stages[i]
-		spans := tr.tl.stepsOf(s.Name)
+		kind, spans := "step", tr.tl.stepsOf(s.Name)
 		if len(spans) == 0 {
-			spans = tr.tl.passesOf(s)
+			kind, spans = "pass", tr.tl.passesOf(s)
 		}
 		if m, ok := typical(spans); ok {
-			s.Typical = &Interval{m.start - tr.tl.lo, m.end - tr.tl.lo}
+			s.Typical = &Typical{kind, m.start - tr.tl.lo, m.end - tr.tl.lo}
 		}
 	}
 }

@@ -44,7 +44,7 @@ var pageTexts = map[string]string{
 	"preliminary":   "preliminary", "preliminary-note": "Counters are still to be taken: this is what the timeline tells.",
 	"unfinished-failed": "The run failed.", "unfinished-interrupted": "The run was interrupted.", "unfinished-note": "What it had captured by then is shown; the rest is missing.",
 	"unprofiled": "unprofiled", "under-nsys": "under nsys", "no-kernel": "no kernel: {why}", "finding": "finding",
-	"saves-about": "about {time}", "saves-up-to": "up to {time}", "to-kernel": "kernel", "to-typical": "timeline at a typical step", "to-chains": "chains", "to-evidence": "evidence", "profile": "Profile",
+	"saves-about": "about {time}", "saves-up-to": "up to {time}", "to-kernel": "kernel", "to-typical-step": "timeline at a typical step", "to-typical-pass": "timeline at a typical pass", "to-chains": "chains", "to-evidence": "evidence", "profile": "Profile",
 	"whole-timeline": "the whole timeline",
 
 	"findings": "Findings", "findings-none": "Nothing stands out.", "findings-untold": "No finding: what was captured supports no statement about where time could be saved.",

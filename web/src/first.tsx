@@ -211,7 +211,7 @@ function evidence(model: Model, o: Opportunity): [href: string, name: string] {
   const typical = list(model.result.stages).find((s) => s.name === o.stage)?.typical;
   if (typical) {
     const margin = Math.round((typical.end_ns - typical.start_ns) * 0.04);
-    return [linkTo("timeline", "t", `${typical.start_ns - margin}-${typical.end_ns + margin}`), say("to-typical")];
+    return [linkTo("timeline", "t", `${typical.start_ns - margin}-${typical.end_ns + margin}`), say(`to-typical-${typical.kind}`)];
   }
   return [`#opportunity-${o.id}`, say("to-evidence")];
 }

@@ -143,7 +143,7 @@ export interface Stage {
   overhead_why?: string;
   overhead_why_short?: string;
   passes?: number;
-  typical?: Interval;
+  typical?: Typical;
   sub?: SubMS[] | null;
   tokens_per_s?: number;
   tokens_per_s_text?: string;
@@ -595,7 +595,8 @@ export interface Lead {
   idle: TimePart[] | null;
 }
 
-export interface Interval {
+export interface Typical {
+  kind: string;
   start_ns: number;
   start_ns_text: string;
   end_ns: number;
