@@ -10,11 +10,14 @@ import (
 const maxDetail = 1_000_000
 
 // Detail has the lanes of an overview event by event: all of the timeline up to
-// maxDetail events, else the scope, and boxes around it. It is for the page alone
+// maxDetail events, else the scope or the part of it that fits, and boxes around it. It is for the page alone
 // and no part of result.json.
 type Detail struct {
 	Names []string
 	Lanes [][]Event // as Overview.Lanes, by start
+	// Cut is the part that is listed, by the clock of the capture, where even the
+	// scope has too many events; else zero.
+	Cut moment
 }
 
 // An Event is a piece of a lane. Launch tells the call that launched GPU work by
@@ -31,26 +34,34 @@ type detailer struct {
 	numbers map[string]uint32
 }
 
-// newDetailer tells what can be listed; nil where even the scope has too many events.
-func newDetailer(lanes []*lane, scope moment) *detailer {
-	all, inside := 0, 0
+// newDetailer tells what can be listed: everything, else the scope, else as much of
+// the middle of it (of the timeline without a scope) as fits.
+func newDetailer(lanes []*lane, all, scope moment, limit int) *detailer {
+	d := &detailer{numbers: map[string]uint32{}}
+	if countWithin(lanes, all) <= limit {
+		return d
+	}
+	if d.scope = scope; scope == (moment{}) || countWithin(lanes, scope) == 0 {
+		d.scope = all
+	}
+	for countWithin(lanes, d.scope) > max(1, limit-maxBoxes) && d.scope.end-d.scope.start > 1 {
+		eighth := max(1, (d.scope.end-d.scope.start)/8)
+		d.scope = forward(d.scope.start+eighth/2, d.scope.end-(eighth+1)/2)
+		d.Cut = d.scope
+	}
+	return d
+}
+
+// countWithin counts the events that begin in a part of the timeline.
+func countWithin(lanes []*lane, part moment) (n int) {
 	for _, l := range lanes {
-		all += len(l.events)
 		for _, e := range l.events {
-			if start := l.span(e).start; start >= scope.start && start < scope.end {
-				inside++
+			if start := l.span(e).start; start >= part.start && start < part.end {
+				n++
 			}
 		}
 	}
-	d := &detailer{numbers: map[string]uint32{}}
-	switch {
-	case all <= maxDetail:
-	case inside > 0 && inside+maxBoxes <= maxDetail:
-		d.scope = scope
-	default:
-		return nil
-	}
-	return d
+	return n
 }
 
 // add lists the events of a lane, which are sorted, and around the scope its boxes.

@@ -56,6 +56,7 @@ const (
 	OperatorsCut    fact.Code = "operators-cut"    // n
 	OperatorsCover  fact.Code = "operators-cover"  // share
 	LanesCut        fact.Code = "lanes-cut"        // n, of
+	EventsCut       fact.Code = "events-cut"       // ns, from, most
 	RegionsCut      fact.Code = "regions-cut"      // n, of
 	AboveRoof       fact.Code = "above-roof"       // kernel, share, dtype, memory
 	ExecutedLess    fact.Code = "executed-less"    // stage, share, coverage

@@ -31,6 +31,10 @@ func (tr *timelineReader) drawOverview() (finish func()) {
 	return func() {
 		<-drawn
 		tr.res.Overview = o
+		if o.Detail != nil && o.Detail.Cut != (moment{}) {
+			part := o.Detail.Cut
+			tr.notes.warn(EventsCut, fact.NS("ns", float64(part.end-part.start)), fact.NS("from", float64(part.start-o.StartNS)), fact.Count("most", maxDetail))
+		}
 		if cut > 0 {
 			tr.notes.warn(LanesCut, fact.Count("n", cut), fact.Count("of", cut+maxLanes))
 		}
@@ -54,15 +58,13 @@ func (o *Overview) draw(sources []laneSource, scope moment) (cut int) {
 	fillLanes(sources)
 	names := map[string]int{}
 	limits := shareBoxes(lanes)
-	detail := newDetailer(lanes, scope)
+	detail := newDetailer(lanes, forward(o.StartNS, o.EndNS+1), scope, maxDetail)
 	for i, l := range lanes {
 		o.Lanes = append(o.Lanes, l.draw(o, names, limits[i], scope))
-		if detail != nil {
-			detail.add(o, l, &o.Lanes[i])
-			o.Detail = &detail.Detail
-		}
+		detail.add(o, l, &o.Lanes[i])
 		l.events = nil
 	}
+	o.Detail = &detail.Detail
 	return cut
 }
 

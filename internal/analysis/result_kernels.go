@@ -311,7 +311,7 @@ type Overview struct {
 	// slowest rank first. Their boxes have their names in RankNames.
 	Ranks     []RankLane `json:"ranks,omitempty"`
 	RankNames []string   `json:"rank_names,omitempty"`
-	// Detail is absent in a result that was read, and where there are too many events.
+	// Detail is absent in a result that was read.
 	Detail *Detail `json:"-"`
 }
 

@@ -86,6 +86,7 @@ var ofAnalysis = map[fact.Code]words{
 	"operators-cut":    {Text: "{n:operator|operators} with the least time are left out", Next: "operators.json of the run has all"},
 	"operators-cover": {Text: "the operators hold {share} of the device time that the torch profiler saw: kernels launched by CUDA graphs have no operator",
 		Next: "the kernels of the timeline hold all of it; run without CUDA graphs to see operators"},
+	"events-cut":  {Text: "the timeline of the page shows single events for {ns} from {from} on, because it carries at most {most} of them; boxes elsewhere stand for several", Next: "deepprof show launches lists all of them"},
 	"lanes-cut":   {Text: "{n} of {of} lanes of the overview, those with the least time, are left out", Next: "deepprof show launches lists the work of all of them"},
 	"regions-cut": {Text: "{n} of {of} region paths, those with the least time, are left out of the report", Next: "use deepprof show regions to see all"},
 	"above-roof":  {Text: "kernel {kernel} lies {share} above its roof in {dtype} over {memory}: a counter or a peak is wrong", Next: "look at the raw counters of the kernel"},
