@@ -302,11 +302,12 @@ func (p *parser) pattern(chars []char) (*pattern, error) {
 	if !p.regex {
 		return &pattern{text: b.String()}, nil
 	}
-	re, err := regexp.Compile("(?ms)" + bytewise(b.String()))
+	const flags = "(?ms)"
+	re, err := regexp.Compile(flags + bytewise(b.String()))
 	if err != nil {
 		var bad *syntax.Error // every error of Compile is one
 		errors.As(err, &bad)
-		return nil, p.fail(chars[0].offset, "regular expression %q: %s: `%s` (look-around, back-references and possessive quantifiers cannot be checked and are not accepted)", b.String(), bad.Code, bad.Expr)
+		return nil, p.fail(chars[0].offset, "regular expression %q: %s: `%s` (look-around, back-references and possessive quantifiers cannot be checked and are not accepted)", b.String(), bad.Code, strings.TrimPrefix(bad.Expr, flags))
 	}
 	return &pattern{text: b.String(), re: re}, nil
 }
