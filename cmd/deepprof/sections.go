@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/pflag"
 
@@ -16,6 +17,8 @@ func showSectionsCommand() command {
 		args: noArgs,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			path := f.String("ncu", "auto", "the ncu to ask: a program or its `FOLDER`")
+			var o output
+			o.registerPager(f)
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(ctx context.Context, _ []string) error {
 				var finder tool.Finder
@@ -31,7 +34,7 @@ func showSectionsCommand() command {
 				if *asJSON {
 					return printJSON(s.out, costs)
 				}
-				return pick.WriteSectionCosts(s.out, ncu.String(), costs)
+				return o.paged(s.out, func(w io.Writer) error { return pick.WriteSectionCosts(w, ncu.String(), costs) })
 			}
 		},
 	}

@@ -17,16 +17,21 @@ import (
 type output struct {
 	json, csv, md bool
 	noPager, all  bool
-	pages         bool // the command shows a view, which may be long
-	raw           bool // CSV as it is
-	whole         bool // a number of rows was asked for: nothing is summed up
+	pages         bool   // the command shows a view, which may be long
+	raw           bool   // CSV as it is
+	whole         bool   // a number of rows was asked for: nothing is summed up
+	head          string // above a table for people
 }
 
 func (o *output) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.json, "json", false, "print JSON: an object with a schema version and rows")
 	fs.BoolVar(&o.csv, "csv", false, "print CSV with every column and exact values")
 	fs.BoolVar(&o.md, "md", false, "print a Markdown table")
-	fs.BoolVar(&o.all, "all", false, "print each row on a terminal, also where there are thousands")
+	fs.BoolVar(&o.all, "all", false, "print each row, also where there are thousands: a table sums them up, JSON, CSV and Markdown have each")
+	o.registerPager(fs)
+}
+
+func (o *output) registerPager(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.noPager, "no-pager", false, "print without a pager, also what is longer than the screen")
 	o.pages = true
 }
@@ -80,20 +85,29 @@ func printLines(s streams, lead string, lines []string) {
 }
 
 // readableRows are those that a person goes through; a view with more sums them
-// up on a terminal.
+// up.
 const readableRows = 1000
 
 // printText writes a table for people, through a pager where it may be long.
 func (o *output) printText(s streams, t report.Printable) error {
-	width, height := terminalSize(s.out)
-	if height > 0 && !o.all && !o.whole {
+	width := terminalWidth(s.out)
+	if !o.all && !o.whole {
 		t.SumUp(readableRows)
 	}
-	write := func(w io.Writer) error { return t.WriteText(w, width) }
+	return o.paged(s.out, func(w io.Writer) error {
+		if o.head != "" {
+			fmt.Fprintf(w, "%s\n\n", o.head)
+		}
+		return t.WriteText(w, width)
+	})
+}
+
+// paged lets write print through a pager where the command may print much.
+func (o *output) paged(out io.Writer, write func(io.Writer) error) error {
 	if o.noPager || !o.pages {
-		return write(s.out)
+		return write(out)
 	}
-	return paged(s.out, write)
+	return paged(out, write)
 }
 
 // terminalWidth is 0 where the output is no terminal: files and pipes get
@@ -203,11 +217,9 @@ func (o *output) answer(s streams, a *show.Answer) error {
 	switch {
 	case a.Page != nil:
 		lead = "warning: " // a page has no rows that a note could be about
-		err = a.Page(s.out)
-	case a.Head != "" && !o.json && !o.csv && !o.md:
-		fmt.Fprintf(s.out, "%s\n\n", a.Head)
-		err = o.print(s, a)
+		err = o.paged(s.out, a.Page)
 	default:
+		o.head = a.Head
 		err = o.print(s, a)
 	}
 	if err != nil {

@@ -55,23 +55,15 @@ func (p *stepPrinter) all(steps []pipeline.StepResult) (shown []fact.Fact) {
 	}
 	var told []string
 	if played > 0 {
-		told = append(told, fmt.Sprintf("%s played (%s when recorded)", plural(played, other+"step"), lasted(then)))
+		told = append(told, fmt.Sprintf("%s played (%s when recorded)", plural(played, other+"step"), report.RunTime(then)))
 	}
 	if well > 0 {
-		told = append(told, fmt.Sprintf("%s done in %s", plural(well, other+"step"), lasted(seconds)))
+		told = append(told, fmt.Sprintf("%s done in %s", plural(well, other+"step"), report.RunTime(seconds)))
 	}
 	if len(told) > 0 {
 		fmt.Fprintln(p.w, report.Wrap(strings.Join(told, ", "), p.columns, "  "))
 	}
 	return shown
-}
-
-// lasted writes seconds, of a long time without fractions.
-func lasted(seconds float64) string {
-	if seconds < 10 {
-		return fmt.Sprintf("%.1f s", seconds)
-	}
-	return fmt.Sprintf("%.0f s", seconds)
 }
 
 // print prints one step and returns the warnings that it told of.
@@ -85,7 +77,7 @@ func (p *stepPrinter) print(st pipeline.StepResult) (shown []fact.Fact) {
 	}
 	status := string(st.State)
 	if st.Seconds >= 0 {
-		status += fmt.Sprintf(", %.1f s", st.Seconds)
+		status += ", " + report.RunTime(st.Seconds)
 		if st.Recorded {
 			status += " when recorded"
 		}

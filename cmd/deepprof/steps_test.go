@@ -53,7 +53,7 @@ func TestStageLines(t *testing.T) {
 	b.Reset()
 	played := good
 	played.Recorded, played.Seconds = true, 60
-	if p.all([]pipeline.StepResult{played, played, good}); b.String() != "2 steps played (120 s when recorded), 1 step done in 2.0 s\n" {
+	if p.all([]pipeline.StepResult{played, played, good}); b.String() != "2 steps played (2 min 0 s when recorded), 1 step done in 2.00 s\n" {
 		t.Errorf("a recording: %s", b.String())
 	}
 	b.Reset()

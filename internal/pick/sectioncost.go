@@ -46,7 +46,7 @@ func SectionCosts(sets, sections []string, metrics map[string]int) []SectionCost
 // WriteSectionCosts writes the costs as a text. Tool names the ncu that has the
 // sets and sections.
 func WriteSectionCosts(w io.Writer, tool string, list []SectionCost) error {
-	if _, err := fmt.Fprintf(w, "Sets and sections of %s, with what each launch costs (estimated: passes on an H200, %.2f s each)\n\n", tool, secondsPerPass); err != nil {
+	if _, err := fmt.Fprintf(w, "Sets and sections of %s, in the order of ncu, with what each launch costs (estimated: passes on an H200, %.2f s each)\n\n", tool, secondsPerPass); err != nil {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

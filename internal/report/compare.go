@@ -33,6 +33,7 @@ func CompareText(w io.Writer, c *compare.Comparison, o CompareOptions) error {
 	p := &comparePrinter{w: w, c: c, o: o}
 	p.line(CompareHead(c))
 	p.line(sides(c))
+	p.line("totals, stages and requests are in the order of the program, other tables begin with the largest change")
 	for _, text := range message.Texts(c.Warnings) {
 		p.line("note: " + text)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -59,7 +60,41 @@ func (t *Table[T]) collect() ([]*T, *groups[T]) {
 		return rows, nil
 	}
 	t.written = int(sums.rows)
+	if t.Groups.Coarse != nil && len(sums.list) > mostGroups {
+		sums = sums.coarser(t.Groups.Coarse)
+	}
 	return nil, sums
+}
+
+// mostGroups are the sums that a person goes through.
+const mostGroups = 1000
+
+// coarser joins the groups that have the same value of the columns with these keys.
+func (g *groups[T]) coarser(keys []string) *groups[T] {
+	out := &groups[T]{of: g.of, list: map[string]*group{}, rows: g.rows}
+	var at []int
+	for i, c := range g.by {
+		if slices.Contains(keys, c.Key) {
+			at, out.by = append(at, i), append(out.by, c)
+		}
+	}
+	for _, x := range g.list {
+		y := out.group(pick(x.by, at))
+		y.rows += x.rows
+		y.values.Join(x.values)
+	}
+	return out
+}
+
+// group is the one with these cells.
+func (g *groups[T]) group(cells []string) *group {
+	key := strings.Join(cells, "\x00")
+	x := g.list[key]
+	if x == nil {
+		x = &group{by: cells}
+		g.list[key] = x
+	}
+	return x
 }
 
 func (t *Table[T]) newGroups(rows []*T) *groups[T] {
@@ -78,12 +113,7 @@ func (g *groups[T]) add(r *T) {
 	for i, c := range g.by {
 		cells[i] = plain(c.shown(r))
 	}
-	key := strings.Join(cells, "\x00")
-	x := g.list[key]
-	if x == nil {
-		x = &group{by: cells}
-		g.list[key] = x
-	}
+	x := g.group(cells)
 	g.rows++
 	x.rows++
 	if v, ok := number(g.of.shown(r)); ok {
@@ -122,7 +152,7 @@ func (t *Table[T]) writeGroups(w io.Writer, width int, g *groups[T]) error {
 		}
 		return slices.Compare(x.by, y.by)
 	})
-	v.Order = Order{Key: t.Groups.By[0]}
+	v.Order = Order{Key: g.by[0].Key}
 	if t.Groups.Sum {
 		v.Order = Order{Key: "total", Descending: true}
 	}
@@ -130,6 +160,10 @@ func (t *Table[T]) writeGroups(w io.Writer, width int, g *groups[T]) error {
 	if err := sums.WriteText(w, width); err != nil {
 		return err
 	}
-	t.aside = append([]string{fmt.Sprintf("%s rows, summed up by %s; --all prints each, --top the first, --csv and --json have every column", thousands(g.rows), g.by[0].title())}, sums.aside...)
+	titles := make([]string, len(g.by))
+	for i, c := range g.by {
+		titles[i] = c.title()
+	}
+	t.aside = append([]string{fmt.Sprintf("%s rows, summed up by %s; --all prints each, --top the first, --csv and --json have every column", thousands(g.rows), message.And(titles))}, sums.aside...)
 	return nil
 }

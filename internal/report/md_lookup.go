@@ -153,12 +153,13 @@ func LevelText(kind string, x float64) string {
 	return fmt.Sprintf("%.0f %%", x*100)
 }
 
-// limiterBrief leaves the detail out.
+// limiterBrief leaves the detail out, and that the level of too little work is of one
+// wave.
 func limiterBrief(k *analysis.Kernel) string {
 	l := k.Limiter
 	l.Detail = ""
 	if l.Kind == "small" && l.Level != nil {
-		return "work for " + LevelText(l.Kind, *l.Level) + " of a wave"
+		return message.Limiter(l.Kind, l.Units) + " (" + LevelText(l.Kind, *l.Level) + ")"
 	}
 	switch text := limiter(&l); {
 	case text != "":

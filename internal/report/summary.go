@@ -105,7 +105,7 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 	lines = append(lines, "")
 	found, told := summaryLines(r, o, f)
 	lines = append(lines, found...)
-	stages, dropped, err := tableLines(summaryStages(r), o.Width)
+	stages, dropped, err := tableLines(summaryStages(r, o.Width), o.Width)
 	if err != nil {
 		return nil, err
 	}

@@ -122,9 +122,10 @@ type Order struct {
 // Groups says how rows are summed up: one line for each value of the columns By,
 // with how often it occurs, and the least, the mean and the largest of Of.
 type Groups struct {
-	By  []string
-	Of  string
-	Sum bool // the values of Of add up to something
+	By     []string
+	Coarse []string // some of By, for sums that are themselves too many to read; nil where they are few
+	Of     string
+	Sum    bool // the values of Of add up to something
 }
 
 // left reports whether a column is aligned left.

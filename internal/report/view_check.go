@@ -15,7 +15,7 @@ type Check struct {
 
 // CheckView is comparisons with the vendor's tools.
 var CheckView = View[Check]{
-	Name: "selfcheck", Everything: "--json",
+	Name: "selfcheck", Order: Order{Words: "what was compared"}, Everything: "--json",
 	Columns: []Column[Check]{
 		{Key: "what", Value: func(r *Check) any { return r.What }},
 		{Key: "compared", Unit: Count, Value: func(r *Check) any { return r.Compared }},

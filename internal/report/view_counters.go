@@ -148,7 +148,7 @@ func plainValue(v metric.Value) any {
 // MetricView is one row a counter and launch. It streams: a report has hundreds of
 // thousands of them.
 var MetricView = View[MetricRow]{
-	Name: "metrics", Order: Order{Words: "the report"}, Groups: Groups{By: []string{"kernel", "name", "unit"}, Of: "value"},
+	Name: "metrics", Order: Order{Words: "the report"}, Groups: Groups{By: []string{"kernel", "name", "unit"}, Coarse: []string{"name", "unit"}, Of: "value"},
 	Columns: []Column[MetricRow]{
 		{Key: "report", Value: func(r *MetricRow) any { return r.Launch.Report }},
 		{Key: "launch", Unit: Count, Value: func(r *MetricRow) any { return r.Launch.ID }},
@@ -222,7 +222,7 @@ type Fact struct {
 
 // FactView is what made a report.
 var FactView = View[Fact]{
-	Name: "info",
+	Name: "info", Order: Order{Words: "its parts: the file, what wrote it, the machine"},
 	Columns: []Column[Fact]{
 		{Key: "section", Value: func(r *Fact) any { return r.Section }},
 		{Key: "name", Value: func(r *Fact) any { return r.Name }},

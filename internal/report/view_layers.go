@@ -37,7 +37,7 @@ var LayerView = View[LayerLine]{
 		{Key: "per_step_ns", Title: "per step", Priority: 2, Unit: Nanoseconds, Group: "step", Value: func(r *LayerLine) any { return orNil(r.PerStepNS) }},
 		{Key: "steps", Unit: Count, Detail: true, Value: func(r *LayerLine) any { return r.Steps }},
 		{Key: "passes", Unit: Count, Detail: true, Value: func(r *LayerLine) any { return r.Passes }},
-		{Key: "limiter", Priority: 4, Value: func(r *LayerLine) any { return orNil(r.Limiter) }},
+		{Key: "limiter", Priority: 4, Format: Words, Value: func(r *LayerLine) any { return orNil(r.Limiter) }, Show: func(r *LayerLine) any { return orNil(message.Limiter(r.Limiter, nil)) }},
 		{Key: "mfu", Priority: 4, Title: "MFU", Help: "Of the peak of its data type: the FLOPs that the module asks for, over its GPU time", Unit: Share, Value: func(r *LayerLine) any { return r.MFU }, Note: func(r *LayerLine) string { return noMFU(r) }},
 		{Key: "mfu_missing", Priority: 7, Title: "why no MFU", Format: Words, Value: func(r *LayerLine) any { return orNil(r.NoMFU) }, Show: func(r *LayerLine) any { return orNil(noMFU(r)) }},
 		{Key: "mfu_counters", Detail: true, Title: "HFU by its older name", Help: "Of the peak: the same as hfu_counters", Unit: Share, Value: func(r *LayerLine) any { return r.HFU }},
@@ -67,7 +67,7 @@ func Layers(rows []LayerLine, notes []string) Printable {
 
 // ModelStepView is every step of a model.
 var ModelStepView = View[timeline.StepRow]{
-	Name: "steps", Order: Order{Key: "step"},
+	Name: "steps", Order: Order{Key: "start_ns"},
 	Columns: []Column[timeline.StepRow]{
 		{Key: "stage", Value: func(r *timeline.StepRow) any { return r.Stage }},
 		{Key: "step", Unit: Count, Value: func(r *timeline.StepRow) any { return r.Step }},
@@ -90,7 +90,7 @@ func Steps(rows []timeline.StepRow, notes []string) Printable {
 
 // StepGroupView is the distribution of the steps of each stage.
 var StepGroupView = View[timeline.StepGroup]{
-	Name: "steps", Order: Order{Key: "stage"}, Everything: "--all",
+	Name: "steps", Order: Order{Words: "the program"}, Everything: "--all",
 	Columns: []Column[timeline.StepGroup]{
 		{Key: "stage", Value: func(r *timeline.StepGroup) any { return r.Stage }},
 		{Key: "steps", Unit: Count, Value: func(r *timeline.StepGroup) any { return r.Steps }},

@@ -39,15 +39,20 @@ func runStatus(r *runs.Summary) string {
 	return string(r.Status)
 }
 
-// runTime writes seconds: "46.0 s", "3 min 20 s", "2 h 5 min".
+// runTime is RunTime of a value that may be absent.
 func runTime(seconds *float64) any {
-	switch {
-	case seconds == nil:
+	if seconds == nil {
 		return nil
-	case *seconds < 100:
-		return amount(Seconds, seconds)
 	}
-	d := time.Duration(*seconds * float64(time.Second)).Round(time.Second)
+	return RunTime(*seconds)
+}
+
+// RunTime writes seconds of a run or of a step: "46.0 s", "3 min 20 s", "2 h 5 min".
+func RunTime(seconds float64) string {
+	if seconds < 100 {
+		return amount(Seconds, seconds).(string)
+	}
+	d := time.Duration(seconds * float64(time.Second)).Round(time.Second)
 	if d < time.Hour {
 		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
 	}

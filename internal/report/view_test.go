@@ -155,6 +155,19 @@ func TestManyRowsAreSummedUp(t *testing.T) {
 	if n, table := lines(1000); n != 1+kernels || !strings.Contains(strings.Join(table.Footnotes(), "\n"), "--all") {
 		t.Errorf("%d lines, notes %q", n, table.Footnotes())
 	}
+	fine := Launches(timeline.Stream[timeline.LaunchRow]{Rows: func(yield func(*timeline.LaunchRow) bool) {
+		for r := range stream().Rows {
+			r.NVTX = fmt.Sprintf("step/%d", r.ID/2)
+			if !yield(r) {
+				return
+			}
+		}
+	}})
+	fine.SumUp(1000)
+	var b bytes.Buffer
+	if err := fine.WriteText(&b, 100); err != nil || strings.Count(b.String(), "\n") != 1+kernels || strings.Contains(b.String(), "step/") {
+		t.Errorf("%d lines where each region has a few launches: %v", strings.Count(b.String(), "\n"), err)
+	}
 	if n, _ := lines(0); n != 1+launches {
 		t.Errorf("%d lines without a limit", n)
 	}

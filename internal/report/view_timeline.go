@@ -216,7 +216,7 @@ func Ranges(rows timeline.Rows[timeline.RangeRow]) Printable { return tableOf(Ra
 
 // LaunchView is every execution of a kernel on a timeline.
 var LaunchView = View[timeline.LaunchRow]{
-	Name: "launches", Order: Order{Key: "start_ns"}, Groups: Groups{By: []string{"short_name"}, Of: "duration_ns", Sum: true},
+	Name: "launches", Order: Order{Key: "start_ns"}, Groups: Groups{By: []string{"short_name", "nvtx"}, Coarse: []string{"short_name"}, Of: "duration_ns", Sum: true},
 	Columns: []Column[timeline.LaunchRow]{
 		{Key: "id", Unit: Count, Value: func(r *timeline.LaunchRow) any { return r.ID }},
 		{Key: "start_ns", Priority: 2, Unit: Nanoseconds, Format: Moment, Value: func(r *timeline.LaunchRow) any { return r.StartNS }},

@@ -45,7 +45,7 @@ func (t *Table[T]) WriteText(w io.Writer, width int) error {
 	if len(dropped) > 0 {
 		t.aside = append(t.aside, fmt.Sprintf("the terminal is too narrow for %s; %s has every column", strings.Join(dropped, ", "), cmp.Or(t.Everything, "--csv")))
 	}
-	if order := t.orderWords(); order != "" && len(rows) > 1 {
+	if order := t.orderWords(); order != "" {
 		t.aside = append(t.aside, order)
 	}
 	if t.Legend != "" {
@@ -117,7 +117,7 @@ func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 	if t.Legend != "" && len(rows) > 0 {
 		notes = append([]string{t.Legend}, notes...)
 	}
-	if order := t.orderWords(); order != "" && len(rows) > 1 {
+	if order := t.orderWords(); order != "" && len(rows) > 0 {
 		notes = append([]string{order}, notes...)
 	}
 	for i, n := range notes {

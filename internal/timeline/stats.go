@@ -231,5 +231,16 @@ func (s *Spread) Add(v float64) {
 	s.Total, s.Least, s.Most = s.Total+v, min(s.Least, v), max(s.Most, v)
 }
 
+// Join takes the values of another spread.
+func (s *Spread) Join(o Spread) {
+	switch {
+	case o.N == 0:
+	case s.N == 0:
+		*s = o
+	default:
+		s.N, s.Total, s.Least, s.Most = s.N+o.N, s.Total+o.Total, min(s.Least, o.Least), max(s.Most, o.Most)
+	}
+}
+
 // Mean of the values; NaN where there is none.
 func (s *Spread) Mean() float64 { return s.Total / float64(s.N) }

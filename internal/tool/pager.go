@@ -9,9 +9,10 @@ import (
 	"syscall"
 )
 
-// Page lets write print through the pager of the user, as git does: $PAGER, or
-// less, which leaves at once where everything fits on the screen. started is false
-// where there is no pager, or it cannot be started, and nothing was written.
+// Page lets write print through the pager of the user, as git does: $DEEPPROF_PAGER,
+// $PAGER, or less, which leaves at once where everything fits on the screen. started
+// is false where there is no pager, or it cannot be started, and nothing was written.
+// How a pager that ran ends is no error: the reader left it.
 func Page(terminal *os.File, write func(io.Writer) error) (started bool, err error) {
 	command := pagerCommand(os.LookupEnv, exec.LookPath)
 	if command == "" {
@@ -35,19 +36,22 @@ func Page(terminal *os.File, write func(io.Writer) error) (started bool, err err
 		err = nil // the reader has left
 	}
 	in.Close()
-	if left := pager.Wait(); err == nil && left != nil {
-		err = fmt.Errorf("pager %s: %w; --no-pager prints without it", command, left)
+	var exit *exec.ExitError
+	if left := pager.Wait(); err == nil && errors.As(left, &exit) && (exit.ExitCode() == 126 || exit.ExitCode() == 127) {
+		err = fmt.Errorf("start the pager %s: %w; --no-pager prints without it", command, left) // the shell found no program
 	}
 	return true, err
 }
 
 // pagerCommand is what a shell runs; "" pages nothing.
 func pagerCommand(env func(string) (string, bool), find func(string) (string, error)) string {
-	if pager, set := env("PAGER"); set {
-		if pager == "cat" {
+	for _, name := range []string{"DEEPPROF_PAGER", "PAGER"} {
+		switch pager, set := env(name); {
+		case pager == "cat":
 			return ""
+		case set:
+			return pager
 		}
-		return pager
 	}
 	if _, err := find("less"); err != nil {
 		return ""
