@@ -14,7 +14,7 @@ func summaryStages(r *analysis.Result, width int) *Table[StageRow] {
 	var rows []StageRow
 	v := shownAll(StageView.only("stage", "clean_ms", "clean_median_ms", "nsys_ms", "nsys_min_ms", "nsys_max_ms", "passes", "gpu_busy_share", "mfu_analytic", "hfu_counters", "mbu_analytic", "mbu_counters", "limiter")).titled("clean_ms", "unprofiled").titled("nsys_ms", "under nsys").titled("gpu_busy_share", "a kernel runs")
 	v.Legend = ""
-	if width >= 100 { // elsewhere the words would take the place of a column
+	if width >= 140 { // elsewhere the words would take the place of a column
 		v = v.titled("stage", "stage, in order")
 	}
 	for i := range r.Stages {
