@@ -61,14 +61,19 @@ export class Model {
 
   /** The kernel of that name which takes the most time. */
   named(name: string): Kernel | undefined {
-    return this.byName.get(name)?.[0];
+    return this.allNamed(name)[0];
+  }
+
+  /** Kernels of that name, which differ by their grid; the one with the most time first. */
+  allNamed(name: string): Kernel[] {
+    return this.byName.get(name) ?? [];
   }
 
   /** What the name of a kernel in the timeline stands for. */
   tell(name: string): Told {
     let told = this.told.get(name);
     if (!told) {
-      const kernels = this.byName.get(name) ?? [];
+      const kernels = this.allNamed(name);
       const labels = new Set(kernels.map((k) => this.label(k)));
       const short = labels.size === 1 ? [...labels][0]! : kernels[0]?.short || name || say("unnamed");
       this.told.set(name, (told = { short, full: [...new Set(kernels.map((k) => k.name))] }));

@@ -245,6 +245,7 @@ export function Timeline() {
   function onKey(e: TargetedKeyboardEvent<HTMLCanvasElement>) {
     const v = view.current;
     if (!v || e.ctrlKey || e.metaKey || e.altKey) return;
+    hideTip(); // what it is about moves
     const lane = selected?.lane ?? -1;
     const keys: Record<string, () => void> = {
       "+": () => act((t) => t.zoom(0.6)),
@@ -446,15 +447,16 @@ function Selected(p: { hit: Hit | null; view: TimelineView | null; shown: { from
   const lane = p.hit && p.view?.lane(p.hit.lane);
   if (!box || !lane || !p.view) return <p class="selected quiet">{say("nothing-selected")}</p>;
   const name = p.view.name(box);
-  const kernel = lane.kind === "kernel" ? model.named(name) : undefined;
+  const kernels = lane.kind === "kernel" ? model.allNamed(name) : [];
   const told = tell(model, lane, box, name);
   const full = fullName(told);
   const several = box.c && box.c > 1;
   return (
     <p class="selected" id="timeline-selected">
-      {kernel ? <KernelLink kernel={kernel} name={told.short} /> : <bdi class="strong">{told.short}</bdi>} <span class="quiet">{say("on-lane", { lane: lane.label })}</span> {when(p.view, box)} + {time(box.l)}
+      {kernels.length === 1 ? <KernelLink kernel={kernels[0]!} name={told.short} /> : <bdi class="strong">{told.short}</bdi>} <span class="quiet">{say("on-lane", { lane: lane.label })}</span> {when(p.view, box)} + {time(box.l)}
       {several ? say("selected-events", { n: box.c, busy: time(box.b ?? box.l) }) : ""}
       {p.view.sees(box) ? "" : <span class="quiet">{say("selected-not-in-view")}</span>}
+      {kernels.length > 1 && kernels.map((k) => <KernelLink key={k.id} kernel={k} />)}
       {full && <span class="full mono">{full}</span>}
     </p>
   );

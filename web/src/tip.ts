@@ -7,7 +7,6 @@ export function showTip(x: number, y: number, lines: string[]): void {
     box = document.createElement("div");
     box.className = "tip";
     box.setAttribute("role", "tooltip");
-    document.body.append(box);
     addEventListener("scroll", () => Math.abs(scrollY - shownAt) > 4 && hideTip(), { passive: true }); // what it is about moved
   }
   box.replaceChildren(
@@ -17,6 +16,8 @@ export function showTip(x: number, y: number, lines: string[]): void {
       return p;
     }),
   );
+  const place = document.fullscreenElement ?? document.body; // nothing outside it is seen
+  if (box.parentNode !== place) place.append(box);
   box.hidden = false;
   shownAt = scrollY;
   const { width, height } = box.getBoundingClientRect();

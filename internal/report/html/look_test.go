@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +34,7 @@ func TestLanesShowShortNames(t *testing.T) {
 	eval[chromedp.Void](p, `window.drawn = new Set(); const fill = CanvasRenderingContext2D.prototype.fillText; CanvasRenderingContext2D.prototype.fillText = function (text, ...at) { window.drawn.add(text); return fill.call(this, text, ...at) }`)
 	p.focus("#timeline-canvas")
 	p.press("0")
+	p.wait(`document.querySelector(".tip").hidden`)
 	p.wait(fmt.Sprintf(`window.drawn.has(%q) && window.drawn.has(%q) && window.drawn.has("stream 7")`, attention.Short, shared))
 	if got := eval[[]string](p, `[...window.drawn].filter(t => t.startsWith("void"))`); len(got) != 0 {
 		t.Errorf("drawn in a lane: %q", got)
@@ -46,6 +48,9 @@ func TestLanesShowShortNames(t *testing.T) {
 	}
 	p.press(kb.ArrowRight, chromedp.ModifierShift)
 	p.wait(`document.querySelector("#timeline-selected .full")?.textContent === "one of 2 kernels of this short name"`)
+	if got := eval[[]string](p, `[...document.querySelectorAll("#timeline-selected a")].map(a => a.hash)`); !slices.Equal(got, []string{"#/kernel/k-bf", "#/kernel/k-f"}) {
+		t.Errorf("a name of two kernels links to %q", got)
+	}
 
 	if got := p.text("#lane-table"); strings.Contains(got, "void") || !strings.Contains(eval[string](p, `document.querySelector("#lane-table").textContent`), attention.Short) {
 		t.Errorf("table of the lanes: %s", got)
