@@ -36,7 +36,7 @@ export function Timeline() {
   const ranks = useMemo(() => ranksOf(model), []);
   const [allRanks, setAllRanks] = useState(false);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!canvas.current) return;
     const ranges = new Map<string, string>();
     const v = new TimelineView(canvas.current, overview, {

@@ -270,3 +270,19 @@ func TestReducedMotion(t *testing.T) {
 		t.Errorf("move all the same: %q", got)
 	}
 }
+
+// A link to a section below the timeline lands at its heading, also where the page
+// is opened with it: the timeline has its size before.
+func TestLinkLandsAtItsSection(t *testing.T) {
+	p := open(t, sample())
+	for _, section := range []string{"regions", "kernels", "opportunities"} {
+		p.do(chromedp.Navigate("data:text/html,"), chromedp.Navigate(p.url+"#"+section))
+		p.wait(`document.documentElement.dataset.ready === "true" && document.querySelector("#timeline-canvas").style.height !== ""`)
+		eval[chromedp.Void](p, `(() => { let y = -1, same = 0; const timer = setInterval(() => { same = scrollY === y ? same + 1 : 0; y = scrollY; if (same > 8) { clearInterval(timer); window.settled = true } }, 100) })()`)
+		p.wait(`window.settled`)
+		top := eval[float64](p, fmt.Sprintf(`document.getElementById(%q).getBoundingClientRect().top`, section))
+		if top < 0 || top > 150 {
+			t.Errorf("%s: its top is at %.0f", section, top)
+		}
+	}
+}
