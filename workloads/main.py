@@ -16,7 +16,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-from session.run import main  # noqa: E402  (the environment above must be set before anything is imported)
+from session import compiled  # noqa: E402  (the environment above must be set before anything is imported)
+from session.run import main  # noqa: E402
 
 if __name__ == "__main__":
+    compiled.keep()  # all modules of the program are imported by now, torch is not
     sys.exit(main(sys.argv[1:]))

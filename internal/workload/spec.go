@@ -138,7 +138,8 @@ type Places struct {
 }
 
 // Env is what every program gets on top of the environment of the workload:
-// its words as they are said, and no compiled files in the run.
+// its words as they are said, and no compiled files in the run. Those of torch
+// go elsewhere once the program has begun (session/compiled.py).
 var Env = []string{"PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1"}
 
 // SpecName is the file that a program is told by, in its Out.

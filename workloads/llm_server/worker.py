@@ -8,13 +8,19 @@ Events are tuples too:
 
 import queue
 import signal
+import sys
 import traceback
+
+from session import compiled
 
 
 def main(options, commands, events):
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides; a terminal's Ctrl-C reaches every process
     try:
+        compiled.keep()
         import torch
+
+        sys.dont_write_bytecode = True  # the modules of this program lie in the folder of a run
 
         from llm_server.engine import Engine
 
