@@ -34,8 +34,8 @@ type detailer struct {
 	numbers map[string]uint32
 }
 
-// newDetailer tells what can be listed: everything, else the scope, else as much of
-// the middle of it (of the timeline without a scope) as fits.
+// newDetailer tells what of lanes, whose events lie by start, can be listed:
+// everything, else the scope, else as much of the middle of it (of the timeline without a scope) as fits.
 func newDetailer(lanes []*lane, all, scope moment, limit int) *detailer {
 	d := &detailer{numbers: map[string]uint32{}}
 	if countWithin(lanes, all) <= limit {
@@ -55,13 +55,18 @@ func newDetailer(lanes []*lane, all, scope moment, limit int) *detailer {
 // countWithin counts the events that begin in a part of the timeline.
 func countWithin(lanes []*lane, part moment) (n int) {
 	for _, l := range lanes {
-		for _, e := range l.events {
-			if start := l.span(e).start; start >= part.start && start < part.end {
-				n++
-			}
-		}
+		from, to := l.within(part)
+		n += max(0, to-from)
 	}
 	return n
+}
+
+// within finds the events that begin in a part of the timeline. They lie by start.
+func (l *lane) within(part moment) (from, to int) {
+	before := func(at int64) int {
+		return sort.Search(len(l.events), func(i int) bool { return l.span(l.events[i]).start >= at })
+	}
+	return before(part.start), before(part.end)
 }
 
 // add lists the events of a lane, which are sorted, and around the scope its boxes.
@@ -69,8 +74,7 @@ func (d *detailer) add(o *Overview, l *lane, drawn *Lane) {
 	from, to := 0, len(l.events)
 	var before, after []Box
 	if d.scope != (moment{}) {
-		from = sort.Search(len(l.events), func(i int) bool { return l.span(l.events[i]).start >= d.scope.start })
-		to = sort.Search(len(l.events), func(i int) bool { return l.span(l.events[i]).start >= d.scope.end })
+		from, to = l.within(d.scope)
 		lo := sort.Search(len(drawn.Boxes), func(i int) bool { return drawn.Boxes[i].Start >= d.scope.start-o.StartNS })
 		hi := sort.Search(len(drawn.Boxes), func(i int) bool { return drawn.Boxes[i].Start >= d.scope.end-o.StartNS })
 		before, after = drawn.Boxes[:lo], drawn.Boxes[hi:]

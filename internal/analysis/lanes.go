@@ -71,6 +71,10 @@ func fillLanes(sources []laneSource) {
 	}
 }
 
+func (l *lane) sort() {
+	timeline.SortByStart(l.events, func(event uint32) int64 { return l.span(event).start })
+}
+
 // forward is a stretch of time; one that ends before it starts is empty.
 func forward(start, end int64) moment { return moment{start, max(start, end)} }
 

@@ -7,7 +7,6 @@ import (
 	"sort"
 
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 const (
@@ -56,6 +55,9 @@ func (o *Overview) draw(sources []laneSource, scope moment) (cut int) {
 		return cut
 	}
 	fillLanes(sources)
+	for _, l := range lanes {
+		l.sort()
+	}
 	names := map[string]int{}
 	limits := shareBoxes(lanes)
 	detail := newDetailer(lanes, forward(o.StartNS, o.EndNS+1), scope, maxDetail)
@@ -95,10 +97,9 @@ func shareBoxes(lanes []*lane) []int {
 // finerShare is the part of a lane's boxes that the scope may take.
 const finerShare = 0.75
 
-// draw makes the boxes of a lane: the events themselves where they are few, else
+// draw makes the boxes of a lane, whose events lie by start: the events themselves where they are few, else
 // events that begin in the same bin as one box. Bins are finer within the scope.
 func (l *lane) draw(o *Overview, names map[string]int, limit int, scope moment) Lane {
-	timeline.SortByStart(l.events, func(event uint32) int64 { return l.span(event).start })
 	out := l.Lane
 	out.Events = int64(len(l.events))
 	out.Exact = len(l.events) <= limit
@@ -120,8 +121,7 @@ func (l *lane) draw(o *Overview, names map[string]int, limit int, scope moment) 
 		}
 		return out
 	}
-	from := sort.Search(len(l.events), func(i int) bool { return l.span(l.events[i]).start >= scope.start })
-	to := sort.Search(len(l.events), func(i int) bool { return l.span(l.events[i]).start >= scope.end })
+	from, to := l.within(scope)
 	inside, titles, _ := l.narrowest(o, int(finerShare*float64(limit)), l.events[from:to])
 	around, others, width := l.narrowest(o, limit-len(inside), l.events[:from], l.events[to:])
 	out.BinNS = width

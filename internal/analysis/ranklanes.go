@@ -46,6 +46,7 @@ func (tr *timelineReader) drawRank(of int) *drawnRank {
 		return nil
 	}
 	fillLanes([]laneSource{source})
+	one.sort()
 	o := Overview{StartNS: tr.tl.lo, EndNS: tr.tl.hi}
 	drawn := one.draw(&o, map[string]int{}, max(20, min(rankLaneMost, rankBoxes/max(1, of))), moment{})
 	return &drawnRank{lane: drawn, names: o.Names, start: o.StartNS}
