@@ -3,17 +3,18 @@ package message
 import "github.com/deepprof/deepprof/internal/fact"
 
 var findingLabels = map[string]map[string]string{
-	"base":    {"gpu_time": "GPU time", "gpu_time_outside_graphs": "GPU time outside CUDA graphs", "timeline": "the timeline"},
-	"saving":  {"bound": "at most", "estimate": "about"},
-	"times":   {"clean": "on average in the unprofiled run", "nsys": "under nsys"},
-	"clock":   {"workload": "its own clock", "range": "the NVTX range"},
-	"where":   {"cpu": "the CPU", "gpu": "the GPU"},
-	"bound":   {"launch": "launch-bound"},
-	"access":  {"loads": "loads from shared memory", "stores": "stores to shared memory", "all": "shared memory, loads and stores on average"},
-	"method":  {"analytic": "by the model's work", "counters": "by counters"},
-	"measure": {"MFU": "MFU", "HFU": "HFU", "MBU": "MBU"},
-	"uses":    {"MFU": "arithmetic", "HFU": "arithmetic", "MBU": "memory bandwidth"},
-	"work":    {"flops": "FLOPs", "bytes": "bytes"},
+	"base":     {"gpu_time": "GPU time", "gpu_time_outside_graphs": "GPU time outside CUDA graphs", "timeline": "the timeline"},
+	"saving":   {"bound": "at most", "estimate": "about"},
+	"times-of": {"clean": "unprofiled", "nsys": "under nsys"},
+	"times":    {"clean": "on average in the unprofiled run", "nsys": "under nsys"},
+	"clock":    {"workload": "its own clock", "range": "the NVTX range"},
+	"where":    {"cpu": "the CPU", "gpu": "the GPU"},
+	"bound":    {"launch": "launch-bound"},
+	"access":   {"loads": "loads from shared memory", "stores": "stores to shared memory", "all": "shared memory, loads and stores on average"},
+	"method":   {"analytic": "by the model's work", "counters": "by counters"},
+	"measure":  {"MFU": "MFU", "HFU": "HFU", "MBU": "MBU"},
+	"uses":     {"MFU": "arithmetic", "HFU": "arithmetic", "MBU": "memory bandwidth"},
+	"work":     {"flops": "FLOPs", "bytes": "bytes"},
 	// What decides how long a stage takes, and the causes of idle time, in a word or two.
 	"time-limiter": {"launch": "launch-bound", "work": "GPU work"},
 	"wait": {

@@ -1,12 +1,10 @@
 package message
 
-import ()
-
 // labels are the words for enumerated IDs, by domain; a domain stands in one
 // table, beside the words of its area.
 var labels = []map[string]map[string]string{causeLabels, analysisLabels, pickLabels, modelLabels, methodLabels,
 	limiterLabels, findingLabels, compareLabels, rankLabels,
-	captureLabels, annotationLabels, toldLabels, doctorLabels, damageLabels, pageLabels}
+	captureLabels, annotationLabels, toldLabels, doctorLabels, damageLabels, pageLabels, phraseLabels}
 
 // Label is the word for an ID of a domain; the ID itself where there is none.
 func Label(domain, id string) string {

@@ -33,7 +33,7 @@ func CompareText(w io.Writer, c *compare.Comparison, o CompareOptions) error {
 	p := &comparePrinter{w: w, c: c, o: o}
 	p.line(CompareHead(c))
 	p.line(sides(c))
-	p.line("totals, stages and requests are in the order of the program, other tables begin with the largest change")
+	p.line(message.Phrase("totals-stages-and-requests-are"))
 	for _, text := range message.Texts(c.Warnings) {
 		p.line("note: " + text)
 	}
@@ -79,7 +79,7 @@ func (p *comparePrinter) print(t Printable) {
 
 // sides names what is compared.
 func sides(c *compare.Comparison) string {
-	return fmt.Sprintf("base: %s; new: %s; changes under %s do not count", sideWords(&c.Base), sideWords(&c.New), message.Share(c.Settings.MinEffect))
+	return message.Phrase("base-new-changes-under-do", sideWords(&c.Base), sideWords(&c.New), message.Share(c.Settings.MinEffect))
 }
 
 func sideWords(s *compare.Side) string {
@@ -99,7 +99,7 @@ func sideWords(s *compare.Side) string {
 func (p *comparePrinter) differences(say func(string)) {
 	for i, d := range p.c.Differ {
 		if i == 0 {
-			p.line("the sides differ:")
+			p.line(message.Phrase("sides-differ"))
 		}
 		say(differenceWords(&d))
 	}
@@ -123,7 +123,7 @@ func (p *comparePrinter) table(kind compare.Kind) {
 		p.line("")
 		p.print(t.table)
 		if t.more > 0 {
-			p.line(fmt.Sprintf("%d more, with smaller changes: --all shows them", t.more))
+			p.line(message.Phrase("more-with-smaller-changes-all", t.more))
 		}
 	}
 }
@@ -158,7 +158,7 @@ func compareTables(c *compare.Comparison, kind compare.Kind, all bool) []compare
 // fall writes a waterfall with its sum.
 func (p *comparePrinter) fall(f *compare.Fall) {
 	p.line("")
-	p.line("where the change comes from, " + fallName(f) + ":")
+	p.line(message.Phrase("change-comes-from") + fallName(f) + ":")
 	most := compareFall
 	if p.o.All {
 		most = len(f.Parts)
@@ -170,10 +170,10 @@ func (p *comparePrinter) fall(f *compare.Fall) {
 func fallName(f *compare.Fall) string {
 	name := message.Label("compare.fall", f.Of)
 	if stage, ok := strings.CutPrefix(f.Of, "stage:"); ok {
-		name = "wall time of a pass of " + stage
+		name = message.Phrase("wall-time-of-pass-of") + stage
 	}
 	if f.Clock != compare.OnGPU {
 		name += " " + message.Label("compare.clock", string(f.Clock))
 	}
-	return name + " (median of the runs)"
+	return name + message.Phrase("median-of-runs")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -17,23 +18,23 @@ func TimelineFacts(info *timeline.Info) []Fact {
 		}
 	}
 	add("file", "path", info.Source.Path)
-	add("file", "exported to", info.Source.SQLite)
+	add("file", message.Phrase("exported-to"), info.Source.SQLite)
 	add("file", "bytes", info.Source.Bytes)
-	add("file", "Nsight Systems", info.Source.Tool)
+	add("file", message.Phrase("environment-nsys"), info.Source.Tool)
 	add("file", "schema", info.Source.Schema)
 	add("file", "command", info.Source.Command)
-	add("session", "start (UTC)", info.Session.StartUTC)
-	add("session", "events span", time.Duration(info.Session.LastNS-info.Session.FirstNS))
-	add("session", "profiler overhead, all threads", time.Duration(info.OverheadNS))
+	add("session", message.Phrase("start-utc"), info.Session.StartUTC)
+	add("session", message.Phrase("events-span"), time.Duration(info.Session.LastNS-info.Session.FirstNS))
+	add("session", message.Phrase("profiler-overhead-all-threads"), time.Duration(info.OverheadNS))
 	for _, g := range info.GPUs {
 		add("GPU", fmt.Sprint(g.ID), gpuFacts(g))
 	}
 	for _, d := range info.Devices {
-		add("device", fmt.Sprint(d.Device), fmt.Sprintf("%d kernels on %s, %v of kernels, busy %v of %v", d.Kernels, streams(&d),
+		add("device", fmt.Sprint(d.Device), message.Phrase("kernels-on-of-kernels-busy", d.Kernels, streams(&d),
 			time.Duration(d.KernelNS), time.Duration(d.BusyNS), time.Duration(d.LastNS-d.FirstNS)))
 	}
 	for _, p := range info.Processes {
-		add("process", fmt.Sprint(p.PID), fmt.Sprintf("%s: %d kernels, %d CUDA calls, %d ranges, %d threads", p.Name, p.Kernels, p.Calls, p.Ranges, p.Threads))
+		add("process", fmt.Sprint(p.PID), message.Phrase("kernels-cuda-calls-ranges-threads", p.Name, p.Kernels, p.Calls, p.Ranges, p.Threads))
 	}
 	if len(info.Domains) > 0 {
 		add("NVTX", "domains", strings.Join(info.Domains, ", "))
@@ -43,9 +44,9 @@ func TimelineFacts(info *timeline.Info) []Fact {
 		name  string
 		count int
 	}{
-		{"kernels", c.Kernels}, {"kernel names", c.KernelNames}, {"kernels of CUDA graphs", c.GraphKernels}, {"CUDA graph launches", c.GraphLaunches},
-		{"memory copies", c.Copies}, {"memory sets", c.Sets}, {"synchronizations", c.Syncs}, {"CUDA calls", c.Calls},
-		{"NVTX ranges", c.Ranges}, {"NVTX ranges never closed", c.Unclosed}, {"NVTX marks", c.Marks},
+		{"kernels", c.Kernels}, {message.Phrase("kernel-names"), c.KernelNames}, {message.Phrase("kernels-of-cuda-graphs"), c.GraphKernels}, {message.Phrase("cuda-graph-launches"), c.GraphLaunches},
+		{message.Phrase("memory-copies"), c.Copies}, {message.Phrase("count-memory-sets"), c.Sets}, {"synchronizations", c.Syncs}, {message.Phrase("cuda-calls"), c.Calls},
+		{message.Phrase("nvtx-ranges"), c.Ranges}, {message.Phrase("nvtx-ranges-never-closed"), c.Unclosed}, {message.Phrase("nvtx-marks"), c.Marks},
 	} {
 		add("events", n.name, n.count)
 	}
@@ -72,7 +73,7 @@ func TimelineFacts(info *timeline.Info) []Fact {
 func streams(d *timeline.DeviceInfo) string {
 	text := plural(d.KernelStreams, "stream")
 	if others := d.Streams - d.KernelStreams; others > 0 {
-		text += fmt.Sprintf(" (%d more with copies or sets alone)", others)
+		text += message.Phrase("more-with-copies-or-sets", others)
 	}
 	return text
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -164,6 +163,6 @@ func (t *Table[T]) writeGroups(w io.Writer, width int, g *groups[T]) error {
 	for i, c := range g.by {
 		titles[i] = c.title()
 	}
-	t.aside = append([]string{fmt.Sprintf("%s rows, summed up by %s; --all prints each, --top the first, --csv and --json have every column", thousands(g.rows), message.And(titles))}, sums.aside...)
+	t.aside = append([]string{message.Phrase("rows-summed-up-by-all", thousands(g.rows), message.And(titles))}, sums.aside...)
 	return nil
 }

@@ -6,16 +6,13 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
-// aggregateLabels are the names of the measures that the workloads write.
-var aggregateLabels = map[string]string{
-	"prefill_ms": "Prefill", "decode_ms": "Decode", "ttft_ms": "Time to first token",
-	"token_ms": "Time per token", "tokens_per_s": "Throughput", "images_per_s": "Throughput", "forward_ms": "Forward pass",
-}
-
+// aggregateLabel is the name of a measure that a workload wrote; one that deepprof
+// does not know is its own name.
 func aggregateLabel(a *analysis.Aggregate) string {
-	if l, ok := aggregateLabels[a.Name]; ok {
+	if l := message.Label("aggregate", a.Name); l != a.Name {
 		return l
 	}
 	name := a.Name
@@ -55,7 +52,7 @@ func aggregateValues(a *analysis.Aggregate, values ...float64) (unit string, sca
 // aggregates writes the measures of the clean run, where there is one.
 func (d *doc) aggregates(r *analysis.Result) {
 	if len(r.Totals.Aggregates) == 0 {
-		d.line("Unprofiled run: %s%s", absent, d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", withoutUnprofiled...)))
+		d.say("unprofiled-absent", absent, d.note(missing(r, message.Phrase("there-was-no-run-without"), withoutUnprofiled...)))
 		return
 	}
 	writeView(d, AggregateView, pointers(r.Totals.Aggregates))
@@ -65,39 +62,39 @@ func (d *doc) aggregates(r *analysis.Result) {
 func (d *doc) totals(r *analysis.Result) {
 	t := &r.Totals
 	if !r.HasTimeline() {
-		d.line("Timeline: %s%s", absent, d.note(noTimeline(r, "There is no timeline, so wall time, idle time and calls are not known.")))
+		d.say("timeline-absent", absent, d.note(noTimeline(r, message.Phrase("there-is-no-timeline-so"))))
 		return
 	}
 	d.scopeTotals(r)
-	g := newGrid("Timeline", ">Value", ">Of wall time")
+	g := newGrid("timeline", ">value", ">of-wall-time")
 	timed := func(name string, ns int64) {
 		if ns == 0 && t.WallNS == 0 {
-			g.add(name, absent+d.note(missing(r, "There is no timeline.", withoutTimeline...)), absent)
+			g.add(name, absent+d.note(missing(r, message.Phrase("there-is-no-timeline"), withoutTimeline...)), absent)
 			return
 		}
 		g.add(name, elapsed(float64(ns)), orAbsent(t.OfWall(ns)))
 	}
-	timed("Wall time", t.WallNS)
-	timed("First to last GPU work", t.GPUSpanNS)
+	timed(message.Phrase("wall-time-row"), t.WallNS)
+	timed(message.Phrase("first-to-last-gpu-work"), t.GPUSpanNS)
 	perGPU := func(name string, ns int64) { timed(name+meanOf(r), ns/gpus(r)) }
-	perGPU("GPU busy with kernels or copies", t.BusyNS)
+	perGPU(message.Phrase("gpu-busy-with-kernels-or"), t.BusyNS)
 	if s := t.Split; s != nil && s.WallNS > 0 {
-		timed("A kernel runs, on any GPU", s.BusyNS)
+		timed(message.Phrase("kernel-runs-on-any-gpu"), s.BusyNS)
 	}
-	perGPU("GPU time (kernels, added up)", t.KernelNS)
-	perGPU("Copy time, added up", t.CopyNS)
+	perGPU(message.Phrase("gpu-time-kernels-added-up"), t.KernelNS)
+	perGPU(message.Phrase("copy-time-added-up"), t.CopyNS)
 	if t.Sets > 0 {
-		perGPU("Time of memory sets, added up", t.SetNS)
+		perGPU(message.Phrase("time-of-memory-sets-added"), t.SetNS)
 	}
 	if n := gpus(r); n > 1 {
-		g.add(fmt.Sprintf("GPU time of all %d GPUs, added up", n), elapsed(float64(t.KernelNS)), "")
+		g.add(message.Phrase("gpu-time-of-all-gpus", n), elapsed(float64(t.KernelNS)), "")
 	}
-	g.add("Kernel launches", thousands(t.Launches), "")
-	g.add("Distinct kernels", thousands(int64(t.KernelNames)), "")
+	g.add(message.Phrase("kernel-launches"), thousands(t.Launches), "")
+	g.add(message.Phrase("distinct-kernels"), thousands(int64(t.KernelNames)), "")
 	if t.WallNS > 0 {
-		g.add("Copies", fmt.Sprintf("%s (%s)", thousands(t.Copies), byteSize(t.CopyBytes)), "")
+		g.add(message.Phrase("copies"), fmt.Sprintf("%s (%s)", thousands(t.Copies), byteSize(t.CopyBytes)), "")
 		if t.Sets > 0 {
-			g.add("Memory sets", fmt.Sprintf("%s (%s)", thousands(t.Sets), byteSize(t.SetBytes)), "")
+			g.add(message.Phrase("memory-sets"), fmt.Sprintf("%s (%s)", thousands(t.Sets), byteSize(t.SetBytes)), "")
 		}
 	}
 	d.table(g)
@@ -109,23 +106,26 @@ func (d *doc) scopeTotals(r *analysis.Result) {
 		return
 	}
 	p := partOf(r)
-	g := newGrid("Scope: "+prose(p.name), ">Value", ">Of its wall time")
+	g := &grid{}
+	g.column(message.Phrase("scope-row", prose(p.name)), false)
+	g.column(message.Phrase("value"), true)
+	g.column(message.Phrase("of-its-wall-time"), true)
 	timed := func(name string, ns int64) { g.add(name, elapsed(float64(ns)), orAbsent(r.Scope.OfWall(ns))) }
-	timed("Wall time", p.wall)
+	timed(message.Phrase("wall-time-row"), p.wall)
 	if p.wall > 0 {
-		timed("GPU busy with kernels or copies"+meanOf(r), p.busyNS/gpus(r))
+		timed(message.Phrase("gpu-busy-with-kernels-or")+meanOf(r), p.busyNS/gpus(r))
 	}
 	if p.split != nil && p.split.WallNS > 0 {
-		timed("A kernel runs, on any GPU", p.split.BusyNS)
+		timed(message.Phrase("kernel-runs-on-any-gpu"), p.split.BusyNS)
 	}
-	timed("GPU time (kernels, added up)"+meanOf(r), p.kernel/gpus(r))
+	timed(message.Phrase("gpu-time-kernels-added-up")+meanOf(r), p.kernel/gpus(r))
 	if n := gpus(r); n > 1 {
-		g.add(fmt.Sprintf("GPU time of all %d GPUs, added up", n), elapsed(float64(p.kernel)), "")
+		g.add(message.Phrase("gpu-time-of-all-gpus", n), elapsed(float64(p.kernel)), "")
 	}
-	g.add("Kernel launches", thousands(p.launches), "")
-	g.add("Distinct kernels", thousands(p.kernelNames), "")
-	g.add("Outside the scope: GPU time", elapsed(float64(p.outsideNS)), "")
-	g.add("Outside the scope: launches", thousands(p.outsideCalls), "")
+	g.add(message.Phrase("kernel-launches"), thousands(p.launches), "")
+	g.add(message.Phrase("distinct-kernels"), thousands(p.kernelNames), "")
+	g.add(message.Phrase("outside-scope-gpu-time"), elapsed(float64(p.outsideNS)), "")
+	g.add(message.Phrase("outside-scope-launches"), thousands(p.outsideCalls), "")
 	d.table(g)
 }
 
@@ -135,7 +135,7 @@ func gpus(r *analysis.Result) int64 { return int64(max(1, len(r.Totals.Devices))
 // meanOf ends the name of a time that is the mean of several GPUs.
 func meanOf(r *analysis.Result) string {
 	if n := gpus(r); n > 1 {
-		return fmt.Sprintf(", mean of %d GPUs", n)
+		return message.Phrase("mean-of-gpus", n)
 	}
 	return ""
 }

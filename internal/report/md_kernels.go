@@ -21,23 +21,23 @@ const (
 // WriteKernels writes kernels.md: every kernel by its total time, then what is
 // known of each.
 func WriteKernels(w io.Writer, r *analysis.Result) error {
-	d := newDoc("Kernels", r)
+	d := newDoc(message.Phrase("kernels"), r)
 	d.scope(r)
 	if len(r.Kernels) == 0 {
-		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", withoutKernels...)))
+		d.say("no-kernels", d.note(missing(r, message.Phrase("nothing-that-was-captured-holds"), withoutKernels...)))
 		return d.writeTo(w, r)
 	}
 	if slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) }) {
-		d.line("%s, told apart by name, grid and block; %s launches, %s of GPU time. Sorted by GPU time.",
+		d.say("kernels-lead",
 			plural(len(r.Kernels), "kernel"), thousands(partOf(r).launches), elapsed(float64(partOf(r).kernel)))
 	} else {
-		d.line("%s, told apart by name, grid and block.", plural(len(r.Kernels), "kernel"))
+		d.say("kernels-lead-untimed", plural(len(r.Kernels), "kernel"))
 	}
 	n := newNames(r)
 	d.kernelTable(r, n, listedKernels)
-	d.line("## Categories")
+	d.heading(2, "categories")
 	d.categories(r)
-	d.line("## Each kernel")
+	d.heading(2, "each-kernel")
 	for i := range r.Kernels[:min(len(r.Kernels), kernelEntries)] {
 		d.kernelEntry(r, n, i)
 	}
@@ -50,7 +50,7 @@ func WriteKernels(w io.Writer, r *analysis.Result) error {
 func (d *doc) kernelTable(r *analysis.Result, n *names, most int) {
 	rows := kernelLines(r, n, most, true)
 	if !slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) }) {
-		d.line("Launches, GPU time and share: %s%s", absent, d.note(noTimeline(r, "The timeline has no launch of these kernels.")+" Under ncu is one launch alone, as ncu replays it, at the clock that it sets: not the time it takes in the program."))
+		d.say("kernel-times-absent", absent, d.note(noTimeline(r, message.Phrase("timeline-has-no-launch-of"))+message.Phrase("under-ncu-is-one-launch")))
 	}
 	writeView(d, ResultKernelView, rows)
 }
@@ -58,7 +58,7 @@ func (d *doc) kernelTable(r *analysis.Result, n *names, most int) {
 // categories writes the GPU time by category, and the names that no rule knows.
 func (d *doc) categories(r *analysis.Result) {
 	if len(r.Categories) == 0 || !r.HasTimeline() {
-		d.line("Time by category: %s%s", absent, d.note(noTimeline(r, "There are no kernels to sort into categories.")))
+		d.say("categories-absent", absent, d.note(noTimeline(r, message.Phrase("there-are-no-kernels-to"))))
 		return
 	}
 	writeView(d, CategoryView, pointers(r.Categories))
@@ -69,9 +69,9 @@ func (d *doc) categories(r *analysis.Result) {
 		}
 	}
 	if len(unmatched) > 0 {
-		d.line("No rule knows these names; add rules to the categories file to sort them:")
+		d.say("no-rule-knows-these-names")
 		if cut := len(unmatched) - listedKernels; cut > 0 {
-			unmatched = append(unmatched[:listedKernels], fmt.Sprintf("%d more, in result.json", cut))
+			unmatched = append(unmatched[:listedKernels], message.Phrase("more-in-result-json", cut))
 		}
 		d.list(unmatched)
 	}
@@ -82,13 +82,13 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 	k := &r.Kernels[i]
 	d.line("### %d. %s", i+1, code(n.of(i)))
 	var items []string
-	add := func(format string, args ...any) { items = append(items, fmt.Sprintf(format, args...)) }
-	add("Name: %s", code(k.Name))
-	add("Launched as grid %s, block %s%s", dims(k.Grid), dims(k.Block), resources(k))
+	add := func(id string, args ...any) { items = append(items, message.Phrase(id, args...)) }
+	add("kernel-name", code(k.Name))
+	add("launched-as-grid-block", dims(k.Grid), dims(k.Block), resources(k))
 	if untimed(k) {
-		add("Calls and times: %s%s", absent, d.note(underNcu(r, k)))
+		add("calls-absent", absent, d.note(underNcu(r, k)))
 	} else {
-		add("%s, %s in total, %s of GPU time; one launch: mean %s, median %s, from %s to %s", launchCount(k.Calls), elapsed(float64(k.TotalNS)), percent(k.Share),
+		add("kernel-times", launchCount(k.Calls), elapsed(float64(k.TotalNS)), percent(k.Share),
 			elapsed(k.MeanNS), elapsed(k.MedianNS), elapsed(float64(k.MinNS)), elapsed(float64(k.MaxNS)))
 	}
 	if len(k.Stages) > 0 {
@@ -96,36 +96,36 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 		for i, s := range k.Stages {
 			parts[i] = fmt.Sprintf("%s %s (%s)", code(s.Stage), elapsed(float64(s.NS)), launchCount(s.Calls))
 		}
-		add("In stages: %s", strings.Join(parts, ", "))
+		add("kernel-in-stages", strings.Join(parts, ", "))
 	}
 	if text := limiter(&k.Limiter); text != "" {
-		add("**Limiter: %s.** %s", prose(text), prose(upperFirst(abstained(&k.Limiter))))
+		add("kernel-limiter", prose(text), prose(upperFirst(abstained(&k.Limiter))))
 	} else {
-		add("**Limiter: no verdict.** %s", prose(abstained(&k.Limiter)))
+		add("kernel-no-limiter", prose(abstained(&k.Limiter)))
 	}
 	if len(k.Limiter.Evidence) > 0 {
-		add("Evidence: %s", evidence(k.Limiter.Evidence))
+		add("kernel-evidence", evidence(k.Limiter.Evidence))
 	}
 	if c := k.Limiter.Cause; c != nil {
-		add("Cause: %s", prose(message.Cause(c.Fact, c.Need)))
+		add("kernel-cause", prose(message.Cause(c.Fact, c.Need)))
 	} else {
-		add("Cause: %s", prose(message.NoCause(k.Limiter.Why)))
+		add("kernel-cause", prose(message.NoCause(k.Limiter.Why)))
 	}
 	for _, o := range k.OtherLimiters {
-		add("Launches of about %s (%s, %s of its time): **%s.** %s By launch %d of %s.", elapsed(o.TimelineNS), launchCount(o.Calls), percent(o.Share),
+		add("launches-of-about-of-its", elapsed(o.TimelineNS), launchCount(o.Calls), percent(o.Share),
 			prose(limiter(&o.Limiter)), prose(upperFirst(message.Sentences(o.Limiter.Why))), o.Launch, code(o.Report))
 	}
 	if k.Attained != nil {
-		add("Busiest unit: %s", busiest(r, k))
+		add("busiest-unit", busiest(r, k))
 	}
 	for _, p := range k.Point {
-		add("Roofline, %s against the bytes of %s: %s FLOP/B, %s, %s of what that allows", prose(roofLabel(r, p.DType)), prose(roofLabel(r, p.Memory)), significant(p.Intensity), rate(p.FLOPS, "flop/s"), percent(p.Attained))
+		add("roofline-against-bytes-of-flop", prose(roofLabel(r, p.DType)), prose(roofLabel(r, p.Memory)), significant(p.Intensity), rate(p.FLOPS, "flop/s"), percent(p.Attained))
 	}
 	if !k.PointNote.IsZero() {
-		add("Padding: %s", prose(message.Text(k.PointNote)))
+		add("kernel-padding", prose(message.Text(k.PointNote)))
 	}
 	if !k.NoPoint.IsZero() {
-		add("Roofline: %s, because %s", absent, prose(message.Text(k.NoPoint)))
+		add("roofline-because", absent, prose(message.Text(k.NoPoint)))
 	}
 	d.list(append(items, countedItems(r, k)...))
 }
@@ -133,14 +133,14 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 // busiest names the limit that a kernel uses most, and by what. A counter tells
 // how busy the unit is, which is not the share of the roofline.
 func busiest(r *analysis.Result, k *analysis.Kernel) string {
-	text := percent(*k.Attained) + " of its peak"
+	text := percent(*k.Attained) + message.Phrase("of-its-peak")
 	if k.AttainedOf != "" {
 		text = prose(roofLabel(r, k.AttainedOf)) + ", " + text
 	}
 	if k.AttainedMetric == "" {
-		return text + ", by the work of the roofline"
+		return text + message.Phrase("by-work-of-roofline")
 	}
-	return text + ", by " + code(k.AttainedMetric) + ": how busy it is, with more than the bytes and FLOPs of the roofline"
+	return text + ", by " + code(k.AttainedMetric) + message.Phrase("how-busy-it-is-with")
 }
 
 // resources are what a launch takes of an SM.
@@ -150,7 +150,7 @@ func resources(k *analysis.Kernel) string {
 		text += fmt.Sprintf(", %d registers a thread", k.Registers)
 	}
 	if bytes := int64(k.StaticShared) + int64(k.DynamicShared); bytes > 0 {
-		text += ", " + byteSize(bytes) + " of shared memory a block"
+		text += ", " + byteSize(bytes) + message.Phrase("of-shared-memory-block")
 	}
 	if k.Waves > 0 {
 		text += fmt.Sprintf(", %s waves", significant(k.Waves))
@@ -167,13 +167,13 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 			why = message.Text(*k.Reason)
 		}
 		if why == "" && counted(r) > 0 {
-			why = "the reports of ncu hold no launch of it"
+			why = message.Phrase("reports-of-ncu-hold-no")
 		} else if why == "" {
-			why = "no counters were taken"
+			why = message.Phrase("no-counters-were-taken")
 		}
-		return []string{"Not counted: " + prose(sentence(why))}
+		return []string{message.Phrase("not-counted-because") + prose(sentence(why))}
 	}
-	text := fmt.Sprintf("Counted: launch %d of %s", c.Launch, code(c.Report))
+	text := message.Phrase("counted-launch-of", c.Launch, code(c.Report))
 	if c.DurationNS > 0 {
 		text += ", " + elapsed(c.DurationNS)
 	}
@@ -184,17 +184,17 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 		text += fmt.Sprintf(", %d passes", c.Passes)
 	}
 	if !c.Verified {
-		text += "; **not verified** to be the launch that was meant"
+		text += message.Phrase("not-verified-to-be-launch")
 	}
 	if c.TimelineNS > 0 {
-		text += "; such launches last " + elapsed(c.TimelineNS) + " in the timeline"
+		text += message.Phrase("such-launches-last") + elapsed(c.TimelineNS) + message.Phrase("in-timeline")
 	}
 	text += "."
 	if len(c.Note) > 0 {
 		text += " " + prose(upperFirst(sentence(message.Join(c.Note))))
 	}
 	if k.Reason != nil {
-		text += " Why this kernel: " + prose(sentence(message.Text(*k.Reason)))
+		text += message.Phrase("why-this-kernel") + prose(sentence(message.Text(*k.Reason)))
 	}
 	rules, more := rulesThatMatter(c.Rules)
 	items := []string{text}
@@ -205,7 +205,7 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 		}
 		gain := ""
 		if rule.Speedup != nil {
-			gain = fmt.Sprintf(" (NVIDIA estimates %s %%", percentage(*rule.Speedup))
+			gain = message.Phrase("nvidia-estimates-percent", percentage(*rule.Speedup))
 			if rule.Local {
 				gain += " of a part"
 			}
@@ -214,7 +214,7 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 		items = append(items, fmt.Sprintf("NVIDIA's rule, %s%s: %s", prose(title), gain, prose(sentence(endShort(rule.Text, ruleText)))))
 	}
 	if more > 0 {
-		items = append(items, fmt.Sprintf("%s more of NVIDIA's rules speak; result.json has them", thousands(int64(more))))
+		items = append(items, message.Phrase("more-of-nvidias-rules-speak", thousands(int64(more))))
 	}
 	return items
 }
@@ -276,7 +276,7 @@ func (d *doc) fullNames(r *analysis.Result) {
 	if len(r.Kernels) <= kernelEntries {
 		return
 	}
-	d.line("## Names in full")
+	d.heading(2, "names-in-full")
 	var items []string
 	seen := map[string]bool{}
 	for i := kernelEntries; i < min(len(r.Kernels), listedKernels); i++ {
@@ -287,6 +287,6 @@ func (d *doc) fullNames(r *analysis.Result) {
 	}
 	d.list(items)
 	if cut := len(r.Kernels) - listedKernels; cut > 0 {
-		d.line("%s more kernels are in result.json.", thousands(int64(cut)))
+		d.say("more-kernels-are-in-result", thousands(int64(cut)))
 	}
 }

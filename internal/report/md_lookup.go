@@ -47,12 +47,12 @@ func untimed(k *analysis.Kernel) bool { return k.Untimed || k.Calls == 0 }
 
 // underNcu says why the times of a kernel are absent, and what there is instead.
 func underNcu(r *analysis.Result, k *analysis.Kernel) string {
-	none := "The timeline has no launch of this kernel."
+	none := message.Phrase("timeline-has-no-launch-of-this")
 	if r.Scope != nil {
-		none = "No launch of this kernel lies in the scope."
+		none = message.Phrase("no-launch-of-this-kernel")
 	}
 	if k.Counted != nil && k.Counted.DurationNS > 0 {
-		return none + " Under ncu is one launch alone, as ncu replays it, at the clock that it sets: not the time it takes in the program."
+		return none + message.Phrase("under-ncu-is-one-launch")
 	}
 	return none
 }
@@ -134,7 +134,7 @@ func limiter(l *analysis.Limiter) string {
 	}
 	text := message.Limiter(l.Kind, l.Units)
 	if l.Kind == "small" && l.Level != nil {
-		return text + " (" + LevelText(l.Kind, *l.Level) + " of one wave)"
+		return text + " (" + LevelText(l.Kind, *l.Level) + message.Phrase("of-one-wave")
 	}
 	if l.Detail != "" {
 		text += ", " + message.LimiterDetail(l.Kind, l.Detail)
@@ -165,16 +165,16 @@ func limiterBrief(k *analysis.Kernel) string {
 	case text != "":
 		return text
 	case k.Counted == nil:
-		return "not counted"
+		return message.Phrase("cell-not-counted")
 	}
-	return "no verdict"
+	return message.Phrase("cell-no-verdict")
 }
 
 // abstained is why a limiter says nothing, and what would tell.
 func abstained(l *analysis.Limiter) string {
 	need := sentence(message.Text(l.Need))
 	if need != "" {
-		need = "To tell: " + need
+		need = message.Phrase("to-tell") + need
 	}
 	return strings.TrimSpace(message.Sentences(l.Why) + " " + need)
 }

@@ -12,24 +12,24 @@ import (
 // method writes how the numbers came about, so that a reader can repeat and
 // doubt them.
 func (d *doc) method(r *analysis.Result) {
-	d.line("### Commands")
+	d.heading(3, "commands")
 	d.commands(r)
-	d.line("### Overhead")
+	d.heading(3, "overhead")
 	d.overhead(r)
-	d.line("### Coverage of the counters")
+	d.heading(3, "coverage-of-counters")
 	d.coverage(r)
-	d.line("### Settings that profiling changed")
+	d.heading(3, "settings-that-profiling-changed")
 	d.deviations(r)
 	if len(r.Method.Annotation) > 0 {
-		d.line("### Annotation")
+		d.heading(3, "annotation")
 		d.list(textsOfNotes(r.Method.Annotation))
 	}
 	if len(r.Method.Ladder) > 0 {
-		d.line("### Replay modes tried")
+		d.heading(3, "replay-modes")
 		d.numbered(textsOfNotes(r.Method.Ladder))
 	}
 	if len(r.Method.Thresholds) > 0 {
-		d.line("### Thresholds of the verdicts")
+		d.heading(3, "thresholds")
 		items := make([]string, len(r.Method.Thresholds))
 		for i, f := range r.Method.Thresholds {
 			items[i] = prose(upperFirst(message.Text(f)))
@@ -37,12 +37,12 @@ func (d *doc) method(r *analysis.Result) {
 		d.list(items)
 	}
 	if len(r.Method.Assumptions) > 0 {
-		d.line("### Assumptions about the model's work")
+		d.heading(3, "assumptions-about-models-work")
 		d.list(textsOfNotes(r.Method.Assumptions))
 	}
-	d.line("### What could not be told")
+	d.heading(3, "what-could-not-be-told")
 	d.untold(r)
-	d.line("### Files")
+	d.heading(3, "files")
 	d.files(r)
 }
 
@@ -56,7 +56,7 @@ func textsOfNotes(notes []analysis.Note) []string {
 
 func (d *doc) commands(r *analysis.Result) {
 	if len(r.Method.Commands) == 0 {
-		d.line("%s%s", absent, d.note(missing(r, "The files were analyzed without the run that made them, so its commands are not known.")))
+		d.line("%s%s", absent, d.note(missing(r, message.Phrase("files-were-analyzed-without-run"))))
 		return
 	}
 	var b strings.Builder
@@ -93,17 +93,17 @@ func (d *doc) overhead(r *analysis.Result) {
 	if len(rows) > 0 {
 		writeView(d, StageView.only("stage", "clean_ms", "nsys_ms", "overhead"), rows)
 	} else {
-		d.line("Unprofiled against nsys: %s%s", absent, d.note(missing(r, "It needs the same stage timed without a profiler and under nsys.", withoutUnprofiled...)))
+		d.say("overhead-absent", absent, d.note(missing(r, message.Phrase("it-needs-same-stage-timed"), withoutUnprofiled...)))
 	}
 	if len(slowed) > 0 {
-		d.line("**Over %s in %s.** %s", percent(r.Method.OverheadLimit), strings.Join(slowed, ", "), strings.Join(next, " "))
+		d.say("overhead-over", percent(r.Method.OverheadLimit), strings.Join(slowed, ", "), strings.Join(next, " "))
 	}
 	var items []string
 	if s := r.Method.UnprofiledS; s > 0 {
-		items = append(items, "The whole program without a profiler: "+elapsed(s*1e9))
+		items = append(items, message.Phrase("whole-program-without-profiler")+elapsed(s*1e9))
 	}
 	if clock := message.Text(r.Method.Clock); clock != "" {
-		items = append(items, "Counters were taken under: "+prose(sentence(clock)))
+		items = append(items, message.Phrase("counters-were-taken-under")+prose(sentence(clock)))
 	}
 	d.list(items)
 }
@@ -111,40 +111,40 @@ func (d *doc) overhead(r *analysis.Result) {
 func (d *doc) coverage(r *analysis.Result) {
 	p := r.Method.Picked
 	if p == nil {
-		text := missing(r, "No choice of launches is recorded.", withoutCounters...)
+		text := missing(r, message.Phrase("no-choice-of-launches-is"), withoutCounters...)
 		if counted(r) > 0 {
-			d.line("%s of %s have counters; the choice was made outside of deepprof.", plural(counted(r), "kernel"), thousands(int64(len(r.Kernels))))
+			d.say("of-have-counters-choice-was", plural(counted(r), "kernel"), thousands(int64(len(r.Kernels))))
 			return
 		}
-		d.line("Counters: %s%s", absent, d.note(text))
+		d.say("counters-absent", absent, d.note(text))
 		return
 	}
-	g := newGrid("What", ">Value")
-	g.add("Groups of launches (kernel, grid, block)", thousands(int64(p.Groups)))
-	g.add("Chosen", thousands(int64(p.Chosen)))
+	g := newGrid("row-what", ">value")
+	g.add(message.Phrase("groups-of-launches-kernel-grid"), thousands(int64(p.Groups)))
+	g.add(message.Phrase("chosen"), thousands(int64(p.Chosen)))
 	counted := "Counted"
 	if p.Counted > p.Chosen {
-		counted += ", some along with the chosen"
+		counted += message.Phrase("some-along-with-chosen")
 	}
 	g.add(counted, thousands(int64(p.Counted)))
-	g.add("Coverage of GPU time in the chosen regions", percent(p.Coverage))
+	g.add(message.Phrase("coverage-of-gpu-time-in"), percent(p.Coverage))
 	for _, region := range p.ByRegion {
 		covered := percent(region.Coverage)
 		if region.Why != nil {
 			covered += d.note(message.Text(*region.Why))
 		}
-		g.add("of it in "+code(region.Region), covered)
+		g.add(message.Phrase("of-it-in")+code(region.Region), covered)
 	}
-	g.add("Coverage of all GPU time", percent(p.CoverageAll))
+	g.add(message.Phrase("coverage-of-all-gpu-time"), percent(p.CoverageAll))
 	if p.PredictedSec > 0 {
-		g.add("Predicted cost", elapsed(p.PredictedSec*1e9))
+		g.add(message.Phrase("predicted-cost"), elapsed(p.PredictedSec*1e9))
 	}
 	if p.ActualSec > 0 {
-		g.add("Actual cost", elapsed(p.ActualSec*1e9))
+		g.add(message.Phrase("actual-cost"), elapsed(p.ActualSec*1e9))
 	}
 	d.table(g)
-	d.uncounted("Left out for what they are (collectives and other kernels that wait for a peer, what patterns exclude, what lies outside the regions):", p.LeftOut)
-	d.uncounted("Cut off by a limit of the choice (`top_n`, `coverage`, `budget_s` of `pipeline.ncu.pick`):", p.CutOff)
+	d.uncounted(message.Phrase("left-out-for-what-they"), p.LeftOut)
+	d.uncounted(message.Phrase("cut-off-by-limit-of"), p.CutOff)
 }
 
 // uncounted lists launches without counters under their own heading.
@@ -168,7 +168,7 @@ func counted(r *analysis.Result) int {
 
 func (d *doc) deviations(r *analysis.Result) {
 	if len(r.Method.Deviations) == 0 {
-		d.line("None is recorded.")
+		d.say("none-is-recorded")
 		return
 	}
 	writeView(d, DeviationView, pointers(r.Method.Deviations))
@@ -177,7 +177,7 @@ func (d *doc) deviations(r *analysis.Result) {
 // untold lists what the result lacks.
 func (d *doc) untold(r *analysis.Result) {
 	if len(r.Missing) == 0 {
-		d.line("Nothing is recorded as missing.")
+		d.say("nothing-is-recorded-as-missing")
 	}
 	var items []string
 	for _, n := range r.Missing {
@@ -188,7 +188,7 @@ func (d *doc) untold(r *analysis.Result) {
 
 func (d *doc) files(r *analysis.Result) {
 	if len(r.Source.Files) == 0 {
-		d.line("The result names no input.")
+		d.say("result-names-no-input")
 		return
 	}
 	writeView(d, FileView, pointers(r.Source.Files))

@@ -18,16 +18,16 @@ const (
 // WriteOperators writes operators.md: the torch profiler's operators by their
 // total device time.
 func WriteOperators(w io.Writer, r *analysis.Result) error {
-	d := newDoc("Operators", r)
+	d := newDoc(message.Phrase("operators"), r)
 	if len(r.Operators) == 0 {
 		d.noOperators(r)
 		return d.writeTo(w, r)
 	}
 	d.profiled(r)
 	if r.OnlyCPU() {
-		d.line("From the torch profiler, sorted by self CPU time. **Total** includes the operators that an operator calls, so totals overlap and do not add up; **self** does.")
+		d.say("from-torch-profiler-sorted-by")
 	} else {
-		d.line("From the torch profiler, sorted by total device time, those without any by self CPU time. **Total** includes the operators that an operator calls, so totals overlap and do not add up; **self** does.")
+		d.say("from-torch-profiler-sorted-by-total")
 	}
 	d.operatorTable(r, newNames(r), listedOperators)
 	return d.writeTo(w, r)
@@ -41,7 +41,7 @@ func (d *doc) profiled(r *analysis.Result) {
 }
 
 func (d *doc) noOperators(r *analysis.Result) {
-	d.line("Operators: %s%s", absent, d.note(missing(r, "The torch profiler did not run, or the workload is not PyTorch; `pipeline.torch_profiler.enable=true` turns it on.", withoutOperators...)))
+	d.say("operators-absent", absent, d.note(missing(r, message.Phrase("torch-profiler-did-not-run"), withoutOperators...)))
 }
 
 // byTotal orders operators by total device time, then by the CPU time of their
@@ -59,11 +59,11 @@ func byTotal(ops []analysis.Operator) []*analysis.Operator {
 
 // onlyCPU is said of shares where no operator has device time.
 func (d *doc) onlyCPU(ops []analysis.Operator) string {
-	why := "the torch profiler attributes no device time to any operator"
+	why := message.Phrase("torch-profiler-attributes-no-device")
 	if same := ops[0].Why; !same.IsZero() && !slices.ContainsFunc(ops, func(o analysis.Operator) bool { return !o.Why.Equal(same) }) {
 		why = message.Text(same)
 	}
-	return d.note(prose("No operator has device time: " + sentence(why) + ""))
+	return d.note(prose(message.Phrase("no-operator-has-device-time") + sentence(why) + ""))
 }
 
 // operatorTable writes the operators that take most time.
@@ -73,14 +73,14 @@ func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 	v := shownAll(OperatorView.only("name", "shapes", "calls", "total_device_us", "self_device_us", "share", "self_cpu_us", "total_cpu_us", "limiter", "main_kernel", "module", "through", "why"))
 	switch {
 	case r.OnlyCPU():
-		d.line("Shares: %s%s", absent, d.onlyCPU(r.Operators))
+		d.say("shares-absent", absent, d.onlyCPU(r.Operators))
 	case !slices.ContainsFunc(all, func(o OperatorRow) bool { return o.Limiter != "" }):
 		v = v.without("limiter")
-		d.line("Limiter: %s%s", absent, d.note(missing(r, noLimiter(r.Operators), analysis.OperatorKernels)))
+		d.say("limiter-absent", absent, d.note(missing(r, noLimiter(r.Operators), analysis.OperatorKernels)))
 	}
 	writeView(d, v, rows)
 	if more := len(all) - len(rows); more > 0 {
-		d.line("%s more operators are in result.json.", thousands(int64(more)))
+		d.say("more-operators-are-in-result", thousands(int64(more)))
 	}
 }
 
@@ -88,10 +88,10 @@ func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 func noLimiter(ops []analysis.Operator) string {
 	for _, o := range ops {
 		if o.Limiter != nil && !o.Limiter.Why.IsZero() {
-			return prose("No operator has a limiter; of " + o.Name + ": " + sentence(message.Text(o.Limiter.Why)))
+			return prose(message.Phrase("no-operator-has-limiter-of") + o.Name + ": " + sentence(message.Text(o.Limiter.Why)))
 		}
 	}
-	return "The torch profiler names no kernel of these operators, or none of those was counted."
+	return message.Phrase("torch-profiler-names-no-kernel")
 }
 
 func linkName(n *names, k *analysis.OperatorKernel) string {

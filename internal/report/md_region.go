@@ -139,7 +139,7 @@ func reservedName(s string) bool {
 }
 
 func writeRegionIndex(w io.Writer, r *analysis.Result, index *RegionIndex) error {
-	d := newDoc("Counters by region", r)
+	d := newDoc(message.Phrase("counters-by-region"), r)
 	if len(r.Regions) == 0 {
 		d.noRegions(r)
 		return d.writeTo(w, r)
@@ -148,14 +148,14 @@ func writeRegionIndex(w io.Writer, r *analysis.Result, index *RegionIndex) error
 		d.ncuRegions(r)
 		return d.writeTo(w, r)
 	}
-	d.line("Counters of single launches, joined to the timeline and extrapolated over every launch of a region. Coverage is the share of the region's GPU time whose kernels were counted; a region without counters says why, and nothing is filled in.")
+	d.say("counters-of-single-launches-joined")
 	rows := make([]*regionLine, len(index.Regions))
 	for i, e := range index.Regions {
 		rows[i] = &regionLine{Region: r.Regions[i], folder: e.Folder}
 	}
 	writeView(d, shownAll(ResultRegionView.only("path", "process", "device", "instances", "kernel_ns", "self_kernel_ns", "kernels", "measured", "coverage", "own_coverage", "report")), rows)
 	if len(r.Method.Ladder) > 0 {
-		d.line("## Replay modes tried")
+		d.heading(2, "replay-modes")
 		var items []string
 		for _, n := range r.Method.Ladder {
 			items = append(items, noteText(n))
@@ -166,7 +166,7 @@ func writeRegionIndex(w io.Writer, r *analysis.Result, index *RegionIndex) error
 }
 
 func (d *doc) notCounted(g *analysis.Region) string {
-	return "not measured" + d.note(prose(sentence(whyNotCounted(g))))
+	return message.Phrase("not-measured") + d.note(prose(sentence(whyNotCounted(g))))
 }
 
 func whyNotCounted(g *analysis.Region) string {
@@ -174,9 +174,9 @@ func whyNotCounted(g *analysis.Region) string {
 	case g.Why != nil:
 		return message.Text(*g.Why)
 	case g.Kernels == 0:
-		return "it launched no kernel"
+		return message.Phrase("it-launched-no-kernel")
 	}
-	return "none of its launches was counted"
+	return message.Phrase("none-of-its-launches-was")
 }
 
 func writeRegion(w io.Writer, r *analysis.Result, n *names, index int) error {
@@ -191,24 +191,24 @@ func writeRegion(w io.Writer, r *analysis.Result, n *names, index int) error {
 		d.regionFacts(r, g)
 	}
 	if g.Split.WallNS > 0 {
-		d.line("## Where the time goes")
+		d.heading(2, "time")
 		d.splitTable([]namedSplit{{code(shorten(oneLine(g.Name), 40)), &g.Split}}, r.Python())
 	}
-	d.line("## Counters")
+	d.heading(2, "counters")
 	d.regionCounters(g)
 	d.rangeRoofline(g)
-	d.line("## Kernels")
+	d.heading(2, "kernels")
 	d.regionKernels(r, n, g)
 	d.nested(r, index)
 	return d.writeTo(w, r)
 }
 
 func (d *doc) regionFacts(r *analysis.Result, g *analysis.Region) {
-	t := newGrid("What", ">Inclusive", ">Exclusive of nested regions")
-	t.add("Kernel launches", thousands(g.Kernels), thousands(g.SelfKernels))
-	t.add("GPU time", elapsed(float64(g.KernelNS)), elapsed(float64(g.SelfNS)))
-	t.add("First to last GPU work, added up", elapsed(float64(g.ProjectedNS)), "")
-	t.add("Wall time, all instances", elapsed(float64(g.WallNS)), "")
+	t := newGrid("row-what", ">inclusive", ">exclusive-of-nested-regions")
+	t.add(message.Phrase("kernel-launches"), thousands(g.Kernels), thousands(g.SelfKernels))
+	t.add(message.Phrase("gpu-time"), elapsed(float64(g.KernelNS)), elapsed(float64(g.SelfNS)))
+	t.add(message.Phrase("first-to-last-gpu-work-added"), elapsed(float64(g.ProjectedNS)), "")
+	t.add(message.Phrase("wall-time-all-instances"), elapsed(float64(g.WallNS)), "")
 	t.add("Instances", thousands(g.Instances), "")
 	if g.Process != nil {
 		t.add("Process", fmt.Sprint(*g.Process), "")
@@ -217,12 +217,12 @@ func (d *doc) regionFacts(r *analysis.Result, g *analysis.Region) {
 		t.add("Device", fmt.Sprint(*g.Device), "")
 	}
 	d.table(t)
-	of := "all GPU time"
+	of := message.Phrase("all-gpu-time")
 	if r.Scope != nil {
-		of = "the GPU time of " + prose(message.Text(r.Scope.Name))
+		of = message.Phrase("gpu-time-of") + prose(message.Text(r.Scope.Name))
 	}
 	if r.HasTimeline() && g.Share != nil {
-		d.line("%s of %s. Limiter: %s.", percent(*g.Share), of, prose(cmp.Or(regionLimiter(g), absent)))
+		d.say("region-times-limiter", percent(*g.Share), of, prose(cmp.Or(regionLimiter(g), absent)))
 	}
 }
 
@@ -233,27 +233,27 @@ func (d *doc) regionCounters(g *analysis.Region) {
 	}
 	partial := ""
 	if g.Counters.Partial {
-		partial = " Sums are over the kernels that were counted; the others are not in them."
+		partial = message.Phrase("sums-are-over-kernels-that")
 	}
 	if len(g.Counters.Note) > 0 {
 		partial += " " + prose(upperFirst(sentence(message.Join(g.Counters.Note))))
 	} else {
-		partial += " They hold for the work as ncu replays it, by default with flushed caches, so traffic to memory may be more than in the program."
+		partial += message.Phrase("they-hold-for-work-as")
 	}
 	if x := g.Counters.Elsewhere; x != nil {
-		partial += fmt.Sprintf(" For %s of what is counted stand launches of the same kernel, grid and block that were not counted in this region.", percent(*x))
+		partial += message.Phrase("for-of-what-is-counted", percent(*x))
 	}
 	own := ""
 	if x := g.Counters.Exclusive; x != nil {
-		own = fmt.Sprintf(", and %s of that outside nested regions", percent(x.Coverage))
+		own = message.Phrase("and-of-that-outside-nested", percent(x.Coverage))
 	}
 	if g.Times == "ncu" {
-		d.line("Measured by %s; how much of the region that is, is not known without a timeline.%s", prose(replayLabel(g.Counters.Method)), partial)
+		d.say("measured-by-how-much-of", prose(replayLabel(g.Counters.Method)), partial)
 	} else {
-		d.line("Measured by %s; coverage %s of the region's GPU time%s.%s", prose(replayLabel(g.Counters.Method)), percent(g.Counters.Coverage), own, partial)
+		d.say("measured-by-coverage-of-regions", prose(replayLabel(g.Counters.Method)), percent(g.Counters.Coverage), own, partial)
 	}
 	if len(g.Counters.Metrics) == 0 {
-		d.line("The configuration shows no metric of regions.")
+		d.say("configuration-shows-no-metric-of")
 		return
 	}
 	writeView(d, RegionCounterView, regionCounters(g.Counters))
@@ -271,11 +271,11 @@ func upperFirst(s string) string {
 func replayLabel(method string) string {
 	switch method {
 	case "kernel":
-		return "single launches"
+		return message.Phrase("single-launches")
 	case "range":
-		return "range replay"
+		return message.Phrase("range-replay")
 	case "app-range":
-		return "application range replay"
+		return message.Phrase("application-range-replay")
 	}
 	return method
 }
@@ -283,11 +283,11 @@ func replayLabel(method string) string {
 func (d *doc) regionKernels(r *analysis.Result, n *names, g *analysis.Region) {
 	if len(g.Top) == 0 {
 		if g.Counters != nil && g.Counters.Method != "kernel" && g.Times == "ncu" {
-			d.line("Ranges were measured as a whole: the kernels in them are not known.")
+			d.say("ranges-were-measured-as-whole")
 		} else if g.Kernels == 0 {
-			d.line("It launched no kernel.")
+			d.say("note-launched-no-kernel")
 		} else {
-			d.line("The result lists none of its %s launches.", thousands(g.Kernels))
+			d.say("result-lists-none-of-its", thousands(g.Kernels))
 		}
 		return
 	}
@@ -301,13 +301,13 @@ func (d *doc) nested(r *analysis.Result, index int) {
 		if g.Parent != index || i == index {
 			continue
 		}
-		d.line("## Nested: %s", code(g.Name))
+		d.say("heading-nested", code(g.Name))
 		if g.Times == "ncu" {
 			d.ncuRegionFacts(r, g)
 			d.regionCounters(g)
 			continue
 		}
-		d.line("%s, %s of wall time, %s of GPU time in %s (%s outside its own nested regions).", many(g.Instances, "instance"), elapsed(float64(g.WallNS)),
+		d.say("of-wall-time-of-gpu", many(g.Instances, "instance"), elapsed(float64(g.WallNS)),
 			elapsed(float64(g.KernelNS)), launchCount(g.Kernels), elapsed(float64(g.SelfNS)))
 		d.regionCounters(g)
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 
 // WriteRegions writes regions.md: NVTX regions by the GPU time inside them.
 func WriteRegions(w io.Writer, r *analysis.Result) error {
-	d := newDoc("Regions", r)
+	d := newDoc(message.Phrase("regions"), r)
 	if len(r.Regions) == 0 {
 		d.noRegions(r)
 		return d.writeTo(w, r)
@@ -28,27 +29,27 @@ func WriteRegions(w io.Writer, r *analysis.Result) error {
 		return d.writeTo(w, r)
 	}
 	d.scope(r)
-	of, outside := "all GPU time", ""
+	of, outside := message.Phrase("all-gpu-time"), ""
 	if r.Scope != nil {
-		of, outside = "the GPU time in the scope", ", which reads outside for regions that are not in it"
+		of, outside = message.Phrase("gpu-time-in-scope"), message.Phrase("which-reads-outside-for-regions")
 	}
-	d.line("NVTX regions, sorted by GPU time. GPU time includes nested regions, so rows overlap; **own** leaves them out. Regions whose names differ by a number alone are one line, with # in its place. Shares are of %s (%s)%s. Limiter names what holds back most of the region's GPU time, or launch-bound where the GPU waits for the host more than it works.",
+	d.say("nvtx-regions-sorted-by-gpu",
 		of, elapsed(float64(partOf(r).kernel)), outside)
 	d.regionTable(r, listedRegions, together)
 	for _, by := range []struct {
 		title string
 		only  func(*regionLine) bool
 	}{
-		{"By process", func(g *regionLine) bool { return g.Process != nil && g.Device == nil }},
-		{"By device", func(g *regionLine) bool { return g.Device != nil }},
+		{message.Phrase("by-process"), func(g *regionLine) bool { return g.Process != nil && g.Device == nil }},
+		{message.Phrase("by-device"), func(g *regionLine) bool { return g.Device != nil }},
 	} {
 		if slices.ContainsFunc(regionLines(r), func(g regionLine) bool { return by.only(&g) }) {
 			d.line("## %s", by.title)
 			d.regionTable(r, listedRegions, by.only)
 		}
 	}
-	d.line("## Tree")
-	d.line("Wall time, GPU time and launches of each region, nested as the program nests them.")
+	d.heading(2, "regions-tree-title")
+	d.say("wall-time-gpu-time-and")
 	d.fenced(regionTree(r))
 	return d.writeTo(w, r)
 }
@@ -58,10 +59,10 @@ func together(g *regionLine) bool { return g.Process == nil && g.Device == nil }
 
 func (d *doc) noRegions(r *analysis.Result) {
 	if !r.HasTimeline() {
-		d.line("Regions: %s%s", absent, d.note(noTimeline(r, "There is no timeline.")))
+		d.say("regions-absent", absent, d.note(noTimeline(r, message.Phrase("there-is-no-timeline"))))
 		return
 	}
-	d.line("Regions: %s%s", absent, d.note(missing(r, "The timeline holds no NVTX ranges; mark the parts of the program with ranges, for example `torch.cuda.nvtx.range_push(\"prefill\")`.")))
+	d.say("regions-absent", absent, d.note(missing(r, message.Phrase("timeline-holds-no-nvtx-ranges"))))
 }
 
 // regionTable writes the regions that pass, by GPU time, then wall time.
@@ -75,7 +76,7 @@ func (d *doc) regionTable(r *analysis.Result, most int, only func(*regionLine) b
 	cut := max(0, len(rows)-most)
 	writeView(d, ResultRegionView, rows[:len(rows)-cut])
 	if cut > 0 {
-		d.line("%s more regions are in result.json.", thousands(int64(cut)))
+		d.say("more-regions-are-in-result", thousands(int64(cut)))
 	}
 }
 
@@ -121,11 +122,11 @@ func regionTree(r *analysis.Result) string {
 		if g.Kernels == 1 {
 			unit = "launch"
 		}
-		fmt.Fprintf(&b, "%s%s  %9s wall  %9s GPU  %7s %s\n", names[n], strings.Repeat(" ", width-utf8.RuneCountInString(names[n])),
+		fmt.Fprintf(&b, message.Phrase("region-tree-line"), names[n], strings.Repeat(" ", width-utf8.RuneCountInString(names[n])),
 			elapsed(float64(g.WallNS)), elapsed(float64(g.KernelNS)), thousands(g.Kernels), unit)
 	}
 	if cut > 0 {
-		fmt.Fprintf(&b, "and %s more\n", thousands(int64(cut)))
+		fmt.Fprintf(&b, message.Phrase("and-more-lines"), thousands(int64(cut)))
 	}
 	return b.String()
 }

@@ -18,23 +18,23 @@ func underNcuAlone(r *analysis.Result) bool {
 // ncuRegions writes regions that ncu alone tells of. Wall times, idle times and
 // shares are not known, and have no column.
 func (d *doc) ncuRegions(r *analysis.Result) {
-	d.line("There is no timeline: these are the NVTX ranges around what ncu counted. Ranges, launches and times are those under ncu; how much of the program that is, is not known.")
+	d.say("there-is-no-timeline-these")
 	writeView(d, NcuRegionView, pointers(regionLines(r)))
 }
 
 // ncuRegionFacts are the counts and times of a region under ncu.
 func (d *doc) ncuRegionFacts(r *analysis.Result, g *analysis.Region) {
-	t := newGrid("Under ncu", ">Inclusive", ">Exclusive of nested regions")
+	t := newGrid("under-ncu", ">inclusive", ">exclusive-of-nested-regions")
 	if g.Instances > 0 {
-		t.add("Ranges measured as a whole", thousands(g.Instances), "")
-		t.add("Their time", elapsed(float64(g.ProjectedNS)), "")
+		t.add(message.Phrase("ranges-measured-as-whole"), thousands(g.Instances), "")
+		t.add(message.Phrase("their-time"), elapsed(float64(g.ProjectedNS)), "")
 	}
 	if g.Kernels > 0 {
-		t.add("Counted launches", thousands(g.Kernels), thousands(g.SelfKernels))
-		t.add("Their time", elapsed(float64(g.KernelNS)), elapsed(float64(g.SelfNS)))
+		t.add(message.Phrase("counted-launches"), thousands(g.Kernels), thousands(g.SelfKernels))
+		t.add(message.Phrase("their-time"), elapsed(float64(g.KernelNS)), elapsed(float64(g.SelfNS)))
 	}
 	d.table(t)
-	d.line("Limiter: %s.", prose(cmp.Or(regionLimiter(g), absent)))
+	d.say("region-limiter", prose(cmp.Or(regionLimiter(g), absent)))
 }
 
 // rangeRoofline places a region that was measured as a whole on the roofline.
@@ -48,7 +48,7 @@ func (d *doc) rangeRoofline(g *analysis.Region) {
 	if len(g.Counters.Point) == 0 {
 		return
 	}
-	t := newGrid("Type", "Memory", ">FLOP per byte", ">FLOP/s", ">Of the roof")
+	t := newGrid("point-type", "environment-memory", ">flop-per-byte", ">point-rate-title", ">of-roof")
 	for _, p := range g.Counters.Point {
 		t.add(prose(p.DType), prose(p.Memory), fmt.Sprintf("%.3g", p.Intensity), measured(p.FLOPS, "flop/s"), percent(p.Attained))
 	}

@@ -18,45 +18,45 @@ import (
 // WriteReport writes report.md: everything that the performance engineer needs,
 // from the findings to how they were measured.
 func WriteReport(w io.Writer, r *analysis.Result) error {
-	d := newDoc(titled("Performance report", r), r)
+	d := newDoc(titled(message.Phrase("performance-report"), r), r)
 	d.about(r)
 	d.scope(r)
 	n := newNames(r)
 
-	d.line("## Findings")
+	d.heading(2, "findings")
 	d.findings(r, func(f *analysis.Finding) string { return message.Text(f.Fact) }, len(r.Findings))
 
-	d.line("## Environment")
+	d.heading(2, "environment")
 	d.environment(r)
 
-	d.line("## Aggregates")
+	d.heading(2, "aggregates-title")
 	d.aggregates(r)
 	d.totals(r)
 
-	d.line("## Per-stage timings")
+	d.heading(2, "per-stage-timings")
 	d.stages(r)
 
 	d.serving(r)
 	d.samples(r)
 	d.ranks(r)
 
-	d.line("## Where the time goes")
+	d.heading(2, "time")
 	d.whereTimeGoes(r)
 
-	d.line("## MFU and MBU")
-	d.line("Share of the GPU's peak that the stage reaches, for the arithmetic of the model (MFU), the arithmetic that the hardware executed (HFU) and memory traffic (MBU). Peaks are dense, that is without structured sparsity.")
+	d.heading(2, "use-short")
+	d.say("share-of-gpus-peak-that")
 	d.use(r)
 	d.clocks(r)
 	d.modelWork(r)
 
-	d.line("## Roofline")
+	d.heading(2, "roofline")
 	d.peaks(r)
 	if len(r.Roofline.Points) > 0 {
-		d.line("![Roofline: each counted kernel against the roofs](roofline.svg)")
+		d.say("roofline-each-counted-kernel-against")
 		d.line("Points: [roofline.csv](roofline.csv). %s.", upperFirst(roofsLegend))
 	}
 
-	d.line("## Top operators")
+	d.heading(2, "top-operators")
 	if len(r.Operators) == 0 {
 		d.noOperators(r)
 	} else {
@@ -65,28 +65,28 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 		d.line("All: [operators.md](operators.md).")
 	}
 
-	d.line("## Top kernels")
+	d.heading(2, "top-kernels")
 	if len(r.Kernels) == 0 {
-		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", withoutKernels...)))
+		d.say("no-kernels", d.note(missing(r, message.Phrase("nothing-that-was-captured-holds"), withoutKernels...)))
 	} else {
 		d.kernelTable(r, n, topKernels)
-		d.line("All, with the counters behind each verdict: [kernels.md](kernels.md).")
+		d.say("all-with-counters-behind-each")
 	}
 
-	d.line("## Regions")
+	d.heading(2, "regions")
 	if len(r.Regions) == 0 {
 		d.noRegions(r)
 	} else if underNcuAlone(r) {
 		d.ncuRegions(r)
 	} else {
 		d.regionTable(r, topRegions, together)
-		d.line("All, with their nesting: [regions.md](regions.md).")
+		d.say("all-with-their-nesting-regions")
 	}
 
-	d.line("## Opportunities")
+	d.heading(2, "opportunities")
 	d.opportunities(r, n)
 
-	d.line("## How it was measured")
+	d.heading(2, "method")
 	d.method(r)
 	return d.writeTo(w, r)
 }
@@ -119,7 +119,7 @@ func (d *doc) warned(r *analysis.Result) {
 	for i, n := range list {
 		refs[i] = d.remark(n)
 	}
-	d.line("**%s** to know before trusting the numbers: %s", plural(len(list), "warning"), strings.Join(refs, " "))
+	d.say("to-know-before-trusting-numbers", plural(len(list), "warning"), strings.Join(refs, " "))
 }
 
 // workloadName names what ran: the model, the command, or the file that holds
@@ -158,7 +158,7 @@ func subject(r *analysis.Result) string {
 		}
 		text += r.Environment.GPUs[0].Name
 		if more := len(r.Environment.GPUs) - 1; more > 0 {
-			text += fmt.Sprintf(" and %s", plural(more, "other GPU"))
+			text += fmt.Sprintf(" and %s", plural(more, message.Phrase("other-gpu")))
 		}
 	}
 	return text
@@ -190,7 +190,7 @@ func plural(n int, what string) string {
 // findings writes what matters most, as a numbered list.
 func (d *doc) findings(r *analysis.Result, text func(*analysis.Finding) string, most int) {
 	if len(r.Findings) == 0 {
-		d.line("The analysis makes no finding.%s", d.note(missing(r, "What was captured supports no statement about where time could be saved.", slices.Concat(withoutTimeline, []fact.Code{analysis.NoKernels}, withoutCounters)...)))
+		d.say("analysis-makes-no-finding", d.note(missing(r, message.Phrase("what-was-captured-supports-no"), slices.Concat(withoutTimeline, []fact.Code{analysis.NoKernels}, withoutCounters)...)))
 		return
 	}
 	var items []string
@@ -211,10 +211,10 @@ func (d *doc) modelWork(r *analysis.Result) {
 			parts = append(parts, rate(*s.FLOPs, "flop"))
 		}
 		if s.Bytes != nil {
-			parts = append(parts, rate(*s.Bytes, "byte")+" of memory traffic")
+			parts = append(parts, rate(*s.Bytes, "byte")+message.Phrase("of-memory-traffic"))
 		}
 		if len(parts) > 0 {
-			items = append(items, fmt.Sprintf("One pass of %s takes %s by analysis of the model.", code(s.Name), strings.Join(parts, " and ")))
+			items = append(items, message.Phrase("one-pass-of-takes-by", code(s.Name), strings.Join(parts, " and ")))
 		}
 	}
 	d.list(items)
@@ -223,11 +223,11 @@ func (d *doc) modelWork(r *analysis.Result) {
 // opportunities writes changes with the most that each can save.
 func (d *doc) opportunities(r *analysis.Result, n *names) {
 	if len(r.Opportunities) == 0 {
-		d.line("None found.%s", d.note(missing(r, "Nothing that was captured points to a change that would save time.", withoutCounters...)))
+		d.say("none-found", d.note(missing(r, message.Phrase("nothing-that-was-captured-points"), withoutCounters...)))
 		return
 	}
 	whole := partOf(r).name
-	d.line("Ranked by seconds of %s%s. Each is an upper bound under its own assumption, unless it is called an estimate; they overlap, so they do not add up.", prose(whole), heldAgainst(r))
+	d.say("ranked-by-seconds-of-each", prose(whole), heldAgainst(r))
 	writeView(d, OpportunityView, opportunityLines(r))
 	for i := range r.Opportunities {
 		d.opportunity(r, n, i)
@@ -242,14 +242,20 @@ func boundOf(o *analysis.Opportunity) string {
 	return "bound"
 }
 
-// timesOf are the runs whose times opportunities are held against.
-var timesOf = map[string]string{"clean": "clean", "nsys": "under nsys"}
+// timesOf names the run whose times opportunities are held against; "" where there
+// is none.
+func timesOf(times string) string {
+	if times == "" {
+		return ""
+	}
+	return message.Label("times-of", times)
+}
 
 // heldAgainst says of which run the times of all opportunities are, where it is
 // one.
 func heldAgainst(r *analysis.Result) string {
-	first := timesOf[r.Opportunities[0].Times]
-	if first == "" || slices.ContainsFunc(r.Opportunities, func(o analysis.Opportunity) bool { return timesOf[o.Times] != first }) {
+	first := timesOf(r.Opportunities[0].Times)
+	if first == "" || slices.ContainsFunc(r.Opportunities, func(o analysis.Opportunity) bool { return timesOf(o.Times) != first }) {
 		return ""
 	}
 	return ", " + first
@@ -257,7 +263,7 @@ func heldAgainst(r *analysis.Result) string {
 
 // savedOf is the time that a saving is held against.
 func savedOf(o *analysis.Opportunity) string {
-	when := timesOf[o.Times]
+	when := timesOf(o.Times)
 	if o.OfNS <= 0 || when == "" {
 		return ""
 	}
@@ -267,20 +273,20 @@ func savedOf(o *analysis.Opportunity) string {
 func (d *doc) opportunity(r *analysis.Result, n *names, i int) {
 	o := &r.Opportunities[i]
 	d.line("### %d. %s", i+1, prose(message.Text(o.Title)))
-	bound := "Upper bound: "
+	bound := message.Phrase("upper-bound")
 	if o.Estimated {
 		bound = "Estimate: "
 	}
 	bound += elapsed(o.Seconds*1e9) + savedOf(o)
 	if o.Speedup >= 1 {
-		bound += fmt.Sprintf("; %s would be %sx as fast (Amdahl)", prose(partOf(r).name), speedup(o.Speedup))
+		bound += message.Phrase("would-be-x-as-fast", prose(partOf(r).name), speedup(o.Speedup))
 	}
 	items := []string{bound}
 	if o.Estimate != nil {
-		items = append(items, "Likely: about "+elapsed(*o.Estimate*1e9))
+		items = append(items, message.Phrase("likely-about")+elapsed(*o.Estimate*1e9))
 	}
 	if len(o.How) > 0 {
-		items = append(items, "What to do: "+prose(message.Sentences(o.How)))
+		items = append(items, message.Phrase("what-to-do")+prose(message.Sentences(o.How)))
 	}
 	if len(o.Evidence) > 0 {
 		items = append(items, "Evidence: "+evidence(o.Evidence))
@@ -305,7 +311,7 @@ func kernelRefs(n *names, ids []string, most int) string {
 		}
 	}
 	if more := len(ids) - most; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
+		parts = append(parts, message.Phrase("and-more-items", more))
 	}
 	return strings.Join(parts, ", ")
 }

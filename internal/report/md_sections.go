@@ -15,10 +15,10 @@ import (
 // environment writes the machine and what ran on it.
 func (d *doc) environment(r *analysis.Result) {
 	e := &r.Environment
-	g := newGrid("What", "Value")
+	g := newGrid("row-what", "value")
 	row := func(name, value string, id string) {
 		if value == "" {
-			g.add(name, absent+d.note(missing(r, "The captures do not hold it.")))
+			g.add(name, absent+d.note(missing(r, message.Phrase("captures-do-not-hold-it"))))
 			return
 		}
 		g.add(name, prose(value))
@@ -31,9 +31,9 @@ func (d *doc) environment(r *analysis.Result) {
 	}
 	row("Driver", e.Driver, "driver")
 	row("CUDA", e.CUDA, "cuda")
-	row("Nsight Systems", e.Nsys, "no-timeline")
-	row("Nsight Compute", e.Ncu, "no-counters")
-	for _, f := range []analysis.Fact{{Name: "CPU", Value: e.CPU}, {Name: "Operating system", Value: e.OS}, {Name: "Host", Value: e.Host}} {
+	row(message.Phrase("environment-nsys"), e.Nsys, "no-timeline")
+	row(message.Phrase("environment-ncu"), e.Ncu, "no-counters")
+	for _, f := range []analysis.Fact{{Name: "CPU", Value: e.CPU}, {Name: message.Phrase("operating-system"), Value: e.OS}, {Name: "Host", Value: e.Host}} {
 		if f.Value != "" {
 			g.add(f.Name, prose(f.Value))
 		}
@@ -43,13 +43,13 @@ func (d *doc) environment(r *analysis.Result) {
 	}
 	w := &r.Workload
 	if w.Model != nil {
-		g.add("Model", prose(modelText(w.Model)))
+		g.add(message.Phrase("environment-model"), prose(modelText(w.Model)))
 	}
 	for _, f := range w.Shape {
 		g.add(prose(factName(message.Label("shape", f.Name))), prose(f.Value))
 	}
 	if c := ranCommand(r); len(c) > 0 {
-		g.add("Command", code(shellescape.QuoteCommand(c)))
+		g.add(message.Phrase("environment-command"), code(shellescape.QuoteCommand(c)))
 	}
 	d.table(g)
 }
@@ -72,7 +72,7 @@ func gpuText(g *analysis.GPU) string {
 		parts = append(parts, g.Chip)
 	}
 	if g.Compute != "" {
-		parts = append(parts, "compute capability "+g.Compute)
+		parts = append(parts, message.Phrase("compute-capability")+g.Compute)
 	}
 	if g.SMs > 0 {
 		parts = append(parts, fmt.Sprintf("%d SMs", g.SMs))
@@ -93,11 +93,11 @@ func modelText(m *analysis.Model) string {
 	add("%s", m.Name, m.Name == "")
 	add("%s", m.Family, m.Family == "" || m.Family == m.Name)
 	add("%s parameters", Parameters(m.Parameters), m.Parameters == 0)
-	add("%s of weights", byteSize(m.WeightsBytes), m.WeightsBytes == 0)
+	add(message.Phrase("of-weights"), byteSize(m.WeightsBytes), m.WeightsBytes == 0)
 	add("%d layers", m.Layers, m.Layers == 0)
 	add("%s", m.DType, m.DType == "")
 	add("attention %s", m.Attention, m.Attention == "")
-	add("KV cache %s", m.KVCache, m.KVCache == "")
+	add(message.Phrase("kv-cache"), m.KVCache, m.KVCache == "")
 	return strings.Join(parts, ", ")
 }
 
@@ -110,8 +110,8 @@ func Parameters(n int64) string {
 // they differ.
 func (d *doc) clocks(r *analysis.Result) {
 	if c := r.Roofline.Clocks; c != nil {
-		d.line("The peak of MFU is at %s: what the GPU could do at most. The table of the roofline gives the same limit at %s, because each counted kernel is held against what was possible while it was counted.",
-			prose(whichClock(&c.Peak, "the highest clock of the device")), prose(whichClock(&c.Roof, "the clock at which ncu counted")))
+		d.say("peak-of-mfu-is-at",
+			prose(whichClock(&c.Peak, message.Phrase("highest-clock"))), prose(whichClock(&c.Roof, message.Phrase("counted-clock"))))
 	}
 }
 
@@ -124,7 +124,7 @@ func whichClock(p *analysis.Peak, otherwise string) string {
 
 // whyUnused is why nothing is known of how much of the GPU a stage uses.
 func whyUnused(r *analysis.Result) string {
-	return whyMissing(r, "it needs the work of the model, or counters, and the time of the stage", slices.Concat(withoutCounters, withoutTimeline)...)
+	return whyMissing(r, message.Phrase("it-needs-work-of-model"), slices.Concat(withoutCounters, withoutTimeline)...)
 }
 
 // use writes MFU, HFU and MBU of the stages.
@@ -164,9 +164,9 @@ func (d *doc) peaks(r *analysis.Result) {
 	if len(r.Roofline.Roofs) == 0 {
 		why := prose(sentence(message.Text(r.Roofline.Why)))
 		if why == "" {
-			why = missing(r, "It needs counters that hold the peaks of this chip.", withoutCounters...)
+			why = missing(r, message.Phrase("it-needs-counters-that-hold"), withoutCounters...)
 		}
-		d.line("Roofline: %s%s", absent, d.note(why))
+		d.say("roofline-absent", absent, d.note(why))
 		return
 	}
 	writeView(d, RoofView, pointers(r.Roofline.Roofs))

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // serving writes what the clients of a server saw, and its steps. It writes
@@ -13,11 +14,11 @@ func (d *doc) serving(r *analysis.Result) {
 	if s == nil {
 		return
 	}
-	d.line("## Requests")
-	d.line("What clients saw in each window: `unprofiled` is a start without nsys, in `idle` windows the session collects nothing. `deepprof show requests` has all numbers.")
+	d.heading(2, "requests")
+	d.say("what-clients-saw-in-each")
 	writeView(d, RequestView.without("seconds"), pointers(clientWindows(s.Windows)))
-	d.servingCost("Collecting costs", s.Collecting, "against idle windows")
-	d.servingCost("The session itself costs", s.Session, "against a start without nsys")
+	d.servingCost(message.Phrase("collecting-costs"), s.Collecting, message.Phrase("against-idle-windows"))
+	d.servingCost(message.Phrase("session-itself-costs"), s.Session, message.Phrase("against-start-without-nsys"))
 	d.servingSteps(s)
 }
 
@@ -26,12 +27,12 @@ func (d *doc) servingCost(what string, c *analysis.ServingCost, against string) 
 		return
 	}
 	if c.Throughput != nil {
-		d.line("%s %.1f %% of the throughput, %s.", what, 100**c.Throughput, against)
+		d.say("percent-of-throughput", what, 100**c.Throughput, against)
 	} else {
-		d.line("Throughput is not compared %s: windows of one kind differ by more than a quarter, because requests come in waves. Longer windows, or lengths that vary, even them out.", against)
+		d.say("throughput-is-not-compared-windows", against)
 	}
 	if c.PerToken != nil {
-		d.line("%s %+.1f %% of the median time between tokens, %s.", what, 100**c.PerToken, against)
+		d.say("percent-of-median-time-between", what, 100**c.PerToken, against)
 	}
 }
 

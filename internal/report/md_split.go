@@ -34,16 +34,16 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 		known = append(known, namedSplit{"scope", s.Split})
 	}
 	if whole {
-		known = append(known, namedSplit{"whole timeline", r.Totals.Split})
+		known = append(known, namedSplit{message.Phrase("row-whole-timeline"), r.Totals.Split})
 	}
 	if len(known) == 0 {
-		d.line("Busy and idle time: %s%s", absent, d.note(missing(r, "There is no timeline, so it is not known when the GPU worked and when it waited.", withoutTimeline...)))
+		d.say("busy-and-idle-absent", absent, d.note(missing(r, message.Phrase("there-is-no-timeline-so-it"), withoutTimeline...)))
 		return
 	}
 	d.list(bound)
-	d.line("Wall time of all passes in the timeline. Time in which a kernel runs is divided by kernel category (work that ran at the same time is shared out), time in which none runs by its cause, copies among them; the times add up to the wall time, and each share is rounded by itself. \"GPU busy\" elsewhere counts copies as work.")
+	d.say("wall-time-of-all-passes")
 	if slices.ContainsFunc(r.Stages, func(s analysis.Stage) bool { return s.RangeMS != nil }) {
-		d.line("These are times of the NVTX ranges under nsys. *Per-stage timings* gives those by the session's own clock, which leave out what the program does around its marks.")
+		d.say("these-are-times-of-nvtx")
 	}
 	for ; len(known) > 0; known = known[min(len(known), widestSplit):] {
 		d.splitTable(known[:min(len(known), widestSplit)], r.Python())
@@ -53,14 +53,14 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 // launchBound says that a stage or region waits for the CPU, and what that costs
 // at most.
 func launchBound(name string, s *analysis.Split, gain string) string {
-	text := fmt.Sprintf("**%s is launch-bound**: under nsys the GPU waits for the CPU to launch work %s of the time and works %s of it, so faster kernels alone will not help.",
+	text := message.Phrase("is-launch-bound-under-nsys",
 		code(name), orAbsent(s.HostShare), orAbsent(s.BusyShare))
 	if s.LaunchNS > 0 {
 		if host := idlePart(s, "host"); host > 0 {
-			text += fmt.Sprintf(" %s of that are long stretches of host code without a CUDA call.", elapsed(float64(host)))
+			text += message.Phrase("of-that-are-long-stretches", elapsed(float64(host)))
 		}
 		if gain != "" {
-			text += " Closing the launch gaps could save at most " + gain + "."
+			text += message.Phrase("closing-launch-gaps-could-save") + gain + "."
 		}
 	}
 	return text
@@ -118,7 +118,7 @@ type splitPart struct {
 // splitTable writes the parts of a few stages side by side.
 func (d *doc) splitTable(stages []namedSplit, python bool) {
 	splits := make([]*analysis.Split, len(stages))
-	heads := []string{"Part"}
+	g := newGrid("part")
 	for i, s := range stages {
 		splits[i] = s.split
 	}
@@ -131,9 +131,9 @@ func (d *doc) splitTable(stages []namedSplit, python bool) {
 		}
 		var unit string
 		unit, cells[i] = times(ns)
-		heads = append(heads, fmt.Sprintf(">%s (%s)", s.name, unit), ">%")
+		g.column(fmt.Sprintf("%s (%s)", s.name, unit), true)
+		g.column("%", true)
 	}
-	g := newGrid(heads...)
 	for r, row := range rows {
 		line := []string{row.label}
 		for i := range stages {
@@ -160,17 +160,17 @@ func splitRows(splits []*analysis.Split, python bool) []splitRow {
 		}
 		return row
 	}
-	rows := append(busy, sum("A kernel runs", func(s *analysis.Split) splitPart { return splitPart{s.BusyNS, s.BusyShare} }))
+	rows := append(busy, sum(message.Phrase("kernel-runs"), func(s *analysis.Split) splitPart { return splitPart{s.BusyNS, s.BusyShare} }))
 	for _, row := range idle {
 		row.label = "idle: " + row.label
 		rows = append(rows, row)
 	}
-	none := "No kernel runs"
+	none := message.Phrase("no-kernel-runs")
 	if slices.ContainsFunc(splits, func(s *analysis.Split) bool { return idlePart(s, "others") > 0 }) {
-		none = "No kernel of its own runs"
+		none = message.Phrase("no-kernel-of-its-own")
 	}
 	rows = append(rows, sum(none, func(s *analysis.Split) splitPart { return splitPart{s.IdleNS, s.IdleShare} }))
-	return append(rows, sum("Wall time", func(s *analysis.Split) splitPart { return splitPart{s.WallNS, new(1.0)} }))
+	return append(rows, sum(message.Phrase("wall-time-row"), func(s *analysis.Split) splitPart { return splitPart{s.WallNS, new(1.0)} }))
 }
 
 // partRows collects the parts of all splits by ID, those with most time in any

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -34,7 +33,7 @@ func lighter(r *analysis.Result, s *analysis.Stage) string {
 	if n := overheadWarning(r, s); n != nil {
 		return message.Next(n.Fact)
 	}
-	return "go by the times of the unprofiled run"
+	return message.Phrase("go-by-times-of-unprofiled")
 }
 
 // slowed says that the timeline slowed a stage too much, and what to do.
@@ -42,13 +41,13 @@ func slowed(r *analysis.Result, s *analysis.Stage) string {
 	if n := overheadWarning(r, s); n != nil {
 		return withNext(n.Fact)
 	}
-	return "over " + percent(r.Method.OverheadLimit) + ": the timeline of " + s.Name + " is much slower than the program alone. " + upperFirst(sentence(lighter(r, s)))
+	return "over " + percent(r.Method.OverheadLimit) + message.Phrase("timeline-of") + s.Name + message.Phrase("is-much-slower-than-program") + upperFirst(sentence(lighter(r, s)))
 }
 
 // stages writes the time of each stage, clean and under nsys.
 func (d *doc) stages(r *analysis.Result) {
 	if len(r.Stages) == 0 {
-		d.line("Stages: %s%s", absent, d.note(missing(r, "Neither a timeline nor the times of the workload tell where a stage begins and ends.", append(withoutTimeline[:3:3], analysis.NoKernels)...)))
+		d.say("stages-absent", absent, d.note(missing(r, message.Phrase("neither-timeline-nor-times-of"), append(withoutTimeline[:3:3], analysis.NoKernels)...)))
 		return
 	}
 	rows := make([]*StageRow, len(r.Stages))
@@ -64,7 +63,7 @@ func (d *doc) stages(r *analysis.Result) {
 func names3(list []string) string {
 	text := strings.Join(list[:min(len(list), 3)], ", ")
 	if more := len(list) - 3; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+		text += message.Phrase("and-more-names", more)
 	}
 	return text
 }
@@ -91,9 +90,9 @@ func (d *doc) subStages(r *analysis.Result) {
 		}
 		when := ""
 		if s.CleanMS == nil {
-			when = " under nsys"
+			when = message.Phrase("under-nsys-end")
 		}
-		items = append(items, fmt.Sprintf("%s includes %s%s. They are parts of it and are not added to it.", code(s.Name), strings.Join(parts, ", "), when))
+		items = append(items, message.Phrase("includes-they-are-parts-of", code(s.Name), strings.Join(parts, ", "), when))
 	}
 	d.list(items)
 }

@@ -19,42 +19,42 @@ const (
 // WriteStakeholder writes stakeholder_summary.md: one page for readers who do
 // not know GPUs.
 func WriteStakeholder(w io.Writer, r *analysis.Result) error {
-	d := newDoc(titled("Summary", r), r)
+	d := newDoc(titled(message.Phrase("plain-title"), r), r)
 	if text := subject(r); text != "" {
-		d.line("What was measured: %s.", prose(text))
+		d.say("what-was-measured", prose(text))
 	}
 	d.scope(r)
 	if len(r.Findings) > 0 {
-		d.line("**In short:** %s", prose(sentence(plainText(&r.Findings[0]))))
+		d.say("in-short", prose(sentence(plainText(&r.Findings[0]))))
 	}
 	d.warned(r)
 
-	d.line("## Environment")
+	d.heading(2, "environment")
 	d.environment(r)
 
-	d.line("## Aggregates")
+	d.heading(2, "aggregates-title")
 	d.plainAggregates(r)
 
-	d.line("## Per-Stage Timings")
+	d.heading(2, "plain-stage-timings")
 	d.plainStages(r)
 
-	d.line("## MFU")
+	d.heading(2, "mfu")
 	d.plainMFU(r)
 
-	d.line("## Top Operators")
+	d.heading(2, "plain-top-operators")
 	d.plainOperators(r)
 
-	d.line("## Top Kernels")
+	d.heading(2, "plain-top-kernels")
 	d.plainKernels(r)
 
-	d.line("## Findings")
+	d.heading(2, "findings")
 	d.findings(r, plainText, pageFindings)
 	told := slices.ContainsFunc(r.Findings[:min(len(r.Findings), pageFindings)], func(f analysis.Finding) bool { return f.Code == "first-saving" })
 	if len(r.Opportunities) > 0 && !told {
 		o := &r.Opportunities[0]
-		d.line("The largest possible saving: %s, at most %s%s.", prose(message.Short(o.Title)), elapsed(o.Seconds*1e9)+savedOf(o), ofRun(r, o.Speedup))
+		d.say("largest-possible-saving-at-most", prose(message.Short(o.Title)), elapsed(o.Seconds*1e9)+savedOf(o), ofRun(r, o.Speedup))
 	}
-	d.line("Numbers with their evidence: [report.md](report.md).")
+	d.say("numbers-with-their-evidence-report")
 	return d.writeTo(w, r)
 }
 
@@ -79,7 +79,7 @@ func lowerFirst(s string) string {
 }
 
 func (d *doc) plainAggregates(r *analysis.Result) {
-	g := newGrid("Measure", ">Value", "Meaning")
+	g := newGrid("measure", ">value", "meaning")
 	for i := range r.Totals.Aggregates {
 		a := &r.Totals.Aggregates[i]
 		unit, values := aggregateValues(a, a.Mean, a.Std)
@@ -87,32 +87,32 @@ func (d *doc) plainAggregates(r *analysis.Result) {
 		if a.N > 1 {
 			value = spread(values[0], values[1], prose(unit))
 		}
-		g.add(prose(aggregateLabel(a)), value, fmt.Sprintf("mean of %s without a profiler", plural(a.N, aggregateOf(a))))
+		g.add(prose(aggregateLabel(a)), value, message.Phrase("mean-of-without-profiler", plural(a.N, aggregateOf(a))))
 	}
 	if len(r.Totals.Aggregates) == 0 {
-		g.add("Times without a profiler", absent+d.note(missing(r, "There was no run without a profiler, so times of the workload alone are not known.", withoutUnprofiled...)), "")
+		g.add(message.Phrase("times-without-profiler"), absent+d.note(missing(r, message.Phrase("there-was-no-run-without"), withoutUnprofiled...)), "")
 	}
 	p := partOf(r)
 	if r.HasTimeline() && p.wall > 0 {
-		what := "under the profiler, from first to last event"
+		what := message.Phrase("under-profiler-from-first-to")
 		if r.Scope != nil {
-			what = fmt.Sprintf("under the profiler, in %s; the whole recording takes %s", prose(p.name), elapsed(float64(r.Totals.WallNS)))
+			what = message.Phrase("under-profiler-in-whole-recording", prose(p.name), elapsed(float64(r.Totals.WallNS)))
 		}
-		g.add("Time observed", elapsed(float64(p.wall)), what)
-		g.add("GPU at work", orAbsent(p.busy), "share of the time observed in which the GPU computed or copied")
+		g.add(message.Phrase("time-observed"), elapsed(float64(p.wall)), what)
+		g.add(message.Phrase("gpu-at-work"), orAbsent(p.busy), message.Phrase("share-of-time-observed-in"))
 	} else {
-		g.add("GPU at work", absent+d.note(noTimeline(r, "There is no timeline, so idle time is not known.")), "")
+		g.add(message.Phrase("gpu-at-work"), absent+d.note(noTimeline(r, message.Phrase("there-is-no-timeline-so-idle"))), "")
 	}
 	if !r.HasTimeline() {
-		g.add("Kernels launched", absent+d.note(noTimeline(r, "There is no timeline, so launches are not known.")), "")
+		g.add(message.Phrase("kernels-launched"), absent+d.note(noTimeline(r, message.Phrase("there-is-no-timeline-so-launches"))), "")
 		d.table(g)
 		return
 	}
-	what := fmt.Sprintf("programs started on the GPU, %s different ones", thousands(p.kernelNames))
+	what := message.Phrase("programs-started-on-gpu-different", thousands(p.kernelNames))
 	if p.outsideCalls > 0 {
-		what += fmt.Sprintf("; %s more outside, such as loading and warm-up, are not counted", thousands(p.outsideCalls))
+		what += message.Phrase("more-outside-such-as-loading", thousands(p.outsideCalls))
 	}
-	g.add("Kernels launched", thousands(p.launches), what)
+	g.add(message.Phrase("kernels-launched"), thousands(p.launches), what)
 	d.table(g)
 }
 
@@ -121,7 +121,7 @@ func (d *doc) plainStages(r *analysis.Result) {
 		d.stages(r)
 		return
 	}
-	g := newGrid("Stage", ">Mean time per pass", ">Of which the GPU computes", ">Under the profiler, mean per pass", "What holds it up")
+	g := newGrid("stage", ">mean-time-per-pass", ">of-which-gpu-computes", ">under-profiler-mean-per-pass", "what-holds-it-up")
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		row := stageRow(r, s)
@@ -137,7 +137,7 @@ func (d *doc) plainStages(r *analysis.Result) {
 		case s.CleanBusy != nil:
 			busy = percent(*s.CleanBusy)
 		case s.Split.BusyShare != nil:
-			busy = percent(*s.Split.BusyShare) + d.note("Of the stage under the profiler, with starting and synchronizing: what share it is without one is not known.")
+			busy = percent(*s.Split.BusyShare) + d.note(message.Phrase("of-stage-under-profiler-with"))
 		}
 		g.add(code(s.Name), clean, busy, nsys, d.holdUp(r, s))
 	}
@@ -149,23 +149,23 @@ func (d *doc) plainStages(r *analysis.Result) {
 func (d *doc) holdUp(r *analysis.Result, s *analysis.Stage) string {
 	switch {
 	case s.Split.WallNS <= 0 && s.NsysMS != nil:
-		return absent + d.note(missing(r, "The timeline of this stage has no work of a GPU.", analysis.NoKernels))
+		return absent + d.note(missing(r, message.Phrase("timeline-of-this-stage-has"), analysis.NoKernels))
 	case s.Split.WallNS <= 0:
-		return absent + d.note(missing(r, "There is no timeline of this stage.", withoutTimeline...))
+		return absent + d.note(missing(r, message.Phrase("there-is-no-timeline-of"), withoutTimeline...))
 	}
 	switch l := s.Split.Limiter; {
 	case l.Kind == analysis.TimeLaunch:
-		return "the CPU cannot hand out work fast enough"
+		return message.Phrase("cpu-cannot-hand-out-work")
 	case l.Kind == analysis.TimeIdle:
-		return "no kernel runs: " + prose(lowerFirst(message.Part(l.Part, "")))
+		return message.Phrase("no-kernel-runs-because") + prose(lowerFirst(message.Part(l.Part, "")))
 	case l.Part != "":
-		return "the GPU's work, mostly " + prose(lowerFirst(message.Part(l.Part, l.Label)))
+		return message.Phrase("gpus-work-mostly") + prose(lowerFirst(message.Part(l.Part, l.Label)))
 	}
-	return "the GPU's work"
+	return message.Phrase("gpus-work")
 }
 
 func (d *doc) plainMFU(r *analysis.Result) {
-	d.line("How much of what the GPU can do at most is used: its arithmetic and its memory bandwidth (MBU). MFU counts the arithmetic that the model needs, HFU, from counters, what the GPU executed.")
+	d.say("how-much-of-what-gpu")
 	d.use(r, "stage", "measure", "from", "value", "peak", "peak_of", "clock")
 }
 
@@ -178,25 +178,25 @@ func (d *doc) plainOperators(r *analysis.Result) {
 	v := OperatorView.only("name", "calls", "self_device_us", "share", "total_device_us")
 	switch {
 	case r.OnlyCPU():
-		d.line("GPU time: %s%s", absent, d.onlyCPU(r.Operators))
+		d.say("gpu-time-absent", absent, d.onlyCPU(r.Operators))
 		v = OperatorView.only("name", "calls", "self_cpu_us", "total_cpu_us")
 	default:
 		rows = slices.DeleteFunc(rows, func(o OperatorRow) bool { return o.SelfDeviceUS <= 0 })
 		slices.SortStableFunc(rows, func(x, y OperatorRow) int { return cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS) })
 	}
 	if len(rows) == 0 {
-		d.line("No operator has GPU time of its own: [operators.md](operators.md) has them all.")
+		d.say("no-operator-has-gpu-time")
 		return
 	}
 	writeView(d, v, pointers(rows[:min(len(rows), pageKernels)]))
 	d.profiled(r)
-	d.line("Operators that only call others are left out; [operators.md](operators.md) has them all.")
+	d.say("operators-that-only-call-others")
 }
 
 func (d *doc) plainKernels(r *analysis.Result) {
 	if len(r.Kernels) == 0 {
-		d.line("No kernels.%s", d.note(missing(r, "Nothing that was captured holds a kernel.", withoutKernels...)))
+		d.say("no-kernels", d.note(missing(r, message.Phrase("nothing-that-was-captured-holds"), withoutKernels...)))
 		return
 	}
-	writeView(d, ResultKernelView.only("short", "category", "calls", "total_ns", "share", "ncu_ns", "limiter").titled("category", "does").titled("limiter", "held back by"), kernelLines(r, newNames(r), pageKernels, false))
+	writeView(d, ResultKernelView.only("short", "category", "calls", "total_ns", "share", "ncu_ns", "limiter").titled("category", "does").titled("limiter", message.Phrase("held-back-by")), kernelLines(r, newNames(r), pageKernels, false))
 }

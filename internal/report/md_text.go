@@ -80,7 +80,7 @@ func wordByte(c byte) bool {
 func code(s string) string {
 	s = strings.TrimSpace(shorten(oneLine(s), longestName))
 	if s == "" {
-		return "(no name)"
+		return message.Phrase("no-name")
 	}
 	if !strings.ContainsAny(s, "`|\\") {
 		return "`" + s + "`"
@@ -114,10 +114,10 @@ func newDoc(title string, r *analysis.Result) *doc {
 	d := &doc{seen: map[string]int{}}
 	d.line("# %s", title)
 	if r.Source.Recorded {
-		d.line("> **Recorded run.** These numbers come from a recording%s, not from this machine.", recordedOn(r))
+		d.say("recorded-run-these-numbers-come", recordedOn(r))
 	}
-	if text := unfinished[r.Source.Status]; text != "" {
-		d.line("> **%s.** What it had captured by then is shown; the rest is missing.", text)
+	if text := unfinished(r.Source.Status); text != "" {
+		d.say("what-it-had-captured-by", text)
 	}
 	for _, n := range r.FirstNotes() {
 		d.line("> **Warning.** %s", prose(message.Text(n.Said())))
@@ -134,15 +134,23 @@ func titled(title string, r *analysis.Result) string {
 }
 
 // RecordedRun marks the tables and the summary of a recording.
-const RecordedRun = "recorded run: these numbers are not of this machine"
+func RecordedRun() string { return message.Phrase("recorded-run") }
 
-// unfinished says of a run's status what a reader must know.
-var unfinished = map[string]string{"failed": "The run failed", "interrupted": "The run was interrupted"}
+// unfinished says of a run's status what a reader must know; "" for one that is done.
+func unfinished(status string) string {
+	switch status {
+	case "failed":
+		return message.Phrase("the-run-failed")
+	case "interrupted":
+		return message.Phrase("the-run-was-interrupted")
+	}
+	return ""
+}
 
 func recordedOn(r *analysis.Result) string {
 	text := ""
 	if len(r.Environment.GPUs) > 0 {
-		text = " of a session on " + prose(r.Environment.GPUs[0].Name)
+		text = message.Phrase("of-session-on") + prose(r.Environment.GPUs[0].Name)
 	}
 	if r.Source.Created != "" {
 		text += " (" + prose(r.Source.Created) + ")"
@@ -157,6 +165,14 @@ func (d *doc) line(format string, args ...any) {
 	}
 	fmt.Fprintf(&d.b, format, args...)
 	d.b.WriteByte('\n')
+}
+
+// say writes a phrase of package message as a paragraph.
+func (d *doc) say(id string, args ...any) { d.line("%s", message.Phrase(id, args...)) }
+
+// heading writes a phrase as a heading of a level: 2 for a section.
+func (d *doc) heading(level int, id string) {
+	d.line("%s %s", strings.Repeat("#", level), message.Phrase(id))
 }
 
 // list writes items as a list.
@@ -231,10 +247,10 @@ func (d *doc) writeTo(w io.Writer, r *analysis.Result) error {
 	}
 	from := "result.json"
 	if r.Source.Run != "" {
-		from = "result.json of run " + code(r.Source.Run)
+		from = message.Phrase("result-json-of-run") + code(r.Source.Run)
 	}
 	d.line("---")
-	d.line("Made by %s from %s.", made, from)
+	d.say("made-by-from", made, from)
 	for i, n := range d.notes {
 		d.line("[^%d]: %s", i+1, n)
 	}
@@ -249,13 +265,20 @@ type grid struct {
 	rows  [][]string
 }
 
-// newGrid takes the headers; one that begins with ">" holds numbers.
+// newGrid takes the IDs of the phrases that are its headers; one that begins with
+// ">" holds numbers.
 func newGrid(heads ...string) *grid {
-	g := &grid{heads: make([]string, len(heads)), right: make([]bool, len(heads))}
-	for i, h := range heads {
-		g.heads[i], g.right[i] = strings.CutPrefix(h, ">")
+	g := &grid{}
+	for _, h := range heads {
+		id, right := strings.CutPrefix(h, ">")
+		g.column(message.Phrase(id), right)
 	}
 	return g
+}
+
+// column adds a column whose header comes from data.
+func (g *grid) column(head string, right bool) {
+	g.heads, g.right = append(g.heads, head), append(g.right, right)
 }
 
 func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }

@@ -12,16 +12,11 @@ func addRanks(tables map[string]PageTable, r *analysis.Result) {
 	if len(r.Parts) == 0 {
 		return
 	}
-	rows := make([]*RankRow, len(r.Parts))
-	for i := range rows {
-		row := rankRow(r, i)
-		rows[i] = &row
-	}
 	ranks := shownAll(RankView.only("part", "wall_ns", "gpu_busy_ns", "communication_ns", "exposed_ns", "over_median", "wait_ns", "late", "late_ns", "meanwhile", "lost"))
-	ranks.Legend = "times are of each part alone"
-	tables["ranks"] = pageTable(ranks, rows)
+	ranks.Legend = message.Phrase("times-are-of-each-part")
+	tables["ranks"] = pageTable(ranks, rankRows(r))
 	if r.Across != nil {
-		tables["rank_stages"] = stageMatrix(r)
+		tables["rank_stages"] = pageTable(stageMatrix(r))
 	}
 	if r.Job == nil {
 		return
@@ -42,7 +37,7 @@ type stagePasses struct {
 }
 
 // stageMatrix is the mean pass of each stage, a row a part and a column a stage.
-func stageMatrix(r *analysis.Result) PageTable {
+func stageMatrix(r *analysis.Result) (View[stagePasses], []*stagePasses) {
 	v := View[stagePasses]{Columns: []Column[stagePasses]{{Key: "part", Value: func(p *stagePasses) any { return p.part }}}}
 	for i, s := range r.Across.Stages {
 		v.Columns = append(v.Columns, Column[stagePasses]{
@@ -60,5 +55,5 @@ func stageMatrix(r *analysis.Result) PageTable {
 			}
 		}
 	}
-	return pageTable(v, rows)
+	return v, rows
 }

@@ -38,17 +38,17 @@ func RooflineSVG(w io.Writer, r *analysis.Result) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-labelledby="t d">`+"\n",
 		roofWidth, roofHeight, roofWidth, roofHeight)
-	b.WriteString("<title id=\"t\">Roofline</title>\n")
+	b.WriteString("<title id=\"t\">" + escapeXML(message.Phrase("roofline")) + "</title>\n")
 	p := newRoofPlot(r)
 	fmt.Fprintf(&b, "<desc id=\"d\">%s</desc>\n", escapeXML(p.describe(r)))
 	b.WriteString(roofStyle)
 	if p == nil {
-		fmt.Fprintf(&b, "<text x=\"40\" y=\"60\">No roofline: %s.</text>\n", escapeXML(message.Text(r.Roofline.Why)))
+		fmt.Fprintf(&b, "<text x=\"40\" y=\"60\">%s</text>\n", escapeXML(message.Phrase("no-roofline", message.Text(r.Roofline.Why))))
 	} else {
 		p.draw(&b)
 	}
 	if r.Source.Recorded {
-		fmt.Fprintf(&b, "<text class=\"small\" x=\"%d\" y=\"26\" text-anchor=\"end\">recorded run: not of this machine</text>\n", roofWidth-20)
+		fmt.Fprintf(&b, "<text class=\"small\" x=\"%d\" y=\"26\" text-anchor=\"end\">%s</text>\n", roofWidth-20, escapeXML(message.Phrase("recorded-not-here")))
 	}
 	b.WriteString("</svg>\n")
 	_, err := w.Write(b.Bytes())
@@ -124,9 +124,9 @@ func (p *roofPlot) y(log float64) float64 {
 
 func (p *roofPlot) describe(r *analysis.Result) string {
 	if p == nil {
-		return "There is no roofline: " + message.Text(r.Roofline.Why)
+		return message.Phrase("there-is-no-roofline", message.Text(r.Roofline.Why))
 	}
-	return fmt.Sprintf("%d points of kernels by arithmetic intensity (FLOP per byte) and achieved FLOP per second, below the roofs that ncu reports for this GPU.", len(p.points))
+	return message.Phrase("roofline-described", len(p.points))
 }
 
 func (p *roofPlot) draw(b *bytes.Buffer) {
@@ -153,8 +153,9 @@ func (p *roofPlot) draw(b *bytes.Buffer) {
 		if p.most > 0 {
 			dot += (roofMaxDot - roofMinDot) * math.Sqrt(float64(q.NS)/float64(p.most))
 		}
-		fmt.Fprintf(b, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"><title>%s: %s over %s, %.3g FLOP/byte, %sFLOP/s, %.0f %% of its roof</title></circle>\n",
-			escapeXML(q.Memory), p.x(math.Log10(q.Intensity)), p.y(math.Log10(q.FLOPS)), dot, escapeXML(p.names[q.Kernel]), escapeXML(q.DType), escapeXML(q.Memory), q.Intensity, roofRate(q.FLOPS), q.Attained*100)
+		fmt.Fprintf(b, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"><title>%s</title></circle>\n",
+			escapeXML(q.Memory), p.x(math.Log10(q.Intensity)), p.y(math.Log10(q.FLOPS)), dot,
+			escapeXML(message.Phrase("roofline-point", p.names[q.Kernel], q.DType, q.Memory, q.Intensity, roofRate(q.FLOPS), q.Attained*100)))
 	}
 	b.WriteString("</g>\n")
 	p.legend(b)
@@ -170,8 +171,8 @@ func (p *roofPlot) grid(b *bytes.Buffer) {
 			roofLeft, p.y(d), roofWidth-roofRight, roofLeft-6, p.y(d)+4, roofRate(math.Pow(10, d)))
 	}
 	fmt.Fprintf(b, "<path class=\"axis\" d=\"M%d %dV%dH%d\"/>\n", roofLeft, roofTop, roofHeight-roofBottom, roofWidth-roofRight)
-	fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">arithmetic intensity (FLOP per byte)</text>\n", (roofLeft+roofWidth-roofRight)/2, roofHeight-20)
-	fmt.Fprintf(b, "<text x=\"%d\" y=\"26\">Roofline: achieved FLOP per second; area of a dot by total time</text>\n", roofLeft)
+	fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", (roofLeft+roofWidth-roofRight)/2, roofHeight-20, escapeXML(message.Phrase("roofline-axis")))
+	fmt.Fprintf(b, "<text x=\"%d\" y=\"26\">%s</text>\n", roofLeft, escapeXML(message.Phrase("roofline-title")))
 }
 
 func (p *roofPlot) legend(b *bytes.Buffer) {
@@ -192,7 +193,7 @@ func (p *roofPlot) legend(b *bytes.Buffer) {
 		line(m.ID, fmt.Sprintf("%s %sB/s%s", message.Label("peak", m.ID), roofRate(m.Value), unmeasured(m)))
 	}
 	if p.cut > 0 {
-		line("", fmt.Sprintf("%d points of the least time are left out", p.cut))
+		line("", message.Phrase("points-left-out", p.cut))
 	}
 }
 
@@ -200,7 +201,7 @@ func unmeasured(p analysis.Peak) string {
 	if p.Measured {
 		return ""
 	}
-	return " (not measured)"
+	return message.Phrase("peak-not-measured")
 }
 
 // roofRate writes a rate with its prefix, to stand before a unit.

@@ -80,7 +80,7 @@ func WriteRun(w io.Writer, d *RunDetail) error {
 		fmt.Fprintf(&b, "  %s\n", oneLine(message.Text(f)))
 	}
 	if r := d.Resume; r != nil && r.Next != "" {
-		fmt.Fprintf(&b, "\n'deepprof runs resume %s' goes on with %s\n", d.Summary.ID, r.Next)
+		fmt.Fprintf(&b, message.Phrase("deepprof-runs-resume-goes-on"), d.Summary.ID, r.Next)
 	}
 	for _, warning := range d.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", oneLine(warning))
@@ -96,7 +96,7 @@ func writeRunHead(b *strings.Builder, d *RunDetail) {
 	}
 	fmt.Fprintf(b, "\npath     %s\ncreated  %s\n", d.Summary.Path, d.Summary.Created.Local().Format(time.DateTime))
 	if d.Summary.Recorded != nil {
-		fmt.Fprintf(b, "note     %s; recorded %s\n", RecordedRun, d.Summary.Recorded.Local().Format(time.DateTime))
+		fmt.Fprintf(b, "note     %s; recorded %s\n", RecordedRun(), d.Summary.Recorded.Local().Format(time.DateTime))
 	}
 	if d.Summary.Note != "" {
 		fmt.Fprintf(b, "note     %s\n", d.Summary.Note)
@@ -114,7 +114,7 @@ func writeStep(b *strings.Builder, d *RunDetail, s stepRow) {
 	}
 	outcomes := s.Outcomes
 	if len(outcomes) > 1 {
-		fmt.Fprintf(b, ", in %d processes", len(outcomes))
+		fmt.Fprintf(b, message.Phrase("in-processes"), len(outcomes))
 	} else if s.Outcome != nil {
 		outcomes = []outcomeRow{*s.Outcome}
 	}
@@ -122,7 +122,7 @@ func writeStep(b *strings.Builder, d *RunDetail, s stepRow) {
 		fmt.Fprintf(b, ", %d attempts", s.Attempts)
 	}
 	if s.ExitCode != nil {
-		fmt.Fprintf(b, ", exit code %d", *s.ExitCode)
+		fmt.Fprintf(b, message.Phrase("step-exit-code"), *s.ExitCode)
 	}
 	b.WriteByte('\n')
 	line := func(name, text string) {
@@ -158,7 +158,7 @@ func writeStep(b *strings.Builder, d *RunDetail, s stepRow) {
 func WriteCleaned(w io.Writer, r *runs.CleanReport) error {
 	verb := "removed"
 	if r.DryRun {
-		verb = "would remove"
+		verb = message.Phrase("would-remove")
 	}
 	var b strings.Builder
 	for _, s := range r.Removed {
@@ -170,9 +170,9 @@ func WriteCleaned(w io.Writer, r *runs.CleanReport) error {
 	for _, f := range r.Failed {
 		fmt.Fprintf(&b, "failed %s\n", f)
 	}
-	stay := "others stay"
+	stay := message.Phrase("others-stay")
 	if r.Others+len(r.Kept) == 1 {
-		stay = "other stays"
+		stay = message.Phrase("other-stays")
 	}
 	fmt.Fprintf(&b, "%s %s, %.1f MB; %d %s\n", verb, plural(len(r.Removed), "run"), float64(r.Bytes)/1e6, r.Others+len(r.Kept), stay)
 	_, err := io.WriteString(w, b.String())
@@ -182,12 +182,12 @@ func WriteCleaned(w io.Writer, r *runs.CleanReport) error {
 // WritePacked says what went into a pack.
 func WritePacked(w io.Writer, r *runs.PackReport) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d files, %.1f MB of %.1f MB\n", r.Path, r.Files, float64(r.Bytes)/1e6, float64(r.RunSize)/1e6)
+	fmt.Fprintf(&b, message.Phrase("files-mb-of-mb"), r.Path, r.Files, float64(r.Bytes)/1e6, float64(r.RunSize)/1e6)
 	for _, f := range r.Altered {
 		fmt.Fprintf(&b, "changed %s: %s\n", f.Path, f.Altered)
 	}
 	for _, o := range r.Omitted {
-		fmt.Fprintf(&b, "left out %s\n", o)
+		fmt.Fprintf(&b, message.Phrase("packed-left-out"), o)
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "note %s\n", n)
@@ -210,7 +210,7 @@ func WritePackedRuns(w io.Writer, r *runs.PackedRuns) error {
 	for _, k := range r.Kept {
 		fmt.Fprintf(&b, "kept %s: %s\n", k.Path, k.Reason)
 	}
-	fmt.Fprintf(&b, "%s packed, %s removed, %.1f MB freed; %s not old enough\n", many(int64(len(r.Packs)), "run"), many(int64(len(r.Removed)), "folder"), float64(r.Bytes)/1e6, many(int64(r.Others), "run"))
+	fmt.Fprintf(&b, message.Phrase("packed-removed-mb-freed-not"), many(int64(len(r.Packs)), "run"), many(int64(len(r.Removed)), "folder"), float64(r.Bytes)/1e6, many(int64(r.Others), "run"))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

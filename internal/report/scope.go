@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
 )
@@ -23,7 +21,7 @@ func partOf(r *analysis.Result) part {
 		return part{message.Text(s.Name), s.WallNS, s.BusyNS, s.KernelNS, s.BusyShare, s.Launches, int64(s.KernelNames), s.Split, s.OutsideKernelNS, s.OutsideLaunches}
 	}
 	t := &r.Totals
-	return part{name: "the whole timeline", wall: t.WallNS, busyNS: t.BusyNS, kernel: t.KernelNS, busy: t.BusyShare, launches: t.Launches, kernelNames: int64(t.KernelNames), split: t.Split}
+	return part{name: message.Phrase("whole-timeline"), wall: t.WallNS, busyNS: t.BusyNS, kernel: t.KernelNS, busy: t.BusyShare, launches: t.Launches, kernelNames: int64(t.KernelNames), split: t.Split}
 }
 
 // orAbsent writes a share that may be absent.
@@ -49,7 +47,7 @@ func busySpread(r *analysis.Result) string {
 			most = d.Share
 		}
 	}
-	return fmt.Sprintf(" (mean of %d GPUs, %s to %s)", len(list), percent(*least), percent(*most))
+	return message.Phrase("mean-of-gpus-to", len(list), percent(*least), percent(*most))
 }
 
 // scope says what the numbers of a page are about, where that is not everything.

@@ -93,10 +93,10 @@ func Summary(w io.Writer, r *analysis.Result, o SummaryOptions) error {
 func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string, error) {
 	lines := summaryTitle(r, o)
 	if r.Source.Recorded {
-		lines = append(lines, wrap(RecordedRun, o.Width, "  ", sentenceLines)...)
+		lines = append(lines, wrap(RecordedRun(), o.Width, "  ", sentenceLines)...)
 	}
-	if text := unfinished[r.Source.Status]; text != "" {
-		lines = append(lines, wrap(lowerFirst(text)+": what it had captured by then is shown", o.Width, "  ", sentenceLines)...)
+	if text := unfinished(r.Source.Status); text != "" {
+		lines = append(lines, wrap(lowerFirst(text)+message.Phrase("what-it-had-captured-by-then"), o.Width, "  ", sentenceLines)...)
 	}
 	for _, n := range r.FirstNotes() {
 		lines = append(lines, wrap(message.Text(n.Said()), o.Width, "  ", sentenceLines)...)
@@ -142,10 +142,10 @@ func summaryScope(r *analysis.Result, width, most int) []string {
 		return nil
 	}
 	parts := []string{
-		fmt.Sprintf("%s: %s under nsys, of a timeline of %s", p.name, elapsed(float64(p.wall)), elapsed(float64(r.Totals.WallNS))),
-		"GPU busy " + orAbsent(p.busy),
+		message.Phrase("under-nsys-of-timeline-of", p.name, elapsed(float64(p.wall)), elapsed(float64(r.Totals.WallNS))),
+		message.Phrase("gpu-busy") + orAbsent(p.busy),
 		thousands(p.launches) + " launches",
-		fmt.Sprintf("%s launches (%s) outside are not counted", thousands(p.outsideCalls), elapsed(float64(p.outsideNS))),
+		message.Phrase("launches-outside-are-not-counted", thousands(p.outsideCalls), elapsed(float64(p.outsideNS))),
 	}
 	if beside := r.Scope.Text.Params["parts"].Facts; len(beside) > 0 {
 		parts = append(parts, "outside: "+strings.Join(message.Texts(beside), ", "))
@@ -169,7 +169,7 @@ func summaryTitle(r *analysis.Result, o SummaryOptions) []string {
 	if r.Scope != nil || !r.HasTimeline() || p.wall <= 0 {
 		return []string{bold(shorten(title, o.Width), o.Bold)}
 	}
-	numbers := fmt.Sprintf("%s under nsys, GPU busy %s%s, %s launches", elapsed(float64(p.wall)), orAbsent(p.busy), busySpread(r), thousands(p.launches))
+	numbers := message.Phrase("under-nsys-gpu-busy-launches", elapsed(float64(p.wall)), orAbsent(p.busy), busySpread(r), thousands(p.launches))
 	if both := title + ": " + numbers; utf8.RuneCountInString(both) <= o.Width {
 		return []string{bold(both, o.Bold)}
 	}
@@ -180,7 +180,7 @@ func summaryTitle(r *analysis.Result, o SummaryOptions) []string {
 // what fits is shown; one after it of which no whole sentence fits is left out.
 func summaryLines(r *analysis.Result, o SummaryOptions, f screenful) (out []string, told int) {
 	if len(r.Findings) == 0 {
-		return wrap("No finding: what was captured supports no statement about where time could be saved.", o.Width, "", f.findings[0]), 0
+		return wrap(message.Phrase("findings-untold"), o.Width, "", f.findings[0]), 0
 	}
 	shown := min(len(r.Findings), summaryFindings)
 	if o.Log {
@@ -214,7 +214,7 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 	out := summaryHeavy(r, o, f.warning)
 	var left []string
 	if more > 0 {
-		left = append(left, plural(more, "more finding"))
+		left = append(left, plural(more, message.Phrase("more-finding")))
 	}
 	for _, notes := range []struct {
 		head, one, many string
@@ -222,7 +222,7 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 		list            []analysis.Note
 	}{
 		{"warning: ", "warning", "warnings", f.warning, o.unshown(withoutHeavy(r))},
-		{"not measured: ", "thing not measured", "things not measured", f.missing, o.unshown(r.Missing)},
+		{message.Phrase("not-measured-head"), message.Phrase("thing-not-measured"), message.Phrase("things-not-measured"), f.missing, o.unshown(r.Missing)},
 	} {
 		n := len(notes.list)
 		for i := range notes.list {
@@ -246,7 +246,7 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 		}
 	}
 	if len(left) > 0 {
-		out = append(out, wrap("in the report: "+strings.Join(left, ", "), o.Width, "  ", sentenceLines)...)
+		out = append(out, wrap(message.Phrase("in-report")+strings.Join(left, ", "), o.Width, "  ", sentenceLines)...)
 	}
 	if o.Report != "" { // never cut: it is there to be copied
 		out = append(out, bold("report: ", o.Bold)+oneLine(o.Report))
@@ -281,10 +281,10 @@ func summaryHeavy(r *analysis.Result, o SummaryOptions, most int) []string {
 	if len(slowed) == 0 {
 		return nil
 	}
-	if lines := whole(fmt.Sprintf("nsys slowed %s: %s", strings.Join(slowed, ", "), next), o.Width, "  ", max(most, 2)); lines != nil {
+	if lines := whole(message.Phrase("nsys-slowed", strings.Join(slowed, ", "), next), o.Width, "  ", max(most, 2)); lines != nil {
 		return lines
 	}
-	return wrap(fmt.Sprintf("nsys slowed %s: %s", plural(len(slowed), "stage"), next), o.Width, "  ", sentenceLines)
+	return wrap(message.Phrase("nsys-slowed", plural(len(slowed), "stage"), next), o.Width, "  ", sentenceLines)
 }
 
 // withoutHeavy leaves out the warnings that summaryHeavy tells.

@@ -2,32 +2,33 @@ package report
 
 import (
 	"bytes"
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // summaryStages is one row a stage, by its median pass. Narrow terminals get fewer
 // columns.
 func summaryStages(r *analysis.Result, width int) *Table[StageRow] {
 	var rows []StageRow
-	v := shownAll(StageView.only("stage", "clean_ms", "clean_median_ms", "nsys_ms", "nsys_min_ms", "nsys_max_ms", "passes", "gpu_busy_share", "mfu_analytic", "hfu_counters", "mbu_analytic", "mbu_counters", "limiter")).titled("clean_ms", "unprofiled").titled("nsys_ms", "under nsys").titled("gpu_busy_share", "a kernel runs")
+	v := shownAll(StageView.only("stage", "clean_ms", "clean_median_ms", "nsys_ms", "nsys_min_ms", "nsys_max_ms", "passes", "gpu_busy_share", "mfu_analytic", "hfu_counters", "mbu_analytic", "mbu_counters", "limiter")).titled("clean_ms", "unprofiled").titled("nsys_ms", message.Phrase("times-nsys")).titled("gpu_busy_share", message.Phrase("column-kernel-runs"))
 	v.Legend = ""
 	if width >= 140 { // elsewhere the words would take the place of a column
-		v = v.titled("stage", "stage, in order")
+		v = v.titled("stage", message.Phrase("stage-in-order"))
 	}
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		x := stageRow(r, s)
 		x.Stage = shorten(x.Stage, 20)
 		if t := s.CleanTimes; t != nil && t.N > 1 { // findings are about the mean
-			v = v.titled("clean_ms", "unprofiled, mean pass").titled("clean_median_ms", "median pass")
+			v = v.titled("clean_ms", message.Phrase("unprofiled-mean-pass")).titled("clean_median_ms", message.Phrase("median-pass"))
 		} else {
 			x.CleanMedian = nil
 		}
 		if x.several {
-			x.NsysMS, v = x.NsysMedian, v.titled("nsys_ms", "under nsys, median pass")
+			x.NsysMS, v = x.NsysMedian, v.titled("nsys_ms", message.Phrase("under-nsys-median-pass"))
 		}
 		if x.MFU != nil {
 			x.HFU = nil // one of them is enough here
@@ -51,15 +52,9 @@ func summaryKernels(r *analysis.Result, most int) *Table[kernelLine] {
 	for i, x := range rows {
 		x.name, x.limiter = n.apart(r, i, textCell), limiterBrief(x.Kernel)
 	}
-	v := ResultKernelView.only("share", "total_ns", "calls", "ncu_ns", "limiter", "short").titled("share", "of all").titled("total_ns", "time").titled("short", "kernel, by GPU time")
+	v := ResultKernelView.only("share", "total_ns", "calls", "ncu_ns", "limiter", "short").titled("share", message.Phrase("share-of-all")).titled("total_ns", "time").titled("short", message.Phrase("kernel-by-gpu-time"))
 	v.Order = Order{}
-	return v.table(func(yield func(*kernelLine) bool) {
-		for _, x := range rows {
-			if !yield(x) {
-				return
-			}
-		}
-	}, nil)
+	return v.table(slices.Values(rows), nil)
 }
 
 // tableLines writes a table, cuts what still does not fit, and names in lines of
@@ -79,7 +74,7 @@ func tableLines[T any](t *Table[T], width int) (lines, dropped []string, err err
 		}
 	}
 	if len(t.dropped) > 0 {
-		dropped = wrap(fmt.Sprintf("(too narrow for %s; see the report)", strings.Join(t.dropped, ", ")), width, "  ", sentenceLines)
+		dropped = wrap(message.Phrase("too-narrow-for-see-report", strings.Join(t.dropped, ", ")), width, "  ", sentenceLines)
 	}
 	return lines, dropped, nil
 }

@@ -103,8 +103,8 @@ func servingTiles(r *analysis.Result) []Tile {
 		return nil
 	}
 	return []Tile{
-		{"Time to first token", elapsed(w.Stats.TTFT.P50), "median, " + w.Name, measureChange(r, "ttft_ms")},
-		{"Time per token", elapsed(w.Stats.TPOT.P50), "median, " + w.Name, measureChange(r, "token_ms")},
+		{message.Phrase("time-to-first-token"), elapsed(w.Stats.TTFT.P50), "median, " + w.Name, measureChange(r, "ttft_ms")},
+		{message.Phrase("time-per-token"), elapsed(w.Stats.TPOT.P50), "median, " + w.Name, measureChange(r, "token_ms")},
 		{"Tokens/s", significant(w.Stats.TokensPerSecond), w.Name, measureChange(r, "tokens_per_s")},
 	}
 }
@@ -126,7 +126,7 @@ func aggregateTiles(r *analysis.Result) (tiles []Tile) {
 			} else if a.Unit != "" {
 				value += " " + a.Unit
 			}
-			tiles = append(tiles, Tile{aggregateLabel(a), value, "median, unprofiled", measureChange(r, name)})
+			tiles = append(tiles, Tile{aggregateLabel(a), value, message.Phrase("median-unprofiled"), measureChange(r, name)})
 		}
 	}
 	return tiles

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // A View declares one table, once for every output: the terminal, Markdown, CSV,
@@ -203,13 +205,13 @@ func (v *View[Row]) orderWords() string {
 	c := v.column(v.Order.Key)
 	switch {
 	case v.Order.Words != "":
-		return "in the order of " + v.Order.Words
+		return message.Phrase("in-order-of") + v.Order.Words
 	case c == nil:
 		return ""
 	case v.Order.Descending:
-		return "sorted by " + c.bareTitle() + ", largest first"
+		return message.Phrase("sorted-by") + c.bareTitle() + message.Phrase("largest-first")
 	}
-	return "sorted by " + c.title()
+	return message.Phrase("sorted-by") + c.title()
 }
 
 // A ColumnInfo is the declaration of a column as data, for programs that draw a

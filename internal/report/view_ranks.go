@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
@@ -67,16 +68,21 @@ var RankView = View[RankRow]{
 
 // Ranks shows the parts of a result.
 func Ranks(r *analysis.Result) Printable {
-	rows := make([]RankRow, len(r.Parts))
-	for i := range r.Parts {
-		rows[i] = rankRow(r, i)
-	}
-	return RankView.table(Slice(rows), func() []string { return rankNotes(r) })
+	return RankView.table(slices.Values(rankRows(r)), func() []string { return rankNotes(r) })
 }
 
-func rankRow(r *analysis.Result, i int) RankRow {
+// rankRows has a row a part, in the order of the result.
+func rankRows(r *analysis.Result) []*RankRow {
+	rows := make([]*RankRow, len(r.Parts))
+	for i := range rows {
+		rows[i] = rankRow(r, i)
+	}
+	return rows
+}
+
+func rankRow(r *analysis.Result, i int) *RankRow {
 	p := &r.Parts[i]
-	row := RankRow{
+	row := &RankRow{
 		Part: partName(r, i), Rank: p.Of.Rank, Host: p.Of.Host, Process: p.Of.Process, Device: p.Of.Device, Window: p.Of.Window, Repeat: p.Of.Repeat,
 		Details: p.Details, File: p.File,
 	}

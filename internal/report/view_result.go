@@ -201,9 +201,9 @@ func stageNotes(r *analysis.Result) []string {
 func missingNotes(r *analysis.Result) []string {
 	var notes []string
 	if r.Source.Recorded {
-		notes = append(notes, RecordedRun)
+		notes = append(notes, RecordedRun())
 	}
-	if text := unfinished[r.Source.Status]; text != "" {
+	if text := unfinished(r.Source.Status); text != "" {
 		notes = append(notes, lowerFirst(text)+": what it had captured by then is shown")
 	}
 	for _, n := range append(r.Missing[:len(r.Missing):len(r.Missing)], r.Warnings...) {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // narrowest is the width to which a name is shortened before a column is left
@@ -34,7 +36,7 @@ func (t *Table[T]) WriteText(w io.Writer, width int) error {
 	case groups != nil:
 		return t.writeGroups(w, width, groups)
 	case len(rows) == 0:
-		_, err := fmt.Fprintln(w, "no rows")
+		_, err := fmt.Fprintln(w, message.Phrase("no-rows"))
 		return err
 	}
 	columns := t.visible(rows, false)
@@ -43,7 +45,7 @@ func (t *Table[T]) WriteText(w io.Writer, width int) error {
 	columns, headers, cells, widths = pick(columns, keep), pick(headers, keep), pick(cells, keep), pick(widths, keep)
 	t.aside, t.dropped = nil, dropped
 	if len(dropped) > 0 {
-		t.aside = append(t.aside, fmt.Sprintf("the terminal is too narrow for %s; %s has every column", strings.Join(dropped, ", "), cmp.Or(t.Everything, "--csv")))
+		t.aside = append(t.aside, message.Phrase("terminal-is-too-narrow-for", strings.Join(dropped, ", "), cmp.Or(t.Everything, "--csv")))
 	}
 	if order := t.orderWords(); order != "" {
 		t.aside = append(t.aside, order)
@@ -87,7 +89,7 @@ func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 	rows := t.all()
 	out := bufio.NewWriter(w)
 	if len(rows) == 0 {
-		fmt.Fprintln(out, "No rows.")
+		fmt.Fprintln(out, message.Phrase("no-rows-md"))
 	} else {
 		columns := t.visible(rows, false)
 		headers, cells, _ := layout(columns, rows, longestName)
@@ -111,7 +113,7 @@ func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 		}
 	}
 	if t.Cut > 0 {
-		fmt.Fprintf(out, "\n%d more rows.\n", t.Cut)
+		fmt.Fprintf(out, message.Phrase("more-rows"), t.Cut)
 	}
 	notes := t.notes()
 	if t.Legend != "" && len(rows) > 0 {

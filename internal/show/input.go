@@ -176,7 +176,7 @@ func (s *source) notes() []string {
 		return s.which
 	}
 	if m, err := runs.ReadManifest(s.dir); err == nil && m.Recorded != nil {
-		return append([]string{report.RecordedRun}, s.which...)
+		return append([]string{report.RecordedRun()}, s.which...)
 	}
 	return s.which
 }

@@ -78,7 +78,7 @@ func Write(w io.Writer, r *analysis.Result) error {
 	var out bytes.Buffer
 	err = pageTemplate.Execute(&out, page{
 		Title:    title(r),
-		Banner:   banners[r.Source.Status],
+		Banner:   banner(r.Source.Status),
 		Policy:   policy(script, style),
 		Style:    template.CSS(style),
 		Script:   template.JS(script),
@@ -100,10 +100,13 @@ func Write(w io.Writer, r *analysis.Result) error {
 	return nil
 }
 
-// banners say of a run's status what a reader must know.
-var banners = map[string]string{
-	"failed":      "The run failed. What it had captured by then is shown; the rest is missing.",
-	"interrupted": "The run was interrupted. What it had captured by then is shown; the rest is missing.",
+// banner says of a run's status what a reader must know; "" of one that is done.
+func banner(status string) string {
+	switch status {
+	case "failed", "interrupted":
+		return message.Phrase("unfinished-"+status) + " " + message.Phrase("unfinished-note")
+	}
+	return ""
 }
 
 func asset(name string) (string, error) {
@@ -144,7 +147,7 @@ func title(r *analysis.Result) string {
 		}
 	}
 	if name == "" {
-		return "deepprof report"
+		return message.Phrase("deepprof-report")
 	}
 	if r.Source.Run != "" && name != r.Source.Run {
 		name += " - " + r.Source.Run
