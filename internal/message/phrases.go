@@ -2,7 +2,6 @@ package message
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -19,15 +18,13 @@ func Phrase(id string, args ...any) string {
 		}
 	}
 	if codesOnly {
-		text = strings.Join(append([]string{id}, verbOfFmt.FindAllString(text, -1)...), " ")
+		text = id + strings.Repeat(" %v", len(args))
 	}
 	if len(args) == 0 {
 		return text
 	}
 	return fmt.Sprintf(text, args...)
 }
-
-var verbOfFmt = regexp.MustCompile(`%[-+# 0]*[0-9.]*[a-zA-Z]`)
 
 // phrases are by the file of internal/report that says them first.
 var phrases = map[string]string{
@@ -43,7 +40,7 @@ var phrases = map[string]string{
 	// compare_md.go
 	"sides-differ-in":           "the sides differ in %s",
 	"change-comes-from-md":      "where the change comes from: ",
-	"more-with-smaller-changes": "\n%d more, with smaller changes.\n",
+	"more-with-smaller-changes": "%d more, with smaller changes.",
 
 	// compare_page.go
 	"change-comes-from-page": "Where the change comes from: ",
@@ -237,8 +234,8 @@ var phrases = map[string]string{
 	"regions-absent":                  "Regions: %s%s",
 	"timeline-holds-no-nvtx-ranges":   "The timeline holds no NVTX ranges; mark the parts of the program with ranges, for example `torch.cuda.nvtx.range_push(\"prefill\")`.",
 	"more-regions-are-in-result":      "%s more regions are in result.json.",
-	"region-tree-line":                "%s%s  %9s wall  %9s GPU  %7s %s\n",
-	"and-more-lines":                  "and %s more\n",
+	"region-tree-line":                "%s%s  %9s wall  %9s GPU  %7s %s",
+	"and-more-lines":                  "and %s more",
 
 	// md_regionsncu.go
 	"there-is-no-timeline-these": "There is no timeline: these are the NVTX ranges around what ncu counted. Ranges, launches and times are those under ncu; how much of the program that is, is not known.",
@@ -277,6 +274,7 @@ var phrases = map[string]string{
 	"and-more-items":                       "and %d more",
 
 	// md_sections.go
+	"model-is": "%s", "model-parameters": "%s parameters", "model-layers": "%d layers", "model-attention": "attention %s",
 	"captures-do-not-hold-it":     "The captures do not hold it.",
 	"operating-system":            "Operating system",
 	"environment-command":         "Command",
@@ -388,15 +386,15 @@ var phrases = map[string]string{
 	"peak-not-measured":    " (not measured)",
 
 	// runs.go
-	"deepprof-runs-resume-goes-on": "\n'deepprof runs resume %s' goes on with %s\n",
+	"deepprof-runs-resume-goes-on": "'deepprof runs resume %s' goes on with %s",
 	"in-processes":                 ", in %d processes",
 	"step-exit-code":               ", exit code %d",
 	"would-remove":                 "would remove",
 	"others-stay":                  "others stay",
 	"other-stays":                  "other stays",
-	"files-mb-of-mb":               "%s: %d files, %.1f MB of %.1f MB\n",
-	"packed-left-out":              "left out %s\n",
-	"packed-removed-mb-freed-not":  "%s packed, %s removed, %.1f MB freed; %s not old enough\n",
+	"files-mb-of-mb":               "%s: %d files, %.1f MB of %.1f MB",
+	"packed-left-out":              "left out %s",
+	"packed-removed-mb-freed-not":  "%s packed, %s removed, %.1f MB freed; %s not old enough",
 
 	// scope.go
 	"mean-of-gpus-to": " (mean of %d GPUs, %s to %s)",
@@ -438,7 +436,70 @@ var phrases = map[string]string{
 	"no-rows":                    "no rows",
 	"terminal-is-too-narrow-for": "the terminal is too narrow for %s; %s has every column",
 	"no-rows-md":                 "No rows.",
-	"more-rows":                  "\n%d more rows.\n",
+	"more-rows":                  "%d more rows.",
+	// view_check.go
+	"not-compared": "%s, not compared: %s",
+
+	// view_collectives.go
+	"sizes-with-less-transfer-are": "%d sizes with less transfer are not listed",
+	"no-sizes-were-recorded-nsys":  "no sizes were recorded: nsys stores them with the ranges of NCCL",
+
+	// view_compare.go
+	"measured-over-runs-spread-is": "measured over %d runs: spread is the deviation between processes, halves is by how much two halves of the runs differ",
+	"row-without-rule-differs-so":  "a row without a rule differs so much between these runs that its limit would be 100 % or more: measure more runs, or on a quieter machine",
+	"run-and-more":                 "%s and %d more",
+
+	// view_findings.go
+	"without-command-line": "without a command line: ",
+
+	// view_kernel.go
+	"reason-stands-at-kernels-entry": "the reason stands at the kernel's entry in kernels.md",
+	"no-launch-of-this-kernel-was":   "no launch of this kernel was counted",
+	"result-gives-no-reason":         "the result gives no reason",
+	"no-verdict-on-limiter":          "no verdict on the limiter: ",
+	"verdict-is-about-launches-of":   "the verdict is about launches of %s; those of the region last %s on average",
+	"percent-of-its-gpu-time":        "%s (%.0f %% of its GPU time)",
+
+	// view_layers.go
+	"in-no-module": "(in no module)",
+
+	// view_ranks.go
+	"there-is-one-timeline-and":  "there is one timeline, and its processes exchange no data between GPUs: ranks, windows and repeats need several; name several files, or a folder of them",
+	"kernels-with-less-time-are": "%d kernels with less time are not listed",
+
+	// view_region.go
+	"not-synchronous-before-work-that": "not synchronous: %s before the work that they launched had ended; the time of that work on the GPU is %s from first to last, added up",
+	"before-it-no-kernel-ran":          "; before it no kernel ran for %s, mostly %s",
+	"took-more-than-twice-median":      "%s took more than twice the median; the slowest is %s",
+
+	// view_result.go
+	"this-stage-has-no-time":          "this stage has no time without a profiler",
+	"this-stage-is-not-in":            "this stage is not in a timeline",
+	"by-sessions-own-clock-from":      "by the session's own clock, from the first to the last mark of a pass, as the unprofiled time is. The NVTX range, which Where the time goes divides, also holds what the program does around these marks, such as starting and synchronizing: under nsys a pass of it takes ",
+	"operators-without-device-time":   "no operator has device time",
+	"torch-profiler-linked-no-kernel": "the torch profiler linked no kernel to it",
+	"there-are-no-operators-torch":    "there are no operators: the torch profiler did not run, or the workload is not PyTorch; pipeline.torch_profiler.enable=true turns it on",
+	"total-times-are-of":              "total times are of ",
+
+	// view_samples.go
+	"no-counters-were-sampled-see": "no counters were sampled: see pipeline.nsys.gpu_metrics, and the counters row of deepprof doctor for the permission",
+	"readings-of-gpu-s-at":         "%d readings of %d GPU(s) at %.0f Hz",
+
+	// view_serving.go
+	"this-is-no-run-of":          "this is no run of a server",
+	"no-client-of-deepprofs-own": "no client of deepprof's own drove the server: latencies are not known",
+
+	// view_steps.go
+	"no-step-of-serving-engine": "no step of a serving engine is known: its steps are ranges with the names that docs/server.md lists",
+	"steps-of-engine":           "Steps of the engine",
+	"kernels-of-each-kind-of":   "Kernels of each kind of step",
+	"layers-of-each-kind-of":    "Layers of each kind of step",
+	"steps-over-time":           "Steps over time",
+
+	// view_use.go
+	"published-mfu-is-of-dense":  "published MFU is of the dense peak of the data sheet, and so is this: ",
+	"table-of-published-values":  "a table of published values",
+	"this-peak-was-not-measured": "this peak was not measured; it is from ",
 }
 
 var phraseLabels = map[string]map[string]string{

@@ -64,7 +64,7 @@ func (m *markdownPrinter) tables(all bool, kinds ...compare.Kind) {
 			fmt.Fprintln(m.out)
 			m.write(t.table)
 			if t.more > 0 {
-				fmt.Fprintf(m.out, message.Phrase("more-with-smaller-changes"), t.more)
+				fmt.Fprintln(m.out, "\n"+message.Phrase("more-with-smaller-changes", t.more))
 			}
 		}
 	}

@@ -122,11 +122,11 @@ func regionTree(r *analysis.Result) string {
 		if g.Kernels == 1 {
 			unit = "launch"
 		}
-		fmt.Fprintf(&b, message.Phrase("region-tree-line"), names[n], strings.Repeat(" ", width-utf8.RuneCountInString(names[n])),
-			elapsed(float64(g.WallNS)), elapsed(float64(g.KernelNS)), thousands(g.Kernels), unit)
+		fmt.Fprintln(&b, message.Phrase("region-tree-line", names[n], strings.Repeat(" ", width-utf8.RuneCountInString(names[n])),
+			elapsed(float64(g.WallNS)), elapsed(float64(g.KernelNS)), thousands(g.Kernels), unit))
 	}
 	if cut > 0 {
-		fmt.Fprintf(&b, message.Phrase("and-more-lines"), thousands(int64(cut)))
+		fmt.Fprintln(&b, message.Phrase("and-more-lines", thousands(int64(cut))))
 	}
 	return b.String()
 }

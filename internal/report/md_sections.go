@@ -85,19 +85,19 @@ func gpuText(g *analysis.GPU) string {
 
 func modelText(m *analysis.Model) string {
 	var parts []string
-	add := func(format string, v any, empty bool) {
+	add := func(id string, v any, empty bool) {
 		if !empty {
-			parts = append(parts, fmt.Sprintf(format, v))
+			parts = append(parts, message.Phrase(id, v))
 		}
 	}
-	add("%s", m.Name, m.Name == "")
-	add("%s", m.Family, m.Family == "" || m.Family == m.Name)
-	add("%s parameters", Parameters(m.Parameters), m.Parameters == 0)
-	add(message.Phrase("of-weights"), byteSize(m.WeightsBytes), m.WeightsBytes == 0)
-	add("%d layers", m.Layers, m.Layers == 0)
-	add("%s", m.DType, m.DType == "")
-	add("attention %s", m.Attention, m.Attention == "")
-	add(message.Phrase("kv-cache"), m.KVCache, m.KVCache == "")
+	add("model-is", m.Name, m.Name == "")
+	add("model-is", m.Family, m.Family == "" || m.Family == m.Name)
+	add("model-parameters", Parameters(m.Parameters), m.Parameters == 0)
+	add("of-weights", byteSize(m.WeightsBytes), m.WeightsBytes == 0)
+	add("model-layers", m.Layers, m.Layers == 0)
+	add("model-is", m.DType, m.DType == "")
+	add("model-attention", m.Attention, m.Attention == "")
+	add("kv-cache", m.KVCache, m.KVCache == "")
 	return strings.Join(parts, ", ")
 }
 

@@ -80,7 +80,7 @@ func WriteRun(w io.Writer, d *RunDetail) error {
 		fmt.Fprintf(&b, "  %s\n", oneLine(message.Text(f)))
 	}
 	if r := d.Resume; r != nil && r.Next != "" {
-		fmt.Fprintf(&b, message.Phrase("deepprof-runs-resume-goes-on"), d.Summary.ID, r.Next)
+		fmt.Fprintln(&b, "\n"+message.Phrase("deepprof-runs-resume-goes-on", d.Summary.ID, r.Next))
 	}
 	for _, warning := range d.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", oneLine(warning))
@@ -114,7 +114,7 @@ func writeStep(b *strings.Builder, d *RunDetail, s stepRow) {
 	}
 	outcomes := s.Outcomes
 	if len(outcomes) > 1 {
-		fmt.Fprintf(b, message.Phrase("in-processes"), len(outcomes))
+		fmt.Fprint(b, message.Phrase("in-processes", len(outcomes)))
 	} else if s.Outcome != nil {
 		outcomes = []outcomeRow{*s.Outcome}
 	}
@@ -122,7 +122,7 @@ func writeStep(b *strings.Builder, d *RunDetail, s stepRow) {
 		fmt.Fprintf(b, ", %d attempts", s.Attempts)
 	}
 	if s.ExitCode != nil {
-		fmt.Fprintf(b, message.Phrase("step-exit-code"), *s.ExitCode)
+		fmt.Fprint(b, message.Phrase("step-exit-code", *s.ExitCode))
 	}
 	b.WriteByte('\n')
 	line := func(name, text string) {
@@ -182,12 +182,12 @@ func WriteCleaned(w io.Writer, r *runs.CleanReport) error {
 // WritePacked says what went into a pack.
 func WritePacked(w io.Writer, r *runs.PackReport) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, message.Phrase("files-mb-of-mb"), r.Path, r.Files, float64(r.Bytes)/1e6, float64(r.RunSize)/1e6)
+	fmt.Fprintln(&b, message.Phrase("files-mb-of-mb", r.Path, r.Files, float64(r.Bytes)/1e6, float64(r.RunSize)/1e6))
 	for _, f := range r.Altered {
 		fmt.Fprintf(&b, "changed %s: %s\n", f.Path, f.Altered)
 	}
 	for _, o := range r.Omitted {
-		fmt.Fprintf(&b, message.Phrase("packed-left-out"), o)
+		fmt.Fprintln(&b, message.Phrase("packed-left-out", o))
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "note %s\n", n)
@@ -210,7 +210,7 @@ func WritePackedRuns(w io.Writer, r *runs.PackedRuns) error {
 	for _, k := range r.Kept {
 		fmt.Fprintf(&b, "kept %s: %s\n", k.Path, k.Reason)
 	}
-	fmt.Fprintf(&b, message.Phrase("packed-removed-mb-freed-not"), many(int64(len(r.Packs)), "run"), many(int64(len(r.Removed)), "folder"), float64(r.Bytes)/1e6, many(int64(r.Others), "run"))
+	fmt.Fprintln(&b, message.Phrase("packed-removed-mb-freed-not", many(int64(len(r.Packs)), "run"), many(int64(len(r.Removed)), "folder"), float64(r.Bytes)/1e6, many(int64(r.Others), "run")))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

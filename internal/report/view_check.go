@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/deepprof/deepprof/internal/message"
+)
 
 // A Check is one comparison with the vendor's tool.
 type Check struct {
@@ -33,7 +37,7 @@ func Checks(rows []Check) Printable {
 				notes = append(notes, fmt.Sprintf("%s: %s", r.What, d))
 			}
 			for _, n := range r.NotCompared {
-				notes = append(notes, fmt.Sprintf("%s, not compared: %s", r.What, n))
+				notes = append(notes, message.Phrase("not-compared", r.What, n))
 			}
 		}
 		return notes

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
 )
@@ -72,10 +70,10 @@ func Messages(r *analysis.Result) Printable {
 	return MessageView.table(Slice(rows), func() []string {
 		notes := rankNotes(r)
 		if cut > 0 {
-			notes = append(notes, fmt.Sprintf("%d sizes with less transfer are not listed", cut))
+			notes = append(notes, message.Phrase("sizes-with-less-transfer-are", cut))
 		}
 		if len(rows) == 0 && r.Job != nil && r.Job.Matched > 0 {
-			notes = append(notes, "no sizes were recorded: nsys stores them with the ranges of NCCL")
+			notes = append(notes, message.Phrase("no-sizes-were-recorded-nsys"))
 		}
 		return notes
 	})

@@ -207,9 +207,9 @@ var NoiseView = View[compare.Noise]{
 // CompareNoise shows the noise of runs of one program.
 func CompareNoise(n *compare.SelfNoise) Printable {
 	return NoiseView.table(Slice(n.Rows), func() []string {
-		notes := []string{fmt.Sprintf("measured over %d runs: spread is the deviation between processes, halves is by how much two halves of the runs differ", len(n.Runs.Runs))}
+		notes := []string{message.Phrase("measured-over-runs-spread-is", len(n.Runs.Runs))}
 		if slices.ContainsFunc(n.Rows, func(r compare.Noise) bool { return r.Rule == "" }) {
-			notes = append(notes, "a row without a rule differs so much between these runs that its limit would be 100 % or more: measure more runs, or on a quieter machine")
+			notes = append(notes, message.Phrase("row-without-rule-differs-so"))
 		}
 		return notes
 	})
@@ -230,7 +230,7 @@ func NewBaselineLine(name string, b *compare.Baseline) BaselineLine {
 	case n == 1:
 		l.Of = b.Runs[0].Name
 	case n > 1:
-		l.Of = fmt.Sprintf("%s and %d more", b.Runs[0].Name, n-1)
+		l.Of = message.Phrase("run-and-more", b.Runs[0].Name, n-1)
 	}
 	return l
 }

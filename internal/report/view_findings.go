@@ -166,7 +166,7 @@ func Experiments(list []experiment.Experiment) Printable {
 		}
 		rows[i].NoRun = message.Text(x.NoLine)
 		if len(notes) == 0 {
-			notes = append(notes, "without a command line: "+rows[i].NoRun)
+			notes = append(notes, message.Phrase("without-command-line")+rows[i].NoRun)
 		}
 	}
 	return ExperimentView.table(Slice(rows), func() []string { return notes })

@@ -79,7 +79,7 @@ func kernelLines(r *analysis.Result, n *names, most int, withRest bool) []*kerne
 			line.why = noVerdict(k)
 			if reasons[line.why] = true; len(reasons) > manyReasons {
 				delete(reasons, line.why)
-				line.why = "the reason stands at the kernel's entry in kernels.md"
+				line.why = message.Phrase("reason-stands-at-kernels-entry")
 			}
 		}
 		if timed && untimed(k) {
@@ -104,11 +104,11 @@ func noVerdict(k *analysis.Kernel) string {
 	switch {
 	case why != "":
 	case k.Counted == nil:
-		why = "no launch of this kernel was counted"
+		why = message.Phrase("no-launch-of-this-kernel-was")
 	default:
-		why = "the result gives no reason"
+		why = message.Phrase("result-gives-no-reason")
 	}
-	return "no verdict on the limiter: " + why
+	return message.Phrase("no-verdict-on-limiter") + why
 }
 
 // CategoryView is the GPU time by category.
@@ -164,7 +164,7 @@ func regionKernels(r *analysis.Result, n *names, g *analysis.Region) []*regionKe
 		case row.limiter == "":
 			row.why = noVerdict(of)
 		case k.BasisNS > 0:
-			row.why = fmt.Sprintf("the verdict is about launches of %s; those of the region last %s on average", elapsed(k.BasisNS), elapsed(k.MeanNS))
+			row.why = message.Phrase("verdict-is-about-launches-of", elapsed(k.BasisNS), elapsed(k.MeanNS))
 		}
 		rows = append(rows, row)
 	}
@@ -178,7 +178,7 @@ func regionLimiter(g *analysis.Region) string {
 	case l == nil || l.Kind == "":
 		return ""
 	case l.Share > 0:
-		return fmt.Sprintf("%s (%.0f %% of its GPU time)", message.Limiter(l.Kind, l.Units), l.Share*100)
+		return message.Phrase("percent-of-its-gpu-time", message.Limiter(l.Kind, l.Units), l.Share*100)
 	}
 	return message.Limiter(l.Kind, l.Units)
 }

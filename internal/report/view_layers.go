@@ -55,7 +55,7 @@ func noMFU(r *LayerLine) string { return message.Label("no-mfu", r.NoMFU) }
 
 func orNone(layer string) string {
 	if layer == "" {
-		return "(in no module)"
+		return message.Phrase("in-no-module")
 	}
 	return layer
 }

@@ -119,7 +119,7 @@ func rankNotes(r *analysis.Result) []string {
 		notes = append(clockNotes(r), notes...)
 	}
 	if len(r.Parts) == 0 {
-		notes = append([]string{"there is one timeline, and its processes exchange no data between GPUs: ranks, windows and repeats need several; name several files, or a folder of them"}, notes...)
+		notes = append([]string{message.Phrase("there-is-one-timeline-and")}, notes...)
 	}
 	return notes
 }
@@ -219,7 +219,7 @@ func RankMeasures(r *analysis.Result) Printable {
 			add(d.Name, "", d)
 		}
 		for _, d := range r.Across.Stages {
-			add("mean pass", d.Name, d)
+			add(message.Phrase("mean-pass"), d.Name, d)
 		}
 	}
 	return RankMeasureView.table(Slice(rows), func() []string { return rankNotes(r) })
@@ -258,7 +258,7 @@ func RankKernels(r *analysis.Result) Printable {
 	return RankKernelView.table(Slice(rows), func() []string {
 		notes := rankNotes(r)
 		if r.Across != nil && r.Across.KernelsCut > 0 {
-			notes = append(notes, fmt.Sprintf("%d kernels with less time are not listed", r.Across.KernelsCut))
+			notes = append(notes, message.Phrase("kernels-with-less-time-are", r.Across.KernelsCut))
 		}
 		return notes
 	})

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -91,9 +90,9 @@ func asyncNote(g *regionLine) string {
 	if g.Synchronous == nil || *g.Synchronous {
 		return ""
 	}
-	note := fmt.Sprintf("not synchronous: %s before the work that they launched had ended; the time of that work on the GPU is %s from first to last, added up", many(g.AsyncInstances, "range")+" closed", elapsed(float64(g.ProjectedNS)))
+	note := message.Phrase("not-synchronous-before-work-that", many(g.AsyncInstances, "range")+" closed", elapsed(float64(g.ProjectedNS)))
 	if g.Lead != nil {
-		note += fmt.Sprintf("; before it no kernel ran for %s, mostly %s", elapsed(float64(g.Lead.NS)), message.Label("idle", g.Lead.Idle[0].ID))
+		note += message.Phrase("before-it-no-kernel-ran", elapsed(float64(g.Lead.NS)), message.Label("idle", g.Lead.Idle[0].ID))
 	}
 	return note
 }
@@ -102,7 +101,7 @@ func slowestNote(g *regionLine) string {
 	if g.Slowest == "" || g.Outliers == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s took more than twice the median; the slowest is %s", many(g.Outliers, "instance"), g.Slowest)
+	return message.Phrase("took-more-than-twice-median", many(g.Outliers, "instance"), g.Slowest)
 }
 
 // regionLines are the regions of a result as tables show them.

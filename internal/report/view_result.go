@@ -144,13 +144,13 @@ func (row *StageRow) explain(r *analysis.Result, s *analysis.Stage) {
 		row.regions = s.Region
 	}
 	if s.CleanMS == nil {
-		row.cleanWhy = whyMissing(r, "this stage has no time without a profiler", withoutUnprofiled...)
+		row.cleanWhy = whyMissing(r, message.Phrase("this-stage-has-no-time"), withoutUnprofiled...)
 	}
 	switch {
 	case s.NsysMS == nil:
-		row.nsysWhy = whyMissing(r, "this stage is not in a timeline", withoutTimeline...)
+		row.nsysWhy = whyMissing(r, message.Phrase("this-stage-is-not-in"), withoutTimeline...)
 	case s.RangeMS != nil:
-		row.nsysWhy = "by the session's own clock, from the first to the last mark of a pass, as the unprofiled time is. The NVTX range, which Where the time goes divides, also holds what the program does around these marks, such as starting and synchronizing: under nsys a pass of it takes " + elapsed(*s.RangeMS*1e6)
+		row.nsysWhy = message.Phrase("by-sessions-own-clock-from") + elapsed(*s.RangeMS*1e6)
 	}
 	switch {
 	case s.Overhead == nil && s.OverheadWhy != nil:
@@ -204,7 +204,7 @@ func missingNotes(r *analysis.Result) []string {
 		notes = append(notes, RecordedRun())
 	}
 	if text := unfinished(r.Source.Status); text != "" {
-		notes = append(notes, lowerFirst(text)+": what it had captured by then is shown")
+		notes = append(notes, lowerFirst(text)+message.Phrase("what-it-had-captured-by-then"))
 	}
 	for _, n := range append(r.Missing[:len(r.Missing):len(r.Missing)], r.Warnings...) {
 		text := message.Text(n.Said())
@@ -298,7 +298,7 @@ func Operators(r *analysis.Result) Printable {
 	rows := operatorRows(r, newNames(r))
 	t := OperatorView.table(Slice(rows), func() []string { return operatorNotes(r) })
 	if r.OnlyCPU() && len(rows) > 0 {
-		t.Legend, t.Order.Key = "no operator has device time", "self_cpu_us"
+		t.Legend, t.Order.Key = message.Phrase("operators-without-device-time"), "self_cpu_us"
 	}
 	return t
 }
@@ -314,14 +314,14 @@ func operatorRows(r *analysis.Result, n *names) []OperatorRow {
 		}
 		x.Limiter = operatorLimiter(r, n, o)
 		if x.limiter = x.Limiter; x.Limiter == "" && o.Limiter == nil && len(o.Kernels) == 0 && o.TotalDeviceUS > 0 {
-			x.limiterWhy = "the torch profiler linked no kernel to it"
+			x.limiterWhy = message.Phrase("torch-profiler-linked-no-kernel")
 		}
 		if l := o.Limiter; l != nil {
 			x.Limiter = message.Limiter(l.Kind, l.Units)
 			if l.Kind != "" {
 				x.LimiterShare, x.LimiterCoverage = &l.Share, &l.Coverage
 			} else if !l.Why.IsZero() {
-				x.limiterWhy = "no verdict on the limiter: " + message.Text(l.Why)
+				x.limiterWhy = message.Phrase("no-verdict-on-limiter") + message.Text(l.Why)
 			}
 		}
 		if len(o.Links) > 0 {
@@ -344,7 +344,7 @@ func operatorNotes(r *analysis.Result) []string {
 	notes := missingNotes(r)
 	told := r.Lacks(analysis.NoOperators, analysis.OperatorKernels)
 	if len(r.Operators) == 0 && !told {
-		notes = append([]string{"there are no operators: the torch profiler did not run, or the workload is not PyTorch; pipeline.torch_profiler.enable=true turns it on"}, notes...)
+		notes = append([]string{message.Phrase("there-are-no-operators-torch")}, notes...)
 	}
 	return notes
 }
@@ -422,7 +422,7 @@ func RooflinePoints(r *analysis.Result) Printable {
 	t := RooflineView.table(Slice(rows), func() []string {
 		var notes []string
 		if r.Scope != nil {
-			notes = append(notes, "total times are of "+message.Text(r.Scope.Name))
+			notes = append(notes, message.Phrase("total-times-are-of")+message.Text(r.Scope.Name))
 		}
 		if why := message.Text(r.Roofline.Why); why != "" {
 			notes = append(notes, why)

@@ -95,9 +95,9 @@ func Samples(r *analysis.Result) Printable {
 	var notes []string
 	switch s := r.Sampling; {
 	case s == nil:
-		notes = append(notes, "no counters were sampled: see pipeline.nsys.gpu_metrics, and the counters row of deepprof doctor for the permission")
+		notes = append(notes, message.Phrase("no-counters-were-sampled-see"))
 	default:
-		notes = append(notes, fmt.Sprintf("%d readings of %d GPU(s) at %.0f Hz", s.Readings, s.GPUs, s.RateHz))
+		notes = append(notes, message.Phrase("readings-of-gpu-s-at", s.Readings, s.GPUs, s.RateHz))
 	}
 	return SampleView.table(Slice(sampleRows(r)), func() []string { return notes })
 }
@@ -109,7 +109,7 @@ func (d *doc) samples(r *analysis.Result) {
 	if len(rows) == 0 {
 		return
 	}
-	d.line("## Sampled counters")
+	d.heading(2, "samples")
 	d.line("%s.", upperFirst(SampleView.Legend))
 	writeView(d, SampleView.without("gpu_active_error", "sm_active_error", "sm_issue_error"), pointers(rows[:min(len(rows), maxSampleRows)]))
 }

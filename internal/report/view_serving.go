@@ -5,6 +5,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/load"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // RequestView is what the clients of a server saw in each window.
@@ -66,9 +67,9 @@ func Requests(r *analysis.Result) Printable {
 	var notes []string
 	switch {
 	case r.Serving == nil:
-		notes = append(notes, "this is no run of a server")
+		notes = append(notes, message.Phrase("this-is-no-run-of"))
 	case r.Serving.Load != "client":
-		notes = append(notes, "no client of deepprof's own drove the server: latencies are not known")
+		notes = append(notes, message.Phrase("no-client-of-deepprofs-own"))
 		fallthrough
 	default:
 		rows = r.Serving.Windows

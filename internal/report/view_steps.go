@@ -3,6 +3,7 @@ package report
 import (
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/load"
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // A StepPartRow is a kernel or a layer in the steps of one kind and batch size.
@@ -92,7 +93,7 @@ func notServed(r *analysis.Result) []string {
 	if r.Serving != nil && len(r.Serving.Steps) > 0 {
 		return nil
 	}
-	return []string{"no step of a serving engine is known: its steps are ranges with the names that docs/server.md lists"}
+	return []string{message.Phrase("no-step-of-serving-engine")}
 }
 
 // partsOfStep is how many kernels and layers of a kind of step the Markdown report
@@ -105,18 +106,18 @@ func (d *doc) servingSteps(s *analysis.Serving) {
 	if len(s.Steps) == 0 {
 		return
 	}
-	d.line("## Steps of the engine")
+	d.heading(2, "steps-of-engine")
 	writeView(d, ServingStepView, pointers(s.Steps))
 	if rows := stepPartRows(s, kernelsOfSteps, partsOfStep); len(rows) > 0 {
-		d.line("### Kernels of each kind of step")
+		d.heading(3, "kernels-of-each-kind-of")
 		writeView(d, StepKernelView, pointers(rows))
 	}
 	if rows := stepPartRows(s, layersOfSteps, partsOfStep); len(rows) > 0 {
-		d.line("### Layers of each kind of step")
+		d.heading(3, "layers-of-each-kind-of")
 		writeView(d, StepLayerView, pointers(rows))
 	}
 	if len(s.OverTime) > 1 {
-		d.line("### Steps over time")
+		d.heading(3, "steps-over-time")
 		writeView(d, StepTimeView, pointers(s.OverTime))
 	}
 }

@@ -61,7 +61,7 @@ func useLines(r *analysis.Result) []*useLine {
 				u := &of.list[j]
 				why := message.Join(u.Why)
 				if u.Value == nil && why == "" {
-					why = "the result gives no reason"
+					why = message.Phrase("result-gives-no-reason")
 				}
 				rows = append(rows, &useLine{s.Name, of.measure, u, why})
 			}
@@ -80,11 +80,11 @@ func peakNote(p *analysis.Peak) string {
 	case p.ID == "" || p.Measured && !p.Published:
 		return ""
 	case p.Published:
-		return "published MFU is of the dense peak of the data sheet, and so is this: " + basis
+		return message.Phrase("published-mfu-is-of-dense") + basis
 	case basis == "":
-		basis = "a table of published values"
+		basis = message.Phrase("table-of-published-values")
 	}
-	return "this peak was not measured; it is from " + basis
+	return message.Phrase("this-peak-was-not-measured") + basis
 }
 
 // RoofView is the limits that kernels and stages are held against.

@@ -113,7 +113,7 @@ func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 		}
 	}
 	if t.Cut > 0 {
-		fmt.Fprintf(out, message.Phrase("more-rows"), t.Cut)
+		fmt.Fprintln(out, "\n"+message.Phrase("more-rows", t.Cut))
 	}
 	notes := t.notes()
 	if t.Legend != "" && len(rows) > 0 {
