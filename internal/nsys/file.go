@@ -312,6 +312,9 @@ func regionsFor(q timeline.Query) Part {
 
 // RegionRows sums NVTX ranges by path.
 func (f *File) RegionRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.RegionRow], error) {
+	if rows, ok, err := f.flowRegions(ctx, q); ok || err != nil {
+		return rows, err
+	}
 	t, err := f.attributable(ctx, regionsFor(q), q)
 	if err != nil {
 		return timeline.Rows[timeline.RegionRow]{}, err

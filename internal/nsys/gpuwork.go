@@ -51,6 +51,9 @@ var kernelLayout = workLayout(tableKernel,
 // plainKernelLayout has no names and no launch configurations.
 var plainKernelLayout = workLayout(tableKernel, []string{"graphNodeId"}, nil)
 
+// namedKernelLayout has names and no launch configurations.
+var namedKernelLayout = workLayout(tableKernel, []string{"demangledName", "shortName", "mangledName", "graphNodeId"}, nil)
+
 // work is one worker's share of a table of GPU work.
 type work[T any] struct {
 	span

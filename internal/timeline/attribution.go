@@ -106,14 +106,7 @@ func (l *lists) add(list []uint32, last uint32) uint32 {
 
 // Attribute joins GPU work to the ranges around its launches.
 func (t *Timeline) Attribute() *Attribution {
-	a := &Attribution{
-		t:           t,
-		nodes:       []node{{}},
-		index:       map[nodeKey]uint32{},
-		rangeNode:   make([]uint32, len(t.Ranges)),
-		rangeParent: make([]uint32, len(t.Ranges)),
-		all:         &allWork{},
-	}
+	a := newAttribution(t)
 	var beside sync.WaitGroup
 	var ranges []uint32
 	beside.Go(func() { ranges = a.rangeOrder(PushPop, func(thread uint32) uint32 { return thread }) })
@@ -125,6 +118,17 @@ func (t *Timeline) Attribute() *Attribution {
 	beside.Wait()
 	a.warn()
 	return a
+}
+
+func newAttribution(t *Timeline) *Attribution {
+	return &Attribution{
+		t:           t,
+		nodes:       []node{{}},
+		index:       map[nodeKey]uint32{},
+		rangeNode:   make([]uint32, len(t.Ranges)),
+		rangeParent: make([]uint32, len(t.Ranges)),
+		all:         &allWork{},
+	}
 }
 
 // joinKernels finds the call of each kernel. Every view asks for it several times.
@@ -248,11 +252,13 @@ func (a *Attribution) rangeOrder(kind RangeKind, group func(thread uint32) uint3
 	}
 	compare := func(x, y uint32) int {
 		p, q := &ranges[x], &ranges[y]
-		return cmp.Or(
-			cmp.Compare(group(p.Thread), group(q.Thread)),
-			cmp.Compare(p.Start, q.Start),
-			cmp.Compare(q.open(), p.open()),
-			cmp.Compare(x, y))
+		if g, h := group(p.Thread), group(q.Thread); g != h {
+			return cmp.Compare(g, h)
+		}
+		if p.Start != q.Start { // as a rule
+			return cmp.Compare(p.Start, q.Start)
+		}
+		return cmp.Or(cmp.Compare(q.open(), p.open()), cmp.Compare(x, y))
 	}
 	if !slices.IsSortedFunc(order, compare) {
 		slices.SortFunc(order, compare)

@@ -1,10 +1,6 @@
 package timeline
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
 // A cut is one end of a range, on its way to the time that a process was busy
 // before it.
@@ -15,39 +11,62 @@ type cut struct {
 }
 
 // busyWithin is, for each range, the part of it in which a GPU of its process ran
-// any of the work that keep accepts. It goes through work and ends of ranges
-// together, by time.
+// any of the work that keep accepts.
 func (t *Timeline) busyWithin(keep func(Op) bool) []int64 {
-	cuts := t.cutsByProcess()
-	sums := make([]busySum, len(t.Processes))
-	before := make([]uint64, len(t.Ranges)) // busy time before the start of each range
-	within := make([]int64, len(t.Ranges))
-	take := func(c cut, covered uint64) {
-		if c.begins {
-			before[c.of] = covered
-		} else {
-			within[c.of] = int64(min(covered-before[c.of], math.MaxInt64))
+	b := newBusyRanges(t)
+	t.byStart(nil, func(op *Op) bool {
+		if keep(*op) {
+			b.add(op)
 		}
-	}
-	t.ByStart(func(op Op) {
-		p := t.Queues[op.Queue].Process
-		if int(p) >= len(sums) || op.End <= op.Start || !keep(op) {
-			return
-		}
-		s, list := &sums[p], cuts[p]
-		for s.next < len(list) && list[s.next].at <= op.Start {
-			take(list[s.next], s.until(list[s.next].at))
-			s.next++
-		}
-		s.add(op.Start, op.End)
+		return true
 	})
-	for p := range sums {
-		s := &sums[p]
-		for _, c := range cuts[p][s.next:] {
-			take(c, s.until(c.at))
+	return b.finish()
+}
+
+// busyRanges goes through work and ends of ranges together, by time.
+type busyRanges struct {
+	t      *Timeline
+	cuts   [][]cut // by process
+	sums   []busySum
+	before []uint64 // busy time before the start of each range
+	within []int64  // in each range
+}
+
+func newBusyRanges(t *Timeline) *busyRanges {
+	return &busyRanges{t: t, cuts: t.cutsByProcess(), sums: make([]busySum, len(t.Processes)), before: make([]uint64, len(t.Ranges)), within: make([]int64, len(t.Ranges))}
+}
+
+// add takes one piece of work, which come by start.
+func (b *busyRanges) add(op *Op) {
+	p := b.t.Queues[op.Queue].Process
+	if int(p) >= len(b.sums) || op.End <= op.Start {
+		return
+	}
+	s, list := &b.sums[p], b.cuts[p]
+	for s.next < len(list) && list[s.next].at <= op.Start {
+		b.take(list[s.next], s.until(list[s.next].at))
+		s.next++
+	}
+	s.add(op.Start, op.End)
+}
+
+func (b *busyRanges) take(c cut, covered uint64) {
+	if c.begins {
+		b.before[c.of] = covered
+	} else {
+		b.within[c.of] = int64(min(covered-b.before[c.of], math.MaxInt64))
+	}
+}
+
+// finish gives the busy part of each range.
+func (b *busyRanges) finish() []int64 {
+	for p := range b.sums {
+		s := &b.sums[p]
+		for _, c := range b.cuts[p][s.next:] {
+			b.take(c, s.until(c.at))
 		}
 	}
-	return within
+	return b.within
 }
 
 // cutsByProcess lists the ends of ranges by time. A range that ends before it
@@ -60,8 +79,14 @@ func (t *Timeline) cutsByProcess() [][]cut {
 			cuts[p] = append(cuts[p], cut{r.Start, uint32(i), true}, cut{r.End, uint32(i), false})
 		}
 	}
-	for _, list := range cuts {
-		slices.SortFunc(list, func(x, y cut) int { return cmp.Compare(x.at, y.at) })
+	for p, list := range cuts {
+		order := upTo(len(list))
+		SortByStart(order, func(i uint32) int64 { return list[i].at })
+		sorted := make([]cut, len(list))
+		for i, from := range order {
+			sorted[i] = list[from]
+		}
+		cuts[p] = sorted
 	}
 	return cuts
 }

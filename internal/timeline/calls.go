@@ -135,6 +135,9 @@ func (c *Calls) Site(i uint32) uint32 { return c.site[i] }
 // Sites lists what calls have in common, by number.
 func (c *Calls) Sites() []CallSite { return c.sites }
 
+// AddSite appends what calls that come in a flow have in common.
+func (c *Calls) AddSite(s CallSite) { c.sites = append(c.sites, s) }
+
 // Rename gives every name its new number.
 func (c *Calls) Rename(to []StringID) {
 	for i := range c.sites {

@@ -207,7 +207,7 @@ func (t *Timeline) deviceInfo(over *bool) []DeviceInfo {
 		}
 		d.FirstNS, d.LastNS = min(d.FirstNS, op.Start), max(d.LastNS, op.End)
 		launched[op.Queue] = launched[op.Queue] || op.Kind == OpKernel
-		d.work.add(op, 0, false)
+		d.work.add(&op, 0, false)
 	})
 	var list []DeviceInfo
 	for _, d := range devices {

@@ -9,6 +9,7 @@ import (
 // An Op is one piece of GPU work.
 type Op struct {
 	Kind        OpKind
+	what        uint32 // function of a kernel, kind of a copy; 0 of others
 	Index       int    // in the slice of its kind
 	Start, End  int64  // ns
 	Queue       uint32 // index into Queues
@@ -29,19 +30,19 @@ const (
 func (t *Timeline) eachOp(f func(Op)) {
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
-		f(Op{OpKernel, i, k.Start, k.End, k.Queue, k.Correlation})
+		f(Op{OpKernel, k.Function, i, k.Start, k.End, k.Queue, k.Correlation})
 	}
 	for i := range t.Copies {
 		c := &t.Copies[i]
-		f(Op{OpCopy, i, c.Start, c.End, c.Queue, c.Correlation})
+		f(Op{OpCopy, uint32(c.Kind), i, c.Start, c.End, c.Queue, c.Correlation})
 	}
 	for i := range t.Sets {
 		s := &t.Sets[i]
-		f(Op{OpSet, i, s.Start, s.End, s.Queue, s.Correlation})
+		f(Op{OpSet, 0, i, s.Start, s.End, s.Queue, s.Correlation})
 	}
 	for i := range t.Graphs {
 		g := &t.Graphs[i]
-		f(Op{OpGraph, i, g.Start, g.End, g.Queue, g.Correlation})
+		f(Op{OpGraph, 0, i, g.Start, g.End, g.Queue, g.Correlation})
 	}
 }
 
@@ -56,16 +57,16 @@ func (t *Timeline) opAt(kind OpKind, i int) Op {
 	switch kind {
 	case OpKernel:
 		k := &t.Kernels[i]
-		return Op{OpKernel, i, k.Start, k.End, k.Queue, k.Correlation}
+		return Op{OpKernel, k.Function, i, k.Start, k.End, k.Queue, k.Correlation}
 	case OpCopy:
 		c := &t.Copies[i]
-		return Op{OpCopy, i, c.Start, c.End, c.Queue, c.Correlation}
+		return Op{OpCopy, uint32(c.Kind), i, c.Start, c.End, c.Queue, c.Correlation}
 	case OpSet:
 		s := &t.Sets[i]
-		return Op{OpSet, i, s.Start, s.End, s.Queue, s.Correlation}
+		return Op{OpSet, 0, i, s.Start, s.End, s.Queue, s.Correlation}
 	default:
 		g := &t.Graphs[i]
-		return Op{OpGraph, i, g.Start, g.End, g.Queue, g.Correlation}
+		return Op{OpGraph, 0, i, g.Start, g.End, g.Queue, g.Correlation}
 	}
 }
 
@@ -94,8 +95,21 @@ func (t *Timeline) opCounts() [4]int {
 // order of kinds and of the file. The kinds are merged as they lie: most files
 // hold each of them in order, and nearly all work is of one kind.
 func (t *Timeline) ByStart(visit func(Op)) {
+	t.byStart(nil, func(op *Op) bool { visit(*op); return true })
+}
+
+// byStart is ByStart until visit says false. Kernels come from the flow where there is
+// one.
+func (t *Timeline) byStart(f Flow, visit func(*Op) bool) {
 	var heads []opHead
 	for kind, n := range t.opCounts() {
+		if f != nil && OpKind(kind) == OpKernel {
+			h := opHead{op: Op{Kind: OpKernel, Index: -1}, flow: f}
+			if h.advance(t) {
+				heads = append(heads, h)
+			}
+			continue
+		}
 		if n > 0 {
 			heads = append(heads, t.opHead(OpKind(kind), n))
 		}
@@ -104,7 +118,9 @@ func (t *Timeline) ByStart(visit func(Op)) {
 		first := earliest(heads)
 		h, until := &heads[first], turn(heads, first)
 		for more := true; more && h.op.Start <= until; {
-			visit(h.op)
+			if !visit(&h.op) {
+				return
+			}
 			more = h.advance(t)
 		}
 		if h.done {
@@ -140,6 +156,7 @@ func turn(heads []opHead, first int) int64 {
 // An opHead goes through the work of one kind by start.
 type opHead struct {
 	op    Op
+	flow  Flow     // of kernels that are not in memory; nil for others
 	order []uint32 // nil where the file is in order
 	next  int
 	n     int
@@ -180,6 +197,16 @@ func (t *Timeline) inOrder(kind OpKind, n int) bool {
 
 // advance moves on to the next work; false where there is none.
 func (h *opHead) advance(t *Timeline) bool {
+	if h.flow != nil {
+		k := h.flow.NextKernel()
+		if k == nil {
+			h.done = true
+			return false
+		}
+		h.op.Index++
+		h.op.Start, h.op.End, h.op.Queue, h.op.Correlation, h.op.what = k.Start, k.End, k.Queue, k.Correlation, k.Function
+		return true
+	}
 	if h.next == h.n {
 		h.done = true
 		return false
@@ -191,7 +218,7 @@ func (h *opHead) advance(t *Timeline) bool {
 	h.next++
 	if h.op.Kind == OpKernel { // nearly all are
 		k := &t.Kernels[i]
-		h.op.Index, h.op.Start, h.op.End, h.op.Queue, h.op.Correlation = i, k.Start, k.End, k.Queue, k.Correlation
+		h.op.Index, h.op.Start, h.op.End, h.op.Queue, h.op.Correlation, h.op.what = i, k.Start, k.End, k.Queue, k.Correlation, k.Function
 		return true
 	}
 	h.op = t.opAt(h.op.Kind, i)

@@ -26,7 +26,7 @@ type use struct {
 }
 
 // add takes one piece of work. Work must come in the order of its start.
-func (u *use) add(op Op, bytes int64, own bool) {
+func (u *use) add(op *Op, bytes int64, own bool) {
 	ns := Since(op.Start, op.End)
 	switch op.Kind {
 	case OpKernel:
@@ -107,34 +107,45 @@ func (q *Query) all() bool { return q.Kernel == nil && len(q.Devices)+len(q.Proc
 // measure goes through the work that keep accepts and credits it to the ranges
 // around its launch.
 func (a *Attribution) measure(keep func(Op) bool) *usage {
-	u := &usage{a: a, slot: make([]uint32, len(a.t.Ranges)), uses: make([]use, 0, len(a.t.Ranges)), once: map[regionKey]*use{}, same: map[uint32]*use{}}
-	for i := range u.slot {
-		u.slot[i] = None
-	}
-	a.t.ByStart(func(op Op) {
-		if keep(op) {
-			u.credit(op)
+	u := newUsage(a)
+	a.t.byStart(nil, func(op *Op) bool {
+		if !keep(*op) {
+			return true
 		}
+		if call := a.callOf(*op); call != None {
+			u.credit(op, a.innermost(call))
+			u.creditOpen(op, a.openAround(call), a.t.Calls.Thread(call))
+		}
+		return true
 	})
 	return u
 }
 
-func (u *usage) credit(op Op) {
-	a := u.a
-	call := a.callOf(op)
-	if call == None {
-		return
+func newUsage(a *Attribution) *usage {
+	u := &usage{a: a, slot: make([]uint32, len(a.t.Ranges)), uses: make([]use, 0, len(a.t.Ranges)), once: map[regionKey]*use{}, same: map[uint32]*use{}}
+	for i := range u.slot {
+		u.slot[i] = None
 	}
-	bytes := a.t.opBytes(op)
-	for _, r := range a.innermost(call) {
-		for own := true; r != None; r, own = a.rangeParent[r], false {
+	return u
+}
+
+// credit takes a piece of work and the innermost range of each stack around its launch.
+func (u *usage) credit(op *Op, stacks []uint32) {
+	bytes := u.a.t.opBytes(*op)
+	for _, r := range stacks {
+		for own := true; r != None; r, own = u.a.rangeParent[r], false {
 			u.of(r).add(op, bytes, own)
 		}
 	}
-	open := a.openAround(call)
+}
+
+// creditOpen takes a piece of work, the start/end ranges around its launch, and the
+// thread of that.
+func (u *usage) creditOpen(op *Op, open []uint32, thread uint32) {
+	a, bytes := u.a, u.a.t.opBytes(*op)
 	for i, r := range open {
 		u.of(r).add(op, bytes, true)
-		if rng := &a.t.Ranges[r]; rng.EndThread == None && rng.Thread == a.t.Calls.Thread(call) {
+		if rng := &a.t.Ranges[r]; rng.EndThread == None && rng.Thread == thread {
 			addTo(u.same, r).add(op, bytes, true)
 		}
 		id := a.rangeNode[r]
@@ -378,7 +389,8 @@ func (row *RegionRow) spread(ns []int64) {
 }
 
 // groupPaths gives each region the path of its group, in which ids are taken out
-// and numbers that count instances are "#", and the first region of that group.
+// and numbers that count instances are "#", and the region of that group that was opened
+// first.
 func (a *Attribution) groupPaths() (paths []string, first []uint32) {
 	var g nvtx.Grouper
 	for id := 1; id < len(a.nodes); id++ {
@@ -389,7 +401,7 @@ func (a *Attribution) groupPaths() (paths []string, first []uint32) {
 		kind RangeKind
 	}
 	paths, first = make([]string, len(a.nodes)), make([]uint32, len(a.nodes))
-	seen := map[group]uint32{}
+	seen, begun := map[group]uint32{}, a.begun()
 	stacks := make([][]nvtx.Range, len(a.nodes))
 	for id := 1; id < len(a.nodes); id++ { // a parent has the lower number
 		n := &a.nodes[id]
@@ -397,12 +409,28 @@ func (a *Attribution) groupPaths() (paths []string, first []uint32) {
 		stacks[id] = append(slices.Clip(stacks[n.parent]), nvtx.Range{Name: name, Domain: a.t.Name(n.key.domain)})
 		paths[id] = nvtx.Path(stacks[id])
 		key := group{paths[id], n.key.kind}
-		if _, ok := seen[key]; !ok {
+		if old, ok := seen[key]; !ok || a.later(begun[old], begun[id]) {
 			seen[key] = uint32(id)
 		}
-		first[id] = seen[key]
+	}
+	for id := 1; id < len(a.nodes); id++ {
+		first[id] = seen[group{paths[id], a.nodes[id].key.kind}]
 	}
 	return paths, first
+}
+
+// begun is, by region, its range that was opened first.
+func (a *Attribution) begun() []uint32 {
+	begun := make([]uint32, len(a.nodes))
+	for i := range begun {
+		begun[i] = None
+	}
+	for i, id := range a.rangeNode {
+		if at := &begun[id]; *at == None || a.later(*at, uint32(i)) {
+			*at = uint32(i)
+		}
+	}
+	return begun
 }
 
 // credit adds the work of one instance. What a start/end region has of it is

@@ -109,6 +109,11 @@ type threadSweep struct {
 	sets    *lists
 	pushed  func(r, parent uint32) // told of every range; nil for nobody
 	lost    *int64                 // stacks beyond maxStacks
+
+	// Where steady, a call that starts before calm and ends by calmEnd has the ranges
+	// around it that the last one had.
+	steady        bool
+	calm, calmEnd int64
 }
 
 // advance opens the ranges that start by a moment.
@@ -138,8 +143,15 @@ func (s *threadSweep) advance(until int64) {
 
 // around is the set of ranges around the next call: its number in sets.
 func (s *threadSweep) around(start, end int64) uint32 {
+	if s.steady && start < s.calm && max(start, end) <= s.calmEnd {
+		return s.last
+	}
 	all := s.a.t.Ranges
 	s.advance(start)
+	s.steady, s.calm, s.calmEnd = true, math.MaxInt64, math.MaxInt64
+	if s.next < len(s.ranges) {
+		s.calm = all[s.ranges[s.next]].Start
+	}
 	s.current = s.current[:0]
 	keep := s.active[:0]
 	for _, n := range s.active {
@@ -147,12 +159,17 @@ func (s *threadSweep) around(start, end int64) uint32 {
 		n.active = len(n.ranges) > 0
 		if n.active {
 			keep = append(keep, n)
+			s.calmEnd = min(s.calmEnd, all[n.ranges[len(n.ranges)-1]].open())
+		}
+		if n.active && r != n.ranges[len(n.ranges)-1] {
+			s.steady = false // the next call may lie in the range that this one outlasts
 		}
 		if r == None {
 			continue
 		}
 		if len(s.current) == maxStacks {
 			*s.lost++
+			s.steady = false
 			continue
 		}
 		s.current = append(s.current, r)

@@ -1,0 +1,289 @@
+package timeline
+
+import "math"
+
+// A Flow gives the kernels and the CUDA calls of a file one by one, so that millions of
+// them need no memory. What it gives is valid until the next is asked for; the queues
+// and sites that it refers to are in the timeline by then. Whether it is by start is
+// looked at while it comes.
+type Flow interface {
+	NextKernel() *Kernel // in the order of the file; nil behind the last
+	NextCall() *FlowCall // in the order of the file; nil behind the last
+}
+
+// A FlowCall is a CUDA call of a flow.
+type FlowCall struct {
+	Start, End  int64  // ns
+	Correlation uint32 // as of a Call
+	Site        uint32 // index into Timeline.Calls.Sites
+}
+
+// Flows tells whether what is around a call can be told from the calls before it alone:
+// no range is of the kind that any thread may close.
+func (t *Timeline) Flows() bool { return t.Feedable() }
+
+// attributeRanges is Attribute of a timeline whose kernels and calls come in a flow. The
+// ranges are listed by thread.
+func (t *Timeline) attributeRanges() (*Attribution, []uint32) {
+	a := newAttribution(t)
+	a.calls = &Correlations{t: t}
+	ranges := a.rangeOrder(PushPop, func(thread uint32) uint32 { return thread })
+	a.pushPop(ranges)
+	a.warn()
+	return a, ranges
+}
+
+// A flowJoin finds the calls of work while both come by start.
+type flowJoin struct {
+	a      *Attribution
+	flow   Flow
+	times  bool            // of calls are wanted
+	each   func(*FlowCall) // told of every call; nil for nobody
+	sweeps []*threadSweep  // by thread
+	sites  []*threadSweep  // by site
+	sets   lists
+	lost   int64
+
+	tables []*launchTable // by process
+	pages  []*launchPage  // those in use, in the order in which they were needed
+	began  int64          // start of the last call
+	any    bool
+	// broken says that calls do not lie by start, that two have one id, or that work has
+	// no call within reach: then all of them must be in memory.
+	broken bool
+
+	last            launched // of the last work
+	lastID, lastFor uint32   // of it: correlation, process
+	lastKnown       bool
+}
+
+func newFlowJoin(a *Attribution, ranges []uint32, f Flow) *flowJoin {
+	j := &flowJoin{a: a, flow: f}
+	for len(ranges) > 0 {
+		thread, n := a.t.Ranges[ranges[0]].Thread, 1
+		for n < len(ranges) && a.t.Ranges[ranges[n]].Thread == thread {
+			n++
+		}
+		j.sweep(thread).ranges = ranges[:n]
+		ranges = ranges[n:]
+	}
+	return j
+}
+
+func (j *flowJoin) sweep(thread uint32) *threadSweep {
+	for int(thread) >= len(j.sweeps) {
+		j.sweeps = append(j.sweeps, nil)
+	}
+	if j.sweeps[thread] == nil {
+		j.sweeps[thread] = &threadSweep{a: j.a, sets: &j.sets, lost: &j.lost}
+	}
+	return j.sweeps[thread]
+}
+
+func (j *flowJoin) table(process uint32) *launchTable {
+	for int(process) >= len(j.tables) {
+		j.tables = append(j.tables, &launchTable{pages: map[uint32]*launchPage{}})
+	}
+	return j.tables[process]
+}
+
+// read takes the next call; false behind the last, or where the flow is broken.
+func (j *flowJoin) read() bool {
+	c := j.flow.NextCall()
+	if c == nil || j.broken {
+		return false
+	}
+	t := j.a.t
+	for int(c.Site) >= len(j.sites) {
+		j.sites = append(j.sites, j.sweep(t.Calls.sites[len(j.sites)].Thread))
+	}
+	if j.any && c.Start < j.began || c.End < c.Start {
+		j.broken = true
+		return false
+	}
+	j.began, j.any = c.Start, true
+	set := j.sites[c.Site].around(c.Start, c.End)
+	if c.Correlation != NoCorrelation && !j.keep(c, set) {
+		j.broken = true
+		return false
+	}
+	if j.each != nil {
+		j.each(c)
+	}
+	return true
+}
+
+// keep puts a call where its work will look for it; false where another has its id.
+func (j *flowJoin) keep(c *FlowCall, set uint32) bool {
+	table := j.table(j.a.t.ThreadProcess(j.a.t.Calls.sites[c.Site].Thread))
+	page := table.in
+	if number := c.Correlation / pageIDs; page == nil || page.number != number {
+		var known bool
+		if page, known = table.pages[number]; page == nil {
+			if known {
+				return false // it was let go
+			}
+			page = j.newPage(table, number)
+		}
+		table.in = page
+	}
+	id := c.Correlation % pageIDs
+	if page.sets[id] != 0 {
+		return false
+	}
+	page.sets[id] = set + 1
+	if j.times {
+		page.calls[id] = *c
+	}
+	return true
+}
+
+// newPage makes room for ids. The page that has been there longest is let go where there
+// are too many.
+func (j *flowJoin) newPage(table *launchTable, number uint32) *launchPage {
+	var page *launchPage
+	if len(j.pages) < mostPages {
+		page = &launchPage{}
+		if j.times {
+			page.calls = make([]FlowCall, pageIDs)
+		}
+	} else {
+		page = j.pages[0]
+		copy(j.pages, j.pages[1:])
+		j.pages = j.pages[:mostPages-1]
+		page.table.forget(page)
+		clear(page.sets[:])
+	}
+	page.table, page.number = table, number
+	table.pages[number] = page
+	j.pages = append(j.pages, page)
+	return page
+}
+
+// launchOf finds the call that launched a piece of work; false where the flow is broken.
+func (j *flowJoin) launchOf(op *Op) (l launched, ok bool) {
+	process := j.a.t.Queues[op.Queue].Process
+	if j.lastKnown && op.Correlation == j.lastID && process == j.lastFor {
+		return j.last, true
+	}
+	table := j.table(process)
+	for ahead := 0; ahead < mostAhead; {
+		page, gone := table.find(op.Correlation)
+		if page != nil {
+			id := op.Correlation % pageIDs
+			l.set = page.sets[id] - 1
+			if j.times {
+				l.FlowCall = page.calls[id]
+			}
+			j.last, j.lastID, j.lastFor, j.lastKnown = l, op.Correlation, process, true
+			return l, true
+		}
+		if gone || op.Correlation == NoCorrelation || !j.read() {
+			break
+		}
+		if j.began > op.Start {
+			ahead++
+		}
+	}
+	j.broken = true
+	return l, false
+}
+
+// readUntil takes the calls that start before a moment.
+func (j *flowJoin) readUntil(at int64) {
+	for (!j.any || j.began < at) && j.read() {
+	}
+}
+
+// finish takes the calls that are left; false where the flow is broken.
+func (j *flowJoin) finish() bool {
+	for j.read() {
+	}
+	return !j.broken && j.lost == 0
+}
+
+const (
+	pageIDs   = 1024
+	mostPages = 256     // of ids that work may still ask for
+	mostAhead = 1 << 16 // calls that start after the work that they launched
+)
+
+// A launchTable has the calls of a process by their id, as long as their page is kept.
+type launchTable struct {
+	pages   map[uint32]*launchPage // by number; nil for one that was let go
+	in, out *launchPage            // that were used last
+}
+
+type launchPage struct {
+	table  *launchTable
+	number uint32          // of its ids, divided by pageIDs
+	sets   [pageIDs]uint32 // what is around each call, from 1; 0 where there is none
+	calls  []FlowCall      // where times are wanted
+}
+
+// launched is a call that launched work.
+type launched struct {
+	FlowCall        // where times are wanted
+	set      uint32 // of ranges around it
+}
+
+// find is the page of a call with an id, nil where there is none yet; gone where it may
+// have been let go.
+func (t *launchTable) find(id uint32) (page *launchPage, gone bool) {
+	page = t.out
+	if number := id / pageIDs; page == nil || page.number != number {
+		var known bool
+		if page, known = t.pages[number]; page == nil {
+			return nil, known
+		}
+		t.out = page
+	}
+	if page.sets[id%pageIDs] == 0 {
+		return nil, false
+	}
+	return page, false
+}
+
+func (t *launchTable) forget(page *launchPage) {
+	t.pages[page.number] = nil
+	if t.in == page {
+		t.in = nil
+	}
+	if t.out == page {
+		t.out = nil
+	}
+}
+
+// flowOps visits the work of a flow and what is in memory by start, until visit says
+// false; false where kernels do not lie by start or end before that, or visit said so.
+func (t *Timeline) flowOps(f Flow, visit func(*Op) bool) bool {
+	ok, last := true, int64(math.MinInt64)
+	t.byStart(f, func(op *Op) bool {
+		ok = op.Start >= last && op.End >= op.Start && visit(op)
+		last = op.Start
+		return ok
+	})
+	return ok
+}
+
+// FlowRegions is RegionRows about all work of a flow; false where that must be in memory.
+func (t *Timeline) FlowRegions(q Query, f Flow) (Rows[RegionRow], bool) {
+	a, ranges := t.attributeRanges()
+	j, u, busy := newFlowJoin(a, ranges, f), newUsage(a), newBusyRanges(t)
+	ok := t.flowOps(f, func(op *Op) bool {
+		l, ok := j.launchOf(op)
+		if !ok {
+			return false
+		}
+		busy.add(op)
+		u.credit(op, j.sets.get(l.set))
+		return true
+	})
+	if !ok || !j.finish() {
+		return Rows[RegionRow]{}, false
+	}
+	a.all.once.Do(func() { a.all.usage, a.all.busy = u, busy.finish() })
+	rows := a.regionRows(q)
+	rows.Warnings = append(rows.Warnings, a.Warnings...)
+	return rows, true
+}
