@@ -1,19 +1,52 @@
 package message
 
-import "github.com/deepprof/deepprof/internal/fact"
+import (
+	"strings"
 
-// headlineWords are the one sentence that a report begins with, of at most 20 words.
+	"github.com/deepprof/deepprof/internal/fact"
+)
+
+const (
+	verdictWordsMost = 20 // of a verdict
+	nameWordsMost    = 3  // of a name in it, which a program may have made of many
+)
+
+// Headline is the sentence that a report begins with, of at most 20 words: Text of
+// the fact, or where that has more, as by times of minutes and names of several
+// words, Short.
+func Headline(f fact.Fact) string {
+	f = withBriefNames(f)
+	if text := Text(f); len(strings.Fields(text)) <= verdictWordsMost {
+		return text
+	}
+	return stop(Short(f))
+}
+
+// withBriefNames cuts names of many words.
+func withBriefNames(f fact.Fact) fact.Fact {
+	brief := make(fact.Params, len(f.Params))
+	for key, v := range f.Params {
+		if parts := strings.Fields(v.Text); v.Kind != fact.KindID && len(parts) > nameWordsMost {
+			v.Text = strings.Join(parts[:nameWordsMost], " ") + "…"
+		}
+		brief[key] = v
+	}
+	f.Params = brief
+	return f
+}
+
+// headlineWords are the verdicts: Text may have more than 20 words, Short may not.
 var headlineWords = map[fact.Code]words{
-	"headline-rank":    {Text: "[Rank {rank}][Process {process}] keeps the others waiting for {ns}, {share} of the time of the median rank."},
-	"headline-launch":  {Text: "{stage} waits for the host {share} of its time[: CUDA graphs save at most {gain} of {of}]."},
-	"headline-ahead":   {Text: "{stage} waits for the host {share} of its time[: launching graphs ahead saves at most {gain}]."},
+	"headline-rank":    {Text: "[Rank {rank}][Process {process}] keeps the others waiting for {ns}, {share} of the time of the median rank.", Short: "[Rank {rank}][Process {process}] keeps the others waiting for {ns}"},
+	"headline-launch":  {Text: "{stage} waits for the host {share} of its time[: CUDA graphs save at most {gain} of {of}].", Short: "{stage} waits for the host {share} of its time"},
+	"headline-ahead":   {Text: "{stage} waits for the host {share} of its time[: launching graphs ahead saves at most {gain}].", Short: "{stage} waits for the host {share} of its time"},
 	"headline-idle":    {Text: "No kernel runs in {share} of {stage}; the main cause: {cause}."},
-	"headline-busy":    {Text: "Kernels run in {share} of {stage}: they decide how long it takes[, limited by {limits}]."},
+	"headline-busy":    {Text: "Kernels run in {share} of {stage}: they decide how long it takes[, limited by {limits}].", Short: "Kernels run in {share} of {stage}[, limited by {limits}]"},
 	"headline-token":   {Text: "The next token takes {period}; the GPU works on decode for {busy} of it."},
 	"headline-limit":   {Text: "{share} of the counted GPU time is limited by {kind}."},
 	"headline-kernel":  {Text: "[{kernel}][{region}] is limited by {kind}."},
 	"headline-part":    {Text: "{category} takes {share} of GPU time."},
-	"headline-served":  {Text: "A request waits {ttft} for its first token and {token} for each further one (medians)."},
+	"headline-served":  {Text: "A request waits {ttft} for its first token and {token} for each further one (medians).", Short: "A request waits {ttft} for its first token, {token} for each further"},
 	"headline-no-work": {Text: "No kernel was seen on a GPU: nothing can be said of its time."},
 	"headline-times":   {Text: "The mean pass takes {total} in the unprofiled run."},
 	"headline-damage":  {Text: "The timeline is damaged: every number is of what is left of it."},

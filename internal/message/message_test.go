@@ -23,6 +23,15 @@ func TestExpand(t *testing.T) {
 	}
 }
 
+// Times of minutes are not told in seconds with a fraction.
+func TestDuration(t *testing.T) {
+	for ns, want := range map[float64]string{115.55e9: "1 min 56 s", 26.49e9: "26.49 s", 7500e9: "2 h 5 min", -200e9: "-3 min 20 s", 207.6e6: "207.6 ms", 100e9: "1 min 40 s"} {
+		if got := Duration(ns); got != want {
+			t.Errorf("%g ns: %s, want %s", ns, got, want)
+		}
+	}
+}
+
 // Every code has its words in one table, and every template is well formed.
 func TestTables(t *testing.T) {
 	seen := map[fact.Code]bool{}

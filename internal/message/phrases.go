@@ -415,12 +415,13 @@ var phrases = map[string]string{
 	// summary_tables.go
 	"column-kernel-runs":        "a kernel runs",
 	"stage-in-order":            "stage, in order",
+	"stages-in-order":           "stages in the order of the program",
 	"unprofiled-mean-pass":      "unprofiled, mean pass",
 	"median-pass":               "median pass",
 	"under-nsys-median-pass":    "under nsys, median pass",
 	"share-of-all":              "of all",
 	"kernel-by-gpu-time":        "kernel, by GPU time",
-	"too-narrow-for-see-report": "(too narrow for %s; see the report)",
+	"too-narrow-for-see-report": "too narrow for %s; see the report",
 
 	// tiles.go
 	"time-to-first-token": "Time to first token",

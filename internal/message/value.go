@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/deepprof/deepprof/internal/fact"
 )
@@ -66,9 +67,11 @@ func And(names []string) string {
 	}
 }
 
-// Duration writes nanoseconds for people: "207.6 ms".
+// Duration writes nanoseconds for people: "207.6 ms", "1 min 56 s", "2 h 5 min".
 func Duration(ns float64) string {
 	switch x := math.Abs(ns); {
+	case x >= 100e9:
+		return longDuration(ns)
 	case x >= 1e9:
 		return fmt.Sprintf("%.2f s", ns/1e9)
 	case x >= 1e6:
@@ -77,6 +80,18 @@ func Duration(ns float64) string {
 		return fmt.Sprintf("%.1f \u00b5s", ns/1e3)
 	}
 	return fmt.Sprintf("%.0f ns", ns)
+}
+
+// longDuration has two units: of hours nobody counts the seconds.
+func longDuration(ns float64) string {
+	d, sign := time.Duration(math.Abs(ns)).Round(time.Second), ""
+	if ns < 0 {
+		sign = "-"
+	}
+	if d < time.Hour {
+		return fmt.Sprintf("%s%d min %d s", sign, int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%s%d h %d min", sign, int(d.Hours()), int(d.Minutes())%60)
 }
 
 // Share writes 0.89 as "89 %", with digits that keep a small one readable.

@@ -16,14 +16,17 @@ type scale struct {
 	unit    string
 	divisor float64
 	digits  int // after the point
+	// each is, of a column whose numbers are too far apart for one unit, what the
+	// unit of each is chosen from; the other fields mean nothing then.
+	each []scale
 }
 
 var (
-	timeScales   = []scale{{"s", 1e9, 3}, {"ms", 1e6, 3}, {"µs", 1e3, 3}, {"ns", 1, 1}}
-	momentScales = []scale{{"s", 1e9, 6}, {"ms", 1e6, 3}, {"µs", 1e3, 3}, {"ns", 1, 1}}
-	byteScales   = []scale{{"TB", 1e12, 3}, {"GB", 1e9, 3}, {"MB", 1e6, 3}, {"kB", 1e3, 3}, {"B", 1, 0}}
-	flopScales   = []scale{{"PFLOP", 1e15, 3}, {"TFLOP", 1e12, 3}, {"GFLOP", 1e9, 3}, {"MFLOP", 1e6, 3}, {"kFLOP", 1e3, 3}, {"FLOP", 1, 0}}
-	rateScales   = []scale{{"TFLOP/s", 1e12, 3}, {"GFLOP/s", 1e9, 3}, {"MFLOP/s", 1e6, 3}, {"FLOP/s", 1, 0}}
+	timeScales   = []scale{{unit: "s", divisor: 1e9, digits: 3}, {unit: "ms", divisor: 1e6, digits: 3}, {unit: "µs", divisor: 1e3, digits: 3}, {unit: "ns", divisor: 1, digits: 1}}
+	momentScales = []scale{{unit: "s", divisor: 1e9, digits: 6}, {unit: "ms", divisor: 1e6, digits: 3}, {unit: "µs", divisor: 1e3, digits: 3}, {unit: "ns", divisor: 1, digits: 1}}
+	byteScales   = []scale{{unit: "TB", divisor: 1e12, digits: 3}, {unit: "GB", divisor: 1e9, digits: 3}, {unit: "MB", divisor: 1e6, digits: 3}, {unit: "kB", divisor: 1e3, digits: 3}, {unit: "B", divisor: 1, digits: 0}}
+	flopScales   = []scale{{unit: "PFLOP", divisor: 1e15, digits: 3}, {unit: "TFLOP", divisor: 1e12, digits: 3}, {unit: "GFLOP", divisor: 1e9, digits: 3}, {unit: "MFLOP", divisor: 1e6, digits: 3}, {unit: "kFLOP", divisor: 1e3, digits: 3}, {unit: "FLOP", divisor: 1, digits: 0}}
+	rateScales   = []scale{{unit: "TFLOP/s", divisor: 1e12, digits: 3}, {unit: "GFLOP/s", divisor: 1e9, digits: 3}, {unit: "MFLOP/s", divisor: 1e6, digits: 3}, {unit: "FLOP/s", divisor: 1, digits: 0}}
 )
 
 // scaleFor picks the largest unit in which the largest value has two digits, so
@@ -38,6 +41,39 @@ func scaleFor(scales []scale, largest float64) scale {
 	return scales[len(scales)-1]
 }
 
+// columnScale picks the unit in which the largest value of a column is at least 1.
+// Where that leaves the least of them but 0 with fewer than two digits, each has its own.
+func columnScale(scales []scale, largest, least float64) scale {
+	if s := unitOf(scales, largest); least >= s.divisor/100 || s.divisor == 1 {
+		return s
+	}
+	return scale{each: scales}
+}
+
+// unitOf is the largest unit in which x is at least 1, or the smallest that there is.
+func unitOf(scales []scale, x float64) scale {
+	i := slices.IndexFunc(scales, func(s scale) bool { return math.Abs(x) >= s.divisor })
+	if i < 0 {
+		i = len(scales) - 1
+	}
+	return scales[i]
+}
+
+// write is a number in the unit of its column, or with its own.
+func (s scale) write(x float64) string {
+	switch {
+	case s.each == nil:
+		return fixed(x/s.divisor, s.digits)
+	case x == 0:
+		return "0"
+	}
+	own := unitOf(s.each, x)
+	if x /= own.divisor; x == math.Trunc(x) && own.divisor == 1 {
+		own.digits = 0
+	}
+	return fixed(x, own.digits) + " " + own.unit
+}
+
 // amount writes one value with the unit that suits it: "8.05 MB". An absent value,
 // and one whose unit has no scales, stays as it is.
 func amount(u Unit, v any) any {
@@ -46,14 +82,10 @@ func amount(u Unit, v any) any {
 		return v
 	}
 	x *= units[u].factor
-	steps := units[u].scales
-	i := slices.IndexFunc(steps, func(s scale) bool { return math.Abs(x) >= s.divisor })
-	if i < 0 {
-		i = len(steps) - 1
-	}
-	x /= steps[i].divisor
+	s := unitOf(units[u].scales, x)
+	x /= s.divisor
 	digits := 2 - int(math.Log10(max(math.Abs(x), 1))) // three digits in all
-	return fixed(x, min(max(digits, 0), steps[i].digits)) + " " + steps[i].unit
+	return fixed(x, min(max(digits, 0), s.digits)) + " " + s.unit
 }
 
 // plain is the exact text of a value, for CSV.
@@ -129,33 +161,45 @@ func value[T any](p *T) any {
 	return *p
 }
 
-// largest is the largest number of a column, by size.
-func largest[T any](c *Column[T], rows []*T) float64 {
-	most := 0.0
+// A reach is the largest number of a column and the least but 0, by size; both are
+// 0 of a column without any.
+type reach struct{ most, least float64 }
+
+func (a reach) join(b reach) reach {
+	switch {
+	case a.least == 0:
+		return b
+	case b.least == 0:
+		return a
+	}
+	return reach{max(a.most, b.most), min(a.least, b.least)}
+}
+
+func reachOf[T any](c *Column[T], rows []*T) (all reach) {
 	for _, r := range rows {
-		if x, ok := number(c.shown(r)); ok && !math.IsInf(x, 0) {
-			most = max(most, math.Abs(x))
+		if x, ok := number(c.shown(r)); ok && !math.IsInf(x, 0) && !math.IsNaN(x) {
+			all = all.join(reach{math.Abs(x), math.Abs(x)})
 		}
 	}
-	return most
+	return all
 }
 
 // scales gives the scale of each column; those of one group share it.
 func scales[T any](columns []Column[T], rows []*T) []scale {
-	most := make([]float64, len(columns))
-	groups := map[string]float64{}
+	own := make([]reach, len(columns))
+	groups := map[string]reach{}
 	for i := range columns {
 		if c := &columns[i]; c.Unit.scaled() {
-			most[i] = largest(c, rows)
-			groups[c.Group] = max(groups[c.Group], most[i])
+			own[i] = reachOf(c, rows)
+			groups[c.Group] = groups[c.Group].join(own[i])
 		}
 	}
 	out := make([]scale, len(columns))
 	for i, c := range columns {
 		if c.Group != "" {
-			most[i] = groups[c.Group]
+			own[i] = groups[c.Group]
 		}
-		out[i] = c.scale(most[i])
+		out[i] = c.scale(own[i])
 	}
 	return out
 }
@@ -163,13 +207,13 @@ func scales[T any](columns []Column[T], rows []*T) []scale {
 // scaled tells units of which a column has one scale.
 func (u Unit) scaled() bool { return len(units[u].scales) > 0 }
 
-// scale is how numbers up to most are written.
-func (c *Column[T]) scale(most float64) scale {
+// scale is how numbers of that reach are written.
+func (c *Column[T]) scale(r reach) scale {
 	switch {
-	case c.Format == Moment:
-		return scaleFor(momentScales, most)
+	case c.Format == Moment: // they are looked for, one beside the other
+		return unitOf(momentScales, r.most)
 	case c.Unit.scaled():
-		return scaleFor(units[c.Unit].scales, most)
+		return columnScale(units[c.Unit].scales, r.most, r.least)
 	case c.Unit == Percent:
 		return scale{divisor: 1, digits: 1}
 	}
@@ -207,7 +251,7 @@ func readable[T any](c *Column[T], s scale, rows []*T, clip int) (header string,
 		case s.digits < 0:
 			cells[i] = brief(v, x)
 		default:
-			cells[i] = fixed(x/s.divisor, s.digits)
+			cells[i] = s.write(x)
 		}
 	}
 	return header, cells

@@ -75,6 +75,9 @@ func (p *comparePrinter) print(t Printable) {
 	if p.err == nil {
 		p.err = t.WriteText(p.w, p.o.Width)
 	}
+	for _, note := range t.Footnotes() {
+		p.line("note: " + note)
+	}
 }
 
 // sides names what is compared.

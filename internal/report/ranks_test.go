@@ -48,7 +48,7 @@ func TestPageOfRanks(t *testing.T) {
 		}
 		return tables[table].Rows[row][at].Text
 	}
-	if cell("rank_stages", 0, "stage0") != "1000.000" || cell("rank_stages", 0, "stage1") != "" || cell("rank_stages", 1, "stage1") != "5000.000" {
+	if cell("rank_stages", 0, "stage0") != "1.000" || cell("rank_stages", 0, "stage1") != "" || cell("rank_stages", 1, "stage1") != "5.000" {
 		t.Errorf("the matrix is %+v", tables["rank_stages"].Rows)
 	}
 	if title := tables["rank_stages"].Columns[1].Title; !strings.HasPrefix(title, "prefill") {

@@ -105,7 +105,7 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 	lines = append(lines, "")
 	found, told := summaryLines(r, o, f)
 	lines = append(lines, found...)
-	stages, dropped, err := tableLines(summaryStages(r, o.Width), o.Width)
+	stages, dropped, err := stageLines(r, o.Width)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 	if room <= 0 {
 		return append(lines, foot...), nil
 	}
-	kernels, dropped, err := tableLines(summaryKernels(r, room), o.Width)
+	kernels, dropped, err := tableLines(summaryKernels(r, room), o.Width, "")
 	if err != nil {
 		return nil, err
 	}

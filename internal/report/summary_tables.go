@@ -9,15 +9,27 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 )
 
+// stageLines are the stages and how they are sorted: in the head, unless that would
+// take the place of a column, else in a line of its own.
+func stageLines(r *analysis.Result, width int) (lines, below []string, err error) {
+	t := summaryStages(r, message.Phrase("stage-in-order"))
+	if lines, below, err = tableLines(t, width, ""); err != nil || len(lines) == 0 {
+		return lines, below, err
+	}
+	bare := summaryStages(r, "stage")
+	lines2, below2, err := tableLines(bare, width, message.Phrase("stages-in-order"))
+	if len(bare.dropped) < len(t.dropped) {
+		return lines2, below2, err
+	}
+	return lines, below, err
+}
+
 // summaryStages is one row a stage, by its median pass. Narrow terminals get fewer
 // columns.
-func summaryStages(r *analysis.Result, width int) *Table[StageRow] {
+func summaryStages(r *analysis.Result, head string) *Table[StageRow] {
 	var rows []StageRow
-	v := shownAll(StageView.only("stage", "clean_ms", "clean_median_ms", "nsys_ms", "nsys_min_ms", "nsys_max_ms", "passes", "gpu_busy_share", "mfu_analytic", "hfu_counters", "mbu_analytic", "mbu_counters", "limiter")).titled("clean_ms", "unprofiled").titled("nsys_ms", message.Phrase("times-nsys")).titled("gpu_busy_share", message.Phrase("column-kernel-runs"))
+	v := shownAll(StageView.only("stage", "clean_ms", "clean_median_ms", "nsys_ms", "nsys_min_ms", "nsys_max_ms", "passes", "gpu_busy_share", "mfu_analytic", "hfu_counters", "mbu_analytic", "mbu_counters", "limiter")).titled("clean_ms", "unprofiled").titled("nsys_ms", message.Phrase("times-nsys")).titled("gpu_busy_share", message.Phrase("column-kernel-runs")).titled("stage", head)
 	v.Legend = ""
-	if width >= 140 { // elsewhere the words would take the place of a column
-		v = v.titled("stage", message.Phrase("stage-in-order"))
-	}
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		x := stageRow(r, s)
@@ -57,9 +69,9 @@ func summaryKernels(r *analysis.Result, most int) *Table[kernelLine] {
 	return v.table(slices.Values(rows), nil)
 }
 
-// tableLines writes a table, cuts what still does not fit, and names in lines of
-// their own the columns that were left out.
-func tableLines[T any](t *Table[T], width int) (lines, dropped []string, err error) {
+// tableLines writes a table, cuts what still does not fit, and has in lines of
+// their own what is said of it and the columns that were left out.
+func tableLines[T any](t *Table[T], width int, said string) (lines, below []string, err error) {
 	var b bytes.Buffer
 	if err := t.WriteText(&b, width); err != nil {
 		return nil, nil, err
@@ -73,8 +85,15 @@ func tableLines[T any](t *Table[T], width int) (lines, dropped []string, err err
 			lines[i] = string(r[:width-1]) + "…"
 		}
 	}
-	if len(t.dropped) > 0 {
-		dropped = wrap(message.Phrase("too-narrow-for-see-report", strings.Join(t.dropped, ", ")), width, "  ", sentenceLines)
+	var notes []string
+	if said != "" {
+		notes = append(notes, said)
 	}
-	return lines, dropped, nil
+	if len(t.dropped) > 0 {
+		notes = append(notes, message.Phrase("too-narrow-for-see-report", strings.Join(t.dropped, ", ")))
+	}
+	if len(notes) > 0 {
+		below = wrap("("+strings.Join(notes, "; ")+")", width, "  ", sentenceLines)
+	}
+	return lines, below, nil
 }

@@ -104,7 +104,7 @@ func TestSummaryIsNarrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
-	for _, s := range []string{RecordedRun(), "of all % time (µs) kernel, by GPU time", "(too narrow for launches, limiter; see the report)"} {
+	for _, s := range []string{RecordedRun(), "of all % time (ms) kernel, by GPU time", "(too narrow for launches, limiter; see the report)"} {
 		if !strings.Contains(text, s) {
 			t.Errorf("%q is not in\n%s", s, b.String())
 		}

@@ -137,7 +137,7 @@ func fallPartName(p *compare.FallPart) string {
 
 // GateView is what came of the rules.
 var GateView = View[GateLine]{
-	Name: "compare_gate", Everything: "--json",
+	Name: "compare_gate", Order: Order{Words: "outcomes, failures first"}, Everything: "--json",
 	Columns: []Column[GateLine]{
 		{Key: "outcome", Value: func(r *GateLine) any { return message.Label("compare.outcome", string(r.Outcome)) }},
 		{Key: "rule", Format: Name, Value: func(r *GateLine) any { return r.Rule }},
@@ -154,8 +154,8 @@ type GateLine struct {
 	Rule, Name, Change, Between, Why string
 }
 
-// gateLines are the checks of all rules; of a rule about many things those that
-// did not pass, and otherwise the first.
+// gateLines are the checks of all rules, those that fail first; of a rule about many
+// things those that did not pass, and otherwise the first.
 func gateLines(g *compare.Gate) []GateLine {
 	var lines []GateLine
 	for i := range g.Rules {
@@ -166,6 +166,10 @@ func gateLines(g *compare.Gate) []GateLine {
 			}
 		}
 	}
+	order := []compare.Outcome{compare.Fail, compare.Unknown, compare.Pass}
+	slices.SortStableFunc(lines, func(x, y GateLine) int {
+		return slices.Index(order, x.Outcome) - slices.Index(order, y.Outcome)
+	})
 	return lines
 }
 
@@ -193,7 +197,7 @@ func gateLine(r *compare.RuleResult, c *compare.Check) GateLine {
 
 // NoiseView is how much runs of one program differ.
 var NoiseView = View[compare.Noise]{
-	Name: "compare_noise", Everything: "--json",
+	Name: "compare_noise", Order: Order{Words: "the program"}, Everything: "--json",
 	Columns: []Column[compare.Noise]{
 		{Key: "kind", Value: func(r *compare.Noise) any { return string(r.Kind) }},
 		{Key: "name", Format: Name, Value: func(r *compare.Noise) any { return r.Name }},

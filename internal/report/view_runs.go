@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
@@ -52,11 +53,7 @@ func RunTime(seconds float64) string {
 	if seconds < 100 {
 		return amount(Seconds, seconds).(string)
 	}
-	d := time.Duration(seconds * float64(time.Second)).Round(time.Second)
-	if d < time.Hour {
-		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
-	}
-	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	return message.Duration(seconds * 1e9)
 }
 
 // ranSteps names the steps that ran, and how those ended that did not succeed.

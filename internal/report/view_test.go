@@ -144,7 +144,7 @@ func TestManyRowsAreSummedUp(t *testing.T) {
 			t.Errorf("%d of %d launches were counted", table.Written(), launches)
 		}
 		if most > 0 && most < launches {
-			for i, want := range []string{"1666    4998", "1667    3334", "1667    1667"} {
+			for i, want := range []string{"1666 4.998", "1667 3.334", "1667 1.667"} {
 				if line := strings.Split(b.String(), "\n")[1+i]; !strings.Contains(strings.Join(strings.Fields(line), " "), strings.Join(strings.Fields(want), " ")) {
 					t.Errorf("line %d is %q, want %s", i, line, want)
 				}

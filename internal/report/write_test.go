@@ -100,7 +100,7 @@ func TestUnitsForPeople(t *testing.T) {
 	if err := table.WriteCSV(&rows); err != nil {
 		t.Fatal(err)
 	}
-	if want := "work (GFLOP)  weights (GB)  mean (µs)\n    2790.000      2790.000     27.900\n       4.000         4.000      0.040\n"; text.String() != want {
+	if want := "       work   weights  mean (µs)\n2.790 TFLOP  2.790 TB     27.900\n4.000 GFLOP  4.000 GB      0.040\n"; text.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
 	}
 	if want := "work,weights_bytes,mean_ns\n2790000000000,2790000000000,27900\n4000000000,4000000000,40\n"; rows.String() != want {

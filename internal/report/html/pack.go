@@ -57,7 +57,7 @@ type carried struct {
 func carry(r *analysis.Result) carried {
 	lines := *r
 	lines.Regions, lines.RegionGroups = r.RegionLines(), nil
-	return carried{&lines, message.Text(r.Verdict()), message.PageTexts(), report.PageTiles(r), report.PageTables(r), labels(r.Kernels), kernelChanges(r)}
+	return carried{&lines, message.Headline(r.Verdict()), message.PageTexts(), report.PageTiles(r), report.PageTables(r), labels(r.Kernels), kernelChanges(r)}
 }
 
 func kernelChanges(r *analysis.Result) map[string]string {
