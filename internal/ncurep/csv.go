@@ -17,14 +17,16 @@ import (
 
 // Bounds on one CSV input.
 const (
-	maxLine    = 16 << 20
-	maxRecords = 4 << 20
+	maxLine    = 16 << 20 // bytes, with the line breaks inside quoted cells
+	maxRecords = 4 << 20  // rows of one table; the rest is left out with a warning
 )
 
 // ErrNoTable is in the chain of the error about a text without a table of ncu.
 var ErrNoTable = errors.New("no table of ncu --csv found")
 
 // ReadCSVFile reads a page that `ncu --csv` printed.
+// The file may be compressed. An error about a text without a table has ErrNoTable in
+// its chain.
 func ReadCSVFile(path string) (*Report, error) {
 	f, err := format.Open(path)
 	if err != nil {
@@ -42,6 +44,9 @@ func ReadCSVFile(path string) (*Report, error) {
 // the details page (a row per metric) of `ncu --csv`, with or without the
 // ==PROF== lines among which --log-file leaves it. Values are brought to base
 // units. A row or number that cannot be read is named in a warning.
+// Times come out in ns and sizes in bytes, whatever unit the page was printed in; the
+// locale of the numbers is found from all cells together. Several tables in one text
+// are read as one report, each with its own columns.
 func ReadCSV(r io.Reader) (*Report, error) {
 	t := &table{rep: &Report{}}
 	if err := t.scan(r); err != nil {
@@ -62,23 +67,25 @@ func ReadCSV(r io.Reader) (*Report, error) {
 	return t.rep, nil
 }
 
-// table gathers one CSV input.
+// table gathers one CSV input and is used once.
 type table struct {
 	rep    *Report
 	header []string
 	index  map[string]int
-	units  []string // of a raw page
+	units  []string // of a raw page, parallel to header; nil in a details page
 	rows   []record
-	lost   int
-	byID   map[string]*Result
+	lost   int                // rows that gave no result
+	byID   map[string]*Result // of a details page: by ID and process
 }
 
+// A record is one row; line is the first of its lines in the text, counted from 1.
 type record struct {
 	line  int
 	cells []string
 }
 
 // warn keeps a warning about a line, 0 for the whole table.
+// lost counts rows or cells, not bytes. At most 201 warnings are kept.
 func (t *table) warn(line int, lost int64, code fact.Code, params ...fact.Param) {
 	const enough = 200
 	if len(t.rep.Warnings) > enough {
@@ -119,6 +126,8 @@ func (t *table) scan(r io.Reader) error {
 
 // readRecord returns one line, or several if a quoted cell contains line
 // breaks, and how many they were.
+// At the end it returns io.EOF, with the last line if that has no line break. A quote
+// that is never closed takes at most 1,000 lines with it.
 func readRecord(in *bufio.Reader) (string, int, error) {
 	var b []byte
 	for n := 1; ; n++ {
@@ -142,6 +151,8 @@ func readRecord(in *bufio.Reader) (string, int, error) {
 	}
 }
 
+// line sorts out what ncu and the program printed around the table. A row that begins
+// with a quote is ncu's; anything else that is no CSV is output of the program.
 func (t *table) line(at int, text string) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	switch {
@@ -168,6 +179,7 @@ func (t *table) line(at int, text string) {
 	t.rows = append(t.rows, record{at, cells})
 }
 
+// splitLine gives the cause without the position, which the caller knows better.
 func splitLine(text string) ([]string, error) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.FieldsPerRecord = -1
@@ -182,6 +194,7 @@ func splitLine(text string) ([]string, error) {
 	return nil, err
 }
 
+// head begins a new table; of two columns with one name the first counts.
 func (t *table) head(at int, text string) {
 	cells, err := splitLine(text)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 )
 
 // parsePushPop reads a cell such as `2735  "dom:outer:...x6"  "dom:inner:...x6" `.
+// The CSV names one thread, that of the launch, which is stored in thread. A cell of
+// another form is passed over: it is no reason to lose the counters of the row.
 func (n *NVTX) parsePushPop(cell string, thread *uint32) {
 	tid, rest, ok := strings.Cut(cell, " ")
 	if !ok {
@@ -29,6 +31,7 @@ func (n *NVTX) parsePushPop(cell string, thread *uint32) {
 	}
 }
 
+// parseStartEnd reads a cell such as ` "7:dom:name:...x6" `.
 func (n *NVTX) parseStartEnd(cell string) {
 	for _, text := range quotedTexts(cell) {
 		id, rest, ok := strings.Cut(text, ":")
@@ -42,6 +45,8 @@ func (n *NVTX) parseStartEnd(cell string) {
 	}
 }
 
+// quotedTexts splits at the quotes with a blank outside them, because ncu does not
+// escape quotes inside names.
 func quotedTexts(s string) []string {
 	var out []string
 	for part := range strings.SplitSeq(s, `" `) {

@@ -18,6 +18,7 @@ var fixed = map[string]bool{
 	"Rule Name": true, "Rule Type": true, "Rule Description": true, "Estimated Speedup Type": true, "Estimated Speedup": true,
 }
 
+// firstMetric is the number of header columns where the page has no metric.
 func (t *table) firstMetric() int {
 	for i, h := range t.header {
 		if !fixed[h] {
@@ -27,6 +28,7 @@ func (t *table) firstMetric() int {
 	return len(t.header)
 }
 
+// cell is "" where the table lacks the column or the row is too short.
 func (t *table) cell(r record, name string) string {
 	if i, ok := t.index[name]; ok && i < len(r.cells) {
 		return r.cells[i]
@@ -64,6 +66,8 @@ func (t *table) result(r record) (*Result, error) {
 	return res, nil
 }
 
+// setName: a CSV tells the kind by the name alone, so a kernel called range or graph is
+// taken for one.
 func (r *Result) setName(name string) {
 	switch name {
 	case "range":
@@ -75,6 +79,7 @@ func (r *Result) setName(name string) {
 	}
 }
 
+// wideRow reads a row of a raw page, one result with all its metrics.
 func (t *table) wideRow(r record, l metric.Locale) {
 	res, err := t.result(r)
 	if err != nil {
@@ -102,6 +107,8 @@ func (t *table) wideRow(r record, l metric.Locale) {
 }
 
 // value fills a metric from its cell and reports whether there is one.
+// A cell "no data" is a metric without a value. A number that two locales read
+// differently is left out with a warning rather than guessed.
 func (t *table) value(r record, m *Metric, cell, unit string, l metric.Locale) bool {
 	switch cell {
 	case "":
@@ -154,6 +161,7 @@ func (t *table) longRow(r record, l metric.Locale) {
 	}
 }
 
+// rule: the CSV has one message a row, in percent where it estimates a speedup.
 func (t *table) rule(r record, name string) RuleResult {
 	msg := RuleMessage{Text: t.cell(r, "Rule Description")}
 	switch t.cell(r, "Rule Type") {
@@ -178,6 +186,7 @@ func (t *table) rule(r record, name string) RuleResult {
 	return RuleResult{Identifier: name, Section: t.cell(r, "Section Name"), Messages: []RuleMessage{msg}}
 }
 
+// parseDim3 reads "(x, y, z)"; anything else is the zero extent.
 func parseDim3(s string) Dim3 {
 	var d Dim3
 	parts := strings.Split(strings.Trim(s, "()"), ",")

@@ -18,6 +18,7 @@ var errShort = errors.New("message ends inside a field")
 
 // cursor walks forward through a part of a file. Slices that it returns are
 // valid until its next call.
+// No read goes beyond end, so a length in the file cannot lead outside its message.
 type cursor struct {
 	src   io.ReaderAt
 	store []byte
@@ -28,6 +29,7 @@ type cursor struct {
 	ahead int   // how much to read at once
 }
 
+// reset moves to offset at and limits the walk to end; what is read already is kept.
 func (c *cursor) reset(at, end int64) {
 	if at >= c.base && at <= c.base+int64(len(c.buf)) {
 		c.pos = int(at - c.base)
@@ -67,6 +69,7 @@ func (c *cursor) peek(n int) ([]byte, error) {
 	return nil, fmt.Errorf("read %d bytes at offset %d: %w", n, at, err)
 }
 
+// next returns the next n bytes and moves past them; errShort where the walk has fewer.
 func (c *cursor) next(n int64) ([]byte, error) {
 	if n > c.left() {
 		return nil, errShort
@@ -100,6 +103,7 @@ func (c *cursor) uint32() (uint32, error) {
 	return binary.LittleEndian.Uint32(b), nil
 }
 
+// varint needs no ten bytes at the end of the walk: peek gives fewer there.
 func (c *cursor) varint() (uint64, error) {
 	b, err := c.peek(binary.MaxVarintLen64)
 	if err != nil {

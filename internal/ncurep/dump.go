@@ -10,6 +10,7 @@ import (
 
 // Dump prints what is left in r readably and stably: one fact a line, indented
 // by what it belongs to, texts quoted. What the Options of r left out is absent.
+// It reads r to its end.
 func Dump(w io.Writer, r *Reader) error {
 	d := &dumper{w: bufio.NewWriter(w)}
 	d.info(r.Info())

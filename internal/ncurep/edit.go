@@ -20,6 +20,8 @@ const maxNesting = 40
 
 // EditTexts copies an .ncu-rep and passes its texts through edit, which keeps
 // their length; what edit returns in another length is not taken.
+// Redaction uses it: offsets, lengths and everything that is no text stay as they are,
+// so ncu opens the copy. It needs memory for the largest message of the file.
 func EditTexts(r io.ReaderAt, size int64, w io.Writer, edit func(string) string) error {
 	in := io.NewSectionReader(r, 0, size)
 	var head [4]byte
@@ -71,6 +73,7 @@ func isMessage(b []byte) bool {
 }
 
 // editMessage edits the texts of a message in place.
+// editMessage expects what isMessage has accepted.
 func editMessage(b []byte, edit func(string) string, depth int) {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
@@ -102,6 +105,7 @@ func editField(v []byte, edit func(string) string, depth int) {
 	}
 }
 
+// replace drops an edit that changes the length: it would shift every later field.
 func replace(v []byte, edit func(string) string) {
 	if s := edit(string(v)); len(s) == len(v) {
 		copy(v, s)

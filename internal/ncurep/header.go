@@ -9,6 +9,8 @@ import (
 // decodeBlockHeader merges a BlockHeader into what is known of the report.
 // String tables are cumulative over the whole file, and the session comes in
 // pieces that later blocks add to.
+// Field numbers are those of the .proto files that Nsight Compute installs under
+// extras/FileFormat.
 func (r *Reader) decodeBlockHeader(head []byte, b *block) bool {
 	return eachField(head, func(f field) {
 		switch f.num {
@@ -57,6 +59,7 @@ func (r *Reader) stringTable(b []byte) {
 	}
 }
 
+// process notes each process once, 65,536 of them at most.
 func (r *Reader) process(b []byte) Process {
 	var p Process
 	eachField(b, func(f field) {
@@ -76,6 +79,8 @@ func (r *Reader) process(b []byte) Process {
 }
 
 // intern returns one shared copy of short texts that results repeat.
+// Texts over 16 KiB, and new ones once there are 65,536, get a copy of their own. The
+// result never aliases b.
 func (r *Reader) intern(b []byte) string {
 	if len(b) > 16<<10 {
 		return string(b)
@@ -90,6 +95,8 @@ func (r *Reader) intern(b []byte) string {
 	return s
 }
 
+// sessionDetails adds to what earlier blocks said: lists grow, single values are
+// replaced.
 func (r *Reader) sessionDetails(b []byte) {
 	s := &r.info.Session
 	ok := eachField(b, func(f field) {
@@ -157,6 +164,7 @@ func decodeProperty(b []byte) Property {
 	return p
 }
 
+// device keeps all attributes that the driver gave, under its names.
 func (r *Reader) device(b []byte) Device {
 	var d Device
 	eachField(b, func(f field) {

@@ -16,6 +16,8 @@ const (
 )
 
 // metric decodes a ProfileMetricResult if its name is wanted.
+// It reports false for damage; what could be read is kept all the same. The device of
+// the result is taken from here even if the metric is not wanted.
 func (r *Reader) metric(res *Result, b []byte) bool {
 	var m Metric
 	id, hasID, ok := uint64(0), false, true
@@ -133,6 +135,7 @@ func (r *Reader) unit(name string) string {
 	return metric.Unit(name)
 }
 
+// use notes names for the units of a Report, which depend on the other names in it.
 func (r *Reader) use(id uint64) {
 	if r.used == nil {
 		r.used = make([]bool, len(r.strings))
@@ -142,6 +145,7 @@ func (r *Reader) use(id uint64) {
 	}
 }
 
+// usedNames are in the order of the string table, without those that ncu hides.
 func (r *Reader) usedNames() []string {
 	var names []string
 	for i, used := range r.used {
@@ -157,6 +161,7 @@ func shownNames(all []string) []string {
 }
 
 // assignUnits gives every metric the unit that ncu prints for it in the report.
+// ncu chooses the unit of some metrics by their neighbors, so it needs all names.
 func (rep *Report) assignUnits() {
 	units := metric.Units(rep.names, metric.Latest)
 	for _, res := range rep.Results {
@@ -168,6 +173,8 @@ func (rep *Report) assignUnits() {
 	}
 }
 
+// wants asks Options.Metrics once per name, since the same few hundred names repeat in
+// every result.
 func (r *Reader) wants(id uint64, name string) bool {
 	if r.opts.Metrics == nil {
 		return true
@@ -199,6 +206,8 @@ func (res *Result) metric(name string) (*Metric, bool) {
 }
 
 // Value returns the number of a metric, and whether it was measured.
+// It is in the unit of Metric.Unit. A text, an absent metric and one without a value
+// report false.
 func (res *Result) Value(name string) (float64, bool) {
 	m, ok := res.metric(name)
 	if !ok {

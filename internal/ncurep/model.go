@@ -48,8 +48,8 @@ type Session struct {
 
 // System is a machine as the profiler saw it.
 type System struct {
-	OS, Build, Processor, Architecture, Name string
-	Platform                                 uint32
+	OS, Build, Processor, Architecture, Name string // Name is the host name
+	Platform                                 uint32 // number of the vendor's enumeration
 }
 
 // Property is a name with its text.
@@ -116,25 +116,25 @@ type Result struct {
 	Process Process
 
 	ThreadID     uint32 // that launched it
-	APICallID    uint64
-	KernelID     uint64
+	APICallID    uint64 // the vendor's number of the launching call
+	KernelID     uint64 // the vendor's number of the launch; kernels only
 	CreationTime uint64 // seconds since 1970; 0 when not stored
 
 	// Names of a kernel; empty for other kinds, except DisplayName of a command list.
 	MangledName   string
-	FunctionName  string
+	FunctionName  string // without arguments and template parameters
 	DemangledName string
 	DisplayName   string
 
-	Grid, Block Dim3
+	Grid, Block Dim3 // in blocks and in threads; zero for ranges and graphs
 
 	ContextID, StreamID     uint32
 	HasStream               bool // ranges have none
 	ContextName, StreamName string
 	Device                  int // CUDA ordinal; -1 when the file does not say, or metrics were not read
 
-	UnsupportedDevice bool
-	GreenContext      bool
+	UnsupportedDevice bool // ncu says that it does not support the GPU
+	GreenContext      bool // it ran in a green context, on some of the SMs
 	Comments          string
 	ClockLocked       *bool // nil when not stored
 
@@ -204,6 +204,7 @@ type NVTX struct {
 }
 
 // IsZero reports that no range was open.
+// It is also true where the report was made without --nvtx; Recorded tells the two apart.
 func (n NVTX) IsZero() bool { return len(n.Stacks) == 0 && len(n.Open) == 0 }
 
 // NVTXStack is the push/pop stack of one thread in one domain, outermost first.
@@ -241,8 +242,8 @@ type NVTXRange struct {
 // Frame is one CPU stack frame of the launching call.
 type Frame struct {
 	Module, Function, File string
-	PC                     uint64
-	Line                   uint32
+	PC                     uint64 // address in the process
+	Line                   uint32 // 0 without debug information
 }
 
 // Section is the header of a section definition. The body is layout for the
@@ -250,7 +251,7 @@ type Frame struct {
 type Section struct {
 	Identifier  string
 	DisplayName string
-	Order       uint32
+	Order       uint32          // position in the vendor's interface
 	Header      []SectionMetric // the metrics of the header table
 	Metrics     []string        // every metric that the definition mentions, in order, once
 }
@@ -322,7 +323,7 @@ func (t SpeedupType) String() string {
 // RuleMessage is one finding of a rule.
 type RuleMessage struct {
 	Type    MessageType
-	ID      int32
+	ID      int32 // within the rule
 	Title   string
 	Text    string        // with the vendor's markup, such as @section:...@
 	Speedup *Speedup      // nil where the rule gives none
@@ -337,10 +338,10 @@ type Speedup struct {
 
 // FocusMetric is a metric that made the rule speak.
 type FocusMetric struct {
-	MessageID int32
+	MessageID int32 // RuleMessage.ID of the message it belongs to
 	Name      string
-	Value     float64
-	Severity  uint32 // 0 default, 1 low, 2 high
+	Value     float64 // NaN where the file gives none
+	Severity  uint32  // 0 default, 1 low, 2 high
 	Info      string
 }
 
@@ -351,8 +352,8 @@ type Source struct {
 	Size       int64  // of the whole entry, in bytes
 	BinarySize int64  // bytes, as those below
 	CodeSize   int64
-	FilesSize  int64 // source files stored with --import-source
-	SMRevision uint32
+	FilesSize  int64  // source files stored with --import-source
+	SMRevision uint32 // compute capability of the cubin, as the file has it
 }
 
 // Warning says what was wrong with a file or row and how much was lost.

@@ -10,6 +10,8 @@ import (
 
 // nvtx decodes an NvtxState. Domains are named in a table of their own, which
 // is read first.
+// The state is that of all threads of the process at the launch, not of the launching
+// thread alone. It reports false for damage, with what could be read.
 func (r *Reader) nvtx(b []byte) (NVTX, bool) {
 	n := NVTX{Recorded: true}
 	domains := domainTable{}
@@ -92,6 +94,8 @@ func (r *Reader) registered(b []byte) registered {
 	return p
 }
 
+// nvtxThread adds one stack for each domain of a thread; empty stacks are left out. The
+// thread's id may come after its stacks on the wire.
 func (r *Reader) nvtxThread(b []byte, domains domainTable, n *NVTX) bool {
 	var tid uint32
 	first := len(n.Stacks)
@@ -139,6 +143,7 @@ func (r *Reader) pushPop(b []byte, d domain) NVTXRange {
 	return rg
 }
 
+// nvtxOpen adds the start/end ranges of one domain.
 func (r *Reader) nvtxOpen(b []byte, domains domainTable, n *NVTX) bool {
 	var id uint64
 	first := len(n.Open)
@@ -189,6 +194,7 @@ func (r *Reader) attributes(b []byte, d domain, rg *NVTXRange) {
 	})
 }
 
+// color is kept in the form that ncu prints, 0xaarrggbb without leading zeros.
 func (rg *NVTXRange) color(b []byte) {
 	eachField(b, func(f field) {
 		switch f.num {
@@ -243,6 +249,7 @@ func (rg *NVTXRange) payload(b []byte, d domain) {
 	}
 }
 
+// nvtxMessage gives a handle that was never registered the text that ncu prints for it.
 func (r *Reader) nvtxMessage(b []byte, d domain, rg *NVTXRange) {
 	var kind, handle uint64
 	var text string

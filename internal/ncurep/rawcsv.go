@@ -24,6 +24,9 @@ const (
 // WriteRawCSV writes what is left in r as `ncu --import FILE --page raw --csv`
 // of the newest known release does under LC_ALL=C. units is auto or base, as
 // for --print-units.
+// Rows are those of Reader.Next, columns the fixed ones and then all metrics by name.
+// It holds the whole report in memory, because the unit of a column depends on all of
+// its values. An error is one of w or of units.
 func WriteRawCSV(w io.Writer, r *Reader, units string) error {
 	f := metric.Format{Release: metric.Latest}
 	switch units {
@@ -56,7 +59,7 @@ type rawTable struct {
 	fixed   []rawColumn
 	names   []string // of the metrics, sorted
 	columns []metric.Column
-	values  [][]*Metric // by row and metric; nil where a result lacks it
+	values  [][]*Metric // by row and metric, the last where a name repeats; nil where a result lacks it
 }
 
 type rawColumn struct {
@@ -120,6 +123,7 @@ func (t *rawTable) header() []string {
 	return append(cells, t.names...)
 }
 
+// units are empty in the fixed columns.
 func (t *rawTable) units() []string {
 	cells := make([]string, len(t.fixed), len(t.fixed)+len(t.columns))
 	for i := range t.columns {
@@ -137,6 +141,7 @@ func (t *rawTable) appendCell(b []byte, i, j int) []byte {
 	return t.columns[j].Append(b, m.Value)
 }
 
+// row is what a CSV reader makes of writeRow's line.
 func (t *rawTable) row(i int) []string {
 	cells := make([]string, 0, len(t.fixed)+len(t.columns))
 	for _, c := range t.fixed {
@@ -178,6 +183,7 @@ func (t *rawTable) writeRow(w *bufio.Writer, i int) {
 	w.WriteByte('\n')
 }
 
+// fixedColumns depend on the release: 2022 has Kernel Time and lacks what follows Stream.
 func fixedColumns(rep *Report, f metric.Format) []rawColumn {
 	cols := []rawColumn{
 		{name: "ID", cell: func(r *Result) string { return strconv.Itoa(r.ID) }},
@@ -234,6 +240,7 @@ func deviceCell(r *Result) string {
 	return strconv.Itoa(r.Device)
 }
 
+// ccCell prints 0.0 where the attributes are missing.
 func ccCell(r *Result) string {
 	major, _ := r.Value("device__attribute_compute_capability_major")
 	minor, _ := r.Value("device__attribute_compute_capability_minor")
@@ -261,6 +268,7 @@ func pushPopCell(r *Result) string {
 	return b.String()
 }
 
+// startEndCell prints the start/end ranges of all threads.
 func startEndCell(r *Result) string {
 	var b strings.Builder
 	for i := range r.NVTX.Open {
@@ -273,6 +281,7 @@ func startEndCell(r *Result) string {
 	return b.String()
 }
 
+// attributeText prints the six attributes; ncu leaves the type of an invalid handle empty.
 func (rg *NVTXRange) attributeText() string {
 	msgType := orNone(rg.MessageType)
 	if rg.Message == invalidHandle {

@@ -50,11 +50,11 @@ type Options struct {
 
 // block is a place in the file where results or sources lie.
 type block struct {
-	at      int64 // of the payload
-	size    int64 // announced
-	have    int64 // present in the file
-	counts  [4]uint32
-	sources uint32
+	at      int64     // of the payload
+	size    int64     // announced
+	have    int64     // present in the file
+	counts  [4]uint32 // results by ResultKind
+	sources uint32    // entries before the results
 	process Process
 }
 
@@ -82,7 +82,7 @@ type Reader struct {
 	at      int64  // of the next message
 	started bool
 	nextID  int
-	expect  int // metrics of the previous result
+	expect  int // metrics of the previous result: room to reserve for the next
 }
 
 // Open opens a report, also one that gzip or zstd has compressed. The caller
@@ -118,6 +118,8 @@ func newReaderOf(f *os.File, opts Options) (*Reader, error) {
 }
 
 // NewReader reads the headers of the report in src.
+// src must stay readable until the last Next. A file that is no report at all is an
+// error; a damaged one is not, see Warnings.
 func NewReader(src io.ReaderAt, size int64, opts Options) (*Reader, error) {
 	r := &Reader{opts: opts, src: src, interned: map[string]string{}}
 	r.cur.src = src
@@ -137,12 +139,14 @@ func (r *Reader) Close() error {
 }
 
 // Info returns what the headers say.
+// It is complete from the start and shared: callers do not change it.
 func (r *Reader) Info() *Info { return &r.info }
 
 // Warnings returns what was wrong so far; complete once Next returned io.EOF.
 func (r *Reader) Warnings() []Warning { return r.warnings }
 
 // All iterates over the results that are left.
+// Results are delivered once: a second All begins where the first stopped.
 func (r *Reader) All() iter.Seq[*Result] {
 	return func(yield func(*Result) bool) {
 		for {
@@ -155,6 +159,8 @@ func (r *Reader) All() iter.Seq[*Result] {
 }
 
 // ReadFile reads a whole report.
+// Memory grows with the counters, not with the file, most of which are cubins that are
+// passed over.
 func ReadFile(path string, opts Options) (*Report, error) {
 	r, err := Open(path, opts)
 	if err != nil {
@@ -164,6 +170,7 @@ func ReadFile(path string, opts Options) (*Report, error) {
 	return r.report(), nil
 }
 
+// report reads what is left in r.
 func (r *Reader) report() *Report {
 	rep := &Report{}
 	rep.Results = slices.AppendSeq(rep.Results, r.All())
@@ -187,6 +194,7 @@ func lostOf(list []Warning) []Warning {
 	return slices.DeleteFunc(slices.Clone(list), func(w Warning) bool { return w.Lost == 0 })
 }
 
+// at and lost are bytes; lost is 0 where everything could still be read.
 func (r *Reader) warn(at, lost int64, code fact.Code, params ...fact.Param) {
 	const enough = 100 // a file of noise must not fill memory with complaints
 	if len(r.warnings) == enough {
@@ -242,6 +250,8 @@ func (r *Reader) orderBlocks() {
 	})
 }
 
+// fileHeader reports false where nothing after it can be found. An unknown version is
+// read like the known one, with a warning.
 func (r *Reader) fileHeader() bool {
 	c := &r.cur
 	head, ok := r.frame(maxHeader, "file-header")
@@ -284,6 +294,8 @@ func (r *Reader) frame(limit int64, what string) ([]byte, bool) {
 	return b, true
 }
 
+// blockHeader passes over the payload without reading it and reports false where the
+// file ends.
 func (r *Reader) blockHeader() bool {
 	c := &r.cur
 	start := c.offset()
@@ -310,6 +322,7 @@ func (r *Reader) blockHeader() bool {
 	return c.skip(b.size) == nil
 }
 
+// results is the number of results that the header announces.
 func (b *block) results() int {
 	n := 0
 	for _, k := range b.counts {

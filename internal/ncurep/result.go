@@ -37,6 +37,7 @@ var layouts = [4]layout{
 
 // Next returns the next result, or io.EOF after the last. Damage is reported
 // by Warnings, never as an error: what follows it is still delivered.
+// A Result is the caller's own and stays valid. An empty message uses up an ID.
 func (r *Reader) Next() (*Result, error) {
 	for r.block < len(r.blocks) {
 		b := &r.blocks[r.block]
@@ -86,6 +87,7 @@ func (r *Reader) nextMessage(b *block) (at, size int64, ok bool) {
 	return at, size, true
 }
 
+// skipSources visits only the lengths; the entries hold whole cubins.
 func (r *Reader) skipSources(b *block, end int64) bool {
 	for range b.sources {
 		at, size, ok := r.message(end)
@@ -113,6 +115,7 @@ func (r *Reader) message(end int64) (at, size int64, ok bool) {
 	return 0, 0, false
 }
 
+// result reads the fields up to the first that is damaged; those before it are kept.
 func (r *Reader) result(b *block, id int, kind ResultKind, at, size int64) *Result {
 	res := &Result{ID: id, Kind: kind, Process: b.process, Device: -1}
 	if !r.opts.NoMetrics {
@@ -183,6 +186,7 @@ func (r *Reader) resultField(res *Result, l *layout) error {
 	return nil
 }
 
+// wantsField: what is not wanted is skipped, unread where it is large.
 func (r *Reader) wantsField(l *layout, num protowire.Number) bool {
 	switch num {
 	case l.metrics:
@@ -284,6 +288,7 @@ func (r *Reader) resultMessage(res *Result, l *layout, num protowire.Number, b [
 	return ok
 }
 
+// eachPacked reads a packed list of numbers; false where it ends inside one.
 func eachPacked(b []byte, fn func(uint64)) bool {
 	for len(b) > 0 {
 		v, n := protowire.ConsumeVarint(b)
@@ -326,6 +331,7 @@ func decodeDim3(b []byte) (Dim3, bool) {
 	return d, ok
 }
 
+// frameOf is one frame; the stack keeps the order of the file.
 func (r *Reader) frameOf(b []byte) Frame {
 	var fr Frame
 	eachField(b, func(f field) {

@@ -30,6 +30,7 @@ func (r *Reader) rule(b []byte) (RuleResult, bool) {
 	return rr, ok
 }
 
+// item keeps bodies that hold a message, a speedup or a focus; tables are passed over.
 func (rr *RuleResult) item(b []byte) {
 	var m RuleMessage
 	used := false
@@ -79,6 +80,7 @@ func decodeSpeedup(b []byte) *Speedup {
 	return s
 }
 
+// decodeFocus leaves NaN where the file gives no number.
 func decodeFocus(b []byte) FocusMetric {
 	m := FocusMetric{Value: math.NaN()}
 	eachField(b, func(f field) {

@@ -32,6 +32,7 @@ type Check struct {
 }
 
 // Notes say what was compared in part only, and why; nil if all was compared.
+// They are finished sentences for the terminal.
 func (c *Check) Notes() []string {
 	var notes []string
 	if c.Guessed > 0 {
@@ -58,6 +59,8 @@ func (d Difference) String() string {
 
 // SelfCheck runs `ncu --import path --page raw --csv` with scaled and with
 // base units, and compares every cell with what is read natively.
+// The error is set where ncu cannot run or cannot read the file; differences are no
+// error. ncu runs twice.
 func SelfCheck(ctx context.Context, path string, ncu tool.Tool) (*Check, error) {
 	path, done, err := format.Plain(ctx, path)
 	if err != nil {
@@ -81,6 +84,7 @@ func SelfCheck(ctx context.Context, path string, ncu tool.Tool) (*Check, error) 
 	return c, nil
 }
 
+// importRaw sets LC_ALL=C: otherwise numbers have the separators of the user's locale.
 func importRaw(ctx context.Context, path, ncu, units string) ([]byte, error) {
 	out, stderr, exit, err := tool.Output(ctx, tool.Command{
 		Path: ncu,
@@ -98,6 +102,7 @@ func importRaw(ctx context.Context, path, ncu, units string) ([]byte, error) {
 	return out, nil
 }
 
+// firstLine is the first line that says something.
 func firstLine(texts ...[]byte) string {
 	for _, t := range texts {
 		for line := range strings.Lines(string(t)) {
@@ -179,6 +184,7 @@ func (t *rawTable) adopt(header, units []string, c *Check) {
 	}
 }
 
+// row compares one line cell by cell; a short line lacks its last cells.
 func (c *Check) row(units, result string, header, theirs, ours []string) {
 	for i := range max(len(theirs), len(ours)) {
 		a, b, column := "missing", "missing", "?"

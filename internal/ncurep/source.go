@@ -29,6 +29,7 @@ func (r *Reader) sources() []Source {
 	return out
 }
 
+// source reports false for an empty entry.
 func (r *Reader) source(at, size int64) (Source, bool) {
 	s := Source{Size: size}
 	if size == 0 {
@@ -45,6 +46,7 @@ func (r *Reader) source(at, size int64) (Source, bool) {
 	return s, true
 }
 
+// sourceField adds up the sizes of the contents and skips them.
 func (r *Reader) sourceField(s *Source) error {
 	c := &r.cur
 	tag, err := c.varint()

@@ -4,6 +4,7 @@ import "github.com/deepprof/deepprof/internal/nvtx"
 
 // State gives the ranges that were open at a launch in the form that filter
 // expressions are matched against.
+// The default domain, which ncu calls by a name, is "" there.
 func (n NVTX) State() nvtx.State {
 	domain := func(name string) string {
 		if name == nvtx.DefaultDomain {

@@ -48,6 +48,7 @@ func Strip(src io.ReaderAt, size int64, w io.Writer) (Stripped, error) {
 	return st, nil
 }
 
+// copyBytes copies n bytes in pieces; errShort where fewer are left.
 func copyBytes(w io.Writer, c *cursor, n int64) error {
 	if n > c.left() {
 		return errShort
@@ -65,6 +66,8 @@ func copyBytes(w io.Writer, c *cursor, n int64) error {
 	return nil
 }
 
+// stripBlock writes nothing before the whole block was found to be there. The header
+// comes first and holds the size of the payload, so the kept sources are held in memory.
 func stripBlock(w io.Writer, c *cursor, st *Stripped) error {
 	n, err := c.uint32()
 	if err != nil {

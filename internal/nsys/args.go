@@ -13,9 +13,11 @@ import (
 
 // The gates of a capture.
 const (
-	GateNone         = "none"
-	GateNVTX         = "nvtx"
-	GateCUDAProfiler = "cudaProfilerApi"
+	// With any gate but GateNone, nsys records from when the gate opens; a gate that
+	// never opens ends with exit code 0 and without a report.
+	GateNone         = "none"            // the whole program
+	GateNVTX         = "nvtx"            // opens with a named NVTX range
+	GateCUDAProfiler = "cudaProfilerApi" // opens with cudaProfilerStart of the program
 )
 
 // CaptureOptions describe one run of nsys profile. The zero value of a field
@@ -58,6 +60,8 @@ type CaptureOptions struct {
 	// PythonSampling has nsys look a thousand times a second what Python executes.
 	PythonSampling bool
 
+	// TraceForkBeforeExec also traces a child between its fork and its exec, where
+	// workers of multiprocessing live that never exec.
 	TraceForkBeforeExec bool
 	Wait                string        // primary or all; "" is primary
 	Delay               time.Duration // 0 starts at once
@@ -113,6 +117,8 @@ var graphTrace = regexp.MustCompile(`^(graph|node)(:host-only|:host-and-device)?
 
 // Args builds the command line of nsys profile, without nsys itself, and the
 // variables that nsys and the program must find in their environment.
+// It is pure and starts nothing. The error is the first thing that is wrong with o and
+// names the key of the configuration; v decides which options exist.
 func Args(o CaptureOptions, v tool.Version) (args, env []string, err error) {
 	f := &tool.Flags{Tool: "nsys", Version: v}
 	f.Word("profile")
@@ -133,6 +139,7 @@ func Args(o CaptureOptions, v tool.Version) (args, env []string, err error) {
 	return args, env, nil
 }
 
+// addTrace refuses an API that the version lacks, before anything is started.
 func (o CaptureOptions) addTrace(f *tool.Flags) {
 	if len(o.Trace) == 0 {
 		f.Fail("trace: name at least one API, say cuda and nvtx")
@@ -169,6 +176,8 @@ func (o CaptureOptions) addGraphs(f *tool.Flags) {
 	}
 }
 
+// addSampling always sets both options: left to itself, nsys samples the CPU, which
+// slows the program and needs rights that containers lack.
 func (o CaptureOptions) addSampling(f *tool.Flags) {
 	for _, s := range []struct{ name, value string }{{"sample", o.Sample}, {"cpuctxsw", o.CPUCtxSw}} {
 		value := or(s.value, "none")
@@ -199,11 +208,14 @@ func (o CaptureOptions) addSamples(f *tool.Flags) {
 	f.Set("gpu-metrics-frequency", strconv.Itoa(o.SampleHz))
 }
 
+// tracesCUDA: cuda-hw and cuda-sw are other ways to trace the same API.
 func (o CaptureOptions) tracesCUDA() bool {
 	return slices.ContainsFunc(o.Trace, func(api string) bool { return api == "cuda" || api == "cuda-hw" || api == "cuda-sw" })
 }
 
 // addGate returns the environment that the gate needs.
+// nsys switches APIs on by itself where a gate needs them; here that is an error, so
+// that the plan of a run says what is traced.
 func (o CaptureOptions) addGate(f *tool.Flags) (env []string) {
 	gate := or(o.CaptureRange, GateNone)
 	if !f.OneOf("capture_range", gate, GateNone, GateNVTX, GateCUDAProfiler) {
@@ -242,6 +254,7 @@ func (o CaptureOptions) addGate(f *tool.Flags) (env []string) {
 	return env
 }
 
+// addDomains escapes commas in names of domains; nsys splits the list at the others.
 func (o CaptureOptions) addDomains(f *tool.Flags) {
 	in, ex := o.NVTXDomainInclude, o.NVTXDomainExclude
 	if len(in) == 0 && len(ex) == 0 {
@@ -264,6 +277,7 @@ func (o CaptureOptions) addDomains(f *tool.Flags) {
 	}
 }
 
+// addWindow writes seconds: delay from the start of the program, duration from there.
 func (o CaptureOptions) addWindow(f *tool.Flags) {
 	for _, w := range []struct {
 		name  string
@@ -282,6 +296,8 @@ func (o CaptureOptions) addWindow(f *tool.Flags) {
 	}
 }
 
+// addOutput always overwrites: without it nsys writes to a folder under TMPDIR, exits
+// with 0 and leaves the old report at the path.
 func (o CaptureOptions) addOutput(f *tool.Flags) {
 	base := filepath.Base(o.Output)
 	switch {
@@ -296,6 +312,7 @@ func (o CaptureOptions) addOutput(f *tool.Flags) {
 	f.Set("force-overwrite", "true")
 }
 
+// or is value, or otherwise where it is empty.
 func or(value, otherwise string) string {
 	if value == "" {
 		return otherwise

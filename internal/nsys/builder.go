@@ -8,7 +8,7 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// A builder fills a timeline from a file. Workers number what they meet on
+// A builder fills one timeline from a file and is used once. Workers number what they meet on
 // their own; the builder joins their numbers when a table is through.
 type builder struct {
 	f *File
@@ -22,15 +22,17 @@ type builder struct {
 	domains   interner[domain]
 	names     interner[name]
 
+	// json are payloads whose text is found once StringIds has been read.
 	json        []jsonRef
 	callsBy     []int64 // by thread, where they were counted
 	first, last int64
 	odd         odd
-	again       bool // what is wrong with times and names has been told
+	again       bool // an earlier reading of the same rows has warned of odd times and missing names
 }
 
 // function and queue are the keys of a file before names and processes are
 // numbered.
+// The three names of a kernel, as ids of StringIds; noString for one that a row lacks.
 type function struct{ demangled, short, mangled int64 }
 
 type queue struct {
@@ -39,6 +41,7 @@ type queue struct {
 	stream                 int32
 }
 
+// domain is a domain of one process; the id alone is not unique in a file.
 type domain struct {
 	globalPid int64
 	id        int64
@@ -52,6 +55,7 @@ type name struct {
 	valid bool // there is a text, if only an empty one
 }
 
+// noString stands for "no id"; ids of a file may be any other number, also negative.
 const noString = math.MinInt64
 
 func newBuilder(f *File) *builder {
@@ -69,6 +73,7 @@ func (b *builder) string(id int64) timeline.StringID {
 	return timeline.StringID(b.names.id(name{id: id}))
 }
 
+// text numbers a text that the row itself holds.
 func (b *builder) text(s string) timeline.StringID {
 	return timeline.StringID(b.names.id(name{id: noString, text: s, valid: true}))
 }
@@ -89,6 +94,7 @@ type span struct {
 	descends bool  // a row starts before the one before it
 }
 
+// add takes one row; rows of a worker come in the order of the file.
 func (s *span) add(start, end int64) {
 	if !s.any {
 		s.any, s.first, s.last, s.begun = true, start, start, start
@@ -135,6 +141,7 @@ func (o *odd) join(other odd) {
 	o.endless += other.endless
 }
 
+// noteOdd warns once per kind; what is an ID of the domain "event".
 func (f *File) noteOdd(o odd, what string) {
 	if o.negative > 0 {
 		f.warn(timeline.CodeEndsEarly, fact.Count("n", o.negative), fact.ID("what", "event", what))
@@ -144,6 +151,7 @@ func (f *File) noteOdd(o odd, what string) {
 	}
 }
 
+// cover widens the session by the rows of one worker.
 func (b *builder) cover(s span) {
 	if !s.any {
 		return
@@ -153,6 +161,8 @@ func (b *builder) cover(s span) {
 }
 
 // finish resolves names and numbers what refers to processes.
+// It comes last, when every table has been read: afterward no thread, queue or name
+// may be numbered any more.
 func (b *builder) finish(ctx context.Context) error {
 	t := b.t
 	if b.first <= b.last {

@@ -16,15 +16,16 @@ var callLayout = layout{
 }
 
 // callShare is one worker's share of the CUDA calls, in columns.
+// The columns are parallel: entry i of each belongs to one call.
 type callShare struct {
 	span
 	start       column[int64]
-	length      column[uint32]
+	length      column[uint32] // ns; see ends for calls that are longer than it holds
 	correlation column[uint32]
-	site        column[uint32]
+	site        column[uint32] // number in sites
 	sites       interner[callSite]
 	ends        map[uint32]int64 // by call of the share: ends that length does not hold
-	n           uint32
+	n           uint32           // calls added
 
 	pid int64       // of the last row
 	ids *processIDs // of that process, where launches are looked for; nil without any
@@ -51,6 +52,7 @@ func reserveCalls(most int) func(workers int, count func() []int) []*callShare {
 // callSite is what many calls have in common: who calls what.
 type callSite struct{ globalTid, name int64 }
 
+// hash only has to spread sites over the places of interner.cached.
 func (s callSite) hash() uint32 { return uint32(s.globalTid)*31 + uint32(s.name) }
 
 func (s *callShare) add(start, end int64, correlation uint32, site callSite) {
@@ -104,6 +106,7 @@ func (f *File) callsWithin(ctx context.Context, keep func(globalPid, start, end 
 }
 
 // callsThat reads the calls that keep accepts, most of them or fewer as a rule.
+// count adds them to the calls of their threads; keep must then accept all.
 func (b *builder) callsThat(ctx context.Context, most int, keep func(s *callShare, r *ints, globalPid int64, correlation uint32) bool, count bool) error {
 	shares, err := scanInts(ctx, b.f, callLayout, reserveCalls(most), func(s *callShare, r *ints) bool {
 		if !r.timed() {
@@ -188,6 +191,7 @@ func (b *builder) callCounts(ctx context.Context) error {
 	return err
 }
 
+// countCalls grows callsBy to the threads known so far.
 func (b *builder) countCalls(thread uint32, n int64) {
 	for int(thread) >= len(b.callsBy) {
 		b.callsBy = append(b.callsBy, 0)
@@ -201,14 +205,16 @@ type idSet struct {
 	processes map[int64]*processIDs
 }
 
+// processIDs are the ids of one process; either bits or rare is used. nil has none.
 type processIDs struct {
-	low, high uint32
-	count     int64
-	bits      []uint64
-	rare      map[uint32]bool
+	low, high uint32          // smallest and largest id
+	count     int64           // launches, with repeated ids
+	bits      []uint64        // bit id-low
+	rare      map[uint32]bool // where ids are too far apart for bits
 }
 
 // launched collects the correlation ids of the GPU work read so far.
+// Graph replays share one id among all their kernels, so ids repeat.
 func (b *builder) launched() *idSet {
 	set := &idSet{processes: map[int64]*processIDs{}}
 	byQueue := make([]*processIDs, len(b.queues.list))

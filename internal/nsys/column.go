@@ -12,6 +12,8 @@ type column[T any] struct {
 }
 
 // reserveColumn makes a column for each worker.
+// Parts are neighbors without overlap and have no spare capacity: a worker that
+// outgrows its room moves to memory of its own and never writes into the next part.
 func reserveColumn[T any](rooms []int) []column[T] {
 	total := 0
 	for _, n := range rooms {
@@ -27,6 +29,7 @@ func reserveColumn[T any](rooms []int) []column[T] {
 }
 
 // joinColumn is what all workers have added, in their order; nil for nothing.
+// The result aliases the reserved memory; the columns must not be used afterward.
 func joinColumn[T any](columns []column[T]) []T {
 	var all []T
 	var parts [][]T

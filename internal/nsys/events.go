@@ -21,6 +21,8 @@ const (
 	eventDomain    = 75
 )
 
+// nvtxLayout: `text` or `textId` holds the name. A column that a release lacks reads
+// as NULL.
 var nvtxLayout = layout{
 	table: tableNVTX,
 	need:  []string{"start", "eventType"},
@@ -93,6 +95,7 @@ func (e *ends) join(o ends) {
 	}
 }
 
+// time is not valid where no row has an end: then nsys stats prints no duration.
 func (e *ends) time() timeline.Time {
 	if !e.anyEnd {
 		return timeline.Time{NS: e.start}
@@ -106,8 +109,11 @@ type payload struct {
 	json int64
 }
 
+// payloadTypes are in the order of the columns from nvtxPayload on.
 var payloadTypes = [...]string{"uint64", "int64", "double", "uint32", "int32", "float"}
 
+// add takes one row and reports false if it lacks a time or a type. Rows of other
+// types than those above are passed over.
 func (s *nvtxShare) add(r row) bool {
 	if !r.whole(nvtxStart) || !r.whole(nvtxType) {
 		return false
@@ -141,6 +147,8 @@ func (s *nvtxShare) add(r row) bool {
 	return true
 }
 
+// addRange leaves an unclosed range with the end 0; nvtx sets it when the last time of
+// the file is known.
 func (s *nvtxShare) addRange(r row, kind timeline.RangeKind) {
 	s.lastSpan.add(r)
 	id, unnamed := s.name(r)
@@ -181,10 +189,13 @@ func (s *nvtxShare) name(r row) (id timeline.StringID, unnamed bool) {
 	return timeline.StringID(n), false
 }
 
+// domain numbers the domain of a row within its process.
 func (s *nvtxShare) domain(r row) uint32 {
 	return s.domains.id(domain{timeline.ProcessOf(r.int(nvtxThread)), r.int(nvtxDomain)})
 }
 
+// payload is the index of the row's payload among those of the share, or
+// timeline.None. A row has one at most; the first column that is set counts.
 func (s *nvtxShare) payload(r row) uint32 {
 	for i, kind := range payloadTypes {
 		at := nvtxPayload + i
@@ -220,6 +231,7 @@ func (s *nvtxShare) keep(p payload) uint32 {
 	return uint32(len(s.payloads) - 1)
 }
 
+// Unclosed ranges end at the last time of any NVTX row, as in nsys stats.
 func (b *builder) nvtx(ctx context.Context) error {
 	b.f.noteUnknown(nvtxLayout)
 	shares, err := scanTable(ctx, b.f, nvtxLayout, b.f.Workers, (*nvtxShare).add)
@@ -305,6 +317,7 @@ type jsonRef struct {
 	id      int64
 }
 
+// jsonPayloads fills texts that stand in StringIds; an id that leads nowhere gives "".
 func (b *builder) jsonPayloads(ctx context.Context) error {
 	wanted := map[int64]bool{}
 	for _, j := range b.json {

@@ -10,6 +10,7 @@ import (
 // Events is a file whose kernels and CUDA calls are gone through one by one, so
 // that millions of them need no memory. Everything else is in the Timeline, whose
 // Kernels and Calls are empty; its tables of names, queues and threads cover them.
+// Events are not safe for concurrent use.
 type Events struct {
 	*timeline.Timeline
 	f     *File
@@ -18,6 +19,8 @@ type Events struct {
 }
 
 // Events reads all but kernels and calls, and what those refer to.
+// The Events use f: close f after the last Each call. EachKernel and EachCall may be
+// called any number of times, but not at the same time.
 func (f *File) Events(ctx context.Context) (*Events, error) {
 	e := &Events{f: f, b: newBuilder(f), calls: map[int64]timeline.StringID{}}
 	b := e.b
@@ -135,6 +138,7 @@ func (e *Events) EachCall(ctx context.Context, fn func(c *timeline.Call) error) 
 
 // eachRow goes through a table of numbers in the order of its rows. fn reports
 // false for a row that makes no sense; an error of it ends the scan.
+// It reads with one worker whatever f.Workers says, because order matters here.
 func (f *File) eachRow(ctx context.Context, l layout, fn func(*ints) (bool, error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

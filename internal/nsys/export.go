@@ -19,7 +19,7 @@ import (
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// A cache holds SQLite exports under the hash of the report they were made
+// An exportCache holds SQLite exports under the hash of the report they were made
 // from. The vendor's own rule, a .sqlite of the same name with a later time,
 // takes stale and foreign files for good and good ones for stale. The hash is
 // of the whole content, so nothing here can be stale; an export appears by a
@@ -30,6 +30,8 @@ type exportCache struct{ dir string }
 const keepExports = 30 * 24 * time.Hour
 
 // openReport opens the cached export of a report, making it first if needed.
+// Several processes may ask for the same report: one exports, the others wait for its
+// lock until ctx ends.
 func openReport(ctx context.Context, path string, o OpenOptions) (*File, error) {
 	hash, err := hashFile(ctx, path)
 	if err != nil {
@@ -62,6 +64,8 @@ func openReport(ctx context.Context, path string, o OpenOptions) (*File, error) 
 	return f, nil
 }
 
+// hashFile is the SHA-256 of the content in hex. It stops at the end of ctx: reports
+// have gigabytes.
 func hashFile(ctx context.Context, path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -108,6 +112,8 @@ func findCache(report, configured string) (exportCache, error) {
 	return exportCache{}, fmt.Errorf("no place to keep its SQLite export: %w", errors.Join(problems...))
 }
 
+// writable makes the folder and a probe in it; rights alone do not tell, because a
+// full disk or a read-only mount refuse only the write.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -187,6 +193,8 @@ func (c exportCache) export(ctx context.Context, report, target string, o OpenOp
 }
 
 // What nsys export says when it fails, and what that means.
+// Patterns are tried in order; the first that matches any output of nsys counts,
+// whatever the exit code.
 var exportProblems = []struct {
 	pattern *regexp.Regexp
 	meaning string

@@ -31,6 +31,8 @@ func exportArgs(v tool.Version, report, target string) []string {
 
 // Export turns a report into the SQLite file target, replacing what is there.
 // Target appears whole and checked, or not at all.
+// The temporary folder is beside target, so that the last step is a rename within one
+// file system.
 func Export(ctx context.Context, nsys tool.Tool, report, target string) error {
 	dir, err := os.MkdirTemp(filepath.Dir(target), ".export-")
 	if err != nil {

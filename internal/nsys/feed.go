@@ -28,6 +28,7 @@ func (s idBits) has(id uint32) bool {
 	return at < len(s) && s[at] != nil && s[at][id>>6&1023]>>(id&63)&1 != 0
 }
 
+// len counts the ids; it visits every bitmap.
 func (s idBits) len() (n int) {
 	for _, part := range s {
 		for _, word := range part {
@@ -38,6 +39,7 @@ func (s idBits) len() (n int) {
 }
 
 // join takes over the ids of another set.
+// Bitmaps of the other set are taken over without a copy: do not use it afterward.
 func (s *idBits) join(other idBits) {
 	for at, part := range other {
 		switch {
@@ -63,6 +65,7 @@ type kernelsSeen struct {
 	odd bool // one has no id
 }
 
+// launchedKind numbers are those of the worker until launchFeed.kernels joins them.
 type launchedKind struct{ queue, function uint32 }
 
 // ordered is how correlation ids follow each other.
@@ -74,6 +77,7 @@ type ordered struct {
 	descended   bool   // one was not larger than the one before it
 }
 
+// add takes the ids in the order of the file.
 func (o *ordered) add(id uint32) {
 	if !o.any {
 		*o = ordered{any: true, least: id, last: id, high: id}
@@ -104,6 +108,8 @@ func (o *ordered) join(next ordered) {
 	o.least, o.high, o.last = min(o.least, next.least), max(o.high, next.high), next.last
 }
 
+// add counts a kernel by queue and function; a kernel without an id makes the whole
+// feed impossible, but counting goes on for the tables.
 func (s *kernelsSeen) add(r *ints) bool {
 	if !r.timed() {
 		return false
@@ -132,9 +138,9 @@ type launchFeed struct {
 	b      *builder
 	pid    int64 // globalPid of all kernels
 	counts map[launchedKind]int64
-	ids    idBits // of kernels
-	back   uint32
-	files  [2]*File // of kernels and of calls
+	ids    idBits   // of kernels
+	back   uint32   // how far behind the largest id so far a kernel's id may lie
+	files  [2]*File // of kernels and of calls; nobody closes them, for rows may be asked for at any time
 }
 
 // feedLaunches prepares a feed; nil where the tables are not in the order that it needs,
@@ -166,6 +172,7 @@ func (f *File) feedLaunches(ctx context.Context) (*launchFeed, error) {
 	return l, nil
 }
 
+// kernels reports ok where all kernels are of one process, have an id and lie by start.
 func (l *launchFeed) kernels(ctx context.Context) (ok bool, err error) {
 	l.b.f.noteUnknown(kernelLayout)
 	shares, err := scanInts(ctx, l.b.f, kernelLayout, fresh[kernelsSeen], (*kernelsSeen).add)
@@ -194,6 +201,7 @@ func (l *launchFeed) kernels(ctx context.Context) (ok bool, err error) {
 	return ids.any && byStart(spans), err
 }
 
+// launches tells whether a call launched one of the kernels.
 func (l *launchFeed) launches(globalTid int64, id uint32) bool {
 	return l.ids.has(id) && timeline.ProcessOf(globalTid) == l.pid
 }
@@ -247,6 +255,8 @@ func (l *launchFeed) fed(ctx context.Context) timeline.Fed {
 	}
 }
 
+// open starts two goroutines, which end when the feed is closed or all is read. One
+// feed at a time: the two files of l are not safe for concurrent use.
 func (l *launchFeed) open(ctx context.Context) timeline.Feed {
 	ctx, stop := context.WithCancel(ctx)
 	return &feed{
@@ -278,11 +288,15 @@ type feed struct {
 	stop    func()
 }
 
+// NextKernel and NextCall give nil after the last. The event is valid until the next
+// call of the same method.
 func (f *feed) NextKernel() *timeline.Kernel { return f.kernels.next() }
 func (f *feed) NextCall() *timeline.Call     { return f.calls.next() }
 func (f *feed) Close()                       { f.stop() }
 
 // batches are events on their way from the goroutine that reads them.
+// Batches go back to the reading goroutine by empty, so six of them serve any number
+// of rows.
 type batches[T any] struct {
 	full  chan []T
 	empty chan []T
@@ -331,6 +345,7 @@ func pump[T any](ctx context.Context, read func(put func(T) error) error) *batch
 	return b
 }
 
+// next blocks until the reader has a batch; nil at the end, also where ctx ended.
 func (b *batches[T]) next() *T {
 	if b.at == len(b.now) {
 		if b.now != nil {
@@ -346,6 +361,7 @@ func (b *batches[T]) next() *T {
 }
 
 // streamFed lists launches without keeping them; false where that cannot be.
+// Its rows do not end with ctx but with the stream, which outlives this call.
 func (f *File) streamFed(ctx context.Context, q timeline.Query) (s timeline.Stream[timeline.LaunchRow], ok bool, err error) {
 	if q.Region != nil {
 		return s, false, nil

@@ -30,7 +30,7 @@ const (
 	Syncs            // waits
 	Calls            // all CUDA calls
 	LaunchCalls      // only the CUDA calls that launched the work read
-	CallCounts       // how many CUDA calls each thread made
+	CallCounts       // how many CUDA calls each thread made, without keeping them
 	NVTX             // ranges, marks, domains, categories
 	Machine          // processes, threads, GPUs, system, diagnostics
 	Overhead         // time taken by the profiler
@@ -68,6 +68,8 @@ type File struct {
 }
 
 // OpenSQLite opens an export. Open also takes reports.
+// A file that is cut or damaged opens as long as its list of tables can be read; what
+// is lost is told by Lost and by the warnings of each answer. The caller closes it.
 func OpenSQLite(path string) (*File, error) {
 	db, err := sqlite.Open(path)
 	if err != nil {
@@ -100,6 +102,8 @@ var exportLayouts = []layout{
 	{table: "EXPORT_META_DATA", need: []string{"name", "value"}}, // 2022
 }
 
+// readVersions: a file without a version is read like any other; one of another major
+// version is read with a warning.
 func (f *File) readVersions() error {
 	for _, l := range exportLayouts {
 		_, err := scanTable(context.Background(), f, l, 1, func(_ *struct{}, r row) bool {
@@ -155,6 +159,7 @@ func (f *File) Lost() []timeline.Damage {
 }
 
 // Close releases the file.
+// Nothing that was read refers to the file: timelines and rows stay valid.
 func (f *File) Close() error {
 	if f.done != nil {
 		defer f.done()
@@ -180,6 +185,7 @@ func (f *File) note(w fact.Fact) {
 }
 
 // Has reports whether the file holds a table, readable or not.
+// Exports leave out tables without rows, so false means no data as a rule.
 func (f *File) Has(table string) bool {
 	_, ok := f.db.Table(table)
 	return ok || !f.db.Unreadable(table).IsZero()
@@ -193,6 +199,7 @@ func (f *File) HasGraphNodes() bool {
 
 // KernelRows summarizes kernels. It reads nothing but kernels and their names
 // unless the query asks for regions.
+// Times are ns of GPU time under the profiler.
 func (f *File) KernelRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.KernelRow], error) {
 	q.Exact = f.exact()
 	if !q.NeedsRegions() {
@@ -311,6 +318,8 @@ func regionsFor(q timeline.Query) Part {
 }
 
 // RegionRows sums NVTX ranges by path.
+// GPU time counts for the ranges that were open when the work was launched, on the
+// thread that launched it, not for those open while it ran.
 func (f *File) RegionRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.RegionRow], error) {
 	if rows, ok, err := f.flowRegions(ctx, q); ok || err != nil {
 		return rows, err
@@ -336,6 +345,7 @@ func (f *File) Replays(ctx context.Context, q timeline.Query) (map[string][]floa
 }
 
 // RangeRows lists the instances of NVTX ranges.
+// Unclosed ranges are listed with the last time of the file as their end.
 func (f *File) RangeRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.RangeRow], error) {
 	t, err := f.TimelineFor(ctx, regionsFor(q), q)
 	if err != nil {
@@ -345,6 +355,8 @@ func (f *File) RangeRows(ctx context.Context, q timeline.Query) (timeline.Rows[t
 }
 
 // StreamLaunches lists kernel launches one by one.
+// Where the tables are in the usual order, no launch is kept in memory, and rows may
+// be read after f was closed.
 func (f *File) StreamLaunches(ctx context.Context, q timeline.Query) (timeline.Stream[timeline.LaunchRow], error) {
 	fed, ok, err := f.streamFed(ctx, q)
 	if ok || err != nil {
@@ -397,12 +409,17 @@ func (f *File) StreamGaps(ctx context.Context, q timeline.Query) (timeline.Strea
 	return s, nil
 }
 
+// withWarnings puts what the file lacks before what the rows lack.
 func withWarnings[T any](rows timeline.Rows[T], t *timeline.Timeline) timeline.Rows[T] {
 	rows.Warnings = slices.Concat(t.Warnings, rows.Warnings)
 	return rows
 }
 
 // Timeline reads the chosen parts.
+// Parts that were not asked for are empty, and nothing tells them from parts without
+// data: keep the Part value beside the timeline. The timeline holds its own copies
+// and may be used after Close. It is complete, or there is an error; damage is a
+// warning, not an error.
 func (f *File) Timeline(ctx context.Context, parts Part) (*timeline.Timeline, error) {
 	b := newBuilder(f)
 	steps := []struct {
@@ -474,6 +491,7 @@ func (f *File) noteAbsent(parts Part) {
 	}
 }
 
+// source names the SQLite file only where a report was exported to it.
 func (f *File) source() timeline.Source {
 	s := timeline.Source{Path: f.Path, Bytes: f.db.Size(), Tool: f.tool, Schema: f.schema}
 	if filepath.Clean(f.SQLite) != filepath.Clean(f.Path) {
@@ -483,6 +501,7 @@ func (f *File) source() timeline.Source {
 }
 
 // Info sums up what the file holds.
+// It keeps everything in memory but the CUDA calls, which are only counted.
 func (f *File) Info(ctx context.Context) (timeline.Info, error) {
 	t, err := f.Timeline(ctx, Everything&^Calls|CallCounts)
 	if err != nil {

@@ -34,12 +34,17 @@ const (
 	colOwn // first column of the table's own
 )
 
+// timed: a row without both times cannot be placed and is counted as skipped.
 func (r row) timed() bool { return r.whole(colStart) && r.whole(colEnd) }
 
+// workLayout puts start, end and place before the table's own columns, so that the
+// col constants hold for every table of GPU work.
 func workLayout(table string, own, known []string) layout {
 	return layout{table: table, need: []string{"start", "end"}, want: append(append([]string(nil), place...), own...), known: known}
 }
 
+// kernelLayout: shared and local memory are bytes; graphNodeId is 0 outside graphs.
+// A column that a release lacks reads as NULL, which is stored as 0.
 var kernelLayout = workLayout(tableKernel,
 	[]string{
 		"demangledName", "shortName", "mangledName",
@@ -151,6 +156,7 @@ func reserve[T any](workers int, count func() []int) []*work[T] {
 	return shares
 }
 
+// stringID is a reference to StringIds, or noString for NULL and for a text.
 func (r row) stringID(i int) int64 {
 	if !r.whole(i) {
 		return noString
@@ -158,6 +164,7 @@ func (r row) stringID(i int) int64 {
 	return r.int(i)
 }
 
+// function and config read the columns of kernelLayout; other layouts lack them.
 func (r *ints) function() function {
 	return function{r.stringID(colOwn), r.stringID(colOwn + 1), r.stringID(colOwn + 2)}
 }
@@ -177,6 +184,7 @@ var copyLayout = workLayout(tableCopy,
 	[]string{"bytes", "copyKind", "srcKind", "dstKind", "graphNodeId"},
 	[]string{"deprecatedSrcId", "srcDeviceId", "srcContextId", "dstDeviceId", "dstContextId", "migrationCause", "virtualAddress", "copyCount"})
 
+// copies reads transfers of memory, in bytes; kinds are the numbers of CUPTI.
 func (b *builder) copies(ctx context.Context) error {
 	b.f.noteUnknown(copyLayout)
 	shares, err := scanInts(ctx, b.f, copyLayout, reserve[timeline.Copy], func(s *work[timeline.Copy], r *ints) bool {
@@ -198,6 +206,7 @@ func (b *builder) copies(ctx context.Context) error {
 
 var setLayout = workLayout(tableSet, []string{"bytes", "value", "graphNodeId"}, []string{"memKind"})
 
+// sets reads fills of memory; Value is the pattern, Bytes what was filled.
 func (b *builder) sets(ctx context.Context) error {
 	b.f.noteUnknown(setLayout)
 	shares, err := scanInts(ctx, b.f, setLayout, reserve[timeline.Set], func(s *work[timeline.Set], r *ints) bool {
@@ -226,6 +235,8 @@ var (
 	}
 )
 
+// graphs reads launches of whole graphs, which exist only where nsys traced with
+// --cuda-graph-trace=graph, and the nodes, which exist only with node.
 func (b *builder) graphs(ctx context.Context) error {
 	b.f.noteUnknown(graphLayout)
 	shares, err := scanInts(ctx, b.f, graphLayout, reserve[timeline.GraphLaunch], func(s *work[timeline.GraphLaunch], r *ints) bool {
@@ -257,10 +268,14 @@ func (s *work[T]) queue(r *ints) uint32 {
 	return s.lastQueue
 }
 
+// newQueue finds a queue that is not that of the row before.
 func (s *work[T]) newQueue(q queue) uint32 {
 	return s.queues.cached(q, uint32(q.stream)+31*uint32(q.device)+uint32(q.globalPid>>24))
 }
 
+// graphNodes reads when and on which thread each node was captured. A window opened
+// after the capture has nodes with negative times. In files before 2024 the table of
+// the second layout holds nodes, later it holds graphs and lacks graphNodeId.
 func (b *builder) graphNodes(ctx context.Context) error {
 	for _, l := range nodeLayouts {
 		table, ok := b.f.table(l.table)
@@ -286,6 +301,7 @@ func (b *builder) graphNodes(ctx context.Context) error {
 
 var syncLayout = workLayout(tableSync, []string{"syncType"}, []string{"eventId", "eventSyncId", "deprecatedSyncType"})
 
+// syncs reads the waits that CUPTI records; Kind is its number for them.
 func (b *builder) syncs(ctx context.Context) error {
 	b.f.noteUnknown(syncLayout)
 	shares, err := scanInts(ctx, b.f, syncLayout, reserve[timeline.Sync], func(s *work[timeline.Sync], r *ints) bool {

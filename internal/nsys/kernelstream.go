@@ -31,6 +31,8 @@ type stream struct {
 // maxDirect bounds the table of groups by name id.
 const maxDirect = 1 << 20
 
+// simple finds the group of a row by its name alone, without hashing where the id is
+// small.
 func (s *stream) simple(r row) *timeline.Sample {
 	name := r.stringID(streamName)
 	if name < 0 || name >= maxDirect {
@@ -47,6 +49,7 @@ func (s *stream) simple(r row) *timeline.Sample {
 	return sample
 }
 
+// group finds or makes a group; the pointer is valid until the next group is made.
 func (s *stream) group(key streamKey, r row) *timeline.Sample {
 	id := s.groups.id(key)
 	if int(id) == len(s.samples) {
@@ -101,12 +104,14 @@ func (f *File) kernelStream(ctx context.Context, q timeline.Query) (timeline.Row
 	return rows, nil
 }
 
+// duration is in ns; negative where a damaged row ends before it starts, which is counted.
 func (s *stream) duration(r row) int64 {
 	start, end := r.int(colStart), r.int(colEnd)
 	s.odd.add(start, end)
 	return timeline.Since(start, end)
 }
 
+// addSimple and addSplit report false for a row without times.
 func (s *stream) addSimple(r row) bool {
 	if !r.timed() {
 		return false

@@ -17,6 +17,7 @@ var overheadLayout = layout{
 	known: []string{"returnValue"},
 }
 
+// overhead reads the time, in ns, that the profiler itself took in threads of the program.
 func (b *builder) overhead(ctx context.Context) error {
 	b.f.noteUnknown(overheadLayout)
 	_, err := scanTable(ctx, b.f, overheadLayout, 1, func(_ *struct{}, r row) bool {
@@ -52,6 +53,7 @@ var gpuLayout = layout{
 	},
 }
 
+// gpus: memory in bytes, bandwidth in bytes/s, clock in Hz; 0 is absent in each.
 func (b *builder) gpus(ctx context.Context) error {
 	_, err := scanTable(ctx, b.f, gpuLayout, 1, func(_ *struct{}, r row) bool {
 		g := timeline.GPU{
@@ -92,6 +94,7 @@ var wantedFacts = map[string]bool{
 	"NvDriverVersion": true, "CudaDriverVersion": true, "LinuxParanoidLevel": true,
 }
 
+// system keeps the first value of each name.
 func (b *builder) system(ctx context.Context) error {
 	seen := map[string]bool{}
 	_, err := scanTable(ctx, b.f, systemLayout, 1, func(_ *struct{}, r row) bool {
@@ -137,8 +140,10 @@ var diagnosticLayout = layout{
 	known: []string{"timestampType", "globalPid"},
 }
 
+// severityWarning and above become warnings of the answer; below are remarks.
 const severityWarning = 2
 
+// The words are the vendor's and are passed on as such, never looked into.
 func (b *builder) diagnostics(ctx context.Context) error {
 	b.f.noteUnknown(diagnosticLayout)
 	_, err := scanTable(ctx, b.f, diagnosticLayout, 1, func(_ *struct{}, r row) bool {
@@ -158,6 +163,8 @@ var (
 	startLayout  = layout{table: "TARGET_INFO_SESSION_START_TIME", want: []string{"utcTime", "utcEpochNs", "systemClockNs"}}
 )
 
+// session: DurationNS is the longest of the rows, 0 if unknown; StartUTC is a text as
+// nsys writes it. EpochNS and ClockNS are 0 where the file lacks their columns.
 func (b *builder) session(ctx context.Context) error {
 	_, err := scanTable(ctx, b.f, detailLayout, 1, func(_ *struct{}, r row) bool {
 		b.t.Session.DurationNS = max(b.t.Session.DurationNS, r.int(0))

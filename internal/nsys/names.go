@@ -12,6 +12,8 @@ var stringLayout = layout{table: "StringIds", need: []string{"id", "value"}}
 
 // strings reads the texts of the wanted ids. The table also holds the
 // environment of the workload, which is never taken over.
+// Ids that the table lacks are absent from the map. Where an id occurs twice, the first
+// row counts.
 func (f *File) strings(ctx context.Context, wanted map[int64]bool) (map[int64]string, error) {
 	found := make(map[int64]string, len(wanted))
 	if len(wanted) == 0 {
@@ -93,6 +95,7 @@ func (b *builder) resolve(ctx context.Context) error {
 	return nil
 }
 
+// renumber must visit every field of the timeline that holds a StringID.
 func (b *builder) renumber(to []timeline.StringID) {
 	t := b.t
 	for i := range t.Functions {

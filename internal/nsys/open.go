@@ -30,6 +30,8 @@ type OpenOptions struct {
 // Open opens an SQLite export, or a report (.nsys-rep, .qdrep) by way of one. A
 // file that gzip or zstd has compressed is read through a temporary copy, which
 // Close removes.
+// The error says what the file is instead and what to do with it. The caller closes
+// the File.
 func Open(ctx context.Context, path string, o OpenOptions) (*File, error) {
 	kind, err := format.Recognize(path)
 	switch {
@@ -81,6 +83,7 @@ func kindError(f format.File) error {
 	return fmt.Errorf("it is %s, and neither an SQLite export (.sqlite) nor a report (.nsys-rep, .qdrep) of Nsight Systems", f.Description)
 }
 
+// directoryError: a Parquet export is a folder of files.
 func directoryError(path string) error {
 	entries, _ := os.ReadDir(path)
 	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return filepath.Ext(e.Name()) == ".parquet" }) {

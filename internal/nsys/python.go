@@ -52,6 +52,7 @@ func (s *nvtxShare) addPython(r row) bool {
 }
 
 // newStack reads the list of frames that text begins with.
+// The text may go on after the list. Function and File are ids of StringIds.
 func (s *nvtxShare) newStack(text []byte) (uint32, bool) {
 	var frames []struct {
 		Function, File int64
@@ -76,6 +77,7 @@ func (s *nvtxShare) newStack(text []byte) (uint32, bool) {
 	return id, true
 }
 
+// joinPython renumbers names, threads and stacks of one worker in place.
 func (b *builder) joinPython(p *pythonShare, names []timeline.StringID, threads []uint32) {
 	base := uint32(len(b.t.PythonStacks))
 	for _, stack := range p.stacks {
@@ -105,6 +107,7 @@ func (b *builder) dropBareSamples() {
 	}
 }
 
+// samplesPython needs Timeline.Domains, so it is called after nameDomains.
 func (b *builder) samplesPython(domain uint32) bool {
 	for _, name := range pythonDomains {
 		if b.t.Name(b.t.Domains[domain].Name) == name {

@@ -15,7 +15,7 @@ var missing = float32(math.NaN())
 // sampledUnit is the unit of the metrics that are kept.
 const sampledUnit = " [Throughput %]"
 
-// samples reads the sampled counters that are kept. A file without them is as
+// samples reads the sampled counters listed in timeline.SampledMetrics, as shares of 1. A file without them is as
 // good as any: sampling is an extra.
 func (b *builder) samples(ctx context.Context) error {
 	if !b.f.hasSamples() {
@@ -55,6 +55,7 @@ func (b *builder) samples(ctx context.Context) error {
 
 // takeSample adds one value; false for one that no percentage is. The rows of a
 // reading follow each other, and readings come in the order of time.
+// value is in percent and stored as a share of 1; a metric that a reading lacks is NaN.
 func takeSample(s *timeline.Samples, at int64, metric int, value int64) bool {
 	if value < 0 || value > 100 {
 		return false

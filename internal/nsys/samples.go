@@ -19,6 +19,8 @@ func (f *File) hasSamples() bool { return f.Has(tableSamples) }
 
 // EachSample goes through the sampled metrics of the GPUs in the order of the
 // file. The sample is valid until fn returns.
+// Values are in the unit that the name of the metric states, mostly percent. Without
+// sampled metrics fn is never called and the error is nil.
 func (f *File) EachSample(ctx context.Context, fn func(*timeline.MetricSample) error) error {
 	if !f.hasSamples() {
 		return nil
@@ -44,6 +46,7 @@ func (f *File) EachSample(ctx context.Context, fn func(*timeline.MetricSample) e
 // A sampleKey tells metrics apart: their numbers are those of a source.
 type sampleKey struct{ source, metric int64 }
 
+// sampleNames: names carry their unit in brackets, such as " [Throughput %]".
 func (f *File) sampleNames(ctx context.Context) (map[sampleKey]string, error) {
 	names := map[sampleKey]string{}
 	_, err := scanTable(ctx, f, sampleNameLayout, 1, func(_ *struct{}, r row) bool {

@@ -25,6 +25,7 @@ type layout struct {
 
 // A row is one row of a scan seen through a layout: columns that the table
 // lacks read as NULL.
+// It is valid until the callback returns: Bytes point into the page that is being read.
 type row struct {
 	*sqlite.Row
 	at []int
@@ -46,6 +47,7 @@ func (r row) float(i int) float64 {
 	return r.Row.Float(r.at[i])
 }
 
+// bytes are valid until the callback returns; text makes a copy.
 func (r row) bytes(i int) []byte {
 	if r.at[i] < 0 {
 		return nil
@@ -98,6 +100,7 @@ func (v *ints) id(i int, none uint32) uint32 {
 	return none
 }
 
+// stringID is a reference to StringIds, or noString.
 func (v *ints) stringID(i int) int64 {
 	if !v.whole(i) {
 		return noString
@@ -112,6 +115,7 @@ func (v *ints) queue() queue {
 	}
 }
 
+// correlation is the id that joins work to its call; timeline.NoCorrelation without one.
 func (v *ints) correlation() uint32 { return v.id(colCorrelation, timeline.NoCorrelation) }
 
 func (v *ints) timed() bool { return v.whole(colStart) && v.whole(colEnd) }
@@ -119,6 +123,8 @@ func (v *ints) timed() bool { return v.whole(colStart) && v.whole(colEnd) }
 // scanTable streams a table into one state per worker and returns the states
 // in the order of the rows. A table that is absent, or lacks a needed column,
 // gives none. fn reports false for a row that makes no sense; it is counted.
+// fn is called from up to `workers` goroutines, each with a state of its own, so it
+// needs no lock; with one worker rows come in order. The row is valid until fn returns.
 func scanTable[T any](ctx context.Context, f *File, l layout, workers int, fn func(*T, row) bool) ([]*T, error) {
 	table, columns, at := f.columns(&l)
 	if table == nil {
@@ -146,6 +152,7 @@ func scanTable[T any](ctx context.Context, f *File, l layout, workers int, fn fu
 // scanInts is scanTable for the tables that hold millions of rows, of which numbers
 // alone are read. Begin makes the state of each worker; count gives about how many rows
 // each will see, rather more than less.
+// Unlike scanTable it returns a state for every worker, also for those without rows.
 func scanInts[T any](ctx context.Context, f *File, l layout, begin func(workers int, count func() []int) []*T, fn func(*T, *ints) bool) ([]*T, error) {
 	table, columns, _ := f.columns(&l)
 	if table == nil {
@@ -272,6 +279,7 @@ type interner[K comparable] struct {
 	places []uint32 // of cached: number + 1 of a key by its hash
 }
 
+// id numbers from 0 in the order of first appearance; list[id] is the key again.
 func (in *interner[K]) id(key K) uint32 {
 	if len(in.list) > 0 && key == in.last {
 		return in.lastID
@@ -348,7 +356,7 @@ func (b *bag[T]) each(f func(*T)) {
 	}
 }
 
-// manyEvents is from where on the chunks of a bag are worth collecting at once.
+// manyEvents is the number of events from which collecting the garbage at once pays.
 const manyEvents = 1 << 20
 
 // pour puts the events of all bags into one slice and empties the bags, one for

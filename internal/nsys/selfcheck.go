@@ -15,7 +15,7 @@ import (
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// A Check lays one report of nsys stats beside the same report computed here.
+// A Check compares one report of nsys stats with the same report computed here. No Differences and no Skipped means equal.
 type Check struct {
 	Report string // name of the report in the version that ran
 	Rows   int    // rows of the vendor's
@@ -79,6 +79,7 @@ var comparisons = []comparison{
 
 // SelfCheck runs nsys stats on the file and compares its reports with ours,
 // row by row. The error is set where nsys could not be run.
+// Checks that came before an error are returned with it. nsys runs once per report.
 func (f *File) SelfCheck(ctx context.Context, nsys tool.Tool) ([]Check, error) {
 	t, err := f.Timeline(ctx, Kernels|Memory|Calls|NVTX)
 	if err != nil {
@@ -105,6 +106,7 @@ func (f *File) SelfCheck(ctx context.Context, nsys tool.Tool) ([]Check, error) {
 	return checks, nil
 }
 
+// compare sets an error only if nsys could not be run at all.
 func (f *File) compare(ctx context.Context, nsys tool.Tool, c comparison, o *ours, dir string) (Check, error) {
 	name := c.reportName(nsys.Version)
 	vendor, skipped, err := runStats(ctx, nsys, f.SQLite, name, dir)
@@ -116,6 +118,7 @@ func (f *File) compare(ctx context.Context, nsys tool.Tool, c comparison, o *our
 	return check, nil
 }
 
+// reportName: reports were renamed in 2023.1.
 func (c comparison) reportName(v tool.Version) string {
 	if v.AtLeast(2023, 1) {
 		return c.name
@@ -212,6 +215,7 @@ func runStats(ctx context.Context, nsys tool.Tool, path, report, dir string) (r 
 	return parseStats(string(data)), "", nil
 }
 
+// lastLine is where nsys says what went wrong.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])
@@ -316,6 +320,7 @@ func disorder(vendor, ours vendorTable, label string) []Difference {
 	return nil
 }
 
+// keepColumns keeps the order of r.
 func keepColumns(r vendorTable, columns []string) vendorTable {
 	var at []int
 	kept := vendorTable{}

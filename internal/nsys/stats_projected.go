@@ -12,14 +12,15 @@ type projected struct {
 	rng        uint32
 	call       uint32 // the earliest joined
 	start, end int64
-	ops        int64
-	parent     uint32
-	level      int // -1 where the parents of a range lead in a circle
+	ops        int64  // distinct correlations
+	parent     uint32 // index of a range; timeline.None for the outermost
+	level      int    // -1 where the parents of a range lead in a circle
 	children   int64
 }
 
 // projectRanges projects every range that holds a launch. Work of whole graphs
 // does not count.
+// The list is in the order of the ranges in the file.
 func (p *projection) projectRanges() []*projected {
 	t := p.t
 	type extent struct {
@@ -100,6 +101,7 @@ func (p *projection) tree(list []*projected, found map[uint32]*projected) {
 	}
 }
 
+// threadTree takes the ranges of one thread by start, longest first, and sets parents.
 func (p *projection) threadTree(ranges, parents []uint32) {
 	all := p.t.Ranges
 	var open []uint32

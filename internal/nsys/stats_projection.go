@@ -19,6 +19,7 @@ type projection struct {
 	within  [][]uint32  // by call: the ranges that hold it; calls in a row share a list
 }
 
+// project ends unclosed ranges as the dialect does, which differs from Timeline.Ranges.
 func project(t *timeline.Timeline, d statsDialect) *projection {
 	p := &projection{
 		t: t, calls: t.Correlate(), dialect: d,
@@ -105,6 +106,8 @@ func (p *projection) eachCall(process, correlation uint32, f func(call uint32)) 
 }
 
 // kernelRangeReport is nvtx_kern_sum.
+// A kernel counts once for every range that holds one of its calls, so totals can
+// exceed the GPU time.
 func kernelRangeReport(t *timeline.Timeline, d statsDialect) vendorTable {
 	p := project(t, d)
 	marked := make([]bool, t.Calls.Len())
@@ -159,6 +162,8 @@ type kernelRangeKey struct {
 	kernel      timeline.StringID
 }
 
+// A kernelRange is one row; last is the kernel added last, of which several calls may
+// lie in the row.
 type kernelRange struct {
 	key     kernelRangeKey
 	ranges  map[uint32]bool
@@ -167,6 +172,7 @@ type kernelRange struct {
 	sample  timeline.Sample
 }
 
+// kernelRangeRows orders as the vendor does: name, process, thread, then total time.
 func kernelRangeRows(t *timeline.Timeline, groups map[kernelRangeKey]*kernelRange, d statsDialect) vendorTable {
 	order := make([]*kernelRange, 0, len(groups))
 	for _, g := range groups {

@@ -89,6 +89,7 @@ func kernelShapeReport(t *timeline.Timeline, d statsDialect) vendorTable {
 	return r
 }
 
+// rowKey is equal for equal rows only.
 func rowKey(row []string) string { return fmt.Sprintf("%q", row) }
 
 // percentCells are the columns from the share of the total to the deviation.

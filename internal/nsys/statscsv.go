@@ -16,7 +16,7 @@ import (
 
 // Bounds on one CSV input.
 const (
-	maxStatsLine = 4 << 20
+	maxStatsLine = 4 << 20 // bytes
 	maxStatsRows = 4 << 20
 )
 
@@ -36,9 +36,9 @@ type StatsTable struct {
 
 // StatsColumn is a column under the one name that all versions share.
 type StatsColumn struct {
-	Name   string // total_ns, instances, mean_ns, ..., name; the header if unknown
-	Header string // as printed
-	scale  float64
+	Name   string  // total_ns, instances, mean_ns, ..., name; the header if unknown
+	Header string  // as printed
+	scale  float64 // ns per unit of the header, 1 for other numbers; 0 for a column of text
 }
 
 // StatsRow is one line: the text of every cell, and its number if it is one.
@@ -71,6 +71,7 @@ func (t *StatsTable) Column(name string) int {
 }
 
 // Number returns a number of a row by the name of its column.
+// It reports false where the column is absent or the cell is no number.
 func (t *StatsTable) Number(row int, column string) (float64, bool) {
 	if i := t.Column(column); i >= 0 && i < len(t.Rows[row].Cells) {
 		return t.Rows[row].Cells[i].Value.Float64()
@@ -87,6 +88,8 @@ func (t *StatsTable) Text(row int, column string) string {
 }
 
 // ReadStatsCSVFile reads what `nsys stats --format csv` printed.
+// The file may be compressed. There is at least one table, or an error with ErrNoStats
+// in its chain where the text is no output of nsys stats.
 func ReadStatsCSVFile(path string) ([]*StatsTable, error) {
 	f, err := format.Open(path)
 	if err != nil {
@@ -183,6 +186,7 @@ func (s *statsScanner) take(line int, text string) bool {
 	return true
 }
 
+// splitStatsLine reads proper CSV; repair handles what nsys writes otherwise.
 func splitStatsLine(text string) ([]string, error) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.FieldsPerRecord = -1
@@ -233,6 +237,7 @@ func (s *statsScanner) finish() {
 	s.open, s.records = nil, nil
 }
 
+// lose keeps the first 200 warnings; one more says that there were others.
 func (t *StatsTable) lose(line int, code fact.Code, params ...fact.Param) {
 	const enough = 200
 	switch {
@@ -243,6 +248,8 @@ func (t *StatsTable) lose(line int, code fact.Code, params ...fact.Param) {
 	}
 }
 
+// row adds a row, or counts it as lost; a number that cannot be read leaves its cell
+// without a value and the row in place.
 func (t *StatsTable) row(r statsRecord, l metric.Locale) {
 	switch {
 	case r.err != nil:
@@ -270,6 +277,7 @@ func (t *StatsTable) row(r statsRecord, l metric.Locale) {
 	t.Rows = append(t.Rows, row)
 }
 
+// scaled keeps integers as they are where the header names ns.
 func scaled(v metric.Value, scale float64) metric.Value {
 	if x, ok := v.Float64(); ok && scale != 1 {
 		return metric.Float64(x * scale)
@@ -344,6 +352,7 @@ func nearlyHeader(columns []StatsColumn) bool {
 	return known >= 2
 }
 
+// statsColumn finds the shared name and the unit in a header such as "Total Time (ms)".
 func statsColumn(header string) StatsColumn {
 	c := StatsColumn{Name: header, Header: header}
 	key := strings.ToLower(strings.TrimSpace(header))

@@ -16,6 +16,7 @@ var freeText = []string{"Name", "Range", "NVTX Range", "Kernel Name", "Operation
 // within cells are left as they are. What tells the cells apart is that only
 // names hold commas, and that a row has one at most at each end. A report
 // without rows is an empty file.
+// Text that fits no row is dropped.
 func parseStats(data string) vendorTable {
 	var r vendorTable
 	data = strings.ReplaceAll(data, "\r\n", "\n")

@@ -42,6 +42,7 @@ const (
 )
 
 // OptionTraces are what further arguments of nsys profile ask for.
+// The result is sorted and has no repeats; nil where they ask for nothing more.
 func OptionTraces(args []string) []string {
 	var out []string
 	for option, name := range map[string]string{"--gpu-metrics-device": TraceGPUMetrics, "--nic-metrics": TraceNICMetrics} {
@@ -61,4 +62,5 @@ func OptionTraces(args []string) []string {
 func KnowsTrace(name string) bool { return traceTables[name] != nil }
 
 // Traced tells whether the export holds anything of what was asked for.
+// It is false for a name that KnowsTrace does not know.
 func (f *File) Traced(name string) bool { return slices.ContainsFunc(traceTables[name], f.Has) }
