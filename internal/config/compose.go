@@ -15,6 +15,8 @@ import (
 // Compose reads the primary config and what its defaults lists include, merges
 // them and applies the overrides. Errors are *Error and come in Hydra's order:
 // override syntax, sweeps, the defaults lists, merging, values.
+// Values keep their interpolations: one that leads nowhere is found by Config.Resolve.
+// Compose reads files only through Options and starts nothing.
 func Compose(o Options) (*Config, error) {
 	overrides, err := parseOverrides(o.Overrides)
 	if err != nil {
@@ -34,6 +36,8 @@ func Compose(o Options) (*Config, error) {
 	return c.build()
 }
 
+// parseOverrides keeps the order of the command line, which decides between two
+// overrides of one key.
 func parseOverrides(lines []string) ([]*override, error) {
 	var overrides []*override
 	for _, line := range lines {
@@ -53,7 +57,7 @@ type composer struct {
 	overrides []*override
 	resolve   *resolver
 	merge     *merger
-	warnings  []string
+	warnings  []string // for people; composing goes on
 }
 
 // newComposer fills in what Options leaves open. Hydra's own tree is the first
@@ -134,6 +138,7 @@ func (c *composer) checkSources() error {
 }
 
 // nearDirs suggests folders beside one that does not exist.
+// nearDirs is "" where the parent cannot be read.
 func nearDirs(dir string) string {
 	parent := filepath.Dir(dir)
 	entries, err := os.ReadDir(parent)
@@ -225,6 +230,8 @@ func (c *composer) addSource(path, provider string, item *Node) error {
 }
 
 // mergeList merges the configs of the final list in order.
+// Later configs win over earlier ones, key by key. Nodes of the files become nodes of
+// the result: a change of the result changes the file's tree.
 func (c *composer) mergeList(list []resultDefault) (*Node, error) {
 	full := newMap()
 	for _, d := range list {
@@ -260,6 +267,7 @@ func (c *composer) mergeList(list []resultDefault) (*Node, error) {
 
 // searchPathIsPrimary refuses a search path in any other than the primary config:
 // it would come too late.
+// A value of null is allowed: it changes nothing.
 func (c *composer) searchPathIsPrimary(d resultDefault, root *Node) error {
 	if d.primary || strings.HasPrefix(d.path, "hydra/config") || root.kind != Map {
 		return nil

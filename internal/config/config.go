@@ -38,6 +38,7 @@ type Rename struct {
 }
 
 // Config is a composed configuration, its interpolations not yet resolved.
+// It is not safe for concurrent use: Run and Resolve store what they find.
 type Config struct {
 	Root     *Node    // the job's config, without the hydra node
 	Hydra    *Node    // the hydra node, with the values that a run has
@@ -51,6 +52,7 @@ type Config struct {
 }
 
 // Keys lists the dotted keys of a tree in key order, for completion.
+// Lists count with their indices, as in a.0.b; a mapping stands before its own keys.
 func Keys(n *Node) []string {
 	var keys []string
 	n.Walk(func(path string, n *Node) bool {

@@ -22,15 +22,16 @@ type treeNode struct {
 
 // resultDefault is one config of the final list.
 type resultDefault struct {
-	path    string
-	pkg     string
+	path    string // from the root of the search path, without extension
+	pkg     string // dotted key under which it is merged; "" is the root
 	primary bool
-	isSelf  bool
+	isSelf  bool   // the file's own values, placed by "_self_"
 	key     string // override key of a group
 	origin  Origin
 }
 
 // defaultsBuilder walks the defaults lists.
+// It is used for one composition: overrides remembers which choices were used.
 type defaultsBuilder struct {
 	repo      *repo
 	overrides *groupOverrides
@@ -84,6 +85,9 @@ func (b *defaultsBuilder) build(configName string) ([]resultDefault, error) {
 const emptyConfig = "_dummy_empty_config_"
 
 // expand loads the config of a tree node and includes what its list says.
+// isRoot marks the primary config, which takes the +group overrides; interpolated marks
+// a subtree below an entry whose name was an interpolation, where "override" is
+// refused because it would come too late.
 func (b *defaultsBuilder) expand(t *treeNode, isRoot, interpolated bool, depth int) error {
 	parent := t.node
 	b.count++
@@ -211,6 +215,7 @@ func (b *defaultsBuilder) collectOverrides(parent *inputDefault, list []*inputDe
 	return nil
 }
 
+// defaultName is for messages only.
 func defaultName(d *inputDefault) string {
 	if d.isGroup {
 		return d.choice.String()
@@ -221,6 +226,8 @@ func defaultName(d *inputDefault) string {
 
 // include expands the entries from the last to the first, and those with
 // interpolations when all the others are known.
+// Last to first, so that an "override" that a later entry brings is known before the
+// earlier entry that it changes is expanded.
 func (b *defaultsBuilder) include(t *treeNode, list []*inputDefault, interpolated bool, depth int) error {
 	parent := t.node
 	add := func(d *inputDefault, inter bool) (*treeNode, error) {

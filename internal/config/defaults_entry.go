@@ -59,6 +59,7 @@ func (d *inputDefault) isSelf() bool {
 }
 
 // setParent places the entry in the file that holds it.
+// It must come before groupPath, configPath and finalPackage, which depend on it.
 func (d *inputDefault) setParent(baseDir, pkg string) {
 	d.baseDir, d.parentPkg = baseDir, pkg
 	if d.hasPkg && strings.Contains(d.pkg, "_group_") {
@@ -128,6 +129,7 @@ func (d *inputDefault) setHeader(header string) {
 
 // finalPackage is where the config lands. The override key leaves the header
 // out of account.
+// "" is the root; a "_global_" anywhere in it drops all that stands before.
 func (d *inputDefault) finalPackage(useHeader bool) string {
 	var pkg string
 	switch {
@@ -176,6 +178,7 @@ func (d *inputDefault) overrideKey() string {
 	return key + "@" + final
 }
 
+// isInterpolation: such an entry can be expanded only when other choices are known.
 func (d *inputDefault) isInterpolation() bool {
 	if d.isGroup {
 		return !d.choice.isList && strings.Contains(d.choice.name, "${")
@@ -183,12 +186,14 @@ func (d *inputDefault) isInterpolation() bool {
 	return strings.Contains(d.configPath(), "${")
 }
 
+// isMissing: the user must choose an option on the command line.
 func (d *inputDefault) isMissing() bool {
 	name, ok := d.name()
 	return ok && !d.choice.isList && name == "???"
 }
 
 // extractDefaults takes the defaults list out of a loaded file.
+// The list leaves the tree, so that it is never merged as a value.
 func (r *repo) extractDefaults(f *file) error {
 	list := f.root.Get("defaults")
 	if list == nil {
@@ -314,7 +319,7 @@ func (r *repo) parseChoice(d *inputDefault, value *Node) error {
 	return nil
 }
 
-// clone copies a defaults list: building the tree changes its entries, and a
+// cloneDefaults copies a defaults list: building the tree changes its entries, and a
 // file may stand in it more than once.
 func cloneDefaults(list []*inputDefault) []*inputDefault {
 	out := make([]*inputDefault, len(list))

@@ -6,6 +6,7 @@ import (
 )
 
 // deferred expands the entries whose names are interpolations of choices.
+// Choices made by one deferred entry are not seen by the next of the same list.
 func (b *defaultsBuilder) deferred(children []*treeNode, add func(*inputDefault, bool) (*treeNode, error)) error {
 	var choices *Node
 	for i, c := range children {

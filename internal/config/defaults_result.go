@@ -55,6 +55,7 @@ func (b *defaultsBuilder) noDuplicates(list []resultDefault) error {
 }
 
 // allUsed refuses choices and deletions of groups that are not in the list.
+// The first that was made is reported; deletions come after choices.
 func (b *defaultsBuilder) allUsed() error {
 	g := b.overrides
 	for _, key := range g.order {

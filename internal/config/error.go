@@ -23,6 +23,8 @@ type Error struct {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Error gives the place, the message, the line with a caret and the hint.
+// Files are named in front, overrides below the message with a caret: that is where
+// users look for each.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Origin.File != "" {

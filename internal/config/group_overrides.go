@@ -39,6 +39,7 @@ type deletion struct {
 
 // newGroupOverrides sorts the overrides into choices of groups and values: it
 // is a group where a folder of that name exists.
+// An override with a dictionary is always one of values, even if a group has its name.
 func newGroupOverrides(r *repo, overrides []*override) (*groupOverrides, error) {
 	g := &groupOverrides{
 		choices: map[string]choice{}, meta: map[string]*overrideMeta{}, deletions: map[string]*deletion{},
@@ -56,6 +57,7 @@ func newGroupOverrides(r *repo, overrides []*override) (*groupOverrides, error) 
 	return g, nil
 }
 
+// origin holds the line as typed, also after a rename.
 func (o *override) origin() Origin { return Origin{Override: o.line} }
 
 // fullKey is the key with its package, as it is typed: group@package.

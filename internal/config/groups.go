@@ -30,6 +30,7 @@ func Groups(sources []Source) []Group {
 // maxGroups bounds the walk over folders, which links can make endless.
 const maxGroups = 2000
 
+// allGroups leaves out hydra's folders and hidden ones, and folders without configs.
 func (r *repo) allGroups() []Group {
 	var groups []Group
 	var walk func(group string, depth int)

@@ -109,6 +109,7 @@ func makeText(n *Node) {
 	}
 }
 
+// textKeys leaves out keys that are numbers or booleans.
 func textKeys(n *Node) []string {
 	var keys []string
 	for _, e := range n.entries {

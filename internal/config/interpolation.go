@@ -43,12 +43,13 @@ type grammarError struct {
 	pos  int
 }
 
+// Error shows the text on one line with a caret below the place.
 func (e *grammarError) Error() string {
 	column := utf8.RuneCountInString(e.src[:min(e.pos, len(e.src))])
 	return e.text + "\n    " + strings.Map(oneLine, e.src) + "\n    " + strings.Repeat(" ", column) + "^"
 }
 
-func oneLine(r rune) rune {
+func oneLine(r rune) rune { // keeps columns as they are
 	if r == '\n' || r == '\t' || r == '\r' {
 		return ' '
 	}
@@ -56,6 +57,7 @@ func oneLine(r rune) rune {
 }
 
 // parseText parses a string with interpolations.
+// The text must hold at least one character.
 func parseText(src string) (*expr, error) {
 	p := &interpParser{src: src}
 	if err := p.lex(modeTop); err != nil {
@@ -84,6 +86,7 @@ func parseElement(src string) (*expr, error) {
 	return e, nil
 }
 
+// fail: pos is a byte offset in the text.
 func (p *interpParser) fail(pos int, text string) error {
 	return &grammarError{text, p.src, pos}
 }

@@ -15,6 +15,7 @@ const (
 
 const interOpen = `\$\{` + blanks
 
+// modeRules are indexed by mode. Order matters only among matches of equal length.
 var modeRules = [...][]rule{
 	modeTop: textRules(``, match(tokTopEscape, `(?:\\\\)+`)),
 	modeValue: slices.Concat([]rule{
@@ -29,6 +30,7 @@ var modeRules = [...][]rule{
 	modeDouble: quotedRules(`"`),
 }
 
+// quotedRules: backslashes count only before the quote itself or an interpolation.
 func quotedRules(quote string) []rule {
 	return textRules(quote, match(tokQuoteClose, quote), match(tokEscape, `(?:\\\\)*\\`+quote), match(tokQuotedEscape, `(?:\\\\)+`))
 }

@@ -67,6 +67,7 @@ func (p *interpParser) quoted() (*expr, error) {
 	return e, nil
 }
 
+// dict reads {key: value, ...}; keys keep their type.
 func (p *interpParser) dict() (*expr, error) {
 	p.take()
 	e := &expr{kind: exprDict}

@@ -102,6 +102,8 @@ func match(typ tokenType, pattern string) rule {
 }
 
 // longest applies the rules by ANTLR's law.
+// The length is 0 where no rule matches. It tries every rule at every place, which is
+// cheap for the short texts of a configuration.
 func longest(rules []rule, s string) (tokenType, int) {
 	best, size := tokEOF, 0
 	for _, r := range rules {

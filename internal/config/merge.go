@@ -37,6 +37,7 @@ type merger struct {
 
 // mergeInto merges src into dest, both maps or both lists. In struct mode a
 // new key is an error. Nodes of src become nodes of dest.
+// Lists are replaced, not joined. On an error dest is changed in part.
 func (m *merger) mergeInto(dest, src *Node, structMode bool) error {
 	if dest.kind != src.kind {
 		return errMergeKinds()
@@ -136,6 +137,8 @@ func checkText(n *Node) error {
 
 // update sets a dotted key. Mappings and lists merge into what is there; force
 // adds what is not.
+// What stands in the way of a dotted key, such as a number, is replaced by a mapping
+// where force allows it.
 func (m *merger) update(cfg *Node, key string, value *Node, force bool) error {
 	parts := splitKey(key)
 	at := cfg

@@ -9,7 +9,7 @@ import (
 type Kind uint8
 
 const (
-	Null Kind = iota
+	Null Kind = iota // the zero Kind, so the zero Node is null
 	Bool
 	Int
 	Float
@@ -59,6 +59,7 @@ type Entry struct {
 
 // Node is a value of a configuration tree: a scalar, a mapping or a list.
 // Nodes that Compose and Resolve return must not be changed.
+// They may be read by several goroutines once nothing composes any more.
 type Node struct {
 	kind    Kind
 	text    string // a scalar: true or false, decimal digits, Python's repr of a float, or the string itself
@@ -75,9 +76,11 @@ type Node struct {
 func (n *Node) Kind() Kind { return n.kind }
 
 // Origin returns where the value was written.
+// A value that an interpolation gave has the place of the interpolation.
 func (n *Node) Origin() Origin { return n.origin }
 
 // Bool returns the value of a Bool.
+// ok is false for any other kind, also for words such as "yes" in quotes.
 func (n *Node) Bool() (value, ok bool) { return n.text == "true", n.kind == Bool }
 
 // Int returns the value of an Int that fits 64 bits.
@@ -113,6 +116,7 @@ func (n *Node) Entries() []Entry {
 }
 
 // Items returns the elements of a List.
+// The slice is the node's own: do not change it. It is empty for other kinds.
 func (n *Node) Items() []*Node { return n.items }
 
 // Len returns the number of entries or items, 0 for a scalar.
@@ -127,6 +131,7 @@ func (n *Node) Interpolation() bool {
 }
 
 // Get returns the value of a string key of a Map, or nil.
+// It may be called on nil.
 func (n *Node) Get(key string) *Node {
 	if n == nil || n.kind != Map {
 		return nil
@@ -159,6 +164,7 @@ func (n *Node) Lookup(path string) *Node {
 
 // Walk calls fn for every node below n in key order, parents first, with its
 // dotted path. fn returns false to leave out what lies below a node.
+// Keys that hold dots are not escaped, so a path is for people and for keys without.
 func (n *Node) Walk(fn func(path string, n *Node) bool) { n.walk("", fn) }
 
 func (n *Node) walk(path string, fn func(string, *Node) bool) {

@@ -19,6 +19,7 @@ type override struct {
 }
 
 // setOrigin gives a tree the origin of the override that it was typed in.
+// Keys keep the zero origin.
 func setOrigin(n *Node, origin Origin) {
 	n.origin = origin
 	for _, e := range n.entries {
@@ -35,6 +36,7 @@ const (
 	keyPart    = `(?:` + keySpecial + `|` + unsigned + `)`
 )
 
+// keyRules and valueRules split the line before and after the first "=".
 var keyRules = []rule{
 	match(tokEqual, `=`+blanks), match(tokTilde, `~`), match(tokPlus, `\+`), match(tokAt, `@`), match(tokColon, `:`), match(tokSlash, `/`),
 	match(tokID, name), match(tokKeySpecial, keySpecial), match(tokDotPath, keyPart+`(?:\.`+keyPart+`)+`),

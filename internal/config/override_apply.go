@@ -10,6 +10,8 @@ import (
 )
 
 // apply performs one value override.
+// "=" needs the key to exist, "+" needs it to be absent or null unless the value is a
+// mapping or list, which merges; "++" takes both.
 func (c *composer) apply(full *Node, o *override) error {
 	if o.hasPkg {
 		e := o.errorf("group-unknown-in-override",
@@ -48,6 +50,7 @@ func (c *composer) apply(full *Node, o *override) error {
 	return nil
 }
 
+// allGroups are names for suggestions, without the root.
 func (c *composer) allGroups() []string {
 	var names []string
 	for _, g := range c.repo.allGroups() {
@@ -156,6 +159,8 @@ func nearestHint(name string, names []string) string {
 }
 
 // remove performs ~key and ~key=value.
+// With a value other than null the key goes only if it has that value. A key that is
+// null counts as absent.
 func (c *composer) remove(full *Node, o *override) error {
 	old, err := c.resolve.selectValue(full, "."+o.key, selectOptions{throwFailure: true})
 	if err != nil {

@@ -65,6 +65,7 @@ func (p *overrideParser) lex() error {
 	return nil
 }
 
+// unexpectedChar adds the hint that fits the part of the line.
 func (p *overrideParser) unexpectedChar(pos int, inValue bool) *Error {
 	r, _ := utf8.DecodeRuneInString(p.line[pos:])
 	e := p.fail(pos, "unexpected character %q", r)
@@ -201,6 +202,7 @@ func (p *overrideParser) isCall() bool {
 	return p.peek().typ == tokID && p.tokens[p.next+1].typ == tokParenOpen
 }
 
+// nestedSweep: Hydra allows a sweep only as the whole value.
 func (p *overrideParser) nestedSweep(pos int) error {
 	e := p.fail(pos, "a sweep cannot stand within another value")
 	e.Kind = "override-function"

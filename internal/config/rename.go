@@ -7,6 +7,7 @@ import (
 
 // renameOverrides gives overrides of renamed keys the keys of today. The line
 // of the override stays as it was typed.
+// The value's errors still point into the line as typed, because offsets stay.
 func (c *composer) renameOverrides() {
 	for _, o := range c.overrides {
 		for _, r := range c.opts.Renames {

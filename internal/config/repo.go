@@ -15,6 +15,8 @@ import (
 )
 
 // repo finds config files on the search path and reads each once.
+// It is not safe for concurrent use. Files that change while composing are seen as they
+// were at the first read.
 type repo struct {
 	sources []Source          // in order: the first that has a file wins
 	loaded  map[string]*file  // by config path; nil where no source has it
@@ -44,6 +46,7 @@ func fsPath(p string) (string, bool) {
 	return p, fs.ValidPath(p)
 }
 
+// fileName: Hydra reads .yaml only; .yml gets a hint elsewhere.
 func fileName(configPath string) string {
 	if strings.HasSuffix(configPath, ".yaml") {
 		return configPath
@@ -176,6 +179,7 @@ func readLimited(fsys fs.FS, name, display string) ([]byte, error) {
 	return data, nil
 }
 
+// rootCause drops the path, which the error names in its own way.
 func rootCause(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -244,6 +248,7 @@ func (r *repo) subgroups(group string) []string {
 	})
 }
 
+// isDir follows links: shared config folders are often linked.
 func isDir(s Source, p string, e fs.DirEntry) bool {
 	if e.Type()&fs.ModeSymlink == 0 {
 		return e.IsDir()

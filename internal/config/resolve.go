@@ -14,11 +14,11 @@ import (
 type resolver struct {
 	env    func(string) (string, bool)
 	now    time.Time
-	hydra  func() *Node // the hydra node; nil result where there is none yet
-	parsed map[string]*expr
-	stack  []*Node // interpolations being followed, the first outermost
+	hydra  func() *Node     // the hydra node; nil result where there is none yet
+	parsed map[string]*expr // by text
+	stack  []*Node          // interpolations being followed, the first outermost
 	depth  int
-	steps  int
+	steps  int // over the whole life of the resolver; see maxResolveSteps
 }
 
 // Limits on resolving: the depth is that of interpolations that lead to
@@ -39,6 +39,7 @@ type resolveError struct {
 func (e *resolveError) Error() string { return e.text }
 func (e *resolveError) Unwrap() error { return e.err }
 
+// failed makes a resolveError without a hint; kind is of the list in docs/hydra.md.
 func failed(kind, format string, args ...any) error {
 	return &resolveError{kind: kind, text: fmt.Sprintf(format, args...)}
 }
@@ -243,6 +244,9 @@ func nearestKey(root *Node, key string) string {
 }
 
 // content copies a tree with everything resolved, in key order.
+// active holds the containers on the way down, against a mapping that contains itself.
+// The copy has the origins of n, so that errors about values point to where they were
+// written.
 func (r *resolver) content(n *Node, active map[*Node]bool) (*Node, error) {
 	v, err := r.deref(n, nil)
 	if err != nil {

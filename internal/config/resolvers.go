@@ -78,6 +78,7 @@ func (r *resolver) evalCall(e *expr, parent, node *Node, memo map[*Node]bool) (*
 	return f.fn(c)
 }
 
+// text is argument i; another kind than a string is Python's TypeError.
 func (c *call) text(i int) (string, error) {
 	if c.args[i].kind != String {
 		return "", raised("TypeError", "%s takes a string, but `%s` is of type %s", c.name, pyStr(c.args[i]), pyType(c.args[i]))
@@ -270,6 +271,7 @@ func resolveValues(c *call) (*Node, error) {
 }
 
 // resolveNow is now: one moment for the whole configuration.
+// The format is that of strftime; the time is Options.Now in its own zone.
 func resolveNow(c *call) (*Node, error) {
 	format, err := c.text(0)
 	if err != nil {

@@ -12,6 +12,8 @@ type Run struct {
 
 // resolver makes one that sees this config: its hydra node, and the variables
 // that hydra.job.env_set adds.
+// Variables of env_set count only after Run has resolved them all, so that they cannot
+// depend on each other.
 func (c *Config) resolver() *resolver {
 	r := &resolver{env: c.opts.Env, now: c.opts.Now, hydra: func() *Node { return c.Hydra }}
 	plain := *r
@@ -101,6 +103,8 @@ func (c *Config) record() (map[string][]byte, error) {
 // Resolve returns the job's config with all interpolations resolved, in key
 // order. The run directory is resolved first: a config that cannot name it
 // cannot run.
+// Every call resolves again; only the run directory is remembered. The result shares no
+// value with the composed tree.
 func (c *Config) Resolve() (*Node, error) {
 	if _, err := c.Run(); err != nil {
 		return nil, err
@@ -144,6 +148,7 @@ func (c *Config) addJobEnv(root *Node) error {
 // or with the hydra node, which then comes first as Hydra prints it. Values of
 // the hydra node that cannot be resolved, such as those that only a sweep has,
 // stay as they were written.
+// Unresolved, it is the composed tree itself: do not change it.
 func (c *Config) View(resolve, hydra bool) (*Node, error) {
 	root, own := c.Root, c.Hydra
 	if resolve {

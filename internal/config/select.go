@@ -26,6 +26,7 @@ func rootAndKey(container *Node, key string) (*Node, string, error) {
 }
 
 // splitKey splits a.b[c].d into its parts.
+// A bracket that is not closed ends the key.
 func splitKey(key string) []string {
 	head := 0
 	for head < len(key) && key[head] == '.' {
@@ -125,6 +126,7 @@ func listIndex(s string) (int, bool) {
 
 // selectNode follows a dotted path below root, through interpolations; nil
 // where there is nothing.
+// The last part is resolved too. nil means absent; a null value is a node of kind Null.
 func (r *resolver) selectNode(root *Node, key string, o selectOptions, memo map[*Node]bool) (*Node, error) {
 	if key == "" {
 		return root, nil

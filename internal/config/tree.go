@@ -15,6 +15,7 @@ type nodeKey struct {
 // indexFrom is the size from which a mapping keeps an index of its keys.
 const indexFrom = 12
 
+// keyOf is for scalars only.
 func keyOf(n *Node) nodeKey { return nodeKey{n.kind, n.text} }
 
 func newMap() *Node             { return &Node{kind: Map} }
@@ -26,6 +27,7 @@ func newInt(i *big.Int) *Node   { return &Node{kind: Int, text: i.String()} }
 func newFloat(f float64) *Node  { return &Node{kind: Float, text: pyFloat(f)} }
 func (n *Node) container() bool { return n.kind == Map || n.kind == List }
 
+// newTexts makes a list of strings.
 func newTexts(texts []string) *Node {
 	list := newList()
 	for _, t := range texts {
@@ -81,6 +83,8 @@ func (n *Node) put(key, value *Node) {
 
 func (n *Node) putText(key string, value *Node) { n.put(newText(key), value) }
 
+// remove keeps the order of the others; an absent key is no error. Slices of entries
+// that were handed out before stay as they were.
 func (n *Node) remove(k nodeKey) {
 	if i := n.find(k); i >= 0 {
 		n.entries = append(n.entries[:i:i], n.entries[i+1:]...)
@@ -88,6 +92,7 @@ func (n *Node) remove(k nodeKey) {
 	}
 }
 
+// push makes n the parent of item, which must not be part of another tree.
 func (n *Node) push(item *Node) {
 	item.parent = n
 	n.items = append(n.items, item)
@@ -127,6 +132,7 @@ func (n *Node) reparent() {
 	}
 }
 
+// root is n itself where it has no parent.
 func (n *Node) root() *Node {
 	for n.parent != nil {
 		n = n.parent

@@ -11,6 +11,7 @@ import (
 )
 
 // YAML writes a tree in block style. Reading it back gives the same tree.
+// Comments are not part of a tree and are lost. Interpolations are written as they are.
 func (n *Node) YAML() []byte {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
@@ -140,6 +141,7 @@ func (n *Node) writeJSONMap(b *bytes.Buffer) {
 	b.WriteByte('}')
 }
 
+// writeJSONPairs keeps the types of keys, which JSON's own form would lose.
 func (n *Node) writeJSONPairs(b *bytes.Buffer) {
 	b.WriteString(`{"$map":[`)
 	for i, e := range n.entries {

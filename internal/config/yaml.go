@@ -16,7 +16,7 @@ import (
 // Limits on a file. They are far above any configuration that a person writes
 // and keep a hostile or mistaken file from eating the machine.
 const (
-	maxFileSize  = 4 << 20
+	maxFileSize  = 4 << 20 // bytes
 	maxFileNodes = 200_000 // with aliases expanded
 )
 
@@ -94,6 +94,7 @@ func invalidUTF8(data []byte) int {
 	return -1
 }
 
+// fail: line and column count from 1; 0 is unknown.
 func (r *yamlReader) fail(line, column int, format string, args ...any) *Error {
 	return &Error{
 		Kind:    "yaml-syntax",
@@ -235,6 +236,7 @@ func explicitTag(y *yaml.Node) string {
 	return y.ShortTag()
 }
 
+// unknownTag: tags such as !!python/object are never constructed.
 func (r *yamlReader) unknownTag(y *yaml.Node, tag string) *Error {
 	return r.at(y, "could not determine a constructor for the tag '%s'", tag)
 }
@@ -243,16 +245,9 @@ func (r *yamlReader) unknownTag(y *yaml.Node, tag string) *Error {
 // Interpolations are parsed at once, so that a malformed one is found in the file
 // that holds it.
 func (r *yamlReader) scalar(y *yaml.Node) (*Node, error) {
-	tag := explicitTag(y)
-	if tag == "" {
-		if y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
-			tag = "!!str"
-		} else {
-			tag = plainTag(y.Value)
-		}
-		if tag == "!!value" && r.inKey {
-			tag = "!!str"
-		}
+	tag := scalarTag(y)
+	if tag == "!!value" && r.inKey && explicitTag(y) == "" {
+		tag = "!!str"
 	}
 	n := scalarOf(tag, y.Value)
 	if n == nil {

@@ -8,6 +8,7 @@ import (
 )
 
 // plainTag resolves an unquoted scalar.
+// It is for plain text only; quoted text is always a string.
 func plainTag(s string) string {
 	switch {
 	case nullPattern.MatchString(s):
