@@ -150,7 +150,8 @@ func (sv *savings) chains() (sums map[int]*chainSums, times map[uint32]int64, ot
 		*c = chain{}
 	}
 	stageOf := sv.stageOfWork()
-	tl.t.ByStart(func(op timeline.Op) {
+	for i := range tl.work.len() {
+		op := tl.work.op(i)
 		category, counts := "", op.Kind == timeline.OpKernel && sv.tl.counts(op.Index)
 		if counts {
 			category = sv.res.Kernels[tl.kernel[op.Index]].Category
@@ -160,7 +161,7 @@ func (sv *savings) chains() (sums map[int]*chainSums, times map[uint32]int64, ot
 			if counts && category != communicationCategory { // which waits for other ranks, and may wait less
 				unfused[op.Queue] += max(0, timeline.Since(op.Start, op.End))
 			}
-			return
+			continue
 		}
 		stage := stageOf(op)
 		l := link{tl.kernel[op.Index], op.Start, op.End, op.Start, op.Start, category != categoryCopy}
@@ -177,7 +178,7 @@ func (sv *savings) chains() (sums map[int]*chainSums, times map[uint32]int64, ot
 		}
 		open[op.Queue].stage, open[op.Queue].graph = stage, graph
 		open[op.Queue].add(l, sv.th.HostGap.Nanoseconds())
-	})
+	}
 	for i := range open {
 		finish(uint32(i))
 	}

@@ -347,11 +347,12 @@ func (st *stageClock) busiestStream(s *Stage) streamUse {
 	busy, reach, began := make([]int64, len(st.tl.t.Queues)), make([]int64, len(st.tl.t.Queues)), make([]bool, len(st.tl.t.Queues))
 	exchange := make([]int64, len(st.tl.t.Queues))
 	at, own := 0, st.ownOfStage(s)
-	for i := range st.tl.work {
+	for i := range st.tl.work.len() {
 		if own != nil && !own[i] {
 			continue // of others, who may run it at another time
 		}
-		w, q := &st.tl.work[i], st.tl.queues[i]
+		w := st.tl.work.get(i)
+		q := w.queue
 		for at < len(moments) && moments[at].end <= w.start {
 			at++
 		}
@@ -388,7 +389,7 @@ func (st *stageClock) busiestStream(s *Stage) streamUse {
 func (st *stageClock) ownOfStage(s *Stage) (own []bool) {
 	for _, id := range st.regionsOf(s) {
 		if list := st.tl.own.work[id]; list != nil && own == nil {
-			own = make([]bool, len(st.tl.work))
+			own = make([]bool, st.tl.work.len())
 		}
 		for _, i := range st.tl.own.work[id] {
 			own[i] = true

@@ -12,15 +12,15 @@ import (
 // matters for: regions that close before their work has ended, and regions during
 // which work of others ran.
 type ownWork struct {
-	work  map[uint32][]uint32 // of each such region: indexes into timed.work, by start
+	work  map[uint32][]uint32 // of each such region: numbers of timed.work, by start
 	spans []moment            // of each range: from the first to the last of its work
 }
 
 // collectOwn goes through all work once.
 func (tl *timed) collectOwn(wanted map[uint32]bool) {
 	tl.own = ownWork{work: map[uint32][]uint32{}, spans: make([]moment, len(tl.t.Ranges))}
-	for i := range tl.work {
-		w := &tl.work[i]
+	for i := range tl.work.len() {
+		w := tl.work.get(i)
 		tl.at.RangesAround(w.call, func(r uint32) {
 			id := tl.at.RangeNode(int(r))
 			if !wanted[id] {
@@ -29,7 +29,7 @@ func (tl *timed) collectOwn(wanted map[uint32]bool) {
 			if list := tl.own.work[id]; len(list) == 0 || list[len(list)-1] != uint32(i) {
 				tl.own.work[id] = append(list, uint32(i))
 			}
-			tl.own.spans[r].hold(w)
+			tl.own.spans[r].hold(&w)
 		})
 	}
 }
@@ -51,10 +51,11 @@ func (tl *timed) spansOn(device int, ids []uint32) func(r uint32) moment {
 	spans := map[uint32]moment{}
 	for _, id := range ids {
 		for _, i := range tl.own.work[id] {
-			if int(tl.t.Queues[tl.queues[i]].Device) == device {
-				tl.at.RangesAround(tl.work[i].call, func(r uint32) {
+			if int(tl.work.queue(int(i)).Device) == device {
+				w := tl.work.get(int(i))
+				tl.at.RangesAround(w.call, func(r uint32) {
 					m := spans[r]
-					m.hold(&tl.work[i])
+					m.hold(&w)
 					spans[r] = m
 				})
 			}
@@ -110,7 +111,7 @@ func (tl *timed) ownSplit(ids []uint32, only workKey, async bool) []int64 {
 
 // addOwn adds the split of stretches of time by some of the work that a key
 // chooses, which comes by start.
-func (tl *timed) addOwn(work iter.Seq[*stint], key workKey, windows []moment, ns []int64) {
+func (tl *timed) addOwn(work iter.Seq[stint], key workKey, windows []moment, ns []int64) {
 	all, own := make([]int64, len(ns)), make([]int64, len(ns))
 	everything := tl.painting(key)
 	mine := tl.p.paintWork(work, tl.lo, tl.hi)
@@ -129,7 +130,7 @@ func (tl *timed) addOwn(work iter.Seq[*stint], key workKey, windows []moment, ns
 }
 
 // ownOf goes through the work of regions by start, each piece once.
-func (tl *timed) ownOf(ids []uint32, key workKey) iter.Seq[*stint] {
+func (tl *timed) ownOf(ids []uint32, key workKey) iter.Seq[stint] {
 	var list []uint32
 	for _, id := range ids {
 		list = append(list, tl.own.work[id]...)
@@ -138,9 +139,9 @@ func (tl *timed) ownOf(ids []uint32, key workKey) iter.Seq[*stint] {
 		slices.Sort(list)
 		list = slices.Compact(list)
 	}
-	return func(yield func(*stint) bool) {
+	return func(yield func(stint) bool) {
 		for _, i := range list {
-			if key.chooses(&tl.t.Queues[tl.queues[i]]) && !yield(&tl.work[i]) {
+			if w := tl.work.get(int(i)); key.chooses(&tl.t.Queues[w.queue]) && !yield(w) {
 				return
 			}
 		}
@@ -156,7 +157,7 @@ func (tl *timed) oneDevice(ids []uint32, key workKey) int {
 	device := -1
 	for _, id := range ids {
 		for _, i := range tl.own.work[id] {
-			q := &tl.t.Queues[tl.queues[i]]
+			q := tl.work.queue(int(i))
 			switch {
 			case !key.chooses(q) || device == int(q.Device):
 			case device < 0:

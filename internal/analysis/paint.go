@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"container/heap"
 	"iter"
 	"math"
 	"math/bits"
@@ -10,16 +9,6 @@ import (
 
 	"github.com/deepprof/deepprof/internal/timeline"
 )
-
-// A stint is GPU work on its way into a painting.
-type stint struct {
-	start, end int64
-	call       uint32 // that launched it, or timeline.None
-	label      uint8  // category; copyLabel for copies and sets
-	node       bool   // a node of a CUDA graph, which the call launched as a whole
-}
-
-const copyLabel = 255
 
 // palette has what all paintings of a timeline share.
 type palette struct {
@@ -32,7 +21,7 @@ type palette struct {
 func (p *palette) of(c cause) uint8 { return uint8(p.categories + int(c)) }
 
 // paint labels the time from lo to hi. The work comes by start and stays as it is.
-func (p *palette) paint(work iter.Seq[*stint], lo, hi int64) *painting {
+func (p *palette) paint(work iter.Seq[stint], lo, hi int64) *painting {
 	b := &painter{p: p, out: &painting{labels: p.categories + int(causes), call: p.of(causeCall), end: max(lo, hi)}, at: lo, hi: hi,
 		active: make([]int32, p.categories), begun: map[uint32]bool{}, called: make([]int, len(p.calls.threads))}
 	b.run(work)
@@ -41,7 +30,7 @@ func (p *palette) paint(work iter.Seq[*stint], lo, hi int64) *painting {
 }
 
 // paintWork is paint for when work runs alone: why none does is not asked.
-func (p *palette) paintWork(work iter.Seq[*stint], lo, hi int64) *painting {
+func (p *palette) paintWork(work iter.Seq[stint], lo, hi int64) *painting {
 	b := &painter{p: p, out: &painting{labels: p.categories + int(causes), call: p.of(causeCall), end: max(lo, hi)}, at: lo, hi: hi,
 		active: make([]int32, p.categories), workOnly: true}
 	b.run(work)
@@ -53,10 +42,10 @@ type painter struct {
 	p       *palette
 	out     *painting
 	at, hi  int64
-	running endHeap
-	active  []int32 // kernels running, by category
-	kinds   int     // categories with any
-	count   int32   // kernels running
+	running []ending // what ends first is last
+	active  []int32  // kernels running, by category
+	kinds   int      // categories with any
+	count   int32    // kernels running
 	copies  int32
 	last    uint32          // call that launched the work which began last
 	begun   map[uint32]bool // launches of graphs of which a node began
@@ -65,30 +54,31 @@ type painter struct {
 	workOnly bool // idle time has no cause
 }
 
-// An endHeap has the work that ends first on top.
-type endHeap []*stint
-
-func (h endHeap) Len() int           { return len(h) }
-func (h endHeap) Less(i, j int) bool { return h[i].end < h[j].end }
-func (h endHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *endHeap) Push(w any)        { *h = append(*h, w.(*stint)) }
-func (h *endHeap) Pop() any {
-	n := len(*h) - 1
-	w := (*h)[n]
-	*h = (*h)[:n]
-	return w
+// An ending is work that runs.
+type ending struct {
+	at    int64
+	label uint8
 }
 
-func (b *painter) run(work iter.Seq[*stint]) {
+// begin takes up work that runs from now on.
+func (b *painter) begin(w *stint) {
+	b.change(w.label, 1)
+	i := len(b.running)
+	for i > 0 && b.running[i-1].at < w.end { // few run at once
+		i--
+	}
+	b.running = slices.Insert(b.running, i, ending{w.end, w.label})
+}
+
+func (b *painter) run(work iter.Seq[stint]) {
 	b.last = timeline.None
 	for w := range work {
 		if w.end <= w.start {
 			continue
 		}
-		b.finish(w.start, w)
-		b.until(w.start, w)
-		b.change(w, 1)
-		heap.Push(&b.running, w)
+		b.finish(w.start, &w)
+		b.until(w.start, &w)
+		b.begin(&w)
 		b.last = w.call
 		if !b.workOnly && w.node && w.call != timeline.None {
 			b.begun[w.call] = true
@@ -100,25 +90,26 @@ func (b *painter) run(work iter.Seq[*stint]) {
 
 // finish ends the work that is over before a moment, at which other work begins.
 func (b *painter) finish(before int64, after *stint) {
-	for len(b.running) > 0 && b.running[0].end < before {
-		w := heap.Pop(&b.running).(*stint)
-		b.until(w.end, after)
-		b.change(w, -1)
+	for n := len(b.running) - 1; n >= 0 && b.running[n].at < before; n-- {
+		w := b.running[n]
+		b.running = b.running[:n]
+		b.until(w.at, after)
+		b.change(w.label, -1)
 	}
 }
 
-func (b *painter) change(w *stint, by int32) {
-	if w.label == copyLabel {
+func (b *painter) change(label uint8, by int32) {
+	if label == copyLabel {
 		b.copies += by
 		return
 	}
-	before := b.active[w.label]
-	b.active[w.label] += by
+	before := b.active[label]
+	b.active[label] += by
 	b.count += by
 	switch {
 	case before == 0:
 		b.kinds++
-	case b.active[w.label] == 0:
+	case b.active[label] == 0:
 		b.kinds--
 	}
 }

@@ -277,9 +277,9 @@ func (tl *timed) rangesOf(device int) []bool {
 		return used
 	}
 	used := make([]bool, len(tl.t.Ranges))
-	for i := range tl.work {
-		if int(tl.t.Queues[tl.queues[i]].Device) == device {
-			tl.at.RangesAround(tl.work[i].call, func(r uint32) { used[r] = true })
+	for i := range tl.work.len() {
+		if int(tl.work.queue(i).Device) == device {
+			tl.at.RangesAround(tl.work.call(i), func(r uint32) { used[r] = true })
 		}
 	}
 	if tl.onDevice == nil {

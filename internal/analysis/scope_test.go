@@ -242,8 +242,10 @@ func TestMoments(t *testing.T) {
 	}
 	tl := &timed{t: &timeline.Timeline{Queues: []timeline.Queue{{Device: 1}, {Device: 1}, {Device: 2}}}, hi: 100}
 	for i, m := range []moment{{0, 10}, {5, 20}, {5, 12}, {15, 30}, {50, 60}} { // devices 1, 1, 2, 1, 2
-		tl.work, tl.queues = append(tl.work, stint{start: m.start, end: m.end}), append(tl.queues, []uint32{0, 1, 2, 0, 2}[i])
+		tl.t.Kernels = append(tl.t.Kernels, timeline.Kernel{Start: m.start, End: m.end, Queue: []uint32{0, 1, 2, 0, 2}[i]})
 	}
+	tl.t.Functions = make([]timeline.Function, 1)
+	tl.work = newStints(tl.t.Attribute(), []uint8{0}, 0)
 	if got := tl.busyWithin([]moment{{5, 8}, {20, 55}, {58, 99}}, []bool{true, true, true, true, true}); got != 3+10+3+5+2 {
 		t.Errorf("busy for %d", got)
 	}

@@ -45,16 +45,22 @@ func (tr *timelineReader) scopeTime(s *Scope) {
 
 // ownOfScope marks the work that the scope launched, in the order of timed.work.
 func (tl *timed) ownOfScope() []bool {
-	own := make([]bool, 0, len(tl.work))
-	tl.t.ByStart(func(op timeline.Op) { own = append(own, tl.scope.match(op)) })
+	own := make([]bool, tl.work.len())
+	for i := range own {
+		if k, ok := tl.work.kernel(i); ok {
+			own[i] = tl.scope.kernels[k]
+			continue
+		}
+		own[i] = tl.scope.match(tl.work.op(i))
+	}
 	return own
 }
 
 // chosen goes through marked work by start.
-func (tl *timed) chosen(marked []bool) iter.Seq[*stint] {
-	return func(yield func(*stint) bool) {
+func (tl *timed) chosen(marked []bool) iter.Seq[stint] {
+	return func(yield func(stint) bool) {
 		for i, yes := range marked {
-			if yes && !yield(&tl.work[i]) {
+			if yes && !yield(tl.work.get(i)) {
 				return
 			}
 		}
@@ -69,7 +75,7 @@ func (tl *timed) keyOf(marked []bool) workKey {
 		if !yes {
 			continue
 		}
-		q := &tl.t.Queues[tl.queues[i]]
+		q := tl.work.queue(i)
 		switch {
 		case !known:
 			key, known = workKey{int(q.Process), int(q.Device)}, true
@@ -102,11 +108,12 @@ func (tr *timelineReader) scopeMoments(own []bool) []moment {
 	}
 	early := tr.closesEarly()
 	spans := map[uint32]moment{} // of ranges that close early
-	for i := range tl.work {
-		tl.at.RangesAround(tl.work[i].call, func(r uint32) {
+	for i := range tl.work.len() {
+		w := tl.work.get(i)
+		tl.at.RangesAround(w.call, func(r uint32) {
 			if id := tl.at.RangeNode(int(r)); early[id] && (among[id] && own[i] || excluded[id]) {
 				m := spans[r]
-				m.hold(&tl.work[i])
+				m.hold(&w)
 				spans[r] = m
 			}
 		})
@@ -194,11 +201,12 @@ func (tl *timed) busyWithin(moments []moment, marked []bool) (ns int64) {
 		}
 		byQueue[q] = devices[number]
 	}
-	for i := range tl.work {
-		if !marked[i] {
+	for i, yes := range marked {
+		if !yes {
 			continue
 		}
-		m, d := tl.clip(tl.work[i].start, tl.work[i].end), byQueue[tl.queues[i]]
+		w := tl.work.get(i)
+		m, d := tl.clip(w.start, w.end), byQueue[w.queue]
 		if d.began {
 			m.start = max(m.start, d.reach)
 		}

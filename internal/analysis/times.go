@@ -29,8 +29,7 @@ type timed struct {
 	at      *timeline.Attribution
 	around  func(kernel int) (own, all []uint32)
 	p       *palette
-	work    []stint // all, by start; queue beside it
-	queues  []uint32
+	work    stints
 	works   []bool   // queues with any
 	kernel  []uint32 // group of each kernel: index into Result.Kernels after sorting, or noKernel
 	lo, hi  int64
@@ -205,7 +204,9 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	for i, f := range t.Functions {
 		byFunction[i] = uint8(tr.kinds.of(fullName(t, f)).category)
 	}
-	tl.collect(byFunction, uint8(tr.categories.index[graphCategory]))
+	tl.work = newStints(at, byFunction, uint8(tr.categories.index[graphCategory]))
+	tl.works = make([]bool, len(t.Queues))
+	t.EachOp(func(op timeline.Op) { tl.works[op.Queue] = true })
 	tl.only = -1
 	if p := tl.processes(); len(p) == 1 {
 		tl.only = p[0]
@@ -223,28 +224,6 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	tl.whole = sync.OnceValue(func() *painting { return tl.p.paint(tl.workOf(workKey{-1, -1}), tl.lo, tl.hi) })
 	go tl.whole()
 	return tl
-}
-
-// collect lists all work by start.
-func (tl *timed) collect(byFunction []uint8, graph uint8) {
-	t := tl.t
-	tl.work, tl.queues = make([]stint, 0, t.Ops()), make([]uint32, 0, t.Ops())
-	tl.works = make([]bool, len(t.Queues))
-	t.ByStart(func(op timeline.Op) {
-		w := stint{start: op.Start, end: op.End, call: tl.at.Launch(op), label: copyLabel}
-		switch op.Kind {
-		case timeline.OpKernel:
-			w.label, w.node = byFunction[t.Kernels[op.Index].Function], t.Kernels[op.Index].GraphNode != 0
-		case timeline.OpCopy:
-			w.node = t.Copies[op.Index].GraphNode != 0
-		case timeline.OpSet:
-			w.node = t.Sets[op.Index].GraphNode != 0
-		case timeline.OpGraph:
-			w.label = graph
-		}
-		tl.work, tl.queues = append(tl.work, w), append(tl.queues, op.Queue)
-		tl.works[op.Queue] = true
-	})
 }
 
 // since is the start of the earliest range around a call; that of the call itself
@@ -273,10 +252,10 @@ func (tl *timed) painting(key workKey) *painting {
 }
 
 // workOf goes through the work of a process, a device, or all by start.
-func (tl *timed) workOf(key workKey) iter.Seq[*stint] {
-	return func(yield func(*stint) bool) {
-		for i := range tl.work {
-			if key.chooses(&tl.t.Queues[tl.queues[i]]) && !yield(&tl.work[i]) {
+func (tl *timed) workOf(key workKey) iter.Seq[stint] {
+	return func(yield func(stint) bool) {
+		for i := range tl.work.len() {
+			if w := tl.work.get(i); key.chooses(&tl.t.Queues[w.queue]) && !yield(w) {
 				return
 			}
 		}
