@@ -59,15 +59,14 @@ func (tl *timed) leadOf(ids []uint32, only workKey) *Lead {
 func (p *painting) idleSince(at, from int64, busy int) int64 {
 	since := min(at, p.end)
 	for i := p.find(since - 1); i >= 0 && since > from; i-- {
-		b := p.blocks[i]
-		for j := b.n - 1; j >= 0 && since > from; j-- {
-			if b.startOf(j) >= since {
-				continue
+		idle, ran := p.blocks[i].start, false // the idle time that lasts until since
+		for r := p.read(i); r.next() && r.start < since; {
+			if int(r.label) < busy {
+				idle, ran = r.end, true
 			}
-			if int(b.label[j]) < busy {
-				return max(since, from)
-			}
-			since = b.startOf(j)
+		}
+		if since = min(since, idle); ran {
+			break
 		}
 	}
 	return max(since, from)

@@ -100,20 +100,16 @@ func (st *stageClock) findOtherCalls(s *Stage) []otherCall {
 // it is long.
 func (p *painting) callsWithin(m moment, into [][2]int64) {
 	for i := max(0, p.find(m.start)); i < len(p.blocks) && p.blocks[i].start < m.end; i++ {
-		b := p.blocks[i]
-		names := p.calls[b.calls:]
-		for j, label := range b.label[:b.n] {
-			if label != p.call {
+		for r := p.read(i); r.next(); {
+			if r.label != p.call {
 				continue
 			}
-			start, end, name := b.startOf(j), p.pieceEnd(i, j), names[0]
-			names = names[1:]
-			if from, to := max(start, m.start), min(end, m.end); from < to {
+			if from, to := max(r.start, m.start), min(r.end, m.end); from < to {
 				long := 0
-				if end-start >= longAttribute {
+				if r.end-r.start >= longAttribute {
 					long = 1
 				}
-				into[min(int(name), len(into)-1)][long] += to - from
+				into[min(int(r.name), len(into)-1)][long] += to - from
 			}
 		}
 	}

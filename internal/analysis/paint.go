@@ -25,7 +25,7 @@ func (p *palette) paint(work iter.Seq[stint], lo, hi int64) *painting {
 	b := &painter{p: p, out: &painting{labels: p.categories + int(causes), call: p.of(causeCall), end: max(lo, hi)}, at: lo, hi: hi,
 		active: make([]int32, p.categories), begun: map[uint32]bool{}, called: make([]int, len(p.calls.threads))}
 	b.run(work)
-	b.out.sum()
+	b.out.finish()
 	return b.out
 }
 
@@ -34,7 +34,7 @@ func (p *palette) paintWork(work iter.Seq[stint], lo, hi int64) *painting {
 	b := &painter{p: p, out: &painting{labels: p.categories + int(causes), call: p.of(causeCall), end: max(lo, hi)}, at: lo, hi: hi,
 		active: make([]int32, p.categories), workOnly: true}
 	b.run(work)
-	b.out.sum()
+	b.out.finish()
 	return b.out
 }
 

@@ -1,7 +1,7 @@
 package analysis
 
 import (
-	"math"
+	"encoding/binary"
 	"sort"
 
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -12,95 +12,188 @@ import (
 // splits without a rest.
 type painting struct {
 	labels int
-	blocks []*block // of pieces, which follow each other without holes
+	call   uint8   // label of pieces in which the host was in a CUDA call that has no cause of its own; each is one call
+	blocks []block // of pieces, which follow each other without holes
 	end    int64
-	// sums holds, for every block, the time of each label before it.
+	// sums holds, for one in every few blocks, the time of each label before it.
 	sums []int64
-	// calls names the pieces in which the host was in a CUDA call that has no
-	// cause of its own; these have the label call, and each is one call.
-	calls []timeline.StringID
-	call  uint8
+	// Splits ask for stretches one after the other, so that each goes on where
+	// the one before ended. A painting is for one goroutine.
+	starts, ends cursor
+
+	// While it is painted:
+	now     piece   // begun, and not written yet
+	begun   bool    // there is one
+	last    piece   // that was written
+	n       int     // pieces of the last block
+	pieces  []byte  // of the last block
+	running []int64 // time of each label up to the last piece
+	closed  []int64 // the same, up to the last block
+	space   []byte  // for pieces of blocks
 }
 
-const stride = 128
-
-// A block has up to stride pieces. There are several for each kernel, so that they
-// are kept small: a piece begins at an offset from the block.
-type block struct {
+// A piece lasts until the next one.
+type piece struct {
 	start int64
-	calls int // named before the block
-	n     int
-	at    [stride]uint32
-	label [stride]uint8
+	label uint8
+	name  timeline.StringID // of the call
 }
 
-func (b *block) startOf(i int) int64 { return b.start + int64(b.at[i]) }
+const (
+	stride = 128 // pieces of a block, of which the last one of a painting may have fewer
+	few    = 8   // blocks for which sums are kept once
+)
+
+// A block has pieces. There are several for each kernel, so that they are kept
+// small: of each its label, the name where it is a call, and how long it takes,
+// which the last one leaves to the next block.
+type block struct {
+	start  int64
+	pieces []byte
+	times  []byte // the labels that occur, each with its time; unused in the last block
+}
 
 // add begins a piece, unless the label stays. A piece of no length gives way.
 func (p *painting) add(start int64, label uint8) {
 	p.dropEmpty(start)
-	if b := p.last(); b == nil || b.label[b.n-1] != label {
-		p.begin(start, label)
+	switch {
+	case p.begun && p.now.label == label:
+	case !p.begun && p.n > 0 && p.last.label == label:
+	default:
+		p.begin(piece{start: start, label: label})
 	}
 }
 
 func (p *painting) addCall(start int64, name timeline.StringID) {
 	p.dropEmpty(start)
-	p.begin(start, p.call)
-	p.calls = append(p.calls, name)
+	p.begin(piece{start, p.call, name})
 }
 
-func (p *painting) last() *block {
-	if len(p.blocks) == 0 {
-		return nil
+func (p *painting) dropEmpty(start int64) { p.begun = p.begun && p.now.start != start }
+
+func (p *painting) begin(next piece) {
+	if p.begun {
+		p.write()
 	}
-	return p.blocks[len(p.blocks)-1]
+	p.now, p.begun = next, true
 }
 
-func (p *painting) dropEmpty(start int64) {
-	b := p.last()
-	if b == nil || b.startOf(b.n-1) != start {
-		return
+// write adds the piece that has begun to its block.
+func (p *painting) write() {
+	if p.running == nil {
+		p.running, p.closed = make([]int64, p.labels), make([]int64, p.labels)
 	}
-	b.n--
-	if b.label[b.n] == p.call {
-		p.calls = p.calls[:len(p.calls)-1]
+	length := p.now.start - p.last.start
+	if p.n > 0 {
+		p.running[p.last.label] += length
 	}
-	if b.n == 0 {
-		p.blocks = p.blocks[:len(p.blocks)-1]
+	if p.n == stride {
+		p.closeBlock()
 	}
+	if p.n == 0 {
+		if len(p.blocks)%few == 0 {
+			p.sums = append(p.sums, p.running...)
+		}
+		p.blocks = append(p.blocks, block{start: p.now.start})
+	} else {
+		p.pieces = binary.AppendUvarint(p.pieces, uint64(length))
+	}
+	p.pieces = append(p.pieces, p.now.label)
+	if p.now.label == p.call {
+		p.pieces = binary.AppendUvarint(p.pieces, uint64(p.now.name))
+	}
+	p.last = p.now
+	p.n++
 }
 
-func (p *painting) begin(start int64, label uint8) {
-	b := p.last()
-	if b == nil || b.n == stride || timeline.Since(b.start, start) > math.MaxUint32 {
-		b = &block{start: start, calls: len(p.calls)}
-		p.blocks = append(p.blocks, b)
-	}
-	b.at[b.n], b.label[b.n] = uint32(start-b.start), label
-	b.n++
-}
-
-func (p *painting) sum() {
-	running := make([]int64, p.labels)
-	p.sums = make([]int64, 0, len(p.blocks)*p.labels)
-	for i, b := range p.blocks {
-		p.sums = append(p.sums, running...)
-		for j := range b.n {
-			running[b.label[j]] += p.pieceEnd(i, j) - b.startOf(j)
+// closeBlock puts the last block away.
+func (p *painting) closeBlock() {
+	b := &p.blocks[len(p.blocks)-1]
+	b.pieces, p.pieces = p.put(p.pieces), p.pieces[:0]
+	for l, ns := range p.running {
+		if n := ns - p.closed[l]; n > 0 {
+			p.pieces = binary.AppendUvarint(append(p.pieces, uint8(l)), uint64(n))
 		}
 	}
+	b.times, p.pieces = p.put(p.pieces), p.pieces[:0]
+	copy(p.closed, p.running)
+	p.n = 0
 }
 
-// pieceEnd is the end of a piece of a block.
-func (p *painting) pieceEnd(block, i int) int64 {
-	switch b := p.blocks[block]; {
-	case i+1 < b.n:
-		return b.startOf(i + 1)
-	case block+1 < len(p.blocks):
-		return p.blocks[block+1].start
+// The room for pieces grows with the painting: many are small.
+const leastSpace, mostSpace = 1 << 10, 1 << 20
+
+func (p *painting) put(data []byte) []byte {
+	if len(p.space) < len(data) {
+		p.space = make([]byte, max(len(data), min(mostSpace, leastSpace*len(p.blocks))))
 	}
-	return p.end
+	n := copy(p.space, data)
+	kept := p.space[:n:n]
+	p.space = p.space[n:]
+	return kept
+}
+
+// finish ends the painting.
+func (p *painting) finish() {
+	if p.begun {
+		p.write()
+	}
+	if p.n > 0 {
+		p.closeBlock()
+	}
+	p.begun, p.space, p.pieces, p.running, p.closed = false, nil, nil, nil, nil
+}
+
+// A pieceReader goes through the pieces of a block.
+type pieceReader struct {
+	piece
+	end  int64
+	call uint8
+
+	numbers
+	last int64 // end of the block
+}
+
+func (p *painting) read(i int) pieceReader {
+	b := &p.blocks[i]
+	r := pieceReader{end: b.start, call: p.call, numbers: numbers{data: b.pieces}, last: p.end}
+	if i+1 < len(p.blocks) {
+		r.last = p.blocks[i+1].start
+	}
+	return r
+}
+
+// next moves on to the next piece; false where there is none.
+func (r *pieceReader) next() bool {
+	if r.at == len(r.data) {
+		return false
+	}
+	r.start, r.label = r.end, r.data[r.at]
+	r.at++
+	if r.label == r.call {
+		r.name = timeline.StringID(r.number())
+	}
+	if r.end = r.last; r.at < len(r.data) {
+		r.end = r.start + int64(r.number())
+	}
+	return true
+}
+
+// numbers reads what binary.AppendUvarint wrote.
+type numbers struct {
+	data []byte
+	at   int
+}
+
+func (r *numbers) number() (n uint64) {
+	for shift := 0; ; shift += 7 {
+		b := r.data[r.at]
+		r.at++
+		n |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return n
+		}
+	}
 }
 
 // find is the block that holds a moment; -1 before the first.
@@ -124,22 +217,47 @@ func (p *painting) split(start, end int64, into []int64) {
 	if end <= start {
 		return
 	}
-	p.before(end, into, 1)
-	p.before(start, into, -1)
+	p.ends.move(p, end)
+	p.starts.move(p, start)
+	for l := range p.labels {
+		into[l] += p.ends.sums[l] - p.starts.sums[l]
+	}
+	into[p.ends.label] += end - p.ends.start
+	into[p.starts.label] -= start - p.starts.start
 }
 
-// before adds, times sign, the time of each label before a moment within the
-// painting.
-func (p *painting) before(at int64, into []int64, sign int64) {
-	i := p.find(at)
-	if i < 0 {
-		return
+// A cursor stands at the piece that a moment lies in, or ends with.
+type cursor struct {
+	pieceReader
+	sums []int64 // time of each label before the piece; nil before the first move
+}
+
+// move goes to a moment within the painting.
+func (c *cursor) move(p *painting, to int64) {
+	if c.sums == nil || to < c.start || to >= c.last {
+		if c.sums == nil {
+			c.sums = make([]int64, p.labels)
+		}
+		i := max(0, p.find(to))
+		p.before(i, c.sums)
+		c.pieceReader = p.read(i)
+		c.next()
 	}
-	for l, ns := range p.sums[i*p.labels : (i+1)*p.labels] {
-		into[l] += sign * ns
+	for c.end < to {
+		c.sums[c.label] += c.end - c.start
+		c.next()
 	}
-	b := p.blocks[i]
-	for j := 0; j < b.n && b.startOf(j) < at; j++ {
-		into[b.label[j]] += sign * (min(at, p.pieceEnd(i, j)) - b.startOf(j))
+}
+
+// before gives the time of each label before a block.
+func (p *painting) before(i int, into []int64) {
+	first := i / few * few
+	copy(into, p.sums[i/few*p.labels:])
+	for ; first < i; first++ {
+		for t := (numbers{data: p.blocks[first].times}); t.at < len(t.data); {
+			label := t.data[t.at]
+			t.at++
+			into[label] += int64(t.number())
+		}
 	}
 }

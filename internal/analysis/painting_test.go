@@ -22,7 +22,7 @@ func TestPaintingSplits(t *testing.T) {
 		p := &painting{labels: labels, call: call}
 		var pieces []piece
 		at := rng.Int64N(1000) - 500
-		for range 1 + rng.IntN(1000) {
+		for range 1 + rng.IntN(3000) {
 			length := rng.Int64N(50)
 			if rng.IntN(100) == 0 {
 				length = rng.Int64N(1 << 34)
@@ -40,7 +40,7 @@ func TestPaintingSplits(t *testing.T) {
 			at += length
 		}
 		p.end = at
-		p.sum()
+		p.finish()
 		first := pieces[0].start
 		for range 50 {
 			m := moment{first + rng.Int64N(at-first+1), 0}
