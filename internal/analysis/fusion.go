@@ -20,17 +20,22 @@ var fusible = map[string]bool{categoryElementwise: true, categoryCopy: true, "re
 
 // A chain is a run of launches in a stream that could be one kernel.
 type chain struct {
-	stage        int    // index of the stage that it is in; -1 outside
-	n            int64  // launches
-	sum, longest int64  // their durations
-	first        int64  // when the host began the first launch
-	host         int64  // from then until it had made the last
-	longestPath  int64  // see saves
-	short        int64  // gaps between them that are no long stretch of host code
-	end          int64  // of the last kernel
-	computes     bool   // one of them does more than copy
-	graph        uint32 // the call that launched the graph which they are nodes of; timeline.None for others
-	times        map[uint32]int64
+	stage        int          // index of the stage that it is in; -1 outside
+	n            int64        // launches
+	sum, longest int64        // their durations
+	first        int64        // when the host began the first launch
+	host         int64        // from then until it had made the last
+	longestPath  int64        // see saves
+	short        int64        // gaps between them that are no long stretch of host code
+	end          int64        // of the last kernel
+	computes     bool         // one of them does more than copy
+	graph        uint32       // the call that launched the graph which they are nodes of; timeline.None for others
+	times        []kernelTime // each kernel once; there are few
+}
+
+type kernelTime struct {
+	kernel uint32
+	ns     int64
 }
 
 // A link is one launch of a chain.
@@ -45,7 +50,7 @@ type link struct {
 func (c *chain) add(l link, long int64) {
 	ns := max(0, timeline.Since(l.start, l.end))
 	if c.n == 0 {
-		c.first, c.end, c.times = l.launchFrom, l.start, map[uint32]int64{}
+		c.first, c.end = l.launchFrom, l.start
 	}
 	if gap := max(0, timeline.Since(c.end, l.start)); gap < long {
 		c.short += gap
@@ -54,7 +59,12 @@ func (c *chain) add(l link, long int64) {
 	c.longestPath = max(c.longestPath+ns, max(0, timeline.Since(c.first, l.launched))+ns)
 	c.end = max(c.end, l.end)
 	c.n, c.sum, c.longest, c.computes = c.n+1, c.sum+ns, max(c.longest, ns), c.computes || l.computes
-	c.times[l.kernel] += ns
+	i := slices.IndexFunc(c.times, func(t kernelTime) bool { return t.kernel == l.kernel })
+	if i < 0 {
+		i = len(c.times)
+		c.times = append(c.times, kernelTime{kernel: l.kernel})
+	}
+	c.times[i].ns += ns
 }
 
 // saves is the most that making one kernel of the chain can save. Time is lost on
@@ -141,13 +151,13 @@ func (sv *savings) chains() (sums map[int]*chainSums, times map[uint32]int64, ot
 				launched[c.graph] = true
 				sums[c.stage].pathNS += timeline.Since(tl.t.Calls.Start(c.graph), tl.t.Calls.End(c.graph))
 			}
-			for k, ns := range c.times {
-				times[k] += ns
+			for _, t := range c.times {
+				times[t.kernel] += t.ns
 			}
 		} else {
 			unfused[queue] += c.sum
 		}
-		*c = chain{}
+		*c = chain{times: c.times[:0]}
 	}
 	stageOf := sv.stageOfWork()
 	for i := range tl.work.len() {
@@ -195,16 +205,12 @@ func (sv *savings) stageOfWork() func(timeline.Op) int {
 			}
 		}
 	}
+	around := sv.tl.at.RangesInTurn(func(r uint32) bool { _, ok := of[r]; return ok })
 	return func(op timeline.Op) int {
-		stage := -1
-		if call := sv.tl.at.Launch(op); call != timeline.None && len(of) > 0 {
-			sv.tl.at.RangesAround(call, func(r uint32) {
-				if i, ok := of[r]; ok {
-					stage = i
-				}
-			})
+		if list := around(sv.tl.at.Launch(op)); len(list) > 0 {
+			return of[list[len(list)-1]]
 		}
-		return stage
+		return -1
 	}
 }
 

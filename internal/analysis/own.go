@@ -19,18 +19,22 @@ type ownWork struct {
 // collectOwn goes through all work once.
 func (tl *timed) collectOwn(wanted map[uint32]bool) {
 	tl.own = ownWork{work: map[uint32][]uint32{}, spans: make([]moment, len(tl.t.Ranges))}
+	around := tl.at.RangesInTurn(func(r uint32) bool { return wanted[tl.at.RangeNode(int(r))] })
+	work := make([][]uint32, len(tl.regions)+1)
 	for i := range tl.work.len() {
 		w := tl.work.get(i)
-		tl.at.RangesAround(w.call, func(r uint32) {
+		for _, r := range around(w.call) {
 			id := tl.at.RangeNode(int(r))
-			if !wanted[id] {
-				return
-			}
-			if list := tl.own.work[id]; len(list) == 0 || list[len(list)-1] != uint32(i) {
-				tl.own.work[id] = append(list, uint32(i))
+			if list := work[id]; len(list) == 0 || list[len(list)-1] != uint32(i) {
+				work[id] = append(list, uint32(i))
 			}
 			tl.own.spans[r].hold(&w)
-		})
+		}
+	}
+	for id, list := range work {
+		if list != nil {
+			tl.own.work[uint32(id)] = list
+		}
 	}
 }
 

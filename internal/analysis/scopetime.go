@@ -107,16 +107,22 @@ func (tr *timelineReader) scopeMoments(own []bool) []moment {
 		excluded[r.ID] = tl.within(r.Parent, func(id uint32) bool { return among[id] }) && !s.selects(stateOf(r))
 	}
 	early := tr.closesEarly()
-	spans := map[uint32]moment{} // of ranges that close early
+	spans := make([]moment, len(tl.t.Ranges)) // of those that close early
+	around := tl.at.RangesInTurn(func(r uint32) bool {
+		id := tl.at.RangeNode(int(r))
+		return early[id] && (among[id] || excluded[id])
+	})
 	for i := range tl.work.len() {
+		list := around(tl.work.call(i))
+		if len(list) == 0 {
+			continue
+		}
 		w := tl.work.get(i)
-		tl.at.RangesAround(w.call, func(r uint32) {
-			if id := tl.at.RangeNode(int(r)); early[id] && (among[id] && own[i] || excluded[id]) {
-				m := spans[r]
-				m.hold(&w)
-				spans[r] = m
+		for _, r := range list {
+			if own[i] || excluded[tl.at.RangeNode(int(r))] {
+				spans[r].hold(&w)
 			}
-		})
+		}
 	}
 	open, closed := map[uint32][]moment{}, map[uint32][]moment{} // by thread
 	add := func(to map[uint32][]moment, ids map[uint32]bool) {

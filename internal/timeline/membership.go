@@ -45,6 +45,29 @@ func (a *Attribution) RangesAround(call uint32, visit func(r uint32)) {
 	}
 }
 
+// RangesInTurn is RangesAround for calls one after the other, many of which lie
+// between the same ranges: it lists those that keep tells, in the same order. The
+// list holds until the next call.
+func (a *Attribution) RangesInTurn(keep func(r uint32) bool) func(call uint32) []uint32 {
+	var list []uint32
+	var last uint64
+	known := false
+	return func(call uint32) []uint32 {
+		if call == None {
+			return nil
+		}
+		if s := a.state(call); !known || s != last {
+			list, last, known = list[:0], s, true
+			a.RangesAround(call, func(r uint32) {
+				if keep(r) {
+					list = append(list, r)
+				}
+			})
+		}
+		return list
+	}
+}
+
 // RegionRows sums the ranges by region path, ordered by time on the GPU.
 func (a *Attribution) RegionRows(q Query) Rows[RegionRow] { return a.regionRows(q) }
 
