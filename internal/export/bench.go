@@ -14,6 +14,8 @@ import (
 // writeBench writes the format of Go's benchmarks: a line is one measurement of
 // one process. Those of several runs, one after the other, are what benchstat
 // compares.
+// ns/op is the mean over n, the number before it: passes of a stage, launches of a
+// kernel. A source without any time is a UsageError.
 func writeBench(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 	r, err := s.Result(ctx)
 	if err != nil {
@@ -44,6 +46,7 @@ func writeBench(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 	return nil, b.err
 }
 
+// After the first error nothing more is written; err keeps it.
 type benchWriter struct {
 	w     io.Writer
 	lines int
@@ -56,6 +59,7 @@ type measure struct {
 	unit  string
 }
 
+// config writes a line that benchstat takes as configuration; empty values are left out.
 func (b *benchWriter) config(key, value string) {
 	if value = strings.TrimSpace(clean(value)); value != "" {
 		b.print("%s: %s\n", key, value)
@@ -87,6 +91,7 @@ func (b *benchWriter) stage(st *analysis.Stage) {
 	}
 }
 
+// line writes one measurement; n below 1 is written as 1, which the format demands.
 func (b *benchWriter) line(name []string, n int64, list ...measure) {
 	parts := make([]string, len(name))
 	for i, part := range name {

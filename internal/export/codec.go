@@ -19,6 +19,7 @@ type csvCodec struct{}
 
 func (csvCodec) ext() string { return ".csv" }
 
+// The header holds the keys of the columns, the same in every format.
 func (csvCodec) open(w io.Writer, _ string, columns []column) (tableWriter, error) {
 	t := &csvTable{out: bufio.NewWriterSize(w, 1<<18)}
 	header := make([]any, len(columns))
@@ -33,6 +34,7 @@ type csvTable struct {
 	line []byte
 }
 
+// The line buffer is reused for every row.
 func (t *csvTable) row(cells []any) error {
 	t.line = t.line[:0]
 	for i, c := range cells {
@@ -82,11 +84,12 @@ func structOf(columns []column) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
+// It holds at most batch rows itself and a row group in the library.
 type parquetTable struct {
 	out     *parquet.GenericWriter[any]
 	columns []column
-	values  [][]parquet.Value
-	rows    int // in the row group
+	values  [][]parquet.Value // by column, rows not handed over yet
+	rows    int               // in the row group
 }
 
 func (t *parquetTable) row(cells []any) error {
@@ -108,6 +111,7 @@ func (t *parquetTable) row(cells []any) error {
 }
 
 // typed is a cell in the type of its column; nil where it has none.
+// A cell of another type than its column becomes absent: a column has one type.
 func typed(cell, zero any) any {
 	switch zero.(type) {
 	case string:

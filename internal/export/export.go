@@ -27,6 +27,7 @@ import (
 )
 
 // A Source is what is exported.
+// It may be exported several times and by several formats, one after the other.
 type Source struct {
 	// Run is the key of every table: the name of the run, or of the first file.
 	Run string
@@ -35,7 +36,7 @@ type Source struct {
 	Dir       string
 	Timelines []string // SQLite exports or reports of Nsight Systems
 	Counters  []string // .ncu-rep, or CSV of ncu
-	// Result analyzes the source: the whole of it, or its region.
+	// Result analyzes the source: the whole of it, or its region. It may be called more than once; who makes the Source keeps the answer.
 	Result func(context.Context) (*analysis.Result, error)
 	// Region is an NVTX expression; "" takes everything.
 	Region  string
@@ -54,12 +55,13 @@ type Format struct {
 	Needs string
 	// Folder: several tables are written, each into a file of a folder.
 	Folder bool
-	write  func(context.Context, *Source, io.Writer) (notes []string, err error)
-	// codec writes one table; of formats that have tables.
+	write  func(context.Context, *Source, io.Writer) (notes []string, err error) // nil for formats with a codec
+	// codec writes one table; nil for formats without tables.
 	codec codec
 }
 
 // Formats lists all formats.
+// Names are unique and are the words of the command line; the order is that of the help.
 func Formats() []Format {
 	return []Format{
 		{Name: "pprof", Needs: "timeline", write: writePprof,
@@ -98,6 +100,7 @@ file each side for benchstat to compare.`},
 }
 
 // A UsageError is the caller's: something that the source does not have.
+// Callers map it to the exit code of a wrong command line.
 type UsageError struct{ err error }
 
 func (e *UsageError) Error() string { return e.err.Error() }
@@ -106,6 +109,7 @@ func (e *UsageError) Unwrap() error { return e.err }
 func usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
 
 // A LostError refuses to export what is left of a damaged file.
+// Lost are sentences for people, one for each part that is gone; never empty.
 type LostError struct {
 	Path string
 	Lost []string
@@ -124,6 +128,8 @@ func (f *Format) check(s *Source) error {
 }
 
 // Write exports to a stream; the format must not be one of several tables.
+// Notes are sentences for people about what the export lacks; they come also with an
+// error. What was written before an error is useless.
 func (f *Format) Write(ctx context.Context, s *Source, w io.Writer) (notes []string, err error) {
 	if err := f.check(s); err != nil {
 		return nil, err
@@ -134,6 +140,7 @@ func (f *Format) Write(ctx context.Context, s *Source, w io.Writer) (notes []str
 }
 
 // WriteFile exports to a file, which appears only when it is whole.
+// A file of the same name stays as it was if the export fails.
 func (f *Format) WriteFile(ctx context.Context, s *Source, path string) (notes []string, err error) {
 	err = replaceFile(path, func(w io.Writer) error {
 		notes, err = f.Write(ctx, s, w)
@@ -144,6 +151,7 @@ func (f *Format) WriteFile(ctx context.Context, s *Source, path string) (notes [
 
 // replaceFile writes a file beside its place and moves it there once all of it is
 // on the disk. What is no plain file, such as /dev/stdout, is written to as it is.
+// The file gets the mode 0644, whatever the umask.
 func replaceFile(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil {
 		switch {
@@ -172,8 +180,9 @@ func replaceFile(path string, write func(io.Writer) error) error {
 	return os.Rename(f.Name(), path)
 }
 
-// eachTimeline opens the timelines one after the other. name is "" where there is
-// only one.
+// eachTimeline opens the timelines one after the other and closes each.
+// visit gets the relative name of the file. A damaged file is a LostError after the
+// visit, unless the source takes what is left; the first error ends the walk.
 func (s *Source) eachTimeline(ctx context.Context, visit func(name string, f *nsys.File) error) (notes []string, err error) {
 	for _, path := range s.Timelines {
 		f, err := nsys.Open(ctx, path, s.Nsys)
@@ -218,6 +227,7 @@ func (s *Source) regionMatch(at *timeline.Attribution) (func(nvtx.State) bool, e
 	return matchAny(exprs), nil
 }
 
+// matchAny: ranges match where any of the expressions does.
 func matchAny(exprs []*nvtx.Expr) func(nvtx.State) bool {
 	return func(state nvtx.State) bool {
 		return slices.ContainsFunc(exprs, func(e *nvtx.Expr) bool { return e.Match(state) })

@@ -8,6 +8,7 @@ import (
 )
 
 // An idSet holds numbers that lie close together, a bit for each.
+// A page of it covers 65,536 numbers in 8 KiB.
 type idSet map[uint64]*[1 << 10]uint64
 
 func (s idSet) add(id uint64) {
@@ -31,6 +32,7 @@ type regionIDs struct {
 	ranges    map[int]bool     // places in the file, from 1
 }
 
+// key numbers processes from 1 as they come, so that ids of two processes differ.
 func (r *regionIDs) key(globalPid int64, correlation uint32) uint64 {
 	n, ok := r.processes[globalPid]
 	if !ok {

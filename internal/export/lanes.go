@@ -8,9 +8,9 @@ import (
 // Slices of a Perfetto track must nest: the end of a slice closes the innermost
 // open one. Lanes spread slices that overlap otherwise over several tracks.
 type lanes struct {
-	open  [][]int64 // by lane: ends of the slices that are open, outermost first
-	last  []int64   // by lane: start of the last slice
-	track []uint64
+	open  [][]int64             // by lane: ends of the slices that are open, outermost first
+	last  []int64               // by lane: start of the last slice
+	track []uint64              // by lane: its uuid
 	add   func(lane int) uint64 // describes the track of a new lane
 }
 
@@ -20,6 +20,7 @@ const mostLanes = 256
 
 // place gives the track for a slice, 0 where there are too many lanes. Slices that
 // come by start, longer ones first, take as few lanes as can be.
+// start and end are on the axis of the export, in ns.
 func (l *lanes) place(start, end int64) uint64 {
 	for i := range l.open {
 		if start < l.last[i] {
@@ -52,6 +53,8 @@ type window struct {
 
 const windowSize = 1 << 15
 
+// A slice that comes more than half a window late is emitted late and then takes a lane
+// of its own.
 func (w *window) put(s slice) {
 	if w.slices = append(w.slices, s); len(w.slices) == windowSize {
 		w.flush(windowSize / 2)
@@ -59,6 +62,7 @@ func (w *window) put(s slice) {
 }
 
 // flush emits the first n slices.
+// It sorts by start, and the longer of two first, so that the outer one opens first.
 func (w *window) flush(n int) {
 	slices.SortStableFunc(w.slices, func(a, b slice) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
@@ -69,4 +73,5 @@ func (w *window) flush(n int) {
 	w.slices = w.slices[:copy(w.slices, w.slices[n:])]
 }
 
+// close emits the rest; the window can be used again.
 func (w *window) close() { w.flush(len(w.slices)) }

@@ -13,7 +13,7 @@ import (
 // A family is one metric with its samples. All are gauges: a result is a state,
 // not a count that goes on.
 type family struct {
-	name, unit, help string
+	name, unit, help string // a name ends in its unit, as OpenMetrics demands; "" for plain counts
 	samples          []sample
 }
 
@@ -24,10 +24,12 @@ type sample struct {
 
 type label struct{ name, value string }
 
+// add: value is in the unit of the family; labels without a value are left out.
 func (f *family) add(value float64, labels ...label) {
 	f.samples = append(f.samples, sample{labels, value})
 }
 
+// The order of families and samples is fixed, so equal results give equal text.
 func writeOpenMetrics(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 	result, err := s.Result(ctx)
 	if err != nil {
@@ -73,6 +75,7 @@ func (f *family) write(w io.Writer, run string) error {
 
 var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
+// Names of labels are constants here; only values need escaping.
 func labels(list []label) string {
 	parts := make([]string, 0, len(list))
 	for _, l := range list {
@@ -83,6 +86,7 @@ func labels(list []label) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
+// runFamilies: without a timeline there is only the line of what was captured.
 func runFamilies(r *analysis.Result) []family {
 	info := family{name: "deepprof_run_info", help: "What was captured; the value is always 1."}
 	names := make([]string, len(r.Environment.GPUs))
@@ -114,6 +118,8 @@ func runFamilies(r *analysis.Result) []family {
 	return []family{info, wall, busy, launches}
 }
 
+// stageFamilies: times are seconds of one pass, launches those of all passes. A value
+// that was not measured has no sample.
 func stageFamilies(r *analysis.Result) []family {
 	times := family{name: "deepprof_stage_seconds", unit: "seconds", help: "Mean time of a pass of a stage: in the unprofiled run, or under Nsight Systems."}
 	busy := family{name: "deepprof_stage_busy_ratio", unit: "ratio", help: "Share of the time under Nsight Systems in which the GPU ran work of the stage."}
@@ -153,6 +159,7 @@ func stageFamilies(r *analysis.Result) []family {
 	return []family{times, busy, launches, tokens, mfu, hfu, mbu}
 }
 
+// Regions nest, so sums over them count work more than once.
 func regionFamilies(r *analysis.Result) []family {
 	gpu := family{name: "deepprof_region_gpu_seconds", unit: "seconds", help: "GPU time of the kernels that a region launched, with nested regions."}
 	launches := family{name: "deepprof_region_launches", help: "Kernels that a region launched, with nested regions."}
@@ -164,6 +171,7 @@ func regionFamilies(r *analysis.Result) []family {
 	return []family{gpu, launches}
 }
 
+// Kernels that were only counted have no time of a timeline and are left out.
 func kernelFamilies(r *analysis.Result) []family {
 	gpu := family{name: "deepprof_kernel_gpu_seconds", unit: "seconds", help: "GPU time of all launches of a kernel with the same grid and block."}
 	launches := family{name: "deepprof_kernel_launches", help: "Launches of a kernel with the same grid and block."}

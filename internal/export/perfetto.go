@@ -12,6 +12,8 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
+// All timelines share one sequence of packets; a region drops marks, samples and the
+// conditions of the GPU, which belong to no region.
 func writePerfetto(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 	out := newPerfettoWriter(w)
 	clock, said, err := s.clocks(ctx)
@@ -74,9 +76,10 @@ type perfetto struct {
 	kernels   []kernelWords // by function
 	configs   []string      // by config
 	launched  idSet         // calls that launched work
-	dropped   int64
+	dropped   int64         // events without a place; told in a note
 }
 
+// kernelWords are the name that a slice shows and the whole name.
 type kernelWords struct{ name, full string }
 
 // A laneKey is a stream, a thread or a stack of ranges.
@@ -164,6 +167,7 @@ func (p *perfetto) stream(kind string, at uint32) *lanes {
 	return p.lane(laneKey{kind, at, 0}, p.gpu(q.Device), name)
 }
 
+// gpu is the track of a GPU, made when its first work comes.
 func (p *perfetto) gpu(device int32) uint64 {
 	if id, ok := p.gpus[device]; ok {
 		return id
@@ -179,6 +183,8 @@ func (p *perfetto) gpu(device int32) uint64 {
 }
 
 // emit writes a slice.
+// A slice that would lie before 0 on the axis is dropped and counted: Perfetto has no
+// negative times.
 func (p *perfetto) emit(s *slice) {
 	start, end := s.start+p.shift, max(s.start, s.end)+p.shift
 	track := s.on.place(start, end)
@@ -215,6 +221,7 @@ func (p *perfetto) keep(process, correlation uint32) bool {
 	return p.region == nil || int(process) < len(p.e.Processes) && p.region.calls.has(p.region.key(p.e.Processes[process].Global, correlation))
 }
 
+// Kernels of a graph keep the flow open, because one call launches many of them.
 func (p *perfetto) kernelEvents(ctx context.Context) error {
 	w := window{emit: p.emit}
 	err := p.e.EachKernel(ctx, func(n int, k *timeline.Kernel) error {
@@ -234,6 +241,7 @@ func (p *perfetto) kernelEvents(ctx context.Context) error {
 	return err
 }
 
+// copyKinds are CUPTI's numbers of the kinds that occur.
 var copyKinds = map[uint8]string{1: "host to device", 2: "device to host", 8: "device to device", 10: "peer to peer"}
 
 // memory writes copies, sets and graphs that were traced as a whole.
@@ -264,6 +272,7 @@ func (p *perfetto) memory(context.Context) error {
 	return nil
 }
 
+// It comes after kernels and copies, which tell which calls need an arrow.
 func (p *perfetto) calls(ctx context.Context) error {
 	w := window{emit: p.emit}
 	err := p.e.EachCall(ctx, func(c *timeline.Call) error {
@@ -356,6 +365,7 @@ func (p *perfetto) nvtx(kind string, thread, domain uint32) *lanes {
 }
 
 // samples writes a counter track for each metric that was sampled.
+// Values keep the unit of the metric; each source, a GPU, has a group of its own.
 func (p *perfetto) samples(ctx context.Context, f *nsys.File) error {
 	if p.region != nil {
 		return nil

@@ -29,6 +29,7 @@ type clockPlan struct {
 
 // clocks asks the analysis how the clocks of several timelines agree. A single
 // timeline keeps its own times, by which it joins other exports.
+// Notes say how well the clocks agree, or that they cannot be compared.
 func (s *Source) clocks(ctx context.Context) (plan clockPlan, notes []string, err error) {
 	plan.places = map[string]place{}
 	if len(s.Timelines) < 2 {
@@ -64,6 +65,7 @@ func (s *Source) clocks(ctx context.Context) (plan clockPlan, notes []string, er
 	return plan, notes, nil
 }
 
+// hasTimeBase tells whether the file says when its clock stood at what time of day.
 func hasTimeBase(ctx context.Context, path string, o nsys.OpenOptions) (bool, error) {
 	f, err := nsys.Open(ctx, path, o)
 	if err != nil {
@@ -78,6 +80,7 @@ func hasTimeBase(ctx context.Context, path string, o nsys.OpenOptions) (bool, er
 }
 
 // shiftOf is what is added to the times of a timeline.
+// On an axis of its own a timeline with negative times is moved to begin at 0.
 func (c *clockPlan) shiftOf(file string, s *timeline.Session) int64 {
 	if c.utc {
 		return s.EpochNS - s.ClockNS + c.places[file].offset

@@ -60,6 +60,7 @@ const (
 
 // A perfettoWriter writes packets of one sequence. Names are interned: the first
 // packet that uses one brings it along.
+// The first error is kept in err, and nothing is written after it.
 type perfettoWriter struct {
 	w   io.Writer
 	err error
@@ -87,6 +88,7 @@ func appendBytes(b []byte, field protowire.Number, v []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), v)
 }
 
+// appendText replaces what is not UTF-8, which a string of protobuf must be.
 func appendText(b []byte, field protowire.Number, v string) []byte {
 	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), strings.ToValidUTF8(v, "\uFFFD"))
 }
@@ -113,6 +115,7 @@ func (p *perfettoWriter) begin(kind, track uint64) {
 	p.interned = p.interned[:0]
 }
 
+// name, flow, annotate and value go between begin and emit.
 func (p *perfettoWriter) name(text string) {
 	p.event = appendUint(p.event, eventNameIID, p.intern(p.names, internedNames, text))
 }
@@ -146,6 +149,7 @@ func (p *perfettoWriter) value(v float64) {
 }
 
 // emit writes the event in work.
+// time is in ns on the axis of the export and not negative.
 func (p *perfettoWriter) emit(time int64) {
 	b := appendUint(p.packet[:0], packetTimestamp, uint64(time))
 	if len(p.interned) > 0 {
@@ -179,6 +183,7 @@ func (p *perfettoWriter) track(parent uint64, name string, what func([]byte) []b
 }
 
 // write finishes a packet.
+// The first packet clears the state of the sequence, as readers of interned names need.
 func (p *perfettoWriter) write(packet []byte) {
 	flags := uint64(needsState)
 	if !p.started {
@@ -195,7 +200,7 @@ func (p *perfettoWriter) write(packet []byte) {
 	}
 }
 
-// process and thread append the descriptors of those.
+// processFields, threadFields and counterFields append descriptors; an empty name or unit is left out.
 func processFields(pid int, name string) func([]byte) []byte {
 	return func(b []byte) []byte {
 		p := appendUint(nil, 1, uint64(pid))

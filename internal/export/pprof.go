@@ -32,6 +32,7 @@ type stackKey struct {
 // sums are the values of a sample: GPU time in ns and launches.
 type sums struct{ ns, launches int64 }
 
+// The profile is compressed with gzip, as pprof expects it.
 func writePprof(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 	p := &pprofWriter{sums: map[stackKey]*sums{}}
 	notes, err := s.eachTimeline(ctx, func(name string, f *nsys.File) error { return p.read(ctx, s, name, f) })
@@ -55,11 +56,12 @@ func writePprof(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 
 type pprofWriter struct {
 	sums     map[stackKey]*sums
-	start    time.Time
-	duration int64
+	start    time.Time // of the first timeline that tells; zero if none does
+	duration int64     // ns, of the longest timeline
 }
 
 // read sums the launches of a timeline.
+// Launches outside every range have an empty path and only their kernel as a frame.
 func (p *pprofWriter) read(ctx context.Context, s *Source, name string, f *nsys.File) error {
 	t, err := f.Timeline(ctx, nsys.Kernels|nsys.LaunchCalls|nsys.NVTX|nsys.Graphs|nsys.Machine)
 	if err != nil {
@@ -109,6 +111,7 @@ func capturedPaths(t *timeline.Timeline) func(*timeline.LaunchRow) string {
 type work struct{ bytes, flops float64 }
 
 // countedWork is the work of the kernels that were counted, by their ID.
+// Kernels without those counters are absent, not 0.
 func countedWork(r *analysis.Result) map[string]work {
 	out := map[string]work{}
 	for i := range r.Kernels {
@@ -178,6 +181,7 @@ func (p *pprofWriter) profile(s *Source, counted map[string]work) *profile.Profi
 	return prof
 }
 
+// compareStacks makes equal inputs give equal files.
 func compareStacks(a, b stackKey) int {
 	return cmp.Or(cmp.Compare(a.timeline, b.timeline), cmp.Compare(a.path, b.path), cmp.Compare(a.captured, b.captured), cmp.Compare(a.kernel, b.kernel),
 		slices.Compare(a.grid[:], b.grid[:]), slices.Compare(a.block[:], b.block[:]),
@@ -234,12 +238,13 @@ func (p *pprofWriter) kernelLabels() map[string]string {
 // A stackMaker puts samples into a profile.
 type stackMaker struct {
 	prof      *profile.Profile
-	functions map[string]*profile.Location
-	samples   map[string]*profile.Sample
+	functions map[string]*profile.Location // by kind and full name
+	samples   map[string]*profile.Sample   // by frames, kernel and labels
 	paths     func(string) []string
-	kernels   map[string]string
+	kernels   map[string]string // label by full name
 }
 
+// values are in the order of Profile.SampleType and become the sample's own.
 func (m *stackMaker) add(key stackKey, values []int64) {
 	frames := m.frames(key)
 	labels := map[string][]string{

@@ -8,6 +8,7 @@ import (
 )
 
 // rankLabels name a rank: by its number, or by its process where it has none.
+// Labels with an empty value are left out by whoever prints them.
 func rankLabels(id timeline.Identity) []label {
 	list := []label{{"host", id.Host}}
 	switch {

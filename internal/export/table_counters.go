@@ -98,6 +98,7 @@ func (s *Source) counterMatch() (func(nvtx.State) bool, error) {
 }
 
 // openCounters opens a report or ncu's CSV. done gives what was lost of it.
+// done must be called once, after the results were read; it closes the report.
 func openCounters(path string) (results iter.Seq[*ncurep.Result], done func() ([]string, error), err error) {
 	f, err := format.Recognize(path)
 	if err != nil {
@@ -128,6 +129,7 @@ func openCounters(path string) (results iter.Seq[*ncurep.Result], done func() ([
 	}, nil
 }
 
+// The same row is yielded again and again: nobody keeps it.
 func counterRows(ctx context.Context, results iter.Seq[*ncurep.Result], match func(nvtx.State) bool) iter.Seq[*counterRow] {
 	return func(yield func(*counterRow) bool) {
 		for r := range results {
@@ -149,4 +151,5 @@ func counterRows(ctx context.Context, results iter.Seq[*ncurep.Result], match fu
 	}
 }
 
+// narrow: extents of CUDA fit 31 bits.
 func narrow(x, y, z uint64) [3]int32 { return [3]int32{int32(x), int32(y), int32(z)} }

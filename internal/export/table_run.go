@@ -27,6 +27,7 @@ func runTable[Row any](name, file string, view report.View[Row], read func(*Sour
 }
 
 // A requestRow is a request with the window in which it ended.
+// Times are ns; window and timeline are "" outside every profiled window.
 type requestRow struct {
 	load.Request
 	number   int
@@ -95,6 +96,7 @@ func requestTable() table {
 
 // windowOf names the window in which something ended, and its timeline; "" where
 // there is none.
+// at is ns on the clock of the load; 0 is a request that never ended.
 func (s *Source) windowOf(r *load.Record, at int64) (window, timeline string) {
 	for i := range r.Window {
 		w := &r.Window[i]

@@ -13,6 +13,8 @@ import (
 )
 
 // query asks for the work of the source in a timeline.
+// With a region it reads the ranges of the file once to refuse an expression that
+// matches nothing.
 func (s *Source) query(ctx context.Context, f *nsys.File) (timeline.Query, error) {
 	q := timeline.Query{Shorten: cxx.Short}
 	if s.Region == "" {
@@ -71,6 +73,7 @@ func launchTable() table {
 	})
 }
 
+// Grid and block are always set in rows by launch configuration.
 func kernelTable() table {
 	keys := []key[report.KernelRow]{{"kernel_id", "", func(r *report.KernelRow) any {
 		return analysis.KernelID(r.Name, *r.Grid, *r.Block)
@@ -119,6 +122,7 @@ func regionTable() table {
 	})
 }
 
+// Work of CUDA graphs counts where it was captured, as in show layers.
 func layerTable() table {
 	view := report.LayerView.Renamed(map[string]string{"limiter": ""})
 	return timelineTable("layers", nil, view, func(ctx context.Context, _ *Source, f *nsys.File, q timeline.Query) (iter.Seq[*report.LayerLine], error) {

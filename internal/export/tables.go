@@ -65,12 +65,14 @@ type codec interface {
 	open(w io.Writer, name string, columns []column) (tableWriter, error)
 }
 
+// row does not keep the cells; close finishes the table and leaves the stream open.
 type tableWriter interface {
 	row(cells []any) error
 	close() error
 }
 
 // WriteTable exports one table to a stream.
+// The format must have a codec.
 func (f *Format) WriteTable(ctx context.Context, s *Source, name string, w io.Writer) (notes []string, err error) {
 	all := tables()
 	i := slices.IndexFunc(all, func(t table) bool { return t.name == name })
@@ -97,6 +99,7 @@ func (f *Format) WriteTableFile(ctx context.Context, s *Source, name, path strin
 
 // WriteFolder exports all tables to a folder, which appears only when it is whole.
 // A folder of an earlier export is replaced, any other refused.
+// Notes are sorted and without repeats.
 func (f *Format) WriteFolder(ctx context.Context, s *Source, dir string) (notes []string, err error) {
 	if err := mayReplace(dir); err != nil {
 		return nil, err
@@ -159,6 +162,7 @@ func columnsOf[Row any](file string, keys []key[Row], view report.View[Row]) []c
 }
 
 // emitRows writes the rows of one file.
+// The slice of cells is reused from row to row.
 func emitRows[Row any](emit emitter, run, file string, keys []key[Row], view report.View[Row], rows iter.Seq[*Row]) error {
 	cells := make([]any, 0, 64)
 	for r := range rows {

@@ -20,6 +20,7 @@ func clean(s string) string {
 }
 
 // lost says what of a file the export lacks.
+// It is nil for a sound file, and complete only after the file was read.
 func lost(f *nsys.File) (notes []string) {
 	for _, d := range f.Lost() {
 		notes = append(notes, message.Text(d.What))

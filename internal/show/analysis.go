@@ -13,6 +13,7 @@ import (
 // kernelsOfAnalysis shows the kernels of a folder, or a result.json, that holds an
 // analysis of files and not the files; false where path is something else. It has
 // sums alone, so that a question about regions, devices or processes is not for it.
+// Durations under ncu stand in where there is no timeline, and a note says so.
 func kernelsOfAnalysis(path string, q timeline.Query, more *Request) (report.Printable, bool) {
 	if filepath.Base(path) != folder.ResultFile {
 		path = filepath.Join(path, folder.ResultFile)
@@ -58,6 +59,7 @@ func kernelRow(k *analysis.Kernel) timeline.KernelRow {
 	return row
 }
 
+// total is in ns.
 func total(rows []timeline.KernelRow) (ns int64) {
 	for i := range rows {
 		ns += rows[i].TotalNS
@@ -65,4 +67,5 @@ func total(rows []timeline.KernelRow) (ns int64) {
 	return ns
 }
 
+// narrowed: extents of CUDA fit 31 bits.
 func narrowed(d [3]int64) [3]int32 { return [3]int32{int32(d[0]), int32(d[1]), int32(d[2])} }

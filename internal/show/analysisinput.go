@@ -19,6 +19,7 @@ import (
 )
 
 // An AnalysisInput is what the arguments of analyze name.
+// Either Drawn or In is used. The caller calls Done once, after the last use of In.
 type AnalysisInput struct {
 	In     analysis.Input
 	Drawn  string   // a result.json that is taken as it is
@@ -27,11 +28,12 @@ type AnalysisInput struct {
 	names  []string // of the files, as the result has them
 	// command is what was typed, for messages.
 	command string
-	// Done lets go of what was opened.
+	// Done lets go of what was opened, such as an unpacked run; never nil.
 	Done func()
 }
 
 // Scope takes what the command line says of the part to count.
+// Without either the scope of the run, or the default of the analysis, stays.
 func (a *AnalysisInput) Scope(regions []string, whole bool) error {
 	switch {
 	case len(regions) == 0 && !whole:
@@ -49,6 +51,7 @@ func (a *AnalysisInput) Scope(regions []string, whole bool) error {
 
 // Result analyzes the input; kernels are sorted by the categories. A result.json is
 // read as it is.
+// Mistakes of the caller come back as UsageError, damage as the errors of the readers.
 func (a *AnalysisInput) Result(ctx context.Context, categories func() (*analysis.Categories, error)) (*analysis.Result, error) {
 	if a.Drawn != "" {
 		return folder.Read(a.Drawn)
@@ -102,6 +105,7 @@ func (a *AnalysisInput) MayReplace(dir string) error {
 }
 
 // originOf is a digest of the folder that a file lies in.
+// It tells folders apart without storing a path of the user.
 func originOf(path string) string {
 	dir := filepath.Dir(path)
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -115,6 +119,7 @@ func originOf(path string) string {
 }
 
 // OpenInput sorts the paths by what they hold; version is that of the program. A run stands alone.
+// paths must not be empty. An error means that nothing stays open.
 func OpenInput(ctx context.Context, command, version string, paths []string) (*AnalysisInput, error) {
 	a := &AnalysisInput{command: command, Done: func() {}}
 	a.Folder, a.Origin = format.BaseName(paths[0])+".deepprof", originOf(paths[0])
@@ -188,6 +193,7 @@ func folderName(path string) string {
 	return filepath.Base(path)
 }
 
+// isFile follows links.
 func isFile(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.Mode().IsRegular()

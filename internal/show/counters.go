@@ -33,6 +33,7 @@ type counted struct {
 }
 
 // openCounters opens what a view of counters reads: of a run, all its reports.
+// The caller calls close of the result, also if it reads nothing.
 func openCounters(ctx context.Context, path, view string, opts ncurep.Options, more *Request) (*counted, error) {
 	src, err := locate(ctx, path, Counters)
 	if err != nil {
@@ -128,7 +129,6 @@ func openReports(src *source, opts ncurep.Options, more *Request) (*counted, err
 	return c, nil
 }
 
-// texts words a list for people.
 // remarks are the words of what a reader found wrong with counters.
 func remarks(list []ncurep.Warning) []string {
 	var out []string
@@ -138,6 +138,7 @@ func remarks(list []ncurep.Warning) []string {
 	return out
 }
 
+// texts words a list for people.
 func texts[T fmt.Stringer](list []T) []string {
 	var out []string
 	for _, x := range list {
@@ -147,6 +148,8 @@ func texts[T fmt.Stringer](list []T) []string {
 }
 
 // keeps tells whether a result passes the filters of a query.
+// It also collects what an answer without rows needs to explain itself, so it is called
+// once per result and in no other place.
 func (c *counted) keeps(r *ncurep.Result, q *timeline.Query) bool {
 	var state nvtx.State
 	if q.Region != nil {
@@ -196,6 +199,7 @@ func (c *counted) explainEmpty(rows int, region string) error {
 	return nil
 }
 
+// Launches stand in the order of the reports; Top keeps the first.
 func launchesOfCounters(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	c, err := openCounters(ctx, path, "launches", ncurep.Options{}, more)
 	if err != nil {
@@ -228,6 +232,7 @@ func displayName(r *ncurep.Result) string {
 	return strings.TrimSpace(r.Name() + " " + r.NVTX.State().Paths())
 }
 
+// Fields that the report does not have are nil.
 func countedLaunch(r *ncurep.Result) report.CountedLaunchRow {
 	row := report.CountedLaunchRow{
 		ID: r.ID, Kernel: r.Name(), ShortName: cxx.Short(displayName(r)), Kind: r.Kind.String(),

@@ -47,6 +47,7 @@ run of a model, a packed one or "latest", print what was counted for its shape.`
 	return v
 }
 
+// Flags about the shape are refused for a run, whose shape is known.
 func showFLOPs(ctx context.Context, req *Request) (*Answer, error) {
 	for _, p := range shapeParams {
 		if x, ok := p.Value(req).(*int64); ok && *x < p.least {
@@ -115,6 +116,7 @@ func flopsOfRun(ctx context.Context, path string) (*flops.Report, []string, erro
 	return r, []string{fmt.Sprintf("counted for what the run had: a batch of %d, %d tokens of prompt, %d new, %s", r.Shape.Batch, r.Shape.Tokens, r.Shape.New, r.Shape.DType)}, nil
 }
 
+// countFLOPs takes a config.json or the folder that holds one.
 func countFLOPs(path string, shape flops.Shape) (*flops.Report, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		path = filepath.Join(path, "config.json")

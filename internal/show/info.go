@@ -11,6 +11,7 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
+// A run without a timeline still has the facts of its counters.
 func showInfo(ctx context.Context, path string, _ timeline.Query, more *Request) (report.Printable, error) {
 	switch kind, err := Recognize(path); {
 	case err != nil:
@@ -63,6 +64,7 @@ func reportsOf(dir, path string) []report.Fact {
 	return facts
 }
 
+// It reads the whole report, because damage inside results is found only there.
 func infoOfCounters(path string, more *Request) (report.Printable, error) {
 	r, err := ncurep.Open(path, ncurep.Options{NoMetrics: true})
 	if err != nil {

@@ -37,6 +37,7 @@ const (
 
 // inspect looks at a path before anything opens it: it is a folder or a regular
 // file.
+// An error is a UsageError, also for a pipe or a device, which nobody may open blindly.
 func inspect(path string) (fs.FileInfo, error) {
 	st, err := format.Inspect(path)
 	if err != nil {
@@ -46,6 +47,7 @@ func inspect(path string) (fs.FileInfo, error) {
 }
 
 // Recognize tells what a path holds.
+// A folder is Folder whatever it holds. An empty file is an error, not a Kind.
 func Recognize(path string) (Kind, error) {
 	f, err := format.Recognize(path)
 	if err != nil {
@@ -98,7 +100,7 @@ func named(path string) (string, error) {
 	return path, nil
 }
 
-// NameAll is Named for each of several.
+// NameAll puts in place of each name the path that a person means: see named.
 func NameAll(paths []string) (err error) {
 	for i := range paths {
 		if paths[i], err = named(paths[i]); err != nil {
@@ -119,6 +121,7 @@ type source struct {
 
 // choose leaves the timeline of a rank, by its number, or of a file, by its name;
 // "" takes the one that the details of the result are about.
+// It leaves one file in s.files.
 func (s *source) choose(part string) error {
 	if len(s.files) == 1 && part == "" {
 		return nil
@@ -171,6 +174,7 @@ func locate(ctx context.Context, path string, want Kind) (*source, error) {
 }
 
 // notes are what holds for every view of a run.
+// A run that replayed a recording says so in every view.
 func (s *source) notes() []string {
 	if s.dir == "" {
 		return s.which
@@ -235,6 +239,7 @@ func find(dir, path string, want Kind) ([]string, error) {
 }
 
 // candidates are the files that a folder has of a kind, the preferred ones first.
+// Only the first list that is not empty is taken.
 func candidates(dir string, want Kind) [][]string {
 	switch want {
 	case Timeline:
@@ -249,6 +254,7 @@ func candidates(dir string, want Kind) [][]string {
 
 // ending lists what lies in a folder under names that end so, or so and the
 // ending of a compression.
+// It does not look into folders; order is that of the names.
 func ending(dir, ext string) []string {
 	entries, _ := os.ReadDir(dir)
 	var found []string

@@ -69,6 +69,7 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 	return first(report.Layers(lines, withWarnings(notes, told)), r.Top), nil
 }
 
+// withWarnings appends to notes, which may share its memory.
 func withWarnings(notes []string, warnings []fact.Fact) []string {
 	for _, w := range warnings {
 		notes = append(notes, message.Text(w))
@@ -86,6 +87,7 @@ func first(t report.Printable, top int) report.Printable {
 
 // analyzed is the result of a run; nil for a file by itself, and where captures were
 // never analyzed.
+// A result that cannot be read is an error, and the view goes on without it.
 func analyzed(src *source) (*analysis.Result, error) {
 	if src.dir == "" {
 		return nil, nil
@@ -132,6 +134,7 @@ func usesOf(ctx context.Context, f *nsys.File, res *analysis.Result, q timeline.
 	}, nil
 }
 
+// widened is an extent in the type that results have.
 func widened(d [3]int32) [3]int64 { return [3]int64{int64(d[0]), int64(d[1]), int64(d[2])} }
 
 // showSteps shows the distribution of steps, or each of them.

@@ -49,6 +49,7 @@ func modelWork(src *source, res *analysis.Result, rows []timeline.RegionRow, rep
 	return w.of, nil
 }
 
+// hasWork: runs of older versions noted no shapes.
 func hasWork(told workload.Annotated) bool {
 	for _, p := range told.Processes {
 		if len(p.Work) > 0 {
@@ -98,6 +99,8 @@ func (w *layerWork) of(row *timeline.LayerRow) modelUse {
 }
 
 // ofPath is the work of all instances of a region, or why it is not known.
+// FLOPs are those of the model, multiply and add counted as two; why is "" where they
+// are known.
 func (w *layerWork) ofPath(path string) (flops float64, dtype, why string) {
 	var calls int64
 	var captured []float64

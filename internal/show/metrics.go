@@ -95,6 +95,7 @@ func (r *Request) metricFilter() (func(string) bool, error) {
 	}, nil
 }
 
+// Rows stream while the table is printed: the reports stay open until Answer.Close.
 func (r *Request) metricTable(ctx context.Context, path string, q timeline.Query, opts ncurep.Options) (*Answer, error) {
 	c, err := openCounters(ctx, path, "metrics", opts, r)
 	if err != nil {
@@ -250,6 +251,7 @@ func (n *kernelNames) add(name string) {
 	n.all[short] = true
 }
 
+// text is a note for people.
 func (n *kernelNames) text() string {
 	if len(n.list) == 0 {
 		return "the report has no kernels"

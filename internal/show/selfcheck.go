@@ -97,7 +97,7 @@ func selfcheck(ctx context.Context, path string, kind Kind, nsysPath, ncuPath st
 }
 
 // checkReports compares the counters of a run. A report that cannot be compared
-// is skipped; it is an error where that are all.
+// is skipped; it returns an error if none could be compared.
 func checkReports(ctx context.Context, src *source, ncuPath string) (vendors []tool.Tool, checks []report.Check, err error) {
 	for _, file := range src.files {
 		vendor, check, cerr := checkCounters(ctx, file, ncuPath)
@@ -118,6 +118,7 @@ func checkReports(ctx context.Context, src *source, ncuPath string) (vendors []t
 	return vendors, checks, err
 }
 
+// The tool comes back also with an error, for the message.
 func checkTimeline(ctx context.Context, f *nsys.File, nsysPath string) (tool.Tool, []report.Check, error) {
 	vendor, err := tool.Find(ctx, tool.Spec{Name: tool.Nsys, Path: nsysPath})
 	if err != nil {
@@ -134,6 +135,7 @@ func checkTimeline(ctx context.Context, f *nsys.File, nsysPath string) (tool.Too
 	return vendor, checks, nil
 }
 
+// An error of our own reader is an unreadError; others are of the tool.
 func checkCounters(ctx context.Context, path, ncuPath string) (tool.Tool, report.Check, error) {
 	check := report.Check{What: "raw page"}
 	r, err := ncurep.Open(path, ncurep.Options{})

@@ -41,43 +41,45 @@ type View struct {
 }
 
 // A Request is what is asked of a view. NewRequest has the defaults.
+// It serves one answer: NewRequest makes another. Not safe for concurrent use.
 type Request struct {
 	Paths []string // files, runs, or names of runs in the store
 	// Resolve gives the path that a name of a file or a run stands for; nil takes
-	// Named.
+	// the path as a person means it: a file, a run of ./runs, or "latest".
 	Resolve func(name string) (string, error)
 	Listing // for views of the store
 	Compared
 
-	Top             int // rows to keep; 0 keeps all
-	Region          string
-	Kernel          string
-	Devices         []int
-	Processes       []int
-	By              string
+	Top             int    // rows to keep; 0 keeps all
+	Region          string // NVTX expressions in ncu's syntax, with ; between; "" is everything
+	Kernel          string // regular expression over names; "" is all
+	Devices         []int  // CUDA ordinals; empty is all
+	Processes       []int  // pids; empty is all
+	By              string // what rows are split by, with commas between; each view has its own words
 	Part            string // of several timelines: a rank or the name of a file
-	MinGap          string
-	Streams         bool
-	Captured        bool
-	Distribution    bool // of steps, where their rows would be given
-	All             bool // each layer or step, not their sums
-	Whole           bool
-	Metric          string
-	Instances       bool
-	Dump, Raw       bool
-	Units           string
+	MinGap          string // a duration of Go such as 1us
+	Streams         bool   // gaps of streams too, not of whole GPUs alone
+	Captured        bool   // work of CUDA graphs counts where it was captured
+	Distribution    bool   // of steps, where their rows would be given
+	All             bool   // each layer or step, not their sums
+	Whole           bool   // the whole timeline, not the scope of the run
+	Metric          string // regular expression over names of metrics; "" is all
+	Instances       bool   // with the values that a metric is made of
+	Dump, Raw       bool   // a page in place of rows; at most one
+	Units           string // of Raw: auto or base
 	Shape           flops.Shape
-	Partial         bool            // what is left of a damaged file is enough
-	Given           map[string]bool // names of the parameters that were given
-	Data            bool            // JSON, CSV or Markdown is asked for
-	Grouped         bool            // for people: regions that differ by a number alone are one row
-	Analyze         Analyzer        // for views of a result
-	metricsSeen     map[string]bool // names that --metric was held against
-	anyMetricPassed bool
+	Partial         bool              // what is left of a damaged file is enough
+	Given           map[string]bool   // names of the parameters that were given
+	Data            bool              // JSON, CSV or Markdown is asked for
+	Grouped         bool              // for people: regions that differ by a number alone are one row
+	Analyze         Analyzer          // for views of a result
+	metricsSeen     map[string]bool   // names that --metric was held against
+	anyMetricPassed bool              // a name matched --metric
 	losses          []func() []string // what the answer lacks of a damaged file, asked once it was written
 }
 
 // A PartialError says that an answer lacks what a damaged file lost.
+// It comes from Answer.After, when the rest has been written. Lost is never empty.
 type PartialError struct {
 	Path string
 	Lost []string
@@ -120,6 +122,7 @@ func NewRequest() *Request {
 }
 
 // An Answer is a table, with what is around it.
+// The caller writes it, asks After and then calls Close, in this order.
 type Answer struct {
 	report.Printable
 	// Head stands above a table for people.
@@ -164,6 +167,8 @@ func usage(err error) error { return &UsageError{err} }
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
 // Answer answers the view.
+// It replaces names in r.Paths by paths. An error leaves nothing open; mistakes of the
+// caller are UsageErrors.
 func (v *View) Answer(ctx context.Context, r *Request) (*Answer, error) {
 	if r.Top < 0 {
 		return nil, usagef("--top %d: a number of rows is not negative", r.Top)

@@ -28,6 +28,7 @@ type SideLoader struct {
 // Side reads one side: each argument is a baseline by name or file, a run, a
 // pack, or files of nsys and ncu joined by commas. Every run and every repeat of a
 // run is one sample.
+// Runs keep the order of the arguments, repeats follow their run.
 func (l *SideLoader) Side(ctx context.Context, args []string) ([]compare.Run, error) {
 	var side []compare.Run
 	for _, arg := range args {
@@ -40,6 +41,7 @@ func (l *SideLoader) Side(ctx context.Context, args []string) ([]compare.Run, er
 	return side, nil
 }
 
+// A file or folder goes before a baseline of the same name.
 func (l *SideLoader) one(ctx context.Context, arg string) ([]compare.Run, error) {
 	if _, err := os.Stat(arg); errors.Is(err, os.ErrNotExist) {
 		b, err := compare.NamedBaseline(l.Store, arg)
@@ -78,6 +80,7 @@ func (l *SideLoader) missing(ctx context.Context, arg string) ([]compare.Run, er
 	return []compare.Run{{Name: arg, Result: result}}, nil
 }
 
+// A folder that is no run is analyzed as a folder of captures.
 func (l *SideLoader) path(ctx context.Context, path string) ([]compare.Run, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		if _, err := runs.ReadManifest(path); err == nil {
@@ -154,6 +157,7 @@ func readConfig(path string) map[string]string {
 	return out
 }
 
+// Lists are one value, printed by Go: they are compared as a whole.
 func flatten(prefix string, value any, out map[string]string) {
 	tree, ok := value.(map[string]any)
 	if !ok {

@@ -61,6 +61,7 @@ func headers(t *nsys.StatsTable) []string {
 	return out
 }
 
+// A cell without a number counts as 0 in its row, with a warning that names the line.
 func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Printable, error) {
 	var rows timeline.Rows[timeline.KernelRow]
 	facts := slices.Clone(t.Warnings)

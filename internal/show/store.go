@@ -16,21 +16,21 @@ import (
 
 // A Listing is what is asked of a store.
 type Listing struct {
-	Store        string // folder that holds the runs
-	Status       []string
-	Model        string // part of the label
-	GPU          string // part of its name
-	Tag          string
-	Since, Until string // a date or a moment
-	Sort         string // a key of runs.Orders, with "-" for the largest first
+	Store        string   // folder that holds the runs
+	Status       []string // of runs.Statuses, also several in one with commas; empty is all
+	Model        string   // part of the label
+	GPU          string   // part of its name
+	Tag          string   // "" is any, as in the fields above
+	Since, Until string   // a date or a moment
+	Sort         string   // a key of runs.Orders, with "-" for the largest first
 }
 
 // Compared is what is asked of a comparison.
 type Compared struct {
 	Base, New  []string // runs of the two sides
 	Of         string   // kind of rows to keep; "" keeps all
-	MinEffect  string
-	AcrossGPUs bool
+	MinEffect  string   // such as 2%: smaller changes do not count
+	AcrossGPUs bool     // sides on different GPUs are no error
 }
 
 // StoreViews are the questions to a store: its runs, its baselines, and a
@@ -81,6 +81,7 @@ func RunsView() View {
 	}
 }
 
+// Runs that cannot be read are warnings, not errors.
 func listRuns(_ context.Context, r *Request) (*Answer, error) {
 	f := runs.Filter{Label: r.Model, GPU: r.GPU, Tag: r.Tag, Order: r.Sort}
 	for _, st := range strings.FieldsFunc(strings.Join(r.Status, ","), func(c rune) bool { return c == ',' }) {
@@ -107,6 +108,7 @@ func listRuns(_ context.Context, r *Request) (*Answer, error) {
 }
 
 // moment reads a date or a moment; zero where none is given.
+// A date is its first moment in UTC.
 func moment(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -49,6 +49,7 @@ func openTimeline(ctx context.Context, path, view string, more *Request) (*nsys.
 }
 
 // An answer of a file may be in memory or made while it is read.
+// Count is the number of rows, known before the first of a stream was made.
 type answer interface {
 	Count() int
 	Notes() []fact.Fact
@@ -107,6 +108,7 @@ func explainEmpty(ctx context.Context, f *nsys.File, more *Request, warnings []f
 	return nil
 }
 
+// The path decides: a run or an analysis has limiters, a file by itself has not.
 func showKernels(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	q.Detect = true
 	switch kind, err := Recognize(path); {
@@ -243,6 +245,7 @@ func showLaunches(ctx context.Context, path string, q timeline.Query, more *Requ
 	return viewTimeline(ctx, path, "launches", q, more, (*nsys.File).StreamLaunches, report.Launches)
 }
 
+// Without All gaps are summed by cause and region.
 func showGaps(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	d, err := time.ParseDuration(more.MinGap)
 	if err != nil || d < 0 {

@@ -36,11 +36,13 @@ func launchParams(more ...Param) []Param {
 	return append([]Param{topParam, regionParam, kernelParam, deviceParam, processParam, partParam, partialParam}, more...)
 }
 
+// of lists the words that --by takes, for the help.
 func byParam(of string) Param {
 	return Param{"by", "split rows by `LIST` of " + of, func(r *Request) any { return &r.By }}
 }
 
 // Views is the table of views, in the order of the help.
+// Names are unique; commands, the REST API and the MCP tools are made from this table.
 func Views() []View {
 	return []View{
 		{
