@@ -22,6 +22,7 @@ import (
 	"github.com/deepprof/deepprof/internal/show"
 )
 
+// analyzeCommand: files are read, analyzed and reported; nothing is captured.
 func analyzeCommand() command {
 	return command{
 		use: "analyze PATH...", short: "Say where the time goes and what limits each kernel, from files alone",
@@ -159,6 +160,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 
 // incomplete fails where an input was lost, wholly or in part, and nobody said
 // that the rest is enough, and where timelines are of different programs.
+// The reports have been written by then. The first loss is named; the reports list all.
 func incomplete(r *analysis.Result, partial bool) error {
 	if lost := r.Incomplete(); len(lost) > 0 && !partial {
 		return &failure{exitNothing, fmt.Errorf("analyze: %s; take the rest with --partial", message.Text(lost[0].Fact))}
@@ -170,6 +172,7 @@ func incomplete(r *analysis.Result, partial bool) error {
 }
 
 // analyzeFiles makes the result of what a view is asked to show.
+// It is the Analyzer that views, comparisons and the server share.
 func analyzeFiles(ctx context.Context, command string, paths []string) (*analysis.Result, error) {
 	in, err := show.OpenInput(ctx, command, readVersion().String(), paths)
 	if err != nil {
@@ -181,6 +184,7 @@ func analyzeFiles(ctx context.Context, command string, paths []string) (*analysi
 
 // categories loads the rules that sort kernels from every folder of the
 // configuration.
+// Rules of the folders come before the shipped ones, in the order of the search path.
 func (c *configFlags) categories() (*analysis.Categories, error) {
 	var overlays []fs.FS
 	for _, source := range c.sources() {
@@ -200,6 +204,7 @@ func takesEscapes() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM
 
 // summarize prints one screen, of which some rows are used already, partly by
 // warnings, and the path of the report.
+// A stream that is no terminal gets the whole summary without escapes.
 func summarize(s streams, r *analysis.Result, path string, used int, shown []fact.Fact) error {
 	width, height := terminalSize(s.out)
 	o := report.SummaryOptions{Report: path, Shown: shown, Log: height == 0}

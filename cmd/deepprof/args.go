@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// noArgs and the others are checked before a command runs; their errors end with exit
+// code 2.
 func noArgs(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("unexpected argument %q", args[0])

@@ -25,17 +25,18 @@ type command struct {
 	short   string
 	long    string
 	example string
-	args    cobra.PositionalArgs
+	args    cobra.PositionalArgs // nil takes any
 	// setup registers the flags and returns what runs. It is nil for a command
 	// that only has commands below it.
 	setup    func(*pflag.FlagSet, streams) func(context.Context, []string) error
-	complete func(args []string, word string) ([]string, cobra.ShellCompDirective)
+	complete func(args []string, word string) ([]string, cobra.ShellCompDirective) // of arguments; nil has none
 	sub      []command
 	hidden   bool // not in --help
 	raw      bool // every argument, also one that looks like a flag, is the command's own
 }
 
 // run is the whole program: args are those after the program's name.
+// It prints no error: exitCode does. Tests call it with whole command lines.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	format.SweepTemp() // of commands that were killed
 	capture.SweepTemp()
@@ -78,6 +79,7 @@ the vendor's tools, and a run is configured by Hydra's rules.`,
 }
 
 // build makes the cobra command of a row and of all rows below it.
+// Every error of arguments or flags becomes a failure with exitUsage here.
 func build(c *command, s streams) *cobra.Command {
 	cc := &cobra.Command{
 		Use: c.use, Short: c.short, Long: c.long, Example: c.example,
@@ -186,6 +188,7 @@ func noSuchCommand(cc *cobra.Command, args []string) error {
 }
 
 // flagError names the nearest flag for one that does not exist.
+// ErrHelp passes: cobra prints the help for it.
 func flagError(cc *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err

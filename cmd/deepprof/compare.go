@@ -76,6 +76,8 @@ type comparing struct {
 	options               compare.Options
 }
 
+// The flags of the sides and of what is compared are those of the view, which the
+// server and the agents have too.
 func (c *comparing) register() {
 	f := c.flags
 	for _, p := range show.CompareView().Params {
@@ -152,6 +154,7 @@ func cannotCompare(err error) error {
 	return usage(err)
 }
 
+// gateExit: the verdicts of the rules are on the screen already.
 func gateExit(g *compare.Gate) error {
 	switch {
 	case g == nil || g.Outcome == compare.Pass:
@@ -194,6 +197,7 @@ func (c *comparing) check(args []string) ([]compare.Rule, error) {
 	return c.rules()
 }
 
+// count is how many are true.
 func count(flags ...bool) (n int) {
 	for _, f := range flags {
 		if f {
@@ -270,6 +274,7 @@ func (c *comparing) write(made *compare.Comparison, base, fresh []compare.Run) e
 	return nil
 }
 
+// Annotations of GitHub go to the error stream, so that data stays data.
 func (c *comparing) print(made *compare.Comparison) error {
 	if c.github {
 		if err := report.GateGitHub(c.streams.err, made); err != nil {
@@ -348,6 +353,7 @@ func baselineCommand() command {
 	}
 }
 
+// The same process given twice counts once, with a note.
 func setBaseline(ctx context.Context, s streams, store string, args []string) error {
 	if len(args) < 2 {
 		return usagef("baseline set %s: RUN is missing", args[0])

@@ -30,6 +30,7 @@ func shellNames() []string {
 	return names
 }
 
+// completionCommand prints a script; it installs nothing.
 func completionCommand() command {
 	example := make([]string, len(shells))
 	for i, s := range shells {

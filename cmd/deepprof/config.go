@@ -26,7 +26,7 @@ const shippedTree = "deepprof:conf"
 // configFlags choose the configuration that is composed; the flags mean what
 // they mean in Hydra.
 type configFlags struct {
-	path, dir, name string
+	path, dir, name string // --config-path, --config-dir, --config-name; "" is not given, and no primary config for name
 }
 
 func (c *configFlags) register(f *pflag.FlagSet) {
@@ -57,6 +57,8 @@ func (c *configFlags) sources() []config.Source {
 	return append(extra, config.Source{Provider: "main", Path: shippedTree, FS: conf.FS})
 }
 
+// Nothing is resolved or checked against the plan yet. What is wrong with the
+// configuration ends with exitUsage.
 func (c *configFlags) compose(overrides []string) (*config.Config, error) {
 	cwd, err := os.Getwd()
 	if err != nil {
@@ -257,6 +259,7 @@ func printDoubts(s streams, doubts plan.Problems) int {
 }
 
 // plan composes, resolves and decodes; every problem is in the error.
+// The config comes back also with an error of the plan, for its warnings.
 func (c *configFlags) plan(overrides []string) (*plan.Plan, *config.Config, error) {
 	composed, err := c.compose(overrides)
 	if err != nil {

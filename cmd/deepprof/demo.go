@@ -68,6 +68,8 @@ unless --html names a page.`,
 }
 
 // openRecording opens a packed run, the bundled one where path is "".
+// The caller calls the function that comes back; the copy of a bundled recording is
+// removed as soon as it is unpacked.
 func openRecording(ctx context.Context, path string, bundled []byte) (*runs.Run, func(), error) {
 	if path == "" {
 		f, err := os.CreateTemp("", format.TempName("demo")+"*"+runs.PackExt)

@@ -47,6 +47,8 @@ func answerNo() error { return &failure{code: exitNo} }
 
 // exitCode prints the error of a command, if there is one to print, and gives
 // the code to leave with.
+// Errors without a code of their own: a missing file or right is the caller's, anything
+// else counts as nothing readable. A closed pipe is no error.
 func exitCode(err error, stderr io.Writer) int {
 	var f *failure
 	var wrong *show.UsageError

@@ -79,6 +79,7 @@ func formatCommand(f export.Format) command {
 	}
 }
 
+// Notes come back also with an error.
 func writeExport(ctx context.Context, f *export.Format, src *export.Source, output, table string, s streams) ([]string, error) {
 	switch {
 	case !f.Folder && output == "-":
@@ -96,6 +97,7 @@ func writeExport(ctx context.Context, f *export.Format, src *export.Source, outp
 }
 
 // exportSource opens what the arguments name.
+// The analysis is made at most once, when a format asks for it. The caller calls done.
 func exportSource(ctx context.Context, name string, args []string, region string) (*export.Source, func(), error) {
 	in, err := show.OpenInput(ctx, "export "+name, readVersion().String(), args)
 	if err != nil {

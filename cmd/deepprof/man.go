@@ -92,6 +92,7 @@ func manPage(c *cobra.Command) string {
 	return b.String()
 }
 
+// manFlag leaves out hidden flags.
 func manFlag(b *strings.Builder, f *pflag.Flag) {
 	if f.Hidden {
 		return

@@ -84,6 +84,8 @@ func (c *comparing) timelines(ctx context.Context) []string {
 }
 
 // once makes one run and reads it.
+// A run that did not end well stops the comparison: a side with failed runs would be
+// compared with fewer samples than asked for.
 func (c *comparing) once(ctx context.Context, l *show.SideLoader, w *watcher, overrides []string) ([]compare.Run, error) {
 	p, composed, err := c.config.plan(overrides)
 	if err != nil {

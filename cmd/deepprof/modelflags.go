@@ -12,8 +12,8 @@ import (
 
 // modelFlags are what analyze needs to count the work of a config.json.
 type modelFlags struct {
-	shape   flops.Shape
-	regions analysis.ModelRegions
+	shape   flops.Shape           // tokens and sequences; 0 is not given
+	regions analysis.ModelRegions // "" is the region of that name
 }
 
 // modelFlagNames are those that mean nothing without a config.json.

@@ -130,6 +130,7 @@ func printSbatch(s streams, command []string) error {
 
 // withCommand turns what stands after "--" into the overrides that make it the
 // workload.
+// The command comes first, so that overrides of the user win over it.
 func withCommand(f *pflag.FlagSet, args []string) []string {
 	at := f.ArgsLenAtDash()
 	if at < 0 || at == len(args) {
@@ -139,6 +140,8 @@ func withCommand(f *pflag.FlagSet, args []string) []string {
 }
 
 // ended prints what came of a run and chooses the exit code.
+// summary is nil where no run was made. Steps, the summary of the result and the last
+// line share one screen.
 func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 	w.clear()
 	var blocked *pipeline.BlockedError

@@ -56,6 +56,7 @@ func hasStore(f *pflag.FlagSet, dir string) error {
 	return nil
 }
 
+// printJSON prints v indented, with a line feed at the end.
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -89,6 +90,7 @@ func runsListCommand() command {
 }
 
 // withRun opens the run that a person means.
+// The run is closed when do returns; a packed one is unpacked for that long.
 func withRun(ctx context.Context, store, ref string, do func(*runs.Run) error) error {
 	path, err := runs.Resolve(store, ref)
 	if err != nil {
@@ -324,6 +326,7 @@ func runsPackCommand() command {
 
 // packOld packs the old runs of a store. With remove nothing but what --redact
 // takes out may be lost, so that .nsys-rep files are packed.
+// age counts from the creation of a run, not from its end.
 func packOld(ctx context.Context, s streams, store, older, into string, remove, asJSON bool, o runs.PackOptions) error {
 	age, err := parseAge(older)
 	if err != nil {
@@ -378,6 +381,7 @@ func runsStatsCommand() command {
 }
 
 // parseAge reads a duration that may also count days.
+// "" is 0, which means any age; a result is never negative.
 func parseAge(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -397,6 +401,7 @@ func parseAge(text string) (time.Duration, error) {
 
 // parseSize reads a number of bytes with an SI unit. Without one it is refused:
 // who forgets it means anything but bytes.
+// "" is 0, which means any size.
 func parseSize(text string) (int64, error) {
 	if text == "" {
 		return 0, nil

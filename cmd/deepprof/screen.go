@@ -26,6 +26,7 @@ func onScreen(f *os.File) io.Writer {
 }
 
 // fileOf is the file behind a stream, where there is one.
+// It is false for buffers of tests and for pipes made in the program.
 func fileOf(w io.Writer) (*os.File, bool) {
 	if s, ok := w.(*screen); ok {
 		return s.file, true
@@ -34,6 +35,7 @@ func fileOf(w io.Writer) (*os.File, bool) {
 	return f, ok
 }
 
+// The count is that of p, not of what the terminal got, as io.Writer demands.
 func (s *screen) Write(p []byte) (int, error) {
 	if _, err := io.WriteString(s.file, harmless(string(p))); err != nil {
 		return 0, err

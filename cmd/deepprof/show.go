@@ -31,6 +31,7 @@ func (o *output) register(fs *pflag.FlagSet) {
 	o.registerPager(fs)
 }
 
+// registerPager also lets the command page; without it output is never paged.
 func (o *output) registerPager(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.noPager, "no-pager", false, "print without a pager, also what is longer than the screen")
 	o.pages = true
@@ -78,6 +79,7 @@ func (o *output) print(s streams, t report.Printable) error {
 	return nil
 }
 
+// printLines writes to the error stream, wrapped to its terminal.
 func printLines(s streams, lead string, lines []string) {
 	for _, line := range lines {
 		fmt.Fprintln(s.err, report.Wrap(lead+line, terminalWidth(s.err), "  "))
@@ -117,7 +119,7 @@ func terminalWidth(w io.Writer) int {
 	return width
 }
 
-// screenRows are those of a terminal that does not tell how many it has.
+// screenRows is used when the height of the terminal is unknown.
 const screenRows = 24
 
 // terminalSize is 0, 0 where the output is no terminal; one that does not know
@@ -211,6 +213,7 @@ func registerParam(fs *pflag.FlagSet, p show.Param, r *show.Request) {
 }
 
 // answer prints an answer and what there is to say after it.
+// The error of After, such as a damaged input, comes after everything was printed.
 func (o *output) answer(s streams, a *show.Answer) error {
 	var err error
 	lead := "note: "

@@ -133,6 +133,7 @@ func (p *stepPrinter) warnings(list []capture.Warning) {
 // line prints a text beside the name of a stage.
 func (p *stepPrinter) line(name, text string) { io.WriteString(p.w, p.text(name, text)) }
 
+// text ends with a line feed. Outside a terminal (columns 0) nothing is cut.
 func (p *stepPrinter) text(name, text string) string {
 	head := fmt.Sprintf("%-*s ", p.names, name)
 	switch indent := strings.Repeat(" ", len(head)); {

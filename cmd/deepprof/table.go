@@ -1,6 +1,7 @@
 package main
 
 // commands is the command table, in the order of --help.
+// A new command is a function that returns a row, and a line here.
 func commands() []command {
 	return []command{
 		runCommand(),

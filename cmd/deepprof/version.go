@@ -19,6 +19,7 @@ type version struct {
 	Platform string `json:"platform"`
 }
 
+// readVersion takes what the Go toolchain stored in the binary; "unknown" without it.
 func readVersion() version {
 	v := version{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()

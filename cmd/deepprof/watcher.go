@@ -19,9 +19,9 @@ import (
 type watcher struct {
 	w          io.Writer
 	terminal   io.Writer // behind w, for sequences of our own
-	live       bool      // a line that is rewritten makes sense
-	width      int
-	shown      bool
+	live       bool      // w is a terminal on which a line can be rewritten
+	width      int       // columns; 0 where not live
+	shown      bool      // a progress line stands on the screen
 	signals    chan os.Signal
 	interrupts chan os.Signal
 	stop       func()
@@ -100,6 +100,7 @@ func newWatcher(ctx context.Context, w io.Writer) (*watcher, context.Context) {
 	return x, ctx
 }
 
+// progress rewrites one line, cut to the width; without a terminal it prints nothing.
 func (x *watcher) progress(line string) {
 	if !x.live {
 		return
@@ -114,6 +115,7 @@ func (x *watcher) progress(line string) {
 	x.shown = true
 }
 
+// clear removes the progress line before anything else is printed.
 func (x *watcher) clear() {
 	if x.shown {
 		io.WriteString(x.terminal, "\r\033[K")
@@ -121,6 +123,7 @@ func (x *watcher) clear() {
 	}
 }
 
+// say prints a line that stays.
 func (x *watcher) say(line string) {
 	x.clear()
 	if x.live {

@@ -19,6 +19,7 @@ func (v *Values) LearnArgs(args []string) {
 
 // Args gives a command line without its secrets, short ones too. An argument may
 // be a whole line for a shell.
+// args is not changed; the result has the same number of arguments.
 func (v *Values) Args(args []string) []string {
 	out := slices.Clone(args)
 	for _, s := range slices.Backward(argSecrets(args)) { // later ones first: offsets hold
@@ -31,6 +32,7 @@ func (v *Values) Args(args []string) []string {
 }
 
 // argSecret is a part of an argument that is secret.
+// from and to are byte offsets in the argument with the index arg.
 type argSecret struct {
 	arg, from, to int
 	login         bool // user:password
@@ -44,6 +46,7 @@ type word struct {
 
 var shellWord = regexp.MustCompile(`[^\s"';|&()]+|"[^"]*"|'[^']*'`)
 
+// Whole arguments come before the words in them; from is a byte offset.
 func words(args []string) []word {
 	var out []word
 	for i, arg := range args {
@@ -63,7 +66,7 @@ func words(args []string) []word {
 	return out
 }
 
-// valueFlags are options of one letter whose value is a secret by habit.
+// Options whose value is a secret by habit, and what such a value never is.
 var (
 	passwordFlags = []string{"-p", "-pw", "-pass"}
 	loginFlags    = []string{"-u", "--user", "--userpwd", "--proxy-user"}
@@ -107,6 +110,7 @@ func argSecrets(args []string) []argSecret {
 }
 
 // value is the word that an option at i takes: the next of the same level.
+// false where the next word is an option itself.
 func value(all []word, i int) (word, bool) {
 	if i+1 >= len(all) {
 		return word{}, false
@@ -149,6 +153,7 @@ func secretFlag(name, value string) bool {
 
 // wordSecrets are the secrets within one word: NAME=value, --name=value, headers,
 // credentials of URLs, JSON, and what has the form of a secret.
+// Parts may overlap; argSecrets joins them.
 func wordSecrets(w word) []argSecret {
 	var out []argSecret
 	add := func(from, to int) {

@@ -21,8 +21,12 @@ import (
 // place.
 const maxRewrite = 64 << 20
 
+// maxUnpacked bounds what a compressed file may unpack to.
+const maxUnpacked = 16 * maxRewrite
+
 // Cannot tells a file that deepprof cannot clean: the raw files of Nsight Systems
 // are compressed in parts that nobody has described.
+// The ending decides, because such a file is left out or named before anybody opens it.
 func Cannot(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".nsys-rep" || ext == ".qdrep" || ext == ".qdstrm"
@@ -31,6 +35,8 @@ func Cannot(name string) bool {
 // CleanFile removes the known values from a file in place, in every encoding, and
 // from logs also what has the form of a secret. It returns whether it changed
 // anything; files that Cannot names stay as they are.
+// Links, folders and empty files are left alone. A file is replaced by a rename, or
+// edited in place where its length must not change.
 func (v *Values) CleanFile(path string) (bool, error) {
 	if v == nil || Cannot(path) {
 		return false, nil
@@ -46,6 +52,7 @@ func (v *Values) CleanFile(path string) (bool, error) {
 	return changed, nil
 }
 
+// A file with holes, or with a path that is not UTF-8, is only overwritten.
 func (v *Values) cleanKind(path string, info os.FileInfo) (bool, error) {
 	f, err := format.Recognize(path)
 	switch {
@@ -70,6 +77,7 @@ func (v *Values) cleanKind(path string, info os.FileInfo) (bool, error) {
 }
 
 // Content is CleanFile for what a file is to hold.
+// The result may be data itself where nothing was found; data is never changed.
 func (v *Values) Content(name string, data []byte) ([]byte, error) {
 	if v == nil {
 		return data, nil
@@ -122,6 +130,7 @@ func (v *Values) yaml(data []byte) []byte {
 	return b.Bytes()
 }
 
+// A changed scalar becomes a quoted string and loses its comment.
 func (v *Values) cleanNode(n *yaml.Node) (changed bool) {
 	set := func(n *yaml.Node, clean string) {
 		if clean != n.Value {
@@ -152,13 +161,18 @@ func (v *Values) cleanNode(n *yaml.Node) (changed bool) {
 // Clean removes the known values and what has the form of a secret.
 func (v *Values) Clean(s string) string { return secrets(v.Text(s)) }
 
+// A file that is no gzip is returned as it is; one that unpacks to more than
+// maxUnpacked is an error, because it cannot be searched to its end.
 func (v *Values) cleanGzip(name string, data []byte) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return data, nil // it is no such file; its bytes are searched elsewhere
 	}
-	plain, err := io.ReadAll(io.LimitReader(z, 16*maxRewrite))
-	if err != nil || !v.in(plain) {
+	plain, err := io.ReadAll(io.LimitReader(z, maxUnpacked+1))
+	switch {
+	case len(plain) > maxUnpacked:
+		return nil, fmt.Errorf("it unpacks to more than %d bytes, which are not searched for secrets; unpack it", maxUnpacked)
+	case err != nil || !v.in(plain):
 		return data, nil
 	}
 	clean, err := v.Content(strings.TrimSuffix(name, ".gz"), plain)
@@ -235,6 +249,7 @@ func (v *Values) overwrite(path string) (bool, error) {
 }
 
 // InFile tells whether a known value is in a file.
+// It does not move the offset of r. A nil v knows no values and finds none.
 func (v *Values) InFile(r io.ReaderAt) (bool, error) {
 	if v == nil || len(v.known) == 0 {
 		return false, nil
@@ -255,6 +270,7 @@ func (v *Values) InFile(r io.ReaderAt) (bool, error) {
 	}
 }
 
+// Windows overlap by the longest pattern, so one on the border is found whole.
 func (f *finder) overwriteFile(file *os.File) (int, error) {
 	const window = 4 << 20
 	overlap := f.longest + 1
@@ -277,6 +293,7 @@ func (f *finder) overwriteFile(file *os.File) (int, error) {
 	}
 }
 
+// replaceFile leaves the old file if anything fails.
 func replaceFile(path string, data []byte, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-clean-*")
 	if err != nil {

@@ -10,6 +10,7 @@ func utf16Units(s string) []uint16 { return utf16.Encode([]rune(s)) }
 
 // finder searches for many patterns in one pass: timelines have gigabytes. A
 // table of hashed first bytes rejects nearly every position.
+// It is built once and then only read, so several goroutines may search with it.
 type finder struct {
 	table   [1 << 16]bool
 	byHead  map[uint32][]pattern // by the first four bytes, the longest first
@@ -38,6 +39,7 @@ func (f *finder) add(text []byte, whole bool) {
 }
 
 // next finds the first pattern at or behind an offset.
+// size is that of the longest pattern there; a shorter one inside it is not reported.
 func (f *finder) next(data []byte, from int) (at, size int, ok bool) {
 	for i := from; i+4 <= len(data); i++ {
 		head := binary.LittleEndian.Uint32(data[i:])

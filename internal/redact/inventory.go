@@ -10,6 +10,8 @@ import (
 
 // Inventory lists the environment variables that a raw report of Nsight Systems
 // holds, and those of them that look like secrets. Both are sorted.
+// The file is searched byte by byte, because its format is not described: the list may
+// miss variables in compressed parts and hold text that only looks like one.
 func Inventory(path string) (names, secret []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

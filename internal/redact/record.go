@@ -24,6 +24,7 @@ func SecretNames(env []string) []string {
 // Overrides takes the values of the secret variables below a key out of
 // overrides, and every other place where such a value stands: an override may
 // set them in a mapping further up. Env are the variables by name.
+// args is not changed. key is a dotted key such as the one that holds the environment.
 func Overrides(args []string, key string, env map[string]string, secret []string) []string {
 	out := slices.Clone(args)
 	for i, arg := range out {
@@ -45,6 +46,7 @@ func Overrides(args []string, key string, env map[string]string, secret []string
 
 // YAML takes the values of keys below a dotted path out of a document. One
 // without any stays as it is, byte for byte.
+// A path or key that the document lacks is an error: a secret must not be missed.
 func YAML(text []byte, path string, keys []string) ([]byte, error) {
 	if len(keys) == 0 {
 		return text, nil
@@ -78,6 +80,7 @@ func YAML(text []byte, path string, keys []string) ([]byte, error) {
 	return b.Bytes(), e.Close()
 }
 
+// entry is the value of a key of a mapping; nil where there is none.
 func entry(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {

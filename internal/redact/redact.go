@@ -53,7 +53,7 @@ type Redactor struct {
 	pathRE  *regexp.Regexp
 	nameRE  *regexp.Regexp // nil when no name is known
 	names   []string       // long names
-	builtOK bool
+	builtOK bool           // false after anything was learned
 }
 
 // New returns a Redactor that knows this machine and user.
@@ -168,6 +168,7 @@ func (r *Redactor) longNames() []string {
 	return out
 }
 
+// longestFirst: of a host with and without its domain the longer must match first.
 func longestFirst(a, b string) int {
 	if len(a) != len(b) {
 		return len(b) - len(a)
@@ -189,6 +190,8 @@ func nameRegexp(names []string) *regexp.Regexp {
 }
 
 // Text removes everything from free text.
+// The same path becomes the same word in all files of one Redactor, so that they can
+// still be joined by it.
 func (r *Redactor) Text(s string) string {
 	r.build()
 	if mark := r.wholeName(s); mark != "" {
@@ -218,6 +221,7 @@ func (r *Redactor) FileName(rel string) string {
 }
 
 // sameLength is text for a place whose length may not change.
+// It counts bytes. What cannot be told apart by words is filled with x.
 func (r *Redactor) sameLength(s string) string {
 	r.build()
 	if r.wholeName(s) != "" {
@@ -250,6 +254,7 @@ func replaceTail(re *regexp.Regexp, s string, tail func(head, match string) stri
 	})
 }
 
+// wholeName is the mark for a text that is nothing but a known name; "" for any other.
 func (r *Redactor) wholeName(s string) string {
 	switch t := strings.TrimSpace(s); {
 	case t == "":
@@ -262,6 +267,7 @@ func (r *Redactor) wholeName(s string) string {
 	return ""
 }
 
+// Paths that redaction has put there are left alone, so it may run twice.
 func (r *Redactor) replacePaths(s string, word func(string) string) string {
 	if !strings.ContainsAny(s, `/\`) {
 		return s
@@ -308,6 +314,7 @@ func (r *Redactor) pathWord(p string) string {
 }
 
 // Removed tells a name that redaction put in the place of another.
+// A text of x alone counts: names shorter than the mark become that.
 func Removed(name string) bool {
 	switch strings.TrimRight(name, "x") {
 	case "":
@@ -318,6 +325,7 @@ func Removed(name string) bool {
 	return false
 }
 
+// fillPath has n bytes; fillWord and fillText too.
 func fillPath(n int) string {
 	if n < len(pathMark)+2 {
 		return strings.Repeat("x", n)
@@ -336,6 +344,7 @@ func fillWord(word string, n int) string {
 }
 
 // Marked tells a text out of which redaction took something.
+// A command line that is marked cannot be run again as it is.
 func Marked(text string) bool {
 	return strings.Contains(text, pathMark+"/") || strings.Contains(text, hostMark) || strings.Contains(text, userMark) || Removed(text)
 }

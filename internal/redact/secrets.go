@@ -52,6 +52,7 @@ var hashWords = []string{"SHA", "SHA1", "SHA256", "COMMIT", "HASH", "DIGEST", "R
 
 // secretForm is a kind of secret. A text without any of the hints cannot match,
 // which saves the search in the many that have none.
+// Hints are compared byte by byte, with their case.
 type secretForm struct {
 	what  string
 	hints []string
@@ -157,6 +158,7 @@ func secrets(text string) string {
 	return redactURLs(text)
 }
 
+// hinted is a cheap test before the regular expression.
 func (f secretForm) hinted(s string) bool {
 	return slices.ContainsFunc(f.hints, func(h string) bool { return strings.Contains(s, h) })
 }
@@ -176,8 +178,10 @@ func (f secretForm) replace(s string, word func(string) string) string {
 	return b.String() + s[last:]
 }
 
+// in tells whether the text holds a secret of the form.
 func (f secretForm) in(s string) bool { return f.hinted(s) && f.re.MatchString(s) }
 
+// redactURLs takes users and passwords, and secret parameters, out of URLs.
 func redactURLs(s string) string {
 	if strings.Contains(s, "://") {
 		s = urlUser.ReplaceAllString(s, "${1}"+Mark+"@")
@@ -188,6 +192,7 @@ func redactURLs(s string) string {
 	return s
 }
 
+// nameWords are in upper case.
 func nameWords(name string) []string {
 	return strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
 }

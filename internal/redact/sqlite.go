@@ -27,6 +27,8 @@ var (
 const envGone = "(environment removed)"
 
 // LearnSQLite takes names and secrets from a timeline's tables.
+// It only reads. In tables of names and values, what follows a sensitive name in the
+// row is learned as its value.
 func (r *Redactor) LearnSQLite(f *os.File) error {
 	return sqlite.Texts(f, func(table string, texts [][]byte) bool {
 		key := -1
@@ -46,6 +48,7 @@ func (r *Redactor) LearnSQLite(f *os.File) error {
 	})
 }
 
+// sensitive tells a name whose value is removed whole.
 func sensitive(key []byte) bool { return envKey.Match(key) || hostKey.Match(key) || userKey.Match(key) }
 
 func (r *Redactor) learnMeta(key, value string) {
@@ -86,6 +89,7 @@ func environment(t []byte) []string {
 }
 
 // editSQLite removes names, paths, secrets and environments from a row.
+// Texts keep their length, because the pages of the file are edited in place.
 func (r *Redactor) editSQLite(table string, texts [][]byte) bool {
 	changed, blank := false, false
 	for _, t := range texts {
@@ -117,6 +121,8 @@ func environTables(table string) bool { return table == "StringIds" || metaTable
 // BlankEnvironments overwrites the environments that nsys stored in a timeline
 // by text of the same length, and zeroes what the same tables do not use; all
 // other rows stay as they are. It returns the number of environments.
+// It is done to every export that a run makes: nsys stores the whole
+// environment of the workload and of the machine, with all tokens in it.
 func BlankEnvironments(path string) (int, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -154,6 +160,7 @@ func fillText(text string, n int) string {
 
 // SQLite cleans an SQLite file in place and checks that nothing known is left in
 // its bytes.
+// On an error the file may be changed in part and must not be used.
 func (r *Redactor) SQLite(f *os.File) error {
 	if err := sqlite.EditTexts(f, r.editSQLite); err != nil {
 		return err
@@ -163,6 +170,7 @@ func (r *Redactor) SQLite(f *os.File) error {
 
 // NcuReport writes a cleaned copy of an .ncu-rep into out, which is empty, and
 // checks that nothing known is left in its bytes.
+// On an error out is worthless.
 func (r *Redactor) NcuReport(in io.ReaderAt, size int64, out *os.File) error {
 	if err := ncurep.EditTexts(in, size, out, r.cleanString); err != nil {
 		return err

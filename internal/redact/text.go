@@ -13,6 +13,7 @@ import (
 
 // JSON redacts the strings of a JSON text, keys included, and leaves every
 // other byte, numbers above all, as it is.
+// An error means that data is no JSON up to there; nothing is returned then.
 func (r *Redactor) JSON(data []byte) ([]byte, error) {
 	return editJSON(data, r.Text)
 }
@@ -121,6 +122,7 @@ func (r *Redactor) leftover(data []byte, cutBefore, cutAfter bool) string {
 	return ""
 }
 
+// wordByte is false outside data, so a name at either end counts as a word.
 func wordByte(data []byte, i int) bool {
 	if i < 0 || i >= len(data) {
 		return false

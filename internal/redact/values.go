@@ -16,6 +16,8 @@ import (
 // configuration and its inputs hold. They are learned first and then removed from
 // every file, in every encoding that the files use. A nil *Values knows none. It
 // is not safe for concurrent use.
+// Learning more later is allowed, but files that were cleaned before are not cleaned
+// again.
 type Values struct {
 	known map[string]bool
 	find  *finder // made from known; nil when that has changed
@@ -60,6 +62,8 @@ func (v *Values) learn(value string) {
 	}
 }
 
+// add leaves out what is too short, too long or too ordinary to be removed everywhere:
+// that would destroy numbers and words of reports.
 func (v *Values) add(value string) {
 	if len(value) < shortestValue || len(value) > longestValue || slices.Contains(ordinary, strings.ToLower(value)) || value == Mark {
 		return
@@ -173,6 +177,7 @@ func random(value string) bool {
 // LearnConfig takes the secrets of a configuration in YAML: values whose key
 // announces one, and values of a known form. What cannot be parsed is searched
 // as text.
+// It only reads text. Lists are taken as command lines.
 func (v *Values) LearnConfig(text []byte) {
 	var doc yaml.Node
 	if yaml.Unmarshal(text, &doc) != nil {
@@ -242,6 +247,7 @@ func (v *Values) in(data []byte) bool {
 	return ok
 }
 
+// finder is made anew after anything was learned.
 func (v *Values) finder() *finder {
 	if v.find == nil {
 		v.find = newFinder()
@@ -255,6 +261,7 @@ func (v *Values) finder() *finder {
 }
 
 // encodings are the ways in which a file may write a value.
+// The value as it is comes first; no encoding is repeated.
 func encodings(value string) [][]byte {
 	out := [][]byte{[]byte(value)}
 	put := func(s string) {
@@ -292,6 +299,7 @@ var (
 	escape       = regexp.MustCompile(`%[0-9A-F]{2}`)
 )
 
+// lowerEscapes: some writers use lower-case digits in %2f.
 func lowerEscapes(s string) string { return escape.ReplaceAllStringFunc(s, strings.ToLower) }
 
 func utf16Text(s string, big bool) string {
