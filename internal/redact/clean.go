@@ -161,8 +161,8 @@ func (v *Values) cleanNode(n *yaml.Node) (changed bool) {
 // Clean removes the known values and what has the form of a secret.
 func (v *Values) Clean(s string) string { return secrets(v.Text(s)) }
 
-// A file that is no gzip is returned as it is; one that unpacks to more than
-// maxUnpacked is an error, because it cannot be searched to its end.
+// A file that is no gzip is returned as it is. Only the first maxUnpacked bytes are
+// searched; a secret in a file that is longer is an error.
 func (v *Values) cleanGzip(name string, data []byte) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -170,10 +170,10 @@ func (v *Values) cleanGzip(name string, data []byte) ([]byte, error) {
 	}
 	plain, err := io.ReadAll(io.LimitReader(z, maxUnpacked+1))
 	switch {
-	case len(plain) > maxUnpacked:
-		return nil, fmt.Errorf("it unpacks to more than %d bytes, which are not searched for secrets; unpack it", maxUnpacked)
 	case err != nil || !v.in(plain):
 		return data, nil
+	case len(plain) > maxUnpacked:
+		return nil, fmt.Errorf("it holds a secret and unpacks to more than %d bytes, which are not rewritten; unpack it", maxUnpacked)
 	}
 	clean, err := v.Content(strings.TrimSuffix(name, ".gz"), plain)
 	if err != nil {

@@ -19,6 +19,7 @@ var (
 
 // SweepFolder removes what processes that were killed left half written in a
 // folder of the run.
+// Errors are not told: the next attempt fails on them itself if they matter.
 func (r *Run) SweepFolder(folder string) {
 	entries, _ := os.ReadDir(r.Path(folder))
 	for _, e := range entries {
@@ -68,6 +69,7 @@ func (r *Run) SetAside(step, folder string) (string, error) {
 	return aside, r.moveAside(step, folder, aside, names)
 }
 
+// Files are moved one by one; a move that fails leaves the others where they are.
 func (r *Run) moveAside(step, folder, aside string, names []string) error {
 	if err := os.Mkdir(r.Path(aside), 0o755); err != nil {
 		return fmt.Errorf("set aside %s: %w", folder, err)
@@ -93,6 +95,7 @@ func (r *Run) moveAside(step, folder, aside string, names []string) error {
 
 // Move gives files of a step other names, in the manifest too. What is not
 // there is passed over.
+// Paths are relative to the run, with slashes; folders are made as needed.
 func (r *Run) Move(step string, to map[string]string) error {
 	for from, name := range to {
 		if !localPath(from) || !localPath(name) {
@@ -118,6 +121,7 @@ func (r *Run) Move(step string, to map[string]string) error {
 	})
 }
 
+// exists does not follow links.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

@@ -11,6 +11,7 @@ import (
 
 // writeFileAtomic replaces path by data: whoever opens path sees the old
 // content or the new one, whole, also after a power cut.
+// The file gets the mode 0644. The folder must exist.
 func writeFileAtomic(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, tempPrefix+filepath.Base(path)+"-*")
@@ -56,6 +57,7 @@ func syncDir(dir string) error {
 
 // writeReserve claims disk blocks that write gives up when the disk is full.
 // The bytes are not zero, so that no file system stores them as a hole.
+// size is in bytes and rounded up to eight.
 func writeReserve(dir string, size int64) error {
 	return os.WriteFile(filepath.Join(dir, reserveName), bytes.Repeat([]byte("reserved"), int(size+7)/8), 0o644)
 }

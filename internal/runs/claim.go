@@ -66,6 +66,7 @@ func takeClaim(ctx context.Context, dir string) (c *claim, stale bool, err error
 	return c, stale, nil
 }
 
+// newClaim does not touch the disk; create does.
 func newClaim(dir string) *claim {
 	return &claim{path: filepath.Join(dir, claimName), every: claimBeat, stop: make(chan struct{})}
 }
@@ -79,11 +80,13 @@ func (c *claim) create() error {
 	return errors.Join(err, f.Close())
 }
 
+// text has the same length for every beat below ten billion.
 func (c *claim) text(beat int) []byte {
 	text, _ := json.Marshal(claimText{Owner: self(), Beat: fmt.Sprintf("%010d", beat)})
 	return text
 }
 
+// beat runs until release, in a goroutine of its own.
 func (c *claim) beat() {
 	tick := time.NewTicker(c.every)
 	defer tick.Stop()
@@ -108,6 +111,7 @@ func (c *claim) beat() {
 }
 
 // release gives the claim back; nil has none.
+// It is called once; the run may be taken by others as soon as it returns.
 func (c *claim) release() {
 	if c == nil {
 		return
@@ -144,6 +148,8 @@ func giveWay(ctx context.Context, path string) error {
 // removeClaim removes a claim that says text. One that says something else is of a
 // process that came first: it is put back, which fails where a third has created
 // its own by then.
+// The check and the removal cannot be one step on a shared file system; the rename
+// makes sure that only one process removes a given claim.
 func removeClaim(path string, text []byte) error {
 	var name [6]byte
 	_, _ = rand.Read(name[:])
@@ -179,6 +185,7 @@ func watchClaim(ctx context.Context, path string, before []byte) error {
 	return nil
 }
 
+// notThere takes a file that is gone for success: somebody else was quicker.
 func notThere(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

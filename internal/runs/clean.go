@@ -42,6 +42,8 @@ type Kept struct {
 // Clean removes runs of a store. It never touches a run that is or may be
 // running, nor anything that is not a run directory directly in the store: no
 // link, no foreign folder, no directory whose manifest cannot be read.
+// A run that cannot be removed is in Failed and does not stop the others; the error is
+// for a plan without conditions or a store that cannot be read.
 func Clean(plan CleanPlan, dryRun bool) (CleanReport, error) {
 	rep := CleanReport{DryRun: dryRun, Removed: []Summary{}, Kept: []Kept{}}
 	if plan.Keep == nil && plan.OlderThan <= 0 && plan.LargerThan <= 0 {
@@ -102,6 +104,7 @@ func foreign(root string, found []Summary, warnings []Warning) []Kept {
 	return out
 }
 
+// rank counts from 0 for the newest run of the store.
 func (p CleanPlan) matches(s Summary, rank int) bool {
 	return (p.Keep == nil || rank >= *p.Keep) &&
 		(p.OlderThan <= 0 || p.Now.Sub(s.Created) > p.OlderThan) &&
@@ -144,6 +147,7 @@ func clean1(rep *CleanReport, s Summary, dryRun bool) {
 // deleteRun takes the run's lock, so that nobody resumes it meanwhile, moves the
 // directory out of sight in one step, and deletes it there: a deletion that
 // stops half way leaves no half run.
+// The error is ErrRunning where another process took the run up meanwhile.
 func deleteRun(r *Run) error {
 	lock := flock.New(r.Path(lockName))
 	ok, err := lock.TryLock()

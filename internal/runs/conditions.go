@@ -42,6 +42,8 @@ func (c *Condition) Record() []string {
 }
 
 // ReadConditions reads the samples of a run; none where it has none.
+// Samples are in the order of the file, which is that of time; a half-written last line
+// is left out.
 func ReadConditions(dir string) ([]Condition, error) {
 	f, err := os.Open(filepath.Join(dir, ConditionsName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -73,6 +75,7 @@ func ReadConditions(dir string) ([]Condition, error) {
 	}
 }
 
+// condition reads one row of ConditionColumns.
 func condition(row []string) (c Condition, err error) {
 	if c.Time, err = time.Parse(time.RFC3339Nano, row[0]); err != nil {
 		return c, err
@@ -99,6 +102,7 @@ const repeatsFolder = "repeats"
 func RepeatDir(n int) string { return repeatsFolder + "/" + strconv.Itoa(n) }
 
 // Repeats are the folders of the further processes of a run, in order.
+// Numbering has no gaps: the list ends at the first number that is missing.
 func Repeats(dir string) []string {
 	var out []string
 	for n := 2; ; n++ {

@@ -81,12 +81,12 @@ type Collector struct {
 	Hostname  func() (string, error)
 	User      func() (string, error)
 	Now       func() time.Time
-	Dir       string     // working directory, for git; empty: the current one
-	NvidiaSMI string     // path; empty: not found
-	Git       string     // path; empty: not found
-	Python    string     // the workload's interpreter; empty: not found
-	Tools     []ToolInfo // as found by the caller
-	Timeout   time.Duration
+	Dir       string        // working directory, for git; empty: the current one
+	NvidiaSMI string        // path; empty: not found
+	Git       string        // path; empty: not found
+	Python    string        // the workload's interpreter; empty: not found
+	Tools     []ToolInfo    // as found by the caller
+	Timeout   time.Duration // of each program; 0 takes collectTimeout
 }
 
 // collectTimeout bounds each program that is asked; nvidia-smi takes seconds
@@ -95,6 +95,8 @@ const collectTimeout = 30 * time.Second
 
 // Collect asks for everything and never fails: what it cannot learn it names in
 // Missing.
+// It takes as long as the slowest program, Timeout at most, and starts nothing without
+// Output. Secrets are removed from the environment before it is stored.
 func (c Collector) Collect(ctx context.Context) Env {
 	c.fill()
 	env := Env{Schema: EnvSchemaVersion, Collected: c.Now().UTC(), Tools: c.Tools, Missing: map[string]string{}}
@@ -134,6 +136,7 @@ func (c *Collector) describe(ctx context.Context, env *Env) {
 	}
 }
 
+// fill works on the copy that Collect was called on.
 func (c *Collector) fill() {
 	if c.ReadFile == nil {
 		c.ReadFile = os.ReadFile
@@ -178,6 +181,7 @@ func (c *Collector) ask(ctx context.Context, path string, args ...string) (strin
 	return string(out), err
 }
 
+// missing: field is the path of a JSON key, as in host.kernel or gpus[0].pci.
 func (e *Env) missing(field, format string, args ...any) {
 	if e.Missing == nil {
 		e.Missing = map[string]string{}
@@ -185,6 +189,7 @@ func (e *Env) missing(field, format string, args ...any) {
 	e.Missing[field] = fmt.Sprintf(format, args...)
 }
 
+// host reads /proc and /sys, so most fields are missing outside Linux.
 func (c *Collector) host(env *Env) {
 	h := &env.Host
 	h.Arch = runtime.GOARCH
@@ -227,6 +232,7 @@ func (r *Run) WriteEnv(env Env) error {
 }
 
 // readEnv reads env.json.
+// An env.json of a newer schema is an error.
 func (r *Run) readEnv() (Env, error) {
 	var env Env
 	data, err := readRegular(r.Path(EnvName), maxManifest)

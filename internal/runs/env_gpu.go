@@ -85,6 +85,7 @@ var (
 	cudaVersion = regexp.MustCompile(`CUDA (?:UMD )?Version\s*:\s*([0-9]+(?:\.[0-9]+)*)`)
 )
 
+// gpus asks nvidia-smi two or three times: fields, the CUDA version, MIG devices.
 func (c *Collector) gpus(ctx context.Context, env *Env) {
 	if c.NvidiaSMI == "" {
 		env.missing("gpus", "nvidia-smi was not found")
@@ -135,6 +136,7 @@ func (c *Collector) queryGPUs(ctx context.Context) (out string, refused []string
 	return out, refused, err
 }
 
+// A field that the driver refused is named as missing for each GPU.
 func parseGPUs(env *Env, out string, refused []string) error {
 	fields := slices.DeleteFunc(slices.Clone(gpuFields), func(f gpuField) bool { return slices.Contains(refused, f.query) })
 	rd := csv.NewReader(strings.NewReader(out))
@@ -164,6 +166,7 @@ func parseGPUs(env *Env, out string, refused []string) error {
 
 func gpuPath(n int, f gpuField) string { return fmt.Sprintf("gpus[%d].%s", n, f.json) }
 
+// set stores one cell; n is the index of the GPU in the answer.
 func (g *GPU) set(env *Env, n int, f gpuField, cell string) {
 	if why := absentCell(cell); why != "" {
 		if f.json != "" {
@@ -224,6 +227,7 @@ var (
 	listedMIG = regexp.MustCompile(`^\s+(MIG .*)$`)
 )
 
+// migDevices asks only where a GPU is in MIG mode.
 func (c *Collector) migDevices(ctx context.Context, env *Env) {
 	if !slices.ContainsFunc(env.GPUs, func(g GPU) bool { return g.MIG == "Enabled" }) {
 		return

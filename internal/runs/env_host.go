@@ -16,6 +16,7 @@ func (c *Collector) line(path string) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
+// osName is the pretty name of the distribution, or its name and version.
 func (c *Collector) osName() (string, error) {
 	b, err := c.ReadFile("/etc/os-release")
 	if err != nil {
@@ -36,6 +37,8 @@ func (c *Collector) osName() (string, error) {
 	return "", fmt.Errorf("/etc/os-release names no system")
 }
 
+// cpu counts from /proc/cpuinfo: on ARM it names no sockets and cores, which are then
+// missing.
 func (c *Collector) cpu(env *Env) {
 	b, err := c.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -93,6 +96,7 @@ func (c *Collector) cpuLimit() *float64 {
 	return quotient(quota, period)
 }
 
+// quotient is the number of processors; nil for "max" and for -1, which mean no limit.
 func quotient(quota, period string) *float64 {
 	q, err1 := strconv.ParseFloat(quota, 64)
 	p, err2 := strconv.ParseFloat(period, 64)
@@ -103,6 +107,7 @@ func quotient(quota, period string) *float64 {
 	return &v
 }
 
+// memory is in bytes; the kernel's kB are 1,024 each.
 func (c *Collector) memory(env *Env) {
 	b, err := c.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -184,6 +189,7 @@ func (c *Collector) container() *Container {
 	return nil
 }
 
+// containerImage reads the file that podman leaves.
 func containerImage(env string) string {
 	for l := range strings.Lines(env) {
 		if v, ok := strings.CutPrefix(strings.TrimSpace(l), "image="); ok {

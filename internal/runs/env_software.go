@@ -44,6 +44,7 @@ for d in metadata.distributions():
 print(json.dumps({"path": sys.executable, "version": platform.python_version(), "packages": out}))
 `
 
+// python asks the interpreter of the workload, never another one.
 func (c *Collector) python(ctx context.Context, env *Env) {
 	if c.Python == "" {
 		env.missing("python", "no Python interpreter was found")
@@ -67,6 +68,7 @@ func (c *Collector) python(ctx context.Context, env *Env) {
 	env.Python = &p
 }
 
+// git takes no lock in the repository (--no-optional-locks) and reads no file contents.
 func (c *Collector) git(ctx context.Context, env *Env) {
 	if c.Git == "" {
 		env.missing("git", "git was not found")
@@ -105,6 +107,7 @@ func (c *Collector) git(ctx context.Context, env *Env) {
 	g.Dirty = &dirty
 }
 
+// because is ": cause", or "" without one.
 func because(err error) string {
 	if err == nil {
 		return ""

@@ -49,6 +49,7 @@ type stamp struct {
 	Folder int64  `json:"folder"` // time of the folder
 }
 
+// It is false where the manifest is no plain file or cannot be seen.
 func stampOf(dir string) (stamp, bool) {
 	m, err := os.Lstat(filepath.Join(dir, ManifestName))
 	if err != nil || !m.Mode().IsRegular() {
@@ -63,6 +64,7 @@ func stampOf(dir string) (stamp, bool) {
 
 // readIndex gives the rows by the names of their folders, and the number of lines
 // that they were read from.
+// Lines that cannot be read, or of another schema, count as lines and give no row.
 func readIndex(root string) (rows map[string]indexRow, lines int) {
 	rows = map[string]indexRow{}
 	f, err := openRegular(filepath.Join(root, indexName))
@@ -83,6 +85,7 @@ func readIndex(root string) (rows map[string]indexRow, lines int) {
 
 // addToIndex appends rows. A line that a killed process left half written costs
 // the one that follows it, which is then read from its folder again.
+// Several processes may append at once: each writes its lines with one call.
 func addToIndex(root string, rows []indexRow) {
 	var text bytes.Buffer
 	text.Grow(len(rows) << 10)
@@ -101,6 +104,7 @@ func addToIndex(root string, rows []indexRow) {
 
 // enterIndex adds a run that has ended to the index of its store, and makes one
 // where the store has become large.
+// It never fails: the index is only a cache.
 func enterIndex(dir string) {
 	root, name := filepath.Split(dir)
 	if _, err := os.Lstat(filepath.Join(root, indexName)); err != nil {
@@ -125,6 +129,8 @@ func countRuns(entries []os.DirEntry) (n int) {
 }
 
 // summaries lists the runs of a store, newest first, through its index.
+// It also removes runs that were never finished being made. Runs of equal time are in
+// the order of their ids, the last first.
 func summaries(root string) ([]Summary, []Warning, error) {
 	if root == "" {
 		root = DefaultRoot
@@ -215,6 +221,8 @@ type examined struct {
 }
 
 // examineAll opens folders, several at a time.
+// Results are in the order of names; the garbage collector is tuned for the whole
+// process meanwhile.
 func examineAll(root string, names []string) (out []Summary, warnings []Warning, rows []indexRow) {
 	found := make([]examined, len(names))
 	if len(names) > indexedRuns { // nearly all that is read is garbage at once
@@ -283,6 +291,7 @@ func openListed(path, name string) (*Run, *Warning) {
 // newest finds the run that was created last. Names that are ids sort by time to
 // the second; of those only the last second is read. Folders with names of the
 // user's are told by their manifests.
+// The error says that the store holds no run.
 func newest(root string, names []string) (string, error) {
 	ids := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !ValidID(n) })
 	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })

@@ -90,6 +90,8 @@ const InputsSchemaVersion = 1
 // DescribeInputs describes what the workload reads, as far as the configuration
 // names it. What cannot be described is named as missing. A shipped workload has
 // a name in w, and takes its samples from files; relative paths begin at w.Start.
+// It hashes files of up to 64 MiB of a model and all files of a dataset, which takes
+// time; the end of ctx is told as missing.
 func DescribeInputs(ctx context.Context, w WorkloadInput, p *plan.Plan, files []string) Inputs {
 	in := Inputs{Workload: w, Missing: map[string]string{}}
 	in.describeModel(ctx, p.Model)
@@ -106,6 +108,7 @@ func DescribeInputs(ctx context.Context, w WorkloadInput, p *plan.Plan, files []
 	return in
 }
 
+// abs is the path as the program sees it from Start.
 func (w WorkloadInput) abs(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -113,6 +116,7 @@ func (w WorkloadInput) abs(path string) string {
 	return filepath.Join(w.Start, path)
 }
 
+// A model that exists only by name, as on a hub, has no files and no identity.
 func (in *Inputs) describeModel(ctx context.Context, model plan.Model) {
 	m := ModelInput{Random: true, Config: model.Config.Values}
 	var err error
@@ -132,6 +136,7 @@ func (in *Inputs) describeModel(ctx context.Context, model plan.Model) {
 	in.Model = &m
 }
 
+// Fields that the configuration does not use are left at zero, which YAML leaves out.
 func describeDataset(d plan.Dataset) *DatasetInput {
 	out := &DatasetInput{Name: d.Name, Epochs: d.Sampling.NumEpochs, SamplesPerEpoch: d.Sampling.NumSamplesPerEpoch, Randomize: d.Sampling.Randomize}
 	if d.Root == "" {
@@ -208,6 +213,7 @@ func inputFile(f File) InputFile { return InputFile{Path: f.Path, Size: f.Size, 
 
 // inputFiles lists path itself or the files below it. Links are followed one
 // step: model hubs keep snapshots as folders of links to files.
+// Folders named .git are left out; order is that of the names.
 func inputFiles(path string) ([]string, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
@@ -276,6 +282,7 @@ func identifyModel(ctx context.Context, dir string) (ModelInput, error) {
 	return m, nil
 }
 
+// describeBounded leaves the hash out for files above identityHashLimit.
 func describeBounded(ctx context.Context, path string) (InputFile, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
@@ -289,6 +296,7 @@ func describeBounded(ctx context.Context, path string) (InputFile, error) {
 }
 
 // ReadPlan reads plan.json; nil for a run of schema 1, which has none.
+// A plan of a newer version is an error.
 func (r *Run) ReadPlan() (*plan.Plan, error) { return r.readPlan(PlanName) }
 
 // ReadExactPlan is ReadPlan with the secrets of command lines, for resume. Only
@@ -305,6 +313,7 @@ func (r *Run) readPlan(name string) (*plan.Plan, error) { return readPlan(r.Path
 // PlanOf is ReadPlan for the folder of a run.
 func PlanOf(dir string) (*plan.Plan, error) { return readPlan(filepath.Join(dir, PlanName)) }
 
+// readPlan is nil without an error where there is no such file.
 func readPlan(path string) (*plan.Plan, error) {
 	data, err := readRegular(path, maxManifest)
 	if errors.Is(err, os.ErrNotExist) {

@@ -133,6 +133,7 @@ func KindOf(rel string) FileKind {
 // folder without a manifest), it lists what lies where the layout puts them.
 // Empty files are listed. Of what is no plain file only counters are: their
 // reader refuses it by name.
+// Paths are joined to dir as it was given; the list is nil where there are none.
 func Files(dir string, kind FileKind) []string {
 	var rels []string
 	if m, err := ReadManifest(dir); err == nil {
@@ -162,6 +163,7 @@ func Files(dir string, kind FileKind) []string {
 
 // Identities are those that the manifest records of the files of a run, by their
 // paths.
+// It is nil where the manifest cannot be read, and empty for a run with one timeline.
 func Identities(dir string) map[string]timeline.Identity {
 	m, err := ReadManifest(dir)
 	if err != nil {
@@ -179,6 +181,7 @@ func Identities(dir string) map[string]timeline.Identity {
 }
 
 // lying lists the files of a kind by looking into the folders of the layout.
+// It looks two folders deep, which is as deep as the layout goes.
 func lying(dir string, kind FileKind) []string {
 	var rels []string
 	var look func(folder string, depth int)

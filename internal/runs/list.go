@@ -33,15 +33,15 @@ type Filter struct {
 // Summary is one row of `runs list`.
 type Summary struct {
 	ID      string      `json:"id"`
-	Path    string      `json:"path"`
+	Path    string      `json:"path"` // absolute
 	Status  Status      `json:"status"`
-	Note    string      `json:"note,omitempty"`
+	Note    string      `json:"note,omitempty"` // how the status was told; "" where nothing is unusual
 	Created time.Time   `json:"created"`
 	Seconds *float64    `json:"seconds,omitempty"` // absent while it runs, or when it was cut off
 	Label   string      `json:"label,omitempty"`
-	GPU     string      `json:"gpu,omitempty"`
+	GPU     string      `json:"gpu,omitempty"` // the first, with the number of GPUs before it where there are several
 	Steps   []StepState `json:"stages"`
-	Bytes   int64       `json:"bytes"`
+	Bytes   int64       `json:"bytes"` // of all plain files of the run
 	Files   int         `json:"files"`
 	// Recorded is when the captures were made, where a recording was played:
 	// Created and Seconds are of the playing.
@@ -112,6 +112,7 @@ func sweepHalfMade(root string, entries []os.DirEntry) {
 	}
 }
 
+// Order and Limit are not looked at here.
 func (f Filter) keeps(s *Summary) bool {
 	switch {
 	case len(f.Status) > 0 && !slices.Contains(f.Status, s.Status):
@@ -151,6 +152,7 @@ func value(p *float64) float64 {
 func Orders() []string { return slices.Sorted(maps.Keys(orders)) }
 
 // sort orders runs that come newest first; equal ones stay in that order.
+// An unknown key leaves the order as it is; callers check it against Orders.
 func (f Filter) sort(rows []Summary) {
 	key, descending := strings.CutPrefix(f.Order, "-")
 	compare := orders[key]
@@ -165,6 +167,7 @@ func (f Filter) sort(rows []Summary) {
 	})
 }
 
+// It visits every file of the run for its size.
 func summarize(r *Run) Summary {
 	s := Summary{
 		ID: r.m.ID, Path: r.source, Status: r.Status(), Note: r.note, Created: r.m.Created,
@@ -306,6 +309,8 @@ func Show(r *Run) Detail {
 	return d
 }
 
+// sizeProblem is "" for a file that is there with its recorded size. Links that lead
+// out of the run are not followed.
 func sizeProblem(r *Run, f File) string {
 	if f.Omitted != "" {
 		return "left out of the pack: " + f.Omitted

@@ -38,6 +38,7 @@ const (
 // Statuses lists every status in the order used in tables.
 var Statuses = []Status{StatusRunning, StatusDone, StatusFailed, StatusInterrupted}
 
+// seen is the status to show: running without a process is interrupted.
 func (s Status) seen(l Liveness) Status {
 	if s == StatusRunning && l == Dead {
 		return StatusInterrupted
@@ -216,7 +217,7 @@ func (s *Step) parts() []*Attempt {
 	return out
 }
 
-// Files returns the files of the last attempt: those that the step stands on.
+// Files returns the files that the step stands on: those of all attempts that were not set aside, the last of each path.
 func (s *Step) Files() []File {
 	var out []File
 	for i := range s.Attempts {
@@ -245,6 +246,7 @@ func setAside(path string) bool {
 }
 
 // Step returns the step of that name, or nil.
+// It points into the manifest: valid until Steps grows.
 func (m *Manifest) Step(name string) *Step {
 	i := slices.IndexFunc(m.Steps, func(s Step) bool { return s.Name == name })
 	if i < 0 {
@@ -253,6 +255,7 @@ func (m *Manifest) Step(name string) *Step {
 	return &m.Steps[i]
 }
 
+// Of the steps in o only name and needs are taken.
 func newManifest(id string, now time.Time, o CreateOptions) Manifest {
 	m := Manifest{
 		Schema: SchemaVersion, ID: id, Status: StatusRunning, Label: o.Label, Version: o.Version,
@@ -264,6 +267,8 @@ func newManifest(id string, now time.Time, o CreateOptions) Manifest {
 	return m
 }
 
+// It copies everything that an Update may change, so that a failed change leaves no
+// trace.
 func (m *Manifest) clone() Manifest {
 	c := *m
 	c.Command = slices.Clone(m.Command)
@@ -288,6 +293,7 @@ func (m *Manifest) clone() Manifest {
 	return c
 }
 
+// clonePtr copies one level; nil stays nil.
 func clonePtr[T any](p *T) *T {
 	if p == nil {
 		return nil
@@ -338,6 +344,7 @@ func (m *Manifest) validate() error {
 
 // ReadManifest reads and validates dir/run.json. A directory without one gives
 // ErrNotRun.
+// It reads at most 64 MiB and follows no link.
 func ReadManifest(dir string) (Manifest, error) {
 	path := filepath.Join(dir, ManifestName)
 	data, err := readRegular(path, maxManifest)

@@ -18,6 +18,8 @@ import (
 
 // Open opens a run directory or a pack for reading. Close removes what
 // unpacking left in a temporary folder.
+// The Run is read-only: every method that changes it gives ErrReadOnly. The caller
+// closes it. A path that holds no run gives ErrNotRun.
 func Open(ctx context.Context, path string) (*Run, error) {
 	return OpenWith(ctx, path, UnpackOptions{})
 }
@@ -134,11 +136,13 @@ func processAlive(o Owner) bool {
 	return err == nil && start == o.Start
 }
 
+// ownedByUs: a run that this process made and closed may be opened again by it.
 func ownedByUs(o Owner) bool {
 	me := self()
 	return o.PID == me.PID && o.Start == me.Start && o.BootID == me.BootID
 }
 
+// takeOver counts the resume and makes this process the owner.
 func (r *Run) takeOver() error {
 	sweepTemps(r.dir)
 	if err := writeReserve(r.dir, reserveSize); err != nil && !IsDiskFull(err) {
@@ -178,6 +182,7 @@ func sweepTemps(dir string) {
 // Resolve finds the run that a person means by ref: a path to a run directory
 // or a pack, a run id of the store, the start of one that is unique, or
 // "latest". The answer is a path for Open.
+// A path that exists goes before an id; "latest" is never taken as a path.
 func Resolve(root, ref string) (string, error) {
 	if root == "" {
 		root = DefaultRoot
@@ -211,6 +216,7 @@ func Resolve(root, ref string) (string, error) {
 	return "", fmt.Errorf("find run %q: no such path, and no such run in %s%s", ref, root, hint)
 }
 
+// idsIn are the names of folders that may be runs, without links; nil for no store.
 func idsIn(root string) []string {
 	entries, err := os.ReadDir(root)
 	if err != nil {

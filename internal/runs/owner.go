@@ -34,6 +34,7 @@ func self() Owner {
 	return o
 }
 
+// bootID is "" outside Linux.
 func bootID() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -94,11 +95,13 @@ func liveness(dir string, m *Manifest) (Liveness, string) {
 	}
 }
 
+// sameHost compares names, which is all that another machine leaves.
 func sameHost(host string) bool {
 	h, err := os.Hostname()
 	return err == nil && h != "" && h == host
 }
 
+// nonEmpty is s, or otherwise where it is empty.
 func nonEmpty(s, otherwise string) string {
 	if s == "" {
 		return otherwise

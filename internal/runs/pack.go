@@ -41,9 +41,9 @@ type PackIndex struct {
 
 // PackOptions says what to change on the way.
 type PackOptions struct {
-	StripCubins bool
-	Redact      bool
-	Overwrite   bool
+	StripCubins bool // drop the binaries in .ncu-rep files
+	Redact      bool // remove paths, names of hosts and users, and the environment
+	Overwrite   bool // replace an existing file; else ErrExists
 	// NsysReports packs the raw files of Nsight Systems too, which cannot be
 	// cleaned. Their notes say what is in them.
 	NsysReports bool
@@ -70,6 +70,8 @@ type packEntry struct {
 
 // Pack writes a run into one compressed file that Open opens. The pack appears
 // whole or not at all. A run that is still being written is refused.
+// r may be open for reading. .nsys-rep files are left out unless asked for, secrets
+// are removed always, names and paths with Redact.
 func Pack(ctx context.Context, r *Run, out string, o PackOptions) (PackReport, error) {
 	rep := PackReport{Path: out}
 	fail := func(err error) (PackReport, error) {
@@ -122,6 +124,7 @@ func unwritable(dir string, err error) error {
 	return &UnwritableError{dir, err}
 }
 
+// A packer makes one pack; tmp holds changed copies until the pack is written.
 type packer struct {
 	run     *Run
 	o       PackOptions
@@ -208,6 +211,7 @@ func (p *packer) listFiles() ([]string, error) {
 	return rels, err
 }
 
+// omit: rel is the path before redaction; prepare cleans it at the end.
 func (p *packer) omit(rel, why string) {
 	p.index.Omitted = append(p.index.Omitted, Warning{rel, why})
 }
@@ -233,6 +237,7 @@ func (p *packer) learn(rels []string) {
 	}
 }
 
+// isSQLite goes by the name: whether it is one, its reader finds out.
 func isSQLite(rel string) bool {
 	switch strings.ToLower(filepath.Ext(rel)) {
 	case ".sqlite", ".sqlite3", ".db":
@@ -270,6 +275,7 @@ func (p *packer) prepareFile(ctx context.Context, rel string) (packEntry, error)
 	return packEntry{File: f, src: src}, nil
 }
 
+// has tells whether redaction gave two files one name.
 func (p *packer) has(name string) bool {
 	for _, f := range p.index.Files {
 		if f.Path == name {

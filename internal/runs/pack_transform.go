@@ -16,6 +16,8 @@ import (
 const maxTextFile = 512 << 20
 
 // transform makes a changed copy of a file where the options ask for one.
+// src is where the content lies; altered says what was changed, "" for nothing;
+// omitted says why the file is left out. An error ends the pack.
 func (p *packer) transform(rel string) (src, altered, omitted string, err error) {
 	src = p.run.Path(rel)
 	if redact.Cannot(rel) {
@@ -112,6 +114,7 @@ func (p *packer) spool() string {
 	return filepath.Join(p.tmp, fmt.Sprintf("f%d", len(p.index.Files)+len(p.index.Omitted)))
 }
 
+// A file with a write-ahead log is left out: its pages are not all in the file.
 func (p *packer) cleanSQLite(rel, src string) (dst, altered, omitted string, err error) {
 	if fi, err := os.Stat(src + "-wal"); err == nil && fi.Size() > 0 {
 		return "", "", "part of it is still in its write-ahead log", nil
@@ -141,6 +144,8 @@ func copyFile(w io.Writer, src string) error {
 	return err
 }
 
+// A report that cannot be stripped is packed whole with a note; one that cannot be
+// cleaned is left out.
 func (p *packer) transformNCU(rel, src string) (dst, altered, omitted string, err error) {
 	var done []string
 	dst = src
@@ -173,6 +178,7 @@ func (p *packer) transformNCU(rel, src string) (dst, altered, omitted string, er
 	return out, strings.Join(append(done, "redacted"), ", "), "", nil
 }
 
+// rewrite leaves dst as change left it, also with an error.
 func rewrite(src, dst string, change func(io.ReaderAt, int64, *os.File) error) error {
 	in, err := os.Open(src)
 	if err != nil {

@@ -47,6 +47,7 @@ func writePack(ctx context.Context, index PackIndex, tmp, out string) (int64, er
 	return fi.Size(), syncDir(filepath.Dir(out))
 }
 
+// The index comes first, so that a reader can check names and sizes before it writes.
 func writeMembers(ctx context.Context, t *tar.Writer, index PackIndex) error {
 	head, err := json.MarshalIndent(index, "", "  ")
 	if err != nil {
@@ -74,6 +75,7 @@ func member(name string, size int64, when time.Time) *tar.Header {
 	return &tar.Header{Name: name, Size: size, Mode: 0o644, ModTime: when, Typeflag: tar.TypeReg, Format: tar.FormatPAX}
 }
 
+// A file that changed since it was hashed is an error.
 func writeMember(ctx context.Context, t *tar.Writer, e packEntry) error {
 	f, err := os.Open(e.src)
 	if err != nil {

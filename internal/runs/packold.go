@@ -22,6 +22,7 @@ type PackedRuns struct {
 // with remove deletes the folder of each once its pack was unpacked and every
 // hash in it was right. A folder stays where the pack lacks a file that nobody
 // asked to leave out. What fails for one run does not stop the others.
+// A pack that exists already keeps its run's folder in place, with the reason in Kept.
 func PackOld(ctx context.Context, plan CleanPlan, into string, remove bool, o PackOptions) (PackedRuns, error) {
 	rep := PackedRuns{Packs: []PackReport{}, Removed: []string{}, Kept: []Kept{}}
 	if plan.Now.IsZero() {

@@ -8,6 +8,8 @@ import (
 	"github.com/deepprof/deepprof/internal/redact"
 )
 
+// writePrivate writes with mode 0600 and not atomically: it is written once, before the
+// run has its name.
 func (r *Run) writePrivate(exact []byte) error {
 	f, err := os.OpenFile(r.Path(PrivateName), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -23,12 +23,14 @@ type ResumePlan struct {
 // PlanResume checks the files of every finished step against size and hash and
 // returns what must run again: a step that is not done, or whose files are not
 // what it left, and every step that needs one of these.
+// It reads every file of every step that is done. It changes nothing.
 func PlanResume(ctx context.Context, r *Run) (ResumePlan, error) {
 	m := r.Manifest()
 	p := planResume(&m, r.liveness, func(f File) string { return contentProblem(ctx, r, f) })
 	return p, ctx.Err()
 }
 
+// Steps are visited in order, and a step needs only steps before it.
 func planResume(m *Manifest, l Liveness, problem func(File) string) ResumePlan {
 	p := ResumePlan{Kept: []string{}, Redo: []string{}}
 	for i := range m.Steps {
@@ -54,6 +56,7 @@ func planResume(m *Manifest, l Liveness, problem func(File) string) ResumePlan {
 	return p
 }
 
+// stepProblems looks at steps that are done; others run again anyway.
 func stepProblems(s *Step, problem func(File) string) []Warning {
 	if s.State != StateDone {
 		return nil
@@ -84,6 +87,8 @@ func Verify(ctx context.Context, r *Run) ([]Warning, error) {
 	return bad, ctx.Err()
 }
 
+// contentProblem is "" for a file with its recorded size and hash. It reads inside the
+// run only, whatever links there are.
 func contentProblem(ctx context.Context, r *Run, f File) string {
 	if text := sizeProblem(r, f); text != "" {
 		return text

@@ -95,6 +95,7 @@ type CreateOptions struct {
 	Setting string         // how a person chooses the directory, for messages; empty: hydra.run.dir=DIR
 }
 
+// setting names the way to choose another folder, for the hint of an error.
 func (o *CreateOptions) setting() string {
 	if o.Setting == "" {
 		return "hydra.run.dir=DIR"
@@ -195,6 +196,7 @@ func build(tmp, dir string, m Manifest, o CreateOptions) (*Run, error) {
 	return r, nil
 }
 
+// The exact plan is kept privately where secrets had to be removed from the shown one.
 func (r *Run) fill(files map[string][]byte) error {
 	if err := writeReserve(r.dir, reserveSize); err != nil {
 		return err
@@ -214,6 +216,7 @@ func (r *Run) fill(files map[string][]byte) error {
 	return r.save()
 }
 
+// The error is ErrExists where dir is a file or holds something.
 func renameNew(tmp, dir string) error {
 	if fi, err := os.Lstat(dir); err == nil && !fi.IsDir() {
 		return fmt.Errorf("%s: %w", dir, ErrExists)
@@ -247,6 +250,7 @@ func (r *Run) writable() bool {
 }
 
 // Manifest returns a copy of the manifest as it stands.
+// It shares nothing with the run and may be changed.
 func (r *Run) Manifest() Manifest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -282,6 +286,8 @@ func (r *Run) Close() error {
 // Update changes the manifest and writes it. If the write fails the change is
 // kept in memory, the file keeps its last good content, and the next update
 // that succeeds writes both.
+// change works on a copy; an error of it, or a manifest that is not valid, changes
+// nothing.
 func (r *Run) Update(change func(*Manifest) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -300,6 +306,7 @@ func (r *Run) Update(change func(*Manifest) error) error {
 	return r.save()
 }
 
+// save needs r.mu, except while the run is being made.
 func (r *Run) save() error {
 	r.m.Updated = time.Now().UTC()
 	data, err := json.MarshalIndent(r.shown(), "", "  ")
@@ -375,6 +382,8 @@ func (r *Run) write(rel string, data []byte) error {
 }
 
 // WriteFile writes a file of the run atomically, making its folder if needed.
+// rel is relative to the run, with slashes. The secrets of the run are removed from
+// data first.
 func (r *Run) WriteFile(rel string, data []byte) error {
 	if !r.writable() {
 		return fmt.Errorf("write %s: %w", rel, ErrReadOnly)

@@ -90,6 +90,7 @@ func StoreStats(root string, f Filter) (Stats, error) {
 	return st, nil
 }
 
+// Status and bytes count played recordings too; only Steps leaves them out.
 func (st *Stats) addRun(s Summary) {
 	st.Runs++
 	st.Status[s.Status]++
@@ -108,6 +109,7 @@ type stepSum struct {
 	seconds []float64
 }
 
+// state is the one to show, not always the stored one.
 func (a *stepSum) add(s *Step, state State) {
 	row := &a.row
 	switch state {
@@ -145,6 +147,7 @@ func (a *stepSum) finish() StepStats {
 	return row
 }
 
+// spread does not change v; nil for no values.
 func spread(v []float64) *Spread {
 	if len(v) == 0 {
 		return nil

@@ -128,13 +128,15 @@ func (r *Run) Finish(status Status, reason fact.Fact) error {
 	return err
 }
 
-// Abandon gives a reopened run back as it was before.
+// Abandon gives a reopened run back as it was before. Status and owner are those of
+// before; the run can be resumed again.
 func (r *Run) Abandon(before Manifest) error {
 	err := r.Update(func(m *Manifest) error { *m = before; return nil })
 	os.Remove(r.Path(reserveName))
 	return errors.Join(err, r.Close())
 }
 
+// updateStep is Update for one step that the run must have.
 func (r *Run) updateStep(name string, change func(*Step) error) error {
 	return r.Update(func(m *Manifest) error {
 		s := m.Step(name)
@@ -145,6 +147,8 @@ func (r *Run) updateStep(name string, change func(*Step) error) error {
 	})
 }
 
+// end closes a step, and an attempt that nobody closed with the same outcome.
+// Seconds count from the last start of the step.
 func (s *Step) end(state State, reason fact.Fact) {
 	s.State, s.Reason = state, fact.Stored{Fact: reason}
 	if s.Started != nil {

@@ -41,6 +41,7 @@ func ReadTags(dir string) Tags {
 
 // WriteTags replaces those of a run. The folder changes with it, so that the
 // index of the store notices.
+// It takes no claim: tags may be written while the run goes on. The last writer wins.
 func WriteTags(dir string, t Tags) error {
 	if t.Tags == nil {
 		t.Tags = []string{}
@@ -61,6 +62,7 @@ func WriteTags(dir string, t Tags) error {
 // ErrTags refuses tags or a comment.
 var ErrTags = errors.New("not accepted")
 
+// check also sorts the tags. Its errors have ErrTags in their chain.
 func (t *Tags) check() error {
 	if len(t.Tags) > maxTags {
 		return fmt.Errorf("%w: %d tags are given, and a run has %d at most", ErrTags, len(t.Tags), maxTags)

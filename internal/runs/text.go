@@ -36,6 +36,7 @@ func Text(s string) string {
 }
 
 // bound applies Text to everything that may quote a foreign program.
+// bound changes the manifest in place; facts keep their codes.
 func (m *Manifest) bound() {
 	m.Reason.Fact = m.Reason.Map(Text)
 	for i := range m.Warnings {

@@ -51,6 +51,7 @@ const cacheAge = 30 * 24 * time.Hour
 // unpack unpacks a pack into the cache, or finds it there, and opens it for
 // reading. Where the cache cannot be written it uses a temporary folder that
 // Close removes.
+// A pack that is in the cache already is checked file by file against its hashes.
 func unpack(ctx context.Context, path string, o UnpackOptions) (*Run, error) {
 	if o.MaxFiles <= 0 {
 		o.MaxFiles = DefaultMaxFiles
@@ -133,6 +134,7 @@ func unpackPart(ctx context.Context, path string, size int64, o UnpackOptions) (
 	return r, nil
 }
 
+// The folder is readable by its owner only. temporary tells that the caller removes it.
 func cacheFolder(dir string) (cache string, temporary bool, err error) {
 	if dir == "" {
 		if base, err := os.UserCacheDir(); err == nil {
@@ -322,6 +324,7 @@ func extractMember(t *tar.Reader, root *os.Root, want File, needed bool) error {
 }
 
 // pruneCache removes unpacked packs that nobody has used for long.
+// Only folders that unpack made are removed.
 func pruneCache(cache, current string) {
 	entries, err := os.ReadDir(cache)
 	if err != nil {
