@@ -19,6 +19,7 @@ const (
 )
 
 // Demangle returns the C++ name of a mangled symbol, and any other name as it is.
+// A name that it cannot read, or longer than 64 KiB, comes back as it is.
 func Demangle(name string) string {
 	if len(name) > maxName || !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "__Z") {
 		return name
@@ -55,6 +56,7 @@ func Short(name string) string {
 	return clip(s)
 }
 
+// clip gives valid UTF-8 of at most maxShort characters without control characters.
 func clip(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.ContainsFunc(s, isControl) {
@@ -120,6 +122,7 @@ func isWord(c byte) bool {
 }
 
 // shorten does the work of Short on a tidy name, also on template arguments.
+// It is "" where there is nothing to show, as for a namespace or beyond maxDepth.
 func shorten(s string, depth int) string {
 	if depth > maxDepth {
 		return ""
@@ -243,6 +246,7 @@ var scalarTypes = map[string]bool{
 	"Float8_e4m3fn": true, "Float8_e5m2": true, "__nv_fp8_e4m3": true, "__nv_fp8_e5m2": true,
 }
 
+// It is true for no arguments.
 func allPlain(args []string) bool {
 	for _, a := range args {
 		if !isPlain(a) {

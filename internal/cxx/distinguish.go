@@ -23,6 +23,8 @@ const (
 // Distinguish returns a short name for each name. Where several names shorten
 // to the same, a few words in which they differ are added in brackets, types
 // and numbers first, so that no two different names share a row of a table.
+// The result is parallel to names; equal names have equal results. It depends on all
+// names together, so the same kernel may be called otherwise in another table.
 func Distinguish(names []string) []string {
 	short := make([]string, len(names))
 	groups := map[string][]int{} // by short name: the first of each distinct name
@@ -46,6 +48,7 @@ func Distinguish(names []string) []string {
 	return short
 }
 
+// addWords changes short at the indices of the group.
 func addWords(short, names []string, group []int) {
 	lists := make([][]string, len(group))
 	alike, build := true, ""
@@ -161,6 +164,7 @@ func choose(lists [][]string, places []int, flag func(int) bool) []int {
 	return chosen
 }
 
+// distinct counts different texts.
 func distinct(list []string) int {
 	seen := map[string]bool{}
 	for _, s := range list {
@@ -218,6 +222,7 @@ func byCount(lists [][]string) [][]string {
 	return labels
 }
 
+// flagLast is a sort key.
 func flagLast(word string) int {
 	if notFlag(word) {
 		return 0

@@ -37,6 +37,7 @@ func components(s string) []string {
 	return parts
 }
 
+// The forms are those of GNU, of the CUDA compiler and of LLVM.
 func isLambda(name string) bool {
 	return strings.HasPrefix(name, "[lambda") || strings.HasPrefix(name, "{lambda") || strings.HasPrefix(name, "'lambda")
 }

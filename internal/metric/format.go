@@ -26,6 +26,7 @@ type Column struct {
 
 // NewColumn makes the column of a metric whose unit is given in the spelling
 // of the release, as UnitIn returns it.
+// values is gone through once and not kept; nil values and texts do not count.
 func NewColumn(unit string, f Format, values func(yield func(Value) bool)) Column {
 	c := Column{Unit: unit, format: f, factor: 1}
 	if unit == "" || f.Base {
@@ -48,6 +49,7 @@ func NewColumn(unit string, f Format, values func(yield func(Value) bool)) Colum
 }
 
 // Append prints a value as it stands in the column.
+// It appends to dst, which may be nil, and has no error: texts come as they are.
 func (c *Column) Append(dst []byte, v Value) []byte {
 	switch {
 	case v.IsZero():

@@ -16,6 +16,7 @@ var alphabetic = [3][]hint{
 	R2025: makeHints(hint{"branch_", "branches"}, "s"),
 }
 
+// The first five stay in their places, as ncu tries them first.
 func makeHints(branch hint, seconds string) []hint {
 	h := []hint{{"pct", "%"}, {"percent", "%"}, {"block", "block"}, {"cta", "block"}, branch, {"byte", "byte"}, {"mem", "byte"},
 		{"cycle", "cycle"}, {"frequency", "hz"}, {"inst", "inst"}, {"passes", "pass"}, {"register", "register"},
@@ -63,6 +64,7 @@ func guessWith(name string, find func(string) (hint, bool)) hint {
 	return h
 }
 
+// Order decides, not the place in the name.
 func firstHint(s string, hints []hint) (hint, bool) {
 	for _, h := range hints {
 		if strings.Contains(s, h.word) {

@@ -44,6 +44,7 @@ var own = map[string]string{
 	"smsp__sass_inst_executed_memdesc_explicit_evict_type": "",
 }
 
+// launchUnit and the functions below report false for names that ncu guesses at.
 func launchUnit(name string, r Release) (string, bool) {
 	switch rest := strings.TrimPrefix(name, "launch__"); {
 	case strings.HasPrefix(rest, "block_dim_"), rest == "cluster_max_potential_size":
@@ -90,6 +91,7 @@ func stallUnit(name string, r Release) string {
 	return "warp"
 }
 
+// These are columns of the source view, not counters of the chip.
 func memoryUnit(name string) (string, bool) {
 	switch name {
 	case "memory_access_size_type", "memory_access_type", "memory_type":

@@ -9,6 +9,7 @@ import (
 
 // Normalize turns a value in a printed unit into the base unit: 1.5 "us" into
 // 1500 "ns", 2 "cycle/nsecond" into 2e9 "hz".
+// A unit that it does not know comes back as it is.
 func Normalize(x float64, unit string) (float64, string) {
 	num, den, fraction := strings.Cut(unit, "/")
 	base, power := baseOf(num, false)
@@ -70,6 +71,7 @@ var (
 )
 
 // Evidence returns what one cell says about the locale of its table.
+// A single separator before three digits tells nothing.
 func Evidence(cell string) Locale {
 	_, dots, commas, ok := shape(cell)
 	switch {
@@ -105,6 +107,8 @@ func (l Locale) Merge(m Locale) Locale {
 
 // ParseNumber reads a number as the vendor prints it. A single separator with
 // three digits after it is read only if the locale is known.
+// Errors are ErrAmbiguous, or another for text that is no number. Whole numbers come
+// back as Uint64, all others as Float64.
 func ParseNumber(cell string, l Locale) (Value, error) {
 	switch cell {
 	case "nan", "-nan", "NaN":
@@ -145,6 +149,7 @@ func ParseNumber(cell string, l Locale) (Value, error) {
 	return parsePlain(plain)
 }
 
+// cutAt is the part before the decimal point.
 func cutAt(cell string, point []int) string {
 	if len(point) == 0 {
 		return cell
@@ -152,6 +157,7 @@ func cutAt(cell string, point []int) string {
 	return cell[:point[0]]
 }
 
+// parsePlain takes digits with at most one point.
 func parsePlain(s string) (Value, error) {
 	if u, err := strconv.ParseUint(s, 10, 64); err == nil {
 		return Uint64(u), nil

@@ -76,6 +76,7 @@ func (r Release) spell(u string) string {
 	return longName(num) + "/" + longName(den)
 }
 
+// longName: releases before 2025 write out second.
 func longName(u string) string {
 	switch u {
 	case "ns":

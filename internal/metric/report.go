@@ -11,6 +11,7 @@ import (
 // that is in no table gets the unit of a remembered word in it, if there is
 // one, before any other word counts. So what a guess yields depends on the
 // metrics that sort before it.
+// Names may repeat and be in any order. The map has every name; a unit may be "".
 func Units(names []string, r Release) map[string]string {
 	sorted := slices.Clone(names)
 	slices.Sort(sorted)
@@ -34,6 +35,7 @@ type guesser struct {
 	fresh   []hint
 }
 
+// Names must come in sorted order, because words that were met count later.
 func (g *guesser) next(name string) string {
 	if !byWords(name, g.release) {
 		if u, ok := ownUnit(name, g.release); ok {
@@ -74,6 +76,7 @@ func slot(unit string) string {
 	return unit
 }
 
+// Rates and words that occur in no name leave nothing behind.
 func (g *guesser) meet(h hint) {
 	if h.word == "" || h.unit == "" || strings.Contains(h.unit, "/") {
 		return

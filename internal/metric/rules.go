@@ -9,6 +9,7 @@ type rule struct {
 	class class
 }
 
+// match: one of the parts is enough.
 func (r rule) match(base string) bool {
 	for _, p := range r.parts {
 		if rest, ok := strings.CutPrefix(p, "^"); ok {

@@ -52,7 +52,7 @@ type class struct {
 type classKind uint8
 
 const (
-	counter classKind = iota
+	counter classKind = iota // with rollups .sum, .avg, .min, .max
 	ratio
 	throughput
 )
@@ -93,6 +93,7 @@ func (c class) with(suffix string) (string, bool) {
 	return "", false
 }
 
+// plain, perSecond and perCycle are the unit under the suffixes of that meaning.
 func (c class) plain() string {
 	if c.unit == one {
 		return ""
@@ -117,6 +118,7 @@ func (c class) perCycle() string {
 	return c.unit + "/cycle"
 }
 
+// cutRollup reports false for a suffix that begins with none of the four.
 func cutRollup(suffix string) (string, bool) {
 	for _, r := range []string{".sum", ".avg", ".min", ".max"} {
 		if rest, ok := strings.CutPrefix(suffix, r); ok && (rest == "" || rest[0] == '.') {

@@ -43,6 +43,8 @@ func (k Kind) String() string {
 
 // Value is one measured value: a number or a text, in the base unit of its
 // metric. The zero Value is "not measured".
+// Values are compared with Float64 or Text, not with ==, because equal numbers may be
+// stored in different kinds.
 type Value struct {
 	text string
 	bits uint64

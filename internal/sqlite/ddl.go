@@ -18,6 +18,7 @@ type tableDef struct {
 	withoutRowID bool
 }
 
+// typ is the declared type as written, "" for none.
 type columnDef struct {
 	name, typ string
 	rowID     bool
@@ -26,6 +27,8 @@ type columnDef struct {
 }
 
 // parseCreate parses the text that sqlite_schema keeps for a table.
+// Constraints, indexes and defaults that do not change how records are read are passed
+// over. The error is errVirtual for a virtual table.
 func parseCreate(sql string) (tableDef, error) {
 	var def tableDef
 	tokens := lex(sql)
@@ -108,6 +111,7 @@ func (def *tableDef) primaryKey(part []token) {
 	}
 }
 
+// sql is the whole statement: the type is cut out of it with its own spaces.
 func parseColumn(sql string, part []token) (columnDef, error) {
 	var c columnDef
 	if !part[0].isName() {
@@ -191,6 +195,8 @@ func literal(tokens []token) value {
 	return value{}
 }
 
+// number is the zero value, NULL, for text that is no number. Hexadecimal digits are
+// the bits of a signed number, as in SQLite.
 func number(text string, sign int64) value {
 	text = strings.ReplaceAll(text, "_", "")
 	if isHex(text) {

@@ -18,6 +18,7 @@ var errIndexText = errors.New("an index holds text that must change, which would
 
 // Texts shows visit every row of every table and index. What visit changes is
 // not written. Unlike Scan it returns an error for any damage.
+// f is only read and not closed.
 func Texts(f *os.File, visit EditRow) error {
 	e, err := newEditor(f)
 	if err != nil {
@@ -29,6 +30,8 @@ func Texts(f *os.File, visit EditRow) error {
 // EditTexts writes back what edit changes in any table. No cell moves, so the
 // file stays valid. Space that no cell uses (free pages, gaps inside pages, ends
 // of overflow pages) still holds deleted content and is zeroed.
+// f must be open for reading and writing, and nobody else may write it. After an error
+// the file may be changed in part.
 func EditTexts(f *os.File, edit EditRow) error {
 	e, err := newEditor(f)
 	if err != nil {
@@ -53,6 +56,7 @@ func EditTables(f *os.File, want func(table string) bool, edit EditRow) error {
 }
 
 // editor walks all trees of a database and may change its pages.
+// Every page is taken once: a page that two trees share is damage.
 type editor struct {
 	*DB
 	out   *os.File
@@ -132,6 +136,7 @@ func (e *editor) take(page uint32) ([]byte, error) {
 	return buf, e.readPage(page, buf)
 }
 
+// put writes at once; there is no journal.
 func (e *editor) put(page uint32, buf []byte) error {
 	_, err := e.out.WriteAt(buf, e.offset(page))
 	return err

@@ -28,6 +28,8 @@ type span struct {
 	n    int
 }
 
+// walk visits pages in no particular order of rows; its memory is that of one page and
+// the numbers of those still to visit.
 func (w *treeEdit) walk() error {
 	if w.root > maxPages {
 		return fmt.Errorf("its root page %d cannot be", w.root)
@@ -174,6 +176,8 @@ func (w *treeEdit) editPayload(kind byte, buf []byte, at, size int) (end int, er
 	return end, w.scatter(buf, rec, spans)
 }
 
+// gather appends the parts on overflow pages to rec, which has room for them, and notes
+// where each lies. It also zeroes what the last overflow page does not use.
 func (w *treeEdit) gather(rec []byte, spans []span, next uint32, size int) ([]byte, []span, error) {
 	for len(rec) < size {
 		p, err := w.take(next)
@@ -194,6 +198,8 @@ func (w *treeEdit) gather(rec []byte, spans []span, next uint32, size int) ([]by
 	return rec, spans, nil
 }
 
+// scatter writes the parts on overflow pages; that on the page of the cell only into
+// buf, which editPage writes.
 func (w *treeEdit) scatter(buf, rec []byte, spans []span) error {
 	at := 0
 	for _, s := range spans {
@@ -212,6 +218,7 @@ func (w *treeEdit) scatter(buf, rec []byte, spans []span) error {
 
 // editRecord splits a record into its values. The texts handed to edit are parts
 // of rec.
+// It reports whether edit changed anything, and refuses a change in a sorted tree.
 func (w *treeEdit) editRecord(rec []byte) (bool, error) {
 	head, n := varint(rec)
 	if n == 0 || head < uint64(n) || head > uint64(len(rec)) {

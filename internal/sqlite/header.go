@@ -55,6 +55,8 @@ func (h *header) local(size int, leafOfTable bool) int {
 	return least
 }
 
+// size is that of the file. The error has ErrNotSQLite in its chain where the file is
+// none at all.
 func readHeader(r io.ReaderAt, size int64) (header, error) {
 	if size == 0 {
 		return header{}, fmt.Errorf("%w: the file is empty; the export that wrote it has failed or is still running", ErrNotSQLite)
@@ -72,6 +74,7 @@ func readHeader(r io.ReaderAt, size int64) (header, error) {
 	return parseHeader(buf)
 }
 
+// buf has at least headerSize bytes and begins with Magic.
 func parseHeader(buf []byte) (header, error) {
 	h := header{pageSize: int(binary.BigEndian.Uint16(buf[16:]))}
 	if h.pageSize == 1 {

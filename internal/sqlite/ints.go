@@ -29,6 +29,8 @@ func (v *Ints) Whole(i int) bool { return v.whole>>uint(i)&1 != 0 }
 // decodes every column at once. A column "" reads as NULL. Before the first row,
 // begin is told how many workers there are; count gives how many rows the share of
 // each has, a little more where it is large.
+// A column that holds a float is truncated, and Whole is false for it. begin is called
+// once, also for an empty table, with one worker at least.
 func (db *DB) ScanInts(ctx context.Context, table *Table, columns []string, workers int, begin func(workers int, count func() []int), fn func(worker int, v *Ints) error) (ScanStats, error) {
 	var stats ScanStats
 	if !table.refuse.IsZero() {
@@ -171,6 +173,7 @@ func (p *plan) take(v *Ints, row *Row) {
 	}
 }
 
+// fillRowIDs: the rowid is no part of the record, so shapes do not have it.
 func (p *plan) fillRowIDs(v *Ints, row *Row) {
 	for i, c := range p.columns {
 		if c.rowID {

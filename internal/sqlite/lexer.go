@@ -55,6 +55,7 @@ func lex(src string) []token {
 }
 
 // next scans the token at src[i:].
+// The token is never empty, so lex always moves on.
 func next(src string, i int) token {
 	switch c := src[i]; {
 	case c == '\'':

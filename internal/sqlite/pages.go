@@ -33,6 +33,7 @@ func (db *DB) readPage(page uint32, buf []byte) error {
 	return readFull(db.file, buf, db.offset(page))
 }
 
+// inWAL is where the log has the page; the page in the main file is then out of date.
 func (db *DB) inWAL(page uint32) (int64, bool) {
 	if db.wal == nil {
 		return 0, false
@@ -41,10 +42,12 @@ func (db *DB) inWAL(page uint32) (int64, bool) {
 	return off, ok
 }
 
+// offset counts from page 1, in bytes of the main file.
 func (db *DB) offset(page uint32) int64 {
 	return int64(page-1) * int64(db.head.pageSize)
 }
 
+// readFull fails where the file is shorter than it was when it was opened.
 func readFull(r io.ReaderAt, buf []byte, off int64) error {
 	n, err := r.ReadAt(buf, off)
 	if n == len(buf) {
@@ -108,6 +111,7 @@ func (db *DB) leaves(root uint32, stats *ScanStats) []uint32 {
 	}
 }
 
+// visit marks a page and reports false for one that cannot be, which it counts as bad.
 func (db *DB) visit(page uint32, seen []uint64, stats *ScanStats) bool {
 	if page == 0 || page > db.pages {
 		stats.badPage(page, pageOutside, fact.Count("pages", int64(db.pages)))

@@ -24,6 +24,7 @@ type plan struct {
 	plain         bool
 }
 
+// A name that the table lacks, or that is given twice, is an error.
 func newPlan(table *Table, names []string, encoding textEncoding) (*plan, error) {
 	p := &plan{encoding: encoding, plain: true}
 	spare := uint16(len(names))
@@ -52,6 +53,7 @@ func newPlan(table *Table, names []string, encoding textEncoding) (*plan, error)
 	return p, nil
 }
 
+// newRow makes the row of one worker; it is reused for every row of its share.
 func (p *plan) newRow() *Row {
 	r := &Row{plan: p, cells: make([]cell, len(p.columns)+1)}
 	if p.place != nil {
@@ -124,6 +126,7 @@ func (p *plan) fillMissing(cells []cell, i int) {
 
 // varint decodes SQLite's big-endian variable integer; n is 0 when b ends
 // inside it.
+// At most nine bytes are read.
 func varint(b []byte) (v uint64, n int) {
 	for i, c := range b {
 		if i == 8 {

@@ -130,6 +130,7 @@ func (r *Row) otherInt(i int, c cell) int64 {
 	return 0
 }
 
+// truncate gives 0 for NaN.
 func truncate(f float64) int64 {
 	switch {
 	case f != f:
@@ -142,6 +143,7 @@ func truncate(f float64) int64 {
 	return int64(f)
 }
 
+// float needs a cell of serial type 7.
 func (r *Row) float(c cell) float64 {
 	return math.Float64frombits(binary.BigEndian.Uint64(r.body[c.off:]))
 }
@@ -160,6 +162,7 @@ func (r *Row) Float(i int) float64 {
 
 // Bytes is a view of the text (as UTF-8) or blob in column i, nil for other
 // values. Bytes that are not valid in the encoding of a UTF-8 file are kept.
+// They point into the page that is being read, so copy what is kept.
 func (r *Row) Bytes(i int) []byte {
 	c := r.cells[i]
 	switch {

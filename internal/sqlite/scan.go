@@ -19,6 +19,8 @@ const minShare = 32
 //
 // An error of fn or the end of ctx stops the scan and is returned. Damage is
 // no error: it is counted in the stats, and everything readable is delivered.
+// A table that cannot be scanned, and a column that it lacks, are errors. Several scans
+// of one DB may run at the same time.
 func (db *DB) Scan(ctx context.Context, table *Table, columns []string, workers int, fn func(worker int, r *Row) error) (ScanStats, error) {
 	var stats ScanStats
 	if !table.refuse.IsZero() {
@@ -38,6 +40,7 @@ func (db *DB) Scan(ctx context.Context, table *Table, columns []string, workers 
 	return stats, err
 }
 
+// The first error stops all workers; stats of what they did until then come back.
 func (db *DB) scanShares(ctx context.Context, p *plan, leaves []uint32, n int, fn func(int, *Row) error) ([]ScanStats, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -77,6 +80,7 @@ type scanner struct {
 	maxLocal int // of a payload that has no overflow pages
 }
 
+// newScanner allocates once per share: a run of pages and a row.
 func newScanner(db *DB, p *plan, fn func(*Row) error) *scanner {
 	usable := db.head.usable
 	return &scanner{
@@ -86,6 +90,7 @@ func newScanner(db *DB, p *plan, fn func(*Row) error) *scanner {
 	}
 }
 
+// It checks ctx between reads, not between rows.
 func (s *scanner) scan(ctx context.Context, leaves []uint32) error {
 	size := s.db.head.pageSize
 	for len(leaves) > 0 {

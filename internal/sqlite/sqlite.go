@@ -57,6 +57,8 @@ type stamp struct {
 }
 
 // Open reads the header and the schema of the database at path.
+// A write-ahead log beside it is read too, a hot journal is ErrBusy. A file that is cut
+// or damaged opens as long as one table can be found; Warnings and Damage tell.
 func Open(path string) (*DB, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -114,6 +116,7 @@ func (db *DB) load(log io.ReaderAt, size int64) error {
 }
 
 // Close releases the file.
+// No scan may be running.
 func (db *DB) Close() error {
 	var err error
 	for _, c := range db.closers {
@@ -142,6 +145,7 @@ type Damage struct {
 func (db *DB) Damage() []Damage { return db.damage }
 
 // Tables lists the tables in the order of the schema.
+// The slice belongs to the DB. Tables that cannot be scanned are among them.
 func (db *DB) Tables() []Table { return db.tables }
 
 // Table finds a table by name, without regard to the case of ASCII letters.
@@ -192,6 +196,7 @@ func (db *DB) changed() bool {
 	return false
 }
 
+// kindOf names what is no plain file, for an error.
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():

@@ -57,6 +57,7 @@ func (s *ScanStats) err() error {
 	return fmt.Errorf("%d rows are read, %d are damaged and %d out of order, %d pages are damaged or missing", s.Rows, s.BadRows, s.Disordered, s.BadPages)
 }
 
+// problem keeps the first few; the counts have them all.
 func (s *ScanStats) problem(f fact.Fact) {
 	if len(s.Problems) < maxProblems {
 		s.Problems = append(s.Problems, f)

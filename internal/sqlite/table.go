@@ -22,11 +22,11 @@ type Column struct {
 	Name string
 	Type string // as declared; empty when nothing was declared
 
-	stored   int  // place in the record; -1 when it is not in it
-	rowID    bool // an alias of the rowid
-	computed bool // a virtual generated column
-	real     bool // whole numbers are stored as integers and read as floats
-	missing  value
+	stored   int   // place in the record; -1 when it is not in it
+	rowID    bool  // an alias of the rowid
+	computed bool  // a virtual generated column
+	real     bool  // whole numbers are stored as integers and read as floats
+	missing  value // what records have that are older than the column
 }
 
 // column finds a column by name, without regard to the case of ASCII letters.
@@ -45,6 +45,7 @@ func (t *Table) Has(name string) bool {
 	return ok
 }
 
+// refused names the code of the reason; Unreadable has the whole fact.
 func (t *Table) refused(path string) error {
 	return fmt.Errorf("scan table %s of %s: its layout is not known (%s)", t.Name, path, t.refuse.Code)
 }

@@ -158,6 +158,7 @@ func (w *wal) index(pageSize int, filePages uint32, size int64) (committed int64
 // checksum is the running sum of a write-ahead log.
 type checksum [2]uint32
 
+// data has a multiple of eight bytes.
 func (c *checksum) add(order binary.ByteOrder, data []byte) {
 	for ; len(data) >= 8; data = data[8:] {
 		c[0] += order.Uint32(data) + c[1]

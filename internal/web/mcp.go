@@ -20,6 +20,7 @@ A path is a run by its id, "latest", a packed run, or a file of nsys or ncu. Tim
 rows_left_out counts rows beyond top. warnings say what the numbers rest on and why something is absent: repeat them.`
 
 // Agents serves the views to an agent until it hangs up or ctx ends.
+// in and out carry nothing but the protocol. Calls may run at the same time.
 func Agents(ctx context.Context, o Options, in io.ReadCloser, out io.WriteCloser) error {
 	return agentServer(&o).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
 }
@@ -42,6 +43,7 @@ func agentServer(o *Options) *mcp.Server {
 }
 
 // tool describes a view.
+// Every tool is read-only; unknown arguments are refused.
 func tool(v *show.View) *mcp.Tool {
 	type object struct {
 		Type       string             `json:"type"`
@@ -91,6 +93,7 @@ func columns(v *show.View) string {
 
 // call answers a tool. An agent works for the person at this machine: it may name
 // files as well as runs.
+// Errors are worded for the agent.
 func (o *Options) call(ctx context.Context, v *show.View, arguments json.RawMessage) (json.RawMessage, error) {
 	var args map[string]json.RawMessage
 	if len(arguments) > 0 {

@@ -112,6 +112,8 @@ func schemaOf(p show.Param, r *show.Request) *schema {
 }
 
 // request reads the parameters of a view out of JSON values.
+// Unknown parameters are errors that name the known ones; the first wrong one in the
+// order of names is reported.
 func (o *Options) request(v *show.View, args map[string]json.RawMessage) (*show.Request, error) {
 	r := show.NewRequest()
 	r.Listing.Store, r.Analyze, r.Data = o.Store, o.Analyze, true
@@ -170,6 +172,8 @@ type layout func(report.Printable, io.Writer) error
 func asRows(p report.Printable, w io.Writer) error { return p.WriteJSON(w) }
 
 // answer asks a view and gives its JSON. What the rows lack is a warning.
+// Without top an answer has defaultRows rows; damage of the input is a warning, not an
+// error, because part of an answer helps an agent more than none.
 func answer(ctx context.Context, v *show.View, r *show.Request, write layout) (json.RawMessage, error) {
 	a, err := v.Answer(ctx, r)
 	if err != nil {

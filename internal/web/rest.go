@@ -64,11 +64,14 @@ type problem struct {
 
 func (p *problem) Error() string { return p.Detail }
 
+// refused: code is for programs and stays, the text is for people.
 func refused(status int, code, format string, args ...any) error {
 	return &problem{status, code, fmt.Sprintf(format, args...)}
 }
 
 // statusOf gives an error its status.
+// Everything that is not told apart is "unreadable": the input is at fault, not the
+// server.
 func statusOf(err error) *problem {
 	var p *problem
 	var wrong *show.UsageError
@@ -90,6 +93,7 @@ func statusOf(err error) *problem {
 	return &problem{http.StatusUnprocessableEntity, "unreadable", err.Error()}
 }
 
+// writeError must be called before anything else was written.
 func writeError(w http.ResponseWriter, err error) {
 	p := statusOf(err)
 	w.Header().Set("Content-Type", "application/problem+json")
@@ -97,6 +101,7 @@ func writeError(w http.ResponseWriter, err error) {
 	_ = json.NewEncoder(w).Encode(p) // the client may have gone
 }
 
+// writeJSON encodes before it writes, so an error can still change the status.
 func writeJSON(w http.ResponseWriter, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -156,6 +161,7 @@ func (s *server) asked(r *http.Request, v *show.View, query url.Values) (*show.R
 	return request, nil
 }
 
+// inStore never leads out of the store, whatever the name holds.
 func (s *server) inStore(name string) (string, error) { return runs.InStore(s.Store, name) }
 
 // fromQuery reads the parameters of a view out of an address.
@@ -221,6 +227,7 @@ type viewInfo struct {
 	Tables []any              `json:"tables"`
 }
 
+// listViews is what the page builds its tables and forms from.
 func listViews(w http.ResponseWriter, _ *http.Request) error {
 	var out []viewInfo
 	defaults := show.NewRequest()
@@ -240,6 +247,7 @@ func listViews(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, map[string]any{"views": out})
 }
 
+// Files are compared by presence and size only.
 func (s *server) detail(w http.ResponseWriter, r *http.Request) error {
 	dir, err := s.inStore(r.PathValue("run"))
 	if err != nil {
@@ -264,6 +272,7 @@ func (s *server) remove(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// It answers with the tags as they are stored, sorted.
 func (s *server) setTags(w http.ResponseWriter, r *http.Request) error {
 	dir, err := s.inStore(r.PathValue("run"))
 	if err != nil {

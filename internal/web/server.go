@@ -54,6 +54,7 @@ func Listen(address, token string) (net.Listener, error) {
 const TokenVariable = "DEEPPROF_TOKEN"
 
 // Serve answers browsers and scripts until ctx ends.
+// It closes l. Requests under way have five seconds to end.
 func Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 	s := &http.Server{Handler: Handler(o), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16}
 	stopped := context.AfterFunc(ctx, func() {
@@ -78,6 +79,8 @@ type server struct {
 }
 
 // Handler answers everything.
+// It is safe for concurrent use, and answers a bounded number of requests at once; the
+// others wait.
 func Handler(o ServeOptions) http.Handler {
 	if o.MaxUpload <= 0 {
 		o.MaxUpload = defaultUpload
@@ -192,6 +195,7 @@ func (s *server) cookie() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// A server without a token accepts any.
 func (s *server) login(w http.ResponseWriter, r *http.Request) {
 	var body struct{ Token string }
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<12)).Decode(&body); err != nil || s.Token != "" && !same(body.Token, s.Token) {
@@ -204,6 +208,7 @@ func (s *server) login(w http.ResponseWriter, r *http.Request) {
 
 // take waits for one of the slots; the work of many clients at once would take
 // the memory of the machine.
+// The caller calls give once. It is not for cheap answers.
 func (s *server) take(ctx context.Context) (give func(), err error) {
 	select {
 	case s.slots <- struct{}{}:

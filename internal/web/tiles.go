@@ -68,7 +68,7 @@ type tileBox struct {
 // A drawn is a timeline as lanes of events, sorted by start. Events of a lane may
 // overlap by a damaged file alone.
 type drawn struct {
-	length int64
+	length int64    // ns
 	names  []string // of events
 	lanes  []drawnLane
 }
@@ -85,6 +85,8 @@ type drawnEvent struct {
 }
 
 // A tileCache keeps the timelines that were asked for last.
+// It is safe for concurrent use. An error is kept like a timeline, until the file
+// changes or others push it out.
 type tileCache struct {
 	mu   sync.Mutex
 	kept []keptTimeline // the newest last
@@ -172,6 +174,7 @@ type laneKey struct {
 	depth int    // of ranges
 }
 
+// Two-digit depths sort as text.
 func (k laneKey) label(t *timeline.Timeline) string {
 	if k.kind == "nvtx" {
 		return fmt.Sprintf("thread %d depth %02d", t.Threads[k.of].TID, k.depth)
@@ -233,6 +236,7 @@ func (d *drawn) fromZero() {
 }
 
 // cut makes a tile of width boxes a lane.
+// Times are ns from the start of the timeline; names hold only those of the tile.
 func (d *drawn) cut(start, end int64, width int) tile {
 	out := tile{LengthNS: d.length, StartNS: start, EndNS: end, Names: []string{}, Lanes: []tileLane{}}
 	numbers := map[uint32]int{}
@@ -252,6 +256,8 @@ func (d *drawn) cut(start, end int64, width int) tile {
 }
 
 // cut sums events that begin in the same part of the tile.
+// Boxes are in order of start and have whole events: one may begin before the tile and
+// end after it.
 func (l *drawnLane) cut(start, end int64, width int, number func(uint32) int) tileLane {
 	out := tileLane{Kind: l.kind, Label: l.label, Boxes: []tileBox{}}
 	bin := max(1, (end-start+int64(width)-1)/int64(width))

@@ -33,6 +33,7 @@ const (
 )
 
 // upload takes a pack, or files of nsys and ncu, and makes a run of the store.
+// The run appears in the store whole or not at all.
 func (s *server) upload(w http.ResponseWriter, r *http.Request) error {
 	give, err := s.take(r.Context())
 	if err != nil {
@@ -64,6 +65,7 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) error {
 }
 
 // receive writes the files of a form under names of ours.
+// Names that the client gave are not used, except for a known ending.
 func receive(r *http.Request, dir string) (files []string, label string, err error) {
 	form, err := r.MultipartReader()
 	if err != nil {
@@ -102,6 +104,7 @@ func receive(r *http.Request, dir string) (files []string, label string, err err
 	return files, label, nil
 }
 
+// unread tells what the client did wrong from a full disk or missing rights of ours.
 func unread(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) || os.IsPermission(err) || runs.IsDiskFull(err) {
@@ -121,6 +124,7 @@ func extension(name string) string {
 	return ""
 }
 
+// save leaves a part of the file behind on an error; the folder is removed as a whole.
 func save(part *multipart.Part, path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -170,6 +174,7 @@ func (s *server) acceptPack(ctx context.Context, temp, pack string) (string, err
 }
 
 // acceptFiles makes a run of captures and analyzes it.
+// A capture that cannot be analyzed is refused, and its run removed again.
 func (s *server) acceptFiles(ctx context.Context, files []string, kinds []show.Kind, label string) (string, error) {
 	r, err := runs.Create(s.Store, runs.CreateOptions{Label: label, Version: s.Version, Command: []string{"deepprof", "serve"}, Steps: []runs.Step{{Name: "nsys"}, {Name: "ncu"}, {Name: "report"}}})
 	if err != nil {
@@ -226,6 +231,7 @@ func record(ctx context.Context, r *runs.Run, step string, rels []string) error 
 	return r.EndStep(step, runs.StateDone, fact.Fact{})
 }
 
+// analyzeUpload writes the reports into the run, which is still open.
 func (s *server) analyzeUpload(ctx context.Context, r *runs.Run) error {
 	if err := r.StartStep("report"); err != nil {
 		return err
