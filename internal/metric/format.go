@@ -10,7 +10,6 @@ import (
 type Format struct {
 	Release Release
 	Base    bool // --print-units base: no scaling, two decimals
-	FP      bool // --print-fp: two decimals for integers too
 	Group   bool // thousands separators, which ncu prints outside LC_ALL=C
 }
 
@@ -79,7 +78,7 @@ func (f Format) appendPlain(dst []byte, v Value) []byte {
 	switch {
 	case math.IsNaN(x):
 		return append(dst, "nan"...)
-	case f.FP || x != math.Trunc(x) || math.IsInf(x, 0):
+	case x != math.Trunc(x) || math.IsInf(x, 0):
 		dst = appendFixed(dst, x, 2)
 	case x >= 1<<64 || x < math.MinInt64:
 		dst = append(dst, '0') // what the vendor's cast yields

@@ -1,0 +1,239 @@
+package nsys
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// KernelRows summarizes kernels. It reads nothing but kernels and their names
+// unless the query asks for regions.
+// Times are ns of GPU time under the profiler.
+func (f *File) KernelRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.KernelRow], error) {
+	q.Exact = f.exact()
+	if !q.NeedsRegions() {
+		return f.kernelStream(ctx, q)
+	}
+	t, err := f.attributable(ctx, Kernels|LaunchCalls|NVTX, q)
+	if err != nil {
+		return timeline.Rows[timeline.KernelRow]{}, err
+	}
+	return withWarnings(t.KernelRows(q), t), nil
+}
+
+// exact tells how the nsys that exported the file rounds. 2022.4 and 2023.4 go
+// by the shortest decimal, 2025.3 by the exact value; of those between, nothing
+// is known.
+func (f *File) exact() bool {
+	year, _, _ := strings.Cut(f.tool, ".")
+	n, err := strconv.Atoi(year)
+	return err == nil && n >= 2025
+}
+
+// attributable reads what a query by regions needs. Where it asks for the
+// ranges of capture, a warning tells how much replayed work has none.
+func (f *File) attributable(ctx context.Context, parts Part, q timeline.Query) (*timeline.Timeline, error) {
+	if !q.Captured {
+		return f.TimelineFor(ctx, parts, q)
+	}
+	t, err := f.Timeline(ctx, parts|Graphs)
+	if err != nil {
+		return nil, err
+	}
+	recalled, err := f.withEarlier(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	c := recalled.Captured()
+	made := *c.Timeline
+	made.Warnings = append(slices.Clone(t.Warnings), capturedWarnings(c)...)
+	return &made, nil
+}
+
+// withEarlier adds the ranges of the earlier window in which graphs were
+// captured.
+func (f *File) withEarlier(ctx context.Context, t *timeline.Timeline) (*timeline.Timeline, error) {
+	if f.Earlier == "" {
+		return t, nil
+	}
+	e, err := OpenSQLite(f.Earlier)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	earlier, err := e.Timeline(ctx, NVTX|Graphs)
+	if err != nil {
+		return nil, err
+	}
+	return t.WithEarlier(earlier), nil
+}
+
+// TimelineFor reads the chosen parts. Where the query asks for what repeats and the file
+// has no ranges, the names of kernels are read too, and the timeline has ranges of
+// what repeats.
+func (f *File) TimelineFor(ctx context.Context, parts Part, q timeline.Query) (*timeline.Timeline, error) {
+	t, err := f.Timeline(ctx, parts)
+	if err == nil && q.Detect && len(t.Ranges) == 0 && parts&Kernels == 0 {
+		t, err = f.Timeline(ctx, parts|Kernels)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.detected(t, q), nil
+}
+
+// detected is the timeline with ranges of what repeats where the query asks for
+// them and there are no others. A damaged file may have lost its own.
+func (f *File) detected(t *timeline.Timeline, q timeline.Query) *timeline.Timeline {
+	if !q.Detect || len(t.Ranges) > 0 || len(f.Lost()) > 0 {
+		return t
+	}
+	made, p := t.WithPhases()
+	if p.Period > 0 {
+		made.Warnings = append(slices.Clone(t.Warnings), p.Fact())
+	}
+	return made
+}
+
+// capturedWarnings say how much GPU time of CUDA graphs has no range of capture,
+// and what to change.
+func capturedWarnings(c *timeline.Captured) []fact.Fact {
+	of := []fact.Param{fact.Count("of", c.Replayed.Count), fact.NS("of_time", c.Replayed.NS)}
+	one := func(code fact.Code, params ...fact.Param) []fact.Fact {
+		return []fact.Fact{fact.New(code, append(params, of...)...)}
+	}
+	switch lost := c.Replayed.Count - c.Found.Count; {
+	case len(c.Graphs) > 0 && c.Replayed.Count == 0:
+		return []fact.Fact{fact.New(timeline.CodeCaptureWhole, fact.Count("n", len(c.Graphs)))}
+	case c.Replayed.Count == 0:
+		return []fact.Fact{fact.New(timeline.CodeCaptureNone)}
+	case lost > 0 && c.NodeRows == 0:
+		return one(timeline.CodeCaptureNoNodes, fact.Count("n", lost))
+	case lost > 0:
+		return one(timeline.CodeCaptureLost, fact.Count("n", lost), fact.NS("time", c.Replayed.NS-c.Found.NS))
+	case c.Early.Count > 0:
+		return one(timeline.CodeCaptureEarly, fact.Count("n", c.Early.Count), fact.NS("time", c.Early.NS))
+	}
+	return nil
+}
+
+// regionsFor is what a query about ranges needs: names of kernels only where it
+// goes by them.
+func regionsFor(q timeline.Query) Part {
+	if q.Kernel != nil {
+		return Regions
+	}
+	return Regions&^Kernels | KernelTimes
+}
+
+// RegionRows sums NVTX ranges by path.
+// GPU time counts for the ranges that were open when the work was launched, on the
+// thread that launched it, not for those open while it ran.
+func (f *File) RegionRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.RegionRow], error) {
+	if rows, ok, err := f.flowRegions(ctx, q); ok || err != nil {
+		return rows, err
+	}
+	t, err := f.attributable(ctx, regionsFor(q), q)
+	if err != nil {
+		return timeline.Rows[timeline.RegionRow]{}, err
+	}
+	return withWarnings(t.RegionRows(q), t), nil
+}
+
+// Replays is Timeline.Replays, with the ranges of an earlier window; nil where the query
+// does not count work where it was captured.
+func (f *File) Replays(ctx context.Context, q timeline.Query) (map[string][]float64, error) {
+	if !q.Captured {
+		return nil, nil
+	}
+	t, err := f.attributable(ctx, regionsFor(q), q)
+	if err != nil {
+		return nil, err
+	}
+	return t.Replays(q), nil
+}
+
+// RangeRows lists the instances of NVTX ranges.
+// Unclosed ranges are listed with the last time of the file as their end.
+func (f *File) RangeRows(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.RangeRow], error) {
+	t, err := f.TimelineFor(ctx, regionsFor(q), q)
+	if err != nil {
+		return timeline.Rows[timeline.RangeRow]{}, err
+	}
+	return withWarnings(t.RangeRows(q), t), nil
+}
+
+// StreamLaunches lists kernel launches one by one.
+// Where the tables are in the usual order, no launch is kept in memory, and rows may
+// be read after f was closed.
+func (f *File) StreamLaunches(ctx context.Context, q timeline.Query) (timeline.Stream[timeline.LaunchRow], error) {
+	fed, ok, err := f.streamFed(ctx, q)
+	if ok || err != nil {
+		return fed, err
+	}
+	t, err := f.TimelineFor(ctx, Kernels|LaunchCalls|NVTX, q)
+	if err != nil {
+		return timeline.Stream[timeline.LaunchRow]{}, err
+	}
+	s := t.StreamLaunches(q)
+	s.Warnings = slices.Concat(t.Warnings, s.Warnings)
+	return s, nil
+}
+
+// GapGroups sums the times in which a GPU or a stream ran nothing by cause and
+// region.
+func (f *File) GapGroups(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.GapGroupRow], error) {
+	parts := regionsFor(q)&^LaunchCalls | Calls
+	t, err := f.TimelineFor(ctx, parts, q)
+	if err != nil {
+		return timeline.Rows[timeline.GapGroupRow]{}, err
+	}
+	return withWarnings(t.GapGroups(q), t), nil
+}
+
+// StreamGaps lists the times in which a GPU or a stream ran nothing, one by one:
+// there can be more gaps than kernels. Where few are wanted, the CUDA calls are gone
+// through twice: for those that launched work, and for those that lie in the gaps.
+func (f *File) StreamGaps(ctx context.Context, q timeline.Query) (timeline.Stream[timeline.GapRow], error) {
+	if q.Top == 0 {
+		t, err := f.TimelineFor(ctx, Regions&^LaunchCalls|Calls, q)
+		if err != nil {
+			return timeline.Stream[timeline.GapRow]{}, err
+		}
+		s := t.EveryGap(q)
+		s.Warnings = slices.Concat(t.Warnings, s.Warnings)
+		return s, nil
+	}
+	t, err := f.TimelineFor(ctx, Regions, q)
+	if err != nil {
+		return timeline.Stream[timeline.GapRow]{}, err
+	}
+	gaps := t.FindGaps(q)
+	calls, err := f.callsWithin(ctx, gaps.Reach)
+	if err != nil {
+		return timeline.Stream[timeline.GapRow]{}, err
+	}
+	s := gaps.Stream(calls)
+	s.Warnings = slices.Concat(t.Warnings, s.Warnings)
+	return s, nil
+}
+
+// withWarnings puts what the file lacks before what the rows lack.
+func withWarnings[T any](rows timeline.Rows[T], t *timeline.Timeline) timeline.Rows[T] {
+	rows.Warnings = slices.Concat(t.Warnings, rows.Warnings)
+	return rows
+}
+
+// Info sums up what the file holds.
+// It keeps everything in memory but the CUDA calls, which are only counted.
+func (f *File) Info(ctx context.Context) (timeline.Info, error) {
+	t, err := f.Timeline(ctx, Everything&^Calls|CallCounts)
+	if err != nil {
+		return timeline.Info{}, err
+	}
+	return t.Info(), nil
+}
